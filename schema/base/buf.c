@@ -1,0 +1,138 @@
+/* buf.c: see buf.h. */
+#include "schema/base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void buf_init(struct buf *b, size_t max)
+{
+	*b = (struct buf){.max = max};
+}
+
+void buf_release(struct buf *b)
+{
+	free(b->ptr);
+	buf_init(b, b->max);
+}
+
+char *buf_reserve(struct buf *b, size_t more)
+{
+	size_t need = b->len + more, cap = b->cap ? b->cap : 256;
+	char *grown;
+
+	if (need < b->len || need > b->max)
+		return NULL;
+	if (need <= b->cap)
+		return b->ptr + b->len;
+	while (cap < need)
+		cap *= 2;
+	if (cap > b->max)
+		cap = b->max;
+	grown = realloc(b->ptr, cap);
+	if (!grown)
+		return NULL;
+	b->ptr = grown;
+	b->cap = cap;
+	return b->ptr + b->len;
+}
+
+int buf_append(struct buf *b, const void *bytes, size_t len, struct err *err)
+{
+	char *at;
+
+	if (len == 0)
+		return 0;
+	at = buf_reserve(b, len);
+	if (!at)
+		return err_set(err, ERR_TOO_LARGE, "buffer of %zu bytes cannot take %zu more: maximum is %zu",
+			b->len, len, b->max);
+	memcpy(at, bytes, len);
+	b->len += len;
+	return 0;
+}
+
+int buf_printf(struct buf *b, struct err *err, const char *format, ...)
+{
+	char *at;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vsnprintf(NULL, 0, format, ap);
+	va_end(ap);
+	at = n < 0 ? NULL : buf_reserve(b, (size_t)n + 1);
+	if (!at)
+		return err_set(err, ERR_TOO_LARGE, "buffer of %zu bytes cannot take %d more: maximum is %zu",
+			b->len, n, b->max);
+	va_start(ap, format);
+	vsnprintf(at, (size_t)n + 1, format, ap);
+	va_end(ap);
+	b->len += (size_t)n;
+	return 0;
+}
+
+void buf_consume(struct buf *b, size_t n)
+{
+	memmove(b->ptr, b->ptr + n, b->len - n);
+	b->len -= n;
+}
+
+int slice_compare(struct slice a, struct slice b)
+{
+	size_t n = a.len < b.len ? a.len : b.len;
+	int c = n ? memcmp(a.ptr, b.ptr, n) : 0;
+
+	return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+char *slice_dup(struct slice s)
+{
+	char *copy = xmalloc(s.len + 1);
+
+	if (s.len)
+		memcpy(copy, s.ptr, s.len);
+	copy[s.len] = 0;
+	return copy;
+}
+
+static void *must(void *memory)
+{
+	if (!memory) {
+		fputs("kubetape: out of memory\n", stderr);
+		abort();
+	}
+	return memory;
+}
+
+void *xmalloc(size_t size)
+{
+	return must(malloc(size ? size : 1));
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+	return must(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *xrealloc(void *old, size_t size)
+{
+	return must(realloc(old, size ? size : 1));
+}
+
+char *xstrdup(const char *text)
+{
+	return must(strdup(text));
+}
+
+char *xasprintf(const char *format, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&text, format, ap);
+	va_end(ap);
+	return must(n < 0 ? NULL : text);
+}

@@ -1,0 +1,51 @@
+/*
+ * clock.h: the two clocks, times as text, and durations as text.
+ *
+ * Wall time (nanoseconds since 1970, UTC) is for records; monotonic time is for waiting and for durations.
+ * Code asks the clock it was given, so that tests can give another.
+ */
+#ifndef SCHEMA_BASE_CLOCK_H
+#define SCHEMA_BASE_CLOCK_H
+
+#include "schema/base/err.h"
+
+#include <stdint.h>
+
+#define NS_PER_S  INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_US INT64_C(1000)
+
+struct clock {
+	int64_t (*wall_ns)(void *context);
+	int64_t (*mono_ns)(void *context);
+	void *context;
+};
+
+extern const struct clock clock_system;
+
+static inline int64_t clock_wall_ns(const struct clock *c)
+{
+	return c->wall_ns(c->context);
+}
+static inline int64_t clock_mono_ns(const struct clock *c)
+{
+	return c->mono_ns(c->context);
+}
+
+/* "2026-11-21T08:44:17.123456789Z", always nine digits; returns to. */
+#define TIME_TEXT_BYTES 40
+const char *time_format(char to[TIME_TEXT_BYTES], int64_t time_ns);
+
+/* One grammar for every option that takes a point in time: RFC 3339 (any fraction, Z or offset; a date alone
+ * is its midnight UTC), "@SECONDS" or plain epoch seconds with fraction, "now", "-5m" (before `now_ns`),
+ * "+30s" (after `start_ns`, the beginning of the tape). ERR_USAGE names what was found. */
+int time_parse(
+	const char *text, int64_t now_ns, int64_t start_ns, int64_t *ret_ns, struct err *err) MUST_CHECK;
+
+/* "250ms", "1m30s", "2h", "1.5s", "7d"; a bare number is seconds. Never negative. */
+int duration_parse(const char *text, int64_t *ret_ns, struct err *err) MUST_CHECK;
+
+/* "830ms", "12.4s", "3m05s", "2h07m", for people; returns to. */
+const char *duration_format(char to[TIME_TEXT_BYTES], int64_t ns);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * limits.h: the largest thing of each kind that we take from outside. One list, so that nobody has to look
+ * for the number that stopped him. Raise a limit here; FORMAT.md names those that bind the format.
+ */
+#ifndef SCHEMA_BASE_LIMITS_H
+#define SCHEMA_BASE_LIMITS_H
+
+#define LIMIT_OBJECT_BYTES                                                                                   \
+	(64u << 20) /* one object; etcd's default allows 1.5 MB, Go clients read 16 MiB                      \
+		     */
+#define LIMIT_LIST_BYTES         (1u << 30)   /* one page of a list, decoded */
+#define LIMIT_DOCUMENT_BYTES     (64u << 20)  /* a discovery or OpenAPI document */
+#define LIMIT_CHUNK_BYTES        (512u << 20) /* raw bytes of one hot chunk or one extent */
+#define LIMIT_BLOCK_BYTES        (128u << 20) /* raw bytes of one sealed block */
+#define LIMIT_INDEX_BYTES        (512u << 20) /* raw bytes of one extent's index */
+#define LIMIT_NAME_BYTES         4096         /* namespace, name, uid, resourceVersion each */
+#define LIMIT_JSON_DEPTH         1000         /* nesting of brackets; the API server itself refuses 10,000 */
+#define LIMIT_CONFIG_BYTES       (4u << 20)   /* kubeconfig, token, certificate and fault files */
+#define LIMIT_REQUEST_HEAD_BYTES (64u << 10)  /* request line and headers a client sends us */
+#define LIMIT_REQUEST_BODY_BYTES (3u << 20)   /* a client's request body, as the API server limits it */
+
+#endif

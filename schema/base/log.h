@@ -1,0 +1,22 @@
+/*
+ * log.h: what a running program says on stderr: one line each, `time level message`. Only the recorder's and
+ * the replayer's loops and the tools log; everything in schema/ returns errors instead.
+ */
+#ifndef SCHEMA_BASE_LOG_H
+#define SCHEMA_BASE_LOG_H
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+void log_set_level(enum log_level level);
+
+/* A hook that is called before a line is written, to take a status line off the terminal. NULL for none. */
+void log_set_before(void (*before)(void));
+
+void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn(...)  log_write(LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(...)  log_write(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+#endif

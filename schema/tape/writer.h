@@ -1,0 +1,87 @@
+/*
+ * writer.h: making a tape.
+ *
+ * One writer a tape, held by a lock on the directory. Calls append to memory; tape_writer_flush makes
+ * everything before it durable in one transaction, and a crash at any moment leaves exactly what some flush
+ * made durable. The caller flushes at each tick. When the open extent is full it is sealed (sorted, packed,
+ * indexed) inside a later flush. Not thread-safe: one thread writes.
+ *
+ * After any negative return the tape is what the last successful flush left. ERR_NO_SPACE and ERR_IO of flush
+ * may be retried: nothing that was appended is forgotten.
+ */
+#ifndef SCHEMA_TAPE_WRITER_H
+#define SCHEMA_TAPE_WRITER_H
+
+#include "schema/base/clock.h"
+#include "schema/tape/event.h"
+
+struct tape_writer;
+
+struct tape_writer_options {
+	uint64_t extent_bytes;   /* raw bytes of objects in an extent before it is sealed; 0: 64 MiB */
+	int64_t extent_age_ns;   /* an extent older than that is sealed at the next flush; 0: never by age */
+	uint64_t segment_bytes;  /* a segment's stored bytes before the next one begins; 0: 256 MiB */
+	int64_t segment_age_ns;  /* 0: never by age */
+	uint64_t segment_events; /* 0: never by count */
+	const struct clock *clock; /* NULL: clock_system */
+	const char *program;       /* noted in the tape: "kubetape 0.1.0" */
+};
+
+/* Creates the tape `path` (a directory) or goes on with it. ERR_BUSY when another writer holds it,
+ * ERR_CORRUPT when it is something else or damaged. options may be NULL. */
+int tape_writer_open(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
+	struct err *err) MUST_CHECK;
+
+/* Flushes, seals the segment and closes; the writer is gone whatever is returned. */
+int tape_writer_close(struct tape_writer *w, struct err *err);
+
+/* Closes without flushing or sealing, as a crash would. */
+void tape_writer_abandon(struct tape_writer *w);
+
+/* The id of the resource or stream, made when the tape does not know it yet. `id` of the argument is ignored,
+ * strings are copied. */
+int tape_writer_resource(struct tape_writer *w, const struct tape_resource *resource, uint32_t *ret_id,
+	struct err *err) MUST_CHECK;
+int tape_writer_stream(struct tape_writer *w, const struct tape_stream *stream, uint32_t *ret_id,
+	struct err *err) MUST_CHECK;
+
+/*
+ * Appends one event. Used of `e`: time_ns, type, origin, flags, stream, and rv when origin is
+ * ORIGIN_INFERRED; the rest is read from the object. `object` must be a JSON object; it is copied. ret_seq
+ * may be NULL.
+ */
+int tape_writer_append(struct tape_writer *w, const struct event *e, struct slice object, uint64_t *ret_seq,
+	struct err *err) MUST_CHECK;
+
+/* Rows. Everything is copied. A connection is written when it begins and again, whole, when it ends: begin
+ * gives it its id, end wants it set. */
+int tape_writer_begin_connection(
+	struct tape_writer *w, struct tape_connection *c, struct err *err) MUST_CHECK;
+int tape_writer_end_connection(
+	struct tape_writer *w, const struct tape_connection *c, struct err *err) MUST_CHECK;
+int tape_writer_mark(struct tape_writer *w, const struct tape_mark *mark, struct err *err) MUST_CHECK;
+int tape_writer_document(
+	struct tape_writer *w, const struct tape_document *document, struct err *err) MUST_CHECK;
+/* A gap is written when it begins (how_ended "open", id given) and again, whole, when it ended. */
+int tape_writer_gap(struct tape_writer *w, struct tape_gap *gap, struct err *err) MUST_CHECK;
+int tape_writer_missed(struct tape_writer *w, const struct tape_missed *missed, struct err *err) MUST_CHECK;
+/* Another cluster, or another life of it: resourceVersions before and after are not comparable. */
+int tape_writer_epoch(
+	struct tape_writer *w, const char *cluster_uid, const char *reason, struct err *err) MUST_CHECK;
+
+/* Makes everything appended so far durable. */
+int tape_writer_flush(struct tape_writer *w, struct err *err) MUST_CHECK;
+
+/* Ends the open segment and begins the next, at the next flush. */
+void tape_writer_rotate(struct tape_writer *w);
+
+/* For status lines and summaries. */
+struct tape_writer_stats {
+	uint64_t last_seq, durable_seq; /* appended, flushed */
+	uint64_t segments;
+	uint64_t raw_bytes, disk_bytes; /* of the whole tape */
+	uint64_t pending_bytes;         /* appended, not yet flushed */
+};
+void tape_writer_stats(const struct tape_writer *w, struct tape_writer_stats *ret);
+
+#endif

@@ -1,0 +1,192 @@
+/* options.c: see options.h. getopt_long does the parsing; the table says what to do with what it finds. */
+#include "tools/options.h"
+
+#include "schema/base/buf.h"
+#include "schema/base/clock.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_OPTIONS 64
+#define HELP_VALUE  1000 /* getopt's value for --help; rows have 1001 and up */
+
+static size_t count_rows(const struct option_row *rows)
+{
+	size_t n = 0;
+
+	while (rows && rows[n].kind != OPTION_END)
+		n++;
+	return n;
+}
+
+/* "-o, --output FILE" */
+static void print_row(const struct option_row *row)
+{
+	char left[80];
+	int n = snprintf(left, sizeof(left), "  %c%c%c --%s", row->letter ? '-' : ' ',
+		row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name);
+
+	if (row->kind != OPTION_FLAG && n > 0 && (size_t)n < sizeof(left))
+		snprintf(left + n, sizeof(left) - (size_t)n, "%s%s", row->kind == OPTION_CHOICE ? "=" : " ",
+			row->words);
+	printf("%-34s%s%s%s\n", left, strlen(left) > 33 ? "\n                                  " : "",
+		row->help, row->kind == OPTION_LIST ? " (may be repeated)" : "");
+}
+
+static void print_help(const struct command *c)
+{
+	printf("usage: kubetape %s%s%s [OPTION]...\n\n%s\n", c->name, *c->operands ? " " : "", c->operands,
+		c->description);
+	if (count_rows(c->options))
+		printf("\noptions:\n");
+	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++)
+		print_row(row);
+	printf("      --help                      show this text\n");
+}
+
+static bool is_choice(const char *words, const char *value)
+{
+	size_t len = strlen(value);
+
+	for (const char *w = words; *w; w += strcspn(w, "|"), w += *w == '|') {
+		if (strcspn(w, "|") == len && strncmp(w, value, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int parse_number(const struct option_row *row, const char *value, int64_t *ret, struct err *err)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	char *end;
+	long long number;
+
+	errno = 0;
+	number = strtoll(value, &end, 10);
+	if (end == value || errno || number < 0)
+		return err_set(err, ERR_USAGE, "option '--%s' wants a number, found '%s'", row->name, value);
+	unit = row->kind == OPTION_BYTES && *end ? strchr(units, *end) : NULL;
+	if (unit && number <= INT64_MAX >> (10 * (unit - units + 1))) {
+		number <<= 10 * (unit - units + 1);
+		end++;
+	}
+	if (*end)
+		return err_set(err, ERR_USAGE, "option '--%s' wants a number, found '%s'", row->name, value);
+	*ret = number;
+	return 0;
+}
+
+static void add_to_list(struct text_list *list, const char *value)
+{
+	list->items = xrealloc(list->items, (list->count + 1) * sizeof(*list->items));
+	list->items[list->count++] = value;
+}
+
+static int store(const struct option_row *row, const char *value, void *values, struct err *err)
+{
+	void *field = (char *)values + row->offset;
+
+	switch (row->kind) {
+	case OPTION_FLAG: *(bool *)field = true; return 0;
+	case OPTION_TEXT: *(const char **)field = value; return 0;
+	case OPTION_LIST: add_to_list(field, value); return 0;
+	case OPTION_NUMBER:
+	case OPTION_BYTES: return parse_number(row, value, field, err);
+	case OPTION_DURATION:
+		if (duration_parse(value, field, err))
+			return err_prefix(err, "option '--%s'", row->name);
+		return 0;
+	case OPTION_CHOICE:
+		if (!is_choice(row->words, value))
+			return err_set(err, ERR_USAGE, "option '--%s' wants one of %s, found '%s'", row->name,
+				row->words, value);
+		*(const char **)field = value;
+		return 0;
+	case OPTION_END: break;
+	}
+	return err_set(err, ERR_USAGE, "option '--%s' cannot be stored", row->name);
+}
+
+/* getopt's two forms of the table: letters (behind "+:"-less ":" for own messages) and long names. */
+static void make_getopt_tables(const struct command *c, char *letters, struct option *longs)
+{
+	size_t n = count_rows(c->options);
+
+	*letters++ = ':';
+	for (size_t i = 0; i < n && i < MAX_OPTIONS; i++) {
+		const struct option_row *row = &c->options[i];
+		bool has_value = row->kind != OPTION_FLAG;
+
+		if (row->letter) {
+			*letters++ = row->letter;
+			if (has_value)
+				*letters++ = ':';
+		}
+		longs[i] = (struct option){row->name, has_value, NULL, HELP_VALUE + 1 + (int)i};
+	}
+	*letters = 0;
+	longs[n] = (struct option){"help", 0, NULL, HELP_VALUE};
+	longs[n + 1] = (struct option){NULL, 0, NULL, 0};
+}
+
+static const struct option_row *row_of(const struct command *c, int found)
+{
+	if (found > HELP_VALUE)
+		return &c->options[found - HELP_VALUE - 1];
+	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++) {
+		if (row->letter == found)
+			return row;
+	}
+	return NULL;
+}
+
+/* Cuts argv at a lone `--` and keeps what is behind it for the child. */
+static int cut_child(int argc, char **argv, struct operands *ret)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") == 0) {
+			ret->child = argv + i + 1;
+			return i;
+		}
+	}
+	return argc;
+}
+
+int options_parse(
+	const struct command *c, int argc, char **argv, void *values, struct operands *ret, struct err *err)
+{
+	char letters[2 * MAX_OPTIONS + 2];
+	struct option longs[MAX_OPTIONS + 2];
+	struct operands operands = {0};
+	int found;
+
+	make_getopt_tables(c, letters, longs);
+	argc = cut_child(argc, argv, &operands);
+	optind = 0;
+	while ((found = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (found == HELP_VALUE) {
+			print_help(c);
+			return 1;
+		}
+		if (found == ':')
+			return err_set(err, ERR_USAGE, "option '%s' wants a value", argv[optind - 1]);
+		if (found == '?')
+			return err_set(err, ERR_USAGE, "unknown option '%s'; see 'kubetape %s --help'",
+				argv[optind - 1], c->name);
+		if (store(row_of(c, found), optarg, values, err))
+			return err->code;
+	}
+	operands.items = argv + optind;
+	operands.count = (size_t)(argc - optind);
+	*ret = operands;
+	return 0;
+}
+
+int command_fail(const struct command *c, const struct err *err)
+{
+	fprintf(stderr, "kubetape %s: %s\n", c->name, err->text);
+	return err->code == ERR_USAGE ? EXIT_USAGE : EXIT_FAILED;
+}

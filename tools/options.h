@@ -1,0 +1,74 @@
+/*
+ * options.h: commands and options as data. One table a command: it parses the command line, prints --help,
+ * and is what the man pages and the shell completions are made from.
+ */
+#ifndef TOOLS_OPTIONS_H
+#define TOOLS_OPTIONS_H
+
+#include "schema/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit codes of every command. */
+enum exit_code {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_LOSS = 3, /* done, but something is missing: gaps, a lost tail, lateness over the limit */
+};
+
+/* What an option's value is, and the type of the field it is stored in. */
+enum option_kind {
+	OPTION_FLAG,     /* bool */
+	OPTION_TEXT,     /* const char * */
+	OPTION_LIST,     /* struct text_list; may be given several times */
+	OPTION_NUMBER,   /* int64_t, not negative */
+	OPTION_BYTES,    /* int64_t: 512, 64K, 16M, 2G, powers of two */
+	OPTION_DURATION, /* int64_t nanoseconds, see duration_parse */
+	OPTION_CHOICE,   /* const char *, one of the words in `words` separated by | */
+	OPTION_END,
+};
+
+struct text_list {
+	const char **items;
+	size_t count;
+};
+
+struct option_row {
+	enum option_kind kind;
+	char letter;       /* 0: long form only */
+	const char *name;  /* without dashes */
+	size_t offset;     /* of the field in the command's struct of values */
+	const char *words; /* the value's name in help ("FILE"), or the choices ("table|json") */
+	const char *help;  /* one line, lower case, no full stop */
+};
+
+struct command {
+	const char *name;
+	const char *operands;    /* "TAPE [SQL]" */
+	const char *summary;     /* one line for the list of commands */
+	const char *description; /* a paragraph or two for --help, lines of at most 90 columns */
+	const struct option_row *options;
+	int (*run)(const struct command *self, int argc, char **argv); /* argv[0] is the command's name */
+};
+
+/* What is left of a command line: operands, and what stood behind a lone `--`. */
+struct operands {
+	char **items;
+	size_t count;
+	char **child; /* terminated by NULL, or NULL when there was no `--` */
+};
+
+/*
+ * Fills the struct at `values` (whose fields hold the defaults) from argv. Returns 0, 1 when --help was
+ * printed and the command is done, or ERR_USAGE. Lists and operands live until the process ends.
+ */
+int options_parse(const struct command *c, int argc, char **argv, void *values, struct operands *ret,
+	struct err *err) MUST_CHECK;
+
+/* Prints "kubetape NAME: sentence" to stderr and returns the exit code that belongs to the error. */
+int command_fail(const struct command *c, const struct err *err);
+
+#endif
