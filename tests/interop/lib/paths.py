@@ -1,0 +1,18 @@
+"""Where things are in the checkout."""
+
+import os
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(ROOT, "build", "interop")
+BIN = os.path.join(BUILD, "bin")
+STAGES = os.path.join(BUILD, "kwok-stages.yaml")
+KUBETAPE = os.environ.get("KUBETAPE", os.path.join(ROOT, "build", "kubetape"))
+
+
+def program(name):
+	"""The path of a program made by tests/interop/build."""
+	path = os.path.join(BIN, name)
+	if not os.access(path, os.X_OK):
+		raise FileNotFoundError(f"program '{name}' is not built: run tests/interop/build first")
+	return path
