@@ -1,0 +1,3 @@
+module kubetape.test/report
+
+go 1.26
