@@ -14,10 +14,9 @@ import json
 import os
 import socket
 import ssl
-import subprocess
 import urllib.request
 
-from lib import certificates, paths, process, wait
+from lib import certificates, kubectl, paths, process, wait
 
 # In the order in which they start; they stop in the reverse order.
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
@@ -119,13 +118,10 @@ class Cluster:
 
 	# --- use ---
 
-	def kubectl(self, *args, stdin=None, timeout_s=wait.PATIENCE_S):
-		"""Run kubectl as administrator; returns its output, raises with its error text when it fails."""
-		command = [paths.program("kubectl"), "--kubeconfig", self.kubeconfig, "--cache-dir", self.path("cache"), *args]
-		done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=timeout_s, check=False)
-		if done.returncode:
-			raise RuntimeError(f"kubectl {' '.join(args)}: exit code {done.returncode}: {done.stderr.strip()}")
-		return done.stdout
+	@property
+	def kubectl(self):
+		"""The cluster's own release of kubectl, as administrator."""
+		return kubectl.Kubectl(self.kubeconfig, self.path("cache"))
 
 	def wait_ready(self):
 		context = ssl.create_default_context(cafile=self.path("pki", "ca.crt"))
