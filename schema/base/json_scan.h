@@ -39,18 +39,19 @@ int json_scan_object(struct slice json, struct object_meta *ret, struct err *err
 int json_scan_list(struct slice json, struct list_page *ret, struct err *err) MUST_CHECK;
 
 /* Walks an array or an object: give the whole value first, then the same iterator again and again.
- * Returns 1 with the next value (and key, for objects), 0 at the end, negative when it is not JSON. */
+ * Returns 1 with the next value (and key, for objects; ret_key may be NULL), 0 at the end and ever after,
+ * negative when it is not JSON. Offsets in errors count from where the last call ended. */
 struct json_iter {
 	struct slice rest;
-	bool is_object, started;
+	bool is_object, started, ended;
 };
 int json_iter_begin(struct slice value, struct json_iter *ret, struct err *err) MUST_CHECK;
 int json_iter_next(
 	struct json_iter *it, struct slice *ret_key, struct slice *ret_value, struct err *err) MUST_CHECK;
 
-/* The value at a path: "$.metadata.labels.app", "metadata.labels['a.b/c']", "spec.containers[0].image".
- * Returns 1 with the raw value (strings with their quotes), 0 when there is none, ERR_USAGE for a bad path.
- */
+/* The value at a path: "$.metadata.labels.app", "metadata.labels['a.b/c']", "spec.containers[0].image",
+ * "$" for the whole. Returns 1 with the raw value (strings with their quotes), 0 when there is none,
+ * ERR_USAGE for a bad path, ERR_PROTOCOL when the document is not JSON. */
 int json_get(struct slice json, const char *path, struct slice *ret_value, struct err *err) MUST_CHECK;
 
 /* Appends the text that an escaped string stands for (UTF-8; lone surrogates become U+FFFD). `string` is
@@ -60,8 +61,8 @@ int json_unescape(struct slice string, struct buf *to, struct err *err) MUST_CHE
 /* Appends `text` as a JSON string with quotes, escaped as Kubernetes' own encoder does: also <, > and &. */
 int json_escape(struct slice text, struct buf *to, struct err *err) MUST_CHECK;
 
-/* For tests and benchmarks: 0 portable, 1 AVX2; returns the engine in force. Negative asks without changing.
- */
+/* For tests and benchmarks: 0 portable, 1 the best this CPU can; returns the engine in force (0 portable, 1
+ * AVX2). Negative asks without changing. */
 int json_scan_engine(int engine);
 
 #endif

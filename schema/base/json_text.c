@@ -1,0 +1,220 @@
+/* json_text.c: what a JSON string stands for, and text as a JSON string. */
+#include "schema/base/json_scan.h"
+
+#include <string.h>
+
+/* Writes a code point as UTF-8; a surrogate becomes U+FFFD. Returns its length. */
+static size_t put_utf8(char to[4], uint32_t code)
+{
+	if (code >= 0xd800 && code <= 0xdfff)
+		code = 0xfffd;
+	if (code < 0x80) {
+		to[0] = (char)code;
+		return 1;
+	}
+	if (code < 0x800) {
+		to[0] = (char)(0xc0 | code >> 6);
+		to[1] = (char)(0x80 | (code & 0x3f));
+		return 2;
+	}
+	if (code < 0x10000) {
+		to[0] = (char)(0xe0 | code >> 12);
+		to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (code & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | code >> 18);
+	to[1] = (char)(0x80 | (code >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (code >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (code & 0x3f));
+	return 4;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* "\uXXXX" at `at`. */
+static bool read_unit(const char *at, const char *end, uint32_t *ret)
+{
+	uint32_t unit = 0;
+
+	if (end - at < 6 || at[0] != '\\' || at[1] != 'u')
+		return false;
+	for (int i = 2; i < 6; i++) {
+		int digit = hex_digit(at[i]);
+
+		if (digit < 0)
+			return false;
+		unit = unit << 4 | (uint32_t)digit;
+	}
+	*ret = unit;
+	return true;
+}
+
+/* One code point from one escape or from a pair of them; returns what follows, NULL when it is malformed. */
+static const char *read_code(const char *at, const char *end, uint32_t *ret)
+{
+	uint32_t high, low;
+
+	if (!read_unit(at, end, &high))
+		return NULL;
+	at += 6;
+	*ret = high;
+	if (high < 0xd800 || high > 0xdbff || !read_unit(at, end, &low))
+		return at;
+	if (low < 0xdc00 || low > 0xdfff)
+		return at;
+	*ret = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+	return at + 6;
+}
+
+/* At a backslash. Writes 1 to 4 bytes; returns what follows, NULL when it is no escape. */
+static const char *read_escape(const char *at, const char *end, char to[4], size_t *ret_len)
+{
+	static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+	const char *letter;
+	uint32_t code;
+
+	if (end - at < 2)
+		return NULL;
+	letter = at[1] ? strchr(letters, at[1]) : NULL;
+	if (letter) {
+		to[0] = meanings[letter - letters];
+		*ret_len = 1;
+		return at + 2;
+	}
+	at = read_code(at, end, &code);
+	if (at)
+		*ret_len = put_utf8(to, code);
+	return at;
+}
+
+static int strip_quotes(struct slice *string, struct err *err)
+{
+	if (string->len == 0 || string->ptr[0] != '"')
+		return 0;
+	if (string->len == 1 || string->ptr[string->len - 1] != '"')
+		return err_set(err, ERR_PROTOCOL, "bad JSON string of %zu bytes: it has no closing quote",
+			string->len);
+	string->ptr++;
+	string->len -= 2;
+	return 0;
+}
+
+int json_unescape(struct slice string, struct buf *to, struct err *err)
+{
+	const char *at, *end;
+	int rc;
+
+	if (string.len == 0)
+		return 0;
+	rc = strip_quotes(&string, err);
+	at = string.ptr;
+	end = at + string.len;
+	while (rc == 0 && at < end) {
+		const char *next = memchr(at, '\\', (size_t)(end - at));
+		size_t plain_len = (size_t)((next ? next : end) - at), len = 0;
+		char plain[4];
+
+		rc = buf_append(to, at, plain_len, err);
+		if (rc < 0 || !next)
+			break;
+		at = read_escape(next, end, plain, &len);
+		if (!at)
+			return err_set(err, ERR_PROTOCOL, "bad JSON string: byte %zu begins no escape",
+				(size_t)(next - string.ptr));
+		rc = buf_append(to, plain, len, err);
+	}
+	return rc;
+}
+
+/* The length of the UTF-8 sequence at `at`, 0 when it is malformed (overlong, surrogate, cut). */
+static size_t utf8_length(const unsigned char *at, size_t left)
+{
+	size_t len = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+	unsigned char low = 0x80, high = 0xbf;
+
+	if (len == 1)
+		return 1;
+	if (at[0] < 0xc2 || at[0] > 0xf4 || left < len)
+		return 0;
+	if (at[0] == 0xe0)
+		low = 0xa0;
+	if (at[0] == 0xed)
+		high = 0x9f;
+	if (at[0] == 0xf0)
+		low = 0x90;
+	if (at[0] == 0xf4)
+		high = 0x8f;
+	if (at[1] < low || at[1] > high)
+		return 0;
+	for (size_t i = 2; i < len; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return len;
+}
+
+/* Plain bytes may be copied as they are, one by one. */
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&';
+}
+
+static const char *short_escape(unsigned char c)
+{
+	switch (c) {
+	case '"': return "\\\"";
+	case '\\': return "\\\\";
+	case '\b': return "\\b";
+	case '\f': return "\\f";
+	case '\n': return "\\n";
+	case '\r': return "\\r";
+	case '\t': return "\\t";
+	default: return NULL;
+	}
+}
+
+/* Appends what stands for the character at `at`, which is not plain; returns its length in the text. */
+static int escape_one(const unsigned char *at, size_t left, struct buf *to, struct err *err)
+{
+	size_t len = utf8_length(at, left);
+	const char *name = short_escape(at[0]);
+	int rc;
+
+	if (len == 0)
+		rc = buf_append(to, "\\ufffd", 6, err);
+	else if (name)
+		rc = buf_append(to, name, strlen(name), err);
+	else if (len == 1)
+		rc = buf_printf(to, err, "\\u%04x", at[0]);
+	else if (len == 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] & 0xfe) == 0xa8)
+		rc = buf_append(to, at[2] == 0xa8 ? "\\u2028" : "\\u2029", 6, err);
+	else
+		rc = buf_append(to, at, len, err);
+	return rc < 0 ? rc : len ? (int)len : 1;
+}
+
+int json_escape(struct slice text, struct buf *to, struct err *err)
+{
+	const unsigned char *at = (const unsigned char *)(text.ptr ? text.ptr : ""), *end = at + text.len;
+	const unsigned char *plain;
+	int rc = buf_append(to, "\"", 1, err);
+
+	while (rc >= 0 && at < end) {
+		for (plain = at; at < end && is_plain(*at);)
+			at++;
+		rc = buf_append(to, plain, (size_t)(at - plain), err);
+		if (rc < 0 || at == end)
+			break;
+		rc = escape_one(at, (size_t)(end - at), to, err);
+		if (rc > 0)
+			at += rc;
+	}
+	return rc < 0 ? rc : buf_append(to, "\"", 1, err);
+}

@@ -1,0 +1,56 @@
+/*
+ * json_walk.h: a cursor over JSON text, for the json_*.c of schema/base alone. It walks the levels that
+ * somebody looks at, member by member, and jumps over the rest. All functions that fail return ERR_PROTOCOL
+ * and say where.
+ */
+#ifndef SCHEMA_BASE_JSON_WALK_H
+#define SCHEMA_BASE_JSON_WALK_H
+
+#include "schema/base/buf.h"
+
+struct json_cursor {
+	const char *begin, *at, *end;
+	unsigned depth; /* containers entered and not left */
+	struct err *err;
+};
+
+struct json_key {
+	struct slice text; /* as it stands between the quotes */
+	bool escaped;      /* it holds a backslash */
+};
+
+static inline struct json_cursor json_cursor_over(struct slice json, struct err *err)
+{
+	const char *begin = json.ptr ? json.ptr : ""; /* nothing may be added to NULL, not even 0 */
+
+	return (struct json_cursor){begin, begin, begin + json.len, 0, err};
+}
+
+/* Goes to the next byte that is no white space; returns it, or 0 at the end (and for a NUL in the text). */
+char json_peek(struct json_cursor *c);
+
+/* "bad JSON at byte N: expected ..., found ...". */
+int json_fail(struct json_cursor *c, const char *expected);
+
+/* Consumes the opening bracket. */
+int json_enter(struct json_cursor *c, char bracket) MUST_CHECK;
+
+/* Steps to the next member or item; *first is true before the first call and is changed by it. Returns 1 with
+ * the cursor at the value, 0 when the closing bracket was consumed instead. */
+int json_next_member(struct json_cursor *c, bool *first, struct json_key *ret) MUST_CHECK;
+int json_next_item(struct json_cursor *c, bool *first) MUST_CHECK;
+
+/* Jumps over one value and returns its bytes. */
+int json_take(struct json_cursor *c, struct slice *ret_value) MUST_CHECK;
+
+/* Fails unless only white space follows. */
+int json_finish(struct json_cursor *c) MUST_CHECK;
+
+/* Compares what the key stands for. */
+bool json_key_equal(const struct json_key *key, struct slice name);
+
+/* Where the string ends whose first byte behind the quote is `at`: at the closing quote, NULL when there is
+ * none. *ret_escaped is set to true when a backslash is met. */
+const char *json_string_end(const char *at, const char *end, bool *ret_escaped);
+
+#endif
