@@ -16,20 +16,27 @@ void buf_release(struct buf *b)
 	buf_init(b, b->max);
 }
 
+/* Twice the old capacity as often as needed, but never past the maximum. */
+static size_t grown_capacity(const struct buf *b, size_t need)
+{
+	size_t cap = b->cap ? b->cap : 256;
+
+	while (cap < need)
+		cap = cap > b->max / 2 ? b->max : cap * 2;
+	return cap < b->max ? cap : b->max;
+}
+
 char *buf_reserve(struct buf *b, size_t more)
 {
-	size_t need = b->len + more, cap = b->cap ? b->cap : 256;
+	size_t need = b->len + more, cap;
 	char *grown;
 
 	if (need < b->len || need > b->max)
 		return NULL;
-	if (need <= b->cap)
+	if (b->ptr && need <= b->cap)
 		return b->ptr + b->len;
-	while (cap < need)
-		cap *= 2;
-	if (cap > b->max)
-		cap = b->max;
-	grown = realloc(b->ptr, cap);
+	cap = grown_capacity(b, need);
+	grown = realloc(b->ptr, cap ? cap : 1);
 	if (!grown)
 		return NULL;
 	b->ptr = grown;
@@ -52,28 +59,28 @@ int buf_append(struct buf *b, const void *bytes, size_t len, struct err *err)
 	return 0;
 }
 
+/* vasprintf is GNU's. The text is made apart because vsnprintf needs a byte more than the text has. */
 int buf_printf(struct buf *b, struct err *err, const char *format, ...)
 {
-	char *at;
+	char *text = NULL;
 	va_list ap;
-	int n;
+	int n, rc;
 
 	va_start(ap, format);
-	n = vsnprintf(NULL, 0, format, ap);
+	n = vasprintf(&text, format, ap);
 	va_end(ap);
-	at = n < 0 ? NULL : buf_reserve(b, (size_t)n + 1);
-	if (!at)
-		return err_set(err, ERR_TOO_LARGE, "buffer of %zu bytes cannot take %d more: maximum is %zu",
-			b->len, n, b->max);
-	va_start(ap, format);
-	vsnprintf(at, (size_t)n + 1, format, ap);
-	va_end(ap);
-	b->len += (size_t)n;
-	return 0;
+	if (n < 0)
+		return err_set(
+			err, ERR_TOO_LARGE, "buffer of %zu bytes cannot take more: out of memory", b->len);
+	rc = buf_append(b, text, (size_t)n, err);
+	free(text);
+	return rc;
 }
 
 void buf_consume(struct buf *b, size_t n)
 {
+	if (n == 0)
+		return;
 	memmove(b->ptr, b->ptr + n, b->len - n);
 	b->len -= n;
 }

@@ -1,0 +1,107 @@
+#include "schema/base/buf.h"
+#include "tests/unit/unit.h"
+
+START_TEST(buf__grows_up_to_its_maximum_and_no_further)
+{
+	struct buf b;
+	struct err err;
+	char block[100] = {0};
+
+	buf_init(&b, 1000);
+	for (int i = 0; i < 10; i++)
+		ck_assert_ok(buf_append(&b, block, sizeof(block), &err), &err);
+	ck_assert_uint_eq(b.len, 1000);
+	ck_assert_uint_le(b.cap, 1000);
+	ck_assert_int_eq(buf_append(&b, block, 1, &err), ERR_TOO_LARGE);
+	ck_assert_str_eq(err.text, "buffer of 1000 bytes cannot take 1 more: maximum is 1000");
+	ck_assert_uint_eq(b.len, 1000);
+	ck_assert_ptr_null(buf_reserve(&b, SIZE_MAX));
+	buf_release(&b);
+	ck_assert_ptr_null(b.ptr);
+	ck_assert_uint_eq(b.max, 1000);
+}
+END_TEST
+
+START_TEST(buf_append__of_nothing_needs_no_memory)
+{
+	struct buf b;
+
+	buf_init(&b, 0);
+	ck_assert_int_eq(buf_append(&b, NULL, 0, NULL), 0);
+	ck_assert_ptr_null(b.ptr);
+	buf_release(&b);
+}
+END_TEST
+
+START_TEST(buf_printf__appends_and_leaves_the_buffer_alone_when_it_does_not_fit)
+{
+	struct buf b;
+	struct err err;
+
+	buf_init(&b, 16);
+	ck_assert_ok(buf_printf(&b, &err, "%s-%d", "seg", 42), &err);
+	ck_assert_slice_eq(buf_slice(&b), "seg-42");
+	ck_assert_int_eq(buf_printf(&b, &err, "%s", "0123456789"), ERR_TOO_LARGE);
+	ck_assert_slice_eq(buf_slice(&b), "seg-42");
+	ck_assert_ok(buf_printf(&b, &err, "%s", "012345678"), &err);
+	ck_assert_uint_eq(b.len, 15);
+	buf_release(&b);
+}
+END_TEST
+
+START_TEST(buf_printf__fills_the_buffer_to_its_last_byte)
+{
+	struct buf b;
+	struct err err;
+
+	buf_init(&b, 4);
+	ck_assert_ok(buf_printf(&b, &err, "%s", "1234"), &err);
+	ck_assert_slice_eq(buf_slice(&b), "1234");
+	ck_assert_int_eq(buf_printf(&b, &err, "5"), ERR_TOO_LARGE);
+	buf_release(&b);
+}
+END_TEST
+
+START_TEST(buf_consume__keeps_what_follows)
+{
+	struct buf b;
+	struct err err;
+
+	buf_init(&b, 100);
+	buf_consume(&b, 0);
+	ck_assert_ok(buf_append(&b, "abcdef", 6, &err), &err);
+	buf_consume(&b, 2);
+	ck_assert_slice_eq(buf_slice(&b), "cdef");
+	buf_consume(&b, 4);
+	ck_assert_uint_eq(b.len, 0);
+	buf_release(&b);
+}
+END_TEST
+
+START_TEST(slice_compare__orders_bytes_as_unsigned_and_a_prefix_first)
+{
+	ck_assert_int_lt(slice_compare(slice_of("a"), slice_of("b")), 0);
+	ck_assert_int_gt(slice_compare(slice_of("\xff"), slice_of("a")), 0);
+	ck_assert_int_lt(slice_compare(slice_of("ab"), slice_of("abc")), 0);
+	ck_assert_int_eq(slice_compare(slice_of(NULL), slice_of("")), 0);
+	ck_assert(slice_equal(slice_of("x"), slice_of("x")));
+	ck_assert(!slice_is(slice_of("x"), "xy"));
+}
+END_TEST
+
+START_TEST(slice_dup__terminates_its_copy)
+{
+	char *copy = slice_dup((struct slice){"abcdef", 3});
+
+	ck_assert_str_eq(copy, "abc");
+	free(copy);
+	copy = slice_dup((struct slice){0});
+	ck_assert_str_eq(copy, "");
+	free(copy);
+}
+END_TEST
+
+UNIT_MAIN("buf", buf__grows_up_to_its_maximum_and_no_further, buf_append__of_nothing_needs_no_memory,
+	buf_printf__appends_and_leaves_the_buffer_alone_when_it_does_not_fit,
+	buf_printf__fills_the_buffer_to_its_last_byte, buf_consume__keeps_what_follows,
+	slice_compare__orders_bytes_as_unsigned_and_a_prefix_first, slice_dup__terminates_its_copy)
