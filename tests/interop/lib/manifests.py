@@ -1,9 +1,17 @@
 """The objects that the scripted workload creates, as plain data."""
 
-# How long the simulated kubelets take for a pod: short, and never twice the same.
-_HASTE = {f"{stage}.stage.kwok.x-k8s.io/{what}": value
-	for stage in ("pod-create", "pod-ready", "pod-complete", "pod-delete")
-	for what, value in (("delay", "200ms"), ("jitter-delay", "1200ms"))}
+
+
+def kubelet_takes(least, most):
+	"""Annotations that tell the simulated kubelets how long to take for each step of a pod's life."""
+	return {f"{stage}.stage.kwok.x-k8s.io/{what}": value
+		for stage in ("pod-create", "pod-ready", "pod-complete", "pod-delete")
+		for what, value in (("delay", least), ("jitter-delay", most))}
+
+
+BRISK = kubelet_takes("200ms", "1200ms")
+# As a small image on a healthy node.
+LIFELIKE = kubelet_takes("1s", "5s")
 
 # Everything that a JSON writer may treat specially: HTML characters, which the API server escapes; quotes and
 # backslashes; control characters; text of two to four bytes a character; the separators that JavaScript minds.
@@ -34,8 +42,8 @@ def secret(name, where, text):
 	return {"apiVersion": "v1", "kind": "Secret", "metadata": meta(name, where), "stringData": {"password": text}}
 
 
-def _pod_template(app, image, **spec):
-	return {"metadata": {"labels": {"app": app}, "annotations": dict(_HASTE)},
+def _pod_template(app, image, pace=None, **spec):
+	return {"metadata": {"labels": {"app": app}, "annotations": dict(pace or BRISK)},
 		"spec": {"terminationGracePeriodSeconds": 2,
 			"containers": [{"name": "main", "image": image, "env": [{"name": "APP", "value": app}],
 				"resources": {"requests": {"cpu": "50m", "memory": "32Mi"}}}], **spec}}
@@ -47,10 +55,10 @@ def pod(name, where):
 		"spec": template["spec"]}
 
 
-def deployment(name, where, replicas, image):
+def deployment(name, where, replicas, image, pace=None):
 	return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta(name, where, labels={"app": name}),
 		"spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}},
-			"template": _pod_template(name, image)}}
+			"template": _pod_template(name, image, pace)}}
 
 
 def service(name, where):

@@ -1,6 +1,7 @@
 """Child processes that are known by pid *and* start time, so that a recycled pid is never signalled."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -74,3 +75,67 @@ def tail(path, lines=15):
 			return "".join(f.readlines()[-lines:])
 	except OSError:
 		return ""
+
+
+class Child:
+	"""A program under test: output in files NAME.out and NAME.err of a folder, ended by a signal, its exit code
+	and what it used kept."""
+
+	def __init__(self, args, folder, name, env=None):
+		self.args = args
+		self.name = name
+		self.files = {end: os.path.join(folder, f"{name}.{end}") for end in ("out", "err")}
+		with open(self.files["out"], "wb") as out, open(self.files["err"], "wb") as err:
+			self._popen = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+				env={**os.environ, **(env or {})})
+		self.exit_code = None
+		self.cpu_s = 0.0
+		self.peak_mb = 0
+
+	def text(self, end):
+		with open(self.files[end], encoding="utf-8", errors="replace") as f:
+			return f.read()
+
+	def running(self):
+		"""Whether it still runs; collects it when it does not."""
+		if self.exit_code is None:
+			pid, status, usage = os.wait4(self._popen.pid, os.WNOHANG)
+			if pid:
+				self.exit_code = self._popen.returncode = os.waitstatus_to_exitcode(status)
+				self.cpu_s = usage.ru_utime + usage.ru_stime
+				self.peak_mb = usage.ru_maxrss >> 10
+		return self.exit_code is None
+
+	def wait_for(self, pattern, end="err", deadline_s=wait.PATIENCE_S):
+		"""Wait until the output has a match; an early end of the program is an error. Returns the match."""
+
+		def look():
+			running = self.running()
+			found = re.search(pattern, self.text(end), re.MULTILINE)
+			if not found and not running:
+				raise RuntimeError(f"{self.name} ended with exit code {self.exit_code} before it said "
+					f"'{pattern}': {tail(self.files['err'])}")
+			return found
+
+		return wait.until(f"'{pattern}' from {self.name}", look, deadline_s, 0.05, lambda: tail(self.files["err"]))
+
+	def wait_end(self, deadline_s=wait.PATIENCE_S):
+		"""Wait for it to end by itself; returns the exit code."""
+		wait.until(f"end of {self.name}", lambda: not self.running(), deadline_s, 0.02,
+			lambda: tail(self.files["err"]))
+		return self.exit_code
+
+	def stop(self, sig=signal.SIGTERM, deadline_s=wait.PATIENCE_S):
+		"""Signal it and return its exit code. One that does not end in time is killed, which is an error."""
+		if self.running():
+			self._popen.send_signal(sig)
+		try:
+			return self.wait_end(deadline_s)
+		except wait.Timeout:
+			self.kill()
+			raise
+
+	def kill(self):
+		if self.running():
+			self._popen.kill()
+			self.wait_end()

@@ -88,17 +88,23 @@ class Workload:
 
 	def recreation(self):
 		"""The same name, another UID: for a configmap and for a pod."""
-		for kind, body in (("configmap", manifests.config_map("settings", NAMESPACE, {"colour": "blue"})),
-				("pod", manifests.pod("lonely", NAMESPACE))):
-			name = f"{kind}/{body['metadata']['name']}"
-			first = self.create(body)["metadata"]["uid"]
-			if kind == "pod":
-				self.kubectl("wait", "--for=condition=Ready", name, "-n", NAMESPACE, "--timeout=110s")
-			self.delete(name)
-			second = self.create(body)["metadata"]["uid"]
-			if first == second:
-				raise RuntimeError(f"recreated {name} kept its UID {first}")
-		self.kubectl("wait", "--for=condition=Ready", "pod/lonely", "-n", NAMESPACE, "--timeout=110s")
+		self.recreate("configmap", manifests.config_map("settings", NAMESPACE, {"colour": "blue"}))
+		self.recreate("pod", manifests.pod("lonely", NAMESPACE))
+
+	def recreate(self, kind, body):
+		"""Create, delete, and create again."""
+		name = f"{kind}/{body['metadata']['name']}"
+		uids = [self._create_ready(kind, name, body)]
+		self.delete(name)
+		uids.append(self._create_ready(kind, name, body))
+		if uids[0] == uids[1]:
+			raise RuntimeError(f"recreated {name} kept its UID {uids[0]}")
+
+	def _create_ready(self, kind, name, body):
+		uid = self.create(body)["metadata"]["uid"]
+		if kind == "pod":
+			self.kubectl("wait", "--for=condition=Ready", name, "-n", NAMESPACE, "--timeout=110s")
+		return uid
 
 	def burst(self):
 		"""Many objects at once, changed at once, half of them deleted at once."""

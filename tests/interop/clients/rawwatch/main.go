@@ -6,7 +6,7 @@
 //	rawwatch -o FOLDER pods deployments.apps
 //
 // For a resource it writes FOLDER/NAME.items (one item a line, as it stood in the list), FOLDER/NAME.lines (each
-// line of the watch as received) and FOLDER/NAME.json (group, version, list resourceVersion), NAME being
+// line of the watch as received) and FOLDER/NAME.json (group, version, kind, list resourceVersion), NAME being
 // `resource` or `resource.group`. "watching N resources" on standard error says that all watches are open.
 // SIGTERM or SIGINT ends it with exit code 0; a stream that cannot go on without loss, with 1.
 package main
@@ -75,13 +75,13 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	return watchAll(ctx, resources, func(r schema.GroupVersionResource) *stream {
+	return watchAll(ctx, resources, func(r resource) *stream {
 		return &stream{client: client, server: config.Host, resource: r, options: o}
 	})
 }
 
 // watchAll follows all resources until the context ends or one of them fails.
-func watchAll(ctx context.Context, resources []schema.GroupVersionResource, open func(schema.GroupVersionResource) *stream) error {
+func watchAll(ctx context.Context, resources []resource, open func(resource) *stream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var opened, ended sync.WaitGroup
@@ -90,7 +90,7 @@ func watchAll(ctx context.Context, resources []schema.GroupVersionResource, open
 		opened.Add(1)
 		ended.Go(func() {
 			if err := open(r).follow(ctx, sync.OnceFunc(opened.Done)); err != nil {
-				failures <- fmt.Errorf("%s: %w", name(r), err)
+				failures <- fmt.Errorf("%s: %w", r.name(), err)
 				cancel()
 			}
 		})
@@ -104,13 +104,19 @@ func watchAll(ctx context.Context, resources []schema.GroupVersionResource, open
 	return <-failures // nil when there was none
 }
 
+// resource is one thing to watch, as discovery describes it.
+type resource struct {
+	schema.GroupVersionResource
+	kind string
+}
+
 // name is how files and users call a resource: `pods`, `deployments.apps`.
-func name(r schema.GroupVersionResource) string {
+func (r resource) name() string {
 	return r.GroupResource().String()
 }
 
 // discover finds the wanted resources among those that the server can list and watch.
-func discover(config *rest.Config, o options) ([]schema.GroupVersionResource, error) {
+func discover(config *rest.Config, o options) ([]resource, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
@@ -119,15 +125,15 @@ func discover(config *rest.Config, o options) ([]schema.GroupVersionResource, er
 	if err != nil {
 		return nil, err
 	}
-	var found []schema.GroupVersionResource
+	var found []resource
 	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "watch"}}, lists) {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
 			return nil, err
 		}
 		for _, one := range list.APIResources {
-			r := version.WithResource(one.Name)
-			if o.all || slices.Contains(o.names, name(r)) {
+			r := resource{version.WithResource(one.Name), one.Kind}
+			if o.all || slices.Contains(o.names, r.name()) {
 				found = append(found, r)
 			}
 		}

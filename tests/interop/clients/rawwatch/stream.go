@@ -13,15 +13,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // stream follows one resource in all namespaces.
 type stream struct {
 	client   *http.Client
 	server   string
-	resource schema.GroupVersionResource
+	resource resource
 	options  options
 
 	items, lines *os.File
@@ -56,7 +54,7 @@ func (s *stream) follow(ctx context.Context, opened func()) error {
 
 func (s *stream) create() error {
 	var err error
-	base := filepath.Join(s.options.folder, name(s.resource))
+	base := filepath.Join(s.options.folder, s.resource.name())
 	if s.items, err = os.Create(base + ".items"); err != nil {
 		return err
 	}
@@ -93,11 +91,11 @@ func (s *stream) list(ctx context.Context) error {
 
 func (s *stream) describe() error {
 	text, err := json.Marshal(map[string]string{"group": s.resource.Group, "version": s.resource.Version,
-		"resource": s.resource.Resource, "listResourceVersion": s.last})
+		"resource": s.resource.Resource, "kind": s.resource.kind, "listResourceVersion": s.last})
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(s.options.folder, name(s.resource)+".json"), text, 0o600)
+	return os.WriteFile(filepath.Join(s.options.folder, s.resource.name()+".json"), text, 0o600)
 }
 
 // watch holds one watch until it ends. The error is nil where another watch can take over without loss.
