@@ -16,7 +16,7 @@
 #define LIMIT_NAME_BYTES         4096         /* namespace, name, uid, resourceVersion each */
 #define LIMIT_JSON_DEPTH         1000         /* nesting of brackets; the API server itself refuses 10,000 */
 #define LIMIT_CONFIG_BYTES       (4u << 20)   /* kubeconfig, token, certificate and fault files */
-#define LIMIT_REQUEST_HEAD_BYTES (64u << 10)  /* request line and headers a client sends us */
+#define LIMIT_REQUEST_HEAD_BYTES (1u << 20) /* request line and headers a client sends us */
 #define LIMIT_REQUEST_BODY_BYTES (3u << 20)   /* a client's request body, as the API server limits it */
 
 #endif

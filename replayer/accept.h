@@ -1,0 +1,39 @@
+/*
+ * accept.h: which form of the answer a client asks for. The bytes are JSON whatever the client prefers: every
+ * client that can be asked for another encoding also reads JSON, going by the Content-Type of the answer. What
+ * counts is the conversion: a Table, metadata only, or the object itself.
+ */
+#ifndef REPLAYER_ACCEPT_H
+#define REPLAYER_ACCEPT_H
+
+#include "schema/base/buf.h"
+
+enum answer_form {
+	FORM_OBJECT,       /* as recorded */
+	FORM_TABLE,        /* as=Table */
+	FORM_PARTIAL,      /* as=PartialObjectMetadata */
+	FORM_PARTIAL_LIST, /* as=PartialObjectMetadataList */
+};
+
+struct accepted {
+	enum answer_form form;
+	bool beta;   /* meta.k8s.io/v1beta1 instead of v1 */
+	bool pretty; /* the clause asked for pretty=1 */
+};
+
+enum accept_failure {
+	ACCEPT_OK,
+	ACCEPT_NO_MEDIA_TYPE, /* no media type that the server has */
+	ACCEPT_NO_CONVERSION, /* media types fit, but not what they are asked to be converted to */
+};
+
+/* For resources. An empty header accepts everything. */
+enum accept_failure accept_resource(struct slice header, struct accepted *ret);
+
+/* Whether any clause takes a plain JSON answer, as error bodies are: if none does they are indented. */
+bool accept_plain(struct slice header);
+
+/* For /api and /apis: the aggregated form is wanted (1), the classic one (0), or neither can be had (-1). */
+int accept_aggregated_discovery(struct slice header);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * http.h: a request as the handlers see it, whichever HTTP version carried it, and the header of an answer.
+ */
+#ifndef REPLAYER_HTTP_H
+#define REPLAYER_HTTP_H
+
+#include "schema/base/buf.h"
+
+#define HTTP_HEADERS_MAX 128 /* header fields of one request */
+
+struct http_header {
+	struct slice name, value;
+};
+
+/* Everything is borrowed for the call that hands it over. */
+struct http_request {
+	struct slice method;
+	struct slice target; /* path and query, still percent-encoded */
+	struct http_header headers[HTTP_HEADERS_MAX];
+	size_t header_count;
+	struct slice body;
+	int major; /* 1 or 2 */
+};
+
+/* The first field of that name (any case), trimmed; the empty slice when there is none. */
+struct slice http_header_find(const struct http_request *r, const char *name);
+
+/* Whether a comma list such as "keep-alive, Upgrade" holds the word, in any case. */
+bool http_list_has(struct slice list, const char *word);
+
+bool slice_equal_nocase(struct slice a, struct slice b);
+struct slice slice_trim(struct slice s); /* blanks and tabs off both ends */
+
+/* "Not Found"; "Unknown" for a code without a name. */
+const char *http_reason(int status);
+
+#endif
