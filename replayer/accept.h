@@ -1,7 +1,7 @@
 /*
  * accept.h: which form of the answer a client asks for. The bytes are JSON whatever the client prefers: every
- * client that can be asked for another encoding also reads JSON, going by the Content-Type of the answer. What
- * counts is the conversion: a Table, metadata only, or the object itself.
+ * client that can be asked for another encoding also reads JSON, going by the Content-Type of the answer.
+ * What counts is the conversion: a Table, metadata only, or the object itself.
  */
 #ifndef REPLAYER_ACCEPT_H
 #define REPLAYER_ACCEPT_H

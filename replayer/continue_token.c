@@ -114,7 +114,8 @@ static int parse_rv(struct slice json, int64_t *ret, struct err *err)
 			value.ptr[0] == '"' ? "string" : "number");
 	if (*ret == 0)
 		return err_set(err, ERR_PROTOCOL,
-			"continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
+			"continue key is not valid: incorrect encoded start resourceVersion (version "
+			"meta.k8s.io/v1)");
 	return 0;
 }
 
@@ -160,8 +161,8 @@ void continue_token_release(struct continue_token *t)
 
 char *continue_token_make(int64_t rv, struct slice last_key)
 {
-	char *json = xasprintf("{\"v\":\"" VERSION "\",\"rv\":%lld,\"start\":\"/%.*s\\u0000\"}", (long long)rv,
-		(int)last_key.len, last_key.ptr);
+	char *json = xasprintf("{\"v\":\"" VERSION "\",\"rv\":%lld,\"start\":\"/%.*s\\u0000\"}",
+		(long long)rv, (int)last_key.len, last_key.ptr);
 	char *token = encode_base64(slice_of(json));
 
 	free(json);

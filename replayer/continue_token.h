@@ -19,8 +19,8 @@ struct continue_token {
 int continue_token_parse(struct slice text, struct continue_token *ret, struct err *err) MUST_CHECK;
 void continue_token_release(struct continue_token *t);
 
-/* The token for the page behind the item `last_key`, relative to the collection: "ns/name", or "name" inside a
- * namespace and for cluster-scoped kinds. The caller frees. */
+/* The token for the page behind the item `last_key`, relative to the collection: "ns/name", or "name" inside
+ * a namespace and for cluster-scoped kinds. The caller frees. */
 char *continue_token_make(int64_t rv, struct slice last_key);
 
 #endif

@@ -52,8 +52,7 @@ static bool split_term(struct slice text, struct raw_term *ret)
 			continue;
 		if (op == 1 && i + 1 < text.len && text.ptr[i + 1] == '=')
 			op = 2;
-		*ret = (struct raw_term){
-			{text.ptr, i}, {text.ptr + i + op, text.len - i - op}, negated};
+		*ret = (struct raw_term){{text.ptr, i}, {text.ptr + i + op, text.len - i - op}, negated};
 		return true;
 	}
 	return false;
@@ -72,7 +71,8 @@ static int unescape(struct slice value, struct term *to, struct err *err)
 			if (c != '\\' && c != ',' && c != '=') {
 				free(out);
 				return err_set(err, ERR_PROTOCOL,
-					"invalid field selector: invalid escape sequence: \\%.*s", c ? 1 : 0, &c);
+					"invalid field selector: invalid escape sequence: \\%.*s", c ? 1 : 0,
+					&c);
 			}
 		} else if (c == ',' || c == '=') {
 			free(out);
@@ -221,8 +221,8 @@ static struct slice value_at(struct slice object, const char *path, const char *
 	return buf_slice(scratch);
 }
 
-static bool term_matches(const struct term *t, struct slice namespace, struct slice name,
-	struct slice object, struct buf *scratch)
+static bool term_matches(const struct term *t, struct slice namespace, struct slice name, struct slice object,
+	struct buf *scratch)
 {
 	struct slice value = {NULL, 0};
 

@@ -152,7 +152,8 @@ static int read_framing(
 	struct http1_framing f = {
 		.keep_alive = http_10 ? http_list_has(connection, "keep-alive")
 				      : !http_list_has(connection, "close"),
-		.expect_continue = slice_equal_nocase(http_header_find(r, "Expect"), slice_of("100-continue")),
+		.expect_continue =
+			slice_equal_nocase(http_header_find(r, "Expect"), slice_of("100-continue")),
 		.chunked = codings > 0,
 	};
 	int rc = 0;
@@ -161,8 +162,8 @@ static int read_framing(
 		return err_set(err, ERR_PROTOCOL, "expected exactly one Host header");
 	if (lengths + codings > 1)
 		return err_set(err, ERR_PROTOCOL, "more than one statement of the body's length");
-	if (codings &&
-		(http_10 || !slice_equal_nocase(http_header_find(r, "Transfer-Encoding"), slice_of("chunked"))))
+	if (codings && (http_10 || !slice_equal_nocase(
+					   http_header_find(r, "Transfer-Encoding"), slice_of("chunked"))))
 		return err_set(err, ERR_PROTOCOL, "unsupported Transfer-Encoding");
 	if (lengths)
 		rc = read_content_length(http_header_find(r, "Content-Length"), &f.content_length, err);
@@ -184,8 +185,8 @@ int http1_read_head(struct slice in, size_t *scanned, struct http_request *ret,
 	if (!end && in.len < LIMIT_REQUEST_HEAD_BYTES)
 		return 0;
 	if (!end || (size_t)(end - in.ptr) > LIMIT_REQUEST_HEAD_BYTES)
-		return err_set(err, ERR_TOO_LARGE, "request head of more than %u bytes",
-			LIMIT_REQUEST_HEAD_BYTES);
+		return err_set(
+			err, ERR_TOO_LARGE, "request head of more than %u bytes", LIMIT_REQUEST_HEAD_BYTES);
 	rest = (struct slice){in.ptr, (size_t)(end - in.ptr) + 2};
 	ret->header_count = 0;
 	ret->body = (struct slice){NULL, 0};

@@ -46,8 +46,7 @@ struct http1_chunks {
 
 /* Appends the data found in `in` to `body` and returns how many bytes of `in` were used; look at c->state for
  * the end. ERR_PROTOCOL, or ERR_TOO_LARGE when the body exceeds body->max. All zero is the start. */
-int http1_read_chunks(
-	struct http1_chunks *c, struct slice in, struct buf *body, struct err *err) MUST_CHECK;
+int http1_read_chunks(struct http1_chunks *c, struct slice in, struct buf *body, struct err *err) MUST_CHECK;
 
 /* Appends status line and header fields with the empty line. Values must not hold line ends (asserted). */
 int http1_write_head(struct buf *to, int status, const struct http_header *headers, size_t count,

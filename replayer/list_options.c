@@ -109,7 +109,8 @@ static void check_list(const struct list_options *o, const char *match, struct s
 			"resourceVersionMatch is forbidden when continue is provided");
 	if (*match && o->match == MATCH_NONE)
 		status_invalid_cause(st, "FieldValueNotSupported", "resourceVersionMatch",
-			"Unsupported value: \"%s\": supported values: \"Exact\", \"NotOlderThan\", \"\"", match);
+			"Unsupported value: \"%s\": supported values: \"Exact\", \"NotOlderThan\", \"\"",
+			match);
 	if (o->match == MATCH_EXACT && strcmp(o->rv, "0") == 0)
 		forbid(st, "resourceVersionMatch",
 			"resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");

@@ -18,9 +18,9 @@ struct list_options {
 	enum tristate send_initial; /* as the server fills it in for a watch without RV */
 	char *rv;                   /* as given; "" when absent */
 	enum rv_match match;
-	char *continue_token;    /* "" when absent */
-	int64_t limit;           /* 0: none */
-	int64_t timeout_seconds; /* 0: none given */
+	char *continue_token;          /* "" when absent */
+	int64_t limit;                 /* 0: none */
+	int64_t timeout_seconds;       /* 0: none given */
 	struct label_selector *labels; /* NULL: everything */
 	struct field_selector *fields;
 };

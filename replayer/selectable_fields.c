@@ -10,12 +10,48 @@ struct row {
 	struct selectable_field field;
 };
 
-#define AT(name)             {name, {SELECT_PATH, name, ""}}
-#define AT_OR(name, unset)   {name, {SELECT_PATH, name, unset}}
-#define AT_PATH(label, path) {label, {SELECT_PATH, path, ""}}
-#define NAME                 {"metadata.name", {SELECT_NAME, NULL, ""}}
-#define NAMESPACE            {"metadata.namespace", {SELECT_NAMESPACE, NULL, ""}}
-#define END                  {NULL, {SELECT_NEVER, NULL, NULL}}
+#define AT(name)                                                                                             \
+	{                                                                                                    \
+		name,                                                                                        \
+		{                                                                                            \
+			SELECT_PATH, name, ""                                                                \
+		}                                                                                            \
+	}
+#define AT_OR(name, unset)                                                                                   \
+	{                                                                                                    \
+		name,                                                                                        \
+		{                                                                                            \
+			SELECT_PATH, name, unset                                                             \
+		}                                                                                            \
+	}
+#define AT_PATH(label, path)                                                                                 \
+	{                                                                                                    \
+		label,                                                                                       \
+		{                                                                                            \
+			SELECT_PATH, path, ""                                                                \
+		}                                                                                            \
+	}
+#define NAME                                                                                                 \
+	{                                                                                                    \
+		"metadata.name",                                                                             \
+		{                                                                                            \
+			SELECT_NAME, NULL, ""                                                                \
+		}                                                                                            \
+	}
+#define NAMESPACE                                                                                            \
+	{                                                                                                    \
+		"metadata.namespace",                                                                        \
+		{                                                                                            \
+			SELECT_NAMESPACE, NULL, ""                                                           \
+		}                                                                                            \
+	}
+#define END                                                                                                  \
+	{                                                                                                    \
+		NULL,                                                                                        \
+		{                                                                                            \
+			SELECT_NEVER, NULL, NULL                                                             \
+		}                                                                                            \
+	}
 
 static const struct row pods[] = {NAME, NAMESPACE, AT("spec.nodeName"), AT_PATH("spec.host", "spec.nodeName"),
 	AT("spec.restartPolicy"), AT("spec.schedulerName"), AT("spec.serviceAccountName"),
@@ -27,14 +63,14 @@ static const struct row core_events[] = {NAME, NAMESPACE, AT("involvedObject.kin
 	AT("involvedObject.apiVersion"), AT("involvedObject.resourceVersion"), AT("involvedObject.fieldPath"),
 	AT("reason"), AT("reportingComponent"), {"source", {SELECT_EVENT_SOURCE, NULL, ""}}, AT("type"), END};
 static const struct row events[] = {NAME, NAMESPACE, AT("regarding.kind"), AT("regarding.namespace"),
-	AT("regarding.name"), AT("regarding.uid"), AT("regarding.apiVersion"), AT("regarding.resourceVersion"),
-	AT("regarding.fieldPath"), AT("reason"), AT("reportingController"), AT("type"), END};
+	AT("regarding.name"), AT("regarding.uid"), AT("regarding.apiVersion"),
+	AT("regarding.resourceVersion"), AT("regarding.fieldPath"), AT("reason"), AT("reportingController"),
+	AT("type"), END};
 static const struct row namespaces[] = {NAME, AT("status.phase"), END};
 static const struct row nodes[] = {NAME, AT_OR("spec.unschedulable", "false"), END};
 static const struct row secrets[] = {NAME, NAMESPACE, AT("type"), END};
 static const struct row services[] = {NAME, NAMESPACE, AT("spec.clusterIP"), AT("spec.type"), END};
-static const struct row replication_controllers[] = {
-	NAME, NAMESPACE, AT_OR("status.replicas", "0"), END};
+static const struct row replication_controllers[] = {NAME, NAMESPACE, AT_OR("status.replicas", "0"), END};
 static const struct row jobs[] = {NAME, NAMESPACE, AT_OR("status.successful", "0"), END};
 static const struct row signer_only[] = {NAME, AT("spec.signerName"), END};
 static const struct row pod_certificates[] = {
@@ -100,8 +136,8 @@ static int unknown_field(
 {
 	switch (wording) {
 	case WORDING_JOB:
-		return err_set(err, ERR_PROTOCOL, "field label \"%.*s\" not supported for Job", (int)label.len,
-			label.ptr);
+		return err_set(err, ERR_PROTOCOL, "field label \"%.*s\" not supported for Job",
+			(int)label.len, label.ptr);
 	case WORDING_SLICE:
 		return err_set(err, ERR_PROTOCOL,
 			"field label not supported for %.*s/%.*s, Kind=ResourceSlice: %.*s",
@@ -146,7 +182,8 @@ int selectable_field_find(const struct selectable_kind *kind, struct slice label
 	row = find_row(rows, label);
 	if (!row && rows == plain)
 		return err_set(err, ERR_PROTOCOL,
-			"\"%.*s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+			"\"%.*s\" is not a known field selector: only \"metadata.name\", "
+			"\"metadata.namespace\"",
 			(int)label.len, label.ptr);
 	if (!row)
 		return unknown_field(kind, wording, label, err);

@@ -11,7 +11,8 @@
 struct selectable_kind {
 	struct slice group, version, resource;
 	bool namespaced, custom;
-	struct slice crd_fields; /* raw JSON of the CRD version's selectableFields; empty when there are none */
+	struct slice
+		crd_fields; /* raw JSON of the CRD version's selectableFields; empty when there are none */
 };
 
 enum selectable_how {

@@ -91,8 +91,8 @@ int status_too_large_version(struct status *s, uint64_t asked, uint64_t current,
 {
 	s->has_details = true;
 	s->retry_after_s = retry_after_s;
-	s->causes[s->cause_count++] = (struct status_cause){
-		"ResourceVersionTooLarge", xstrdup("Too large resource version"), NULL};
+	s->causes[s->cause_count++] =
+		(struct status_cause){"ResourceVersionTooLarge", xstrdup("Too large resource version"), NULL};
 	return status_set(s, 504, "Timeout", "Timeout: Too large resource version: %llu, current: %llu",
 		(unsigned long long)asked, (unsigned long long)current);
 }
@@ -122,8 +122,8 @@ int status_invalid_end(struct status *s)
 	char *text = xasprintf("%s.%s \"\" is invalid: %s", s->kind, s->group, s->cause_count > 1 ? "[" : "");
 
 	for (size_t i = 0; i < s->cause_count; i++) {
-		char *longer = xasprintf("%s%s%s: %s", text, i ? ", " : "", s->causes[i].field,
-			s->causes[i].message);
+		char *longer = xasprintf(
+			"%s%s%s: %s", text, i ? ", " : "", s->causes[i].field, s->causes[i].message);
 
 		free(text);
 		text = longer;

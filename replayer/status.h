@@ -19,7 +19,7 @@ struct status {
 	int code;
 	const char *reason; /* constant; NULL where the server leaves it out */
 	char *message;
-	bool has_details; /* "details" is there, if only as {} */
+	bool has_details;          /* "details" is there, if only as {} */
 	char *name, *group, *kind; /* of the details; NULL: left out */
 	struct status_cause causes[STATUS_CAUSES_MAX];
 	size_t cause_count;
