@@ -1,0 +1,215 @@
+/* codec.c: see codec.h. Contexts are kept for each thread, as making one costs more than a small frame. */
+#include "schema/tape/codec.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#define HOT_LEVEL      1
+#define HOT_WINDOW_LOG 24 /* 16 MiB: an object's last version is usually that near */
+#define MAX_WINDOW_LOG 27 /* the largest that a decoder takes without being told to */
+
+uint64_t codec_hash(struct slice bytes)
+{
+	return XXH64(bytes.ptr, bytes.len, 0);
+}
+
+void codec_digest(struct slice bytes, uint8_t ret[16])
+{
+	XXH128_canonical_t canonical;
+
+	XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.ptr, bytes.len));
+	memcpy(ret, canonical.digest, sizeof(canonical.digest));
+}
+
+static int zstd_failed(size_t code, const char *what, struct err *err)
+{
+	return err_set(err, ERR_CORRUPT, "%s: %s", what, ZSTD_getErrorName(code));
+}
+
+struct frame_writer {
+	ZSTD_CCtx *zstd;
+};
+
+struct frame_writer *frame_writer_new(void)
+{
+	struct frame_writer *f = xcalloc(1, sizeof(*f));
+
+	f->zstd = ZSTD_createCCtx();
+	frame_writer_begin(f);
+	return f;
+}
+
+void frame_writer_free(struct frame_writer *f)
+{
+	if (!f)
+		return;
+	ZSTD_freeCCtx(f->zstd);
+	free(f);
+}
+
+void frame_writer_begin(struct frame_writer *f)
+{
+	ZSTD_CCtx_reset(f->zstd, ZSTD_reset_session_and_parameters);
+	ZSTD_CCtx_setParameter(f->zstd, ZSTD_c_compressionLevel, HOT_LEVEL);
+	ZSTD_CCtx_setParameter(f->zstd, ZSTD_c_windowLog, HOT_WINDOW_LOG);
+	ZSTD_CCtx_setParameter(f->zstd, ZSTD_c_checksumFlag, 1);
+}
+
+int frame_writer_put(struct frame_writer *f, struct slice raw, bool flush, struct buf *to, struct err *err)
+{
+	ZSTD_inBuffer in = {raw.ptr, raw.len, 0};
+	size_t left;
+
+	do {
+		char *at = buf_reserve(to, ZSTD_CStreamOutSize());
+		ZSTD_outBuffer out = {at, to->cap - to->len, 0};
+
+		if (!at)
+			return err_set(err, ERR_TOO_LARGE, "compressed data exceeds %zu bytes", to->max);
+		left = ZSTD_compressStream2(f->zstd, &out, &in, flush ? ZSTD_e_flush : ZSTD_e_continue);
+		if (ZSTD_isError(left))
+			return zstd_failed(left, "cannot compress", err);
+		to->len += out.pos;
+	} while (in.pos < in.size || (flush && left > 0));
+	return 0;
+}
+
+struct frame_reader {
+	ZSTD_DCtx *zstd;
+};
+
+struct frame_reader *frame_reader_new(void)
+{
+	struct frame_reader *f = xcalloc(1, sizeof(*f));
+
+	f->zstd = ZSTD_createDCtx();
+	ZSTD_DCtx_setParameter(f->zstd, ZSTD_d_windowLogMax, HOT_WINDOW_LOG);
+	return f;
+}
+
+void frame_reader_free(struct frame_reader *f)
+{
+	if (!f)
+		return;
+	ZSTD_freeDCtx(f->zstd);
+	free(f);
+}
+
+int frame_reader_get(
+	struct frame_reader *f, struct slice data, size_t raw_bytes, struct buf *to, struct err *err)
+{
+	char *at = buf_reserve(to, raw_bytes + 1); /* one more, so that too much shows */
+	ZSTD_outBuffer out = {at, raw_bytes + 1, 0};
+	ZSTD_inBuffer in = {data.ptr, data.len, 0};
+
+	if (!at)
+		return err_set(err, ERR_TOO_LARGE, "%zu bytes exceed the maximum of %zu", raw_bytes, to->max);
+	while (in.pos < in.size) {
+		size_t before_in = in.pos, before_out = out.pos;
+		size_t code = ZSTD_decompressStream(f->zstd, &out, &in);
+
+		if (ZSTD_isError(code))
+			return zstd_failed(code, "cannot decompress", err);
+		if (in.pos == before_in && out.pos == before_out)
+			break;
+	}
+	if (out.pos != raw_bytes || in.pos != in.size)
+		return err_set(
+			err, ERR_CORRUPT, "found %zu decompressed bytes, expected %zu", out.pos, raw_bytes);
+	to->len += raw_bytes;
+	return 0;
+}
+
+static _Thread_local ZSTD_CCtx *pack_context;
+static _Thread_local ZSTD_DCtx *unpack_context;
+
+static ZSTD_CCtx *ready_to_pack(int level)
+{
+	if (!pack_context)
+		pack_context = ZSTD_createCCtx();
+	ZSTD_CCtx_reset(pack_context, ZSTD_reset_session_and_parameters);
+	ZSTD_CCtx_setParameter(pack_context, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(pack_context, ZSTD_c_checksumFlag, 1);
+	return pack_context;
+}
+
+static ZSTD_DCtx *ready_to_unpack(void)
+{
+	if (!unpack_context)
+		unpack_context = ZSTD_createDCtx();
+	ZSTD_DCtx_reset(unpack_context, ZSTD_reset_session_and_parameters);
+	ZSTD_DCtx_setParameter(unpack_context, ZSTD_d_windowLogMax, MAX_WINDOW_LOG);
+	return unpack_context;
+}
+
+static int finish_pack(ZSTD_CCtx *context, struct slice raw, struct buf *to, struct err *err)
+{
+	size_t bound = ZSTD_compressBound(raw.len), code;
+	char *at = buf_reserve(to, bound);
+
+	if (!at)
+		return err_set(err, ERR_TOO_LARGE, "compressed data exceeds %zu bytes", to->max);
+	code = ZSTD_compress2(context, at, bound, raw.ptr, raw.len);
+	if (ZSTD_isError(code))
+		return zstd_failed(code, "cannot compress", err);
+	to->len += code;
+	return 0;
+}
+
+int codec_pack(struct slice raw, int level, struct buf *to, struct err *err)
+{
+	return finish_pack(ready_to_pack(level), raw, to, err);
+}
+
+static int finish_unpack(ZSTD_DCtx *context, struct slice data, char *to, size_t raw_bytes, struct err *err)
+{
+	size_t code = ZSTD_decompressDCtx(context, to, raw_bytes, data.ptr, data.len);
+
+	if (ZSTD_isError(code))
+		return zstd_failed(code, "cannot decompress", err);
+	if (code != raw_bytes)
+		return err_set(
+			err, ERR_CORRUPT, "found %zu decompressed bytes, expected %zu", code, raw_bytes);
+	return 0;
+}
+
+int codec_unpack(struct slice data, size_t raw_bytes, struct buf *to, struct err *err)
+{
+	char *at = buf_reserve(to, raw_bytes);
+
+	if (!at && raw_bytes)
+		return err_set(err, ERR_TOO_LARGE, "%zu bytes exceed the maximum of %zu", raw_bytes, to->max);
+	if (finish_unpack(ready_to_unpack(), data, at, raw_bytes, err))
+		return ERR_CORRUPT;
+	to->len += raw_bytes;
+	return 0;
+}
+
+static int window_for(size_t bytes)
+{
+	int log = 10;
+
+	while (log < MAX_WINDOW_LOG && ((size_t)1 << log) < bytes)
+		log++;
+	return log;
+}
+
+int codec_pack_delta(struct slice previous, struct slice raw, int level, struct buf *to, struct err *err)
+{
+	ZSTD_CCtx *context = ready_to_pack(level);
+
+	ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_for(previous.len + raw.len));
+	if (previous.len)
+		ZSTD_CCtx_refPrefix(context, previous.ptr, previous.len);
+	return finish_pack(context, raw, to, err);
+}
+
+int codec_unpack_delta(struct slice previous, struct slice data, char *to, size_t raw_bytes, struct err *err)
+{
+	ZSTD_DCtx *context = ready_to_unpack();
+
+	if (previous.len)
+		ZSTD_DCtx_refPrefix(context, previous.ptr, previous.len);
+	return finish_unpack(context, data, to, raw_bytes, err);
+}

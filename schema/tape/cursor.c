@@ -1,0 +1,324 @@
+/*
+ * cursor.c: walks over events, see reader.h.
+ *
+ * A cursor works extent by extent. For each it makes a plan: either every event in order, or, when the filter
+ * says something about objects, the list of matching events, found through the sorted objects and their
+ * layout. The cursor holds a reference to its extent, so that the strings it gave stay valid when the cache
+ * lets go, and remembers the seq it stands at, so that a hot extent may be sealed under it.
+ */
+#include "schema/tape/reader_internal.h"
+
+#include <stdlib.h>
+
+struct cursor_text {
+	char *copy; /* NULL: any */
+	struct slice slice;
+};
+
+struct tape_cursor {
+	struct tape *tape;
+	struct tape_filter filter;
+	struct cursor_text namespace, name, uid;
+	enum tape_order order;
+	bool selective; /* the filter says something about objects */
+	bool ended;     /* backward and stored walks end once */
+
+	struct extent *extent;        /* NULL between extents */
+	size_t entry;                 /* its place in tape->extents, which stays; of no meaning when hot */
+	bool hot;                     /* it may be sealed, or grow, while we stand in it */
+	uint64_t first_seq, last_seq; /* of the extent when it was planned */
+	uint32_t *list;               /* selective: matching events in the order of the walk */
+	size_t list_count, at;        /* at: the next one to give */
+	size_t layout_count;          /* stored walks: as long as the layout was when they came */
+	size_t current;               /* index of the event given last */
+	uint64_t next_seq;            /* forward: where to go on; backward: one past it */
+	size_t next_entry;            /* stored: where to go on */
+	char rv[RV_TEXT_BYTES];
+};
+
+static struct cursor_text copy_text(const char *text)
+{
+	struct cursor_text t = {0};
+
+	if (text) {
+		t.copy = xstrdup(text);
+		t.slice = slice_of(t.copy);
+	}
+	return t;
+}
+
+int tape_cursor_open(struct tape *t, const struct tape_filter *filter, enum tape_order order,
+	struct tape_cursor **ret, struct err *err)
+{
+	struct tape_cursor *c = xcalloc(1, sizeof(*c));
+
+	(void)err;
+	c->tape = t;
+	c->order = order;
+	if (filter) {
+		c->filter = *filter;
+		c->namespace = copy_text(filter->namespace);
+		c->name = copy_text(filter->name);
+		c->uid = copy_text(filter->uid);
+	}
+	c->filter.namespace = c->filter.name = c->filter.uid = NULL;
+	c->selective = c->filter.resource || c->namespace.copy || c->name.copy || c->uid.copy;
+	c->next_seq = c->filter.seq_min;
+	if (order == TAPE_BACKWARD)
+		c->next_seq = c->filter.seq_max && c->filter.seq_max < UINT64_MAX ? c->filter.seq_max + 1
+										  : UINT64_MAX;
+	*ret = c;
+	return 0;
+}
+
+static void leave_extent(struct tape_cursor *c)
+{
+	extent_unref(c->extent);
+	free(c->list);
+	c->extent = NULL;
+	c->list = NULL;
+}
+
+void tape_cursor_close(struct tape_cursor *c)
+{
+	if (!c)
+		return;
+	leave_extent(c);
+	free(c->namespace.copy);
+	free(c->name.copy);
+	free(c->uid.copy);
+	free(c);
+}
+
+static bool text_matches(const struct cursor_text *want, struct slice have)
+{
+	return !want->copy || slice_equal(want->slice, have);
+}
+
+static bool object_matches(const struct tape_cursor *c, const struct extent_object *o)
+{
+	return (!c->filter.resource || c->filter.resource == o->resource) &&
+	       text_matches(&c->namespace, o->namespace) && text_matches(&c->name, o->name) &&
+	       text_matches(&c->uid, o->uid);
+}
+
+static bool event_matches(const struct tape_cursor *c, const struct extent_event *e)
+{
+	const struct tape_filter *f = &c->filter;
+
+	return e->seq >= f->seq_min && (!f->seq_max || e->seq <= f->seq_max) &&
+	       (!f->time_min_ns || e->time_ns >= f->time_min_ns) &&
+	       (!f->time_max_ns || e->time_ns <= f->time_max_ns);
+}
+
+static int compare_up(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* The objects that may match: those of one key when the whole key is given, else all. */
+static size_t first_object(const struct tape_cursor *c, size_t *ret_end)
+{
+	if (c->filter.resource && c->namespace.copy && c->name.copy)
+		return extent_find_key(
+			c->extent, c->filter.resource, c->namespace.slice, c->name.slice, ret_end);
+	*ret_end = c->extent->object_count;
+	return 0;
+}
+
+/* Lists the matching events, in layout order or by seq. */
+static void plan_list(struct tape_cursor *c)
+{
+	const struct extent *x = c->extent;
+	size_t end, cap = 0;
+
+	c->list_count = 0;
+	for (size_t o = first_object(c, &end); o < end; o++) {
+		const struct extent_object *object = &x->objects[o];
+
+		if (!object_matches(c, object))
+			continue;
+		if (c->list_count + object->count > cap) {
+			cap = 2 * (c->list_count + object->count);
+			c->list = xrealloc(c->list, cap * sizeof(*c->list));
+		}
+		memcpy(c->list + c->list_count, x->layout + object->first, object->count * sizeof(*c->list));
+		c->list_count += object->count;
+	}
+	if (c->order != TAPE_STORED && c->list_count)
+		qsort(c->list, c->list_count, sizeof(*c->list), compare_up);
+}
+
+/* Puts `at` on the first event of the walk in this extent that is not before next_seq. */
+static void plan(struct tape_cursor *c)
+{
+	const struct extent *x = c->extent;
+	size_t count = x->event_count;
+
+	if (c->selective) {
+		plan_list(c);
+		count = c->list_count;
+	}
+	c->at = 0;
+	c->layout_count = count;
+	if (c->order == TAPE_BACKWARD) {
+		c->at = count;
+		while (c->at > 0 &&
+			x->events[c->selective ? c->list[c->at - 1] : c->at - 1].seq >= c->next_seq)
+			c->at--;
+	} else if (c->order == TAPE_FORWARD && !c->selective) {
+		c->at = extent_find_seq(x, c->next_seq);
+	} else if (c->order == TAPE_FORWARD) {
+		while (c->at < count && x->events[c->list[c->at]].seq < c->next_seq)
+			c->at++;
+	}
+}
+
+/* The bounds of extent i; false for extents of state, which repeat what other extents have. */
+static bool extent_bounds(const struct tape *t, size_t i, uint64_t *ret_first, uint64_t *ret_last)
+{
+	const struct extent *hot = t->hot.extent;
+
+	*ret_first = i < t->extent_count ? t->extents[i].first_seq : extent_first_seq(hot);
+	*ret_last = i < t->extent_count ? t->extents[i].last_seq : extent_last_seq(hot);
+	return i < t->extent_count ? !t->extents[i].is_state : hot->event_count > 0;
+}
+
+/* Cheap reasons to pass an extent by: bounds of seq and time, and the filter of hashes. */
+static int may_match(struct tape_cursor *c, size_t i, bool *ret, struct err *err)
+{
+	struct tape *t = c->tape;
+	const struct tape_filter *f = &c->filter;
+	const struct extent *hot = t->hot.extent;
+	int64_t min_ns = i < t->extent_count ? t->extents[i].min_time_ns : hot->min_time_ns;
+	int64_t max_ns = i < t->extent_count ? t->extents[i].max_time_ns : hot->max_time_ns;
+	uint64_t first, last;
+
+	*ret = extent_bounds(t, i, &first, &last) && last >= f->seq_min &&
+	       (!f->seq_max || first <= f->seq_max) && (!f->time_min_ns || max_ns >= f->time_min_ns) &&
+	       (!f->time_max_ns || min_ns <= f->time_max_ns);
+	if (*ret && c->uid.copy)
+		return reader_may_have(t, i, filter_hash_uid(c->uid.slice), ret, err);
+	if (*ret && f->resource && c->namespace.copy && c->name.copy)
+		return reader_may_have(
+			t, i, filter_hash_key(f->resource, c->namespace.slice, c->name.slice), ret, err);
+	return 0;
+}
+
+/* True when extent i still lies in front of the walk. */
+static bool lies_ahead(const struct tape_cursor *c, size_t i)
+{
+	uint64_t first, last;
+
+	extent_bounds(c->tape, i, &first, &last);
+	if (c->order == TAPE_STORED)
+		return i >= c->next_entry;
+	return c->order == TAPE_FORWARD ? last >= c->next_seq : first < c->next_seq;
+}
+
+/* Enters the next extent of the walk: 1, or 0 when there is none. */
+static int enter_next(struct tape_cursor *c, struct err *err)
+{
+	struct tape *t = c->tape;
+
+	for (size_t k = 0; k <= t->extent_count; k++) {
+		size_t i = c->order == TAPE_BACKWARD ? t->extent_count - k : k;
+		struct extent *x;
+		bool perhaps;
+
+		if (!lies_ahead(c, i))
+			continue;
+		if (may_match(c, i, &perhaps, err))
+			return err->code;
+		if (!perhaps)
+			continue;
+		if (reader_extent(t, i, &x, err))
+			return err->code;
+		c->extent = extent_ref(x);
+		c->entry = i;
+		c->hot = i == t->extent_count;
+		extent_bounds(t, i, &c->first_seq, &c->last_seq);
+		plan(c);
+		return 1;
+	}
+	return 0;
+}
+
+/* The next event of this extent in the order of the walk, matching or not; false at its end. */
+static bool step(struct tape_cursor *c)
+{
+	const struct extent *x = c->extent;
+	size_t count = c->selective              ? c->list_count
+		       : c->order == TAPE_STORED ? c->layout_count
+						 : x->event_count;
+
+	if (c->order == TAPE_BACKWARD ? c->at == 0 : c->at >= count)
+		return false;
+	if (c->order == TAPE_BACKWARD)
+		c->at--;
+	if (c->selective)
+		c->current = c->list[c->at];
+	else
+		c->current = c->order == TAPE_STORED ? x->layout[c->at] : c->at;
+	if (c->order != TAPE_BACKWARD)
+		c->at++;
+	return true;
+}
+
+static void pass_extent(struct tape_cursor *c)
+{
+	c->next_entry = c->entry + 1;
+	if (c->order == TAPE_FORWARD && c->last_seq >= c->next_seq)
+		c->next_seq = c->last_seq + 1;
+	else if (c->order == TAPE_BACKWARD && c->first_seq < c->next_seq)
+		c->next_seq = c->first_seq;
+	leave_extent(c);
+}
+
+static void give(struct tape_cursor *c, struct event *ret)
+{
+	extent_event_get(c->extent, c->current, c->rv, ret);
+	if (c->order == TAPE_FORWARD)
+		c->next_seq = ret->seq + 1;
+	else if (c->order == TAPE_BACKWARD)
+		c->next_seq = ret->seq;
+}
+
+int tape_cursor_next(struct tape_cursor *c, struct event *ret, struct err *err)
+{
+	struct err local;
+
+	err = err ? err : &local;
+	while (!c->ended) {
+		if (!c->extent) {
+			int entered = enter_next(c, err);
+
+			if (entered < 0)
+				return entered;
+			if (entered == 0)
+				break;
+		}
+		while (step(c)) {
+			if (!event_matches(c, &c->extent->events[c->current]))
+				continue;
+			give(c, ret);
+			return 1;
+		}
+		pass_extent(c);
+	}
+	c->ended = c->order != TAPE_FORWARD;
+	return 0;
+}
+
+int tape_cursor_object(struct tape_cursor *c, struct slice *ret, struct err *err)
+{
+	struct err local;
+
+	err = err ? err : &local;
+	if (!c->extent)
+		return err_set(err, ERR_USAGE, "cursor stands on no event");
+	return reader_object(
+		c->tape, c->hot ? NULL : &c->tape->extents[c->entry], c->extent, c->current, ret, err);
+}

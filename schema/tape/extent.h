@@ -1,0 +1,106 @@
+/*
+ * extent.h: a run of events with an index, in memory. The unit in which a tape is sorted, packed and cached.
+ *
+ * A *hot* extent grows by extent_add, in arrival order, and has its objects' bytes. extent_sort orders its
+ * objects by (resource, namespace, name, uid) and gives the layout: the events by (object, seq). A *sealed*
+ * extent is the same thing decoded from a segment's index (pack.h), sorted, without bytes.
+ */
+#ifndef SCHEMA_TAPE_EXTENT_H
+#define SCHEMA_TAPE_EXTENT_H
+
+#include "schema/tape/event.h"
+
+/* Bits of a head: how an event came, in one byte, as in the hot records and in the index. */
+#define HEAD_TYPE_MASK    0x03u
+#define HEAD_ORIGIN_SHIFT 2
+#define HEAD_ORIGIN_MASK  0x1cu
+#define HEAD_TYPED        0x20u
+#define HEAD_RV_GIVEN     0x40u /* hot records only: the rv is not the object's */
+
+struct extent_event {
+	uint64_t seq;
+	int64_t time_ns;
+	uint64_t rv;     /* the number, or with rv_is_text an index into texts */
+	uint32_t object; /* index into objects */
+	uint32_t stream;
+	uint32_t length; /* of the object's bytes */
+	uint32_t block;  /* sealed: number of the block in the extent */
+	uint32_t offset; /* of the object's bytes: in the decoded block, or in `bytes` */
+	uint8_t head;
+	bool rv_is_text;
+};
+
+struct extent_object {
+	uint32_t resource;
+	uint32_t first, count; /* its events in the layout; valid once sorted */
+	struct slice namespace, name, uid;
+};
+
+struct extent {
+	unsigned refs;
+	bool sorted;
+	struct extent_event *events; /* in the order of seq */
+	size_t event_count, event_cap;
+	struct extent_object *objects;
+	size_t object_count, object_cap;
+	uint32_t *layout; /* event indices by (object, seq); NULL until sorted */
+	struct slice *texts;
+	size_t text_count;
+	uint64_t raw_bytes; /* sum of lengths */
+	int64_t min_time_ns, max_time_ns;
+	struct buf bytes; /* hot: the objects, one behind the other */
+
+	struct arena *arena; /* what the slices point into */
+	uint32_t *slots;     /* hash of objects, open addressing, index + 1 */
+	size_t slot_count;
+};
+
+struct extent *extent_new(void);
+struct extent *extent_ref(struct extent *x);
+void extent_unref(struct extent *x); /* NULL is fine */
+
+/* Copies bytes to where they live as long as the extent. */
+struct slice extent_keep(struct extent *x, struct slice bytes);
+
+/* Appends an event whose identity (resource, namespace, name, uid, rv) is set in e. seq must exceed the last
+ * one's. Fails with ERR_TOO_LARGE when the bytes would exceed LIMIT_CHUNK_BYTES. */
+int extent_add(struct extent *x, const struct event *e, struct slice object, struct err *err) MUST_CHECK;
+
+/* For the decoder: room for counts known beforehand, and an rv as text. */
+void extent_reserve(struct extent *x, size_t events, size_t objects);
+uint64_t extent_add_text(struct extent *x, struct slice text);
+
+void extent_sort(struct extent *x);
+
+/* Fills e from event i. Text rvs and names point into the extent; a numeric rv is written to rv_text. */
+#define RV_TEXT_BYTES 24
+void extent_event_get(const struct extent *x, size_t i, char rv_text[RV_TEXT_BYTES], struct event *ret);
+
+/* Index of the event with that seq, or of the first one after it; event_count when there is none. */
+size_t extent_find_seq(const struct extent *x, uint64_t seq);
+
+/* Objects of one key, sorted extents only: *ret_end is one past the last; returns the first. Several when the
+ * key was deleted and made again. */
+size_t extent_find_key(const struct extent *x, uint32_t resource, struct slice namespace, struct slice name,
+	size_t *ret_end);
+
+/* (resource, namespace, name) bytewise. */
+int extent_compare_key(const struct extent_object *a, const struct extent_object *b);
+
+static inline uint64_t extent_first_seq(const struct extent *x)
+{
+	return x->event_count ? x->events[0].seq : 0;
+}
+
+static inline uint64_t extent_last_seq(const struct extent *x)
+{
+	return x->event_count ? x->events[x->event_count - 1].seq : 0;
+}
+
+static inline uint8_t head_of(const struct event *e)
+{
+	return (uint8_t)((unsigned)e->type | (unsigned)e->origin << HEAD_ORIGIN_SHIFT |
+			 (e->flags & EVENT_TYPED ? HEAD_TYPED : 0));
+}
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * format.h: the names and numbers of the tape format, version 1. FORMAT.md is the specification; whoever
+ * changes one changes the other in the same commit.
+ */
+#ifndef SCHEMA_TAPE_FORMAT_H
+#define SCHEMA_TAPE_FORMAT_H
+
+#define FORMAT_VERSION        1
+#define FORMAT_APPLICATION_ID 0x4b545045 /* "KTPE" */
+#define FORMAT_PAGE_BYTES     4096
+
+/* Files of a tape: segments are numbered from 1. */
+#define FORMAT_SEALED_NAME "seg-%06u.db"
+#define FORMAT_OPEN_NAME   "open-%06u.db"
+#define FORMAT_LOCK_NAME   "lock"
+
+#define BLOCK_NUMBER_BITS 24 /* id of a block: extent << 24 | number in the extent */
+
+/* Tables, in the order of enum table. Every row that tells of time has after_seq, the seq of the last event
+ * before it, so that rows and events have one order. */
+enum table {
+	TABLE_META,
+	TABLE_RESOURCE,
+	TABLE_STREAM,
+	TABLE_CONNECTION,
+	TABLE_MARK,
+	TABLE_GAP,
+	TABLE_MISSED,
+	TABLE_CLOCK,
+	TABLE_EPOCH,
+	TABLE_DOCUMENT,
+	TABLE_CHUNK,
+	TABLE_EXTENT,
+	TABLE_BLOCK,
+	TABLE_COUNT,
+};
+
+struct table_format {
+	const char *name;
+	const char *columns; /* as in CREATE TABLE */
+	int column_count;
+};
+
+extern const struct table_format table_formats[TABLE_COUNT];
+
+#endif

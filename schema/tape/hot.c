@@ -1,0 +1,187 @@
+/* hot.c: see hot.h. */
+#include "schema/tape/hot.h"
+
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+#include "schema/base/varint.h"
+#include "schema/tape/segment.h"
+
+#include <stdlib.h>
+
+/* Scratch holds at most four unescaped names, and is never moved while slices point into it. */
+#define SCRATCH_BYTES (4 * LIMIT_NAME_BYTES)
+
+static int plain_name(struct slice *name, const char *what, struct buf *scratch, struct err *err)
+{
+	size_t at = scratch->len;
+
+	if (name->len > LIMIT_NAME_BYTES)
+		return err_set(err, ERR_TOO_LARGE, "%s of an object has %zu bytes, the maximum is %d", what,
+			name->len, LIMIT_NAME_BYTES);
+	if (name->len == 0 || !memchr(name->ptr, '\\', name->len))
+		return 0;
+	if (!buf_reserve(scratch, SCRATCH_BYTES - scratch->len) || json_unescape(*name, scratch, err))
+		return err_prefix(err, "%s of an object", what);
+	*name = (struct slice){scratch->ptr + at, scratch->len - at};
+	return 0;
+}
+
+int hot_identify(struct event *e, struct slice object, struct buf *scratch, struct err *err)
+{
+	struct object_meta meta;
+
+	if (object.len > LIMIT_OBJECT_BYTES)
+		return err_set(err, ERR_TOO_LARGE, "object of %zu bytes exceeds the maximum of %u",
+			object.len, LIMIT_OBJECT_BYTES);
+	if (json_scan_object(object, &meta, err))
+		return err->code;
+	buf_clear(scratch);
+	if (plain_name(&meta.namespace, "namespace", scratch, err) ||
+		plain_name(&meta.name, "name", scratch, err) || plain_name(&meta.uid, "uid", scratch, err) ||
+		plain_name(&meta.rv, "resourceVersion", scratch, err))
+		return err->code;
+	e->namespace = meta.namespace;
+	e->name = meta.name;
+	e->uid = meta.uid;
+	if (e->origin != ORIGIN_INFERRED)
+		e->rv = meta.rv;
+	return 0;
+}
+
+int hot_put(struct buf *raw, const struct event *e, struct slice object, int64_t previous_time_ns,
+	struct err *err)
+{
+	bool rv_given = e->origin == ORIGIN_INFERRED;
+	uint8_t head[1 + 4 * VARINT_MAX_BYTES];
+	size_t n = 0;
+
+	head[n++] = (uint8_t)(head_of(e) | (rv_given ? HEAD_RV_GIVEN : 0));
+	n += varint_put(head + n, e->stream);
+	n += varint_put(head + n, zigzag(e->time_ns - previous_time_ns));
+	n += varint_put(head + n, object.len);
+	if (rv_given)
+		n += varint_put(head + n, e->rv.len);
+	if (buf_append(raw, head, n, err) || (rv_given && buf_append(raw, e->rv.ptr, e->rv.len, err)))
+		return err->code;
+	return buf_append(raw, object.ptr, object.len, err);
+}
+
+void hot_reader_init(struct hot_reader *h)
+{
+	*h = (struct hot_reader){.extent = extent_new(), .frame = frame_reader_new()};
+	buf_init(&h->raw, LIMIT_CHUNK_BYTES);
+	buf_init(&h->scratch, SCRATCH_BYTES);
+}
+
+void hot_reader_release(struct hot_reader *h)
+{
+	extent_unref(h->extent);
+	frame_reader_free(h->frame);
+	buf_release(&h->raw);
+	buf_release(&h->scratch);
+	*h = (struct hot_reader){0};
+}
+
+static bool take_slice(struct varint_reader *r, uint64_t len, struct slice *ret)
+{
+	if (r->failed || len > (uint64_t)(r->end - r->at))
+		return false;
+	*ret = (struct slice){(const char *)r->at, len};
+	r->at += len;
+	return true;
+}
+
+static int get_record(struct hot_reader *h, struct varint_reader *r, const struct registry *registry,
+	struct event *e, struct err *err)
+{
+	const struct tape_stream *stream;
+	struct slice object;
+	uint64_t length, rv_length;
+	uint8_t head;
+
+	if (r->at == r->end)
+		return err_set(err, ERR_CORRUPT, "chunk ends before its last event");
+	head = *r->at++;
+	e->type = head & HEAD_TYPE_MASK;
+	e->origin = (head & HEAD_ORIGIN_MASK) >> HEAD_ORIGIN_SHIFT;
+	e->flags = head & HEAD_TYPED ? EVENT_TYPED : 0;
+	e->stream = (uint32_t)varint_get(r);
+	e->time_ns += unzigzag(varint_get(r));
+	length = varint_get(r);
+	rv_length = head & HEAD_RV_GIVEN ? varint_get(r) : 0;
+	stream = registry_stream(registry, e->stream);
+	if (!take_slice(r, rv_length, &e->rv) || !take_slice(r, length, &object) || !stream ||
+		e->type > EVENT_DELETED)
+		return err_set(
+			err, ERR_CORRUPT, "record of event %llu makes no sense", (unsigned long long)e->seq);
+	e->resource = stream->resource;
+	if (hot_identify(e, object, &h->scratch, err))
+		return err_prefix(err, "event %llu", (unsigned long long)e->seq);
+	return extent_add(h->extent, e, object, err);
+}
+
+static int get_records(
+	struct hot_reader *h, const struct registry *registry, sqlite3_stmt *row, struct err *err)
+{
+	struct varint_reader r = {
+		(const uint8_t *)h->raw.ptr, (const uint8_t *)h->raw.ptr + h->raw.len, false};
+	struct event e = {.time_ns = sqlite3_column_int64(row, 4)};
+	uint64_t first = (uint64_t)sqlite3_column_int64(row, 2);
+	int64_t events = sqlite3_column_int64(row, 3);
+
+	if (h->extent->event_count && first != extent_last_seq(h->extent) + 1)
+		return err_set(err, ERR_CORRUPT, "found event %llu, expected %llu", (unsigned long long)first,
+			(unsigned long long)extent_last_seq(h->extent) + 1);
+	for (int64_t i = 0; i < events; i++) {
+		e.seq = first + (uint64_t)i;
+		if (get_record(h, &r, registry, &e, err))
+			return ERR_CORRUPT;
+	}
+	return r.at == r.end ? 0 : err_set(err, ERR_CORRUPT, "chunk has bytes behind its last event");
+}
+
+/* Columns: id, extent, first_seq, events, first_time_ns, raw_bytes, xxh64, data. */
+static int get_chunk(
+	struct hot_reader *h, const struct registry *registry, sqlite3_stmt *row, struct err *err)
+{
+	struct slice data = {sqlite3_column_blob(row, 7), (size_t)sqlite3_column_bytes(row, 7)};
+	uint64_t expected = (uint64_t)sqlite3_column_int64(row, 6), found = codec_hash(data);
+	int64_t raw_bytes = sqlite3_column_int64(row, 5);
+
+	if (found != expected)
+		return err_set(err, ERR_CORRUPT, "bad checksum: found 0x%llx, expected 0x%llx",
+			(unsigned long long)found, (unsigned long long)expected);
+	buf_clear(&h->raw);
+	if (raw_bytes < 0 || frame_reader_get(h->frame, data, (size_t)raw_bytes, &h->raw, err))
+		return ERR_CORRUPT;
+	return get_records(h, registry, row, err);
+}
+
+int hot_reader_load(struct hot_reader *h, sqlite3 *db, const struct registry *registry, struct err *err)
+{
+	struct err local;
+	sqlite3_stmt *rows;
+	int step, failed = 0, count = 0;
+
+	err = err ? err : &local;
+	rows = segment_prepare(db,
+		"SELECT id, extent, first_seq, events, first_time_ns, raw_bytes, xxh64, data FROM chunk "
+		"WHERE id > ? ORDER BY id",
+		err);
+	if (!rows)
+		return err->code;
+	sqlite3_bind_int64(rows, 1, h->last_chunk);
+	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+		failed = get_chunk(h, registry, rows, err);
+		if (failed)
+			err_prefix(err, "'%s' chunk %lld", sqlite3_db_filename(db, "main"),
+				(long long)sqlite3_column_int64(rows, 0));
+		h->last_chunk = sqlite3_column_int64(rows, 0);
+		h->extent_id = (uint64_t)sqlite3_column_int64(rows, 1);
+		count += !failed;
+	}
+	if (!failed && step != SQLITE_DONE)
+		failed = segment_failed(db, err, "cannot read '%s'", sqlite3_db_filename(db, "main"));
+	sqlite3_finalize(rows);
+	return failed ? failed : count;
+}

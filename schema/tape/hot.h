@@ -1,0 +1,38 @@
+/*
+ * hot.h: the hot stage: events as records in a running frame. FORMAT.md ("Hot chunks") has the byte table.
+ */
+#ifndef SCHEMA_TAPE_HOT_H
+#define SCHEMA_TAPE_HOT_H
+
+#include "schema/tape/codec.h"
+#include "schema/tape/extent.h"
+#include "schema/tape/registry.h"
+
+#include <sqlite3.h>
+
+/* Reads namespace, name, uid and rv off an object into e, whose slices point into object or, where the JSON
+ * has escapes, into scratch. rv is left alone when e->origin is ORIGIN_INFERRED. */
+int hot_identify(struct event *e, struct slice object, struct buf *scratch, struct err *err) MUST_CHECK;
+
+/* Appends one record to raw; previous_time_ns is that of the record before in the chunk, or the chunk's
+ * first. */
+int hot_put(struct buf *raw, const struct event *e, struct slice object, int64_t previous_time_ns,
+	struct err *err) MUST_CHECK;
+
+/* Decoding, chunk by chunk in the order of their ids, into an extent. */
+struct hot_reader {
+	struct extent *extent;
+	struct frame_reader *frame;
+	uint64_t extent_id; /* of the segment; 0 before the first chunk */
+	int64_t last_chunk; /* id of the last chunk read */
+	struct buf raw, scratch;
+};
+void hot_reader_init(struct hot_reader *h);
+void hot_reader_release(struct hot_reader *h);
+
+/* Reads the chunks that came after last_chunk. Returns how many. A chunk that is damaged ends it with
+ * ERR_CORRUPT, the ones before it stay. */
+int hot_reader_load(
+	struct hot_reader *h, sqlite3 *db, const struct registry *registry, struct err *err) MUST_CHECK;
+
+#endif

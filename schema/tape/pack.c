@@ -1,0 +1,272 @@
+/*
+ * pack.c: making a sealed extent, see pack.h. unpack.c reads it back; FORMAT.md has the byte tables. The
+ * columns are written one behind the other so that like stands by like when zstd sees them.
+ */
+#include "schema/tape/pack.h"
+
+#include "schema/base/limits.h"
+#include "schema/base/varint.h"
+#include "schema/tape/codec.h"
+#include "schema/tape/columns.h"
+
+#include <stdlib.h>
+
+/* Levels above 1 buy nothing on columns of small deltas but cost nothing either: they are few bytes. */
+#define INDEX_LEVEL 3
+
+struct packer {
+	const struct extent *x;
+	int level;
+	struct packed_extent out;
+	size_t block_cap;
+	struct buf gather; /* raw bytes of the pack being filled */
+	uint32_t pack_events;
+	size_t chain; /* index + 1 of the chain block being filled */
+	uint32_t chain_object;
+	struct slice chain_previous;
+};
+
+static struct packed_block *add_block(struct packer *p, enum block_kind kind)
+{
+	struct packed_block *b;
+
+	if (p->out.block_count == p->block_cap) {
+		p->block_cap = p->block_cap ? p->block_cap * 2 : 64;
+		p->out.blocks = xrealloc(p->out.blocks, p->block_cap * sizeof(*p->out.blocks));
+	}
+	b = &p->out.blocks[p->out.block_count++];
+	*b = (struct packed_block){.kind = kind};
+	buf_init(&b->data, LIMIT_CHUNK_BYTES);
+	return b;
+}
+
+static int finish_pack(struct packer *p, struct err *err)
+{
+	struct packed_block *b;
+
+	if (p->pack_events == 0)
+		return 0;
+	b = add_block(p, BLOCK_PACK);
+	b->events = p->pack_events;
+	b->raw_bytes = p->gather.len;
+	if (codec_pack(buf_slice(&p->gather), p->level, &b->data, err))
+		return err->code;
+	buf_clear(&p->gather);
+	p->pack_events = 0;
+	return 0;
+}
+
+static int add_to_pack(struct packer *p, struct slice object, struct err *err)
+{
+	if (buf_append(&p->gather, object.ptr, object.len, err))
+		return err->code;
+	p->pack_events++;
+	return p->gather.len >= PACK_BYTES ? finish_pack(p, err) : 0;
+}
+
+/* A chain's data is its frames one behind the other, each behind the varints of its raw and its frame length.
+ */
+static int add_to_chain(struct packer *p, uint32_t object_index, struct slice object, struct err *err)
+{
+	bool goes_on = p->chain && p->chain_object == object_index &&
+		       p->out.blocks[p->chain - 1].events < CHAIN_LENGTH;
+	struct packed_block *b = goes_on ? &p->out.blocks[p->chain - 1] : add_block(p, BLOCK_CHAIN);
+	uint8_t head[2 * VARINT_MAX_BYTES];
+	struct buf frame;
+	size_t head_len;
+	int failed;
+
+	if (!goes_on) {
+		p->chain = p->out.block_count;
+		p->chain_object = object_index;
+		p->chain_previous = (struct slice){NULL, 0};
+	}
+	buf_init(&frame, LIMIT_CHUNK_BYTES);
+	failed = codec_pack_delta(p->chain_previous, object, p->level, &frame, err);
+	if (!failed) {
+		head_len = varint_put(head, object.len);
+		head_len += varint_put(head + head_len, frame.len);
+		failed = buf_append(&b->data, head, head_len, err) ||
+			 buf_append(&b->data, frame.ptr, frame.len, err);
+	}
+	buf_release(&frame);
+	b->events++;
+	b->raw_bytes += object.len;
+	p->chain_previous = object;
+	return failed ? err->code : 0;
+}
+
+static int fill_blocks(struct packer *p, struct err *err)
+{
+	const struct extent *x = p->x;
+
+	for (size_t i = 0; i < x->event_count; i++) {
+		const struct extent_event *e = &x->events[x->layout[i]];
+		struct slice object = {x->bytes.ptr + e->offset, e->length};
+		int failed = object.len >= CHAIN_MIN_BYTES ? add_to_chain(p, e->object, object, err)
+							   : add_to_pack(p, object, err);
+
+		if (failed)
+			return failed;
+	}
+	return finish_pack(p, err);
+}
+
+static void put_object_columns(const struct extent *x, struct columns *c)
+{
+	const struct extent_object *previous = NULL;
+
+	for (size_t i = 0; i < x->object_count; i++) {
+		const struct extent_object *o = &x->objects[i];
+
+		column_put(c, COLUMN_RESOURCE, o->resource - (previous ? previous->resource : 0));
+		column_put(c, COLUMN_RUN, o->count);
+		column_put_text(c, COLUMN_NAMESPACE, previous ? previous->namespace : (struct slice){0},
+			o->namespace);
+		column_put_text(c, COLUMN_NAME, previous ? previous->name : (struct slice){0}, o->name);
+		column_put_uid(c, COLUMN_UID, o->uid);
+		previous = o;
+	}
+}
+
+static void put_layout_columns(const struct extent *x, struct columns *c)
+{
+	int64_t place = 0, length = 0;
+
+	for (size_t i = 0; i < x->event_count; i++) {
+		const struct extent_event *e = &x->events[x->layout[i]];
+
+		column_put(c, COLUMN_PLACE, zigzag((int64_t)x->layout[i] - place));
+		column_put(c, COLUMN_LENGTH, zigzag((int64_t)e->length - length));
+		place = x->layout[i];
+		length = e->length;
+	}
+}
+
+/* 0 says that a text follows; anything else is the zigzag distance from the last number, plus one. */
+static void put_rv(
+	const struct extent *x, const struct extent_event *e, uint64_t *previous, struct columns *c)
+{
+	uint64_t distance = e->rv_is_text ? UINT64_MAX : zigzag((int64_t)(e->rv - *previous));
+
+	if (distance == UINT64_MAX) {
+		column_put(c, COLUMN_RV, 0);
+		column_put_text(c, COLUMN_RV_TEXT, (struct slice){0},
+			e->rv_is_text ? x->texts[e->rv] : column_number_text(c, e->rv));
+		return;
+	}
+	column_put(c, COLUMN_RV, distance + 1);
+	*previous = e->rv;
+}
+
+static void put_event_columns(const struct extent *x, struct columns *c)
+{
+	uint64_t seq = 0, rv = 0;
+	int64_t time_ns = 0;
+
+	for (size_t i = 0; i < x->event_count; i++) {
+		const struct extent_event *e = &x->events[i];
+
+		column_put(c, COLUMN_SEQ, e->seq - seq - 1);
+		column_put(c, COLUMN_TIME, zigzag(e->time_ns - time_ns));
+		column_put(c, COLUMN_HEAD, e->head);
+		column_put(c, COLUMN_STREAM, e->stream);
+		put_rv(x, e, &rv, c);
+		seq = e->seq;
+		time_ns = e->time_ns;
+	}
+}
+
+static int pack_index(struct packer *p, struct err *err)
+{
+	struct columns *c = columns_new();
+	struct buf raw;
+	int failed;
+
+	for (size_t i = 0; i < p->out.block_count; i++)
+		column_put(c, COLUMN_BLOCK, (uint64_t)p->out.blocks[i].events << 1 | p->out.blocks[i].kind);
+	put_object_columns(p->x, c);
+	put_layout_columns(p->x, c);
+	put_event_columns(p->x, c);
+	buf_init(&raw, LIMIT_INDEX_BYTES);
+	failed = columns_write(c, p->x->event_count, p->x->object_count, p->out.block_count, &raw, err);
+	columns_free(c);
+	p->out.index_raw_bytes = raw.len;
+	if (!failed)
+		failed = codec_pack(buf_slice(&raw), INDEX_LEVEL, &p->out.index, err);
+	buf_release(&raw);
+	return failed;
+}
+
+uint32_t filter_hash_uid(struct slice uid)
+{
+	return (uint32_t)codec_hash(uid);
+}
+
+uint32_t filter_hash_key(uint32_t resource, struct slice namespace, struct slice name)
+{
+	return (uint32_t)(codec_hash(namespace) * 31 + codec_hash(name) +
+			  (uint64_t)resource * 0x9e3779b97f4a7c15u);
+}
+
+static int compare_u32(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static int pack_filter(const struct extent *x, struct buf *to, struct err *err)
+{
+	size_t n = 2 * x->object_count;
+	uint32_t *hashes = xmalloc(n * sizeof(*hashes)), previous = 0;
+	int failed = 0;
+
+	for (size_t i = 0; i < x->object_count; i++) {
+		const struct extent_object *o = &x->objects[i];
+
+		hashes[2 * i] = filter_hash_uid(o->uid);
+		hashes[2 * i + 1] = filter_hash_key(o->resource, o->namespace, o->name);
+	}
+	if (n)
+		qsort(hashes, n, sizeof(*hashes), compare_u32);
+	for (size_t i = 0; i < n && !failed; i++) {
+		uint8_t bytes[VARINT_MAX_BYTES];
+
+		if (i && hashes[i] == previous)
+			continue;
+		failed = buf_append(to, bytes, varint_put(bytes, hashes[i] - previous), err);
+		previous = hashes[i];
+	}
+	free(hashes);
+	return failed;
+}
+
+int pack_extent(struct extent *x, int level, struct packed_extent *ret, struct err *err)
+{
+	struct packer p = {.x = x, .level = level};
+	int failed;
+
+	extent_sort(x);
+	buf_init(&p.gather, LIMIT_CHUNK_BYTES);
+	buf_init(&p.out.index, LIMIT_INDEX_BYTES);
+	buf_init(&p.out.filter, LIMIT_INDEX_BYTES);
+	failed = fill_blocks(&p, err) || pack_index(&p, err) || pack_filter(x, &p.out.filter, err);
+	buf_release(&p.gather);
+	if (failed) {
+		pack_release(&p.out);
+		return err->code;
+	}
+	*ret = p.out;
+	return 0;
+}
+
+void pack_release(struct packed_extent *p)
+{
+	for (size_t i = 0; i < p->block_count; i++)
+		buf_release(&p->blocks[i].data);
+	free(p->blocks);
+	buf_release(&p->index);
+	buf_release(&p->filter);
+	*p = (struct packed_extent){0};
+}

@@ -1,0 +1,69 @@
+/*
+ * pack.h: an extent as it stands in a segment: blocks of objects, a columnar index, a filter. The bytes are
+ * specified in FORMAT.md ("Sealed extents"); this is the only code that makes or reads them.
+ *
+ * Objects go into blocks in layout order, versions of one object side by side, which is what makes them
+ * small. Small objects fill *packs*, one zstd frame of about PACK_BYTES. Objects of CHAIN_MIN_BYTES and more
+ * form *chains*: up to CHAIN_LENGTH successive versions of one object, each compressed against the one
+ * before.
+ */
+#ifndef SCHEMA_TAPE_PACK_H
+#define SCHEMA_TAPE_PACK_H
+
+#include "schema/tape/extent.h"
+
+#define PACK_BYTES      (512u << 10)
+#define CHAIN_MIN_BYTES (16u << 10)
+#define CHAIN_LENGTH    16
+
+enum block_kind { BLOCK_PACK = 0, BLOCK_CHAIN = 1 };
+
+struct packed_block {
+	enum block_kind kind;
+	uint32_t events;
+	uint64_t raw_bytes;
+	struct buf data;
+};
+
+struct packed_extent {
+	struct packed_block *blocks;
+	size_t block_count;
+	struct buf index; /* compressed */
+	uint64_t index_raw_bytes;
+	struct buf filter;
+};
+
+/* Packs a hot extent, sorting it first. The result's buffers are the caller's, for pack_release. */
+int pack_extent(struct extent *x, int level, struct packed_extent *ret, struct err *err) MUST_CHECK;
+void pack_release(struct packed_extent *p);
+
+/* The extent that an index describes; sorted, without bytes. Every count and sum in it is checked: block
+ * counts against events, lengths against limits. The caller owns one reference. */
+int unpack_extent(
+	struct slice index, uint64_t index_raw_bytes, struct extent **ret, struct err *err) MUST_CHECK;
+
+/* A decoded block, as far as it was needed: a pack whole, a chain up to the last version asked for. */
+struct block {
+	enum block_kind kind;
+	struct buf bytes; /* objects of layout order, one behind the other; bytes.max is the raw size */
+	struct buf data;  /* chain: the stored bytes still needed */
+	uint32_t decoded, events;
+	size_t *frame_end; /* chain: of each version, in data */
+	size_t *raw_end;   /* chain: of each version, in bytes */
+};
+
+/* Takes a copy of what it needs of data. */
+int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_t raw_bytes,
+	struct block **ret, struct err *err) MUST_CHECK;
+void block_free(struct block *b);
+/* length bytes at offset; borrowed until block_free. */
+int block_get(
+	struct block *b, uint64_t offset, uint64_t length, struct slice *ret, struct err *err) MUST_CHECK;
+
+/* The filter answers "is this uid, or this key, perhaps in the extent": sorted 32-bit hashes, no false no. */
+uint32_t filter_hash_uid(struct slice uid);
+uint32_t filter_hash_key(uint32_t resource, struct slice namespace, struct slice name);
+int filter_decode(struct slice filter, uint32_t **ret_hashes, size_t *ret_count, struct err *err) MUST_CHECK;
+bool filter_has(const uint32_t *hashes, size_t count, uint32_t hash);
+
+#endif

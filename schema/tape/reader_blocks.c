@@ -1,0 +1,113 @@
+/* reader_blocks.c: decoded blocks, the ones used last kept as long as there is room. */
+#include "schema/tape/reader_internal.h"
+
+#include <stdlib.h>
+
+static struct cached_block *find_cached(struct tape *t, size_t segment, int64_t id)
+{
+	for (size_t i = 0; i < t->block_count; i++) {
+		if (t->blocks[i].id == id && t->blocks[i].segment == segment)
+			return &t->blocks[i];
+	}
+	return NULL;
+}
+
+static void forget(struct tape *t, struct cached_block *c)
+{
+	t->cache_bytes -= c->block->bytes.max;
+	block_free(c->block);
+	*c = t->blocks[--t->block_count];
+}
+
+static void make_room(struct tape *t, size_t bytes)
+{
+	while (t->block_count && t->cache_bytes + bytes > t->cache_max_bytes) {
+		struct cached_block *oldest = &t->blocks[0];
+
+		for (size_t i = 1; i < t->block_count; i++) {
+			if (t->blocks[i].used < oldest->used)
+				oldest = &t->blocks[i];
+		}
+		forget(t, oldest);
+	}
+}
+
+void reader_release_blocks(struct tape *t)
+{
+	while (t->block_count)
+		forget(t, &t->blocks[0]);
+	free(t->blocks);
+	t->blocks = NULL;
+}
+
+/* Columns: kind = 'chain', events, raw_bytes, xxh64, data. */
+static int decode_block(sqlite3_stmt *row, struct block **ret, struct err *err)
+{
+	struct slice data = {sqlite3_column_blob(row, 4), (size_t)sqlite3_column_bytes(row, 4)};
+	uint64_t found = codec_hash(data), expected = (uint64_t)sqlite3_column_int64(row, 3);
+
+	if (found != expected)
+		return err_set(err, ERR_CORRUPT, "bad checksum: found 0x%llx, expected 0x%llx",
+			(unsigned long long)found, (unsigned long long)expected);
+	return block_open(sqlite3_column_int(row, 0) ? BLOCK_CHAIN : BLOCK_PACK, data,
+		(uint32_t)sqlite3_column_int64(row, 1), (uint64_t)sqlite3_column_int64(row, 2), ret, err);
+}
+
+static int read_block(struct tape *t, size_t segment, int64_t id, struct block **ret, struct err *err)
+{
+	struct tape_segment *s = &t->segments[segment];
+	sqlite3 *db = reader_db(t, segment, err);
+	int failed;
+
+	if (db && !s->read_block)
+		s->read_block = segment_prepare(db,
+			"SELECT kind = 'chain', events, raw_bytes, xxh64, data FROM block WHERE id = ?", err);
+	if (!db || !s->read_block)
+		return err->code;
+	sqlite3_bind_int64(s->read_block, 1, id);
+	switch (sqlite3_step(s->read_block)) {
+	case SQLITE_ROW: failed = decode_block(s->read_block, ret, err); break;
+	case SQLITE_DONE: failed = err_set(err, ERR_CORRUPT, "it is not there"); break;
+	default: failed = segment_failed(db, err, "cannot read it");
+	}
+	sqlite3_reset(s->read_block);
+	if (failed)
+		err_prefix(err, "'%s' block %lld of extent %lld", s->file.path,
+			(long long)(id & ((1 << BLOCK_NUMBER_BITS) - 1)),
+			(long long)(id >> BLOCK_NUMBER_BITS));
+	return failed;
+}
+
+static int get_block(struct tape *t, size_t segment, int64_t id, struct block **ret, struct err *err)
+{
+	struct cached_block *c = find_cached(t, segment, id);
+	struct block *b;
+
+	if (!c) {
+		if (read_block(t, segment, id, &b, err))
+			return err->code;
+		make_room(t, b->bytes.max);
+		t->blocks = xrealloc(t->blocks, (t->block_count + 1) * sizeof(*t->blocks));
+		c = &t->blocks[t->block_count++];
+		*c = (struct cached_block){.segment = segment, .id = id, .block = b};
+		t->cache_bytes += b->bytes.max;
+	}
+	c->used = ++t->tick;
+	*ret = c->block;
+	return 0;
+}
+
+int reader_object(struct tape *t, const struct tape_extent *entry, const struct extent *x, size_t index,
+	struct slice *ret, struct err *err)
+{
+	const struct extent_event *e = &x->events[index];
+	struct block *b = NULL;
+
+	if (!entry) {
+		*ret = (struct slice){x->bytes.ptr + e->offset, e->length};
+		return 0;
+	}
+	if (get_block(t, entry->segment, entry->id << BLOCK_NUMBER_BITS | e->block, &b, err))
+		return err->code;
+	return block_get(b, e->offset, e->length, ret, err);
+}

@@ -1,0 +1,340 @@
+/*
+ * reader_extents.c: from a seq to its extent, with decoded indexes kept as long as there is room. An extent
+ * that somebody holds a reference to outlives its place here.
+ */
+#include "schema/tape/reader_internal.h"
+
+#include <stdlib.h>
+
+#define INDEX_CACHE_BYTES (64u << 20)
+
+static size_t index_cost(const struct tape_extent *x)
+{
+	return x->events * (sizeof(struct extent_event) + sizeof(uint32_t)) + 4096;
+}
+
+static void drop_least_used_index(struct tape *t, const struct tape_extent *keep)
+{
+	struct tape_extent *oldest = NULL;
+
+	for (size_t i = 0; i < t->extent_count; i++) {
+		struct tape_extent *x = &t->extents[i];
+
+		if (x->index && x != keep && (!oldest || x->used < oldest->used))
+			oldest = x;
+	}
+	if (!oldest) {
+		t->index_bytes = 0;
+		return;
+	}
+	extent_unref(oldest->index);
+	oldest->index = NULL;
+	t->index_bytes -= index_cost(oldest);
+}
+
+static int check_against_row(const struct tape_extent *row, const struct extent *x, struct err *err)
+{
+	if (x->event_count == row->events && extent_first_seq(x) == row->first_seq &&
+		extent_last_seq(x) == row->last_seq && x->raw_bytes == row->raw_bytes)
+		return 0;
+	return err_set(err, ERR_CORRUPT,
+		"index: found %zu events from %llu to %llu, expected %llu from %llu to %llu", x->event_count,
+		(unsigned long long)extent_first_seq(x), (unsigned long long)extent_last_seq(x),
+		(unsigned long long)row->events, (unsigned long long)row->first_seq,
+		(unsigned long long)row->last_seq);
+}
+
+static int decode_index(
+	const struct tape_extent *row, sqlite3_stmt *columns, struct extent **ret, struct err *err)
+{
+	struct slice index = {sqlite3_column_blob(columns, 0), (size_t)sqlite3_column_bytes(columns, 0)};
+	uint64_t found = codec_hash(index), expected = (uint64_t)sqlite3_column_int64(columns, 2);
+	int64_t raw_bytes = sqlite3_column_int64(columns, 1);
+	struct extent *x;
+
+	if (found != expected)
+		return err_set(err, ERR_CORRUPT, "index: bad checksum: found 0x%llx, expected 0x%llx",
+			(unsigned long long)found, (unsigned long long)expected);
+	if (unpack_extent(index, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, &x, err))
+		return ERR_CORRUPT;
+	if (check_against_row(row, x, err)) {
+		extent_unref(x);
+		return ERR_CORRUPT;
+	}
+	*ret = x;
+	return 0;
+}
+
+static int load_index(struct tape *t, struct tape_extent *row, struct err *err)
+{
+	sqlite3 *db = reader_db(t, row->segment, err);
+	sqlite3_stmt *columns =
+		db ? segment_prepare(db,
+			     "SELECT \"index\", index_raw_bytes, index_xxh64 FROM extent WHERE id = ?", err)
+		   : NULL;
+	int failed;
+
+	if (!columns)
+		return err->code;
+	sqlite3_bind_int64(columns, 1, row->id);
+	if (sqlite3_step(columns) == SQLITE_ROW)
+		failed = decode_index(row, columns, &row->index, err);
+	else
+		failed = segment_failed(db, err, "cannot read the index");
+	sqlite3_finalize(columns);
+	if (failed)
+		return err_prefix(
+			err, "'%s' extent %lld", t->segments[row->segment].file.path, (long long)row->id);
+	t->index_bytes += index_cost(row);
+	while (t->index_bytes > INDEX_CACHE_BYTES)
+		drop_least_used_index(t, row);
+	return 0;
+}
+
+int reader_extent(struct tape *t, size_t i, struct extent **ret, struct err *err)
+{
+	struct tape_extent *row = &t->extents[i];
+
+	if (i == t->extent_count) {
+		extent_sort(t->hot.extent);
+		*ret = t->hot.extent;
+		return 0;
+	}
+	row->used = ++t->tick;
+	if (!row->index && load_index(t, row, err))
+		return err->code;
+	*ret = row->index;
+	return 0;
+}
+
+static int load_filter(struct tape *t, struct tape_extent *row, struct err *err)
+{
+	sqlite3 *db = reader_db(t, row->segment, err);
+	sqlite3_stmt *columns =
+		db ? segment_prepare(db, "SELECT filter, filter_xxh64 FROM extent WHERE id = ?", err) : NULL;
+	struct slice filter;
+	int failed;
+
+	if (!columns)
+		return err->code;
+	sqlite3_bind_int64(columns, 1, row->id);
+	if (sqlite3_step(columns) == SQLITE_ROW) {
+		filter = (struct slice){
+			sqlite3_column_blob(columns, 0), (size_t)sqlite3_column_bytes(columns, 0)};
+		if (codec_hash(filter) != (uint64_t)sqlite3_column_int64(columns, 1))
+			failed = err_set(err, ERR_CORRUPT, "filter: bad checksum");
+		else
+			failed = filter_decode(filter, &row->filter, &row->filter_count, err);
+	} else {
+		failed = segment_failed(db, err, "cannot read the filter");
+	}
+	sqlite3_finalize(columns);
+	return failed ? err_prefix(err, "'%s' extent %lld", t->segments[row->segment].file.path,
+				(long long)row->id)
+		      : 0;
+}
+
+int reader_may_have(struct tape *t, size_t i, uint32_t hash, bool *ret, struct err *err)
+{
+	struct tape_extent *row = &t->extents[i];
+
+	*ret = true;
+	if (i == t->extent_count)
+		return 0;
+	if (!row->filter && load_filter(t, row, err))
+		return err->code;
+	*ret = filter_has(row->filter, row->filter_count, hash);
+	return 0;
+}
+
+/* The extent of events that has seq, or extent_count for the hot one, or SIZE_MAX. Extents of state lie
+ * between, so this walks rather than halves around them: segments are few against extents. */
+static size_t find_events_extent(const struct tape *t, uint64_t seq)
+{
+	size_t low = 0, high = t->extent_count;
+
+	if (t->hot.extent->event_count && seq >= extent_first_seq(t->hot.extent))
+		return seq <= extent_last_seq(t->hot.extent) ? t->extent_count : SIZE_MAX;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2, i = middle;
+
+		while (i < high && t->extents[i].is_state)
+			i++;
+		if (i < high && t->extents[i].last_seq < seq)
+			low = i + 1;
+		else
+			high = middle;
+	}
+	while (low < t->extent_count && t->extents[low].is_state)
+		low++;
+	return low < t->extent_count && seq >= t->extents[low].first_seq && seq <= t->extents[low].last_seq
+		       ? low
+		       : SIZE_MAX;
+}
+
+static int find_in(struct tape *t, size_t i, uint64_t seq, struct place *ret, struct err *err)
+{
+	struct place place = {.entry = i < t->extent_count ? &t->extents[i] : NULL};
+
+	if (reader_extent(t, i, &place.extent, err))
+		return err->code;
+	place.index = extent_find_seq(place.extent, seq);
+	if (place.index == place.extent->event_count || place.extent->events[place.index].seq != seq)
+		return ERR_NOT_FOUND;
+	*ret = place;
+	return 0;
+}
+
+/* An event from before the first segment that is still there may be kept as state. */
+static int find_in_state(struct tape *t, uint64_t seq, struct place *ret, struct err *err)
+{
+	for (size_t i = 0; i < t->extent_count && t->extents[i].segment == 0; i++) {
+		int found;
+
+		if (!t->extents[i].is_state || seq < t->extents[i].first_seq || seq > t->extents[i].last_seq)
+			continue;
+		found = find_in(t, i, seq, ret, err);
+		if (found != ERR_NOT_FOUND)
+			return found;
+	}
+	return ERR_NOT_FOUND;
+}
+
+int reader_find(struct tape *t, uint64_t seq, struct place *ret, struct err *err)
+{
+	size_t i = find_events_extent(t, seq);
+	int found = i == SIZE_MAX ? find_in_state(t, seq, ret, err) : find_in(t, i, seq, ret, err);
+
+	if (found == ERR_NOT_FOUND)
+		return err_set(
+			err, ERR_NOT_FOUND, "tape '%s' has no event %llu", t->path, (unsigned long long)seq);
+	return found;
+}
+
+int tape_event(struct tape *t, uint64_t seq, struct event *ret, struct buf *keep, struct err *err)
+{
+	struct err local;
+	char rv[RV_TEXT_BYTES];
+	struct place place;
+	struct event e;
+	struct slice *const texts[] = {&e.namespace, &e.name, &e.uid, &e.rv};
+	size_t bytes = 0;
+
+	err = err ? err : &local;
+	if (reader_find(t, seq, &place, err))
+		return err->code;
+	extent_event_get(place.extent, place.index, rv, &e);
+	for (size_t i = 0; i < 4; i++)
+		bytes += texts[i]->len;
+	buf_clear(keep);
+	if (!buf_reserve(keep, bytes + 1))
+		return err_set(err, ERR_TOO_LARGE, "names of event %llu exceed %zu bytes",
+			(unsigned long long)seq, keep->max);
+	for (size_t i = 0; i < 4; i++) {
+		char *at = keep->ptr + keep->len;
+
+		if (texts[i]->len)
+			memcpy(at, texts[i]->ptr, texts[i]->len);
+		keep->len += texts[i]->len;
+		texts[i]->ptr = at;
+	}
+	*ret = e;
+	return 0;
+}
+
+int tape_object(struct tape *t, uint64_t seq, struct slice *ret, struct err *err)
+{
+	struct err local;
+	struct place place;
+
+	err = err ? err : &local;
+	if (reader_find(t, seq, &place, err))
+		return err->code;
+	return reader_object(t, place.entry, place.extent, place.index, ret, err);
+}
+
+/* The last event of a key in x before seq, 0 when there is none. */
+static uint64_t last_before(const struct extent *x, const struct extent_object *key, uint64_t seq)
+{
+	size_t end, o = extent_find_key(x, key->resource, key->namespace, key->name, &end);
+	uint64_t best = 0;
+
+	for (; o < end; o++) {
+		const struct extent_object *object = &x->objects[o];
+
+		for (uint32_t k = object->count; k-- > 0;) {
+			uint64_t candidate = x->events[x->layout[object->first + k]].seq;
+
+			if (candidate >= seq)
+				continue;
+			best = candidate > best ? candidate : best;
+			break;
+		}
+	}
+	return best;
+}
+
+int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *err)
+{
+	struct err local;
+	struct place place;
+	struct extent *own;
+	const struct extent_object *key;
+	uint64_t best;
+	uint32_t hash;
+	int failed = 0;
+
+	err = err ? err : &local;
+	if (reader_find(t, seq, &place, err))
+		return err->code;
+	own = extent_ref(place.extent);
+	key = &own->objects[own->events[place.index].object];
+	best = last_before(own, key, seq);
+	hash = filter_hash_key(key->resource, key->namespace, key->name);
+	for (size_t i = place.entry ? (size_t)(place.entry - t->extents) : t->extent_count;
+		i-- > 0 && !best && !failed;) {
+		struct extent *x;
+		bool perhaps;
+
+		if (t->extents[i].is_state && t->extents[i].segment)
+			continue; /* the same event stands in an earlier segment */
+		failed = reader_may_have(t, i, hash, &perhaps, err);
+		if (!failed && perhaps)
+			failed = reader_extent(t, i, &x, err);
+		if (!failed && perhaps)
+			best = last_before(x, key, seq);
+	}
+	extent_unref(own);
+	if (!failed)
+		*ret_seq = best;
+	return failed;
+}
+
+int tape_seq_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct err *err)
+{
+	struct err local;
+	uint64_t after = 1;
+
+	err = err ? err : &local;
+	for (size_t i = 0; i <= t->extent_count; i++) {
+		bool hot = i == t->extent_count;
+		struct extent *x;
+
+		if (!hot && t->extents[i].is_state)
+			continue;
+		if ((hot ? t->hot.extent->max_time_ns : t->extents[i].max_time_ns) < time_ns) {
+			after = (hot ? extent_last_seq(t->hot.extent) : t->extents[i].last_seq) + 1;
+			continue;
+		}
+		if (reader_extent(t, i, &x, err))
+			return err->code;
+		for (size_t k = 0; k < x->event_count; k++) {
+			if (x->events[k].time_ns >= time_ns) {
+				*ret_seq = x->events[k].seq;
+				return 0;
+			}
+		}
+	}
+	*ret_seq = after;
+	return 0;
+}

@@ -1,0 +1,371 @@
+/*
+ * reader_rows.c: the rows of a tape, segment by segment. A row that was open when a segment ended (a
+ * connection, a gap) stands again, as it was later, in a following one; the later one counts.
+ */
+#include "schema/base/limits.h"
+#include "schema/tape/reader_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Ids of rows that a later segment has again. */
+struct superseded {
+	int64_t id;
+	size_t segment;
+};
+
+struct row_walk {
+	struct tape *tape;
+	const char *table, *columns;
+	bool copied; /* rows of earlier segments are copied to later ones: the earlier one counts */
+	struct superseded *again;
+	size_t again_count;
+	/* What to do with a row; a non-zero return stops. */
+	int (*take)(struct row_walk *walk, sqlite3_stmt *row);
+	union {
+		int (*mark)(void *context, const struct tape_mark *mark);
+		int (*connection)(void *context, const struct tape_connection *c);
+		int (*gap)(void *context, const struct tape_gap *gap);
+		int (*missed)(void *context, const struct tape_missed *missed);
+	} each;
+	void *context;
+};
+
+static int highest_id(struct tape *t, const char *table, size_t segments, int64_t *ret, struct err *err)
+{
+	char *sql = xasprintf("SELECT max(id) FROM %s", table);
+	int failed = 0;
+
+	*ret = 0;
+	for (size_t i = 0; i < segments && !failed; i++) {
+		sqlite3 *db = reader_db(t, i, err);
+		int64_t high = 0;
+
+		failed = db ? segment_number(db, sql, 0, &high, err) : err->code;
+		*ret = high > *ret ? high : *ret;
+	}
+	free(sql);
+	return failed;
+}
+
+/* Looks for ids in segment that earlier ones have too: those up to the highest of the earlier ones. */
+static int find_again(struct row_walk *w, size_t segment, struct err *err)
+{
+	int64_t highest;
+	sqlite3_stmt *rows;
+	sqlite3 *db;
+	char *sql;
+
+	if (highest_id(w->tape, w->table, segment, &highest, err))
+		return err->code;
+	db = reader_db(w->tape, segment, err);
+	if (!db)
+		return err->code;
+	sql = xasprintf("SELECT id FROM %s WHERE id <= ?", w->table);
+	rows = segment_prepare(db, sql, err);
+	free(sql);
+	if (!rows)
+		return err->code;
+	sqlite3_bind_int64(rows, 1, highest);
+	while (sqlite3_step(rows) == SQLITE_ROW) {
+		w->again = xrealloc(w->again, (w->again_count + 1) * sizeof(*w->again));
+		w->again[w->again_count++] = (struct superseded){sqlite3_column_int64(rows, 0), segment};
+	}
+	sqlite3_finalize(rows);
+	return 0;
+}
+
+static bool is_superseded(const struct row_walk *w, int64_t id, size_t segment)
+{
+	for (size_t i = 0; i < w->again_count; i++) {
+		if (w->again[i].id == id && w->again[i].segment > segment)
+			return true;
+	}
+	return false;
+}
+
+static int walk_segment(struct row_walk *w, size_t segment, struct err *err)
+{
+	int64_t after_id = 0;
+	sqlite3_stmt *rows;
+	sqlite3 *db;
+	char *sql;
+	int step = SQLITE_DONE, stop = 0;
+
+	if (w->copied && highest_id(w->tape, w->table, segment, &after_id, err))
+		return err->code;
+	db = reader_db(w->tape, segment, err);
+	if (!db)
+		return err->code;
+	sql = xasprintf("SELECT id, %s FROM %s WHERE id > ? ORDER BY id", w->columns, w->table);
+	rows = segment_prepare(db, sql, err);
+	free(sql);
+	if (!rows)
+		return err->code;
+	sqlite3_bind_int64(rows, 1, after_id);
+	while (!stop && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+		if (!is_superseded(w, sqlite3_column_int64(rows, 0), segment))
+			stop = w->take(w, rows);
+	}
+	if (!stop && step != SQLITE_DONE)
+		stop = segment_failed(db, err, "cannot read table '%s' of '%s'", w->table,
+			w->tape->segments[segment].file.path);
+	sqlite3_finalize(rows);
+	return stop;
+}
+
+static int walk_rows(struct row_walk *w, struct err *err)
+{
+	struct err local;
+	int stop = 0;
+
+	err = err ? err : &local;
+	for (size_t i = 1; i < w->tape->segment_count && !stop && !w->copied; i++)
+		stop = find_again(w, i, err);
+	for (size_t i = 0; i < w->tape->segment_count && !stop; i++)
+		stop = walk_segment(w, i, err);
+	free(w->again);
+	return stop;
+}
+
+/* NULL stays NULL. */
+static const char *text_at(sqlite3_stmt *row, int column)
+{
+	return (const char *)sqlite3_column_text(row, column);
+}
+
+static struct slice slice_at(sqlite3_stmt *row, int column)
+{
+	const char *bytes = sqlite3_column_blob(row, column);
+
+	return (struct slice){bytes, bytes ? (size_t)sqlite3_column_bytes(row, column) : 0};
+}
+
+#define I64(column) sqlite3_column_int64(row, column)
+#define U64(column) (uint64_t) sqlite3_column_int64(row, column)
+#define INT(column) (int)sqlite3_column_int64(row, column)
+
+static enum mark_kind mark_kind_of(const char *name)
+{
+	for (int kind = MARK_LIST; kind <= MARK_ERROR; kind++) {
+		if (name && strcmp(name, mark_kind_name((enum mark_kind)kind)) == 0)
+			return (enum mark_kind)kind;
+	}
+	return MARK_BOOKMARK;
+}
+
+static int take_mark(struct row_walk *w, sqlite3_stmt *row)
+{
+	struct tape_mark mark = {
+		.after_seq = U64(1),
+		.time_ns = I64(2),
+		.kind = mark_kind_of(text_at(row, 3)),
+		.stream = (uint32_t)I64(4),
+		.connection = U64(5),
+		.rv = slice_at(row, 6),
+		.object = slice_at(row, 7),
+	};
+
+	return w->each.mark(w->context, &mark);
+}
+
+int tape_each_mark(struct tape *t, int (*each)(void *context, const struct tape_mark *mark), void *context,
+	struct err *err)
+{
+	struct row_walk w = {t, "mark", "after_seq, time_ns, kind, stream, connection, rv, object", true,
+		NULL, 0, take_mark, {.mark = each}, context};
+
+	return walk_rows(&w, err);
+}
+
+static int take_connection(struct row_walk *w, sqlite3_stmt *row)
+{
+	struct tape_connection c = {
+		.id = U64(0),
+		.stream = (uint32_t)I64(1),
+		.purpose = text_at(row, 2),
+		.target = text_at(row, 3),
+		.server = text_at(row, 4),
+		.http_version = text_at(row, 5),
+		.tls = INT(6) != 0,
+		.start_rv = text_at(row, 7),
+		.timeout_seconds = I64(8),
+		.begin_ns = I64(9),
+		.first_byte_after_ns = I64(10),
+		.duration_ns = I64(11),
+		.first_seq = U64(12),
+		.last_seq = U64(13),
+		.end_reason = text_at(row, 14),
+		.http_status = INT(15),
+		.retry_after_s = INT(16),
+		.curl_code = INT(17),
+		.os_errno = INT(18),
+		.h2_error = INT(19),
+		.error_status = text_at(row, 20),
+		.content_type = text_at(row, 21),
+		.audit_id = text_at(row, 22),
+		.server_date = text_at(row, 23),
+		.bytes = U64(24),
+		.events = U64(25),
+		.bookmarks = U64(26),
+		.last_rv = text_at(row, 27),
+		.tail = slice_at(row, 28),
+		.next_action = text_at(row, 29),
+		.next_delay_ns = I64(30),
+	};
+
+	return w->each.connection(w->context, &c);
+}
+
+int tape_each_connection(struct tape *t, int (*each)(void *context, const struct tape_connection *c),
+	void *context, struct err *err)
+{
+	struct row_walk w = {t, "connection",
+		"stream, purpose, target, server, http_version, tls, start_rv, timeout_seconds, begin_ns, "
+		"first_byte_after_ns, duration_ns, first_seq, last_seq, end_reason, http_status, "
+		"retry_after_s, curl_code, "
+		"os_errno, h2_error, error_status, content_type, audit_id, server_date, bytes, events, "
+		"bookmarks, last_rv, "
+		"tail, next_action, next_delay_ns",
+		false, NULL, 0, take_connection, {.connection = each}, context};
+
+	return walk_rows(&w, err);
+}
+
+static int take_gap(struct row_walk *w, sqlite3_stmt *row)
+{
+	struct tape_gap gap = {
+		.id = U64(0),
+		.stream = (uint32_t)I64(1),
+		.begin_seq = U64(2),
+		.end_seq = U64(3),
+		.begin_ns = I64(4),
+		.end_ns = I64(5),
+		.duration_ns = I64(6),
+		.from_rv = text_at(row, 7),
+		.to_rv = text_at(row, 8),
+		.reason = text_at(row, 9),
+		.how_ended = text_at(row, 10),
+		.connection_before = U64(11),
+		.connection_after = U64(12),
+		.modified = U64(13),
+		.added = U64(14),
+		.deleted = U64(15),
+		.recreated = U64(16),
+		.unchanged = U64(17),
+	};
+
+	return w->each.gap(w->context, &gap);
+}
+
+int tape_each_gap(struct tape *t, int (*each)(void *context, const struct tape_gap *gap), void *context,
+	struct err *err)
+{
+	struct row_walk w = {t, "gap",
+		"stream, begin_seq, end_seq, begin_ns, end_ns, duration_ns, from_rv, to_rv, reason, "
+		"how_ended, "
+		"connection_before, connection_after, modified, added, deleted, recreated, unchanged",
+		false, NULL, 0, take_gap, {.gap = each}, context};
+
+	return walk_rows(&w, err);
+}
+
+static int take_missed(struct row_walk *w, sqlite3_stmt *row)
+{
+	struct tape_missed missed = {
+		.gap = U64(1),
+		.change = text_at(row, 2),
+		.resource = (uint32_t)I64(3),
+		.namespace = slice_at(row, 4),
+		.name = slice_at(row, 5),
+		.uid = slice_at(row, 6),
+		.old_uid = slice_at(row, 7),
+		.rv = slice_at(row, 8),
+		.old_rv = slice_at(row, 9),
+	};
+
+	return w->each.missed(w->context, &missed);
+}
+
+int tape_each_missed(struct tape *t, int (*each)(void *context, const struct tape_missed *missed),
+	void *context, struct err *err)
+{
+	struct row_walk w = {t, "missed", "gap, change, resource, namespace, name, uid, old_uid, rv, old_rv",
+		true, NULL, 0, take_missed, {.missed = each}, context};
+
+	return walk_rows(&w, err);
+}
+
+static const char *keep_text(struct tape *t, sqlite3_stmt *row, int column)
+{
+	const char *text = text_at(row, column);
+	size_t len = text ? strlen(text) + 1 : 0;
+	char *at = buf_reserve(&t->document_text, len);
+
+	if (!text || !at)
+		return "";
+	memcpy(at, text, len);
+	t->document_text.len += len;
+	return at;
+}
+
+/* Columns: time_ns, path, variant, http_status, content_type, etag, raw_bytes, xxh64, body. */
+static int give_document(
+	struct tape *t, sqlite3_stmt *row, struct tape_document *ret, struct buf *body, struct err *err)
+{
+	struct slice data = slice_at(row, 8);
+	size_t begin = body->len;
+
+	if (codec_hash(data) != (uint64_t)I64(7))
+		return err_set(err, ERR_CORRUPT, "document '%s': bad checksum", text_at(row, 1));
+	if (codec_unpack(data, I64(6) < 0 ? 0 : (size_t)I64(6), body, err))
+		return err_prefix(err, "document '%s'", text_at(row, 1));
+	buf_clear(&t->document_text);
+	/* Reserved whole, so that no text moves while others are added. */
+	if (!buf_reserve(&t->document_text, t->document_text.max))
+		return err_set(err, ERR_TOO_LARGE, "no memory for a document");
+	*ret = (struct tape_document){
+		.time_ns = I64(0),
+		.path = keep_text(t, row, 1),
+		.variant = keep_text(t, row, 2),
+		.http_status = INT(3),
+		.content_type = keep_text(t, row, 4),
+		.etag = keep_text(t, row, 5),
+		.body = {body->ptr + begin, body->len - begin},
+	};
+	return 0;
+}
+
+int tape_document(struct tape *t, const char *path, const char *variant, uint64_t after_seq,
+	struct tape_document *ret, struct buf *body, struct err *err)
+{
+	struct err local;
+
+	err = err ? err : &local;
+	for (size_t i = t->segment_count; i-- > 0;) {
+		sqlite3 *db = reader_db(t, i, err);
+		sqlite3_stmt *row = db ? segment_prepare(db,
+						 "SELECT time_ns, path, variant, http_status, content_type, "
+						 "etag, raw_bytes, xxh64, body FROM document "
+						 "WHERE path = ? AND variant = ? AND after_seq <= ? ORDER BY "
+						 "id DESC LIMIT 1",
+						 err)
+				       : NULL;
+		int step, failed = 0;
+
+		if (!row)
+			return err->code;
+		sqlite3_bind_text(row, 1, path, -1, SQLITE_STATIC);
+		sqlite3_bind_text(row, 2, variant, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(row, 3, after_seq ? (int64_t)after_seq : INT64_MAX);
+		step = sqlite3_step(row);
+		if (step == SQLITE_ROW)
+			failed = give_document(t, row, ret, body, err);
+		else if (step != SQLITE_DONE)
+			failed = segment_failed(db, err, "cannot read '%s'", t->segments[i].file.path);
+		sqlite3_finalize(row);
+		if (failed || step == SQLITE_ROW)
+			return failed;
+	}
+	return err_set(err, ERR_NOT_FOUND, "tape '%s' has no document '%s'", t->path, path);
+}

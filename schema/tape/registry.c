@@ -1,0 +1,162 @@
+/* registry.c: see registry.h. */
+#include "schema/tape/registry.h"
+
+#include "schema/tape/segment.h"
+
+#include <stdlib.h>
+
+void registry_release(struct registry *r)
+{
+	for (size_t i = 0; i < r->resource_count; i++) {
+		free(r->resources[i].apigroup);
+		free(r->resources[i].version);
+		free(r->resources[i].resource);
+		free(r->resources[i].kind);
+	}
+	for (size_t i = 0; i < r->stream_count; i++) {
+		free(r->streams[i].namespace);
+		free(r->streams[i].label_selector);
+		free(r->streams[i].field_selector);
+	}
+	free(r->resources);
+	free(r->streams);
+	*r = (struct registry){0};
+}
+
+uint32_t registry_find_resource(const struct registry *r, const struct tape_resource *resource)
+{
+	for (size_t i = 0; i < r->resource_count; i++) {
+		const struct tape_resource *have = &r->resources[i];
+
+		if (strcmp(have->resource, resource->resource) == 0 &&
+			strcmp(have->apigroup, resource->apigroup) == 0 &&
+			strcmp(have->version, resource->version) == 0)
+			return have->id;
+	}
+	return 0;
+}
+
+uint32_t registry_find_stream(const struct registry *r, const struct tape_stream *stream)
+{
+	for (size_t i = 0; i < r->stream_count; i++) {
+		const struct tape_stream *have = &r->streams[i];
+
+		if (have->resource == stream->resource && strcmp(have->namespace, stream->namespace) == 0 &&
+			strcmp(have->label_selector, stream->label_selector) == 0 &&
+			strcmp(have->field_selector, stream->field_selector) == 0)
+			return have->id;
+	}
+	return 0;
+}
+
+uint32_t registry_add_resource(struct registry *r, const struct tape_resource *resource)
+{
+	r->resources = xrealloc(r->resources, (r->resource_count + 1) * sizeof(*r->resources));
+	r->resources[r->resource_count] = (struct tape_resource){
+		.id = (uint32_t)r->resource_count + 1,
+		.apigroup = xstrdup(resource->apigroup),
+		.version = xstrdup(resource->version),
+		.resource = xstrdup(resource->resource),
+		.kind = xstrdup(resource->kind),
+		.namespaced = resource->namespaced,
+	};
+	return (uint32_t)++r->resource_count;
+}
+
+uint32_t registry_add_stream(struct registry *r, const struct tape_stream *stream)
+{
+	r->streams = xrealloc(r->streams, (r->stream_count + 1) * sizeof(*r->streams));
+	r->streams[r->stream_count] = (struct tape_stream){
+		.id = (uint32_t)r->stream_count + 1,
+		.resource = stream->resource,
+		.namespace = xstrdup(stream->namespace),
+		.label_selector = xstrdup(stream->label_selector),
+		.field_selector = xstrdup(stream->field_selector),
+	};
+	return (uint32_t)++r->stream_count;
+}
+
+const struct tape_stream *registry_stream(const struct registry *r, uint32_t id)
+{
+	return id && id <= r->stream_count ? &r->streams[id - 1] : NULL;
+}
+
+const struct tape_resource *registry_resource(const struct registry *r, uint32_t id)
+{
+	return id && id <= r->resource_count ? &r->resources[id - 1] : NULL;
+}
+
+/* Never NULL, as SQLite gives for a NULL column. */
+static char *text_of(sqlite3_stmt *statement, int column)
+{
+	const unsigned char *text = sqlite3_column_text(statement, column);
+
+	return (char *)(uintptr_t)(text ? text : (const unsigned char *)"");
+}
+
+static int load_rows(struct registry *r, sqlite3 *db, const char *sql,
+	int (*take)(struct registry *, sqlite3_stmt *), struct err *err)
+{
+	sqlite3_stmt *statement = segment_prepare(db, sql, err);
+	int step, failed = 0;
+
+	if (!statement)
+		return err ? err->code : ERR_CORRUPT;
+	while (!failed && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+		if (take(r, statement))
+			failed = err_set(err, ERR_CORRUPT,
+				"'%s': id %lld of a resource or stream is out of order",
+				sqlite3_db_filename(db, "main"),
+				(long long)sqlite3_column_int64(statement, 0));
+	}
+	if (!failed && step != SQLITE_DONE)
+		failed = segment_failed(db, err, "cannot read '%s'", sqlite3_db_filename(db, "main"));
+	sqlite3_finalize(statement);
+	return failed;
+}
+
+static int take_resource(struct registry *r, sqlite3_stmt *statement)
+{
+	struct tape_resource resource = {
+		.apigroup = text_of(statement, 1),
+		.version = text_of(statement, 2),
+		.resource = text_of(statement, 3),
+		.kind = text_of(statement, 4),
+		.namespaced = sqlite3_column_int(statement, 5) != 0,
+	};
+	int64_t id = sqlite3_column_int64(statement, 0);
+
+	if (id >= 1 && id <= (int64_t)r->resource_count)
+		return 0;
+	return registry_add_resource(r, &resource) == id ? 0 : -1;
+}
+
+static int take_stream(struct registry *r, sqlite3_stmt *statement)
+{
+	struct tape_stream stream = {
+		.resource = (uint32_t)sqlite3_column_int64(statement, 1),
+		.namespace = text_of(statement, 2),
+		.label_selector = text_of(statement, 3),
+		.field_selector = text_of(statement, 4),
+	};
+	int64_t id = sqlite3_column_int64(statement, 0);
+
+	if (!registry_resource(r, stream.resource))
+		return -1;
+	if (id >= 1 && id <= (int64_t)r->stream_count)
+		return 0;
+	return registry_add_stream(r, &stream) == id ? 0 : -1;
+}
+
+int registry_load(struct registry *r, sqlite3 *db, struct err *err)
+{
+	int failed = load_rows(r, db,
+		"SELECT id, apigroup, version, resource, kind, namespaced FROM resource ORDER BY id",
+		take_resource, err);
+
+	if (failed)
+		return failed;
+	return load_rows(r, db,
+		"SELECT id, resource, namespace, label_selector, field_selector FROM stream ORDER BY id",
+		take_stream, err);
+}

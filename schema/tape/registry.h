@@ -1,0 +1,36 @@
+/*
+ * registry.h: the resources and streams of a tape. Small and in every segment whole, so both sides keep them
+ * in memory.
+ */
+#ifndef SCHEMA_TAPE_REGISTRY_H
+#define SCHEMA_TAPE_REGISTRY_H
+
+#include "schema/tape/event.h"
+
+#include <sqlite3.h>
+
+struct registry {
+	struct tape_resource *resources; /* [id - 1] */
+	size_t resource_count;
+	struct tape_stream *streams; /* [id - 1] */
+	size_t stream_count;
+};
+
+void registry_release(struct registry *r);
+
+/* Adds what a segment has and r has not. Ids without holes, or ERR_CORRUPT. */
+int registry_load(struct registry *r, sqlite3 *db, struct err *err) MUST_CHECK;
+
+/* The id, 0 when unknown. Identity: group, version and resource; resource, namespace and selectors. */
+uint32_t registry_find_resource(const struct registry *r, const struct tape_resource *resource);
+uint32_t registry_find_stream(const struct registry *r, const struct tape_stream *stream);
+
+/* Copies it under the next id, which is returned. */
+uint32_t registry_add_resource(struct registry *r, const struct tape_resource *resource);
+uint32_t registry_add_stream(struct registry *r, const struct tape_stream *stream);
+
+/* NULL when there is none. */
+const struct tape_stream *registry_stream(const struct registry *r, uint32_t id);
+const struct tape_resource *registry_resource(const struct registry *r, uint32_t id);
+
+#endif

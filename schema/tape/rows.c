@@ -1,0 +1,150 @@
+/* rows.c: see rows.h. */
+#include "schema/tape/rows.h"
+
+#include "schema/tape/segment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct queued_row {
+	struct queued_row *next;
+	enum table table;
+	size_t bytes;
+	struct value values[]; /* and behind them the copies of their bytes */
+};
+
+struct row_queue {
+	struct queued_row *first, **last;
+	size_t bytes;
+};
+
+struct row_queue *row_queue_new(void)
+{
+	struct row_queue *q = xcalloc(1, sizeof(*q));
+
+	q->last = &q->first;
+	return q;
+}
+
+void row_queue_clear(struct row_queue *q)
+{
+	while (q->first) {
+		struct queued_row *next = q->first->next;
+
+		free(q->first);
+		q->first = next;
+	}
+	q->last = &q->first;
+	q->bytes = 0;
+}
+
+void row_queue_free(struct row_queue *q)
+{
+	if (!q)
+		return;
+	row_queue_clear(q);
+	free(q);
+}
+
+bool row_queue_empty(const struct row_queue *q)
+{
+	return !q->first;
+}
+
+size_t row_queue_bytes(const struct row_queue *q)
+{
+	return q->bytes;
+}
+
+void row_queue_add(struct row_queue *q, enum table table, const struct value *values)
+{
+	int columns = table_formats[table].column_count;
+	size_t bytes = sizeof(struct queued_row) + (size_t)columns * sizeof(struct value);
+	struct queued_row *row;
+	char *at;
+
+	for (int i = 0; i < columns; i++)
+		bytes += values[i].bytes.len;
+	row = xmalloc(bytes);
+	*row = (struct queued_row){.table = table, .bytes = bytes};
+	at = (char *)&row->values[columns];
+	for (int i = 0; i < columns; i++) {
+		row->values[i] = values[i];
+		if (values[i].kind < VALUE_TEXT)
+			continue;
+		if (values[i].bytes.len)
+			memcpy(at, values[i].bytes.ptr, values[i].bytes.len);
+		row->values[i].bytes.ptr = at;
+		at += values[i].bytes.len;
+	}
+	*q->last = row;
+	q->last = &row->next;
+	q->bytes += row->bytes;
+}
+
+static int bind(sqlite3_stmt *statement, int index, const struct value *v)
+{
+	switch (v->kind) {
+	case VALUE_NULL: return sqlite3_bind_null(statement, index);
+	case VALUE_INTEGER: return sqlite3_bind_int64(statement, index, v->integer);
+	case VALUE_TEXT:
+		return sqlite3_bind_text64(
+			statement, index, v->bytes.ptr, v->bytes.len, SQLITE_STATIC, SQLITE_UTF8);
+	case VALUE_BLOB:
+		return sqlite3_bind_blob64(statement, index, v->bytes.ptr, v->bytes.len, SQLITE_STATIC);
+	}
+	return SQLITE_MISUSE;
+}
+
+static sqlite3_stmt *prepare_insert(sqlite3 *db, enum table table)
+{
+	char sql[256];
+	sqlite3_stmt *statement = NULL;
+	int n = snprintf(sql, sizeof(sql), "INSERT OR REPLACE INTO %s VALUES(?", table_formats[table].name);
+
+	for (int i = 1; i < table_formats[table].column_count; i++)
+		n += snprintf(sql + n, sizeof(sql) - (size_t)n, ",?");
+	snprintf(sql + n, sizeof(sql) - (size_t)n, ")");
+	sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+	return statement;
+}
+
+static int step_insert(sqlite3_stmt *statement, enum table table, const struct value *values)
+{
+	int failed = SQLITE_OK;
+
+	for (int i = 0; i < table_formats[table].column_count && !failed; i++)
+		failed = bind(statement, i + 1, &values[i]);
+	if (!failed && sqlite3_step(statement) != SQLITE_DONE)
+		failed = SQLITE_ERROR;
+	sqlite3_reset(statement);
+	return failed;
+}
+
+int row_queue_insert(const struct row_queue *q, sqlite3 *db, struct err *err)
+{
+	sqlite3_stmt *statements[TABLE_COUNT] = {NULL};
+	int failed = 0;
+
+	for (const struct queued_row *row = q->first; row && !failed; row = row->next) {
+		if (!statements[row->table])
+			statements[row->table] = prepare_insert(db, row->table);
+		if (!statements[row->table] || step_insert(statements[row->table], row->table, row->values))
+			failed = segment_failed(
+				db, err, "cannot write to table '%s'", table_formats[row->table].name);
+	}
+	for (size_t i = 0; i < TABLE_COUNT; i++)
+		sqlite3_finalize(statements[i]);
+	return failed;
+}
+
+int row_insert(sqlite3 *db, enum table table, const struct value *values, struct err *err)
+{
+	sqlite3_stmt *statement = prepare_insert(db, table);
+	int failed = !statement || step_insert(statement, table, values);
+
+	if (failed)
+		failed = segment_failed(db, err, "cannot write to table '%s'", table_formats[table].name);
+	sqlite3_finalize(statement);
+	return failed;
+}

@@ -1,0 +1,59 @@
+/*
+ * rows.h: rows on their way into a segment. The writer queues them with copied values and inserts them all in
+ * the transaction of a flush; when that fails they stay queued, so that nothing is forgotten.
+ */
+#ifndef SCHEMA_TAPE_ROWS_H
+#define SCHEMA_TAPE_ROWS_H
+
+#include "schema/base/buf.h"
+#include "schema/tape/format.h"
+
+#include <sqlite3.h>
+
+enum value_kind { VALUE_NULL, VALUE_INTEGER, VALUE_TEXT, VALUE_BLOB };
+
+struct value {
+	enum value_kind kind;
+	int64_t integer;
+	struct slice bytes;
+};
+
+static inline struct value value_integer(int64_t n)
+{
+	return (struct value){.kind = VALUE_INTEGER, .integer = n};
+}
+
+/* NULL becomes SQL NULL. */
+static inline struct value value_text(const char *text)
+{
+	return (struct value){.kind = text ? VALUE_TEXT : VALUE_NULL, .bytes = slice_of(text)};
+}
+
+static inline struct value value_slice(struct slice text)
+{
+	return (struct value){.kind = text.ptr ? VALUE_TEXT : VALUE_NULL, .bytes = text};
+}
+
+static inline struct value value_blob(struct slice bytes)
+{
+	return (struct value){.kind = bytes.ptr ? VALUE_BLOB : VALUE_NULL, .bytes = bytes};
+}
+
+struct row_queue;
+struct row_queue *row_queue_new(void);
+void row_queue_free(struct row_queue *q);
+
+/* As many values as the table has columns. A row whose first value (its key) is in the table replaces that
+ * one. */
+void row_queue_add(struct row_queue *q, enum table table, const struct value *values);
+bool row_queue_empty(const struct row_queue *q);
+size_t row_queue_bytes(const struct row_queue *q);
+
+/* Inserts every row, in order, inside the transaction that is open on db. The queue is unchanged. */
+int row_queue_insert(const struct row_queue *q, sqlite3 *db, struct err *err) MUST_CHECK;
+void row_queue_clear(struct row_queue *q);
+
+/* Inserts one row at once. */
+int row_insert(sqlite3 *db, enum table table, const struct value *values, struct err *err) MUST_CHECK;
+
+#endif

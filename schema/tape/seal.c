@@ -1,0 +1,259 @@
+/* seal.c: see seal.h. */
+#include "schema/tape/seal.h"
+
+#include "schema/tape/codec.h"
+#include "schema/tape/format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SEAL_MAGIC   "KTSEAL01"
+#define FOOTER_BYTES 64
+#define READ_PAGES   256
+
+/* Offsets in the footer. */
+enum {
+	FOOTER_MAGIC = 0,
+	FOOTER_PAGES = 8,       /* u64 */
+	FOOTER_PAGE_BYTES = 16, /* u64 */
+	FOOTER_SUMS = 24,       /* u64, XXH64 of the array of sums */
+	FOOTER_DIGEST = 32,     /* 16 bytes, XXH3-128 of the array of sums */
+	FOOTER_RESERVED = 48,   /* 8 bytes of zero */
+	FOOTER_SELF = 56,       /* u64, XXH64 of the 56 bytes before */
+};
+
+static void put_u64(uint8_t *to, uint64_t value)
+{
+	for (int i = 0; i < 8; i++)
+		to[i] = (uint8_t)(value >> (8 * i));
+}
+
+static uint64_t get_u64(const uint8_t *from)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value |= (uint64_t)from[i] << (8 * i);
+	return value;
+}
+
+static void digest_to_hex(const uint8_t digest[16], char to[SEAL_DIGEST_BYTES])
+{
+	for (int i = 0; i < 16; i++)
+		snprintf(to + 2 * i, 3, "%02x", digest[i]);
+}
+
+static uint64_t sum_of(const uint8_t *bytes, size_t len)
+{
+	return codec_hash((struct slice){(const char *)bytes, len});
+}
+
+/* Reads pages [0, count) and gives each one's sum to take. */
+static int each_page(int fd, const char *path, uint64_t count,
+	int (*take)(void *context, uint64_t page, uint64_t sum), void *context, struct err *err)
+{
+	uint8_t *pages = xmalloc(READ_PAGES * FORMAT_PAGE_BYTES);
+	int stop = 0;
+
+	for (uint64_t page = 0; page < count && !stop;) {
+		uint64_t want = count - page < READ_PAGES ? count - page : READ_PAGES;
+		ssize_t n = pread(fd, pages, want * FORMAT_PAGE_BYTES, (off_t)(page * FORMAT_PAGE_BYTES));
+
+		if (n < FORMAT_PAGE_BYTES) {
+			stop = err_set_errno(err, n < 0 ? errno : EIO, "cannot read '%s' at offset %" PRIu64,
+				path, page * FORMAT_PAGE_BYTES);
+			break;
+		}
+		for (ssize_t i = 0; i < n / FORMAT_PAGE_BYTES && !stop; i++, page++)
+			stop = take(context, page, sum_of(pages + i * FORMAT_PAGE_BYTES, FORMAT_PAGE_BYTES));
+	}
+	free(pages);
+	return stop;
+}
+
+static int keep_sum(void *context, uint64_t page, uint64_t sum)
+{
+	put_u64((uint8_t *)context + 8 * page, sum);
+	return 0;
+}
+
+static void make_footer(uint8_t footer[FOOTER_BYTES], const uint8_t *sums, uint64_t pages)
+{
+	memset(footer, 0, FOOTER_BYTES);
+	memcpy(footer + FOOTER_MAGIC, SEAL_MAGIC, 8);
+	put_u64(footer + FOOTER_PAGES, pages);
+	put_u64(footer + FOOTER_PAGE_BYTES, FORMAT_PAGE_BYTES);
+	put_u64(footer + FOOTER_SUMS, sum_of(sums, 8 * pages));
+	codec_digest((struct slice){(const char *)sums, 8 * pages}, footer + FOOTER_DIGEST);
+	put_u64(footer + FOOTER_SELF, sum_of(footer, FOOTER_SELF));
+}
+
+static int write_all(
+	int fd, const char *path, const uint8_t *bytes, size_t len, uint64_t offset, struct err *err)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, bytes, len, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return err_set_errno(err, n < 0 ? errno : EIO, "cannot write '%s'", path);
+		bytes += n;
+		len -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+static int append_to(int fd, const char *path, char digest_hex[SEAL_DIGEST_BYTES], struct err *err)
+{
+	uint8_t footer[FOOTER_BYTES], *sums;
+	struct stat st;
+	uint64_t pages;
+	int failed;
+
+	if (fstat(fd, &st))
+		return err_set_errno(err, errno, "cannot stat '%s'", path);
+	pages = (uint64_t)st.st_size / FORMAT_PAGE_BYTES;
+	sums = xmalloc(8 * pages);
+	failed = each_page(fd, path, pages, keep_sum, sums, err);
+	if (!failed) {
+		make_footer(footer, sums, pages);
+		failed = write_all(fd, path, sums, 8 * pages, pages * FORMAT_PAGE_BYTES, err) ||
+			 write_all(fd, path, footer, FOOTER_BYTES, pages * (FORMAT_PAGE_BYTES + 8), err);
+	}
+	free(sums);
+	if (failed)
+		return err->code;
+	digest_to_hex(footer + FOOTER_DIGEST, digest_hex);
+	if (fchmod(fd, 0400) || fsync(fd))
+		return err_set_errno(err, errno, "cannot make '%s' durable", path);
+	return 0;
+}
+
+int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), failed;
+
+	if (fd < 0)
+		return err_set_errno(err, errno, "cannot open '%s'", path);
+	failed = append_to(fd, path, ret_digest_hex, err);
+	close(fd);
+	return failed;
+}
+
+/* The footer of a file, checked against itself and the file's size. */
+static int read_footer(int fd, const char *path, uint8_t footer[FOOTER_BYTES], struct err *err)
+{
+	struct stat st;
+	uint64_t size, pages;
+
+	if (fstat(fd, &st))
+		return err_set_errno(err, errno, "cannot stat '%s'", path);
+	size = (uint64_t)st.st_size;
+	if (size < FOOTER_BYTES ||
+		pread(fd, footer, FOOTER_BYTES, (off_t)(size - FOOTER_BYTES)) != FOOTER_BYTES)
+		return err_set(err, ERR_CORRUPT,
+			"'%s' is cut short: %" PRIu64 " bytes have no room for a seal", path, size);
+	pages = get_u64(footer + FOOTER_PAGES);
+	if (memcmp(footer, SEAL_MAGIC, 8) != 0 ||
+		sum_of(footer, FOOTER_SELF) != get_u64(footer + FOOTER_SELF))
+		return err_set(err, ERR_CORRUPT,
+			"bad seal in '%s' at offset %" PRIu64 ": found %016" PRIx64 ", expected %016" PRIx64,
+			path, size - FOOTER_BYTES, sum_of(footer, FOOTER_SELF),
+			get_u64(footer + FOOTER_SELF));
+	if (pages > size / FORMAT_PAGE_BYTES || pages * (FORMAT_PAGE_BYTES + 8) + FOOTER_BYTES != size)
+		return err_set(err, ERR_CORRUPT,
+			"bad size of '%s': found %" PRIu64 " bytes, expected %" PRIu64, path, size,
+			pages * (FORMAT_PAGE_BYTES + 8) + FOOTER_BYTES);
+	return 0;
+}
+
+struct check {
+	const uint8_t *sums;
+	int (*damaged)(void *context, const struct seal_damage *d);
+	int (*progress)(void *context, uint64_t bytes);
+	void *context;
+	int found;
+};
+
+static int report(struct check *c, uint64_t offset, uint64_t length, uint64_t found, uint64_t expected)
+{
+	struct seal_damage d = {.offset = offset, .length = length};
+
+	c->found++;
+	snprintf(d.found, sizeof(d.found), "%016" PRIx64, found);
+	snprintf(d.expected, sizeof(d.expected), "%016" PRIx64, expected);
+	return c->damaged(c->context, &d);
+}
+
+static int compare_sum(void *context, uint64_t page, uint64_t sum)
+{
+	struct check *c = context;
+	uint64_t expected = get_u64(c->sums + 8 * page);
+
+	if (c->progress && page % READ_PAGES == 0 && c->progress(c->context, page * FORMAT_PAGE_BYTES))
+		return ERR_STOPPED;
+	if (sum != expected && report(c, page * FORMAT_PAGE_BYTES, FORMAT_PAGE_BYTES, sum, expected))
+		return ERR_STOPPED;
+	return 0;
+}
+
+static int check_fd(
+	int fd, const char *path, struct check *c, char digest_hex[SEAL_DIGEST_BYTES], struct err *err)
+{
+	uint8_t footer[FOOTER_BYTES], *sums;
+	uint64_t pages, at;
+	int failed = read_footer(fd, path, footer, err);
+
+	if (failed)
+		return failed;
+	pages = get_u64(footer + FOOTER_PAGES);
+	at = pages * FORMAT_PAGE_BYTES;
+	sums = xmalloc(8 * pages);
+	if (pread(fd, sums, 8 * pages, (off_t)at) != (ssize_t)(8 * pages))
+		failed = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, path, at);
+	c->sums = sums;
+	if (!failed && sum_of(sums, 8 * pages) != get_u64(footer + FOOTER_SUMS))
+		report(c, at, 8 * pages, sum_of(sums, 8 * pages), get_u64(footer + FOOTER_SUMS));
+	if (!failed)
+		failed = each_page(fd, path, pages, compare_sum, c, err);
+	free(sums);
+	digest_to_hex(footer + FOOTER_DIGEST, digest_hex);
+	if (failed == ERR_STOPPED)
+		return err_set(err, ERR_STOPPED, "check of '%s' was stopped", path);
+	return failed ? failed : c->found;
+}
+
+int seal_check(const char *path, int (*damaged)(void *context, const struct seal_damage *d),
+	int (*progress)(void *context, uint64_t bytes), void *context, char ret_digest_hex[SEAL_DIGEST_BYTES],
+	struct err *err)
+{
+	struct check c = {.damaged = damaged, .progress = progress, .context = context};
+	int fd = open(path, O_RDONLY | O_CLOEXEC), result;
+
+	if (fd < 0)
+		return err_set_errno(err, errno, "cannot open '%s'", path);
+	result = check_fd(fd, path, &c, ret_digest_hex, err);
+	close(fd);
+	return result;
+}
+
+int seal_digest(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err)
+{
+	uint8_t footer[FOOTER_BYTES];
+	int fd = open(path, O_RDONLY | O_CLOEXEC), failed;
+
+	if (fd < 0)
+		return err_set_errno(err, errno, "cannot open '%s'", path);
+	failed = read_footer(fd, path, footer, err);
+	close(fd);
+	if (!failed)
+		digest_to_hex(footer + FOOTER_DIGEST, ret_digest_hex);
+	return failed;
+}

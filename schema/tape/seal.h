@@ -1,0 +1,33 @@
+/*
+ * seal.h: the sums behind the pages of a sealed segment. SQLite has no checksum of its own; these find any
+ * change of any bit, with its page. FORMAT.md ("Seal") has the byte table:
+ *
+ *   pages (4096 bytes each) | XXH64 of each page, u64 each | footer of 64 bytes
+ */
+#ifndef SCHEMA_TAPE_SEAL_H
+#define SCHEMA_TAPE_SEAL_H
+
+#include "schema/base/buf.h"
+
+#define SEAL_DIGEST_BYTES 33 /* 32 hexadecimal digits and the end */
+
+/* Puts the sums behind a finished database file, makes it durable and read-only. */
+int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err) MUST_CHECK;
+
+/* What a check found wrong; offset and length in the file. */
+struct seal_damage {
+	uint64_t offset, length;
+	char found[40], expected[40];
+};
+
+/* Reads the whole file and calls damaged for each page or field that is not as sealed; a non-zero return
+ * stops. progress, when not NULL, is told the bytes read so far. Returns the number of damaged places. The
+ * digest is that of the footer. ERR_CORRUPT when there is no intact footer to check against. */
+int seal_check(const char *path, int (*damaged)(void *context, const struct seal_damage *d),
+	int (*progress)(void *context, uint64_t bytes), void *context, char ret_digest_hex[SEAL_DIGEST_BYTES],
+	struct err *err) MUST_CHECK;
+
+/* The digest in the footer, without reading the pages. */
+int seal_digest(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err) MUST_CHECK;
+
+#endif

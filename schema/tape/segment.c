@@ -1,0 +1,373 @@
+/* segment.c: see segment.h. */
+#include "schema/tape/segment.h"
+
+#include "schema/tape/seal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUSY_TIMEOUT_MS                                                                                      \
+	5000 /* readers of a live segment wait that long for its writer, and the other way round */
+
+int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
+{
+	int sqlite_code = db ? sqlite3_errcode(db) & 0xff : SQLITE_NOMEM, code = ERR_IO;
+	char what[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	if (sqlite_code == SQLITE_FULL || (sqlite_code == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC))
+		code = ERR_NO_SPACE;
+	else if (sqlite_code == SQLITE_CORRUPT || sqlite_code == SQLITE_NOTADB || sqlite_code == SQLITE_ERROR)
+		code = ERR_CORRUPT;
+	else if (sqlite_code == SQLITE_BUSY)
+		code = ERR_BUSY;
+	return err_set(err, code, "%s: %s", what, db ? sqlite3_errmsg(db) : "out of memory");
+}
+
+int segment_exec(sqlite3 *db, const char *sql, struct err *err)
+{
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return segment_failed(
+			db, err, "'%.60s' failed on '%s'", sql, sqlite3_db_filename(db, "main"));
+	return 0;
+}
+
+sqlite3_stmt *segment_prepare(sqlite3 *db, const char *sql, struct err *err)
+{
+	sqlite3_stmt *statement = NULL;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+		segment_failed(db, err, "cannot read '%s'", sqlite3_db_filename(db, "main"));
+	return statement;
+}
+
+int segment_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret, struct err *err)
+{
+	sqlite3_stmt *statement = segment_prepare(db, sql, err);
+	int step;
+
+	if (!statement)
+		return err ? err->code : ERR_CORRUPT;
+	step = sqlite3_step(statement);
+	*ret = fallback;
+	if (step == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
+		*ret = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	if (step != SQLITE_ROW && step != SQLITE_DONE)
+		return segment_failed(db, err, "cannot read '%s'", sqlite3_db_filename(db, "main"));
+	return 0;
+}
+
+char *segment_meta(sqlite3 *db, const char *key)
+{
+	sqlite3_stmt *statement = segment_prepare(db, "SELECT value FROM meta WHERE key = ?", NULL);
+	char *value = NULL;
+
+	if (!statement)
+		return NULL;
+	sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
+	if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
+		value = xstrdup((const char *)sqlite3_column_text(statement, 0));
+	sqlite3_finalize(statement);
+	return value;
+}
+
+int segment_sync_directory(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed;
+
+	if (fd < 0)
+		return err_set_errno(err, errno, "cannot open directory '%s'", path);
+	failed = fsync(fd) ? err_set_errno(err, errno, "cannot sync directory '%s'", path) : 0;
+	close(fd);
+	return failed;
+}
+
+static char *sealed_path(const char *tape_path, uint32_t number)
+{
+	return xasprintf("%s/" FORMAT_SEALED_NAME, tape_path, number);
+}
+
+static char *open_path(const char *tape_path, uint32_t number)
+{
+	return xasprintf("%s/" FORMAT_OPEN_NAME, tape_path, number);
+}
+
+/* True when name is exactly what the format makes of a number. */
+static bool name_has_number(const char *name, const char *format, uint32_t *ret_number)
+{
+	const char *digits = strchr(format, '%');
+	size_t prefix = (size_t)(digits - format);
+	char *end;
+	unsigned long number;
+
+	if (strncmp(name, format, prefix) != 0 || name[prefix] < '0' || name[prefix] > '9')
+		return false;
+	number = strtoul(name + prefix, &end, 10);
+	if (strcmp(end, ".db") != 0 || number == 0 || number > UINT32_MAX)
+		return false;
+	*ret_number = (uint32_t)number;
+	return true;
+}
+
+static int compare_files(const void *left, const void *right)
+{
+	const struct segment_file *a = left, *b = right;
+
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return (int)b->sealed - (int)a->sealed;
+}
+
+/* Where a number is there twice, sealed and open, the sealed one stands first and counts. */
+static size_t drop_second_forms(struct segment_file *list, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (kept && list[kept - 1].number == list[i].number)
+			free(list[i].path);
+		else
+			list[kept++] = list[i];
+	}
+	return kept;
+}
+
+int segment_list(const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err)
+{
+	DIR *dir = opendir(tape_path);
+	struct segment_file *list = NULL;
+	size_t count = 0;
+	struct dirent *entry;
+
+	if (!dir)
+		return err_set_errno(err, errno, "cannot open tape '%s'", tape_path);
+	while ((entry = readdir(dir))) {
+		struct segment_file file = {0};
+
+		file.sealed = name_has_number(entry->d_name, FORMAT_SEALED_NAME, &file.number);
+		if (!file.sealed && !name_has_number(entry->d_name, FORMAT_OPEN_NAME, &file.number))
+			continue;
+		file.path = xasprintf("%s/%s", tape_path, entry->d_name);
+		list = xrealloc(list, (count + 1) * sizeof(*list));
+		list[count++] = file;
+	}
+	closedir(dir);
+	if (count == 0)
+		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it has no segment", tape_path);
+	qsort(list, count, sizeof(*list), compare_files);
+	*ret_count = drop_second_forms(list, count);
+	*ret = list;
+	return 0;
+}
+
+void segment_list_free(struct segment_file *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(list[i].path);
+	free(list);
+}
+
+static int make_tables(sqlite3 *db, struct err *err)
+{
+	char pragmas[256];
+
+	snprintf(pragmas, sizeof(pragmas),
+		"PRAGMA page_size = %d; PRAGMA application_id = %d; PRAGMA user_version = %d; PRAGMA "
+		"journal_mode = WAL;"
+		"PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; BEGIN",
+		FORMAT_PAGE_BYTES, FORMAT_APPLICATION_ID, FORMAT_VERSION);
+	if (segment_exec(db, pragmas, err))
+		return err->code;
+	for (int i = 0; i < TABLE_COUNT; i++) {
+		char *sql = xasprintf("CREATE TABLE %s(%s)", table_formats[i].name, table_formats[i].columns);
+		int failed = segment_exec(db, sql, err);
+
+		free(sql);
+		if (failed)
+			return failed;
+	}
+	return segment_exec(db, "COMMIT", err);
+}
+
+/* A database with all tables at a temporary path, closed: whoever lists the directory sees it finished or
+ * not. */
+static int make_database(const char *path, struct err *err)
+{
+	sqlite3 *db = NULL;
+	int failed;
+
+	unlink(path);
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
+		failed = segment_failed(db, err, "cannot create '%s'", path);
+	else
+		failed = make_tables(db, err);
+	sqlite3_close(db);
+	if (!failed && chmod(path, 0600))
+		failed = err_set_errno(err, errno, "cannot set the mode of '%s'", path);
+	return failed;
+}
+
+int segment_create(const char *tape_path, uint32_t number, sqlite3 **ret, struct err *err)
+{
+	char *path = open_path(tape_path, number), *temporary = xasprintf("%s.tmp", path);
+	struct segment_file file = {number, false, path};
+	int failed = make_database(temporary, err);
+
+	if (!failed && rename(temporary, path))
+		failed = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, path);
+	if (failed)
+		unlink(temporary);
+	if (!failed)
+		failed = segment_sync_directory(tape_path, err);
+	if (!failed)
+		failed = segment_open(&file, true, ret, err);
+	free(temporary);
+	free(path);
+	return failed;
+}
+
+static int check_identity(sqlite3 *db, const char *path, struct err *err)
+{
+	int64_t application_id, version;
+
+	if (segment_number(db, "PRAGMA application_id", 0, &application_id, err) ||
+		segment_number(db, "PRAGMA user_version", 0, &version, err))
+		return err->code;
+	if (application_id != FORMAT_APPLICATION_ID)
+		return err_set(err, ERR_CORRUPT,
+			"'%s' is not a segment of a tape: application id 0x%llx, expected 0x%x", path,
+			(unsigned long long)application_id, FORMAT_APPLICATION_ID);
+	if (version < 1 || version > FORMAT_VERSION)
+		return err_set(err, ERR_CORRUPT, "'%s' has format version %lld, this program reads 1 to %d",
+			path, (long long)version, FORMAT_VERSION);
+	return 0;
+}
+
+/* An SQLite URI for a path, with what would end the path escaped. */
+static char *immutable_uri(const char *path)
+{
+	char *uri = xmalloc(3 * strlen(path) + 32), *to = uri + 5;
+
+	memcpy(uri, "file:", 5);
+	for (; *path; path++) {
+		if (strchr("%?#", *path))
+			to += snprintf(to, 4, "%%%02X", (unsigned)*path);
+		else
+			*to++ = *path;
+	}
+	memcpy(to, "?immutable=1", sizeof("?immutable=1"));
+	return uri;
+}
+
+static int open_database(const struct segment_file *file, bool for_writing, sqlite3 **ret)
+{
+	char *uri;
+	int code;
+
+	if (!file->sealed)
+		return sqlite3_open_v2(
+			file->path, ret, for_writing ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, NULL);
+	uri = immutable_uri(file->path);
+	code = sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	free(uri);
+	return code;
+}
+
+int segment_open(const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err)
+{
+	struct err local;
+	sqlite3 *db = NULL;
+	int failed = 0;
+
+	err = err ? err : &local;
+	if (open_database(file, for_writing, &db) != SQLITE_OK)
+		failed = segment_failed(db, err, "cannot open '%s'", file->path);
+	if (!failed) {
+		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
+		sqlite3_exec(db, "PRAGMA trusted_schema = OFF; PRAGMA synchronous = FULL", NULL, NULL, NULL);
+		failed = check_identity(db, file->path, err);
+	}
+	if (failed) {
+		sqlite3_close(db);
+		return failed;
+	}
+	*ret = db;
+	return 0;
+}
+
+static int copy_compact(sqlite3 *db, const char *to, struct err *err)
+{
+	sqlite3_stmt *statement = segment_prepare(db, "VACUUM INTO ?", err);
+	int failed = 0;
+
+	if (!statement)
+		return err->code;
+	sqlite3_bind_text(statement, 1, to, -1, SQLITE_STATIC);
+	if (sqlite3_step(statement) != SQLITE_DONE)
+		failed = segment_failed(db, err, "cannot write '%s'", to);
+	sqlite3_finalize(statement);
+	return failed;
+}
+
+static void remove_open_files(const char *database)
+{
+	static const char *const suffixes[] = {"", "-wal", "-shm"};
+
+	for (size_t i = 0; i < 3; i++) {
+		char *path = xasprintf("%s%s", database, suffixes[i]);
+
+		unlink(path);
+		free(path);
+	}
+}
+
+static int make_sealed_file(
+	sqlite3 *db, const char *temporary, const char *sealed, char digest_hex[33], struct err *err)
+{
+	if (copy_compact(db, temporary, err) || seal_append(temporary, digest_hex, err))
+		return err->code;
+	if (rename(temporary, sealed))
+		return err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, sealed);
+	return 0;
+}
+
+void segment_discard(const char *tape_path, uint32_t number, sqlite3 *db)
+{
+	char *path = open_path(tape_path, number);
+
+	sqlite3_close(db);
+	remove_open_files(path);
+	free(path);
+}
+
+int segment_seal(const char *tape_path, uint32_t number, sqlite3 *db, char digest_hex[33], struct err *err)
+{
+	char *opened = open_path(tape_path, number);
+	char *sealed = sealed_path(tape_path, number);
+	char *temporary = xasprintf("%s.tmp", sealed);
+	int failed;
+
+	unlink(temporary);
+	failed = make_sealed_file(db, temporary, sealed, digest_hex, err);
+	if (failed) {
+		unlink(temporary);
+	} else {
+		failed = segment_sync_directory(tape_path, err);
+		sqlite3_close(db);
+		remove_open_files(opened);
+	}
+	free(opened);
+	free(sealed);
+	free(temporary);
+	return failed;
+}

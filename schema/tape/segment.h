@@ -1,0 +1,60 @@
+/*
+ * segment.h: the SQLite files of a tape: made, opened, listed, sealed.
+ *
+ *   create --> open-000007.db (WAL, one writer) --seal--> seg-000007.db (one file, read-only, sums behind it)
+ *
+ * Sealing writes a compact copy under a temporary name, puts the sums of its pages behind it (seal.h), makes
+ * it durable, renames it, and only then removes the open files. A crash in between leaves either the open
+ * segment or both; when both are there the sealed one counts.
+ */
+#ifndef SCHEMA_TAPE_SEGMENT_H
+#define SCHEMA_TAPE_SEGMENT_H
+
+#include "schema/base/buf.h"
+#include "schema/tape/format.h"
+
+#include <sqlite3.h>
+
+struct segment_file {
+	uint32_t number;
+	bool sealed;
+	char *path;
+};
+
+/* The segments in a tape's directory by number. ERR_NOT_FOUND when there is no such directory, ERR_CORRUPT
+ * when it has no segment. The caller frees with segment_list_free. */
+int segment_list(
+	const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err) MUST_CHECK;
+void segment_list_free(struct segment_file *list, size_t count);
+
+/* A new open segment with all its tables, durable in the directory. */
+int segment_create(const char *tape_path, uint32_t number, sqlite3 **ret, struct err *err) MUST_CHECK;
+
+/* Checks that it is a segment of a version we know. Sealed ones open read-only and without locks. */
+int segment_open(
+	const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err) MUST_CHECK;
+
+/* Closes db and removes an open segment that nothing was put into. */
+void segment_discard(const char *tape_path, uint32_t number, sqlite3 *db);
+
+/* Seals and closes db; on failure db stays open and usable. digest_hex gets the digest that the next one
+ * names. */
+int segment_seal(
+	const char *tape_path, uint32_t number, sqlite3 *db, char digest_hex[33], struct err *err) MUST_CHECK;
+
+/* Makes the error of the last call on db, with its place in our code range; returns the code. */
+int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+int segment_exec(sqlite3 *db, const char *sql, struct err *err) MUST_CHECK;
+/* A prepared statement, or NULL with err set. */
+sqlite3_stmt *segment_prepare(sqlite3 *db, const char *sql, struct err *err) MUST_CHECK;
+/* The first column of the first row as a number, fallback when there is no row or it is NULL. */
+int segment_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret, struct err *err) MUST_CHECK;
+/* The value of a key in meta as text; NULL when there is none. The caller frees. */
+char *segment_meta(sqlite3 *db, const char *key);
+
+/* Makes a directory's entries durable. */
+int segment_sync_directory(const char *path, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,373 @@
+/*
+ * writer.c: appending and flushing, see writer.h for the promises and writer_internal.h for the path of an
+ * event.
+ */
+#include "schema/base/limits.h"
+#include "schema/tape/hot.h"
+#include "schema/tape/segment.h"
+#include "schema/tape/writer_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_EXTENT_BYTES  (64u << 20)
+#define DEFAULT_SEGMENT_BYTES (256u << 20)
+
+/* Records are compressed when so many wait, also between flushes, so that `raw` stays small. */
+#define COMPRESS_BYTES (256u << 10)
+
+/* Wall clock against monotonic: a smaller step than this is the kernel's steady correction, not a step. */
+#define CLOCK_STEP_NS (1 * NS_PER_MS)
+
+static int lock_tape(struct tape_writer *w, struct err *err)
+{
+	char *path = xasprintf("%s/" FORMAT_LOCK_NAME, w->path);
+	int failed = 0;
+
+	w->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (w->lock_fd < 0)
+		failed = err_set_errno(err, errno, "cannot open '%s'", path);
+	else if (flock(w->lock_fd, LOCK_EX | LOCK_NB))
+		failed = err_set(err, ERR_BUSY, "tape '%s' is being written by another process", w->path);
+	free(path);
+	return failed;
+}
+
+/* True for what a writer leaves that was killed before its first flush. */
+static bool has_nothing_but_lock(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	bool others = !dir;
+
+	while (dir && (entry = readdir(dir))) {
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+			strcmp(entry->d_name, FORMAT_LOCK_NAME) != 0)
+			others = true;
+	}
+	if (dir)
+		closedir(dir);
+	return !others;
+}
+
+/* A directory that is there must be empty or a tape: nothing of anybody else's is touched. */
+static int check_directory(const char *path, struct err *err)
+{
+	struct segment_file *list;
+	size_t count;
+	struct stat st;
+
+	if (stat(path, &st))
+		return err_set_errno(err, errno, "cannot open '%s'", path);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it is not a directory", path);
+	if (has_nothing_but_lock(path))
+		return 0;
+	if (segment_list(path, &list, &count, err))
+		return err->code;
+	segment_list_free(list, count);
+	return 0;
+}
+
+static int make_directory(const char *path, struct err *err)
+{
+	char *parent, *slash;
+	int failed;
+
+	if (mkdir(path, 0700))
+		return errno == EEXIST ? check_directory(path, err)
+				       : err_set_errno(err, errno, "cannot create '%s'", path);
+	parent = xstrdup(path);
+	slash = strrchr(parent, '/');
+	if (slash)
+		slash[slash == parent] = 0;
+	failed = segment_sync_directory(slash ? parent : ".", err);
+	free(parent);
+	return failed;
+}
+
+static void read_boot_id(char to[40])
+{
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	to[0] = 0;
+	if (!file)
+		return;
+	if (fgets(to, 40, file))
+		to[strcspn(to, "\n")] = 0;
+	fclose(file);
+}
+
+static void set_options(struct tape_writer *w, const struct tape_writer_options *options)
+{
+	if (options)
+		w->options = *options;
+	if (!w->options.extent_bytes)
+		w->options.extent_bytes = DEFAULT_EXTENT_BYTES;
+	if (w->options.extent_bytes > LIMIT_CHUNK_BYTES / 4)
+		w->options.extent_bytes = LIMIT_CHUNK_BYTES / 4;
+	if (!w->options.segment_bytes)
+		w->options.segment_bytes = DEFAULT_SEGMENT_BYTES;
+	if (!w->options.clock)
+		w->options.clock = &clock_system;
+}
+
+int tape_writer_open(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
+	struct err *err)
+{
+	struct err local;
+	struct tape_writer *w;
+
+	err = err ? err : &local;
+	if (make_directory(path, err))
+		return err->code;
+	w = xcalloc(1, sizeof(*w));
+	w->lock_fd = -1;
+	w->path = xstrdup(path);
+	w->rows = row_queue_new();
+	w->frame = frame_writer_new();
+	w->extent = extent_new();
+	buf_init(&w->raw, LIMIT_CHUNK_BYTES);
+	buf_init(&w->chunk, LIMIT_CHUNK_BYTES);
+	buf_init(&w->scratch, 4 * LIMIT_NAME_BYTES);
+	set_options(w, options);
+	read_boot_id(w->boot_id);
+	w->extent_began_ns = clock_mono_ns(w->options.clock);
+	if (lock_tape(w, err) || writer_recover(w, err)) {
+		tape_writer_abandon(w);
+		return err->code;
+	}
+	w->durable_seq = w->last_seq;
+	*ret = w;
+	return 0;
+}
+
+void tape_writer_abandon(struct tape_writer *w)
+{
+	if (!w)
+		return;
+	sqlite3_close(w->db);
+	row_queue_free(w->rows);
+	frame_writer_free(w->frame);
+	extent_unref(w->extent);
+	registry_release(&w->registry);
+	buf_release(&w->raw);
+	buf_release(&w->chunk);
+	buf_release(&w->scratch);
+	if (w->lock_fd >= 0)
+		close(w->lock_fd);
+	free(w->tape_id);
+	free(w->path);
+	free(w);
+}
+
+int tape_writer_close(struct tape_writer *w, struct err *err)
+{
+	struct err local;
+	int failed;
+
+	err = err ? err : &local;
+	failed = tape_writer_flush(w, err);
+	if (!failed && w->db)
+		failed = writer_seal_extent(w, err);
+	if (!failed && w->db)
+		failed = writer_seal_segment(w, err);
+	tape_writer_abandon(w);
+	return failed;
+}
+
+static int compress_pending(struct tape_writer *w, bool flush, struct err *err)
+{
+	if (frame_writer_put(w->frame, buf_slice(&w->raw), flush, &w->chunk, err))
+		return err->code;
+	w->chunk_raw_bytes += w->raw.len;
+	buf_clear(&w->raw);
+	return 0;
+}
+
+static void begin_chunk(struct tape_writer *w, const struct event *e)
+{
+	w->chunk_first_seq = e->seq;
+	w->chunk_first_time_ns = e->time_ns;
+	w->last_time_ns = e->time_ns;
+}
+
+/* The bytes of an extent that could not be sealed (full disk) are the most that we hold. */
+static int check_room(const struct tape_writer *w, size_t more, struct err *err)
+{
+	if (w->extent->bytes.len + more <= LIMIT_CHUNK_BYTES - LIMIT_OBJECT_BYTES &&
+		w->extent->event_count < LIMIT_EXTENT_EVENTS)
+		return 0;
+	return err_set(err, ERR_NO_SPACE,
+		"tape '%s' holds %zu bytes that it could not store: no more until it can", w->path,
+		w->extent->bytes.len);
+}
+
+int tape_writer_append(
+	struct tape_writer *w, const struct event *e, struct slice object, uint64_t *ret_seq, struct err *err)
+{
+	const struct tape_stream *stream = registry_stream(&w->registry, e->stream);
+	struct event own = *e;
+	size_t raw_before = w->raw.len;
+
+	if (!stream)
+		return err_set(
+			err, ERR_USAGE, "event names stream %u, which the tape does not have", e->stream);
+	own.seq = w->last_seq + 1;
+	own.resource = stream->resource;
+	if (check_room(w, object.len, err) || hot_identify(&own, object, &w->scratch, err))
+		return err ? err->code : ERR_FAILED;
+	if (w->chunk_events == 0)
+		begin_chunk(w, &own);
+	if (hot_put(&w->raw, &own, object, w->last_time_ns, err) ||
+		extent_add(w->extent, &own, object, err)) {
+		w->raw.len = raw_before;
+		return err ? err->code : ERR_FAILED;
+	}
+	w->last_time_ns = own.time_ns;
+	w->chunk_events++;
+	w->last_seq++;
+	if (ret_seq)
+		*ret_seq = own.seq;
+	return w->raw.len >= COMPRESS_BYTES ? compress_pending(w, false, err) : 0;
+}
+
+/* A row when the two clocks have moved against each other, and one at the start. */
+static void note_clock(struct tape_writer *w)
+{
+	int64_t mono_ns = clock_mono_ns(w->options.clock), wall_ns = clock_wall_ns(w->options.clock);
+	int64_t moved = wall_ns - mono_ns - w->wall_minus_mono_ns;
+	struct value values[] = {value_integer(0), value_integer((int64_t)w->last_seq),
+		value_integer(wall_ns), value_integer(mono_ns), value_text(w->boot_id)};
+
+	if (w->clock_known && moved > -CLOCK_STEP_NS && moved < CLOCK_STEP_NS)
+		return;
+	values[0].integer = ++w->ids.clock;
+	row_queue_add(w->rows, TABLE_CLOCK, values);
+	w->wall_minus_mono_ns = wall_ns - mono_ns;
+	w->clock_known = true;
+}
+
+static int insert_chunk(struct tape_writer *w, struct err *err)
+{
+	struct value values[] = {
+		value_integer(w->next_chunk_id),
+		value_integer(w->extent_id),
+		value_integer((int64_t)w->chunk_first_seq),
+		value_integer((int64_t)w->chunk_events),
+		value_integer(w->chunk_first_time_ns),
+		value_integer((int64_t)w->chunk_raw_bytes),
+		value_integer((int64_t)codec_hash(buf_slice(&w->chunk))),
+		value_blob(buf_slice(&w->chunk)),
+	};
+
+	return row_insert(w->db, TABLE_CHUNK, values, err);
+}
+
+static int commit_pending(struct tape_writer *w, struct err *err)
+{
+	int failed = segment_exec(w->db, "BEGIN IMMEDIATE", err);
+
+	if (failed)
+		return failed;
+	failed = row_queue_insert(w->rows, w->db, err);
+	if (!failed && w->chunk_events)
+		failed = insert_chunk(w, err);
+	if (!failed)
+		failed = segment_exec(w->db, "COMMIT", err);
+	if (failed) {
+		sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
+		return err_prefix(err, "tape '%s'", w->path);
+	}
+	row_queue_clear(w->rows);
+	if (w->chunk_events)
+		w->next_chunk_id++;
+	buf_clear(&w->chunk);
+	w->chunk_events = 0;
+	w->chunk_raw_bytes = 0;
+	w->durable_seq = w->last_seq;
+	return 0;
+}
+
+static bool extent_is_full(const struct tape_writer *w)
+{
+	int64_t age_ns = clock_mono_ns(w->options.clock) - w->extent_began_ns;
+
+	if (w->extent->event_count == 0)
+		return false;
+	return w->extent->raw_bytes >= w->options.extent_bytes ||
+	       w->extent->event_count >= LIMIT_EXTENT_EVENTS / 2 ||
+	       (w->options.extent_age_ns && age_ns >= w->options.extent_age_ns);
+}
+
+static uint64_t open_segment_bytes(const struct tape_writer *w)
+{
+	struct stat st;
+
+	return w->db && stat(sqlite3_db_filename(w->db, "main"), &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static bool segment_is_full(const struct tape_writer *w)
+{
+	const struct tape_writer_options *o = &w->options;
+
+	if (w->rotate_wanted)
+		return true;
+	if (o->segment_events && w->last_seq - w->segment_first_seq + 1 >= o->segment_events)
+		return true;
+	if (o->segment_age_ns && clock_mono_ns(o->clock) - w->segment_began_ns >= o->segment_age_ns)
+		return true;
+	return open_segment_bytes(w) >= o->segment_bytes;
+}
+
+static int seal_what_is_full(struct tape_writer *w, struct err *err)
+{
+	bool rotate = segment_is_full(w);
+
+	if (!rotate && !extent_is_full(w))
+		return 0;
+	if (writer_seal_extent(w, err))
+		return err->code;
+	return rotate ? writer_seal_segment(w, err) : 0;
+}
+
+int tape_writer_flush(struct tape_writer *w, struct err *err)
+{
+	struct err local;
+
+	err = err ? err : &local;
+	if (w->chunk_events)
+		note_clock(w);
+	if (w->chunk_events == 0 && row_queue_empty(w->rows))
+		return w->db && (w->rotate_wanted || extent_is_full(w)) ? seal_what_is_full(w, err) : 0;
+	if (writer_ensure_segment(w, err))
+		return err->code;
+	if (w->chunk_events && compress_pending(w, true, err))
+		return err->code;
+	if (commit_pending(w, err))
+		return err->code;
+	return seal_what_is_full(w, err);
+}
+
+void tape_writer_rotate(struct tape_writer *w)
+{
+	w->rotate_wanted = true;
+}
+
+void tape_writer_stats(const struct tape_writer *w, struct tape_writer_stats *ret)
+{
+	*ret = (struct tape_writer_stats){
+		.last_seq = w->last_seq,
+		.durable_seq = w->durable_seq,
+		.segments = w->sealed_segments + (w->db != NULL),
+		.raw_bytes = w->sealed_raw_bytes + w->extent->raw_bytes,
+		.disk_bytes = w->sealed_disk_bytes + open_segment_bytes(w),
+		.pending_bytes = w->raw.len + w->chunk.len + row_queue_bytes(w->rows),
+	};
+}

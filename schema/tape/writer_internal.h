@@ -1,0 +1,69 @@
+/*
+ * writer_internal.h: the writer's own state, shared by writer.c (append and flush), writer_rows.c (rows) and
+ * writer_seal.c (extents, segments, recovery). Nobody else includes it.
+ *
+ *   append -> raw (records) and extent (sorted later) -> flush: raw is compressed into chunk, chunk and rows
+ * go into one transaction -> extent full: packed into blocks, chunks deleted, one transaction -> segment
+ * full: sealed, the next one begins with the state.
+ */
+#ifndef SCHEMA_TAPE_WRITER_INTERNAL_H
+#define SCHEMA_TAPE_WRITER_INTERNAL_H
+
+#include "schema/tape/codec.h"
+#include "schema/tape/extent.h"
+#include "schema/tape/registry.h"
+#include "schema/tape/rows.h"
+#include "schema/tape/writer.h"
+
+/* The ids that rows get, continued across segments. */
+struct row_ids {
+	int64_t connection, mark, gap, missed, clock, epoch, document;
+};
+
+struct tape_writer {
+	char *path;
+	struct tape_writer_options options;
+	int lock_fd;
+
+	sqlite3 *db; /* the open segment; NULL until there is something to write */
+	uint32_t segment;
+	int64_t segment_began_ns; /* monotonic */
+	uint64_t segment_first_seq;
+	bool rotate_wanted;
+	char previous_digest[33];
+	char *tape_id;
+
+	struct registry registry;
+	struct row_queue *rows;
+	struct row_ids ids;
+
+	struct extent *extent; /* the open one */
+	int64_t extent_id, extent_began_ns;
+	struct frame_writer *frame;
+	struct buf raw;   /* records not yet compressed */
+	struct buf chunk; /* compressed, not yet committed */
+	struct buf scratch;
+	uint64_t chunk_first_seq, chunk_events, chunk_raw_bytes;
+	int64_t chunk_first_time_ns, last_time_ns;
+	int64_t next_chunk_id;
+
+	uint64_t last_seq, durable_seq;
+	uint64_t sealed_raw_bytes; /* of all extents of events */
+	uint64_t sealed_disk_bytes, sealed_segments;
+	int64_t wall_minus_mono_ns; /* as in the last clock row */
+	bool clock_known;
+	char boot_id[40];
+};
+
+/* writer_seal.c */
+
+/* Finds where the tape stands: last segment, ids, last seq; turns what a crash left hot into an extent. */
+int writer_recover(struct tape_writer *w, struct err *err) MUST_CHECK;
+/* Makes sure that there is an open segment. */
+int writer_ensure_segment(struct tape_writer *w, struct err *err) MUST_CHECK;
+/* Packs the open extent and begins the next; nothing to do when it is empty. Everything must be flushed. */
+int writer_seal_extent(struct tape_writer *w, struct err *err) MUST_CHECK;
+/* Seals the open segment. */
+int writer_seal_segment(struct tape_writer *w, struct err *err) MUST_CHECK;
+
+#endif

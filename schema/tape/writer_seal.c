@@ -1,0 +1,471 @@
+/*
+ * writer_seal.c: the slow end of the writer: extents, segments, and finding one's feet after a crash.
+ *
+ *   segment N full: extent sealed -> N sealed -> (next flush) N+1 created, naming N's digest, with the state
+ * at its start; `state_complete` is written last
+ *
+ * No event goes into a segment before it is complete, so one that a crash left incomplete is thrown away.
+ */
+#include "schema/base/limits.h"
+#include "schema/tape/hot.h"
+#include "schema/tape/pack.h"
+#include "schema/tape/reader.h"
+#include "schema/tape/seal.h"
+#include "schema/tape/segment.h"
+#include "schema/tape/writer_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#define SEAL_LEVEL 1 /* higher levels cost far more than they save on sorted objects */
+
+static int put_meta(sqlite3 *db, const char *key, struct value value, struct err *err)
+{
+	struct value values[] = {value_text(key), value};
+
+	return row_insert(db, TABLE_META, values, err);
+}
+
+static int insert_blocks(sqlite3 *db, int64_t extent_id, const struct packed_extent *p, struct err *err)
+{
+	for (size_t i = 0; i < p->block_count; i++) {
+		const struct packed_block *b = &p->blocks[i];
+		struct value values[] = {
+			value_integer(extent_id << BLOCK_NUMBER_BITS | (int64_t)i),
+			value_text(b->kind == BLOCK_CHAIN ? "chain" : "pack"),
+			value_integer(b->events),
+			value_integer((int64_t)b->raw_bytes),
+			value_integer((int64_t)codec_hash(buf_slice(&b->data))),
+			value_blob(buf_slice(&b->data)),
+		};
+
+		if (row_insert(db, TABLE_BLOCK, values, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int insert_extent(sqlite3 *db, int64_t id, const char *kind, const struct extent *x,
+	const struct packed_extent *p, struct err *err)
+{
+	struct value values[] = {
+		value_integer(id),
+		value_text(kind),
+		value_integer((int64_t)extent_first_seq(x)),
+		value_integer((int64_t)extent_last_seq(x)),
+		value_integer((int64_t)x->event_count),
+		value_integer((int64_t)x->object_count),
+		value_integer(x->min_time_ns),
+		value_integer(x->max_time_ns),
+		value_integer((int64_t)x->raw_bytes),
+		value_integer((int64_t)p->block_count),
+		value_integer((int64_t)p->index_raw_bytes),
+		value_integer((int64_t)codec_hash(buf_slice(&p->index))),
+		value_integer((int64_t)codec_hash(buf_slice(&p->filter))),
+		value_blob(buf_slice(&p->filter)),
+		value_blob(buf_slice(&p->index)),
+	};
+
+	return row_insert(db, TABLE_EXTENT, values, err);
+}
+
+/* One transaction: the extent with its blocks appears and, for one of events, the chunks it was made of go.
+ */
+static int store_extent(sqlite3 *db, int64_t id, const char *kind, struct extent *x, struct err *err)
+{
+	struct packed_extent p;
+	int failed = pack_extent(x, SEAL_LEVEL, &p, err);
+
+	if (failed)
+		return failed;
+	failed = segment_exec(db, "BEGIN IMMEDIATE", err);
+	if (!failed) {
+		failed = insert_blocks(db, id, &p, err) || insert_extent(db, id, kind, x, &p, err) ||
+			 segment_exec(db, "DELETE FROM chunk", err) || segment_exec(db, "COMMIT", err);
+		if (failed)
+			sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	pack_release(&p);
+	return failed ? err->code : 0;
+}
+
+static void begin_extent(struct tape_writer *w)
+{
+	extent_unref(w->extent);
+	w->extent = extent_new();
+	w->extent_id++;
+	w->extent_began_ns = clock_mono_ns(w->options.clock);
+	frame_writer_begin(w->frame);
+}
+
+int writer_seal_extent(struct tape_writer *w, struct err *err)
+{
+	if (w->extent->event_count == 0)
+		return 0;
+	if (store_extent(w->db, w->extent_id, "events", w->extent, err))
+		return err_prefix(err, "tape '%s': cannot seal an extent", w->path);
+	w->sealed_raw_bytes += w->extent->raw_bytes;
+	begin_extent(w);
+	return 0;
+}
+
+static void make_tape_id(char hex[33])
+{
+	uint8_t bytes[16] = {0};
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		memset(bytes, 0, sizeof(bytes)); /* an id of zeros is still a tape */
+	for (int i = 0; i < 16; i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static int put_identity(struct tape_writer *w, sqlite3 *db, struct err *err)
+{
+	char id[33];
+
+	if (!w->tape_id) {
+		make_tape_id(id);
+		w->tape_id = xstrdup(id);
+	}
+	if (put_meta(db, "tape_id", value_text(w->tape_id), err) ||
+		put_meta(db, "segment", value_integer(w->segment), err) ||
+		put_meta(db, "first_seq", value_integer((int64_t)w->segment_first_seq), err) ||
+		put_meta(db, "created_ns", value_integer(clock_wall_ns(w->options.clock)), err) ||
+		put_meta(
+			db, "program", value_text(w->options.program ? w->options.program : "kubetape"), err))
+		return err->code;
+	return put_meta(db, "previous_digest", value_text(w->previous_digest), err);
+}
+
+static int put_registry(const struct tape_writer *w, sqlite3 *db, struct err *err)
+{
+	for (size_t i = 0; i < w->registry.resource_count; i++) {
+		const struct tape_resource *r = &w->registry.resources[i];
+		struct value values[] = {value_integer(r->id), value_text(r->apigroup),
+			value_text(r->version), value_text(r->resource), value_text(r->kind),
+			value_integer(r->namespaced)};
+
+		if (row_insert(db, TABLE_RESOURCE, values, err))
+			return err->code;
+	}
+	for (size_t i = 0; i < w->registry.stream_count; i++) {
+		const struct tape_stream *s = &w->registry.streams[i];
+		struct value values[] = {value_integer(s->id), value_integer(s->resource),
+			value_text(s->namespace), value_text(s->label_selector),
+			value_text(s->field_selector), value_integer((int64_t)w->segment_first_seq - 1),
+			value_integer(clock_wall_ns(w->options.clock))};
+
+		if (row_insert(db, TABLE_STREAM, values, err))
+			return err->code;
+	}
+	return 0;
+}
+
+/* Copies the live objects [begin, end) of a state, which are in key order, into an extent, which is by seq.
+ */
+static int gather_state(
+	struct tape *t, const struct tape_live *live, size_t count, struct extent *x, struct err *err)
+{
+	struct buf keep;
+	int failed = 0;
+
+	buf_init(&keep, 8 * LIMIT_NAME_BYTES);
+	for (size_t i = 0; i < count && !failed; i++) {
+		struct slice object;
+		struct event e;
+
+		failed = tape_event(t, live[i].seq, &e, &keep, err) ||
+			 tape_object(t, live[i].seq, &object, err) || extent_add(x, &e, object, err);
+	}
+	buf_release(&keep);
+	return failed ? err->code : 0;
+}
+
+static int compare_live_seq(const void *left, const void *right)
+{
+	const struct tape_live *a = left, *b = right;
+
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* How many of the live objects fill an extent. */
+static size_t state_portion(struct tape *t, const struct tape_live *live, size_t count, uint64_t max_bytes)
+{
+	uint64_t bytes = 0;
+	size_t n = 0;
+	struct buf keep;
+	struct event e;
+
+	buf_init(&keep, 8 * LIMIT_NAME_BYTES);
+	while (n < count && bytes < max_bytes) {
+		if (tape_event(t, live[n].seq, &e, &keep, NULL))
+			break;
+		bytes += e.bytes;
+		n++;
+	}
+	buf_release(&keep);
+	return n ? n : count;
+}
+
+/* Extents of state get the ids before the first one of events. */
+static int put_state(struct tape_writer *w, sqlite3 *db, struct tape *t, struct err *err)
+{
+	struct tape_state *state;
+	int failed = tape_state_at(t, w->durable_seq, 0, &state, err);
+
+	if (failed)
+		return failed;
+	for (size_t begin = 0, n; begin < state->count && !failed; begin += n) {
+		struct extent *x = extent_new();
+
+		n = state_portion(t, state->live + begin, state->count - begin, w->options.extent_bytes);
+		qsort(state->live + begin, n, sizeof(*state->live), compare_live_seq);
+		failed = gather_state(t, state->live + begin, n, x, err);
+		if (!failed)
+			failed = store_extent(db, w->extent_id++, "state", x, err);
+		extent_unref(x);
+	}
+	tape_state_free(state);
+	return failed;
+}
+
+/* What a stream's resourceVersion was at the segment's start, as a list would say it. */
+static int put_positions(const char *previous_path, sqlite3 *db, struct err *err)
+{
+	sqlite3_stmt *copy;
+	int failed;
+
+	copy = segment_prepare(db, "ATTACH ? AS previous", err);
+	if (!copy)
+		return err->code;
+	sqlite3_bind_text(copy, 1, previous_path, -1, SQLITE_STATIC);
+	failed = sqlite3_step(copy) == SQLITE_DONE
+			 ? 0
+			 : segment_failed(db, err, "cannot read '%s'", previous_path);
+	sqlite3_finalize(copy);
+	if (failed)
+		return failed;
+	failed = segment_exec(db,
+		"INSERT INTO document SELECT * FROM previous.document WHERE id IN "
+		"(SELECT max(id) FROM previous.document GROUP BY path, variant)",
+		err);
+	if (!failed)
+		failed = segment_exec(db,
+			"INSERT INTO mark SELECT * FROM previous.mark WHERE id IN "
+			"(SELECT max(id) FROM previous.mark WHERE kind <> 'error' GROUP BY stream)",
+			err);
+	sqlite3_exec(db, "DETACH previous", NULL, NULL, NULL);
+	return failed;
+}
+
+/* Everything but events that a segment needs to stand alone: identity, registry, documents, positions, state.
+ */
+static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous_path, struct err *err)
+{
+	struct tape *t;
+	int failed = put_identity(w, db, err) || put_registry(w, db, err);
+
+	if (!failed && previous_path) {
+		failed = put_positions(previous_path, db, err) || tape_open(w->path, &t, err);
+		if (!failed) {
+			failed = put_state(w, db, t, err);
+			tape_close(t);
+		}
+	}
+	return failed ? err->code : put_meta(db, "state_complete", value_integer(1), err);
+}
+
+static int create_next(struct tape_writer *w, const char *previous_path, struct err *err)
+{
+	sqlite3 *db;
+
+	if (segment_create(w->path, w->segment + 1, &db, err))
+		return err->code;
+	w->segment++;
+	w->segment_first_seq = w->durable_seq + 1;
+	w->extent_id = 1;
+	if (fill_segment(w, db, previous_path, err)) {
+		segment_discard(w->path, w->segment--, db);
+		return err->code;
+	}
+	w->db = db;
+	w->segment_began_ns = clock_mono_ns(w->options.clock);
+	w->clock_known = false;
+	return 0;
+}
+
+static char *newest_path(const struct tape_writer *w)
+{
+	struct segment_file *list;
+	size_t count;
+	char *path;
+
+	if (segment_list(w->path, &list, &count, NULL))
+		return NULL;
+	path = xstrdup(list[count - 1].path);
+	segment_list_free(list, count);
+	return path;
+}
+
+int writer_ensure_segment(struct tape_writer *w, struct err *err)
+{
+	char *previous;
+	int failed;
+
+	if (w->db)
+		return 0;
+	previous = newest_path(w);
+	failed = create_next(w, previous, err);
+	free(previous);
+	if (failed)
+		return err_prefix(err, "tape '%s': cannot begin a segment", w->path);
+	return 0;
+}
+
+int writer_seal_segment(struct tape_writer *w, struct err *err)
+{
+	struct stat st;
+	char *path;
+
+	if (segment_seal(w->path, w->segment, w->db, w->previous_digest, err))
+		return err_prefix(err, "tape '%s': cannot seal segment %u", w->path, w->segment);
+	w->db = NULL;
+	w->rotate_wanted = false;
+	w->sealed_segments++;
+	path = newest_path(w);
+	if (path && stat(path, &st) == 0)
+		w->sealed_disk_bytes += (uint64_t)st.st_size;
+	free(path);
+	return 0;
+}
+
+static int highest(sqlite3 *db, const char *table, int64_t *id, struct err *err)
+{
+	char *sql = xasprintf("SELECT max(id) FROM %s", table);
+	int64_t found;
+	int failed = segment_number(db, sql, 0, &found, err);
+
+	free(sql);
+	if (!failed && found > *id)
+		*id = found;
+	return failed;
+}
+
+static int recover_ids(struct tape_writer *w, sqlite3 *db, struct err *err)
+{
+	struct row_ids *ids = &w->ids;
+
+	if (highest(db, "connection", &ids->connection, err) || highest(db, "mark", &ids->mark, err) ||
+		highest(db, "gap", &ids->gap, err) || highest(db, "missed", &ids->missed, err) ||
+		highest(db, "clock", &ids->clock, err) || highest(db, "epoch", &ids->epoch, err) ||
+		highest(db, "document", &ids->document, err))
+		return err->code;
+	return registry_load(&w->registry, db, err);
+}
+
+static int recover_totals(
+	struct tape_writer *w, const struct segment_file *file, sqlite3 *db, struct err *err)
+{
+	int64_t raw_bytes, last_seq;
+	struct stat st;
+
+	if (segment_number(
+		    db, "SELECT sum(raw_bytes) FROM extent WHERE kind = 'events'", 0, &raw_bytes, err) ||
+		segment_number(
+			db, "SELECT max(last_seq) FROM extent WHERE kind = 'events'", 0, &last_seq, err))
+		return err->code;
+	w->sealed_raw_bytes += (uint64_t)raw_bytes;
+	w->last_seq = (uint64_t)last_seq > w->last_seq ? (uint64_t)last_seq : w->last_seq;
+	w->sealed_segments += file->sealed;
+	if (file->sealed && stat(file->path, &st) == 0)
+		w->sealed_disk_bytes += (uint64_t)st.st_size;
+	free(w->tape_id);
+	w->tape_id = segment_meta(db, "tape_id");
+	return 0;
+}
+
+/* Turns what a crash left hot into an extent. */
+static int seal_hot(struct tape_writer *w, sqlite3 *db, struct err *err)
+{
+	struct hot_reader hot;
+	int64_t id = 0;
+	int found;
+
+	hot_reader_init(&hot);
+	found = hot_reader_load(&hot, db, &w->registry, err);
+	if (found > 0 && highest(db, "extent", &id, err))
+		found = err->code;
+	if (found > 0 && hot.extent->event_count) {
+		w->last_seq = extent_last_seq(hot.extent);
+		w->sealed_raw_bytes += hot.extent->raw_bytes;
+		found = store_extent(db, id + 1, "events", hot.extent, err);
+	}
+	hot_reader_release(&hot);
+	return found < 0 ? found : 0;
+}
+
+/* Goes on in the open segment that a crash left. */
+static int adopt(struct tape_writer *w, sqlite3 *db, struct err *err)
+{
+	int64_t first_seq, complete, last_extent = 0;
+
+	if (segment_number(db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err) ||
+		segment_number(
+			db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err) ||
+		highest(db, "extent", &last_extent, err))
+		return err->code;
+	if (!complete) {
+		segment_discard(w->path, w->segment--, db);
+		return 0;
+	}
+	w->db = db;
+	w->segment_first_seq = (uint64_t)first_seq;
+	w->segment_began_ns = clock_mono_ns(w->options.clock);
+	w->extent_id = last_extent + 1;
+	return 0;
+}
+
+static int recover_segment(struct tape_writer *w, const struct segment_file *file, bool last, struct err *err)
+{
+	sqlite3 *db;
+	int failed = segment_open(file, !file->sealed, &db, err);
+
+	if (failed)
+		return failed;
+	w->segment = file->number;
+	failed = recover_ids(w, db, err) || recover_totals(w, file, db, err);
+	if (file->sealed) {
+		sqlite3_close(db);
+		return failed ? err->code : last ? seal_digest(file->path, w->previous_digest, err) : 0;
+	}
+	failed = failed || seal_hot(w, db, err);
+	if (!failed && last)
+		failed = adopt(w, db, err);
+	else if (!failed)
+		failed = segment_seal(w->path, file->number, db, w->previous_digest, err);
+	if (failed) {
+		if (w->db != db)
+			sqlite3_close(db);
+		return err->code;
+	}
+	return 0;
+}
+
+int writer_recover(struct tape_writer *w, struct err *err)
+{
+	struct segment_file *list;
+	size_t count;
+	int failed = segment_list(w->path, &list, &count, NULL);
+
+	w->next_chunk_id = 1;
+	w->extent_id = 1;
+	if (failed)
+		return 0; /* nothing there yet: tape_writer_open has looked that nothing else is */
+	for (size_t i = 0; i < count && !failed; i++)
+		failed = recover_segment(w, &list[i], i + 1 == count, err);
+	segment_list_free(list, count);
+	return failed;
+}
