@@ -24,7 +24,7 @@ def identities(items):
 class KubectlOnAReplay(Case):
 
 	def replay(self, name, *options):
-		return Replay(self.session.all_tape, self.folder(), name, "--speed", "max", *options)
+		return Replay(self.all_tape, self.folder(), name, "--speed", "max", *options)
 
 	def client(self, replay, version, path):
 		return kubectl.Kubectl(replay.kubeconfig, os.path.join(self.folder(), f"cache-{version}"), path)
@@ -124,15 +124,17 @@ class KubectlOnAReplay(Case):
 		with self.replay("other", "--wait-watchers", "0") as replay:
 			client = self.client(replay, "1.36", paths.program("kubectl"))
 			self.wait_for_end(client)
-			self.assertIn("successfully rolled out", client("rollout", "status", "deployment/web", "-n", workload.NAMESPACE))
+			said = client("rollout", "status", "deployment/web", "-n", workload.NAMESPACE)
+			self.assertIn("successfully rolled out", said)
 			self.assertIn("crontabs", client("api-resources", "-o", "name"))
 			self.assertIn("v1.36.3", client("version"))
 
 	def test_runs_as_the_command_of_a_replay_with_its_exit_code(self):
 		program = paths.program("kubectl")
 		for verb, name, code in (("get", "namespaces", 0), ("get", "nothing-of-this-kind", 1)):
-			child = process.Child([paths.KUBETAPE, "replay", self.session.all_tape, "--speed", "max", "--",
-				program, "--cache-dir", os.path.join(self.folder(), "cache"), verb, name], self.folder(), f"command-{code}")
+			command = [program, "--cache-dir", os.path.join(self.folder(), "cache"), verb, name]
+			child = process.Child([paths.KUBETAPE, "replay", self.all_tape, "--speed", "max", "--", *command],
+				self.folder(), f"command-{code}")
 			self.assertEqual(child.wait_end(), code, child.text("err"))
 
 

@@ -16,7 +16,7 @@ class AnInformerOnAReplay(Case):
 		events = tape.by_resource(self.all_events)
 		last_list = max(e.seq for e in self.all_events if e.origin == "list")
 		last = {name: events[name][-1] for name in resources}
-		with Replay(self.session.all_tape, self.folder(), "replay", "--speed", "max",
+		with Replay(self.all_tape, self.folder(), "replay", "--speed", "max",
 				"--wait-watchers", str(len(resources))) as replay:
 			with Informers(program, resources, replay, self.folder(), "client", streaming) as client:
 				client.wait_until_seen(last, last_list)

@@ -113,6 +113,11 @@ class Cluster:
 		_post(url + "/v3/kv/compaction", {"revision": str(revision), "physical": True})
 		return revision
 
+	def write_kubeconfig(self, name, port):
+		"""One more kubeconfig of the administrator by token, for the server as reached on another port."""
+		_write_kubeconfig(self.path(name), f"https://127.0.0.1:{port}", self._authority(), f"token: {TOKEN}")
+		return self.path(name)
+
 	def memory_mb(self):
 		return {name: process.resident_mb(p["pid"]) for name, p in self.state["processes"].items()}
 
@@ -216,12 +221,13 @@ class Cluster:
 	def _write_credentials(self):
 		with open(self._pki("tokens.csv"), "w", encoding="utf-8") as f:
 			f.write(f"{TOKEN},admin,admin,system:masters\n")
-		with open(self._pki("ca.crt"), "rb") as f:
-			authority = base64.b64encode(f.read()).decode()
-		_write_kubeconfig(self.kubeconfig, self.server, f"certificate-authority-data: {authority}",
-			f"token: {TOKEN}")
+		self.write_kubeconfig("kubeconfig", self.state["ports"]["kube-apiserver"])
 		_write_kubeconfig(self.path("kubeconfig-cert"), self.server, "certificate-authority: pki/ca.crt",
 			"client-certificate: pki/admin.crt\n    client-key: pki/admin.key")
+
+	def _authority(self):
+		with open(self._pki("ca.crt"), "rb") as f:
+			return f"certificate-authority-data: {base64.b64encode(f.read()).decode()}"
 
 
 def _write_kubeconfig(path, server, authority, credentials):
