@@ -5,6 +5,7 @@
   FOLDER/cut.tape     the same through a network that resets all connections after each step of the workload
   FOLDER/killed.tape  the same by a recorder that is killed twice and started again on its tape
   FOLDER/raw/         what the raw watcher saw
+  FOLDER/live.out     what a client-go informer on the live server told
   FOLDER/session.json what came out: exit codes, what the programs used, the end mark's resourceVersion
 """
 
@@ -17,6 +18,7 @@ import time
 from lib import cluster, paths, process, proxy, tape, wait, witness, workload
 
 NAMED = ("pods", "deploy", "configmaps", "secrets", "crontabs.v1.stable.example.com")
+NAMED_RESOURCES = ("pods", "deployments.apps", "configmaps", "secrets", "crontabs.stable.example.com")
 NODES = 4
 TAPES = ("all", "named", "cut", "killed")
 KILL_AFTER = ("rolling_update", "burst")
@@ -72,6 +74,8 @@ class _Recording:
 				self._start(name)
 			for name in self.children:
 				self._wait_for_lists(name)
+			self._start("live")
+			self.children["live"].wait_for('(?s)("synced".*){%d}' % len(NAMED_RESOURCES), "out")
 			work.run(after=self._disturb)
 			self.facts["end_rv"] = work.mark_end()
 			self._wait_until_all_have_seen(self.facts["end_rv"])
@@ -84,6 +88,8 @@ class _Recording:
 	def _start(self, name):
 		if name == "rawwatch":
 			command = [paths.program(name), "-o", self.session.raw, "--all"]
+		elif name == "live":
+			command = [paths.program("informer"), *NAMED_RESOURCES]
 		else:
 			what = ["--all", "--secrets=keep"] if name == "all" else NAMED
 			command = [paths.KUBETAPE, "record", *what, "-o", self.session.tape(name)]
