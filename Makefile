@@ -39,10 +39,39 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check check-unit run-fuzzers check-python check-sanitized lint interop demo bench fuzz install clean
+.PHONY: all deps check check-unit run-fuzzers check-python lint interop demo bench fuzz install clean
 .DELETE_ON_ERROR:
 
-all: $(B)/kubetape $(B)/kubetape.so
+all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape
+
+# kubectl finds its plug-ins by name on the PATH: `kubectl tape record ...`.
+$(B)/kubectl-tape: $(B)/kubetape
+	ln -sf kubetape $@
+
+# Package names differ by what is there already: any kubectl will do for the tests.
+deps:
+	@tools/install-deps.sh $(DEPS) $(if $(shell command -v kubectl),,kubernetes-client)
+
+# Everything that needs nothing but Debian packages: as built, and again under the sanitizers.
+check: deps
+	$(MAKE) all lint check-unit
+	$(MAKE) VARIANT=asan all check-unit
+	$(MAKE) VARIANT=asan check-python
+	$(MAKE) check-python
+
+check-python: all
+	KUBETAPE_BUILD=$(B) python3 tests/run_python.py
+
+lint:
+	python3 tests/lint/lint.py
+
+interop: deps
+	$(MAKE) all
+	tests/interop/run
+
+demo: deps
+	$(MAKE) all
+	tools/demo.sh
 
 $(B)/kubetape: $(LIBRARY) $(B)/obj/tools/main.o
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(PKG_LDLIBS) -lm
