@@ -92,6 +92,10 @@ $(B)/libkubetape.a: $(LIBRARY)
 	rm -f $@
 	ar rcs $@ $^
 
+# Writes small tapes for the wire and CLI tests.
+$(B)/make_tape: tests/wire/make_tape.c $(B)/libkubetape.a
+	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) -lm
+
 # Every program prints Check's own summary; under a sanitizer each runs in one process, so that leaks count.
 # Behind them, every fuzz target reads its whole corpus once.
 check-unit: $(UNIT_TESTS) $(FUZZ_REPLAYS)
