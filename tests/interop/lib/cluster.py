@@ -186,8 +186,8 @@ class Cluster:
 	def _args_etcd(self):
 		client, peer = self._etcd_url(), f"http://127.0.0.1:{self.state['ports']['etcd-peer']}"
 		return ["--data-dir", self.path("etcd"), "--listen-client-urls", client, "--advertise-client-urls", client,
-			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}",
-			"--log-level=warn",
+			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+			"--initial-cluster", f"default={peer}", "--log-level=warn",
 			# Only a crash of the machine could lose data by this; on a busy disk it saves half of the run.
 			"--unsafe-no-fsync"]
 

@@ -47,9 +47,9 @@ class Proxy:
 	def __init__(self, target_port):
 		self._target = ("127.0.0.1", target_port)
 		self._links = []
-		self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-		self.port = self._listener.getsockname()[1]
-		threading.Thread(target=self._accept, daemon=True).start()
+		self._listener = None
+		self.port = 0
+		self.up()
 
 	def cut(self):
 		"""Reset every connection, both sides, wherever in the stream they are. Returns how many there were."""
@@ -60,14 +60,24 @@ class Proxy:
 			link.join(timeout=10)
 		return len(links)
 
-	def close(self):
+	def down(self):
+		"""Reset every connection and refuse new ones until up()."""
+		self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that accepts
 		self._listener.close()
-		self.cut()
+		return self.cut()
 
-	def _accept(self):
+	def up(self):
+		self._listener = socket.create_server(("127.0.0.1", self.port), backlog=64)
+		self.port = self._listener.getsockname()[1]
+		threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+	def close(self):
+		self.down()
+
+	def _accept(self, listener):
 		while True:
 			try:
-				client, _ = self._listener.accept()
+				client, _ = listener.accept()
 			except OSError:
 				return
 			try:

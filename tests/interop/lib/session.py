@@ -93,7 +93,8 @@ class _Recording:
 		else:
 			what = ["--all", "--secrets=keep"] if name == "all" else NAMED
 			command = [paths.KUBETAPE, "record", *what, "-o", self.session.tape(name)]
-		self.children[name] = process.Child(command, self.session.folder, name, {"KUBECONFIG": self._kubeconfig(name)})
+		env = {"KUBECONFIG": self._kubeconfig(name)}
+		self.children[name] = process.Child(command, self.session.folder, name, env)
 
 	def _kubeconfig(self, name):
 		if name == "named":
@@ -125,8 +126,8 @@ class _Recording:
 		self.say(f"{name}: exit code {code}, {child.cpu_s:.2f} s of CPU, {child.peak_mb} MB at most")
 
 	def _wait_until_all_have_seen(self, rv):
-		"""Every event up to this resourceVersion is in the files of the raw watcher and in the tapes. The streams of
-		a server are not in step with each other, so each resource is waited for."""
+		"""Every event up to this resourceVersion is in the files of the raw watcher and in the tapes. The streams
+		of a server are not in step with each other, so each resource is waited for."""
 		wait.until("the end mark in the raw watcher's file", lambda: any(
 			seen.rv == rv for seen in witness.events(os.path.join(self.session.raw, "configmaps.lines"))))
 		for name in TAPES:

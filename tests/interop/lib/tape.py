@@ -47,7 +47,8 @@ def kubetape(*args, timeout_s=wait.PATIENCE_S):
 	"""Run kubetape to its end; returns its output as bytes, raises with its error text when it fails."""
 	done = subprocess.run([paths.KUBETAPE, *args], capture_output=True, timeout=timeout_s, check=False)
 	if done.returncode:
-		raise RuntimeError(f"kubetape {' '.join(args)}: exit code {done.returncode}: {done.stderr.decode().strip()}")
+		said = done.stderr.decode(errors="replace").strip()
+		raise RuntimeError(f"kubetape {' '.join(args)}: exit code {done.returncode}: {said}")
 	return done.stdout
 
 
