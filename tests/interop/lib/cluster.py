@@ -12,6 +12,7 @@ What is in the directory:
 import base64
 import json
 import os
+import shutil
 import socket
 import ssl
 import urllib.request
@@ -83,6 +84,12 @@ class Cluster:
 		"""Stop everything that runs and wait for it to be gone."""
 		for name in reversed(PROGRAMS):
 			self.stop(name)
+
+	def anew(self):
+		"""The same directory without anything in it; a cluster that an interrupted run left there is stopped."""
+		self.down()
+		shutil.rmtree(self.folder, ignore_errors=True)
+		return Cluster(self.folder)
 
 	def start(self, name):
 		args = getattr(self, "_args_" + name.replace("-", "_"))()

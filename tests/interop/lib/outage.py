@@ -23,9 +23,9 @@ class Outage:
 		self.exit_code = None
 
 	def record(self):
+		made = cluster.Cluster(os.path.join(self.folder, "cluster")).anew()
 		shutil.rmtree(self.folder, ignore_errors=True)
 		os.makedirs(self.folder)
-		made = cluster.Cluster(os.path.join(self.folder, "cluster"))
 		try:
 			made.up(programs=("etcd", "kube-apiserver"))
 			self._record(made, workload.Workload(made.kubectl))

@@ -41,10 +41,10 @@ class Session:
 
 	def record(self, say):
 		"""Make everything anew."""
+		began = time.monotonic()
+		made = cluster.Cluster(os.path.join(self.folder, "cluster")).anew()
 		shutil.rmtree(self.folder, ignore_errors=True)
 		os.makedirs(self.raw)
-		began = time.monotonic()
-		made = cluster.Cluster(os.path.join(self.folder, "cluster"))
 		try:
 			made.up(nodes=NODES)
 			say(f"cluster: up in {time.monotonic() - began:.1f} s, MB resident: {made.memory_mb()}")
