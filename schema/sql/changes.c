@@ -1,0 +1,281 @@
+/*
+ * changes.c: the table `changes`, one row for each field that an event changed against the version of the
+ * same object (resource and UID) before it.
+ *
+ * An object that appears is one row with path '$' and op 'add', one that goes is one with op 'remove' behind
+ * the fields that its last state changed. metadata.managedFields and metadata.resourceVersion are left out
+ * unless the hidden column all_fields is 1. `manager` is who owns the changed field by managedFields.
+ *
+ * Walking in the order of storage finds the versions of one object one after another, so that each is decoded
+ * once; where the walk does not, the version before is fetched by itself.
+ */
+#include "schema/sql/event_plan.h"
+#include "schema/sql/functions.h"
+#include "schema/sql/json_diff.h"
+#include "schema/sql/managed_fields.h"
+
+#include "schema/base/limits.h"
+
+enum {
+	COLUMN_PATH = COLUMN_OF_KIND,
+	COLUMN_FIELD,
+	COLUMN_OP,
+	COLUMN_OLD,
+	COLUMN_NEW,
+	COLUMN_MANAGER,
+	COLUMN_ALL_FIELDS,
+};
+
+/* A version of an object, kept. */
+struct version {
+	uint64_t seq; /* 0: none */
+	uint32_t resource;
+	struct buf uid, object;
+};
+
+struct changes_scan {
+	struct scan scan;
+	struct event_query query;
+	struct tape_cursor *cursor;
+	struct event event;
+	bool all_fields, has_old;
+	struct version old, new;
+	struct json_diff *diff;
+	size_t row, row_count; /* of the current event; a row past the diff's is about the whole object */
+};
+
+/* ---- plan ---- */
+
+static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
+{
+	int rc = event_plan_make(t, info, true, COLUMN_ALL_FIELDS);
+
+	(void)err;
+	info->estimatedRows *= 4;
+	info->idxFlags = 0; /* several rows for one seq */
+	return rc;
+}
+
+/* ---- versions ---- */
+
+static void version_init(struct version *v)
+{
+	v->seq = 0;
+	buf_init(&v->uid, LIMIT_NAME_BYTES + 16);
+	buf_init(&v->object, LIMIT_OBJECT_BYTES);
+}
+
+static int version_set(struct version *v, const struct event *e, struct slice object, struct err *err)
+{
+	v->seq = 0;
+	buf_clear(&v->uid);
+	buf_clear(&v->object);
+	if (buf_append(&v->uid, e->uid.ptr, e->uid.len, err) ||
+		buf_append(&v->object, object.ptr, object.len, err))
+		return err->code;
+	v->seq = e->seq;
+	v->resource = e->resource;
+	return 0;
+}
+
+static bool is_version_of(const struct version *v, const struct event *e)
+{
+	return v->seq && v->resource == e->resource && slice_equal(buf_slice(&v->uid), e->uid);
+}
+
+/* Looks up the version before `e`; v->seq is 0 when there is none of the same object. */
+static int version_before(struct tape *t, const struct event *e, struct version *v, struct err *err)
+{
+	struct event before;
+	struct slice object;
+	struct buf keep;
+	uint64_t seq;
+	int code;
+
+	v->seq = 0;
+	if (tape_previous(t, e->seq, &seq, err))
+		return err->code;
+	if (!seq)
+		return 0;
+	buf_init(&keep, LIMIT_OBJECT_BYTES);
+	code = tape_event(t, seq, &before, &keep, err);
+	if (!code && before.type != EVENT_DELETED && before.resource == e->resource &&
+		slice_equal(before.uid, e->uid)) {
+		code = tape_object(t, seq, &object, err);
+		if (!code)
+			code = version_set(v, &before, object, err);
+	}
+	buf_release(&keep);
+	return code;
+}
+
+/* ---- walk ---- */
+
+/* Puts the event's object into c->new and the version before it into c->old. */
+static int load_versions(struct changes_scan *c, struct err *err)
+{
+	struct version last = c->new;
+	struct slice object;
+
+	c->new = c->old;
+	c->old = last;
+	if (!(is_version_of(&c->old, &c->event) && c->old.seq < c->event.seq) &&
+		version_before(scan_tape(&c->scan), &c->event, &c->old, err))
+		return err->code;
+	if (tape_cursor_object(c->cursor, &object, err))
+		return err->code;
+	return version_set(&c->new, &c->event, object, err);
+}
+
+static int compare_versions(struct changes_scan *c, struct err *err)
+{
+	if (load_versions(c, err))
+		return err->code;
+	c->has_old = c->old.seq != 0;
+	c->row = 0;
+	c->row_count = !c->has_old || c->event.type == EVENT_DELETED;
+	if (!c->has_old)
+		return json_diff_make(c->diff, (struct slice){NULL, 0}, (struct slice){NULL, 0}, false, err);
+	if (json_diff_make(c->diff, buf_slice(&c->old.object), buf_slice(&c->new.object), c->all_fields, err))
+		return err_prefix(err, "cannot compare event %llu with the one before",
+			(unsigned long long)c->event.seq);
+	c->row_count += json_diff_count(c->diff);
+	return 0;
+}
+
+/* After a deletion nothing follows it: the next object of that UID is new. */
+static void forget_deleted(struct changes_scan *c)
+{
+	if (c->event.type == EVENT_DELETED)
+		c->new.seq = 0;
+}
+
+static int next_event(struct changes_scan *c, struct err *err)
+{
+	int more;
+
+	do {
+		forget_deleted(c);
+		more = event_query_next(&c->query, c->cursor, &c->event, err);
+		if (more > 0 && compare_versions(c, err))
+			return err->code;
+	} while (more > 0 && c->row_count == 0);
+	c->scan.at_end = more == 0;
+	return more < 0 ? more : 0;
+}
+
+static int next(struct scan *s, struct err *err)
+{
+	struct changes_scan *c = (struct changes_scan *)s;
+
+	s->row_id++;
+	if (++c->row < c->row_count)
+		return 0;
+	return next_event(c, err);
+}
+
+static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args, int arg_count,
+	struct err *err)
+{
+	struct changes_scan *c = (struct changes_scan *)s;
+
+	version_init(&c->old);
+	version_init(&c->new);
+	c->diff = json_diff_new();
+	for (int i = 0; i < arg_count; i++) {
+		if (plan_text[2 * i] - 'a' == COLUMN_ALL_FIELDS)
+			c->all_fields = sqlite3_value_int(args[i]) != 0;
+	}
+	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &c->query, err))
+		return err->code;
+	if (event_query_open(scan_tape(s), &c->query, plan_flags, &c->cursor, err))
+		return err->code;
+	return next_event(c, err);
+}
+
+/* ---- columns ---- */
+
+/* The current row; a row about the whole object has the path '$'. */
+static struct json_change current(const struct changes_scan *c)
+{
+	struct slice none = {NULL, 0};
+
+	if (c->row < json_diff_count(c->diff))
+		return json_diff_at(c->diff, c->row);
+	return (struct json_change){slice_of("$"), slice_of(""),
+		c->has_old ? buf_slice(&c->old.object) : none,
+		c->event.type == EVENT_DELETED ? none : buf_slice(&c->new.object)};
+}
+
+static const char *op_of(const struct changes_scan *c, const struct json_change *change)
+{
+	bool whole = c->row >= json_diff_count(c->diff);
+
+	if (whole)
+		return c->event.type == EVENT_ADDED     ? "add"
+		       : c->event.type == EVENT_DELETED ? "remove"
+							: "replace";
+	return !change->old_value.len ? "add" : !change->new_value.len ? "remove" : "replace";
+}
+
+static int manager_result(
+	struct changes_scan *c, const struct json_change *change, sqlite3_context *context, struct err *err)
+{
+	struct slice manager;
+	int found = managed_fields_manager(c->has_old ? buf_slice(&c->old.object) : (struct slice){NULL, 0},
+		buf_slice(&c->new.object), change->path, &manager, err);
+
+	if (found > 0)
+		result_slice(context, manager);
+	return found < 0 ? found : 0;
+}
+
+static int column(struct scan *s, sqlite3_context *context, int i, struct err *err)
+{
+	struct changes_scan *c = (struct changes_scan *)s;
+	struct json_change change;
+
+	if (i < COLUMN_OBJECT) {
+		event_result(context, scan_tape(s), &c->event, i);
+		return 0;
+	}
+	change = current(c);
+	switch (i) {
+	case COLUMN_OBJECT: result_slice(context, buf_slice(&c->new.object)); break;
+	case COLUMN_PATH: result_slice(context, change.path); break;
+	case COLUMN_FIELD: result_slice(context, change.field); break;
+	case COLUMN_OP: result_string(context, op_of(c, &change)); break;
+	case COLUMN_OLD: return result_json(context, change.old_value, err);
+	case COLUMN_NEW: return result_json(context, change.new_value, err);
+	case COLUMN_MANAGER: return manager_result(c, &change, context, err);
+	case COLUMN_ALL_FIELDS: sqlite3_result_int(context, c->all_fields); break;
+	default: break;
+	}
+	return 0;
+}
+
+static void reset(struct scan *s)
+{
+	struct changes_scan *c = (struct changes_scan *)s;
+
+	tape_cursor_close(c->cursor);
+	event_query_release(&c->query);
+	json_diff_free(c->diff);
+	buf_release(&c->old.uid);
+	buf_release(&c->old.object);
+	buf_release(&c->new.uid);
+	buf_release(&c->new.object);
+	*c = (struct changes_scan){.scan = c->scan};
+}
+
+const struct table_kind changes_table = {
+	.name = "changes",
+	.columns = EVENT_NAME_COLUMNS ", bytes INTEGER HIDDEN, object TEXT HIDDEN, path TEXT, field TEXT, "
+				      "op TEXT, old, new, manager TEXT, all_fields INTEGER HIDDEN",
+	.scan_bytes = sizeof(struct changes_scan),
+	.plan = plan,
+	.filter = filter,
+	.next = next,
+	.column = column,
+	.reset = reset,
+};

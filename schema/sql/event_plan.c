@@ -1,0 +1,344 @@
+/*
+ * event_plan.c: see event_plan.h.
+ *
+ * The plan travels from xBestIndex to xFilter as text, two letters for each argument: the column ('a' is the
+ * first) and the operator. Values of an unexpected type only widen the walk.
+ */
+#include "schema/sql/event_plan.h"
+
+#include "schema/base/clock.h"
+#include "schema/sql/time_collation.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A walk over 64 bits of seq: what one condition leaves. */
+struct range {
+	int64_t min, max;
+};
+
+static char operator_letter(unsigned char op)
+{
+	switch (op) {
+	case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
+	case SQLITE_INDEX_CONSTRAINT_GT: return '>';
+	case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
+	case SQLITE_INDEX_CONSTRAINT_LT: return '<';
+	case SQLITE_INDEX_CONSTRAINT_LE: return 'l';
+	default: return 0;
+	}
+}
+
+uint64_t event_plan_count(struct table *t)
+{
+	struct tape_info info;
+
+	return tape_info(t->handle->tape, &info, NULL) ? 0 : info.events;
+}
+
+bool event_plan_usable_text(sqlite3_index_info *info, int i)
+{
+	return info->aConstraint[i].usable && info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
+	       strcmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
+}
+
+/* By how much a condition narrows the walk: a guess that only has to rank plans; 0 when it is no use. */
+static double worth(sqlite3_index_info *info, int i)
+{
+	const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+	bool equal = c->op == SQLITE_INDEX_CONSTRAINT_EQ;
+
+	if (!c->usable || !operator_letter(c->op))
+		return 0;
+	switch (c->iColumn) {
+	case -1:
+	case COLUMN_SEQ: return equal ? 1e9 : 3;
+	case COLUMN_TIME_NS: return equal ? 1e4 : 3;
+	case COLUMN_TIME:
+		return strcmp(sqlite3_vtab_collation(info, i), TIME_COLLATION) ? 0 : equal ? 1e4 : 3;
+	case COLUMN_APIGROUP:
+	case COLUMN_VERSION: return event_plan_usable_text(info, i) ? 1.5 : 0;
+	case COLUMN_RESOURCE: return event_plan_usable_text(info, i) ? 8 : 0;
+	case COLUMN_NAMESPACE: return event_plan_usable_text(info, i) ? 10 : 0;
+	case COLUMN_NAME: return event_plan_usable_text(info, i) ? 1000 : 0;
+	case COLUMN_UID: return event_plan_usable_text(info, i) ? 1e4 : 0;
+	default: return 0;
+	}
+}
+
+static bool is_limited(const sqlite3_index_info *info)
+{
+	for (int i = 0; i < info->nConstraint; i++) {
+		if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LIMIT)
+			return true;
+	}
+	return false;
+}
+
+/* seq is unique, so whatever is sorted after it is sorted. */
+static int choose_walk(sqlite3_index_info *info, bool reads_objects, bool narrow)
+{
+	int first = info->nOrderBy ? info->aOrderBy[0].iColumn : -2;
+
+	if (first == COLUMN_SEQ || first == -1) {
+		info->orderByConsumed = 1;
+		return info->aOrderBy[0].desc ? WALK_BACKWARD : 0;
+	}
+	return reads_objects && !narrow && !is_limited(info) ? WALK_STORED : 0;
+}
+
+/* Adds condition i to the plan's text. */
+static char *add_condition(sqlite3_index_info *info, int i, char *plan, int *used)
+{
+	const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+
+	info->aConstraintUsage[i].argvIndex = ++*used;
+	return sqlite3_mprintf(
+		"%z%c%c", plan, 'a' + (c->iColumn < 0 ? 0 : c->iColumn), operator_letter(c->op));
+}
+
+/* An input without a value yet: SQLite must find another order of the tables. */
+static bool waits_for(const struct sqlite3_index_constraint *c, int input)
+{
+	return input && c->iColumn == input && c->op == SQLITE_INDEX_CONSTRAINT_EQ && !c->usable;
+}
+
+int event_plan_make(struct table *t, sqlite3_index_info *info, bool reads_objects, int input)
+{
+	double rows = (double)event_plan_count(t), narrowed = 1;
+	char *plan = sqlite3_mprintf("");
+	int used = 0;
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+		bool is_input = input && c->iColumn == input && c->op == SQLITE_INDEX_CONSTRAINT_EQ;
+		double by = is_input ? 1 : worth(info, i);
+
+		if (waits_for(c, input)) {
+			sqlite3_free(plan);
+			return SQLITE_CONSTRAINT;
+		}
+		if (by == 0)
+			continue;
+		narrowed *= by;
+		plan = add_condition(info, i, plan, &used);
+	}
+	info->idxStr = plan;
+	info->needToFreeIdxStr = 1;
+	info->idxNum = choose_walk(info, reads_objects, narrowed >= 1000);
+	rows = rows / narrowed < 1 ? 1 : rows / narrowed;
+	info->estimatedRows = (sqlite3_int64)rows;
+	info->estimatedCost = 20 + rows * (reads_objects ? 20 : 1);
+	if (narrowed >= 1e9)
+		info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+	return SQLITE_OK;
+}
+
+/* ---- from arguments to a filter ---- */
+
+static void narrow_by_integer(struct range *r, char op, int64_t v)
+{
+	if ((op == '=' || op == 'g') && v > r->min)
+		r->min = v;
+	if (op == '>' && v >= r->min)
+		r->min = v == INT64_MAX ? v : v + 1;
+	if ((op == '=' || op == 'l') && v < r->max)
+		r->max = v;
+	if (op == '<' && v <= r->max)
+		r->max = v == INT64_MIN ? v : v - 1;
+}
+
+/* Wider by up to one than the condition: SQLite looks again. */
+static void narrow_by_real(struct range *r, char op, double v)
+{
+	if (isnan(v))
+		return;
+	if (v > -9.2e18 && v < 9.2e18) {
+		if (op == '=' || op == '>' || op == 'g')
+			narrow_by_integer(r, 'g', (int64_t)floor(v));
+		if (op == '=' || op == '<' || op == 'l')
+			narrow_by_integer(r, 'l', (int64_t)ceil(v));
+	}
+}
+
+static void narrow_by_number(struct range *r, char op, sqlite3_value *value)
+{
+	switch (sqlite3_value_numeric_type(value)) {
+	case SQLITE_INTEGER: narrow_by_integer(r, op, sqlite3_value_int64(value)); break;
+	case SQLITE_FLOAT: narrow_by_real(r, op, sqlite3_value_double(value)); break;
+	default: break;
+	}
+}
+
+static void narrow_by_time(struct range *r, char op, sqlite3_value *value)
+{
+	const char *text = (const char *)sqlite3_value_text(value);
+	int64_t ns;
+
+	if (text && time_collation_parse((struct slice){text, (size_t)sqlite3_value_bytes(value)}, &ns))
+		narrow_by_integer(r, op, ns);
+}
+
+/* The three names that make a resource, as far as they were asked for. */
+struct wanted_names {
+	const char *apigroup, *version, *resource;
+};
+
+static bool is_wanted(const struct tape_resource *r, const struct wanted_names *names)
+{
+	return (!names->apigroup || strcmp(names->apigroup, r->apigroup) == 0) &&
+	       (!names->version || strcmp(names->version, r->version) == 0) &&
+	       (!names->resource || strcmp(names->resource, r->resource) == 0);
+}
+
+static void choose_resources(struct tape *t, const struct wanted_names *names, struct event_query *q)
+{
+	const struct tape_resource *r;
+	uint32_t end = 0, count = 0;
+
+	if (!names->apigroup && !names->version && !names->resource)
+		return;
+	for (size_t i = 0; (r = tape_resource_at(t, i)); i++)
+		end = r->id >= end ? r->id + 1 : end;
+	q->wanted = xcalloc(end + 1, 1);
+	q->wanted_end = end;
+	for (size_t i = 0; (r = tape_resource_at(t, i)); i++) {
+		if (!is_wanted(r, names))
+			continue;
+		q->wanted[r->id] = 1;
+		q->filter.resource = r->id;
+		count++;
+	}
+	if (count > 1)
+		q->filter.resource = 0;
+	q->nothing |= count == 0;
+}
+
+/* NUL bytes cannot be part of a filter's string; such a condition is left to SQLite. */
+static const char *plain_text(sqlite3_value *value)
+{
+	const char *text = (const char *)sqlite3_value_text(value);
+
+	if (sqlite3_value_type(value) == SQLITE_BLOB || !text)
+		return NULL;
+	return strlen(text) == (size_t)sqlite3_value_bytes(value) ? text : NULL;
+}
+
+static void set_text(struct event_query *q, const char **field, size_t slot, sqlite3_value *value)
+{
+	const char *text = plain_text(value);
+
+	if (!text || *field)
+		return;
+	q->texts[slot] = xstrdup(text);
+	*field = q->texts[slot];
+}
+
+static void apply(struct event_query *q, struct range *seq, struct range *time, struct wanted_names *names,
+	const char *plan, sqlite3_value *value)
+{
+	if (sqlite3_value_type(value) == SQLITE_NULL)
+		q->nothing = true;
+	switch (plan[0] - 'a') {
+	case COLUMN_SEQ: narrow_by_number(seq, plan[1], value); break;
+	case COLUMN_TIME_NS: narrow_by_number(time, plan[1], value); break;
+	case COLUMN_TIME: narrow_by_time(time, plan[1], value); break;
+	case COLUMN_APIGROUP: names->apigroup = plain_text(value); break;
+	case COLUMN_VERSION: names->version = plain_text(value); break;
+	case COLUMN_RESOURCE: names->resource = plain_text(value); break;
+	case COLUMN_NAMESPACE: set_text(q, &q->filter.namespace, 0, value); break;
+	case COLUMN_NAME: set_text(q, &q->filter.name, 1, value); break;
+	case COLUMN_UID: set_text(q, &q->filter.uid, 2, value); break;
+	default: break;
+	}
+}
+
+int event_query_make(struct tape *t, const char *plan, sqlite3_value **args, int arg_count,
+	struct event_query *ret, struct err *err)
+{
+	struct range seq = {1, INT64_MAX}, time = {INT64_MIN, INT64_MAX};
+	struct wanted_names names = {0};
+	struct event_query q = {0};
+
+	if (strlen(plan) != 2 * (size_t)arg_count)
+		return err_set(err, ERR_FAILED, "a plan for %zu conditions came with %d", strlen(plan) / 2,
+			arg_count);
+	for (int i = 0; i < arg_count; i++)
+		apply(&q, &seq, &time, &names, plan + 2 * (size_t)i, args[i]);
+	choose_resources(t, &names, &q);
+	q.nothing |= seq.min > seq.max || time.min > time.max;
+	q.filter.seq_min = seq.min > 1 ? (uint64_t)seq.min : 0;
+	q.filter.seq_max = seq.max < INT64_MAX ? (uint64_t)seq.max : 0;
+	q.filter.time_min_ns = time.min == INT64_MIN ? 0 : time.min;
+	q.filter.time_max_ns = time.max == INT64_MAX ? 0 : time.max;
+	*ret = q;
+	return 0;
+}
+
+void event_query_release(struct event_query *q)
+{
+	free(q->wanted);
+	for (size_t i = 0; i < sizeof(q->texts) / sizeof(*q->texts); i++)
+		free(q->texts[i]);
+	*q = (struct event_query){0};
+}
+
+int event_query_open(struct tape *t, const struct event_query *q, int walk_flags, struct tape_cursor **ret,
+	struct err *err)
+{
+	enum tape_order order = walk_flags & WALK_BACKWARD ? TAPE_BACKWARD
+				: walk_flags & WALK_STORED ? TAPE_STORED
+							   : TAPE_FORWARD;
+
+	if (q->nothing) {
+		*ret = NULL;
+		return 0;
+	}
+	return tape_cursor_open(t, &q->filter, order, ret, err);
+}
+
+int event_query_next(const struct event_query *q, struct tape_cursor *c, struct event *ret, struct err *err)
+{
+	int more;
+
+	if (!c)
+		return 0;
+	do {
+		more = tape_cursor_next(c, ret, err);
+	} while (more > 0 && q->wanted && (ret->resource >= q->wanted_end || !q->wanted[ret->resource]));
+	return more;
+}
+
+/* ---- columns ---- */
+
+static void resource_result(sqlite3_context *context, const struct tape *t, uint32_t id, int column)
+{
+	const struct tape_resource *r = tape_resource_by_id(t, id);
+
+	if (!r)
+		return;
+	if (column == COLUMN_APIGROUP)
+		result_string(context, r->apigroup);
+	else
+		result_string(context, column == COLUMN_VERSION ? r->version : r->resource);
+}
+
+void event_result(sqlite3_context *context, const struct tape *t, const struct event *e, int column)
+{
+	switch (column) {
+	case COLUMN_SEQ: sqlite3_result_int64(context, (sqlite3_int64)e->seq); break;
+	case COLUMN_TIME: result_time(context, e->time_ns); break;
+	case COLUMN_TIME_NS: sqlite3_result_int64(context, e->time_ns); break;
+	case COLUMN_ORIGIN: result_string(context, event_origin_name(e->origin)); break;
+	case COLUMN_TYPE: result_string(context, event_type_name(e->type)); break;
+	case COLUMN_APIGROUP:
+	case COLUMN_VERSION:
+	case COLUMN_RESOURCE: resource_result(context, t, e->resource, column); break;
+	case COLUMN_NAMESPACE: result_slice(context, e->namespace); break;
+	case COLUMN_NAME: result_slice(context, e->name); break;
+	case COLUMN_UID: result_slice(context, e->uid); break;
+	case COLUMN_RV: result_slice(context, e->rv); break;
+	case COLUMN_BYTES: sqlite3_result_int64(context, (sqlite3_int64)e->bytes); break;
+	default: break;
+	}
+}

@@ -1,0 +1,75 @@
+/*
+ * event_plan.h: the columns that every table of events has, and the conditions on them that the tape itself
+ * can answer (push-down).
+ *
+ * Pushed down: seq (= and ranges), time and time_ns (= and ranges), apigroup, version, resource, namespace,
+ * name, uid (=), and ORDER BY seq in both directions. What is pushed down narrows the walk; SQLite still
+ * checks every row, so a bound may be wider than the condition but never narrower.
+ */
+#ifndef SCHEMA_SQL_EVENT_PLAN_H
+#define SCHEMA_SQL_EVENT_PLAN_H
+
+#include "schema/sql/vtab.h"
+
+enum event_column {
+	COLUMN_SEQ,
+	COLUMN_TIME,
+	COLUMN_TIME_NS,
+	COLUMN_ORIGIN,
+	COLUMN_TYPE,
+	COLUMN_APIGROUP,
+	COLUMN_VERSION,
+	COLUMN_RESOURCE,
+	COLUMN_NAMESPACE,
+	COLUMN_NAME,
+	COLUMN_UID,
+	COLUMN_RV,
+	COLUMN_BYTES,
+	COLUMN_OBJECT,
+	COLUMN_OF_KIND, /* the first column of the kind's own */
+};
+
+/* Up to rv, and up to object; `time` compares as a time whatever its form (see time_collation.h). */
+#define EVENT_NAME_COLUMNS                                                                                   \
+	"seq INTEGER, time TEXT COLLATE kubetape_time, time_ns INTEGER, origin TEXT, type TEXT, "            \
+	"apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, name TEXT, uid TEXT, rv TEXT"
+#define EVENT_COLUMNS EVENT_NAME_COLUMNS ", bytes INTEGER, object TEXT"
+
+/* Bits of the plan's flags: how to walk. */
+enum event_walk { WALK_BACKWARD = 1, WALK_STORED = 2 };
+
+/* How many events the tape has, for plans; 0 when it cannot say. */
+uint64_t event_plan_count(struct table *t);
+
+/* Fills usage, order, cost, idxStr and idxNum. `reads_objects`: whether walking costs a decode a row.
+ * `input`: a hidden column whose `= value` the walk is to be given as it is, 0 for none. Returns SQLITE_OK or
+ * SQLITE_CONSTRAINT. */
+int event_plan_make(struct table *t, sqlite3_index_info *info, bool reads_objects, int input);
+
+/* True when condition i may be used and compares text bytewise. */
+bool event_plan_usable_text(sqlite3_index_info *info, int i);
+
+/* The conditions of one walk. */
+struct event_query {
+	struct tape_filter filter; /* borrows from texts */
+	bool nothing;              /* no event can match */
+	uint8_t *wanted;           /* by resource id, NULL when filter says it all */
+	uint32_t wanted_end;       /* ids from here on are not wanted */
+	char *texts[3];
+};
+int event_query_make(struct tape *t, const char *plan, sqlite3_value **args, int arg_count,
+	struct event_query *ret, struct err *err) MUST_CHECK;
+void event_query_release(struct event_query *q);
+
+/* Opens the walk that plan flags and query ask for; NULL in *ret when nothing can match. */
+int event_query_open(struct tape *t, const struct event_query *q, int walk_flags, struct tape_cursor **ret,
+	struct err *err) MUST_CHECK;
+
+/* The next event that the query wants: 1, 0 at the end, negative on failure. */
+int event_query_next(
+	const struct event_query *q, struct tape_cursor *c, struct event *ret, struct err *err) MUST_CHECK;
+
+/* Any column of `e` but the object. */
+void event_result(sqlite3_context *context, const struct tape *t, const struct event *e, int column);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * events.c: the table `events`, one row for each event in the order of arrival.
+ *
+ * The object is decoded only when its column is read. A walk that reads objects and asks for no order goes
+ * through the tape in the order of storage, where each block is decoded once; a statement that wants the
+ * order of arrival says ORDER BY seq, which costs no sort.
+ */
+#include "schema/base/rv.h"
+#include "schema/sql/event_plan.h"
+
+enum { COLUMN_STREAM = COLUMN_OF_KIND, COLUMN_FLAGS, COLUMN_RV_NUMBER };
+
+struct events_scan {
+	struct scan scan;
+	struct event_query query;
+	struct tape_cursor *cursor;
+	struct event event;
+};
+
+static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
+{
+	(void)err;
+	return event_plan_make(t, info, (info->colUsed >> COLUMN_OBJECT) & 1, 0);
+}
+
+static int next(struct scan *s, struct err *err)
+{
+	struct events_scan *e = (struct events_scan *)s;
+	int more = event_query_next(&e->query, e->cursor, &e->event, err);
+
+	if (more < 0)
+		return more;
+	s->at_end = more == 0;
+	s->row_id = (int64_t)e->event.seq;
+	return 0;
+}
+
+static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args, int arg_count,
+	struct err *err)
+{
+	struct events_scan *e = (struct events_scan *)s;
+
+	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &e->query, err))
+		return err->code;
+	if (event_query_open(scan_tape(s), &e->query, plan_flags, &e->cursor, err))
+		return err->code;
+	return next(s, err);
+}
+
+static int object_result(struct events_scan *e, sqlite3_context *context, struct err *err)
+{
+	struct slice object;
+
+	if (tape_cursor_object(e->cursor, &object, err))
+		return err->code;
+	result_slice(context, object);
+	return 0;
+}
+
+static int column(struct scan *s, sqlite3_context *context, int i, struct err *err)
+{
+	struct events_scan *e = (struct events_scan *)s;
+	uint64_t number;
+
+	switch (i) {
+	case COLUMN_OBJECT: return object_result(e, context, err);
+	case COLUMN_STREAM: sqlite3_result_int64(context, e->event.stream); break;
+	case COLUMN_FLAGS: sqlite3_result_int64(context, e->event.flags); break;
+	case COLUMN_RV_NUMBER:
+		if (rv_to_u64(e->event.rv, &number) && number <= INT64_MAX)
+			sqlite3_result_int64(context, (sqlite3_int64)number);
+		break;
+	default: event_result(context, scan_tape(s), &e->event, i);
+	}
+	return 0;
+}
+
+static void reset(struct scan *s)
+{
+	struct events_scan *e = (struct events_scan *)s;
+
+	tape_cursor_close(e->cursor);
+	e->cursor = NULL;
+	event_query_release(&e->query);
+}
+
+const struct table_kind events_table = {
+	.name = "events",
+	.columns = EVENT_COLUMNS ", stream INTEGER HIDDEN, flags INTEGER HIDDEN, rv_number INTEGER HIDDEN",
+	.scan_bytes = sizeof(struct events_scan),
+	.plan = plan,
+	.filter = filter,
+	.next = next,
+	.column = column,
+	.reset = reset,
+};

@@ -1,0 +1,25 @@
+/*
+ * functions.h: the SQL functions of the extension.
+ *
+ *   jget(JSON, PATH)             the value at a path such as '$.metadata.labels.app', as json_extract gives
+ * it but without reading what it skips to_ns(TIME)                  nanoseconds since 1970 of an RFC 3339
+ * time to_time(NS)                  the other way round duration(NS)                 for people: '12.4s'
+ *   rv_cmp(A, B)                 -1, 0, 1: order of two resourceVersions; NULL when one is malformed
+ *   kubetape_open(PATH [, PREFIX])  makes the tables of a tape in the connection's temp schema
+ *   kubetape_version()           of the program
+ */
+#ifndef SCHEMA_SQL_FUNCTIONS_H
+#define SCHEMA_SQL_FUNCTIONS_H
+
+#include "schema/sql/vtab.h"
+
+int functions_register(sqlite3 *db);
+
+/* Makes the temp tables PREFIXevents, PREFIXobjects, ... of the tape, in place of such tables that exist. */
+int functions_open_tape(sqlite3 *db, const char *path, const char *prefix, struct err *err) MUST_CHECK;
+
+/* Gives JSON as SQL does: strings without quotes, numbers, true and false as 1 and 0, null as NULL, arrays
+ * and objects as their text. */
+int result_json(sqlite3_context *context, struct slice value, struct err *err) MUST_CHECK;
+
+#endif

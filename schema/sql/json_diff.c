@@ -1,0 +1,438 @@
+/*
+ * json_diff.c: see json_diff.h.
+ *
+ * A value is compared by `compare`, which calls itself through `compare_objects` and `compare_arrays` for
+ * values of the same kind. Members and items of the level at hand lie on a stack of `part`s; the path to it
+ * is kept in two buffers that are cut back on the way up.
+ */
+#include "schema/sql/json_diff.h"
+
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+
+/* Arrays longer than this are matched by position: looking for what names their items takes n * n steps. */
+#define MATCH_MAX 512
+
+/* A member of an object or an item of an array. */
+struct part {
+	struct slice key; /* member name, or what names the item; empty when nothing does */
+	struct slice value;
+	size_t index; /* place in its parent */
+	bool is_matched;
+};
+
+struct change_texts {
+	size_t path, path_len, field, field_len; /* in texts */
+	struct slice old_value, new_value;
+};
+
+struct json_diff {
+	struct change_texts *changes;
+	size_t count, cap;
+	struct part *parts;
+	size_t part_count, part_cap;
+	struct buf texts, path, field;
+	bool with_noise;
+	unsigned depth;
+};
+
+struct json_diff *json_diff_new(void)
+{
+	struct json_diff *d = xcalloc(1, sizeof(*d));
+
+	buf_init(&d->texts, LIMIT_LIST_BYTES);
+	buf_init(&d->path, LIMIT_OBJECT_BYTES);
+	buf_init(&d->field, LIMIT_OBJECT_BYTES);
+	return d;
+}
+
+void json_diff_free(struct json_diff *d)
+{
+	if (!d)
+		return;
+	free(d->changes);
+	free(d->parts);
+	buf_release(&d->texts);
+	buf_release(&d->path);
+	buf_release(&d->field);
+	free(d);
+}
+
+size_t json_diff_count(const struct json_diff *d)
+{
+	return d->count;
+}
+
+struct json_change json_diff_at(const struct json_diff *d, size_t index)
+{
+	const struct change_texts *c = &d->changes[index];
+
+	return (struct json_change){{d->texts.ptr + c->path, c->path_len},
+		{d->texts.ptr + c->field, c->field_len}, c->old_value, c->new_value};
+}
+
+static int compare(struct json_diff *d, struct slice old, struct slice new, struct err *err);
+
+/* ---- what was found ---- */
+
+static int add_change(struct json_diff *d, struct slice old, struct slice new, struct err *err)
+{
+	struct change_texts c = {
+		d->texts.len, d->path.len, d->texts.len + d->path.len, d->field.len, old, new};
+
+	if (buf_append(&d->texts, d->path.ptr, d->path.len, err) ||
+		buf_append(&d->texts, d->field.ptr, d->field.len, err))
+		return err->code;
+	if (d->count == d->cap) {
+		d->cap = d->cap ? 2 * d->cap : 64;
+		d->changes = xrealloc(d->changes, d->cap * sizeof(*d->changes));
+	}
+	d->changes[d->count++] = c;
+	return 0;
+}
+
+/* ---- the path ---- */
+
+static bool is_plain_name(struct slice name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		if (memchr(".[]'\"\\ ", name.ptr[i], 7))
+			return false;
+	}
+	return name.len > 0;
+}
+
+static int enter_member(struct json_diff *d, struct slice name, struct err *err)
+{
+	bool plain = is_plain_name(name);
+	const char *dot = d->field.len ? "." : "";
+
+	if (buf_printf(&d->path, err, plain ? ".%.*s" : ".\"%.*s\"", (int)name.len, name.ptr))
+		return err->code;
+	return buf_printf(&d->field, err, plain ? "%s%.*s" : "%.0s[%.*s]", dot, (int)name.len, name.ptr);
+}
+
+/* The item's name without quotes, as far as there is one. */
+static int enter_item(struct json_diff *d, const struct part *item, struct err *err)
+{
+	struct slice key = item->key;
+
+	if (key.len >= 2 && key.ptr[0] == '"')
+		key = (struct slice){key.ptr + 1, key.len - 2};
+	if (buf_printf(&d->path, err, "[%zu]", item->index))
+		return err->code;
+	if (key.len && key.len < 256)
+		return buf_printf(&d->field, err, "[%.*s]", (int)key.len, key.ptr);
+	return buf_printf(&d->field, err, "[%zu]", item->index);
+}
+
+static int compare_below(
+	struct json_diff *d, const struct part *old, const struct part *new, bool is_member, struct err *err)
+{
+	static const struct part absent = {0};
+	const struct part *there = new ? new : old;
+	struct slice old_value = old ? old->value : absent.value, new_value = new ? new->value : absent.value;
+	size_t path_len = d->path.len, field_len = d->field.len;
+	int code;
+
+	if (slice_equal(old_value, new_value))
+		return 0;
+	code = is_member ? enter_member(d, there->key, err) : enter_item(d, there, err);
+	if (!code)
+		code = compare(d, old_value, new_value, err);
+	d->path.len = path_len;
+	d->field.len = field_len;
+	return code;
+}
+
+/* ---- taking a level apart ---- */
+
+static void push_part(struct json_diff *d, struct part part)
+{
+	if (d->part_count == d->part_cap) {
+		d->part_cap = d->part_cap ? 2 * d->part_cap : 256;
+		d->parts = xrealloc(d->parts, d->part_cap * sizeof(*d->parts));
+	}
+	d->parts[d->part_count++] = part;
+}
+
+/* Pushes every member or item of the value. */
+static int push_parts(struct json_diff *d, struct slice value, struct err *err)
+{
+	struct json_iter it;
+	struct part part = {0};
+	int more;
+
+	if (json_iter_begin(value, &it, err))
+		return err->code;
+	while ((more = json_iter_next(&it, &part.key, &part.value, err)) > 0) {
+		push_part(d, part);
+		part.index++;
+	}
+	return more;
+}
+
+/* Two neighbouring runs of parts on the stack. Indexes, because the stack moves when it grows. */
+struct level {
+	size_t old, old_count, new, new_count;
+};
+
+static int push_level(
+	struct json_diff *d, struct slice old, struct slice new, struct level *ret, struct err *err)
+{
+	struct level l = {.old = d->part_count};
+
+	if (push_parts(d, old, err))
+		return err->code;
+	l.new = d->part_count;
+	l.old_count = l.new - l.old;
+	if (push_parts(d, new, err))
+		return err->code;
+	l.new_count = d->part_count - l.new;
+	*ret = l;
+	return 0;
+}
+
+/* Compares one part with its counterpart; copies, because the stack may move below. */
+static int compare_parts(
+	struct json_diff *d, const struct part *old, const struct part *new, bool is_member, struct err *err)
+{
+	struct part old_copy = old ? *old : (struct part){0}, new_copy = new ? *new : (struct part){0};
+
+	return compare_below(d, old ? &old_copy : NULL, new ? &new_copy : NULL, is_member, err);
+}
+
+/* ---- objects ---- */
+
+static bool is_noise(const struct json_diff *d, struct slice key)
+{
+	return !d->with_noise && d->depth == 2 && slice_is(buf_slice(&d->field), "metadata") &&
+	       (slice_is(key, "managedFields") || slice_is(key, "resourceVersion"));
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+	int order = slice_compare(x->key, y->key);
+
+	return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Whether both sides have the same members in the same order, which is how Kubernetes writes them. */
+static bool is_parallel(const struct json_diff *d, const struct level *l)
+{
+	for (size_t i = 0; i < l->old_count && l->old_count == l->new_count; i++) {
+		if (!slice_equal(d->parts[l->old + i].key, d->parts[l->new + i].key))
+			return false;
+	}
+	return l->old_count == l->new_count;
+}
+
+/* Sorted by name, of equal names only the last: the one that counts. Returns how many are left. */
+static size_t sort_members(struct part *members, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(members, count, sizeof(*members), by_key);
+	for (size_t i = 0; i < count; i++) {
+		if (kept && slice_equal(members[kept - 1].key, members[i].key))
+			kept--;
+		members[kept++] = members[i];
+	}
+	return kept;
+}
+
+/* Walks two sorted runs side by side. */
+static int merge_members(struct json_diff *d, const struct level *l, struct err *err)
+{
+	size_t i = 0, k = 0;
+	int code = 0;
+
+	while ((i < l->old_count || k < l->new_count) && !code) {
+		const struct part *old = i < l->old_count ? &d->parts[l->old + i] : NULL;
+		const struct part *new = k < l->new_count ? &d->parts[l->new + k] : NULL;
+		int order = !old ? 1 : !new ? -1 : slice_compare(old->key, new->key);
+
+		i += order <= 0;
+		k += order >= 0;
+		if (!is_noise(d, order <= 0 ? old->key : new->key))
+			code = compare_parts(d, order <= 0 ? old : NULL, order >= 0 ? new : NULL, true, err);
+	}
+	return code;
+}
+
+static int compare_objects(struct json_diff *d, struct slice old, struct slice new, struct err *err)
+{
+	size_t base = d->part_count;
+	struct level l = {0};
+	int code = push_level(d, old, new, &l, err);
+
+	if (!code && !is_parallel(d, &l)) {
+		l.old_count = sort_members(d->parts + l.old, l.old_count);
+		l.new_count = sort_members(d->parts + l.new, l.new_count);
+	}
+	if (!code)
+		code = merge_members(d, &l, err);
+	d->part_count = base;
+	return code;
+}
+
+/* ---- arrays ---- */
+
+/* Sets the key of every item to its member `name`; false when one has none or two are equal. */
+static bool name_items(struct part *items, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (json_get(items[i].value, name, &items[i].key, NULL) <= 0)
+			return false;
+		for (size_t k = 0; k < i; k++) {
+			if (slice_equal(items[i].key, items[k].key))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool name_by_value(struct part *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		items[i].key = items[i].value;
+		for (size_t k = 0; k < i; k++) {
+			if (slice_equal(items[i].key, items[k].key))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool all_begin_with(const struct part *items, size_t count, const char *set, bool wanted)
+{
+	for (size_t i = 0; i < count; i++) {
+		if ((strchr(set, items[i].value.ptr[0]) != NULL) != wanted)
+			return false;
+	}
+	return true;
+}
+
+/* Gives all items of both sides a key that is theirs alone; false when there is no such key. */
+static bool name_both(struct json_diff *d, const struct level *l)
+{
+	static const char *const names[] = {"name", "type", "key", "uid", "ip", "topologyKey", "mountPath",
+		"devicePath", "containerPort", "port", "host", "path"};
+	struct part *old = d->parts + l->old, *new = d->parts + l->new;
+	size_t count = l->old_count + l->new_count;
+
+	if (l->old_count > MATCH_MAX || l->new_count > MATCH_MAX)
+		return false;
+	if (all_begin_with(old, count, "{[", false))
+		return l->old_count != l->new_count && name_by_value(old, l->old_count) &&
+		       name_by_value(new, l->new_count);
+	if (!all_begin_with(old, count, "{", true))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (name_items(old, l->old_count, names[i]) && name_items(new, l->new_count, names[i]))
+			return true;
+	}
+	return false;
+}
+
+static void name_by_position(struct json_diff *d, const struct level *l)
+{
+	for (size_t i = 0; i < l->old_count + l->new_count; i++)
+		d->parts[l->old + i].key = (struct slice){NULL, 0};
+}
+
+static struct part *find_named(
+	struct json_diff *d, size_t base, size_t count, size_t likely, struct slice key)
+{
+	if (likely < count && slice_equal(d->parts[base + likely].key, key))
+		return &d->parts[base + likely];
+	for (size_t i = 0; i < count; i++) {
+		if (slice_equal(d->parts[base + i].key, key))
+			return &d->parts[base + i];
+	}
+	return NULL;
+}
+
+static int compare_named(struct json_diff *d, const struct level *l, struct err *err)
+{
+	for (size_t i = 0; i < l->new_count; i++) {
+		struct part *new = &d->parts[l->new + i];
+		struct part *old = find_named(d, l->old, l->old_count, i, new->key);
+
+		if (old)
+			old->is_matched = true;
+		if (compare_parts(d, old, new, false, err))
+			return err->code;
+	}
+	for (size_t i = 0; i < l->old_count; i++) {
+		if (!d->parts[l->old + i].is_matched &&
+			compare_parts(d, &d->parts[l->old + i], NULL, false, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int compare_by_position(struct json_diff *d, const struct level *l, struct err *err)
+{
+	for (size_t i = 0; i < l->old_count || i < l->new_count; i++) {
+		const struct part *old = i < l->old_count ? &d->parts[l->old + i] : NULL;
+		const struct part *new = i < l->new_count ? &d->parts[l->new + i] : NULL;
+
+		if (compare_parts(d, old, new, false, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int compare_arrays(struct json_diff *d, struct slice old, struct slice new, struct err *err)
+{
+	size_t base = d->part_count, count = d->count;
+	struct level l = {0};
+	int code = push_level(d, old, new, &l, err);
+
+	if (!code && name_both(d, &l)) {
+		code = compare_named(d, &l, err);
+	} else if (!code) {
+		name_by_position(d, &l);
+		code = compare_by_position(d, &l, err);
+	}
+	if (!code && d->count == count)
+		code = add_change(d, old, new, err);
+	d->part_count = base;
+	return code;
+}
+
+/* ---- values ---- */
+
+static int compare(struct json_diff *d, struct slice old, struct slice new, struct err *err)
+{
+	bool same_kind = old.len && new.len &&old.ptr[0] == new.ptr[0];
+	int code;
+
+	if (!same_kind || (old.ptr[0] != '{' && old.ptr[0] != '['))
+		return add_change(d, old, new, err);
+	if (d->depth >= LIMIT_JSON_DEPTH)
+		return err_set(
+			err, ERR_TOO_LARGE, "cannot compare JSON deeper than %d levels", LIMIT_JSON_DEPTH);
+	d->depth++;
+	code = old.ptr[0] == '{' ? compare_objects(d, old, new, err) : compare_arrays(d, old, new, err);
+	d->depth--;
+	return code;
+}
+
+int json_diff_make(struct json_diff *d, struct slice old, struct slice new, bool with_noise, struct err *err)
+{
+	d->count = d->part_count = d->depth = 0;
+	d->with_noise = with_noise;
+	buf_clear(&d->texts);
+	buf_clear(&d->path);
+	buf_clear(&d->field);
+	if (slice_equal(old, new))
+		return 0;
+	if (buf_append(&d->path, "$", 1, err))
+		return err->code;
+	return compare(d, old, new, err);
+}

@@ -1,0 +1,37 @@
+/*
+ * json_diff.h: where two JSON documents differ.
+ *
+ * Subtrees with equal bytes are skipped without being read, so that the cost follows the size of the change.
+ * Items of arrays are matched by what names them (name, type, key, ... whichever all items have and no two
+ * share), plain values of arrays that grew or shrank by themselves, everything else by position. An array
+ * that only changed its order is one change of the whole array.
+ */
+#ifndef SCHEMA_SQL_JSON_DIFF_H
+#define SCHEMA_SQL_JSON_DIFF_H
+
+#include "schema/base/buf.h"
+
+/* Values are raw JSON and borrow from the documents; the empty slice is "absent". Names borrow from the
+ * diff. */
+struct json_change {
+	struct slice
+		path; /* "$.spec.containers[0].image": in the new document, of a removal in the old one */
+	struct slice field; /* "spec.containers[web].image": items by what names them */
+	struct slice old_value, new_value;
+};
+
+struct json_diff;
+
+struct json_diff *json_diff_new(void);
+void json_diff_free(struct json_diff *d);
+
+/* Replaces what d held. `with_noise`: also metadata.managedFields and metadata.resourceVersion, which every
+ * write changes. ERR_PROTOCOL when one is not JSON. */
+int json_diff_make(
+	struct json_diff *d, struct slice old, struct slice new, bool with_noise, struct err *err) MUST_CHECK;
+
+size_t json_diff_count(const struct json_diff *d);
+/* Valid until the next json_diff_make. */
+struct json_change json_diff_at(const struct json_diff *d, size_t index);
+
+#endif

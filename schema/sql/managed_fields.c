@@ -1,0 +1,216 @@
+/*
+ * managed_fields.c: see managed_fields.h.
+ *
+ * fieldsV1 is a tree whose members are "f:NAME" for a member of the object, "k:{...}" for the item of a list
+ * that has these members, "v:VALUE" for the item that is that value; {} means the field and all below it. The
+ * path is walked through the object and the tree side by side.
+ */
+#include "schema/sql/managed_fields.h"
+
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+
+static const char entries_path[] = "$.metadata.managedFields";
+
+/* One step of the path: a member (name) or an item (index, name empty). */
+struct step {
+	struct slice name;
+	size_t index;
+};
+
+/* Takes the next step off the path; false at its end. */
+static bool next_step(struct slice *path, struct step *ret)
+{
+	const char *at = path->ptr, *end = at + path->len, *close;
+
+	if (at == end)
+		return false;
+	if (*at == '[') {
+		*ret = (struct step){{NULL, 0}, strtoull(at + 1, NULL, 10)};
+		close = memchr(at, ']', (size_t)(end - at));
+		at = close ? close + 1 : end;
+	} else if (end - at > 1 && at[1] == '"') {
+		close = memchr(at + 2, '"', (size_t)(end - at - 2));
+		*ret = (struct step){{at + 2, (size_t)((close ? close : end) - at - 2)}, 0};
+		at = close ? close + 1 : end;
+	} else {
+		for (close = at + 1; close < end && *close != '.' && *close != '['; close++)
+			;
+		*ret = (struct step){{at + 1, (size_t)(close - at - 1)}, 0};
+		at = close;
+	}
+	*path = (struct slice){at, (size_t)(end - at)};
+	return true;
+}
+
+/* ---- looking things up ---- */
+
+/* Calls `is_it` for each member or item; 1 and its value when it says so. */
+static int find(struct slice value, bool (*is_it)(struct slice key, struct slice value, void *context),
+	void *context, struct slice *ret, struct err *err)
+{
+	struct json_iter it;
+	struct slice key = {NULL, 0}, item;
+	int more;
+
+	if (value.len == 0 || (value.ptr[0] != '{' && value.ptr[0] != '['))
+		return 0;
+	if (json_iter_begin(value, &it, err))
+		return err->code;
+	while ((more = json_iter_next(&it, &key, &item, err)) > 0) {
+		if (is_it(key, item, context)) {
+			*ret = item;
+			return 1;
+		}
+	}
+	return more;
+}
+
+static bool is_named(struct slice key, struct slice value, void *context)
+{
+	const struct slice *name = context;
+
+	(void)value;
+	return slice_equal(key, *name);
+}
+
+static bool is_field_named(struct slice key, struct slice value, void *context)
+{
+	const struct slice *name = context;
+
+	(void)value;
+	return key.len == name->len + 2 && memcmp(key.ptr, "f:", 2) == 0 &&
+	       memcmp(key.ptr + 2, name->ptr, name->len) == 0;
+}
+
+static bool is_at(struct slice key, struct slice value, void *context)
+{
+	size_t *left = context;
+
+	(void)key, (void)value;
+	return (*left)-- == 0;
+}
+
+/* Whether every member of the key's JSON (unescaped) is a member of the item with the same bytes. */
+static bool has_members(struct slice wanted, struct slice item)
+{
+	struct json_iter it;
+	struct slice key, value, have;
+	int more;
+
+	if (item.len == 0 || item.ptr[0] != '{' || json_iter_begin(wanted, &it, NULL))
+		return false;
+	while ((more = json_iter_next(&it, &key, &value, NULL)) > 0) {
+		if (find(item, is_named, &key, &have, NULL) <= 0 || !slice_equal(have, value))
+			return false;
+	}
+	return more == 0;
+}
+
+/* Whether a "k:..." or "v:..." of the tree means this item. */
+static bool is_field_of_item(struct slice key, struct slice value, void *context)
+{
+	const struct slice *item = context;
+	struct slice inner = {key.ptr + 2, key.len - 2};
+	struct buf text;
+	bool matches = false;
+
+	(void)value;
+	if (key.len < 3 || key.ptr[1] != ':' || (key.ptr[0] != 'k' && key.ptr[0] != 'v'))
+		return false;
+	buf_init(&text, LIMIT_OBJECT_BYTES);
+	if (json_unescape(inner, &text, NULL) == 0)
+		matches = key.ptr[0] == 'k' ? has_members(buf_slice(&text), *item)
+					    : slice_equal(buf_slice(&text), *item);
+	buf_release(&text);
+	return matches;
+}
+
+/* ---- ownership ---- */
+
+static bool is_empty_object(struct slice value)
+{
+	return value.len == 2 && value.ptr[0] == '{';
+}
+
+/* 1 when the tree owns the path of the object, or a part of what is there. */
+static int owns(struct slice tree, struct slice object, struct slice path, struct err *err)
+{
+	struct step step;
+	int found = 1;
+
+	if (path.len && path.ptr[0] == '$')
+		path = (struct slice){path.ptr + 1, path.len - 1};
+	while (found > 0 && !is_empty_object(tree) && next_step(&path, &step)) {
+		struct slice value = {NULL, 0};
+		bool is_item = step.name.ptr == NULL;
+
+		found = find(object, is_item ? is_at : is_named,
+			is_item ? (void *)&step.index : (void *)&step.name, &value, err);
+		object = found > 0 ? value : (struct slice){NULL, 0};
+		if (found >= 0)
+			found = is_item ? find(tree, is_field_of_item, &object, &tree, err)
+					: find(tree, is_field_named, &step.name, &tree, err);
+	}
+	return found;
+}
+
+static bool equals(struct slice key, struct slice value, void *context)
+{
+	(void)key;
+	return slice_equal(value, *(const struct slice *)context);
+}
+
+/* What is known after having looked at some of the entries. */
+struct verdict {
+	struct slice owner, only;
+	size_t changed_count;
+};
+
+static int look_at_entry(struct verdict *v, struct slice entry, struct slice old_entries, struct slice new,
+	struct slice path, struct err *err)
+{
+	struct slice same, manager, tree;
+	int found = find(old_entries, equals, &entry, &same, err);
+
+	if (found)
+		return found < 0 ? found : 0;
+	found = json_get(entry, "manager", &manager, err);
+	if (found <= 0 || manager.len < 2)
+		return found < 0 ? found : 0;
+	v->only = (struct slice){manager.ptr + 1, manager.len - 2};
+	v->changed_count++;
+	found = json_get(entry, "fieldsV1", &tree, err);
+	if (found > 0)
+		found = owns(tree, new, path, err);
+	if (found > 0)
+		v->owner = v->only;
+	return found < 0 ? found : 0;
+}
+
+int managed_fields_manager(
+	struct slice old, struct slice new, struct slice path, struct slice *ret_manager, struct err *err)
+{
+	struct slice old_entries = {NULL, 0}, entries, entry;
+	struct verdict v = {0};
+	struct json_iter it;
+	int more;
+
+	if (old.len && json_get(old, entries_path, &old_entries, err) < 0)
+		return err->code;
+	more = json_get(new, entries_path, &entries, err);
+	if (more <= 0 || entries.ptr[0] != '[')
+		return more < 0 ? more : 0;
+	if (json_iter_begin(entries, &it, err))
+		return err->code;
+	while ((more = json_iter_next(&it, NULL, &entry, err)) > 0) {
+		if (look_at_entry(&v, entry, old_entries, new, path, err) < 0)
+			return err->code;
+	}
+	if (more < 0)
+		return more;
+	*ret_manager = v.owner.ptr ? v.owner : v.only;
+	return v.owner.ptr || v.changed_count == 1;
+}

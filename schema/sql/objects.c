@@ -1,0 +1,281 @@
+/*
+ * objects.c: the table `objects`, the live objects at a point of the tape, one row each with the event that
+ * gave its version.
+ *
+ * Hidden columns say which point, the end of the tape by default; they are also the arguments of the table
+ * used as a function, `objects('12:03:05')`:
+ *   at       a position as position.h describes it: a time, a seq, pods@RV
+ *   at_seq   after that event
+ *   at_rv    for each resource, after its last event with at most that resourceVersion
+ */
+#include "schema/sql/event_plan.h"
+#include "schema/tape/position.h"
+
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+
+enum { COLUMN_AT = COLUMN_OF_KIND, COLUMN_AT_SEQ, COLUMN_AT_RV, COLUMN_END };
+#define INPUT_COUNT (COLUMN_END - COLUMN_AT)
+
+struct objects_scan {
+	struct scan scan;
+	struct event_query query;
+	sqlite3_value *inputs[INPUT_COUNT];
+	struct tape_state **states; /* one, or one for each resource */
+	size_t state_count, state, row;
+	struct event event; /* of the current row once something needs it, else seq 0 */
+	struct buf event_keep;
+};
+
+/* ---- plan ---- */
+
+static bool is_name_column(int column)
+{
+	return column >= COLUMN_APIGROUP && column <= COLUMN_UID;
+}
+
+static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
+{
+	char *text = sqlite3_mprintf("");
+	int used = 0;
+
+	(void)err;
+	info->estimatedCost = (double)event_plan_count(t) + 100;
+	for (int i = 0; i < info->nConstraint; i++) {
+		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+		bool is_input = c->iColumn >= COLUMN_AT && c->op == SQLITE_INDEX_CONSTRAINT_EQ;
+
+		if (is_input && !c->usable) {
+			sqlite3_free(text);
+			return SQLITE_CONSTRAINT;
+		}
+		if (!is_input && !(is_name_column(c->iColumn) && event_plan_usable_text(info, i)))
+			continue;
+		info->aConstraintUsage[i].argvIndex = ++used;
+		info->aConstraintUsage[i].omit = is_input;
+		info->estimatedCost /= 2;
+		text = sqlite3_mprintf("%z%c=", text, 'a' + c->iColumn);
+	}
+	info->idxStr = text;
+	info->needToFreeIdxStr = 1;
+	info->estimatedRows = (sqlite3_int64)(info->estimatedCost / 4 + 1);
+	return SQLITE_OK;
+}
+
+/* ---- which states ---- */
+
+static void take_inputs(struct objects_scan *o, const char *plan_text, sqlite3_value **args, int arg_count)
+{
+	for (int i = 0; i < arg_count; i++) {
+		int input = plan_text[2 * i] - 'a' - COLUMN_AT;
+
+		if (input >= 0 && input < INPUT_COUNT && !o->inputs[input])
+			o->inputs[input] = sqlite3_value_dup(args[i]);
+	}
+}
+
+static int find_seq(struct objects_scan *o, uint64_t *ret_seq, struct err *err)
+{
+	sqlite3_value *at = o->inputs[0], *at_seq = o->inputs[COLUMN_AT_SEQ - COLUMN_AT];
+	sqlite3_value *number = at_seq ? at_seq : at;
+	struct tape_info info;
+
+	if (!number)
+		return tape_position_parse(scan_tape(&o->scan), "end", ret_seq, err);
+	if (sqlite3_value_type(number) == SQLITE_TEXT && number == at)
+		return tape_position_parse(
+			scan_tape(&o->scan), (const char *)sqlite3_value_text(at), ret_seq, err);
+	if (sqlite3_value_numeric_type(number) != SQLITE_INTEGER)
+		return err_set(err, ERR_USAGE, "bad position: expected a seq or a time");
+	if (tape_info(scan_tape(&o->scan), &info, err))
+		return err->code;
+	*ret_seq = sqlite3_value_int64(number) < 0 ? 0 : (uint64_t)sqlite3_value_int64(number);
+	*ret_seq = *ret_seq < info.last_seq ? *ret_seq : info.last_seq;
+	return 0;
+}
+
+static int add_state(struct objects_scan *o, uint64_t seq, uint32_t resource, struct err *err)
+{
+	struct tape_state *state;
+
+	if (seq == 0)
+		return 0;
+	if (tape_state_at(scan_tape(&o->scan), seq, resource, &state, err))
+		return err->code;
+	o->states = xrealloc(o->states, (o->state_count + 1) * sizeof(struct tape_state *));
+	o->states[o->state_count++] = state;
+	return 0;
+}
+
+static bool wants_resource(const struct event_query *q, uint32_t id)
+{
+	return !q->wanted || (id < q->wanted_end && q->wanted[id]);
+}
+
+static int add_states_at_rv(struct objects_scan *o, sqlite3_value *rv, struct err *err)
+{
+	struct tape *t = scan_tape(&o->scan);
+	const char *text = (const char *)sqlite3_value_text(rv);
+	const struct tape_resource *r;
+	uint64_t seq;
+
+	for (size_t i = 0; (r = tape_resource_at(t, i)); i++) {
+		if (!wants_resource(&o->query, r->id))
+			continue;
+		if (tape_position_at_rv(t, r->id, slice_of(text), &seq, err) || add_state(o, seq, r->id, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int add_states(struct objects_scan *o, struct err *err)
+{
+	sqlite3_value *rv = o->inputs[COLUMN_AT_RV - COLUMN_AT];
+	uint64_t seq;
+
+	for (size_t i = 0; i < INPUT_COUNT; i++) {
+		if (o->inputs[i] && sqlite3_value_type(o->inputs[i]) == SQLITE_NULL)
+			return 0;
+	}
+	if (o->query.nothing)
+		return 0;
+	if (rv)
+		return add_states_at_rv(o, rv, err);
+	if (find_seq(o, &seq, err))
+		return err->code;
+	return add_state(o, seq, o->query.filter.resource, err);
+}
+
+/* ---- walk ---- */
+
+static const struct tape_live *current(const struct objects_scan *o)
+{
+	return &o->states[o->state]->live[o->row];
+}
+
+static bool is_text(struct slice have, const char *want)
+{
+	return !want || slice_is(have, want);
+}
+
+static bool is_wanted(const struct objects_scan *o)
+{
+	const struct tape_live *live = current(o);
+	const struct tape_filter *f = &o->query.filter;
+
+	return wants_resource(&o->query, live->resource) && is_text(live->namespace, f->namespace) &&
+	       is_text(live->name, f->name) && is_text(live->uid, f->uid);
+}
+
+/* From the current place to the first row that is wanted. */
+static void settle(struct objects_scan *o)
+{
+	o->event.seq = 0;
+	while (o->state < o->state_count) {
+		if (o->row >= o->states[o->state]->count) {
+			o->state++;
+			o->row = 0;
+		} else if (is_wanted(o)) {
+			o->scan.row_id++;
+			return;
+		} else {
+			o->row++;
+		}
+	}
+	o->scan.at_end = true;
+}
+
+static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args, int arg_count,
+	struct err *err)
+{
+	struct objects_scan *o = (struct objects_scan *)s;
+
+	(void)plan_flags;
+	buf_init(&o->event_keep, LIMIT_OBJECT_BYTES);
+	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &o->query, err))
+		return err->code;
+	take_inputs(o, plan_text, args, arg_count);
+	if (add_states(o, err))
+		return err->code;
+	settle(o);
+	return 0;
+}
+
+static int next(struct scan *s, struct err *err)
+{
+	struct objects_scan *o = (struct objects_scan *)s;
+
+	(void)err;
+	o->row++;
+	settle(o);
+	return 0;
+}
+
+/* What the state itself does not say is in the event. */
+static int load_event(struct objects_scan *o, struct err *err)
+{
+	if (o->event.seq)
+		return 0;
+	return tape_event(scan_tape(&o->scan), current(o)->seq, &o->event, &o->event_keep, err);
+}
+
+static int object_result(struct objects_scan *o, sqlite3_context *context, struct err *err)
+{
+	struct slice object;
+
+	if (tape_object(scan_tape(&o->scan), current(o)->seq, &object, err))
+		return err->code;
+	result_slice(context, object);
+	return 0;
+}
+
+static int column(struct scan *s, sqlite3_context *context, int i, struct err *err)
+{
+	struct objects_scan *o = (struct objects_scan *)s;
+	const struct tape_live *live = current(o);
+	struct event e = {.seq = live->seq,
+		.resource = live->resource,
+		.namespace = live->namespace,
+		.name = live->name,
+		.uid = live->uid,
+		.rv = live->rv};
+	bool in_state = i == COLUMN_SEQ || (i >= COLUMN_APIGROUP && i <= COLUMN_RV);
+
+	if (i == COLUMN_OBJECT)
+		return object_result(o, context, err);
+	if (i >= COLUMN_AT) {
+		if (o->inputs[i - COLUMN_AT])
+			sqlite3_result_value(context, o->inputs[i - COLUMN_AT]);
+		return 0;
+	}
+	if (!in_state && load_event(o, err))
+		return err->code;
+	event_result(context, scan_tape(s), in_state ? &e : &o->event, i);
+	return 0;
+}
+
+static void reset(struct scan *s)
+{
+	struct objects_scan *o = (struct objects_scan *)s;
+
+	for (size_t i = 0; i < o->state_count; i++)
+		tape_state_free(o->states[i]);
+	free(o->states);
+	for (size_t i = 0; i < INPUT_COUNT; i++)
+		sqlite3_value_free(o->inputs[i]);
+	event_query_release(&o->query);
+	buf_release(&o->event_keep);
+	*o = (struct objects_scan){.scan = o->scan};
+}
+
+const struct table_kind objects_table = {
+	.name = "objects",
+	.columns = EVENT_COLUMNS ", at HIDDEN, at_seq HIDDEN, at_rv HIDDEN",
+	.scan_bytes = sizeof(struct objects_scan),
+	.plan = plan,
+	.filter = filter,
+	.next = next,
+	.column = column,
+	.reset = reset,
+};

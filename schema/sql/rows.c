@@ -1,0 +1,294 @@
+/*
+ * rows.c: the tables `streams`, `connections`, `gaps`, `missed`, `marks` and `bookmarks`.
+ *
+ * `marks` holds everything that the server said beside objects: list complete, bookmark, end of the initial
+ * events of a streaming list, ERROR; `bookmarks` only its bookmarks.
+ */
+#include "schema/sql/row_table.h"
+
+static const struct tape_stream no_stream = {0, 0, "", "", ""};
+static const struct tape_resource no_resource = {0, "", "", "", "", false};
+
+static const struct tape_stream *stream_of(struct tape *t, uint32_t id)
+{
+	const struct tape_stream *s = tape_stream_by_id(t, id);
+
+	return s ? s : &no_stream;
+}
+
+static void put_resource(struct row_sink *sink, struct tape *t, uint32_t id)
+{
+	const struct tape_resource *r = tape_resource_by_id(t, id);
+
+	r = r ? r : &no_resource;
+	put_string(sink, r->apigroup);
+	put_string(sink, r->version);
+	put_string(sink, r->resource);
+}
+
+struct walk {
+	struct tape *tape;
+	struct row_sink *sink;
+};
+
+/* ---- streams ---- */
+
+static int fill_streams(struct tape *t, struct row_sink *sink, struct err *err)
+{
+	const struct tape_stream *s;
+
+	(void)err;
+	for (size_t i = 0; (s = tape_stream_at(t, i)); i++) {
+		const struct tape_resource *r = tape_resource_by_id(t, s->resource);
+
+		r = r ? r : &no_resource;
+		put_integer(sink, s->id);
+		put_resource(sink, t, s->resource);
+		put_string(sink, r->kind);
+		put_integer(sink, r->namespaced);
+		put_string(sink, s->namespace);
+		put_string(sink, s->label_selector);
+		put_string(sink, s->field_selector);
+	}
+	return 0;
+}
+
+const struct table_kind streams_table = {
+	.name = "streams",
+	.columns = "stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, kind TEXT, "
+		   "namespaced INTEGER, namespace TEXT, label_selector TEXT, field_selector TEXT",
+	ROW_TABLE_METHODS,
+	.detail = &(const struct row_detail){9, fill_streams},
+};
+
+/* ---- connections ---- */
+
+static void put_connection_request(struct walk *w, const struct tape_connection *c)
+{
+	put_integer(w->sink, (int64_t)c->id);
+	put_known(w->sink, c->stream ? (int64_t)c->stream : -1);
+	put_resource(w->sink, w->tape, stream_of(w->tape, c->stream)->resource);
+	put_string(w->sink, c->purpose);
+	put_string(w->sink, c->target);
+	put_string(w->sink, c->server);
+	put_string(w->sink, c->http_version);
+	put_integer(w->sink, c->tls);
+	put_string(w->sink, c->start_rv);
+	put_known(w->sink, c->timeout_seconds);
+}
+
+static void put_connection_times(struct walk *w, const struct tape_connection *c)
+{
+	put_time(w->sink, c->begin_ns);
+	if (c->duration_ns >= 0)
+		put_time(w->sink, c->begin_ns + c->duration_ns);
+	else
+		put_string(w->sink, NULL);
+	put_integer(w->sink, c->begin_ns);
+	put_known(w->sink, c->first_byte_after_ns);
+	put_known(w->sink, c->duration_ns);
+}
+
+static void put_connection_end(struct walk *w, const struct tape_connection *c)
+{
+	put_string(w->sink, c->end_reason);
+	put_known(w->sink, c->http_status);
+	put_known(w->sink, c->retry_after_s);
+	put_known(w->sink, c->curl_code);
+	put_known(w->sink, c->os_errno);
+	put_known(w->sink, c->h2_error);
+	put_string(w->sink, c->error_status);
+	put_string(w->sink, c->content_type);
+	put_string(w->sink, c->audit_id);
+	put_string(w->sink, c->server_date);
+	put_string(w->sink, c->next_action);
+	put_known(w->sink, c->next_delay_ns);
+}
+
+static void put_connection_counts(struct walk *w, const struct tape_connection *c)
+{
+	put_integer(w->sink, (int64_t)c->events);
+	put_integer(w->sink, (int64_t)c->bookmarks);
+	put_integer(w->sink, (int64_t)c->bytes);
+	put_known(w->sink, c->first_seq ? (int64_t)c->first_seq : -1);
+	put_known(w->sink, c->last_seq ? (int64_t)c->last_seq : -1);
+	put_string(w->sink, c->last_rv);
+	put_optional(w->sink, c->tail);
+}
+
+static int each_connection(void *context, const struct tape_connection *c)
+{
+	put_connection_request(context, c);
+	put_connection_times(context, c);
+	put_connection_end(context, c);
+	put_connection_counts(context, c);
+	return 0;
+}
+
+static int fill_connections(struct tape *t, struct row_sink *sink, struct err *err)
+{
+	return tape_each_connection(t, each_connection, &(struct walk){t, sink}, err);
+}
+
+const struct table_kind connections_table = {
+	.name = "connections",
+	.columns = "connection INTEGER, stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, "
+		   "purpose TEXT, target TEXT, server TEXT, http_version TEXT, tls INTEGER, start_rv TEXT, "
+		   "timeout_seconds INTEGER, "
+		   "begin TEXT COLLATE kubetape_time, end TEXT COLLATE kubetape_time, begin_ns INTEGER, "
+		   "first_byte_after_ns INTEGER, duration_ns INTEGER, "
+		   "end_reason TEXT, http_status INTEGER, retry_after_s INTEGER, curl_code INTEGER, "
+		   "os_errno INTEGER, h2_error INTEGER, error_status TEXT, content_type TEXT, "
+		   "audit_id TEXT, server_date TEXT, next_action TEXT, next_delay_ns INTEGER, "
+		   "events INTEGER, bookmarks INTEGER, bytes INTEGER, first_seq INTEGER, last_seq INTEGER, "
+		   "last_rv TEXT, tail TEXT",
+	ROW_TABLE_METHODS,
+	.detail = &(const struct row_detail){36, fill_connections},
+};
+
+/* ---- gaps ---- */
+
+static bool is_open(const struct tape_gap *g)
+{
+	return g->how_ended && strcmp(g->how_ended, "open") == 0;
+}
+
+static void put_gap_interval(struct walk *w, const struct tape_gap *g)
+{
+	const struct tape_stream *s = stream_of(w->tape, g->stream);
+
+	put_integer(w->sink, (int64_t)g->id);
+	put_integer(w->sink, g->stream);
+	put_resource(w->sink, w->tape, s->resource);
+	put_string(w->sink, s->namespace);
+	put_time(w->sink, g->begin_ns);
+	if (is_open(g))
+		put_string(w->sink, NULL);
+	else
+		put_time(w->sink, g->end_ns);
+	put_string(w->sink, g->reason);
+	put_string(w->sink, g->how_ended);
+	put_integer(w->sink, g->begin_ns);
+	put_known(w->sink, is_open(g) ? -1 : g->end_ns);
+	put_known(w->sink, g->duration_ns);
+}
+
+static int each_gap(void *context, const struct tape_gap *g)
+{
+	struct walk *w = context;
+
+	put_gap_interval(w, g);
+	put_integer(w->sink, (int64_t)g->begin_seq);
+	put_known(w->sink, is_open(g) ? -1 : (int64_t)g->end_seq);
+	put_string(w->sink, g->from_rv);
+	put_string(w->sink, g->to_rv);
+	put_known(w->sink, g->connection_before ? (int64_t)g->connection_before : -1);
+	put_known(w->sink, g->connection_after ? (int64_t)g->connection_after : -1);
+	put_integer(w->sink, (int64_t)g->modified);
+	put_integer(w->sink, (int64_t)g->added);
+	put_integer(w->sink, (int64_t)g->deleted);
+	put_integer(w->sink, (int64_t)g->recreated);
+	put_integer(w->sink, (int64_t)g->unchanged);
+	return 0;
+}
+
+static int fill_gaps(struct tape *t, struct row_sink *sink, struct err *err)
+{
+	return tape_each_gap(t, each_gap, &(struct walk){t, sink}, err);
+}
+
+const struct table_kind gaps_table = {
+	.name = "gaps",
+	.columns = "gap INTEGER, stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
+		   "begin TEXT COLLATE kubetape_time, end TEXT COLLATE kubetape_time, reason TEXT, "
+		   "how_ended TEXT, begin_ns INTEGER, end_ns INTEGER, duration_ns INTEGER, "
+		   "begin_seq INTEGER, end_seq INTEGER, from_rv TEXT, to_rv TEXT, connection_before INTEGER, "
+		   "connection_after INTEGER, modified INTEGER, added INTEGER, deleted INTEGER, "
+		   "recreated INTEGER, unchanged INTEGER",
+	ROW_TABLE_METHODS,
+	.detail = &(const struct row_detail){24, fill_gaps},
+};
+
+/* ---- missed ---- */
+
+static int each_missed(void *context, const struct tape_missed *m)
+{
+	struct walk *w = context;
+
+	put_integer(w->sink, (int64_t)m->gap);
+	put_string(w->sink, m->change);
+	put_resource(w->sink, w->tape, m->resource);
+	put_slice(w->sink, m->namespace);
+	put_slice(w->sink, m->name);
+	put_slice(w->sink, m->uid);
+	put_optional(w->sink, m->old_uid);
+	put_optional(w->sink, m->rv);
+	put_optional(w->sink, m->old_rv);
+	return 0;
+}
+
+static int fill_missed(struct tape *t, struct row_sink *sink, struct err *err)
+{
+	return tape_each_missed(t, each_missed, &(struct walk){t, sink}, err);
+}
+
+const struct table_kind missed_table = {
+	.name = "missed",
+	.columns = "gap INTEGER, change TEXT, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
+		   "name TEXT, uid TEXT, old_uid TEXT, rv TEXT, old_rv TEXT",
+	ROW_TABLE_METHODS,
+	.detail = &(const struct row_detail){11, fill_missed},
+};
+
+/* ---- marks and bookmarks ---- */
+
+static int each_mark(void *context, const struct tape_mark *m)
+{
+	struct walk *w = context;
+
+	put_integer(w->sink, (int64_t)m->after_seq);
+	put_time(w->sink, m->time_ns);
+	put_integer(w->sink, m->time_ns);
+	put_string(w->sink, mark_kind_name(m->kind));
+	put_integer(w->sink, m->stream);
+	put_resource(w->sink, w->tape, stream_of(w->tape, m->stream)->resource);
+	put_known(w->sink, m->connection ? (int64_t)m->connection : -1);
+	put_slice(w->sink, m->rv);
+	put_optional(w->sink, m->object);
+	return 0;
+}
+
+static int each_bookmark(void *context, const struct tape_mark *m)
+{
+	bool is_bookmark = m->kind == MARK_BOOKMARK || m->kind == MARK_INITIAL_END;
+
+	return is_bookmark ? each_mark(context, m) : 0;
+}
+
+static int fill_marks(struct tape *t, struct row_sink *sink, struct err *err)
+{
+	return tape_each_mark(t, each_mark, &(struct walk){t, sink}, err);
+}
+
+static int fill_bookmarks(struct tape *t, struct row_sink *sink, struct err *err)
+{
+	return tape_each_mark(t, each_bookmark, &(struct walk){t, sink}, err);
+}
+
+#define MARK_COLUMNS                                                                                         \
+	"after_seq INTEGER, time TEXT COLLATE kubetape_time, time_ns INTEGER, kind TEXT, stream INTEGER, "   \
+	"apigroup TEXT, version TEXT, resource TEXT, connection INTEGER, rv TEXT, object TEXT"
+
+const struct table_kind marks_table = {
+	.name = "marks",
+	.columns = MARK_COLUMNS,
+	ROW_TABLE_METHODS,
+	.detail = &(const struct row_detail){11, fill_marks},
+};
+
+const struct table_kind bookmarks_table = {
+	.name = "bookmarks",
+	.columns = MARK_COLUMNS,
+	ROW_TABLE_METHODS,
+	.detail = &(const struct row_detail){11, fill_bookmarks},
+};

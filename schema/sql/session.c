@@ -1,0 +1,313 @@
+/*
+ * session.c: see session.h.
+ *
+ * SQLite is asked before each access (the authorizer) and may read, call functions and recurse; everything
+ * else is denied. That stands beside, not in place of, the tables having no way to be written.
+ */
+#include "schema/sql/session.h"
+
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+#include "schema/sql/extension.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+/* Between two looks at the clock: some ten microseconds of SQLite's virtual machine. */
+#define PROGRESS_STEPS       1000
+#define PROGRESS_INTERVAL_NS (100 * NS_PER_MS)
+
+struct parameter {
+	char *name, *value;
+};
+
+struct sql_session {
+	sqlite3 *db;
+	struct parameter *parameters;
+	size_t parameter_count;
+	int64_t limit_ns, deadline_ns, next_progress_ns;
+	bool timed_out;
+	void (*on_progress)(void *context);
+	void *progress_context;
+};
+
+static bool is_harmless_pragma(const char *name, const char *argument)
+{
+	static const char *const with_argument[] = {"table_info", "table_xinfo", "table_list"};
+	static const char *const without[] = {
+		"table_list", "function_list", "module_list", "database_list", "collation_list"};
+
+	for (size_t i = 0; argument && i < sizeof(with_argument) / sizeof(*with_argument); i++) {
+		if (sqlite3_stricmp(name, with_argument[i]) == 0)
+			return true;
+	}
+	for (size_t i = 0; !argument && i < sizeof(without) / sizeof(*without); i++) {
+		if (sqlite3_stricmp(name, without[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_harmless_function(const char *name)
+{
+	return sqlite3_stricmp(name, "load_extension") != 0 && sqlite3_stricmp(name, "kubetape_open") != 0 &&
+	       sqlite3_stricmp(name, "fts3_tokenizer") != 0;
+}
+
+/* SQLite makes the declaration of a virtual table look like a change of its schema table when the table is
+ * first used, as json_each is, or used again after an error. A statement that tried to make such a change is
+ * refused all the same, because nobody may modify that table. */
+static bool is_schema_table(const char *name)
+{
+	return sqlite3_stricmp(name, "sqlite_master") == 0 ||
+	       sqlite3_stricmp(name, "sqlite_temp_master") == 0;
+}
+
+static int authorize(
+	void *context, int action, const char *a, const char *b, const char *database, const char *trigger)
+{
+	(void)context, (void)database, (void)trigger;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE: return SQLITE_OK;
+	case SQLITE_FUNCTION: return is_harmless_function(b) ? SQLITE_OK : SQLITE_DENY;
+	case SQLITE_PRAGMA: return is_harmless_pragma(a, b) ? SQLITE_OK : SQLITE_DENY;
+	case SQLITE_UPDATE: return is_schema_table(a) ? SQLITE_OK : SQLITE_DENY;
+	default: return SQLITE_DENY;
+	}
+}
+
+static int on_progress(void *context)
+{
+	struct sql_session *s = context;
+	int64_t now = clock_mono_ns(&clock_system);
+
+	if (s->deadline_ns && now >= s->deadline_ns) {
+		s->timed_out = true;
+		return 1;
+	}
+	if (s->on_progress && now >= s->next_progress_ns) {
+		s->next_progress_ns = now + PROGRESS_INTERVAL_NS;
+		s->on_progress(s->progress_context);
+	}
+	return 0;
+}
+
+/* The extension gets SQLite's function table as if it had been loaded; only this connection gets it. */
+static int open_database(sqlite3 **ret, struct err *err)
+{
+	void (*entry)(void) = (void (*)(void))sqlite3_kubetape_init;
+	int rc = sqlite3_auto_extension(entry);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_open_v2(":memory:", ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	sqlite3_cancel_auto_extension(entry);
+	if (rc != SQLITE_OK)
+		return err_set(err, ERR_FAILED, "cannot open a database in memory: %s", sqlite3_errstr(rc));
+	return 0;
+}
+
+static int open_tables(sqlite3 *db, const char *tape_path, struct err *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = 0;
+
+	if (sqlite3_prepare_v2(db, "SELECT kubetape_open(?1)", -1, &stmt, NULL) ||
+		sqlite3_bind_text(stmt, 1, tape_path, -1, SQLITE_STATIC) || sqlite3_step(stmt) != SQLITE_ROW)
+		code = err_set(err, ERR_FAILED, "%s", sqlite3_errmsg(db));
+	sqlite3_finalize(stmt);
+	return code;
+}
+
+int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err)
+{
+	struct sql_session *s = xcalloc(1, sizeof(*s));
+
+	if (open_database(&s->db, err) || open_tables(s->db, tape_path, err)) {
+		sql_session_close(s);
+		return err->code;
+	}
+	sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 0);
+	sqlite3_set_authorizer(s->db, authorize, NULL);
+	sqlite3_progress_handler(s->db, PROGRESS_STEPS, on_progress, s);
+	*ret = s;
+	return 0;
+}
+
+void sql_session_close(struct sql_session *s)
+{
+	if (!s)
+		return;
+	sqlite3_close(s->db);
+	for (size_t i = 0; i < s->parameter_count; i++) {
+		free(s->parameters[i].name);
+		free(s->parameters[i].value);
+	}
+	free(s->parameters);
+	free(s);
+}
+
+void sql_session_set(struct sql_session *s, const char *name, const char *value)
+{
+	s->parameters = xrealloc(s->parameters, (s->parameter_count + 1) * sizeof(*s->parameters));
+	s->parameters[s->parameter_count++] = (struct parameter){xstrdup(name), xstrdup(value)};
+}
+
+void sql_session_limit(struct sql_session *s, int64_t limit_ns)
+{
+	s->limit_ns = limit_ns;
+	s->deadline_ns = limit_ns ? clock_mono_ns(&clock_system) + limit_ns : 0;
+}
+
+void sql_session_on_progress(struct sql_session *s, void (*call)(void *context), void *context)
+{
+	s->on_progress = call;
+	s->progress_context = context;
+}
+
+void sql_session_interrupt(struct sql_session *s)
+{
+	sqlite3_interrupt(s->db);
+}
+
+/* ---- running ---- */
+
+static int statement_failed(const struct sql_session *s, struct err *err)
+{
+	char limit[TIME_TEXT_BYTES];
+
+	if (s->timed_out)
+		return err_set(err, ERR_STOPPED, "the statement was stopped: it took longer than %s",
+			duration_format(limit, s->limit_ns));
+	if (sqlite3_errcode(s->db) == SQLITE_INTERRUPT)
+		return err_set(err, ERR_STOPPED, "the statement was interrupted");
+	if (sqlite3_errcode(s->db) == SQLITE_AUTH)
+		return err_set(err, ERR_FAILED, "%s: a tape can only be read", sqlite3_errmsg(s->db));
+	return err_set(err, ERR_FAILED, "%s", sqlite3_errmsg(s->db));
+}
+
+static void bind_value(sqlite3_stmt *stmt, int index, const char *value)
+{
+	char *end;
+	long long number;
+
+	errno = 0;
+	number = strtoll(value, &end, 10);
+	if (*value && !*end && !errno)
+		sqlite3_bind_int64(stmt, index, number);
+	else
+		sqlite3_bind_text(stmt, index, value, -1, SQLITE_STATIC);
+}
+
+static int bind_parameters(const struct sql_session *s, sqlite3_stmt *stmt, struct err *err)
+{
+	for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++) {
+		const char *name = sqlite3_bind_parameter_name(stmt, i);
+		bool found = false;
+
+		for (size_t k = 0; name && k < s->parameter_count; k++) {
+			if (strcmp(name + 1, s->parameters[k].name) != 0)
+				continue;
+			bind_value(stmt, i, s->parameters[k].value);
+			found = true;
+		}
+		if (!found)
+			return err_set(err, ERR_USAGE, "the statement's parameter '%s' was given no value",
+				name ? name : "?");
+	}
+	return 0;
+}
+
+static struct sql_value value_of(sqlite3_stmt *stmt, int i)
+{
+	struct sql_value v = {SQL_NULL, 0, 0, {NULL, 0}};
+
+	switch (sqlite3_column_type(stmt, i)) {
+	case SQLITE_INTEGER:
+		v.type = SQL_INTEGER;
+		v.integer = sqlite3_column_int64(stmt, i);
+		break;
+	case SQLITE_FLOAT:
+		v.type = SQL_REAL;
+		v.real = sqlite3_column_double(stmt, i);
+		break;
+	case SQLITE_TEXT:
+		v.type = SQL_TEXT;
+		v.bytes.ptr = (const char *)sqlite3_column_text(stmt, i);
+		break;
+	case SQLITE_BLOB:
+		v.type = SQL_BLOB;
+		v.bytes.ptr = sqlite3_column_blob(stmt, i);
+		break;
+	default: break;
+	}
+	if (v.bytes.ptr)
+		v.bytes.len = (size_t)sqlite3_column_bytes(stmt, i);
+	return v;
+}
+
+static int give_rows(struct sql_session *s, sqlite3_stmt *stmt, struct sql_value *values, size_t count,
+	const struct sql_sink *sink, struct err *err)
+{
+	int rc;
+
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		for (size_t i = 0; i < count; i++)
+			values[i] = value_of(stmt, (int)i);
+		if (sink->row(sink->context, values, count, err))
+			return err->code;
+	}
+	return rc == SQLITE_DONE ? 0 : statement_failed(s, err);
+}
+
+static int begin(sqlite3_stmt *stmt, size_t count, const struct sql_sink *sink, struct err *err)
+{
+	const char **names = xcalloc(count + 1, sizeof(*names));
+	int code;
+
+	for (size_t i = 0; i < count; i++)
+		names[i] = sqlite3_column_name(stmt, (int)i);
+	code = sink->begin(sink->context, names, count, err);
+	free(names);
+	return code;
+}
+
+static int run_statement(
+	struct sql_session *s, sqlite3_stmt *stmt, const struct sql_sink *sink, struct err *err)
+{
+	size_t count = (size_t)sqlite3_column_count(stmt);
+	struct sql_value *values;
+	int code;
+
+	if (bind_parameters(s, stmt, err) || begin(stmt, count, sink, err))
+		return err->code;
+	values = xcalloc(count + 1, sizeof(*values));
+	code = give_rows(s, stmt, values, count, sink, err);
+	free(values);
+	return code ? code : sink->end(sink->context, err);
+}
+
+int sql_session_run(struct sql_session *s, struct slice sql, const struct sql_sink *sink, struct err *err)
+{
+	const char *at = sql.ptr, *end = sql.ptr + sql.len;
+	int code = 0;
+
+	if (sql.len > LIMIT_DOCUMENT_BYTES)
+		return err_set(err, ERR_TOO_LARGE, "the SQL text of %zu bytes exceeds the maximum of %u",
+			sql.len, LIMIT_DOCUMENT_BYTES);
+	if (memchr(sql.ptr, 0, sql.len))
+		return err_set(err, ERR_USAGE, "the SQL text has a NUL byte in it");
+	s->timed_out = false;
+	while (at < end && !code) {
+		sqlite3_stmt *stmt = NULL;
+
+		if (sqlite3_prepare_v2(s->db, at, (int)(end - at), &stmt, &at))
+			return statement_failed(s, err);
+		if (stmt)
+			code = run_statement(s, stmt, sink, err);
+		sqlite3_finalize(stmt);
+	}
+	return code;
+}

@@ -1,0 +1,53 @@
+/*
+ * session.h: SQL over one tape, for programs that know nothing of SQLite.
+ *
+ * A session is a private database in memory with the tables of the tape and nothing else. It can read them
+ * and compute, and cannot write, attach, load or open anything, whatever the statement says. Not
+ * thread-safe, but sql_session_interrupt may be called from anywhere, also from a signal handler.
+ */
+#ifndef SCHEMA_SQL_SESSION_H
+#define SCHEMA_SQL_SESSION_H
+
+#include "schema/base/buf.h"
+
+struct sql_session;
+
+enum sql_type { SQL_NULL, SQL_INTEGER, SQL_REAL, SQL_TEXT, SQL_BLOB };
+
+struct sql_value {
+	enum sql_type type;
+	int64_t integer;
+	double real;
+	struct slice bytes; /* of text and blobs */
+};
+
+/* Where the rows of a statement go. Names and values are borrowed for the call. A negative return stops the
+ * statement and is returned from sql_session_run. */
+struct sql_sink {
+	int (*begin)(void *context, const char *const *names, size_t count, struct err *err);
+	int (*row)(void *context, const struct sql_value *values, size_t count, struct err *err);
+	int (*end)(void *context, struct err *err);
+	void *context;
+};
+
+int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err) MUST_CHECK;
+void sql_session_close(struct sql_session *s);
+
+/* Makes :name (and @name, $name) mean that value in every statement run from now on. A value that reads as an
+ * integer is one. */
+void sql_session_set(struct sql_session *s, const char *name, const char *value);
+
+/* ERR_STOPPED after that long, counted from now; 0 for no limit. */
+void sql_session_limit(struct sql_session *s, int64_t limit_ns);
+
+/* Called about every 100 ms while a statement works; may be NULL. */
+void sql_session_on_progress(struct sql_session *s, void (*call)(void *context), void *context);
+
+void sql_session_interrupt(struct sql_session *s);
+
+/* Runs every statement of the text in turn. ERR_FAILED with SQLite's words for what it does not understand or
+ * refuses. */
+int sql_session_run(
+	struct sql_session *s, struct slice sql, const struct sql_sink *sink, struct err *err) MUST_CHECK;
+
+#endif

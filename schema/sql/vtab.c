@@ -1,0 +1,354 @@
+/*
+ * vtab.c: the SQLite module behind every table of a tape; see vtab.h.
+ *
+ * SQLite's callbacks are translated here, once: they find the table's kind, pass a `struct err`, and turn its
+ * sentence into SQLite's error message. The list of open tapes belongs to the module's registration and so
+ * to the connection.
+ */
+#include "schema/sql/vtab.h"
+
+#include "schema/base/clock.h"
+
+#include <stdlib.h>
+
+/* Decoded blocks kept for each tape: an extent's worth and some, so that walks in seq order decode once. */
+#define CACHE_BYTES ((size_t)160 << 20)
+
+struct registry {
+	struct tape_handle *first;
+};
+
+static const struct table_kind *const kinds[] = {
+	&events_table,
+	&objects_table,
+	&changes_table,
+	&streams_table,
+	&connections_table,
+	&gaps_table,
+	&missed_table,
+	&marks_table,
+	&bookmarks_table,
+};
+
+const struct table_kind *table_kind_at(size_t index)
+{
+	return index < sizeof(kinds) / sizeof(*kinds) ? kinds[index] : NULL;
+}
+
+static const struct table_kind *find_kind(const char *name)
+{
+	for (size_t i = 0; table_kind_at(i); i++) {
+		if (sqlite3_stricmp(table_kind_at(i)->name, name) == 0)
+			return table_kind_at(i);
+	}
+	return NULL;
+}
+
+static int code_of(const struct err *err)
+{
+	switch (err->code) {
+	case ERR_CORRUPT: return SQLITE_CORRUPT;
+	case ERR_NOT_FOUND: return SQLITE_CANTOPEN;
+	case ERR_IO: return SQLITE_IOERR;
+	case ERR_TOO_LARGE: return SQLITE_TOOBIG;
+	case ERR_STOPPED: return SQLITE_INTERRUPT;
+	default: return SQLITE_ERROR;
+	}
+}
+
+static int fail(sqlite3_vtab *base, const struct err *err)
+{
+	sqlite3_free(base->zErrMsg);
+	base->zErrMsg = sqlite3_mprintf("%s", err->text);
+	return code_of(err);
+}
+
+/* ---- open tapes ---- */
+
+static int handle_open(struct registry *r, const char *path, struct tape_handle **ret, struct err *err)
+{
+	struct tape_handle *h;
+	struct tape *tape;
+
+	for (h = r->first; h; h = h->next) {
+		if (strcmp(h->path, path) == 0) {
+			h->table_count++;
+			*ret = h;
+			return 0;
+		}
+	}
+	if (tape_open(path, &tape, err))
+		return err->code;
+	tape_set_cache(tape, CACHE_BYTES);
+	h = xcalloc(1, sizeof(*h));
+	*h = (struct tape_handle){r->first, xstrdup(path), tape, 1, 0, 1};
+	r->first = h;
+	*ret = h;
+	return 0;
+}
+
+static void handle_unlink(struct registry *r, const struct tape_handle *h)
+{
+	for (struct tape_handle **at = &r->first; *at; at = &(*at)->next) {
+		if (*at == h) {
+			*at = h->next;
+			return;
+		}
+	}
+}
+
+static void handle_close(struct registry *r, struct tape_handle *h)
+{
+	if (--h->table_count)
+		return;
+	handle_unlink(r, h);
+	tape_close(h->tape);
+	free(h->path);
+	free(h);
+}
+
+static int handle_refresh(struct tape_handle *h, struct err *err)
+{
+	int more;
+
+	if (h->scan_count)
+		return 0;
+	more = tape_refresh(h->tape, err);
+	if (more > 0)
+		h->generation++;
+	return more < 0 ? more : 0;
+}
+
+/* ---- tables ---- */
+
+/* A module argument without its SQL quotes. The caller frees. */
+static char *unquoted(const char *arg)
+{
+	size_t len = strlen(arg);
+	char quote = arg[0] == '[' ? ']' : arg[0];
+	char *text = xmalloc(len + 1), *to = text;
+
+	if (len < 2 || !strchr("'\"`[", arg[0]) || arg[len - 1] != quote) {
+		memcpy(text, arg, len + 1);
+		return text;
+	}
+	for (const char *c = arg + 1; c < arg + len - 1; c++) {
+		*to++ = *c;
+		if (*c == quote && c[1] == quote && c + 1 < arg + len - 1)
+			c++;
+	}
+	*to = 0;
+	return text;
+}
+
+struct owned_table {
+	struct table table;
+	struct registry *registry;
+};
+
+static int table_open(
+	struct registry *r, const char *path, const char *kind, struct owned_table **ret, struct err *err)
+{
+	struct tape_handle *handle = NULL;
+	struct owned_table *t;
+
+	if (!find_kind(kind))
+		return err_set(err, ERR_USAGE, "a tape has no table '%s'", kind);
+	if (handle_open(r, path, &handle, err))
+		return err->code;
+	t = xcalloc(1, sizeof(*t));
+	t->table.kind = find_kind(kind);
+	t->table.handle = handle;
+	t->registry = r;
+	*ret = t;
+	return 0;
+}
+
+static void table_free(struct owned_table *t)
+{
+	if (t->table.kind->drop_cache)
+		t->table.kind->drop_cache(&t->table);
+	handle_close(t->registry, t->table.handle);
+	sqlite3_free(t->table.base.zErrMsg);
+	free(t);
+}
+
+static int declare(sqlite3 *db, const struct table_kind *kind)
+{
+	char *sql = sqlite3_mprintf("CREATE TABLE x(%s)", kind->columns);
+	int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
+
+	sqlite3_free(sql);
+	return rc;
+}
+
+static int on_connect(
+	sqlite3 *db, void *context, int argc, const char *const *argv, sqlite3_vtab **ret, char **ret_message)
+{
+	struct err err = {0};
+	struct owned_table *t = NULL;
+	char *path, *kind;
+	int rc;
+
+	if (argc < 4 || argc > 5) {
+		*ret_message =
+			sqlite3_mprintf("kubetape wants the path of a tape and perhaps a table's name: "
+					"USING kubetape('X.tape', 'gaps')");
+		return SQLITE_ERROR;
+	}
+	path = unquoted(argv[3]);
+	kind = unquoted(argc > 4 ? argv[4] : "events");
+	if (table_open(context, path, kind, &t, &err))
+		*ret_message = sqlite3_mprintf("%s", err.text);
+	free(path);
+	free(kind);
+	if (!t)
+		return SQLITE_ERROR;
+	rc = declare(db, t->table.kind);
+	if (rc) {
+		table_free(t);
+		return rc;
+	}
+	*ret = &t->table.base;
+	return SQLITE_OK;
+}
+
+/* A function of its own, so that SQLite does not take the module for one that needs no CREATE. */
+static int on_create(
+	sqlite3 *db, void *context, int argc, const char *const *argv, sqlite3_vtab **ret, char **ret_message)
+{
+	return on_connect(db, context, argc, argv, ret, ret_message);
+}
+
+static int on_disconnect(sqlite3_vtab *base)
+{
+	table_free((struct owned_table *)base);
+	return SQLITE_OK;
+}
+
+static int on_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	struct table *t = (struct table *)base;
+	struct err err = {0};
+	int rc = t->kind->plan(t, info, &err);
+
+	return rc < 0 ? fail(base, &err) : rc;
+}
+
+/* ---- scans ---- */
+
+static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
+{
+	struct table *t = (struct table *)base;
+	struct err err = {0};
+	struct scan *s;
+
+	if (handle_refresh(t->handle, &err))
+		return fail(base, &err);
+	s = xcalloc(1, t->kind->scan_bytes);
+	t->handle->scan_count++;
+	*ret = &s->base;
+	return SQLITE_OK;
+}
+
+static int on_close(sqlite3_vtab_cursor *base)
+{
+	struct scan *s = (struct scan *)base;
+
+	scan_table(s)->kind->reset(s);
+	scan_table(s)->handle->scan_count--;
+	free(s);
+	return SQLITE_OK;
+}
+
+static int on_filter(
+	sqlite3_vtab_cursor *base, int plan_flags, const char *plan, int arg_count, sqlite3_value **args)
+{
+	struct scan *s = (struct scan *)base;
+	struct err err = {0};
+
+	scan_table(s)->kind->reset(s);
+	s->at_end = false;
+	s->row_id = 0;
+	if (scan_table(s)->kind->filter(s, plan ? plan : "", plan_flags, args, arg_count, &err) < 0)
+		return fail(base->pVtab, &err);
+	return SQLITE_OK;
+}
+
+static int on_next(sqlite3_vtab_cursor *base)
+{
+	struct scan *s = (struct scan *)base;
+	struct err err = {0};
+
+	return scan_table(s)->kind->next(s, &err) < 0 ? fail(base->pVtab, &err) : SQLITE_OK;
+}
+
+static int on_eof(sqlite3_vtab_cursor *base)
+{
+	return ((struct scan *)base)->at_end;
+}
+
+static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+	struct scan *s = (struct scan *)base;
+	struct err err = {0};
+
+	if (scan_table(s)->kind->column(s, context, column, &err) < 0)
+		return fail(base->pVtab, &err);
+	return SQLITE_OK;
+}
+
+static int on_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	*ret = ((struct scan *)base)->row_id;
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.iVersion = 1,
+	.xCreate = on_create,
+	.xConnect = on_connect,
+	.xBestIndex = on_best_index,
+	.xDisconnect = on_disconnect,
+	.xDestroy = on_disconnect,
+	.xOpen = on_open,
+	.xClose = on_close,
+	.xFilter = on_filter,
+	.xNext = on_next,
+	.xEof = on_eof,
+	.xColumn = on_column,
+	.xRowid = on_rowid,
+};
+
+int vtab_register(sqlite3 *db)
+{
+	struct registry *r = xcalloc(1, sizeof(*r));
+
+	return sqlite3_create_module_v2(db, "kubetape", &module, r, free);
+}
+
+/* ---- results ---- */
+
+void result_slice(sqlite3_context *context, struct slice text)
+{
+	sqlite3_result_text64(context, text.ptr ? text.ptr : "", text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+void result_optional(sqlite3_context *context, struct slice text)
+{
+	if (text.len)
+		result_slice(context, text);
+}
+
+void result_string(sqlite3_context *context, const char *text)
+{
+	if (text)
+		result_slice(context, slice_of(text));
+}
+
+void result_time(sqlite3_context *context, int64_t time_ns)
+{
+	char text[TIME_TEXT_BYTES];
+
+	result_string(context, time_format(text, time_ns));
+}

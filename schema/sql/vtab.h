@@ -1,0 +1,86 @@
+/*
+ * vtab.h: what all virtual tables over a tape share.
+ *
+ * One SQLite module, "kubetape", serves every table: the second argument of CREATE VIRTUAL TABLE names a
+ * `table_kind`, whose functions see tapes and `struct err` and only as much of SQLite as they must. To add a
+ * table: write its kind in a file of its own, declare it below and put it into the list in vtab.c.
+ *
+ * All tables of one connection that name one tape share one open tape with its block cache. It is refreshed
+ * when a statement opens a scan while no other scan is open, so that a statement sees one fixed view.
+ */
+#ifndef SCHEMA_SQL_VTAB_H
+#define SCHEMA_SQL_VTAB_H
+
+#include "schema/tape/reader.h"
+
+#include <sqlite3ext.h>
+
+extern const sqlite3_api_routines *sqlite3_api;
+
+struct tape_handle {
+	struct tape_handle *next;
+	char *path;
+	struct tape *tape;
+	unsigned table_count, scan_count;
+	uint64_t generation; /* grows with each refresh that found something new */
+};
+
+/* One virtual table of a connection. */
+struct table {
+	sqlite3_vtab base;
+	const struct table_kind *kind;
+	struct tape_handle *handle;
+	void *cache; /* of the kind's, freed by its drop_cache */
+	uint64_t cache_generation;
+};
+
+/* One walk over a table; each kind embeds it first in a struct of its own. All zero but base when opened. */
+struct scan {
+	sqlite3_vtab_cursor base;
+	bool at_end;
+	int64_t row_id;
+};
+
+struct table_kind {
+	const char *name;
+	const char *columns; /* as between the brackets of CREATE TABLE */
+	size_t scan_bytes;
+	/* Fills SQLite's answer (xBestIndex). SQLITE_OK, or SQLITE_CONSTRAINT for "not with these". */
+	int (*plan)(struct table *t, sqlite3_index_info *info, struct err *err);
+	/* Begins a walk at its first row, or sets at_end. May be called again and again. */
+	int (*filter)(struct scan *s, const char *plan, int plan_flags, sqlite3_value **args, int arg_count,
+		struct err *err);
+	int (*next)(struct scan *s, struct err *err); /* to the next row, or sets at_end */
+	int (*column)(struct scan *s, sqlite3_context *context, int column, struct err *err);
+	void (*reset)(struct scan *s);       /* gives back what filter took */
+	void (*drop_cache)(struct table *t); /* may be NULL */
+	const void *detail;                  /* of the kind's own */
+};
+
+static inline struct table *scan_table(const struct scan *s)
+{
+	return (struct table *)s->base.pVtab;
+}
+
+static inline struct tape *scan_tape(const struct scan *s)
+{
+	return scan_table(s)->handle->tape;
+}
+
+extern const struct table_kind events_table, objects_table, changes_table;
+extern const struct table_kind streams_table, connections_table, gaps_table, missed_table;
+extern const struct table_kind marks_table, bookmarks_table;
+
+/* The kinds in the order in which kubetape_open makes them; NULL past the end. */
+const struct table_kind *table_kind_at(size_t index);
+
+/* Registers the module; `db` then owns what belongs to it. */
+int vtab_register(sqlite3 *db);
+
+/* Results. Text is copied; result_optional gives NULL for an empty slice. */
+void result_slice(sqlite3_context *context, struct slice text);
+void result_optional(sqlite3_context *context, struct slice text);
+void result_string(sqlite3_context *context, const char *text); /* NULL gives NULL */
+void result_time(sqlite3_context *context, int64_t time_ns);
+
+#endif

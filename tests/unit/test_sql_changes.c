@@ -1,0 +1,259 @@
+/* test_sql_changes.c: where documents differ, who wrote it, and the table changes. */
+#include "schema/sql/json_diff.h"
+#include "schema/sql/managed_fields.h"
+#include "tests/unit/sql_rows.h"
+#include "tests/unit/tape_model.h"
+
+/* "path field old new\n" of every difference; absent is "-". */
+static char *diff_text(const char *old, const char *new, bool with_noise)
+{
+	struct json_diff *d = json_diff_new();
+	struct err err;
+	struct buf to;
+
+	buf_init(&to, 1u << 20);
+	ck_assert_ok(json_diff_make(d, slice_of(old), slice_of(new), with_noise, &err), &err);
+	for (size_t i = 0; i < json_diff_count(d); i++) {
+		struct json_change c = json_diff_at(d, i);
+
+		ck_assert_int_eq(
+			buf_printf(&to, NULL, "%.*s %.*s %.*s %.*s\n", (int)c.path.len, c.path.ptr,
+				(int)c.field.len, c.field.ptr, c.old_value.len ? (int)c.old_value.len : 1,
+				c.old_value.len ? c.old_value.ptr : "-",
+				c.new_value.len ? (int)c.new_value.len : 1,
+				c.new_value.len ? c.new_value.ptr : "-"),
+			0);
+	}
+	ck_assert_int_eq(buf_append(&to, "", 1, NULL), 0);
+	json_diff_free(d);
+	return to.ptr;
+}
+
+static void check_diff(const char *old, const char *new, const char *want)
+{
+	char *have = diff_text(old, new, false);
+
+	ck_assert_msg(strcmp(have, want) == 0, "%s to %s gave\n%sexpected\n%s", old, new, have, want);
+	free(have);
+}
+
+START_TEST(json_diff__names_each_member_that_differs)
+{
+	check_diff("{\"a\":1,\"b\":{\"c\":2}}", "{\"a\":1,\"b\":{\"c\":3}}", "$.b.c b.c 2 3\n");
+	check_diff("{\"a\":1}", "{\"b\":2}", "$.a a 1 -\n$.b b - 2\n");
+	check_diff("{\"a\":1,\"b\":2}", "{\"b\":3,\"a\":1}", "$.b b 2 3\n");
+	check_diff("{\"a\":{\"x\":1}}", "{\"a\":[1]}", "$.a a {\"x\":1} [1]\n");
+	check_diff("{\"a\":null}", "{}", "$.a a null -\n");
+	check_diff("{\"a\":1}", "{\"a\":1}", "");
+	check_diff("{\"a\":1}", "{ \"a\" : 1 }", "");
+	check_diff("{\"a\":1,\"a\":2}", "{\"b\":0,\"a\":2}", "$.b b - 0\n");
+	check_diff("{\"l\":{\"app.k8s.io/name\":\"x\"}}", "{\"l\":{\"app.k8s.io/name\":\"y\"}}",
+		"$.l.\"app.k8s.io/name\" l[app.k8s.io/name] \"x\" \"y\"\n");
+}
+END_TEST
+
+START_TEST(json_diff__matches_items_by_what_names_them)
+{
+	check_diff("{\"c\":[{\"name\":\"a\",\"v\":1},{\"name\":\"b\",\"v\":2}]}",
+		"{\"c\":[{\"name\":\"n\"},{\"name\":\"a\",\"v\":1},{\"name\":\"b\",\"v\":3}]}",
+		"$.c[0] c[n] - {\"name\":\"n\"}\n$.c[2].v c[b].v 2 3\n");
+	check_diff("{\"c\":[{\"type\":\"Ready\",\"s\":\"False\"}]}",
+		"{\"c\":[{\"type\":\"Ready\",\"s\":\"True\"}]}", "$.c[0].s c[Ready].s \"False\" \"True\"\n");
+	check_diff("{\"f\":[\"a\",\"b\"]}", "{\"f\":[\"b\"]}", "$.f[0] f[a] \"a\" -\n");
+	check_diff("{\"f\":[\"a\",\"b\"]}", "{\"f\":[\"a\",\"c\"]}", "$.f[1] f[1] \"b\" \"c\"\n");
+	check_diff("{\"f\":[{\"ip\":1},{\"ip\":2}]}", "{\"f\":[{\"ip\":2},{\"ip\":1}]}",
+		"$.f f [{\"ip\":1},{\"ip\":2}] [{\"ip\":2},{\"ip\":1}]\n");
+	check_diff("{\"f\":[1,1]}", "{\"f\":[1,2]}", "$.f[1] f[1] 1 2\n");
+	check_diff("{\"f\":[{\"x\":1}]}", "{\"f\":[{\"x\":1},{\"x\":1}]}", "$.f[1] f[1] - {\"x\":1}\n");
+	check_diff("{\"f\":[[1]]}", "{\"f\":[[2]]}", "$.f[0][0] f[0][0] 1 2\n");
+	check_diff("{\"f\":[]}", "{\"f\":[\"x\"]}", "$.f[0] f[x] - \"x\"\n");
+}
+END_TEST
+
+START_TEST(json_diff__leaves_out_what_every_write_changes_unless_asked)
+{
+	const char *old = "{\"metadata\":{\"resourceVersion\":\"1\",\"managedFields\":[]},"
+			  "\"spec\":{\"metadata\":{\"resourceVersion\":\"1\"}}}";
+	const char *new = "{\"metadata\":{\"resourceVersion\":\"2\",\"managedFields\":[{}]},"
+			  "\"spec\":{\"metadata\":{\"resourceVersion\":\"2\"}}}";
+	char *all = diff_text(old, new, true);
+
+	check_diff(old, new, "$.spec.metadata.resourceVersion spec.metadata.resourceVersion \"1\" \"2\"\n");
+	ck_assert_str_eq(all, "$.metadata.resourceVersion metadata.resourceVersion \"1\" \"2\"\n"
+			      "$.metadata.managedFields[0] metadata.managedFields[0] - {}\n"
+			      "$.spec.metadata.resourceVersion spec.metadata.resourceVersion \"1\" \"2\"\n");
+	free(all);
+}
+END_TEST
+
+START_TEST(json_diff__survives_every_cut_of_a_document)
+{
+	static const char doc[] =
+		"{\"a\":[{\"name\":\"x\",\"v\":[1,{\"k\":null}]},\"s\\u0041\"],\"b\":{\"c\":-1.5}}";
+	static const char other[] = "{\"a\":[{\"name\":\"x\",\"v\":[2,{\"k\":true}]},\"s\"],\"b\":{\"d\":0}}";
+	struct json_diff *d = json_diff_new();
+
+	for (size_t len = 0; len < sizeof(doc) - 1; len++) {
+		char *cut = slice_dup((struct slice){doc, len});
+		struct err err = {0};
+		int code = json_diff_make(d, slice_of(cut), slice_of(other), false, &err);
+
+		ck_assert_msg(code == 0 || err.text[0], "no sentence for '%s'", cut);
+		code = json_diff_make(d, slice_of(other), slice_of(cut), false, &err);
+		ck_assert_msg(code == 0 || err.text[0], "no sentence for '%s'", cut);
+		free(cut);
+	}
+	json_diff_free(d);
+}
+END_TEST
+
+static void check_manager(const char *old, const char *new, const char *path, const char *want)
+{
+	struct slice manager = {NULL, 0};
+	struct err err;
+	int found = managed_fields_manager(slice_of(old), slice_of(new), slice_of(path), &manager, &err);
+
+	ck_assert_ok(found, &err);
+	ck_assert_int_eq(found, want != NULL);
+	if (want)
+		ck_assert_slice_eq(manager, want);
+}
+
+#define ENTRY(manager, time, fields)                                                                         \
+	"{\"manager\":\"" manager "\",\"time\":\"" time "\",\"fieldsV1\":" fields "}"
+#define SPEC_ENTRY "{\"f:spec\":{\"f:replicas\":{}}}"
+#define STATUS_ENTRY                                                                                         \
+	"{\"f:status\":{\"f:conditions\":{\"k:{\\\"type\\\":\\\"Ready\\\"}\":{\".\":{},\"f:s\":{}}}}}"
+#define OBJECT(entries)                                                                                      \
+	"{\"metadata\":{\"managedFields\":[" entries "]},\"spec\":{\"replicas\":2},"                         \
+	"\"status\":{\"conditions\":[{\"type\":\"Other\",\"s\":0},{\"type\":\"Ready\",\"s\":1}]}}"
+
+START_TEST(managed_fields__tells_who_wrote_the_path)
+{
+	const char *old = OBJECT(ENTRY("helm", "1", SPEC_ENTRY) "," ENTRY("kubelet", "1", STATUS_ENTRY));
+	const char *scaled =
+		OBJECT(ENTRY("kubectl", "2", SPEC_ENTRY) "," ENTRY("kubelet", "1", STATUS_ENTRY));
+	const char *both = OBJECT(ENTRY("kubectl", "2", SPEC_ENTRY) "," ENTRY("kubelet", "2", STATUS_ENTRY));
+
+	check_manager(old, scaled, "$.spec.replicas", "kubectl");
+	check_manager(old, scaled, "$.spec.other", "kubectl");
+	check_manager(old, both, "$.spec.replicas", "kubectl");
+	check_manager(old, both, "$.status.conditions[1].s", "kubelet");
+	check_manager(old, both, "$.status.conditions[0].s", NULL);
+	check_manager(old, old, "$.spec.replicas", NULL);
+	check_manager("", scaled, "$.spec.replicas", "kubectl");
+	check_manager(old, "{}", "$.spec.replicas", NULL);
+}
+END_TEST
+
+/* ---- the table ---- */
+
+struct fixture {
+	struct model model;
+	struct tape_writer *writer;
+	uint32_t stream;
+	struct sql_session *session;
+};
+
+static void setup(struct fixture *f)
+{
+	struct err err;
+
+	model_init(&f->model, 1);
+	f->writer = model_open(&f->model, &(struct tape_writer_options){.extent_bytes = 1000});
+	f->stream = f->model.streams[0];
+	(void)err;
+}
+
+static void append(
+	struct fixture *f, enum event_type type, const char *name, const char *uid, const char *rest)
+{
+	struct event e = {
+		.time_ns = f->model.now_ns, .type = type, .origin = ORIGIN_WATCH, .stream = f->stream};
+	char *object = xasprintf(
+		"{\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"uid\":\"%s\","
+		"\"resourceVersion\":\"%llu\"},%s}",
+		name, uid, (unsigned long long)++f->model.rv, rest);
+	struct err err;
+
+	f->model.now_ns += 1000000000;
+	ck_assert_ok(tape_writer_append(f->writer, &e, slice_of(object), NULL, &err), &err);
+	ck_assert_ok(tape_writer_flush(f->writer, &err), &err);
+	free(object);
+}
+
+static void open_session(struct fixture *f)
+{
+	struct err err;
+
+	ck_assert_ok(tape_writer_close(f->writer, &err), &err);
+	ck_assert_ok(sql_session_open(f->model.path, &f->session, &err), &err);
+}
+
+static void teardown(struct fixture *f)
+{
+	sql_session_close(f->session);
+	model_release(&f->model);
+}
+
+START_TEST(changes__compares_versions_of_one_uid_only)
+{
+	struct fixture f;
+
+	setup(&f);
+	append(&f, EVENT_ADDED, "a", "u1", "\"spec\":{\"n\":1}");
+	append(&f, EVENT_ADDED, "b", "u2", "\"spec\":{\"n\":1}");
+	append(&f, EVENT_MODIFIED, "a", "u1", "\"spec\":{\"n\":2}");
+	append(&f, EVENT_DELETED, "a", "u1", "\"spec\":{\"n\":3}");
+	append(&f, EVENT_ADDED, "a", "u3", "\"spec\":{\"n\":3}");
+	append(&f, EVENT_MODIFIED, "b", "u2", "\"spec\":{\"n\":1}");
+	append(&f, EVENT_MODIFIED, "b", "u2", "\"spec\":{\"n\":\"x\"}");
+	open_session(&f);
+	ck_assert_sql(f.session,
+		"SELECT seq, name, op, path, field, coalesce(length(old) > 9, old), typeof(new) FROM changes "
+		"ORDER BY seq",
+		"1|a|add|$||-|text\n2|b|add|$||-|text\n3|a|replace|$.spec.n|spec.n|0|integer\n"
+		"4|a|replace|$.spec.n|spec.n|0|integer\n4|a|remove|$||1|null\n5|a|add|$||-|text\n"
+		"7|b|replace|$.spec.n|spec.n|0|text\n");
+	ck_assert_sql(f.session, "SELECT old, new FROM changes WHERE uid = 'u1' AND path = '$.spec.n'",
+		"1|2\n2|3\n");
+	ck_assert_sql(f.session, "SELECT seq FROM changes ORDER BY seq DESC LIMIT 3", "7\n5\n4\n");
+	ck_assert_sql(f.session,
+		"SELECT count(*) FROM changes WHERE all_fields = 1 AND field = 'metadata.resourceVersion'",
+		"4\n");
+	teardown(&f);
+}
+END_TEST
+
+START_TEST(changes__is_the_same_in_every_order_of_walking)
+{
+	struct sql_session *s;
+	struct model m;
+	struct tape_writer *w;
+	struct err err;
+
+	model_init(&m, 3);
+	w = model_open(&m, &(struct tape_writer_options){.extent_bytes = 100u << 10});
+	model_steps(&m, w, 300, 10);
+	ck_assert_ok(tape_writer_flush(w, &err), &err);
+	tape_writer_abandon(w);
+	ck_assert_ok(sql_session_open(m.path, &s, &err), &err);
+	ck_assert_sql(s,
+		"WITH f AS MATERIALIZED (SELECT seq, path, old, new FROM changes ORDER BY seq), "
+		"b AS MATERIALIZED (SELECT seq, path, old, new FROM changes ORDER BY seq DESC), "
+		"s AS MATERIALIZED (SELECT seq, path, old, new FROM changes) "
+		"SELECT (SELECT count(*) FROM (SELECT * FROM f EXCEPT SELECT * FROM s)), "
+		"(SELECT count(*) FROM (SELECT * FROM s EXCEPT SELECT * FROM b)), "
+		"(SELECT count(*) FROM f) = (SELECT count(*) FROM s), (SELECT count(*) FROM f) = "
+		"(SELECT count(*) FROM b), (SELECT count(DISTINCT seq) FROM f)",
+		"0|0|1|1|300\n");
+	sql_session_close(s);
+	model_release(&m);
+}
+END_TEST
+
+UNIT_MAIN("sql_changes", json_diff__names_each_member_that_differs,
+	json_diff__matches_items_by_what_names_them,
+	json_diff__leaves_out_what_every_write_changes_unless_asked,
+	json_diff__survives_every_cut_of_a_document, managed_fields__tells_who_wrote_the_path,
+	changes__compares_versions_of_one_uid_only, changes__is_the_same_in_every_order_of_walking)
