@@ -4,4 +4,6 @@
 
 #include "tools/options.h"
 
+extern const struct command cmd_info, cmd_query;
+
 #endif

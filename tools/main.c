@@ -10,6 +10,8 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
+	&cmd_query,
+	&cmd_info,
 	NULL,
 };
 

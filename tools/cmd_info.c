@@ -1,0 +1,313 @@
+/* cmd_info.c: `kubetape info`: what is on a tape, on a page or as JSON. */
+#include "schema/base/clock.h"
+#include "schema/tape/reader.h"
+#include "tools/commands.h"
+#include "tools/table_out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct info_options {
+	bool json;
+};
+
+static const struct option_row rows[] = {
+	{OPTION_FLAG, 0, "json", offsetof(struct info_options, json), NULL, "print one JSON object"},
+	{OPTION_END, 0, NULL, 0, NULL, NULL},
+};
+
+struct resource_count {
+	const struct tape_resource *resource;
+	uint64_t events, added, modified, deleted, bytes, live;
+};
+
+struct report {
+	const char *path;
+	struct tape_info tape;
+	size_t stream_count, resource_count;
+	struct resource_count *resources;
+};
+
+/* ---- counting ---- */
+
+static struct resource_count *find(struct report *r, uint32_t id)
+{
+	for (size_t i = 0; i < r->resource_count; i++) {
+		if (r->resources[i].resource->id == id)
+			return &r->resources[i];
+	}
+	return NULL;
+}
+
+static void list_resources(struct report *r, struct tape *t)
+{
+	const struct tape_resource *resource;
+
+	while (tape_stream_at(t, r->stream_count))
+		r->stream_count++;
+	for (; (resource = tape_resource_at(t, r->resource_count)); r->resource_count++) {
+		r->resources = xrealloc(r->resources, (r->resource_count + 1) * sizeof(*r->resources));
+		r->resources[r->resource_count] = (struct resource_count){.resource = resource};
+	}
+}
+
+static void count_event(struct report *r, const struct event *e)
+{
+	struct resource_count *count = find(r, e->resource);
+
+	if (!count)
+		return;
+	count->events++;
+	count->bytes += e->bytes;
+	count->added += e->type == EVENT_ADDED;
+	count->modified += e->type == EVENT_MODIFIED;
+	count->deleted += e->type == EVENT_DELETED;
+}
+
+static int count_events(struct report *r, struct tape *t, struct err *err)
+{
+	struct tape_filter all = {0};
+	struct tape_cursor *c;
+	struct event e;
+	int more;
+
+	if (tape_cursor_open(t, &all, TAPE_STORED, &c, err))
+		return err->code;
+	while ((more = tape_cursor_next(c, &e, err)) > 0)
+		count_event(r, &e);
+	tape_cursor_close(c);
+	return more;
+}
+
+static int count_live(struct report *r, struct tape *t, struct err *err)
+{
+	struct tape_state *state;
+
+	if (!r->tape.events)
+		return 0;
+	if (tape_state_at(t, r->tape.last_seq, 0, &state, err))
+		return err->code;
+	for (size_t i = 0; i < state->count; i++) {
+		struct resource_count *count = find(r, state->live[i].resource);
+
+		if (count)
+			count->live++;
+	}
+	tape_state_free(state);
+	return 0;
+}
+
+static int make_report(struct report *r, struct tape *t, struct err *err)
+{
+	if (tape_info(t, &r->tape, err))
+		return err->code;
+	list_resources(r, t);
+	if (count_events(r, t, err) || count_live(r, t, err))
+		return err->code;
+	return 0;
+}
+
+static double per(uint64_t a, uint64_t b)
+{
+	return b ? (double)a / (double)b : 0;
+}
+
+/* ---- JSON ---- */
+
+static void print_json_time(const char *name, const struct report *r, int64_t time_ns)
+{
+	char text[TIME_TEXT_BYTES];
+
+	if (r->tape.events)
+		printf("  \"%s\": \"%s\",\n", name, time_format(text, time_ns));
+	else
+		printf("  \"%s\": null,\n", name);
+}
+
+static void print_json_text(const char *name, const char *text)
+{
+	printf("\"%s\": ", name);
+	table_out_json_string(stdout, slice_of(text));
+	fputs(", ", stdout);
+}
+
+static void print_json_resource(const struct resource_count *c)
+{
+	fputs("    {", stdout);
+	print_json_text("apigroup", c->resource->apigroup);
+	print_json_text("version", c->resource->version);
+	print_json_text("resource", c->resource->resource);
+	print_json_text("kind", c->resource->kind);
+	printf("\"events\": %llu, \"added\": %llu, \"modified\": %llu, \"deleted\": %llu, \"live\": %llu, "
+	       "\"bytes\": %llu}",
+		(unsigned long long)c->events, (unsigned long long)c->added, (unsigned long long)c->modified,
+		(unsigned long long)c->deleted, (unsigned long long)c->live, (unsigned long long)c->bytes);
+}
+
+static void print_json_number(const char *name, uint64_t value)
+{
+	printf("  \"%s\": %llu,\n", name, (unsigned long long)value);
+}
+
+static int print_json(const struct report *r, struct err *err)
+{
+	fputs("{\n  ", stdout);
+	print_json_text("tape", r->path);
+	fputs("\n", stdout);
+	print_json_number("events", r->tape.events);
+	print_json_number("first_seq", r->tape.first_seq);
+	print_json_number("last_seq", r->tape.last_seq);
+	print_json_number("segments", r->tape.segments);
+	print_json_number("streams", r->stream_count);
+	print_json_number("resources", r->resource_count);
+	print_json_number("connections", r->tape.connections);
+	print_json_number("gaps", r->tape.gaps);
+	print_json_time("first_time", r, r->tape.first_time_ns);
+	print_json_time("last_time", r, r->tape.last_time_ns);
+	printf("  \"duration_ns\": %lld,\n", (long long)(r->tape.last_time_ns - r->tape.first_time_ns));
+	print_json_number("raw_bytes", r->tape.raw_bytes);
+	print_json_number("disk_bytes", r->tape.disk_bytes);
+	printf("  \"open\": %s,\n  \"by_resource\": [", r->tape.open ? "true" : "false");
+	for (size_t i = 0; i < r->resource_count; i++) {
+		fputs(i ? ",\n" : "\n", stdout);
+		print_json_resource(&r->resources[i]);
+	}
+	fputs(r->resource_count ? "\n  ]\n}\n" : "]\n}\n", stdout);
+	return fflush(stdout) ? err_set_errno(err, errno, "cannot write the output") : 0;
+}
+
+/* ---- for people ---- */
+
+static const char *bytes_text(char to[32], uint64_t bytes)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	for (; value >= 1000 && unit < 4; unit++)
+		value /= 1000;
+	snprintf(to, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return to;
+}
+
+static void print_times(const struct report *r)
+{
+	char first[TIME_TEXT_BYTES], last[TIME_TEXT_BYTES], span[TIME_TEXT_BYTES];
+
+	if (!r->tape.events) {
+		printf("time         no events\n");
+		return;
+	}
+	printf("time         %s to %s (%s)\n", time_format(first, r->tape.first_time_ns),
+		time_format(last, r->tape.last_time_ns),
+		duration_format(span, r->tape.last_time_ns - r->tape.first_time_ns));
+}
+
+static void print_sizes(const struct report *r)
+{
+	char raw[32], disk[32];
+
+	printf("size         %s of JSON in %s on disk", bytes_text(raw, r->tape.raw_bytes),
+		bytes_text(disk, r->tape.disk_bytes));
+	if (r->tape.events)
+		printf(": ratio %.1f, %.0f bytes an event", per(r->tape.raw_bytes, r->tape.disk_bytes),
+			per(r->tape.disk_bytes, r->tape.events));
+	fputs("\n", stdout);
+}
+
+static struct sql_value text_value(const char *text)
+{
+	return (struct sql_value){.type = SQL_TEXT, .bytes = slice_of(text)};
+}
+
+static struct sql_value count_value(uint64_t count)
+{
+	return (struct sql_value){.type = SQL_INTEGER, .integer = (int64_t)count};
+}
+
+static int print_resource(const struct sql_sink *sink, const struct resource_count *c, struct err *err)
+{
+	char *name = xasprintf(
+		"%s%s%s", c->resource->resource, *c->resource->apigroup ? "." : "", c->resource->apigroup);
+	char raw[32];
+	struct sql_value cells[] = {text_value(name), count_value(c->events), count_value(c->added),
+		count_value(c->modified), count_value(c->deleted), count_value(c->live),
+		text_value(bytes_text(raw, c->bytes))};
+	int code = sink->row(sink->context, cells, sizeof(cells) / sizeof(*cells), err);
+
+	free(name);
+	return code;
+}
+
+static int print_resources(const struct report *r, struct err *err)
+{
+	static const char *const names[] = {
+		"RESOURCE", "EVENTS", "ADDED", "MODIFIED", "DELETED", "LIVE", "JSON"};
+	struct table_out *out = table_out_new(stdout, TABLE_TEXT, 0);
+	struct sql_sink sink = table_out_sink(out);
+	int code = sink.begin(sink.context, names, sizeof(names) / sizeof(*names), err);
+
+	for (size_t i = 0; i < r->resource_count && !code; i++)
+		code = print_resource(&sink, &r->resources[i], err);
+	if (!code)
+		code = sink.end(sink.context, err);
+	table_out_free(out);
+	return code;
+}
+
+static int print_page(const struct report *r, struct err *err)
+{
+	printf("tape         %s%s\n", r->path,
+		r->tape.open ? " (not sealed: being recorded, or cut off)" : "");
+	print_times(r);
+	printf("events       %llu", (unsigned long long)r->tape.events);
+	if (r->tape.first_seq > 1)
+		printf(" (seq %llu to %llu)", (unsigned long long)r->tape.first_seq,
+			(unsigned long long)r->tape.last_seq);
+	printf(" of %zu resources in %zu streams\n", r->resource_count, r->stream_count);
+	print_sizes(r);
+	printf("segments     %llu\n", (unsigned long long)r->tape.segments);
+	printf("connections  %llu\n", (unsigned long long)r->tape.connections);
+	printf("gaps         %llu\n", (unsigned long long)r->tape.gaps);
+	if (!r->resource_count)
+		return 0;
+	fputs("\n", stdout);
+	return print_resources(r, err);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct info_options o = {0};
+	struct operands operands;
+	struct report r = {0};
+	struct tape *t = NULL;
+	struct err err = {0};
+	int code = options_parse(self, argc, argv, &o, &operands, &err);
+
+	if (code > 0)
+		return EXIT_OK;
+	if (code == 0 && (operands.count != 1 || operands.child))
+		code = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
+	if (code == 0) {
+		r.path = operands.items[0];
+		code = tape_open(r.path, &t, &err);
+	}
+	if (code == 0)
+		code = make_report(&r, t, &err);
+	if (code == 0)
+		code = (o.json ? print_json : print_page)(&r, &err);
+	free(r.resources);
+	tape_close(t);
+	return code < 0 ? command_fail(self, &err) : EXIT_OK;
+}
+
+const struct command cmd_info = {
+	.name = "info",
+	.operands = "TAPE",
+	.summary = "show what is on a tape",
+	.description =
+		"Prints times, sizes, counts and the resources of a tape, which may be one that is being\n"
+		"recorded. 'live' counts the objects that exist at the end of the tape.",
+	.options = rows,
+	.run = run,
+};
