@@ -11,13 +11,14 @@ CC ?= gcc
 PKG_LIBS := libcurl libcjson sqlite3 libzstd libuv libnghttp2 openssl libfyaml libxxhash
 DEPS := gcc make pkg-config python3 sqlite3 openssl git \
 	libcurl4-openssl-dev libcjson-dev libsqlite3-dev libzstd-dev libuv1-dev libnghttp2-dev libssl-dev \
-	libfyaml-dev libxxhash-dev check zstd jq curl
+	libfyaml-dev libxxhash-dev check zstd jq curl clang libclang-rt-dev
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes
 WERROR ?= -Werror
 OPT ?= -O2 -g
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SANITIZE_tsan := -fsanitize=thread
+SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 SANITIZE := $(SANITIZE_$(VARIANT))
 
 CFLAGS ?=
@@ -35,11 +36,42 @@ object = $(patsubst %.c,$(B)/obj/%.o,$(1))
 # Everything but main, for the tests to link with.
 LIBRARY := $(call object,$(BASE) $(TAPE) $(SQL) $(ENGINES) $(filter-out tools/main.c,$(TOOLS)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
+FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check check-unit check-python check-sanitized lint interop demo bench fuzz install clean
+.PHONY: all deps check check-unit run-fuzzers check-python lint interop demo bench fuzz install clean
 .DELETE_ON_ERROR:
 
-all: $(B)/kubetape $(B)/kubetape.so
+all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape
+
+# kubectl finds its plug-ins by name on the PATH: `kubectl tape record ...`.
+$(B)/kubectl-tape: $(B)/kubetape
+	ln -sf kubetape $@
+
+# Package names differ by what is there already: any kubectl will do for the tests.
+deps:
+	@tools/install-deps.sh $(DEPS) $(if $(shell command -v kubectl),,kubernetes-client)
+
+# Everything that needs nothing but Debian packages: as built, and again under the sanitizers.
+check: deps
+	$(MAKE) all lint check-unit
+	$(MAKE) VARIANT=asan all check-unit
+	$(MAKE) VARIANT=asan check-python
+	$(MAKE) check-python
+
+check-python: all
+	KUBETAPE_BUILD=$(B) python3 tests/run_python.py
+
+lint:
+	python3 tests/lint/lint.py
+
+interop: deps
+	$(MAKE) all
+	tests/interop/run
+
+demo: deps
+	$(MAKE) all
+	tools/demo.sh
 
 $(B)/kubetape: $(LIBRARY) $(B)/obj/tools/main.o
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(PKG_LDLIBS) -lm
@@ -60,11 +92,41 @@ $(B)/libkubetape.a: $(LIBRARY)
 	rm -f $@
 	ar rcs $@ $^
 
+# Writes small tapes for the wire and CLI tests.
+$(B)/make_tape: tests/wire/make_tape.c $(B)/libkubetape.a
+	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) -lm
+
 # Every program prints Check's own summary; under a sanitizer each runs in one process, so that leaks count.
-check-unit: $(UNIT_TESTS)
+# Behind them, every fuzz target reads its whole corpus once.
+check-unit: $(UNIT_TESTS) $(FUZZ_REPLAYS)
 	@failed=; for test in $(UNIT_TESTS); do \
 		$(if $(SANITIZE),CK_FORK=no) $$test || failed="$$failed $$test"; \
+	done; for target in $(FUZZ_TARGETS); do \
+		$(B)/fuzz/replay_$$target tests/fuzz/corpus/$$target || failed="$$failed $$target"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+
+# A target is tests/fuzz/fuzz_NAME.c with a corpus of small files in tests/fuzz/corpus/NAME/. `make fuzz` runs
+# each for FUZZ_SECONDS (FUZZ=NAME for one alone); what it finds is kept in build/fuzz/.
+$(B)/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c $(B)/libkubetape.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(PKG_LDLIBS) -lm
+
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/libkubetape.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -fsanitize=fuzzer -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(PKG_LDLIBS) -lm
+
+FUZZ_SECONDS ?= 60
+FUZZ ?= $(FUZZ_TARGETS)
+fuzz:
+	$(MAKE) VARIANT=fuzz CC=clang run-fuzzers
+
+run-fuzzers: $(patsubst %,$(B)/fuzz/fuzz_%,$(FUZZ))
+	@for target in $(FUZZ); do \
+		echo "$$target: $(FUZZ_SECONDS) s"; mkdir -p build/fuzz/corpus/$$target; \
+		$(B)/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
+			-verbosity=0 -artifact_prefix=build/fuzz/$$target- \
+			build/fuzz/corpus/$$target tests/fuzz/corpus/$$target || exit 1; \
+	done
 
 -include $(shell find build -name '*.d' 2>/dev/null)
 

@@ -83,6 +83,7 @@ static int take_metadata(struct json_cursor *c, struct object_meta *ret)
 	return take_fields(c, fields, COUNT_OF(fields));
 }
 
+/* The members of the object at the cursor. */
 static int take_object(struct json_cursor *c, struct object_meta *ret)
 {
 	const struct field fields[] = {
@@ -120,12 +121,15 @@ int json_scan_object(struct slice json, struct object_meta *ret, struct err *err
 static int take_frame_member(struct json_cursor *c, const struct json_key *key, struct watch_frame *frame)
 {
 	const struct field type = FIELD("type", '"', &frame->type);
+	struct slice other;
 	const char *start;
 	int rc;
 
 	if (!key_is(key, "object"))
 		return take_field(c, key, &type, 1);
-	json_peek(c);
+	frame->object = (struct slice){0};
+	if (json_peek(c) != '{')
+		return json_take(c, &other);
 	start = c->at;
 	rc = take_object(c, &frame->meta);
 	if (rc == 0)
@@ -147,26 +151,14 @@ int json_scan_frame(struct slice json, struct watch_frame *ret, struct err *err)
 		rc = json_finish(&c);
 	if (rc < 0)
 		return rc;
-	if (!frame.type.ptr || !frame.object.ptr)
-		return err_set(err, ERR_PROTOCOL, "bad watch frame of %zu bytes: it has no '%s'", json.len,
-			frame.type.ptr ? "object" : "type");
+	if (!frame.type.ptr)
+		return err_set(
+			err, ERR_PROTOCOL, "bad watch frame of %zu bytes: 'type' is no string", json.len);
+	if (!frame.object.ptr)
+		return err_set(
+			err, ERR_PROTOCOL, "bad watch frame of %zu bytes: 'object' is no object", json.len);
 	*ret = frame;
 	return 0;
-}
-
-/* The array at the cursor, or null, which Go sends for an empty one. */
-static int take_items(struct json_cursor *c, struct slice *ret)
-{
-	struct slice value;
-	char first = json_peek(c);
-	int rc;
-
-	if (first != '[' && first != 'n')
-		return json_fail(c, "an array of items");
-	rc = json_take(c, &value);
-	if (rc == 0)
-		*ret = first == '[' ? value : (struct slice){0};
-	return rc;
 }
 
 static int take_list_member(struct json_cursor *c, const struct json_key *key, struct list_page *page)
@@ -182,10 +174,21 @@ static int take_list_member(struct json_cursor *c, const struct json_key *key, s
 	};
 
 	if (key_is(key, "items"))
-		return take_items(c, &page->items);
+		return json_take(c, &page->items);
 	if (key_is(key, "metadata"))
 		return take_fields(c, metadata, COUNT_OF(metadata));
 	return take_field(c, key, fields, COUNT_OF(fields));
+}
+
+/* Go sends null for an empty array. */
+static int check_items(struct slice *items, struct err *err)
+{
+	if (items->ptr && *items->ptr == 'n')
+		*items = (struct slice){0};
+	if (items->ptr && *items->ptr != '[')
+		return err_set(err, ERR_PROTOCOL, "bad list: 'items' begins with '%c', expected an array",
+			*items->ptr);
+	return 0;
 }
 
 int json_scan_list(struct slice json, struct list_page *ret, struct err *err)
@@ -200,6 +203,8 @@ int json_scan_list(struct slice json, struct list_page *ret, struct err *err)
 		rc = take_list_member(&c, &key, &page);
 	if (rc == 0)
 		rc = json_finish(&c);
+	if (rc == 0)
+		rc = check_items(&page.items, err);
 	if (rc == 0)
 		*ret = page;
 	return rc;

@@ -6,7 +6,8 @@ import os
 import sqlite3
 
 from lib import cluster, tape, witness, workload
-from lib.case import Case
+from lib.case import Case, events
+from lib.session import TAPES
 
 
 def brief(data):
@@ -17,14 +18,14 @@ class TheTape(Case):
 
 	def test_holds_every_resource_that_can_be_watched_and_one_of_the_two_events(self):
 		followed = {e["name"] + ("." + e["apigroup"] if e["apigroup"] else "") for e in tape.rows(
-			self.session.all_tape, "SELECT DISTINCT resource AS name, apigroup FROM events")}
+			self.all_tape, "SELECT DISTINCT resource AS name, apigroup FROM events")}
 		with_content = {name for name, s in self.seen.items() if s.items or s.seen}
 		twins = {"events", "events.events.k8s.io"}
 		self.assertEqual(followed - twins, with_content - twins)
 		self.assertEqual(len(followed & twins), 1, "one of the twins, not both and not none")
 
 	def test_counts_its_streams_as_it_said(self):
-		said = int(self.session.facts["record-all"]["said"].split()[1])
+		said = int(self.session.facts["all"]["said"].split()[1])
 		self.assertEqual(said, len(self.seen) - 1, "the raw watcher follows both kinds of events")
 
 	def test_equals_the_watch_of_each_resource_event_for_event_and_byte_for_byte(self):
@@ -33,10 +34,21 @@ class TheTape(Case):
 				self.compare(of_resource, self.seen[name])
 
 	def test_by_name_with_client_certificate_equals_the_watch_as_well(self):
-		recorded = tape.by_resource(self.named_events)
+		self.compare_named("named")
+
+	def test_through_a_network_that_resets_connections_equals_the_watch_as_well(self):
+		self.assertGreater(self.session.facts["cuts"], 10)
+		self.compare_named("cut")
+
+	def test_of_a_recorder_that_was_killed_and_started_again_equals_the_watch_as_well(self):
+		self.assertEqual(self.session.facts["kills"], 2)
+		self.compare_named("killed")
+
+	def compare_named(self, which):
+		recorded = tape.by_resource(events(self.session.tape(which)))
 		self.assertEqual(set(recorded),
 			{"pods", "deployments.apps", "configmaps", "secrets", "crontabs.stable.example.com"})
-		for name in set(recorded) - {"secrets"}:
+		for name in set(recorded) - {"secrets"}:  # whose values are digests
 			with self.subTest(resource=name):
 				self.compare(recorded[name], self.seen[name])
 
@@ -45,10 +57,9 @@ class TheTape(Case):
 		same order, at least up to the end of the workload."""
 		watched = [e for e in of_resource if e.origin == "watch"]
 		listed = [int(e.rv) for e in of_resource if e.origin == "list"]
-		self.assertEqual(len(watched) + len(listed), len(of_resource), "an unbroken recording has no relists")
+		self.assertEqual(len(watched) + len(listed), len(of_resource), "nothing was found by listing again")
 		begin = max(stream.list_rv, *listed, 0)
-		end = max((int(e.rv) for e in watched), default=0)
-		end = max(end, self.session.facts["end_rv"])
+		end = max([int(e.rv) for e in watched] + [self.session.facts["end_rv"]])
 		expected = [(s.type, s.rv, s.object) for s in stream.seen if begin < s.rv <= end]
 		found = [(e.type, int(e.rv), e.object) for e in watched if begin < int(e.rv)]
 		self.assertEqual([x[:2] for x in found], [x[:2] for x in expected], "types and resourceVersions")
@@ -98,30 +109,36 @@ class TheTape(Case):
 		self.assertNothing(wrong, "events have columns that differ from their object")
 
 	def test_numbers_its_events_without_holes_and_times_them_in_order(self):
-		rows = tape.rows(self.session.all_tape, "SELECT seq, time_ns, time FROM events ORDER BY seq")
+		rows = tape.rows(self.all_tape, "SELECT seq, time_ns, time FROM events ORDER BY seq")
 		self.assertEqual([r["seq"] for r in rows], list(range(1, len(rows) + 1)))
 		self.assertNothing([f"seq {a['seq']} at {a['time']}, then {b['time']}" for a, b in zip(rows, rows[1:])
 			if b["time_ns"] < a["time_ns"]], "events are earlier than the one before")
 		self.assertRegex(rows[0]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$")
 
+	def test_tells_of_each_cut_as_a_gap_that_lost_nothing(self):
+		gaps = tape.rows(self.session.tape("cut"), "SELECT stream, begin, \"end\", reason, how_ended FROM gaps")
+		self.assertGreater(len(gaps), 10)
+		self.assertEqual({g["how_ended"] for g in gaps}, {"rewatch"})
+		self.assertEqual([g for g in gaps if not g["begin"] <= g["end"]], [])
+
 	def test_shows_objects_recreated_under_one_name(self):
 		for resource, key in (("configmaps", "settings"), ("pods", "lonely")):
-			lives = tape.rows(self.session.all_tape, f"SELECT uid, count(*) AS n, max(type) FROM events"
-				f" WHERE resource='{resource}' AND name='{key}' AND type IN ('ADDED','DELETED') GROUP BY uid ORDER BY seq")
+			lives = tape.rows(self.all_tape, f"SELECT uid, count(*) AS n FROM events WHERE resource='{resource}'"
+				f" AND name='{key}' AND namespace='shop' AND type <> 'MODIFIED' GROUP BY uid ORDER BY min(seq)")
 			self.assertEqual([life["n"] for life in lives], [2, 1], f"{resource} {key}")
 
 	def test_is_described_by_info(self):
-		info = json.loads(tape.kubetape("info", self.session.all_tape, "--json"))
+		info = json.loads(tape.kubetape("info", self.all_tape, "--json"))
 		self.assertEqual(info["events"], len(self.all_events))
 		self.assertEqual(info["gaps"], 0)
 		self.assertEqual(info["raw_bytes"], sum(len(e.object) for e in self.all_events))
-		stored = sum(os.path.getsize(f) for f in glob.glob(self.session.all_tape + "/**", recursive=True)
+		stored = sum(os.path.getsize(f) for f in glob.glob(self.all_tape + "/**", recursive=True)
 			if os.path.isfile(f))
 		self.assertEqual(info["disk_bytes"], stored)
 		self.assertLess(stored, info["raw_bytes"] / 4, "a tape is small")
 
 	def test_is_a_set_of_sqlite_files(self):
-		segments = glob.glob(self.session.all_tape + "/*")
+		segments = glob.glob(self.all_tape + "/*")
 		self.assertEqual([os.path.basename(s) for s in segments if s.endswith(("-wal", "-shm", "-journal"))], [])
 		opened = [s for s in segments if open(s, "rb").read(15) == b"SQLite format 3"]
 		self.assertTrue(opened)
@@ -133,13 +150,12 @@ class TheTape(Case):
 class TheRecorder(Case):
 
 	def test_ends_with_exit_code_0_on_sigint_and_on_sigterm(self):
-		self.assertEqual(self.session.facts["record-all"]["exit_code"], 0)
-		self.assertEqual(self.session.facts["record-named"]["exit_code"], 0)
+		self.assertEqual({name: self.session.facts[name]["exit_code"] for name in TAPES}, dict.fromkeys(TAPES, 0))
 
 	def test_keeps_the_values_of_secrets_out_of_the_tape_unless_told(self):
-		secrets = [e for e in self.named_events if e.resource == "secrets" and e.namespace == workload.NAMESPACE]
+		secrets, kept = ([e for e in events(self.session.tape(name))
+			if e.resource == "secrets" and e.namespace == workload.NAMESPACE] for name in ("named", "all"))
 		self.assertEqual([e.object_name for e in secrets if e.type == "DELETED"], ["lost"])
-		kept = [e for e in self.all_events if e.resource == "secrets" and e.namespace == workload.NAMESPACE]
 		self.assertEqual([(e.type, e.uid, e.rv) for e in secrets], [(e.type, e.uid, e.rv) for e in kept])
 		for digested, whole in zip(secrets, kept):
 			value = json.loads(whole.object)["data"]["password"]
@@ -147,9 +163,8 @@ class TheRecorder(Case):
 			self.assertNotIn(value.encode(), digested.object)
 
 	def test_leaves_no_credential_in_the_tape_or_on_its_output(self):
-		for name in ("all.tape", "named.tape"):
-			for path in glob.glob(os.path.join(self.session.folder, name, "*")):
+		for name in TAPES:
+			for path in glob.glob(self.session.tape(name) + "/*"):
 				with open(path, "rb") as f:
 					self.assertNotIn(cluster.TOKEN.encode(), f.read(), path)
-		for name in ("record-all", "record-named"):
 			self.assertNotIn(cluster.TOKEN, self.session.facts[name]["stderr"])

@@ -24,7 +24,7 @@ def identities(items):
 class KubectlOnAReplay(Case):
 
 	def replay(self, name, *options):
-		return Replay(self.session.all_tape, self.folder(), name, "--speed", "max", *options)
+		return Replay(self.all_tape, self.folder(), name, "--speed", "max", *options)
 
 	def client(self, replay, version, path):
 		return kubectl.Kubectl(replay.kubeconfig, os.path.join(self.folder(), f"cache-{version}"), path)
@@ -95,8 +95,9 @@ class KubectlOnAReplay(Case):
 			finally:
 				child.kill()
 		found = printed(child.text("out"))
+		last_list = max(e.seq for e in self.all_events if e.origin == "list")
 		starts = [(sorted(("ADDED", e.uid, e.rv) for e in before.values()), [(e.type, e.uid, e.rv) for e in after])
-			for before, after in tape.possible_starts(self.all_events, of_resource)]
+			for before, after in tape.possible_starts(of_resource, last_list)]
 		fitting = [after for before, after in starts if sorted(found[:len(before)]) == before]
 		self.assertTrue(fitting, f"initial state: found {found[:len(starts[0][0])]}, expected {starts[0][0]}")
 		if not any(found[len(found) - len(after):] == after for after in fitting):
@@ -124,15 +125,17 @@ class KubectlOnAReplay(Case):
 		with self.replay("other", "--wait-watchers", "0") as replay:
 			client = self.client(replay, "1.36", paths.program("kubectl"))
 			self.wait_for_end(client)
-			self.assertIn("successfully rolled out", client("rollout", "status", "deployment/web", "-n", workload.NAMESPACE))
+			said = client("rollout", "status", "deployment/web", "-n", workload.NAMESPACE)
+			self.assertIn("successfully rolled out", said)
 			self.assertIn("crontabs", client("api-resources", "-o", "name"))
 			self.assertIn("v1.36.3", client("version"))
 
 	def test_runs_as_the_command_of_a_replay_with_its_exit_code(self):
 		program = paths.program("kubectl")
 		for verb, name, code in (("get", "namespaces", 0), ("get", "nothing-of-this-kind", 1)):
-			child = process.Child([paths.KUBETAPE, "replay", self.session.all_tape, "--speed", "max", "--",
-				program, "--cache-dir", os.path.join(self.folder(), "cache"), verb, name], self.folder(), f"command-{code}")
+			command = [program, "--cache-dir", os.path.join(self.folder(), "cache"), verb, name]
+			child = process.Child([paths.KUBETAPE, "replay", self.all_tape, "--speed", "max", "--", *command],
+				self.folder(), f"command-{code}")
 			self.assertEqual(child.wait_end(), code, child.text("err"))
 
 

@@ -1,9 +1,11 @@
 """Informers of client-go and controller-runtime on a replay: their handlers are called once for each event of the
 tape, and their caches end with exactly its objects, UIDs and resourceVersions."""
 
-from lib import tape
+import os
+
+from lib import replay, tape
 from lib.case import Case
-from lib.replay import Informers, Replay
+from lib.session import NAMED_RESOURCES
 
 # Kinds that a typed client of client-go does not know.
 UNTYPED_GROUPS = ("apiregistration.k8s.io", "apiextensions.k8s.io", "stable.example.com")
@@ -16,27 +18,40 @@ class AnInformerOnAReplay(Case):
 		events = tape.by_resource(self.all_events)
 		last_list = max(e.seq for e in self.all_events if e.origin == "list")
 		last = {name: events[name][-1] for name in resources}
-		with Replay(self.session.all_tape, self.folder(), "replay", "--speed", "max",
-				"--wait-watchers", str(len(resources))) as replay:
-			with Informers(program, resources, replay, self.folder(), "client", streaming) as client:
+		with replay.Replay(self.all_tape, self.folder(), "replay", "--speed", "max",
+				"--wait-watchers", str(len(resources))) as served:
+			with replay.Informers(program, resources, served, self.folder(), "client", streaming) as client:
 				client.wait_until_seen(last, last_list)
 				return client.end()
 
 	def check(self, told):
-		events = tape.by_resource(self.all_events)
+		last_list = max(e.seq for e in self.all_events if e.origin == "list")
 		for name, one in told.items():
 			with self.subTest(resource=name):
-				starts = [(tape.versions(before), tape.calls(before, after))
-					for before, after in tape.possible_starts(self.all_events, events[name])]
-				fitting = [made for initial, made in starts if initial == one.initial]
-				self.assertTrue(fitting, f"initial state: found {one.initial}, expected {starts[0][0]}")
-				if one.calls not in fitting:
-					self.assertEqual(one.calls, fitting[0])
-				self.assertEqual(one.cache, tape.versions(tape.state(events[name])))
+				self.check_one(one, tape.by_resource(self.all_events)[name], last_list)
+
+	def check_one(self, one, events, start_by):
+		"""The client told one of the histories that begin, at the latest, after the event start_by."""
+		starts = [(tape.versions(before), tape.calls(before, after))
+			for before, after in tape.possible_starts(events, start_by)]
+		fitting = [made for initial, made in starts if initial == one.initial]
+		self.assertTrue(fitting, f"initial state: found {one.initial}, expected {starts[0][0]}")
+		if one.calls not in fitting:
+			self.assertEqual(one.calls, fitting[0])
+		self.assertEqual(one.cache, tape.versions(tape.state(events)))
 
 	def resources(self, typed=False):
 		events = tape.by_resource(self.all_events)
 		return sorted(name for name, some in events.items() if not typed or some[0].group not in UNTYPED_GROUPS)
+
+	def test_that_was_live_during_the_recording_told_the_same(self):
+		"""Not on a replay: this is what the others have to equal."""
+		with open(os.path.join(self.session.folder, "live.out"), encoding="utf-8") as f:
+			told = replay.told(f.read(), NAMED_RESOURCES)
+		for name, one in told.items():
+			with self.subTest(resource=name):
+				events = tape.by_resource(self.all_events)[name]
+				self.check_one(one, events, events[-1].seq)
 
 	def test_dynamic_with_streaming_lists_tells_the_tape_one_to_one(self):
 		self.check(self.follow(["informer"], self.resources(), streaming=True))

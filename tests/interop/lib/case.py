@@ -37,12 +37,12 @@ class Case(unittest.TestCase):
 		return recorded()
 
 	@property
-	def all_events(self):
-		return events(recorded().all_tape)
+	def all_tape(self):
+		return recorded().tape("all")
 
 	@property
-	def named_events(self):
-		return events(recorded().named_tape)
+	def all_events(self):
+		return events(self.all_tape)
 
 	@property
 	def seen(self):

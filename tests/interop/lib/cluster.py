@@ -12,6 +12,7 @@ What is in the directory:
 import base64
 import json
 import os
+import shutil
 import socket
 import ssl
 import urllib.request
@@ -84,6 +85,12 @@ class Cluster:
 		for name in reversed(PROGRAMS):
 			self.stop(name)
 
+	def anew(self):
+		"""The same directory without anything in it; a cluster that an interrupted run left there is stopped."""
+		self.down()
+		shutil.rmtree(self.folder, ignore_errors=True)
+		return Cluster(self.folder)
+
 	def start(self, name):
 		args = getattr(self, "_args_" + name.replace("-", "_"))()
 		program = paths.program("controlplane" if name not in ("kwok",) else name)
@@ -112,6 +119,11 @@ class Cluster:
 		revision = revision or int(_post(url + "/v3/kv/range", {"key": "AA=="})["header"]["revision"])
 		_post(url + "/v3/kv/compaction", {"revision": str(revision), "physical": True})
 		return revision
+
+	def write_kubeconfig(self, name, port):
+		"""One more kubeconfig of the administrator by token, for the server as reached on another port."""
+		_write_kubeconfig(self.path(name), f"https://127.0.0.1:{port}", self._authority(), f"token: {TOKEN}")
+		return self.path(name)
 
 	def memory_mb(self):
 		return {name: process.resident_mb(p["pid"]) for name, p in self.state["processes"].items()}
@@ -181,8 +193,8 @@ class Cluster:
 	def _args_etcd(self):
 		client, peer = self._etcd_url(), f"http://127.0.0.1:{self.state['ports']['etcd-peer']}"
 		return ["--data-dir", self.path("etcd"), "--listen-client-urls", client, "--advertise-client-urls", client,
-			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}",
-			"--log-level=warn",
+			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+			"--initial-cluster", f"default={peer}", "--log-level=warn",
 			# Only a crash of the machine could lose data by this; on a busy disk it saves half of the run.
 			"--unsafe-no-fsync"]
 
@@ -216,12 +228,13 @@ class Cluster:
 	def _write_credentials(self):
 		with open(self._pki("tokens.csv"), "w", encoding="utf-8") as f:
 			f.write(f"{TOKEN},admin,admin,system:masters\n")
-		with open(self._pki("ca.crt"), "rb") as f:
-			authority = base64.b64encode(f.read()).decode()
-		_write_kubeconfig(self.kubeconfig, self.server, f"certificate-authority-data: {authority}",
-			f"token: {TOKEN}")
+		self.write_kubeconfig("kubeconfig", self.state["ports"]["kube-apiserver"])
 		_write_kubeconfig(self.path("kubeconfig-cert"), self.server, "certificate-authority: pki/ca.crt",
 			"client-certificate: pki/admin.crt\n    client-key: pki/admin.key")
+
+	def _authority(self):
+		with open(self._pki("ca.crt"), "rb") as f:
+			return f"certificate-authority-data: {base64.b64encode(f.read()).decode()}"
 
 
 def _write_kubeconfig(path, server, authority, credentials):

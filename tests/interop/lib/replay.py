@@ -78,11 +78,16 @@ class Informers:
 		return self.told()
 
 	def told(self):
-		found = {name: Told() for name in self.resources}
-		for line in self.child.text("out").splitlines(keepends=True):
-			if line.endswith("\n"):
-				_take(found, json.loads(line))
-		return found
+		return told(self.child.text("out"), self.resources)
+
+
+def told(text, resources):
+	"""What the output of an informer or crcache program says, {resource: Told}; an unfinished line is left out."""
+	found = {name: Told() for name in resources}
+	for line in text.splitlines(keepends=True):
+		if line.endswith("\n"):
+			_take(found, json.loads(line))
+	return found
 
 
 def _has_seen(told, event):

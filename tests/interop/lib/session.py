@@ -1,8 +1,11 @@
-"""The recorded session that all the tests look at: one cluster, one workload, two recorders and the raw watcher.
+"""The recorded session that all the tests look at: one cluster, one workload, the raw watcher and four recorders.
 
   FOLDER/all.tape     everything, secrets kept, by token, ended by SIGINT
   FOLDER/named.tape   a few resources by name, secrets digested, by client certificate, ended by SIGTERM
+  FOLDER/cut.tape     the same through a network that resets all connections after each step of the workload
+  FOLDER/killed.tape  the same by a recorder that is killed twice and started again on its tape
   FOLDER/raw/         what the raw watcher saw
+  FOLDER/live.out     what a client-go informer on the live server told
   FOLDER/session.json what came out: exit codes, what the programs used, the end mark's resourceVersion
 """
 
@@ -12,81 +15,128 @@ import shutil
 import signal
 import time
 
-from lib import cluster, paths, process, tape, wait, witness, workload
+from lib import cluster, paths, process, proxy, tape, wait, witness, workload
 
 NAMED = ("pods", "deploy", "configmaps", "secrets", "crontabs.v1.stable.example.com")
+NAMED_RESOURCES = ("pods", "deployments.apps", "configmaps", "secrets", "crontabs.stable.example.com")
 NODES = 4
+TAPES = ("all", "named", "cut", "killed")
+KILL_AFTER = ("rolling_update", "burst")
 
 
 class Session:
 	def __init__(self, folder):
 		self.folder = folder
-		self.all_tape = os.path.join(folder, "all.tape")
-		self.named_tape = os.path.join(folder, "named.tape")
 		self.raw = os.path.join(folder, "raw")
 		self.facts = {}
 		if os.path.exists(self._facts_path()):
 			with open(self._facts_path(), encoding="utf-8") as f:
 				self.facts = json.load(f)
 
+	def tape(self, name):
+		return os.path.join(self.folder, name + ".tape")
+
 	def _facts_path(self):
 		return os.path.join(self.folder, "session.json")
 
 	def record(self, say):
 		"""Make everything anew."""
+		began = time.monotonic()
+		made = cluster.Cluster(os.path.join(self.folder, "cluster")).anew()
 		shutil.rmtree(self.folder, ignore_errors=True)
 		os.makedirs(self.raw)
-		began = time.monotonic()
-		made = cluster.Cluster(os.path.join(self.folder, "cluster"))
 		try:
 			made.up(nodes=NODES)
 			say(f"cluster: up in {time.monotonic() - began:.1f} s, MB resident: {made.memory_mb()}")
-			self._record(made, say)
+			self.facts = _Recording(self, made, say).run()
 		finally:
 			made.down()
 		with open(self._facts_path(), "w", encoding="utf-8") as f:
 			json.dump(self.facts, f, indent="\t")
 
-	def _record(self, made, say):
-		work = workload.Workload(made.kubectl, say)
+
+class _Recording:
+	"""The making of a session."""
+
+	def __init__(self, session, made, say):
+		self.session = session
+		self.cluster = made
+		self.say = say
+		self.facts = {"cuts": 0, "kills": 0}
+		self.children = {}
+		self.network = proxy.Proxy(made.state["ports"]["kube-apiserver"])
+
+	def run(self):
+		work = workload.Workload(self.cluster.kubectl, self.say)
 		work.prepare()
-		children = []
 		try:
-			children += [self._rawwatch(made), *self._recorders(made)]
-			for child, line in zip(children, ("^watching [0-9]+ resources", *["^recording [0-9]+ streams"] * 2)):
-				self.facts[child.name] = {"said": child.wait_for(line).group()}
-				say(f"{child.name}: {self.facts[child.name]['said']}")
-			work.run()
+			for name in ("rawwatch", *TAPES):
+				self._start(name)
+			for name in self.children:
+				self._wait_for_lists(name)
+			self._start("live")
+			self.children["live"].wait_for('(?s)("synced".*){%d}' % len(NAMED_RESOURCES), "out")
+			work.run(after=self._disturb)
 			self.facts["end_rv"] = work.mark_end()
 			self._wait_until_all_have_seen(self.facts["end_rv"])
 		finally:
-			for child, sig in zip(reversed(children), (signal.SIGTERM, signal.SIGINT, signal.SIGTERM)):
-				self._end(child, sig, say)
+			for name in reversed(list(self.children)):
+				self._end(name)
+			self.network.close()
+		return self.facts
 
-	def _rawwatch(self, made):
-		return process.Child([paths.program("rawwatch"), "-o", self.raw, "--all"], self.folder, "rawwatch",
-			{"KUBECONFIG": made.kubeconfig})
+	def _start(self, name):
+		if name == "rawwatch":
+			command = [paths.program(name), "-o", self.session.raw, "--all"]
+		elif name == "live":
+			command = [paths.program("informer"), *NAMED_RESOURCES]
+		else:
+			what = ["--all", "--secrets=keep"] if name == "all" else NAMED
+			command = [paths.KUBETAPE, "record", *what, "-o", self.session.tape(name)]
+		env = {"KUBECONFIG": self._kubeconfig(name)}
+		self.children[name] = process.Child(command, self.session.folder, name, env)
 
-	def _recorders(self, made):
-		kept = [paths.KUBETAPE, "record", "--all", "--secrets=keep", "-o", self.all_tape]
-		named = [paths.KUBETAPE, "record", *NAMED, "-o", self.named_tape, "--kubeconfig", made.path("kubeconfig-cert")]
-		yield process.Child(kept, self.folder, "record-all", {"KUBECONFIG": made.kubeconfig})
-		yield process.Child(named, self.folder, "record-named")
+	def _kubeconfig(self, name):
+		if name == "named":
+			return self.cluster.path("kubeconfig-cert")
+		if name == "cut":
+			return self.cluster.write_kubeconfig("kubeconfig-proxy", self.network.port)
+		return self.cluster.kubeconfig
 
-	def _end(self, child, sig, say):
-		code = child.stop(sig)
-		self.facts.setdefault(child.name, {}).update(exit_code=code, cpu_s=round(child.cpu_s, 2),
-			peak_mb=child.peak_mb, stderr=child.text("err"))
-		say(f"{child.name}: exit code {code}, {child.cpu_s:.2f} s of CPU, {child.peak_mb} MB at most")
+	def _wait_for_lists(self, name):
+		line = "watching" if name == "rawwatch" else "recording"
+		said = self.children[name].wait_for(f"^{line} [0-9]+ [a-z]+").group()
+		self.facts.setdefault(name, {})["said"] = said
+		self.say(f"{name}: {said}")
+
+	def _disturb(self, step):
+		"""What happens to two of the recorders after a step of the workload."""
+		self.facts["cuts"] += self.network.cut()
+		if step in KILL_AFTER:
+			self.facts["kills"] += 1
+			self.children["killed"].kill()
+			self._start("killed")
+			# The workload goes on at once: what happens before this recorder watches again, it has to catch up.
+
+	def _end(self, name):
+		child = self.children[name]
+		code = child.stop(signal.SIGINT if name == "all" else signal.SIGTERM)
+		self.facts.setdefault(name, {}).update(exit_code=code, cpu_s=round(child.cpu_s, 2), peak_mb=child.peak_mb,
+			stderr=child.text("err"))
+		self.say(f"{name}: exit code {code}, {child.cpu_s:.2f} s of CPU, {child.peak_mb} MB at most")
 
 	def _wait_until_all_have_seen(self, rv):
-		"""Every event up to this resourceVersion is in the files of the raw watcher and in both tapes. The streams
+		"""Every event up to this resourceVersion is in the files of the raw watcher and in the tapes. The streams
 		of a server are not in step with each other, so each resource is waited for."""
 		wait.until("the end mark in the raw watcher's file", lambda: any(
-			seen.rv == rv for seen in witness.events(os.path.join(self.raw, "configmaps.lines"))))
-		for path in (self.all_tape, self.named_tape):
-			wait.until(f"all events in '{path}'", lambda: not self._unseen(path, rv), every_s=0.5,
-				describe=lambda: f"missing: {self._unseen(path, rv)}")
+			seen.rv == rv for seen in witness.events(os.path.join(self.session.raw, "configmaps.lines"))))
+		for name in TAPES:
+			path = self.session.tape(name)
+			try:
+				wait.until(f"all events in {name}.tape", lambda path=path: not self._unseen(path, rv), every_s=0.5,
+					deadline_s=60, describe=lambda path=path: f"missing: {self._unseen(path, rv)}")
+			except wait.Timeout as err:
+				self.say(str(err))  # the tests will say exactly what is missing
 
 	def _unseen(self, path, rv):
 		"""What the raw watcher saw and the tape does not have, {resource: count}. Without the bytes: this is asked
@@ -98,7 +148,7 @@ class Session:
 		have = {(r["resource"], r["apigroup"] or "", r["uid"], int(r["rv"])) for r in kept}
 		followed = {key[:2] for key in have}
 		missing = {}
-		for stream in witness.load(self.raw).values():
+		for stream in witness.load(self.session.raw).values():
 			if (stream.resource, stream.group) not in followed:
 				continue
 			for seen in stream.seen:

@@ -47,7 +47,8 @@ def kubetape(*args, timeout_s=wait.PATIENCE_S):
 	"""Run kubetape to its end; returns its output as bytes, raises with its error text when it fails."""
 	done = subprocess.run([paths.KUBETAPE, *args], capture_output=True, timeout=timeout_s, check=False)
 	if done.returncode:
-		raise RuntimeError(f"kubetape {' '.join(args)}: exit code {done.returncode}: {done.stderr.decode().strip()}")
+		said = done.stderr.decode(errors="replace").strip()
+		raise RuntimeError(f"kubetape {' '.join(args)}: exit code {done.returncode}: {said}")
 	return done.stdout
 
 
@@ -105,12 +106,11 @@ def calls(before, events):
 	return made
 
 
-def possible_starts(events, of_resource):
-	"""Where a replay may begin to stream one resource: after its list and before the tape's last list was
-	complete. Yields (state before, events after)."""
-	last_list = max((e.seq for e in events if e.origin == "list"), default=0)
+def possible_starts(of_resource, start_by):
+	"""Where a client's view of one resource may begin: anywhere from its list to the event of seq start_by. Yields
+	(state before, events after)."""
 	first = sum(1 for e in of_resource if e.origin == "list")
 	for n in range(first, len(of_resource) + 1):
 		yield state(of_resource[:n]), of_resource[n:]
-		if n == len(of_resource) or of_resource[n].seq > last_list:
+		if n == len(of_resource) or of_resource[n].seq > start_by:
 			return

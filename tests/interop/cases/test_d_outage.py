@@ -1,0 +1,56 @@
+"""A real reconnect gap: recorded as what it is, and as a live informer saw it."""
+
+import os
+
+from lib import outage, replay, tape
+from lib.case import Case, recorded
+
+
+class AnOutage(Case):
+
+	@classmethod
+	def setUpClass(cls):
+		cls.outage = outage.Outage(os.path.join(recorded().folder, "outage")).record()
+
+	def test_lets_the_recorder_end_with_exit_code_0(self):
+		self.assertEqual(self.outage.exit_code, 0)
+
+	def test_is_one_gap_that_was_ended_by_a_relist(self):
+		gaps = tape.rows(self.outage.tape, 'SELECT begin, "end", reason, how_ended FROM gaps')
+		self.assertEqual([g["how_ended"] for g in gaps], ["relist"])
+		self.assertLess(gaps[0]["begin"], gaps[0]["end"])
+
+	def test_missed_rows_name_what_happened_unseen(self):
+		missed = tape.rows(self.outage.tape, "SELECT change, resource, namespace, name, uid, old_uid FROM missed")
+		uids = self.outage.uids
+		self.assertEqual({row["resource"] for row in missed}, {"configmaps"})
+		self.assertEqual(sorted((row["change"], row["name"], row["uid"]) for row in missed), [
+			("added", "added", uids["added", "after"]),
+			("deleted", "vanished", uids["vanished", "before"]),
+			("modified", "changed", uids["changed", "before"]),
+			("recreated", "recreated", uids["recreated", "after"])])
+		self.assertEqual([row["old_uid"] for row in missed if row["change"] == "recreated"],
+			[uids["recreated", "before"]])
+
+	def test_gives_events_that_are_marked_as_found_by_the_relist(self):
+		origins = {(row["name"], row["type"]): row["origin"] for row in tape.rows(self.outage.tape,
+			"SELECT name, type, origin FROM events WHERE origin NOT IN ('list', 'watch')")}
+		self.assertEqual(origins["vanished", "DELETED"], "inferred")
+		self.assertEqual(origins["changed", "MODIFIED"], "relist")
+		self.assertEqual(origins["added", "ADDED"], "relist")
+		self.assertNotIn(("kept", "MODIFIED"), origins, "what did not change is no event")
+
+	def test_leaves_the_tape_in_the_state_that_the_live_informer_ended_in(self):
+		told = replay.told(self.outage.told, ["configmaps"])["configmaps"]
+		in_namespace = {key: value for key, value in told.cache.items() if key.startswith(outage.NAMESPACE + "/")}
+		self.assertEqual(tape.versions(tape.state(tape.load(self.outage.tape))), in_namespace)
+		self.assertEqual(len(in_namespace), 4)
+
+	def test_made_the_live_informer_update_over_two_uids_and_delete_what_it_never_saw_go(self):
+		told = replay.told(self.outage.told, ["configmaps"])["configmaps"]
+		uids = self.outage.uids
+		made = {call.key.split("/")[1]: call for call in told.calls}
+		self.assertEqual((made["recreated"].kind, made["recreated"].old[0], made["recreated"].uid),
+			("update", uids["recreated", "before"], uids["recreated", "after"]))
+		self.assertEqual((made["vanished"].kind, made["vanished"].unknown), ("delete", True))
+		self.assertEqual((made["changed"].kind, made["added"].kind), ("update", "add"))
