@@ -221,18 +221,39 @@ static int load_new(struct tape *t, struct err *err)
 	return failed;
 }
 
-int tape_open(const char *path, struct tape **ret, struct err *err)
+static struct tape *new_tape(void)
 {
-	struct err local;
-	struct tape *t;
+	struct tape *t = xcalloc(1, sizeof(*t));
 
-	err = err ? err : &local;
-	t = xcalloc(1, sizeof(*t));
-	t->path = xstrdup(path);
 	t->cache_max_bytes = DEFAULT_CACHE_BYTES;
 	buf_init(&t->document_text, 64 * LIMIT_NAME_BYTES);
 	hot_reader_init(&t->hot);
+	return t;
+}
+
+int tape_open(const char *path, struct tape **ret, struct err *err)
+{
+	struct err local;
+	struct tape *t = new_tape();
+
+	err = err ? err : &local;
+	t->path = segment_tape_path(path);
 	if (load_new(t, err)) {
+		tape_close(t);
+		return err->code;
+	}
+	*ret = t;
+	return 0;
+}
+
+int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err)
+{
+	struct tape *t = new_tape();
+
+	t->path = xstrdup(path);
+	t->segments = xcalloc(1, sizeof(*t->segments));
+	t->segments[t->segment_count++].file = (struct segment_file){number, true, xstrdup(path)};
+	if (load_segment(t, 0, err)) {
 		tape_close(t);
 		return err->code;
 	}

@@ -62,6 +62,10 @@ struct tape {
 	struct buf document_text; /* what tape_document's strings point into */
 };
 
+/* A view of one sealed segment alone, for the writer: no directory is read, so that rotation costs the same
+ * however long the tape is. */
+int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err) MUST_CHECK;
+
 /* reader.c: the segment's database, opened when need be; others may be closed for it. */
 sqlite3 *reader_db(struct tape *t, size_t segment, struct err *err);
 

@@ -12,8 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BUSY_TIMEOUT_MS                                                                                      \
-	5000 /* readers of a live segment wait that long for its writer, and the other way round */
+/* Readers of a live segment wait that long for its writer, and the other way round. */
+#define BUSY_TIMEOUT_MS 5000
+
+/* Passes over a directory until two agree; a writer makes and seals segments much more slowly. */
+#define LIST_TRIES 10
 
 int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
 {
@@ -102,21 +105,39 @@ static char *open_path(const char *tape_path, uint32_t number)
 	return xasprintf("%s/" FORMAT_OPEN_NAME, tape_path, number);
 }
 
-/* True when name is exactly what the format makes of a number. */
-static bool name_has_number(const char *name, const char *format, uint32_t *ret_number)
+/* Splits a name that the format makes of a number: the number, and what stands behind ".db". */
+static bool split_name(const char *name, const char *format, uint32_t *ret_number, const char **ret_rest)
 {
-	const char *digits = strchr(format, '%');
-	size_t prefix = (size_t)(digits - format);
+	size_t prefix = (size_t)(strchr(format, '%') - format);
 	char *end;
 	unsigned long number;
 
 	if (strncmp(name, format, prefix) != 0 || name[prefix] < '0' || name[prefix] > '9')
 		return false;
 	number = strtoul(name + prefix, &end, 10);
-	if (strcmp(end, ".db") != 0 || number == 0 || number > UINT32_MAX)
+	if (strncmp(end, ".db", 3) != 0 || number == 0 || number > UINT32_MAX)
 		return false;
 	*ret_number = (uint32_t)number;
+	*ret_rest = end + 3;
 	return true;
+}
+
+enum name_kind { NAME_FOREIGN, NAME_OURS, NAME_OPEN, NAME_SEALED };
+
+/* OURS: lock, temporary files, SQLite's files beside an open segment. */
+static enum name_kind kind_of_name(const char *name, uint32_t *ret_number)
+{
+	const char *rest;
+
+	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, FORMAT_LOCK_NAME) == 0)
+		return NAME_OURS;
+	if (split_name(name, FORMAT_SEALED_NAME, ret_number, &rest))
+		return *rest == 0 ? NAME_SEALED : strncmp(rest, ".tmp", 4) == 0 ? NAME_OURS : NAME_FOREIGN;
+	if (!split_name(name, FORMAT_OPEN_NAME, ret_number, &rest))
+		return NAME_FOREIGN;
+	return *rest == 0                                      ? NAME_OPEN
+	       : *rest == '-' || strncmp(rest, ".tmp", 4) == 0 ? NAME_OURS
+							       : NAME_FOREIGN;
 }
 
 static int compare_files(const void *left, const void *right)
@@ -142,10 +163,13 @@ static size_t drop_second_forms(struct segment_file *list, size_t count)
 	return kept;
 }
 
-int segment_list(const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err)
+/* One pass over the directory. ret_lock: it has a writer's lock file; ret_foreign: it has something else. */
+static int read_list(
+	const char *tape_path, struct segment_file **ret, size_t *ret_count, bool *ret_tape, struct err *err)
 {
 	DIR *dir = opendir(tape_path);
 	struct segment_file *list = NULL;
+	bool lock = false, foreign = false;
 	size_t count = 0;
 	struct dirent *entry;
 
@@ -153,20 +177,62 @@ int segment_list(const char *tape_path, struct segment_file **ret, size_t *ret_c
 		return err_set_errno(err, errno, "cannot open tape '%s'", tape_path);
 	while ((entry = readdir(dir))) {
 		struct segment_file file = {0};
+		enum name_kind kind = kind_of_name(entry->d_name, &file.number);
 
-		file.sealed = name_has_number(entry->d_name, FORMAT_SEALED_NAME, &file.number);
-		if (!file.sealed && !name_has_number(entry->d_name, FORMAT_OPEN_NAME, &file.number))
+		lock = lock || strcmp(entry->d_name, FORMAT_LOCK_NAME) == 0;
+		foreign = foreign || kind == NAME_FOREIGN;
+		if (kind != NAME_OPEN && kind != NAME_SEALED)
 			continue;
+		file.sealed = kind == NAME_SEALED;
 		file.path = xasprintf("%s/%s", tape_path, entry->d_name);
 		list = xrealloc(list, (count + 1) * sizeof(*list));
 		list[count++] = file;
 	}
 	closedir(dir);
-	if (count == 0)
-		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it has no segment", tape_path);
-	qsort(list, count, sizeof(*list), compare_files);
+	if (count)
+		qsort(list, count, sizeof(*list), compare_files);
 	*ret_count = drop_second_forms(list, count);
 	*ret = list;
+	*ret_tape = count || (lock && !foreign);
+	return 0;
+}
+
+static bool same_list(
+	const struct segment_file *a, size_t a_count, const struct segment_file *b, size_t b_count)
+{
+	if (a_count != b_count)
+		return false;
+	for (size_t i = 0; i < a_count; i++) {
+		if (a[i].number != b[i].number || a[i].sealed != b[i].sealed)
+			return false;
+	}
+	return true;
+}
+
+/* A directory may change while it is read, so that a segment that was renamed meanwhile shows under neither
+ * name: what two passes agree on is true. */
+int segment_list(const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err)
+{
+	struct segment_file *list, *again;
+	size_t count, again_count;
+	bool is_tape, agreed = false;
+	int failed = read_list(tape_path, &list, &count, &is_tape, err);
+
+	for (int i = 0; i < LIST_TRIES && !failed && !agreed; i++) {
+		failed = read_list(tape_path, &again, &again_count, &is_tape, err);
+		agreed = !failed && same_list(list, count, again, again_count);
+		segment_list_free(list, count);
+		list = failed ? NULL : again;
+		count = failed ? 0 : again_count;
+	}
+	if (failed)
+		return err ? err->code : failed;
+	if (!is_tape) {
+		segment_list_free(list, count);
+		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it has no segment", tape_path);
+	}
+	*ret = list;
+	*ret_count = count;
 	return 0;
 }
 
@@ -175,6 +241,25 @@ void segment_list_free(struct segment_file *list, size_t count)
 	for (size_t i = 0; i < count; i++)
 		free(list[i].path);
 	free(list);
+}
+
+/* SQLite would take a name that begins so for a URI. */
+char *segment_tape_path(const char *path)
+{
+	return xasprintf("%s%s", strncmp(path, "file:", 5) == 0 ? "./" : "", path);
+}
+
+/* The log goes before what it belongs to: without its database it would be taken for the next one's. */
+static void remove_database(const char *path)
+{
+	static const char *const suffixes[] = {"-wal", "-shm", "-journal", ""};
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		char *name = xasprintf("%s%s", path, suffixes[i]);
+
+		unlink(name);
+		free(name);
+	}
 }
 
 static int make_tables(sqlite3 *db, struct err *err)
@@ -206,7 +291,7 @@ static int make_database(const char *path, struct err *err)
 	sqlite3 *db = NULL;
 	int failed;
 
-	unlink(path);
+	remove_database(path);
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
 		failed = segment_failed(db, err, "cannot create '%s'", path);
 	else
@@ -221,12 +306,14 @@ int segment_create(const char *tape_path, uint32_t number, sqlite3 **ret, struct
 {
 	char *path = open_path(tape_path, number), *temporary = xasprintf("%s.tmp", path);
 	struct segment_file file = {number, false, path};
-	int failed = make_database(temporary, err);
+	int failed;
 
+	remove_database(path); /* a log left behind would be taken for the new segment's */
+	failed = make_database(temporary, err);
 	if (!failed && rename(temporary, path))
 		failed = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, path);
 	if (failed)
-		unlink(temporary);
+		remove_database(temporary);
 	if (!failed)
 		failed = segment_sync_directory(tape_path, err);
 	if (!failed)
@@ -238,10 +325,14 @@ int segment_create(const char *tape_path, uint32_t number, sqlite3 **ret, struct
 
 static int check_identity(sqlite3 *db, const char *path, struct err *err)
 {
-	int64_t application_id, version;
+	int64_t application_id, version, strange;
 
 	if (segment_number(db, "PRAGMA application_id", 0, &application_id, err) ||
-		segment_number(db, "PRAGMA user_version", 0, &version, err))
+		segment_number(db, "PRAGMA user_version", 0, &version, err) ||
+		segment_number(db,
+			"SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR sql LIKE "
+			"'%VIRTUAL%'",
+			0, &strange, err))
 		return err->code;
 	if (application_id != FORMAT_APPLICATION_ID)
 		return err_set(err, ERR_CORRUPT,
@@ -250,15 +341,21 @@ static int check_identity(sqlite3 *db, const char *path, struct err *err)
 	if (version < 1 || version > FORMAT_VERSION)
 		return err_set(err, ERR_CORRUPT, "'%s' has format version %lld, this program reads 1 to %d",
 			path, (long long)version, FORMAT_VERSION);
+	if (strange) /* a segment has none, so these are somebody's wish to have his SQL run */
+		return err_set(err, ERR_CORRUPT,
+			"'%s' has %lld views, triggers or virtual tables, expected none", path,
+			(long long)strange);
 	return 0;
 }
 
 /* An SQLite URI for a path, with what would end the path escaped. */
 static char *immutable_uri(const char *path)
 {
-	char *uri = xmalloc(3 * strlen(path) + 32), *to = uri + 5;
+	const char *scheme =
+		*path == '/' ? "file://" : "file:"; /* behind "//" an authority ends at the next / */
+	char *uri = xmalloc(3 * strlen(path) + 32), *to = uri + strlen(scheme);
 
-	memcpy(uri, "file:", 5);
+	memcpy(uri, scheme, strlen(scheme));
 	for (; *path; path++) {
 		if (strchr("%?#", *path))
 			to += snprintf(to, 4, "%%%02X", (unsigned)*path);
@@ -294,7 +391,9 @@ int segment_open(const struct segment_file *file, bool for_writing, sqlite3 **re
 		failed = segment_failed(db, err, "cannot open '%s'", file->path);
 	if (!failed) {
 		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
-		sqlite3_exec(db, "PRAGMA trusted_schema = OFF; PRAGMA synchronous = FULL", NULL, NULL, NULL);
+		sqlite3_exec(db,
+			"PRAGMA trusted_schema = OFF; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF",
+			NULL, NULL, NULL);
 		failed = check_identity(db, file->path, err);
 	}
 	if (failed) {
@@ -319,18 +418,6 @@ static int copy_compact(sqlite3 *db, const char *to, struct err *err)
 	return failed;
 }
 
-static void remove_open_files(const char *database)
-{
-	static const char *const suffixes[] = {"", "-wal", "-shm"};
-
-	for (size_t i = 0; i < 3; i++) {
-		char *path = xasprintf("%s%s", database, suffixes[i]);
-
-		unlink(path);
-		free(path);
-	}
-}
-
 static int make_sealed_file(
 	sqlite3 *db, const char *temporary, const char *sealed, char digest_hex[33], struct err *err)
 {
@@ -346,7 +433,7 @@ void segment_discard(const char *tape_path, uint32_t number, sqlite3 *db)
 	char *path = open_path(tape_path, number);
 
 	sqlite3_close(db);
-	remove_open_files(path);
+	remove_database(path);
 	free(path);
 }
 
@@ -357,17 +444,59 @@ int segment_seal(const char *tape_path, uint32_t number, sqlite3 *db, char diges
 	char *temporary = xasprintf("%s.tmp", sealed);
 	int failed;
 
-	unlink(temporary);
+	remove_database(temporary);
 	failed = make_sealed_file(db, temporary, sealed, digest_hex, err);
 	if (failed) {
-		unlink(temporary);
+		remove_database(temporary);
 	} else {
 		failed = segment_sync_directory(tape_path, err);
+		if (failed)
+			unlink(sealed); /* not known to be durable: the open one goes on */
+	}
+	if (!failed) {
+		/* All of it is in the sealed file. */
+		sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		sqlite3_close(db);
-		remove_open_files(opened);
+		remove_database(opened);
 	}
 	free(opened);
 	free(sealed);
 	free(temporary);
 	return failed;
+}
+
+static bool is_leftover(const char *name, const struct segment_file *list, size_t count)
+{
+	uint32_t number = 0;
+	enum name_kind kind = kind_of_name(name, &number);
+
+	if (kind == NAME_OURS && strstr(name, ".db.tmp"))
+		return true;
+	if (kind != NAME_OPEN && !(kind == NAME_OURS && strstr(name, ".db-")))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].number == number && !list[i].sealed)
+			return false;
+	}
+	return true;
+}
+
+void segment_sweep(const char *tape_path)
+{
+	struct segment_file *list;
+	DIR *dir = opendir(tape_path);
+	struct dirent *entry;
+	size_t count;
+
+	if (!dir || segment_list(tape_path, &list, &count, NULL)) {
+		if (dir)
+			closedir(dir);
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		if (is_leftover(entry->d_name, list, count))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	closedir(dir);
+	segment_list_free(list, count);
 }

@@ -21,11 +21,19 @@ struct segment_file {
 	char *path;
 };
 
-/* The segments in a tape's directory by number. ERR_NOT_FOUND when there is no such directory, ERR_CORRUPT
- * when it has no segment. The caller frees with segment_list_free. */
+/* The segments in a tape's directory by number; none where a writer was killed before it made the first.
+ * ERR_NOT_FOUND when there is no such directory, ERR_CORRUPT when it is no tape's. The caller frees with
+ * segment_list_free. */
 int segment_list(
 	const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err) MUST_CHECK;
 void segment_list_free(struct segment_file *list, size_t count);
+
+/* A tape's path in a form that SQLite takes for a path. The caller frees. */
+char *segment_tape_path(const char *path);
+
+/* For the tape's writer: removes what a crash left over, temporary files and open forms of sealed segments.
+ */
+void segment_sweep(const char *tape_path);
 
 /* A new open segment with all its tables, durable in the directory. */
 int segment_create(const char *tape_path, uint32_t number, sqlite3 **ret, struct err *err) MUST_CHECK;

@@ -39,16 +39,14 @@ static int lock_tape(struct tape_writer *w, struct err *err)
 	return failed;
 }
 
-/* True for what a writer leaves that was killed before its first flush. */
-static bool has_nothing_but_lock(const char *path)
+static bool is_empty_directory(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 	bool others = !dir;
 
 	while (dir && (entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-			strcmp(entry->d_name, FORMAT_LOCK_NAME) != 0)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
 			others = true;
 	}
 	if (dir)
@@ -67,7 +65,7 @@ static int check_directory(const char *path, struct err *err)
 		return err_set_errno(err, errno, "cannot open '%s'", path);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it is not a directory", path);
-	if (has_nothing_but_lock(path))
+	if (is_empty_directory(path))
 		return 0;
 	if (segment_list(path, &list, &count, err))
 		return err->code;
@@ -129,7 +127,7 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 		return err->code;
 	w = xcalloc(1, sizeof(*w));
 	w->lock_fd = -1;
-	w->path = xstrdup(path);
+	w->path = segment_tape_path(path);
 	w->rows = row_queue_new();
 	w->frame = frame_writer_new();
 	w->extent = extent_new();
@@ -215,20 +213,22 @@ int tape_writer_append(
 	const struct tape_stream *stream = registry_stream(&w->registry, e->stream);
 	struct event own = *e;
 	size_t raw_before = w->raw.len;
+	struct err local;
 
+	err = err ? err : &local;
 	if (!stream)
 		return err_set(
 			err, ERR_USAGE, "event names stream %u, which the tape does not have", e->stream);
 	own.seq = w->last_seq + 1;
 	own.resource = stream->resource;
 	if (check_room(w, object.len, err) || hot_identify(&own, object, &w->scratch, err))
-		return err ? err->code : ERR_FAILED;
+		return err->code;
 	if (w->chunk_events == 0)
 		begin_chunk(w, &own);
 	if (hot_put(&w->raw, &own, object, w->last_time_ns, err) ||
 		extent_add(w->extent, &own, object, err)) {
 		w->raw.len = raw_before;
-		return err ? err->code : ERR_FAILED;
+		return err->code;
 	}
 	w->last_time_ns = own.time_ns;
 	w->chunk_events++;
@@ -344,8 +344,10 @@ int tape_writer_flush(struct tape_writer *w, struct err *err)
 	err = err ? err : &local;
 	if (w->chunk_events)
 		note_clock(w);
+	if (!w->db)
+		w->rotate_wanted = false; /* the next segment is a new one anyway */
 	if (w->chunk_events == 0 && row_queue_empty(w->rows))
-		return w->db && (w->rotate_wanted || extent_is_full(w)) ? seal_what_is_full(w, err) : 0;
+		return w->db ? seal_what_is_full(w, err) : 0;
 	if (writer_ensure_segment(w, err))
 		return err->code;
 	if (w->chunk_events && compress_pending(w, true, err))

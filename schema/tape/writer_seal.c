@@ -9,7 +9,7 @@
 #include "schema/base/limits.h"
 #include "schema/tape/hot.h"
 #include "schema/tape/pack.h"
-#include "schema/tape/reader.h"
+#include "schema/tape/reader_internal.h"
 #include "schema/tape/seal.h"
 #include "schema/tape/segment.h"
 #include "schema/tape/writer_internal.h"
@@ -164,70 +164,87 @@ static int put_registry(const struct tape_writer *w, sqlite3 *db, struct err *er
 	return 0;
 }
 
-/* Copies the live objects [begin, end) of a state, which are in key order, into an extent, which is by seq.
- */
-static int gather_state(
-	struct tape *t, const struct tape_live *live, size_t count, struct extent *x, struct err *err)
+/* A portion of a state on its way into an extent: objects come in the order of storage, in which each block
+ * is decoded once, and go in the order of seq. */
+struct portion {
+	struct buf bytes, names;
+	struct portion_object {
+		uint64_t seq;
+		size_t offset, length;
+	} * objects;
+	size_t count;
+};
+
+static int compare_portion_seq(const void *left, const void *right)
 {
-	struct buf keep;
-	int failed = 0;
-
-	buf_init(&keep, 8 * LIMIT_NAME_BYTES);
-	for (size_t i = 0; i < count && !failed; i++) {
-		struct slice object;
-		struct event e;
-
-		failed = tape_event(t, live[i].seq, &e, &keep, err) ||
-			 tape_object(t, live[i].seq, &object, err) || extent_add(x, &e, object, err);
-	}
-	buf_release(&keep);
-	return failed ? err->code : 0;
-}
-
-static int compare_live_seq(const void *left, const void *right)
-{
-	const struct tape_live *a = left, *b = right;
+	const struct portion_object *a = left, *b = right;
 
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-/* How many of the live objects fill an extent. */
-static size_t state_portion(struct tape *t, const struct tape_live *live, size_t count, uint64_t max_bytes)
+static int read_portion(struct tape *t, const struct tape_live *live, size_t count, uint64_t max_bytes,
+	struct portion *p, struct err *err)
 {
-	uint64_t bytes = 0;
-	size_t n = 0;
-	struct buf keep;
-	struct event e;
+	buf_clear(&p->bytes);
+	for (p->count = 0; p->count < count && p->bytes.len < max_bytes; p->count++) {
+		struct slice object;
+		uint64_t seq = live[p->count].seq;
 
-	buf_init(&keep, 8 * LIMIT_NAME_BYTES);
-	while (n < count && bytes < max_bytes) {
-		if (tape_event(t, live[n].seq, &e, &keep, NULL))
-			break;
-		bytes += e.bytes;
-		n++;
+		if (tape_object(t, seq, &object, err))
+			return err->code;
+		p->objects[p->count] = (struct portion_object){seq, p->bytes.len, object.len};
+		if (buf_append(&p->bytes, object.ptr, object.len, err))
+			return err->code;
 	}
-	buf_release(&keep);
-	return n ? n : count;
+	return 0;
+}
+
+static int add_portion(struct tape *t, struct portion *p, struct extent *x, struct err *err)
+{
+	qsort(p->objects, p->count, sizeof(*p->objects), compare_portion_seq);
+	for (size_t i = 0; i < p->count; i++) {
+		const struct portion_object *o = &p->objects[i];
+		struct slice object = {p->bytes.ptr + o->offset, o->length};
+		struct event e;
+
+		if (tape_event(t, o->seq, &e, &p->names, err) || extent_add(x, &e, object, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int put_portion(struct tape_writer *w, sqlite3 *db, struct tape *t, struct portion *p, struct err *err)
+{
+	struct extent *x = extent_new();
+	int failed = add_portion(t, p, x, err);
+
+	if (!failed)
+		failed = store_extent(db, w->extent_id++, "state", x, err);
+	extent_unref(x);
+	return failed;
 }
 
 /* Extents of state get the ids before the first one of events. */
 static int put_state(struct tape_writer *w, sqlite3 *db, struct tape *t, struct err *err)
 {
+	struct portion p = {0};
 	struct tape_state *state;
 	int failed = tape_state_at(t, w->durable_seq, 0, &state, err);
 
 	if (failed)
 		return failed;
-	for (size_t begin = 0, n; begin < state->count && !failed; begin += n) {
-		struct extent *x = extent_new();
-
-		n = state_portion(t, state->live + begin, state->count - begin, w->options.extent_bytes);
-		qsort(state->live + begin, n, sizeof(*state->live), compare_live_seq);
-		failed = gather_state(t, state->live + begin, n, x, err);
+	buf_init(&p.bytes, LIMIT_CHUNK_BYTES);
+	buf_init(&p.names, 8 * LIMIT_NAME_BYTES);
+	p.objects = xcalloc(state->count, sizeof(*p.objects));
+	for (size_t begin = 0; begin < state->count && !failed; begin += p.count) {
+		failed = read_portion(
+			t, state->live + begin, state->count - begin, w->options.extent_bytes, &p, err);
 		if (!failed)
-			failed = store_extent(db, w->extent_id++, "state", x, err);
-		extent_unref(x);
+			failed = put_portion(w, db, t, &p, err);
 	}
+	free(p.objects);
+	buf_release(&p.bytes);
+	buf_release(&p.names);
 	tape_state_free(state);
 	return failed;
 }
@@ -269,7 +286,8 @@ static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous
 	int failed = put_identity(w, db, err) || put_registry(w, db, err);
 
 	if (!failed && previous_path) {
-		failed = put_positions(previous_path, db, err) || tape_open(w->path, &t, err);
+		failed = put_positions(previous_path, db, err) ||
+			 reader_open_sealed(previous_path, w->segment - 1, &t, err);
 		if (!failed) {
 			failed = put_state(w, db, t, err);
 			tape_close(t);
@@ -297,17 +315,10 @@ static int create_next(struct tape_writer *w, const char *previous_path, struct 
 	return 0;
 }
 
+/* The path of the last sealed segment, NULL when there is none. */
 static char *newest_path(const struct tape_writer *w)
 {
-	struct segment_file *list;
-	size_t count;
-	char *path;
-
-	if (segment_list(w->path, &list, &count, NULL))
-		return NULL;
-	path = xstrdup(list[count - 1].path);
-	segment_list_free(list, count);
-	return path;
+	return w->segment ? xasprintf("%s/" FORMAT_SEALED_NAME, w->path, w->segment) : NULL;
 }
 
 int writer_ensure_segment(struct tape_writer *w, struct err *err)
@@ -369,13 +380,14 @@ static int recover_ids(struct tape_writer *w, sqlite3 *db, struct err *err)
 static int recover_totals(
 	struct tape_writer *w, const struct segment_file *file, sqlite3 *db, struct err *err)
 {
-	int64_t raw_bytes, last_seq;
+	int64_t raw_bytes, last_seq, first_seq;
 	struct stat st;
 
-	if (segment_number(
-		    db, "SELECT sum(raw_bytes) FROM extent WHERE kind = 'events'", 0, &raw_bytes, err) ||
+	if (segment_number(db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err) ||
 		segment_number(
-			db, "SELECT max(last_seq) FROM extent WHERE kind = 'events'", 0, &last_seq, err))
+			db, "SELECT sum(raw_bytes) FROM extent WHERE kind = 'events'", 0, &raw_bytes, err) ||
+		segment_number(db, "SELECT max(last_seq) FROM extent WHERE kind = 'events'", first_seq - 1,
+			&last_seq, err))
 		return err->code;
 	w->sealed_raw_bytes += (uint64_t)raw_bytes;
 	w->last_seq = (uint64_t)last_seq > w->last_seq ? (uint64_t)last_seq : w->last_seq;
@@ -428,6 +440,7 @@ static int adopt(struct tape_writer *w, sqlite3 *db, struct err *err)
 	return 0;
 }
 
+/* A whole segment, or what a crash left of it. */
 static int recover_segment(struct tape_writer *w, const struct segment_file *file, bool last, struct err *err)
 {
 	sqlite3 *db;
@@ -439,7 +452,7 @@ static int recover_segment(struct tape_writer *w, const struct segment_file *fil
 	failed = recover_ids(w, db, err) || recover_totals(w, file, db, err);
 	if (file->sealed) {
 		sqlite3_close(db);
-		return failed ? err->code : last ? seal_digest(file->path, w->previous_digest, err) : 0;
+		return failed ? err->code : seal_digest(file->path, w->previous_digest, err);
 	}
 	failed = failed || seal_hot(w, db, err);
 	if (!failed && last)
@@ -463,7 +476,8 @@ int writer_recover(struct tape_writer *w, struct err *err)
 	w->next_chunk_id = 1;
 	w->extent_id = 1;
 	if (failed)
-		return 0; /* nothing there yet: tape_writer_open has looked that nothing else is */
+		return 0; /* an empty directory: tape_writer_open has looked that nothing else is there */
+	segment_sweep(w->path);
 	for (size_t i = 0; i < count && !failed; i++)
 		failed = recover_segment(w, &list[i], i + 1 == count, err);
 	segment_list_free(list, count);
