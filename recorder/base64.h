@@ -1,0 +1,13 @@
+/* base64.h: RFC 4648 base64 with padding, as kubeconfigs and Secrets hold it. */
+#ifndef RECORDER_BASE64_H
+#define RECORDER_BASE64_H
+
+#include "schema/base/buf.h"
+
+/* Appends the bytes that `text` stands for; line breaks and blanks are passed over. ERR_PROTOCOL otherwise.
+ */
+int base64_decode(struct slice text, struct buf *to, struct err *err) MUST_CHECK;
+
+int base64_encode(struct slice bytes, struct buf *to, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,475 @@
+/*
+ * http.c: see http.h. libcurl's multi_socket interface under libuv: libcurl says which sockets to watch and
+ * when to be called again, the loop obeys. Inside libcurl's callbacks no transfer may be added or removed, so
+ * cancellations that come from there are kept and done afterwards.
+ */
+#include "recorder/http_request.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define WATCHES_PER_CONNECTION 100
+#define SPARE_CONNECTIONS      2 /* for those that were told to go away but still carry watches */
+#define MAX_LISTS              8 /* at a time: each may hold a page in memory */
+#define ANSWER_TIMEOUT_NS      (60 * NS_PER_S) /* until the header has come */
+#define SWEEP_MS               1000
+
+/* A socket that libcurl uses. */
+struct watched {
+	uv_poll_t poll;
+	struct lane *lane;
+	curl_socket_t socket;
+};
+
+/* ---- the life of a request ---- */
+
+static void unlink_and_free(struct http_request *r)
+{
+	struct http *h = r->http;
+
+	if (r->next)
+		r->next->prev = r->prev;
+	if (r->prev)
+		r->prev->next = r->next;
+	else
+		h->requests = r->next;
+	curl_easy_cleanup(r->easy);
+	curl_slist_free_all(r->headers);
+	free(r->url);
+	free(r->accept);
+	free(r);
+}
+
+/* Takes a request out of libcurl. Not from inside libcurl's callbacks. */
+static void detach(struct http_request *r)
+{
+	struct http *h = r->http;
+
+	if (r->phase == PHASE_RUNNING) {
+		curl_multi_remove_handle(h->lanes[r->lane].multi, r->easy);
+		if (r->lane == HTTP_LANE_LIST)
+			h->lists_running--;
+	}
+	r->phase = PHASE_DEAD;
+}
+
+static void start_waiting(struct http *h);
+
+static void finish(struct http_request *r, CURLcode code)
+{
+	struct http_handler handler = r->handler;
+	struct http_answer answer = http_answer_of(r);
+	struct http *h = r->http;
+
+	http_answer_end(r, code, &answer);
+	if (answer.status == 401)
+		credentials_refused(h->credentials);
+	if (strcmp(answer.http_version, "1.1") == 0 && !h->h1_seen) {
+		h->h1_seen = true;
+		http_expect_watches(h, h->watch_count);
+	}
+	/* The strings of the answer belong to the easy handle, which must outlive the call. */
+	detach(r);
+	handler.on_done(handler.context, &answer);
+	unlink_and_free(r);
+	start_waiting(h);
+}
+
+static void free_dead(struct http *h)
+{
+	struct http_request *next;
+
+	if (!h->has_dead || h->depth)
+		return;
+	h->has_dead = false;
+	for (struct http_request *r = h->requests; r; r = next) {
+		next = r->next;
+		if (r->phase != PHASE_DEAD)
+			continue;
+		curl_multi_remove_handle(h->lanes[r->lane].multi, r->easy);
+		unlink_and_free(r);
+	}
+}
+
+static void take_results(struct lane *lane)
+{
+	struct http *h = lane->http;
+	CURLMsg *message;
+	int left;
+
+	free_dead(h);
+	while (!h->closing && (message = curl_multi_info_read(lane->multi, &left))) {
+		CURLcode code = message->data.result;
+		struct http_request *r;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&r);
+		if (r->phase == PHASE_RUNNING)
+			finish(r, code);
+	}
+}
+
+static void act(struct lane *lane, curl_socket_t socket, int what)
+{
+	int running;
+
+	lane->http->depth++;
+	curl_multi_socket_action(lane->multi, socket, what, &running);
+	lane->http->depth--;
+	take_results(lane);
+}
+
+/* ---- libcurl's wishes, obeyed by the loop ---- */
+
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+	struct watched *w = poll->data;
+	int what = 0;
+
+	if (status < 0)
+		what = CURL_CSELECT_ERR;
+	if (events & UV_READABLE)
+		what |= CURL_CSELECT_IN;
+	if (events & UV_WRITABLE)
+		what |= CURL_CSELECT_OUT;
+	act(w->lane, w->socket, what);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	act(timer->data, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int want_timer(CURLM *multi, long timeout_ms, void *context)
+{
+	struct lane *lane = context;
+
+	(void)multi;
+	if (lane->http->closing)
+		return 0;
+	if (timeout_ms < 0)
+		uv_timer_stop(&lane->timer);
+	else
+		uv_timer_start(&lane->timer, on_timer, (uint64_t)timeout_ms, 0);
+	return 0;
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+static int want_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *socket_context)
+{
+	struct lane *lane = context;
+	struct watched *w = socket_context;
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		if (w) {
+			uv_poll_stop(&w->poll);
+			uv_close((uv_handle_t *)&w->poll, free_handle);
+			curl_multi_assign(lane->multi, socket, NULL);
+		}
+		return 0;
+	}
+	if (!w) {
+		w = xcalloc(1, sizeof(*w));
+		w->lane = lane;
+		w->socket = socket;
+		uv_poll_init_socket(lane->http->loop, &w->poll, socket);
+		w->poll.data = w;
+		curl_multi_assign(lane->multi, socket, w);
+	}
+	uv_poll_start(&w->poll,
+		(what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0), on_ready);
+	return 0;
+}
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *context)
+{
+	struct http_request *r = context;
+	struct slice body = {bytes, size * count};
+
+	if (r->phase != PHASE_RUNNING || r->aborted)
+		return CURL_WRITEFUNC_ERROR;
+	if (r->http->held)
+		return CURL_WRITEFUNC_PAUSE;
+	r->bytes += body.len;
+	if (r->handler.on_body(r->handler.context, body, clock_wall_ns(r->http->clock)) == 0)
+		return body.len;
+	r->aborted = true;
+	return CURL_WRITEFUNC_ERROR;
+}
+
+static size_t take_header(char *bytes, size_t size, size_t count, void *context)
+{
+	struct http_request *r = context;
+	size_t len = size * count;
+	long status = 0;
+
+	if (!r->first_byte_mono_ns)
+		r->first_byte_mono_ns = clock_mono_ns(r->http->clock);
+	if (r->phase != PHASE_RUNNING || len > 2 || (bytes[0] != '\r' && bytes[0] != '\n'))
+		return len;
+	curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status < 200)
+		return len; /* 100 Continue and the like: the real header comes */
+	r->header_done = true;
+	if (r->handler.on_header) {
+		struct http_answer answer = http_answer_of(r);
+
+		r->handler.on_header(r->handler.context, &answer);
+	}
+	return len;
+}
+
+/* ---- making a request ---- */
+
+/* Told from the loop, as no callback may come from inside http_get. */
+static void fail_later(struct http_request *r, const struct err *err)
+{
+	snprintf(r->error, sizeof(r->error), "%.*s", CURL_ERROR_SIZE - 1, err->text);
+	r->phase = PHASE_FAILED;
+	uv_timer_start(&r->http->sweep, r->http->sweep.timer_cb, 0, SWEEP_MS);
+}
+
+static void stamp_begin(struct http_request *r)
+{
+	r->begin_ns = clock_wall_ns(r->http->clock);
+	r->begin_mono_ns = clock_mono_ns(r->http->clock);
+}
+
+static void start(struct http_request *r)
+{
+	struct http *h = r->http;
+	struct err err = {0};
+
+	stamp_begin(r);
+	if (http_set_up(r, &err)) {
+		fail_later(r, &err);
+		return;
+	}
+	curl_easy_setopt(r->easy, CURLOPT_WRITEFUNCTION, take_body);
+	curl_easy_setopt(r->easy, CURLOPT_WRITEDATA, r);
+	curl_easy_setopt(r->easy, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(r->easy, CURLOPT_HEADERDATA, r);
+	r->phase = PHASE_RUNNING;
+	if (r->lane == HTTP_LANE_LIST)
+		h->lists_running++;
+	curl_multi_add_handle(h->lanes[r->lane].multi, r->easy);
+}
+
+/* A plugin's failure is that of everybody who waits for it; each tries again in its own time. */
+static void on_prepared(void *context, const struct err *err)
+{
+	struct http *h = context;
+
+	h->preparing = false;
+	for (struct http_request *r = h->requests; err->code && r; r = r->next) {
+		if (r->phase != PHASE_WAITING)
+			continue;
+		stamp_begin(r);
+		fail_later(r, err);
+	}
+	start_waiting(h);
+}
+
+static void start_waiting(struct http *h)
+{
+	if (h->closing || h->preparing || h->depth)
+		return;
+	for (struct http_request *r = h->requests; r; r = r->next) {
+		if (r->phase != PHASE_WAITING)
+			continue;
+		if (!credentials_ready(h->credentials)) {
+			h->preparing = true;
+			credentials_prepare(h->credentials, on_prepared, h);
+			return;
+		}
+		if (r->lane == HTTP_LANE_WATCH || h->lists_running < MAX_LISTS)
+			start(r);
+	}
+}
+
+struct http_request *http_get(struct http *h, enum http_lane lane, const char *target, const char *accept,
+	const struct http_handler *handler)
+{
+	struct http_request *r = xcalloc(1, sizeof(*r)), *last = h->requests;
+
+	r->http = h;
+	r->lane = lane;
+	r->phase = PHASE_WAITING;
+	r->url = xasprintf("%s%s", h->base, target);
+	r->accept = xstrdup(accept);
+	r->handler = *handler;
+	r->easy = curl_easy_init();
+	while (last && last->next)
+		last = last->next;
+	r->prev = last;
+	if (last)
+		last->next = r;
+	else
+		h->requests = r;
+	start_waiting(h);
+	return r;
+}
+
+void http_cancel(struct http_request *r)
+{
+	struct http *h = r->http;
+
+	if (h->depth) {
+		if (r->phase == PHASE_RUNNING && r->lane == HTTP_LANE_LIST)
+			h->lists_running--;
+		r->phase = PHASE_DEAD;
+		h->has_dead = true;
+		return;
+	}
+	detach(r);
+	unlink_and_free(r);
+	start_waiting(h);
+}
+
+/* The request that has to be ended from here, or NULL: one that failed to start or got no answer in time. */
+static struct http_request *find_overdue(struct http *h)
+{
+	int64_t now = clock_mono_ns(h->clock);
+
+	for (struct http_request *r = h->requests; r; r = r->next) {
+		if (r->phase == PHASE_FAILED)
+			return r;
+		if (r->phase == PHASE_RUNNING && !r->header_done &&
+			now - r->begin_mono_ns > ANSWER_TIMEOUT_NS)
+			return r;
+	}
+	return NULL;
+}
+
+static void on_sweep(uv_timer_t *timer)
+{
+	struct http *h = timer->data;
+	struct http_request *r;
+
+	while (!h->closing && (r = find_overdue(h))) {
+		CURLcode code = r->phase == PHASE_FAILED ? CURLE_LOGIN_DENIED : CURLE_OPERATION_TIMEDOUT;
+
+		if (r->phase == PHASE_RUNNING)
+			snprintf(r->error, sizeof(r->error), "no answer within %d s",
+				(int)(ANSWER_TIMEOUT_NS / NS_PER_S));
+		finish(r, code);
+	}
+	if (!h->closing)
+		start_waiting(h);
+}
+
+void http_hold(struct http *h, bool hold)
+{
+	if (h->held == hold)
+		return;
+	h->held = hold;
+	if (hold)
+		return;
+	h->depth++;
+	for (struct http_request *r = h->requests; r; r = r->next) {
+		if (r->phase == PHASE_RUNNING)
+			curl_easy_pause(r->easy, CURLPAUSE_CONT);
+	}
+	h->depth--;
+	take_results(&h->lanes[HTTP_LANE_WATCH]);
+	take_results(&h->lanes[HTTP_LANE_LIST]);
+}
+
+/* ---- the server ---- */
+
+static void open_lane(struct http *h, enum http_lane which)
+{
+	struct lane *lane = &h->lanes[which];
+
+	lane->http = h;
+	lane->multi = curl_multi_init();
+	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
+	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
+	curl_multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, want_timer);
+	curl_multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
+	curl_multi_setopt(lane->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)WATCHES_PER_CONNECTION);
+	uv_timer_init(h->loop, &lane->timer);
+	lane->timer.data = lane;
+}
+
+struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct cluster_config *config)
+{
+	struct http *h = xcalloc(1, sizeof(*h));
+
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	h->loop = loop;
+	h->clock = clock;
+	h->config = config;
+	h->credentials = credentials_new(loop, clock, config);
+	http_set_base(h);
+	open_lane(h, HTTP_LANE_WATCH);
+	open_lane(h, HTTP_LANE_LIST);
+	uv_timer_init(loop, &h->sweep);
+	h->sweep.data = h;
+	uv_timer_start(&h->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
+	h->open_handles = 3;
+	http_expect_watches(h, 1);
+	return h;
+}
+
+void http_expect_watches(struct http *h, size_t count)
+{
+	long limit =
+		(long)((count + WATCHES_PER_CONNECTION - 1) / WATCHES_PER_CONNECTION) + SPARE_CONNECTIONS;
+
+	/* Without HTTP/2 every watch needs a connection of its own. */
+	h->watch_count = count;
+	if (!h->tls || h->h1_seen)
+		limit = 0;
+	curl_multi_setopt(h->lanes[HTTP_LANE_WATCH].multi, CURLMOPT_MAX_HOST_CONNECTIONS, limit);
+	curl_multi_setopt(h->lanes[HTTP_LANE_WATCH].multi, CURLMOPT_MAXCONNECTS, (long)count + 8);
+}
+
+const char *http_server(const struct http *h)
+{
+	return h->authority;
+}
+
+static void drop_handle(struct http *h)
+{
+	if (--h->open_handles == 0)
+		free(h);
+}
+
+static void on_lane_closed(uv_handle_t *handle)
+{
+	drop_handle(((struct lane *)handle->data)->http);
+}
+
+static void on_sweep_closed(uv_handle_t *handle)
+{
+	drop_handle(handle->data);
+}
+
+void http_free(struct http *h)
+{
+	if (!h)
+		return;
+	assert(!h->depth);
+	h->closing = true;
+	while (h->requests) {
+		detach(h->requests);
+		unlink_and_free(h->requests);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		curl_multi_cleanup(h->lanes[i].multi);
+		uv_close((uv_handle_t *)&h->lanes[i].timer, on_lane_closed);
+	}
+	uv_close((uv_handle_t *)&h->sweep, on_sweep_closed);
+	credentials_free(h->credentials);
+	curl_slist_free_all(h->connect_list);
+	free(h->connect_to);
+	free(h->authority);
+	free(h->base);
+}

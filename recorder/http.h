@@ -1,0 +1,76 @@
+/*
+ * http.h: GET requests to one server, many at a time, on one loop; the only file that knows libcurl.
+ *
+ * Two lanes: watches, which never end by themselves, and everything else. Each lane is a multi handle of its
+ * own, so that a list never queues behind watches that hold all streams of a connection. Over TLS HTTP/2 is
+ * used where the server speaks it, with one connection for each hundred watches.
+ *
+ * Callbacks come from the loop, never from inside http_get. on_done is the last one of a request; after
+ * http_cancel none comes.
+ */
+#ifndef RECORDER_HTTP_H
+#define RECORDER_HTTP_H
+
+#include "recorder/credentials.h"
+
+struct http;
+struct http_request;
+
+enum http_lane {
+	HTTP_LANE_WATCH, /* no time limit; the answer is a stream */
+	HTTP_LANE_LIST,  /* at most a few at a time, given up after a minute without a byte */
+};
+
+/* What is known of an answer, so far or at its end. Strings are borrowed for the call, "" when unknown. */
+struct http_answer {
+	int status;                               /* 0: no status line came */
+	int64_t begin_ns;                         /* wall clock of the request's start */
+	int64_t first_byte_after_ns, duration_ns; /* monotonic; -1 no byte came */
+	uint64_t bytes;                           /* of the body, decoded */
+	int retry_after_s;                        /* -1 none */
+	const char *content_type, *etag, *audit_id, *date;
+	const char *http_version; /* "1.1", "2" */
+	const char *server;       /* address and port reached */
+	bool tls;
+	/* At the end only. */
+	bool aborted; /* on_body said so */
+	int curl_code, os_errno, h2_error;
+	bool goaway;
+	const char *error; /* libcurl's words */
+};
+
+struct http_handler {
+	/* The header has arrived; may be NULL. */
+	void (*on_header)(void *context, const struct http_answer *answer);
+	/* Bytes of the body, and the wall clock at which they were there. Non-zero: abort the request. */
+	int (*on_body)(void *context, struct slice bytes, int64_t time_ns);
+	void (*on_done)(void *context, const struct http_answer *answer);
+	void *context;
+};
+
+/* Everything is borrowed for the life of the http. */
+struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct cluster_config *config);
+
+/* Cancels what runs. The loop must run once more before it is closed. */
+void http_free(struct http *h);
+
+/* How many watches there will be: decides how many connections are opened for them. */
+void http_expect_watches(struct http *h, size_t count);
+
+/* `target` is path and query, `accept` the Accept header's value; both are copied. on_done also tells of
+ * failures to even start, such as a credential plugin that fails. */
+struct http_request *http_get(struct http *h, enum http_lane lane, const char *target, const char *accept,
+	const struct http_handler *handler);
+
+void http_cancel(struct http_request *r);
+
+/* While held, no body is delivered; sockets are not read, so that the server has to wait. */
+void http_hold(struct http *h, bool hold);
+
+/* "host:port" and whether TLS is used, as the configuration says; borrowed. */
+const char *http_server(const struct http *h);
+
+/* Appends `text` percent-encoded as a query value. */
+int http_escape(const char *text, struct buf *to, struct err *err) MUST_CHECK;
+
+#endif

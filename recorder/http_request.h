@@ -1,0 +1,74 @@
+/*
+ * http_request.h: what http.c (the life of requests) and http_setup.c (what a request tells libcurl and
+ * learns from it) share. Nobody else includes it.
+ */
+#ifndef RECORDER_HTTP_REQUEST_H
+#define RECORDER_HTTP_REQUEST_H
+
+#include "recorder/http.h"
+
+#include <curl/curl.h>
+#include <netinet/in.h>
+
+struct lane {
+	struct http *http;
+	CURLM *multi;
+	uv_timer_t timer;
+};
+
+struct http {
+	uv_loop_t *loop;
+	const struct clock *clock;
+	const struct cluster_config *config;
+	struct credentials *credentials;
+	struct lane lanes[2];
+	uv_timer_t sweep;
+	struct http_request *requests; /* all that live */
+	size_t lists_running, watch_count;
+	unsigned depth; /* of calls into libcurl */
+	bool has_dead;  /* some request was cancelled inside libcurl */
+	bool held, h1_seen, preparing, closing;
+	char *base;       /* scheme, authority and path prefix of every URL */
+	char *authority;  /* host:port that is really meant */
+	char *connect_to; /* libcurl's CONNECT_TO entry when the TLS name differs from the host */
+	struct curl_slist *connect_list;
+	bool tls, no_proxy;
+	unsigned open_handles;
+};
+
+enum phase {
+	PHASE_WAITING, /* for credentials, or for a free place in the list lane */
+	PHASE_RUNNING,
+	PHASE_FAILED, /* could not even start; the sweep tells so */
+	PHASE_DEAD,   /* cancelled or done, to be freed */
+};
+
+struct http_request {
+	struct http *http;
+	struct http_request *next, *prev;
+	enum phase phase;
+	enum http_lane lane;
+	char *url, *accept;
+	struct http_handler handler;
+	CURL *easy;
+	struct curl_slist *headers;
+	int64_t begin_ns, begin_mono_ns, first_byte_mono_ns;
+	uint64_t bytes;
+	bool aborted, header_done;
+	char server[INET6_ADDRSTRLEN + 16];
+	char error[CURL_ERROR_SIZE];
+};
+
+/* Takes the server's URL apart into base, authority, connect_to and the rest. */
+void http_set_base(struct http *h);
+
+/* Everything about the transfer but the callbacks. Fails when the credentials cannot be read. */
+int http_set_up(struct http_request *r, struct err *err) MUST_CHECK;
+
+/* What is known of the answer so far; strings live as long as the request. */
+struct http_answer http_answer_of(struct http_request *r);
+
+/* Adds what only the end tells. */
+void http_answer_end(struct http_request *r, CURLcode code, struct http_answer *answer);
+
+#endif
