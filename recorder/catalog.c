@@ -1,0 +1,466 @@
+/* catalog.c: see catalog.h. */
+#include "recorder/catalog.h"
+
+#include "schema/base/json_scan.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <strings.h>
+
+/* ---- reading discovery documents ---- */
+
+static void free_strings(char **list)
+{
+	for (char **s = list; s && *s; s++)
+		free(*s);
+	free(list);
+}
+
+static void resource_release(struct catalog_resource *r)
+{
+	free(r->group);
+	free(r->version);
+	free(r->resource);
+	free(r->kind);
+	free(r->singular);
+	free_strings(r->short_names);
+	free_strings(r->categories);
+}
+
+void catalog_release(struct catalog *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		resource_release(&c->items[i]);
+	free(c->items);
+	*c = (struct catalog){0};
+}
+
+static struct slice unquote(struct slice value)
+{
+	if (value.len < 2 || value.ptr[0] != '"')
+		return (struct slice){0};
+	return (struct slice){value.ptr + 1, value.len - 2};
+}
+
+/* The text of the string at `path`, empty when it is no string. Names in discovery need no unescaping. */
+static struct slice string_at(struct slice json, const char *path)
+{
+	struct slice value;
+
+	return json_get(json, path, &value, NULL) > 0 ? unquote(value) : (struct slice){0};
+}
+
+static bool true_at(struct slice json, const char *path)
+{
+	struct slice value;
+
+	return json_get(json, path, &value, NULL) > 0 && slice_is(value, "true");
+}
+
+/* Calls `each` for the items of the array at `path`; an absent array has none. */
+static int each_item(struct slice json, const char *path, int (*each)(void *context, struct slice item),
+	void *context, struct err *err)
+{
+	struct slice array, key, item;
+	struct json_iter it;
+	int rc = json_get(json, path, &array, err);
+
+	if (rc <= 0 || slice_is(array, "null"))
+		return rc < 0 ? rc : 0;
+	rc = json_iter_begin(array, &it, err);
+	while (rc == 0 && (rc = json_iter_next(&it, &key, &item, err)) > 0)
+		rc = each(context, item);
+	return rc;
+}
+
+struct strings {
+	char **items;
+	size_t count;
+};
+
+static int add_string(void *context, struct slice item)
+{
+	struct strings *s = context;
+
+	s->items = xrealloc(s->items, (s->count + 2) * sizeof(*s->items));
+	s->items[s->count++] = slice_dup(unquote(item));
+	s->items[s->count] = NULL;
+	return 0;
+}
+
+static char **strings_at(struct slice json, const char *path)
+{
+	struct strings s = {0};
+
+	/* A broken array leaves what came before it. */
+	if (each_item(json, path, add_string, &s, NULL))
+		return s.items;
+	return s.items;
+}
+
+static bool is_watchable(struct slice json)
+{
+	char **verbs = strings_at(json, "$.verbs");
+	unsigned found = 0;
+
+	for (char **v = verbs; v && *v; v++)
+		found |= (strcmp(*v, "list") == 0) | (strcmp(*v, "watch") == 0) << 1;
+	free_strings(verbs);
+	return found == 3;
+}
+
+static void add_resource(struct catalog *c, struct catalog_resource r)
+{
+	c->items = xrealloc(c->items, (c->count + 1) * sizeof(*c->items));
+	c->items[c->count++] = r;
+}
+
+struct place {
+	struct catalog *catalog;
+	struct slice group, version;
+	struct err *err;
+};
+
+static int add_aggregated_resource(void *context, struct slice json)
+{
+	const struct place *at = context;
+	struct slice kind = string_at(json, "$.responseKind.kind");
+
+	if (!kind.len)
+		return 0;
+	add_resource(at->catalog, (struct catalog_resource){
+					  .group = slice_dup(at->group),
+					  .version = slice_dup(at->version),
+					  .resource = slice_dup(string_at(json, "$.resource")),
+					  .kind = slice_dup(kind),
+					  .singular = slice_dup(string_at(json, "$.singularResource")),
+					  .short_names = strings_at(json, "$.shortNames"),
+					  .categories = strings_at(json, "$.categories"),
+					  .namespaced = slice_is(string_at(json, "$.scope"), "Namespaced"),
+					  .watchable = is_watchable(json),
+				  });
+	return 0;
+}
+
+static int add_aggregated_version(void *context, struct slice json)
+{
+	struct place *at = context;
+
+	at->version = string_at(json, "$.version");
+	return each_item(json, "$.resources", add_aggregated_resource, at, at->err);
+}
+
+static int add_aggregated_group(void *context, struct slice json)
+{
+	struct place *at = context;
+
+	at->group = string_at(json, "$.metadata.name");
+	return each_item(json, "$.versions", add_aggregated_version, at, at->err);
+}
+
+int catalog_add_aggregated(struct catalog *c, struct slice json, struct err *err)
+{
+	struct place at = {.catalog = c, .err = err};
+
+	if (!slice_is(string_at(json, "$.kind"), "APIGroupDiscoveryList"))
+		return err_set(err, ERR_PROTOCOL, "aggregated discovery is no APIGroupDiscoveryList");
+	return each_item(json, "$.items", add_aggregated_group, &at, err);
+}
+
+static int add_classic_resource(void *context, struct slice json)
+{
+	const struct place *at = context;
+	struct slice name = string_at(json, "$.name"), kind = string_at(json, "$.kind");
+
+	if (!name.len || !kind.len || memchr(name.ptr, '/', name.len))
+		return 0;
+	add_resource(at->catalog, (struct catalog_resource){
+					  .group = slice_dup(at->group),
+					  .version = slice_dup(at->version),
+					  .resource = slice_dup(name),
+					  .kind = slice_dup(kind),
+					  .singular = slice_dup(string_at(json, "$.singularName")),
+					  .short_names = strings_at(json, "$.shortNames"),
+					  .categories = strings_at(json, "$.categories"),
+					  .namespaced = true_at(json, "$.namespaced"),
+					  .watchable = is_watchable(json),
+				  });
+	return 0;
+}
+
+int catalog_add_classic(struct catalog *c, struct slice json, struct err *err)
+{
+	struct place at = {.catalog = c, .err = err};
+	struct slice gv = string_at(json, "$.groupVersion");
+	const char *slash = gv.len ? memchr(gv.ptr, '/', gv.len) : NULL;
+
+	if (!slice_is(string_at(json, "$.kind"), "APIResourceList") || !gv.len)
+		return err_set(err, ERR_PROTOCOL, "discovery document is no APIResourceList");
+	at.version = gv;
+	if (slash) {
+		at.group = (struct slice){gv.ptr, (size_t)(slash - gv.ptr)};
+		at.version = (struct slice){slash + 1, gv.len - at.group.len - 1};
+	}
+	return each_item(json, "$.resources", add_classic_resource, &at, err);
+}
+
+struct version_walk {
+	int (*each)(void *context, struct slice group_version);
+	void *context;
+	struct slice preferred;
+	struct err *err;
+};
+
+static int walk_version(void *context, struct slice json)
+{
+	struct version_walk *walk = context;
+	struct slice gv = string_at(json, "$.groupVersion");
+
+	return !gv.len || slice_equal(gv, walk->preferred) ? 0 : walk->each(walk->context, gv);
+}
+
+static int walk_group(void *context, struct slice json)
+{
+	struct version_walk *walk = context;
+	int rc = 0;
+
+	walk->preferred = string_at(json, "$.preferredVersion.groupVersion");
+	if (walk->preferred.len)
+		rc = walk->each(walk->context, walk->preferred);
+	return rc ? rc : each_item(json, "$.versions", walk_version, walk, walk->err);
+}
+
+int catalog_group_versions(struct slice json, int (*each)(void *context, struct slice group_version),
+	void *context, struct err *err)
+{
+	struct version_walk walk = {.each = each, .context = context, .err = err};
+
+	if (!slice_is(string_at(json, "$.kind"), "APIGroupList"))
+		return err_set(err, ERR_PROTOCOL, "document at '/apis' is no APIGroupList");
+	return each_item(json, "$.groups", walk_group, &walk, err);
+}
+
+/* ---- names ---- */
+
+/* How a name means a resource, best first. */
+enum match { MATCH_NONE, MATCH_CATEGORY, MATCH_SHORT, MATCH_FULL };
+
+static bool has_string(char *const *list, const char *word)
+{
+	for (; list && *list; list++) {
+		if (strcmp(*list, word) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum match match_word(const struct catalog_resource *r, const char *word)
+{
+	if (strcmp(r->resource, word) == 0 || strcmp(r->singular, word) == 0 ||
+		strcasecmp(r->kind, word) == 0)
+		return MATCH_FULL;
+	if (has_string(r->short_names, word))
+		return MATCH_SHORT;
+	return has_string(r->categories, word) ? MATCH_CATEGORY : MATCH_NONE;
+}
+
+/* "RESOURCE", "RESOURCE.GROUP" or "RESOURCE.VERSION.GROUP", lower case. */
+static enum match match_name(const struct catalog_resource *r, const char *name)
+{
+	size_t word_len = strcspn(name, "."), version_len = strlen(r->version);
+	const char *rest = name[word_len] ? name + word_len + 1 : NULL;
+	char *word;
+	enum match m;
+
+	if (rest && strcmp(rest, r->group) != 0) {
+		bool is_version = strncmp(rest, r->version, version_len) == 0 && rest[version_len] == '.' &&
+				  strcmp(rest + version_len + 1, r->group) == 0;
+
+		if (!is_version)
+			return MATCH_NONE;
+	}
+	word = slice_dup((struct slice){name, word_len});
+	m = match_word(r, word);
+	free(word);
+	return rest && m == MATCH_CATEGORY ? MATCH_NONE : m;
+}
+
+static bool same_thing(const struct catalog_resource *a, const struct catalog_resource *b)
+{
+	return strcmp(a->resource, b->resource) == 0 && strcmp(a->group, b->group) == 0;
+}
+
+static void choose(struct catalog_choice *choice, const struct catalog_resource *r)
+{
+	for (size_t i = 0; i < choice->count; i++) {
+		if (same_thing(choice->items[i], r))
+			return;
+	}
+	choice->items = xrealloc(choice->items, (choice->count + 1) * sizeof(*choice->items));
+	choice->items[choice->count++] = r;
+}
+
+void catalog_choice_release(struct catalog_choice *choice)
+{
+	free(choice->items);
+	*choice = (struct catalog_choice){0};
+}
+
+/* The first resource of the best match; watchable ones before others. NULL when there is none. */
+static const struct catalog_resource *best_match(const struct catalog *c, const char *name, enum match *ret)
+{
+	const struct catalog_resource *best = NULL;
+	int best_score = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		enum match m = match_name(&c->items[i], name);
+		int score = m ? 2 * (int)m + c->items[i].watchable : 0;
+
+		if (score > best_score) {
+			best_score = score;
+			best = &c->items[i];
+			*ret = m;
+		}
+	}
+	return best;
+}
+
+static void choose_category(const struct catalog *c, const char *name, struct catalog_choice *choice)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		if (c->items[i].watchable && match_name(&c->items[i], name) == MATCH_CATEGORY)
+			choose(choice, &c->items[i]);
+	}
+}
+
+static int choose_name(
+	const struct catalog *c, const char *name, struct catalog_choice *choice, struct err *err)
+{
+	enum match m = MATCH_NONE;
+	const struct catalog_resource *r = best_match(c, name, &m);
+
+	if (!r)
+		return err_set(err, ERR_NOT_FOUND, "server does not have a resource '%s'", name);
+	if (!r->watchable)
+		return err_set(err, ERR_NOT_FOUND, "resource '%s' cannot be listed and watched", name);
+	if (m == MATCH_CATEGORY)
+		choose_category(c, name, choice);
+	else
+		choose(choice, r);
+	return 0;
+}
+
+/* Calls `each` for every word of a list separated by commas, in lower case. */
+static int each_name(const char *names, int (*each)(void *context, const char *name), void *context)
+{
+	int rc = 0;
+
+	while (rc == 0 && *names) {
+		size_t len = strcspn(names, ",");
+		char *name = slice_dup((struct slice){names, len});
+
+		for (char *p = name; *p; p++)
+			*p = (char)tolower((unsigned char)*p);
+		if (len)
+			rc = each(context, name);
+		free(name);
+		names += len + (names[len] == ',');
+	}
+	return rc;
+}
+
+struct naming {
+	const struct catalog *catalog;
+	struct catalog_choice *choice;
+	struct err *err;
+};
+
+static int choose_one(void *context, const char *name)
+{
+	struct naming *n = context;
+
+	return choose_name(n->catalog, name, n->choice, n->err);
+}
+
+int catalog_choose(const struct catalog *c, const char *names, struct catalog_choice *choice, struct err *err)
+{
+	struct naming n = {c, choice, err};
+
+	return each_name(names, choose_one, &n);
+}
+
+void catalog_choose_all(const struct catalog *c, struct catalog_choice *choice)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		if (c->items[i].watchable)
+			choose(choice, &c->items[i]);
+	}
+}
+
+static void remove_at(struct catalog_choice *choice, size_t i)
+{
+	memmove(&choice->items[i], &choice->items[i + 1], (choice->count - i - 1) * sizeof(*choice->items));
+	choice->count--;
+}
+
+static int exclude_one(void *context, const char *name)
+{
+	struct naming *n = context;
+	struct catalog_choice out = {0};
+
+	for (size_t i = 0; strncmp(name, "*.", 2) == 0 && i < n->choice->count; i++) {
+		if (strcmp(n->choice->items[i]->group, name + 2) == 0)
+			choose(&out, n->choice->items[i]);
+	}
+	if (strncmp(name, "*.", 2) != 0 && choose_name(n->catalog, name, &out, NULL))
+		return 0;
+	for (size_t i = n->choice->count; i-- > 0;) {
+		for (size_t j = 0; j < out.count; j++) {
+			if (same_thing(n->choice->items[i], out.items[j])) {
+				remove_at(n->choice, i);
+				break;
+			}
+		}
+	}
+	catalog_choice_release(&out);
+	return 0;
+}
+
+void catalog_exclude(const struct catalog *c, const char *names, struct catalog_choice *choice)
+{
+	struct naming n = {c, choice, NULL};
+
+	(void)each_name(names, exclude_one, &n);
+}
+
+size_t catalog_drop_twins(struct catalog_choice *choice)
+{
+	/* The same stored objects under two groups; the left one stays. */
+	static const struct {
+		const char *resource, *keep, *drop;
+	} twins[] = {
+		{"events", "", "events.k8s.io"},
+		{"ingresses", "networking.k8s.io", "extensions"},
+	};
+	size_t dropped = 0;
+
+	for (size_t t = 0; t < sizeof(twins) / sizeof(twins[0]); t++) {
+		size_t drop = SIZE_MAX;
+		bool kept = false;
+
+		for (size_t i = 0; i < choice->count; i++) {
+			const struct catalog_resource *r = choice->items[i];
+
+			if (strcmp(r->resource, twins[t].resource) != 0)
+				continue;
+			kept |= strcmp(r->group, twins[t].keep) == 0;
+			if (strcmp(r->group, twins[t].drop) == 0)
+				drop = i;
+		}
+		if (kept && drop != SIZE_MAX) {
+			remove_at(choice, drop);
+			dropped++;
+		}
+	}
+	return dropped;
+}

@@ -1,0 +1,57 @@
+/*
+ * catalog.h: the resources a cluster offers, as its discovery documents say, and names of resources as
+ * kubectl takes them: `pods`, `pod`, `po`, `deployments.apps`, `deployments.v1.apps`, a category such as
+ * `all`, several separated by commas.
+ */
+#ifndef RECORDER_CATALOG_H
+#define RECORDER_CATALOG_H
+
+#include "schema/base/buf.h"
+
+struct catalog_resource {
+	char *group, *version, *resource, *kind, *singular;
+	char **short_names, **categories; /* terminated by NULL, or NULL */
+	bool namespaced;
+	bool watchable; /* has the verbs list and watch */
+};
+
+/* In the server's order: the core group first, in each group the preferred version first. */
+struct catalog {
+	struct catalog_resource *items;
+	size_t count;
+};
+
+void catalog_release(struct catalog *c);
+
+/* Adds what an APIGroupDiscoveryList or an APIResourceList tells. ERR_PROTOCOL when it is neither. */
+int catalog_add_aggregated(struct catalog *c, struct slice json, struct err *err) MUST_CHECK;
+int catalog_add_classic(struct catalog *c, struct slice json, struct err *err) MUST_CHECK;
+
+/* The versions an APIGroupList names, each as "group/version", preferred first. */
+int catalog_group_versions(struct slice json, int (*each)(void *context, struct slice group_version),
+	void *context, struct err *err) MUST_CHECK;
+
+/* A choice of resources, in no order; the pointers are the catalog's. */
+struct catalog_choice {
+	const struct catalog_resource **items;
+	size_t count;
+};
+
+void catalog_choice_release(struct catalog_choice *choice);
+
+/* Adds the resources that `names` means (once each). ERR_NOT_FOUND names the first that is not there, or
+ * that cannot be listed and watched. */
+int catalog_choose(const struct catalog *c, const char *names, struct catalog_choice *choice,
+	struct err *err) MUST_CHECK;
+
+/* Adds everything that can be listed and watched, each resource in one version. */
+void catalog_choose_all(const struct catalog *c, struct catalog_choice *choice);
+
+/* Takes out what `names` means; also "*.GROUP", everything of a group. Unknown names take nothing out. */
+void catalog_exclude(const struct catalog *c, const char *names, struct catalog_choice *choice);
+
+/* Takes out the resources whose objects another one of the choice shows as well (core events are those of
+ * events.k8s.io). Returns how many. */
+size_t catalog_drop_twins(struct catalog_choice *choice);
+
+#endif

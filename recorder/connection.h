@@ -1,0 +1,40 @@
+/*
+ * connection.h: one request of a stream as a row of the tape: written when it begins and again, whole, when
+ * it ended.
+ */
+#ifndef RECORDER_CONNECTION_H
+#define RECORDER_CONNECTION_H
+
+#include "recorder/context.h"
+#include "recorder/end_reason.h"
+
+struct connection {
+	struct tape_connection row;
+	char *target, *start_rv;
+	char reason[END_REASON_BYTES]; /* why it ended, after connection_end */
+};
+
+/* Strings are copied. The row gets its id. */
+int connection_begin(struct connection *c, struct recorder_context *x, uint32_t stream, const char *purpose,
+	const char *target, const char *start_rv, int64_t timeout_seconds, struct err *err) MUST_CHECK;
+
+/* An event was delivered. */
+void connection_event(struct connection *c, uint64_t seq);
+
+/* What the end of a connection means beyond the answer itself. */
+struct connection_end {
+	const char *reason;
+	struct slice error_status; /* of an ERROR event, or the body of an error answer */
+	struct slice tail;
+	const char *last_rv;
+	const char *next_action;
+	int64_t next_delay_ns;
+};
+
+/* answer NULL: there was none yet (a request that is cancelled). Ends nothing when none began. */
+int connection_end(struct connection *c, struct recorder_context *x, const struct http_answer *answer,
+	const struct connection_end *end, struct err *err) MUST_CHECK;
+
+void connection_release(struct connection *c);
+
+#endif

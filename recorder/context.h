@@ -1,0 +1,42 @@
+/*
+ * context.h: what every stream of one recording shares, and what it tells the recorder.
+ */
+#ifndef RECORDER_CONTEXT_H
+#define RECORDER_CONTEXT_H
+
+#include "recorder/http.h"
+#include "schema/tape/writer.h"
+
+struct stream;
+struct redactor;
+
+struct recorder_counters {
+	uint64_t events, bytes; /* recorded by this run */
+	uint64_t repeats;       /* delivered again and dropped */
+	uint64_t gaps, hidden;  /* gaps that began; differences that relists found */
+	uint64_t reconnects;
+};
+
+struct recorder_context {
+	uv_loop_t *loop;
+	struct http *http;
+	struct tape_writer *tape;
+	const char *tape_path;
+	const struct clock *clock;
+	struct redactor *redactor; /* NULL: Secrets are kept as they are */
+	int64_t retry_delay_ns;    /* the first back-off, 0: the usual one */
+	struct recorder_counters counters;
+
+	/* To the recorder. */
+	void *owner;
+	void (*dirty)(void *owner);                     /* something waits to be flushed */
+	void (*settled)(void *owner, struct stream *s); /* its first list is on the tape */
+	void (*refused)(void *owner, struct stream *s, const struct err *err); /* a first list that failed */
+	void (*suspect)(void *owner, const char *why);     /* this may be another cluster */
+	void (*fatal)(void *owner, const struct err *err); /* the tape cannot be written any more */
+};
+
+/* Uniform in [0, 1). */
+double recorder_chance(void);
+
+#endif

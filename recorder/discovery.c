@@ -1,0 +1,283 @@
+/*
+ * discovery.c: see discovery.h. A round has two steps: the roots, then the group versions that the roots
+ * name. Every document of a step is asked for at once.
+ */
+#include "recorder/discovery.h"
+
+#include "recorder/status_body.h"
+#include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+
+#define PLAIN      "application/json"
+#define AGGREGATED "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+#define IDENTITY   "/api/v1/namespaces/kube-system"
+
+/* One document: where it is, and what came. Kept between rounds for the comparison. */
+struct document {
+	struct discovery *discovery;
+	struct document *next;
+	char *path, *variant;
+	struct http_request *request;
+	struct buf body, written; /* of this round; what stands on the tape */
+	int status;
+	bool is_aggregated; /* the answer says so */
+	bool answered;      /* in this round */
+};
+
+struct discovery {
+	struct http *http;
+	struct tape_writer *tape;
+	struct document *documents;
+	size_t pending;
+	bool running, in_groups;
+	struct err err; /* of this round */
+	struct catalog catalog;
+	char cluster_uid[128];
+	void (*done)(void *context, const struct discovery_result *result, const struct err *err);
+	void *done_context;
+};
+
+struct discovery *discovery_new(struct http *http, struct tape_writer *tape)
+{
+	struct discovery *d = xcalloc(1, sizeof(*d));
+
+	d->http = http;
+	d->tape = tape;
+	return d;
+}
+
+void discovery_free(struct discovery *d)
+{
+	if (!d)
+		return;
+	while (d->documents) {
+		struct document *doc = d->documents;
+
+		d->documents = doc->next;
+		if (doc->request)
+			http_cancel(doc->request);
+		buf_release(&doc->body);
+		buf_release(&doc->written);
+		free(doc->path);
+		free(doc->variant);
+		free(doc);
+	}
+	catalog_release(&d->catalog);
+	free(d);
+}
+
+int discovery_explain(
+	const struct http *http, const struct http_answer *answer, struct slice body, struct err *err)
+{
+	const char *server = http_server(http);
+	char message[STATUS_MESSAGE_BYTES];
+
+	if (!answer->status)
+		return err_set(err, ERR_NETWORK, "cannot reach server '%s': %s", server, answer->error);
+	status_body_message(body, answer->status, message);
+	if (answer->status == 401)
+		return err_set(err, ERR_DENIED, "server '%s' refused the credentials: %s", server, message);
+	if (answer->status == 403)
+		return err_set(err, ERR_DENIED, "server '%s' forbids it: %s", server, message);
+	return err_set(err, ERR_PROTOCOL, "server '%s' answered %d: %s", server, answer->status, message);
+}
+
+/* ---- one document ---- */
+
+static struct document *document_at(struct discovery *d, const char *path, const char *variant)
+{
+	struct document **at = &d->documents;
+
+	for (; *at; at = &(*at)->next) {
+		if (strcmp((*at)->path, path) == 0 && strcmp((*at)->variant, variant) == 0)
+			return *at;
+	}
+	*at = xcalloc(1, sizeof(**at));
+	(*at)->discovery = d;
+	(*at)->path = xstrdup(path);
+	(*at)->variant = xstrdup(variant);
+	buf_init(&(*at)->body, LIMIT_DOCUMENT_BYTES);
+	buf_init(&(*at)->written, LIMIT_DOCUMENT_BYTES);
+	return *at;
+}
+
+/* The aggregated answer must be marked as such; a server that does not know it sends the plain one. */
+static bool says_aggregated(const struct http_answer *answer)
+{
+	return strstr(answer->content_type, "as=APIGroupDiscoveryList") != NULL;
+}
+
+static void write_document(struct document *doc, const struct http_answer *answer)
+{
+	struct discovery *d = doc->discovery;
+	struct tape_document row = {
+		.time_ns = answer->begin_ns,
+		.path = doc->path,
+		.variant = doc->variant,
+		.http_status = answer->status,
+		.content_type = answer->content_type,
+		.etag = *answer->etag ? answer->etag : NULL,
+		.body = buf_slice(&doc->body),
+	};
+
+	if (slice_equal(buf_slice(&doc->written), buf_slice(&doc->body)))
+		return;
+	if (tape_writer_document(d->tape, &row, &d->err))
+		return;
+	buf_clear(&doc->written);
+	if (buf_append(&doc->written, doc->body.ptr, doc->body.len, NULL))
+		buf_clear(&doc->written); /* too large to remember: written again next time */
+}
+
+static int on_body(void *context, struct slice bytes, int64_t time_ns)
+{
+	struct document *doc = context;
+
+	(void)time_ns;
+	return buf_append(&doc->body, bytes.ptr, bytes.len, NULL);
+}
+
+static void step_done(struct discovery *d);
+
+static void on_done(void *context, const struct http_answer *answer)
+{
+	struct document *doc = context;
+	struct discovery *d = doc->discovery;
+
+	doc->request = NULL;
+	doc->status = answer->aborted || answer->curl_code ? 0 : answer->status;
+	doc->answered = doc->status == 200;
+	doc->is_aggregated = doc->answered && says_aggregated(answer);
+	if (doc->answered && (!*doc->variant || doc->is_aggregated))
+		write_document(doc, answer);
+	/* Without the groups there is no catalog; 404 of the core group alone is tolerated. */
+	if (!doc->answered && !d->err.code && !d->in_groups && !*doc->variant &&
+		(strcmp(doc->path, "/apis") == 0 ||
+			(strcmp(doc->path, "/api") == 0 && answer->status != 404)))
+		(void)discovery_explain(d->http, answer, buf_slice(&doc->body), &d->err);
+	if (--d->pending == 0)
+		step_done(d);
+}
+
+static void ask(struct discovery *d, const char *path, const char *variant)
+{
+	struct document *doc = document_at(d, path, variant);
+	const struct http_handler handler = {.on_body = on_body, .on_done = on_done, .context = doc};
+
+	if (doc->request)
+		return;
+	buf_clear(&doc->body);
+	doc->answered = doc->is_aggregated = false;
+	doc->status = 0;
+	d->pending++;
+	doc->request = http_get(d->http, HTTP_LANE_LIST, path, *variant ? AGGREGATED : PLAIN, &handler);
+}
+
+/* ---- a round ---- */
+
+static int ask_group_version(void *context, struct slice gv)
+{
+	struct discovery *d = context;
+	char *path = xasprintf("/apis/%.*s", (int)gv.len, gv.ptr);
+
+	ask(d, path, "");
+	free(path);
+	return 0;
+}
+
+static int add_group_version(void *context, struct slice gv)
+{
+	struct discovery *d = context;
+	char *path = xasprintf("/apis/%.*s", (int)gv.len, gv.ptr);
+	struct document *doc = document_at(d, path, "");
+
+	free(path);
+	/* A group that fails or makes no sense must not hide the others. */
+	if (doc->answered && catalog_add_classic(&d->catalog, buf_slice(&doc->body), NULL))
+		return 0;
+	return 0;
+}
+
+static int build_catalog(struct discovery *d, struct err *err)
+{
+	struct document *core = document_at(d, "/api", "aggregated"),
+			*groups = document_at(d, "/apis", "aggregated");
+	struct document *v1 = document_at(d, "/api/v1", "");
+
+	catalog_release(&d->catalog);
+	if (core->is_aggregated && groups->is_aggregated) {
+		int rc = catalog_add_aggregated(&d->catalog, buf_slice(&core->body), err);
+
+		return rc ? rc : catalog_add_aggregated(&d->catalog, buf_slice(&groups->body), err);
+	}
+	if (v1->answered && catalog_add_classic(&d->catalog, buf_slice(&v1->body), err))
+		return err->code;
+	return catalog_group_versions(
+		buf_slice(&document_at(d, "/apis", "")->body), add_group_version, d, err);
+}
+
+static void take_identity(struct discovery *d)
+{
+	struct document *doc = document_at(d, IDENTITY, "");
+	struct object_meta meta;
+
+	if (doc->answered && json_scan_object(buf_slice(&doc->body), &meta, NULL) == 0)
+		snprintf(d->cluster_uid, sizeof(d->cluster_uid), "%.*s", (int)meta.uid.len,
+			meta.uid.ptr ? meta.uid.ptr : "");
+}
+
+static void round_done(struct discovery *d)
+{
+	struct discovery_result result = {&d->catalog, d->cluster_uid};
+	struct err err;
+
+	if (!d->err.code)
+		(void)build_catalog(d, &d->err);
+	take_identity(d);
+	/* The bodies are on the tape and in the catalog; what is kept is for the next comparison. */
+	for (struct document *doc = d->documents; doc; doc = doc->next)
+		buf_release(&doc->body);
+	d->running = false;
+	err = d->err;
+	d->done(d->done_context, &result, &err);
+}
+
+static void step_done(struct discovery *d)
+{
+	struct document *groups = document_at(d, "/apis", "");
+
+	if (d->in_groups || d->err.code) {
+		round_done(d);
+		return;
+	}
+	d->in_groups = true;
+	d->pending++; /* so that no answer can end the step while it is being asked for */
+	ask(d, "/api/v1", "");
+	if (catalog_group_versions(buf_slice(&groups->body), ask_group_version, d, &d->err)) {
+		/* round_done tells */
+	}
+	if (--d->pending == 0)
+		round_done(d);
+}
+
+bool discovery_run(struct discovery *d,
+	void (*done)(void *context, const struct discovery_result *result, const struct err *err),
+	void *context)
+{
+	static const char *const roots[][2] = {{"/api", ""}, {"/apis", ""}, {"/api", "aggregated"},
+		{"/apis", "aggregated"}, {"/version", ""}, {"/openapi/v3", ""}, {IDENTITY, ""}};
+
+	if (d->running)
+		return false;
+	d->running = true;
+	d->in_groups = false;
+	d->err = (struct err){0};
+	d->done = done;
+	d->done_context = context;
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
+		ask(d, roots[i][0], roots[i][1]);
+	return true;
+}

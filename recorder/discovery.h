@@ -1,0 +1,41 @@
+/*
+ * discovery.h: asks the server what it offers and keeps its answers on the tape, so that a replay can give
+ * them: /api, /apis, every group version, /version, the OpenAPI index, and the namespace kube-system, whose
+ * UID tells one cluster from another.
+ *
+ * A document is written when it differs from what was written last. Aggregated documents have the variant
+ * "aggregated", plain ones "".
+ */
+#ifndef RECORDER_DISCOVERY_H
+#define RECORDER_DISCOVERY_H
+
+#include "recorder/catalog.h"
+#include "recorder/http.h"
+#include "schema/tape/writer.h"
+
+struct discovery;
+
+struct discovery_result {
+	const struct catalog *catalog; /* borrowed until the next run */
+	const char *cluster_uid;       /* "" when the server does not tell */
+};
+
+/* http and tape are borrowed. */
+struct discovery *discovery_new(struct http *http, struct tape_writer *tape);
+void discovery_free(struct discovery *d);
+
+/*
+ * One round; `done` is called from the loop with err->code 0 or the reason why there is no catalog: nobody
+ * there (ERR_NETWORK), refused (ERR_DENIED), nonsense (ERR_PROTOCOL). Groups that fail on their own are left
+ * out. A round that runs already is not disturbed: false is returned and `done` not called.
+ */
+bool discovery_run(struct discovery *d,
+	void (*done)(void *context, const struct discovery_result *result, const struct err *err),
+	void *context);
+
+/* The sentence for an answer that is not what was hoped for: "cannot reach 'host:port': ...", "server
+ * 'host:port' refused the credentials: ...". `body` is what came with it. */
+int discovery_explain(
+	const struct http *http, const struct http_answer *answer, struct slice body, struct err *err);
+
+#endif
