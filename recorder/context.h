@@ -31,7 +31,8 @@ struct recorder_context {
 	void *owner;
 	void (*dirty)(void *owner);                     /* something waits to be flushed */
 	void (*settled)(void *owner, struct stream *s); /* its first list is on the tape */
-	void (*refused)(void *owner, struct stream *s, const struct err *err); /* a first list that failed */
+	/* A first list failed, with that HTTP status (0: none came). */
+	void (*refused)(void *owner, struct stream *s, int status, const struct err *err);
 	void (*suspect)(void *owner, const char *why);     /* this may be another cluster */
 	void (*fatal)(void *owner, const struct err *err); /* the tape cannot be written any more */
 };

@@ -13,7 +13,6 @@
 
 #define PLAIN      "application/json"
 #define AGGREGATED "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
-#define IDENTITY   "/api/v1/namespaces/kube-system"
 
 /* One document: where it is, and what came. Kept between rounds for the comparison. */
 struct document {
@@ -22,6 +21,8 @@ struct document {
 	char *path, *variant;
 	struct http_request *request;
 	struct buf body, written; /* of this round; what stands on the tape */
+	int64_t time_ns;
+	char content_type[256], etag[256];
 	int status;
 	bool is_aggregated; /* the answer says so */
 	bool answered;      /* in this round */
@@ -29,7 +30,6 @@ struct document {
 
 struct discovery {
 	struct http *http;
-	struct tape_writer *tape;
 	struct document *documents;
 	size_t pending;
 	bool running, in_groups;
@@ -40,12 +40,11 @@ struct discovery {
 	void *done_context;
 };
 
-struct discovery *discovery_new(struct http *http, struct tape_writer *tape)
+struct discovery *discovery_new(struct http *http)
 {
 	struct discovery *d = xcalloc(1, sizeof(*d));
 
 	d->http = http;
-	d->tape = tape;
 	return d;
 }
 
@@ -110,26 +109,40 @@ static bool says_aggregated(const struct http_answer *answer)
 	return strstr(answer->content_type, "as=APIGroupDiscoveryList") != NULL;
 }
 
-static void write_document(struct document *doc, const struct http_answer *answer)
+static int write_document(struct document *doc, struct tape_writer *tape, struct err *err)
 {
-	struct discovery *d = doc->discovery;
 	struct tape_document row = {
-		.time_ns = answer->begin_ns,
+		.time_ns = doc->time_ns,
 		.path = doc->path,
 		.variant = doc->variant,
-		.http_status = answer->status,
-		.content_type = answer->content_type,
-		.etag = *answer->etag ? answer->etag : NULL,
+		.http_status = doc->status,
+		.content_type = doc->content_type,
+		.etag = *doc->etag ? doc->etag : NULL,
 		.body = buf_slice(&doc->body),
 	};
 
-	if (slice_equal(buf_slice(&doc->written), buf_slice(&doc->body)))
-		return;
-	if (tape_writer_document(d->tape, &row, &d->err))
-		return;
+	if (slice_equal(buf_slice(&doc->written), row.body))
+		return 0;
+	if (tape_writer_document(tape, &row, err))
+		return err->code;
 	buf_clear(&doc->written);
-	if (buf_append(&doc->written, doc->body.ptr, doc->body.len, NULL))
-		buf_clear(&doc->written); /* too large to remember: written again next time */
+	return buf_append(&doc->written, row.body.ptr, row.body.len, err) ? err->code : 1;
+}
+
+int discovery_save(struct discovery *d, struct tape_writer *tape, struct err *err)
+{
+	int count = 0;
+
+	for (struct document *doc = d->documents; doc; doc = doc->next) {
+		int rc = 0;
+
+		if (doc->answered && (!*doc->variant || doc->is_aggregated))
+			rc = write_document(doc, tape, err);
+		if (rc < 0)
+			return rc;
+		count += rc;
+	}
+	return count;
 }
 
 static int on_body(void *context, struct slice bytes, int64_t time_ns)
@@ -151,8 +164,9 @@ static void on_done(void *context, const struct http_answer *answer)
 	doc->status = answer->aborted || answer->curl_code ? 0 : answer->status;
 	doc->answered = doc->status == 200;
 	doc->is_aggregated = doc->answered && says_aggregated(answer);
-	if (doc->answered && (!*doc->variant || doc->is_aggregated))
-		write_document(doc, answer);
+	doc->time_ns = answer->begin_ns;
+	snprintf(doc->content_type, sizeof(doc->content_type), "%s", answer->content_type);
+	snprintf(doc->etag, sizeof(doc->etag), "%s", answer->etag);
 	/* Without the groups there is no catalog; 404 of the core group alone is tolerated. */
 	if (!doc->answered && !d->err.code && !d->in_groups && !*doc->variant &&
 		(strcmp(doc->path, "/apis") == 0 ||
@@ -221,7 +235,7 @@ static int build_catalog(struct discovery *d, struct err *err)
 
 static void take_identity(struct discovery *d)
 {
-	struct document *doc = document_at(d, IDENTITY, "");
+	struct document *doc = document_at(d, DISCOVERY_IDENTITY, "");
 	struct object_meta meta;
 
 	if (doc->answered && json_scan_object(buf_slice(&doc->body), &meta, NULL) == 0)
@@ -237,12 +251,12 @@ static void round_done(struct discovery *d)
 	if (!d->err.code)
 		(void)build_catalog(d, &d->err);
 	take_identity(d);
-	/* The bodies are on the tape and in the catalog; what is kept is for the next comparison. */
-	for (struct document *doc = d->documents; doc; doc = doc->next)
-		buf_release(&doc->body);
 	d->running = false;
 	err = d->err;
 	d->done(d->done_context, &result, &err);
+	/* What is kept is for the next comparison, unless the next round has begun. */
+	for (struct document *doc = d->documents; !d->running && doc; doc = doc->next)
+		buf_release(&doc->body);
 }
 
 static void step_done(struct discovery *d)
@@ -256,9 +270,8 @@ static void step_done(struct discovery *d)
 	d->in_groups = true;
 	d->pending++; /* so that no answer can end the step while it is being asked for */
 	ask(d, "/api/v1", "");
-	if (catalog_group_versions(buf_slice(&groups->body), ask_group_version, d, &d->err)) {
-		/* round_done tells */
-	}
+	if (catalog_group_versions(buf_slice(&groups->body), ask_group_version, d, &d->err) && !d->err.code)
+		d->err.code = ERR_PROTOCOL;
 	if (--d->pending == 0)
 		round_done(d);
 }
@@ -268,7 +281,7 @@ bool discovery_run(struct discovery *d,
 	void *context)
 {
 	static const char *const roots[][2] = {{"/api", ""}, {"/apis", ""}, {"/api", "aggregated"},
-		{"/apis", "aggregated"}, {"/version", ""}, {"/openapi/v3", ""}, {IDENTITY, ""}};
+		{"/apis", "aggregated"}, {"/version", ""}, {"/openapi/v3", ""}, {DISCOVERY_IDENTITY, ""}};
 
 	if (d->running)
 		return false;

@@ -3,8 +3,8 @@
  * them: /api, /apis, every group version, /version, the OpenAPI index, and the namespace kube-system, whose
  * UID tells one cluster from another.
  *
- * A document is written when it differs from what was written last. Aggregated documents have the variant
- * "aggregated", plain ones "".
+ * discovery_save writes the documents that differ from what it wrote last. Aggregated documents have the
+ * variant "aggregated", plain ones "".
  */
 #ifndef RECORDER_DISCOVERY_H
 #define RECORDER_DISCOVERY_H
@@ -13,6 +13,9 @@
 #include "recorder/http.h"
 #include "schema/tape/writer.h"
 
+/* The document whose UID tells one cluster from another. */
+#define DISCOVERY_IDENTITY "/api/v1/namespaces/kube-system"
+
 struct discovery;
 
 struct discovery_result {
@@ -20,8 +23,8 @@ struct discovery_result {
 	const char *cluster_uid;       /* "" when the server does not tell */
 };
 
-/* http and tape are borrowed. */
-struct discovery *discovery_new(struct http *http, struct tape_writer *tape);
+/* http is borrowed. */
+struct discovery *discovery_new(struct http *http);
 void discovery_free(struct discovery *d);
 
 /*
@@ -32,6 +35,9 @@ void discovery_free(struct discovery *d);
 bool discovery_run(struct discovery *d,
 	void (*done)(void *context, const struct discovery_result *result, const struct err *err),
 	void *context);
+
+/* Writes what the round brought; to be called from `done`. Returns how many documents were new. */
+int discovery_save(struct discovery *d, struct tape_writer *tape, struct err *err) MUST_CHECK;
 
 /* The sentence for an answer that is not what was hoped for: "cannot reach 'host:port': ...", "server
  * 'host:port' refused the credentials: ...". `body` is what came with it. */

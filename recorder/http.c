@@ -58,7 +58,7 @@ static void start_waiting(struct http *h);
 static void finish(struct http_request *r, CURLcode code)
 {
 	struct http_handler handler = r->handler;
-	struct http_answer answer = http_answer_of(r);
+	struct http_answer answer = http_answer_so_far(r);
 	struct http *h = r->http;
 
 	http_answer_end(r, code, &answer);
@@ -218,7 +218,7 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *context)
 		return len; /* 100 Continue and the like: the real header comes */
 	r->header_done = true;
 	if (r->handler.on_header) {
-		struct http_answer answer = http_answer_of(r);
+		struct http_answer answer = http_answer_so_far(r);
 
 		r->handler.on_header(r->handler.context, &answer);
 	}

@@ -64,6 +64,9 @@ struct http_request *http_get(struct http *h, enum http_lane lane, const char *t
 
 void http_cancel(struct http_request *r);
 
+/* What is known of a running request; strings are borrowed until it ends. */
+struct http_answer http_answer_so_far(struct http_request *r);
+
 /* While held, no body is delivered; sockets are not read, so that the server has to wait. */
 void http_hold(struct http *h, bool hold);
 

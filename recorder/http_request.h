@@ -65,9 +65,6 @@ void http_set_base(struct http *h);
 /* Everything about the transfer but the callbacks. Fails when the credentials cannot be read. */
 int http_set_up(struct http_request *r, struct err *err) MUST_CHECK;
 
-/* What is known of the answer so far; strings live as long as the request. */
-struct http_answer http_answer_of(struct http_request *r);
-
 /* Adds what only the end tells. */
 void http_answer_end(struct http_request *r, CURLcode code, struct http_answer *answer);
 

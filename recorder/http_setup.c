@@ -60,7 +60,7 @@ static void set_server(struct http_request *r)
 		snprintf(r->server, sizeof(r->server), strchr(ip, ':') ? "[%s]:%ld" : "%s:%ld", ip, port);
 }
 
-struct http_answer http_answer_of(struct http_request *r)
+struct http_answer http_answer_so_far(struct http_request *r)
 {
 	int64_t now = clock_mono_ns(r->http->clock);
 	long status = 0;

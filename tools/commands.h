@@ -4,6 +4,6 @@
 
 #include "tools/options.h"
 
-extern const struct command cmd_info, cmd_query;
+extern const struct command cmd_info, cmd_query, cmd_record;
 
 #endif

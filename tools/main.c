@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
+	&cmd_record,
 	&cmd_query,
 	&cmd_info,
 	NULL,

@@ -1,0 +1,101 @@
+/* ingest.c: see ingest.h. */
+#include "recorder/ingest.h"
+
+#include "recorder/redact.h"
+#include "schema/base/limits.h"
+
+void ingest_init(struct ingest *in, struct recorder_context *x, uint32_t stream, bool redacts)
+{
+	*in = (struct ingest){.x = x, .stream = stream, .redacts = redacts};
+	in->known = known_new();
+	buf_init(&in->typed, LIMIT_OBJECT_BYTES);
+	buf_init(&in->clean, LIMIT_OBJECT_BYTES);
+}
+
+void ingest_release(struct ingest *in)
+{
+	known_free(in->known);
+	buf_release(&in->typed);
+	buf_release(&in->clean);
+}
+
+/* `{"kind":"Pod","apiVersion":"v1",` and the item without its brace. */
+static int add_type(struct ingest *in, const struct ingest_object *o, struct slice *bytes, struct err *err)
+{
+	struct slice kind = o->list_kind, rest = {bytes->ptr + 1, bytes->len - 1};
+	bool is_empty = o->meta->uid.len == 0 && o->meta->name.len == 0;
+
+	if (kind.len > 4 && memcmp(kind.ptr + kind.len - 4, "List", 4) == 0)
+		kind.len -= 4;
+	buf_clear(&in->typed);
+	if (buf_printf(&in->typed, err, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\"%s", (int)kind.len,
+		    kind.ptr, (int)o->list_api_version.len, o->list_api_version.ptr,
+		    is_empty && rest.len == 1 ? "" : ",") ||
+		buf_append(&in->typed, rest.ptr, rest.len, err))
+		return err->code;
+	*bytes = buf_slice(&in->typed);
+	return 0;
+}
+
+static int redact(struct ingest *in, struct slice *bytes, struct err *err)
+{
+	int rc;
+
+	buf_clear(&in->clean);
+	rc = redactor_object(in->x->redactor, *bytes, &in->clean, err);
+	*bytes = buf_slice(&in->clean);
+	return rc;
+}
+
+/* Scratch that one huge object made large is given back. */
+static void shrink(struct buf *b)
+{
+	if (b->cap > 1u << 20)
+		buf_release(b);
+}
+
+static int note(struct ingest *in, const struct ingest_object *o, uint64_t seq, struct err *err)
+{
+	const struct object_meta *m = o->meta;
+	const struct known_object known = {m->namespace, m->name, m->uid, m->rv, seq};
+
+	if (o->type != EVENT_DELETED)
+		return known_put(in->known, &known, err);
+	known_remove(in->known, m->namespace, m->name);
+	return 0;
+}
+
+int ingest_put(
+	struct ingest *in, const struct ingest_object *o, struct connection *connection, struct err *err)
+{
+	struct recorder_context *x = in->x;
+	struct event e = {.time_ns = o->time_ns,
+		.type = o->type,
+		.origin = o->origin,
+		.stream = in->stream,
+		.rv = o->rv};
+	struct slice bytes = o->bytes;
+	uint64_t seq;
+	int rc = 0;
+
+	if (o->list_kind.len && !o->meta->kind.len && !o->meta->api_version.len) {
+		rc = add_type(in, o, &bytes, err);
+		e.flags |= EVENT_TYPED;
+	}
+	/* What is inferred comes from the tape, where it is without secrets already. */
+	if (rc == 0 && in->redacts && x->redactor && o->origin != ORIGIN_INFERRED)
+		rc = redact(in, &bytes, err);
+	if (rc == 0)
+		rc = tape_writer_append(x->tape, &e, bytes, &seq, err);
+	if (rc == 0) {
+		x->counters.events++;
+		x->counters.bytes += bytes.len;
+		x->dirty(x->owner);
+		if (connection)
+			connection_event(connection, seq);
+		rc = note(in, o, seq, err);
+	}
+	shrink(&in->typed);
+	shrink(&in->clean);
+	return rc;
+}

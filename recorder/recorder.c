@@ -1,0 +1,511 @@
+/*
+ * recorder.c: see recorder.h. The loop: it finds out what the server offers, starts a stream for each thing
+ * to follow, makes the tape durable at each tick, looks once a second after everything that may have fallen
+ * silent, and stops in order.
+ *
+ *   DISCOVERING --catalog--> STARTING --every first list--> RECORDING --signal, time--> STOPPED
+ */
+#include "recorder/recorder.h"
+
+#include "recorder/context.h"
+#include "recorder/discovery.h"
+#include "recorder/redact.h"
+#include "recorder/restart.h"
+#include "recorder/selection.h"
+#include "recorder/status.h"
+#include "schema/base/log.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A flush that failed is tried again that much later, and told about that often. */
+#define FLUSH_RETRY_MS   500
+#define FLUSH_COMPLAIN_S 30
+/* Appended and not yet durable: from here on the sockets have to wait. */
+#define MAX_PENDING_BYTES (64u << 20)
+/* Discovery is asked again so often even if no CRD says so. */
+#define DISCOVER_EVERY_S 300
+#define CHECK_MS         1000
+
+enum recorder_state { RECORDER_DISCOVERING, RECORDER_STARTING, RECORDER_RECORDING, RECORDER_STOPPED };
+
+struct recorder {
+	const struct recorder_options *o;
+	struct recorder_context x;
+	enum recorder_state state;
+	uv_loop_t loop;
+	uv_signal_t signals[2];
+	uv_timer_t tick, check, limit, retry;
+	struct cluster_config *cluster;
+	struct discovery *discovery;
+	struct redactor *redactor;
+	struct stream **streams;
+	size_t stream_count, settled, refused;
+	struct status status;
+	bool resumed;       /* the tape was there already */
+	bool new_cluster;   /* and is of another cluster */
+	bool discover_soon; /* a CRD or an APIService changed */
+	bool flush_failing;
+	uint64_t offer_events; /* of CRDs and APIServices, when last looked at */
+	char cluster_uid[CLUSTER_UID_BYTES];
+	int64_t begin_mono_ns, discovered_mono_ns, complained_mono_ns;
+	bool by_signal;
+	struct err err; /* why it gave up */
+};
+
+static void stop(struct recorder *r, const struct err *err)
+{
+	if (r->state == RECORDER_STOPPED)
+		return;
+	if (err && err->code)
+		r->err = *err;
+	r->state = RECORDER_STOPPED;
+	uv_stop(&r->loop);
+}
+
+/* ---- the tape ---- */
+
+static void on_tick(uv_timer_t *timer);
+
+static void on_dirty(void *owner)
+{
+	struct recorder *r = owner;
+
+	if (!uv_is_active((uv_handle_t *)&r->tick))
+		uv_timer_start(&r->tick, on_tick, (uint64_t)(r->o->flush_interval_ns / NS_PER_MS), 0);
+}
+
+/* A full disk may get room again: nothing is forgotten meanwhile, and the sockets wait once enough is held.
+ */
+static void flush_failed(struct recorder *r, const struct err *err)
+{
+	int64_t now = clock_mono_ns(r->x.clock);
+
+	if (!r->flush_failing || now - r->complained_mono_ns > FLUSH_COMPLAIN_S * NS_PER_S) {
+		log_error("%s; nothing is lost yet, trying again", err->text);
+		r->complained_mono_ns = now;
+	}
+	r->flush_failing = true;
+	uv_timer_start(&r->tick, on_tick, FLUSH_RETRY_MS, 0);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct recorder *r = timer->data;
+	struct tape_writer_stats stats;
+	struct err err;
+	int rc = tape_writer_flush(r->x.tape, &err);
+
+	if (rc == ERR_NO_SPACE || rc == ERR_IO) {
+		flush_failed(r, &err);
+	} else if (rc) {
+		stop(r, &err);
+	} else if (r->flush_failing) {
+		log_info("the tape is being written again");
+		r->flush_failing = false;
+	}
+	tape_writer_stats(r->x.tape, &stats);
+	http_hold(r->x.http, r->flush_failing && stats.pending_bytes > MAX_PENDING_BYTES);
+}
+
+static int open_tape(struct recorder *r, struct err *err)
+{
+	int rc;
+
+	r->resumed = access(r->o->tape_path, F_OK) == 0;
+	rc = tape_writer_open(r->o->tape_path, &r->o->tape, &r->x.tape, err);
+	if (rc == 0 && r->resumed)
+		rc = restart_cluster(r->o->tape_path, r->cluster_uid, err);
+	return rc;
+}
+
+/* ---- streams ---- */
+
+static void look_ready(struct recorder *r)
+{
+	if (r->state != RECORDER_STARTING || r->settled + r->refused < r->stream_count)
+		return;
+	r->state = RECORDER_RECORDING;
+	/* What is said to be on the tape has to be there. */
+	on_tick(&r->tick);
+	if (r->o->ready && r->state == RECORDER_RECORDING)
+		r->o->ready(r->settled);
+}
+
+static void on_settled(void *owner, struct stream *s)
+{
+	struct recorder *r = owner;
+
+	r->settled++;
+	if (r->state == RECORDER_RECORDING)
+		log_info("%s: recording", stream_name(s));
+	look_ready(r);
+}
+
+/* A first list failed. At the start what only a person can mend ends the recording: wrong credentials, a
+ * selector that makes no sense, no right to see anything at all. */
+static void on_refused(void *owner, struct stream *s, int status, const struct err *err)
+{
+	struct recorder *r = owner;
+	bool is_final = status == 401 || status == 403 || status == 404;
+	struct err told = *err;
+
+	if (r->state != RECORDER_STARTING || status == 0 || status == 429 || status >= 500)
+		return;
+	err_prefix(&told, "cannot list %s", stream_name(s));
+	if (!is_final || status == 401 || r->refused + 1 >= r->stream_count) {
+		stop(r, &told);
+		return;
+	}
+	log_warn("%s; trying again from time to time", told.text);
+	r->refused++;
+	look_ready(r);
+}
+
+static void on_fatal(void *owner, const struct err *err)
+{
+	stop(owner, err);
+}
+
+/* The digest key is made only when there is something to keep out of the tape. */
+static int prepare_redaction(struct recorder *r, const struct catalog_resource *resource)
+{
+	if (r->o->keep_secrets || r->redactor || !redactor_concerns(resource->group, resource->resource))
+		return 0;
+	if (redactor_open(r->o->tape_path, &r->redactor, &r->err))
+		return r->err.code;
+	r->x.redactor = r->redactor;
+	return 0;
+}
+
+static int add_stream(void *context, const struct stream_spec *spec)
+{
+	struct recorder *r = context;
+	struct stream *s;
+
+	if (prepare_redaction(r, spec->resource))
+		return r->err.code;
+	if (stream_new(&r->x, spec, &s, &r->err))
+		return r->err.code;
+	for (size_t i = 0; i < r->stream_count; i++) {
+		if (stream_id(r->streams[i]) == stream_id(s)) {
+			stream_free(s);
+			return 0;
+		}
+	}
+	r->streams = xrealloc(r->streams, (r->stream_count + 1) * sizeof(struct stream *));
+	r->streams[r->stream_count++] = s;
+	return 0;
+}
+
+static int add_streams(struct recorder *r, const struct catalog *catalog)
+{
+	struct catalog_choice choice = {0};
+	int rc = selection_resources(r->o, catalog, &choice, &r->err);
+
+	for (size_t i = 0; rc == 0 && i < choice.count; i++)
+		rc = selection_streams(r->o, choice.items[i], add_stream, r);
+	catalog_choice_release(&choice);
+	http_expect_watches(r->x.http, r->stream_count);
+	return rc;
+}
+
+/* ---- discovery ---- */
+
+static int note_cluster(struct recorder *r, const char *uid, struct err *err)
+{
+	bool is_other = *r->cluster_uid && *uid && strcmp(uid, r->cluster_uid) != 0;
+	int rc = 0;
+
+	if (is_other) {
+		log_warn("this is another cluster than before: namespace kube-system has UID %s, had %s", uid,
+			r->cluster_uid);
+		rc = tape_writer_epoch(r->x.tape, uid, "another cluster answers at this address", err);
+		r->new_cluster = true;
+	} else if (!*r->cluster_uid && *uid) {
+		rc = tape_writer_epoch(r->x.tape, uid, "start", err);
+	}
+	if (*uid)
+		snprintf(r->cluster_uid, sizeof(r->cluster_uid), "%s", uid);
+	return rc;
+}
+
+static int begin(struct recorder *r, const struct discovery_result *result)
+{
+	struct err *err = &r->err;
+
+	if (!r->x.tape && open_tape(r, err))
+		return err->code;
+	if (note_cluster(r, result->cluster_uid, err) || discovery_save(r->discovery, r->x.tape, err) < 0)
+		return err->code;
+	if (add_streams(r, result->catalog))
+		return err->code;
+	if (r->resumed && restart_load(&r->x, r->streams, r->stream_count, err))
+		return err->code;
+	r->state = RECORDER_STARTING;
+	for (size_t i = 0; i < r->stream_count && r->state == RECORDER_STARTING; i++) {
+		if (r->new_cluster)
+			stream_new_epoch(r->streams[i]);
+		stream_start(r->streams[i]);
+	}
+	on_dirty(r);
+	return 0;
+}
+
+static void on_first_discovery(void *context, const struct discovery_result *result, const struct err *err)
+{
+	struct recorder *r = context;
+
+	if (r->state != RECORDER_DISCOVERING)
+		return;
+	if (err->code == ERR_NETWORK && r->o->wait) {
+		int64_t now = clock_mono_ns(r->x.clock);
+
+		if (!r->complained_mono_ns || now - r->complained_mono_ns > FLUSH_COMPLAIN_S * NS_PER_S) {
+			log_warn("%s; waiting for it", err->text);
+			r->complained_mono_ns = now;
+		}
+		uv_timer_start(&r->retry, r->retry.timer_cb, 1000, 0);
+		return;
+	}
+	if (err->code)
+		stop(r, err);
+	else if (begin(r, result))
+		stop(r, &r->err);
+	r->discovered_mono_ns = clock_mono_ns(r->x.clock);
+}
+
+static void discover_first(uv_timer_t *timer)
+{
+	struct recorder *r = timer->data;
+
+	discovery_run(r->discovery, on_first_discovery, r);
+}
+
+static void restart_streams_of_new_cluster(struct recorder *r)
+{
+	if (!r->new_cluster)
+		return;
+	r->new_cluster = false;
+	for (size_t i = 0; i < r->stream_count; i++)
+		stream_new_epoch(r->streams[i]);
+}
+
+static void on_discovery(void *context, const struct discovery_result *result, const struct err *err)
+{
+	struct recorder *r = context;
+	size_t known = r->stream_count;
+	int changed;
+
+	if (r->state == RECORDER_STOPPED || err->code)
+		return;
+	r->new_cluster = false;
+	if (note_cluster(r, result->cluster_uid, &r->err)) {
+		stop(r, &r->err);
+		return;
+	}
+	changed = discovery_save(r->discovery, r->x.tape, &r->err);
+	if (changed < 0) {
+		stop(r, &r->err);
+		return;
+	}
+	restart_streams_of_new_cluster(r);
+	if (changed == 0)
+		return;
+	on_dirty(r);
+	if (r->o->all && add_streams(r, result->catalog)) {
+		stop(r, &r->err);
+		return;
+	}
+	for (size_t i = 0; i < r->stream_count; i++) {
+		if (i >= known)
+			stream_start(r->streams[i]);
+		else if (stream_is_refused(r->streams[i]))
+			stream_kick(r->streams[i]);
+	}
+}
+
+static void on_suspect(void *owner, const char *why)
+{
+	struct recorder *r = owner;
+
+	log_warn("%s", why);
+	if (tape_writer_epoch(r->x.tape, r->cluster_uid, why, &r->err))
+		stop(r, &r->err);
+	r->discover_soon = true;
+}
+
+/* ---- once a second ---- */
+
+/* The streams of CRDs and of APIServices say when the server offers something else than before. */
+static bool offers_changed(struct recorder *r)
+{
+	uint64_t events = 0;
+	bool changed;
+
+	for (size_t i = 0; i < r->stream_count; i++) {
+		const char *resource = stream_resource(r->streams[i]);
+
+		if (strcmp(resource, "customresourcedefinitions") == 0 ||
+			strcmp(resource, "apiservices") == 0)
+			events += stream_watch_events(r->streams[i]);
+	}
+	changed = events != r->offer_events;
+	r->offer_events = events;
+	return changed;
+}
+
+static void on_check(uv_timer_t *timer)
+{
+	struct recorder *r = timer->data;
+	int64_t now = clock_mono_ns(r->x.clock);
+	size_t watched = 0;
+
+	if (r->state != RECORDER_STARTING && r->state != RECORDER_RECORDING)
+		return;
+	for (size_t i = 0; i < r->stream_count; i++) {
+		stream_check(r->streams[i]);
+		watched += stream_is_watched(r->streams[i]);
+	}
+	r->discover_soon |= offers_changed(r);
+	if (r->discover_soon || now - r->discovered_mono_ns > DISCOVER_EVERY_S * NS_PER_S) {
+		r->discover_soon = !discovery_run(r->discovery, on_discovery, r);
+		r->discovered_mono_ns = now;
+	}
+	status_draw(&r->status, &r->x, r->stream_count, watched);
+}
+
+/* ---- beginning and end ---- */
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct recorder *r = handle->data;
+
+	(void)number;
+	r->by_signal = true;
+	stop(r, NULL);
+}
+
+static void on_limit(uv_timer_t *timer)
+{
+	stop(timer->data, NULL);
+}
+
+static void set_up(struct recorder *r)
+{
+	uv_timer_t *timers[] = {&r->tick, &r->check, &r->limit, &r->retry};
+	static const int numbers[] = {SIGINT, SIGTERM};
+
+	signal(SIGPIPE, SIG_IGN);
+	uv_loop_init(&r->loop);
+	for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {
+		uv_timer_init(&r->loop, timers[i]);
+		timers[i]->data = r;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		uv_signal_init(&r->loop, &r->signals[i]);
+		r->signals[i].data = r;
+		/* One signal asks; when it is not heard, the next one ends the process. */
+		uv_signal_start_oneshot(&r->signals[i], on_signal, numbers[i]);
+	}
+	r->x = (struct recorder_context){
+		.loop = &r->loop,
+		.tape_path = r->o->tape_path,
+		.clock = r->o->tape.clock ? r->o->tape.clock : &clock_system,
+		.retry_delay_ns = r->o->retry_delay_ns,
+		.owner = r,
+		.dirty = on_dirty,
+		.settled = on_settled,
+		.refused = on_refused,
+		.suspect = on_suspect,
+		.fatal = on_fatal,
+	};
+	r->begin_mono_ns = clock_mono_ns(r->x.clock);
+	status_init(&r->status);
+}
+
+static void run_loop(struct recorder *r)
+{
+	r->x.http = http_new(&r->loop, r->x.clock, r->cluster);
+	r->discovery = discovery_new(r->x.http);
+	uv_timer_start(&r->retry, discover_first, 0, 0);
+	uv_timer_start(&r->check, on_check, CHECK_MS, CHECK_MS);
+	if (r->o->duration_ns)
+		uv_timer_start(&r->limit, on_limit, (uint64_t)(r->o->duration_ns / NS_PER_MS), 0);
+	uv_run(&r->loop, UV_RUN_DEFAULT);
+}
+
+static void sum_up(struct recorder *r, struct recorder_summary *ret)
+{
+	const struct recorder_counters *c = &r->x.counters;
+	struct tape_writer_stats stats = {0};
+
+	if (r->x.tape)
+		tape_writer_stats(r->x.tape, &stats);
+	*ret = (struct recorder_summary){
+		.streams = r->stream_count,
+		.events = c->events,
+		.bytes = c->bytes,
+		.repeats = c->repeats,
+		.gaps = c->gaps,
+		.hidden = c->hidden,
+		.reconnects = c->reconnects,
+		.disk_bytes = stats.disk_bytes,
+		.duration_ns = clock_mono_ns(r->x.clock) - r->begin_mono_ns,
+		.stopped_by_signal = r->by_signal,
+	};
+}
+
+static void close_handle(uv_handle_t *handle, void *context)
+{
+	(void)context;
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+/* Streams are stopped and the tape closed before anything that may take its time. */
+static int shut_down(struct recorder *r, struct err *err)
+{
+	int rc = 0;
+
+	r->state = RECORDER_STOPPED;
+	status_clear();
+	for (size_t i = 0; i < r->stream_count; i++)
+		stream_stop(r->streams[i], "client_stop");
+	if (r->x.tape)
+		rc = tape_writer_close(r->x.tape, err);
+	for (size_t i = 0; i < r->stream_count; i++)
+		stream_free(r->streams[i]);
+	free(r->streams);
+	discovery_free(r->discovery);
+	http_free(r->x.http);
+	uv_walk(&r->loop, close_handle, NULL);
+	uv_run(&r->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&r->loop);
+	redactor_close(r->redactor);
+	cluster_config_free(r->cluster);
+	return rc;
+}
+
+int recorder_run(const struct recorder_options *options, struct recorder_summary *ret, struct err *err)
+{
+	struct recorder r = {.o = options};
+	int rc;
+
+	*ret = (struct recorder_summary){0};
+	rc = kubeconfig_load(&options->cluster, &r.cluster, err);
+	if (rc)
+		return rc;
+	set_up(&r);
+	/* A tape that cannot be gone on with is told before the cluster is asked anything. */
+	if (access(options->tape_path, F_OK) != 0 || open_tape(&r, &r.err) == 0)
+		run_loop(&r);
+	sum_up(&r, ret);
+	rc = shut_down(&r, err);
+	if (r.err.code) {
+		*err = r.err;
+		return r.err.code;
+	}
+	return rc;
+}

@@ -1,0 +1,48 @@
+/*
+ * recorder.h: records a cluster into a tape until it is told to stop.
+ */
+#ifndef RECORDER_RECORDER_H
+#define RECORDER_RECORDER_H
+
+#include "recorder/kubeconfig.h"
+#include "schema/tape/writer.h"
+
+struct recorder_options {
+	struct kubeconfig_wishes cluster;
+	const char *tape_path;
+	const char **resources; /* names as kubectl takes them */
+	size_t resource_count;
+	bool all; /* everything that can be listed and watched */
+	const char **namespaces;
+	size_t namespace_count; /* 0: all namespaces */
+	const char **excludes;
+	size_t exclude_count;
+	const char *label_selector, *field_selector; /* "" for none */
+	int64_t duration_ns;                         /* 0: until a signal */
+	int64_t flush_interval_ns;                   /* how long an event may wait to become durable */
+	int64_t retry_delay_ns;                      /* the first back-off; 0: as client-go's */
+	bool wait;                                   /* keep trying to reach the server at start */
+	bool keep_secrets;
+	struct tape_writer_options tape;
+	/* Every first list is on the tape. */
+	void (*ready)(size_t stream_count);
+};
+
+struct recorder_summary {
+	size_t streams;
+	uint64_t events, bytes, repeats; /* of this run */
+	uint64_t gaps, hidden;           /* gaps that began in this run, differences that relists found */
+	uint64_t reconnects, disk_bytes;
+	int64_t duration_ns;
+	bool stopped_by_signal;
+};
+
+/*
+ * Runs until SIGINT, SIGTERM or the duration, then closes the tape. A second signal kills. Returns 0, or why
+ * it gave up: at start everything that a person has to mend (ERR_USAGE, ERR_NOT_FOUND, ERR_NETWORK,
+ * ERR_DENIED, ...); once it is recording only what makes the tape unusable. The summary is filled in either
+ * case.
+ */
+int recorder_run(const struct recorder_options *options, struct recorder_summary *ret, struct err *err);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * redact.h: takes the values out of Secrets before they reach the tape. Every value of data and stringData,
+ * also inside the last-applied-configuration annotation, becomes `redacted:` and a digest, so that equal
+ * values are seen to be equal and a change is seen to be one.
+ *
+ * The digest is HMAC-SHA256, cut to 128 bits, with a key of its own for each tape. The key is kept beside the
+ * tape, in FILE.tape.key, and not in it: who is given the tape alone cannot try out likely passwords. Without
+ * the file a new key is made, and digests from then on differ from those before.
+ */
+#ifndef RECORDER_REDACT_H
+#define RECORDER_REDACT_H
+
+#include "schema/base/buf.h"
+
+struct redactor;
+
+/* Reads or makes the key of the tape at that path. */
+int redactor_open(const char *tape_path, struct redactor **ret, struct err *err) MUST_CHECK;
+void redactor_close(struct redactor *r);
+
+/* With a fixed key, for tests. */
+struct redactor *redactor_with_key(const unsigned char key[32]);
+
+/* Whether objects of this resource hold secrets. */
+bool redactor_concerns(const char *group, const char *resource);
+
+/* Appends the object without its secrets; everything else stays byte for byte. */
+int redactor_object(struct redactor *r, struct slice object, struct buf *to, struct err *err) MUST_CHECK;
+
+#endif

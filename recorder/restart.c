@@ -1,0 +1,322 @@
+/*
+ * restart.c: see restart.h. The resume point of a stream is its last mark (a list or a bookmark) or the last
+ * event of its watch behind that; events are walked backwards only as far as marks leave open.
+ */
+#include "recorder/restart.h"
+
+#include "recorder/discovery.h"
+#include "recorder/end_reason.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+#include "schema/tape/reader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* One event of the last resourceVersion of a stream. */
+struct member {
+	enum event_type type;
+	char *uid;
+};
+
+/* What the tape knows of one stream. */
+struct past {
+	struct stream *stream;
+	uint32_t id, resource;
+	bool listed;       /* a whole list is on the tape */
+	uint64_t mark_seq; /* events up to here are older than the mark */
+	char mark_rv[RESUME_RV_BYTES];
+	char last_rv[RESUME_RV_BYTES], before[RESUME_RV_BYTES]; /* of events behind the mark; "" none */
+	struct member *members;                                 /* of last_rv, newest first */
+	size_t member_count;
+	uint64_t last_watch, open_gap;
+	char end_reason[END_REASON_BYTES]; /* of the last watch */
+	struct tape_gap gap;               /* the open one; its strings below */
+	char gap_reason[END_REASON_BYTES], gap_rv[RESUME_RV_BYTES];
+};
+
+struct load {
+	struct recorder_context *x;
+	struct tape *tape;
+	struct past *pasts;
+	size_t count;
+	int64_t last_ns; /* wall clock of the last thing on the tape */
+	struct err *err;
+};
+
+static struct past *past_of(struct load *l, uint32_t stream)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		if (l->pasts[i].id == stream)
+			return &l->pasts[i];
+	}
+	return NULL;
+}
+
+static void put_rv(char to[RESUME_RV_BYTES], struct slice rv)
+{
+	snprintf(to, RESUME_RV_BYTES, "%.*s", (int)(rv.len < RESUME_RV_BYTES ? rv.len : 0),
+		rv.ptr ? rv.ptr : "");
+}
+
+/* ---- rows ---- */
+
+static int take_mark(void *context, const struct tape_mark *mark)
+{
+	struct load *l = context;
+	struct past *p = past_of(l, mark->stream);
+
+	if (mark->time_ns > l->last_ns)
+		l->last_ns = mark->time_ns;
+	if (!p || mark->kind == MARK_ERROR || !mark->rv.len)
+		return 0;
+	p->listed |= mark->kind == MARK_LIST || mark->kind == MARK_INITIAL_END;
+	p->mark_seq = mark->after_seq;
+	put_rv(p->mark_rv, mark->rv);
+	return 0;
+}
+
+static int take_connection(void *context, const struct tape_connection *c)
+{
+	struct load *l = context;
+	struct past *p = past_of(l, c->stream);
+
+	if (p && strcmp(c->purpose, "watch") == 0) {
+		p->last_watch = c->id;
+		snprintf(p->end_reason, sizeof(p->end_reason), "%s",
+			c->end_reason ? c->end_reason : "recorder_died");
+	}
+	if (!c->end_reason) {
+		struct tape_connection row = *c;
+
+		row.end_reason = "recorder_died";
+		row.next_action = "stop";
+		return tape_writer_end_connection(l->x->tape, &row, l->err);
+	}
+	return 0;
+}
+
+static int take_gap(void *context, const struct tape_gap *gap)
+{
+	struct load *l = context;
+	struct past *p = past_of(l, gap->stream);
+
+	if (!p)
+		return 0;
+	p->open_gap = strcmp(gap->how_ended, "open") == 0 ? gap->id : 0;
+	p->gap = *gap;
+	snprintf(p->gap_reason, sizeof(p->gap_reason), "%s", gap->reason);
+	put_rv(p->gap_rv, slice_of(gap->from_rv));
+	return 0;
+}
+
+/* ---- events behind the last mark ---- */
+
+static void add_member(struct past *p, const struct event *e)
+{
+	p->members = xrealloc(p->members, (p->member_count + 1) * sizeof(*p->members));
+	p->members[p->member_count++] = (struct member){e->type, slice_dup(e->uid)};
+}
+
+/* Events come newest first; the first resourceVersion met is the last one, the next one that before it. */
+static void take_event(struct past *p, const struct event *e)
+{
+	if (e->origin != ORIGIN_WATCH || e->seq <= p->mark_seq || *p->before)
+		return;
+	if (!*p->last_rv)
+		put_rv(p->last_rv, e->rv);
+	if (slice_is(e->rv, p->last_rv))
+		add_member(p, e);
+	else
+		put_rv(p->before, e->rv);
+}
+
+/* The event up to which the walk has to go. */
+static uint64_t oldest_needed(const struct load *l)
+{
+	uint64_t seq = UINT64_MAX;
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct past *p = &l->pasts[i];
+
+		if (p->listed && !*p->before && p->mark_seq < seq)
+			seq = p->mark_seq;
+	}
+	return seq;
+}
+
+static int walk_events(struct load *l)
+{
+	const struct tape_filter everything = {.seq_min = 0};
+	struct tape_cursor *cursor;
+	struct event e;
+	int rc = tape_cursor_open(l->tape, &everything, TAPE_BACKWARD, &cursor, l->err);
+
+	if (rc)
+		return rc;
+	while ((rc = tape_cursor_next(cursor, &e, l->err)) > 0) {
+		struct past *p = past_of(l, e.stream);
+
+		if (e.time_ns > l->last_ns)
+			l->last_ns = e.time_ns;
+		if (p)
+			take_event(p, &e);
+		if (e.seq <= oldest_needed(l))
+			break;
+	}
+	tape_cursor_close(cursor);
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- live objects ---- */
+
+/* Whether another stream of the tape follows the same resource, so that an object's stream must be asked. */
+static bool is_shared(const struct load *l, uint32_t resource)
+{
+	const struct tape_stream *s;
+	size_t n = 0;
+
+	for (size_t i = 0; (s = tape_stream_at(l->tape, i)); i++)
+		n += s->resource == resource;
+	return n > 1;
+}
+
+static int load_live(struct load *l, struct past *p)
+{
+	bool shared = is_shared(l, p->resource);
+	struct tape_state *state;
+	struct tape_info info;
+	struct buf keep;
+	int rc = tape_info(l->tape, &info, l->err);
+
+	if (rc == 0)
+		rc = tape_state_at(l->tape, info.last_seq, p->resource, &state, l->err);
+	if (rc)
+		return rc;
+	buf_init(&keep, LIMIT_OBJECT_BYTES);
+	for (size_t i = 0; rc == 0 && i < state->count; i++) {
+		const struct tape_live *live = &state->live[i];
+		const struct known_object known = {
+			live->namespace, live->name, live->uid, live->rv, live->seq};
+		struct event e = {.stream = p->id};
+
+		if (shared)
+			rc = tape_event(l->tape, live->seq, &e, &keep, l->err);
+		if (rc == 0 && e.stream == p->id)
+			rc = known_put(stream_known(p->stream), &known, l->err);
+	}
+	buf_release(&keep);
+	tape_state_free(state);
+	return rc;
+}
+
+/* ---- putting it together ---- */
+
+static void set_resume(struct past *p)
+{
+	struct resume *r = stream_resume(p->stream);
+
+	resume_set(r, slice_of(*p->before ? p->before : p->mark_rv));
+	for (size_t i = p->member_count; i-- > 0;)
+		resume_event(r, p->members[i].type, slice_of(p->members[i].uid), slice_of(p->last_rv));
+}
+
+static void set_pause(const struct load *l, struct past *p, uint64_t last_seq)
+{
+	const struct stream_pause pause = {
+		.begin_ns = p->open_gap ? p->gap.begin_ns : l->last_ns,
+		.begin_seq = p->open_gap ? p->gap.begin_seq : last_seq,
+		.open_gap = p->open_gap,
+		.reason = p->open_gap      ? p->gap_reason
+			  : *p->end_reason ? p->end_reason
+					   : "recorder_died",
+		.from_rv = p->open_gap ? p->gap_rv : stream_resume(p->stream)->rv,
+		.connection_before = p->open_gap ? p->gap.connection_before : p->last_watch,
+	};
+
+	stream_resumes(p->stream, &pause);
+}
+
+static int load_all(struct load *l)
+{
+	struct tape_info info;
+	int rc = tape_info(l->tape, &info, l->err);
+
+	l->last_ns = info.last_time_ns;
+	if (rc == 0)
+		rc = tape_each_mark(l->tape, take_mark, l, l->err);
+	if (rc == 0)
+		rc = tape_each_connection(l->tape, take_connection, l, l->err);
+	if (rc == 0)
+		rc = tape_each_gap(l->tape, take_gap, l, l->err);
+	if (rc == 0)
+		rc = walk_events(l);
+	for (size_t i = 0; rc == 0 && i < l->count; i++) {
+		struct past *p = &l->pasts[i];
+
+		rc = load_live(l, p);
+		if (rc || !p->listed)
+			continue;
+		set_resume(p);
+		set_pause(l, p, info.last_seq);
+	}
+	return rc;
+}
+
+static void init_pasts(struct load *l, struct stream **streams)
+{
+	l->pasts = xcalloc(l->count, sizeof(*l->pasts));
+	for (size_t i = 0; i < l->count; i++) {
+		const struct tape_stream *s = tape_stream_by_id(l->tape, stream_id(streams[i]));
+
+		/* A stream that the tape does not have yet keeps id 0, which no row has. */
+		l->pasts[i].stream = streams[i];
+		l->pasts[i].id = s ? s->id : UINT32_MAX;
+		l->pasts[i].resource = s ? s->resource : UINT32_MAX;
+	}
+}
+
+static void free_pasts(struct load *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		for (size_t j = 0; j < l->pasts[i].member_count; j++)
+			free(l->pasts[i].members[j].uid);
+		free(l->pasts[i].members);
+	}
+	free(l->pasts);
+}
+
+int restart_load(struct recorder_context *x, struct stream **streams, size_t count, struct err *err)
+{
+	struct load l = {.x = x, .count = count, .err = err};
+	int rc = tape_open(x->tape_path, &l.tape, err);
+
+	if (rc)
+		return rc;
+	init_pasts(&l, streams);
+	rc = load_all(&l);
+	free_pasts(&l);
+	tape_close(l.tape);
+	return rc;
+}
+
+int restart_cluster(const char *tape_path, char ret_uid[CLUSTER_UID_BYTES], struct err *err)
+{
+	struct tape_document document;
+	struct object_meta meta;
+	struct tape *tape;
+	struct buf body;
+	int rc = tape_open(tape_path, &tape, err);
+
+	*ret_uid = 0;
+	if (rc)
+		return rc;
+	buf_init(&body, LIMIT_DOCUMENT_BYTES);
+	rc = tape_document(tape, DISCOVERY_IDENTITY, "", 0, &document, &body, err);
+	if (rc == 0 && json_scan_object(buf_slice(&body), &meta, NULL) == 0)
+		snprintf(ret_uid, CLUSTER_UID_BYTES, "%.*s", (int)meta.uid.len,
+			meta.uid.ptr ? meta.uid.ptr : "");
+	buf_release(&body);
+	tape_close(tape);
+	return rc == ERR_NOT_FOUND ? 0 : rc;
+}

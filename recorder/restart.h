@@ -1,0 +1,18 @@
+/*
+ * restart.h: goes on with a tape: gives every stream what the tape knows of it, so that it watches from where
+ * the recording stopped, or, when its first list was never finished, lists without recording anything twice.
+ */
+#ifndef RECORDER_RESTART_H
+#define RECORDER_RESTART_H
+
+#include "recorder/stream.h"
+
+/* To be called before the streams start. Requests that a killed recorder left without an end get one. */
+int restart_load(
+	struct recorder_context *x, struct stream **streams, size_t count, struct err *err) MUST_CHECK;
+
+/* The UID of the cluster that was recorded last, "" when the tape does not tell. */
+#define CLUSTER_UID_BYTES 128
+int restart_cluster(const char *tape_path, char ret_uid[CLUSTER_UID_BYTES], struct err *err) MUST_CHECK;
+
+#endif

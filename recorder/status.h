@@ -1,0 +1,26 @@
+/* status.h: the one line on a terminal that says how a recording goes. */
+#ifndef RECORDER_STATUS_H
+#define RECORDER_STATUS_H
+
+#include "recorder/context.h"
+
+struct status {
+	bool on_terminal;
+	int64_t last_mono_ns;
+	uint64_t last_events;
+};
+
+/* Looks whether stderr is a terminal. */
+void status_init(struct status *s);
+
+/* Draws the line anew; about once a second. Nothing happens when this is no terminal. */
+void status_draw(struct status *s, const struct recorder_context *x, size_t streams, size_t watched);
+
+/* Takes the line away. */
+void status_clear(void);
+
+/* "512 B", "1.2 KB", "34.5 MB"; returns to. */
+#define BYTES_TEXT 32
+const char *status_bytes(char to[BYTES_TEXT], uint64_t bytes);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * stream.h: one resource followed, in one namespace or in all: listed by pages, then watched from the list's
+ * resourceVersion, for ever, through every kind of end.
+ *
+ *            start (nothing on the tape)           start (goes on with a tape)
+ *                    |                                      |
+ *                    v           list complete              v
+ *       +------> LISTING --------------------------->   OPENING <---------+
+ *       |          |  ^                                  |     \          |
+ *       |   failed |  | next page                 header |      \ failed  |
+ *       |          v  |                                  v       \        |
+ *       |        WAITING <------- end, back off --- WATCHING      \       |
+ *       |          |                                |   |  \       v      |
+ *       +----------+------- 410, nonsense ----------+   |   +-> WAITING --+
+ *                                                       |                 |
+ *                          end without a single frame   v    it is alive  |
+ *                                                    PROBING -------------+
+ *   any state -> STOPPED (stream_stop)
+ *
+ * Every transition goes through stream_enter in stream.c.
+ */
+#ifndef RECORDER_STREAM_H
+#define RECORDER_STREAM_H
+
+#include "recorder/catalog.h"
+#include "recorder/context.h"
+#include "recorder/known.h"
+#include "recorder/resume.h"
+
+struct stream_spec {
+	const struct catalog_resource *resource;
+	const char *namespace, *label_selector, *field_selector; /* "" for none */
+};
+
+/* Makes the stream known to the tape. Strings are copied. The context is borrowed. */
+int stream_new(struct recorder_context *x, const struct stream_spec *spec, struct stream **ret,
+	struct err *err) MUST_CHECK;
+
+/* The stream must be stopped. The loop must run once more before it is closed. NULL is fine. */
+void stream_free(struct stream *s);
+
+/* For a tape that is gone on with: fill both, then tell since when nobody watched. */
+struct known *stream_known(struct stream *s);
+struct resume *stream_resume(struct stream *s);
+struct stream_pause {
+	int64_t begin_ns;   /* wall clock of the last thing on the tape */
+	uint64_t begin_seq; /* the last event on the tape */
+	uint64_t open_gap;  /* id of a gap that was open already, with its own beginning; 0 none */
+	const char *reason, *from_rv;
+	uint64_t connection_before;
+};
+void stream_resumes(struct stream *s, const struct stream_pause *pause);
+
+void stream_start(struct stream *s);
+
+/* Aborts what runs, with that end reason ("client_stop", "resource_gone"). */
+void stream_stop(struct stream *s, const char *reason);
+
+/* To be called about once a second: gives up connections that have been silent for too long. */
+void stream_check(struct stream *s);
+
+/* Tries again now what it would try after a delay: what it was refused may be there by now. */
+void stream_kick(struct stream *s);
+
+/* This is another life of the cluster: forget where we were and list. */
+void stream_new_epoch(struct stream *s);
+
+uint32_t stream_id(const struct stream *s);
+const char *stream_name(const struct stream *s); /* "pods", "deployments.apps", "pods in 'x'" */
+const char *stream_group(const struct stream *s);
+const char *stream_resource(const struct stream *s);
+uint64_t stream_watch_events(const struct stream *s); /* recorded from watches */
+bool stream_is_settled(const struct stream *s);       /* its state is on the tape */
+bool stream_is_watched(const struct stream *s);       /* right now */
+bool stream_is_refused(const struct stream *s);       /* the last attempt met 401, 403 or 404 */
+
+#endif

@@ -1,0 +1,92 @@
+/* stream_internal.h: what stream.c, stream_list.c and stream_watch.c share. Nobody else includes it. */
+#ifndef RECORDER_STREAM_INTERNAL_H
+#define RECORDER_STREAM_INTERNAL_H
+
+#include "recorder/backoff.h"
+#include "recorder/followup.h"
+#include "recorder/frames.h"
+#include "recorder/gap.h"
+#include "recorder/ingest.h"
+#include "recorder/listing.h"
+#include "recorder/stream.h"
+
+enum stream_state {
+	STREAM_IDLE,     /* not started yet */
+	STREAM_LISTING,  /* a page was asked for */
+	STREAM_OPENING,  /* a watch was asked for, no header yet */
+	STREAM_WATCHING, /* the header was 200 */
+	STREAM_PROBING,  /* a list of one item tells whether the resume point is still of this cluster */
+	STREAM_WAITING,  /* for the timer; `step` says what comes then */
+	STREAM_STOPPED,
+};
+
+/* What the running watch has brought so far. */
+struct watch {
+	struct frames frames;
+	int64_t timeout_seconds;
+	int64_t open_mono_ns; /* when the header came */
+	int64_t last_byte_mono_ns;
+	uint64_t frame_count;
+	bool settled;
+	bool bad_frame, backwards, stalled;
+	char tail_reason[ERR_TEXT_MAX]; /* why a frame was bad */
+	struct buf bad;                 /* its bytes */
+	struct buf error;               /* the Status of an ERROR event */
+};
+
+struct stream {
+	struct recorder_context *x;
+	uint32_t id, resource_id;
+	char *group, *version, *resource, *namespace, *label_selector, *field_selector;
+	char *path, *name;
+
+	enum stream_state state;
+	enum followup_step step; /* after STREAM_WAITING */
+	uv_timer_t timer;
+	struct http_request *request;
+	struct connection connection;
+	struct buf body; /* of a list, a probe or an error */
+
+	struct ingest ingest;
+	struct resume resume;
+	struct gap gap;
+	struct backoff backoff;
+	struct listing listing;
+	struct watch watch;
+
+	bool listed;   /* a whole list is on the tape */
+	bool told;     /* the recorder knows that the stream has settled or failed at first */
+	bool no_limit; /* the next list is asked for in one piece */
+	bool refused;  /* the last attempt met 401, 403 or 404 */
+	bool saw_bookmark, new_epoch, unordered;
+	uint64_t watch_events;
+	unsigned error_count, backwards_count, failures;
+	int64_t listed_mono_ns;
+};
+
+/* The only place where the state changes. */
+void stream_enter(struct stream *s, enum stream_state state);
+
+/* Goes on as the follow-up says, now or after a delay; returns the delay in ns. */
+int64_t stream_plan(struct stream *s, const struct followup *f, int retry_after_s);
+void stream_go(struct stream *s, const struct followup *f, int64_t delay_ns);
+
+/* The tape failed: tells the recorder. */
+void stream_fatal(struct stream *s, const struct err *err);
+
+/* Appends "&fieldSelector=..&labelSelector=.." as far as there are selectors. */
+int stream_add_selectors(struct stream *s, struct buf *target, struct err *err) MUST_CHECK;
+
+/* stream_list.c */
+void stream_begin_list(struct stream *s);
+void stream_begin_probe(struct stream *s);
+
+/* stream_watch.c */
+void stream_begin_watch(struct stream *s);
+void stream_settle(struct stream *s);
+void stream_watch_ended(struct stream *s, const struct http_answer *answer);
+
+/* The settled state is told once. */
+void stream_tell_settled(struct stream *s);
+
+#endif

@@ -1,0 +1,265 @@
+/* stream_list.c: see stream.h. Listing by pages, relisting after a gap, and probing. */
+#include "recorder/stream_internal.h"
+
+#include "recorder/discovery.h"
+#include "recorder/status_body.h"
+#include "schema/base/limits.h"
+#include "schema/base/log.h"
+#include "schema/base/rv.h"
+
+#define PAGE_ITEMS 500
+/* Bodies of lists are given back when they were larger than that. */
+#define KEEP_BODY_BYTES (1u << 20)
+
+static int on_body(void *context, struct slice bytes, int64_t time_ns)
+{
+	struct stream *s = context;
+
+	(void)time_ns;
+	return buf_append(&s->body, bytes.ptr, bytes.len, NULL);
+}
+
+static void drop_body(struct stream *s)
+{
+	buf_clear(&s->body);
+	if (s->body.cap > KEEP_BODY_BYTES)
+		buf_release(&s->body);
+}
+
+static int make_target(struct stream *s, struct buf *target, struct err *err)
+{
+	int rc = buf_printf(target, err, "%s?", s->path);
+
+	if (rc == 0 && !s->no_limit)
+		rc = buf_printf(target, err, "limit=%d", PAGE_ITEMS);
+	if (rc == 0 && s->listing.next) {
+		rc = buf_printf(target, err, "&continue=");
+		if (rc == 0)
+			rc = http_escape(s->listing.next, target, err);
+	}
+	if (rc == 0)
+		rc = stream_add_selectors(s, target, err);
+	/* "?&x=" and a lone "?" are legal but not pretty. */
+	if (rc == 0 && target->ptr[target->len - 1] == '?')
+		target->len--;
+	return rc ? rc : buf_append(target, "", 1, err);
+}
+
+static void on_list_done(void *context, const struct http_answer *answer);
+
+static int ask_page(struct stream *s, struct err *err)
+{
+	const struct http_handler handler = {.on_body = on_body, .on_done = on_list_done, .context = s};
+	struct buf target;
+	int rc;
+
+	buf_init(&target, LIMIT_REQUEST_HEAD_BYTES);
+	rc = make_target(s, &target, err);
+	if (rc == 0)
+		rc = connection_begin(&s->connection, s->x, s->id, "list", target.ptr, NULL, -1, err);
+	if (rc == 0) {
+		drop_body(s);
+		s->request = http_get(s->x->http, HTTP_LANE_LIST, target.ptr, "application/json", &handler);
+		stream_enter(s, STREAM_LISTING);
+	}
+	buf_release(&target);
+	return rc;
+}
+
+void stream_begin_list(struct stream *s)
+{
+	struct err err;
+	int rc = 0;
+
+	/* What a later list shows was missed, and belongs to a gap. */
+	if (s->listed) {
+		gap_begin(&s->gap, s->x, s->id, "unknown", s->resume.rv, 0);
+		rc = gap_write(&s->gap, s->x, &err);
+	}
+	/* A list that broke off between pages goes on with the page it had asked for. */
+	if (rc == 0 && !s->listing.next)
+		listing_begin(&s->listing, &s->ingest, &s->gap, s->resource_id, !s->listed);
+	if (rc == 0)
+		rc = ask_page(s, &err);
+	if (rc)
+		stream_fatal(s, &err);
+}
+
+/* A list older than what we have seen is of another life of the cluster. */
+static bool is_older(const struct stream *s, struct slice rv)
+{
+	struct slice last = slice_of(s->resume.rv);
+
+	return rv_valid(rv) && rv_valid(last) && rv_compare(rv, last) < 0;
+}
+
+static void tell_epoch(struct stream *s, const char *rv)
+{
+	char why[256];
+
+	snprintf(
+		why, sizeof(why), "resourceVersion of %s went back from %s to %s", s->name, s->resume.rv, rv);
+	s->new_epoch = true;
+	s->x->suspect(s->x->owner, why);
+}
+
+static void log_gap(const struct stream *s)
+{
+	const struct tape_gap *g = &s->gap.row;
+
+	if (!g->id)
+		return;
+	log_warn("%s: history was lost after resourceVersion %s (%s); the new list shows %ju modified, %ju "
+		 "added, "
+		 "%ju deleted, %ju recreated unseen",
+		s->name, s->gap.from_rv, s->gap.reason, (uintmax_t)g->modified, (uintmax_t)g->added,
+		(uintmax_t)g->deleted, (uintmax_t)g->recreated);
+}
+
+static int complete(struct stream *s, uint64_t connection, int64_t time_ns, struct err *err)
+{
+	const struct tape_mark mark = {.time_ns = time_ns,
+		.kind = MARK_LIST,
+		.stream = s->id,
+		.connection = connection,
+		.rv = slice_of(s->listing.rv)};
+	int rc;
+
+	if (is_older(s, mark.rv))
+		tell_epoch(s, s->listing.rv);
+	rc = tape_writer_mark(s->x->tape, &mark, err);
+	if (rc == 0) {
+		log_gap(s);
+		rc = gap_end(
+			&s->gap, s->x, s->new_epoch ? "epoch" : "relist", s->listing.rv, connection, err);
+	}
+	if (rc)
+		return rc;
+	resume_forget(&s->resume);
+	resume_set(&s->resume, mark.rv);
+	s->listed = true;
+	s->new_epoch = s->no_limit = false;
+	s->listed_mono_ns = clock_mono_ns(s->x->clock);
+	s->error_count = 0;
+	listing_release(&s->listing);
+	s->x->dirty(s->x->owner);
+	stream_tell_settled(s);
+	return 0;
+}
+
+static void tell_failure(struct stream *s, const struct http_answer *answer, const struct err *page_err)
+{
+	struct err err = *page_err;
+
+	s->refused = answer->status == 401 || answer->status == 403 || answer->status == 404;
+	if (!err.code)
+		(void)discovery_explain(s->x->http, answer, buf_slice(&s->body), &err);
+	if (s->failures++ == 0 && s->told)
+		log_warn("%s: cannot list: %s", s->name, err.text);
+	if (!s->told && !s->listed)
+		s->x->refused(s->x->owner, s, answer->status, &err);
+}
+
+static void on_list_done(void *context, const struct http_answer *answer)
+{
+	struct stream *s = context;
+	bool is_answer = answer->status == 200 && !answer->curl_code;
+	struct list_outcome outcome = {
+		.http_status = answer->status, .on_later_page = s->listing.next != NULL};
+	struct end_facts facts = {.http_status = answer->status,
+		.curl_code = answer->curl_code,
+		.os_errno = answer->os_errno,
+		.goaway = answer->goaway,
+		.timeout_seconds = -1};
+	char reason[END_REASON_BYTES];
+	struct err err = {0}, tape_err;
+	struct connection_end end = {.last_rv = NULL};
+	uint64_t connection = s->connection.row.id;
+	struct followup next;
+	int64_t now = clock_wall_ns(s->x->clock), delay;
+	int rc = -1;
+
+	s->request = NULL;
+	if (is_answer)
+		rc = listing_page(&s->listing, buf_slice(&s->body), now, &s->connection, &err);
+	facts.bad_frame = is_answer && rc < 0;
+	outcome.complete = rc == 0;
+	outcome.has_more = rc > 0;
+	if (rc < 0)
+		tell_failure(s, answer, &err);
+	next = followup_list(&outcome);
+	delay = stream_plan(s, &next, answer->retry_after_s);
+	end.reason = s->refused && answer->status == 404 && s->listed ? "resource_gone"
+								      : end_reason(reason, &facts);
+	end.last_rv = s->listing.rv;
+	end.next_action = followup_word(&next, true);
+	end.next_delay_ns = delay;
+	if (!is_answer)
+		end.error_status = buf_slice(&s->body);
+	if (connection_end(&s->connection, s->x, answer, &end, &tape_err) ||
+		(rc == 0 && complete(s, connection, now, &tape_err))) {
+		stream_fatal(s, &tape_err);
+		return;
+	}
+	drop_body(s);
+	if (next.history_lost) { /* the pages cannot be gone on with */
+		listing_release(&s->listing);
+		s->no_limit = true;
+	}
+	if (s->state != STREAM_STOPPED)
+		stream_go(s, &next, delay);
+}
+
+/* ---- probing ---- */
+
+static void on_probe_done(void *context, const struct http_answer *answer)
+{
+	struct stream *s = context;
+	const struct followup rewatch = {FOLLOW_WATCH, PACE_NOW, false},
+			      relist = {FOLLOW_LIST, PACE_NOW, true};
+	struct end_facts facts = {.http_status = answer->status,
+		.curl_code = answer->curl_code,
+		.os_errno = answer->os_errno,
+		.timeout_seconds = -1};
+	char reason[END_REASON_BYTES], rv[RESUME_RV_BYTES] = "";
+	struct connection_end end = {.reason = end_reason(reason, &facts), .next_delay_ns = 0};
+	struct list_page page;
+	struct err err;
+	bool is_old = false;
+
+	s->request = NULL;
+	if (answer->status == 200 && !answer->curl_code &&
+		json_scan_list(buf_slice(&s->body), &page, NULL) == 0 && page.rv.len < sizeof(rv)) {
+		is_old = is_older(s, page.rv);
+		snprintf(rv, sizeof(rv), "%.*s", (int)page.rv.len, page.rv.ptr ? page.rv.ptr : "");
+	}
+	end.last_rv = rv;
+	end.next_action = is_old ? "relist" : "rewatch";
+	if (connection_end(&s->connection, s->x, answer, &end, &err)) {
+		stream_fatal(s, &err);
+		return;
+	}
+	drop_body(s);
+	stream_go(s, is_old ? &relist : &rewatch, 0);
+}
+
+void stream_begin_probe(struct stream *s)
+{
+	const struct http_handler handler = {.on_body = on_body, .on_done = on_probe_done, .context = s};
+	struct buf target;
+	struct err err;
+	int rc;
+
+	buf_init(&target, LIMIT_REQUEST_HEAD_BYTES);
+	rc = buf_printf(&target, &err, "%s?limit=1%c", s->path, 0);
+	if (rc == 0)
+		rc = connection_begin(&s->connection, s->x, s->id, "probe", target.ptr, NULL, -1, &err);
+	if (rc == 0) {
+		drop_body(s);
+		s->request = http_get(s->x->http, HTTP_LANE_LIST, target.ptr, "application/json", &handler);
+		stream_enter(s, STREAM_PROBING);
+	}
+	buf_release(&target);
+	if (rc)
+		stream_fatal(s, &err);
+}

@@ -1,0 +1,137 @@
+/* cmd_record.c: `kubetape record`. */
+#include "recorder/recorder.h"
+#include "recorder/status.h"
+#include "schema/base/log.h"
+#include "schema/base/version.h"
+#include "tools/commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct record_values {
+	const char *output, *selector, *field_selector, *kubeconfig, *context, *server, *token_file, *ca,
+		*secrets;
+	struct text_list namespaces, excludes;
+	bool all, insecure, wait, verbose, quiet;
+	int64_t duration, flush_interval, retry_delay;
+};
+
+#define AT(field) offsetof(struct record_values, field)
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to write, or to go on with"},
+	{OPTION_FLAG, 'A', "all", AT(all), NULL, "everything that can be listed and watched"},
+	{OPTION_LIST, 'n', "namespace", AT(namespaces), "NS", "only this namespace"},
+	{OPTION_TEXT, 'l', "selector", AT(selector), "SELECTOR", "only objects with such labels"},
+	{OPTION_TEXT, 0, "field-selector", AT(field_selector), "SELECTOR", "only objects with such fields"},
+	{OPTION_LIST, 0, "exclude", AT(excludes), "RESOURCE", "not this one; '*.GROUP' is a whole group"},
+	{OPTION_TEXT, 0, "kubeconfig", AT(kubeconfig), "FILE", "instead of KUBECONFIG and ~/.kube/config"},
+	{OPTION_TEXT, 0, "context", AT(context), "NAME", "another context than the current one"},
+	{OPTION_TEXT, 's', "server", AT(server), "URL", "the API server"},
+	{OPTION_TEXT, 0, "token-file", AT(token_file), "FILE", "a bearer token, read again as it changes"},
+	{OPTION_TEXT, 0, "certificate-authority", AT(ca), "FILE", "who may sign the server's certificate"},
+	{OPTION_FLAG, 0, "insecure-skip-tls-verify", AT(insecure), NULL, "believe any server"},
+	{OPTION_DURATION, 0, "duration", AT(duration), "TIME", "stop after so long"},
+	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep",
+		"values of Secrets: digests, or as they are"},
+	{OPTION_DURATION, 0, "flush-interval", AT(flush_interval), "TIME", "make durable that often (50ms)"},
+	{OPTION_DURATION, 0, "retry-delay", AT(retry_delay), "TIME", "first delay after a failure (800ms)"},
+	{OPTION_FLAG, 0, "wait", AT(wait), NULL, "wait for a server that is not there yet"},
+	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "say more"},
+	{OPTION_FLAG, 'q', "quiet", AT(quiet), NULL, "say only what went wrong"},
+	{.kind = OPTION_END},
+};
+
+static void say_ready(size_t streams)
+{
+	status_clear();
+	fprintf(stderr, "recording %zu streams\n", streams);
+	fflush(stderr);
+}
+
+static void say_summary(const struct recorder_summary *s, const char *tape)
+{
+	char raw[BYTES_TEXT], disk[BYTES_TEXT], took[TIME_TEXT_BYTES];
+
+	fprintf(stderr, "recorded %ju events (%s) of %zu streams in %s to '%s' (%s)", (uintmax_t)s->events,
+		status_bytes(raw, s->bytes), s->streams, duration_format(took, s->duration_ns), tape,
+		status_bytes(disk, s->disk_bytes));
+	if (s->gaps)
+		fprintf(stderr, "; %ju gaps, in which %ju changes were missed", (uintmax_t)s->gaps,
+			(uintmax_t)s->hidden);
+	fputc('\n', stderr);
+}
+
+static int check(const struct record_values *v, const struct operands *operands, struct err *err)
+{
+	if (!v->output)
+		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
+	if (!v->all && !operands->count)
+		return err_set(err, ERR_USAGE, "nothing to record; name resources, or say '--all'");
+	if (operands->child)
+		return err_set(err, ERR_USAGE, "'record' runs no command, found '--'");
+	if (v->flush_interval < NS_PER_MS)
+		return err_set(err, ERR_USAGE, "option '--flush-interval' wants at least 1ms");
+	return 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct record_values v = {
+		.selector = "", .field_selector = "", .secrets = "digest", .flush_interval = 50 * NS_PER_MS};
+	struct operands operands;
+	struct recorder_summary summary;
+	struct recorder_options o;
+	struct err err = {0};
+	int rc = options_parse(self, argc, argv, &v, &operands, &err);
+
+	if (rc == 0)
+		rc = check(&v, &operands, &err);
+	if (rc)
+		return rc > 0 ? EXIT_OK : command_fail(self, &err);
+	log_set_level(v.verbose ? LOG_LEVEL_DEBUG : v.quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
+	o = (struct recorder_options){
+		.cluster = {v.kubeconfig, v.context, v.server, v.token_file, v.ca, v.insecure},
+		.tape_path = v.output,
+		.resources = (const char **)operands.items,
+		.resource_count = operands.count,
+		.all = v.all,
+		.namespaces = v.namespaces.items,
+		.namespace_count = v.namespaces.count,
+		.excludes = v.excludes.items,
+		.exclude_count = v.excludes.count,
+		.label_selector = v.selector,
+		.field_selector = v.field_selector,
+		.duration_ns = v.duration,
+		.flush_interval_ns = v.flush_interval,
+		.retry_delay_ns = v.retry_delay,
+		.wait = v.wait,
+		.keep_secrets = strcmp(v.secrets, "keep") == 0,
+		.tape = {.program = "kubetape " KUBETAPE_VERSION},
+		.ready = say_ready,
+	};
+	rc = recorder_run(&o, &summary, &err);
+	if (summary.streams)
+		say_summary(&summary, v.output);
+	if (rc)
+		return command_fail(self, &err);
+	return summary.hidden ? EXIT_LOSS : EXIT_OK;
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.operands = "[RESOURCE]...",
+	.summary = "record what happens to a cluster's objects into a tape",
+	.description =
+		"Lists and watches resources of a cluster and keeps every event, and the life of every\n"
+		"connection, in a tape. Resources are named as kubectl takes them: pods, deploy,\n"
+		"deployments.apps, crontabs.v1.stable.example.com, several with commas. The cluster is\n"
+		"found as kubectl finds it. A tape that is there already is gone on with.\n"
+		"\n"
+		"'recording N streams' on stderr says that every first list is on the tape. SIGINT or\n"
+		"SIGTERM ends the recording. The values of Secrets are replaced by keyed digests; the key\n"
+		"is kept beside the tape, in TAPE.key. The exit code is 3 when the server could not tell\n"
+		"everything that happened while a watch was away.",
+	.options = rows,
+	.run = run,
+};
