@@ -59,7 +59,7 @@ check: deps
 	$(MAKE) VARIANT=asan check-python
 	$(MAKE) check-python
 
-check-python: all
+check-python: all $(B)/make_tape
 	KUBETAPE_BUILD=$(B) python3 tests/run_python.py
 
 lint:

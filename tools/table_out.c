@@ -93,6 +93,13 @@ static size_t utf8_length(struct slice text)
 	return code > 0x10ffff ? 0 : n;
 }
 
+/* U+0085, U+2028 and U+2029 end a line for some readers, which a line of NDJSON must not. */
+static bool ends_line(const char *c, size_t n)
+{
+	return (n == 2 && memcmp(c, "\xc2\x85", 2) == 0) || (n == 3 && memcmp(c, "\xe2\x80\xa8", 3) == 0) ||
+	       (n == 3 && memcmp(c, "\xe2\x80\xa9", 3) == 0);
+}
+
 /* How many bytes from the start can be copied as they are into a JSON string. */
 static size_t plain_run(struct slice text)
 {
@@ -103,24 +110,30 @@ static size_t plain_run(struct slice text)
 		size_t n = c < 0x80 ? (c >= 0x20 && c != '"' && c != '\\')
 				    : utf8_length((struct slice){text.ptr + i, text.len - i});
 
-		if (n == 0)
+		if (n == 0 || ends_line(text.ptr + i, n))
 			break;
 		i += n;
 	}
 	return i;
 }
 
-static void put_json_escape(FILE *to, unsigned char c)
+/* Returns how many bytes of the text it stood for. */
+static size_t put_json_escape(FILE *to, struct slice text)
 {
 	static const char from[] = "\"\\\n\r\t\b\f", letters[] = "\"\\nrtbf";
+	unsigned char c = (unsigned char)text.ptr[0];
 	const char *at = c ? strchr(from, c) : NULL;
+	size_t n = utf8_length(text);
 
 	if (at)
 		fprintf(to, "\\%c", letters[at - from]);
-	else if (c < 0x20)
+	else if (n == 1)
 		fprintf(to, "\\u%04x", c);
+	else if (n)
+		fprintf(to, "\\u%04x", n == 2 ? 0x85 : 0x2028 + (text.ptr[2] & 1));
 	else
 		fputs("\xef\xbf\xbd", to);
+	return n ? n : 1;
 }
 
 void table_out_json_string(FILE *to, struct slice text)
@@ -131,7 +144,7 @@ void table_out_json_string(FILE *to, struct slice text)
 
 		fwrite(text.ptr, 1, n, to);
 		if (n < text.len)
-			put_json_escape(to, (unsigned char)text.ptr[n++]);
+			n += put_json_escape(to, (struct slice){text.ptr + n, text.len - n});
 		text.ptr += n;
 		text.len -= n;
 	}

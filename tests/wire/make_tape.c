@@ -9,6 +9,12 @@
  *     {"mark":"list","time_ns":1,"stream":STREAM,"rv":"100","object":{...}}            a mark
  *     {"document":"/api","variant":"aggregated","time_ns":1,"http_status":200,"content_type":"..",
  *      "etag":"..","body":{...}}                        a document; a string as body gives its text
+ *     {"connection":"watch","stream":STREAM,"target":"..","begin_ns":1,"duration_ns":1,"http_status":200,
+ *      "end_reason":"reset","events":3,"last_rv":".."}  one that has ended
+ *     {"gap":"reset","how_ended":"relist","stream":STREAM,"begin_ns":1,"end_ns":2,"duration_ns":1,
+ *      "begin_seq":1,"end_seq":2,"from_rv":"..","to_rv":"..","recreated":1}
+ *     {"missed":"recreated","gap_id":1,"stream":STREAM,"namespace":"..","name":"..","uid":"..",
+ *      "old_uid":".."}
  *     {"flush":true}                                    makes what came before durable
  *     {"abandon":true}                                  stops as a crash would, leaving what was flushed
  * with STREAM = {"group":"apps","version":"v1","resource":"deployments","kind":"Deployment",
@@ -127,10 +133,82 @@ static int add_document(struct maker *m, const char *path, struct err *err)
 	return tape_writer_document(m->writer, &d, err);
 }
 
+static int add_connection(struct maker *m, const char *purpose, struct err *err)
+{
+	struct tape_connection c = {
+		.purpose = purpose,
+		.target = text_at(m, "target"),
+		.begin_ns = number_at(m, "begin_ns"),
+		.duration_ns = number_at(m, "duration_ns"),
+		.first_byte_after_ns = -1,
+		.timeout_seconds = -1,
+		.http_status = (int)number_at(m, "http_status"),
+		.retry_after_s = -1,
+		.end_reason = text_at(m, "end_reason"),
+		.events = (uint64_t)number_at(m, "events"),
+		.last_rv = text_at(m, "last_rv"),
+	};
+	int rc = find_stream(m, &c.stream, err);
+
+	if (rc == 0)
+		rc = tape_writer_begin_connection(m->writer, &c, err);
+	return rc ? rc : tape_writer_end_connection(m->writer, &c, err);
+}
+
+static int add_gap(struct maker *m, const char *reason, struct err *err)
+{
+	struct tape_gap gap = {
+		.reason = reason,
+		.how_ended = text_at(m, "how_ended"),
+		.begin_ns = number_at(m, "begin_ns"),
+		.end_ns = number_at(m, "end_ns"),
+		.duration_ns = number_at(m, "duration_ns"),
+		.begin_seq = (uint64_t)number_at(m, "begin_seq"),
+		.end_seq = (uint64_t)number_at(m, "end_seq"),
+		.from_rv = text_at(m, "from_rv"),
+		.to_rv = text_at(m, "to_rv"),
+		.recreated = (uint64_t)number_at(m, "recreated"),
+	};
+	int rc = find_stream(m, &gap.stream, err);
+
+	return rc ? rc : tape_writer_gap(m->writer, &gap, err);
+}
+
+static int add_missed(struct maker *m, const char *change, struct err *err)
+{
+	struct tape_missed missed = {
+		.change = change,
+		.gap = (uint64_t)number_at(m, "gap_id"),
+		.namespace = slice_of(text_at(m, "namespace")),
+		.name = slice_of(text_at(m, "name")),
+		.uid = slice_of(text_at(m, "uid")),
+		.old_uid = slice_of(text_at(m, "old_uid")),
+	};
+	struct tape_resource resource = {
+		.apigroup = text_at(m, "stream.group"),
+		.version = text_at(m, "stream.version"),
+		.resource = text_at(m, "stream.resource"),
+		.kind = text_at(m, "stream.kind"),
+		.namespaced = slice_is(raw_at(m, "stream.namespaced"), "true"),
+	};
+	int rc = tape_writer_resource(m->writer, &resource, &missed.resource, err);
+
+	return rc ? rc : tape_writer_missed(m->writer, &missed, err);
+}
+
 /* 1 when the tape is to be left as it is. */
 static int add_line(struct maker *m, struct slice line, struct err *err)
 {
-	const char *kind;
+	static const struct {
+		const char *member;
+		int (*add)(struct maker *m, const char *value, struct err *err);
+	} kinds[] = {
+		{"mark", add_mark},
+		{"document", add_document},
+		{"connection", add_connection},
+		{"gap", add_gap},
+		{"missed", add_missed},
+	};
 
 	m->line = line;
 	buf_clear(&m->texts);
@@ -140,11 +218,13 @@ static int add_line(struct maker *m, struct slice line, struct err *err)
 		return 1;
 	if (slice_is(raw_at(m, "flush"), "true"))
 		return tape_writer_flush(m->writer, err);
-	kind = text_at(m, "mark");
-	if (*kind)
-		return add_mark(m, kind, err);
-	kind = text_at(m, "document");
-	return *kind ? add_document(m, kind, err) : add_event(m, err);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const char *value = text_at(m, kinds[i].member);
+
+		if (*value)
+			return kinds[i].add(m, value, err);
+	}
+	return add_event(m, err);
 }
 
 static int add_lines(struct maker *m, struct err *err)
