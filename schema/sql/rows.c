@@ -1,5 +1,5 @@
 /*
- * rows.c: the tables `streams`, `connections`, `gaps`, `missed`, `marks` and `bookmarks`.
+ * rows.c: the tables `streams`, `connections`, `gaps`, `missed`, `marks`, `bookmarks` and `segments`.
  *
  * `marks` holds everything that the server said beside objects: list complete, bookmark, end of the initial
  * events of a streaming list, ERROR; `bookmarks` only its bookmarks.
@@ -291,4 +291,48 @@ const struct table_kind bookmarks_table = {
 	.columns = MARK_COLUMNS,
 	ROW_TABLE_METHODS,
 	.detail = &(const struct row_detail){11, fill_bookmarks},
+};
+
+/* ---- segments ---- */
+
+static int each_segment(void *context, const struct tape_segment_info *s)
+{
+	struct row_sink *sink = ((struct walk *)context)->sink;
+	bool empty = s->events == 0;
+
+	put_integer(sink, s->number);
+	put_string(sink, s->file);
+	put_integer(sink, s->sealed);
+	put_known(sink, empty ? -1 : (int64_t)s->first_seq);
+	put_known(sink, empty ? -1 : (int64_t)s->last_seq);
+	put_integer(sink, (int64_t)s->events);
+	put_integer(sink, (int64_t)s->extents);
+	put_integer(sink, (int64_t)s->state_objects);
+	if (empty) {
+		put_string(sink, NULL);
+		put_string(sink, NULL);
+	} else {
+		put_time(sink, s->first_time_ns);
+		put_time(sink, s->last_time_ns);
+	}
+	put_integer(sink, (int64_t)s->raw_bytes);
+	put_integer(sink, (int64_t)s->disk_bytes);
+	put_string(sink, s->program);
+	put_string(sink, s->previous_digest);
+	return 0;
+}
+
+static int fill_segments(struct tape *t, struct row_sink *sink, struct err *err)
+{
+	return tape_each_segment(t, each_segment, &(struct walk){t, sink}, err);
+}
+
+const struct table_kind segments_table = {
+	.name = "segments",
+	.columns = "segment INTEGER, file TEXT, sealed INTEGER, first_seq INTEGER, last_seq INTEGER, "
+		   "events INTEGER, extents INTEGER, state_objects INTEGER, "
+		   "first_time TEXT COLLATE kubetape_time, last_time TEXT COLLATE kubetape_time, "
+		   "raw_bytes INTEGER, disk_bytes INTEGER, program TEXT, previous_digest TEXT",
+	ROW_TABLE_METHODS,
+	.detail = &(const struct row_detail){14, fill_segments},
 };

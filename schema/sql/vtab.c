@@ -28,6 +28,7 @@ static const struct table_kind *const kinds[] = {
 	&missed_table,
 	&marks_table,
 	&bookmarks_table,
+	&segments_table,
 };
 
 const struct table_kind *table_kind_at(size_t index)
@@ -109,14 +110,10 @@ static void handle_close(struct registry *r, struct tape_handle *h)
 
 static int handle_refresh(struct tape_handle *h, struct err *err)
 {
-	int more;
-
 	if (h->scan_count)
 		return 0;
-	more = tape_refresh(h->tape, err);
-	if (more > 0)
-		h->generation++;
-	return more < 0 ? more : 0;
+	h->generation++;
+	return tape_refresh(h->tape, err) < 0 ? err->code : 0;
 }
 
 /* ---- tables ---- */

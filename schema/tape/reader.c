@@ -175,12 +175,26 @@ static int load_segment(struct tape *t, size_t segment, struct err *err)
 	return failed;
 }
 
+/* The open segment that we knew may have been sealed since: its file has another name, and the old one is
+ * gone from the directory. Extents and blocks keep their ids. */
+static void follow_seal(struct tape *t, const struct segment_file *file)
+{
+	struct tape_segment *s = t->segment_count ? &t->segments[t->segment_count - 1] : NULL;
+
+	if (!s || s->file.number != file->number || s->file.sealed || !file->sealed)
+		return;
+	close_segment(t, s);
+	free(s->file.path);
+	s->file = (struct segment_file){file->number, true, xstrdup(file->path)};
+}
+
 /* Brings the list of segments up to date; what we knew keeps its place. */
 static int merge_segments(struct tape *t, struct segment_file *list, size_t count, struct err *err)
 {
 	uint32_t last = t->segment_count ? t->segments[t->segment_count - 1].file.number : 0;
 
 	for (size_t i = 0; i < count; i++) {
+		follow_seal(t, &list[i]);
 		if (list[i].number <= last)
 			continue;
 		if (last && list[i].number != last + 1)

@@ -32,6 +32,22 @@ struct tape_info {
 };
 int tape_info(struct tape *t, struct tape_info *ret, struct err *err) MUST_CHECK;
 
+/* One file of the tape. */
+struct tape_segment_info {
+	uint32_t number;
+	const char *file; /* its name in the tape's directory */
+	bool sealed;
+	uint64_t first_seq, last_seq, events;  /* 0 when there are none */
+	int64_t first_time_ns, last_time_ns;   /* of those events */
+	uint64_t extents;                      /* parts the events are stored in, the hot one included */
+	uint64_t state_objects;                /* live objects that stand at its start */
+	uint64_t raw_bytes, disk_bytes;        /* of the events' objects; of the file */
+	const char *program, *previous_digest; /* NULL when it does not say */
+};
+/* In order; what is said of the callbacks of rows below holds here. */
+int tape_each_segment(struct tape *t, int (*each)(void *context, const struct tape_segment_info *s),
+	void *context, struct err *err) MUST_CHECK;
+
 /* Resources and streams in the order of their ids; borrowed until tape_refresh or tape_close. NULL past the
  * end. */
 const struct tape_resource *tape_resource_at(const struct tape *t, size_t index);

@@ -196,6 +196,25 @@ START_TEST(tables__grow_with_a_tape_that_is_being_recorded)
 }
 END_TEST
 
+START_TEST(segments__are_the_files_of_the_tape)
+{
+	struct fixture f;
+	struct err err;
+
+	setup(&f);
+	tape_writer_rotate(f.writer);
+	model_steps(&f.model, f.writer, 20, 5);
+	ck_assert_ok(tape_writer_flush(f.writer, &err), &err);
+	ck_assert_sql(f.session,
+		"SELECT segment, sealed, substr(file, 1, 4), sum(events), min(first_seq), max(last_seq), "
+		"state_objects > 0, length(previous_digest), disk_bytes > 0 FROM segments GROUP BY segment",
+		"1|1|seg-|105|1|105|0|-|1\n2|0|open|15|106|120|1|32|1\n");
+	ck_assert_sql(
+		f.session, "SELECT sum(raw_bytes) = (SELECT sum(bytes) FROM events) FROM segments", "1\n");
+	teardown(&f);
+}
+END_TEST
+
 static void check_position(struct tape *t, const char *text, uint64_t want)
 {
 	struct err err;
@@ -241,4 +260,5 @@ END_TEST
 
 UNIT_MAIN("sql_rows", gaps__say_when_why_and_how_it_ended, missed__joins_with_its_gap_and_keeps_any_name,
 	connections__keep_what_is_unknown_as_null, bookmarks__are_the_marks_that_carry_a_bookmark,
-	tables__grow_with_a_tape_that_is_being_recorded, position__is_a_seq_a_time_or_a_resource_version)
+	tables__grow_with_a_tape_that_is_being_recorded, segments__are_the_files_of_the_tape,
+	position__is_a_seq_a_time_or_a_resource_version)

@@ -1,0 +1,82 @@
+/* reader_segments.c: what the tape's files are, for people who look after them. */
+#include "schema/tape/reader_internal.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* Files beside an open segment count with it: its write-ahead log may be larger than itself. */
+static uint64_t file_bytes(const struct segment_file *file)
+{
+	static const char *const suffixes[] = {"", "-wal"};
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		char *path = xasprintf("%s%s", file->path, suffixes[i]);
+
+		if (stat(path, &st) == 0)
+			bytes += (uint64_t)st.st_size;
+		free(path);
+	}
+	return bytes;
+}
+
+static void add_events(struct tape_segment_info *s, uint64_t first_seq, uint64_t last_seq, uint64_t raw_bytes,
+	int64_t min_time_ns, int64_t max_time_ns)
+{
+	if (!s->events || min_time_ns < s->first_time_ns)
+		s->first_time_ns = min_time_ns;
+	if (!s->events || max_time_ns > s->last_time_ns)
+		s->last_time_ns = max_time_ns;
+	s->first_seq = s->first_seq ? s->first_seq : first_seq;
+	s->last_seq = last_seq;
+	s->events += last_seq - first_seq + 1;
+	s->raw_bytes += raw_bytes;
+	s->extents++;
+}
+
+static void add_extents(const struct tape *t, size_t segment, struct tape_segment_info *s)
+{
+	const struct extent *hot = t->hot.extent;
+
+	for (size_t i = 0; i < t->extent_count; i++) {
+		const struct tape_extent *x = &t->extents[i];
+
+		if (x->segment == segment && x->is_state)
+			s->state_objects += x->events;
+		else if (x->segment == segment)
+			add_events(
+				s, x->first_seq, x->last_seq, x->raw_bytes, x->min_time_ns, x->max_time_ns);
+	}
+	if (segment + 1 == t->segment_count && hot && hot->event_count)
+		add_events(s, extent_first_seq(hot), extent_last_seq(hot), hot->raw_bytes, hot->min_time_ns,
+			hot->max_time_ns);
+}
+
+int tape_each_segment(struct tape *t, int (*each)(void *context, const struct tape_segment_info *s),
+	void *context, struct err *err)
+{
+	int stop = 0;
+
+	for (size_t i = 0; i < t->segment_count && !stop; i++) {
+		const struct segment_file *file = &t->segments[i].file;
+		const char *name = strrchr(file->path, '/');
+		struct tape_segment_info s = {.number = file->number,
+			.sealed = file->sealed,
+			.file = name ? name + 1 : file->path,
+			.disk_bytes = file_bytes(file)};
+		sqlite3 *db = reader_db(t, i, err);
+		char *program, *digest;
+
+		if (!db)
+			return err ? err->code : ERR_FAILED;
+		add_extents(t, i, &s);
+		s.program = program = segment_meta(db, "program");
+		digest = segment_meta(db, "previous_digest");
+		s.previous_digest = digest && *digest ? digest : NULL;
+		stop = each(context, &s);
+		free(program);
+		free(digest);
+	}
+	return stop;
+}
