@@ -73,12 +73,13 @@ static int check_directory(const char *path, struct err *err)
 	return 0;
 }
 
-static int make_directory(const char *path, struct err *err)
+static int make_directory(const char *path, bool *ret_created, struct err *err)
 {
 	char *parent, *slash;
 	int failed;
 
-	if (mkdir(path, 0700))
+	*ret_created = mkdir(path, 0700) == 0;
+	if (!*ret_created)
 		return errno == EEXIST ? check_directory(path, err)
 				       : err_set_errno(err, errno, "cannot create '%s'", path);
 	parent = xstrdup(path);
@@ -121,12 +122,14 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 {
 	struct err local;
 	struct tape_writer *w;
+	bool created;
 
 	err = err ? err : &local;
-	if (make_directory(path, err))
+	if (make_directory(path, &created, err))
 		return err->code;
 	w = xcalloc(1, sizeof(*w));
 	w->lock_fd = -1;
+	w->created = created;
 	w->path = segment_tape_path(path);
 	w->rows = row_queue_new();
 	w->frame = frame_writer_new();
@@ -146,10 +149,24 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 	return 0;
 }
 
+/* A directory that we made and put nothing into is not left behind. */
+static void remove_if_unused(const struct tape_writer *w)
+{
+	char *lock;
+
+	if (!w->created || w->segment || w->lock_fd < 0)
+		return;
+	lock = xasprintf("%s/" FORMAT_LOCK_NAME, w->path);
+	unlink(lock);
+	rmdir(w->path);
+	free(lock);
+}
+
 void tape_writer_abandon(struct tape_writer *w)
 {
 	if (!w)
 		return;
+	remove_if_unused(w);
 	sqlite3_close(w->db);
 	row_queue_free(w->rows);
 	frame_writer_free(w->frame);

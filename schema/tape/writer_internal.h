@@ -24,6 +24,7 @@ struct tape_writer {
 	char *path;
 	struct tape_writer_options options;
 	int lock_fd;
+	bool created; /* by us, just now */
 
 	sqlite3 *db; /* the open segment; NULL until there is something to write */
 	uint32_t segment;

@@ -352,7 +352,22 @@ START_TEST(writer__refuses_a_directory_that_is_no_tape_and_leaves_it_alone)
 }
 END_TEST
 
-UNIT_MAIN("tape", tape__gives_back_every_event_from_the_hot_stage,
+START_TEST(writer__leaves_no_directory_behind_that_it_put_nothing_into)
+{
+	struct model m;
+	struct tape_writer *w;
+	struct err err;
+
+	model_init(&m, 12);
+	ck_assert_ok(tape_writer_open(m.path, NULL, &w, &err), &err);
+	ck_assert_ok(tape_writer_close(w, &err), &err);
+	ck_assert_int_ne(access(m.path, F_OK), 0);
+	model_release(&m);
+}
+END_TEST
+
+UNIT_MAIN("tape", writer__leaves_no_directory_behind_that_it_put_nothing_into,
+	tape__gives_back_every_event_from_the_hot_stage,
 	tape__gives_back_every_event_from_sealed_extents_and_the_hot_one,
 	tape__gives_back_every_event_when_closed, tape__gives_back_every_event_from_many_segments,
 	tape__goes_on_after_a_crash_with_what_was_flushed,
