@@ -31,6 +31,16 @@ def resident_mb(pid):
 	return 0
 
 
+def peak_mb(pid):
+	"""The most resident memory that a process ever had, in MB. Not what wait4 tells of an ended child: that begins
+	with the memory of the parent it was forked from."""
+	try:
+		with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+			return next((int(line.split()[1]) >> 10 for line in f if line.startswith("VmHWM:")), 0)
+	except OSError:
+		return 0
+
+
 def spawn_detached(args, log, env=None):
 	"""Start a process in a session of its own, output to a log file; returns its record {pid, start}."""
 	with open(log, "ab") as out:
@@ -103,7 +113,6 @@ class Child:
 			if pid:
 				self.exit_code = self._popen.returncode = os.waitstatus_to_exitcode(status)
 				self.cpu_s = usage.ru_utime + usage.ru_stime
-				self.peak_mb = usage.ru_maxrss >> 10
 		return self.exit_code is None
 
 	def wait_for(self, pattern, end="err", deadline_s=wait.PATIENCE_S):
@@ -128,6 +137,7 @@ class Child:
 	def stop(self, sig=signal.SIGTERM, deadline_s=wait.PATIENCE_S):
 		"""Signal it and return its exit code. One that does not end in time is killed, which is an error."""
 		if self.running():
+			self.peak_mb = peak_mb(self._popen.pid)
 			self._popen.send_signal(sig)
 		try:
 			return self.wait_end(deadline_s)
