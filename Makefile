@@ -128,6 +128,20 @@ run-fuzzers: $(patsubst %,$(B)/fuzz/fuzz_%,$(FUZZ))
 			build/fuzz/corpus/$$target tests/fuzz/corpus/$$target || exit 1; \
 	done
 
+# The stream is made once; `make bench BENCH_EVENTS=20000` after `make clean` is a quick look.
+BENCH_EVENTS ?= 120000
+bench: all $(B)/bench/bench $(B)/bench/stream.ndjson
+	$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json
+
+$(B)/bench/stream.ndjson: $(B)/bench/gen_stream
+	$< --events $(BENCH_EVENTS) >$@
+
+$(B)/bench/gen_stream: $(wildcard tests/bench/gen*.[ch]) $(B)/libkubetape.a
+$(B)/bench/bench: $(wildcard tests/bench/bench*.[ch]) $(B)/libkubetape.a
+$(B)/bench/gen_stream $(B)/bench/bench:
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(PKG_LDLIBS) -lm
+
 -include $(shell find build -name '*.d' 2>/dev/null)
 
 clean:

@@ -2,11 +2,12 @@
  * json_scan.h: reading JSON without building it.
  *
  * The recorder looks at every event that a cluster sends, so the scanner skips what nobody asked for: it
- * walks the top of a document and jumps over values by counting brackets, 64 bytes at a time where the CPU
- * can (AVX2 with PCLMULQDQ, chosen at run time; a portable form elsewhere). It always walks to the end, which
- * proves that strings close, brackets balance and nothing follows; it does not check numbers and words inside
- * skipped values. Slices returned are borrowed from the input; string slices are without quotes and still
- * escaped. Errors are ERR_PROTOCOL with the byte offset. Duplicate members: the last one counts, as in Go.
+ * walks the top of a document and jumps over values by counting brackets, 64 bytes at a time (with AVX2 and
+ * PCLMULQDQ where the CPU has them, chosen at run time). It always walks to the end, which proves that
+ * strings close, brackets balance and nothing follows; inside skipped values it checks neither numbers and
+ * words nor that { is closed by } and not by ]. Slices returned are borrowed from the input; string slices
+ * are without quotes and still escaped. Errors are ERR_PROTOCOL with the byte offset. Duplicate members: the
+ * last one counts, as in Go.
  */
 #ifndef SCHEMA_BASE_JSON_SCAN_H
 #define SCHEMA_BASE_JSON_SCAN_H

@@ -1,6 +1,6 @@
 /*
  * json_skip_portable.c: the engine for every CPU. Bytes are compared eight at a time inside a 64-bit word,
- * without a branch for each byte: about a third of what AVX2 reaches, five times a loop over the bytes.
+ * without a branch for each byte: twice as fast as a loop over the bytes, a fifth of what AVX2 reaches.
  */
 #include "schema/base/json_block.h"
 #include "schema/base/json_skip.h"

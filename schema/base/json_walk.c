@@ -8,6 +8,9 @@
 #include <endian.h>
 #include <stdatomic.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /* Chosen at first use. Threads that meet here store the same value. */
 static _Atomic(json_skip_fn *) engine;
@@ -41,11 +44,10 @@ static bool is_space(char c)
 	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-char json_peek(struct json_cursor *c)
+void json_skip_spaces(struct json_cursor *c)
 {
 	while (c->at < c->end && is_space(*c->at))
 		c->at++;
-	return c->at < c->end ? *c->at : 0;
 }
 
 int json_fail(struct json_cursor *c, const char *expected)
@@ -74,6 +76,25 @@ int json_enter(struct json_cursor *c, char bracket)
 	return 0;
 }
 
+/* The first quote or backslash, many bytes at a time; end when there is none. */
+#if defined(__SSE2__)
+static inline const char *find_quote_or_backslash(const char *at, const char *end)
+{
+	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
+
+	for (; end - at >= 16; at += 16) {
+		__m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+		__m128i hits = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash));
+		int bits = _mm_movemask_epi8(hits);
+
+		if (bits)
+			return at + __builtin_ctz((unsigned)bits);
+	}
+	while (at < end && *at != '"' && *at != '\\')
+		at++;
+	return at;
+}
+#else
 /* Bytes of the word that equal `byte` get their high bit set; so may bytes above the lowest such. */
 static inline uint64_t equal_high_bits(uint64_t word, unsigned char byte)
 {
@@ -83,8 +104,7 @@ static inline uint64_t equal_high_bits(uint64_t word, unsigned char byte)
 	return (diff - ones) & ~diff & (ones << 7);
 }
 
-/* The first quote or backslash, eight bytes at a time; end when there is none. */
-static const char *find_quote_or_backslash(const char *at, const char *end)
+static inline const char *find_quote_or_backslash(const char *at, const char *end)
 {
 	for (; end - at >= 8; at += 8) {
 		uint64_t word, hits;
@@ -99,8 +119,11 @@ static const char *find_quote_or_backslash(const char *at, const char *end)
 		at++;
 	return at;
 }
+#endif
 
-const char *json_string_end(const char *at, const char *end, bool *ret_escaped)
+/* Where the string ends whose first byte behind the quote is `at`: at the closing quote, NULL when there is
+ * none. *ret_escaped is set to true when a backslash is met. */
+static inline const char *string_end(const char *at, const char *end, bool *ret_escaped)
 {
 	for (;;) {
 		at = find_quote_or_backslash(at, end);
@@ -116,7 +139,7 @@ const char *json_string_end(const char *at, const char *end, bool *ret_escaped)
 }
 
 /* Between members: a comma, or nothing before the first. Returns 1 when another one follows. */
-static int next_element(struct json_cursor *c, bool *first, char bracket, const char *expected)
+static inline int next_element(struct json_cursor *c, bool *first, char bracket, const char *expected)
 {
 	char found = json_peek(c);
 
@@ -146,7 +169,7 @@ int json_next_member(struct json_cursor *c, bool *first, struct json_key *ret)
 	if (json_peek(c) != '"')
 		return json_fail(c, "a key");
 	ret->escaped = false;
-	close = json_string_end(c->at + 1, c->end, &ret->escaped);
+	close = string_end(c->at + 1, c->end, &ret->escaped);
 	if (!close)
 		return err_set(c->err, ERR_PROTOCOL, "bad JSON at byte %zu: the key never ends",
 			(size_t)(c->at - c->begin));
@@ -172,7 +195,7 @@ static int fail_container(struct json_cursor *c)
 
 	for (; at && at < c->end; at++) {
 		if (*at == '"')
-			at = json_string_end(at + 1, c->end, &escaped);
+			at = string_end(at + 1, c->end, &escaped);
 		if (!at)
 			break;
 		if (*at == '{' || *at == '[')
@@ -187,7 +210,7 @@ static int fail_container(struct json_cursor *c)
 		*c->at == '{' ? "object" : "array", (size_t)(c->at - c->begin));
 }
 
-static int skip_container(struct json_cursor *c)
+static inline int skip_container(struct json_cursor *c)
 {
 	const char *behind = NULL;
 
@@ -203,10 +226,10 @@ static int skip_container(struct json_cursor *c)
 	return 0;
 }
 
-static int skip_string(struct json_cursor *c)
+static inline int skip_string(struct json_cursor *c)
 {
 	bool escaped;
-	const char *close = json_string_end(c->at + 1, c->end, &escaped);
+	const char *close = string_end(c->at + 1, c->end, &escaped);
 
 	if (!close)
 		return err_set(c->err, ERR_PROTOCOL, "bad JSON: the string at byte %zu never ends",
@@ -294,13 +317,11 @@ int json_finish(struct json_cursor *c)
 	return c->at == c->end ? 0 : json_fail(c, "nothing behind the value");
 }
 
-bool json_key_equal(const struct json_key *key, struct slice name)
+bool json_key_equal_escaped(const struct json_key *key, struct slice name)
 {
 	struct buf plain;
 	bool equal;
 
-	if (__builtin_expect(!key->escaped, 1))
-		return slice_equal(key->text, name);
 	buf_init(&plain, key->text.len + 1);
 	equal = json_unescape(key->text, &plain, NULL) == 0 && slice_equal(buf_slice(&plain), name);
 	buf_release(&plain);

@@ -26,8 +26,17 @@ static inline struct json_cursor json_cursor_over(struct slice json, struct err 
 	return (struct json_cursor){begin, begin, begin + json.len, 0, err};
 }
 
-/* Goes to the next byte that is no white space; returns it, or 0 at the end (and for a NUL in the text). */
-char json_peek(struct json_cursor *c);
+void json_skip_spaces(struct json_cursor *c);
+
+/* Goes to the next byte that is no white space; returns it, or 0 at the end (and for a NUL in the text). What
+ * machines write has no white space, so the rest is kept out of the way. */
+static inline char json_peek(struct json_cursor *c)
+{
+	if (__builtin_expect(c->at<c->end && * c->at> ' ', 1))
+		return *c->at;
+	json_skip_spaces(c);
+	return c->at < c->end ? *c->at : 0;
+}
 
 /* "bad JSON at byte N: expected ..., found ...". */
 int json_fail(struct json_cursor *c, const char *expected);
@@ -46,11 +55,14 @@ int json_take(struct json_cursor *c, struct slice *ret_value) MUST_CHECK;
 /* Fails unless only white space follows. */
 int json_finish(struct json_cursor *c) MUST_CHECK;
 
-/* Compares what the key stands for. */
-bool json_key_equal(const struct json_key *key, struct slice name);
+bool json_key_equal_escaped(const struct json_key *key, struct slice name);
 
-/* Where the string ends whose first byte behind the quote is `at`: at the closing quote, NULL when there is
- * none. *ret_escaped is set to true when a backslash is met. */
-const char *json_string_end(const char *at, const char *end, bool *ret_escaped);
+/* Compares what the key stands for. */
+static inline bool json_key_equal(const struct json_key *key, struct slice name)
+{
+	if (__builtin_expect(key->escaped, 0))
+		return json_key_equal_escaped(key, name);
+	return key->text.len == name.len && memcmp(key->text.ptr, name.ptr, name.len) == 0;
+}
 
 #endif

@@ -1,0 +1,145 @@
+/*
+ * bench.c: bench STREAM.ndjson WORK_DIR BENCH.json: measures the promises of this program beside its rivals,
+ * prints a table and writes it as JSON. The stream is gen_stream's, or any recording of one object a line.
+ */
+#include "tests/bench/bench.h"
+
+#include "schema/base/clock.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+void bench_check(int rc, const struct err *err)
+{
+	if (rc >= 0)
+		return;
+	fprintf(stderr, "bench: %s\n", err ? err->text : "failed");
+	exit(EXIT_FAILURE);
+}
+
+static int64_t read_clock(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+int64_t bench_wall_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t bench_cpu_ns(void)
+{
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+double bench_mb_per_s(uint64_t bytes, int64_t ns)
+{
+	return (double)bytes * 1e3 / (double)ns;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double bench_median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare_doubles);
+	return values[count / 2];
+}
+
+void bench_report(struct bench *b, const struct bench_row *row)
+{
+	double ratio = row->rival > 0 ? row->ours / row->rival : 0;
+
+	printf("%-58s %12.4g %-10s", row->what, row->ours, row->unit);
+	if (row->rival > 0)
+		printf(" %12.4g %8.3g  %s", row->rival, ratio, row->rival_name);
+	printf("\n");
+	fflush(stdout);
+	bench_check(
+		buf_printf(&b->rows, NULL,
+			"%s\n  {\"what\": \"%s\", \"ours\": %.6g, \"rival\": %.6g, \"rival_name\": \"%s\", "
+			"\"ratio\": %.6g, \"unit\": \"%s\"}",
+			b->row_count++ ? "," : "", row->what, row->ours, row->rival,
+			row->rival_name ? row->rival_name : "", ratio, row->unit),
+		NULL);
+}
+
+/* Into memory of its own, so that no page fault is measured. */
+static void load(struct bench *b)
+{
+	int fd = open(b->stream_path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	char *bytes;
+	size_t len = 0, cap = 0;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		perror(b->stream_path);
+		exit(EXIT_FAILURE);
+	}
+	bytes = xmalloc((size_t)st.st_size);
+	for (ssize_t n; (n = read(fd, bytes + len, (size_t)st.st_size - len)) > 0;)
+		len += (size_t)n;
+	close(fd);
+	b->stream = (struct slice){bytes, len};
+	for (const char *at = bytes, *feed; (feed = memchr(at, '\n', (size_t)(bytes + len - at)));
+		at = feed + 1) {
+		if (b->line_count == cap) {
+			cap = cap ? 2 * cap : 65536;
+			b->lines = xrealloc(b->lines, cap * sizeof(*b->lines));
+		}
+		b->lines[b->line_count++] = (struct slice){at, (size_t)(feed - at)};
+	}
+}
+
+/* sched_setaffinity is GNU's. Children that feed us may run elsewhere: they are set free again. */
+static void stay_on_one_cpu(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) < 0)
+		perror("bench: cannot stay on one CPU");
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = {0};
+	FILE *out;
+
+	if (argc != 4) {
+		fputs("usage: bench STREAM.ndjson WORK_DIR BENCH.json\n", stderr);
+		return 2;
+	}
+	b.stream_path = argv[1];
+	b.work_dir = argv[2];
+	buf_init(&b.rows, 1 << 20);
+	stay_on_one_cpu();
+	load(&b);
+	printf("%zu events, %.1f MB, %.0f bytes each, medians of %d rounds\n\n%-58s %12s %-10s %12s %8s\n",
+		b.line_count, (double)b.stream.len / 1e6, (double)b.stream.len / (double)b.line_count,
+		BENCH_ROUNDS, "what", "ours", "", "rival", "ratio");
+	bench_scan(&b);
+	out = fopen(argv[3], "w");
+	if (!out || fprintf(out, "[%.*s\n]\n", (int)b.rows.len, b.rows.ptr) < 0 || fclose(out) != 0) {
+		perror(argv[3]);
+		return EXIT_FAILURE;
+	}
+	buf_release(&b.rows);
+	free(b.lines);
+	free((char *)b.stream.ptr);
+	return EXIT_SUCCESS;
+}

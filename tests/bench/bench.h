@@ -1,0 +1,44 @@
+/*
+ * bench.h: measuring beside a rival. Each figure and its rival's are taken in turns in one process on one
+ * CPU, several times, and compared by their medians, because the machine has other things to do as well.
+ */
+#ifndef TESTS_BENCH_BENCH_H
+#define TESTS_BENCH_BENCH_H
+
+#include "schema/base/buf.h"
+
+#define BENCH_ROUNDS 5
+
+/* The stream under test: NDJSON in memory, and its lines without their line feeds. */
+struct bench {
+	struct slice stream;
+	struct slice *lines;
+	size_t line_count;
+	const char *work_dir; /* where tapes and tables may be made */
+	const char *stream_path;
+	struct buf rows; /* bench.json so far */
+	unsigned row_count;
+};
+
+/* Adds a row to the table and to bench.json. `better` names the direction: ">=" or "<=", or NULL, and goal
+ * the figure that is promised for ours (or for the ratio, when of_ratio is set). */
+struct bench_row {
+	const char *what, *unit, *rival_name;
+	double ours, rival; /* rival 0: there is none */
+};
+void bench_report(struct bench *b, const struct bench_row *row);
+
+double bench_median(double *values, size_t count);
+int64_t bench_wall_ns(void);
+int64_t bench_cpu_ns(void); /* of this process, all threads */
+double bench_mb_per_s(uint64_t bytes, int64_t ns);
+
+/* Ends the program with the sentence. */
+void bench_check(int rc, const struct err *err);
+
+/* The parts, in the order of the table. */
+void bench_scan(struct bench *b);
+void bench_ingest(struct bench *b);
+void bench_read(struct bench *b);
+
+#endif
