@@ -122,18 +122,20 @@ static void act(struct lane *lane, curl_socket_t socket, int what)
 
 /* ---- libcurl's wishes, obeyed by the loop ---- */
 
+/* A socket in error is read all the same: what had arrived before is in it, and then libcurl learns why.
+ * libuv stops watching such a socket. */
 static void on_ready(uv_poll_t *poll, int status, int events)
 {
 	struct watched *w = poll->data;
-	int what = 0;
+	int what = status < 0 ? CURL_CSELECT_IN : 0;
 
-	if (status < 0)
-		what = CURL_CSELECT_ERR;
 	if (events & UV_READABLE)
 		what |= CURL_CSELECT_IN;
 	if (events & UV_WRITABLE)
 		what |= CURL_CSELECT_OUT;
 	act(w->lane, w->socket, what);
+	if (status < 0 && !uv_is_closing((uv_handle_t *)poll) && !uv_is_active((uv_handle_t *)poll))
+		uv_poll_start(poll, UV_READABLE, on_ready);
 }
 
 static void on_timer(uv_timer_t *timer)

@@ -50,7 +50,7 @@ struct recorder {
 	uint64_t offer_events; /* of CRDs and APIServices, when last looked at */
 	char cluster_uid[CLUSTER_UID_BYTES];
 	int64_t begin_mono_ns, discovered_mono_ns, complained_mono_ns;
-	bool by_signal;
+	bool by_signal, was_ready;
 	struct err err; /* why it gave up */
 };
 
@@ -127,6 +127,7 @@ static void look_ready(struct recorder *r)
 	if (r->state != RECORDER_STARTING || r->settled + r->refused < r->stream_count)
 		return;
 	r->state = RECORDER_RECORDING;
+	r->was_ready = true;
 	/* What is said to be on the tape has to be there. */
 	on_tick(&r->tick);
 	if (r->o->ready && r->state == RECORDER_RECORDING)
@@ -148,13 +149,14 @@ static void on_settled(void *owner, struct stream *s)
 static void on_refused(void *owner, struct stream *s, int status, const struct err *err)
 {
 	struct recorder *r = owner;
-	bool is_final = status == 401 || status == 403 || status == 404;
+	bool may_change = status == 403 || status == 404;
+	bool is_final = status == 400 || status == 401 || status == 405 || status == 406 || status == 422;
 	struct err told = *err;
 
-	if (r->state != RECORDER_STARTING || status == 0 || status == 429 || status >= 500)
+	if (r->state != RECORDER_STARTING || (!may_change && !is_final))
 		return;
 	err_prefix(&told, "cannot list %s", stream_name(s));
-	if (!is_final || status == 401 || r->refused + 1 >= r->stream_count) {
+	if (is_final || r->refused + 1 >= r->stream_count) {
 		stop(r, &told);
 		return;
 	}
@@ -444,6 +446,7 @@ static void sum_up(struct recorder *r, struct recorder_summary *ret)
 	if (r->x.tape)
 		tape_writer_stats(r->x.tape, &stats);
 	*ret = (struct recorder_summary){
+		.was_ready = r->was_ready,
 		.streams = r->stream_count,
 		.events = c->events,
 		.bytes = c->bytes,

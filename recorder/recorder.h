@@ -29,6 +29,7 @@ struct recorder_options {
 };
 
 struct recorder_summary {
+	bool was_ready; /* every first list was on the tape */
 	size_t streams;
 	uint64_t events, bytes, repeats; /* of this run */
 	uint64_t gaps, hidden;           /* gaps that began in this run, differences that relists found */

@@ -111,7 +111,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.ready = say_ready,
 	};
 	rc = recorder_run(&o, &summary, &err);
-	if (summary.streams)
+	if (summary.was_ready || (rc == 0 && summary.streams))
 		say_summary(&summary, v.output);
 	if (rc)
 		return command_fail(self, &err);

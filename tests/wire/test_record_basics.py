@@ -1,0 +1,269 @@
+"""Listing and watching as it should be: what is asked, what is kept."""
+
+import os
+import subprocess
+import unittest
+
+from fake_apiserver import KUBE_SYSTEM, encode, wait_for
+from recording import KUBETAPE, RecordTest, plain_rows, query
+
+
+class Listing(RecordTest):
+    def test_asks_for_the_newest_state_by_pages_and_watches_from_the_lists_version(self):
+        self.pods.put("a")
+        self.api.rv = 2000
+        recording = self.record().ready(1)
+        self.pods.watching()
+        first, watch = self.pods.lists()[0], self.pods.watches()[0]
+        self.assertEqual(first.query, {"limit": "500"})
+        self.assertEqual(watch.query["resourceVersion"], "2000")
+        self.assertEqual(watch.query["allowWatchBookmarks"], "true")
+        self.assertTrue(300 <= int(watch.query["timeoutSeconds"]) <= 600)
+        self.assertEqual(recording.stop(), 0)
+
+    def test_follows_every_page(self):
+        for i in range(1203):
+            self.pods.put(f"pod-{i:04}")
+        recording = self.record().ready(1)
+        self.assertEqual(len(recording.events("origin='list'")), 1203)
+        self.assertEqual(len(self.pods.lists()), 3)
+        self.assertEqual(recording.query("SELECT count(DISTINCT name) AS n FROM events")[0]["n"], 1203)
+
+    def test_an_empty_resource_is_recorded_as_such(self):
+        recording = self.record().ready(1)
+        self.pods.put("later")
+        self.assertEqual(recording.wait_events(1), [f"ADDED later {self.api.rv}"])
+
+    def test_expired_second_page_makes_it_list_again_without_limit(self):
+        for i in range(600):
+            self.pods.put(f"pod-{i:04}")
+        self.pods.on_list(self.pods.list, lambda x: x.status(410, "Expired", "too old"))
+        recording = self.record().ready(1)
+        lists = self.pods.lists()
+        self.assertEqual([("limit" in r.query, "continue" in r.query) for r in lists],
+                         [(True, False), (True, True), (False, False)])
+        self.assertEqual(len(recording.events()), 600)
+        self.assertEqual(recording.ends("list"), ["complete", "http_410", "complete"])
+
+    def test_items_get_the_kind_and_apiversion_that_lists_leave_out(self):
+        self.pods.put("a", spec={"x": "<&>"}, status={})
+        recording = self.record().ready(1)
+        stored = recording.query("SELECT CAST(object AS TEXT) AS object FROM events")[0]["object"]
+        value = self.pods.objects[("default", "a")]
+        expected = b'{"kind":"Pod","apiVersion":"v1",' + encode(self.pods.item(value))[1:]
+        self.assertEqual(stored.encode(), expected)
+
+    def test_lists_of_custom_resources_have_their_kind_behind_the_items(self):
+        crons = self.api.add("crontabs", "CronTab", "stable.example.com", custom=True)
+        crons.put("a")
+        recording = self.record("crontabs.v1.stable.example.com").ready(1)
+        row = recording.query("SELECT apigroup, resource, CAST(object AS TEXT) AS object FROM events")[0]
+        self.assertEqual((row["apigroup"], row["resource"]), ("stable.example.com", "crontabs"))
+        self.assertEqual(row["object"].encode(), encode(crons.objects[("default", "a")]))
+
+    def test_the_user_agent_is_its_own_so_that_bodies_are_not_indented(self):
+        self.record().ready(1)
+        agents = {r.headers["user-agent"] for r in self.api.requests}
+        self.assertEqual(len(agents), 1)
+        self.assertRegex(agents.pop(), r"^kubetape/\d")
+
+
+class Watching(RecordTest):
+    def test_keeps_every_event_byte_for_byte(self):
+        recording = self.record().ready(1)
+        sent = [self.pods.put("a", spec={"big": "9" * 30, "text": "ünï <b>"}), self.pods.put("a"),
+                self.pods.delete("a")]
+        recording.wait_events(3)
+        rows = recording.query("SELECT type, CAST(object AS TEXT) AS object, bytes FROM events ORDER BY seq")
+        self.assertEqual([r["type"] for r in rows], ["ADDED", "MODIFIED", "DELETED"])
+        self.assertEqual([r["object"].encode() for r in rows], [encode(v) for v in sent])
+        self.assertEqual([r["bytes"] for r in rows], [len(encode(v)) for v in sent])
+
+    def test_chunk_borders_mean_nothing(self):
+        recording = self.record().ready(1)
+        self.pods.watching()
+        value = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "x", "namespace": "n", "uid": "u"}}
+        frames = b"".join(b'{"type":"ADDED","object":%s}\n' % encode(
+            {**value, "metadata": {**value["metadata"], "name": f"x{i}", "uid": f"u{i}",
+                                   "resourceVersion": str(5000 + i)}}) for i in range(50))
+
+        def dribble(x):
+            for i in range(0, len(frames), 7):
+                x.chunk(frames[i:i + 7])
+
+        self.pods.disturb(dribble)
+        events = recording.wait_events(50)
+        self.assertEqual(events, [f"ADDED x{i} {5000 + i}" for i in range(50)])
+
+    def test_bookmarks_are_kept_and_move_the_resume_point(self):
+        recording = self.record().ready(1)
+        self.pods.watching()
+        self.pods.bookmark()
+        rv = self.api.rv
+        wait_for(lambda: recording.query(f"SELECT 1 AS x FROM bookmarks WHERE rv='{rv}'"), "the bookmark on the tape")
+        self.pods.disturb(lambda x: x.end())
+        wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
+        self.assertEqual(self.pods.watches()[1].query["resourceVersion"], str(rv))
+
+    def test_huge_objects_pass(self):
+        recording = self.record().ready(1)
+        value = self.pods.put("a", spec={"blob": "x" * 3_000_000})
+        recording.wait_events(1)
+        self.assertEqual(recording.query("SELECT bytes FROM events")[0]["bytes"], len(encode(value)))
+
+    def test_several_resources_and_namespaces_are_streams_of_their_own(self):
+        nodes = self.api.add("nodes", "Node", namespaced=False)
+        nodes.put("n1")
+        self.pods.put("a", "one")
+        self.pods.put("b", "two")
+        self.pods.put("c", "three")
+        recording = self.record("po,nodes", "-n", "one", "-n", "two").ready(3)
+        rows = recording.query("SELECT namespace, name FROM events ORDER BY name")
+        self.assertEqual([(r["namespace"], r["name"]) for r in rows], [("one", "a"), ("two", "b"), ("", "n1")])
+        self.pods.put("d", "two")
+        self.pods.put("e", "three")
+        nodes.put("n1")
+        recording.wait_events(5)
+        self.assertEqual(recording.query("SELECT count(*) AS n FROM events WHERE namespace='three'")[0]["n"], 0)
+
+    def test_selectors_are_sent_escaped(self):
+        self.record("pods", "-l", "app in (a,b),!c", "--field-selector", "spec.nodeName=n1").ready(1)
+        self.pods.watching()
+        for request in (self.pods.lists()[0], self.pods.watches()[0]):
+            self.assertEqual(request.query["labelSelector"], "app in (a,b),!c")
+            self.assertEqual(request.query["fieldSelector"], "spec.nodeName=n1")
+
+
+class Selecting(RecordTest):
+    def names(self, *arguments):
+        recording = self.record(*arguments).ready()
+        rows = recording.query("SELECT apigroup, resource FROM streams ORDER BY stream")
+        return [f"{r['resource']}.{r['apigroup']}".rstrip(".") for r in rows]
+
+    def setUp(self):
+        super().setUp()
+        self.api.add("events", "Event")
+        self.api.add("bindings", "Binding", verbs=["create"])
+        self.api.add("deployments", "Deployment", "apps", short_names=["deploy"])
+        self.api.add("deployments", "Deployment", "apps", version="v1beta1", short_names=["deploy"])
+        self.api.add("events", "Event", "events.k8s.io")
+
+    def test_resources_are_named_as_kubectl_names_them(self):
+        self.assertEqual(self.names("po", "deployments.apps", "Pod", "deployment", "deployments.v1.apps"),
+                         ["pods", "deployments.apps"])
+
+    def test_all_takes_each_thing_once(self):
+        self.assertEqual(self.names("--all"), ["pods", "events", "deployments.apps"])
+
+    def test_twins_named_together_are_recorded_once(self):
+        self.assertEqual(self.names("events", "events.events.k8s.io"), ["events"])
+
+    def test_excluded_resources_are_left_out(self):
+        self.assertEqual(self.names("--all", "--exclude", "deploy,events"), ["pods", "events.events.k8s.io"])
+
+    def test_discovery_without_the_aggregated_form_is_enough(self):
+        self.api.aggregated = False
+        self.assertEqual(self.names("deploy"), ["deployments.apps"])
+
+
+class Documents(RecordTest):
+    def test_discovery_is_kept_in_both_forms(self):
+        recording = self.record().ready(1)
+        recording.stop()
+        found = set(plain_rows(self.tape, "SELECT path, variant FROM document"))
+        self.assertEqual({("/api", ""), ("/apis", ""), ("/api/v1", ""), ("/version", ""), ("/api", "aggregated"),
+                          ("/apis", "aggregated"), ("/api/v1/namespaces/kube-system", "")}, found)
+
+    def test_the_cluster_is_known_by_the_uid_of_kube_system(self):
+        self.record().ready(1).stop()
+        self.assertEqual(plain_rows(self.tape, "SELECT cluster_uid, reason FROM epoch"), [(KUBE_SYSTEM, "start")])
+
+
+class Ending(RecordTest):
+    def test_a_signal_ends_it_with_a_summary_and_exit_code_0(self):
+        recording = self.record().ready(1)
+        self.pods.put("a")
+        recording.wait_events(1)
+        self.assertEqual(recording.stop(), 0)
+        self.assertRegex(recording.lines[-1], r"^recorded 1 events .* of 1 streams in .* to '")
+
+    def test_duration_ends_it(self):
+        recording = self.record("pods", "--duration", "300ms")
+        self.assertEqual(recording.wait(), 0)
+
+    def test_the_last_connections_end_with_client_stop(self):
+        recording = self.record().ready(1)
+        self.pods.watching()
+        recording.stop()
+        self.assertEqual(recording.ends(), ["client_stop"])
+
+
+class BadInput(RecordTest):
+    def refused(self, code, *arguments, says, server=True):
+        command = [KUBETAPE, "record", *arguments] + (["--server", self.serve()] if server else [])
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False,
+                              env={"HOME": "/nonexistent", "PATH": os.environ["PATH"]})
+        self.assertEqual(done.returncode, code, done.stderr)
+        lines = done.stderr.strip().split("\n")
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertTrue(lines[0].startswith("kubetape record: "), lines[0])
+        self.assertIn(says, lines[0])
+        return lines[0]
+
+    def test_an_unknown_resource_is_named(self):
+        self.refused(1, "gadgets", "-o", self.tape, says="'gadgets'")
+        self.assertFalse(os.path.exists(self.tape) and query(self.tape, "SELECT * FROM events"))
+
+    def test_a_resource_that_cannot_be_watched_is_named(self):
+        self.api.add("componentstatuses", "ComponentStatus", namespaced=False, verbs=["get", "list"])
+        self.refused(1, "componentstatuses", "-o", self.tape, says="cannot be listed and watched")
+
+    def test_nobody_there(self):
+        self.serve()
+        url = self.api.url
+        self.api.refuse()
+        self.refused(1, "pods", "-o", self.tape, "--server", url, says="cannot reach server '127.0.0.1:", server=False)
+
+    def test_refused_credentials(self):
+        self.api.token = "right"
+        self.refused(1, "pods", "-o", self.tape, says="refused the credentials")
+
+    def test_forbidden_everything(self):
+        self.pods.broken = lambda x: x.status(403, "Forbidden", "pods is forbidden: no")
+        self.refused(1, "pods", "-o", self.tape, says="pods is forbidden: no")
+
+    def test_a_bad_selector_is_told_in_the_servers_words(self):
+        self.pods.broken = lambda x: x.status(400, "BadRequest", "unable to parse requirement: a b")
+        self.refused(1, "pods", "-l", "a b", "-o", self.tape, says="unable to parse requirement: a b")
+
+    def test_an_output_that_is_no_tape(self):
+        with open(self.tape, "w", encoding="utf-8") as f:
+            f.write("not a tape")
+        self.refused(1, "pods", "-o", self.tape, says="x.tape'")
+        with open(self.tape, encoding="utf-8") as f:
+            self.assertEqual(f.read(), "not a tape")
+
+    def test_usage(self):
+        self.refused(2, "pods", says="-o TAPE", server=False)
+        self.refused(2, "-o", self.tape, says="nothing to record", server=False)
+        self.refused(2, "pods", "-o", self.tape, "--frobnicate", says="'--frobnicate'", server=False)
+        self.refused(2, "pods", "-o", self.tape, "--duration", "soon", says="--duration", server=False)
+
+    def test_no_cluster_configured(self):
+        self.refused(1, "pods", "-o", self.tape, says="no cluster", server=False)
+
+    def test_a_tape_that_another_recorder_holds(self):
+        self.record().ready(1)
+        self.refused(1, "pods", "-o", self.tape, says="x.tape'")
+
+    def test_waits_for_the_server_when_asked_to(self):
+        self.serve()
+        self.api.refuse()
+        recording = self.record("pods", "--wait", server=self.api.url)
+        wait_for(lambda: "waiting for it" in recording.stderr, "the message")
+        self.api.listen()
+        recording.ready(1)
+
+
+if __name__ == "__main__":
+    unittest.main()
