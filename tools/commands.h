@@ -4,6 +4,11 @@
 
 #include "tools/options.h"
 
-extern const struct command cmd_info, cmd_query, cmd_record;
+extern const struct command cmd_help, cmd_info, cmd_query, cmd_record;
+
+/* The rows of main.c, ended by NULL, and what `kubetape --help` prints. */
+extern const struct command *const commands[];
+const struct command *command_find(const char *name); /* NULL when there is none */
+void commands_print(FILE *to);
 
 #endif

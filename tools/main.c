@@ -5,18 +5,21 @@
  */
 #include "schema/base/version.h"
 #include "tools/commands.h"
+#include "tools/complete.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {
+const struct command *const commands[] = {
 	&cmd_record,
 	&cmd_query,
 	&cmd_info,
+	&cmd_help,
 	NULL,
 };
 
-static void print_usage(FILE *to)
+void commands_print(FILE *to)
 {
 	fprintf(to, "usage: kubetape COMMAND [ARGUMENT]...\n\n"
 		    "records the Kubernetes watch API, replays it as an API server, and answers SQL over "
@@ -26,7 +29,7 @@ static void print_usage(FILE *to)
 	fprintf(to, "\n'kubetape COMMAND --help' tells more, 'kubetape --version' the version\n");
 }
 
-static const struct command *find(const char *name)
+const struct command *command_find(const char *name)
 {
 	for (const struct command *const *c = commands; *c; c++) {
 		if (strcmp((*c)->name, name) == 0)
@@ -35,23 +38,43 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
+/*
+ * kubectl asks a program kubectl_complete-NAME what may follow `kubectl NAME`; under that name we do nothing
+ * else. The completion scripts of the shells say it with a first word that is no command. Returns where in
+ * argv the words to complete begin, 0 when it is something else that is wanted.
+ */
+static int find_words_to_complete(int argc, char **argv)
+{
+	const char *slash = strrchr(argv[0], '/');
+	bool is_plugin = strcmp(slash ? slash + 1 : argv[0], "kubectl_complete-tape") == 0;
+
+	if (is_plugin)
+		return argc > 1 ? 1 : 0;
+	return argc > 2 && strcmp(argv[1], "__complete") == 0 ? 2 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *command;
+	int words = argc > 0 ? find_words_to_complete(argc, argv) : 0;
 
+	if (words) {
+		complete(commands, argv + words, (size_t)(argc - words), stdout);
+		return EXIT_OK;
+	}
 	if (argc < 2) {
-		print_usage(stderr);
+		commands_print(stderr);
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
-		print_usage(stdout);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		commands_print(stdout);
 		return EXIT_OK;
 	}
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
 		printf("kubetape %s\n", KUBETAPE_VERSION);
 		return EXIT_OK;
 	}
-	command = find(argv[1]);
+	command = command_find(argv[1]);
 	if (!command) {
 		fprintf(stderr, "kubetape: unknown command '%s'; see 'kubetape --help'\n", argv[1]);
 		return EXIT_USAGE;

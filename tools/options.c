@@ -11,6 +11,8 @@
 
 #define MAX_OPTIONS 64
 #define HELP_VALUE  1000 /* getopt's value for --help; rows have 1001 and up */
+#define HELP_COLUMN 34   /* where the help of an option begins */
+#define HELP_WIDTH  100
 
 static size_t count_rows(const struct option_row *rows)
 {
@@ -21,29 +23,72 @@ static size_t count_rows(const struct option_row *rows)
 	return n;
 }
 
-/* "-o, --output FILE" */
-static void print_row(const struct option_row *row)
+static void begin_help_line(FILE *to, int column)
 {
-	char left[80];
-	int n = snprintf(left, sizeof(left), "  %c%c%c --%s", row->letter ? '-' : ' ',
-		row->letter ? row->letter : ' ', row->letter ? ',' : ' ', row->name);
+	bool has_room = column + 2 <= HELP_COLUMN;
 
-	if (row->kind != OPTION_FLAG && n > 0 && (size_t)n < sizeof(left))
-		snprintf(left + n, sizeof(left) - (size_t)n, "%s%s", row->kind == OPTION_CHOICE ? "=" : " ",
-			row->words);
-	printf("%-34s%s%s%s\n", left, strlen(left) > 33 ? "\n                                  " : "",
-		row->help, row->kind == OPTION_LIST ? " (may be repeated)" : "");
+	fprintf(to, "%s%*s", has_room ? "" : "\n", has_room ? HELP_COLUMN - column : HELP_COLUMN, "");
 }
 
-static void print_help(const struct command *c)
+/* Prints the words of a text, as many on a line as fit, behind a line that has reached the given column. */
+static void print_words(FILE *to, const char *text, int column)
 {
-	printf("usage: kubetape %s%s%s [OPTION]...\n\n%s\n", c->name, *c->operands ? " " : "", c->operands,
-		c->description);
-	if (count_rows(c->options))
-		printf("\noptions:\n");
+	int used = HELP_WIDTH;
+
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+
+		if (used + 1 + len > HELP_WIDTH) {
+			begin_help_line(to, column);
+			column = used = HELP_COLUMN;
+		} else {
+			fputc(' ', to);
+			used++;
+		}
+		fprintf(to, "%.*s", len, text);
+		used += len;
+		text += len;
+		text += strspn(text, " ");
+	}
+	fputc('\n', to);
+}
+
+/* "-o, --output FILE", and the help beside it. */
+static void print_row(FILE *to, const struct option_row *row)
+{
+	const char *between = row->kind == OPTION_FLAG ? "" : row->kind == OPTION_CHOICE ? "=" : " ";
+	char letter[] = {'-', row->letter, ',', 0};
+	char *left = xasprintf("  %3s --%s%s%s", row->letter ? letter : "", row->name, between,
+		row->kind == OPTION_FLAG ? "" : row->words);
+	char *help = xasprintf("%s%s", row->help, row->kind == OPTION_LIST ? " (may be repeated)" : "");
+
+	fputs(left, to);
+	print_words(to, help, (int)strlen(left));
+	free(left);
+	free(help);
+}
+
+static const struct option_row *row_of(const struct command *c, int found)
+{
+	if (found == 0 || found == HELP_VALUE)
+		return NULL;
+	if (found > HELP_VALUE)
+		return &c->options[found - HELP_VALUE - 1];
+	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++) {
+		if (row->letter == found)
+			return row;
+	}
+	return NULL;
+}
+
+void options_print_help(const struct command *c, FILE *to)
+{
+	fprintf(to, "usage: kubetape %s%s%s [OPTION]...\n\n%s\n", c->name, *c->operands ? " " : "",
+		c->operands, c->description);
+	fprintf(to, "\noptions:\n");
 	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++)
-		print_row(row);
-	printf("      --help                      show this text\n");
+		print_row(to, row);
+	fprintf(to, "  %s --help                      show this text\n", row_of(c, 'h') ? "   " : "-h,");
 }
 
 static bool is_choice(const char *words, const char *value)
@@ -127,20 +172,29 @@ static void make_getopt_tables(const struct command *c, char *letters, struct op
 		}
 		longs[i] = (struct option){row->name, has_value, NULL, HELP_VALUE + 1 + (int)i};
 	}
+	if (!row_of(c, 'h'))
+		*letters++ = 'h';
 	*letters = 0;
 	longs[n] = (struct option){"help", 0, NULL, HELP_VALUE};
 	longs[n + 1] = (struct option){NULL, 0, NULL, 0};
 }
 
-static const struct option_row *row_of(const struct command *c, int found)
+/* The sentence for what getopt did not like; it leaves the option, or 0 for an unknown long one, in optopt.
+ */
+static int refuse(const struct command *c, int found, const char *word, struct err *err)
 {
-	if (found > HELP_VALUE)
-		return &c->options[found - HELP_VALUE - 1];
-	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++) {
-		if (row->letter == found)
-			return row;
-	}
-	return NULL;
+	const struct option_row *row = row_of(c, optopt);
+
+	if (row && found == ':')
+		return err_set(err, ERR_USAGE, "option '--%s' wants a value; see 'kubetape %s --help'",
+			row->name, c->name);
+	if (row || optopt == HELP_VALUE)
+		return err_set(err, ERR_USAGE, "option '--%s' takes no value; see 'kubetape %s --help'",
+			row ? row->name : "help", c->name);
+	if (optopt)
+		return err_set(
+			err, ERR_USAGE, "unknown option '-%c'; see 'kubetape %s --help'", optopt, c->name);
+	return err_set(err, ERR_USAGE, "unknown option '%s'; see 'kubetape %s --help'", word, c->name);
 }
 
 /* Cuts argv at a lone `--` and keeps what is behind it for the child. */
@@ -158,7 +212,7 @@ static int cut_child(int argc, char **argv, struct operands *ret)
 int options_parse(
 	const struct command *c, int argc, char **argv, void *values, struct operands *ret, struct err *err)
 {
-	char letters[2 * MAX_OPTIONS + 2];
+	char letters[2 * MAX_OPTIONS + 3];
 	struct option longs[MAX_OPTIONS + 2];
 	struct operands operands = {0};
 	int found;
@@ -167,15 +221,12 @@ int options_parse(
 	argc = cut_child(argc, argv, &operands);
 	optind = 0;
 	while ((found = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		if (found == HELP_VALUE) {
-			print_help(c);
+		if (found == HELP_VALUE || (found == 'h' && !row_of(c, 'h'))) {
+			options_print_help(c, stdout);
 			return 1;
 		}
-		if (found == ':')
-			return err_set(err, ERR_USAGE, "option '%s' wants a value", argv[optind - 1]);
-		if (found == '?')
-			return err_set(err, ERR_USAGE, "unknown option '%s'; see 'kubetape %s --help'",
-				argv[optind - 1], c->name);
+		if (found == ':' || found == '?')
+			return refuse(c, found, argv[optind - 1], err);
 		if (store(row_of(c, found), optarg, values, err))
 			return err->code;
 	}

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Exit codes of every command. */
 enum exit_code {
@@ -38,17 +39,19 @@ struct text_list {
 
 struct option_row {
 	enum option_kind kind;
-	char letter;       /* 0: long form only */
-	const char *name;  /* without dashes */
-	size_t offset;     /* of the field in the command's struct of values */
-	const char *words; /* the value's name in help ("FILE"), or the choices ("table|json") */
-	const char *help;  /* one line, lower case, no full stop */
+	char letter;      /* 0: long form only */
+	const char *name; /* without dashes */
+	size_t offset;    /* of the field in the command's struct of values */
+	/* The value's name in help ("FILE"), or the choices ("table|json"). Alternatives without capitals are
+	 * words to type; TAPE and X.tape, FILE and DIR are completed as such (complete.h). */
+	const char *words;
+	const char *help; /* one line, lower case, no full stop */
 };
 
 struct command {
 	const char *name;
-	const char *operands;    /* "TAPE [SQL]" */
-	const char *summary;     /* one line for the list of commands */
+	const char *operands;    /* "TAPE [SQL]", "[RESOURCE]..."; words as in option_row */
+	const char *summary;     /* one line for the list of commands, lower case, no full stop */
 	const char *description; /* a paragraph or two for --help, lines of at most 90 columns */
 	const struct option_row *options;
 	int (*run)(const struct command *self, int argc, char **argv); /* argv[0] is the command's name */
@@ -67,6 +70,9 @@ struct operands {
  */
 int options_parse(const struct command *c, int argc, char **argv, void *values, struct operands *ret,
 	struct err *err) MUST_CHECK;
+
+/* Prints what --help prints: usage, description and a line or more for each option, 100 columns wide. */
+void options_print_help(const struct command *c, FILE *to);
 
 /* Prints "kubetape NAME: sentence" to stderr and returns the exit code that belongs to the error. */
 int command_fail(const struct command *c, const struct err *err);

@@ -1,0 +1,118 @@
+"""What every command says of itself, and what it says to a command line that it does not understand."""
+import re
+import subprocess
+import unittest
+
+from tapes import KUBETAPE
+
+WIDTH = 100
+
+
+def run(*args):
+    return subprocess.run([KUBETAPE, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+
+
+def commands():
+    return run("help", "--format=names").stdout.split()
+
+
+def help_of(command):
+    return run(command, "--help").stdout
+
+
+def options_in(text):
+    """The long names of the option rows of a help text, in order."""
+    return re.findall(r"^ {2}(?:-\w,| {3}) --([\w-]+)", text.split("\noptions:\n")[1], re.MULTILINE)
+
+
+class Help(unittest.TestCase):
+    def test_every_command_is_in_the_list_of_commands_with_a_line_of_its_own(self):
+        listed = re.findall(r"^  (\S+) +\S", run("--help").stdout, re.MULTILINE)
+        self.assertEqual(listed, commands())
+        self.assertIn("query", listed)
+
+    def test_help_is_the_same_in_all_the_ways_to_ask_for_it(self):
+        for name in commands():
+            with self.subTest(command=name):
+                asked = [run(name, "--help"), run(name, "-h"), run("help", name)]
+                self.assertEqual({(a.returncode, a.stderr) for a in asked}, {(0, "")})
+                self.assertEqual(len({a.stdout for a in asked}), 1)
+        asked = [run("--help"), run("-h"), run("help")]
+        self.assertEqual(len({(a.returncode, a.stdout, a.stderr) for a in asked}), 1)
+
+    def test_help_shows_every_option_once_and_each_has_a_line_to_explain_it(self):
+        for name in commands():
+            with self.subTest(command=name):
+                found = options_in(help_of(name))
+                completed = run("__complete", name, "--").stdout
+                offered = re.findall(r"^--([\w-]+)\t\S", completed, re.MULTILINE)
+                self.assertEqual(found, offered)
+                self.assertEqual(len(found), len(set(found)))
+
+    def test_help_fits_into_100_columns(self):
+        for text in (run("--help").stdout, *map(help_of, commands())):
+            wide = [line for line in text.splitlines() if len(line) > WIDTH]
+            self.assertEqual(wide, [])
+
+    def test_help_begins_with_the_usage_and_ends_with_the_help_option(self):
+        for name in commands():
+            with self.subTest(command=name):
+                lines = help_of(name).splitlines()
+                self.assertRegex(lines[0], rf"^usage: kubetape {name}\b.* \[OPTION\]\.\.\.$")
+                self.assertEqual(lines[1], "")
+                self.assertIn("--help", lines[-1])
+
+    def test_an_explanation_is_lower_case_without_a_full_stop(self):
+        for name in commands():
+            completed = run("__complete", name, "--").stdout.splitlines()
+            for option, help_text in (line.split("\t") for line in completed if "\t" in line):
+                with self.subTest(command=name, option=option):
+                    self.assertNotRegex(help_text, r"^[A-Z][a-z]|\.$")
+
+    def test_the_version_is_one_line(self):
+        for asked in (run("--version"), run("version")):
+            self.assertRegex(asked.stdout, r"^kubetape [0-9]+\.[0-9]+\.[0-9]+\n$")
+            self.assertEqual(asked.returncode, 0)
+
+
+class Refusals(unittest.TestCase):
+    def assertRefused(self, done, sentence):
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, sentence + "\n")
+
+    def test_no_command_prints_the_commands_and_fails(self):
+        done = run()
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, run("--help").stdout)
+
+    def test_an_unknown_command_is_refused_in_one_sentence_that_names_the_help(self):
+        self.assertRefused(run("rewind", "x.tape"), "kubetape: unknown command 'rewind'; see 'kubetape --help'")
+        self.assertRefused(run("help", "rewind"), "kubetape help: unknown command 'rewind'; see 'kubetape --help'")
+
+    def test_an_unknown_option_is_refused_in_one_sentence_that_names_the_help(self):
+        for name in commands():
+            with self.subTest(command=name):
+                see = f"; see 'kubetape {name} --help'"
+                self.assertRefused(run(name, "--nonesuch"), f"kubetape {name}: unknown option '--nonesuch'{see}")
+                self.assertRefused(run(name, "--nonesuch=1"), f"kubetape {name}: unknown option '--nonesuch=1'{see}")
+                self.assertRefused(run(name, "-Z"), f"kubetape {name}: unknown option '-Z'{see}")
+
+    def test_a_letter_that_is_unknown_is_named_even_behind_others(self):
+        self.assertRefused(run("record", "-AZ"), "kubetape record: unknown option '-Z'; see 'kubetape record --help'")
+
+    def test_an_option_without_its_value_is_named(self):
+        see = "; see 'kubetape query --help'"
+        for word in ("-f", "--file"):
+            self.assertRefused(run("query", "x.tape", word), "kubetape query: option '--file' wants a value" + see)
+
+    def test_a_value_for_an_option_that_has_none_is_refused(self):
+        self.assertRefused(run("info", "--json=yes"),
+                           "kubetape info: option '--json' takes no value; see 'kubetape info --help'")
+
+    def test_a_word_that_is_no_choice_is_refused_with_the_choices(self):
+        self.assertRefused(run("query", "x.tape", "--format=xml"),
+                           "kubetape query: option '--format' wants one of table|json|ndjson|csv, found 'xml'")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,66 @@
+/* cmd_help.c: `kubetape help`: what --help prints, and the sources that the manual pages are made of. */
+#include "tools/commands.h"
+#include "tools/manpage.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct help_options {
+	const char *format;
+};
+
+static const struct option_row rows[] = {
+	{OPTION_CHOICE, 0, "format", offsetof(struct help_options, format), "text|man|names",
+		"text to read, the source of a manual page, or the bare names of the commands"},
+	{OPTION_END, 0, NULL, 0, NULL, NULL},
+};
+
+static void print_names(FILE *to)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		fprintf(to, "%s\n", (*c)->name);
+}
+
+static int help(const struct help_options *o, const struct operands *operands, struct err *err)
+{
+	const struct command *about = operands->count ? command_find(operands->items[0]) : NULL;
+	bool is_man = strcmp(o->format, "man") == 0;
+
+	if (operands->count > 1 || operands->child)
+		return err_set(err, ERR_USAGE, "expected at most one command; see 'kubetape help --help'");
+	if (operands->count && !about)
+		return err_set(
+			err, ERR_USAGE, "unknown command '%s'; see 'kubetape --help'", operands->items[0]);
+	if (strcmp(o->format, "names") == 0)
+		print_names(stdout);
+	else if (about)
+		(is_man ? manpage_write_command : options_print_help)(about, stdout);
+	else if (is_man)
+		manpage_write_overview(commands, stdout);
+	else
+		commands_print(stdout);
+	return fflush(stdout) ? err_set_errno(err, errno, "cannot write the output") : 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct help_options o = {.format = "text"};
+	struct operands operands;
+	struct err err = {0};
+	int code = options_parse(self, argc, argv, &o, &operands, &err);
+
+	if (code > 0)
+		return EXIT_OK;
+	if (code < 0 || help(&o, &operands, &err))
+		return command_fail(self, &err);
+	return EXIT_OK;
+}
+
+const struct command cmd_help = {
+	.name = "help",
+	.operands = "[COMMAND]",
+	.summary = "show how a command is used",
+	.description = "Prints the options of a command, or the list of commands.",
+	.options = rows,
+	.run = run,
+};
