@@ -42,10 +42,10 @@ FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 .PHONY: all deps check check-unit run-fuzzers check-python lint interop demo bench fuzz install clean
 .DELETE_ON_ERROR:
 
-all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape
+all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
 
-# kubectl finds its plug-ins by name on the PATH: `kubectl tape record ...`.
-$(B)/kubectl-tape: $(B)/kubetape
+# kubectl finds its plug-ins by name on the PATH, `kubectl tape record ...`, and what completes their arguments.
+$(B)/kubectl-tape $(B)/kubectl_complete-tape: $(B)/kubetape
 	ln -sf kubetape $@
 
 # Package names differ by what is there already: any kubectl will do for the tests.
