@@ -93,8 +93,10 @@ class Recording:
 
     def wait_events(self, count, where="1", seconds=10):
         def enough():
-            rows = self.query(f"SELECT count(*) AS n FROM events WHERE {where}")
-            return rows[0]["n"] >= count
+            try:
+                return self.query(f"SELECT count(*) AS n FROM events WHERE {where}")[0]["n"] >= count
+            except AssertionError:  # the tape is not there yet
+                return False
 
         wait_for(enough, f"{count} events on the tape", seconds)
         return self.events(where)

@@ -1,0 +1,269 @@
+"""How the recorder finds a cluster and says who it is: kubeconfigs, tokens, plugins, TLS, proxies."""
+
+import base64
+import os
+import socket
+import ssl
+import subprocess
+import threading
+import unittest
+
+from fake_apiserver import FakeApiserver, wait_for
+from recording import RecordTest
+
+
+def kubeconfig(server, user="{token: secret}", cluster="", context="main"):
+    return f"""apiVersion: v1
+kind: Config
+clusters:
+- name: c
+  cluster:
+    server: {server}
+    {cluster}
+users:
+- name: u
+  user: {user}
+contexts:
+- name: {context}
+  context: {{cluster: c, user: u}}
+current-context: {context}
+"""
+
+
+class Access(RecordTest):
+    def write(self, name, text, mode=0o600):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def go(self, *arguments, env=None):
+        return self.record("pods", *arguments, server=None, env=env)
+
+    def certificates(self):
+        """A CA, a server certificate for 'api.test' and 127.0.0.1, a client certificate."""
+        run = lambda *a: subprocess.run(["openssl", *a], cwd=self.folder, check=True, capture_output=True)
+        run("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "ca.key",
+            "-out", "ca.crt", "-subj", "/CN=test-ca", "-days", "2")
+        for name, extension in (("server", "subjectAltName=DNS:api.test,IP:127.0.0.1"), ("named", "subjectAltName=DNS:api.test"),
+                                ("client", "extendedKeyUsage=clientAuth")):
+            self.write(name + ".ext", extension)
+            run("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", name + ".key",
+                "-out", name + ".csr", "-subj", f"/CN={name}")
+            run("x509", "-req", "-in", name + ".csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days",
+                "2", "-extfile", name + ".ext", "-out", name + ".crt")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def data(self, name):
+        with open(self.path(name), "rb") as f:
+            return base64.b64encode(f.read()).decode()
+
+    def serve_tls(self, name="server", clients=False):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.path(name + ".crt"), self.path(name + ".key"))
+        if clients:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(self.path("ca.crt"))
+        self.api.tls = context
+        return self.serve()
+
+
+class Kubeconfigs(Access):
+    def test_the_file_named_counts(self):
+        config = self.write("config", kubeconfig(self.serve()))
+        self.go("--kubeconfig", config).ready(1)
+
+    def test_the_home_directory_is_looked_into(self):
+        os.mkdir(self.path(".kube"))
+        self.write(".kube/config", kubeconfig(self.serve()))
+        self.go(env={"HOME": self.folder}).ready(1)
+
+    def test_of_several_files_the_first_that_names_a_thing_wins(self):
+        first = self.write("one", f"clusters: [{{name: c, cluster: {{server: '{self.serve()}'}}}}]\n")
+        second = self.write("two", kubeconfig("http://127.0.0.1:1"))
+        missing = self.path("missing")
+        self.go(env={"KUBECONFIG": f"{missing}:{first}:{second}"}).ready(1)
+
+    def test_another_context_can_be_named(self):
+        config = self.write("config", kubeconfig(self.serve(), context="other").replace(
+            "current-context: other", "current-context: nowhere"))
+        self.go("--kubeconfig", config, "--context", "other").ready(1)
+
+    def test_an_unknown_context_is_named(self):
+        config = self.write("config", kubeconfig(self.serve()))
+        recording = self.go("--kubeconfig", config, "--context", "gone")
+        self.assertEqual(recording.wait(), 2)
+        self.assertIn("context 'gone' does not exist", recording.stderr)
+
+    def test_a_file_that_is_no_kubeconfig_is_named(self):
+        config = self.write("config", "- [not, {a: kubeconfig\n")
+        recording = self.go("--kubeconfig", config)
+        self.assertEqual(recording.wait(), 1)
+        self.assertIn(f"'{config}' is no kubeconfig", recording.stderr)
+
+    def test_json_is_yaml(self):
+        config = self.write("config", '{"current-context":"x","contexts":[{"name":"x","context":{"cluster":"c"}}],'
+                            f'"clusters":[{{"name":"c","cluster":{{"server":"{self.serve()}"}}}}]}}')
+        self.go("--kubeconfig", config).ready(1)
+
+
+class Credentials(Access):
+    def test_a_token_is_sent_over_tls_but_not_without(self):
+        plain = self.write("plain", kubeconfig(self.serve()))
+        self.go("--kubeconfig", plain).ready(1).stop()
+        self.assertTrue(all("authorization" not in r.headers for r in self.api.requests))
+        self.api.__exit__()
+        self.api = FakeApiserver(token="secret")
+        self.pods = self.api.add("pods", "Pod")
+        self.certificates()
+        secure = self.write("secure", kubeconfig(self.serve_tls(), cluster=f"certificate-authority-data: {self.data('ca.crt')}"))
+        self.tape += "2"
+        self.go("--kubeconfig", secure).ready(1)
+
+    def test_a_token_file_is_read_again_when_the_token_is_refused(self):
+        token = self.write("token", "old")
+        self.api.token = "old"
+        recording = self.record("pods", "--token-file", token).ready(1)
+        self.pods.watching()
+        self.write("token", "new")
+        self.api.token = "new"
+        self.pods.disturb(lambda x: x.end())
+        wait_for(lambda: "http_401" in recording.ends(), "the refusal")
+        self.pods.watching()
+        self.assertEqual(self.pods.watches()[-1].headers["authorization"], "Bearer new")
+
+    def test_basic_authentication(self):
+        self.certificates()
+        config = self.write("config", kubeconfig(self.serve_tls(), user="{username: me, password: pw}",
+                                                 cluster="insecure-skip-tls-verify: true"))
+        self.go("--kubeconfig", config).ready(1)
+        self.assertEqual(self.api.requests[0].headers["authorization"], "Basic " + base64.b64encode(b"me:pw").decode())
+
+    def test_client_certificates_as_files_beside_the_kubeconfig(self):
+        self.certificates()
+        config = self.write("config", kubeconfig(self.serve_tls(clients=True), cluster="certificate-authority: ca.crt",
+                                                 user="{client-certificate: client.crt, client-key: client.key}"))
+        self.go("--kubeconfig", config).ready(1)
+
+    def test_client_certificates_as_data(self):
+        self.certificates()
+        user = f"{{client-certificate-data: {self.data('client.crt')}, client-key-data: {self.data('client.key')}}}"
+        config = self.write("config", kubeconfig(self.serve_tls(clients=True), user=user,
+                                                 cluster=f"certificate-authority-data: {self.data('ca.crt')}"))
+        self.go("--kubeconfig", config).ready(1)
+
+    def test_a_plugin_is_asked_and_asked_again_when_its_token_is_refused(self):
+        self.certificates()
+        self.api.token = "token-1"
+        self.write("plugin", f"""#!/bin/sh
+n=$(($(cat '{self.folder}/count' 2>/dev/null || echo 0) + 1)); echo $n > '{self.folder}/count'
+echo "$KUBERNETES_EXEC_INFO $EXTRA $1" >> '{self.folder}/asked'
+echo '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{{"token":"token-'$n'"}}}}'
+""", 0o700)
+        user = ("{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, args: [login], "
+                "env: [{name: EXTRA, value: more}], interactiveMode: Never}}")
+        config = self.write("config", kubeconfig(self.serve_tls(), user=user, cluster="certificate-authority: ca.crt"))
+        recording = self.go("--kubeconfig", config).ready(1)
+        self.pods.watching()
+        self.api.token = "token-2"
+        self.pods.disturb(lambda x: x.end())
+        wait_for(lambda: "http_401" in recording.ends(), "the refusal")
+        self.pods.watching()
+        with open(self.path("asked"), encoding="utf-8") as f:
+            asked = f.read().splitlines()
+        self.assertEqual(len(asked), 2)
+        self.assertIn('"kind":"ExecCredential"', asked[0])
+        self.assertTrue(asked[0].endswith("more login"))
+
+    def test_a_plugin_that_fails_is_named(self):
+        for user, says in (("{exec: {apiVersion: v1, command: ./missing, installHint: get it there}}", "get it there"),
+                           ("{exec: {apiVersion: v1, command: 'false'}}", "exit code 1"),
+                           ("{exec: {apiVersion: v1, command: echo, args: ['{}']}}", "apiVersion")):
+            config = self.write("config", kubeconfig(self.serve(), user=user))
+            recording = self.go("--kubeconfig", config)
+            self.assertEqual(recording.wait(), 1)
+            self.assertIn("credential plugin", recording.stderr)
+            self.assertIn(says, recording.stderr)
+
+
+class Tls(Access):
+    def test_a_server_that_nobody_vouches_for_is_refused(self):
+        self.certificates()
+        recording = self.record("pods", server=self.serve_tls())
+        self.assertEqual(recording.wait(), 1)
+        self.assertIn("certificate", recording.stderr)
+
+    def test_insecure_believes_it(self):
+        self.certificates()
+        self.record("pods", "--insecure-skip-tls-verify", server=self.serve_tls()).ready(1)
+
+    def test_a_ca_on_the_command_line(self):
+        self.certificates()
+        self.record("pods", "--certificate-authority", self.path("ca.crt"), server=self.serve_tls()).ready(1)
+
+    def test_another_name_for_the_certificate(self):
+        self.certificates()
+        config = self.write("config", kubeconfig(self.serve_tls("named"),
+                                                 cluster="certificate-authority: ca.crt\n    tls-server-name: api.test"))
+        self.go("--kubeconfig", config).ready(1)
+        self.assertTrue(self.api.requests[0].headers["host"].startswith("127.0.0.1:"))
+
+
+class Proxies(Access):
+    def proxy(self):
+        """A proxy that tunnels CONNECT; returns its URL and the list of what it was asked."""
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(16)
+        self.addCleanup(listener.close)
+        asked = []
+
+        def pump(a, b):
+            try:
+                while data := a.recv(65536):
+                    b.sendall(data)
+            except OSError:
+                pass
+            for s in (a, b):
+                try:
+                    s.shutdown(socket.SHUT_RDWR)
+                except OSError:
+                    pass
+
+        def accept():
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += client.recv(4096)
+                asked.append(head.split(b"\r\n")[0].decode())
+                upstream = socket.create_connection(("127.0.0.1", self.api.port))
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                threading.Thread(target=pump, args=(client, upstream), daemon=True).start()
+                threading.Thread(target=pump, args=(upstream, client), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}", asked
+
+    def test_the_kubeconfigs_proxy_is_used(self):
+        self.certificates()
+        url, asked = self.proxy()
+        config = self.write("config", kubeconfig(self.serve_tls(),
+                                                 cluster=f"certificate-authority: ca.crt\n    proxy-url: {url}"))
+        recording = self.go("--kubeconfig", config).ready(1)
+        self.assertEqual(asked[0], f"CONNECT 127.0.0.1:{self.api.port} HTTP/1.1")
+        self.assertEqual(recording.query("SELECT DISTINCT http_status FROM connections WHERE purpose='list'"),
+                         [{"http_status": 200}])
+
+    def test_the_environments_proxy_is_not_used_for_this_machine(self):
+        self.record("pods", env={"HTTP_PROXY": "http://127.0.0.1:1", "http_proxy": "http://127.0.0.1:1"}).ready(1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,95 @@
+"""Resources that come and go while everything is recorded; rights that are taken away."""
+
+import unittest
+
+from fake_apiserver import wait_for
+from recording import RecordTest, plain_rows
+
+
+class Offers(RecordTest):
+    def setUp(self):
+        super().setUp()
+        self.crds = self.api.add("customresourcedefinitions", "CustomResourceDefinition", "apiextensions.k8s.io",
+                                 namespaced=False)
+
+    def add_crontabs(self):
+        crons = self.api.add("crontabs", "CronTab", "stable.example.com", custom=True)
+        self.crds.put("crontabs.stable.example.com")
+        return crons
+
+    def test_a_new_custom_resource_is_followed_although_its_first_list_is_refused(self):
+        recording = self.record("--all").ready(2)
+        self.crds.watching()
+        crons = self.api.add("crontabs", "CronTab", "stable.example.com", custom=True)
+        crons.put("early")
+        crons.on_list(lambda x: x.status(429, "TooManyRequests", "storage is (re)initializing", retry_after=1))
+        self.crds.put("crontabs.stable.example.com")
+        crons.watching()
+        crons.put("late")
+        self.assertEqual([e.split()[1] for e in recording.wait_events(2, "resource='crontabs'")], ["early", "late"])
+        recording.stop()
+        lists = recording.query("SELECT end_reason FROM connections WHERE purpose='list' AND resource='crontabs'")
+        self.assertEqual([r["end_reason"] for r in lists], ["http_429", "complete"])
+        documents = plain_rows(self.tape, "SELECT path FROM document")
+        self.assertIn(("/apis/stable.example.com/v1",), documents)
+        self.assertEqual(documents.count(("/apis",)), 4)  # both forms, before and after
+
+    def test_a_deleted_custom_resource_ends_with_resource_gone(self):
+        crons = self.add_crontabs()
+        crons.put("a")
+        recording = self.record("--all").ready(3)
+        crons.watching()
+        crons.delete("a")
+        recording.wait_events(1, "resource='crontabs' AND type='DELETED'")
+        self.api.remove(crons)
+        self.crds.delete("crontabs.stable.example.com")
+        crons.disturb(lambda x: x.end())
+        wait_for(lambda: "resource_gone" in recording.ends(), "the end reason")
+        self.assertIsNone(recording.process.poll())
+        self.pods.put("p")
+        recording.wait_events(1, "resource='pods'")
+
+    def test_a_resource_that_comes_back_is_followed_again(self):
+        crons = self.add_crontabs()
+        crons.put("a", uid="u1")
+        recording = self.record("--all").ready(3)
+        crons.watching()
+        crons.delete("a")
+        self.api.remove(crons)
+        self.crds.delete("crontabs.stable.example.com")
+        crons.disturb(lambda x: x.end())
+        wait_for(lambda: "resource_gone" in recording.ends(), "the end reason")
+        again = self.add_crontabs()
+        again.put("a", uid="u2")
+        again.compact()
+        recording.wait_events(1, "resource='crontabs' AND uid='u2'", seconds=20)
+
+    def test_a_schema_change_is_a_gap_without_visible_change(self):
+        crons = self.add_crontabs()
+        crons.put("a")
+        recording = self.record("--all").ready(3)
+        crons.watching()
+        crons.compact()  # the new cache starts later
+        crons.disturb(lambda x: x.end())
+        gap = wait_for(lambda: recording.query("SELECT * FROM gaps WHERE how_ended='relist'"), "the gap")[0]
+        self.assertEqual([gap[k] for k in ("modified", "added", "deleted", "recreated", "unchanged")], [0, 0, 0, 0, 1])
+        self.assertEqual(recording.stop(), 0)
+
+    def test_a_resource_that_is_forbidden_does_not_keep_the_others_from_being_recorded(self):
+        self.crds.broken = lambda x: x.status(403, "Forbidden", "crds are forbidden")
+        self.pods.put("a")
+        recording = self.record("--all").ready(1)
+        self.assertIn("crds are forbidden", recording.stderr)
+        self.assertEqual(recording.ends("list").count("http_403"), 1)
+        self.crds.broken = None
+        self.crds.put("c")
+        recording.wait_events(1, "resource='customresourcedefinitions'")
+
+    def test_a_group_whose_discovery_fails_does_not_hide_the_others(self):
+        self.api.add("pods", "PodMetrics", "metrics.k8s.io", version="v1beta1", verbs=["get", "list"])
+        self.api.handlers["/apis/metrics.k8s.io/v1beta1"] = lambda x: x.status(503, "ServiceUnavailable")
+        self.record("--all").ready(2)
+
+
+if __name__ == "__main__":
+    unittest.main()

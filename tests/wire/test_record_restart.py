@@ -1,0 +1,158 @@
+"""A recorder that is stopped, killed and started again on the same tape: no hole, no repetition."""
+
+import signal
+import threading
+import time
+import unittest
+
+from fake_apiserver import wait_for
+from recording import RecordTest, plain_rows
+
+
+class Restarts(RecordTest):
+    def again(self):
+        return self.record()
+
+    def test_goes_on_where_it_stopped(self):
+        self.pods.put("a")
+        first = self.record().ready(1)
+        self.pods.watching()
+        self.pods.put("b")
+        first.wait_events(2)
+        first.stop()
+        self.pods.put("c")
+        self.pods.delete("a")
+        second = self.again().ready(1)
+        self.assertEqual(second.wait_events(4), ["ADDED a 1001 list", "ADDED b 1002", "ADDED c 1003", "DELETED a 1004"])
+        self.assertEqual(len(self.pods.lists()), 1)
+        self.assertEqual(self.pods.watches()[1].query["resourceVersion"], "1002")
+        gaps = second.query("SELECT * FROM gaps")
+        self.assertEqual([(g["reason"], g["how_ended"], g["from_rv"]) for g in gaps],
+                         [("client_stop", "rewatch", "1002")])
+
+    def test_a_kill_leaves_what_was_durable_and_the_rest_comes_again(self):
+        self.pods.put("a")
+        first = self.record().ready(1)
+        self.pods.watching()
+        self.pods.put("b")
+        first.wait_events(2)
+        self.pods.put("c")  # perhaps received, perhaps not durable
+        first.kill()
+        self.pods.put("d")
+        second = self.again().ready(1)
+        self.assertEqual([e.split()[1] for e in second.wait_events(4)], ["a", "b", "c", "d"])
+        second.stop()
+        self.assertEqual(len(second.events()), 4)
+        self.assertEqual(second.ends()[0], "recorder_died")
+
+    def test_many_kills_under_load_lose_nothing_and_repeat_nothing(self):
+        stop = threading.Event()
+
+        def load():
+            n = 0
+            while not stop.is_set():
+                self.pods.put(f"pod-{n % 20}")
+                n += 1
+                time.sleep(0.0005)
+
+        worker = threading.Thread(target=load)
+        worker.start()
+        try:
+            for i in range(8):
+                recording = self.record().ready(1, seconds=20)
+                time.sleep(0.02 * i)
+                recording.kill()
+        finally:
+            stop.set()
+            worker.join()
+        last = self.record().ready(1)
+        rv = self.api.rv
+        wait_for(lambda: last.query(f"SELECT 1 AS x FROM events WHERE rv='{rv}'"), "the last event")
+        last.stop()
+        listed = [int(r["rv"]) for r in last.query("SELECT rv FROM events WHERE origin='list'")]
+        seen = [int(r["rv"]) for r in last.query("SELECT rv FROM events WHERE origin='watch' ORDER BY seq")]
+        begin = int(self.pods.watches()[0].query["resourceVersion"])
+        self.assertEqual(seen, list(range(begin + 1, rv + 1)))
+        self.assertTrue(all(x <= begin for x in listed))
+        self.assertEqual(len(self.pods.lists()), 1)
+
+    def test_history_lost_meanwhile_becomes_a_gap(self):
+        self.pods.put("a", uid="u1")
+        self.pods.put("b")
+        self.record().ready(1).stop()
+        self.pods.delete("a")
+        self.pods.put("a", uid="u2")
+        self.pods.compact()
+        second = self.again().ready(1)
+        gap = second.query("SELECT * FROM gaps")[0]
+        self.assertEqual((gap["how_ended"], gap["recreated"], gap["unchanged"]), ("relist", 1, 1))
+        rv = self.api.rv
+        self.assertEqual(second.events(), ["ADDED a 1001 list", "ADDED b 1002 list", f"DELETED a {rv} inferred",
+                                           "ADDED a 1004 relist"])
+        self.assertEqual(second.stop(), 3)
+
+    def test_a_first_list_that_was_never_finished_is_taken_up_again(self):
+        for i in range(700):
+            self.pods.put(f"pod-{i:04}")
+        self.pods.on_list(self.pods.list, lambda x: x.hang())
+        first = self.record()
+        first.wait_events(500)
+        first.kill()
+        second = self.again().ready(1)
+        self.assertEqual(len(second.events()), 700)
+        self.assertEqual(second.query("SELECT count(*) AS n FROM events WHERE origin='list'")[0]["n"], 700)
+        self.assertEqual(second.query("SELECT * FROM gaps"), [])
+
+    def test_a_group_of_deletions_broken_by_a_kill_is_completed(self):
+        for name in "abcd":
+            self.pods.put(name)
+        first = self.record().ready(1)
+        self.pods.watching()
+
+        def two_of_four(x):
+            for value in self.gone[:2]:
+                x.frame("DELETED", value)
+            x.hang()
+
+        with self.api.lock:
+            self.pods.disturb(two_of_four)
+            self.gone = self.pods.delete_together("abcd")
+        first.wait_events(6)
+        first.kill()
+        second = self.again().ready(1)
+        events = second.wait_events(8)
+        self.assertEqual([e.split()[:2] for e in events[4:]], [["DELETED", n] for n in "abcd"])
+        second.stop()
+        self.assertEqual(len(second.events()), 8)
+
+    def test_an_open_gap_is_closed_by_the_next_run(self):
+        self.pods.put("a")
+        first = self.record().ready(1)
+        self.pods.watching()
+        self.pods.broken = lambda x: x.status(503, "ServiceUnavailable")
+        self.pods.disturb(lambda x: x.cut())
+        wait_for(lambda: first.query("SELECT 1 AS x FROM gaps"), "the gap")
+        first.stop(signal.SIGTERM)
+        self.assertEqual(first.query("SELECT how_ended FROM gaps"), [{"how_ended": "open"}])
+        self.pods.broken = None
+        second = self.again().ready(1)
+        gaps = wait_for(lambda: second.query("SELECT * FROM gaps WHERE how_ended='rewatch'"), "the end of the gap")
+        self.assertEqual([(g["reason"], g["how_ended"]) for g in gaps], [("cut", "rewatch")])
+        self.assertEqual(len(second.query("SELECT * FROM gaps")), 1)
+
+    def test_another_resource_can_be_added_to_a_tape(self):
+        self.pods.put("a")
+        self.record().ready(1).stop()
+        nodes = self.api.add("nodes", "Node", namespaced=False)
+        nodes.put("n")
+        second = self.record("pods", "nodes").ready(2)
+        self.assertEqual(second.events(), ["ADDED a 1001 list", "ADDED n 1002 list"])
+
+    def test_the_identity_of_the_cluster_is_written_once(self):
+        self.record().ready(1).stop()
+        self.record().ready(1).stop()
+        self.assertEqual(len(plain_rows(self.tape, "SELECT * FROM epoch")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
