@@ -12,12 +12,12 @@
 #define LIMIT_DOCUMENT_BYTES     (64u << 20)  /* a discovery or OpenAPI document */
 #define LIMIT_CHUNK_BYTES        (512u << 20) /* raw bytes of one hot chunk or one extent */
 #define LIMIT_BLOCK_BYTES        (128u << 20) /* raw bytes of one sealed block */
-#define LIMIT_INDEX_BYTES        (64u << 20)  /* raw bytes of one extent's index */
+#define LIMIT_INDEX_BYTES        (256u << 20) /* raw bytes of one extent's index: its names may be most of it */
 #define LIMIT_EXTENT_EVENTS      (1u << 22)   /* events of one extent */
 #define LIMIT_NAME_BYTES         4096         /* namespace, name, uid, resourceVersion each */
 #define LIMIT_JSON_DEPTH         1000         /* nesting of brackets; the API server itself refuses 10,000 */
 #define LIMIT_CONFIG_BYTES       (4u << 20)   /* kubeconfig, token, certificate and fault files */
-#define LIMIT_REQUEST_HEAD_BYTES (1u << 20) /* request line and headers a client sends us */
+#define LIMIT_REQUEST_HEAD_BYTES (1u << 20)   /* request line and headers a client sends us */
 #define LIMIT_REQUEST_BODY_BYTES (3u << 20)   /* a client's request body, as the API server limits it */
 
 #endif

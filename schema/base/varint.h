@@ -59,4 +59,15 @@ static inline int64_t unzigzag(uint64_t value)
 	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
+/* Sums and differences modulo 2^64: columns of a damaged tape may say anything. */
+static inline int64_t wrap_add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static inline int64_t wrap_sub(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 #endif

@@ -212,7 +212,7 @@ struct slice column_get_uid(struct column_reader *r, enum column column, char *s
 	uint64_t form = varint_get(from);
 	uint8_t bytes[UUID_BYTES];
 
-	if (form > LIMIT_NAME_BYTES)
+	if (form > LIMIT_NAME_BYTES + 1)
 		from->failed = true;
 	if (from->failed || !take(from, form ? (void *)scratch : (void *)bytes, form ? form - 1 : UUID_BYTES))
 		return (struct slice){NULL, 0};

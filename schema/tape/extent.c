@@ -185,12 +185,16 @@ int extent_compare_key(const struct extent_object *a, const struct extent_object
 	return c ? c : slice_compare(a->name, b->name);
 }
 
-static int compare_objects(const void *left, const void *right)
+int extent_compare_object(const struct extent_object *a, const struct extent_object *b)
 {
-	const struct extent_object *a = left, *b = right;
 	int c = extent_compare_key(a, b);
 
 	return c ? c : slice_compare(a->uid, b->uid);
+}
+
+static int compare_objects(const void *left, const void *right)
+{
+	return extent_compare_object(left, right);
 }
 
 /* Sorts the objects; before the sort `first` carries each one's old index, after it the map is read off. */

@@ -84,8 +84,9 @@ size_t extent_find_seq(const struct extent *x, uint64_t seq);
 size_t extent_find_key(const struct extent *x, uint32_t resource, struct slice namespace, struct slice name,
 	size_t *ret_end);
 
-/* (resource, namespace, name) bytewise. */
+/* (resource, namespace, name) bytewise; and with the uid, the order of objects. */
 int extent_compare_key(const struct extent_object *a, const struct extent_object *b);
+int extent_compare_object(const struct extent_object *a, const struct extent_object *b);
 
 static inline uint64_t extent_first_seq(const struct extent *x)
 {
@@ -95,6 +96,13 @@ static inline uint64_t extent_first_seq(const struct extent *x)
 static inline uint64_t extent_last_seq(const struct extent *x)
 {
 	return x->event_count ? x->events[x->event_count - 1].seq : 0;
+}
+
+/* True for a head that this version of the format can have. */
+static inline bool head_is_known(uint64_t head)
+{
+	return head < 0x80 && (head & HEAD_TYPE_MASK) <= EVENT_DELETED &&
+	       (head & HEAD_ORIGIN_MASK) >> HEAD_ORIGIN_SHIFT <= ORIGIN_INFERRED;
 }
 
 static inline uint8_t head_of(const struct event *e)

@@ -33,6 +33,9 @@ int hot_identify(struct event *e, struct slice object, struct buf *scratch, stru
 	if (object.len > LIMIT_OBJECT_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "object of %zu bytes exceeds the maximum of %u",
 			object.len, LIMIT_OBJECT_BYTES);
+	if (e->origin == ORIGIN_INFERRED && e->rv.len > LIMIT_NAME_BYTES)
+		return err_set(err, ERR_TOO_LARGE, "resourceVersion of %zu bytes exceeds the maximum of %d",
+			e->rv.len, LIMIT_NAME_BYTES);
 	if (json_scan_object(object, &meta, err))
 		return err->code;
 	buf_clear(scratch);
@@ -57,7 +60,7 @@ int hot_put(struct buf *raw, const struct event *e, struct slice object, int64_t
 
 	head[n++] = (uint8_t)(head_of(e) | (rv_given ? HEAD_RV_GIVEN : 0));
 	n += varint_put(head + n, e->stream);
-	n += varint_put(head + n, zigzag(e->time_ns - previous_time_ns));
+	n += varint_put(head + n, zigzag(wrap_sub(e->time_ns, previous_time_ns)));
 	n += varint_put(head + n, object.len);
 	if (rv_given)
 		n += varint_put(head + n, e->rv.len);
@@ -96,7 +99,7 @@ static int get_record(struct hot_reader *h, struct varint_reader *r, const struc
 {
 	const struct tape_stream *stream;
 	struct slice object;
-	uint64_t length, rv_length;
+	uint64_t length, rv_length, stream_id;
 	uint8_t head;
 
 	if (r->at == r->end)
@@ -105,15 +108,16 @@ static int get_record(struct hot_reader *h, struct varint_reader *r, const struc
 	e->type = head & HEAD_TYPE_MASK;
 	e->origin = (head & HEAD_ORIGIN_MASK) >> HEAD_ORIGIN_SHIFT;
 	e->flags = head & HEAD_TYPED ? EVENT_TYPED : 0;
-	e->stream = (uint32_t)varint_get(r);
-	e->time_ns += unzigzag(varint_get(r));
+	stream_id = varint_get(r);
+	e->time_ns = wrap_add(e->time_ns, unzigzag(varint_get(r)));
 	length = varint_get(r);
 	rv_length = head & HEAD_RV_GIVEN ? varint_get(r) : 0;
-	stream = registry_stream(registry, e->stream);
+	stream = stream_id <= UINT32_MAX ? registry_stream(registry, (uint32_t)stream_id) : NULL;
 	if (!take_slice(r, rv_length, &e->rv) || !take_slice(r, length, &object) || !stream ||
-		e->type > EVENT_DELETED)
+		!head_is_known(head) || rv_length > LIMIT_NAME_BYTES)
 		return err_set(
 			err, ERR_CORRUPT, "record of event %llu makes no sense", (unsigned long long)e->seq);
+	e->stream = stream->id;
 	e->resource = stream->resource;
 	if (hot_identify(e, object, &h->scratch, err))
 		return err_prefix(err, "event %llu", (unsigned long long)e->seq);
@@ -152,7 +156,10 @@ static int get_chunk(
 		return err_set(err, ERR_CORRUPT, "bad checksum: found 0x%llx, expected 0x%llx",
 			(unsigned long long)found, (unsigned long long)expected);
 	buf_clear(&h->raw);
-	if (raw_bytes < 0 || frame_reader_get(h->frame, data, (size_t)raw_bytes, &h->raw, err))
+	if (raw_bytes < 0 || raw_bytes > LIMIT_CHUNK_BYTES)
+		return err_set(err, ERR_CORRUPT, "claims %lld bytes, the maximum is %u", (long long)raw_bytes,
+			LIMIT_CHUNK_BYTES);
+	if (frame_reader_get(h->frame, data, (size_t)raw_bytes, &h->raw, err))
 		return ERR_CORRUPT;
 	return get_records(h, registry, row, err);
 }

@@ -168,7 +168,7 @@ static void put_event_columns(const struct extent *x, struct columns *c)
 		const struct extent_event *e = &x->events[i];
 
 		column_put(c, COLUMN_SEQ, e->seq - seq - 1);
-		column_put(c, COLUMN_TIME, zigzag(e->time_ns - time_ns));
+		column_put(c, COLUMN_TIME, zigzag(wrap_sub(e->time_ns, time_ns)));
 		column_put(c, COLUMN_HEAD, e->head);
 		column_put(c, COLUMN_STREAM, e->stream);
 		put_rv(x, e, &rv, c);

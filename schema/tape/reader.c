@@ -93,7 +93,10 @@ static int check_extent(
 {
 	const char *path = t->segments[x->segment].file.path;
 
-	if (x->id < 1 || x->events == 0 || x->events > LIMIT_EXTENT_EVENTS || x->last_seq < x->first_seq)
+	if (x->id < 1 || x->events == 0 || x->events > LIMIT_EXTENT_EVENTS || x->first_seq == 0 ||
+		x->last_seq < x->first_seq || x->last_seq - x->first_seq >= INT64_MAX ||
+		x->last_seq - x->first_seq + 1 < x->events ||
+		(!x->is_state && x->last_seq - x->first_seq + 1 != x->events))
 		return err_set(err, ERR_CORRUPT,
 			"extent %lld of '%s' makes no sense: %llu events from %llu to %llu", (long long)x->id,
 			path, (unsigned long long)x->events, (unsigned long long)x->first_seq,
@@ -143,6 +146,16 @@ static int load_extents(struct tape *t, size_t segment, sqlite3 *db, struct err 
 	return failed;
 }
 
+static int check_hot(const struct tape *t, const struct tape_segment *s, struct err *err)
+{
+	uint64_t last = last_sealed_seq(t), expected = last ? last + 1 : s->first_seq;
+
+	if (t->hot.extent->event_count == 0 || extent_first_seq(t->hot.extent) == expected)
+		return 0;
+	return err_set(err, ERR_CORRUPT, "chunks of '%s' begin at event %llu, expected %llu", s->file.path,
+		(unsigned long long)extent_first_seq(t->hot.extent), (unsigned long long)expected);
+}
+
 /* Sees extents and chunks in one snapshot, so that an extent is either hot or sealed. */
 static int load_segment(struct tape *t, size_t segment, struct err *err)
 {
@@ -171,6 +184,8 @@ static int load_segment(struct tape *t, size_t segment, struct err *err)
 				 &has_state, err);
 	s->first_seq = (uint64_t)first_seq;
 	s->has_state = has_state != 0;
+	if (!failed)
+		failed = check_hot(t, s, err);
 	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	return failed;
 }
@@ -336,8 +351,8 @@ static int count_ids(struct tape *t, const char *table, uint64_t *ret, struct er
 	int64_t lowest = INT64_MAX, highest = 0;
 
 	for (size_t i = 0; i < t->segment_count; i++) {
-		char *sql = xasprintf("SELECT min(id) FROM %s", table),
-		     *sql_max = xasprintf("SELECT max(id) FROM %s", table);
+		char *sql = xasprintf("SELECT min(id) FROM %s WHERE id > 0", table),
+		     *sql_max = xasprintf("SELECT max(id) FROM %s WHERE id > 0", table);
 		sqlite3 *db = reader_db(t, i, err);
 		int64_t low = INT64_MAX, high = 0;
 		int failed = !db || segment_number(db, sql, INT64_MAX, &low, err) ||
@@ -350,7 +365,7 @@ static int count_ids(struct tape *t, const char *table, uint64_t *ret, struct er
 		lowest = low < lowest ? low : lowest;
 		highest = high > highest ? high : highest;
 	}
-	*ret = highest ? (uint64_t)(highest - lowest + 1) : 0;
+	*ret = highest ? (uint64_t)highest - (uint64_t)lowest + 1 : 0;
 	return 0;
 }
 

@@ -44,8 +44,25 @@ static int check_against_row(const struct tape_extent *row, const struct extent 
 		(unsigned long long)row->last_seq);
 }
 
-static int decode_index(
-	const struct tape_extent *row, sqlite3_stmt *columns, struct extent **ret, struct err *err)
+/* Objects are sorted, so that the last one has the highest resource. */
+static int check_names(const struct tape *t, const struct extent *x, struct err *err)
+{
+	if (x->object_count && !registry_resource(&t->registry, x->objects[x->object_count - 1].resource))
+		return err_set(err, ERR_CORRUPT, "index: found resource %u, the tape has %zu",
+			x->objects[x->object_count - 1].resource, t->registry.resource_count);
+	for (size_t i = 0; i < x->event_count; i++) {
+		const struct tape_stream *s = registry_stream(&t->registry, x->events[i].stream);
+
+		if (!s || s->resource != x->objects[x->events[i].object].resource)
+			return err_set(err, ERR_CORRUPT,
+				"index: event %llu names stream %u, which is not one of its resource",
+				(unsigned long long)x->events[i].seq, x->events[i].stream);
+	}
+	return 0;
+}
+
+static int decode_index(struct tape *t, const struct tape_extent *row, sqlite3_stmt *columns,
+	struct extent **ret, struct err *err)
 {
 	struct slice index = {sqlite3_column_blob(columns, 0), (size_t)sqlite3_column_bytes(columns, 0)};
 	uint64_t found = codec_hash(index), expected = (uint64_t)sqlite3_column_int64(columns, 2);
@@ -57,7 +74,7 @@ static int decode_index(
 			(unsigned long long)found, (unsigned long long)expected);
 	if (unpack_extent(index, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, &x, err))
 		return ERR_CORRUPT;
-	if (check_against_row(row, x, err)) {
+	if (check_against_row(row, x, err) || check_names(t, x, err)) {
 		extent_unref(x);
 		return ERR_CORRUPT;
 	}
@@ -78,7 +95,7 @@ static int load_index(struct tape *t, struct tape_extent *row, struct err *err)
 		return err->code;
 	sqlite3_bind_int64(columns, 1, row->id);
 	if (sqlite3_step(columns) == SQLITE_ROW)
-		failed = decode_index(row, columns, &row->index, err);
+		failed = decode_index(t, row, columns, &row->index, err);
 	else
 		failed = segment_failed(db, err, "cannot read the index");
 	sqlite3_finalize(columns);

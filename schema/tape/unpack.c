@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#define MIN_OBJECT_BYTES 2 /* {} */
+
 static int damaged(const char *what, struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "index of an extent: %s", what);
@@ -26,7 +28,7 @@ static int get_objects(struct column_reader *r, struct extent *x, struct err *er
 		uint64_t resource = previous.resource + column_get(r, COLUMN_RESOURCE);
 		uint64_t run = column_get(r, COLUMN_RUN);
 
-		if (resource > UINT32_MAX || run > r->events - first)
+		if (resource == 0 || resource > UINT32_MAX || run == 0 || run > r->events - first)
 			return damaged("runs of objects exceed the events", err);
 		*o = (struct extent_object){
 			.resource = (uint32_t)resource, .first = (uint32_t)first, .count = (uint32_t)run};
@@ -34,6 +36,8 @@ static int get_objects(struct column_reader *r, struct extent *x, struct err *er
 			extent_keep(x, column_get_text(r, COLUMN_NAMESPACE, previous.namespace, namespace));
 		o->name = extent_keep(x, column_get_text(r, COLUMN_NAME, previous.name, name));
 		o->uid = extent_keep(x, column_get_uid(r, COLUMN_UID, uid));
+		if (i && extent_compare_object(&previous, o) >= 0)
+			return damaged("objects are not in order", err);
 		first += run;
 		previous = *o;
 	}
@@ -51,11 +55,11 @@ static int get_layout(struct column_reader *r, struct extent *x, struct err *err
 		for (uint32_t k = 0; k < x->objects[o].count; k++, i++) {
 			int64_t before = place;
 
-			place += unzigzag(column_get(r, COLUMN_PLACE));
-			length += unzigzag(column_get(r, COLUMN_LENGTH));
+			place = wrap_add(place, unzigzag(column_get(r, COLUMN_PLACE)));
+			length = wrap_add(length, unzigzag(column_get(r, COLUMN_LENGTH)));
 			if (place < 0 || (uint64_t)place >= r->events || (k && place <= before))
 				return damaged("layout is not in the order of events", err);
-			if (length < 0 || length > LIMIT_OBJECT_BYTES)
+			if (length < MIN_OBJECT_BYTES || length > LIMIT_OBJECT_BYTES)
 				return damaged("length of an object is out of bounds", err);
 			x->layout[i] = (uint32_t)place;
 			x->events[place].object = (uint32_t)o;
@@ -144,18 +148,21 @@ static int get_events(struct column_reader *r, struct extent *x, struct err *err
 
 	for (size_t i = 0; i < r->events; i++) {
 		struct extent_event *e = &x->events[i];
-		uint64_t step = column_get(r, COLUMN_SEQ) + 1;
+		uint64_t step = column_get(r, COLUMN_SEQ) + 1, head, stream;
 
 		if (step == 0 || seq + step < seq)
 			return damaged("numbers of events go back", err);
 		seq += step;
-		time_ns = (int64_t)((uint64_t)time_ns + (uint64_t)unzigzag(column_get(r, COLUMN_TIME)));
+		time_ns = wrap_add(time_ns, unzigzag(column_get(r, COLUMN_TIME)));
+		head = column_get(r, COLUMN_HEAD);
+		stream = column_get(r, COLUMN_STREAM);
+		if (!head_is_known(head) || head & HEAD_RV_GIVEN || stream > UINT32_MAX ||
+			!get_rv(r, x, e, &rv))
+			return damaged("event has an unknown type, origin, stream or resourceVersion", err);
 		e->seq = seq;
 		e->time_ns = time_ns;
-		e->head = (uint8_t)column_get(r, COLUMN_HEAD);
-		e->stream = (uint32_t)column_get(r, COLUMN_STREAM);
-		if ((e->head & HEAD_TYPE_MASK) > EVENT_DELETED || !get_rv(r, x, e, &rv))
-			return damaged("event has an unknown type or resourceVersion", err);
+		e->head = (uint8_t)head;
+		e->stream = (uint32_t)stream;
 		x->min_time_ns = time_ns < x->min_time_ns ? time_ns : x->min_time_ns;
 		x->max_time_ns = time_ns > x->max_time_ns ? time_ns : x->max_time_ns;
 	}
@@ -208,6 +215,8 @@ static int open_chain(struct block *b, struct slice data, struct err *err)
 	struct varint_reader r;
 	size_t raw = 0;
 
+	if (data.len == 0)
+		return err_set(err, ERR_CORRUPT, "chain is empty");
 	if (b->events > CHAIN_LENGTH || buf_append(&b->data, data.ptr, data.len, err))
 		return err_set(err, ERR_CORRUPT, "chain of %u versions exceeds %d", b->events, CHAIN_LENGTH);
 	b->frame_end = xcalloc(b->events, sizeof(*b->frame_end));
@@ -240,9 +249,9 @@ int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_
 	int failed;
 
 	err = err ? err : &local;
-	if (raw_bytes > LIMIT_BLOCK_BYTES)
-		return err_set(err, ERR_CORRUPT, "block claims %llu bytes, the maximum is %u",
-			(unsigned long long)raw_bytes, LIMIT_BLOCK_BYTES);
+	if (raw_bytes > LIMIT_BLOCK_BYTES || events == 0 || raw_bytes < (uint64_t)events * MIN_OBJECT_BYTES)
+		return err_set(err, ERR_CORRUPT, "block claims %u objects in %llu bytes, the maximum is %u",
+			events, (unsigned long long)raw_bytes, LIMIT_BLOCK_BYTES);
 	b = xcalloc(1, sizeof(*b));
 	b->kind = kind;
 	b->events = events;
@@ -289,7 +298,7 @@ static int decode_next_version(struct block *b, struct err *err)
 
 int block_get(struct block *b, uint64_t offset, uint64_t length, struct slice *ret, struct err *err)
 {
-	if (offset > b->bytes.max || length > b->bytes.max - offset)
+	if (length == 0 || offset > b->bytes.max || length > b->bytes.max - offset)
 		return err_set(err, ERR_CORRUPT, "block of %zu bytes has no object of %llu bytes at %llu",
 			b->bytes.max, (unsigned long long)length, (unsigned long long)offset);
 	while (b->bytes.len < offset + length) {

@@ -197,10 +197,16 @@ int tape_writer_close(struct tape_writer *w, struct err *err)
 	return failed;
 }
 
+/* Only memory can be missing here. The frame is then of no use, and what follows would not be decodable. */
 static int compress_pending(struct tape_writer *w, bool flush, struct err *err)
 {
-	if (frame_writer_put(w->frame, buf_slice(&w->raw), flush, &w->chunk, err))
+	if (w->frame_broken)
+		return err_set(
+			err, ERR_FAILED, "tape '%s' cannot go on after a failure to compress", w->path);
+	if (frame_writer_put(w->frame, buf_slice(&w->raw), flush, &w->chunk, err)) {
+		w->frame_broken = true;
 		return err->code;
+	}
 	w->chunk_raw_bytes += w->raw.len;
 	buf_clear(&w->raw);
 	return 0;
@@ -213,10 +219,10 @@ static void begin_chunk(struct tape_writer *w, const struct event *e)
 	w->last_time_ns = e->time_ns;
 }
 
-/* The bytes of an extent that could not be sealed (full disk) are the most that we hold. */
+/* An extent and an object more is the most that we hold when it cannot be flushed or sealed (full disk). */
 static int check_room(const struct tape_writer *w, size_t more, struct err *err)
 {
-	if (w->extent->bytes.len + more <= LIMIT_CHUNK_BYTES - LIMIT_OBJECT_BYTES &&
+	if (w->extent->bytes.len + more <= w->options.extent_bytes + LIMIT_OBJECT_BYTES &&
 		w->extent->event_count < LIMIT_EXTENT_EVENTS)
 		return 0;
 	return err_set(err, ERR_NO_SPACE,
@@ -238,6 +244,8 @@ int tape_writer_append(
 			err, ERR_USAGE, "event names stream %u, which the tape does not have", e->stream);
 	own.seq = w->last_seq + 1;
 	own.resource = stream->resource;
+	if (w->raw.len >= COMPRESS_BYTES && compress_pending(w, false, err))
+		return err->code;
 	if (check_room(w, object.len, err) || hot_identify(&own, object, &w->scratch, err))
 		return err->code;
 	if (w->chunk_events == 0)
@@ -252,7 +260,7 @@ int tape_writer_append(
 	w->last_seq++;
 	if (ret_seq)
 		*ret_seq = own.seq;
-	return w->raw.len >= COMPRESS_BYTES ? compress_pending(w, false, err) : 0;
+	return 0;
 }
 
 /* A row when the two clocks have moved against each other, and one at the start. */

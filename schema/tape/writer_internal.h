@@ -41,6 +41,7 @@ struct tape_writer {
 	struct extent *extent; /* the open one */
 	int64_t extent_id, extent_began_ns;
 	struct frame_writer *frame;
+	bool frame_broken;
 	struct buf raw;   /* records not yet compressed */
 	struct buf chunk; /* compressed, not yet committed */
 	struct buf scratch;

@@ -1,0 +1,86 @@
+/*
+ * fuzz_block.c: a block as it is stored, and what is asked of it. Input: kind, events, raw bytes (3), then
+ * the stored bytes; in a second form (high bit of kind) the bytes are what frames are to hold, so that the
+ * fuzzer need not guess checksums.
+ */
+#include "schema/base/limits.h"
+#include "schema/base/varint.h"
+#include "schema/tape/codec.h"
+#include "schema/tape/pack.h"
+#include "tests/fuzz/fuzz.h"
+
+#define HEAD_BYTES 5
+
+/* Whatever is asked, an answer lies inside the block or is a sentence. */
+static void ask(struct block *b, uint64_t raw_bytes)
+{
+	const uint64_t offsets[] = {0, 1, 2, raw_bytes / 2, raw_bytes - 1, raw_bytes, UINT64_MAX};
+
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		for (size_t k = 0; k < sizeof(offsets) / sizeof(offsets[0]); k++) {
+			struct err err = {0};
+			struct slice got;
+			int failed = block_get(b, offsets[i], offsets[k], &got, &err);
+
+			fuzz_demand(failed ? err.code == ERR_CORRUPT : got.len == offsets[k]);
+			if (!failed && got.len)
+				fuzz_demand(codec_hash(got) == codec_hash(got)); /* every byte can be read */
+		}
+	}
+}
+
+static void run(enum block_kind kind, struct slice data, uint32_t events, uint64_t raw_bytes)
+{
+	struct err err = {0};
+	struct block *b;
+
+	if (block_open(kind, data, events, raw_bytes, &b, &err)) {
+		fuzz_demand(err.code == ERR_CORRUPT && err.text[0]);
+		return;
+	}
+	ask(b, raw_bytes);
+	block_free(b);
+}
+
+/* A chain whose versions are `step` bytes each, made with the right frames, then given wrong lengths. */
+static void run_made(struct slice text, uint32_t events, uint64_t raw_bytes)
+{
+	uint8_t head[2 * VARINT_MAX_BYTES];
+	struct slice previous = {NULL, 0};
+	struct buf data;
+	size_t step = events ? text.len / events : 0;
+
+	buf_init(&data, LIMIT_CHUNK_BYTES);
+	for (uint32_t i = 0; i < events && step; i++) {
+		struct slice version = {text.ptr + i * step, step};
+		struct buf frame;
+		size_t n;
+
+		buf_init(&frame, LIMIT_CHUNK_BYTES);
+		fuzz_demand(codec_pack_delta(previous, version, 1, &frame, NULL) == 0);
+		n = varint_put(head, i == raw_bytes % 7 ? (uint64_t)text.ptr[0] : step);
+		n += varint_put(head + n, frame.len);
+		fuzz_demand(buf_append(&data, head, n, NULL) == 0);
+		fuzz_demand(buf_append(&data, frame.ptr, frame.len, NULL) == 0);
+		previous = version;
+		buf_release(&frame);
+	}
+	run(BLOCK_CHAIN, buf_slice(&data), events, step * events);
+	buf_release(&data);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+	struct slice rest;
+	uint64_t raw_bytes;
+
+	if (len < HEAD_BYTES)
+		return 0;
+	raw_bytes = (uint64_t)bytes[2] | (uint64_t)bytes[3] << 8 | (uint64_t)bytes[4] << 16;
+	rest = (struct slice){(const char *)bytes + HEAD_BYTES, len - HEAD_BYTES};
+	if (bytes[0] & 0x80)
+		run_made(rest, bytes[1] % 20, raw_bytes);
+	else
+		run(bytes[0] & 1 ? BLOCK_CHAIN : BLOCK_PACK, rest, bytes[1], raw_bytes);
+	return 0;
+}

@@ -1,0 +1,149 @@
+/* test_tape_hostile.c: segments that somebody has changed on purpose, checksums included. */
+#include "schema/tape/codec.h"
+#include "tests/unit/tape_model.h"
+
+#include <sqlite3.h>
+
+static void sql_xxh64(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	struct slice bytes = {sqlite3_value_blob(argv[0]), (size_t)sqlite3_value_bytes(argv[0])};
+
+	(void)argc;
+	sqlite3_result_int64(context, (int64_t)codec_hash(bytes));
+}
+
+static void change(const struct model *m, const char *file, const char *sql)
+{
+	char *path = xasprintf("%s/%s", m->path, file), *message = NULL;
+	sqlite3 *db;
+
+	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+	sqlite3_create_function(db, "xxh64", 1, SQLITE_UTF8, NULL, sql_xxh64, NULL, NULL);
+	ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, &message) == SQLITE_OK, "%s", message);
+	sqlite3_close(db);
+	free(path);
+}
+
+/* A tape of one sealed segment, or of one that is still open, to which sql was done. */
+static void make_changed(struct model *m, bool sealed, const char *sql)
+{
+	static const struct tape_writer_options options = {.extent_bytes = 60000};
+	struct tape_writer *w;
+	struct err err;
+
+	model_init(m, 1);
+	w = model_open(m, &options);
+	model_steps(m, w, 201, 10);
+	ck_assert_ok(tape_writer_flush(w, &err), &err);
+	if (sealed)
+		ck_assert_ok(tape_writer_close(w, &err), &err);
+	else
+		tape_writer_abandon(w);
+	change(m, sealed ? "seg-000001.db" : "open-000001.db", sql);
+}
+
+static int read_all(const struct model *m, struct err *err)
+{
+	struct tape_cursor *c;
+	struct slice object;
+	struct event e;
+	struct tape *t;
+	int more = tape_open(m->path, &t, err);
+
+	if (more)
+		return more;
+	ck_assert_ok(tape_cursor_open(t, NULL, TAPE_FORWARD, &c, err), err);
+	while ((more = tape_cursor_next(c, &e, err)) > 0 && !(more = tape_cursor_object(c, &object, err)))
+		;
+	tape_cursor_close(c);
+	tape_close(t);
+	return more;
+}
+
+START_TEST(reader__refuses_what_no_writer_wrote)
+{
+	static const struct {
+		bool sealed;
+		const char *sql, *sentence;
+	} cases[] = {
+		{true, "CREATE VIEW v AS SELECT 1", "1 views, triggers or virtual tables, expected none"},
+		{true, "CREATE TRIGGER t AFTER INSERT ON meta BEGIN SELECT 1; END", "views, triggers"},
+		{true, "CREATE VIRTUAL TABLE v USING rtree(a, b, c)", "virtual tables"},
+		{true, "PRAGMA user_version = 99", "has format version 99, this program reads 1 to 1"},
+		{true, "PRAGMA application_id = 7", "application id 0x7, expected 0x4b545045"},
+		{true, "DELETE FROM stream WHERE id = 3", "which is not one of its resource"},
+		{true, "UPDATE stream SET resource = 77 WHERE id = 2",
+			"id 2 of a resource or stream is out of order"},
+		{true, "UPDATE resource SET id = 9 WHERE id = 3",
+			"id 9 of a resource or stream is out of order"},
+		{true, "UPDATE extent SET first_seq = first_seq + 1 WHERE kind = 'events'", "makes no sense"},
+		{true, "UPDATE extent SET events = 0", "makes no sense"},
+		{true, "UPDATE extent SET last_seq = -1", "makes no sense"},
+		{true, "UPDATE extent SET raw_bytes = raw_bytes + 1", "index: found"},
+		{true, "UPDATE extent SET index_raw_bytes = index_raw_bytes + 1", "decompressed bytes"},
+		{true, "UPDATE extent SET index_xxh64 = 7", "index: bad checksum: found"},
+		{true, "DELETE FROM extent WHERE id = (SELECT id FROM extent LIMIT 1 OFFSET 1)",
+			"begins at event"},
+		{true, "UPDATE block SET raw_bytes = 1 << 40", "block claims"},
+		{true, "UPDATE block SET raw_bytes = raw_bytes - 1", "cannot decompress"},
+		{true, "UPDATE block SET xxh64 = 1", "bad checksum: found"},
+		{true, "DELETE FROM block", "it is not there"},
+		{true, "UPDATE block SET kind = 'chain', xxh64 = xxh64(data)", "chain"},
+		{false, "UPDATE chunk SET raw_bytes = -1", "claims -1 bytes"},
+		{false, "UPDATE chunk SET raw_bytes = 1 << 40", "claims 1099511627776 bytes"},
+		{false, "UPDATE chunk SET raw_bytes = raw_bytes + 1", "decompressed bytes, expected"},
+		{false, "UPDATE chunk SET events = events + 1", "ends before its last event"},
+		{false, "UPDATE chunk SET events = events - 1", "bytes behind its last event"},
+		{false, "UPDATE chunk SET data = zeroblob(9), xxh64 = xxh64(zeroblob(9))",
+			"cannot decompress"},
+		{false, "UPDATE chunk SET first_seq = first_seq + 1", "begin at event"},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct err err = {0};
+		struct model m;
+
+		make_changed(&m, cases[i].sealed, cases[i].sql);
+		ck_assert_msg(
+			read_all(&m, &err) == ERR_CORRUPT, "%s: %d '%s'", cases[i].sql, err.code, err.text);
+		ck_assert_msg(strstr(err.text, cases[i].sentence), "%s: '%s'", cases[i].sql, err.text);
+		ck_assert_msg(strstr(err.text, "000001.db"), "%s: '%s'", cases[i].sql, err.text);
+		model_release(&m);
+	}
+}
+END_TEST
+
+START_TEST(writer__takes_names_as_long_as_they_may_be)
+{
+	static char object[20000], name[4096];
+	struct event event = {.origin = ORIGIN_WATCH, .stream = 1};
+	struct tape_writer *w;
+	struct model m;
+	struct tape *t;
+	struct err err;
+	struct slice got;
+	uint64_t seq;
+
+	model_init(&m, 2);
+	w = model_open(&m, NULL);
+	for (unsigned i = 0; i < 3; i++) {
+		memset(name, 'a' + (int)i, sizeof(name));
+		snprintf(object, sizeof(object),
+			"{\"metadata\":{\"namespace\":\"%.*s\",\"name\":\"%.*s\",\"uid\":\"%.*s\"}}", 4096,
+			name, 4096, name, 4096 - (i == 2), name);
+		ck_assert_ok(tape_writer_append(w, &event, slice_of(object), &seq, &err), &err);
+	}
+	snprintf(object, sizeof(object), "{\"metadata\":{\"name\":\"%.*sb\"}}", 4096, name);
+	ck_assert_int_eq(tape_writer_append(w, &event, slice_of(object), &seq, &err), ERR_TOO_LARGE);
+	ck_assert_ok(tape_writer_close(w, &err), &err);
+	ck_assert_ok(tape_open(m.path, &t, &err), &err);
+	for (seq = 1; seq <= 3; seq++) {
+		ck_assert_ok(tape_object(t, seq, &got, &err), &err);
+		ck_assert_uint_gt(got.len, 12000);
+	}
+	tape_close(t);
+	model_release(&m);
+}
+END_TEST
+
+UNIT_MAIN("tape hostile", reader__refuses_what_no_writer_wrote, writer__takes_names_as_long_as_they_may_be)
