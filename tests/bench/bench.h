@@ -16,15 +16,17 @@ struct bench {
 	size_t line_count;
 	const char *work_dir; /* where tapes and tables may be made */
 	const char *stream_path;
-	struct buf rows; /* bench.json so far */
+	char *tape;           /* made by bench_ingest, read by bench_read */
+	uint64_t event_count; /* on it: bookmarks are none */
+	struct buf rows;      /* bench.json so far */
 	unsigned row_count;
 };
 
-/* Adds a row to the table and to bench.json. `better` names the direction: ">=" or "<=", or NULL, and goal
- * the figure that is promised for ours (or for the ratio, when of_ratio is set). */
+/* Adds a row to the table and to bench.json. rival 0: there is none. */
 struct bench_row {
 	const char *what, *unit, *rival_name;
-	double ours, rival; /* rival 0: there is none */
+	double ours, rival;
+	const char *goal; /* what is promised, for the table; NULL: nothing */
 };
 void bench_report(struct bench *b, const struct bench_row *row);
 
@@ -32,6 +34,10 @@ double bench_median(double *values, size_t count);
 int64_t bench_wall_ns(void);
 int64_t bench_cpu_ns(void); /* of this process, all threads */
 double bench_mb_per_s(uint64_t bytes, int64_t ns);
+
+/* Of a file, or of the files in a directory. Removing what is not there is fine. */
+uint64_t bench_disk_bytes(const char *path);
+void bench_remove(const char *path);
 
 /* Ends the program with the sentence. */
 void bench_check(int rc, const struct err *err);

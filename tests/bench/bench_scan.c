@@ -79,10 +79,19 @@ void bench_scan(struct bench *b)
 		parser[i] = parse_some(b, &sum);
 	}
 	rival = bench_median(parser, BENCH_ROUNDS);
-	bench_report(b, &(struct bench_row){"scan frames, best engine", "MB/s", "cJSON",
-				bench_median(best, BENCH_ROUNDS), rival});
-	bench_report(b, &(struct bench_row){"scan frames, portable engine", "MB/s", "cJSON",
-				bench_median(portable, BENCH_ROUNDS), rival});
-	bench_report(b, &(struct bench_row){"one value by path, whole frame", "MB/s", "cJSON",
-				bench_median(get, BENCH_ROUNDS), rival});
+	bench_report(b, &(struct bench_row){.what = "scan frames, best engine",
+				.unit = "MB/s",
+				.ours = bench_median(best, BENCH_ROUNDS),
+				.rival = rival,
+				.rival_name = "cJSON"});
+	bench_report(b, &(struct bench_row){.what = "scan frames, portable engine",
+				.unit = "MB/s",
+				.ours = bench_median(portable, BENCH_ROUNDS),
+				.rival = rival,
+				.rival_name = "cJSON"});
+	bench_report(b, &(struct bench_row){.what = "one value by path, whole frame",
+				.unit = "MB/s",
+				.ours = bench_median(get, BENCH_ROUNDS),
+				.rival = rival,
+				.rival_name = "cJSON"});
 }
