@@ -41,7 +41,7 @@ class TheTape(Case):
 		self.compare_named("cut")
 
 	def test_of_a_recorder_that_was_killed_and_started_again_equals_the_watch_as_well(self):
-		self.assertEqual(self.session.facts["kills"], 2)
+		self.assertGreater(self.session.facts["kills"], 3)
 		self.compare_named("killed")
 
 	def compare_named(self, which):

@@ -2,17 +2,19 @@
 
   FOLDER/all.tape     everything, secrets kept, by token, ended by SIGINT
   FOLDER/named.tape   a few resources by name, secrets digested, by client certificate, ended by SIGTERM
-  FOLDER/cut.tape     the same through a network that resets all connections after each step of the workload
-  FOLDER/killed.tape  the same by a recorder that is killed twice and started again on its tape
+  FOLDER/cut.tape     the same through a network that resets all connections every few seconds
+  FOLDER/killed.tape  the same by a recorder that is killed every few seconds and started again on its tape
   FOLDER/raw/         what the raw watcher saw
   FOLDER/live.out     what a client-go informer on the live server told
   FOLDER/session.json what came out: exit codes, what the programs used, the end mark's resourceVersion
 """
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import threading
 import time
 
 from lib import cluster, paths, process, proxy, tape, wait, witness, workload
@@ -21,7 +23,9 @@ NAMED = ("pods", "deploy", "configmaps", "secrets", "crontabs.v1.stable.example.
 NAMED_RESOURCES = ("pods", "deployments.apps", "configmaps", "secrets", "crontabs.stable.example.com")
 NODES = 4
 TAPES = ("all", "named", "cut", "killed")
-KILL_AFTER = ("rolling_update", "burst")
+# Not in step with each other, nor with anything in the workload.
+CUT_EVERY_S = 2.9
+KILL_EVERY_S = 4.3
 
 
 class Session:
@@ -76,7 +80,8 @@ class _Recording:
 				self._wait_for_lists(name)
 			self._start("live")
 			self.children["live"].wait_for('(?s)("synced".*){%d}' % len(NAMED_RESOURCES), "out")
-			work.run(after=self._disturb)
+			with self._disturbances():
+				work.run()
 			self.facts["end_rv"] = work.mark_end()
 			self._wait_until_all_have_seen(self.facts["end_rv"])
 		finally:
@@ -109,14 +114,33 @@ class _Recording:
 		self.facts.setdefault(name, {})["said"] = said
 		self.say(f"{name}: {said}")
 
-	def _disturb(self, step):
-		"""What happens to two of the recorders after a step of the workload."""
+	@contextlib.contextmanager
+	def _disturbances(self):
+		"""Cuts of the one recorder's connections and kills of the other, at moments that nothing chose. The workload
+		does not wait for either: what happens meanwhile, they have to catch up on."""
+		over = threading.Event()
+		threads = [threading.Thread(target=self._again_and_again, args=(over, *what))
+			for what in ((CUT_EVERY_S, self._cut), (KILL_EVERY_S, self._kill))]
+		for thread in threads:
+			thread.start()
+		try:
+			yield
+		finally:
+			over.set()
+			for thread in threads:
+				thread.join()
+
+	def _again_and_again(self, over, every_s, act):
+		while not over.wait(every_s):
+			act()
+
+	def _cut(self):
 		self.facts["cuts"] += self.network.cut()
-		if step in KILL_AFTER:
-			self.facts["kills"] += 1
-			self.children["killed"].kill()
-			self._start("killed")
-			# The workload goes on at once: what happens before this recorder watches again, it has to catch up.
+
+	def _kill(self):
+		self.children["killed"].kill()
+		self._start("killed")
+		self.facts["kills"] += 1
 
 	def _end(self, name):
 		child = self.children[name]

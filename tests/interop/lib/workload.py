@@ -22,14 +22,11 @@ class Workload:
 		self.kubectl = kubectl
 		self.say = say
 
-	def run_steps(self, steps, after=None):
-		"""Run them in order; after() is called with the name of each."""
+	def run_steps(self, steps):
 		began = time.monotonic()
 		for step in steps:
 			at = time.monotonic()
 			step()
-			if after:
-				after(step.__name__)
 			self.say(f"workload: {step.__name__.replace('_', ' ')}: {time.monotonic() - at:.1f} s")
 		self.say(f"workload: all in {time.monotonic() - began:.1f} s")
 
@@ -37,11 +34,11 @@ class Workload:
 		"""What is there before the recording begins: custom resources, and objects for the initial lists."""
 		self.run_steps([self.namespace_and_definitions, self.first_rollout])
 
-	def run(self, after=None):
+	def run(self):
 		"""What happens during the recording."""
 		self.run_steps([self.rolling_update, self.scaling, self.job, self.custom_resources, self.recreation,
 			self.burst, self.awkward_characters, self.large_object, self.secrets, self.finalizer,
-			self.namespace_deletion], after)
+			self.namespace_deletion])
 
 	def mark_end(self):
 		"""Create the object after which nothing of the workload comes; returns its resourceVersion."""
