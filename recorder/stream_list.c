@@ -151,7 +151,6 @@ static void tell_failure(struct stream *s, const struct http_answer *answer, con
 {
 	struct err err = *page_err;
 
-	s->refused = answer->status == 401 || answer->status == 403 || answer->status == 404;
 	if (!err.code)
 		(void)discovery_explain(s->x->http, answer, buf_slice(&s->body), &err);
 	if (s->failures++ == 0 && s->told)
@@ -160,47 +159,58 @@ static void tell_failure(struct stream *s, const struct http_answer *answer, con
 		s->x->refused(s->x->owner, s, answer->status, &err);
 }
 
+static struct end_facts facts_of(const struct http_answer *answer)
+{
+	return (struct end_facts){.http_status = answer->status,
+		.curl_code = answer->curl_code,
+		.os_errno = answer->os_errno,
+		.goaway = answer->goaway,
+		.timeout_seconds = -1};
+}
+
+/* Ends the row of a page. */
+static int end_page(struct stream *s, const struct http_answer *answer, bool is_nonsense,
+	const struct followup *next, int64_t delay, struct err *err)
+{
+	struct end_facts facts = facts_of(answer);
+	char reason[END_REASON_BYTES];
+	struct connection_end end = {
+		.last_rv = s->listing.rv, .next_action = followup_word(next, true), .next_delay_ns = delay};
+
+	facts.bad_frame = is_nonsense;
+	end.reason = answer->status == 404 && s->listed ? "resource_gone" : end_reason(reason, &facts);
+	if (answer->status != 200 || is_nonsense)
+		end.error_status = buf_slice(&s->body);
+	return connection_end(&s->connection, s->x, answer, &end, err);
+}
+
 static void on_list_done(void *context, const struct http_answer *answer)
 {
 	struct stream *s = context;
 	bool is_answer = answer->status == 200 && !answer->curl_code;
 	struct list_outcome outcome = {
 		.http_status = answer->status, .on_later_page = s->listing.next != NULL};
-	struct end_facts facts = {.http_status = answer->status,
-		.curl_code = answer->curl_code,
-		.os_errno = answer->os_errno,
-		.goaway = answer->goaway,
-		.timeout_seconds = -1};
-	char reason[END_REASON_BYTES];
-	struct err err = {0}, tape_err;
-	struct connection_end end = {.last_rv = NULL};
-	uint64_t connection = s->connection.row.id;
-	struct followup next;
 	int64_t now = clock_wall_ns(s->x->clock), delay;
+	uint64_t connection = s->connection.row.id;
+	struct err page_err = {0}, err;
+	struct followup next;
 	int rc = -1;
 
 	s->request = NULL;
+	s->refused = answer->status == 401 || answer->status == 403 || answer->status == 404;
 	if (is_answer)
-		rc = listing_page(&s->listing, buf_slice(&s->body), now, &s->connection, &err);
-	facts.bad_frame = is_answer && rc < 0;
+		rc = listing_page(&s->listing, buf_slice(&s->body), now, &s->connection, &page_err);
 	outcome.complete = rc == 0;
 	outcome.has_more = rc > 0;
-	if (rc < 0)
-		tell_failure(s, answer, &err);
 	next = followup_list(&outcome);
 	delay = stream_plan(s, &next, answer->retry_after_s);
-	end.reason = s->refused && answer->status == 404 && s->listed ? "resource_gone"
-								      : end_reason(reason, &facts);
-	end.last_rv = s->listing.rv;
-	end.next_action = followup_word(&next, true);
-	end.next_delay_ns = delay;
-	if (!is_answer)
-		end.error_status = buf_slice(&s->body);
-	if (connection_end(&s->connection, s->x, answer, &end, &tape_err) ||
-		(rc == 0 && complete(s, connection, now, &tape_err))) {
-		stream_fatal(s, &tape_err);
+	if (end_page(s, answer, is_answer && rc < 0, &next, delay, &err) ||
+		(rc == 0 && complete(s, connection, now, &err))) {
+		stream_fatal(s, &err);
 		return;
 	}
+	if (rc < 0)
+		tell_failure(s, answer, &page_err);
 	drop_body(s);
 	if (next.history_lost) { /* the pages cannot be gone on with */
 		listing_release(&s->listing);
@@ -217,10 +227,7 @@ static void on_probe_done(void *context, const struct http_answer *answer)
 	struct stream *s = context;
 	const struct followup rewatch = {FOLLOW_WATCH, PACE_NOW, false},
 			      relist = {FOLLOW_LIST, PACE_NOW, true};
-	struct end_facts facts = {.http_status = answer->status,
-		.curl_code = answer->curl_code,
-		.os_errno = answer->os_errno,
-		.timeout_seconds = -1};
+	struct end_facts facts = facts_of(answer);
 	char reason[END_REASON_BYTES], rv[RESUME_RV_BYTES] = "";
 	struct connection_end end = {.reason = end_reason(reason, &facts), .next_delay_ns = 0};
 	struct list_page page;

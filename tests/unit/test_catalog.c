@@ -1,0 +1,138 @@
+/* Discovery documents and names of resources. */
+#include "recorder/catalog.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+
+static const char core[] =
+	"{\"kind\":\"APIGroupDiscoveryList\",\"items\":[{\"metadata\":{},\"versions\":[{\"version\":\"v1\",\"resources\":["
+	"{\"resource\":\"pods\",\"responseKind\":{\"group\":\"\",\"version\":\"\",\"kind\":\"Pod\"},\"scope\":\"Namespaced\","
+	"\"singularResource\":\"pod\",\"verbs\":[\"get\",\"list\",\"watch\"],\"shortNames\":[\"po\"],\"categories\":[\"all\"]},"
+	"{\"resource\":\"events\",\"responseKind\":{\"kind\":\"Event\"},\"scope\":\"Namespaced\",\"singularResource\":\"event\","
+	"\"verbs\":[\"list\",\"watch\"],\"shortNames\":[\"ev\"]},"
+	"{\"resource\":\"bindings\",\"responseKind\":{\"kind\":\"Binding\"},\"scope\":\"Namespaced\","
+	"\"singularResource\":\"binding\",\"verbs\":[\"create\"]},"
+	"{\"resource\":\"nameless\",\"scope\":\"Namespaced\",\"verbs\":[\"list\",\"watch\"]}]}]}]}";
+
+static const char groups[] =
+	"{\"kind\":\"APIGroupDiscoveryList\",\"items\":[{\"metadata\":{\"name\":\"apps\"},\"versions\":["
+	"{\"version\":\"v1\",\"resources\":[{\"resource\":\"deployments\",\"responseKind\":{\"kind\":\"Deployment\"},"
+	"\"scope\":\"Namespaced\",\"singularResource\":\"deployment\",\"verbs\":[\"list\",\"watch\"],"
+	"\"shortNames\":[\"deploy\"],\"categories\":[\"all\"]}]},"
+	"{\"version\":\"v1beta1\",\"resources\":[{\"resource\":\"deployments\",\"responseKind\":{\"kind\":\"Deployment\"},"
+	"\"scope\":\"Namespaced\",\"singularResource\":\"deployment\",\"verbs\":[\"list\",\"watch\"]}]}]},"
+	"{\"metadata\":{\"name\":\"events.k8s.io\"},\"versions\":[{\"version\":\"v1\",\"resources\":["
+	"{\"resource\":\"events\",\"responseKind\":{\"kind\":\"Event\"},\"scope\":\"Namespaced\",\"singularResource\":\"event\","
+	"\"verbs\":[\"list\",\"watch\"],\"shortNames\":[\"ev\"]}]}]},"
+	"{\"metadata\":{\"name\":\"metrics.k8s.io\"},\"versions\":[{\"version\":\"v1beta1\",\"resources\":["
+	"{\"resource\":\"pods\",\"responseKind\":{\"kind\":\"PodMetrics\"},\"scope\":\"Namespaced\",\"singularResource\":\"pod\","
+	"\"verbs\":[\"get\",\"list\"]}]}]}]}";
+
+static struct catalog make(void)
+{
+	struct catalog c = {0};
+	struct err err;
+
+	ck_assert_ok(catalog_add_aggregated(&c, slice_of(core), &err), &err);
+	ck_assert_ok(catalog_add_aggregated(&c, slice_of(groups), &err), &err);
+	return c;
+}
+
+/* "resource.version.group" of everything chosen, joined by blanks. */
+static const char *choice_text(const struct catalog_choice *choice)
+{
+	static char text[512];
+
+	*text = 0;
+	for (size_t i = 0; i < choice->count; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s.%s.%s", i ? " " : "",
+			choice->items[i]->resource, choice->items[i]->version, choice->items[i]->group);
+	return text;
+}
+
+static void expect(const char *names, const char *found)
+{
+	struct catalog c = make();
+	struct catalog_choice choice = {0};
+	struct err err;
+
+	ck_assert_ok(catalog_choose(&c, names, &choice, &err), &err);
+	ck_assert_str_eq(choice_text(&choice), found);
+	catalog_choice_release(&choice);
+	catalog_release(&c);
+}
+
+START_TEST(catalog_choose__takes_names_as_kubectl_does)
+{
+	expect("pods", "pods.v1.");
+	expect("po", "pods.v1.");
+	expect("Pod", "pods.v1.");
+	expect("deploy", "deployments.v1.apps");
+	expect("deployments.apps", "deployments.v1.apps");
+	expect("deployments.v1beta1.apps", "deployments.v1beta1.apps");
+	expect("ev.events.k8s.io", "events.v1.events.k8s.io");
+	expect("events", "events.v1.");
+	expect("po,deploy,pods", "pods.v1. deployments.v1.apps");
+	expect("all", "pods.v1. deployments.v1.apps");
+}
+END_TEST
+
+START_TEST(catalog_choose__names_what_is_not_there)
+{
+	struct catalog c = make();
+	struct catalog_choice choice = {0};
+	struct err err;
+
+	ck_assert_int_eq(catalog_choose(&c, "pods,gadgets", &choice, &err), ERR_NOT_FOUND);
+	ck_assert_str_eq(err.text, "server does not have a resource 'gadgets'");
+	ck_assert_int_eq(catalog_choose(&c, "bindings", &choice, &err), ERR_NOT_FOUND);
+	ck_assert_str_eq(err.text, "resource 'bindings' cannot be listed and watched");
+	ck_assert_int_eq(catalog_choose(&c, "nameless", &choice, &err), ERR_NOT_FOUND);
+	catalog_choice_release(&choice);
+	catalog_release(&c);
+}
+END_TEST
+
+START_TEST(catalog_choose_all__takes_each_thing_once_and_exclude_takes_it_out)
+{
+	struct catalog c = make();
+	struct catalog_choice choice = {0};
+
+	catalog_choose_all(&c, &choice);
+	ck_assert_str_eq(
+		choice_text(&choice), "pods.v1. events.v1. deployments.v1.apps events.v1.events.k8s.io");
+	ck_assert_uint_eq(catalog_drop_twins(&choice), 1);
+	ck_assert_str_eq(choice_text(&choice), "pods.v1. events.v1. deployments.v1.apps");
+	catalog_exclude(&c, "ev,unknown,*.apps", &choice);
+	ck_assert_str_eq(choice_text(&choice), "pods.v1.");
+	catalog_choice_release(&choice);
+	catalog_release(&c);
+}
+END_TEST
+
+START_TEST(catalog_add_classic__reads_a_resource_list)
+{
+	struct catalog c = {0};
+	struct err err;
+
+	ck_assert_ok(
+		catalog_add_classic(&c,
+			slice_of(
+				"{\"kind\":\"APIResourceList\",\"groupVersion\":\"apps/v1\",\"resources\":["
+				"{\"name\":\"deployments\",\"singularName\":\"deployment\",\"namespaced\":true,"
+				"\"kind\":\"Deployment\",\"verbs\":[\"list\",\"watch\"]},"
+				"{\"name\":\"deployments/scale\",\"kind\":\"Scale\",\"verbs\":[\"get\"]}]}"),
+			&err),
+		&err);
+	ck_assert_uint_eq(c.count, 1);
+	ck_assert_str_eq(c.items[0].group, "apps");
+	ck_assert(c.items[0].namespaced && c.items[0].watchable);
+	ck_assert_int_eq(catalog_add_classic(&c, slice_of("{\"kind\":\"Status\"}"), &err), ERR_PROTOCOL);
+	ck_assert_int_eq(catalog_add_classic(&c, slice_of("<html>"), &err), ERR_PROTOCOL);
+	catalog_release(&c);
+}
+END_TEST
+
+UNIT_MAIN("catalog", catalog_choose__takes_names_as_kubectl_does, catalog_choose__names_what_is_not_there,
+	catalog_choose_all__takes_each_thing_once_and_exclude_takes_it_out,
+	catalog_add_classic__reads_a_resource_list)
