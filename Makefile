@@ -128,10 +128,11 @@ run-fuzzers: $(patsubst %,$(B)/fuzz/fuzz_%,$(FUZZ))
 			build/fuzz/corpus/$$target tests/fuzz/corpus/$$target || exit 1; \
 	done
 
-# The stream is made once; `make bench BENCH_EVENTS=20000` after `make clean` is a quick look.
+# The stream is made once; `make bench BENCH_EVENTS=20000` after `make clean` is a quick look, BENCH=scan,
+# ingest or read a part of it.
 BENCH_EVENTS ?= 120000
 bench: all $(B)/bench/bench $(B)/bench/stream.ndjson
-	$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json
+	$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json $(BENCH)
 
 $(B)/bench/stream.ndjson: $(B)/bench/gen_stream
 	$< --events $(BENCH_EVENTS) >$@

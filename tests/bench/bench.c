@@ -1,6 +1,7 @@
 /*
- * bench.c: bench STREAM.ndjson WORK_DIR BENCH.json: measures the promises of this program beside its rivals,
- * prints a table and writes it as JSON. The stream is gen_stream's, or any recording of one object a line.
+ * bench.c: bench STREAM.ndjson WORK_DIR BENCH.json [PART]: measures the promises of this program beside its
+ * rivals, prints a table and writes it as JSON. The stream is gen_stream's, or any recording of one object a
+ * line.
  */
 #include "tests/bench/bench.h"
 
@@ -153,15 +154,29 @@ static void load(struct bench *b)
 	}
 }
 
-/* sched_setaffinity is GNU's. Children that feed us may run elsewhere: they are set free again. */
-static void stay_on_one_cpu(void)
+/* sched_setaffinity is GNU's. */
+void bench_pin(bool on)
 {
-	cpu_set_t one;
+	cpu_set_t cpus;
 
-	CPU_ZERO(&one);
-	CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &one);
-	if (sched_setaffinity(0, sizeof(one), &one) < 0)
-		perror("bench: cannot stay on one CPU");
+	CPU_ZERO(&cpus);
+	if (on)
+		CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &cpus);
+	else
+		memset(&cpus, 0xff, sizeof(cpus));
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) < 0)
+		perror("bench: cannot choose a CPU");
+}
+
+/* One part, or all of them when it is NULL. What is read must have been ingested. */
+static void run_parts(struct bench *b, const char *only)
+{
+	if (!only || strcmp(only, "scan") == 0)
+		bench_scan(b);
+	if (!only || strcmp(only, "scan") != 0)
+		bench_ingest(b);
+	if (!only || strcmp(only, "read") == 0)
+		bench_read(b);
 }
 
 int main(int argc, char **argv)
@@ -169,22 +184,20 @@ int main(int argc, char **argv)
 	struct bench b = {0};
 	FILE *out;
 
-	if (argc != 4) {
-		fputs("usage: bench STREAM.ndjson WORK_DIR BENCH.json\n", stderr);
+	if (argc < 4 || argc > 5) {
+		fputs("usage: bench STREAM.ndjson WORK_DIR BENCH.json [scan|ingest|read]\n", stderr);
 		return 2;
 	}
 	b.stream_path = argv[1];
 	b.work_dir = argv[2];
 	b.tape = xasprintf("%s/bench.tape", b.work_dir);
 	buf_init(&b.rows, 1 << 20);
-	stay_on_one_cpu();
+	bench_pin(true);
 	load(&b);
 	printf("%zu events, %.1f MB, %.0f bytes each, medians of %d rounds\n\n%-60s %10s %-11s %-14s %10s %8s\n",
 		b.line_count, (double)b.stream.len / 1e6, (double)b.stream.len / (double)b.line_count,
 		BENCH_ROUNDS, "what", "ours", "", "goal", "rival", "ratio");
-	bench_scan(&b);
-	bench_ingest(&b);
-	bench_read(&b);
+	run_parts(&b, argv[4]);
 	out = fopen(argv[3], "w");
 	if (!out || fprintf(out, "[%.*s\n]\n", (int)b.rows.len, b.rows.ptr) < 0 || fclose(out) != 0) {
 		perror(argv[3]);

@@ -35,6 +35,9 @@ int64_t bench_wall_ns(void);
 int64_t bench_cpu_ns(void); /* of this process, all threads */
 double bench_mb_per_s(uint64_t bytes, int64_t ns);
 
+/* Stays on the last CPU; off: anywhere, as the children that feed us should. */
+void bench_pin(bool on);
+
 /* Of a file, or of the files in a directory. Removing what is not there is fine. */
 uint64_t bench_disk_bytes(const char *path);
 void bench_remove(const char *path);

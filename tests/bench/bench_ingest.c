@@ -10,8 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -150,28 +149,29 @@ static int take_pipe(struct ingest *in, int fd, struct err *err)
 	return rc;
 }
 
-/* A child that writes the bytes into a pipe; it may run on any CPU. F_SETPIPE_SZ is Linux's. */
-static pid_t start_feeder(struct slice bytes, int *ret_fd)
+/* head(1) writes the first bytes of the stream into a pipe, on any CPU. It is spawned, not forked: after a
+ * fork our own next write to each page would be a fault, and would be measured. F_SETPIPE_SZ is Linux's. */
+static pid_t start_feeder(struct bench *b, size_t bytes, int *ret_fd)
 {
-	int fds[2];
+	char *count = xasprintf("-c%zu", bytes);
+	char *const args[] = {"head", count, (char *)b->stream_path, NULL};
+	posix_spawn_file_actions_t actions;
+	int fds[2], rc;
 	pid_t pid;
-	cpu_set_t all;
 
-	if (pipe2(fds, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
-		perror("bench: cannot feed a pipe");
-		exit(EXIT_FAILURE);
-	}
-	if (pid > 0) {
-		close(fds[1]);
-		*ret_fd = fds[0];
-		return pid;
-	}
-	memset(&all, 0xff, sizeof(all));
-	sched_setaffinity(0, sizeof(all), &all);
+	posix_spawn_file_actions_init(&actions);
+	bench_check(pipe2(fds, O_CLOEXEC), &(struct err){.text = "cannot make a pipe"});
 	fcntl(fds[1], F_SETPIPE_SZ, 1 << 20);
-	for (ssize_t n = 1; bytes.len > 0 && n > 0; bytes.ptr += n, bytes.len -= (size_t)n)
-		n = write(fds[1], bytes.ptr, bytes.len);
-	_exit(0);
+	posix_spawn_file_actions_adddup2(&actions, fds[1], 1);
+	bench_pin(false);
+	rc = posix_spawnp(&pid, "head", &actions, NULL, args, environ);
+	bench_pin(true);
+	bench_check(-rc, &(struct err){.text = "cannot run head"});
+	posix_spawn_file_actions_destroy(&actions);
+	close(fds[1]);
+	free(count);
+	*ret_fd = fds[0];
+	return pid;
 }
 
 struct ingest_time {
@@ -179,8 +179,8 @@ struct ingest_time {
 	uint64_t disk_bytes, events;
 };
 
-static void run_ingest(struct bench *b, const char *tape, struct slice bytes, uint64_t events_per_flush,
-	struct ingest_time *ret)
+static void run_ingest(
+	struct bench *b, const char *tape, size_t bytes, uint64_t events_per_flush, struct ingest_time *ret)
 {
 	struct ingest in = {.events_per_flush = events_per_flush};
 	struct tape_writer_stats stats;
@@ -190,7 +190,7 @@ static void run_ingest(struct bench *b, const char *tape, struct slice bytes, ui
 	int fd;
 
 	bench_remove(tape);
-	feeder = start_feeder(bytes, &fd);
+	feeder = start_feeder(b, bytes, &fd);
 	wall_ns = bench_wall_ns();
 	cpu_ns = bench_cpu_ns();
 	in.flushed_ns = wall_ns;
@@ -269,8 +269,8 @@ void bench_ingest(struct bench *b)
 	double rival;
 
 	for (int i = 0; i < BENCH_ROUNDS; i++) {
-		run_ingest(b, storm_tape, share, STORM_EVENTS, &s);
-		run_ingest(b, b->tape, b->stream, 0, &t);
+		run_ingest(b, storm_tape, share.len, STORM_EVENTS, &s);
+		run_ingest(b, b->tape, b->stream.len, 0, &t);
 		zstd[i] = bench_mb_per_s(b->stream.len, run_zstd(b->stream, 1, &level1_bytes));
 		wall[i] = bench_mb_per_s(b->stream.len, t.wall_ns);
 		cpu[i] = bench_mb_per_s(b->stream.len, t.cpu_ns);
