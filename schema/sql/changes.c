@@ -225,9 +225,7 @@ static int manager_result(
 	int found = managed_fields_manager(c->has_old ? buf_slice(&c->old.object) : (struct slice){NULL, 0},
 		buf_slice(&c->new.object), change->path, &manager, err);
 
-	if (found > 0)
-		result_slice(context, manager);
-	return found < 0 ? found : 0;
+	return found > 0 ? result_escaped(context, manager, err) : found;
 }
 
 static int column(struct scan *s, sqlite3_context *context, int i, struct err *err)
@@ -242,8 +240,8 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 	change = current(c);
 	switch (i) {
 	case COLUMN_OBJECT: result_slice(context, buf_slice(&c->new.object)); break;
-	case COLUMN_PATH: result_slice(context, change.path); break;
-	case COLUMN_FIELD: result_slice(context, change.field); break;
+	case COLUMN_PATH: return result_escaped(context, change.path, err);
+	case COLUMN_FIELD: return result_escaped(context, change.field, err);
 	case COLUMN_OP: result_string(context, op_of(c, &change)); break;
 	case COLUMN_OLD: return result_json(context, change.old_value, err);
 	case COLUMN_NEW: return result_json(context, change.new_value, err);

@@ -6,6 +6,7 @@
 #include "schema/base/limits.h"
 #include "schema/base/rv.h"
 #include "schema/base/version.h"
+#include "schema/sql/json_diff.h"
 #include "schema/sql/time_collation.h"
 
 #include <errno.h>
@@ -28,17 +29,16 @@ static void result_err(sqlite3_context *context, const struct err *err)
 
 /* ---- jget ---- */
 
-static int result_json_string(sqlite3_context *context, struct slice value, struct err *err)
+int result_escaped(sqlite3_context *context, struct slice escaped, struct err *err)
 {
-	struct slice inner = {value.ptr + 1, value.len - 2};
 	struct buf text;
 
-	if (!memchr(inner.ptr, '\\', inner.len)) {
-		result_slice(context, inner);
+	if (!escaped.len || !memchr(escaped.ptr, '\\', escaped.len)) {
+		result_slice(context, escaped);
 		return 0;
 	}
 	buf_init(&text, LIMIT_OBJECT_BYTES);
-	if (json_unescape(inner, &text, err)) {
+	if (json_unescape(escaped, &text, err)) {
 		buf_release(&text);
 		return err->code;
 	}
@@ -70,7 +70,7 @@ static void result_json_number(sqlite3_context *context, struct slice value)
 int result_json(sqlite3_context *context, struct slice value, struct err *err)
 {
 	switch (value.len ? value.ptr[0] : 0) {
-	case '"': return result_json_string(context, value, err);
+	case '"': return result_escaped(context, (struct slice){value.ptr + 1, value.len - 2}, err);
 	case 't': sqlite3_result_int(context, 1); return 0;
 	case 'f': sqlite3_result_int(context, 0); return 0;
 	case 'n':
@@ -97,6 +97,78 @@ static void jget(sqlite3_context *context, int argc, sqlite3_value **argv)
 	found = json_get(json, path, &value, &err);
 	if (found < 0 || (found > 0 && result_json(context, value, &err)))
 		result_err(context, &err);
+}
+
+/* ---- jdiff ---- */
+
+static int append_member(struct buf *to, const char *name, struct slice value, bool is_json, struct err *err)
+{
+	if (value.len == 0 && is_json)
+		return 0;
+	if (buf_printf(to, err, "%s\"%s\":", to->ptr[to->len - 1] == '{' ? "" : ",", name))
+		return err->code;
+	return is_json ? buf_append(to, value.ptr, value.len, err) : json_escape(value, to, err);
+}
+
+/* Paths hold names as the documents have them, escapes and all. */
+static int append_path(struct buf *to, const char *name, struct slice escaped, struct err *err)
+{
+	struct buf text;
+	int code;
+
+	buf_init(&text, LIMIT_OBJECT_BYTES);
+	code = json_unescape(escaped, &text, err);
+	if (!code)
+		code = append_member(to, name, buf_slice(&text), false, err);
+	buf_release(&text);
+	return code;
+}
+
+static int append_change(struct buf *to, const struct json_change *c, struct err *err)
+{
+	const char *op = !c->old_value.len ? "add" : !c->new_value.len ? "remove" : "replace";
+
+	if (buf_append(to, to->len > 1 ? ",{" : "{", to->len > 1 ? 2 : 1, err) ||
+		append_path(to, "path", c->path, err) || append_path(to, "field", c->field, err) ||
+		append_member(to, "op", slice_of(op), false, err) ||
+		append_member(to, "old", c->old_value, true, err) ||
+		append_member(to, "new", c->new_value, true, err))
+		return err->code;
+	return buf_append(to, "}", 1, err);
+}
+
+static int append_changes(struct buf *to, const struct json_diff *d, struct err *err)
+{
+	int code = buf_append(to, "[", 1, err);
+
+	for (size_t i = 0; i < json_diff_count(d) && !code; i++) {
+		struct json_change c = json_diff_at(d, i);
+
+		code = append_change(to, &c, err);
+	}
+	return code ? code : buf_append(to, "]", 1, err);
+}
+
+static void jdiff(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	struct slice old = value_slice(argv[0]), new = value_slice(argv[1]);
+	struct json_diff *d;
+	struct err err = {0};
+	struct buf to;
+
+	if (!old.ptr || !new.ptr)
+		return;
+	d = json_diff_new();
+	buf_init(&to, LIMIT_LIST_BYTES);
+	if (json_diff_make(d, old, new, argc > 2 && sqlite3_value_int(argv[2]), &err) ||
+		append_changes(&to, d, &err)) {
+		result_err(context, &err);
+	} else {
+		result_slice(context, buf_slice(&to));
+		sqlite3_result_subtype(context, JSON_SUBTYPE);
+	}
+	buf_release(&to);
+	json_diff_free(d);
 }
 
 /* ---- times and versions ---- */
@@ -198,6 +270,8 @@ int functions_register(sqlite3 *db)
 		void (*call)(sqlite3_context *, int, sqlite3_value **);
 	} functions[] = {
 		{"jget", 2, pure, jget},
+		{"jdiff", 2, pure, jdiff},
+		{"jdiff", 3, pure, jdiff},
 		{"to_ns", 1, pure, to_ns},
 		{"to_time", 1, pure, to_time},
 		{"duration", 1, pure, duration},

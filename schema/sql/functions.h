@@ -22,4 +22,7 @@ int functions_open_tape(sqlite3 *db, const char *path, const char *prefix, struc
  * and objects as their text. */
 int result_json(sqlite3_context *context, struct slice value, struct err *err) MUST_CHECK;
 
+/* What an escaped JSON string without its quotes stands for. */
+int result_escaped(sqlite3_context *context, struct slice escaped, struct err *err) MUST_CHECK;
+
 #endif

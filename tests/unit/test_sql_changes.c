@@ -208,19 +208,22 @@ START_TEST(changes__compares_versions_of_one_uid_only)
 	append(&f, EVENT_ADDED, "a", "u3", "\"spec\":{\"n\":3}");
 	append(&f, EVENT_MODIFIED, "b", "u2", "\"spec\":{\"n\":1}");
 	append(&f, EVENT_MODIFIED, "b", "u2", "\"spec\":{\"n\":\"x\"}");
+	append(&f, EVENT_MODIFIED, "b", "u2", "\"spec\":{\"n\":\"x\",\"\\u00e9.x\":1}");
 	open_session(&f);
 	ck_assert_sql(f.session,
 		"SELECT seq, name, op, path, field, coalesce(length(old) > 9, old), typeof(new) FROM changes "
 		"ORDER BY seq",
 		"1|a|add|$||-|text\n2|b|add|$||-|text\n3|a|replace|$.spec.n|spec.n|0|integer\n"
 		"4|a|replace|$.spec.n|spec.n|0|integer\n4|a|remove|$||1|null\n5|a|add|$||-|text\n"
-		"7|b|replace|$.spec.n|spec.n|0|text\n");
+		"7|b|replace|$.spec.n|spec.n|0|text\n8|b|add|$.spec.\"\xc3\xa9.x\"|spec[\xc3\xa9.x]|-|integer\n");
 	ck_assert_sql(f.session, "SELECT old, new FROM changes WHERE uid = 'u1' AND path = '$.spec.n'",
 		"1|2\n2|3\n");
-	ck_assert_sql(f.session, "SELECT seq FROM changes ORDER BY seq DESC LIMIT 3", "7\n5\n4\n");
+	ck_assert_sql(f.session, "SELECT seq FROM changes ORDER BY seq DESC LIMIT 3", "8\n7\n5\n");
+	ck_assert_sql(f.session, "SELECT path, field FROM changes WHERE seq = 8 AND op = 'add'",
+		"$.spec.\"\xc3\xa9.x\"|spec[\xc3\xa9.x]\n");
 	ck_assert_sql(f.session,
 		"SELECT count(*) FROM changes WHERE all_fields = 1 AND field = 'metadata.resourceVersion'",
-		"4\n");
+		"5\n");
 	teardown(&f);
 }
 END_TEST
@@ -252,7 +255,28 @@ START_TEST(changes__is_the_same_in_every_order_of_walking)
 }
 END_TEST
 
-UNIT_MAIN("sql_changes", json_diff__names_each_member_that_differs,
+START_TEST(jdiff__gives_the_differences_as_json)
+{
+	struct fixture f;
+
+	setup(&f);
+	open_session(&f);
+	ck_assert_sql(f.session,
+		"SELECT jdiff('{\"a\":1,\"b.c\":\"x\",\"d\":[]}', '{\"b.c\":\"y<\",\"d\":[null],\"\\u00e9\":{}}')",
+		"[{\"path\":\"$.\\\"\xc3\xa9\\\"\",\"field\":\"[\xc3\xa9]\",\"op\":\"add\",\"new\":{}},"
+		"{\"path\":\"$.a\",\"field\":\"a\",\"op\":\"remove\",\"old\":1},"
+		"{\"path\":\"$.\\\"b.c\\\"\",\"field\":\"[b.c]\",\"op\":\"replace\",\"old\":\"x\",\"new\":\"y<\"},"
+		"{\"path\":\"$.d[0]\",\"field\":\"d[null]\",\"op\":\"add\",\"new\":null}]\n");
+	ck_assert_sql(f.session, "SELECT jdiff('{}', '{}'), jdiff(NULL, '{}')", "[]|-\n");
+	ck_assert_sql(f.session,
+		"SELECT value ->> '$.new' FROM json_each(jdiff('{\"a\":{\"b\":1}}', '{\"a\":{\"b\":2}}'))",
+		"2\n");
+	ck_assert_sql_fails(f.session, "SELECT jdiff('{', '{}')", "JSON");
+	teardown(&f);
+}
+END_TEST
+
+UNIT_MAIN("sql_changes", jdiff__gives_the_differences_as_json, json_diff__names_each_member_that_differs,
 	json_diff__matches_items_by_what_names_them,
 	json_diff__leaves_out_what_every_write_changes_unless_asked,
 	json_diff__survives_every_cut_of_a_document, managed_fields__tells_who_wrote_the_path,
