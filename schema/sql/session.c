@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Between two looks at the clock: some ten microseconds of SQLite's virtual machine. */
@@ -188,14 +189,16 @@ static int statement_failed(const struct sql_session *s, struct err *err)
 	return err_set(err, ERR_FAILED, "%s", sqlite3_errmsg(s->db));
 }
 
+/* An integer only when it is written as one: a name of digits such as 007 stays a text. */
 static void bind_value(sqlite3_stmt *stmt, int index, const char *value)
 {
-	char *end;
+	char canonical[32];
 	long long number;
 
 	errno = 0;
-	number = strtoll(value, &end, 10);
-	if (*value && !*end && !errno)
+	number = strtoll(value, NULL, 10);
+	snprintf(canonical, sizeof(canonical), "%lld", number);
+	if (!errno && strcmp(canonical, value) == 0)
 		sqlite3_bind_int64(stmt, index, number);
 	else
 		sqlite3_bind_text(stmt, index, value, -1, SQLITE_STATIC);
