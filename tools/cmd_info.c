@@ -245,13 +245,19 @@ static int print_resources(const struct report *r, struct err *err)
 		"RESOURCE", "EVENTS", "ADDED", "MODIFIED", "DELETED", "LIVE", "JSON"};
 	struct table_out *out = table_out_new(stdout, TABLE_TEXT, 0);
 	struct sql_sink sink = table_out_sink(out);
+	size_t quiet = 0;
 	int code = sink.begin(sink.context, names, sizeof(names) / sizeof(*names), err);
 
-	for (size_t i = 0; i < r->resource_count && !code; i++)
-		code = print_resource(&sink, &r->resources[i], err);
+	for (size_t i = 0; i < r->resource_count && !code; i++) {
+		quiet += r->resources[i].events == 0;
+		if (r->resources[i].events)
+			code = print_resource(&sink, &r->resources[i], err);
+	}
 	if (!code)
 		code = sink.end(sink.context, err);
 	table_out_free(out);
+	if (quiet)
+		printf("and %zu resources without events\n", quiet);
 	return code;
 }
 

@@ -15,6 +15,9 @@ const struct command *const commands[] = {
 	&cmd_record,
 	&cmd_query,
 	&cmd_info,
+	&cmd_get,
+	&cmd_log,
+	&cmd_diff_state,
 	&cmd_help,
 	NULL,
 };

@@ -13,7 +13,9 @@
 
 #define HELD_ROWS  200
 #define HELD_BYTES ((size_t)4 << 20)
-#define HELD_MAX   ((size_t)1 << 30) /* one row may be as large as SQLite lets it be */
+/* Where nothing is cut, a cell longer than this does not make the others of its column as wide. */
+#define PADDED_WIDTH 60
+#define HELD_MAX     ((size_t)1 << 30) /* one row may be as large as SQLite lets it be */
 
 struct table_out {
 	FILE *to;
@@ -107,7 +109,7 @@ static size_t plain_run(struct slice text)
 
 	while (i < text.len) {
 		unsigned char c = (unsigned char)text.ptr[i];
-		size_t n = c < 0x80 ? (c >= 0x20 && c != '"' && c != '\\')
+		size_t n = c < 0x80 ? (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
 				    : utf8_length((struct slice){text.ptr + i, text.len - i});
 
 		if (n == 0 || ends_line(text.ptr + i, n))
@@ -273,6 +275,16 @@ static int append_visible(struct buf *to, struct slice text, struct err *err)
 	return code;
 }
 
+void table_out_visible(FILE *to, struct slice text)
+{
+	struct buf visible;
+
+	buf_init(&visible, HELD_MAX);
+	if (append_visible(&visible, text, NULL) == 0)
+		fwrite(visible.ptr, 1, visible.len, to);
+	buf_release(&visible);
+}
+
 static int append_cell(struct buf *to, const struct sql_value *v, struct err *err)
 {
 	char text[40];
@@ -388,6 +400,7 @@ static void measure(struct table_out *out)
 
 			widest = width > widest ? width : widest;
 		}
+		widest = !out->width && widest > PADDED_WIDTH ? PADDED_WIDTH : widest;
 		out->widths[i] = widest < room ? widest : room;
 		used += out->widths[i] + 2;
 	}

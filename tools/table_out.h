@@ -39,4 +39,7 @@ unsigned table_out_terminal_width(FILE *to);
 /* Writes what a JSON string of that text needs, quotes included. */
 void table_out_json_string(FILE *to, struct slice text);
 
+/* Writes the text so that it stays on its line and does nothing to a terminal. */
+void table_out_visible(FILE *to, struct slice text);
+
 #endif

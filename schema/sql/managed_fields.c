@@ -165,7 +165,7 @@ static bool equals(struct slice key, struct slice value, void *context)
 
 /* What is known after having looked at some of the entries. */
 struct verdict {
-	struct slice owner, only;
+	struct slice changed_owner, changed, owner;
 	size_t changed_count;
 };
 
@@ -173,20 +173,25 @@ static int look_at_entry(struct verdict *v, struct slice entry, struct slice old
 	struct slice path, struct err *err)
 {
 	struct slice same, manager, tree;
-	int found = find(old_entries, equals, &entry, &same, err);
+	int is_old = find(old_entries, equals, &entry, &same, err), found;
 
-	if (found)
-		return found < 0 ? found : 0;
+	if (is_old < 0)
+		return is_old;
 	found = json_get(entry, "manager", &manager, err);
 	if (found <= 0 || manager.len < 2)
 		return found < 0 ? found : 0;
-	v->only = (struct slice){manager.ptr + 1, manager.len - 2};
-	v->changed_count++;
+	manager = (struct slice){manager.ptr + 1, manager.len - 2};
 	found = json_get(entry, "fieldsV1", &tree, err);
 	if (found > 0)
 		found = owns(tree, new, path, err);
+	if (found > 0 && !is_old)
+		v->changed_owner = manager;
 	if (found > 0)
-		v->owner = v->only;
+		v->owner = manager;
+	if (!is_old) {
+		v->changed = manager;
+		v->changed_count++;
+	}
 	return found < 0 ? found : 0;
 }
 
@@ -211,6 +216,6 @@ int managed_fields_manager(
 	}
 	if (more < 0)
 		return more;
-	*ret_manager = v.owner.ptr ? v.owner : v.only;
-	return v.owner.ptr || v.changed_count == 1;
+	*ret_manager = v.changed_owner.ptr ? v.changed_owner : v.changed_count == 1 ? v.changed : v.owner;
+	return ret_manager->ptr != NULL;
 }

@@ -152,6 +152,13 @@ void sql_session_close(struct sql_session *s)
 
 void sql_session_set(struct sql_session *s, const char *name, const char *value)
 {
+	for (size_t i = 0; i < s->parameter_count; i++) {
+		if (strcmp(s->parameters[i].name, name) == 0) {
+			free(s->parameters[i].value);
+			s->parameters[i].value = xstrdup(value);
+			return;
+		}
+	}
 	s->parameters = xrealloc(s->parameters, (s->parameter_count + 1) * sizeof(*s->parameters));
 	s->parameters[s->parameter_count++] = (struct parameter){xstrdup(name), xstrdup(value)};
 }
@@ -208,15 +215,13 @@ static int bind_parameters(const struct sql_session *s, sqlite3_stmt *stmt, stru
 {
 	for (int i = 1; i <= sqlite3_bind_parameter_count(stmt); i++) {
 		const char *name = sqlite3_bind_parameter_name(stmt, i);
-		bool found = false;
+		size_t k = 0;
 
-		for (size_t k = 0; name && k < s->parameter_count; k++) {
-			if (strcmp(name + 1, s->parameters[k].name) != 0)
-				continue;
+		while (name && k < s->parameter_count && strcmp(name + 1, s->parameters[k].name) != 0)
+			k++;
+		if (name && k < s->parameter_count)
 			bind_value(stmt, i, s->parameters[k].value);
-			found = true;
-		}
-		if (!found)
+		else
 			return err_set(err, ERR_USAGE, "the statement's parameter '%s' was given no value",
 				name ? name : "?");
 	}

@@ -140,7 +140,8 @@ START_TEST(managed_fields__tells_who_wrote_the_path)
 	check_manager(old, both, "$.spec.replicas", "kubectl");
 	check_manager(old, both, "$.status.conditions[1].s", "kubelet");
 	check_manager(old, both, "$.status.conditions[0].s", NULL);
-	check_manager(old, old, "$.spec.replicas", NULL);
+	check_manager(old, old, "$.spec.replicas", "helm");
+	check_manager(old, old, "$.spec.other", NULL);
 	check_manager("", scaled, "$.spec.replicas", "kubectl");
 	check_manager(old, "{}", "$.spec.replicas", NULL);
 }

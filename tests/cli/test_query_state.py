@@ -1,0 +1,99 @@
+"""kubetape get, log and diff-state: everyday questions without SQL."""
+import json
+import unittest
+
+from tapes import DEPLOYMENTS, PODS, SECOND, START, TapeTest, event, pod
+
+
+def running(name, uid, rv, **more):
+    return pod(name, uid, rv, metadata={"creationTimestamp": "2023-11-14T22:13:00Z", "labels": {"app": name[:3]}},
+               spec={"nodeName": "n1", "containers": [{"name": "main"}]},
+               status={"phase": "Running", "podIP": "10.0.0.1",
+                       "containerStatuses": [{"name": "main", "ready": True, "restartCount": 2}]}, **more)
+
+
+def deployment(rv, replicas):
+    return {"kind": "Deployment", "apiVersion": "apps/v1",
+            "metadata": {"name": "web", "namespace": "shop", "uid": "d1", "resourceVersion": str(rv)},
+            "spec": {"replicas": replicas, "paused": False, "note": "a: b\n- c\n"}, "status": {"readyReplicas": 1}}
+
+
+class State(TapeTest):
+    rows = [
+        event(0, "ADDED", running("web-0", "u1", 10), origin="list"),
+        event(1, "ADDED", pod("db-0", "u2", 11, namespace="data", status={"phase": "Pending"})),
+        event(2, "ADDED", deployment(12, 2), stream=DEPLOYMENTS),
+        event(3, "MODIFIED", deployment(13, 3), stream=DEPLOYMENTS),
+        event(10, "DELETED", pod("db-0", "u2", 14, namespace="data", status={"phase": "Pending"})),
+        event(11, "DELETED", running("web-0", "u1", 15)),
+        event(12, "ADDED", running("web-0", "u3\u001b[31m", 16)),
+        {"gap": "reset", "how_ended": "rewatch", "stream": DEPLOYMENTS, "begin_ns": START + 5 * SECOND,
+         "end_ns": START + 7 * SECOND, "duration_ns": 2 * SECOND, "begin_seq": 4, "end_seq": 4},
+    ]
+
+    def ok(self, *args):
+        done = self.run_tape(*args)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_get_shows_the_pods_of_that_moment(self):
+        self.assertEqual(self.ok("get", self.tape, "po", "--at", "seq:4"), (
+            "NAMESPACE  NAME   READY  STATUS   RESTARTS  AGE\n"
+            "data       db-0   0/0    Pending         0  <unknown>\n"
+            "shop       web-0  1/1    Running         2  23.0s\n"))
+        self.assertEqual(self.ok("get", self.tape, "pods", "-n", "data", "--at", "22:13:31").splitlines()[1:], [])
+
+    def test_get_finds_by_name_and_label(self):
+        self.assertEqual(self.ok("get", self.tape, "pods,deploy", "-o", "name", "--at", "4"),
+                         "pods/db-0\npods/web-0\ndeployments.apps/web\n")
+        self.assertEqual(self.ok("get", self.tape, "pod", "-l", "app in (web)", "-o", "name", "--at", "4"),
+                         "pods/web-0\n")
+        self.assertEqual(self.ok("get", self.tape, "pod/db-0", "-o", "name", "--at", "4"), "pods/db-0\n")
+
+    def test_get_json_has_the_objects_as_delivered(self):
+        got = json.loads(self.ok("get", self.tape, "deployments.apps", "-o", "json", "--at", "deployments@12"))
+        self.assertEqual(got["items"], [deployment(12, 2)])
+
+    def test_get_yaml_reads_back_as_the_object(self):
+        text = self.ok("get", self.tape, "deploy/web", "-o", "yaml")
+        self.assertIn("  note: |\n    a: b\n    - c\n", text)
+        self.assertIn('  resourceVersion: "13"\n', text)
+        self.assertIn("  paused: false\n", text)
+
+    def test_get_says_what_is_not_there(self):
+        self.assert_fails(self.run_tape("get", self.tape, "cats"), 1, "no resource 'cats'")
+        done = self.run_tape("get", self.tape, "pods", "nope", "-o", "name")
+        self.assert_fails(done, 1, "there was no such object then: 'nope'")
+        self.assert_fails(self.run_tape("get", self.tape, "pods", "--at", "noon"), 2, "bad time 'noon'")
+        self.assert_fails(self.run_tape("get", self.tape), 2, "expected a tape and a resource")
+        self.assert_fails(self.run_tape("get", self.tape, "pods", "-l", "a in"), 2, "bad selector")
+
+    def test_log_tells_the_fields_and_the_gap(self):
+        self.assertEqual(self.ok("log", self.tape, "deploy/web"), (
+            "2023-11-14T22:13:22.000000000Z ADDED    deployments shop/web rv 12 uid d1\n"
+            "2023-11-14T22:13:23.000000000Z MODIFIED deployments shop/web rv 13 uid d1 +1.0s\n"
+            "    ~ spec.replicas: 2 -> 3\n"
+            "2023-11-14T22:13:25.000000000Z NOT WATCHED for 2.0s: reset, ended by rewatch\n"))
+
+    def test_log_follows_a_uid_and_escapes_what_it_prints(self):
+        self.assertEqual(len(self.ok("log", self.tape, "u1").splitlines()), 2)
+        self.assertIn("uid u3\\x1b[31m", self.ok("log", self.tape, "pods/web-0", "-n", "shop"))
+        self.assertIn("\u001b[33m    ~ spec.replicas\u001b[0m: 2 -> 3",
+                      self.ok("log", self.tape, "d1", "--color", "always"))
+        self.assert_fails(self.run_tape("log", self.tape, "u9"), 1, "no event of 'u9'")
+
+    def test_diff_state_tells_what_came_went_and_changed(self):
+        self.assertEqual(self.ok("diff-state", self.tape, "3", "end"), (
+            "- pods data/db-0\n"
+            "! pods shop/web-0 (deleted and made again)\n"
+            "    ~ metadata.uid: u1 -> u3\\x1b[31m\n"
+            "~ deployments.apps shop/web\n"
+            "    ~ spec.replicas: 2 -> 3\n"))
+        self.assertEqual(self.ok("diff-state", self.tape, "end", "end"), "")
+        rows = [json.loads(line) for line in self.ok("diff-state", self.tape, "start", "2", "--json").splitlines()]
+        self.assertEqual([(r["change"], r["name"], r["field"]) for r in rows],
+                         [("added", "db-0", None), ("added", "web-0", None)])
+
+
+if __name__ == "__main__":
+    unittest.main()

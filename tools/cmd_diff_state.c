@@ -1,0 +1,165 @@
+/* cmd_diff_state.c: `kubetape diff-state`: what is different between two points of a tape. */
+#include "tools/commands.h"
+#include "tools/state_text.h"
+#include "tools/table_out.h"
+
+#include <stdlib.h>
+
+struct diff_options {
+	const char *namespace, *resource, *color;
+	bool all_fields, full, json;
+};
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, 'n', "namespace", offsetof(struct diff_options, namespace), "NS",
+		"only objects of this namespace"},
+	{OPTION_TEXT, 'r', "resource", offsetof(struct diff_options, resource), "RESOURCE",
+		"only objects of this resource, as in the table objects: pods"},
+	{OPTION_FLAG, 0, "all-fields", offsetof(struct diff_options, all_fields), NULL,
+		"also managedFields and resourceVersion"},
+	{OPTION_FLAG, 0, "full", offsetof(struct diff_options, full), NULL, "do not cut long values"},
+	{OPTION_CHOICE, 0, "color", offsetof(struct diff_options, color), "auto|always|never",
+		"colour the changes (default: auto)"},
+	{OPTION_FLAG, 0, "json", offsetof(struct diff_options, json), NULL,
+		"print one JSON object a difference"},
+	{OPTION_END, 0, NULL, 0, NULL, NULL},
+};
+
+/* An object is the same when its UID is; one that another took the name of is "recreated". */
+static const char sql[] =
+	"WITH a AS MATERIALIZED (SELECT seq, apigroup, version, resource, namespace, name, uid FROM objects(:a) "
+	"WHERE (:namespace = '' OR namespace = :namespace) AND (:resource = '' OR resource = :resource)), "
+	"b AS MATERIALIZED (SELECT seq, apigroup, version, resource, namespace, name, uid FROM objects(:b) "
+	"WHERE (:namespace = '' OR namespace = :namespace) AND (:resource = '' OR resource = :resource)), "
+	"pairs AS (SELECT a.apigroup, a.version, a.resource, a.namespace, a.name, a.uid AS old_uid, b.uid AS uid, "
+	"a.seq AS old_seq, b.seq AS seq FROM a LEFT JOIN b USING (apigroup, version, resource, namespace, name) "
+	"WHERE b.seq IS NOT a.seq UNION ALL "
+	"SELECT b.apigroup, b.version, b.resource, b.namespace, b.name, NULL, b.uid, NULL, b.seq "
+	"FROM b LEFT JOIN a USING (apigroup, version, resource, namespace, name) WHERE a.seq IS NULL) "
+	"SELECT iif(old_seq IS NULL, 'added', iif(seq IS NULL, 'deleted', iif(uid <> old_uid, 'recreated', "
+	"'modified'))) AS change, p.apigroup, p.version, p.resource, p.namespace, p.name, old_uid, uid, old_seq, seq, "
+	"jget(d.value, '$.op') AS op, jget(d.value, '$.field') AS field, jget(d.value, '$.old') AS old, "
+	"jget(d.value, '$.new') AS new FROM pairs AS p LEFT JOIN json_each(iif(seq IS NULL OR old_seq IS NULL, NULL, "
+	"jdiff((SELECT object FROM events AS e WHERE e.seq = p.old_seq), "
+	"(SELECT object FROM events AS e WHERE e.seq = p.seq), :all))) AS d "
+	"ORDER BY p.apigroup, p.resource, p.version, p.namespace, p.name";
+
+enum {
+	CHANGE,
+	APIGROUP,
+	VERSION,
+	RESOURCE,
+	NAMESPACE,
+	NAME,
+	OLD_UID,
+	UID,
+	OLD_SEQ,
+	SEQ,
+	OP,
+	FIELD,
+	OLD,
+	NEW
+};
+
+struct printer {
+	struct state_text text;
+	int64_t old_seq, seq; /* of the object printed last */
+};
+
+static int on_begin(void *context, const char *const *names, size_t count, struct err *err)
+{
+	(void)context, (void)names, (void)count, (void)err;
+	return 0;
+}
+
+static void print_object(const struct printer *p, const struct sql_value *v)
+{
+	bool added = slice_is(v[CHANGE].bytes, "added"), deleted = slice_is(v[CHANGE].bytes, "deleted");
+
+	state_text_begin(&p->text, added ? STATE_ADDED : deleted ? STATE_REMOVED : STATE_HEAD);
+	printf("%c ", added ? '+' : deleted ? '-' : slice_is(v[CHANGE].bytes, "recreated") ? '!' : '~');
+	table_out_visible(stdout, v[RESOURCE].bytes);
+	fputs(v[APIGROUP].bytes.len ? "." : "", stdout);
+	table_out_visible(stdout, v[APIGROUP].bytes);
+	putchar(' ');
+	state_text_name(v[NAMESPACE].bytes, v[NAME].bytes);
+	if (slice_is(v[CHANGE].bytes, "recreated"))
+		fputs(" (deleted and made again)", stdout);
+	state_text_end(&p->text);
+	putchar('\n');
+}
+
+static int on_row(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct printer *p = context;
+
+	(void)count, (void)err;
+	if (v[SEQ].integer != p->seq || v[OLD_SEQ].integer != p->old_seq)
+		print_object(p, v);
+	p->seq = v[SEQ].integer;
+	p->old_seq = v[OLD_SEQ].integer;
+	if (v[FIELD].type == SQL_TEXT)
+		state_text_change(
+			&p->text, v[OP].bytes, v[FIELD].bytes, &v[OLD], &v[NEW], (struct slice){NULL, 0});
+	return 0;
+}
+
+static int on_end(void *context, struct err *err)
+{
+	(void)context, (void)err;
+	return 0;
+}
+
+static int show(const struct diff_options *o, const struct operands *operands, struct err *err)
+{
+	struct printer p = {.text = {state_text_wants_color(o->color), o->full}};
+	struct sql_sink sink = {on_begin, on_row, on_end, &p};
+	struct table_out *out = NULL;
+	struct sql_session *s;
+	int code;
+
+	if (sql_session_open(operands->items[0], &s, err))
+		return err->code;
+	sql_session_set(s, "a", operands->items[1]);
+	sql_session_set(s, "b", operands->count > 2 ? operands->items[2] : "end");
+	sql_session_set(s, "namespace", o->namespace);
+	sql_session_set(s, "resource", o->resource);
+	sql_session_set(s, "all", o->all_fields ? "1" : "0");
+	if (o->json) {
+		out = table_out_new(stdout, TABLE_NDJSON, 0);
+		sink = table_out_sink(out);
+	}
+	code = sql_session_run(s, slice_of(sql), &sink, err);
+	table_out_free(out);
+	sql_session_close(s);
+	return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct diff_options o = {.namespace = "", .resource = "", .color = "auto"};
+	struct operands operands;
+	struct err err = {0};
+	int code = options_parse(self, argc, argv, &o, &operands, &err);
+
+	if (code > 0)
+		return EXIT_OK;
+	if (code == 0 && (operands.count < 2 || operands.count > 3 || operands.child))
+		code = err_set(&err, ERR_USAGE,
+			"expected a tape and one or two positions, found %zu operands", operands.count);
+	if (code == 0)
+		code = show(&o, &operands, &err);
+	return code < 0 ? command_fail(self, &err) : EXIT_OK;
+}
+
+const struct command cmd_diff_state = {
+	.name = "diff-state",
+	.operands = "TAPE POSITION [POSITION]",
+	.summary = "compare the objects at two points of a tape",
+	.description =
+		"Prints which objects were added (+), deleted (-), deleted and made again under their name (!)\n"
+		"or changed (~) from the first point to the second (default: the end), and the fields.\n\n"
+		"  kubetape diff-state X.tape 12:03:05 12:04:00 -n shop",
+	.options = rows,
+	.run = run,
+};
