@@ -41,8 +41,8 @@ say "2. Replay it as an API server, ten times as fast, and record from that"
 $program replay "$tape" --plain --speed 10 --wait-watchers "$(number "$tape" streams)" \
 	--kubeconfig "$work/kubeconfig" >"$work/replay.log" 2>&1 &
 replay=$!
-wait_until 10 "the replay's 'serving' line" grep -q serving "$work/replay.log"
-cat "$work/replay.log"
+wait_until 10 "the replay's 'serving' line" grep -qs serving "$work/replay.log"
+tail -n 1 "$work/replay.log"
 $program record --all --secrets=keep --kubeconfig "$work/kubeconfig" -o "$work/copy.tape" 2>"$work/record.log" &
 recorder=$!
 has_all() { [ "$(number "$work/copy.tape" events || echo 0)" = "$(number "$tape" events)" ]; }
