@@ -88,6 +88,10 @@ $(B)/unit/%: tests/unit/%.c $(B)/libkubetape.a
 	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) $$(pkg-config --cflags check) -MMD -MP -o $@ $< $(B)/libkubetape.a \
 		$(LDFLAGS) $(PKG_LDLIBS) $$(pkg-config --libs check) -lm
 
+# The protobuf decoder as a filter; tests/interop/protobuf holds it against the Go types.
+$(B)/protobuf_decode: tests/interop/protobuf/decoder/decode_main.c $(B)/libkubetape.a
+	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) -lm
+
 $(B)/libkubetape.a: $(LIBRARY)
 	rm -f $@
 	ar rcs $@ $^
