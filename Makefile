@@ -39,7 +39,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check check-unit run-fuzzers check-python lint interop demo bench fuzz install clean
+.PHONY: all deps check check-unit check-bench run-fuzzers check-python lint interop demo bench fuzz install clean
 .DELETE_ON_ERROR:
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
@@ -54,8 +54,8 @@ deps:
 
 # Everything that needs nothing but Debian packages: as built, and again under the sanitizers.
 check: deps
-	$(MAKE) all lint check-unit
-	$(MAKE) VARIANT=asan all check-unit
+	$(MAKE) all lint check-unit check-bench
+	$(MAKE) VARIANT=asan all check-unit check-bench
 	$(MAKE) VARIANT=asan check-python
 	$(MAKE) check-python
 
@@ -137,6 +137,11 @@ run-fuzzers: $(patsubst %,$(B)/fuzz/fuzz_%,$(FUZZ))
 BENCH_EVENTS ?= 120000
 bench: all $(B)/bench/bench $(B)/bench/stream.ndjson
 	$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json $(BENCH)
+
+# A fortieth of it, for the sake of the comparisons: the tape and a plain table must answer alike.
+check-bench: $(B)/bench/gen_stream $(B)/bench/bench
+	$(B)/bench/gen_stream --events 3000 >$(B)/bench/small.ndjson
+	$(B)/bench/bench $(B)/bench/small.ndjson $(B)/bench $(B)/bench/small.json >/dev/null
 
 $(B)/bench/stream.ndjson: $(B)/bench/gen_stream
 	$< --events $(BENCH_EVENTS) >$@

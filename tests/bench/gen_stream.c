@@ -304,7 +304,8 @@ static void run(struct gen *g)
 
 int main(int argc, char **argv)
 {
-	struct gen *g = xcalloc(1, sizeof(*g));
+	static struct gen cluster; /* static, so that what lives until the end is no leak */
+	struct gen *g = &cluster;
 
 	*g = (struct gen){.random = 1, .wanted = 120000, .now_ms = START_MS, .rv = FIRST_RV, .out = stdout};
 	for (int i = 1; i + 1 < argc; i += 2) {
