@@ -19,6 +19,15 @@ void log_set_before(void (*before)(void))
 	before_line = before;
 }
 
+/* Peers' words may hold anything: a line stays one line, and a terminal gets no orders. */
+static void make_harmless(char *line)
+{
+	for (; *line; line++) {
+		if ((unsigned char)*line < 0x20 || *line == 0x7f)
+			*line = ' ';
+	}
+}
+
 void log_write(enum log_level level, const char *format, ...)
 {
 	static const char *const names[] = {"error", "warn", "info", "debug"};
@@ -30,6 +39,7 @@ void log_write(enum log_level level, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(line, sizeof(line), format, ap);
 	va_end(ap);
+	make_harmless(line);
 	if (before_line)
 		before_line();
 	time_format(when, clock_wall_ns(&clock_system));
