@@ -11,12 +11,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define HEAD_NS          (32 * NS_PER_S) /* for a request to arrive */
-#define IDLE_NS          (90 * NS_PER_S) /* between requests */
-#define PIECES_A_WRITE   64
-#define WRITE_A_TURN     (1u << 20)  /* then others have their turn */
-#define INPUT_WHILE_BUSY (64u << 10) /* pipelined bytes kept while an answer runs; more wait in the socket   \
-				      */
+#define HEAD_NS        (32 * NS_PER_S) /* for a request to arrive */
+#define IDLE_NS        (90 * NS_PER_S) /* between requests */
+#define PIECES_A_WRITE 64
+#define WRITE_A_TURN   (1u << 20) /* then others have their turn */
+#define INPUT_WHILE_BUSY                                                                                     \
+	(64u << 10) /* pipelined bytes kept while an answer runs; more wait in the socket                    \
+		     */
 #define INPUT_OTHERWISE (8u << 20)
 #define ANSWER_HEAD_MAX (64u << 10)
 

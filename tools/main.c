@@ -13,6 +13,7 @@
 
 const struct command *const commands[] = {
 	&cmd_record,
+	&cmd_replay,
 	&cmd_query,
 	&cmd_info,
 	&cmd_get,

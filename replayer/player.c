@@ -1,0 +1,247 @@
+/* player.c: see player.h. */
+#include "replayer/player.h"
+
+#include "schema/base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH 256 /* changes applied before sockets have their turn */
+
+struct player {
+	struct world *world;
+	struct timeline *timeline;
+	struct replay_clock clock;
+	enum player_state state;
+	const struct player_listener *listener;
+	void *context;
+	int timer_fd;
+	uv_poll_t timer;
+	uv_idle_t read_ahead; /* runs while there is something to read ahead and nothing due */
+	int open_handles;
+};
+
+static void set_timer(struct player *p, int64_t mono_ns)
+{
+	struct itimerspec when = {0};
+
+	if (mono_ns < 1)
+		mono_ns = 1;
+	if (mono_ns != INT64_MAX)
+		when.it_value = (struct timespec){mono_ns / NS_PER_S, mono_ns % NS_PER_S};
+	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void end(struct player *p, enum player_state state, const struct err *err)
+{
+	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
+	p->state = state;
+	uv_idle_stop(&p->read_ahead);
+	p->listener->ended(p->context, err);
+}
+
+/* Reading ahead happens between due times; the idle handle makes the loop come back for it. */
+static void on_idle(uv_idle_t *handle)
+{
+	struct player *p = handle->data;
+	struct err err;
+	int rc = timeline_read_ahead(p->timeline, &err);
+
+	if (rc <= 0)
+		uv_idle_stop(&p->read_ahead);
+	if (rc < 0)
+		end(p, PLAYER_FAILED, &err);
+}
+
+static void apply(struct player *p, const struct timeline_item *item)
+{
+	int64_t number;
+
+	if (p->clock.speed == SPEED_MAX)
+		replay_clock_set(&p->clock, item->due_ns, p->clock.mono_ns);
+	if (!item->change) {
+		world_apply_mark(p->world, item->mark);
+		return;
+	}
+	number = world_apply_change(p->world, item->change);
+	if (number >= 0)
+		p->listener->changed(p->context, world_collection(p->world, item->change->resource),
+			item->change, (uint64_t)number, replay_clock_due_ns(&p->clock, item->due_ns));
+	change_unref(item->change);
+}
+
+/* Applies what is due, at most a batch. Returns 1 when more may be due, 0 when not, negative at the end. */
+static int play_batch(struct player *p, struct err *err)
+{
+	struct timeline_item item;
+
+	for (int i = 0; i < BATCH; i++) {
+		int64_t due_ns;
+		int rc = timeline_next_due(p->timeline, &due_ns, err);
+
+		if (rc <= 0)
+			return rc < 0 ? rc : ERR_STOPPED;
+		if (due_ns > replay_clock_tape_ns(&p->clock, clock_mono_ns(&clock_system)))
+			return 0;
+		if (p->clock.speed == SPEED_MAX && !p->listener->ready(p->context))
+			return 0;
+		rc = timeline_take(p->timeline, &item, err);
+		if (rc < 0)
+			return rc;
+		apply(p, &item);
+	}
+	return 1;
+}
+
+static void arm(struct player *p)
+{
+	struct err err;
+	int64_t due_ns;
+	int rc = timeline_next_due(p->timeline, &due_ns, &err);
+
+	if (rc <= 0) {
+		end(p, rc < 0 ? PLAYER_FAILED : PLAYER_ENDED, rc < 0 ? &err : NULL);
+		return;
+	}
+	/* With speed max and somebody behind, player_poke goes on. */
+	if (p->clock.speed == SPEED_MAX && !p->listener->ready(p->context))
+		set_timer(p, INT64_MAX);
+	else
+		set_timer(p, replay_clock_due_ns(&p->clock, due_ns));
+	uv_idle_start(&p->read_ahead, on_idle);
+}
+
+static void play(struct player *p)
+{
+	struct err err;
+	int rc;
+
+	if (p->state != PLAYER_RUNNING)
+		return;
+	rc = play_batch(p, &err);
+	p->listener->pause_in_batch(p->context);
+	if (p->state != PLAYER_RUNNING)
+		return;
+	if (rc < 0)
+		end(p, rc == ERR_STOPPED ? PLAYER_ENDED : PLAYER_FAILED, rc == ERR_STOPPED ? NULL : &err);
+	else
+		arm(p);
+}
+
+static void on_timer(uv_poll_t *handle, int status, int events)
+{
+	struct player *p = handle->data;
+	uint64_t ticks;
+
+	(void)status;
+	(void)events;
+	if (read(p->timer_fd, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks))
+		play(p);
+}
+
+int player_open(uv_loop_t *loop, struct world *world, struct timeline *timeline, double speed,
+	int64_t start_tape_ns, const struct player_listener *listener, void *context, struct player **ret,
+	struct err *err)
+{
+	struct player *p = xcalloc(1, sizeof(*p));
+
+	p->world = world;
+	p->timeline = timeline;
+	p->listener = listener;
+	p->context = context;
+	replay_clock_init(&p->clock, speed, start_tape_ns);
+	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (p->timer_fd < 0) {
+		int saved = errno;
+
+		free(p);
+		return err_set_errno(err, saved, "cannot make a timer");
+	}
+	uv_poll_init(loop, &p->timer, p->timer_fd);
+	uv_idle_init(loop, &p->read_ahead);
+	p->timer.data = p->read_ahead.data = p;
+	p->open_handles = 2;
+	uv_poll_start(&p->timer, UV_READABLE, on_timer);
+	uv_idle_start(&p->read_ahead, on_idle);
+	*ret = p;
+	return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct player *p = handle->data;
+
+	if (--p->open_handles == 0)
+		free(p);
+}
+
+void player_close(struct player *p)
+{
+	if (!p)
+		return;
+	p->state = PLAYER_ENDED;
+	uv_close((uv_handle_t *)&p->read_ahead, on_closed);
+	uv_close((uv_handle_t *)&p->timer, on_closed);
+	close(p->timer_fd);
+}
+
+static void run(struct player *p)
+{
+	p->state = PLAYER_RUNNING;
+	replay_clock_start(&p->clock, clock_mono_ns(&clock_system));
+	arm(p);
+}
+
+void player_start(struct player *p)
+{
+	if (p->state == PLAYER_WAITING)
+		run(p);
+}
+
+void player_pause(struct player *p)
+{
+	if (p->state != PLAYER_RUNNING)
+		return;
+	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
+	p->state = PLAYER_PAUSED;
+	set_timer(p, INT64_MAX);
+}
+
+void player_resume(struct player *p)
+{
+	if (p->state == PLAYER_PAUSED)
+		run(p);
+}
+
+void player_set_speed(struct player *p, double speed)
+{
+	replay_clock_set_speed(&p->clock, speed, clock_mono_ns(&clock_system));
+	if (p->state == PLAYER_RUNNING)
+		arm(p);
+}
+
+void player_poke(struct player *p)
+{
+	if (p->state == PLAYER_RUNNING && p->clock.speed == SPEED_MAX)
+		set_timer(p, 1);
+}
+
+enum player_state player_state(const struct player *p)
+{
+	return p->state;
+}
+
+double player_speed(const struct player *p)
+{
+	return p->clock.speed;
+}
+
+int64_t player_tape_ns(const struct player *p)
+{
+	int64_t now_ns = replay_clock_tape_ns(&p->clock, clock_mono_ns(&clock_system));
+
+	return now_ns == INT64_MAX ? p->clock.tape_ns : now_ns;
+}

@@ -1,0 +1,62 @@
+/*
+ * player.h: moves the position. Takes from the timeline what is due, applies it to the world and tells
+ * whoever listens.
+ *
+ *     WAITING --player_start--> RUNNING --last item applied--> ENDED
+ *                                 ^  |
+ *                     player_resume  player_pause
+ *                                 |  v
+ *                                PAUSED
+ *
+ * One timerfd on the monotonic clock, always set to the absolute time of the next item. With speed max there
+ * is nothing to wait for but the listeners: the player goes on when `ready` says so, in small batches, so
+ * that sockets have their turn in between.
+ */
+#ifndef REPLAYER_PLAYER_H
+#define REPLAYER_PLAYER_H
+
+#include "replayer/replay_clock.h"
+#include "replayer/timeline.h"
+#include "replayer/world.h"
+
+#include <uv.h>
+
+enum player_state { PLAYER_WAITING, PLAYER_RUNNING, PLAYER_PAUSED, PLAYER_ENDED, PLAYER_FAILED };
+
+struct player_listener {
+	/* A change was applied. `number` is its place in the collection's history, due_ns the monotonic time
+	 * at which it was due. */
+	void (*changed)(
+		void *context, struct collection *in, struct change *c, uint64_t number, int64_t due_ns);
+	/* A batch is done: what was queued may be written. */
+	void (*pause_in_batch)(void *context);
+	/* With speed max: whether everybody has taken enough to go on. */
+	bool (*ready)(void *context);
+	/* The last item was applied, or reading the tape failed (the sentence is in err, NULL otherwise). */
+	void (*ended)(void *context, const struct err *err);
+};
+
+struct player;
+
+int player_open(uv_loop_t *loop, struct world *world, struct timeline *timeline, double speed,
+	int64_t start_tape_ns, const struct player_listener *listener, void *context, struct player **ret,
+	struct err *err) MUST_CHECK;
+
+/* Stops and closes the timer; freed when libuv has let go of it. Borrowed world and timeline stay. */
+void player_close(struct player *p);
+
+void player_start(struct player *p); /* from WAITING */
+void player_pause(struct player *p);
+void player_resume(struct player *p);
+void player_set_speed(struct player *p, double speed);
+
+/* With speed max: somebody who was behind has caught up. */
+void player_poke(struct player *p);
+
+enum player_state player_state(const struct player *p);
+double player_speed(const struct player *p);
+
+/* Tape time at the position. */
+int64_t player_tape_ns(const struct player *p);
+
+#endif

@@ -1,0 +1,347 @@
+/* replayer.c: see replayer.h. */
+#include "replayer/replayer.h"
+
+#include "replayer/api.h"
+#include "replayer/child.h"
+#include "replayer/kubeconfig_out.h"
+#include "replayer/player.h"
+#include "replayer/server.h"
+#include "replayer/watch.h"
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+#include "schema/base/log.h"
+#include "schema/tape/position.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define HISTORY_WINDOW (1u << 20) /* events of each resource that can be watched from the past: 16 MB */
+#define DRAIN_TICK_MS  20
+#define DRAIN_NS       (10 * NS_PER_S) /* at the end, for slow watchers */
+
+struct replayer {
+	const struct replay_options *options;
+	uv_loop_t loop;
+	uv_signal_t interrupt, terminate;
+	uv_timer_t drain;
+	int64_t drain_until_ns;
+	struct tape *tape;
+	struct marks marks;
+	uint64_t from_seq, until_seq;
+	int64_t from_ns; /* tape time at the beginning */
+	struct world *world;
+	struct timeline *timeline;
+	struct player *player;
+	struct watches *watches;
+	struct tls *tls;
+	struct server *server;
+	struct child *child;
+	struct api api;
+	char *host, *url, *kubeconfig;
+	bool remove_kubeconfig, over;
+	int port, exit_code;
+	struct err failure; /* of reading the tape while playing; code 0: none */
+};
+
+/* ---- the end ---- */
+
+static void finish(struct replayer *r, int exit_code)
+{
+	if (r->over)
+		return;
+	r->over = true;
+	r->exit_code = exit_code;
+	uv_stop(&r->loop);
+}
+
+/* With a child the child decides: it is asked to end and its code is ours. */
+static void on_signal(uv_signal_t *handle, int signal_number)
+{
+	struct replayer *r = handle->data;
+
+	if (r->child)
+		child_signal(r->child, signal_number);
+	else
+		finish(r, 0);
+}
+
+static void on_child_exit(void *context, int exit_code)
+{
+	finish(context, exit_code);
+}
+
+static void on_drain_tick(uv_timer_t *handle)
+{
+	struct replayer *r = handle->data;
+	bool late = clock_mono_ns(&clock_system) > r->drain_until_ns;
+
+	if (watches_all_live(r->watches) || late)
+		watches_end_all(r->watches);
+	if (watches_running(r->watches) == 0 || late)
+		finish(r, 0);
+}
+
+static void on_ended(void *context, const struct err *err)
+{
+	struct replayer *r = context;
+
+	if (err) {
+		r->failure = *err;
+		finish(r, 1);
+		return;
+	}
+	log_info("the tape has ended; the last state is being served");
+	if (!r->options->exit_at_end)
+		return;
+	r->drain_until_ns = clock_mono_ns(&clock_system) + DRAIN_NS;
+	uv_timer_start(&r->drain, on_drain_tick, 0, DRAIN_TICK_MS);
+}
+
+/* ---- playing ---- */
+
+static void on_changed(
+	void *context, struct collection *in, struct change *c, uint64_t number, int64_t due_ns)
+{
+	struct replayer *r = context;
+
+	(void)due_ns;
+	watches_deliver(r->watches, in, c, number);
+}
+
+static void on_pause_in_batch(void *context)
+{
+	struct replayer *r = context;
+
+	server_flush(r->server);
+}
+
+static bool is_ready(void *context)
+{
+	struct replayer *r = context;
+
+	return watches_all_live(r->watches);
+}
+
+static void on_watch_opened(void *context, size_t running)
+{
+	struct replayer *r = context;
+
+	if ((int64_t)running >= r->options->wait_watchers)
+		player_start(r->player);
+}
+
+static void on_caught_up(void *context)
+{
+	struct replayer *r = context;
+
+	if (!r->over)
+		player_poke(r->player);
+}
+
+static const struct player_listener player_listener = {on_changed, on_pause_in_batch, is_ready, on_ended};
+static const struct watches_listener watches_listener = {on_watch_opened, on_caught_up};
+
+/* ---- opening ---- */
+
+static int parse_listen(struct replayer *r, const char *text, struct err *err)
+{
+	const char *colon = strrchr(text, ':');
+	char *end;
+	long port = colon ? strtol(colon + 1, &end, 10) : -1;
+	struct slice host = {text, colon ? (size_t)(colon - text) : 0};
+
+	if (!colon || end == colon + 1 || *end || port < 0 || port > 65535)
+		return err_set(err, ERR_USAGE, "bad address '%s': expected ADDRESS:PORT", text);
+	if (host.len >= 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']')
+		host = (struct slice){host.ptr + 1, host.len - 2};
+	r->host = host.len ? slice_dup(host) : xstrdup("127.0.0.1");
+	r->port = (int)port;
+	return 0;
+}
+
+static int find_time(struct replayer *r, uint64_t seq, int64_t *ret, struct err *err)
+{
+	struct buf strings;
+	struct event e;
+	int rc;
+
+	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
+	rc = tape_event(r->tape, seq, &e, &strings, err);
+	if (rc == 0)
+		*ret = e.time_ns;
+	buf_release(&strings);
+	return rc;
+}
+
+/* Where to begin and to end. The first lists must be complete, or clients would see half a cluster. */
+static int find_bounds(struct replayer *r, struct err *err)
+{
+	const struct replay_options *o = r->options;
+	struct tape_info info;
+	int rc = tape_info(r->tape, &info, err);
+
+	r->from_seq = info.first_seq ? info.first_seq - 1 : 0;
+	r->until_seq = info.last_seq;
+	r->from_ns = info.first_time_ns;
+	if (rc == 0 && o->from)
+		rc = tape_position_parse(r->tape, o->from, &r->from_seq, err);
+	if (rc == 0 && o->until)
+		rc = tape_position_parse(r->tape, o->until, &r->until_seq, err);
+	if (r->from_seq <= r->marks.start_seq) {
+		r->from_seq = r->marks.start_seq;
+		if (r->marks.start_ns)
+			r->from_ns = r->marks.start_ns;
+	} else if (rc == 0 && r->from_seq >= info.first_seq && info.events) {
+		rc = find_time(r, r->from_seq, &r->from_ns, err);
+	}
+	if (rc == 0 && r->until_seq < r->from_seq)
+		return err_set(err, ERR_USAGE, "nothing to replay: the end '%s' lies before the beginning",
+			o->until ? o->until : "end");
+	return rc;
+}
+
+static int open_tape(struct replayer *r, struct err *err)
+{
+	const struct replay_options *o = r->options;
+	int rc = tape_open(o->tape, &r->tape, err);
+
+	if (rc == 0)
+		rc = marks_load(r->tape, &r->marks, err);
+	if (rc == 0)
+		rc = find_bounds(r, err);
+	if (rc == 0)
+		rc = world_open(r->tape, &r->marks, r->from_seq, HISTORY_WINDOW, &r->world, err);
+	if (rc == 0)
+		rc = timeline_open(o->tape, &r->marks, r->from_seq, r->until_seq, &r->timeline, err);
+	return rc;
+}
+
+static void make_url(struct replayer *r)
+{
+	bool any = strcmp(r->host, "0.0.0.0") == 0 || strcmp(r->host, "::") == 0;
+	const char *host = any ? "127.0.0.1" : r->host;
+	bool six = strchr(host, ':') != NULL;
+
+	r->url = xasprintf("%s://%s%s%s:%d", r->options->plain ? "http" : "https", six ? "[" : "", host,
+		six ? "]" : "", server_port(r->server));
+}
+
+static int open_server(struct replayer *r, struct err *err)
+{
+	struct server_options so = {.handle = api_handle, .context = &r->api};
+	int rc = parse_listen(r, r->options->listen ? r->options->listen : "127.0.0.1:0", err);
+
+	if (rc == 0 && !r->options->plain)
+		rc = tls_new(r->host, false, &r->tls, err);
+	if (rc)
+		return rc;
+	so.host = r->host;
+	so.port = r->port;
+	so.tls = r->tls;
+	rc = server_open(&r->loop, &so, &r->server, err);
+	if (rc == 0)
+		make_url(r);
+	return rc;
+}
+
+static int write_kubeconfig(struct replayer *r, struct err *err)
+{
+	const char *folder = getenv("TMPDIR");
+
+	if (r->options->kubeconfig) {
+		r->kubeconfig = xstrdup(r->options->kubeconfig);
+	} else {
+		r->kubeconfig = xasprintf("%s/kubetape-replay-%d.kubeconfig",
+			folder && *folder ? folder : "/tmp", (int)getpid());
+		r->remove_kubeconfig = true;
+	}
+	return kubeconfig_write(r->kubeconfig, r->url, r->tls ? tls_authority_pem(r->tls) : NULL, err);
+}
+
+static int open_player(struct replayer *r, struct err *err)
+{
+	r->watches = watches_new(&r->loop, r->world, &r->marks, &watches_listener, r);
+	return player_open(&r->loop, r->world, r->timeline, r->options->speed, r->from_ns, &player_listener,
+		r, &r->player, err);
+}
+
+static int open_all(struct replayer *r, struct err *err)
+{
+	int rc = open_tape(r, err);
+
+	if (rc == 0)
+		rc = open_player(r, err);
+	if (rc == 0)
+		rc = open_server(r, err);
+	if (rc == 0)
+		rc = write_kubeconfig(r, err);
+	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks};
+	return rc;
+}
+
+static void open_loop(struct replayer *r)
+{
+	signal(SIGPIPE, SIG_IGN);
+	uv_loop_init(&r->loop);
+	uv_signal_init(&r->loop, &r->interrupt);
+	uv_signal_init(&r->loop, &r->terminate);
+	uv_timer_init(&r->loop, &r->drain);
+	r->interrupt.data = r->terminate.data = r->drain.data = r;
+	uv_signal_start(&r->interrupt, on_signal, SIGINT);
+	uv_signal_start(&r->terminate, on_signal, SIGTERM);
+}
+
+/* ---- closing ---- */
+
+/* Connections first: their ends still reach into the watches and the world. */
+static void close_all(struct replayer *r)
+{
+	r->over = true;
+	server_close(r->server);
+	uv_run(&r->loop, UV_RUN_NOWAIT);
+	watches_close(r->watches);
+	player_close(r->player);
+	child_close(r->child);
+	uv_close((uv_handle_t *)&r->interrupt, NULL);
+	uv_close((uv_handle_t *)&r->terminate, NULL);
+	uv_close((uv_handle_t *)&r->drain, NULL);
+	uv_run(&r->loop, UV_RUN_DEFAULT);
+	uv_loop_close(&r->loop);
+	timeline_close(r->timeline);
+	world_close(r->world);
+	marks_release(&r->marks);
+	tape_close(r->tape);
+	tls_free(r->tls);
+	if (r->remove_kubeconfig && r->kubeconfig)
+		unlink(r->kubeconfig);
+	free(r->kubeconfig);
+	free(r->host);
+	free(r->url);
+}
+
+int replayer_run(const struct replay_options *options, int *ret_exit_code, struct err *err)
+{
+	struct replayer r = {.options = options};
+	int rc;
+
+	open_loop(&r);
+	rc = open_all(&r, err);
+	if (rc == 0 && options->serving)
+		options->serving(options->context, r.url, r.kubeconfig);
+	if (rc == 0 && options->child)
+		rc = child_start(&r.loop, options->child, r.kubeconfig, on_child_exit, &r, &r.child, err);
+	if (rc == 0 && options->wait_watchers == 0)
+		player_start(r.player);
+	if (rc == 0 && !r.over)
+		uv_run(&r.loop, UV_RUN_DEFAULT);
+	close_all(&r);
+	if (rc == 0 && r.failure.code) {
+		*err = r.failure;
+		rc = r.failure.code;
+	}
+	if (rc == 0)
+		*ret_exit_code = r.exit_code;
+	return rc;
+}

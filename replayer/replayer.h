@@ -1,0 +1,33 @@
+/*
+ * replayer.h: a replay from beginning to end: opens the tape, serves it, moves the clock, runs a child, and
+ * ends on a signal, with the child, or with the tape.
+ */
+#ifndef REPLAYER_REPLAYER_H
+#define REPLAYER_REPLAYER_H
+
+#include "schema/base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct replay_options {
+	const char *tape;
+	const char *listen;     /* ADDR:PORT; NULL 127.0.0.1:0 */
+	bool plain;             /* no TLS */
+	const char *kubeconfig; /* NULL: a temporary file, removed at the end */
+	double speed;           /* SPEED_MAX or above 0 */
+	const char *from;       /* NULL: where the first lists are complete; see schema/tape/position.h */
+	const char *until;      /* NULL: the tape's end */
+	int64_t wait_watchers;  /* the clock starts with so many watches; 0 at once */
+	bool exit_at_end;
+	char **child; /* terminated by NULL; NULL: none */
+
+	/* Called once, when it accepts connections and the kubeconfig is complete. */
+	void (*serving)(void *context, const char *url, const char *kubeconfig);
+	void *context;
+};
+
+/* Returns when the replay is over, with the exit code to give: the child's, or 0. */
+int replayer_run(const struct replay_options *options, int *ret_exit_code, struct err *err) MUST_CHECK;
+
+#endif

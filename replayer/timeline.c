@@ -1,0 +1,143 @@
+/* timeline.c: see timeline.h. */
+#include "replayer/timeline.h"
+
+#include <stdlib.h>
+
+#define AHEAD_ITEMS 512        /* read ahead at most */
+#define AHEAD_BYTES (8u << 20) /* of objects */
+#define AHEAD_STEP  16         /* items read in one call */
+
+struct timeline {
+	struct tape *tape;
+	struct tape_cursor *cursor;
+	const struct marks *marks;
+	size_t next_mark;
+	int64_t latest_ns; /* due time of the latest item read */
+	uint64_t until_seq;
+	struct event event; /* read from the cursor, not yet queued */
+	bool have_event, cursor_done, done;
+	struct timeline_item items[AHEAD_ITEMS]; /* a ring */
+	size_t first, count, bytes;
+};
+
+int timeline_open(const char *path, const struct marks *marks, uint64_t from_seq, uint64_t until_seq,
+	struct timeline **ret, struct err *err)
+{
+	const struct tape_filter filter = {.seq_min = from_seq + 1, .seq_max = until_seq};
+	struct timeline *t = xcalloc(1, sizeof(*t));
+	int rc = tape_open(path, &t->tape, err);
+
+	t->marks = marks;
+	t->next_mark = marks_behind(marks, from_seq);
+	t->until_seq = until_seq;
+	t->latest_ns = INT64_MIN;
+	if (rc == 0)
+		rc = tape_cursor_open(t->tape, &filter, TAPE_FORWARD, &t->cursor, err);
+	if (rc)
+		timeline_close(t);
+	else
+		*ret = t;
+	return rc;
+}
+
+void timeline_close(struct timeline *t)
+{
+	if (!t)
+		return;
+	for (; t->count; t->count--, t->first = (t->first + 1) % AHEAD_ITEMS)
+		change_unref(t->items[t->first].change);
+	tape_cursor_close(t->cursor);
+	tape_close(t->tape);
+	free(t);
+}
+
+static void queue(struct timeline *t, int64_t time_ns, struct change *change, const struct mark *mark)
+{
+	if (time_ns > t->latest_ns)
+		t->latest_ns = time_ns;
+	t->items[(t->first + t->count++) % AHEAD_ITEMS] = (struct timeline_item){t->latest_ns, change, mark};
+	t->bytes += change ? change->object.len : 0;
+}
+
+static int queue_event(struct timeline *t, struct err *err)
+{
+	struct slice object;
+	int rc = tape_cursor_object(t->cursor, &object, err);
+
+	if (rc)
+		return rc;
+	t->have_event = false;
+	queue(t, t->event.time_ns, change_new(&t->event, object), NULL);
+	return 1;
+}
+
+/* Queues one item. Returns 1, 0 at the end. */
+static int read_item(struct timeline *t, struct err *err)
+{
+	const struct mark *mark = t->next_mark < t->marks->count ? &t->marks->items[t->next_mark] : NULL;
+
+	if (!t->have_event && !t->cursor_done) {
+		int rc = tape_cursor_next(t->cursor, &t->event, err);
+
+		if (rc < 0)
+			return rc;
+		t->have_event = rc > 0;
+		t->cursor_done = rc == 0;
+	}
+	if (mark && mark->after_seq <= t->until_seq && (!t->have_event || mark->after_seq < t->event.seq)) {
+		t->next_mark++;
+		queue(t, mark->time_ns, NULL, mark);
+		return 1;
+	}
+	if (t->have_event)
+		return queue_event(t, err);
+	t->done = true;
+	return 0;
+}
+
+int timeline_read_ahead(struct timeline *t, struct err *err)
+{
+	for (int i = 0; i < AHEAD_STEP; i++) {
+		int rc;
+
+		if (t->done || t->count == AHEAD_ITEMS || t->bytes >= AHEAD_BYTES)
+			return 0;
+		rc = read_item(t, err);
+		if (rc <= 0)
+			return rc;
+	}
+	return 1;
+}
+
+static int fill(struct timeline *t, struct err *err)
+{
+	while (t->count == 0 && !t->done) {
+		int rc = read_item(t, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return t->count > 0;
+}
+
+int timeline_next_due(struct timeline *t, int64_t *ret_ns, struct err *err)
+{
+	int rc = fill(t, err);
+
+	if (rc > 0)
+		*ret_ns = t->items[t->first].due_ns;
+	return rc;
+}
+
+int timeline_take(struct timeline *t, struct timeline_item *ret, struct err *err)
+{
+	int rc = fill(t, err);
+
+	if (rc <= 0)
+		return rc;
+	*ret = t->items[t->first];
+	t->first = (t->first + 1) % AHEAD_ITEMS;
+	t->count--;
+	t->bytes -= ret->change ? ret->change->object.len : 0;
+	return 1;
+}

@@ -1,0 +1,92 @@
+/* cmd_replay.c: kubetape replay. */
+#include "replayer/replay_clock.h"
+#include "replayer/replayer.h"
+#include "tools/commands.h"
+
+#include <stdio.h>
+
+struct values {
+	const char *listen, *kubeconfig, *speed, *from, *until;
+	int64_t wait_watchers;
+	bool plain, exit_at_end;
+};
+
+static const struct option_row options[] = {
+	{OPTION_TEXT, 0, "listen", offsetof(struct values, listen), "ADDR:PORT",
+		"where to serve; 127.0.0.1:0 unless given, port 0 picks a free one"},
+	{OPTION_FLAG, 0, "plain", offsetof(struct values, plain), "", "serve HTTP without TLS"},
+	{OPTION_TEXT, 0, "kubeconfig", offsetof(struct values, kubeconfig), "FILE",
+		"write the clients' kubeconfig there and leave it"},
+	{OPTION_TEXT, 0, "speed", offsetof(struct values, speed), "N|max",
+		"tape seconds for each second, or as fast as the watchers take it"},
+	{OPTION_TEXT, 0, "from", offsetof(struct values, from), "POSITION", "begin there"},
+	{OPTION_TEXT, 0, "until", offsetof(struct values, until), "POSITION", "end there"},
+	{OPTION_NUMBER, 0, "wait-watchers", offsetof(struct values, wait_watchers), "N",
+		"start the clock when N watches are open; 0: at once; 1 unless given"},
+	{OPTION_FLAG, 0, "exit-at-end", offsetof(struct values, exit_at_end), "",
+		"end when the tape ends, not only on a signal"},
+	{OPTION_END, 0, NULL, 0, NULL, NULL},
+};
+
+static void print_serving(void *context, const char *url, const char *kubeconfig)
+{
+	const struct replay_options *o = context;
+
+	fprintf(stderr, "export KUBECONFIG=%s\n", kubeconfig);
+	printf("serving %s at %s\n", o->tape, url);
+	fflush(stdout);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct values v = {.speed = "1", .wait_watchers = 1};
+	struct operands operands;
+	struct err err = {0};
+	struct replay_options o;
+	double speed = 1;
+	int exit_code = 0;
+	int rc = options_parse(self, argc, argv, &v, &operands, &err);
+
+	if (rc > 0)
+		return EXIT_OK;
+	if (rc == 0 && operands.count != 1)
+		rc = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
+	if (rc == 0 && operands.child && !operands.child[0])
+		rc = err_set(&err, ERR_USAGE, "no command behind '--'");
+	if (rc == 0)
+		rc = speed_parse(v.speed, &speed, &err);
+	if (rc)
+		return command_fail(self, &err);
+	o = (struct replay_options){
+		.tape = operands.items[0],
+		.listen = v.listen,
+		.plain = v.plain,
+		.kubeconfig = v.kubeconfig,
+		.speed = speed,
+		.from = v.from,
+		.until = v.until,
+		.wait_watchers = v.wait_watchers,
+		.exit_at_end = v.exit_at_end,
+		.child = operands.child,
+		.serving = print_serving,
+		.context = &o,
+	};
+	rc = replayer_run(&o, &exit_code, &err);
+	return rc ? command_fail(self, &err) : exit_code;
+}
+
+const struct command cmd_replay = {
+	.name = "replay",
+	.operands = "TAPE [-- COMMAND...]",
+	.summary = "serve a tape as a Kubernetes API server",
+	.description =
+		"Serves the recorded resources to unmodified clients: lists and watches with the original\n"
+		"resourceVersions, events spaced as they were. The clock starts with the first watch. At the\n"
+		"end of the tape the last state stays. With a COMMAND, runs it with KUBECONFIG set and ends\n"
+		"with its exit code.\n\n"
+		"A POSITION is 'start', 'end', an event's number, 'pods@RV' or 'rv:RV' (behind the last event not\n"
+		"newer than that resourceVersion), or a time: RFC 3339, 12:03:05, epoch seconds, '+30s' after\n"
+		"the tape's beginning, '-5m' before its end.",
+	.options = options,
+	.run = run,
+};
