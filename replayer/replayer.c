@@ -8,7 +8,6 @@
 #include "replayer/server.h"
 #include "replayer/watch.h"
 #include "schema/base/clock.h"
-#include "schema/base/limits.h"
 #include "schema/base/log.h"
 #include "schema/tape/position.h"
 
@@ -161,20 +160,6 @@ static int parse_listen(struct replayer *r, const char *text, struct err *err)
 	return 0;
 }
 
-static int find_time(struct replayer *r, uint64_t seq, int64_t *ret, struct err *err)
-{
-	struct buf strings;
-	struct event e;
-	int rc;
-
-	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
-	rc = tape_event(r->tape, seq, &e, &strings, err);
-	if (rc == 0)
-		*ret = e.time_ns;
-	buf_release(&strings);
-	return rc;
-}
-
 /* Where to begin and to end. The first lists must be complete, or clients would see half a cluster. */
 static int find_bounds(struct replayer *r, struct err *err)
 {
@@ -184,18 +169,15 @@ static int find_bounds(struct replayer *r, struct err *err)
 
 	r->from_seq = info.first_seq ? info.first_seq - 1 : 0;
 	r->until_seq = info.last_seq;
-	r->from_ns = info.first_time_ns;
+	r->from_ns = r->marks.start_ns ? r->marks.start_ns : info.first_time_ns;
 	if (rc == 0 && o->from)
-		rc = tape_position_parse(r->tape, o->from, &r->from_seq, err);
+		rc = tape_position_parse_time(r->tape, o->from, &r->from_seq, &r->from_ns, err);
 	if (rc == 0 && o->until)
 		rc = tape_position_parse(r->tape, o->until, &r->until_seq, err);
-	if (r->from_seq <= r->marks.start_seq) {
+	if (r->from_seq < r->marks.start_seq)
 		r->from_seq = r->marks.start_seq;
-		if (r->marks.start_ns)
-			r->from_ns = r->marks.start_ns;
-	} else if (rc == 0 && r->from_seq >= info.first_seq && info.events) {
-		rc = find_time(r, r->from_seq, &r->from_ns, err);
-	}
+	if (r->from_ns < r->marks.start_ns)
+		r->from_ns = r->marks.start_ns;
 	if (rc == 0 && r->until_seq < r->from_seq)
 		return err_set(err, ERR_USAGE, "nothing to replay: the end '%s' lies before the beginning",
 			o->until ? o->until : "end");

@@ -2,6 +2,7 @@
 #include "schema/tape/position.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/limits.h"
 #include "schema/base/rv.h"
 
 #include <stdlib.h>
@@ -106,26 +107,72 @@ static bool is_seq(const char *text, uint64_t *ret)
 	return true;
 }
 
-int tape_position_parse(struct tape *t, const char *text, uint64_t *ret_seq, struct err *err)
+/* *ret_ns is written only when the text names a time. */
+static int parse(struct tape *t, const char *text, const struct tape_info *info, uint64_t *ret_seq,
+	int64_t *ret_ns, struct err *err)
 {
-	struct tape_info info;
 	int64_t ns;
 	uint64_t seq;
 
-	if (tape_info(t, &info, err))
-		return err->code;
 	if (strcmp(text, "start") == 0 || strcmp(text, "end") == 0 || strcmp(text, "now") == 0) {
-		*ret_seq = *text != 's' ? info.last_seq : info.first_seq ? info.first_seq - 1 : 0;
+		*ret_seq = *text != 's' ? info->last_seq : info->first_seq ? info->first_seq - 1 : 0;
 		return 0;
 	}
 	if (is_seq(text, &seq)) {
-		*ret_seq = seq < info.last_seq ? seq : info.last_seq;
+		*ret_seq = seq < info->last_seq ? seq : info->last_seq;
 		return 0;
 	}
 	if (strncmp(text, "rv:", 3) == 0 || (strchr(text, '@') && *text != '@'))
 		return parse_rv(t, text, ret_seq, err);
-	if (is_clock_time(text) ? parse_clock_time(&info, text, &ns, err)
-				: time_parse(text, info.last_time_ns, info.first_time_ns, &ns, err))
+	if (is_clock_time(text) ? parse_clock_time(info, text, &ns, err)
+				: time_parse(text, info->last_time_ns, info->first_time_ns, &ns, err))
 		return err->code;
+	*ret_ns = ns;
 	return tape_position_at_time(t, ns, ret_seq, err);
+}
+
+int tape_position_parse(struct tape *t, const char *text, uint64_t *ret_seq, struct err *err)
+{
+	struct tape_info info;
+	int64_t ns;
+
+	if (tape_info(t, &info, err))
+		return err->code;
+	return parse(t, text, &info, ret_seq, &ns, err);
+}
+
+static int time_of(struct tape *t, uint64_t seq, int64_t *ret_ns, struct err *err)
+{
+	struct buf strings;
+	struct event e;
+	int rc;
+
+	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
+	rc = tape_event(t, seq, &e, &strings, err);
+	if (rc == 0)
+		*ret_ns = e.time_ns;
+	buf_release(&strings);
+	return rc;
+}
+
+int tape_position_parse_time(
+	struct tape *t, const char *text, uint64_t *ret_seq, int64_t *ret_ns, struct err *err)
+{
+	struct tape_info info;
+	int64_t ns = INT64_MIN;
+	uint64_t seq;
+	int rc = tape_info(t, &info, err);
+
+	if (rc == 0)
+		rc = parse(t, text, &info, &seq, &ns, err);
+	if (rc == 0 && ns == INT64_MIN) {
+		ns = info.first_time_ns;
+		if (seq >= info.first_seq && info.events)
+			rc = time_of(t, seq, &ns, err);
+	}
+	if (rc == 0) {
+		*ret_seq = seq;
+		*ret_ns = ns;
+	}
+	return rc;
 }

@@ -21,6 +21,11 @@
  * with the text. */
 int tape_position_parse(struct tape *t, const char *text, uint64_t *ret_seq, struct err *err) MUST_CHECK;
 
+/* The same with the time that belongs to it: the one named, else that of the last event that counts, else the
+ * tape's first. A named time may lie in a silence, long after that event. */
+int tape_position_parse_time(
+	struct tape *t, const char *text, uint64_t *ret_seq, int64_t *ret_ns, struct err *err) MUST_CHECK;
+
 /* The last event that had arrived at time_ns. */
 int tape_position_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct err *err) MUST_CHECK;
 

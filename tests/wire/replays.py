@@ -1,16 +1,14 @@
 """What the tests of the replay share: small tapes with known content, a running replay, and a raw client."""
 
+import base64
 import http.client
 import json
 import os
 import re
 import shutil
-import socket
 import ssl
 import subprocess
 import tempfile
-import threading
-import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -111,7 +109,6 @@ class Replay:
 	def context(self):
 		with open(self.kubeconfig) as f:
 			cluster = json.load(f)["clusters"][0]["cluster"]
-		import base64
 		pem = base64.b64decode(cluster["certificate-authority-data"]).decode()
 		return ssl.create_default_context(cadata=pem)
 

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from replays import (CONFIGMAPS, DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PARTIAL, PARTIAL_LIST, PODS, TABLE, WIDGETS, Case,
+from replays import (CONFIGMAPS, DEPLOYMENTS, NAMESPACES, NODES, PARTIAL, PARTIAL_LIST, PODS, TABLE, WIDGETS, Case,
 	Tape, obj)
 
 

@@ -1,0 +1,326 @@
+"""WATCH of a replay: where it begins, what it sends, how it ends."""
+
+import json
+import select
+import time
+import unittest
+
+from replays import EVENTS, PARTIAL, PODS, TABLE, Case, Tape, brief, obj
+
+
+def a_day():
+	"""Pods a and b are listed at 20; then a changes, c comes, b goes."""
+	return (Tape().listed(PODS, 20, [obj(PODS, "a", 5), obj(PODS, "b", 6, namespace="x")])
+		.event(1, PODS, "MODIFIED", obj(PODS, "a", 21, status={"n": 1}))
+		.event(1, PODS, "ADDED", obj(PODS, "c", 22))
+		.event(1, PODS, "DELETED", obj(PODS, "b", 23, namespace="x"))
+		.event(1, PODS, "MODIFIED", obj(PODS, "a", 24, status={"n": 2})))
+
+
+DAY = [("MODIFIED", "a", "21"), ("ADDED", "c", "22"), ("DELETED", "b", "23"), ("MODIFIED", "a", "24")]
+
+
+class BeginTest(Case):
+	def setUp(self):
+		super().setUp()
+		self.r = self.replay(a_day(), "--speed", "max")
+
+	def events(self, query, count):
+		with self.r.watch("/api/v1/pods?watch=1&" + query) as w:
+			self.assertEqual(w.status, 200)
+			return [brief(e) for e in w.take(count)]
+
+	def test_watch_from_a_version_brings_what_is_newer_in_order(self):
+		self.assertEqual(self.events("resourceVersion=20", 4), DAY)
+		self.assertEqual(self.events("resourceVersion=22", 2), DAY[2:])
+		self.assertEqual(self.events("resourceVersion=23", 1), DAY[3:])
+
+	def test_frames_are_the_recorded_bytes_in_one_line_each(self):
+		with self.r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			line = w.next_raw()
+			self.assertEqual(line.decode(), '{"type":"MODIFIED","object":' +
+				json.dumps(obj(PODS, "a", 21, status={"n": 1}), separators=(",", ":")) + "}\n")
+			self.assertEqual(w.headers["Content-Type"], "application/json")
+			self.assertEqual(w.headers["Transfer-Encoding"], "chunked")
+
+	def test_without_version_the_state_comes_first_in_key_order(self):
+		self.events("resourceVersion=20", 4)
+		self.assertEqual(self.events("", 2), [("ADDED", "a", "24"), ("ADDED", "c", "22")])
+		self.assertEqual(self.events("resourceVersion=0", 2), [("ADDED", "a", "24"), ("ADDED", "c", "22")])
+
+	def test_state_and_changes_join_without_hole_or_repeat(self):
+		got = self.events("resourceVersion=0", 6)
+		self.assertEqual(got, [("ADDED", "a", "5"), ("ADDED", "b", "6")] + DAY)
+
+	def test_streaming_list_ends_with_one_annotated_bookmark_and_goes_on_live(self):
+		got = self.events("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", 7)
+		self.assertEqual(got, [("ADDED", "a", "5"), ("ADDED", "b", "6"), ("BOOKMARK", "", "20")] + DAY)
+
+	def test_end_of_initial_events_is_annotated(self):
+		with self.r.watch("/api/v1/pods?watch=1&allowWatchBookmarks=1") as w:
+			w.take(2)
+			mark = w.next()["object"]
+			self.assertEqual((mark["kind"], mark["apiVersion"]), ("Pod", "v1"))
+			self.assertEqual(mark["metadata"], {"resourceVersion": "20",
+				"annotations": {"k8s.io/initial-events-end": "true"}})
+
+	def test_streaming_list_of_a_namespace_without_objects_is_only_the_bookmark(self):
+		with self.r.watch("/api/v1/namespaces/none/pods?watch=1&sendInitialEvents=true"
+				"&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion=3") as w:
+			self.assertEqual(brief(w.next()), ("BOOKMARK", "", "20"))
+
+	def test_streaming_list_without_bookmarks_has_no_end_mark(self):
+		got = self.events("sendInitialEvents=true&resourceVersionMatch=NotOlderThan", 6)
+		self.assertEqual(got, [("ADDED", "a", "5"), ("ADDED", "b", "6")] + DAY)
+
+	def test_without_initial_events_only_changes_come(self):
+		got = self.events("sendInitialEvents=false&resourceVersionMatch=NotOlderThan", 4)
+		self.assertEqual(got, DAY)
+
+	def test_version_below_the_window_is_expired_in_the_stream(self):
+		with self.r.watch("/api/v1/pods?watch=1&resourceVersion=19") as w:
+			self.assertEqual(w.status, 200)
+			(error,) = w.rest()
+			self.assertEqual(error, {"type": "ERROR", "object": {"kind": "Status", "apiVersion": "v1", "metadata": {},
+				"status": "Failure", "message": "too old resource version: 19 (20)", "reason": "Expired", "code": 410}})
+
+	def test_version_above_the_position_is_an_error_that_makes_clients_list_again(self):
+		with self.r.watch("/api/v1/pods?watch=1&resourceVersion=900") as w:
+			(error,) = w.rest()
+			self.assertEqual((error["type"], error["object"]["code"]), ("ERROR", 410))
+		with self.r.watch("/api/v1/pods?watch=1&resourceVersion=900&sendInitialEvents=true"
+				"&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true") as w:
+			(error,) = w.rest()
+			self.assertEqual(error["object"]["code"], 504)
+			self.assertEqual(error["object"]["details"]["causes"][0]["reason"], "ResourceVersionTooLarge")
+			self.assertNotIn("retryAfterSeconds", error["object"]["details"])
+
+	def test_old_path_form_is_a_watch_of_the_collection_or_of_one_object(self):
+		with self.r.watch("/api/v1/watch/pods?resourceVersion=20&watch=false") as w:
+			self.assertEqual([brief(e) for e in w.take(4)], DAY)
+		with self.r.watch("/api/v1/watch/namespaces/default/pods/a?resourceVersion=20") as w:
+			self.assertEqual([brief(e) for e in w.take(2)], [DAY[0], DAY[3]])
+		status, answer = self.r.get("/api/v1/watch/namespaces/default/pods/a?fieldSelector=metadata.name%3Db")
+		self.assertEqual((status, answer["message"]), (400, "fieldSelector metadata.name doesn't match requested name"))
+
+	def test_words_for_true_are_read_as_the_server_reads_them(self):
+		for word in ("1", "true", "True", ""):
+			with self.r.watch("/api/v1/pods?resourceVersion=20&timeoutSeconds=-1&watch=" + word) as w:
+				self.assertEqual(w.rest(), [])
+		for word in ("0", "false", "FALSE"):
+			self.assertEqual(self.r.get("/api/v1/pods?watch=" + word)[1]["kind"], "PodList")
+
+
+class ScopeTest(Case):
+	def test_namespace_and_name_restrict_a_watch(self):
+		r = self.replay(a_day().event(2, PODS, "ADDED", obj(PODS, "b", 30, namespace="x")), "--speed", "max")
+		with r.watch("/api/v1/namespaces/x/pods?watch=1&resourceVersion=20") as w:
+			self.assertEqual([brief(e) for e in w.take(2)], [("DELETED", "b", "23"), ("ADDED", "b", "30")])
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20&fieldSelector=metadata.name%3Dc&timeoutSeconds=1") as w:
+			self.assertEqual([brief(e) for e in w.rest()], [("ADDED", "c", "22")])
+
+	def test_selector_turns_changes_into_what_they_are_for_the_watcher(self):
+		def pod(rv, app):
+			return obj(PODS, "a", rv, labels={"app": app} if app else None)
+
+		r = self.replay(Tape().listed(PODS, 20, [pod(5, "web"), obj(PODS, "o", 6)])
+			.event(1, PODS, "MODIFIED", pod(21, "db"))
+			.event(1, PODS, "MODIFIED", pod(22, None))
+			.event(1, PODS, "MODIFIED", obj(PODS, "o", 23))
+			.event(1, PODS, "MODIFIED", pod(24, "web"))
+			.event(1, PODS, "MODIFIED", {**pod(25, "web"), "spec": {"x": 1}})
+			.event(1, PODS, "DELETED", {**pod(26, "web"), "spec": {"x": 1}})
+			.event(1, PODS, "ADDED", pod(27, "web")), "--speed", "max")
+		for _ in range(2):  # first as it happens, then from the past
+			with r.watch("/api/v1/pods?watch=1&resourceVersion=20&labelSelector=app%3Dweb") as w:
+				got = w.take(5)
+			self.assertEqual([brief(e) for e in got], [("DELETED", "a", "21"), ("ADDED", "a", "24"),
+				("MODIFIED", "a", "25"), ("DELETED", "a", "26"), ("ADDED", "a", "27")])
+			self.assertEqual(got[0]["object"]["metadata"]["labels"], {"app": "web"})
+
+	def test_field_selector_sees_a_pod_when_it_is_scheduled(self):
+		r = self.replay(Tape().listed(PODS, 20, [obj(PODS, "a", 5, spec={})])
+			.event(1, PODS, "MODIFIED", obj(PODS, "a", 21, spec={"nodeName": "n"})), "--speed", "max")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=0&fieldSelector=spec.nodeName%3Dn") as w:
+			self.assertEqual(brief(w.next()), ("ADDED", "a", "21"))
+
+
+class FormTest(Case):
+	def test_table_watch_names_its_columns_once(self):
+		r = self.replay(a_day(), "--speed", "max")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20", TABLE) as w:
+			one, two = w.take(2)
+			self.assertEqual(one["object"]["kind"], "Table")
+			self.assertEqual(one["object"]["metadata"]["resourceVersion"], "21")
+			self.assertEqual(one["object"]["columnDefinitions"][0]["name"], "Name")
+			self.assertEqual(one["object"]["rows"][0]["cells"][0], "a")
+			self.assertIsNone(two["object"]["columnDefinitions"])
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=1", TABLE) as w:
+			self.assertEqual(w.next()["object"]["kind"], "Status")
+
+	def test_metadata_watch_sends_metadata_only(self):
+		r = self.replay(a_day(), "--speed", "max")
+		with r.watch("/api/v1/pods?watch=1&allowWatchBookmarks=1", PARTIAL) as w:
+			for event in w.take(4):
+				self.assertEqual(event["object"]["kind"], "PartialObjectMetadata")
+				self.assertEqual(event["object"]["apiVersion"], "meta.k8s.io/v1")
+				self.assertEqual(set(event["object"]), {"kind", "apiVersion", "metadata"})
+
+
+class EndTest(Case):
+	def test_timeout_ends_the_stream_cleanly_and_the_connection_goes_on(self):
+		r = self.replay(a_day(), "--wait-watchers", "2")
+		w = r.watch("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=1")
+		began = time.monotonic()
+		self.assertEqual(w.rest(), [])
+		self.assertGreater(time.monotonic() - began, 0.9)
+		self.assertLess(time.monotonic() - began, 3)
+		w.connection.request("GET", "/version")
+		self.assertEqual(w.connection.getresponse().status, 200)
+		w.close()
+
+	def test_negative_timeout_ends_at_once(self):
+		r = self.replay(a_day())
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=-5") as w:
+			self.assertEqual(w.rest(), [])
+
+	def test_bookmarks_come_before_the_end_for_those_who_want_them(self):
+		r = self.replay(a_day(), "--speed", "max")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=3&allowWatchBookmarks=true") as w:
+			self.assertEqual([brief(e) for e in w.rest()],
+				DAY + [("BOOKMARK", "", "24"), ("BOOKMARK", "", "24")])
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=24&timeoutSeconds=3") as w:
+			self.assertEqual(w.rest(), [])
+
+	def test_recorded_bookmark_gives_version_and_shape(self):
+		mark = {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "90"},
+			"spec": {"containers": None}, "status": {}}
+		tape = a_day().mark("bookmark", PODS, 90, 2, mark)
+		r = self.replay(tape, "--speed", "max")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=3&allowWatchBookmarks=true") as w:
+			self.assertEqual(w.rest()[-1]["object"], mark)
+		self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "90")
+
+	def test_events_get_no_periodic_bookmarks(self):
+		r = self.replay(Tape().listed(EVENTS, 20, []).event(1, EVENTS, "ADDED", obj(EVENTS, "e", 21)), "--speed", "max")
+		with r.watch("/api/v1/events?watch=1&timeoutSeconds=3&allowWatchBookmarks=true") as w:
+			self.assertEqual([brief(e)[0] for e in w.rest()], ["BOOKMARK", "ADDED"])
+
+	def test_stream_stays_open_when_the_watched_object_is_deleted_and_at_the_end_of_the_tape(self):
+		r = self.replay(a_day(), "--speed", "max")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20&fieldSelector=metadata.name%3Db") as w:
+			self.assertEqual(brief(w.next()), ("DELETED", "b", "23"))
+			w.connection.sock.settimeout(1)
+			with self.assertRaises(TimeoutError):
+				w.next()
+
+	def test_exit_at_end_delivers_everything_and_ends_streams_cleanly(self):
+		r = self.replay(a_day(), "--speed", "max", "--exit-at-end")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			self.assertEqual([brief(e) for e in w.rest()], DAY)
+		self.assertEqual(r.process.wait(timeout=20), 0)
+
+
+class SameVersionTest(Case):
+	def test_all_deletions_of_one_version_arrive(self):
+		things = [obj(EVENTS, "e%d" % i, 5 + i) for i in range(6)]
+		tape = Tape().listed(EVENTS, 20, things)
+		for i in range(6):
+			tape.event(1, EVENTS, "DELETED", obj(EVENTS, "e%d" % i, 30))
+		r = self.replay(tape, "--speed", "max")
+		for _ in range(2):
+			with r.watch("/api/v1/events?watch=1&resourceVersion=20") as w:
+				self.assertEqual([brief(e) for e in w.take(6)], [("DELETED", "e%d" % i, "30") for i in range(6)])
+		with r.watch("/api/v1/events?watch=1&resourceVersion=30&timeoutSeconds=1") as w:
+			self.assertEqual(w.rest(), [])
+
+
+class ClockTest(Case):
+	def spaced(self):
+		tape = Tape().listed(PODS, 20, [obj(PODS, "a", 5)], at=0)
+		for i in range(5):
+			tape.event(10 + 0.3 * i, PODS, "ADDED", obj(PODS, "p%d" % i, 30 + i))
+		return tape
+
+	def arrivals(self, w, count):
+		times = []
+		for _ in range(count):
+			w.next()
+			times.append(time.monotonic())
+		return times
+
+	def test_events_are_spaced_as_recorded(self):
+		r = self.replay(self.spaced(), "--from", "+10s")
+		began = time.monotonic()
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			times = self.arrivals(w, 5)
+		for i in range(1, 5):
+			self.assertAlmostEqual(times[i] - times[1], 0.3 * (i - 1), delta=0.08)
+		self.assertLess(times[0] - began, 0.5)
+
+	def test_speed_scales_time(self):
+		r = self.replay(self.spaced(), "--speed", "10")
+		began = time.monotonic()
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			times = self.arrivals(w, 5)
+		self.assertAlmostEqual(times[0] - began, 1.0, delta=0.15)
+		self.assertAlmostEqual(times[4] - times[0], 0.12, delta=0.08)
+
+	def test_clock_waits_for_the_watchers_asked_for(self):
+		r = self.replay(a_day(), "--speed", "max", "--wait-watchers", "2")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as one:
+			one.connection.sock.settimeout(0.5)
+			with self.assertRaises(TimeoutError):
+				one.next()
+			with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as two:
+				self.assertEqual([brief(e) for e in two.take(4)], DAY)
+
+	def test_clock_runs_at_once_when_told_to_wait_for_nobody(self):
+		r = self.replay(a_day(), "--speed", "max", "--wait-watchers", "0")
+		deadline = time.monotonic() + 10
+		while r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"] != "24":
+			self.assertLess(time.monotonic(), deadline)
+
+	def test_replay_can_begin_and_end_inside_the_tape(self):
+		r = self.replay(a_day(), "--speed", "max", "--from", "seq:4", "--until", "rv:23")
+		self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "22")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=1") as w:
+			self.assertEqual([brief(e) for e in w.rest()], DAY[:3])
+
+
+class SlowTest(Case):
+	def big(self, count, size=50_000):
+		tape = Tape().listed(PODS, 20, [])
+		for i in range(count):
+			tape.event(1, PODS, "ADDED", obj(PODS, "p%04d" % i, 30 + i, spec={"x": "y" * size}))
+		return tape
+
+	def test_client_that_reads_slowly_gets_everything_and_sets_the_pace_of_speed_max(self):
+		r = self.replay(self.big(400), "--speed", "max")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as slow:
+			slow.next()
+			time.sleep(1)
+			rv = int(r.get("/api/v1/pods?limit=1")[1]["metadata"]["resourceVersion"])
+			self.assertLess(rv, 429)
+			self.assertEqual([brief(e)[2] for e in slow.take(399)], [str(31 + i) for i in range(399)])
+
+	def test_client_that_never_reads_does_not_hold_up_the_others_and_is_cut(self):
+		tape = self.big(400)
+		r = self.replay(tape, "--speed", "1")
+		stuck = [r.watch("/api/v1/pods?watch=1&resourceVersion=20") for _ in range(5)]
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as reader:
+			began = time.monotonic()
+			self.assertEqual(len(reader.take(400)), 400)
+			self.assertLess(time.monotonic() - began, 8)
+		for w in stuck:
+			self.wait_until_cut(w)
+			w.close()
+
+	def wait_until_cut(self, w):
+		poll = select.poll()
+		poll.register(w.connection.sock, 0)
+		self.assertTrue(poll.poll(20_000), "the connection still stands")
+
+
+if __name__ == "__main__":
+	unittest.main()
