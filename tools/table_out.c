@@ -280,7 +280,7 @@ void table_out_visible(FILE *to, struct slice text)
 	struct buf visible;
 
 	buf_init(&visible, HELD_MAX);
-	if (append_visible(&visible, text, NULL) == 0)
+	if (append_visible(&visible, text, NULL) == 0 && visible.len)
 		fwrite(visible.ptr, 1, visible.len, to);
 	buf_release(&visible);
 }
