@@ -19,6 +19,7 @@ const struct command *const commands[] = {
 	&cmd_get,
 	&cmd_log,
 	&cmd_diff_state,
+	&cmd_export,
 	&cmd_help,
 	NULL,
 };

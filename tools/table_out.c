@@ -21,6 +21,7 @@ struct table_out {
 	FILE *to;
 	enum table_format format;
 	unsigned width;
+	const char *embedded; /* a column of JSON, or NULL */
 	char **names;
 	size_t column_count, row_count;
 	/* For tables: cells as text, one after another, and where each ends. */
@@ -193,6 +194,24 @@ static void put_json_value(FILE *to, const struct sql_value *v)
 	}
 }
 
+void table_out_embed(struct table_out *out, const char *column)
+{
+	out->embedded = column;
+}
+
+/* Line feeds in JSON can only stand between its parts. */
+static void put_embedded(FILE *to, struct slice json)
+{
+	while (json.len) {
+		const char *feed = memchr(json.ptr, '\n', json.len);
+		size_t n = feed ? (size_t)(feed - json.ptr) : json.len;
+
+		fwrite(json.ptr, 1, n, to);
+		json.ptr += n + (feed != NULL);
+		json.len -= n + (feed != NULL);
+	}
+}
+
 static void put_json_row(struct table_out *out, const struct sql_value *values)
 {
 	if (out->format == TABLE_JSON)
@@ -203,7 +222,10 @@ static void put_json_row(struct table_out *out, const struct sql_value *values)
 			fputc(',', out->to);
 		table_out_json_string(out->to, slice_of(out->names[i]));
 		fputc(':', out->to);
-		put_json_value(out->to, &values[i]);
+		if (out->embedded && values[i].type == SQL_TEXT && strcmp(out->names[i], out->embedded) == 0)
+			put_embedded(out->to, values[i].bytes);
+		else
+			put_json_value(out->to, &values[i]);
 	}
 	fputs(out->format == TABLE_JSON ? "}" : "}\n", out->to);
 }

@@ -30,6 +30,9 @@ struct table_out;
 struct table_out *table_out_new(FILE *to, enum table_format format, unsigned width);
 void table_out_free(struct table_out *out);
 
+/* Texts of that column are JSON and stand in JSON output as they are, on one line. */
+void table_out_embed(struct table_out *out, const char *column);
+
 /* Gives statements' rows to `out`. */
 struct sql_sink table_out_sink(struct table_out *out);
 

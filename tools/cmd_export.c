@@ -1,0 +1,245 @@
+/*
+ * cmd_export.c: `kubetape export`: a tape in forms that other programs read. Everything is SQL over the tape
+ * (export_sql.h); the file appears under its name when it is whole.
+ */
+#include "schema/tape/reader.h"
+#include "tools/commands.h"
+#include "tools/export_parquet.h"
+#include "tools/export_sql.h"
+#include "tools/table_out.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct export_options {
+	const char *format, *table, *where, *output;
+};
+
+static const struct option_row rows[] = {
+	{OPTION_CHOICE, 0, "format", offsetof(struct export_options, format), "ndjson|csv|trace|parquet",
+		"what to write (default: ndjson)"},
+	{OPTION_CHOICE, 0, "table", offsetof(struct export_options, table),
+		"events|streams|connections|gaps|missed|marks|all", "which table (default: events)"},
+	{OPTION_TEXT, 0, "where", offsetof(struct export_options, where), "SQL",
+		"only events for which this holds, over the columns of events"},
+	{OPTION_TEXT, 'o', "output", offsetof(struct export_options, output), "FILE",
+		"write to FILE (default: stdout)"},
+	{OPTION_END, 0, NULL, 0, NULL, NULL},
+};
+
+/* ---- tables ---- */
+
+static const char *table_sql(const char *name)
+{
+	for (const struct export_table *t = export_tables; t->name; t++) {
+		if (strcmp(t->name, name) == 0)
+			return t->sql;
+	}
+	return NULL;
+}
+
+/* Puts the predicate where the statement has room for one. The caller frees. */
+static char *fill(const char *sql, const char *where)
+{
+	const char *hole = strstr(sql, "%s");
+
+	return hole ? xasprintf("%.*s%s%s", (int)(hole - sql), sql, where, hole + 2) : xstrdup(sql);
+}
+
+/* `tagged`: each row begins with the name of its table. */
+static char *statement(const char *name, const char *where, bool tagged)
+{
+	char *sql = fill(table_sql(name), where);
+	char *tagged_sql = tagged ? xasprintf("SELECT '%s' AS \"table\", %s", name, sql + strlen("SELECT "))
+				  : xstrdup(sql);
+
+	free(sql);
+	return tagged_sql;
+}
+
+static int write_table(
+	struct sql_session *s, const struct export_options *o, const char *name, FILE *to, struct err *err)
+{
+	enum table_format format = strcmp(o->format, "csv") == 0 ? TABLE_CSV : TABLE_NDJSON;
+	struct table_out *out = table_out_new(to, format, 0);
+	struct sql_sink sink = table_out_sink(out);
+	char *sql = statement(name, o->where, strcmp(o->table, "all") == 0);
+	int code;
+
+	if (strcmp(o->format, "parquet") != 0) /* there objects are texts, so that they stay as they are */
+		table_out_embed(out, "object");
+	code = sql_session_run(s, slice_of(sql), &sink, err);
+	free(sql);
+	table_out_free(out);
+	return code;
+}
+
+static int write_tables(struct sql_session *s, const struct export_options *o, FILE *to, struct err *err)
+{
+	int code = 0;
+
+	if (strcmp(o->table, "all") != 0)
+		return write_table(s, o, o->table, to, err);
+	if (strcmp(o->format, "csv") == 0)
+		return err_set(err, ERR_USAGE, "CSV holds one table: '--table all' needs '--format ndjson'");
+	for (const struct export_table *t = export_tables; t->name && !code; t++)
+		code = write_table(s, o, t->name, to, err);
+	return code;
+}
+
+/* ---- the trace ---- */
+
+struct trace {
+	FILE *to;
+	bool has_events;
+};
+
+static int trace_begin(void *context, const char *const *names, size_t count, struct err *err)
+{
+	(void)context, (void)names, (void)count, (void)err;
+	return 0;
+}
+
+static int trace_row(void *context, const struct sql_value *values, size_t count, struct err *err)
+{
+	struct trace *t = context;
+
+	(void)count;
+	fputs(t->has_events ? ",\n" : "\n", t->to);
+	fwrite(values[0].bytes.ptr, 1, values[0].bytes.len, t->to);
+	t->has_events = true;
+	return ferror(t->to) ? err_set_errno(err, errno ? errno : EIO, "cannot write the output") : 0;
+}
+
+static int trace_end(void *context, struct err *err)
+{
+	(void)context, (void)err;
+	return 0;
+}
+
+/* Parameter :start, so that times are small numbers which keep their nanoseconds. */
+static int set_start(struct sql_session *s, const char *tape_path, struct err *err)
+{
+	struct tape_info info;
+	char number[32];
+	struct tape *t;
+	int code;
+
+	if (tape_open(tape_path, &t, err))
+		return err->code;
+	code = tape_info(t, &info, err);
+	tape_close(t);
+	snprintf(number, sizeof(number), "%lld", code ? 0 : (long long)info.first_time_ns);
+	sql_session_set(s, "start", number);
+	return code;
+}
+
+static int write_trace(struct sql_session *s, const struct export_options *o, FILE *to, struct err *err)
+{
+	struct trace trace = {to, false};
+	struct sql_sink sink = {trace_begin, trace_row, trace_end, &trace};
+	int code = 0;
+
+	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", to);
+	for (const char *const *format = export_trace_sql; *format && !code; format++) {
+		char *sql = fill(*format, o->where);
+
+		code = sql_session_run(s, slice_of(sql), &sink, err);
+		free(sql);
+	}
+	fputs("\n]}\n", to);
+	return code;
+}
+
+/* ---- the file ---- */
+
+static int write_to(struct sql_session *s, const struct export_options *o, FILE *to, struct err *err)
+{
+	int code = strcmp(o->format, "trace") == 0 ? write_trace(s, o, to, err) : write_tables(s, o, to, err);
+
+	if (!code && (fflush(to) || ferror(to)))
+		code = err_set_errno(err, errno, "cannot write '%s'", o->output ? o->output : "stdout");
+	return code;
+}
+
+static int write_file(struct sql_session *s, const struct export_options *o, struct err *err)
+{
+	char *temporary = xasprintf("%s.tmp", o->output);
+	FILE *to = fopen(temporary, "we");
+	int code;
+
+	if (!to) {
+		code = err_set_errno(err, errno, "cannot make '%s'", temporary);
+		free(temporary);
+		return code;
+	}
+	code = write_to(s, o, to, err);
+	if (fclose(to) && !code)
+		code = err_set_errno(err, errno, "cannot write '%s'", temporary);
+	if (!code && strcmp(o->format, "parquet") == 0)
+		code = export_parquet(temporary, o->output, err);
+	else if (!code && rename(temporary, o->output))
+		code = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, o->output);
+	if (code || strcmp(o->format, "parquet") == 0)
+		unlink(temporary);
+	free(temporary);
+	return code;
+}
+
+static int check(const struct export_options *o, const struct operands *operands, struct err *err)
+{
+	bool is_parquet = strcmp(o->format, "parquet") == 0;
+
+	if (operands->count != 1 || operands->child)
+		return err_set(err, ERR_USAGE, "expected one tape, found %zu operands", operands->count);
+	if (is_parquet && (!o->output || strcmp(o->table, "events") != 0))
+		return err_set(
+			err, ERR_USAGE, "Parquet is written of table events, and needs '--output FILE'");
+	return is_parquet ? export_parquet_check(err) : 0;
+}
+
+static int export(const struct export_options *o, const struct operands *operands, struct err *err)
+{
+	const char *tape_path = operands->items[0];
+	struct sql_session *s;
+	int code;
+
+	if (sql_session_open(tape_path, &s, err))
+		return err->code;
+	code = set_start(s, tape_path, err);
+	if (!code)
+		code = o->output ? write_file(s, o, err) : write_to(s, o, stdout, err);
+	sql_session_close(s);
+	return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct export_options o = {.format = "ndjson", .table = "events", .where = "1"};
+	struct operands operands;
+	struct err err = {0};
+	int code = options_parse(self, argc, argv, &o, &operands, &err);
+
+	if (code > 0)
+		return EXIT_OK;
+	if (code == 0)
+		code = check(&o, &operands, &err);
+	if (code == 0)
+		code = export(&o, &operands, &err);
+	return code < 0 ? command_fail(self, &err) : EXIT_OK;
+}
+
+const struct command cmd_export = {
+	.name = "export",
+	.operands = "TAPE",
+	.summary = "write a tape as NDJSON, CSV, Parquet or a timeline",
+	.description =
+		"ndjson is one JSON object a line with the object of the event in it; with --table all every\n"
+		"line says its table, and `kubetape import` makes a tape of it again. trace is the JSON that\n"
+		"ui.perfetto.dev and chrome://tracing show: a track for each object with its phases, one for\n"
+		"each stream's connections, one for its gaps. parquet needs DuckDB's library (libduckdb.so).\n\n"
+		"  kubetape export X.tape --format trace --where \"namespace='shop'\" -o shop.json",
+	.options = rows,
+	.run = run,
+};

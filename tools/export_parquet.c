@@ -1,0 +1,117 @@
+/*
+ * export_parquet.c: see export_parquet.h. The library is loaded at run time, because it is large and in no
+ * distribution; what we need of its C interface, which is promised to stay, is declared here.
+ */
+#include "tools/export_parquet.h"
+
+#include "schema/base/buf.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+/* duckdb_result: six words that are DuckDB's own business. */
+struct duckdb_result {
+	void *words[8];
+};
+
+struct duckdb {
+	void *library;
+	int (*open)(const char *path, void **ret_database);
+	void (*close)(void **database);
+	int (*connect)(void *database, void **ret_connection);
+	void (*disconnect)(void **connection);
+	int (*query)(void *connection, const char *sql, struct duckdb_result *ret);
+	const char *(*result_error)(struct duckdb_result *result);
+	void (*destroy_result)(struct duckdb_result *result);
+};
+
+static int load(struct duckdb *d, struct err *err)
+{
+	const char *path = getenv("KUBETAPE_DUCKDB");
+
+	d->library = dlopen(path ? path : "libduckdb.so", RTLD_NOW | RTLD_LOCAL);
+	if (!d->library)
+		return err_set(err, ERR_NOT_FOUND,
+			"Parquet needs DuckDB's library 'libduckdb.so', which was not found; name it in "
+			"KUBETAPE_DUCKDB, or export ndjson");
+	*(void **)&d->open = dlsym(d->library, "duckdb_open");
+	*(void **)&d->close = dlsym(d->library, "duckdb_close");
+	*(void **)&d->connect = dlsym(d->library, "duckdb_connect");
+	*(void **)&d->disconnect = dlsym(d->library, "duckdb_disconnect");
+	*(void **)&d->query = dlsym(d->library, "duckdb_query");
+	*(void **)&d->result_error = dlsym(d->library, "duckdb_result_error");
+	*(void **)&d->destroy_result = dlsym(d->library, "duckdb_destroy_result");
+	if (!d->open || !d->close || !d->connect || !d->disconnect || !d->query || !d->result_error ||
+		!d->destroy_result) {
+		dlclose(d->library);
+		return err_set(err, ERR_FAILED, "'libduckdb.so' lacks a function of DuckDB's C interface");
+	}
+	return 0;
+}
+
+int export_parquet_check(struct err *err)
+{
+	struct duckdb d;
+
+	if (load(&d, err))
+		return err->code;
+	dlclose(d.library);
+	return 0;
+}
+
+/* As an SQL text. The caller frees. */
+static char *quoted(const char *text)
+{
+	char *to = xmalloc(2 * strlen(text) + 3), *at = to;
+
+	*at++ = '\'';
+	for (const char *c = text; *c; c++) {
+		if (*c == '\'')
+			*at++ = '\'';
+		*at++ = *c;
+	}
+	*at++ = '\'';
+	*at = 0;
+	return to;
+}
+
+static int copy(const struct duckdb *d, const char *from, const char *to, struct err *err)
+{
+	void *database = NULL, *connection = NULL;
+	struct duckdb_result result = {0};
+	char *source = quoted(from), *target = quoted(to);
+	char *sql = xasprintf(
+		"COPY (SELECT * FROM read_json(%s, format = 'newline_delimited', maximum_object_size = 134217728, "
+		"columns = {seq: 'BIGINT', time: 'VARCHAR', time_ns: 'BIGINT', origin: 'VARCHAR', "
+		"type: 'VARCHAR', apigroup: 'VARCHAR', version: 'VARCHAR', resource: 'VARCHAR', "
+		"namespace: 'VARCHAR', name: 'VARCHAR', uid: 'VARCHAR', rv: 'VARCHAR', bytes: 'BIGINT', "
+		"object: 'VARCHAR'})) TO %s (FORMAT parquet, COMPRESSION zstd)",
+		source, target);
+	int code = 0;
+
+	if (d->open(NULL, &database) || d->connect(database, &connection))
+		code = err_set(err, ERR_FAILED, "cannot open a DuckDB database in memory");
+	else if (d->query(connection, sql, &result))
+		code = err_set(err, ERR_FAILED, "DuckDB cannot write '%s': %s", to, d->result_error(&result));
+	d->destroy_result(&result);
+	if (connection)
+		d->disconnect(&connection);
+	if (database)
+		d->close(&database);
+	free(source);
+	free(target);
+	free(sql);
+	return code;
+}
+
+int export_parquet(const char *from, const char *to, struct err *err)
+{
+	struct duckdb d;
+	int code;
+
+	if (load(&d, err))
+		return err->code;
+	code = copy(&d, from, to, err);
+	dlclose(d.library);
+	return code;
+}

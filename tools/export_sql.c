@@ -1,0 +1,67 @@
+/* export_sql.c: see export_sql.h. */
+#include "tools/export_sql.h"
+
+const struct export_table export_tables[] = {
+	{"streams", "SELECT * FROM streams ORDER BY stream"},
+	{"connections", "SELECT * FROM connections ORDER BY connection"},
+	{"gaps", "SELECT * FROM gaps ORDER BY gap"},
+	{"missed", "SELECT * FROM missed ORDER BY gap"},
+	{"marks", "SELECT * FROM marks ORDER BY after_seq"},
+	{"events", "SELECT * FROM events WHERE (%s) ORDER BY seq"},
+	{NULL, NULL},
+};
+
+#define MICROSECONDS(ns) "(" ns " - :start) / 1000.0"
+#define KEY              "apigroup, resource, namespace, name"
+/* A phase lasts until an event shows another one, the object goes, or another takes its name. */
+#define PHASE                                                                                                \
+	"CASE WHEN type = 'DELETED' THEN NULL "                                                              \
+	"WHEN jget(object, '$.metadata.deletionTimestamp') IS NOT NULL THEN 'Terminating' "                  \
+	"ELSE coalesce(jget(object, '$.status.containerStatuses[0].state.waiting.reason'), "                 \
+	"jget(object, '$.status.phase'), 'present') END"
+
+static const char objects[] =
+	"WITH e AS MATERIALIZED (SELECT seq, time_ns, type, origin, apigroup, resource, namespace, name, uid, rv, "
+	"bytes, " PHASE " AS phase FROM events WHERE (%s)), "
+	"k AS MATERIALIZED (SELECT *, 9 + dense_rank() OVER (ORDER BY namespace, resource, apigroup) AS pid, "
+	"dense_rank() OVER (PARTITION BY namespace, resource, apigroup ORDER BY name) AS tid FROM e), "
+	"p AS (SELECT *, lag(phase) OVER w AS before, lag(uid) OVER w AS before_uid FROM k "
+	"WINDOW w AS (PARTITION BY " KEY " ORDER BY seq)), "
+	"s AS (SELECT *, lead(time_ns, 1, (SELECT max(time_ns) FROM e)) OVER (PARTITION BY " KEY
+	" ORDER BY seq) AS end_ns FROM p WHERE phase IS NOT before OR uid IS NOT before_uid) "
+	"SELECT DISTINCT json_object('ph', 'M', 'name', 'process_name', 'pid', pid, 'args', "
+	"json_object('name', iif(namespace = '', '', namespace || ' ') || resource || "
+	"iif(apigroup = '', '', '.' || apigroup))) FROM k UNION ALL "
+	"SELECT DISTINCT json_object('ph', 'M', 'name', 'thread_name', 'pid', pid, 'tid', tid, 'args', "
+	"json_object('name', name)) FROM k UNION ALL "
+	"SELECT json_object('ph', 'X', 'cat', 'object', 'name', phase, 'pid', pid, 'tid', tid, 'ts', " MICROSECONDS(
+		"time_ns") ", 'dur', max(0, end_ns - time_ns) / 1000.0, 'args', "
+			   "json_object('uid', uid, 'rv', rv, 'seq', seq)) FROM s WHERE phase IS NOT NULL UNION ALL "
+			   "SELECT json_object('ph', 'i', 's', 't', 'cat', 'event', 'name', type, 'pid', pid, 'tid', tid, 'ts', " MICROSECONDS(
+				   "time_ns") ", 'args', json_object('seq', seq, 'origin', origin, 'uid', uid, 'rv', rv, "
+					      "'bytes', bytes)) FROM k";
+
+static const char connections[] =
+	"SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', 1, 'args', "
+	"json_object('name', 'connections')) UNION ALL "
+	"SELECT json_object('ph', 'M', 'name', 'thread_name', 'pid', 1, 'tid', stream, 'args', "
+	"json_object('name', resource || iif(apigroup = '', '', '.' || apigroup) || "
+	"iif(namespace = '', '', ' ' || namespace))) FROM streams UNION ALL "
+	"SELECT json_object('ph', 'X', 'cat', 'connection', 'name', purpose || ' ' || "
+	"coalesce(end_reason, 'open'), 'pid', 1, 'tid', coalesce(stream, 0), 'ts', " MICROSECONDS(
+		"begin_ns") ", 'dur', coalesce(duration_ns, (SELECT max(time_ns) FROM events) - begin_ns, 0) / 1000.0, 'args', "
+			    "json_object('connection', connection, 'target', target, 'http_status', http_status, 'start_rv', start_rv, "
+			    "'last_rv', last_rv, 'events', events, 'bookmarks', bookmarks, 'bytes', bytes)) FROM connections";
+
+static const char gaps[] =
+	"SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', 2, 'args', "
+	"json_object('name', 'gaps: not watched')) WHERE EXISTS (SELECT 1 FROM gaps) UNION ALL "
+	"SELECT DISTINCT json_object('ph', 'M', 'name', 'thread_name', 'pid', 2, 'tid', stream, 'args', "
+	"json_object('name', resource || iif(apigroup = '', '', '.' || apigroup))) FROM gaps UNION ALL "
+	"SELECT json_object('ph', 'X', 'cat', 'gap', 'name', reason || ', ' || how_ended, 'pid', 2, 'tid', stream, "
+	"'ts', " MICROSECONDS(
+		"begin_ns") ", 'dur', coalesce(end_ns - begin_ns, duration_ns, 0) / 1000.0, 'args', "
+			    "json_object('gap', gap, 'from_rv', from_rv, 'to_rv', to_rv, 'modified', modified, 'added', added, "
+			    "'deleted', deleted, 'recreated', recreated)) FROM gaps";
+
+const char *const export_trace_sql[] = {connections, gaps, objects, NULL};

@@ -1,0 +1,23 @@
+/* export_sql.h: what `kubetape export` asks of a tape. */
+#ifndef TOOLS_EXPORT_SQL_H
+#define TOOLS_EXPORT_SQL_H
+
+#include <stddef.h>
+
+struct export_table {
+	const char *name;
+	const char *sql; /* of all its rows; %s takes an event predicate where it is `events`, else nothing */
+};
+
+/* Tables that can be exported, in the order in which `--table all` writes them; ended by a NULL name. */
+extern const struct export_table export_tables[];
+
+/*
+ * Statements that each give trace events (the JSON that Chrome's and Perfetto's timelines read) in their
+ * first column; ended by NULL. Process 1 is the connections, 2 the gaps, one thread for each stream; from 10
+ * on there is a process for each namespace and resource with a thread for each name. Times are microseconds
+ * after the tape's first event or connection, parameter :start. %s takes an event predicate.
+ */
+extern const char *const export_trace_sql[];
+
+#endif
