@@ -3,6 +3,7 @@
 #   make          build/kubetape and build/kubetape.so        make check    build and run every test
 #   make deps     install what is missing (Debian)            make interop  tests with a real control plane
 #   make demo     a tour on a bundled tape                    make bench    measure, write build/bench.json
+#   make install  to PREFIX (/usr/local), below DESTDIR       make man      the manual pages
 
 VARIANT ?=
 B := build$(if $(VARIANT),/$(VARIANT))
@@ -11,7 +12,7 @@ CC ?= gcc
 PKG_LIBS := libcurl libcjson sqlite3 libzstd libuv libnghttp2 openssl libfyaml libxxhash
 DEPS := gcc make pkg-config python3 sqlite3 openssl git \
 	libcurl4-openssl-dev libcjson-dev libsqlite3-dev libzstd-dev libuv1-dev libnghttp2-dev libssl-dev \
-	libfyaml-dev libxxhash-dev check zstd jq curl clang libclang-rt-dev
+	libfyaml-dev libxxhash-dev check zstd jq curl clang libclang-rt-dev mandoc
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes
 WERROR ?= -Werror
@@ -39,7 +40,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check check-unit check-bench run-fuzzers check-python lint interop demo bench fuzz install clean
+.PHONY: all deps check check-unit check-bench run-fuzzers check-python lint interop demo bench fuzz clean
 .DELETE_ON_ERROR:
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
@@ -153,6 +154,8 @@ $(B)/bench/gen_stream $(B)/bench/bench:
 	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(PKG_LDLIBS) -lm
 
 -include $(shell find build -name '*.d' 2>/dev/null)
+
+include tools/install.mk
 
 clean:
 	rm -rf build

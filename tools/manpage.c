@@ -143,7 +143,11 @@ void manpage_write_overview(const struct command *const *commands, FILE *to)
 {
 	print_head("kubetape", "flight recorder and time machine for the Kubernetes watch API", to);
 	fputs(".B kubetape\n.I COMMAND\n[\\fIARGUMENT\\fR]...\n.br\n"
-	      ".B kubectl tape\n.I COMMAND\n[\\fIARGUMENT\\fR]...\n.SH COMMANDS\n",
+	      ".B kubectl tape\n.I COMMAND\n[\\fIARGUMENT\\fR]...\n.SH DESCRIPTION\n"
+	      "Follows any set of resources of a Kubernetes cluster and keeps every watch event, and the life of\n"
+	      "the watch connections themselves, in a\n.IR tape ,\n"
+	      "a directory of compressed SQLite segments. A tape is served again as an API server, which\n"
+	      "unmodified clients list and watch, and it is asked in SQL.\n.SH COMMANDS\n",
 		to);
 	for (; *commands; commands++) {
 		fputs(".TP\n.B ", to);

@@ -1,7 +1,6 @@
 """Completion: what the program offers, and what a real bash, zsh and fish make of it when the tab key is pressed.
 
 The other shells and a kubectl that asks its plug-ins are used where they are found."""
-import json
 import os
 import pty
 import re
@@ -13,6 +12,7 @@ import tempfile
 import time
 import unittest
 
+import kubectl
 from tapes import BUILD, KUBETAPE
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -214,24 +214,14 @@ class Shells(InAFolder):
                     self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
 
-def kubectl_minor():
-    """The minor release of the kubectl on the PATH; 0 when there is none. From 26 on it asks its plug-ins."""
-    try:
-        done = subprocess.run(["kubectl", "version", "--client", "-o", "json"], capture_output=True, text=True,
-                              timeout=PATIENCE_S, check=True)
-        return int(json.loads(done.stdout)["clientVersion"]["minor"].rstrip("+"))
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError):
-        return 0
-
-
 class Kubectl(InAFolder):
-    @unittest.skipUnless(kubectl_minor(), "no kubectl here")
+    @unittest.skipUnless(kubectl.minor(), "no kubectl here")
     def test_kubectl_finds_the_plugin(self):
         done = self.run_in_folder("kubectl", "tape", "--version")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, self.run_in_folder(KUBETAPE, "--version").stdout)
 
-    @unittest.skipUnless(kubectl_minor() >= 26, "no kubectl here that asks its plug-ins (1.26 does)")
+    @unittest.skipUnless(kubectl.minor() >= 26, "no kubectl here that asks its plug-ins (1.26 does)")
     def test_kubectl_completes_the_plugins_command_line(self):
         for words, expected in ((["que"], ["query\task a tape in SQL", ":4"]),
                                 (["query", "x.tape", "--format=nd"], ["--format=ndjson", ":4"]),

@@ -1,0 +1,202 @@
+"""What is under tools/deploy: the manifests ask for what the recorder needs and for nothing more, and the image has
+what the program links with. The needs are those of a real recording, the bundled tape."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import kubectl
+from tapes import BUILD, KUBETAPE
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DEPLOY = os.path.join(ROOT, "tools", "deploy")
+TAPE = os.path.join(ROOT, "tests", "tapes", "rolling-update.tape")
+# The kustomize inside of kubectl before 1.21 does not know our overlays.
+KNOWS_OVERLAYS = kubectl.minor() >= 21
+OVERLAYS = ("base", "secrets", "everything") if KNOWS_OVERLAYS else ("base",)
+
+
+def run(*command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **more)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def parse(manifests):
+    """The objects of a YAML text. kubectl is our YAML reader: it changes them in memory, without a server."""
+    with tempfile.TemporaryDirectory(prefix="kubetape-manifests-") as home:
+        out = run("kubectl", "annotate", "--local", "-o", "json", "-f", "-", "for=tests", input=manifests,
+                  env={**os.environ, "HOME": home, "KUBECONFIG": os.path.join(home, "none")})
+    decoder, objects = json.JSONDecoder(), []
+    while out.strip():
+        found, end = decoder.raw_decode(out.lstrip())
+        objects.append(found)
+        out = out.lstrip()[end:]
+    return objects
+
+
+def overlay(name):
+    folder = os.path.join(DEPLOY, "kubernetes", name)
+    if not KNOWS_OVERLAYS:
+        return parse("\n---\n".join(read(os.path.join(folder, file)) for file in
+                                   ("namespace.yaml", "rbac.yaml", "statefulset.yaml")))
+    return parse(run("kubectl", "kustomize", folder))
+
+
+def of_kind(objects, kind):
+    return [o for o in objects if o["kind"] == kind]
+
+
+def container(objects):
+    return of_kind(objects, "StatefulSet")[0]["spec"]["template"]["spec"]["containers"][0]
+
+
+def is_allowed(objects, verb, group, resource, name=None):
+    """Whether one of the cluster roles allows it, as the API server decides."""
+    def matches(rule):
+        return (any(v in ("*", verb) for v in rule["verbs"])
+                and any(g in ("*", group) for g in rule.get("apiGroups", []))
+                and any(r in ("*", resource) for r in rule.get("resources", []))
+                and ("resourceNames" not in rule or name in rule["resourceNames"]))
+    return any(matches(rule) for role in of_kind(objects, "ClusterRole") for rule in role["rules"])
+
+
+def is_path_allowed(objects, path):
+    patterns = [url for role in of_kind(objects, "ClusterRole") for rule in role["rules"]
+                for url in rule.get("nonResourceURLs", []) if "get" in rule["verbs"]]
+    return any(path == p or (p.endswith("*") and path.startswith(p[:-1])) for p in patterns)
+
+
+def query(sql):
+    return json.loads(run(KUBETAPE, "query", TAPE, sql, "--format", "json"))
+
+
+@unittest.skipUnless(kubectl.minor(), "no kubectl here")
+class Manifests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.objects = {name: overlay(name) for name in OVERLAYS}
+        cls.followed = [(row["apigroup"] or "", row["resource"]) for row in query("SELECT * FROM streams")]
+
+    def missing(self, name):
+        return {(group, resource) for group, resource in self.followed for verb in ("list", "watch")
+                if not is_allowed(self.objects[name], verb, group, resource)}
+
+    def test_the_base_may_read_all_that_a_recording_of_everything_reads_but_secrets_and_custom_resources(self):
+        self.assertGreater(len(self.followed), 50)
+        self.assertEqual(self.missing("base"), {("", "secrets"), ("stable.example.com", "crontabs")})
+
+    @unittest.skipUnless(KNOWS_OVERLAYS, "this kubectl is older than the overlays (1.21 knows them)")
+    def test_the_overlays_add_secrets_and_everything(self):
+        self.assertEqual(self.missing("secrets"), {("stable.example.com", "crontabs")})
+        self.assertEqual(self.missing("everything"), set())
+
+    def test_the_recorder_may_ask_all_that_it_asks_a_server_about_itself(self):
+        with tempfile.TemporaryDirectory(prefix="kubetape-segment-") as folder:
+            segment = os.path.join(folder, "segment.db")
+            shutil.copy(os.path.join(TAPE, "seg-000001.db"), segment)
+            paths = run("sqlite3", segment, "SELECT DISTINCT path FROM document").split()
+        self.assertIn("/openapi/v3", paths)
+        for path in paths:
+            with self.subTest(path=path):
+                named = re.match(r"^/api/v1/(\w+)/([\w-]+)$", path)
+                allowed = (is_allowed(self.objects["base"], "get", "", named[1], named[2]) if named
+                           else is_path_allowed(self.objects["base"], path))
+                self.assertTrue(allowed)
+
+    def test_no_right_goes_beyond_reading(self):
+        for name in OVERLAYS:
+            for role in of_kind(self.objects[name], "ClusterRole"):
+                for rule in role["rules"]:
+                    self.assertLessEqual(set(rule["verbs"]), {"get", "list", "watch"})
+
+    def test_nothing_that_answers_to_get_with_more_than_reading_can_be_got(self):
+        for name in OVERLAYS:
+            for resource in ("pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy",
+                             "nodes/proxy", "secrets"):
+                with self.subTest(overlay=name, resource=resource):
+                    self.assertFalse(is_allowed(self.objects[name], "get", "", resource))
+
+    def test_every_role_is_bound_to_the_account_of_the_recorder(self):
+        for name in OVERLAYS:
+            roles = {o["metadata"]["name"] for o in of_kind(self.objects[name], "ClusterRole")}
+            bindings = of_kind(self.objects[name], "ClusterRoleBinding")
+            self.assertEqual({b["roleRef"]["name"] for b in bindings}, roles)
+            account = of_kind(self.objects[name], "ServiceAccount")[0]["metadata"]
+            for binding in bindings:
+                self.assertEqual([(s["kind"], s["name"], s["namespace"]) for s in binding["subjects"]],
+                                 [("ServiceAccount", account["name"], account["namespace"])])
+            pod = of_kind(self.objects[name], "StatefulSet")[0]["spec"]["template"]["spec"]
+            self.assertEqual(pod["serviceAccountName"], account["name"])
+
+    def test_secrets_are_left_out_exactly_where_there_is_no_right_to_them(self):
+        for name in OVERLAYS:
+            with self.subTest(overlay=name):
+                args = container(self.objects[name])["args"]
+                allowed = is_allowed(self.objects[name], "list", "", "secrets")
+                self.assertEqual("--exclude=secrets" in args, not allowed)
+                self.assertNotIn("--secrets=keep", args)
+
+    def test_the_recorder_knows_the_arguments_it_is_given(self):
+        known = re.findall(r"^(--[\w-]+)", run(KUBETAPE, "__complete", "record", "--"), re.MULTILINE)
+        for name in OVERLAYS:
+            command, *options = container(self.objects[name])["args"]
+            self.assertEqual(command, "record")
+            self.assertEqual([o for o in options if o.split("=")[0] not in known], [])
+
+    def test_the_tape_lies_on_the_volume_and_nothing_else_can_be_written(self):
+        spec = of_kind(self.objects["base"], "StatefulSet")[0]["spec"]
+        mounts = {m["name"]: m["mountPath"] for m in container(self.objects["base"])["volumeMounts"]}
+        claims = [c["metadata"]["name"] for c in spec["volumeClaimTemplates"]]
+        output = [a for a in container(self.objects["base"])["args"] if a.startswith("--output=")][0]
+        self.assertTrue(output.removeprefix("--output=").startswith(mounts[claims[0]] + "/"))
+        self.assertTrue(container(self.objects["base"])["securityContext"]["readOnlyRootFilesystem"])
+        self.assertEqual(spec["replicas"], 1)
+
+    def test_the_image_is_of_the_version_of_the_program(self):
+        version = run(KUBETAPE, "--version").split()[1]
+        self.assertEqual(container(self.objects["base"])["image"], f"kubetape:{version}")
+
+
+def packages(stage):
+    """The packages that a stage of the Dockerfile installs."""
+    stages = read(os.path.join(DEPLOY, "Dockerfile")).replace("\\\n", " ").split("\nFROM ")[1:]
+    return set(re.search(r"--no-install-recommends\s+(.*?)&&", stages[stage]).group(1).split())
+
+
+class Image(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("dpkg") and "asan" not in BUILD.split(os.sep), "for the plain Debian build")
+    def test_the_image_has_every_library_that_the_program_links_with(self):
+        needed = re.findall(r"NEEDED\s+(\S+)", run("objdump", "-p", KUBETAPE))
+        found = dict(re.findall(r"^\s+(\S+) => (\S+)", run("ldd", KUBETAPE), re.MULTILINE))
+        # dpkg knows /lib, a link to /usr/lib, by either name.
+        files = [os.path.realpath(found[name]).removeprefix("/usr") for name in needed if name in found]
+        owners = {run("dpkg", "-S", "*" + file).split(":")[0] for file in files}
+        self.assertIn("libsqlite3-0", owners)
+        self.assertEqual(owners - packages(1) - {"libc6"}, set())
+
+    def test_the_image_is_built_with_every_library_that_the_makefile_wants(self):
+        makefile = read(os.path.join(ROOT, "Makefile")).replace("\\\n", " ")
+        deps = re.search(r"^DEPS := (.*)$", makefile, re.MULTILINE).group(1)
+        libraries = {d for d in deps.split() if re.match(r"lib.*-dev$", d)} - {"libclang-rt-dev"}
+        self.assertGreaterEqual(len(libraries), 9)
+        self.assertEqual(libraries - packages(0), set())
+
+    def test_the_image_is_built_from_all_the_sources(self):
+        copied = re.findall(r"^COPY (\w+) \1$", read(os.path.join(DEPLOY, "Dockerfile")), re.MULTILINE)
+        kept = re.findall(r"^!(\w+)$", read(os.path.join(DEPLOY, "Dockerfile.dockerignore")), re.MULTILINE)
+        self.assertEqual(copied, ["recorder", "replayer", "schema", "tools"])
+        self.assertEqual(set(copied) - set(kept), set())
+
+
+if __name__ == "__main__":
+    unittest.main()
