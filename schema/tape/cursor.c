@@ -24,10 +24,10 @@ struct tape_cursor {
 	bool ended;     /* backward and stored walks end once */
 
 	struct extent *extent;        /* NULL between extents */
-	size_t entry;                 /* its place in tape->extents, which stays; of no meaning when hot */
-	bool hot;                     /* it may be sealed, or grow, while we stand in it */
+	size_t entry;                 /* its place in tape->events, which stays */
 	uint64_t first_seq, last_seq; /* of the extent when it was planned */
-	uint32_t *list;               /* selective: matching events in the order of the walk */
+	bool listed;                  /* the walk goes by the list below */
+	uint32_t *list;               /* matching events in the order of the walk */
 	size_t list_count, at;        /* at: the next one to give */
 	size_t layout_count;          /* stored walks: as long as the layout was when they came */
 	size_t current;               /* index of the event given last */
@@ -157,7 +157,9 @@ static void plan(struct tape_cursor *c)
 	const struct extent *x = c->extent;
 	size_t count = x->event_count;
 
-	if (c->selective) {
+	/* The layout of a hot extent changes when it grows. */
+	c->listed = c->selective || (c->order == TAPE_STORED && x->bytes.len);
+	if (c->listed) {
 		plan_list(c);
 		count = c->list_count;
 	}
@@ -165,10 +167,9 @@ static void plan(struct tape_cursor *c)
 	c->layout_count = count;
 	if (c->order == TAPE_BACKWARD) {
 		c->at = count;
-		while (c->at > 0 &&
-			x->events[c->selective ? c->list[c->at - 1] : c->at - 1].seq >= c->next_seq)
+		while (c->at > 0 && x->events[c->listed ? c->list[c->at - 1] : c->at - 1].seq >= c->next_seq)
 			c->at--;
-	} else if (c->order == TAPE_FORWARD && !c->selective) {
+	} else if (c->order == TAPE_FORWARD && !c->listed) {
 		c->at = extent_find_seq(x, c->next_seq);
 	} else if (c->order == TAPE_FORWARD) {
 		while (c->at < count && x->events[c->list[c->at]].seq < c->next_seq)
@@ -176,70 +177,55 @@ static void plan(struct tape_cursor *c)
 	}
 }
 
-/* The bounds of extent i; false for extents of state, which repeat what other extents have. */
-static bool extent_bounds(const struct tape *t, size_t i, uint64_t *ret_first, uint64_t *ret_last)
-{
-	const struct extent *hot = t->hot.extent;
-
-	*ret_first = i < t->extent_count ? t->extents[i].first_seq : extent_first_seq(hot);
-	*ret_last = i < t->extent_count ? t->extents[i].last_seq : extent_last_seq(hot);
-	return i < t->extent_count ? !t->extents[i].is_state : hot->event_count > 0;
-}
-
 /* Cheap reasons to pass an extent by: bounds of seq and time, and the filter of hashes. */
-static int may_match(struct tape_cursor *c, size_t i, bool *ret, struct err *err)
+static int may_match(struct tape_cursor *c, struct tape_extent *x, bool *ret, struct err *err)
 {
-	struct tape *t = c->tape;
 	const struct tape_filter *f = &c->filter;
-	const struct extent *hot = t->hot.extent;
-	int64_t min_ns = i < t->extent_count ? t->extents[i].min_time_ns : hot->min_time_ns;
-	int64_t max_ns = i < t->extent_count ? t->extents[i].max_time_ns : hot->max_time_ns;
-	uint64_t first, last;
 
-	*ret = extent_bounds(t, i, &first, &last) && last >= f->seq_min &&
-	       (!f->seq_max || first <= f->seq_max) && (!f->time_min_ns || max_ns >= f->time_min_ns) &&
-	       (!f->time_max_ns || min_ns <= f->time_max_ns);
+	*ret = x->last_seq >= f->seq_min && (!f->seq_max || x->first_seq <= f->seq_max) &&
+	       (!f->time_min_ns || x->max_time_ns >= f->time_min_ns) &&
+	       (!f->time_max_ns || x->min_time_ns <= f->time_max_ns);
 	if (*ret && c->uid.copy)
-		return reader_may_have(t, i, filter_hash_uid(c->uid.slice), ret, err);
+		return reader_may_have(c->tape, x, filter_hash_uid(c->uid.slice), ret, err);
 	if (*ret && f->resource && c->namespace.copy && c->name.copy)
-		return reader_may_have(
-			t, i, filter_hash_key(f->resource, c->namespace.slice, c->name.slice), ret, err);
+		return reader_may_have(c->tape, x,
+			filter_hash_key(f->resource, c->namespace.slice, c->name.slice), ret, err);
 	return 0;
 }
 
 /* True when extent i still lies in front of the walk. */
 static bool lies_ahead(const struct tape_cursor *c, size_t i)
 {
-	uint64_t first, last;
+	const struct tape_extent *x = &c->tape->events.items[i];
 
-	extent_bounds(c->tape, i, &first, &last);
 	if (c->order == TAPE_STORED)
 		return i >= c->next_entry;
-	return c->order == TAPE_FORWARD ? last >= c->next_seq : first < c->next_seq;
+	return c->order == TAPE_FORWARD ? x->last_seq >= c->next_seq : x->first_seq < c->next_seq;
 }
 
 /* Enters the next extent of the walk: 1, or 0 when there is none. */
 static int enter_next(struct tape_cursor *c, struct err *err)
 {
-	struct tape *t = c->tape;
+	struct extent_list *list = &c->tape->events;
 
-	for (size_t k = 0; k <= t->extent_count; k++) {
-		size_t i = c->order == TAPE_BACKWARD ? t->extent_count - k : k;
+	for (size_t k = 0; k < list->count; k++) {
+		size_t i = c->order == TAPE_BACKWARD ? list->count - 1 - k : k;
+		struct tape_extent *entry = &list->items[i];
 		struct extent *x;
 		bool perhaps;
 
 		if (!lies_ahead(c, i))
 			continue;
-		if (may_match(c, i, &perhaps, err))
+		if (may_match(c, entry, &perhaps, err))
 			return err->code;
 		if (!perhaps)
 			continue;
-		if (reader_extent(t, i, &x, err))
+		if (reader_extent(c->tape, entry, &x, err))
 			return err->code;
 		c->extent = extent_ref(x);
 		c->entry = i;
-		c->hot = i == t->extent_count;
-		extent_bounds(t, i, &c->first_seq, &c->last_seq);
+		c->first_seq = entry->first_seq;
+		c->last_seq = entry->last_seq;
 		plan(c);
 		return 1;
 	}
@@ -250,15 +236,13 @@ static int enter_next(struct tape_cursor *c, struct err *err)
 static bool step(struct tape_cursor *c)
 {
 	const struct extent *x = c->extent;
-	size_t count = c->selective              ? c->list_count
-		       : c->order == TAPE_STORED ? c->layout_count
-						 : x->event_count;
+	size_t count = c->listed ? c->list_count : c->order == TAPE_STORED ? c->layout_count : x->event_count;
 
 	if (c->order == TAPE_BACKWARD ? c->at == 0 : c->at >= count)
 		return false;
 	if (c->order == TAPE_BACKWARD)
 		c->at--;
-	if (c->selective)
+	if (c->listed)
 		c->current = c->list[c->at];
 	else
 		c->current = c->order == TAPE_STORED ? x->layout[c->at] : c->at;
@@ -319,6 +303,5 @@ int tape_cursor_object(struct tape_cursor *c, struct slice *ret, struct err *err
 	err = err ? err : &local;
 	if (!c->extent)
 		return err_set(err, ERR_USAGE, "cursor stands on no event");
-	return reader_object(
-		c->tape, c->hot ? NULL : &c->tape->extents[c->entry], c->extent, c->current, ret, err);
+	return reader_object(c->tape, &c->tape->events.items[c->entry], c->extent, c->current, ret, err);
 }

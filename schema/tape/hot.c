@@ -136,6 +136,8 @@ static int get_records(
 	if (h->extent->event_count && first != extent_last_seq(h->extent) + 1)
 		return err_set(err, ERR_CORRUPT, "found event %llu, expected %llu", (unsigned long long)first,
 			(unsigned long long)extent_last_seq(h->extent) + 1);
+	if (events < 1)
+		return err_set(err, ERR_CORRUPT, "claims %lld events", (long long)events);
 	for (int64_t i = 0; i < events; i++) {
 		e.seq = first + (uint64_t)i;
 		if (get_record(h, &r, registry, &e, err))
@@ -164,7 +166,8 @@ static int get_chunk(
 	return get_records(h, registry, row, err);
 }
 
-int hot_reader_load(struct hot_reader *h, sqlite3 *db, const struct registry *registry, struct err *err)
+int hot_reader_load(struct hot_reader *h, sqlite3 *db, int64_t extent_id, const struct registry *registry,
+	struct err *err)
 {
 	struct err local;
 	sqlite3_stmt *rows;
@@ -173,18 +176,18 @@ int hot_reader_load(struct hot_reader *h, sqlite3 *db, const struct registry *re
 	err = err ? err : &local;
 	rows = segment_prepare(db,
 		"SELECT id, extent, first_seq, events, first_time_ns, raw_bytes, xxh64, data FROM chunk "
-		"WHERE id > ? ORDER BY id",
+		"WHERE extent = ? AND id > ? ORDER BY id",
 		err);
 	if (!rows)
 		return err->code;
-	sqlite3_bind_int64(rows, 1, h->last_chunk);
+	sqlite3_bind_int64(rows, 1, extent_id);
+	sqlite3_bind_int64(rows, 2, h->last_chunk);
 	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		failed = get_chunk(h, registry, rows, err);
 		if (failed)
 			err_prefix(err, "'%s' chunk %lld", sqlite3_db_filename(db, "main"),
 				(long long)sqlite3_column_int64(rows, 0));
 		h->last_chunk = sqlite3_column_int64(rows, 0);
-		h->extent_id = (uint64_t)sqlite3_column_int64(rows, 1);
 		count += !failed;
 	}
 	if (!failed && step != SQLITE_DONE)

@@ -19,20 +19,19 @@ int hot_identify(struct event *e, struct slice object, struct buf *scratch, stru
 int hot_put(struct buf *raw, const struct event *e, struct slice object, int64_t previous_time_ns,
 	struct err *err) MUST_CHECK;
 
-/* Decoding, chunk by chunk in the order of their ids, into an extent. */
+/* Decoding the chunks of one hot extent, in the order of their ids. */
 struct hot_reader {
 	struct extent *extent;
 	struct frame_reader *frame;
-	uint64_t extent_id; /* of the segment; 0 before the first chunk */
 	int64_t last_chunk; /* id of the last chunk read */
 	struct buf raw, scratch;
 };
 void hot_reader_init(struct hot_reader *h);
 void hot_reader_release(struct hot_reader *h);
 
-/* Reads the chunks that came after last_chunk. Returns how many. A chunk that is damaged ends it with
- * ERR_CORRUPT, the ones before it stay. */
-int hot_reader_load(
-	struct hot_reader *h, sqlite3 *db, const struct registry *registry, struct err *err) MUST_CHECK;
+/* Reads the chunks of that extent that came after last_chunk. Returns how many. A chunk that is damaged ends
+ * it with ERR_CORRUPT, the ones before it stay. */
+int hot_reader_load(struct hot_reader *h, sqlite3 *db, int64_t extent_id, const struct registry *registry,
+	struct err *err) MUST_CHECK;
 
 #endif

@@ -1,43 +1,67 @@
-/* reader_blocks.c: decoded blocks, the ones used last kept as long as there is room. */
+/* reader_blocks.c: decoded blocks, the ones used last kept as long as there is room for them. */
 #include "schema/tape/reader_internal.h"
 
 #include <stdlib.h>
 
+static struct cached_block **bucket_of(struct tape *t, size_t segment, int64_t id)
+{
+	uint64_t key = ((uint64_t)id ^ (uint64_t)segment << 32) * 0x9e3779b97f4a7c15u;
+
+	return &t->buckets[key >> 54];
+}
+
 static struct cached_block *find_cached(struct tape *t, size_t segment, int64_t id)
 {
-	for (size_t i = 0; i < t->block_count; i++) {
-		if (t->blocks[i].id == id && t->blocks[i].segment == segment)
-			return &t->blocks[i];
-	}
-	return NULL;
+	struct cached_block *c = *bucket_of(t, segment, id);
+
+	while (c && (c->id != id || c->segment != segment))
+		c = c->next;
+	return c;
+}
+
+static void unlink_from_order(struct tape *t, struct cached_block *c)
+{
+	*(c->newer ? &c->newer->older : &t->newest) = c->older;
+	*(c->older ? &c->older->newer : &t->oldest) = c->newer;
+}
+
+static void put_newest(struct tape *t, struct cached_block *c)
+{
+	c->newer = NULL;
+	c->older = t->newest;
+	*(t->newest ? &t->newest->newer : &t->oldest) = c;
+	t->newest = c;
 }
 
 static void forget(struct tape *t, struct cached_block *c)
 {
+	struct cached_block **link = bucket_of(t, c->segment, c->id);
+
+	while (*link != c)
+		link = &(*link)->next;
+	*link = c->next;
+	unlink_from_order(t, c);
 	t->cache_bytes -= c->block->bytes.max;
 	block_free(c->block);
-	*c = t->blocks[--t->block_count];
+	free(c);
 }
 
-static void make_room(struct tape *t, size_t bytes)
+static void remember(struct tape *t, size_t segment, int64_t id, struct block *b)
 {
-	while (t->block_count && t->cache_bytes + bytes > t->cache_max_bytes) {
-		struct cached_block *oldest = &t->blocks[0];
+	struct cached_block *c = xcalloc(1, sizeof(*c)), **bucket = bucket_of(t, segment, id);
 
-		for (size_t i = 1; i < t->block_count; i++) {
-			if (t->blocks[i].used < oldest->used)
-				oldest = &t->blocks[i];
-		}
-		forget(t, oldest);
-	}
+	while (t->oldest && t->cache_bytes + b->bytes.max > t->cache_max_bytes)
+		forget(t, t->oldest);
+	*c = (struct cached_block){.segment = segment, .id = id, .block = b, .next = *bucket};
+	*bucket = c;
+	put_newest(t, c);
+	t->cache_bytes += b->bytes.max;
 }
 
 void reader_release_blocks(struct tape *t)
 {
-	while (t->block_count)
-		forget(t, &t->blocks[0]);
-	free(t->blocks);
-	t->blocks = NULL;
+	while (t->oldest)
+		forget(t, t->oldest);
 }
 
 /* Columns: kind = 'chain', events, raw_bytes, xxh64, data. */
@@ -81,19 +105,16 @@ static int read_block(struct tape *t, size_t segment, int64_t id, struct block *
 static int get_block(struct tape *t, size_t segment, int64_t id, struct block **ret, struct err *err)
 {
 	struct cached_block *c = find_cached(t, segment, id);
-	struct block *b;
 
-	if (!c) {
-		if (read_block(t, segment, id, &b, err))
-			return err->code;
-		make_room(t, b->bytes.max);
-		t->blocks = xrealloc(t->blocks, (t->block_count + 1) * sizeof(*t->blocks));
-		c = &t->blocks[t->block_count++];
-		*c = (struct cached_block){.segment = segment, .id = id, .block = b};
-		t->cache_bytes += b->bytes.max;
+	if (c) {
+		unlink_from_order(t, c);
+		put_newest(t, c);
+		*ret = c->block;
+		return 0;
 	}
-	c->used = ++t->tick;
-	*ret = c->block;
+	if (read_block(t, segment, id, ret, err))
+		return err->code;
+	remember(t, segment, id, *ret);
 	return 0;
 }
 
@@ -103,7 +124,7 @@ int reader_object(struct tape *t, const struct tape_extent *entry, const struct 
 	const struct extent_event *e = &x->events[index];
 	struct block *b = NULL;
 
-	if (!entry) {
+	if (x->bytes.len) { /* of a hot extent, which may have been sealed since x was taken */
 		*ret = (struct slice){x->bytes.ptr + e->offset, e->length};
 		return 0;
 	}

@@ -15,13 +15,16 @@ static size_t index_cost(const struct tape_extent *x)
 
 static void drop_least_used_index(struct tape *t, const struct tape_extent *keep)
 {
+	struct extent_list *const lists[] = {&t->events, &t->states};
 	struct tape_extent *oldest = NULL;
 
-	for (size_t i = 0; i < t->extent_count; i++) {
-		struct tape_extent *x = &t->extents[i];
+	for (size_t l = 0; l < 2; l++) {
+		for (size_t i = 0; i < lists[l]->count; i++) {
+			struct tape_extent *x = &lists[l]->items[i];
 
-		if (x->index && x != keep && (!oldest || x->used < oldest->used))
-			oldest = x;
+			if (x->index && x != keep && (!oldest || x->used < oldest->used))
+				oldest = x;
+		}
 	}
 	if (!oldest) {
 		t->index_bytes = 0;
@@ -108,13 +111,11 @@ static int load_index(struct tape *t, struct tape_extent *row, struct err *err)
 	return 0;
 }
 
-int reader_extent(struct tape *t, size_t i, struct extent **ret, struct err *err)
+int reader_extent(struct tape *t, struct tape_extent *row, struct extent **ret, struct err *err)
 {
-	struct tape_extent *row = &t->extents[i];
-
-	if (i == t->extent_count) {
-		extent_sort(t->hot.extent);
-		*ret = t->hot.extent;
+	if (row->hot) {
+		extent_sort(row->hot->extent);
+		*ret = row->hot->extent;
 		return 0;
 	}
 	row->used = ++t->tick;
@@ -151,12 +152,10 @@ static int load_filter(struct tape *t, struct tape_extent *row, struct err *err)
 		      : 0;
 }
 
-int reader_may_have(struct tape *t, size_t i, uint32_t hash, bool *ret, struct err *err)
+int reader_may_have(struct tape *t, struct tape_extent *row, uint32_t hash, bool *ret, struct err *err)
 {
-	struct tape_extent *row = &t->extents[i];
-
 	*ret = true;
-	if (i == t->extent_count)
+	if (row->hot)
 		return 0;
 	if (!row->filter && load_filter(t, row, err))
 		return err->code;
@@ -164,36 +163,28 @@ int reader_may_have(struct tape *t, size_t i, uint32_t hash, bool *ret, struct e
 	return 0;
 }
 
-/* The extent of events that has seq, or extent_count for the hot one, or SIZE_MAX. Extents of state lie
- * between, so this walks rather than halves around them: segments are few against extents. */
-static size_t find_events_extent(const struct tape *t, uint64_t seq)
+/* The extent of events that has seq, or NULL. */
+static struct tape_extent *find_entry(struct tape *t, uint64_t seq)
 {
-	size_t low = 0, high = t->extent_count;
+	size_t low = 0, high = t->events.count;
 
-	if (t->hot.extent->event_count && seq >= extent_first_seq(t->hot.extent))
-		return seq <= extent_last_seq(t->hot.extent) ? t->extent_count : SIZE_MAX;
 	while (low < high) {
-		size_t middle = low + (high - low) / 2, i = middle;
+		size_t middle = low + (high - low) / 2;
 
-		while (i < high && t->extents[i].is_state)
-			i++;
-		if (i < high && t->extents[i].last_seq < seq)
-			low = i + 1;
+		if (t->events.items[middle].last_seq < seq)
+			low = middle + 1;
 		else
 			high = middle;
 	}
-	while (low < t->extent_count && t->extents[low].is_state)
-		low++;
-	return low < t->extent_count && seq >= t->extents[low].first_seq && seq <= t->extents[low].last_seq
-		       ? low
-		       : SIZE_MAX;
+	return low < t->events.count && seq >= t->events.items[low].first_seq ? &t->events.items[low] : NULL;
 }
 
-static int find_in(struct tape *t, size_t i, uint64_t seq, struct place *ret, struct err *err)
+static int find_in(
+	struct tape *t, struct tape_extent *entry, uint64_t seq, struct place *ret, struct err *err)
 {
-	struct place place = {.entry = i < t->extent_count ? &t->extents[i] : NULL};
+	struct place place = {.entry = entry};
 
-	if (reader_extent(t, i, &place.extent, err))
+	if (reader_extent(t, entry, &place.extent, err))
 		return err->code;
 	place.index = extent_find_seq(place.extent, seq);
 	if (place.index == place.extent->event_count || place.extent->events[place.index].seq != seq)
@@ -205,12 +196,13 @@ static int find_in(struct tape *t, size_t i, uint64_t seq, struct place *ret, st
 /* An event from before the first segment that is still there may be kept as state. */
 static int find_in_state(struct tape *t, uint64_t seq, struct place *ret, struct err *err)
 {
-	for (size_t i = 0; i < t->extent_count && t->extents[i].segment == 0; i++) {
+	for (size_t i = 0; i < t->states.count; i++) {
+		struct tape_extent *entry = &t->states.items[i];
 		int found;
 
-		if (!t->extents[i].is_state || seq < t->extents[i].first_seq || seq > t->extents[i].last_seq)
+		if (entry->segment != 0 || seq < entry->first_seq || seq > entry->last_seq)
 			continue;
-		found = find_in(t, i, seq, ret, err);
+		found = find_in(t, entry, seq, ret, err);
 		if (found != ERR_NOT_FOUND)
 			return found;
 	}
@@ -219,8 +211,8 @@ static int find_in_state(struct tape *t, uint64_t seq, struct place *ret, struct
 
 int reader_find(struct tape *t, uint64_t seq, struct place *ret, struct err *err)
 {
-	size_t i = find_events_extent(t, seq);
-	int found = i == SIZE_MAX ? find_in_state(t, seq, ret, err) : find_in(t, i, seq, ret, err);
+	struct tape_extent *entry = find_entry(t, seq);
+	int found = entry ? find_in(t, entry, seq, ret, err) : find_in_state(t, seq, ret, err);
 
 	if (found == ERR_NOT_FOUND)
 		return err_set(
@@ -291,6 +283,36 @@ static uint64_t last_before(const struct extent *x, const struct extent_object *
 	return best;
 }
 
+/* The last event of a key before seq in what lies before the extent `before` of a list; *best stays 0 when
+ * there is none. Lists of states: of the first segment alone, the others repeat its events. */
+static int look_back(struct tape *t, struct extent_list *list, size_t before, const struct extent_object *key,
+	uint64_t seq, uint64_t *best, struct err *err)
+{
+	uint32_t hash = filter_hash_key(key->resource, key->namespace, key->name);
+
+	while (before-- > 0 && !*best) {
+		struct tape_extent *entry = &list->items[before];
+		struct extent *x;
+		bool perhaps;
+
+		if (list == &t->states && entry->segment)
+			continue;
+		if (reader_may_have(t, entry, hash, &perhaps, err))
+			return err->code;
+		if (!perhaps)
+			continue;
+		if (reader_extent(t, entry, &x, err))
+			return err->code;
+		*best = last_before(x, key, seq);
+	}
+	return 0;
+}
+
+static bool is_in(const struct extent_list *list, const struct tape_extent *entry)
+{
+	return list->count && entry >= list->items && entry < list->items + list->count;
+}
+
 int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *err)
 {
 	struct err local;
@@ -298,7 +320,6 @@ int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *e
 	struct extent *own;
 	const struct extent_object *key;
 	uint64_t best;
-	uint32_t hash;
 	int failed = 0;
 
 	err = err ? err : &local;
@@ -307,20 +328,11 @@ int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *e
 	own = extent_ref(place.extent);
 	key = &own->objects[own->events[place.index].object];
 	best = last_before(own, key, seq);
-	hash = filter_hash_key(key->resource, key->namespace, key->name);
-	for (size_t i = place.entry ? (size_t)(place.entry - t->extents) : t->extent_count;
-		i-- > 0 && !best && !failed;) {
-		struct extent *x;
-		bool perhaps;
-
-		if (t->extents[i].is_state && t->extents[i].segment)
-			continue; /* the same event stands in an earlier segment */
-		failed = reader_may_have(t, i, hash, &perhaps, err);
-		if (!failed && perhaps)
-			failed = reader_extent(t, i, &x, err);
-		if (!failed && perhaps)
-			best = last_before(x, key, seq);
-	}
+	if (is_in(&t->events, place.entry))
+		failed = look_back(
+			t, &t->events, (size_t)(place.entry - t->events.items), key, seq, &best, err);
+	if (!failed)
+		failed = look_back(t, &t->states, t->states.count, key, seq, &best, err);
 	extent_unref(own);
 	if (!failed)
 		*ret_seq = best;
@@ -333,17 +345,14 @@ int tape_seq_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct 
 	uint64_t after = 1;
 
 	err = err ? err : &local;
-	for (size_t i = 0; i <= t->extent_count; i++) {
-		bool hot = i == t->extent_count;
+	for (size_t i = 0; i < t->events.count; i++) {
+		struct tape_extent *entry = &t->events.items[i];
 		struct extent *x;
 
-		if (!hot && t->extents[i].is_state)
+		after = entry->last_seq + 1;
+		if (entry->max_time_ns < time_ns)
 			continue;
-		if ((hot ? t->hot.extent->max_time_ns : t->extents[i].max_time_ns) < time_ns) {
-			after = (hot ? extent_last_seq(t->hot.extent) : t->extents[i].last_seq) + 1;
-			continue;
-		}
-		if (reader_extent(t, i, &x, err))
+		if (reader_extent(t, entry, &x, err))
 			return err->code;
 		for (size_t k = 0; k < x->event_count; k++) {
 			if (x->events[k].time_ns >= time_ns) {

@@ -1,11 +1,12 @@
 /*
- * reader_internal.h: the reader's own state, shared by reader.c (opening, refreshing), reader_extents.c
+ * reader_internal.h: the reader's own state, shared by reader.c (opening), reader_load.c
+ * (keeping up with the writer), reader_extents.c
  * (finding events), reader_blocks.c (decoded objects), reader_rows.c, cursor.c and state.c. Nobody else
  * includes it.
  *
- * A tape is a list of segments, each a list of extents; the last one may have a hot extent behind it. Extents
- * of events cover the seqs without holes or overlaps. Extents of state repeat the live objects at a segment's
- * start.
+ * A tape is a list of segments, each a list of extents. Extents of events cover the seqs without holes or
+ * overlaps; the last ones may still be hot, that is in chunks, and become sealed in their place. Extents of
+ * state repeat the live objects at a segment's start and stand in a list of their own.
  */
 #ifndef SCHEMA_TAPE_READER_INTERNAL_H
 #define SCHEMA_TAPE_READER_INTERNAL_H
@@ -22,40 +23,47 @@ struct tape_segment {
 	sqlite3 *db; /* NULL while closed, see reader_db */
 	sqlite3_stmt *read_block;
 	uint64_t used;       /* tick of the last use */
-	int64_t last_extent; /* id of the newest extent we know */
+	int64_t last_extent; /* id of the newest sealed extent of events we know */
 	uint64_t first_seq;  /* of the first event that is or will be in it */
-	bool has_state;      /* its extents of state are complete */
+	bool has_state;      /* its extents of state are complete, and in the list */
+	bool settled;        /* read after it was sealed: nothing will come to it any more */
 };
 
 struct tape_extent {
 	size_t segment;
 	int64_t id;
-	bool is_state;
 	uint64_t first_seq, last_seq, events, raw_bytes;
 	int64_t min_time_ns, max_time_ns;
-	struct extent *index; /* decoded, or NULL */
+	struct hot_reader *hot; /* what it was decoded from as long as it is hot, else NULL */
+	struct extent *index;   /* sealed: decoded, or NULL */
 	uint64_t used;
-	uint32_t *filter; /* decoded, or NULL */
+	uint32_t *filter; /* sealed: decoded, or NULL */
 	size_t filter_count;
 };
 
+struct extent_list {
+	struct tape_extent *items; /* in the order of segments and ids */
+	size_t count;
+};
+
+/* A decoded block; in a chain of its hash bucket and in the order of use. */
 struct cached_block {
 	size_t segment;
-	int64_t id; /* 0: free */
+	int64_t id;
 	struct block *block;
-	uint64_t used;
+	struct cached_block *next; /* in the bucket */
+	struct cached_block *newer, *older;
 };
+
+#define BLOCK_BUCKETS 1024
 
 struct tape {
 	char *path;
 	struct registry registry;
 	struct tape_segment *segments;
 	size_t segment_count, open_count;
-	struct tape_extent *extents; /* in the order of segments and ids */
-	size_t extent_count;
-	struct hot_reader hot; /* of the last segment */
-	struct cached_block *blocks;
-	size_t block_count;
+	struct extent_list events, states;
+	struct cached_block *buckets[BLOCK_BUCKETS], *newest, *oldest;
 	size_t cache_bytes, cache_max_bytes;
 	size_t index_bytes;
 	uint64_t tick;
@@ -68,25 +76,32 @@ int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, str
 
 /* reader.c: the segment's database, opened when need be; others may be closed for it. */
 sqlite3 *reader_db(struct tape *t, size_t segment, struct err *err);
+void reader_close_segment(struct tape *t, struct tape_segment *s);
 
 /* reader_extents.c */
 
-/* Where a seq is: the extent and the event's index in it. The extent stays valid until the next call that
- * looks for one; take a reference to keep it longer. entry is NULL when it is the hot one. */
+/* Where a seq is: the extent and the event's index in it. Both stay valid until the next call that looks for
+ * one; take a reference to the extent to keep it longer. */
 struct place {
-	const struct tape_extent *entry;
+	struct tape_extent *entry;
 	struct extent *extent;
 	size_t index;
 };
 int reader_find(struct tape *t, uint64_t seq, struct place *ret, struct err *err) MUST_CHECK;
-/* The decoded index of extent i; extent_count is the hot one (may be empty). */
-int reader_extent(struct tape *t, size_t i, struct extent **ret, struct err *err) MUST_CHECK;
-/* False only when extent i surely has no object of that hash. */
-int reader_may_have(struct tape *t, size_t i, uint32_t hash, bool *ret, struct err *err) MUST_CHECK;
+/* The extent that an entry of one of the lists stands for, sorted. */
+int reader_extent(struct tape *t, struct tape_extent *entry, struct extent **ret, struct err *err) MUST_CHECK;
+/* False only when the extent surely has no object of that hash. */
+int reader_may_have(
+	struct tape *t, struct tape_extent *entry, uint32_t hash, bool *ret, struct err *err) MUST_CHECK;
 
-/* reader_blocks.c */
+/* reader_blocks.c: x is the entry's extent, which may have been hot when it was taken. */
 int reader_object(struct tape *t, const struct tape_extent *entry, const struct extent *x, size_t index,
 	struct slice *ret, struct err *err) MUST_CHECK;
 void reader_release_blocks(struct tape *t);
+
+/* reader_load.c: brings segments, extents and registry up to date with the directory. */
+int reader_load(struct tape *t, struct err *err) MUST_CHECK;
+int reader_load_segment(struct tape *t, size_t segment, struct err *err) MUST_CHECK;
+void reader_release_extents(struct extent_list *list);
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Ids of rows that a later segment has again. */
-struct superseded {
+/* A row whose id an earlier segment has too. */
+struct repeated {
 	int64_t id;
 	size_t segment;
 };
@@ -18,8 +18,9 @@ struct row_walk {
 	struct tape *tape;
 	const char *table, *columns;
 	bool copied; /* rows of earlier segments are copied to later ones: the earlier one counts */
-	struct superseded *again;
+	struct repeated *again; /* sorted, where the later row counts */
 	size_t again_count;
+	int64_t highest; /* id in the segments looked at so far */
 	/* What to do with a row; a non-zero return stops. */
 	int (*take)(struct row_walk *walk, sqlite3_stmt *row);
 	union {
@@ -31,87 +32,102 @@ struct row_walk {
 	void *context;
 };
 
-static int highest_id(struct tape *t, const char *table, size_t segments, int64_t *ret, struct err *err)
+static int compare_repeated(const void *left, const void *right)
 {
-	char *sql = xasprintf("SELECT max(id) FROM %s", table);
+	const struct repeated *a = left, *b = right;
+
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	return (a->segment > b->segment) - (a->segment < b->segment);
+}
+
+/* SELECT columns FROM the table WHERE id `which` the number; NULL with err set when it fails. */
+static sqlite3_stmt *select_rows(struct row_walk *w, size_t segment, const char *columns, const char *which,
+	int64_t id, struct err *err)
+{
+	sqlite3 *db = reader_db(w->tape, segment, err);
+	char *sql = xasprintf("SELECT %s FROM %s WHERE id %s ? ORDER BY id", columns, w->table, which);
+	sqlite3_stmt *rows = db ? segment_prepare(db, sql, err) : NULL;
+
+	free(sql);
+	if (rows)
+		sqlite3_bind_int64(rows, 1, id);
+	return rows;
+}
+
+static int end_rows(struct row_walk *w, size_t segment, sqlite3_stmt *rows, int step, struct err *err)
+{
 	int failed = 0;
 
-	*ret = 0;
-	for (size_t i = 0; i < segments && !failed; i++) {
-		sqlite3 *db = reader_db(t, i, err);
-		int64_t high = 0;
-
-		failed = db ? segment_number(db, sql, 0, &high, err) : err->code;
-		*ret = high > *ret ? high : *ret;
-	}
-	free(sql);
+	if (step != SQLITE_DONE)
+		failed = segment_failed(sqlite3_db_handle(rows), err, "cannot read table '%s' of '%s'",
+			w->table, w->tape->segments[segment].file.path);
+	sqlite3_finalize(rows);
 	return failed;
 }
 
-/* Looks for ids in segment that earlier ones have too: those up to the highest of the earlier ones. */
+/* Notes the ids of the segment that earlier ones have too, which are not above their highest. */
 static int find_again(struct row_walk *w, size_t segment, struct err *err)
 {
-	int64_t highest;
-	sqlite3_stmt *rows;
-	sqlite3 *db;
-	char *sql;
+	sqlite3_stmt *rows = select_rows(w, segment, "id", ">=", INT64_MIN, err);
+	int64_t highest = w->highest;
+	int step;
 
-	if (highest_id(w->tape, w->table, segment, &highest, err))
-		return err->code;
-	db = reader_db(w->tape, segment, err);
-	if (!db)
-		return err->code;
-	sql = xasprintf("SELECT id FROM %s WHERE id <= ?", w->table);
-	rows = segment_prepare(db, sql, err);
-	free(sql);
 	if (!rows)
 		return err->code;
-	sqlite3_bind_int64(rows, 1, highest);
-	while (sqlite3_step(rows) == SQLITE_ROW) {
+	while ((step = sqlite3_step(rows)) == SQLITE_ROW) {
+		int64_t id = sqlite3_column_int64(rows, 0);
+
+		highest = id > highest ? id : highest;
+		if (id > w->highest)
+			continue;
 		w->again = xrealloc(w->again, (w->again_count + 1) * sizeof(*w->again));
-		w->again[w->again_count++] = (struct superseded){sqlite3_column_int64(rows, 0), segment};
+		w->again[w->again_count++] = (struct repeated){id, segment};
 	}
-	sqlite3_finalize(rows);
-	return 0;
+	w->highest = highest;
+	return end_rows(w, segment, rows, step, err);
 }
 
 static bool is_superseded(const struct row_walk *w, int64_t id, size_t segment)
 {
-	for (size_t i = 0; i < w->again_count; i++) {
-		if (w->again[i].id == id && w->again[i].segment > segment)
-			return true;
+	size_t low = 0, high = w->again_count;
+
+	while (low < high) { /* the first repetition of that id, or one behind */
+		size_t middle = low + (high - low) / 2;
+		const struct repeated *r = &w->again[middle];
+
+		if (r->id < id || (r->id == id && r->segment <= segment))
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return false;
+	return low < w->again_count && w->again[low].id == id;
 }
 
 static int walk_segment(struct row_walk *w, size_t segment, struct err *err)
 {
-	int64_t after_id = 0;
-	sqlite3_stmt *rows;
-	sqlite3 *db;
-	char *sql;
+	char *columns = xasprintf("id, %s", w->columns);
+	int64_t highest = w->highest;
 	int step = SQLITE_DONE, stop = 0;
+	sqlite3_stmt *rows;
 
-	if (w->copied && highest_id(w->tape, w->table, segment, &after_id, err))
-		return err->code;
-	db = reader_db(w->tape, segment, err);
-	if (!db)
-		return err->code;
-	sql = xasprintf("SELECT id, %s FROM %s WHERE id > ? ORDER BY id", w->columns, w->table);
-	rows = segment_prepare(db, sql, err);
-	free(sql);
+	rows = select_rows(w, segment, columns, w->copied ? ">" : ">=", w->copied ? highest : INT64_MIN, err);
+	free(columns);
 	if (!rows)
 		return err->code;
-	sqlite3_bind_int64(rows, 1, after_id);
 	while (!stop && (step = sqlite3_step(rows)) == SQLITE_ROW) {
-		if (!is_superseded(w, sqlite3_column_int64(rows, 0), segment))
+		int64_t id = sqlite3_column_int64(rows, 0);
+
+		highest = id > highest ? id : highest;
+		if (!is_superseded(w, id, segment))
 			stop = w->take(w, rows);
 	}
-	if (!stop && step != SQLITE_DONE)
-		stop = segment_failed(db, err, "cannot read table '%s' of '%s'", w->table,
-			w->tape->segments[segment].file.path);
-	sqlite3_finalize(rows);
-	return stop;
+	w->highest = highest;
+	if (stop) {
+		sqlite3_finalize(rows);
+		return stop;
+	}
+	return end_rows(w, segment, rows, step, err);
 }
 
 static int walk_rows(struct row_walk *w, struct err *err)
@@ -120,8 +136,12 @@ static int walk_rows(struct row_walk *w, struct err *err)
 	int stop = 0;
 
 	err = err ? err : &local;
-	for (size_t i = 1; i < w->tape->segment_count && !stop && !w->copied; i++)
+	w->highest = INT64_MIN;
+	for (size_t i = 0; i < w->tape->segment_count && !stop && !w->copied; i++)
 		stop = find_again(w, i, err);
+	if (w->again_count)
+		qsort(w->again, w->again_count, sizeof(*w->again), compare_repeated);
+	w->highest = INT64_MIN;
 	for (size_t i = 0; i < w->tape->segment_count && !stop; i++)
 		stop = walk_segment(w, i, err);
 	free(w->again);
@@ -173,7 +193,7 @@ int tape_each_mark(struct tape *t, int (*each)(void *context, const struct tape_
 	struct err *err)
 {
 	struct row_walk w = {t, "mark", "after_seq, time_ns, kind, stream, connection, rv, object", true,
-		NULL, 0, take_mark, {.mark = each}, context};
+		NULL, 0, 0, take_mark, {.mark = each}, context};
 
 	return walk_rows(&w, err);
 }
@@ -227,7 +247,7 @@ int tape_each_connection(struct tape *t, int (*each)(void *context, const struct
 		"os_errno, h2_error, error_status, content_type, audit_id, server_date, bytes, events, "
 		"bookmarks, last_rv, "
 		"tail, next_action, next_delay_ns",
-		false, NULL, 0, take_connection, {.connection = each}, context};
+		false, NULL, 0, 0, take_connection, {.connection = each}, context};
 
 	return walk_rows(&w, err);
 }
@@ -265,7 +285,7 @@ int tape_each_gap(struct tape *t, int (*each)(void *context, const struct tape_g
 		"stream, begin_seq, end_seq, begin_ns, end_ns, duration_ns, from_rv, to_rv, reason, "
 		"how_ended, "
 		"connection_before, connection_after, modified, added, deleted, recreated, unchanged",
-		false, NULL, 0, take_gap, {.gap = each}, context};
+		false, NULL, 0, 0, take_gap, {.gap = each}, context};
 
 	return walk_rows(&w, err);
 }
@@ -291,7 +311,7 @@ int tape_each_missed(struct tape *t, int (*each)(void *context, const struct tap
 	void *context, struct err *err)
 {
 	struct row_walk w = {t, "missed", "gap, change, resource, namespace, name, uid, old_uid, rv, old_rv",
-		true, NULL, 0, take_missed, {.missed = each}, context};
+		true, NULL, 0, 0, take_missed, {.missed = each}, context};
 
 	return walk_rows(&w, err);
 }

@@ -37,20 +37,17 @@ static void add_events(struct tape_segment_info *s, uint64_t first_seq, uint64_t
 
 static void add_extents(const struct tape *t, size_t segment, struct tape_segment_info *s)
 {
-	const struct extent *hot = t->hot.extent;
+	for (size_t i = 0; i < t->states.count; i++) {
+		if (t->states.items[i].segment == segment)
+			s->state_objects += t->states.items[i].events;
+	}
+	for (size_t i = 0; i < t->events.count; i++) {
+		const struct tape_extent *x = &t->events.items[i];
 
-	for (size_t i = 0; i < t->extent_count; i++) {
-		const struct tape_extent *x = &t->extents[i];
-
-		if (x->segment == segment && x->is_state)
-			s->state_objects += x->events;
-		else if (x->segment == segment)
+		if (x->segment == segment)
 			add_events(
 				s, x->first_seq, x->last_seq, x->raw_bytes, x->min_time_ns, x->max_time_ns);
 	}
-	if (segment + 1 == t->segment_count && hot && hot->event_count)
-		add_events(s, extent_first_seq(hot), extent_last_seq(hot), hot->raw_bytes, hot->min_time_ns,
-			hot->max_time_ns);
 }
 
 int tape_each_segment(struct tape *t, int (*each)(void *context, const struct tape_segment_info *s),

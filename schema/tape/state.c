@@ -132,26 +132,28 @@ static size_t first_segment(const struct tape *t, uint64_t seq)
 	return segment;
 }
 
-static int collect(struct tape *t, struct state_map *m, uint64_t seq, uint32_t resource, struct err *err)
+static int collect_list(struct tape *t, struct extent_list *list, size_t first, size_t last,
+	struct state_map *m, uint64_t seq, uint32_t resource, struct err *err)
 {
-	size_t segment = first_segment(t, seq);
-
-	for (size_t i = 0; i <= t->extent_count; i++) {
-		bool hot = i == t->extent_count;
+	for (size_t i = 0; i < list->count; i++) {
+		struct tape_extent *entry = &list->items[i];
 		struct extent *x;
 
-		if (!hot && (t->extents[i].segment < segment || t->extents[i].first_seq > seq))
+		if (entry->segment < first || entry->segment > last || entry->first_seq > seq)
 			continue;
-		if (!hot && t->extents[i].is_state &&
-			(t->extents[i].segment != segment || !t->segments[segment].has_state))
-			continue; /* said already by the events before it */
-		if (hot && (t->hot.extent->event_count == 0 || extent_first_seq(t->hot.extent) > seq))
-			continue;
-		if (reader_extent(t, i, &x, err))
+		if (reader_extent(t, entry, &x, err))
 			return err->code;
 		take_extent(m, x, seq, resource);
 	}
 	return 0;
+}
+
+static int collect(struct tape *t, struct state_map *m, uint64_t seq, uint32_t resource, struct err *err)
+{
+	size_t first = first_segment(t, seq);
+	int failed = collect_list(t, &t->states, first, first, m, seq, resource, err);
+
+	return failed ? failed : collect_list(t, &t->events, first, SIZE_MAX, m, seq, resource, err);
 }
 
 /* Bytewise order of "namespace/name", as the API server's storage keys: "a-b/" comes before "a/". */

@@ -72,6 +72,14 @@ static int insert_extent(sqlite3 *db, int64_t id, const char *kind, const struct
 	return row_insert(db, TABLE_EXTENT, values, err);
 }
 
+static int delete_chunks(sqlite3 *db, int64_t extent_id, struct err *err)
+{
+	char sql[80];
+
+	snprintf(sql, sizeof(sql), "DELETE FROM chunk WHERE extent = %" PRId64, extent_id);
+	return segment_exec(db, sql, err);
+}
+
 /* One transaction: the extent with its blocks appears and, for one of events, the chunks it was made of go.
  */
 static int store_extent(sqlite3 *db, int64_t id, const char *kind, struct extent *x, struct err *err)
@@ -84,7 +92,7 @@ static int store_extent(sqlite3 *db, int64_t id, const char *kind, struct extent
 	failed = segment_exec(db, "BEGIN IMMEDIATE", err);
 	if (!failed) {
 		failed = insert_blocks(db, id, &p, err) || insert_extent(db, id, kind, x, &p, err) ||
-			 segment_exec(db, "DELETE FROM chunk", err) || segment_exec(db, "COMMIT", err);
+			 delete_chunks(db, id, err) || segment_exec(db, "COMMIT", err);
 		if (failed)
 			sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	}
@@ -283,7 +291,8 @@ static int put_positions(const char *previous_path, sqlite3 *db, struct err *err
 static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous_path, struct err *err)
 {
 	struct tape *t;
-	int failed = put_identity(w, db, err) || put_registry(w, db, err);
+	int failed = segment_exec(db, "BEGIN", err) || put_identity(w, db, err) || put_registry(w, db, err) ||
+		     segment_exec(db, "COMMIT", err);
 
 	if (!failed && previous_path) {
 		failed = put_positions(previous_path, db, err) ||
@@ -399,24 +408,34 @@ static int recover_totals(
 	return 0;
 }
 
-/* Turns what a crash left hot into an extent. */
-static int seal_hot(struct tape_writer *w, sqlite3 *db, struct err *err)
+static int seal_hot_extent(struct tape_writer *w, sqlite3 *db, int64_t id, struct err *err)
 {
 	struct hot_reader hot;
-	int64_t id = 0;
 	int found;
 
 	hot_reader_init(&hot);
-	found = hot_reader_load(&hot, db, &w->registry, err);
-	if (found > 0 && highest(db, "extent", &id, err))
-		found = err->code;
-	if (found > 0 && hot.extent->event_count) {
+	found = hot_reader_load(&hot, db, id, &w->registry, err);
+	if (found > 0) {
 		w->last_seq = extent_last_seq(hot.extent);
 		w->sealed_raw_bytes += hot.extent->raw_bytes;
-		found = store_extent(db, id + 1, "events", hot.extent, err);
+		found = store_extent(db, id, "events", hot.extent, err);
 	}
 	hot_reader_release(&hot);
 	return found < 0 ? found : 0;
+}
+
+/* Turns what a crash left hot into extents. */
+static int seal_hot(struct tape_writer *w, sqlite3 *db, struct err *err)
+{
+	int64_t id;
+	int failed;
+
+	do {
+		failed = segment_number(db, "SELECT min(extent) FROM chunk", 0, &id, err);
+		if (!failed && id)
+			failed = seal_hot_extent(w, db, id, err);
+	} while (!failed && id);
+	return failed;
 }
 
 /* Goes on in the open segment that a crash left. */

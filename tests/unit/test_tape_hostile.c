@@ -33,7 +33,7 @@ static void make_changed(struct model *m, bool sealed, const char *sql)
 
 	model_init(m, 1);
 	w = model_open(m, &options);
-	model_steps(m, w, 201, 10);
+	model_steps(m, w, 208, 10);
 	ck_assert_ok(tape_writer_flush(w, &err), &err);
 	if (sealed)
 		ck_assert_ok(tape_writer_close(w, &err), &err);
@@ -93,10 +93,11 @@ START_TEST(reader__refuses_what_no_writer_wrote)
 		{false, "UPDATE chunk SET raw_bytes = 1 << 40", "claims 1099511627776 bytes"},
 		{false, "UPDATE chunk SET raw_bytes = raw_bytes + 1", "decompressed bytes, expected"},
 		{false, "UPDATE chunk SET events = events + 1", "ends before its last event"},
+		{false, "UPDATE chunk SET events = 0", "claims 0 events"},
 		{false, "UPDATE chunk SET events = events - 1", "bytes behind its last event"},
 		{false, "UPDATE chunk SET data = zeroblob(9), xxh64 = xxh64(zeroblob(9))",
 			"cannot decompress"},
-		{false, "UPDATE chunk SET first_seq = first_seq + 1", "begin at event"},
+		{false, "UPDATE chunk SET first_seq = first_seq + 1", "begins at event"},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
