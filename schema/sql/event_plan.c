@@ -311,10 +311,8 @@ int event_query_next(const struct event_query *q, struct tape_cursor *c, struct 
 
 /* ---- columns ---- */
 
-static void resource_result(sqlite3_context *context, const struct tape *t, uint32_t id, int column)
+static void resource_result(sqlite3_context *context, const struct tape_resource *r, int column)
 {
-	const struct tape_resource *r = tape_resource_by_id(t, id);
-
 	if (!r)
 		return;
 	if (column == COLUMN_APIGROUP)
@@ -325,6 +323,14 @@ static void resource_result(sqlite3_context *context, const struct tape *t, uint
 
 void event_result(sqlite3_context *context, const struct tape *t, const struct event *e, int column)
 {
+	bool of_resource = column >= COLUMN_APIGROUP && column <= COLUMN_RESOURCE;
+
+	event_result_of(context, of_resource ? tape_resource_by_id(t, e->resource) : NULL, e, column);
+}
+
+void event_result_of(
+	sqlite3_context *context, const struct tape_resource *r, const struct event *e, int column)
+{
 	switch (column) {
 	case COLUMN_SEQ: sqlite3_result_int64(context, (sqlite3_int64)e->seq); break;
 	case COLUMN_TIME: result_time(context, e->time_ns); break;
@@ -333,7 +339,7 @@ void event_result(sqlite3_context *context, const struct tape *t, const struct e
 	case COLUMN_TYPE: result_string(context, event_type_name(e->type)); break;
 	case COLUMN_APIGROUP:
 	case COLUMN_VERSION:
-	case COLUMN_RESOURCE: resource_result(context, t, e->resource, column); break;
+	case COLUMN_RESOURCE: resource_result(context, r, column); break;
 	case COLUMN_NAMESPACE: result_slice(context, e->namespace); break;
 	case COLUMN_NAME: result_slice(context, e->name); break;
 	case COLUMN_UID: result_slice(context, e->uid); break;

@@ -72,4 +72,8 @@ int event_query_next(
 /* Any column of `e` but the object. */
 void event_result(sqlite3_context *context, const struct tape *t, const struct event *e, int column);
 
+/* The same for an event whose resource is at hand. */
+void event_result_of(
+	sqlite3_context *context, const struct tape_resource *r, const struct event *e, int column);
+
 #endif

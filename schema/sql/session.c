@@ -1,14 +1,9 @@
-/*
- * session.c: see session.h.
- *
- * SQLite is asked before each access (the authorizer) and may read, call functions and recurse; everything
- * else is denied. That stands beside, not in place of, the tables having no way to be written.
- */
+/* session.c: see session.h. */
 #include "schema/sql/session.h"
 
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
-#include "schema/sql/extension.h"
+#include "schema/sql/sandbox.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -33,53 +28,6 @@ struct sql_session {
 	void *progress_context;
 };
 
-static bool is_harmless_pragma(const char *name, const char *argument)
-{
-	static const char *const with_argument[] = {"table_info", "table_xinfo", "table_list"};
-	static const char *const without[] = {
-		"table_list", "function_list", "module_list", "database_list", "collation_list"};
-
-	for (size_t i = 0; argument && i < sizeof(with_argument) / sizeof(*with_argument); i++) {
-		if (sqlite3_stricmp(name, with_argument[i]) == 0)
-			return true;
-	}
-	for (size_t i = 0; !argument && i < sizeof(without) / sizeof(*without); i++) {
-		if (sqlite3_stricmp(name, without[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool is_harmless_function(const char *name)
-{
-	return sqlite3_stricmp(name, "load_extension") != 0 && sqlite3_stricmp(name, "kubetape_open") != 0 &&
-	       sqlite3_stricmp(name, "fts3_tokenizer") != 0;
-}
-
-/* SQLite makes the declaration of a virtual table look like a change of its schema table when the table is
- * first used, as json_each is, or used again after an error. A statement that tried to make such a change is
- * refused all the same, because nobody may modify that table. */
-static bool is_schema_table(const char *name)
-{
-	return sqlite3_stricmp(name, "sqlite_master") == 0 ||
-	       sqlite3_stricmp(name, "sqlite_temp_master") == 0;
-}
-
-static int authorize(
-	void *context, int action, const char *a, const char *b, const char *database, const char *trigger)
-{
-	(void)context, (void)database, (void)trigger;
-	switch (action) {
-	case SQLITE_SELECT:
-	case SQLITE_READ:
-	case SQLITE_RECURSIVE: return SQLITE_OK;
-	case SQLITE_FUNCTION: return is_harmless_function(b) ? SQLITE_OK : SQLITE_DENY;
-	case SQLITE_PRAGMA: return is_harmless_pragma(a, b) ? SQLITE_OK : SQLITE_DENY;
-	case SQLITE_UPDATE: return is_schema_table(a) ? SQLITE_OK : SQLITE_DENY;
-	default: return SQLITE_DENY;
-	}
-}
-
 static int on_progress(void *context)
 {
 	struct sql_session *s = context;
@@ -93,20 +41,6 @@ static int on_progress(void *context)
 		s->next_progress_ns = now + PROGRESS_INTERVAL_NS;
 		s->on_progress(s->progress_context);
 	}
-	return 0;
-}
-
-/* The extension gets SQLite's function table as if it had been loaded; only this connection gets it. */
-static int open_database(sqlite3 **ret, struct err *err)
-{
-	void (*entry)(void) = (void (*)(void))sqlite3_kubetape_init;
-	int rc = sqlite3_auto_extension(entry);
-
-	if (rc == SQLITE_OK)
-		rc = sqlite3_open_v2(":memory:", ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	sqlite3_cancel_auto_extension(entry);
-	if (rc != SQLITE_OK)
-		return err_set(err, ERR_FAILED, "cannot open a database in memory: %s", sqlite3_errstr(rc));
 	return 0;
 }
 
@@ -126,12 +60,11 @@ int sql_session_open(const char *tape_path, struct sql_session **ret, struct err
 {
 	struct sql_session *s = xcalloc(1, sizeof(*s));
 
-	if (open_database(&s->db, err) || open_tables(s->db, tape_path, err)) {
+	if (sandbox_open(&s->db, err) || open_tables(s->db, tape_path, err)) {
 		sql_session_close(s);
 		return err->code;
 	}
-	sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 0);
-	sqlite3_set_authorizer(s->db, authorize, NULL);
+	sandbox_close_doors(s->db, SANDBOX_ANY);
 	sqlite3_progress_handler(s->db, PROGRESS_STEPS, on_progress, s);
 	*ret = s;
 	return 0;

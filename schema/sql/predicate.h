@@ -1,0 +1,36 @@
+/*
+ * predicate.h: picking out events by an SQL expression over the columns of the table `events`, as fault
+ * files, breakpoints, sweeps and filters do:
+ *
+ *     resource='pods' AND type='DELETED' AND jget(object,'$.metadata.labels.app')='web'
+ *
+ * An expression is compiled once and then asked of one event after the other. It can compute, and cannot
+ * read anything but its event; without asking for the time or for random numbers ('now' of the date functions
+ * is the one way left) it gives the same answer to the same event. Not thread-safe.
+ */
+#ifndef SCHEMA_SQL_PREDICATE_H
+#define SCHEMA_SQL_PREDICATE_H
+
+#include "schema/tape/event.h"
+
+#define PREDICATE_BYTES_MAX (64u << 10)        /* of an expression's text */
+#define PREDICATE_LIMIT_NS  INT64_C(100000000) /* for one event, unless predicate_limit says otherwise */
+
+struct predicate;
+
+/* ERR_USAGE with SQLite's words for what it does not understand or refuses. */
+int predicate_compile(struct slice expression, struct predicate **ret, struct err *err) MUST_CHECK;
+void predicate_free(struct predicate *p);
+
+/* A predicate that takes longer for one event fails with ERR_STOPPED. */
+void predicate_limit(struct predicate *p, int64_t limit_ns);
+
+/*
+ * Whether the expression is true (not zero, not NULL) of the event: 1 or 0. `resource` may be NULL; its names
+ * are then NULL too. Everything is borrowed for the call. ERR_FAILED when the expression cannot be computed,
+ * as jget of what is no JSON.
+ */
+int predicate_test(struct predicate *p, const struct tape_resource *resource, const struct event *e,
+	struct slice object, struct err *err) MUST_CHECK;
+
+#endif
