@@ -23,8 +23,8 @@ def identities(items):
 
 class KubectlOnAReplay(Case):
 
-	def replay(self, name, *options):
-		return Replay(self.all_tape, self.folder(), name, "--speed", "max", *options)
+	def replay(self, name, *options, speed="max"):
+		return Replay(self.all_tape, self.folder(), name, "--speed", speed, *options)
 
 	def client(self, replay, version, path):
 		return kubectl.Kubectl(replay.kubeconfig, os.path.join(self.folder(), f"cache-{version}"), path)
@@ -53,7 +53,7 @@ class KubectlOnAReplay(Case):
 				with self.subTest(resource=name):
 					live = self.at_end(name)
 					found = {(o["metadata"].get("namespace", "") + "/" + o["metadata"]["name"]).lstrip("/"): o
-						for o in client.items(name, "-A")}
+						for o in client.items(name, "-A", "--show-managed-fields")}
 					self.assertEqual(sorted(found), sorted(live))
 					self.assertNothing([key for key, o in found.items() if o != json.loads(live[key].object)],
 						"objects differ from the tape")
@@ -116,7 +116,8 @@ class KubectlOnAReplay(Case):
 					self.assertRegex(said, "condition met|deleted")
 
 	def test_wait_for_a_job_that_does_not_exist_yet_sees_it_complete(self):
-		with self.replay("wait-job", "--wait-watchers", "1") as replay:
+		"""kubectl looks again and again until the job is there, without a watch that would start the clock."""
+		with self.replay("wait-job", "--wait-watchers", "0", speed="20") as replay:
 			client = self.client(replay, "1.36", paths.program("kubectl"))
 			client("wait", "job/sums", "-n", workload.NAMESPACE, "--for=create", "--timeout=60s")
 			client("wait", "job/sums", "-n", workload.NAMESPACE, "--for=condition=Complete", "--timeout=60s")
