@@ -20,7 +20,7 @@ def query(tape, sql):
     done = subprocess.run([KUBETAPE, "query", tape, sql, "--format", "json"], capture_output=True, text=True,
                           timeout=30, check=False)
     if done.returncode:
-        raise AssertionError(f"query failed: {done.stderr.strip()}")
+        raise AssertionError(f"query ended with {done.returncode}: {done.stderr.strip()}")
     return json.loads(done.stdout or "[]")
 
 
