@@ -329,7 +329,7 @@ static int parse_selector(struct parser *p, struct err *err)
 int label_selector_parse(struct slice text, struct label_selector **ret, struct err *err)
 {
 	struct parser p = {.out = xcalloc(1, sizeof(*p.out))};
-	int rc = read_tokens(text, &p, err);
+	int rc = read_tokens(text.len ? text : slice_of(""), &p, err);
 
 	if (rc == 0)
 		rc = parse_selector(&p, err);
