@@ -65,6 +65,11 @@ class AnInformerOnAReplay(Case):
 	def test_typed_with_classic_lists_tells_the_tape_one_to_one(self):
 		self.check(self.follow(["informer", "-mode", "typed"], self.resources(typed=True), streaming=False))
 
+	def test_of_metadata_only_tells_the_tape_one_to_one(self):
+		for streaming in (True, False):
+			with self.subTest(streaming=streaming):
+				self.check(self.follow(["informer", "-mode", "metadata"], self.resources(), streaming))
+
 	def test_typed_of_the_release_before_tells_the_tape_one_to_one(self):
 		for streaming in (True, False):
 			with self.subTest(streaming=streaming):
