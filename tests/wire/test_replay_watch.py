@@ -2,6 +2,7 @@
 
 import json
 import select
+import socket
 import time
 import unittest
 
@@ -320,6 +321,68 @@ class SlowTest(Case):
 		poll = select.poll()
 		poll.register(w.connection.sock, 0)
 		self.assertTrue(poll.poll(20_000), "the connection still stands")
+
+
+class WebSocketTest(Case):
+	KEY = "dGhlIHNhbXBsZSBub25jZQ=="  # the key of RFC 6455's example, and what it must be answered with
+	ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+
+	def open(self, r, target):
+		s = socket.create_connection((r.host, r.port), timeout=10)
+		self.addCleanup(s.close)
+		s.sendall(("GET %s HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n\r\n" % (target, self.KEY)).encode())
+		stream = s.makefile("rb")
+		self.addCleanup(stream.close)
+		head = []
+		while not head or head[-1] != b"\r\n":
+			head.append(stream.readline())
+		self.assertEqual(head[0], b"HTTP/1.1 101 Switching Protocols\r\n")
+		self.assertIn(b"Sec-WebSocket-Accept: " + self.ACCEPT.encode() + b"\r\n", head)
+		return s, stream
+
+	def message(self, stream):
+		one, two = stream.read(2)
+		length = two & 127
+		if length == 126:
+			length = int.from_bytes(stream.read(2), "big")
+		elif length == 127:
+			length = int.from_bytes(stream.read(8), "big")
+		return one, stream.read(length)
+
+	def send(self, s, opcode, payload):
+		mask = b"\x01\x02\x03\x04"
+		s.sendall(bytes([0x80 | opcode, 0x80 | len(payload)]) + mask +
+			bytes(b ^ mask[i % 4] for i, b in enumerate(payload)))
+
+	def test_each_event_is_a_text_message_without_a_line_feed(self):
+		tape = a_day().event(1, PODS, "ADDED", obj(PODS, "big", 40, spec={"x": "y" * 70_000}))
+		r = self.replay(tape, "--speed", "max")
+		s, stream = self.open(r, "/api/v1/pods?watch=1&resourceVersion=20")
+		got = []
+		for _ in range(5):
+			kind, payload = self.message(stream)
+			self.assertEqual(kind, 0x81)
+			self.assertFalse(payload.endswith(b"\n"))
+			got.append(brief(json.loads(payload)))
+		self.assertEqual(got, DAY + [("ADDED", "big", "40")])
+		self.send(s, 9, b"are you there")
+		self.assertEqual(self.message(stream), (0x8A, b"are you there"))
+		self.send(s, 8, b"\x03\xe8")
+		self.assertEqual(self.message(stream), (0x88, b"\x03\xe8"))
+		self.assertEqual(stream.read(), b"")
+
+	def test_timeout_ends_it_with_a_close_message(self):
+		r = self.replay(a_day(), "--wait-watchers", "9")
+		_, stream = self.open(r, "/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=1")
+		self.assertEqual(self.message(stream), (0x88, b"\x03\xe8"))
+
+	def test_upgrade_without_its_headers_is_refused(self):
+		r = self.replay(a_day())
+		status, _, body = r.request("GET", "/api/v1/pods?watch=1", {"Connection": "Upgrade", "Upgrade": "websocket"})
+		self.assertEqual((status, body), (400, b"mismatch challenge/response\n"))
+		status, _, _ = r.request("GET", "/api/v1/pods?watch=1&timeoutSeconds=-1", {"Connection": "keep-alive"})
+		self.assertEqual(status, 200)
 
 
 if __name__ == "__main__":
