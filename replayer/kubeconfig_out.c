@@ -9,6 +9,7 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define NAME "replay"
@@ -54,6 +55,9 @@ static char *make_text(const char *url, const char *authority_pem)
 	cJSON_AddStringToObject(root, "current-context", NAME);
 	text = cJSON_Print(root);
 	cJSON_Delete(root);
+	/* Some YAML readers take no tab; inside a JSON string there is none, as it would be escaped. */
+	for (char *c = text; c && (c = strchr(c, '\t'));)
+		*c = ' ';
 	return text;
 }
 

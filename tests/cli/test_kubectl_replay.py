@@ -121,7 +121,9 @@ class ReplayCommandTest(Case):
 		done = self.run_replay(self.tape(small_cluster()), "--plain", "--kubeconfig", path, "--", "true")
 		self.assertEqual(done.returncode, 0)
 		with open(path) as f:
-			made = json.load(f)
+			text = f.read()
+		self.assertNotIn("\t", text, "YAML readers that are strict take no tab")
+		made = json.loads(text)
 		self.assertEqual(made["clusters"][0]["cluster"]["insecure-skip-tls-verify"], True)
 		self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
 
