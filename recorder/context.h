@@ -5,6 +5,7 @@
 #define RECORDER_CONTEXT_H
 
 #include "recorder/http.h"
+#include "recorder/notices.h"
 #include "schema/tape/writer.h"
 
 struct stream;
@@ -26,6 +27,8 @@ struct recorder_context {
 	struct redactor *redactor; /* NULL: Secrets are kept as they are */
 	int64_t retry_delay_ns;    /* the first back-off, 0: the usual one */
 	struct recorder_counters counters;
+
+	struct notices *notices;
 
 	/* To the recorder. */
 	void *owner;

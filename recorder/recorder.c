@@ -43,6 +43,7 @@ struct recorder {
 	struct stream **streams;
 	size_t stream_count, settled, refused;
 	struct status status;
+	struct notices notices;
 	bool resumed;       /* the tape was there already */
 	bool new_cluster;   /* and is of another cluster */
 	bool discover_soon; /* a CRD or an APIService changed */
@@ -140,7 +141,8 @@ static void on_settled(void *owner, struct stream *s)
 
 	r->settled++;
 	if (r->state == RECORDER_RECORDING)
-		log_info("%s: recording", stream_name(s));
+		notices_say(&r->notices, clock_mono_ns(r->x.clock), LOG_LEVEL_INFO, stream_name(s),
+			"recording", "");
 	look_ready(r);
 }
 
@@ -370,6 +372,7 @@ static void on_check(uv_timer_t *timer)
 		stream_check(r->streams[i]);
 		watched += stream_is_watched(r->streams[i]);
 	}
+	notices_tick(&r->notices, now);
 	r->discover_soon |= offers_changed(r);
 	if (r->discover_soon || now - r->discovered_mono_ns > DISCOVER_EVERY_S * NS_PER_S) {
 		r->discover_soon = !discovery_run(r->discovery, on_discovery, r);
@@ -416,6 +419,7 @@ static void set_up(struct recorder *r)
 		.tape_path = r->o->tape_path,
 		.clock = r->o->tape.clock ? r->o->tape.clock : &clock_system,
 		.retry_delay_ns = r->o->retry_delay_ns,
+		.notices = &r->notices,
 		.owner = r,
 		.dirty = on_dirty,
 		.settled = on_settled,
@@ -473,6 +477,7 @@ static int shut_down(struct recorder *r, struct err *err)
 	int rc = 0;
 
 	r->state = RECORDER_STOPPED;
+	notices_tick(&r->notices, INT64_MAX);
 	status_clear();
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_stop(r->streams[i], "client_stop");

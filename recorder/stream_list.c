@@ -103,15 +103,19 @@ static void tell_epoch(struct stream *s, const char *rv)
 	s->x->suspect(s->x->owner, why);
 }
 
-static void log_gap(const struct stream *s)
+static void tell_gap(const struct stream *s)
 {
 	const struct tape_gap *g = &s->gap.row;
 
 	if (!g->id)
 		return;
-	log_warn("%s: history was lost after resourceVersion %s (%s); the new list shows %ju modified, %ju "
-		 "added, "
-		 "%ju deleted, %ju recreated unseen",
+	if (!(g->modified + g->added + g->deleted + g->recreated)) {
+		notices_say(s->x->notices, clock_mono_ns(s->x->clock), LOG_LEVEL_WARN, s->name,
+			"history was lost and listed again, no change is visible", "");
+		return;
+	}
+	log_warn("%s: history was lost after resourceVersion %s (%s); the new list shows %ju modified, "
+		 "%ju added, %ju deleted, %ju recreated unseen",
 		s->name, s->gap.from_rv, s->gap.reason, (uintmax_t)g->modified, (uintmax_t)g->added,
 		(uintmax_t)g->deleted, (uintmax_t)g->recreated);
 }
@@ -129,7 +133,7 @@ static int complete(struct stream *s, uint64_t connection, int64_t time_ns, stru
 		tell_epoch(s, s->listing.rv);
 	rc = tape_writer_mark(s->x->tape, &mark, err);
 	if (rc == 0) {
-		log_gap(s);
+		tell_gap(s);
 		rc = gap_end(
 			&s->gap, s->x, s->new_epoch ? "epoch" : "relist", s->listing.rv, connection, err);
 	}
@@ -154,7 +158,8 @@ static void tell_failure(struct stream *s, const struct http_answer *answer, con
 	if (!err.code)
 		(void)discovery_explain(s->x->http, answer, buf_slice(&s->body), &err);
 	if (s->failures++ == 0 && s->told)
-		log_warn("%s: cannot list: %s", s->name, err.text);
+		notices_say(s->x->notices, clock_mono_ns(s->x->clock), LOG_LEVEL_WARN, s->name, "cannot list",
+			err.text);
 	if (!s->told && !s->listed)
 		s->x->refused(s->x->owner, s, answer->status, &err);
 }

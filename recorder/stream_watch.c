@@ -265,11 +265,9 @@ void stream_settle(struct stream *s)
 	s->watch.settled = true;
 	backoff_reset(&s->backoff);
 	s->error_count = 0;
-	if (had_trouble && !s->gap.row.id)
-		log_info("%s: watching again", s->name);
-	else if (had_trouble)
-		log_info("%s: watching again from resourceVersion %s, nothing was missed", s->name,
-			s->connection.row.start_rv);
+	if (had_trouble)
+		notices_say(s->x->notices, clock_mono_ns(s->x->clock), LOG_LEVEL_INFO, s->name,
+			s->gap.row.id ? "watching again, nothing was missed" : "watching again", "");
 	if (gap_end(&s->gap, s->x, "rewatch", s->connection.row.start_rv, s->connection.row.id, &err)) {
 		stream_fatal(s, &err);
 		return;
@@ -356,7 +354,8 @@ static int wanted_delay(const struct stream *s, const struct http_answer *answer
 static void tell_trouble(
 	struct stream *s, const struct http_answer *answer, const char *reason, int64_t delay)
 {
-	char message[STATUS_MESSAGE_BYTES] = "", wait[TIME_TEXT_BYTES];
+	char message[STATUS_MESSAGE_BYTES] = "", wait[TIME_TEXT_BYTES], what[NOTICE_KIND_BYTES];
+	char detail[STATUS_MESSAGE_BYTES + 64];
 	struct slice status = s->watch.error.len ? buf_slice(&s->watch.error) : buf_slice(&s->body);
 
 	if (s->failures++)
@@ -366,8 +365,10 @@ static void tell_trouble(
 	else
 		snprintf(message, sizeof(message), "%.*s", STATUS_MESSAGE_BYTES - 1,
 			s->watch.bad_frame ? s->watch.tail_reason : answer->error);
-	log_warn("%s: watch ended: %s%s%s; trying again in %s", s->name, reason, *message ? ": " : "",
-		message, duration_format(wait, delay));
+	snprintf(what, sizeof(what), "watch ended: %s", reason);
+	snprintf(detail, sizeof(detail), "%s%strying again in %s", message, *message ? "; " : "",
+		duration_format(wait, delay));
+	notices_say(s->x->notices, clock_mono_ns(s->x->clock), LOG_LEVEL_WARN, s->name, what, detail);
 }
 
 static int note_gap(struct stream *s, const char *reason, const struct followup *next, struct err *err)
@@ -381,6 +382,16 @@ static void count_reconnect(struct stream *s)
 {
 	if (s->watch.settled)
 		s->x->counters.reconnects++;
+}
+
+/* A watch from a resourceVersion that the server has not reached yet says nothing at all: one that ended
+ * without a frame, and not by an accident, is followed by a probe. */
+static bool was_silent(const struct stream *s, const struct http_answer *answer, const struct followup *next)
+{
+	const struct watch *w = &s->watch;
+
+	return w->settled && w->frame_count == 0 && next->step == FOLLOW_WATCH && answer->status == 200 &&
+	       (answer->curl_code == 0 || w->stalled);
 }
 
 void stream_watch_ended(struct stream *s, const struct http_answer *answer)
@@ -399,7 +410,7 @@ void stream_watch_ended(struct stream *s, const struct http_answer *answer)
 	end.reason = reason_of(s, answer, error_reason, reason_text);
 	s->refused = answer->status == 401 || answer->status == 403 || answer->status == 404;
 	next = judge(s, answer, error_reason);
-	is_silent = w->settled && next.step == FOLLOW_WATCH && w->frame_count == 0 && answer->status == 200;
+	is_silent = was_silent(s, answer, &next);
 	end.next_delay_ns = stream_plan(s, &next, wanted_delay(s, answer));
 	end.next_action = is_silent ? "probe" : followup_word(&next, false);
 	end.tail = w->bad_frame ? buf_slice(&w->bad) : frames_tail(&w->frames);
