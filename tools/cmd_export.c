@@ -51,8 +51,10 @@ static char *fill(const char *sql, const char *where)
 static char *statement(const char *name, const char *where, bool tagged)
 {
 	char *sql = fill(table_sql(name), where);
-	char *tagged_sql = tagged ? xasprintf("SELECT '%s' AS \"table\", %s", name, sql + strlen("SELECT "))
-				  : xstrdup(sql);
+	const char *hidden = strcmp(name, "events") == 0 ? "stream, flags, " : "";
+	char *tagged_sql =
+		tagged ? xasprintf("SELECT '%s' AS \"table\", %s%s", name, hidden, sql + strlen("SELECT "))
+		       : xstrdup(sql);
 
 	free(sql);
 	return tagged_sql;

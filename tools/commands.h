@@ -4,8 +4,8 @@
 
 #include "tools/options.h"
 
-extern const struct command cmd_diff_state, cmd_export, cmd_get, cmd_help, cmd_info, cmd_log, cmd_query,
-	cmd_record, cmd_replay;
+extern const struct command cmd_diff_state, cmd_export, cmd_get, cmd_help, cmd_import, cmd_info, cmd_log,
+	cmd_query, cmd_record, cmd_replay;
 
 /* The rows of main.c, ended by NULL, and what `kubetape --help` prints. */
 extern const struct command *const commands[];

@@ -20,6 +20,7 @@ const struct command *const commands[] = {
 	&cmd_log,
 	&cmd_diff_state,
 	&cmd_export,
+	&cmd_import,
 	&cmd_help,
 	NULL,
 };

@@ -1,0 +1,449 @@
+/* import.c: see import.h. */
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+#include "tools/import_internal.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+struct importer *importer_new(struct tape_writer *w, const char *source, const struct clock *clock)
+{
+	struct importer *m = xcalloc(1, sizeof(*m));
+
+	m->writer = w;
+	m->source = source;
+	m->clock = clock;
+	m->last_time_ns = INT64_MIN;
+	buf_init(&m->texts, 2u * LIMIT_LIST_BYTES);
+	return m;
+}
+
+void importer_free(struct importer *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->kind_count; i++) {
+		free(m->kinds[i].api_version);
+		free(m->kinds[i].kind);
+	}
+	free(m->kinds);
+	free(m->uids);
+	free(m->streams.pairs);
+	free(m->gaps.pairs);
+	free(m->connections.pairs);
+	for (size_t i = 0; i < m->queue_count; i++)
+		free(m->queue[i].line);
+	free(m->queue);
+	buf_release(&m->texts);
+	free(m);
+}
+
+struct import_counts importer_counts(const struct importer *m)
+{
+	return m->counts;
+}
+
+/* ---- looking into the document ---- */
+
+struct slice import_raw(const struct importer *m, const char *path)
+{
+	struct slice value;
+
+	return json_get(m->document, path, &value, NULL) > 0 ? value : (struct slice){NULL, 0};
+}
+
+char *import_text(struct importer *m, const char *path)
+{
+	static char empty[1];
+	struct slice value = import_raw(m, path);
+	size_t begin = m->texts.len;
+
+	if (value.len == 0 || value.ptr[0] != '"' || json_unescape(value, &m->texts, NULL) ||
+		buf_append(&m->texts, "", 1, NULL))
+		return empty;
+	return m->texts.ptr + begin;
+}
+
+int64_t import_number(const struct importer *m, const char *path, int64_t fallback)
+{
+	struct slice value = import_raw(m, path);
+	char digits[32], *end;
+	long long number;
+
+	if (value.len == 0 || value.len >= sizeof(digits))
+		return fallback;
+	memcpy(digits, value.ptr, value.len);
+	digits[value.len] = 0;
+	number = strtoll(digits, &end, 10);
+	return *end || end == digits ? fallback : number;
+}
+
+/* ---- times ---- */
+
+static void take_later(struct slice value, int64_t *newest_ns)
+{
+	char text[64];
+	int64_t ns;
+
+	if (value.len < 12 || value.len - 2 >= sizeof(text) || value.ptr[0] != '"')
+		return;
+	memcpy(text, value.ptr + 1, value.len - 2);
+	text[value.len - 2] = 0;
+	if (isdigit((unsigned char)text[0]) && time_parse(text, 0, 0, &ns, NULL) == 0 && ns > *newest_ns)
+		*newest_ns = ns;
+}
+
+/* The newest time stamp that the server itself put into the object. */
+static int64_t time_in(struct slice object)
+{
+	static const char *const paths[] = {"metadata.creationTimestamp", "metadata.deletionTimestamp"};
+	struct slice value, entry;
+	struct json_iter it;
+	int64_t newest_ns = 0;
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		if (json_get(object, paths[i], &value, NULL) > 0)
+			take_later(value, &newest_ns);
+	}
+	if (json_get(object, "metadata.managedFields", &value, NULL) <= 0 || value.ptr[0] != '[' ||
+		json_iter_begin(value, &it, NULL))
+		return newest_ns;
+	while (json_iter_next(&it, NULL, &entry, NULL) > 0) {
+		if (json_get(entry, "time", &value, NULL) > 0)
+			take_later(value, &newest_ns);
+	}
+	return newest_ns;
+}
+
+/* Never before the event before: the order of the stream is the better witness. */
+static int64_t time_of(struct importer *m, struct slice object)
+{
+	int64_t ns = m->clock ? clock_wall_ns(m->clock) : time_in(object);
+
+	m->last_time_ns = ns > m->last_time_ns ? ns : m->last_time_ns;
+	return m->last_time_ns;
+}
+
+/* ---- resources ---- */
+
+/* "NetworkPolicy" is networkpolicies, "Ingress" is ingresses, "Endpoints" is its own plural. */
+static char *plural_of(const char *kind)
+{
+	size_t len = strlen(kind);
+	char *lower = xstrdup(kind), *plural;
+
+	for (char *c = lower; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	if (strcmp(lower, "endpoints") == 0)
+		return lower;
+	if (len > 1 && lower[len - 1] == 'y' && !strchr("aeiou", lower[len - 2]))
+		plural = xasprintf("%.*sies", (int)len - 1, lower);
+	else if (len && strchr("sxz", lower[len - 1]))
+		plural = xasprintf("%ses", lower);
+	else
+		plural = xasprintf("%ss", lower);
+	free(lower);
+	return plural;
+}
+
+int import_stream(struct importer *m, const struct tape_resource *resource, uint32_t *ret, struct err *err)
+{
+	static char none[1];
+	struct tape_stream stream = {.namespace = none, .label_selector = none, .field_selector = none};
+
+	if (tape_writer_resource(m->writer, resource, &stream.resource, err))
+		return err->code;
+	return tape_writer_stream(m->writer, &stream, ret, err);
+}
+
+static int make_kind(struct importer *m, const char *api_version, const char *kind, bool namespaced,
+	uint32_t *ret, struct err *err)
+{
+	const char *slash = strchr(api_version, '/');
+	struct tape_resource resource = {
+		.apigroup = slice_dup((struct slice){api_version, slash ? (size_t)(slash - api_version) : 0}),
+		.version = xstrdup(slash ? slash + 1 : api_version),
+		.resource = plural_of(kind),
+		.kind = xstrdup(kind),
+		.namespaced = namespaced};
+	int code = import_stream(m, &resource, ret, err);
+
+	free(resource.apigroup);
+	free(resource.version);
+	free(resource.resource);
+	free(resource.kind);
+	if (code)
+		return code;
+	m->kinds = xrealloc(m->kinds, (m->kind_count + 1) * sizeof(*m->kinds));
+	m->kinds[m->kind_count++] = (struct kind_stream){xstrdup(api_version), xstrdup(kind), *ret};
+	return 0;
+}
+
+static int stream_of_kind(struct importer *m, struct slice api_version, struct slice kind, bool namespaced,
+	uint32_t *ret, struct err *err)
+{
+	char *version_text, *kind_text;
+	int code;
+
+	for (size_t i = 0; i < m->kind_count; i++) {
+		if (slice_is(api_version, m->kinds[i].api_version) && slice_is(kind, m->kinds[i].kind)) {
+			*ret = m->kinds[i].stream;
+			return 0;
+		}
+	}
+	version_text = slice_dup(api_version);
+	kind_text = slice_dup(kind);
+	code = make_kind(m, version_text, kind_text, namespaced, ret, err);
+	free(version_text);
+	free(kind_text);
+	return code;
+}
+
+/* ---- what was seen ---- */
+
+static uint64_t hash_of(struct slice text)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (size_t i = 0; i < text.len; i++)
+		hash = (hash ^ (unsigned char)text.ptr[i]) * 1099511628211u;
+	return hash ? hash : 1;
+}
+
+static uint64_t *slot_of(uint64_t *slots, size_t count, uint64_t hash)
+{
+	size_t at = (size_t)hash & (count - 1);
+
+	while (slots[at] && slots[at] != hash)
+		at = (at + 1) & (count - 1);
+	return &slots[at];
+}
+
+static void grow_uids(struct importer *m)
+{
+	size_t count = m->uid_slots ? 2 * m->uid_slots : 1024;
+	uint64_t *slots = xcalloc(count, sizeof(*slots));
+
+	for (size_t i = 0; i < m->uid_slots; i++) {
+		if (m->uids[i])
+			*slot_of(slots, count, m->uids[i]) = m->uids[i];
+	}
+	free(m->uids);
+	m->uids = slots;
+	m->uid_slots = count;
+}
+
+/* Whether this is the first time. */
+static bool is_new(struct importer *m, struct slice uid)
+{
+	uint64_t hash = hash_of(uid), *slot;
+
+	if (2 * m->uid_count >= m->uid_slots)
+		grow_uids(m);
+	slot = slot_of(m->uids, m->uid_slots, hash);
+	if (*slot)
+		return false;
+	*slot = hash;
+	m->uid_count++;
+	return true;
+}
+
+/* ---- documents ---- */
+
+/* Tells where the events come from and what they lack; only for what is no exported row. */
+static int begin_connection(struct importer *m, struct err *err)
+{
+	if (m->connection.id)
+		return 0;
+	m->connection = (struct tape_connection){.purpose = "import",
+		.target = m->source,
+		.begin_ns = clock_wall_ns(&clock_system),
+		.timeout_seconds = -1,
+		.first_byte_after_ns = -1,
+		.duration_ns = -1,
+		.http_status = -1,
+		.retry_after_s = -1,
+		.curl_code = -1,
+		.os_errno = -1,
+		.h2_error = -1,
+		.next_delay_ns = -1,
+		.content_type = m->clock ? "times of reading" : "times taken from the objects",
+		.next_action = "stop"};
+	return tape_writer_begin_connection(m->writer, &m->connection, err);
+}
+
+static int append(struct importer *m, struct event *e, const struct object_meta *meta, struct slice object,
+	struct err *err)
+{
+	if (begin_connection(m, err) ||
+		stream_of_kind(m, meta->api_version, meta->kind, meta->namespace.len > 0, &e->stream, err))
+		return err->code;
+	e->time_ns = time_of(m, object);
+	(void)is_new(m, meta->uid);
+	if (tape_writer_append(m->writer, e, object, NULL, err))
+		return err->code;
+	m->counts.events++;
+	return 0;
+}
+
+static int add_mark(struct importer *m, const struct watch_frame *frame, struct err *err)
+{
+	struct tape_mark mark = {.time_ns = time_of(m, frame->object),
+		.kind = slice_is(frame->type, "ERROR") ? MARK_ERROR : MARK_BOOKMARK,
+		.rv = frame->meta.rv,
+		.object = frame->object};
+	uint32_t stream = 0;
+
+	if (begin_connection(m, err))
+		return err->code;
+	mark.connection = m->connection.id;
+	if (mark.kind == MARK_BOOKMARK &&
+		stream_of_kind(m, frame->meta.api_version, frame->meta.kind, true, &stream, err))
+		return err->code;
+	mark.stream = stream;
+	m->counts.marks++;
+	return tape_writer_mark(m->writer, &mark, err);
+}
+
+/* 1 when it was one, 0 when it is something else. */
+static int add_watch_event(struct importer *m, struct err *err)
+{
+	struct event e = {.origin = ORIGIN_WATCH};
+	struct watch_frame frame;
+	int code;
+
+	if (json_scan_frame(m->document, &frame, NULL) || frame.object.len < 2 || frame.object.ptr[0] != '{')
+		return 0;
+	if (slice_is(frame.type, "BOOKMARK") || slice_is(frame.type, "ERROR"))
+		code = add_mark(m, &frame, err);
+	else if (event_type_parse(frame.type, &e.type) && frame.meta.kind.len)
+		code = append(m, &e, &frame.meta, frame.object, err);
+	else
+		return 0;
+	return code ? code : 1;
+}
+
+/* "PodList" is a list of Pod; its items may leave out kind and apiVersion, which we then put in. */
+static int add_item(struct importer *m, const struct list_page *list, struct slice item, struct err *err)
+{
+	struct event e = {.origin = ORIGIN_LIST, .type = EVENT_ADDED};
+	struct object_meta meta;
+	struct buf typed;
+	int code;
+
+	if (json_scan_object(item, &meta, err))
+		return err->code;
+	if (meta.kind.len)
+		return append(m, &e, &meta, item, err);
+	meta.kind = (struct slice){list->kind.ptr, list->kind.len - strlen("List")};
+	meta.api_version = list->api_version;
+	e.flags = EVENT_TYPED;
+	buf_init(&typed, LIMIT_OBJECT_BYTES);
+	code = buf_printf(&typed, err, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\"%s%.*s", (int)meta.kind.len,
+		meta.kind.ptr, (int)meta.api_version.len, meta.api_version.ptr, item.len > 2 ? "," : "",
+		(int)item.len - 1, item.ptr + 1);
+	if (!code)
+		code = append(m, &e, &meta, buf_slice(&typed), err);
+	buf_release(&typed);
+	return code;
+}
+
+static int add_list_mark(struct importer *m, const struct list_page *list, struct err *err)
+{
+	struct slice kind = {list->kind.ptr, list->kind.len - strlen("List")};
+	struct tape_mark mark = {.kind = MARK_LIST, .rv = list->rv};
+
+	if (kind.len == 0 || list->rv.len == 0)
+		return 0; /* a list of anything, as kubectl makes it: it has no resourceVersion */
+	if (begin_connection(m, err) || stream_of_kind(m, list->api_version, kind, true, &mark.stream, err))
+		return err->code;
+	mark.connection = m->connection.id;
+	mark.time_ns = m->last_time_ns == INT64_MIN ? 0 : m->last_time_ns;
+	m->counts.marks++;
+	return tape_writer_mark(m->writer, &mark, err);
+}
+
+static int add_items(struct importer *m, const struct list_page *list, struct err *err)
+{
+	struct json_iter it;
+	struct slice item;
+	int more;
+
+	if (list->items.len == 0)
+		return 0;
+	if (json_iter_begin(list->items, &it, err))
+		return err->code;
+	while ((more = json_iter_next(&it, NULL, &item, err)) > 0) {
+		if (add_item(m, list, item, err))
+			return err->code;
+	}
+	return more;
+}
+
+static int add_list(struct importer *m, struct err *err)
+{
+	struct list_page list;
+	size_t suffix = strlen("List");
+
+	if (json_scan_list(m->document, &list, NULL) || list.kind.len < suffix ||
+		memcmp(list.kind.ptr + list.kind.len - suffix, "List", suffix) != 0 ||
+		!import_raw(m, "items").ptr)
+		return 0;
+	if (add_items(m, &list, err) || add_list_mark(m, &list, err))
+		return err->code;
+	return 1;
+}
+
+static int add_object(struct importer *m, struct err *err)
+{
+	struct event e = {.origin = ORIGIN_WATCH};
+	struct object_meta meta;
+	int code;
+
+	if (json_scan_object(m->document, &meta, NULL) || !meta.kind.len || !meta.name.len)
+		return 0;
+	e.type = is_new(m, meta.uid) ? EVENT_ADDED : EVENT_MODIFIED;
+	code = append(m, &e, &meta, m->document, err);
+	return code ? code : 1;
+}
+
+static int add_row(struct importer *m, struct err *err)
+{
+	const char *table = import_text(m, "table");
+	int code;
+
+	if (!*table && import_raw(m, "seq").len && import_raw(m, "object").len)
+		table = "events";
+	if (!*table)
+		return 0;
+	code = import_row(m, table, err);
+	return code ? code : 1;
+}
+
+int importer_add(struct importer *m, struct slice document, struct err *err)
+{
+	static int (*const kinds[])(struct importer * m, struct err * err) = {
+		add_row, add_watch_event, add_list, add_object};
+	int done = 0;
+
+	m->document = document;
+	buf_clear(&m->texts);
+	if (!buf_reserve(&m->texts, 2 * document.len + 256))
+		return err_set(err, ERR_TOO_LARGE, "a document of %zu bytes is too large", document.len);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !done; i++)
+		done = kinds[i](m, err);
+	m->counts.left_out += done == 0;
+	return done < 0 ? done : 0;
+}
+
+int importer_end(struct importer *m, struct err *err)
+{
+	if (import_queued_marks(m, INT64_MAX, err))
+		return err->code;
+	if (!m->connection.id)
+		return 0;
+	m->connection.duration_ns = clock_wall_ns(&clock_system) - m->connection.begin_ns;
+	m->connection.end_reason = "complete";
+	m->connection.events = m->counts.events;
+	return tape_writer_end_connection(m->writer, &m->connection, err);
+}

@@ -1,0 +1,38 @@
+/*
+ * import.h: making a tape of what other programs wrote.
+ *
+ * One JSON document at a time, of any of these kinds:
+ *   watch events     {"type":"ADDED","object":{...}}, as an API server or `kubectl get -w
+ *                    --output-watch-events -o json` writes them; BOOKMARK and ERROR become marks
+ *   objects          {"kind":"Pod",...}, as `kubectl get -w -o json` writes them: ADDED when the UID is new,
+ *                    else MODIFIED. Deletions do not show in such a stream.
+ *   lists            {"kind":"PodList","items":[...]}: items of a first list, and the mark that it is
+ * complete exported rows    what `kubetape export` writes, with or without "table" What these lack is made up
+ * as little as possible and told by the connection (purpose "import"): resources are named after their kinds,
+ * and arrival times are those of reading, or of the newest time stamp in the object.
+ */
+#ifndef TOOLS_IMPORT_H
+#define TOOLS_IMPORT_H
+
+#include "schema/tape/writer.h"
+
+struct importer;
+
+struct import_counts {
+	uint64_t events, marks, rows;
+	uint64_t left_out; /* documents of none of these kinds */
+};
+
+/* Times are those of `clock` where it is given, else taken from the objects. source: the file's name. */
+struct importer *importer_new(struct tape_writer *w, const char *source, const struct clock *clock);
+void importer_free(struct importer *m);
+
+/* After the last document, also after a failure. */
+int importer_end(struct importer *m, struct err *err) MUST_CHECK;
+
+/* A document that is of no known kind is counted, not refused. */
+int importer_add(struct importer *m, struct slice document, struct err *err) MUST_CHECK;
+
+struct import_counts importer_counts(const struct importer *m);
+
+#endif

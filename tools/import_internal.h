@@ -1,0 +1,64 @@
+/* import_internal.h: the importer's own state, shared by import.c (what others wrote) and import_rows.c (what
+ * `kubetape export` wrote). Nobody else includes it. */
+#ifndef TOOLS_IMPORT_INTERNAL_H
+#define TOOLS_IMPORT_INTERNAL_H
+
+#include "tools/import.h"
+
+/* What an id of the exported tape is on ours. */
+struct id_map {
+	struct id_pair {
+		int64_t from;
+		uint64_t to;
+	} * pairs;
+	size_t count;
+};
+
+/* A stream that was made for a kind of objects. */
+struct kind_stream {
+	char *api_version, *kind;
+	uint32_t stream;
+};
+
+/* A mark that waits for the event behind which it stood. */
+struct queued_mark {
+	int64_t after_seq;
+	char *line;
+};
+
+struct importer {
+	struct tape_writer *writer;
+	const char *source;
+	const struct clock *clock;
+	int64_t last_time_ns;
+	struct tape_connection connection;
+	struct kind_stream *kinds;
+	size_t kind_count;
+	uint64_t *uids; /* hashes of those that were seen, open addressing; 0: free */
+	size_t uid_count, uid_slots;
+	struct id_map streams, gaps, connections;
+	struct queued_mark *queue; /* in the order of after_seq, as they were exported */
+	size_t queue_count, queue_done;
+	struct buf texts; /* unescaped strings of the present document; never moves while one is read */
+	struct slice document;
+	struct import_counts counts;
+};
+
+/* The string at a path of the document, "" when there is none; terminated, valid until the next document. */
+char *import_text(struct importer *m, const char *path);
+/* The raw value, empty when there is none. */
+struct slice import_raw(const struct importer *m, const char *path);
+/* The integer, `fallback` when there is none. */
+int64_t import_number(const struct importer *m, const char *path, int64_t fallback);
+
+/* The stream of a resource in all namespaces. */
+int import_stream(
+	struct importer *m, const struct tape_resource *resource, uint32_t *ret, struct err *err) MUST_CHECK;
+
+/* Writes the marks that stood before the exported event `seq`. */
+int import_queued_marks(struct importer *m, int64_t seq, struct err *err) MUST_CHECK;
+
+/* A row of a table that was exported; counted as left out when we know no such table. */
+int import_row(struct importer *m, const char *table, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,262 @@
+/*
+ * import_rows.c: rows as `kubetape export` writes them. Streams, connections and gaps get the ids that our
+ * tape gives, and what refers to them follows.
+ */
+#include "tools/import_internal.h"
+
+#include <stdlib.h>
+
+static void map_add(struct id_map *map, int64_t from, uint64_t to)
+{
+	map->pairs = xrealloc(map->pairs, (map->count + 1) * sizeof(*map->pairs));
+	map->pairs[map->count++] = (struct id_pair){from, to};
+}
+
+/* 0 when it was never told of. */
+static uint64_t map_get(const struct id_map *map, int64_t from)
+{
+	for (size_t i = map->count; i-- > 0;) {
+		if (map->pairs[i].from == from)
+			return map->pairs[i].to;
+	}
+	return 0;
+}
+
+static struct tape_resource resource_of(struct importer *m)
+{
+	return (struct tape_resource){.apigroup = import_text(m, "apigroup"),
+		.version = import_text(m, "version"),
+		.resource = import_text(m, "resource"),
+		.kind = import_text(m, "kind"),
+		.namespaced = import_number(m, "namespaced", 0) != 0};
+}
+
+/* By its id when its row was there, else by the names of the resource. */
+static int stream_of(struct importer *m, uint32_t *ret, struct err *err)
+{
+	struct tape_resource resource = resource_of(m);
+	int64_t id = import_number(m, "stream", 0);
+
+	*ret = (uint32_t)map_get(&m->streams, id);
+	if (*ret || !*resource.resource)
+		return 0;
+	if (!*resource.kind)
+		resource.kind = import_text(m, "object.kind");
+	resource.namespaced = *import_text(m, "namespace") != 0;
+	if (import_stream(m, &resource, ret, err))
+		return err->code;
+	if (id)
+		map_add(&m->streams, id, *ret);
+	return 0;
+}
+
+static int add_stream(struct importer *m, struct err *err)
+{
+	struct tape_resource resource = resource_of(m);
+	struct tape_stream stream = {.namespace = import_text(m, "namespace"),
+		.label_selector = import_text(m, "label_selector"),
+		.field_selector = import_text(m, "field_selector")};
+	uint32_t id;
+
+	if (tape_writer_resource(m->writer, &resource, &stream.resource, err) ||
+		tape_writer_stream(m->writer, &stream, &id, err))
+		return err->code;
+	map_add(&m->streams, import_number(m, "stream", 0), id);
+	return 0;
+}
+
+/* ---- events ---- */
+
+static enum event_origin origin_of(const char *name)
+{
+	for (int i = ORIGIN_LIST; i <= ORIGIN_INFERRED; i++) {
+		if (strcmp(name, event_origin_name((enum event_origin)i)) == 0)
+			return (enum event_origin)i;
+	}
+	return ORIGIN_WATCH;
+}
+
+static int add_event(struct importer *m, struct err *err)
+{
+	int64_t seq = import_number(m, "seq", 0);
+	struct event e = {.time_ns = import_number(m, "time_ns", 0),
+		.origin = origin_of(import_text(m, "origin")),
+		.flags = (unsigned)import_number(m, "flags", 0) & EVENT_TYPED,
+		.rv = slice_of(import_text(m, "rv"))};
+
+	if (!event_type_parse(slice_of(import_text(m, "type")), &e.type))
+		return err_set(err, ERR_PROTOCOL, "a row of events has no type");
+	if (seq && import_queued_marks(m, seq, err))
+		return err->code;
+	if (stream_of(m, &e.stream, err) ||
+		tape_writer_append(m->writer, &e, import_raw(m, "object"), NULL, err))
+		return err->code;
+	m->counts.events++;
+	return 0;
+}
+
+static int write_mark(struct importer *m, struct err *err)
+{
+	const char *kind = import_text(m, "kind");
+	struct tape_mark mark = {.time_ns = import_number(m, "time_ns", 0),
+		.kind = MARK_BOOKMARK,
+		.connection = map_get(&m->connections, import_number(m, "connection", 0)),
+		.rv = slice_of(import_text(m, "rv")),
+		.object = import_raw(m, "object")};
+
+	if (slice_is(mark.object, "null"))
+		mark.object = (struct slice){NULL, 0};
+	for (int i = MARK_LIST; i <= MARK_ERROR; i++) {
+		if (strcmp(kind, mark_kind_name((enum mark_kind)i)) == 0)
+			mark.kind = (enum mark_kind)i;
+	}
+	if (stream_of(m, &mark.stream, err))
+		return err->code;
+	m->counts.marks++;
+	return tape_writer_mark(m->writer, &mark, err);
+}
+
+/* Marks are exported before the events and have their places among them. */
+static int add_mark(struct importer *m, struct err *err)
+{
+	int64_t after_seq = import_number(m, "after_seq", -1);
+
+	if (after_seq < 0)
+		return write_mark(m, err);
+	m->queue = xrealloc(m->queue, (m->queue_count + 1) * sizeof(*m->queue));
+	m->queue[m->queue_count++] = (struct queued_mark){after_seq, slice_dup(m->document)};
+	return 0;
+}
+
+int import_queued_marks(struct importer *m, int64_t seq, struct err *err)
+{
+	struct slice document = m->document;
+	int code = 0;
+
+	for (; m->queue_done < m->queue_count && m->queue[m->queue_done].after_seq < seq && !code;
+		m->queue_done++) {
+		m->document = slice_of(m->queue[m->queue_done].line);
+		code = write_mark(m, err);
+	}
+	m->document = document;
+	return code;
+}
+
+/* ---- connections and gaps ---- */
+
+/* NULL where it is null. */
+static const char *text_or_null(struct importer *m, const char *path)
+{
+	const char *text = import_text(m, path);
+
+	return *text ? text : NULL;
+}
+
+static void take_connection_end(struct importer *m, struct tape_connection *c)
+{
+	c->end_reason = text_or_null(m, "end_reason");
+	c->http_status = (int)import_number(m, "http_status", -1);
+	c->retry_after_s = (int)import_number(m, "retry_after_s", -1);
+	c->curl_code = (int)import_number(m, "curl_code", -1);
+	c->os_errno = (int)import_number(m, "os_errno", -1);
+	c->h2_error = (int)import_number(m, "h2_error", -1);
+	c->error_status = text_or_null(m, "error_status");
+	c->content_type = text_or_null(m, "content_type");
+	c->audit_id = text_or_null(m, "audit_id");
+	c->server_date = text_or_null(m, "server_date");
+	c->next_action = text_or_null(m, "next_action");
+	c->next_delay_ns = import_number(m, "next_delay_ns", -1);
+	c->events = (uint64_t)import_number(m, "events", 0);
+	c->bookmarks = (uint64_t)import_number(m, "bookmarks", 0);
+	c->bytes = (uint64_t)import_number(m, "bytes", 0);
+	c->first_seq = (uint64_t)import_number(m, "first_seq", 0);
+	c->last_seq = (uint64_t)import_number(m, "last_seq", 0);
+	c->last_rv = text_or_null(m, "last_rv");
+	c->tail = slice_of(import_text(m, "tail"));
+}
+
+static int add_connection(struct importer *m, struct err *err)
+{
+	struct tape_connection c = {.purpose = text_or_null(m, "purpose"),
+		.target = text_or_null(m, "target"),
+		.server = text_or_null(m, "server"),
+		.http_version = text_or_null(m, "http_version"),
+		.tls = import_number(m, "tls", 0) != 0,
+		.start_rv = text_or_null(m, "start_rv"),
+		.timeout_seconds = import_number(m, "timeout_seconds", -1),
+		.begin_ns = import_number(m, "begin_ns", 0),
+		.first_byte_after_ns = import_number(m, "first_byte_after_ns", -1),
+		.duration_ns = import_number(m, "duration_ns", -1)};
+
+	take_connection_end(m, &c);
+	if (import_number(m, "stream", 0) && stream_of(m, &c.stream, err))
+		return err->code;
+	if (tape_writer_begin_connection(m->writer, &c, err))
+		return err->code;
+	map_add(&m->connections, import_number(m, "connection", 0), c.id);
+	m->counts.rows++;
+	return c.end_reason ? tape_writer_end_connection(m->writer, &c, err) : 0;
+}
+
+static int add_gap(struct importer *m, struct err *err)
+{
+	struct tape_gap g = {.reason = text_or_null(m, "reason"),
+		.how_ended = text_or_null(m, "how_ended"),
+		.begin_seq = (uint64_t)import_number(m, "begin_seq", 0),
+		.end_seq = (uint64_t)import_number(m, "end_seq", 0),
+		.begin_ns = import_number(m, "begin_ns", 0),
+		.end_ns = import_number(m, "end_ns", 0),
+		.duration_ns = import_number(m, "duration_ns", -1),
+		.from_rv = text_or_null(m, "from_rv"),
+		.to_rv = text_or_null(m, "to_rv"),
+		.connection_before = map_get(&m->connections, import_number(m, "connection_before", 0)),
+		.connection_after = map_get(&m->connections, import_number(m, "connection_after", 0)),
+		.modified = (uint64_t)import_number(m, "modified", 0),
+		.added = (uint64_t)import_number(m, "added", 0),
+		.deleted = (uint64_t)import_number(m, "deleted", 0),
+		.recreated = (uint64_t)import_number(m, "recreated", 0),
+		.unchanged = (uint64_t)import_number(m, "unchanged", 0)};
+
+	if (stream_of(m, &g.stream, err) || tape_writer_gap(m->writer, &g, err))
+		return err->code;
+	map_add(&m->gaps, import_number(m, "gap", 0), g.id);
+	m->counts.rows++;
+	return 0;
+}
+
+static int add_missed(struct importer *m, struct err *err)
+{
+	struct tape_resource resource = resource_of(m);
+	struct tape_missed missed = {.gap = map_get(&m->gaps, import_number(m, "gap", 0)),
+		.change = import_text(m, "change"),
+		.namespace = slice_of(import_text(m, "namespace")),
+		.name = slice_of(import_text(m, "name")),
+		.uid = slice_of(import_text(m, "uid")),
+		.old_uid = slice_of(import_text(m, "old_uid")),
+		.rv = slice_of(import_text(m, "rv")),
+		.old_rv = slice_of(import_text(m, "old_rv"))};
+	uint32_t stream;
+
+	resource.namespaced = missed.namespace.len > 0;
+	if (import_stream(m, &resource, &stream, err) ||
+		tape_writer_resource(m->writer, &resource, &missed.resource, err))
+		return err->code;
+	m->counts.rows++;
+	return tape_writer_missed(m->writer, &missed, err);
+}
+
+int import_row(struct importer *m, const char *table, struct err *err)
+{
+	static const struct {
+		const char *table;
+		int (*add)(struct importer *m, struct err *err);
+	} tables[] = {{"events", add_event}, {"streams", add_stream}, {"connections", add_connection},
+		{"gaps", add_gap}, {"missed", add_missed}, {"marks", add_mark}};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		if (strcmp(tables[i].table, table) == 0)
+			return tables[i].add(m, err);
+	}
+	m->counts.left_out++;
+	return 0;
+}
