@@ -198,7 +198,7 @@ const struct command cmd_query = {
 		"opens the sqlite3 shell when stdin is a terminal. Tables: events, objects (the state now, "
 		"or\n"
 		"objects('12:03:05')), changes (field by field), gaps, missed, connections, streams, marks,\n"
-		"bookmarks, segments. jget(object, '$.metadata.name') reads a value out of an object.\n\n"
+		"bookmarks, documents, segments. jget(object, '$.metadata.name') reads a value out of an object.\n\n"
 		"The rows of events come in no promised order; ORDER BY seq gives the order of arrival and\n"
 		"costs nothing. Nothing a statement does can write or open another file.\n\n"
 		"  kubetape query X.tape \"SELECT time, type, name FROM events WHERE resource='pods' ORDER "

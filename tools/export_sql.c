@@ -6,6 +6,7 @@ const struct export_table export_tables[] = {
 	{"connections", "SELECT * FROM connections ORDER BY connection"},
 	{"gaps", "SELECT * FROM gaps ORDER BY gap"},
 	{"missed", "SELECT * FROM missed ORDER BY gap"},
+	{"documents", "SELECT * FROM documents"},
 	{"marks", "SELECT * FROM marks ORDER BY after_seq"},
 	{"events", "SELECT * FROM events WHERE (%s) ORDER BY seq"},
 	{NULL, NULL},

@@ -438,7 +438,7 @@ int importer_add(struct importer *m, struct slice document, struct err *err)
 
 int importer_end(struct importer *m, struct err *err)
 {
-	if (import_queued_marks(m, INT64_MAX, err))
+	if (import_queued_rows(m, INT64_MAX, err))
 		return err->code;
 	if (!m->connection.id)
 		return 0;

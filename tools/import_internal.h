@@ -20,10 +20,12 @@ struct kind_stream {
 	uint32_t stream;
 };
 
-/* A mark that waits for the event behind which it stood. */
-struct queued_mark {
+/* A mark or document that waits for the event behind which it stood. */
+struct queued_row {
 	int64_t after_seq;
+	size_t number; /* in the input */
 	char *line;
+	int (*write)(struct importer *m, struct err *err);
 };
 
 struct importer {
@@ -37,8 +39,9 @@ struct importer {
 	uint64_t *uids; /* hashes of those that were seen, open addressing; 0: free */
 	size_t uid_count, uid_slots;
 	struct id_map streams, gaps, connections;
-	struct queued_mark *queue; /* in the order of after_seq, as they were exported */
+	struct queued_row *queue;
 	size_t queue_count, queue_done;
+	bool queue_sorted;
 	struct buf texts; /* unescaped strings of the present document; never moves while one is read */
 	struct slice document;
 	struct import_counts counts;
@@ -55,8 +58,8 @@ int64_t import_number(const struct importer *m, const char *path, int64_t fallba
 int import_stream(
 	struct importer *m, const struct tape_resource *resource, uint32_t *ret, struct err *err) MUST_CHECK;
 
-/* Writes the marks that stood before the exported event `seq`. */
-int import_queued_marks(struct importer *m, int64_t seq, struct err *err) MUST_CHECK;
+/* Writes the rows that stood before the exported event `seq`. */
+int import_queued_rows(struct importer *m, int64_t seq, struct err *err) MUST_CHECK;
 
 /* A row of a table that was exported; counted as left out when we know no such table. */
 int import_row(struct importer *m, const char *table, struct err *err) MUST_CHECK;

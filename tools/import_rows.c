@@ -79,15 +79,16 @@ static enum event_origin origin_of(const char *name)
 static int add_event(struct importer *m, struct err *err)
 {
 	int64_t seq = import_number(m, "seq", 0);
+	int queued = seq ? import_queued_rows(m, seq, err) : 0; /* first: it overwrites texts */
 	struct event e = {.time_ns = import_number(m, "time_ns", 0),
 		.origin = origin_of(import_text(m, "origin")),
 		.flags = (unsigned)import_number(m, "flags", 0) & EVENT_TYPED,
 		.rv = slice_of(import_text(m, "rv"))};
 
+	if (queued)
+		return queued;
 	if (!event_type_parse(slice_of(import_text(m, "type")), &e.type))
 		return err_set(err, ERR_PROTOCOL, "a row of events has no type");
-	if (seq && import_queued_marks(m, seq, err))
-		return err->code;
 	if (stream_of(m, &e.stream, err) ||
 		tape_writer_append(m->writer, &e, import_raw(m, "object"), NULL, err))
 		return err->code;
@@ -116,29 +117,82 @@ static int write_mark(struct importer *m, struct err *err)
 	return tape_writer_mark(m->writer, &mark, err);
 }
 
-/* Marks are exported before the events and have their places among them. */
-static int add_mark(struct importer *m, struct err *err)
+static int write_document(struct importer *m, struct err *err)
+{
+	struct tape_document d = {.time_ns = import_number(m, "time_ns", 0),
+		.path = import_text(m, "path"),
+		.variant = import_text(m, "variant"),
+		.http_status = (int)import_number(m, "http_status", 0),
+		.content_type = import_text(m, "content_type"),
+		.etag = import_text(m, "etag"),
+		.body = slice_of(import_text(m, "body"))};
+
+	m->counts.rows++;
+	return tape_writer_document(m->writer, &d, err);
+}
+
+/* Marks and documents are exported before the events and have their places among them. */
+static int enqueue(struct importer *m, int (*write)(struct importer *m, struct err *err), struct err *err)
 {
 	int64_t after_seq = import_number(m, "after_seq", -1);
 
 	if (after_seq < 0)
-		return write_mark(m, err);
+		return write(m, err);
 	m->queue = xrealloc(m->queue, (m->queue_count + 1) * sizeof(*m->queue));
-	m->queue[m->queue_count++] = (struct queued_mark){after_seq, slice_dup(m->document)};
+	m->queue[m->queue_count] =
+		(struct queued_row){after_seq, m->queue_count, slice_dup(m->document), write};
+	m->queue_count++;
+	m->queue_sorted = false;
 	return 0;
 }
 
-int import_queued_marks(struct importer *m, int64_t seq, struct err *err)
+static int add_mark(struct importer *m, struct err *err)
+{
+	return enqueue(m, write_mark, err);
+}
+
+static int add_document(struct importer *m, struct err *err)
+{
+	return enqueue(m, write_document, err);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct queued_row *x = a, *y = b;
+
+	if (x->after_seq != y->after_seq)
+		return x->after_seq < y->after_seq ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* The text buffer is made large enough for a line that is read while another one is at hand. */
+static int write_queued(struct importer *m, const struct queued_row *row, struct err *err)
 {
 	struct slice document = m->document;
+	size_t texts = m->texts.len;
+	int code;
+
+	m->document = slice_of(row->line);
+	buf_clear(&m->texts);
+	if (!buf_reserve(&m->texts, 2 * m->document.len + 256))
+		code = err_set(err, ERR_TOO_LARGE, "a row of %zu bytes is too large", m->document.len);
+	else
+		code = row->write(m, err);
+	m->document = document;
+	m->texts.len = texts;
+	return code;
+}
+
+int import_queued_rows(struct importer *m, int64_t seq, struct err *err)
+{
 	int code = 0;
 
+	if (!m->queue_sorted && m->queue_count)
+		qsort(m->queue + m->queue_done, m->queue_count - m->queue_done, sizeof(*m->queue), by_place);
+	m->queue_sorted = true;
 	for (; m->queue_done < m->queue_count && m->queue[m->queue_done].after_seq < seq && !code;
-		m->queue_done++) {
-		m->document = slice_of(m->queue[m->queue_done].line);
-		code = write_mark(m, err);
-	}
-	m->document = document;
+		m->queue_done++)
+		code = write_queued(m, &m->queue[m->queue_done], err);
 	return code;
 }
 
@@ -251,7 +305,7 @@ int import_row(struct importer *m, const char *table, struct err *err)
 		const char *table;
 		int (*add)(struct importer *m, struct err *err);
 	} tables[] = {{"events", add_event}, {"streams", add_stream}, {"connections", add_connection},
-		{"gaps", add_gap}, {"missed", add_missed}, {"marks", add_mark}};
+		{"gaps", add_gap}, {"missed", add_missed}, {"marks", add_mark}, {"documents", add_document}};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		if (strcmp(tables[i].table, table) == 0)

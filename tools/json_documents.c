@@ -48,15 +48,15 @@ static bool step(struct json_documents *d, char c)
 	return false;
 }
 
-/* Looks for the end of the document in what was read. */
+/* Looks for the end of the document in what was read. What cannot begin one ends where it begins. */
 static bool find_end(struct json_documents *d)
 {
 	while (d->at < d->bytes.len) {
-		if (d->depth == 0 && is_space(d->bytes.ptr[d->at])) {
-			d->begin = ++d->at;
-			continue;
-		}
-		if (step(d, d->bytes.ptr[d->at++]))
+		char c = d->bytes.ptr[d->at++];
+
+		if (d->depth == 0 && is_space(c))
+			d->begin = d->at;
+		else if (step(d, c) || d->depth == 0)
 			return true;
 	}
 	return false;
@@ -137,8 +137,6 @@ int json_documents_next(struct json_documents *d, struct slice *ret, struct err 
 	d->begin = d->at;
 	d->spread = false;
 	while (!find_end(d)) {
-		if (d->bytes.len > d->begin && d->bytes.ptr[d->begin] != '{')
-			return refuse(d, err);
 		more = d->ended ? 0 : read_more(d, err);
 		if (more <= 0)
 			return more < 0 ? more : check_end(d, err);

@@ -78,7 +78,7 @@ int shell_run(const char *tape_path, struct err *err)
 		return err->code;
 	load = load_command(extension);
 	open = open_command(tape_path);
-	printf("tables: events objects changes gaps missed connections streams marks bookmarks segments\n"
+	printf("tables: events objects changes gaps missed connections streams marks bookmarks documents segments\n"
 	       "  SELECT time, type, namespace, name FROM events WHERE resource='pods' ORDER BY seq;\n"
 	       "  SELECT name, jget(object, '$.status.phase') FROM objects('-5m') WHERE resource='pods';\n"
 	       "  SELECT time, name, field, old, new FROM changes WHERE resource='deployments';\n"

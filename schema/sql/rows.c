@@ -1,5 +1,6 @@
 /*
- * rows.c: the tables `streams`, `connections`, `gaps`, `missed`, `marks`, `bookmarks` and `segments`.
+ * rows.c: the tables `streams`, `connections`, `gaps`, `missed`, `marks`, `bookmarks`, `documents`
+ * and `segments`.
  *
  * `marks` holds everything that the server said beside objects: list complete, bookmark, end of the initial
  * events of a streaming list, ERROR; `bookmarks` only its bookmarks.
@@ -291,6 +292,39 @@ const struct table_kind bookmarks_table = {
 	.columns = MARK_COLUMNS,
 	ROW_TABLE_METHODS,
 	.detail = &(const struct row_detail){11, fill_bookmarks},
+};
+
+/* ---- documents ---- */
+
+static int each_document(void *context, const struct tape_document *d)
+{
+	struct row_sink *sink = ((struct walk *)context)->sink;
+
+	put_integer(sink, (int64_t)d->after_seq);
+	put_time(sink, d->time_ns);
+	put_integer(sink, d->time_ns);
+	put_string(sink, d->path);
+	put_string(sink, d->variant);
+	put_integer(sink, d->http_status);
+	put_string(sink, d->content_type);
+	put_string(sink, d->etag);
+	put_integer(sink, (int64_t)d->body.len);
+	put_slice(sink, d->body);
+	return 0;
+}
+
+static int fill_documents(struct tape *t, struct row_sink *sink, struct err *err)
+{
+	return tape_each_document(t, each_document, &(struct walk){t, sink}, err);
+}
+
+const struct table_kind documents_table = {
+	.name = "documents",
+	.columns =
+		"after_seq INTEGER, time TEXT COLLATE kubetape_time, time_ns INTEGER, path TEXT, "
+		"variant TEXT, http_status INTEGER, content_type TEXT, etag TEXT, bytes INTEGER, body TEXT",
+	ROW_TABLE_METHODS,
+	.detail = &(const struct row_detail){10, fill_documents},
 };
 
 /* ---- segments ---- */

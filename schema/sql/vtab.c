@@ -28,6 +28,7 @@ static const struct table_kind *const kinds[] = {
 	&missed_table,
 	&marks_table,
 	&bookmarks_table,
+	&documents_table,
 	&segments_table,
 };
 

@@ -116,6 +116,7 @@ struct tape_missed {
 
 /* What the server said of itself: discovery, /version, OpenAPI. */
 struct tape_document {
+	uint64_t after_seq; /* given by the writer */
 	int64_t time_ns;
 	const char *path;    /* "/api", "/apis/apps/v1", "/version" */
 	const char *variant; /* "" or what was asked for beside application/json: "aggregated" */

@@ -28,8 +28,10 @@ struct row_walk {
 		int (*connection)(void *context, const struct tape_connection *c);
 		int (*gap)(void *context, const struct tape_gap *gap);
 		int (*missed)(void *context, const struct tape_missed *missed);
+		int (*document)(void *context, const struct tape_document *document);
 	} each;
 	void *context;
+	struct err *err; /* for take */
 };
 
 static int compare_repeated(const void *left, const void *right)
@@ -193,7 +195,7 @@ int tape_each_mark(struct tape *t, int (*each)(void *context, const struct tape_
 	struct err *err)
 {
 	struct row_walk w = {t, "mark", "after_seq, time_ns, kind, stream, connection, rv, object", true,
-		NULL, 0, 0, take_mark, {.mark = each}, context};
+		NULL, 0, 0, take_mark, {.mark = each}, context, NULL};
 
 	return walk_rows(&w, err);
 }
@@ -247,7 +249,7 @@ int tape_each_connection(struct tape *t, int (*each)(void *context, const struct
 		"os_errno, h2_error, error_status, content_type, audit_id, server_date, bytes, events, "
 		"bookmarks, last_rv, "
 		"tail, next_action, next_delay_ns",
-		false, NULL, 0, 0, take_connection, {.connection = each}, context};
+		false, NULL, 0, 0, take_connection, {.connection = each}, context, NULL};
 
 	return walk_rows(&w, err);
 }
@@ -285,7 +287,7 @@ int tape_each_gap(struct tape *t, int (*each)(void *context, const struct tape_g
 		"stream, begin_seq, end_seq, begin_ns, end_ns, duration_ns, from_rv, to_rv, reason, "
 		"how_ended, "
 		"connection_before, connection_after, modified, added, deleted, recreated, unchanged",
-		false, NULL, 0, 0, take_gap, {.gap = each}, context};
+		false, NULL, 0, 0, take_gap, {.gap = each}, context, NULL};
 
 	return walk_rows(&w, err);
 }
@@ -311,7 +313,7 @@ int tape_each_missed(struct tape *t, int (*each)(void *context, const struct tap
 	void *context, struct err *err)
 {
 	struct row_walk w = {t, "missed", "gap, change, resource, namespace, name, uid, old_uid, rv, old_rv",
-		true, NULL, 0, 0, take_missed, {.missed = each}, context};
+		true, NULL, 0, 0, take_missed, {.missed = each}, context, NULL};
 
 	return walk_rows(&w, err);
 }
@@ -329,31 +331,58 @@ static const char *keep_text(struct tape *t, sqlite3_stmt *row, int column)
 	return at;
 }
 
-/* Columns: time_ns, path, variant, http_status, content_type, etag, raw_bytes, xxh64, body. */
+#define DOCUMENT_COLUMNS                                                                                     \
+	"time_ns, path, variant, http_status, content_type, etag, raw_bytes, xxh64, body, after_seq"
+
+/* Columns: id, then those. */
 static int give_document(
 	struct tape *t, sqlite3_stmt *row, struct tape_document *ret, struct buf *body, struct err *err)
 {
-	struct slice data = slice_at(row, 8);
+	struct slice data = slice_at(row, 9);
 	size_t begin = body->len;
 
-	if (codec_hash(data) != (uint64_t)I64(7))
-		return err_set(err, ERR_CORRUPT, "document '%s': bad checksum", text_at(row, 1));
-	if (codec_unpack(data, I64(6) < 0 ? 0 : (size_t)I64(6), body, err))
-		return err_prefix(err, "document '%s'", text_at(row, 1));
+	if (codec_hash(data) != (uint64_t)I64(8))
+		return err_set(err, ERR_CORRUPT, "document '%s': bad checksum", text_at(row, 2));
+	if (codec_unpack(data, I64(7) < 0 ? 0 : (size_t)I64(7), body, err))
+		return err_prefix(err, "document '%s'", text_at(row, 2));
 	buf_clear(&t->document_text);
 	/* Reserved whole, so that no text moves while others are added. */
 	if (!buf_reserve(&t->document_text, t->document_text.max))
 		return err_set(err, ERR_TOO_LARGE, "no memory for a document");
 	*ret = (struct tape_document){
-		.time_ns = I64(0),
-		.path = keep_text(t, row, 1),
-		.variant = keep_text(t, row, 2),
-		.http_status = INT(3),
-		.content_type = keep_text(t, row, 4),
-		.etag = keep_text(t, row, 5),
+		.after_seq = U64(10),
+		.time_ns = I64(1),
+		.path = keep_text(t, row, 2),
+		.variant = keep_text(t, row, 3),
+		.http_status = INT(4),
+		.content_type = keep_text(t, row, 5),
+		.etag = keep_text(t, row, 6),
 		.body = {body->ptr + begin, body->len - begin},
 	};
 	return 0;
+}
+
+static int take_document(struct row_walk *w, sqlite3_stmt *row)
+{
+	struct tape_document document;
+	struct buf body;
+	int stop;
+
+	buf_init(&body, LIMIT_DOCUMENT_BYTES);
+	stop = give_document(w->tape, row, &document, &body, w->err);
+	if (!stop)
+		stop = w->each.document(w->context, &document);
+	buf_release(&body);
+	return stop;
+}
+
+int tape_each_document(struct tape *t, int (*each)(void *context, const struct tape_document *document),
+	void *context, struct err *err)
+{
+	struct row_walk w = {t, "document", DOCUMENT_COLUMNS, true, NULL, 0, 0, take_document,
+		{.document = each}, context, NULL};
+
+	return walk_rows(&w, err);
 }
 
 int tape_document(struct tape *t, const char *path, const char *variant, uint64_t after_seq,
@@ -365,8 +394,7 @@ int tape_document(struct tape *t, const char *path, const char *variant, uint64_
 	for (size_t i = t->segment_count; i-- > 0;) {
 		sqlite3 *db = reader_db(t, i, err);
 		sqlite3_stmt *row = db ? segment_prepare(db,
-						 "SELECT time_ns, path, variant, http_status, content_type, "
-						 "etag, raw_bytes, xxh64, body FROM document "
+						 "SELECT id, " DOCUMENT_COLUMNS " FROM document "
 						 "WHERE path = ? AND variant = ? AND after_seq <= ? ORDER BY "
 						 "id DESC LIMIT 1",
 						 err)
