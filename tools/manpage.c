@@ -164,8 +164,9 @@ void manpage_write_command(const struct command *c, FILE *to)
 	print_head(page, c->summary, to);
 	fputs(".B kubetape ", to);
 	print_line(c->name, strlen(c->name), to);
+	fputs("[\\fIOPTION\\fR]...\n", to);
 	print_words(c->operands, " []|.", to);
-	fprintf(to, "%s[\\fIOPTION\\fR]...\n.SH DESCRIPTION\n", *c->operands ? "\n" : "");
+	fprintf(to, "%s.SH DESCRIPTION\n", *c->operands ? "\n" : "");
 	print_description(c->description, to);
 	fputs(".SH OPTIONS\n", to);
 	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++)

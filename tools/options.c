@@ -83,7 +83,7 @@ static const struct option_row *row_of(const struct command *c, int found)
 
 void options_print_help(const struct command *c, FILE *to)
 {
-	fprintf(to, "usage: kubetape %s%s%s [OPTION]...\n\n%s\n", c->name, *c->operands ? " " : "",
+	fprintf(to, "usage: kubetape %s [OPTION]...%s%s\n\n%s\n", c->name, *c->operands ? " " : "",
 		c->operands, c->description);
 	fprintf(to, "\noptions:\n");
 	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++)

@@ -58,7 +58,7 @@ class Help(unittest.TestCase):
         for name in commands():
             with self.subTest(command=name):
                 lines = help_of(name).splitlines()
-                self.assertRegex(lines[0], rf"^usage: kubetape {name}\b.* \[OPTION\]\.\.\.$")
+                self.assertRegex(lines[0], rf"^usage: kubetape {name} \[OPTION\]\.\.\.( |$)")
                 self.assertEqual(lines[1], "")
                 self.assertIn("--help", lines[-1])
 
