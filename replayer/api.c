@@ -1,11 +1,13 @@
 /* api.c: see api.h. */
 #include "replayer/api.h"
 
+#include "replayer/crd.h"
 #include "replayer/discovery.h"
 #include "replayer/health.h"
 #include "replayer/list.h"
 #include "replayer/player.h"
 #include "replayer/review.h"
+#include "replayer/table.h"
 #include "replayer/watch.h"
 #include "schema/base/json_scan.h"
 
@@ -24,27 +26,12 @@ void api_fail(struct api_call *call, struct status *status)
 /* The selectable fields that the CRD of a custom resource names; borrowed until the next object is read. */
 static struct slice find_crd_fields(struct api *api, const struct collection *c)
 {
-	struct collection *crds = world_find(api->world, slice_of("apiextensions.k8s.io"), slice_of("v1"),
-		slice_of("customresourcedefinitions"));
-	char *name = xasprintf("%s.%s", c->resource.resource, c->resource.apigroup);
-	const struct live *crd =
-		crds ? live_set_find(&crds->live, (struct slice){NULL, 0}, slice_of(name)) : NULL;
-	struct slice object, versions, key, version, value, fields = {NULL, 0};
-	struct json_iter it;
+	struct slice crd, fields = {NULL, 0};
 
-	free(name);
-	if (!crd || world_object(api->world, crd->seq, &object, NULL) ||
-		json_get(object, "spec.versions", &versions, NULL) <= 0 ||
-		json_iter_begin(versions, &it, NULL))
+	if (crd_find(api->world, c, &crd) == 0)
 		return fields;
-	while (json_iter_next(&it, &key, &version, NULL) > 0) {
-		if (json_get(version, "name", &value, NULL) <= 0 || value.len < 2)
-			continue;
-		value = (struct slice){value.ptr + 1, value.len - 2};
-		if (slice_is(value, c->resource.version) &&
-			json_get(version, "selectableFields", &value, NULL) > 0)
-			fields = value;
-	}
+	if (json_get(crd_version(crd, c->resource.version), "selectableFields", &fields, NULL) <= 0)
+		fields = (struct slice){NULL, 0};
 	return fields;
 }
 
@@ -120,8 +107,10 @@ static int check_form(struct api_call *call, const struct collection *c, bool li
 	return type ? ERR_FAILED : 0;
 }
 
-static struct view view_of(struct api_call *call, const struct collection *c, enum table_include include)
+static struct view view_of(struct api_call *call, struct collection *c, enum table_include include)
 {
+	if (call->accepted.form == FORM_TABLE)
+		table_prepare(call->api->world, c);
 	return (struct view){.form = call->accepted.form,
 		.beta = call->accepted.beta,
 		.include = include,

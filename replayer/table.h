@@ -7,6 +7,10 @@
 
 #include "replayer/view.h"
 
+/* Makes sure that the columns of a custom resource are those of its CRD at the position; to be called before
+ * a table of it is written. */
+void table_prepare(struct world *w, struct collection *c);
+
 /* {"kind":"Table",...,"rows":[ ; the rows and "]}" follow. */
 int table_head(const struct view *v, const struct list_meta *m, struct buf *to, struct err *err) MUST_CHECK;
 int table_row(const struct view *v, struct slice object, struct buf *to, struct err *err) MUST_CHECK;

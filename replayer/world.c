@@ -2,6 +2,7 @@
 #include "replayer/world.h"
 
 #include "replayer/builtin.h"
+#include "replayer/table_columns.h"
 #include "schema/base/rv.h"
 
 #include <stdlib.h>
@@ -199,6 +200,7 @@ void world_close(struct world *w)
 	for (size_t i = 0; i < w->count; i++) {
 		live_set_release(&w->collections[i].live);
 		history_release(&w->collections[i].history);
+		table_custom_columns_free(w->collections[i].columns);
 	}
 	free(w->collections);
 	change_cache_free(w->changes);

@@ -10,6 +10,7 @@
 #include "replayer/live_set.h"
 #include "replayer/marks.h"
 
+struct table_column;
 struct watch;
 
 struct collection {
@@ -19,7 +20,9 @@ struct collection {
 	uint64_t rv;                   /* of a list taken now: not below any version of it seen so far */
 	struct live_set live;
 	struct history history;
-	struct watch *watches; /* those that are running; see watch.h */
+	struct watch *watches;        /* those that are running; see watch.h */
+	struct table_column *columns; /* of a custom resource, once a table was asked for; see table.h */
+	uint64_t columns_seq;         /* of the CRD version they were made from */
 };
 
 /* A collection as it was at an older position. */

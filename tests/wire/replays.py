@@ -207,7 +207,8 @@ class Case(unittest.TestCase):
 		self.folder = tempfile.mkdtemp(prefix="kubetape-test-")
 		self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-	def tape(self, made, name="t.tape", **options):
+	def tape(self, made, name=None, **options):
+		name = name or "t%d.tape" % len(os.listdir(self.folder))
 		return made.write(os.path.join(self.folder, name), **options)
 
 	def replay(self, made, *options, **more):

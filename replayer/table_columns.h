@@ -1,0 +1,64 @@
+/*
+ * table_columns.h: the columns of a table and how their cells are read from an object. Columns of built-in
+ * kinds are constant rows in table_kinds.c; those of custom resources are made from their CRD.
+ */
+#ifndef REPLAYER_TABLE_COLUMNS_H
+#define REPLAYER_TABLE_COLUMNS_H
+
+#include "schema/base/buf.h"
+
+#include <cjson/cJSON.h>
+
+/* What a cell is made from. */
+struct table_cell {
+	const cJSON *object;
+	const struct table_column *column;
+	int64_t now_ns;
+	struct buf *to; /* gets the cell as JSON */
+	struct err *err;
+};
+
+typedef int table_cell_writer(const struct table_cell *c);
+
+struct table_column {
+	const char *name;
+	const char *type; /* "string", "integer", ... */
+	int priority;     /* 0 always shown, 1 only when wide */
+	table_cell_writer *write;
+	const char *a, *b;                /* paths or texts, as the writer takes them */
+	const char *format, *description; /* NULL: "" */
+};
+
+/* The columns of a built-in resource, ended by a NULL name; those of unknown ones are name and creation. */
+const struct table_column *table_kind_columns(struct slice group, struct slice resource);
+
+/* The columns that a CRD declares for one of its versions, name first; name and age when it declares none.
+ * `crd` is the CRD's JSON, which may be empty. The caller frees. */
+struct table_column *table_custom_columns(struct slice crd, const char *version);
+void table_custom_columns_free(struct table_column *columns);
+
+/* ---- shared by the writers ---- */
+
+/* The value at "spec.replicas"; NULL when there is none. Keys hold no dots. */
+const cJSON *cell_at(const cJSON *object, const char *path);
+const char *cell_string(const cJSON *object, const char *path, const char *otherwise);
+int64_t cell_integer(const cJSON *object, const char *path, int64_t otherwise);
+/* The value behind "=" of the entry of a list whose member `key` is `value`: conditions, addresses. */
+const cJSON *cell_entry(const cJSON *list, const char *key, const char *value);
+
+int cell_put_text(const struct table_cell *c, const char *text);
+int cell_put_integer(const struct table_cell *c, int64_t value);
+int cell_put_format(const struct table_cell *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The age of an RFC 3339 text. */
+int cell_put_age(const struct table_cell *c, const char *timestamp);
+
+/* Texts joined by a separator; takes over what it was given. */
+struct cell_joined {
+	struct buf text;
+	size_t count;
+};
+void cell_join(struct cell_joined *j, const char *separator, const char *text);
+int cell_put_joined(const struct table_cell *c, struct cell_joined *j, const char *when_empty);
+
+#endif
