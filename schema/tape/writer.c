@@ -22,6 +22,9 @@
 /* Records are compressed when so many wait, also between flushes, so that `raw` stays small. */
 #define COMPRESS_BYTES (256u << 10)
 
+/* Segments are looked at when one was sealed, and that often for their age and for free space. */
+#define RETENTION_EVERY_NS (60 * NS_PER_S)
+
 /* Wall clock against monotonic: a smaller step than this is the kernel's steady correction, not a step. */
 #define CLOCK_STEP_NS (1 * NS_PER_MS)
 
@@ -103,6 +106,14 @@ static void read_boot_id(char to[40])
 	fclose(file);
 }
 
+/* Retention removes whole segments: a tape of a given size wants a good number of them. */
+static uint64_t default_segment_bytes(const struct retention *r)
+{
+	uint64_t eighth = r->max_bytes / 8;
+
+	return r->max_bytes && eighth < DEFAULT_SEGMENT_BYTES ? eighth : DEFAULT_SEGMENT_BYTES;
+}
+
 static void set_options(struct tape_writer *w, const struct tape_writer_options *options)
 {
 	if (options)
@@ -112,7 +123,7 @@ static void set_options(struct tape_writer *w, const struct tape_writer_options 
 	if (w->options.extent_bytes > LIMIT_CHUNK_BYTES / 4)
 		w->options.extent_bytes = LIMIT_CHUNK_BYTES / 4;
 	if (!w->options.segment_bytes)
-		w->options.segment_bytes = DEFAULT_SEGMENT_BYTES;
+		w->options.segment_bytes = default_segment_bytes(&w->options.retention);
 	if (!w->options.clock)
 		w->options.clock = &clock_system;
 }
@@ -362,6 +373,30 @@ static int seal_what_is_full(struct tape_writer *w, struct err *err)
 	return rotate ? writer_seal_segment(w, err) : 0;
 }
 
+static int apply_retention(struct tape_writer *w, struct err *err)
+{
+	const struct clock *clock = w->options.clock;
+	struct retention_removed removed;
+	int64_t now_ns = clock_mono_ns(clock);
+	int failed;
+
+	if (!retention_is_set(&w->options.retention) || w->sealed_segments == 0 ||
+		(w->retained_ns && now_ns - w->retained_ns < RETENTION_EVERY_NS))
+		return 0;
+	w->retained_ns = now_ns;
+	failed = retention_apply(w->path, &w->options.retention, clock_wall_ns(clock), &removed, err);
+	w->removed.segments += removed.segments;
+	w->removed.bytes += removed.bytes;
+	return failed;
+}
+
+static int tidy(struct tape_writer *w, struct err *err)
+{
+	int failed = w->db ? seal_what_is_full(w, err) : 0;
+
+	return failed ? failed : apply_retention(w, err);
+}
+
 int tape_writer_flush(struct tape_writer *w, struct err *err)
 {
 	struct err local;
@@ -372,14 +407,14 @@ int tape_writer_flush(struct tape_writer *w, struct err *err)
 	if (!w->db)
 		w->rotate_wanted = false; /* the next segment is a new one anyway */
 	if (w->chunk_events == 0 && row_queue_empty(w->rows))
-		return w->db ? seal_what_is_full(w, err) : 0;
+		return tidy(w, err);
 	if (writer_ensure_segment(w, err))
 		return err->code;
 	if (w->chunk_events && compress_pending(w, true, err))
 		return err->code;
 	if (commit_pending(w, err))
 		return err->code;
-	return seal_what_is_full(w, err);
+	return tidy(w, err);
 }
 
 void tape_writer_rotate(struct tape_writer *w)
@@ -392,9 +427,10 @@ void tape_writer_stats(const struct tape_writer *w, struct tape_writer_stats *re
 	*ret = (struct tape_writer_stats){
 		.last_seq = w->last_seq,
 		.durable_seq = w->durable_seq,
-		.segments = w->sealed_segments + (w->db != NULL),
+		.segments = w->sealed_segments - w->removed.segments + (w->db != NULL),
 		.raw_bytes = w->sealed_raw_bytes + w->extent->raw_bytes,
-		.disk_bytes = w->sealed_disk_bytes + open_segment_bytes(w),
+		.disk_bytes = w->sealed_disk_bytes - w->removed.bytes + open_segment_bytes(w),
+		.removed_segments = w->removed.segments,
 		.pending_bytes = w->raw.len + w->chunk.len + row_queue_bytes(w->rows),
 	};
 }

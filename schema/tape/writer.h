@@ -14,17 +14,20 @@
 
 #include "schema/base/clock.h"
 #include "schema/tape/event.h"
+#include "schema/tape/retention.h"
 
 struct tape_writer;
 
 struct tape_writer_options {
 	uint64_t extent_bytes;   /* raw bytes of objects in an extent before it is sealed; 0: 64 MiB */
 	int64_t extent_age_ns;   /* an extent older than that is sealed at the next flush; 0: never by age */
-	uint64_t segment_bytes;  /* a segment's stored bytes before the next one begins; 0: 256 MiB */
+	uint64_t segment_bytes;  /* a segment's stored bytes before the next one begins; 0: 256 MiB, or an
+				    eighth of  retention.max_bytes when that is less */
 	int64_t segment_age_ns;  /* 0: never by age */
 	uint64_t segment_events; /* 0: never by count */
-	const struct clock *clock; /* NULL: clock_system */
-	const char *program;       /* noted in the tape: "kubetape 0.1.0" */
+	struct retention retention; /* applied whenever a segment was sealed, and about every minute */
+	const struct clock *clock;  /* NULL: clock_system */
+	const char *program;        /* noted in the tape: "kubetape 0.1.0" */
 };
 
 /* Creates the tape `path` (a directory) or goes on with it. ERR_BUSY when another writer holds it,
@@ -81,6 +84,7 @@ struct tape_writer_stats {
 	uint64_t segments;
 	uint64_t raw_bytes, disk_bytes; /* of the whole tape */
 	uint64_t pending_bytes;         /* appended, not yet flushed */
+	uint64_t removed_segments;      /* by retention, in this life of the writer */
 };
 void tape_writer_stats(const struct tape_writer *w, struct tape_writer_stats *ret);
 

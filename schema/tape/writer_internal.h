@@ -52,6 +52,8 @@ struct tape_writer {
 	uint64_t last_seq, durable_seq;
 	uint64_t sealed_raw_bytes; /* of all extents of events */
 	uint64_t sealed_disk_bytes, sealed_segments;
+	struct retention_removed removed;
+	int64_t retained_ns; /* monotonic, when retention was last applied; 0: to be done at the next flush */
 	int64_t wall_minus_mono_ns; /* as in the last clock row */
 	bool clock_known;
 	char boot_id[40];

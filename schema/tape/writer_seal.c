@@ -354,6 +354,7 @@ int writer_seal_segment(struct tape_writer *w, struct err *err)
 		return err_prefix(err, "tape '%s': cannot seal segment %u", w->path, w->segment);
 	w->db = NULL;
 	w->rotate_wanted = false;
+	w->retained_ns = 0;
 	w->sealed_segments++;
 	path = newest_path(w);
 	if (path && stat(path, &st) == 0)

@@ -1,0 +1,30 @@
+/*
+ * retention.h: how much of a tape is kept. The oldest sealed segments go first; the open one and the newest
+ * sealed one never do, and because every segment begins with the live objects, what is left is a whole tape.
+ */
+#ifndef SCHEMA_TAPE_RETENTION_H
+#define SCHEMA_TAPE_RETENTION_H
+
+#include "schema/base/buf.h"
+
+struct retention {
+	uint64_t max_bytes;       /* of all segments together; 0: any */
+	int64_t max_age_ns;       /* since a segment was sealed; 0: any */
+	uint64_t keep_free_bytes; /* of the file system; 0: none */
+};
+
+struct retention_removed {
+	uint64_t segments, bytes;
+};
+
+static inline bool retention_is_set(const struct retention *r)
+{
+	return r->max_bytes || r->max_age_ns || r->keep_free_bytes;
+}
+
+/* Removes what is too much, oldest first. A file that cannot be removed ends it with ERR_IO; what was removed
+ * before is counted all the same. */
+int retention_apply(const char *tape_path, const struct retention *limits, int64_t now_ns,
+	struct retention_removed *ret, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,108 @@
+#include "schema/tape/segment.h"
+#include "tests/unit/tape_model.h"
+
+static int64_t fake_ns;
+
+static int64_t read_fake(void *context)
+{
+	(void)context;
+	return fake_ns;
+}
+
+static const struct clock fake_clock = {read_fake, read_fake, NULL};
+
+static size_t count_segments(const struct model *m, uint64_t *ret_first, uint64_t *ret_bytes)
+{
+	struct tape_info info;
+	struct tape *t;
+	struct err err;
+
+	ck_assert_ok(tape_open(m->path, &t, &err), &err);
+	ck_assert_ok(tape_info(t, &info, &err), &err);
+	tape_close(t);
+	*ret_first = info.first_seq;
+	*ret_bytes = info.disk_bytes;
+	return info.segments;
+}
+
+START_TEST(retention__by_size_removes_the_oldest_and_leaves_a_whole_tape)
+{
+	struct tape_writer_options options = {
+		.extent_bytes = 100000, .segment_events = 100, .retention = {.max_bytes = 600000}};
+	struct tape_writer_stats stats;
+	struct model m;
+	struct tape_writer *w;
+	struct tape *t;
+	struct tape_state *state;
+	struct err err;
+	uint64_t first, bytes, live[MODEL_KEYS];
+
+	model_init(&m, 1);
+	w = model_open(&m, &options);
+	model_steps(&m, w, 2000, 10);
+	tape_writer_stats(w, &stats);
+	ck_assert_uint_gt(stats.removed_segments, 3);
+	ck_assert_uint_ge(count_segments(&m, &first, &bytes), 2);
+	ck_assert_uint_gt(first, 300);
+	ck_assert_uint_lt(bytes, 1200000);
+	ck_assert_ok(tape_open(m.path, &t, &err), &err);
+	ck_assert_ok(tape_state_at(t, m.count, 0, &state, &err), &err);
+	model_state(&m, m.count, live);
+	for (size_t i = 0; i < state->count; i++)
+		ck_assert_uint_eq(state->live[i].seq, live[m.events[state->live[i].seq - 1].key]);
+	tape_state_free(state);
+	tape_close(t);
+	tape_writer_abandon(w);
+	model_release(&m);
+}
+END_TEST
+
+START_TEST(retention__by_age_removes_what_was_sealed_too_long_ago)
+{
+	struct tape_writer_options options = {.extent_bytes = 100000,
+		.segment_events = 100,
+		.clock = &fake_clock,
+		.retention = {.max_age_ns = 3600 * NS_PER_S}};
+	struct model m;
+	struct tape_writer *w;
+	uint64_t first, bytes;
+
+	fake_ns = clock_wall_ns(&clock_system);
+	model_init(&m, 2);
+	w = model_open(&m, &options);
+	model_steps(&m, w, 350, 10);
+	ck_assert_uint_ge(count_segments(&m, &first, &bytes), 3);
+	ck_assert_uint_eq(first, 1);
+	fake_ns += 7200 * NS_PER_S;
+	model_steps(&m, w, 20, 10);
+	ck_assert_uint_le(count_segments(&m, &first, &bytes), 2);
+	ck_assert_uint_gt(first, 100);
+	tape_writer_abandon(w);
+	model_release(&m);
+}
+END_TEST
+
+START_TEST(retention__never_removes_the_newest_sealed_segment)
+{
+	struct tape_writer_options options = {
+		.extent_bytes = 100000, .retention = {.keep_free_bytes = UINT64_MAX}};
+	struct model m;
+	struct tape_writer *w;
+	struct err err;
+	uint64_t first, bytes;
+
+	model_init(&m, 3);
+	for (unsigned life = 0; life < 3; life++) {
+		w = model_open(&m, &options);
+		model_steps(&m, w, 50, 10);
+		ck_assert_ok(tape_writer_close(w, &err), &err);
+	}
+	ck_assert_uint_ge(count_segments(&m, &first, &bytes), 1);
+	ck_assert_uint_ge(first, 51);
+	model_release(&m);
+}
+END_TEST
+
+UNIT_MAIN("retention", retention__by_size_removes_the_oldest_and_leaves_a_whole_tape,
+	retention__by_age_removes_what_was_sealed_too_long_ago,
+	retention__never_removes_the_newest_sealed_segment)
