@@ -35,7 +35,7 @@ struct recorder {
 	struct recorder_context x;
 	enum recorder_state state;
 	uv_loop_t loop;
-	uv_signal_t signals[2];
+	uv_signal_t signals[2], rotate;
 	uv_timer_t tick, check, limit, retry;
 	struct cluster_config *cluster;
 	struct discovery *discovery;
@@ -48,7 +48,8 @@ struct recorder {
 	bool new_cluster;   /* and is of another cluster */
 	bool discover_soon; /* a CRD or an APIService changed */
 	bool flush_failing;
-	uint64_t offer_events; /* of CRDs and APIServices, when last looked at */
+	uint64_t removed_segments; /* by retention, as told last */
+	uint64_t offer_events;     /* of CRDs and APIServices, when last looked at */
 	char cluster_uid[CLUSTER_UID_BYTES];
 	int64_t begin_mono_ns, discovered_mono_ns, complained_mono_ns;
 	bool by_signal, was_ready;
@@ -107,6 +108,10 @@ static void on_tick(uv_timer_t *timer)
 		r->flush_failing = false;
 	}
 	tape_writer_stats(r->x.tape, &stats);
+	if (stats.removed_segments > r->removed_segments)
+		log_info("removed the oldest segments, %ju so far, to keep the tape within its limits",
+			(uintmax_t)stats.removed_segments);
+	r->removed_segments = stats.removed_segments;
 	http_hold(r->x.http, r->flush_failing && stats.pending_bytes > MAX_PENDING_BYTES);
 }
 
@@ -392,6 +397,18 @@ static void on_signal(uv_signal_t *handle, int number)
 	stop(r, NULL);
 }
 
+static void on_rotate(uv_signal_t *handle, int number)
+{
+	struct recorder *r = handle->data;
+
+	(void)number;
+	if (!r->x.tape)
+		return;
+	log_info("beginning a new segment");
+	tape_writer_rotate(r->x.tape);
+	on_tick(&r->tick);
+}
+
 static void on_limit(uv_timer_t *timer)
 {
 	stop(timer->data, NULL);
@@ -414,6 +431,9 @@ static void set_up(struct recorder *r)
 		/* One signal asks; when it is not heard, the next one ends the process. */
 		uv_signal_start_oneshot(&r->signals[i], on_signal, numbers[i]);
 	}
+	uv_signal_init(&r->loop, &r->rotate);
+	r->rotate.data = r;
+	uv_signal_start(&r->rotate, on_rotate, SIGUSR1);
 	r->x = (struct recorder_context){
 		.loop = &r->loop,
 		.tape_path = r->o->tape_path,

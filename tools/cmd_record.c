@@ -14,6 +14,7 @@ struct record_values {
 	struct text_list namespaces, excludes;
 	bool all, insecure, wait, verbose, quiet;
 	int64_t duration, flush_interval, retry_delay;
+	int64_t extent_size, segment_size, segment_age, segment_events, max_size, max_age, keep_free;
 };
 
 #define AT(field) offsetof(struct record_values, field)
@@ -36,6 +37,17 @@ static const struct option_row rows[] = {
 		"values of Secrets: digests, or as they are"},
 	{OPTION_DURATION, 0, "flush-interval", AT(flush_interval), "TIME", "make durable that often (50ms)"},
 	{OPTION_DURATION, 0, "retry-delay", AT(retry_delay), "TIME", "first delay after a failure (800ms)"},
+	{OPTION_BYTES, 0, "segment-size", AT(segment_size), "BYTES",
+		"begin a new segment at so many stored bytes (256M)"},
+	{OPTION_DURATION, 0, "segment-age", AT(segment_age), "TIME", "... or after so long"},
+	{OPTION_NUMBER, 0, "segment-events", AT(segment_events), "N", "... or after so many events"},
+	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "BYTES",
+		"sort and pack events by so many bytes of JSON (64M)"},
+	{OPTION_BYTES, 0, "max-size", AT(max_size), "BYTES",
+		"remove the oldest segments above so many bytes"},
+	{OPTION_DURATION, 0, "max-age", AT(max_age), "TIME", "... and those that ended so long ago"},
+	{OPTION_BYTES, 0, "keep-free", AT(keep_free), "BYTES",
+		"... and while the disk has less free than that"},
 	{OPTION_FLAG, 0, "wait", AT(wait), NULL, "wait for a server that is not there yet"},
 	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "say more"},
 	{OPTION_FLAG, 'q', "quiet", AT(quiet), NULL, "say only what went wrong"},
@@ -75,6 +87,18 @@ static int check(const struct record_values *v, const struct operands *operands,
 	return 0;
 }
 
+static struct tape_writer_options tape_options(const struct record_values *v)
+{
+	return (struct tape_writer_options){
+		.program = "kubetape " KUBETAPE_VERSION,
+		.extent_bytes = (uint64_t)v->extent_size,
+		.segment_bytes = (uint64_t)v->segment_size,
+		.segment_age_ns = v->segment_age,
+		.segment_events = (uint64_t)v->segment_events,
+		.retention = {(uint64_t)v->max_size, v->max_age, (uint64_t)v->keep_free},
+	};
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct record_values v = {
@@ -107,7 +131,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.retry_delay_ns = v.retry_delay,
 		.wait = v.wait,
 		.keep_secrets = strcmp(v.secrets, "keep") == 0,
-		.tape = {.program = "kubetape " KUBETAPE_VERSION},
+		.tape = tape_options(&v),
 		.ready = say_ready,
 	};
 	rc = recorder_run(&o, &summary, &err);
@@ -129,9 +153,12 @@ const struct command cmd_record = {
 		"found as kubectl finds it. A tape that is there already is gone on with.\n"
 		"\n"
 		"'recording N streams' on stderr says that every first list is on the tape. SIGINT or\n"
-		"SIGTERM ends the recording. The values of Secrets are replaced by keyed digests; the key\n"
-		"is kept beside the tape, in TAPE.key. The exit code is 3 when the server could not tell\n"
-		"everything that happened while a watch was away.",
+		"SIGTERM ends the recording, SIGUSR1 begins a new segment of the tape. Segments are what\n"
+		"--max-size, --max-age and --keep-free remove, oldest first; what stays is a whole tape.\n"
+		"\n"
+		"The values of Secrets are replaced by keyed digests; the key is kept beside the tape, in\n"
+		"TAPE.key. The exit code is 3 when the server could not tell everything that happened\n"
+		"while a watch was away.",
 	.options = rows,
 	.run = run,
 };

@@ -2,6 +2,8 @@
 #include "schema/tape/codec.h"
 
 #include <stdlib.h>
+/* Other libraries of the process export the same names. */
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 #include <zstd.h>
 

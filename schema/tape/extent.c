@@ -43,6 +43,23 @@ struct extent *extent_new(void)
 	return x;
 }
 
+void extent_take_room(struct extent *x, struct extent *from)
+{
+	struct extent old = *x;
+
+	x->events = from->events;
+	x->event_cap = from->event_cap;
+	x->objects = from->objects;
+	x->object_cap = from->object_cap;
+	x->bytes = from->bytes;
+	buf_clear(&x->bytes);
+	from->events = old.events;
+	from->objects = old.objects;
+	from->bytes = old.bytes;
+	from->event_count = from->event_cap = 0;
+	from->object_count = from->object_cap = 0;
+}
+
 struct extent *extent_ref(struct extent *x)
 {
 	x->refs++;

@@ -56,6 +56,9 @@ struct extent {
 };
 
 struct extent *extent_new(void);
+/* Moves the memory for events, objects and bytes, not what is in it, from an extent that is done with: fresh
+ * pages cost more than anything else that appending does. */
+void extent_take_room(struct extent *x, struct extent *from);
 struct extent *extent_ref(struct extent *x);
 void extent_unref(struct extent *x); /* NULL is fine */
 

@@ -102,8 +102,11 @@ static int store_extent(sqlite3 *db, int64_t id, const char *kind, struct extent
 
 static void begin_extent(struct tape_writer *w)
 {
+	struct extent *fresh = extent_new();
+
+	extent_take_room(fresh, w->extent);
 	extent_unref(w->extent);
-	w->extent = extent_new();
+	w->extent = fresh;
 	w->extent_id++;
 	w->extent_began_ns = clock_mono_ns(w->options.clock);
 	frame_writer_begin(w->frame);
