@@ -2,6 +2,7 @@
 #include "replayer/conn.h"
 
 #include "replayer/http1_conn.h"
+#include "replayer/http2_conn.h"
 #include "replayer/server.h"
 #include "schema/base/clock.h"
 
@@ -137,10 +138,22 @@ static void run_http1(struct conn *c)
 	c->self = http1_conn_new(c);
 }
 
+static void run_http2(struct conn *c)
+{
+	c->state = CONN_RUNNING;
+	c->protocol = &http2_protocol;
+	c->self = http2_conn_new(c);
+}
+
 static void shake_hands(struct conn *c)
 {
 	switch (tls_handshake(c->tls)) {
-	case TLS_DONE: run_http1(c); return;
+	case TLS_DONE:
+		if (tls_chose_http2(c->tls))
+			run_http2(c);
+		else
+			run_http1(c);
+		return;
 	case TLS_WANT_READ: return;
 	case TLS_WANT_WRITE: c->socket_full = true; return;
 	default: conn_close(c);

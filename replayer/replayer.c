@@ -216,7 +216,7 @@ static int open_server(struct replayer *r, struct err *err)
 	int rc = parse_listen(r, r->options->listen ? r->options->listen : "127.0.0.1:0", err);
 
 	if (rc == 0 && !r->options->plain)
-		rc = tls_new(r->host, false, &r->tls, err);
+		rc = tls_new(r->host, true, &r->tls, err);
 	if (rc)
 		return rc;
 	so.host = r->host;

@@ -149,6 +149,13 @@ class Replay:
 		self.stop()
 		self.errors.close()
 
+	def end(self, case):
+		"""Stops it; under a sanitizer the exit code tells of leaks."""
+		code = self.stop()
+		errors = self.stderr()
+		self.errors.close()
+		case.assertEqual(code, 0, errors)
+
 
 class Watch:
 	"""A watch whose events are read one by one."""
@@ -214,5 +221,5 @@ class Case(unittest.TestCase):
 	def replay(self, made, *options, **more):
 		path = made if isinstance(made, str) else self.tape(made)
 		running = Replay(path, self.folder, *options, **more)
-		self.addCleanup(running.__exit__)
+		self.addCleanup(running.end, self)
 		return running

@@ -1,0 +1,105 @@
+"""TLS and HTTP/2: what a client that checks certificates sees."""
+
+import base64
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import unittest
+
+from replays import PODS, TABLE, Case, Tape, brief, obj
+
+
+def a_day():
+	tape = Tape().listed(PODS, 20, [obj(PODS, "a", 5)])
+	for i in range(10):
+		tape.event(1 + 0.1 * i, PODS, "MODIFIED", obj(PODS, "a", 30 + i, spec={"x": "y" * 1000}))
+	return tape
+
+
+class TlsTest(Case):
+	def test_certificate_is_good_for_loopback_names_and_only_with_the_authority_of_the_kubeconfig(self):
+		r = self.replay(a_day(), plain=False)
+		self.assertEqual(r.get("/api/v1/pods")[1]["kind"], "PodList")
+		with self.assertRaises(ssl.SSLCertVerificationError):
+			with ssl.create_default_context().wrap_socket(socket.create_connection((r.host, r.port)),
+					server_hostname="127.0.0.1"):
+				pass
+
+	def test_http_1_1_over_tls_streams_and_ends_cleanly(self):
+		r = self.replay(a_day(), "--speed", "max", plain=False)
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=1") as w:
+			self.assertEqual(w.headers["Transfer-Encoding"], "chunked")
+			self.assertEqual([brief(e)[2] for e in w.rest()], [str(30 + i) for i in range(10)])
+
+	def test_bytes_that_are_no_tls_end_the_connection(self):
+		r = self.replay(a_day(), plain=False)
+		with socket.create_connection((r.host, r.port), timeout=10) as s:
+			s.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+			try:
+				while s.recv(1000):
+					pass
+			except ConnectionResetError:
+				pass  # closed with our bytes unread
+		self.assertEqual(r.get("/api/v1/pods")[0], 200)
+
+
+@unittest.skipUnless(shutil.which("curl"), "no curl on the PATH")
+class Http2Test(Case):
+	def setUp(self):
+		super().setUp()
+		self.r = self.replay(a_day(), "--speed", "max", plain=False)
+		self.authority = os.path.join(self.folder, "ca.pem")
+		with open(self.r.kubeconfig) as f, open(self.authority, "wb") as to:
+			to.write(base64.b64decode(json.load(f)["clusters"][0]["cluster"]["certificate-authority-data"]))
+
+	def url(self, target):
+		return "https://127.0.0.1:%d%s" % (self.r.port, target)
+
+	def curl(self, *arguments):
+		command = ["curl", "-sS", "--http2", "--cacert", self.authority, "-A", "test", "--max-time", "20", *arguments]
+		return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+
+	def test_requests_are_answered_over_http_2(self):
+		out = self.curl("-i", self.url("/api/v1/pods"))
+		head, body = out.split("\n\n", 1) if "\n\n" in out else out.split("\r\n\r\n", 1)
+		self.assertTrue(head.startswith("HTTP/2 200"), head)
+		self.assertNotIn("transfer-encoding", head.lower())
+		self.assertEqual(json.loads(body)["kind"], "PodList")
+		self.assertTrue(self.curl("-i", "-H", "Accept: " + TABLE, self.url("/api/v1/nope")).startswith("HTTP/2 404"))
+
+	def test_watch_ends_with_the_stream_and_leaves_the_connection(self):
+		out = self.curl(self.url("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=1"),
+			self.url("/api/v1/pods?watch=1&resourceVersion=35&timeoutSeconds=1"), "-w", "%{num_connects}\n")
+		lines = out.strip().split("\n")
+		self.assertEqual([brief(json.loads(l))[2] for l in lines[:10]], [str(30 + i) for i in range(10)])
+		self.assertEqual([brief(json.loads(l))[2] for l in lines[11:15]], ["36", "37", "38", "39"])
+		self.assertEqual((lines[10], lines[15]), ("1", "0"))
+
+	def test_many_watches_share_a_connection(self):
+		urls = []
+		for i in range(50):
+			urls += [self.url("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=2&n=%d" % i), "-o",
+				os.path.join(self.folder, "out-%d" % i)]
+		self.curl("--parallel", "--parallel-max", "50", *urls)
+		for i in range(50):
+			with open(os.path.join(self.folder, "out-%d" % i)) as f:
+				self.assertEqual(len(f.readlines()), 10)
+
+	def test_bodies_are_taken_and_large_ones_refused(self):
+		review = '{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{}}'
+		out = self.curl("-d", review, self.url("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"))
+		self.assertEqual(json.loads(out)["status"], {"allowed": True})
+		big = os.path.join(self.folder, "big")
+		with open(big, "wb") as f:
+			f.write(b"x" * (4 << 20))
+		done = subprocess.run(["curl", "-s", "--http2", "--cacert", self.authority, "--max-time", "20", "--data-binary",
+			"@" + big, self.url("/api/v1/namespaces/default/pods")], capture_output=True, timeout=30, check=False)
+		self.assertNotEqual(done.returncode, 0)
+		self.assertEqual(json.loads(self.curl(self.url("/api/v1/pods")))["kind"], "PodList")
+
+
+if __name__ == "__main__":
+	unittest.main()
