@@ -4,8 +4,17 @@
 
 #include "tools/options.h"
 
-extern const struct command cmd_diff_state, cmd_export, cmd_get, cmd_help, cmd_import, cmd_info, cmd_log,
-	cmd_query, cmd_record, cmd_replay;
+extern const struct command cmd_diff_state;
+extern const struct command cmd_export;
+extern const struct command cmd_get;
+extern const struct command cmd_help;
+extern const struct command cmd_import;
+extern const struct command cmd_info;
+extern const struct command cmd_log;
+extern const struct command cmd_query;
+extern const struct command cmd_record;
+extern const struct command cmd_replay;
+extern const struct command cmd_verify;
 
 /* The rows of main.c, ended by NULL, and what `kubetape --help` prints. */
 extern const struct command *const commands[];

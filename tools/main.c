@@ -16,6 +16,7 @@ const struct command *const commands[] = {
 	&cmd_replay,
 	&cmd_query,
 	&cmd_info,
+	&cmd_verify,
 	&cmd_get,
 	&cmd_log,
 	&cmd_diff_state,

@@ -8,9 +8,6 @@
 
 #include <stdlib.h>
 
-/* Scratch holds at most four unescaped names, and is never moved while slices point into it. */
-#define SCRATCH_BYTES (4 * LIMIT_NAME_BYTES)
-
 static int plain_name(struct slice *name, const char *what, struct buf *scratch, struct err *err)
 {
 	size_t at = scratch->len;
@@ -20,7 +17,8 @@ static int plain_name(struct slice *name, const char *what, struct buf *scratch,
 			name->len, LIMIT_NAME_BYTES);
 	if (name->len == 0 || !memchr(name->ptr, '\\', name->len))
 		return 0;
-	if (!buf_reserve(scratch, SCRATCH_BYTES - scratch->len) || json_unescape(*name, scratch, err))
+	/* All at once: it is not to move while slices point into it. */
+	if (!buf_reserve(scratch, HOT_SCRATCH_BYTES - scratch->len) || json_unescape(*name, scratch, err))
 		return err_prefix(err, "%s of an object", what);
 	*name = (struct slice){scratch->ptr + at, scratch->len - at};
 	return 0;
@@ -73,7 +71,7 @@ void hot_reader_init(struct hot_reader *h)
 {
 	*h = (struct hot_reader){.extent = extent_new(), .frame = frame_reader_new()};
 	buf_init(&h->raw, LIMIT_CHUNK_BYTES);
-	buf_init(&h->scratch, SCRATCH_BYTES);
+	buf_init(&h->scratch, HOT_SCRATCH_BYTES);
 }
 
 void hot_reader_release(struct hot_reader *h)

@@ -4,11 +4,15 @@
 #ifndef SCHEMA_TAPE_HOT_H
 #define SCHEMA_TAPE_HOT_H
 
+#include "schema/base/limits.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/extent.h"
 #include "schema/tape/registry.h"
 
 #include <sqlite3.h>
+
+/* What the scratch of hot_identify must be able to hold: four unescaped names. */
+#define HOT_SCRATCH_BYTES (4 * LIMIT_NAME_BYTES)
 
 /* Reads namespace, name, uid and rv off an object into e, whose slices point into object or, where the JSON
  * has escapes, into scratch. rv is left alone when e->origin is ORIGIN_INFERRED. */

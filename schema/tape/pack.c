@@ -216,7 +216,7 @@ static int compare_u32(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-static int pack_filter(const struct extent *x, struct buf *to, struct err *err)
+int pack_filter(const struct extent *x, struct buf *to, struct err *err)
 {
 	size_t n = 2 * x->object_count;
 	uint32_t *hashes = xmalloc(n * sizeof(*hashes)), previous = 0;

@@ -61,6 +61,7 @@ int block_get(
 	struct block *b, uint64_t offset, uint64_t length, struct slice *ret, struct err *err) MUST_CHECK;
 
 /* The filter answers "is this uid, or this key, perhaps in the extent": sorted 32-bit hashes, no false no. */
+int pack_filter(const struct extent *x, struct buf *to, struct err *err) MUST_CHECK; /* appends it */
 uint32_t filter_hash_uid(struct slice uid);
 uint32_t filter_hash_key(uint32_t resource, struct slice namespace, struct slice name);
 int filter_decode(struct slice filter, uint32_t **ret_hashes, size_t *ret_count, struct err *err) MUST_CHECK;

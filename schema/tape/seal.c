@@ -182,9 +182,10 @@ struct check {
 	int found;
 };
 
-static int report(struct check *c, uint64_t offset, uint64_t length, uint64_t found, uint64_t expected)
+static int report(struct check *c, const char *what, uint64_t offset, uint64_t length, uint64_t found,
+	uint64_t expected)
 {
-	struct seal_damage d = {.offset = offset, .length = length};
+	struct seal_damage d = {.offset = offset, .length = length, .what = what};
 
 	c->found++;
 	snprintf(d.found, sizeof(d.found), "%016" PRIx64, found);
@@ -196,12 +197,42 @@ static int compare_sum(void *context, uint64_t page, uint64_t sum)
 {
 	struct check *c = context;
 	uint64_t expected = get_u64(c->sums + 8 * page);
+	char what[32];
 
 	if (c->progress && page % READ_PAGES == 0 && c->progress(c->context, page * FORMAT_PAGE_BYTES))
 		return ERR_STOPPED;
-	if (sum != expected && report(c, page * FORMAT_PAGE_BYTES, FORMAT_PAGE_BYTES, sum, expected))
-		return ERR_STOPPED;
-	return 0;
+	if (sum == expected)
+		return 0;
+	snprintf(what, sizeof(what), "page %" PRIu64, page + 1);
+	return report(c, what, page * FORMAT_PAGE_BYTES, FORMAT_PAGE_BYTES, sum, expected) ? ERR_STOPPED : 0;
+}
+
+/* The sums themselves are damaged: they are made again. When those are what was sealed, only the sums are
+ * wrong, else the pages whose sums differ are named beside them. */
+static int check_against_footer(
+	int fd, const char *path, uint64_t pages, const uint8_t *footer, struct check *c, struct err *err)
+{
+	uint64_t at = pages * FORMAT_PAGE_BYTES, expected = get_u64(footer + FOOTER_SUMS);
+	uint8_t *fresh = xmalloc(8 * pages);
+	int failed = each_page(fd, path, pages, keep_sum, fresh, err);
+	bool intact = !failed && sum_of(fresh, 8 * pages) == expected;
+
+	if (!failed && !intact &&
+		report(c, "the sums of the pages", at, 8 * pages, sum_of(c->sums, 8 * pages), expected))
+		failed = ERR_STOPPED;
+	for (uint64_t page = 0; page < pages && !failed; page++) {
+		uint64_t kept = get_u64(c->sums + 8 * page), made = get_u64(fresh + 8 * page);
+		char what[48];
+
+		if (kept == made)
+			continue;
+		snprintf(what, sizeof(what), intact ? "the sum of page %" PRIu64 : "page %" PRIu64, page + 1);
+		if (intact ? report(c, what, at + 8 * page, 8, kept, made)
+			   : report(c, what, page * FORMAT_PAGE_BYTES, FORMAT_PAGE_BYTES, made, kept))
+			failed = ERR_STOPPED;
+	}
+	free(fresh);
+	return failed;
 }
 
 static int check_fd(
@@ -220,8 +251,8 @@ static int check_fd(
 		failed = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, path, at);
 	c->sums = sums;
 	if (!failed && sum_of(sums, 8 * pages) != get_u64(footer + FOOTER_SUMS))
-		report(c, at, 8 * pages, sum_of(sums, 8 * pages), get_u64(footer + FOOTER_SUMS));
-	if (!failed)
+		failed = check_against_footer(fd, path, pages, footer, c, err);
+	else if (!failed)
 		failed = each_page(fd, path, pages, compare_sum, c, err);
 	free(sums);
 	digest_to_hex(footer + FOOTER_DIGEST, digest_hex);

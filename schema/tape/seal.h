@@ -14,9 +14,10 @@
 /* Puts the sums behind a finished database file, makes it durable and read-only. */
 int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err) MUST_CHECK;
 
-/* What a check found wrong; offset and length in the file. */
+/* What a check found wrong; offset and length in the file, texts borrowed for the call. */
 struct seal_damage {
 	uint64_t offset, length;
+	const char *what; /* "page 17" */
 	char found[40], expected[40];
 };
 

@@ -4,119 +4,24 @@
  * The last event of each key decides. A segment begins with the state at its start, so only that segment's
  * extents up to the position are looked at, and of those only the indexes.
  */
+#include "schema/tape/live_map.h"
 #include "schema/tape/reader_internal.h"
 
 #include <stdlib.h>
 
-struct known {
-	uint64_t seq; /* of the last event so far; 0: deleted */
-	uint32_t resource;
-	struct slice namespace, name, uid, rv;
-};
-
-struct state_map {
-	struct extent *strings; /* only its arena is used */
-	struct known *slots;
-	size_t slot_count, used;
-};
-
-static size_t hash_of(uint32_t resource, struct slice namespace, struct slice name)
-{
-	return (size_t)(codec_hash(name) * 31 + codec_hash(namespace) + resource);
-}
-
-static struct known *slot_of(struct state_map *m, const struct extent_object *key)
-{
-	size_t at = hash_of(key->resource, key->namespace, key->name) & (m->slot_count - 1);
-
-	for (; m->slots[at].resource; at = (at + 1) & (m->slot_count - 1)) {
-		const struct known *k = &m->slots[at];
-
-		if (k->resource == key->resource && slice_equal(k->name, key->name) &&
-			slice_equal(k->namespace, key->namespace))
-			break;
-	}
-	return &m->slots[at];
-}
-
-static void grow(struct state_map *m)
-{
-	struct known *old = m->slots;
-	size_t old_count = m->slot_count;
-
-	m->slot_count = old_count ? old_count * 2 : 4096;
-	m->slots = xcalloc(m->slot_count, sizeof(*m->slots));
-	for (size_t i = 0; i < old_count; i++) {
-		struct extent_object key = {old[i].resource, 0, 0, old[i].namespace, old[i].name, {NULL, 0}};
-
-		if (old[i].resource)
-			*slot_of(m, &key) = old[i];
-	}
-	free(old);
-}
-
-/* Texts are copied again only when they changed: most versions differ in the rv alone. */
-static void note(struct state_map *m, const struct extent *x, uint32_t index)
-{
-	char rv[RV_TEXT_BYTES];
-	const struct extent_object *key = &x->objects[x->events[index].object];
-	struct known *k;
-	struct event e;
-
-	if (2 * m->used >= m->slot_count)
-		grow(m);
-	k = slot_of(m, key);
-	extent_event_get(x, index, rv, &e);
-	if (!k->resource) {
-		m->used++;
-		*k = (struct known){.resource = key->resource,
-			.namespace = extent_keep(m->strings, e.namespace),
-			.name = extent_keep(m->strings, e.name)};
-	}
-	if (!slice_equal(k->uid, e.uid))
-		k->uid = extent_keep(m->strings, e.uid);
-	if (e.type != EVENT_DELETED)
-		k->rv = extent_keep(m->strings, e.rv);
-	k->seq = e.type == EVENT_DELETED ? 0 : e.seq;
-}
-
-/* Index of the last event of the objects [o, end), which share a key, at or before seq; SIZE_MAX for none. */
-static size_t last_of_key(const struct extent *x, size_t o, size_t end, uint64_t seq)
-{
-	size_t best = SIZE_MAX;
-
-	for (; o < end; o++) {
-		const struct extent_object *object = &x->objects[o];
-
-		for (uint32_t k = object->count; k-- > 0;) {
-			uint32_t index = x->layout[object->first + k];
-
-			if (x->events[index].seq > seq)
-				continue;
-			if (best == SIZE_MAX || index > best)
-				best = index;
-			break;
-		}
-	}
-	return best;
-}
-
-static void take_extent(struct state_map *m, const struct extent *x, uint64_t seq, uint32_t resource)
+static void take_extent(struct live_map *m, const struct extent *x, uint64_t seq, uint32_t resource)
 {
 	size_t end;
 
 	for (size_t o = 0; o < x->object_count; o = end) {
 		size_t last;
 
-		for (end = o + 1; end < x->object_count; end++) {
-			if (extent_compare_key(&x->objects[o], &x->objects[end]) != 0)
-				break;
-		}
+		end = live_end_of_key(x, o);
 		if (resource && x->objects[o].resource != resource)
 			continue;
-		last = last_of_key(x, o, end, seq);
+		last = live_last_of_key(x, o, end, seq);
 		if (last != SIZE_MAX)
-			note(m, x, (uint32_t)last);
+			live_map_note(m, x, last);
 	}
 }
 
@@ -133,7 +38,7 @@ static size_t first_segment(const struct tape *t, uint64_t seq)
 }
 
 static int collect_list(struct tape *t, struct extent_list *list, size_t first, size_t last,
-	struct state_map *m, uint64_t seq, uint32_t resource, struct err *err)
+	struct live_map *m, uint64_t seq, uint32_t resource, struct err *err)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		struct tape_extent *entry = &list->items[i];
@@ -148,7 +53,7 @@ static int collect_list(struct tape *t, struct extent_list *list, size_t first, 
 	return 0;
 }
 
-static int collect(struct tape *t, struct state_map *m, uint64_t seq, uint32_t resource, struct err *err)
+static int collect(struct tape *t, struct live_map *m, uint64_t seq, uint32_t resource, struct err *err)
 {
 	size_t first = first_segment(t, seq);
 	int failed = collect_list(t, &t->states, first, first, m, seq, resource, err);
@@ -188,14 +93,14 @@ static struct slice move_text(char **to, struct slice text)
 	return (struct slice){at, text.len};
 }
 
-static struct tape_state *make_state(const struct state_map *m)
+static struct tape_state *make_state(const struct live_map *m)
 {
 	struct tape_state *s = xcalloc(1, sizeof(*s));
 	size_t bytes = 0;
 	char *to;
 
 	for (size_t i = 0; i < m->slot_count; i++) {
-		const struct known *k = &m->slots[i];
+		const struct live_object *k = &m->slots[i];
 
 		s->count += k->seq != 0;
 		bytes += k->seq ? k->namespace.len + k->name.len + k->uid.len + k->rv.len : 0;
@@ -204,7 +109,7 @@ static struct tape_state *make_state(const struct state_map *m)
 	s->strings = to = xmalloc(bytes);
 	s->count = 0;
 	for (size_t i = 0; i < m->slot_count; i++) {
-		const struct known *k = &m->slots[i];
+		const struct live_object *k = &m->slots[i];
 		struct tape_live *live = &s->live[s->count];
 
 		if (!k->seq)
@@ -224,16 +129,15 @@ static struct tape_state *make_state(const struct state_map *m)
 int tape_state_at(struct tape *t, uint64_t seq, uint32_t resource, struct tape_state **ret, struct err *err)
 {
 	struct err local;
-	struct state_map m = {.strings = extent_new()};
+	struct live_map m;
 	int failed;
 
 	err = err ? err : &local;
-	grow(&m);
+	live_map_init(&m);
 	failed = collect(t, &m, seq, resource, err);
 	if (!failed)
 		*ret = make_state(&m);
-	extent_unref(m.strings);
-	free(m.slots);
+	live_map_release(&m);
 	return failed;
 }
 

@@ -1,0 +1,469 @@
+/* verify.c: see verify.h. Files in their order, each with its sums, its facts and its plain tables. */
+#include "schema/base/limits.h"
+#include "schema/tape/codec.h"
+#include "schema/tape/verify_internal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void report(struct verifier *v, uint64_t offset, uint64_t length, const char *found,
+	const char *expected, const char *what)
+{
+	struct tape_damage damage = {v->name ? v->name : "", offset, length, what, found, expected};
+
+	v->result.damages++;
+	if (v->options->damaged && v->options->damaged(v->options->context, &damage))
+		v->stopped = true;
+}
+
+void verify_report(struct verifier *v, uint64_t offset, uint64_t length, const char *found,
+	const char *expected, const char *format, ...)
+{
+	char what[ERR_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	report(v, offset, length, found, expected, what);
+}
+
+/* The page on which a row begins. SQLite tells how many rows are on each leaf of a table, in order. */
+static uint64_t offset_of_row(sqlite3 *db, const char *table, int64_t id)
+{
+	char *sql =
+		xasprintf("SELECT pageno FROM (SELECT pageno, sum(ncell) OVER (ORDER BY path) AS upto FROM "
+			  "dbstat WHERE name = '%s' AND pagetype = 'leaf') WHERE upto > "
+			  "(SELECT count(*) FROM %s WHERE rowid < %" PRId64 ") ORDER BY upto LIMIT 1",
+			table, table, id);
+	int64_t page = 0;
+	int failed = segment_number(db, sql, 0, &page, NULL);
+
+	free(sql);
+	return failed || page < 1 ? UINT64_MAX : (uint64_t)(page - 1) * FORMAT_PAGE_BYTES;
+}
+
+void verify_report_row(struct verifier *v, const char *table, int64_t id, const char *found,
+	const char *expected, const char *format, ...)
+{
+	char what[ERR_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	report(v, offset_of_row(v->db, table, id), 0, found, expected, what);
+}
+
+void verify_report_sum(struct verifier *v, const char *table, int64_t id, uint64_t found, uint64_t expected,
+	const char *what)
+{
+	char found_text[24], expected_text[24];
+
+	snprintf(found_text, sizeof(found_text), "%016" PRIx64, found);
+	snprintf(expected_text, sizeof(expected_text), "%016" PRIx64, expected);
+	verify_report_row(v, table, id, found_text, expected_text, "bad checksum of %s", what);
+}
+
+bool verify_advance(struct verifier *v, uint64_t bytes)
+{
+	v->done += bytes;
+	if (v->options->progress && v->options->progress(v->options->context, v->done, v->total))
+		v->stopped = true;
+	return v->stopped;
+}
+
+sqlite3_stmt *verify_prepare(struct verifier *v, const char *sql)
+{
+	struct err err = {0};
+	sqlite3_stmt *rows = segment_prepare(v->db, sql, &err);
+
+	if (!rows)
+		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
+	return rows;
+}
+
+bool verify_step(struct verifier *v, sqlite3_stmt *rows)
+{
+	int step = v->stopped ? SQLITE_DONE : sqlite3_step(rows);
+
+	if (step != SQLITE_ROW && step != SQLITE_DONE)
+		verify_report(v, UINT64_MAX, 0, "", "", "cannot be read: %s", sqlite3_errmsg(v->db));
+	return step == SQLITE_ROW;
+}
+
+/* ---- facts ---- */
+
+static void check_meta(struct verifier *v, const char *key, const char *expected)
+{
+	char *found = segment_meta(v->db, key);
+
+	if (!found || strcmp(found, expected) != 0)
+		verify_report_row(v, "meta", 0, found ? found : "nothing", expected, "bad %s", key);
+	free(found);
+}
+
+/* The digest that a segment names is written when the segment before is sealed, with `state_complete`. */
+static void check_chain(struct verifier *v, bool complete)
+{
+	if (v->is_first || !v->previous_known || (!v->file->sealed && !complete))
+		return;
+	check_meta(v, "previous_digest", v->previous);
+}
+
+static bool is_complete(struct verifier *v)
+{
+	int64_t complete = 0;
+
+	return segment_number(v->db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete,
+		       NULL) == 0 &&
+	       complete;
+}
+
+static void check_first_seq(struct verifier *v)
+{
+	int64_t first_seq = 0;
+	char number[24];
+
+	if (v->is_first || !v->next_seq) {
+		if (segment_number(v->db, "SELECT value FROM meta WHERE key = 'first_seq'", 0, &first_seq,
+			    NULL) == 0)
+			v->next_seq = (uint64_t)first_seq;
+		return;
+	}
+	snprintf(number, sizeof(number), "%" PRIu64, v->next_seq);
+	check_meta(v, "first_seq", number);
+}
+
+static void check_facts(struct verifier *v, bool complete)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%u", v->file->number);
+	check_meta(v, "segment", number);
+	if (v->tape_id)
+		check_meta(v, "tape_id", v->tape_id);
+	else
+		v->tape_id = segment_meta(v->db, "tape_id");
+	if (v->file->sealed && !complete)
+		check_meta(v, "state_complete", "1");
+	check_chain(v, complete);
+	check_first_seq(v);
+}
+
+/* An id means the same in every segment. */
+static void check_registry(struct verifier *v)
+{
+	struct registry own = {0};
+	struct err err = {0};
+
+	if (registry_load(&own, v->db, &err) || registry_load(&v->registry, v->db, &err))
+		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
+	for (size_t i = 0; i < own.resource_count; i++) {
+		if (registry_find_resource(&v->registry, &own.resources[i]) != own.resources[i].id)
+			verify_report_row(v, "resource", own.resources[i].id, own.resources[i].resource,
+				v->registry.resources[i].resource, "resource %u is another one than before",
+				own.resources[i].id);
+	}
+	for (size_t i = 0; i < own.stream_count; i++) {
+		if (registry_find_stream(&v->registry, &own.streams[i]) != own.streams[i].id)
+			verify_report_row(v, "stream", own.streams[i].id, "", "",
+				"stream %u is another one than before", own.streams[i].id);
+	}
+	registry_release(&own);
+}
+
+/* ---- plain tables ---- */
+
+static void check_document(struct verifier *v, sqlite3_stmt *row, struct buf *body)
+{
+	int64_t id = sqlite3_column_int64(row, 0), raw_bytes = sqlite3_column_int64(row, 2);
+	struct slice data = {sqlite3_column_blob(row, 4), (size_t)sqlite3_column_bytes(row, 4)};
+	uint64_t found = codec_hash(data), expected = (uint64_t)sqlite3_column_int64(row, 3);
+	struct err err = {0};
+	char *what;
+
+	v->result.documents++;
+	what = xasprintf("document '%s'", (const char *)sqlite3_column_text(row, 1));
+	buf_clear(body);
+	if (found != expected)
+		verify_report_sum(v, "document", id, found, expected, what);
+	else if (raw_bytes < 0 || codec_unpack(data, (size_t)raw_bytes, body, &err))
+		verify_report_row(v, "document", id, "", "", "%s: %s", what, err.text);
+	free(what);
+}
+
+static void check_documents(struct verifier *v)
+{
+	sqlite3_stmt *rows =
+		verify_prepare(v, "SELECT id, path, raw_bytes, xxh64, body FROM document ORDER BY id");
+	struct buf body;
+
+	buf_init(&body, LIMIT_DOCUMENT_BYTES);
+	while (rows && verify_step(v, rows))
+		check_document(v, rows, &body);
+	sqlite3_finalize(rows);
+	buf_release(&body);
+}
+
+/* Rows of streams that do not exist, and rows from after the last event. */
+static void check_rows(struct verifier *v)
+{
+	static const char *const tables[] = {"connection", "mark", "gap"};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		char *sql = xasprintf("SELECT id, stream FROM %s WHERE stream <> 0 AND stream NOT IN "
+				      "(SELECT id FROM stream)",
+			tables[i]);
+		sqlite3_stmt *rows = verify_prepare(v, sql);
+
+		while (rows && verify_step(v, rows)) {
+			verify_report_row(v, tables[i], sqlite3_column_int64(rows, 0),
+				(const char *)sqlite3_column_text(rows, 1), "",
+				"%s %lld names a stream that is not there", tables[i],
+				(long long)sqlite3_column_int64(rows, 0));
+		}
+		sqlite3_finalize(rows);
+		free(sql);
+	}
+}
+
+/* SQLite's own opinion of a file that has no sums of its own yet. */
+static void check_structure(struct verifier *v)
+{
+	sqlite3_stmt *rows = v->file->sealed ? NULL : verify_prepare(v, "PRAGMA quick_check(20)");
+
+	while (rows && verify_step(v, rows)) {
+		const char *text = (const char *)sqlite3_column_text(rows, 0);
+
+		if (text && strcmp(text, "ok") != 0)
+			verify_report(v, UINT64_MAX, 0, "", "", "%s", text);
+	}
+	sqlite3_finalize(rows);
+}
+
+/* ---- segments ---- */
+
+static void check_content(struct verifier *v, bool complete)
+{
+	check_registry(v);
+	check_structure(v);
+	check_documents(v);
+	check_rows(v);
+	if (complete)
+		verify_extents(v, "state");
+	verify_extents(v, "events");
+	verify_chunks(v);
+}
+
+/* Where the next segment begins, taken on trust. */
+static void skip_content(struct verifier *v)
+{
+	int64_t last = 0;
+
+	if (segment_number(v->db,
+		    "SELECT max(last) FROM (SELECT max(last_seq) AS last FROM extent WHERE kind = 'events' "
+		    "UNION ALL SELECT max(first_seq + events - 1) FROM chunk)",
+		    0, &last, NULL) == 0 &&
+		last > 0)
+		v->next_seq = (uint64_t)last + 1;
+}
+
+/* One snapshot of the segment: its writer may go on. */
+static void check_database(struct verifier *v)
+{
+	bool complete;
+
+	sqlite3_exec(v->db, "BEGIN", NULL, NULL, NULL);
+	complete = is_complete(v);
+	check_facts(v, complete);
+	if (v->options->quick)
+		skip_content(v);
+	else
+		check_content(v, complete);
+	sqlite3_exec(v->db, "COMMIT", NULL, NULL, NULL);
+}
+
+struct page_check {
+	struct verifier *v;
+	uint64_t done;
+};
+
+static int page_damaged(void *context, const struct seal_damage *d)
+{
+	struct page_check *c = context;
+
+	verify_report(c->v, d->offset, d->length, d->found, d->expected, "bad checksum of %s", d->what);
+	return c->v->stopped;
+}
+
+static int page_progress(void *context, uint64_t bytes)
+{
+	struct page_check *c = context;
+	uint64_t more = bytes - c->done;
+
+	c->done = bytes;
+	return verify_advance(c->v, more);
+}
+
+/* True when retention has taken the segment since the directory was read. */
+static bool is_gone(const struct verifier *v, const struct segment_file *file)
+{
+	struct segment_file *list;
+	size_t count;
+	bool gone;
+
+	if (access(file->path, F_OK) == 0 || segment_list(v->path, &list, &count, NULL))
+		return false;
+	gone = count && list[0].number > file->number;
+	segment_list_free(list, count);
+	return gone;
+}
+
+/* The sums behind the pages. True when every page is as it was sealed. */
+static bool check_pages(struct verifier *v)
+{
+	struct page_check c = {.v = v};
+	char digest[SEAL_DIGEST_BYTES];
+	struct err err = {0};
+	int found = seal_check(v->file->path, page_damaged, page_progress, &c, digest, &err);
+
+	v->own_known = found >= 0;
+	if (found >= 0)
+		memcpy(v->own, digest, sizeof(digest));
+	else if (!v->stopped && !is_gone(v, v->file))
+		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
+	return found == 0;
+}
+
+/* What comes after a segment that could not be followed is judged by itself. */
+static void forget_history(struct verifier *v)
+{
+	v->next_seq = 0;
+	v->live_known = false;
+}
+
+/* Opens the current file, or the sealed form that it has got since the directory was read. */
+static int open_current(struct verifier *v, struct segment_file *sealed, struct err *err)
+{
+	int failed = segment_open(v->file, false, &v->db, err);
+
+	if (v->file->sealed)
+		return failed;
+	*sealed = (struct segment_file){
+		v->file->number, true, xasprintf("%s/" FORMAT_SEALED_NAME, v->path, v->file->number)};
+	if (access(sealed->path, F_OK))
+		return failed;
+	if (!failed)
+		sqlite3_close(v->db);
+	v->db = NULL;
+	v->file = sealed;
+	v->name = strrchr(sealed->path, '/') + 1;
+	return 0;
+}
+
+/* The current segment's database, its pages checked; NULL, and reported, when it is not to be trusted. */
+static sqlite3 *open_checked(struct verifier *v, struct segment_file *sealed)
+{
+	struct err err = {0};
+	int failed = v->file->sealed ? 0 : open_current(v, sealed, &err);
+
+	if (!failed && v->file->sealed) {
+		if (!check_pages(v))
+			return NULL;
+		failed = segment_open(v->file, false, &v->db, &err);
+	}
+	if (failed && !is_gone(v, v->file))
+		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
+	return failed ? NULL : v->db;
+}
+
+static void check_segment(struct verifier *v, const struct segment_file *file)
+{
+	struct segment_file sealed = {0};
+	struct stat st;
+
+	v->file = file;
+	v->name = strrchr(file->path, '/') + 1;
+	v->own_known = false;
+	if (open_checked(v, &sealed))
+		check_database(v);
+	else
+		forget_history(v);
+	if (stat(v->file->path, &st) == 0)
+		v->result.stored_bytes += (uint64_t)st.st_size;
+	memcpy(v->previous, v->own, sizeof(v->own));
+	v->previous_known = v->own_known;
+	v->is_first = false;
+	sqlite3_close(v->db);
+	v->db = NULL;
+	free(sealed.path);
+}
+
+static uint64_t bytes_to_read(const struct segment_file *list, size_t count, bool quick)
+{
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < count; i++) {
+		if (stat(list[i].path, &st) == 0)
+			bytes += (uint64_t)st.st_size * (quick || !list[i].sealed ? 1 : 2);
+	}
+	return bytes;
+}
+
+/* Segments missing before file. Retention takes the first ones, so only a hole is a damage. */
+static void check_number(
+	struct verifier *v, const struct segment_file *before, const struct segment_file *file)
+{
+	v->name = NULL;
+	for (uint32_t n = before->number + 1; n < file->number; n++)
+		verify_report(v, UINT64_MAX, 0, "", "", "segment %u is missing", n);
+	if (before->number + 1 == file->number)
+		return;
+	v->previous_known = false;
+	forget_history(v);
+}
+
+static void check_all(struct verifier *v, const struct segment_file *list, size_t count)
+{
+	for (size_t i = 0; i < count && !v->stopped; i++) {
+		if (is_gone(v, &list[i]))
+			continue;
+		if (i && !v->is_first)
+			check_number(v, &list[i - 1], &list[i]);
+		check_segment(v, &list[i]);
+		v->result.segments++;
+	}
+}
+
+int tape_verify(const char *path, const struct tape_verify_options *options, struct tape_verify_result *ret,
+	struct err *err)
+{
+	struct verifier v = {.options = options, .is_first = true};
+	char *tape_path = segment_tape_path(path);
+	struct segment_file *list;
+	size_t count;
+	int failed = segment_list(tape_path, &list, &count, err);
+
+	if (!failed) {
+		v.path = tape_path;
+		v.total = bytes_to_read(list, count, options->quick);
+		live_map_init(&v.live);
+		check_all(&v, list, count);
+		live_map_release(&v.live);
+		registry_release(&v.registry);
+		free(v.tape_id);
+		segment_list_free(list, count);
+		if (v.stopped)
+			failed = err_set(err, ERR_STOPPED, "check of '%s' was stopped", path);
+	}
+	free(tape_path);
+	if (!failed)
+		*ret = v.result;
+	return failed;
+}

@@ -1,0 +1,448 @@
+/*
+ * verify_extent.c: extents against what they describe. Every object of every block is decoded and looked at
+ * again: its identity must be what the index says. Behind each extent of events the live objects are known,
+ * with a hash of their bytes; what the next segment keeps as state must be just these.
+ */
+#include "schema/base/limits.h"
+#include "schema/tape/codec.h"
+#include "schema/tape/hot.h"
+#include "schema/tape/pack.h"
+#include "schema/tape/verify_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* An extent while it is checked. */
+struct checked {
+	struct verifier *v;
+	int64_t id;
+	bool is_state, sound; /* sound: nothing found so far */
+	struct extent *x;
+	uint64_t *hashes;    /* of the objects, by event */
+	uint32_t *by_block;  /* events, block after block, each in layout order */
+	uint32_t *block_end; /* of each block in by_block */
+	uint32_t block_count;
+	struct buf scratch;
+};
+
+static void note_damage(struct checked *c, const char *found, const char *expected, const char *what)
+{
+	c->sound = false;
+	verify_report_row(c->v, "extent", c->id, found, expected, "extent %lld: %s", (long long)c->id, what);
+}
+
+static void note_number(struct checked *c, const char *what, uint64_t found, uint64_t expected)
+{
+	char found_text[24], expected_text[24];
+
+	if (found == expected)
+		return;
+	snprintf(found_text, sizeof(found_text), "%" PRIu64, found);
+	snprintf(expected_text, sizeof(expected_text), "%" PRIu64, expected);
+	note_damage(c, found_text, expected_text, what);
+}
+
+/* ---- objects ---- */
+
+static bool same_identity(const struct event *a, const struct event *b)
+{
+	return slice_equal(a->namespace, b->namespace) && slice_equal(a->name, b->name) &&
+	       slice_equal(a->uid, b->uid) && slice_equal(a->rv, b->rv);
+}
+
+static void check_object(struct checked *c, uint32_t index, struct slice object)
+{
+	char rv[RV_TEXT_BYTES];
+	struct event want, have;
+	struct err err = {0};
+
+	extent_event_get(c->x, index, rv, &want);
+	have = want;
+	c->hashes[index] = codec_hash(object);
+	if (hot_identify(&have, object, &c->scratch, &err)) {
+		note_damage(c, "", "", err.text);
+	} else if (!same_identity(&want, &have)) {
+		char *found = xasprintf("%.*s/%.*s %.*s", (int)have.namespace.len, have.namespace.ptr,
+			(int)have.name.len, have.name.ptr, (int)have.rv.len, have.rv.ptr);
+		char *expected = xasprintf("%.*s/%.*s %.*s", (int)want.namespace.len, want.namespace.ptr,
+			(int)want.name.len, want.name.ptr, (int)want.rv.len, want.rv.ptr);
+
+		note_damage(c, found, expected, "index and object differ");
+		free(found);
+		free(expected);
+	}
+}
+
+/* ---- blocks ---- */
+
+static void sort_by_block(struct checked *c)
+{
+	const struct extent *x = c->x;
+	uint32_t *fill;
+
+	for (size_t i = 0; i < x->event_count; i++)
+		c->block_count =
+			x->events[i].block >= c->block_count ? x->events[i].block + 1 : c->block_count;
+	c->block_end = xcalloc(c->block_count + 1, sizeof(*c->block_end));
+	fill = xcalloc(c->block_count + 1, sizeof(*fill));
+	c->by_block = xcalloc(x->event_count, sizeof(*c->by_block));
+	for (size_t i = 0; i < x->event_count; i++)
+		c->block_end[x->events[i].block]++;
+	for (uint32_t b = 0, sum = 0; b < c->block_count; b++) {
+		fill[b] = sum;
+		sum += c->block_end[b];
+		c->block_end[b] = sum;
+	}
+	for (size_t i = 0; i < x->event_count; i++) {
+		uint32_t index = x->layout[i];
+
+		c->by_block[fill[x->events[index].block]++] = index;
+	}
+	free(fill);
+}
+
+static void check_objects_of_block(struct checked *c, struct block *b, int64_t id, uint32_t number)
+{
+	uint32_t begin = number ? c->block_end[number - 1] : 0;
+	struct err err = {0};
+
+	for (uint32_t i = begin; i < c->block_end[number]; i++) {
+		const struct extent_event *e = &c->x->events[c->by_block[i]];
+		struct slice object;
+
+		if (block_get(b, e->offset, e->length, &object, &err)) {
+			c->sound = false;
+			verify_report_row(c->v, "block", id, "", "", "block %u of extent %lld: %s", number,
+				(long long)c->id, err.text);
+			return;
+		}
+		check_object(c, c->by_block[i], object);
+	}
+}
+
+/* Columns: id, kind = 'chain', events, raw_bytes, xxh64, data. */
+static void check_block(struct checked *c, sqlite3_stmt *row, uint32_t number)
+{
+	struct slice data = {sqlite3_column_blob(row, 5), (size_t)sqlite3_column_bytes(row, 5)};
+	uint64_t found = codec_hash(data), expected = (uint64_t)sqlite3_column_int64(row, 4);
+	int64_t id = sqlite3_column_int64(row, 0);
+	char what[64];
+	struct err err = {0};
+	struct block *b;
+
+	snprintf(what, sizeof(what), "block %u of extent %lld", number, (long long)c->id);
+	if (found != expected) {
+		c->sound = false;
+		verify_report_sum(c->v, "block", id, found, expected, what);
+		return;
+	}
+	if (block_open(sqlite3_column_int(row, 1) ? BLOCK_CHAIN : BLOCK_PACK, data,
+		    (uint32_t)sqlite3_column_int64(row, 2), (uint64_t)sqlite3_column_int64(row, 3), &b,
+		    &err)) {
+		c->sound = false;
+		verify_report_row(c->v, "block", id, "", "", "%s: %s", what, err.text);
+		return;
+	}
+	note_number(c, "events of a block", b->events,
+		c->block_end[number] - (number ? c->block_end[number - 1] : 0));
+	c->v->result.raw_bytes += b->bytes.max;
+	check_objects_of_block(c, b, id, number);
+	block_free(b);
+}
+
+static void check_blocks(struct checked *c)
+{
+	sqlite3_stmt *rows = verify_prepare(c->v,
+		"SELECT id, kind = 'chain', events, raw_bytes, xxh64, data FROM block WHERE id >= ? AND id < ? "
+		"ORDER BY id");
+	int64_t number = 0;
+
+	sort_by_block(c);
+	sqlite3_bind_int64(rows, 1, c->id << BLOCK_NUMBER_BITS);
+	sqlite3_bind_int64(rows, 2, (c->id + 1) << BLOCK_NUMBER_BITS);
+	while (rows && verify_step(c->v, rows)) {
+		int64_t found = sqlite3_column_int64(rows, 0) - (c->id << BLOCK_NUMBER_BITS);
+
+		if (found != number || number >= c->block_count)
+			break;
+		check_block(c, rows, (uint32_t)number++);
+		verify_advance(c->v, (uint64_t)sqlite3_column_bytes(rows, 5));
+	}
+	sqlite3_finalize(rows);
+	if (!c->v->stopped)
+		note_number(c, "blocks that are there", (uint64_t)number, c->block_count);
+}
+
+/* ---- index and filter ---- */
+
+/* Columns: id, first_seq, last_seq, events, objects, min_time_ns, max_time_ns, raw_bytes, blocks,
+ * index_raw_bytes, index_xxh64, filter_xxh64, filter, index. */
+static void check_row(struct checked *c, sqlite3_stmt *row)
+{
+	const struct extent *x = c->x;
+	struct buf filter;
+
+	note_number(c, "first event", extent_first_seq(x), (uint64_t)sqlite3_column_int64(row, 1));
+	note_number(c, "last event", extent_last_seq(x), (uint64_t)sqlite3_column_int64(row, 2));
+	note_number(c, "events in the index", x->event_count, (uint64_t)sqlite3_column_int64(row, 3));
+	note_number(c, "objects in the index", x->object_count, (uint64_t)sqlite3_column_int64(row, 4));
+	note_number(c, "earliest time", (uint64_t)x->min_time_ns, (uint64_t)sqlite3_column_int64(row, 5));
+	note_number(c, "latest time", (uint64_t)x->max_time_ns, (uint64_t)sqlite3_column_int64(row, 6));
+	note_number(c, "bytes of objects", x->raw_bytes, (uint64_t)sqlite3_column_int64(row, 7));
+	note_number(c, "blocks in the index", c->block_count, (uint64_t)sqlite3_column_int64(row, 8));
+	buf_init(&filter, LIMIT_INDEX_BYTES);
+	if (pack_filter(x, &filter, NULL) ||
+		!slice_equal(buf_slice(&filter),
+			(struct slice){sqlite3_column_blob(row, 12), (size_t)sqlite3_column_bytes(row, 12)}))
+		note_damage(c, "", "", "filter is not that of the objects");
+	buf_release(&filter);
+}
+
+static bool check_sum(struct checked *c, sqlite3_stmt *row, int blob, int sum, const char *name)
+{
+	struct slice bytes = {sqlite3_column_blob(row, blob), (size_t)sqlite3_column_bytes(row, blob)};
+	uint64_t found = codec_hash(bytes), expected = (uint64_t)sqlite3_column_int64(row, sum);
+	char what[64];
+
+	if (found == expected)
+		return true;
+	snprintf(what, sizeof(what), "the %s of extent %lld", name, (long long)c->id);
+	verify_report_sum(c->v, "extent", c->id, found, expected, what);
+	c->sound = false;
+	return false;
+}
+
+/* Resources are sorted, so the last is the highest. */
+static void check_names(struct checked *c)
+{
+	const struct extent *x = c->x;
+
+	if (x->object_count && !registry_resource(&c->v->registry, x->objects[x->object_count - 1].resource))
+		note_damage(c, "", "", "index names a resource that is not there");
+	for (size_t i = 0; i < x->event_count; i++) {
+		const struct tape_stream *s = registry_stream(&c->v->registry, x->events[i].stream);
+
+		if (s && s->resource == x->objects[x->events[i].object].resource)
+			continue;
+		note_damage(c, "", "", "index names a stream that is not one of the event's resource");
+		return;
+	}
+}
+
+static bool decode_index(struct checked *c, sqlite3_stmt *row)
+{
+	struct slice index = {sqlite3_column_blob(row, 13), (size_t)sqlite3_column_bytes(row, 13)};
+	int64_t raw_bytes = sqlite3_column_int64(row, 9);
+	bool sums = check_sum(c, row, 12, 11, "filter");
+	struct err err = {0};
+
+	sums = check_sum(c, row, 13, 10, "index") && sums;
+	if (!sums)
+		return false;
+	if (unpack_extent(index, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, &c->x, &err)) {
+		note_damage(c, "", "", err.text);
+		return false;
+	}
+	return true;
+}
+
+/* ---- state ---- */
+
+static void check_continues(struct checked *c)
+{
+	struct verifier *v = c->v;
+
+	if (v->next_seq)
+		note_number(c, "first event", extent_first_seq(c->x), v->next_seq);
+	v->next_seq = extent_last_seq(c->x) + 1;
+	v->result.events += c->x->event_count;
+}
+
+/* The last event of each key is what lives on. */
+static void take_events(struct verifier *v, const struct extent *x, const uint64_t *hashes)
+{
+	for (size_t o = 0, end; o < x->object_count; o = end) {
+		size_t last;
+		struct live_object *live;
+		uint64_t before;
+
+		end = live_end_of_key(x, o);
+		last = live_last_of_key(x, o, end, UINT64_MAX);
+		live = live_map_at(
+			&v->live, x->objects[o].resource, x->objects[o].namespace, x->objects[o].name);
+		before = live->seq;
+		live = live_map_note(&v->live, x, last);
+		live->object_hash = hashes[last];
+		v->live_count = v->live_count - (before != 0) + (live->seq != 0);
+	}
+}
+
+static void compare_state(struct checked *c)
+{
+	const struct extent *x = c->x;
+
+	for (size_t i = 0; i < x->event_count; i++) {
+		const struct extent_object *o = &x->objects[x->events[i].object];
+		struct live_object *live = live_map_at(&c->v->live, o->resource, o->namespace, o->name);
+
+		if (live->seq == x->events[i].seq && live->object_hash == c->hashes[i] &&
+			slice_equal(live->uid, o->uid) && !live->noted) {
+			live->noted = true;
+			continue;
+		}
+		note_number(c, "version of a live object", x->events[i].seq, live->seq);
+		if (live->seq == x->events[i].seq)
+			note_damage(c, "", "", "live object differs from its event");
+	}
+}
+
+/* Before the first extent of events: everything that lives stands in the state. */
+static void check_state_is_whole(struct verifier *v, uint64_t found)
+{
+	char found_text[24], expected_text[24];
+
+	for (size_t i = 0; i < v->live.slot_count; i++)
+		v->live.slots[i].noted = false;
+	if (!v->live_known || found == v->live_count)
+		return;
+	snprintf(found_text, sizeof(found_text), "%" PRIu64, found);
+	snprintf(expected_text, sizeof(expected_text), "%zu", v->live_count);
+	verify_report(v, UINT64_MAX, 0, found_text, expected_text, "bad count of live objects");
+}
+
+/* ---- extents ---- */
+
+static void release(struct checked *c)
+{
+	extent_unref(c->x);
+	free(c->hashes);
+	free(c->by_block);
+	free(c->block_end);
+	buf_release(&c->scratch);
+}
+
+static void use_extent(struct checked *c)
+{
+	struct verifier *v = c->v;
+
+	if (!c->is_state)
+		check_continues(c);
+	if (!c->sound) {
+		v->live_known = false;
+		return;
+	}
+	if (c->is_state && v->live_known)
+		compare_state(c);
+	else
+		take_events(v, c->x, c->hashes);
+}
+
+static uint64_t check_extent(struct verifier *v, sqlite3_stmt *row, bool is_state)
+{
+	struct checked c = {.v = v, .id = sqlite3_column_int64(row, 0), .is_state = is_state, .sound = true};
+	uint64_t events = 0;
+
+	buf_init(&c.scratch, HOT_SCRATCH_BYTES);
+	if (decode_index(&c, row)) {
+		c.hashes = xcalloc(c.x->event_count, sizeof(*c.hashes));
+		events = c.x->event_count;
+		check_names(&c);
+		check_blocks(&c);
+		check_row(&c, row);
+		use_extent(&c);
+	} else {
+		v->live_known = false;
+		v->next_seq = (uint64_t)sqlite3_column_int64(row, 2) + 1;
+	}
+	release(&c);
+	return events;
+}
+
+/* Blocks of extents that are not there: a segment that is open may be about to get theirs. */
+static void check_orphans(struct verifier *v)
+{
+	sqlite3_stmt *rows;
+
+	if (!v->file->sealed)
+		return;
+	rows = verify_prepare(v, "SELECT id FROM block WHERE id >> 24 NOT IN (SELECT id FROM extent)");
+	while (rows && verify_step(v, rows))
+		verify_report_row(v, "block", sqlite3_column_int64(rows, 0), "", "",
+			"block %lld belongs to no extent", (long long)sqlite3_column_int64(rows, 0));
+	sqlite3_finalize(rows);
+}
+
+void verify_extents(struct verifier *v, const char *kind)
+{
+	bool is_state = strcmp(kind, "state") == 0, known = v->live_known;
+	uint64_t found = 0;
+	sqlite3_stmt *rows = verify_prepare(v,
+		"SELECT id, first_seq, last_seq, events, objects, min_time_ns, max_time_ns, raw_bytes, blocks, "
+		"index_raw_bytes, index_xxh64, filter_xxh64, filter, \"index\" FROM extent WHERE kind = ? "
+		"ORDER BY id");
+
+	if (is_state && !known) { /* this state is where we begin to know */
+		live_map_release(&v->live);
+		live_map_init(&v->live);
+		v->live_count = 0;
+	}
+	sqlite3_bind_text(rows, 1, kind, -1, SQLITE_STATIC);
+	while (rows && verify_step(v, rows))
+		found += check_extent(v, rows, is_state);
+	sqlite3_finalize(rows);
+	if (is_state && known)
+		check_state_is_whole(v, found);
+	else if (is_state)
+		v->live_known = true;
+	if (!is_state)
+		check_orphans(v);
+}
+
+/* ---- chunks ---- */
+
+static void take_hot(struct verifier *v, struct extent *x)
+{
+	uint64_t *hashes = xcalloc(x->event_count, sizeof(*hashes));
+
+	for (size_t i = 0; i < x->event_count; i++)
+		hashes[i] =
+			codec_hash((struct slice){x->bytes.ptr + x->events[i].offset, x->events[i].length});
+	extent_sort(x);
+	take_events(v, x, hashes);
+	v->result.events += x->event_count;
+	v->result.raw_bytes += x->raw_bytes;
+	free(hashes);
+}
+
+static void check_hot_extent(struct verifier *v, int64_t id)
+{
+	struct checked c = {.v = v, .id = id, .sound = true};
+	struct hot_reader hot;
+	struct err err = {0};
+
+	hot_reader_init(&hot);
+	if (hot_reader_load(&hot, v->db, id, &v->registry, &err) < 0) {
+		verify_report_row(v, "chunk", hot.last_chunk, "", "", "%s", err.text);
+		v->live_known = false;
+	}
+	if (hot.extent->event_count) {
+		if (v->next_seq)
+			note_number(&c, "first event in chunks", extent_first_seq(hot.extent), v->next_seq);
+		v->next_seq = extent_last_seq(hot.extent) + 1;
+		take_hot(v, hot.extent);
+	}
+	hot_reader_release(&hot);
+}
+
+void verify_chunks(struct verifier *v)
+{
+	sqlite3_stmt *rows = verify_prepare(
+		v, "SELECT extent, sum(length(data)) FROM chunk GROUP BY extent ORDER BY extent");
+
+	while (rows && verify_step(v, rows)) {
+		check_hot_extent(v, sqlite3_column_int64(rows, 0));
+		verify_advance(v, (uint64_t)sqlite3_column_int64(rows, 1));
+	}
+	sqlite3_finalize(rows);
+}

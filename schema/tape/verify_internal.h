@@ -1,0 +1,63 @@
+/*
+ * verify_internal.h: what verify.c (files, the chain, tables) and verify_extent.c (extents, blocks, chunks)
+ * share. Nobody else includes it.
+ */
+#ifndef SCHEMA_TAPE_VERIFY_INTERNAL_H
+#define SCHEMA_TAPE_VERIFY_INTERNAL_H
+
+#include "schema/tape/live_map.h"
+#include "schema/tape/registry.h"
+#include "schema/tape/seal.h"
+#include "schema/tape/segment.h"
+#include "schema/tape/verify.h"
+
+struct verifier {
+	const struct tape_verify_options *options;
+	struct tape_verify_result result;
+	const char *path;
+	uint64_t done, total; /* for progress */
+	bool stopped;
+
+	/* The tape so far. */
+	struct registry registry;
+	char *tape_id;
+	uint64_t next_seq;                /* 0: not known */
+	char previous[SEAL_DIGEST_BYTES]; /* digest of the segment before */
+	bool previous_known, is_first;    /* is_first: no segment before, or none that could be read */
+	struct live_map live;             /* after next_seq - 1 */
+	size_t live_count;
+	bool live_known;
+
+	/* The segment being looked at. */
+	char own[SEAL_DIGEST_BYTES]; /* its digest */
+	bool own_known;
+	const struct segment_file *file;
+	const char *name; /* its name in the directory */
+	sqlite3 *db;
+};
+
+/* Reports a damage at a place in the current file. */
+void verify_report(struct verifier *v, uint64_t offset, uint64_t length, const char *found,
+	const char *expected, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* Reports a damaged row: its page is looked up. */
+void verify_report_row(struct verifier *v, const char *table, int64_t id, const char *found,
+	const char *expected, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* As verify_report_row, with a checksum. */
+void verify_report_sum(struct verifier *v, const char *table, int64_t id, uint64_t found, uint64_t expected,
+	const char *what);
+
+/* Adds to what was done; true when it is to stop. */
+bool verify_advance(struct verifier *v, uint64_t bytes);
+
+/* A statement on the current segment; NULL, and reported, when that fails. */
+sqlite3_stmt *verify_prepare(struct verifier *v, const char *sql);
+/* The next row: true; false at the end, and when it fails, which is reported. */
+bool verify_step(struct verifier *v, sqlite3_stmt *rows);
+
+/* verify_extent.c: extents of that kind with their blocks; the hot ones. */
+void verify_extents(struct verifier *v, const char *kind);
+void verify_chunks(struct verifier *v);
+
+#endif

@@ -1,0 +1,64 @@
+"""kubetape verify: exit codes, the line for a damage, JSON."""
+import json
+import os
+import unittest
+
+from tapes import TapeTest, event, pod
+
+
+class Verify(TapeTest):
+    rows = [event(i, "MODIFIED", pod("a", "u1", 10 + i)) for i in range(50)]
+
+    def damage(self, offset):
+        path = os.path.join(self.tape, "seg-000001.db")
+        os.chmod(path, 0o600)
+        with open(path, "r+b") as f:
+            f.seek(offset)
+            byte = f.read(1)[0]
+            f.seek(offset)
+            f.write(bytes([byte ^ 0x10]))
+
+    def test_an_intact_tape_is_called_so(self):
+        done = self.run_tape("verify", self.tape)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("is intact: 1 segments, 50 events", done.stdout)
+
+    def test_a_damage_has_one_line_with_file_offset_found_and_expected(self):
+        self.damage(3 * 4096 + 77)
+        done = self.run_tape("verify", self.tape)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        first, last = done.stdout.splitlines()
+        self.assertRegex(first, r"^seg-000001\.db at offset 12288: bad checksum of page 4: found [0-9a-f]{16}, "
+                                r"expected [0-9a-f]{16}$")
+        self.assertIn("is damaged: 1 damages", last)
+
+    def test_json_says_the_same(self):
+        got = json.loads(self.run_tape("verify", "--json", self.tape).stdout)
+        self.assertEqual((got["intact"], got["events"], got["found"]), (True, 50, []))
+        self.damage(4096)
+        done = self.run_tape("verify", "--json", self.tape)
+        got = json.loads(done.stdout)
+        self.assertEqual((done.returncode, got["intact"], got["damages"]), (1, False, 1))
+        self.assertEqual((got["found"][0]["file"], got["found"][0]["offset"]), ("seg-000001.db", 4096))
+
+    def test_quick_finds_a_damage_of_a_page_too(self):
+        self.assertEqual(self.run_tape("verify", "--quick", self.tape).returncode, 0)
+        self.damage(5000)
+        self.assertEqual(self.run_tape("verify", "--quick", self.tape).returncode, 1)
+
+    def test_what_is_no_tape_is_refused_with_a_sentence(self):
+        done = self.run_tape("verify", os.path.join(self.dir, "nothing.tape"))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("cannot open tape", done.stderr)
+        self.assertEqual(self.run_tape("verify").returncode, 2)
+        self.assertEqual(self.run_tape("verify", "--nope", self.tape).returncode, 2)
+
+    def test_nothing_is_written(self):
+        before = sorted((f, os.stat(os.path.join(self.tape, f)).st_mtime_ns) for f in os.listdir(self.tape))
+        self.run_tape("verify", self.tape)
+        after = sorted((f, os.stat(os.path.join(self.tape, f)).st_mtime_ns) for f in os.listdir(self.tape))
+        self.assertEqual(before, after)
+
+
+if __name__ == "__main__":
+    unittest.main()

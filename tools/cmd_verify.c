@@ -1,0 +1,183 @@
+/* cmd_verify.c: `kubetape verify`: is the tape what was written? One line for each damage. */
+#include "schema/base/clock.h"
+#include "schema/tape/verify.h"
+#include "tools/commands.h"
+#include "tools/progress.h"
+#include "tools/table_out.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+struct verify_options {
+	bool json, quick;
+};
+
+static const struct option_row rows[] = {
+	{OPTION_FLAG, 0, "json", offsetof(struct verify_options, json), NULL, "print one JSON object"},
+	{OPTION_FLAG, 0, "quick", offsetof(struct verify_options, quick), NULL,
+		"check the sums of the pages and the chain of segments, decode nothing"},
+	{OPTION_END, 0, NULL, 0, NULL, NULL},
+};
+
+struct verification {
+	const struct verify_options *options;
+	const char *path;
+	struct progress progress;
+	uint64_t printed;
+	int64_t begin_ns;
+};
+
+static void print_text_member(const char *name, const char *text)
+{
+	printf(", \"%s\": ", name);
+	table_out_json_string(stdout, slice_of(text));
+}
+
+static void print_json_damage(const struct tape_damage *d)
+{
+	fputs("    {\"file\": ", stdout);
+	table_out_json_string(stdout, slice_of(d->file));
+	if (d->offset == UINT64_MAX)
+		printf(", \"offset\": null");
+	else
+		printf(", \"offset\": %llu", (unsigned long long)d->offset);
+	printf(", \"length\": %llu", (unsigned long long)d->length);
+	print_text_member("what", d->what);
+	print_text_member("found", d->found);
+	print_text_member("expected", d->expected);
+	fputs("}", stdout);
+}
+
+static void print_visible(const char *before, const char *text)
+{
+	fputs(before, stdout);
+	table_out_visible(stdout, slice_of(text));
+}
+
+/* seg-000004.db at offset 8192: bad checksum of page 3: found 1a2b, expected 00c0 */
+static void print_damage_line(const struct tape_damage *d)
+{
+	if (*d->file)
+		print_visible("", d->file);
+	if (d->offset != UINT64_MAX)
+		printf(" at offset %llu", (unsigned long long)d->offset);
+	print_visible(*d->file ? ": " : "", d->what);
+	if (*d->found)
+		print_visible(": found ", d->found);
+	if (*d->expected)
+		print_visible(*d->found ? ", expected " : ": expected ", d->expected);
+	fputs("\n", stdout);
+}
+
+static void print_json_begin(const struct verification *v)
+{
+	fputs("{\n  \"tape\": ", stdout);
+	table_out_json_string(stdout, slice_of(v->path));
+	fputs(",\n  \"found\": [", stdout);
+}
+
+static int print_damage(void *context, const struct tape_damage *d)
+{
+	struct verification *v = context;
+
+	progress_clear(&v->progress);
+	if (v->options->json) {
+		if (!v->printed)
+			print_json_begin(v);
+		fputs(v->printed ? ",\n" : "\n", stdout);
+		print_json_damage(d);
+	} else {
+		print_damage_line(d);
+	}
+	v->printed++;
+	return ferror(stdout);
+}
+
+static int step(void *context, uint64_t done, uint64_t total)
+{
+	struct verification *v = context;
+
+	return progress_step(&v->progress, done, total);
+}
+
+static void print_json_end(const struct verification *v, const struct tape_verify_result *r)
+{
+	if (!v->printed)
+		print_json_begin(v);
+	printf("%s],\n  \"intact\": %s,\n  \"damages\": %llu,\n  \"segments\": %llu,\n  \"events\": %llu,\n"
+	       "  \"documents\": %llu,\n  \"stored_bytes\": %llu,\n  \"raw_bytes\": %llu,\n  \"seconds\": %.3f\n}\n",
+		v->printed ? "\n  " : "", r->damages ? "false" : "true", (unsigned long long)r->damages,
+		(unsigned long long)r->segments, (unsigned long long)r->events,
+		(unsigned long long)r->documents, (unsigned long long)r->stored_bytes,
+		(unsigned long long)r->raw_bytes, (double)(clock_mono_ns(&clock_system) - v->begin_ns) / 1e9);
+}
+
+static void print_text_end(const struct verification *v, const struct tape_verify_result *r)
+{
+	int64_t passed_ns = clock_mono_ns(&clock_system) - v->begin_ns;
+	char stored[BYTES_TEXT_BYTES], rate[BYTES_TEXT_BYTES], passed[TIME_TEXT_BYTES];
+
+	print_visible("", v->path);
+	if (r->damages)
+		printf(" is damaged: %llu damages in", (unsigned long long)r->damages);
+	else
+		printf(" is intact:");
+	printf(" %llu segments", (unsigned long long)r->segments);
+	if (!v->options->quick)
+		printf(", %llu events", (unsigned long long)r->events);
+	printf(", %s in %s (%s/s)\n", bytes_format(stored, r->stored_bytes),
+		duration_format(passed, passed_ns),
+		bytes_format(rate, (uint64_t)((double)r->stored_bytes / ((double)passed_ns / 1e9))));
+}
+
+static int verify(
+	const struct verify_options *o, const char *path, struct tape_verify_result *ret, struct err *err)
+{
+	struct verification v = {.options = o, .path = path, .begin_ns = clock_mono_ns(&clock_system)};
+	struct tape_verify_options options = {
+		.quick = o->quick, .damaged = print_damage, .progress = step, .context = &v};
+	int failed;
+
+	progress_catch_signals();
+	progress_begin(&v.progress, "verifying");
+	failed = tape_verify(path, &options, ret, err);
+	progress_clear(&v.progress);
+	if (failed)
+		return failed;
+	if (o->json)
+		print_json_end(&v, ret);
+	else
+		print_text_end(&v, ret);
+	return fflush(stdout) ? err_set_errno(err, errno, "cannot write the output") : 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct verify_options o = {0};
+	struct tape_verify_result result = {0};
+	struct operands operands;
+	struct err err = {0};
+	int code = options_parse(self, argc, argv, &o, &operands, &err);
+
+	if (code > 0)
+		return EXIT_OK;
+	if (code == 0 && (operands.count != 1 || operands.child))
+		code = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
+	if (code == 0)
+		code = verify(&o, operands.items[0], &result, &err);
+	if (code < 0)
+		return command_fail(self, &err);
+	return result.damages ? EXIT_FAILED : EXIT_OK;
+}
+
+const struct command cmd_verify = {
+	.name = "verify",
+	.operands = "TAPE",
+	.summary = "check that a tape is what was written",
+	.description =
+		"Checks every checksum, the chain of segments, and every index against the objects that it\n"
+		"describes. Prints one line for each damage: file, offset, what was found and what was\n"
+		"expected; exit code 1 when there is any. The tape may be one that is being recorded.",
+	.options = rows,
+	.run = run,
+};

@@ -1,0 +1,33 @@
+/*
+ * progress.h: how far a long command is, with its rate and the time left, on one line of the terminal that is
+ * written again and again. Where stderr is no terminal nothing is printed. And the signals that end such a
+ * command: after progress_catch_signals, SIGINT and SIGTERM are only noted, a second one kills.
+ */
+#ifndef TOOLS_PROGRESS_H
+#define TOOLS_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	const char *verb; /* "verifying" */
+	bool shown;       /* stderr is a terminal */
+	int64_t begin_ns, printed_ns;
+};
+
+void progress_begin(struct progress *p, const char *verb);
+
+/* done of total bytes. True when the user asked to stop. */
+bool progress_step(struct progress *p, uint64_t done, uint64_t total);
+
+/* Takes the line away, for others to print; the next step shows it again. */
+void progress_clear(const struct progress *p);
+
+void progress_catch_signals(void);
+bool progress_stop_asked(void);
+
+/* "3.4 GB": powers of ten; returns to. */
+#define BYTES_TEXT_BYTES 32
+const char *bytes_format(char to[BYTES_TEXT_BYTES], uint64_t bytes);
+
+#endif
