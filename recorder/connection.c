@@ -26,8 +26,8 @@ int connection_begin(struct connection *c, struct recorder_context *x, uint32_t 
 		.retry_after_s = -1,
 		.next_delay_ns = -1,
 	};
-	x->dirty(x->owner);
-	return tape_writer_begin_connection(x->tape, &c->row, err);
+	flusher_dirty(x->flusher);
+	return tape_writer_begin_connection(flusher_tape(x->flusher), &c->row, err);
 }
 
 void connection_event(struct connection *c, uint64_t seq)
@@ -81,8 +81,8 @@ int connection_end(struct connection *c, struct recorder_context *x, const struc
 	c->row.last_rv = end->last_rv;
 	c->row.next_action = end->next_action;
 	c->row.next_delay_ns = end->next_delay_ns;
-	x->dirty(x->owner);
-	rc = tape_writer_end_connection(x->tape, &c->row, err);
+	flusher_dirty(x->flusher);
+	rc = tape_writer_end_connection(flusher_tape(x->flusher), &c->row, err);
 	free(status);
 	c->row = (struct tape_connection){.id = 0};
 	return rc;

@@ -4,7 +4,7 @@
 #ifndef RECORDER_CONTEXT_H
 #define RECORDER_CONTEXT_H
 
-#include "recorder/http.h"
+#include "recorder/flusher.h"
 #include "recorder/notices.h"
 #include "schema/tape/writer.h"
 
@@ -21,7 +21,7 @@ struct recorder_counters {
 struct recorder_context {
 	uv_loop_t *loop;
 	struct http *http;
-	struct tape_writer *tape;
+	struct flusher *flusher; /* gives the tape's writer */
 	const char *tape_path;
 	const struct clock *clock;
 	struct redactor *redactor; /* NULL: Secrets are kept as they are */
@@ -32,7 +32,7 @@ struct recorder_context {
 
 	/* To the recorder. */
 	void *owner;
-	void (*dirty)(void *owner);                     /* something waits to be flushed */
+
 	void (*settled)(void *owner, struct stream *s); /* its first list is on the tape */
 	/* A first list failed, with that HTTP status (0: none came). */
 	void (*refused)(void *owner, struct stream *s, int status, const struct err *err);

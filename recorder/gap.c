@@ -10,7 +10,7 @@ static uint64_t last_seq(const struct recorder_context *x)
 {
 	struct tape_writer_stats stats;
 
-	tape_writer_stats(x->tape, &stats);
+	tape_writer_stats(flusher_tape(x->flusher), &stats);
 	return stats.last_seq;
 }
 
@@ -36,8 +36,8 @@ static int write_row(struct gap *g, struct recorder_context *x, struct err *err)
 {
 	g->row.from_rv = g->from_rv;
 	g->row.reason = g->reason;
-	x->dirty(x->owner);
-	return tape_writer_gap(x->tape, &g->row, err);
+	flusher_dirty(x->flusher);
+	return tape_writer_gap(flusher_tape(x->flusher), &g->row, err);
 }
 
 int gap_write(struct gap *g, struct recorder_context *x, struct err *err)
@@ -62,7 +62,7 @@ int gap_missed(struct gap *g, struct recorder_context *x, const struct tape_miss
 	case 'd': g->row.deleted++; break;
 	default: g->row.recreated++; break;
 	}
-	return tape_writer_missed(x->tape, &row, err);
+	return tape_writer_missed(flusher_tape(x->flusher), &row, err);
 }
 
 int gap_end(struct gap *g, struct recorder_context *x, const char *how, const char *to_rv,

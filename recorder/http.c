@@ -13,6 +13,7 @@
 #define MAX_LISTS              8 /* at a time: each may hold a page in memory */
 #define ANSWER_TIMEOUT_NS      (60 * NS_PER_S) /* until the header has come */
 #define SWEEP_MS               1000
+#define BACKLOG_BYTES          (32u << 20)
 
 /* A socket that libcurl uses. */
 struct watched {
@@ -51,6 +52,7 @@ static void detach(struct http_request *r)
 			h->lists_running--;
 	}
 	r->phase = PHASE_DEAD;
+	backlog_forget(&h->backlog, r);
 }
 
 static void start_waiting(struct http *h);
@@ -98,7 +100,7 @@ static void take_results(struct lane *lane)
 	int left;
 
 	free_dead(h);
-	while (!h->closing && (message = curl_multi_info_read(lane->multi, &left))) {
+	while (!h->closing && !h->gated && (message = curl_multi_info_read(lane->multi, &left))) {
 		CURLcode code = message->data.result;
 		struct http_request *r;
 
@@ -189,17 +191,26 @@ static int want_socket(CURL *easy, curl_socket_t socket, int what, void *context
 	return 0;
 }
 
+static size_t pause_request(struct http_request *r)
+{
+	r->paused = true;
+	return CURL_WRITEFUNC_PAUSE;
+}
+
 static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 {
 	struct http_request *r = context;
 	struct slice body = {bytes, size * count};
+	struct http *h = r->http;
 
 	if (r->phase != PHASE_RUNNING || r->aborted)
 		return CURL_WRITEFUNC_ERROR;
-	if (r->http->held)
-		return CURL_WRITEFUNC_PAUSE;
+	if (h->held)
+		return pause_request(r);
+	if (h->gated && !backlog_add(&h->backlog, r, body, clock_wall_ns(h->clock)))
+		return pause_request(r);
 	r->bytes += body.len;
-	if (r->handler.on_body(r->handler.context, body, clock_wall_ns(r->http->clock)) == 0)
+	if (h->gated || r->handler.on_body(r->handler.context, body, clock_wall_ns(h->clock)) == 0)
 		return body.len;
 	r->aborted = true;
 	return CURL_WRITEFUNC_ERROR;
@@ -323,6 +334,7 @@ void http_cancel(struct http_request *r)
 	struct http *h = r->http;
 
 	if (h->depth) {
+		backlog_forget(&h->backlog, r);
 		if (r->phase == PHASE_RUNNING && r->lane == HTTP_LANE_LIST)
 			h->lists_running--;
 		r->phase = PHASE_DEAD;
@@ -354,7 +366,7 @@ static void on_sweep(uv_timer_t *timer)
 	struct http *h = timer->data;
 	struct http_request *r;
 
-	while (!h->closing && (r = find_overdue(h))) {
+	while (!h->closing && !h->gated && (r = find_overdue(h))) {
 		CURLcode code = r->phase == PHASE_FAILED ? CURLE_LOGIN_DENIED : CURLE_OPERATION_TIMEDOUT;
 
 		if (r->phase == PHASE_RUNNING)
@@ -366,19 +378,57 @@ static void on_sweep(uv_timer_t *timer)
 		start_waiting(h);
 }
 
+/* Lets the transfers go on that were told to wait. */
+static void unpause(struct http *h)
+{
+	h->depth++;
+	for (struct http_request *r = h->requests; r; r = r->next) {
+		if (r->phase == PHASE_RUNNING && r->paused) {
+			r->paused = false;
+			curl_easy_pause(r->easy, CURLPAUSE_CONT);
+		}
+	}
+	h->depth--;
+	take_results(&h->lanes[HTTP_LANE_WATCH]);
+	take_results(&h->lanes[HTTP_LANE_LIST]);
+}
+
 void http_hold(struct http *h, bool hold)
 {
 	if (h->held == hold)
 		return;
 	h->held = hold;
-	if (hold)
-		return;
-	h->depth++;
-	for (struct http_request *r = h->requests; r; r = r->next) {
-		if (r->phase == PHASE_RUNNING)
-			curl_easy_pause(r->easy, CURLPAUSE_CONT);
+	if (!hold)
+		unpause(h);
+}
+
+static void deliver_backlog(struct http *h)
+{
+	struct backlog_item *item;
+
+	while (!h->closing && (item = backlog_take(&h->backlog))) {
+		struct http_request *r = item->owner;
+		struct slice bytes = {item->bytes, item->len};
+
+		if (r && r->handler.on_body(r->handler.context, bytes, item->time_ns)) {
+			r->aborted = true;
+			finish(r, CURLE_WRITE_ERROR);
+		}
+		free(item);
 	}
-	h->depth--;
+}
+
+void http_gate(struct http *h, bool shut)
+{
+
+	if (h->gated == shut)
+		return;
+	h->gated = shut;
+	if (shut)
+		return;
+	deliver_backlog(h);
+	if (!h->held)
+		unpause(h);
 	take_results(&h->lanes[HTTP_LANE_WATCH]);
 	take_results(&h->lanes[HTTP_LANE_LIST]);
 }
@@ -416,6 +466,7 @@ struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct c
 	h->sweep.data = h;
 	uv_timer_start(&h->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
 	h->open_handles = 3;
+	h->backlog.max_bytes = BACKLOG_BYTES;
 	http_expect_watches(h, 1);
 	return h;
 }
@@ -460,6 +511,7 @@ void http_free(struct http *h)
 		return;
 	assert(!h->depth);
 	h->closing = true;
+	backlog_release(&h->backlog);
 	while (h->requests) {
 		detach(h->requests);
 		unlink_and_free(h->requests);

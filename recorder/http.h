@@ -70,6 +70,10 @@ struct http_answer http_answer_so_far(struct http_request *r);
 /* While held, no body is delivered; sockets are not read, so that the server has to wait. */
 void http_hold(struct http *h, bool hold);
 
+/* While the gate is shut, sockets are read but bodies and ends are kept back; they are delivered, with the
+ * time at which they came, when it opens. What exceeds 32 MiB waits in the socket. */
+void http_gate(struct http *h, bool shut);
+
 /* "host:port" and whether TLS is used, as the configuration says; borrowed. */
 const char *http_server(const struct http *h);
 

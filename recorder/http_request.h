@@ -5,6 +5,7 @@
 #ifndef RECORDER_HTTP_REQUEST_H
 #define RECORDER_HTTP_REQUEST_H
 
+#include "recorder/backlog.h"
 #include "recorder/http.h"
 
 #include <curl/curl.h>
@@ -27,10 +28,11 @@ struct http {
 	size_t lists_running, watch_count;
 	unsigned depth; /* of calls into libcurl */
 	bool has_dead;  /* some request was cancelled inside libcurl */
-	bool held, h1_seen, preparing, closing;
-	char *base;       /* scheme, authority and path prefix of every URL */
-	char *authority;  /* host:port that is really meant */
-	char *connect_to; /* libcurl's CONNECT_TO entry when the TLS name differs from the host */
+	bool held, gated, h1_seen, preparing, closing;
+	struct backlog backlog; /* of bodies that came while gated; owners are requests */
+	char *base;             /* scheme, authority and path prefix of every URL */
+	char *authority;        /* host:port that is really meant */
+	char *connect_to;       /* libcurl's CONNECT_TO entry when the TLS name differs from the host */
 	struct curl_slist *connect_list;
 	bool tls, no_proxy;
 	unsigned open_handles;
@@ -54,7 +56,7 @@ struct http_request {
 	struct curl_slist *headers;
 	int64_t begin_ns, begin_mono_ns, first_byte_mono_ns;
 	uint64_t bytes;
-	bool aborted, header_done;
+	bool aborted, header_done, paused;
 	char server[INET6_ADDRSTRLEN + 16];
 	char error[CURL_ERROR_SIZE];
 };

@@ -86,11 +86,11 @@ int ingest_put(
 	if (rc == 0 && in->redacts && x->redactor && o->origin != ORIGIN_INFERRED)
 		rc = redact(in, &bytes, err);
 	if (rc == 0)
-		rc = tape_writer_append(x->tape, &e, bytes, &seq, err);
+		rc = tape_writer_append(flusher_tape(x->flusher), &e, bytes, &seq, err);
 	if (rc == 0) {
 		x->counters.events++;
 		x->counters.bytes += bytes.len;
-		x->dirty(x->owner);
+		flusher_dirty(x->flusher);
 		if (connection)
 			connection_event(connection, seq);
 		rc = note(in, o, seq, err);

@@ -35,7 +35,7 @@ void listing_release(struct listing *l)
 static int open_reader(struct listing *l, struct err *err)
 {
 	struct recorder_context *x = l->ingest->x;
-	int rc = tape_writer_flush(x->tape, err);
+	int rc = tape_writer_flush(flusher_tape(x->flusher), err);
 
 	return rc ? rc : tape_open(x->tape_path, &l->reader, err);
 }

@@ -9,6 +9,7 @@
 
 #include "recorder/context.h"
 #include "recorder/discovery.h"
+#include "recorder/flusher.h"
 #include "recorder/redact.h"
 #include "recorder/restart.h"
 #include "recorder/selection.h"
@@ -19,11 +20,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A flush that failed is tried again that much later, and told about that often. */
-#define FLUSH_RETRY_MS   500
-#define FLUSH_COMPLAIN_S 30
-/* Appended and not yet durable: from here on the sockets have to wait. */
-#define MAX_PENDING_BYTES (64u << 20)
+/* That a server is waited for is told that often. */
+#define COMPLAIN_S 30
 /* Discovery is asked again so often even if no CRD says so. */
 #define DISCOVER_EVERY_S 300
 #define CHECK_MS         1000
@@ -36,10 +34,11 @@ struct recorder {
 	enum recorder_state state;
 	uv_loop_t loop;
 	uv_signal_t signals[2], rotate;
-	uv_timer_t tick, check, limit, retry;
+	uv_timer_t check, limit, retry;
 	struct cluster_config *cluster;
 	struct discovery *discovery;
 	struct redactor *redactor;
+	struct tape_writer *tape; /* while a flush runs it is not ours: see flusher_tape */
 	struct stream **streams;
 	size_t stream_count, settled, refused;
 	struct status status;
@@ -47,9 +46,8 @@ struct recorder {
 	bool resumed;       /* the tape was there already */
 	bool new_cluster;   /* and is of another cluster */
 	bool discover_soon; /* a CRD or an APIService changed */
-	bool flush_failing;
-	uint64_t removed_segments; /* by retention, as told last */
-	uint64_t offer_events;     /* of CRDs and APIServices, when last looked at */
+
+	uint64_t offer_events; /* of CRDs and APIServices, when last looked at */
 	char cluster_uid[CLUSTER_UID_BYTES];
 	int64_t begin_mono_ns, discovered_mono_ns, complained_mono_ns;
 	bool by_signal, was_ready;
@@ -68,60 +66,16 @@ static void stop(struct recorder *r, const struct err *err)
 
 /* ---- the tape ---- */
 
-static void on_tick(uv_timer_t *timer);
-
-static void on_dirty(void *owner)
-{
-	struct recorder *r = owner;
-
-	if (!uv_is_active((uv_handle_t *)&r->tick))
-		uv_timer_start(&r->tick, on_tick, (uint64_t)(r->o->flush_interval_ns / NS_PER_MS), 0);
-}
-
-/* A full disk may get room again: nothing is forgotten meanwhile, and the sockets wait once enough is held.
- */
-static void flush_failed(struct recorder *r, const struct err *err)
-{
-	int64_t now = clock_mono_ns(r->x.clock);
-
-	if (!r->flush_failing || now - r->complained_mono_ns > FLUSH_COMPLAIN_S * NS_PER_S) {
-		log_error("%s; nothing is lost yet, trying again", err->text);
-		r->complained_mono_ns = now;
-	}
-	r->flush_failing = true;
-	uv_timer_start(&r->tick, on_tick, FLUSH_RETRY_MS, 0);
-}
-
-static void on_tick(uv_timer_t *timer)
-{
-	struct recorder *r = timer->data;
-	struct tape_writer_stats stats;
-	struct err err;
-	int rc = tape_writer_flush(r->x.tape, &err);
-
-	if (rc == ERR_NO_SPACE || rc == ERR_IO) {
-		flush_failed(r, &err);
-	} else if (rc) {
-		stop(r, &err);
-	} else if (r->flush_failing) {
-		log_info("the tape is being written again");
-		r->flush_failing = false;
-	}
-	tape_writer_stats(r->x.tape, &stats);
-	if (stats.removed_segments > r->removed_segments)
-		log_info("removed the oldest segments, %ju so far, to keep the tape within its limits",
-			(uintmax_t)stats.removed_segments);
-	r->removed_segments = stats.removed_segments;
-	http_hold(r->x.http, r->flush_failing && stats.pending_bytes > MAX_PENDING_BYTES);
-}
-
 static int open_tape(struct recorder *r, struct err *err)
 {
 	int rc;
 
 	r->resumed = access(r->o->tape_path, F_OK) == 0;
-	rc = tape_writer_open(r->o->tape_path, &r->o->tape, &r->x.tape, err);
-	if (rc == 0 && r->resumed)
+	rc = tape_writer_open(r->o->tape_path, &r->o->tape, &r->tape, err);
+	if (rc)
+		return rc;
+	flusher_set_tape(r->x.flusher, r->tape);
+	if (r->resumed)
 		rc = restart_cluster(r->o->tape_path, r->cluster_uid, err);
 	return rc;
 }
@@ -132,11 +86,12 @@ static void look_ready(struct recorder *r)
 {
 	if (r->state != RECORDER_STARTING || r->settled + r->refused < r->stream_count)
 		return;
+	/* What is said to be on the tape has to be there. */
+	if (flusher_now(r->x.flusher) || r->state != RECORDER_STARTING)
+		return;
 	r->state = RECORDER_RECORDING;
 	r->was_ready = true;
-	/* What is said to be on the tape has to be there. */
-	on_tick(&r->tick);
-	if (r->o->ready && r->state == RECORDER_RECORDING)
+	if (r->o->ready)
 		r->o->ready(r->settled);
 }
 
@@ -230,10 +185,11 @@ static int note_cluster(struct recorder *r, const char *uid, struct err *err)
 	if (is_other) {
 		log_warn("this is another cluster than before: namespace kube-system has UID %s, had %s", uid,
 			r->cluster_uid);
-		rc = tape_writer_epoch(r->x.tape, uid, "another cluster answers at this address", err);
+		rc = tape_writer_epoch(
+			flusher_tape(r->x.flusher), uid, "another cluster answers at this address", err);
 		r->new_cluster = true;
 	} else if (!*r->cluster_uid && *uid) {
-		rc = tape_writer_epoch(r->x.tape, uid, "start", err);
+		rc = tape_writer_epoch(flusher_tape(r->x.flusher), uid, "start", err);
 	}
 	if (*uid)
 		snprintf(r->cluster_uid, sizeof(r->cluster_uid), "%s", uid);
@@ -244,13 +200,17 @@ static int begin(struct recorder *r, const struct discovery_result *result)
 {
 	struct err *err = &r->err;
 
-	if (!r->x.tape && open_tape(r, err))
+	if (!flusher_tape(r->x.flusher) && open_tape(r, err))
 		return err->code;
-	if (note_cluster(r, result->cluster_uid, err) || discovery_save(r->discovery, r->x.tape, err) < 0)
+	if (note_cluster(r, result->cluster_uid, err) ||
+		discovery_save(r->discovery, flusher_tape(r->x.flusher), err) < 0)
 		return err->code;
 	if (add_streams(r, result->catalog))
 		return err->code;
 	if (r->resumed && restart_load(&r->x, r->streams, r->stream_count, err))
+		return err->code;
+	/* A disk that takes nothing at all is told now, while a person is looking. */
+	if (tape_writer_flush(flusher_tape(r->x.flusher), err))
 		return err->code;
 	r->state = RECORDER_STARTING;
 	for (size_t i = 0; i < r->stream_count && r->state == RECORDER_STARTING; i++) {
@@ -258,7 +218,7 @@ static int begin(struct recorder *r, const struct discovery_result *result)
 			stream_new_epoch(r->streams[i]);
 		stream_start(r->streams[i]);
 	}
-	on_dirty(r);
+	flusher_dirty(r->x.flusher);
 	return 0;
 }
 
@@ -271,7 +231,7 @@ static void on_first_discovery(void *context, const struct discovery_result *res
 	if (err->code == ERR_NETWORK && r->o->wait) {
 		int64_t now = clock_mono_ns(r->x.clock);
 
-		if (!r->complained_mono_ns || now - r->complained_mono_ns > FLUSH_COMPLAIN_S * NS_PER_S) {
+		if (!r->complained_mono_ns || now - r->complained_mono_ns > COMPLAIN_S * NS_PER_S) {
 			log_warn("%s; waiting for it", err->text);
 			r->complained_mono_ns = now;
 		}
@@ -314,7 +274,7 @@ static void on_discovery(void *context, const struct discovery_result *result, c
 		stop(r, &r->err);
 		return;
 	}
-	changed = discovery_save(r->discovery, r->x.tape, &r->err);
+	changed = discovery_save(r->discovery, flusher_tape(r->x.flusher), &r->err);
 	if (changed < 0) {
 		stop(r, &r->err);
 		return;
@@ -322,7 +282,7 @@ static void on_discovery(void *context, const struct discovery_result *result, c
 	restart_streams_of_new_cluster(r);
 	if (changed == 0)
 		return;
-	on_dirty(r);
+	flusher_dirty(r->x.flusher);
 	if (r->o->all && add_streams(r, result->catalog)) {
 		stop(r, &r->err);
 		return;
@@ -340,7 +300,7 @@ static void on_suspect(void *owner, const char *why)
 	struct recorder *r = owner;
 
 	log_warn("%s", why);
-	if (tape_writer_epoch(r->x.tape, r->cluster_uid, why, &r->err))
+	if (tape_writer_epoch(flusher_tape(r->x.flusher), r->cluster_uid, why, &r->err))
 		stop(r, &r->err);
 	r->discover_soon = true;
 }
@@ -378,6 +338,7 @@ static void on_check(uv_timer_t *timer)
 		watched += stream_is_watched(r->streams[i]);
 	}
 	notices_tick(&r->notices, now);
+	look_ready(r); /* a disk that was full when the last list came may have got room */
 	r->discover_soon |= offers_changed(r);
 	if (r->discover_soon || now - r->discovered_mono_ns > DISCOVER_EVERY_S * NS_PER_S) {
 		r->discover_soon = !discovery_run(r->discovery, on_discovery, r);
@@ -402,11 +363,11 @@ static void on_rotate(uv_signal_t *handle, int number)
 	struct recorder *r = handle->data;
 
 	(void)number;
-	if (!r->x.tape)
+	if (!flusher_tape(r->x.flusher))
 		return;
 	log_info("beginning a new segment");
-	tape_writer_rotate(r->x.tape);
-	on_tick(&r->tick);
+	tape_writer_rotate(flusher_tape(r->x.flusher));
+	flusher_dirty(r->x.flusher);
 }
 
 static void on_limit(uv_timer_t *timer)
@@ -416,8 +377,10 @@ static void on_limit(uv_timer_t *timer)
 
 static void set_up(struct recorder *r)
 {
-	uv_timer_t *timers[] = {&r->tick, &r->check, &r->limit, &r->retry};
+	uv_timer_t *timers[] = {&r->check, &r->limit, &r->retry};
 	static const int numbers[] = {SIGINT, SIGTERM};
+	const struct flusher_options flushing = {
+		.interval_ns = r->o->flush_interval_ns, .fatal = on_fatal, .owner = r};
 
 	signal(SIGPIPE, SIG_IGN);
 	uv_loop_init(&r->loop);
@@ -441,20 +404,21 @@ static void set_up(struct recorder *r)
 		.retry_delay_ns = r->o->retry_delay_ns,
 		.notices = &r->notices,
 		.owner = r,
-		.dirty = on_dirty,
+
 		.settled = on_settled,
 		.refused = on_refused,
 		.suspect = on_suspect,
 		.fatal = on_fatal,
 	};
 	r->begin_mono_ns = clock_mono_ns(r->x.clock);
+	r->x.http = http_new(&r->loop, r->x.clock, r->cluster);
+	r->x.flusher = flusher_new(&r->loop, r->x.clock, r->x.http, &flushing);
+	r->discovery = discovery_new(r->x.http);
 	status_init(&r->status);
 }
 
 static void run_loop(struct recorder *r)
 {
-	r->x.http = http_new(&r->loop, r->x.clock, r->cluster);
-	r->discovery = discovery_new(r->x.http);
 	uv_timer_start(&r->retry, discover_first, 0, 0);
 	uv_timer_start(&r->check, on_check, CHECK_MS, CHECK_MS);
 	if (r->o->duration_ns)
@@ -467,8 +431,8 @@ static void sum_up(struct recorder *r, struct recorder_summary *ret)
 	const struct recorder_counters *c = &r->x.counters;
 	struct tape_writer_stats stats = {0};
 
-	if (r->x.tape)
-		tape_writer_stats(r->x.tape, &stats);
+	if (flusher_tape(r->x.flusher))
+		tape_writer_stats(flusher_tape(r->x.flusher), &stats);
 	*ret = (struct recorder_summary){
 		.was_ready = r->was_ready,
 		.streams = r->stream_count,
@@ -501,11 +465,12 @@ static int shut_down(struct recorder *r, struct err *err)
 	status_clear();
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_stop(r->streams[i], "client_stop");
-	if (r->x.tape)
-		rc = tape_writer_close(r->x.tape, err);
+	if (flusher_tape(r->x.flusher))
+		rc = tape_writer_close(flusher_tape(r->x.flusher), err);
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_free(r->streams[i]);
 	free(r->streams);
+	flusher_free(r->x.flusher);
 	discovery_free(r->discovery);
 	http_free(r->x.http);
 	uv_walk(&r->loop, close_handle, NULL);

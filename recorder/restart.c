@@ -91,7 +91,7 @@ static int take_connection(void *context, const struct tape_connection *c)
 
 		row.end_reason = "recorder_died";
 		row.next_action = "stop";
-		return tape_writer_end_connection(l->x->tape, &row, l->err);
+		return tape_writer_end_connection(flusher_tape(l->x->flusher), &row, l->err);
 	}
 	return 0;
 }

@@ -45,7 +45,7 @@ void status_draw(struct status *s, const struct recorder_context *x, size_t stre
 
 	if (!s->on_terminal)
 		return;
-	tape_writer_stats(x->tape, &stats);
+	tape_writer_stats(flusher_tape(x->flusher), &stats);
 	make_room();
 	fprintf(stderr, "%zu of %zu streams  %ju events  %.0f/s  %s in, %s on disk  %ju gaps", watched,
 		streams, (uintmax_t)c->events,

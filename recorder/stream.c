@@ -90,6 +90,7 @@ void stream_go(struct stream *s, const struct followup *f, int64_t delay_ns)
 		return;
 	}
 	stream_enter(s, STREAM_WAITING);
+	uv_update_time(s->x->loop); /* a timer counts from there, and a server's wish is no less than that */
 	uv_timer_start(&s->timer, on_timer, (uint64_t)((delay_ns + NS_PER_MS - 1) / NS_PER_MS), 0);
 }
 
@@ -135,10 +136,10 @@ static int register_stream(struct stream *s, const struct catalog_resource *r, s
 	struct tape_stream stream = {.namespace = s->namespace,
 		.label_selector = s->label_selector,
 		.field_selector = s->field_selector};
-	int rc = tape_writer_resource(s->x->tape, &resource, &s->resource_id, err);
+	int rc = tape_writer_resource(flusher_tape(s->x->flusher), &resource, &s->resource_id, err);
 
 	stream.resource = s->resource_id;
-	return rc ? rc : tape_writer_stream(s->x->tape, &stream, &s->id, err);
+	return rc ? rc : tape_writer_stream(flusher_tape(s->x->flusher), &stream, &s->id, err);
 }
 
 static void free_strings(struct stream *s)

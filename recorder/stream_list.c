@@ -131,7 +131,7 @@ static int complete(struct stream *s, uint64_t connection, int64_t time_ns, stru
 
 	if (is_older(s, mark.rv))
 		tell_epoch(s, s->listing.rv);
-	rc = tape_writer_mark(s->x->tape, &mark, err);
+	rc = tape_writer_mark(flusher_tape(s->x->flusher), &mark, err);
 	if (rc == 0) {
 		tell_gap(s);
 		rc = gap_end(
@@ -146,7 +146,7 @@ static int complete(struct stream *s, uint64_t connection, int64_t time_ns, stru
 	s->listed_mono_ns = clock_mono_ns(s->x->clock);
 	s->error_count = 0;
 	listing_release(&s->listing);
-	s->x->dirty(s->x->owner);
+	flusher_dirty(s->x->flusher);
 	stream_tell_settled(s);
 	return 0;
 }

@@ -42,8 +42,8 @@ static int put_mark(struct stream *s, enum mark_kind kind, const struct watch_fr
 		.rv = frame->meta.rv,
 		.object = frame->object};
 
-	s->x->dirty(s->x->owner);
-	return tape_writer_mark(s->x->tape, &mark, err);
+	flusher_dirty(s->x->flusher);
+	return tape_writer_mark(flusher_tape(s->x->flusher), &mark, err);
 }
 
 static int went_backwards(struct stream *s, const struct watch_frame *frame)

@@ -1,0 +1,181 @@
+/* flusher.c: see flusher.h. */
+#include "recorder/flusher.h"
+
+#include "schema/base/log.h"
+
+#include <stdlib.h>
+
+/* A flush that failed is tried again that much later, and told about that often. */
+#define RETRY_MS   500
+#define COMPLAIN_S 30
+/* Appended and not yet durable: from here on the sockets have to wait. */
+#define MAX_PENDING_BYTES (64u << 20)
+
+struct flusher {
+	uv_loop_t *loop;
+	const struct clock *clock;
+	struct http *http;
+	struct tape_writer *tape;
+	struct flusher_options o;
+	uv_timer_t tick;
+	uv_work_t work;
+	uv_sem_t finished;
+	bool running; /* work was queued and its end was not seen on the loop yet */
+	bool ours;    /* while running: the flush is over, the writer is the loop's again */
+	bool closing, tick_closed, failing;
+	int64_t complained_mono_ns;
+	uint64_t removed_segments; /* by retention, as told last */
+	int result;
+	struct err err;
+};
+
+static void on_tick(uv_timer_t *timer);
+
+static void start_timer(struct flusher *f, int64_t ms)
+{
+	if (!f->closing && !uv_is_active((uv_handle_t *)&f->tick))
+		uv_timer_start(&f->tick, on_tick, (uint64_t)ms, 0);
+}
+
+void flusher_dirty(struct flusher *f)
+{
+	start_timer(f, f->o.interval_ns / NS_PER_MS);
+}
+
+static void complain(struct flusher *f)
+{
+	int64_t now = clock_mono_ns(f->clock);
+
+	if (!f->failing || now - f->complained_mono_ns > COMPLAIN_S * NS_PER_S) {
+		log_error("%s; nothing is lost yet, trying again", f->err.text);
+		f->complained_mono_ns = now;
+	}
+	f->failing = true;
+	uv_timer_stop(&f->tick);
+	start_timer(f, RETRY_MS);
+}
+
+/* What a flush came to; the writer is the loop's. */
+static void judge(struct flusher *f)
+{
+	struct tape_writer_stats stats;
+
+	if (f->result == ERR_NO_SPACE || f->result == ERR_IO) {
+		complain(f);
+	} else if (f->result) {
+		f->o.fatal(f->o.owner, &f->err);
+		return;
+	} else if (f->failing) {
+		log_info("the tape is being written again");
+		f->failing = false;
+	}
+	tape_writer_stats(f->tape, &stats);
+	if (stats.removed_segments > f->removed_segments)
+		log_info("removed the oldest segments, %ju so far, to keep the tape within its limits",
+			(uintmax_t)stats.removed_segments);
+	f->removed_segments = stats.removed_segments;
+	http_hold(f->http, f->failing && stats.pending_bytes > MAX_PENDING_BYTES);
+}
+
+/* On the flushing thread. */
+static void flush_work(uv_work_t *work)
+{
+	struct flusher *f = work->data;
+
+	f->result = tape_writer_flush(f->tape, &f->err);
+	uv_sem_post(&f->finished);
+}
+
+static void reclaim(struct flusher *f)
+{
+	if (f->running && !f->ours) {
+		uv_sem_wait(&f->finished);
+		f->ours = true;
+	}
+}
+
+static void on_flushed(uv_work_t *work, int status)
+{
+	struct flusher *f = work->data;
+
+	(void)status;
+	reclaim(f);
+	f->running = f->ours = false;
+	if (f->closing) {
+		if (f->tick_closed)
+			free(f);
+		return;
+	}
+	judge(f);
+	http_gate(f->http, false);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+	struct flusher *f = timer->data;
+
+	if (f->running) { /* its end was not seen yet: at the next turn of the loop */
+		start_timer(f, 1);
+		return;
+	}
+	if (!f->tape)
+		return;
+	f->running = true;
+	f->ours = false;
+	http_gate(f->http, true);
+	uv_queue_work(f->loop, &f->work, flush_work, on_flushed);
+}
+
+struct flusher *flusher_new(
+	uv_loop_t *loop, const struct clock *clock, struct http *http, const struct flusher_options *options)
+{
+	struct flusher *f = xcalloc(1, sizeof(*f));
+
+	f->loop = loop;
+	f->clock = clock;
+	f->http = http;
+	f->o = *options;
+	f->work.data = f;
+	uv_sem_init(&f->finished, 0);
+	uv_timer_init(loop, &f->tick);
+	f->tick.data = f;
+	return f;
+}
+
+void flusher_set_tape(struct flusher *f, struct tape_writer *tape)
+{
+	f->tape = tape;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct flusher *f = handle->data;
+
+	uv_sem_destroy(&f->finished);
+	f->tick_closed = true;
+	if (!f->running)
+		free(f);
+}
+
+void flusher_free(struct flusher *f)
+{
+	if (!f)
+		return;
+	reclaim(f);
+	f->closing = true;
+	uv_close((uv_handle_t *)&f->tick, on_closed);
+}
+
+struct tape_writer *flusher_tape(struct flusher *f)
+{
+	reclaim(f);
+	return f->tape;
+}
+
+int flusher_now(struct flusher *f)
+{
+	reclaim(f);
+	f->result = tape_writer_flush(f->tape, &f->err);
+	judge(f);
+	return f->result;
+}

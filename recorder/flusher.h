@@ -1,0 +1,44 @@
+/*
+ * flusher.h: makes the tape durable at each tick, on a thread of its own, while the loop goes on emptying the
+ * sockets. A real API server cuts a watcher that is only a little slow, so what arrives during a flush is
+ * copied aside (http_gate) and taken in when the flush is over.
+ *
+ * The writer belongs to one thread at a time: to the flushing one while a flush runs, else to the loop.
+ * Everybody on the loop gets it from flusher_tape, which waits for the flush when there is one.
+ *
+ * A full disk may get room again: a flush that failed is tried again, and once too much is waiting the
+ * sockets have to wait too.
+ */
+#ifndef RECORDER_FLUSHER_H
+#define RECORDER_FLUSHER_H
+
+#include "recorder/http.h"
+#include "schema/tape/writer.h"
+
+struct flusher;
+
+struct flusher_options {
+	int64_t interval_ns; /* how long something may wait */
+	/* The tape cannot be written any more. */
+	void (*fatal)(void *owner, const struct err *err);
+	void *owner;
+};
+
+/* Everything is borrowed. The writer comes later. */
+struct flusher *flusher_new(
+	uv_loop_t *loop, const struct clock *clock, struct http *http, const struct flusher_options *options);
+void flusher_set_tape(struct flusher *f, struct tape_writer *tape);
+
+/* No flush is begun after that, and none runs. The loop must run once more before it is closed. */
+void flusher_free(struct flusher *f);
+
+/* Something was written: to be flushed at the next tick. */
+void flusher_dirty(struct flusher *f);
+
+/* The writer, NULL before there is one. Valid until the loop is entered again. */
+struct tape_writer *flusher_tape(struct flusher *f);
+
+/* Flushes here and now. A failure is told and tried again like that of a tick. */
+int flusher_now(struct flusher *f);
+
+#endif

@@ -1,0 +1,137 @@
+"""Slow disks, full disks, floods: bounded memory, nothing lost, nothing said twice."""
+
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from fake_apiserver import encode, wait_for
+from recording import RecordTest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def is_sanitized():
+    return any(word in os.environ.get("KUBETAPE_BUILD", "") for word in ("asan", "tsan"))
+
+
+def pod(i, size):
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": {
+        "name": f"p{i}", "namespace": "n", "uid": f"u{i}", "resourceVersion": str(5000 + i)}, "spec": {"x": "y" * size}}
+
+
+class SlowDisk(RecordTest):
+    def slow(self, ms):
+        if is_sanitized():
+            self.skipTest("a sanitizer wants to be loaded first")
+        library = os.path.join(self.folder, "slow.so")
+        subprocess.run(["gcc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-w", "-o", library,
+                        os.path.join(HERE, "slow_sync.c"), "-ldl"], check=True)
+        return {"LD_PRELOAD": library, "KUBETAPE_SYNC_MS": str(ms)}
+
+    def test_the_socket_is_emptied_while_a_flush_takes_its_time(self):
+        recording = self.record(env=self.slow(700)).ready(1, seconds=30)
+        self.pods.watching()
+        spent = []
+
+        def flood(x):
+            x.frame("ADDED", pod(0, 10))
+            time.sleep(0.2)  # by now the flush of the first event runs
+            began = time.monotonic()
+            for i in range(1, 101):
+                x.frame("ADDED", pod(i, 200_000))
+            spent.append(time.monotonic() - began)
+
+        self.pods.disturb(flood)
+        wait_for(lambda: spent, "the flood to be read", 20)
+        self.assertLess(spent[0], 0.45)
+        events = recording.wait_events(101, seconds=30)
+        self.assertEqual(events, [f"ADDED p{i} {5000 + i}" for i in range(101)])
+
+    def test_more_than_can_be_held_waits_in_the_socket(self):
+        recording = self.record(env=self.slow(300)).ready(1, seconds=30)
+        self.pods.watching()
+
+        def flood(x):
+            for i in range(300):
+                x.frame("ADDED", pod(i, 500_000))
+
+        self.pods.disturb(flood)
+        recording.wait_events(300, seconds=60)
+        with open(f"/proc/{recording.process.pid}/status", encoding="utf-8") as f:
+            peak_kb = next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+        self.assertLess(peak_kb, 400_000)  # the open extent's 64 MB in a few forms; 150 MB came in
+        self.assertEqual(recording.stop(), 0)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "mounting needs root")
+class FullDisk(RecordTest):
+    def setUp(self):
+        super().setUp()
+        self.disk = os.path.join(self.folder, "disk")
+        os.mkdir(self.disk)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", self.disk], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+        self.tape = os.path.join(self.disk, "x.tape")
+
+    def fill(self):
+        with open(os.path.join(self.disk, "ballast"), "wb", buffering=0) as f:
+            try:
+                while True:
+                    f.write(os.urandom(4096))
+            except OSError:
+                pass
+
+    def test_it_says_so_waits_and_goes_on_when_there_is_room_again(self):
+        recording = self.record().ready(1)
+        self.pods.watching()
+        self.pods.put("a")
+        recording.wait_events(1)
+        self.fill()
+        for _ in range(40):
+            self.pods.put("b", spec={"x": os.urandom(20_000).hex()})
+        wait_for(lambda: "disk is full" in recording.stderr, "the message")
+        self.assertEqual(recording.stderr.count("disk is full"), 1)
+        self.assertIsNone(recording.process.poll())
+        os.remove(os.path.join(self.disk, "ballast"))
+        subprocess.run(["mount", "-o", "remount,size=64m", self.disk], check=True)
+        self.assertEqual(len(recording.wait_events(41)), 41)
+        self.assertIn("the tape is being written again", recording.stderr)
+        self.assertEqual(recording.stop(), 0)
+
+    def test_a_signal_ends_it_with_a_clear_message_and_a_tape_that_stays_valid(self):
+        recording = self.record().ready(1)
+        self.pods.watching()
+        self.pods.put("a")
+        recording.wait_events(1)
+        self.fill()
+        self.pods.put("b", spec={"x": os.urandom(500_000).hex()})
+        wait_for(lambda: "disk is full" in recording.stderr, "the message")
+        self.assertEqual(recording.stop(signal.SIGTERM), 1)
+        self.assertIn("disk is full", recording.lines[-1])
+        self.assertEqual(recording.events(), ["ADDED a 1001"])
+        os.remove(os.path.join(self.disk, "ballast"))
+        second = self.record().ready(1)
+        self.assertEqual(len(second.wait_events(2)), 2)
+
+    def test_no_room_at_all_at_the_start(self):
+        self.fill()
+        recording = self.record()
+        self.assertEqual(recording.wait(), 1)
+        self.assertIn("disk is full", recording.stderr)
+
+
+class Flood(RecordTest):
+    def test_many_small_events_at_once_are_all_there(self):
+        recording = self.record().ready(1)
+        self.pods.watching()
+        frames = b"".join(b'{"type":"ADDED","object":%s}\n' % encode(pod(i, 300)) for i in range(20_000))
+        self.pods.disturb(lambda x: [x.chunk(frames[i:i + 60_000]) for i in range(0, len(frames), 60_000)])
+        wait_for(lambda: recording.query("SELECT count(*) AS n FROM events")[0]["n"] == 20_000, "all events", 30)
+        rows = recording.query("SELECT name FROM events ORDER BY seq")
+        self.assertEqual([r["name"] for r in rows], [f"p{i}" for i in range(20_000)])
+
+
+if __name__ == "__main__":
+    unittest.main()
