@@ -186,6 +186,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 		if (plan_text[2 * i] - 'a' == COLUMN_ALL_FIELDS)
 			c->all_fields = sqlite3_value_int(args[i]) != 0;
 	}
+	scan_expects(s, false);
 	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &c->query, err))
 		return err->code;
 	if (event_query_open(scan_tape(s), &c->query, plan_flags, &c->cursor, err))

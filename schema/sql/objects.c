@@ -193,6 +193,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 
 	(void)plan_flags;
 	buf_init(&o->event_keep, LIMIT_OBJECT_BYTES);
+	scan_expects(s, false);
 	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &o->query, err))
 		return err->code;
 	take_inputs(o, plan_text, args, arg_count);

@@ -11,8 +11,11 @@
 
 #include <stdlib.h>
 
-/* Decoded blocks kept for each tape: an extent's worth and some, so that walks in seq order decode once. */
-#define CACHE_BYTES ((size_t)160 << 20)
+/* Decoded blocks kept for each tape. A walk in seq order comes back to every block of an extent again and
+ * again and wants all of them kept; one in the order of storage never does, and memory that is used over and
+ * over costs less than fresh memory. */
+#define ORDERED_CACHE_BYTES ((size_t)72 << 20)
+#define STORED_CACHE_BYTES  ((size_t)4 << 20)
 
 struct registry {
 	struct tape_handle *first;
@@ -81,7 +84,7 @@ static int handle_open(struct registry *r, const char *path, struct tape_handle 
 	}
 	if (tape_open(path, &tape, err))
 		return err->code;
-	tape_set_cache(tape, CACHE_BYTES);
+	tape_set_cache(tape, ORDERED_CACHE_BYTES);
 	h = xcalloc(1, sizeof(*h));
 	*h = (struct tape_handle){r->first, xstrdup(path), tape, 1, 0, 1};
 	r->first = h;
@@ -115,6 +118,14 @@ static int handle_refresh(struct tape_handle *h, struct err *err)
 		return 0;
 	h->generation++;
 	return tape_refresh(h->tape, err) < 0 ? err->code : 0;
+}
+
+void scan_expects(const struct scan *s, bool stored_order)
+{
+	struct tape_handle *h = scan_table(s)->handle;
+
+	tape_set_cache(
+		h->tape, stored_order && h->scan_count == 1 ? STORED_CACHE_BYTES : ORDERED_CACHE_BYTES);
 }
 
 /* ---- tables ---- */

@@ -74,6 +74,9 @@ extern const struct table_kind marks_table, bookmarks_table, documents_table, se
 /* The kinds in the order in which kubetape_open makes them; NULL past the end. */
 const struct table_kind *table_kind_at(size_t index);
 
+/* Says how the walk that begins will read objects, so that enough of them and not more is kept. */
+void scan_expects(const struct scan *s, bool stored_order);
+
 /* Registers the module; `db` then owns what belongs to it. */
 int vtab_register(sqlite3 *db);
 
