@@ -104,14 +104,23 @@ static bool is_plain_name(struct slice name)
 	return name.len > 0;
 }
 
+/* Puts a name between two texts; names may hold anything, so no format string sees them. */
+static int append_name(
+	struct buf *to, const char *before, struct slice name, const char *behind, struct err *err)
+{
+	if (buf_append(to, before, strlen(before), err) || buf_append(to, name.ptr, name.len, err))
+		return err->code;
+	return buf_append(to, behind, strlen(behind), err);
+}
+
 static int enter_member(struct json_diff *d, struct slice name, struct err *err)
 {
 	bool plain = is_plain_name(name);
 	const char *dot = d->field.len ? "." : "";
 
-	if (buf_printf(&d->path, err, plain ? ".%.*s" : ".\"%.*s\"", (int)name.len, name.ptr))
+	if (append_name(&d->path, plain ? "." : ".\"", name, plain ? "" : "\"", err))
 		return err->code;
-	return buf_printf(&d->field, err, plain ? "%s%.*s" : "%.0s[%.*s]", dot, (int)name.len, name.ptr);
+	return append_name(&d->field, plain ? dot : "[", name, plain ? "" : "]", err);
 }
 
 /* The item's name without quotes, as far as there is one. */
@@ -124,7 +133,7 @@ static int enter_item(struct json_diff *d, const struct part *item, struct err *
 	if (buf_printf(&d->path, err, "[%zu]", item->index))
 		return err->code;
 	if (key.len && key.len < 256)
-		return buf_printf(&d->field, err, "[%.*s]", (int)key.len, key.ptr);
+		return append_name(&d->field, "[", key, "]", err);
 	return buf_printf(&d->field, err, "[%zu]", item->index);
 }
 
@@ -423,8 +432,22 @@ static int compare(struct json_diff *d, struct slice old, struct slice new, stru
 	return code;
 }
 
+static struct slice trimmed(struct slice json)
+{
+	while (json.len && strchr(" \n\t\r", json.ptr[0]) && json.ptr[0])
+		json = (struct slice){json.ptr + 1, json.len - 1};
+	while (json.len && strchr(" \n\t\r", json.ptr[json.len - 1]) && json.ptr[json.len - 1])
+		json.len--;
+	return json;
+}
+
 int json_diff_make(struct json_diff *d, struct slice old, struct slice new, bool with_noise, struct err *err)
 {
+	struct err local;
+
+	err = err ? err : &local;
+	old = trimmed(old);
+	new = trimmed(new);
 	d->count = d->part_count = d->depth = 0;
 	d->with_noise = with_noise;
 	buf_clear(&d->texts);

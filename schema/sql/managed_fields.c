@@ -201,8 +201,10 @@ int managed_fields_manager(
 	struct slice old_entries = {NULL, 0}, entries, entry;
 	struct verdict v = {0};
 	struct json_iter it;
+	struct err local;
 	int more;
 
+	err = err ? err : &local;
 	if (old.len && json_get(old, entries_path, &old_entries, err) < 0)
 		return err->code;
 	more = json_get(new, entries_path, &entries, err);

@@ -59,7 +59,9 @@ static int open_tables(sqlite3 *db, const char *tape_path, struct err *err)
 int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err)
 {
 	struct sql_session *s = xcalloc(1, sizeof(*s));
+	struct err local;
 
+	err = err ? err : &local;
 	if (sandbox_open(&s->db, err) || open_tables(s->db, tape_path, err)) {
 		sql_session_close(s);
 		return err->code;
@@ -233,8 +235,10 @@ static int run_statement(
 int sql_session_run(struct sql_session *s, struct slice sql, const struct sql_sink *sink, struct err *err)
 {
 	const char *at = sql.ptr, *end = sql.ptr + sql.len;
+	struct err local;
 	int code = 0;
 
+	err = err ? err : &local;
 	if (sql.len > LIMIT_DOCUMENT_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "the SQL text of %zu bytes exceeds the maximum of %u",
 			sql.len, LIMIT_DOCUMENT_BYTES);

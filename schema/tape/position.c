@@ -11,8 +11,10 @@
 
 int tape_position_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct err *err)
 {
+	struct err local;
 	uint64_t next;
 
+	err = err ? err : &local;
 	if (time_ns == INT64_MAX)
 		time_ns--;
 	if (tape_seq_at_time(t, time_ns + 1, &next, err))
@@ -29,8 +31,10 @@ int tape_position_at_rv(
 	struct tape_filter filter = {.resource = resource};
 	struct tape_cursor *c;
 	struct event e;
+	struct err local;
 	int more;
 
+	err = err ? err : &local;
 	if (!rv_valid(rv))
 		return err_set(err, ERR_USAGE, "bad resourceVersion '%.*s': expected digits",
 			(int)(rv.len < 80 ? rv.len : 80), rv.ptr);
@@ -134,8 +138,10 @@ static int parse(struct tape *t, const char *text, const struct tape_info *info,
 int tape_position_parse(struct tape *t, const char *text, uint64_t *ret_seq, struct err *err)
 {
 	struct tape_info info;
+	struct err local;
 	int64_t ns;
 
+	err = err ? err : &local;
 	if (tape_info(t, &info, err))
 		return err->code;
 	return parse(t, text, &info, ret_seq, &ns, err);
