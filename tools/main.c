@@ -22,6 +22,7 @@ const struct command *const commands[] = {
 	&cmd_diff_state,
 	&cmd_export,
 	&cmd_import,
+	&cmd_repack,
 	&cmd_help,
 	NULL,
 };

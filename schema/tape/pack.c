@@ -16,7 +16,7 @@
 
 struct packer {
 	const struct extent *x;
-	int level;
+	const struct pack_options *options;
 	struct packed_extent out;
 	size_t block_cap;
 	struct buf gather; /* raw bytes of the pack being filled */
@@ -49,7 +49,7 @@ static int finish_pack(struct packer *p, struct err *err)
 	b = add_block(p, BLOCK_PACK);
 	b->events = p->pack_events;
 	b->raw_bytes = p->gather.len;
-	if (codec_pack(buf_slice(&p->gather), p->level, &b->data, err))
+	if (codec_pack(buf_slice(&p->gather), p->options->level, &b->data, err))
 		return err->code;
 	buf_clear(&p->gather);
 	p->pack_events = 0;
@@ -61,7 +61,7 @@ static int add_to_pack(struct packer *p, struct slice object, struct err *err)
 	if (buf_append(&p->gather, object.ptr, object.len, err))
 		return err->code;
 	p->pack_events++;
-	return p->gather.len >= PACK_BYTES ? finish_pack(p, err) : 0;
+	return p->gather.len >= p->options->pack_bytes ? finish_pack(p, err) : 0;
 }
 
 /* A chain's data is its frames one behind the other, each behind the varints of its raw and its frame length.
@@ -82,7 +82,7 @@ static int add_to_chain(struct packer *p, uint32_t object_index, struct slice ob
 		p->chain_previous = (struct slice){NULL, 0};
 	}
 	buf_init(&frame, LIMIT_CHUNK_BYTES);
-	failed = codec_pack_delta(p->chain_previous, object, p->level, &frame, err);
+	failed = codec_pack_delta(p->chain_previous, object, p->options->level, &frame, err);
 	if (!failed) {
 		head_len = varint_put(head, object.len);
 		head_len += varint_put(head + head_len, frame.len);
@@ -242,9 +242,10 @@ int pack_filter(const struct extent *x, struct buf *to, struct err *err)
 	return failed;
 }
 
-int pack_extent(struct extent *x, int level, struct packed_extent *ret, struct err *err)
+int pack_extent(
+	struct extent *x, const struct pack_options *options, struct packed_extent *ret, struct err *err)
 {
-	struct packer p = {.x = x, .level = level};
+	struct packer p = {.x = x, .options = options};
 	int failed;
 
 	extent_sort(x);

@@ -33,8 +33,15 @@ struct packed_extent {
 	struct buf filter;
 };
 
+struct pack_options {
+	int level;         /* zstd's */
+	size_t pack_bytes; /* of a pack, at most LIMIT_BLOCK_BYTES / 2; bigger is smaller and slower to look
+			      into */
+};
+
 /* Packs a hot extent, sorting it first. The result's buffers are the caller's, for pack_release. */
-int pack_extent(struct extent *x, int level, struct packed_extent *ret, struct err *err) MUST_CHECK;
+int pack_extent(struct extent *x, const struct pack_options *options, struct packed_extent *ret,
+	struct err *err) MUST_CHECK;
 void pack_release(struct packed_extent *p);
 
 /* The extent that an index describes; sorted, without bytes. Every count and sum in it is checked: block

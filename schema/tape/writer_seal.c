@@ -7,6 +7,7 @@
  * No event goes into a segment before it is complete, so one that a crash left incomplete is thrown away.
  */
 #include "schema/base/limits.h"
+#include "schema/tape/extent_store.h"
 #include "schema/tape/hot.h"
 #include "schema/tape/pack.h"
 #include "schema/tape/reader_internal.h"
@@ -22,83 +23,7 @@
 
 #define SEAL_LEVEL 1 /* higher levels cost far more than they save on sorted objects */
 
-static int put_meta(sqlite3 *db, const char *key, struct value value, struct err *err)
-{
-	struct value values[] = {value_text(key), value};
-
-	return row_insert(db, TABLE_META, values, err);
-}
-
-static int insert_blocks(sqlite3 *db, int64_t extent_id, const struct packed_extent *p, struct err *err)
-{
-	for (size_t i = 0; i < p->block_count; i++) {
-		const struct packed_block *b = &p->blocks[i];
-		struct value values[] = {
-			value_integer(extent_id << BLOCK_NUMBER_BITS | (int64_t)i),
-			value_text(b->kind == BLOCK_CHAIN ? "chain" : "pack"),
-			value_integer(b->events),
-			value_integer((int64_t)b->raw_bytes),
-			value_integer((int64_t)codec_hash(buf_slice(&b->data))),
-			value_blob(buf_slice(&b->data)),
-		};
-
-		if (row_insert(db, TABLE_BLOCK, values, err))
-			return err->code;
-	}
-	return 0;
-}
-
-static int insert_extent(sqlite3 *db, int64_t id, const char *kind, const struct extent *x,
-	const struct packed_extent *p, struct err *err)
-{
-	struct value values[] = {
-		value_integer(id),
-		value_text(kind),
-		value_integer((int64_t)extent_first_seq(x)),
-		value_integer((int64_t)extent_last_seq(x)),
-		value_integer((int64_t)x->event_count),
-		value_integer((int64_t)x->object_count),
-		value_integer(x->min_time_ns),
-		value_integer(x->max_time_ns),
-		value_integer((int64_t)x->raw_bytes),
-		value_integer((int64_t)p->block_count),
-		value_integer((int64_t)p->index_raw_bytes),
-		value_integer((int64_t)codec_hash(buf_slice(&p->index))),
-		value_integer((int64_t)codec_hash(buf_slice(&p->filter))),
-		value_blob(buf_slice(&p->filter)),
-		value_blob(buf_slice(&p->index)),
-	};
-
-	return row_insert(db, TABLE_EXTENT, values, err);
-}
-
-static int delete_chunks(sqlite3 *db, int64_t extent_id, struct err *err)
-{
-	char sql[80];
-
-	snprintf(sql, sizeof(sql), "DELETE FROM chunk WHERE extent = %" PRId64, extent_id);
-	return segment_exec(db, sql, err);
-}
-
-/* One transaction: the extent with its blocks appears and, for one of events, the chunks it was made of go.
- */
-static int store_extent(sqlite3 *db, int64_t id, const char *kind, struct extent *x, struct err *err)
-{
-	struct packed_extent p;
-	int failed = pack_extent(x, SEAL_LEVEL, &p, err);
-
-	if (failed)
-		return failed;
-	failed = segment_exec(db, "BEGIN IMMEDIATE", err);
-	if (!failed) {
-		failed = insert_blocks(db, id, &p, err) || insert_extent(db, id, kind, x, &p, err) ||
-			 delete_chunks(db, id, err) || segment_exec(db, "COMMIT", err);
-		if (failed)
-			sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-	}
-	pack_release(&p);
-	return failed ? err->code : 0;
-}
+static const struct pack_options seal_options = {.level = SEAL_LEVEL, .pack_bytes = PACK_BYTES};
 
 static void begin_extent(struct tape_writer *w)
 {
@@ -116,7 +41,7 @@ int writer_seal_extent(struct tape_writer *w, struct err *err)
 {
 	if (w->extent->event_count == 0)
 		return 0;
-	if (store_extent(w->db, w->extent_id, "events", w->extent, err))
+	if (extent_store(w->db, w->extent_id, "events", w->extent, &seal_options, err))
 		return err_prefix(err, "tape '%s': cannot seal an extent", w->path);
 	w->sealed_raw_bytes += w->extent->raw_bytes;
 	begin_extent(w);
@@ -141,14 +66,14 @@ static int put_identity(struct tape_writer *w, sqlite3 *db, struct err *err)
 		make_tape_id(id);
 		w->tape_id = xstrdup(id);
 	}
-	if (put_meta(db, "tape_id", value_text(w->tape_id), err) ||
-		put_meta(db, "segment", value_integer(w->segment), err) ||
-		put_meta(db, "first_seq", value_integer((int64_t)w->segment_first_seq), err) ||
-		put_meta(db, "created_ns", value_integer(clock_wall_ns(w->options.clock)), err) ||
-		put_meta(
+	if (extent_store_meta(db, "tape_id", value_text(w->tape_id), err) ||
+		extent_store_meta(db, "segment", value_integer(w->segment), err) ||
+		extent_store_meta(db, "first_seq", value_integer((int64_t)w->segment_first_seq), err) ||
+		extent_store_meta(db, "created_ns", value_integer(clock_wall_ns(w->options.clock)), err) ||
+		extent_store_meta(
 			db, "program", value_text(w->options.program ? w->options.program : "kubetape"), err))
 		return err->code;
-	return put_meta(db, "previous_digest", value_text(w->previous_digest), err);
+	return extent_store_meta(db, "previous_digest", value_text(w->previous_digest), err);
 }
 
 static int put_registry(const struct tape_writer *w, sqlite3 *db, struct err *err)
@@ -230,7 +155,7 @@ static int put_portion(struct tape_writer *w, sqlite3 *db, struct tape *t, struc
 	int failed = add_portion(t, p, x, err);
 
 	if (!failed)
-		failed = store_extent(db, w->extent_id++, "state", x, err);
+		failed = extent_store(db, w->extent_id++, "state", x, &seal_options, err);
 	extent_unref(x);
 	return failed;
 }
@@ -305,7 +230,7 @@ static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous
 			tape_close(t);
 		}
 	}
-	return failed ? err->code : put_meta(db, "state_complete", value_integer(1), err);
+	return failed ? err->code : extent_store_meta(db, "state_complete", value_integer(1), err);
 }
 
 static int create_next(struct tape_writer *w, const char *previous_path, struct err *err)
@@ -422,7 +347,7 @@ static int seal_hot_extent(struct tape_writer *w, sqlite3 *db, int64_t id, struc
 	if (found > 0) {
 		w->last_seq = extent_last_seq(hot.extent);
 		w->sealed_raw_bytes += hot.extent->raw_bytes;
-		found = store_extent(db, id, "events", hot.extent, err);
+		found = extent_store(db, id, "events", hot.extent, &seal_options, err);
 	}
 	hot_reader_release(&hot);
 	return found < 0 ? found : 0;

@@ -1,0 +1,313 @@
+/* repack.c: see repack.h. One segment after the other, each readable as soon as it is sealed. */
+#include "schema/tape/repack.h"
+
+#include "schema/base/limits.h"
+#include "schema/tape/extent_store.h"
+#include "schema/tape/reader_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct tape_repack_options tape_repack_defaults = {
+	.pack = {.level = 9, .pack_bytes = 4u << 20},
+	.extent_bytes = 256u << 20,
+};
+
+struct repacker {
+	struct tape *tape;
+	const char *to;
+	struct tape_repack_options o;
+	struct tape_info info;
+	uint64_t done_bytes;
+	char digest[33]; /* of the segment made last */
+	sqlite3 *db;     /* the segment being made */
+	int64_t extent_id;
+};
+
+static int report(struct repacker *r, uint64_t bytes, struct err *err)
+{
+	/* Every byte is written once and compared once. */
+	r->done_bytes += bytes;
+	if (r->o.progress && r->o.progress(r->o.context, r->done_bytes, 2 * r->info.raw_bytes))
+		return err_set(err, ERR_STOPPED, "stopped before the tape was repacked");
+	return 0;
+}
+
+static struct value value_of(sqlite3_stmt *row, int column)
+{
+	switch (sqlite3_column_type(row, column)) {
+	case SQLITE_INTEGER: return value_integer(sqlite3_column_int64(row, column));
+	case SQLITE_BLOB:
+		return value_blob((struct slice){
+			sqlite3_column_blob(row, column), (size_t)sqlite3_column_bytes(row, column)});
+	case SQLITE_NULL: return value_text(NULL);
+	default:
+		return value_slice((struct slice){(const char *)sqlite3_column_text(row, column),
+			(size_t)sqlite3_column_bytes(row, column)});
+	}
+}
+
+static int copy_table(struct repacker *r, sqlite3 *from, enum table table, struct err *err)
+{
+	struct value values[40];
+	char *sql = xasprintf("SELECT * FROM %s", table_formats[table].name);
+	sqlite3_stmt *rows = segment_prepare(from, sql, err);
+	int step = SQLITE_DONE, failed = 0;
+
+	free(sql);
+	if (!rows)
+		return err->code;
+	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+		for (int i = 0; i < table_formats[table].column_count; i++)
+			values[i] = value_of(rows, i);
+		failed = row_insert(r->db, table, values, err);
+	}
+	if (!failed && step != SQLITE_DONE)
+		failed = segment_failed(from, err, "cannot read table '%s'", table_formats[table].name);
+	sqlite3_finalize(rows);
+	return failed;
+}
+
+static int copy_rows(struct repacker *r, size_t segment, struct err *err)
+{
+	sqlite3 *from = reader_db(r->tape, segment, err);
+	int failed = from ? segment_exec(r->db, "BEGIN", err) : err->code;
+
+	for (int table = TABLE_META; table < TABLE_CHUNK && !failed; table++)
+		failed = copy_table(r, from, (enum table)table, err);
+	if (!failed)
+		failed = extent_store_meta(r->db, "previous_digest", value_text(r->digest), err);
+	return failed ? failed : segment_exec(r->db, "COMMIT", err);
+}
+
+static int store(struct repacker *r, const char *kind, struct extent *x, struct err *err)
+{
+	if (x->event_count == 0)
+		return 0;
+	return extent_store(r->db, r->extent_id++, kind, x, &r->o.pack, err);
+}
+
+/* An extent of state is taken as it is: its portion of the keys is not in the order of seqs of the next one.
+ */
+static int copy_state_extent(struct repacker *r, struct tape_extent *row, struct err *err)
+{
+	struct extent *from, *x = extent_new();
+	int failed = reader_extent(r->tape, row, &from, err);
+
+	from = failed ? NULL : extent_ref(from);
+	for (size_t k = 0; !failed && k < from->event_count; k++) {
+		char rv[RV_TEXT_BYTES];
+		struct slice object;
+		struct event e;
+
+		extent_event_get(from, k, rv, &e);
+		failed = reader_object(r->tape, row, from, k, &object, err);
+		if (!failed)
+			failed = extent_add(x, &e, object, err);
+	}
+	if (!failed)
+		failed = store(r, "state", x, err);
+	extent_unref(from);
+	extent_unref(x);
+	return failed;
+}
+
+/* The seqs of a segment end before the next one's first. */
+static struct tape_filter filter_of(const struct tape *t, size_t segment)
+{
+	struct tape_filter filter = {.seq_min = t->segments[segment].first_seq};
+
+	if (segment + 1 < t->segment_count)
+		filter.seq_max = t->segments[segment + 1].first_seq - 1;
+	return filter;
+}
+
+static int next_event(struct tape_cursor *c, struct event *e, struct slice *object, struct err *err)
+{
+	int more = tape_cursor_next(c, e, err);
+
+	if (more <= 0)
+		return more;
+	return tape_cursor_object(c, object, err) ? err->code : 1;
+}
+
+static bool is_full(const struct repacker *r, const struct extent *x)
+{
+	return x->raw_bytes >= r->o.extent_bytes || x->event_count >= LIMIT_EXTENT_EVENTS / 2;
+}
+
+static int copy_events(struct repacker *r, size_t segment, struct err *err)
+{
+	struct tape_filter filter = filter_of(r->tape, segment);
+	struct tape_cursor *c;
+	struct extent *x;
+	struct slice object;
+	struct event e;
+	int more;
+
+	if (filter.seq_max && filter.seq_max < filter.seq_min)
+		return 0; /* a segment without events */
+	if (tape_cursor_open(r->tape, &filter, TAPE_FORWARD, &c, err))
+		return err->code;
+	x = extent_new();
+	while ((more = next_event(c, &e, &object, err)) > 0) {
+		if (extent_add(x, &e, object, err) || report(r, e.bytes, err)) {
+			more = err->code;
+			break;
+		}
+		if (!is_full(r, x))
+			continue;
+		if (store(r, "events", x, err)) {
+			more = err->code;
+			break;
+		}
+		extent_unref(x);
+		x = extent_new();
+	}
+	if (more == 0)
+		more = store(r, "events", x, err);
+	extent_unref(x);
+	tape_cursor_close(c);
+	return more;
+}
+
+static int copy_segment(struct repacker *r, size_t segment, struct err *err)
+{
+	uint32_t number = r->tape->segments[segment].file.number;
+	int failed = segment_create(r->to, number, &r->db, err);
+
+	if (failed)
+		return failed;
+	r->extent_id = 1;
+	failed = copy_rows(r, segment, err);
+	for (size_t i = 0; i < r->tape->states.count && !failed; i++) {
+		if (r->tape->states.items[i].segment == segment)
+			failed = copy_state_extent(r, &r->tape->states.items[i], err);
+	}
+	if (!failed)
+		failed = copy_events(r, segment, err);
+	if (!failed)
+		failed = segment_seal(r->to, number, r->db, r->digest, err);
+	if (failed)
+		sqlite3_close(r->db);
+	return failed;
+}
+
+static bool same_event(const struct event *a, const struct event *b)
+{
+	return a->seq == b->seq && a->time_ns == b->time_ns && a->type == b->type && a->origin == b->origin &&
+	       a->flags == b->flags && a->stream == b->stream && slice_equal(a->uid, b->uid) &&
+	       slice_equal(a->rv, b->rv) && slice_equal(a->name, b->name) &&
+	       slice_equal(a->namespace, b->namespace);
+}
+
+static int compare_cursors(
+	struct repacker *r, struct tape_cursor *old, struct tape_cursor *new, struct err *err)
+{
+	for (;;) {
+		struct slice old_object, new_object;
+		struct event a, b;
+		int old_more = next_event(old, &a, &old_object, err);
+		int new_more = old_more < 0 ? 0 : next_event(new, &b, &new_object, err);
+
+		if (old_more < 0 || new_more < 0)
+			return err->code;
+		if (!old_more && !new_more)
+			return 0;
+		if (old_more != new_more || !same_event(&a, &b) || !slice_equal(old_object, new_object))
+			return err_set(err, ERR_FAILED, "repacked tape differs at event %llu",
+				(unsigned long long)(old_more ? a.seq : b.seq));
+		if (report(r, a.bytes, err))
+			return err->code;
+	}
+}
+
+static int compare(struct repacker *r, struct tape_repack_result *ret, struct err *err)
+{
+	struct tape_cursor *old = NULL, *new = NULL;
+	struct tape_filter filter = {.seq_max = r->info.last_seq};
+	struct tape_info info;
+	struct tape *made;
+	int failed = tape_open(r->to, &made, err);
+
+	if (failed)
+		return failed;
+	/* Walking in the order of seqs touches every block of an extent again and again. */
+	tape_set_cache(made, r->o.extent_bytes + r->o.extent_bytes / 4);
+	failed = tape_cursor_open(r->tape, &filter, TAPE_FORWARD, &old, err) ||
+		 tape_cursor_open(made, NULL, TAPE_FORWARD, &new, err) || compare_cursors(r, old, new, err) ||
+		 tape_info(made, &info, err);
+	tape_cursor_close(old);
+	tape_cursor_close(new);
+	tape_close(made);
+	if (failed)
+		return err->code;
+	*ret = (struct tape_repack_result){.events = r->info.events,
+		.raw_bytes = r->info.raw_bytes,
+		.old_disk_bytes = r->info.disk_bytes,
+		.new_disk_bytes = info.disk_bytes};
+	return 0;
+}
+
+static void remove_tape(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char *file = xasprintf("%s/%s", path, entry->d_name);
+
+		unlink(file); /* not the directories . and .. */
+		free(file);
+	}
+	if (dir)
+		closedir(dir);
+	rmdir(path);
+}
+
+static int repack(struct repacker *r, struct tape_repack_result *ret, struct err *err)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < r->tape->segment_count && !failed; i++)
+		failed = copy_segment(r, i, err);
+	return failed ? failed : compare(r, ret, err);
+}
+
+static void set_options(struct repacker *r, const struct tape_repack_options *o)
+{
+	const struct tape_repack_options *d = &tape_repack_defaults;
+
+	r->o = *o;
+	r->o.pack.level = o->pack.level ? o->pack.level : d->pack.level;
+	r->o.pack.pack_bytes = o->pack.pack_bytes ? o->pack.pack_bytes : d->pack.pack_bytes;
+	r->o.extent_bytes = o->extent_bytes ? o->extent_bytes : d->extent_bytes;
+	if (r->o.pack.pack_bytes > LIMIT_BLOCK_BYTES / 2)
+		r->o.pack.pack_bytes = LIMIT_BLOCK_BYTES / 2;
+	if (r->o.extent_bytes > LIMIT_CHUNK_BYTES / 2)
+		r->o.extent_bytes = LIMIT_CHUNK_BYTES / 2;
+}
+
+int tape_repack(const char *from, const char *to, const struct tape_repack_options *options,
+	struct tape_repack_result *ret, struct err *err)
+{
+	struct err local;
+	struct repacker r = {.to = to};
+	int failed;
+
+	err = err ? err : &local;
+	set_options(&r, options);
+	if (tape_open(from, &r.tape, err))
+		return err->code;
+	failed = tape_info(r.tape, &r.info, err);
+	if (!failed && mkdir(to, 0700))
+		failed = err_set_errno(err, errno, "cannot create '%s'", to);
+	else if (!failed && (failed = repack(&r, ret, err)))
+		remove_tape(to);
+	tape_close(r.tape);
+	return failed ? err->code : 0;
+}

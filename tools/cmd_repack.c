@@ -1,0 +1,97 @@
+/* cmd_repack.c: `kubetape repack`. */
+#include "schema/tape/repack.h"
+#include "tools/commands.h"
+#include "tools/progress.h"
+
+#include <stdio.h>
+
+struct repack_values {
+	const char *output;
+	int64_t level, extent_size, block_size;
+	bool json;
+};
+
+#define AT(field) offsetof(struct repack_values, field)
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to make; it must not exist"},
+	{OPTION_NUMBER, 0, "level", AT(level), "N", "effort of compression, 1 to 19 (9)"},
+	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "BYTES",
+		"sort events by so many bytes of JSON (256M)"},
+	{OPTION_BYTES, 0, "block-size", AT(block_size), "BYTES", "compress objects by so many bytes (4M)"},
+	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
+	{.kind = OPTION_END},
+};
+
+static int check(const struct repack_values *v, const struct operands *operands, struct err *err)
+{
+	if (operands->count != 1)
+		return err_set(err, ERR_USAGE, "expected one tape, found %zu operands", operands->count);
+	if (!v->output)
+		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
+	if (v->level < 1 || v->level > 19)
+		return err_set(
+			err, ERR_USAGE, "option '--level' wants 1 to 19, found %lld", (long long)v->level);
+	return 0;
+}
+
+static int step(void *context, uint64_t done_bytes, uint64_t total_bytes)
+{
+	return progress_step(context, done_bytes, total_bytes);
+}
+
+static void print_result(const struct repack_values *v, const struct tape_repack_result *r)
+{
+	char old_text[BYTES_TEXT_BYTES], new_text[BYTES_TEXT_BYTES];
+
+	if (v->json)
+		printf("{\"events\": %llu, \"raw_bytes\": %llu, \"old_disk_bytes\": %llu, \"new_disk_bytes\": %llu}\n",
+			(unsigned long long)r->events, (unsigned long long)r->raw_bytes,
+			(unsigned long long)r->old_disk_bytes, (unsigned long long)r->new_disk_bytes);
+	else
+		printf("%llu events, the same in both tapes: %s before, %s in '%s'\n",
+			(unsigned long long)r->events, bytes_format(old_text, r->old_disk_bytes),
+			bytes_format(new_text, r->new_disk_bytes), v->output);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct repack_values v = {.level = tape_repack_defaults.pack.level};
+	struct tape_repack_options o;
+	struct tape_repack_result result;
+	struct operands operands;
+	struct progress progress;
+	struct err err;
+	int rc = options_parse(self, argc, argv, &v, &operands, &err);
+
+	if (rc == 0)
+		rc = check(&v, &operands, &err);
+	if (rc)
+		return rc > 0 ? EXIT_OK : command_fail(self, &err);
+	progress_catch_signals();
+	progress_begin(&progress, "repacking");
+	o = (struct tape_repack_options){
+		.pack = {(int)v.level, (size_t)v.block_size},
+		.extent_bytes = (uint64_t)v.extent_size,
+		.progress = step,
+		.context = &progress,
+	};
+	rc = tape_repack(operands.items[0], v.output, &o, &result, &err);
+	progress_clear(&progress);
+	if (rc)
+		return command_fail(self, &err);
+	print_result(&v, &result);
+	return EXIT_OK;
+}
+
+const struct command cmd_repack = {
+	.name = "repack",
+	.operands = "TAPE",
+	.summary = "make a tape smaller: larger extents, higher effort, the same events",
+	.description =
+		"Makes a new tape with the same events, rows and segments, packed with more effort than a\n"
+		"recorder can spend, and compares the two event by event before it is done. The old tape\n"
+		"is only read. Larger blocks are smaller on disk and slower to look one object up in.",
+	.options = rows,
+	.run = run,
+};
