@@ -1,6 +1,7 @@
 /* change.c: see change.h. */
 #include "replayer/change.h"
 
+#include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/rv.h"
 
@@ -45,10 +46,36 @@ static struct slice keep(struct buf *b, struct slice s)
 	return (struct slice){b->ptr + at, s.len};
 }
 
-struct change *change_new(const struct event *e, struct slice object)
+int object_with_rv(struct slice object, uint64_t rv, struct buf *to, struct err *err)
+{
+	struct slice old;
+	int rc = json_get(object, "metadata.resourceVersion", &old, err);
+	size_t before;
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return buf_append(to, object.ptr, object.len, err);
+	before = (size_t)(old.ptr - object.ptr);
+	rc = buf_append(to, object.ptr, before, err);
+	if (rc == 0)
+		rc = buf_printf(to, err, "\"%llu\"", (unsigned long long)rv);
+	return rc ? rc : buf_append(to, old.ptr + old.len, object.len - before - old.len, err);
+}
+
+static void set_object(struct change *c, struct slice object)
+{
+	struct slice body;
+
+	c->plain = change_frame(c->type, object);
+	body = blob_body(c->plain);
+	c->object = (struct slice){body.ptr + body.len - 2 - object.len, object.len};
+}
+
+struct change *change_new(const struct event *e, struct slice object, uint64_t rv)
 {
 	struct change *c = xcalloc(1, sizeof(*c));
-	struct slice body;
+	struct buf renumbered;
 
 	*c = (struct change){.refs = 1,
 		.seq = e->seq,
@@ -59,15 +86,19 @@ struct change *change_new(const struct event *e, struct slice object)
 		.time_ns = e->time_ns};
 	if (!rv_to_u64(e->rv, &c->rv))
 		c->rv = 0;
+	if (rv)
+		c->rv = rv;
 	buf_init(&c->keep, 2 * LIMIT_NAME_BYTES);
 	/* Reserved at once, so that the second name does not move the first. */
 	if (buf_reserve(&c->keep, e->namespace.len + e->name.len)) {
 		c->namespace = keep(&c->keep, e->namespace);
 		c->name = keep(&c->keep, e->name);
 	}
-	c->plain = change_frame(e->type, object);
-	body = blob_body(c->plain);
-	c->object = (struct slice){body.ptr + body.len - 2 - object.len, object.len};
+	buf_init(&renumbered, LIMIT_OBJECT_BYTES);
+	if (e->origin == ORIGIN_INFERRED && c->rv && object_with_rv(object, c->rv, &renumbered, NULL) == 0)
+		object = buf_slice(&renumbered);
+	set_object(c, object);
+	buf_release(&renumbered);
 	return c;
 }
 
@@ -180,7 +211,7 @@ void change_cache_add(struct change_cache *cc, struct change *c)
 		evict_oldest(cc);
 }
 
-int change_cache_get(struct change_cache *cc, uint64_t seq, struct change **ret, struct err *err)
+int change_cache_get(struct change_cache *cc, uint64_t seq, uint64_t rv, struct change **ret, struct err *err)
 {
 	struct change *c = find(cc, seq);
 	struct slice object;
@@ -199,7 +230,7 @@ int change_cache_get(struct change_cache *cc, uint64_t seq, struct change **ret,
 	if (rc == 0)
 		rc = tape_object(cc->tape, seq, &object, err);
 	if (rc == 0) {
-		*ret = change_new(&e, object);
+		*ret = change_new(&e, object, rv);
 		change_cache_add(cc, *ret);
 	}
 	buf_release(&strings);

@@ -45,8 +45,13 @@ static inline struct change *change_ref(struct change *c)
 }
 void change_unref(struct change *c); /* accepts NULL */
 
-/* Makes a change from an event and its object. The caller owns the reference. */
-struct change *change_new(const struct event *e, struct slice object);
+/* Makes a change from an event and its object. `rv`, unless 0, is the version it is delivered with; an
+ * inferred deletion, whose object is the last known state, is given it in its metadata, too. The caller owns
+ * the reference. */
+struct change *change_new(const struct event *e, struct slice object, uint64_t rv);
+
+/* Appends a copy of the object with another metadata.resourceVersion. */
+int object_with_rv(struct slice object, uint64_t rv, struct buf *to, struct err *err) MUST_CHECK;
 
 /* A frame of a watch: {"type":TYPE,"object":OBJECT} and a line feed. The caller owns the reference. */
 struct blob *change_frame(enum event_type type, struct slice object);
@@ -61,8 +66,9 @@ struct change_cache;
 struct change_cache *change_cache_new(struct tape *tape, size_t max_bytes);
 void change_cache_free(struct change_cache *cc);
 
-/* The change of that seq, from the cache or the tape; the caller owns the reference. */
-int change_cache_get(struct change_cache *cc, uint64_t seq, struct change **ret, struct err *err) MUST_CHECK;
+/* The change of that seq, from the cache or the tape; the caller owns the reference. rv as in change_new. */
+int change_cache_get(
+	struct change_cache *cc, uint64_t seq, uint64_t rv, struct change **ret, struct err *err) MUST_CHECK;
 
 /* Adds a change that was made elsewhere; takes its own reference. */
 void change_cache_add(struct change_cache *cc, struct change *c);

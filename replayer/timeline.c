@@ -1,6 +1,9 @@
 /* timeline.c: see timeline.h. */
 #include "replayer/timeline.h"
 
+#include "replayer/relist.h"
+#include "schema/base/limits.h"
+
 #include <stdlib.h>
 
 #define AHEAD_ITEMS 512        /* read ahead at most */
@@ -16,6 +19,10 @@ struct timeline {
 	uint64_t until_seq;
 	struct event event; /* read from the cursor, not yet queued */
 	bool have_event, cursor_done, done;
+	struct relist *relists; /* events held back until their list is complete */
+	struct relist *giving;  /* a complete one that is being given out, then its mark */
+	size_t given;
+	const struct mark *giving_mark;
 	struct timeline_item items[AHEAD_ITEMS]; /* a ring */
 	size_t first, count, bytes;
 };
@@ -46,6 +53,8 @@ void timeline_close(struct timeline *t)
 		return;
 	for (; t->count; t->count--, t->first = (t->first + 1) % AHEAD_ITEMS)
 		change_unref(t->items[t->first].change);
+	relist_free_all(&t->relists);
+	relist_free(t->giving);
 	tape_cursor_close(t->cursor);
 	tape_close(t->tape);
 	free(t);
@@ -62,35 +71,106 @@ static void queue(struct timeline *t, int64_t time_ns, struct change *change, co
 static int queue_event(struct timeline *t, struct err *err)
 {
 	struct slice object;
-	int rc = tape_cursor_object(t->cursor, &object, err);
+	int rc;
 
+	t->have_event = false;
+	if (t->event.origin == ORIGIN_RELIST || t->event.origin == ORIGIN_INFERRED) {
+		relist_add(&t->relists, &t->event);
+		return 1;
+	}
+	rc = tape_cursor_object(t->cursor, &object, err);
 	if (rc)
 		return rc;
-	t->have_event = false;
-	queue(t, t->event.time_ns, change_new(&t->event, object), NULL);
+	queue(t, t->event.time_ns, change_new(&t->event, object, 0), NULL);
 	return 1;
 }
 
-/* Queues one item. Returns 1, 0 at the end. */
+/* One event of a complete list, at the time at which it was completed. */
+static int queue_relisted(struct timeline *t, struct err *err)
+{
+	const struct relist_item *item = &t->giving->items[t->given++];
+	struct slice object;
+	struct buf strings;
+	struct event e;
+	int rc;
+
+	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
+	rc = tape_event(t->tape, item->seq, &e, &strings, err);
+	if (rc == 0)
+		rc = tape_object(t->tape, item->seq, &object, err);
+	if (rc == 0)
+		queue(t, t->giving_mark ? t->giving_mark->time_ns : e.time_ns,
+			change_new(&e, object, item->rv), NULL);
+	buf_release(&strings);
+	return rc ? rc : 1;
+}
+
+/* The list is given out; its mark follows. */
+static void end_relist(struct timeline *t)
+{
+	relist_free(t->giving);
+	t->giving = NULL;
+	if (t->giving_mark)
+		queue(t, t->giving_mark->time_ns, NULL, t->giving_mark);
+	t->giving_mark = NULL;
+}
+
+static void begin_relist(struct timeline *t, struct relist *r, const struct mark *mark)
+{
+	t->giving = r;
+	t->given = 0;
+	t->giving_mark = mark;
+}
+
+static int queue_mark(struct timeline *t, const struct mark *mark)
+{
+	struct relist *r = mark_completes_list(mark) ? relist_take(&t->relists, mark->stream) : NULL;
+
+	t->next_mark++;
+	if (r)
+		begin_relist(t, r, mark);
+	else
+		queue(t, mark->time_ns, NULL, mark);
+	return 1;
+}
+
+static int read_event(struct timeline *t, struct err *err)
+{
+	int rc;
+
+	if (t->have_event || t->cursor_done)
+		return 0;
+	rc = tape_cursor_next(t->cursor, &t->event, err);
+	if (rc < 0)
+		return rc;
+	t->have_event = rc > 0;
+	t->cursor_done = rc == 0;
+	return 0;
+}
+
+/* Moves on by one step, which queues one item or none. Returns 1, 0 at the end. */
 static int read_item(struct timeline *t, struct err *err)
 {
 	const struct mark *mark = t->next_mark < t->marks->count ? &t->marks->items[t->next_mark] : NULL;
+	int rc = read_event(t, err);
 
-	if (!t->have_event && !t->cursor_done) {
-		int rc = tape_cursor_next(t->cursor, &t->event, err);
-
-		if (rc < 0)
-			return rc;
-		t->have_event = rc > 0;
-		t->cursor_done = rc == 0;
-	}
-	if (mark && mark->after_seq <= t->until_seq && (!t->have_event || mark->after_seq < t->event.seq)) {
-		t->next_mark++;
-		queue(t, mark->time_ns, NULL, mark);
+	if (rc)
+		return rc;
+	if (t->giving) {
+		if (t->given < t->giving->count)
+			return queue_relisted(t, err);
+		end_relist(t);
 		return 1;
 	}
+	if (mark && mark->after_seq <= t->until_seq && (!t->have_event || mark->after_seq < t->event.seq))
+		return queue_mark(t, mark);
 	if (t->have_event)
 		return queue_event(t, err);
+	/* A list that was never completed: what is known of it is the last that is known at all. */
+	if (t->relists) {
+		begin_relist(t, relist_take_any(&t->relists), NULL);
+		return 1;
+	}
 	t->done = true;
 	return 0;
 }

@@ -192,23 +192,6 @@ struct blob *view_frame(const struct view *v, struct change *c, enum event_type 
 
 /* ---- objects ---- */
 
-int object_with_rv(struct slice object, uint64_t rv, struct buf *to, struct err *err)
-{
-	struct slice old;
-	int rc = json_get(object, "metadata.resourceVersion", &old, err);
-	size_t before;
-
-	if (rc < 0)
-		return rc;
-	if (rc == 0)
-		return buf_append(to, object.ptr, object.len, err);
-	before = (size_t)(old.ptr - object.ptr);
-	rc = buf_append(to, object.ptr, before, err);
-	if (rc == 0)
-		rc = buf_printf(to, err, "\"%llu\"", (unsigned long long)rv);
-	return rc ? rc : buf_append(to, old.ptr + old.len, object.len - before - old.len, err);
-}
-
 static int bare_bookmark(
 	const struct collection *c, uint64_t rv, bool initial_end, struct buf *to, struct err *err)
 {

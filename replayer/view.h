@@ -47,9 +47,6 @@ struct blob *view_frame(const struct view *v, struct change *c, enum event_type 
 /* A frame that belongs to no change. */
 struct blob *view_new_frame(const struct view *v, const char *type, struct slice object);
 
-/* Appends a copy of the object with another metadata.resourceVersion. */
-int object_with_rv(struct slice object, uint64_t rv, struct buf *to, struct err *err) MUST_CHECK;
-
 /* The object of a BOOKMARK: kind, apiVersion and version, in the shape that was recorded for the kind.
  * initial_end: with the annotation that ends the initial events. */
 int bookmark_object(const struct collection *c, struct slice recorded, uint64_t rv, bool initial_end,

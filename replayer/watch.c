@@ -93,7 +93,7 @@ static void step_initial(struct watch *w)
 		watch_enter(w, WATCH_HISTORY);
 		return;
 	}
-	if (change_cache_get(w->set->world->changes, w->initial[w->initial_at++], &c, &err)) {
+	if (change_cache_get(w->set->world->changes, w->initial[w->initial_at++], 0, &c, &err)) {
 		watch_end_with_failure(w, &err);
 		return;
 	}
@@ -117,7 +117,7 @@ static void step_history(struct watch *w)
 		watch_end(w);
 		return;
 	}
-	if (change_cache_get(w->set->world->changes, entry->seq, &c, &err)) {
+	if (change_cache_get(w->set->world->changes, entry->seq, entry->rv, &c, &err)) {
 		watch_end_with_failure(w, &err);
 		return;
 	}

@@ -236,7 +236,8 @@ int64_t world_apply_change(struct world *w, struct change *c)
 	struct collection *in = world_collection(w, c->resource);
 	uint64_t previous;
 
-	w->seq = c->seq;
+	if (c->seq > w->seq)
+		w->seq = c->seq;
 	w->time_ns = c->time_ns;
 	if (!in)
 		return -1;

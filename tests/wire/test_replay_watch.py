@@ -222,6 +222,43 @@ class EndTest(Case):
 		self.assertEqual(r.process.wait(timeout=20), 0)
 
 
+class RelistTest(Case):
+	"""What a recorder learned by listing again after a gap, healed: as if the events had been seen."""
+
+	def setUp(self):
+		super().setUp()
+		tape = (Tape().listed(PODS, 20, [obj(PODS, "a", 5), obj(PODS, "b", 6), obj(PODS, "c", 7), obj(PODS, "d", 8)])
+			.event(1, PODS, "MODIFIED", obj(PODS, "a", 21))
+			# The list in its order: a changed late, b is another one, c changed early, d is gone, e is new.
+			.event(2, PODS, "MODIFIED", obj(PODS, "a", 38), origin="relist")
+			.event(2, PODS, "DELETED", obj(PODS, "b", 6), origin="inferred", rv="50")
+			.event(2, PODS, "ADDED", obj(PODS, "b", 35, uid="other"), origin="relist")
+			.event(2, PODS, "MODIFIED", obj(PODS, "c", 31), origin="relist")
+			.event(2, PODS, "DELETED", obj(PODS, "d", 8), origin="inferred", rv="50")
+			.event(2, PODS, "ADDED", obj(PODS, "e", 33), origin="relist")
+			.mark("list", PODS, 50, 2.1)
+			.event(3, PODS, "MODIFIED", obj(PODS, "e", 51)))
+		self.r = self.replay(tape, "--speed", "max")
+
+	def test_events_come_by_version_and_deletions_where_they_may_have_happened(self):
+		expected = [("MODIFIED", "a", "21"), ("MODIFIED", "c", "31"), ("ADDED", "e", "33"), ("DELETED", "b", "35"),
+			("ADDED", "b", "35"), ("MODIFIED", "a", "38"), ("DELETED", "d", "50"), ("MODIFIED", "e", "51")]
+		for _ in range(2):  # first as it happens, then from the past
+			with self.r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+				got = w.take(8)
+			self.assertEqual([brief(e) for e in got], expected)
+			self.assertEqual([e["object"]["metadata"]["uid"] for e in got[3:5]], ["uid-b", "other"])
+		with self.r.watch("/api/v1/pods?watch=1&resourceVersion=33") as w:
+			self.assertEqual([brief(e) for e in w.take(5)], expected[3:])
+
+	def test_state_behind_the_gap_is_that_of_the_list(self):
+		with self.r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			w.take(8)
+		_, answer = self.r.get("/api/v1/pods")
+		self.assertEqual([(i["metadata"]["name"], i["metadata"]["resourceVersion"]) for i in answer["items"]],
+			[("a", "38"), ("b", "35"), ("c", "31"), ("e", "51")])
+
+
 class SameVersionTest(Case):
 	def test_all_deletions_of_one_version_arrive(self):
 		things = [obj(EVENTS, "e%d" % i, 5 + i) for i in range(6)]
