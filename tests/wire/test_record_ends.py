@@ -122,6 +122,20 @@ class Attempts(RecordTest):
         self.assertEqual([r["end_reason"] for r in rows], ["http_403", "client_stop"])
         self.assertGreaterEqual(rows[0]["next_delay_ns"], 6 * 20_000_000)
 
+    def test_a_running_watch_goes_on_although_the_rights_are_revoked(self):
+        recording = self.record().ready(1)
+        self.pods.watching()
+        self.pods.broken = lambda x: x.status(403, "Forbidden", "pods is forbidden")
+        self.pods.put("a")
+        self.assertEqual(recording.wait_events(1), ["ADDED a 1001"])
+        self.pods.disturb(lambda x: x.end())
+        wait_for(lambda: "http_403" in recording.ends(), "the refusal")
+        self.pods.put("b")
+        self.pods.broken = None
+        recording.wait_events(2)
+        self.assertEqual(recording.query("SELECT how_ended, from_rv FROM gaps"),
+                         [{"how_ended": "rewatch", "from_rv": "1001"}])
+
     def test_an_answer_that_never_begins(self):
         rows = self.attempt(lambda x: x.cut(), lambda x: x.reset())
         self.assertEqual([r["end_reason"] for r in rows], ["no_response", "no_response", "client_stop"])

@@ -142,6 +142,29 @@ class Groups(RecordTest):
         self.assertEqual([e.split()[1] for e in recording.wait_events(2)], ["a", "b"])
         self.assertEqual(len(recording.events()), 2)
 
+    def test_a_server_that_begins_with_everything_it_has_repeats_nothing_on_the_tape(self):
+        """As a server does that was asked without a resourceVersion: known objects, versions up and down."""
+        for name in "abc":
+            self.pods.put(name)
+        self.pods.put("a")
+        recording = self.record().ready(1)
+        self.pods.watching()
+
+        def everything_again(x):
+            x.start()
+            for key in sorted(self.pods.objects):
+                x.frame("ADDED", self.pods.objects[key])
+            x.frame("MODIFIED", self.pods.put("b"))
+            x.end()
+
+        self.pods.on_watch(everything_again)
+        self.pods.disturb(lambda x: x.end())
+        events = recording.wait_events(4)
+        self.assertEqual(events[3:], ["MODIFIED b 1005"])
+        wait_for(lambda: len(self.pods.watches()) == 3, "the next watch")
+        self.assertEqual(self.pods.watches()[2].query["resourceVersion"], "1005")
+        self.assertEqual(len(recording.events()), 4)
+
 
 class Epochs(RecordTest):
     def test_a_list_below_the_last_version_begins_an_epoch(self):

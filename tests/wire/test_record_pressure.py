@@ -22,47 +22,53 @@ def pod(i, size):
 
 
 class SlowDisk(RecordTest):
-    def slow(self, ms):
+    def setUp(self):
+        super().setUp()
         if is_sanitized():
             self.skipTest("a sanitizer wants to be loaded first")
         library = os.path.join(self.folder, "slow.so")
         subprocess.run(["gcc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-w", "-o", library,
                         os.path.join(HERE, "slow_sync.c"), "-ldl"], check=True)
-        return {"LD_PRELOAD": library, "KUBETAPE_SYNC_MS": str(ms)}
+        self.switch = os.path.join(self.folder, "slow")
+        self.recording = self.record(env={"LD_PRELOAD": library, "KUBETAPE_SYNC_MS": self.switch}).ready(1)
+        self.pods.watching()
+
+    def slow(self, ms):
+        with open(self.switch, "w", encoding="utf-8") as f:
+            f.write(f"{ms}\n")
 
     def test_the_socket_is_emptied_while_a_flush_takes_its_time(self):
-        recording = self.record(env=self.slow(700)).ready(1, seconds=30)
-        self.pods.watching()
         spent = []
 
         def flood(x):
+            self.slow(700)
             x.frame("ADDED", pod(0, 10))
             time.sleep(0.2)  # by now the flush of the first event runs
             began = time.monotonic()
             for i in range(1, 101):
                 x.frame("ADDED", pod(i, 200_000))
             spent.append(time.monotonic() - began)
+            os.remove(self.switch)
 
         self.pods.disturb(flood)
         wait_for(lambda: spent, "the flood to be read", 20)
         self.assertLess(spent[0], 0.45)
-        events = recording.wait_events(101, seconds=30)
+        events = self.recording.wait_events(101, seconds=30)
         self.assertEqual(events, [f"ADDED p{i} {5000 + i}" for i in range(101)])
 
     def test_more_than_can_be_held_waits_in_the_socket(self):
-        recording = self.record(env=self.slow(300)).ready(1, seconds=30)
-        self.pods.watching()
-
         def flood(x):
-            for i in range(300):
+            self.slow(300)
+            for i in range(200):
                 x.frame("ADDED", pod(i, 500_000))
+            os.remove(self.switch)
 
         self.pods.disturb(flood)
-        recording.wait_events(300, seconds=60)
-        with open(f"/proc/{recording.process.pid}/status", encoding="utf-8") as f:
+        self.recording.wait_events(200, seconds=60)
+        with open(f"/proc/{self.recording.process.pid}/status", encoding="utf-8") as f:
             peak_kb = next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
-        self.assertLess(peak_kb, 400_000)  # the open extent's 64 MB in a few forms; 150 MB came in
-        self.assertEqual(recording.stop(), 0)
+        self.assertLess(peak_kb, 300_000)  # the open extent's 64 MB in a few forms; 100 MB came in
+        self.assertEqual(self.recording.stop(), 0)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "mounting needs root")
