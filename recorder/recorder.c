@@ -15,6 +15,7 @@
 #include "recorder/selection.h"
 #include "recorder/status.h"
 #include "schema/base/log.h"
+#include "schema/tape/reader.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -481,6 +482,20 @@ static int shut_down(struct recorder *r, struct err *err)
 	return rc;
 }
 
+/* What the tape takes once it is sealed; sealing makes it smaller. */
+static uint64_t stored_bytes(const char *tape_path, uint64_t fallback)
+{
+	struct tape_info info;
+	struct tape *t;
+	int failed;
+
+	if (tape_open(tape_path, &t, NULL))
+		return fallback;
+	failed = tape_info(t, &info, NULL);
+	tape_close(t);
+	return failed ? fallback : info.disk_bytes;
+}
+
 int recorder_run(const struct recorder_options *options, struct recorder_summary *ret, struct err *err)
 {
 	struct recorder r = {.o = options};
@@ -496,6 +511,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_summary
 		run_loop(&r);
 	sum_up(&r, ret);
 	rc = shut_down(&r, err);
+	ret->disk_bytes = stored_bytes(options->tape_path, ret->disk_bytes);
 	if (r.err.code) {
 		*err = r.err;
 		return r.err.code;

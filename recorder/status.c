@@ -24,7 +24,7 @@ void status_init(struct status *s)
 
 const char *status_bytes(char to[BYTES_TEXT], uint64_t bytes)
 {
-	static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
 	double value = (double)bytes;
 	size_t unit = 0;
 

@@ -19,7 +19,7 @@ void status_draw(struct status *s, const struct recorder_context *x, size_t stre
 /* Takes the line away. */
 void status_clear(void);
 
-/* "512 B", "1.2 KB", "34.5 MB"; returns to. */
+/* "512 B", "1.2 kB", "34.5 MB"; returns to. */
 #define BYTES_TEXT 32
 const char *status_bytes(char to[BYTES_TEXT], uint64_t bytes);
 

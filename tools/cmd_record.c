@@ -139,7 +139,7 @@ static int run(const struct command *self, int argc, char **argv)
 		say_summary(&summary, v.output);
 	if (rc)
 		return command_fail(self, &err);
-	return summary.hidden ? EXIT_LOSS : EXIT_OK;
+	return summary.hidden && !summary.stopped_by_signal ? EXIT_LOSS : EXIT_OK;
 }
 
 const struct command cmd_record = {
@@ -157,7 +157,8 @@ const struct command cmd_record = {
 		"--max-size, --max-age and --keep-free remove, oldest first; what stays is a whole tape.\n"
 		"\n"
 		"The values of Secrets are replaced by keyed digests; the key is kept beside the tape, in\n"
-		"TAPE.key. The exit code is 3 when the server could not tell everything that happened\n"
+		"TAPE.key. Ended by a signal, the exit code is 0 and the last line says what is missing;\n"
+		"ended by --duration, it is 3 when the server could not tell everything that happened\n"
 		"while a watch was away.",
 	.options = rows,
 	.run = run,

@@ -8,10 +8,10 @@ from recording import RecordTest, plain_rows
 
 
 class Relists(RecordTest):
-    def gap(self, change):
+    def gap(self, change, *options):
         """Records a, b, c; then `change` happens in an interval whose history the server forgets."""
         self.a, self.b, self.c = (self.pods.put(name, uid=f"uid-{name}") for name in "abc")
-        recording = self.record().ready(1)
+        recording = self.record("pods", *options).ready(1)
         self.pods.watching()
         self.pods.broken = lambda x: x.status(503, "ServiceUnavailable")
         self.pods.disturb(lambda x: x.cut())
@@ -48,7 +48,12 @@ class Relists(RecordTest):
         self.assertEqual(self.events(), [
             "MODIFIED a 1004 relist", f"DELETED c {rv} inferred", "ADDED c 1007 relist", "ADDED d 1008 relist",
             f"DELETED b {rv} inferred"])
-        self.assertEqual(self.recording.stop(), 3)
+        self.assertEqual(self.recording.stop(), 0)
+
+    def test_a_recording_that_ends_by_itself_tells_of_its_loss_by_exit_code_3(self):
+        self.gap(lambda: self.pods.delete("b"), "--duration", "5s")
+        self.assertEqual(self.recording.wait(20), 3)
+        self.assertIn("1 gaps, in which 1 changes were missed", self.recording.stderr)
 
     def test_an_inferred_deletion_carries_the_last_known_state(self):
         self.gap(lambda: self.pods.delete("b"))
