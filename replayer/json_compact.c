@@ -15,15 +15,22 @@ enum expect {
 
 struct compact {
 	const char *begin, *at, *end;
-	struct buf *to;
+	struct buf *to; /* NULL: only check */
 	struct err *err;
+	const char *expected; /* where it is no JSON, which is at `at` */
 	enum expect expect;
 	unsigned depth;
 	char open[LIMIT_JSON_DEPTH]; /* '{' or '[' */
 };
 
-static int bad(const struct compact *c, const char *expected)
+static int put(struct compact *c, const char *bytes, size_t len)
 {
+	return c->to ? buf_append(c->to, bytes, len, c->err) : 0;
+}
+
+static int bad(struct compact *c, const char *expected)
+{
+	c->expected = expected;
 	return err_set(c->err, ERR_PROTOCOL, "bad JSON at byte %zu: expected %s", (size_t)(c->at - c->begin),
 		expected);
 }
@@ -89,8 +96,8 @@ static int copy_string(struct compact *c)
 		if (*c->at == '\\') {
 			rc = skip_escape(c);
 		} else if (unsafe) {
-			rc = buf_append(c->to, plain, (size_t)(c->at - plain), c->err);
-			rc = rc < 0 ? rc : buf_append(c->to, escape, 6, c->err);
+			rc = put(c, plain, (size_t)(c->at - plain));
+			rc = rc < 0 ? rc : put(c, escape, 6);
 			plain = c->at += unsafe;
 		} else {
 			c->at++;
@@ -101,7 +108,7 @@ static int copy_string(struct compact *c)
 	if (rc < 0)
 		return rc;
 	c->at++;
-	return buf_append(c->to, plain, (size_t)(c->at - plain), c->err);
+	return put(c, plain, (size_t)(c->at - plain));
 }
 
 static size_t skip_digits(struct compact *c)
@@ -135,7 +142,7 @@ static int copy_number(struct compact *c)
 		if (skip_digits(c) == 0)
 			return bad(c, "a digit");
 	}
-	return buf_append(c->to, start, (size_t)(c->at - start), c->err);
+	return put(c, start, (size_t)(c->at - start));
 }
 
 static int copy_word(struct compact *c)
@@ -148,7 +155,7 @@ static int copy_word(struct compact *c)
 		if ((size_t)(c->end - c->at) < len || memcmp(c->at, words[i], len) != 0)
 			continue;
 		c->at += len;
-		return buf_append(c->to, words[i], len, c->err);
+		return put(c, words[i], len);
 	}
 	return bad(c, "a value");
 }
@@ -159,14 +166,14 @@ static int open_bracket(struct compact *c)
 		return err_set(c->err, ERR_TOO_LARGE, "JSON nests deeper than %d", LIMIT_JSON_DEPTH);
 	c->open[c->depth++] = *c->at;
 	c->expect = *c->at == '{' ? EXPECT_KEY_OR_END : EXPECT_VALUE_OR_END;
-	return buf_append(c->to, c->at++, 1, c->err);
+	return put(c, c->at++, 1);
 }
 
 static int close_bracket(struct compact *c)
 {
 	c->depth--;
 	c->expect = c->depth ? EXPECT_COMMA_OR_END : EXPECT_NOTHING;
-	return buf_append(c->to, c->at++, 1, c->err);
+	return put(c, c->at++, 1);
 }
 
 static int copy_value(struct compact *c)
@@ -195,7 +202,7 @@ static int copy_key(struct compact *c)
 		return bad(c, "a colon");
 	c->at++;
 	c->expect = EXPECT_VALUE;
-	return buf_append(c->to, ":", 1, c->err);
+	return put(c, ":", 1);
 }
 
 static int copy_comma(struct compact *c)
@@ -203,7 +210,7 @@ static int copy_comma(struct compact *c)
 	if (*c->at != ',')
 		return bad(c, c->open[c->depth - 1] == '{' ? "',' or '}'" : "',' or ']'");
 	c->expect = c->open[c->depth - 1] == '{' ? EXPECT_KEY : EXPECT_VALUE;
-	return buf_append(c->to, c->at++, 1, c->err);
+	return put(c, c->at++, 1);
 }
 
 static bool may_end(enum expect expect)
@@ -227,20 +234,39 @@ static int step(struct compact *c)
 	return bad(c, "the end");
 }
 
+static int run(struct compact *c, struct slice json, struct buf *to, struct err *err)
+{
+	int rc = 0;
+
+	c->begin = c->at = json.ptr ? json.ptr : "";
+	c->end = c->at + json.len;
+	c->to = to;
+	c->err = err;
+	c->expected = NULL;
+	c->expect = EXPECT_VALUE;
+	c->depth = 0;
+	for (skip_space(c); rc == 0 && c->at < c->end; skip_space(c))
+		rc = step(c);
+	if (rc == 0 && c->expect != EXPECT_NOTHING)
+		return bad(c, "more");
+	return rc;
+}
+
 int json_compact(struct slice json, struct buf *to, struct err *err)
 {
 	struct compact c;
-	int rc = 0;
 
-	c.begin = c.at = json.ptr ? json.ptr : "";
-	c.end = c.at + json.len;
-	c.to = to;
-	c.err = err;
-	c.expect = EXPECT_VALUE;
-	c.depth = 0;
-	for (skip_space(&c); rc == 0 && c.at < c.end; skip_space(&c))
-		rc = step(&c);
-	if (rc == 0 && c.expect != EXPECT_NOTHING)
-		return bad(&c, "more");
+	return run(&c, json, to, err);
+}
+
+int json_check(struct slice json, size_t *ret_at, const char **ret_expected)
+{
+	struct compact c;
+	int rc = run(&c, json, NULL, NULL);
+
+	if (rc < 0) {
+		*ret_at = (size_t)(c.at - c.begin);
+		*ret_expected = c.expected ? c.expected : "fewer brackets inside each other";
+	}
 	return rc;
 }

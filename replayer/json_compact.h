@@ -12,4 +12,8 @@
  * when it does not fit or nests deeper than LIMIT_JSON_DEPTH; what was appended until then stays. */
 int json_compact(struct slice json, struct buf *to, struct err *err) MUST_CHECK;
 
+/* Whether `json` is one JSON value: 0, or as json_compact with the byte where it is not and what was expected
+ * there (a constant). */
+int json_check(struct slice json, size_t *ret_at, const char **ret_expected) MUST_CHECK;
+
 #endif

@@ -1,0 +1,154 @@
+/*
+ * fault_rule.h: one fault, as fault files, --gap and recorded gaps say it: *when* something happens, to
+ * *which* streams and requests, *what* happens, for *how long*, and what is left afterwards. FAULTS.md
+ * explains each part to users; fault_keys.c has the words.
+ */
+#ifndef REPLAYER_FAULT_RULE_H
+#define REPLAYER_FAULT_RULE_H
+
+#include "schema/base/buf.h"
+
+#define FAULT_RULES_MAX     64 /* of one file: streams keep a bit for each */
+#define FAULT_FOREVER       INT64_MAX
+#define FAULT_SEED_DEFAULT  1
+#define FAULT_UNSAID        (-1) /* as an act, before fault_rule_finish */
+#define FAULT_LENGTH_UNSAID (-1)
+
+/* What happens, in the order of the words in fault_keys.c. */
+enum fault_do {
+	/* to running watches */
+	FAULT_END,        /* the stream ends cleanly */
+	FAULT_CUT,        /* some bytes of the next frame, then as FAULT_FIN */
+	FAULT_FIN,        /* the connection is closed without an end of the body */
+	FAULT_RST,        /* the connection is reset */
+	FAULT_GOAWAY,     /* HTTP/2: GOAWAY, then closed; HTTP/1.1: as FAULT_FIN */
+	FAULT_RST_STREAM, /* HTTP/2: the stream is reset; HTTP/1.1: as FAULT_RST */
+	FAULT_STALL,      /* the connection stays, and nothing moves on it */
+	FAULT_ERROR,      /* an ERROR event, then as FAULT_END */
+	/* to requests */
+	FAULT_REFUSE,     /* nobody listens */
+	FAULT_HTTP,       /* an HTTP error */
+	FAULT_STALE_LIST, /* lists show an older state */
+	/* to single frames */
+	FAULT_DELAY,
+	FAULT_DUPLICATE,
+	FAULT_REORDER, /* behind events of other resources */
+	FAULT_DROP,
+	FAULT_NOTHING, /* only what the rest of the rule says, such as a compaction */
+	FAULT_DO_COUNT,
+};
+
+enum fault_trigger {
+	FAULT_AT_POSITION,   /* a point on the tape */
+	FAULT_AT_EVENT,      /* an event that a predicate is true of */
+	FAULT_AT_CONNECTION, /* the n-th watch that a client opens */
+};
+
+enum fault_moment { FAULT_BEFORE, FAULT_AFTER };
+enum fault_clock { FAULT_TAPE, FAULT_WALL };
+
+enum fault_request_kind {
+	FAULT_LIST,
+	FAULT_WATCH,
+	FAULT_GET,
+	FAULT_WRITE,
+	FAULT_OTHER, /* discovery, health, version */
+	FAULT_REQUEST_KINDS,
+};
+
+struct fault_texts {
+	char **items;
+	size_t count;
+};
+
+struct fault_when {
+	enum fault_trigger trigger;
+	char *at;           /* as tape_position_parse takes it */
+	char *place;        /* where it was said, for messages */
+	int64_t at_ns;      /* both by fault_file_resolve: the time is reached ... */
+	uint64_t at_seq;    /* ... and this event has been applied */
+	char *event;        /* an expression for predicate_compile */
+	int64_t nth;        /* the first match that counts, from 1 */
+	int64_t every;      /* of those behind it, each so many-th */
+	int moment;         /* enum fault_moment */
+	int64_t connection; /* n, from 1, counted for each client */
+	int64_t events;     /* delivered on it before it happens */
+	int64_t after_ns;   /* since it was opened */
+};
+
+struct fault_where {
+	struct fault_texts
+		resource; /* "pods", "deployments.apps", "crontabs.v1.stable.example.com"; empty: all */
+	char *namespace;  /* of the request's path; NULL: any; "" those of all namespaces */
+	char *client;     /* a pattern with * and ? over the User-Agent; NULL: any */
+	char *credential; /* a bearer token, or the name in a client certificate; NULL: any */
+	struct fault_texts requests; /* words of enum fault_request_kind; empty: all */
+	unsigned request_mask;       /* made of them */
+};
+
+struct fault_what {
+	int act;       /* enum fault_do */
+	int64_t bytes; /* of FAULT_CUT */
+	int64_t code;  /* of FAULT_ERROR and FAULT_HTTP a status code, of FAULT_RST_STREAM HTTP/2's */
+	char *reason, *message; /* of both; NULL: what the API server says with that code */
+	char *status;           /* of both: a whole Status instead, JSON */
+	int64_t retry_after_ns; /* of FAULT_HTTP; whole seconds; 0 none */
+	int64_t by_ns;          /* of FAULT_DELAY and FAULT_STALE_LIST */
+	int64_t jitter_ns;      /* of FAULT_DELAY: up to so much more */
+	int64_t count;          /* of FAULT_DUPLICATE: more copies; of FAULT_REORDER: events to let pass */
+};
+
+struct fault_rule {
+	char *name;
+	struct fault_when when;
+	struct fault_where where;
+	struct fault_what what;
+	int64_t for_ns;           /* FAULT_FOREVER when nothing was said and the act lasts */
+	int64_t for_events;       /* instead: until so many events in scope were applied; 0 none */
+	int clock;                /* enum fault_clock: of for, by, jitter and after */
+	struct fault_what during; /* what requests in scope get meanwhile; act as in `what` */
+	bool compaction;          /* afterwards a resume from before its end is told 410 */
+	int64_t stale_ns;         /* afterwards the first list of each client is so much older; 0 none */
+	int64_t hold_ns;          /* afterwards the clock waits so long for the streams to come back; 0 not */
+	int64_t times;            /* how often it may happen; 0: always */
+	double probability;       /* of happening, each time */
+};
+
+struct fault_file {
+	int64_t seed;
+	bool recorded; /* recorded gaps happen as well */
+	struct fault_rule *rules;
+	size_t count;
+};
+
+/* All zero is an empty file. */
+void fault_file_release(struct fault_file *f);
+void fault_rule_release(struct fault_rule *r);
+/* Moves the rule to the end of the file; ERR_TOO_LARGE (and the rule stays the caller's) when it is full. */
+int fault_file_add(struct fault_file *f, struct fault_rule *r, struct err *err) MUST_CHECK;
+
+/* The acts by what they do. */
+static inline bool fault_ends_streams(int act)
+{
+	return act <= FAULT_ERROR;
+}
+static inline bool fault_touches_frames(int act)
+{
+	return act >= FAULT_DELAY && act <= FAULT_DROP;
+}
+static inline bool fault_lasts(int act)
+{
+	return act >= FAULT_REFUSE && act <= FAULT_DROP;
+}
+
+/* Fills in what was left open and refuses what contradicts itself; for whoever makes a rule. `number` counts
+ * from 1 and names a rule without a name. ERR_USAGE. */
+int fault_rule_finish(struct fault_rule *r, size_t number, struct err *err) MUST_CHECK;
+
+/* Whether it leaves nothing out. */
+bool fault_where_is_all(const struct fault_where *w);
+
+/* A rule before anything was said of it. */
+struct fault_rule fault_rule_default(void);
+
+#endif
