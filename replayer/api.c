@@ -1,6 +1,7 @@
 /* api.c: see api.h. */
 #include "replayer/api.h"
 
+#include "replayer/control.h"
 #include "replayer/crd.h"
 #include "replayer/discovery.h"
 #include "replayer/health.h"
@@ -289,6 +290,8 @@ static void serve_other(struct api_call *call)
 	struct status st = {0};
 	bool is_get = slice_is(call->request->method, "GET");
 
+	if (control_serve(call))
+		return;
 	if (!is_get && !slice_is(call->request->method, "HEAD")) {
 		status_no_method(&st);
 		api_fail(call, &st);

@@ -10,6 +10,7 @@
 #include "replayer/respond.h"
 #include "replayer/world.h"
 
+struct deck;
 struct player;
 struct watches;
 
@@ -20,6 +21,7 @@ struct api {
 	struct player *player;
 	struct watches *watches;
 	const struct marks *marks;
+	struct deck *deck;
 };
 
 /* One request while it is being routed and answered. Nothing of it lives longer. */

@@ -2,6 +2,8 @@
 #include "replayer/player.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/log.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +24,11 @@ struct player {
 	uv_poll_t timer;
 	uv_idle_t read_ahead; /* runs while there is something to read ahead and nothing due */
 	int open_handles;
+	int64_t cut_ns;    /* of silences before the position */
+	uint64_t stop_seq; /* 0: none */
+	struct predicate *stop_when;
+	bool stop;      /* a stop was reached: pause behind this item */
+	uint64_t steps; /* changes to apply whatever the clock says */
 };
 
 static void set_timer(struct player *p, int64_t mono_ns)
@@ -56,16 +63,49 @@ static void on_idle(uv_idle_t *handle)
 		end(p, PLAYER_FAILED, &err);
 }
 
+/* Whether this change is one to stop behind. A predicate that fails stops, too: it cannot be trusted. */
+static bool is_stop(struct player *p, struct change *c)
+{
+	struct object_meta meta = {0};
+	const struct collection *in = world_collection(p->world, c->resource);
+	struct event e = {.seq = c->seq,
+		.time_ns = c->time_ns,
+		.type = c->type,
+		.origin = c->origin,
+		.stream = c->stream,
+		.resource = c->resource,
+		.namespace = c->namespace,
+		.name = c->name,
+		.bytes = c->object.len};
+	struct err err;
+	int rc;
+
+	if (p->stop_seq && c->seq >= p->stop_seq)
+		return true;
+	if (!p->stop_when || json_scan_object(c->object, &meta, NULL))
+		return false;
+	e.uid = meta.uid;
+	e.rv = meta.rv;
+	rc = predicate_test(p->stop_when, in ? &in->resource : NULL, &e, c->object, &err);
+	if (rc < 0)
+		log_error("stopped at event %llu: %s", (unsigned long long)c->seq, err.text);
+	return rc != 0;
+}
+
 static void apply(struct player *p, const struct timeline_item *item)
 {
 	int64_t number;
 
-	if (p->clock.speed == SPEED_MAX)
+	p->cut_ns = item->cut_ns;
+	if (p->clock.speed == SPEED_MAX || p->steps)
 		replay_clock_set(&p->clock, item->due_ns, p->clock.mono_ns);
 	if (!item->change) {
 		world_apply_mark(p->world, item->mark);
 		return;
 	}
+	if (p->steps)
+		p->steps--;
+	p->stop = is_stop(p, item->change);
 	number = world_apply_change(p->world, item->change);
 	if (number >= 0)
 		p->listener->changed(p->context, world_collection(p->world, item->change->resource),
@@ -78,7 +118,7 @@ static int play_batch(struct player *p, struct err *err)
 {
 	struct timeline_item item;
 
-	for (int i = 0; i < BATCH; i++) {
+	for (int i = 0; i < BATCH && !p->stop; i++) {
 		int64_t due_ns;
 		int rc = timeline_next_due(p->timeline, &due_ns, err);
 
@@ -114,6 +154,23 @@ static void arm(struct player *p)
 	uv_idle_start(&p->read_ahead, on_idle);
 }
 
+static void stand_still(struct player *p)
+{
+	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
+	p->state = PLAYER_PAUSED;
+	set_timer(p, INT64_MAX);
+}
+
+/* A stop was reached: it counts once. */
+static void stop_here(struct player *p)
+{
+	p->stop = false;
+	p->stop_seq = 0;
+	predicate_free(p->stop_when);
+	p->stop_when = NULL;
+	stand_still(p);
+}
+
 static void play(struct player *p)
 {
 	struct err err;
@@ -127,6 +184,8 @@ static void play(struct player *p)
 		return;
 	if (rc < 0)
 		end(p, rc == ERR_STOPPED ? PLAYER_ENDED : PLAYER_FAILED, rc == ERR_STOPPED ? NULL : &err);
+	else if (p->stop)
+		stop_here(p);
 	else
 		arm(p);
 }
@@ -183,6 +242,7 @@ void player_close(struct player *p)
 	if (!p)
 		return;
 	p->state = PLAYER_ENDED;
+	predicate_free(p->stop_when);
 	uv_close((uv_handle_t *)&p->read_ahead, on_closed);
 	uv_close((uv_handle_t *)&p->timer, on_closed);
 	close(p->timer_fd);
@@ -203,16 +263,57 @@ void player_start(struct player *p)
 
 void player_pause(struct player *p)
 {
-	if (p->state != PLAYER_RUNNING)
-		return;
-	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
-	p->state = PLAYER_PAUSED;
-	set_timer(p, INT64_MAX);
+	if (p->state == PLAYER_RUNNING || p->state == PLAYER_WAITING)
+		stand_still(p);
 }
 
 void player_resume(struct player *p)
 {
 	if (p->state == PLAYER_PAUSED)
+		run(p);
+}
+
+void player_stop_at(struct player *p, uint64_t seq)
+{
+	p->stop_seq = seq;
+}
+
+void player_stop_when(struct player *p, struct predicate *predicate)
+{
+	predicate_free(p->stop_when);
+	p->stop_when = predicate;
+}
+
+/* Marks on the way are applied, too: they belong to what was seen before the next change. */
+void player_step(struct player *p, uint64_t changes)
+{
+	struct timeline_item item;
+	struct err err;
+	int rc = 1;
+
+	player_pause(p);
+	if (p->state != PLAYER_PAUSED)
+		return;
+	p->steps = changes;
+	while (p->steps && (rc = timeline_take(p->timeline, &item, &err)) > 0)
+		apply(p, &item);
+	p->steps = 0;
+	p->stop = false;
+	p->listener->pause_in_batch(p->context);
+	if (rc <= 0)
+		end(p, rc < 0 ? PLAYER_FAILED : PLAYER_ENDED, rc < 0 ? &err : NULL);
+}
+
+void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns)
+{
+	bool runs = p->state == PLAYER_RUNNING || p->state == PLAYER_ENDED;
+
+	p->timeline = timeline;
+	p->cut_ns = 0;
+	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
+	replay_clock_set(&p->clock, tape_ns, clock_mono_ns(&clock_system));
+	uv_idle_start(&p->read_ahead, on_idle);
+	if (runs)
 		run(p);
 }
 
@@ -243,5 +344,11 @@ int64_t player_tape_ns(const struct player *p)
 {
 	int64_t now_ns = replay_clock_tape_ns(&p->clock, clock_mono_ns(&clock_system));
 
-	return now_ns == INT64_MAX ? p->clock.tape_ns : now_ns;
+	return (now_ns == INT64_MAX ? p->clock.tape_ns : now_ns) + p->cut_ns;
+}
+
+int64_t player_anchor(const struct player *p, int64_t *ret_tape_ns)
+{
+	*ret_tape_ns = p->clock.tape_ns + p->cut_ns;
+	return p->clock.mono_ns;
 }

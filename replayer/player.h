@@ -18,6 +18,7 @@
 #include "replayer/replay_clock.h"
 #include "replayer/timeline.h"
 #include "replayer/world.h"
+#include "schema/sql/predicate.h"
 
 #include <uv.h>
 
@@ -46,9 +47,23 @@ int player_open(uv_loop_t *loop, struct world *world, struct timeline *timeline,
 void player_close(struct player *p);
 
 void player_start(struct player *p); /* from WAITING */
-void player_pause(struct player *p);
+void player_pause(struct player *p); /* from WAITING, too */
 void player_resume(struct player *p);
 void player_set_speed(struct player *p, double speed);
+
+/* Applies the next changes at once, however far away they are, and stands still behind them. */
+void player_step(struct player *p, uint64_t changes);
+
+/* Pauses behind that event (0: no such stop). */
+void player_stop_at(struct player *p, uint64_t seq);
+
+/* Pauses behind the first event for which the expression is true, or which it cannot be computed for; takes
+ * the predicate over. NULL: no such stop. */
+void player_stop_when(struct player *p, struct predicate *predicate);
+
+/* Goes on with another timeline, whose items begin at that tape time: after the world was moved. Whoever ran,
+ * or was at the end, runs. */
+void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns);
 
 /* With speed max: somebody who was behind has caught up. */
 void player_poke(struct player *p);
@@ -56,7 +71,10 @@ void player_poke(struct player *p);
 enum player_state player_state(const struct player *p);
 double player_speed(const struct player *p);
 
-/* Tape time at the position. */
+/* Tape time now. */
 int64_t player_tape_ns(const struct player *p);
+
+/* The clock's anchor: at the monotonic time it returns, the tape's time was *ret_tape_ns. */
+int64_t player_anchor(const struct player *p, int64_t *ret_tape_ns);
 
 #endif

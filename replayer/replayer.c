@@ -3,6 +3,7 @@
 
 #include "replayer/api.h"
 #include "replayer/child.h"
+#include "replayer/deck.h"
 #include "replayer/kubeconfig_out.h"
 #include "replayer/player.h"
 #include "replayer/server.h"
@@ -31,9 +32,9 @@ struct replayer {
 	uint64_t from_seq, until_seq;
 	int64_t from_ns; /* tape time at the beginning */
 	struct world *world;
-	struct timeline *timeline;
 	struct player *player;
 	struct watches *watches;
+	struct deck deck;
 	struct tls *tls;
 	struct server *server;
 	struct child *child;
@@ -82,6 +83,12 @@ static void on_drain_tick(uv_timer_t *handle)
 		finish(r, 0);
 }
 
+static void rewind_to_start(struct replayer *r)
+{
+	if (deck_rewind(&r->deck, &r->failure))
+		finish(r, 1);
+}
+
 static void on_ended(void *context, const struct err *err)
 {
 	struct replayer *r = context;
@@ -89,6 +96,10 @@ static void on_ended(void *context, const struct err *err)
 	if (err) {
 		r->failure = *err;
 		finish(r, 1);
+		return;
+	}
+	if (r->options->loop && r->until_seq > r->from_seq) {
+		rewind_to_start(r);
 		return;
 	}
 	log_info("the tape has ended; the last state is being served");
@@ -195,8 +206,6 @@ static int open_tape(struct replayer *r, struct err *err)
 		rc = find_bounds(r, err);
 	if (rc == 0)
 		rc = world_open(r->tape, &r->marks, r->from_seq, HISTORY_WINDOW, &r->world, err);
-	if (rc == 0)
-		rc = timeline_open(o->tape, &r->marks, r->from_seq, r->until_seq, &r->timeline, err);
 	return rc;
 }
 
@@ -244,9 +253,25 @@ static int write_kubeconfig(struct replayer *r, struct err *err)
 
 static int open_player(struct replayer *r, struct err *err)
 {
+	int rc;
+
 	r->watches = watches_new(&r->loop, r->world, &r->marks, &watches_listener, r);
-	return player_open(&r->loop, r->world, r->timeline, r->options->speed, r->from_ns, &player_listener,
-		r, &r->player, err);
+	r->deck = (struct deck){.path = r->options->tape,
+		.tape = r->tape,
+		.marks = &r->marks,
+		.world = r->world,
+		.watches = r->watches,
+		.first_seq = r->from_seq,
+		.until_seq = r->until_seq,
+		.first_ns = r->from_ns,
+		.longest_silence_ns = r->options->max_idle_ns};
+	rc = deck_open(&r->deck, err);
+	if (rc == 0)
+		rc = player_open(&r->loop, r->world, r->deck.timeline, r->options->speed, r->from_ns,
+			&player_listener, r, &r->player, err);
+	r->deck.player = r->player;
+	r->world->time_ns = r->from_ns;
+	return rc;
 }
 
 static int open_all(struct replayer *r, struct err *err)
@@ -259,7 +284,7 @@ static int open_all(struct replayer *r, struct err *err)
 		rc = open_server(r, err);
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
-	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks};
+	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck};
 	return rc;
 }
 
@@ -291,7 +316,7 @@ static void close_all(struct replayer *r)
 	uv_close((uv_handle_t *)&r->drain, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
-	timeline_close(r->timeline);
+	deck_close(&r->deck);
 	world_close(r->world);
 	marks_release(&r->marks);
 	tape_close(r->tape);

@@ -15,7 +15,8 @@ struct timeline {
 	struct tape_cursor *cursor;
 	const struct marks *marks;
 	size_t next_mark;
-	int64_t latest_ns; /* due time of the latest item read */
+	int64_t latest_ns;                  /* tape time of the latest item read */
+	int64_t longest_silence_ns, cut_ns; /* 0: silences stay; how much of them was cut so far */
 	uint64_t until_seq;
 	struct event event; /* read from the cursor, not yet queued */
 	bool have_event, cursor_done, done;
@@ -60,11 +61,21 @@ void timeline_close(struct timeline *t)
 	free(t);
 }
 
+void timeline_cut_silences(struct timeline *t, int64_t longest_ns)
+{
+	t->longest_silence_ns = longest_ns;
+}
+
 static void queue(struct timeline *t, int64_t time_ns, struct change *change, const struct mark *mark)
 {
+	int64_t silence_ns = t->latest_ns == INT64_MIN ? 0 : time_ns - t->latest_ns;
+
+	if (t->longest_silence_ns && silence_ns > t->longest_silence_ns)
+		t->cut_ns += silence_ns - t->longest_silence_ns;
 	if (time_ns > t->latest_ns)
 		t->latest_ns = time_ns;
-	t->items[(t->first + t->count++) % AHEAD_ITEMS] = (struct timeline_item){t->latest_ns, change, mark};
+	t->items[(t->first + t->count++) % AHEAD_ITEMS] =
+		(struct timeline_item){t->latest_ns - t->cut_ns, t->cut_ns, change, mark};
 	t->bytes += change ? change->object.len : 0;
 }
 

@@ -15,7 +15,8 @@
 struct timeline;
 
 struct timeline_item {
-	int64_t due_ns;          /* tape time */
+	int64_t due_ns;          /* when to show it; tape time, less the silences that were cut short */
+	int64_t cut_ns;          /* how much of silences was cut before it: due_ns + cut_ns is tape time */
 	struct change *change;   /* owned by whoever took the item; NULL for a mark */
 	const struct mark *mark; /* NULL for a change */
 };
@@ -24,6 +25,9 @@ struct timeline_item {
 int timeline_open(const char *path, const struct marks *marks, uint64_t from_seq, uint64_t until_seq,
 	struct timeline **ret, struct err *err) MUST_CHECK;
 void timeline_close(struct timeline *t);
+
+/* Silences longer than that are shown as that long; 0: as they were. To be called before the first item. */
+void timeline_cut_silences(struct timeline *t, int64_t longest_ns);
 
 /* When the next item is due: 1 and the time, 0 at the end. */
 int timeline_next_due(struct timeline *t, int64_t *ret_ns, struct err *err) MUST_CHECK;

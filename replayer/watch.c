@@ -235,14 +235,74 @@ void watches_close(struct watches *ws)
 	uv_close((uv_handle_t *)&ws->stepper, on_handle_closed);
 }
 
-void watches_end_all(struct watches *ws)
+/* Calls `what` for every watch that has not ended. */
+static void for_each(struct watches *ws, void (*what)(struct watch *w, bool argument), bool argument)
 {
 	for (size_t i = 0; i < ws->world->count; i++) {
 		for (struct watch *w = ws->world->collections[i].watches, *next; w; w = next) {
 			next = w->next;
-			watch_end(w);
+			if (w->state != WATCH_ENDED)
+				what(w, argument);
 		}
 	}
+}
+
+static void remember(struct watch *w, bool unused)
+{
+	const struct history *h = &w->collection->history;
+	const struct history_entry *last = w->number ? history_at(h, w->number - 1) : NULL;
+
+	(void)unused;
+	if (w->number == history_end(h))
+		w->sent_rv = w->collection->rv;
+	else
+		w->sent_rv = last ? last->rv : h->floor_rv;
+}
+
+void watches_before_move(struct watches *ws)
+{
+	for_each(ws, remember, false);
+}
+
+static void end_expired(struct watch *w, const char *why)
+{
+	struct status st = {0};
+
+	status_expired(&st, "too old resource version: %llu (%llu): %s", (unsigned long long)w->sent_rv,
+		(unsigned long long)w->collection->history.floor_rv, why);
+	watch_end_with_error(w, &st);
+}
+
+/* One that was still being sent the state it began with has no version yet: it ends, and begins again. */
+static void reposition(struct watch *w, bool went_back)
+{
+	if (went_back && w->sent_rv > w->collection->rv) {
+		end_expired(w, "the replay went back");
+	} else if (w->state == WATCH_INITIAL) {
+		watch_end(w);
+	} else if (w->sent_rv < w->collection->history.floor_rv || !w->collection->served) {
+		end_expired(w, "the replay went on");
+	} else {
+		w->number = history_after(&w->collection->history, w->sent_rv);
+		watch_enter(w, WATCH_HISTORY);
+		watches_wake(w->set);
+	}
+}
+
+void watches_after_move(struct watches *ws, bool went_back)
+{
+	for_each(ws, reposition, went_back);
+}
+
+static void end_one(struct watch *w, bool unused)
+{
+	(void)unused;
+	watch_end(w);
+}
+
+void watches_end_all(struct watches *ws)
+{
+	for_each(ws, end_one, false);
 }
 
 bool watches_all_live(const struct watches *ws)

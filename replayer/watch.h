@@ -44,6 +44,12 @@ void watch_serve(
 /* Hands a change that was just applied to the live watches of its collection. */
 void watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number);
 
+/* Around a move of the world. Before: every watch remembers the version up to which it was sent everything.
+ * After: it goes on there, through what lies between; or, when the world went back, or the history does not
+ * reach that far, it ends with ERROR 410, which makes clients list again. */
+void watches_before_move(struct watches *ws);
+void watches_after_move(struct watches *ws, bool went_back);
+
 /* Everybody is live. */
 bool watches_all_live(const struct watches *ws);
 

@@ -34,6 +34,7 @@ struct watch {
 	bool bookmarks, initial_end; /* initial_end: an annotated bookmark ends the initial part */
 	uint64_t number;             /* in the history: the next change to send */
 	uint64_t initial_rv;
+	uint64_t sent_rv;  /* during a move: everything up to this version was sent */
 	uint64_t *initial; /* seqs of the objects to begin with */
 	size_t initial_count, initial_at;
 	int64_t deadline_ns, bookmark_ns;   /* monotonic */

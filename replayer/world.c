@@ -147,7 +147,7 @@ static int complete_versions(struct world *w, struct err *err)
 	return 0;
 }
 
-static int open_at(struct world *w, uint64_t window, struct err *err)
+static int open_at(struct world *w, struct err *err)
 {
 	struct tape_info info;
 	uint64_t from_seq;
@@ -155,7 +155,9 @@ static int open_at(struct world *w, uint64_t window, struct err *err)
 
 	if (rc)
 		return rc;
-	from_seq = w->seq > window ? w->seq - window + 1 : 1;
+	for (size_t i = 0; i < w->count; i++)
+		history_init(&w->collections[i].history, w->window, 0, 0);
+	from_seq = w->seq > w->window ? w->seq - w->window + 1 : 1;
 	if (from_seq < info.first_seq)
 		from_seq = info.first_seq;
 	rc = fill_live_sets(w, w->seq, err);
@@ -177,9 +179,8 @@ int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_
 	w->seq = seq;
 	w->changes = change_cache_new(tape, CHANGE_CACHE_BYTES);
 	add_collections(w, marks);
-	for (size_t i = 0; i < w->count; i++)
-		history_init(&w->collections[i].history, window, 0, 0);
-	rc = open_at(w, window, err);
+	w->window = window;
+	rc = open_at(w, err);
 	if (rc)
 		world_close(w);
 	else
@@ -187,16 +188,36 @@ int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_
 	return rc;
 }
 
-void world_close(struct world *w)
+static void drop_snapshots(struct world *w)
 {
-	if (!w)
-		return;
 	while (w->snapshots) {
 		struct snapshot *s = w->snapshots;
 
 		w->snapshots = s->next;
 		snapshot_unref(s);
 	}
+}
+
+int world_seek(struct world *w, uint64_t seq, struct err *err)
+{
+	drop_snapshots(w);
+	for (size_t i = 0; i < w->count; i++) {
+		struct collection *c = &w->collections[i];
+
+		live_set_release(&c->live);
+		history_release(&c->history);
+		c->rv = 0;
+		c->served = false;
+	}
+	w->seq = seq;
+	return open_at(w, err);
+}
+
+void world_close(struct world *w)
+{
+	if (!w)
+		return;
+	drop_snapshots(w);
 	for (size_t i = 0; i < w->count; i++) {
 		live_set_release(&w->collections[i].live);
 		history_release(&w->collections[i].history);

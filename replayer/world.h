@@ -40,6 +40,7 @@ struct world {
 	struct change_cache *changes;
 	struct collection *collections; /* by resource id; an unused id has an empty name */
 	size_t count;
+	size_t window;              /* of each history */
 	uint64_t seq;               /* the position: everything up to this event has been applied */
 	int64_t time_ns;            /* tape time of what was applied last */
 	struct snapshot *snapshots; /* the latest few, newest first */
@@ -50,6 +51,10 @@ struct world {
 int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_t window, struct world **ret,
 	struct err *err) MUST_CHECK;
 void world_close(struct world *w);
+
+/* Moves the world to another position. Collections stay where they are, what they hold is new, and numbers in
+ * their histories begin anew. On failure the world is of no more use. */
+int world_seek(struct world *w, uint64_t seq, struct err *err) MUST_CHECK;
 
 /* NULL when it is not on the tape. */
 struct collection *world_find(

@@ -8,7 +8,8 @@
 struct values {
 	const char *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
-	bool plain, exit_at_end;
+	int64_t max_idle_ns;
+	bool plain, exit_at_end, loop;
 };
 
 static const struct option_row options[] = {
@@ -25,6 +26,9 @@ static const struct option_row options[] = {
 		"start the clock when N watches are open; 0: at once; 1 unless given"},
 	{OPTION_FLAG, 0, "exit-at-end", offsetof(struct values, exit_at_end), "",
 		"end when the tape ends, not only on a signal"},
+	{OPTION_FLAG, 0, "loop", offsetof(struct values, loop), "", "begin anew when the tape ends"},
+	{OPTION_DURATION, 0, "max-idle", offsetof(struct values, max_idle_ns), "DURATION",
+		"cut longer silences to that; as recorded unless given"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
@@ -67,6 +71,8 @@ static int run(const struct command *self, int argc, char **argv)
 		.until = v.until,
 		.wait_watchers = v.wait_watchers,
 		.exit_at_end = v.exit_at_end,
+		.loop = v.loop,
+		.max_idle_ns = v.max_idle_ns,
 		.child = operands.child,
 		.serving = print_serving,
 		.context = &o,

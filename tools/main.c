@@ -14,6 +14,7 @@
 const struct command *const commands[] = {
 	&cmd_record,
 	&cmd_replay,
+	&cmd_ctl,
 	&cmd_query,
 	&cmd_info,
 	&cmd_verify,

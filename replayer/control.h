@@ -1,0 +1,21 @@
+/*
+ * control.h: steering a replay over HTTP, on the address on which it serves:
+ *
+ *     GET  /kubetape/v1/status
+ *     POST /kubetape/v1/pause, /resume, /rewind
+ *     POST /kubetape/v1/step?count=N          N events, 1 unless given
+ *     POST /kubetape/v1/speed?value=N|max
+ *     POST /kubetape/v1/seek?to=POSITION
+ *     POST /kubetape/v1/run?until=POSITION    or ?when=SQL-EXPRESSION over the columns of `events`
+ *
+ * Each answers with the status as it is then, or with an error of kind Status.
+ */
+#ifndef REPLAYER_CONTROL_H
+#define REPLAYER_CONTROL_H
+
+#include "replayer/api.h"
+
+/* False when the path is not of these (nothing was answered). */
+bool control_serve(struct api_call *call);
+
+#endif

@@ -1,0 +1,227 @@
+"""Steering a replay: pause, step, speed, seek, run until, loop; and what clients see of it."""
+
+import json
+import random
+import subprocess
+import time
+import unittest
+
+from replays import DEADLINE_S, KUBETAPE, NODES, PODS, Case, Tape, brief, obj
+
+
+def counted(count=30, spacing=10.0):
+	"""Pods p0..p29 come one after the other, version 31..60; every third one leaves with the one after it."""
+	tape = Tape().listed(PODS, 20, [obj(PODS, "a", 5)]).listed(NODES, 20, [obj(NODES, "n", 6)])
+	for i in range(count):
+		tape.event(1 + spacing * i, PODS, "ADDED", obj(PODS, "p%d" % i, 31 + 2 * i))
+		if i % 3 == 1:
+			tape.event(1 + spacing * i, PODS, "DELETED", obj(PODS, "p%d" % (i - 1), 32 + 2 * i))
+	return tape
+
+
+def state_at(tape, seq):
+	"""{name: version} of the pods after the event seq."""
+	live = {}
+	for event in [l for l in tape.lines if "type" in l and l["stream"] is PODS or "type" in l][:seq]:
+		meta = event["object"]["metadata"]
+		if event["stream"]["resource"] != "pods":
+			continue
+		if event["type"] == "DELETED":
+			live.pop(meta["name"])
+		else:
+			live[meta["name"]] = meta["resourceVersion"]
+	return live
+
+
+class ControlTest(Case):
+	def post(self, r, what):
+		status, _, body = r.request("POST", "/kubetape/v1/" + what)
+		return status, json.loads(body)
+
+	def names(self, r):
+		return [i["metadata"]["name"] for i in r.get("/api/v1/pods")[1]["items"]]
+
+	def wait_for(self, r, **wanted):
+		deadline = time.monotonic() + DEADLINE_S
+		while True:
+			_, status = r.get("/kubetape/v1/status")
+			if all(status[k] == v for k, v in wanted.items()):
+				return status
+			self.assertLess(time.monotonic(), deadline, status)
+			time.sleep(0.01)
+
+	def test_step_applies_events_one_by_one_whatever_the_clock_says(self):
+		r = self.replay(counted())
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			_, status = self.post(r, "step")
+			self.assertEqual((status["state"], status["seq"]), ("paused", 3))
+			self.assertEqual(brief(w.next()), ("ADDED", "p0", "31"))
+			self.post(r, "step?count=2")
+			self.assertEqual([brief(e) for e in w.take(2)], [("ADDED", "p1", "33"), ("DELETED", "p0", "34")])
+			self.assertEqual(self.names(r), ["a", "p1"])
+
+	def test_pause_stops_the_clock_and_resume_goes_on(self):
+		r = self.replay(counted(spacing=0.2))
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			w.next()
+			_, status = self.post(r, "pause")
+			self.assertEqual(status["state"], "paused")
+			w.connection.sock.settimeout(0.8)
+			seen = 0
+			try:
+				while True:
+					w.next()
+					seen += 1
+			except TimeoutError:
+				pass
+			self.assertLessEqual(seen, 2)
+		self.post(r, "speed?value=max")
+		self.post(r, "resume")
+		self.wait_for(r, state="ended")
+
+	def test_run_until_pauses_at_a_position_and_behind_an_event(self):
+		r = self.replay(counted(), "--speed", "max")
+		_, status = self.post(r, "run?until=rv:45")
+		self.wait_for(r, state="paused")
+		self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "45")
+		self.post(r, "run?when=type%3D%27DELETED%27+AND+name%3D%27p9%27")
+		self.wait_for(r, state="paused")
+		self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "52")
+		self.assertEqual(self.post(r, "run?until=seq:3")[0], 400)
+		self.assertEqual(self.post(r, "run?when=nonsense(")[0], 400)
+
+	def test_wrong_words_are_refused(self):
+		r = self.replay(counted())
+		self.assertEqual(self.post(r, "seek?to=nowhere")[0], 400)
+		self.assertEqual(self.post(r, "speed?value=-1")[0], 400)
+		self.assertEqual(self.post(r, "step?count=0")[0], 400)
+		self.assertEqual(r.request("GET", "/kubetape/v1/pause")[0], 405)
+		self.assertEqual(r.request("GET", "/kubetape/v1/nothing")[0], 404)
+
+	def test_going_back_ends_streams_with_410_and_versions_ahead_are_a_timeout(self):
+		r = self.replay(counted())
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w, \
+				r.watch("/api/v1/nodes?watch=1&resourceVersion=20") as quiet:
+			self.post(r, "step?count=9")
+			last = w.take(9)[-1]["object"]["metadata"]["resourceVersion"]
+			_, status = self.post(r, "seek?to=seq:4")
+			error = w.next()
+			self.assertEqual((error["type"], error["object"]["code"]), ("ERROR", 410))
+			self.assertIsNone(w.next())
+			# A resource that did not change is at the same version in both positions: its watch goes on.
+			quiet.connection.sock.settimeout(0.3)
+			with self.assertRaises(TimeoutError):
+				quiet.next()
+		code, answer = r.get("/api/v1/pods?resourceVersion=" + last)
+		self.assertEqual((code, answer["details"]["causes"][0]["reason"]), (504, "ResourceVersionTooLarge"))
+		self.assertNotIn("retryAfterSeconds", answer["details"])
+		_, answer = r.get("/api/v1/pods")
+		self.assertEqual(answer["metadata"]["resourceVersion"], "33")
+		self.assertEqual(self.names(r), ["a", "p0", "p1"])
+
+	def test_going_forward_brings_what_lies_between(self):
+		r = self.replay(counted())
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			self.post(r, "step?count=2")
+			w.take(2)
+			self.post(r, "seek?to=end")
+			rest = [brief(e)[2] for e in w.take(38)]
+			self.assertEqual(rest, sorted(rest, key=int))
+			self.assertEqual((rest[0], rest[-1]), ("34", "89"))
+
+	def test_random_seeks_leave_a_reflector_with_the_state_of_the_position(self):
+		tape = counted()
+		r = self.replay(tape)
+		dice = random.Random(7)
+		reflector = Reflector(r)
+		self.post(r, "pause")
+		for _ in range(30):
+			seq = dice.randrange(2, 42)
+			self.post(r, "seek?to=seq:%d" % seq)
+			reflector.settle(str(int(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"])))
+			self.assertEqual(reflector.cache, state_at(tape, seq), seq)
+		reflector.close()
+
+	def test_loop_begins_anew_and_tells_clients_so(self):
+		r = self.replay(counted(3, 0.1), "--loop", "--speed", "max", "--wait-watchers", "1")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			self.assertEqual([brief(e)[2] for e in w.take(4)], ["31", "33", "34", "35"])
+			self.assertEqual(w.next()["object"]["code"], 410)
+
+	def test_long_silences_can_be_cut(self):
+		r = self.replay(counted(4, 100.0), "--max-idle", "100ms")
+		began = time.monotonic()
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			w.take(5)
+		self.assertLess(time.monotonic() - began, 5)
+
+	def test_ctl_says_what_it_does_and_fails_in_one_sentence(self):
+		r = self.replay(counted(), plain=False)
+		address = "https://127.0.0.1:%d" % r.port
+
+		def ctl(*words):
+			return subprocess.run([KUBETAPE, "ctl", *words], capture_output=True, text=True, timeout=30, check=False)
+
+		done = ctl(address, "step", "2")
+		self.assertEqual(done.returncode, 0, done.stderr)
+		self.assertRegex(done.stdout, r"^paused at event 4 of 42, \S+Z, speed 1, watches 0\n$")
+		done = ctl("127.0.0.1:%d" % r.port, "status", "--json")
+		self.assertEqual(json.loads(done.stdout)["seq"], 4)
+		self.assertEqual(ctl(address, "seek", "rv:60").returncode, 0)
+		self.assertEqual(json.loads(ctl(address, "status", "--json").stdout)["seq"], 22)
+		for words, code in (([address, "fly"], 2), ([address, "seek"], 2), ([address], 2), (["nowhere", "status"], 2),
+				([address, "seek", "nowhere"], 2), (["127.0.0.1:1", "status"], 1)):
+			done = ctl(*words)
+			self.assertEqual(done.returncode, code, words)
+			self.assertEqual(len(done.stderr.strip().split("\n")), 1)
+
+
+class Reflector:
+	"""The list and watch loop of a client, as small as it can be."""
+
+	def __init__(self, r):
+		self.r, self.cache, self.rv, self.stream = r, {}, None, None
+		self.list("0")
+
+	def list(self, rv):
+		status, answer = self.r.get("/api/v1/pods?resourceVersion=" + rv)
+		if status == 504:
+			status, answer = self.r.get("/api/v1/pods")
+		assert status == 200, answer
+		self.cache = {i["metadata"]["name"]: i["metadata"]["resourceVersion"] for i in answer["items"]}
+		self.rv = answer["metadata"]["resourceVersion"]
+
+	def settle(self, rv):
+		"""Follows the stream until it is at that version, listing again when it is told to."""
+		deadline = time.monotonic() + DEADLINE_S
+		while self.rv != rv or self.stream is None:
+			assert time.monotonic() < deadline, (self.rv, rv)
+			if self.stream is None:
+				self.stream = self.r.watch("/api/v1/pods?watch=1&resourceVersion=" + self.rv)
+				self.stream.connection.sock.settimeout(0.05)
+				continue
+			try:
+				event = self.stream.next()
+			except TimeoutError:
+				self.close()  # the reader cannot go on behind a timeout
+				continue
+			if event is None:
+				self.close()
+			elif event["type"] == "ERROR":
+				self.close()
+				self.list(self.rv)
+			else:
+				kind, name, self.rv = brief(event)
+				if kind == "DELETED":
+					self.cache.pop(name)
+				else:
+					self.cache[name] = self.rv
+
+	def close(self):
+		if self.stream:
+			self.stream.close()
+			self.stream = None
+
+
+if __name__ == "__main__":
+	unittest.main()
