@@ -53,15 +53,17 @@ $(B)/kubectl-tape $(B)/kubectl_complete-tape: $(B)/kubetape
 deps:
 	@tools/install-deps.sh $(DEPS) $(if $(shell command -v kubectl),,kubernetes-client)
 
-# Everything that needs nothing but Debian packages: as built, and again under the sanitizers.
+# Everything that needs nothing but Debian packages: as built, and again under the sanitizers. The recorder has a
+# second thread, so its tests run under ThreadSanitizer too.
 check: deps
 	$(MAKE) all lint check-unit check-bench
 	$(MAKE) VARIANT=asan all check-unit check-bench
+	$(MAKE) VARIANT=tsan TESTS=test_record_ check-python
 	$(MAKE) VARIANT=asan check-python
 	$(MAKE) check-python
 
 check-python: all $(B)/make_tape
-	KUBETAPE_BUILD=$(B) python3 tests/run_python.py
+	KUBETAPE_BUILD=$(B) python3 tests/run_python.py $(TESTS)
 
 lint:
 	python3 tests/lint/lint.py
