@@ -8,7 +8,7 @@
 #include "schema/base/limits.h"
 #include "schema/tape/position.h"
 #include "tools/commands.h"
-#include "tools/get_views.h"
+#include "tools/get_table.h"
 #include "tools/table_out.h"
 #include "tools/tape_names.h"
 #include "tools/yaml_out.h"
@@ -144,21 +144,11 @@ static int append_conditions(const struct get *g, struct buf *sql, struct err *e
 	return code;
 }
 
-static int append_columns(const struct get *g, struct buf *sql, struct err *err)
+static const char *columns_of(const struct get *g)
 {
-	const struct get_view *view = get_view_of(g->resource);
-	bool wide = is_output(g, "wide");
-
 	if (is_output(g, "name"))
-		return buf_printf(sql, err, "name");
-	if (is_output(g, "json") || is_output(g, "yaml"))
-		return buf_printf(sql, err, "object");
-	return buf_printf(sql, err,
-		"%sname AS \"NAME\", %s"
-		"coalesce(duration(:now - to_ns(jget(object, '$.metadata.creationTimestamp'))), '<unknown>') "
-		"AS \"AGE\"%s%s%s",
-		g->resource->namespaced && !g->options->namespace ? "namespace AS \"NAMESPACE\", " : "",
-		view->columns, wide ? ", " : "", wide ? view->wide : "", wide ? "rv AS \"RV\"" : "");
+		return "name";
+	return is_output(g, "json") || is_output(g, "yaml") ? "object" : "namespace, object";
 }
 
 static void set_parameters(struct get *g)
@@ -167,8 +157,6 @@ static void set_parameters(struct get *g)
 
 	snprintf(number, sizeof(number), "%llu", (unsigned long long)g->seq);
 	sql_session_set(g->session, "seq", number);
-	snprintf(number, sizeof(number), "%lld", (long long)g->now_ns);
-	sql_session_set(g->session, "now", number);
 	if (g->options->namespace)
 		sql_session_set(g->session, "namespace", g->options->namespace);
 	for (size_t i = 0; i < g->name_count; i++) {
@@ -188,10 +176,8 @@ static int run_into(struct get *g, const struct sql_sink *to, struct err *err)
 	sql_session_set(g->session, "version", g->resource->version);
 	sql_session_set(g->session, "resource", g->resource->resource);
 	buf_init(&sql, LIMIT_CONFIG_BYTES);
-	code = buf_printf(
-		&sql, err, "SELECT %s, ", g->selector ? "jget(object, '$.metadata.labels')" : "NULL");
-	if (!code)
-		code = append_columns(g, &sql, err);
+	code = buf_printf(&sql, err, "SELECT %s, %s",
+		g->selector ? "jget(object, '$.metadata.labels')" : "NULL", columns_of(g));
 	if (!code)
 		code = append_conditions(g, &sql, err);
 	if (!code)
@@ -200,11 +186,62 @@ static int run_into(struct get *g, const struct sql_sink *to, struct err *err)
 	return code;
 }
 
+/* ---- tables ---- */
+
+static int keep_object(void *context, const struct sql_value *values, size_t count, struct err *err)
+{
+	struct buf *to = context;
+
+	(void)count;
+	return buf_append(to, values[0].bytes.ptr, values[0].bytes.len, err);
+}
+
+/* The CRD of a custom resource, whose columns are in it; nothing when it was not recorded. */
+static int find_crd(struct get *g, struct buf *to, struct err *err)
+{
+	static const char sql[] =
+		"SELECT object FROM objects(:seq) WHERE apigroup = 'apiextensions.k8s.io' AND "
+		"resource = 'customresourcedefinitions' AND name = :crd";
+	struct sql_sink sink = {ignore_begin, keep_object, ignore_end, to};
+	char *name = xasprintf("%s.%s", g->resource->resource, g->resource->apigroup);
+	int code;
+
+	sql_session_set(g->session, "crd", name);
+	code = sql_session_run(g->session, slice_of(sql), &sink, err);
+	free(name);
+	return code;
+}
+
+static int print_table(struct get *g, struct err *err)
+{
+	struct table_out *out = table_out_new(stdout, TABLE_TEXT, table_out_terminal_width(stdout));
+	struct sql_sink sink = table_out_sink(out);
+	struct get_table *table = NULL;
+	struct buf crd;
+	int code;
+
+	buf_init(&crd, LIMIT_OBJECT_BYTES);
+	code = find_crd(g, &crd, err);
+	if (!code) {
+		table = get_table_new(
+			&(struct get_table_options){.resource = g->resource,
+				.crd = buf_slice(&crd),
+				.with_namespace = g->resource->namespaced && !g->options->namespace,
+				.wide = is_output(g, "wide"),
+				.now_ns = g->now_ns},
+			&sink);
+		sink = get_table_sink(table);
+		code = run_into(g, &sink, err);
+	}
+	get_table_free(table);
+	table_out_free(out);
+	buf_release(&crd);
+	return code;
+}
+
 static int print_resource(struct get *g, bool is_first, struct err *err)
 {
 	struct sql_sink sink = {ignore_begin, print_json, ignore_end, g};
-	struct table_out *out;
-	int code;
 
 	if (is_output(g, "json"))
 		return run_into(g, &sink, err);
@@ -213,11 +250,7 @@ static int print_resource(struct get *g, bool is_first, struct err *err)
 		return run_into(g, &sink, err);
 	if (!is_first)
 		putchar('\n');
-	out = table_out_new(stdout, TABLE_TEXT, table_out_terminal_width(stdout));
-	sink = table_out_sink(out);
-	code = run_into(g, &sink, err);
-	table_out_free(out);
-	return code;
+	return print_table(g, err);
 }
 
 static int print_all(struct get *g, struct err *err)
@@ -239,22 +272,6 @@ static int print_all(struct get *g, struct err *err)
 }
 
 /* ---- the command ---- */
-
-static int find_position(struct get *g, struct err *err)
-{
-	struct event e;
-	struct buf keep;
-	int code = tape_position_parse(g->tape, g->options->at, &g->seq, err);
-
-	if (code || g->seq == 0)
-		return code;
-	buf_init(&keep, LIMIT_OBJECT_BYTES);
-	code = tape_event(g->tape, g->seq, &e, &keep, err);
-	if (!code)
-		g->now_ns = e.time_ns;
-	buf_release(&keep);
-	return code;
-}
 
 /* "pods web-0 web-1" and "pod/web-0" mean the same thing. */
 static int choose(struct get *g, const struct operands *operands, struct err *err)
@@ -284,7 +301,7 @@ static int get(const struct get_options *o, const struct operands *operands, str
 	if (!code && label_selector_parse(slice_of(o->selector), &g.selector, err))
 		code = err_set(err, ERR_USAGE, "bad selector '%s'", o->selector);
 	if (!code)
-		code = find_position(&g, err);
+		code = tape_position_parse_time(g.tape, o->at, &g.seq, &g.now_ns, err);
 	if (!code)
 		code = choose(&g, operands, err);
 	if (!code)
@@ -320,9 +337,9 @@ const struct command cmd_get = {
 	.operands = "TAPE RESOURCE[/NAME] [NAME]...",
 	.summary = "show the objects at a point of a tape",
 	.description =
-		"What `kubectl get` would have shown at that time. RESOURCE is a name as kubectl takes it:\n"
-		"pods, po, deployments.apps, several separated by commas. The objects of -o json and yaml\n"
-		"are as they were delivered.\n\n"
+		"What `kubectl get` would have shown at that time, with the same columns. RESOURCE is a name\n"
+		"as kubectl takes it: pods, po, deployments.apps, several separated by commas. The objects of\n"
+		"-o json and yaml are as they were delivered.\n\n"
 		"  kubetape get X.tape pods -n shop --at 12:03:05\n"
 		"  kubetape get X.tape deploy/web -o yaml --at -5m",
 	.options = rows,

@@ -2,6 +2,7 @@
 #include "tools/tape_names.h"
 
 #include "recorder/catalog.h"
+#include "replayer/builtin.h"
 #include "schema/base/limits.h"
 
 #include <ctype.h>
@@ -49,27 +50,20 @@ static char *lower(const char *text)
 	return copy;
 }
 
-/* Short names that every cluster has, for tapes without discovery documents. */
+/* Short names that every cluster has, for tapes without discovery documents. Terminated by NULL, or NULL. */
 static char **well_known_names(const struct tape_resource *r)
 {
-	static const struct {
-		const char *apigroup, *resource, *name;
-	} table[] = {{"", "pods", "po"}, {"", "services", "svc"}, {"", "nodes", "no"},
-		{"", "namespaces", "ns"}, {"", "configmaps", "cm"}, {"", "endpoints", "ep"},
-		{"", "events", "ev"}, {"", "persistentvolumeclaims", "pvc"}, {"", "persistentvolumes", "pv"},
-		{"", "serviceaccounts", "sa"}, {"", "replicationcontrollers", "rc"},
-		{"apps", "deployments", "deploy"}, {"apps", "replicasets", "rs"},
-		{"apps", "statefulsets", "sts"}, {"apps", "daemonsets", "ds"}, {"batch", "cronjobs", "cj"},
-		{"networking.k8s.io", "ingresses", "ing"}, {"networking.k8s.io", "networkpolicies", "netpol"},
-		{"autoscaling", "horizontalpodautoscalers", "hpa"},
-		{"apiextensions.k8s.io", "customresourcedefinitions", "crd"}};
+	const char *all = builtin_short_names(slice_of(r->apigroup), slice_of(r->resource));
 	char **names = NULL;
+	size_t count = 0;
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		if (strcmp(table[i].apigroup, r->apigroup) || strcmp(table[i].resource, r->resource))
-			continue;
-		names = xcalloc(2, sizeof(*names));
-		names[0] = xstrdup(table[i].name);
+	while (*all) {
+		size_t len = strcspn(all, ",");
+
+		names = xrealloc(names, (count + 2) * sizeof(*names));
+		names[count++] = slice_dup((struct slice){all, len});
+		names[count] = NULL;
+		all += len + (all[len] == ',');
 	}
 	return names;
 }

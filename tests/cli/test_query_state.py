@@ -9,7 +9,8 @@ def running(name, uid, rv, **more):
     return pod(name, uid, rv, metadata={"creationTimestamp": "2023-11-14T22:13:00Z", "labels": {"app": name[:3]}},
                spec={"nodeName": "n1", "containers": [{"name": "main"}]},
                status={"phase": "Running", "podIP": "10.0.0.1",
-                       "containerStatuses": [{"name": "main", "ready": True, "restartCount": 2}]}, **more)
+                       "containerStatuses": [{"name": "main", "ready": True, "restartCount": 2,
+                                             "state": {"running": {}}}]}, **more)
 
 
 def deployment(rv, replicas):
@@ -39,9 +40,15 @@ class State(TapeTest):
     def test_get_shows_the_pods_of_that_moment(self):
         self.assertEqual(self.ok("get", self.tape, "po", "--at", "seq:4"), (
             "NAMESPACE  NAME   READY  STATUS   RESTARTS  AGE\n"
-            "data       db-0   0/0    Pending         0  <unknown>\n"
-            "shop       web-0  1/1    Running         2  23.0s\n"))
+            "data       db-0   0/0    Pending  0         <unknown>\n"
+            "shop       web-0  1/1    Running  2         23s\n"))
+        self.assertIn(" 83s\n", self.ok("get", self.tape, "pods", "--at", "22:14:23"))
         self.assertEqual(self.ok("get", self.tape, "pods", "-n", "data", "--at", "22:13:31").splitlines()[1:], [])
+
+    def test_get_wide_and_custom_resources_have_the_servers_columns(self):
+        self.assertIn("NOMINATED NODE", self.ok("get", self.tape, "pods", "-o", "wide"))
+        crontabs = self.ok("get", "tests/tapes/rolling-update.tape", "crontabs").splitlines()
+        self.assertEqual(crontabs[0].split(), ["NAMESPACE", "NAME", "AGE"])
 
     def test_get_finds_by_name_and_label(self):
         self.assertEqual(self.ok("get", self.tape, "pods,deploy", "-o", "name", "--at", "4"),

@@ -1,0 +1,145 @@
+/* get_table.c: see get_table.h. */
+#include "tools/get_table.h"
+
+#include "replayer/builtin.h"
+#include "replayer/table_columns.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#define MAX_COLUMNS 64
+
+struct get_table {
+	struct get_table_options options;
+	struct sql_sink to;
+	struct table_column *custom; /* NULL for a built-in kind */
+	const struct table_column *columns[MAX_COLUMNS];
+	size_t column_count; /* without the namespace */
+	struct buf cells;    /* texts of a row, one behind the other */
+	struct buf json;     /* one cell as the writers give it */
+};
+
+static void choose_columns(struct get_table *t, const struct table_column *all)
+{
+	for (const struct table_column *c = all; c->name && t->column_count < MAX_COLUMNS; c++) {
+		if (c->priority == 0 || t->options.wide)
+			t->columns[t->column_count++] = c;
+	}
+}
+
+struct get_table *get_table_new(const struct get_table_options *o, const struct sql_sink *to)
+{
+	struct get_table *t = xcalloc(1, sizeof(*t));
+
+	t->options = *o;
+	t->to = *to;
+	buf_init(&t->cells, LIMIT_OBJECT_BYTES);
+	buf_init(&t->json, LIMIT_OBJECT_BYTES);
+	if (!builtin_group(slice_of(o->resource->apigroup)))
+		t->custom = table_custom_columns(o->crd, o->resource->version);
+	choose_columns(t, t->custom ? t->custom
+				    : table_kind_columns(slice_of(o->resource->apigroup),
+					      slice_of(o->resource->resource)));
+	return t;
+}
+
+void get_table_free(struct get_table *t)
+{
+	if (!t)
+		return;
+	table_custom_columns_free(t->custom);
+	buf_release(&t->cells);
+	buf_release(&t->json);
+	free(t);
+}
+
+/* kubectl writes names in capitals. */
+static char *heading(const char *name)
+{
+	char *text = xstrdup(name);
+
+	for (char *c = text; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return text;
+}
+
+static int on_begin(void *context, const char *const *names, size_t count, struct err *err)
+{
+	struct get_table *t = context;
+	size_t first = t->options.with_namespace;
+	char *headings[MAX_COLUMNS + 1];
+	int code;
+
+	(void)names, (void)count;
+	headings[0] = heading("namespace");
+	for (size_t i = 0; i < t->column_count; i++)
+		headings[i + 1] = heading(t->columns[i]->name);
+	code = t->to.begin(
+		t->to.context, (const char *const *)headings + !first, t->column_count + first, err);
+	for (size_t i = 0; i <= t->column_count; i++)
+		free(headings[i]);
+	return code;
+}
+
+/* Appends the text of one cell, which the writers give as a JSON text or number. */
+static int put_cell(struct get_table *t, const cJSON *object, size_t column, struct err *err)
+{
+	struct table_cell cell = {object, t->columns[column], t->options.now_ns, &t->json, err};
+
+	buf_clear(&t->json);
+	if (t->columns[column]->write(&cell))
+		return err->code;
+	if (t->json.len && t->json.ptr[0] == '"')
+		return json_unescape(buf_slice(&t->json), &t->cells, err);
+	return buf_append(&t->cells, t->json.ptr, t->json.len, err);
+}
+
+static int give_row(struct get_table *t, struct slice namespace, const cJSON *object, struct err *err)
+{
+	size_t first = t->options.with_namespace, ends[MAX_COLUMNS], begin = 0;
+	struct sql_value values[MAX_COLUMNS + 1];
+
+	buf_clear(&t->cells);
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (put_cell(t, object, i, err))
+			return err->code;
+		ends[i] = t->cells.len;
+	}
+	values[0] = (struct sql_value){.type = SQL_TEXT, .bytes = namespace};
+	for (size_t i = 0; i < t->column_count; i++) {
+		struct slice text = {t->cells.ptr + begin, ends[i] - begin};
+
+		values[i + 1] = (struct sql_value){.type = SQL_TEXT, .bytes = text};
+		begin = ends[i];
+	}
+	return t->to.row(t->to.context, values + !first, t->column_count + first, err);
+}
+
+static int on_row(void *context, const struct sql_value *values, size_t count, struct err *err)
+{
+	struct get_table *t = context;
+	cJSON *object = cJSON_ParseWithLength(values[1].bytes.ptr, values[1].bytes.len);
+	int code;
+
+	(void)count;
+	if (!object)
+		return err_set(
+			err, ERR_CORRUPT, "an object of '%s' is not JSON", t->options.resource->resource);
+	code = give_row(t, values[0].bytes, object, err);
+	cJSON_Delete(object);
+	return code;
+}
+
+static int on_end(void *context, struct err *err)
+{
+	struct get_table *t = context;
+
+	return t->to.end(t->to.context, err);
+}
+
+struct sql_sink get_table_sink(struct get_table *t)
+{
+	return (struct sql_sink){on_begin, on_row, on_end, t};
+}

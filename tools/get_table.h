@@ -1,0 +1,24 @@
+/* get_table.h: objects as the rows that `kubectl get` prints, with the columns that the replay server has. */
+#ifndef TOOLS_GET_TABLE_H
+#define TOOLS_GET_TABLE_H
+
+#include "schema/sql/session.h"
+#include "schema/tape/event.h"
+
+struct get_table;
+
+struct get_table_options {
+	const struct tape_resource *resource; /* borrowed */
+	struct slice crd;                     /* of a custom resource: its CRD's JSON; else empty */
+	bool with_namespace, wide;
+	int64_t now_ns; /* what ages are counted to */
+};
+
+/* Rows go to `to`. */
+struct get_table *get_table_new(const struct get_table_options *o, const struct sql_sink *to);
+void get_table_free(struct get_table *t);
+
+/* The sink for rows of (namespace, object). */
+struct sql_sink get_table_sink(struct get_table *t);
+
+#endif
