@@ -3,6 +3,7 @@
 #   make          build/kubetape and build/kubetape.so        make check    build and run every test
 #   make deps     install what is missing (Debian)            make interop  tests with a real control plane
 #   make demo     a tour on a bundled tape                    make bench    measure, write build/bench.json
+#   make crash    kill writers and fail disks, for long     make fuzz     for FUZZ_SECONDS each target
 #   make install  to PREFIX (/usr/local), below DESTDIR       make man      the manual pages
 
 VARIANT ?=
@@ -36,11 +37,12 @@ TOOLS := $(wildcard tools/*.c)
 object = $(patsubst %.c,$(B)/obj/%.o,$(1))
 # Everything but main, for the tests to link with.
 LIBRARY := $(call object,$(BASE) $(TAPE) $(SQL) $(ENGINES) $(filter-out tools/main.c,$(TOOLS)))
+CRASH := $(B)/crash/crash_tape $(B)/crash/fault_shim.so
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check check-unit check-bench run-fuzzers check-python lint interop demo bench fuzz clean
+.PHONY: all deps check check-unit check-bench run-fuzzers check-python lint interop demo bench fuzz crash clean
 .DELETE_ON_ERROR:
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
@@ -62,7 +64,7 @@ check: deps
 	$(MAKE) VARIANT=asan check-python
 	$(MAKE) check-python
 
-check-python: all $(B)/make_tape
+check-python: all $(B)/make_tape $(CRASH)
 	KUBETAPE_BUILD=$(B) python3 tests/run_python.py $(TESTS)
 
 lint:
@@ -102,6 +104,20 @@ $(B)/libkubetape.a: $(LIBRARY)
 # Writes small tapes for the wire and CLI tests.
 $(B)/make_tape: tests/wire/make_tape.c $(B)/libkubetape.a
 	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) -lm
+
+# Writers to kill, and a shim that makes the disk fail under them. `make crash` kills them thousands of times and
+# fails every call in turn; `make check` takes a quick look.
+$(B)/crash/crash_tape: tests/crash/crash_tape.c $(B)/libkubetape.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) -lm
+
+$(B)/crash/fault_shim.so: tests/crash/fault_shim.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(OPT) -fPIC -shared $(WARN) $(WERROR) -o $@ $< -ldl
+
+crash: deps
+	$(MAKE) $(CRASH)
+	KUBETAPE_CRASH=all KUBETAPE_BUILD=$(B) python3 tests/run_python.py test_crash
 
 # Every program prints Check's own summary; under a sanitizer each runs in one process, so that leaks count.
 # Behind them, every fuzz target reads its whole corpus once.

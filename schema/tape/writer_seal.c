@@ -332,8 +332,8 @@ static int recover_totals(
 	w->sealed_segments += file->sealed;
 	if (file->sealed && stat(file->path, &st) == 0)
 		w->sealed_disk_bytes += (uint64_t)st.st_size;
-	free(w->tape_id);
-	w->tape_id = segment_meta(db, "tape_id");
+	if (!w->tape_id)
+		w->tape_id = segment_meta(db, "tape_id");
 	return 0;
 }
 

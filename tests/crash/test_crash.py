@@ -1,0 +1,123 @@
+"""Writers that are killed at any moment, and disks that fail or lose power at any call.
+
+A quick look by default: 200 kills, and some of the calls. KUBETAPE_CRASH=all (`make crash`) takes thousands of
+kills and every call in turn. KUBETAPE_CRASH_SEED takes another seed than the day's.
+"""
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+BUILD = os.path.abspath(os.environ.get("KUBETAPE_BUILD", "build"))
+PROGRAM = os.path.join(BUILD, "crash", "crash_tape")
+SHIM = os.path.join(BUILD, "crash", "fault_shim.so")
+ALL = os.environ.get("KUBETAPE_CRASH") == "all"
+SEED = int(os.environ.get("KUBETAPE_CRASH_SEED", time.time() // 86400))
+EVENTS = 330
+CUT_EXIT = 137
+
+
+class CrashTest(unittest.TestCase):
+    def setUp(self):
+        place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.dir = tempfile.mkdtemp(prefix="kubetape-crash-", dir=place)
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+
+    def run_program(self, *args, **env):
+        return subprocess.run([PROGRAM, *map(str, args)], env=dict(os.environ, **env), capture_output=True,
+                              text=True, timeout=1800)
+
+
+class Kills(CrashTest):
+    def test_no_kill_loses_what_was_acknowledged_or_stops_the_next_writer(self):
+        rounds = 5000 if ALL else 50 if "asan" in BUILD else 200
+        done = self.run_program("kill", self.dir, rounds, SEED)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), f"seed {SEED}")
+        self.assertRegex(done.stdout, rf"^{rounds} kills, \d+ events, 0 acknowledged ones lost$")
+
+
+@unittest.skipIf("asan" in BUILD, "the sanitizer's runtime wants to be loaded first")
+class Faults(CrashTest):
+    """Each call that writes fails in turn, until a run has no failure."""
+
+    def write(self, mode, at, errno="ENOSPC"):
+        """A fresh tape under the shim. Returns the finished process and how many calls it made, None after a cut."""
+        for name in os.listdir(self.dir):
+            path = os.path.join(self.dir, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        count = os.path.join(self.dir, "count")
+        self.tape, self.ack = os.path.join(self.dir, "x.tape"), os.path.join(self.dir, "ack")
+        done = self.run_program("write", self.tape, EVENTS, self.ack, LD_PRELOAD=SHIM, FAULT_DIR=self.tape,
+                                FAULT_AT=str(at), FAULT_MODE=mode, FAULT_ERRNO=errno, FAULT_SEED=str(SEED + at),
+                                FAULT_COUNT=count)
+        if not os.path.exists(count):
+            return done, None
+        with open(count) as f:
+            return done, int(f.read())
+
+    def check(self, what):
+        done = self.run_program("check", self.tape, self.ack)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), what)
+        return int(done.stdout)
+
+    def check_and_go_on(self, what):
+        """The tape is sound and has what was acknowledged; the next writer goes on as if nothing had been."""
+        self.check(what)
+        done = self.run_program("write", self.tape, EVENTS + 50, self.ack)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), what)
+        self.assertEqual(self.check(what), EVENTS + 50, what)
+        left = [n for n in os.listdir(self.tape) if not n.startswith("seg-") or not n.endswith(".db")]
+        self.assertEqual(left, ["lock"], what)
+
+    def calls(self, step):
+        """Numbers of calls to fail at: every one, or some with the first and last few."""
+        done, count = self.write("none", 0)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.check("no fault"), EVENTS)
+        self.assertGreater(count, 100)
+        return range(1, count + 100) if ALL else sorted({*range(1 + SEED % step, count, step), *range(1, 12),
+                                                         *range(count - 45, count + 1, 3)})
+
+    def each(self, mode, step, errno="ENOSPC"):
+        for at in self.calls(step):
+            done, count = self.write(mode, at, errno)
+            what = f"{mode} {errno} at call {at}, seed {SEED}: {done.stderr}"
+            yield at, done, what
+            self.check_and_go_on(what)
+            if count is not None and count < at and mode != "cut":
+                break
+
+    def one_failure(self, mode, errno):
+        for _, done, what in self.each(mode, 53, errno):
+            self.assertIn(done.returncode, (0, 1), what)
+            self.assertEqual(done.returncode == 1, done.stderr != "", what)
+            if done.returncode == 0:
+                self.assertEqual(self.check(what), EVENTS, what)
+
+    def test_a_full_disk_at_one_call_loses_nothing(self):
+        self.one_failure("once", "ENOSPC")
+
+    def test_an_error_at_one_call_loses_nothing(self):
+        self.one_failure("once", "EIO")
+
+    def test_half_a_write_and_then_a_full_disk_lose_nothing(self):
+        self.one_failure("short", "ENOSPC")
+
+    def test_a_disk_that_stays_full_is_said_and_loses_nothing_acknowledged(self):
+        for _, done, what in self.each("sticky", 47):
+            self.assertIn(done.returncode, (0, 1), what)
+            self.assertEqual(done.returncode == 1, done.stderr != "", what)
+
+    def test_a_disk_that_stays_broken_is_said_and_loses_nothing_acknowledged(self):
+        for _, done, what in self.each("sticky", 71, "EIO"):
+            self.assertIn(done.returncode, (0, 1), what)
+
+    def test_a_power_cut_at_any_call_loses_nothing_acknowledged(self):
+        for _, done, what in self.each("cut", 13):
+            self.assertIn(done.returncode, (CUT_EXIT, 0), what)
+
+
+if __name__ == "__main__":
+    unittest.main()
