@@ -7,6 +7,7 @@
 extern const struct command cmd_ctl;
 extern const struct command cmd_diff_state;
 extern const struct command cmd_export;
+extern const struct command cmd_gaps;
 extern const struct command cmd_get;
 extern const struct command cmd_help;
 extern const struct command cmd_import;

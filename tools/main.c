@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&cmd_ctl,
 	&cmd_query,
 	&cmd_info,
+	&cmd_gaps,
 	&cmd_verify,
 	&cmd_get,
 	&cmd_log,

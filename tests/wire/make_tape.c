@@ -12,9 +12,10 @@
  *     {"connection":"watch","stream":STREAM,"target":"..","begin_ns":1,"duration_ns":1,"http_status":200,
  *      "end_reason":"reset","events":3,"last_rv":".."}  one that has ended
  *     {"gap":"reset","how_ended":"relist","stream":STREAM,"begin_ns":1,"end_ns":2,"duration_ns":1,
- *      "begin_seq":1,"end_seq":2,"from_rv":"..","to_rv":"..","recreated":1}
+ *      "begin_seq":1,"end_seq":2,"from_rv":"..","to_rv":"..","connection_before":1,"connection_after":2,
+ *      "recreated":1,"modified":1,"added":1,"deleted":1,"unchanged":1}
  *     {"missed":"recreated","gap_id":1,"stream":STREAM,"namespace":"..","name":"..","uid":"..",
- *      "old_uid":".."}
+ *      "old_uid":"..","rv":"..","old_rv":".."}
  *     {"flush":true}                                    makes what came before durable
  *     {"abandon":true}                                  stops as a crash would, leaving what was flushed
  * with STREAM = {"group":"apps","version":"v1","resource":"deployments","kind":"Deployment",
@@ -168,6 +169,12 @@ static int add_gap(struct maker *m, const char *reason, struct err *err)
 		.from_rv = text_at(m, "from_rv"),
 		.to_rv = text_at(m, "to_rv"),
 		.recreated = (uint64_t)number_at(m, "recreated"),
+		.modified = (uint64_t)number_at(m, "modified"),
+		.added = (uint64_t)number_at(m, "added"),
+		.deleted = (uint64_t)number_at(m, "deleted"),
+		.unchanged = (uint64_t)number_at(m, "unchanged"),
+		.connection_before = (uint64_t)number_at(m, "connection_before"),
+		.connection_after = (uint64_t)number_at(m, "connection_after"),
 	};
 	int rc = find_stream(m, &gap.stream, err);
 
@@ -183,6 +190,8 @@ static int add_missed(struct maker *m, const char *change, struct err *err)
 		.name = slice_of(text_at(m, "name")),
 		.uid = slice_of(text_at(m, "uid")),
 		.old_uid = slice_of(text_at(m, "old_uid")),
+		.rv = slice_of(text_at(m, "rv")),
+		.old_rv = slice_of(text_at(m, "old_rv")),
 	};
 	struct tape_resource resource = {
 		.apigroup = text_at(m, "stream.group"),

@@ -1,0 +1,201 @@
+/* gap_account.c: see gap_account.h. */
+#include "tools/gap_account.h"
+
+#include <stdlib.h>
+
+struct reading {
+	struct tape *tape;
+	struct gap_accounts *to;
+};
+
+static char *copy(const char *text)
+{
+	return xstrdup(text ? text : "");
+}
+
+static int on_gap(void *context, const struct tape_gap *gap)
+{
+	struct reading *r = context;
+	struct gap_accounts *to = r->to;
+	struct gap_account *a;
+
+	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
+	a = &to->items[to->count++];
+	*a = (struct gap_account){.gap = *gap};
+	a->gap.from_rv = copy(gap->from_rv);
+	a->gap.to_rv = copy(gap->to_rv);
+	a->gap.reason = copy(gap->reason);
+	a->gap.how_ended = copy(gap->how_ended);
+	a->stream = tape_stream_by_id(r->tape, gap->stream);
+	a->resource = a->stream ? tape_resource_by_id(r->tape, a->stream->resource) : NULL;
+	return 0;
+}
+
+static int on_missed(void *context, const struct tape_missed *m)
+{
+	struct reading *r = context;
+
+	for (size_t i = 0; i < r->to->count; i++) {
+		struct gap_account *a = &r->to->items[i];
+
+		if (a->gap.id != m->gap)
+			continue;
+		a->missed = xrealloc(a->missed, (a->missed_count + 1) * sizeof(*a->missed));
+		a->missed[a->missed_count++] = (struct gap_missed){.change = copy(m->change),
+			.namespace = slice_dup(m->namespace),
+			.name = slice_dup(m->name),
+			.uid = slice_dup(m->uid),
+			.old_uid = slice_dup(m->old_uid),
+			.rv = slice_dup(m->rv),
+			.old_rv = slice_dup(m->old_rv),
+			.resource = tape_resource_by_id(r->tape, m->resource)};
+	}
+	return 0;
+}
+
+static void count_attempt(struct gap_account *a, const char *purpose, const char *reason)
+{
+	size_t i = 0;
+
+	while (i < a->attempt_count &&
+		(strcmp(a->attempts[i].purpose, purpose) != 0 || strcmp(a->attempts[i].reason, reason) != 0))
+		i++;
+	if (i == GAP_ATTEMPT_WORDS) {
+		a->attempts[i - 1].count++;
+		return;
+	}
+	if (i == a->attempt_count) {
+		bool last = i == GAP_ATTEMPT_WORDS - 1;
+
+		a->attempts[i] = (struct gap_attempt){
+			copy(last ? "request" : purpose), copy(last ? "other" : reason), 0};
+		a->attempt_count++;
+	}
+	a->attempts[i].count++;
+}
+
+/* A connection of the same stream between the one that broke and the one that went on. */
+static bool is_attempt(const struct gap_account *a, const struct tape_connection *c)
+{
+	if (c->stream != a->gap.stream || c->id == a->gap.connection_before ||
+		c->id == a->gap.connection_after)
+		return false;
+	if (c->begin_ns < a->gap.begin_ns || !c->end_reason)
+		return false;
+	return strcmp(a->gap.how_ended, "open") == 0 || c->begin_ns <= a->gap.end_ns;
+}
+
+static int on_connection(void *context, const struct tape_connection *c)
+{
+	struct reading *r = context;
+
+	for (size_t i = 0; i < r->to->count; i++) {
+		struct gap_account *a = &r->to->items[i];
+
+		if (c->id && c->id == a->gap.connection_before) {
+			a->known_before = true;
+			a->watched_ns = c->duration_ns;
+			a->watched_events = c->events;
+		} else if (is_attempt(a, c) && strcmp(c->end_reason, "complete") != 0) {
+			count_attempt(a, c->purpose ? c->purpose : "request", c->end_reason);
+		}
+	}
+	return 0;
+}
+
+static int compare_begin(const void *left, const void *right)
+{
+	const struct gap_account *a = left, *b = right;
+
+	if (a->gap.begin_ns != b->gap.begin_ns)
+		return a->gap.begin_ns < b->gap.begin_ns ? -1 : 1;
+	return (a->gap.id > b->gap.id) - (a->gap.id < b->gap.id);
+}
+
+int gap_accounts_read(struct tape *t, struct gap_accounts *ret, struct err *err)
+{
+	struct gap_accounts accounts = {0};
+	struct reading r = {t, &accounts};
+	int rc = tape_each_gap(t, on_gap, &r, err);
+
+	if (rc == 0 && accounts.count)
+		rc = tape_each_missed(t, on_missed, &r, err);
+	if (rc == 0 && accounts.count)
+		rc = tape_each_connection(t, on_connection, &r, err);
+	if (rc < 0) {
+		gap_accounts_release(&accounts);
+		return rc;
+	}
+	if (accounts.count)
+		qsort(accounts.items, accounts.count, sizeof(*accounts.items), compare_begin);
+	*ret = accounts;
+	return 0;
+}
+
+static void release(struct gap_account *a)
+{
+	free((char *)a->gap.from_rv);
+	free((char *)a->gap.to_rv);
+	free((char *)a->gap.reason);
+	free((char *)a->gap.how_ended);
+	for (size_t i = 0; i < a->attempt_count; i++) {
+		free(a->attempts[i].purpose);
+		free(a->attempts[i].reason);
+	}
+	for (size_t i = 0; i < a->missed_count; i++) {
+		struct gap_missed *m = &a->missed[i];
+
+		free(m->change);
+		free(m->namespace);
+		free(m->name);
+		free(m->uid);
+		free(m->old_uid);
+		free(m->rv);
+		free(m->old_rv);
+	}
+	free(a->missed);
+}
+
+void gap_accounts_release(struct gap_accounts *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		release(&a->items[i]);
+	free(a->items);
+	*a = (struct gap_accounts){0};
+}
+
+bool gap_hid_something(const struct gap_account *a)
+{
+	return a->missed_count || a->gap.modified || a->gap.added || a->gap.deleted || a->gap.recreated ||
+	       strcmp(a->gap.how_ended, "open") == 0;
+}
+
+const char *gap_reason_words(const char *reason)
+{
+	static const struct {
+		const char *reason, *words;
+	} rows[] = {{"server_timeout", "the watch was over at the time asked for"},
+		{"server_close_early", "the server ended the watch before its time"},
+		{"cut_clean_midframe", "the server ended the watch in the middle of an event"},
+		{"cut", "the connection was closed in the middle of the watch"},
+		{"reset", "the connection was reset"}, {"h2_stream", "the server reset the HTTP/2 stream"},
+		{"h2_conn", "the HTTP/2 connection broke"}, {"goaway", "the server sent the connection away"},
+		{"stalled", "nothing came for too long"}, {"refused", "nobody listened"},
+		{"dns", "the server's name was not found"},
+		{"connect_timeout", "the server could not be reached in time"}, {"tls", "TLS failed"},
+		{"no_response", "the connection was closed without an answer"},
+		{"bad_frame", "what came was no event"},
+		{"bad_encoding", "what came could not be decompressed"},
+		{"client_stop", "the recorder was stopped"}, {"recorder_died", "the recorder died"},
+		{"resource_gone", "the resource was removed"}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (strcmp(rows[i].reason, reason) == 0)
+			return rows[i].words;
+	}
+	if (strncmp(reason, "error_event:410", 15) == 0 || strcmp(reason, "http_410") == 0)
+		return "the server no longer had the history";
+	if (strncmp(reason, "error_event:", 12) == 0)
+		return "the server sent an error in the watch";
+	return strncmp(reason, "http_", 5) == 0 ? "the server answered with an error" : reason;
+}

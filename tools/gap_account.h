@@ -1,0 +1,49 @@
+/*
+ * gap_account.h: the gaps of a tape with all that belongs to each: the watch that broke, what was tried until
+ * it went on, and what the relist showed.
+ */
+#ifndef TOOLS_GAP_ACCOUNT_H
+#define TOOLS_GAP_ACCOUNT_H
+
+#include "schema/tape/reader.h"
+
+#define GAP_ATTEMPT_WORDS 12 /* different outcomes that are told apart; the rest is "other" */
+
+struct gap_attempt {
+	char *purpose, *reason; /* "watch", "refused" */
+	uint64_t count;
+};
+
+struct gap_missed {
+	char *change, *namespace, *name, *uid, *old_uid, *rv, *old_rv;
+	const struct tape_resource *resource; /* the tape's; NULL unknown */
+};
+
+struct gap_account {
+	struct tape_gap gap; /* its texts are owned here */
+	const struct tape_stream *stream;
+	const struct tape_resource *resource;
+	bool known_before; /* the connection before it is on the tape */
+	int64_t watched_ns;
+	uint64_t watched_events;
+	struct gap_attempt attempts[GAP_ATTEMPT_WORDS];
+	size_t attempt_count;
+	struct gap_missed *missed;
+	size_t missed_count;
+};
+
+struct gap_accounts {
+	struct gap_account *items; /* in the order in which they began */
+	size_t count;
+};
+
+int gap_accounts_read(struct tape *t, struct gap_accounts *ret, struct err *err) MUST_CHECK;
+void gap_accounts_release(struct gap_accounts *a);
+
+/* Whether something was missed, or nobody can say because it never ended. */
+bool gap_hid_something(const struct gap_account *a);
+
+/* "the connection was reset" for "reset"; the word itself when there is nothing to add. */
+const char *gap_reason_words(const char *reason);
+
+#endif
