@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define BUCKETS 4096
+#define BUCKETS 32768
 
 struct change_cache {
 	struct tape *tape;

@@ -251,19 +251,29 @@ static ssize_t write_plain(struct conn *c, const struct slice *pieces, size_t co
 	return sent;
 }
 
-/* One record at most: its bytes are gathered, because TLS wants them in one piece. */
-static ssize_t write_tls(struct conn *c, const struct slice *pieces, size_t count)
+/* The bytes of one record: TLS wants them in one piece, so several are gathered. */
+static struct slice join_for_record(struct conn *c, const struct slice *pieces, size_t count)
 {
 	char *scratch = server_scratch(c->server);
-	size_t have = 0, sent;
+	size_t have = 0;
 
+	if (count == 1 || pieces[0].len >= TLS_WRITE_BYTES)
+		return (struct slice){
+			pieces[0].ptr, pieces[0].len < TLS_WRITE_BYTES ? pieces[0].len : TLS_WRITE_BYTES};
 	for (size_t i = 0; i < count && have < TLS_WRITE_BYTES; i++) {
 		size_t n = pieces[i].len < TLS_WRITE_BYTES - have ? pieces[i].len : TLS_WRITE_BYTES - have;
 
 		memcpy(scratch + have, pieces[i].ptr, n);
 		have += n;
 	}
-	switch (tls_write(c->tls, (struct slice){scratch, have}, &sent)) {
+	return (struct slice){scratch, have};
+}
+
+static ssize_t write_tls(struct conn *c, const struct slice *pieces, size_t count)
+{
+	size_t sent;
+
+	switch (tls_write(c->tls, join_for_record(c, pieces, count), &sent)) {
 	case TLS_DONE: return (ssize_t)sent;
 	case TLS_WANT_READ:
 	case TLS_WANT_WRITE: return 0;

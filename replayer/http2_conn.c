@@ -13,7 +13,6 @@
 #include <time.h>
 
 #define STREAMS_MAX    1000         /* at once on a connection, as the API server allows */
-#define GATHER_BYTES   (64u << 10)  /* of frames put together before they are written */
 #define OUT_MAX        (256u << 10) /* frames not yet taken by the socket */
 #define WRITE_A_TURN   (1u << 20)   /* then others have their turn */
 #define IDLE_NS        (90 * NS_PER_S)
@@ -323,17 +322,60 @@ static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t code, 
 
 /* ---- the connection ---- */
 
-/* Puts frames together until there is enough for a write. False when the session is broken. */
-static bool gather(struct http2_conn *h)
+/* What the socket did not take before. True when it is out. */
+static bool write_rest(struct http2_conn *h, size_t *total)
 {
-	while (h->out.len < GATHER_BYTES) {
+	while (h->out.len) {
+		struct slice bytes = buf_slice(&h->out);
+		ssize_t sent = conn_write(h->conn, &bytes, 1);
+
+		if (sent < 0)
+			conn_close(h->conn);
+		if (sent <= 0)
+			return false;
+		buf_consume(&h->out, (size_t)sent);
+		*total += (size_t)sent;
+	}
+	buf_release(&h->out);
+	return true;
+}
+
+/* Puts frames together in the server's scratch, so that a burst leaves in few writes and an idle connection
+ * holds no buffer. */
+static bool gather(struct http2_conn *h, struct slice *ret)
+{
+	char *to = server_frame_scratch(conn_server(h->conn));
+	size_t have = 0;
+
+	while (have < SERVER_SCRATCH_BYTES / 2) {
 		const uint8_t *bytes;
 		ssize_t n = nghttp2_session_mem_send(h->session, &bytes);
 
-		if (n < 0 || (n > 0 && buf_append(&h->out, bytes, (size_t)n, NULL)))
+		if (n < 0 || (size_t)n > SERVER_SCRATCH_BYTES - have)
 			return false;
 		if (n == 0)
 			break;
+		memcpy(to + have, bytes, (size_t)n);
+		have += (size_t)n;
+	}
+	*ret = (struct slice){to, have};
+	return true;
+}
+
+/* Writes what was gathered; what the socket does not take is kept. False when there is no more to do now. */
+static bool write_gathered(struct http2_conn *h, struct slice bytes, size_t *total)
+{
+	while (bytes.len) {
+		ssize_t sent = conn_write(h->conn, &bytes, 1);
+
+		if (sent < 0 || (sent == 0 && buf_append(&h->out, bytes.ptr, bytes.len, NULL))) {
+			conn_close(h->conn);
+			return false;
+		}
+		if (sent == 0)
+			return false;
+		bytes = (struct slice){bytes.ptr + sent, bytes.len - (size_t)sent};
+		*total += (size_t)sent;
 	}
 	return true;
 }
@@ -345,27 +387,18 @@ static void on_flush(void *self)
 
 	while (total < WRITE_A_TURN) {
 		struct slice bytes;
-		ssize_t sent;
 
-		if (!gather(h) || conn_is_closed(h->conn)) {
+		if (!write_rest(h, &total))
+			return;
+		if (!gather(h, &bytes) || conn_is_closed(h->conn)) {
 			conn_close(h->conn);
 			return;
 		}
-		bytes = buf_slice(&h->out);
 		if (bytes.len == 0)
 			break;
-		sent = conn_write(h->conn, &bytes, 1);
-		if (sent < 0) {
-			conn_close(h->conn);
+		if (!write_gathered(h, bytes, &total))
 			return;
-		}
-		buf_consume(&h->out, (size_t)sent);
-		if (sent == 0)
-			return;
-		total += (size_t)sent;
 	}
-	if (h->out.len == 0)
-		buf_release(&h->out);
 	if (total >= WRITE_A_TURN)
 		conn_yield(h->conn);
 	else if (!nghttp2_session_want_read(h->session) && !nghttp2_session_want_write(h->session))

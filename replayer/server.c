@@ -27,7 +27,7 @@ struct server {
 	bool closing;
 	struct conn *conns, *awake;
 	size_t conn_count;
-	char scratch[SERVER_SCRATCH_BYTES];
+	char scratch[SERVER_SCRATCH_BYTES], frames[SERVER_SCRATCH_BYTES];
 };
 
 uv_loop_t *server_loop(struct server *s)
@@ -38,6 +38,11 @@ uv_loop_t *server_loop(struct server *s)
 char *server_scratch(struct server *s)
 {
 	return s->scratch;
+}
+
+char *server_frame_scratch(struct server *s)
+{
+	return s->frames;
 }
 
 int64_t server_stall_ns(const struct server *s)

@@ -43,7 +43,10 @@ void server_flush(struct server *s);
 /* ---- for connections ---- */
 
 uv_loop_t *server_loop(struct server *s);
-char *server_scratch(struct server *s); /* SERVER_SCRATCH_BYTES, free to use inside one call */
+/* SERVER_SCRATCH_BYTES each, free to use inside one call: what is read or joined for a write, and frames that
+ * are put together before they are written. */
+char *server_scratch(struct server *s);
+char *server_frame_scratch(struct server *s);
 int64_t server_stall_ns(const struct server *s);
 void server_dispatch(struct server *s, struct exchange *x, const struct http_request *r);
 void server_add(struct server *s, struct conn *c);

@@ -62,21 +62,30 @@ void watch_end(struct watch *w)
 	exchange_finish(w->x);
 }
 
-void watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number)
+static void deliver_to(struct watch *w, struct change *c, uint64_t number)
 {
-	(void)ws;
-	for (struct watch *w = in->watches, *next; w; w = next) {
+	for (struct watch *next; w; w = next) {
 		next = w->next;
 		if (w->state != WATCH_LIVE)
 			continue;
+		w->number = number;
 		if (exchange_waiting(w->x) >= WATCH_WAITING_MAX) {
-			w->number = number;
 			watch_enter(w, WATCH_HISTORY);
 			continue;
 		}
-		w->number = number + 1;
 		watch_send_change(w, c);
 	}
+}
+
+/* A live watch whose number lies behind was not concerned by what came since. */
+void watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number)
+{
+	(void)ws;
+	if (!in->watches)
+		return;
+	deliver_to(in->watches->everywhere, c, number);
+	if (c->namespace.len)
+		deliver_to(*watch_index_list(in->watches, c->namespace), c, number);
 }
 
 /* ---- catching up ---- */
@@ -158,6 +167,22 @@ void watches_wake(struct watches *ws)
 	uv_idle_start(&ws->stepper, on_step);
 }
 
+/* Calls `what` for every watch that has not ended. */
+static void for_each(struct watches *ws, void (*what)(struct watch *w, int64_t argument), int64_t argument)
+{
+	for (size_t i = 0; ws->running && i < ws->world->count; i++) {
+		const struct watch_index *index = ws->world->collections[i].watches;
+
+		for (size_t k = 0; index && k <= WATCH_BUCKETS; k++) {
+			for (struct watch *w = watch_index_at(index, k), *next; w; w = next) {
+				next = w->next;
+				if (w->state != WATCH_ENDED)
+					what(w, argument);
+			}
+		}
+	}
+}
+
 /* ---- bookmarks and ends ---- */
 
 static bool has_periodic_bookmarks(const struct watch *w)
@@ -187,16 +212,7 @@ static void tick(struct watch *w, int64_t now_ns)
 
 static void on_tick(uv_timer_t *handle)
 {
-	struct watches *ws = handle->data;
-	int64_t now_ns = clock_mono_ns(&clock_system);
-
-	for (size_t i = 0; ws->running && i < ws->world->count; i++) {
-		for (struct watch *w = ws->world->collections[i].watches, *next; w; w = next) {
-			next = w->next;
-			if (w->state != WATCH_ENDED)
-				tick(w, now_ns);
-		}
-	}
+	for_each(handle->data, tick, clock_mono_ns(&clock_system));
 }
 
 /* ---- the set ---- */
@@ -235,25 +251,13 @@ void watches_close(struct watches *ws)
 	uv_close((uv_handle_t *)&ws->stepper, on_handle_closed);
 }
 
-/* Calls `what` for every watch that has not ended. */
-static void for_each(struct watches *ws, void (*what)(struct watch *w, bool argument), bool argument)
-{
-	for (size_t i = 0; i < ws->world->count; i++) {
-		for (struct watch *w = ws->world->collections[i].watches, *next; w; w = next) {
-			next = w->next;
-			if (w->state != WATCH_ENDED)
-				what(w, argument);
-		}
-	}
-}
-
-static void remember(struct watch *w, bool unused)
+static void remember(struct watch *w, int64_t unused)
 {
 	const struct history *h = &w->collection->history;
 	const struct history_entry *last = w->number ? history_at(h, w->number - 1) : NULL;
 
 	(void)unused;
-	if (w->number == history_end(h))
+	if (w->state == WATCH_LIVE || w->number == history_end(h))
 		w->sent_rv = w->collection->rv;
 	else
 		w->sent_rv = last ? last->rv : h->floor_rv;
@@ -261,7 +265,7 @@ static void remember(struct watch *w, bool unused)
 
 void watches_before_move(struct watches *ws)
 {
-	for_each(ws, remember, false);
+	for_each(ws, remember, 0);
 }
 
 static void end_expired(struct watch *w, const char *why)
@@ -274,7 +278,7 @@ static void end_expired(struct watch *w, const char *why)
 }
 
 /* One that was still being sent the state it began with has no version yet: it ends, and begins again. */
-static void reposition(struct watch *w, bool went_back)
+static void reposition(struct watch *w, int64_t went_back)
 {
 	if (went_back && w->sent_rv > w->collection->rv) {
 		end_expired(w, "the replay went back");
@@ -294,7 +298,7 @@ void watches_after_move(struct watches *ws, bool went_back)
 	for_each(ws, reposition, went_back);
 }
 
-static void end_one(struct watch *w, bool unused)
+static void end_one(struct watch *w, int64_t unused)
 {
 	(void)unused;
 	watch_end(w);
@@ -302,7 +306,7 @@ static void end_one(struct watch *w, bool unused)
 
 void watches_end_all(struct watches *ws)
 {
-	for_each(ws, end_one, false);
+	for_each(ws, end_one, 0);
 }
 
 bool watches_all_live(const struct watches *ws)

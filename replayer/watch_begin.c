@@ -21,7 +21,7 @@ static void unlink_watch(struct watch *w)
 	if (w->previous)
 		w->previous->next = w->next;
 	else
-		w->collection->watches = w->next;
+		*watch_index_list(w->collection->watches, w->namespace) = w->next;
 	if (w->next)
 		w->next->previous = w->previous;
 	w->set->running--;
@@ -35,8 +35,8 @@ static void on_closed(void *owner)
 	unlink_watch(w);
 	label_selector_free(w->labels);
 	field_selector_free(w->fields);
-	free(w->namespace);
-	free(w->name);
+	free((void *)(uintptr_t)w->namespace.ptr);
+	free((void *)(uintptr_t)w->name.ptr);
 	free(w->websocket);
 	free(w);
 }
@@ -93,11 +93,11 @@ static void take_initial(struct watch *w)
 	const struct live_set *live = &w->collection->live;
 	size_t begin, end;
 
-	live_set_range(live, slice_of(w->namespace), &begin, &end);
+	live_set_range(live, w->namespace, &begin, &end);
 	w->initial = xmalloc((end > begin ? end - begin : 1) * sizeof(*w->initial));
 	for (; begin < end; begin++) {
 		const struct live *l = live->items[begin];
-		bool chosen = !*w->name || slice_is(live_name(l), w->name);
+		bool chosen = !w->name.len || slice_equal(live_name(l), w->name);
 
 		if (chosen && !w->reads_object)
 			chosen = selectors_match(w->labels, w->fields, live_namespace(l), live_name(l),
@@ -152,25 +152,28 @@ static void begin(struct watch *w, const struct list_options *o, uint64_t rv)
 static struct watch *new_watch(
 	struct api_call *call, struct collection *c, struct list_options *o, const struct view *view)
 {
-	struct watch *w = xcalloc(1, sizeof(*w));
+	struct watch *w = xcalloc(1, sizeof(*w)), **list;
 
 	w->set = call->api->watches;
 	w->x = call->x;
 	w->collection = c;
 	w->state = WATCH_LIVE;
 	w->view = *view;
-	w->namespace = slice_dup(call->path.namespace);
-	w->name = slice_dup(call->path.name);
+	w->namespace = (struct slice){slice_dup(call->path.namespace), call->path.namespace.len};
+	w->name = (struct slice){slice_dup(call->path.name), call->path.name.len};
 	w->labels = o->labels;
 	w->fields = o->fields;
 	w->reads_object = selectors_read_object(o->labels, o->fields);
 	w->bookmarks = o->bookmarks;
 	o->labels = NULL;
 	o->fields = NULL;
-	w->next = c->watches;
-	if (c->watches)
-		c->watches->previous = w;
-	c->watches = w;
+	if (!c->watches)
+		c->watches = xcalloc(1, sizeof(*c->watches));
+	list = watch_index_list(c->watches, w->namespace);
+	w->next = *list;
+	if (w->next)
+		w->next->previous = w;
+	*list = w;
 	w->set->running++;
 	return w;
 }

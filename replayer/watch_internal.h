@@ -6,6 +6,7 @@
 #define REPLAYER_WATCH_INTERNAL_H
 
 #include "replayer/watch.h"
+#include "replayer/watch_index.h"
 #include "replayer/websocket.h"
 #include "schema/base/clock.h"
 
@@ -21,13 +22,13 @@ enum watch_state {
 
 struct watch {
 	struct watches *set;
-	struct watch *next, *previous;               /* in its collection */
+	struct watch *next, *previous;               /* in its list of the collection's index */
 	struct watch *next_behind, *previous_behind; /* in the set's list of those that are not live */
 	struct exchange *x;
 	struct collection *collection;
 	enum watch_state state;
 	struct view view;
-	char *namespace, *name; /* "" any */
+	struct slice namespace, name; /* empty: any; own */
 	struct label_selector *labels;
 	struct field_selector *fields;
 	bool reads_object;

@@ -53,8 +53,8 @@ void watch_end_with_error(struct watch *w, struct status *st)
 
 static bool in_scope(const struct watch *w, const struct change *c)
 {
-	return (!*w->namespace || slice_is(c->namespace, w->namespace)) &&
-	       (!*w->name || slice_is(c->name, w->name));
+	return (!w->namespace.len || slice_equal(c->namespace, w->namespace)) &&
+	       (!w->name.len || slice_equal(c->name, w->name));
 }
 
 static void send_change(struct watch *w, struct change *c, enum event_type type, struct slice object)

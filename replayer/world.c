@@ -222,6 +222,7 @@ void world_close(struct world *w)
 		live_set_release(&w->collections[i].live);
 		history_release(&w->collections[i].history);
 		table_custom_columns_free(w->collections[i].columns);
+		free(w->collections[i].watches);
 	}
 	free(w->collections);
 	change_cache_free(w->changes);

@@ -11,7 +11,7 @@
 #include "replayer/marks.h"
 
 struct table_column;
-struct watch;
+struct watch_index;
 
 struct collection {
 	struct tape_resource resource; /* strings are the tape's */
@@ -20,7 +20,7 @@ struct collection {
 	uint64_t rv;                   /* of a list taken now: not below any version of it seen so far */
 	struct live_set live;
 	struct history history;
-	struct watch *watches;        /* those that are running; see watch.h */
+	struct watch_index *watches; /* those that are running; NULL while there never was one; see watch.h */
 	struct table_column *columns; /* of a custom resource, once a table was asked for; see table.h */
 	uint64_t columns_seq;         /* of the CRD version they were made from */
 };
