@@ -72,88 +72,6 @@ static void forget_statement(struct table_out *out)
 	buf_clear(&out->held);
 }
 
-/* ---- UTF-8 ---- */
-
-/* Bytes of the character at text[0], 0 when they are not UTF-8 (overlong, surrogate, cut). */
-static size_t utf8_length(struct slice text)
-{
-	const unsigned char *c = (const unsigned char *)text.ptr;
-	size_t n = c[0] < 0x80 ? 1 : c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
-	unsigned code;
-
-	if (n == 1)
-		return 1;
-	if (c[0] < 0xc2 || c[0] > 0xf4 || text.len < n)
-		return 0;
-	code = c[0] & (0xffu >> (n + 1));
-	for (size_t i = 1; i < n; i++) {
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (c[i] & 0x3f);
-	}
-	if ((n == 3 && code < 0x800) || (code >= 0xd800 && code <= 0xdfff) || (n == 4 && code < 0x10000))
-		return 0;
-	return code > 0x10ffff ? 0 : n;
-}
-
-/* U+0085, U+2028 and U+2029 end a line for some readers, which a line of NDJSON must not. */
-static bool ends_line(const char *c, size_t n)
-{
-	return (n == 2 && memcmp(c, "\xc2\x85", 2) == 0) || (n == 3 && memcmp(c, "\xe2\x80\xa8", 3) == 0) ||
-	       (n == 3 && memcmp(c, "\xe2\x80\xa9", 3) == 0);
-}
-
-/* How many bytes from the start can be copied as they are into a JSON string. */
-static size_t plain_run(struct slice text)
-{
-	size_t i = 0;
-
-	while (i < text.len) {
-		unsigned char c = (unsigned char)text.ptr[i];
-		size_t n = c < 0x80 ? (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
-				    : utf8_length((struct slice){text.ptr + i, text.len - i});
-
-		if (n == 0 || ends_line(text.ptr + i, n))
-			break;
-		i += n;
-	}
-	return i;
-}
-
-/* Returns how many bytes of the text it stood for. */
-static size_t put_json_escape(FILE *to, struct slice text)
-{
-	static const char from[] = "\"\\\n\r\t\b\f", letters[] = "\"\\nrtbf";
-	unsigned char c = (unsigned char)text.ptr[0];
-	const char *at = c ? strchr(from, c) : NULL;
-	size_t n = utf8_length(text);
-
-	if (at)
-		fprintf(to, "\\%c", letters[at - from]);
-	else if (n == 1)
-		fprintf(to, "\\u%04x", c);
-	else if (n)
-		fprintf(to, "\\u%04x", n == 2 ? 0x85 : 0x2028 + (text.ptr[2] & 1));
-	else
-		fputs("\xef\xbf\xbd", to);
-	return n ? n : 1;
-}
-
-void table_out_json_string(FILE *to, struct slice text)
-{
-	fputc('"', to);
-	while (text.len) {
-		size_t n = plain_run(text);
-
-		fwrite(text.ptr, 1, n, to);
-		if (n < text.len)
-			n += put_json_escape(to, (struct slice){text.ptr + n, text.len - n});
-		text.ptr += n;
-		text.len -= n;
-	}
-	fputc('"', to);
-}
-
 static void put_hex(FILE *to, struct slice bytes)
 {
 	for (size_t i = 0; i < bytes.len; i++)
@@ -232,37 +150,13 @@ static void put_json_row(struct table_out *out, const struct sql_value *values)
 
 /* ---- CSV ---- */
 
-static bool needs_quotes(struct slice text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		if (strchr(",\"\r\n", text.ptr[i]) && text.ptr[i])
-			return true;
-	}
-	return text.len == 0 || text.ptr[0] == ' ' || text.ptr[text.len - 1] == ' ';
-}
-
-static void put_csv_text(FILE *to, struct slice text)
-{
-	if (!needs_quotes(text)) {
-		fwrite(text.ptr, 1, text.len, to);
-		return;
-	}
-	fputc('"', to);
-	for (size_t i = 0; i < text.len; i++) {
-		if (text.ptr[i] == '"')
-			fputc('"', to);
-		fputc(text.ptr[i], to);
-	}
-	fputc('"', to);
-}
-
 static void put_csv_row(struct table_out *out, const struct sql_value *values)
 {
 	for (size_t i = 0; i < out->column_count; i++) {
 		if (i)
 			fputc(',', out->to);
 		if (values[i].type == SQL_TEXT)
-			put_csv_text(out->to, values[i].bytes);
+			table_out_csv_text(out->to, values[i].bytes);
 		else if (values[i].type == SQL_BLOB)
 			put_hex(out->to, values[i].bytes);
 		else if (values[i].type != SQL_NULL)
@@ -273,40 +167,6 @@ static void put_csv_row(struct table_out *out, const struct sql_value *values)
 
 /* ---- tables ---- */
 
-/* Text that stays on its line and does nothing to a terminal. C1 controls (U+0080 to U+009F) count. */
-static int append_visible(struct buf *to, struct slice text, struct err *err)
-{
-	int code = 0;
-
-	while (text.len && !code) {
-		unsigned char c = (unsigned char)text.ptr[0];
-		size_t n = utf8_length(text);
-		bool is_c1 = n == 2 && c == 0xc2 && (unsigned char)text.ptr[1] < 0xa0;
-
-		if (n > 1 && !is_c1)
-			code = buf_append(to, text.ptr, n, err);
-		else if (n == 1 && c >= 0x20 && c != 0x7f)
-			code = buf_append(to, text.ptr, 1, err);
-		else if (c == '\n' || c == '\t')
-			code = buf_append(to, c == '\n' ? "\\n" : "\\t", 2, err);
-		else
-			code = buf_printf(to, err, "\\x%02x", is_c1 ? (unsigned char)text.ptr[1] : c);
-		text.ptr += n ? n : 1;
-		text.len -= n ? n : 1;
-	}
-	return code;
-}
-
-void table_out_visible(FILE *to, struct slice text)
-{
-	struct buf visible;
-
-	buf_init(&visible, HELD_MAX);
-	if (append_visible(&visible, text, NULL) == 0 && visible.len)
-		fwrite(visible.ptr, 1, visible.len, to);
-	buf_release(&visible);
-}
-
 static int append_cell(struct buf *to, const struct sql_value *v, struct err *err)
 {
 	char text[40];
@@ -314,7 +174,7 @@ static int append_cell(struct buf *to, const struct sql_value *v, struct err *er
 	switch (v->type) {
 	case SQL_INTEGER: return buf_printf(to, err, "%lld", (long long)v->integer);
 	case SQL_REAL: return buf_printf(to, err, "%s", real_text(text, v->real));
-	case SQL_TEXT: return append_visible(to, v->bytes, err);
+	case SQL_TEXT: return table_out_append_visible(to, v->bytes, err);
 	case SQL_BLOB:
 		for (size_t i = 0; i < v->bytes.len; i++) {
 			if (buf_printf(to, err, "%02x", (unsigned char)v->bytes.ptr[i]))
@@ -492,7 +352,7 @@ static int on_begin(void *context, const char *const *names, size_t count, struc
 	for (size_t i = 0; i < count && out->format == TABLE_CSV; i++) {
 		if (i)
 			fputc(',', out->to);
-		put_csv_text(out->to, slice_of(out->names[i]));
+		table_out_csv_text(out->to, slice_of(out->names[i]));
 	}
 	if (out->format == TABLE_CSV && count)
 		fputc('\n', out->to);

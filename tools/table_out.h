@@ -39,10 +39,16 @@ struct sql_sink table_out_sink(struct table_out *out);
 /* Columns of the terminal behind `to`, 0 when it is none. */
 unsigned table_out_terminal_width(FILE *to);
 
-/* Writes what a JSON string of that text needs, quotes included. */
+/* Texts as the formats have them (table_out_text.c). */
+
+/* As a JSON string, quotes included. */
 void table_out_json_string(FILE *to, struct slice text);
 
-/* Writes the text so that it stays on its line and does nothing to a terminal. */
+/* As a CSV field, in quotes where it needs them. */
+void table_out_csv_text(FILE *to, struct slice text);
+
+/* So that it stays on its line and does nothing to a terminal. */
 void table_out_visible(FILE *to, struct slice text);
+int table_out_append_visible(struct buf *to, struct slice text, struct err *err) MUST_CHECK;
 
 #endif

@@ -189,7 +189,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	scan_expects(s, false);
 	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &c->query, err))
 		return err->code;
-	if (event_query_open(scan_tape(s), &c->query, plan_flags, &c->cursor, err))
+	if (event_query_open(scan_table(s)->handle, &c->query, plan_flags, &c->cursor, err))
 		return err->code;
 	return next_event(c, err);
 }

@@ -75,14 +75,71 @@ static bool is_limited(const sqlite3_index_info *info)
 	return false;
 }
 
+/* ---- the order of time ---- */
+
+/* Looking through more events than this for the sake of a plan would cost more than the sort that it saves.
+ */
+#define TIME_CHECK_EVENTS 20000000
+
+static int check_times(struct tape_handle *h, struct tape_cursor *c, struct err *err)
+{
+	struct event e;
+	int more = 0;
+
+	while (!h->time_steps_back && (more = tape_cursor_next(c, &e, err)) > 0) {
+		h->time_steps_back = h->time_checked_seq && e.time_ns < h->time_checked_ns;
+		h->time_checked_seq = e.seq;
+		h->time_checked_ns = e.time_ns;
+	}
+	return more < 0 ? more : 0;
+}
+
+/* Whether the order of arrival is also the order of time. What is new since the last call is looked at. */
+static int time_order_holds(struct tape_handle *h, bool *ret, struct err *err)
+{
+	struct tape_filter rest = {.seq_min = h->time_checked_seq + 1};
+	struct tape_info info;
+	struct tape_cursor *c;
+	int code = tape_info(h->tape, &info, err);
+
+	if (!code && !h->time_steps_back && info.last_seq > h->time_checked_seq &&
+		info.events < TIME_CHECK_EVENTS) {
+		code = tape_cursor_open(h->tape, &rest, TAPE_FORWARD, &c, err);
+		if (code)
+			return code;
+		code = check_times(h, c, err);
+		tape_cursor_close(c);
+	}
+	if (!code)
+		*ret = !h->time_steps_back && info.last_seq <= h->time_checked_seq;
+	return code;
+}
+
+/* Events of one time come by seq, so that only seq may be asked for behind the time, the same way round. */
+static bool is_order_of_time(struct table *t, const sqlite3_index_info *info)
+{
+	int first = info->aOrderBy[0].iColumn;
+	bool holds;
+
+	if (first != COLUMN_TIME && first != COLUMN_TIME_NS)
+		return false;
+	if (info->nOrderBy > 1 &&
+		(info->aOrderBy[1].iColumn != COLUMN_SEQ || info->aOrderBy[1].desc != info->aOrderBy[0].desc))
+		return false;
+	return time_order_holds(t->handle, &holds, NULL) == 0 && holds;
+}
+
+/* ---- plans ---- */
+
 /* seq is unique, so whatever is sorted after it is sorted. */
-static int choose_walk(sqlite3_index_info *info, bool reads_objects, bool narrow)
+static int choose_walk(struct table *t, sqlite3_index_info *info, bool reads_objects, bool narrow)
 {
 	int first = info->nOrderBy ? info->aOrderBy[0].iColumn : -2;
+	bool by_seq = first == COLUMN_SEQ || first == -1;
 
-	if (first == COLUMN_SEQ || first == -1) {
+	if (by_seq || (first >= 0 && !narrow && is_order_of_time(t, info))) {
 		info->orderByConsumed = 1;
-		return info->aOrderBy[0].desc ? WALK_BACKWARD : 0;
+		return (info->aOrderBy[0].desc ? WALK_BACKWARD : 0) | (by_seq ? 0 : WALK_BY_TIME);
 	}
 	return reads_objects && !narrow && !is_limited(info) ? WALK_STORED : 0;
 }
@@ -125,7 +182,7 @@ int event_plan_make(struct table *t, sqlite3_index_info *info, bool reads_object
 	}
 	info->idxStr = plan;
 	info->needToFreeIdxStr = 1;
-	info->idxNum = choose_walk(info, reads_objects, narrowed >= 1000);
+	info->idxNum = choose_walk(t, info, reads_objects, narrowed >= 1000);
 	rows = rows / narrowed < 1 ? 1 : rows / narrowed;
 	info->estimatedRows = (sqlite3_int64)rows;
 	info->estimatedCost = 20 + rows * (reads_objects ? 20 : 1);
@@ -283,18 +340,24 @@ void event_query_release(struct event_query *q)
 	*q = (struct event_query){0};
 }
 
-int event_query_open(struct tape *t, const struct event_query *q, int walk_flags, struct tape_cursor **ret,
-	struct err *err)
+int event_query_open(struct tape_handle *h, const struct event_query *q, int walk_flags,
+	struct tape_cursor **ret, struct err *err)
 {
 	enum tape_order order = walk_flags & WALK_BACKWARD ? TAPE_BACKWARD
 				: walk_flags & WALK_STORED ? TAPE_STORED
 							   : TAPE_FORWARD;
+	bool holds = true;
 
+	if (walk_flags & WALK_BY_TIME && time_order_holds(h, &holds, err))
+		return err->code;
+	if (!holds)
+		return err_set(
+			err, ERR_BUSY, "the tape's clock has stepped back: the order has to be sorted");
 	if (q->nothing) {
 		*ret = NULL;
 		return 0;
 	}
-	return tape_cursor_open(t, &q->filter, order, ret, err);
+	return tape_cursor_open(h->tape, &q->filter, order, ret, err);
 }
 
 int event_query_next(const struct event_query *q, struct tape_cursor *c, struct event *ret, struct err *err)

@@ -3,8 +3,9 @@
  * can answer (push-down).
  *
  * Pushed down: seq (= and ranges), time and time_ns (= and ranges), apigroup, version, resource, namespace,
- * name, uid (=), and ORDER BY seq in both directions. What is pushed down narrows the walk; SQLite still
- * checks every row, so a bound may be wider than the condition but never narrower.
+ * name, uid (=), and ORDER BY seq in both directions; ORDER BY time too on a tape whose times never step
+ * back, which is looked up once. What is pushed down narrows the walk; SQLite still checks every row, so a
+ * bound may be wider than the condition but never narrower.
  */
 #ifndef SCHEMA_SQL_EVENT_PLAN_H
 #define SCHEMA_SQL_EVENT_PLAN_H
@@ -36,7 +37,11 @@ enum event_column {
 #define EVENT_COLUMNS EVENT_NAME_COLUMNS ", bytes INTEGER, object TEXT"
 
 /* Bits of the plan's flags: how to walk. */
-enum event_walk { WALK_BACKWARD = 1, WALK_STORED = 2 };
+enum event_walk {
+	WALK_BACKWARD = 1,
+	WALK_STORED = 2,
+	WALK_BY_TIME = 4, /* the order of seq was taken for the order of time */
+};
 
 /* How many events the tape has, for plans; 0 when it cannot say. */
 uint64_t event_plan_count(struct table *t);
@@ -61,9 +66,10 @@ int event_query_make(struct tape *t, const char *plan, sqlite3_value **args, int
 	struct event_query *ret, struct err *err) MUST_CHECK;
 void event_query_release(struct event_query *q);
 
-/* Opens the walk that plan flags and query ask for; NULL in *ret when nothing can match. */
-int event_query_open(struct tape *t, const struct event_query *q, int walk_flags, struct tape_cursor **ret,
-	struct err *err) MUST_CHECK;
+/* Opens the walk that plan flags and query ask for; NULL in *ret when nothing can match. ERR_BUSY when the
+ * tape has grown so that another plan is needed. */
+int event_query_open(struct tape_handle *h, const struct event_query *q, int walk_flags,
+	struct tape_cursor **ret, struct err *err) MUST_CHECK;
 
 /* The next event that the query wants: 1, 0 at the end, negative on failure. */
 int event_query_next(

@@ -43,7 +43,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &e->query, err))
 		return err->code;
 	scan_expects(s, plan_flags & WALK_STORED);
-	if (event_query_open(scan_tape(s), &e->query, plan_flags, &e->cursor, err))
+	if (event_query_open(scan_table(s)->handle, &e->query, plan_flags, &e->cursor, err))
 		return err->code;
 	return next(s, err);
 }

@@ -57,6 +57,7 @@ static int code_of(const struct err *err)
 	case ERR_IO: return SQLITE_IOERR;
 	case ERR_TOO_LARGE: return SQLITE_TOOBIG;
 	case ERR_STOPPED: return SQLITE_INTERRUPT;
+	case ERR_BUSY: return SQLITE_SCHEMA; /* the plan no longer fits: SQLite makes another one */
 	default: return SQLITE_ERROR;
 	}
 }
@@ -86,7 +87,8 @@ static int handle_open(struct registry *r, const char *path, struct tape_handle 
 		return err->code;
 	tape_set_cache(tape, ORDERED_CACHE_BYTES);
 	h = xcalloc(1, sizeof(*h));
-	*h = (struct tape_handle){r->first, xstrdup(path), tape, 1, 0, 1};
+	*h = (struct tape_handle){
+		.next = r->first, .path = xstrdup(path), .tape = tape, .table_count = 1, .generation = 1};
 	r->first = h;
 	*ret = h;
 	return 0;

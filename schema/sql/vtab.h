@@ -23,6 +23,10 @@ struct tape_handle {
 	struct tape *tape;
 	unsigned table_count, scan_count;
 	uint64_t generation; /* grows with each refresh */
+	/* Up to which event it is known whether times ever step back; see event_plan.c. */
+	uint64_t time_checked_seq;
+	int64_t time_checked_ns;
+	bool time_steps_back;
 };
 
 /* One virtual table of a connection. */

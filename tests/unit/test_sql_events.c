@@ -188,6 +188,43 @@ START_TEST(events__times_compare_as_times_whatever_their_form)
 }
 END_TEST
 
+static void check_sorts(struct sql_session *s, const char *sql, bool sorts)
+{
+	char *explain = xasprintf("EXPLAIN QUERY PLAN %s", sql), *plan = sql_rows(s, explain);
+
+	ck_assert_msg(!strstr(plan, "TEMP B-TREE") == !sorts, "%s: %s", sql, plan);
+	free(explain);
+	free(plan);
+}
+
+START_TEST(events__order_of_time_is_sorted_only_where_the_clock_stepped_back)
+{
+	static const char sql[] =
+		"SELECT group_concat(seq) FROM (SELECT seq FROM events ORDER BY time LIMIT 3)";
+	struct sql_session *s;
+	struct tape_writer *w;
+	struct model m;
+	struct err err;
+
+	model_init(&m, 11);
+	w = model_open(&m, NULL);
+	model_steps(&m, w, 50, 10);
+	ck_assert_ok(sql_session_open(m.path, &s, &err), &err);
+	check_sorts(s, "SELECT object FROM events ORDER BY time", false);
+	check_sorts(s, "SELECT object FROM events ORDER BY time_ns DESC, seq DESC", false);
+	check_sorts(s, "SELECT object FROM events ORDER BY time, seq DESC", true);
+	check_sorts(s, "SELECT object FROM events ORDER BY time, name", true);
+	ck_assert_sql(s, sql, "1,2,3\n");
+	m.now_ns -= 3600000000000;
+	model_steps(&m, w, 10, 1);
+	ck_assert_sql(s, sql, "51,52,53\n");
+	check_sorts(s, "SELECT object FROM events ORDER BY time", true);
+	tape_writer_abandon(w);
+	sql_session_close(s);
+	model_release(&m);
+}
+END_TEST
+
 START_TEST(objects__is_the_state_at_any_event)
 {
 	uint64_t live[MODEL_KEYS];
@@ -329,7 +366,8 @@ END_TEST
 UNIT_MAIN("sql_events", events__gives_every_event_in_order_with_its_exact_object,
 	events__pushed_down_conditions_select_what_they_say,
 	events__conditions_that_nothing_meets_give_no_rows, events__descending_order_and_limits_need_no_sort,
-	events__times_compare_as_times_whatever_their_form, objects__is_the_state_at_any_event,
+	events__times_compare_as_times_whatever_their_form,
+	events__order_of_time_is_sorted_only_where_the_clock_stepped_back, objects__is_the_state_at_any_event,
 	objects__takes_positions_as_seq_time_and_resource_version,
 	objects__rows_carry_the_event_that_made_them, session__can_read_and_nothing_else,
 	session__stops_a_statement_at_its_time_limit, session__binds_parameters_by_name,
