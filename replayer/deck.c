@@ -9,16 +9,24 @@
 
 static int open_timeline(struct deck *d, uint64_t from_seq, struct timeline **ret, struct err *err)
 {
-	int rc = timeline_open(d->path, d->marks, from_seq, d->until_seq, ret, err);
+	const struct timeline_options options = {.path = d->path,
+		.marks = d->marks,
+		.from_seq = from_seq,
+		.until_seq = d->until_seq,
+		.longest_silence_ns = d->longest_silence_ns,
+		.ready = player_read,
+		.context = d->player};
 
-	if (rc == 0 && d->longest_silence_ns)
-		timeline_cut_silences(*ret, d->longest_silence_ns);
-	return rc;
+	return timeline_open(&options, ret, err);
 }
 
 int deck_open(struct deck *d, struct err *err)
 {
-	return open_timeline(d, d->world->seq, &d->timeline, err);
+	int rc = open_timeline(d, d->world->seq, &d->timeline, err);
+
+	if (rc == 0)
+		player_move(d->player, d->timeline, d->first_ns);
+	return rc;
 }
 
 void deck_close(struct deck *d)

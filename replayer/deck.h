@@ -21,9 +21,9 @@ struct deck {
 	int64_t longest_silence_ns; /* 0: silences stay */
 };
 
-/* Opens the timeline from the deck's position on. Called once, before the player is made. */
+/* Opens the timeline from the world's position on and hands it to the player. Called once. */
 int deck_open(struct deck *d, struct err *err) MUST_CHECK;
-void deck_close(struct deck *d);
+void deck_close(struct deck *d); /* before the player */
 
 /* Moves to a position, backwards or forwards. Watches go on from what they were sent; whoever cannot is told
  * to list again. The position is not below first_seq and not behind until_seq. On failure the replay is over.

@@ -22,7 +22,7 @@ struct player {
 	void *context;
 	int timer_fd;
 	uv_poll_t timer;
-	uv_idle_t read_ahead; /* runs while there is something to read ahead and nothing due */
+	uv_async_t read; /* the timeline has something again */
 	int open_handles;
 	int64_t cut_ns;    /* of silences before the position */
 	uint64_t stop_seq; /* 0: none */
@@ -46,21 +46,8 @@ static void end(struct player *p, enum player_state state, const struct err *err
 {
 	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
 	p->state = state;
-	uv_idle_stop(&p->read_ahead);
+	set_timer(p, INT64_MAX);
 	p->listener->ended(p->context, err);
-}
-
-/* Reading ahead happens between due times; the idle handle makes the loop come back for it. */
-static void on_idle(uv_idle_t *handle)
-{
-	struct player *p = handle->data;
-	struct err err;
-	int rc = timeline_read_ahead(p->timeline, &err);
-
-	if (rc <= 0)
-		uv_idle_stop(&p->read_ahead);
-	if (rc < 0)
-		end(p, PLAYER_FAILED, &err);
 }
 
 /* Whether this change is one to stop behind. A predicate that fails stops, too: it cannot be trusted. */
@@ -124,6 +111,8 @@ static int play_batch(struct player *p, struct err *err)
 
 		if (rc <= 0)
 			return rc < 0 ? rc : ERR_STOPPED;
+		if (rc == TIMELINE_NOT_YET)
+			return 0;
 		if (due_ns > replay_clock_tape_ns(&p->clock, clock_mono_ns(&clock_system)))
 			return 0;
 		if (p->clock.speed == SPEED_MAX && !p->listener->ready(p->context))
@@ -146,12 +135,12 @@ static void arm(struct player *p)
 		end(p, rc < 0 ? PLAYER_FAILED : PLAYER_ENDED, rc < 0 ? &err : NULL);
 		return;
 	}
-	/* With speed max and somebody behind, player_poke goes on. */
-	if (p->clock.speed == SPEED_MAX && !p->listener->ready(p->context))
+	/* Somebody else goes on: the timeline when it has read, or player_poke when nobody is behind any
+	 * more. */
+	if (rc == TIMELINE_NOT_YET || (p->clock.speed == SPEED_MAX && !p->listener->ready(p->context)))
 		set_timer(p, INT64_MAX);
 	else
 		set_timer(p, replay_clock_due_ns(&p->clock, due_ns));
-	uv_idle_start(&p->read_ahead, on_idle);
 }
 
 static void stand_still(struct player *p)
@@ -190,25 +179,37 @@ static void play(struct player *p)
 		arm(p);
 }
 
+/* The timer need not be read: setting it anew, which everybody does who plays on or stops, clears it. */
 static void on_timer(uv_poll_t *handle, int status, int events)
 {
 	struct player *p = handle->data;
-	uint64_t ticks;
 
 	(void)status;
 	(void)events;
-	if (read(p->timer_fd, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks))
+	if (p->state == PLAYER_RUNNING)
 		play(p);
+	else
+		set_timer(p, INT64_MAX);
 }
 
-int player_open(uv_loop_t *loop, struct world *world, struct timeline *timeline, double speed,
-	int64_t start_tape_ns, const struct player_listener *listener, void *context, struct player **ret,
-	struct err *err)
+static void on_read(uv_async_t *handle)
+{
+	play(handle->data);
+}
+
+void player_read(void *player)
+{
+	struct player *p = player;
+
+	uv_async_send(&p->read);
+}
+
+int player_open(uv_loop_t *loop, struct world *world, double speed, int64_t start_tape_ns,
+	const struct player_listener *listener, void *context, struct player **ret, struct err *err)
 {
 	struct player *p = xcalloc(1, sizeof(*p));
 
 	p->world = world;
-	p->timeline = timeline;
 	p->listener = listener;
 	p->context = context;
 	replay_clock_init(&p->clock, speed, start_tape_ns);
@@ -220,11 +221,10 @@ int player_open(uv_loop_t *loop, struct world *world, struct timeline *timeline,
 		return err_set_errno(err, saved, "cannot make a timer");
 	}
 	uv_poll_init(loop, &p->timer, p->timer_fd);
-	uv_idle_init(loop, &p->read_ahead);
-	p->timer.data = p->read_ahead.data = p;
+	uv_async_init(loop, &p->read, on_read);
+	p->timer.data = p->read.data = p;
 	p->open_handles = 2;
 	uv_poll_start(&p->timer, UV_READABLE, on_timer);
-	uv_idle_start(&p->read_ahead, on_idle);
 	*ret = p;
 	return 0;
 }
@@ -243,7 +243,7 @@ void player_close(struct player *p)
 		return;
 	p->state = PLAYER_ENDED;
 	predicate_free(p->stop_when);
-	uv_close((uv_handle_t *)&p->read_ahead, on_closed);
+	uv_close((uv_handle_t *)&p->read, on_closed);
 	uv_close((uv_handle_t *)&p->timer, on_closed);
 	close(p->timer_fd);
 }
@@ -295,7 +295,7 @@ void player_step(struct player *p, uint64_t changes)
 	if (p->state != PLAYER_PAUSED)
 		return;
 	p->steps = changes;
-	while (p->steps && (rc = timeline_take(p->timeline, &item, &err)) > 0)
+	while (p->steps && (rc = timeline_take_waiting(p->timeline, &item, &err)) > 0)
 		apply(p, &item);
 	p->steps = 0;
 	p->stop = false;
@@ -312,7 +312,6 @@ void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns)
 	p->cut_ns = 0;
 	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
 	replay_clock_set(&p->clock, tape_ns, clock_mono_ns(&clock_system));
-	uv_idle_start(&p->read_ahead, on_idle);
 	if (runs)
 		run(p);
 }

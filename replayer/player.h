@@ -39,11 +39,11 @@ struct player_listener {
 
 struct player;
 
-int player_open(uv_loop_t *loop, struct world *world, struct timeline *timeline, double speed,
-	int64_t start_tape_ns, const struct player_listener *listener, void *context, struct player **ret,
+int player_open(uv_loop_t *loop, struct world *world, double speed, int64_t start_tape_ns,
+	const struct player_listener *listener, void *context, struct player **ret,
 	struct err *err) MUST_CHECK;
 
-/* Stops and closes the timer; freed when libuv has let go of it. Borrowed world and timeline stay. */
+/* Stops and closes the timer; freed when libuv has let go of it. The timeline must be closed before. */
 void player_close(struct player *p);
 
 void player_start(struct player *p); /* from WAITING */
@@ -61,8 +61,11 @@ void player_stop_at(struct player *p, uint64_t seq);
  * the predicate over. NULL: no such stop. */
 void player_stop_when(struct player *p, struct predicate *predicate);
 
-/* Goes on with another timeline, whose items begin at that tape time: after the world was moved. Whoever ran,
- * or was at the end, runs. */
+/* What the timeline calls, from its thread, when there is something again. */
+void player_read(void *player);
+
+/* Goes on with another timeline, or with the first one, whose items begin at that tape time: after the world
+ * was moved. Whoever ran, or was at the end, runs. */
 void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns);
 
 /* With speed max: somebody who was behind has caught up. */

@@ -256,22 +256,22 @@ static int open_player(struct replayer *r, struct err *err)
 	int rc;
 
 	r->watches = watches_new(&r->loop, r->world, &r->marks, &watches_listener, r);
+	rc = player_open(
+		&r->loop, r->world, r->options->speed, r->from_ns, &player_listener, r, &r->player, err);
+	if (rc)
+		return rc;
 	r->deck = (struct deck){.path = r->options->tape,
 		.tape = r->tape,
 		.marks = &r->marks,
 		.world = r->world,
+		.player = r->player,
 		.watches = r->watches,
 		.first_seq = r->from_seq,
 		.until_seq = r->until_seq,
 		.first_ns = r->from_ns,
 		.longest_silence_ns = r->options->max_idle_ns};
-	rc = deck_open(&r->deck, err);
-	if (rc == 0)
-		rc = player_open(&r->loop, r->world, r->deck.timeline, r->options->speed, r->from_ns,
-			&player_listener, r, &r->player, err);
-	r->deck.player = r->player;
 	r->world->time_ns = r->from_ns;
-	return rc;
+	return deck_open(&r->deck, err);
 }
 
 static int open_all(struct replayer *r, struct err *err)
@@ -308,6 +308,7 @@ static void close_all(struct replayer *r)
 	r->over = true;
 	server_close(r->server);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
+	deck_close(&r->deck);
 	watches_close(r->watches);
 	player_close(r->player);
 	child_close(r->child);
@@ -316,7 +317,6 @@ static void close_all(struct replayer *r)
 	uv_close((uv_handle_t *)&r->drain, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
-	deck_close(&r->deck);
 	world_close(r->world);
 	marks_release(&r->marks);
 	tape_close(r->tape);

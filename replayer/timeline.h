@@ -1,7 +1,8 @@
 /*
  * timeline.h: what happened on the tape, one thing after the other: changes and marks in the order of
- * recording, each with the time at which it is due. Reads ahead, so that an event that falls due is already
- * decoded and encoded.
+ * recording, each with the time at which it is due. A thread of its own reads ahead with a handle of its own,
+ * so that an event that falls due is already decoded and encoded, and the decoding of a block holds up
+ * nobody.
  *
  * Times never go back: where the recorder's wall clock stepped back, things are due at the latest time before
  * them.
@@ -21,21 +22,31 @@ struct timeline_item {
 	const struct mark *mark; /* NULL for a change */
 };
 
-/* Begins behind the event from_seq and ends with until_seq. Opens the tape for itself; borrows the marks. */
-int timeline_open(const char *path, const struct marks *marks, uint64_t from_seq, uint64_t until_seq,
-	struct timeline **ret, struct err *err) MUST_CHECK;
+/* Begins behind the event from_seq and ends with until_seq. Silences longer than longest_silence_ns are shown
+ * as that long (0: as they were). Opens the tape for itself; borrows the marks. `ready` is called in the
+ * reading thread when there is something again after timeline_next_due had said TIMELINE_NOT_YET. */
+struct timeline_options {
+	const char *path;
+	const struct marks *marks;
+	uint64_t from_seq, until_seq;
+	int64_t longest_silence_ns;
+	void (*ready)(void *context);
+	void *context;
+};
+int timeline_open(const struct timeline_options *options, struct timeline **ret, struct err *err) MUST_CHECK;
+
+/* Ends the thread. */
 void timeline_close(struct timeline *t);
 
-/* Silences longer than that are shown as that long; 0: as they were. To be called before the first item. */
-void timeline_cut_silences(struct timeline *t, int64_t longest_ns);
+#define TIMELINE_NOT_YET 2
 
-/* When the next item is due: 1 and the time, 0 at the end. */
+/* When the next item is due: 1 and the time, 0 at the end, TIMELINE_NOT_YET while it is still being read. */
 int timeline_next_due(struct timeline *t, int64_t *ret_ns, struct err *err) MUST_CHECK;
 
-/* Takes the next item: 1, or 0 at the end. */
+/* Takes the next item; the same returns. */
 int timeline_take(struct timeline *t, struct timeline_item *ret, struct err *err) MUST_CHECK;
 
-/* Reads ahead a little. Returns 1 while there is more worth reading now. */
-int timeline_read_ahead(struct timeline *t, struct err *err) MUST_CHECK;
+/* The same, but waits for it: 1 or 0. */
+int timeline_take_waiting(struct timeline *t, struct timeline_item *ret, struct err *err) MUST_CHECK;
 
 #endif
