@@ -1,6 +1,7 @@
 /* codec.c: see codec.h. Contexts are kept for each thread, as making one costs more than a small frame. */
 #include "schema/tape/codec.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 /* Other libraries of the process export the same names. */
 #define XXH_INLINE_ALL
@@ -123,26 +124,61 @@ int frame_reader_get(
 	return 0;
 }
 
-static _Thread_local ZSTD_CCtx *pack_context;
-static _Thread_local ZSTD_DCtx *unpack_context;
+/* Each thread's own, freed when it ends; the main thread's live as long as the process. */
+struct contexts {
+	ZSTD_CCtx *pack;
+	ZSTD_DCtx *unpack;
+};
+
+static _Thread_local struct contexts *own_contexts;
+static pthread_once_t contexts_once = PTHREAD_ONCE_INIT;
+static pthread_key_t contexts_key;
+
+static void free_contexts(void *context)
+{
+	struct contexts *c = context;
+
+	ZSTD_freeCCtx(c->pack);
+	ZSTD_freeDCtx(c->unpack);
+	free(c);
+}
+
+static void make_contexts_key(void)
+{
+	pthread_key_create(&contexts_key, free_contexts);
+}
+
+static struct contexts *contexts(void)
+{
+	if (!own_contexts) {
+		pthread_once(&contexts_once, make_contexts_key);
+		own_contexts = xcalloc(1, sizeof(*own_contexts));
+		pthread_setspecific(contexts_key, own_contexts);
+	}
+	return own_contexts;
+}
 
 static ZSTD_CCtx *ready_to_pack(int level)
 {
-	if (!pack_context)
-		pack_context = ZSTD_createCCtx();
-	ZSTD_CCtx_reset(pack_context, ZSTD_reset_session_and_parameters);
-	ZSTD_CCtx_setParameter(pack_context, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(pack_context, ZSTD_c_checksumFlag, 1);
-	return pack_context;
+	struct contexts *c = contexts();
+
+	if (!c->pack)
+		c->pack = ZSTD_createCCtx();
+	ZSTD_CCtx_reset(c->pack, ZSTD_reset_session_and_parameters);
+	ZSTD_CCtx_setParameter(c->pack, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(c->pack, ZSTD_c_checksumFlag, 1);
+	return c->pack;
 }
 
 static ZSTD_DCtx *ready_to_unpack(void)
 {
-	if (!unpack_context)
-		unpack_context = ZSTD_createDCtx();
-	ZSTD_DCtx_reset(unpack_context, ZSTD_reset_session_and_parameters);
-	ZSTD_DCtx_setParameter(unpack_context, ZSTD_d_windowLogMax, MAX_WINDOW_LOG);
-	return unpack_context;
+	struct contexts *c = contexts();
+
+	if (!c->unpack)
+		c->unpack = ZSTD_createDCtx();
+	ZSTD_DCtx_reset(c->unpack, ZSTD_reset_session_and_parameters);
+	ZSTD_DCtx_setParameter(c->unpack, ZSTD_d_windowLogMax, MAX_WINDOW_LOG);
+	return c->unpack;
 }
 
 static int finish_pack(ZSTD_CCtx *context, struct slice raw, struct buf *to, struct err *err)
