@@ -91,7 +91,8 @@ void stream_go(struct stream *s, const struct followup *f, int64_t delay_ns)
 	}
 	stream_enter(s, STREAM_WAITING);
 	uv_update_time(s->x->loop); /* a timer counts from there, and a server's wish is no less than that */
-	uv_timer_start(&s->timer, on_timer, (uint64_t)((delay_ns + NS_PER_MS - 1) / NS_PER_MS), 0);
+	/* libuv's clock drops the part of a millisecond: one more, so as never to come too early. */
+	uv_timer_start(&s->timer, on_timer, (uint64_t)(delay_ns / NS_PER_MS) + 1, 0);
 }
 
 static int add_parameter(struct buf *target, const char *name, const char *value, struct err *err)
