@@ -25,6 +25,8 @@ int faults_new(struct fault_file *file, struct faults **ret, struct err *err)
 
 	f->file = *file;
 	*file = (struct fault_file){0};
+	f->rule_count = f->file.count - f->file.recorded_count;
+	f->next_recorded = f->rule_count;
 	f->states = xcalloc(f->file.count, sizeof(*f->states));
 	for (size_t i = 0; i < f->file.count && rc == 0; i++)
 		rc = make_state(&f->file.rules[i], i, (uint64_t)f->file.seed, &f->states[i], err);
@@ -73,15 +75,6 @@ bool faults_recorded(const struct faults *f)
 
 /* ---- resources ---- */
 
-static void learn(struct faults *f, struct resource_state *state, const struct tape_resource *resource)
-{
-	state->known = true;
-	for (size_t i = 0; i < f->file.count; i++) {
-		if (fault_matches_resource(&f->file.rules[i].where, resource))
-			state->rules |= UINT64_C(1) << i;
-	}
-}
-
 struct resource_state *fault_resource(struct faults *f, const struct tape_resource *resource)
 {
 	size_t id = resource->id;
@@ -92,8 +85,7 @@ struct resource_state *fault_resource(struct faults *f, const struct tape_resour
 			(id + 1 - f->resource_count) * sizeof(*f->resources));
 		f->resource_count = id + 1;
 	}
-	if (!f->resources[id].known)
-		learn(f, &f->resources[id], resource);
+	f->resources[id].resource = resource;
 	return &f->resources[id];
 }
 
@@ -150,9 +142,15 @@ static void raise_floor(struct faults *f, size_t rule, uint32_t resource, uint64
 
 static void compact(struct faults *f, size_t rule)
 {
+	const struct fault_rule *r = &f->file.rules[rule];
+
 	for (size_t id = 0; id < f->resource_count; id++) {
-		if (f->resources[id].rules >> rule & 1 && f->resources[id].last_rv)
-			raise_floor(f, rule, (uint32_t)id, f->resources[id].last_rv);
+		const struct resource_state *state = &f->resources[id];
+
+		if (!state->resource || !fault_matches_resource(&r->where, state->resource))
+			continue;
+		if (r->floor_rv || state->last_rv)
+			raise_floor(f, rule, (uint32_t)id, r->floor_rv ? r->floor_rv : state->last_rv);
 	}
 }
 
@@ -184,8 +182,10 @@ static bool has_come(int64_t now_ns, int64_t due_ns)
 	return due_ns != FAULT_FOREVER && now_ns >= due_ns;
 }
 
-bool fault_is_over(const struct episode *e, const struct fault_now *now)
+bool fault_is_over(const struct faults *f, const struct episode *e, const struct fault_now *now)
 {
+	if (now->seq < f->file.rules[e->rule].until_seq && !now->ended)
+		return false;
 	return has_come(now->tape_ns, e->end_tape_ns) || has_come(now->mono_ns, e->end_mono_ns);
 }
 
@@ -197,7 +197,7 @@ static void settle(struct faults *f, const struct fault_now *now)
 	for (size_t i = 0; i < f->episode_count; i++) {
 		struct episode *e = &f->episodes[i];
 
-		if (e->state == EPISODE_ACTIVE && !e->events_left && fault_is_over(e, now))
+		if (e->state == EPISODE_ACTIVE && !e->events_left && fault_is_over(f, e, now))
 			end_episode(f, e, now);
 		if (is_spent(f, e, now))
 			release_episode(e);
@@ -210,6 +210,12 @@ static void settle(struct faults *f, const struct fault_now *now)
 bool fault_length_is_per_event(const struct fault_rule *r)
 {
 	return r->when.trigger == FAULT_AT_EVENT && fault_touches_frames(r->what.act) && r->for_ns == 0;
+}
+
+/* A position counts from itself, also when the clock jumped past it. */
+static int64_t begin_of(const struct fault_rule *r, const struct fault_now *now)
+{
+	return r->when.trigger == FAULT_AT_POSITION ? r->when.at_ns : now->tape_ns;
 }
 
 static struct episode *new_episode(
@@ -228,7 +234,7 @@ static struct episode *new_episode(
 		.end_tape_ns = FAULT_FOREVER,
 		.end_mono_ns = FAULT_FOREVER};
 	if (r->for_ns != FAULT_FOREVER && r->clock == FAULT_TAPE)
-		e->end_tape_ns = fault_later(now->tape_ns, r->for_ns);
+		e->end_tape_ns = fault_later(begin_of(r, now), r->for_ns);
 	else if (r->for_ns != FAULT_FOREVER)
 		e->end_mono_ns = fault_later(now->mono_ns, r->for_ns);
 	return e;
@@ -264,22 +270,28 @@ void fault_fire(struct faults *f, size_t rule, const struct fault_now *now, uint
 
 /* ---- the clock ---- */
 
+static bool is_reached(const struct fault_when *w, const struct fault_now *now)
+{
+	return now->tape_ns >= w->at_ns && now->seq >= w->at_seq;
+}
+
 static void fire_positions(struct faults *f, const struct fault_now *now)
 {
-	for (size_t i = 0; i < f->file.count; i++) {
+	for (size_t i = 0; i < f->rule_count; i++) {
 		const struct fault_when *w = &f->file.rules[i].when;
 
-		if (w->trigger != FAULT_AT_POSITION || f->states[i].matches)
-			continue;
-		if (now->tape_ns < w->at_ns || now->seq < w->at_seq)
+		if (w->trigger != FAULT_AT_POSITION || f->states[i].matches || !is_reached(w, now))
 			continue;
 		f->states[i].matches++;
 		fault_fire(f, i, now, 0, 0, 0, NULL);
 	}
+	while (f->next_recorded < f->file.count && is_reached(&f->file.rules[f->next_recorded].when, now))
+		fault_fire(f, f->next_recorded++, now, 0, 0, 0, NULL);
 }
 
 void faults_tick(struct faults *f, const struct fault_now *now)
 {
+	f->seq = now->seq;
 	settle(f, now);
 	fire_positions(f, now);
 	fault_arm_tick(f, now);
@@ -291,18 +303,28 @@ static void earliest(int64_t *to, int64_t ns)
 		*to = ns;
 }
 
+/* What waits for an event to be applied waits for no clock. */
+static void wait_for(const struct faults *f, const struct fault_when *w, int64_t *to)
+{
+	if (f->seq >= w->at_seq)
+		earliest(to, w->at_ns);
+}
+
 void faults_next(const struct faults *f, int64_t *ret_tape_ns, int64_t *ret_mono_ns)
 {
 	int64_t tape_ns = fault_arm_next(f, FAULT_TAPE), mono_ns = fault_arm_next(f, FAULT_WALL);
 
-	for (size_t i = 0; i < f->file.count; i++) {
+	for (size_t i = 0; i < f->rule_count; i++) {
 		if (f->file.rules[i].when.trigger == FAULT_AT_POSITION && !f->states[i].matches)
-			earliest(&tape_ns, f->file.rules[i].when.at_ns);
+			wait_for(f, &f->file.rules[i].when, &tape_ns);
 	}
+	if (f->next_recorded < f->file.count)
+		wait_for(f, &f->file.rules[f->next_recorded].when, &tape_ns);
 	for (size_t i = 0; i < f->episode_count; i++) {
 		const struct episode *e = &f->episodes[i];
 
-		if (e->state == EPISODE_ACTIVE && !e->events_left) {
+		if (e->state == EPISODE_ACTIVE && !e->events_left &&
+			f->seq >= f->file.rules[e->rule].until_seq) {
 			earliest(&tape_ns, e->end_tape_ns);
 			earliest(&mono_ns, e->end_mono_ns);
 		} else if (e->state == EPISODE_AFTER && e->hold_until_ns && e->awaited.count) {
@@ -327,15 +349,20 @@ bool faults_hold(struct faults *f, const struct fault_now *now)
 
 /* ---- events ---- */
 
+/* Mostly at the end; what a relist showed comes in another order than it was recorded in. */
 static void note_seq(struct rule_state *s, uint64_t seq)
 {
-	if (s->seq_count && s->seqs[s->seq_count - 1] >= seq)
-		return;
+	size_t at = s->seq_count;
+
 	if (s->seq_count == s->seq_cap) {
 		s->seq_cap = s->seq_cap ? 2 * s->seq_cap : 16;
 		s->seqs = xrealloc(s->seqs, s->seq_cap * sizeof(*s->seqs));
 	}
-	s->seqs[s->seq_count++] = seq;
+	while (at > 0 && s->seqs[at - 1] > seq)
+		at--;
+	memmove(s->seqs + at + 1, s->seqs + at, (s->seq_count - at) * sizeof(*s->seqs));
+	s->seqs[at] = seq;
+	s->seq_count++;
 }
 
 /* Whether this match, the n-th, is one that counts. */
@@ -376,7 +403,7 @@ int faults_before(struct faults *f, const struct fault_now *now, const struct ta
 
 	fault_resource(f, resource);
 	faults_tick(f, now);
-	for (size_t i = 0; i < f->file.count && rc == 0; i++)
+	for (size_t i = 0; i < f->rule_count && rc == 0; i++)
 		rc = test_rule(f, i, now, resource, e, object, err);
 	return rc;
 }
@@ -406,7 +433,7 @@ void faults_after(struct faults *f, const struct fault_now *now, const struct ta
 	state->applied++;
 	f->applied++;
 	count_event(f, now, resource, e);
-	for (size_t i = 0; i < f->file.count; i++) {
+	for (size_t i = 0; i < f->rule_count; i++) {
 		if (!f->states[i].pending)
 			continue;
 		f->states[i].pending = false;

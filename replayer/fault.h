@@ -112,9 +112,11 @@ uint64_t faults_floor(const struct faults *f, uint32_t resource);
 
 /* ---- watches ---- */
 
-/* What the faults know of a running watch; embedded in it. Nothing in it is owned. */
+/* What the faults know of a running watch; embedded in it. Nothing in it is owned: what the request that
+ * opened it points to must live as long. */
 struct fault_stream {
-	uint64_t rules;  /* bit for each rule whose `where` it is in */
+	struct fault_request request;
+	uint64_t rules;  /* bit for each rule of the file whose `where` it is in */
 	uint64_t armed;  /* of those, the ones that wait for this connection to get on */
 	uint64_t client; /* a hash of User-Agent and credential, never 0 */
 	uint64_t sent;   /* events */

@@ -50,9 +50,8 @@ struct episode {
 };
 
 struct resource_state {
-	uint64_t rules; /* bit for each whose `where` names it */
+	const struct tape_resource *resource; /* NULL: not seen yet */
 	uint64_t last_rv, applied;
-	bool known;
 };
 
 /* Below rv a resume of that resource expires, for those in the rule's scope. */
@@ -64,6 +63,8 @@ struct floor {
 
 struct faults {
 	struct fault_file file;
+	size_t rule_count;         /* of the file's own rules, which come first */
+	size_t next_recorded;      /* the first gap of the recording that has not begun */
 	struct rule_state *states; /* one for each rule */
 	struct episode *episodes;
 	size_t episode_count;
@@ -72,7 +73,7 @@ struct faults {
 	size_t firing_first, firing_count, firing_cap;
 	struct resource_state *resources; /* by id */
 	size_t resource_count;
-	uint64_t applied;
+	uint64_t applied, seq; /* events so far, and the last one as of the last tick */
 	struct floor *floors;
 	size_t floor_count;
 	struct fault_stream *armed;
@@ -106,7 +107,7 @@ void fault_fire(struct faults *f, size_t rule, const struct fault_now *now, uint
 	uint64_t client, const struct fault_stream *stream);
 struct resource_state *fault_resource(struct faults *f, const struct tape_resource *resource);
 /* Whether its time is over; not of those that count events. */
-bool fault_is_over(const struct episode *e, const struct fault_now *now);
+bool fault_is_over(const struct faults *f, const struct episode *e, const struct fault_now *now);
 /* A sum that stays at FAULT_FOREVER. */
 int64_t fault_later(int64_t from_ns, int64_t by_ns);
 /* Each event that matches is a frame to touch, and there is no while. */

@@ -112,13 +112,17 @@ struct fault_rule {
 	int64_t hold_ns;          /* afterwards the clock waits so long for the streams to come back; 0 not */
 	int64_t times;            /* how often it may happen; 0: always */
 	double probability;       /* of happening, each time */
+	/* Of recorded gaps only. */
+	uint64_t until_seq; /* not over before this event has been applied; 0 none */
+	uint64_t floor_rv;  /* what compaction raises the floor to; 0: what was applied by then */
 };
 
 struct fault_file {
 	int64_t seed;
-	bool recorded; /* recorded gaps happen as well */
-	struct fault_rule *rules;
+	bool recorded;            /* recorded gaps happen as well */
+	struct fault_rule *rules; /* those of the file, then those of the recording */
 	size_t count;
+	size_t recorded_count; /* of the recording; in the order in which they happen */
 };
 
 /* All zero is an empty file. */
@@ -140,6 +144,9 @@ static inline bool fault_lasts(int act)
 {
 	return act >= FAULT_REFUSE && act <= FAULT_DROP;
 }
+
+/* The same for a gap of the recording, of which there may be any number. */
+void fault_file_add_recorded(struct fault_file *f, struct fault_rule *r);
 
 /* Fills in what was left open and refuses what contradicts itself; for whoever makes a rule. `number` counts
  * from 1 and names a rule without a name. ERR_USAGE. */

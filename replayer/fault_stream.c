@@ -21,9 +21,10 @@ bool faults_refuse(const struct faults *f, const struct fault_now *now)
 		const struct episode *e = &f->episodes[i];
 		const struct fault_rule *r = rule_of(f, e);
 
-		if (e->state != EPISODE_ACTIVE || fault_is_over(e, now))
+		if (e->state != EPISODE_ACTIVE || fault_is_over(f, e, now))
 			continue;
-		if (r->what.act == FAULT_REFUSE || r->during.act == FAULT_REFUSE)
+		if ((r->what.act == FAULT_REFUSE || r->during.act == FAULT_REFUSE) &&
+			fault_where_is_all(&r->where))
 			return true;
 	}
 	return false;
@@ -211,11 +212,12 @@ static void welcome(struct faults *f, const struct fault_stream *s)
 void fault_stream_open(
 	struct faults *f, const struct fault_now *now, const struct fault_request *r, struct fault_stream *s)
 {
-	*s = (struct fault_stream){.client = fault_client(r->user_agent, r->credential),
+	*s = (struct fault_stream){.request = *r,
+		.client = fault_client(r->user_agent, r->credential),
 		.resource = r->resource ? r->resource->id : 0,
 		.opened = *now};
 	welcome(f, s);
-	for (size_t i = 0; i < f->file.count; i++) {
+	for (size_t i = 0; i < f->rule_count; i++) {
 		const struct fault_rule *rule = &f->file.rules[i];
 		struct client_count *count;
 
@@ -275,13 +277,20 @@ static void await(struct faults *f, const struct fault_firing *firing, const str
 		count->count++;
 }
 
+static bool is_in_scope(const struct faults *f, const struct fault_stream *s, size_t rule)
+{
+	if (rule < f->rule_count)
+		return s->rules >> rule & 1;
+	return fault_matches_request(&f->file.rules[rule].where, &s->request);
+}
+
 bool fault_hits(struct faults *f, const struct fault_firing *firing, struct fault_stream *s)
 {
 	const struct fault_rule *r = firing->rule;
 
 	if (firing->step != FAULT_BEGINS || !fault_ends_streams(r->what.act))
 		return false;
-	if (firing->stream ? firing->stream != s : !(s->rules >> firing->rule_index & 1))
+	if (firing->stream ? firing->stream != s : !is_in_scope(f, s, firing->rule_index))
 		return false;
 	if (firing->client && firing->client != s->client)
 		return false;

@@ -256,7 +256,7 @@ static void put_rule(struct writer *w, const struct fault_rule *r)
 static void put_rules(struct writer *w, const struct fault_file *f)
 {
 	open_with(w, "[");
-	for (size_t i = 0; i < f->count; i++) {
+	for (size_t i = 0; i < f->count - f->recorded_count; i++) {
 		put_item(w);
 		put_rule(w, &f->rules[i]);
 	}

@@ -122,4 +122,22 @@ static inline struct fault_answer ask_watch(struct play *p, const struct tape_re
 	return ask(p, request(FAULT_WATCH, resource, "x", rv));
 }
 
+/* The next thing that happens is this step of that rule. */
+static inline struct fault_firing expect(struct play *p, enum fault_step step, const char *name)
+{
+	struct fault_firing firing;
+
+	ck_assert_msg(faults_take(p->f, &firing), "nothing happens, expected '%s'", name);
+	ck_assert_str_eq(firing.rule->name, name);
+	ck_assert_int_eq(firing.step, step);
+	return firing;
+}
+
+static inline void expect_nothing(struct play *p)
+{
+	struct fault_firing firing;
+
+	ck_assert_msg(!faults_take(p->f, &firing), "'%s' happens", firing.rule->name);
+}
+
 #endif

@@ -2,24 +2,6 @@
  * frames. */
 #include "tests/unit/fault_play.h"
 
-/* The next thing that happens is this step of that rule. */
-static struct fault_firing expect(struct play *p, enum fault_step step, const char *name)
-{
-	struct fault_firing firing;
-
-	ck_assert_msg(faults_take(p->f, &firing), "nothing happens, expected '%s'", name);
-	ck_assert_str_eq(firing.rule->name, name);
-	ck_assert_int_eq(firing.step, step);
-	return firing;
-}
-
-static void expect_nothing(struct play *p)
-{
-	struct fault_firing firing;
-
-	ck_assert_msg(!faults_take(p->f, &firing), "'%s' happens", firing.rule->name);
-}
-
 START_TEST(position__ends_watches_in_scope_and_answers_requests_for_a_while)
 {
 	struct play p =
