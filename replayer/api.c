@@ -8,6 +8,7 @@
 #include "replayer/list.h"
 #include "replayer/player.h"
 #include "replayer/review.h"
+#include "replayer/run.h"
 #include "replayer/table.h"
 #include "replayer/watch.h"
 #include "schema/base/json_scan.h"
@@ -19,6 +20,7 @@
 
 void api_fail(struct api_call *call, struct status *status)
 {
+	call->client->refused++;
 	respond_status(call->x, call->request, &call->style, status);
 }
 
@@ -325,8 +327,11 @@ static void route(struct api_call *call)
 
 void api_handle(void *context, struct exchange *x, const struct http_request *r)
 {
-	struct api_call call = {.api = context, .x = x, .request = r};
+	struct api *api = context;
+	struct api_call call = {.api = api, .x = x, .request = r, .client = run_client_of(api->run, r)};
 
+	api->run->requests++;
+	call.client->requests++;
 	query_parse(r->target, &call.query);
 	if (call.query.bad_path) {
 		respond_text(x, r, 400, "400 Bad Request");

@@ -12,6 +12,8 @@
 
 struct deck;
 struct player;
+struct run;
+struct run_client;
 struct watches;
 
 /* What all requests are answered from. */
@@ -22,6 +24,7 @@ struct api {
 	struct watches *watches;
 	const struct marks *marks;
 	struct deck *deck;
+	struct run *run;
 };
 
 /* One request while it is being routed and answered. Nothing of it lives longer. */
@@ -29,6 +32,7 @@ struct api_call {
 	struct api *api;
 	struct exchange *x;
 	const struct http_request *request;
+	struct run_client *client; /* who asks */
 	struct query query;
 	struct api_path path;
 	struct answer_style style;

@@ -290,12 +290,12 @@ static void on_tick(void *self, int64_t now_ns)
 	int64_t quiet_ns = now_ns - conn_progress_ns(h->conn);
 	bool reading = h->state == HTTP1_BODY || (h->state == HTTP1_HEAD && conn_input(h->conn)->len);
 
-	if (exchange_waiting(&h->exchange) && quiet_ns > server_stall_ns(conn_server(h->conn)))
+	if (exchange_waiting(&h->exchange) && quiet_ns > server_stall_ns(conn_server(h->conn))) {
+		server_count_cut(conn_server(h->conn));
 		conn_reset(h->conn);
-	else if (reading && quiet_ns > HEAD_NS)
+	} else if ((reading && quiet_ns > HEAD_NS) || (h->state == HTTP1_HEAD && quiet_ns > IDLE_NS)) {
 		conn_close(h->conn);
-	else if (h->state == HTTP1_HEAD && quiet_ns > IDLE_NS)
-		conn_close(h->conn);
+	}
 }
 
 static void on_closed(void *self)

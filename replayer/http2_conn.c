@@ -426,6 +426,7 @@ static void on_tick(void *self, int64_t now_ns)
 	int64_t quiet_ns = now_ns - conn_progress_ns(h->conn);
 
 	if (h->out.len && quiet_ns > stall_ns) {
+		server_count_cut(conn_server(h->conn));
 		conn_reset(h->conn);
 		return;
 	}
@@ -434,10 +435,13 @@ static void on_tick(void *self, int64_t now_ns)
 		conn_wake(h->conn);
 	}
 	for (struct http2_stream *s = h->streams; s; s = s->next) {
-		if (!exchange_waiting(&s->exchange))
+		if (!exchange_waiting(&s->exchange)) {
 			s->progress_ns = now_ns;
-		else if (now_ns - s->progress_ns > stall_ns)
+		} else if (now_ns - s->progress_ns > stall_ns) {
+			server_count_cut(conn_server(h->conn));
+			s->progress_ns = now_ns;
 			reset_stream(s, NGHTTP2_CANCEL);
+		}
 	}
 	if (nghttp2_session_want_write(h->session))
 		conn_wake(h->conn);

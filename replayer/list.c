@@ -7,6 +7,7 @@
 
 #include "replayer/continue_token.h"
 #include "replayer/json_indent.h"
+#include "replayer/run.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -369,6 +370,8 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 		api_fail(call, &st);
 		return;
 	}
+	call->client->lists++;
+	call->client->relists += call->client->watches > 0;
 	a = new_answer(call, o, view, state.rv);
 	rc = collect(a, &state, call->path.namespace, &token, o->limit, &err);
 	if (rc == 0)

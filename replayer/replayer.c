@@ -6,18 +6,23 @@
 #include "replayer/deck.h"
 #include "replayer/kubeconfig_out.h"
 #include "replayer/player.h"
+#include "replayer/run.h"
 #include "replayer/server.h"
 #include "replayer/watch.h"
 #include "schema/base/clock.h"
+#include "schema/base/limits.h"
 #include "schema/base/log.h"
 #include "schema/tape/position.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define HISTORY_WINDOW (1u << 20) /* events of each resource that can be watched from the past: 16 MB */
+#define EXIT_CODE_LOSS 3          /* done, but later than allowed */
+#define BATCH_MAX      1024       /* changes delivered before they count as written */
 #define DRAIN_TICK_MS  20
 #define DRAIN_NS       (10 * NS_PER_S) /* at the end, for slow watchers */
 
@@ -35,12 +40,16 @@ struct replayer {
 	struct player *player;
 	struct watches *watches;
 	struct deck deck;
+	struct run *run;
+	int64_t batch_due_ns[BATCH_MAX];
+	uint64_t batch_reached[BATCH_MAX];
+	size_t batch_count;
 	struct tls *tls;
 	struct server *server;
 	struct child *child;
 	struct api api;
 	char *host, *url, *kubeconfig;
-	bool remove_kubeconfig, over;
+	bool remove_kubeconfig, over, too_late;
 	int port, exit_code;
 	struct err failure; /* of reading the tape while playing; code 0: none */
 };
@@ -103,7 +112,8 @@ static void on_ended(void *context, const struct err *err)
 		return;
 	}
 	log_info("the tape has ended; the last state is being served");
-	if (!r->options->exit_at_end)
+	/* A child decides itself when it has seen enough. */
+	if (!r->options->exit_at_end || r->child)
 		return;
 	r->drain_until_ns = clock_mono_ns(&clock_system) + DRAIN_NS;
 	uv_timer_start(&r->drain, on_drain_tick, 0, DRAIN_TICK_MS);
@@ -111,20 +121,32 @@ static void on_ended(void *context, const struct err *err)
 
 /* ---- playing ---- */
 
+/* What was delivered is on its way: now it can be said how late. With speed max nothing is late. */
+static void on_pause_in_batch(void *context)
+{
+	struct replayer *r = context;
+	bool timed = player_speed(r->player) > SPEED_MAX;
+	int64_t now_ns;
+
+	server_flush(r->server);
+	now_ns = clock_mono_ns(&clock_system);
+	for (size_t i = 0; i < r->batch_count; i++) {
+		if (r->batch_reached[i])
+			run_delivered(
+				r->run, timed ? r->batch_due_ns[i] : now_ns, now_ns, r->batch_reached[i]);
+	}
+	r->batch_count = 0;
+}
+
 static void on_changed(
 	void *context, struct collection *in, struct change *c, uint64_t number, int64_t due_ns)
 {
 	struct replayer *r = context;
 
-	(void)due_ns;
-	watches_deliver(r->watches, in, c, number);
-}
-
-static void on_pause_in_batch(void *context)
-{
-	struct replayer *r = context;
-
-	server_flush(r->server);
+	if (r->batch_count == BATCH_MAX)
+		on_pause_in_batch(r);
+	r->batch_due_ns[r->batch_count] = due_ns;
+	r->batch_reached[r->batch_count++] = watches_deliver(r->watches, in, c, number);
 }
 
 static bool is_ready(void *context)
@@ -255,7 +277,7 @@ static int open_player(struct replayer *r, struct err *err)
 {
 	int rc;
 
-	r->watches = watches_new(&r->loop, r->world, &r->marks, &watches_listener, r);
+	r->watches = watches_new(&r->loop, r->world, &r->marks, r->run, &watches_listener, r);
 	rc = player_open(
 		&r->loop, r->world, r->options->speed, r->from_ns, &player_listener, r, &r->player, err);
 	if (rc)
@@ -284,7 +306,7 @@ static int open_all(struct replayer *r, struct err *err)
 		rc = open_server(r, err);
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
-	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck};
+	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck, r->run};
 	return rc;
 }
 
@@ -328,9 +350,56 @@ static void close_all(struct replayer *r)
 	free(r->url);
 }
 
+/* ---- the report ---- */
+
+static int write_report(struct replayer *r, const struct run_facts *facts, struct err *err)
+{
+	struct buf text;
+	FILE *file;
+	int rc;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	rc = run_report_json(r->run, facts, &text, err);
+	file = rc ? NULL : fopen(r->options->report, "we");
+	if (rc == 0 && (!file || fwrite(text.ptr, 1, text.len, file) != text.len || fflush(file)))
+		rc = err_set_errno(err, errno, "cannot write '%s'", r->options->report);
+	if (file)
+		fclose(file);
+	buf_release(&text);
+	return rc;
+}
+
+static int report(struct replayer *r, struct err *err)
+{
+	const struct replay_options *o = r->options;
+	const struct run_facts facts = {.tape = o->tape,
+		.first_seq = r->from_seq,
+		.last_seq = r->until_seq,
+		.seq = r->world->seq,
+		.speed = player_speed(r->player),
+		.connections_cut = server_cut_count(r->server)};
+	struct buf text;
+	int rc = 0;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	if (o->over)
+		rc = run_report_text(r->run, &facts, &text, err);
+	if (rc == 0 && o->over && buf_append(&text, "", 1, NULL) == 0)
+		o->over(o->context, text.ptr);
+	buf_release(&text);
+	if (rc == 0 && o->report)
+		rc = write_report(r, &facts, err);
+	r->too_late = o->max_lateness_ns && r->run->late.max_ns > o->max_lateness_ns;
+	if (r->too_late)
+		log_warn("an event was delivered %.3f ms late: the limit is %.3f ms",
+			(double)r->run->late.max_ns / (double)NS_PER_MS,
+			(double)o->max_lateness_ns / (double)NS_PER_MS);
+	return rc;
+}
+
 int replayer_run(const struct replay_options *options, int *ret_exit_code, struct err *err)
 {
-	struct replayer r = {.options = options};
+	struct replayer r = {.options = options, .run = run_new()};
 	int rc;
 
 	open_loop(&r);
@@ -343,12 +412,15 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 		player_start(r.player);
 	if (rc == 0 && !r.over)
 		uv_run(&r.loop, UV_RUN_DEFAULT);
+	if (rc == 0)
+		rc = report(&r, err);
 	close_all(&r);
 	if (rc == 0 && r.failure.code) {
 		*err = r.failure;
 		rc = r.failure.code;
 	}
 	if (rc == 0)
-		*ret_exit_code = r.exit_code;
+		*ret_exit_code = r.exit_code == 0 && r.too_late ? EXIT_CODE_LOSS : r.exit_code;
+	run_free(r.run);
 	return rc;
 }

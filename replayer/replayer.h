@@ -20,12 +20,16 @@ struct replay_options {
 	const char *until;      /* NULL: the tape's end */
 	int64_t wait_watchers;  /* the clock starts with so many watches; 0 at once */
 	bool exit_at_end;
-	bool loop;           /* begin anew at the end */
-	int64_t max_idle_ns; /* longer silences are cut to this; 0: they stay */
-	char **child;        /* terminated by NULL; NULL: none */
+	bool loop;               /* begin anew at the end */
+	int64_t max_idle_ns;     /* longer silences are cut to this; 0: they stay */
+	const char *report;      /* a file for the report as JSON; NULL: none */
+	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
+	char **child;            /* terminated by NULL; NULL: none */
 
 	/* Called once, when it accepts connections and the kubeconfig is complete. */
 	void (*serving)(void *context, const char *url, const char *kubeconfig);
+	/* Called at the end with the report for people; NULL: nobody wants it. */
+	void (*over)(void *context, const char *report);
 	void *context;
 };
 

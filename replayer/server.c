@@ -27,6 +27,7 @@ struct server {
 	bool closing;
 	struct conn *conns, *awake;
 	size_t conn_count;
+	uint64_t cut_count;
 	char scratch[SERVER_SCRATCH_BYTES], frames[SERVER_SCRATCH_BYTES];
 };
 
@@ -58,6 +59,16 @@ int server_port(const struct server *s)
 size_t server_connection_count(const struct server *s)
 {
 	return s->conn_count;
+}
+
+uint64_t server_cut_count(const struct server *s)
+{
+	return s->cut_count;
+}
+
+void server_count_cut(struct server *s)
+{
+	s->cut_count++;
 }
 
 void server_dispatch(struct server *s, struct exchange *x, const struct http_request *r)

@@ -36,6 +36,9 @@ void server_close(struct server *s);
 int server_port(const struct server *s);
 size_t server_connection_count(const struct server *s);
 
+/* How many connections or streams were cut because the peer took nothing. */
+uint64_t server_cut_count(const struct server *s);
+
 /* Writes out everything that woke up since the last turn. Called by itself at the end of each turn; call it
  * earlier when what was just queued should not wait. */
 void server_flush(struct server *s);
@@ -51,6 +54,7 @@ int64_t server_stall_ns(const struct server *s);
 void server_dispatch(struct server *s, struct exchange *x, const struct http_request *r);
 void server_add(struct server *s, struct conn *c);
 void server_remove(struct server *s, struct conn *c);
+void server_count_cut(struct server *s);
 void server_wake(struct server *s, struct conn *c);
 
 #endif

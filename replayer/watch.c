@@ -62,30 +62,35 @@ void watch_end(struct watch *w)
 	exchange_finish(w->x);
 }
 
-static void deliver_to(struct watch *w, struct change *c, uint64_t number)
+static uint64_t deliver_to(struct watch *w, struct change *c, uint64_t number)
 {
+	uint64_t reached = 0;
+
 	for (struct watch *next; w; w = next) {
 		next = w->next;
 		if (w->state != WATCH_LIVE)
 			continue;
 		w->number = number;
-		if (exchange_waiting(w->x) >= WATCH_WAITING_MAX) {
+		if (exchange_waiting(w->x) < WATCH_WAITING_MAX)
+			reached += watch_send_change(w, c);
+		else
 			watch_enter(w, WATCH_HISTORY);
-			continue;
-		}
-		watch_send_change(w, c);
 	}
+	return reached;
 }
 
 /* A live watch whose number lies behind was not concerned by what came since. */
-void watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number)
+uint64_t watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number)
 {
+	uint64_t reached = 0;
+
 	(void)ws;
 	if (!in->watches)
-		return;
-	deliver_to(in->watches->everywhere, c, number);
+		return 0;
+	reached = deliver_to(in->watches->everywhere, c, number);
 	if (c->namespace.len)
-		deliver_to(*watch_index_list(in->watches, c->namespace), c, number);
+		reached += deliver_to(*watch_index_list(in->watches, c->namespace), c, number);
+	return reached;
 }
 
 /* ---- catching up ---- */
@@ -217,13 +222,14 @@ static void on_tick(uv_timer_t *handle)
 
 /* ---- the set ---- */
 
-struct watches *watches_new(uv_loop_t *loop, struct world *world, const struct marks *marks,
+struct watches *watches_new(uv_loop_t *loop, struct world *world, const struct marks *marks, struct run *run,
 	const struct watches_listener *listener, void *context)
 {
 	struct watches *ws = xcalloc(1, sizeof(*ws));
 
 	ws->world = world;
 	ws->marks = marks;
+	ws->run = run;
 	ws->listener = listener;
 	ws->context = context;
 	ws->random = (uint64_t)clock_wall_ns(&clock_system) | 1;

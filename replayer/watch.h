@@ -31,7 +31,7 @@ struct watches_listener {
 	void (*caught_up)(void *context);              /* nobody is behind any more */
 };
 
-struct watches *watches_new(uv_loop_t *loop, struct world *world, const struct marks *marks,
+struct watches *watches_new(uv_loop_t *loop, struct world *world, const struct marks *marks, struct run *run,
 	const struct watches_listener *listener, void *context);
 
 /* No watch may be running. Freed when libuv has let go of its handles. */
@@ -41,8 +41,8 @@ void watches_close(struct watches *ws);
 void watch_serve(
 	struct api_call *call, struct collection *c, struct list_options *o, const struct view *view);
 
-/* Hands a change that was just applied to the live watches of its collection. */
-void watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number);
+/* Hands a change that was just applied to the live watches of its collection. Returns how many it went to. */
+uint64_t watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number);
 
 /* Around a move of the world. Before: every watch remembers the version up to which it was sent everything.
  * After: it goes on there, through what lies between; or, when the world went back, or the history does not

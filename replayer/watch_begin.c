@@ -1,5 +1,6 @@
 /* watch_begin.c: from a request to a running watch; see watch_internal.h. */
 #include "replayer/list.h"
+#include "replayer/run.h"
 #include "replayer/watch_internal.h"
 
 #include <stdlib.h>
@@ -155,6 +156,9 @@ static struct watch *new_watch(
 	struct watch *w = xcalloc(1, sizeof(*w)), **list;
 
 	w->set = call->api->watches;
+	w->client = call->client;
+	w->client->watches++;
+	w->set->run->watches++;
 	w->x = call->x;
 	w->collection = c;
 	w->state = WATCH_LIVE;

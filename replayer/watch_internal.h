@@ -22,6 +22,7 @@ enum watch_state {
 
 struct watch {
 	struct watches *set;
+	struct run_client *client;
 	struct watch *next, *previous;               /* in its list of the collection's index */
 	struct watch *next_behind, *previous_behind; /* in the set's list of those that are not live */
 	struct exchange *x;
@@ -47,6 +48,7 @@ struct watches {
 	const struct marks *marks;
 	const struct watches_listener *listener;
 	void *context;
+	struct run *run;
 	size_t running;
 	struct watch *behind; /* INITIAL and HISTORY */
 	uv_timer_t ticker;
@@ -76,8 +78,8 @@ void watch_send_message(struct watch *w, enum websocket_opcode opcode, struct sl
 /* An object that existed when the watch began. */
 void watch_send_initial(struct watch *w, struct change *c);
 
-/* What a change is for this watcher, which may be nothing. */
-void watch_send_change(struct watch *w, struct change *c);
+/* What a change is for this watcher; false when that is nothing. */
+bool watch_send_change(struct watch *w, struct change *c);
 
 void watch_send_bookmark(struct watch *w, uint64_t rv, bool initial_end);
 

@@ -1,5 +1,6 @@
 /* watch_send.c: what a watch puts on the wire; see watch_internal.h. */
 #include "replayer/list.h"
+#include "replayer/run.h"
 #include "replayer/watch_internal.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -35,6 +36,7 @@ void watch_send_bookmark(struct watch *w, uint64_t rv, bool initial_end)
 	if (bookmark_object(w->collection, recorded ? blob_body(recorded) : (struct slice){NULL, 0}, rv,
 		    initial_end, &object, NULL) == 0)
 		push(w, view_new_frame(&w->view, "BOOKMARK", buf_slice(&object)));
+	w->set->run->bookmarks++;
 	buf_release(&object);
 }
 
@@ -61,6 +63,7 @@ static void send_change(struct watch *w, struct change *c, enum event_type type,
 {
 	push(w, view_frame(&w->view, c, type, object));
 	w->view.no_headers = w->view.form == FORM_TABLE;
+	w->client->events++;
 }
 
 /* An object that leaves the selection is deleted for this watcher: its old state, at this change's version.
@@ -85,7 +88,8 @@ static bool selects(const struct watch *w, const struct change *c, struct slice 
  *     out      in               ADDED, new state
  *     in       in               MODIFIED, new state
  *     in       out, deleted     DELETED, old state at the version of the change
- *     out      out, deleted     nothing */
+ *     out      out, deleted     nothing
+ * Returns 1, or 0 for nothing. */
 static int send_selected(struct watch *w, struct change *c, struct err *err)
 {
 	struct slice old = {NULL, 0};
@@ -104,7 +108,7 @@ static int send_selected(struct watch *w, struct change *c, struct err *err)
 		send_change(w, c, EVENT_DELETED, c->object);
 	else if (before)
 		send_leaving(w, c, old);
-	return 0;
+	return before || after;
 }
 
 void watch_end_with_failure(struct watch *w, const struct err *err)
@@ -116,20 +120,24 @@ void watch_end_with_failure(struct watch *w, const struct err *err)
 	watch_end_with_error(w, &st);
 }
 
-void watch_send_change(struct watch *w, struct change *c)
+bool watch_send_change(struct watch *w, struct change *c)
 {
 	struct err err;
+	int rc;
 
 	w->view.now_ns = c->time_ns;
 	if (!in_scope(w, c))
-		return;
+		return false;
 	if (!w->reads_object) {
-		if (selects(w, c, c->object))
-			send_change(w, c, c->type, c->object);
-		return;
+		if (!selects(w, c, c->object))
+			return false;
+		send_change(w, c, c->type, c->object);
+		return true;
 	}
-	if (send_selected(w, c, &err))
+	rc = send_selected(w, c, &err);
+	if (rc < 0)
 		watch_end_with_failure(w, &err);
+	return rc > 0;
 }
 
 void watch_send_initial(struct watch *w, struct change *c)

@@ -4,11 +4,13 @@
 #include "tools/commands.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct values {
 	const char *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
-	int64_t max_idle_ns;
+	const char *report;
+	int64_t max_idle_ns, max_lateness_ns;
 	bool plain, exit_at_end, loop;
 };
 
@@ -29,6 +31,10 @@ static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "loop", offsetof(struct values, loop), "", "begin anew when the tape ends"},
 	{OPTION_DURATION, 0, "max-idle", offsetof(struct values, max_idle_ns), "DURATION",
 		"cut longer silences to that; as recorded unless given"},
+	{OPTION_TEXT, 0, "report", offsetof(struct values, report), "FILE",
+		"write what happened to FILE, as JSON; '-' prints it for people to stderr"},
+	{OPTION_DURATION, 0, "max-lateness", offsetof(struct values, max_lateness_ns), "DURATION",
+		"exit with code 3 when an event was delivered later than that"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
@@ -39,6 +45,12 @@ static void print_serving(void *context, const char *url, const char *kubeconfig
 	fprintf(stderr, "export KUBECONFIG=%s\n", kubeconfig);
 	printf("serving %s at %s\n", o->tape, url);
 	fflush(stdout);
+}
+
+static void print_report(void *context, const char *report)
+{
+	(void)context;
+	fputs(report, stderr);
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -74,7 +86,10 @@ static int run(const struct command *self, int argc, char **argv)
 		.loop = v.loop,
 		.max_idle_ns = v.max_idle_ns,
 		.child = operands.child,
+		.report = v.report && strcmp(v.report, "-") != 0 ? v.report : NULL,
+		.max_lateness_ns = v.max_lateness_ns,
 		.serving = print_serving,
+		.over = v.report && strcmp(v.report, "-") == 0 ? print_report : NULL,
 		.context = &o,
 	};
 	rc = replayer_run(&o, &exit_code, &err);

@@ -1,6 +1,7 @@
 """Steering a replay: pause, step, speed, seek, run until, loop; and what clients see of it."""
 
 import json
+import os
 import random
 import subprocess
 import time
@@ -154,6 +155,30 @@ class ControlTest(Case):
 		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
 			w.take(5)
 		self.assertLess(time.monotonic() - began, 5)
+
+	def test_report_tells_who_came_and_what_was_delivered_how_late(self):
+		path = os.path.join(self.folder, "report.json")
+		r = self.replay(counted(10, 0.05), "--report", path, "--exit-at-end")
+		r.get("/api/v1/pods", **{"User-Agent": "one"})
+		r.get("/api/v1/namespaces/x/pods/none", **{"User-Agent": "one"})
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			self.assertEqual(len(w.rest()), 13)
+		self.assertEqual(r.process.wait(timeout=20), 0)
+		with open(path) as f:
+			report = json.load(f)
+		self.assertEqual((report["requests"], report["watches"], report["events"], report["seq"]), (3, 1, 13, 15))
+		self.assertGreater(report["lateness_us"]["max"], 0)
+		self.assertLess(report["lateness_us"]["p50"], 50_000)
+		one = [c for c in report["clients"] if c["user_agent"] == "one"][0]
+		self.assertEqual((one["requests"], one["lists"], one["refused"]), (2, 1, 1))
+
+	def test_lateness_above_the_limit_is_a_verdict(self):
+		for limit, code in (("1us", 3), ("1m", 0)):
+			r = self.replay(counted(10, 0.01), "--max-lateness", limit, "--exit-at-end")
+			with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+				w.rest()
+			self.assertEqual(r.process.wait(timeout=20), code)
+			r.codes = (code,)
 
 	def test_ctl_says_what_it_does_and_fails_in_one_sentence(self):
 		r = self.replay(counted(), plain=False)
