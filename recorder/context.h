@@ -5,6 +5,7 @@
 #define RECORDER_CONTEXT_H
 
 #include "recorder/flusher.h"
+#include "recorder/moderation.h"
 #include "recorder/notices.h"
 #include "schema/tape/writer.h"
 
@@ -29,6 +30,7 @@ struct recorder_context {
 	struct recorder_counters counters;
 
 	struct notices *notices;
+	struct moderation *moderation;
 
 	/* To the recorder. */
 	void *owner;

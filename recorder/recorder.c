@@ -44,6 +44,7 @@ struct recorder {
 	size_t stream_count, settled, refused;
 	struct status status;
 	struct notices notices;
+	struct moderation moderation;
 	bool resumed;       /* the tape was there already */
 	bool new_cluster;   /* and is of another cluster */
 	bool discover_soon; /* a CRD or an APIService changed */
@@ -404,6 +405,7 @@ static void set_up(struct recorder *r)
 		.clock = r->o->tape.clock ? r->o->tape.clock : &clock_system,
 		.retry_delay_ns = r->o->retry_delay_ns,
 		.notices = &r->notices,
+		.moderation = &r->moderation,
 		.owner = r,
 
 		.settled = on_settled,
@@ -412,6 +414,7 @@ static void set_up(struct recorder *r)
 		.fatal = on_fatal,
 	};
 	r->begin_mono_ns = clock_mono_ns(r->x.clock);
+	moderation_init(&r->moderation, &r->loop, r->x.clock, r->o->rest_ns);
 	r->x.http = http_new(&r->loop, r->x.clock, r->cluster);
 	r->x.flusher = flusher_new(&r->loop, r->x.clock, r->x.http, &flushing);
 	r->discovery = discovery_new(r->x.http);

@@ -20,8 +20,9 @@ struct recorder_options {
 	const char *label_selector, *field_selector; /* "" for none */
 	int64_t duration_ns;                         /* 0: until a signal */
 	int64_t flush_interval_ns;                   /* how long an event may wait to become durable */
-	int64_t retry_delay_ns;                      /* the first back-off; 0: as client-go's */
-	bool wait;                                   /* keep trying to reach the server at start */
+	int64_t rest_ns;        /* of the loop when much arrives, see moderation.h; 0: never */
+	int64_t retry_delay_ns; /* the first back-off; 0: as client-go's */
+	bool wait;              /* keep trying to reach the server at start */
 	bool keep_secrets;
 	struct tape_writer_options tape;
 	/* Every first list is on the tape. */

@@ -193,6 +193,7 @@ static int on_body(void *context, struct slice bytes, int64_t time_ns)
 	struct err err = {0};
 	int rc;
 
+	moderation_count(s->x->moderation);
 	if (s->state != STREAM_WATCHING) /* the body of an error */
 		return buf_append(&s->body, bytes.ptr, bytes.len, NULL);
 	s->watch.last_byte_mono_ns = clock_mono_ns(s->x->clock);

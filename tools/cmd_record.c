@@ -13,7 +13,7 @@ struct record_values {
 		*secrets;
 	struct text_list namespaces, excludes;
 	bool all, insecure, wait, verbose, quiet;
-	int64_t duration, flush_interval, retry_delay;
+	int64_t duration, flush_interval, retry_delay, coalesce;
 	int64_t extent_size, segment_size, segment_age, segment_events, max_size, max_age, keep_free;
 };
 
@@ -36,6 +36,8 @@ static const struct option_row rows[] = {
 	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep",
 		"values of Secrets: digests, or as they are"},
 	{OPTION_DURATION, 0, "flush-interval", AT(flush_interval), "TIME", "make durable that often (50ms)"},
+	{OPTION_DURATION, 0, "coalesce", AT(coalesce), "TIME",
+		"take what comes so close together at once when busy (4ms)"},
 	{OPTION_DURATION, 0, "retry-delay", AT(retry_delay), "TIME", "first delay after a failure (800ms)"},
 	{OPTION_BYTES, 0, "segment-size", AT(segment_size), "BYTES",
 		"begin a new segment at so many stored bytes (256M)"},
@@ -101,8 +103,11 @@ static struct tape_writer_options tape_options(const struct record_values *v)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct record_values v = {
-		.selector = "", .field_selector = "", .secrets = "digest", .flush_interval = 50 * NS_PER_MS};
+	struct record_values v = {.selector = "",
+		.field_selector = "",
+		.secrets = "digest",
+		.flush_interval = 50 * NS_PER_MS,
+		.coalesce = 4 * NS_PER_MS};
 	struct operands operands;
 	struct recorder_summary summary;
 	struct recorder_options o;
@@ -128,6 +133,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.field_selector = v.field_selector,
 		.duration_ns = v.duration,
 		.flush_interval_ns = v.flush_interval,
+		.rest_ns = v.coalesce,
 		.retry_delay_ns = v.retry_delay,
 		.wait = v.wait,
 		.keep_secrets = strcmp(v.secrets, "keep") == 0,
