@@ -10,6 +10,9 @@
 #define COMPLAIN_S 30
 /* Appended and not yet durable: from here on the sockets have to wait. */
 #define MAX_PENDING_BYTES (64u << 20)
+/* What is left to the loop: so little, while flushes do not take so long. */
+#define QUICK_BYTES   (256u << 10)
+#define SLOW_FLUSH_NS (5 * NS_PER_MS)
 
 struct flusher {
 	uv_loop_t *loop;
@@ -24,7 +27,7 @@ struct flusher {
 	bool ours;    /* while running: the flush is over, the writer is the loop's again */
 	bool closing, tick_closed, failing;
 	int64_t complained_mono_ns;
-	uint64_t removed_segments; /* by retention, as told last */
+	bool slow; /* the last flush took long */
 	int result;
 	struct err err;
 };
@@ -58,7 +61,7 @@ static void complain(struct flusher *f)
 /* What a flush came to; the writer is the loop's. */
 static void judge(struct flusher *f)
 {
-	struct tape_writer_stats stats;
+	struct tape_writer_work work;
 
 	if (f->result == ERR_NO_SPACE || f->result == ERR_IO) {
 		complain(f);
@@ -69,12 +72,16 @@ static void judge(struct flusher *f)
 		log_info("the tape is being written again");
 		f->failing = false;
 	}
-	tape_writer_stats(f->tape, &stats);
-	if (stats.removed_segments > f->removed_segments)
-		log_info("removed the oldest segments, %ju so far, to keep the tape within its limits",
-			(uintmax_t)stats.removed_segments);
-	f->removed_segments = stats.removed_segments;
-	http_hold(f->http, f->failing && stats.pending_bytes > MAX_PENDING_BYTES);
+	tape_writer_work(f->tape, &work);
+	http_hold(f->http, f->failing && work.pending_bytes > MAX_PENDING_BYTES);
+}
+
+static void flush(struct flusher *f)
+{
+	int64_t begin_ns = clock_mono_ns(f->clock);
+
+	f->result = tape_writer_flush(f->tape, &f->err);
+	f->slow = clock_mono_ns(f->clock) - begin_ns > SLOW_FLUSH_NS;
 }
 
 /* On the flushing thread. */
@@ -82,7 +89,7 @@ static void flush_work(uv_work_t *work)
 {
 	struct flusher *f = work->data;
 
-	f->result = tape_writer_flush(f->tape, &f->err);
+	flush(f);
 	uv_sem_post(&f->finished);
 }
 
@@ -110,6 +117,18 @@ static void on_flushed(uv_work_t *work, int status)
 	http_gate(f->http, false);
 }
 
+/* A disk that has been quick, little to write, nothing to seal: the loop does it itself, which costs less
+ * than to wake another thread. Should the disk be slow this once, the socket's own buffer bridges it. */
+static bool is_quick(const struct flusher *f)
+{
+	struct tape_writer_work work;
+
+	if (f->slow || f->failing)
+		return false;
+	tape_writer_work(f->tape, &work);
+	return work.pending_bytes < QUICK_BYTES && !work.seals;
+}
+
 static void on_tick(uv_timer_t *timer)
 {
 	struct flusher *f = timer->data;
@@ -120,6 +139,10 @@ static void on_tick(uv_timer_t *timer)
 	}
 	if (!f->tape)
 		return;
+	if (is_quick(f)) {
+		(void)flusher_now(f);
+		return;
+	}
 	f->running = true;
 	f->ours = false;
 	http_gate(f->http, true);
@@ -175,7 +198,7 @@ struct tape_writer *flusher_tape(struct flusher *f)
 int flusher_now(struct flusher *f)
 {
 	reclaim(f);
-	f->result = tape_writer_flush(f->tape, &f->err);
+	flush(f);
 	judge(f);
 	return f->result;
 }

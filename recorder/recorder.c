@@ -49,7 +49,8 @@ struct recorder {
 	bool new_cluster;   /* and is of another cluster */
 	bool discover_soon; /* a CRD or an APIService changed */
 
-	uint64_t offer_events; /* of CRDs and APIServices, when last looked at */
+	uint64_t removed_segments; /* by retention, as told last */
+	uint64_t offer_events;     /* of CRDs and APIServices, when last looked at */
 	char cluster_uid[CLUSTER_UID_BYTES];
 	int64_t begin_mono_ns, discovered_mono_ns, complained_mono_ns;
 	bool by_signal, was_ready;
@@ -327,6 +328,17 @@ static bool offers_changed(struct recorder *r)
 	return changed;
 }
 
+static void tell_removed(struct recorder *r)
+{
+	struct tape_writer_stats stats;
+
+	tape_writer_stats(flusher_tape(r->x.flusher), &stats);
+	if (stats.removed_segments > r->removed_segments)
+		log_info("removed the oldest segments, %ju so far, to keep the tape within its limits",
+			(uintmax_t)stats.removed_segments);
+	r->removed_segments = stats.removed_segments;
+}
+
 static void on_check(uv_timer_t *timer)
 {
 	struct recorder *r = timer->data;
@@ -340,6 +352,7 @@ static void on_check(uv_timer_t *timer)
 		watched += stream_is_watched(r->streams[i]);
 	}
 	notices_tick(&r->notices, now);
+	tell_removed(r);
 	look_ready(r); /* a disk that was full when the last list came may have got room */
 	r->discover_soon |= offers_changed(r);
 	if (r->discover_soon || now - r->discovered_mono_ns > DISCOVER_EVERY_S * NS_PER_S) {

@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
 		"values of Secrets: digests, or as they are"},
 	{OPTION_DURATION, 0, "flush-interval", AT(flush_interval), "TIME", "make durable that often (50ms)"},
 	{OPTION_DURATION, 0, "coalesce", AT(coalesce), "TIME",
-		"take what comes so close together at once when busy (4ms)"},
+		"take what comes so close together at once when busy (10ms)"},
 	{OPTION_DURATION, 0, "retry-delay", AT(retry_delay), "TIME", "first delay after a failure (800ms)"},
 	{OPTION_BYTES, 0, "segment-size", AT(segment_size), "BYTES",
 		"begin a new segment at so many stored bytes (256M)"},
@@ -107,7 +107,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.field_selector = "",
 		.secrets = "digest",
 		.flush_interval = 50 * NS_PER_MS,
-		.coalesce = 4 * NS_PER_MS};
+		.coalesce = 10 * NS_PER_MS};
 	struct operands operands;
 	struct recorder_summary summary;
 	struct recorder_options o;

@@ -417,6 +417,19 @@ int tape_writer_flush(struct tape_writer *w, struct err *err)
 	return tidy(w, err);
 }
 
+static uint64_t pending_bytes(const struct tape_writer *w)
+{
+	return w->raw.len + w->chunk.len + row_queue_bytes(w->rows);
+}
+
+void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret)
+{
+	*ret = (struct tape_writer_work){
+		.pending_bytes = pending_bytes(w),
+		.seals = w->db && (extent_is_full(w) || segment_is_full(w)),
+	};
+}
+
 void tape_writer_rotate(struct tape_writer *w)
 {
 	w->rotate_wanted = true;
@@ -431,6 +444,6 @@ void tape_writer_stats(const struct tape_writer *w, struct tape_writer_stats *re
 		.raw_bytes = w->sealed_raw_bytes + w->extent->raw_bytes,
 		.disk_bytes = w->sealed_disk_bytes - w->removed.bytes + open_segment_bytes(w),
 		.removed_segments = w->removed.segments,
-		.pending_bytes = w->raw.len + w->chunk.len + row_queue_bytes(w->rows),
+		.pending_bytes = pending_bytes(w),
 	};
 }

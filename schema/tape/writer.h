@@ -75,6 +75,14 @@ int tape_writer_epoch(
 /* Makes everything appended so far durable. */
 int tape_writer_flush(struct tape_writer *w, struct err *err) MUST_CHECK;
 
+/* What the next flush has to do: so many bytes, and whether it seals as well, which takes a while. For
+ * callers who let another thread do what takes long. */
+struct tape_writer_work {
+	uint64_t pending_bytes; /* appended, not yet flushed */
+	bool seals;
+};
+void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret);
+
 /* Ends the open segment and begins the next, at the next flush. */
 void tape_writer_rotate(struct tape_writer *w);
 
