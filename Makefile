@@ -32,7 +32,7 @@ PKG_LDLIBS = $(eval PKG_LDLIBS := $(shell pkg-config --libs $(PKG_LIBS)))$(PKG_L
 BASE := $(wildcard schema/base/*.c)
 TAPE := $(wildcard schema/tape/*.c)
 SQL := $(wildcard schema/sql/*.c)
-ENGINES := $(wildcard recorder/*.c) $(wildcard replayer/*.c)
+ENGINES := $(wildcard recorder/*.c) $(wildcard replayer/*.c) $(wildcard replayer/*/*.c)
 TOOLS := $(wildcard tools/*.c)
 object = $(patsubst %.c,$(B)/obj/%.o,$(1))
 # Everything but main, for the tests to link with.

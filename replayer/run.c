@@ -1,7 +1,7 @@
 /* run.c: see run.h. */
 #include "replayer/run.h"
 
-#include "replayer/replay_clock.h"
+#include "replayer/world/replay_clock.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 

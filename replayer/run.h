@@ -6,7 +6,7 @@
 #define REPLAYER_RUN_H
 
 #include "replayer/histogram.h"
-#include "replayer/http.h"
+#include "replayer/wire/http.h"
 
 #define RUN_CLIENTS_MAX 64 /* programs told apart by User-Agent; all others are one */
 

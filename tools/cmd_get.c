@@ -4,7 +4,7 @@
  * Every output is one SQL statement for each resource over objects(:seq). Its first column is the labels,
  * which the selector looks at before the row goes on without them.
  */
-#include "replayer/label_selector.h"
+#include "replayer/api/label_selector.h"
 #include "schema/base/limits.h"
 #include "schema/tape/position.h"
 #include "tools/commands.h"

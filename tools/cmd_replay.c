@@ -1,6 +1,6 @@
 /* cmd_replay.c: kubetape replay. */
-#include "replayer/replay_clock.h"
 #include "replayer/replayer.h"
+#include "replayer/world/replay_clock.h"
 #include "tools/commands.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* get_table.c: see get_table.h. */
 #include "tools/get_table.h"
 
-#include "replayer/builtin.h"
-#include "replayer/table_columns.h"
+#include "replayer/api/builtin.h"
+#include "replayer/table/table_columns.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 

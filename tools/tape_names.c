@@ -2,7 +2,7 @@
 #include "tools/tape_names.h"
 
 #include "recorder/catalog.h"
-#include "replayer/builtin.h"
+#include "replayer/api/builtin.h"
 #include "schema/base/limits.h"
 
 #include <ctype.h>

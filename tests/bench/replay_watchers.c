@@ -1,6 +1,7 @@
 /*
- * replay_watchers.c: many watchers of one replay, for measuring it. Opens CONNECTIONS connections with STREAMS
- * watches each (HTTP/1.1 without TLS when STREAMS is 0), reads for SECONDS, and prints one line of JSON.
+ * replay_watchers.c: many watchers of one replay, for measuring it. Opens CONNECTIONS connections with
+ * STREAMS watches each (HTTP/1.1 without TLS when STREAMS is 0), reads for SECONDS, and prints one line of
+ * JSON.
  *
  *     replay_watchers PORT CONNECTIONS STREAMS SECONDS TARGET [ANCHOR_MONO_NS ANCHOR_TAPE_NS SPEED]
  *
@@ -64,7 +65,8 @@ static void note(const char *digits)
 	event_count++;
 	if (anchor.mono_ns && sample_count < SAMPLES_MAX)
 		samples[sample_count++] =
-			now_ns - (anchor.mono_ns + (int64_t)((double)(due_ns - anchor.tape_ns) / anchor.speed));
+			now_ns -
+			(anchor.mono_ns + (int64_t)((double)(due_ns - anchor.tape_ns) / anchor.speed));
 }
 
 /* Finds every "due":"..." in the bytes, also where it was cut between two reads. */
@@ -81,7 +83,8 @@ static void scan(struct client *c, const char *bytes, size_t len)
 	at = memmem(joined, c->tail_len + head, mark, sizeof(mark) - 1);
 	if (at && at < joined + c->tail_len && at + whole <= joined + c->tail_len + head)
 		note(at + sizeof(mark) - 1);
-	for (at = bytes, end = bytes + len; (at = memmem(at, (size_t)(end - at), mark, sizeof(mark) - 1)) && at + whole <= end;
+	for (at = bytes, end = bytes + len;
+		(at = memmem(at, (size_t)(end - at), mark, sizeof(mark) - 1)) && at + whole <= end;
 		at += whole)
 		note(at + sizeof(mark) - 1);
 	c->tail_len = len < whole - 1 ? len : whole - 1;
@@ -90,7 +93,8 @@ static void scan(struct client *c, const char *bytes, size_t len)
 	memcpy(c->tail, bytes + len - c->tail_len, c->tail_len);
 }
 
-static int on_data(nghttp2_session *s, uint8_t flags, int32_t id, const uint8_t *bytes, size_t len, void *user)
+static int on_data(
+	nghttp2_session *s, uint8_t flags, int32_t id, const uint8_t *bytes, size_t len, void *user)
 {
 	(void)s;
 	(void)flags;
@@ -112,7 +116,8 @@ static void flush_session(struct client *c)
 
 static nghttp2_nv field(const char *name, const char *value)
 {
-	return (nghttp2_nv){(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value, strlen(name), strlen(value), 0};
+	return (nghttp2_nv){
+		(uint8_t *)(uintptr_t)name, (uint8_t *)(uintptr_t)value, strlen(name), strlen(value), 0};
 }
 
 /* "%d" in the target becomes the number of the watcher. */
@@ -156,7 +161,8 @@ static void open_http2(struct client *c, SSL_CTX *context, int streams, const ch
 static void open_http1(struct client *c, const char *target)
 {
 	char request[1024];
-	int n = snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n\r\n", target);
+	int n = snprintf(request, sizeof(request),
+		"GET %s HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n\r\n", target);
 
 	if (write(c->fd, request, (size_t)n) != n)
 		die("write");
@@ -164,8 +170,9 @@ static void open_http1(struct client *c, const char *target)
 
 static void open_client(struct client *c, SSL_CTX *context, int port, int streams, const char *target)
 {
-	const struct sockaddr_in to = {
-		.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const struct sockaddr_in to = {.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 
 	c->fd = socket(AF_INET, SOCK_STREAM, 0);
 	if (c->fd < 0 || connect(c->fd, (const struct sockaddr *)&to, sizeof(to)))
@@ -182,7 +189,8 @@ static void read_client(struct client *c)
 	static char bytes[1 << 18];
 	ssize_t n;
 
-	while ((n = c->ssl ? SSL_read(c->ssl, bytes, sizeof(bytes)) : read(c->fd, bytes, sizeof(bytes))) > 0) {
+	while ((n = c->ssl ? SSL_read(c->ssl, bytes, sizeof(bytes)) : read(c->fd, bytes, sizeof(bytes))) >
+		0) {
 		now_ns = mono_ns();
 		if (!c->ssl) {
 			scan(c, bytes, (size_t)n);
@@ -217,8 +225,8 @@ static void report(double seconds)
 	qsort(samples, sample_count, sizeof(*samples), compare);
 	printf("{\"events\":%llu,\"bytes\":%llu,\"seconds\":%.3f,\"per_second\":%.0f,\"p50_us\":%.1f,\"p90_us\":%.1f,"
 	       "\"p99_us\":%.1f,\"p999_us\":%.1f,\"max_us\":%.1f}\n",
-		(unsigned long long)event_count, (unsigned long long)byte_count, seconds, (double)event_count / seconds,
-		us_at(0.5), us_at(0.9), us_at(0.99), us_at(0.999), us_at(1));
+		(unsigned long long)event_count, (unsigned long long)byte_count, seconds,
+		(double)event_count / seconds, us_at(0.5), us_at(0.9), us_at(0.99), us_at(0.999), us_at(1));
 }
 
 int main(int argc, char **argv)
@@ -244,7 +252,8 @@ int main(int argc, char **argv)
 	}
 	/* The clock has started with the last watch: whoever started us writes the anchor to our stdin. */
 	fprintf(stderr, "open\n");
-	if (argc > 6 && scanf("%lld %lld %lf", (long long *)&anchor.mono_ns, (long long *)&anchor.tape_ns, &anchor.speed) != 3)
+	if (argc > 6 && scanf("%lld %lld %lf", (long long *)&anchor.mono_ns, (long long *)&anchor.tape_ns,
+				&anchor.speed) != 3)
 		return 2;
 	begin = mono_ns();
 	end = begin + (int64_t)(strtod(argv[4], NULL) * 1e9);

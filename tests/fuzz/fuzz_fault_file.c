@@ -2,8 +2,8 @@
  * fuzz_fault_file.c: fault files and gaps of the command line (inputs that do not begin with '{'). What is
  * taken can be written, and reads as the same; what is refused leaves a sentence and nothing else.
  */
-#include "replayer/fault_file.h"
-#include "replayer/gap_spec.h"
+#include "replayer/fault/fault_file.h"
+#include "replayer/fault/gap_spec.h"
 #include "schema/base/limits.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,7 +2,7 @@
  * fuzz_http1.c: what a client may send on an HTTP/1.1 connection. Input: a byte that says in what steps it
  * arrives, then the bytes. However they are cut, the reader must come to the same result.
  */
-#include "replayer/http1.h"
+#include "replayer/wire/http1.h"
 #include "schema/base/limits.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,11 +2,11 @@
  * fuzz_request.c: what a request can ask for. Input: three lines: a target, an Accept header, a continue
  * token; the rest is an object that selectors are tried on.
  */
-#include "replayer/accept.h"
-#include "replayer/api_path.h"
-#include "replayer/continue_token.h"
-#include "replayer/list.h"
-#include "replayer/list_options.h"
+#include "replayer/api/accept.h"
+#include "replayer/api/api_path.h"
+#include "replayer/api/continue_token.h"
+#include "replayer/api/list.h"
+#include "replayer/api/list_options.h"
 #include "schema/base/json_scan.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* fault_examples.h: the examples in replayer/FAULTS.md, for the tests. */
+/* fault_examples.h: the examples in replayer/fault/FAULTS.md, for the tests. */
 #ifndef TESTS_UNIT_FAULT_EXAMPLES_H
 #define TESTS_UNIT_FAULT_EXAMPLES_H
 
@@ -30,7 +30,7 @@ static inline size_t each_example(void (*each)(struct slice json))
 	const char *at;
 	size_t count = 0;
 
-	read_whole("replayer/FAULTS.md", &text);
+	read_whole("replayer/fault/FAULTS.md", &text);
 	ck_assert_int_eq(buf_append(&text, "", 1, &err), 0);
 	for (at = text.ptr; (at = strstr(at, "```json\n")) != NULL; count++) {
 		const char *end = strstr(at + 8, "```");

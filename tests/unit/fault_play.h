@@ -2,8 +2,8 @@
 #ifndef TESTS_UNIT_FAULT_PLAY_H
 #define TESTS_UNIT_FAULT_PLAY_H
 
-#include "replayer/fault.h"
-#include "replayer/fault_file.h"
+#include "replayer/fault/fault.h"
+#include "replayer/fault/fault_file.h"
 #include "schema/base/clock.h"
 #include "tests/unit/unit.h"
 

@@ -1,7 +1,7 @@
 /* test_fault_file.c: fault files and --gap: what is read, what is refused and where, and the schema. */
-#include "replayer/fault_file.h"
-#include "replayer/fault_keys.h"
-#include "replayer/gap_spec.h"
+#include "replayer/fault/fault_file.h"
+#include "replayer/fault/fault_keys.h"
+#include "replayer/fault/gap_spec.h"
 #include "schema/base/clock.h"
 #include "tests/unit/fault_examples.h"
 
@@ -233,7 +233,7 @@ START_TEST(documentation__explains_every_key_and_word)
 	struct buf text;
 	char quoted[40];
 
-	read_whole("replayer/FAULTS.md", &text);
+	read_whole("replayer/fault/FAULTS.md", &text);
 	for (size_t i = 0; i < COUNT_OF(all); i++) {
 		for (size_t k = 0; k < all[i]->count; k++) {
 			snprintf(quoted, sizeof(quoted), "`%s`", all[i]->keys[k].name);
@@ -256,9 +256,9 @@ START_TEST(schema__is_the_one_in_the_repository)
 
 	buf_init(&written, LIMIT_CONFIG_BYTES);
 	ck_assert_ok(fault_schema_write(&written, &err), &err);
-	read_whole("replayer/fault-file.schema.json", &kept);
+	read_whole("replayer/fault/fault-file.schema.json", &kept);
 	ck_assert_msg(slice_equal(buf_slice(&written), buf_slice(&kept)),
-		"replayer/fault-file.schema.json is not what fault_schema_write writes");
+		"replayer/fault/fault-file.schema.json is not what fault_schema_write writes");
 	buf_release(&written);
 	buf_release(&kept);
 }

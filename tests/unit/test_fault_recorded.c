@@ -1,5 +1,5 @@
 /* test_fault_recorded.c: the gaps of a recording become faults: ends, answers meanwhile, compaction. */
-#include "replayer/fault_recorded.h"
+#include "replayer/fault/fault_recorded.h"
 #include "schema/tape/reader.h"
 #include "schema/tape/writer.h"
 #include "tests/unit/fault_play.h"

@@ -1,5 +1,5 @@
 /* test_fault_schema.c: fault-file.schema.json and the parser take the same documents. */
-#include "replayer/fault_file.h"
+#include "replayer/fault/fault_file.h"
 #include "tests/unit/fault_examples.h"
 #include "tests/unit/json_schema.h"
 
@@ -122,7 +122,7 @@ START_TEST(schema__and_parser_take_the_same_documents)
 {
 	struct buf text;
 
-	read_whole("replayer/fault-file.schema.json", &text);
+	read_whole("replayer/fault/fault-file.schema.json", &text);
 	schema = cJSON_ParseWithLength(text.ptr, text.len);
 	buf_release(&text);
 	ck_assert_ptr_nonnull(schema);

@@ -1,5 +1,5 @@
 /* test_http1.c: the strict reader of HTTP/1.1 requests. */
-#include "replayer/http1.h"
+#include "replayer/wire/http1.h"
 #include "schema/base/limits.h"
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* test_protobuf.c: protobuf bodies made by hand, as clients send them and as nobody should. */
-#include "replayer/protobuf.h"
-#include "replayer/protobuf_table.h"
+#include "replayer/protobuf/protobuf.h"
+#include "replayer/protobuf/protobuf_table.h"
 #include "tests/unit/protobuf_builder.h"
 
 #include <stdio.h>

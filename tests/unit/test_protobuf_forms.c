@@ -1,6 +1,6 @@
 /* test_protobuf_forms.c: the values that are one thing in protobuf and another in JSON, and embedded JSON. */
-#include "replayer/json_compact.h"
-#include "replayer/protobuf_forms.h"
+#include "replayer/api/json_compact.h"
+#include "replayer/protobuf/protobuf_forms.h"
 #include "tests/unit/protobuf_builder.h"
 
 #include <stdio.h>

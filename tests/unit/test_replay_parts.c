@@ -1,10 +1,10 @@
 /* test_replay_parts.c: the small parts of a replay that count, sort and measure. */
-#include "replayer/age.h"
+#include "replayer/api/json_indent.h"
 #include "replayer/histogram.h"
-#include "replayer/history.h"
-#include "replayer/json_indent.h"
-#include "replayer/live_set.h"
-#include "replayer/replay_clock.h"
+#include "replayer/table/age.h"
+#include "replayer/world/history.h"
+#include "replayer/world/live_set.h"
+#include "replayer/world/replay_clock.h"
 #include "schema/base/clock.h"
 #include "tests/unit/unit.h"
 

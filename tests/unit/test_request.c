@@ -1,8 +1,8 @@
 /* test_request.c: what a request asks for: path, query, Accept, list options, continue tokens, errors. */
-#include "replayer/accept.h"
-#include "replayer/api_path.h"
-#include "replayer/continue_token.h"
-#include "replayer/list_options.h"
+#include "replayer/api/accept.h"
+#include "replayer/api/api_path.h"
+#include "replayer/api/continue_token.h"
+#include "replayer/api/list_options.h"
 #include "tests/unit/unit.h"
 
 static struct err err;

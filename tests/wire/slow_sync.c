@@ -1,5 +1,5 @@
-/* slow_sync.c: preloaded into a program, makes each fdatasync and fsync take as many milliseconds longer as the
- * file named by KUBETAPE_SYNC_MS says; without the file nothing is slower. */
+/* slow_sync.c: preloaded into a program, makes each fdatasync and fsync take as many milliseconds longer as
+ * the file named by KUBETAPE_SYNC_MS says; without the file nothing is slower. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-// Command protobuf writes replayer/protobuf_table.c: how every built-in kind of the Kubernetes API looks in protobuf
+// Command protobuf writes replayer/protobuf/protobuf_table.c: how every built-in kind of the Kubernetes API looks in protobuf
 // and in JSON.
 //
-//	cd tools/protobuf && go run . >../../replayer/protobuf_table.c
+//	cd tools/protobuf && go run . >../../replayer/protobuf/protobuf_table.c
 //
 // The Go types are asked, by reflection, and not the .proto files beside them: the `protobuf` tag of a field holds its
 // number, the `json` tag its name and when it is left out, and their order is the order in which Go prints them, none

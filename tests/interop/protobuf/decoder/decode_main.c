@@ -4,7 +4,7 @@
  *     stdin:  length (4 bytes, big-endian), body; again and again
  *     stdout: 'J' or 'E', length (4 bytes, big-endian), JSON or the error's sentence; one for each body
  */
-#include "replayer/protobuf.h"
+#include "replayer/protobuf/protobuf.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,0 +1,170 @@
+/* accept.c: see accept.h. */
+#include "replayer/api/accept.h"
+
+#include "replayer/wire/http.h"
+
+#define CLAUSES_MAX 32
+
+struct clause {
+	struct slice type; /* "application/json" */
+	struct slice as, group, version, pretty;
+	int quality; /* in thousandths */
+};
+
+/* Cuts at the separator and trims. */
+static struct slice take_until(struct slice *rest, char separator)
+{
+	const char *end = memchr(rest->ptr, separator, rest->len);
+	size_t len = end ? (size_t)(end - rest->ptr) : rest->len;
+	size_t skip = end ? len + 1 : len;
+	struct slice part = {rest->ptr, len};
+
+	*rest = (struct slice){rest->ptr + skip, rest->len - skip};
+	return slice_trim(part);
+}
+
+/* "0.8" as 800; anything odd counts as 1. */
+static int parse_quality(struct slice text)
+{
+	int value = 0, scale = 100;
+
+	if (text.len == 0 || (text.ptr[0] != '0' && text.ptr[0] != '1'))
+		return 1000;
+	value = (text.ptr[0] - '0') * 1000;
+	for (size_t i = 2; i < text.len && scale; i++, scale /= 10) {
+		if (text.ptr[i] < '0' || text.ptr[i] > '9')
+			return 1000;
+		value += (text.ptr[i] - '0') * scale;
+	}
+	return value > 1000 ? 1000 : value;
+}
+
+static struct clause parse_clause(struct slice text)
+{
+	struct clause c = {.quality = 1000};
+
+	c.type = take_until(&text, ';');
+	while (text.len) {
+		struct slice value = take_until(&text, ';');
+		struct slice name = take_until(&value, '=');
+
+		if (slice_is(name, "q"))
+			c.quality = parse_quality(value);
+		else if (slice_is(name, "as"))
+			c.as = value;
+		else if (slice_is(name, "g"))
+			c.group = value;
+		else if (slice_is(name, "v"))
+			c.version = value;
+		else if (slice_is(name, "pretty"))
+			c.pretty = value;
+	}
+	return c;
+}
+
+/* The clauses, best first, equal ones in the order given. */
+static size_t parse_header(struct slice header, struct clause *ret)
+{
+	size_t n = 0;
+
+	while (header.len && n < CLAUSES_MAX) {
+		struct clause c = parse_clause(take_until(&header, ','));
+		size_t at = n;
+
+		if (c.type.len == 0)
+			continue;
+		while (at > 0 && ret[at - 1].quality < c.quality) {
+			ret[at] = ret[at - 1];
+			at--;
+		}
+		ret[at] = c;
+		n++;
+	}
+	return n;
+}
+
+static bool is_our_type(struct slice type)
+{
+	static const char *const types[] = {
+		"*/*", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (slice_equal_nocase(type, slice_of(types[i])))
+			return true;
+	}
+	return false;
+}
+
+static bool convert(const struct clause *c, struct accepted *ret)
+{
+	static const struct {
+		const char *as;
+		enum answer_form form;
+	} forms[] = {
+		{"Table", FORM_TABLE},
+		{"PartialObjectMetadata", FORM_PARTIAL},
+		{"PartialObjectMetadataList", FORM_PARTIAL_LIST},
+	};
+	bool beta = slice_is(c->version, "v1beta1");
+
+	*ret = (struct accepted){.form = FORM_OBJECT, .beta = beta, .pretty = slice_is(c->pretty, "1")};
+	if (c->as.len == 0)
+		return true;
+	if (!slice_is(c->group, "meta.k8s.io") || (!beta && !slice_is(c->version, "v1")))
+		return false;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (slice_is(c->as, forms[i].as)) {
+			ret->form = forms[i].form;
+			return true;
+		}
+	}
+	return false;
+}
+
+enum accept_failure accept_resource(struct slice header, struct accepted *ret)
+{
+	struct clause clauses[CLAUSES_MAX];
+	size_t n = parse_header(header, clauses);
+	enum accept_failure failure = ACCEPT_NO_MEDIA_TYPE;
+
+	*ret = (struct accepted){.form = FORM_OBJECT};
+	if (n == 0)
+		return ACCEPT_OK;
+	for (size_t i = 0; i < n; i++) {
+		if (!is_our_type(clauses[i].type))
+			continue;
+		if (convert(&clauses[i], ret))
+			return ACCEPT_OK;
+		failure = ACCEPT_NO_CONVERSION;
+	}
+	return failure;
+}
+
+bool accept_plain(struct slice header)
+{
+	struct clause clauses[CLAUSES_MAX];
+	size_t n = parse_header(header, clauses);
+
+	for (size_t i = 0; i < n; i++) {
+		if (is_our_type(clauses[i].type) && clauses[i].as.len == 0)
+			return true;
+	}
+	return n == 0;
+}
+
+int accept_aggregated_discovery(struct slice header)
+{
+	struct clause clauses[CLAUSES_MAX];
+	size_t n = parse_header(header, clauses);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_our_type(clauses[i].type))
+			continue;
+		if (clauses[i].as.len == 0)
+			return 0;
+		if (slice_is(clauses[i].as, "APIGroupDiscoveryList") && slice_is(clauses[i].version, "v2") &&
+			slice_is(clauses[i].group, "apidiscovery.k8s.io"))
+			return 1;
+	}
+	return n == 0 ? 0 : -1;
+}

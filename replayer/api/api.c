@@ -1,0 +1,344 @@
+/* api.c: see api.h. */
+#include "replayer/api/api.h"
+
+#include "replayer/api/crd.h"
+#include "replayer/api/discovery.h"
+#include "replayer/api/health.h"
+#include "replayer/api/list.h"
+#include "replayer/api/review.h"
+#include "replayer/api/watch.h"
+#include "replayer/control.h"
+#include "replayer/run.h"
+#include "replayer/table/table.h"
+#include "replayer/world/player.h"
+#include "schema/base/json_scan.h"
+
+#include <stdlib.h>
+
+#define MEDIA_TYPES       "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+#define WATCH_MEDIA_TYPES "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+
+void api_fail(struct api_call *call, struct status *status)
+{
+	call->client->refused++;
+	respond_status(call->x, call->request, &call->style, status);
+}
+
+/* ---- what is asked for ---- */
+
+/* The selectable fields that the CRD of a custom resource names; borrowed until the next object is read. */
+static struct slice find_crd_fields(struct api *api, const struct collection *c)
+{
+	struct slice crd, fields = {NULL, 0};
+
+	if (crd_find(api->world, c, &crd) == 0)
+		return fields;
+	if (json_get(crd_version(crd, c->resource.version), "selectableFields", &fields, NULL) <= 0)
+		fields = (struct slice){NULL, 0};
+	return fields;
+}
+
+static struct selectable_kind selectable_kind_of(struct api *api, const struct collection *c)
+{
+	return (struct selectable_kind){
+		.group = slice_of(c->resource.apigroup),
+		.version = slice_of(c->resource.version),
+		.resource = slice_of(c->resource.resource),
+		.namespaced = c->resource.namespaced,
+		.custom = c->custom,
+		.crd_fields = c->custom ? find_crd_fields(api, c) : (struct slice){NULL, 0},
+	};
+}
+
+static int parse_include(const struct query *q, enum table_include *ret, struct status *st)
+{
+	struct slice include = query_get(q, "includeObject");
+
+	*ret = INCLUDE_METADATA;
+	if (slice_is(include, "None"))
+		*ret = INCLUDE_NONE;
+	else if (slice_is(include, "Object"))
+		*ret = INCLUDE_OBJECT;
+	else if (include.len && !slice_is(include, "Metadata"))
+		return status_bad_request(st,
+			"Unable to convert to Table as requested: includeObject: Invalid value: \"%.*s\": must be "
+			"'Metadata', 'Object', 'None', or empty",
+			(int)include.len, include.ptr);
+	return 0;
+}
+
+static int negotiate(struct api_call *call, bool watch, struct status *st)
+{
+	switch (accept_resource(http_header_find(call->request, "Accept"), &call->accepted)) {
+	case ACCEPT_OK: return 0;
+	case ACCEPT_NO_MEDIA_TYPE:
+		st->has_details = true;
+		return status_set(st, 406, "NotAcceptable",
+			"406: Not Acceptable\n\nAvailable representations: " MEDIA_TYPES);
+	case ACCEPT_NO_CONVERSION: break;
+	}
+	return status_set(st, 406, "NotAcceptable", "only the following media types are accepted: %s",
+		watch ? WATCH_MEDIA_TYPES : MEDIA_TYPES);
+}
+
+/* The name of the server's type, as its messages tell it. */
+static char *go_type(const struct collection *c, const char *suffix)
+{
+	const char *group = *c->resource.apigroup ? c->resource.apigroup : "core";
+
+	if (c->custom)
+		return xasprintf("*unstructured.Unstructured%s", suffix);
+	return xasprintf("*%.*s.%s%s", (int)strcspn(group, "."), group, c->resource.kind, suffix);
+}
+
+/* A single object has no list form, a list no single form. A watch sends single objects. */
+static int check_form(struct api_call *call, const struct collection *c, bool list, struct status *st)
+{
+	char *type = NULL;
+
+	if (list && call->accepted.form == FORM_PARTIAL) {
+		type = go_type(c, "List");
+		status_set(st, 406, "NotAcceptable",
+			"you requested PartialObjectMetadata, but the requested object is a list (%s)", type);
+	} else if (!list && call->accepted.form == FORM_PARTIAL_LIST) {
+		type = go_type(c, "");
+		status_set(st, 406, "NotAcceptable",
+			"you requested PartialObjectMetadataList, but the requested object is not a list (%s)",
+			type);
+	}
+	free(type);
+	return type ? ERR_FAILED : 0;
+}
+
+static struct view view_of(struct api_call *call, struct collection *c, enum table_include include)
+{
+	if (call->accepted.form == FORM_TABLE)
+		table_prepare(call->api->world, c);
+	return (struct view){.form = call->accepted.form,
+		.beta = call->accepted.beta,
+		.include = include,
+		.collection = c,
+		.now_ns = player_tape_ns(call->api->player)};
+}
+
+/* ---- reading ---- */
+
+/* The old form of a watch names one object in the path; a field selector may only repeat it. */
+static int check_path_name(const struct api_call *call, const struct list_options *o, struct status *st)
+{
+	struct slice name;
+
+	if (call->path.name.len == 0 || !o->fields)
+		return 0;
+	if (field_selector_name(o->fields, &name) && slice_equal(name, call->path.name))
+		return 0;
+	return status_bad_request(st, "fieldSelector metadata.name doesn't match requested name");
+}
+
+static void serve_collection(struct api_call *call, struct collection *c)
+{
+	const struct selectable_kind kind = selectable_kind_of(call->api, c);
+	bool watch = call->path.forced_watch || query_true(&call->query, "watch");
+	enum table_include include = INCLUDE_METADATA;
+	struct list_options o = {0};
+	struct status st = {0};
+	struct view view;
+	int rc = negotiate(call, watch, &st);
+
+	if (rc == 0)
+		rc = list_options_parse(&call->query, call->path.forced_watch, &kind, &o, &st);
+	if (rc == 0)
+		rc = check_path_name(call, &o, &st);
+	if (rc == 0 && call->accepted.form == FORM_TABLE)
+		rc = parse_include(&call->query, &include, &st);
+	if (rc == 0 && !watch)
+		rc = check_form(call, c, true, &st);
+	if (rc) {
+		api_fail(call, &st);
+	} else {
+		view = view_of(call, c, include);
+		if (watch)
+			watch_serve(call, c, &o, &view);
+		else
+			list_serve(call, c, &o, &view);
+	}
+	list_options_release(&o);
+}
+
+static void serve_object(struct api_call *call, struct collection *c)
+{
+	enum table_include include = INCLUDE_METADATA;
+	struct status st = {0};
+	struct view view;
+	int rc = negotiate(call, false, &st);
+
+	if (rc == 0 && call->accepted.form == FORM_TABLE)
+		rc = parse_include(&call->query, &include, &st);
+	if (rc == 0)
+		rc = check_form(call, c, false, &st);
+	if (rc) {
+		api_fail(call, &st);
+		return;
+	}
+	view = view_of(call, c, include);
+	get_serve(call, c, &view);
+}
+
+/* What a recording does not hold: the doings of running containers. */
+static void refuse_subresource(struct api_call *call)
+{
+	static const char *const streams[] = {"exec", "attach", "portforward", "proxy"};
+	struct status st = {0};
+
+	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+		if (slice_is(call->path.subresource, streams[i])) {
+			status_set(&st, 403, "Forbidden", "%s is not possible in a recording", streams[i]);
+			api_fail(call, &st);
+			return;
+		}
+	}
+	if (slice_is(call->path.subresource, "log"))
+		status_bad_request(&st, "logs are not part of a recording");
+	else
+		status_no_resource(&st);
+	api_fail(call, &st);
+}
+
+/* ---- routing ---- */
+
+/* Not on the tape: say so when discovery knew it, so that nobody looks for a typing error. */
+static void refuse_unknown(struct api_call *call)
+{
+	struct status st = {0};
+
+	if (!discovery_knows_group(call)) {
+		respond_no_page(call->x, call->request);
+		return;
+	}
+	status_no_resource(&st);
+	if (discovery_knows_resource(call)) {
+		free(st.message);
+		st.message = xasprintf("%.*s are not part of this recording", (int)call->path.resource.len,
+			call->path.resource.ptr);
+	}
+	api_fail(call, &st);
+}
+
+/* A replay takes no writes. */
+static void refuse_write(struct api_call *call, const struct collection *c)
+{
+	struct status st = {0};
+
+	st.has_details = true;
+	st.name = call->path.name.len ? slice_dup(call->path.name) : NULL;
+	st.group = *c->resource.apigroup ? xstrdup(c->resource.apigroup) : NULL;
+	st.kind = xstrdup(c->resource.resource);
+	status_set(&st, 403, "Forbidden", "%s%s%s is forbidden: a replay takes no writes",
+		c->resource.resource, st.group ? "." : "", st.group ? st.group : "");
+	api_fail(call, &st);
+}
+
+static bool is_write(struct slice method)
+{
+	return slice_is(method, "POST") || slice_is(method, "PUT") || slice_is(method, "PATCH") ||
+	       slice_is(method, "DELETE");
+}
+
+/* A namespaced object needs its namespace in the path, a cluster-scoped one must not have any. */
+static bool path_fits(const struct api_path *p, const struct collection *c)
+{
+	if (p->in_namespace)
+		return c->resource.namespaced;
+	return !c->resource.namespaced || p->name.len == 0;
+}
+
+static void serve_resource(struct api_call *call)
+{
+	const struct api_path *p = &call->path;
+	struct slice method = call->request->method;
+	struct collection *c;
+	struct status st = {0};
+
+	if (slice_is(method, "POST") && review_serve(call))
+		return;
+	c = world_find(call->api->world, p->group, p->version, p->resource);
+	if (!c || !c->served || !path_fits(p, c)) {
+		refuse_unknown(call);
+	} else if (is_write(method)) {
+		refuse_write(call, c);
+	} else if (!slice_is(method, "GET")) {
+		status_no_method(&st);
+		api_fail(call, &st);
+	} else if (p->subresource.len && !slice_is(p->subresource, "status")) {
+		refuse_subresource(call);
+	} else if (p->name.len && !p->forced_watch) {
+		serve_object(call, c);
+	} else {
+		serve_collection(call, c);
+	}
+}
+
+static void serve_root(struct api_call *call)
+{
+	static const char paths[] = "{\"paths\":[\"/api\",\"/apis\",\"/healthz\",\"/livez\",\"/openapi/v2\","
+				    "\"/openapi/v3\",\"/readyz\",\"/version\"]}";
+	const struct answer_style pretty = {.pretty = true};
+
+	respond_json(call->x, call->request, &pretty, 200, slice_of(paths));
+}
+
+static void serve_other(struct api_call *call)
+{
+	struct status st = {0};
+	bool is_get = slice_is(call->request->method, "GET");
+
+	if (control_serve(call))
+		return;
+	if (!is_get && !slice_is(call->request->method, "HEAD")) {
+		status_no_method(&st);
+		api_fail(call, &st);
+	} else if (is_get && (slice_is(call->query.path, "/") || slice_is(call->query.path, "/index.html"))) {
+		serve_root(call);
+	} else if (!health_serve(call) && !document_serve(call)) {
+		respond_no_page(call->x, call->request);
+	}
+}
+
+static void route(struct api_call *call)
+{
+	struct status st = {0};
+
+	switch (call->path.kind) {
+	case API_PATH_RESOURCE: serve_resource(call); return;
+	case API_PATH_OTHER: serve_other(call); return;
+	case API_PATH_BAD:
+		status_no_resource(&st);
+		api_fail(call, &st);
+		return;
+	default: break;
+	}
+	if (slice_is(call->request->method, "GET")) {
+		discovery_serve(call);
+		return;
+	}
+	status_no_method(&st);
+	api_fail(call, &st);
+}
+
+void api_handle(void *context, struct exchange *x, const struct http_request *r)
+{
+	struct api *api = context;
+	struct api_call call = {.api = api, .x = x, .request = r, .client = run_client_of(api->run, r)};
+
+	api->run->requests++;
+	call.client->requests++;
+	query_parse(r->target, &call.query);
+	if (call.query.bad_path) {
+		respond_text(x, r, 400, "400 Bad Request");
+	} else {
+		api_path_parse(call.query.path, &call.path);
+		answer_style_find(r, &call.query, &call.style);
+		route(&call);
+	}
+	query_release(&call.query);
+}

@@ -1,0 +1,48 @@
+/*
+ * api.h: what the replay answers, and to which request. api.c routes; each file behind it answers one family
+ * of requests (list.c, watch.c, discovery.c, review.c, ...) from the world at the position.
+ */
+#ifndef REPLAYER_API_H
+#define REPLAYER_API_H
+
+#include "replayer/api/accept.h"
+#include "replayer/api/api_path.h"
+#include "replayer/api/respond.h"
+#include "replayer/world/world.h"
+
+struct deck;
+struct player;
+struct run;
+struct run_client;
+struct watches;
+
+/* What all requests are answered from. */
+struct api {
+	struct tape *tape;
+	struct world *world;
+	struct player *player;
+	struct watches *watches;
+	const struct marks *marks;
+	struct deck *deck;
+	struct run *run;
+};
+
+/* One request while it is being routed and answered. Nothing of it lives longer. */
+struct api_call {
+	struct api *api;
+	struct exchange *x;
+	const struct http_request *request;
+	struct run_client *client; /* who asks */
+	struct query query;
+	struct api_path path;
+	struct answer_style style;
+	struct accepted accepted;
+};
+
+/* The server's handler; context is a struct api. */
+void api_handle(void *context, struct exchange *x, const struct http_request *r);
+
+/* Sends an error as the call's client wants it, and releases it. */
+void api_fail(struct api_call *call, struct status *status);
+
+#endif

@@ -1,0 +1,149 @@
+/* respond.c: see respond.h. */
+#include "replayer/api/respond.h"
+
+#include "replayer/api/accept.h"
+#include "replayer/api/json_indent.h"
+#include "schema/base/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+static bool starts_with(struct slice s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.len >= n && memcmp(s.ptr, prefix, n) == 0;
+}
+
+void answer_style_find(const struct http_request *r, const struct query *q, struct answer_style *ret)
+{
+	struct slice agent = http_header_find(r, "User-Agent");
+	struct slice accept = http_header_find(r, "Accept");
+	struct accepted accepted;
+
+	if (query_has(q, "pretty"))
+		ret->pretty = query_true(q, "pretty");
+	else if (accept_resource(accept, &accepted) == ACCEPT_OK && accepted.pretty)
+		ret->pretty = true;
+	else
+		ret->pretty = starts_with(agent, "curl") || starts_with(agent, "Wget") ||
+			      starts_with(agent, "Mozilla/5.0");
+	ret->pretty_errors = ret->pretty || !accept_plain(accept);
+}
+
+static void new_audit_id(char to[40])
+{
+	unsigned char b[16];
+
+	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
+		memset(b, 0, sizeof(b));
+	b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+	b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+	snprintf(to, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+		b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+void answer_headers_init(struct answer_headers *h, const struct http_request *r, const char *content_type)
+{
+	struct slice id = r ? http_header_find(r, "Audit-Id") : (struct slice){NULL, 0};
+
+	h->count = 0;
+	if (id.len && id.len < sizeof(h->audit_id)) {
+		memcpy(h->audit_id, id.ptr, id.len);
+		h->audit_id[id.len] = 0;
+	} else {
+		new_audit_id(h->audit_id);
+	}
+	answer_headers_add(h, "Audit-Id", slice_of(h->audit_id));
+	answer_headers_add(h, "Cache-Control", slice_of("no-cache, private"));
+	answer_headers_add(h, "Content-Type", slice_of(content_type));
+}
+
+void answer_headers_add(struct answer_headers *h, const char *name, struct slice value)
+{
+	if (h->count < sizeof(h->items) / sizeof(h->items[0]))
+		h->items[h->count++] = (struct http_header){slice_of(name), value};
+}
+
+void respond_bytes(struct exchange *x, const struct answer_headers *h, int status, struct slice body)
+{
+	exchange_answer(x, status, h->items, h->count, body.len <= LENGTH_KNOWN_MAX ? (int64_t)body.len : -1);
+	if (body.len) {
+		struct blob *b = blob_of(body);
+
+		exchange_push(x, b);
+		blob_unref(b);
+	}
+	exchange_finish(x);
+}
+
+/* Appends the JSON as it is to be sent. */
+static int lay_out(struct slice json, bool pretty, struct buf *to, struct err *err)
+{
+	struct json_indent indent = {0};
+	int rc;
+
+	if (pretty)
+		return json_indent_feed(&indent, json, to, err);
+	rc = buf_append(to, json.ptr, json.len, err);
+	return rc ? rc : buf_append(to, "\n", 1, err);
+}
+
+static void respond_laid_out(
+	struct exchange *x, const struct answer_headers *h, int status, struct slice json, bool pretty)
+{
+	struct buf body;
+
+	buf_init(&body, LIMIT_LIST_BYTES);
+	if (lay_out(json, pretty, &body, NULL) == 0)
+		respond_bytes(x, h, status, buf_slice(&body));
+	else
+		exchange_abort(x, ABORT_FIN);
+	buf_release(&body);
+}
+
+void respond_json(struct exchange *x, const struct http_request *r, const struct answer_style *style,
+	int status, struct slice json)
+{
+	struct answer_headers h;
+
+	answer_headers_init(&h, r, JSON_TYPE);
+	respond_laid_out(x, &h, status, json, style->pretty);
+}
+
+void respond_status(struct exchange *x, const struct http_request *r, const struct answer_style *style,
+	struct status *status)
+{
+	struct answer_headers h;
+	struct buf json;
+	char seconds[16];
+
+	buf_init(&json, LIMIT_REQUEST_HEAD_BYTES * 8);
+	answer_headers_init(&h, r, JSON_TYPE);
+	snprintf(seconds, sizeof(seconds), "%d", status->retry_after_s);
+	if (status->retry_after_s > 0)
+		answer_headers_add(&h, "Retry-After", slice_of(seconds));
+	if (status_write(status, &json, NULL) == 0)
+		respond_laid_out(x, &h, status->code, buf_slice(&json), style->pretty_errors);
+	else
+		exchange_abort(x, ABORT_FIN);
+	buf_release(&json);
+	status_release(status);
+}
+
+void respond_text(struct exchange *x, const struct http_request *r, int status, const char *text)
+{
+	struct answer_headers h;
+	char *line = xasprintf("%s\n", text);
+
+	answer_headers_init(&h, r, TEXT_TYPE);
+	answer_headers_add(&h, "X-Content-Type-Options", slice_of("nosniff"));
+	respond_bytes(x, &h, status, slice_of(line));
+	free(line);
+}
+
+void respond_no_page(struct exchange *x, const struct http_request *r)
+{
+	respond_text(x, r, 404, "404 page not found");
+}

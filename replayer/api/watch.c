@@ -1,0 +1,326 @@
+/* watch.c: the states of watches and the set of them; see watch.h and watch_internal.h. */
+#include "replayer/api/watch_internal.h"
+
+#include <stdlib.h>
+
+#define TICK_MS      250
+#define STEP_CHANGES 64 /* fetched for one watch before the next has its turn */
+
+/* ---- states ---- */
+
+static void link_behind(struct watch *w)
+{
+	w->previous_behind = NULL;
+	w->next_behind = w->set->behind;
+	if (w->next_behind)
+		w->next_behind->previous_behind = w;
+	w->set->behind = w;
+}
+
+static void unlink_behind(struct watch *w)
+{
+	if (w->previous_behind)
+		w->previous_behind->next_behind = w->next_behind;
+	else
+		w->set->behind = w->next_behind;
+	if (w->next_behind)
+		w->next_behind->previous_behind = w->previous_behind;
+}
+
+static bool is_behind(enum watch_state state)
+{
+	return state == WATCH_INITIAL || state == WATCH_HISTORY;
+}
+
+void watch_enter(struct watch *w, enum watch_state state)
+{
+	bool was_behind = is_behind(w->state);
+
+	w->state = state;
+	if (was_behind && !is_behind(state)) {
+		unlink_behind(w);
+		if (!w->set->behind)
+			w->set->listener->caught_up(w->set->context);
+	} else if (!was_behind && is_behind(state)) {
+		link_behind(w);
+	}
+	if (state != WATCH_INITIAL) {
+		free(w->initial);
+		w->initial = NULL;
+	}
+}
+
+void watch_end(struct watch *w)
+{
+	static const char normal[] = {0x03, (char)0xe8}; /* 1000 */
+
+	if (w->state == WATCH_ENDED)
+		return;
+	if (w->websocket)
+		watch_send_message(w, WEBSOCKET_CLOSE, (struct slice){normal, sizeof(normal)});
+	watch_enter(w, WATCH_ENDED);
+	exchange_finish(w->x);
+}
+
+static uint64_t deliver_to(struct watch *w, struct change *c, uint64_t number)
+{
+	uint64_t reached = 0;
+
+	for (struct watch *next; w; w = next) {
+		next = w->next;
+		if (w->state != WATCH_LIVE)
+			continue;
+		w->number = number;
+		if (exchange_waiting(w->x) < WATCH_WAITING_MAX)
+			reached += watch_send_change(w, c);
+		else
+			watch_enter(w, WATCH_HISTORY);
+	}
+	return reached;
+}
+
+/* A live watch whose number lies behind was not concerned by what came since. */
+uint64_t watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number)
+{
+	uint64_t reached = 0;
+
+	(void)ws;
+	if (!in->watches)
+		return 0;
+	reached = deliver_to(in->watches->everywhere, c, number);
+	if (c->namespace.len)
+		reached += deliver_to(*watch_index_list(in->watches, c->namespace), c, number);
+	return reached;
+}
+
+/* ---- catching up ---- */
+
+/* One object that existed at the beginning. */
+static void step_initial(struct watch *w)
+{
+	struct change *c;
+	struct err err;
+
+	if (w->initial_at == w->initial_count) {
+		if (w->initial_end)
+			watch_send_bookmark(w, w->initial_rv, true);
+		watch_enter(w, WATCH_HISTORY);
+		return;
+	}
+	if (change_cache_get(w->set->world->changes, w->initial[w->initial_at++], 0, &c, &err)) {
+		watch_end_with_failure(w, &err);
+		return;
+	}
+	watch_send_initial(w, c);
+	change_unref(c);
+}
+
+/* One change that lies behind the position. */
+static void step_history(struct watch *w)
+{
+	const struct history *h = &w->collection->history;
+	const struct history_entry *entry = history_at(h, w->number);
+	struct change *c;
+	struct err err;
+
+	if (w->number == history_end(h)) {
+		watch_enter(w, WATCH_LIVE);
+		return;
+	}
+	if (!entry) {
+		watch_end(w);
+		return;
+	}
+	if (change_cache_get(w->set->world->changes, entry->seq, entry->rv, &c, &err)) {
+		watch_end_with_failure(w, &err);
+		return;
+	}
+	w->number++;
+	watch_send_change(w, c);
+	change_unref(c);
+}
+
+bool watch_step(struct watch *w)
+{
+	int n = 0;
+
+	while (n < STEP_CHANGES && is_behind(w->state) && exchange_waiting(w->x) < WATCH_WAITING_MAX) {
+		if (w->state == WATCH_INITIAL)
+			step_initial(w);
+		else
+			step_history(w);
+		n++;
+	}
+	return n > 0;
+}
+
+static void on_step(uv_idle_t *handle)
+{
+	struct watches *ws = handle->data;
+	bool any = false;
+
+	for (struct watch *w = ws->behind, *next; w; w = next) {
+		next = w->next_behind;
+		any |= watch_step(w);
+	}
+	if (!any)
+		uv_idle_stop(&ws->stepper);
+}
+
+void watches_wake(struct watches *ws)
+{
+	uv_idle_start(&ws->stepper, on_step);
+}
+
+/* Calls `what` for every watch that has not ended. */
+static void for_each(struct watches *ws, void (*what)(struct watch *w, int64_t argument), int64_t argument)
+{
+	for (size_t i = 0; ws->running && i < ws->world->count; i++) {
+		const struct watch_index *index = ws->world->collections[i].watches;
+
+		for (size_t k = 0; index && k <= WATCH_BUCKETS; k++) {
+			for (struct watch *w = watch_index_at(index, k), *next; w; w = next) {
+				next = w->next;
+				if (w->state != WATCH_ENDED)
+					what(w, argument);
+			}
+		}
+	}
+}
+
+/* ---- bookmarks and ends ---- */
+
+static bool has_periodic_bookmarks(const struct watch *w)
+{
+	return w->bookmarks && w->state == WATCH_LIVE &&
+	       strcmp(w->collection->resource.resource, "events") != 0;
+}
+
+static void tick(struct watch *w, int64_t now_ns)
+{
+	if (now_ns >= w->deadline_ns) {
+		watch_end(w);
+		return;
+	}
+	if (now_ns < w->bookmark_ns)
+		return;
+	if (has_periodic_bookmarks(w))
+		watch_send_bookmark(w, w->collection->rv, false);
+	w->bookmark_ns = now_ns + WATCH_BOOKMARK_NS;
+	if (w->bookmark_ns > w->deadline_ns - WATCH_BEFORE_END_NS)
+		w->bookmark_ns = now_ns < w->deadline_ns - WATCH_BEFORE_END_NS
+					 ? w->deadline_ns - WATCH_BEFORE_END_NS
+					 : w->deadline_ns - WATCH_BEFORE_END_NS / 2;
+	if (w->bookmark_ns <= now_ns)
+		w->bookmark_ns = INT64_MAX;
+}
+
+static void on_tick(uv_timer_t *handle)
+{
+	for_each(handle->data, tick, clock_mono_ns(&clock_system));
+}
+
+/* ---- the set ---- */
+
+struct watches *watches_new(uv_loop_t *loop, struct world *world, const struct marks *marks, struct run *run,
+	const struct watches_listener *listener, void *context)
+{
+	struct watches *ws = xcalloc(1, sizeof(*ws));
+
+	ws->world = world;
+	ws->marks = marks;
+	ws->run = run;
+	ws->listener = listener;
+	ws->context = context;
+	ws->random = (uint64_t)clock_wall_ns(&clock_system) | 1;
+	uv_timer_init(loop, &ws->ticker);
+	uv_idle_init(loop, &ws->stepper);
+	ws->ticker.data = ws->stepper.data = ws;
+	ws->open_handles = 2;
+	uv_timer_start(&ws->ticker, on_tick, TICK_MS, TICK_MS);
+	return ws;
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct watches *ws = handle->data;
+
+	if (--ws->open_handles == 0)
+		free(ws);
+}
+
+void watches_close(struct watches *ws)
+{
+	if (!ws)
+		return;
+	uv_close((uv_handle_t *)&ws->ticker, on_handle_closed);
+	uv_close((uv_handle_t *)&ws->stepper, on_handle_closed);
+}
+
+static void remember(struct watch *w, int64_t unused)
+{
+	const struct history *h = &w->collection->history;
+	const struct history_entry *last = w->number ? history_at(h, w->number - 1) : NULL;
+
+	(void)unused;
+	if (w->state == WATCH_LIVE || w->number == history_end(h))
+		w->sent_rv = w->collection->rv;
+	else
+		w->sent_rv = last ? last->rv : h->floor_rv;
+}
+
+void watches_before_move(struct watches *ws)
+{
+	for_each(ws, remember, 0);
+}
+
+static void end_expired(struct watch *w, const char *why)
+{
+	struct status st = {0};
+
+	status_expired(&st, "too old resource version: %llu (%llu): %s", (unsigned long long)w->sent_rv,
+		(unsigned long long)w->collection->history.floor_rv, why);
+	watch_end_with_error(w, &st);
+}
+
+/* One that was still being sent the state it began with has no version yet: it ends, and begins again. */
+static void reposition(struct watch *w, int64_t went_back)
+{
+	if (went_back && w->sent_rv > w->collection->rv) {
+		end_expired(w, "the replay went back");
+	} else if (w->state == WATCH_INITIAL) {
+		watch_end(w);
+	} else if (w->sent_rv < w->collection->history.floor_rv || !w->collection->served) {
+		end_expired(w, "the replay went on");
+	} else {
+		w->number = history_after(&w->collection->history, w->sent_rv);
+		watch_enter(w, WATCH_HISTORY);
+		watches_wake(w->set);
+	}
+}
+
+void watches_after_move(struct watches *ws, bool went_back)
+{
+	for_each(ws, reposition, went_back);
+}
+
+static void end_one(struct watch *w, int64_t unused)
+{
+	(void)unused;
+	watch_end(w);
+}
+
+void watches_end_all(struct watches *ws)
+{
+	for_each(ws, end_one, 0);
+}
+
+bool watches_all_live(const struct watches *ws)
+{
+	return !ws->behind;
+}
+
+size_t watches_running(const struct watches *ws)
+{
+	return ws->running;
+}

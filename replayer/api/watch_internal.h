@@ -1,0 +1,92 @@
+/*
+ * watch_internal.h: what the three files of a watch share: watch.c (states, catching up, the set),
+ * watch_begin.c (from a request to a running watch) and watch_send.c (what is put on the wire).
+ */
+#ifndef REPLAYER_WATCH_INTERNAL_H
+#define REPLAYER_WATCH_INTERNAL_H
+
+#include "replayer/api/watch.h"
+#include "replayer/api/watch_index.h"
+#include "replayer/wire/websocket.h"
+#include "schema/base/clock.h"
+
+#define WATCH_BOOKMARK_NS   (60 * NS_PER_S) /* between bookmarks */
+#define WATCH_BEFORE_END_NS (2 * NS_PER_S)  /* the last bookmarks come so long before the end */
+
+enum watch_state {
+	WATCH_INITIAL, /* the objects that existed when it began are being sent */
+	WATCH_HISTORY, /* changes that lie behind the position are being sent */
+	WATCH_LIVE,    /* has everything up to the position */
+	WATCH_ENDED,   /* finished; what is queued still goes out */
+};
+
+struct watch {
+	struct watches *set;
+	struct run_client *client;
+	struct watch *next, *previous;               /* in its list of the collection's index */
+	struct watch *next_behind, *previous_behind; /* in the set's list of those that are not live */
+	struct exchange *x;
+	struct collection *collection;
+	enum watch_state state;
+	struct view view;
+	struct slice namespace, name; /* empty: any; own */
+	struct label_selector *labels;
+	struct field_selector *fields;
+	bool reads_object;
+	bool bookmarks, initial_end; /* initial_end: an annotated bookmark ends the initial part */
+	uint64_t number;             /* in the history: the next change to send */
+	uint64_t initial_rv;
+	uint64_t sent_rv;  /* during a move: everything up to this version was sent */
+	uint64_t *initial; /* seqs of the objects to begin with */
+	size_t initial_count, initial_at;
+	int64_t deadline_ns, bookmark_ns;   /* monotonic */
+	struct websocket_reader *websocket; /* NULL: an ordinary stream */
+};
+
+struct watches {
+	struct world *world;
+	const struct marks *marks;
+	const struct watches_listener *listener;
+	void *context;
+	struct run *run;
+	size_t running;
+	struct watch *behind; /* INITIAL and HISTORY */
+	uv_timer_t ticker;
+	uv_idle_t stepper; /* runs while some watch that is behind can be sent more */
+	int open_handles;
+	uint64_t random;
+};
+
+/* Every change of state goes through here. */
+void watch_enter(struct watch *w, enum watch_state state);
+
+/* Ends the stream cleanly; what is queued still goes out. */
+void watch_end(struct watch *w);
+
+/* Sends what can be sent now to one that is behind, at most a bounded step. True when there was something to
+ * look at. */
+bool watch_step(struct watch *w);
+
+/* Goes on with those that are behind when the loop is idle. */
+void watches_wake(struct watches *ws);
+
+/* ---- watch_send.c ---- */
+
+/* A message that a WebSocket client sees. */
+void watch_send_message(struct watch *w, enum websocket_opcode opcode, struct slice payload);
+
+/* An object that existed when the watch began. */
+void watch_send_initial(struct watch *w, struct change *c);
+
+/* What a change is for this watcher; false when that is nothing. */
+bool watch_send_change(struct watch *w, struct change *c);
+
+void watch_send_bookmark(struct watch *w, uint64_t rv, bool initial_end);
+
+/* The last thing a stream says: an ERROR, then the end. Releases the status. */
+void watch_end_with_error(struct watch *w, struct status *st);
+
+/* The same for a tape that cannot be read. */
+void watch_end_with_failure(struct watch *w, const struct err *err);
+
+#endif

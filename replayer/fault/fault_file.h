@@ -1,0 +1,28 @@
+/*
+ * fault_file.h: reading fault files. Errors are ERR_USAGE with the place and what was expected there:
+ *
+ *     faults.json, line 7, column 5: unknown key 'wen' of a rule, expected one of: name, when, where, ...
+ */
+#ifndef REPLAYER_FAULT_FILE_H
+#define REPLAYER_FAULT_FILE_H
+
+#include "replayer/fault/fault_rule.h"
+
+struct tape;
+
+/* `name` is for messages. The caller releases. */
+int fault_file_parse(struct slice json, const char *name, struct fault_file *ret, struct err *err) MUST_CHECK;
+
+/* Reads the file and parses it. ERR_TOO_LARGE above LIMIT_CONFIG_BYTES. */
+int fault_file_read(const char *path, struct fault_file *ret, struct err *err) MUST_CHECK;
+
+/* Finds the positions of `when.at` on the tape; to be called once, before the rules are used. */
+int fault_file_resolve(struct fault_file *f, struct tape *tape, struct err *err) MUST_CHECK;
+
+/* Appends the file as indented JSON with a line feed, which reads as the same rules. */
+int fault_file_write(const struct fault_file *f, struct buf *to, struct err *err) MUST_CHECK;
+
+/* Appends the JSON Schema of fault files, as fault-file.schema.json has it. */
+int fault_schema_write(struct buf *to, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * fault_internal.h: the state of the faults, shared by fault.c (what happens when), fault_stream.c (what
+ * becomes of requests, watches and frames) and fault_match.c (who is meant). Nobody else includes it.
+ *
+ * An episode is a rule that has happened:
+ *
+ *     ACTIVE --its length is over--> AFTER --everybody is back, nobody is owed an old list--> gone
+ */
+#ifndef REPLAYER_FAULT_INTERNAL_H
+#define REPLAYER_FAULT_INTERNAL_H
+
+#include "replayer/fault/fault.h"
+#include "schema/sql/predicate.h"
+
+#define CLIENTS_MAX 4096 /* that a rule or an episode remembers; more are taken for new ones */
+
+struct client_count {
+	uint64_t client, count;
+	uint32_t resource; /* of awaited watches */
+};
+
+/* A small set, searched from front to back. */
+struct client_set {
+	struct client_count *items;
+	size_t count;
+};
+
+struct rule_state {
+	struct predicate *predicate; /* NULL unless FAULT_AT_EVENT */
+	uint64_t seed;
+	uint64_t matches, fired;
+	bool pending;   /* matched the event at hand, happens behind it */
+	uint64_t *seqs; /* events whose frames are touched, ascending */
+	size_t seq_count, seq_cap;
+	struct client_set clients; /* how many watches each has opened */
+};
+
+enum episode_state { EPISODE_ACTIVE, EPISODE_AFTER };
+
+struct episode {
+	uint64_t id;
+	size_t rule;
+	enum episode_state state;
+	uint64_t client; /* 0: any */
+	struct fault_now begin;
+	int64_t end_tape_ns, end_mono_ns;
+	uint64_t events_left;  /* 0: the times count */
+	int64_t hold_until_ns; /* monotonic; 0: not begun to wait */
+	struct client_set awaited, served;
+};
+
+struct resource_state {
+	const struct tape_resource *resource; /* NULL: not seen yet */
+	uint64_t last_rv, applied;
+};
+
+/* Below rv a resume of that resource expires, for those in the rule's scope. */
+struct floor {
+	size_t rule;
+	uint32_t resource;
+	uint64_t rv;
+};
+
+struct faults {
+	struct fault_file file;
+	size_t rule_count;         /* of the file's own rules, which come first */
+	size_t next_recorded;      /* the first gap of the recording that has not begun */
+	struct rule_state *states; /* one for each rule */
+	struct episode *episodes;
+	size_t episode_count;
+	uint64_t episode_id;
+	struct fault_firing *firings; /* waiting to be taken */
+	size_t firing_first, firing_count, firing_cap;
+	struct resource_state *resources; /* by id */
+	size_t resource_count;
+	uint64_t applied, seq; /* events so far, and the last one as of the last tick */
+	struct floor *floors;
+	size_t floor_count;
+	struct fault_stream *armed;
+};
+
+/* ---- fault_match.c ---- */
+
+/* The names as in "pods", "deployments.apps", "crontabs.v1.stable.example.com". */
+bool fault_matches_resource(const struct fault_where *w, const struct tape_resource *resource);
+/* Whether the whole text is as the pattern with * and ? says. */
+bool fault_matches_pattern(const char *pattern, struct slice text);
+bool fault_matches_request(const struct fault_where *w, const struct fault_request *r);
+/* An event of that resource, by its resource and namespace. */
+bool fault_matches_event(
+	const struct fault_where *w, const struct tape_resource *resource, const struct event *e);
+uint64_t fault_client(struct slice user_agent, struct slice credential);
+
+/* Chance: the same for the same seed, a and b. [0, 1). */
+double fault_chance(uint64_t seed, uint64_t a, uint64_t b);
+uint64_t fault_mix(uint64_t a, uint64_t b);
+
+struct client_count *client_set_find(struct client_set *s, uint64_t client, uint32_t resource);
+/* Finds or adds; NULL when it is full. */
+struct client_count *client_set_add(struct client_set *s, uint64_t client, uint32_t resource);
+void client_set_remove(struct client_set *s, struct client_count *item);
+
+/* ---- fault.c ---- */
+
+/* The rule happens, if it may. */
+void fault_fire(struct faults *f, size_t rule, const struct fault_now *now, uint64_t a, uint64_t b,
+	uint64_t client, const struct fault_stream *stream);
+struct resource_state *fault_resource(struct faults *f, const struct tape_resource *resource);
+/* Whether its time is over; not of those that count events. */
+bool fault_is_over(const struct faults *f, const struct episode *e, const struct fault_now *now);
+/* A sum that stays at FAULT_FOREVER. */
+int64_t fault_later(int64_t from_ns, int64_t by_ns);
+/* Each event that matches is a frame to touch, and there is no while. */
+bool fault_length_is_per_event(const struct fault_rule *r);
+
+/* ---- fault_stream.c ---- */
+
+void fault_arm_tick(struct faults *f, const struct fault_now *now);
+int64_t fault_arm_next(const struct faults *f, int clock);
+
+#endif

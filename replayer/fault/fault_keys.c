@@ -1,0 +1,141 @@
+/* fault_keys.c: see fault_keys.h. The texts go into the JSON Schema, where editors show them. */
+#include "replayer/fault/fault_keys.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct fault_key file_keys[] = {
+	{"$schema", KEY_IGNORED, 0, NULL, 0, 0, false, "where this schema is, for editors"},
+	{"seed", KEY_INTEGER, offsetof(struct fault_file, seed), NULL, 0, INT64_MAX, false,
+		"what random choices are made from: the same file with the same seed gives the same run"},
+	{"recorded", KEY_BOOL, offsetof(struct fault_file, recorded), NULL, 0, 0, false,
+		"whether the gaps of the recording happen as well; false when absent"},
+	{"rules", KEY_RULES, 0, NULL, 0, 0, true, "the faults, at most 64"},
+};
+
+static const struct fault_key rule_keys[] = {
+	{"name", KEY_TEXT, offsetof(struct fault_rule, name), NULL, 0, 0, false,
+		"what the run calls it; 'rule N' when absent"},
+	{"when", KEY_WHEN, offsetof(struct fault_rule, when), NULL, 0, 0, true, "when it happens"},
+	{"where", KEY_WHERE, offsetof(struct fault_rule, where), NULL, 0, 0, false,
+		"to which watches and requests; to all when absent"},
+	{"what", KEY_WHAT, offsetof(struct fault_rule, what), NULL, 0, 0, true, "what happens"},
+	{"for", KEY_LENGTH, offsetof(struct fault_rule, for_ns), NULL, 0, 0, false,
+		"how long: a duration, or the number of events in scope that pass meanwhile"},
+	{"clock", KEY_CHOICE, offsetof(struct fault_rule, clock), "tape wall", 0, 0, false,
+		"whose seconds: the tape's (the default; they pass faster at a higher speed) or the wall's"},
+	{"during", KEY_WHAT, offsetof(struct fault_rule, during), NULL, 0, 0, false,
+		"what requests in scope get while it lasts"},
+	{"compaction", KEY_BOOL, offsetof(struct fault_rule, compaction), NULL, 0, 0, false,
+		"afterwards whoever resumes from before its end is told 410 and must list again"},
+	{"stale", KEY_DURATION, offsetof(struct fault_rule, stale_ns), NULL, 0, 0, false,
+		"afterwards the first list of each client shows the state that long before the fault began"},
+	{"hold", KEY_DURATION, offsetof(struct fault_rule, hold_ns), NULL, 0, 0, false,
+		"afterwards the replay waits, at most so long by the wall, until the ended watches are back"},
+	{"times", KEY_INTEGER, offsetof(struct fault_rule, times), NULL, 0, INT64_MAX, false,
+		"how often it may happen; 0: whenever it applies; 1 when absent"},
+	{"probability", KEY_SHARE, offsetof(struct fault_rule, probability), NULL, 0, 0, false,
+		"the chance of happening each time, above 0, at most 1"},
+};
+
+static const struct fault_key when_keys[] = {
+	{"at", KEY_TEXT, offsetof(struct fault_when, at), NULL, 0, 0, false,
+		"a position on the tape: '+30s', a time, 'seq:5321', 'rv:5321' or 'pods@5321'"},
+	{"event", KEY_EXPRESSION, offsetof(struct fault_when, event), NULL, 0, 0, false,
+		"an SQL expression over the columns of the table events, as resource='pods' AND type='DELETED'"},
+	{"nth", KEY_INTEGER, offsetof(struct fault_when, nth), NULL, 1, INT64_MAX, false,
+		"the first match that counts; 1 when absent"},
+	{"every", KEY_INTEGER, offsetof(struct fault_when, every), NULL, 1, INT64_MAX, false,
+		"of the matches behind the first, each so many-th; 1 when absent"},
+	{"moment", KEY_CHOICE, offsetof(struct fault_when, moment), "before after", 0, 0, false,
+		"before (the default) or after the event is delivered"},
+	{"connection", KEY_INTEGER, offsetof(struct fault_when, connection), NULL, 1, INT64_MAX, false,
+		"the n-th watch in scope that a client opens, counted for each client"},
+	{"events", KEY_INTEGER, offsetof(struct fault_when, events), NULL, 0, INT64_MAX, false,
+		"once so many events were delivered on that watch"},
+	{"after", KEY_DURATION, offsetof(struct fault_when, after_ns), NULL, 0, 0, false,
+		"once that watch has been open so long"},
+};
+
+static const struct fault_key where_keys[] = {
+	{"resource", KEY_TEXTS, offsetof(struct fault_where, resource), NULL, 0, 0, false,
+		"'pods', 'deployments.apps', 'crontabs.v1.stable.example.com', or several"},
+	{"namespace", KEY_TEXT, offsetof(struct fault_where, namespace), NULL, 0, 0, false,
+		"the namespace in the request's path; an empty one: requests that name none"},
+	{"client", KEY_TEXT, offsetof(struct fault_where, client), NULL, 0, 0, false,
+		"a pattern with * and ? that the whole User-Agent matches"},
+	{"credential", KEY_TEXT, offsetof(struct fault_where, credential), NULL, 0, 0, false,
+		"the bearer token, or the name in the client certificate"},
+	{"requests", KEY_TEXTS, offsetof(struct fault_where, requests), FAULT_REQUEST_WORDS, 0, 0, false,
+		"only requests of these kinds"},
+};
+
+static const struct fault_key what_keys[] = {
+	{"bytes", KEY_INTEGER, offsetof(struct fault_what, bytes), NULL, 0, 1 << 30, false,
+		"so many bytes of the frame are sent first"},
+	{"code", KEY_INTEGER, offsetof(struct fault_what, code), NULL, 0, 599, false,
+		"a status code, 400 to 599; of rst_stream HTTP/2's error code, 0 to 13"},
+	{"reason", KEY_TEXT, offsetof(struct fault_what, reason), NULL, 0, 0, false,
+		"of the Status; the one that belongs to the code when absent"},
+	{"message", KEY_TEXT, offsetof(struct fault_what, message), NULL, 0, 0, false, "of the Status"},
+	{"status", KEY_JSON, offsetof(struct fault_what, status), NULL, 0, 0, false,
+		"a whole Status instead, sent as it is"},
+	{"retry_after", KEY_DURATION, offsetof(struct fault_what, retry_after_ns), NULL, 0, 0, false,
+		"whole seconds for a Retry-After header"},
+	{"by", KEY_DURATION, offsetof(struct fault_what, by_ns), NULL, 0, 0, false,
+		"how much later, or how old"},
+	{"jitter", KEY_DURATION, offsetof(struct fault_what, jitter_ns), NULL, 0, 0, false,
+		"up to so much later still, by chance"},
+	{"count", KEY_INTEGER, offsetof(struct fault_what, count), NULL, 1, 1 << 20, false,
+		"how many further copies, or how many events to let pass; 1 when absent"},
+};
+
+const struct fault_keys fault_file_keys = {"fault file", file_keys, COUNT(file_keys)};
+const struct fault_keys fault_rule_keys = {"rule", rule_keys, COUNT(rule_keys)};
+const struct fault_keys fault_when_keys = {"when", when_keys, COUNT(when_keys)};
+const struct fault_keys fault_where_keys = {"where", where_keys, COUNT(where_keys)};
+const struct fault_keys fault_what_keys = {"what", what_keys, COUNT(what_keys)};
+
+const struct fault_shape fault_when_shapes[3] = {
+	{"at", "", "", false, "at a point of the tape"},
+	{"event", "nth every moment", "", false, "at an event"},
+	{"connection", "events after", "", false, "at a watch that a client opens"},
+};
+
+const struct fault_shape fault_what_shapes[FAULT_DO_COUNT] = {
+	{"end", "", "", false, "watches end cleanly"},
+	{"cut", "bytes", "bytes", false,
+		"some bytes of the next frame are sent, then the connection is closed"},
+	{"fin", "", "", true, "the connection is closed without the end of the body"},
+	{"rst", "", "", true, "the connection is reset"},
+	{"goaway", "", "", false, "HTTP/2: GOAWAY and close; HTTP/1.1: as fin"},
+	{"rst_stream", "code", "", false, "HTTP/2: RST_STREAM; HTTP/1.1: as rst"},
+	{"stall", "", "", true, "the connection stays open and nothing moves on it"},
+	{"error", "code reason message status", "", false, "an ERROR event, then a clean end"},
+	{"refuse", "", "", true, "nobody listens: connections are refused"},
+	{"http", "code reason message status retry_after", "code", true, "an HTTP error"},
+	{"stale_list", "by", "by", false, "lists show an older state"},
+	{"delay", "by jitter", "by", false, "frames come later, in their order"},
+	{"duplicate", "count", "", false, "frames come twice"},
+	{"reorder", "count", "", false, "frames come behind events of other resources"},
+	{"drop", "", "", false, "frames never come"},
+	{"nothing", "", "", true, "nothing by itself"},
+};
+
+int fault_word_index(const char *words, struct slice word)
+{
+	int index = 0;
+
+	for (const char *at = words; *at; index++) {
+		size_t len = strcspn(at, " ");
+
+		if (slice_equal((struct slice){at, len}, word))
+			return index;
+		at += len + (at[len] == ' ');
+	}
+	return -1;
+}
+
+const char *fault_do_word(int act)
+{
+	return fault_what_shapes[act].word;
+}

@@ -1,0 +1,135 @@
+/* fault_match.c: who is meant by a rule, and chance. See fault_internal.h. */
+#include "replayer/fault/fault_internal.h"
+
+#include <stdlib.h>
+
+/* "name", "name.group" or "name.version.group". */
+static bool is_named(const char *text, const struct tape_resource *r)
+{
+	size_t len = strlen(r->resource), version_len = strlen(r->version);
+
+	if (strncmp(text, r->resource, len) != 0)
+		return false;
+	text += len;
+	if (!*text)
+		return true;
+	if (*text++ != '.')
+		return false;
+	if (strcmp(text, r->apigroup) == 0)
+		return true;
+	return strncmp(text, r->version, version_len) == 0 && text[version_len] == '.' &&
+	       strcmp(text + version_len + 1, r->apigroup) == 0;
+}
+
+bool fault_matches_resource(const struct fault_where *w, const struct tape_resource *resource)
+{
+	if (w->resource.count == 0)
+		return true;
+	for (size_t i = 0; i < w->resource.count && resource; i++) {
+		if (is_named(w->resource.items[i], resource))
+			return true;
+	}
+	return false;
+}
+
+/* Goes back to the last star when what follows it does not fit. */
+bool fault_matches_pattern(const char *pattern, struct slice text)
+{
+	const char *star = NULL;
+	size_t at = 0, star_at = 0;
+
+	while (at < text.len) {
+		if (*pattern == '*') {
+			star = pattern++;
+			star_at = at;
+		} else if (*pattern && (*pattern == '?' || *pattern == text.ptr[at])) {
+			pattern++;
+			at++;
+		} else if (star) {
+			pattern = star + 1;
+			at = ++star_at;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+bool fault_matches_request(const struct fault_where *w, const struct fault_request *r)
+{
+	if (!(w->request_mask >> r->kind & 1) || !fault_matches_resource(w, r->resource))
+		return false;
+	if (w->namespace && !slice_is(r->namespace, w->namespace))
+		return false;
+	if (w->client && !fault_matches_pattern(w->client, r->user_agent))
+		return false;
+	return !w->credential || slice_is(r->credential, w->credential);
+}
+
+bool fault_matches_event(
+	const struct fault_where *w, const struct tape_resource *resource, const struct event *e)
+{
+	return fault_matches_resource(w, resource) &&
+	       (!w->namespace || !*w->namespace || slice_is(e->namespace, w->namespace));
+}
+
+/* The finish of splitmix64: every bit of the result depends on every bit of the number. */
+static uint64_t mixed(uint64_t x)
+{
+	x += UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+uint64_t fault_mix(uint64_t a, uint64_t b)
+{
+	return mixed(mixed(a) ^ b);
+}
+
+double fault_chance(uint64_t seed, uint64_t a, uint64_t b)
+{
+	return (double)(fault_mix(fault_mix(seed, a), b) >> 11) * 0x1p-53;
+}
+
+/* FNV-1a. */
+static uint64_t hashed(uint64_t hash, struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		hash = (hash ^ (unsigned char)text.ptr[i]) * UINT64_C(0x100000001b3);
+	return hash * UINT64_C(0x100000001b3);
+}
+
+uint64_t fault_client(struct slice user_agent, struct slice credential)
+{
+	uint64_t hash = hashed(hashed(UINT64_C(0xcbf29ce484222325), user_agent), credential);
+
+	return hash ? hash : 1;
+}
+
+struct client_count *client_set_find(struct client_set *s, uint64_t client, uint32_t resource)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->items[i].client == client && s->items[i].resource == resource)
+			return &s->items[i];
+	}
+	return NULL;
+}
+
+struct client_count *client_set_add(struct client_set *s, uint64_t client, uint32_t resource)
+{
+	struct client_count *found = client_set_find(s, client, resource);
+
+	if (found || s->count == CLIENTS_MAX)
+		return found;
+	s->items = xrealloc(s->items, (s->count + 1) * sizeof(*s->items));
+	s->items[s->count] = (struct client_count){.client = client, .resource = resource};
+	return &s->items[s->count++];
+}
+
+void client_set_remove(struct client_set *s, struct client_count *item)
+{
+	*item = s->items[--s->count];
+}

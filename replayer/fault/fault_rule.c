@@ -1,0 +1,189 @@
+/* fault_rule.c: see fault_rule.h. */
+#include "replayer/fault/fault_rule.h"
+
+#include "replayer/fault/fault_keys.h"
+#include "schema/base/clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static void release_texts(struct fault_texts *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->items[i]);
+	free(t->items);
+}
+
+static void release_what(struct fault_what *w)
+{
+	free(w->reason);
+	free(w->message);
+	free(w->status);
+}
+
+void fault_rule_release(struct fault_rule *r)
+{
+	free(r->name);
+	free(r->when.at);
+	free(r->when.event);
+	free(r->when.place);
+	release_texts(&r->where.resource);
+	release_texts(&r->where.requests);
+	free(r->where.namespace);
+	free(r->where.client);
+	free(r->where.credential);
+	release_what(&r->what);
+	release_what(&r->during);
+	*r = (struct fault_rule){0};
+}
+
+void fault_file_release(struct fault_file *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		fault_rule_release(&f->rules[i]);
+	free(f->rules);
+	*f = (struct fault_file){0};
+}
+
+static void append(struct fault_file *f, struct fault_rule *r)
+{
+	f->rules = xrealloc(f->rules, (f->count + 1) * sizeof(*f->rules));
+	f->rules[f->count++] = *r;
+	*r = (struct fault_rule){0};
+}
+
+int fault_file_add(struct fault_file *f, struct fault_rule *r, struct err *err)
+{
+	if (f->count == FAULT_RULES_MAX)
+		return err_set(err, ERR_TOO_LARGE, "more than %d faults", FAULT_RULES_MAX);
+	append(f, r);
+	return 0;
+}
+
+void fault_file_add_recorded(struct fault_file *f, struct fault_rule *r)
+{
+	append(f, r);
+	f->recorded_count++;
+}
+
+struct fault_rule fault_rule_default(void)
+{
+	return (struct fault_rule){.when = {.nth = 1, .every = 1},
+		.what = {.act = FAULT_UNSAID, .count = 1},
+		.during = {.act = FAULT_UNSAID, .count = 1},
+		.for_ns = FAULT_LENGTH_UNSAID,
+		.times = 1,
+		.probability = 1};
+}
+
+bool fault_where_is_all(const struct fault_where *w)
+{
+	return !w->resource.count && !w->requests.count && !w->namespace && !w->client && !w->credential;
+}
+
+static void finish_where(struct fault_where *w)
+{
+	w->request_mask = w->requests.count ? 0 : (1u << FAULT_REQUEST_KINDS) - 1;
+	for (size_t i = 0; i < w->requests.count; i++) {
+		int kind = fault_word_index(FAULT_REQUEST_WORDS, slice_of(w->requests.items[i]));
+
+		if (kind >= 0)
+			w->request_mask |= 1u << kind;
+	}
+}
+
+static void finish_length(struct fault_rule *r)
+{
+	bool each_event = fault_touches_frames(r->what.act) && r->when.trigger == FAULT_AT_EVENT;
+
+	if (r->for_events)
+		r->for_ns = FAULT_FOREVER;
+	else if (r->for_ns == FAULT_LENGTH_UNSAID)
+		r->for_ns = fault_lasts(r->what.act) && !each_event ? FAULT_FOREVER : 0;
+}
+
+/* What a request gets while a watch in the same scope is cut off: what keeps a reflector's place. It watches
+ * again from where it was after a refused connection and after 429, and after nothing else. */
+static void finish_during(struct fault_rule *r)
+{
+	if (r->during.act != FAULT_UNSAID)
+		return;
+	if (r->what.act == FAULT_STALL || r->what.act == FAULT_REFUSE) {
+		r->during.act = r->what.act;
+	} else if (!fault_ends_streams(r->what.act)) {
+		r->during.act = FAULT_NOTHING;
+	} else if (!fault_where_is_all(&r->where)) {
+		r->during.act = FAULT_HTTP;
+		r->during.code = 429;
+	} else {
+		r->during.act = FAULT_REFUSE;
+	}
+}
+
+static int check_what(const struct fault_what *w, const char *which, struct err *err)
+{
+	if (w->act == FAULT_HTTP && (w->code < 400 || w->code > 599))
+		return err_set(
+			err, ERR_USAGE, "bad code %" PRId64 " in '%s': expected 400 to 599", w->code, which);
+	if (w->act == FAULT_ERROR && w->code && (w->code < 400 || w->code > 599))
+		return err_set(
+			err, ERR_USAGE, "bad code %" PRId64 " in '%s': expected 400 to 599", w->code, which);
+	if (w->act == FAULT_RST_STREAM && w->code > 13)
+		return err_set(
+			err, ERR_USAGE, "bad code %" PRId64 " in '%s': HTTP/2 has 0 to 13", w->code, which);
+	if (w->retry_after_ns % NS_PER_S)
+		return err_set(err, ERR_USAGE, "bad retry_after in '%s': expected whole seconds", which);
+	if (w->status && (w->reason || w->message))
+		return err_set(err, ERR_USAGE, "'%s' has a status: reason and message belong into it", which);
+	return 0;
+}
+
+static int check_during(const struct fault_rule *r, struct err *err)
+{
+	if (r->during.act == FAULT_UNSAID)
+		return 0;
+	if (!fault_what_shapes[r->during.act].during)
+		return err_set(err, ERR_USAGE,
+			"'%s' is nothing that a request can get: expected refuse, http, rst, fin, stall or nothing",
+			fault_do_word(r->during.act));
+	if (r->for_ns == 0)
+		return err_set(err, ERR_USAGE,
+			"'during' says what requests get while it lasts, but there is no 'for'");
+	return check_what(&r->during, "during", err);
+}
+
+static int check_scope(const struct fault_rule *r, struct err *err)
+{
+	bool refuses = r->what.act == FAULT_REFUSE || r->during.act == FAULT_REFUSE;
+
+	if (refuses && !fault_where_is_all(&r->where))
+		return err_set(err, ERR_USAGE,
+			"a refused connection has said nothing yet: 'refuse' goes without 'where', 'http' with it");
+	if (r->hold_ns && !fault_ends_streams(r->what.act))
+		return err_set(err, ERR_USAGE, "'hold' waits for watches, but '%s' ends none",
+			fault_do_word(r->what.act));
+	if (r->when.trigger == FAULT_AT_POSITION && r->times != 1)
+		return err_set(err, ERR_USAGE, "'times' is %" PRId64 ", but a position comes once", r->times);
+	if (r->what.act == FAULT_NOTHING && r->during.act == FAULT_NOTHING && !r->compaction && !r->stale_ns)
+		return err_set(err, ERR_USAGE, "nothing would happen: expected compaction, stale or during");
+	return 0;
+}
+
+int fault_rule_finish(struct fault_rule *r, size_t number, struct err *err)
+{
+	int rc;
+
+	if (!r->name)
+		r->name = xasprintf("rule %zu", number);
+	if (r->what.act == FAULT_ERROR && !r->what.code)
+		r->what.code = 410;
+	finish_where(&r->where);
+	finish_length(r);
+	rc = check_what(&r->what, "what", err);
+	if (rc == 0)
+		rc = check_during(r, err);
+	if (rc < 0)
+		return rc;
+	finish_during(r);
+	return check_scope(r, err);
+}

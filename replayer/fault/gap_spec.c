@@ -1,0 +1,226 @@
+/* gap_spec.c: see gap_spec.h. */
+#include "replayer/fault/gap_spec.h"
+
+#include "replayer/fault/fault_keys.h"
+#include "schema/base/clock.h"
+#include "schema/sql/predicate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct spec {
+	const char *text; /* the whole, for messages */
+	struct fault_rule rule;
+	struct err *err;
+};
+
+static int bad(struct spec *s, const char *word, const char *expected)
+{
+	return err_set(
+		s->err, ERR_USAGE, "bad gap '%.200s': found '%.60s', expected %s", s->text, word, expected);
+}
+
+static bool parse_count(const char *text, const char *suffix, int64_t *ret)
+{
+	char *end;
+	long long n;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	if (errno || strcmp(end, suffix) != 0)
+		return false;
+	*ret = n;
+	return true;
+}
+
+static int read_when(struct spec *s, const char *word)
+{
+	struct fault_when *w = &s->rule.when;
+
+	if (*word == '#') {
+		w->trigger = FAULT_AT_EVENT;
+		return parse_count(word + 1, "", &w->nth) && w->nth > 0 ? 0 : bad(s, word, "#1, #2, ...");
+	}
+	if (!*word)
+		return bad(s, word, "a position such as '+30s', or '#1'");
+	w->trigger = FAULT_AT_POSITION;
+	w->at = xstrdup(word);
+	w->place = xasprintf("gap '%.200s'", s->text);
+	return 0;
+}
+
+static int read_length(struct spec *s, const char *word)
+{
+	if (parse_count(word, "ev", &s->rule.for_events) && s->rule.for_events > 0)
+		return 0;
+	if (duration_parse(word, &s->rule.for_ns, NULL))
+		return bad(s, word, "a duration such as '10s', or '3ev' for three events");
+	return 0;
+}
+
+static int read_event(struct spec *s, const char *expression)
+{
+	struct predicate *p;
+	struct err err;
+
+	if (predicate_compile(slice_of(expression), &p, &err))
+		return err_set(s->err, ERR_USAGE, "bad gap '%.200s': bad expression: %s", s->text, err.text);
+	predicate_free(p);
+	free(s->rule.when.event);
+	s->rule.when.event = xstrdup(expression);
+	return 0;
+}
+
+/* "name" or "name=value": the value, "" without one, NULL when the word is another. */
+static const char *value_of(const char *word, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (strncmp(word, name, len) != 0 || (word[len] && word[len] != '='))
+		return NULL;
+	return word[len] ? word + len + 1 : word + len;
+}
+
+/* 1 when the word says how watches end or what requests get, 0 when it does not. */
+static int read_act(struct spec *s, const char *word)
+{
+	for (int act = 0; act <= FAULT_HTTP; act++) {
+		const char *value = value_of(word, fault_do_word(act));
+		struct fault_what *what = act >= FAULT_REFUSE ? &s->rule.during : &s->rule.what;
+		int64_t *number = act == FAULT_CUT ? &what->bytes : &what->code;
+		bool takes = act == FAULT_CUT || act == FAULT_ERROR || act == FAULT_RST_STREAM ||
+			     act == FAULT_HTTP;
+		bool needs = act == FAULT_CUT || act == FAULT_HTTP;
+
+		if (!value)
+			continue;
+		if (what->act != FAULT_UNSAID)
+			return bad(s, word, "one such word only");
+		if ((*value && !takes) || (!*value && needs) || (*value && !parse_count(value, "", number)))
+			return bad(s, word, takes ? "a number behind '='" : "no value");
+		what->act = act;
+		return 1;
+	}
+	return 0;
+}
+
+/* 1 when it is such a word, 0 when it is not. */
+static int read_duration(struct spec *s, const char *word, const char *name, int64_t *to)
+{
+	const char *value = value_of(word, name);
+
+	if (!value)
+		return 0;
+	return duration_parse(value, to, NULL) ? bad(s, word, "a duration behind '='") : 1;
+}
+
+static int read_pattern(struct spec *s, const char *word, const char *name, bool may_be_empty, char **to)
+{
+	const char *value = value_of(word, name);
+
+	if (!value)
+		return 0;
+	if (strchr(word, '=') == NULL || (!*value && !may_be_empty))
+		return bad(s, word, "a value behind '='");
+	free(*to);
+	*to = xstrdup(value);
+	return 1;
+}
+
+static int read_flag(struct spec *s, const char *word)
+{
+	if (strcmp(word, "compact") == 0)
+		s->rule.compaction = true;
+	else if (strcmp(word, "wall") == 0)
+		s->rule.clock = FAULT_WALL;
+	else if (strcmp(word, "after") == 0)
+		s->rule.when.moment = FAULT_AFTER;
+	else
+		return 0;
+	return 1;
+}
+
+static int read_resource(struct spec *s, const char *word)
+{
+	struct fault_texts *to = &s->rule.where.resource;
+
+	if (!*word || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789.-")])
+		return bad(s, word, "a resource such as 'pods', or one of the words of --gap");
+	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
+	to->items[to->count++] = xstrdup(word);
+	return 1;
+}
+
+static int read_word(struct spec *s, const char *word)
+{
+	int rc = read_act(s, word);
+
+	if (rc == 0)
+		rc = read_duration(s, word, "stale", &s->rule.stale_ns);
+	if (rc == 0)
+		rc = read_duration(s, word, "hold", &s->rule.hold_ns);
+	if (rc == 0)
+		rc = read_pattern(s, word, "client", false, &s->rule.where.client);
+	if (rc == 0)
+		rc = read_pattern(s, word, "ns", true, &s->rule.where.namespace);
+	if (rc == 0)
+		rc = read_flag(s, word);
+	if (rc == 0)
+		rc = read_resource(s, word);
+	return rc < 0 ? rc : 0;
+}
+
+/* Cuts the words off one by one; the last one may be an expression. */
+static int read_words(struct spec *s, char *rest)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rest && rc == 0; i++) {
+		char *word = rest, *comma = strchr(rest, ',');
+
+		if (i >= 2 && strncmp(word, "event=", 6) == 0)
+			return read_event(s, word + 6);
+		if (comma)
+			*comma = 0;
+		rest = comma ? comma + 1 : NULL;
+		if (i == 0)
+			rc = read_when(s, word);
+		else
+			rc = i == 1 ? read_length(s, word) : read_word(s, word);
+		if (rc == 0 && i == 0 && !rest)
+			rc = bad(s, "", "a length behind the position");
+	}
+	return rc;
+}
+
+int gap_spec_parse(const char *text, size_t number, struct fault_rule *ret, struct err *err)
+{
+	struct spec s = {.text = text, .rule = fault_rule_default(), .err = err};
+	char *copy = xstrdup(text);
+	bool wants_event;
+	int rc;
+
+	s.rule.name = xasprintf("gap %zu", number);
+	rc = read_words(&s, copy);
+	free(copy);
+	wants_event = s.rule.when.trigger == FAULT_AT_EVENT;
+	if (rc == 0 && wants_event != (s.rule.when.event != NULL))
+		rc = wants_event ? bad(&s, "", "'event=EXPRESSION' at the end, with '#N'")
+				 : bad(&s, "event=", "'#N' at the beginning with it");
+	if (rc == 0 && !wants_event && s.rule.when.moment == FAULT_AFTER)
+		rc = bad(&s, "after", "it with '#N' only: a position is between two events");
+	if (s.rule.what.act == FAULT_UNSAID)
+		s.rule.what.act = FAULT_END;
+	if (rc == 0) {
+		rc = fault_rule_finish(&s.rule, number, err);
+		if (rc < 0)
+			err_prefix(err, "bad gap '%.200s'", text);
+	}
+	if (rc < 0)
+		fault_rule_release(&s.rule);
+	else
+		*ret = s.rule;
+	return rc;
+}

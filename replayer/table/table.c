@@ -1,0 +1,171 @@
+/* table.c: see table.h. */
+#include "replayer/table/table.h"
+
+#include "replayer/api/crd.h"
+#include "replayer/table/table_columns.h"
+#include "schema/base/json_scan.h"
+
+#include <stdio.h>
+
+static const struct table_column *columns_of(const struct view *v)
+{
+	const struct tape_resource *r = &v->collection->resource;
+
+	if (v->collection->custom && v->collection->columns)
+		return v->collection->columns;
+	return table_kind_columns(slice_of(r->apigroup), slice_of(r->resource));
+}
+
+void table_prepare(struct world *w, struct collection *c)
+{
+	struct slice crd = {NULL, 0};
+	uint64_t seq;
+
+	if (!c->custom)
+		return;
+	seq = crd_find(w, c, &crd);
+	if (c->columns && seq == c->columns_seq)
+		return;
+	table_custom_columns_free(c->columns);
+	c->columns = table_custom_columns(seq ? crd : (struct slice){NULL, 0}, c->resource.version);
+	c->columns_seq = seq;
+}
+
+/* ---- the head ---- */
+
+static int write_text_member(struct buf *to, const char *key, const char *text, struct err *err)
+{
+	int rc = buf_append(to, key, strlen(key), err);
+
+	return rc ? rc : json_escape(slice_of(text ? text : ""), to, err);
+}
+
+static int write_column(const struct table_column *c, struct buf *to, struct err *err)
+{
+	int rc = write_text_member(to, "{\"name\":", c->name, err);
+
+	if (rc == 0)
+		rc = write_text_member(to, ",\"type\":", c->type, err);
+	if (rc == 0)
+		rc = write_text_member(to, ",\"format\":", c->format, err);
+	if (rc == 0)
+		rc = write_text_member(to, ",\"description\":", c->description, err);
+	return rc ? rc : buf_printf(to, err, ",\"priority\":%d}", c->priority);
+}
+
+static int write_columns(const struct view *v, struct buf *to, struct err *err)
+{
+	const struct table_column *columns = columns_of(v);
+	int rc;
+
+	if (v->no_headers)
+		return buf_append(to, "null", 4, err);
+	rc = buf_append(to, "[", 1, err);
+	for (const struct table_column *c = columns; rc == 0 && c->name; c++) {
+		if (c != columns)
+			rc = buf_append(to, ",", 1, err);
+		if (rc == 0)
+			rc = write_column(c, to, err);
+	}
+	return rc ? rc : buf_append(to, "]", 1, err);
+}
+
+static int write_head(
+	const struct view *v, const char *rv, const struct list_meta *m, struct buf *to, struct err *err)
+{
+	int rc = buf_printf(to, err,
+		"{\"kind\":\"Table\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\"",
+		v->beta ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1", rv);
+
+	if (rc == 0 && m && *m->continue_token)
+		rc = buf_printf(to, err, ",\"continue\":\"%s\"", m->continue_token);
+	if (rc == 0 && m && m->remaining >= 0)
+		rc = buf_printf(to, err, ",\"remainingItemCount\":%lld", (long long)m->remaining);
+	if (rc == 0)
+		rc = buf_printf(to, err, "},\"columnDefinitions\":");
+	if (rc == 0)
+		rc = write_columns(v, to, err);
+	return rc ? rc : buf_printf(to, err, ",\"rows\":[");
+}
+
+int table_head(const struct view *v, const struct list_meta *m, struct buf *to, struct err *err)
+{
+	char rv[24];
+
+	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)m->rv);
+	return write_head(v, rv, m, to, err);
+}
+
+/* ---- rows ---- */
+
+static int write_cells(const struct view *v, const cJSON *object, struct buf *to, struct err *err)
+{
+	const struct table_column *columns = columns_of(v);
+	struct table_cell cell = {.object = object, .now_ns = v->now_ns, .to = to, .err = err};
+	int rc = buf_append(to, "[", 1, err);
+
+	for (cell.column = columns; rc == 0 && cell.column->name; cell.column++) {
+		if (cell.column != columns)
+			rc = buf_append(to, ",", 1, err);
+		if (rc == 0)
+			rc = cell.column->write(&cell);
+	}
+	return rc ? rc : buf_append(to, "]", 1, err);
+}
+
+/* A pod that is over says so beside its cells. */
+static int write_conditions(const struct view *v, const cJSON *object, struct buf *to, struct err *err)
+{
+	const char *phase = cell_string(object, "status.phase", "");
+	const char *message = strcmp(phase, "Succeeded") == 0 ? "The pod has completed successfully."
+			      : strcmp(phase, "Failed") == 0  ? "The pod failed."
+							      : NULL;
+
+	if (!message || strcmp(v->collection->resource.resource, "pods") != 0 ||
+		*v->collection->resource.apigroup)
+		return 0;
+	return buf_printf(to, err,
+		",\"conditions\":[{\"type\":\"Completed\",\"status\":\"True\",\"reason\":\"%s\",\"message\":\"%s\"}]",
+		phase, message);
+}
+
+static int write_row_object(const struct view *v, struct slice object, struct buf *to, struct err *err)
+{
+	struct view inner = *v;
+
+	if (v->include == INCLUDE_NONE)
+		return buf_append(to, "null", 4, err);
+	inner.form = v->include == INCLUDE_OBJECT ? FORM_OBJECT : FORM_PARTIAL;
+	return view_object(&inner, object, to, err);
+}
+
+int table_row(const struct view *v, struct slice object, struct buf *to, struct err *err)
+{
+	cJSON *tree = cJSON_ParseWithLength(object.ptr, object.len);
+	int rc = buf_printf(to, err, "{\"cells\":");
+
+	if (rc == 0)
+		rc = write_cells(v, tree, to, err);
+	if (rc == 0)
+		rc = write_conditions(v, tree, to, err);
+	if (rc == 0)
+		rc = buf_printf(to, err, ",\"object\":");
+	if (rc == 0)
+		rc = write_row_object(v, object, to, err);
+	cJSON_Delete(tree);
+	return rc ? rc : buf_append(to, "}", 1, err);
+}
+
+int table_of_one(const struct view *v, struct slice object, struct buf *to, struct err *err)
+{
+	struct object_meta meta = {0};
+	char rv[64];
+	int rc = json_scan_object(object, &meta, err);
+
+	snprintf(rv, sizeof(rv), "%.*s", (int)meta.rv.len, meta.rv.ptr ? meta.rv.ptr : "");
+	if (rc == 0)
+		rc = write_head(v, rv, NULL, to, err);
+	if (rc == 0)
+		rc = table_row(v, object, to, err);
+	return rc ? rc : buf_append(to, "]}", 2, err);
+}

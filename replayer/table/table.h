@@ -1,0 +1,21 @@
+/*
+ * table.h: objects as the rows that kubectl prints. Columns are those of the API server for the kinds that
+ * people look at most, the CRD's for custom resources, and name and age for everything else.
+ */
+#ifndef REPLAYER_TABLE_H
+#define REPLAYER_TABLE_H
+
+#include "replayer/api/view.h"
+
+/* Makes sure that the columns of a custom resource are those of its CRD at the position; to be called before
+ * a table of it is written. */
+void table_prepare(struct world *w, struct collection *c);
+
+/* {"kind":"Table",...,"rows":[ ; the rows and "]}" follow. */
+int table_head(const struct view *v, const struct list_meta *m, struct buf *to, struct err *err) MUST_CHECK;
+int table_row(const struct view *v, struct slice object, struct buf *to, struct err *err) MUST_CHECK;
+
+/* A table with one row, for a single object and for the events of a watch. */
+int table_of_one(const struct view *v, struct slice object, struct buf *to, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,223 @@
+/* table_kinds.c: the columns of built-in kinds; see table_columns.h. To add a kind: a row for each column, in
+ * the API server's order, and the kind in the table at the end. */
+#include "replayer/table/table_columns.h"
+#include "replayer/table/table_pod.h"
+#include "replayer/table/table_writers.h"
+
+#define NAME                                                                                                 \
+	{                                                                                                    \
+		"Name", "string", 0, cell_text, "metadata.name", "", "name", NULL                            \
+	}
+#define AGE                                                                                                  \
+	{                                                                                                    \
+		"Age", "string", 0, cell_age, "metadata.creationTimestamp", NULL, NULL, NULL                 \
+	}
+#define CREATED_AT                                                                                           \
+	{                                                                                                    \
+		"Created At", "date", 0, cell_text, "metadata.creationTimestamp", "", NULL, NULL             \
+	}
+#define TEXT(name, path, otherwise)                                                                          \
+	{                                                                                                    \
+		name, "string", 0, cell_text, path, otherwise, NULL, NULL                                    \
+	}
+#define WIDE_TEXT(name, path, otherwise)                                                                     \
+	{                                                                                                    \
+		name, "string", 1, cell_text, path, otherwise, NULL, NULL                                    \
+	}
+#define NUMBER(name, path)                                                                                   \
+	{                                                                                                    \
+		name, "integer", 0, cell_number, path, NULL, NULL, NULL                                      \
+	}
+#define CELL(name, writer, a, b)                                                                             \
+	{                                                                                                    \
+		name, "string", 0, writer, a, b, NULL, NULL                                                  \
+	}
+#define WIDE(name, writer, a, b)                                                                             \
+	{                                                                                                    \
+		name, "string", 1, writer, a, b, NULL, NULL                                                  \
+	}
+#define BOOLEAN(name, path)                                                                                  \
+	{                                                                                                    \
+		name, "boolean", 0, cell_boolean, path, NULL, NULL, NULL                                     \
+	}
+#define POD_TEMPLATE(path)                                                                                   \
+	WIDE("Containers", cell_list_of, path, "name"), WIDE("Images", cell_list_of, path, "image")
+#define END                                                                                                  \
+	{                                                                                                    \
+		NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL                                                  \
+	}
+
+#define TEMPLATE_CONTAINERS "spec.template.spec.containers"
+
+static const struct table_column plain[] = {NAME, CREATED_AT, END};
+static const struct table_column aged[] = {NAME, AGE, END};
+static const struct table_column pods[] = {NAME, CELL("Ready", pod_cell_ready, NULL, NULL),
+	CELL("Status", pod_cell_status, NULL, NULL), CELL("Restarts", pod_cell_restarts, NULL, NULL), AGE,
+	WIDE("IP", pod_cell_ip, NULL, NULL), WIDE_TEXT("Node", "spec.nodeName", "<none>"),
+	WIDE_TEXT("Nominated Node", "status.nominatedNodeName", "<none>"),
+	WIDE("Readiness Gates", pod_cell_gates, NULL, NULL), END};
+static const struct table_column deployments[] = {NAME,
+	CELL("Ready", cell_ratio, "status.readyReplicas", "spec.replicas"),
+	CELL("Up-to-date", cell_number, "status.updatedReplicas", NULL),
+	CELL("Available", cell_number, "status.availableReplicas", NULL), AGE,
+	POD_TEMPLATE(TEMPLATE_CONTAINERS), WIDE("Selector", cell_selector, "spec.selector", ""), END};
+static const struct table_column replica_sets[] = {NAME, NUMBER("Desired", "spec.replicas"),
+	NUMBER("Current", "status.replicas"), NUMBER("Ready", "status.readyReplicas"), AGE,
+	POD_TEMPLATE(TEMPLATE_CONTAINERS), WIDE("Selector", cell_selector, "spec.selector", "<none>"), END};
+static const struct table_column replication_controllers[] = {NAME, NUMBER("Desired", "spec.replicas"),
+	NUMBER("Current", "status.replicas"), NUMBER("Ready", "status.readyReplicas"), AGE,
+	POD_TEMPLATE(TEMPLATE_CONTAINERS), WIDE("Selector", cell_labels, "spec.selector", NULL), END};
+static const struct table_column daemon_sets[] = {NAME, NUMBER("Desired", "status.desiredNumberScheduled"),
+	NUMBER("Current", "status.currentNumberScheduled"), NUMBER("Ready", "status.numberReady"),
+	NUMBER("Up-to-date", "status.updatedNumberScheduled"), NUMBER("Available", "status.numberAvailable"),
+	CELL("Node Selector", cell_labels, "spec.template.spec.nodeSelector", NULL), AGE,
+	POD_TEMPLATE(TEMPLATE_CONTAINERS), WIDE("Selector", cell_selector, "spec.selector", "<none>"), END};
+static const struct table_column stateful_sets[] = {NAME,
+	CELL("Ready", cell_ratio, "status.readyReplicas", "spec.replicas"), AGE,
+	POD_TEMPLATE(TEMPLATE_CONTAINERS), END};
+static const struct table_column jobs[] = {NAME, CELL("Status", cell_job_status, NULL, NULL),
+	CELL("Completions", cell_job_completions, NULL, NULL),
+	CELL("Duration", cell_job_duration, NULL, NULL), AGE, POD_TEMPLATE(TEMPLATE_CONTAINERS),
+	WIDE("Selector", cell_selector, "spec.selector", "<none>"), END};
+static const struct table_column cron_jobs[] = {NAME, TEXT("Schedule", "spec.schedule", ""),
+	TEXT("Timezone", "spec.timeZone", "<none>"),
+	{"Suspend", "boolean", 0, cell_boolean_word, "spec.suspend", NULL, NULL, NULL},
+	{"Active", "integer", 0, cell_members, "status.active", NULL, NULL, NULL},
+	CELL("Last Schedule", cell_age_or_none, "status.lastScheduleTime", NULL), AGE,
+	POD_TEMPLATE("spec.jobTemplate.spec.template.spec.containers"),
+	WIDE("Selector", cell_selector, "spec.jobTemplate.spec.selector", "<none>"), END};
+static const struct table_column services[] = {NAME, TEXT("Type", "spec.type", ""),
+	CELL("Cluster-IP", cell_first_of, "spec.clusterIPs", "<none>"),
+	CELL("External-IP", cell_external_ip, NULL, NULL), CELL("Port(s)", cell_service_ports, NULL, NULL),
+	AGE, WIDE("Selector", cell_labels, "spec.selector", NULL), END};
+static const struct table_column endpoints[] = {
+	NAME, CELL("Endpoints", cell_endpoints, NULL, NULL), AGE, END};
+static const struct table_column endpoint_slices[] = {NAME, TEXT("AddressType", "addressType", ""),
+	CELL("Ports", cell_slice_ports, NULL, NULL), CELL("Endpoints", cell_slice_endpoints, NULL, NULL), AGE,
+	END};
+static const struct table_column nodes[] = {NAME, CELL("Status", cell_node_status, NULL, NULL),
+	CELL("Roles", cell_node_roles, NULL, NULL), AGE,
+	TEXT("Version", "status.nodeInfo.kubeletVersion", ""),
+	WIDE("Internal-IP", cell_node_address, "InternalIP", NULL),
+	WIDE("External-IP", cell_node_address, "ExternalIP", NULL),
+	WIDE_TEXT("OS-Image", "status.nodeInfo.osImage", "<unknown>"),
+	WIDE("Kernel-Version", cell_node_kernel, NULL, NULL),
+	WIDE_TEXT("Container-Runtime", "status.nodeInfo.containerRuntimeVersion", "<unknown>"), END};
+static const struct table_column events[] = {CELL("Last Seen", cell_event_last, NULL, NULL),
+	TEXT("Type", "type", ""), TEXT("Reason", "reason", ""), CELL("Object", cell_event_object, NULL, NULL),
+	WIDE("Subobject", cell_event_field, NULL, NULL), WIDE("Source", cell_event_source, NULL, NULL),
+	CELL("Message", cell_event_message, NULL, NULL), WIDE("First Seen", cell_event_first, NULL, NULL),
+	WIDE("Count", cell_event_count, NULL, NULL),
+	{"Name", "string", 1, cell_text, "metadata.name", "", "name", NULL}, END};
+static const struct table_column namespaces[] = {NAME, TEXT("Status", "status.phase", ""), AGE, END};
+static const struct table_column secrets[] = {
+	NAME, TEXT("Type", "type", ""), CELL("Data", cell_members, "data", NULL), AGE, END};
+static const struct table_column config_maps[] = {
+	NAME, CELL("Data", cell_members, "data", "binaryData"), AGE, END};
+static const struct table_column ingresses[] = {NAME, TEXT("Class", "spec.ingressClassName", "<none>"),
+	CELL("Hosts", cell_ingress_hosts, NULL, NULL), CELL("Address", cell_balancer_address, NULL, NULL),
+	CELL("Ports", cell_ingress_ports, NULL, NULL), AGE, END};
+static const struct table_column volumes[] = {NAME, TEXT("Capacity", "spec.capacity.storage", ""),
+	CELL("Access Modes", cell_access_modes, "spec.accessModes", NULL),
+	TEXT("Reclaim Policy", "spec.persistentVolumeReclaimPolicy", ""),
+	CELL("Status", cell_phase, NULL, NULL), CELL("Claim", cell_claim, NULL, NULL),
+	TEXT("StorageClass", "spec.storageClassName", ""),
+	TEXT("VolumeAttributesClass", "spec.volumeAttributesClassName", "<unset>"),
+	TEXT("Reason", "status.reason", ""), AGE, WIDE_TEXT("VolumeMode", "spec.volumeMode", "<unset>"), END};
+static const struct table_column claims[] = {NAME, CELL("Status", cell_phase, NULL, NULL),
+	TEXT("Volume", "spec.volumeName", ""), TEXT("Capacity", "status.capacity.storage", ""),
+	CELL("Access Modes", cell_access_modes, "status.accessModes", NULL),
+	TEXT("StorageClass", "spec.storageClassName", ""),
+	TEXT("VolumeAttributesClass", "spec.volumeAttributesClassName", "<unset>"), AGE,
+	WIDE_TEXT("VolumeMode", "spec.volumeMode", "<unset>"), END};
+static const struct table_column leases[] = {NAME, TEXT("Holder", "spec.holderIdentity", ""), AGE, END};
+static const struct table_column storage_classes[] = {CELL("Name", cell_storage_class, NULL, NULL),
+	TEXT("Provisioner", "provisioner", ""), TEXT("ReclaimPolicy", "reclaimPolicy", "Delete"),
+	TEXT("VolumeBindingMode", "volumeBindingMode", "Immediate"),
+	CELL("AllowVolumeExpansion", cell_boolean, "allowVolumeExpansion", NULL), AGE, END};
+static const struct table_column priority_classes[] = {NAME, NUMBER("Value", "value"),
+	BOOLEAN("Global-Default", "globalDefault"), AGE,
+	WIDE_TEXT("PreemptionPolicy", "preemptionPolicy", ""), END};
+static const struct table_column bindings[] = {NAME, CELL("Role", cell_role, NULL, NULL), AGE,
+	WIDE("Users", cell_subjects, "User", NULL), WIDE("Groups", cell_subjects, "Group", NULL),
+	WIDE("ServiceAccounts", cell_subjects, "ServiceAccount", NULL), END};
+static const struct table_column flow_schemas[] = {NAME,
+	TEXT("PriorityLevel", "spec.priorityLevelConfiguration.name", ""),
+	CELL("MatchingPrecedence", cell_number, "spec.matchingPrecedence", NULL),
+	TEXT("DistinguisherMethod", "spec.distinguisherMethod.type", "<none>"), AGE,
+	CELL("MissingPL", cell_condition, "Dangling", "?"), END};
+#define LIMITED(field) "spec.limited." field
+static const struct table_column priority_levels[] = {NAME, TEXT("Type", "spec.type", ""),
+	CELL("NominalConcurrencyShares", cell_scalar, LIMITED("nominalConcurrencyShares"), "<none>"),
+	CELL("Queues", cell_scalar, LIMITED("limitResponse.queuing.queues"), "<none>"),
+	CELL("HandSize", cell_scalar, LIMITED("limitResponse.queuing.handSize"), "<none>"),
+	CELL("QueueLengthLimit", cell_scalar, LIMITED("limitResponse.queuing.queueLengthLimit"), "<none>"),
+	AGE, END};
+static const struct table_column budgets[] = {NAME,
+	CELL("Min Available", cell_scalar_text, "spec.minAvailable", "N/A"),
+	CELL("Max Unavailable", cell_scalar_text, "spec.maxUnavailable", "N/A"),
+	NUMBER("Allowed Disruptions", "status.disruptionsAllowed"), AGE, END};
+static const struct table_column policies[] = {
+	NAME, CELL("Pod-Selector", cell_selector, "spec.podSelector", "<none>"), AGE, END};
+static const struct table_column api_services[] = {NAME, CELL("Service", cell_api_service, NULL, NULL),
+	CELL("Available", cell_available, NULL, NULL), AGE, END};
+static const struct table_column ingress_classes[] = {NAME, TEXT("Controller", "spec.controller", ""),
+	CELL("Parameters", cell_parameters, NULL, NULL), AGE, END};
+static const struct table_column webhooks[] = {
+	NAME, {"Webhooks", "integer", 0, cell_members, "webhooks", NULL, NULL, NULL}, AGE, END};
+static const struct table_column csi_nodes[] = {
+	NAME, {"Drivers", "integer", 0, cell_members, "spec.drivers", NULL, NULL, NULL}, AGE, END};
+static const struct table_column runtime_classes[] = {NAME, TEXT("Handler", "handler", ""), AGE, END};
+
+static const struct {
+	const char *group, *resource;
+	const struct table_column *columns;
+} kinds[] = {
+	{"", "pods", pods},
+	{"", "services", services},
+	{"", "endpoints", endpoints},
+	{"", "nodes", nodes},
+	{"", "events", events},
+	{"", "namespaces", namespaces},
+	{"", "secrets", secrets},
+	{"", "configmaps", config_maps},
+	{"", "serviceaccounts", aged},
+	{"", "replicationcontrollers", replication_controllers},
+	{"", "persistentvolumes", volumes},
+	{"", "persistentvolumeclaims", claims},
+	{"admissionregistration.k8s.io", "mutatingwebhookconfigurations", webhooks},
+	{"admissionregistration.k8s.io", "validatingwebhookconfigurations", webhooks},
+	{"apiregistration.k8s.io", "apiservices", api_services},
+	{"apps", "deployments", deployments},
+	{"apps", "replicasets", replica_sets},
+	{"apps", "daemonsets", daemon_sets},
+	{"apps", "statefulsets", stateful_sets},
+	{"batch", "jobs", jobs},
+	{"batch", "cronjobs", cron_jobs},
+	{"coordination.k8s.io", "leases", leases},
+	{"discovery.k8s.io", "endpointslices", endpoint_slices},
+	{"events.k8s.io", "events", events},
+	{"flowcontrol.apiserver.k8s.io", "flowschemas", flow_schemas},
+	{"flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", priority_levels},
+	{"networking.k8s.io", "ingresses", ingresses},
+	{"networking.k8s.io", "ingressclasses", ingress_classes},
+	{"networking.k8s.io", "networkpolicies", policies},
+	{"node.k8s.io", "runtimeclasses", runtime_classes},
+	{"policy", "poddisruptionbudgets", budgets},
+	{"rbac.authorization.k8s.io", "rolebindings", bindings},
+	{"rbac.authorization.k8s.io", "clusterrolebindings", bindings},
+	{"resource.k8s.io", "deviceclasses", aged},
+	{"resource.k8s.io", "resourceclaimtemplates", aged},
+	{"scheduling.k8s.io", "priorityclasses", priority_classes},
+	{"storage.k8s.io", "csinodes", csi_nodes},
+	{"storage.k8s.io", "storageclasses", storage_classes},
+};
+
+const struct table_column *table_kind_columns(struct slice group, struct slice resource)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (slice_is(group, kinds[i].group) && slice_is(resource, kinds[i].resource))
+			return kinds[i].columns;
+	}
+	return plain;
+}

@@ -1,0 +1,11 @@
+/*
+ * table_pod.h: the columns of a pod, which tell in one word what its containers are doing.
+ */
+#ifndef REPLAYER_TABLE_POD_H
+#define REPLAYER_TABLE_POD_H
+
+#include "replayer/table/table_columns.h"
+
+table_cell_writer pod_cell_ready, pod_cell_status, pod_cell_restarts, pod_cell_gates, pod_cell_ip;
+
+#endif

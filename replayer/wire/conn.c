@@ -1,0 +1,344 @@
+/* conn.c: see conn.h. */
+#include "replayer/wire/conn.h"
+
+#include "replayer/wire/http1_conn.h"
+#include "replayer/wire/http2_conn.h"
+#include "replayer/wire/server.h"
+#include "schema/base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HANDSHAKE_NS    (10 * NS_PER_S)
+#define INPUT_MAX_BYTES (8u << 20)   /* of one connection, head and body of a request and what follows it */
+#define READ_A_TURN     (256u << 10) /* so that one busy peer does not hold up the others */
+#define TLS_WRITE_BYTES (16u << 10)  /* one record */
+#define IOVECS_MAX      64
+
+enum conn_state {
+	CONN_HANDSHAKE, /* TLS is being agreed on */
+	CONN_RUNNING,   /* the protocol is in charge */
+	CONN_CLOSED,    /* waiting for libuv to let go of the handle */
+};
+
+struct conn {
+	uv_poll_t poll;
+	struct server *server;
+	int fd, events;
+	enum conn_state state;
+	bool socket_full; /* a write came up short; waiting for the socket */
+	struct tls_session *tls;
+	const struct conn_protocol *protocol;
+	void *self;
+	struct buf in;
+	size_t in_max;
+	int64_t progress_ns;
+	struct conn_links links;
+};
+
+struct conn_links *conn_links(struct conn *c)
+{
+	return &c->links;
+}
+
+struct buf *conn_input(struct conn *c)
+{
+	return &c->in;
+}
+
+struct server *conn_server(struct conn *c)
+{
+	return c->server;
+}
+
+bool conn_is_closed(const struct conn *c)
+{
+	return c->state == CONN_CLOSED;
+}
+
+int64_t conn_progress_ns(const struct conn *c)
+{
+	return c->progress_ns;
+}
+
+void conn_wake(struct conn *c)
+{
+	if (c->state != CONN_CLOSED)
+		server_wake(c->server, c);
+}
+
+static void on_event(uv_poll_t *handle, int status, int events);
+
+static void poll_for_what_is_needed(struct conn *c)
+{
+	int events = (c->in.len < c->in_max ? UV_READABLE : 0) | (c->socket_full ? UV_WRITABLE : 0);
+
+	if (c->state == CONN_CLOSED || events == c->events)
+		return;
+	c->events = events;
+	if (events)
+		uv_poll_start(&c->poll, events, on_event);
+	else
+		uv_poll_stop(&c->poll);
+}
+
+void conn_set_input_max(struct conn *c, size_t max)
+{
+	c->in_max = max;
+	poll_for_what_is_needed(c);
+}
+
+/* ---- closing ---- */
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct conn *c = handle->data;
+
+	if (c->protocol)
+		c->protocol->closed(c->self);
+	tls_session_free(c->tls);
+	buf_release(&c->in);
+	free(c);
+}
+
+static void close_socket(struct conn *c, bool goodbye)
+{
+	if (c->state == CONN_CLOSED)
+		return;
+	if (goodbye && c->tls)
+		tls_shutdown(c->tls);
+	c->state = CONN_CLOSED;
+	server_remove(c->server, c);
+	uv_close((uv_handle_t *)&c->poll, on_closed);
+	close(c->fd);
+}
+
+void conn_close(struct conn *c)
+{
+	close_socket(c, true);
+}
+
+void conn_reset(struct conn *c)
+{
+	static const struct linger hard = {.l_onoff = 1, .l_linger = 0};
+
+	if (c->state != CONN_CLOSED)
+		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+	close_socket(c, false);
+}
+
+/* ---- protocol ---- */
+
+static void run_http1(struct conn *c)
+{
+	c->state = CONN_RUNNING;
+	c->protocol = &http1_protocol;
+	c->self = http1_conn_new(c);
+}
+
+static void run_http2(struct conn *c)
+{
+	c->state = CONN_RUNNING;
+	c->protocol = &http2_protocol;
+	c->self = http2_conn_new(c);
+}
+
+static void shake_hands(struct conn *c)
+{
+	switch (tls_handshake(c->tls)) {
+	case TLS_DONE:
+		if (tls_chose_http2(c->tls))
+			run_http2(c);
+		else
+			run_http1(c);
+		return;
+	case TLS_WANT_READ: return;
+	case TLS_WANT_WRITE: c->socket_full = true; return;
+	default: conn_close(c);
+	}
+}
+
+/* ---- reading ---- */
+
+/* Bytes read, 0 when there are none now, negative when the peer is gone. */
+static ssize_t read_some(struct conn *c, char *to, size_t max)
+{
+	ssize_t n;
+	size_t got;
+
+	if (c->tls) {
+		switch (tls_read(c->tls, to, max, &got)) {
+		case TLS_DONE: return (ssize_t)got;
+		case TLS_WANT_READ:
+		case TLS_WANT_WRITE: return 0;
+		default: return -1;
+		}
+	}
+	do
+		n = read(c->fd, to, max);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return 0;
+	return n > 0 ? n : -1;
+}
+
+/* TLS may hold decrypted bytes that poll does not know of, so it is read until nothing comes. */
+static void read_input(struct conn *c)
+{
+	char *scratch = server_scratch(c->server);
+	size_t total = 0;
+	ssize_t n = 0;
+
+	while (total < READ_A_TURN && c->in.len < c->in_max) {
+		n = read_some(c, scratch, SERVER_SCRATCH_BYTES);
+		if (n <= 0)
+			break;
+		total += (size_t)n;
+		if (buf_append(&c->in, scratch, (size_t)n, NULL)) {
+			n = -1;
+			break;
+		}
+		if (!c->tls && (size_t)n < SERVER_SCRATCH_BYTES)
+			break;
+	}
+	if (total) {
+		c->progress_ns = clock_mono_ns(&clock_system);
+		c->protocol->readable(c->self);
+	}
+	if (n < 0)
+		conn_close(c);
+	if (c->in.len == 0)
+		buf_release(&c->in);
+}
+
+static void on_event(uv_poll_t *handle, int status, int events)
+{
+	struct conn *c = handle->data;
+
+	if (status < 0) {
+		conn_close(c);
+		return;
+	}
+	if (events & UV_WRITABLE)
+		c->socket_full = false;
+	if (c->state == CONN_HANDSHAKE)
+		shake_hands(c);
+	if (c->state == CONN_RUNNING && (events & UV_READABLE))
+		read_input(c);
+	if (c->state == CONN_RUNNING && (events & UV_WRITABLE))
+		conn_flush(c);
+	poll_for_what_is_needed(c);
+}
+
+/* ---- writing ---- */
+
+static ssize_t write_plain(struct conn *c, const struct slice *pieces, size_t count)
+{
+	struct iovec iov[IOVECS_MAX];
+	size_t n = count < IOVECS_MAX ? count : IOVECS_MAX;
+	struct msghdr message = {.msg_iov = iov, .msg_iovlen = n};
+	ssize_t sent;
+
+	for (size_t i = 0; i < n; i++)
+		iov[i] = (struct iovec){(void *)(uintptr_t)pieces[i].ptr, pieces[i].len};
+	do
+		sent = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	if (sent < 0)
+		return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -1;
+	return sent;
+}
+
+/* The bytes of one record: TLS wants them in one piece, so several are gathered. */
+static struct slice join_for_record(struct conn *c, const struct slice *pieces, size_t count)
+{
+	char *scratch = server_scratch(c->server);
+	size_t have = 0;
+
+	if (count == 1 || pieces[0].len >= TLS_WRITE_BYTES)
+		return (struct slice){
+			pieces[0].ptr, pieces[0].len < TLS_WRITE_BYTES ? pieces[0].len : TLS_WRITE_BYTES};
+	for (size_t i = 0; i < count && have < TLS_WRITE_BYTES; i++) {
+		size_t n = pieces[i].len < TLS_WRITE_BYTES - have ? pieces[i].len : TLS_WRITE_BYTES - have;
+
+		memcpy(scratch + have, pieces[i].ptr, n);
+		have += n;
+	}
+	return (struct slice){scratch, have};
+}
+
+static ssize_t write_tls(struct conn *c, const struct slice *pieces, size_t count)
+{
+	size_t sent;
+
+	switch (tls_write(c->tls, join_for_record(c, pieces, count), &sent)) {
+	case TLS_DONE: return (ssize_t)sent;
+	case TLS_WANT_READ:
+	case TLS_WANT_WRITE: return 0;
+	default: return -1;
+	}
+}
+
+void conn_yield(struct conn *c)
+{
+	c->socket_full = true;
+	poll_for_what_is_needed(c);
+}
+
+ssize_t conn_write(struct conn *c, const struct slice *pieces, size_t count)
+{
+	ssize_t sent;
+
+	if (c->state != CONN_RUNNING)
+		return -1;
+	if (c->socket_full)
+		return 0;
+	sent = c->tls ? write_tls(c, pieces, count) : write_plain(c, pieces, count);
+	if (sent > 0)
+		c->progress_ns = clock_mono_ns(&clock_system);
+	if (sent == 0) {
+		c->socket_full = true;
+		poll_for_what_is_needed(c);
+	}
+	return sent;
+}
+
+void conn_flush(struct conn *c)
+{
+	if (c->state == CONN_RUNNING && !c->socket_full)
+		c->protocol->flush(c->self);
+	poll_for_what_is_needed(c);
+}
+
+void conn_tick(struct conn *c, int64_t now_ns)
+{
+	if (c->state == CONN_RUNNING)
+		c->protocol->tick(c->self, now_ns);
+	else if (c->state == CONN_HANDSHAKE && now_ns - c->progress_ns > HANDSHAKE_NS)
+		conn_close(c);
+}
+
+void conn_open(struct server *server, int fd, struct tls *tls)
+{
+	struct conn *c = xcalloc(1, sizeof(*c));
+
+	c->server = server;
+	c->fd = fd;
+	c->in_max = INPUT_MAX_BYTES;
+	c->progress_ns = clock_mono_ns(&clock_system);
+	buf_init(&c->in, INPUT_MAX_BYTES + SERVER_SCRATCH_BYTES);
+	c->tls = tls ? tls_session_new(tls, fd) : NULL;
+	if ((tls && !c->tls) || uv_poll_init(server_loop(server), &c->poll, fd)) {
+		tls_session_free(c->tls);
+		close(fd);
+		free(c);
+		return;
+	}
+	c->poll.data = c;
+	server_add(server, c);
+	if (!tls)
+		run_http1(c);
+	poll_for_what_is_needed(c);
+}

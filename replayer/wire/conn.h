@@ -1,0 +1,81 @@
+/*
+ * conn.h: one accepted connection: the socket, TLS when the server has it, and the protocol on top.
+ *
+ *     HANDSHAKE --TLS done, protocol chosen--> RUNNING --conn_close--> CLOSED (freed when libuv lets go)
+ *
+ * Without TLS a connection starts RUNNING with HTTP/1.1. A protocol is told when bytes have arrived and when
+ * it may write; it writes through conn_write and never blocks. Everything that has something to send is put
+ * on the server's list of awake connections and written once at the end of the loop's turn, so that many
+ * small events leave in one system call.
+ */
+#ifndef REPLAYER_CONN_H
+#define REPLAYER_CONN_H
+
+#include "replayer/wire/http.h"
+#include "replayer/wire/tls.h"
+
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <uv.h>
+
+struct conn;
+struct exchange;
+struct server;
+
+/* What runs on a connection. */
+struct conn_protocol {
+	/* Bytes were added to conn_input(c). May close the connection. */
+	void (*readable)(void *self);
+	/* Write what there is. May close the connection. */
+	void (*flush)(void *self);
+	/* Once a second or so. `now_ns` is monotonic. */
+	void (*tick)(void *self, int64_t now_ns);
+	/* The connection is closed; frees self. */
+	void (*closed)(void *self);
+};
+
+/* Takes over the socket. Closes it when that fails. */
+void conn_open(struct server *server, int fd, struct tls *tls);
+
+/* Closes; a FIN follows what the kernel still holds. Safe to call twice. */
+void conn_close(struct conn *c);
+
+/* Closes so that the peer sees a reset. */
+void conn_reset(struct conn *c);
+
+bool conn_is_closed(const struct conn *c);
+
+/* Bytes that have arrived and were not consumed; the protocol consumes from the front. Reading pauses while
+ * more than `max` of them wait. */
+struct buf *conn_input(struct conn *c);
+void conn_set_input_max(struct conn *c, size_t max);
+
+/* Returns how many bytes were taken: fewer than given when the socket is full (flush is called again when it
+ * is not), negative when the connection is broken (the caller closes). */
+ssize_t conn_write(struct conn *c, const struct slice *pieces, size_t count);
+
+/* Has the protocol's flush called at the end of this turn. */
+void conn_wake(struct conn *c);
+
+/* Has it called in the next turn, when the others have had theirs. */
+void conn_yield(struct conn *c);
+
+struct server *conn_server(struct conn *c);
+
+/* Monotonic time when the socket last took or gave a byte. */
+int64_t conn_progress_ns(const struct conn *c);
+
+/* ---- for the server ---- */
+
+void conn_flush(struct conn *c);
+void conn_tick(struct conn *c, int64_t now_ns);
+
+/* Links for the server's lists. */
+struct conn_links {
+	struct conn *next, *previous; /* all connections */
+	struct conn *next_awake;
+	bool awake;
+};
+struct conn_links *conn_links(struct conn *c);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * exchange.h: one request and its answer, whatever carries it (HTTP/1.1, HTTP/2, WebSocket).
+ *
+ *     OPEN --answer--> ANSWERING --finish--> FINISHED --everything sent--> closed
+ *       \_______________ abort, or the peer goes away ________________/
+ *
+ * A handler gets an OPEN exchange. It answers with a head, pushes pieces of the body, and finishes. Pieces
+ * wait in a queue of references until the socket takes them; nobody is called back into while pushing. An
+ * owner that produces a long or endless body is told when the queue has drained, so that it never makes more
+ * than somebody reads. After `closed` the exchange is gone.
+ */
+#ifndef REPLAYER_EXCHANGE_H
+#define REPLAYER_EXCHANGE_H
+
+#include "replayer/wire/http.h"
+#include "replayer/world/blob.h"
+
+/* Below this many waiting bytes an owner is asked for more. */
+#define EXCHANGE_LOW_BYTES (64u << 10)
+
+enum exchange_state { EXCHANGE_OPEN, EXCHANGE_ANSWERING, EXCHANGE_FINISHED };
+
+/* How the body is marked off. */
+enum exchange_framing {
+	FRAMING_CHUNKS, /* HTTP/1.1 chunks */
+	FRAMING_NONE,   /* the bytes as they are: by Content-Length, HTTP/2, or an upgraded connection */
+};
+
+/* How an answer is broken off. */
+enum exchange_abort {
+	ABORT_FIN,    /* the connection is closed without the end mark */
+	ABORT_RST,    /* the connection is reset */
+	ABORT_STREAM, /* HTTP/2: only this stream is reset; elsewhere as ABORT_RST */
+};
+
+struct exchange;
+
+/* What an owner implements; each may be NULL. */
+struct exchange_owner {
+	/* Less than EXCHANGE_LOW_BYTES wait and the answer is not finished. May push, finish or abort. */
+	void (*drained)(void *owner);
+	/* Bytes from the peer on an upgraded connection. */
+	void (*received)(void *owner, struct slice bytes);
+	/* The answer is out, or the peer is gone, or it was aborted. */
+	void (*closed)(void *owner);
+};
+
+/* What carries an exchange implements. */
+struct exchange_carrier {
+	/* Sends the head. length < 0: not known, the body ends with finish. Returns the framing of the body.
+	 */
+	enum exchange_framing (*head)(struct exchange *x, int status, const struct http_header *headers,
+		size_t count, int64_t length);
+	void (*wake)(struct exchange *x); /* there is something to send */
+	void (*abort)(struct exchange *x, enum exchange_abort how);
+};
+
+/* Bytes on their way, and what keeps them alive (NULL for constants). */
+struct exchange_piece {
+	struct blob *blob;
+	struct slice bytes;
+};
+
+struct exchange {
+	enum exchange_state state;
+	enum exchange_framing framing;
+	bool head_only; /* the request was a HEAD: the body is not sent */
+	const struct exchange_carrier *carrier;
+	const struct exchange_owner *owner;
+	void *owner_context;
+	struct exchange_piece *pieces; /* a ring */
+	uint32_t first, count, cap;
+	size_t waiting_bytes;
+};
+
+/* ---- for handlers ---- */
+
+/* Sets who is told. Without an owner the answer must be complete when the handler returns. */
+void exchange_own(struct exchange *x, const struct exchange_owner *owner, void *context);
+
+void exchange_answer(
+	struct exchange *x, int status, const struct http_header *headers, size_t count, int64_t length);
+
+/* Queues a piece of the body; the exchange takes its own reference. */
+void exchange_push(struct exchange *x, struct blob *b);
+
+/* Queues bytes that are sent as they are, without chunk framing. */
+void exchange_push_raw(struct exchange *x, struct blob *b);
+
+void exchange_finish(struct exchange *x);
+void exchange_abort(struct exchange *x, enum exchange_abort how);
+
+static inline size_t exchange_waiting(const struct exchange *x)
+{
+	return x->waiting_bytes;
+}
+
+/* ---- for carriers ---- */
+
+void exchange_init(struct exchange *x, const struct exchange_carrier *carrier);
+
+/* Drops what waits and tells the owner. Safe to call twice. */
+void exchange_release(struct exchange *x);
+
+/* The first pieces, at most `max`; returns how many. */
+size_t exchange_peek(const struct exchange *x, struct slice *ret, size_t max);
+
+/* n bytes from the front are sent. */
+void exchange_sent(struct exchange *x, size_t n);
+
+/* Asks the owner for more if it is time. True when something may have been added. */
+bool exchange_refill(struct exchange *x);
+
+#endif

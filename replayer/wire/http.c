@@ -1,0 +1,83 @@
+/* http.c: see http.h. */
+#include "replayer/wire/http.h"
+
+#include <strings.h>
+
+bool slice_equal_nocase(struct slice a, struct slice b)
+{
+	return a.len == b.len && (a.len == 0 || strncasecmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+struct slice slice_trim(struct slice s)
+{
+	while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t'))
+		s = (struct slice){s.ptr + 1, s.len - 1};
+	while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t'))
+		s.len--;
+	return s;
+}
+
+struct slice http_header_find(const struct http_request *r, const char *name)
+{
+	struct slice wanted = slice_of(name);
+
+	for (size_t i = 0; i < r->header_count; i++) {
+		if (slice_equal_nocase(r->headers[i].name, wanted))
+			return r->headers[i].value;
+	}
+	return (struct slice){NULL, 0};
+}
+
+bool http_list_has(struct slice list, const char *word)
+{
+	while (list.len) {
+		const char *comma = memchr(list.ptr, ',', list.len);
+		size_t len = comma ? (size_t)(comma - list.ptr) : list.len;
+		size_t skip = comma ? len + 1 : len;
+
+		if (slice_equal_nocase(slice_trim((struct slice){list.ptr, len}), slice_of(word)))
+			return true;
+		list = (struct slice){list.ptr + skip, list.len - skip};
+	}
+	return false;
+}
+
+const char *http_reason(int status)
+{
+	static const struct {
+		int status;
+		const char *reason;
+	} names[] = {
+		{100, "Continue"},
+		{101, "Switching Protocols"},
+		{200, "OK"},
+		{201, "Created"},
+		{202, "Accepted"},
+		{301, "Moved Permanently"},
+		{304, "Not Modified"},
+		{400, "Bad Request"},
+		{401, "Unauthorized"},
+		{403, "Forbidden"},
+		{404, "Not Found"},
+		{405, "Method Not Allowed"},
+		{406, "Not Acceptable"},
+		{409, "Conflict"},
+		{410, "Gone"},
+		{413, "Request Entity Too Large"},
+		{415, "Unsupported Media Type"},
+		{422, "Unprocessable Entity"},
+		{429, "Too Many Requests"},
+		{431, "Request Header Fields Too Large"},
+		{500, "Internal Server Error"},
+		{501, "Not Implemented"},
+		{503, "Service Unavailable"},
+		{504, "Gateway Timeout"},
+		{505, "HTTP Version Not Supported"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].status == status)
+			return names[i].reason;
+	}
+	return "Unknown";
+}

@@ -1,0 +1,320 @@
+/* http1_conn.c: see http1_conn.h. */
+#include "replayer/wire/http1_conn.h"
+
+#include "replayer/wire/exchange.h"
+#include "replayer/wire/http1.h"
+#include "replayer/wire/server.h"
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define HEAD_NS        (32 * NS_PER_S) /* for a request to arrive */
+#define IDLE_NS        (90 * NS_PER_S) /* between requests */
+#define PIECES_A_WRITE 64
+#define WRITE_A_TURN   (1u << 20) /* then others have their turn */
+#define INPUT_WHILE_BUSY                                                                                     \
+	(64u << 10) /* pipelined bytes kept while an answer runs; more wait in the socket                    \
+		     */
+#define INPUT_OTHERWISE (8u << 20)
+#define ANSWER_HEAD_MAX (64u << 10)
+
+enum http1_state { HTTP1_HEAD, HTTP1_BODY, HTTP1_ANSWER, HTTP1_UPGRADED };
+
+struct http1_conn {
+	struct conn *conn;
+	enum http1_state state;
+	struct exchange exchange;
+	struct http1_framing framing; /* of the request being read or answered */
+	struct http1_chunks chunks;
+	struct buf body;   /* decoded chunks */
+	size_t scanned;    /* of the head */
+	size_t head_bytes; /* of the request whose body is being read */
+	size_t body_bytes; /* of the body as it was sent */
+	bool last;         /* close after this answer */
+	bool old;          /* the request was HTTP/1.0 */
+};
+
+static void enter(struct http1_conn *h, enum http1_state state)
+{
+	h->state = state;
+	conn_set_input_max(h->conn, state == HTTP1_ANSWER ? INPUT_WHILE_BUSY : INPUT_OTHERWISE);
+}
+
+static struct http1_conn *of_exchange(struct exchange *x)
+{
+	return (struct http1_conn *)((char *)x - offsetof(struct http1_conn, exchange));
+}
+
+/* ---- the answer ---- */
+
+static struct slice date_now(char to[40])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	return (struct slice){to, strftime(to, 40, "%a, %d %b %Y %H:%M:%S GMT", &tm)};
+}
+
+/* Queues the head: the given fields, then Date, then how the body is marked off. */
+static enum exchange_framing send_head(
+	struct exchange *x, int status, const struct http_header *headers, size_t count, int64_t length)
+{
+	struct http1_conn *h = of_exchange(x);
+	struct http_header all[HTTP_HEADERS_MAX];
+	char date[40], digits[24];
+	struct buf head;
+	size_t n = 0;
+	bool bodiless = status == 101 || status == 304 || status == 204;
+
+	for (; n < count && n < HTTP_HEADERS_MAX - 3; n++)
+		all[n] = headers[n];
+	if (status != 101)
+		all[n++] = (struct http_header){slice_of("Date"), date_now(date)};
+	if (length < 0 && h->old)
+		h->last = true;
+	if (h->last && status != 101)
+		all[n++] = (struct http_header){slice_of("Connection"), slice_of("close")};
+	snprintf(digits, sizeof(digits), "%lld", (long long)length);
+	if (length >= 0 && !bodiless)
+		all[n++] = (struct http_header){slice_of("Content-Length"), slice_of(digits)};
+	else if (!h->old && !bodiless)
+		all[n++] = (struct http_header){slice_of("Transfer-Encoding"), slice_of("chunked")};
+	buf_init(&head, ANSWER_HEAD_MAX);
+	if (http1_write_head(&head, status, all, n, NULL) == 0) {
+		struct blob *b = blob_of(buf_slice(&head));
+
+		exchange_push_raw(x, b);
+		blob_unref(b);
+	}
+	buf_release(&head);
+	if (status == 101)
+		enter(h, HTTP1_UPGRADED);
+	return length < 0 && !h->old && !bodiless ? FRAMING_CHUNKS : FRAMING_NONE;
+}
+
+static void wake(struct exchange *x)
+{
+	conn_wake(of_exchange(x)->conn);
+}
+
+static void abort_answer(struct exchange *x, enum exchange_abort how)
+{
+	if (how == ABORT_FIN)
+		conn_close(of_exchange(x)->conn);
+	else
+		conn_reset(of_exchange(x)->conn);
+}
+
+static const struct exchange_carrier carrier = {send_head, wake, abort_answer};
+
+/* ---- the request ---- */
+
+/* What cannot be read as a request is answered in plain text, and the connection ends. */
+static void refuse(struct http1_conn *h, int status)
+{
+	const struct http_header type = {slice_of("Content-Type"), slice_of("text/plain; charset=utf-8")};
+	char *text = xasprintf("%d %s", status, http_reason(status));
+	struct blob *b = blob_of(slice_of(text));
+
+	h->last = true;
+	enter(h, HTTP1_ANSWER);
+	exchange_answer(&h->exchange, status, &type, 1, (int64_t)strlen(text));
+	exchange_push(&h->exchange, b);
+	exchange_finish(&h->exchange);
+	blob_unref(b);
+	free(text);
+}
+
+/* The request is whole: it is the first head_bytes + body_bytes of the input. */
+static void dispatch(struct http1_conn *h)
+{
+	struct buf *in = conn_input(h->conn);
+	struct http_request request;
+	struct http1_framing framing;
+	size_t scanned = 0;
+
+	if (http1_read_head(buf_slice(in), &scanned, &request, &framing, NULL) <= 0)
+		return;
+	request.body = h->framing.chunked ? buf_slice(&h->body)
+					  : (struct slice){in->ptr + h->head_bytes, h->body_bytes};
+	h->last = !framing.keep_alive;
+	h->exchange.head_only = slice_is(request.method, "HEAD");
+	enter(h, HTTP1_ANSWER);
+	server_dispatch(conn_server(h->conn), &h->exchange, &request);
+	if (conn_is_closed(h->conn))
+		return;
+	buf_consume(in, h->head_bytes + h->body_bytes);
+	buf_release(&h->body);
+	if (in->len == 0)
+		buf_release(in);
+}
+
+/* True when the state moved on. */
+static bool read_head(struct http1_conn *h)
+{
+	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct http_request request;
+	struct err err;
+	int n = http1_read_head(buf_slice(conn_input(h->conn)), &h->scanned, &request, &h->framing, &err);
+
+	if (n < 0) {
+		refuse(h, n == ERR_TOO_LARGE ? 431 : 400);
+		return false;
+	}
+	if (n == 0)
+		return false;
+	h->head_bytes = (size_t)n;
+	h->body_bytes = 0;
+	h->scanned = 0;
+	h->chunks = (struct http1_chunks){0};
+	h->old = memmem(conn_input(h->conn)->ptr, (size_t)n, " HTTP/1.0\r\n", 11) != NULL;
+	buf_clear(&h->body);
+	enter(h, HTTP1_BODY);
+	if (h->framing.expect_continue && (h->framing.chunked || h->framing.content_length)) {
+		struct blob *b = blob_of(slice_of(go_on));
+
+		exchange_push_raw(&h->exchange, b);
+		blob_unref(b);
+	}
+	return true;
+}
+
+static bool read_body(struct http1_conn *h)
+{
+	struct buf *in = conn_input(h->conn);
+	size_t have = in->len - h->head_bytes;
+	int n;
+
+	if (!h->framing.chunked) {
+		h->body_bytes = (size_t)h->framing.content_length;
+		if (have < h->body_bytes)
+			return false;
+		dispatch(h);
+		return true;
+	}
+	have -= h->body_bytes;
+	n = http1_read_chunks(
+		&h->chunks, (struct slice){in->ptr + h->head_bytes + h->body_bytes, have}, &h->body, NULL);
+	if (n < 0) {
+		refuse(h, n == ERR_TOO_LARGE ? 413 : 400);
+		return false;
+	}
+	h->body_bytes += (size_t)n;
+	if (h->chunks.state != HTTP1_CHUNK_DONE)
+		return false;
+	dispatch(h);
+	return true;
+}
+
+static void hand_over(struct http1_conn *h)
+{
+	struct buf *in = conn_input(h->conn);
+	const struct exchange *x = &h->exchange;
+
+	if (x->owner && x->owner->received)
+		x->owner->received(x->owner_context, buf_slice(in));
+	buf_clear(in);
+}
+
+static void on_readable(void *self)
+{
+	struct http1_conn *h = self;
+	bool moved = true;
+
+	while (moved && !conn_is_closed(h->conn) && conn_input(h->conn)->len) {
+		moved = false;
+		if (h->state == HTTP1_HEAD)
+			moved = read_head(h);
+		if (h->state == HTTP1_BODY)
+			moved = read_body(h);
+	}
+	if (h->state == HTTP1_UPGRADED && conn_input(h->conn)->len)
+		hand_over(h);
+}
+
+/* The answer is out: the next request may already wait. */
+static void next_request(struct http1_conn *h)
+{
+	bool close = h->last || h->state == HTTP1_UPGRADED;
+
+	exchange_release(&h->exchange);
+	if (close) {
+		conn_close(h->conn);
+		return;
+	}
+	enter(h, HTTP1_HEAD);
+	if (conn_input(h->conn)->len)
+		on_readable(h);
+}
+
+static void on_flush(void *self)
+{
+	struct http1_conn *h = self;
+	struct exchange *x = &h->exchange;
+	struct slice pieces[PIECES_A_WRITE];
+	size_t total = 0;
+
+	while (total < WRITE_A_TURN) {
+		size_t n;
+		ssize_t sent;
+
+		exchange_refill(x);
+		if (conn_is_closed(h->conn))
+			return;
+		n = exchange_peek(x, pieces, PIECES_A_WRITE);
+		if (n == 0)
+			break;
+		sent = conn_write(h->conn, pieces, n);
+		if (sent < 0) {
+			conn_close(h->conn);
+			return;
+		}
+		if (sent == 0)
+			return;
+		exchange_sent(x, (size_t)sent);
+		total += (size_t)sent;
+	}
+	if (x->state == EXCHANGE_FINISHED && x->count == 0)
+		next_request(h);
+	else if (total >= WRITE_A_TURN)
+		conn_yield(h->conn);
+}
+
+static void on_tick(void *self, int64_t now_ns)
+{
+	struct http1_conn *h = self;
+	int64_t quiet_ns = now_ns - conn_progress_ns(h->conn);
+	bool reading = h->state == HTTP1_BODY || (h->state == HTTP1_HEAD && conn_input(h->conn)->len);
+
+	if (exchange_waiting(&h->exchange) && quiet_ns > server_stall_ns(conn_server(h->conn))) {
+		server_count_cut(conn_server(h->conn));
+		conn_reset(h->conn);
+	} else if ((reading && quiet_ns > HEAD_NS) || (h->state == HTTP1_HEAD && quiet_ns > IDLE_NS)) {
+		conn_close(h->conn);
+	}
+}
+
+static void on_closed(void *self)
+{
+	struct http1_conn *h = self;
+
+	exchange_release(&h->exchange);
+	buf_release(&h->body);
+	free(h);
+}
+
+const struct conn_protocol http1_protocol = {on_readable, on_flush, on_tick, on_closed};
+
+void *http1_conn_new(struct conn *c)
+{
+	struct http1_conn *h = xcalloc(1, sizeof(*h));
+
+	h->conn = c;
+	buf_init(&h->body, LIMIT_REQUEST_BODY_BYTES);
+	exchange_init(&h->exchange, &carrier);
+	return h;
+}

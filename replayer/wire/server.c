@@ -1,0 +1,272 @@
+/* server.c: see server.h. */
+#include "replayer/wire/server.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "schema/base/clock.h"
+
+#define DEFAULT_STALL_NS    (10 * NS_PER_S)
+#define DEFAULT_CONNECTIONS 20000
+#define ACCEPTS_A_TURN      64 /* so that a storm of new connections does not hold up running ones */
+#define TICK_MS             1000
+
+struct server {
+	struct server_options options;
+	uv_loop_t *loop;
+	int fd, port;
+	uv_poll_t listener;
+	uv_check_t turn_end;
+	uv_timer_t ticker;
+	int open_handles;
+	bool closing;
+	struct conn *conns, *awake;
+	size_t conn_count;
+	uint64_t cut_count;
+	char scratch[SERVER_SCRATCH_BYTES], frames[SERVER_SCRATCH_BYTES];
+};
+
+uv_loop_t *server_loop(struct server *s)
+{
+	return s->loop;
+}
+
+char *server_scratch(struct server *s)
+{
+	return s->scratch;
+}
+
+char *server_frame_scratch(struct server *s)
+{
+	return s->frames;
+}
+
+int64_t server_stall_ns(const struct server *s)
+{
+	return s->options.stall_ns;
+}
+
+int server_port(const struct server *s)
+{
+	return s->port;
+}
+
+size_t server_connection_count(const struct server *s)
+{
+	return s->conn_count;
+}
+
+uint64_t server_cut_count(const struct server *s)
+{
+	return s->cut_count;
+}
+
+void server_count_cut(struct server *s)
+{
+	s->cut_count++;
+}
+
+void server_dispatch(struct server *s, struct exchange *x, const struct http_request *r)
+{
+	s->options.handle(s->options.context, x, r);
+}
+
+/* ---- connections ---- */
+
+void server_add(struct server *s, struct conn *c)
+{
+	struct conn_links *links = conn_links(c);
+
+	links->next = s->conns;
+	if (s->conns)
+		conn_links(s->conns)->previous = c;
+	s->conns = c;
+	s->conn_count++;
+}
+
+void server_remove(struct server *s, struct conn *c)
+{
+	struct conn_links *links = conn_links(c);
+
+	if (links->previous)
+		conn_links(links->previous)->next = links->next;
+	else
+		s->conns = links->next;
+	if (links->next)
+		conn_links(links->next)->previous = links->previous;
+	s->conn_count--;
+}
+
+void server_wake(struct server *s, struct conn *c)
+{
+	struct conn_links *links = conn_links(c);
+
+	if (links->awake)
+		return;
+	links->awake = true;
+	links->next_awake = s->awake;
+	s->awake = c;
+}
+
+/* Flushing may wake further connections, and closes some; a closed one stays valid until libuv's closing
+ * phase, which is not now. */
+void server_flush(struct server *s)
+{
+	while (s->awake) {
+		struct conn *list = s->awake;
+
+		s->awake = NULL;
+		while (list) {
+			struct conn *c = list;
+
+			list = conn_links(c)->next_awake;
+			conn_links(c)->awake = false;
+			conn_flush(c);
+		}
+	}
+}
+
+static void on_turn_end(uv_check_t *handle)
+{
+	server_flush(handle->data);
+}
+
+static void on_tick(uv_timer_t *handle)
+{
+	struct server *s = handle->data;
+	int64_t now_ns = clock_mono_ns(&clock_system);
+
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = conn_links(c)->next;
+		conn_tick(c, now_ns);
+	}
+	server_flush(s);
+}
+
+/* ---- listening ---- */
+
+static void accept_one(struct server *s, int fd)
+{
+	static const int on = 1;
+
+	if (s->conn_count >= s->options.connections) {
+		close(fd);
+		return;
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	conn_open(s, fd, s->options.tls);
+}
+
+static void on_connection(uv_poll_t *handle, int status, int events)
+{
+	struct server *s = handle->data;
+
+	(void)events;
+	for (int i = 0; status == 0 && i < ACCEPTS_A_TURN; i++) {
+		int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0)
+			return;
+		accept_one(s, fd);
+	}
+}
+
+static int bind_address(struct server *s, const struct addrinfo *address, struct err *err)
+{
+	static const int on = 1;
+	struct sockaddr_storage bound;
+	socklen_t len = sizeof(bound);
+
+	s->fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (s->fd < 0)
+		return err_set_errno(err, errno, "no socket for '%s'", s->options.host);
+	setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(s->fd, address->ai_addr, address->ai_addrlen) || listen(s->fd, 4096) ||
+		getsockname(s->fd, (struct sockaddr *)&bound, &len)) {
+		err_set_errno(err, errno, "cannot listen on '%s' port %d", s->options.host, s->options.port);
+		close(s->fd);
+		if (err)
+			err->code = ERR_NETWORK;
+		return ERR_NETWORK;
+	}
+	s->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
+						    : ((struct sockaddr_in *)&bound)->sin_port);
+	return 0;
+}
+
+static int listen_on(struct server *s, struct err *err)
+{
+	struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *found = NULL;
+	char port[16];
+	int rc;
+
+	snprintf(port, sizeof(port), "%d", s->options.port);
+	if (getaddrinfo(s->options.host, port, &hints, &found))
+		return err_set(err, ERR_USAGE, "'%s' is no numeric address to listen on", s->options.host);
+	rc = bind_address(s, found, err);
+	freeaddrinfo(found);
+	return rc;
+}
+
+static void start_handles(struct server *s)
+{
+	uv_poll_init(s->loop, &s->listener, s->fd);
+	uv_check_init(s->loop, &s->turn_end);
+	uv_timer_init(s->loop, &s->ticker);
+	s->listener.data = s->turn_end.data = s->ticker.data = s;
+	s->open_handles = 3;
+	uv_poll_start(&s->listener, UV_READABLE, on_connection);
+	uv_check_start(&s->turn_end, on_turn_end);
+	uv_timer_start(&s->ticker, on_tick, TICK_MS, TICK_MS);
+}
+
+int server_open(uv_loop_t *loop, const struct server_options *options, struct server **ret, struct err *err)
+{
+	struct server *s = xcalloc(1, sizeof(*s));
+	int rc;
+
+	s->options = *options;
+	s->loop = loop;
+	if (!s->options.stall_ns)
+		s->options.stall_ns = DEFAULT_STALL_NS;
+	if (!s->options.connections)
+		s->options.connections = DEFAULT_CONNECTIONS;
+	rc = listen_on(s, err);
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	start_handles(s);
+	*ret = s;
+	return 0;
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	struct server *s = handle->data;
+
+	if (--s->open_handles == 0)
+		free(s);
+}
+
+void server_close(struct server *s)
+{
+	if (!s || s->closing)
+		return;
+	s->closing = true;
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = conn_links(c)->next;
+		conn_close(c);
+	}
+	uv_close((uv_handle_t *)&s->listener, on_handle_closed);
+	close(s->fd);
+	uv_close((uv_handle_t *)&s->turn_end, on_handle_closed);
+	uv_close((uv_handle_t *)&s->ticker, on_handle_closed);
+}

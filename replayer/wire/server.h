@@ -1,0 +1,60 @@
+/*
+ * server.h: the listening socket, the connections, and the end of a turn of the loop.
+ *
+ * One libuv loop, one thread. Sockets are ours and are watched by uv_poll_t; nothing here knows Kubernetes.
+ */
+#ifndef REPLAYER_SERVER_H
+#define REPLAYER_SERVER_H
+
+#include "replayer/wire/conn.h"
+#include "replayer/wire/exchange.h"
+
+#define SERVER_SCRATCH_BYTES (64u << 10)
+
+/* A request has arrived whole. The request is borrowed for the call; the exchange lives until its owner is
+ * told that it is closed. */
+typedef void server_handler(void *context, struct exchange *x, const struct http_request *r);
+
+struct server_options {
+	const char *host;   /* numeric address */
+	int port;           /* 0: a free one */
+	struct tls *tls;    /* NULL: plain; borrowed */
+	int64_t stall_ns;   /* a peer that takes nothing for so long is cut; 0: 10 s */
+	size_t connections; /* at most so many; 0: 20,000 */
+	server_handler *handle;
+	void *context;
+};
+
+/* Binds and listens. ERR_USAGE for a bad address, ERR_NETWORK when it cannot be had. */
+int server_open(uv_loop_t *loop, const struct server_options *options, struct server **ret,
+	struct err *err) MUST_CHECK;
+
+/* Closes the listener and every connection; the server is freed when libuv has let go of its handles. */
+void server_close(struct server *s);
+
+/* The port it listens on. */
+int server_port(const struct server *s);
+size_t server_connection_count(const struct server *s);
+
+/* How many connections or streams were cut because the peer took nothing. */
+uint64_t server_cut_count(const struct server *s);
+
+/* Writes out everything that woke up since the last turn. Called by itself at the end of each turn; call it
+ * earlier when what was just queued should not wait. */
+void server_flush(struct server *s);
+
+/* ---- for connections ---- */
+
+uv_loop_t *server_loop(struct server *s);
+/* SERVER_SCRATCH_BYTES each, free to use inside one call: what is read or joined for a write, and frames that
+ * are put together before they are written. */
+char *server_scratch(struct server *s);
+char *server_frame_scratch(struct server *s);
+int64_t server_stall_ns(const struct server *s);
+void server_dispatch(struct server *s, struct exchange *x, const struct http_request *r);
+void server_add(struct server *s, struct conn *c);
+void server_remove(struct server *s, struct conn *c);
+void server_count_cut(struct server *s);
+void server_wake(struct server *s, struct conn *c);
+
+#endif

@@ -1,0 +1,278 @@
+/* change.c: see change.h. */
+#include "replayer/world/change.h"
+
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+#include "schema/base/rv.h"
+
+#include <stdlib.h>
+
+#define BUCKETS 32768
+
+struct change_cache {
+	struct tape *tape;
+	size_t bytes, max_bytes;
+	struct change *newest, *oldest;
+	struct change *buckets[BUCKETS];
+};
+
+void change_unref(struct change *c)
+{
+	if (!c || --c->refs)
+		return;
+	for (size_t i = 0; i < c->encoding_count; i++)
+		blob_unref(c->encodings[i].blob);
+	blob_unref(c->previous);
+	blob_unref(c->plain);
+	buf_release(&c->keep);
+	free(c);
+}
+
+struct blob *change_frame(enum event_type type, struct slice object)
+{
+	const char *name = event_type_name(type);
+	const struct slice parts[] = {slice_of("{\"type\":\""), slice_of(name), slice_of("\",\"object\":"),
+		object, slice_of("}\n")};
+
+	return blob_join(parts, sizeof(parts) / sizeof(parts[0]));
+}
+
+static struct slice keep(struct buf *b, struct slice s)
+{
+	size_t at = b->len;
+
+	if (s.len == 0 || buf_append(b, s.ptr, s.len, NULL))
+		return (struct slice){NULL, 0};
+	return (struct slice){b->ptr + at, s.len};
+}
+
+int object_with_rv(struct slice object, uint64_t rv, struct buf *to, struct err *err)
+{
+	struct slice old;
+	int rc = json_get(object, "metadata.resourceVersion", &old, err);
+	size_t before;
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		return buf_append(to, object.ptr, object.len, err);
+	before = (size_t)(old.ptr - object.ptr);
+	rc = buf_append(to, object.ptr, before, err);
+	if (rc == 0)
+		rc = buf_printf(to, err, "\"%llu\"", (unsigned long long)rv);
+	return rc ? rc : buf_append(to, old.ptr + old.len, object.len - before - old.len, err);
+}
+
+static void set_object(struct change *c, struct slice object)
+{
+	struct slice body;
+
+	c->plain = change_frame(c->type, object);
+	body = blob_body(c->plain);
+	c->object = (struct slice){body.ptr + body.len - 2 - object.len, object.len};
+}
+
+struct change *change_new(const struct event *e, struct slice object, uint64_t rv)
+{
+	struct change *c = xcalloc(1, sizeof(*c));
+	struct buf renumbered;
+
+	*c = (struct change){.refs = 1,
+		.seq = e->seq,
+		.type = e->type,
+		.origin = e->origin,
+		.resource = e->resource,
+		.stream = e->stream,
+		.time_ns = e->time_ns};
+	if (!rv_to_u64(e->rv, &c->rv))
+		c->rv = 0;
+	if (rv)
+		c->rv = rv;
+	buf_init(&c->keep, 2 * LIMIT_NAME_BYTES);
+	/* Reserved at once, so that the second name does not move the first. */
+	if (buf_reserve(&c->keep, e->namespace.len + e->name.len)) {
+		c->namespace = keep(&c->keep, e->namespace);
+		c->name = keep(&c->keep, e->name);
+	}
+	buf_init(&renumbered, LIMIT_OBJECT_BYTES);
+	if (e->origin == ORIGIN_INFERRED && c->rv && object_with_rv(object, c->rv, &renumbered, NULL) == 0)
+		object = buf_slice(&renumbered);
+	set_object(c, object);
+	buf_release(&renumbered);
+	return c;
+}
+
+struct blob *change_encoding(const struct change *c, uint32_t key)
+{
+	for (size_t i = 0; i < c->encoding_count; i++) {
+		if (c->encodings[i].key == key)
+			return c->encodings[i].blob;
+	}
+	return NULL;
+}
+
+void change_keep_encoding(struct change *c, uint32_t key, struct blob *b)
+{
+	if (c->encoding_count == CHANGE_ENCODINGS)
+		return;
+	c->encodings[c->encoding_count].key = key;
+	c->encodings[c->encoding_count++].blob = blob_ref(b);
+}
+
+/* ---- cache ---- */
+
+struct change_cache *change_cache_new(struct tape *tape, size_t max_bytes)
+{
+	struct change_cache *cc = xcalloc(1, sizeof(*cc));
+
+	cc->tape = tape;
+	cc->max_bytes = max_bytes;
+	return cc;
+}
+
+static struct change **bucket_of(struct change_cache *cc, uint64_t seq)
+{
+	return &cc->buckets[seq % BUCKETS];
+}
+
+static size_t cost(const struct change *c)
+{
+	return sizeof(*c) + c->plain->len;
+}
+
+static void unlink_change(struct change_cache *cc, struct change *c)
+{
+	if (c->newer)
+		c->newer->older = c->older;
+	else
+		cc->newest = c->older;
+	if (c->older)
+		c->older->newer = c->newer;
+	else
+		cc->oldest = c->newer;
+	c->newer = c->older = NULL;
+}
+
+static void link_newest(struct change_cache *cc, struct change *c)
+{
+	c->older = cc->newest;
+	c->newer = NULL;
+	if (cc->newest)
+		cc->newest->newer = c;
+	cc->newest = c;
+	if (!cc->oldest)
+		cc->oldest = c;
+}
+
+static void evict_oldest(struct change_cache *cc)
+{
+	struct change *c = cc->oldest;
+	struct change **at = bucket_of(cc, c->seq);
+
+	while (*at != c)
+		at = &(*at)->next_in_bucket;
+	*at = c->next_in_bucket;
+	c->next_in_bucket = NULL;
+	unlink_change(cc, c);
+	cc->bytes -= cost(c);
+	change_unref(c);
+}
+
+void change_cache_free(struct change_cache *cc)
+{
+	if (!cc)
+		return;
+	while (cc->oldest)
+		evict_oldest(cc);
+	free(cc);
+}
+
+static struct change *find(struct change_cache *cc, uint64_t seq)
+{
+	struct change *c = *bucket_of(cc, seq);
+
+	while (c && c->seq != seq)
+		c = c->next_in_bucket;
+	return c;
+}
+
+void change_cache_add(struct change_cache *cc, struct change *c)
+{
+	struct change **bucket = bucket_of(cc, c->seq);
+
+	if (cost(c) > cc->max_bytes || find(cc, c->seq))
+		return;
+	change_ref(c);
+	c->next_in_bucket = *bucket;
+	*bucket = c;
+	link_newest(cc, c);
+	cc->bytes += cost(c);
+	while (cc->bytes > cc->max_bytes)
+		evict_oldest(cc);
+}
+
+int change_cache_get(struct change_cache *cc, uint64_t seq, uint64_t rv, struct change **ret, struct err *err)
+{
+	struct change *c = find(cc, seq);
+	struct slice object;
+	struct event e;
+	struct buf strings;
+	int rc;
+
+	if (c) {
+		unlink_change(cc, c);
+		link_newest(cc, c);
+		*ret = change_ref(c);
+		return 0;
+	}
+	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
+	rc = tape_event(cc->tape, seq, &e, &strings, err);
+	if (rc == 0)
+		rc = tape_object(cc->tape, seq, &object, err);
+	if (rc == 0) {
+		*ret = change_new(&e, object, rv);
+		change_cache_add(cc, *ret);
+	}
+	buf_release(&strings);
+	return rc;
+}
+
+/* The previous event of the same name, if it left the object in existence. */
+static int find_previous(struct change_cache *cc, struct change *c, struct err *err)
+{
+	struct event e;
+	struct buf strings;
+	uint64_t seq;
+	int rc = tape_previous(cc->tape, c->seq, &seq, err);
+
+	if (rc == 0 && seq) {
+		buf_init(&strings, 8 * LIMIT_NAME_BYTES);
+		rc = tape_event(cc->tape, seq, &e, &strings, err);
+		if (rc == 0 && e.type == EVENT_DELETED)
+			seq = 0;
+		buf_release(&strings);
+	}
+	if (rc)
+		return rc;
+	c->previous_seq = seq;
+	c->previous_known = true;
+	return 0;
+}
+
+int change_previous(struct change_cache *cc, struct change *c, struct slice *ret, struct err *err)
+{
+	int rc = c->previous_known ? 0 : find_previous(cc, c, err);
+
+	if (rc || c->previous_seq == 0)
+		return rc;
+	if (!c->previous) {
+		struct slice object;
+
+		rc = tape_object(cc->tape, c->previous_seq, &object, err);
+		if (rc)
+			return rc;
+		c->previous = blob_of(object);
+	}
+	*ret = blob_body(c->previous);
+	return 1;
+}

@@ -1,0 +1,79 @@
+/*
+ * change.h: an event on its way to watchers: its object, what it was before, and every encoding of it that
+ * some watcher asked for. A change is made once and shared by reference; each encoding is made once, when the
+ * first watcher needs it.
+ *
+ * A cache keeps the latest changes, so that watchers who are a little behind read no tape.
+ */
+#ifndef REPLAYER_CHANGE_H
+#define REPLAYER_CHANGE_H
+
+#include "replayer/world/blob.h"
+#include "schema/tape/reader.h"
+
+#define CHANGE_ENCODINGS 8 /* kept; further ones are made anew each time */
+
+struct change {
+	uint32_t refs;
+	uint64_t seq;
+	uint64_t rv; /* as a number; 0 when it is none */
+	enum event_type type;
+	enum event_origin origin;
+	uint32_t resource, stream;
+	int64_t time_ns;
+	struct slice namespace, name; /* in `keep` */
+	struct slice object;          /* in `plain` */
+	struct blob *plain;           /* {"type":"ADDED","object":{...}} and a line feed, as recorded */
+	struct buf keep;
+	/* The version before this one. Known without looking when the live set has just been changed. */
+	bool previous_known;
+	uint64_t previous_seq; /* 0: did not exist */
+	struct blob *previous; /* its object, once asked for */
+	struct {
+		uint32_t key;
+		struct blob *blob;
+	} encodings[CHANGE_ENCODINGS];
+	size_t encoding_count;
+	/* Of the cache. */
+	struct change *newer, *older, *next_in_bucket;
+};
+
+static inline struct change *change_ref(struct change *c)
+{
+	c->refs++;
+	return c;
+}
+void change_unref(struct change *c); /* accepts NULL */
+
+/* Makes a change from an event and its object. `rv`, unless 0, is the version it is delivered with; an
+ * inferred deletion, whose object is the last known state, is given it in its metadata, too. The caller owns
+ * the reference. */
+struct change *change_new(const struct event *e, struct slice object, uint64_t rv);
+
+/* Appends a copy of the object with another metadata.resourceVersion. */
+int object_with_rv(struct slice object, uint64_t rv, struct buf *to, struct err *err) MUST_CHECK;
+
+/* A frame of a watch: {"type":TYPE,"object":OBJECT} and a line feed. The caller owns the reference. */
+struct blob *change_frame(enum event_type type, struct slice object);
+
+/* The encoding kept under that key, borrowed; NULL when there is none. */
+struct blob *change_encoding(const struct change *c, uint32_t key);
+
+/* Keeps an encoding if there is room; takes its own reference. */
+void change_keep_encoding(struct change *c, uint32_t key, struct blob *b);
+
+struct change_cache;
+struct change_cache *change_cache_new(struct tape *tape, size_t max_bytes);
+void change_cache_free(struct change_cache *cc);
+
+/* The change of that seq, from the cache or the tape; the caller owns the reference. rv as in change_new. */
+int change_cache_get(
+	struct change_cache *cc, uint64_t seq, uint64_t rv, struct change **ret, struct err *err) MUST_CHECK;
+
+/* Adds a change that was made elsewhere; takes its own reference. */
+void change_cache_add(struct change_cache *cc, struct change *c);
+
+/* The object before this change: 1 and its bytes (borrowed from the change), 0 when it did not exist. */
+int change_previous(struct change_cache *cc, struct change *c, struct slice *ret, struct err *err) MUST_CHECK;
+
+#endif

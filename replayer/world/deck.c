@@ -1,0 +1,134 @@
+/* deck.c: see deck.h. */
+#include "replayer/world/deck.h"
+
+#include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
+#include "schema/tape/position.h"
+
+#include <stdio.h>
+
+static int open_timeline(struct deck *d, uint64_t from_seq, struct timeline **ret, struct err *err)
+{
+	const struct timeline_options options = {.path = d->path,
+		.marks = d->marks,
+		.from_seq = from_seq,
+		.until_seq = d->until_seq,
+		.longest_silence_ns = d->longest_silence_ns,
+		.ready = player_read,
+		.context = d->player};
+
+	return timeline_open(&options, ret, err);
+}
+
+int deck_open(struct deck *d, struct err *err)
+{
+	int rc = open_timeline(d, d->world->seq, &d->timeline, err);
+
+	if (rc == 0)
+		player_move(d->player, d->timeline, d->first_ns);
+	return rc;
+}
+
+void deck_close(struct deck *d)
+{
+	timeline_close(d->timeline);
+	d->timeline = NULL;
+}
+
+static int move(struct deck *d, uint64_t seq, int64_t tape_ns, struct err *err)
+{
+	bool back = seq < d->world->seq;
+	struct timeline *timeline;
+	int rc = open_timeline(d, seq, &timeline, err);
+
+	if (rc)
+		return rc;
+	watches_before_move(d->watches);
+	rc = world_seek(d->world, seq, err);
+	if (rc) {
+		timeline_close(timeline);
+		return rc;
+	}
+	timeline_close(d->timeline);
+	d->timeline = timeline;
+	d->world->time_ns = tape_ns;
+	watches_after_move(d->watches, back);
+	player_move(d->player, timeline, tape_ns);
+	return 0;
+}
+
+int deck_seek(struct deck *d, const char *position, struct err *err)
+{
+	uint64_t seq;
+	int64_t tape_ns;
+	int rc = tape_position_parse_time(d->tape, position, &seq, &tape_ns, err);
+
+	if (rc)
+		return rc;
+	if (seq <= d->first_seq)
+		return move(d, d->first_seq, tape_ns > d->first_ns ? tape_ns : d->first_ns, err);
+	return move(d, seq < d->until_seq ? seq : d->until_seq, tape_ns, err);
+}
+
+int deck_rewind(struct deck *d, struct err *err)
+{
+	return move(d, d->first_seq, d->first_ns, err);
+}
+
+static void run(struct deck *d)
+{
+	player_start(d->player);
+	player_resume(d->player);
+}
+
+int deck_run_until(struct deck *d, const char *position, struct err *err)
+{
+	uint64_t seq;
+	int rc = tape_position_parse(d->tape, position, &seq, err);
+
+	if (rc)
+		return rc;
+	if (seq <= d->world->seq)
+		return err_set(err, ERR_USAGE,
+			"'%s' lies not ahead of the position: event %llu, position %llu", position,
+			(unsigned long long)seq, (unsigned long long)d->world->seq);
+	player_stop_at(d->player, seq);
+	run(d);
+	return 0;
+}
+
+int deck_run_until_event(struct deck *d, struct slice expression, struct err *err)
+{
+	struct predicate *predicate;
+	int rc = predicate_compile(expression, &predicate, err);
+
+	if (rc)
+		return rc;
+	player_stop_when(d->player, predicate);
+	run(d);
+	return 0;
+}
+
+int deck_status(const struct deck *d, struct buf *to, struct err *err)
+{
+	static const char *const states[] = {"waiting", "running", "paused", "ended", "failed"};
+	char at[TIME_TEXT_BYTES], now[TIME_TEXT_BYTES], speed[32] = "\"max\"";
+	int64_t tape_ns, mono_ns = player_anchor(d->player, &tape_ns);
+	int rc;
+
+	if (player_speed(d->player) != SPEED_MAX)
+		snprintf(speed, sizeof(speed), "%g", player_speed(d->player));
+	rc = buf_printf(
+		to, err, "{\"state\":\"%s\",\"speed\":%s,\"tape\":", states[player_state(d->player)], speed);
+	if (rc == 0)
+		rc = json_escape(slice_of(d->path), to, err);
+	if (rc == 0)
+		rc = buf_printf(to, err,
+			",\"seq\":%llu,\"first_seq\":%llu,\"last_seq\":%llu,\"event_time\":\"%s\",\"time\":\"%s\","
+			"\"watches\":%zu,\"anchor\":{\"tape_ns\":%lld,\"mono_ns\":%lld}}",
+			(unsigned long long)d->world->seq, (unsigned long long)d->first_seq,
+			(unsigned long long)d->until_seq, time_format(at, d->world->time_ns),
+			time_format(now, player_tape_ns(d->player)), watches_running(d->watches),
+			(long long)tape_ns, (long long)mono_ns);
+	return rc;
+}

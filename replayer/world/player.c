@@ -1,0 +1,353 @@
+/* player.c: see player.h. */
+#include "replayer/world/player.h"
+
+#include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH 256 /* changes applied before sockets have their turn */
+
+struct player {
+	struct world *world;
+	struct timeline *timeline;
+	struct replay_clock clock;
+	enum player_state state;
+	const struct player_listener *listener;
+	void *context;
+	int timer_fd;
+	uv_poll_t timer;
+	uv_async_t read; /* the timeline has something again */
+	int open_handles;
+	int64_t cut_ns;    /* of silences before the position */
+	uint64_t stop_seq; /* 0: none */
+	struct predicate *stop_when;
+	bool stop;      /* a stop was reached: pause behind this item */
+	uint64_t steps; /* changes to apply whatever the clock says */
+};
+
+static void set_timer(struct player *p, int64_t mono_ns)
+{
+	struct itimerspec when = {0};
+
+	if (mono_ns < 1)
+		mono_ns = 1;
+	if (mono_ns != INT64_MAX)
+		when.it_value = (struct timespec){mono_ns / NS_PER_S, mono_ns % NS_PER_S};
+	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void end(struct player *p, enum player_state state, const struct err *err)
+{
+	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
+	p->state = state;
+	set_timer(p, INT64_MAX);
+	p->listener->ended(p->context, err);
+}
+
+/* Whether this change is one to stop behind. A predicate that fails stops, too: it cannot be trusted. */
+static bool is_stop(struct player *p, struct change *c)
+{
+	struct object_meta meta = {0};
+	const struct collection *in = world_collection(p->world, c->resource);
+	struct event e = {.seq = c->seq,
+		.time_ns = c->time_ns,
+		.type = c->type,
+		.origin = c->origin,
+		.stream = c->stream,
+		.resource = c->resource,
+		.namespace = c->namespace,
+		.name = c->name,
+		.bytes = c->object.len};
+	struct err err;
+	int rc;
+
+	if (p->stop_seq && c->seq >= p->stop_seq)
+		return true;
+	if (!p->stop_when || json_scan_object(c->object, &meta, NULL))
+		return false;
+	e.uid = meta.uid;
+	e.rv = meta.rv;
+	rc = predicate_test(p->stop_when, in ? &in->resource : NULL, &e, c->object, &err);
+	if (rc < 0)
+		log_error("stopped at event %llu: %s", (unsigned long long)c->seq, err.text);
+	return rc != 0;
+}
+
+static void apply(struct player *p, const struct timeline_item *item)
+{
+	int64_t number;
+
+	p->cut_ns = item->cut_ns;
+	if (p->clock.speed == SPEED_MAX || p->steps)
+		replay_clock_set(&p->clock, item->due_ns, p->clock.mono_ns);
+	if (!item->change) {
+		world_apply_mark(p->world, item->mark);
+		return;
+	}
+	if (p->steps)
+		p->steps--;
+	p->stop = is_stop(p, item->change);
+	number = world_apply_change(p->world, item->change);
+	if (number >= 0)
+		p->listener->changed(p->context, world_collection(p->world, item->change->resource),
+			item->change, (uint64_t)number, replay_clock_due_ns(&p->clock, item->due_ns));
+	change_unref(item->change);
+}
+
+/* Applies what is due, at most a batch. Returns 1 when more may be due, 0 when not, negative at the end. */
+static int play_batch(struct player *p, struct err *err)
+{
+	struct timeline_item item;
+
+	for (int i = 0; i < BATCH && !p->stop; i++) {
+		int64_t due_ns;
+		int rc = timeline_next_due(p->timeline, &due_ns, err);
+
+		if (rc <= 0)
+			return rc < 0 ? rc : ERR_STOPPED;
+		if (rc == TIMELINE_NOT_YET)
+			return 0;
+		if (due_ns > replay_clock_tape_ns(&p->clock, clock_mono_ns(&clock_system)))
+			return 0;
+		if (p->clock.speed == SPEED_MAX && !p->listener->ready(p->context))
+			return 0;
+		rc = timeline_take(p->timeline, &item, err);
+		if (rc < 0)
+			return rc;
+		apply(p, &item);
+	}
+	return 1;
+}
+
+static void arm(struct player *p)
+{
+	struct err err;
+	int64_t due_ns;
+	int rc = timeline_next_due(p->timeline, &due_ns, &err);
+
+	if (rc <= 0) {
+		end(p, rc < 0 ? PLAYER_FAILED : PLAYER_ENDED, rc < 0 ? &err : NULL);
+		return;
+	}
+	/* Somebody else goes on: the timeline when it has read, or player_poke when nobody is behind any
+	 * more. */
+	if (rc == TIMELINE_NOT_YET || (p->clock.speed == SPEED_MAX && !p->listener->ready(p->context)))
+		set_timer(p, INT64_MAX);
+	else
+		set_timer(p, replay_clock_due_ns(&p->clock, due_ns));
+}
+
+static void stand_still(struct player *p)
+{
+	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
+	p->state = PLAYER_PAUSED;
+	set_timer(p, INT64_MAX);
+}
+
+/* A stop was reached: it counts once. */
+static void stop_here(struct player *p)
+{
+	p->stop = false;
+	p->stop_seq = 0;
+	predicate_free(p->stop_when);
+	p->stop_when = NULL;
+	stand_still(p);
+}
+
+static void play(struct player *p)
+{
+	struct err err;
+	int rc;
+
+	if (p->state != PLAYER_RUNNING)
+		return;
+	rc = play_batch(p, &err);
+	p->listener->pause_in_batch(p->context);
+	if (p->state != PLAYER_RUNNING)
+		return;
+	if (rc < 0)
+		end(p, rc == ERR_STOPPED ? PLAYER_ENDED : PLAYER_FAILED, rc == ERR_STOPPED ? NULL : &err);
+	else if (p->stop)
+		stop_here(p);
+	else
+		arm(p);
+}
+
+/* The timer need not be read: setting it anew, which everybody does who plays on or stops, clears it. */
+static void on_timer(uv_poll_t *handle, int status, int events)
+{
+	struct player *p = handle->data;
+
+	(void)status;
+	(void)events;
+	if (p->state == PLAYER_RUNNING)
+		play(p);
+	else
+		set_timer(p, INT64_MAX);
+}
+
+static void on_read(uv_async_t *handle)
+{
+	play(handle->data);
+}
+
+void player_read(void *player)
+{
+	struct player *p = player;
+
+	uv_async_send(&p->read);
+}
+
+int player_open(uv_loop_t *loop, struct world *world, double speed, int64_t start_tape_ns,
+	const struct player_listener *listener, void *context, struct player **ret, struct err *err)
+{
+	struct player *p = xcalloc(1, sizeof(*p));
+
+	p->world = world;
+	p->listener = listener;
+	p->context = context;
+	replay_clock_init(&p->clock, speed, start_tape_ns);
+	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (p->timer_fd < 0) {
+		int saved = errno;
+
+		free(p);
+		return err_set_errno(err, saved, "cannot make a timer");
+	}
+	uv_poll_init(loop, &p->timer, p->timer_fd);
+	uv_async_init(loop, &p->read, on_read);
+	p->timer.data = p->read.data = p;
+	p->open_handles = 2;
+	uv_poll_start(&p->timer, UV_READABLE, on_timer);
+	*ret = p;
+	return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct player *p = handle->data;
+
+	if (--p->open_handles == 0)
+		free(p);
+}
+
+void player_close(struct player *p)
+{
+	if (!p)
+		return;
+	p->state = PLAYER_ENDED;
+	predicate_free(p->stop_when);
+	uv_close((uv_handle_t *)&p->read, on_closed);
+	uv_close((uv_handle_t *)&p->timer, on_closed);
+	close(p->timer_fd);
+}
+
+static void run(struct player *p)
+{
+	p->state = PLAYER_RUNNING;
+	replay_clock_start(&p->clock, clock_mono_ns(&clock_system));
+	arm(p);
+}
+
+void player_start(struct player *p)
+{
+	if (p->state == PLAYER_WAITING)
+		run(p);
+}
+
+void player_pause(struct player *p)
+{
+	if (p->state == PLAYER_RUNNING || p->state == PLAYER_WAITING)
+		stand_still(p);
+}
+
+void player_resume(struct player *p)
+{
+	if (p->state == PLAYER_PAUSED)
+		run(p);
+}
+
+void player_stop_at(struct player *p, uint64_t seq)
+{
+	p->stop_seq = seq;
+}
+
+void player_stop_when(struct player *p, struct predicate *predicate)
+{
+	predicate_free(p->stop_when);
+	p->stop_when = predicate;
+}
+
+/* Marks on the way are applied, too: they belong to what was seen before the next change. */
+void player_step(struct player *p, uint64_t changes)
+{
+	struct timeline_item item;
+	struct err err;
+	int rc = 1;
+
+	player_pause(p);
+	if (p->state != PLAYER_PAUSED)
+		return;
+	p->steps = changes;
+	while (p->steps && (rc = timeline_take_waiting(p->timeline, &item, &err)) > 0)
+		apply(p, &item);
+	p->steps = 0;
+	p->stop = false;
+	p->listener->pause_in_batch(p->context);
+	if (rc <= 0)
+		end(p, rc < 0 ? PLAYER_FAILED : PLAYER_ENDED, rc < 0 ? &err : NULL);
+}
+
+void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns)
+{
+	bool runs = p->state == PLAYER_RUNNING || p->state == PLAYER_ENDED;
+
+	p->timeline = timeline;
+	p->cut_ns = 0;
+	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
+	replay_clock_set(&p->clock, tape_ns, clock_mono_ns(&clock_system));
+	if (runs)
+		run(p);
+}
+
+void player_set_speed(struct player *p, double speed)
+{
+	replay_clock_set_speed(&p->clock, speed, clock_mono_ns(&clock_system));
+	if (p->state == PLAYER_RUNNING)
+		arm(p);
+}
+
+void player_poke(struct player *p)
+{
+	if (p->state == PLAYER_RUNNING && p->clock.speed == SPEED_MAX)
+		set_timer(p, 1);
+}
+
+enum player_state player_state(const struct player *p)
+{
+	return p->state;
+}
+
+double player_speed(const struct player *p)
+{
+	return p->clock.speed;
+}
+
+int64_t player_tape_ns(const struct player *p)
+{
+	int64_t now_ns = replay_clock_tape_ns(&p->clock, clock_mono_ns(&clock_system));
+
+	return (now_ns == INT64_MAX ? p->clock.tape_ns : now_ns) + p->cut_ns;
+}
+
+int64_t player_anchor(const struct player *p, int64_t *ret_tape_ns)
+{
+	*ret_tape_ns = p->clock.tape_ns + p->cut_ns;
+	return p->clock.mono_ns;
+}

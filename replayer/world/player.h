@@ -1,0 +1,83 @@
+/*
+ * player.h: moves the position. Takes from the timeline what is due, applies it to the world and tells
+ * whoever listens.
+ *
+ *     WAITING --player_start--> RUNNING --last item applied--> ENDED
+ *                                 ^  |
+ *                     player_resume  player_pause
+ *                                 |  v
+ *                                PAUSED
+ *
+ * One timerfd on the monotonic clock, always set to the absolute time of the next item. With speed max there
+ * is nothing to wait for but the listeners: the player goes on when `ready` says so, in small batches, so
+ * that sockets have their turn in between.
+ */
+#ifndef REPLAYER_PLAYER_H
+#define REPLAYER_PLAYER_H
+
+#include "replayer/world/replay_clock.h"
+#include "replayer/world/timeline.h"
+#include "replayer/world/world.h"
+#include "schema/sql/predicate.h"
+
+#include <uv.h>
+
+enum player_state { PLAYER_WAITING, PLAYER_RUNNING, PLAYER_PAUSED, PLAYER_ENDED, PLAYER_FAILED };
+
+struct player_listener {
+	/* A change was applied. `number` is its place in the collection's history, due_ns the monotonic time
+	 * at which it was due. */
+	void (*changed)(
+		void *context, struct collection *in, struct change *c, uint64_t number, int64_t due_ns);
+	/* A batch is done: what was queued may be written. */
+	void (*pause_in_batch)(void *context);
+	/* With speed max: whether everybody has taken enough to go on. */
+	bool (*ready)(void *context);
+	/* The last item was applied, or reading the tape failed (the sentence is in err, NULL otherwise). */
+	void (*ended)(void *context, const struct err *err);
+};
+
+struct player;
+
+int player_open(uv_loop_t *loop, struct world *world, double speed, int64_t start_tape_ns,
+	const struct player_listener *listener, void *context, struct player **ret,
+	struct err *err) MUST_CHECK;
+
+/* Stops and closes the timer; freed when libuv has let go of it. The timeline must be closed before. */
+void player_close(struct player *p);
+
+void player_start(struct player *p); /* from WAITING */
+void player_pause(struct player *p); /* from WAITING, too */
+void player_resume(struct player *p);
+void player_set_speed(struct player *p, double speed);
+
+/* Applies the next changes at once, however far away they are, and stands still behind them. */
+void player_step(struct player *p, uint64_t changes);
+
+/* Pauses behind that event (0: no such stop). */
+void player_stop_at(struct player *p, uint64_t seq);
+
+/* Pauses behind the first event for which the expression is true, or which it cannot be computed for; takes
+ * the predicate over. NULL: no such stop. */
+void player_stop_when(struct player *p, struct predicate *predicate);
+
+/* What the timeline calls, from its thread, when there is something again. */
+void player_read(void *player);
+
+/* Goes on with another timeline, or with the first one, whose items begin at that tape time: after the world
+ * was moved. Whoever ran, or was at the end, runs. */
+void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns);
+
+/* With speed max: somebody who was behind has caught up. */
+void player_poke(struct player *p);
+
+enum player_state player_state(const struct player *p);
+double player_speed(const struct player *p);
+
+/* Tape time now. */
+int64_t player_tape_ns(const struct player *p);
+
+/* The clock's anchor: at the monotonic time it returns, the tape's time was *ret_tape_ns. */
+int64_t player_anchor(const struct player *p, int64_t *ret_tape_ns);
+
+#endif

@@ -1,0 +1,362 @@
+/* world.c: see world.h. */
+#include "replayer/world/world.h"
+
+#include "replayer/api/builtin.h"
+#include "replayer/table/table_columns.h"
+#include "schema/base/rv.h"
+
+#include <stdlib.h>
+
+#define SNAPSHOTS_KEPT     4
+#define CHANGE_CACHE_BYTES (32u << 20)
+
+/* ---- opening: the state, then what is known of versions, then the history up to the position ---- */
+
+static void add_collections(struct world *w, const struct marks *marks)
+{
+	const struct tape_resource *r;
+
+	w->count = marks->resource_count;
+	w->collections = xcalloc(w->count, sizeof(*w->collections));
+	for (size_t i = 0; (r = tape_resource_at(w->tape, i)); i++) {
+		struct collection *c = &w->collections[r->id];
+
+		c->resource = *r;
+		c->custom = !builtin_group(slice_of(r->apigroup));
+	}
+}
+
+static int fill_live_sets(struct world *w, uint64_t seq, struct err *err)
+{
+	struct tape_state *state;
+	int rc = tape_state_at(w->tape, seq, 0, &state, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < state->count; i++) {
+		const struct tape_live *l = &state->live[i];
+		struct collection *c = world_collection(w, l->resource);
+		uint64_t rv;
+
+		if (!c)
+			continue;
+		live_set_put(&c->live, l->namespace, l->name, l->seq);
+		if (rv_to_u64(l->rv, &rv) && rv > c->rv)
+			c->rv = rv;
+	}
+	tape_state_free(state);
+	return 0;
+}
+
+/* The versions that marks told up to the position. The first complete list is where history begins, unless
+ * the window begins later. A resource without any list is served from the start. */
+static void read_marks(struct world *w, uint64_t window_seq)
+{
+	size_t passed = marks_behind(w->marks, w->seq);
+	bool *listed = xcalloc(w->count, sizeof(*listed));
+
+	for (size_t i = 0; i < w->marks->count; i++) {
+		const struct mark *m = &w->marks->items[i];
+		struct collection *c = world_collection(w, m->resource);
+
+		if (!c)
+			continue;
+		if (mark_completes_list(m) && !listed[m->resource]) {
+			listed[m->resource] = true;
+			c->served = i < passed;
+			if (m->after_seq >= window_seq)
+				history_reset(&c->history, m->rv, m->after_seq);
+		}
+		if (i < passed && m->rv > c->rv)
+			c->rv = m->rv;
+	}
+	for (size_t i = 0; i < w->count; i++)
+		w->collections[i].served |= !listed[i];
+	free(listed);
+}
+
+/* Whether the event is one that a watch delivered, or would have. */
+static bool is_change(enum event_origin origin)
+{
+	return origin != ORIGIN_LIST;
+}
+
+static void note_history(struct world *w, const struct event *e)
+{
+	struct collection *c = world_collection(w, e->resource);
+	uint64_t rv;
+
+	if (!c || !is_change(e->origin))
+		return;
+	if (!rv_to_u64(e->rv, &rv))
+		rv = c->rv;
+	/* Nothing is known of the versions before this event: the window begins right below it. */
+	if (c->history.count == 0 && c->history.floor_rv == 0)
+		history_reset(&c->history, rv ? rv - 1 : 0, e->seq - 1);
+	if (e->seq > c->history.floor_seq)
+		history_add(&c->history, rv, e->seq);
+	if (rv > c->rv)
+		c->rv = rv;
+}
+
+static int read_history(struct world *w, uint64_t from_seq, struct err *err)
+{
+	struct tape_filter filter = {.seq_min = from_seq, .seq_max = w->seq};
+	struct tape_cursor *cursor;
+	struct event e;
+	int rc;
+
+	if (from_seq > w->seq || w->seq == 0)
+		return 0;
+	rc = tape_cursor_open(w->tape, &filter, TAPE_FORWARD, &cursor, err);
+	if (rc)
+		return rc;
+	while ((rc = tape_cursor_next(cursor, &e, err)) > 0)
+		note_history(w, &e);
+	tape_cursor_close(cursor);
+	return rc;
+}
+
+/* Resources of which nothing was seen up to the position: their first event tells where they begin. Without
+ * any, version 1 is as good as another, but an empty version is not allowed. */
+static int complete_versions(struct world *w, struct err *err)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		struct collection *c = &w->collections[i];
+		struct tape_filter filter = {.resource = (uint32_t)i, .seq_min = w->seq + 1};
+		struct tape_cursor *cursor;
+		struct event e;
+		int rc;
+
+		if (c->rv == 0 && c->resource.resource) {
+			rc = tape_cursor_open(w->tape, &filter, TAPE_FORWARD, &cursor, err);
+			if (rc)
+				return rc;
+			rc = tape_cursor_next(cursor, &e, err);
+			if (rc > 0 && rv_to_u64(e.rv, &c->rv) && c->rv)
+				c->rv--;
+			tape_cursor_close(cursor);
+			if (rc < 0)
+				return rc;
+			if (c->rv == 0)
+				c->rv = 1;
+		}
+		if (c->history.floor_rv == 0)
+			history_reset(&c->history, c->rv, w->seq);
+	}
+	return 0;
+}
+
+static int open_at(struct world *w, struct err *err)
+{
+	struct tape_info info;
+	uint64_t from_seq;
+	int rc = tape_info(w->tape, &info, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < w->count; i++)
+		history_init(&w->collections[i].history, w->window, 0, 0);
+	from_seq = w->seq > w->window ? w->seq - w->window + 1 : 1;
+	if (from_seq < info.first_seq)
+		from_seq = info.first_seq;
+	rc = fill_live_sets(w, w->seq, err);
+	if (rc == 0) {
+		read_marks(w, from_seq);
+		rc = read_history(w, from_seq, err);
+	}
+	return rc ? rc : complete_versions(w, err);
+}
+
+int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_t window, struct world **ret,
+	struct err *err)
+{
+	struct world *w = xcalloc(1, sizeof(*w));
+	int rc;
+
+	w->tape = tape;
+	w->marks = marks;
+	w->seq = seq;
+	w->changes = change_cache_new(tape, CHANGE_CACHE_BYTES);
+	add_collections(w, marks);
+	w->window = window;
+	rc = open_at(w, err);
+	if (rc)
+		world_close(w);
+	else
+		*ret = w;
+	return rc;
+}
+
+static void drop_snapshots(struct world *w)
+{
+	while (w->snapshots) {
+		struct snapshot *s = w->snapshots;
+
+		w->snapshots = s->next;
+		snapshot_unref(s);
+	}
+}
+
+int world_seek(struct world *w, uint64_t seq, struct err *err)
+{
+	drop_snapshots(w);
+	for (size_t i = 0; i < w->count; i++) {
+		struct collection *c = &w->collections[i];
+
+		live_set_release(&c->live);
+		history_release(&c->history);
+		c->rv = 0;
+		c->served = false;
+	}
+	w->seq = seq;
+	return open_at(w, err);
+}
+
+void world_close(struct world *w)
+{
+	if (!w)
+		return;
+	drop_snapshots(w);
+	for (size_t i = 0; i < w->count; i++) {
+		live_set_release(&w->collections[i].live);
+		history_release(&w->collections[i].history);
+		table_custom_columns_free(w->collections[i].columns);
+		free(w->collections[i].watches);
+	}
+	free(w->collections);
+	change_cache_free(w->changes);
+	free(w);
+}
+
+/* ---- finding ---- */
+
+struct collection *world_collection(struct world *w, uint32_t resource)
+{
+	if (resource >= w->count || !w->collections[resource].resource.resource)
+		return NULL;
+	return &w->collections[resource];
+}
+
+struct collection *world_find(
+	struct world *w, struct slice group, struct slice version, struct slice resource)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		const struct tape_resource *r = &w->collections[i].resource;
+
+		if (r->resource && slice_is(resource, r->resource) && slice_is(group, r->apigroup) &&
+			slice_is(version, r->version))
+			return &w->collections[i];
+	}
+	return NULL;
+}
+
+/* ---- moving ---- */
+
+int64_t world_apply_change(struct world *w, struct change *c)
+{
+	struct collection *in = world_collection(w, c->resource);
+	uint64_t previous;
+
+	if (c->seq > w->seq)
+		w->seq = c->seq;
+	w->time_ns = c->time_ns;
+	if (!in)
+		return -1;
+	if (c->type == EVENT_DELETED)
+		previous = live_set_remove(&in->live, c->namespace, c->name);
+	else
+		previous = live_set_put(&in->live, c->namespace, c->name, c->seq);
+	c->previous_seq = previous;
+	c->previous_known = true;
+	if (!is_change(c->origin))
+		return -1;
+	change_cache_add(w->changes, c);
+	history_add(&in->history, c->rv ? c->rv : in->rv, c->seq);
+	if (c->rv > in->rv)
+		in->rv = c->rv;
+	return (int64_t)history_end(&in->history) - 1;
+}
+
+void world_apply_mark(struct world *w, const struct mark *m)
+{
+	struct collection *c = world_collection(w, m->resource);
+
+	w->time_ns = m->time_ns;
+	if (!c)
+		return;
+	if (m->rv > c->rv)
+		c->rv = m->rv;
+	if (mark_completes_list(m) && !c->served) {
+		c->served = true;
+		history_reset(&c->history, c->rv, m->after_seq);
+	}
+}
+
+/* ---- older states ---- */
+
+void snapshot_unref(struct snapshot *s)
+{
+	if (!s || --s->refs)
+		return;
+	live_set_release(&s->live);
+	free(s);
+}
+
+static struct snapshot *find_snapshot(struct world *w, uint32_t resource, uint64_t rv)
+{
+	struct snapshot *s = w->snapshots;
+
+	while (s && (s->resource != resource || s->rv != rv))
+		s = s->next;
+	return s;
+}
+
+static void keep_snapshot(struct world *w, struct snapshot *s)
+{
+	struct snapshot **at = &w->snapshots;
+	int n = 0;
+
+	s->next = w->snapshots;
+	w->snapshots = s;
+	s->refs++;
+	while (*at && n < SNAPSHOTS_KEPT) {
+		at = &(*at)->next;
+		n++;
+	}
+	while (*at) {
+		struct snapshot *old = *at;
+
+		*at = old->next;
+		snapshot_unref(old);
+	}
+}
+
+int world_snapshot(struct world *w, struct collection *c, uint64_t rv, struct snapshot **ret, struct err *err)
+{
+	struct snapshot *s = find_snapshot(w, c->resource.id, rv);
+	struct tape_state *state;
+	int rc;
+
+	if (s) {
+		s->refs++;
+		*ret = s;
+		return 0;
+	}
+	rc = tape_state_at(w->tape, history_seq_of(&c->history, rv), c->resource.id, &state, err);
+	if (rc)
+		return rc;
+	s = xcalloc(1, sizeof(*s));
+	*s = (struct snapshot){.refs = 1, .resource = c->resource.id, .rv = rv};
+	for (size_t i = 0; i < state->count; i++)
+		live_set_put(&s->live, state->live[i].namespace, state->live[i].name, state->live[i].seq);
+	tape_state_free(state);
+	keep_snapshot(w, s);
+	*ret = s;
+	return 0;
+}
+
+int world_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err)
+{
+	return tape_object(w->tape, seq, ret, err);
+}

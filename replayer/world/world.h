@@ -1,0 +1,78 @@
+/*
+ * world.h: the state of the cluster at the replay's position, one collection for each recorded resource. The
+ * clock applies what it reaches; requests read. The objects' bytes stay on the tape.
+ */
+#ifndef REPLAYER_WORLD_H
+#define REPLAYER_WORLD_H
+
+#include "replayer/world/change.h"
+#include "replayer/world/history.h"
+#include "replayer/world/live_set.h"
+#include "replayer/world/marks.h"
+
+struct table_column;
+struct watch_index;
+
+struct collection {
+	struct tape_resource resource; /* strings are the tape's */
+	bool custom;                   /* of a custom resource */
+	bool served;                   /* its first list is complete at the position: it can be asked for */
+	uint64_t rv;                   /* of a list taken now: not below any version of it seen so far */
+	struct live_set live;
+	struct history history;
+	struct watch_index *watches; /* those that are running; NULL while there never was one; see watch.h */
+	struct table_column *columns; /* of a custom resource, once a table was asked for; see table.h */
+	uint64_t columns_seq;         /* of the CRD version they were made from */
+};
+
+/* A collection as it was at an older position. */
+struct snapshot {
+	uint32_t refs;
+	uint32_t resource;
+	uint64_t rv;
+	struct live_set live;
+	struct snapshot *next; /* of the world's list of those kept */
+};
+
+struct world {
+	struct tape *tape;
+	const struct marks *marks;
+	struct change_cache *changes;
+	struct collection *collections; /* by resource id; an unused id has an empty name */
+	size_t count;
+	size_t window;              /* of each history */
+	uint64_t seq;               /* the position: everything up to this event has been applied */
+	int64_t time_ns;            /* tape time of what was applied last */
+	struct snapshot *snapshots; /* the latest few, newest first */
+};
+
+/* The world at the position `seq`. window: events of each resource that can be watched from the past. Borrows
+ * tape and marks. */
+int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_t window, struct world **ret,
+	struct err *err) MUST_CHECK;
+void world_close(struct world *w);
+
+/* Moves the world to another position. Collections stay where they are, what they hold is new, and numbers in
+ * their histories begin anew. On failure the world is of no more use. */
+int world_seek(struct world *w, uint64_t seq, struct err *err) MUST_CHECK;
+
+/* NULL when it is not on the tape. */
+struct collection *world_find(
+	struct world *w, struct slice group, struct slice version, struct slice resource);
+struct collection *world_collection(struct world *w, uint32_t resource);
+
+/* Applies the next event. Returns its number in the collection's history, or -1 when it only completes a
+ * state (an item of a list) and watchers are not told. */
+int64_t world_apply_change(struct world *w, struct change *c);
+void world_apply_mark(struct world *w, const struct mark *m);
+
+/* The state of a resource when its version was rv: not below the history's floor, not above collection->rv.
+ * The caller gives the reference back. */
+int world_snapshot(struct world *w, struct collection *c, uint64_t rv, struct snapshot **ret,
+	struct err *err) MUST_CHECK;
+void snapshot_unref(struct snapshot *s);
+
+/* The object of a live entry; borrowed until the next object is read from the tape. */
+int world_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err) MUST_CHECK;
+
+#endif
