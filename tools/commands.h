@@ -15,6 +15,7 @@ extern const struct command cmd_info;
 extern const struct command cmd_log;
 extern const struct command cmd_query;
 extern const struct command cmd_record;
+extern const struct command cmd_recover;
 extern const struct command cmd_repack;
 extern const struct command cmd_replay;
 extern const struct command cmd_verify;

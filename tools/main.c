@@ -24,6 +24,7 @@ const struct command *const commands[] = {
 	&cmd_diff_state,
 	&cmd_export,
 	&cmd_import,
+	&cmd_recover,
 	&cmd_repack,
 	&cmd_help,
 	NULL,

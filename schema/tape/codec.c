@@ -17,6 +17,18 @@ uint64_t codec_hash(struct slice bytes)
 	return XXH64(bytes.ptr, bytes.len, 0);
 }
 
+uint64_t codec_hash_two(struct slice first, struct slice second)
+{
+	XXH64_state_t state;
+
+	XXH64_reset(&state, 0);
+	if (first.len)
+		XXH64_update(&state, first.ptr, first.len);
+	if (second.len)
+		XXH64_update(&state, second.ptr, second.len);
+	return XXH64_digest(&state);
+}
+
 void codec_digest(struct slice bytes, uint8_t ret[16])
 {
 	XXH128_canonical_t canonical;

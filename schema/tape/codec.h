@@ -10,7 +10,8 @@
 
 #include "schema/base/buf.h"
 
-uint64_t codec_hash(struct slice bytes);                /* XXH64, seed 0 */
+uint64_t codec_hash(struct slice bytes);                          /* XXH64, seed 0 */
+uint64_t codec_hash_two(struct slice first, struct slice second); /* of both, one behind the other */
 void codec_digest(struct slice bytes, uint8_t ret[16]); /* XXH3-128, seed 0, in canonical (big-endian) form */
 
 struct frame_writer;

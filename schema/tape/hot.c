@@ -123,45 +123,68 @@ static int get_record(struct hot_reader *h, struct varint_reader *r, const struc
 }
 
 static int get_records(
-	struct hot_reader *h, const struct registry *registry, sqlite3_stmt *row, struct err *err)
+	struct hot_reader *h, const struct registry *registry, const struct hot_chunk *chunk, struct err *err)
 {
 	struct varint_reader r = {
 		(const uint8_t *)h->raw.ptr, (const uint8_t *)h->raw.ptr + h->raw.len, false};
-	struct event e = {.time_ns = sqlite3_column_int64(row, 4)};
-	uint64_t first = (uint64_t)sqlite3_column_int64(row, 2);
-	int64_t events = sqlite3_column_int64(row, 3);
+	struct event e = {.time_ns = chunk->first_time_ns};
 
-	if (h->extent->event_count && first != extent_last_seq(h->extent) + 1)
-		return err_set(err, ERR_CORRUPT, "found event %llu, expected %llu", (unsigned long long)first,
+	if (h->extent->event_count && chunk->first_seq != extent_last_seq(h->extent) + 1)
+		return err_set(err, ERR_CORRUPT, "found event %llu, expected %llu",
+			(unsigned long long)chunk->first_seq,
 			(unsigned long long)extent_last_seq(h->extent) + 1);
-	if (events < 1)
-		return err_set(err, ERR_CORRUPT, "claims %lld events", (long long)events);
-	for (int64_t i = 0; i < events; i++) {
-		e.seq = first + (uint64_t)i;
+	if (chunk->events < 1)
+		return err_set(err, ERR_CORRUPT, "claims %lld events", (long long)chunk->events);
+	for (int64_t i = 0; i < chunk->events; i++) {
+		e.seq = chunk->first_seq + (uint64_t)i;
 		if (get_record(h, &r, registry, &e, err))
 			return ERR_CORRUPT;
 	}
 	return r.at == r.end ? 0 : err_set(err, ERR_CORRUPT, "chunk has bytes behind its last event");
 }
 
-/* Columns: id, extent, first_seq, events, first_time_ns, raw_bytes, xxh64, data. */
-static int get_chunk(
-	struct hot_reader *h, const struct registry *registry, sqlite3_stmt *row, struct err *err)
+uint64_t hot_chunk_sum(const struct hot_chunk *chunk)
 {
-	struct slice data = {sqlite3_column_blob(row, 7), (size_t)sqlite3_column_bytes(row, 7)};
-	uint64_t expected = (uint64_t)sqlite3_column_int64(row, 6), found = codec_hash(data);
-	int64_t raw_bytes = sqlite3_column_int64(row, 5);
+	const uint64_t numbers[] = {(uint64_t)chunk->id, (uint64_t)chunk->extent, chunk->first_seq,
+		(uint64_t)chunk->events, (uint64_t)chunk->first_time_ns, (uint64_t)chunk->raw_bytes};
+	char bytes[sizeof(numbers)];
 
-	if (found != expected)
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)(numbers[i / 8] >> (8 * (i % 8)));
+	return codec_hash_two((struct slice){bytes, sizeof(bytes)}, chunk->data);
+}
+
+int hot_reader_take(
+	struct hot_reader *h, const struct registry *registry, const struct hot_chunk *chunk, struct err *err)
+{
+	uint64_t found = hot_chunk_sum(chunk);
+
+	h->last_chunk = chunk->id;
+	if (found != chunk->xxh64)
 		return err_set(err, ERR_CORRUPT, "bad checksum: found 0x%llx, expected 0x%llx",
-			(unsigned long long)found, (unsigned long long)expected);
+			(unsigned long long)found, (unsigned long long)chunk->xxh64);
 	buf_clear(&h->raw);
-	if (raw_bytes < 0 || raw_bytes > LIMIT_CHUNK_BYTES)
-		return err_set(err, ERR_CORRUPT, "claims %lld bytes, the maximum is %u", (long long)raw_bytes,
-			LIMIT_CHUNK_BYTES);
-	if (frame_reader_get(h->frame, data, (size_t)raw_bytes, &h->raw, err))
+	if (chunk->raw_bytes < 0 || chunk->raw_bytes > LIMIT_CHUNK_BYTES)
+		return err_set(err, ERR_CORRUPT, "claims %lld bytes, the maximum is %u",
+			(long long)chunk->raw_bytes, LIMIT_CHUNK_BYTES);
+	if (frame_reader_get(h->frame, chunk->data, (size_t)chunk->raw_bytes, &h->raw, err))
 		return ERR_CORRUPT;
-	return get_records(h, registry, row, err);
+	return get_records(h, registry, chunk, err);
+}
+
+/* Columns: id, extent, first_seq, events, first_time_ns, raw_bytes, xxh64, data. */
+static struct hot_chunk chunk_of(sqlite3_stmt *row)
+{
+	return (struct hot_chunk){
+		.id = sqlite3_column_int64(row, 0),
+		.extent = sqlite3_column_int64(row, 1),
+		.first_seq = (uint64_t)sqlite3_column_int64(row, 2),
+		.events = sqlite3_column_int64(row, 3),
+		.first_time_ns = sqlite3_column_int64(row, 4),
+		.raw_bytes = sqlite3_column_int64(row, 5),
+		.xxh64 = (uint64_t)sqlite3_column_int64(row, 6),
+		.data = {sqlite3_column_blob(row, 7), (size_t)sqlite3_column_bytes(row, 7)},
+	};
 }
 
 int hot_reader_load(struct hot_reader *h, sqlite3 *db, int64_t extent_id, const struct registry *registry,
@@ -181,11 +204,12 @@ int hot_reader_load(struct hot_reader *h, sqlite3 *db, int64_t extent_id, const 
 	sqlite3_bind_int64(rows, 1, extent_id);
 	sqlite3_bind_int64(rows, 2, h->last_chunk);
 	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
-		failed = get_chunk(h, registry, rows, err);
+		struct hot_chunk chunk = chunk_of(rows);
+
+		failed = hot_reader_take(h, registry, &chunk, err);
 		if (failed)
-			err_prefix(err, "'%s' chunk %lld", sqlite3_db_filename(db, "main"),
-				(long long)sqlite3_column_int64(rows, 0));
-		h->last_chunk = sqlite3_column_int64(rows, 0);
+			err_prefix(
+				err, "'%s' chunk %lld", sqlite3_db_filename(db, "main"), (long long)chunk.id);
 		count += !failed;
 	}
 	if (!failed && step != SQLITE_DONE)

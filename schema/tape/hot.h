@@ -33,6 +33,22 @@ struct hot_reader {
 void hot_reader_init(struct hot_reader *h);
 void hot_reader_release(struct hot_reader *h);
 
+/* One row of table chunk. */
+struct hot_chunk {
+	int64_t id, extent;
+	uint64_t first_seq;
+	int64_t events, first_time_ns, raw_bytes;
+	uint64_t xxh64;
+	struct slice data;
+};
+
+/* What its xxh64 must be: the sum of the numbers of its row and its data. */
+uint64_t hot_chunk_sum(const struct hot_chunk *chunk);
+
+/* Decodes the next chunk of the extent. */
+int hot_reader_take(struct hot_reader *h, const struct registry *registry, const struct hot_chunk *chunk,
+	struct err *err) MUST_CHECK;
+
 /* Reads the chunks of that extent that came after last_chunk. Returns how many. A chunk that is damaged ends
  * it with ERR_CORRUPT, the ones before it stay. */
 int hot_reader_load(struct hot_reader *h, sqlite3 *db, int64_t extent_id, const struct registry *registry,

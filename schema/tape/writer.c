@@ -282,6 +282,8 @@ static void note_clock(struct tape_writer *w)
 	struct value values[] = {value_integer(0), value_integer((int64_t)w->last_seq),
 		value_integer(wall_ns), value_integer(mono_ns), value_text(w->boot_id)};
 
+	if (w->copying)
+		return;
 	if (w->clock_known && moved > -CLOCK_STEP_NS && moved < CLOCK_STEP_NS)
 		return;
 	values[0].integer = ++w->ids.clock;
@@ -292,15 +294,24 @@ static void note_clock(struct tape_writer *w)
 
 static int insert_chunk(struct tape_writer *w, struct err *err)
 {
+	const struct hot_chunk chunk = {
+		.id = w->next_chunk_id,
+		.extent = w->extent_id,
+		.first_seq = w->chunk_first_seq,
+		.events = (int64_t)w->chunk_events,
+		.first_time_ns = w->chunk_first_time_ns,
+		.raw_bytes = (int64_t)w->chunk_raw_bytes,
+		.data = buf_slice(&w->chunk),
+	};
 	struct value values[] = {
-		value_integer(w->next_chunk_id),
-		value_integer(w->extent_id),
-		value_integer((int64_t)w->chunk_first_seq),
-		value_integer((int64_t)w->chunk_events),
-		value_integer(w->chunk_first_time_ns),
-		value_integer((int64_t)w->chunk_raw_bytes),
-		value_integer((int64_t)codec_hash(buf_slice(&w->chunk))),
-		value_blob(buf_slice(&w->chunk)),
+		value_integer(chunk.id),
+		value_integer(chunk.extent),
+		value_integer((int64_t)chunk.first_seq),
+		value_integer(chunk.events),
+		value_integer(chunk.first_time_ns),
+		value_integer(chunk.raw_bytes),
+		value_integer((int64_t)hot_chunk_sum(&chunk)),
+		value_blob(chunk.data),
 	};
 
 	return row_insert(w->db, TABLE_CHUNK, values, err);
@@ -404,7 +415,7 @@ int tape_writer_flush(struct tape_writer *w, struct err *err)
 	err = err ? err : &local;
 	if (w->chunk_events)
 		note_clock(w);
-	if (!w->db)
+	if (!w->db && !w->chunk_events && row_queue_empty(w->rows))
 		w->rotate_wanted = false; /* the next segment is a new one anyway */
 	if (w->chunk_events == 0 && row_queue_empty(w->rows))
 		return tidy(w, err);

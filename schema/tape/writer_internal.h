@@ -54,6 +54,11 @@ struct tape_writer {
 	uint64_t sealed_disk_bytes, sealed_segments;
 	struct retention_removed removed;
 	int64_t retained_ns; /* monotonic, when retention was last applied; 0: to be done at the next flush */
+	/* Set by who makes a tape from another one: rows, clock rows among them, come from there, and so does
+	 * the state before the first event: `seed` puts it into the first segment. */
+	bool copying;
+	int (*seed)(void *context, sqlite3 *db, int64_t *extent_id, struct err *err);
+	void *seed_context;
 	int64_t wall_minus_mono_ns; /* as in the last clock row */
 	bool clock_known;
 	char boot_id[40];

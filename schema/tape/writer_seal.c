@@ -230,6 +230,8 @@ static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous
 			tape_close(t);
 		}
 	}
+	if (!failed && !previous_path && w->seed)
+		failed = w->seed(w->seed_context, db, &w->extent_id, err);
 	return failed ? err->code : extent_store_meta(db, "state_complete", value_integer(1), err);
 }
 

@@ -1,0 +1,469 @@
+/* raw_db.c: see raw_db.h. */
+#include "schema/tape/raw_db.h"
+
+#include "schema/base/limits.h"
+#include "schema/tape/raw_wal.h"
+#include "schema/tape/seal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE         FORMAT_PAGE_BYTES
+#define LEAF         0x0d
+#define INTERIOR     0x05
+#define MAX_DEPTH    20
+#define HEADER_BYTES 100 /* of the file, on page 1 */
+/* How much of a payload of a table's leaf stays on its page. */
+#define LOCAL_MAX (PAGE - 35)
+#define LOCAL_MIN ((PAGE - 12) * 32 / 255 - 23)
+
+struct raw_db {
+	int fd;
+	uint32_t pages;
+	struct raw_wal *wal; /* NULL for a sealed segment */
+	uint8_t *bad;        /* by page - 1: has not the sum it was sealed with; NULL when nobody knows */
+	uint8_t *visited;
+	bool incomplete[TABLE_COUNT]; /* a page of the table's tree could not be read, or is not as it was
+					 sealed */
+	uint8_t page[PAGE];
+	struct buf payload;
+	int (*each)(void *context, const struct raw_row *row);
+	void *context;
+};
+
+static uint32_t u16_at(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 8 | at[1];
+}
+
+static uint32_t u32_at(const uint8_t *at)
+{
+	return u16_at(at) << 16 | u16_at(at + 2);
+}
+
+static bool read_page(const struct raw_db *db, uint32_t number, uint8_t to[PAGE])
+{
+	if (number < 1 || number > db->pages)
+		return false;
+	if (db->wal && raw_wal_page(db->wal, number, to))
+		return true;
+	return pread(db->fd, to, PAGE, (off_t)(number - 1) * PAGE) == PAGE;
+}
+
+static bool is_bad(const struct raw_db *db, uint32_t number)
+{
+	return db->bad && number >= 1 && number <= db->pages && db->bad[number - 1];
+}
+
+/* SQLite's varint: big-endian, at most nine bytes, the ninth whole. 0 bytes when it does not end. */
+static size_t get_varint(const uint8_t *at, const uint8_t *end, uint64_t *ret)
+{
+	uint64_t value = 0;
+
+	for (size_t n = 0; n < 9 && at + n < end; n++) {
+		if (n == 8) {
+			*ret = value << 8 | at[n];
+			return 9;
+		}
+		value = value << 7 | (at[n] & 0x7f);
+		if (!(at[n] & 0x80)) {
+			*ret = value;
+			return n + 1;
+		}
+	}
+	return 0;
+}
+
+/* ---- records ---- */
+
+static size_t bytes_of_type(uint64_t type)
+{
+	static const uint8_t fixed[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0};
+
+	return type < 10 ? fixed[type] : type < 12 ? 0 : (size_t)((type - 12) / 2);
+}
+
+static struct value value_of(uint64_t type, const uint8_t *at)
+{
+	size_t len = bytes_of_type(type);
+	int64_t number = 0;
+
+	if (type == 0 || type == 7 || type == 10 || type == 11) /* no table of ours has real numbers */
+		return value_text(NULL);
+	if (type == 8 || type == 9)
+		return value_integer((int64_t)type - 8);
+	if (type >= 12)
+		return type % 2 ? value_slice((struct slice){(const char *)at, len})
+				: value_blob((struct slice){(const char *)at, len});
+	number = at[0] & 0x80 ? -1 : 0;
+	for (size_t i = 0; i < len; i++)
+		number = (int64_t)((uint64_t)number << 8 | at[i]);
+	return value_integer(number);
+}
+
+static bool parse_record(struct slice payload, struct raw_row *row)
+{
+	const uint8_t *begin = (const uint8_t *)payload.ptr, *end = begin + payload.len, *type_at, *at;
+	uint64_t header_bytes;
+	size_t n = payload.len ? get_varint(begin, end, &header_bytes) : 0;
+
+	if (!n || header_bytes < n || header_bytes > payload.len)
+		return false;
+	type_at = begin + n;
+	at = begin + header_bytes;
+	for (row->column_count = 0; type_at < begin + header_bytes; row->column_count++) {
+		uint64_t type;
+
+		n = get_varint(type_at, begin + header_bytes, &type);
+		if (!n || row->column_count == RAW_COLUMNS_MAX || bytes_of_type(type) > (size_t)(end - at))
+			return false;
+		row->values[row->column_count] = value_of(type, at);
+		type_at += n;
+		at += bytes_of_type(type);
+	}
+	return true;
+}
+
+/* Follows a chain of overflow pages. Each holds the number of the next, and bytes. */
+static bool read_overflow(struct raw_db *db, uint32_t number, size_t left, bool *intact)
+{
+	uint8_t page[PAGE];
+
+	while (left > 0) {
+		size_t take = left < PAGE - 4 ? left : PAGE - 4;
+
+		if (!read_page(db, number, page) || buf_append(&db->payload, page + 4, take, NULL))
+			return false;
+		*intact = *intact && !is_bad(db, number);
+		number = u32_at(page);
+		left -= take;
+	}
+	return true;
+}
+
+static size_t local_bytes(uint64_t payload)
+{
+	size_t local;
+
+	if (payload <= LOCAL_MAX)
+		return (size_t)payload;
+	local = LOCAL_MIN + (size_t)((payload - LOCAL_MIN) % (PAGE - 4));
+	return local <= LOCAL_MAX ? local : LOCAL_MIN;
+}
+
+/* Where the page's own header is: behind the file's on page 1. */
+static const uint8_t *header_of(const uint8_t page[PAGE], uint32_t number)
+{
+	return page + (number == 1 ? HEADER_BYTES : 0);
+}
+
+static bool read_cell(
+	struct raw_db *db, const uint8_t page[PAGE], uint32_t number, uint16_t cell, struct raw_row *row)
+{
+	const uint8_t *header = header_of(page, number), *end = page + PAGE, *at;
+	const uint8_t *pointer = header + 8 + 2 * (size_t)cell;
+	uint64_t payload, id;
+	size_t n, local;
+
+	if (header[0] != LEAF || cell >= u16_at(header + 3) || pointer + 2 > end)
+		return false;
+	at = page + u16_at(pointer);
+	n = at < end ? get_varint(at, end, &payload) : 0;
+	if (!n || payload > LIMIT_CHUNK_BYTES)
+		return false;
+	at += n;
+	n = get_varint(at, end, &id);
+	at += n;
+	local = local_bytes(payload);
+	if (!n || local + (payload > local ? 4 : 0) > (size_t)(end - at))
+		return false;
+	buf_clear(&db->payload);
+	row->id = (int64_t)id;
+	row->place = (struct raw_place){number, cell};
+	row->intact = !is_bad(db, number);
+	if (buf_append(&db->payload, at, local, NULL) ||
+		(payload > local && !read_overflow(db, u32_at(at + local), payload - local, &row->intact)))
+		return false;
+	return parse_record(buf_slice(&db->payload), row);
+}
+
+/* ---- which table ---- */
+
+static bool is_text(const struct raw_row *row, int column, const char *const *words)
+{
+	const struct value *v = &row->values[column];
+
+	for (; v->kind == VALUE_TEXT && *words; words++) {
+		if (slice_is(v->bytes, *words))
+			return true;
+	}
+	return false;
+}
+
+/* A row found by itself tells by its columns whose it is. */
+static bool guess_table(const struct raw_row *row, enum table *ret)
+{
+	static const char *const block_kinds[] = {"pack", "chain", NULL};
+	static const char *const extent_kinds[] = {"events", "state", NULL};
+	static const char *const mark_kinds[] = {"list", "bookmark", "initial-end", "error", NULL};
+
+	for (int i = 0; i < TABLE_COUNT; i++) {
+		bool fits = row->column_count == table_formats[i].column_count;
+
+		if (i == TABLE_META && fits && row->values[0].kind != VALUE_TEXT)
+			fits = false;
+		if (i == TABLE_BLOCK && fits)
+			fits = is_text(row, 1, block_kinds) && row->values[5].kind == VALUE_BLOB;
+		if (i == TABLE_RESOURCE && fits)
+			fits = row->values[2].kind == VALUE_TEXT && row->values[5].kind == VALUE_INTEGER;
+		if (i == TABLE_MARK && fits)
+			fits = is_text(row, 3, mark_kinds);
+		if (i == TABLE_CHUNK && fits)
+			fits = row->values[7].kind == VALUE_BLOB;
+		if (i == TABLE_EXTENT && fits)
+			fits = is_text(row, 1, extent_kinds);
+		if (i == TABLE_CLOCK && fits)
+			fits = row->values[3].kind == VALUE_INTEGER;
+		if (i == TABLE_EPOCH && fits)
+			fits = row->values[3].kind != VALUE_INTEGER;
+		if (fits) {
+			*ret = (enum table)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* An INTEGER PRIMARY KEY stands in the record as NULL. */
+static bool complete_row(struct raw_row *row, enum table table)
+{
+	if (row->column_count != table_formats[table].column_count)
+		return false;
+	row->table = table;
+	if (table != TABLE_META)
+		row->values[0] = value_integer(row->id);
+	return true;
+}
+
+/* ---- walking ---- */
+
+static int give_leaf(struct raw_db *db, uint32_t number, const enum table *table)
+{
+	uint8_t page[PAGE];
+	uint32_t cells;
+	int stop = 0;
+
+	memcpy(page, db->page, PAGE);
+	cells = u16_at(header_of(page, number) + 3);
+	for (uint32_t cell = 0; cell < cells && !stop && 2 * cell < PAGE; cell++) {
+		struct raw_row row = {0};
+		enum table own;
+
+		if (!read_cell(db, page, number, (uint16_t)cell, &row)) {
+			if (table)
+				db->incomplete[*table] = true;
+			continue;
+		}
+		if (!table && !guess_table(&row, &own))
+			continue;
+		if (complete_row(&row, table ? *table : own))
+			stop = db->each(db->context, &row);
+	}
+	return stop;
+}
+
+static int walk_tree(struct raw_db *db, uint32_t number, enum table table, int depth);
+
+static int walk_children(struct raw_db *db, uint32_t number, enum table table, int depth)
+{
+	uint8_t page[PAGE];
+	const uint8_t *header;
+	uint32_t cells;
+	int stop = 0;
+
+	memcpy(page, db->page, PAGE);
+	header = header_of(page, number);
+	cells = u16_at(header + 3);
+	for (uint32_t cell = 0; cell < cells && !stop; cell++) {
+		const uint8_t *pointer = header + 12 + 2 * (size_t)cell;
+		uint32_t at = pointer + 2 <= page + PAGE ? u16_at(pointer) : PAGE;
+
+		if (at + 4 > PAGE) {
+			db->incomplete[table] = true;
+			break;
+		}
+		stop = walk_tree(db, u32_at(page + at), table, depth + 1);
+	}
+	return stop ? stop : walk_tree(db, u32_at(header + 8), table, depth + 1);
+}
+
+/* A page is walked once, so that damaged ones cannot lead in circles. */
+static int walk_tree(struct raw_db *db, uint32_t number, enum table table, int depth)
+{
+	uint8_t kind;
+
+	if (depth > MAX_DEPTH || !read_page(db, number, db->page) || db->visited[number - 1]) {
+		db->incomplete[table] = true;
+		return 0;
+	}
+	db->visited[number - 1] = 1;
+	kind = header_of(db->page, number)[0];
+	if (is_bad(db, number) || (kind != LEAF && kind != INTERIOR))
+		db->incomplete[table] = true;
+	if (kind == LEAF)
+		return give_leaf(db, number, &table);
+	return kind == INTERIOR ? walk_children(db, number, table, depth) : 0;
+}
+
+struct roots {
+	uint32_t page[TABLE_COUNT];
+};
+
+/* Rows of the schema: type, name, tbl_name, rootpage, sql. */
+static void note_root(struct roots *roots, const struct raw_row *row)
+{
+	static const char *const type[] = {"table", NULL};
+
+	if (row->column_count != 5 || !is_text(row, 0, type) || row->values[1].kind != VALUE_TEXT ||
+		row->values[3].kind != VALUE_INTEGER)
+		return;
+	for (int i = 0; i < TABLE_COUNT; i++) {
+		if (slice_is(row->values[1].bytes, table_formats[i].name))
+			roots->page[i] = (uint32_t)row->values[3].integer;
+	}
+}
+
+/* A segment's schema is too large for page 1, so that its rows are on leaves below it. */
+static void read_roots(struct raw_db *db, uint32_t number, struct roots *roots, int depth)
+{
+	uint8_t page[PAGE];
+	const uint8_t *header;
+
+	if (depth > 2 || !read_page(db, number, page))
+		return;
+	header = header_of(page, number);
+	if (number <= db->pages)
+		db->visited[number - 1] = 1;
+	for (uint32_t cell = 0; cell < u16_at(header + 3) && 2 * cell < PAGE; cell++) {
+		const uint8_t *pointer = header + 12 + 2 * (size_t)cell;
+		struct raw_row row = {0};
+
+		if (header[0] == LEAF && read_cell(db, page, number, (uint16_t)cell, &row))
+			note_root(roots, &row);
+		if (header[0] == INTERIOR && pointer + 2 <= page + PAGE && u16_at(pointer) + 4 <= PAGE)
+			read_roots(db, u32_at(page + u16_at(pointer)), roots, depth + 1);
+	}
+	if (header[0] == INTERIOR)
+		read_roots(db, u32_at(header + 8), roots, depth + 1);
+}
+
+/* Leaves that no tree led to. */
+static int walk_strays(struct raw_db *db)
+{
+	int stop = 0;
+
+	for (uint32_t number = 1; number <= db->pages && !stop; number++) {
+		if (db->visited[number - 1] || !read_page(db, number, db->page))
+			continue;
+		if (header_of(db->page, number)[0] == LEAF)
+			stop = give_leaf(db, number, NULL);
+	}
+	return stop;
+}
+
+int raw_each_row(struct raw_db *db, int (*each)(void *context, const struct raw_row *row), void *context)
+{
+	struct roots roots = {{0}};
+	bool incomplete = false;
+	int stop = 0;
+
+	db->each = each;
+	db->context = context;
+	memset(db->visited, 0, db->pages);
+	read_roots(db, 1, &roots, 0);
+	for (int i = 0; i < TABLE_COUNT && !stop; i++) {
+		db->incomplete[i] = !roots.page[i];
+		if (roots.page[i])
+			stop = walk_tree(db, roots.page[i], (enum table)i, 0);
+		incomplete = incomplete || db->incomplete[i];
+	}
+	return stop || !incomplete ? stop : walk_strays(db);
+}
+
+bool raw_read_row(struct raw_db *db, struct raw_place place, enum table table, struct raw_row *ret)
+{
+	uint8_t page[PAGE];
+
+	return read_page(db, place.page, page) && read_cell(db, page, place.page, place.cell, ret) &&
+	       complete_row(ret, table);
+}
+
+/* ---- opening ---- */
+
+static int note_bad(void *context, const struct seal_damage *d)
+{
+	struct raw_db *db = context;
+	uint64_t page = d->offset / PAGE;
+
+	if (d->length == PAGE && page < db->pages)
+		db->bad[page] = 1;
+	return 0;
+}
+
+/* Without an intact seal every page may be damaged or not: the rows' own checksums decide. */
+static void read_seal(struct raw_db *db, const char *path)
+{
+	char digest[SEAL_DIGEST_BYTES];
+
+	db->bad = xcalloc(db->pages, 1);
+	if (seal_check(path, note_bad, NULL, db, digest, NULL) >= 0)
+		return;
+	free(db->bad);
+	db->bad = NULL;
+}
+
+int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err)
+{
+	struct raw_db *db = xcalloc(1, sizeof(*db));
+	struct stat st;
+
+	db->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (db->fd < 0 || fstat(db->fd, &st)) {
+		int failed = err_set_errno(err, errno, "cannot open '%s'", path);
+
+		raw_close(db);
+		return failed;
+	}
+	buf_init(&db->payload, LIMIT_CHUNK_BYTES);
+	db->pages = (uint32_t)(st.st_size / PAGE);
+	if (!sealed)
+		db->wal = raw_wal_open(path);
+	if (db->wal && raw_wal_pages(db->wal) > db->pages)
+		db->pages = raw_wal_pages(db->wal);
+	db->visited = xcalloc(db->pages, 1);
+	if (sealed)
+		read_seal(db, path);
+	*ret = db;
+	return 0;
+}
+
+void raw_close(struct raw_db *db)
+{
+	if (!db)
+		return;
+	if (db->fd >= 0)
+		close(db->fd);
+	raw_wal_close(db->wal);
+	buf_release(&db->payload);
+	free(db->bad);
+	free(db->visited);
+	free(db);
+}
+
+bool raw_is_incomplete(const struct raw_db *db, enum table table)
+{
+	return db->incomplete[table];
+}

@@ -1,0 +1,46 @@
+/*
+ * recover.h: everything that is intact of a damaged tape, in a new one.
+ *
+ * What is left is read off the pages (raw_db.h), so that a damaged page hides nothing but what is on it. An
+ * event is intact when its block and its index are, or when a later segment keeps it as state. Events keep
+ * their order; where some are lost the ones behind them get lower seqs, so that there are no holes, and every
+ * row that names a seq follows. Each lost run of events becomes a gap row (`reason` lost, `how_ended`
+ * recovered) of every stream it may have been of.
+ */
+#ifndef SCHEMA_TAPE_RECOVER_H
+#define SCHEMA_TAPE_RECOVER_H
+
+#include "schema/tape/event.h"
+
+/* Something that is not in the new tape. */
+struct tape_loss {
+	const char *file;  /* name in the damaged tape's directory; "" for what is not there at all */
+	const char *why;   /* "bad checksum of block 4 of extent 2" */
+	const char *table; /* NULL for events, else whose rows: first and last are ids */
+	uint64_t first, last;
+	const struct event *event;            /* when it is one event and its index is intact, else NULL */
+	const struct tape_resource *resource; /* of event */
+};
+
+struct tape_recover_options {
+	/* Called for each loss in the order of seqs, then for rows; non-zero stops. */
+	int (*lost)(void *context, const struct tape_loss *loss);
+	/* Bytes of events done; non-zero stops. May be NULL. */
+	int (*progress)(void *context, uint64_t done, uint64_t total);
+	void *context;
+	const char *program;
+};
+
+struct tape_recover_result {
+	uint64_t events, lost_events, rows, lost_rows, segments;
+	bool tail_unknown; /* something is damaged at the end, so that nobody knows what came there */
+};
+
+/*
+ * Makes `to`, which must not exist, from `from`, which is only read. ERR_BUSY when a writer holds it, which
+ * is then not damaged. On failure, ERR_STOPPED included, nothing is left of `to`.
+ */
+int tape_recover(const char *from, const char *to, const struct tape_recover_options *options,
+	struct tape_recover_result *ret, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,209 @@
+/* cmd_recover.c: `kubetape recover`: what is intact of a damaged tape, and a list of what is not. */
+#include "schema/base/clock.h"
+#include "schema/base/version.h"
+#include "schema/tape/recover.h"
+#include "tools/commands.h"
+#include "tools/progress.h"
+#include "tools/table_out.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+struct recover_values {
+	const char *output;
+	bool json;
+};
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, 'o', "output", offsetof(struct recover_values, output), "TAPE",
+		"the tape to make; it must not exist"},
+	{OPTION_FLAG, 0, "json", offsetof(struct recover_values, json), NULL, "print one JSON object"},
+	{.kind = OPTION_END},
+};
+
+struct listing {
+	const struct recover_values *v;
+	const char *from;
+	struct progress progress;
+	uint64_t printed;
+};
+
+/* ---- JSON ---- */
+
+static void print_member(const char *name, struct slice text)
+{
+	printf(", \"%s\": ", name);
+	table_out_json_string(stdout, text);
+}
+
+static void print_json_event(const struct event *e, const struct tape_resource *resource)
+{
+	char time[TIME_TEXT_BYTES];
+
+	print_member("time", slice_of(time_format(time, e->time_ns)));
+	print_member("type", slice_of(event_type_name(e->type)));
+	print_member("apigroup", slice_of(resource ? resource->apigroup : ""));
+	print_member("resource", slice_of(resource ? resource->resource : ""));
+	print_member("namespace", e->namespace);
+	print_member("name", e->name);
+	print_member("uid", e->uid);
+	print_member("rv", e->rv);
+}
+
+static void print_json_begin(const struct listing *l)
+{
+	fputs("{\n  \"tape\": ", stdout);
+	table_out_json_string(stdout, slice_of(l->from));
+	fputs(",\n  \"lost\": [", stdout);
+}
+
+static void print_json_loss(struct listing *l, const struct tape_loss *loss)
+{
+	const char *what = loss->table ? "id" : "seq";
+
+	if (!l->printed)
+		print_json_begin(l);
+	printf("%s    {\"table\": ", l->printed ? ",\n" : "\n");
+	table_out_json_string(stdout, slice_of(loss->table ? loss->table : "events"));
+	printf(", \"first_%s\": %llu, \"last_%s\": %llu", what, (unsigned long long)loss->first, what,
+		(unsigned long long)loss->last);
+	print_member("file", slice_of(loss->file));
+	print_member("why", slice_of(loss->why));
+	if (loss->event)
+		print_json_event(loss->event, loss->resource);
+	fputs("}", stdout);
+}
+
+static void print_json_end(const struct listing *l, const struct tape_recover_result *r)
+{
+	if (!l->printed)
+		print_json_begin(l);
+	printf("%s],\n  \"events\": %llu,\n  \"lost_events\": %llu,\n  \"rows\": %llu,\n  \"lost_rows\": %llu,\n"
+	       "  \"segments\": %llu,\n  \"tail_unknown\": %s\n}\n",
+		l->printed ? "\n  " : "", (unsigned long long)r->events, (unsigned long long)r->lost_events,
+		(unsigned long long)r->rows, (unsigned long long)r->lost_rows,
+		(unsigned long long)r->segments, r->tail_unknown ? "true" : "false");
+}
+
+/* ---- for people ---- */
+
+static void print_event(const struct event *e, const struct tape_resource *resource)
+{
+	printf(" %s ", event_type_name(e->type));
+	table_out_visible(stdout, slice_of(resource ? resource->resource : "?"));
+	fputs(" ", stdout);
+	if (e->namespace.len) {
+		table_out_visible(stdout, e->namespace);
+		fputs("/", stdout);
+	}
+	table_out_visible(stdout, e->name);
+	fputs(" rv ", stdout);
+	table_out_visible(stdout, e->rv);
+}
+
+/* lost: event 4711 MODIFIED pods shop/web-1 rv 8122: seg-000003.db: block 4 of extent 2 is damaged */
+static void print_loss(const struct tape_loss *loss)
+{
+	bool one = loss->first == loss->last;
+
+	fputs("lost: ", stdout);
+	if (loss->table)
+		printf("%s %s with id", one ? "row of" : "rows of", loss->table);
+	else
+		printf(one ? "event" : "events");
+	printf(one ? " %llu" : " %llu to %llu", (unsigned long long)loss->first,
+		(unsigned long long)loss->last);
+	if (loss->event)
+		print_event(loss->event, loss->resource);
+	if (*loss->file)
+		printf(": %s", loss->file);
+	printf(": %s\n", loss->why);
+}
+
+static int note_loss(void *context, const struct tape_loss *loss)
+{
+	struct listing *l = context;
+
+	progress_clear(&l->progress);
+	if (l->v->json)
+		print_json_loss(l, loss);
+	else
+		print_loss(loss);
+	l->printed++;
+	return ferror(stdout);
+}
+
+static int step(void *context, uint64_t done, uint64_t total)
+{
+	struct listing *l = context;
+
+	return progress_step(&l->progress, done, total);
+}
+
+static void print_end(const struct listing *l, const struct tape_recover_result *r)
+{
+	printf("recovered %llu events", (unsigned long long)r->events);
+	if (r->lost_events || r->lost_rows)
+		printf(", lost %llu events and %llu rows;", (unsigned long long)r->lost_events,
+			(unsigned long long)r->lost_rows);
+	else
+		fputs(", lost nothing;", stdout);
+	printf(" the tape is '%s'\n", l->v->output);
+	if (r->tail_unknown)
+		puts("the end of the tape is damaged: events behind the last one may be lost without a trace");
+}
+
+static int recover(
+	const struct recover_values *v, const char *from, struct tape_recover_result *ret, struct err *err)
+{
+	struct listing l = {.v = v, .from = from};
+	struct tape_recover_options options = {
+		.lost = note_loss, .progress = step, .context = &l, .program = "kubetape " KUBETAPE_VERSION};
+	int failed;
+
+	progress_catch_signals();
+	progress_begin(&l.progress, "recovering");
+	failed = tape_recover(from, v->output, &options, ret, err);
+	progress_clear(&l.progress);
+	if (failed)
+		return failed;
+	if (v->json)
+		print_json_end(&l, ret);
+	else
+		print_end(&l, ret);
+	return fflush(stdout) ? err_set_errno(err, errno, "cannot write the output") : 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct recover_values v = {0};
+	struct tape_recover_result result = {0};
+	struct operands operands;
+	struct err err = {0};
+	int rc = options_parse(self, argc, argv, &v, &operands, &err);
+
+	if (rc > 0)
+		return EXIT_OK;
+	if (rc == 0 && (operands.count != 1 || operands.child))
+		rc = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
+	if (rc == 0 && !v.output)
+		rc = err_set(&err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
+	if (rc == 0)
+		rc = recover(&v, operands.items[0], &result, &err);
+	if (rc < 0)
+		return command_fail(self, &err);
+	return result.lost_events || result.lost_rows || result.tail_unknown ? EXIT_LOSS : EXIT_OK;
+}
+
+const struct command cmd_recover = {
+	.name = "recover",
+	.operands = "DAMAGED -o TAPE",
+	.summary = "save what is intact of a damaged tape",
+	.description =
+		"Makes a new tape of everything that is intact, and prints a line for everything that is not.\n"
+		"Exit code 3 when something was lost, 0 when nothing was. Where events are lost the ones behind\n"
+		"them get lower numbers, and the loss becomes a gap of the streams it may have been of. The\n"
+		"damaged tape is only read.",
+	.options = rows,
+	.run = run,
+};
