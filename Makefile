@@ -37,7 +37,7 @@ TOOLS := $(wildcard tools/*.c)
 object = $(patsubst %.c,$(B)/obj/%.o,$(1))
 # Everything but main, for the tests to link with.
 LIBRARY := $(call object,$(BASE) $(TAPE) $(SQL) $(ENGINES) $(filter-out tools/main.c,$(TOOLS)))
-CRASH := $(B)/crash/crash_tape $(B)/crash/fault_shim.so
+CRASH := $(B)/crash/crash_tape $(B)/crash/rotate_tape $(B)/crash/fault_shim.so
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
@@ -107,7 +107,7 @@ $(B)/make_tape: tests/wire/make_tape.c $(B)/libkubetape.a
 
 # Writers to kill, and a shim that makes the disk fail under them. `make crash` kills them thousands of times and
 # fails every call in turn; `make check` takes a quick look.
-$(B)/crash/crash_tape: tests/crash/crash_tape.c $(B)/libkubetape.a
+$(B)/crash/%: tests/crash/%.c $(B)/libkubetape.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) -lm
 
@@ -117,7 +117,7 @@ $(B)/crash/fault_shim.so: tests/crash/fault_shim.c
 
 crash: deps
 	$(MAKE) $(CRASH)
-	KUBETAPE_CRASH=all KUBETAPE_BUILD=$(B) python3 tests/run_python.py test_crash
+	KUBETAPE_CRASH=all KUBETAPE_BUILD=$(B) python3 tests/run_python.py test_crash test_rotation
 
 # Every program prints Check's own summary; under a sanitizer each runs in one process, so that leaks count.
 # Behind them, every fuzz target reads its whole corpus once.
