@@ -10,11 +10,13 @@
  *                         in part, and the process ends with CUT_EXIT
  *   FAULT_ERRNO  ENOSPC or EIO, for the first three
  *   FAULT_SEED   for cut: which part is lost
+ *   FAULT_CALLS  write (or not set): calls that write are counted; read: those that read
  *   FAULT_COUNT  a file that gets the number of calls counted, when the process ends
  *
- * Counted are open (for writing), write, pwrite, ftruncate, fsync, fdatasync, rename and unlink. For cut
- * every write keeps what it overwrites until the file is synced; names that were made, changed or removed can
- * be undone until their directory is synced. At the cut a part of all that is undone, the newest first.
+ * Counted are open (for writing), write, pwrite, ftruncate, fsync, fdatasync, rename and unlink; or open (for
+ * reading), read and pread. For cut every write keeps what it overwrites until the file is synced; names
+ * that were made, changed or removed can be undone until their directory is synced. At the cut a part of all
+ * that is undone, the newest first.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -53,6 +55,7 @@ static struct {
 	size_t dir_len;
 	unsigned long at, count;
 	enum mode mode;
+	bool reads; /* are counted, not writes */
 	int number;
 	uint64_t random;
 	struct undo *newest;
@@ -66,6 +69,7 @@ static void prepare(void)
 {
 	const char *dir = getenv("FAULT_DIR"), *mode = getenv("FAULT_MODE"), *at = getenv("FAULT_AT");
 	const char *number = getenv("FAULT_ERRNO"), *seed = getenv("FAULT_SEED");
+	const char *calls = getenv("FAULT_CALLS");
 	static const char *const modes[] = {"none", "once", "sticky", "short", "cut"};
 
 	if (shim.ready)
@@ -75,6 +79,7 @@ static void prepare(void)
 	shim.dir_len = strlen(shim.dir);
 	shim.at = at ? strtoul(at, NULL, 10) : 0;
 	shim.number = number && strcmp(number, "EIO") == 0 ? EIO : ENOSPC;
+	shim.reads = calls && strcmp(calls, "read") == 0;
 	shim.random = seed ? strtoull(seed, NULL, 10) : 1;
 	for (int i = 0; mode && i < 5; i++) {
 		if (strcmp(mode, modes[i]) == 0)
@@ -140,7 +145,7 @@ static void note_write(int fd, off_t offset, size_t length)
 	note_file(u, fd);
 	u->offset = offset;
 	u->bytes = malloc(length ? length : 1);
-	n = u->bytes ? pread(u->fd, u->bytes, length, offset) : 0;
+	n = u->bytes ? REAL(pread)(u->fd, u->bytes, length, offset) : 0;
 	u->length = n > 0 ? (size_t)n : 0;
 }
 
@@ -224,11 +229,13 @@ static void cut_power(void)
 
 /* ---- counting ---- */
 
-/* One more call. True when it is to fail, with errno set. */
-static bool fails(void)
+/* One more call that reads, or writes. True when it is to fail, with errno set. */
+static bool fails(bool reads)
 {
 	bool now;
 
+	if (reads != shim.reads)
+		return false;
 	shim.count++;
 	now = shim.at && shim.count == shim.at;
 	if (now && shim.mode == MODE_CUT)
@@ -276,13 +283,12 @@ static void leave(void)
 
 static int open_common(int directory, const char *path, int flags, mode_t mode)
 {
-	bool counted, made;
+	bool writes = flags & (O_WRONLY | O_RDWR | O_CREAT), made;
 	int fd = -1;
 
 	enter();
-	counted = below(path) && (flags & (O_WRONLY | O_RDWR | O_CREAT));
-	made = counted && (flags & O_CREAT) && access(path, F_OK);
-	if (!counted || !fails())
+	made = below(path) && (flags & O_CREAT) && access(path, F_OK);
+	if (!below(path) || !fails(!writes))
 		fd = REAL(openat)(directory, path, flags, mode);
 	if (fd >= 0 && fd < MAX_FDS)
 		shim.ours[fd] = below(path);
@@ -327,7 +333,7 @@ static ssize_t write_common(int fd, const void *bytes, size_t length, off_t offs
 
 	enter();
 	if (is_ours(fd)) {
-		if (fails())
+		if (fails(false))
 			goto end;
 		now = length_now(length);
 		note_write(fd, at_offset ? offset : lseek(fd, 0, SEEK_CUR), now);
@@ -353,13 +359,38 @@ ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset)
 	return write_common(fd, bytes, length, offset, true);
 }
 
+static bool read_fails(int fd)
+{
+	bool failed;
+
+	enter();
+	failed = is_ours(fd) && fails(true);
+	leave();
+	return failed;
+}
+
+ssize_t read(int fd, void *bytes, size_t length)
+{
+	return read_fails(fd) ? -1 : REAL(read)(fd, bytes, length);
+}
+
+ssize_t pread(int fd, void *bytes, size_t length, off_t offset)
+{
+	return read_fails(fd) ? -1 : REAL(pread)(fd, bytes, length, offset);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t length, off_t offset)
+{
+	return read_fails(fd) ? -1 : REAL(pread)(fd, bytes, length, offset);
+}
+
 static int truncate_common(int fd, off_t length)
 {
 	int failed = -1;
 
 	enter();
 	if (is_ours(fd)) {
-		if (fails())
+		if (fails(false))
 			goto end;
 		note_truncate(fd, length);
 	}
@@ -384,7 +415,7 @@ static int sync_common(int fd, int (*sync)(int))
 	int failed = -1;
 
 	enter();
-	if (!is_ours(fd) || !fails())
+	if (!is_ours(fd) || !fails(false))
 		failed = sync(fd);
 	if (!failed && is_ours(fd))
 		forget(fd);
@@ -408,7 +439,7 @@ int rename(const char *from, const char *to)
 	int failed = -1;
 
 	enter();
-	if (below(to) && fails())
+	if (below(to) && fails(false))
 		goto end;
 	failed = REAL(rename)(from, to);
 	if (!failed && below(to) && shim.mode == MODE_CUT) {
@@ -425,7 +456,7 @@ static int unlink_common(const char *path)
 {
 	struct undo *u;
 
-	if (below(path) && fails())
+	if (below(path) && fails(false))
 		return -1;
 	if (below(path) && shim.mode == MODE_CUT && access(path, F_OK) == 0) {
 		u = add_undo(UNDO_UNLINK);

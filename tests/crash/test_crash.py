@@ -40,18 +40,21 @@ class Kills(CrashTest):
 
 @unittest.skipIf("asan" in BUILD, "the sanitizer's runtime wants to be loaded first")
 class Faults(CrashTest):
-    """Each call that writes fails in turn, until a run has no failure."""
+    """Each call fails in turn, until a run has no failure: those that write, then those that read."""
 
-    def write(self, mode, at, errno="ENOSPC"):
+    def shim(self, mode, at, errno, calls, count):
+        """The environment of a program under the shim."""
+        return {"LD_PRELOAD": SHIM, "FAULT_DIR": self.tape, "FAULT_AT": str(at), "FAULT_MODE": mode,
+                "FAULT_ERRNO": errno, "FAULT_SEED": str(SEED + at), "FAULT_CALLS": calls, "FAULT_COUNT": count}
+
+    def write(self, mode, at, errno="ENOSPC", calls="write"):
         """A fresh tape under the shim. Returns the finished process and how many calls it made, None after a cut."""
         for name in os.listdir(self.dir):
             path = os.path.join(self.dir, name)
             shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
         count = os.path.join(self.dir, "count")
         self.tape, self.ack = os.path.join(self.dir, "x.tape"), os.path.join(self.dir, "ack")
-        done = self.run_program("write", self.tape, EVENTS, self.ack, LD_PRELOAD=SHIM, FAULT_DIR=self.tape,
-                                FAULT_AT=str(at), FAULT_MODE=mode, FAULT_ERRNO=errno, FAULT_SEED=str(SEED + at),
-                                FAULT_COUNT=count)
+        done = self.run_program("write", self.tape, EVENTS, self.ack, **self.shim(mode, at, errno, calls, count))
         if not os.path.exists(count):
             return done, None
         with open(count) as f:
@@ -71,26 +74,26 @@ class Faults(CrashTest):
         left = [n for n in os.listdir(self.tape) if not n.startswith("seg-") or not n.endswith(".db")]
         self.assertEqual(left, ["lock"], what)
 
-    def calls(self, step):
+    def calls(self, step, calls):
         """Numbers of calls to fail at: every one, or some with the first and last few."""
-        done, count = self.write("none", 0)
+        done, count = self.write("none", 0, calls=calls)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.check("no fault"), EVENTS)
         self.assertGreater(count, 100)
         return range(1, count + 100) if ALL else sorted({*range(1 + SEED % step, count, step), *range(1, 12),
                                                          *range(count - 45, count + 1, 3)})
 
-    def each(self, mode, step, errno="ENOSPC"):
-        for at in self.calls(step):
-            done, count = self.write(mode, at, errno)
-            what = f"{mode} {errno} at call {at}, seed {SEED}: {done.stderr}"
+    def each(self, mode, step, errno="ENOSPC", calls="write"):
+        for at in self.calls(step, calls):
+            done, count = self.write(mode, at, errno, calls)
+            what = f"{mode} {errno} at {calls} {at}, seed {SEED}: {done.stderr}"
             yield at, done, what
             self.check_and_go_on(what)
             if count is not None and count < at and mode != "cut":
                 break
 
-    def one_failure(self, mode, errno):
-        for _, done, what in self.each(mode, 53, errno):
+    def one_failure(self, mode, errno, step=53, calls="write"):
+        for _, done, what in self.each(mode, step, errno, calls):
             self.assertIn(done.returncode, (0, 1), what)
             self.assertEqual(done.returncode == 1, done.stderr != "", what)
             if done.returncode == 0:
@@ -101,6 +104,23 @@ class Faults(CrashTest):
 
     def test_an_error_at_one_call_loses_nothing(self):
         self.one_failure("once", "EIO")
+
+    def test_an_error_at_one_read_loses_nothing(self):
+        self.one_failure("once", "EIO", 37, "read")
+
+    def test_a_reader_with_a_read_error_says_so_or_reads_everything(self):
+        self.write("none", 0)
+        count = os.path.join(self.dir, "reads")
+        for at in range(1, 10000, 1 if ALL else 7):
+            done = self.run_program("check", self.tape, self.ack, **self.shim("once", at, "EIO", "read", count))
+            what = f"read {at}: {done.stdout}{done.stderr}"
+            self.assertIn(done.returncode, (0, 1), what)
+            self.assertEqual((done.stdout == f"{EVENTS}\n", done.stderr == ""), (done.returncode == 0,) * 2, what)
+            with open(count) as f:
+                if int(f.read()) < at:
+                    break
+        else:
+            self.fail("a reader that reads without end")
 
     def test_half_a_write_and_then_a_full_disk_lose_nothing(self):
         self.one_failure("short", "ENOSPC")
