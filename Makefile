@@ -32,11 +32,12 @@ PKG_LDLIBS = $(eval PKG_LDLIBS := $(shell pkg-config --libs $(PKG_LIBS)))$(PKG_L
 BASE := $(wildcard schema/base/*.c)
 TAPE := $(wildcard schema/tape/*.c)
 SQL := $(wildcard schema/sql/*.c)
+RUN := $(wildcard schema/run/*.c)
 ENGINES := $(wildcard recorder/*.c) $(wildcard replayer/*.c) $(wildcard replayer/*/*.c)
 TOOLS := $(wildcard tools/*.c)
 object = $(patsubst %.c,$(B)/obj/%.o,$(1))
 # Everything but main, for the tests to link with.
-LIBRARY := $(call object,$(BASE) $(TAPE) $(SQL) $(ENGINES) $(filter-out tools/main.c,$(TOOLS)))
+LIBRARY := $(call object,$(BASE) $(TAPE) $(SQL) $(RUN) $(ENGINES) $(filter-out tools/main.c,$(TOOLS)))
 CRASH := $(B)/crash/crash_tape $(B)/crash/rotate_tape $(B)/crash/fault_shim.so
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -34,7 +34,7 @@ struct replayer {
 	int64_t drain_until_ns;
 	struct tape *tape;
 	struct marks marks;
-	uint64_t from_seq, until_seq;
+	uint64_t from_seq, until_seq, ended_seq;
 	int64_t from_ns; /* tape time at the beginning */
 	struct world *world;
 	struct player *player;
@@ -136,6 +136,7 @@ static void on_pause_in_batch(void *context)
 				r->run, timed ? r->batch_due_ns[i] : now_ns, now_ns, r->batch_reached[i]);
 	}
 	r->batch_count = 0;
+	run_flushed(r->run, now_ns);
 }
 
 static void on_changed(
@@ -146,7 +147,9 @@ static void on_changed(
 	if (r->batch_count == BATCH_MAX)
 		on_pause_in_batch(r);
 	r->batch_due_ns[r->batch_count] = due_ns;
+	r->run->due_ns = player_speed(r->player) > SPEED_MAX ? due_ns : RUN_NO_TIME;
 	r->batch_reached[r->batch_count++] = watches_deliver(r->watches, in, c, number);
+	r->run->due_ns = RUN_NO_TIME;
 }
 
 static bool is_ready(void *context)
@@ -296,16 +299,30 @@ static int open_player(struct replayer *r, struct err *err)
 	return deck_open(&r->deck, err);
 }
 
+static int open_run(struct replayer *r, struct err *err)
+{
+	const struct run_facts facts = {.tape = r->options->tape,
+		.first_seq = r->from_seq,
+		.last_seq = r->until_seq,
+		.speed = r->options->speed};
+
+	return r->options->run ? run_store_begin(r->run, r->options->run, &facts, err) : 0;
+}
+
 static int open_all(struct replayer *r, struct err *err)
 {
 	int rc = open_tape(r, err);
 
+	if (rc == 0)
+		rc = open_run(r, err);
 	if (rc == 0)
 		rc = open_player(r, err);
 	if (rc == 0)
 		rc = open_server(r, err);
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
+	r->run->player = r->player;
+	r->run->world = r->world;
 	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck, r->run};
 	return rc;
 }
@@ -339,6 +356,8 @@ static void close_all(struct replayer *r)
 	uv_close((uv_handle_t *)&r->drain, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
+	r->run->player = NULL;
+	r->run->world = NULL;
 	world_close(r->world);
 	marks_release(&r->marks);
 	tape_close(r->tape);
@@ -414,7 +433,12 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 	if (rc == 0)
 		rc = report(&r, err);
+	r.ended_seq = r.world ? r.world->seq : 0;
 	close_all(&r);
+	if (rc == 0)
+		rc = run_store_end(r.run, r.ended_seq, r.exit_code, err);
+	else
+		(void)!run_store_end(r.run, r.ended_seq, 1, NULL);
 	if (rc == 0 && r.failure.code) {
 		*err = r.failure;
 		rc = r.failure.code;

@@ -22,6 +22,7 @@ struct replay_options {
 	bool exit_at_end;
 	bool loop;               /* begin anew at the end */
 	int64_t max_idle_ns;     /* longer silences are cut to this; 0: they stay */
+	const char *run;         /* the run file to make; NULL: none */
 	const char *report;      /* a file for the report as JSON; NULL: none */
 	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
 	char **child;            /* terminated by NULL; NULL: none */

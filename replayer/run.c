@@ -1,20 +1,31 @@
 /* run.c: see run.h. */
 #include "replayer/run.h"
 
-#include "replayer/world/replay_clock.h"
+#include "replayer/world/player.h"
 #include "schema/base/clock.h"
-#include "schema/base/json_scan.h"
+#include "schema/base/version.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define NAME_MAX_BYTES 200
+#define PENDING_MAX    65536 /* of one turn of the loop; further ones count as out at once */
+
+struct run_pending {
+	struct run_client *client;
+	uint64_t request, seq;
+	int64_t due_ns;
+	enum event_type type;
+};
 
 struct run *run_new(void)
 {
 	struct run *r = xcalloc(1, sizeof(*r));
 
 	r->begin_ns = clock_mono_ns(&clock_system);
+	r->wall_ns = clock_wall_ns(&clock_system);
+	r->due_ns = RUN_NO_TIME;
 	return r;
 }
 
@@ -24,6 +35,7 @@ void run_free(struct run *r)
 		return;
 	for (size_t i = 0; i < r->client_count; i++)
 		free(r->clients[i].name);
+	free(r->pending);
 	free(r);
 }
 
@@ -45,109 +57,215 @@ struct run_client *run_client_of(struct run *r, const struct http_request *reque
 	return c;
 }
 
+static int64_t wall_of(const struct run *r, int64_t mono_ns)
+{
+	return r->wall_ns + (mono_ns - r->begin_ns);
+}
+
+static void fill_place(const struct run *r, int64_t *ret_tape_ns, uint64_t *ret_seq)
+{
+	*ret_tape_ns = r->player ? player_tape_ns(r->player) : RUN_NO_TIME;
+	*ret_seq = r->world ? r->world->seq : 0;
+}
+
+/* ---- requests ---- */
+
+const char *run_verb(struct slice method, const struct api_path *what, const struct query *query, char to[16])
+{
+	size_t n = 0;
+
+	if (what->kind == API_PATH_RESOURCE && slice_is(method, "GET")) {
+		if (what->forced_watch || (!what->name.len && query_true(query, "watch")))
+			return "watch";
+		return what->name.len ? "get" : "list";
+	}
+	if (what->kind == API_PATH_RESOURCE && slice_is(method, "POST"))
+		return "create";
+	if (what->kind == API_PATH_RESOURCE && slice_is(method, "PUT"))
+		return "update";
+	if (what->kind == API_PATH_RESOURCE && slice_is(method, "DELETE"))
+		return what->name.len ? "delete" : "deletecollection";
+	for (; n < method.len && n < 15; n++)
+		to[n] = (char)tolower((unsigned char)method.ptr[n]);
+	to[n] = '\0';
+	return to;
+}
+
+static void on_over(void *context, const struct exchange *x, bool whole)
+{
+	struct run_request *q = context;
+	struct run *r = q->run;
+	int64_t now_ns = clock_mono_ns(&clock_system);
+
+	run_file_answer(r->file, &(struct run_answer_row){.request = q->id,
+					 .time_ns = wall_of(r, now_ns),
+					 .duration_ns = now_ns - q->begin_ns,
+					 .status = x->status,
+					 .whole = whole,
+					 .events = q->events,
+					 .bytes = x->body_bytes});
+	free(q);
+}
+
+static struct run_resource resource_of(const struct api_path *p)
+{
+	if (p->kind != API_PATH_RESOURCE)
+		return (struct run_resource){.resource = {NULL, 0}};
+	return (struct run_resource){
+		p->group, p->version, p->resource, p->subresource, p->namespace, p->name};
+}
+
+struct run_request *run_request_begin(struct run *r, struct run_client *client, struct exchange *x,
+	const struct http_request *request, const struct api_path *what, const struct query *query)
+{
+	char verb[16];
+	struct run_request *q;
+	struct run_request_row row = {.id = ++r->next_id,
+		.client = slice_of(client->name),
+		.method = request->method,
+		.path = request->target,
+		.what = resource_of(what),
+		.rv = query_get(query, "resourceVersion"),
+		.seen_seq = client->seen_seq,
+		.seen_rv = client->seen_rv,
+		.latency_ns = RUN_NO_TIME};
+
+	if (!r->file)
+		return NULL;
+	q = xmalloc(sizeof(*q));
+	*q = (struct run_request){r, client, row.id, clock_mono_ns(&clock_system), 0};
+	row.verb = slice_of(run_verb(request->method, what, query, verb));
+	row.time_ns = wall_of(r, q->begin_ns);
+	if (client->seen_seq)
+		row.latency_ns = q->begin_ns - client->seen_ns;
+	fill_place(r, &row.tape_time_ns, &row.seq);
+	run_file_request(r->file, &row);
+	x->over = on_over;
+	x->over_context = q;
+	return q;
+}
+
+/* ---- deliveries ---- */
+
+static void store(struct run *r, const struct run_pending *p, int64_t out_ns)
+{
+	static const char *const types[] = {
+		[EVENT_ADDED] = "ADDED", [EVENT_MODIFIED] = "MODIFIED", [EVENT_DELETED] = "DELETED"};
+	bool due = p->due_ns != RUN_NO_TIME;
+
+	if (p->seq == p->client->seen_seq)
+		p->client->seen_ns = out_ns;
+	run_file_delivery(r->file, &(struct run_delivery_row){.request = p->request,
+					   .seq = p->seq,
+					   .type = slice_of(types[p->type]),
+					   .due_ns = due ? wall_of(r, p->due_ns) : RUN_NO_TIME,
+					   .out_ns = wall_of(r, out_ns)});
+}
+
+void run_sent(struct run *r, struct run_client *client, struct run_request *request, const struct change *c,
+	enum event_type type)
+{
+	struct run_pending p;
+
+	client->events++;
+	if (!request)
+		return;
+	request->events++;
+	client->seen_seq = c->seq;
+	client->seen_rv = c->rv;
+	p = (struct run_pending){client, request->id, c->seq, r->due_ns, type};
+	if (r->due_ns == RUN_NO_TIME || r->pending_count == PENDING_MAX) {
+		store(r, &p, clock_mono_ns(&clock_system));
+		return;
+	}
+	if (r->pending_count == r->pending_cap) {
+		r->pending_cap = r->pending_cap ? 2 * r->pending_cap : 64;
+		r->pending = xrealloc(r->pending, r->pending_cap * sizeof(*r->pending));
+	}
+	r->pending[r->pending_count++] = p;
+}
+
+void run_flushed(struct run *r, int64_t out_ns)
+{
+	for (size_t i = 0; i < r->pending_count; i++)
+		store(r, &r->pending[i], out_ns);
+	r->pending_count = 0;
+}
+
 void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watches)
 {
 	r->events += watches;
 	histogram_add(&r->late, out_ns - due_ns, watches);
 }
 
-/* ---- the report ---- */
+/* ---- writes and faults ---- */
 
-static const struct {
-	const char *name;
-	double part;
-} percentiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}};
-
-static const char *speed_text(double speed, char to[32])
+void run_write(struct run *r, const struct run_request *request, struct run_write_row *row)
 {
-	if (speed > SPEED_MAX)
-		snprintf(to, 32, "%g", speed);
-	else
-		snprintf(to, 32, "max");
-	return to;
-}
-
-static int write_clients(const struct run *r, struct buf *to, struct err *err)
-{
-	int rc = buf_printf(to, err, ",\"clients\":[");
-
-	for (size_t i = 0; i < r->client_count && rc == 0; i++) {
-		const struct run_client *c = &r->clients[i];
-
-		rc = buf_printf(to, err, "%s{\"user_agent\":", i ? "," : "");
-		if (rc == 0)
-			rc = json_escape(slice_of(c->name), to, err);
-		if (rc == 0)
-			rc = buf_printf(to, err,
-				",\"requests\":%llu,\"lists\":%llu,\"relists\":%llu,\"watches\":%llu,\"events\":%llu,"
-				"\"refused\":%llu}",
-				(unsigned long long)c->requests, (unsigned long long)c->lists,
-				(unsigned long long)c->relists, (unsigned long long)c->watches,
-				(unsigned long long)c->events, (unsigned long long)c->refused);
+	r->writes++;
+	if (!r->file)
+		return;
+	row->time_ns = wall_of(r, clock_mono_ns(&clock_system));
+	fill_place(r, &row->tape_time_ns, &row->seq);
+	if (request) {
+		row->request = request->id;
+		row->client = slice_of(request->client->name);
 	}
-	return rc ? rc : buf_append(to, "]", 1, err);
+	run_file_write(r->file, row);
 }
 
-static int write_lateness(const struct run *r, struct buf *to, struct err *err)
+void run_fault(struct run *r, const struct run_request *request, struct run_fault_row *row)
 {
-	int rc = buf_printf(to, err, ",\"lateness_us\":{");
-
-	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]) && rc == 0; i++)
-		rc = buf_printf(to, err, "\"%s\":%.1f,", percentiles[i].name,
-			(double)histogram_at(&r->late, percentiles[i].part) / 1000);
-	return rc ? rc : buf_printf(to, err, "\"max\":%.1f}", (double)r->late.max_ns / 1000);
+	r->faults++;
+	if (!r->file)
+		return;
+	row->time_ns = wall_of(r, clock_mono_ns(&clock_system));
+	fill_place(r, &row->tape_time_ns, &row->seq);
+	if (request)
+		row->request = request->id;
+	run_file_fault(r->file, row);
 }
 
-int run_report_json(const struct run *r, const struct run_facts *f, struct buf *to, struct err *err)
-{
-	double seconds = (double)(clock_mono_ns(&clock_system) - r->begin_ns) / (double)NS_PER_S;
-	char speed[32];
-	int rc = buf_printf(to, err, "{\"tape\":");
+/* ---- the whole ---- */
 
-	speed_text(f->speed, speed);
-	if (rc == 0)
-		rc = json_escape(slice_of(f->tape), to, err);
-	if (rc == 0)
-		rc = buf_printf(to, err,
-			",\"first_seq\":%llu,\"last_seq\":%llu,\"seq\":%llu,\"speed\":%s%s%s,\"seconds\":%.3f,"
-			"\"requests\":%llu,\"watches\":%llu,\"events\":%llu,\"bookmarks\":%llu,\"cut\":%llu",
-			(unsigned long long)f->first_seq, (unsigned long long)f->last_seq,
-			(unsigned long long)f->seq, f->speed > SPEED_MAX ? "" : "\"", speed,
-			f->speed > SPEED_MAX ? "" : "\"", seconds, (unsigned long long)r->requests,
-			(unsigned long long)r->watches, (unsigned long long)r->events,
-			(unsigned long long)r->bookmarks, (unsigned long long)f->connections_cut);
-	if (rc == 0)
-		rc = write_lateness(r, to, err);
-	if (rc == 0)
-		rc = write_clients(r, to, err);
-	return rc ? rc : buf_append(to, "}\n", 2, err);
+static void fact_number(struct run_file *f, const char *name, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
+	run_file_fact(f, name, text);
 }
 
-int run_report_text(const struct run *r, const struct run_facts *f, struct buf *to, struct err *err)
+int run_store_begin(struct run *r, const char *path, const struct run_facts *f, struct err *err)
 {
-	char speed[32], late[TIME_TEXT_BYTES];
-	int rc = buf_printf(to, err,
-		"tape         %s, events %llu to %llu, stands at %llu\nspeed        %s\n"
-		"answered     %llu requests, %llu of them watches; %llu connections cut\n"
-		"delivered    %llu events, %llu bookmarks\n",
-		f->tape, (unsigned long long)f->first_seq, (unsigned long long)f->last_seq,
-		(unsigned long long)f->seq, speed_text(f->speed, speed), (unsigned long long)r->requests,
-		(unsigned long long)r->watches, (unsigned long long)f->connections_cut,
-		(unsigned long long)r->events, (unsigned long long)r->bookmarks);
+	char *tape;
+	char speed[32] = "max";
+	int rc = run_file_open(path, &r->file, err);
 
-	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]) && rc == 0 && r->late.count; i++)
-		rc = buf_printf(to, err, "%s%s %.1f us", i ? ", " : "lateness     ", percentiles[i].name,
-			(double)histogram_at(&r->late, percentiles[i].part) / 1000);
-	if (rc == 0 && r->late.count)
-		rc = buf_printf(to, err, ", max %s\n", duration_format(late, r->late.max_ns));
-	for (size_t i = 0; i < r->client_count && rc == 0; i++) {
-		const struct run_client *c = &r->clients[i];
+	if (rc)
+		return rc;
+	tape = realpath(f->tape, NULL);
+	if (f->speed > SPEED_MAX)
+		snprintf(speed, sizeof(speed), "%g", f->speed);
+	run_file_fact(r->file, "kubetape", KUBETAPE_VERSION);
+	run_file_fact(r->file, "tape", tape ? tape : f->tape);
+	run_file_fact(r->file, "speed", speed);
+	fact_number(r->file, "first_seq", f->first_seq);
+	fact_number(r->file, "last_seq", f->last_seq);
+	fact_number(r->file, "begin_ns", (uint64_t)r->wall_ns);
+	free(tape);
+	return 0;
+}
 
-		rc = buf_printf(to, err,
-			"client       %s: %llu requests, %llu lists (%llu again), %llu watches, %llu events, %llu refused\n",
-			c->name, (unsigned long long)c->requests, (unsigned long long)c->lists,
-			(unsigned long long)c->relists, (unsigned long long)c->watches,
-			(unsigned long long)c->events, (unsigned long long)c->refused);
-	}
-	return rc;
+int run_store_end(struct run *r, uint64_t seq, int exit_code, struct err *err)
+{
+	struct run_file *file = r->file;
+
+	if (!file)
+		return 0;
+	r->file = NULL;
+	fact_number(file, "end_ns", (uint64_t)wall_of(r, clock_mono_ns(&clock_system)));
+	fact_number(file, "ended_seq", seq);
+	fact_number(file, "exit_code", (uint64_t)exit_code);
+	return run_file_close(file, err);
 }

@@ -9,7 +9,7 @@
 struct values {
 	const char *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
-	const char *report;
+	const char *run, *report;
 	int64_t max_idle_ns, max_lateness_ns;
 	bool plain, exit_at_end, loop;
 };
@@ -31,6 +31,8 @@ static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "loop", offsetof(struct values, loop), "", "begin anew when the tape ends"},
 	{OPTION_DURATION, 0, "max-idle", offsetof(struct values, max_idle_ns), "DURATION",
 		"cut longer silences to that; as recorded unless given"},
+	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
+		"store every request and delivery in FILE, for 'query TAPE --run FILE'"},
 	{OPTION_TEXT, 0, "report", offsetof(struct values, report), "FILE",
 		"write what happened to FILE, as JSON; '-' prints it for people to stderr"},
 	{OPTION_DURATION, 0, "max-lateness", offsetof(struct values, max_lateness_ns), "DURATION",
@@ -86,6 +88,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.loop = v.loop,
 		.max_idle_ns = v.max_idle_ns,
 		.child = operands.child,
+		.run = v.run,
 		.report = v.report && strcmp(v.report, "-") != 0 ? v.report : NULL,
 		.max_lateness_ns = v.max_lateness_ns,
 		.serving = print_serving,

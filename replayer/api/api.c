@@ -338,6 +338,7 @@ void api_handle(void *context, struct exchange *x, const struct http_request *r)
 	} else {
 		api_path_parse(call.query.path, &call.path);
 		answer_style_find(r, &call.query, &call.style);
+		call.stored = run_request_begin(api->run, call.client, x, r, &call.path, &call.query);
 		route(&call);
 	}
 	query_release(&call.query);

@@ -14,6 +14,7 @@ struct deck;
 struct player;
 struct run;
 struct run_client;
+struct run_request;
 struct watches;
 
 /* What all requests are answered from. */
@@ -32,7 +33,8 @@ struct api_call {
 	struct api *api;
 	struct exchange *x;
 	const struct http_request *request;
-	struct run_client *client; /* who asks */
+	struct run_client *client;  /* who asks */
+	struct run_request *stored; /* its row in the run file; NULL: none */
 	struct query query;
 	struct api_path path;
 	struct answer_style style;

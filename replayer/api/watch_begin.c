@@ -157,6 +157,7 @@ static struct watch *new_watch(
 
 	w->set = call->api->watches;
 	w->client = call->client;
+	w->stored = call->stored;
 	w->client->watches++;
 	w->set->run->watches++;
 	w->x = call->x;

@@ -23,6 +23,7 @@ enum watch_state {
 struct watch {
 	struct watches *set;
 	struct run_client *client;
+	struct run_request *stored; /* NULL: without a run file; gone when the exchange is */
 	struct watch *next, *previous;               /* in its list of the collection's index */
 	struct watch *next_behind, *previous_behind; /* in the set's list of those that are not live */
 	struct exchange *x;

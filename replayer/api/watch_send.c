@@ -63,7 +63,7 @@ static void send_change(struct watch *w, struct change *c, enum event_type type,
 {
 	push(w, view_frame(&w->view, c, type, object));
 	w->view.no_headers = w->view.form == FORM_TABLE;
-	w->client->events++;
+	run_sent(w->set->run, w->client, w->stored, c, type);
 }
 
 /* An object that leaves the selection is deleted for this watcher: its old state, at this change's version.

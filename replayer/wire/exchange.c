@@ -38,6 +38,7 @@ static void add(struct exchange *x, struct blob *b, struct slice bytes)
 		grow(x);
 	x->pieces[(x->first + x->count++) % x->cap] = (struct exchange_piece){b, bytes};
 	x->waiting_bytes += bytes.len;
+	x->body_bytes += bytes.len;
 	x->carrier->wake(x);
 }
 
@@ -46,6 +47,7 @@ void exchange_answer(
 {
 	assert(x->state == EXCHANGE_OPEN);
 	x->state = EXCHANGE_ANSWERING;
+	x->status = status;
 	x->framing = x->carrier->head(x, status, headers, count, length);
 }
 
@@ -80,6 +82,8 @@ void exchange_release(struct exchange *x)
 	const struct exchange_owner *owner = x->owner;
 	void *context = x->owner_context;
 
+	if (x->over)
+		x->over(x->over_context, x, x->state == EXCHANGE_FINISHED && x->count == 0);
 	for (uint32_t i = 0; i < x->count; i++)
 		blob_unref(x->pieces[(x->first + i) % x->cap].blob);
 	free(x->pieces);

@@ -71,6 +71,11 @@ struct exchange {
 	struct exchange_piece *pieces; /* a ring */
 	uint32_t first, count, cap;
 	size_t waiting_bytes;
+	int status;          /* of the answer; 0 before it */
+	uint64_t body_bytes; /* queued so far */
+	/* Whoever watches from aside is told once, at the end: `whole` when all of the answer was sent. */
+	void (*over)(void *context, const struct exchange *x, bool whole);
+	void *over_context;
 };
 
 /* ---- for handlers ---- */

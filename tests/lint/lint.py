@@ -14,11 +14,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 MAY_INCLUDE = {
     "schema/base": [],
     "schema/tape": ["schema/base"],
-    "schema/sql": ["schema/tape", "schema/base"],
+    "schema/run": ["schema/base"],
+    "schema/sql": ["schema/tape", "schema/run", "schema/base"],
     "recorder": ["schema/sql", "schema/tape", "schema/base"],
-    "replayer": ["schema/sql", "schema/tape", "schema/base"],
-    "tools": ["recorder", "replayer", "schema/sql", "schema/tape", "schema/base"],
-    "tests": ["recorder", "replayer", "tools", "schema/sql", "schema/tape", "schema/base"],
+    "replayer": ["schema/sql", "schema/run", "schema/tape", "schema/base"],
+    "tools": ["recorder", "replayer", "schema/sql", "schema/run", "schema/tape", "schema/base"],
+    "tests": ["recorder", "replayer", "tools", "schema/sql", "schema/run", "schema/tape", "schema/base"],
 }
 # Headers of heavy libraries, and the rooms or files that may see them.
 CONFINED = {

@@ -1,0 +1,107 @@
+/* run_report.c: what happened in a replay, told at its end; see run.h. */
+#include "replayer/run.h"
+
+#include "replayer/world/replay_clock.h"
+#include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
+
+#include <stdio.h>
+
+static const struct {
+	const char *name;
+	double part;
+} percentiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}};
+
+static const char *speed_text(double speed, char to[32])
+{
+	if (speed > SPEED_MAX)
+		snprintf(to, 32, "%g", speed);
+	else
+		snprintf(to, 32, "max");
+	return to;
+}
+
+static int write_clients(const struct run *r, struct buf *to, struct err *err)
+{
+	int rc = buf_printf(to, err, ",\"clients\":[");
+
+	for (size_t i = 0; i < r->client_count && rc == 0; i++) {
+		const struct run_client *c = &r->clients[i];
+
+		rc = buf_printf(to, err, "%s{\"user_agent\":", i ? "," : "");
+		if (rc == 0)
+			rc = json_escape(slice_of(c->name), to, err);
+		if (rc == 0)
+			rc = buf_printf(to, err,
+				",\"requests\":%llu,\"lists\":%llu,\"relists\":%llu,\"watches\":%llu,\"events\":%llu,"
+				"\"refused\":%llu}",
+				(unsigned long long)c->requests, (unsigned long long)c->lists,
+				(unsigned long long)c->relists, (unsigned long long)c->watches,
+				(unsigned long long)c->events, (unsigned long long)c->refused);
+	}
+	return rc ? rc : buf_append(to, "]", 1, err);
+}
+
+static int write_lateness(const struct run *r, struct buf *to, struct err *err)
+{
+	int rc = buf_printf(to, err, ",\"lateness_us\":{");
+
+	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]) && rc == 0; i++)
+		rc = buf_printf(to, err, "\"%s\":%.1f,", percentiles[i].name,
+			(double)histogram_at(&r->late, percentiles[i].part) / 1000);
+	return rc ? rc : buf_printf(to, err, "\"max\":%.1f}", (double)r->late.max_ns / 1000);
+}
+
+int run_report_json(const struct run *r, const struct run_facts *f, struct buf *to, struct err *err)
+{
+	double seconds = (double)(clock_mono_ns(&clock_system) - r->begin_ns) / (double)NS_PER_S;
+	char speed[32];
+	int rc = buf_printf(to, err, "{\"tape\":");
+
+	speed_text(f->speed, speed);
+	if (rc == 0)
+		rc = json_escape(slice_of(f->tape), to, err);
+	if (rc == 0)
+		rc = buf_printf(to, err,
+			",\"first_seq\":%llu,\"last_seq\":%llu,\"seq\":%llu,\"speed\":%s%s%s,\"seconds\":%.3f,"
+			"\"requests\":%llu,\"watches\":%llu,\"events\":%llu,\"bookmarks\":%llu,\"cut\":%llu",
+			(unsigned long long)f->first_seq, (unsigned long long)f->last_seq,
+			(unsigned long long)f->seq, f->speed > SPEED_MAX ? "" : "\"", speed,
+			f->speed > SPEED_MAX ? "" : "\"", seconds, (unsigned long long)r->requests,
+			(unsigned long long)r->watches, (unsigned long long)r->events,
+			(unsigned long long)r->bookmarks, (unsigned long long)f->connections_cut);
+	if (rc == 0)
+		rc = write_lateness(r, to, err);
+	if (rc == 0)
+		rc = write_clients(r, to, err);
+	return rc ? rc : buf_append(to, "}\n", 2, err);
+}
+
+int run_report_text(const struct run *r, const struct run_facts *f, struct buf *to, struct err *err)
+{
+	char speed[32], late[TIME_TEXT_BYTES];
+	int rc = buf_printf(to, err,
+		"tape         %s, events %llu to %llu, stands at %llu\nspeed        %s\n"
+		"answered     %llu requests, %llu of them watches; %llu connections cut\n"
+		"delivered    %llu events, %llu bookmarks\n",
+		f->tape, (unsigned long long)f->first_seq, (unsigned long long)f->last_seq,
+		(unsigned long long)f->seq, speed_text(f->speed, speed), (unsigned long long)r->requests,
+		(unsigned long long)r->watches, (unsigned long long)f->connections_cut,
+		(unsigned long long)r->events, (unsigned long long)r->bookmarks);
+
+	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]) && rc == 0 && r->late.count; i++)
+		rc = buf_printf(to, err, "%s%s %.1f us", i ? ", " : "lateness     ", percentiles[i].name,
+			(double)histogram_at(&r->late, percentiles[i].part) / 1000);
+	if (rc == 0 && r->late.count)
+		rc = buf_printf(to, err, ", max %s\n", duration_format(late, r->late.max_ns));
+	for (size_t i = 0; i < r->client_count && rc == 0; i++) {
+		const struct run_client *c = &r->clients[i];
+
+		rc = buf_printf(to, err,
+			"client       %s: %llu requests, %llu lists (%llu again), %llu watches, %llu events, %llu refused\n",
+			c->name, (unsigned long long)c->requests, (unsigned long long)c->lists,
+			(unsigned long long)c->relists, (unsigned long long)c->watches,
+			(unsigned long long)c->events, (unsigned long long)c->refused);
+	}
+	return rc;
+}

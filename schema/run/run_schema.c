@@ -1,0 +1,58 @@
+/* run_schema.c: see run_schema.h. */
+#include "schema/run/run_schema.h"
+
+/* A time as text is computed when it is read: it takes no room. */
+#define TIME(name)                                                                                           \
+	name " TEXT AS (strftime('%Y-%m-%dT%H:%M:%S', " name "_ns / 1000000000, 'unixepoch') || "            \
+	     "printf('.%09dZ', " name "_ns % 1000000000))"
+#define WHEN                                                                                                 \
+	"time_ns INTEGER NOT NULL, " TIME("time") ", tape_time_ns INTEGER, " TIME("tape_time") ", seq INTEGER"
+#define RESOURCE "apigroup TEXT, version TEXT, resource TEXT, subresource TEXT, namespace TEXT, name TEXT"
+
+/* WAL with synchronous=NORMAL: a commit costs no fsync, the file stays whole whatever happens, and only a
+ * crash of the machine can take back the last ones. */
+const char run_schema[] =
+	"PRAGMA application_id = 0x4b545255;"
+	"PRAGMA user_version = 1;"
+	"PRAGMA journal_mode = WAL;"
+	"PRAGMA synchronous = NORMAL;"
+	"CREATE TABLE run (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
+	"CREATE TABLE requests (request INTEGER PRIMARY KEY, " WHEN ", client TEXT, method TEXT, path TEXT,"
+	" verb TEXT, " RESOURCE ", rv TEXT, seen_seq INTEGER, seen_rv TEXT, latency_ns INTEGER, body TEXT,"
+	" status INTEGER, end_ns INTEGER, " TIME(
+		"end") ", duration_ns INTEGER, whole INTEGER, events INTEGER,"
+		       " bytes INTEGER);"
+		       "CREATE TABLE deliveries (request INTEGER NOT NULL, seq INTEGER NOT NULL, type TEXT, due_ns INTEGER,"
+		       " out_ns INTEGER NOT NULL, " TIME("due") ", " TIME(
+			       "out") ","
+				      " lateness_ns INTEGER AS (out_ns - due_ns));"
+				      "CREATE TABLE writes (write INTEGER PRIMARY KEY, request INTEGER, " WHEN
+				      ", client TEXT, verb TEXT,"
+				      " " RESOURCE
+				      ", policy TEXT, content_type TEXT, dry_run INTEGER, body TEXT, object TEXT, status INTEGER,"
+				      " reason TEXT, rv TEXT, uid TEXT);"
+				      "CREATE TABLE faults (fault INTEGER PRIMARY KEY, " WHEN
+				      ", rule INTEGER, episode INTEGER, step TEXT,"
+				      " what TEXT, detail TEXT, " RESOURCE ", request INTEGER);";
+
+const char run_finish[] = "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;";
+
+const char *const run_statements[RUN_STATEMENTS] = {
+	[RUN_FACT] = "INSERT OR REPLACE INTO run VALUES (?, ?)",
+	[RUN_REQUEST] =
+		"INSERT INTO requests (request, time_ns, tape_time_ns, seq, client, method, path, verb,"
+		" apigroup, version, resource, subresource, namespace, name, rv, seen_seq, seen_rv,"
+		" latency_ns, body) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[RUN_ANSWER] =
+		"UPDATE requests SET status = ?2, end_ns = ?3, duration_ns = ?4, whole = ?5, events = ?6,"
+		" bytes = ?7 WHERE request = ?1",
+	[RUN_DELIVERY] = "INSERT INTO deliveries (request, seq, type, due_ns, out_ns) VALUES (?,?,?,?,?)",
+	[RUN_WRITE] =
+		"INSERT INTO writes (request, time_ns, tape_time_ns, seq, client, verb, apigroup, version,"
+		" resource, subresource, namespace, name, policy, content_type, dry_run, body, object,"
+		" status, reason, rv, uid) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[RUN_FAULT] =
+		"INSERT INTO faults (time_ns, tape_time_ns, seq, rule, episode, step, what, detail, apigroup,"
+		" version, resource, subresource, namespace, name, request)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+};

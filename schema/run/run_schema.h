@@ -1,0 +1,22 @@
+/*
+ * run_schema.h: the tables of a run file, and the statement that fills each. FORMAT.md, section "The run
+ * file", says what the columns mean.
+ */
+#ifndef SCHEMA_RUN_RUN_SCHEMA_H
+#define SCHEMA_RUN_RUN_SCHEMA_H
+
+enum run_statement {
+	RUN_FACT,
+	RUN_REQUEST,
+	RUN_ANSWER,
+	RUN_DELIVERY,
+	RUN_WRITE,
+	RUN_FAULT,
+	RUN_STATEMENTS,
+};
+
+extern const char run_schema[];
+extern const char run_finish[]; /* when no row follows: one file, and nothing beside it */
+extern const char *const run_statements[RUN_STATEMENTS];
+
+#endif
