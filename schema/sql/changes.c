@@ -48,7 +48,7 @@ struct changes_scan {
 
 static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
-	int rc = event_plan_make(t, info, true, COLUMN_ALL_FIELDS);
+	int rc = event_plan_make(t, info, true, COLUMN_ALL_FIELDS, "all_fields");
 
 	(void)err;
 	info->estimatedRows *= 4;
@@ -178,12 +178,14 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	struct err *err)
 {
 	struct changes_scan *c = (struct changes_scan *)s;
+	struct plan_word word;
+	const char *at = plan_text;
 
 	version_init(&c->old);
 	version_init(&c->new);
 	c->diff = json_diff_new();
-	for (int i = 0; i < arg_count; i++) {
-		if (plan_text[2 * i] - 'a' == COLUMN_ALL_FIELDS)
+	for (int i = 0; i < arg_count && plan_word_next(&at, &word); i++) {
+		if (slice_is(word.column, "all_fields"))
 			c->all_fields = sqlite3_value_int(args[i]) != 0;
 	}
 	scan_expects(s, false);

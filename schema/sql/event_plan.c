@@ -1,12 +1,13 @@
 /*
  * event_plan.c: see event_plan.h.
  *
- * The plan travels from xBestIndex to xFilter as text, two letters for each argument: the column ('a' is the
- * first) and the operator. Values of an unexpected type only widen the walk.
+ * The plan travels from xBestIndex to xFilter as text; the words stand in the order of the arguments. Values
+ * of an unexpected type only widen the walk.
  */
 #include "schema/sql/event_plan.h"
 
 #include "schema/base/clock.h"
+#include "schema/sql/rv_collation.h"
 #include "schema/sql/time_collation.h"
 
 #include <math.h>
@@ -17,16 +18,58 @@ struct range {
 	int64_t min, max;
 };
 
-static char operator_letter(unsigned char op)
+/* ---- plans as text ---- */
+
+static const char *const column_names[] = {"seq", "time", "time_ns", "origin", "type", "apigroup", "version",
+	"resource", "namespace", "name", "uid", "rv", "bytes", "object"};
+
+const char *event_column_name(int column)
+{
+	return column_names[column < 0 ? COLUMN_SEQ : column]; /* -1 is the row id, which is seq */
+}
+
+static int column_named(struct slice name)
+{
+	for (int i = 0; i < COLUMN_OF_KIND; i++) {
+		if (slice_is(name, column_names[i]))
+			return i;
+	}
+	return -1;
+}
+
+/* NULL for an operator that is never pushed down. */
+static const char *operator_text(unsigned char op)
 {
 	switch (op) {
-	case SQLITE_INDEX_CONSTRAINT_EQ: return '=';
-	case SQLITE_INDEX_CONSTRAINT_GT: return '>';
-	case SQLITE_INDEX_CONSTRAINT_GE: return 'g';
-	case SQLITE_INDEX_CONSTRAINT_LT: return '<';
-	case SQLITE_INDEX_CONSTRAINT_LE: return 'l';
-	default: return 0;
+	case SQLITE_INDEX_CONSTRAINT_EQ: return "=";
+	case SQLITE_INDEX_CONSTRAINT_GT: return ">";
+	case SQLITE_INDEX_CONSTRAINT_GE: return ">=";
+	case SQLITE_INDEX_CONSTRAINT_LT: return "<";
+	case SQLITE_INDEX_CONSTRAINT_LE: return "<=";
+	default: return NULL;
 	}
+}
+
+char *plan_word_add(char *plan, const char *column, unsigned char op)
+{
+	return sqlite3_mprintf("%z%s%s%s", plan, *plan ? " " : "", column, operator_text(op));
+}
+
+bool plan_word_next(const char **plan, struct plan_word *ret)
+{
+	const char *at = *plan + strspn(*plan, " ");
+	size_t len = strcspn(at, "=<>");
+
+	if (*at == '(' || !at[len])
+		return false;
+	ret->column = (struct slice){at, len};
+	ret->op = at[len];
+	if (ret->op != '=' && at[len + 1] == '=') {
+		ret->op = ret->op == '>' ? 'g' : 'l';
+		len++;
+	}
+	*plan = at + len + 1;
+	return true;
 }
 
 uint64_t event_plan_count(struct table *t)
@@ -48,7 +91,7 @@ static double worth(sqlite3_index_info *info, int i)
 	const struct sqlite3_index_constraint *c = &info->aConstraint[i];
 	bool equal = c->op == SQLITE_INDEX_CONSTRAINT_EQ;
 
-	if (!c->usable || !operator_letter(c->op))
+	if (!c->usable || !operator_text(c->op))
 		return 0;
 	switch (c->iColumn) {
 	case -1:
@@ -62,6 +105,7 @@ static double worth(sqlite3_index_info *info, int i)
 	case COLUMN_NAMESPACE: return event_plan_usable_text(info, i) ? 10 : 0;
 	case COLUMN_NAME: return event_plan_usable_text(info, i) ? 1000 : 0;
 	case COLUMN_UID: return event_plan_usable_text(info, i) ? 1e4 : 0;
+	case COLUMN_RV: return strcmp(sqlite3_vtab_collation(info, i), RV_COLLATION) ? 0 : equal ? 1000 : 3;
 	default: return 0;
 	}
 }
@@ -144,14 +188,12 @@ static int choose_walk(struct table *t, sqlite3_index_info *info, bool reads_obj
 	return reads_objects && !narrow && !is_limited(info) ? WALK_STORED : 0;
 }
 
-/* Adds condition i to the plan's text. */
-static char *add_condition(sqlite3_index_info *info, int i, char *plan, int *used)
+static char *add_walk(char *plan, int walk)
 {
-	const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+	const char *how = walk & WALK_STORED ? "by storage" : walk & WALK_BY_TIME ? "by time" : "by seq";
 
-	info->aConstraintUsage[i].argvIndex = ++*used;
 	return sqlite3_mprintf(
-		"%z%c%c", plan, 'a' + (c->iColumn < 0 ? 0 : c->iColumn), operator_letter(c->op));
+		"%z%s(%s%s)", plan, *plan ? " " : "", how, walk & WALK_BACKWARD ? " descending" : "");
 }
 
 /* An input without a value yet: SQLite must find another order of the tables. */
@@ -160,7 +202,8 @@ static bool waits_for(const struct sqlite3_index_constraint *c, int input)
 	return input && c->iColumn == input && c->op == SQLITE_INDEX_CONSTRAINT_EQ && !c->usable;
 }
 
-int event_plan_make(struct table *t, sqlite3_index_info *info, bool reads_objects, int input)
+int event_plan_make(
+	struct table *t, sqlite3_index_info *info, bool reads_objects, int input, const char *input_name)
 {
 	double rows = (double)event_plan_count(t), narrowed = 1;
 	char *plan = sqlite3_mprintf("");
@@ -178,11 +221,12 @@ int event_plan_make(struct table *t, sqlite3_index_info *info, bool reads_object
 		if (by == 0)
 			continue;
 		narrowed *= by;
-		plan = add_condition(info, i, plan, &used);
+		info->aConstraintUsage[i].argvIndex = ++used;
+		plan = plan_word_add(plan, is_input ? input_name : event_column_name(c->iColumn), c->op);
 	}
-	info->idxStr = plan;
-	info->needToFreeIdxStr = 1;
 	info->idxNum = choose_walk(t, info, reads_objects, narrowed >= 1000);
+	info->idxStr = add_walk(plan, info->idxNum);
+	info->needToFreeIdxStr = 1;
 	rows = rows / narrowed < 1 ? 1 : rows / narrowed;
 	info->estimatedRows = (sqlite3_int64)rows;
 	info->estimatedCost = 20 + rows * (reads_objects ? 20 : 1);
@@ -291,15 +335,25 @@ static void set_text(struct event_query *q, const char **field, size_t slot, sql
 	*field = q->texts[slot];
 }
 
+/* Of several bounds the first is taken: SQLite looks again. */
+static void narrow_by_rv(struct event_query *q, char op, sqlite3_value *value)
+{
+	if (op == '=' || op == '>' || op == 'g')
+		set_text(q, &q->filter.rv_min, 3, value);
+	if (op == '=' || op == '<' || op == 'l')
+		set_text(q, &q->filter.rv_max, 4, value);
+}
+
 static void apply(struct event_query *q, struct range *seq, struct range *time, struct wanted_names *names,
-	const char *plan, sqlite3_value *value)
+	const struct plan_word *word, sqlite3_value *value)
 {
 	if (sqlite3_value_type(value) == SQLITE_NULL)
 		q->nothing = true;
-	switch (plan[0] - 'a') {
-	case COLUMN_SEQ: narrow_by_number(seq, plan[1], value); break;
-	case COLUMN_TIME_NS: narrow_by_number(time, plan[1], value); break;
-	case COLUMN_TIME: narrow_by_time(time, plan[1], value); break;
+	switch (column_named(word->column)) {
+	case COLUMN_SEQ: narrow_by_number(seq, word->op, value); break;
+	case COLUMN_TIME_NS: narrow_by_number(time, word->op, value); break;
+	case COLUMN_TIME: narrow_by_time(time, word->op, value); break;
+	case COLUMN_RV: narrow_by_rv(q, word->op, value); break;
 	case COLUMN_APIGROUP: names->apigroup = plain_text(value); break;
 	case COLUMN_VERSION: names->version = plain_text(value); break;
 	case COLUMN_RESOURCE: names->resource = plain_text(value); break;
@@ -316,12 +370,14 @@ int event_query_make(struct tape *t, const char *plan, sqlite3_value **args, int
 	struct range seq = {1, INT64_MAX}, time = {INT64_MIN, INT64_MAX};
 	struct wanted_names names = {0};
 	struct event_query q = {0};
+	struct plan_word word;
 
-	if (strlen(plan) != 2 * (size_t)arg_count)
-		return err_set(err, ERR_FAILED, "a plan for %zu conditions came with %d", strlen(plan) / 2,
-			arg_count);
-	for (int i = 0; i < arg_count; i++)
-		apply(&q, &seq, &time, &names, plan + 2 * (size_t)i, args[i]);
+	for (int i = 0; i < arg_count; i++) {
+		if (!plan_word_next(&plan, &word))
+			return err_set(
+				err, ERR_FAILED, "a plan for %d conditions came with %d", i, arg_count);
+		apply(&q, &seq, &time, &names, &word, args[i]);
+	}
 	choose_resources(t, &names, &q);
 	q.nothing |= seq.min > seq.max || time.min > time.max;
 	q.filter.seq_min = seq.min > 1 ? (uint64_t)seq.min : 0;

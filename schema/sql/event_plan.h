@@ -2,10 +2,13 @@
  * event_plan.h: the columns that every table of events has, and the conditions on them that the tape itself
  * can answer (push-down).
  *
- * Pushed down: seq (= and ranges), time and time_ns (= and ranges), apigroup, version, resource, namespace,
- * name, uid (=), and ORDER BY seq in both directions; ORDER BY time too on a tape whose times never step
- * back, which is looked up once. What is pushed down narrows the walk; SQLite still checks every row, so a
- * bound may be wider than the condition but never narrower.
+ * Pushed down: seq, time, time_ns and rv (= and ranges), apigroup, version, resource, namespace, name, uid
+ * (=), and ORDER BY seq in both directions; ORDER BY time too on a tape whose times never step back, which is
+ * looked up once. What is pushed down narrows the walk; SQLite still checks every row, so a bound may be
+ * wider than the condition but never narrower.
+ *
+ * A plan is text that EXPLAIN QUERY PLAN shows, and that people can read: a word for each condition, column
+ * and operator, and behind them in brackets how the events are walked: `resource= rv>= (by seq)`.
  */
 #ifndef SCHEMA_SQL_EVENT_PLAN_H
 #define SCHEMA_SQL_EVENT_PLAN_H
@@ -30,10 +33,12 @@ enum event_column {
 	COLUMN_OF_KIND, /* the first column of the kind's own */
 };
 
-/* Up to rv, and up to object; `time` compares as a time whatever its form (see time_collation.h). */
+/* Up to rv, and up to object; `time` compares as a time whatever its form (time_collation.h), `rv` as a
+ * number (rv_collation.h). */
 #define EVENT_NAME_COLUMNS                                                                                   \
 	"seq INTEGER, time TEXT COLLATE kubetape_time, time_ns INTEGER, origin TEXT, type TEXT, "            \
-	"apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, name TEXT, uid TEXT, rv TEXT"
+	"apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, name TEXT, uid TEXT, "                  \
+	"rv TEXT COLLATE kubetape_rv"
 #define EVENT_COLUMNS EVENT_NAME_COLUMNS ", bytes INTEGER, object TEXT"
 
 /* Bits of the plan's flags: how to walk. */
@@ -47,9 +52,25 @@ enum event_walk {
 uint64_t event_plan_count(struct table *t);
 
 /* Fills usage, order, cost, idxStr and idxNum. `reads_objects`: whether walking costs a decode a row.
- * `input`: a hidden column whose `= value` the walk is to be given as it is, 0 for none. Returns SQLITE_OK or
- * SQLITE_CONSTRAINT. */
-int event_plan_make(struct table *t, sqlite3_index_info *info, bool reads_objects, int input);
+ * `input`: a hidden column, with its name, whose `= value` the walk is to be given as it is; 0 for none.
+ * Returns SQLITE_OK or SQLITE_CONSTRAINT. */
+int event_plan_make(
+	struct table *t, sqlite3_index_info *info, bool reads_objects, int input, const char *input_name);
+
+/* One condition of a plan. */
+struct plan_word {
+	struct slice column;
+	char op; /* '=' '>' '<', 'g' and 'l' for >= and <= */
+};
+
+/* Appends the condition to the plan, which is the caller's to free with sqlite3_free; returns the new one. */
+char *plan_word_add(char *plan, const char *column, unsigned char op);
+
+/* The next word of the plan, or false behind the last. */
+bool plan_word_next(const char **plan, struct plan_word *ret);
+
+/* The name of a column that all tables of events have. */
+const char *event_column_name(int column);
 
 /* True when condition i may be used and compares text bytewise. */
 bool event_plan_usable_text(sqlite3_index_info *info, int i);
@@ -60,7 +81,7 @@ struct event_query {
 	bool nothing;              /* no event can match */
 	uint8_t *wanted;           /* by resource id, NULL when filter says it all */
 	uint32_t wanted_end;       /* ids from here on are not wanted */
-	char *texts[3];
+	char *texts[5];
 };
 int event_query_make(struct tape *t, const char *plan, sqlite3_value **args, int arg_count,
 	struct event_query *ret, struct err *err) MUST_CHECK;

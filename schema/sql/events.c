@@ -20,7 +20,7 @@ struct events_scan {
 static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
 	(void)err;
-	return event_plan_make(t, info, (info->colUsed >> COLUMN_OBJECT) & 1, 0);
+	return event_plan_make(t, info, (info->colUsed >> COLUMN_OBJECT) & 1, 0, NULL);
 }
 
 static int next(struct scan *s, struct err *err)

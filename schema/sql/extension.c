@@ -7,6 +7,7 @@
 #include "schema/sql/extension.h"
 
 #include "schema/sql/functions.h"
+#include "schema/sql/rv_collation.h"
 #include "schema/sql/time_collation.h"
 
 #include <sqlite3ext.h>
@@ -23,5 +24,7 @@ __attribute__((visibility("default"))) int sqlite3_kubetape_init(
 	rc = vtab_register(db);
 	if (rc == SQLITE_OK)
 		rc = time_collation_register(db);
+	if (rc == SQLITE_OK)
+		rc = rv_collation_register(db);
 	return rc == SQLITE_OK ? functions_register(db) : rc;
 }

@@ -18,6 +18,8 @@
 enum { COLUMN_AT = COLUMN_OF_KIND, COLUMN_AT_SEQ, COLUMN_AT_RV, COLUMN_END };
 #define INPUT_COUNT (COLUMN_END - COLUMN_AT)
 
+static const char *const input_names[INPUT_COUNT] = {"at", "at_seq", "at_rv"};
+
 struct objects_scan {
 	struct scan scan;
 	struct event_query query;
@@ -55,7 +57,9 @@ static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
 		info->aConstraintUsage[i].argvIndex = ++used;
 		info->aConstraintUsage[i].omit = is_input;
 		info->estimatedCost /= 2;
-		text = sqlite3_mprintf("%z%c=", text, 'a' + c->iColumn);
+		text = plan_word_add(text,
+			is_input ? input_names[c->iColumn - COLUMN_AT] : event_column_name(c->iColumn),
+			c->op);
 	}
 	info->idxStr = text;
 	info->needToFreeIdxStr = 1;
@@ -67,11 +71,13 @@ static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
 
 static void take_inputs(struct objects_scan *o, const char *plan_text, sqlite3_value **args, int arg_count)
 {
-	for (int i = 0; i < arg_count; i++) {
-		int input = plan_text[2 * i] - 'a' - COLUMN_AT;
+	struct plan_word word;
 
-		if (input >= 0 && input < INPUT_COUNT && !o->inputs[input])
-			o->inputs[input] = sqlite3_value_dup(args[i]);
+	for (int i = 0; i < arg_count && plan_word_next(&plan_text, &word); i++) {
+		for (size_t k = 0; k < INPUT_COUNT; k++) {
+			if (slice_is(word.column, input_names[k]) && !o->inputs[k])
+				o->inputs[k] = sqlite3_value_dup(args[i]);
+		}
 	}
 }
 

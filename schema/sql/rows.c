@@ -133,16 +133,17 @@ static int fill_connections(struct tape *t, struct row_sink *sink, struct err *e
 
 const struct table_kind connections_table = {
 	.name = "connections",
-	.columns = "connection INTEGER, stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, "
-		   "purpose TEXT, target TEXT, server TEXT, http_version TEXT, tls INTEGER, start_rv TEXT, "
-		   "timeout_seconds INTEGER, "
-		   "begin TEXT COLLATE kubetape_time, end TEXT COLLATE kubetape_time, begin_ns INTEGER, "
-		   "first_byte_after_ns INTEGER, duration_ns INTEGER, "
-		   "end_reason TEXT, http_status INTEGER, retry_after_s INTEGER, curl_code INTEGER, "
-		   "os_errno INTEGER, h2_error INTEGER, error_status TEXT, content_type TEXT, "
-		   "audit_id TEXT, server_date TEXT, next_action TEXT, next_delay_ns INTEGER, "
-		   "events INTEGER, bookmarks INTEGER, bytes INTEGER, first_seq INTEGER, last_seq INTEGER, "
-		   "last_rv TEXT, tail TEXT",
+	.columns =
+		"connection INTEGER, stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, "
+		"purpose TEXT, target TEXT, server TEXT, http_version TEXT, tls INTEGER, start_rv TEXT COLLATE kubetape_rv, "
+		"timeout_seconds INTEGER, "
+		"begin TEXT COLLATE kubetape_time, end TEXT COLLATE kubetape_time, begin_ns INTEGER, "
+		"first_byte_after_ns INTEGER, duration_ns INTEGER, "
+		"end_reason TEXT, http_status INTEGER, retry_after_s INTEGER, curl_code INTEGER, "
+		"os_errno INTEGER, h2_error INTEGER, error_status TEXT, content_type TEXT, "
+		"audit_id TEXT, server_date TEXT, next_action TEXT, next_delay_ns INTEGER, "
+		"events INTEGER, bookmarks INTEGER, bytes INTEGER, first_seq INTEGER, last_seq INTEGER, "
+		"last_rv TEXT COLLATE kubetape_rv, tail TEXT",
 	ROW_TABLE_METHODS,
 	.detail = &(const struct row_detail){36, fill_connections},
 };
@@ -200,12 +201,13 @@ static int fill_gaps(struct tape *t, struct row_sink *sink, struct err *err)
 
 const struct table_kind gaps_table = {
 	.name = "gaps",
-	.columns = "gap INTEGER, stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
-		   "begin TEXT COLLATE kubetape_time, end TEXT COLLATE kubetape_time, reason TEXT, "
-		   "how_ended TEXT, begin_ns INTEGER, end_ns INTEGER, duration_ns INTEGER, "
-		   "begin_seq INTEGER, end_seq INTEGER, from_rv TEXT, to_rv TEXT, connection_before INTEGER, "
-		   "connection_after INTEGER, modified INTEGER, added INTEGER, deleted INTEGER, "
-		   "recreated INTEGER, unchanged INTEGER",
+	.columns =
+		"gap INTEGER, stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
+		"begin TEXT COLLATE kubetape_time, end TEXT COLLATE kubetape_time, reason TEXT, "
+		"how_ended TEXT, begin_ns INTEGER, end_ns INTEGER, duration_ns INTEGER, "
+		"begin_seq INTEGER, end_seq INTEGER, from_rv TEXT COLLATE kubetape_rv, to_rv TEXT COLLATE kubetape_rv, connection_before INTEGER, "
+		"connection_after INTEGER, modified INTEGER, added INTEGER, deleted INTEGER, "
+		"recreated INTEGER, unchanged INTEGER",
 	ROW_TABLE_METHODS,
 	.detail = &(const struct row_detail){24, fill_gaps},
 };
@@ -235,8 +237,9 @@ static int fill_missed(struct tape *t, struct row_sink *sink, struct err *err)
 
 const struct table_kind missed_table = {
 	.name = "missed",
-	.columns = "gap INTEGER, change TEXT, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
-		   "name TEXT, uid TEXT, old_uid TEXT, rv TEXT, old_rv TEXT",
+	.columns =
+		"gap INTEGER, change TEXT, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
+		"name TEXT, uid TEXT, old_uid TEXT, rv TEXT COLLATE kubetape_rv, old_rv TEXT COLLATE kubetape_rv",
 	ROW_TABLE_METHODS,
 	.detail = &(const struct row_detail){11, fill_missed},
 };
@@ -278,7 +281,7 @@ static int fill_bookmarks(struct tape *t, struct row_sink *sink, struct err *err
 
 #define MARK_COLUMNS                                                                                         \
 	"after_seq INTEGER, time TEXT COLLATE kubetape_time, time_ns INTEGER, kind TEXT, stream INTEGER, "   \
-	"apigroup TEXT, version TEXT, resource TEXT, connection INTEGER, rv TEXT, object TEXT"
+	"apigroup TEXT, version TEXT, resource TEXT, connection INTEGER, rv TEXT COLLATE kubetape_rv, object TEXT"
 
 const struct table_kind marks_table = {
 	.name = "marks",

@@ -6,8 +6,10 @@
  * layout. The cursor holds a reference to its extent, so that the strings it gave stay valid when the cache
  * lets go, and remembers the seq it stands at, so that a hot extent may be sealed under it.
  */
+#include "schema/base/rv.h"
 #include "schema/tape/reader_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct cursor_text {
@@ -15,10 +17,18 @@ struct cursor_text {
 	struct slice slice;
 };
 
+/* A bound of resourceVersions; a malformed one is none. */
+struct cursor_rv {
+	struct cursor_text text;
+	bool is_number; /* fits 64 bits, as nearly all do */
+	uint64_t number;
+};
+
 struct tape_cursor {
 	struct tape *tape;
 	struct tape_filter filter;
 	struct cursor_text namespace, name, uid;
+	struct cursor_rv rv_min, rv_max;
 	enum tape_order order;
 	bool selective; /* the filter says something about objects */
 	bool ended;     /* backward and stored walks end once */
@@ -47,6 +57,19 @@ static struct cursor_text copy_text(const char *text)
 	return t;
 }
 
+static struct cursor_rv copy_rv(const char *text)
+{
+	struct cursor_rv rv = {0};
+
+	if (text && rv_valid(slice_of(text))) {
+		while (text[0] == '0' && text[1])
+			text++;
+		rv.text = copy_text(text);
+		rv.is_number = rv_to_u64(rv.text.slice, &rv.number);
+	}
+	return rv;
+}
+
 int tape_cursor_open(struct tape *t, const struct tape_filter *filter, enum tape_order order,
 	struct tape_cursor **ret, struct err *err)
 {
@@ -60,8 +83,10 @@ int tape_cursor_open(struct tape *t, const struct tape_filter *filter, enum tape
 		c->namespace = copy_text(filter->namespace);
 		c->name = copy_text(filter->name);
 		c->uid = copy_text(filter->uid);
+		c->rv_min = copy_rv(filter->rv_min);
+		c->rv_max = copy_rv(filter->rv_max);
 	}
-	c->filter.namespace = c->filter.name = c->filter.uid = NULL;
+	c->filter.namespace = c->filter.name = c->filter.uid = c->filter.rv_min = c->filter.rv_max = NULL;
 	c->selective = c->filter.resource || c->namespace.copy || c->name.copy || c->uid.copy;
 	c->next_seq = c->filter.seq_min;
 	if (order == TAPE_BACKWARD)
@@ -87,6 +112,8 @@ void tape_cursor_close(struct tape_cursor *c)
 	free(c->namespace.copy);
 	free(c->name.copy);
 	free(c->uid.copy);
+	free(c->rv_min.text.copy);
+	free(c->rv_max.text.copy);
 	free(c);
 }
 
@@ -102,13 +129,36 @@ static bool object_matches(const struct tape_cursor *c, const struct extent_obje
 	       text_matches(&c->uid, o->uid);
 }
 
+/* Malformed ones stand behind all others. */
+static int compare_rv(const struct extent *x, const struct extent_event *e, const struct cursor_rv *bound)
+{
+	char digits[RV_TEXT_BYTES];
+	struct slice text;
+
+	if (!e->rv_is_text && bound->is_number)
+		return (e->rv > bound->number) - (e->rv < bound->number);
+	if (e->rv_is_text) {
+		text = x->texts[e->rv];
+	} else {
+		snprintf(digits, sizeof(digits), "%llu", (unsigned long long)e->rv);
+		text = slice_of(digits);
+	}
+	return rv_valid(text) ? rv_compare(text, bound->text.slice) : 1;
+}
+
+static bool rv_matches(const struct tape_cursor *c, const struct extent_event *e)
+{
+	return (!c->rv_min.text.copy || compare_rv(c->extent, e, &c->rv_min) >= 0) &&
+	       (!c->rv_max.text.copy || compare_rv(c->extent, e, &c->rv_max) <= 0);
+}
+
 static bool event_matches(const struct tape_cursor *c, const struct extent_event *e)
 {
 	const struct tape_filter *f = &c->filter;
 
 	return e->seq >= f->seq_min && (!f->seq_max || e->seq <= f->seq_max) &&
 	       (!f->time_min_ns || e->time_ns >= f->time_min_ns) &&
-	       (!f->time_max_ns || e->time_ns <= f->time_max_ns);
+	       (!f->time_max_ns || e->time_ns <= f->time_max_ns) && rv_matches(c, e);
 }
 
 static int compare_up(const void *left, const void *right)
@@ -177,14 +227,21 @@ static void plan(struct tape_cursor *c)
 	}
 }
 
-/* Cheap reasons to pass an extent by: bounds of seq and time, and the filter of hashes. */
+/* False only when what was seen of the extent before excludes it. */
+static bool rvs_may_match(const struct tape_cursor *c, const struct tape_extent *x)
+{
+	return !x->rvs_known || ((!c->rv_min.is_number || x->max_rv >= c->rv_min.number) &&
+					(!c->rv_max.is_number || x->min_rv <= c->rv_max.number));
+}
+
+/* Cheap reasons to pass an extent by: bounds of seq, time and resourceVersion, and the filter of hashes. */
 static int may_match(struct tape_cursor *c, struct tape_extent *x, bool *ret, struct err *err)
 {
 	const struct tape_filter *f = &c->filter;
 
 	*ret = x->last_seq >= f->seq_min && (!f->seq_max || x->first_seq <= f->seq_max) &&
 	       (!f->time_min_ns || x->max_time_ns >= f->time_min_ns) &&
-	       (!f->time_max_ns || x->min_time_ns <= f->time_max_ns);
+	       (!f->time_max_ns || x->min_time_ns <= f->time_max_ns) && rvs_may_match(c, x);
 	if (*ret && c->uid.copy)
 		return reader_may_have(c->tape, x, filter_hash_uid(c->uid.slice), ret, err);
 	if (*ret && f->resource && c->namespace.copy && c->name.copy)

@@ -61,6 +61,9 @@ struct tape_filter {
 	int64_t time_min_ns, time_max_ns;   /* inclusive; 0: no bound */
 	uint32_t resource;                  /* 0: any */
 	const char *namespace, *name, *uid; /* NULL: any */
+	/* Inclusive, compared as rv.h does; NULL: no bound. Malformed ones, of events or here, pass rv_min
+	 * and not rv_max; a bound that is itself malformed is none. */
+	const char *rv_min, *rv_max;
 };
 
 enum tape_order {

@@ -85,6 +85,21 @@ static int decode_index(struct tape *t, const struct tape_extent *row, sqlite3_s
 	return 0;
 }
 
+static void note_rvs(struct tape_extent *row)
+{
+	const struct extent *x = row->index;
+
+	row->min_rv = UINT64_MAX;
+	row->max_rv = 0;
+	for (size_t i = 0; i < x->event_count; i++) {
+		uint64_t rv = x->events[i].rv;
+
+		row->min_rv = rv < row->min_rv ? rv : row->min_rv;
+		row->max_rv = rv > row->max_rv ? rv : row->max_rv;
+	}
+	row->rvs_known = x->text_count == 0;
+}
+
 static int load_index(struct tape *t, struct tape_extent *row, struct err *err)
 {
 	sqlite3 *db = reader_db(t, row->segment, err);
@@ -105,6 +120,7 @@ static int load_index(struct tape *t, struct tape_extent *row, struct err *err)
 	if (failed)
 		return err_prefix(
 			err, "'%s' extent %lld", t->segments[row->segment].file.path, (long long)row->id);
+	note_rvs(row);
 	t->index_bytes += index_cost(row);
 	while (t->index_bytes > INDEX_CACHE_BYTES)
 		drop_least_used_index(t, row);

@@ -34,6 +34,10 @@ struct tape_extent {
 	int64_t id;
 	uint64_t first_seq, last_seq, events, raw_bytes;
 	int64_t min_time_ns, max_time_ns;
+	/* Sealed: what the index showed when it was decoded first. Not on disk: a walk by resourceVersion passes
+	 * the extent by from the second time on. */
+	uint64_t min_rv, max_rv;
+	bool rvs_known; /* and all of them are numbers */
 	struct hot_reader *hot; /* what it was decoded from as long as it is hot, else NULL */
 	struct extent *index;   /* sealed: decoded, or NULL */
 	uint64_t used;
