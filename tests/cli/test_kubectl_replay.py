@@ -59,7 +59,7 @@ class KubectlTest(Case):
 		self.assertRegex(out.splitlines()[1], r"^a ")
 
 	def test_get_json_is_the_recorded_object(self):
-		out = self.succeed("$K get pod a -o json --show-managed-fields")
+		out = self.succeed("$K get pod a -o json")
 		self.assertEqual(json.loads(out), obj(PODS, "a", 5, labels={"app": "x"}, spec={"containers": []}))
 
 	def test_watch_prints_each_change_as_it_happens(self):
