@@ -1,7 +1,7 @@
 /* credentials.c: see credentials.h. */
 #include "recorder/credentials.h"
 
-#include "recorder/base64.h"
+#include "schema/base/base64.h"
 #include "recorder/exec_plugin.h"
 #include "schema/base/limits.h"
 

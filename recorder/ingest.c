@@ -1,7 +1,7 @@
 /* ingest.c: see ingest.h. */
 #include "recorder/ingest.h"
 
-#include "recorder/redact.h"
+#include "schema/tape/redact.h"
 #include "schema/base/limits.h"
 
 void ingest_init(struct ingest *in, struct recorder_context *x, uint32_t stream, bool redacts)

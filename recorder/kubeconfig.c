@@ -5,7 +5,7 @@
  */
 #include "recorder/kubeconfig.h"
 
-#include "recorder/base64.h"
+#include "schema/base/base64.h"
 #include "schema/base/limits.h"
 
 #include <errno.h>

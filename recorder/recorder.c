@@ -10,7 +10,7 @@
 #include "recorder/context.h"
 #include "recorder/discovery.h"
 #include "recorder/flusher.h"
-#include "recorder/redact.h"
+#include "schema/tape/redact.h"
 #include "recorder/restart.h"
 #include "recorder/selection.h"
 #include "recorder/status.h"

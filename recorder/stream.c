@@ -1,7 +1,7 @@
 /* stream.c: see stream.h. The states, the delays and the life of a stream. */
 #include "recorder/stream_internal.h"
 
-#include "recorder/redact.h"
+#include "schema/tape/redact.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
 

@@ -1,16 +1,19 @@
 /* run.c: see run.h. */
 #include "replayer/run.h"
 
+#include "replayer/protobuf/protobuf.h"
 #include "replayer/world/player.h"
 #include "schema/base/clock.h"
 #include "schema/base/version.h"
+#include "schema/tape/redact.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define NAME_MAX_BYTES 200
-#define PENDING_MAX    65536 /* of one turn of the loop; further ones count as out at once */
+#define BODY_MAX_BYTES (16u << 20) /* protobuf grows when it becomes JSON */
+#define PENDING_MAX    65536       /* of one turn of the loop; further ones count as out at once */
 
 struct run_pending {
 	struct run_client *client;
@@ -35,6 +38,7 @@ void run_free(struct run *r)
 		return;
 	for (size_t i = 0; i < r->client_count; i++)
 		free(r->clients[i].name);
+	redactor_close(r->redactor);
 	free(r->pending);
 	free(r);
 }
@@ -115,11 +119,24 @@ static struct run_resource resource_of(const struct api_path *p)
 		p->group, p->version, p->resource, p->subresource, p->namespace, p->name};
 }
 
+void run_clean_body(struct run *r, const struct api_path *what, struct slice body, struct buf *to)
+{
+	struct buf json;
+
+	buf_init(&json, BODY_MAX_BYTES);
+	if (protobuf_is_envelope(body) && protobuf_to_json(body, &json, NULL) == 0)
+		(void)!redactor_body(r->redactor, what->group, what->resource, buf_slice(&json), to, NULL);
+	else if (!memchr(body.ptr, 0, body.len))
+		(void)!redactor_body(r->redactor, what->group, what->resource, body, to, NULL);
+	buf_release(&json);
+}
+
 struct run_request *run_request_begin(struct run *r, struct run_client *client, struct exchange *x,
 	const struct http_request *request, const struct api_path *what, const struct query *query)
 {
 	char verb[16];
 	struct run_request *q;
+	struct buf body;
 	struct run_request_row row = {.id = ++r->next_id,
 		.client = slice_of(client->name),
 		.method = request->method,
@@ -139,7 +156,12 @@ struct run_request *run_request_begin(struct run *r, struct run_client *client, 
 	if (client->seen_seq)
 		row.latency_ns = q->begin_ns - client->seen_ns;
 	fill_place(r, &row.tape_time_ns, &row.seq);
+	buf_init(&body, BODY_MAX_BYTES);
+	if (request->body.len && what->kind == API_PATH_RESOURCE)
+		run_clean_body(r, what, request->body, &body);
+	row.body = buf_slice(&body);
 	run_file_request(r->file, &row);
+	buf_release(&body);
 	x->over = on_over;
 	x->over_context = q;
 	return q;
@@ -244,6 +266,7 @@ int run_store_begin(struct run *r, const char *path, const struct run_facts *f, 
 
 	if (rc)
 		return rc;
+	r->redactor = redactor_of_tape(f->tape);
 	tape = realpath(f->tape, NULL);
 	if (f->speed > SPEED_MAX)
 		snprintf(speed, sizeof(speed), "%g", f->speed);

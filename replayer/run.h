@@ -22,6 +22,7 @@
 #define RUN_CLIENTS_MAX 64 /* programs told apart by User-Agent; all others are one */
 
 struct player;
+struct redactor;
 struct world;
 
 /* One program, by its User-Agent. */
@@ -53,7 +54,8 @@ struct run {
 	struct run_client clients[RUN_CLIENTS_MAX];
 	size_t client_count;
 	uint64_t next_id;
-	struct run_file *file; /* NULL: nothing is stored */
+	struct run_file *file;     /* NULL: nothing is stored */
+	struct redactor *redactor; /* with the file */
 	/* Where the replay is, for rows; NULL until it is open. Borrowed. */
 	const struct player *player;
 	const struct world *world;
@@ -93,6 +95,10 @@ void run_flushed(struct run *r, int64_t out_ns);
 void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watches);
 
 /* ---- writes and faults ---- */
+
+/* Appends a body as it may be stored: as JSON if it came as protobuf, and without secrets. Nothing is
+ * appended when it cannot be read. */
+void run_clean_body(struct run *r, const struct api_path *what, struct slice body, struct buf *to);
 
 /* Counts and stores one. Times and position of the row are filled in here, and so is the client when a
  * request is given (NULL: it stands in no row). The bodies must be free of secrets. */

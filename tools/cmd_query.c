@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 struct query_options {
-	const char *format, *file;
+	const char *format, *file, *run;
 	struct text_list parameters;
 	int64_t time_limit_ns;
 };
@@ -24,6 +24,8 @@ static const struct option_row rows[] = {
 	{OPTION_CHOICE, 0, "format", offsetof(struct query_options, format), TABLE_FORMAT_WORDS,
 		"how to print rows (default: table)"},
 	{OPTION_TEXT, 'f', "file", offsetof(struct query_options, file), "FILE", "read the SQL from FILE"},
+	{OPTION_TEXT, 0, "run", offsetof(struct query_options, run), "FILE",
+		"add the tables of a run that 'kubetape replay --run' made"},
 	{OPTION_LIST, 'p', "param", offsetof(struct query_options, parameters), "NAME=VALUE",
 		"what :NAME means in the SQL"},
 	{OPTION_DURATION, 0, "time-limit", offsetof(struct query_options, time_limit_ns), "DURATION",
@@ -151,6 +153,8 @@ static int query(const struct query_options *o, const struct operands *operands,
 	code = read_sql(o, operands, &sql, err);
 	if (!code)
 		code = sql_session_open(operands->items[0], &s, err);
+	if (!code && o->run)
+		code = sql_session_add_run(s, o->run, err);
 	if (!code)
 		code = set_parameters(s, &o->parameters, err);
 	if (!code)
@@ -183,7 +187,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (code < 0 || check(&o, &operands, &err))
 		return command_fail(self, &err);
 	if (operands.count == 1 && !o.file && isatty(STDIN_FILENO))
-		code = shell_run(operands.items[0], &err);
+		code = shell_run(operands.items[0], o.run, &err);
 	else
 		code = query(&o, &operands, &err);
 	return code < 0 ? command_fail(self, &err) : EXIT_OK;
@@ -198,12 +202,15 @@ const struct command cmd_query = {
 		"opens the sqlite3 shell when stdin is a terminal. Tables: events, objects (the state now, "
 		"or\n"
 		"objects('12:03:05')), changes (field by field), gaps, missed, connections, streams, marks,\n"
-		"bookmarks, documents, segments. jget(object, '$.metadata.name') reads a value out of an object.\n\n"
+		"bookmarks, documents, segments; with --run also requests, deliveries, writes, faults and run.\n"
+		"jget(object, '$.metadata.name') reads a value out of an object.\n\n"
 		"The rows of events come in no promised order; ORDER BY seq gives the order of arrival and\n"
 		"costs nothing. Nothing a statement does can write or open another file.\n\n"
 		"  kubetape query X.tape \"SELECT time, type, name FROM events WHERE resource='pods' ORDER "
 		"BY seq\"\n"
-		"  kubetape query X.tape \"SELECT * FROM missed JOIN gaps USING (gap)\" --format json",
+		"  kubetape query X.tape \"SELECT * FROM missed JOIN gaps USING (gap)\" --format json\n"
+		"  kubetape query X.tape --run X.run \"SELECT e.type, e.name, w.verb, w.resource FROM writes w\n"
+		"      JOIN requests r USING (request) JOIN events e ON e.seq = r.seen_seq\"",
 	.options = rows,
 	.run = run,
 };

@@ -56,6 +56,15 @@ static char *open_command(const char *tape_path)
 	return command;
 }
 
+static char *attach_command(const char *run_path)
+{
+	char *path = run_path ? quoted(run_path, '\'', '\'') : NULL;
+	char *command = path ? xasprintf("ATTACH %s AS run;", path) : xstrdup("");
+
+	free(path);
+	return command;
+}
+
 static char *load_command(const char *extension)
 {
 	char *path = quoted(extension, '"', '\\');
@@ -65,30 +74,43 @@ static char *load_command(const char *extension)
 	return command;
 }
 
-int shell_run(const char *tape_path, struct err *err)
+/* Whether tape and run can be opened, and the sentence if not. */
+static int probe(const char *tape_path, const char *run_path, struct err *err)
 {
-	struct sql_session *probe;
-	char *extension, *load, *open;
+	struct sql_session *s;
+	int code = sql_session_open(tape_path, &s, err);
 
-	if (sql_session_open(tape_path, &probe, err))
+	if (code)
+		return code;
+	code = run_path ? sql_session_add_run(s, run_path, err) : 0;
+	sql_session_close(s);
+	return code;
+}
+
+int shell_run(const char *tape_path, const char *run_path, struct err *err)
+{
+	char *extension, *load, *open, *attach;
+
+	if (probe(tape_path, run_path, err))
 		return err->code;
-	sql_session_close(probe);
 	extension = find_extension(err);
 	if (!extension)
 		return err->code;
 	load = load_command(extension);
 	open = open_command(tape_path);
+	attach = attach_command(run_path);
 	printf("tables: events objects changes gaps missed connections streams marks bookmarks documents segments\n"
 	       "  SELECT time, type, namespace, name FROM events WHERE resource='pods' ORDER BY seq;\n"
 	       "  SELECT name, jget(object, '$.status.phase') FROM objects('-5m') WHERE resource='pods';\n"
 	       "  SELECT time, name, field, old, new FROM changes WHERE resource='deployments';\n"
 	       "  .schema events   .mode json   .help   .quit\n");
 	fflush(stdout);
-	execlp("sqlite3", "sqlite3", "-interactive", "-cmd", load, "-cmd", open, "-cmd", ".mode column",
-		"-cmd", ".prompt 'tape> ' ' ...> '", ":memory:", (char *)NULL);
+	execlp("sqlite3", "sqlite3", "-interactive", "-cmd", load, "-cmd", open, "-cmd", attach, "-cmd",
+		".mode column", "-cmd", ".prompt 'tape> ' ' ...> '", ":memory:", (char *)NULL);
 	(void)err_set_errno(err, errno, "cannot run the shell 'sqlite3'");
 	free(extension);
 	free(load);
 	free(open);
+	free(attach);
 	return err->code;
 }

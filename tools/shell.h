@@ -7,7 +7,8 @@
 
 #include "schema/base/err.h"
 
-/* Becomes the shell; returns only on failure: no sqlite3 program, no kubetape.so, no such tape. */
-int shell_run(const char *tape_path, struct err *err) MUST_CHECK;
+/* Becomes the shell, with the tables of a run when its path is not NULL; returns only on failure: no sqlite3
+ * program, no kubetape.so, no such tape. */
+int shell_run(const char *tape_path, const char *run_path, struct err *err) MUST_CHECK;
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
+#include "schema/run/run_file.h"
 #include "schema/sql/sandbox.h"
 
 #include <errno.h>
@@ -113,6 +114,84 @@ void sql_session_on_progress(struct sql_session *s, void (*call)(void *context),
 void sql_session_interrupt(struct sql_session *s)
 {
 	sqlite3_interrupt(s->db);
+}
+
+/* ---- a run beside the tape ---- */
+
+/* A file name as SQLite's URIs want it. */
+static char *read_only_uri(const char *path)
+{
+	static const char plain[] = "/-_.~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char *absolute = realpath(path, NULL);
+	const char *from = absolute ? absolute : path;
+	char *uri = xmalloc(3 * strlen(from) + 32), *at = uri;
+
+	at += snprintf(at, 8, "file:");
+	for (; *from; from++) {
+		if (strchr(plain, *from))
+			*at++ = *from;
+		else
+			at += snprintf(at, 4, "%%%02X", (unsigned char)*from);
+	}
+	memcpy(at, "?mode=ro", sizeof("?mode=ro"));
+	free(absolute);
+	return uri;
+}
+
+static int attach(struct sql_session *s, const char *path, struct err *err)
+{
+	char *uri = read_only_uri(path);
+	sqlite3_stmt *stmt = NULL;
+	int code = 0;
+
+	if (sqlite3_prepare_v2(s->db, "ATTACH ?1 AS run", -1, &stmt, NULL) ||
+		sqlite3_bind_text(stmt, 1, uri, -1, SQLITE_STATIC) || sqlite3_step(stmt) != SQLITE_DONE)
+		code = err_set(err, ERR_FAILED, "cannot open the run '%s': %s", path, sqlite3_errmsg(s->db));
+	sqlite3_finalize(stmt);
+	free(uri);
+	return code;
+}
+
+/* A run holds plain tables only; anything else was put there by somebody else. */
+static int check_run(struct sql_session *s, const char *path, struct err *err)
+{
+	static const char *const questions[] = {"PRAGMA run.application_id", "PRAGMA run.user_version",
+		"SELECT count(*) FROM run.sqlite_schema WHERE type NOT IN ('table', 'index')"
+		" OR sql LIKE 'CREATE VIRTUAL%'"};
+	static const int64_t answers[] = {RUN_APPLICATION_ID, RUN_VERSION, 0};
+	static const char *const problems[] = {"is not a run: its application_id is", "is a run of version",
+		"is not a run: tables that do not belong to one:"};
+	int code = 0;
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers) && !code; i++) {
+		sqlite3_stmt *stmt = NULL;
+
+		if (sqlite3_prepare_v2(s->db, questions[i], -1, &stmt, NULL) ||
+			sqlite3_step(stmt) != SQLITE_ROW)
+			code = err_set(err, ERR_CORRUPT, "cannot read the run '%s': %s", path,
+				sqlite3_errmsg(s->db));
+		else if (sqlite3_column_int64(stmt, 0) != answers[i])
+			code = err_set(err, ERR_CORRUPT, "'%s' %s %lld, expected %lld", path, problems[i],
+				(long long)sqlite3_column_int64(stmt, 0), (long long)answers[i]);
+		sqlite3_finalize(stmt);
+	}
+	return code;
+}
+
+int sql_session_add_run(struct sql_session *s, const char *path, struct err *err)
+{
+	struct err local;
+	int code;
+
+	err = err ? err : &local;
+	sqlite3_set_authorizer(s->db, NULL, NULL);
+	sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 1);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	code = attach(s, path, err);
+	if (!code)
+		code = check_run(s, path, err);
+	sandbox_close_doors(s->db, SANDBOX_ANY);
+	return code;
 }
 
 /* ---- running ---- */

@@ -33,6 +33,10 @@ struct sql_sink {
 int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err) MUST_CHECK;
 void sql_session_close(struct sql_session *s);
 
+/* Adds the tables of a run file (schema/run/run_file.h), read-only: requests, deliveries, writes, faults and
+ * run. At most one, before the first statement. */
+int sql_session_add_run(struct sql_session *s, const char *path, struct err *err) MUST_CHECK;
+
 /* Makes :name (and @name, $name) mean that value in every statement run from now on. A value that reads as an
  * integer is one. */
 void sql_session_set(struct sql_session *s, const char *name, const char *value);

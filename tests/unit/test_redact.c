@@ -1,6 +1,6 @@
 /* Secrets before they reach the tape. */
-#include "recorder/base64.h"
-#include "recorder/redact.h"
+#include "schema/base/base64.h"
+#include "schema/tape/redact.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

@@ -7,8 +7,8 @@
  * tape, in FILE.tape.key, and not in it: who is given the tape alone cannot try out likely passwords. Without
  * the file a new key is made, and digests from then on differ from those before.
  */
-#ifndef RECORDER_REDACT_H
-#define RECORDER_REDACT_H
+#ifndef SCHEMA_TAPE_REDACT_H
+#define SCHEMA_TAPE_REDACT_H
 
 #include "schema/base/buf.h"
 
@@ -18,6 +18,10 @@ struct redactor;
 int redactor_open(const char *tape_path, struct redactor **ret, struct err *err) MUST_CHECK;
 void redactor_close(struct redactor *r);
 
+/* With the tape's key if there is one to be read, so that digests compare with those on the tape; with a key
+ * that nobody keeps otherwise. Writes nothing. */
+struct redactor *redactor_of_tape(const char *tape_path);
+
 /* With a fixed key, for tests. */
 struct redactor *redactor_with_key(const unsigned char key[32]);
 
@@ -26,5 +30,11 @@ bool redactor_concerns(const char *group, const char *resource);
 
 /* Appends the object without its secrets; everything else stays byte for byte. */
 int redactor_object(struct redactor *r, struct slice object, struct buf *to, struct err *err) MUST_CHECK;
+
+/* Appends what a client sent about a resource: an object or a patch, without secrets. A body in which they
+ * cannot be found (no JSON object, such as a JSON Patch of a Secret; a token to be reviewed) becomes the text
+ * "redacted". */
+int redactor_body(struct redactor *r, struct slice group, struct slice resource, struct slice body,
+	struct buf *to, struct err *err) MUST_CHECK;
 
 #endif

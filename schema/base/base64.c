@@ -1,5 +1,5 @@
 /* base64.c: see base64.h. */
-#include "recorder/base64.h"
+#include "schema/base/base64.h"
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

@@ -1,6 +1,6 @@
 /* base64.h: RFC 4648 base64 with padding, as kubeconfigs and Secrets hold it. */
-#ifndef RECORDER_BASE64_H
-#define RECORDER_BASE64_H
+#ifndef SCHEMA_BASE_BASE64_H
+#define SCHEMA_BASE_BASE64_H
 
 #include "schema/base/buf.h"
 
