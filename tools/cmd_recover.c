@@ -147,7 +147,7 @@ static void print_end(const struct listing *l, const struct tape_recover_result 
 		printf(", lost %llu events and %llu rows;", (unsigned long long)r->lost_events,
 			(unsigned long long)r->lost_rows);
 	else
-		fputs(", lost nothing;", stdout);
+		fputs(r->tail_unknown ? ";" : ", lost nothing;", stdout);
 	printf(" the tape is '%s'\n", l->v->output);
 	if (r->tail_unknown)
 		puts("the end of the tape is damaged: events behind the last one may be lost without a trace");

@@ -112,6 +112,11 @@ static void print_json_end(const struct verification *v, const struct tape_verif
 		(unsigned long long)r->raw_bytes, (double)(clock_mono_ns(&clock_system) - v->begin_ns) / 1e9);
 }
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 static void print_text_end(const struct verification *v, const struct tape_verify_result *r)
 {
 	int64_t passed_ns = clock_mono_ns(&clock_system) - v->begin_ns;
@@ -119,12 +124,12 @@ static void print_text_end(const struct verification *v, const struct tape_verif
 
 	print_visible("", v->path);
 	if (r->damages)
-		printf(" is damaged: %llu damages in", (unsigned long long)r->damages);
+		printf(" is damaged: %llu damage%s in", (unsigned long long)r->damages, plural(r->damages));
 	else
 		printf(" is intact:");
-	printf(" %llu segments", (unsigned long long)r->segments);
+	printf(" %llu segment%s", (unsigned long long)r->segments, plural(r->segments));
 	if (!v->options->quick)
-		printf(", %llu events", (unsigned long long)r->events);
+		printf(", %llu event%s", (unsigned long long)r->events, plural(r->events));
 	printf(", %s in %s (%s/s)\n", bytes_format(stored, r->stored_bytes),
 		duration_format(passed, passed_ns),
 		bytes_format(rate, (uint64_t)((double)r->stored_bytes / ((double)passed_ns / 1e9))));

@@ -21,7 +21,7 @@ class Verify(TapeTest):
     def test_an_intact_tape_is_called_so(self):
         done = self.run_tape("verify", self.tape)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("is intact: 1 segments, 50 events", done.stdout)
+        self.assertIn("is intact: 1 segment, 50 events", done.stdout)
 
     def test_a_damage_has_one_line_with_file_offset_found_and_expected(self):
         self.damage(3 * 4096 + 77)
@@ -30,7 +30,7 @@ class Verify(TapeTest):
         first, last = done.stdout.splitlines()
         self.assertRegex(first, r"^seg-000001\.db at offset 12288: bad checksum of page 4: found [0-9a-f]{16}, "
                                 r"expected [0-9a-f]{16}$")
-        self.assertIn("is damaged: 1 damages", last)
+        self.assertIn("is damaged: 1 damage in 1 segment", last)
 
     def test_json_says_the_same(self):
         got = json.loads(self.run_tape("verify", "--json", self.tape).stdout)
