@@ -36,7 +36,7 @@ static const char *unanswered(const struct end_facts *f)
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR: return "no_response";
 	case CURLE_LOGIN_DENIED: return "credentials";
-	case CURLE_HTTP2_STREAM: return "h2_stream";
+	case CURLE_HTTP2_STREAM: return f->goaway ? "goaway" : "h2_stream";
 	case CURLE_HTTP2: return f->goaway ? "goaway" : "h2_conn";
 	default: return "failed";
 	}
@@ -55,6 +55,9 @@ static const char *clean_end(const struct end_facts *f)
 
 static const char *broken(const struct end_facts *f)
 {
+	/* Told to go away, and then cut: however libcurl noticed. */
+	if (f->goaway && f->curl_code != CURLE_BAD_CONTENT_ENCODING)
+		return "goaway";
 	switch (f->curl_code) {
 	case CURLE_PARTIAL_FILE: return "cut";
 	case CURLE_SEND_ERROR:
@@ -63,7 +66,7 @@ static const char *broken(const struct end_facts *f)
 												     : "cut";
 	case CURLE_OPERATION_TIMEDOUT: return "stalled";
 	case CURLE_HTTP2_STREAM: return "h2_stream";
-	case CURLE_HTTP2: return f->goaway ? "goaway" : "h2_conn";
+	case CURLE_HTTP2: return "h2_conn";
 	case CURLE_BAD_CONTENT_ENCODING: return "bad_encoding";
 	default: return "failed";
 	}

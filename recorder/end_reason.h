@@ -14,7 +14,8 @@
  *   cut_clean_midframe  a clean end inside a frame
  *   cut                 the connection was closed inside the body
  *   reset               the connection was reset
- *   h2_stream, h2_conn, goaway      HTTP/2's own ways to end
+ *   goaway              the server sent GOAWAY, then the connection ended
+ *   h2_stream, h2_conn  HTTP/2's other ways to end
  *   stalled             no byte for too long; the recorder gave up
  *   bad_frame           a line that is no event; its bytes are the connection's tail
  *   bad_encoding        the content encoding could not be undone

@@ -1,6 +1,7 @@
 /* exec_plugin.c: see exec_plugin.h. */
 #include "recorder/exec_plugin.h"
 
+#include "recorder/base64.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -230,6 +231,41 @@ static int append_json_member(struct buf *to, const char *key, struct slice valu
 	return json_escape(value, to, err);
 }
 
+/* The certificates of those who may sign the server's one, from the kubeconfig or the file it names. */
+static int append_authority(struct buf *json, const struct cluster_config *config, struct err *err)
+{
+	struct buf file, text;
+	int rc = 0;
+
+	buf_init(&file, LIMIT_CONFIG_BYTES);
+	buf_init(&text, LIMIT_CONFIG_BYTES);
+	if (config->ca_data.len)
+		rc = base64_encode(buf_slice(&config->ca_data), &text, err);
+	else if (config->ca_file && read_config_file(config->ca_file, &file, NULL) == 0)
+		rc = base64_encode(buf_slice(&file), &text, err);
+	if (rc == 0)
+		rc = append_json_member(json, "certificate-authority-data", buf_slice(&text), err);
+	buf_release(&file);
+	buf_release(&text);
+	return rc;
+}
+
+static int append_cluster(struct buf *json, const struct cluster_config *config, struct err *err)
+{
+	int rc = buf_printf(json, err, ",\"cluster\":{\"insecure-skip-tls-verify\":%s",
+		config->insecure ? "true" : "false");
+
+	if (rc == 0)
+		rc = append_json_member(json, "server", slice_of(config->server), err);
+	if (rc == 0)
+		rc = append_json_member(json, "tls-server-name", slice_of(config->tls_server_name), err);
+	if (rc == 0)
+		rc = append_json_member(json, "proxy-url", slice_of(config->proxy_url), err);
+	if (rc == 0)
+		rc = append_authority(json, config, err);
+	return rc ? rc : buf_append(json, "}", 1, err);
+}
+
 /* KUBERNETES_EXEC_INFO: what the plugin may know of us and of the cluster. */
 static char *exec_info(const struct cluster_config *config)
 {
@@ -245,17 +281,8 @@ static char *exec_info(const struct cluster_config *config)
 		"\"interactive\":%s",
 		e->api_version ? e->api_version : "client.authentication.k8s.io/v1",
 		isatty(STDIN_FILENO) ? "true" : "false");
-	if (rc == 0 && e->cluster_info) {
-		rc = buf_printf(&json, &err, ",\"cluster\":{\"insecure-skip-tls-verify\":%s",
-			config->insecure ? "true" : "false");
-		if (rc == 0)
-			rc = append_json_member(&json, "server", slice_of(config->server), &err);
-		if (rc == 0)
-			rc = append_json_member(
-				&json, "tls-server-name", slice_of(config->tls_server_name), &err);
-		if (rc == 0)
-			rc = buf_printf(&json, &err, "}");
-	}
+	if (rc == 0 && e->cluster_info)
+		rc = append_cluster(&json, config, &err);
 	if (rc == 0)
 		rc = buf_printf(&json, &err, "}}");
 	line = rc ? xstrdup("KUBERNETES_EXEC_INFO=") : slice_dup(buf_slice(&json));

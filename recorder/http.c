@@ -346,6 +346,11 @@ void http_cancel(struct http_request *r)
 	start_waiting(h);
 }
 
+static bool is_overdue(const struct http_request *r, int64_t now)
+{
+	return !r->header_done && now - r->begin_mono_ns > ANSWER_TIMEOUT_NS;
+}
+
 /* The request that has to be ended from here, or NULL: one that failed to start or got no answer in time. */
 static struct http_request *find_overdue(struct http *h)
 {
@@ -354,11 +359,19 @@ static struct http_request *find_overdue(struct http *h)
 	for (struct http_request *r = h->requests; r; r = r->next) {
 		if (r->phase == PHASE_FAILED)
 			return r;
-		if (r->phase == PHASE_RUNNING && !r->header_done &&
-			now - r->begin_mono_ns > ANSWER_TIMEOUT_NS)
+		if (r->phase == PHASE_RUNNING && r->overdue && is_overdue(r, now))
 			return r;
 	}
 	return NULL;
+}
+
+/* When the process was stopped for a while, the answer may be in the socket: the next sweep will know. */
+static void note_overdue(struct http *h)
+{
+	int64_t now = clock_mono_ns(h->clock);
+
+	for (struct http_request *r = h->requests; r; r = r->next)
+		r->overdue = r->phase == PHASE_RUNNING && is_overdue(r, now);
 }
 
 static void on_sweep(uv_timer_t *timer)
@@ -374,8 +387,10 @@ static void on_sweep(uv_timer_t *timer)
 				(int)(ANSWER_TIMEOUT_NS / NS_PER_S));
 		finish(r, code);
 	}
-	if (!h->closing)
-		start_waiting(h);
+	if (h->closing)
+		return;
+	note_overdue(h);
+	start_waiting(h);
 }
 
 /* Lets the transfers go on that were told to wait. */

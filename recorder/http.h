@@ -35,7 +35,7 @@ struct http_answer {
 	/* At the end only. */
 	bool aborted; /* on_body said so */
 	int curl_code, os_errno, h2_error;
-	bool goaway;
+	bool goaway;       /* the server said so on this connection; h2_error is its code */
 	const char *error; /* libcurl's words */
 };
 

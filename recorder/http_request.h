@@ -17,6 +17,13 @@ struct lane {
 	uv_timer_t timer;
 };
 
+/* A GOAWAY frame, on the connection with that local port. */
+struct goaway {
+	long port;
+	int error, last_stream;
+};
+#define GOAWAYS_KEPT 16
+
 struct http {
 	uv_loop_t *loop;
 	const struct clock *clock;
@@ -35,6 +42,8 @@ struct http {
 	char *connect_to;       /* libcurl's CONNECT_TO entry when the TLS name differs from the host */
 	struct curl_slist *connect_list;
 	bool tls, no_proxy;
+	struct goaway goaways[GOAWAYS_KEPT]; /* the last ones */
+	unsigned goaway_count;
 	unsigned open_handles;
 };
 
@@ -57,6 +66,7 @@ struct http_request {
 	int64_t begin_ns, begin_mono_ns, first_byte_mono_ns;
 	uint64_t bytes;
 	bool aborted, header_done, paused;
+	bool overdue; /* a sweep found it so; the next one ends it */
 	char server[INET6_ADDRSTRLEN + 16];
 	char error[CURL_ERROR_SIZE];
 };

@@ -114,13 +114,51 @@ static int h2_error_of(const char *error)
 	return number ? (int)strtol(number + 5, NULL, 10) : 0;
 }
 
+static long port_of(CURL *easy)
+{
+	long port = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_LOCAL_PORT, &port);
+	return port;
+}
+
+/* libcurl has no other way to tell of a GOAWAY than what it would print, to whichever request of the
+ * connection was reading: "received GOAWAY, error=0, last_stream=7". */
+static int listen_for_goaway(CURL *easy, curl_infotype type, char *text, size_t len, void *context)
+{
+	struct http *h = context;
+	const char *word = type == CURLINFO_TEXT ? memmem(text, len, "GOAWAY, error=", 14) : NULL;
+	struct goaway goaway = {.port = port_of(easy)};
+
+	if (word && sscanf(word, "GOAWAY, error=%d, last_stream=%d", &goaway.error, &goaway.last_stream) == 2)
+		h->goaways[h->goaway_count++ % GOAWAYS_KEPT] = goaway;
+	return 0;
+}
+
+/* The GOAWAY of the connection that the request ran over, or NULL. */
+static const struct goaway *goaway_of(const struct http_request *r)
+{
+	const struct http *h = r->http;
+	long port = port_of(r->easy);
+
+	for (unsigned i = 0; i < GOAWAYS_KEPT && i < h->goaway_count; i++) {
+		const struct goaway *goaway = &h->goaways[(h->goaway_count - 1 - i) % GOAWAYS_KEPT];
+
+		if (goaway->port == port && port)
+			return goaway;
+	}
+	return NULL;
+}
+
 void http_answer_end(struct http_request *r, CURLcode code, struct http_answer *answer)
 {
+	const struct goaway *goaway = goaway_of(r);
+
 	answer->aborted = r->aborted;
 	answer->curl_code = (int)code;
 	answer->os_errno = errno_of(r, (int)code);
-	answer->h2_error = h2_error_of(r->error);
-	answer->goaway = strstr(r->error, "GOAWAY") != NULL;
+	answer->goaway = goaway != NULL;
+	answer->h2_error = goaway ? goaway->error : h2_error_of(r->error);
 	answer->error = *r->error || code == CURLE_OK ? r->error : curl_easy_strerror(code);
 }
 
@@ -228,6 +266,11 @@ static void set_transfer(struct http_request *r)
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_INTERVAL_S);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, set_socket_options);
+	if (r->http->tls) {
+		curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, listen_for_goaway);
+		curl_easy_setopt(easy, CURLOPT_DEBUGDATA, r->http);
+		curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L);
+	}
 	if (r->lane == HTTP_LANE_LIST) {
 		curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)LIST_BUFFER_BYTES);
 		curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);

@@ -17,6 +17,7 @@
 #include "schema/base/log.h"
 #include "schema/tape/reader.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -45,9 +46,9 @@ struct recorder {
 	struct status status;
 	struct notices notices;
 	struct moderation moderation;
-	bool resumed;       /* the tape was there already */
-	bool new_cluster;   /* and is of another cluster */
-	bool discover_soon; /* a CRD or an APIService changed */
+	bool resumed, made_tape; /* the tape was there already, or was made by this run */
+	bool new_cluster;        /* and is of another cluster */
+	bool discover_soon;      /* a CRD or an APIService changed */
 
 	uint64_t removed_segments; /* by retention, as told last */
 	uint64_t offer_events;     /* of CRDs and APIServices, when last looked at */
@@ -74,6 +75,7 @@ static int open_tape(struct recorder *r, struct err *err)
 	int rc;
 
 	r->resumed = access(r->o->tape_path, F_OK) == 0;
+	r->made_tape = !r->resumed;
 	rc = tape_writer_open(r->o->tape_path, &r->o->tape, &r->tape, err);
 	if (rc)
 		return rc;
@@ -166,14 +168,12 @@ static int add_stream(void *context, const struct stream_spec *spec)
 	return 0;
 }
 
-static int add_streams(struct recorder *r, const struct catalog *catalog)
+static int add_streams(struct recorder *r, const struct catalog_choice *choice)
 {
-	struct catalog_choice choice = {0};
-	int rc = selection_resources(r->o, catalog, &choice, &r->err);
+	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < choice.count; i++)
-		rc = selection_streams(r->o, choice.items[i], add_stream, r);
-	catalog_choice_release(&choice);
+	for (size_t i = 0; rc == 0 && i < choice->count; i++)
+		rc = selection_streams(r->o, choice->items[i], add_stream, r);
 	http_expect_watches(r->x.http, r->stream_count);
 	return rc;
 }
@@ -199,7 +199,8 @@ static int note_cluster(struct recorder *r, const char *uid, struct err *err)
 	return rc;
 }
 
-static int begin(struct recorder *r, const struct discovery_result *result)
+static int begin_with(
+	struct recorder *r, const struct discovery_result *result, const struct catalog_choice *choice)
 {
 	struct err *err = &r->err;
 
@@ -208,7 +209,7 @@ static int begin(struct recorder *r, const struct discovery_result *result)
 	if (note_cluster(r, result->cluster_uid, err) ||
 		discovery_save(r->discovery, flusher_tape(r->x.flusher), err) < 0)
 		return err->code;
-	if (add_streams(r, result->catalog))
+	if (add_streams(r, choice))
 		return err->code;
 	if (r->resumed && restart_load(&r->x, r->streams, r->stream_count, err))
 		return err->code;
@@ -223,6 +224,18 @@ static int begin(struct recorder *r, const struct discovery_result *result)
 	}
 	flusher_dirty(r->x.flusher);
 	return 0;
+}
+
+/* Names that mean nothing are told before there is a tape. */
+static int begin(struct recorder *r, const struct discovery_result *result)
+{
+	struct catalog_choice choice = {0};
+	int rc = selection_resources(r->o, result->catalog, &choice, &r->err);
+
+	if (rc == 0)
+		rc = begin_with(r, result, &choice);
+	catalog_choice_release(&choice);
+	return rc;
 }
 
 static void on_first_discovery(void *context, const struct discovery_result *result, const struct err *err)
@@ -264,6 +277,17 @@ static void restart_streams_of_new_cluster(struct recorder *r)
 		stream_new_epoch(r->streams[i]);
 }
 
+static int add_new_streams(struct recorder *r, const struct catalog *catalog)
+{
+	struct catalog_choice choice = {0};
+	int rc = selection_resources(r->o, catalog, &choice, &r->err);
+
+	if (rc == 0)
+		rc = add_streams(r, &choice);
+	catalog_choice_release(&choice);
+	return rc;
+}
+
 static void on_discovery(void *context, const struct discovery_result *result, const struct err *err)
 {
 	struct recorder *r = context;
@@ -286,7 +310,7 @@ static void on_discovery(void *context, const struct discovery_result *result, c
 	if (changed == 0)
 		return;
 	flusher_dirty(r->x.flusher);
-	if (r->o->all && add_streams(r, result->catalog)) {
+	if (r->o->all && add_new_streams(r, result->catalog)) {
 		stop(r, &r->err);
 		return;
 	}
@@ -472,6 +496,27 @@ static void close_handle(uv_handle_t *handle, void *context)
 		uv_close(handle, NULL);
 }
 
+/* A recording that failed before anything was on the tape. */
+static bool never_began(const struct recorder *r)
+{
+	return r->err.code && r->made_tape && !r->was_ready && r->x.counters.events == 0;
+}
+
+/* Nothing but what this run made. */
+static void remove_tape(const struct recorder *r)
+{
+	DIR *folder = opendir(r->o->tape_path);
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		if (entry->d_type != DT_DIR)
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	}
+	if (folder)
+		closedir(folder);
+	rmdir(r->o->tape_path);
+}
+
 /* Streams are stopped and the tape closed before anything that may take its time. */
 static int shut_down(struct recorder *r, struct err *err)
 {
@@ -493,6 +538,10 @@ static int shut_down(struct recorder *r, struct err *err)
 	uv_walk(&r->loop, close_handle, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
+	if (never_began(r)) {
+		remove_tape(r);
+		redactor_discard(r->redactor);
+	}
 	redactor_close(r->redactor);
 	cluster_config_free(r->cluster);
 	return rc;

@@ -278,9 +278,13 @@ static bool is_stalled(const struct stream *s, int64_t now)
 void stream_check(struct stream *s)
 {
 	struct http_request *running = s->request;
+	bool was_suspicious = s->watch.suspicious;
 	struct http_answer answer;
 
-	if (s->state != STREAM_WATCHING || !is_stalled(s, clock_mono_ns(s->x->clock)))
+	s->watch.suspicious = s->state == STREAM_WATCHING && is_stalled(s, clock_mono_ns(s->x->clock));
+	/* After a stop of the process, or of the machine, what came meanwhile is still in the socket: a
+	 * second look, when the loop has read it, decides. */
+	if (!s->watch.suspicious || !was_suspicious)
 		return;
 	answer = http_answer_so_far(running);
 	s->watch.stalled = s->watch.error.len == 0;

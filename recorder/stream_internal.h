@@ -27,6 +27,7 @@ struct watch {
 	int64_t open_mono_ns; /* when the header came */
 	int64_t last_byte_mono_ns;
 	uint64_t frame_count;
+	bool suspicious; /* it was found too silent once */
 	bool settled;
 	bool bad_frame, backwards, stalled;
 	char tail_reason[ERR_TEXT_MAX]; /* why a frame was bad */

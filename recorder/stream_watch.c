@@ -229,7 +229,7 @@ static void reset_watch(struct watch *w)
 	buf_clear(&w->bad);
 	buf_clear(&w->error);
 	w->frame_count = 0;
-	w->settled = w->bad_frame = w->backwards = w->stalled = false;
+	w->suspicious = w->settled = w->bad_frame = w->backwards = w->stalled = false;
 	w->timeout_seconds = MIN_TIMEOUT_S + (int64_t)(recorder_chance() * MIN_TIMEOUT_S);
 }
 

@@ -23,6 +23,7 @@
 
 struct redactor {
 	unsigned char key[KEY_BYTES];
+	char *made; /* the key file, when this redactor made it */
 };
 
 /* ---- the key ---- */
@@ -74,20 +75,22 @@ int redactor_open(const char *tape_path, struct redactor **ret, struct err *err)
 	char *path = key_path(tape_path);
 	unsigned char key[KEY_BYTES];
 	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
+	bool is_new = fd < 0 && errno == ENOENT;
 
 	if (fd >= 0) {
 		rc = read_key(fd, path, key, err);
 		close(fd);
-	} else if (errno == ENOENT) {
+	} else if (is_new) {
 		rc = make_key(path, key, err);
 	} else {
 		rc = err_set_errno(err, errno, "cannot open '%s'", path);
 	}
+	if (rc == 0) {
+		*ret = redactor_with_key(key);
+		(*ret)->made = is_new ? xstrdup(path) : NULL;
+	}
 	free(path);
-	if (rc)
-		return rc;
-	*ret = redactor_with_key(key);
-	return 0;
+	return rc;
 }
 
 struct redactor *redactor_of_tape(const char *tape_path)
@@ -107,14 +110,23 @@ struct redactor *redactor_of_tape(const char *tape_path)
 
 struct redactor *redactor_with_key(const unsigned char key[32])
 {
-	struct redactor *r = xmalloc(sizeof(*r));
+	struct redactor *r = xcalloc(1, sizeof(*r));
 
 	memcpy(r->key, key, KEY_BYTES);
 	return r;
 }
 
+void redactor_discard(struct redactor *r)
+{
+	if (r && r->made)
+		unlink(r->made);
+}
+
 void redactor_close(struct redactor *r)
 {
+	if (!r)
+		return;
+	free(r->made);
 	free(r);
 }
 

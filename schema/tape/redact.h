@@ -22,6 +22,9 @@ void redactor_close(struct redactor *r);
  * that nobody keeps otherwise. Writes nothing. */
 struct redactor *redactor_of_tape(const char *tape_path);
 
+/* Removes the key if this redactor made it. NULL is fine. */
+void redactor_discard(struct redactor *r);
+
 /* With a fixed key, for tests. */
 struct redactor *redactor_with_key(const unsigned char key[32]);
 

@@ -338,6 +338,7 @@ class FakeApiserver:
         self.connections = 0
         self.stopping = threading.Event()
         self.tls, self.token = tls, token
+        self.host = "127.0.0.1"
         self.cluster_uid = KUBE_SYSTEM
         self.aggregated = True
         self.handlers = {}  # path -> handler, before anything else
@@ -361,7 +362,7 @@ class FakeApiserver:
 
     @property
     def url(self):
-        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
     # listening
 
@@ -378,7 +379,7 @@ class FakeApiserver:
         """On a free port, and on the same one again after refuse()."""
         self.listener = socket.socket()
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind(("127.0.0.1", self.port))
+        self.listener.bind((self.host, self.port))
         self.listener.listen(128)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, args=(self.listener,), daemon=True).start()
@@ -404,10 +405,23 @@ class FakeApiserver:
         while True:
             try:
                 sock, _ = listener.accept()
+            except ConnectionAbortedError:
+                continue
             except OSError:
                 return
             self.connections += 1
-            threading.Thread(target=self.converse, args=(sock, self.connections), daemon=True).start()
+            worker = threading.Thread(target=self.converse, args=(sock, self.connections), daemon=True)
+            self.start(worker)
+
+    @staticmethod
+    def start(worker):
+        """A machine with much to do may have no room for another thread just now."""
+        while True:
+            try:
+                worker.start()
+                return
+            except RuntimeError:
+                time.sleep(0.05)
 
     def check_peer(self, x):
         """Ends a watch whose client has gone."""

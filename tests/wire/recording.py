@@ -38,9 +38,9 @@ def plain_rows(tape, sql):
 class Recording:
     """Starts at once. Options are those of the command; --server and -o are added."""
 
-    def __init__(self, tape, *arguments, server=None, env=None):
+    def __init__(self, tape, *arguments, server=None, env=None, before=()):
         self.tape = tape
-        command = [KUBETAPE, "record", "-o", tape, "--retry-delay", "20ms", *arguments]
+        command = [*before, KUBETAPE, "record", "-o", tape, "--retry-delay", "20ms", *arguments]
         if server:
             command += ["--server", server]
         clean = {k: v for k, v in os.environ.items() if not k.upper().endswith("_PROXY") and k != "KUBECONFIG"}
@@ -104,6 +104,20 @@ class Recording:
     def ends(self, purpose="watch"):
         return [r["end_reason"] for r in self.query(
             f"SELECT end_reason FROM connections WHERE purpose='{purpose}' ORDER BY connection")]
+
+
+def is_sanitized():
+    return any(word in os.environ.get("KUBETAPE_BUILD", "") for word in ("asan", "tsan"))
+
+
+def preload(folder, name):
+    """Builds tests/wire/NAME.c as a library to be loaded into the recorder; returns its environment."""
+    if is_sanitized():
+        raise unittest.SkipTest("a sanitizer wants to be loaded first")
+    library = os.path.join(folder, name + ".so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".c")
+    subprocess.run(["gcc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-w", "-o", library, source, "-ldl"], check=True)
+    return {"LD_PRELOAD": library}
 
 
 class RecordTest(unittest.TestCase):

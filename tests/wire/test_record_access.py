@@ -1,6 +1,7 @@
 """How the recorder finds a cluster and says who it is: kubeconfigs, tokens, plugins, TLS, proxies."""
 
 import base64
+import json
 import os
 import socket
 import ssl
@@ -177,6 +178,24 @@ echo '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","
         self.assertEqual(len(asked), 2)
         self.assertIn('"kind":"ExecCredential"', asked[0])
         self.assertTrue(asked[0].endswith("more login"))
+
+    def test_a_plugin_that_wants_to_is_told_of_the_cluster(self):
+        self.certificates()
+        self.api.token = "t"
+        self.write("plugin", f"""#!/bin/sh
+echo "$KUBERNETES_EXEC_INFO" > '{self.folder}/asked'
+echo '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{{"token":"t"}}}}'
+""", 0o700)
+        user = ("{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, provideClusterInfo: true, "
+                "interactiveMode: Never}}")
+        server = self.serve_tls()
+        for cluster in ("certificate-authority: ca.crt", f"certificate-authority-data: {self.data('ca.crt')}"):
+            self.write("config", kubeconfig(server, user=user, cluster=cluster))
+            self.go("--kubeconfig", self.path("config")).ready(1).stop()
+            with open(self.path("asked"), encoding="utf-8") as f:
+                told = json.load(f)["spec"]["cluster"]
+            self.assertEqual(told, {"insecure-skip-tls-verify": False, "server": server,
+                                    "certificate-authority-data": self.data("ca.crt")})
 
     def test_a_plugin_that_fails_is_named(self):
         for user, says in (("{exec: {apiVersion: v1, command: ./missing, installHint: get it there}}", "get it there"),

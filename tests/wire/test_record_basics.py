@@ -212,7 +212,7 @@ class BadInput(RecordTest):
 
     def test_an_unknown_resource_is_named(self):
         self.refused(1, "gadgets", "-o", self.tape, says="'gadgets'")
-        self.assertFalse(os.path.exists(self.tape) and query(self.tape, "SELECT * FROM events"))
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_a_resource_that_cannot_be_watched_is_named(self):
         self.api.add("componentstatuses", "ComponentStatus", namespaced=False, verbs=["get", "list"])
@@ -231,6 +231,18 @@ class BadInput(RecordTest):
     def test_forbidden_everything(self):
         self.pods.broken = lambda x: x.status(403, "Forbidden", "pods is forbidden: no")
         self.refused(1, "pods", "-o", self.tape, says="pods is forbidden: no")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_forbidden_secrets_leave_no_key(self):
+        secrets = self.api.add("secrets", "Secret")
+        secrets.broken = lambda x: x.status(403, "Forbidden", "secrets is forbidden: no")
+        self.refused(1, "secrets", "-o", self.tape, says="secrets is forbidden: no")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_tape_that_was_there_stays_when_nothing_can_be_added(self):
+        self.record().ready(1).stop()
+        self.refused(1, "gadgets", "-o", self.tape, says="'gadgets'")
+        self.assertEqual(query(self.tape, "SELECT count(*) AS n FROM streams"), [{"n": 1}])
 
     def test_a_bad_selector_is_told_in_the_servers_words(self):
         self.pods.broken = lambda x: x.status(400, "BadRequest", "unable to parse requirement: a b")

@@ -7,13 +7,7 @@ import time
 import unittest
 
 from fake_apiserver import encode, wait_for
-from recording import RecordTest
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def is_sanitized():
-    return any(word in os.environ.get("KUBETAPE_BUILD", "") for word in ("asan", "tsan"))
+from recording import RecordTest, preload
 
 
 def pod(i, size):
@@ -24,13 +18,8 @@ def pod(i, size):
 class SlowDisk(RecordTest):
     def setUp(self):
         super().setUp()
-        if is_sanitized():
-            self.skipTest("a sanitizer wants to be loaded first")
-        library = os.path.join(self.folder, "slow.so")
-        subprocess.run(["gcc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-w", "-o", library,
-                        os.path.join(HERE, "slow_sync.c"), "-ldl"], check=True)
         self.switch = os.path.join(self.folder, "slow")
-        self.recording = self.record(env={"LD_PRELOAD": library, "KUBETAPE_SYNC_MS": self.switch}).ready(1)
+        self.recording = self.record(env={**preload(self.folder, "slow_sync"), "KUBETAPE_SYNC_MS": self.switch}).ready(1)
         self.pods.watching()
 
     def slow(self, ms):

@@ -1,0 +1,167 @@
+"""Clocks that step, processes that stand still, networks that fall silent."""
+
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from fake_apiserver import wait_for
+from recording import RecordTest, plain_rows, preload
+
+S = 1_000_000_000
+
+
+class OtherClocks(RecordTest):
+    """The recorder's clocks are what the test says."""
+
+    def setUp(self):
+        super().setUp()
+        self.clocks = os.path.join(self.folder, "clocks")
+        self.wall = self.mono = 0
+        self.write_clocks()
+        self.env = {**preload(self.folder, "other_time"), "KUBETAPE_CLOCKS": self.clocks}
+
+    def write_clocks(self):
+        with open(self.clocks, "r+b" if os.path.exists(self.clocks) else "wb") as f:
+            f.write(struct.pack("qq", self.wall, self.mono))
+
+    def pass_time(self, seconds):
+        self.wall += seconds * S
+        self.mono += seconds * S
+        self.write_clocks()
+
+    def step_wall_clock(self, seconds):
+        self.wall += seconds * S
+        self.write_clocks()
+
+    def start(self, *arguments):
+        recording = self.record("pods", *arguments, env=self.env).ready(1)
+        self.pods.watching()
+        return recording
+
+    def test_a_step_of_the_wall_clock_changes_no_order_and_no_duration(self):
+        recording = self.start()
+        self.pods.put("a")
+        recording.wait_events(1)
+        self.step_wall_clock(-3600)
+        self.pods.put("b")
+        recording.wait_events(2)
+        self.step_wall_clock(7200)
+        self.pods.put("c")
+        events = recording.wait_events(3)
+        self.assertEqual([e.split()[1] for e in events], ["a", "b", "c"])
+        self.pods.disturb(lambda x: x.end())
+        wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
+        recording.stop()
+        walls = [r["time_ns"] for r in recording.query("SELECT time_ns FROM events ORDER BY seq")]
+        self.assertLess(walls[1], walls[0] - 3000 * S)
+        self.assertGreater(walls[2], walls[1] + 7000 * S)
+        watch = recording.query("SELECT duration_ns FROM connections WHERE purpose='watch' ORDER BY connection")[0]
+        self.assertTrue(0 < watch["duration_ns"] < 60 * S)
+        pairs = sorted(plain_rows(self.tape, "SELECT mono_ns, time_ns FROM clock"))
+        self.assertLess(pairs[-1][0] - pairs[0][0], 60 * S)
+        leads = [wall - mono for mono, wall in pairs]
+        self.assertLess(min(leads), leads[0] - 3000 * S)
+        self.assertGreater(max(leads), leads[0] + 3000 * S)
+
+    def test_a_watch_with_bookmarks_that_is_silent_for_150_s_is_given_up_and_goes_on(self):
+        self.pods.put("a")
+        recording = self.start()
+        self.pods.bookmark()
+        wait_for(lambda: recording.query("SELECT 1 AS x FROM bookmarks"), "the bookmark on the tape")
+        self.pass_time(140)
+        time.sleep(2.2)  # it must not be given up yet, however often it is looked after
+        self.assertEqual(len(self.pods.watches()), 1)
+        self.pass_time(11)
+        wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
+        self.assertEqual(self.pods.watches()[1].query["resourceVersion"], "1002")
+        self.pods.put("b")
+        recording.wait_events(2)
+        wait_for(lambda: recording.ends()[0] == "stalled", "the end reason on the tape")
+
+    def test_without_bookmarks_a_watch_is_given_up_30_s_after_its_time(self):
+        recording = self.start()
+        asked = int(self.pods.watches()[0].query["timeoutSeconds"])
+        self.pass_time(asked + 20)
+        time.sleep(2.2)  # as above
+        self.assertEqual(len(self.pods.watches()), 1)
+        self.pass_time(11)
+        wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
+        wait_for(lambda: recording.ends()[0] == "stalled", "the end reason on the tape")
+
+    def test_an_end_at_the_time_that_was_asked_for_is_a_timeout(self):
+        recording = self.start()
+        self.pods.put("a")
+        recording.wait_events(1)
+        self.pass_time(int(self.pods.watches()[0].query["timeoutSeconds"]) - 1)
+        self.pods.disturb(lambda x: x.end())
+        wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
+        wait_for(lambda: recording.ends()[0] == "server_timeout", "the end reason on the tape")
+        self.assertEqual(len(self.pods.lists()), 1)
+        self.assertEqual(recording.query("SELECT * FROM gaps"), [])
+
+    def test_a_process_that_stood_still_for_minutes_takes_what_waited_in_the_socket(self):
+        recording = self.start()
+        self.pods.bookmark()
+        wait_for(lambda: recording.query("SELECT 1 AS x FROM bookmarks"), "the bookmark on the tape")
+        recording.process.send_signal(signal.SIGSTOP)
+        for _ in range(10):
+            self.pods.put("a")
+        self.pass_time(400)
+        recording.process.send_signal(signal.SIGCONT)
+        self.assertEqual(len(recording.wait_events(10)), 10)
+        self.assertEqual(len(self.pods.watches()), 1)
+        self.assertEqual(recording.query("SELECT * FROM gaps"), [])
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip"), "network namespaces need root and ip")
+class SilentNetwork(RecordTest):
+    """The recorder in a network namespace whose cable can be pulled: no FIN, no RST, nothing."""
+
+    def setUp(self):
+        super().setUp()
+        env = preload(self.folder, "other_time")
+        self.name = f"kt{os.getpid()}"
+        self.cable = f"{self.name}a"[-15:]
+        number = os.getpid() % 16000 * 4
+        net = f"10.213.{number // 256}."
+        self.addCleanup(subprocess.run, ["ip", "netns", "del", self.name], stderr=subprocess.DEVNULL, check=False)
+        self.addCleanup(subprocess.run, ["ip", "link", "del", self.cable], stderr=subprocess.DEVNULL, check=False)
+        inside = ["ip", "-n", self.name]
+        for command in (["ip", "netns", "add", self.name],
+                        ["ip", "link", "add", self.cable, "type", "veth", "peer", "name", "eth0", "netns", self.name],
+                        ["ip", "addr", "add", f"{net}{number % 256 + 1}/30", "dev", self.cable],
+                        ["ip", "link", "set", self.cable, "up"],
+                        [*inside, "addr", "add", f"{net}{number % 256 + 2}/30", "dev", "eth0"],
+                        [*inside, "link", "set", "eth0", "up"]):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                self.skipTest(f"no network namespace here: {done.stderr.strip()}")
+        self.api.host = f"{net}{number % 256 + 1}"
+        self.recording = self.record("pods", env={**env, "KUBETAPE_TCP_HASTE": "20"},
+                                     before=["ip", "netns", "exec", self.name]).ready(1)
+        self.pods.watching()
+
+    def cable_is(self, state):
+        subprocess.run(["ip", "link", "set", self.cable, state], check=True)
+
+    def test_a_cut_network_is_noticed_and_everything_is_there_when_it_is_back(self):
+        self.pods.put("a")
+        self.recording.wait_events(1)
+        self.cable_is("down")
+        for _ in range(5):
+            self.pods.put("b")
+        wait_for(lambda: len(self.recording.ends()) >= 1 and self.recording.ends()[0], "the end of the watch", 30)
+        self.cable_is("up")
+        events = self.recording.wait_events(6, seconds=60)
+        self.assertEqual([e.split()[2] for e in events], [str(1001 + i) for i in range(6)])
+        ends = self.recording.query("SELECT end_reason, os_errno FROM connections WHERE purpose='watch'")
+        self.assertEqual(ends[0], {"end_reason": "reset", "os_errno": 110})
+        self.assertEqual(len(self.pods.lists()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
