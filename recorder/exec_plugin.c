@@ -1,7 +1,7 @@
 /* exec_plugin.c: see exec_plugin.h. */
 #include "recorder/exec_plugin.h"
 
-#include "recorder/base64.h"
+#include "schema/base/base64.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
