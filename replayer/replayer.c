@@ -4,6 +4,7 @@
 #include "replayer/api/api.h"
 #include "replayer/api/watch.h"
 #include "replayer/child.h"
+#include "replayer/keys.h"
 #include "replayer/kubeconfig_out.h"
 #include "replayer/run.h"
 #include "replayer/wire/server.h"
@@ -47,6 +48,7 @@ struct replayer {
 	struct tls *tls;
 	struct server *server;
 	struct child *child;
+	struct keys *keys; /* NULL: no terminal */
 	struct api api;
 	char *host, *url, *kubeconfig;
 	bool remove_kubeconfig, over, too_late;
@@ -74,6 +76,11 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 		child_signal(r->child, signal_number);
 	else
 		finish(r, 0);
+}
+
+static void on_quit(void *context)
+{
+	finish(context, 0);
 }
 
 static void on_child_exit(void *context, int exit_code)
@@ -345,6 +352,7 @@ static void open_loop(struct replayer *r)
 static void close_all(struct replayer *r)
 {
 	r->over = true;
+	keys_close(r->keys);
 	server_close(r->server);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	deck_close(&r->deck);
@@ -427,6 +435,8 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 		options->serving(options->context, r.url, r.kubeconfig);
 	if (rc == 0 && options->child)
 		rc = child_start(&r.loop, options->child, r.kubeconfig, on_child_exit, &r, &r.child, err);
+	if (rc == 0 && !options->child) /* a child has the terminal for itself */
+		r.keys = keys_open(&r.loop, &r.deck, r.run, on_quit, &r);
 	if (rc == 0 && options->wait_watchers == 0)
 		player_start(r.player);
 	if (rc == 0 && !r.over)

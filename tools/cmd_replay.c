@@ -107,7 +107,7 @@ const struct command cmd_replay = {
 		"Serves the recorded resources to unmodified clients: lists and watches with the original\n"
 		"resourceVersions, events spaced as they were. The clock starts with the first watch. At the\n"
 		"end of the tape the last state stays. With a COMMAND, runs it with KUBECONFIG set and ends\n"
-		"with its exit code.\n\n"
+		"with its exit code. On a terminal, keys control it: '?' names them.\n\n"
 		"A POSITION is 'start', 'end', an event's number, 'pods@RV' or 'rv:RV' (behind the last event not\n"
 		"newer than that resourceVersion), or a time: RFC 3339, 12:03:05, epoch seconds, '+30s' after\n"
 		"the tape's beginning, '-5m' before its end.",

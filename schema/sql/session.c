@@ -155,9 +155,11 @@ static int attach(struct sql_session *s, const char *path, struct err *err)
 /* A run holds plain tables only; anything else was put there by somebody else. */
 static int check_run(struct sql_session *s, const char *path, struct err *err)
 {
-	static const char *const questions[] = {"PRAGMA run.application_id", "PRAGMA run.user_version",
+	static const char strangers[] =
 		"SELECT count(*) FROM run.sqlite_schema WHERE type NOT IN ('table', 'index')"
-		" OR sql LIKE 'CREATE VIRTUAL%'"};
+		" OR sql LIKE 'CREATE VIRTUAL%'";
+	static const char *const questions[] = {
+		"PRAGMA run.application_id", "PRAGMA run.user_version", strangers};
 	static const int64_t answers[] = {RUN_APPLICATION_ID, RUN_VERSION, 0};
 	static const char *const problems[] = {"is not a run: its application_id is", "is a run of version",
 		"is not a run: tables that do not belong to one:"};

@@ -1,0 +1,155 @@
+"""The keys and the status line of a replay on a terminal, and their absence everywhere else."""
+
+import http.client
+import json
+import os
+import pty
+import re
+import select
+import signal
+import termios
+import time
+import unittest
+
+from replays import DEADLINE_S, KUBETAPE, PODS, Case, Tape, obj
+
+
+def counted(count=20):
+	tape = Tape().listed(PODS, 20, [obj(PODS, "a", 5)])
+	for i in range(count):
+		tape.event(1 + 10 * i, PODS, "ADDED", obj(PODS, "p%d" % i, 31 + i))
+	return tape
+
+
+class Terminal:
+	"""`kubetape replay` with a terminal of its own."""
+
+	def __init__(self, *arguments):
+		self.seen = ""
+		self.pid, self.fd = pty.fork()
+		if self.pid == 0:
+			os.execv(KUBETAPE, [KUBETAPE, "replay", "--plain", *arguments])
+
+	def read(self):
+		"""Takes what is there within a moment; False at the end."""
+		if select.select([self.fd], [], [], 0.1)[0]:
+			try:
+				self.seen += os.read(self.fd, 65536).decode()
+			except OSError:
+				return False
+		return True
+
+	def until(self, pattern):
+		"""Reads until what was seen since the last call has the pattern."""
+		deadline = time.monotonic() + DEADLINE_S
+		while not (found := re.search(pattern, self.seen)):
+			if not self.read() or time.monotonic() > deadline:
+				raise AssertionError("no %r in %r" % (pattern, self.seen))
+		self.seen = self.seen[found.end():]
+		return found
+
+	def press(self, keys):
+		self.seen = ""
+		os.write(self.fd, keys.encode())
+
+	def end(self):
+		"""The exit code."""
+		deadline = time.monotonic() + DEADLINE_S
+		while True:
+			pid, status = os.waitpid(self.pid, os.WNOHANG)
+			if pid:
+				break
+			self.read()
+			if time.monotonic() > deadline:
+				os.kill(self.pid, signal.SIGKILL)
+		self.pid = 0
+		return os.waitstatus_to_exitcode(status)
+
+	def close(self):
+		if self.pid:
+			os.kill(self.pid, signal.SIGKILL)
+			os.waitpid(self.pid, 0)
+		os.close(self.fd)
+
+
+class KeysTest(Case):
+	def begin(self, *options):
+		t = Terminal(self.tape(counted()), *options)
+		self.addCleanup(t.close)
+		self.port = int(t.until(r"serving \S+ at http://127\.0\.0\.1:(\d+)").group(1))
+		return t
+
+	def status(self):
+		c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
+		c.request("GET", "/kubetape/v1/status")
+		answer = json.loads(c.getresponse().read())
+		c.close()
+		return answer
+
+	def test_the_line_says_where_the_replay_stands_and_the_keys_move_it(self):
+		t = self.begin()
+		t.until(r"waiting  2027-01-15T08:00:00  event 1 of 21  1x  0 watches")
+		t.press(".")
+		t.until(r"paused  2027-01-15T08:00:01  event 2 of 21")
+		t.press(" ")
+		t.until(r"running")
+		t.press("++")
+		t.until(r"  4x  ")
+		t.press("-")
+		t.until(r"  2x  ")
+		t.press("1")
+		t.until(r"  1x  ")
+		t.press(" ")
+		t.until(r"paused")
+		t.press("\033[C\033[C")
+		t.until(r"event 4 of 21")
+		t.press("\033[D")
+		t.until(r"event 3 of 21")
+		t.press("r")
+		t.until(r"event 1 of 21")
+		self.assertEqual(self.status()["seq"], 1)
+		t.press("m ")
+		t.until(r"ended  \S+  event 21 of 21  max")
+		t.press("q")
+		self.assertEqual(t.end(), 0)
+
+	def test_the_keys_are_named_on_request(self):
+		t = self.begin()
+		t.until(r"\(\? keys\)")
+		t.press("?")
+		t.until(r"space pause")
+
+	def test_the_terminal_is_given_back_as_it_was(self):
+		t = self.begin()
+		t.until("waiting")
+		self.assertFalse(termios.tcgetattr(t.fd)[3] & (termios.ICANON | termios.ECHO))
+		os.kill(t.pid, signal.SIGTERM)
+		self.assertEqual(t.end(), 0)
+		self.assertTrue(termios.tcgetattr(t.fd)[3] & termios.ICANON)
+		self.assertTrue(termios.tcgetattr(t.fd)[3] & termios.ECHO)
+
+	def test_ctrl_c_ends_it(self):
+		t = self.begin()
+		t.until("waiting")
+		t.press("\x03")
+		self.assertEqual(t.end(), 0)
+
+	def test_a_command_has_the_terminal_for_itself(self):
+		t = Terminal(self.tape(counted()), "--", "sh", "-c", "read line; echo got $line")
+		self.addCleanup(t.close)
+		t.until("serving")
+		t.press("q\n")
+		t.until("got q")
+		self.assertEqual(t.end(), 0)
+		self.assertNotIn("waiting", t.seen)
+
+	def test_in_a_pipe_there_is_no_line(self):
+		r = self.replay(counted())
+		self.assertEqual(r.get("/kubetape/v1/status")[1]["state"], "waiting")
+		r.stop()
+		self.assertNotIn("waiting", r.stderr())
+		self.assertNotIn("\033", r.stderr())
+
+
+if __name__ == "__main__":
+	unittest.main()
