@@ -1,8 +1,8 @@
 /* ingest.c: see ingest.h. */
 #include "recorder/ingest.h"
 
-#include "schema/tape/redact.h"
 #include "schema/base/limits.h"
+#include "schema/tape/redact.h"
 
 void ingest_init(struct ingest *in, struct recorder_context *x, uint32_t stream, bool redacts)
 {
@@ -85,8 +85,8 @@ int ingest_put(
 	/* What is inferred comes from the tape, where it is without secrets already. */
 	if (rc == 0 && in->redacts && x->redactor && o->origin != ORIGIN_INFERRED)
 		rc = redact(in, &bytes, err);
-	if (rc == 0)
-		rc = tape_writer_append(flusher_tape(x->flusher), &e, bytes, &seq, err);
+	if (rc == 0) /* neither has changed what identifies the object */
+		rc = tape_writer_append_scanned(flusher_tape(x->flusher), &e, bytes, o->meta, &seq, err);
 	if (rc == 0) {
 		x->counters.events++;
 		x->counters.bytes += bytes.len;

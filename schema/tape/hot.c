@@ -24,9 +24,10 @@ static int plain_name(struct slice *name, const char *what, struct buf *scratch,
 	return 0;
 }
 
-int hot_identify(struct event *e, struct slice object, struct buf *scratch, struct err *err)
+int hot_identify_scanned(struct event *e, struct slice object, const struct object_meta *scanned,
+	struct buf *scratch, struct err *err)
 {
-	struct object_meta meta;
+	struct object_meta meta = *scanned;
 
 	if (object.len > LIMIT_OBJECT_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "object of %zu bytes exceeds the maximum of %u",
@@ -34,8 +35,6 @@ int hot_identify(struct event *e, struct slice object, struct buf *scratch, stru
 	if (e->origin == ORIGIN_INFERRED && e->rv.len > LIMIT_NAME_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "resourceVersion of %zu bytes exceeds the maximum of %d",
 			e->rv.len, LIMIT_NAME_BYTES);
-	if (json_scan_object(object, &meta, err))
-		return err->code;
 	buf_clear(scratch);
 	if (plain_name(&meta.namespace, "namespace", scratch, err) ||
 		plain_name(&meta.name, "name", scratch, err) || plain_name(&meta.uid, "uid", scratch, err) ||
@@ -49,8 +48,17 @@ int hot_identify(struct event *e, struct slice object, struct buf *scratch, stru
 	return 0;
 }
 
-int hot_put(struct buf *raw, const struct event *e, struct slice object, int64_t previous_time_ns,
-	struct err *err)
+int hot_identify(struct event *e, struct slice object, struct buf *scratch, struct err *err)
+{
+	struct object_meta meta;
+
+	if (json_scan_object(object, &meta, err))
+		return err->code;
+	return hot_identify_scanned(e, object, &meta, scratch, err);
+}
+
+int hot_put_head(
+	struct buf *raw, const struct event *e, size_t length, int64_t previous_time_ns, struct err *err)
 {
 	bool rv_given = e->origin == ORIGIN_INFERRED;
 	uint8_t head[1 + 4 * VARINT_MAX_BYTES];
@@ -59,12 +67,12 @@ int hot_put(struct buf *raw, const struct event *e, struct slice object, int64_t
 	head[n++] = (uint8_t)(head_of(e) | (rv_given ? HEAD_RV_GIVEN : 0));
 	n += varint_put(head + n, e->stream);
 	n += varint_put(head + n, zigzag(wrap_sub(e->time_ns, previous_time_ns)));
-	n += varint_put(head + n, object.len);
+	n += varint_put(head + n, length);
 	if (rv_given)
 		n += varint_put(head + n, e->rv.len);
-	if (buf_append(raw, head, n, err) || (rv_given && buf_append(raw, e->rv.ptr, e->rv.len, err)))
+	if (buf_append(raw, head, n, err))
 		return err->code;
-	return buf_append(raw, object.ptr, object.len, err);
+	return rv_given ? buf_append(raw, e->rv.ptr, e->rv.len, err) : 0;
 }
 
 void hot_reader_init(struct hot_reader *h)

@@ -4,6 +4,7 @@
 #ifndef SCHEMA_TAPE_HOT_H
 #define SCHEMA_TAPE_HOT_H
 
+#include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/extent.h"
@@ -17,10 +18,13 @@
 /* Reads namespace, name, uid and rv off an object into e, whose slices point into object or, where the JSON
  * has escapes, into scratch. rv is left alone when e->origin is ORIGIN_INFERRED. */
 int hot_identify(struct event *e, struct slice object, struct buf *scratch, struct err *err) MUST_CHECK;
+/* The same for who knows what json_scan_object says of the object. */
+int hot_identify_scanned(struct event *e, struct slice object, const struct object_meta *scanned,
+	struct buf *scratch, struct err *err) MUST_CHECK;
 
-/* Appends one record to raw; previous_time_ns is that of the record before in the chunk, or the chunk's
- * first. */
-int hot_put(struct buf *raw, const struct event *e, struct slice object, int64_t previous_time_ns,
+/* Appends one record to raw, but for the object of that length, which has to follow. previous_time_ns is that
+ * of the record before in the chunk, or the chunk's first. */
+int hot_put_head(struct buf *raw, const struct event *e, size_t length, int64_t previous_time_ns,
 	struct err *err) MUST_CHECK;
 
 /* Decoding the chunks of one hot extent, in the order of their ids. */

@@ -19,7 +19,8 @@
 #define DEFAULT_EXTENT_BYTES  (64u << 20)
 #define DEFAULT_SEGMENT_BYTES (256u << 20)
 
-/* Records are compressed when so many wait, also between flushes, so that `raw` stays small. */
+/* Records are compressed when so many wait, also between flushes: while the caches have them, and a flush has
+ * less to do. */
 #define COMPRESS_BYTES (256u << 10)
 
 /* Segments are looked at when one was sealed, and that often for their age and for free space. */
@@ -145,7 +146,6 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 	w->rows = row_queue_new();
 	w->frame = frame_writer_new();
 	w->extent = extent_new();
-	buf_init(&w->raw, LIMIT_CHUNK_BYTES);
 	buf_init(&w->chunk, LIMIT_CHUNK_BYTES);
 	buf_init(&w->scratch, 4 * LIMIT_NAME_BYTES);
 	set_options(w, options);
@@ -183,7 +183,6 @@ void tape_writer_abandon(struct tape_writer *w)
 	frame_writer_free(w->frame);
 	extent_unref(w->extent);
 	registry_release(&w->registry);
-	buf_release(&w->raw);
 	buf_release(&w->chunk);
 	buf_release(&w->scratch);
 	if (w->lock_fd >= 0)
@@ -208,18 +207,27 @@ int tape_writer_close(struct tape_writer *w, struct err *err)
 	return failed;
 }
 
+static struct slice uncompressed(const struct tape_writer *w)
+{
+	const struct buf *b = &w->extent->bytes;
+
+	return (struct slice){b->ptr + w->compressed_bytes, b->len - w->compressed_bytes};
+}
+
 /* Only memory can be missing here. The frame is then of no use, and what follows would not be decodable. */
 static int compress_pending(struct tape_writer *w, bool flush, struct err *err)
 {
+	struct slice records = uncompressed(w);
+
 	if (w->frame_broken)
 		return err_set(
 			err, ERR_FAILED, "tape '%s' cannot go on after a failure to compress", w->path);
-	if (frame_writer_put(w->frame, buf_slice(&w->raw), flush, &w->chunk, err)) {
+	if (frame_writer_put(w->frame, records, flush, &w->chunk, err)) {
 		w->frame_broken = true;
 		return err->code;
 	}
-	w->chunk_raw_bytes += w->raw.len;
-	buf_clear(&w->raw);
+	w->chunk_raw_bytes += records.len;
+	w->compressed_bytes += records.len;
 	return 0;
 }
 
@@ -244,9 +252,35 @@ static int check_room(const struct tape_writer *w, size_t more, struct err *err)
 int tape_writer_append(
 	struct tape_writer *w, const struct event *e, struct slice object, uint64_t *ret_seq, struct err *err)
 {
+	struct object_meta meta;
+	struct err local;
+
+	err = err ? err : &local;
+	if (json_scan_object(object, &meta, err))
+		return err->code;
+	return tape_writer_append_scanned(w, e, object, &meta, ret_seq, err);
+}
+
+/* The extent's bytes are the records as they are compressed: each object is copied once. */
+static int put_record(struct tape_writer *w, const struct event *e, struct slice object, struct err *err)
+{
+	struct extent *x = w->extent;
+	size_t before = x->bytes.len;
+
+	if (w->chunk_events == 0)
+		begin_chunk(w, e);
+	if (hot_put_head(&x->bytes, e, object.len, w->last_time_ns, err) || extent_add(x, e, object, err)) {
+		x->bytes.len = before;
+		return err->code;
+	}
+	return 0;
+}
+
+int tape_writer_append_scanned(struct tape_writer *w, const struct event *e, struct slice object,
+	const struct object_meta *scanned, uint64_t *ret_seq, struct err *err)
+{
 	const struct tape_stream *stream = registry_stream(&w->registry, e->stream);
 	struct event own = *e;
-	size_t raw_before = w->raw.len;
 	struct err local;
 
 	err = err ? err : &local;
@@ -255,17 +289,11 @@ int tape_writer_append(
 			err, ERR_USAGE, "event names stream %u, which the tape does not have", e->stream);
 	own.seq = w->last_seq + 1;
 	own.resource = stream->resource;
-	if (w->raw.len >= COMPRESS_BYTES && compress_pending(w, false, err))
+	if (uncompressed(w).len >= COMPRESS_BYTES && compress_pending(w, false, err))
 		return err->code;
-	if (check_room(w, object.len, err) || hot_identify(&own, object, &w->scratch, err))
+	if (check_room(w, object.len, err) || hot_identify_scanned(&own, object, scanned, &w->scratch, err) ||
+		put_record(w, &own, object, err))
 		return err->code;
-	if (w->chunk_events == 0)
-		begin_chunk(w, &own);
-	if (hot_put(&w->raw, &own, object, w->last_time_ns, err) ||
-		extent_add(w->extent, &own, object, err)) {
-		w->raw.len = raw_before;
-		return err->code;
-	}
 	w->last_time_ns = own.time_ns;
 	w->chunk_events++;
 	w->last_seq++;
@@ -430,7 +458,7 @@ int tape_writer_flush(struct tape_writer *w, struct err *err)
 
 static uint64_t pending_bytes(const struct tape_writer *w)
 {
-	return w->raw.len + w->chunk.len + row_queue_bytes(w->rows);
+	return uncompressed(w).len + w->chunk.len + row_queue_bytes(w->rows);
 }
 
 void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret)

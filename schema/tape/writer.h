@@ -13,6 +13,7 @@
 #define SCHEMA_TAPE_WRITER_H
 
 #include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
 #include "schema/tape/event.h"
 #include "schema/tape/retention.h"
 
@@ -55,6 +56,10 @@ int tape_writer_stream(struct tape_writer *w, const struct tape_stream *stream, 
  */
 int tape_writer_append(struct tape_writer *w, const struct event *e, struct slice object, uint64_t *ret_seq,
 	struct err *err) MUST_CHECK;
+
+/* The same for a caller who has scanned the object: what json_scan_object says of it, or json_scan_frame. */
+int tape_writer_append_scanned(struct tape_writer *w, const struct event *e, struct slice object,
+	const struct object_meta *scanned, uint64_t *ret_seq, struct err *err) MUST_CHECK;
 
 /* Rows. Everything is copied. A connection is written when it begins and again, whole, when it ends: begin
  * gives it its id, end wants it set. */

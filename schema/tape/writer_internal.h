@@ -2,8 +2,8 @@
  * writer_internal.h: the writer's own state, shared by writer.c (append and flush), writer_rows.c (rows) and
  * writer_seal.c (extents, segments, recovery). Nobody else includes it.
  *
- *   append -> raw (records) and extent (sorted later) -> flush: raw is compressed into chunk, chunk and rows
- * go into one transaction -> extent full: packed into blocks, chunks deleted, one transaction -> segment
+ *   append -> extent (records, sorted later) -> flush: what is new of it is compressed into chunk, chunk and
+ * rows go into one transaction -> extent full: packed into blocks, chunks deleted, one transaction -> segment
  * full: sealed, the next one begins with the state.
  */
 #ifndef SCHEMA_TAPE_WRITER_INTERNAL_H
@@ -38,11 +38,11 @@ struct tape_writer {
 	struct row_queue *rows;
 	struct row_ids ids;
 
-	struct extent *extent; /* the open one */
+	struct extent *extent;   /* the open one; its bytes are hot records */
+	size_t compressed_bytes; /* so many of them went into the frame */
 	int64_t extent_id, extent_began_ns;
 	struct frame_writer *frame;
 	bool frame_broken;
-	struct buf raw;   /* records not yet compressed */
 	struct buf chunk; /* compressed, not yet committed */
 	struct buf scratch;
 	uint64_t chunk_first_seq, chunk_events, chunk_raw_bytes;

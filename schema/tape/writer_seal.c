@@ -32,6 +32,7 @@ static void begin_extent(struct tape_writer *w)
 	extent_take_room(fresh, w->extent);
 	extent_unref(w->extent);
 	w->extent = fresh;
+	w->compressed_bytes = 0;
 	w->extent_id++;
 	w->extent_began_ns = clock_mono_ns(w->options.clock);
 	frame_writer_begin(w->frame);

@@ -96,7 +96,7 @@ static int take_line(struct ingest *in, struct slice line, struct err *err)
 		 : *frame.type.ptr == 'M' ? EVENT_MODIFIED
 					  : EVENT_DELETED;
 	in->events++;
-	return tape_writer_append(in->writer, &e, frame.object, NULL, err);
+	return tape_writer_append_scanned(in->writer, &e, frame.object, &frame.meta, NULL, err);
 }
 
 static int tick(struct ingest *in, struct err *err)
