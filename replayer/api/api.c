@@ -272,8 +272,10 @@ static void serve_resource(struct api_call *call)
 	} else if (p->subresource.len && !slice_is(p->subresource, "status")) {
 		refuse_subresource(call);
 	} else if (p->name.len && !p->forced_watch) {
+		world_catch_up(call->api->world, c);
 		serve_object(call, c);
 	} else {
+		world_catch_up(call->api->world, c);
 		serve_collection(call, c);
 	}
 }

@@ -204,8 +204,10 @@ static void tick(struct watch *w, int64_t now_ns)
 	}
 	if (now_ns < w->bookmark_ns)
 		return;
-	if (has_periodic_bookmarks(w))
+	if (has_periodic_bookmarks(w)) {
+		world_catch_up(w->set->world, w->collection);
 		watch_send_bookmark(w, w->collection->rv, false);
+	}
 	w->bookmark_ns = now_ns + WATCH_BOOKMARK_NS;
 	if (w->bookmark_ns > w->deadline_ns - WATCH_BEFORE_END_NS)
 		w->bookmark_ns = now_ns < w->deadline_ns - WATCH_BEFORE_END_NS

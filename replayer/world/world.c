@@ -3,6 +3,7 @@
 
 #include "replayer/api/builtin.h"
 #include "replayer/table/table_columns.h"
+#include "replayer/world/counter.h"
 #include "schema/base/rv.h"
 
 #include <stdlib.h>
@@ -147,6 +148,12 @@ static int complete_versions(struct world *w, struct err *err)
 	return 0;
 }
 
+static void note_counter(struct world *w, const struct collection *c)
+{
+	if (c->shares_counter && c->rv > w->counter)
+		w->counter = c->rv;
+}
+
 static int open_at(struct world *w, struct err *err)
 {
 	struct tape_info info;
@@ -165,7 +172,22 @@ static int open_at(struct world *w, struct err *err)
 		read_marks(w, from_seq);
 		rc = read_history(w, from_seq, err);
 	}
+	w->counter = 0;
+	for (size_t i = 0; rc == 0 && i < w->count; i++)
+		note_counter(w, &w->collections[i]);
 	return rc ? rc : complete_versions(w, err);
+}
+
+static int find_counter(struct world *w, struct err *err)
+{
+	bool *shared;
+	int rc = counter_find(w->tape, w->marks, &shared, err);
+
+	for (size_t i = 0; rc == 0 && i < w->count; i++)
+		w->collections[i].shares_counter = shared[i];
+	if (rc == 0)
+		free(shared);
+	return rc;
 }
 
 int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_t window, struct world **ret,
@@ -180,7 +202,9 @@ int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_
 	w->changes = change_cache_new(tape, CHANGE_CACHE_BYTES);
 	add_collections(w, marks);
 	w->window = window;
-	rc = open_at(w, err);
+	rc = find_counter(w, err);
+	if (rc == 0)
+		rc = open_at(w, err);
 	if (rc)
 		world_close(w);
 	else
@@ -207,6 +231,7 @@ int world_seek(struct world *w, uint64_t seq, struct err *err)
 		live_set_release(&c->live);
 		history_release(&c->history);
 		c->rv = 0;
+		c->next_seq = 0;
 		c->served = false;
 	}
 	w->seq = seq;
@@ -275,6 +300,7 @@ int64_t world_apply_change(struct world *w, struct change *c)
 	history_add(&in->history, c->rv ? c->rv : in->rv, c->seq);
 	if (c->rv > in->rv)
 		in->rv = c->rv;
+	note_counter(w, in);
 	return (int64_t)history_end(&in->history) - 1;
 }
 
@@ -287,10 +313,49 @@ void world_apply_mark(struct world *w, const struct mark *m)
 		return;
 	if (m->rv > c->rv)
 		c->rv = m->rv;
+	note_counter(w, c);
 	if (mark_completes_list(m) && !c->served) {
 		c->served = true;
 		history_reset(&c->history, c->rv, m->after_seq);
 	}
+}
+
+/* The first event of the collection behind the position; kept until the position has reached it. */
+static int find_next(struct world *w, struct collection *c, struct err *err)
+{
+	struct tape_filter filter = {.resource = c->resource.id, .seq_min = w->seq + 1};
+	struct tape_cursor *cursor;
+	struct event e;
+	int rc = tape_cursor_open(w->tape, &filter, TAPE_FORWARD, &cursor, err);
+
+	if (rc)
+		return rc;
+	rc = tape_cursor_next(cursor, &e, err);
+	if (rc > 0) {
+		c->next_seq = e.seq;
+		if (!rv_to_u64(e.rv, &c->next_rv) || c->next_rv == 0)
+			c->next_rv = 1;
+	} else if (rc == 0) {
+		c->next_seq = c->next_rv = UINT64_MAX;
+	}
+	tape_cursor_close(cursor);
+	return rc < 0 ? rc : 0;
+}
+
+void world_catch_up(struct world *w, struct collection *c)
+{
+	uint64_t to = w->counter;
+	struct err err;
+
+	if (!c->shares_counter || c->rv >= to)
+		return;
+	/* A tape that cannot be read here: the version stays what is known, which is right, too. */
+	if (c->next_seq <= w->seq && find_next(w, c, &err))
+		return;
+	if (to >= c->next_rv)
+		to = c->next_rv - 1;
+	if (to > c->rv)
+		c->rv = to;
 }
 
 /* ---- older states ---- */

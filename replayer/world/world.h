@@ -18,6 +18,8 @@ struct collection {
 	bool custom;                   /* of a custom resource */
 	bool served;                   /* its first list is complete at the position: it can be asked for */
 	uint64_t rv;                   /* of a list taken now: not below any version of it seen so far */
+	bool shares_counter;           /* see counter.h */
+	uint64_t next_seq, next_rv;    /* its first event behind the position, once it was looked for */
 	struct live_set live;
 	struct history history;
 	struct watch_index *watches; /* those that are running; NULL while there never was one; see watch.h */
@@ -43,6 +45,7 @@ struct world {
 	size_t window;              /* of each history */
 	uint64_t seq;               /* the position: everything up to this event has been applied */
 	int64_t time_ns;            /* tape time of what was applied last */
+	uint64_t counter;           /* the largest version that resources which share a counter have told */
 	struct snapshot *snapshots; /* the latest few, newest first */
 };
 
@@ -65,6 +68,10 @@ struct collection *world_collection(struct world *w, uint32_t resource);
  * state (an item of a list) and watchers are not told. */
 int64_t world_apply_change(struct world *w, struct change *c);
 void world_apply_mark(struct world *w, const struct mark *m);
+
+/* Raises the collection's version to the cluster's counter, as a request to the API server does, as far as
+ * the collection's next event lies behind that. Before anything is answered from it. */
+void world_catch_up(struct world *w, struct collection *c);
 
 /* The state of a resource when its version was rv: not below the history's floor, not above collection->rv.
  * The caller gives the reference back. */

@@ -73,6 +73,12 @@ class Tape:
 		self.lines.append(line)
 		return self
 
+	def connection(self, purpose, stream, at, seconds):
+		"""One that was answered and has ended."""
+		self.lines.append({"connection": purpose, "stream": stream, "begin_ns": T0 + int(at * 1e9),
+			"duration_ns": int(seconds * 1e9), "http_status": 200, "end_reason": "complete"})
+		return self
+
 	def document(self, path, body, variant="", content_type="application/json", etag="", status=200):
 		self.lines.append({"document": path, "variant": variant, "time_ns": T0, "http_status": status,
 			"content_type": content_type, "etag": etag, "body": body})

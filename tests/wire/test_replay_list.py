@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from replays import (CONFIGMAPS, DEPLOYMENTS, NAMESPACES, NODES, PARTIAL, PARTIAL_LIST, PODS, TABLE, WIDGETS, Case,
+from replays import (CONFIGMAPS, DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PARTIAL, PARTIAL_LIST, PODS, TABLE, WIDGETS, Case,
 	Tape, obj)
 
 
@@ -172,6 +172,47 @@ class PagingTest(Case):
 		self.assertEqual(answer["details"]["causes"][0]["reason"], "ResourceVersionTooLarge")
 		self.assertNotIn("Retry-After", headers)
 		self.assertEqual(self.r.get("/api/v1/namespaces/default/pods/a?resourceVersion=900")[0], 504)
+
+
+class CounterTest(Case):
+	"""Resources of one etcd have one counter, which a list of any of them tells."""
+
+	def two_resources(self, pods_rv=20, configmaps_rv=21, between=2):
+		"""Pods are listed in the second 0, ConfigMaps in the second `between`; then both have events, which come a
+		little out of order."""
+		t = Tape()
+		for stream, rv, at in ((PODS, pods_rv, 0), (CONFIGMAPS, configmaps_rv, between)):
+			t.connection("list", stream, at, 1).listed(stream, rv, [obj(stream, "a", 5)], at + 1)
+		t.event(10, CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 30))
+		t.event(11, CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 40))
+		t.event(12, PODS, "MODIFIED", obj(PODS, "a", 35))
+		return t.event(13, PODS, "MODIFIED", obj(PODS, "a", 50))
+
+	def told(self, recorded, at):
+		r = self.replay(recorded, "--from", str(at), "--wait-watchers", "1")
+		return [r.get(f"/api/v1/{name}")[1]["metadata"]["resourceVersion"] for name in ("pods", "configmaps")]
+
+	def test_list_tells_what_others_have_moved(self):
+		self.assertEqual(self.told(self.two_resources(), 3), ["30", "30"])
+		self.assertEqual(self.told(self.two_resources(), 6), ["50", "50"])
+
+	def test_list_tells_nothing_that_its_own_next_event_has_not_reached(self):
+		self.assertEqual(self.told(self.two_resources(), 4), ["34", "40"])
+
+	def test_watch_from_a_version_told_so_misses_nothing(self):
+		r = self.replay(self.two_resources(), "--from", "4", "--speed", "max", "--wait-watchers", "1")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=34") as w:
+			self.assertEqual([w.next()["object"]["metadata"]["resourceVersion"] for _ in range(2)], ["35", "50"])
+
+	def test_counter_that_contradicts_the_order_of_the_lists_is_another(self):
+		"""As of Events in an etcd of their own: what was listed later told less."""
+		events = Tape()
+		for stream, rv, at in ((PODS, 20, 0), (EVENTS, 7, 2)):
+			events.connection("list", stream, at, 1).listed(stream, rv, [], at + 1)
+		events.event(10, PODS, "ADDED", obj(PODS, "a", 30))
+		r = self.replay(events, "--from", "end")
+		self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "30")
+		self.assertEqual(r.get("/api/v1/events")[1]["metadata"]["resourceVersion"], "7")
 
 
 class ErrorTest(Case):
