@@ -1,0 +1,91 @@
+"""Asks both servers everything and tells what differs."""
+
+import collections
+import threading
+import time
+from typing import NamedTuple
+from urllib.parse import quote
+
+from differential import accepted, catalog, compare, wire
+
+# Most requests of a server wait a second for the end of a watch.
+THREADS = 48
+
+
+class Difference(NamedTuple):
+	request: wire.Request
+	found: list  # [(what, live, replayed)]
+
+	def __str__(self):
+		return f"{self.request}\n" + "\n".join(f"      {what}:\n        live   {one}\n        replay {two}"
+			for what, one, two in self.found)
+
+
+def pages_of(server, request):
+	"""The answers to a request and to those that follow its continue tokens."""
+	answers = [server.ask(request)]
+	for _ in range(request.pages):
+		token = _token(request, answers[-1])
+		if not token:
+			break
+		target = request.target.split("?")[0] + "?" + "&".join(
+			[f"{n}={quote(v)}" for n, v in request.query.items() if n != "resourceVersion"] + [f"continue={quote(token)}"])
+		answers.append(server.ask(request._replace(target=target)))
+	return answers
+
+
+def _token(request, answer):
+	return ((compare.Side(request, answer).json() or {}).get("metadata") or {}).get("continue")
+
+
+def ask_both(live, replayed, requests):
+	"""[(request, answers of the live server, answers of the replay)]; both are asked at the same time."""
+	found = {}
+
+	def ask(name, server):
+		found[name] = wire.ask_all(requests, lambda request: pages_of(server, request), THREADS)
+	running = [threading.Thread(target=ask, args=item) for item in (("live", live), ("replay", replayed))]
+	for thread in running:
+		thread.start()
+	for thread in running:
+		thread.join()
+	return list(zip(requests, found["live"], found["replay"]))
+
+
+def difference(request, one, two, used):
+	"""What differs beyond what is accepted, None when nothing does. Counts in used what had to be accepted."""
+	one, two = (answers if isinstance(answers, list) else [answers] for answers in (one, two))
+	if len(one) != len(two):
+		return Difference(request, [("number of pages", len(one), len(two))])
+	for x, y in zip(one, two):
+		found = _beyond(compare.Side(request, x), compare.Side(request, y), used)
+		if found:
+			return Difference(request, found)
+	return None
+
+
+def _beyond(live, replayed, used):
+	found = compare.differences(live, replayed)
+	if live.failure or replayed.failure:
+		return found
+	for entry in accepted.ACCEPTED:
+		if not found:
+			break
+		entry.apply(live, replayed)
+		left = compare.differences(live, replayed)
+		if left != found:
+			used[entry.name] += 1
+		found = left
+	return found
+
+
+def run(scene, say):
+	"""Returns the differences and how often each accepted one was met."""
+	requests = catalog.everything(scene.rvs)
+	began = time.monotonic()
+	answers = ask_both(wire.Server(scene.cluster.server), wire.Server(scene.replay.url), requests)
+	used = collections.Counter()
+	found = [d for d in (difference(*each, used) for each in answers) if d]
+	say(f"differential: {len(requests)} requests to both servers in {time.monotonic() - began:.0f} s, "
+		f"{len(found)} differ unexplained; accepted: {dict(used)}")
+	return found, used
