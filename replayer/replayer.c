@@ -330,7 +330,8 @@ static int open_all(struct replayer *r, struct err *err)
 		rc = write_kubeconfig(r, err);
 	r->run->player = r->player;
 	r->run->world = r->world;
-	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck, r->run};
+	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck, r->run,
+		r->options->silent_ahead};
 	return rc;
 }
 

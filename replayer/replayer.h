@@ -20,6 +20,7 @@ struct replay_options {
 	const char *until;      /* NULL: the tape's end */
 	int64_t wait_watchers;  /* the clock starts with so many watches; 0 at once */
 	bool exit_at_end;
+	bool silent_ahead;       /* see struct api */
 	bool loop;               /* begin anew at the end */
 	int64_t max_idle_ns;     /* longer silences are cut to this; 0: they stay */
 	const char *run;         /* the run file to make; NULL: none */

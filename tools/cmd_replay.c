@@ -9,7 +9,7 @@
 struct values {
 	const char *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
-	const char *run, *report;
+	const char *run, *report, *ahead;
 	int64_t max_idle_ns, max_lateness_ns;
 	bool plain, exit_at_end, loop;
 };
@@ -29,6 +29,8 @@ static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "exit-at-end", offsetof(struct values, exit_at_end), "",
 		"end when the tape ends, not only on a signal"},
 	{OPTION_FLAG, 0, "loop", offsetof(struct values, loop), "", "begin anew when the tape ends"},
+	{OPTION_CHOICE, 0, "ahead", offsetof(struct values, ahead), "expired|silent",
+		"a watch from a version that the replay has not reached: an ERROR 410 (default), or silence until then"},
 	{OPTION_DURATION, 0, "max-idle", offsetof(struct values, max_idle_ns), "DURATION",
 		"cut longer silences to that; as recorded unless given"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
@@ -86,6 +88,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.wait_watchers = v.wait_watchers,
 		.exit_at_end = v.exit_at_end,
 		.loop = v.loop,
+		.silent_ahead = v.ahead && strcmp(v.ahead, "silent") == 0,
 		.max_idle_ns = v.max_idle_ns,
 		.child = operands.child,
 		.run = v.run,

@@ -26,6 +26,7 @@ struct api {
 	const struct marks *marks;
 	struct deck *deck;
 	struct run *run;
+	bool silent_ahead; /* a watch from a version ahead of the position waits, instead of an ERROR 410 */
 };
 
 /* One request while it is being routed and answered. Nothing of it lives longer. */

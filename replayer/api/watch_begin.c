@@ -125,12 +125,16 @@ static void refuse_future(struct watch *w, uint64_t rv, bool initial)
 	watch_end_with_error(w, &st);
 }
 
-static void begin(struct watch *w, const struct list_options *o, uint64_t rv)
+static void begin(struct watch *w, const struct list_options *o, uint64_t rv, bool silent_ahead)
 {
 	const struct history *h = &w->collection->history;
 	bool from_state = o->send_initial == YES || (o->send_initial == UNSET && rv == 0);
 
-	if (rv > w->collection->rv) {
+	if (rv > w->collection->rv && silent_ahead && o->send_initial != YES) {
+		w->ahead_rv = rv;
+		w->number = history_end(h);
+		watch_enter(w, WATCH_HISTORY);
+	} else if (rv > w->collection->rv) {
 		refuse_future(w, rv, o->send_initial == YES);
 	} else if (from_state) {
 		w->initial_end = o->send_initial == YES && o->bookmarks;
@@ -234,7 +238,7 @@ void watch_serve(struct api_call *call, struct collection *c, struct list_option
 		watch_end(w);
 		return;
 	}
-	begin(w, o, rv);
+	begin(w, o, rv, call->api->silent_ahead);
 	watch_step(w);
 	w->set->listener->opened(w->set->context, w->set->running);
 }

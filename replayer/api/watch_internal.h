@@ -23,7 +23,7 @@ enum watch_state {
 struct watch {
 	struct watches *set;
 	struct run_client *client;
-	struct run_request *stored; /* NULL: without a run file; gone when the exchange is */
+	struct run_request *stored;                  /* NULL: without a run file; gone when the exchange is */
 	struct watch *next, *previous;               /* in its list of the collection's index */
 	struct watch *next_behind, *previous_behind; /* in the set's list of those that are not live */
 	struct exchange *x;
@@ -37,6 +37,7 @@ struct watch {
 	bool bookmarks, initial_end; /* initial_end: an annotated bookmark ends the initial part */
 	uint64_t number;             /* in the history: the next change to send */
 	uint64_t initial_rv;
+	uint64_t ahead_rv; /* a watch that waits: nothing up to this version is sent */
 	uint64_t sent_rv;  /* during a move: everything up to this version was sent */
 	uint64_t *initial; /* seqs of the objects to begin with */
 	size_t initial_count, initial_at;

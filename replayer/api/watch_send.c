@@ -126,7 +126,7 @@ bool watch_send_change(struct watch *w, struct change *c)
 	int rc;
 
 	w->view.now_ns = c->time_ns;
-	if (!in_scope(w, c))
+	if (!in_scope(w, c) || (c->rv && c->rv <= w->ahead_rv))
 		return false;
 	if (!w->reads_object) {
 		if (!selects(w, c, c->object))

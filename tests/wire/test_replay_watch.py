@@ -96,6 +96,17 @@ class BeginTest(Case):
 			self.assertEqual(error["object"]["details"]["causes"][0]["reason"], "ResourceVersionTooLarge")
 			self.assertNotIn("retryAfterSeconds", error["object"]["details"])
 
+	def test_version_above_the_position_can_be_silence_as_on_the_real_server(self):
+		r = self.replay(a_day(), "--speed", "max", "--ahead=silent", "--wait-watchers", "2")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=22") as ahead:
+			ahead.connection.sock.settimeout(0.3)
+			with self.assertRaises(TimeoutError):
+				ahead.next()
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=22") as ahead, \
+				r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			self.assertEqual([brief(e) for e in ahead.take(2)], DAY[2:])
+			self.assertEqual([brief(e) for e in w.take(4)], DAY)
+
 	def test_old_path_form_is_a_watch_of_the_collection_or_of_one_object(self):
 		with self.r.watch("/api/v1/watch/pods?resourceVersion=20&watch=false") as w:
 			self.assertEqual([brief(e) for e in w.take(4)], DAY)
