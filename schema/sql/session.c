@@ -5,6 +5,7 @@
 #include "schema/base/limits.h"
 #include "schema/run/run_file.h"
 #include "schema/sql/sandbox.h"
+#include "schema/sql/text_length.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -57,13 +58,22 @@ static int open_tables(sqlite3 *db, const char *tape_path, struct err *err)
 	return code;
 }
 
+/* In a connection of our own, where nobody misses SQLite's. */
+static int replace_length(sqlite3 *db, struct err *err)
+{
+	if (sqlite3_create_function_v2(db, "length", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+		    NULL, text_length, NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	return err_set(err, ERR_FAILED, "cannot prepare SQL: %s", sqlite3_errmsg(db));
+}
+
 int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err)
 {
 	struct sql_session *s = xcalloc(1, sizeof(*s));
 	struct err local;
 
 	err = err ? err : &local;
-	if (sandbox_open(&s->db, err) || open_tables(s->db, tape_path, err)) {
+	if (sandbox_open(&s->db, err) || replace_length(s->db, err) || open_tables(s->db, tape_path, err)) {
 		sql_session_close(s);
 		return err->code;
 	}

@@ -1,4 +1,5 @@
 /* test_sql_events.c: the tables events and objects against the history they were made from. */
+#include "schema/sql/text_length.h"
 #include "tests/unit/sql_rows.h"
 #include "tests/unit/tape_model.h"
 
@@ -363,6 +364,29 @@ START_TEST(jget__reads_what_json_extract_reads)
 }
 END_TEST
 
+START_TEST(length__counts_characters_as_sqlite_does)
+{
+	static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 and more, \xe2\x82\xac";
+	static const size_t lengths[] = {
+		0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 16, 16};
+	struct fixture f;
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+		ck_assert_uint_eq(text_length_of((struct slice){text, i}), lengths[i]);
+	ck_assert_uint_eq(text_length_of((struct slice){"0123456789\0more", 15}), 10);
+	ck_assert_uint_eq(text_length_of(slice_of("0123456789abcdef0123456789abcd\xc3\xa9"
+						  "0123456789abcdef0123456789abcde\xc3\xa9")),
+		63);
+	setup(&f);
+	ck_assert_sql(f.session,
+		"SELECT length(NULL), length(x'00ff00'), length(-12), length(1.5), length(''), length('\xc3\xa9')",
+		"-|3|3|3|0|1\n");
+	ck_assert_sql(
+		f.session, "SELECT sum(length(object) <> length(CAST(object AS BLOB))) FROM events", "0\n");
+	teardown(&f);
+}
+END_TEST
+
 UNIT_MAIN("sql_events", events__gives_every_event_in_order_with_its_exact_object,
 	events__pushed_down_conditions_select_what_they_say,
 	events__conditions_that_nothing_meets_give_no_rows, events__descending_order_and_limits_need_no_sort,
@@ -371,4 +395,4 @@ UNIT_MAIN("sql_events", events__gives_every_event_in_order_with_its_exact_object
 	objects__takes_positions_as_seq_time_and_resource_version,
 	objects__rows_carry_the_event_that_made_them, session__can_read_and_nothing_else,
 	session__stops_a_statement_at_its_time_limit, session__binds_parameters_by_name,
-	jget__reads_what_json_extract_reads)
+	jget__reads_what_json_extract_reads, length__counts_characters_as_sqlite_does)
