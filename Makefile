@@ -43,7 +43,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check check-unit check-bench run-fuzzers check-python lint interop demo bench fuzz crash clean
+.PHONY: all deps check check-unit check-bench bench-replay run-fuzzers check-python lint interop demo bench fuzz crash clean
 .DELETE_ON_ERROR:
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
@@ -154,10 +154,18 @@ run-fuzzers: $(patsubst %,$(B)/fuzz/fuzz_%,$(FUZZ))
 	done
 
 # The stream is made once; `make bench BENCH_EVENTS=20000` after `make clean` is a quick look, BENCH=scan,
-# ingest or read a part of it.
+# ingest, read or replay a part of it.
 BENCH_EVENTS ?= 120000
-bench: all $(B)/bench/bench $(B)/bench/stream.ndjson
-	$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json $(BENCH)
+bench: all bench-replay $(if $(filter replay,$(BENCH)),,$(B)/bench/bench $(B)/bench/stream.ndjson)
+	$(if $(filter replay,$(BENCH)),,$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json $(BENCH))
+	$(if $(filter-out replay,$(BENCH)),,python3 tests/bench/replay.py $(B) $(B)/bench.json)
+
+# The replay's part, and its clients and its rival.
+bench-replay: all $(B)/make_tape $(B)/bench/replay_watchers $(B)/bench/write_loop
+$(B)/bench/replay_watchers $(B)/bench/write_loop: $(B)/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(WERROR) $(CFLAGS) -o $@ $< $(LDFLAGS) \
+		$$(pkg-config --libs libnghttp2 openssl)
 
 # A fortieth of it, for the sake of the comparisons: the tape and a plain table must answer alike.
 check-bench: $(B)/bench/gen_stream $(B)/bench/bench
