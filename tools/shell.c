@@ -1,116 +1,197 @@
 /* shell.c: see shell.h. */
-#include "tools/shell.h"
+#include "tools/shell_internal.h"
 
-#include "schema/sql/session.h"
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+#include "tools/read_file.h"
 
-#include <errno.h>
-#include <limits.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-/* Where the extension is: beside the program, or in the lib directory beside the program's bin. */
-static char *find_extension(struct err *err)
+#define MAX_DEPTH 8
+
+static void shell_init(struct shell *s, struct sql_session *session, const struct query_run_options *o)
 {
-	static const char *const places[] = {"", "/../lib", "/../lib/kubetape"};
-	char program[PATH_MAX + 1];
-	ssize_t n = readlink("/proc/self/exe", program, PATH_MAX);
+	*s = (struct shell){.session = session, .options = *o};
+	buf_init(&s->sql, LIMIT_DOCUMENT_BYTES);
+}
 
-	program[n > 0 ? n : 0] = 0;
-	if (strrchr(program, '/'))
-		*strrchr(program, '/') = 0;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		char *path = xasprintf("%s%s/kubetape.so", program, places[i]);
-
-		if (access(path, R_OK) == 0)
-			return path;
-		free(path);
+static bool is_blank(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (!isspace((unsigned char)text.ptr[i]))
+			return false;
 	}
-	(void)err_set(err, ERR_NOT_FOUND,
-		"cannot open the shell: no 'kubetape.so' beside '%s' or in '%s/../lib'", program, program);
-	return NULL;
+	return true;
 }
 
-/* As a word of a dot command, and as an SQL text: the quote character is doubled or escaped. */
-static char *quoted(const char *text, char quote, char escape)
+/* ---- statements ---- */
+
+static int run_statement(struct shell *s, struct err *err)
 {
-	char *to = xmalloc(2 * strlen(text) + 3), *at = to;
+	int64_t begin_ns = clock_mono_ns(&clock_system);
+	char text[TIME_TEXT_BYTES];
+	int code = query_run(s->session, &s->options, buf_slice(&s->sql), err);
 
-	*at++ = quote;
-	for (const char *c = text; *c; c++) {
-		if (*c == quote || (escape == '\\' && *c == '\\'))
-			*at++ = escape;
-		*at++ = *c;
-	}
-	*at++ = quote;
-	*at = 0;
-	return to;
-}
-
-static char *open_command(const char *tape_path)
-{
-	char *path = quoted(tape_path, '\'', '\'');
-	char *command = xasprintf("SELECT 'opened ' || kubetape_open(%s);", path);
-
-	free(path);
-	return command;
-}
-
-static char *attach_command(const char *run_path)
-{
-	char *path = run_path ? quoted(run_path, '\'', '\'') : NULL;
-	char *command = path ? xasprintf("ATTACH %s AS run;", path) : xstrdup("");
-
-	free(path);
-	return command;
-}
-
-static char *load_command(const char *extension)
-{
-	char *path = quoted(extension, '"', '\\');
-	char *command = xasprintf(".load %s", path);
-
-	free(path);
-	return command;
-}
-
-/* Whether tape and run can be opened, and the sentence if not. */
-static int probe(const char *tape_path, const char *run_path, struct err *err)
-{
-	struct sql_session *s;
-	int code = sql_session_open(tape_path, &s, err);
-
-	if (code)
-		return code;
-	code = run_path ? sql_session_add_run(s, run_path, err) : 0;
-	sql_session_close(s);
+	buf_clear(&s->sql);
+	if (!code && s->is_timed)
+		fprintf(stderr, "took %s\n", duration_format(text, clock_mono_ns(&clock_system) - begin_ns));
+	fflush(stdout);
 	return code;
 }
 
-int shell_run(const char *tape_path, const char *run_path, struct err *err)
+static int run_when_whole(struct shell *s, struct err *err)
 {
-	char *extension, *load, *open, *attach;
+	if (buf_append(&s->sql, "", 1, err)) /* the terminator that the question needs */
+		return err->code;
+	s->sql.len--;
+	return sql_text_is_complete(s->sql.ptr) ? run_statement(s, err) : 0;
+}
 
-	if (probe(tape_path, run_path, err))
+int shell_take_line(struct shell *s, struct slice line, struct err *err)
+{
+	if (s->sql.len == 0 && is_blank(line))
+		return 0;
+	if (s->sql.len == 0 && line.ptr[0] == '.') {
+		char *command = slice_dup(line);
+		int code = shell_command(s, command, err);
+
+		free(command);
+		return code;
+	}
+	if (memchr(line.ptr, 0, line.len))
+		return err_set(err, ERR_USAGE, "the SQL text has a NUL byte in it");
+	if (buf_append(&s->sql, line.ptr, line.len, err) || buf_append(&s->sql, "\n", 1, err))
 		return err->code;
-	extension = find_extension(err);
-	if (!extension)
-		return err->code;
-	load = load_command(extension);
-	open = open_command(tape_path);
-	attach = attach_command(run_path);
-	printf("tables: events objects changes gaps missed connections streams marks bookmarks documents segments\n"
-	       "  SELECT time, type, namespace, name FROM events WHERE resource='pods' ORDER BY seq;\n"
-	       "  SELECT name, jget(object, '$.status.phase') FROM objects('-5m') WHERE resource='pods';\n"
-	       "  SELECT time, name, field, old, new FROM changes WHERE resource='deployments';\n"
-	       "  .schema events   .mode json   .help   .quit\n");
-	fflush(stdout);
-	execlp("sqlite3", "sqlite3", "-interactive", "-cmd", load, "-cmd", open, "-cmd", attach, "-cmd",
-		".mode column", "-cmd", ".prompt 'tape> ' ' ...> '", ":memory:", (char *)NULL);
-	(void)err_set_errno(err, errno, "cannot run the shell 'sqlite3'");
-	free(extension);
-	free(load);
-	free(open);
-	free(attach);
-	return err->code;
+	return memchr(line.ptr, ';', line.len) ? run_when_whole(s, err) : 0;
+}
+
+int shell_take_end(struct shell *s, struct err *err)
+{
+	return s->sql.len && !s->is_over ? run_statement(s, err) : 0;
+}
+
+static int take_text(struct shell *s, struct slice text, struct err *err)
+{
+	const char *at = text.ptr, *end = text.ptr + text.len;
+	int code = 0;
+
+	while (at < end && !code && !s->is_over) {
+		const char *feed = memchr(at, '\n', (size_t)(end - at));
+		struct slice line = {at, (size_t)((feed ? feed : end) - at)};
+
+		code = shell_take_line(s, line, err);
+		at = feed ? feed + 1 : end;
+	}
+	return code ? code : shell_take_end(s, err);
+}
+
+int shell_read_file(struct shell *s, const char *path, struct err *err)
+{
+	struct buf text;
+	int code;
+
+	if (s->depth == MAX_DEPTH)
+		return err_set(
+			err, ERR_USAGE, "files are read by files %d deep: '%s' is not", MAX_DEPTH, path);
+	buf_init(&text, LIMIT_CONFIG_BYTES);
+	s->depth++;
+	code = read_file(path, &text, err);
+	if (!code)
+		code = take_text(s, buf_slice(&text), err);
+	s->depth--;
+	buf_release(&text);
+	return code;
+}
+
+int shell_run_text(
+	struct sql_session *session, const struct query_run_options *o, struct slice text, struct err *err)
+{
+	struct shell s;
+	int code;
+
+	shell_init(&s, session, o);
+	code = take_text(&s, text, err);
+	buf_release(&s.sql);
+	return code;
+}
+
+/* ---- at a terminal ---- */
+
+static void tell(const struct err *err)
+{
+	fprintf(stderr, "%s\n", err->text);
+}
+
+/* The whole statement comes back with one press of a key; a comment would swallow what stands behind it. */
+static void remember(struct line_reader *lines, struct buf *typed)
+{
+	bool has_comment;
+
+	while (typed->len && isspace((unsigned char)typed->ptr[typed->len - 1]))
+		typed->len--;
+	if (buf_append(typed, "", 1, NULL))
+		return;
+	has_comment = strstr(typed->ptr, "--") != NULL;
+	for (char *c = typed->ptr; *c && !has_comment; c++)
+		*c = *c == '\n' ? ' ' : *c;
+	line_reader_remember(lines, typed->ptr);
+	buf_clear(typed);
+}
+
+static void take_typed_line(struct shell *s, struct line_reader *lines, struct buf *typed, const char *line)
+{
+	struct err err = {0};
+
+	if (buf_printf(typed, &err, "%s\n", line))
+		buf_clear(typed); /* too much to be remembered */
+	if (shell_take_line(s, slice_of(line), &err)) {
+		tell(&err);
+		buf_clear(&s->sql);
+	}
+	if (s->sql.len == 0)
+		remember(lines, typed);
+}
+
+static void ask(struct shell *s, struct line_reader *lines)
+{
+	enum line_result result;
+	struct buf typed;
+	char *line;
+
+	buf_init(&typed, LIMIT_DOCUMENT_BYTES);
+	while (!s->is_over &&
+		(result = line_reader_next(lines, s->sql.len ? " ...> " : "tape> ", &line)) != LINE_END) {
+		if (result == LINE_INTERRUPTED) {
+			buf_clear(&s->sql);
+			buf_clear(&typed);
+			continue;
+		}
+		take_typed_line(s, lines, &typed, line);
+		free(line);
+	}
+	if (!s->is_over)
+		putchar('\n');
+	buf_release(&typed);
+}
+
+int shell_run(struct sql_session *session, const char *tape_path, const struct query_run_options *o,
+	struct err *err)
+{
+	char *history = line_reader_history_path("query-history");
+	struct line_reader *lines;
+	struct shell s;
+
+	(void)err;
+	shell_init(&s, session, o);
+	s.words = shell_words_new(session);
+	printf("%s: .tables, .schema, .help for more; Ctrl-D leaves\n", tape_path);
+	lines = line_reader_open(history, shell_words_complete, s.words);
+	ask(&s, lines);
+	line_reader_close(lines);
+	shell_words_free(s.words);
+	buf_release(&s.sql);
+	free(history);
+	return 0;
 }

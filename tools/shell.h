@@ -1,14 +1,22 @@
 /*
- * shell.h: an SQL shell on a tape. It is the sqlite3 program with our extension loaded, which has history,
- * completion and dot commands, and keeps the readline library out of this process.
+ * shell.h: a place to ask a tape in SQL, statement by statement, with commands that begin with a dot
+ * (`.help`).
+ *
+ * At a terminal there are a prompt, a history and completion, errors are told and forgotten, Ctrl-C stops the
+ * statement that runs and Ctrl-D leaves. Text from elsewhere may hold the same commands; there the first
+ * error ends it.
  */
 #ifndef TOOLS_SHELL_H
 #define TOOLS_SHELL_H
 
-#include "schema/base/err.h"
+#include "tools/query_run.h"
 
-/* Becomes the shell, with the tables of a run when its path is not NULL; returns only on failure: no sqlite3
- * program, no kubetape.so, no such tape. */
-int shell_run(const char *tape_path, const char *run_path, struct err *err) MUST_CHECK;
+/* Asks the person at the terminal until he has enough. The session is the caller's. */
+int shell_run(struct sql_session *s, const char *tape_path, const struct query_run_options *o,
+	struct err *err) MUST_CHECK;
+
+/* Runs a text. */
+int shell_run_text(struct sql_session *s, const struct query_run_options *o, struct slice text,
+	struct err *err) MUST_CHECK;
 
 #endif

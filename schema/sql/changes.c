@@ -255,6 +255,13 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 	return 0;
 }
 
+static double share(const struct scan *s)
+{
+	const struct changes_scan *c = (const struct changes_scan *)s;
+
+	return c->cursor ? tape_cursor_share(c->cursor) : 1;
+}
+
 static void reset(struct scan *s)
 {
 	struct changes_scan *c = (struct changes_scan *)s;
@@ -271,6 +278,7 @@ static void reset(struct scan *s)
 
 const struct table_kind changes_table = {
 	.name = "changes",
+	.summary = "one row for each field that an event changed: path, old, new, manager",
 	.columns = EVENT_NAME_COLUMNS ", bytes INTEGER HIDDEN, object TEXT HIDDEN, path TEXT, field TEXT, "
 				      "op TEXT, old, new, manager TEXT, all_fields INTEGER HIDDEN",
 	.scan_bytes = sizeof(struct changes_scan),
@@ -278,5 +286,6 @@ const struct table_kind changes_table = {
 	.filter = filter,
 	.next = next,
 	.column = column,
+	.share = share,
 	.reset = reset,
 };

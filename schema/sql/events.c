@@ -76,6 +76,13 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 	return 0;
 }
 
+static double share(const struct scan *s)
+{
+	const struct events_scan *e = (const struct events_scan *)s;
+
+	return e->cursor ? tape_cursor_share(e->cursor) : 1;
+}
+
 static void reset(struct scan *s)
 {
 	struct events_scan *e = (struct events_scan *)s;
@@ -87,11 +94,13 @@ static void reset(struct scan *s)
 
 const struct table_kind events_table = {
 	.name = "events",
+	.summary = "one row for each thing that was delivered, in the order of arrival by seq",
 	.columns = EVENT_COLUMNS ", stream INTEGER HIDDEN, flags INTEGER HIDDEN, rv_number INTEGER HIDDEN",
 	.scan_bytes = sizeof(struct events_scan),
 	.plan = plan,
 	.filter = filter,
 	.next = next,
 	.column = column,
+	.share = share,
 	.reset = reset,
 };

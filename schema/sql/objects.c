@@ -278,6 +278,7 @@ static void reset(struct scan *s)
 
 const struct table_kind objects_table = {
 	.name = "objects",
+	.summary = "what existed: at the end, or at a point of the tape as in objects('12:03:05')",
 	.columns = EVENT_COLUMNS ", at HIDDEN, at_seq HIDDEN, at_rv HIDDEN",
 	.scan_bytes = sizeof(struct objects_scan),
 	.plan = plan,

@@ -56,6 +56,7 @@ static int fill_streams(struct tape *t, struct row_sink *sink, struct err *err)
 
 const struct table_kind streams_table = {
 	.name = "streams",
+	.summary = "what was followed: a resource in one namespace or all, with selectors",
 	.columns = "stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, kind TEXT, "
 		   "namespaced INTEGER, namespace TEXT, label_selector TEXT, field_selector TEXT",
 	ROW_TABLE_METHODS,
@@ -133,6 +134,7 @@ static int fill_connections(struct tape *t, struct row_sink *sink, struct err *e
 
 const struct table_kind connections_table = {
 	.name = "connections",
+	.summary = "one row for each HTTP request of the recorder: how it went, how it ended",
 	.columns =
 		"connection INTEGER, stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, "
 		"purpose TEXT, target TEXT, server TEXT, http_version TEXT, tls INTEGER, start_rv TEXT COLLATE kubetape_rv, "
@@ -201,6 +203,7 @@ static int fill_gaps(struct tape *t, struct row_sink *sink, struct err *err)
 
 const struct table_kind gaps_table = {
 	.name = "gaps",
+	.summary = "intervals in which a stream was not watched: why they began, how they ended",
 	.columns =
 		"gap INTEGER, stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
 		"begin TEXT COLLATE kubetape_time, end TEXT COLLATE kubetape_time, reason TEXT, "
@@ -237,6 +240,7 @@ static int fill_missed(struct tape *t, struct row_sink *sink, struct err *err)
 
 const struct table_kind missed_table = {
 	.name = "missed",
+	.summary = "what a gap hid: modified, added, deleted, recreated",
 	.columns =
 		"gap INTEGER, change TEXT, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
 		"name TEXT, uid TEXT, old_uid TEXT, rv TEXT COLLATE kubetape_rv, old_rv TEXT COLLATE kubetape_rv",
@@ -285,6 +289,7 @@ static int fill_bookmarks(struct tape *t, struct row_sink *sink, struct err *err
 
 const struct table_kind marks_table = {
 	.name = "marks",
+	.summary = "what the server said beside objects: list complete, bookmark, ERROR",
 	.columns = MARK_COLUMNS,
 	ROW_TABLE_METHODS,
 	.detail = &(const struct row_detail){11, fill_marks},
@@ -292,6 +297,7 @@ const struct table_kind marks_table = {
 
 const struct table_kind bookmarks_table = {
 	.name = "bookmarks",
+	.summary = "the bookmarks among the marks",
 	.columns = MARK_COLUMNS,
 	ROW_TABLE_METHODS,
 	.detail = &(const struct row_detail){11, fill_bookmarks},
@@ -323,6 +329,7 @@ static int fill_documents(struct tape *t, struct row_sink *sink, struct err *err
 
 const struct table_kind documents_table = {
 	.name = "documents",
+	.summary = "what the server said of itself: discovery, version, OpenAPI",
 	.columns =
 		"after_seq INTEGER, time TEXT COLLATE kubetape_time, time_ns INTEGER, path TEXT, "
 		"variant TEXT, http_status INTEGER, content_type TEXT, etag TEXT, bytes INTEGER, body TEXT",
@@ -366,6 +373,7 @@ static int fill_segments(struct tape *t, struct row_sink *sink, struct err *err)
 
 const struct table_kind segments_table = {
 	.name = "segments",
+	.summary = "the files of the tape",
 	.columns = "segment INTEGER, file TEXT, sealed INTEGER, first_seq INTEGER, last_seq INTEGER, "
 		   "events INTEGER, extents INTEGER, state_objects INTEGER, "
 		   "first_time TEXT COLLATE kubetape_time, last_time TEXT COLLATE kubetape_time, "

@@ -6,6 +6,7 @@
 #include "schema/run/run_file.h"
 #include "schema/sql/sandbox.h"
 #include "schema/sql/text_length.h"
+#include "schema/sql/walk_watch.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -28,6 +29,7 @@ struct sql_session {
 	bool timed_out;
 	void (*on_progress)(void *context);
 	void *progress_context;
+	struct walk_watch watch;
 };
 
 static int on_progress(void *context)
@@ -67,13 +69,27 @@ static int replace_length(sqlite3 *db, struct err *err)
 	return err_set(err, ERR_FAILED, "cannot prepare SQL: %s", sqlite3_errmsg(db));
 }
 
+static int watch_walks(struct sql_session *s, struct err *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	int code = 0;
+
+	if (sqlite3_prepare_v2(s->db, "SELECT kubetape_watch(?1)", -1, &stmt, NULL) ||
+		sqlite3_bind_pointer(stmt, 1, &s->watch, WALK_WATCH_TYPE, NULL) ||
+		sqlite3_step(stmt) != SQLITE_ROW)
+		code = err_set(err, ERR_FAILED, "%s", sqlite3_errmsg(s->db));
+	sqlite3_finalize(stmt);
+	return code;
+}
+
 int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err)
 {
 	struct sql_session *s = xcalloc(1, sizeof(*s));
 	struct err local;
 
 	err = err ? err : &local;
-	if (sandbox_open(&s->db, err) || replace_length(s->db, err) || open_tables(s->db, tape_path, err)) {
+	if (sandbox_open(&s->db, err) || replace_length(s->db, err) || open_tables(s->db, tape_path, err) ||
+		watch_walks(s, err)) {
 		sql_session_close(s);
 		return err->code;
 	}
@@ -119,6 +135,19 @@ void sql_session_on_progress(struct sql_session *s, void (*call)(void *context),
 {
 	s->on_progress = call;
 	s->progress_context = context;
+}
+
+void sql_session_progress(const struct sql_session *s, const char **ret_table, double *ret_share)
+{
+	struct walk_progress p = s->watch.look(s->watch.registry);
+
+	*ret_table = p.table;
+	*ret_share = p.share;
+}
+
+bool sql_text_is_complete(const char *sql)
+{
+	return sqlite3_complete(sql) != 0;
 }
 
 void sql_session_interrupt(struct sql_session *s)

@@ -8,6 +8,7 @@
 #include "schema/sql/vtab.h"
 
 #include "schema/base/clock.h"
+#include "schema/sql/session.h"
 
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@
 
 struct registry {
 	struct tape_handle *first;
+	const struct scan *outermost; /* the oldest open scan that can tell how far it is */
 };
 
 static const struct table_kind *const kinds[] = {
@@ -38,6 +40,16 @@ static const struct table_kind *const kinds[] = {
 const struct table_kind *table_kind_at(size_t index)
 {
 	return index < sizeof(kinds) / sizeof(*kinds) ? kinds[index] : NULL;
+}
+
+const char *sql_table_name(size_t index, const char **ret_summary)
+{
+	const struct table_kind *kind = table_kind_at(index);
+
+	if (!kind)
+		return NULL;
+	*ret_summary = kind->summary;
+	return kind->name;
 }
 
 static const struct table_kind *find_kind(const char *name)
@@ -248,6 +260,29 @@ static int on_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 /* ---- scans ---- */
 
+static struct registry *registry_of(struct table *t)
+{
+	return ((struct owned_table *)t)->registry;
+}
+
+static struct walk_progress look(void *registry)
+{
+	const struct scan *s = ((struct registry *)registry)->outermost;
+
+	if (!s)
+		return (struct walk_progress){NULL, 0};
+	return (struct walk_progress){scan_table(s)->kind->name, scan_table(s)->kind->share(s)};
+}
+
+static void watch(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	struct walk_watch *w = sqlite3_value_pointer(argv[0], WALK_WATCH_TYPE);
+
+	(void)argc;
+	if (w)
+		*w = (struct walk_watch){sqlite3_user_data(context), look};
+}
+
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 {
 	struct table *t = (struct table *)base;
@@ -257,7 +292,10 @@ static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 	if (handle_refresh(t->handle, &err))
 		return fail(base, &err);
 	s = xcalloc(1, t->kind->scan_bytes);
+	s->base.pVtab = base; /* SQLite sets it only behind us */
 	t->handle->scan_count++;
+	if (t->kind->share && !registry_of(t)->outermost)
+		registry_of(t)->outermost = s;
 	*ret = &s->base;
 	return SQLITE_OK;
 }
@@ -268,6 +306,8 @@ static int on_close(sqlite3_vtab_cursor *base)
 
 	scan_table(s)->kind->reset(s);
 	scan_table(s)->handle->scan_count--;
+	if (registry_of(scan_table(s))->outermost == s)
+		registry_of(scan_table(s))->outermost = NULL;
 	free(s);
 	return SQLITE_OK;
 }
@@ -335,6 +375,13 @@ int vtab_register(sqlite3 *db)
 {
 	struct registry *r = xcalloc(1, sizeof(*r));
 
+	/* The function first: when the module cannot be made, nothing must be left that points to the list.
+	 */
+	if (sqlite3_create_function_v2(
+		    db, "kubetape_watch", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, r, watch, NULL, NULL, NULL)) {
+		free(r);
+		return SQLITE_ERROR;
+	}
 	return sqlite3_create_module_v2(db, "kubetape", &module, r, free);
 }
 

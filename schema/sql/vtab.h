@@ -11,6 +11,7 @@
 #ifndef SCHEMA_SQL_VTAB_H
 #define SCHEMA_SQL_VTAB_H
 
+#include "schema/sql/walk_watch.h"
 #include "schema/tape/reader.h"
 
 #include <sqlite3ext.h>
@@ -47,6 +48,7 @@ struct scan {
 
 struct table_kind {
 	const char *name;
+	const char *summary; /* what a row is, for people */
 	const char *columns; /* as between the brackets of CREATE TABLE */
 	size_t scan_bytes;
 	/* Fills SQLite's answer (xBestIndex). SQLITE_OK, or SQLITE_CONSTRAINT for "not with these". */
@@ -56,9 +58,10 @@ struct table_kind {
 		struct err *err);
 	int (*next)(struct scan *s, struct err *err); /* to the next row, or sets at_end */
 	int (*column)(struct scan *s, sqlite3_context *context, int column, struct err *err);
-	void (*reset)(struct scan *s);       /* gives back what filter took */
-	void (*drop_cache)(struct table *t); /* may be NULL */
-	const void *detail;                  /* of the kind's own */
+	double (*share)(const struct scan *s); /* of the walk that is done, 0 to 1; may be NULL */
+	void (*reset)(struct scan *s);         /* gives back what filter took */
+	void (*drop_cache)(struct table *t);   /* may be NULL */
+	const void *detail;                    /* of the kind's own */
 };
 
 static inline struct table *scan_table(const struct scan *s)

@@ -362,3 +362,26 @@ int tape_cursor_object(struct tape_cursor *c, struct slice *ret, struct err *err
 		return err_set(err, ERR_USAGE, "cursor stands on no event");
 	return reader_object(c->tape, &c->tape->events.items[c->entry], c->extent, c->current, ret, err);
 }
+
+double tape_cursor_share(const struct tape_cursor *c)
+{
+	const struct extent_list *list = &c->tape->events;
+	double first, last, at, share;
+
+	if (list->count == 0 || c->ended)
+		return 1;
+	if (c->order == TAPE_STORED) {
+		at = (double)(c->extent ? c->entry : c->next_entry);
+		if (c->extent && c->layout_count)
+			at += (double)c->at / (double)c->layout_count;
+		return at / (double)list->count;
+	}
+	first = (double)list->items[0].first_seq;
+	last = (double)list->items[list->count - 1].last_seq + 1;
+	first = (double)c->filter.seq_min > first ? (double)c->filter.seq_min : first;
+	last = c->filter.seq_max && (double)c->filter.seq_max < last ? (double)c->filter.seq_max + 1 : last;
+	at = (double)c->next_seq;
+	share = c->order == TAPE_BACKWARD ? last - at : at - first;
+	share = last > first ? share / (last - first) : 1;
+	return share < 0 ? 0 : share > 1 ? 1 : share;
+}

@@ -27,6 +27,7 @@ CONFINED = {
     "nghttp2/nghttp2.h": ["replayer/", "tests/"],
     "openssl/": ["replayer/", "recorder/", "schema/tape/redact.c", "tests/"],
     "uv.h": ["replayer/", "recorder/", "tests/"],
+    "editline/": ["tools/line_reader.c"],
     "libfyaml.h": ["recorder/", "tests/"],
     "zstd.h": ["schema/tape/codec.c", "tests/"],
     "xxhash.h": ["schema/tape/codec.c", "tests/"],

@@ -1,0 +1,23 @@
+/*
+ * walk_watch.h: how far a statement is, for progress lines. Free of SQLite, so that both sides can include
+ * it: the tables, and the program that runs statements.
+ */
+#ifndef SCHEMA_SQL_WALK_WATCH_H
+#define SCHEMA_SQL_WALK_WATCH_H
+
+/* How far the outermost walk of the statement that runs is. */
+struct walk_progress {
+	const char *table; /* NULL: no walk that can tell */
+	double share;      /* 0 to 1 */
+};
+
+/* Given to the SQL function kubetape_watch() by a program that wants to know; filled there. Valid as long as
+ * the connection. */
+struct walk_watch {
+	void *registry;
+	struct walk_progress (*look)(void *registry);
+};
+
+#define WALK_WATCH_TYPE "kubetape walk watch"
+
+#endif
