@@ -290,6 +290,15 @@ static bool same_thing(const struct catalog_resource *a, const struct catalog_re
 	return strcmp(a->resource, b->resource) == 0 && strcmp(a->group, b->group) == 0;
 }
 
+bool catalog_has(const struct catalog *c, const char *group, const char *resource)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		if (strcmp(c->items[i].group, group) == 0 && strcmp(c->items[i].resource, resource) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void choose(struct catalog_choice *choice, const struct catalog_resource *r)
 {
 	for (size_t i = 0; i < choice->count; i++) {

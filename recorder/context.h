@@ -36,8 +36,9 @@ struct recorder_context {
 	void *owner;
 
 	void (*settled)(void *owner, struct stream *s); /* its first list is on the tape */
-	/* A first list failed, with that HTTP status (0: none came). */
-	void (*refused)(void *owner, struct stream *s, int status, const struct err *err);
+	/* The first list, or the first watch of a stream that the tape knew, failed with that HTTP status (0:
+	 * none came). */
+	void (*refused)(void *owner, int status, const struct err *err);
 	void (*suspect)(void *owner, const char *why);     /* this may be another cluster */
 	void (*fatal)(void *owner, const struct err *err); /* the tape cannot be written any more */
 };

@@ -1,8 +1,8 @@
 /* credentials.c: see credentials.h. */
 #include "recorder/credentials.h"
 
-#include "schema/base/base64.h"
 #include "recorder/exec_plugin.h"
+#include "schema/base/base64.h"
 #include "schema/base/limits.h"
 
 #include <assert.h>

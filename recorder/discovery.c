@@ -4,13 +4,18 @@
  */
 #include "recorder/discovery.h"
 
+#include "recorder/openapi.h"
+#include "recorder/request_row.h"
 #include "recorder/status_body.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
+#include <curl/curl.h>
 #include <stdlib.h>
 
+/* A request whose connection was dropped is made so many times more. */
+#define MAX_TRIES  3
 #define PLAIN      "application/json"
 #define AGGREGATED "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
@@ -21,6 +26,8 @@ struct document {
 	char *path, *variant;
 	struct http_request *request;
 	struct buf body, written; /* of this round; what stands on the tape */
+	struct request_row row;   /* the request of this round */
+	unsigned tries;           /* of this round, that got no answer */
 	int64_t time_ns;
 	char content_type[256], etag[256];
 	int status;
@@ -33,7 +40,8 @@ struct discovery {
 	struct document *documents;
 	size_t pending;
 	bool running, in_groups;
-	struct err err; /* of this round */
+	bool brought_news; /* the last round did */
+	struct err err;    /* of this round */
 	struct catalog catalog;
 	char cluster_uid[128];
 	void (*done)(void *context, const struct discovery_result *result, const struct err *err);
@@ -60,6 +68,7 @@ void discovery_free(struct discovery *d)
 			http_cancel(doc->request);
 		buf_release(&doc->body);
 		buf_release(&doc->written);
+		request_row_release(&doc->row);
 		free(doc->path);
 		free(doc->variant);
 		free(doc);
@@ -133,6 +142,8 @@ int discovery_save(struct discovery *d, struct tape_writer *tape, struct err *er
 {
 	int count = 0;
 
+	d->brought_news = false;
+
 	for (struct document *doc = d->documents; doc; doc = doc->next) {
 		int rc = 0;
 
@@ -142,7 +153,28 @@ int discovery_save(struct discovery *d, struct tape_writer *tape, struct err *er
 			return rc;
 		count += rc;
 	}
+	d->brought_news = count > 0;
 	return count;
+}
+
+int discovery_account(struct discovery *d, struct tape_writer *tape, struct err *err)
+{
+	int rc = 0;
+
+	for (struct document *doc = d->documents; rc == 0 && doc; doc = doc->next) {
+		if (d->brought_news || !doc->answered)
+			rc = request_row_write(&doc->row, tape, err);
+		request_row_release(&doc->row);
+	}
+	d->brought_news = false;
+	return rc;
+}
+
+struct slice discovery_document(struct discovery *d, const char *path)
+{
+	struct document *doc = document_at(d, path, "");
+
+	return buf_slice(&doc->written);
 }
 
 static int on_body(void *context, struct slice bytes, int64_t time_ns)
@@ -155,12 +187,27 @@ static int on_body(void *context, struct slice bytes, int64_t time_ns)
 
 static void step_done(struct discovery *d);
 
+static void request(struct document *doc);
+
+/* The connection was lost before a word of the answer: by a proxy, or a server with too much to do. */
+static bool was_dropped(const struct http_answer *answer)
+{
+	return !answer->status &&
+	       (answer->curl_code == CURLE_GOT_NOTHING || answer->curl_code == CURLE_RECV_ERROR ||
+		       answer->curl_code == CURLE_SEND_ERROR);
+}
+
 static void on_done(void *context, const struct http_answer *answer)
 {
 	struct document *doc = context;
 	struct discovery *d = doc->discovery;
 
 	doc->request = NULL;
+	request_row_set(&doc->row, "discovery", doc->path, answer, buf_slice(&doc->body));
+	if (was_dropped(answer) && doc->tries++ < MAX_TRIES) {
+		request(doc);
+		return;
+	}
 	doc->status = answer->aborted || answer->curl_code ? 0 : answer->status;
 	doc->answered = doc->status == 200;
 	doc->is_aggregated = doc->answered && says_aggregated(answer);
@@ -176,18 +223,26 @@ static void on_done(void *context, const struct http_answer *answer)
 		step_done(d);
 }
 
+static void request(struct document *doc)
+{
+	const struct http_handler handler = {.on_body = on_body, .on_done = on_done, .context = doc};
+
+	buf_clear(&doc->body);
+	doc->request = http_get(doc->discovery->http, HTTP_LANE_LIST, doc->path,
+		*doc->variant ? AGGREGATED : PLAIN, &handler);
+}
+
 static void ask(struct discovery *d, const char *path, const char *variant)
 {
 	struct document *doc = document_at(d, path, variant);
-	const struct http_handler handler = {.on_body = on_body, .on_done = on_done, .context = doc};
 
 	if (doc->request)
 		return;
-	buf_clear(&doc->body);
 	doc->answered = doc->is_aggregated = false;
 	doc->status = 0;
+	doc->tries = 0;
 	d->pending++;
-	doc->request = http_get(d->http, HTTP_LANE_LIST, path, *variant ? AGGREGATED : PLAIN, &handler);
+	request(doc);
 }
 
 /* ---- a round ---- */
@@ -281,7 +336,7 @@ bool discovery_run(struct discovery *d,
 	void *context)
 {
 	static const char *const roots[][2] = {{"/api", ""}, {"/apis", ""}, {"/api", "aggregated"},
-		{"/apis", "aggregated"}, {"/version", ""}, {"/openapi/v3", ""}, {DISCOVERY_IDENTITY, ""}};
+		{"/apis", "aggregated"}, {"/version", ""}, {OPENAPI_INDEX, ""}, {DISCOVERY_IDENTITY, ""}};
 
 	if (d->running)
 		return false;

@@ -39,6 +39,13 @@ bool discovery_run(struct discovery *d,
 /* Writes what the round brought; to be called from `done`. Returns how many documents were new. */
 int discovery_save(struct discovery *d, struct tape_writer *tape, struct err *err) MUST_CHECK;
 
+/* Writes the requests of the round as rows, those that failed and those of a round that brought something
+ * new; to be called from `done`, after discovery_save if that is called. */
+int discovery_account(struct discovery *d, struct tape_writer *tape, struct err *err) MUST_CHECK;
+
+/* A document as it was saved last, empty when it never was; borrowed until discovery_save. */
+struct slice discovery_document(struct discovery *d, const char *path);
+
 /* The sentence for an answer that is not what was hoped for: "cannot reach 'host:port': ...", "server
  * 'host:port' refused the credentials: ...". `body` is what came with it. */
 int discovery_explain(

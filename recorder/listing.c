@@ -228,3 +228,11 @@ int listing_page(
 		l->gap->row.unchanged = l->unchanged;
 	return rc;
 }
+
+int listing_nothing(struct listing *l, const char *rv, int64_t time_ns, struct err *err)
+{
+	struct page page = {.listing = l, .time_ns = time_ns};
+
+	snprintf(l->rv, sizeof(l->rv), "%s", rv);
+	return put_unseen(&page, err);
+}

@@ -31,6 +31,9 @@ void listing_begin(struct listing *l, struct ingest *in, struct gap *gap, uint32
 int listing_page(struct listing *l, struct slice body, int64_t time_ns, struct connection *connection,
 	struct err *err) MUST_CHECK;
 
+/* The list would be empty, as there is no such resource any more: all that is known is recorded as gone. */
+int listing_nothing(struct listing *l, const char *rv, int64_t time_ns, struct err *err) MUST_CHECK;
+
 /* Safe at any time, also twice. */
 void listing_release(struct listing *l);
 

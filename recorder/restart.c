@@ -300,10 +300,63 @@ int restart_load(struct recorder_context *x, struct stream **streams, size_t cou
 	return rc;
 }
 
+/* 1 when objects of the resource live at the end of the tape. */
+static int has_live(struct tape *tape, uint32_t resource, struct err *err)
+{
+	struct tape_state *state;
+	struct tape_info info;
+	int rc = tape_info(tape, &info, err);
+
+	if (rc == 0)
+		rc = tape_state_at(tape, info.last_seq, resource, &state, err);
+	if (rc)
+		return rc;
+	rc = state->count > 0;
+	tape_state_free(state);
+	return rc;
+}
+
+static int give_vanished(struct tape *tape, const struct tape_stream *s, const struct catalog *catalog,
+	int (*each)(void *context, const struct stream_spec *spec), void *context, struct err *err)
+{
+	const struct tape_resource *r = tape_resource_by_id(tape, s->resource);
+	struct catalog_resource known;
+	struct stream_spec spec = {&known, s->namespace, s->label_selector, s->field_selector};
+	int rc;
+
+	if (!r || catalog_has(catalog, r->apigroup, r->resource))
+		return 0;
+	rc = has_live(tape, s->resource, err);
+	if (rc <= 0)
+		return rc;
+	known = (struct catalog_resource){.group = (char *)r->apigroup,
+		.version = (char *)r->version,
+		.resource = (char *)r->resource,
+		.kind = (char *)r->kind,
+		.namespaced = r->namespaced};
+	return each(context, &spec);
+}
+
+int restart_vanished(const char *tape_path, const struct catalog *catalog,
+	int (*each)(void *context, const struct stream_spec *spec), void *context, struct err *err)
+{
+	const struct tape_stream *s;
+	struct tape *tape;
+	int rc = tape_open(tape_path, &tape, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; rc == 0 && (s = tape_stream_at(tape, i)); i++)
+		rc = give_vanished(tape, s, catalog, each, context, err);
+	tape_close(tape);
+	return rc;
+}
+
 int restart_cluster(const char *tape_path, char ret_uid[CLUSTER_UID_BYTES], struct err *err)
 {
 	struct tape_document document;
 	struct object_meta meta;
+	struct err local;
 	struct tape *tape;
 	struct buf body;
 	int rc = tape_open(tape_path, &tape, err);
@@ -312,11 +365,14 @@ int restart_cluster(const char *tape_path, char ret_uid[CLUSTER_UID_BYTES], stru
 	if (rc)
 		return rc;
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	rc = tape_document(tape, DISCOVERY_IDENTITY, "", 0, &document, &body, err);
+	rc = tape_document(tape, DISCOVERY_IDENTITY, "", 0, &document, &body, &local);
 	if (rc == 0 && json_scan_object(buf_slice(&body), &meta, NULL) == 0)
 		snprintf(ret_uid, CLUSTER_UID_BYTES, "%.*s", (int)meta.uid.len,
 			meta.uid.ptr ? meta.uid.ptr : "");
 	buf_release(&body);
 	tape_close(tape);
-	return rc == ERR_NOT_FOUND ? 0 : rc;
+	if (rc == 0 || rc == ERR_NOT_FOUND)
+		return 0;
+	*err = local;
+	return rc;
 }

@@ -11,6 +11,12 @@
 int restart_load(
 	struct recorder_context *x, struct stream **streams, size_t count, struct err *err) MUST_CHECK;
 
+/* Gives the streams of the tape whose resource the catalog does not have any more, as far as objects of it
+ * live on the tape: asked for once more, they will be found gone. The specs are borrowed for the call. */
+int restart_vanished(const char *tape_path, const struct catalog *catalog,
+	int (*each)(void *context, const struct stream_spec *spec), void *context,
+	struct err *err) MUST_CHECK;
+
 /* The UID of the cluster that was recorded last, "" when the tape does not tell. */
 #define CLUSTER_UID_BYTES 128
 int restart_cluster(const char *tape_path, char ret_uid[CLUSTER_UID_BYTES], struct err *err) MUST_CHECK;

@@ -1,9 +1,9 @@
 /* stream.c: see stream.h. The states, the delays and the life of a stream. */
 #include "recorder/stream_internal.h"
 
-#include "schema/tape/redact.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
+#include "schema/tape/redact.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -49,11 +49,25 @@ void stream_fatal(struct stream *s, const struct err *err)
 void stream_tell_settled(struct stream *s)
 {
 	s->failures = 0;
-	s->refused = false;
+	s->refused = s->missing = false;
 	if (s->told)
 		return;
 	s->told = true;
 	s->x->settled(s->x->owner, s);
+}
+
+void stream_tell_refused(struct stream *s, const struct http_answer *answer, const struct err *err)
+{
+	if (s->told || s->told_refused || !answer->status)
+		return;
+	s->told_refused = s->refused;
+	s->x->refused(s->x->owner, answer->status, err);
+}
+
+void stream_note_status(struct stream *s, const struct http_answer *answer)
+{
+	s->missing = answer->status == 404;
+	s->refused = s->missing || answer->status == 401 || answer->status == 403;
 }
 
 static void take_step(struct stream *s, enum followup_step step)
@@ -361,6 +375,32 @@ bool stream_is_settled(const struct stream *s)
 bool stream_is_watched(const struct stream *s)
 {
 	return s->state == STREAM_WATCHING;
+}
+
+bool stream_is_missing(const struct stream *s)
+{
+	return s->missing && s->state == STREAM_WAITING && known_count(s->ingest.known) > 0;
+}
+
+int stream_vanished(struct stream *s, struct err *err)
+{
+	int rc;
+
+	if (!stream_is_missing(s))
+		return 0;
+	gap_begin(&s->gap, s->x, s->id, "resource_gone", s->resume.rv, 0);
+	rc = gap_write(&s->gap, s->x, err);
+	if (rc)
+		return rc;
+	listing_begin(&s->listing, &s->ingest, &s->gap, s->resource_id, false);
+	log_warn("%s: the server does not have it any more; %zu objects that the tape has are gone unseen",
+		s->name, known_count(s->ingest.known));
+	rc = listing_nothing(&s->listing, s->resume.rv, clock_wall_ns(s->x->clock), err);
+	listing_release(&s->listing);
+	resume_forget(&s->resume);
+	s->step = FOLLOW_LIST;
+	flusher_dirty(s->x->flusher);
+	return rc;
 }
 
 bool stream_is_refused(const struct stream *s)

@@ -62,6 +62,11 @@ void stream_check(struct stream *s);
 /* Tries again now what it would try after a delay: what it was refused may be there by now. */
 void stream_kick(struct stream *s);
 
+/* The server answered 404 and the tape still has live objects of it. When discovery says the same, call
+ * stream_vanished: their deletion is recorded as inferred, in a gap that lasts until the resource is back. */
+bool stream_is_missing(const struct stream *s);
+int stream_vanished(struct stream *s, struct err *err) MUST_CHECK;
+
 /* This is another life of the cluster: forget where we were and list. */
 void stream_new_epoch(struct stream *s);
 

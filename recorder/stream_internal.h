@@ -59,6 +59,8 @@ struct stream {
 	bool told;     /* the recorder knows that the stream has settled or failed at first */
 	bool no_limit; /* the next list is asked for in one piece */
 	bool refused;  /* the last attempt met 401, 403 or 404 */
+	bool missing;  /* it met 404 */
+	bool told_refused;
 	bool saw_bookmark, new_epoch, unordered;
 	uint64_t watch_events;
 	unsigned error_count, backwards_count, failures;
@@ -89,5 +91,11 @@ void stream_watch_ended(struct stream *s, const struct http_answer *answer);
 
 /* The settled state is told once. */
 void stream_tell_settled(struct stream *s);
+
+/* The first refusal of a stream that has not settled is told once. */
+void stream_tell_refused(struct stream *s, const struct http_answer *answer, const struct err *err);
+
+/* Notes whether the answer was a refusal. */
+void stream_note_status(struct stream *s, const struct http_answer *answer);
 
 #endif

@@ -160,8 +160,8 @@ static void tell_failure(struct stream *s, const struct http_answer *answer, con
 	if (s->failures++ == 0 && s->told)
 		notices_say(s->x->notices, clock_mono_ns(s->x->clock), LOG_LEVEL_WARN, s->name, "cannot list",
 			err.text);
-	if (!s->told && !s->listed)
-		s->x->refused(s->x->owner, s, answer->status, &err);
+	err_prefix(&err, "cannot list %s", s->name);
+	stream_tell_refused(s, answer, &err);
 }
 
 static struct end_facts facts_of(const struct http_answer *answer)
@@ -202,7 +202,7 @@ static void on_list_done(void *context, const struct http_answer *answer)
 	int rc = -1;
 
 	s->request = NULL;
-	s->refused = answer->status == 401 || answer->status == 403 || answer->status == 404;
+	stream_note_status(s, answer);
 	if (is_answer)
 		rc = listing_page(&s->listing, buf_slice(&s->body), now, &s->connection, &page_err);
 	outcome.complete = rc == 0;

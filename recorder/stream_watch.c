@@ -1,6 +1,7 @@
 /* stream_watch.c: see stream.h. One watch: its frames, its end, and what follows. */
 #include "recorder/stream_internal.h"
 
+#include "recorder/discovery.h"
 #include "recorder/status_body.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -372,6 +373,16 @@ static void tell_trouble(
 	notices_say(s->x->notices, clock_mono_ns(s->x->clock), LOG_LEVEL_WARN, s->name, what, detail);
 }
 
+/* For a stream that goes on with a tape the first watch is what the first list is for others. */
+static void tell_refused(struct stream *s, const struct http_answer *answer)
+{
+	struct err err;
+
+	(void)discovery_explain(s->x->http, answer, buf_slice(&s->body), &err);
+	err_prefix(&err, "cannot watch %s", s->name);
+	stream_tell_refused(s, answer, &err);
+}
+
 static int note_gap(struct stream *s, const char *reason, const struct followup *next, struct err *err)
 {
 	gap_begin(&s->gap, s->x, s->id, reason, s->resume.rv, s->connection.row.id);
@@ -409,7 +420,7 @@ void stream_watch_ended(struct stream *s, const struct http_answer *answer)
 	take_tail(s, answer);
 	status_body_reason(buf_slice(&w->error), error_reason);
 	end.reason = reason_of(s, answer, error_reason, reason_text);
-	s->refused = answer->status == 401 || answer->status == 403 || answer->status == 404;
+	stream_note_status(s, answer);
 	next = judge(s, answer, error_reason);
 	is_silent = was_silent(s, answer, &next);
 	end.next_delay_ns = stream_plan(s, &next, wanted_delay(s, answer));
@@ -418,6 +429,8 @@ void stream_watch_ended(struct stream *s, const struct http_answer *answer)
 	end.error_status = w->error.len ? buf_slice(&w->error) : buf_slice(&s->body);
 	if (end.next_delay_ns > 0)
 		tell_trouble(s, answer, end.reason, end.next_delay_ns);
+	if (s->refused)
+		tell_refused(s, answer);
 	count_reconnect(s);
 	if (note_gap(s, end.reason, &next, &err) ||
 		connection_end(&s->connection, s->x, answer, &end, &err)) {

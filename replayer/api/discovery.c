@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define AGGREGATED_TYPE "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-#define PROTO_OPENAPI   "proto-openapi.spec.v2"
+#define AGGREGATED_TYPE  "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+#define PROTO_OPENAPI    "proto-openapi.spec.v2"
+#define PROTO_OPENAPI_V3 "proto-openapi.spec.v3"
 
 /* What a replay says of itself when no version was recorded. */
 static const char default_version[] =
@@ -217,6 +218,14 @@ static void answer_version(struct api_call *call)
 	respond_bytes(call->x, &h, 200, slice_of(default_version));
 }
 
+/* Whether the client prefers the OpenAPI document in protobuf. */
+static bool wants_protobuf(const struct api_call *call)
+{
+	struct slice accept = http_header_find(call->request, "Accept");
+
+	return accept.len && memmem(accept.ptr, accept.len, PROTO_OPENAPI_V3, strlen(PROTO_OPENAPI_V3));
+}
+
 /* kubectl falls back to version 2, wants it as protobuf, and takes no bytes for a document without types;
  * that lets it create and apply without knowing schemas. */
 static void answer_empty_openapi(struct api_call *call)
@@ -244,7 +253,9 @@ bool document_serve(struct api_call *call)
 	bool found;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	found = *path && find_document(call, path, "", &d, &body);
+	found = *path && wants_protobuf(call) && find_document(call, path, "protobuf", &d, &body);
+	if (!found)
+		found = *path && find_document(call, path, "", &d, &body);
 	if (found)
 		answer_document(call, &d, buf_slice(&body));
 	buf_release(&body);

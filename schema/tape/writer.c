@@ -398,7 +398,8 @@ static bool segment_is_full(const struct tape_writer *w)
 		return true;
 	if (o->segment_age_ns && clock_mono_ns(o->clock) - w->segment_began_ns >= o->segment_age_ns)
 		return true;
-	return open_segment_bytes(w) >= o->segment_bytes;
+	/* What a segment begins with (live objects, documents) must not fill it. */
+	return open_segment_bytes(w) >= o->segment_bytes + w->segment_born_bytes;
 }
 
 static int seal_what_is_full(struct tape_writer *w, struct err *err)

@@ -28,7 +28,8 @@ struct tape_writer {
 
 	sqlite3 *db; /* the open segment; NULL until there is something to write */
 	uint32_t segment;
-	int64_t segment_began_ns; /* monotonic */
+	int64_t segment_began_ns;    /* monotonic */
+	uint64_t segment_born_bytes; /* what it had when it began */
 	uint64_t segment_first_seq;
 	bool rotate_wanted;
 	char previous_digest[33];

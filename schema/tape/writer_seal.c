@@ -236,6 +236,17 @@ static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous
 	return failed ? err->code : extent_store_meta(db, "state_complete", value_integer(1), err);
 }
 
+static uint64_t born_bytes(sqlite3 *db)
+{
+	int64_t pages = 0, page_bytes = 0;
+	struct err ignored;
+
+	if (segment_number(db, "PRAGMA page_count", 0, &pages, &ignored) ||
+		segment_number(db, "PRAGMA page_size", 0, &page_bytes, &ignored))
+		return 0;
+	return (uint64_t)(pages * page_bytes);
+}
+
 static int create_next(struct tape_writer *w, const char *previous_path, struct err *err)
 {
 	sqlite3 *db;
@@ -251,6 +262,7 @@ static int create_next(struct tape_writer *w, const char *previous_path, struct 
 	}
 	w->db = db;
 	w->segment_began_ns = clock_mono_ns(w->options.clock);
+	w->segment_born_bytes = born_bytes(db);
 	w->clock_known = false;
 	return 0;
 }

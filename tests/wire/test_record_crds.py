@@ -64,6 +64,72 @@ class Offers(RecordTest):
         again.compact()
         recording.wait_events(1, "resource='crontabs' AND uid='u2'", seconds=20)
 
+    def gone_unseen(self, recording, how):
+        """The tape's account of a CRD that vanished while nobody watched."""
+        events = recording.wait_events(2, "resource='crontabs'", seconds=20)
+        self.assertEqual([e.split()[0:2] + e.split()[3:] for e in events],
+                         [["ADDED", "a", "list"], ["DELETED", "a", "inferred"]])
+        self.assertEqual(recording.query("SELECT change, name, old_uid FROM missed"),
+                         [{"change": "deleted", "name": "a", "old_uid": "u1"}])
+        gaps = recording.query("SELECT reason, how_ended FROM gaps WHERE resource='crontabs'")
+        self.assertEqual(gaps, [{"reason": how, "how_ended": "open"}])
+        self.assertEqual(recording.query("SELECT * FROM objects WHERE resource='crontabs'"), [])
+
+    def vanish(self, crons):
+        self.api.remove(crons)
+        self.crds.delete("crontabs.stable.example.com")
+
+    def test_a_custom_resource_that_vanished_while_the_network_was_down_has_its_objects_deleted(self):
+        crons = self.add_crontabs()
+        crons.put("a", uid="u1")
+        recording = self.record("--all").ready(3)
+        crons.watching()
+        self.vanish(crons)
+        crons.disturb(lambda x: x.reset())
+        self.gone_unseen(recording, "reset")
+        self.assertIsNone(recording.process.poll())
+
+    def test_a_custom_resource_that_vanished_while_no_recorder_ran_has_its_objects_deleted(self):
+        crons = self.add_crontabs()
+        crons.put("a", uid="u1")
+        self.record("--all").ready(3).stop()
+        self.vanish(crons)
+        recording = self.record("--all").ready(2)
+        self.gone_unseen(recording, "client_stop")
+        recording.stop()
+        self.record("--all").ready(2).stop()  # nothing of it is left to ask for
+
+    def test_a_custom_resource_that_comes_back_after_that_is_a_gap_with_additions(self):
+        crons = self.add_crontabs()
+        crons.put("a", uid="u1")
+        recording = self.record("--all").ready(3)
+        crons.watching()
+        self.vanish(crons)
+        crons.disturb(lambda x: x.reset())
+        self.gone_unseen(recording, "reset")
+        again = self.add_crontabs()
+        again.put("a", uid="u2")
+        recording.wait_events(3, "resource='crontabs'", seconds=20)
+        gap = wait_for(lambda: recording.query("SELECT how_ended, added, deleted FROM gaps WHERE how_ended<>'open'"),
+                       "the end of the gap")
+        self.assertEqual(gap, [{"how_ended": "relist", "added": 1, "deleted": 1}])
+
+    def test_a_resource_that_is_still_offered_but_answers_404_is_not_taken_for_gone(self):
+        crons = self.add_crontabs()
+        crons.put("a", uid="u1")
+        recording = self.record("--all").ready(3)
+        crons.watching()
+        crons.broken = lambda x: x.text(404, "404 page not found\n")
+        crons.disturb(lambda x: x.reset())
+        wait_for(lambda: recording.ends().count("resource_gone") >= 2, "refusals")
+        asked = len([r for r in self.api.requests if r.path == "/apis"])
+        wait_for(lambda: len([r for r in self.api.requests if r.path == "/apis"]) > asked + 1, "discovery")
+        crons.broken = None
+        crons.put("a")
+        events = recording.wait_events(2, "resource='crontabs'", seconds=20)
+        self.assertEqual([e.split()[0] for e in events], ["ADDED", "MODIFIED"])
+        self.assertEqual(recording.query("SELECT * FROM missed"), [])
+
     def test_a_schema_change_is_a_gap_without_visible_change(self):
         crons = self.add_crontabs()
         crons.put("a")

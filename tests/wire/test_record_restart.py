@@ -89,7 +89,7 @@ class Restarts(RecordTest):
         rv = self.api.rv
         self.assertEqual(second.events(), ["ADDED a 1001 list", "ADDED b 1002 list", f"DELETED a {rv} inferred",
                                            "ADDED a 1004 relist"])
-        self.assertEqual(second.stop(), 0)
+        self.assertEqual(second.stop(), 0, second.stderr)
 
     def test_a_first_list_that_was_never_finished_is_taken_up_again(self):
         for i in range(700):

@@ -1,0 +1,56 @@
+/* recorder_internal.h: what recorder.c and recorder_offers.c share. Nobody else includes it. */
+#ifndef RECORDER_RECORDER_INTERNAL_H
+#define RECORDER_RECORDER_INTERNAL_H
+
+#include "recorder/context.h"
+#include "recorder/discovery.h"
+#include "recorder/openapi.h"
+#include "recorder/recorder.h"
+#include "recorder/restart.h"
+#include "recorder/status.h"
+
+enum recorder_state { RECORDER_DISCOVERING, RECORDER_STARTING, RECORDER_RECORDING, RECORDER_STOPPED };
+
+struct recorder {
+	const struct recorder_options *o;
+	struct recorder_context x;
+	enum recorder_state state;
+	uv_loop_t loop;
+	uv_signal_t signals[2], rotate;
+	uv_timer_t check, limit, retry;
+	struct cluster_config *cluster;
+	struct discovery *discovery;
+	struct openapi *openapi;
+	struct redactor *redactor;
+	struct tape_writer *tape; /* while a flush runs it is not ours: see flusher_tape */
+	struct stream **streams;
+	size_t stream_count, settled, refused;
+	struct status status;
+	struct notices notices;
+	struct moderation moderation;
+	bool resumed, made_tape; /* the tape was there already, or was made by this run */
+	bool new_cluster;        /* and is of another cluster */
+	bool discover_soon;      /* a CRD or an APIService changed */
+
+	uint64_t removed_segments; /* by retention, as told last */
+	uint64_t offer_events;     /* of CRDs and APIServices, when last looked at */
+	char cluster_uid[CLUSTER_UID_BYTES];
+	int64_t begin_mono_ns, discovered_mono_ns, complained_mono_ns;
+	bool by_signal, was_ready;
+	struct err err; /* why it gave up */
+};
+
+/* Ends the loop, with the reason why it gives up, or NULL. */
+void recorder_stop(struct recorder *r, const struct err *err);
+
+/* recorder_offers.c */
+int recorder_open_tape(struct recorder *r, struct err *err) MUST_CHECK;
+
+/* Finds out what the server offers; then the streams start. For the timer `retry`. */
+void recorder_discover_first(uv_timer_t *timer);
+
+/* Once a second: asks again when it is time, or when something hints at a change. missing: a stream that had
+ * objects is answered 404. */
+void recorder_look_for_offers(struct recorder *r, bool missing);
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * recorder_offers.c: see recorder_internal.h. What the server offers: a stream for each thing to follow, at
+ * the start and as CRDs come; the documents for the tape; the end of what is not offered any more.
+ */
+#include "recorder/recorder_internal.h"
+#include "recorder/selection.h"
+#include "schema/base/log.h"
+#include "schema/tape/redact.h"
+
+#include <unistd.h>
+
+/* That a server is waited for is told that often. */
+#define COMPLAIN_S 30
+/* Discovery is asked again so often even if no CRD says so. */
+#define DISCOVER_EVERY_S 300
+/* ... and so often while something that was there answers 404. */
+#define DISCOVER_MISSING_S 2
+
+/* ---- the tape ---- */
+
+int recorder_open_tape(struct recorder *r, struct err *err)
+{
+	int rc;
+
+	r->resumed = access(r->o->tape_path, F_OK) == 0;
+	r->made_tape = !r->resumed;
+	rc = tape_writer_open(r->o->tape_path, &r->o->tape, &r->tape, err);
+	if (rc)
+		return rc;
+	flusher_set_tape(r->x.flusher, r->tape);
+	if (r->resumed)
+		rc = restart_cluster(r->o->tape_path, r->cluster_uid, err);
+	return rc;
+}
+
+/* ---- streams ---- */
+
+/* The digest key is made only when there is something to keep out of the tape. */
+static int prepare_redaction(struct recorder *r, const struct catalog_resource *resource)
+{
+	if (r->o->keep_secrets || r->redactor || !redactor_concerns(resource->group, resource->resource))
+		return 0;
+	if (redactor_open(r->o->tape_path, &r->redactor, &r->err))
+		return r->err.code;
+	r->x.redactor = r->redactor;
+	return 0;
+}
+
+static int add_stream(void *context, const struct stream_spec *spec)
+{
+	struct recorder *r = context;
+	struct stream *s;
+
+	if (prepare_redaction(r, spec->resource))
+		return r->err.code;
+	if (stream_new(&r->x, spec, &s, &r->err))
+		return r->err.code;
+	for (size_t i = 0; i < r->stream_count; i++) {
+		if (stream_id(r->streams[i]) == stream_id(s)) {
+			stream_free(s);
+			return 0;
+		}
+	}
+	r->streams = xrealloc(r->streams, (r->stream_count + 1) * sizeof(struct stream *));
+	r->streams[r->stream_count++] = s;
+	return 0;
+}
+
+static int add_streams(struct recorder *r, const struct catalog_choice *choice)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < choice->count; i++)
+		rc = selection_streams(r->o, choice->items[i], add_stream, r);
+	http_expect_watches(r->x.http, r->stream_count);
+	return rc;
+}
+
+/* ---- discovery ---- */
+
+static int note_cluster(struct recorder *r, const char *uid, struct err *err)
+{
+	bool is_other = *r->cluster_uid && *uid && strcmp(uid, r->cluster_uid) != 0;
+	int rc = 0;
+
+	if (is_other) {
+		log_warn("this is another cluster than before: namespace kube-system has UID %s, had %s", uid,
+			r->cluster_uid);
+		rc = tape_writer_epoch(
+			flusher_tape(r->x.flusher), uid, "another cluster answers at this address", err);
+		r->new_cluster = true;
+	} else if (!*r->cluster_uid && *uid) {
+		rc = tape_writer_epoch(flusher_tape(r->x.flusher), uid, "start", err);
+	}
+	if (*uid)
+		snprintf(r->cluster_uid, sizeof(r->cluster_uid), "%s", uid);
+	return rc;
+}
+
+static int begin_with(
+	struct recorder *r, const struct discovery_result *result, const struct catalog_choice *choice)
+{
+	struct err *err = &r->err;
+
+	if (!flusher_tape(r->x.flusher) && recorder_open_tape(r, err))
+		return err->code;
+	if (note_cluster(r, result->cluster_uid, err) ||
+		discovery_save(r->discovery, flusher_tape(r->x.flusher), err) < 0 ||
+		discovery_account(r->discovery, flusher_tape(r->x.flusher), err))
+		return err->code;
+	if (r->resumed && openapi_resume(r->openapi, err))
+		return err->code;
+	if (add_streams(r, choice))
+		return err->code;
+	if (r->resumed && r->o->all && restart_vanished(r->o->tape_path, result->catalog, add_stream, r, err))
+		return err->code;
+	if (r->resumed && restart_load(&r->x, r->streams, r->stream_count, err))
+		return err->code;
+	/* A disk that takes nothing at all is told now, while a person is looking. */
+	if (tape_writer_flush(flusher_tape(r->x.flusher), err))
+		return err->code;
+	r->state = RECORDER_STARTING;
+	for (size_t i = 0; i < r->stream_count && r->state == RECORDER_STARTING; i++) {
+		if (r->new_cluster)
+			stream_new_epoch(r->streams[i]);
+		stream_start(r->streams[i]);
+	}
+	flusher_dirty(r->x.flusher);
+	return 0;
+}
+
+/* Names that mean nothing are told before there is a tape. */
+static int begin(struct recorder *r, const struct discovery_result *result)
+{
+	struct catalog_choice choice = {0};
+	int rc = selection_resources(r->o, result->catalog, &choice, &r->err);
+
+	if (rc == 0)
+		rc = begin_with(r, result, &choice);
+	catalog_choice_release(&choice);
+	return rc;
+}
+
+static void on_first_discovery(void *context, const struct discovery_result *result, const struct err *err)
+{
+	struct recorder *r = context;
+
+	if (r->state != RECORDER_DISCOVERING)
+		return;
+	if (err->code == ERR_NETWORK && r->o->wait) {
+		int64_t now = clock_mono_ns(r->x.clock);
+
+		if (!r->complained_mono_ns || now - r->complained_mono_ns > COMPLAIN_S * NS_PER_S) {
+			log_warn("%s; waiting for it", err->text);
+			r->complained_mono_ns = now;
+		}
+		uv_timer_start(&r->retry, r->retry.timer_cb, 1000, 0);
+		return;
+	}
+	if (err->code)
+		recorder_stop(r, err);
+	else if (begin(r, result))
+		recorder_stop(r, &r->err);
+	r->discovered_mono_ns = clock_mono_ns(r->x.clock);
+}
+
+void recorder_discover_first(uv_timer_t *timer)
+{
+	struct recorder *r = timer->data;
+
+	discovery_run(r->discovery, on_first_discovery, r);
+}
+
+static void restart_streams_of_new_cluster(struct recorder *r)
+{
+	if (!r->new_cluster)
+		return;
+	r->new_cluster = false;
+	for (size_t i = 0; i < r->stream_count; i++)
+		stream_new_epoch(r->streams[i]);
+}
+
+static int add_new_streams(struct recorder *r, const struct catalog *catalog)
+{
+	struct catalog_choice choice = {0};
+	int rc = selection_resources(r->o, catalog, &choice, &r->err);
+
+	if (rc == 0)
+		rc = add_streams(r, &choice);
+	catalog_choice_release(&choice);
+	return rc;
+}
+
+/* What answers 404 and is not offered any more is gone, and its objects with it. */
+static int end_vanished(struct recorder *r, const struct catalog *catalog)
+{
+	for (size_t i = 0; i < r->stream_count; i++) {
+		struct stream *s = r->streams[i];
+
+		if (stream_is_missing(s) && !catalog_has(catalog, stream_group(s), stream_resource(s)) &&
+			stream_vanished(s, &r->err))
+			return r->err.code;
+	}
+	return 0;
+}
+
+static void on_discovery(void *context, const struct discovery_result *result, const struct err *err)
+{
+	struct recorder *r = context;
+	size_t known = r->stream_count;
+	int changed;
+
+	if (r->state == RECORDER_STOPPED)
+		return;
+	if (err->code) {
+		if (discovery_account(r->discovery, flusher_tape(r->x.flusher), &r->err))
+			recorder_stop(r, &r->err);
+		return;
+	}
+	r->new_cluster = false;
+	if (note_cluster(r, result->cluster_uid, &r->err)) {
+		recorder_stop(r, &r->err);
+		return;
+	}
+	changed = discovery_save(r->discovery, flusher_tape(r->x.flusher), &r->err);
+	if (changed < 0 || discovery_account(r->discovery, flusher_tape(r->x.flusher), &r->err) ||
+		end_vanished(r, result->catalog)) {
+		recorder_stop(r, &r->err);
+		return;
+	}
+	openapi_update(r->openapi, discovery_document(r->discovery, OPENAPI_INDEX));
+	restart_streams_of_new_cluster(r);
+	if (changed == 0)
+		return;
+	flusher_dirty(r->x.flusher);
+	if (r->o->all && add_new_streams(r, result->catalog)) {
+		recorder_stop(r, &r->err);
+		return;
+	}
+	for (size_t i = 0; i < r->stream_count; i++) {
+		if (i >= known)
+			stream_start(r->streams[i]);
+		else if (stream_is_refused(r->streams[i]))
+			stream_kick(r->streams[i]);
+	}
+}
+
+/* The streams of CRDs and of APIServices say when the server offers something else than before. */
+static bool offers_changed(struct recorder *r)
+{
+	uint64_t events = 0;
+	bool changed;
+
+	for (size_t i = 0; i < r->stream_count; i++) {
+		const char *resource = stream_resource(r->streams[i]);
+
+		if (strcmp(resource, "customresourcedefinitions") == 0 ||
+			strcmp(resource, "apiservices") == 0)
+			events += stream_watch_events(r->streams[i]);
+	}
+	changed = events != r->offer_events;
+	r->offer_events = events;
+	return changed;
+}
+
+void recorder_look_for_offers(struct recorder *r, bool missing)
+{
+	int64_t now = clock_mono_ns(r->x.clock), age = now - r->discovered_mono_ns;
+
+	r->discover_soon |= offers_changed(r);
+	if (missing && age > DISCOVER_MISSING_S * NS_PER_S)
+		r->discover_soon = true;
+	if (!r->discover_soon && age <= DISCOVER_EVERY_S * NS_PER_S)
+		return;
+	r->discover_soon = !discovery_run(r->discovery, on_discovery, r);
+	r->discovered_mono_ns = now;
+}
