@@ -195,6 +195,11 @@ struct tape_writer *flusher_tape(struct flusher *f)
 	return f->tape;
 }
 
+bool flusher_is_busy(const struct flusher *f)
+{
+	return f->running && !f->ours;
+}
+
 int flusher_now(struct flusher *f)
 {
 	reclaim(f);

@@ -38,6 +38,9 @@ void flusher_dirty(struct flusher *f);
 /* The writer, NULL before there is one. Valid until the loop is entered again. */
 struct tape_writer *flusher_tape(struct flusher *f);
 
+/* A flush runs: flusher_tape would have to wait, and what can be done later is better done then. */
+bool flusher_is_busy(const struct flusher *f);
+
 /* Flushes here and now. A failure is told and tried again like that of a tick. */
 int flusher_now(struct flusher *f);
 

@@ -110,6 +110,8 @@ static void on_check(uv_timer_t *timer)
 
 	if (r->state != RECORDER_STARTING && r->state != RECORDER_RECORDING)
 		return;
+	if (flusher_is_busy(r->x.flusher)) /* the loop has sockets to empty: next time */
+		return;
 	for (size_t i = 0; i < r->stream_count; i++) {
 		stream_check(r->streams[i]);
 		watched += stream_is_watched(r->streams[i]);

@@ -78,10 +78,17 @@ static void take_step(struct stream *s, enum followup_step step)
 		stream_begin_watch(s);
 }
 
+/* A timer that comes while the tape is being flushed comes again that much later. */
+#define BUSY_MS 5
+
 static void on_timer(uv_timer_t *timer)
 {
 	struct stream *s = timer->data;
 
+	if (flusher_is_busy(s->x->flusher)) { /* the loop has sockets to empty meanwhile */
+		uv_timer_start(timer, on_timer, BUSY_MS, 0);
+		return;
+	}
 	if (s->state == STREAM_WAITING)
 		take_step(s, s->step);
 	else if (s->state == STREAM_WATCHING)

@@ -48,6 +48,31 @@ class SlowDisk(RecordTest):
         events = self.recording.wait_events(102, seconds=30)
         self.assertEqual(events, [f"ADDED p{i} {5000 + i}" for i in range(-1, 101)])
 
+    def test_not_even_a_long_flush_stops_the_loop(self):
+        """Whatever the recorder does every second or so does not wait for the flush either."""
+        longest = []
+
+        def flood(x):
+            self.slow(10)
+            x.frame("ADDED", pod(-1, 10))
+            time.sleep(0.2)
+            self.slow(2500)
+            x.frame("ADDED", pod(0, 10))
+            time.sleep(0.2)
+            spent = []
+            for i in range(1, 101):
+                began = time.monotonic()
+                x.frame("ADDED", pod(i, 200_000))
+                spent.append(time.monotonic() - began)
+                time.sleep(0.015)
+            longest.append(max(spent))
+            os.remove(self.switch)
+
+        self.pods.disturb(flood)
+        wait_for(lambda: longest, "the flood to be read", 20)
+        self.assertLess(longest[0], 0.2)
+        self.recording.wait_events(102, seconds=30)
+
     def test_more_than_can_be_held_waits_in_the_socket(self):
         def flood(x):
             self.slow(300)
