@@ -65,8 +65,11 @@ static void print_json_loss(struct listing *l, const struct tape_loss *loss)
 		print_json_begin(l);
 	printf("%s    {\"table\": ", l->printed ? ",\n" : "\n");
 	table_out_json_string(stdout, slice_of(loss->table ? loss->table : "events"));
-	printf(", \"first_%s\": %llu, \"last_%s\": %llu", what, (unsigned long long)loss->first, what,
-		(unsigned long long)loss->last);
+	if (loss->first)
+		printf(", \"first_%s\": %llu, \"last_%s\": %llu", what, (unsigned long long)loss->first, what,
+			(unsigned long long)loss->last);
+	else
+		printf(", \"first_%s\": null, \"last_%s\": null", what, what);
 	print_member("file", slice_of(loss->file));
 	print_member("why", slice_of(loss->why));
 	if (loss->event)
@@ -79,10 +82,12 @@ static void print_json_end(const struct listing *l, const struct tape_recover_re
 	if (!l->printed)
 		print_json_begin(l);
 	printf("%s],\n  \"events\": %llu,\n  \"lost_events\": %llu,\n  \"rows\": %llu,\n  \"lost_rows\": %llu,\n"
-	       "  \"segments\": %llu,\n  \"tail_unknown\": %s\n}\n",
+	       "  \"segments\": %llu,\n  \"mended_pages\": %llu,\n  \"rows_unknown\": %s,\n"
+	       "  \"tail_unknown\": %s\n}\n",
 		l->printed ? "\n  " : "", (unsigned long long)r->events, (unsigned long long)r->lost_events,
 		(unsigned long long)r->rows, (unsigned long long)r->lost_rows,
-		(unsigned long long)r->segments, r->tail_unknown ? "true" : "false");
+		(unsigned long long)r->segments, (unsigned long long)r->mended_pages,
+		r->rows_unknown ? "true" : "false", r->tail_unknown ? "true" : "false");
 }
 
 /* ---- for people ---- */
@@ -101,18 +106,26 @@ static void print_event(const struct event *e, const struct tape_resource *resou
 	table_out_visible(stdout, e->rv);
 }
 
-/* lost: event 4711 MODIFIED pods shop/web-1 rv 8122: seg-000003.db: block 4 of extent 2 is damaged */
-static void print_loss(const struct tape_loss *loss)
+static void print_numbers(const struct tape_loss *loss)
 {
 	bool one = loss->first == loss->last;
 
-	fputs("lost: ", stdout);
-	if (loss->table)
+	if (!loss->first)
+		printf("rows of %s, nobody knows which", loss->table);
+	else if (loss->table)
 		printf("%s %s with id", one ? "row of" : "rows of", loss->table);
 	else
 		printf(one ? "event" : "events");
-	printf(one ? " %llu" : " %llu to %llu", (unsigned long long)loss->first,
-		(unsigned long long)loss->last);
+	if (loss->first)
+		printf(one ? " %llu" : " %llu to %llu", (unsigned long long)loss->first,
+			(unsigned long long)loss->last);
+}
+
+/* lost: event 4711 MODIFIED pods shop/web-1 rv 8122: seg-000003.db: block 4 of extent 2 is damaged */
+static void print_loss(const struct tape_loss *loss)
+{
+	fputs("lost: ", stdout);
+	print_numbers(loss);
 	if (loss->event)
 		print_event(loss->event, loss->resource);
 	if (*loss->file)
@@ -140,15 +153,25 @@ static int step(void *context, uint64_t done, uint64_t total)
 	return progress_step(&l->progress, done, total);
 }
 
+static bool is_complete(const struct tape_recover_result *r)
+{
+	return !r->lost_events && !r->lost_rows && !r->rows_unknown && !r->tail_unknown;
+}
+
 static void print_end(const struct listing *l, const struct tape_recover_result *r)
 {
 	printf("recovered %llu events", (unsigned long long)r->events);
-	if (r->lost_events || r->lost_rows)
-		printf(", lost %llu events and %llu rows;", (unsigned long long)r->lost_events,
-			(unsigned long long)r->lost_rows);
+	if (is_complete(r))
+		fputs(", lost nothing;", stdout);
+	else if (r->lost_events || r->lost_rows || !r->tail_unknown)
+		printf(", lost %llu events and %s%llu rows;", (unsigned long long)r->lost_events,
+			r->rows_unknown ? "at least " : "", (unsigned long long)r->lost_rows);
 	else
-		fputs(r->tail_unknown ? ";" : ", lost nothing;", stdout);
+		fputs(";", stdout);
 	printf(" the tape is '%s'\n", l->v->output);
+	if (r->mended_pages)
+		printf("pages mended, of which a single bit was wrong: %llu\n",
+			(unsigned long long)r->mended_pages);
 	if (r->tail_unknown)
 		puts("the end of the tape is damaged: events behind the last one may be lost without a trace");
 }
@@ -192,7 +215,7 @@ static int run(const struct command *self, int argc, char **argv)
 		rc = recover(&v, operands.items[0], &result, &err);
 	if (rc < 0)
 		return command_fail(self, &err);
-	return result.lost_events || result.lost_rows || result.tail_unknown ? EXIT_LOSS : EXIT_OK;
+	return is_complete(&result) ? EXIT_OK : EXIT_LOSS;
 }
 
 const struct command cmd_recover = {
@@ -201,6 +224,7 @@ const struct command cmd_recover = {
 	.summary = "save what is intact of a damaged tape",
 	.description =
 		"Makes a new tape of everything that is intact, and prints a line for everything that is not.\n"
+		"A page of a sealed segment in which a single bit is wrong is mended by its checksum.\n"
 		"Exit code 3 when something was lost, 0 when nothing was. Where events are lost the ones behind\n"
 		"them get lower numbers, and the loss becomes a gap of the streams it may have been of. The\n"
 		"damaged tape is only read.",

@@ -2,8 +2,8 @@
 #include "schema/tape/raw_db.h"
 
 #include "schema/base/limits.h"
+#include "schema/tape/raw_seal.h"
 #include "schema/tape/raw_wal.h"
-#include "schema/tape/seal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,23 +11,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE         FORMAT_PAGE_BYTES
-#define LEAF         0x0d
-#define INTERIOR     0x05
-#define MAX_DEPTH    20
-#define HEADER_BYTES 100 /* of the file, on page 1 */
+#define PAGE               FORMAT_PAGE_BYTES
+#define LEAF               0x0d
+#define INTERIOR           0x05
+#define MAX_DEPTH          20
+#define HEADER_BYTES       100 /* of the file, on page 1 */
+#define HEADER_VERSION     60
+#define HEADER_APPLICATION 68
 /* How much of a payload of a table's leaf stays on its page. */
 #define LOCAL_MAX (PAGE - 35)
 #define LOCAL_MIN ((PAGE - 12) * 32 / 255 - 23)
 
+/* Of a table. */
+struct trouble {
+	bool broken; /* the way to some of its pages is lost; they may be found all the same */
+	bool hidden; /* rows cannot be read, or not be trusted */
+};
+
 struct raw_db {
 	int fd;
 	uint32_t pages;
-	struct raw_wal *wal; /* NULL for a sealed segment */
-	uint8_t *bad;        /* by page - 1: has not the sum it was sealed with; NULL when nobody knows */
+	struct raw_wal *wal;   /* NULL for a sealed segment */
+	struct raw_seal *seal; /* NULL when nobody knows which pages are as they were sealed */
 	uint8_t *visited;
-	bool incomplete[TABLE_COUNT]; /* a page of the table's tree could not be read, or is not as it was
-					 sealed */
+	bool has_dark_page; /* no tree led there, and what it is cannot be told */
+	struct trouble trouble[TABLE_COUNT];
 	uint8_t page[PAGE];
 	struct buf payload;
 	int (*each)(void *context, const struct raw_row *row);
@@ -44,18 +52,27 @@ static uint32_t u32_at(const uint8_t *at)
 	return u16_at(at) << 16 | u16_at(at + 2);
 }
 
+/* Pages of damaged frames of the log stand behind the others, so that what is on them has a place too. */
 static bool read_page(const struct raw_db *db, uint32_t number, uint8_t to[PAGE])
 {
-	if (number < 1 || number > db->pages)
+	if (number > db->pages)
+		return db->wal && raw_wal_damaged_page(db->wal, number - db->pages - 1, to);
+	if (number < 1)
 		return false;
 	if (db->wal && raw_wal_page(db->wal, number, to))
 		return true;
-	return pread(db->fd, to, PAGE, (off_t)(number - 1) * PAGE) == PAGE;
+	if (pread(db->fd, to, PAGE, (off_t)(number - 1) * PAGE) != PAGE)
+		return false;
+	if (db->seal)
+		raw_seal_mend(db->seal, number, to);
+	return true;
 }
 
 static bool is_bad(const struct raw_db *db, uint32_t number)
 {
-	return db->bad && number >= 1 && number <= db->pages && db->bad[number - 1];
+	if (db->wal)
+		return number > db->pages || raw_wal_is_stale(db->wal, number);
+	return db->seal && raw_seal_is_bad(db->seal, number);
 }
 
 /* SQLite's varint: big-endian, at most nine bytes, the ninth whole. 0 bytes when it does not end. */
@@ -183,7 +200,8 @@ static bool read_cell(
 	buf_clear(&db->payload);
 	row->id = (int64_t)id;
 	row->place = (struct raw_place){number, cell};
-	row->intact = !is_bad(db, number);
+	/* What an older form of an open segment's page says was once true, but not where it points to. */
+	row->intact = !is_bad(db, number) || (db->wal && number <= db->pages && payload == local);
 	if (buf_append(&db->payload, at, local, NULL) ||
 		(payload > local && !read_overflow(db, u32_at(at + local), payload - local, &row->intact)))
 		return false;
@@ -264,13 +282,19 @@ static int give_leaf(struct raw_db *db, uint32_t number, const enum table *table
 
 		if (!read_cell(db, page, number, (uint16_t)cell, &row)) {
 			if (table)
-				db->incomplete[*table] = true;
+				db->trouble[*table].hidden = true;
+			else
+				db->has_dark_page = true;
 			continue;
 		}
+		if (table && !row.intact)
+			db->trouble[*table].hidden = true;
 		if (!table && !guess_table(&row, &own))
 			continue;
 		if (complete_row(&row, table ? *table : own))
 			stop = db->each(db->context, &row);
+		else if (table)
+			db->trouble[*table].hidden = true;
 	}
 	return stop;
 }
@@ -292,7 +316,7 @@ static int walk_children(struct raw_db *db, uint32_t number, enum table table, i
 		uint32_t at = pointer + 2 <= page + PAGE ? u16_at(pointer) : PAGE;
 
 		if (at + 4 > PAGE) {
-			db->incomplete[table] = true;
+			db->trouble[table].broken = true;
 			break;
 		}
 		stop = walk_tree(db, u32_at(page + at), table, depth + 1);
@@ -305,14 +329,19 @@ static int walk_tree(struct raw_db *db, uint32_t number, enum table table, int d
 {
 	uint8_t kind;
 
-	if (depth > MAX_DEPTH || !read_page(db, number, db->page) || db->visited[number - 1]) {
-		db->incomplete[table] = true;
+	if (depth > MAX_DEPTH || number > db->pages || !read_page(db, number, db->page) ||
+		db->visited[number - 1]) {
+		db->trouble[table].broken = true;
 		return 0;
 	}
 	db->visited[number - 1] = 1;
 	kind = header_of(db->page, number)[0];
 	if (is_bad(db, number) || (kind != LEAF && kind != INTERIOR))
-		db->incomplete[table] = true;
+		db->trouble[table].broken = true;
+	if (kind != INTERIOR && is_bad(db, number))
+		db->trouble[table].hidden = true;
+	if (kind != LEAF && kind != INTERIOR)
+		db->has_dark_page = true;
 	if (kind == LEAF)
 		return give_leaf(db, number, &table);
 	return kind == INTERIOR ? walk_children(db, number, table, depth) : 0;
@@ -360,15 +389,22 @@ static void read_roots(struct raw_db *db, uint32_t number, struct roots *roots, 
 		read_roots(db, u32_at(header + 8), roots, depth + 1);
 }
 
-/* Leaves that no tree led to. */
+/* Leaves that no tree led to. A page that is as it was sealed and no leaf holds no rows. */
 static int walk_strays(struct raw_db *db)
 {
+	uint32_t damaged = db->wal ? raw_wal_damaged_count(db->wal) : 0;
 	int stop = 0;
 
-	for (uint32_t number = 1; number <= db->pages && !stop; number++) {
-		if (db->visited[number - 1] || !read_page(db, number, db->page))
+	if (!db->pages)
+		db->has_dark_page = true;
+	for (uint32_t number = 1; number <= db->pages + damaged && !stop; number++) {
+		bool visited = number <= db->pages && db->visited[number - 1];
+
+		if (visited)
 			continue;
-		if (header_of(db->page, number)[0] == LEAF)
+		if (!read_page(db, number, db->page) || is_bad(db, number) || (!db->wal && !db->seal))
+			db->has_dark_page = true;
+		if (read_page(db, number, db->page) && header_of(db->page, number)[0] == LEAF)
 			stop = give_leaf(db, number, NULL);
 	}
 	return stop;
@@ -377,7 +413,7 @@ static int walk_strays(struct raw_db *db)
 int raw_each_row(struct raw_db *db, int (*each)(void *context, const struct raw_row *row), void *context)
 {
 	struct roots roots = {{0}};
-	bool incomplete = false;
+	bool troubled = db->wal && raw_wal_damaged_count(db->wal);
 	int stop = 0;
 
 	db->each = each;
@@ -385,12 +421,12 @@ int raw_each_row(struct raw_db *db, int (*each)(void *context, const struct raw_
 	memset(db->visited, 0, db->pages);
 	read_roots(db, 1, &roots, 0);
 	for (int i = 0; i < TABLE_COUNT && !stop; i++) {
-		db->incomplete[i] = !roots.page[i];
+		db->trouble[i] = (struct trouble){.broken = !roots.page[i]};
 		if (roots.page[i])
 			stop = walk_tree(db, roots.page[i], (enum table)i, 0);
-		incomplete = incomplete || db->incomplete[i];
+		troubled = troubled || db->trouble[i].broken || db->trouble[i].hidden;
 	}
-	return stop || !incomplete ? stop : walk_strays(db);
+	return stop || !troubled ? stop : walk_strays(db);
 }
 
 bool raw_read_row(struct raw_db *db, struct raw_place place, enum table table, struct raw_row *ret)
@@ -403,26 +439,21 @@ bool raw_read_row(struct raw_db *db, struct raw_place place, enum table table, s
 
 /* ---- opening ---- */
 
-static int note_bad(void *context, const struct seal_damage *d)
+/* A later format must not be read as this one; a version that is one flipped bit away from ours may be ours.
+ */
+static int check_version(const struct raw_db *db, const char *path, struct err *err)
 {
-	struct raw_db *db = context;
-	uint64_t page = d->offset / PAGE;
+	uint8_t page[PAGE];
+	uint32_t version;
 
-	if (d->length == PAGE && page < db->pages)
-		db->bad[page] = 1;
-	return 0;
-}
-
-/* Without an intact seal every page may be damaged or not: the rows' own checksums decide. */
-static void read_seal(struct raw_db *db, const char *path)
-{
-	char digest[SEAL_DIGEST_BYTES];
-
-	db->bad = xcalloc(db->pages, 1);
-	if (seal_check(path, note_bad, NULL, db, digest, NULL) >= 0)
-		return;
-	free(db->bad);
-	db->bad = NULL;
+	if (!read_page(db, 1, page) || u32_at(page + HEADER_APPLICATION) != FORMAT_APPLICATION_ID)
+		return 0;
+	version = u32_at(page + HEADER_VERSION);
+	if (version <= FORMAT_VERSION || (!db->seal && __builtin_popcount(version ^ FORMAT_VERSION) == 1) ||
+		is_bad(db, 1))
+		return 0;
+	return err_set(err, ERR_CORRUPT, "'%s' has format version %u, this program reads 1 to %d", path,
+		version, FORMAT_VERSION);
 }
 
 int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err)
@@ -443,9 +474,15 @@ int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err
 		db->wal = raw_wal_open(path);
 	if (db->wal && raw_wal_pages(db->wal) > db->pages)
 		db->pages = raw_wal_pages(db->wal);
-	db->visited = xcalloc(db->pages, 1);
 	if (sealed)
-		read_seal(db, path);
+		db->seal = raw_seal_open(db->fd, (uint64_t)st.st_size);
+	if (db->seal)
+		db->pages = raw_seal_pages(db->seal);
+	db->visited = xcalloc(db->pages, 1);
+	if (check_version(db, path, err)) {
+		raw_close(db);
+		return ERR_CORRUPT;
+	}
 	*ret = db;
 	return 0;
 }
@@ -458,12 +495,22 @@ void raw_close(struct raw_db *db)
 		close(db->fd);
 	raw_wal_close(db->wal);
 	buf_release(&db->payload);
-	free(db->bad);
+	raw_seal_close(db->seal);
 	free(db->visited);
 	free(db);
 }
 
-bool raw_is_incomplete(const struct raw_db *db, enum table table)
+bool raw_hides_rows(const struct raw_db *db, enum table table)
 {
-	return db->incomplete[table];
+	return db->trouble[table].hidden || (db->trouble[table].broken && db->has_dark_page);
+}
+
+bool raw_end_is_damaged(const struct raw_db *db)
+{
+	return db->wal && raw_wal_end_is_damaged(db->wal);
+}
+
+uint32_t raw_mended_count(const struct raw_db *db)
+{
+	return db->seal ? raw_seal_mended_count(db->seal) : 0;
 }

@@ -26,8 +26,9 @@ struct raw_row {
 	enum table table;
 	int64_t id;
 	struct raw_place place;
-	bool intact; /* every page it is on has the sum it was sealed with; of an open segment: nobody knows,
-			true */
+	/* Every page it is on has the sum it was sealed with. Of an open segment, whose pages have none: none
+	 * of them was written later by a frame of the log that is damaged. */
+	bool intact;
 	int column_count;
 	struct value values[RAW_COLUMNS_MAX]; /* borrowed until the next row is read */
 };
@@ -44,7 +45,13 @@ int raw_each_row(struct raw_db *db, int (*each)(void *context, const struct raw_
 /* False when it cannot be read. */
 bool raw_read_row(struct raw_db *db, struct raw_place place, enum table table, struct raw_row *ret);
 
-/* After raw_each_row: true when rows of the table may be there that were not given. */
-bool raw_is_incomplete(const struct raw_db *db, enum table table);
+/* After raw_each_row: true when rows of the table may be there that were not given, or not as intact. */
+bool raw_hides_rows(const struct raw_db *db, enum table table);
+
+/* True when the log may have had transactions of which nothing can be read. */
+bool raw_end_is_damaged(const struct raw_db *db);
+
+/* Pages in which a flipped bit was turned back. */
+uint32_t raw_mended_count(const struct raw_db *db);
 
 #endif

@@ -9,19 +9,32 @@
 #include <unistd.h>
 
 #define HEADER_BYTES 32
-#define FRAME_BYTES  (24 + FORMAT_PAGE_BYTES)
+#define FRAME_HEADER 24
+#define FRAME_BYTES  (FRAME_HEADER + FORMAT_PAGE_BYTES)
 #define MAGIC        0x377f0682u /* the lowest bit says that sums take their words as big-endian */
+#define PAGES_MAX    (1u << 28)
+/* A sum tells single bits of a page number apart only below that. */
+#define MENDED_BITS 22
 
 struct frame {
-	uint32_t page;
+	uint32_t page; /* 0: not known */
+	uint32_t order;
+	uint32_t pages; /* 0, or the size of the database after the transaction that ends here */
+	bool damaged;
 	off_t offset; /* of the page in the log */
 };
 
 struct raw_wal {
 	int fd;
+	bool big_endian, end_is_damaged;
+	uint8_t salt[8];
 	uint32_t pages;
-	struct frame *frames;
-	size_t count, whole; /* whole: up to the last transaction that ended */
+	struct frame *frames; /* in the order of the log; those of whole transactions, in the end */
+	size_t count;
+	struct frame *newest;  /* the last undamaged frame of each page, sorted by page */
+	struct frame *damaged; /* damaged frames that no later frame makes up for */
+	size_t newest_count, damaged_count;
+	uint32_t unknown_order; /* behind the last damaged frame of an unknown page; 0: none */
 };
 
 static uint32_t u32_at(const uint8_t *at)
@@ -36,66 +49,198 @@ static uint32_t word_at(const uint8_t *at, bool big_endian)
 	return (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
 }
 
-static void add_to_sum(uint32_t sum[2], const uint8_t *bytes, size_t len, bool big_endian)
+struct sum {
+	uint32_t a, b;
+};
+
+static void add_to_sum(struct sum *sum, const uint8_t *bytes, size_t len, bool big_endian)
 {
 	for (size_t i = 0; i < len; i += 8) {
-		sum[0] += word_at(bytes + i, big_endian) + sum[1];
-		sum[1] += word_at(bytes + i + 4, big_endian) + sum[0];
+		sum->a += word_at(bytes + i, big_endian) + sum->b;
+		sum->b += word_at(bytes + i + 4, big_endian) + sum->a;
 	}
 }
 
-static bool sum_is(const uint32_t sum[2], const uint8_t *at)
+static struct sum sum_at(const uint8_t *at)
 {
-	return sum[0] == u32_at(at) && sum[1] == u32_at(at + 4);
+	return (struct sum){u32_at(at), u32_at(at + 4)};
 }
 
-static void add_frame(struct raw_wal *w, uint32_t page, off_t offset)
+static bool sum_is(struct sum a, struct sum b)
 {
+	return a.a == b.a && a.b == b.b;
+}
+
+static struct sum sum_of_frame(const struct raw_wal *w, struct sum seed, const uint8_t *frame)
+{
+	add_to_sum(&seed, frame, 8, w->big_endian);
+	add_to_sum(&seed, frame + FRAME_HEADER, FORMAT_PAGE_BYTES, w->big_endian);
+	return seed;
+}
+
+/* ---- frames ---- */
+
+/* A damaged frame tells its page unless it is the number that is damaged, which shows in most cases. */
+static bool mend_header(const struct raw_wal *w, struct sum seed, uint8_t *frame)
+{
+	for (unsigned i = 0; i < 2 * MENDED_BITS; i++) {
+		unsigned byte = 4 * (i / MENDED_BITS) + 3 - i % MENDED_BITS / 8, bit = i % MENDED_BITS % 8;
+
+		frame[byte] ^= (uint8_t)(1u << bit);
+		if (sum_is(sum_of_frame(w, seed, frame), sum_at(frame + 16)))
+			return true;
+		frame[byte] ^= (uint8_t)(1u << bit);
+	}
+	return false;
+}
+
+static void add_frame(struct raw_wal *w, const uint8_t *frame, bool damaged, off_t offset)
+{
+	uint32_t page = u32_at(frame), pages = u32_at(frame + 4);
+
 	if ((w->count & (w->count - 1)) == 0)
 		w->frames = xrealloc(w->frames, (w->count ? 2 * w->count : 1) * sizeof(*w->frames));
-	w->frames[w->count++] = (struct frame){page, offset};
+	w->frames[w->count] = (struct frame){
+		.page = page <= PAGES_MAX ? page : 0,
+		.order = (uint32_t)w->count + 1,
+		.pages = pages,
+		.damaged = damaged,
+		.offset = offset + FRAME_HEADER,
+	};
+	w->count++;
 }
 
-/* Frames follow as long as their salt is the header's and the running sum holds. */
-static void read_frames(struct raw_wal *w, const uint8_t header[HEADER_BYTES], uint32_t sum[2])
+/* Frames of the log's former lives stand behind those of this one: theirs is another salt. */
+static bool has_salt(const struct raw_wal *w, const uint8_t *frame)
 {
-	bool big_endian = u32_at(header) & 1;
+	unsigned differing = 0;
+
+	for (int i = 0; i < 8; i++)
+		differing += (unsigned)__builtin_popcount(frame[8 + i] ^ w->salt[i]);
+	return differing <= 1;
+}
+
+/* Where the sum of a frame does not hold, it is the frame or the sum: the next one knows. */
+static void read_frames(struct raw_wal *w, struct sum stored, struct sum made)
+{
 	uint8_t *frame = xmalloc(FRAME_BYTES);
 
+	w->count = 0;
 	for (off_t at = HEADER_BYTES; pread(w->fd, frame, FRAME_BYTES, at) == FRAME_BYTES;
 		at += FRAME_BYTES) {
-		add_to_sum(sum, frame, 8, big_endian);
-		add_to_sum(sum, frame + 24, FORMAT_PAGE_BYTES, big_endian);
-		if (memcmp(frame + 8, header + 16, 8) != 0 || !sum_is(sum, frame + 16))
-			break;
-		add_frame(w, u32_at(frame), at + 24);
-		if (u32_at(frame + 4)) {
-			w->whole = w->count;
-			w->pages = u32_at(frame + 4);
+		struct sum own = sum_at(frame + 16), by_stored = sum_of_frame(w, stored, frame);
+		bool salted = has_salt(w, frame), ok = salted && sum_is(by_stored, own);
+
+		if (!ok && salted && sum_is(sum_of_frame(w, made, frame), own)) {
+			ok = true;
+			if (w->count)
+				w->frames[w->count - 1].damaged = false;
 		}
+		if (!ok && salted)
+			ok = mend_header(w, stored, frame);
+		w->end_is_damaged = !ok && (w->end_is_damaged || salted);
+		add_frame(w, frame, !ok, at);
+		made = by_stored;
+		stored = own;
 	}
 	free(frame);
+}
+
+static bool has_undamaged(const struct raw_wal *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		if (!w->frames[i].damaged)
+			return true;
+	}
+	return false;
+}
+
+/* What stands behind the last whole transaction was never promised to anybody. */
+static void drop_unfinished(struct raw_wal *w)
+{
+	while (w->count && (w->frames[w->count - 1].damaged || !w->frames[w->count - 1].pages))
+		w->count--;
+	w->pages = w->count ? w->frames[w->count - 1].pages : 0;
+}
+
+static int compare_frames(const void *left, const void *right)
+{
+	const struct frame *a = left, *b = right;
+
+	if (a->page != b->page)
+		return a->page < b->page ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+/* Sorted by page and order, a damaged frame is made up for by any undamaged one behind it of the same page.
+ */
+static void sort_frames(struct raw_wal *w)
+{
+	w->newest = xcalloc(w->count, sizeof(*w->newest));
+	w->damaged = xcalloc(w->count, sizeof(*w->damaged));
+	if (w->count)
+		qsort(w->frames, w->count, sizeof(*w->frames), compare_frames);
+	for (size_t i = 0, end; i < w->count; i = end) {
+		size_t good = i;
+
+		for (end = i; end < w->count && w->frames[end].page == w->frames[i].page; end++) {
+			if (!w->frames[end].damaged)
+				good = end + 1;
+		}
+		if (good > i && w->frames[i].page)
+			w->newest[w->newest_count++] = w->frames[good - 1];
+		for (size_t k = w->frames[i].page ? good : i; k < end; k++)
+			w->damaged[w->damaged_count++] = w->frames[k];
+		if (!w->frames[i].page)
+			w->unknown_order = w->frames[end - 1].order;
+	}
+}
+
+/* ---- the log ---- */
+
+static void read_in_order(struct raw_wal *w, const uint8_t header[HEADER_BYTES], bool big_endian)
+{
+	struct sum made = {0, 0};
+
+	w->big_endian = big_endian;
+	add_to_sum(&made, header, 24, big_endian);
+	read_frames(w, sum_at(header + 24), made);
+}
+
+static void read_log(struct raw_wal *w)
+{
+	uint8_t header[HEADER_BYTES], first[FRAME_HEADER];
+	bool big_endian;
+	struct sum made = {0, 0};
+
+	if (pread(w->fd, header, HEADER_BYTES, 0) != HEADER_BYTES)
+		return;
+	big_endian = u32_at(header) & 1;
+	add_to_sum(&made, header, 24, big_endian);
+	memcpy(w->salt, header + 16, 8);
+	if (!sum_is(made, sum_at(header + 24)) &&
+		pread(w->fd, first, sizeof(first), HEADER_BYTES) == sizeof(first))
+		memcpy(w->salt, first + 8, 8);
+	read_in_order(w, header, big_endian);
+	if (!has_undamaged(w))
+		read_in_order(w, header, !big_endian);
+	drop_unfinished(w);
 }
 
 struct raw_wal *raw_wal_open(const char *database_path)
 {
 	char *path = xasprintf("%s-wal", database_path);
 	struct raw_wal *w = xcalloc(1, sizeof(*w));
-	uint8_t header[HEADER_BYTES];
-	uint32_t sum[2] = {0, 0};
 
 	w->fd = open(path, O_RDONLY | O_CLOEXEC);
 	free(path);
-	if (w->fd >= 0 && pread(w->fd, header, HEADER_BYTES, 0) == HEADER_BYTES &&
-		(u32_at(header) & ~1u) == MAGIC && u32_at(header + 8) == FORMAT_PAGE_BYTES) {
-		add_to_sum(sum, header, 24, u32_at(header) & 1);
-		if (sum_is(sum, header + 24))
-			read_frames(w, header, sum);
+	if (w->fd < 0) {
+		raw_wal_close(w);
+		return NULL;
 	}
-	if (w->whole)
-		return w;
-	raw_wal_close(w);
-	return NULL;
+	read_log(w);
+	sort_frames(w);
+	return w;
 }
 
 void raw_wal_close(struct raw_wal *w)
@@ -105,6 +250,8 @@ void raw_wal_close(struct raw_wal *w)
 	if (w->fd >= 0)
 		close(w->fd);
 	free(w->frames);
+	free(w->newest);
+	free(w->damaged);
 	free(w);
 }
 
@@ -113,11 +260,52 @@ uint32_t raw_wal_pages(const struct raw_wal *w)
 	return w->pages;
 }
 
+static const struct frame *find(const struct frame *frames, size_t count, uint32_t page)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (frames[middle].page < page)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && frames[low].page == page ? &frames[low] : NULL;
+}
+
+static bool read_page(const struct raw_wal *w, const struct frame *frame, uint8_t *to)
+{
+	return pread(w->fd, to, FORMAT_PAGE_BYTES, frame->offset) == FORMAT_PAGE_BYTES;
+}
+
 bool raw_wal_page(const struct raw_wal *w, uint32_t number, uint8_t *to)
 {
-	for (size_t i = w->whole; i-- > 0;) {
-		if (w->frames[i].page == number)
-			return pread(w->fd, to, FORMAT_PAGE_BYTES, w->frames[i].offset) == FORMAT_PAGE_BYTES;
-	}
-	return false;
+	const struct frame *frame = find(w->newest, w->newest_count, number);
+
+	return frame && read_page(w, frame, to);
+}
+
+bool raw_wal_is_stale(const struct raw_wal *w, uint32_t number)
+{
+	const struct frame *newest = find(w->newest, w->newest_count, number);
+
+	return (newest ? newest->order : 0) < w->unknown_order ||
+	       find(w->damaged, w->damaged_count, number) != NULL;
+}
+
+uint32_t raw_wal_damaged_count(const struct raw_wal *w)
+{
+	return (uint32_t)w->damaged_count;
+}
+
+bool raw_wal_damaged_page(const struct raw_wal *w, uint32_t index, uint8_t *to)
+{
+	return index < w->damaged_count && read_page(w, &w->damaged[index], to);
+}
+
+bool raw_wal_end_is_damaged(const struct raw_wal *w)
+{
+	return w->end_is_damaged;
 }

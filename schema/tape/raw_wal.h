@@ -1,6 +1,8 @@
 /*
  * raw_wal.h: SQLite's write-ahead log beside an open segment, as raw_db.c needs it: which page is newer in
- * the log than in the file. Frames count up to the last one of a whole transaction whose sums hold.
+ * the log than in the file. SQLite takes the first frame whose sum does not hold for the log's end. Each sum
+ * begins with that of the frame before, as it is written there, so what comes behind a damaged frame can
+ * still be proved; it counts up to the last frame of a whole transaction.
  */
 #ifndef SCHEMA_TAPE_RAW_WAL_H
 #define SCHEMA_TAPE_RAW_WAL_H
@@ -10,14 +12,24 @@
 
 struct raw_wal;
 
-/* NULL when there is no log, or nothing whole in it. */
+/* NULL when there is no log. */
 struct raw_wal *raw_wal_open(const char *database_path);
 void raw_wal_close(struct raw_wal *w);
 
-/* Size of the database in pages after the last transaction. */
+/* Size of the database in pages after the last transaction; 0 when there is none. */
 uint32_t raw_wal_pages(const struct raw_wal *w);
 
 /* False when the log does not have the page. */
 bool raw_wal_page(const struct raw_wal *w, uint32_t number, uint8_t *to);
+
+/* True when a damaged frame has, or may have, a newer form of the page. */
+bool raw_wal_is_stale(const struct raw_wal *w, uint32_t number);
+
+/* Pages of damaged frames, as they are: [0, count). */
+uint32_t raw_wal_damaged_count(const struct raw_wal *w);
+bool raw_wal_damaged_page(const struct raw_wal *w, uint32_t index, uint8_t *to);
+
+/* True when frames at the log's end, of which nothing whole is left, may have been transactions. */
+bool raw_wal_end_is_damaged(const struct raw_wal *w);
 
 #endif

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -184,6 +185,23 @@ static int tell_rows(struct recovery *r, enum table table, struct err *err)
 	return failed;
 }
 
+/* Rows behind the last id, and later forms of a row, leave no hole. */
+static int tell_hidden(struct recovery *r, const struct salvaged *s, struct err *err)
+{
+	for (int table = TABLE_CONNECTION; table <= TABLE_DOCUMENT; table++) {
+		const struct tape_loss loss = {.file = s->name,
+			.why = "a page of them is damaged",
+			.table = table_formats[table].name};
+
+		if (!raw_hides_rows(s->db, (enum table)table))
+			continue;
+		r->result.rows_unknown = true;
+		if (tell(r, &loss, err))
+			return err->code;
+	}
+	return 0;
+}
+
 static int tell_losses(struct recovery *r, struct err *err)
 {
 	for (size_t i = 0; i < r->run_count; i++) {
@@ -192,6 +210,11 @@ static int tell_losses(struct recovery *r, struct err *err)
 	}
 	for (int table = TABLE_CONNECTION; table <= TABLE_DOCUMENT; table++) {
 		if (tell_rows(r, (enum table)table, err))
+			return err->code;
+	}
+	for (size_t i = 0; i < r->segment_count; i++) {
+		r->result.mended_pages += raw_mended_count(r->segments[i].db);
+		if (tell_hidden(r, &r->segments[i], err))
 			return err->code;
 	}
 	return 0;
@@ -241,18 +264,32 @@ static int salvage(struct recovery *r, const char *from, struct err *err)
 	return 0;
 }
 
+/* Under another name until it is finished, so that nobody takes a half for the whole. */
+static int make(struct recovery *r, const char *to, struct err *err)
+{
+	char *temporary = xasprintf("%s.tmp-%ld", to, (long)getpid());
+	int failed;
+
+	if (mkdir(temporary, 0700)) {
+		failed = err_set_errno(err, errno, "cannot create '%s'", temporary);
+	} else {
+		failed = recover_write(r, temporary, err);
+		if (!failed && rename(temporary, to))
+			failed = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, to);
+		if (failed)
+			remove_tape(temporary);
+	}
+	free(temporary);
+	return failed;
+}
+
 static int recover(struct recovery *r, const char *from, const char *to, struct err *err)
 {
 	int failed = salvage(r, from, err);
 
 	if (failed || (failed = recover_plan(r, err)) || (failed = tell_losses(r, err)))
 		return failed;
-	if (mkdir(to, 0700))
-		return err_set_errno(err, errno, "cannot create '%s'", to);
-	failed = recover_write(r, to, err);
-	if (failed)
-		remove_tape(to);
-	return failed;
+	return make(r, to, err);
 }
 
 static void release(struct recovery *r)
@@ -271,19 +308,22 @@ int tape_recover(const char *from, const char *to, const struct tape_recover_opt
 {
 	struct err local;
 	struct recovery r = {.options = options};
-	char *path = segment_tape_path(from);
+	char *path = segment_tape_path(from), *new_path = segment_tape_path(to);
 	int fd, failed;
 
+	for (size_t len = strlen(new_path); len > 1 && new_path[len - 1] == '/'; len--)
+		new_path[len - 1] = 0;
 	err = err ? err : &local;
-	failed = access(to, F_OK) == 0 ? err_set(err, ERR_USAGE, "'%s' exists already", to)
-				       : lock(path, &fd, err);
+	failed = access(new_path, F_OK) == 0 ? err_set(err, ERR_USAGE, "'%s' exists already", to)
+					     : lock(path, &fd, err);
 	if (!failed) {
-		failed = recover(&r, path, to, err);
+		failed = recover(&r, path, new_path, err);
 		release(&r);
 		if (fd >= 0)
 			close(fd);
 	}
 	free(path);
+	free(new_path);
 	if (!failed)
 		*ret = r.result;
 	return failed;

@@ -16,7 +16,8 @@
 struct tape_loss {
 	const char *file;  /* name in the damaged tape's directory; "" for what is not there at all */
 	const char *why;   /* "bad checksum of block 4 of extent 2" */
-	const char *table; /* NULL for events, else whose rows: first and last are ids */
+	const char *table; /* NULL for events, else whose rows: first and last are ids, 0 when nobody knows
+			      which */
 	uint64_t first, last;
 	const struct event *event;            /* when it is one event and its index is intact, else NULL */
 	const struct tape_resource *resource; /* of event */
@@ -33,7 +34,9 @@ struct tape_recover_options {
 
 struct tape_recover_result {
 	uint64_t events, lost_events, rows, lost_rows, segments;
-	bool tail_unknown; /* something is damaged at the end, so that nobody knows what came there */
+	uint64_t mended_pages; /* in which a single bit was flipped, and turned back */
+	bool rows_unknown;     /* some were told lost without their ids */
+	bool tail_unknown;     /* something is damaged at the end, so that nobody knows what came there */
 };
 
 /*

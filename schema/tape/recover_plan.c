@@ -283,9 +283,10 @@ static void look_at_the_end(struct recovery *r, uint64_t *next)
 
 	if (events)
 		note_hole(r, next, *next + events, r->segment_count - 1, "the last extent cannot be found");
-	r->result.tail_unknown = events || last->chunk_damaged || raw_is_incomplete(last->db, TABLE_EXTENT) ||
-				 raw_is_incomplete(last->db, TABLE_BLOCK) ||
-				 raw_is_incomplete(last->db, TABLE_CHUNK);
+	r->result.tail_unknown = events || last->chunk_damaged || raw_end_is_damaged(last->db) ||
+				 raw_hides_rows(last->db, TABLE_EXTENT) ||
+				 raw_hides_rows(last->db, TABLE_BLOCK) ||
+				 raw_hides_rows(last->db, TABLE_CHUNK);
 }
 
 int recover_plan(struct recovery *r, struct err *err)

@@ -1,0 +1,214 @@
+/* raw_seal.c: see raw_seal.h. */
+#include "schema/tape/raw_seal.h"
+
+#include "schema/base/buf.h"
+#include "schema/tape/codec.h"
+#include "schema/tape/format.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PAGE            FORMAT_PAGE_BYTES
+#define FOOTER_BYTES    64
+#define FOOTER_PAGES_AT 8
+#define HEADER_PAGES_AT 28 /* in SQLite's header, big-endian */
+/* Each costs 10 ms or so, and where many pages are bad it was no single bit. */
+#define MEND_TRIES_MAX 200
+
+enum page_state { PAGE_UNKNOWN, PAGE_GOOD, PAGE_BAD, PAGE_MENDED };
+
+struct page_note {
+	uint8_t state;
+	uint16_t bit; /* MENDED: byte * 8 + bit in it */
+};
+
+struct raw_seal {
+	uint32_t pages;
+	struct page_note *notes; /* by number - 1 */
+	uint32_t mended;
+};
+
+static uint64_t u64_at(const uint8_t *from)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value |= (uint64_t)from[i] << (8 * i);
+	return value;
+}
+
+static uint64_t sum_of(const uint8_t *page)
+{
+	return codec_hash((struct slice){(const char *)page, PAGE});
+}
+
+/* ---- where the sums are ---- */
+
+/* The sums of the pages that the file has, made afresh. */
+static uint64_t *make_sums(int fd, uint64_t count)
+{
+	uint64_t *sums = xcalloc(count, sizeof(*sums));
+	uint8_t page[PAGE];
+
+	for (uint64_t i = 0; i < count; i++)
+		sums[i] = pread(fd, page, PAGE, (off_t)(i * PAGE)) == PAGE ? sum_of(page) : 0;
+	return sums;
+}
+
+/* The sums as sealed, if the database has that many pages; those that the file lacks are zero. */
+static uint64_t *read_sums(int fd, uint64_t file_bytes, uint64_t pages)
+{
+	uint64_t *sums = xcalloc(pages, sizeof(*sums));
+	uint8_t bytes[8];
+
+	for (uint64_t i = 0; i < pages && pages * PAGE + 8 * i + 8 <= file_bytes; i++) {
+		if (pread(fd, bytes, 8, (off_t)(pages * PAGE + 8 * i)) == 8)
+			sums[i] = u64_at(bytes);
+	}
+	return sums;
+}
+
+static uint64_t count_equal(const uint64_t *fresh, uint64_t fresh_count, const uint64_t *kept, uint64_t pages)
+{
+	uint64_t equal = 0;
+
+	for (uint64_t i = 0; i < pages && i < fresh_count; i++)
+		equal += fresh[i] == kept[i];
+	return equal;
+}
+
+/* What the file's size, the footer and SQLite's header say of the number of pages; 0 for nothing. */
+static void guess_pages(int fd, uint64_t file_bytes, uint64_t ret[3])
+{
+	uint8_t bytes[8];
+
+	ret[0] = file_bytes > FOOTER_BYTES ? (file_bytes - FOOTER_BYTES) / (PAGE + 8) : 0;
+	ret[1] = ret[2] = 0;
+	if (file_bytes >= FOOTER_BYTES &&
+		pread(fd, bytes, 8, (off_t)(file_bytes - FOOTER_BYTES + FOOTER_PAGES_AT)) == 8)
+		ret[1] = u64_at(bytes);
+	if (pread(fd, bytes, 4, HEADER_PAGES_AT) == 4)
+		ret[2] = (uint64_t)bytes[0] << 24 | (uint64_t)bytes[1] << 16 | (uint64_t)bytes[2] << 8 |
+			 bytes[3];
+}
+
+/* The array of sums; one that is equal proves the place. */
+static uint64_t *find_sums(
+	int fd, uint64_t file_bytes, const uint64_t *fresh, uint64_t fresh_count, uint64_t *ret_pages)
+{
+	uint64_t guesses[3], best = 0, *sums = NULL;
+
+	guess_pages(fd, file_bytes, guesses);
+	for (int i = 0; i < 3; i++) {
+		uint64_t equal, *tried;
+
+		if (!guesses[i] || guesses[i] > file_bytes / PAGE)
+			continue;
+		tried = read_sums(fd, file_bytes, guesses[i]);
+		equal = count_equal(fresh, fresh_count, tried, guesses[i]);
+		if (equal <= best) {
+			free(tried);
+			continue;
+		}
+		free(sums);
+		sums = tried;
+		best = equal;
+		*ret_pages = guesses[i];
+	}
+	return sums;
+}
+
+/* ---- judging pages ---- */
+
+static bool find_flipped_bit(int fd, uint64_t index, uint64_t expected, uint16_t *ret)
+{
+	uint8_t page[PAGE];
+
+	if (pread(fd, page, PAGE, (off_t)(index * PAGE)) != PAGE)
+		return false;
+	for (uint32_t bit = 0; bit < PAGE * 8; bit++) {
+		page[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		if (sum_of(page) == expected) {
+			*ret = (uint16_t)bit;
+			return true;
+		}
+		page[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	return false;
+}
+
+static void judge(struct raw_seal *s, int fd, const uint64_t *fresh, const uint64_t *kept)
+{
+	uint32_t tries = 0;
+
+	for (uint64_t i = 0; i < s->pages; i++) {
+		struct page_note *note = &s->notes[i];
+		uint64_t differing = fresh[i] ^ kept[i];
+
+		/* When one bit differs it is the sum's own: two sums are not alike by chance. */
+		note->state = !kept[i]                             ? PAGE_UNKNOWN
+			      : (differing & (differing - 1)) == 0 ? PAGE_GOOD
+								   : PAGE_BAD;
+		if (note->state != PAGE_BAD || tries++ >= MEND_TRIES_MAX ||
+			!find_flipped_bit(fd, i, kept[i], &note->bit))
+			continue;
+		note->state = PAGE_MENDED;
+		s->mended++;
+	}
+}
+
+struct raw_seal *raw_seal_open(int fd, uint64_t file_bytes)
+{
+	uint64_t fresh_count = file_bytes / PAGE, pages = 0;
+	uint64_t *fresh = make_sums(fd, fresh_count);
+	uint64_t *kept = find_sums(fd, file_bytes, fresh, fresh_count, &pages);
+	struct raw_seal *s = NULL;
+
+	if (kept && pages <= UINT32_MAX) {
+		s = xcalloc(1, sizeof(*s));
+		s->pages = (uint32_t)pages;
+		s->notes = xcalloc(pages, sizeof(*s->notes));
+		judge(s, fd, fresh, kept);
+	}
+	free(fresh);
+	free(kept);
+	return s;
+}
+
+void raw_seal_close(struct raw_seal *s)
+{
+	if (!s)
+		return;
+	free(s->notes);
+	free(s);
+}
+
+uint32_t raw_seal_pages(const struct raw_seal *s)
+{
+	return s->pages;
+}
+
+static const struct page_note *note_of(const struct raw_seal *s, uint32_t number)
+{
+	return number >= 1 && number <= s->pages ? &s->notes[number - 1] : NULL;
+}
+
+bool raw_seal_is_bad(const struct raw_seal *s, uint32_t number)
+{
+	const struct page_note *note = note_of(s, number);
+
+	return !note || note->state == PAGE_BAD;
+}
+
+void raw_seal_mend(const struct raw_seal *s, uint32_t number, uint8_t *page)
+{
+	const struct page_note *note = note_of(s, number);
+
+	if (note && note->state == PAGE_MENDED)
+		page[note->bit / 8] ^= (uint8_t)(1u << note->bit % 8);
+}
+
+uint32_t raw_seal_mended_count(const struct raw_seal *s)
+{
+	return s->mended;
+}
