@@ -13,8 +13,6 @@
 #define FRAME_BYTES  (FRAME_HEADER + FORMAT_PAGE_BYTES)
 #define MAGIC        0x377f0682u /* the lowest bit says that sums take their words as big-endian */
 #define PAGES_MAX    (1u << 28)
-/* A sum tells single bits of a page number apart only below that. */
-#define MENDED_BITS 22
 
 struct frame {
 	uint32_t page; /* 0: not known */
@@ -80,20 +78,6 @@ static struct sum sum_of_frame(const struct raw_wal *w, struct sum seed, const u
 
 /* ---- frames ---- */
 
-/* A damaged frame tells its page unless it is the number that is damaged, which shows in most cases. */
-static bool mend_header(const struct raw_wal *w, struct sum seed, uint8_t *frame)
-{
-	for (unsigned i = 0; i < 2 * MENDED_BITS; i++) {
-		unsigned byte = 4 * (i / MENDED_BITS) + 3 - i % MENDED_BITS / 8, bit = i % MENDED_BITS % 8;
-
-		frame[byte] ^= (uint8_t)(1u << bit);
-		if (sum_is(sum_of_frame(w, seed, frame), sum_at(frame + 16)))
-			return true;
-		frame[byte] ^= (uint8_t)(1u << bit);
-	}
-	return false;
-}
-
 static void add_frame(struct raw_wal *w, const uint8_t *frame, bool damaged, off_t offset)
 {
 	uint32_t page = u32_at(frame), pages = u32_at(frame + 4);
@@ -136,8 +120,6 @@ static void read_frames(struct raw_wal *w, struct sum stored, struct sum made)
 			if (w->count)
 				w->frames[w->count - 1].damaged = false;
 		}
-		if (!ok && salted)
-			ok = mend_header(w, stored, frame);
 		w->end_is_damaged = !ok && (w->end_is_damaged || salted);
 		add_frame(w, frame, !ok, at);
 		made = by_stored;
