@@ -52,6 +52,8 @@ def make_tape(path, count, rate, size=EVENT_BYTES, objects=50):
 		due = T0 + LEAD_S * 10**9 + (int(i * 1e9 / rate) if rate else i * 1000)
 		p.stdin.write(json.dumps({"time_ns": due, "origin": "watch", "stream": PODS, "type": "MODIFIED" if i >= objects else "ADDED",
 			"object": pod(i % objects, 11 + i, due, size)}, separators=(",", ":")) + "\n")
+		if i % 10000 == 9999:
+			p.stdin.write('{"flush":true}\n')
 	p.stdin.close()
 	if p.wait() != 0:
 		sys.exit("make_tape failed")
