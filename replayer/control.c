@@ -125,12 +125,19 @@ static void answer(struct api_call *call, control_action *act)
 	buf_release(&json);
 }
 
+bool control_is_asked(const struct api_call *call)
+{
+	struct slice path = call->query.path;
+
+	return path.len > strlen(PREFIX) && memcmp(path.ptr, PREFIX, strlen(PREFIX)) == 0;
+}
+
 bool control_serve(struct api_call *call)
 {
 	struct slice path = call->query.path;
 	struct status st = {0};
 
-	if (path.len <= strlen(PREFIX) || memcmp(path.ptr, PREFIX, strlen(PREFIX)) != 0)
+	if (!control_is_asked(call))
 		return false;
 	path = (struct slice){path.ptr + strlen(PREFIX), path.len - strlen(PREFIX)};
 	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {

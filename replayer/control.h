@@ -18,4 +18,7 @@
 /* False when the path is not of these (nothing was answered). */
 bool control_serve(struct api_call *call);
 
+/* Whether the request is one of these. */
+bool control_is_asked(const struct api_call *call);
+
 #endif

@@ -2,8 +2,10 @@
 #include "replayer/replayer.h"
 
 #include "replayer/api/api.h"
+#include "replayer/api/fault_act.h"
 #include "replayer/api/watch.h"
 #include "replayer/child.h"
+#include "replayer/fault/fault_load.h"
 #include "replayer/keys.h"
 #include "replayer/kubeconfig_out.h"
 #include "replayer/run.h"
@@ -25,7 +27,9 @@
 #define EXIT_CODE_LOSS 3          /* done, but later than allowed */
 #define BATCH_MAX      1024       /* changes delivered before they count as written */
 #define DRAIN_TICK_MS  20
-#define DRAIN_NS       (10 * NS_PER_S) /* at the end, for slow watchers */
+/* At speed max a recorded gap is over at once: the clock waits so long for watches to come back. */
+#define RECORDED_HOLD_NS (30 * NS_PER_S)
+#define DRAIN_NS         (10 * NS_PER_S) /* at the end, for slow watchers */
 
 struct replayer {
 	const struct replay_options *options;
@@ -41,6 +45,7 @@ struct replayer {
 	struct player *player;
 	struct watches *watches;
 	struct deck deck;
+	struct fault_act *faults; /* NULL: nothing goes wrong */
 	struct run *run;
 	int64_t batch_due_ns[BATCH_MAX];
 	uint64_t batch_reached[BATCH_MAX];
@@ -163,7 +168,7 @@ static bool is_ready(void *context)
 {
 	struct replayer *r = context;
 
-	return watches_all_live(r->watches);
+	return watches_keep_up(r->watches);
 }
 
 static void on_watch_opened(void *context, size_t running)
@@ -306,6 +311,45 @@ static int open_player(struct replayer *r, struct err *err)
 	return deck_open(&r->deck, err);
 }
 
+static int load_faults(struct replayer *r, struct faults **ret, struct err *err)
+{
+	const struct replay_options *o = r->options;
+	const struct fault_load_options options = {.gaps = o->gaps,
+		.specs = o->gap_specs,
+		.spec_count = o->gap_spec_count,
+		.seed = o->seed,
+		.recorded_hold_ns = o->speed == SPEED_MAX ? RECORDED_HOLD_NS : 0};
+
+	return fault_load(r->tape, &options, ret, err);
+}
+
+/* The replay went back: what was over happens again. */
+static int restart_faults(void *context, struct err *err)
+{
+	struct replayer *r = context;
+	struct faults *faults;
+	int rc = load_faults(r, &faults, err);
+
+	if (rc == 0)
+		fault_act_restart(r->faults, faults);
+	return rc;
+}
+
+static int open_faults(struct replayer *r, struct err *err)
+{
+	struct faults *faults;
+	int rc = load_faults(r, &faults, err);
+
+	if (rc || !faults)
+		return rc;
+	r->faults = fault_act_new(faults, r->world, r->player, r->watches, r->run);
+	player_direct(r->player, &fault_act_director, r->faults);
+	watches_use_faults(r->watches, r->faults);
+	r->deck.went_back = restart_faults;
+	r->deck.context = r;
+	return 0;
+}
+
 static int open_run(struct replayer *r, struct err *err)
 {
 	const struct run_facts facts = {.tape = r->options->tape,
@@ -324,14 +368,18 @@ static int open_all(struct replayer *r, struct err *err)
 		rc = open_run(r, err);
 	if (rc == 0)
 		rc = open_player(r, err);
-	if (rc == 0)
-		rc = open_server(r, err);
-	if (rc == 0)
-		rc = write_kubeconfig(r, err);
 	r->run->player = r->player;
 	r->run->world = r->world;
+	if (rc == 0)
+		rc = open_faults(r, err);
+	if (rc == 0)
+		rc = open_server(r, err);
+	if (rc == 0 && r->faults)
+		fault_act_serve(r->faults, r->server);
+	if (rc == 0)
+		rc = write_kubeconfig(r, err);
 	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck, r->run,
-		r->options->silent_ahead};
+		r->options->silent_ahead, r->faults};
 	return rc;
 }
 
@@ -365,6 +413,7 @@ static void close_all(struct replayer *r)
 	uv_close((uv_handle_t *)&r->drain, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
+	fault_act_free(r->faults);
 	r->run->player = NULL;
 	r->run->world = NULL;
 	world_close(r->world);

@@ -9,8 +9,9 @@
 struct values {
 	const char *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
-	const char *run, *report, *ahead;
-	int64_t max_idle_ns, max_lateness_ns;
+	const char *run, *report, *ahead, *gaps;
+	int64_t max_idle_ns, max_lateness_ns, seed;
+	struct text_list gap_specs;
 	bool plain, exit_at_end, loop;
 };
 
@@ -33,6 +34,13 @@ static const struct option_row options[] = {
 		"a watch from a version that the replay has not reached: an ERROR 410 (default), or silence until then"},
 	{OPTION_DURATION, 0, "max-idle", offsetof(struct values, max_idle_ns), "DURATION",
 		"cut longer silences to that; as recorded unless given"},
+	{OPTION_TEXT, 0, "gaps", offsetof(struct values, gaps), "recorded|none|FILE",
+		"how the watches are cut off: as the recorder's were (unless given), not at all, or as a fault file "
+		"says"},
+	{OPTION_LIST, 0, "gap", offsetof(struct values, gap_specs), "SPEC",
+		"one more fault in the short form, as '+30s,10s,rst,compact,pods'; may be repeated"},
+	{OPTION_NUMBER, 0, "seed", offsetof(struct values, seed), "N",
+		"of chance in faults; as the fault file says unless given"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
 		"store every request and delivery in FILE, for 'query TAPE --run FILE'"},
 	{OPTION_TEXT, 0, "report", offsetof(struct values, report), "FILE",
@@ -90,6 +98,10 @@ static int run(const struct command *self, int argc, char **argv)
 		.loop = v.loop,
 		.silent_ahead = v.ahead && strcmp(v.ahead, "silent") == 0,
 		.max_idle_ns = v.max_idle_ns,
+		.gaps = v.gaps,
+		.gap_specs = v.gap_specs.items,
+		.gap_spec_count = v.gap_specs.count,
+		.seed = v.seed,
 		.child = operands.child,
 		.run = v.run,
 		.report = v.report && strcmp(v.report, "-") != 0 ? v.report : NULL,

@@ -3,6 +3,7 @@
 
 #include "replayer/api/crd.h"
 #include "replayer/api/discovery.h"
+#include "replayer/api/fault_act.h"
 #include "replayer/api/health.h"
 #include "replayer/api/list.h"
 #include "replayer/api/review.h"
@@ -341,7 +342,8 @@ void api_handle(void *context, struct exchange *x, const struct http_request *r)
 		api_path_parse(call.query.path, &call.path);
 		answer_style_find(r, &call.query, &call.style);
 		call.stored = run_request_begin(api->run, call.client, x, r, &call.path, &call.query);
-		route(&call);
+		if (!api->faults || control_is_asked(&call) || !fault_act_request(&call))
+			route(&call);
 	}
 	query_release(&call.query);
 }

@@ -8,9 +8,11 @@
 #include "replayer/api/accept.h"
 #include "replayer/api/api_path.h"
 #include "replayer/api/respond.h"
+#include "replayer/fault/fault.h"
 #include "replayer/world/world.h"
 
 struct deck;
+struct fault_act;
 struct player;
 struct run;
 struct run_client;
@@ -27,6 +29,7 @@ struct api {
 	struct deck *deck;
 	struct run *run;
 	bool silent_ahead; /* a watch from a version ahead of the position waits, instead of an ERROR 410 */
+	struct fault_act *faults; /* NULL: none */
 };
 
 /* One request while it is being routed and answered. Nothing of it lives longer. */
@@ -40,6 +43,11 @@ struct api_call {
 	struct api_path path;
 	struct answer_style style;
 	struct accepted accepted;
+	/* What faults made of it. */
+	struct fault_request fault; /* how they see it */
+	uint64_t floor;             /* versions below have expired; 0: as the history says */
+	bool is_older;              /* the state of that time on the tape is to be shown */
+	int64_t older_ns;
 };
 
 /* The server's handler; context is a struct api. */

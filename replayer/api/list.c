@@ -102,8 +102,13 @@ static int use_exact(
 	return use_snapshot(w, c, rv, ret, st);
 }
 
-static int choose_for_token(struct world *w, struct collection *c, const struct continue_token *token,
-	struct chosen_state *ret, struct status *st)
+static uint64_t floor_of(const struct api_call *call, const struct collection *c)
+{
+	return call->floor > c->history.floor_rv ? call->floor : c->history.floor_rv;
+}
+
+static int choose_for_token(const struct api_call *call, struct collection *c,
+	const struct continue_token *token, struct chosen_state *ret, struct status *st)
 {
 	uint64_t rv = token->rv > 0 ? (uint64_t)token->rv : 0;
 
@@ -111,16 +116,28 @@ static int choose_for_token(struct world *w, struct collection *c, const struct 
 		return use_present(c, ret);
 	if (rv > c->rv)
 		return status_too_large_version(st, rv, c->rv, 0);
-	if (rv < c->history.floor_rv) {
+	if (rv < floor_of(call, c)) {
 		st->continue_token = continue_token_make(CONTINUE_LATEST,
 			(struct slice){token->key,
 				token->key_len - (token->key_len && !token->key[token->key_len - 1])});
 		return status_expired(st, EXPIRED_CONTINUE);
 	}
-	return use_exact(w, c, rv, ret, st);
+	return use_exact(call->api->world, c, rv, ret, st);
 }
 
-static int choose_for_version(struct world *w, struct collection *c, const struct list_options *o,
+/* The state of an earlier time, whatever version was asked for. */
+static int choose_older(
+	const struct api_call *call, struct collection *c, struct chosen_state *ret, struct status *st)
+{
+	struct err err;
+	uint64_t rv;
+
+	if (world_version_at(call->api->world, c, call->older_ns, &rv, &err))
+		return status_set(st, 500, "InternalError", "Internal error occurred: %s", err.text);
+	return use_exact(call->api->world, c, rv, ret, st);
+}
+
+static int choose_for_version(const struct api_call *call, struct collection *c, const struct list_options *o,
 	uint64_t rv, struct chosen_state *ret, struct status *st)
 {
 	bool exact = o->match == MATCH_EXACT || (o->match == MATCH_NONE && o->limit > 0 && rv > 0);
@@ -129,12 +146,12 @@ static int choose_for_version(struct world *w, struct collection *c, const struc
 		return status_too_large_version(st, rv, c->rv, 0);
 	if (!exact)
 		return use_present(c, ret);
-	if (rv < c->history.floor_rv)
+	if (rv < floor_of(call, c))
 		return status_expired(st, "The resourceVersion for the provided list is too old.");
-	return use_exact(w, c, rv, ret, st);
+	return use_exact(call->api->world, c, rv, ret, st);
 }
 
-static int choose_state(struct world *w, struct collection *c, struct list_options *o,
+static int choose_state(const struct api_call *call, struct collection *c, struct list_options *o,
 	struct continue_token *ret_token, struct chosen_state *ret, struct status *st)
 {
 	uint64_t rv;
@@ -151,8 +168,10 @@ static int choose_state(struct world *w, struct collection *c, struct list_optio
 	if (*o->rv && rv == 0 && !is_uncached(c))
 		o->limit = 0;
 	if (*o->continue_token)
-		return choose_for_token(w, c, ret_token, ret, st);
-	return choose_for_version(w, c, o, rv, ret, st);
+		return choose_for_token(call, c, ret_token, ret, st);
+	if (call->is_older)
+		return choose_older(call, c, ret, st);
+	return choose_for_version(call, c, o, rv, ret, st);
 }
 
 /* ---- which items ---- */
@@ -365,7 +384,7 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 	struct err err;
 	int rc;
 
-	if (choose_state(call->api->world, c, o, &token, &state, &st)) {
+	if (choose_state(call, c, o, &token, &state, &st)) {
 		continue_token_release(&token);
 		api_fail(call, &st);
 		return;

@@ -1,4 +1,5 @@
 /* watch.c: the states of watches and the set of them; see watch.h and watch_internal.h. */
+#include "replayer/api/fault_act.h"
 #include "replayer/api/watch_internal.h"
 
 #include <stdlib.h>
@@ -8,21 +9,29 @@
 
 /* ---- states ---- */
 
-static void link_behind(struct watch *w)
+/* The list in which watches of that state are kept; NULL: in none. */
+static struct watch **list_of(struct watch *w, enum watch_state state)
 {
-	w->previous_behind = NULL;
-	w->next_behind = w->set->behind;
-	if (w->next_behind)
-		w->next_behind->previous_behind = w;
-	w->set->behind = w;
+	if (state == WATCH_INITIAL || state == WATCH_HISTORY)
+		return &w->set->behind;
+	return state == WATCH_WAITING ? &w->set->waiting : NULL;
 }
 
-static void unlink_behind(struct watch *w)
+static void link_to(struct watch **list, struct watch *w)
+{
+	w->previous_behind = NULL;
+	w->next_behind = *list;
+	if (w->next_behind)
+		w->next_behind->previous_behind = w;
+	*list = w;
+}
+
+static void unlink_from(struct watch **list, struct watch *w)
 {
 	if (w->previous_behind)
 		w->previous_behind->next_behind = w->next_behind;
 	else
-		w->set->behind = w->next_behind;
+		*list = w->next_behind;
 	if (w->next_behind)
 		w->next_behind->previous_behind = w->previous_behind;
 }
@@ -34,15 +43,18 @@ static bool is_behind(enum watch_state state)
 
 void watch_enter(struct watch *w, enum watch_state state)
 {
-	bool was_behind = is_behind(w->state);
+	struct watch **from = list_of(w, w->state), **to = list_of(w, state);
 
 	w->state = state;
-	if (was_behind && !is_behind(state)) {
-		unlink_behind(w);
-		if (!w->set->behind)
+	if (state == WATCH_ENDED && w->faulty)
+		fault_act_closed(w->set->faults, w);
+	if (from != to) {
+		if (from)
+			unlink_from(from, w);
+		if (to)
+			link_to(to, w);
+		if (from && watches_keep_up(w->set))
 			w->set->listener->caught_up(w->set->context);
-	} else if (!was_behind && is_behind(state)) {
-		link_behind(w);
 	}
 	if (state != WATCH_INITIAL) {
 		free(w->initial);
@@ -62,6 +74,34 @@ void watch_end(struct watch *w)
 	exchange_finish(w->x);
 }
 
+void watch_break(struct watch *w, enum exchange_abort how, uint32_t code)
+{
+	if (w->state == WATCH_ENDED)
+		return;
+	watch_enter(w, WATCH_ENDED);
+	exchange_break(w->x, how, code);
+}
+
+/* From LIVE it goes on behind everything that it was handed. */
+void watch_freeze(struct watch *w)
+{
+	exchange_freeze(w->x, true);
+	if (w->state == WATCH_LIVE)
+		w->number = history_end(&w->collection->history);
+	else if (w->state != WATCH_HISTORY)
+		return;
+	w->wait_tape_ns = w->wait_mono_ns = INT64_MAX;
+	watch_enter(w, WATCH_WAITING);
+}
+
+void watch_release(struct watch *w)
+{
+	if (w->state != WATCH_WAITING)
+		return;
+	watch_enter(w, WATCH_HISTORY);
+	watches_wake(w->set);
+}
+
 static uint64_t deliver_to(struct watch *w, struct change *c, uint64_t number)
 {
 	uint64_t reached = 0;
@@ -71,10 +111,17 @@ static uint64_t deliver_to(struct watch *w, struct change *c, uint64_t number)
 		if (w->state != WATCH_LIVE)
 			continue;
 		w->number = number;
-		if (exchange_waiting(w->x) < WATCH_WAITING_MAX)
-			reached += watch_send_change(w, c);
-		else
+		if (w->faulty && exchange_is_frozen(w->x)) {
+			watch_freeze(w);
+		} else if (exchange_waiting(w->x) >= WATCH_WAITING_MAX) {
 			watch_enter(w, WATCH_HISTORY);
+		} else {
+			enum watch_sent sent = watch_send_change(w, c);
+
+			reached += sent == WATCH_SENT;
+			if (sent == WATCH_LATER)
+				watch_enter(w, WATCH_WAITING);
+		}
 	}
 	return reached;
 }
@@ -135,8 +182,10 @@ static void step_history(struct watch *w)
 		watch_end_with_failure(w, &err);
 		return;
 	}
-	w->number++;
-	watch_send_change(w, c);
+	if (watch_send_change(w, c) == WATCH_LATER)
+		watch_enter(w, WATCH_WAITING);
+	else
+		w->number++;
 	change_unref(c);
 }
 
@@ -172,8 +221,7 @@ void watches_wake(struct watches *ws)
 	uv_idle_start(&ws->stepper, on_step);
 }
 
-/* Calls `what` for every watch that has not ended. */
-static void for_each(struct watches *ws, void (*what)(struct watch *w, int64_t argument), int64_t argument)
+void watches_each(struct watches *ws, void (*what)(void *context, struct watch *w), void *context)
 {
 	for (size_t i = 0; ws->running && i < ws->world->count; i++) {
 		const struct watch_index *index = ws->world->collections[i].watches;
@@ -182,7 +230,7 @@ static void for_each(struct watches *ws, void (*what)(struct watch *w, int64_t a
 			for (struct watch *w = watch_index_at(index, k), *next; w; w = next) {
 				next = w->next;
 				if (w->state != WATCH_ENDED)
-					what(w, argument);
+					what(context, w);
 			}
 		}
 	}
@@ -196,8 +244,10 @@ static bool has_periodic_bookmarks(const struct watch *w)
 	       strcmp(w->collection->resource.resource, "events") != 0;
 }
 
-static void tick(struct watch *w, int64_t now_ns)
+static void tick(void *context, struct watch *w)
 {
+	int64_t now_ns = *(const int64_t *)context;
+
 	if (now_ns >= w->deadline_ns) {
 		watch_end(w);
 		return;
@@ -219,7 +269,9 @@ static void tick(struct watch *w, int64_t now_ns)
 
 static void on_tick(uv_timer_t *handle)
 {
-	for_each(handle->data, tick, clock_mono_ns(&clock_system));
+	int64_t now_ns = clock_mono_ns(&clock_system);
+
+	watches_each(handle->data, tick, &now_ns);
 }
 
 /* ---- the set ---- */
@@ -259,7 +311,7 @@ void watches_close(struct watches *ws)
 	uv_close((uv_handle_t *)&ws->stepper, on_handle_closed);
 }
 
-static void remember(struct watch *w, int64_t unused)
+static void remember(void *unused, struct watch *w)
 {
 	const struct history *h = &w->collection->history;
 	const struct history_entry *last = w->number ? history_at(h, w->number - 1) : NULL;
@@ -273,7 +325,7 @@ static void remember(struct watch *w, int64_t unused)
 
 void watches_before_move(struct watches *ws)
 {
-	for_each(ws, remember, 0);
+	watches_each(ws, remember, NULL);
 }
 
 static void end_expired(struct watch *w, const char *why)
@@ -286,9 +338,9 @@ static void end_expired(struct watch *w, const char *why)
 }
 
 /* One that was still being sent the state it began with has no version yet: it ends, and begins again. */
-static void reposition(struct watch *w, int64_t went_back)
+static void reposition(void *context, struct watch *w)
 {
-	if (went_back && w->sent_rv > w->collection->rv) {
+	if (*(const bool *)context && w->sent_rv > w->collection->rv) {
 		end_expired(w, "the replay went back");
 	} else if (w->state == WATCH_INITIAL) {
 		watch_end(w);
@@ -303,10 +355,10 @@ static void reposition(struct watch *w, int64_t went_back)
 
 void watches_after_move(struct watches *ws, bool went_back)
 {
-	for_each(ws, reposition, went_back);
+	watches_each(ws, reposition, &went_back);
 }
 
-static void end_one(struct watch *w, int64_t unused)
+static void end_one(void *unused, struct watch *w)
 {
 	(void)unused;
 	watch_end(w);
@@ -314,12 +366,29 @@ static void end_one(struct watch *w, int64_t unused)
 
 void watches_end_all(struct watches *ws)
 {
-	for_each(ws, end_one, 0);
+	watches_each(ws, end_one, NULL);
 }
 
 bool watches_all_live(const struct watches *ws)
 {
-	return !ws->behind;
+	return !ws->behind && !ws->waiting;
+}
+
+/* What waits for the tape's time, or for events, would wait for ever if the clock waited for it. */
+bool watches_keep_up(const struct watches *ws)
+{
+	const struct watch *behind = ws->behind, *waiting = ws->waiting;
+
+	while (behind && behind->faulty && exchange_is_frozen(behind->x))
+		behind = behind->next_behind;
+	while (waiting && waiting->wait_mono_ns == INT64_MAX)
+		waiting = waiting->next_behind;
+	return !behind && !waiting;
+}
+
+void watches_use_faults(struct watches *ws, struct fault_act *faults)
+{
+	ws->faults = faults;
 }
 
 size_t watches_running(const struct watches *ws)

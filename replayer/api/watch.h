@@ -7,6 +7,9 @@
  *              |                                                             \--caught up--> LIVE
  *              +-- N cannot be served: ERROR --> ENDED
  *
+ * A fault may keep the next frame of a watch back, or freeze its connection: LIVE or HISTORY --> WAITING, and
+ * from there to HISTORY when it lets go.
+ *
  * LIVE watches are handed each change when the clock reaches it. All others fetch theirs, in bounded steps,
  * as fast as their client reads: what waits for a client is bounded by WATCH_WAITING_MAX, whatever it does,
  * and nobody waits for it (but the clock at speed max, which goes at the pace of the slowest). A watch ends
@@ -24,6 +27,7 @@
 
 #define WATCH_WAITING_MAX (256u << 10) /* bytes queued for one client before it counts as slow */
 
+struct fault_act;
 struct watches;
 
 struct watches_listener {
@@ -33,6 +37,9 @@ struct watches_listener {
 
 struct watches *watches_new(uv_loop_t *loop, struct world *world, const struct marks *marks, struct run *run,
 	const struct watches_listener *listener, void *context);
+
+/* Watches that begin from now on are subject to faults. Borrowed. */
+void watches_use_faults(struct watches *ws, struct fault_act *faults);
 
 /* No watch may be running. Freed when libuv has let go of its handles. */
 void watches_close(struct watches *ws);
@@ -52,6 +59,9 @@ void watches_after_move(struct watches *ws, bool went_back);
 
 /* Everybody is live. */
 bool watches_all_live(const struct watches *ws);
+
+/* Nobody is behind whom the clock, at speed max, has to wait for. */
+bool watches_keep_up(const struct watches *ws);
 
 /* Ends every running watch cleanly. */
 void watches_end_all(struct watches *ws);

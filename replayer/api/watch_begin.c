@@ -1,4 +1,5 @@
 /* watch_begin.c: from a request to a running watch; see watch_internal.h. */
+#include "replayer/api/fault_act.h"
 #include "replayer/api/list.h"
 #include "replayer/api/watch_internal.h"
 #include "replayer/run.h"
@@ -88,10 +89,9 @@ static void set_times(struct watch *w, int64_t timeout_s)
 						  : WATCH_BOOKMARK_NS);
 }
 
-/* The objects that exist now and are in scope, in the order of their keys. */
-static void take_initial(struct watch *w)
+/* The objects of a state that are in scope, in the order of their keys. */
+static void take_state(struct watch *w, const struct live_set *live)
 {
-	const struct live_set *live = &w->collection->live;
 	size_t begin, end;
 
 	live_set_range(live, w->namespace, &begin, &end);
@@ -106,8 +106,33 @@ static void take_initial(struct watch *w)
 		if (chosen)
 			w->initial[w->initial_count++] = l->seq;
 	}
+}
+
+static void take_initial(struct watch *w)
+{
+	take_state(w, &w->collection->live);
 	w->initial_rv = w->collection->rv;
 	w->number = history_end(&w->collection->history);
+	watch_enter(w, WATCH_INITIAL);
+}
+
+/* A state of the past, and then what has happened since. */
+static void take_older(struct watch *w, int64_t time_ns)
+{
+	struct world *world = w->set->world;
+	struct snapshot *s;
+	struct err err;
+	uint64_t rv;
+
+	if (world_version_at(world, w->collection, time_ns, &rv, &err) ||
+		world_snapshot(world, w->collection, rv, &s, &err)) {
+		watch_end_with_failure(w, &err);
+		return;
+	}
+	take_state(w, &s->live);
+	w->initial_rv = rv;
+	w->number = history_after(&w->collection->history, rv);
+	snapshot_unref(s);
 	watch_enter(w, WATCH_INITIAL);
 }
 
@@ -125,12 +150,25 @@ static void refuse_future(struct watch *w, uint64_t rv, bool initial)
 	watch_end_with_error(w, &st);
 }
 
-static void begin(struct watch *w, const struct list_options *o, uint64_t rv, bool silent_ahead)
+static void refuse_past(struct watch *w, uint64_t rv, uint64_t floor_rv)
+{
+	struct status st = {0};
+
+	status_expired(&st, "too old resource version: %llu (%llu)", (unsigned long long)rv,
+		(unsigned long long)floor_rv);
+	watch_end_with_error(w, &st);
+}
+
+static void begin(const struct api_call *call, struct watch *w, const struct list_options *o, uint64_t rv)
 {
 	const struct history *h = &w->collection->history;
 	bool from_state = o->send_initial == YES || (o->send_initial == UNSET && rv == 0);
+	uint64_t floor_rv = call->floor > h->floor_rv ? call->floor : h->floor_rv;
 
-	if (rv > w->collection->rv && silent_ahead && o->send_initial != YES) {
+	if (from_state && call->is_older) {
+		w->initial_end = o->send_initial == YES && o->bookmarks;
+		take_older(w, call->older_ns);
+	} else if (rv > w->collection->rv && call->api->silent_ahead && o->send_initial != YES) {
 		w->ahead_rv = rv;
 		w->number = history_end(h);
 		watch_enter(w, WATCH_HISTORY);
@@ -142,12 +180,8 @@ static void begin(struct watch *w, const struct list_options *o, uint64_t rv, bo
 	} else if (rv == 0) {
 		w->number = history_end(h);
 		watch_enter(w, WATCH_HISTORY);
-	} else if (rv < h->floor_rv) {
-		struct status st = {0};
-
-		status_expired(&st, "too old resource version: %llu (%llu)", (unsigned long long)rv,
-			(unsigned long long)h->floor_rv);
-		watch_end_with_error(w, &st);
+	} else if (rv < floor_rv) {
+		refuse_past(w, rv, floor_rv);
 	} else {
 		w->number = history_after(h, rv);
 		watch_enter(w, WATCH_HISTORY);
@@ -238,7 +272,10 @@ void watch_serve(struct api_call *call, struct collection *c, struct list_option
 		watch_end(w);
 		return;
 	}
-	begin(w, o, rv, call->api->silent_ahead);
+	if (w->set->faults)
+		fault_act_opened(w->set->faults, w, call);
+	if (w->state != WATCH_ENDED)
+		begin(call, w, o, rv);
 	watch_step(w);
 	w->set->listener->opened(w->set->context, w->set->running);
 }

@@ -1,4 +1,5 @@
 /* watch_send.c: what a watch puts on the wire; see watch_internal.h. */
+#include "replayer/api/fault_act.h"
 #include "replayer/api/list.h"
 #include "replayer/api/watch_internal.h"
 #include "replayer/run.h"
@@ -13,12 +14,30 @@ void watch_send_message(struct watch *w, enum websocket_opcode opcode, struct sl
 	blob_unref(message);
 }
 
+/* Sends the first bytes of a frame, as the head of its chunk if there are chunks, and no more. */
+static void push_cut(struct watch *w, const struct blob *frame)
+{
+	struct slice whole = w->x->framing == FRAMING_CHUNKS ? blob_chunk(frame) : blob_body(frame);
+	size_t head = w->x->framing == FRAMING_CHUNKS ? frame->head : 0;
+	size_t n = w->fault.cut_bytes < frame->len ? w->fault.cut_bytes : frame->len;
+	struct blob *part = head + n ? blob_of((struct slice){whole.ptr, head + n}) : NULL;
+
+	if (part)
+		exchange_push_raw(w->x, part);
+	blob_unref(part);
+	watch_break(w, ABORT_FIN, 0);
+}
+
 /* Gives the reference away. A WebSocket message has no line feed. */
 static void push(struct watch *w, struct blob *frame)
 {
 	if (!frame)
 		return;
-	if (w->websocket)
+	if (w->state == WATCH_ENDED)
+		;
+	else if (w->faulty && w->fault.cut)
+		push_cut(w, frame);
+	else if (w->websocket)
 		watch_send_message(w, WEBSOCKET_TEXT, (struct slice){blob_body(frame).ptr, frame->len - 1});
 	else
 		exchange_push(w->x, frame);
@@ -40,17 +59,24 @@ void watch_send_bookmark(struct watch *w, uint64_t rv, bool initial_end)
 	buf_release(&object);
 }
 
-void watch_end_with_error(struct watch *w, struct status *st)
+void watch_end_with_error_json(struct watch *w, struct slice status)
 {
 	struct view plain = {.form = FORM_OBJECT};
+
+	push(w, view_new_frame(&plain, "ERROR", status));
+	watch_end(w);
+}
+
+void watch_end_with_error(struct watch *w, struct status *st)
+{
 	struct buf json;
 
 	buf_init(&json, LIMIT_REQUEST_HEAD_BYTES * 8);
 	if (status_write(st, &json, NULL) == 0)
-		push(w, view_new_frame(&plain, "ERROR", buf_slice(&json)));
+		watch_end_with_error_json(w, buf_slice(&json));
+	watch_end(w);
 	buf_release(&json);
 	status_release(st);
-	watch_end(w);
 }
 
 static bool in_scope(const struct watch *w, const struct change *c)
@@ -59,23 +85,46 @@ static bool in_scope(const struct watch *w, const struct change *c)
 	       (!w->name.len || slice_equal(c->name, w->name));
 }
 
-static void send_change(struct watch *w, struct change *c, enum event_type type, struct slice object)
+static void push_change(struct watch *w, struct change *c, enum event_type type, struct slice object)
 {
 	push(w, view_frame(&w->view, c, type, object));
 	w->view.no_headers = w->view.form == FORM_TABLE;
 	run_sent(w->set->run, w->client, w->stored, c, type);
 }
 
+static enum watch_sent send_change(
+	struct watch *w, struct change *c, enum event_type type, struct slice object)
+{
+	struct fault_frame frame = {.act = FRAME_SEND, .copies = 1};
+
+	if (w->faulty)
+		fault_act_frame(w->set->faults, w, c, &frame);
+	if (frame.act == FRAME_DROP)
+		return WATCH_NOTHING;
+	if (frame.act == FRAME_WAIT) {
+		w->wait_tape_ns = frame.tape_ns;
+		w->wait_mono_ns = frame.mono_ns;
+		return WATCH_LATER;
+	}
+	for (size_t i = 0; i < frame.copies; i++)
+		push_change(w, c, type, object);
+	if (w->faulty)
+		fault_act_sent(w->set->faults, w);
+	return WATCH_SENT;
+}
+
 /* An object that leaves the selection is deleted for this watcher: its old state, at this change's version.
  */
-static void send_leaving(struct watch *w, struct change *c, struct slice old)
+static enum watch_sent send_leaving(struct watch *w, struct change *c, struct slice old)
 {
+	enum watch_sent sent = WATCH_NOTHING;
 	struct buf object;
 
 	buf_init(&object, LIMIT_OBJECT_BYTES);
 	if (object_with_rv(old, c->rv, &object, NULL) == 0)
-		send_change(w, c, EVENT_DELETED, buf_slice(&object));
+		sent = send_change(w, c, EVENT_DELETED, buf_slice(&object));
 	buf_release(&object);
+	return sent;
 }
 
 static bool selects(const struct watch *w, const struct change *c, struct slice object)
@@ -88,9 +137,8 @@ static bool selects(const struct watch *w, const struct change *c, struct slice 
  *     out      in               ADDED, new state
  *     in       in               MODIFIED, new state
  *     in       out, deleted     DELETED, old state at the version of the change
- *     out      out, deleted     nothing
- * Returns 1, or 0 for nothing. */
-static int send_selected(struct watch *w, struct change *c, struct err *err)
+ *     out      out, deleted     nothing */
+static int send_selected(struct watch *w, struct change *c, enum watch_sent *ret, struct err *err)
 {
 	struct slice old = {NULL, 0};
 	int rc = change_previous(w->set->world->changes, c, &old, err);
@@ -102,13 +150,14 @@ static int send_selected(struct watch *w, struct change *c, struct err *err)
 		old = c->object;
 	before = old.len && selects(w, c, old);
 	after = c->type != EVENT_DELETED && selects(w, c, c->object);
+	*ret = WATCH_NOTHING;
 	if (after)
-		send_change(w, c, before ? EVENT_MODIFIED : EVENT_ADDED, c->object);
+		*ret = send_change(w, c, before ? EVENT_MODIFIED : EVENT_ADDED, c->object);
 	else if (before && c->type == EVENT_DELETED)
-		send_change(w, c, EVENT_DELETED, c->object);
+		*ret = send_change(w, c, EVENT_DELETED, c->object);
 	else if (before)
-		send_leaving(w, c, old);
-	return before || after;
+		*ret = send_leaving(w, c, old);
+	return 0;
 }
 
 void watch_end_with_failure(struct watch *w, const struct err *err)
@@ -120,28 +169,26 @@ void watch_end_with_failure(struct watch *w, const struct err *err)
 	watch_end_with_error(w, &st);
 }
 
-bool watch_send_change(struct watch *w, struct change *c)
+enum watch_sent watch_send_change(struct watch *w, struct change *c)
 {
+	enum watch_sent sent = WATCH_NOTHING;
 	struct err err;
-	int rc;
 
 	w->view.now_ns = c->time_ns;
 	if (!in_scope(w, c) || (c->rv && c->rv <= w->ahead_rv))
-		return false;
-	if (!w->reads_object) {
-		if (!selects(w, c, c->object))
-			return false;
-		send_change(w, c, c->type, c->object);
-		return true;
-	}
-	rc = send_selected(w, c, &err);
-	if (rc < 0)
+		return WATCH_NOTHING;
+	if (w->reads_object && send_selected(w, c, &sent, &err))
 		watch_end_with_failure(w, &err);
-	return rc > 0;
+	else if (!w->reads_object && selects(w, c, c->object))
+		sent = send_change(w, c, c->type, c->object);
+	return sent;
 }
 
 void watch_send_initial(struct watch *w, struct change *c)
 {
-	if (!w->reads_object || selects(w, c, c->object))
-		send_change(w, c, EVENT_ADDED, c->object);
+	if (w->reads_object && !selects(w, c, c->object))
+		return;
+	push_change(w, c, EVENT_ADDED, c->object);
+	if (w->faulty)
+		fault_act_sent(w->set->faults, w);
 }

@@ -28,7 +28,8 @@ struct conn {
 	struct server *server;
 	int fd, events;
 	enum conn_state state;
-	bool socket_full; /* a write came up short; waiting for the socket */
+	bool socket_full;      /* a write came up short; waiting for the socket */
+	bool freezing, frozen; /* freezing: frozen as soon as it is flushed */
 	struct tls_session *tls;
 	const struct conn_protocol *protocol;
 	void *self;
@@ -75,6 +76,10 @@ static void poll_for_what_is_needed(struct conn *c)
 {
 	int events = (c->in.len < c->in_max ? UV_READABLE : 0) | (c->socket_full ? UV_WRITABLE : 0);
 
+	if (c->freezing)
+		events &= ~UV_READABLE;
+	if (c->frozen)
+		events = 0;
 	if (c->state == CONN_CLOSED || events == c->events)
 		return;
 	c->events = events;
@@ -88,6 +93,23 @@ void conn_set_input_max(struct conn *c, size_t max)
 {
 	c->in_max = max;
 	poll_for_what_is_needed(c);
+}
+
+/* The peer's silence while it was frozen is not held against it. */
+void conn_freeze(struct conn *c, bool frozen)
+{
+	if (conn_is_frozen(c) == frozen)
+		return;
+	c->freezing = frozen;
+	c->frozen = false;
+	c->progress_ns = clock_mono_ns(&clock_system);
+	poll_for_what_is_needed(c);
+	conn_wake(c);
+}
+
+bool conn_is_frozen(const struct conn *c)
+{
+	return c->freezing || c->frozen;
 }
 
 /* ---- closing ---- */
@@ -127,6 +149,14 @@ void conn_reset(struct conn *c)
 	if (c->state != CONN_CLOSED)
 		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
 	close_socket(c, false);
+}
+
+void conn_retire(struct conn *c)
+{
+	if (c->state != CONN_RUNNING || c->protocol->idle(c->self))
+		conn_reset(c);
+	else
+		c->protocol->retire(c->self);
 }
 
 /* ---- protocol ---- */
@@ -191,7 +221,7 @@ static void read_input(struct conn *c)
 	size_t total = 0;
 	ssize_t n = 0;
 
-	while (total < READ_A_TURN && c->in.len < c->in_max) {
+	while (total < READ_A_TURN && c->in.len < c->in_max && !conn_is_frozen(c)) {
 		n = read_some(c, scratch, SERVER_SCRATCH_BYTES);
 		if (n <= 0)
 			break;
@@ -293,7 +323,7 @@ ssize_t conn_write(struct conn *c, const struct slice *pieces, size_t count)
 
 	if (c->state != CONN_RUNNING)
 		return -1;
-	if (c->socket_full)
+	if (c->socket_full || c->frozen)
 		return 0;
 	sent = c->tls ? write_tls(c, pieces, count) : write_plain(c, pieces, count);
 	if (sent > 0)
@@ -307,13 +337,19 @@ ssize_t conn_write(struct conn *c, const struct slice *pieces, size_t count)
 
 void conn_flush(struct conn *c)
 {
-	if (c->state == CONN_RUNNING && !c->socket_full)
+	if (c->state == CONN_RUNNING && !c->socket_full && !c->frozen)
 		c->protocol->flush(c->self);
+	if (c->freezing && !c->socket_full) {
+		c->freezing = false;
+		c->frozen = true;
+	}
 	poll_for_what_is_needed(c);
 }
 
 void conn_tick(struct conn *c, int64_t now_ns)
 {
+	if (c->frozen)
+		return;
 	if (c->state == CONN_RUNNING)
 		c->protocol->tick(c->self, now_ns);
 	else if (c->state == CONN_HANDSHAKE && now_ns - c->progress_ns > HANDSHAKE_NS)

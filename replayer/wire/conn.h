@@ -32,6 +32,10 @@ struct conn_protocol {
 	void (*tick)(void *self, int64_t now_ns);
 	/* The connection is closed; frees self. */
 	void (*closed)(void *self);
+	/* No request is under way. */
+	bool (*idle)(const void *self);
+	/* No further request is wanted; what runs goes on. */
+	void (*retire)(void *self);
 };
 
 /* Takes over the socket. Closes it when that fails. */
@@ -44,6 +48,14 @@ void conn_close(struct conn *c);
 void conn_reset(struct conn *c);
 
 bool conn_is_closed(const struct conn *c);
+
+/* When what is queued now is out, nothing is read from it and nothing written to it, whatever comes, until it
+ * is let go again. */
+void conn_freeze(struct conn *c, bool frozen);
+bool conn_is_frozen(const struct conn *c);
+
+/* Takes no further request; reset when none is under way. */
+void conn_retire(struct conn *c);
 
 /* Bytes that have arrived and were not consumed; the protocol consumes from the front. Reading pauses while
  * more than `max` of them wait. */

@@ -74,7 +74,26 @@ void exchange_finish(struct exchange *x)
 
 void exchange_abort(struct exchange *x, enum exchange_abort how)
 {
-	x->carrier->abort(x, how);
+	x->carrier->abort(x, how, EXCHANGE_ABORT_CODE);
+}
+
+void exchange_break(struct exchange *x, enum exchange_abort how, uint32_t code)
+{
+	assert(x->state == EXCHANGE_ANSWERING);
+	x->state = EXCHANGE_BROKEN;
+	x->break_how = how;
+	x->break_code = code;
+	x->carrier->wake(x);
+}
+
+void exchange_freeze(struct exchange *x, bool frozen)
+{
+	x->carrier->freeze(x, frozen);
+}
+
+bool exchange_is_frozen(struct exchange *x)
+{
+	return x->carrier->is_frozen(x);
 }
 
 void exchange_release(struct exchange *x)

@@ -2,7 +2,8 @@
  * exchange.h: one request and its answer, whatever carries it (HTTP/1.1, HTTP/2, WebSocket).
  *
  *     OPEN --answer--> ANSWERING --finish--> FINISHED --everything sent--> closed
- *       \_______________ abort, or the peer goes away ________________/
+ *       |                  \--break--> BROKEN --everything sent--> aborted --/
+ *       \_______________ abort, or the peer goes away ____________________/
  *
  * A handler gets an OPEN exchange. It answers with a head, pushes pieces of the body, and finishes. Pieces
  * wait in a queue of references until the socket takes them; nobody is called back into while pushing. An
@@ -18,7 +19,7 @@
 /* Below this many waiting bytes an owner is asked for more. */
 #define EXCHANGE_LOW_BYTES (64u << 10)
 
-enum exchange_state { EXCHANGE_OPEN, EXCHANGE_ANSWERING, EXCHANGE_FINISHED };
+enum exchange_state { EXCHANGE_OPEN, EXCHANGE_ANSWERING, EXCHANGE_FINISHED, EXCHANGE_BROKEN };
 
 /* How the body is marked off. */
 enum exchange_framing {
@@ -31,7 +32,10 @@ enum exchange_abort {
 	ABORT_FIN,    /* the connection is closed without the end mark */
 	ABORT_RST,    /* the connection is reset */
 	ABORT_STREAM, /* HTTP/2: only this stream is reset; elsewhere as ABORT_RST */
+	ABORT_GOAWAY, /* HTTP/2: the connection says so and is closed; elsewhere as ABORT_FIN */
 };
+
+#define EXCHANGE_ABORT_CODE 2 /* what HTTP/2 is told unless something else is said: INTERNAL_ERROR */
 
 struct exchange;
 
@@ -51,8 +55,12 @@ struct exchange_carrier {
 	 */
 	enum exchange_framing (*head)(struct exchange *x, int status, const struct http_header *headers,
 		size_t count, int64_t length);
-	void (*wake)(struct exchange *x); /* there is something to send */
-	void (*abort)(struct exchange *x, enum exchange_abort how);
+	void (*wake)(struct exchange *x); /* there is something to send, or it is BROKEN */
+	/* code: of an HTTP/2 stream's reset. */
+	void (*abort)(struct exchange *x, enum exchange_abort how, uint32_t code);
+	/* Nothing moves on the connection any more, or it does again. */
+	void (*freeze)(struct exchange *x, bool frozen);
+	bool (*is_frozen)(struct exchange *x);
 };
 
 /* Bytes on their way, and what keeps them alive (NULL for constants). */
@@ -64,7 +72,9 @@ struct exchange_piece {
 struct exchange {
 	enum exchange_state state;
 	enum exchange_framing framing;
-	bool head_only; /* the request was a HEAD: the body is not sent */
+	bool head_only;                /* the request was a HEAD: the body is not sent */
+	enum exchange_abort break_how; /* of BROKEN */
+	uint32_t break_code;
 	const struct exchange_carrier *carrier;
 	const struct exchange_owner *owner;
 	void *owner_context;
@@ -95,6 +105,13 @@ void exchange_push_raw(struct exchange *x, struct blob *b);
 void exchange_finish(struct exchange *x);
 void exchange_abort(struct exchange *x, enum exchange_abort how);
 
+/* Aborts when everything that is queued is out; nothing may be pushed any more. */
+void exchange_break(struct exchange *x, enum exchange_abort how, uint32_t code);
+
+/* As a network that takes nothing and brings nothing: the whole connection stands still. */
+void exchange_freeze(struct exchange *x, bool frozen);
+bool exchange_is_frozen(struct exchange *x);
+
 static inline size_t exchange_waiting(const struct exchange *x)
 {
 	return x->waiting_bytes;
@@ -109,6 +126,12 @@ void exchange_release(struct exchange *x);
 
 /* The first pieces, at most `max`; returns how many. */
 size_t exchange_peek(const struct exchange *x, struct slice *ret, size_t max);
+
+/* Everything is out that goes out before it is aborted. */
+static inline bool exchange_is_due_to_abort(const struct exchange *x)
+{
+	return x->state == EXCHANGE_BROKEN && x->count == 0;
+}
 
 /* n bytes from the front are sent. */
 void exchange_sent(struct exchange *x, size_t n);

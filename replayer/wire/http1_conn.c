@@ -101,15 +101,26 @@ static void wake(struct exchange *x)
 	conn_wake(of_exchange(x)->conn);
 }
 
-static void abort_answer(struct exchange *x, enum exchange_abort how)
+static void abort_answer(struct exchange *x, enum exchange_abort how, uint32_t code)
 {
-	if (how == ABORT_FIN)
+	(void)code;
+	if (how == ABORT_FIN || how == ABORT_GOAWAY)
 		conn_close(of_exchange(x)->conn);
 	else
 		conn_reset(of_exchange(x)->conn);
 }
 
-static const struct exchange_carrier carrier = {send_head, wake, abort_answer};
+static void freeze(struct exchange *x, bool frozen)
+{
+	conn_freeze(of_exchange(x)->conn, frozen);
+}
+
+static bool is_frozen(struct exchange *x)
+{
+	return conn_is_frozen(of_exchange(x)->conn);
+}
+
+static const struct exchange_carrier carrier = {send_head, wake, abort_answer, freeze, is_frozen};
 
 /* ---- the request ---- */
 
@@ -278,7 +289,9 @@ static void on_flush(void *self)
 		exchange_sent(x, (size_t)sent);
 		total += (size_t)sent;
 	}
-	if (x->state == EXCHANGE_FINISHED && x->count == 0)
+	if (exchange_is_due_to_abort(x))
+		abort_answer(x, x->break_how, x->break_code);
+	else if (x->state == EXCHANGE_FINISHED && x->count == 0)
 		next_request(h);
 	else if (total >= WRITE_A_TURN)
 		conn_yield(h->conn);
@@ -307,7 +320,17 @@ static void on_closed(void *self)
 	free(h);
 }
 
-const struct conn_protocol http1_protocol = {on_readable, on_flush, on_tick, on_closed};
+static void retire(void *self)
+{
+	((struct http1_conn *)self)->last = true;
+}
+
+static bool is_idle(const void *self)
+{
+	return ((const struct http1_conn *)self)->state == HTTP1_HEAD;
+}
+
+const struct conn_protocol http1_protocol = {on_readable, on_flush, on_tick, on_closed, is_idle, retire};
 
 void *http1_conn_new(struct conn *c)
 {

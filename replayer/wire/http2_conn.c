@@ -28,7 +28,8 @@ struct http2_stream {
 	struct http2_conn *on;
 	int32_t id;
 	bool handed_over;
-	bool asleep; /* nghttp2 was told that there is no data for now */
+	bool asleep;  /* nghttp2 was told that there is no data for now */
+	bool aborted; /* was BROKEN, and that is done */
 	struct buf head;
 	struct field *fields;
 	size_t field_count;
@@ -43,6 +44,9 @@ struct http2_conn {
 	struct buf out;
 	struct http2_stream *streams;
 	size_t stream_count;
+	bool has_broken; /* some stream is to be broken off */
+	bool must_close; /* when what is queued is out ... */
+	bool must_reset; /* ... and so */
 };
 
 static struct http2_stream *of_exchange(struct exchange *x)
@@ -143,23 +147,38 @@ static void wake(struct exchange *x)
 		s->asleep = false;
 		nghttp2_session_resume_data(s->on->session, s->id);
 	}
+	s->on->has_broken |= x->state == EXCHANGE_BROKEN;
 	conn_wake(s->on->conn);
 }
 
-static void abort_answer(struct exchange *x, enum exchange_abort how)
+/* A connection ends when all of its streams have sent what they had. */
+static void abort_answer(struct exchange *x, enum exchange_abort how, uint32_t code)
 {
 	struct http2_stream *s = of_exchange(x);
 
-	if (how == ABORT_FIN)
-		conn_close(s->on->conn);
-	else if (how == ABORT_RST)
-		conn_reset(s->on->conn);
-	else
-		nghttp2_submit_rst_stream(s->on->session, NGHTTP2_FLAG_NONE, s->id, NGHTTP2_INTERNAL_ERROR);
+	switch (how) {
+	case ABORT_STREAM: nghttp2_submit_rst_stream(s->on->session, NGHTTP2_FLAG_NONE, s->id, code); break;
+	case ABORT_GOAWAY:
+		http2_conn_goaway(s->on);
+		s->on->must_close = true;
+		break;
+	case ABORT_FIN: s->on->must_close = true; break;
+	case ABORT_RST: s->on->must_close = s->on->must_reset = true; break;
+	}
 	conn_wake(s->on->conn);
 }
 
-static const struct exchange_carrier carrier = {send_head, wake, abort_answer};
+static void freeze(struct exchange *x, bool frozen)
+{
+	conn_freeze(of_exchange(x)->on->conn, frozen);
+}
+
+static bool is_frozen(struct exchange *x)
+{
+	return conn_is_frozen(of_exchange(x)->on->conn);
+}
+
+static const struct exchange_carrier carrier = {send_head, wake, abort_answer, freeze, is_frozen};
 
 /* ---- streams ---- */
 
@@ -380,6 +399,34 @@ static bool write_gathered(struct http2_conn *h, struct slice bytes, size_t *tot
 	return true;
 }
 
+/* Breaks off the streams that have sent what they had. True when there is something to send for that. */
+static bool break_off(struct http2_conn *h)
+{
+	bool any = false;
+
+	if (!h->has_broken)
+		return false;
+	h->has_broken = false;
+	for (struct http2_stream *s = h->streams; s; s = s->next) {
+		struct exchange *x = &s->exchange;
+
+		if (exchange_is_due_to_abort(x) && !s->aborted) {
+			s->aborted = any = true;
+			abort_answer(x, x->break_how, x->break_code);
+		}
+		h->has_broken |= x->state == EXCHANGE_BROKEN && !s->aborted;
+	}
+	return any;
+}
+
+static void close_now(struct http2_conn *h)
+{
+	if (h->must_reset)
+		conn_reset(h->conn);
+	else
+		conn_close(h->conn);
+}
+
 static void on_flush(void *self)
 {
 	struct http2_conn *h = self;
@@ -394,10 +441,14 @@ static void on_flush(void *self)
 			conn_close(h->conn);
 			return;
 		}
-		if (bytes.len == 0)
+		if (bytes.len == 0 && !break_off(h))
 			break;
 		if (!write_gathered(h, bytes, &total))
 			return;
+	}
+	if (h->must_close && total < WRITE_A_TURN) {
+		close_now(h);
+		return;
 	}
 	if (total >= WRITE_A_TURN)
 		conn_yield(h->conn);
@@ -458,7 +509,13 @@ static void on_closed(void *self)
 	free(h);
 }
 
-const struct conn_protocol http2_protocol = {on_readable, on_flush, on_tick, on_closed};
+static bool is_idle(const void *self)
+{
+	return ((const struct http2_conn *)self)->stream_count == 0;
+}
+
+const struct conn_protocol http2_protocol = {
+	on_readable, on_flush, on_tick, on_closed, is_idle, http2_conn_goaway};
 
 void http2_conn_goaway(void *self)
 {

@@ -15,6 +15,7 @@
 #define DEFAULT_CONNECTIONS 20000
 #define ACCEPTS_A_TURN      64 /* so that a storm of new connections does not hold up running ones */
 #define TICK_MS             1000
+#define BACKLOG             4096
 
 struct server {
 	struct server_options options;
@@ -24,7 +25,7 @@ struct server {
 	uv_check_t turn_end;
 	uv_timer_t ticker;
 	int open_handles;
-	bool closing;
+	bool closing, refusing;
 	struct conn *conns, *awake;
 	size_t conn_count;
 	uint64_t cut_count;
@@ -176,24 +177,51 @@ static void on_connection(uv_poll_t *handle, int status, int events)
 	}
 }
 
-static int bind_address(struct server *s, const struct addrinfo *address, struct err *err)
+static int cannot_listen(const struct server *s, struct err *err)
+{
+	err_set_errno(err, errno, "cannot listen on '%s' port %d", s->options.host,
+		s->port ? s->port : s->options.port);
+	if (err)
+		err->code = ERR_NETWORK;
+	return ERR_NETWORK;
+}
+
+/* A bound socket; *ret_bound is its address, with the port it got. Negative on failure, with errno. */
+static int bound_socket(const struct sockaddr *address, socklen_t len, struct sockaddr_storage *ret_bound)
 {
 	static const int on = 1;
-	struct sockaddr_storage bound;
-	socklen_t len = sizeof(bound);
+	socklen_t bound_len = sizeof(*ret_bound);
+	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	s->fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (s->fd < 0)
-		return err_set_errno(err, errno, "no socket for '%s'", s->options.host);
-	setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(s->fd, address->ai_addr, address->ai_addrlen) || listen(s->fd, 4096) ||
-		getsockname(s->fd, (struct sockaddr *)&bound, &len)) {
-		err_set_errno(err, errno, "cannot listen on '%s' port %d", s->options.host, s->options.port);
-		close(s->fd);
-		if (err)
-			err->code = ERR_NETWORK;
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, address, len) == 0 && getsockname(fd, (struct sockaddr *)ret_bound, &bound_len) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* A port that the kernel chose is given back as soon as nobody listens, one that was asked for stays with the
+ * socket. So a chosen one is asked for by a second socket, while the first one holds it. */
+static int bind_address(struct server *s, const struct addrinfo *address, struct err *err)
+{
+	struct sockaddr_storage bound;
+	int fd = bound_socket(address->ai_addr, address->ai_addrlen, &bound), again = -1;
+
+	if (fd >= 0 && s->options.port == 0)
+		again = bound_socket((const struct sockaddr *)&bound, address->ai_addrlen, &bound);
+	if (again >= 0) {
+		close(fd);
+		fd = again;
+	}
+	if (fd < 0 || listen(fd, BACKLOG)) {
+		cannot_listen(s, err);
+		if (fd >= 0)
+			close(fd);
 		return ERR_NETWORK;
 	}
+	s->fd = fd;
 	s->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
 						    : ((struct sockaddr_in *)&bound)->sin_port);
 	return 0;
@@ -245,6 +273,42 @@ int server_open(uv_loop_t *loop, const struct server_options *options, struct se
 	}
 	start_handles(s);
 	*ret = s;
+	return 0;
+}
+
+static void retire_all(struct server *s)
+{
+	for (struct conn *c = s->conns, *next; c; c = next) {
+		next = conn_links(c)->next;
+		conn_retire(c);
+	}
+}
+
+void server_thaw(struct server *s)
+{
+	for (struct conn *c = s->conns; c; c = conn_links(c)->next)
+		conn_freeze(c, false);
+}
+
+/* The socket keeps its port while it does not listen; who waits to be accepted is reset. */
+void server_refuse(struct server *s)
+{
+	if (s->refusing)
+		return;
+	s->refusing = true;
+	uv_poll_stop(&s->listener);
+	shutdown(s->fd, SHUT_RD);
+	retire_all(s);
+}
+
+int server_accept(struct server *s, struct err *err)
+{
+	if (!s->refusing)
+		return 0;
+	if (listen(s->fd, BACKLOG))
+		return cannot_listen(s, err);
+	s->refusing = false;
+	uv_poll_start(&s->listener, UV_READABLE, on_connection);
 	return 0;
 }
 

@@ -43,6 +43,15 @@ uint64_t server_cut_count(const struct server *s);
  * earlier when what was just queued should not wait. */
 void server_flush(struct server *s);
 
+/* Nobody listens any more: whoever connects is refused by the kernel. Connections take no further
+ * request, and are reset when none is under way. Or listens again, on the same port: ERR_NETWORK when
+ * somebody else has it by then. */
+void server_refuse(struct server *s);
+int server_accept(struct server *s, struct err *err) MUST_CHECK;
+
+/* Lets go of all frozen connections. */
+void server_thaw(struct server *s);
+
 /* ---- for connections ---- */
 
 uv_loop_t *server_loop(struct server *s);

@@ -54,7 +54,7 @@ static int move(struct deck *d, uint64_t seq, int64_t tape_ns, struct err *err)
 	d->world->time_ns = tape_ns;
 	watches_after_move(d->watches, back);
 	player_move(d->player, timeline, tape_ns);
-	return 0;
+	return back && d->went_back ? d->went_back(d->context, err) : 0;
 }
 
 int deck_seek(struct deck *d, const char *position, struct err *err)

@@ -19,6 +19,9 @@ struct deck {
 	uint64_t first_seq, until_seq; /* where it begins and ends */
 	int64_t first_ns;
 	int64_t longest_silence_ns; /* 0: silences stay */
+	/* Told when the replay went back; NULL: nobody is. A failure is the move's. */
+	int (*went_back)(void *context, struct err *err);
+	void *context;
 };
 
 /* Opens the timeline from the world's position on and hands it to the player. Called once. */

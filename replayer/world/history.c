@@ -92,3 +92,13 @@ uint64_t history_seq_of(const struct history *h, uint64_t rv)
 
 	return after == h->base ? h->floor_seq : history_at(h, after - 1)->seq;
 }
+
+/* From the newest on, as positions need not rise with versions: what a relist showed is sorted by these. */
+uint64_t history_rv_of(const struct history *h, uint64_t seq)
+{
+	size_t i = h->count;
+
+	while (i > 0 && entry(h, i - 1)->seq > seq)
+		i--;
+	return i ? entry(h, i - 1)->rv : h->floor_rv;
+}

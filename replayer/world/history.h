@@ -43,6 +43,9 @@ static inline uint64_t history_end(const struct history *h)
 /* NULL when the entry has left the window or does not exist yet. Borrowed until the next add. */
 const struct history_entry *history_at(const struct history *h, uint64_t number);
 
+/* The version at a position: the floor's when it lies before the window. */
+uint64_t history_rv_of(const struct history *h, uint64_t seq);
+
 /* The position at which the state was that of rv (floor_rv or above). */
 uint64_t history_seq_of(const struct history *h, uint64_t rv);
 

@@ -27,8 +27,13 @@ struct player {
 	int64_t cut_ns;    /* of silences before the position */
 	uint64_t stop_seq; /* 0: none */
 	struct predicate *stop_when;
-	bool stop;      /* a stop was reached: pause behind this item */
-	uint64_t steps; /* changes to apply whatever the clock says */
+	bool stop;                              /* a stop was reached: pause behind this item */
+	uint64_t steps;                         /* changes to apply whatever the clock says */
+	const struct player_director *director; /* NULL: none */
+	void *director_context;
+	bool held;     /* by the director: the clock stands still */
+	bool is_taken; /* `taken` was announced to the director, who wants it to wait */
+	struct timeline_item taken;
 };
 
 static void set_timer(struct player *p, int64_t mono_ns)
@@ -42,12 +47,46 @@ static void set_timer(struct player *p, int64_t mono_ns)
 	timerfd_settime(p->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+/* Sets the timer to that time, or to an earlier one that the director waits for. With speed max the tape's
+ * time passes with its events alone. */
+static void wait_until(struct player *p, int64_t mono_ns)
+{
+	int64_t tape_ns, director_ns;
+
+	if (p->director && p->state != PLAYER_FAILED) {
+		p->director->next(p->director_context, &tape_ns, &director_ns);
+		if (tape_ns != INT64_MAX && p->clock.speed != SPEED_MAX && p->clock.running) {
+			tape_ns = replay_clock_due_ns(&p->clock, tape_ns - p->cut_ns);
+			director_ns = tape_ns < director_ns ? tape_ns : director_ns;
+		}
+		mono_ns = director_ns < mono_ns ? director_ns : mono_ns;
+	}
+	set_timer(p, mono_ns);
+}
+
+/* The clock goes on behind the end: a cluster that went quiet. */
 static void end(struct player *p, enum player_state state, const struct err *err)
 {
-	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
 	p->state = state;
-	set_timer(p, INT64_MAX);
+	if (state == PLAYER_FAILED)
+		replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
+	else if (p->director)
+		p->director->tick(p->director_context);
+	wait_until(p, INT64_MAX);
 	p->listener->ended(p->context, err);
+}
+
+/* Asks the director; while it holds, the clock stands still. */
+static bool hold(struct player *p)
+{
+	bool held = p->director && p->director->hold(p->director_context);
+
+	if (held && !p->held)
+		replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
+	else if (!held && p->held)
+		replay_clock_start(&p->clock, clock_mono_ns(&clock_system));
+	p->held = held;
+	return held;
 }
 
 /* Whether this change is one to stop behind. A predicate that fails stops, too: it cannot be trusted. */
@@ -79,48 +118,97 @@ static bool is_stop(struct player *p, struct change *c)
 	return rc != 0;
 }
 
-static void apply(struct player *p, const struct timeline_item *item)
+/* What directors are told of: what watchers may be. */
+static bool is_directed(const struct player *p, const struct timeline_item *item)
 {
-	int64_t number;
+	return p->director && item->change && item->change->origin != ORIGIN_LIST &&
+	       world_collection(p->world, item->change->resource);
+}
 
+/* Takes the next item, unless one is waiting, and announces it. */
+static int take(struct player *p, bool waiting, struct err *err)
+{
+	const struct timeline_item *item = &p->taken;
+	int rc;
+
+	if (p->is_taken)
+		return 1;
+	rc = waiting ? timeline_take_waiting(p->timeline, &p->taken, err)
+		     : timeline_take(p->timeline, &p->taken, err);
+	if (rc != 1)
+		return rc;
+	p->is_taken = true;
 	p->cut_ns = item->cut_ns;
 	if (p->clock.speed == SPEED_MAX || p->steps)
 		replay_clock_set(&p->clock, item->due_ns, p->clock.mono_ns);
-	if (!item->change) {
-		world_apply_mark(p->world, item->mark);
+	if (!is_directed(p, item))
+		return 1;
+	rc = p->director->before(p->director_context, world_collection(p->world, item->change->resource),
+		item->change, item->due_ns + item->cut_ns, err);
+	return rc ? rc : 1;
+}
+
+static void apply(struct player *p)
+{
+	struct timeline_item item = p->taken;
+	struct collection *in;
+	int64_t number;
+
+	p->is_taken = false;
+	if (!item.change) {
+		world_apply_mark(p->world, item.mark);
 		return;
 	}
 	if (p->steps)
 		p->steps--;
-	p->stop = is_stop(p, item->change);
-	number = world_apply_change(p->world, item->change);
+	in = world_collection(p->world, item.change->resource);
+	p->stop = is_stop(p, item.change);
+	number = world_apply_change(p->world, item.change);
 	if (number >= 0)
-		p->listener->changed(p->context, world_collection(p->world, item->change->resource),
-			item->change, (uint64_t)number, replay_clock_due_ns(&p->clock, item->due_ns));
-	change_unref(item->change);
+		p->listener->changed(p->context, in, item.change, (uint64_t)number,
+			replay_clock_due_ns(&p->clock, item.due_ns));
+	if (is_directed(p, &item))
+		p->director->after(p->director_context, in, item.change, item.due_ns + item.cut_ns);
+	change_unref(item.change);
+}
+
+/* What was announced and is not to be applied any more. */
+static void drop_taken(struct player *p)
+{
+	if (p->is_taken)
+		change_unref(p->taken.change);
+	p->is_taken = false;
+}
+
+/* Whether the next item is due: 1, 0 for not yet, ERR_STOPPED when there is none. */
+static int is_due(struct player *p, struct err *err)
+{
+	int64_t due_ns;
+	int rc = p->is_taken ? 1 : timeline_next_due(p->timeline, &due_ns, err);
+
+	if (rc <= 0)
+		return rc < 0 ? rc : ERR_STOPPED;
+	if (rc == TIMELINE_NOT_YET)
+		return 0;
+	if (!p->is_taken && due_ns > replay_clock_tape_ns(&p->clock, clock_mono_ns(&clock_system)))
+		return 0;
+	return p->clock.speed != SPEED_MAX || p->listener->ready(p->context);
 }
 
 /* Applies what is due, at most a batch. Returns 1 when more may be due, 0 when not, negative at the end. */
 static int play_batch(struct player *p, struct err *err)
 {
-	struct timeline_item item;
-
 	for (int i = 0; i < BATCH && !p->stop; i++) {
-		int64_t due_ns;
-		int rc = timeline_next_due(p->timeline, &due_ns, err);
+		int rc = hold(p) ? 0 : is_due(p, err);
 
 		if (rc <= 0)
-			return rc < 0 ? rc : ERR_STOPPED;
-		if (rc == TIMELINE_NOT_YET)
-			return 0;
-		if (due_ns > replay_clock_tape_ns(&p->clock, clock_mono_ns(&clock_system)))
-			return 0;
-		if (p->clock.speed == SPEED_MAX && !p->listener->ready(p->context))
-			return 0;
-		rc = timeline_take(p->timeline, &item, err);
+			return rc;
+		rc = take(p, false, err);
 		if (rc < 0)
 			return rc;
-		apply(p, &item);
+		if (hold(p))
+			return 0;
+		apply(p);
 	}
 	return 1;
 }
@@ -129,8 +217,13 @@ static void arm(struct player *p)
 {
 	struct err err;
 	int64_t due_ns;
-	int rc = timeline_next_due(p->timeline, &due_ns, &err);
+	int rc;
 
+	if (hold(p) || p->is_taken) {
+		wait_until(p, p->held ? INT64_MAX : 1);
+		return;
+	}
+	rc = timeline_next_due(p->timeline, &due_ns, &err);
 	if (rc <= 0) {
 		end(p, rc < 0 ? PLAYER_FAILED : PLAYER_ENDED, rc < 0 ? &err : NULL);
 		return;
@@ -138,16 +231,17 @@ static void arm(struct player *p)
 	/* Somebody else goes on: the timeline when it has read, or player_poke when nobody is behind any
 	 * more. */
 	if (rc == TIMELINE_NOT_YET || (p->clock.speed == SPEED_MAX && !p->listener->ready(p->context)))
-		set_timer(p, INT64_MAX);
+		wait_until(p, INT64_MAX);
 	else
-		set_timer(p, replay_clock_due_ns(&p->clock, due_ns));
+		wait_until(p, replay_clock_due_ns(&p->clock, due_ns));
 }
 
 static void stand_still(struct player *p)
 {
 	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
 	p->state = PLAYER_PAUSED;
-	set_timer(p, INT64_MAX);
+	p->held = false;
+	wait_until(p, INT64_MAX);
 }
 
 /* A stop was reached: it counts once. */
@@ -165,8 +259,12 @@ static void play(struct player *p)
 	struct err err;
 	int rc;
 
-	if (p->state != PLAYER_RUNNING)
+	if (p->director && p->state != PLAYER_FAILED)
+		p->director->tick(p->director_context);
+	if (p->state != PLAYER_RUNNING) {
+		wait_until(p, INT64_MAX);
 		return;
+	}
 	rc = play_batch(p, &err);
 	p->listener->pause_in_batch(p->context);
 	if (p->state != PLAYER_RUNNING)
@@ -182,14 +280,9 @@ static void play(struct player *p)
 /* The timer need not be read: setting it anew, which everybody does who plays on or stops, clears it. */
 static void on_timer(uv_poll_t *handle, int status, int events)
 {
-	struct player *p = handle->data;
-
 	(void)status;
 	(void)events;
-	if (p->state == PLAYER_RUNNING)
-		play(p);
-	else
-		set_timer(p, INT64_MAX);
+	play(handle->data);
 }
 
 static void on_read(uv_async_t *handle)
@@ -241,7 +334,8 @@ void player_close(struct player *p)
 {
 	if (!p)
 		return;
-	p->state = PLAYER_ENDED;
+	p->state = PLAYER_FAILED;
+	drop_taken(p);
 	predicate_free(p->stop_when);
 	uv_close((uv_handle_t *)&p->read, on_closed);
 	uv_close((uv_handle_t *)&p->timer, on_closed);
@@ -287,7 +381,6 @@ void player_stop_when(struct player *p, struct predicate *predicate)
 /* Marks on the way are applied, too: they belong to what was seen before the next change. */
 void player_step(struct player *p, uint64_t changes)
 {
-	struct timeline_item item;
 	struct err err;
 	int rc = 1;
 
@@ -295,8 +388,8 @@ void player_step(struct player *p, uint64_t changes)
 	if (p->state != PLAYER_PAUSED)
 		return;
 	p->steps = changes;
-	while (p->steps && (rc = timeline_take_waiting(p->timeline, &item, &err)) > 0)
-		apply(p, &item);
+	while (p->steps && (rc = take(p, true, &err)) > 0)
+		apply(p);
 	p->steps = 0;
 	p->stop = false;
 	p->listener->pause_in_batch(p->context);
@@ -309,6 +402,8 @@ void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns)
 	bool runs = p->state == PLAYER_RUNNING || p->state == PLAYER_ENDED;
 
 	p->timeline = timeline;
+	p->held = false;
+	drop_taken(p);
 	p->cut_ns = 0;
 	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
 	replay_clock_set(&p->clock, tape_ns, clock_mono_ns(&clock_system));
@@ -321,6 +416,18 @@ void player_set_speed(struct player *p, double speed)
 	replay_clock_set_speed(&p->clock, speed, clock_mono_ns(&clock_system));
 	if (p->state == PLAYER_RUNNING)
 		arm(p);
+}
+
+void player_direct(struct player *p, const struct player_director *director, void *context)
+{
+	p->director = director;
+	p->director_context = context;
+}
+
+void player_nudge(struct player *p)
+{
+	if (p->director && p->state != PLAYER_FAILED)
+		set_timer(p, 1);
 }
 
 void player_poke(struct player *p)

@@ -37,11 +37,31 @@ struct player_listener {
 	void (*ended)(void *context, const struct err *err);
 };
 
+/* Who has a say in what happens when, beside the tape: faults. Times of the tape are as recorded, silences
+ * not cut. */
+struct player_director {
+	/* A change is about to be applied; was applied, and listeners told. A failure ends the replay. */
+	int (*before)(void *context, const struct collection *in, const struct change *c, int64_t tape_ns,
+		struct err *err);
+	void (*after)(void *context, const struct collection *in, const struct change *c, int64_t tape_ns);
+	/* A time has come that `next` told, or the player was nudged, or the tape has ended. */
+	void (*tick)(void *context);
+	void (*next)(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns);
+	/* Whether the clock has to stand still for now. */
+	bool (*hold)(void *context);
+};
+
 struct player;
 
 int player_open(uv_loop_t *loop, struct world *world, double speed, int64_t start_tape_ns,
 	const struct player_listener *listener, void *context, struct player **ret,
 	struct err *err) MUST_CHECK;
+
+/* Before it is started; borrowed. */
+void player_direct(struct player *p, const struct player_director *director, void *context);
+
+/* What the director would say has changed. */
+void player_nudge(struct player *p);
 
 /* Stops and closes the timer; freed when libuv has let go of it. The timeline must be closed before. */
 void player_close(struct player *p);
@@ -74,7 +94,7 @@ void player_poke(struct player *p);
 enum player_state player_state(const struct player *p);
 double player_speed(const struct player *p);
 
-/* Tape time now. */
+/* Tape time now; behind the end it goes on, but with speed max. */
 int64_t player_tape_ns(const struct player *p);
 
 /* The clock's anchor: at the monotonic time it returns, the tape's time was *ret_tape_ns. */

@@ -5,6 +5,7 @@
 #include "replayer/table/table_columns.h"
 #include "replayer/world/counter.h"
 #include "schema/base/rv.h"
+#include "schema/tape/position.h"
 
 #include <stdlib.h>
 
@@ -419,6 +420,17 @@ int world_snapshot(struct world *w, struct collection *c, uint64_t rv, struct sn
 	keep_snapshot(w, s);
 	*ret = s;
 	return 0;
+}
+
+int world_version_at(
+	struct world *w, const struct collection *c, int64_t time_ns, uint64_t *ret, struct err *err)
+{
+	uint64_t seq;
+	int rc = tape_position_at_time(w->tape, time_ns, &seq, err);
+
+	if (rc == 0)
+		*ret = history_rv_of(&c->history, seq);
+	return rc;
 }
 
 int world_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err)

@@ -79,6 +79,10 @@ int world_snapshot(struct world *w, struct collection *c, uint64_t rv, struct sn
 	struct err *err) MUST_CHECK;
 void snapshot_unref(struct snapshot *s);
 
+/* The version that the resource had at that time, but not one below the history's floor. */
+int world_version_at(struct world *w, const struct collection *c, int64_t time_ns, uint64_t *ret,
+	struct err *err) MUST_CHECK;
+
 /* The object of a live entry; borrowed until the next object is read from the tape. */
 int world_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err) MUST_CHECK;
 

@@ -1,0 +1,41 @@
+/* fault_act_internal.h: what fault_act.c and fault_answer.c share. */
+#ifndef REPLAYER_FAULT_ACT_INTERNAL_H
+#define REPLAYER_FAULT_ACT_INTERNAL_H
+
+#include "replayer/api/fault_act.h"
+
+/* A request that is never answered; reset when the fault is over. */
+struct swallowed {
+	struct exchange *x;
+	size_t rule;
+	struct swallowed *next, **link;
+};
+
+struct fault_act {
+	struct faults *faults;
+	struct world *world;
+	struct player *player;
+	struct watches *watches;
+	struct run *run;
+	struct server *server;
+	bool at_event; /* the tape's time is that of the event at hand */
+	int64_t event_ns;
+	bool draining, cannot_listen;
+	uint64_t applied; /* events so far */
+	uint64_t retried; /* of them, when frames that wait were tried last */
+	struct swallowed *swallowed;
+};
+
+void fault_act_now(const struct fault_act *a, struct fault_now *ret);
+
+/* Notes in the run what a rule did. */
+void fault_act_note(struct fault_act *a, size_t rule, uint64_t episode, const char *step, const char *what,
+	const struct tape_resource *resource, const struct run_request *request);
+
+/* Lets requests that the rule swallowed fail. */
+void fault_act_spit_out(struct fault_act *a, size_t rule);
+
+/* A Status of that code in the words of the rule, or of the API server. Releases nothing of the rule. */
+void fault_status_of(const struct fault_what *what, struct status *ret);
+
+#endif

@@ -1,0 +1,62 @@
+/* fault_load.c: see fault_load.h. */
+#include "replayer/fault/fault_load.h"
+
+#include "replayer/fault/fault_file.h"
+#include "replayer/fault/fault_recorded.h"
+#include "replayer/fault/gap_spec.h"
+
+static int add_specs(struct fault_file *file, const struct fault_load_options *o, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < o->spec_count && rc == 0; i++) {
+		struct fault_rule rule;
+
+		rc = gap_spec_parse(o->specs[i], i + 1, &rule, err);
+		if (rc == 0 && (rc = fault_file_add(file, &rule, err)) != 0)
+			fault_rule_release(&rule);
+	}
+	return rc;
+}
+
+static void hold_behind_recorded(struct fault_file *file, int64_t hold_ns)
+{
+	for (size_t i = file->count - file->recorded_count; i < file->count; i++) {
+		if (fault_ends_streams(file->rules[i].what.act))
+			file->rules[i].hold_ns = hold_ns;
+	}
+}
+
+static int fill(struct tape *t, const struct fault_load_options *o, struct fault_file *file, struct err *err)
+{
+	bool recorded = !o->gaps || strcmp(o->gaps, "recorded") == 0;
+	int rc = 0;
+
+	if (!recorded && strcmp(o->gaps, "none") != 0)
+		rc = fault_file_read(o->gaps, file, err);
+	else
+		file->seed = FAULT_SEED_DEFAULT;
+	if (rc == 0)
+		rc = add_specs(file, o, err);
+	if (rc == 0)
+		rc = fault_file_resolve(file, t, err);
+	if (rc == 0 && (recorded || file->recorded))
+		rc = fault_recorded_add(t, file, err);
+	if (rc == 0)
+		hold_behind_recorded(file, o->recorded_hold_ns);
+	if (o->seed)
+		file->seed = o->seed;
+	return rc;
+}
+
+int fault_load(struct tape *t, const struct fault_load_options *o, struct faults **ret, struct err *err)
+{
+	struct fault_file file = {0};
+	int rc = fill(t, o, &file, err);
+
+	*ret = NULL;
+	if (rc == 0 && file.count)
+		rc = faults_new(&file, ret, err);
+	fault_file_release(&file);
+	return rc;
+}

@@ -1,0 +1,25 @@
+/*
+ * fault_load.h: from what the command line says to faults that can happen: the gaps of the recording, those
+ * of a file, and those in the short form.
+ */
+#ifndef REPLAYER_FAULT_LOAD_H
+#define REPLAYER_FAULT_LOAD_H
+
+#include "replayer/fault/fault.h"
+
+struct tape;
+
+struct fault_load_options {
+	const char *gaps; /* "recorded" (as NULL), "none", or a file, which says itself whether recorded ones
+			     happen too */
+	const char *const *specs; /* in the short form; beside the others */
+	size_t spec_count;
+	int64_t seed;             /* 0: the file's */
+	int64_t recorded_hold_ns; /* how long the clock waits behind a recorded gap for watches; 0: not */
+};
+
+/* NULL when nothing can go wrong. ERR_USAGE for what is not understood: a sentence with its place. */
+int fault_load(
+	struct tape *t, const struct fault_load_options *o, struct faults **ret, struct err *err) MUST_CHECK;
+
+#endif
