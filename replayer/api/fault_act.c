@@ -31,7 +31,7 @@ void fault_act_free(struct fault_act *a)
 void fault_act_serve(struct fault_act *a, struct server *server)
 {
 	a->server = server;
-	fault_act_drain(a);
+	fault_act_director.tick(a);
 }
 
 /* The tape's time is that of the event at hand, where there is one: so the same fault file gives the same run

@@ -131,6 +131,7 @@ void fault_status_of(const struct fault_what *what, struct status *ret)
 	status_set(ret, (int)what->code, what->reason ? what->reason : reason, "%s",
 		what->message ? what->message : message);
 	ret->retry_after_s = (int)(what->retry_after_ns / NS_PER_S);
+	ret->has_details = ret->retry_after_s > 0;
 }
 
 static void answer_raw(struct api_call *call, const struct fault_what *what)

@@ -272,10 +272,10 @@ void watch_serve(struct api_call *call, struct collection *c, struct list_option
 		watch_end(w);
 		return;
 	}
-	if (w->set->faults)
+	begin(call, w, o, rv);
+	/* One that is refused has not come back. */
+	if (w->set->faults && w->state != WATCH_ENDED)
 		fault_act_opened(w->set->faults, w, call);
-	if (w->state != WATCH_ENDED)
-		begin(call, w, o, rv);
 	watch_step(w);
 	w->set->listener->opened(w->set->context, w->set->running);
 }

@@ -1,0 +1,634 @@
+"""Faults of a replay as they are on the wire: HTTP/1.1 byte by byte, HTTP/2 frame by frame."""
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import time
+import unittest
+
+from http2_raw import CLOSED, DATA, END_STREAM, GOAWAY, HEADERS, PING, RESET, RST_STREAM, Http2, body
+from replays import CONFIGMAPS, DEADLINE_S, KUBETAPE, NODES, PODS, Case, Tape, brief, obj
+
+PODS_FROM_20 = "/api/v1/pods?watch=1&resourceVersion=20"
+NODES_FROM_20 = "/api/v1/nodes?watch=1&resourceVersion=20"
+
+
+def a_day():
+	"""Pods and nodes are listed at 20, then: pod a changes (21), pod w goes (22) and comes again (23), node n changes
+	(24), pod a changes (25, 26)."""
+	return (Tape().listed(PODS, 20, [obj(PODS, "a", 5), obj(PODS, "w", 6, uid="u1")])
+		.listed(NODES, 20, [obj(NODES, "n", 7)])
+		.event(1, PODS, "MODIFIED", obj(PODS, "a", 21))
+		.event(2, PODS, "DELETED", obj(PODS, "w", 22, uid="u1"))
+		.event(3, PODS, "ADDED", obj(PODS, "w", 23, uid="u2"))
+		.event(4, NODES, "MODIFIED", obj(NODES, "n", 24))
+		.event(5, PODS, "MODIFIED", obj(PODS, "a", 25))
+		.event(6, PODS, "MODIFIED", obj(PODS, "a", 26)))
+
+
+POD_DAY = [("MODIFIED", "a", "21"), ("DELETED", "w", "22"), ("ADDED", "w", "23"), ("MODIFIED", "a", "25"), ("MODIFIED", "a", "26")]
+ON_DELETION = {"event": "resource='pods' AND type='DELETED'"}
+BEHIND_ALL = {"event": "resource='pods' AND rv='26'", "moment": "after"}
+
+
+def frame_of(change):
+	return json.dumps({"type": change[0], "object": obj(PODS, change[1], change[2])}, separators=(",", ":")) + "\n"
+
+
+class Raw:
+	"""A watch over HTTP/1.1 of which every byte counts."""
+
+	def __init__(self, replay, target, agent="test"):
+		plain = socket.create_connection((replay.host, replay.port), timeout=DEADLINE_S)
+		self.socket = plain
+		if replay.tls:  # a reset looks like an end without close_notify
+			self.socket = replay.context().wrap_socket(plain, server_hostname="127.0.0.1", suppress_ragged_eofs=False)
+		self.received = b""
+		self.ask(target, agent)
+
+	def ask(self, target, agent="test"):
+		self.socket.sendall(("GET %s HTTP/1.1\r\nHost: x\r\nUser-Agent: %s\r\n\r\n" % (target, agent)).encode())
+
+	def read(self, seconds=DEADLINE_S):
+		"""More bytes: False at the end, "reset" at a reset, None when nothing comes for so long."""
+		self.socket.settimeout(seconds)
+		try:
+			more = self.socket.recv(65536)
+		except TimeoutError:
+			return None
+		except (ConnectionResetError, ssl.SSLError):
+			return "reset"
+		self.received += more
+		return bool(more)
+
+	def until(self, wanted):
+		while wanted not in self.received:
+			more = self.read()
+			if more is not True:
+				raise AssertionError("%r instead of %r in %r" % (more, wanted, self.received))
+
+	def to_the_end(self):
+		"""How it ended."""
+		more = True
+		while more is True:
+			more = self.read()
+		return more
+
+	def chunks(self):
+		"""(whole chunks, what follows them) behind the head"""
+		rest = self.received.split(b"\r\n\r\n", 1)[1]
+		whole = []
+		while b"\r\n" in rest:
+			size, behind = rest.split(b"\r\n", 1)
+			n = int(size, 16)
+			if len(behind) < n + 2:
+				break
+			whole.append(behind[:n])
+			rest = behind[n + 2:]
+		return whole, rest
+
+	def events(self):
+		return [brief(json.loads(c)) for c in self.chunks()[0] if c]
+
+	def close(self):
+		self.socket.close()
+
+
+class FaultCase(Case):
+	def fault(self, *rules, made=None, options=(), plain=True, speed="max", **file):
+		path = os.path.join(self.folder, "faults.json")
+		with open(path, "w") as f:
+			json.dump({"rules": list(rules), **file}, f)
+		return self.replay(made or a_day(), "--speed", speed, "--gaps", path, *options, plain=plain)
+
+	def raw(self, replay, target=PODS_FROM_20, agent="test"):
+		watch = Raw(replay, target, agent)
+		self.addCleanup(watch.close)
+		return watch
+
+	def http2(self, replay):
+		connection = Http2(replay)
+		self.addCleanup(connection.close)
+		return connection
+
+
+class WatchEndsTest(FaultCase):
+	"""HTTP/1.1. Just before the deletion everybody's watch of pods ends."""
+
+	def cut(self, what, **more):
+		return self.fault({"when": ON_DELETION, "where": {"resource": "pods"}, "what": what, **more})
+
+	def rest_of_the_day(self, r):
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=21") as w:
+			return [brief(e) for e in w.take(4)]
+
+	def test_clean_end_has_the_last_chunk_and_leaves_the_connection(self):
+		r = self.cut("end")
+		w = self.raw(r)
+		w.until(b"\r\n0\r\n\r\n")
+		self.assertEqual(w.events(), POD_DAY[:1])
+		w.ask("/api/v1/pods?watch=1&resourceVersion=21")
+		w.until(b'"26"')
+		self.assertEqual(self.rest_of_the_day(r), POD_DAY[1:])
+
+	def test_cut_sends_so_many_bytes_of_the_next_frame_and_no_end(self):
+		w = self.raw(self.cut({"do": "cut", "bytes": 40}))
+		self.assertIs(w.to_the_end(), False)
+		whole, rest = w.chunks()
+		self.assertEqual([brief(json.loads(c)) for c in whole], POD_DAY[:1])
+		size, part = rest.split(b"\r\n", 1)
+		frame = json.dumps({"type": "DELETED", "object": obj(PODS, "w", 22, uid="u1")}, separators=(",", ":")) + "\n"
+		self.assertEqual((int(size, 16), part), (len(frame), frame[:40].encode()))
+
+	def test_cut_of_no_bytes_is_an_end_inside_the_chunk(self):
+		w = self.raw(self.cut({"do": "cut", "bytes": 0}))
+		self.assertIs(w.to_the_end(), False)
+		self.assertRegex(w.chunks()[1], rb"^[0-9a-f]+\r\n$")
+
+	def test_fin_closes_behind_whole_frames_without_the_last_chunk(self):
+		for word in ("fin", "goaway"):
+			w = self.raw(self.cut(word))
+			self.assertIs(w.to_the_end(), False)
+			self.assertEqual(w.events(), POD_DAY[:1])
+			self.assertEqual(w.chunks()[1], b"")
+
+	def test_rst_resets_behind_whole_frames(self):
+		for word in ("rst", {"do": "rst_stream", "code": 2}):
+			r = self.cut(word)
+			w = self.raw(r)
+			self.assertEqual(w.to_the_end(), "reset")
+			self.assertEqual(w.events(), POD_DAY[:1])
+			self.assertEqual(self.rest_of_the_day(r), POD_DAY[1:])
+
+	def test_error_is_the_last_line_and_the_end_is_clean(self):
+		wanted = {
+			"error": {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+				"message": "too old resource version: 21 (22)", "reason": "Expired", "code": 410},
+			"no leader": {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+				"message": "etcdserver: no leader", "reason": "InternalError", "code": 500},
+			"own": {"kind": "Status", "reason": "Odd", "code": 499},
+		}
+		whats = {"error": "error", "no leader": {"do": "error", "code": 500, "message": "etcdserver: no leader"},
+			"own": {"do": "error", "status": wanted["own"]}}
+		for name, what in whats.items():
+			w = self.raw(self.cut(what))
+			w.until(b"\r\n0\r\n\r\n")
+			lines = [json.loads(c) for c in w.chunks()[0] if c]
+			self.assertEqual(lines[1:], [{"type": "ERROR", "object": wanted[name]}])
+
+	def test_stall_is_silence_and_then_everything_comes(self):
+		w = self.raw(self.cut("stall", **{"for": "1s", "clock": "wall"}))
+		w.until(b'"21"')
+		self.assertIsNone(w.read(0.5))
+		self.assertEqual(w.events(), POD_DAY[:1])
+		w.until(b'"26"')
+		self.assertEqual(w.events(), POD_DAY)
+
+	def test_others_are_left_alone(self):
+		r = self.fault({"when": ON_DELETION, "where": {"resource": "pods", "client": "bad/*"}, "what": "rst"},
+			options=("--wait-watchers", "3"))
+		good, nodes = self.raw(r, agent="good/1"), self.raw(r, NODES_FROM_20, "bad/1")
+		bad = self.raw(r, agent="bad/1")
+		self.assertEqual(bad.to_the_end(), "reset")
+		good.until(b'"26"')
+		nodes.until(b'"24"')
+		self.assertEqual(good.events(), POD_DAY)
+
+	def test_credential_tells_clients_apart(self):
+		r = self.fault({"when": ON_DELETION, "where": {"credential": "secret"}, "what": "end"})
+		c = r.connect()
+		self.addCleanup(c.close)
+		c.request("GET", PODS_FROM_20, headers={"Authorization": "Bearer secret"})
+		self.assertEqual(len(c.getresponse().read().splitlines()), 1)
+		with r.watch(PODS_FROM_20) as w:
+			self.assertEqual([brief(e) for e in w.take(5)], POD_DAY)
+
+	def test_n_th_connection_is_cut_where_it_has_come_to(self):
+		r = self.fault({"when": {"connection": 2, "events": 2}, "where": {"client": "test"}, "what": "fin"})
+		first = self.raw(r)
+		first.until(b'"26"')
+		second = self.raw(r)
+		self.assertIs(second.to_the_end(), False)
+		self.assertEqual(second.events(), POD_DAY[:2])
+		third = self.raw(r)
+		third.until(b'"26"')
+		self.assertEqual(third.events(), POD_DAY)
+
+	def test_websocket_is_cut_too(self):
+		r = self.cut("fin")
+		s = socket.create_connection((r.host, r.port), timeout=DEADLINE_S)
+		self.addCleanup(s.close)
+		s.sendall(("GET %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n" % PODS_FROM_20).encode())
+		received = b""
+		while more := s.recv(65536):
+			received += more
+		self.assertIn(b'"21"', received)
+		self.assertNotIn(b'"22"', received)
+
+
+class RequestTest(FaultCase):
+	"""What requests get instead of an answer."""
+
+	def test_refused_connections_are_refused_and_the_port_stays(self):
+		r = self.fault({"when": ON_DELETION, "what": "rst", "for": "1s", "clock": "wall"})
+		idle = self.raw(r, "/version")
+		idle.until(b"gitVersion")
+		w = self.raw(r)
+		self.assertEqual(w.to_the_end(), "reset")
+		self.assertEqual(idle.read(), "reset")
+		with self.assertRaises(ConnectionRefusedError):
+			socket.create_connection((r.host, r.port), timeout=5)
+		self.assertEqual(self.events_when_back(r), POD_DAY[1:])
+
+	def events_when_back(self, r):
+		deadline = time.monotonic() + DEADLINE_S
+		while True:
+			try:
+				with r.watch("/api/v1/pods?watch=1&resourceVersion=21") as w:
+					return [brief(e) for e in w.take(4)]
+			except ConnectionRefusedError:
+				self.assertLess(time.monotonic(), deadline)
+				time.sleep(0.05)
+
+	def test_refusing_leaves_running_watches(self):
+		r = self.fault({"when": ON_DELETION, "what": "refuse"})
+		w = self.raw(r)
+		w.until(b'"26"')
+		self.assertEqual(w.events(), POD_DAY)
+		with self.assertRaises(ConnectionRefusedError):
+			socket.create_connection((r.host, r.port), timeout=5)
+
+	def test_http_error_is_given_to_those_in_scope(self):
+		r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods", "requests": ["list", "watch"]},
+			"what": {"do": "http", "code": 503, "retry_after": "2s"}})
+		status, headers, answer = r.request("GET", "/api/v1/pods")
+		self.assertEqual((status, headers["Retry-After"]), (503, "2"))
+		answer = json.loads(answer)
+		self.assertEqual((answer["kind"], answer["reason"], answer["details"]["retryAfterSeconds"]), ("Status", "ServiceUnavailable", 2))
+		self.assertEqual(r.request("GET", PODS_FROM_20)[0], 503)
+		self.assertEqual(r.get("/api/v1/nodes")[0], 200)
+		self.assertEqual(r.get("/api/v1/namespaces/default/pods/a")[0], 200)
+
+	def test_http_error_can_have_words_of_its_own(self):
+		status = {"kind": "Status", "reason": "Odd", "code": 599}
+		r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": {"do": "http", "code": 599, "status": status}},
+			{"when": {"at": "+0s"}, "where": {"resource": "nodes"}, "what": {"do": "http", "code": 403, "message": "not you"}})
+		self.assertEqual(r.get("/api/v1/pods"), (599, status))
+		self.assertEqual(r.get("/api/v1/nodes")[1]["message"], "not you")
+
+	def test_410_goes_only_to_requests_with_a_version(self):
+		r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": {"do": "http", "code": 410}})
+		self.assertEqual(r.get("/api/v1/pods?resourceVersion=20")[0], 410)
+		self.assertEqual(r.get("/api/v1/pods?resourceVersion=0")[0], 200)
+		self.assertEqual(r.get("/api/v1/pods")[0], 200)
+
+	def test_control_requests_get_through(self):
+		r = self.fault({"when": {"at": "+0s"}, "where": {"requests": ["list", "watch", "get", "write", "other"]},
+			"what": {"do": "http", "code": 500}})
+		self.assertEqual(r.get("/version")[0], 500)
+		self.assertEqual(r.get("/kubetape/v1/status")[0], 200)
+
+	def test_requests_are_broken_off_or_never_answered(self):
+		for word, end in (("fin", False), ("rst", "reset")):
+			r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": "nothing", "for": "1h", "during": word})
+			w = self.raw(r, "/api/v1/pods")
+			self.assertIs(w.to_the_end(), end) if end is False else self.assertEqual(w.to_the_end(), end)
+			self.assertEqual(w.received, b"")
+		r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": "nothing", "for": "1s", "clock": "wall",
+			"during": "stall"})
+		w = self.raw(r, "/api/v1/pods")
+		self.assertIsNone(w.read(0.3))
+		self.assertEqual(w.to_the_end(), "reset")
+		self.assertEqual(r.get("/api/v1/pods")[0], 200)
+
+	def test_outage_of_one_resource_is_429_without_retry_after(self):
+		r = self.fault({"when": ON_DELETION, "where": {"resource": "pods"}, "what": "end", "for": "1h"}, speed="10")
+		self.raw(r).until(b"\r\n0\r\n\r\n")
+		status, headers, _ = r.request("GET", PODS_FROM_20)
+		self.assertEqual((status, headers["Retry-After"]), (429, None))
+		self.assertEqual(r.get("/api/v1/nodes")[0], 200)
+
+	def test_stale_list_shows_an_older_state_with_its_version(self):
+		r = self.fault({"when": BEHIND_ALL, "where": {"resource": "pods"}, "what": {"do": "stale_list", "by": "4500ms"}}, speed="20")
+		self.raw(r).until(b'"26"')
+		deadline = time.monotonic() + DEADLINE_S
+		while (answer := r.get("/api/v1/pods?resourceVersion=26")[1])["metadata"]["resourceVersion"] != "21":
+			self.assertLess(time.monotonic(), deadline)
+		self.assertEqual([(i["metadata"]["name"], i["metadata"]["uid"]) for i in answer["items"]], [("a", "uid-a"), ("w", "u1")])
+
+	def test_first_list_behind_a_gap_is_old_and_the_next_is_not(self):
+		r = self.fault({"when": BEHIND_ALL, "where": {"resource": "pods"}, "what": "end", "stale": "3500ms"})
+		self.raw(r).until(b"\r\n0\r\n\r\n")
+		uids = [[i["metadata"]["uid"] for i in r.get("/api/v1/pods")[1]["items"]] for _ in range(2)]
+		self.assertEqual(uids, [["uid-a"], ["uid-a", "u2"]])
+
+	def test_streaming_list_is_a_list(self):
+		r = self.fault({"when": BEHIND_ALL, "where": {"resource": "pods"}, "what": "end", "stale": "3500ms"})
+		self.raw(r).until(b"\r\n0\r\n\r\n")
+		with r.watch("/api/v1/pods?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true") as w:
+			self.assertEqual([brief(e) for e in w.take(5)], [("ADDED", "a", "21"), ("BOOKMARK", "", "22")] + POD_DAY[2:])
+
+
+class CompactionTest(FaultCase):
+	RULE = {"when": {**ON_DELETION}, "where": {"resource": "pods"}, "what": "rst", "for": {"events": 2}, "compaction": True, "hold": "10s"}
+
+	def test_what_passed_in_the_gap_is_gone_and_nothing_else(self):
+		r = self.fault(self.RULE)
+		w = self.raw(r)
+		self.assertEqual(w.to_the_end(), "reset")
+		self.assertEqual(w.events(), POD_DAY[:1])
+		again = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=21")
+		again.until(b"\r\n0\r\n\r\n")
+		(error,) = [json.loads(c) for c in again.chunks()[0] if c]
+		self.assertEqual((error["type"], error["object"]["code"], error["object"]["reason"]), ("ERROR", 410, "Expired"))
+		self.assertEqual(error["object"]["message"], "too old resource version: 21 (23)")
+		status, lists = r.get("/api/v1/pods?resourceVersion=21")
+		self.assertEqual((status, lists["metadata"]["resourceVersion"]), (200, "23"))
+		self.assertEqual([i["metadata"]["uid"] for i in lists["items"]], ["uid-a", "u2"])
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=23") as behind:
+			self.assertEqual([brief(e) for e in behind.take(2)], POD_DAY[3:])
+
+	def test_exact_lists_and_further_pages_expire_as_well(self):
+		r = self.fault(self.RULE)
+		token = r.get("/api/v1/pods?limit=1")[1]["metadata"]["continue"]
+		self.raw(r).to_the_end()
+		self.assertEqual(r.get("/api/v1/pods?resourceVersion=21&resourceVersionMatch=Exact")[0], 410)
+		status, answer = r.get("/api/v1/pods?limit=1&continue=" + token)
+		self.assertEqual((status, answer["reason"]), (410, "Expired"))
+		self.assertEqual(r.get("/api/v1/pods?limit=1&continue=" + answer["metadata"]["continue"])[0], 200)
+
+	def test_without_compaction_everything_is_still_there(self):
+		r = self.fault({**self.RULE, "compaction": False})
+		self.raw(r).to_the_end()
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=21") as w:
+			self.assertEqual([brief(e) for e in w.take(4)], POD_DAY[1:])
+
+	def test_clock_waits_for_the_watch_to_come_back(self):
+		r = self.fault(self.RULE)
+		self.raw(r).to_the_end()
+		time.sleep(0.3)
+		self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "23")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=23") as w:
+			self.assertEqual([brief(e) for e in w.take(2)], POD_DAY[3:])
+		self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "26")
+
+	def test_short_form_says_the_same(self):
+		r = self.replay(a_day(), "--speed", "max", "--gaps", "none", "--gap",
+			"#1,2ev,rst,compact,hold=10s,pods,event=resource='pods' AND type='DELETED'")
+		self.assertEqual(self.raw(r).to_the_end(), "reset")
+		again = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=21")
+		again.until(b"too old resource version: 21 (23)")
+
+
+class FrameTest(FaultCase):
+	def test_dropped_frames_never_come(self):
+		r = self.fault({"when": ON_DELETION, "what": "drop"})
+		w = self.raw(r)
+		w.until(b'"26"')
+		self.assertEqual(w.events(), POD_DAY[:1] + POD_DAY[2:])
+
+	def test_duplicated_frames_come_again_at_once(self):
+		r = self.fault({"when": {"event": "type='ADDED'"}, "what": {"do": "duplicate", "count": 2}})
+		w = self.raw(r)
+		w.until(b'"26"')
+		self.assertEqual(w.events(), POD_DAY[:3] + POD_DAY[2:3] * 2 + POD_DAY[3:])
+
+	def test_delayed_frames_keep_those_behind_them_back(self):
+		r = self.fault({"when": ON_DELETION, "what": {"do": "delay", "by": "1s"}, "clock": "wall"})
+		w = self.raw(r)
+		w.until(b'"21"')
+		self.assertIsNone(w.read(0.5))
+		w.until(b'"26"')
+		self.assertEqual(w.events(), POD_DAY)
+
+	def test_delay_by_the_tape_passes_with_it(self):
+		r = self.fault({"when": ON_DELETION, "where": {"client": "late"}, "what": {"do": "delay", "by": "3s"}},
+			speed="4", options=("--wait-watchers", "2"))
+		late, punctual = self.raw(r, agent="late"), self.raw(r)
+		punctual.until(b'"23"')
+		self.assertNotIn(b'"22"', late.received)
+		late.until(b'"26"')
+		self.assertEqual(late.events(), POD_DAY)
+
+	def test_at_speed_max_a_delay_by_the_tape_does_not_stop_the_clock(self):
+		r = self.fault({"when": ON_DELETION, "what": {"do": "delay", "by": "1h"}})
+		w = self.raw(r)
+		w.until(b'"26"')
+		self.assertEqual(w.events(), POD_DAY)
+
+	def test_reordered_frames_come_behind_events_of_other_resources(self):
+		r = self.fault({"when": ON_DELETION, "what": {"do": "reorder", "count": 1}}, options=("--wait-watchers", "2"), speed="2")
+		nodes, pods = self.raw(r, NODES_FROM_20), self.raw(r)
+		nodes.until(b'"24"')
+		self.assertNotIn(b'"22"', pods.received)
+		pods.until(b'"26"')
+		self.assertEqual(pods.events(), POD_DAY)
+
+	def test_chance_is_that_of_the_seed(self):
+		def day():
+			tape = Tape().listed(PODS, 20, [obj(PODS, "a", 5)])
+			for i in range(100):
+				tape.event(1 + i / 100, PODS, "MODIFIED", obj(PODS, "a", 100 + i))
+			return tape.event(3, PODS, "ADDED", obj(PODS, "z", 900))
+
+		def seen(seed):
+			r = self.fault({"when": {"event": "type='MODIFIED'"}, "what": "drop", "times": 0, "probability": 0.5},
+				made=day(), options=("--seed", str(seed)))
+			w = self.raw(r)
+			w.until(b'"900"')
+			return w.events()
+
+		first = seen(1)
+		self.assertTrue(20 < len(first) < 80, len(first))
+		self.assertEqual(seen(1), first)
+		self.assertNotEqual(seen(2), first)
+
+
+class Http2Test(FaultCase):
+	"""Two watches of pods and one of nodes on one connection, which is cut just before the deletion."""
+
+	def cut(self, what, **more):
+		r = self.fault({"when": ON_DELETION, "where": {"resource": "pods"}, "what": what, **more},
+			options=("--wait-watchers", "2"), plain=False)
+		connection = self.http2(r)
+		return r, connection, connection.get(PODS_FROM_20), connection.get(NODES_FROM_20)
+
+	def events(self, frames, stream):
+		return [brief(json.loads(line)) for line in body(frames, stream).splitlines()]
+
+	def test_clean_end_is_the_end_of_one_stream(self):
+		_, c, pods, nodes = self.cut("end")
+		frames = c.until(lambda f: f[0] == DATA and f[2] == nodes)
+		self.assertEqual(self.events(frames, pods), POD_DAY[:1])
+		self.assertTrue([f for f in frames if f[0] == DATA and f[1] & END_STREAM and f[2] == pods])
+
+	def test_rst_stream_has_the_code_and_leaves_the_others(self):
+		_, c, pods, nodes = self.cut({"do": "rst_stream", "code": 11})
+		frames = c.until(lambda f: f[0] == RST_STREAM)
+		if not body(frames, nodes):
+			frames += c.until(lambda f: f[0] == DATA and f[2] == nodes)
+		self.assertEqual(self.events(frames, pods), POD_DAY[:1])
+		self.assertEqual([(f[2], f[3]) for f in frames if f[0] == RST_STREAM], [(pods, (11).to_bytes(4, "big"))])
+
+	def test_fin_closes_the_connection_without_a_word(self):
+		_, c, pods, _ = self.cut("fin")
+		frames = c.rest()
+		self.assertEqual(frames[-1], CLOSED)
+		self.assertEqual(self.events(frames, pods), POD_DAY[:1])
+		self.assertFalse([f for f in frames[:-1] if f[0] in (GOAWAY, RST_STREAM) or f[0] == DATA and f[1] & END_STREAM])
+
+	def test_rst_resets_the_connection(self):
+		_, c, pods, _ = self.cut("rst")
+		frames = c.rest()
+		self.assertEqual(frames[-1], RESET)
+		self.assertEqual(self.events(frames, pods), POD_DAY[:1])
+
+	def test_goaway_is_said_before_the_connection_is_closed(self):
+		_, c, pods, nodes = self.cut("goaway")
+		frames = c.rest()
+		self.assertEqual(frames[-1], CLOSED)
+		self.assertEqual(self.events(frames, pods), POD_DAY[:1])
+		(goaway,) = [f for f in frames[:-1] if f[0] == GOAWAY]
+		self.assertEqual((int.from_bytes(goaway[3][:4], "big"), goaway[3][4:8]), (nodes, b"\0\0\0\0"))
+
+	def test_cut_sends_so_many_bytes_and_closes(self):
+		_, c, pods, _ = self.cut({"do": "cut", "bytes": 40})
+		frames = c.rest()
+		self.assertEqual(frames[-1], CLOSED)
+		first, part = body(frames, pods).split(b"\n")
+		self.assertEqual(brief(json.loads(first)), POD_DAY[0])
+		self.assertEqual(part, b'{"type":"DELETED","object":{"kind":"Pod","apiVersion"'[:40])
+
+	def test_error_comes_last_on_its_stream(self):
+		_, c, pods, nodes = self.cut({"do": "error", "code": 500, "message": "etcdserver: no leader"})
+		frames = c.until(lambda f: f[0] == DATA and f[2] == nodes)
+		last = json.loads(body(frames, pods).splitlines()[-1])
+		self.assertEqual((last["type"], last["object"]["message"]), ("ERROR", "etcdserver: no leader"))
+
+	def test_stalled_connection_answers_no_ping_until_it_is_over(self):
+		_, c, pods, nodes = self.cut("stall", **{"for": "2s", "clock": "wall"})
+		c.until(lambda f: f[0] == DATA and f[2] == pods)
+		c.send(PING, 0, 0, b"12345678")
+		self.assertTrue(c.is_silent(0.7))
+		frames = c.until(lambda f: f[0] == DATA and b'"26"' in f[3])
+		self.assertEqual(self.events(frames, pods), POD_DAY[1:])
+		self.assertTrue([f for f in frames if f[0] == PING])
+
+	def test_stalled_connection_does_not_hold_up_others_at_speed_max(self):
+		r, c, pods, _ = self.cut("stall", **{"for": "1h", "clock": "wall"})
+		c.until(lambda f: f[0] == DATA and f[2] == pods)
+		self.assertEqual(r.get("/api/v1/nodes")[1]["metadata"]["resourceVersion"], "24")
+
+	def test_refusing_says_goaway_and_leaves_running_watches(self):
+		r = self.fault({"when": ON_DELETION, "what": "refuse"}, plain=False)
+		c = self.http2(r)
+		pods = c.get(PODS_FROM_20)
+		frames = c.until(lambda f: f[0] == DATA and b'"26"' in f[3])
+		self.assertEqual(self.events(frames, pods), POD_DAY)
+		self.assertTrue([f for f in frames if f[0] == GOAWAY])
+		with self.assertRaises(ConnectionRefusedError):
+			socket.create_connection((r.host, r.port), timeout=5)
+
+	def test_requests_are_answered_with_an_error_or_never(self):
+		r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": {"do": "http", "code": 503}},
+			{"when": {"at": "+0s"}, "where": {"resource": "nodes"}, "what": "nothing", "for": "1s", "clock": "wall", "during": "stall"},
+			plain=False)
+		c = self.http2(r)
+		pods, nodes = c.get("/api/v1/pods"), c.get("/api/v1/nodes")
+		frames = c.until(lambda f: f[0] == DATA and f[2] == pods)
+		self.assertEqual(json.loads(body(frames, pods))["code"], 503)
+		c.send(PING, 0, 0, b"12345678")
+		frames = c.until(lambda f: f[0] == RST_STREAM)
+		self.assertEqual([f[0] for f in frames if f[2] == nodes], [RST_STREAM])
+		self.assertEqual(frames[0][0], PING)
+
+
+class TlsTest(FaultCase):
+	def test_fin_and_rst_over_http_1_1(self):
+		for word, end in (("fin", False), ("rst", "reset")):
+			r = self.fault({"when": ON_DELETION, "what": word}, plain=False)
+			w = self.raw(r)
+			self.assertEqual(w.to_the_end(), end)
+			self.assertEqual(w.events(), POD_DAY[:1])
+
+
+class ClockTest(FaultCase):
+	def test_position_is_reached_between_events_and_behind_the_last(self):
+		r = self.fault({"when": {"at": "+2500ms"}, "what": "end"}, {"when": {"at": "+7s"}, "what": "fin"}, speed="10")
+		w = self.raw(r)
+		w.until(b"\r\n0\r\n\r\n")
+		self.assertEqual(w.events(), POD_DAY[:2])
+		w = self.raw(r)
+		self.assertIs(w.to_the_end(), False)
+		self.assertEqual(w.events(), POD_DAY)
+
+	def test_going_back_makes_it_happen_again(self):
+		r = self.fault({"when": ON_DELETION, "what": "fin"}, speed="5")
+		for _ in range(2):
+			w = self.raw(r)
+			self.assertIs(w.to_the_end(), False)
+			self.assertEqual(w.events(), POD_DAY[:1])
+			self.assertEqual(r.request("POST", "/kubetape/v1/rewind")[0], 200)
+
+	def test_what_lies_before_the_beginning_strikes_nobody(self):
+		r = self.fault({"when": {"at": "+1500ms"}, "what": "fin"}, options=("--from", "+2500ms"))
+		w = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=22")
+		w.until(b'"26"')
+		self.assertEqual(w.events(), POD_DAY[2:])
+
+	def test_step_and_pause_go_together_with_faults(self):
+		r = self.fault({"when": ON_DELETION, "what": "end"}, options=("--wait-watchers", "100"))
+		w = self.raw(r)
+		self.assertEqual(r.request("POST", "/kubetape/v1/step")[0], 200)
+		w.until(b'"21"')
+		self.assertEqual(r.request("POST", "/kubetape/v1/step")[0], 200)
+		w.until(b"\r\n0\r\n\r\n")
+		self.assertEqual(w.events(), POD_DAY[:1])
+
+
+class FileTest(FaultCase):
+	def refuse(self, *options):
+		done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--plain", *options], capture_output=True, text=True,
+			timeout=60, check=False)
+		self.assertEqual(done.returncode, 2, done.stderr)
+		return done.stderr.splitlines()[0]
+
+	def test_bad_file_is_refused_with_its_place(self):
+		path = os.path.join(self.folder, "bad.json")
+		with open(path, "w") as f:
+			f.write('{"rules": [\n  {"wen": {"at": "+1s"}, "what": "end"}]}')
+		self.assertRegex(self.refuse("--gaps", path), r"bad\.json, line 2, column 5: unknown key 'wen'")
+		with open(path, "w") as f:
+			f.write('{"rules": [{"when": {"at": "pods@never"}, "what": "end"}]}')
+		self.assertRegex(self.refuse("--gaps", path), r"bad\.json, line 1, column \d+: .*'never'")
+
+	def test_bad_short_form_is_refused_with_its_word(self):
+		self.assertRegex(self.refuse("--gap", "+1s,10s,rst,compcat=3"), "compcat")
+		self.assertRegex(self.refuse("--gap", "sometime,10s"), "sometime")
+
+	def test_missing_file_is_an_error(self):
+		done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--gaps", "/nowhere.json"], capture_output=True, text=True,
+			timeout=60, check=False)
+		self.assertIn(done.returncode, (1, 2))
+		self.assertIn("/nowhere.json", done.stderr)
+
+	def test_same_file_twice_is_the_same_run(self):
+		def seen():
+			r = self.fault({"when": {"event": "resource='pods'", "every": 2}, "where": {"resource": "pods"}, "what": {"do": "cut", "bytes": 9},
+				"times": 0, "hold": "5s"}, seed=7)
+			ends, rv = [], "20"
+			for _ in range(4):
+				w = self.raw(r, "/api/v1/pods?watch=1&timeoutSeconds=1&resourceVersion=" + rv)
+				w.to_the_end() if b"\r\n0\r\n" not in w.received else None
+				ends.append((w.events(), w.chunks()[1][:20]))
+				rv = w.events()[-1][2] if w.events() else rv
+			return ends
+
+		self.assertEqual(seen(), seen())
+
+
+if __name__ == "__main__":
+	unittest.main()
