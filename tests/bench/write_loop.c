@@ -8,6 +8,9 @@
  * Prints the port first. Events carry the monotonic time at which they are due, as replay_watchers reads it.
  */
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +41,7 @@ static int *accept_all(int count)
 	socklen_t len = sizeof(at);
 	int listener = socket(AF_INET, SOCK_STREAM, 0), *fds = calloc((size_t)count + 1, sizeof(*fds));
 	char request[4096];
+	int on = 1;
 
 	if (listener < 0 || bind(listener, (struct sockaddr *)&at, len) || listen(listener, 1024) ||
 		getsockname(listener, (struct sockaddr *)&at, &len))
@@ -46,6 +50,8 @@ static int *accept_all(int count)
 	fflush(stdout);
 	for (int i = 0; i < count; i++) {
 		fds[i] = accept(listener, NULL, NULL);
+		if (fds[i] >= 0)
+			setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		if (fds[i] < 0 || read(fds[i], request, sizeof(request)) <= 0)
 			die("accept");
 	}
@@ -65,16 +71,18 @@ static int64_t wait_until(int timer, int64_t due_ns)
 	return clock_ns(CLOCK_MONOTONIC) - due_ns;
 }
 
-static void write_all(int fd, const char *bytes, size_t len)
+/* False when the readers have gone: their time is over. */
+static bool write_all(int fd, const char *bytes, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, bytes, len);
 
 		if (n <= 0)
-			die("write");
+			return false;
 		bytes += n;
 		len -= (size_t)n;
 	}
+	return true;
 }
 
 static int compare(const void *a, const void *b)
@@ -87,7 +95,8 @@ static int compare(const void *a, const void *b)
 int main(int argc, char **argv)
 {
 	struct rlimit files = {65536, 65536};
-	long connections = argc == 5 ? strtol(argv[1], NULL, 10) : -1, events, bytes;
+	long connections = argc == 5 ? strtol(argv[1], NULL, 10) : -1, events, bytes, written = 0;
+	bool reading = true;
 	int timer = timerfd_create(CLOCK_MONOTONIC, 0), *fds;
 	int64_t begin, cpu_begin, *late;
 	double rate;
@@ -95,6 +104,7 @@ int main(int argc, char **argv)
 
 	if (connections < 0)
 		return 2;
+	signal(SIGPIPE, SIG_IGN);
 	setrlimit(RLIMIT_NOFILE, &files);
 	rate = strtod(argv[2], NULL);
 	events = strtol(argv[3], NULL, 10);
@@ -105,20 +115,22 @@ int main(int argc, char **argv)
 	fds = accept_all((int)connections);
 	begin = clock_ns(CLOCK_MONOTONIC) + 500000000;
 	cpu_begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	for (long i = 0; i < events; i++) {
+	for (long i = 0; i < events && reading; i++) {
 		int64_t due_ns = begin + (rate > 0 ? (int64_t)((double)i * 1e9 / rate) : 0);
 
 		if (rate > 0)
 			late[i] = wait_until(timer, due_ns);
 		snprintf(frame, 64, "{\"type\":\"MODIFIED\",\"due\":\"%019lld\"", (long long)due_ns);
-		for (long k = 0; k < connections; k++)
-			write_all(fds[k], frame, (size_t)bytes);
+		for (long k = 0; k < connections && reading; k++) {
+			reading = write_all(fds[k], frame, (size_t)bytes);
+			written += reading;
+		}
 	}
 	cpu_begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_begin;
 	qsort(late, (size_t)events, sizeof(*late), compare);
 	printf("{\"cpu_us\":%.3f,\"late_p50_us\":%.1f,\"late_p99_us\":%.1f}\n",
-		connections ? (double)cpu_begin / 1000 / (double)(events * connections) : 0,
-		(double)late[events / 2] / 1000, (double)late[events * 99 / 100] / 1000);
+		written ? (double)cpu_begin / 1000 / (double)written : 0, (double)late[events / 2] / 1000,
+		(double)late[events * 99 / 100] / 1000);
 	fflush(stdout);
 	pause(); /* the connections stay until whoever reads them is done */
 	return 0;
