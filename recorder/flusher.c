@@ -25,12 +25,17 @@ struct flusher {
 	uv_sem_t finished;
 	bool running; /* work was queued and its end was not seen on the loop yet */
 	bool ours;    /* while running: the flush is over, the writer is the loop's again */
-	bool closing, tick_closed, failing;
+	bool closing, tick_closed, failing, holding;
 	int64_t complained_mono_ns;
 	bool slow; /* the last flush took long */
+	int64_t took_ns;
+	struct flusher_figures figures;
 	int result;
 	struct err err;
 };
+
+const int64_t flush_bucket_ns[FLUSH_BUCKETS] = {1 * NS_PER_MS, 2 * NS_PER_MS, 5 * NS_PER_MS, 10 * NS_PER_MS,
+	50 * NS_PER_MS, 100 * NS_PER_MS, 500 * NS_PER_MS, 1 * NS_PER_S, 5 * NS_PER_S, 30 * NS_PER_S};
 
 static void on_tick(uv_timer_t *timer);
 
@@ -58,11 +63,29 @@ static void complain(struct flusher *f)
 	start_timer(f, RETRY_MS);
 }
 
+static void account(struct flusher *f)
+{
+	struct flusher_figures *g = &f->figures;
+
+	g->flushes++;
+	g->failures += f->result != 0;
+	g->flush_ns += f->took_ns;
+	for (size_t i = 0; i < FLUSH_BUCKETS; i++) {
+		if (f->took_ns <= flush_bucket_ns[i]) {
+			g->buckets[i]++;
+			break;
+		}
+	}
+	tape_writer_stats(f->tape, &g->tape);
+}
+
 /* What a flush came to; the writer is the loop's. */
 static void judge(struct flusher *f)
 {
 	struct tape_writer_work work;
+	bool hold;
 
+	account(f);
 	if (f->result == ERR_NO_SPACE || f->result == ERR_IO) {
 		complain(f);
 	} else if (f->result) {
@@ -73,7 +96,11 @@ static void judge(struct flusher *f)
 		f->failing = false;
 	}
 	tape_writer_work(f->tape, &work);
-	http_hold(f->http, f->failing && work.pending_bytes > MAX_PENDING_BYTES);
+	hold = f->failing && work.pending_bytes > MAX_PENDING_BYTES;
+	f->figures.pending_bytes = work.pending_bytes;
+	f->figures.holds += hold && !f->holding;
+	f->holding = hold;
+	http_hold(f->http, hold);
 }
 
 static void flush(struct flusher *f)
@@ -81,7 +108,8 @@ static void flush(struct flusher *f)
 	int64_t begin_ns = clock_mono_ns(f->clock);
 
 	f->result = tape_writer_flush(f->tape, &f->err);
-	f->slow = clock_mono_ns(f->clock) - begin_ns > SLOW_FLUSH_NS;
+	f->took_ns = clock_mono_ns(f->clock) - begin_ns;
+	f->slow = f->took_ns > SLOW_FLUSH_NS;
 }
 
 /* On the flushing thread. */
@@ -187,6 +215,15 @@ void flusher_free(struct flusher *f)
 	reclaim(f);
 	f->closing = true;
 	uv_close((uv_handle_t *)&f->tick, on_closed);
+}
+
+struct flusher_figures flusher_figures(const struct flusher *f)
+{
+	struct flusher_figures g = f->figures;
+
+	g.failing = f->failing;
+	g.backlog_bytes = http_backlog_bytes(f->http);
+	return g;
 }
 
 struct tape_writer *flusher_tape(struct flusher *f)

@@ -41,6 +41,19 @@ struct tape_writer *flusher_tape(struct flusher *f);
 /* A flush runs: flusher_tape would have to wait, and what can be done later is better done then. */
 bool flusher_is_busy(const struct flusher *f);
 
+/* For whoever looks on: as of the last flush, so that nobody waits for the one that runs. */
+#define FLUSH_BUCKETS 10
+extern const int64_t flush_bucket_ns[FLUSH_BUCKETS]; /* upper bounds */
+struct flusher_figures {
+	uint64_t flushes, failures, holds;
+	int64_t flush_ns; /* all together */
+	uint64_t buckets[FLUSH_BUCKETS];
+	struct tape_writer_stats tape;
+	uint64_t pending_bytes, backlog_bytes;
+	bool failing;
+};
+struct flusher_figures flusher_figures(const struct flusher *f);
+
 /* Flushes here and now. A failure is told and tried again like that of a tick. */
 int flusher_now(struct flusher *f);
 

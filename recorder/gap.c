@@ -45,6 +45,7 @@ int gap_write(struct gap *g, struct recorder_context *x, struct err *err)
 	if (!g->unwatched || g->row.id)
 		return 0;
 	x->counters.gaps++;
+	g->count++;
 	g->row.how_ended = "open";
 	return write_row(g, x, err);
 }
@@ -80,6 +81,6 @@ int gap_end(struct gap *g, struct recorder_context *x, const char *how, const ch
 		g->row.connection_after = connection;
 		rc = write_row(g, x, err);
 	}
-	*g = (struct gap){.unwatched = false};
+	*g = (struct gap){.count = g->count};
 	return rc;
 }

@@ -14,6 +14,7 @@ struct gap {
 	struct tape_gap row; /* row.id: written to the tape */
 	bool unwatched;      /* the stream is not watched now, and the row says since when */
 	int64_t begin_mono_ns;
+	uint64_t count; /* rows written so far */
 	char from_rv[RESUME_RV_BYTES];
 	char reason[END_REASON_BYTES];
 };

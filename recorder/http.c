@@ -448,6 +448,11 @@ void http_gate(struct http *h, bool shut)
 	take_results(&h->lanes[HTTP_LANE_LIST]);
 }
 
+size_t http_backlog_bytes(const struct http *h)
+{
+	return h->backlog.bytes;
+}
+
 /* ---- the server ---- */
 
 static void open_lane(struct http *h, enum http_lane which)

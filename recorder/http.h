@@ -74,6 +74,9 @@ void http_hold(struct http *h, bool hold);
  * time at which they came, when it opens. What exceeds 32 MiB waits in the socket. */
 void http_gate(struct http *h, bool shut);
 
+/* What is kept back by the gate right now. */
+size_t http_backlog_bytes(const struct http *h);
+
 /* "host:port" and whether TLS is used, as the configuration says; borrowed. */
 const char *http_server(const struct http *h);
 

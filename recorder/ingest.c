@@ -90,6 +90,8 @@ int ingest_put(
 	if (rc == 0) {
 		x->counters.events++;
 		x->counters.bytes += bytes.len;
+		in->events++;
+		in->bytes += bytes.len;
 		flusher_dirty(x->flusher);
 		if (connection)
 			connection_event(connection, seq);

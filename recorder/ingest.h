@@ -14,6 +14,7 @@ struct ingest {
 	struct known *known;
 	uint32_t stream;
 	bool redacts;
+	uint64_t events, bytes;  /* put by this run */
 	struct buf typed, clean; /* scratch */
 };
 

@@ -5,6 +5,7 @@
  *
  *   DISCOVERING --catalog--> STARTING --every first list--> RECORDING --signal, time--> STOPPED
  */
+#include "recorder/metrics_server.h"
 #include "recorder/recorder_internal.h"
 #include "schema/base/log.h"
 #include "schema/tape/reader.h"
@@ -271,6 +272,7 @@ static int shut_down(struct recorder *r, struct err *err)
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_free(r->streams[i]);
 	free(r->streams);
+	metrics_server_close(r->metrics);
 	flusher_free(r->x.flusher);
 	discovery_free(r->discovery);
 	openapi_free(r->openapi);
@@ -312,7 +314,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_summary
 		return rc;
 	set_up(&r);
 	/* A tape that cannot be gone on with is told before the cluster is asked anything. */
-	if (access(options->tape_path, F_OK) != 0 || recorder_open_tape(&r, &r.err) == 0)
+	if (recorder_serve_metrics(&r, &r.err) == 0 &&
+		(access(options->tape_path, F_OK) != 0 || recorder_open_tape(&r, &r.err) == 0))
 		run_loop(&r);
 	sum_up(&r, ret);
 	rc = shut_down(&r, err);

@@ -25,6 +25,7 @@ struct recorder {
 	struct tape_writer *tape; /* while a flush runs it is not ours: see flusher_tape */
 	struct stream **streams;
 	size_t stream_count, settled, refused;
+	struct metrics_server *metrics; /* NULL when not asked for */
 	struct status status;
 	struct notices notices;
 	struct moderation moderation;
@@ -52,5 +53,8 @@ void recorder_discover_first(uv_timer_t *timer);
 /* Once a second: asks again when it is time, or when something hints at a change. missing: a stream that had
  * objects is answered 404. */
 void recorder_look_for_offers(struct recorder *r, bool missing);
+
+/* recorder_metrics.c: listens where the options say, if they do. */
+int recorder_serve_metrics(struct recorder *r, struct err *err) MUST_CHECK;
 
 #endif

@@ -349,6 +349,21 @@ struct resume *stream_resume(struct stream *s)
 	return &s->resume;
 }
 
+struct stream_figures stream_figures(const struct stream *s)
+{
+	return (struct stream_figures){
+		.group = s->group,
+		.resource = s->resource,
+		.namespace = s->namespace,
+		.events = s->ingest.events,
+		.bytes = s->ingest.bytes,
+		.objects = known_count(s->ingest.known),
+		.gaps = s->gap.count,
+		.watched = s->state == STREAM_WATCHING,
+		.last_byte_mono_ns = s->watch.last_byte_mono_ns,
+	};
+}
+
 uint32_t stream_id(const struct stream *s)
 {
 	return s->id;

@@ -70,6 +70,15 @@ int stream_vanished(struct stream *s, struct err *err) MUST_CHECK;
 /* This is another life of the cluster: forget where we were and list. */
 void stream_new_epoch(struct stream *s);
 
+/* For whoever looks on; strings are borrowed. */
+struct stream_figures {
+	const char *group, *resource, *namespace;
+	uint64_t events, bytes, objects, gaps;
+	bool watched;
+	int64_t last_byte_mono_ns; /* while watched */
+};
+struct stream_figures stream_figures(const struct stream *s);
+
 uint32_t stream_id(const struct stream *s);
 const char *stream_name(const struct stream *s); /* "pods", "deployments.apps", "pods in 'x'" */
 const char *stream_group(const struct stream *s);

@@ -10,7 +10,7 @@
 
 struct record_values {
 	const char *output, *selector, *field_selector, *kubeconfig, *context, *server, *token_file, *ca,
-		*secrets;
+		*secrets, *metrics;
 	struct text_list namespaces, excludes;
 	bool all, insecure, wait, verbose, quiet;
 	int64_t duration, flush_interval, retry_delay, coalesce;
@@ -50,6 +50,8 @@ static const struct option_row rows[] = {
 	{OPTION_DURATION, 0, "max-age", AT(max_age), "TIME", "... and those that ended so long ago"},
 	{OPTION_BYTES, 0, "keep-free", AT(keep_free), "BYTES",
 		"... and while the disk has less free than that"},
+	{OPTION_TEXT, 0, "metrics", AT(metrics), "ADDR",
+		"serve /metrics and /healthz at PORT or ADDRESS:PORT"},
 	{OPTION_FLAG, 0, "wait", AT(wait), NULL, "wait for a server that is not there yet"},
 	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "say more"},
 	{OPTION_FLAG, 'q', "quiet", AT(quiet), NULL, "say only what went wrong"},
@@ -136,6 +138,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.rest_ns = v.coalesce,
 		.retry_delay_ns = v.retry_delay,
 		.wait = v.wait,
+		.metrics = v.metrics,
 		.keep_secrets = strcmp(v.secrets, "keep") == 0,
 		.tape = tape_options(&v),
 		.ready = say_ready,

@@ -48,7 +48,7 @@ def overlay(name):
     folder = os.path.join(DEPLOY, "kubernetes", name)
     if not KNOWS_OVERLAYS:
         return parse("\n---\n".join(read(os.path.join(folder, file)) for file in
-                                   ("namespace.yaml", "rbac.yaml", "statefulset.yaml")))
+                                   ("namespace.yaml", "rbac.yaml", "service.yaml", "statefulset.yaml")))
     return parse(run("kubectl", "kustomize", folder))
 
 
@@ -161,6 +161,22 @@ class Manifests(unittest.TestCase):
         self.assertTrue(output.removeprefix("--output=").startswith(mounts[claims[0]] + "/"))
         self.assertTrue(container(self.objects["base"])["securityContext"]["readOnlyRootFilesystem"])
         self.assertEqual(spec["replicas"], 1)
+
+    def test_the_service_leads_to_the_port_where_the_recorder_serves_metrics(self):
+        recorder = container(self.objects["base"])
+        service = of_kind(self.objects["base"], "Service")[0]
+        pod = of_kind(self.objects["base"], "StatefulSet")[0]["spec"]["template"]["metadata"]["labels"]
+        ports = {p["name"]: p["containerPort"] for p in recorder["ports"]}
+        self.assertEqual(f"0.0.0.0:{ports[service['spec']['ports'][0]['targetPort']]}",
+                         [a for a in recorder["args"] if a.startswith("--metrics=")][0].removeprefix("--metrics="))
+        self.assertLessEqual(service["spec"]["selector"].items(), pod.items())
+        self.assertEqual(recorder["readinessProbe"]["httpGet"]["port"], "metrics")
+
+    def test_the_tape_is_kept_smaller_than_its_volume(self):
+        claim = of_kind(self.objects["base"], "StatefulSet")[0]["spec"]["volumeClaimTemplates"][0]
+        room = int(claim["spec"]["resources"]["requests"]["storage"].removesuffix("Gi"))
+        limit = [a for a in container(self.objects["base"])["args"] if a.startswith("--max-size=")][0]
+        self.assertLess(int(re.search(r"=(\d+)G$", limit)[1]), room)
 
     def test_the_image_is_of_the_version_of_the_program(self):
         version = run(KUBETAPE, "--version").split()[1]

@@ -5,6 +5,7 @@ and nothing but the volume and /tmp beside it."""
 import base64
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -86,11 +87,13 @@ class Deployment(Case):
 			"-l", "app.kubernetes.io/name=kubetape", "-o", "json"))
 		container = next(o for o in stateful_set["items"] if o["kind"] == "StatefulSet")["spec"]["template"]["spec"][
 			"containers"][0]
+		# A free port of this machine stands for that of a pod.
+		arguments = [re.sub("^--metrics=.*", "--metrics=0", a) for a in container["args"]]
 		shutil.rmtree(self.folder())
 		volume = os.path.join(self.folder(), "volume")
 		os.makedirs(volume)
 		recorder = process.Child(["unshare", "-rm", "sh", "-euc", POD, "pod", self.credentials(), volume,
-			paths.KUBETAPE, *container["args"]], self.folder(), "recorder", {"HOME": "/nonexistent", "KUBECONFIG": "",
+			paths.KUBETAPE, *arguments], self.folder(), "recorder", {"HOME": "/nonexistent", "KUBECONFIG": "",
 			"KUBERNETES_SERVICE_HOST": "127.0.0.1",
 			"KUBERNETES_SERVICE_PORT": str(self.cluster.state["ports"]["kube-apiserver"])})
 		try:

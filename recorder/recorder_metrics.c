@@ -1,0 +1,242 @@
+/*
+ * recorder_metrics.c: see recorder_internal.h. What --metrics answers: /metrics in Prometheus' text format,
+ * /healthz (the loop turns) and /readyz (every first list is on the tape, and it can be written).
+ *
+ * A label tells each stream apart: its resource as kubectl names it, its namespace ("" for all). Selectors
+ * are the same for all streams of a recording.
+ */
+#include "recorder/metrics_server.h"
+#include "recorder/recorder_internal.h"
+#include "schema/base/log.h"
+#include "schema/base/version.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* ---- the text ---- */
+
+/* Names are at most 253 bytes. What exceeds the buffer's maximum, thousands of streams, is left out. */
+static void say(struct buf *to, const char *format, ...)
+{
+	char line[1024];
+	va_list arguments;
+	int len;
+
+	va_start(arguments, format);
+	len = vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	if (len > 0 && (size_t)len < sizeof(line) && buf_append(to, line, (size_t)len, NULL))
+		return;
+}
+
+static void head(struct buf *to, const char *name, const char *type, const char *help)
+{
+	say(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void put_number(struct buf *to, const char *name, const char *type, const char *help, double value)
+{
+	head(to, name, type, help);
+	say(to, "%s %.15g\n", name, value);
+}
+
+static void counter(struct buf *to, const char *name, const char *help, uint64_t value)
+{
+	head(to, name, "counter", help);
+	say(to, "%s %ju\n", name, (uintmax_t)value);
+}
+
+static void gauge(struct buf *to, const char *name, const char *help, double value)
+{
+	put_number(to, name, "gauge", help, value);
+}
+
+/* ---- streams ---- */
+
+struct stream_column {
+	const char *name, *type, *help;
+	uint64_t (*of)(const struct stream_figures *f);
+};
+
+static uint64_t events_of(const struct stream_figures *f)
+{
+	return f->events;
+}
+
+static uint64_t bytes_of(const struct stream_figures *f)
+{
+	return f->bytes;
+}
+
+static uint64_t objects_of(const struct stream_figures *f)
+{
+	return f->objects;
+}
+
+static uint64_t gaps_of(const struct stream_figures *f)
+{
+	return f->gaps;
+}
+
+static uint64_t watched_of(const struct stream_figures *f)
+{
+	return f->watched;
+}
+
+static const struct stream_column columns[] = {
+	{"kubetape_events_total", "counter", "Events recorded.", events_of},
+	{"kubetape_object_bytes_total", "counter", "Bytes of the objects of these events.", bytes_of},
+	{"kubetape_gaps_total", "counter", "Gaps that began: intervals without a watch worth a row.",
+		gaps_of},
+	{"kubetape_watched", "gauge", "1 while a watch stands.", watched_of},
+	{"kubetape_objects", "gauge", "Live objects.", objects_of},
+};
+
+static void put_streams(const struct recorder *r, struct buf *to)
+{
+	for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+		head(to, columns[c].name, columns[c].type, columns[c].help);
+		for (size_t i = 0; i < r->stream_count; i++) {
+			const struct stream_figures f = stream_figures(r->streams[i]);
+
+			say(to, "%s{resource=\"%s%s%s\",namespace=\"%s\"} %ju\n", columns[c].name, f.resource,
+				*f.group ? "." : "", f.group, f.namespace, (uintmax_t)columns[c].of(&f));
+		}
+	}
+}
+
+static void put_silence(const struct recorder *r, struct buf *to)
+{
+	int64_t now = clock_mono_ns(r->x.clock), longest = 0;
+	size_t watched = 0;
+
+	for (size_t i = 0; i < r->stream_count; i++) {
+		const struct stream_figures f = stream_figures(r->streams[i]);
+
+		watched += f.watched;
+		if (f.watched && now - f.last_byte_mono_ns > longest)
+			longest = now - f.last_byte_mono_ns;
+	}
+	gauge(to, "kubetape_streams", "Things followed.", (double)r->stream_count);
+	gauge(to, "kubetape_watches", "Streams that are watched right now.", (double)watched);
+	gauge(to, "kubetape_longest_silence_seconds",
+		"Time since the last byte of the watch that is silent longest.", (double)longest / 1e9);
+}
+
+/* ---- the tape ---- */
+
+static void put_flushes(const struct flusher_figures *f, struct buf *to)
+{
+	uint64_t sum = 0;
+
+	head(to, "kubetape_flush_seconds", "histogram", "Time to make the tape durable.");
+	for (size_t i = 0; i < FLUSH_BUCKETS; i++) {
+		sum += f->buckets[i];
+		say(to, "kubetape_flush_seconds_bucket{le=\"%g\"} %ju\n", (double)flush_bucket_ns[i] / 1e9,
+			(uintmax_t)sum);
+	}
+	say(to,
+		"kubetape_flush_seconds_bucket{le=\"+Inf\"} %ju\nkubetape_flush_seconds_sum %.9f\n"
+		"kubetape_flush_seconds_count %ju\n",
+		(uintmax_t)f->flushes, (double)f->flush_ns / 1e9, (uintmax_t)f->flushes);
+	counter(to, "kubetape_flush_failures_total", "Flushes that failed and were tried again.",
+		f->failures);
+}
+
+static void put_tape(const struct flusher_figures *f, struct buf *to)
+{
+	gauge(to, "kubetape_tape_bytes", "What the tape takes on disk.", (double)f->tape.disk_bytes);
+	gauge(to, "kubetape_tape_writable", "0 while the disk takes nothing, so that events wait in memory.",
+		!f->failing);
+	gauge(to, "kubetape_last_sequence", "Number of the last event that is durable.",
+		(double)f->tape.durable_seq);
+	gauge(to, "kubetape_pending_bytes", "Appended and not yet durable.", (double)f->pending_bytes);
+	gauge(to, "kubetape_backlog_bytes", "Taken off the sockets and not yet appended.",
+		(double)f->backlog_bytes);
+	counter(to, "kubetape_held_total", "Times that the sockets had to wait for the disk.", f->holds);
+	counter(to, "kubetape_removed_segments_total", "Segments removed to keep the tape within its limits.",
+		f->tape.removed_segments);
+}
+
+static void put_process(const struct recorder *r, struct buf *to)
+{
+	struct rusage used;
+	long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (f && fscanf(f, "%*d %ld", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	gauge(to, "process_resident_memory_bytes", "Resident memory.",
+		(double)pages * (double)sysconf(_SC_PAGESIZE));
+	if (getrusage(RUSAGE_SELF, &used) == 0)
+		put_number(to, "process_cpu_seconds_total", "counter", "CPU time, of user and system.",
+			(double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+				(double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6);
+	gauge(to, "kubetape_recording_seconds", "Age of this recorder.",
+		(double)(clock_mono_ns(r->x.clock) - r->begin_mono_ns) / 1e9);
+}
+
+static void put_metrics(const struct recorder *r, struct buf *to)
+{
+	const struct recorder_counters *c = &r->x.counters;
+	const struct flusher_figures figures = flusher_figures(r->x.flusher);
+
+	head(to, "kubetape_build_info", "gauge", "1, with the version as label.");
+	say(to, "kubetape_build_info{version=\"%s\"} 1\n", KUBETAPE_VERSION);
+	put_streams(r, to);
+	put_silence(r, to);
+	counter(to, "kubetape_reconnects_total", "Watches that ended after they had stood.", c->reconnects);
+	counter(to, "kubetape_missed_changes_total", "Changes that only a relist showed.", c->hidden);
+	counter(to, "kubetape_repeats_total", "Events delivered again and not recorded twice.", c->repeats);
+	put_flushes(&figures, to);
+	put_tape(&figures, to);
+	put_process(r, to);
+}
+
+/* ---- the answers ---- */
+
+static int answer_ready(const struct recorder *r, struct buf *to)
+{
+	const struct flusher_figures figures = flusher_figures(r->x.flusher);
+
+	if (figures.failing) {
+		say(to, "the tape cannot be written\n");
+		return 503;
+	}
+	if (r->state != RECORDER_RECORDING) {
+		say(to, "%zu of %zu first lists are on the tape\n", r->settled, r->stream_count);
+		return 503;
+	}
+	say(to, "ok\n");
+	return 200;
+}
+
+static int answer(void *context, struct slice path, struct buf *to)
+{
+	const struct recorder *r = context;
+
+	if (slice_is(path, "/healthz")) {
+		say(to, "ok\n");
+		return 200;
+	}
+	if (slice_is(path, "/readyz"))
+		return answer_ready(r, to);
+	if (!slice_is(path, "/metrics"))
+		return 404;
+	put_metrics(r, to);
+	return 200;
+}
+
+int recorder_serve_metrics(struct recorder *r, struct err *err)
+{
+	if (!r->o->metrics)
+		return 0;
+	if (metrics_server_open(&r->loop, r->o->metrics, answer, r, &r->metrics, err))
+		return err->code;
+	log_info("metrics at http://%s/metrics", metrics_server_address(r->metrics));
+	return 0;
+}

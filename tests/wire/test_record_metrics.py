@@ -1,0 +1,133 @@
+"""What --metrics tells, and how it takes bad addresses and bad clients."""
+
+import http.client
+import os
+import re
+import socket
+import subprocess
+import unittest
+
+from fake_apiserver import wait_for
+from recording import KUBETAPE, RecordTest
+
+
+class Metrics(RecordTest):
+    def start(self, *arguments):
+        recording = self.record(*arguments, "--metrics", "0")
+        found = wait_for(lambda: re.search(r"metrics at http://127\.0\.0\.1:(\d+)/metrics", recording.stderr), "the port")
+        self.port = int(found.group(1))
+        return recording
+
+    def get(self, path, method="GET"):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection.request(method, path)
+        answer = connection.getresponse()
+        try:
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def values(self):
+        status, text = self.get("/metrics")
+        self.assertEqual(status, 200)
+        return {name: float(value) for name, value in re.findall(r"^([a-z_]+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE)}
+
+    def test_each_stream_has_its_counts(self):
+        self.api.add("nodes", "Node", namespaced=False).put("n")
+        self.pods.put("a")
+        recording = self.start("pods,nodes", "-n", "default").ready(2)
+        self.pods.watching()
+        self.pods.put("b")
+        self.pods.delete("a")
+        recording.wait_events(4)
+        values = self.values()
+        pods = '{resource="pods",namespace="default"}'
+        self.assertEqual(values["kubetape_events_total" + pods], 3)
+        self.assertEqual(values['kubetape_events_total{resource="nodes",namespace=""}'], 1)
+        self.assertGreater(values["kubetape_object_bytes_total" + pods], 200)
+        self.assertEqual((values["kubetape_objects" + pods], values["kubetape_watched" + pods]), (1, 1))
+        self.assertEqual((values["kubetape_streams"], values["kubetape_watches"]), (2, 2))
+
+    def test_gaps_flushes_and_the_tape_are_counted(self):
+        self.pods.put("a")
+        recording = self.start("pods").ready(1)
+        self.pods.watching()
+        self.pods.put("b")
+        recording.wait_events(2)
+        self.pods.broken = lambda x: x.status(503, "ServiceUnavailable")
+        self.pods.disturb(lambda x: x.cut())
+        wait_for(lambda: recording.query("SELECT * FROM gaps"), "the gap")
+        values = self.values()
+        self.assertEqual(values['kubetape_gaps_total{resource="pods",namespace=""}'], 1)
+        self.assertEqual((values["kubetape_watches"], values["kubetape_reconnects_total"]), (0, 1))
+        self.assertGreater(values["kubetape_flush_seconds_count"], 0)
+        self.assertEqual(values['kubetape_flush_seconds_bucket{le="+Inf"}'], values["kubetape_flush_seconds_count"])
+        self.assertGreater(values["kubetape_tape_bytes"], 4096)
+        self.assertEqual(values["kubetape_tape_writable"], 1)
+        self.assertEqual(values["kubetape_last_sequence"], 2)
+
+    def test_every_metric_has_its_type_and_its_help(self):
+        self.start("pods").ready(1)
+        text = self.get("/metrics")[1]
+        typed = set(re.findall(r"^# TYPE (\S+) (?:counter|gauge|histogram)$", text, re.MULTILINE))
+        self.assertEqual(typed, set(re.findall(r"^# HELP (\S+) \S.*\.$", text, re.MULTILINE)))
+        names = {re.sub(r"_(bucket|sum|count)$", "", n) for n in re.findall(r"^([a-z_]+)[ {]", text, re.MULTILINE)}
+        self.assertEqual(names, typed)
+
+    def test_it_is_healthy_at_once_and_ready_when_the_lists_are_on_the_tape(self):
+        held = []
+        self.pods.on_list(lambda x: (held.append(x), x.hang()))
+        recording = self.start("pods")
+        wait_for(lambda: held, "the list")
+        self.assertEqual(self.get("/healthz"), (200, "ok\n"))
+        self.assertEqual(self.get("/readyz"), (503, "0 of 1 first lists are on the tape\n"))
+        self.api.drop_connections()
+        recording.ready(1)
+        self.assertEqual(self.get("/readyz"), (200, "ok\n"))
+
+    def test_other_paths_methods_and_nonsense_are_refused(self):
+        self.start("pods").ready(1)
+        self.assertEqual(self.get("/nope")[0], 404)
+        self.assertEqual(self.get("/metrics", "POST")[0], 405)
+        self.assertEqual(self.get("/metrics?x=1", "HEAD"), (200, ""))
+        for bad, says in ((b"\r\n\r\n", b"HTTP/1.1 400 "), (b"x" * 9000, b"")):
+            with socket.create_connection(("127.0.0.1", self.port), timeout=10) as s:
+                s.sendall(bad)
+                try:
+                    self.assertTrue(s.recv(100).startswith(says))
+                except ConnectionResetError:
+                    pass
+
+    def test_clients_that_only_hold_connections_keep_nobody_from_being_answered_for_long(self):
+        self.start("pods").ready(1)
+        held = [socket.create_connection(("127.0.0.1", self.port), timeout=15) for _ in range(40)]
+        self.assertEqual(held[35].recv(1), b"")  # the 33rd and later are left at once
+        self.assertEqual(held[0].recv(1), b"")   # the others after ten seconds
+        self.assertEqual(self.get("/healthz")[0], 200)
+        for s in held:
+            s.close()
+
+    def test_addresses_that_cannot_be_are_told_in_one_sentence(self):
+        taken = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(taken.close)
+        here = f"127.0.0.1:{taken.getsockname()[1]}"
+        for address, code, says in (("nine", 2, "'nine': expected PORT or ADDRESS:PORT"), ("::1:9090", 2, "'::1:9090'"),
+                                    ("127.0.0.1:70000", 2, "'127.0.0.1:70000'"), ("example.com:9090", 2, "'example.com:9090'"),
+                                    (here, 1, f"'{here}': address already in use")):
+            done = subprocess.run([KUBETAPE, "record", "pods", "-o", self.tape, "-s", self.serve(), "--metrics", address],
+                                  capture_output=True, text=True, timeout=10, check=False)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (code, 1), done.stderr)
+            self.assertIn(says, done.stderr)
+            self.assertFalse(os.path.exists(self.tape))
+
+    def test_an_address_of_version_6_is_written_in_brackets(self):
+        try:
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        except OSError:
+            self.skipTest("no IPv6 here")
+        recording = self.record("pods", "--metrics", "[::1]:0").ready(1)
+        self.assertRegex(recording.stderr, r"metrics at http://\[::1\]:\d+/metrics")
+
+
+if __name__ == "__main__":
+    unittest.main()
