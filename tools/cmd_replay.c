@@ -35,10 +35,9 @@ static const struct option_row options[] = {
 	{OPTION_DURATION, 0, "max-idle", offsetof(struct values, max_idle_ns), "DURATION",
 		"cut longer silences to that; as recorded unless given"},
 	{OPTION_TEXT, 0, "gaps", offsetof(struct values, gaps), "recorded|none|FILE",
-		"how the watches are cut off: as the recorder's were (unless given), not at all, or as a fault file "
-		"says"},
+		"cut watches off as the recorder's were (default), not at all, or as a fault file says"},
 	{OPTION_LIST, 0, "gap", offsetof(struct values, gap_specs), "SPEC",
-		"one more fault in the short form, as '+30s,10s,rst,compact,pods'; may be repeated"},
+		"one more fault, as '+30s,10s,rst,compact,pods'; may be repeated"},
 	{OPTION_NUMBER, 0, "seed", offsetof(struct values, seed), "N",
 		"of chance in faults; as the fault file says unless given"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
