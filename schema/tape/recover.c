@@ -67,7 +67,7 @@ static const struct kept_row *find_row(const struct recovery *r, enum table tabl
 		const struct salvaged *s = &r->segments[i];
 
 		for (size_t k = 0; k < s->row_count; k++) {
-			if (s->rows[k].table == table && s->rows[k].id == id)
+			if (s->rows[k].table == table && s->rows[k].id == id && !s->rows[k].unusable)
 				return &s->rows[k];
 		}
 	}
@@ -107,6 +107,30 @@ static void drop_unknown(struct recovery *r, struct salvaged *s)
 			continue;
 		extent_unref(x);
 		s->extents[i].x = NULL;
+	}
+}
+
+/* Which column of a table names a stream, or -1. */
+static int stream_column(enum table table)
+{
+	switch (table) {
+	case TABLE_CONNECTION: return 2;
+	case TABLE_MARK: return 4;
+	case TABLE_GAP: return 1;
+	default: return -1;
+	}
+}
+
+static void refuse_unknown_streams(struct recovery *r, struct salvaged *s)
+{
+	for (size_t i = 0; i < s->row_count; i++) {
+		int column = stream_column(s->rows[i].table);
+		const struct value *v = column < 0 ? NULL : &s->rows[i].values[column];
+
+		if (!v || v->kind == VALUE_NULL || (v->kind == VALUE_INTEGER && v->integer == 0))
+			continue;
+		s->rows[i].unusable = v->kind != VALUE_INTEGER || v->integer < 0 || v->integer > UINT32_MAX ||
+				      !registry_stream(&r->registry, (uint32_t)v->integer);
 	}
 }
 
@@ -185,6 +209,25 @@ static int tell_rows(struct recovery *r, enum table table, struct err *err)
 	return failed;
 }
 
+static int tell_unusable(struct recovery *r, const struct salvaged *s, struct err *err)
+{
+	for (size_t i = 0; i < s->row_count; i++) {
+		const struct kept_row *row = &s->rows[i];
+		const struct tape_loss loss = {.file = s->name,
+			.why = "it names a stream that is not there",
+			.table = table_formats[row->table].name,
+			.first = (uint64_t)row->id,
+			.last = (uint64_t)row->id};
+
+		if (!row->unusable || find_row(r, row->table, row->id))
+			continue;
+		r->result.lost_rows++;
+		if (tell(r, &loss, err))
+			return err->code;
+	}
+	return 0;
+}
+
 /* Rows behind the last id, and later forms of a row, leave no hole. */
 static int tell_hidden(struct recovery *r, const struct salvaged *s, struct err *err)
 {
@@ -214,7 +257,7 @@ static int tell_losses(struct recovery *r, struct err *err)
 	}
 	for (size_t i = 0; i < r->segment_count; i++) {
 		r->result.mended_pages += raw_mended_count(r->segments[i].db);
-		if (tell_hidden(r, &r->segments[i], err))
+		if (tell_hidden(r, &r->segments[i], err) || tell_unusable(r, &r->segments[i], err))
 			return err->code;
 	}
 	return 0;
@@ -259,6 +302,7 @@ static int salvage(struct recovery *r, const char *from, struct err *err)
 	load_registry(r);
 	for (size_t i = 0; i < r->segment_count; i++) {
 		drop_unknown(r, &r->segments[i]);
+		refuse_unknown_streams(r, &r->segments[i]);
 		salvage_chunks(&r->segments[i], &r->registry);
 	}
 	return 0;

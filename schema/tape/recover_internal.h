@@ -17,6 +17,7 @@ struct kept_row {
 	enum table table;
 	int64_t id;
 	size_t order;         /* in which it was found: where an id is there twice the first one counts */
+	bool unusable;        /* names a stream that is not there */
 	struct value *values; /* with their bytes behind them */
 };
 

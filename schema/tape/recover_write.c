@@ -145,6 +145,8 @@ static void copy_rows(struct copy *c, const struct salvaged *s)
 		const struct kept_row *row = &s->rows[i];
 		bool again = before && before->table == row->table && before->id == row->id;
 
+		if (row->unusable)
+			continue;
 		before = row;
 		if (!again && row->table != TABLE_RESOURCE && row->table != TABLE_STREAM)
 			copy_row(c, row);

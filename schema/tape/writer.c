@@ -211,6 +211,8 @@ static struct slice uncompressed(const struct tape_writer *w)
 {
 	const struct buf *b = &w->extent->bytes;
 
+	if (b->len == w->compressed_bytes)
+		return (struct slice){NULL, 0};
 	return (struct slice){b->ptr + w->compressed_bytes, b->len - w->compressed_bytes};
 }
 

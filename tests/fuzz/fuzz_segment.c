@@ -1,16 +1,20 @@
 /*
- * fuzz_segment.c: a damaged or hostile segment, and everything that a reader can be asked. A small tape of a
- * sealed and an open segment is made once; the input says what to change in one of the two files: bytes, or
- * values of columns, after which the checksums are made right again, so that the change is believed.
+ * fuzz_segment.c: a damaged or hostile segment, everything that a reader can be asked, and what recover makes
+ * of it, which must be sound. A small tape of a sealed and an open segment is made once; the input says what
+ * to change in one of the files: bytes, or values of columns, after which the checksums are made right again,
+ * so that the change is believed.
  *
- * Input: file, way, then changes. By bytes: offset (3), xor (1). By columns: table, column, row, kind, value
- * (4).
+ * Input: file, way, then changes. File: bit 0 sealed or open; 2: what a killed writer left; 4: of that, the
+ * log. Way: bit 0 bytes or columns, 2 recover, 4 cut the file at the first offset. By bytes: offset (3), xor
+ * (1). By columns: table, column, row, kind, value (4).
  */
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/format.h"
 #include "schema/tape/hot.h"
 #include "schema/tape/reader.h"
+#include "schema/tape/recover.h"
+#include "schema/tape/verify.h"
 #include "schema/tape/writer.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -19,9 +23,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static char tape_path[64];
-static const char *const file_names[] = {"seg-000001.db", "open-000002.db"};
-static struct buf originals[2];
+enum { SEALED, OPEN, KILLED, LOG, FILE_COUNT };
+
+static char tape_path[64], new_path[64];
+static const char *const file_names[] = {
+	"seg-000001.db", "open-000002.db", "open-000002.db", "open-000002.db-wal"};
+static struct buf originals[FILE_COUNT];
 
 static void write_events(struct tape_writer *w, unsigned count)
 {
@@ -81,24 +88,41 @@ static void read_file(const char *path, struct buf *to)
 	close(fd);
 }
 
-static void remove_tape(void)
+static void read_original(int file)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/%s", tape_path, file_names[file]);
+	read_file(path, &originals[file]);
+	fuzz_demand(originals[file].len >= 4096);
+}
+
+static void remove_tape(const char *path)
 {
 	char command[100];
 
-	snprintf(command, sizeof(command), "rm -rf %s", tape_path);
+	snprintf(command, sizeof(command), "rm -rf %s", path);
 	if (system(command))
 		abort();
 }
 
-/* The log of the open segment goes into its database when the writer lets go of it. */
+static void remove_tapes(void)
+{
+	remove_tape(tape_path);
+	remove_tape(new_path);
+}
+
+/* In memory where there is such a place. The log of the open segment goes into its database when the writer
+ * lets go of it. */
 static void make_originals(void)
 {
 	struct tape_writer_options options = {.extent_bytes = 30000};
+	const char *dir = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
 	struct tape_writer *w;
-	char path[100];
 
-	snprintf(tape_path, sizeof(tape_path), "/tmp/fuzz-segment-%d.tape", (int)getpid());
-	remove_tape();
+	snprintf(tape_path, sizeof(tape_path), "%s/fuzz-segment-%d.tape", dir, (int)getpid());
+	snprintf(new_path, sizeof(new_path), "%s/fuzz-segment-%d-new.tape", dir, (int)getpid());
+	remove_tapes();
 	fuzz_demand(tape_writer_open(tape_path, &options, &w, NULL) == 0);
 	register_streams(w);
 	write_rows(w);
@@ -108,29 +132,49 @@ static void make_originals(void)
 	write_rows(w);
 	write_events(w, 20);
 	write_events(w, 3);
+	read_original(KILLED);
+	read_original(LOG);
 	tape_writer_abandon(w);
-	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/%s", tape_path, file_names[i]);
-		read_file(path, &originals[i]);
-		fuzz_demand(originals[i].len > 4096);
-	}
-	atexit(remove_tape);
+	read_original(SEALED);
+	read_original(OPEN);
+	atexit(remove_tapes);
 }
 
 static void restore(int which, const struct buf *bytes)
 {
-	char path[100], beside[110];
+	char path[100];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", tape_path, file_names[which]);
-	snprintf(beside, sizeof(beside), "%s-wal", path);
-	unlink(beside);
-	snprintf(beside, sizeof(beside), "%s-shm", path);
-	unlink(beside);
 	unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	fuzz_demand(fd >= 0 && write(fd, bytes->ptr, bytes->len) == (ssize_t)bytes->len);
 	close(fd);
+}
+
+static void remove_beside(void)
+{
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/%s", tape_path, file_names[LOG]);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/open-000002.db-shm", tape_path);
+	unlink(path);
+}
+
+/* All files, the chosen one changed. */
+static void put_files(int which, const struct buf *changed)
+{
+	bool killed = which >= KILLED;
+
+	remove_beside();
+	restore(SEALED, which == SEALED ? changed : &originals[SEALED]);
+	if (!killed)
+		restore(OPEN, which == OPEN ? changed : &originals[OPEN]);
+	if (killed)
+		restore(KILLED, which == KILLED ? changed : &originals[KILLED]);
+	if (killed)
+		restore(LOG, which == LOG ? changed : &originals[LOG]);
 }
 
 static void change_bytes(struct buf *file, const uint8_t *at, size_t len)
@@ -314,6 +358,42 @@ static void ask_everything(struct tape *t)
 	fuzz_demand(tape_each_missed(t, take_missed, NULL, &err) <= 0);
 }
 
+static int fail_at_damage(void *context, const struct tape_damage *d)
+{
+	(void)context;
+	fprintf(stderr, "new tape: %s: %s: found %s, expected %s\n", d->file, d->what, d->found, d->expected);
+	fuzz_demand(false);
+	return 1;
+}
+
+static int note_loss(void *context, const struct tape_loss *loss)
+{
+	(void)context;
+	fuzz_demand(loss->first <= loss->last && *loss->why && loss->file);
+	return 0;
+}
+
+static void recover(void)
+{
+	struct tape_recover_options options = {.lost = note_loss};
+	struct tape_verify_options check = {.damaged = fail_at_damage};
+	struct tape_recover_result result;
+	struct tape_verify_result verified;
+	struct err err = {0};
+
+	if (tape_recover(tape_path, new_path, &options, &result, &err)) {
+		fuzz_demand(err.code < 0 && err.text[0] && access(new_path, F_OK));
+		return;
+	}
+	fuzz_demand(tape_verify(new_path, &check, &verified, &err) == 0 && verified.events == result.events);
+	remove_tape(new_path);
+}
+
+static int chosen_file(uint8_t byte)
+{
+	return byte & 2 ? (byte & 4 ? LOG : KILLED) : byte & 1 ? OPEN : SEALED;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct buf changed;
@@ -325,15 +405,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		make_originals();
 	if (len < 2)
 		return 0;
-	which = bytes[0] & 1;
+	which = chosen_file(bytes[0]);
 	buf_init(&changed, LIMIT_CHUNK_BYTES);
 	fuzz_demand(buf_append(&changed, originals[which].ptr, originals[which].len, NULL) == 0);
 	if (!(bytes[1] & 1))
 		change_bytes(&changed, bytes + 2, len - 2);
-	restore(which, &changed);
-	restore(!which, &originals[!which]);
-	if (bytes[1] & 1)
+	if (bytes[1] & 4 && len >= 5)
+		changed.len =
+			((size_t)bytes[2] | (size_t)bytes[3] << 8 | (size_t)bytes[4] << 16) % changed.len;
+	put_files(which, &changed);
+	if (bytes[1] & 1 && which != LOG)
 		change_columns(which, bytes + 2, len - 2);
+	if (bytes[1] & 2)
+		recover();
 	if (tape_open(tape_path, &t, &err) == 0) {
 		ask_everything(t);
 		tape_close(t);
