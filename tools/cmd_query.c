@@ -108,9 +108,11 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (code > 0)
 		return EXIT_OK;
-	if (code < 0 || check(&o, &operands, &err))
-		return command_fail(self, &err);
-	code = query(&o, &operands, &err);
+	if (code == 0)
+		code = check(&o, &operands, &err);
+	if (code == 0)
+		code = query(&o, &operands, &err);
+	free(o.parameters.items);
 	return code < 0 ? command_fail(self, &err) : EXIT_OK;
 }
 
