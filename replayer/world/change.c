@@ -11,6 +11,7 @@
 
 struct change_cache {
 	struct tape *tape;
+	const struct overlay *overlay;
 	size_t bytes, max_bytes;
 	struct change *newest, *oldest;
 	struct change *buckets[BUCKETS];
@@ -102,6 +103,49 @@ struct change *change_new(const struct event *e, struct slice object, uint64_t r
 	return c;
 }
 
+static struct event event_of(const struct change *c)
+{
+	return (struct event){.seq = c->seq,
+		.type = c->type,
+		.origin = c->origin,
+		.resource = c->resource,
+		.stream = c->stream,
+		.time_ns = c->time_ns,
+		.namespace = c->namespace,
+		.name = c->name};
+}
+
+struct change *change_renumbered(const struct change *c, uint64_t rv)
+{
+	const struct event e = event_of(c);
+	struct change *made;
+	struct buf object;
+
+	buf_init(&object, LIMIT_OBJECT_BYTES);
+	if (object_with_rv(c->object, rv, &object, NULL) == 0)
+		made = change_new(&e, buf_slice(&object), rv);
+	else
+		made = change_new(&e, c->object, rv);
+	buf_release(&object);
+	return made;
+}
+
+struct change *change_of_version(const struct overlay_version *v)
+{
+	const struct event e = {.seq = v->seq,
+		.type = v->type,
+		.origin = ORIGIN_WATCH,
+		.resource = v->resource,
+		.time_ns = v->time_ns,
+		.namespace = v->namespace,
+		.name = v->name};
+	struct change *c = change_new(&e, blob_body(v->object), v->rv);
+
+	c->previous_seq = v->previous_seq;
+	c->previous_known = true;
+	return c;
+}
+
 struct blob *change_encoding(const struct change *c, uint32_t key)
 {
 	for (size_t i = 0; i < c->encoding_count; i++) {
@@ -121,11 +165,12 @@ void change_keep_encoding(struct change *c, uint32_t key, struct blob *b)
 
 /* ---- cache ---- */
 
-struct change_cache *change_cache_new(struct tape *tape, size_t max_bytes)
+struct change_cache *change_cache_new(struct tape *tape, const struct overlay *overlay, size_t max_bytes)
 {
 	struct change_cache *cc = xcalloc(1, sizeof(*cc));
 
 	cc->tape = tape;
+	cc->overlay = overlay;
 	cc->max_bytes = max_bytes;
 	return cc;
 }
@@ -211,12 +256,48 @@ void change_cache_add(struct change_cache *cc, struct change *c)
 		evict_oldest(cc);
 }
 
+static int version_gone(uint64_t seq, struct err *err)
+{
+	return err_set(err, ERR_NOT_FOUND, "written version %llu is kept no more",
+		(unsigned long long)(seq - OVERLAY_SEQ));
+}
+
+static int read_version(struct change_cache *cc, uint64_t seq, struct change **ret, struct err *err)
+{
+	const struct overlay_version *v = overlay_find(cc->overlay, seq);
+
+	if (!v)
+		return version_gone(seq, err);
+	*ret = change_of_version(v);
+	return 0;
+}
+
+static int read_event(
+	struct change_cache *cc, uint64_t seq, uint64_t rv, struct change **ret, struct err *err)
+{
+	uint64_t moved = overlay_moved(cc->overlay, seq);
+	struct slice object;
+	struct change *c;
+	struct event e;
+	struct buf strings;
+	int rc;
+
+	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
+	rc = tape_event(cc->tape, seq, &e, &strings, err);
+	if (rc == 0)
+		rc = tape_object(cc->tape, seq, &object, err);
+	if (rc == 0) {
+		c = change_new(&e, object, rv);
+		*ret = moved ? change_renumbered(c, moved) : change_ref(c);
+		change_unref(c);
+	}
+	buf_release(&strings);
+	return rc;
+}
+
 int change_cache_get(struct change_cache *cc, uint64_t seq, uint64_t rv, struct change **ret, struct err *err)
 {
 	struct change *c = find(cc, seq);
-	struct slice object;
-	struct event e;
-	struct buf strings;
 	int rc;
 
 	if (c) {
@@ -225,26 +306,36 @@ int change_cache_get(struct change_cache *cc, uint64_t seq, uint64_t rv, struct 
 		*ret = change_ref(c);
 		return 0;
 	}
-	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
-	rc = tape_event(cc->tape, seq, &e, &strings, err);
+	rc = overlay_has(seq) ? read_version(cc, seq, ret, err) : read_event(cc, seq, rv, ret, err);
 	if (rc == 0)
-		rc = tape_object(cc->tape, seq, &object, err);
-	if (rc == 0) {
-		*ret = change_new(&e, object, rv);
 		change_cache_add(cc, *ret);
-	}
-	buf_release(&strings);
 	return rc;
 }
 
+static int read_object(struct change_cache *cc, uint64_t seq, struct slice *ret, struct err *err)
+{
+	const struct overlay_version *v;
+
+	if (!overlay_has(seq))
+		return tape_object(cc->tape, seq, ret, err);
+	v = overlay_find(cc->overlay, seq);
+	if (!v)
+		return version_gone(seq, err);
+	*ret = blob_body(v->object);
+	return 0;
+}
+
 /* The previous event of the same name, if it left the object in existence. */
-static int find_previous(struct change_cache *cc, struct change *c, struct err *err)
+int change_find_previous(struct change_cache *cc, struct change *c, struct err *err)
 {
 	struct event e;
 	struct buf strings;
 	uint64_t seq;
-	int rc = tape_previous(cc->tape, c->seq, &seq, err);
+	int rc;
 
+	if (c->previous_known)
+		return 0;
+	rc = tape_previous(cc->tape, c->seq, &seq, err);
 	if (rc == 0 && seq) {
 		buf_init(&strings, 8 * LIMIT_NAME_BYTES);
 		rc = tape_event(cc->tape, seq, &e, &strings, err);
@@ -261,14 +352,14 @@ static int find_previous(struct change_cache *cc, struct change *c, struct err *
 
 int change_previous(struct change_cache *cc, struct change *c, struct slice *ret, struct err *err)
 {
-	int rc = c->previous_known ? 0 : find_previous(cc, c, err);
+	int rc = change_find_previous(cc, c, err);
 
 	if (rc || c->previous_seq == 0)
 		return rc;
 	if (!c->previous) {
 		struct slice object;
 
-		rc = tape_object(cc->tape, c->previous_seq, &object, err);
+		rc = read_object(cc, c->previous_seq, &object, err);
 		if (rc)
 			return rc;
 		c->previous = blob_of(object);

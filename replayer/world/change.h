@@ -9,6 +9,7 @@
 #define REPLAYER_CHANGE_H
 
 #include "replayer/world/blob.h"
+#include "replayer/world/overlay.h"
 #include "schema/tape/reader.h"
 
 #define CHANGE_ENCODINGS 8 /* kept; further ones are made anew each time */
@@ -50,6 +51,12 @@ void change_unref(struct change *c); /* accepts NULL */
  * the reference. */
 struct change *change_new(const struct event *e, struct slice object, uint64_t rv);
 
+/* The same change with another version, also in its object. The caller owns the reference. */
+struct change *change_renumbered(const struct change *c, uint64_t rv);
+
+/* What a program wrote, as a change. The caller owns the reference. */
+struct change *change_of_version(const struct overlay_version *v);
+
 /* Appends a copy of the object with another metadata.resourceVersion. */
 int object_with_rv(struct slice object, uint64_t rv, struct buf *to, struct err *err) MUST_CHECK;
 
@@ -63,15 +70,20 @@ struct blob *change_encoding(const struct change *c, uint32_t key);
 void change_keep_encoding(struct change *c, uint32_t key, struct blob *b);
 
 struct change_cache;
-struct change_cache *change_cache_new(struct tape *tape, size_t max_bytes);
+/* Borrows both. */
+struct change_cache *change_cache_new(struct tape *tape, const struct overlay *overlay, size_t max_bytes);
 void change_cache_free(struct change_cache *cc);
 
-/* The change of that seq, from the cache or the tape; the caller owns the reference. rv as in change_new. */
+/* The change of that seq, from the cache, the overlay or the tape; the caller owns the reference. rv as in
+ * change_new. */
 int change_cache_get(
 	struct change_cache *cc, uint64_t seq, uint64_t rv, struct change **ret, struct err *err) MUST_CHECK;
 
 /* Adds a change that was made elsewhere; takes its own reference. */
 void change_cache_add(struct change_cache *cc, struct change *c);
+
+/* The seq of the version before this change, into c->previous_seq: 0 when it did not exist. */
+int change_find_previous(struct change_cache *cc, struct change *c, struct err *err) MUST_CHECK;
 
 /* The object before this change: 1 and its bytes (borrowed from the change), 0 when it did not exist. */
 int change_previous(struct change_cache *cc, struct change *c, struct slice *ret, struct err *err) MUST_CHECK;

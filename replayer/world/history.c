@@ -64,6 +64,16 @@ void history_reset(struct history *h, uint64_t rv, uint64_t seq)
 	h->floor_seq = seq;
 }
 
+void history_drop(struct history *h, uint64_t seq)
+{
+	size_t i = 0;
+
+	while (i < h->count && entry(h, i)->seq != seq)
+		i++;
+	for (size_t n = i < h->count ? i + 1 : 0; n; n--)
+		drop_oldest(h);
+}
+
 uint64_t history_after(const struct history *h, uint64_t rv)
 {
 	size_t low = 0, high = h->count;

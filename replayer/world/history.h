@@ -33,6 +33,9 @@ void history_add(struct history *h, uint64_t rv, uint64_t seq);
 /* Drops everything: a watch may start from rv only. */
 void history_reset(struct history *h, uint64_t rv, uint64_t seq);
 
+/* Drops the entry of that seq, if it is still there, and those before it. */
+void history_drop(struct history *h, uint64_t seq);
+
 /* Number of the first entry above rv; history_end when there is none. */
 uint64_t history_after(const struct history *h, uint64_t rv);
 static inline uint64_t history_end(const struct history *h)

@@ -69,6 +69,15 @@ static struct live *new_live(struct slice namespace, struct slice name, uint64_t
 	return l;
 }
 
+void live_set_copy(const struct live_set *s, struct live_set *to)
+{
+	to->items = xmalloc((s->count ? s->count : 1) * sizeof(*to->items));
+	to->count = to->cap = s->count;
+	for (size_t i = 0; i < s->count; i++)
+		to->items[i] =
+			new_live(live_namespace(s->items[i]), live_name(s->items[i]), s->items[i]->seq);
+}
+
 uint64_t live_set_put(struct live_set *s, struct slice namespace, struct slice name, uint64_t seq)
 {
 	bool found;
@@ -81,7 +90,7 @@ uint64_t live_set_put(struct live_set *s, struct slice namespace, struct slice n
 		return previous;
 	}
 	if (s->count == s->cap) {
-		s->cap = s->cap ? 2 * s->cap : 16;
+		s->cap = s->cap > 8 ? 2 * s->cap : 16;
 		s->items = xrealloc(s->items, s->cap * sizeof(*s->items));
 	}
 	memmove(s->items + at + 1, s->items + at, (s->count - at) * sizeof(*s->items));

@@ -23,6 +23,9 @@ struct live_set {
 
 void live_set_release(struct live_set *s);
 
+/* Fills an empty set with the same. */
+void live_set_copy(const struct live_set *s, struct live_set *to);
+
 /* Both return the seq of the version that was there before, 0 when there was none. */
 uint64_t live_set_put(struct live_set *s, struct slice namespace, struct slice name, uint64_t seq);
 uint64_t live_set_remove(struct live_set *s, struct slice namespace, struct slice name);

@@ -163,7 +163,7 @@ static void apply(struct player *p)
 		p->steps--;
 	in = world_collection(p->world, item.change->resource);
 	p->stop = is_stop(p, item.change);
-	number = world_apply_change(p->world, item.change);
+	number = world_apply_change(p->world, &item.change);
 	if (number >= 0)
 		p->listener->changed(p->context, in, item.change, (uint64_t)number,
 			replay_clock_due_ns(&p->clock, item.due_ns));

@@ -4,6 +4,8 @@
 #include "replayer/api/builtin.h"
 #include "replayer/table/table_columns.h"
 #include "replayer/world/counter.h"
+#include "replayer/world/world_internal.h"
+#include "schema/base/limits.h"
 #include "schema/base/rv.h"
 #include "schema/tape/position.h"
 
@@ -18,8 +20,9 @@ static void add_collections(struct world *w, const struct marks *marks)
 {
 	const struct tape_resource *r;
 
-	w->count = marks->resource_count;
-	w->collections = xcalloc(w->count, sizeof(*w->collections));
+	w->count = w->recorded_count = marks->resource_count;
+	/* Never moves: watches point into it. */
+	w->collections = xcalloc(w->count + WORLD_ADDED_MAX, sizeof(*w->collections));
 	for (size_t i = 0; (r = tape_resource_at(w->tape, i)); i++) {
 		struct collection *c = &w->collections[r->id];
 
@@ -72,7 +75,7 @@ static void read_marks(struct world *w, uint64_t window_seq)
 		if (i < passed && m->rv > c->rv)
 			c->rv = m->rv;
 	}
-	for (size_t i = 0; i < w->count; i++)
+	for (size_t i = 0; i < w->recorded_count; i++)
 		w->collections[i].served |= !listed[i];
 	free(listed);
 }
@@ -123,7 +126,7 @@ static int read_history(struct world *w, uint64_t from_seq, struct err *err)
  * any, version 1 is as good as another, but an empty version is not allowed. */
 static int complete_versions(struct world *w, struct err *err)
 {
-	for (size_t i = 0; i < w->count; i++) {
+	for (size_t i = 0; i < w->recorded_count; i++) {
 		struct collection *c = &w->collections[i];
 		struct tape_filter filter = {.resource = (uint32_t)i, .seq_min = w->seq + 1};
 		struct tape_cursor *cursor;
@@ -184,7 +187,7 @@ static int find_counter(struct world *w, struct err *err)
 	bool *shared;
 	int rc = counter_find(w->tape, w->marks, &shared, err);
 
-	for (size_t i = 0; rc == 0 && i < w->count; i++)
+	for (size_t i = 0; rc == 0 && i < w->recorded_count; i++)
 		w->collections[i].shares_counter = shared[i];
 	if (rc == 0)
 		free(shared);
@@ -200,7 +203,9 @@ int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_
 	w->tape = tape;
 	w->marks = marks;
 	w->seq = seq;
-	w->changes = change_cache_new(tape, CHANGE_CACHE_BYTES);
+	w->overlay = overlay_new();
+	buf_init(&w->moved, LIMIT_OBJECT_BYTES);
+	w->changes = change_cache_new(tape, w->overlay, CHANGE_CACHE_BYTES);
 	add_collections(w, marks);
 	w->window = window;
 	rc = find_counter(w, err);
@@ -225,18 +230,25 @@ static void drop_snapshots(struct world *w)
 
 int world_seek(struct world *w, uint64_t seq, struct err *err)
 {
+	int rc;
+
 	drop_snapshots(w);
 	for (size_t i = 0; i < w->count; i++) {
 		struct collection *c = &w->collections[i];
 
 		live_set_release(&c->live);
 		history_release(&c->history);
+		if (c->rv > c->written_rv && c->written_rv)
+			c->written_rv = c->rv;
 		c->rv = 0;
 		c->next_seq = 0;
-		c->served = false;
+		c->served = i >= w->recorded_count;
 	}
 	w->seq = seq;
-	return open_at(w, err);
+	rc = open_at(w, err);
+	if (rc == 0)
+		world_lay_over(w);
+	return rc;
 }
 
 void world_close(struct world *w)
@@ -247,11 +259,15 @@ void world_close(struct world *w)
 	for (size_t i = 0; i < w->count; i++) {
 		live_set_release(&w->collections[i].live);
 		history_release(&w->collections[i].history);
+		live_set_release(&w->collections[i].written);
 		table_custom_columns_free(w->collections[i].columns);
 		free(w->collections[i].watches);
 	}
+	world_free_added(w);
 	free(w->collections);
 	change_cache_free(w->changes);
+	overlay_free(w->overlay);
+	buf_release(&w->moved);
 	free(w);
 }
 
@@ -279,16 +295,18 @@ struct collection *world_find(
 
 /* ---- moving ---- */
 
-int64_t world_apply_change(struct world *w, struct change *c)
+int64_t world_apply_change(struct world *w, struct change **change)
 {
-	struct collection *in = world_collection(w, c->resource);
+	struct collection *in = world_collection(w, (*change)->resource);
+	struct change *c = *change;
 	uint64_t previous;
 
 	if (c->seq > w->seq)
 		w->seq = c->seq;
 	w->time_ns = c->time_ns;
-	if (!in)
+	if (!in || world_hides(in, c))
 		return -1;
+	c = world_move_up(w, in, change);
 	if (c->type == EVENT_DELETED)
 		previous = live_set_remove(&in->live, c->namespace, c->name);
 	else
@@ -398,10 +416,23 @@ static void keep_snapshot(struct world *w, struct snapshot *s)
 	}
 }
 
+static int read_state(
+	struct world *w, const struct collection *c, uint64_t rv, struct live_set *to, struct err *err)
+{
+	struct tape_state *state;
+	int rc = tape_state_at(w->tape, history_seq_of(&c->history, rv), c->resource.id, &state, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < state->count; i++)
+		live_set_put(to, state->live[i].namespace, state->live[i].name, state->live[i].seq);
+	tape_state_free(state);
+	return 0;
+}
+
 int world_snapshot(struct world *w, struct collection *c, uint64_t rv, struct snapshot **ret, struct err *err)
 {
 	struct snapshot *s = find_snapshot(w, c->resource.id, rv);
-	struct tape_state *state;
 	int rc;
 
 	if (s) {
@@ -409,14 +440,13 @@ int world_snapshot(struct world *w, struct collection *c, uint64_t rv, struct sn
 		*ret = s;
 		return 0;
 	}
-	rc = tape_state_at(w->tape, history_seq_of(&c->history, rv), c->resource.id, &state, err);
-	if (rc)
-		return rc;
 	s = xcalloc(1, sizeof(*s));
 	*s = (struct snapshot){.refs = 1, .resource = c->resource.id, .rv = rv};
-	for (size_t i = 0; i < state->count; i++)
-		live_set_put(&s->live, state->live[i].namespace, state->live[i].name, state->live[i].seq);
-	tape_state_free(state);
+	rc = c->written_rv ? world_undo(w, c, rv, &s->live, err) : read_state(w, c, rv, &s->live, err);
+	if (rc) {
+		snapshot_unref(s);
+		return rc;
+	}
 	keep_snapshot(w, s);
 	*ret = s;
 	return 0;
@@ -435,5 +465,17 @@ int world_version_at(
 
 int world_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err)
 {
-	return tape_object(w->tape, seq, ret, err);
+	uint64_t moved = overlay_moved(w->overlay, seq);
+	int rc;
+
+	if (overlay_has(seq))
+		return world_written_object(w, seq, ret, err);
+	rc = tape_object(w->tape, seq, ret, err);
+	if (rc || !moved)
+		return rc;
+	buf_clear(&w->moved);
+	rc = object_with_rv(*ret, moved, &w->moved, err);
+	if (rc == 0)
+		*ret = buf_slice(&w->moved);
+	return rc;
 }

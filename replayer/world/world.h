@@ -9,6 +9,7 @@
 #include "replayer/world/history.h"
 #include "replayer/world/live_set.h"
 #include "replayer/world/marks.h"
+#include "replayer/world/overlay.h"
 
 struct table_column;
 struct watch_index;
@@ -25,6 +26,10 @@ struct collection {
 	struct watch_index *watches; /* those that are running; NULL while there never was one; see watch.h */
 	struct table_column *columns; /* of a custom resource, once a table was asked for; see table.h */
 	uint64_t columns_seq;         /* of the CRD version they were made from */
+	/* What programs wrote: the names that are no longer the tape's (deleted ones, too), each with the seq
+	 * of its last version, and the highest resourceVersion that a write or an event behind one took. */
+	struct live_set written;
+	uint64_t written_rv;
 };
 
 /* A collection as it was at an older position. */
@@ -41,7 +46,9 @@ struct world {
 	const struct marks *marks;
 	struct change_cache *changes;
 	struct collection *collections; /* by resource id; an unused id has an empty name */
-	size_t count;
+	size_t count, recorded_count;   /* recorded: those of the tape; behind them, those that were added */
+	struct overlay *overlay;
+	struct buf moved;           /* an object with another version than on the tape */
 	size_t window;              /* of each history */
 	uint64_t seq;               /* the position: everything up to this event has been applied */
 	int64_t time_ns;            /* tape time of what was applied last */
@@ -64,9 +71,15 @@ struct collection *world_find(
 	struct world *w, struct slice group, struct slice version, struct slice resource);
 struct collection *world_collection(struct world *w, uint32_t resource);
 
-/* Applies the next event. Returns its number in the collection's history, or -1 when it only completes a
- * state (an item of a list) and watchers are not told. */
-int64_t world_apply_change(struct world *w, struct change *c);
+/* A resource that is not on the tape, with nothing in it; the strings are copied. NULL when there are
+ * WORLD_ADDED_MAX of them already. */
+#define WORLD_ADDED_MAX 256
+struct collection *world_add(struct world *w, const struct tape_resource *r);
+
+/* Applies the next event. Returns its number in the collection's history, or -1 when watchers are not told:
+ * it only completes a state (an item of a list), or a program wrote an object of that name. Where writes have
+ * taken the event's resourceVersion, *c is replaced by the same change with a later one. */
+int64_t world_apply_change(struct world *w, struct change **c);
 void world_apply_mark(struct world *w, const struct mark *m);
 
 /* Raises the collection's version to the cluster's counter, as a request to the API server does, as far as
@@ -82,6 +95,12 @@ void snapshot_unref(struct snapshot *s);
 /* The version that the resource had at that time, but not one below the history's floor. */
 int world_version_at(struct world *w, const struct collection *c, int64_t time_ns, uint64_t *ret,
 	struct err *err) MUST_CHECK;
+
+/* What a program writes: the version that it takes, and the write itself, whose object bears that version.
+ * Returns its number in the history and the change, which the caller gives back. */
+uint64_t world_next_rv(const struct collection *in);
+int64_t world_write(struct world *w, struct collection *in, enum event_type type, struct slice namespace,
+	struct slice name, struct slice object, struct change **ret);
 
 /* The object of a live entry; borrowed until the next object is read from the tape. */
 int world_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err) MUST_CHECK;

@@ -1,0 +1,58 @@
+/*
+ * overlay.h: what programs wrote in this replay, as versions of objects that lie over the tape. Each version
+ * has a seq of its own, far above those of the tape, so that live sets, histories and changes name it as they
+ * name an event; where bytes are wanted, the seq says where they are.
+ *
+ * A resourceVersion that a write takes may be one that the tape gives to a later event. Then that event, and
+ * those behind it, move up: the overlay also knows which events of the tape are shown with another version
+ * than their own.
+ */
+#ifndef REPLAYER_OVERLAY_H
+#define REPLAYER_OVERLAY_H
+
+#include "replayer/world/blob.h"
+#include "schema/tape/event.h"
+
+#define OVERLAY_SEQ        (UINT64_C(1) << 62) /* the first seq of a version that is not the tape's */
+#define OVERLAY_KEPT_BYTES (64u << 20)         /* of versions that others have replaced */
+
+struct overlay_version {
+	uint64_t seq, previous_seq; /* previous: of the version before it; 0 when there was none */
+	uint64_t rv;
+	enum event_type type;
+	uint32_t resource;
+	int64_t time_ns;
+	struct slice namespace, name; /* own */
+	struct blob *object;          /* of a deletion, the last state */
+};
+
+struct overlay;
+
+struct overlay *overlay_new(void);
+void overlay_free(struct overlay *o); /* accepts NULL */
+
+static inline bool overlay_has(uint64_t seq)
+{
+	return seq >= OVERLAY_SEQ;
+}
+
+/* Adds a version; strings and object are copied, its seq is given. Returns it, borrowed until the next add.
+ */
+const struct overlay_version *overlay_add(
+	struct overlay *o, const struct overlay_version *v, struct slice object);
+
+/* NULL when it was dropped; borrowed until the next add. */
+const struct overlay_version *overlay_find(const struct overlay *o, uint64_t seq);
+
+/* That version is shown no more but in histories: it may be dropped when many have gathered. */
+void overlay_supersede(struct overlay *o, uint64_t seq);
+
+/* Drops the oldest superseded version if there are too many bytes of them. Returns its seq and resource, or
+ * 0; the caller takes it out of the resource's history. Call again until 0. */
+uint64_t overlay_drop(struct overlay *o, uint32_t *ret_resource);
+
+/* An event of the tape that is shown with another version. */
+void overlay_move(struct overlay *o, uint64_t seq, uint64_t rv);
+uint64_t overlay_moved(const struct overlay *o, uint64_t seq); /* 0: with its own */
+
+#endif

@@ -1,0 +1,185 @@
+/* written.c: the part of a world that programs wrote; see world.h and overlay.h. */
+#include "replayer/api/builtin.h"
+#include "replayer/world/world_internal.h"
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+
+/* ---- resources that are not on the tape ---- */
+
+/* Where their versions begin: above all that the tape has told so far. */
+static uint64_t latest_rv(const struct world *w)
+{
+	uint64_t rv = 1;
+
+	for (size_t i = 0; i < w->count; i++) {
+		if (w->collections[i].rv > rv)
+			rv = w->collections[i].rv;
+	}
+	return rv;
+}
+
+struct collection *world_add(struct world *w, const struct tape_resource *r)
+{
+	struct collection *c;
+
+	if (w->count == w->recorded_count + WORLD_ADDED_MAX)
+		return NULL;
+	c = &w->collections[w->count];
+	c->resource = (struct tape_resource){.id = (uint32_t)w->count,
+		.apigroup = xstrdup(r->apigroup),
+		.version = xstrdup(r->version),
+		.resource = xstrdup(r->resource),
+		.kind = xstrdup(r->kind),
+		.namespaced = r->namespaced};
+	c->custom = !builtin_group(slice_of(r->apigroup));
+	c->served = true;
+	c->rv = c->written_rv = latest_rv(w);
+	history_init(&c->history, w->window, c->rv, w->seq);
+	w->count++;
+	return c;
+}
+
+void world_free_added(struct world *w)
+{
+	for (size_t i = w->recorded_count; i < w->count; i++) {
+		struct tape_resource *r = &w->collections[i].resource;
+
+		free(r->apigroup);
+		free(r->version);
+		free(r->resource);
+		free(r->kind);
+	}
+}
+
+/* ---- the tape goes on ---- */
+
+bool world_hides(const struct collection *in, const struct change *c)
+{
+	return in->written.count && live_set_find(&in->written, c->namespace, c->name);
+}
+
+struct change *world_move_up(struct world *w, struct collection *in, struct change **c)
+{
+	struct change *moved;
+
+	if (!in->written_rv || (*c)->rv == 0 || (*c)->rv > in->written_rv || (*c)->origin == ORIGIN_LIST)
+		return *c;
+	in->written_rv = in->rv + 1;
+	moved = change_renumbered(*c, in->written_rv);
+	overlay_move(w->overlay, (*c)->seq, moved->rv);
+	change_unref(*c);
+	*c = moved;
+	return moved;
+}
+
+static void lay_over(struct world *w, struct collection *c)
+{
+	uint64_t rv = (c->rv > c->written_rv ? c->rv : c->written_rv) + 1;
+
+	for (size_t i = 0; i < c->written.count; i++) {
+		const struct live *l = c->written.items[i];
+		const struct overlay_version *v = overlay_find(w->overlay, l->seq);
+
+		if (v && v->type != EVENT_DELETED)
+			live_set_put(&c->live, live_namespace(l), live_name(l), l->seq);
+		else
+			live_set_remove(&c->live, live_namespace(l), live_name(l));
+	}
+	c->rv = c->written_rv = rv;
+	history_reset(&c->history, rv, w->seq);
+}
+
+void world_lay_over(struct world *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		if (w->collections[i].written_rv)
+			lay_over(w, &w->collections[i]);
+	}
+}
+
+/* ---- writing ---- */
+
+uint64_t world_next_rv(const struct collection *in)
+{
+	return in->rv + 1;
+}
+
+static void drop_old_versions(struct world *w)
+{
+	uint32_t resource;
+	uint64_t seq;
+
+	while ((seq = overlay_drop(w->overlay, &resource)))
+		history_drop(&w->collections[resource].history, seq);
+}
+
+int64_t world_write(struct world *w, struct collection *in, enum event_type type, struct slice namespace,
+	struct slice name, struct slice object, struct change **ret)
+{
+	const struct live *live = live_set_find(&in->live, namespace, name);
+	const struct overlay_version version = {.previous_seq = live ? live->seq : 0,
+		.rv = world_next_rv(in),
+		.type = type,
+		.resource = in->resource.id,
+		.time_ns = w->time_ns,
+		.namespace = namespace,
+		.name = name};
+	const struct overlay_version *v = overlay_add(w->overlay, &version, object);
+
+	overlay_supersede(w->overlay, v->previous_seq);
+	if (type == EVENT_DELETED) {
+		live_set_remove(&in->live, namespace, name);
+		overlay_supersede(w->overlay, v->seq);
+	} else {
+		live_set_put(&in->live, namespace, name, v->seq);
+	}
+	live_set_put(&in->written, namespace, name, v->seq);
+	in->rv = in->written_rv = v->rv;
+	*ret = change_of_version(v);
+	change_cache_add(w->changes, *ret);
+	history_add(&in->history, in->rv, v->seq);
+	drop_old_versions(w);
+	return (int64_t)history_end(&in->history) - 1;
+}
+
+int world_written_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err)
+{
+	const struct overlay_version *v = overlay_find(w->overlay, seq);
+
+	if (!v)
+		return err_set(err, ERR_NOT_FOUND, "written version %llu is kept no more",
+			(unsigned long long)(seq - OVERLAY_SEQ));
+	*ret = blob_body(v->object);
+	return 0;
+}
+
+/* ---- older states ---- */
+
+static int undo_one(
+	struct world *w, const struct history_entry *entry, struct live_set *state, struct err *err)
+{
+	struct change *c;
+	int rc = change_cache_get(w->changes, entry->seq, entry->rv, &c, err);
+
+	if (rc)
+		return rc;
+	rc = change_find_previous(w->changes, c, err);
+	if (rc == 0 && c->previous_seq)
+		live_set_put(state, c->namespace, c->name, c->previous_seq);
+	else if (rc == 0)
+		live_set_remove(state, c->namespace, c->name);
+	change_unref(c);
+	return rc;
+}
+
+int world_undo(struct world *w, struct collection *c, uint64_t rv, struct live_set *to, struct err *err)
+{
+	uint64_t first = history_after(&c->history, rv);
+	int rc = 0;
+
+	live_set_copy(&c->live, to);
+	for (uint64_t n = history_end(&c->history); n > first && rc == 0; n--)
+		rc = undo_one(w, history_at(&c->history, n - 1), to, err);
+	return rc;
+}
