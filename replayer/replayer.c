@@ -379,7 +379,7 @@ static int open_all(struct replayer *r, struct err *err)
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
 	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck, r->run,
-		r->options->silent_ahead, r->faults};
+		r->options->rules, r->options->silent_ahead, r->faults};
 	return rc;
 }
 

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct write_rules;
+
 struct replay_options {
 	const char *tape;
 	const char *listen;     /* ADDR:PORT; NULL 127.0.0.1:0 */
@@ -30,6 +32,7 @@ struct replay_options {
 	const char *run;         /* the run file to make; NULL: none */
 	const char *report;      /* a file for the report as JSON; NULL: none */
 	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
+	const struct write_rules *rules; /* what becomes of writes */
 	char **child;            /* terminated by NULL; NULL: none */
 
 	/* Called once, when it accepts connections and the kubeconfig is complete. */

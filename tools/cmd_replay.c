@@ -1,9 +1,11 @@
 /* cmd_replay.c: kubetape replay. */
 #include "replayer/replayer.h"
 #include "replayer/world/replay_clock.h"
+#include "replayer/write/write_policy.h"
 #include "tools/commands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct values {
@@ -12,6 +14,7 @@ struct values {
 	const char *run, *report, *ahead, *gaps;
 	int64_t max_idle_ns, max_lateness_ns, seed;
 	struct text_list gap_specs;
+	struct text_list writes;
 	bool plain, exit_at_end, loop;
 };
 
@@ -40,6 +43,8 @@ static const struct option_row options[] = {
 		"one more fault, as '+30s,10s,rst,compact,pods'; may be repeated"},
 	{OPTION_NUMBER, 0, "seed", offsetof(struct values, seed), "N",
 		"of chance in faults; as the fault file says unless given"},
+	{OPTION_LIST, 0, "write", offsetof(struct values, writes), "RULE",
+		"what becomes of writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see below"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
 		"store every request and delivery in FILE, for 'query TAPE --run FILE'"},
 	{OPTION_TEXT, 0, "report", offsetof(struct values, report), "FILE",
@@ -48,6 +53,15 @@ static const struct option_row options[] = {
 		"exit with code 3 when an event was delivered later than that"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
+
+static int parse_writes(const struct text_list *list, struct write_rules *rules, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < list->count && rc == 0; i++)
+		rc = write_rules_add(rules, list->items[i], err);
+	return rc;
+}
 
 static void print_serving(void *context, const char *url, const char *kubeconfig)
 {
@@ -70,6 +84,7 @@ static int run(const struct command *self, int argc, char **argv)
 	struct operands operands;
 	struct err err = {0};
 	struct replay_options o;
+	struct write_rules rules = {0};
 	double speed = 1;
 	int exit_code = 0;
 	int rc = options_parse(self, argc, argv, &v, &operands, &err);
@@ -82,8 +97,13 @@ static int run(const struct command *self, int argc, char **argv)
 		rc = err_set(&err, ERR_USAGE, "no command behind '--'");
 	if (rc == 0)
 		rc = speed_parse(v.speed, &speed, &err);
-	if (rc)
+	if (rc == 0)
+		rc = parse_writes(&v.writes, &rules, &err);
+	if (rc) {
+		write_rules_release(&rules);
+		free(v.writes.items);
 		return command_fail(self, &err);
+	}
 	o = (struct replay_options){
 		.tape = operands.items[0],
 		.listen = v.listen,
@@ -101,6 +121,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.gap_specs = v.gap_specs.items,
 		.gap_spec_count = v.gap_specs.count,
 		.seed = v.seed,
+		.rules = &rules,
 		.child = operands.child,
 		.run = v.run,
 		.report = v.report && strcmp(v.report, "-") != 0 ? v.report : NULL,
@@ -110,6 +131,8 @@ static int run(const struct command *self, int argc, char **argv)
 		.context = &o,
 	};
 	rc = replayer_run(&o, &exit_code, &err);
+	write_rules_release(&rules);
+	free(v.writes.items);
 	return rc ? command_fail(self, &err) : exit_code;
 }
 
@@ -124,7 +147,12 @@ const struct command cmd_replay = {
 		"with its exit code. On a terminal, keys control it: '?' names them.\n\n"
 		"A POSITION is 'start', 'end', an event's number, 'pods@RV' or 'rv:RV' (behind the last event not\n"
 		"newer than that resourceVersion), or a time: RFC 3339, 12:03:05, epoch seconds, '+30s' after\n"
-		"the tape's beginning, '-5m' before its end.",
+		"the tape's beginning, '-5m' before its end.\n\n"
+		"Programs may write: leases, events and resources that are not on the tape are kept in a layer\n"
+		"that lists and watches see (overlay); writes to recorded resources are checked and answered as\n"
+		"done, and change nothing (absorb); or they are refused (reject). The last --write that fits a\n"
+		"request counts: 'overlay', 'configmaps=overlay', 'deployments.apps:create,delete=reject',\n"
+		"'*:delete=reject', 'pods/status=absorb'.",
 	.options = options,
 	.run = run,
 };

@@ -12,6 +12,7 @@
 #include "replayer/run.h"
 #include "replayer/table/table.h"
 #include "replayer/world/player.h"
+#include "replayer/write/write.h"
 #include "schema/base/json_scan.h"
 
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static struct slice find_crd_fields(struct api *api, const struct collection *c)
 	return fields;
 }
 
-static struct selectable_kind selectable_kind_of(struct api *api, const struct collection *c)
+struct selectable_kind api_selectable_kind(struct api *api, const struct collection *c)
 {
 	return (struct selectable_kind){
 		.group = slice_of(c->resource.apigroup),
@@ -138,7 +139,7 @@ static int check_path_name(const struct api_call *call, const struct list_option
 
 static void serve_collection(struct api_call *call, struct collection *c)
 {
-	const struct selectable_kind kind = selectable_kind_of(call->api, c);
+	const struct selectable_kind kind = api_selectable_kind(call->api, c);
 	bool watch = call->path.forced_watch || query_true(&call->query, "watch");
 	enum table_include include = INCLUDE_METADATA;
 	struct list_options o = {0};
@@ -166,23 +167,32 @@ static void serve_collection(struct api_call *call, struct collection *c)
 	list_options_release(&o);
 }
 
-static void serve_object(struct api_call *call, struct collection *c)
+int api_view(struct api_call *call, struct collection *c, struct view *ret, struct status *st)
 {
 	enum table_include include = INCLUDE_METADATA;
-	struct status st = {0};
-	struct view view;
-	int rc = negotiate(call, false, &st);
+	int rc = negotiate(call, false, st);
 
 	if (rc == 0 && call->accepted.form == FORM_TABLE)
-		rc = parse_include(&call->query, &include, &st);
+		rc = parse_include(&call->query, &include, st);
 	if (rc == 0)
-		rc = check_form(call, c, false, &st);
-	if (rc) {
+		rc = check_form(call, c, false, st);
+	if (rc == 0)
+		*ret = view_of(call, c, include);
+	return rc;
+}
+
+static void serve_object(struct api_call *call, struct collection *c)
+{
+	struct status st = {0};
+	struct view view;
+	int rc = api_view(call, c, &view, &st);
+
+	if (rc == 0 && write_hides(call, c))
+		rc = status_not_found(&st, call->path.group, call->path.resource, call->path.name);
+	if (rc)
 		api_fail(call, &st);
-		return;
-	}
-	view = view_of(call, c, include);
-	get_serve(call, c, &view);
+	else
+		get_serve(call, c, &view);
 }
 
 /* What a recording does not hold: the doings of running containers. */
@@ -225,20 +235,6 @@ static void refuse_unknown(struct api_call *call)
 	api_fail(call, &st);
 }
 
-/* A replay takes no writes. */
-static void refuse_write(struct api_call *call, const struct collection *c)
-{
-	struct status st = {0};
-
-	st.has_details = true;
-	st.name = call->path.name.len ? slice_dup(call->path.name) : NULL;
-	st.group = *c->resource.apigroup ? xstrdup(c->resource.apigroup) : NULL;
-	st.kind = xstrdup(c->resource.resource);
-	status_set(&st, 403, "Forbidden", "%s%s%s is forbidden: a replay takes no writes",
-		c->resource.resource, st.group ? "." : "", st.group ? st.group : "");
-	api_fail(call, &st);
-}
-
 static bool is_write(struct slice method)
 {
 	return slice_is(method, "POST") || slice_is(method, "PUT") || slice_is(method, "PATCH") ||
@@ -253,6 +249,19 @@ static bool path_fits(const struct api_path *p, const struct collection *c)
 	return !c->resource.namespaced || p->name.len == 0;
 }
 
+/* A resource that is not on the tape begins to exist with the first write; leases and events, which programs
+ * write whatever they do, are always there. */
+static struct collection *find_collection(struct api_call *call)
+{
+	const struct api_path *p = &call->path;
+	struct collection *c = world_find(call->api->world, p->group, p->version, p->resource);
+
+	if (c || !(is_write(call->request->method) || write_is_lease(p->group, p->resource) ||
+			 write_is_event(p->group, p->resource)))
+		return c;
+	return write_add_collection(call);
+}
+
 static void serve_resource(struct api_call *call)
 {
 	const struct api_path *p = &call->path;
@@ -262,16 +271,17 @@ static void serve_resource(struct api_call *call)
 
 	if (slice_is(method, "POST") && review_serve(call))
 		return;
-	c = world_find(call->api->world, p->group, p->version, p->resource);
+	c = find_collection(call);
 	if (!c || !c->served || !path_fits(p, c)) {
 		refuse_unknown(call);
 	} else if (is_write(method)) {
-		refuse_write(call, c);
+		write_serve(call, c);
 	} else if (!slice_is(method, "GET")) {
 		status_no_method(&st);
 		api_fail(call, &st);
 	} else if (p->subresource.len && !slice_is(p->subresource, "status")) {
-		refuse_subresource(call);
+		if (!write_serve_scale(call, c))
+			refuse_subresource(call);
 	} else if (p->name.len && !p->forced_watch) {
 		world_catch_up(call->api->world, c);
 		serve_object(call, c);

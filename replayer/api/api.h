@@ -7,6 +7,7 @@
 
 #include "replayer/api/accept.h"
 #include "replayer/api/api_path.h"
+#include "replayer/api/field_selector.h"
 #include "replayer/api/respond.h"
 #include "replayer/fault/fault.h"
 #include "replayer/world/world.h"
@@ -18,6 +19,8 @@ struct run;
 struct run_client;
 struct run_request;
 struct watches;
+struct view;
+struct write_rules;
 
 /* What all requests are answered from. */
 struct api {
@@ -28,6 +31,7 @@ struct api {
 	const struct marks *marks;
 	struct deck *deck;
 	struct run *run;
+	const struct write_rules *rules; /* what becomes of writes */
 	bool silent_ahead; /* a watch from a version ahead of the position waits, instead of an ERROR 410 */
 	struct fault_act *faults; /* NULL: none */
 };
@@ -52,6 +56,12 @@ struct api_call {
 
 /* The server's handler; context is a struct api. */
 void api_handle(void *context, struct exchange *x, const struct http_request *r);
+
+/* How the client wants an object of the collection shown; ERR_FAILED with the status to answer. */
+int api_view(struct api_call *call, struct collection *c, struct view *ret, struct status *st) MUST_CHECK;
+
+/* What can be selected by in a collection. */
+struct selectable_kind api_selectable_kind(struct api *api, const struct collection *c);
 
 /* Sends an error as the call's client wants it, and releases it. */
 void api_fail(struct api_call *call, struct status *status);

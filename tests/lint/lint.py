@@ -28,7 +28,7 @@ CONFINED = {
     "openssl/": ["replayer/", "recorder/", "schema/tape/redact.c", "tests/"],
     "uv.h": ["replayer/", "recorder/", "tests/"],
     "editline/": ["tools/line_reader.c"],
-    "libfyaml.h": ["recorder/", "tests/"],
+    "libfyaml.h": ["recorder/", "replayer/write/", "tests/"],
     "zstd.h": ["schema/tape/codec.c", "tests/"],
     "xxhash.h": ["schema/tape/codec.c", "tests/"],
     "sqlite3.h": ["schema/", "tools/", "replayer/", "tests/"],

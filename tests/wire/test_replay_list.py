@@ -258,11 +258,6 @@ class ErrorTest(Case):
 			self.assertEqual(status, 405, method)
 		self.assertEqual(self.r.request("HEAD", "/api/v1/pods")[2], b"")
 
-	def test_writes_are_forbidden_in_so_many_words(self):
-		status, _, body = self.r.request("POST", "/api/v1/namespaces/default/pods", body=b"{}")
-		self.assertEqual(status, 403)
-		self.assertIn("takes no writes", json.loads(body)["message"])
-
 	def test_forms_that_do_not_exist_are_406(self):
 		self.check("/api/v1/pods", 406, "only the following media types are accepted: application/json",
 			"NotAcceptable", "application/json;as=Table;v=v1alpha1;g=meta.k8s.io")

@@ -1,0 +1,253 @@
+/* json_tree.c: see json_tree.h. */
+#include "replayer/write/json_tree.h"
+
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#define EXACT_DIGITS 15 /* a double keeps any number of so many digits */
+
+struct reader {
+	struct buf text; /* of the string being read */
+	struct err *err;
+};
+
+static int read_value(struct reader *r, struct slice json, unsigned depth, cJSON **ret);
+
+static int not_json(struct reader *r, struct slice json)
+{
+	return err_set(r->err, ERR_PROTOCOL, "bad JSON: unexpected '%.*s'",
+		(int)(json.len < 32 ? json.len : 32), json.ptr);
+}
+
+/* Text with a NUL inside cannot be a C string. */
+static int read_text(struct reader *r, struct slice json, bool *ret_whole)
+{
+	int rc;
+
+	buf_clear(&r->text);
+	rc = json_unescape(json, &r->text, r->err);
+	if (rc == 0)
+		rc = buf_append(&r->text, "", 1, r->err);
+	*ret_whole = rc == 0 && strlen(r->text.ptr) + 1 == r->text.len;
+	return rc;
+}
+
+static int read_string(struct reader *r, struct slice json, cJSON **ret)
+{
+	bool whole;
+	char *raw;
+	int rc = read_text(r, json, &whole);
+
+	if (rc)
+		return rc;
+	if (whole) {
+		*ret = cJSON_CreateString(r->text.ptr);
+		return 0;
+	}
+	raw = slice_dup(json);
+	*ret = cJSON_CreateRaw(raw);
+	free(raw);
+	return 0;
+}
+
+static size_t skip_digits(struct slice s, size_t at)
+{
+	while (at < s.len && isdigit((unsigned char)s.ptr[at]))
+		at++;
+	return at;
+}
+
+/* -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? */
+static bool is_number(struct slice s)
+{
+	size_t at = s.len && s.ptr[0] == '-', begin = at;
+
+	at = skip_digits(s, at);
+	if (at == begin || (s.ptr[begin] == '0' && at > begin + 1))
+		return false;
+	if (at < s.len && s.ptr[at] == '.') {
+		begin = ++at;
+		at = skip_digits(s, at);
+		if (at == begin)
+			return false;
+	}
+	if (at < s.len && (s.ptr[at] == 'e' || s.ptr[at] == 'E')) {
+		at++;
+		at += at < s.len && (s.ptr[at] == '+' || s.ptr[at] == '-');
+		begin = at;
+		at = skip_digits(s, at);
+		if (at == begin)
+			return false;
+	}
+	return at == s.len;
+}
+
+static int read_number(struct reader *r, struct slice json, cJSON **ret)
+{
+	char *text;
+
+	if (!is_number(json))
+		return not_json(r, json);
+	text = slice_dup(json);
+	*ret = json.len <= EXACT_DIGITS ? cJSON_CreateNumber(strtod(text, NULL)) : cJSON_CreateRaw(text);
+	free(text);
+	return 0;
+}
+
+static void add_member(cJSON *object, const char *name, cJSON *value)
+{
+	cJSON *old = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	if (old)
+		cJSON_Delete(cJSON_DetachItemViaPointer(object, old));
+	cJSON_AddItemToObject(object, name, value);
+}
+
+static int read_container(struct reader *r, struct slice json, unsigned depth, cJSON *to)
+{
+	struct slice key, value;
+	struct json_iter it;
+	cJSON *child;
+	bool whole;
+	int rc = json_iter_begin(json, &it, r->err);
+
+	while (rc == 0 && (rc = json_iter_next(&it, &key, &value, r->err)) > 0) {
+		rc = read_value(r, value, depth + 1, &child);
+		if (rc)
+			break;
+		if (cJSON_IsArray(to)) {
+			cJSON_AddItemToArray(to, child);
+			continue;
+		}
+		rc = read_text(r, key, &whole);
+		if (rc == 0 && whole)
+			add_member(to, r->text.ptr, child);
+		else
+			cJSON_Delete(child);
+		if (rc == 0 && !whole)
+			rc = err_set(r->err, ERR_PROTOCOL, "bad JSON: a member's name holds a NUL");
+	}
+	return rc;
+}
+
+static int read_value(struct reader *r, struct slice json, unsigned depth, cJSON **ret)
+{
+	int rc;
+
+	if (depth > JSON_TREE_DEPTH_MAX)
+		return err_set(r->err, ERR_TOO_LARGE, "JSON is nested more than %d levels deep",
+			JSON_TREE_DEPTH_MAX);
+	if (json.len && json.ptr[0] == '"')
+		return read_string(r, json, ret);
+	if (json.len && (json.ptr[0] == '{' || json.ptr[0] == '[')) {
+		*ret = json.ptr[0] == '{' ? cJSON_CreateObject() : cJSON_CreateArray();
+		rc = read_container(r, json, depth, *ret);
+		if (rc)
+			cJSON_Delete(*ret);
+		return rc;
+	}
+	if (slice_is(json, "null"))
+		*ret = cJSON_CreateNull();
+	else if (slice_is(json, "true") || slice_is(json, "false"))
+		*ret = cJSON_CreateBool(json.ptr[0] == 't');
+	else
+		return read_number(r, json, ret);
+	return 0;
+}
+
+/* Without white space around. */
+static struct slice trim(struct slice s)
+{
+	while (s.len && strchr(" \t\r\n", s.ptr[0]) && s.ptr[0])
+		s = (struct slice){s.ptr + 1, s.len - 1};
+	while (s.len && strchr(" \t\r\n", s.ptr[s.len - 1]) && s.ptr[s.len - 1])
+		s.len--;
+	return s;
+}
+
+int json_tree_parse(struct slice json, cJSON **ret, struct err *err)
+{
+	struct reader r = {.err = err};
+	struct slice whole;
+	int rc;
+
+	buf_init(&r.text, LIMIT_OBJECT_BYTES);
+	json = trim(json);
+	/* Walked once, so that what is deeper is known to be balanced. */
+	rc = json_get(json, "$", &whole, err);
+	if (rc >= 0)
+		rc = rc == 0 ? err_set(err, ERR_PROTOCOL, "bad JSON: nothing is there")
+			     : read_value(&r, whole, 0, ret);
+	buf_release(&r.text);
+	return rc;
+}
+
+int json_tree_print(const cJSON *tree, struct buf *to, struct err *err)
+{
+	char *text = cJSON_PrintUnformatted(tree);
+	int rc;
+
+	if (!text)
+		return err_set(err, ERR_TOO_LARGE, "JSON is too large to be written");
+	rc = buf_append(to, text, strlen(text), err);
+	cJSON_free(text);
+	return rc;
+}
+
+/* ---- looking and changing ---- */
+
+cJSON *json_tree_at(const cJSON *tree, ...)
+{
+	const char *name;
+	va_list names;
+
+	va_start(names, tree);
+	while (tree && (name = va_arg(names, const char *)))
+		tree = cJSON_GetObjectItemCaseSensitive(tree, name);
+	va_end(names);
+	return (cJSON *)(uintptr_t)tree;
+}
+
+const char *json_tree_text(const cJSON *object, const char *name)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	return cJSON_IsString(value) ? value->valuestring : "";
+}
+
+void json_tree_set(cJSON *object, const char *name, cJSON *value)
+{
+	cJSON *old = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	if (!value)
+		cJSON_DeleteItemFromObjectCaseSensitive(object, name);
+	else if (old)
+		cJSON_ReplaceItemInObjectCaseSensitive(object, name, value);
+	else
+		cJSON_AddItemToObject(object, name, value);
+}
+
+void json_tree_set_text(cJSON *object, const char *name, const char *value)
+{
+	json_tree_set(object, name, cJSON_CreateString(value));
+}
+
+cJSON *json_tree_object(cJSON *object, const char *name)
+{
+	cJSON *value = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	if (cJSON_IsObject(value))
+		return value;
+	value = cJSON_CreateObject();
+	json_tree_set(object, name, value);
+	return value;
+}
+
+bool json_tree_equal(const cJSON *a, const cJSON *b)
+{
+	return a == b || (a && b && cJSON_Compare(a, b, true));
+}

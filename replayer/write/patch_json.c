@@ -1,0 +1,288 @@
+/* patch_json.c: see patch_json.h. */
+#include "replayer/write/patch_json.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+/* ---- JSON pointers ---- */
+
+/* Where a pointer leads: a member or an item of `parent`. */
+struct place {
+	cJSON *parent; /* NULL: the document itself */
+	char *token;   /* the last one, unescaped */
+};
+
+/* Takes the next token off a pointer, unescaped: ~1 is a slash, ~0 a tilde. */
+static char *next_token(const char **pointer)
+{
+	const char *at = *pointer + 1;
+	char *token = xmalloc(strlen(at) + 1), *to = token;
+
+	for (; *at && *at != '/'; at++) {
+		if (at[0] == '~' && (at[1] == '0' || at[1] == '1'))
+			*to++ = *++at == '0' ? '~' : '/';
+		else
+			*to++ = *at;
+	}
+	*to = 0;
+	*pointer = at;
+	return token;
+}
+
+/* The index that a token means; -1 for none. "-" is the one behind the last. */
+static int index_of(const char *token, int count)
+{
+	char *end;
+	long n;
+
+	if (strcmp(token, "-") == 0)
+		return count;
+	if (!isdigit((unsigned char)token[0]) || (token[0] == '0' && token[1]))
+		return -1;
+	n = strtol(token, &end, 10);
+	return *end || n > count ? -1 : (int)n;
+}
+
+static cJSON *child_of(const cJSON *parent, const char *token)
+{
+	int count = cJSON_GetArraySize(parent), i;
+
+	if (cJSON_IsObject(parent))
+		return cJSON_GetObjectItemCaseSensitive(parent, token);
+	i = cJSON_IsArray(parent) ? index_of(token, count) : -1;
+	return i >= 0 && i < count ? cJSON_GetArrayItem(parent, i) : NULL;
+}
+
+static int find_place(cJSON *document, const char *pointer, struct place *ret, struct err *err)
+{
+	struct place p = {0};
+
+	if (*pointer && *pointer != '/')
+		return err_set(err, ERR_USAGE, "bad path '%s': expected a slash in front", pointer);
+	for (const char *at = pointer; *at;) {
+		cJSON *parent = p.token ? child_of(p.parent, p.token) : document;
+
+		free(p.token);
+		p.token = NULL;
+		if (!parent)
+			return err_set(err, ERR_FAILED, "path '%s' does not exist", pointer);
+		p.parent = parent;
+		p.token = next_token(&at);
+	}
+	*ret = p;
+	return 0;
+}
+
+static int find_value(cJSON *document, const char *pointer, cJSON **ret, struct err *err)
+{
+	struct place p;
+	int rc = find_place(document, pointer, &p, err);
+
+	if (rc)
+		return rc;
+	*ret = p.parent ? child_of(p.parent, p.token) : document;
+	free(p.token);
+	return *ret ? 0 : err_set(err, ERR_FAILED, "path '%s' does not exist", pointer);
+}
+
+/* ---- operations ---- */
+
+/* Takes the value over. */
+static int add(cJSON **document, const char *pointer, cJSON *value, struct err *err)
+{
+	struct place p;
+	int i, rc = find_place(*document, pointer, &p, err);
+
+	if (rc) {
+		cJSON_Delete(value);
+		return rc;
+	}
+	if (!p.parent) {
+		cJSON_Delete(*document);
+		*document = value;
+	} else if (cJSON_IsObject(p.parent)) {
+		json_tree_set(p.parent, p.token, value);
+	} else {
+		i = cJSON_IsArray(p.parent) ? index_of(p.token, cJSON_GetArraySize(p.parent)) : -1;
+		if (i < 0) {
+			cJSON_Delete(value);
+			rc = err_set(err, ERR_FAILED, "path '%s' is no place to add to", pointer);
+		} else if (i == cJSON_GetArraySize(p.parent)) {
+			cJSON_AddItemToArray(p.parent, value);
+		} else {
+			cJSON_InsertItemInArray(p.parent, i, value);
+		}
+	}
+	free(p.token);
+	return rc;
+}
+
+/* Takes the value out; the caller frees it. */
+static int detach(cJSON *document, const char *pointer, cJSON **ret, struct err *err)
+{
+	struct place p;
+	cJSON *value;
+	int rc = find_place(document, pointer, &p, err);
+
+	if (rc)
+		return rc;
+	value = p.parent ? child_of(p.parent, p.token) : NULL;
+	free(p.token);
+	if (!value)
+		return err_set(err, ERR_FAILED, "path '%s' does not exist", pointer);
+	*ret = cJSON_DetachItemViaPointer(p.parent, value);
+	return 0;
+}
+
+static int replace(cJSON **document, const char *pointer, cJSON *value, struct err *err)
+{
+	cJSON *old;
+	int rc = find_value(*document, pointer, &old, err);
+
+	if (rc) {
+		cJSON_Delete(value);
+		return rc;
+	}
+	if (old == *document) {
+		cJSON_Delete(old);
+		*document = value;
+		return 0;
+	}
+	/* In place, so that items keep their index and members their order. */
+	for (cJSON *child; (child = old->child);)
+		cJSON_Delete(cJSON_DetachItemViaPointer(old, child));
+	free(old->valuestring);
+	old->valuestring = value->valuestring;
+	old->type = (old->type & cJSON_StringIsConst) | value->type;
+	old->valueint = value->valueint;
+	old->valuedouble = value->valuedouble;
+	old->child = value->child;
+	value->valuestring = NULL;
+	value->child = NULL;
+	cJSON_Delete(value);
+	return 0;
+}
+
+static int test(cJSON *document, const char *pointer, const cJSON *value, struct err *err)
+{
+	cJSON *found;
+	int rc = find_value(document, pointer, &found, err);
+
+	if (rc)
+		return rc;
+	return json_tree_equal(found, value)
+		       ? 0
+		       : err_set(err, ERR_FAILED, "testing path '%s' value failed", pointer);
+}
+
+static int copy(cJSON **document, const char *from, const char *pointer, size_t *copied, struct err *err)
+{
+	cJSON *value;
+	char *text;
+	int rc = find_value(*document, from, &value, err);
+
+	if (rc)
+		return rc;
+	text = cJSON_PrintUnformatted(value);
+	*copied += text ? strlen(text) : 0;
+	free(text);
+	if (*copied > JSON_PATCH_COPIED_MAX)
+		return err_set(
+			err, ERR_TOO_LARGE, "copies come to more than %d bytes", JSON_PATCH_COPIED_MAX);
+	return add(document, pointer, cJSON_Duplicate(value, true), err);
+}
+
+static int move(cJSON **document, const char *from, const char *pointer, struct err *err)
+{
+	cJSON *value;
+	size_t length = strlen(from);
+	int rc;
+
+	if (strncmp(from, pointer, length) == 0 && pointer[length] == '/')
+		return err_set(err, ERR_USAGE, "cannot move '%s' into itself", from);
+	rc = detach(*document, from, &value, err);
+	return rc ? rc : add(document, pointer, value, err);
+}
+
+static int apply(cJSON **document, const cJSON *operation, size_t *copied, struct err *err)
+{
+	const char *op = json_tree_text(operation, "op"), *from = json_tree_text(operation, "from");
+	const cJSON *path = json_tree_at(operation, "path", NULL),
+		    *value = json_tree_at(operation, "value", NULL);
+	const char *pointer = cJSON_IsString(path) ? path->valuestring : NULL;
+	cJSON *gone;
+	int rc;
+
+	if (!pointer)
+		return err_set(err, ERR_USAGE, "an operation has no path");
+	if (strcmp(op, "remove") == 0) {
+		rc = detach(*document, pointer, &gone, err);
+		if (rc == 0)
+			cJSON_Delete(gone);
+		return rc;
+	}
+	if (strcmp(op, "copy") == 0)
+		return copy(document, from, pointer, copied, err);
+	if (strcmp(op, "move") == 0)
+		return move(document, from, pointer, err);
+	if (!value)
+		return err_set(err, ERR_USAGE, "operation '%s' at '%s' has no value", op, pointer);
+	if (strcmp(op, "test") == 0)
+		return test(*document, pointer, value, err);
+	if (strcmp(op, "add") == 0)
+		return add(document, pointer, cJSON_Duplicate(value, true), err);
+	if (strcmp(op, "replace") == 0)
+		return replace(document, pointer, cJSON_Duplicate(value, true), err);
+	return err_set(err, ERR_USAGE, "unknown operation '%s'", op);
+}
+
+int patch_json(cJSON **document, const cJSON *patch, struct err *err)
+{
+	const cJSON *operation;
+	size_t copied = 0;
+
+	if (!cJSON_IsArray(patch))
+		return err_set(err, ERR_USAGE, "a JSON patch is an array of operations");
+	if (cJSON_GetArraySize(patch) > JSON_PATCH_OPERATIONS_MAX)
+		return err_set(err, ERR_TOO_LARGE,
+			"the allowed maximum operations in a JSON patch is %d, got %d",
+			JSON_PATCH_OPERATIONS_MAX, cJSON_GetArraySize(patch));
+	cJSON_ArrayForEach(operation, patch)
+	{
+		int rc = apply(document, operation, &copied, err);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* ---- merging ---- */
+
+static cJSON *without_nulls(const cJSON *value)
+{
+	cJSON *made;
+
+	if (!cJSON_IsObject(value))
+		return cJSON_Duplicate(value, true);
+	made = cJSON_CreateObject();
+	patch_merge(made, value);
+	return made;
+}
+
+void patch_merge(cJSON *document, const cJSON *patch)
+{
+	const cJSON *member;
+
+	cJSON_ArrayForEach(member, patch)
+	{
+		cJSON *old = cJSON_GetObjectItemCaseSensitive(document, member->string);
+
+		if (cJSON_IsNull(member))
+			json_tree_set(document, member->string, NULL);
+		else if (cJSON_IsObject(old) && cJSON_IsObject(member))
+			patch_merge(old, member);
+		else
+			json_tree_set(document, member->string, without_nulls(member));
+	}
+}

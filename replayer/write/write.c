@@ -1,0 +1,236 @@
+/* write.c: see write.h. */
+#include "replayer/write/write.h"
+
+#include "replayer/run.h"
+#include "replayer/write/write_internal.h"
+#include "schema/base/limits.h"
+#include "schema/run/run_file.h"
+
+#include <stdlib.h>
+
+/* ---- what is asked for ---- */
+
+static bool is_recorded(const struct write *w)
+{
+	return w->c->resource.id < w->call->api->world->recorded_count;
+}
+
+static enum write_verb verb_of(const struct api_call *call)
+{
+	struct slice method = call->request->method;
+
+	if (slice_is(method, "POST"))
+		return VERB_CREATE;
+	if (slice_is(method, "PUT"))
+		return VERB_UPDATE;
+	if (slice_is(method, "PATCH"))
+		return VERB_PATCH;
+	return call->path.name.len ? VERB_DELETE : VERB_DELETE_COLLECTION;
+}
+
+bool write_hides(const struct api_call *call, const struct collection *c)
+{
+	static const char *const people[] = {"kubectl", "curl", "Wget", "Mozilla/5.0"};
+	const struct tape_resource *r = &c->resource;
+	struct slice agent = http_header_find(call->request, "User-Agent");
+	struct slice group = slice_of(r->apigroup), resource = slice_of(r->resource);
+
+	if (!write_is_lease(group, resource) || agent.len == 0 ||
+		live_set_find(&c->written, call->path.namespace, call->path.name) ||
+		write_rules_find(call->api->rules, group, resource, (struct slice){NULL, 0}, VERB_UPDATE,
+			true) != WRITE_OVERLAY)
+		return false;
+	for (size_t i = 0; i < sizeof(people) / sizeof(people[0]); i++) {
+		size_t n = strlen(people[i]);
+
+		if (agent.len >= n && memcmp(agent.ptr, people[i], n) == 0)
+			return false;
+	}
+	return true;
+}
+
+static int parse_dry_run(struct write *w)
+{
+	static const char *const kinds[] = {
+		"CreateOptions", "UpdateOptions", "PatchOptions", "DeleteOptions", "DeleteOptions"};
+	struct slice value = query_get(&w->call->query, "dryRun");
+
+	w->dry_run = slice_is(value, "All");
+	if (w->dry_run || value.len == 0)
+		return 0;
+	w->st.has_details = true;
+	w->st.kind = xstrdup(kinds[w->verb]);
+	w->st.group = xstrdup("meta.k8s.io");
+	w->st.causes[w->st.cause_count++] = (struct status_cause){"FieldValueNotSupported",
+		xasprintf(
+			"Unsupported value: \"%.*s\": supported values: \"All\"", (int)value.len, value.ptr),
+		"dryRun"};
+	return status_set(&w->st, 422, "Invalid", "%s.meta.k8s.io \"\" is invalid: dryRun: %s",
+		kinds[w->verb], w->st.causes[0].message);
+}
+
+static int refuse(struct write *w)
+{
+	const struct tape_resource *r = &w->c->resource;
+
+	write_set_details(w, r->resource);
+	return status_set(&w->st, 403, "Forbidden", "%s%s%s is forbidden: this replay rejects %s of %s",
+		r->resource, *r->apigroup ? "." : "", r->apigroup, write_verb_name(w->verb), r->resource);
+}
+
+/* Subresources through which the object itself is written. */
+static bool is_part(struct slice sub)
+{
+	static const char *const parts[] = {
+		"status", "finalize", "approval", "ephemeralcontainers", "resize", "scale"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		if (slice_is(sub, parts[i]))
+			return true;
+	}
+	return sub.len == 0;
+}
+
+static int do_write(struct write *w)
+{
+	bool done = false;
+	int rc = w->sub.len ? write_subresource(w, &done) : 0;
+	bool part = is_part(w->sub), whole = w->sub.len == 0;
+
+	if (rc || done)
+		return rc;
+	switch (w->verb) {
+	case VERB_CREATE:
+		if (w->c->resource.namespaced && !w->namespace.len)
+			return status_no_method(&w->st);
+		if (!whole || *w->name)
+			return whole ? status_no_method(&w->st) : status_no_resource(&w->st);
+		return write_create(w);
+	case VERB_UPDATE: return part && *w->name ? write_update(w) : status_no_method(&w->st);
+	case VERB_PATCH: return part && *w->name ? write_patch(w) : status_no_method(&w->st);
+	case VERB_DELETE: return whole ? write_delete(w) : status_no_method(&w->st);
+	case VERB_DELETE_COLLECTION: return write_delete_collection(w);
+	}
+	return status_no_method(&w->st);
+}
+
+static int serve(struct write *w)
+{
+	const struct tape_resource *r = &w->c->resource;
+	int rc = parse_dry_run(w);
+
+	w->policy = write_rules_find(w->call->api->rules, slice_of(r->apigroup), slice_of(r->resource),
+		w->sub, w->verb, is_recorded(w));
+	if (rc == 0 && w->policy == WRITE_REJECT)
+		rc = refuse(w);
+	if (rc == 0)
+		rc = api_view(w->call, w->c, &w->view, &w->st);
+	return rc ? rc : do_write(w);
+}
+
+/* ---- what is answered ---- */
+
+static int print_answer(struct write *w, struct buf *plain, struct buf *shown)
+{
+	int rc = json_tree_print(w->answer, plain, NULL);
+
+	if (rc || w->is_status || w->view.form == FORM_OBJECT)
+		return rc ? rc : buf_append(shown, plain->ptr, plain->len, NULL);
+	return view_object(&w->view, buf_slice(plain), shown, NULL);
+}
+
+static void store_row(struct write *w, struct slice answer)
+{
+	struct api_call *call = w->call;
+	const struct tape_resource *r = &w->c->resource;
+	const cJSON *metadata = w->is_status ? NULL : json_tree_at(w->answer, "metadata", NULL);
+	struct buf asked, answered;
+	struct run_write_row row = {.verb = slice_of(write_verb_name(w->verb)),
+		.what = {slice_of(r->apigroup), slice_of(r->version), slice_of(r->resource), w->sub,
+			w->namespace, slice_of(w->name)},
+		.policy = slice_of(write_policy_name(w->policy)),
+		.content_type = http_header_find(call->request, "Content-Type"),
+		.dry_run = w->dry_run,
+		.status = w->st.code ? w->st.code : w->code,
+		.reason = slice_of(w->st.reason ? w->st.reason : ""),
+		.rv = slice_of(json_tree_text(metadata, "resourceVersion")),
+		.uid = slice_of(json_tree_text(metadata, "uid"))};
+
+	buf_init(&asked, LIMIT_OBJECT_BYTES);
+	buf_init(&answered, LIMIT_OBJECT_BYTES);
+	if (call->api->run->file && call->request->body.len)
+		run_clean_body(call->api->run, &call->path, call->request->body, &asked);
+	if (call->api->run->file && answer.len)
+		run_clean_body(call->api->run, &call->path, answer, &answered);
+	row.body = buf_slice(&asked);
+	row.object = buf_slice(&answered);
+	run_write(call->api->run, call->stored, &row);
+	buf_release(&asked);
+	buf_release(&answered);
+}
+
+static void answer(struct write *w)
+{
+	struct api_call *call = w->call;
+	struct buf plain, shown;
+
+	buf_init(&plain, LIMIT_OBJECT_BYTES);
+	buf_init(&shown, 2 * LIMIT_OBJECT_BYTES);
+	if (!w->st.code && print_answer(w, &plain, &shown))
+		status_set(&w->st, 500, "InternalError", "Internal error occurred: the answer is too large");
+	store_row(w, buf_slice(&plain));
+	if (w->st.code)
+		api_fail(call, &w->st);
+	else
+		respond_json(call->x, call->request, &call->style, w->code, buf_slice(&shown));
+	buf_release(&plain);
+	buf_release(&shown);
+}
+
+static void release(struct write *w)
+{
+	cJSON_Delete(w->old);
+	cJSON_Delete(w->answer);
+	status_release(&w->st);
+	free(w->name);
+}
+
+void write_serve(struct api_call *call, struct collection *c)
+{
+	struct write w = {.call = call,
+		.c = c,
+		.verb = verb_of(call),
+		.namespace = call->path.namespace,
+		.sub = call->path.subresource,
+		.name = slice_dup(call->path.name)};
+
+	(void)!serve(&w);
+	answer(&w);
+	release(&w);
+}
+
+bool write_serve_scale(struct api_call *call, struct collection *c)
+{
+	struct write w = {
+		.call = call, .c = c, .namespace = call->path.namespace, .name = slice_dup(call->path.name)};
+	struct buf json;
+	int rc;
+
+	if (!slice_is(call->path.subresource, "scale")) {
+		free(w.name);
+		return false;
+	}
+	buf_init(&json, LIMIT_OBJECT_BYTES);
+	rc = write_load_existing(&w);
+	if (rc == 0)
+		rc = write_scale_of(&w, w.old, &w.answer);
+	if (rc == 0)
+		rc = json_tree_print(w.answer, &json, NULL);
+	if (rc)
+		api_fail(call, &w.st);
+	else
+		respond_json(call->x, call->request, &call->style, 200, buf_slice(&json));
+	buf_release(&json);
+	release(&w);
+	return true;
+}

@@ -1,0 +1,25 @@
+/*
+ * write_body.h: the body of a write, whatever it is encoded in, as a tree.
+ */
+#ifndef REPLAYER_WRITE_BODY_H
+#define REPLAYER_WRITE_BODY_H
+
+#include "replayer/api/status.h"
+#include "replayer/wire/http.h"
+#include "replayer/write/json_tree.h"
+
+/* The media type of the body without its parameters; the empty slice when none is named. */
+struct slice write_body_type(const struct http_request *r);
+
+/* An object: JSON (also where no type is named), YAML or protobuf. `kind` is the one expected, for messages.
+ * On failure the status is filled: 400, 413 or 415. The caller frees. */
+int write_body_object(
+	const struct http_request *r, const char *kind, cJSON **ret, struct status *st) MUST_CHECK;
+
+/* The same where the body may be empty, which is NULL. */
+int write_body_options(const struct http_request *r, cJSON **ret, struct status *st) MUST_CHECK;
+
+/* JSON or YAML, as in an apply patch; ERR_PROTOCOL or ERR_TOO_LARGE. */
+int write_parse_yaml(struct slice text, cJSON **ret, struct err *err) MUST_CHECK;
+
+#endif

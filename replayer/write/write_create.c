@@ -1,0 +1,197 @@
+/* write_create.c: POST on a collection; see write_internal.h. */
+#include "replayer/write/write_internal.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#define SUFFIX_CHARACTERS   5
+#define NAME_MAX_CHARACTERS 253
+#define GENERATE_MAX        (63 - SUFFIX_CHARACTERS) /* of the given part, before the suffix */
+
+/* Letters that make no words, as in the names that the API server makes up. */
+static char *generate_name(const char *prefix)
+{
+	static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+	unsigned char random[SUFFIX_CHARACTERS];
+	char suffix[SUFFIX_CHARACTERS + 1] = "";
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		memset(random, 0, sizeof(random));
+	for (size_t i = 0; i < SUFFIX_CHARACTERS; i++)
+		suffix[i] = letters[random[i] % (sizeof(letters) - 1)];
+	return xasprintf("%.*s%s", GENERATE_MAX, prefix, suffix);
+}
+
+/* A path segment for the kinds that allow it, which have names with colons (RBAC); else a DNS subdomain. */
+static bool is_name(const char *name, bool any_segment)
+{
+	size_t length = strlen(name);
+
+	if (any_segment)
+		return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strpbrk(name, "/%");
+	if (length > NAME_MAX_CHARACTERS || !isalnum((unsigned char)name[0]) ||
+		!isalnum((unsigned char)name[length - 1]))
+		return false;
+	for (; *name; name++) {
+		if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) && *name != '-' &&
+			*name != '.')
+			return false;
+	}
+	return true;
+}
+
+static int check_name(struct write *w, cJSON *metadata)
+{
+	const char *prefix = json_tree_text(metadata, "generateName");
+	const struct tape_resource *r = &w->c->resource;
+	bool any_segment = strcmp(r->apigroup, "rbac.authorization.k8s.io") == 0 ||
+			   strcmp(r->resource, "customresourcedefinitions") == 0;
+
+	if (!*json_tree_text(metadata, "name") && *prefix) {
+		char *name = generate_name(prefix);
+
+		json_tree_set_text(metadata, "name", name);
+		free(name);
+	}
+	free(w->name);
+	w->name = xstrdup(json_tree_text(metadata, "name"));
+	if (!*w->name)
+		return write_invalid(w, r->kind, "FieldValueRequired", "metadata.name",
+			"Required value: name or generateName is required");
+	if (!is_name(w->name, any_segment))
+		return write_invalid(w, r->kind, "FieldValueInvalid", "metadata.name",
+			"Invalid value: \"%s\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+			"characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
+			"'example.com', regex used for validation is "
+			"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+			w->name);
+	return 0;
+}
+
+/* A namespace that is known not to exist holds nothing. Where namespaces are not on the tape, all exist. */
+static int check_namespace(struct write *w)
+{
+	struct collection *namespaces = world_find(
+		w->call->api->world, (struct slice){NULL, 0}, slice_of("v1"), slice_of("namespaces"));
+
+	if (!w->namespace.len || !namespaces || !namespaces->served || namespaces->live.count == 0)
+		return 0;
+	if (live_set_find(&namespaces->live, (struct slice){NULL, 0}, w->namespace))
+		return 0;
+	return status_not_found(&w->st, (struct slice){NULL, 0}, slice_of("namespaces"), w->namespace);
+}
+
+static int check_metadata(struct write *w, cJSON *metadata)
+{
+	const char *namespace = json_tree_text(metadata, "namespace");
+
+	if (*namespace && !slice_is(w->namespace, namespace))
+		return status_bad_request(&w->st,
+			"the namespace of the provided object does not match the namespace sent on the request");
+	if (*json_tree_text(metadata, "resourceVersion"))
+		return status_set(&w->st, 500, "InternalError",
+			"Internal error occurred: resourceVersion should not be set on objects to be created");
+	return check_name(w, metadata);
+}
+
+static int check_absent(struct write *w)
+{
+	const struct tape_resource *r = &w->c->resource;
+	bool beside = write_is_event(slice_of(r->apigroup), slice_of(r->resource)) &&
+		      w->policy == WRITE_OVERLAY &&
+		      !live_set_find(&w->c->written, w->namespace, slice_of(w->name));
+	int rc = write_load(w, slice_of(w->name));
+
+	if (rc || !w->old || beside)
+		return rc;
+	write_set_details(w, r->resource);
+	return status_set(&w->st, 409, "AlreadyExists", "%s%s%s \"%s\" already exists", r->resource,
+		*r->apigroup ? "." : "", r->apigroup, w->name);
+}
+
+/* What a status begins with is for the API server to say. Nodes bring their own. */
+static void begin_status(struct write *w, cJSON *object)
+{
+	const char *resource = w->c->resource.resource;
+	const char *phase = strcmp(resource, "pods") == 0         ? "Pending"
+			    : strcmp(resource, "namespaces") == 0 ? "Active"
+								  : NULL;
+
+	if (!write_has_subresource(w, "status") || strcmp(resource, "nodes") == 0)
+		return;
+	if (w->c->custom) {
+		json_tree_set(object, "status", NULL);
+		return;
+	}
+	json_tree_set(object, "status", cJSON_CreateObject());
+	if (phase && !*w->c->resource.apigroup)
+		json_tree_set_text(json_tree_object(object, "status"), "phase", phase);
+}
+
+static void begin_spec(struct write *w, cJSON *object)
+{
+	const char *kubernetes = "kubernetes";
+
+	if (strcmp(w->c->resource.resource, "namespaces") == 0 && !*w->c->resource.apigroup)
+		json_tree_set(json_tree_object(object, "spec"), "finalizers",
+			cJSON_CreateStringArray(&kubernetes, 1));
+}
+
+static void begin_metadata(struct write *w, cJSON *metadata)
+{
+	char uid[40], now[TIMESTAMP_BYTES], *namespace = slice_dup(w->namespace), rv[24];
+
+	write_new_uid(uid);
+	write_timestamp(now, 0);
+	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)w->c->rv);
+	if (w->namespace.len)
+		json_tree_set_text(metadata, "namespace", namespace);
+	json_tree_set_text(metadata, "uid", uid);
+	json_tree_set_text(metadata, "resourceVersion", rv);
+	json_tree_set_text(metadata, "creationTimestamp", now);
+	json_tree_set(metadata, "deletionTimestamp", NULL);
+	json_tree_set(metadata, "deletionGracePeriodSeconds", NULL);
+	json_tree_set(metadata, "selfLink", NULL);
+	json_tree_set(metadata, "generation", write_counts_generation(w) ? cJSON_CreateNumber(1) : NULL);
+	free(namespace);
+}
+
+int write_create_object(struct write *w, cJSON *object)
+{
+	cJSON *metadata = json_tree_object(object, "metadata");
+	int rc = check_metadata(w, metadata);
+
+	if (rc == 0)
+		rc = check_namespace(w);
+	if (rc == 0)
+		rc = check_absent(w);
+	if (rc == 0) {
+		begin_metadata(w, metadata);
+		begin_status(w, object);
+		begin_spec(w, object);
+		rc = write_store(w, EVENT_ADDED, object);
+	}
+	if (rc) {
+		cJSON_Delete(object);
+		return rc;
+	}
+	w->answer = object;
+	w->code = 201;
+	return 0;
+}
+
+int write_create(struct write *w)
+{
+	cJSON *object;
+	int rc = write_body_object(w->call->request, w->c->resource.kind, &object, &w->st);
+
+	if (rc)
+		return rc;
+	rc = write_check_kind(w, object);
+	if (rc == 0)
+		return write_create_object(w, object);
+	cJSON_Delete(object);
+	return rc;
+}

@@ -1,0 +1,77 @@
+/* write_find.c: resources that are not on the tape; see write.h. */
+#include "replayer/write/write_internal.h"
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+
+static bool find_known(const struct api_path *p, struct tape_resource *ret)
+{
+	for (unsigned i = 0; i < write_resource_count; i++) {
+		const struct write_resource *k = &write_resources[i];
+
+		if (!slice_is(p->resource, k->resource) || !slice_is(p->group, k->group) ||
+			!slice_is(p->version, k->version))
+			continue;
+		*ret = (struct tape_resource){.apigroup = xstrdup(k->group),
+			.version = xstrdup(k->version),
+			.resource = xstrdup(k->resource),
+			.kind = xstrdup(k->kind),
+			.namespaced = k->namespaced};
+		return true;
+	}
+	return false;
+}
+
+/* The recorded APIResourceList of the path's version. */
+static cJSON *read_resource_list(struct api_call *call)
+{
+	const struct api_path *p = &call->path;
+	char *path = xasprintf("/%s%.*s%s%.*s", p->group.len ? "apis/" : "api", (int)p->group.len,
+		p->group.ptr, "/", (int)p->version.len, p->version.ptr);
+	struct tape_document d;
+	struct buf body;
+	cJSON *list = NULL;
+
+	buf_init(&body, LIMIT_DOCUMENT_BYTES);
+	if (tape_document(call->api->tape, path, "", call->api->world->seq, &d, &body, NULL) == 0)
+		(void)!json_tree_parse(buf_slice(&body), &list, NULL);
+	buf_release(&body);
+	free(path);
+	return list;
+}
+
+static bool find_recorded(struct api_call *call, struct tape_resource *ret)
+{
+	cJSON *list = read_resource_list(call), *item;
+	const struct api_path *p = &call->path;
+	bool found = false;
+
+	cJSON_ArrayForEach(item, json_tree_at(list, "resources", NULL))
+	{
+		if (found || !slice_is(p->resource, json_tree_text(item, "name")))
+			continue;
+		found = true;
+		*ret = (struct tape_resource){.apigroup = slice_dup(p->group),
+			.version = slice_dup(p->version),
+			.resource = slice_dup(p->resource),
+			.kind = xstrdup(json_tree_text(item, "kind")),
+			.namespaced = cJSON_IsTrue(json_tree_at(item, "namespaced", NULL))};
+	}
+	cJSON_Delete(list);
+	return found;
+}
+
+struct collection *write_add_collection(struct api_call *call)
+{
+	struct collection *c;
+	struct tape_resource r;
+
+	if (!find_recorded(call, &r) && !find_known(&call->path, &r))
+		return NULL;
+	c = world_add(call->api->world, &r);
+	free(r.apigroup);
+	free(r.version);
+	free(r.resource);
+	free(r.kind);
+	return c;
+}

@@ -1,0 +1,104 @@
+/* write_internal.h: what the files of a write share. */
+#ifndef REPLAYER_WRITE_INTERNAL_H
+#define REPLAYER_WRITE_INTERNAL_H
+
+#include "replayer/api/view.h"
+#include "replayer/write/json_tree.h"
+#include "replayer/write/write.h"
+#include "replayer/write/write_body.h"
+#include "replayer/write/write_table.h"
+
+#define TIMESTAMP_BYTES 32
+
+/* One write while it is being done. All functions that return int return 0, or ERR_FAILED with `st` filled.
+ */
+struct write {
+	struct api_call *call;
+	struct collection *c;
+	enum write_verb verb;
+	enum write_policy policy;
+	bool dry_run;
+	struct view view; /* of the answer */
+	struct slice namespace, sub; /* of the path */
+	char *name;                  /* of the path, or of a new object */
+	cJSON *old;                  /* the object as it stands; NULL: there is none */
+	struct status st;
+	int code;       /* of the answer */
+	cJSON *answer;  /* its body */
+	bool is_status; /* the answer is no object of the collection */
+};
+
+/* ---- write_object.c: what all objects have ---- */
+
+/* The object of that name into w->old; NULL when there is none. */
+int write_load(struct write *w, struct slice name);
+/* The same, with a 404 when there is none. */
+int write_load_existing(struct write *w);
+
+/* Whether the body is of the collection's kind; fills in a kind that was left out. */
+int write_check_kind(struct write *w, cJSON *object);
+
+/* Name and namespace against the path. */
+int write_check_place(struct write *w, cJSON *object);
+
+/* Puts members where the API server has them: kind, apiVersion and metadata first, metadata's own in order.
+ */
+void write_normalize(const struct write *w, cJSON *object);
+
+/* Makes it so, by the policy: the object gets its resourceVersion, and watchers are told. A deletion is given
+ * the last state. */
+int write_store(struct write *w, enum event_type type, cJSON *object);
+
+/* What a new object gets: a UID and the time. */
+void write_new_uid(char to[40]);
+void write_timestamp(char to[TIMESTAMP_BYTES], int64_t ahead_s);
+
+/* Whether the resource has that subresource, as far as is known. */
+bool write_has_subresource(const struct write *w, const char *name);
+
+/* 422 with one cause. `reason` and `field` are constants. */
+int write_invalid(struct write *w, const char *kind, const char *reason, const char *field,
+	const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* 409. */
+int write_conflict(struct write *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Details of an error about the object: name, group, kind. */
+void write_set_details(struct write *w, const char *kind);
+
+/* The resourceVersion and the UID that the object must still have; "" for either. 409 when it has not. */
+int write_check_preconditions(struct write *w, const char *uid, const char *rv);
+
+/* An answer of kind Status that says success, about the object. */
+void write_answer_success(struct write *w, int code, const cJSON *object);
+
+/* ---- one file each ---- */
+
+int write_create(struct write *w);
+/* The same with an object at hand, which is taken over; its kind has been checked. */
+int write_create_object(struct write *w, cJSON *object);
+int write_update(struct write *w);
+int write_patch(struct write *w);
+int write_delete(struct write *w);
+int write_delete_collection(struct write *w);
+int write_subresource(struct write *w, bool *ret_done);
+
+/* Replaces w->old by `object` (taken over), as far as the subresource of the path allows; the answer is the
+ * result. rv_required: an object without resourceVersion is refused where the kind does not allow it. */
+int write_replace(struct write *w, cJSON *object, bool rv_required);
+
+/* Deletes w->old, with the options of the body (may be NULL); the answer is made. */
+int write_remove(struct write *w, const cJSON *options);
+
+/* Takes a change of a lasting object further: the last finalizer is gone. */
+bool write_is_over(const struct write *w, const cJSON *object);
+
+/* The Scale of an object, and the object with the replicas of a Scale. write_scale.c. */
+int write_scale_of(struct write *w, const cJSON *object, cJSON **ret);
+int write_scale(struct write *w);                   /* a PUT */
+int write_scale_set(struct write *w, cJSON *scale); /* takes it over */
+
+/* Whether metadata.generation counts the changes of this kind. */
+bool write_counts_generation(const struct write *w);
+
+#endif

@@ -1,0 +1,338 @@
+/* write_object.c: what all objects have, and how one is stored; see write_internal.h. */
+#include "replayer/api/crd.h"
+#include "replayer/api/watch.h"
+#include "replayer/write/write_internal.h"
+#include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* ---- errors ---- */
+
+void write_set_details(struct write *w, const char *kind)
+{
+	const struct tape_resource *r = &w->c->resource;
+
+	w->st.has_details = true;
+	w->st.name = w->name && *w->name ? xstrdup(w->name) : NULL;
+	w->st.group = *r->apigroup ? xstrdup(r->apigroup) : NULL;
+	w->st.kind = xstrdup(kind);
+}
+
+static char *format_text(const char *format, va_list ap)
+{
+	char *text;
+
+	if (vasprintf(&text, format, ap) < 0)
+		abort();
+	return text;
+}
+
+int write_invalid(
+	struct write *w, const char *kind, const char *reason, const char *field, const char *format, ...)
+{
+	va_list ap;
+	char *why;
+
+	va_start(ap, format);
+	why = format_text(format, ap);
+	va_end(ap);
+	write_set_details(w, kind);
+	status_set(&w->st, 422, "Invalid", "%s%s%s \"%s\" is invalid: %s: %s", kind, w->st.group ? "." : "",
+		w->st.group ? w->st.group : "", w->name ? w->name : "", field, why);
+	w->st.causes[w->st.cause_count++] = (struct status_cause){reason, why, field};
+	return ERR_FAILED;
+}
+
+int write_conflict(struct write *w, const char *format, ...)
+{
+	const struct tape_resource *r = &w->c->resource;
+	va_list ap;
+	char *why;
+
+	va_start(ap, format);
+	why = format_text(format, ap);
+	va_end(ap);
+	write_set_details(w, r->resource);
+	status_set(&w->st, 409, "Conflict", "Operation cannot be fulfilled on %s%s%s \"%s\": %s", r->resource,
+		*r->apigroup ? "." : "", r->apigroup, w->name, why);
+	free(why);
+	return ERR_FAILED;
+}
+
+int write_check_preconditions(struct write *w, const char *uid, const char *rv)
+{
+	const cJSON *metadata = json_tree_at(w->old, "metadata", NULL);
+	const char *has_uid = json_tree_text(metadata, "uid"),
+		   *has_rv = json_tree_text(metadata, "resourceVersion");
+
+	if (*uid && strcmp(uid, has_uid) != 0)
+		return write_conflict(w,
+			"Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, has_uid);
+	if (*rv && strcmp(rv, has_rv) != 0)
+		return write_conflict(w,
+			"Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s",
+			rv, has_rv);
+	return 0;
+}
+
+/* ---- what is known of the kind ---- */
+
+static const struct write_resource *find_known(const struct tape_resource *r)
+{
+	for (unsigned i = 0; i < write_resource_count; i++) {
+		const struct write_resource *k = &write_resources[i];
+
+		if (strcmp(k->resource, r->resource) == 0 && strcmp(k->group, r->apigroup) == 0 &&
+			strcmp(k->version, r->version) == 0)
+			return k;
+	}
+	return NULL;
+}
+
+bool write_has_subresource(const struct write *w, const char *name)
+{
+	const struct write_resource *known = find_known(&w->c->resource);
+	char *member = xasprintf("subresources.%s", name);
+	struct slice crd, found;
+	bool has = false;
+
+	if (known)
+		has = *known->subresources && http_list_has(slice_of(known->subresources), name);
+	else if (crd_find(w->call->api->world, w->c, &crd))
+		has = json_get(crd_version(crd, w->c->resource.version), member, &found, NULL) > 0;
+	free(member);
+	return has;
+}
+
+/* ---- reading ---- */
+
+int write_load(struct write *w, struct slice name)
+{
+	const struct live *l = live_set_find(&w->c->live, w->namespace, name);
+	struct slice object;
+	struct err err;
+	int rc;
+
+	cJSON_Delete(w->old);
+	w->old = NULL;
+	if (!l || write_hides(w->call, w->c))
+		return 0;
+	rc = world_object(w->call->api->world, l->seq, &object, &err);
+	if (rc == 0)
+		rc = json_tree_parse(object, &w->old, &err);
+	return rc ? status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", err.text) : 0;
+}
+
+int write_load_existing(struct write *w)
+{
+	const struct tape_resource *r = &w->c->resource;
+	int rc = write_load(w, slice_of(w->name));
+
+	if (rc || w->old)
+		return rc;
+	return status_not_found(&w->st, slice_of(r->apigroup), slice_of(r->resource), slice_of(w->name));
+}
+
+int write_check_kind(struct write *w, cJSON *object)
+{
+	const char *kind = json_tree_text(object, "kind"), *version = json_tree_text(object, "apiVersion");
+	const char *expected_kind = w->c->resource.kind;
+	char to[API_VERSION_MAX];
+	const char *expected = view_api_version(w->c, to);
+
+	if (*version && strcmp(version, expected) != 0)
+		return status_bad_request(&w->st,
+			"the API version in the data (%s) does not match the expected API version (%s)",
+			version, expected);
+	if (*kind && strcmp(kind, expected_kind) != 0)
+		return status_bad_request(&w->st,
+			"%s in version \"%s\" cannot be handled as a %s: expected kind %s", kind,
+			w->c->resource.version, expected_kind, expected_kind);
+	json_tree_set_text(object, "kind", expected_kind);
+	json_tree_set_text(object, "apiVersion", expected);
+	json_tree_object(object, "metadata");
+	return 0;
+}
+
+int write_check_place(struct write *w, cJSON *object)
+{
+	cJSON *metadata = json_tree_object(object, "metadata");
+	const char *name = json_tree_text(metadata, "name"),
+		   *namespace = json_tree_text(metadata, "namespace");
+	struct slice path = w->namespace;
+
+	if (strcmp(name, w->name) != 0)
+		return status_bad_request(&w->st,
+			"the name of the object (%s) does not match the name on the URL (%s)", name, w->name);
+	if (*namespace && !slice_is(path, namespace))
+		return status_bad_request(&w->st,
+			"the namespace of the object (%s) does not match the namespace on the URL (%.*s)",
+			namespace, (int)path.len, path.ptr);
+	if (path.len && !*namespace) {
+		char *text = slice_dup(path);
+
+		json_tree_set_text(metadata, "namespace", text);
+		free(text);
+	}
+	return 0;
+}
+
+/* ---- layout ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+	const cJSON *const *x = a, *const *y = b;
+
+	return strcmp((*x)->string, (*y)->string);
+}
+
+/* Members in the order of the list, then all others: as they stand, or by name. */
+static void order(cJSON *object, const char *const *first, size_t count, bool sorted)
+{
+	size_t n = (size_t)cJSON_GetArraySize(object), at = 0;
+	cJSON **items = xcalloc(n + 1, sizeof(cJSON *));
+
+	for (size_t i = 0; i < count && !sorted; i++) {
+		cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(object, first[i]);
+
+		if (item)
+			items[at++] = item;
+	}
+	while (object->child)
+		items[at++] = cJSON_DetachItemViaPointer(object, object->child);
+	if (sorted)
+		qsort(items, n, sizeof(cJSON *), compare_names);
+	for (size_t i = 0; i < at; i++)
+		cJSON_AddItemToArray(object, items[i]);
+	free(items);
+}
+
+void write_normalize(const struct write *w, cJSON *object)
+{
+	static const char *const top[] = {"kind", "apiVersion", "metadata"};
+	static const char *const metadata[] = {"name", "generateName", "namespace", "selfLink", "uid",
+		"resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+		"deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
+		"managedFields"};
+
+	order(object, top, sizeof(top) / sizeof(top[0]), w->c->custom);
+	order(json_tree_object(object, "metadata"), metadata, sizeof(metadata) / sizeof(metadata[0]),
+		w->c->custom);
+}
+
+/* ---- storing ---- */
+
+void write_new_uid(char to[40])
+{
+	unsigned char b[16];
+
+	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
+		memset(b, 0, sizeof(b));
+	b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+	b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+	snprintf(to, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+		b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+/* The program's own clock is the wall clock, so new times are the wall clock's, not the tape's. */
+void write_timestamp(char to[TIMESTAMP_BYTES], int64_t ahead_s)
+{
+	time_t seconds = (time_t)(clock_wall_ns(&clock_system) / NS_PER_S + ahead_s);
+	struct tm parts;
+
+	gmtime_r(&seconds, &parts);
+	strftime(to, TIMESTAMP_BYTES, "%Y-%m-%dT%H:%M:%SZ", &parts);
+}
+
+/* Watchers first see the recorded object go, if the new one takes its place unseen by its writer. */
+static void tell(struct write *w, enum event_type type, struct slice name, struct slice object)
+{
+	struct api *api = w->call->api;
+	struct change *c;
+	int64_t number = world_write(api->world, w->c, type, w->namespace, name, object, &c);
+
+	watches_deliver(api->watches, w->c, c, (uint64_t)number);
+	change_unref(c);
+}
+
+static int displace_recorded(struct write *w, struct slice name)
+{
+	const struct live *l = live_set_find(&w->c->live, w->namespace, name);
+	struct slice object;
+	struct buf last;
+	struct err err;
+	int rc;
+
+	if (!l)
+		return 0;
+	buf_init(&last, LIMIT_OBJECT_BYTES);
+	rc = world_object(w->call->api->world, l->seq, &object, &err);
+	if (rc == 0)
+		rc = object_with_rv(object, world_next_rv(w->c), &last, &err);
+	if (rc == 0)
+		tell(w, EVENT_DELETED, name, buf_slice(&last));
+	else
+		status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", err.text);
+	buf_release(&last);
+	return rc ? ERR_FAILED : 0;
+}
+
+int write_store(struct write *w, enum event_type type, cJSON *object)
+{
+	cJSON *metadata = json_tree_object(object, "metadata");
+	char rv[24], *name;
+	struct buf json;
+	struct err err;
+	int rc = 0;
+
+	write_normalize(w, object);
+	if (w->policy != WRITE_OVERLAY || w->dry_run)
+		return 0;
+	name = xstrdup(json_tree_text(metadata, "name"));
+	if (type == EVENT_ADDED)
+		rc = displace_recorded(w, slice_of(name));
+	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)world_next_rv(w->c));
+	json_tree_set_text(metadata, "resourceVersion", rv);
+	write_normalize(w, object);
+	buf_init(&json, LIMIT_OBJECT_BYTES);
+	if (rc == 0)
+		rc = json_tree_print(object, &json, &err);
+	if (rc == 0)
+		tell(w, type, slice_of(name), buf_slice(&json));
+	else if (!w->st.code)
+		status_set(&w->st, 413, "RequestEntityTooLarge", "Request entity is too large: %s", err.text);
+	buf_release(&json);
+	free(name);
+	return rc ? ERR_FAILED : 0;
+}
+
+void write_answer_success(struct write *w, int code, const cJSON *object)
+{
+	const struct tape_resource *r = &w->c->resource;
+	cJSON *status = cJSON_CreateObject(), *details;
+
+	cJSON_AddStringToObject(status, "kind", "Status");
+	cJSON_AddStringToObject(status, "apiVersion", "v1");
+	cJSON_AddObjectToObject(status, "metadata");
+	cJSON_AddStringToObject(status, "status", "Success");
+	if (object) {
+		details = cJSON_AddObjectToObject(status, "details");
+		cJSON_AddStringToObject(details, "name", w->name);
+		if (*r->apigroup)
+			cJSON_AddStringToObject(details, "group", r->apigroup);
+		cJSON_AddStringToObject(details, "kind", r->resource);
+		cJSON_AddStringToObject(
+			details, "uid", json_tree_text(json_tree_at(object, "metadata", NULL), "uid"));
+	} else {
+		cJSON_AddNumberToObject(status, "code", code);
+	}
+	w->answer = status;
+	w->is_status = true;
+	w->code = code;
+}

@@ -1,0 +1,141 @@
+/* write_policy.c: see write_policy.h. */
+#include "replayer/write/write_policy.h"
+
+#include <stdlib.h>
+
+static const char *const policies[] = {"overlay", "absorb", "reject"};
+static const char *const verbs[] = {"create", "update", "patch", "delete", "deletecollection"};
+
+#define POLICY_COUNT (sizeof(policies) / sizeof(policies[0]))
+#define VERB_COUNT   (sizeof(verbs) / sizeof(verbs[0]))
+#define ALL_VERBS    ((1u << VERB_COUNT) - 1)
+
+const char *write_verb_name(enum write_verb verb)
+{
+	return verbs[verb];
+}
+
+const char *write_policy_name(enum write_policy policy)
+{
+	return policies[policy];
+}
+
+/* Cuts `from` at the first `mark`: the part before it is returned, *from is what follows. */
+static struct slice cut(struct slice *from, char mark, bool *ret_found)
+{
+	const char *at = from->len ? memchr(from->ptr, mark, from->len) : NULL;
+	struct slice head = {from->ptr, at ? (size_t)(at - from->ptr) : from->len};
+
+	*ret_found = at != NULL;
+	*from = at ? (struct slice){at + 1, from->len - head.len - 1} : (struct slice){NULL, 0};
+	return head;
+}
+
+static size_t find_word(struct slice word, const char *const *words, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && !slice_is(word, words[i]))
+		i++;
+	return i;
+}
+
+static int parse_verbs(struct slice text, unsigned *ret, const char *rule, struct err *err)
+{
+	unsigned bits = 0;
+	bool more = true;
+
+	while (more) {
+		struct slice word = cut(&text, ',', &more);
+		size_t verb = find_word(word, verbs, VERB_COUNT);
+
+		if (verb == VERB_COUNT)
+			return err_set(err, ERR_USAGE,
+				"bad verb '%.*s' in '%s': expected create, update, patch, delete or deletecollection",
+				(int)word.len, word.ptr, rule);
+		bits |= 1u << verb;
+	}
+	*ret = bits;
+	return 0;
+}
+
+/* RESOURCE[/SUBRESOURCE][.GROUP][:VERBS] */
+static int parse_subject(struct slice text, struct write_rule *r, const char *rule, struct err *err)
+{
+	bool has_group, has_sub, has_verbs;
+	struct slice rest = text, subject = cut(&rest, ':', &has_verbs);
+	struct slice group = subject, name = cut(&group, '.', &has_group);
+	struct slice sub = name, resource = cut(&sub, '/', &has_sub);
+
+	if (resource.len == 0)
+		return err_set(err, ERR_USAGE,
+			"no resource in '%s': expected RESOURCE[.GROUP][:VERBS]=POLICY", rule);
+	if (!slice_is(resource, "*"))
+		r->resource = resource;
+	r->subresource = sub;
+	r->group = group;
+	r->any_group = !has_group;
+	return has_verbs ? parse_verbs(rest, &r->verbs, rule, err) : 0;
+}
+
+int write_rules_add(struct write_rules *rules, const char *text, struct err *err)
+{
+	struct write_rule r = {.any_group = true, .verbs = ALL_VERBS};
+	struct slice word = slice_of(text), subject;
+	const char *equals = strrchr(text, '=');
+	size_t policy;
+	int rc = 0;
+
+	subject = (struct slice){text, equals ? (size_t)(equals - text) : 0};
+	if (equals)
+		word = slice_of(equals + 1);
+	policy = find_word(word, policies, POLICY_COUNT);
+	if (policy == POLICY_COUNT)
+		return err_set(err, ERR_USAGE,
+			"bad policy '%.*s' in '%s': expected overlay, absorb or reject", (int)word.len,
+			word.ptr, text);
+	r.policy = (enum write_policy)policy;
+	if (equals)
+		rc = parse_subject(subject, &r, text, err);
+	if (rc)
+		return rc;
+	rules->items = xrealloc(rules->items, (rules->count + 1) * sizeof(*rules->items));
+	rules->items[rules->count++] = r;
+	return 0;
+}
+
+void write_rules_release(struct write_rules *rules)
+{
+	free(rules->items);
+	*rules = (struct write_rules){0};
+}
+
+bool write_is_lease(struct slice group, struct slice resource)
+{
+	return slice_is(resource, "leases") && slice_is(group, "coordination.k8s.io");
+}
+
+bool write_is_event(struct slice group, struct slice resource)
+{
+	return slice_is(resource, "events") && (group.len == 0 || slice_is(group, "events.k8s.io"));
+}
+
+static bool fits(const struct write_rule *r, struct slice group, struct slice resource,
+	struct slice subresource, enum write_verb verb)
+{
+	return (r->verbs & 1u << verb) && (!r->resource.len || slice_equal(r->resource, resource)) &&
+	       (!r->subresource.len || slice_equal(r->subresource, subresource)) &&
+	       (r->any_group || slice_equal(r->group, group));
+}
+
+enum write_policy write_rules_find(const struct write_rules *rules, struct slice group, struct slice resource,
+	struct slice subresource, enum write_verb verb, bool recorded)
+{
+	bool beside = write_is_lease(group, resource) || write_is_event(group, resource);
+
+	for (size_t i = rules->count; i; i--) {
+		if (fits(&rules->items[i - 1], group, resource, subresource, verb))
+			return rules->items[i - 1].policy;
+	}
+	return recorded && !beside ? WRITE_ABSORB : WRITE_OVERLAY;
+}

@@ -1,0 +1,54 @@
+/*
+ * write_policy.h: what becomes of a write. A list of rules, as the options --write give them, the last one
+ * that fits counts; in front of them stand the defaults:
+ *
+ *     leases, events (both groups)           overlay
+ *     resources that are on the tape         absorb
+ *     everything else                        overlay
+ *
+ * A rule is `[RESOURCE[.GROUP]][:VERB[,VERB]...=]POLICY`, as in
+ *     overlay     configmaps=overlay     deployments.apps:create,delete=reject     '*:delete=reject'
+ * RESOURCE is the plural name, with a subresource where only that is meant (pods/status), or `*`; VERB one of
+ * create, update, patch, delete, deletecollection.
+ */
+#ifndef REPLAYER_WRITE_POLICY_H
+#define REPLAYER_WRITE_POLICY_H
+
+#include "schema/base/buf.h"
+
+enum write_policy {
+	WRITE_OVERLAY, /* a version that lists, watches and gets see */
+	WRITE_ABSORB,  /* checked and answered as if done, and never seen */
+	WRITE_REJECT,  /* 403 */
+};
+
+enum write_verb { VERB_CREATE, VERB_UPDATE, VERB_PATCH, VERB_DELETE, VERB_DELETE_COLLECTION };
+
+struct write_rule {
+	struct slice resource, subresource, group; /* empty: any */
+	bool any_group;                            /* no group was named: any */
+	unsigned verbs;                            /* bits by enum write_verb */
+	enum write_policy policy;
+};
+
+struct write_rules {
+	struct write_rule *items; /* slices point into the options' text */
+	size_t count;
+};
+
+/* Appends a rule; `text` must outlive the rules. ERR_USAGE says what is wrong with it. */
+int write_rules_add(struct write_rules *rules, const char *text, struct err *err) MUST_CHECK;
+void write_rules_release(struct write_rules *rules);
+
+/* recorded: the resource is on the tape. */
+enum write_policy write_rules_find(const struct write_rules *rules, struct slice group, struct slice resource,
+	struct slice subresource, enum write_verb verb, bool recorded);
+
+const char *write_verb_name(enum write_verb verb);
+const char *write_policy_name(enum write_policy policy);
+
+/* Leases, and events in both groups: written and read beside the recorded ones. */
+bool write_is_lease(struct slice group, struct slice resource);
+bool write_is_event(struct slice group, struct slice resource);
+
+#endif

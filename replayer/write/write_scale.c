@@ -1,0 +1,248 @@
+/* write_scale.c: the subresource scale, which is made of an object and changes its replicas; see
+ * write_internal.h. */
+#include "replayer/api/crd.h"
+#include "replayer/write/write_internal.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+
+/* Where an object keeps what a Scale shows: paths as in a CRD, ".spec.replicas". */
+struct scale_paths {
+	char *replicas, *status_replicas, *selector;
+};
+
+static char *path_at(struct slice subresource, const char *member)
+{
+	struct slice found;
+
+	if (json_get(subresource, member, &found, NULL) <= 0 || found.len < 2)
+		return NULL;
+	return slice_dup((struct slice){found.ptr + 1, found.len - 2});
+}
+
+static void release_paths(struct scale_paths *p)
+{
+	free(p->replicas);
+	free(p->status_replicas);
+	free(p->selector);
+}
+
+static bool find_paths(struct write *w, struct scale_paths *ret)
+{
+	struct slice crd, scale;
+
+	if (!w->c->custom) {
+		*ret = (struct scale_paths){xstrdup(".spec.replicas"), xstrdup(".status.replicas"), NULL};
+		return true;
+	}
+	if (!crd_find(w->call->api->world, w->c, &crd) ||
+		json_get(crd_version(crd, w->c->resource.version), "subresources.scale", &scale, NULL) <= 0)
+		return false;
+	*ret = (struct scale_paths){path_at(scale, "specReplicasPath"), path_at(scale, "statusReplicasPath"),
+		path_at(scale, "labelSelectorPath")};
+	if (ret->replicas)
+		return true;
+	release_paths(ret);
+	return false;
+}
+
+/* The parent of the path's last member, and that member's name (in `path`). */
+static cJSON *walk(cJSON *object, char *path, bool make, const char **ret_last)
+{
+	char *rest = path + (*path == '.'), *dot;
+
+	while (object && (dot = strchr(rest, '.'))) {
+		*dot = 0;
+		object = make ? json_tree_object(object, rest) : json_tree_at(object, rest, NULL);
+		rest = dot + 1;
+	}
+	*ret_last = rest;
+	return object;
+}
+
+static cJSON *value_at(const cJSON *object, const char *path)
+{
+	char *copy = path ? xstrdup(path) : NULL;
+	const char *last;
+	cJSON *found = NULL;
+
+	if (copy)
+		found = walk((cJSON *)(uintptr_t)object, copy, false, &last);
+	if (found)
+		found = json_tree_at(found, last, NULL);
+	free(copy);
+	return found;
+}
+
+/* ---- the selector as text ---- */
+
+static int append_requirement(const cJSON *r, struct buf *to)
+{
+	const char *operator= json_tree_text(r, "operator"), *key = json_tree_text(r, "key");
+	const cJSON *value;
+	int rc;
+
+	if (strcmp(operator, "Exists") == 0)
+		return buf_printf(to, NULL, "%s", key);
+	if (strcmp(operator, "DoesNotExist") == 0)
+		return buf_printf(to, NULL, "!%s", key);
+	rc = buf_printf(to, NULL, "%s %s (", key, strcmp(operator, "In") == 0 ? "in" : "notin");
+	cJSON_ArrayForEach(value, json_tree_at(r, "values", NULL))
+	{
+		if (rc == 0 && cJSON_IsString(value))
+			rc = buf_printf(to, NULL, "%s%s", value->prev->next ? "," : "", value->valuestring);
+	}
+	return rc ? rc : buf_append(to, ")", 1, NULL);
+}
+
+/* spec.selector of a workload: matchLabels and matchExpressions, or a plain map. */
+static char *selector_text(const cJSON *object)
+{
+	const cJSON *selector = json_tree_at(object, "spec", "selector", NULL), *item;
+	const cJSON *labels = json_tree_at(selector, "matchLabels", NULL);
+	const cJSON *expressions = json_tree_at(selector, "matchExpressions", NULL);
+	const cJSON *pairs = labels || expressions ? labels : selector;
+	struct buf text;
+	char *made;
+	int rc = 0;
+
+	buf_init(&text, LIMIT_OBJECT_BYTES);
+	cJSON_ArrayForEach(item, pairs)
+	{
+		if (rc == 0 && cJSON_IsString(item))
+			rc = buf_printf(
+				&text, NULL, "%s%s=%s", text.len ? "," : "", item->string, item->valuestring);
+	}
+	cJSON_ArrayForEach(item, expressions)
+	{
+		if (rc == 0 && text.len)
+			rc = buf_append(&text, ",", 1, NULL);
+		if (rc == 0)
+			rc = append_requirement(item, &text);
+	}
+	made = slice_dup(buf_slice(&text));
+	buf_release(&text);
+	return made;
+}
+
+/* ---- Scale ---- */
+
+static void add_metadata(const cJSON *object, cJSON *scale)
+{
+	static const char *const names[] = {
+		"name", "namespace", "uid", "resourceVersion", "creationTimestamp"};
+	cJSON *to = cJSON_AddObjectToObject(scale, "metadata");
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const cJSON *value = json_tree_at(object, "metadata", names[i], NULL);
+
+		if (value)
+			cJSON_AddItemToObject(to, names[i], cJSON_Duplicate(value, true));
+	}
+}
+
+static void fill(const struct scale_paths *p, const cJSON *object, cJSON *scale, bool custom)
+{
+	const cJSON *replicas = value_at(object, p->replicas),
+		    *running = value_at(object, p->status_replicas);
+	const cJSON *custom_selector = value_at(object, p->selector);
+	char *selector = custom ? xstrdup(cJSON_IsString(custom_selector) ? custom_selector->valuestring : "")
+				: selector_text(object);
+	cJSON *spec, *status;
+
+	cJSON_AddStringToObject(scale, "kind", "Scale");
+	cJSON_AddStringToObject(scale, "apiVersion", "autoscaling/v1");
+	add_metadata(object, scale);
+	spec = cJSON_AddObjectToObject(scale, "spec");
+	if (cJSON_IsNumber(replicas) && replicas->valuedouble != 0)
+		cJSON_AddNumberToObject(spec, "replicas", replicas->valuedouble);
+	status = cJSON_AddObjectToObject(scale, "status");
+	cJSON_AddNumberToObject(status, "replicas", cJSON_IsNumber(running) ? running->valuedouble : 0);
+	if (*selector)
+		cJSON_AddStringToObject(status, "selector", selector);
+	free(selector);
+}
+
+int write_scale_of(struct write *w, const cJSON *object, cJSON **ret)
+{
+	struct scale_paths p;
+	int rc = 0;
+
+	if (!write_has_subresource(w, "scale") || !find_paths(w, &p))
+		return status_no_resource(&w->st);
+	if (w->c->custom && !value_at(object, p.replicas))
+		rc = status_set(&w->st, 500, "InternalError",
+			"Internal error occurred: the spec replicas field \"%s\" does not exist", p.replicas);
+	if (rc == 0) {
+		*ret = cJSON_CreateObject();
+		fill(&p, object, *ret, w->c->custom);
+	}
+	release_paths(&p);
+	return rc;
+}
+
+static int check_scale(struct write *w, const cJSON *scale, double *ret)
+{
+	const cJSON *replicas = json_tree_at(scale, "spec", "replicas", NULL);
+	const char *rv = json_tree_text(json_tree_at(scale, "metadata", NULL), "resourceVersion");
+	const char *uid = json_tree_text(json_tree_at(scale, "metadata", NULL), "uid");
+	const char *has = json_tree_text(json_tree_at(w->old, "metadata", NULL), "resourceVersion");
+	double n = cJSON_IsNumber(replicas) ? replicas->valuedouble : 0;
+
+	if ((replicas && !cJSON_IsNumber(replicas)) || n < 0)
+		return write_invalid(w, "Scale", "FieldValueInvalid", "spec.replicas",
+			"Invalid value: must be greater than or equal to 0");
+	if (*rv && strcmp(rv, has) != 0)
+		return write_conflict(w,
+			"the object has been modified; please apply your changes to the latest version and try again");
+	*ret = n;
+	return write_check_preconditions(w, uid, "");
+}
+
+int write_scale_set(struct write *w, cJSON *scale)
+{
+	struct scale_paths p;
+	const char *last;
+	cJSON *object, *parent, *answer = NULL;
+	double replicas = 0;
+	int rc = check_scale(w, scale, &replicas);
+
+	cJSON_Delete(scale);
+	if (rc)
+		return rc;
+	if (!find_paths(w, &p))
+		return status_no_resource(&w->st);
+	object = cJSON_Duplicate(w->old, true);
+	parent = walk(object, p.replicas, true, &last);
+	json_tree_set(parent, last, cJSON_CreateNumber(replicas));
+	release_paths(&p);
+	rc = write_replace(w, object, false);
+	if (rc == 0)
+		rc = write_scale_of(w, w->answer, &answer);
+	if (rc)
+		return rc;
+	cJSON_Delete(w->answer);
+	w->answer = answer;
+	w->is_status = true;
+	return 0;
+}
+
+int write_scale(struct write *w)
+{
+	cJSON *scale;
+	int rc = write_body_object(w->call->request, "Scale", &scale, &w->st);
+
+	if (rc)
+		return rc;
+	rc = write_load_existing(w);
+	if (rc == 0 && !write_has_subresource(w, "scale"))
+		rc = status_no_resource(&w->st);
+	if (rc == 0 && strcmp(json_tree_text(json_tree_at(scale, "metadata", NULL), "name"), w->name) != 0)
+		rc = status_bad_request(
+			&w->st, "the name of the object does not match the name on the URL (%s)", w->name);
+	if (rc == 0)
+		return write_scale_set(w, scale);
+	cJSON_Delete(scale);
+	return rc;
+}

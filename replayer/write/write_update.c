@@ -1,0 +1,205 @@
+/* write_update.c: PUT, and what it shares with patches; see write_internal.h. */
+#include "replayer/write/write_internal.h"
+
+#include <stdlib.h>
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+#define IN(name, list) is_one_of(name, list, sizeof(list) / sizeof(list[0]))
+
+/* Kinds that a PUT creates when they are not there. */
+static bool is_created_by_put(const struct write *w)
+{
+	static const char *const names[] = {"leases", "events", "endpoints", "services", "limitranges",
+		"podtemplates", "roles", "rolebindings", "clusterroles", "clusterrolebindings"};
+
+	return !w->c->custom && IN(w->c->resource.resource, names);
+}
+
+/* Kinds that take no update without a resourceVersion. */
+static bool wants_version(const struct write *w)
+{
+	static const char *const names[] = {"leases", "poddisruptionbudgets", "apiservices",
+		"customresourcedefinitions", "flowschemas", "prioritylevelconfigurations"};
+
+	return w->c->custom || IN(w->c->resource.resource, names);
+}
+
+bool write_counts_generation(const struct write *w)
+{
+	static const char *const groups[] = {"apps", "batch", "admissionregistration.k8s.io",
+		"apiextensions.k8s.io", "flowcontrol.apiserver.k8s.io", "discovery.k8s.io", "policy"};
+	static const char *const names[] = {"pods", "replicationcontrollers", "ingresses", "networkpolicies"};
+
+	return w->c->custom || IN(w->c->resource.apigroup, groups) || IN(w->c->resource.resource, names);
+}
+
+/* ---- what an update may change ---- */
+
+static void keep_member(const cJSON *from, cJSON *to, const char *name)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(from, name);
+
+	json_tree_set(to, name, value ? cJSON_Duplicate(value, true) : NULL);
+}
+
+/* What only the API server changes. */
+static void keep_metadata(const cJSON *old, cJSON *object)
+{
+	static const char *const own[] = {"uid", "creationTimestamp", "deletionTimestamp",
+		"deletionGracePeriodSeconds", "generation", "selfLink", "generateName", "resourceVersion"};
+	const cJSON *from = json_tree_at(old, "metadata", NULL);
+	cJSON *to = json_tree_object(object, "metadata");
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		keep_member(from, to, own[i]);
+}
+
+/* Of an update of the status nothing but the status counts; built-in kinds of the core group also take
+ * labels, annotations and conditions of the spec that their status carries along. */
+static cJSON *with_status_of(const struct write *w, const cJSON *object)
+{
+	cJSON *made = cJSON_Duplicate(w->old, true);
+
+	keep_member(object, made, "status");
+	if (!*w->c->resource.apigroup) {
+		cJSON *metadata = json_tree_object(made, "metadata");
+
+		keep_member(json_tree_at(object, "metadata", NULL), metadata, "labels");
+		keep_member(json_tree_at(object, "metadata", NULL), metadata, "annotations");
+	}
+	return made;
+}
+
+/* Without metadata, status, and what says the kind. */
+static cJSON *spec_of(const cJSON *object)
+{
+	cJSON *copy = cJSON_Duplicate(object, true);
+
+	cJSON_DeleteItemFromObjectCaseSensitive(copy, "metadata");
+	cJSON_DeleteItemFromObjectCaseSensitive(copy, "status");
+	return copy;
+}
+
+static void count_generation(const struct write *w, cJSON *object)
+{
+	cJSON *before, *after, *metadata = json_tree_object(object, "metadata");
+	const cJSON *count = json_tree_at(w->old, "metadata", "generation", NULL);
+
+	if (!write_counts_generation(w) && !count)
+		return;
+	before = spec_of(w->old);
+	after = spec_of(object);
+	if (!json_tree_equal(before, after))
+		json_tree_set(metadata, "generation",
+			cJSON_CreateNumber((cJSON_IsNumber(count) ? count->valuedouble : 0) + 1));
+	cJSON_Delete(before);
+	cJSON_Delete(after);
+}
+
+static int check_version(struct write *w, const cJSON *object, bool rv_required)
+{
+	const cJSON *metadata = json_tree_at(object, "metadata", NULL);
+	const char *uid = json_tree_text(metadata, "uid"), *rv = json_tree_text(metadata, "resourceVersion");
+	const char *has = json_tree_text(json_tree_at(w->old, "metadata", NULL), "resourceVersion");
+	int rc = write_check_preconditions(w, uid, "");
+
+	if (rc)
+		return rc;
+	if (!*rv && rv_required && wants_version(w))
+		return write_invalid(w, w->c->resource.resource, "FieldValueInvalid",
+			"metadata.resourceVersion", "Invalid value: 0x0: must be specified for an update");
+	if (*rv && strcmp(rv, has) != 0)
+		return write_conflict(w,
+			"the object has been modified; please apply your changes to the latest version and try again");
+	return 0;
+}
+
+bool write_is_over(const struct write *w, const cJSON *object)
+{
+	const cJSON *metadata = json_tree_at(object, "metadata", NULL);
+	const cJSON *grace = json_tree_at(metadata, "deletionGracePeriodSeconds", NULL);
+	bool is_namespace = strcmp(w->c->resource.resource, "namespaces") == 0 && !*w->c->resource.apigroup;
+
+	return json_tree_at(metadata, "deletionTimestamp", NULL) &&
+	       cJSON_GetArraySize(json_tree_at(metadata, "finalizers", NULL)) == 0 &&
+	       !(cJSON_IsNumber(grace) && grace->valuedouble > 0) &&
+	       !(is_namespace && cJSON_GetArraySize(json_tree_at(object, "spec", "finalizers", NULL)));
+}
+
+/* The last state still shows the finalizer whose removal ends the object. */
+static int store(struct write *w, cJSON *object)
+{
+	cJSON *last;
+	int rc;
+
+	if (!write_is_over(w, object))
+		return write_store(w, EVENT_MODIFIED, object);
+	last = cJSON_Duplicate(w->old, true);
+	rc = write_store(w, EVENT_DELETED, last);
+	cJSON_Delete(last);
+	return rc;
+}
+
+static bool is_status(const struct write *w)
+{
+	return slice_is(w->sub, "status") || slice_is(w->sub, "approval");
+}
+
+int write_replace(struct write *w, cJSON *object, bool rv_required)
+{
+	int rc = write_check_kind(w, object);
+
+	if (rc == 0)
+		rc = write_check_place(w, object);
+	if (rc == 0)
+		rc = check_version(w, object, rv_required);
+	if (rc) {
+		cJSON_Delete(object);
+		return rc;
+	}
+	if (is_status(w)) {
+		cJSON *made = with_status_of(w, object);
+
+		cJSON_Delete(object);
+		object = made;
+	} else if (write_has_subresource(w, "status") && !slice_is(w->sub, "binding")) {
+		keep_member(w->old, object, "status");
+	}
+	keep_metadata(w->old, object);
+	count_generation(w, object);
+	w->answer = object;
+	w->code = 200;
+	/* What changes nothing makes no version. */
+	return json_tree_equal(w->old, object) ? 0 : store(w, object);
+}
+
+int write_update(struct write *w)
+{
+	cJSON *object;
+	int rc = write_body_object(w->call->request, w->c->resource.kind, &object, &w->st);
+
+	if (rc)
+		return rc;
+	rc = write_load(w, slice_of(w->name));
+	if (rc == 0 && !w->old && is_created_by_put(w) && !w->sub.len) {
+		rc = write_check_kind(w, object);
+		if (rc == 0)
+			rc = write_check_place(w, object);
+		if (rc == 0)
+			return write_create_object(w, object);
+	}
+	if (rc == 0 && !w->old)
+		rc = write_load_existing(w);
+	if (rc == 0)
+		return write_replace(w, object, true);
+	cJSON_Delete(object);
+	return rc;
+}

@@ -1,0 +1,398 @@
+"""What programs write to a replay: every verb, every policy, every error form, and what others see of it."""
+
+import json
+import re
+import unittest
+
+from replays import CONFIGMAPS, DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PODS, WIDGETS, Case, Tape, brief, obj
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+LEASES = {"group": "coordination.k8s.io", "version": "v1", "resource": "leases", "kind": "Lease", "namespaced": True}
+MAPS = "/api/v1/namespaces/default/configmaps"
+PODS_PATH = "/api/v1/namespaces/default/pods"
+LEASES_PATH = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+PROGRAM = {"User-Agent": "controller/v1"}
+
+
+def tape():
+	made = Tape()
+	made.listed(NAMESPACES, 90, [obj(NAMESPACES, "default", 5)])
+	made.listed(CONFIGMAPS, 100, [obj(CONFIGMAPS, "a", 10, data={"k": "1"}), obj(CONFIGMAPS, "b", 11, data={})])
+	made.listed(PODS, 100, [obj(PODS, "web", 20, spec={"nodeName": "n1", "containers": []}, status={"phase": "Running"}),
+		obj(PODS, "idle", 21, spec={"containers": []}, status={"phase": "Pending"})])
+	made.listed(NODES, 100, [obj(NODES, "n1", 30)])
+	made.listed(DEPLOYMENTS, 100, [obj(DEPLOYMENTS, "shop", 40, spec={"replicas": 2, "selector": {"matchLabels":
+		{"app": "shop"}}}, status={"replicas": 2})])
+	made.listed(LEASES, 100, [obj(LEASES, "lock", 50, spec={"holderIdentity": "recorded"})])
+	return made
+
+
+def config_map(name=None, namespace=None, **more):
+	metadata = {k: v for k, v in {"name": name, "namespace": namespace, **more.pop("metadata", {})}.items() if v}
+	return {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata, **more}
+
+
+class Writes(Case):
+
+	def start(self, *options, made=None):
+		self.server = self.replay(made or tape(), "--wait-watchers", "0", *options)
+		return self.server
+
+	def send(self, method, target, body=None, content_type="application/json", **headers):
+		"""(status, parsed answer)"""
+		data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+		headers = {"Accept": "application/json", **PROGRAM, **headers}
+		if data is not None:
+			headers["Content-Type"] = content_type
+		status, _, answer = self.server.request(method, target, headers, data)
+		return status, json.loads(answer)
+
+	def get(self, target):
+		return self.send("GET", target)
+
+	def rv(self, target):
+		return self.get(target)[1]["metadata"]["resourceVersion"]
+
+	def error(self, answer, code, reason):
+		status, body = answer
+		self.assertEqual((status, body["kind"], body["code"], body.get("reason")), (code, "Status", code, reason), body)
+		return body
+
+
+class Creating(Writes):
+
+	def test_a_created_object_gets_what_the_server_gives_and_is_seen_by_get_list_and_watch(self):
+		server = self.start("--write", "overlay")
+		with server.watch(MAPS + "?watch=true&resourceVersion=100") as watch:
+			status, made = self.send("POST", MAPS, config_map("new", data={"x": "y"}))
+			self.assertEqual(status, 201)
+			metadata = made["metadata"]
+			self.assertEqual(metadata["namespace"], "default")
+			self.assertRegex(metadata["uid"], "^[0-9a-f]{8}-[0-9a-f]{4}-4")
+			self.assertRegex(metadata["creationTimestamp"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+			self.assertGreater(int(metadata["resourceVersion"]), 100)
+			event = watch.next()
+			self.assertEqual((event["type"], event["object"]), ("ADDED", made))
+		self.assertEqual(self.get(MAPS + "/new"), (200, made))
+		listed = self.get(MAPS)[1]
+		self.assertEqual([o["metadata"]["name"] for o in listed["items"]], ["a", "b", "new"])
+		self.assertEqual(listed["metadata"]["resourceVersion"], metadata["resourceVersion"])
+
+	def test_a_name_is_generated(self):
+		self.start("--write", "overlay")
+		status, made = self.send("POST", MAPS, config_map(metadata={"generateName": "web-"}))
+		self.assertEqual(status, 201)
+		self.assertRegex(made["metadata"]["name"], "^web-[bcdfghjklmnpqrstvwxz2456789]{5}$")
+
+	def test_what_is_there_already_is_a_conflict(self):
+		self.start()
+		body = self.error(self.send("POST", MAPS, config_map("a")), 409, "AlreadyExists")
+		self.assertEqual(body["message"], 'configmaps "a" already exists')
+		self.assertEqual(body["details"], {"name": "a", "kind": "configmaps"})
+
+	def test_bodies_that_make_no_sense_are_refused_with_the_right_code(self):
+		self.start()
+		for body, code, reason in (
+				(config_map(), 422, "Invalid"), (config_map("Not A Name"), 422, "Invalid"),
+				(config_map("x", namespace="other"), 400, "BadRequest"), (b"{", 400, "BadRequest"), (b"[]", 400, "BadRequest"),
+				(b"", 400, "BadRequest"), (b'{"a":01}', 400, "BadRequest"), (b'{"a":1}}', 400, "BadRequest"),
+				({**config_map("x"), "kind": "Secret"}, 400, "BadRequest"),
+				({**config_map("x"), "apiVersion": "apps/v1"}, 400, "BadRequest"),
+				(config_map("x", metadata={"resourceVersion": "7"}), 500, "InternalError"),
+				(b'{"a":' * 300 + b"1" + b"}" * 300, 413, "RequestEntityTooLarge")):
+			with self.subTest(body=body):
+				self.error(self.send("POST", MAPS, body), code, reason)
+		self.error(self.send("POST", MAPS, b"x", "text/plain"), 415, "UnsupportedMediaType")
+		self.error(self.send("POST", "/api/v1/namespaces/nowhere/configmaps", config_map("x")), 404, "NotFound")
+		self.error(self.send("POST", "/api/v1/configmaps", config_map("x")), 405, "MethodNotAllowed")
+
+	def test_a_dry_run_changes_nothing(self):
+		self.start("--write", "overlay")
+		self.assertEqual(self.send("POST", MAPS + "?dryRun=All", config_map("new"))[0], 201)
+		self.error(self.get(MAPS + "/new"), 404, "NotFound")
+		self.error(self.send("POST", MAPS + "?dryRun=Some", config_map("new")), 422, "Invalid")
+
+	def test_yaml_is_read_and_aliases_are_not(self):
+		self.start("--write", "overlay")
+		text = b"kind: ConfigMap\napiVersion: v1\nmetadata: {name: new}\ndata:\n  on: 'yes'\n  n: \"1\"\n"
+		status, made = self.send("POST", MAPS, text, "application/yaml")
+		self.assertEqual((status, made.get("data")), (201, {"on": "yes", "n": "1"}))
+		bomb = b"kind: ConfigMap\nmetadata: {name: x}\ndata: &a {k: v}\nmore: *a\n"
+		self.error(self.send("POST", MAPS, bomb, "application/yaml"), 400, "BadRequest")
+
+
+class Updating(Writes):
+
+	def test_a_put_at_the_current_version_replaces_and_a_stale_one_conflicts(self):
+		self.start("--write", "overlay")
+		thing = self.get(MAPS + "/a")[1]
+		thing["data"] = {"k": "2"}
+		status, put = self.send("PUT", MAPS + "/a", thing)
+		self.assertEqual((status, put["data"], put["metadata"]["uid"]), (200, {"k": "2"}, "uid-a"))
+		thing["data"] = {"k": "3"}
+		body = self.error(self.send("PUT", MAPS + "/a", thing), 409, "Conflict")
+		self.assertEqual(body["message"], 'Operation cannot be fulfilled on configmaps "a": the object has been '
+			"modified; please apply your changes to the latest version and try again")
+		self.assertEqual(body["details"], {"name": "a", "kind": "configmaps"})
+
+	def test_without_a_version_most_kinds_are_replaced_and_leases_are_not(self):
+		self.start("--write", "overlay")
+		self.assertEqual(self.send("PUT", MAPS + "/a", config_map("a"))[0], 200)
+		lease = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "l"}, "spec": {}}
+		self.assertEqual(self.send("PUT", LEASES_PATH + "/l", lease)[0], 201)
+		body = self.error(self.send("PUT", LEASES_PATH + "/l", lease), 422, "Invalid")
+		self.assertIn("metadata.resourceVersion: Invalid value: 0x0: must be specified for an update", body["message"])
+
+	def test_a_put_elsewhere_or_of_something_else_is_refused(self):
+		self.start()
+		self.error(self.send("PUT", MAPS + "/none", config_map("none")), 404, "NotFound")
+		self.error(self.send("PUT", MAPS + "/a", config_map("b")), 400, "BadRequest")
+		self.error(self.send("PUT", MAPS + "/a", config_map("a", metadata={"uid": "other"})), 409, "Conflict")
+
+	def test_what_changes_nothing_makes_no_version(self):
+		self.start("--write", "overlay")
+		thing = self.get(MAPS + "/a")[1]
+		self.assertEqual(self.send("PUT", MAPS + "/a", thing), (200, thing))
+		self.assertEqual(self.rv(MAPS), "100")
+
+	def test_a_status_update_changes_the_status_alone_and_an_update_all_but_the_status(self):
+		self.start("--write", "overlay")
+		path = "/apis/apps/v1/namespaces/default/deployments/shop"
+		thing = self.get(path)[1]
+		thing["spec"]["replicas"], thing["status"]["replicas"] = 9, 7
+		made = self.send("PUT", path + "/status", thing)[1]
+		self.assertEqual((made["spec"]["replicas"], made["status"]["replicas"]), (2, 7))
+		made["spec"]["replicas"], made["status"]["replicas"] = 9, 1
+		made = self.send("PUT", path, made)[1]
+		self.assertEqual((made["spec"]["replicas"], made["status"]["replicas"]), (9, 7))
+		self.assertEqual(made["metadata"]["generation"], 1)
+
+	def test_a_scale_is_read_and_written(self):
+		self.start("--write", "overlay")
+		path = "/apis/apps/v1/namespaces/default/deployments/shop/scale"
+		scale = self.get(path)[1]
+		self.assertEqual((scale["kind"], scale["spec"], scale["status"]), ("Scale", {"replicas": 2},
+			{"replicas": 2, "selector": "app=shop"}))
+		scale["spec"]["replicas"] = 5
+		self.assertEqual(self.send("PUT", path, scale)[1]["spec"], {"replicas": 5})
+		self.assertEqual(self.send("PATCH", path, {"spec": {"replicas": 6}}, MERGE_PATCH)[1]["spec"], {"replicas": 6})
+		self.error(self.send("PUT", path, scale), 409, "Conflict")
+		self.assertEqual(self.get(path)[1]["spec"], {"replicas": 6})
+		self.error(self.get(MAPS + "/a/scale"), 404, "NotFound")
+
+
+class Patching(Writes):
+
+	def test_a_merge_patch_sets_and_removes(self):
+		self.start("--write", "overlay")
+		patch = {"data": {"k": None, "n": "1"}, "metadata": {"labels": {"l": "v"}}}
+		status, made = self.send("PATCH", MAPS + "/a", patch, MERGE_PATCH)
+		self.assertEqual((status, made["data"], made["metadata"]["labels"]), (200, {"n": "1"}, {"l": "v"}))
+
+	def test_a_json_patch_does_all_its_operations(self):
+		self.start("--write", "overlay")
+		patch = [{"op": "test", "path": "/data/k", "value": "1"}, {"op": "add", "path": "/data/a~1b", "value": "2"},
+			{"op": "copy", "from": "/data/k", "path": "/data/c"}, {"op": "move", "from": "/data/k", "path": "/data/m"},
+			{"op": "replace", "path": "/data/c", "value": "3"}, {"op": "add", "path": "/metadata/finalizers", "value": ["x/y"]},
+			{"op": "add", "path": "/metadata/finalizers/0", "value": "a/b"},
+			{"op": "add", "path": "/metadata/finalizers/-", "value": "c/d"}, {"op": "remove", "path": "/metadata/finalizers/1"}]
+		status, made = self.send("PATCH", MAPS + "/a", patch, JSON_PATCH)
+		self.assertEqual(status, 200, made)
+		self.assertEqual((made["data"], made["metadata"]["finalizers"]), ({"a/b": "2", "c": "3", "m": "1"}, ["a/b", "c/d"]))
+
+	def test_patches_that_do_not_fit_are_refused_with_the_right_code(self):
+		self.start()
+		for patch, code, reason in (
+				([{"op": "test", "path": "/data/k", "value": "2"}], 422, "Invalid"),
+				([{"op": "remove", "path": "/data/none"}], 422, "Invalid"), ([{"op": "fly", "path": "/a", "value": 1}], 400, "BadRequest"),
+				([{"op": "add"}], 400, "BadRequest"), ({}, 400, "BadRequest"), (b"nonsense", 400, "BadRequest"),
+				([{"op": "replace", "path": "", "value": 1}], 422, "Invalid"),
+				([{"op": "replace", "path": "/metadata/resourceVersion", "value": "9"}], 409, "Conflict"),
+				([{"op": "replace", "path": "/metadata/name", "value": "z"}], 400, "BadRequest"),
+				([{"op": "test", "path": "/kind", "value": "ConfigMap"}] * 10001, 413, "RequestEntityTooLarge")):
+			with self.subTest(patch=str(patch)[:80]):
+				self.error(self.send("PATCH", MAPS + "/a", patch, JSON_PATCH), code, reason)
+		self.error(self.send("PATCH", MAPS + "/a", [], "application/json"), 415, "UnsupportedMediaType")
+		self.error(self.send("PATCH", MAPS + "/none", [], JSON_PATCH), 404, "NotFound")
+
+	def test_numbers_of_any_size_survive_a_patch(self):
+		made = tape().listed(WIDGETS, 100, [obj(WIDGETS, "w", 60, spec={"big": 9007199254740993, "e": 1.5e300})])
+		self.start("--write", "overlay", made=made)
+		path = "/apis/example.com/v1/namespaces/default/widgets/w"
+		self.assertEqual(self.send("PATCH", path, {"spec": {"n": 18446744073709551615}}, MERGE_PATCH)[1]["spec"],
+			{"big": 9007199254740993, "e": 1.5e300, "n": 18446744073709551615})
+
+
+class Deleting(Writes):
+
+	def test_a_deletion_says_what_went_and_watchers_see_its_last_state_at_a_new_version(self):
+		server = self.start("--write", "overlay")
+		with server.watch(MAPS + "?watch=true&resourceVersion=100") as watch:
+			status, body = self.send("DELETE", MAPS + "/a")
+			self.assertEqual((status, body["status"], body["details"]),
+				(200, "Success", {"name": "a", "kind": "configmaps", "uid": "uid-a"}))
+			self.assertEqual(brief(watch.next()), ("DELETED", "a", "101"))
+		self.error(self.get(MAPS + "/a"), 404, "NotFound")
+		self.error(self.send("DELETE", MAPS + "/a"), 404, "NotFound")
+
+	def test_preconditions_are_held(self):
+		self.start("--write", "overlay")
+		for preconditions in ({"uid": "other"}, {"resourceVersion": "9"}):
+			body = self.error(self.send("DELETE", MAPS + "/a", {"preconditions": preconditions}), 409, "Conflict")
+			self.assertIn("Precondition failed", body["message"])
+		self.assertEqual(self.send("DELETE", MAPS + "/a", {"preconditions": {"uid": "uid-a"}})[0], 200)
+
+	def test_finalizers_hold_an_object_until_the_last_is_gone(self):
+		server = self.start("--write", "overlay")
+		self.send("PATCH", MAPS + "/a", {"metadata": {"finalizers": ["x/y"]}}, MERGE_PATCH)
+		status, body = self.send("DELETE", MAPS + "/a")
+		self.assertEqual((status, body["kind"]), (200, "ConfigMap"))
+		self.assertIn("deletionTimestamp", body["metadata"])
+		with server.watch(MAPS + "?watch=true&resourceVersion=" + self.rv(MAPS)) as watch:
+			self.send("PATCH", MAPS + "/a", {"metadata": {"finalizers": None}}, MERGE_PATCH)
+			event = watch.next()
+			self.assertEqual((event["type"], event["object"]["metadata"]["finalizers"]), ("DELETED", ["x/y"]))
+
+	def test_a_pod_on_a_node_ends_when_its_node_says_so(self):
+		self.start("--write", "overlay")
+		status, pod = self.send("DELETE", PODS_PATH + "/web")
+		self.assertEqual((status, pod["metadata"]["deletionGracePeriodSeconds"]), (200, 30))
+		self.assertEqual(self.send("DELETE", PODS_PATH + "/web", {"gracePeriodSeconds": 0})[1]["status"], "Success")
+		self.assertEqual(self.send("DELETE", PODS_PATH + "/idle")[1]["status"], "Success")
+		self.assertEqual(self.get(PODS_PATH)[1]["items"], [])
+
+	def test_a_collection_is_deleted_by_selector(self):
+		self.start("--write", "overlay")
+		self.send("PATCH", MAPS + "/b", {"metadata": {"labels": {"app": "x"}}}, MERGE_PATCH)
+		status, body = self.send("DELETE", MAPS + "?labelSelector=app%3Dx")
+		self.assertEqual((status, body["kind"], [o["metadata"]["name"] for o in body["items"]]), (200, "ConfigMapList", ["b"]))
+		self.assertEqual([o["metadata"]["name"] for o in self.get(MAPS)[1]["items"]], ["a"])
+		self.error(self.send("DELETE", "/api/v1/namespaces"), 405, "MethodNotAllowed")
+
+
+class Subresources(Writes):
+
+	def test_a_binding_puts_a_pod_on_a_node_once(self):
+		self.start("--write", "overlay")
+		binding = {"kind": "Binding", "apiVersion": "v1", "metadata": {"name": "idle"}, "target": {"kind": "Node", "name": "n1"}}
+		status, body = self.send("POST", PODS_PATH + "/idle/binding", binding)
+		self.assertEqual((status, body["status"]), (201, "Success"))
+		pod = self.get(PODS_PATH + "/idle")[1]
+		self.assertEqual((pod["spec"]["nodeName"], pod["status"]["conditions"][0]["type"]), ("n1", "PodScheduled"))
+		self.error(self.send("POST", PODS_PATH + "/idle/binding", binding), 409, "Conflict")
+
+	def test_an_eviction_deletes(self):
+		self.start("--write", "overlay")
+		eviction = {"kind": "Eviction", "apiVersion": "policy/v1", "metadata": {"name": "idle"}}
+		self.assertEqual(self.send("POST", PODS_PATH + "/idle/eviction", eviction)[0], 201)
+		self.error(self.get(PODS_PATH + "/idle"), 404, "NotFound")
+
+
+class Policies(Writes):
+
+	def test_recorded_resources_absorb_by_default(self):
+		self.start()
+		status, made = self.send("POST", MAPS, config_map("new"))
+		self.assertEqual((status, made["metadata"]["name"]), (201, "new"))
+		self.error(self.get(MAPS + "/new"), 404, "NotFound")
+		thing = self.get(MAPS + "/a")[1]
+		status, put = self.send("PUT", MAPS + "/a", {**thing, "data": {"k": "2"}})
+		self.assertEqual((status, put["data"], put["metadata"]["resourceVersion"]), (200, {"k": "2"}, "10"))
+		self.assertEqual(self.get(MAPS + "/a"), (200, thing))
+		self.assertEqual(self.send("DELETE", MAPS + "/a")[0], 200)
+		self.assertEqual(self.get(MAPS + "/a")[0], 200)
+		self.assertEqual(self.rv(MAPS), "100")
+
+	def test_what_is_not_on_the_tape_is_overlaid(self):
+		self.start()
+		path = "/api/v1/namespaces/default/services"
+		service = {"kind": "Service", "apiVersion": "v1", "metadata": {"name": "s"}, "spec": {}}
+		self.error(self.get(path), 404, "NotFound")
+		self.assertEqual(self.send("POST", path, service)[0], 201)
+		self.assertEqual([o["metadata"]["name"] for o in self.get(path)[1]["items"]], ["s"])
+
+	def test_the_last_rule_that_fits_counts(self):
+		self.start("--write", "reject", "--write", "configmaps=overlay", "--write", "*:delete=reject")
+		self.assertEqual(self.send("POST", MAPS, config_map("new"))[0], 201)
+		self.assertEqual(self.get(MAPS + "/new")[0], 200)
+		body = self.error(self.send("DELETE", MAPS + "/new"), 403, "Forbidden")
+		self.assertIn("rejects delete of configmaps", body["message"])
+		self.error(self.send("DELETE", PODS_PATH + "/idle"), 403, "Forbidden")
+
+	def test_a_bad_rule_is_a_usage_error(self):
+		for rule, word in (("sometimes", "bad policy"), ("pods:fly=reject", "bad verb"), ("=reject", "no resource")):
+			with self.subTest(rule=rule), self.assertRaisesRegex(AssertionError, word):
+				self.start("--write", rule)
+
+	def test_a_lease_can_be_taken_whoever_held_it_in_the_recording(self):
+		self.start()
+		self.error(self.get(LEASES_PATH + "/lock"), 404, "NotFound")
+		lease = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "lock"},
+			"spec": {"holderIdentity": "me"}}
+		status, made = self.send("POST", LEASES_PATH, lease)
+		self.assertEqual(status, 201)
+		for _ in range(3):
+			status, made = self.send("PUT", LEASES_PATH + "/lock", {**made, "spec": {"holderIdentity": "me", "n": _}})
+			self.assertEqual(status, 200)
+		self.assertEqual([o["spec"]["holderIdentity"] for o in self.get(LEASES_PATH)[1]["items"]], ["me"])
+
+	def test_people_see_the_recorded_lease(self):
+		self.start()
+		self.assertEqual(self.send("GET", LEASES_PATH + "/lock", **{"User-Agent": "kubectl/v1.36.3"})[0], 200)
+
+	def test_events_are_written_where_none_were_recorded(self):
+		self.start()
+		path = "/api/v1/namespaces/default/events"
+		event = {"kind": "Event", "apiVersion": "v1", "metadata": {"name": "e.1"}, "reason": "Tried", "count": 1}
+		self.assertEqual(self.get(path)[1]["items"], [])
+		self.assertEqual(self.send("POST", path, event)[0], 201)
+		self.assertEqual(self.send("PATCH", path + "/e.1", {"count": 2}, MERGE_PATCH)[1]["count"], 2)
+		self.assertEqual([o["count"] for o in self.get(path)[1]["items"]], [2])
+
+
+class Versions(Writes):
+	"""A tape that goes on under what is written."""
+
+	def moving(self):
+		made = tape()
+		made.event(5, CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "b", 101, data={"r": "1"}))
+		made.event(6, CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 102, data={"k": "recorded"}))
+		made.event(7, CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "c", 103))
+		made.event(8, CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "b", 500, data={"r": "2"}))
+		return made
+
+	def step(self, count=1):
+		status, _, body = self.server.request("POST", "/kubetape/v1/step?n=%d" % count)
+		self.assertEqual(status, 200, body)
+
+	def test_versions_never_repeat_nor_go_back_and_written_names_stay_the_writers(self):
+		server = self.start("--write", "overlay", made=self.moving())
+		with server.watch(MAPS + "?watch=true&resourceVersion=100") as watch:
+			for n in range(2):
+				self.assertEqual(self.send("PATCH", MAPS + "/a", {"data": {"k": "mine%d" % n}}, MERGE_PATCH)[0], 200)
+			events = watch.take(5)
+		self.assertEqual([brief(e) for e in events], [("MODIFIED", "a", "101"), ("MODIFIED", "a", "102"),
+			("MODIFIED", "b", "103"), ("ADDED", "c", "104"), ("MODIFIED", "b", "500")])
+		listed = self.get(MAPS)[1]
+		self.assertEqual({o["metadata"]["name"]: o["metadata"]["resourceVersion"] for o in listed["items"]},
+			{"a": "102", "b": "500", "c": "104"})
+		self.assertEqual(self.get(MAPS + "/a")[1]["data"], {"k": "mine1"})
+		with server.watch(MAPS + "?watch=true&resourceVersion=101") as again:
+			self.assertEqual([brief(e) for e in again.take(4)], [brief(e) for e in events[1:]])
+		exact = self.get(MAPS + "?resourceVersion=103&resourceVersionMatch=Exact")[1]
+		self.assertEqual({o["metadata"]["name"]: o["metadata"]["resourceVersion"] for o in exact["items"]},
+			{"a": "102", "b": "103"})
+
+	def test_an_object_that_moved_up_can_be_updated_at_the_version_that_is_shown(self):
+		server = self.start("--write", "overlay", made=self.moving())
+		with server.watch(MAPS + "?watch=true&resourceVersion=100") as watch:
+			self.send("PATCH", MAPS + "/a", {"data": {"k": "mine"}}, MERGE_PATCH)
+			self.assertEqual([brief(e) for e in watch.take(2)], [("MODIFIED", "a", "101"), ("MODIFIED", "b", "102")])
+			thing = self.get(MAPS + "/b")[1]
+			self.assertEqual(thing["metadata"]["resourceVersion"], "102")
+			self.assertEqual(self.send("PUT", MAPS + "/b", {**thing, "data": {"w": "1"}})[0], 200)
+
+
+if __name__ == "__main__":
+	unittest.main()
