@@ -19,7 +19,7 @@ struct slice write_body_type(const struct http_request *r)
 	return slice_trim(type);
 }
 
-int write_parse_yaml(struct slice text, cJSON **ret, struct err *err)
+static int parse_yaml(struct slice text, cJSON **ret, struct err *err)
 {
 	struct fy_parse_cfg config = {.flags = FYPCF_QUIET};
 	struct fy_document *document =
@@ -58,7 +58,7 @@ static int parse(const struct http_request *r, cJSON **ret, struct status *st, s
 	if (slice_is(type, PROTOBUF_TYPE))
 		return parse_protobuf(r->body, ret, err);
 	if (slice_is(type, "application/yaml"))
-		return write_parse_yaml(r->body, ret, err);
+		return parse_yaml(r->body, ret, err);
 	return status_set(st, 415, "UnsupportedMediaType",
 		"the body of the request was in an unknown format - accepted media types include: "
 		"application/json, application/yaml, " PROTOBUF_TYPE);

@@ -19,7 +19,4 @@ int write_body_object(
 /* The same where the body may be empty, which is NULL. */
 int write_body_options(const struct http_request *r, cJSON **ret, struct status *st) MUST_CHECK;
 
-/* JSON or YAML, as in an apply patch; ERR_PROTOCOL or ERR_TOO_LARGE. */
-int write_parse_yaml(struct slice text, cJSON **ret, struct err *err) MUST_CHECK;
-
 #endif

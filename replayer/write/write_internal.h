@@ -18,7 +18,7 @@ struct write {
 	enum write_verb verb;
 	enum write_policy policy;
 	bool dry_run;
-	struct view view; /* of the answer */
+	struct view view;            /* of the answer */
 	struct slice namespace, sub; /* of the path */
 	char *name;                  /* of the path, or of a new object */
 	cJSON *old;                  /* the object as it stands; NULL: there is none */

@@ -1,4 +1,5 @@
-/* write_patch.c: PATCH, of every type; see write_internal.h. */
+/* write_patch.c: PATCH: JSON Patch, merge patch, and as much of strategic merge patch as is the same; see
+ * write_internal.h. */
 #include "replayer/write/patch_json.h"
 #include "replayer/write/write_internal.h"
 
@@ -7,7 +8,6 @@
 #define JSON_PATCH      "application/json-patch+json"
 #define MERGE_PATCH     "application/merge-patch+json"
 #define STRATEGIC_PATCH "application/strategic-merge-patch+json"
-#define APPLY_PATCH     "application/apply-patch+yaml"
 
 static int unsupported(struct write *w)
 {
@@ -29,6 +29,22 @@ static int failed(struct write *w, int rc, const struct err *err)
 	}
 }
 
+/* Without lists of objects and directives a strategic merge patch is a merge patch. With them it needs to
+ * know by which keys lists are merged, which this server does not: it says so rather than replace a list. */
+static bool needs_keys(const cJSON *patch)
+{
+	const cJSON *child;
+
+	cJSON_ArrayForEach(child, patch)
+	{
+		if (child->string && child->string[0] == '$')
+			return true;
+		if (cJSON_IsArray(child) || (cJSON_IsObject(child) && needs_keys(child)))
+			return true;
+	}
+	return false;
+}
+
 static int patch_object(struct write *w, struct slice type, const cJSON *patch, cJSON **object)
 {
 	struct err err = {0};
@@ -38,6 +54,9 @@ static int patch_object(struct write *w, struct slice type, const cJSON *patch, 
 		rc = patch_json(object, patch, &err);
 	else if (!cJSON_IsObject(patch))
 		rc = err_set(&err, ERR_USAGE, "a merge patch is an object");
+	else if (slice_is(type, STRATEGIC_PATCH) && needs_keys(patch))
+		rc = err_set(&err, ERR_USAGE,
+			"a replay takes no strategic merge patch that merges lists; use a JSON patch or a merge patch");
 	else
 		patch_merge(*object, patch);
 	if (rc == 0 && !cJSON_IsObject(*object))
@@ -68,16 +87,14 @@ static int apply_patch(struct write *w, struct slice type, const cJSON *patch)
 int write_patch(struct write *w)
 {
 	struct slice type = write_body_type(w->call->request);
-	bool apply = slice_is(type, APPLY_PATCH);
 	struct err err = {0};
 	cJSON *patch;
 	int rc;
 
-	if (!slice_is(type, JSON_PATCH) && !slice_is(type, MERGE_PATCH) && !apply &&
+	if (!slice_is(type, JSON_PATCH) && !slice_is(type, MERGE_PATCH) &&
 		(!slice_is(type, STRATEGIC_PATCH) || w->c->custom))
 		return unsupported(w);
-	rc = apply ? write_parse_yaml(w->call->request->body, &patch, &err)
-		   : json_tree_parse(w->call->request->body, &patch, &err);
+	rc = json_tree_parse(w->call->request->body, &patch, &err);
 	if (rc)
 		return failed(w, rc, &err);
 	rc = write_load_existing(w);

@@ -216,6 +216,17 @@ class Patching(Writes):
 		self.error(self.send("PATCH", MAPS + "/a", [], "application/json"), 415, "UnsupportedMediaType")
 		self.error(self.send("PATCH", MAPS + "/none", [], JSON_PATCH), 404, "NotFound")
 
+	def test_a_strategic_patch_without_lists_is_merged_and_what_would_need_keys_is_refused(self):
+		strategic = "application/strategic-merge-patch+json"
+		self.start("--write", "overlay")
+		path = "/apis/apps/v1/namespaces/default/deployments/shop"
+		patch = {"spec": {"template": {"metadata": {"annotations": {"restartedAt": "now"}}}}}
+		status, made = self.send("PATCH", path, patch, strategic)
+		self.assertEqual((status, made["spec"]["template"], made["spec"]["replicas"]), (200, patch["spec"]["template"], 2))
+		for refused in ({"spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}, {"spec": {"$patch": "replace"}}):
+			self.assertIn("merges lists", self.error(self.send("PATCH", path, refused, strategic), 400, "BadRequest")["message"])
+		self.error(self.send("PATCH", path, {}, "application/apply-patch+yaml"), 415, "UnsupportedMediaType")
+
 	def test_numbers_of_any_size_survive_a_patch(self):
 		made = tape().listed(WIDGETS, 100, [obj(WIDGETS, "w", 60, spec={"big": 9007199254740993, "e": 1.5e300})])
 		self.start("--write", "overlay", made=made)
