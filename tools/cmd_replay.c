@@ -40,7 +40,7 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "gaps", offsetof(struct values, gaps), "recorded|none|FILE",
 		"cut watches off as the recorder's were (default), not at all, or as a fault file says"},
 	{OPTION_LIST, 0, "gap", offsetof(struct values, gap_specs), "SPEC",
-		"one more fault, as '+30s,10s,rst,compact,pods'; may be repeated"},
+		"one more fault, as '+30s,10s,rst,compact,pods'"},
 	{OPTION_NUMBER, 0, "seed", offsetof(struct values, seed), "N",
 		"of chance in faults; as the fault file says unless given"},
 	{OPTION_LIST, 0, "write", offsetof(struct values, writes), "RULE",
@@ -78,19 +78,49 @@ static void print_report(void *context, const char *report)
 	fputs(report, stderr);
 }
 
+static int serve(const struct values *v, const struct operands *operands, const struct write_rules *rules,
+	double speed, int *ret_exit_code, struct err *err)
+{
+	struct replay_options o = {
+		.tape = operands->items[0],
+		.listen = v->listen,
+		.plain = v->plain,
+		.kubeconfig = v->kubeconfig,
+		.speed = speed,
+		.from = v->from,
+		.until = v->until,
+		.wait_watchers = v->wait_watchers,
+		.exit_at_end = v->exit_at_end,
+		.loop = v->loop,
+		.silent_ahead = v->ahead && strcmp(v->ahead, "silent") == 0,
+		.max_idle_ns = v->max_idle_ns,
+		.gaps = v->gaps,
+		.gap_specs = v->gap_specs.items,
+		.gap_spec_count = v->gap_specs.count,
+		.seed = v->seed,
+		.rules = rules,
+		.child = operands->child,
+		.run = v->run,
+		.report = v->report && strcmp(v->report, "-") != 0 ? v->report : NULL,
+		.max_lateness_ns = v->max_lateness_ns,
+		.serving = print_serving,
+		.over = v->report && strcmp(v->report, "-") == 0 ? print_report : NULL,
+		.context = &o,
+	};
+
+	return replayer_run(&o, ret_exit_code, err);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct values v = {.speed = "1", .wait_watchers = 1};
 	struct operands operands;
 	struct err err = {0};
-	struct replay_options o;
 	struct write_rules rules = {0};
 	double speed = 1;
-	int exit_code = 0;
+	int exit_code = EXIT_OK;
 	int rc = options_parse(self, argc, argv, &v, &operands, &err);
 
-	if (rc > 0)
-		return EXIT_OK;
 	if (rc == 0 && operands.count != 1)
 		rc = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
 	if (rc == 0 && operands.child && !operands.child[0])
@@ -99,41 +129,12 @@ static int run(const struct command *self, int argc, char **argv)
 		rc = speed_parse(v.speed, &speed, &err);
 	if (rc == 0)
 		rc = parse_writes(&v.writes, &rules, &err);
-	if (rc) {
-		write_rules_release(&rules);
-		free(v.writes.items);
-		return command_fail(self, &err);
-	}
-	o = (struct replay_options){
-		.tape = operands.items[0],
-		.listen = v.listen,
-		.plain = v.plain,
-		.kubeconfig = v.kubeconfig,
-		.speed = speed,
-		.from = v.from,
-		.until = v.until,
-		.wait_watchers = v.wait_watchers,
-		.exit_at_end = v.exit_at_end,
-		.loop = v.loop,
-		.silent_ahead = v.ahead && strcmp(v.ahead, "silent") == 0,
-		.max_idle_ns = v.max_idle_ns,
-		.gaps = v.gaps,
-		.gap_specs = v.gap_specs.items,
-		.gap_spec_count = v.gap_specs.count,
-		.seed = v.seed,
-		.rules = &rules,
-		.child = operands.child,
-		.run = v.run,
-		.report = v.report && strcmp(v.report, "-") != 0 ? v.report : NULL,
-		.max_lateness_ns = v.max_lateness_ns,
-		.serving = print_serving,
-		.over = v.report && strcmp(v.report, "-") == 0 ? print_report : NULL,
-		.context = &o,
-	};
-	rc = replayer_run(&o, &exit_code, &err);
+	if (rc == 0)
+		rc = serve(&v, &operands, &rules, speed, &exit_code, &err);
 	write_rules_release(&rules);
 	free(v.writes.items);
-	return rc ? command_fail(self, &err) : exit_code;
+	free(v.gap_specs.items);
+	return rc < 0 ? command_fail(self, &err) : exit_code;
 }
 
 const struct command cmd_replay = {
@@ -145,9 +146,9 @@ const struct command cmd_replay = {
 		"resourceVersions, events spaced as they were. The clock starts with the first watch. At the\n"
 		"end of the tape the last state stays. With a COMMAND, runs it with KUBECONFIG set and ends\n"
 		"with its exit code. On a terminal, keys control it: '?' names them.\n\n"
-		"A POSITION is 'start', 'end', an event's number, 'pods@RV' or 'rv:RV' (behind the last event not\n"
-		"newer than that resourceVersion), or a time: RFC 3339, 12:03:05, epoch seconds, '+30s' after\n"
-		"the tape's beginning, '-5m' before its end.\n\n"
+		"A POSITION is 'start', 'end', an event's number, 'pods@RV' or 'rv:RV' (behind the last event\n"
+		"not newer than that resourceVersion), or a time: RFC 3339, 12:03:05, epoch seconds, '+30s'\n"
+		"after the tape's beginning, '-5m' before its end.\n\n"
 		"Programs may write: leases, events and resources that are not on the tape are kept in a layer\n"
 		"that lists and watches see (overlay); writes to recorded resources are checked and answered as\n"
 		"done, and change nothing (absorb); or they are refused (reject). The last --write that fits a\n"
