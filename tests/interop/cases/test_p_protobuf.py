@@ -7,7 +7,7 @@ import unittest
 from lib import paths
 
 DECODER = os.path.join(paths.ROOT, "build", "protobuf_decode")
-TABLE = os.path.join(paths.ROOT, "replayer", "protobuf_table.c")
+TABLE = os.path.join(paths.ROOT, "replayer", "protobuf", "protobuf_table.c")
 
 
 def run(folder, *command, **environment):
