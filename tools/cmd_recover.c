@@ -153,6 +153,11 @@ static int step(void *context, uint64_t done, uint64_t total)
 	return progress_step(&l->progress, done, total);
 }
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 static bool is_complete(const struct tape_recover_result *r)
 {
 	return !r->lost_events && !r->lost_rows && !r->rows_unknown && !r->tail_unknown;
@@ -160,12 +165,13 @@ static bool is_complete(const struct tape_recover_result *r)
 
 static void print_end(const struct listing *l, const struct tape_recover_result *r)
 {
-	printf("recovered %llu events", (unsigned long long)r->events);
+	printf("recovered %llu event%s", (unsigned long long)r->events, plural(r->events));
 	if (is_complete(r))
 		fputs(", lost nothing;", stdout);
 	else if (r->lost_events || r->lost_rows || !r->tail_unknown)
-		printf(", lost %llu events and %s%llu rows;", (unsigned long long)r->lost_events,
-			r->rows_unknown ? "at least " : "", (unsigned long long)r->lost_rows);
+		printf(", lost %llu event%s and %s%llu row%s;", (unsigned long long)r->lost_events,
+			plural(r->lost_events), r->rows_unknown ? "at least " : "",
+			(unsigned long long)r->lost_rows, plural(r->lost_rows));
 	else
 		fputs(";", stdout);
 	printf(" the tape is '%s'\n", l->v->output);

@@ -287,7 +287,7 @@ static int give_leaf(struct raw_db *db, uint32_t number, const enum table *table
 				db->has_dark_page = true;
 			continue;
 		}
-		if (table && !row.intact)
+		if (table && !row.intact && *table < TABLE_CHUNK)
 			db->trouble[*table].hidden = true;
 		if (!table && !guess_table(&row, &own))
 			continue;

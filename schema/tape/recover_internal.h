@@ -25,6 +25,7 @@ struct kept_row {
 struct kept_block {
 	int64_t id;
 	uint32_t events; /* as the row says */
+	bool intact;     /* the row and its data are as they were sealed */
 	struct raw_place place;
 };
 

@@ -113,19 +113,31 @@ static bool makes_sense(const struct kept_extent *e, uint64_t next)
 	return !e->x || (e->first_seq >= next && e->last_seq - e->first_seq + 1 == e->x->event_count);
 }
 
-/* Blocks of an extent whose row is not there: so many events at least. */
-static uint64_t events_of_lost_extents(const struct salvaged *s)
+/* Where it ends is known, by its index or by an intact row. */
+static bool is_placed(const struct kept_extent *e)
+{
+	return e->x || e->last_seq;
+}
+
+/* Blocks of extents at the end of which nothing else is left tell how many events there were. */
+static uint64_t events_of_lost_extents(const struct salvaged *s, bool *ret_unsure)
 {
 	uint64_t events = 0;
 
+	*ret_unsure = false;
 	for (size_t i = 0; i < s->block_count; i++) {
 		int64_t extent = s->blocks[i].id >> BLOCK_NUMBER_BITS;
 		bool known = i && s->blocks[i].id == s->blocks[i - 1].id;
 
 		for (size_t k = 0; k < s->extent_count && !known; k++)
-			known = s->extents[k].id >= extent;
-		if (!known && s->blocks[i].events <= LIMIT_EXTENT_EVENTS)
+			known = (s->extents[k].id >= extent && is_placed(&s->extents[k])) ||
+				(s->extents[k].id == extent && s->extents[k].is_state);
+		if (known)
+			continue;
+		if (s->blocks[i].intact && s->blocks[i].events <= LIMIT_EXTENT_EVENTS)
 			events += s->blocks[i].events;
+		else
+			*ret_unsure = true;
 	}
 	return events;
 }
@@ -279,14 +291,15 @@ uint64_t recover_map(const struct recovery *r, uint64_t seq)
 static void look_at_the_end(struct recovery *r, uint64_t *next)
 {
 	const struct salvaged *last = &r->segments[r->segment_count - 1];
-	uint64_t events = events_of_lost_extents(last);
+	bool unsure, blocks_hidden = raw_hides_rows(last->db, TABLE_BLOCK);
+	uint64_t events = events_of_lost_extents(last, &unsure);
 
 	if (events)
-		note_hole(r, next, *next + events, r->segment_count - 1, "the last extent cannot be found");
-	r->result.tail_unknown = events || last->chunk_damaged || raw_end_is_damaged(last->db) ||
-				 raw_hides_rows(last->db, TABLE_EXTENT) ||
-				 raw_hides_rows(last->db, TABLE_BLOCK) ||
-				 raw_hides_rows(last->db, TABLE_CHUNK);
+		note_hole(r, next, *next + events, r->segment_count - 1, "the last extent cannot be read");
+	/* An extent whose row is hidden shows by its blocks. */
+	r->result.tail_unknown = unsure || last->chunk_damaged || raw_end_is_damaged(last->db) ||
+				 raw_hides_rows(last->db, TABLE_CHUNK) ||
+				 (blocks_hidden && (events || raw_hides_rows(last->db, TABLE_EXTENT)));
 }
 
 int recover_plan(struct recovery *r, struct err *err)

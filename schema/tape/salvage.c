@@ -55,7 +55,7 @@ static void keep_block(struct salvaged *s, const struct raw_row *row)
 {
 	s->blocks = room_for_one(s->blocks, s->block_count, sizeof(*s->blocks));
 	s->blocks[s->block_count++] =
-		(struct kept_block){row->id, (uint32_t)row->values[2].integer, row->place};
+		(struct kept_block){row->id, (uint32_t)row->values[2].integer, row->intact, row->place};
 }
 
 static void keep_chunk(struct salvaged *s, const struct raw_row *row)

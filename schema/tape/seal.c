@@ -235,6 +235,23 @@ static int check_against_footer(
 	return failed;
 }
 
+/* What the next segment names must follow from the sums, or it would prove nothing about them. */
+static int check_digest(const uint8_t *footer, uint64_t pages, struct check *c)
+{
+	struct seal_damage d = {.offset = pages * (FORMAT_PAGE_BYTES + 8) + FOOTER_DIGEST,
+		.length = 16,
+		.what = "the digest"};
+	uint8_t made[16];
+
+	codec_digest((struct slice){(const char *)c->sums, 8 * pages}, made);
+	if (memcmp(made, footer + FOOTER_DIGEST, 16) == 0)
+		return 0;
+	c->found++;
+	digest_to_hex(footer + FOOTER_DIGEST, d.found);
+	digest_to_hex(made, d.expected);
+	return c->damaged(c->context, &d) ? ERR_STOPPED : 0;
+}
+
 static int check_fd(
 	int fd, const char *path, struct check *c, char digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
@@ -252,7 +269,7 @@ static int check_fd(
 	c->sums = sums;
 	if (!failed && sum_of(sums, 8 * pages) != get_u64(footer + FOOTER_SUMS))
 		failed = check_against_footer(fd, path, pages, footer, c, err);
-	else if (!failed)
+	else if (!failed && !(failed = check_digest(footer, pages, c)))
 		failed = each_page(fd, path, pages, compare_sum, c, err);
 	free(sums);
 	digest_to_hex(footer + FOOTER_DIGEST, digest_hex);

@@ -17,7 +17,9 @@
  *     {"missed":"recreated","gap_id":1,"stream":STREAM,"namespace":"..","name":"..","uid":"..",
  *      "old_uid":"..","rv":"..","old_rv":".."}
  *     {"flush":true}                                    makes what came before durable
- *     {"abandon":true}                                  stops as a crash would, leaving what was flushed
+ *     {"rotate":true}                                   goes on in a new segment
+ *     {"abandon":true}                                  stops, leaving what was flushed in an open segment
+ *     {"kill":true}                                     stops as a crash would, leaving SQLite's log too
  * with STREAM = {"group":"apps","version":"v1","resource":"deployments","kind":"Deployment",
  *     "namespaced":true,"namespace":"","label_selector":"","field_selector":""}
  */
@@ -27,6 +29,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct maker {
 	struct tape_writer *writer;
@@ -225,7 +228,11 @@ static int add_line(struct maker *m, struct slice line, struct err *err)
 		return err_set(err, ERR_TOO_LARGE, "line of %zu bytes", line.len);
 	if (slice_is(raw_at(m, "abandon"), "true"))
 		return 1;
-	if (slice_is(raw_at(m, "flush"), "true"))
+	if (slice_is(raw_at(m, "kill"), "true"))
+		_exit(0);
+	if (slice_is(raw_at(m, "rotate"), "true"))
+		tape_writer_rotate(m->writer);
+	if (slice_is(raw_at(m, "flush"), "true") || slice_is(raw_at(m, "rotate"), "true"))
 		return tape_writer_flush(m->writer, err);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const char *value = text_at(m, kinds[i].member);
