@@ -29,6 +29,11 @@ uint64_t codec_hash_two(struct slice first, struct slice second)
 	return XXH64_digest(&state);
 }
 
+uint64_t codec_hash_for_memory(struct slice bytes)
+{
+	return XXH3_64bits(bytes.ptr, bytes.len);
+}
+
 void codec_digest(struct slice bytes, uint8_t ret[16])
 {
 	XXH128_canonical_t canonical;

@@ -59,7 +59,7 @@ static void check_object(struct checked *c, uint32_t index, struct slice object)
 
 	extent_event_get(c->x, index, rv, &want);
 	have = want;
-	c->hashes[index] = codec_hash(object);
+	c->hashes[index] = codec_hash_for_memory(object);
 	if (hot_identify(&have, object, &c->scratch, &err)) {
 		note_damage(c, "", "", err.text);
 	} else if (!same_identity(&want, &have)) {
@@ -406,8 +406,8 @@ static void take_hot(struct verifier *v, struct extent *x)
 	uint64_t *hashes = xcalloc(x->event_count, sizeof(*hashes));
 
 	for (size_t i = 0; i < x->event_count; i++)
-		hashes[i] =
-			codec_hash((struct slice){x->bytes.ptr + x->events[i].offset, x->events[i].length});
+		hashes[i] = codec_hash_for_memory(
+			(struct slice){x->bytes.ptr + x->events[i].offset, x->events[i].length});
 	extent_sort(x);
 	take_events(v, x, hashes);
 	v->result.events += x->event_count;

@@ -49,5 +49,6 @@ void bench_check(int rc, const struct err *err);
 void bench_scan(struct bench *b);
 void bench_ingest(struct bench *b);
 void bench_read(struct bench *b);
+void bench_verify(struct bench *b, const char *table_path); /* a part of bench_read */
 
 #endif

@@ -391,6 +391,7 @@ void bench_read(struct bench *b)
 	bench_sql(b, db);
 	bench_jq(b);
 	sqlite3_close(db);
+	bench_verify(b, table);
 	bench_remove(table);
 	free(table);
 }
