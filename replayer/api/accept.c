@@ -83,16 +83,16 @@ static size_t parse_header(struct slice header, struct clause *ret)
 	return n;
 }
 
-static bool is_our_type(struct slice type)
+static bool is_our_type(struct slice type, enum accept_by by)
 {
 	static const char *const types[] = {
 		"*/*", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		if (slice_equal_nocase(type, slice_of(types[i])))
+		if (slice_is(type, types[i]))
 			return true;
 	}
-	return false;
+	return by == ACCEPT_BY_HANDLER && slice_is(type, "application/*");
 }
 
 static bool convert(const struct clause *c, struct accepted *ret)
@@ -108,8 +108,8 @@ static bool convert(const struct clause *c, struct accepted *ret)
 	bool beta = slice_is(c->version, "v1beta1");
 
 	*ret = (struct accepted){.form = FORM_OBJECT, .beta = beta, .pretty = slice_is(c->pretty, "1")};
-	if (c->as.len == 0)
-		return true;
+	if (c->as.len == 0) /* a version of nothing cannot be had */
+		return c->group.len == 0 && c->version.len == 0;
 	if (!slice_is(c->group, "meta.k8s.io") || (!beta && !slice_is(c->version, "v1")))
 		return false;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -121,17 +121,17 @@ static bool convert(const struct clause *c, struct accepted *ret)
 	return false;
 }
 
-enum accept_failure accept_resource(struct slice header, struct accepted *ret)
+enum accept_failure accept_resource(struct slice header, enum accept_by by, struct accepted *ret)
 {
 	struct clause clauses[CLAUSES_MAX];
 	size_t n = parse_header(header, clauses);
 	enum accept_failure failure = ACCEPT_NO_MEDIA_TYPE;
 
 	*ret = (struct accepted){.form = FORM_OBJECT};
-	if (n == 0)
+	if (header.len == 0)
 		return ACCEPT_OK;
 	for (size_t i = 0; i < n; i++) {
-		if (!is_our_type(clauses[i].type))
+		if (!is_our_type(clauses[i].type, by))
 			continue;
 		if (convert(&clauses[i], ret))
 			return ACCEPT_OK;
@@ -146,10 +146,11 @@ bool accept_plain(struct slice header)
 	size_t n = parse_header(header, clauses);
 
 	for (size_t i = 0; i < n; i++) {
-		if (is_our_type(clauses[i].type) && clauses[i].as.len == 0)
+		if (is_our_type(clauses[i].type, ACCEPT_BY_HANDLER) && clauses[i].as.len == 0 &&
+			clauses[i].group.len == 0 && clauses[i].version.len == 0)
 			return true;
 	}
-	return n == 0;
+	return header.len == 0;
 }
 
 int accept_aggregated_discovery(struct slice header)
@@ -158,7 +159,7 @@ int accept_aggregated_discovery(struct slice header)
 	size_t n = parse_header(header, clauses);
 
 	for (size_t i = 0; i < n; i++) {
-		if (!is_our_type(clauses[i].type))
+		if (!is_our_type(clauses[i].type, ACCEPT_BY_HANDLER))
 			continue;
 		if (clauses[i].as.len == 0)
 			return 0;

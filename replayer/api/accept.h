@@ -27,8 +27,12 @@ enum accept_failure {
 	ACCEPT_NO_CONVERSION, /* media types fit, but not what they are asked to be converted to */
 };
 
+/* Who reads the header: the API server's router knows its media types by heart, its handlers take
+ * "application/" with a star, too. */
+enum accept_by { ACCEPT_BY_ROUTER, ACCEPT_BY_HANDLER };
+
 /* For resources. An empty header accepts everything. */
-enum accept_failure accept_resource(struct slice header, struct accepted *ret);
+enum accept_failure accept_resource(struct slice header, enum accept_by by, struct accepted *ret);
 
 /* Whether any clause takes a plain JSON answer, as error bodies are: if none does they are indented. */
 bool accept_plain(struct slice header);

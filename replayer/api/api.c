@@ -1,11 +1,14 @@
 /* api.c: see api.h. */
 #include "replayer/api/api.h"
 
+#include "replayer/api/builtin.h"
 #include "replayer/api/crd.h"
 #include "replayer/api/discovery.h"
+#include "replayer/api/duration.h"
 #include "replayer/api/fault_act.h"
 #include "replayer/api/health.h"
 #include "replayer/api/list.h"
+#include "replayer/api/openapi.h"
 #include "replayer/api/review.h"
 #include "replayer/api/watch.h"
 #include "replayer/control.h"
@@ -69,18 +72,25 @@ static int parse_include(const struct query *q, enum table_include *ret, struct 
 	return 0;
 }
 
-static int negotiate(struct api_call *call, bool watch, struct status *st)
+/* The API server asks twice what a client accepts: its router before the types are known, and the handler,
+ * which is all that custom resources have. */
+static int negotiate(struct api_call *call, const struct collection *c, bool list, struct status *st)
 {
-	switch (accept_resource(http_header_find(call->request, "Accept"), &call->accepted)) {
+	enum accept_by by = c->custom ? ACCEPT_BY_HANDLER : ACCEPT_BY_ROUTER;
+
+	switch (accept_resource(http_header_find(call->request, "Accept"), by, &call->accepted)) {
 	case ACCEPT_OK: return 0;
 	case ACCEPT_NO_MEDIA_TYPE:
+		if (c->custom)
+			break;
 		st->has_details = true;
 		return status_set(st, 406, "NotAcceptable",
-			"406: Not Acceptable\n\nAvailable representations: " MEDIA_TYPES);
+			"406: Not Acceptable\n\nAvailable representations: " MEDIA_TYPES "%s",
+			list ? ", " WATCH_MEDIA_TYPES : "");
 	case ACCEPT_NO_CONVERSION: break;
 	}
-	return status_set(st, 406, "NotAcceptable", "only the following media types are accepted: %s",
-		watch ? WATCH_MEDIA_TYPES : MEDIA_TYPES);
+	return status_set(
+		st, 406, "NotAcceptable", "only the following media types are accepted: " MEDIA_TYPES);
 }
 
 /* The name of the server's type, as its messages tell it. */
@@ -93,8 +103,7 @@ static char *go_type(const struct collection *c, const char *suffix)
 	return xasprintf("*%.*s.%s%s", (int)strcspn(group, "."), group, c->resource.kind, suffix);
 }
 
-/* A single object has no list form, a list no single form. A watch sends single objects. */
-static int check_form(struct api_call *call, const struct collection *c, bool list, struct status *st)
+int api_check_form(struct api_call *call, const struct collection *c, bool list, struct status *st)
 {
 	char *type = NULL;
 
@@ -102,6 +111,8 @@ static int check_form(struct api_call *call, const struct collection *c, bool li
 		type = go_type(c, "List");
 		status_set(st, 406, "NotAcceptable",
 			"you requested PartialObjectMetadata, but the requested object is a list (%s)", type);
+	} else if (!list && call->accepted.form == FORM_PARTIAL_LIST && c->custom) {
+		return status_set(st, 500, NULL, "content is not a list");
 	} else if (!list && call->accepted.form == FORM_PARTIAL_LIST) {
 		type = go_type(c, "");
 		status_set(st, 406, "NotAcceptable",
@@ -145,7 +156,7 @@ static void serve_collection(struct api_call *call, struct collection *c)
 	struct list_options o = {0};
 	struct status st = {0};
 	struct view view;
-	int rc = negotiate(call, watch, &st);
+	int rc = negotiate(call, c, true, &st);
 
 	if (rc == 0)
 		rc = list_options_parse(&call->query, call->path.forced_watch, &kind, &o, &st);
@@ -153,8 +164,6 @@ static void serve_collection(struct api_call *call, struct collection *c)
 		rc = check_path_name(call, &o, &st);
 	if (rc == 0 && call->accepted.form == FORM_TABLE)
 		rc = parse_include(&call->query, &include, &st);
-	if (rc == 0 && !watch)
-		rc = check_form(call, c, true, &st);
 	if (rc) {
 		api_fail(call, &st);
 	} else {
@@ -167,25 +176,31 @@ static void serve_collection(struct api_call *call, struct collection *c)
 	list_options_release(&o);
 }
 
-int api_view(struct api_call *call, struct collection *c, struct view *ret, struct status *st)
+static int read_view(struct api_call *call, struct collection *c, struct view *ret, struct status *st)
 {
 	enum table_include include = INCLUDE_METADATA;
-	int rc = negotiate(call, false, st);
+	int rc = negotiate(call, c, false, st);
 
 	if (rc == 0 && call->accepted.form == FORM_TABLE)
 		rc = parse_include(&call->query, &include, st);
-	if (rc == 0)
-		rc = check_form(call, c, false, st);
 	if (rc == 0)
 		*ret = view_of(call, c, include);
 	return rc;
 }
 
+int api_view(struct api_call *call, struct collection *c, struct view *ret, struct status *st)
+{
+	int rc = read_view(call, c, ret, st);
+
+	return rc ? rc : api_check_form(call, c, false, st);
+}
+
+/* Whether the form can be had is looked at when there is an object. */
 static void serve_object(struct api_call *call, struct collection *c)
 {
 	struct status st = {0};
 	struct view view;
-	int rc = api_view(call, c, &view, &st);
+	int rc = read_view(call, c, &view, &st);
 
 	if (rc == 0 && write_hides(call, c))
 		rc = status_not_found(&st, call->path.group, call->path.resource, call->path.name);
@@ -195,10 +210,18 @@ static void serve_object(struct api_call *call, struct collection *c)
 		get_serve(call, c, &view);
 }
 
+/* Whether the object of the path has the status subresource. */
+static bool has_status(struct api_call *call)
+{
+	return call->path.rest.len == 0 && slice_is(call->path.subresource, "status") &&
+	       discovery_may_know(call, "/status");
+}
+
 /* What a recording does not hold: the doings of running containers. */
-static void refuse_subresource(struct api_call *call)
+static void refuse_subresource(struct api_call *call, const struct collection *c)
 {
 	static const char *const streams[] = {"exec", "attach", "portforward", "proxy"};
+	const struct api_path *p = &call->path;
 	struct status st = {0};
 
 	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
@@ -208,8 +231,12 @@ static void refuse_subresource(struct api_call *call)
 			return;
 		}
 	}
-	if (slice_is(call->path.subresource, "log"))
+	if (slice_is(p->subresource, "log") && live_set_find(&c->live, p->namespace, p->name))
 		status_bad_request(&st, "logs are not part of a recording");
+	else if (slice_is(p->subresource, "finalize") && slice_is(p->resource, "namespaces"))
+		status_no_method(&st);
+	else if (c->custom || slice_is(p->subresource, "log"))
+		status_not_found(&st, p->group, p->resource, p->name);
 	else
 		status_no_resource(&st);
 	api_fail(call, &st);
@@ -218,16 +245,18 @@ static void refuse_subresource(struct api_call *call)
 /* ---- routing ---- */
 
 /* Not on the tape: say so when discovery knew it, so that nobody looks for a typing error. */
-static void refuse_unknown(struct api_call *call)
+static void refuse_unknown(struct api_call *call, const struct collection *c)
 {
+	bool left_out = !c && discovery_knows_resource(call);
 	struct status st = {0};
 
-	if (!discovery_knows_group(call)) {
+	/* Groups of custom resources have no handler for what is not one of them. */
+	if (!left_out && (!builtin_group(call->path.group) || !discovery_knows_group(call))) {
 		respond_no_page(call->x, call->request);
 		return;
 	}
 	status_no_resource(&st);
-	if (discovery_knows_resource(call)) {
+	if (left_out) {
 		free(st.message);
 		st.message = xasprintf("%.*s are not part of this recording", (int)call->path.resource.len,
 			call->path.resource.ptr);
@@ -266,6 +295,7 @@ static void serve_resource(struct api_call *call)
 {
 	const struct api_path *p = &call->path;
 	struct slice method = call->request->method;
+	bool is_get = slice_is(method, "GET");
 	struct collection *c;
 	struct status st = {0};
 
@@ -273,15 +303,17 @@ static void serve_resource(struct api_call *call)
 		return;
 	c = find_collection(call);
 	if (!c || !c->served || !path_fits(p, c)) {
-		refuse_unknown(call);
+		refuse_unknown(call, c);
 	} else if (is_write(method)) {
 		write_serve(call, c);
-	} else if (!slice_is(method, "GET")) {
+	} else if (!is_get && c->custom && !slice_is(method, "HEAD")) {
+		respond_no_page(call->x, call->request);
+	} else if (!is_get && !c->custom) {
 		status_no_method(&st);
 		api_fail(call, &st);
-	} else if (p->subresource.len && !slice_is(p->subresource, "status")) {
+	} else if (p->subresource.len && !has_status(call)) {
 		if (!write_serve_scale(call, c))
-			refuse_subresource(call);
+			refuse_subresource(call, c);
 	} else if (p->name.len && !p->forced_watch) {
 		world_catch_up(call->api->world, c);
 		serve_object(call, c);
@@ -307,12 +339,12 @@ static void serve_other(struct api_call *call)
 
 	if (control_serve(call))
 		return;
-	if (!is_get && !slice_is(call->request->method, "HEAD")) {
+	if (!is_get && slice_is(call->query.path, "/version")) {
 		status_no_method(&st);
 		api_fail(call, &st);
 	} else if (is_get && (slice_is(call->query.path, "/") || slice_is(call->query.path, "/index.html"))) {
 		serve_root(call);
-	} else if (!health_serve(call) && !document_serve(call)) {
+	} else if (!health_serve(call) && !openapi_serve(call) && !document_serve(call)) {
 		respond_no_page(call->x, call->request);
 	}
 }
@@ -330,12 +362,29 @@ static void route(struct api_call *call)
 		return;
 	default: break;
 	}
-	if (slice_is(call->request->method, "GET")) {
+	/* The list of groups looks at no method. */
+	if (slice_is(call->request->method, "GET") || slice_is(call->query.path, "/apis")) {
 		discovery_serve(call);
 		return;
 	}
 	status_no_method(&st);
 	api_fail(call, &st);
+}
+
+/* The client's own limit of a request; watches have none. */
+static bool refuse_timeout(struct api_call *call)
+{
+	struct slice timeout = query_get(&call->query, "timeout");
+	bool watch = call->path.forced_watch || query_true(&call->query, "watch");
+	char *problem = timeout.len && !watch ? duration_problem(timeout) : NULL;
+	struct status st = {0};
+
+	if (!problem)
+		return false;
+	status_bad_request(&st, "invalid timeout specified in the request URL - %s", problem);
+	free(problem);
+	api_fail(call, &st);
+	return true;
 }
 
 void api_handle(void *context, struct exchange *x, const struct http_request *r)
@@ -352,7 +401,8 @@ void api_handle(void *context, struct exchange *x, const struct http_request *r)
 		api_path_parse(call.query.path, &call.path);
 		answer_style_find(r, &call.query, &call.style);
 		call.stored = run_request_begin(api->run, call.client, x, r, &call.path, &call.query);
-		if (!api->faults || control_is_asked(&call) || !fault_act_request(&call))
+		if ((!api->faults || control_is_asked(&call) || !fault_act_request(&call)) &&
+			!refuse_timeout(&call))
 			route(&call);
 	}
 	query_release(&call.query);

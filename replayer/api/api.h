@@ -63,6 +63,11 @@ int api_view(struct api_call *call, struct collection *c, struct view *ret, stru
 /* What can be selected by in a collection. */
 struct selectable_kind api_selectable_kind(struct api *api, const struct collection *c);
 
+/* A single object has no list form, a list no single form: 0, or ERR_FAILED and the status to answer. A watch
+ * sends single objects. */
+int api_check_form(
+	struct api_call *call, const struct collection *c, bool list, struct status *ret) MUST_CHECK;
+
 /* Sends an error as the call's client wants it, and releases it. */
 void api_fail(struct api_call *call, struct status *status);
 

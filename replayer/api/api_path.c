@@ -8,7 +8,7 @@ struct segments {
 	size_t count;
 };
 
-/* False when a segment inside is empty. */
+/* False when a segment inside is empty where it may not be. */
 static bool split(struct slice path, struct segments *ret)
 {
 	ret->count = 0;
@@ -21,7 +21,8 @@ static bool split(struct slice path, struct segments *ret)
 		size_t len = slash ? (size_t)(slash - path.ptr) : path.len;
 		size_t skip = slash ? len + 1 : len;
 
-		if (len == 0 || skip == path.len + 1)
+		/* "namespaces//pods" is no namespace, and so all of them. */
+		if (len == 0 && (!ret->count || !slice_is(ret->at[ret->count - 1], "namespaces")))
 			return false;
 		ret->at[ret->count++] = (struct slice){path.ptr, len};
 		path = (struct slice){path.ptr + skip, path.len - skip};
@@ -50,8 +51,8 @@ static void read_resource(struct segments *s, size_t at, struct api_path *ret)
 	}
 	ret->kind = API_PATH_RESOURCE;
 	if (is_inside_namespace(s, at)) {
-		ret->in_namespace = true;
 		ret->namespace = s->at[at + 1];
+		ret->in_namespace = ret->namespace.len > 0;
 		at += 2;
 	}
 	ret->resource = take(s, &at);

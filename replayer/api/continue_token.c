@@ -34,7 +34,7 @@ static int decode_base64(struct slice text, struct buf *to, struct err *err)
 	}
 	if (text.len % 4 == 1)
 		return err_set(err, ERR_PROTOCOL,
-			"continue key is not valid: illegal base64 data at input byte %zu", text.len);
+			"continue key is not valid: illegal base64 data at input byte %zu", text.len - 1);
 	return 0;
 }
 
@@ -121,13 +121,19 @@ static int parse_rv(struct slice json, int64_t *ret, struct err *err)
 
 static int parse_json(struct slice json, struct continue_token *ret, struct err *err)
 {
+	static const char beginnings[] = "{[\"-0123456789tfn \t\r\n";
 	struct slice version, start;
 	struct json_iter it;
+	bool is_null = slice_is(json, "null"); /* which leaves all members empty */
 	int rc = json_iter_begin(json, &it, NULL);
 
-	if (rc || !it.is_object)
+	if (json.len && !is_null && !memchr(beginnings, json.ptr[0], strlen(beginnings)))
+		return err_set(err, ERR_PROTOCOL,
+			"continue key is not valid: invalid character '%s%02x' looking for beginning of value",
+			"\\x", (unsigned char)json.ptr[0]);
+	if (!is_null && (rc || !it.is_object))
 		return err_set(err, ERR_PROTOCOL, "continue key is not valid: unexpected end of JSON input");
-	if (json_get(json, "v", &version, NULL) <= 0)
+	if (is_null || json_get(json, "v", &version, NULL) <= 0)
 		version = slice_of("\"\"");
 	if (!slice_is(version, "\"" VERSION "\""))
 		return err_set(err, ERR_PROTOCOL,
@@ -159,10 +165,10 @@ void continue_token_release(struct continue_token *t)
 	*t = (struct continue_token){0};
 }
 
-char *continue_token_make(int64_t rv, struct slice last_key)
+char *continue_token_make(int64_t rv, struct slice last_key, bool slash)
 {
-	char *json = xasprintf("{\"v\":\"" VERSION "\",\"rv\":%lld,\"start\":\"/%.*s\\u0000\"}",
-		(long long)rv, (int)last_key.len, last_key.ptr);
+	char *json = xasprintf("{\"v\":\"" VERSION "\",\"rv\":%lld,\"start\":\"%s%.*s\\u0000\"}",
+		(long long)rv, slash ? "/" : "", (int)last_key.len, last_key.ptr);
 	char *token = encode_base64(slice_of(json));
 
 	free(json);

@@ -20,7 +20,7 @@ int continue_token_parse(struct slice text, struct continue_token *ret, struct e
 void continue_token_release(struct continue_token *t);
 
 /* The token for the page behind the item `last_key`, relative to the collection: "ns/name", or "name" inside
- * a namespace and for cluster-scoped kinds. The caller frees. */
-char *continue_token_make(int64_t rv, struct slice last_key);
+ * a namespace and for cluster-scoped kinds. slash: as the watch cache writes it. The caller frees. */
+char *continue_token_make(int64_t rv, struct slice last_key, bool slash);
 
 #endif

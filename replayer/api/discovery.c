@@ -1,15 +1,14 @@
 /* discovery.c: see discovery.h. */
 #include "replayer/api/discovery.h"
 
+#include "replayer/api/builtin.h"
 #include "replayer/api/derived_discovery.h"
 #include "schema/base/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define AGGREGATED_TYPE  "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-#define PROTO_OPENAPI    "proto-openapi.spec.v2"
-#define PROTO_OPENAPI_V3 "proto-openapi.spec.v3"
+#define AGGREGATED_TYPE "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 /* What a replay says of itself when no version was recorded. */
 static const char default_version[] =
@@ -17,8 +16,7 @@ static const char default_version[] =
 	"  \"gitTreeState\": \"clean\",\n  \"buildDate\": \"1970-01-01T00:00:00Z\",\n  \"goVersion\": \"\",\n"
 	"  \"compiler\": \"gc\",\n  \"platform\": \"linux/amd64\"\n}";
 
-/* The document as it was at the position. 1 when there is one. */
-static int find_document(struct api_call *call, const char *path, const char *variant,
+bool discovery_find_document(struct api_call *call, const char *path, const char *variant,
 	struct tape_document *ret, struct buf *body)
 {
 	return tape_document(call->api->tape, path, variant, call->api->world->seq, ret, body, NULL) == 0;
@@ -69,7 +67,8 @@ static void serve_aggregated(struct api_call *call, bool core)
 	struct err err;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	if (find_document(call, core ? "/api" : "/apis", "aggregated", &d, &body) && d.http_status == 200)
+	if (discovery_find_document(call, core ? "/api" : "/apis", "aggregated", &d, &body) &&
+		d.http_status == 200)
 		answer_aggregated(call, d.etag, buf_slice(&body));
 	else if (derive_aggregated(call->api->world, core, &body, &err) == 0 &&
 		 buf_append(&body, "\n", 1, &err) == 0)
@@ -114,7 +113,8 @@ static int find_parts(struct api_call *call, struct slice group, struct slice ve
 	struct tape_document d;
 	char *path = xasprintf("%s%.*s%s%.*s", group.len ? "/apis/" : "/api", (int)group.len, group.ptr,
 		version.len ? "/" : "", (int)version.len, version.ptr);
-	int found = find_document(call, path, "", &d, body) && (d.http_status == 200 || d.http_status == 0);
+	int found = discovery_find_document(call, path, "", &d, body) &&
+		    (d.http_status == 200 || d.http_status == 0);
 
 	free(path);
 	return found;
@@ -136,18 +136,30 @@ bool discovery_knows_group(struct api_call *call)
 	return known;
 }
 
-bool discovery_knows_resource(struct api_call *call)
+/* otherwise: the answer where no document was recorded. */
+static bool names_resource(struct api_call *call, const char *subresource, bool otherwise)
 {
-	char *name = xasprintf("\"name\":\"%.*s\"", (int)call->path.resource.len, call->path.resource.ptr);
+	char *name = xasprintf(
+		"\"name\":\"%.*s%s\"", (int)call->path.resource.len, call->path.resource.ptr, subresource);
+	bool known = otherwise;
 	struct buf body;
-	bool known;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	known = find_parts(call, call->path.group, call->path.version, &body) && body.len &&
-		memmem(body.ptr, body.len, name, strlen(name));
+	if (find_parts(call, call->path.group, call->path.version, &body) && body.len)
+		known = memmem(body.ptr, body.len, name, strlen(name));
 	buf_release(&body);
 	free(name);
 	return known;
+}
+
+bool discovery_knows_resource(struct api_call *call)
+{
+	return names_resource(call, "", false);
+}
+
+bool discovery_may_know(struct api_call *call, const char *subresource)
+{
+	return names_resource(call, subresource, true);
 }
 
 /* Nothing below a group or version that does not exist: plain text where even the group is unknown. */
@@ -172,19 +184,50 @@ static char *path_without_slash(const struct api_call *call)
 	return slice_dup(path);
 }
 
+static bool accept_any(struct api_call *call)
+{
+	struct accepted accepted;
+
+	return accept_resource(http_header_find(call->request, "Accept"), ACCEPT_BY_HANDLER, &accepted) !=
+	       ACCEPT_NO_MEDIA_TYPE;
+}
+
+#define MEDIA_TYPES "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+
+/* /api and the versions of built-in groups are behind a router that asks first; its words are others. */
+static void refuse_media_type(struct api_call *call)
+{
+	const struct api_path *p = &call->path;
+	bool routed = p->kind == API_PATH_VERSION
+			      ? builtin_group(p->group)
+			      : slice_is(call->query.path, "/api") || slice_is(call->query.path, "/api/");
+	struct status st = {0};
+
+	st.has_details = routed && !accept_any(call);
+	status_set(&st, 406, "NotAcceptable",
+		st.has_details ? "406: Not Acceptable\n\nAvailable representations: " MEDIA_TYPES
+			       : "only the following media types are accepted: " MEDIA_TYPES);
+	api_fail(call, &st);
+}
+
 static void serve_classic(struct api_call *call)
 {
 	char *path = path_without_slash(call);
-	struct tape_document d;
+	struct tape_document d = {0};
 	struct buf body;
+	bool recorded, known;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	if (find_document(call, path, "", &d, &body))
-		answer_document(call, &d, buf_slice(&body));
-	else if (derive(call, &body) == 0)
-		respond_json(call->x, call->request, &call->style, 200, buf_slice(&body));
-	else
+	recorded = discovery_find_document(call, path, "", &d, &body);
+	known = recorded || derive(call, &body) == 0;
+	if (!known)
 		refuse_unknown(call);
+	else if (!accept_any(call))
+		refuse_media_type(call);
+	else if (recorded && !(call->style.pretty && d.http_status == 200))
+		answer_document(call, &d, buf_slice(&body));
+	else
+		respond_json(call->x, call->request, &call->style, 200, slice_trim(buf_slice(&body)));
 	buf_release(&body);
 	free(path);
 }
@@ -192,23 +235,28 @@ static void serve_classic(struct api_call *call)
 void discovery_serve(struct api_call *call)
 {
 	int aggregated = accept_aggregated_discovery(http_header_find(call->request, "Accept"));
-	struct status st = {0};
+	bool core = slice_is(call->query.path, "/api") || slice_is(call->query.path, "/api/");
 
-	if (call->path.kind != API_PATH_ROOT || aggregated == 0) {
+	/* Only the list of groups without a slash behind it has the new form. */
+	if (call->path.kind != API_PATH_ROOT || aggregated == 0 || slice_is(call->query.path, "/apis/"))
 		serve_classic(call);
-		return;
-	}
-	if (aggregated < 0) {
-		status_set(&st, 406, "NotAcceptable",
-			"only the following media types are accepted: application/json, application/yaml, "
-			"application/vnd.kubernetes.protobuf");
-		api_fail(call, &st);
-		return;
-	}
-	serve_aggregated(call, slice_is(call->query.path, "/api") || slice_is(call->query.path, "/api/"));
+	else if (aggregated < 0)
+		refuse_media_type(call);
+	else
+		serve_aggregated(call, core);
 }
 
 /* ---- other documents ---- */
+
+/* This one has no other forms. */
+static void refuse_version(struct api_call *call)
+{
+	struct status st = {.has_details = true};
+
+	status_set(&st, 406, "NotAcceptable",
+		"406: Not Acceptable\n\nAvailable representations: application/json");
+	api_fail(call, &st);
+}
 
 static void answer_version(struct api_call *call)
 {
@@ -218,54 +266,23 @@ static void answer_version(struct api_call *call)
 	respond_bytes(call->x, &h, 200, slice_of(default_version));
 }
 
-/* Whether the client prefers the OpenAPI document in protobuf. */
-static bool wants_protobuf(const struct api_call *call)
-{
-	struct slice accept = http_header_find(call->request, "Accept");
-
-	return accept.len && memmem(accept.ptr, accept.len, PROTO_OPENAPI_V3, strlen(PROTO_OPENAPI_V3));
-}
-
-/* kubectl falls back to version 2, wants it as protobuf, and takes no bytes for a document without types;
- * that lets it create and apply without knowing schemas. */
-static void answer_empty_openapi(struct api_call *call)
-{
-	struct slice accept = http_header_find(call->request, "Accept");
-	bool protobuf = accept.len && memmem(accept.ptr, accept.len, PROTO_OPENAPI, strlen(PROTO_OPENAPI));
-	struct answer_headers h;
-
-	answer_headers_init(&h, call->request,
-		protobuf ? "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" : JSON_TYPE);
-	respond_bytes(call->x, &h, 200,
-		protobuf
-			? (struct slice){NULL, 0}
-			: slice_of(
-				  "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":\"\"},"
-				  "\"paths\":{}}"));
-}
-
 bool document_serve(struct api_call *call)
 {
 	char *path = path_without_slash(call);
-	bool is_v2 = strcmp(path, "/openapi/v2") == 0;
 	struct tape_document d;
 	struct buf body;
 	bool found;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	found = *path && wants_protobuf(call) && find_document(call, path, "protobuf", &d, &body);
-	if (!found)
-		found = *path && find_document(call, path, "", &d, &body);
-	if (found)
+	found = *path && discovery_find_document(call, path, "", &d, &body);
+	if (strcmp(path, "/version") == 0 && !accept_any(call))
+		refuse_version(call);
+	else if (found)
 		answer_document(call, &d, buf_slice(&body));
-	buf_release(&body);
-	if (!found && strcmp(path, "/version") == 0) {
+	else if (strcmp(path, "/version") == 0)
 		answer_version(call);
-		found = true;
-	} else if (!found && is_v2) {
-		answer_empty_openapi(call);
-		found = true;
-	}
+	found |= strcmp(path, "/version") == 0;
+	buf_release(&body);
 	free(path);
 	return found;
 }

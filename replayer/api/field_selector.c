@@ -123,6 +123,9 @@ static int add_term(struct field_selector *s, struct slice whole, struct slice t
 	if (!split_term(text, &raw))
 		return err_set(err, ERR_PROTOCOL, "invalid selector: '%.*s'; can't understand '%.*s'",
 			(int)whole.len, whole.ptr, (int)text.len, text.ptr);
+	/* Nothing compared with nothing says nothing. */
+	if (raw.field.len == 0 && raw.value.len == 0)
+		return 0;
 	*term = (struct term){.negated = raw.negated};
 	if (unescape(raw.value, term, err))
 		return ERR_PROTOCOL;

@@ -3,12 +3,13 @@
 
 #include <stdlib.h>
 
-static void answer(struct api_call *call, const char *text)
+static void answer(struct api_call *call, const char *text, bool whole)
 {
 	struct answer_headers h;
 
 	answer_headers_init(&h, call->request, TEXT_TYPE);
-	answer_headers_add(&h, "X-Content-Type-Options", slice_of("nosniff"));
+	if (whole)
+		answer_headers_add(&h, "X-Content-Type-Options", slice_of("nosniff"));
 	respond_bytes(call->x, &h, 200, slice_of(text));
 }
 
@@ -27,13 +28,12 @@ bool health_serve(struct api_call *call)
 		if (below.len == 0 && query_has(&call->query, "verbose")) {
 			char *text = xasprintf("[+]ping ok\n[+]replay ok\n%s check passed\n", roots[i] + 1);
 
-			answer(call, text);
+			answer(call, text, true);
 			free(text);
 			return true;
 		}
-		if (below.len == 0 || slice_is(below, "/") || slice_is(below, "/ping") ||
-			slice_is(below, "/etcd")) {
-			answer(call, "ok");
+		if (below.len == 0 || slice_is(below, "/ping") || slice_is(below, "/etcd")) {
+			answer(call, "ok", below.len == 0);
 			return true;
 		}
 	}

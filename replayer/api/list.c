@@ -119,7 +119,8 @@ static int choose_for_token(const struct api_call *call, struct collection *c,
 	if (rv < floor_of(call, c)) {
 		st->continue_token = continue_token_make(CONTINUE_LATEST,
 			(struct slice){token->key,
-				token->key_len - (token->key_len && !token->key[token->key_len - 1])});
+				token->key_len - (token->key_len && !token->key[token->key_len - 1])},
+			false);
 		return status_expired(st, EXPIRED_CONTINUE);
 	}
 	return use_exact(call->api->world, c, rv, ret, st);
@@ -203,9 +204,9 @@ static int is_selected(struct list_answer *a, const struct live *l, bool read_ob
 }
 
 /* The token behind the item: its key relative to the collection that was asked for. */
-static char *token_behind(const struct live *l, bool in_namespace, uint64_t rv)
+static char *token_behind(const struct live *l, bool in_namespace, uint64_t rv, bool uncached)
 {
-	return continue_token_make((int64_t)rv, in_namespace ? live_name(l) : live_key(l));
+	return continue_token_make((int64_t)rv, in_namespace ? live_name(l) : live_key(l), !uncached);
 }
 
 /* Where the page begins. */
@@ -246,7 +247,8 @@ static int collect(struct list_answer *a, const struct chosen_state *state, stru
 			a->seqs[a->count++] = l->seq;
 	}
 	if (at < end) {
-		a->token = token_behind(state->set->items[at - 1], namespace.len > 0, state->rv);
+		a->token = token_behind(state->set->items[at - 1], namespace.len > 0, state->rv,
+			is_uncached(a->view.collection));
 		a->meta.continue_token = a->token;
 		if (!a->labels && !a->fields)
 			a->meta.remaining = (int64_t)(end - at);
@@ -280,8 +282,8 @@ static int write_item(struct list_answer *a, uint64_t seq, struct err *err)
 		if (rc == 0 && !selectors_match(a->labels, a->fields, m.namespace, m.name, object))
 			return 0;
 	}
-	if (rc == 0 && a->wrote_item)
-		rc = buf_append(&a->raw, ",", 1, err);
+	if (rc == 0)
+		rc = view_list_separator(&a->view, !a->wrote_item, &a->raw, err);
 	a->wrote_item = true;
 	if (rc == 0)
 		rc = view_list_item(&a->view, object, &a->raw, err);
@@ -297,7 +299,7 @@ static int write_piece(struct list_answer *a, struct err *err)
 		rc = write_item(a, a->seqs[a->at++], err);
 	if (rc || a->at < a->count)
 		return rc;
-	rc = view_list_tail(&a->view, &a->meta, &a->raw, err);
+	rc = view_list_tail(&a->view, &a->meta, !a->wrote_item, &a->raw, err);
 	if (rc == 0 && !a->pretty)
 		rc = buf_append(&a->raw, "\n", 1, err);
 	a->done = true;
@@ -384,7 +386,8 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 	struct err err;
 	int rc;
 
-	if (choose_state(call, c, o, &token, &state, &st)) {
+	if (choose_state(call, c, o, &token, &state, &st) || api_check_form(call, c, true, &st)) {
+		snapshot_unref(state.snapshot);
 		continue_token_release(&token);
 		api_fail(call, &st);
 		return;
@@ -420,7 +423,12 @@ static int check_get_version(const struct api_call *call, const struct collectio
 	int rc = 0;
 
 	if (*text && !rv_parse(text, &rv, &problem))
-		rc = status_set(st, 500, NULL, "resourceVersion: Invalid value: \"%s\": %s", text, problem);
+		rc = is_uncached(c) ? status_bad_request(st,
+					      "invalid resource version: resourceVersion: Invalid value: "
+					      "\"%s\": %s",
+					      text, problem)
+				    : status_set(st, 500, NULL, "resourceVersion: Invalid value: \"%s\": %s",
+					      text, problem);
 	else if (rv > c->rv)
 		rc = status_too_large_version(st, rv, c->rv, 0);
 	free(problem);
@@ -438,6 +446,8 @@ static int read_one(struct api_call *call, struct collection *c, const struct vi
 
 	if (!l)
 		return status_not_found(st, call->path.group, call->path.resource, call->path.name);
+	if (api_check_form(call, c, false, st))
+		return ERR_FAILED;
 	rc = world_object(call->api->world, l->seq, &object, &err);
 	if (rc == 0)
 		rc = view_object(view, object, to, &err);

@@ -16,15 +16,27 @@ static bool starts_with(struct slice s, const char *prefix)
 	return s.len >= n && memcmp(s.ptr, prefix, n) == 0;
 }
 
+/* The words that Go takes for true. */
+static bool is_true_word(struct slice word)
+{
+	static const char *const words[] = {"1", "t", "T", "true", "TRUE", "True"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (slice_is(word, words[i]))
+			return true;
+	}
+	return false;
+}
+
 void answer_style_find(const struct http_request *r, const struct query *q, struct answer_style *ret)
 {
 	struct slice agent = http_header_find(r, "User-Agent");
 	struct slice accept = http_header_find(r, "Accept");
 	struct accepted accepted;
 
-	if (query_has(q, "pretty"))
-		ret->pretty = query_true(q, "pretty");
-	else if (accept_resource(accept, &accepted) == ACCEPT_OK && accepted.pretty)
+	if (query_get(q, "pretty").len)
+		ret->pretty = is_true_word(query_get(q, "pretty"));
+	else if (accept_resource(accept, ACCEPT_BY_HANDLER, &accepted) == ACCEPT_OK && accepted.pretty)
 		ret->pretty = true;
 	else
 		ret->pretty = starts_with(agent, "curl") || starts_with(agent, "Wget") ||

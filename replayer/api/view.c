@@ -48,12 +48,19 @@ static int write_list_start(const char *kind, const char *suffix, const char *ve
 
 	if (rc == 0)
 		rc = write_list_meta(m, false, to, err);
-	return rc ? rc : buf_printf(to, err, ",\"items\":[");
+	return rc ? rc : buf_printf(to, err, ",\"items\":");
+}
+
+/* Of metadata only, a list without items says null. */
+static bool brackets_come_with_items(const struct view *v)
+{
+	return v->form == FORM_PARTIAL_LIST;
 }
 
 int view_list_head(const struct view *v, const struct list_meta *m, struct buf *to, struct err *err)
 {
 	char version[API_VERSION_MAX];
+	int rc;
 
 	if (v->form == FORM_TABLE)
 		return table_head(v, m, to, err);
@@ -62,13 +69,24 @@ int view_list_head(const struct view *v, const struct list_meta *m, struct buf *
 	view_api_version(v->collection, version);
 	if (v->collection->custom)
 		return buf_printf(to, err, "{\"apiVersion\":\"%s\",\"items\":[", version);
-	return write_list_start(v->collection->resource.kind, "List", version, m, to, err);
+	rc = write_list_start(v->collection->resource.kind, "List", version, m, to, err);
+	return rc ? rc : buf_append(to, "[", 1, err);
 }
 
-int view_list_tail(const struct view *v, const struct list_meta *m, struct buf *to, struct err *err)
+int view_list_separator(const struct view *v, bool first, struct buf *to, struct err *err)
+{
+	if (!first)
+		return buf_append(to, ",", 1, err);
+	return brackets_come_with_items(v) ? buf_append(to, "[", 1, err) : 0;
+}
+
+int view_list_tail(
+	const struct view *v, const struct list_meta *m, bool empty, struct buf *to, struct err *err)
 {
 	int rc;
 
+	if (empty && brackets_come_with_items(v))
+		return buf_printf(to, err, "null}");
 	if (v->form != FORM_OBJECT || !v->collection->custom)
 		return buf_append(to, "]}", 2, err);
 	rc = buf_printf(to, err, "],\"kind\":\"%sList\",\"metadata\":", v->collection->resource.kind);

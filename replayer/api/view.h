@@ -33,9 +33,11 @@ const char *view_api_version(const struct collection *c, char to[API_VERSION_MAX
 
 int view_list_head(
 	const struct view *v, const struct list_meta *m, struct buf *to, struct err *err) MUST_CHECK;
+/* What stands before an item. */
+int view_list_separator(const struct view *v, bool first, struct buf *to, struct err *err) MUST_CHECK;
 int view_list_item(const struct view *v, struct slice object, struct buf *to, struct err *err) MUST_CHECK;
-int view_list_tail(
-	const struct view *v, const struct list_meta *m, struct buf *to, struct err *err) MUST_CHECK;
+int view_list_tail(const struct view *v, const struct list_meta *m, bool empty, struct buf *to,
+	struct err *err) MUST_CHECK;
 
 /* One object as the whole answer, or as the object of a watch event. */
 int view_object(const struct view *v, struct slice object, struct buf *to, struct err *err) MUST_CHECK;

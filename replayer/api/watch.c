@@ -151,7 +151,8 @@ static void step_initial(struct watch *w)
 	if (w->initial_at == w->initial_count) {
 		if (w->initial_end)
 			watch_send_bookmark(w, w->initial_rv, true);
-		watch_enter(w, WATCH_HISTORY);
+		if (w->state == WATCH_INITIAL)
+			watch_enter(w, WATCH_HISTORY);
 		return;
 	}
 	if (change_cache_get(w->set->world->changes, w->initial[w->initial_at++], 0, &c, &err)) {

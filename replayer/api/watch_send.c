@@ -44,11 +44,22 @@ static void push(struct watch *w, struct blob *frame)
 	blob_unref(frame);
 }
 
+/* A watch of metadata *lists* is accepted and ends without a word at its first event. */
+static bool refuse_list_form(struct watch *w)
+{
+	if (w->view.form != FORM_PARTIAL_LIST)
+		return false;
+	watch_end(w);
+	return true;
+}
+
 void watch_send_bookmark(struct watch *w, uint64_t rv, bool initial_end)
 {
 	struct blob *recorded = NULL;
 	struct buf object;
 
+	if (refuse_list_form(w))
+		return;
 	if (w->collection->resource.id < w->set->marks->resource_count)
 		recorded = w->set->marks->bookmarks[w->collection->resource.id];
 	buf_init(&object, LIMIT_OBJECT_BYTES);
@@ -87,6 +98,8 @@ static bool in_scope(const struct watch *w, const struct change *c)
 
 static void push_change(struct watch *w, struct change *c, enum event_type type, struct slice object)
 {
+	if (refuse_list_form(w))
+		return;
 	push(w, view_frame(&w->view, c, type, object));
 	w->view.no_headers = w->view.form == FORM_TABLE;
 	run_sent(w->set->run, w->client, w->stored, c, type);

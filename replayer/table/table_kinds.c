@@ -131,13 +131,14 @@ static const struct table_column claims[] = {NAME, CELL("Status", cell_phase, NU
 	TEXT("VolumeAttributesClass", "spec.volumeAttributesClassName", "<unset>"), AGE,
 	WIDE_TEXT("VolumeMode", "spec.volumeMode", "<unset>"), END};
 static const struct table_column leases[] = {NAME, TEXT("Holder", "spec.holderIdentity", ""), AGE, END};
-static const struct table_column storage_classes[] = {CELL("Name", cell_storage_class, NULL, NULL),
+static const struct table_column storage_classes[] = {
+	{"Name", "string", 0, cell_storage_class, NULL, NULL, "name", NULL},
 	TEXT("Provisioner", "provisioner", ""), TEXT("ReclaimPolicy", "reclaimPolicy", "Delete"),
 	TEXT("VolumeBindingMode", "volumeBindingMode", "Immediate"),
 	CELL("AllowVolumeExpansion", cell_boolean, "allowVolumeExpansion", NULL), AGE, END};
 static const struct table_column priority_classes[] = {NAME, NUMBER("Value", "value"),
-	BOOLEAN("Global-Default", "globalDefault"), AGE,
-	WIDE_TEXT("PreemptionPolicy", "preemptionPolicy", ""), END};
+	BOOLEAN("Global-Default", "globalDefault"), AGE, TEXT("PreemptionPolicy", "preemptionPolicy", ""),
+	END};
 static const struct table_column bindings[] = {NAME, CELL("Role", cell_role, NULL, NULL), AGE,
 	WIDE("Users", cell_subjects, "User", NULL), WIDE("Groups", cell_subjects, "Group", NULL),
 	WIDE("ServiceAccounts", cell_subjects, "ServiceAccount", NULL), END};

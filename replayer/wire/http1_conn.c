@@ -81,7 +81,7 @@ static enum exchange_framing send_head(
 	snprintf(digits, sizeof(digits), "%lld", (long long)length);
 	if (length >= 0 && !bodiless)
 		all[n++] = (struct http_header){slice_of("Content-Length"), slice_of(digits)};
-	else if (!h->old && !bodiless)
+	else if (!h->old && !bodiless && !x->head_only)
 		all[n++] = (struct http_header){slice_of("Transfer-Encoding"), slice_of("chunked")};
 	buf_init(&head, ANSWER_HEAD_MAX);
 	if (http1_write_head(&head, status, all, n, NULL) == 0) {

@@ -5,6 +5,7 @@
 #include "replayer/api/accept.h"
 #include "replayer/api/api_path.h"
 #include "replayer/api/continue_token.h"
+#include "replayer/api/duration.h"
 #include "replayer/api/list.h"
 #include "replayer/api/list_options.h"
 #include "schema/base/json_scan.h"
@@ -69,8 +70,8 @@ static void try_token(struct slice text)
 		fuzz_demand(t.key_len > 0 && t.rv != 0);
 		if (!memchr(t.key, '"', t.key_len) && !memchr(t.key, '\\', t.key_len) &&
 			(unsigned char)t.key[0] >= 32) {
-			char *made =
-				continue_token_make(t.rv, (struct slice){t.key, strnlen(t.key, t.key_len)});
+			char *made = continue_token_make(
+				t.rv, (struct slice){t.key, strnlen(t.key, t.key_len)}, true);
 
 			if (continue_token_parse(slice_of(made), &again, NULL) == 0)
 				fuzz_demand(again.rv == t.rv);
@@ -92,7 +93,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	try_path(&q);
 	try_options(&q, rest);
 	query_release(&q);
-	accept_resource(accept, &accepted);
+	accept_resource(accept, ACCEPT_BY_ROUTER, &accepted);
+	accept_resource(accept, ACCEPT_BY_HANDLER, &accepted);
+	free(duration_problem(accept));
 	accept_plain(accept);
 	accept_aggregated_discovery(accept);
 	try_token(token);

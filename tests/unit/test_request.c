@@ -2,6 +2,7 @@
 #include "replayer/api/accept.h"
 #include "replayer/api/api_path.h"
 #include "replayer/api/continue_token.h"
+#include "replayer/api/duration.h"
 #include "replayer/api/list_options.h"
 #include "tests/unit/unit.h"
 
@@ -113,11 +114,14 @@ START_TEST(accept__picks_the_best_form_that_exists)
 			ACCEPT_OK, FORM_PARTIAL_LIST, false},
 		{"text/html", ACCEPT_NO_MEDIA_TYPE, FORM_OBJECT, false},
 		{"application/*", ACCEPT_NO_MEDIA_TYPE, FORM_OBJECT, false},
+		{"APPLICATION/JSON", ACCEPT_NO_MEDIA_TYPE, FORM_OBJECT, false},
+		{",", ACCEPT_NO_MEDIA_TYPE, FORM_OBJECT, false},
+		{"application/json;v=v1;g=meta.k8s.io", ACCEPT_NO_CONVERSION, FORM_OBJECT, false},
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct accepted a;
-		enum accept_failure failure = accept_resource(slice_of(rows[i].header), &a);
+		enum accept_failure failure = accept_resource(slice_of(rows[i].header), ACCEPT_BY_ROUTER, &a);
 
 		ck_assert_msg(failure == rows[i].failure, "%s", rows[i].header);
 		if (failure == ACCEPT_OK)
@@ -125,6 +129,43 @@ START_TEST(accept__picks_the_best_form_that_exists)
 	}
 	ck_assert(!accept_plain(slice_of(TABLE)));
 	ck_assert(accept_plain(slice_of(TABLE ",application/json")));
+}
+END_TEST
+
+START_TEST(accept__takes_a_star_behind_the_slash_where_no_router_asks)
+{
+	struct accepted a;
+
+	ck_assert(accept_resource(slice_of("application/*"), ACCEPT_BY_HANDLER, &a) == ACCEPT_OK);
+	ck_assert(accept_plain(slice_of("application/*")));
+	ck_assert(!accept_plain(slice_of(",")));
+}
+END_TEST
+
+START_TEST(duration__is_read_and_complained_of_as_go_does)
+{
+	static const char *const rows[][2] = {
+		{"32s", NULL},
+		{"1h5m0.5s", NULL},
+		{"-3ms", NULL},
+		{"0", NULL},
+		{".5s", NULL},
+		{"", "time: invalid duration \"\""},
+		{"abc", "time: invalid duration \"abc\""},
+		{"s", "time: invalid duration \"s\""},
+		{"5", "time: missing unit in duration \"5\""},
+		{"1d", "time: unknown unit \"d\" in duration \"1d\""},
+		{"1h 5m", "time: unknown unit \"h \" in duration \"1h 5m\""},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		char *problem = duration_problem(slice_of(rows[i][0]));
+
+		ck_assert_msg(!problem == !rows[i][1], "%s", rows[i][0]);
+		if (problem)
+			ck_assert_str_eq(problem, rows[i][1]);
+		free(problem);
+	}
 }
 END_TEST
 
@@ -245,7 +286,7 @@ END_TEST
 START_TEST(continue_token__survives_a_round_trip)
 {
 	struct continue_token t;
-	char *text = continue_token_make(4711, slice_of("ns/web"));
+	char *text = continue_token_make(4711, slice_of("ns/web"), true), *uncached;
 
 	ck_assert_str_eq(text, "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NDcxMSwic3RhcnQiOiIvbnMvd2ViXHUwMDAwIn0");
 	ck_assert_ok(continue_token_parse(slice_of(text), &t, &err), &err);
@@ -254,6 +295,11 @@ START_TEST(continue_token__survives_a_round_trip)
 	ck_assert_int_eq(memcmp(t.key, "ns/web", 7), 0);
 	continue_token_release(&t);
 	free(text);
+
+	uncached = continue_token_make(4711, slice_of("ns/web"), false);
+	ck_assert_str_eq(
+		uncached, "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NDcxMSwic3RhcnQiOiJucy93ZWJcdTAwMDAifQ");
+	free(uncached);
 }
 END_TEST
 
@@ -324,6 +370,8 @@ int main(void)
 		query__takes_the_first_of_repeated_and_drops_broken_pairs,
 		query__reads_truth_as_the_api_server_does,
 		accept__picks_the_best_form_that_exists,
+		accept__takes_a_star_behind_the_slash_where_no_router_asks,
+		duration__is_read_and_complained_of_as_go_does,
 		accept__tells_the_two_forms_of_discovery_apart,
 		options__are_filled_in_for_a_watch_without_version,
 		options__that_contradict_each_other_are_refused_in_the_servers_words,

@@ -258,6 +258,17 @@ class ErrorTest(Case):
 			self.assertEqual(status, 405, method)
 		self.assertEqual(self.r.request("HEAD", "/api/v1/pods")[2], b"")
 
+	def test_time_limits_that_are_none_are_refused_but_not_of_watches(self):
+		self.check("/api/v1/pods?timeout=5", 400, "invalid timeout specified in the request URL - time: missing unit "
+			'in duration "5"', "BadRequest")
+		self.assertEqual(self.r.request("GET", "/api/v1/pods?watch=1&timeoutSeconds=-1&timeout=5")[0], 200)
+
+	def test_namespace_that_is_empty_is_all_of_them(self):
+		self.assertEqual(self.r.get("/api/v1/namespaces//pods")[1]["kind"], "PodList")
+
+	def test_missing_object_is_not_found_whatever_form_is_asked_for(self):
+		self.check("/api/v1/namespaces/default/pods/none", 404, 'pods "none" not found', "NotFound", PARTIAL_LIST)
+
 	def test_forms_that_do_not_exist_are_406(self):
 		self.check("/api/v1/pods", 406, "only the following media types are accepted: application/json",
 			"NotAcceptable", "application/json;as=Table;v=v1alpha1;g=meta.k8s.io")
@@ -285,6 +296,15 @@ class FormTest(Case):
 		self.assertEqual(answer["items"][0]["kind"], "PartialObjectMetadata")
 		_, one = self.r.get("/api/v1/namespaces/default/pods/a", accept=PARTIAL)
 		self.assertEqual(one, answer["items"][0])
+
+	def test_metadata_only_list_without_items_says_null(self):
+		_, answer = self.replay(Tape().listed(PODS, 9, [])).get("/api/v1/pods", PARTIAL_LIST)
+		self.assertEqual(answer, {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
+			"metadata": {"resourceVersion": "9"}, "items": None})
+
+	def test_watch_of_metadata_lists_ends_without_a_word_at_its_first_event(self):
+		with self.replay(Tape().listed(PODS, 9, [obj(PODS, "a", 5)])).watch("/api/v1/pods?watch=1", PARTIAL_LIST) as w:
+			self.assertIsNone(w.next())
 
 	def test_table_has_columns_rows_and_metadata(self):
 		_, answer = self.r.get("/api/v1/pods", accept=TABLE + ",application/json")
