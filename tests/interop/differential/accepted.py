@@ -1,8 +1,13 @@
 """The differences that are accepted, each with its reason. An entry is applied to both answers only when they
-differ; one that no request needs any more fails the test."""
+differ, and only what it names is taken out of them: the rest has to be equal."""
 
 import json
+import re
 from typing import Callable, NamedTuple
+
+AGE = re.compile(r"^(<unknown>|<invalid>|(\d+[smhdy])+)$")
+# No version of the recording is as low, all of the cluster's beginning are.
+BEFORE_THE_RECORDING = 100
 
 
 class Accepted(NamedTuple):
@@ -11,15 +16,305 @@ class Accepted(NamedTuple):
 	apply: Callable  # (live Side, replayed Side): changes both, so that what is accepted is no difference any more
 
 
-def _plain_bookmarks(*sides):
-	"""Bookmarks other than the one that ends the initial events are out."""
-	for side in sides:
+def _same_length(live, replayed):
+	"""Bodies that differ as accepted differ in how their length is told."""
+	for side in (live, replayed):
+		for name in ("content-length", "transfer-encoding"):
+			side.headers.pop(name, None)
+
+
+def _drop_body(live, replayed):
+	for side in (live, replayed):
+		side.headers.pop("content-type", None)
+		side.body, side.lines = b"", None
+	_same_length(live, replayed)
+
+
+def _changed(change, text, always=False):
+	"""The text after a change of its JSON; untouched when that changes nothing."""
+	try:
+		before, after = json.loads(text), change(json.loads(text))
+	except ValueError:
+		return text
+	return text if before == after and not always else json.dumps(after).encode()
+
+
+def _each_json(change, live, replayed):
+	"""Apply a change to the JSON of both bodies, or of each line of both."""
+	texts = [(side.body, side.lines) for side in (live, replayed)]
+	for always in (False, True):  # where one of them was changed, the spaces of the others tell nothing any more
+		for side in (live, replayed):
+			if side.lines is not None:
+				side.lines = [_changed(change, line, always) for line in side.lines]
+			else:
+				side.body = _changed(change, side.body, always)
+		if texts == [(side.body, side.lines) for side in (live, replayed)]:
+			return
+	_same_length(live, replayed)
+
+
+def _in_order(value):
+	"""With the keys of all objects in order of name."""
+	return json.loads(json.dumps(value, sort_keys=True))
+
+
+def _tables_of(value):
+	table = value.get("object", value) if isinstance(value, dict) else {}
+	return [table] if isinstance(table, dict) and table.get("kind") == "Table" else []
+
+
+# --- the entries ---
+
+
+def plain_bookmarks(live, replayed):
+	for side in (live, replayed):
 		if side.lines:
 			side.lines = [line for line in side.lines
 				if not line.startswith(b'{"type":"BOOKMARK"') or b"initial-events-end" in line]
 
 
+def answered_as_json(live, replayed):
+	kind = live.headers.get("content-type", "")
+	if kind.startswith(("application/vnd.kubernetes.protobuf", "application/yaml")) \
+			and replayed.headers.get("content-type") == "application/json":
+		_drop_body(live, replayed)
+
+
+def before_the_recording(live, replayed):
+	rv = live.request.query.get("resourceVersion", "")
+	too_old = b"too old" in (replayed.body if replayed.lines is None else b"".join(replayed.lines))
+	if rv.isdecimal() and 0 < int(rv) < BEFORE_THE_RECORDING and too_old:
+		live.status = replayed.status
+		_drop_body(live, replayed)
+
+
+def future_watches(live, replayed):
+	if replayed.lines and b"the replay is not that far" in replayed.lines[0]:
+		live.lines = replayed.lines
+
+
+def no_retry_hint(live, replayed):
+	def without(value):
+		for status in (value, value.get("object")) if isinstance(value, dict) else ():
+			if isinstance(status, dict) and status.get("reason") == "Timeout":
+				status.get("details", {}).pop("retryAfterSeconds", None)
+		return value
+
+	live.headers.pop("retry-after", None)
+	_each_json(without, live, replayed)
+
+
+def column_descriptions(live, replayed):
+	def without(value):
+		for table in _tables_of(value):
+			for column in table.get("columnDefinitions") or []:
+				column["description"] = ""
+		return value
+
+	_each_json(without, live, replayed)
+
+
+def ages(live, replayed):
+	def without(value):
+		for table in _tables_of(value):
+			for row in table.get("rows") or []:
+				row["cells"] = ["AGE" if isinstance(c, str) and AGE.match(c) else c for c in row["cells"]]
+		return value
+
+	_each_json(without, live, replayed)
+
+
+def bookmark_shapes(live, replayed):
+	def without(value):
+		if isinstance(value, dict) and value.get("type") == "BOOKMARK":
+			value["object"] = {key: value["object"][key] for key in ("kind", "apiVersion", "metadata")}
+			value["object"]["metadata"].get("annotations", {}).pop("deprecated.daemonset.template.generation", None)
+		return value
+
+	if live.lines:
+		_each_json(without, live, replayed)
+
+
+def order_of_keys(live, replayed):
+	if "test.example.com" in live.request.target and "as=" in live.request.headers.get("Accept", ""):
+		for side in (live, replayed):
+			if side.lines is not None:
+				side.lines = [_changed(_in_order, line, True) for line in side.lines]
+			else:
+				side.body = _changed(_in_order, side.body, True)
+
+
+def twin_events(live, replayed):
+	if "/events.k8s.io/v1/events" in live.request.target and replayed.status == 404:
+		live.status = replayed.status
+		_drop_body(live, replayed)
+
+
+def annotation_of_daemon_sets(live, replayed):
+	def without(value):
+		if isinstance(value, dict):
+			if isinstance(value.get("annotations"), dict):
+				value["annotations"].pop("deprecated.daemonset.template.generation", None)
+			if not value.get("annotations", True):
+				del value["annotations"]
+			for inner in value.values():
+				without(inner)
+		for inner in value if isinstance(value, list) else ():
+			without(inner)
+		return value
+
+	if live.request.target.startswith("/apis/apps/v1/daemonsets"):
+		_each_json(without, live, replayed)
+
+
+def root(live, replayed):
+	if live.request.target.split("?")[0] in ("/", "/index.html"):
+		_drop_body(live, replayed)
+
+
+def not_recorded(live, replayed):
+	if b"not part of" in replayed.body and live.status >= 400:
+		live.status = replayed.status
+		_drop_body(live, replayed)
+
+
+def refused_upgrades(live, replayed):
+	if live.status == replayed.status == 400 and "Upgrade" in live.request.headers:
+		for side in (live, replayed):
+			side.headers.clear()
+			side.body = side.body.strip()
+
+
+def openapi_v2(live, replayed):
+	if live.request.target == "/openapi/v2":
+		live.status = replayed.status
+		live.headers = dict(replayed.headers)
+		_drop_body(live, replayed)
+
+
+def versions_of_caches(live, replayed):
+	"""Of a list or initial events "at least as new as" a version: the state is compared, its version is not."""
+	query = live.request.query
+	exact = query.get("resourceVersionMatch") == "Exact" or (query.get("limit", "-1") > "0"
+		and query.get("resourceVersionMatch", "") == "" and query.get("resourceVersion") != "0")
+
+	def without(value):
+		if not isinstance(value, dict):
+			return value
+		told = value.get("object") if value.get("type") == "BOOKMARK" else value
+		if isinstance(told.get("metadata"), dict) and "type" not in told:
+			told["metadata"].pop("resourceVersion", None)
+		return value
+
+	if query.get("resourceVersion", "").isdecimal() and not exact:
+		_each_json(without, live, replayed)
+
+
+def scale(live, replayed):
+	if live.request.target.endswith("/scale") and replayed.status == 404:
+		live.status = replayed.status
+		_drop_body(live, replayed)
+
+
+def unknown_columns(live, replayed):
+	kinds = ("resourcequotas", "controllerrevisions", "servicecidrs", "ipaddresses", "horizontalpodautoscalers")
+	if live.request.target.split("?")[0].endswith(kinds) and b'"Created At"' in replayed.body:
+		_drop_body(live, replayed)
+
+
+def tables_of_the_aggregator(live, replayed):
+	"""The order of rows by another member than the name; columns that are sent with every event."""
+	target = live.request.target.split("?")[0]
+	if not _tables_of(replayed.json() or {}) and not (replayed.lines and b'"Table"' in replayed.lines[0]):
+		return
+
+	def without(value):
+		for table in _tables_of(value):
+			table["columnDefinitions"] = None
+			table["rows"] = sorted(table.get("rows") or [], key=json.dumps)
+		return value
+
+	if target.endswith(("/apiservices", "/flowschemas")):
+		_each_json(without, live, replayed)
+
+
+def token_of_a_namespace(live, replayed):
+	def without(value):
+		value.get("metadata", {}).pop("continue", None)
+		return value
+
+	if "fieldSelector=metadata.namespace" in live.request.target and "limit" in live.request.target:
+		_each_json(without, live, replayed)
+
+
+def order_of_custom_resources(live, replayed):
+	def in_order(value):
+		if isinstance(value, dict) and isinstance(value.get("resources"), list):
+			value["resources"].sort(key=lambda resource: resource["name"])
+		return value
+
+	if live.request.target.startswith("/apis/test.example.com"):
+		_each_json(in_order, live, replayed)
+
+
+def compression(live, replayed):
+	if live.headers.get("content-encoding") == "gzip":
+		for name in ("content-encoding", "vary"):
+			if name == "content-encoding" or live.headers.get(name) == "Accept-Encoding":
+				del live.headers[name]
+		_same_length(live, replayed)
+
+
+def warnings(live, replayed):
+	live.headers.pop("warning", None)
+
+
+def names_of_checks(live, replayed):
+	if "/poststarthook/" in live.request.target:
+		live.status = replayed.status
+		live.headers = replayed.headers
+		_drop_body(live, replayed)
+	if "verbose" in live.request.target:
+		for side in (live, replayed):
+			side.body = side.body.splitlines()[-1] if side.body else b""
+		_same_length(live, replayed)
+
+
 ACCEPTED = (
 	Accepted("periodic bookmarks", "they come at the server's discretion, near the end of a short watch once or twice",
-		_plain_bookmarks),
+		plain_bookmarks),
+	Accepted("JSON", "every client that asks for protobuf or YAML takes JSON as well, and the tape holds JSON",
+		answered_as_json),
+	Accepted("before the recording", "what was before the first list is not on the tape: too old", before_the_recording),
+	Accepted("future watches", "a client that comes from another run, or from before a rewind, must list again; the "
+		"live server would keep it waiting for ever", future_watches),
+	Accepted("no retry hint", "a version above the position does not come true by waiting; with the hint clients "
+		"try eleven times before they list anew", no_retry_hint),
+	Accepted("column descriptions", "documentation that no client shows; it is not on the tape", column_descriptions),
+	Accepted("ages", "the clock of a replay is that of the recording", ages),
+	Accepted("bookmark shapes", "clients read nothing of a bookmark but its metadata; its empty members are shown "
+		"where a bookmark of that kind was recorded", bookmark_shapes),
+	Accepted("order of keys", "metadata of custom resources stand in the order in which the objects have them",
+		order_of_keys),
+	Accepted("twin of Events", "Events have two names; the recording has them under one", twin_events),
+	Accepted("an annotation of DaemonSets", "it is made up by the conversion of whole objects, which is what was recorded",
+		annotation_of_daemon_sets),
+	Accepted("not recorded", "an error either way: what cannot be watched is not on the tape, nor are logs", not_recorded),
+	Accepted("paths of the root", "the list of all paths is not on the tape", root),
+	Accepted("refused upgrades", "the live server answers with a status line and nothing else", refused_upgrades),
+	Accepted("OpenAPI v2", "the tape has v3, which clients ask for first", openapi_v2),
+	Accepted("versions of caches", "where any version from one on will do the live server answers with that of its "
+		"cache of the resource, which lags behind the counter", versions_of_caches),
+	Accepted("scale", "no Scale objects are made from recorded ones", scale),
+	Accepted("unknown columns", "five kinds are shown with name and creation only", unknown_columns),
+	Accepted("order of some tables", "FlowSchemas are sorted by precedence, and APIServices repeat their columns with "
+		"each event of a watch", tables_of_the_aggregator),
+	Accepted("token of a namespace", "the live server makes a token that it does not understand itself when a field "
+		"selector names the namespace: its second page is empty", token_of_a_namespace),
+	Accepted("order of custom resources", "the live server lists those of a group in another order each time it is "
+		"asked to make the list", order_of_custom_resources),
+	Accepted("no compression", "a server may leave bodies as they are; on loopback it costs more than it saves",
+		compression),
+	Accepted("no warnings", "headers of the recorder's own requests are not on the tape", warnings),
+	Accepted("names of health checks", "a replay has other parts than an API server", names_of_checks),
 )

@@ -139,7 +139,9 @@ def pages(rvs):
 			yield Request("pages", url(path, **query), pages=4)
 	for form in (KUBECTL, PARTIAL_LIST):
 		yield Request("pages", url(MAPS, limit="2"), {"Accept": form}, pages=2)
-	yield Request("pages", url(MAPS, limit="2", fieldSelector="metadata.namespace=a"), pages=4)
+	# Of more than one page of these 1.36.3 loses all but the first: its token is of a namespace, its path is not.
+	yield Request("pages", url(MAPS, limit="2", fieldSelector="metadata.namespace=a"))
+	yield Request("pages", url(MAPS, limit="2", fieldSelector="metadata.name!=item-1"), pages=4)
 	for path, token in itertools.product((MAPS, EVENTS, f"{CORE}/namespaces/a/configmaps"), NOT_TOKENS):
 		yield Request("token", url(path, **{"continue": token}))
 	for query in crossed(resourceVersion=(ABSENT, "", "0", "7"), resourceVersionMatch=(ABSENT, "Exact", "NotOlderThan"),
@@ -191,7 +193,7 @@ def numbers():
 		yield Request("number", url(MAPS, timeoutSeconds=text))
 		yield Request("number", url(MAPS, watch="1", timeoutSeconds=text, resourceVersion="abc"))
 		yield Request("number", watch(MAPS, limit=text))
-	for text in ("", "32s", "7m13s", "1h0m5s", "abc", "5", "-3s", "0s", "1.5s", "1d", "s", "1h 5m", "100ms", "+5s", ".5s"):
+	for text in ("", "32s", "7m13s", "1h0m5s", "abc", "5", "-3s", "0s", "1.5s", "1d", "s", "1h 5m", "30000ms", "+5s", ".5s"):
 		yield Request("number", url(MAPS, timeout=text, limit="1"))
 		yield Request("number", watch(MAPS, timeout=text))
 	for text in TRUTHS:
@@ -310,6 +312,8 @@ def documents():
 	for accept in ("application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
 			"application/com.github.proto-openapi.spec.v2.v1.0+protobuf", "text/html"):
 		yield Request("openapi", "/openapi/v2", {"Accept": accept})
+	for path in ("/openapi/v3/api/v1", "/openapi/v3/apis/test.example.com/v1", "/openapi/v3/version"):
+		yield Request("openapi", path, {"Accept": "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"})
 
 
 def errors(rvs):
@@ -321,7 +325,7 @@ def errors(rvs):
 			f"{TEST}/namespaces/a/gadgets", f"{TEST}/nothing", "/apis/test.example.com/v2/widgets",
 			f"{CORE}/namespaces/nowhere", f"{CORE}/namespaces/a/pods/", "/api/v1/%70ods", "/api/v1/namespaces/a%2fb/pods",
 			"/api/v1/pods%2f", "/api/v1/pods;x=1", "/api/v1/pods?%zz=1&limit=1", "/api/v1/pods?limit=1;x",
-			"/api/v1/pods?limit=1&limit=x", "/api/v1/./pods", "/api/v1/namespaces/../pods", "/", "/index.html"):
+			"/api/v1/pods?limit=1&limit=x", "/api/v1/./pods", "/", "/index.html"):
 		yield Request("error", path)
 		if "?" not in path:
 			yield Request("error", path + "?watch=1&timeoutSeconds=1")

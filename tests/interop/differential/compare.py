@@ -40,9 +40,6 @@ class Side:
 		except ValueError:
 			return None
 
-	def put_json(self, value):
-		self.body = json.dumps(value).encode()
-
 
 def differences(live, replayed):
 	"""[(what, live, replayed)], short enough to read."""

@@ -80,12 +80,12 @@ def _beyond(live, replayed, used):
 
 
 def run(scene, say):
-	"""Returns the differences and how often each accepted one was met."""
+	"""Returns the number of requests, the differences, and how often each accepted one was met."""
 	requests = catalog.everything(scene.rvs)
 	began = time.monotonic()
 	answers = ask_both(wire.Server(scene.cluster.server), wire.Server(scene.replay.url), requests)
 	used = collections.Counter()
 	found = [d for d in (difference(*each, used) for each in answers) if d]
 	say(f"differential: {len(requests)} requests to both servers in {time.monotonic() - began:.0f} s, "
-		f"{len(found)} differ unexplained; accepted: {dict(used)}")
-	return found, used
+		f"{len(found)} differ unexplained; accepted: " + ", ".join(f"{n} {name}" for name, n in used.items()))
+	return len(requests), found, used
