@@ -312,7 +312,7 @@ static void serve_resource(struct api_call *call)
 		status_no_method(&st);
 		api_fail(call, &st);
 	} else if (p->subresource.len && !has_status(call)) {
-		if (!write_serve_scale(call, c))
+		if (!discovery_may_know(call, "/scale") || !write_serve_scale(call, c))
 			refuse_subresource(call, c);
 	} else if (p->name.len && !p->forced_watch) {
 		world_catch_up(call->api->world, c);
