@@ -145,7 +145,7 @@ def order_of_keys(live, replayed):
 
 
 def twin_events(live, replayed):
-	if "/events.k8s.io/v1/events" in live.request.target and replayed.status == 404:
+	if "/events.k8s.io/v1/events" in live.request.target and b'"before"' not in replayed.body:
 		live.status = replayed.status
 		_drop_body(live, replayed)
 
@@ -208,12 +208,6 @@ def versions_of_caches(live, replayed):
 
 	if query.get("resourceVersion", "").isdecimal() and not exact:
 		_each_json(without, live, replayed)
-
-
-def scale(live, replayed):
-	if live.request.target.endswith("/scale") and replayed.status == 404:
-		live.status = replayed.status
-		_drop_body(live, replayed)
 
 
 def unknown_columns(live, replayed):
@@ -296,7 +290,8 @@ ACCEPTED = (
 		"where a bookmark of that kind was recorded", bookmark_shapes),
 	Accepted("order of keys", "metadata of custom resources stand in the order in which the objects have them",
 		order_of_keys),
-	Accepted("twin of Events", "Events have two names; the recording has them under one", twin_events),
+	Accepted("twin of Events", "Events have two names; the recording has them under one, and under the other is only "
+		"what programs write", twin_events),
 	Accepted("an annotation of DaemonSets", "it is made up by the conversion of whole objects, which is what was recorded",
 		annotation_of_daemon_sets),
 	Accepted("not recorded", "an error either way: what cannot be watched is not on the tape, nor are logs", not_recorded),
@@ -305,7 +300,6 @@ ACCEPTED = (
 	Accepted("OpenAPI v2", "the tape has v3, which clients ask for first", openapi_v2),
 	Accepted("versions of caches", "where any version from one on will do the live server answers with that of its "
 		"cache of the resource, which lags behind the counter", versions_of_caches),
-	Accepted("scale", "no Scale objects are made from recorded ones", scale),
 	Accepted("unknown columns", "five kinds are shown with name and creation only", unknown_columns),
 	Accepted("order of some tables", "FlowSchemas are sorted by precedence, and APIServices repeat their columns with "
 		"each event of a watch", tables_of_the_aggregator),
