@@ -79,7 +79,7 @@ demo: deps
 	$(MAKE) all
 	tools/demo.sh
 
-$(B)/kubetape: $(LIBRARY) $(B)/obj/tools/main.o
+$(B)/kubetape: $(LIBRARY) $(B)/obj/tools/main.o $(if $(filter tsan,$(VARIANT)),$(B)/obj/tests/tsan/first_wait.o)
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(PKG_LDLIBS) -lm
 
 # Nothing in it needs OpenSSL.

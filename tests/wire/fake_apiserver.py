@@ -26,10 +26,11 @@ import time
 import urllib.parse
 import uuid
 
+PATIENCE_S = 60  # a test that passes never waits that long, however slow and busy the machine is
 KUBE_SYSTEM = "00000000-0000-4000-8000-00000000feed"
 
 
-def wait_for(condition, what, seconds=10.0):
+def wait_for(condition, what, seconds=PATIENCE_S):
     """Returns the condition's value as soon as it is true; fails the test when it never is."""
     deadline = time.monotonic() + seconds
     while True:
@@ -236,7 +237,7 @@ class Resource:
             x.orders.put(handler)
         return len(running)
 
-    def watching(self, count=1, seconds=10):
+    def watching(self, count=1, seconds=PATIENCE_S):
         """Waits until so many watches stand."""
         wait_for(lambda: len(self.running) == count, f"{count} watches of {self.plural}", seconds)
 

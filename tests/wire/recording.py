@@ -10,7 +10,7 @@ import tempfile
 import threading
 import unittest
 
-from fake_apiserver import FakeApiserver, wait_for
+from fake_apiserver import PATIENCE_S, FakeApiserver, wait_for
 
 KUBETAPE = os.environ.get("KUBETAPE", "build/kubetape")
 
@@ -58,10 +58,10 @@ class Recording:
     def stderr(self):
         return "\n".join(self.lines)
 
-    def ready(self, streams=None, seconds=10):
+    def ready(self, streams=None, seconds=PATIENCE_S):
         def line():
             if self.process.poll() is not None:
-                self.reader.join(2)
+                self.reader.join(PATIENCE_S)
                 raise AssertionError(f"record ended with {self.process.returncode}: {self.stderr}")
             return next((x for x in self.lines if x.startswith("recording ")), None)
 
@@ -70,9 +70,9 @@ class Recording:
             raise AssertionError(f"expected {streams} streams, found '{found}'")
         return self
 
-    def wait(self, seconds=10):
+    def wait(self, seconds=PATIENCE_S):
         code = self.process.wait(seconds)
-        self.reader.join(2)
+        self.reader.join(PATIENCE_S)
         return code
 
     def stop(self, number=signal.SIGINT):
@@ -91,7 +91,7 @@ class Recording:
         return [f"{r['type']} {r['name']} {r['rv']}" + ("" if r["origin"] == "watch" else f" {r['origin']}")
                 for r in rows]
 
-    def wait_events(self, count, where="1", seconds=10):
+    def wait_events(self, count, where="1", seconds=PATIENCE_S):
         def enough():
             try:
                 return self.query(f"SELECT count(*) AS n FROM events WHERE {where}")[0]["n"] >= count
@@ -138,7 +138,7 @@ class RecordTest(unittest.TestCase):
             if recording.process.poll() is None:
                 recording.process.kill()
             recording.process.wait()
-            recording.reader.join(2)
+            recording.reader.join(PATIENCE_S)
             recording.process.stderr.close()
         if self.api.listener:
             self.api.__exit__()

@@ -201,7 +201,7 @@ class Ending(RecordTest):
 class BadInput(RecordTest):
     def refused(self, code, *arguments, says, server=True):
         command = [KUBETAPE, "record", *arguments] + (["--server", self.serve()] if server else [])
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False,
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
                               env={"HOME": "/nonexistent", "PATH": os.environ["PATH"]})
         self.assertEqual(done.returncode, code, done.stderr)
         lines = done.stderr.strip().split("\n")

@@ -91,7 +91,7 @@ class OpenApi(RecordTest):
         port = int(re.search(r":(\d+)$", replay.stdout.readline().strip()).group(1))
 
         def get(path, accept):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
             connection.request("GET", path, headers={"Accept": accept})
             answer = connection.getresponse()
             result = answer.status, answer.headers["Content-Type"], answer.read()

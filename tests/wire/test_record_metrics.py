@@ -19,7 +19,7 @@ class Metrics(RecordTest):
         return recording
 
     def get(self, path, method="GET"):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request(method, path)
         answer = connection.getresponse()
         try:
@@ -91,7 +91,7 @@ class Metrics(RecordTest):
         self.assertEqual(self.get("/metrics", "POST")[0], 405)
         self.assertEqual(self.get("/metrics?x=1", "HEAD"), (200, ""))
         for bad, says in ((b"\r\n\r\n", b"HTTP/1.1 400 "), (b"x" * 9000, b"")):
-            with socket.create_connection(("127.0.0.1", self.port), timeout=10) as s:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=60) as s:
                 s.sendall(bad)
                 try:
                     self.assertTrue(s.recv(100).startswith(says))
@@ -100,7 +100,7 @@ class Metrics(RecordTest):
 
     def test_clients_that_only_hold_connections_keep_nobody_from_being_answered_for_long(self):
         self.start("pods").ready(1)
-        held = [socket.create_connection(("127.0.0.1", self.port), timeout=15) for _ in range(40)]
+        held = [socket.create_connection(("127.0.0.1", self.port), timeout=60) for _ in range(40)]
         self.assertEqual(held[35].recv(1), b"")  # the 33rd and later are left at once
         self.assertEqual(held[0].recv(1), b"")   # the others after ten seconds
         self.assertEqual(self.get("/healthz")[0], 200)
@@ -115,7 +115,7 @@ class Metrics(RecordTest):
                                     ("127.0.0.1:70000", 2, "'127.0.0.1:70000'"), ("example.com:9090", 2, "'example.com:9090'"),
                                     (here, 1, f"'{here}': address already in use")):
             done = subprocess.run([KUBETAPE, "record", "pods", "-o", self.tape, "-s", self.serve(), "--metrics", address],
-                                  capture_output=True, text=True, timeout=10, check=False)
+                                  capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (code, 1), done.stderr)
             self.assertIn(says, done.stderr)
             self.assertFalse(os.path.exists(self.tape))

@@ -36,7 +36,7 @@ class TlsTest(Case):
 
 	def test_bytes_that_are_no_tls_end_the_connection(self):
 		r = self.replay(a_day(), plain=False)
-		with socket.create_connection((r.host, r.port), timeout=10) as s:
+		with socket.create_connection((r.host, r.port), timeout=60) as s:
 			s.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 			try:
 				while s.recv(1000):

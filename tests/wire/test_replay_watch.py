@@ -376,7 +376,7 @@ class WebSocketTest(Case):
 	ACCEPT = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
 	def open(self, r, target):
-		s = socket.create_connection((r.host, r.port), timeout=10)
+		s = socket.create_connection((r.host, r.port), timeout=60)
 		self.addCleanup(s.close)
 		s.sendall(("GET %s HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
 			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n\r\n" % (target, self.KEY)).encode())

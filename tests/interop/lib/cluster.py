@@ -140,7 +140,7 @@ class Cluster:
 
 		def ready():
 			self._check_alive()
-			with urllib.request.urlopen(self.server + "/readyz", context=context, timeout=5) as answer:
+			with urllib.request.urlopen(self.server + "/readyz", context=context, timeout=60) as answer:
 				return answer.status == 200
 
 		wait.until(f"{self.server}/readyz", ready)
