@@ -25,6 +25,7 @@ static void push_cut(struct watch *w, const struct blob *frame)
 	if (part)
 		exchange_push_raw(w->x, part);
 	blob_unref(part);
+	w->fault.was_cut = true;
 	watch_break(w, ABORT_FIN, 0);
 }
 

@@ -160,8 +160,6 @@ static void end_episode(struct faults *f, struct episode *e, const struct fault_
 	const struct fault_rule *r = &f->file.rules[e->rule];
 
 	e->state = EPISODE_AFTER;
-	if (r->hold_ns)
-		e->hold_until_ns = fault_later(now->mono_ns, r->hold_ns);
 	if (r->compaction)
 		compact(f, e->rule);
 	queue(f, FAULT_ENDS, e, NULL, now);
@@ -173,7 +171,7 @@ static bool is_spent(const struct faults *f, const struct episode *e, const stru
 
 	if (e->state != EPISODE_AFTER || r->stale_ns)
 		return false;
-	return !r->hold_ns || now->mono_ns >= e->hold_until_ns;
+	return !r->hold_ns || (e->hold_until_ns && now->mono_ns >= e->hold_until_ns);
 }
 
 /* For ever is not reached, also not by a tape's clock that has run out. */
@@ -189,6 +187,15 @@ bool fault_is_over(const struct faults *f, const struct episode *e, const struct
 	return has_come(now->tape_ns, e->end_tape_ns) || has_come(now->mono_ns, e->end_mono_ns);
 }
 
+/* From when all watches have ended that it was to end. */
+static void begin_to_wait(const struct faults *f, struct episode *e, const struct fault_now *now)
+{
+	int64_t hold_ns = f->file.rules[e->rule].hold_ns;
+
+	if (hold_ns && e->state == EPISODE_AFTER && !e->uncut && !e->hold_until_ns)
+		e->hold_until_ns = fault_later(now->mono_ns, hold_ns);
+}
+
 /* What is over ends, and what nobody asks for any more is forgotten. */
 static void settle(struct faults *f, const struct fault_now *now)
 {
@@ -199,6 +206,7 @@ static void settle(struct faults *f, const struct fault_now *now)
 
 		if (e->state == EPISODE_ACTIVE && !e->events_left && fault_is_over(f, e, now))
 			end_episode(f, e, now);
+		begin_to_wait(f, e, now);
 		if (is_spent(f, e, now))
 			release_episode(e);
 		else

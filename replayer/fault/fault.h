@@ -125,6 +125,8 @@ struct fault_stream {
 	struct fault_stream *next, *previous; /* of the armed ones */
 	bool cut;                             /* by FAULT_CUT: the next frame is its last */
 	size_t cut_bytes;
+	uint64_t cut_episode; /* that waits for it to come back when it was cut; 0: none */
+	bool was_cut;         /* set by who cuts it, before it is closed */
 	/* The event whose frame waits, since when, and how many of other resources there were by then. */
 	uint64_t waiting_seq, waiting_others;
 	int64_t waiting_mono_ns;

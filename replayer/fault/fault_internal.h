@@ -46,6 +46,7 @@ struct episode {
 	int64_t end_tape_ns, end_mono_ns;
 	uint64_t events_left;  /* 0: the times count */
 	int64_t hold_until_ns; /* monotonic; 0: not begun to wait */
+	size_t uncut;          /* watches that FAULT_CUT will end with their next frame; until then no wait */
 	struct client_set awaited, served;
 };
 

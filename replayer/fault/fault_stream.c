@@ -243,22 +243,6 @@ void fault_stream_sent(struct faults *f, const struct fault_now *now, struct fau
 		look(f, now, s);
 }
 
-/* Stands for a stream that is gone: equal to none. */
-static const struct fault_stream gone;
-
-/* What was decided for it and not yet taken is for nobody now. */
-void fault_stream_close(struct faults *f, struct fault_stream *s)
-{
-	if (s->armed)
-		disarm(f, s);
-	for (size_t i = 0; i < f->firing_count; i++) {
-		struct fault_firing *firing = &f->firings[f->firing_first + i];
-
-		if (firing->stream == s)
-			firing->stream = &gone;
-	}
-}
-
 static struct episode *find_episode(struct faults *f, uint64_t id)
 {
 	for (size_t i = 0; i < f->episode_count; i++) {
@@ -268,13 +252,50 @@ static struct episode *find_episode(struct faults *f, uint64_t id)
 	return NULL;
 }
 
-static void await(struct faults *f, const struct fault_firing *firing, const struct fault_stream *s)
+static void await(struct episode *e, const struct fault_stream *s)
 {
-	struct episode *e = find_episode(f, firing->episode);
-	struct client_count *count = e ? client_set_add(&e->awaited, s->client, s->resource) : NULL;
+	struct client_count *count = client_set_add(&e->awaited, s->client, s->resource);
 
 	if (count)
 		count->count++;
+}
+
+/* It was cut, or it never will be: the episode can begin to wait. */
+static void settle_cut(struct faults *f, struct fault_stream *s)
+{
+	struct episode *e = s->cut_episode ? find_episode(f, s->cut_episode) : NULL;
+
+	s->cut_episode = 0;
+	if (!e)
+		return;
+	e->uncut--;
+	if (s->was_cut)
+		await(e, s);
+}
+
+static void expect_cut(struct faults *f, struct episode *e, struct fault_stream *s)
+{
+	settle_cut(f, s);
+	s->cut_episode = e->id;
+	e->uncut++;
+	e->hold_until_ns = 0;
+}
+
+/* Stands for a stream that is gone: equal to none. */
+static const struct fault_stream gone;
+
+/* What was decided for it and not yet taken is for nobody now. */
+void fault_stream_close(struct faults *f, struct fault_stream *s)
+{
+	if (s->armed)
+		disarm(f, s);
+	settle_cut(f, s);
+	for (size_t i = 0; i < f->firing_count; i++) {
+		struct fault_firing *firing = &f->firings[f->firing_first + i];
+
+		if (firing->stream == s)
+			firing->stream = &gone;
+	}
 }
 
 static bool is_in_scope(const struct faults *f, const struct fault_stream *s, size_t rule)
@@ -287,6 +308,7 @@ static bool is_in_scope(const struct faults *f, const struct fault_stream *s, si
 bool fault_hits(struct faults *f, const struct fault_firing *firing, struct fault_stream *s)
 {
 	const struct fault_rule *r = firing->rule;
+	struct episode *e = r->hold_ns ? find_episode(f, firing->episode) : NULL;
 
 	if (firing->step != FAULT_BEGINS || !fault_ends_streams(r->what.act))
 		return false;
@@ -298,8 +320,10 @@ bool fault_hits(struct faults *f, const struct fault_firing *firing, struct faul
 		s->cut = true;
 		s->cut_bytes = (size_t)r->what.bytes;
 	}
-	if (r->hold_ns && r->what.act != FAULT_STALL)
-		await(f, firing, s);
+	if (e && r->what.act == FAULT_CUT)
+		expect_cut(f, e, s);
+	else if (e && r->what.act != FAULT_STALL)
+		await(e, s);
 	return true;
 }
 

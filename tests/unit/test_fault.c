@@ -285,6 +285,31 @@ START_TEST(hold__waits_for_the_watches_that_were_ended)
 }
 END_TEST
 
+START_TEST(hold__of_a_cut_begins_when_the_frame_was_cut)
+{
+	struct play p = play("{'rules':[{'when':{'at':'5'},'what':{'do':'cut','bytes':9},'hold':'30s'}]}");
+	struct fault_stream a, leaves;
+	struct fault_firing firing;
+
+	watch(&p, &a, &pods, "x");
+	watch(&p, &leaves, &pods, "y");
+	move_to(&p, 5);
+	firing = expect(&p, FAULT_BEGINS, "rule 1");
+	ck_assert(fault_hits(p.f, &firing, &a));
+	ck_assert(fault_hits(p.f, &firing, &leaves));
+	ck_assert(!faults_hold(p.f, &p.now));
+	fault_stream_close(p.f, &leaves);
+	move_to(&p, 500);
+	ck_assert(!faults_hold(p.f, &p.now));
+	a.was_cut = true;
+	fault_stream_close(p.f, &a);
+	ck_assert(faults_hold(p.f, &p.now));
+	watch(&p, &a, &pods, "x");
+	ck_assert(!faults_hold(p.f, &p.now));
+	faults_free(p.f);
+}
+END_TEST
+
 START_TEST(hold__has_an_end)
 {
 	struct play p = play("{'rules':[{'when':{'at':'5'},'what':'end','hold':'30s'}]}");
@@ -366,5 +391,6 @@ UNIT_MAIN("fault", position__ends_watches_in_scope_and_answers_requests_for_a_wh
 	moment__decides_whether_the_event_is_missed, connection__is_counted_for_each_client_and_hit_alone,
 	connection__may_be_hit_when_it_is_old_enough, closed_watch__is_not_hit_by_what_was_decided_for_it,
 	cut__is_for_the_next_frame, stale__shows_an_older_state_to_each_client_once, stale_list__lasts,
-	hold__waits_for_the_watches_that_were_ended, hold__has_an_end,
-	where__takes_resources_as_kubectl_does_and_patterns, predicate_that_fails__says_whose_it_is)
+	hold__waits_for_the_watches_that_were_ended, hold__of_a_cut_begins_when_the_frame_was_cut,
+	hold__has_an_end, where__takes_resources_as_kubectl_does_and_patterns,
+	predicate_that_fails__says_whose_it_is)

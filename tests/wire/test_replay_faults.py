@@ -1,8 +1,10 @@
 """Faults of a replay as they are on the wire: HTTP/1.1 byte by byte, HTTP/2 frame by frame."""
 
+import contextlib
 import json
 import os
 import socket
+import sqlite3
 import ssl
 import subprocess
 import time
@@ -70,11 +72,17 @@ class Raw:
 				raise AssertionError("%r instead of %r in %r" % (more, wanted, self.received))
 
 	def to_the_end(self):
-		"""How it ended."""
+		"""How the connection ended."""
 		more = True
 		while more is True:
 			more = self.read()
 		return more
+
+	def to_the_last_chunk(self):
+		"""The end of the watch: of its body, or of the connection."""
+		while not self.received.endswith(b"\r\n0\r\n\r\n"):
+			if self.read() is not True:
+				return
 
 	def chunks(self):
 		"""(whole chunks, what follows them) behind the head"""
@@ -333,7 +341,7 @@ class RequestTest(FaultCase):
 
 
 class CompactionTest(FaultCase):
-	RULE = {"when": {**ON_DELETION}, "where": {"resource": "pods"}, "what": "rst", "for": {"events": 2}, "compaction": True, "hold": "10s"}
+	RULE = {"when": {**ON_DELETION}, "where": {"resource": "pods"}, "what": "rst", "for": {"events": 2}, "compaction": True, "hold": "1h"}
 
 	def test_what_passed_in_the_gap_is_gone_and_nothing_else(self):
 		r = self.fault(self.RULE)
@@ -348,8 +356,9 @@ class CompactionTest(FaultCase):
 		status, lists = r.get("/api/v1/pods?resourceVersion=21")
 		self.assertEqual((status, lists["metadata"]["resourceVersion"]), (200, "23"))
 		self.assertEqual([i["metadata"]["uid"] for i in lists["items"]], ["uid-a", "u2"])
-		with r.watch("/api/v1/pods?watch=1&resourceVersion=23") as behind:
-			self.assertEqual([brief(e) for e in behind.take(2)], POD_DAY[3:])
+		behind = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=23")
+		behind.until(b'"26"')
+		self.assertEqual(behind.events(), POD_DAY[3:])
 
 	def test_exact_lists_and_further_pages_expire_as_well(self):
 		r = self.fault(self.RULE)
@@ -363,16 +372,20 @@ class CompactionTest(FaultCase):
 	def test_without_compaction_everything_is_still_there(self):
 		r = self.fault({**self.RULE, "compaction": False})
 		self.raw(r).to_the_end()
-		with r.watch("/api/v1/pods?watch=1&resourceVersion=21") as w:
-			self.assertEqual([brief(e) for e in w.take(4)], POD_DAY[1:])
+		w = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=21")
+		w.until(b'"26"')
+		self.assertEqual(w.events(), POD_DAY[1:])
 
 	def test_clock_waits_for_the_watch_to_come_back(self):
 		r = self.fault(self.RULE)
 		self.raw(r).to_the_end()
-		time.sleep(0.3)
+		other = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=23", agent="another client")
+		other.until(b"\r\n\r\n")
+		self.assertIsNone(other.read(0.3))
 		self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "23")
-		with r.watch("/api/v1/pods?watch=1&resourceVersion=23") as w:
-			self.assertEqual([brief(e) for e in w.take(2)], POD_DAY[3:])
+		w = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=23")
+		w.until(b'"26"')
+		self.assertEqual(w.events(), POD_DAY[3:])
 		self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "26")
 
 	def test_short_form_says_the_same(self):
@@ -615,19 +628,48 @@ class FileTest(FaultCase):
 		self.assertIn(done.returncode, (1, 2))
 		self.assertIn("/nowhere.json", done.stderr)
 
-	def test_same_file_twice_is_the_same_run(self):
-		def seen():
-			r = self.fault({"when": {"event": "resource='pods'", "every": 2}, "where": {"resource": "pods"}, "what": {"do": "cut", "bytes": 9},
-				"times": 0, "hold": "5s"}, seed=7)
-			ends, rv = [], "20"
-			for _ in range(4):
-				w = self.raw(r, "/api/v1/pods?watch=1&timeoutSeconds=1&resourceVersion=" + rv)
-				w.to_the_end() if b"\r\n0\r\n" not in w.received else None
-				ends.append((w.events(), w.chunks()[1][:20]))
-				rv = w.events()[-1][2] if w.events() else rv
-			return ends
 
-		self.assertEqual(seen(), seen())
+
+class TwiceTest(FaultCase):
+	"""The same file twice is the same run: the same faults, requests and deliveries, though clients come when they like."""
+
+	RULES = [
+		{"name": "cut", "when": {"event": "resource='pods'", "every": 2}, "where": {"resource": "pods"},
+			"what": {"do": "cut", "bytes": 9}, "times": 0, "hold": "1h"},
+		{"name": "by chance", "when": {"event": "resource='pods'"}, "what": "fin", "probability": 0.5, "times": 0, "hold": "1h"},
+		{"name": "position", "when": {"at": "+3500ms"}, "where": {"resource": "pods"}, "what": "rst", "compaction": True, "hold": "1h"},
+		{"name": "drop", "when": {"event": "type='MODIFIED'"}, "what": "drop", "times": 0, "probability": 0.5}]
+	TABLES = (
+		"SELECT seq, rule, episode, step, what, detail, resource, request FROM faults",
+		"SELECT request, seq, client, method, path, rv, seen_seq, status, whole, events, bytes FROM requests",
+		"SELECT request, seq, type FROM deliveries")
+
+	def seen(self, seed, speed):
+		"""What a client of pods sees that comes back whenever it is cut, and the tables of the run."""
+		path = os.path.join(self.folder, "x.run")
+		day = a_day().event(7, PODS, "ADDED", obj(PODS, "z", 27)).event(8, PODS, "ADDED", obj(PODS, "last", 28))
+		r = self.fault(*self.RULES, made=day, seed=seed, speed=speed, options=("--run", path))
+		watches, rv = [], "20"
+		while not any(e[1] == "last" for w in watches for e in w[0]):
+			w = Raw(r, "/api/v1/pods?watch=1&resourceVersion=" + rv)
+			while b'"28"' not in w.received and not w.received.endswith(b"\r\n0\r\n\r\n") and w.read() is True:
+				pass
+			w.close()
+			watches.append((w.events(), w.chunks()[1]))
+			versions = [e[2] for e in w.events() if e[0] != "ERROR"]
+			rv = versions[-1] if versions else "24" if w.events() else rv
+		self.assertEqual(r.stop(), 0)
+		with contextlib.closing(sqlite3.connect(path)) as db:
+			return watches, [db.execute(sql).fetchall() for sql in self.TABLES]
+
+	def test_same_file_twice_is_the_same_run(self):
+		for speed in ("max", "20"):
+			first = self.seen(7, speed)
+			self.assertGreater(len(first[1][0]), 10)
+			self.assertEqual(self.seen(7, speed), first)
+
+	def test_another_seed_is_another_run(self):
+		self.assertNotEqual(self.seen(8, "max")[1], self.seen(9, "max")[1])
 
 
 if __name__ == "__main__":
