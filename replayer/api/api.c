@@ -244,23 +244,25 @@ static void refuse_subresource(struct api_call *call, const struct collection *c
 
 /* ---- routing ---- */
 
-/* Not on the tape: say so when discovery knew it, so that nobody looks for a typing error. */
+/* Where discovery names it but nothing can be served, say why, so that nobody looks for a typing error. */
 static void refuse_unknown(struct api_call *call, const struct collection *c)
 {
-	bool left_out = !c && discovery_knows_resource(call);
+	bool named = (!c || !c->served) && discovery_knows_resource(call);
+	struct slice name = call->path.resource;
 	struct status st = {0};
 
 	/* Groups of custom resources have no handler for what is not one of them. */
-	if (!left_out && (!builtin_group(call->path.group) || !discovery_knows_group(call))) {
+	if (!named && (!builtin_group(call->path.group) || !discovery_knows_group(call))) {
 		respond_no_page(call->x, call->request);
 		return;
 	}
-	status_no_resource(&st);
-	if (left_out) {
-		free(st.message);
-		st.message = xasprintf("%.*s are not part of this recording", (int)call->path.resource.len,
-			call->path.resource.ptr);
-	}
+	if (!named)
+		status_no_resource(&st);
+	else if (c)
+		status_set(
+			&st, 404, "NotFound", "the recording of %.*s begins later", (int)name.len, name.ptr);
+	else
+		status_no_method(&st);
 	api_fail(call, &st);
 }
 
@@ -278,17 +280,13 @@ static bool path_fits(const struct api_path *p, const struct collection *c)
 	return !c->resource.namespaced || p->name.len == 0;
 }
 
-/* A resource that is not on the tape begins to exist with the first write; leases and events, which programs
- * write whatever they do, are always there. */
+/* What the cluster had and the tape has not is empty. */
 static struct collection *find_collection(struct api_call *call)
 {
 	const struct api_path *p = &call->path;
 	struct collection *c = world_find(call->api->world, p->group, p->version, p->resource);
 
-	if (c || !(is_write(call->request->method) || write_is_lease(p->group, p->resource) ||
-			 write_is_event(p->group, p->resource)))
-		return c;
-	return write_add_collection(call);
+	return c ? c : write_add_collection(call);
 }
 
 static void serve_resource(struct api_call *call)

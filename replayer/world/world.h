@@ -71,9 +71,9 @@ struct collection *world_find(
 	struct world *w, struct slice group, struct slice version, struct slice resource);
 struct collection *world_collection(struct world *w, uint32_t resource);
 
-/* A resource that is not on the tape, with nothing in it; the strings are copied. NULL when there are
- * WORLD_ADDED_MAX of them already. */
-#define WORLD_ADDED_MAX 256
+/* A resource that is not on the tape, with nothing in it and the cluster's version at the position; the
+ * strings are copied. NULL when there are WORLD_ADDED_MAX of them already. */
+#define WORLD_ADDED_MAX 2048
 struct collection *world_add(struct world *w, const struct tape_resource *r);
 
 /* Applies the next event. Returns its number in the collection's history, or -1 when watchers are not told:

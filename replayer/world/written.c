@@ -19,6 +19,13 @@ static uint64_t latest_rv(const struct world *w)
 	return rv;
 }
 
+/* Nothing has ever happened to it, so that it can be watched from any version. */
+static void begin_empty(struct world *w, struct collection *c)
+{
+	c->rv = w->counter ? w->counter : latest_rv(w);
+	history_reset(&c->history, 1, w->seq);
+}
+
 struct collection *world_add(struct world *w, const struct tape_resource *r)
 {
 	struct collection *c;
@@ -33,9 +40,9 @@ struct collection *world_add(struct world *w, const struct tape_resource *r)
 		.kind = xstrdup(r->kind),
 		.namespaced = r->namespaced};
 	c->custom = !builtin_group(slice_of(r->apigroup));
-	c->served = true;
-	c->rv = c->written_rv = latest_rv(w);
-	history_init(&c->history, w->window, c->rv, w->seq);
+	c->served = c->shares_counter = true;
+	history_init(&c->history, w->window, 0, 0);
+	begin_empty(w, c);
 	w->count++;
 	return c;
 }
@@ -95,6 +102,8 @@ void world_lay_over(struct world *w)
 	for (size_t i = 0; i < w->count; i++) {
 		if (w->collections[i].written_rv)
 			lay_over(w, &w->collections[i]);
+		else if (i >= w->recorded_count)
+			begin_empty(w, &w->collections[i]);
 	}
 }
 

@@ -19,8 +19,8 @@ void write_serve(struct api_call *call, struct collection *c);
 /* Answers a GET of a subresource that is made from the object (scale); false for any other. */
 bool write_serve_scale(struct api_call *call, struct collection *c);
 
-/* The collection of a resource that is not on the tape but that Kubernetes or the recorded discovery knows;
- * NULL when it is unknown. It is served from then on. */
+/* An empty collection of a resource that is not on the tape, when the recorded discovery names it, or, for
+ * want of one or to be written to, when Kubernetes has it; else NULL. It is served from then on. */
 struct collection *write_add_collection(struct api_call *call);
 
 /* Whether a recorded object is kept from this client: a lease that no program has written yet. To find the

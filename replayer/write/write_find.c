@@ -40,6 +40,24 @@ static cJSON *read_resource_list(struct api_call *call)
 	return list;
 }
 
+static bool is_write(const struct api_call *call)
+{
+	return !slice_is(call->request->method, "GET");
+}
+
+static bool has_verb(const cJSON *resource, const char *verb)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, json_tree_at(resource, "verbs", NULL))
+	{
+		if (cJSON_IsString(item) && strcmp(item->valuestring, verb) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Some resources can be created but not listed. */
 static bool find_recorded(struct api_call *call, struct tape_resource *ret)
 {
 	cJSON *list = read_resource_list(call), *item;
@@ -48,7 +66,8 @@ static bool find_recorded(struct api_call *call, struct tape_resource *ret)
 
 	cJSON_ArrayForEach(item, json_tree_at(list, "resources", NULL))
 	{
-		if (found || !slice_is(p->resource, json_tree_text(item, "name")))
+		if (found || !slice_is(p->resource, json_tree_text(item, "name")) ||
+			!(is_write(call) || has_verb(item, "list")))
 			continue;
 		found = true;
 		*ret = (struct tape_resource){.apigroup = slice_dup(p->group),
@@ -61,12 +80,33 @@ static bool find_recorded(struct api_call *call, struct tape_resource *ret)
 	return found;
 }
 
+static bool has_discovery(struct api_call *call)
+{
+	struct tape_document d;
+	struct buf body;
+	bool has;
+
+	buf_init(&body, LIMIT_DOCUMENT_BYTES);
+	has = tape_document(call->api->tape, "/apis", "", call->api->world->seq, &d, &body, NULL) == 0;
+	buf_release(&body);
+	return has;
+}
+
+/* Leases and events are there whatever was recorded: programs write them. */
+static bool may_be_unrecorded(struct api_call *call)
+{
+	const struct api_path *p = &call->path;
+
+	return is_write(call) || write_is_lease(p->group, p->resource) ||
+	       write_is_event(p->group, p->resource) || !has_discovery(call);
+}
+
 struct collection *write_add_collection(struct api_call *call)
 {
 	struct collection *c;
 	struct tape_resource r;
 
-	if (!find_recorded(call, &r) && !find_known(&call->path, &r))
+	if (!find_recorded(call, &r) && !(may_be_unrecorded(call) && find_known(&call->path, &r)))
 		return NULL;
 	c = world_add(call->api->world, &r);
 	free(r.apigroup);

@@ -69,6 +69,53 @@ class RefusalTest(Case):
 			self.check("limit=1&continue=" + token, 400, "continue")
 
 
+class AbsentTest(Case):
+	"""What the cluster had and the recording has nothing of."""
+
+	RESOURCES = {"kind": "APIResourceList", "groupVersion": "v1", "resources": [
+		{"name": "pods", "namespaced": True, "kind": "Pod", "verbs": ["get", "list", "watch"]},
+		{"name": "nodes", "namespaced": False, "kind": "Node", "verbs": ["get", "list", "watch"]},
+		{"name": "bindings", "namespaced": True, "kind": "Binding", "verbs": ["create"]}]}
+	WIDGETS = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "example.com/v1", "resources": [
+		{"name": "widgets", "namespaced": True, "kind": "Widget", "verbs": ["get", "list", "watch"]}]}
+
+	def recording(self):
+		return (Tape().document("/apis", json.dumps({"kind": "APIGroupList", "groups": []}))
+			.document("/api/v1", json.dumps(self.RESOURCES, separators=(",", ":"))).document("/apis/example.com/v1", json.dumps(self.WIDGETS))
+			.listed(PODS, 20, [obj(PODS, "a", 5)]).event(1, PODS, "MODIFIED", obj(PODS, "a", 30)))
+
+	def test_resources_that_discovery_names_are_empty_and_watched_in_silence(self):
+		r = self.replay(self.recording(), "--wait-watchers", "9")
+		for path, kind in (("/api/v1/nodes", "NodeList"), ("/apis/example.com/v1/namespaces/x/widgets", "WidgetList")):
+			status, answer = r.get(path)
+			self.assertEqual((status, answer["kind"], answer["items"]), (200, kind, []))
+			self.assertEqual(answer["metadata"]["resourceVersion"], "20")
+			with r.watch(path + "?watch=1&resourceVersion=20&allowWatchBookmarks=1&timeoutSeconds=1") as w:
+				self.assertTrue(all(e["type"] == "BOOKMARK" for e in w.rest()))
+			with r.watch(path + "?watch=1&" + STREAMING) as w:
+				self.assertEqual([brief(e) for e in w.take(1)], [("BOOKMARK", "", "20")])
+		status, answer = r.get("/api/v1/nodes/none")
+		self.assertEqual((status, answer["message"]), (404, 'nodes "none" not found'))
+
+	def test_their_version_is_that_of_the_position_also_behind_seeks(self):
+		r = self.replay(self.recording(), "--wait-watchers", "9")
+		self.assertEqual(r.get("/api/v1/nodes")[1]["metadata"]["resourceVersion"], "20")
+		for to, version in (("end", "30"), ("start", "20")):
+			self.assertEqual(r.request("POST", "/kubetape/v1/seek?to=" + to)[0], 200)
+			self.assertEqual(r.get("/api/v1/nodes")[1]["metadata"]["resourceVersion"], version)
+
+	def test_what_discovery_does_not_name_or_only_creates_is_refused(self):
+		r = self.replay(self.recording())
+		self.assertEqual(r.get("/api/v1/secrets")[0], 404)
+		self.assertEqual(r.get("/api/v1/namespaces/x/nodes")[0], 404)
+		self.assertEqual(r.get("/api/v1/namespaces/x/bindings")[0], 405)
+
+	def test_without_recorded_discovery_what_every_cluster_has_is_empty(self):
+		r = self.replay(Tape().listed(PODS, 20, []))
+		self.assertEqual(r.get("/api/v1/secrets")[1]["items"], [])
+		self.assertEqual(r.request("GET", "/apis/example.com/v1/widgets")[0], 404)
+
+
 class BodyTest(Case):
 	def test_large_bodies_are_sent_as_they_are_also_to_those_who_would_take_gzip(self):
 		things = [obj(PODS, "p%04d" % i, i + 1, spec={"x": "y" * 300}) for i in range(1000)]
