@@ -74,9 +74,7 @@ bool plan_word_next(const char **plan, struct plan_word *ret)
 
 uint64_t event_plan_count(struct table *t)
 {
-	struct tape_info info;
-
-	return tape_info(t->handle->tape, &info, NULL) ? 0 : info.events;
+	return t->handle->info.events;
 }
 
 bool event_plan_usable_text(sqlite3_index_info *info, int i)

@@ -46,9 +46,10 @@ enum event_walk {
 	WALK_BACKWARD = 1,
 	WALK_STORED = 2,
 	WALK_BY_TIME = 4, /* the order of seq was taken for the order of time */
+	WALK_NUMBERS = 8, /* nothing but seq is asked for, and seq has no holes */
 };
 
-/* How many events the tape has, for plans; 0 when it cannot say. */
+/* How many events the tape has, for plans. */
 uint64_t event_plan_count(struct table *t);
 
 /* Fills usage, order, cost, idxStr and idxNum. `reads_objects`: whether walking costs a decode a row.

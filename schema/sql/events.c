@@ -15,19 +15,54 @@ struct events_scan {
 	struct event_query query;
 	struct tape_cursor *cursor;
 	struct event event;
+	uint64_t numbers_left; /* a walk over numbers: how many come behind event.seq */
+	bool numbers, backward;
 };
 
 static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
+	int code = event_plan_make(t, info, (info->colUsed >> COLUMN_OBJECT) & 1, 0, NULL);
+
 	(void)err;
-	return event_plan_make(t, info, (info->colUsed >> COLUMN_OBJECT) & 1, 0, NULL);
+	if (code == SQLITE_OK && !(info->colUsed >> (COLUMN_SEQ + 1)))
+		info->idxNum |= WALK_NUMBERS;
+	return code;
+}
+
+/* What count(*) and the like need is known without a look at any event. */
+static void begin_numbers(struct events_scan *e, const struct tape_info *info, bool backward)
+{
+	const struct tape_filter *f = &e->query.filter;
+	uint64_t first = f->seq_min > info->first_seq ? f->seq_min : info->first_seq;
+	uint64_t last = f->seq_max && f->seq_max < info->last_seq ? f->seq_max : info->last_seq;
+
+	e->backward = backward;
+	e->scan.at_end = e->query.nothing || info->events == 0 || first > last;
+	e->event = (struct event){.seq = backward ? last : first};
+	e->numbers_left = e->scan.at_end ? 0 : last - first;
+	e->scan.row_id = (int64_t)e->event.seq;
+}
+
+static int next_number(struct events_scan *e)
+{
+	if (e->numbers_left == 0) {
+		e->scan.at_end = true;
+		return 0;
+	}
+	e->numbers_left--;
+	e->event.seq += e->backward ? UINT64_MAX : 1;
+	e->scan.row_id = (int64_t)e->event.seq;
+	return 0;
 }
 
 static int next(struct scan *s, struct err *err)
 {
 	struct events_scan *e = (struct events_scan *)s;
-	int more = event_query_next(&e->query, e->cursor, &e->event, err);
+	int more;
 
+	if (e->numbers)
+		return next_number(e);
+	more = event_query_next(&e->query, e->cursor, &e->event, err);
 	if (more < 0)
 		return more;
 	s->at_end = more == 0;
@@ -42,6 +77,11 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 
 	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &e->query, err))
 		return err->code;
+	e->numbers = plan_flags & WALK_NUMBERS;
+	if (e->numbers) {
+		begin_numbers(e, &scan_table(s)->handle->info, plan_flags & WALK_BACKWARD);
+		return 0;
+	}
 	scan_expects(s, plan_flags & WALK_STORED);
 	if (event_query_open(scan_table(s)->handle, &e->query, plan_flags, &e->cursor, err))
 		return err->code;

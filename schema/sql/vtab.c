@@ -86,6 +86,7 @@ static int fail(sqlite3_vtab *base, const struct err *err)
 static int handle_open(struct registry *r, const char *path, struct tape_handle **ret, struct err *err)
 {
 	struct tape_handle *h;
+	struct tape_info info;
 	struct tape *tape;
 
 	for (h = r->first; h; h = h->next) {
@@ -97,10 +98,18 @@ static int handle_open(struct registry *r, const char *path, struct tape_handle 
 	}
 	if (tape_open(path, &tape, err))
 		return err->code;
+	if (tape_info(tape, &info, err)) {
+		tape_close(tape);
+		return err->code;
+	}
 	tape_set_cache(tape, ORDERED_CACHE_BYTES);
 	h = xcalloc(1, sizeof(*h));
-	*h = (struct tape_handle){
-		.next = r->first, .path = xstrdup(path), .tape = tape, .table_count = 1, .generation = 1};
+	*h = (struct tape_handle){.next = r->first,
+		.path = xstrdup(path),
+		.tape = tape,
+		.table_count = 1,
+		.generation = 1,
+		.info = info};
 	r->first = h;
 	*ret = h;
 	return 0;
@@ -126,12 +135,19 @@ static void handle_close(struct registry *r, struct tape_handle *h)
 	free(h);
 }
 
+/* In a sealed segment nothing changes: what was read of it stays good. */
 static int handle_refresh(struct tape_handle *h, struct err *err)
 {
+	bool was_open = h->info.open;
+	int more;
+
 	if (h->scan_count)
 		return 0;
-	h->generation++;
-	return tape_refresh(h->tape, err) < 0 ? err->code : 0;
+	more = tape_refresh(h->tape, err);
+	if (more < 0 || tape_info(h->tape, &h->info, err))
+		return err->code;
+	h->generation += more || was_open || h->info.open;
+	return 0;
 }
 
 void scan_expects(const struct scan *s, bool stored_order)

@@ -23,7 +23,8 @@ struct tape_handle {
 	char *path;
 	struct tape *tape;
 	unsigned table_count, scan_count;
-	uint64_t generation; /* grows with each refresh */
+	uint64_t generation;   /* grows with each refresh that may have found something */
+	struct tape_info info; /* as of that refresh */
 	/* Up to which event it is known whether times ever step back; see event_plan.c. */
 	uint64_t time_checked_seq;
 	int64_t time_checked_ns;

@@ -258,6 +258,18 @@ void extent_sort(struct extent *x)
 	x->sorted = true;
 }
 
+/* Every event that is walked over comes by here: snprintf would be a tenth of the walk. */
+static struct slice rv_digits(uint64_t rv, char text[RV_TEXT_BYTES])
+{
+	char *at = text + RV_TEXT_BYTES;
+
+	do {
+		*--at = (char)('0' + rv % 10);
+		rv /= 10;
+	} while (rv);
+	return (struct slice){at, (size_t)(text + RV_TEXT_BYTES - at)};
+}
+
 void extent_event_get(const struct extent *x, size_t i, char rv_text[RV_TEXT_BYTES], struct event *ret)
 {
 	const struct extent_event *from = &x->events[i];
@@ -276,12 +288,7 @@ void extent_event_get(const struct extent *x, size_t i, char rv_text[RV_TEXT_BYT
 		.uid = o->uid,
 		.bytes = from->length,
 	};
-	if (from->rv_is_text) {
-		ret->rv = x->texts[from->rv];
-		return;
-	}
-	ret->rv.len = (size_t)snprintf(rv_text, RV_TEXT_BYTES, "%llu", (unsigned long long)from->rv);
-	ret->rv.ptr = rv_text;
+	ret->rv = from->rv_is_text ? x->texts[from->rv] : rv_digits(from->rv, rv_text);
 }
 
 size_t extent_find_seq(const struct extent *x, uint64_t seq)

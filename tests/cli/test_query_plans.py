@@ -46,6 +46,18 @@ class Plans(TapeTest):
         self.assertEqual(self.walk("SELECT sum(length(object)) FROM events"), "(by storage)")
         self.assertEqual(self.walk("SELECT object FROM events LIMIT 1"), "(by seq)")
 
+    def test_counting_needs_no_event_and_counts_what_a_walk_finds(self):
+        for tail in ["", "WHERE seq > 3", "WHERE seq BETWEEN 2 AND 9", "WHERE seq < 1", "WHERE seq > 14", "WHERE seq = 7",
+                     "WHERE seq IN (3, 99, 4)", "WHERE seq > 2.5", "WHERE seq = NULL"]:
+            for order in ["", "ORDER BY seq DESC", "ORDER BY seq DESC LIMIT 2", "LIMIT 3 OFFSET 1"]:
+                numbers = [r["seq"] for r in self.query(f"SELECT seq FROM events {tail} {order}")]
+                walked = [r["seq"] for r in self.query(f"SELECT seq, name FROM events {tail} {order}")]
+                self.assertEqual(numbers, walked, (tail, order))
+            self.assertEqual(self.query(f"SELECT count(*) AS n FROM events {tail}"),
+                             self.query(f"SELECT count(name) AS n FROM events {tail}"))
+        joined = "SELECT count(*) AS n FROM events AS a JOIN events AS b ON b.seq < a.seq"
+        self.assertEqual(self.query(joined)[0]["n"], 14 * 13 // 2)
+
     def test_inputs_come_from_other_tables(self):
         plan = self.plan("SELECT o.name FROM gaps AS g JOIN objects AS o ON o.at = g.begin_seq")
         self.assertTrue(plan[1].endswith("at="), plan)
