@@ -3,6 +3,7 @@
 #include "replayer/world/replay_clock.h"
 #include "replayer/write/write_policy.h"
 #include "tools/commands.h"
+#include "tools/golden.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@ struct values {
 	int64_t max_idle_ns, max_lateness_ns, seed;
 	struct text_list gap_specs;
 	struct text_list writes;
-	bool plain, exit_at_end, loop;
+	struct golden_options golden;
+	bool plain, exit_at_end, loop, golden_ordered;
 };
 
 static const struct option_row options[] = {
@@ -47,6 +49,14 @@ static const struct option_row options[] = {
 		"what becomes of writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see below"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
 		"store every request and delivery in FILE, for 'query TAPE --run FILE'"},
+	{OPTION_TEXT, 0, "golden", offsetof(struct values, golden.path), "RUN",
+		"at the end compare the writes with those of an earlier run, and exit with 1 when they differ"},
+	{OPTION_FLAG, 0, "ordered", offsetof(struct values, golden_ordered), "",
+		"of --golden: compare their order, too"},
+	{OPTION_LIST, 0, "ignore", offsetof(struct values, golden.verdict.ignore), "RULE",
+		"of --golden: leave something out; see 'kubetape diff --help'"},
+	{OPTION_LIST, 0, "keep", offsetof(struct values, golden.verdict.keep), "RULE",
+		"of --golden: do not leave that out"},
 	{OPTION_TEXT, 0, "report", offsetof(struct values, report), "FILE",
 		"write what happened to FILE, as JSON; '-' prints it for people to stderr"},
 	{OPTION_DURATION, 0, "max-lateness", offsetof(struct values, max_lateness_ns), "DURATION",
@@ -111,9 +121,22 @@ static int serve(const struct values *v, const struct operands *operands, const 
 	return replayer_run(&o, ret_exit_code, err);
 }
 
+static int serve_and_judge(struct values *v, const struct operands *operands, const struct write_rules *rules,
+	double speed, int *ret_exit_code, struct err *err)
+{
+	int rc = golden_open(&v->golden, &v->run, err);
+
+	if (rc == 0)
+		rc = serve(v, operands, rules, speed, ret_exit_code, err);
+	if (rc == 0)
+		rc = golden_judge(&v->golden, v->run, ret_exit_code, err);
+	golden_close(&v->golden);
+	return rc;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct values v = {.speed = "1", .wait_watchers = 1};
+	struct values v = {.speed = "1", .wait_watchers = 1, .golden.verdict = {.color = "auto"}};
 	struct operands operands;
 	struct err err = {0};
 	struct write_rules rules = {0};
@@ -127,13 +150,16 @@ static int run(const struct command *self, int argc, char **argv)
 		rc = err_set(&err, ERR_USAGE, "no command behind '--'");
 	if (rc == 0)
 		rc = speed_parse(v.speed, &speed, &err);
+	v.golden.verdict.by = v.golden_ordered ? "order" : "set";
 	if (rc == 0)
 		rc = parse_writes(&v.writes, &rules, &err);
 	if (rc == 0)
-		rc = serve(&v, &operands, &rules, speed, &exit_code, &err);
+		rc = serve_and_judge(&v, &operands, &rules, speed, &exit_code, &err);
 	write_rules_release(&rules);
 	free(v.writes.items);
 	free(v.gap_specs.items);
+	free(v.golden.verdict.ignore.items);
+	free(v.golden.verdict.keep.items);
 	return rc < 0 ? command_fail(self, &err) : exit_code;
 }
 

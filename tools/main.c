@@ -22,6 +22,7 @@ const struct command *const commands[] = {
 	&cmd_get,
 	&cmd_log,
 	&cmd_diff_state,
+	&cmd_diff,
 	&cmd_export,
 	&cmd_import,
 	&cmd_recover,

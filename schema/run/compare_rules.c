@@ -1,0 +1,305 @@
+/* compare_rules.c: see compare_rules.h. */
+#include "schema/run/compare_rules.h"
+
+#include <stdlib.h>
+
+struct rule {
+	char *text;                        /* slices point into it */
+	struct slice resource, group, sub; /* empty: any */
+	struct slice verbs;                /* "update,patch"; empty: any */
+	bool whole;                        /* FIELD is *: the write itself */
+	bool deep;                         /* `**.`: the names are the end of the path */
+	enum compare_class of;             /* CLASS_NONE: a field */
+	struct slice names[RULE_DEPTH_MAX];
+	size_t name_count;
+};
+
+struct rule_list {
+	struct rule *items;
+	size_t count;
+};
+
+struct compare_rules {
+	struct rule_list ignored, kept;
+};
+
+/* Server-made members come first, then what depends on when a program ran: times, the holder of a lease and
+ * its renewals, how often an event was said. */
+const char *const compare_rules_default[] = {
+	"@times",
+	"@uids",
+	"@names",
+	"@secrets",
+	"@status",
+	"@conflicts",
+	"**.resourceVersion",
+	"**.creationTimestamp",
+	"metadata.generation",
+	"metadata.selfLink",
+	"metadata.managedFields",
+	"leases.coordination.k8s.io:update,patch=*",
+	"leases.coordination.k8s.io=spec.holderIdentity",
+	"events:update,patch=*",
+	"events=metadata.name",
+	"events=count",
+	"events=deprecatedCount",
+	"events=series",
+	"events=reportingInstance",
+	"events=source.host",
+	"events=deprecatedSource.host",
+	NULL,
+};
+
+static const struct {
+	const char *word;
+	enum compare_class of;
+} classes[] = {{"@times", CLASS_TIMES}, {"@uids", CLASS_UIDS}, {"@names", CLASS_NAMES},
+	{"@secrets", CLASS_SECRETS}, {"@status", CLASS_STATUS}, {"@conflicts", CLASS_CONFLICTS}};
+
+/* ---- reading a rule ---- */
+
+/* What stands before the first of these bytes; *rest begins with it. */
+static struct slice until(struct slice *rest, const char *bytes)
+{
+	size_t n = 0;
+	struct slice head;
+
+	while (n < rest->len && !strchr(bytes, rest->ptr[n]))
+		n++;
+	head = (struct slice){rest->ptr, n};
+	*rest = (struct slice){rest->ptr + n, rest->len - n};
+	return head;
+}
+
+static bool skip(struct slice *rest, char byte)
+{
+	if (rest->len == 0 || rest->ptr[0] != byte)
+		return false;
+	*rest = (struct slice){rest->ptr + 1, rest->len - 1};
+	return true;
+}
+
+/* The `=` that ends the head; none when the first thing is a FIELD. A bracket may hold another. */
+static const char *head_end(const char *text)
+{
+	const char *equals = strchr(text, '='), *bracket = strchr(text, '[');
+
+	return equals && (!bracket || equals < bracket) ? equals : NULL;
+}
+
+static int parse_head(struct rule *rule, struct slice head, struct err *err)
+{
+	static const char known[] = ",create,update,patch,delete,deletecollection,";
+	struct slice verbs;
+
+	rule->resource = until(&head, "./:");
+	if (skip(&head, '.'))
+		rule->group = until(&head, "/:");
+	if (skip(&head, '/'))
+		rule->sub = until(&head, ":");
+	if (skip(&head, ':'))
+		rule->verbs = verbs = head;
+	else
+		verbs = (struct slice){NULL, 0};
+	if (slice_is(rule->resource, "*"))
+		rule->resource = (struct slice){NULL, 0};
+	while (verbs.len) {
+		struct slice verb = until(&verbs, ",");
+		char *word = xasprintf(",%.*s,", (int)verb.len, verb.ptr);
+		bool good = verb.len && strstr(known, word);
+
+		free(word);
+		if (!good)
+			return err_set(err, ERR_USAGE, "bad rule '%s': '%.*s' is no verb of a write",
+				rule->text, (int)verb.len, verb.ptr);
+		skip(&verbs, ',');
+	}
+	return 0;
+}
+
+static int add_name(struct rule *rule, struct slice name, struct err *err)
+{
+	if (name.len == 0)
+		return err_set(err, ERR_USAGE, "bad rule '%s': a name in the field is empty", rule->text);
+	if (rule->name_count == RULE_DEPTH_MAX)
+		return err_set(
+			err, ERR_USAGE, "bad rule '%s': more than %d names", rule->text, RULE_DEPTH_MAX);
+	rule->names[rule->name_count++] = name;
+	return 0;
+}
+
+/* a.b[c.d].e */
+static int parse_names(struct rule *rule, struct slice rest, struct err *err)
+{
+	int rc = add_name(rule, until(&rest, ".["), err);
+
+	while (rc == 0 && rest.len) {
+		struct slice name;
+
+		if (skip(&rest, '.')) {
+			name = until(&rest, ".[");
+		} else {
+			skip(&rest, '[');
+			name = until(&rest, "]");
+			if (!skip(&rest, ']'))
+				return err_set(err, ERR_USAGE, "bad rule '%s': ']' is missing", rule->text);
+		}
+		rc = add_name(rule, name, err);
+	}
+	return rc;
+}
+
+static int parse_field(struct rule *rule, struct slice field, struct err *err)
+{
+	if (slice_is(field, "*")) {
+		rule->whole = true;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		if (slice_is(field, classes[i].word)) {
+			rule->of = classes[i].of;
+			return 0;
+		}
+	}
+	if (field.len && field.ptr[0] == '@')
+		return err_set(err, ERR_USAGE,
+			"bad rule '%s': expected @times, @uids, @names, @secrets, @status or @conflicts",
+			rule->text);
+	rule->deep = field.len > 3 && memcmp(field.ptr, "**.", 3) == 0;
+	if (rule->deep)
+		field = (struct slice){field.ptr + 3, field.len - 3};
+	return parse_names(rule, field, err);
+}
+
+static int add(struct rule_list *list, const char *text, struct err *err)
+{
+	struct rule rule = {.text = xstrdup(text)};
+	const char *equals = head_end(rule.text);
+	int rc = 0;
+
+	if (equals)
+		rc = parse_head(&rule, (struct slice){rule.text, (size_t)(equals - rule.text)}, err);
+	if (rc == 0)
+		rc = parse_field(&rule, slice_of(equals ? equals + 1 : rule.text), err);
+	if (rc) {
+		free(rule.text);
+		return rc;
+	}
+	list->items = xrealloc(list->items, (list->count + 1) * sizeof(rule));
+	list->items[list->count++] = rule;
+	return 0;
+}
+
+int compare_rules_ignore(struct compare_rules *r, const char *text, struct err *err)
+{
+	return add(&r->ignored, text, err);
+}
+
+int compare_rules_keep(struct compare_rules *r, const char *text, struct err *err)
+{
+	return add(&r->kept, text, err);
+}
+
+struct compare_rules *compare_rules_new(void)
+{
+	struct compare_rules *r = xcalloc(1, sizeof(*r));
+
+	for (const char *const *text = compare_rules_default; *text; text++) {
+		if (add(&r->ignored, *text, NULL))
+			abort(); /* our own */
+	}
+	return r;
+}
+
+static void release(struct rule_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->items[i].text);
+	free(list->items);
+}
+
+void compare_rules_free(struct compare_rules *r)
+{
+	if (!r)
+		return;
+	release(&r->ignored);
+	release(&r->kept);
+	free(r);
+}
+
+/* ---- asking ---- */
+
+static bool has_verb(struct slice verbs, struct slice verb)
+{
+	while (verbs.len) {
+		if (slice_equal(until(&verbs, ","), verb))
+			return true;
+		skip(&verbs, ',');
+	}
+	return false;
+}
+
+static bool concerns(const struct rule *rule, const struct run_write_row *w)
+{
+	return (!rule->resource.len || slice_equal(rule->resource, w->what.resource)) &&
+	       (!rule->group.len || slice_equal(rule->group, w->what.apigroup)) &&
+	       (!rule->sub.len || slice_equal(rule->sub, w->what.subresource)) &&
+	       (!rule->verbs.len || has_verb(rule->verbs, w->verb));
+}
+
+/* What is asked for: the write (of CLASS_NONE, without names), a class, or a field. */
+struct question {
+	const struct run_write_row *write;
+	enum compare_class of;
+	const struct slice *names;
+	size_t count;
+};
+
+static bool fits(const struct rule *rule, const struct question *q)
+{
+	size_t skipped;
+
+	if (!concerns(rule, q->write))
+		return false;
+	if (rule->whole || rule->of || q->of || !q->count)
+		return rule->of == q->of && rule->whole == !(q->of || q->count);
+	if (rule->name_count > q->count || (!rule->deep && rule->name_count < q->count))
+		return false;
+	skipped = q->count - rule->name_count;
+	for (size_t i = 0; i < rule->name_count; i++) {
+		if (!slice_is(rule->names[i], "*") && !slice_equal(rule->names[i], q->names[skipped + i]))
+			return false;
+	}
+	return true;
+}
+
+static bool any(const struct rule_list *list, const struct question *q)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (fits(&list->items[i], q))
+			return true;
+	}
+	return false;
+}
+
+static bool is_ignored(const struct compare_rules *r, const struct question *q)
+{
+	return any(&r->ignored, q) && !any(&r->kept, q);
+}
+
+bool compare_rules_skip_write(const struct compare_rules *r, const struct run_write_row *w)
+{
+	return is_ignored(r, &(struct question){.write = w});
+}
+
+bool compare_rules_skip_class(
+	const struct compare_rules *r, const struct run_write_row *w, enum compare_class c)
+{
+	return is_ignored(r, &(struct question){.write = w, .of = c});
+}
+
+bool compare_rules_skip_field(
+	const struct compare_rules *r, const struct run_write_row *w, const struct slice *names, size_t count)
+{
+	return is_ignored(r, &(struct question){.write = w, .names = names, .count = count});
+}

@@ -1,0 +1,75 @@
+/* cmd_diff.c: `kubetape diff`: whether a program did the same in two replays. */
+#include "tools/commands.h"
+#include "tools/run_verdict.h"
+
+#include <stdlib.h>
+
+struct diff_options {
+	struct verdict_options verdict;
+	bool ordered, last;
+};
+
+static const struct option_row rows[] = {
+	{OPTION_FLAG, 0, "ordered", offsetof(struct diff_options, ordered), NULL,
+		"compare the order of writes, too, and how often each was repeated"},
+	{OPTION_FLAG, 0, "last", offsetof(struct diff_options, last), NULL,
+		"compare only the last write to each object and subresource"},
+	{OPTION_LIST, 0, "ignore", offsetof(struct diff_options, verdict.ignore), "RULE",
+		"leave something out, as 'status.lastSync' or 'events=*'; see below"},
+	{OPTION_LIST, 0, "keep", offsetof(struct diff_options, verdict.keep), "RULE",
+		"do not leave that out, as '@times'; wins over what is ignored"},
+	{OPTION_TEXT, 0, "client", offsetof(struct diff_options, verdict.client), "TEXT",
+		"only writes of programs whose User-Agent holds TEXT"},
+	{OPTION_FLAG, 0, "full", offsetof(struct diff_options, verdict.full), NULL, "do not cut long values"},
+	{OPTION_CHOICE, 0, "color", offsetof(struct diff_options, verdict.color), "auto|always|never",
+		"colour the differences (default: auto)"},
+	{OPTION_FLAG, 0, "json", offsetof(struct diff_options, verdict.json), NULL,
+		"print one JSON object a difference"},
+	{OPTION_END, 0, NULL, 0, NULL, NULL},
+};
+
+/* 1 means that they differ, so that everything else that goes wrong is 2, as with diff(1). */
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct diff_options o = {.verdict = {.color = "auto"}};
+	struct operands operands;
+	struct err err = {0};
+	int code = options_parse(self, argc, argv, &o, &operands, &err);
+
+	if (code > 0)
+		return EXIT_OK;
+	if (code == 0 && (operands.count != 2 || operands.child))
+		code = err_set(&err, ERR_USAGE, "expected two runs, found %zu operands", operands.count);
+	if (code == 0 && o.ordered && o.last)
+		code = err_set(&err, ERR_USAGE, "--ordered and --last exclude each other");
+	o.verdict.by = o.ordered ? "order" : o.last ? "last" : "set";
+	if (code == 0)
+		code = verdict_give(&o.verdict, operands.items[0], operands.items[1], &err);
+	free(o.verdict.ignore.items);
+	free(o.verdict.keep.items);
+	if (code >= 0)
+		return code;
+	command_fail(self, &err);
+	return EXIT_USAGE;
+}
+
+const struct command cmd_diff = {
+	.name = "diff",
+	.operands = "RUN RUN",
+	.summary = "compare what a program wrote in two replays",
+	.description =
+		"Compares the writes of two run files (replay --run): verb, object and body. As a set: neither\n"
+		"their order nor repetitions count, nor how they were answered. Prints what only the first run\n"
+		"has (-), only the second (+), and what both have in other words (~), field by field.\n"
+		"Exits with 0 when they are the same, 1 when they differ, 2 when they cannot be compared, 3\n"
+		"when they are the same as far as they go, but a replay did not end in order.\n\n"
+		"What differs by nature is left out: times, resourceVersions, UIDs and generated names that the\n"
+		"replay made up, managedFields, renewals of leases, counts of events, conflicts (409) with their\n"
+		"retries. A RULE is [RESOURCE[.GROUP][/SUB]][:VERB,...]=FIELD, or FIELD alone:\n"
+		"  metadata.labels[app]    a field and all below it; *: any name; '**.count': at any depth\n"
+		"  events=*                the writes themselves; 'leases:update,patch=*' those of two verbs\n"
+		"  @times @uids @names @secrets @status @conflicts    kinds of values, with --keep mostly\n"
+		"replayer/write/WRITES.md lists the rules that hold by default.",
+	.options = rows,
+	.run = run,
+};

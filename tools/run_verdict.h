@@ -1,0 +1,28 @@
+/*
+ * run_verdict.h: whether two runs did the same, told on stdout: what `kubetape diff` and `kubetape replay
+ * --golden` share.
+ */
+#ifndef TOOLS_RUN_VERDICT_H
+#define TOOLS_RUN_VERDICT_H
+
+#include "schema/run/run_compare.h"
+#include "tools/options.h"
+
+/* As the command line gives them. */
+struct verdict_options {
+	struct text_list ignore, keep;
+	const char *by;     /* set, order or last */
+	const char *client; /* NULL: all programs */
+	const char *color;  /* auto, always or never */
+	bool full, json;
+};
+
+/* Whether the rules make sense: 0 or ERR_USAGE. */
+int verdict_check(const struct verdict_options *o, struct err *err) MUST_CHECK;
+
+/* Compares and prints. Returns EXIT_OK, EXIT_FAILED when they differ, EXIT_LOSS when they do not but one of
+ * them is of a replay that did not end in order; or a negative code when they cannot be compared. */
+int verdict_give(
+	const struct verdict_options *o, const char *first, const char *second, struct err *err) MUST_CHECK;
+
+#endif
