@@ -24,7 +24,7 @@ int tape_position_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, st
 }
 
 /* Within one resource the watch delivers in the order of resourceVersions, so the walk goes back from the
- * end. */
+ * end, and over what has only higher ones. */
 int tape_position_at_rv(
 	struct tape *t, uint32_t resource, struct slice rv, uint64_t *ret_seq, struct err *err)
 {
@@ -32,17 +32,20 @@ int tape_position_at_rv(
 	struct tape_cursor *c;
 	struct event e;
 	struct err local;
+	char *text;
 	int more;
 
 	err = err ? err : &local;
 	if (!rv_valid(rv))
 		return err_set(err, ERR_USAGE, "bad resourceVersion '%.*s': expected digits",
 			(int)(rv.len < 80 ? rv.len : 80), rv.ptr);
-	if (tape_cursor_open(t, &filter, TAPE_BACKWARD, &c, err))
-		return err->code;
-	do {
-		more = tape_cursor_next(c, &e, err);
-	} while (more > 0 && (!rv_valid(e.rv) || rv_compare(e.rv, rv) > 0));
+	text = slice_dup(rv);
+	filter.rv_max = text;
+	more = tape_cursor_open(t, &filter, TAPE_BACKWARD, &c, err);
+	free(text);
+	if (more < 0)
+		return more;
+	more = tape_cursor_next(c, &e, err);
 	if (more >= 0)
 		*ret_seq = more ? e.seq : 0;
 	tape_cursor_close(c);
