@@ -101,13 +101,16 @@ static void judge(struct flusher *f)
 	f->figures.holds += hold && !f->holding;
 	f->holding = hold;
 	http_hold(f->http, hold);
+	if (work.takes_long && !f->failing)
+		start_timer(f, 1);
 }
 
-static void flush(struct flusher *f)
+/* On the loop nothing is done that takes long. */
+static void flush(struct flusher *f, int (*how)(struct tape_writer *w, struct err *err))
 {
 	int64_t begin_ns = clock_mono_ns(f->clock);
 
-	f->result = tape_writer_flush(f->tape, &f->err);
+	f->result = how(f->tape, &f->err);
 	f->took_ns = clock_mono_ns(f->clock) - begin_ns;
 	f->slow = f->took_ns > SLOW_FLUSH_NS;
 }
@@ -117,7 +120,7 @@ static void flush_work(uv_work_t *work)
 {
 	struct flusher *f = work->data;
 
-	flush(f);
+	flush(f, tape_writer_flush);
 	uv_sem_post(&f->finished);
 }
 
@@ -145,8 +148,8 @@ static void on_flushed(uv_work_t *work, int status)
 	http_gate(f->http, false);
 }
 
-/* A disk that has been quick, little to write, nothing to seal: the loop does it itself, which costs less
- * than to wake another thread. Should the disk be slow this once, the socket's own buffer bridges it. */
+/* A disk that has been quick, little to write, nothing that takes long: the loop does it itself, which costs
+ * less than to wake another thread. Should the disk be slow this once, the socket's own buffer bridges it. */
 static bool is_quick(const struct flusher *f)
 {
 	struct tape_writer_work work;
@@ -154,7 +157,7 @@ static bool is_quick(const struct flusher *f)
 	if (f->slow || f->failing)
 		return false;
 	tape_writer_work(f->tape, &work);
-	return work.pending_bytes < QUICK_BYTES && !work.seals;
+	return work.pending_bytes < QUICK_BYTES && !work.takes_long;
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -240,7 +243,7 @@ bool flusher_is_busy(const struct flusher *f)
 int flusher_now(struct flusher *f)
 {
 	reclaim(f);
-	flush(f);
+	flush(f, tape_writer_commit);
 	judge(f);
 	return f->result;
 }

@@ -54,7 +54,7 @@ struct flusher_figures {
 };
 struct flusher_figures flusher_figures(const struct flusher *f);
 
-/* Flushes here and now. A failure is told and tried again like that of a tick. */
+/* Makes the tape durable here and now. A failure is told and tried again like that of a tick. */
 int flusher_now(struct flusher *f);
 
 #endif

@@ -32,12 +32,15 @@ void listing_release(struct listing *l)
 
 /* ---- the last state of what is gone ---- */
 
-static int open_reader(struct listing *l, struct err *err)
+/* An object that was in memory when the tape was opened may be on the tape by now. */
+static int read_object(struct tape *t, uint64_t seq, struct slice *ret)
 {
-	struct recorder_context *x = l->ingest->x;
-	int rc = tape_writer_flush(flusher_tape(x->flusher), err);
+	struct err err;
+	int rc = tape_object(t, seq, ret, &err);
 
-	return rc ? rc : tape_open(x->tape_path, &l->reader, err);
+	if (rc == ERR_NOT_FOUND && tape_refresh(t, &err) > 0)
+		rc = tape_object(t, seq, ret, &err);
+	return rc;
 }
 
 /* When the tape cannot give the last state back (it should), what is known stands for it. */
@@ -59,12 +62,14 @@ static int make_stub(const struct known_object *gone, struct buf *to, struct err
 /* Fills `to` with the object's last bytes. */
 static int last_state(struct listing *l, const struct known_object *gone, struct buf *to, struct err *err)
 {
+	struct recorder_context *x = l->ingest->x;
 	struct slice object;
-	struct err ignored;
 
-	if (!l->reader && open_reader(l, err))
+	if (tape_writer_object(flusher_tape(x->flusher), gone->seq, &object))
+		return buf_append(to, object.ptr, object.len, err);
+	if (!l->reader && tape_open(x->tape_path, &l->reader, err))
 		return err->code;
-	if (gone->seq && tape_object(l->reader, gone->seq, &object, &ignored) == 0)
+	if (gone->seq && read_object(l->reader, gone->seq, &object) == 0)
 		return buf_append(to, object.ptr, object.len, err);
 	return make_stub(gone, to, err);
 }

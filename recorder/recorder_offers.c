@@ -117,7 +117,7 @@ static int begin_with(
 	if (r->resumed && restart_load(&r->x, r->streams, r->stream_count, err))
 		return err->code;
 	/* A disk that takes nothing at all is told now, while a person is looking. */
-	if (tape_writer_flush(flusher_tape(r->x.flusher), err))
+	if (tape_writer_commit(flusher_tape(r->x.flusher), err))
 		return err->code;
 	r->state = RECORDER_STARTING;
 	for (size_t i = 0; i < r->stream_count && r->state == RECORDER_STARTING; i++) {

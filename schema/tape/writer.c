@@ -23,6 +23,9 @@
  * less to do. */
 #define COMPRESS_BYTES (256u << 10)
 
+/* SQLite's log is copied into the database when it has so many pages; by us, not within a commit. */
+#define CHECKPOINT_PAGES 1000
+
 /* Segments are looked at when one was sealed, and that often for their age and for free space. */
 #define RETENTION_EVERY_NS (60 * NS_PER_S)
 
@@ -415,28 +418,72 @@ static int seal_what_is_full(struct tape_writer *w, struct err *err)
 	return rotate ? writer_seal_segment(w, err) : 0;
 }
 
+static bool retention_is_due(const struct tape_writer *w)
+{
+	if (!retention_is_set(&w->options.retention) || w->sealed_segments == 0)
+		return false;
+	return !w->retained_ns || clock_mono_ns(w->options.clock) - w->retained_ns >= RETENTION_EVERY_NS;
+}
+
 static int apply_retention(struct tape_writer *w, struct err *err)
 {
 	const struct clock *clock = w->options.clock;
 	struct retention_removed removed;
-	int64_t now_ns = clock_mono_ns(clock);
 	int failed;
 
-	if (!retention_is_set(&w->options.retention) || w->sealed_segments == 0 ||
-		(w->retained_ns && now_ns - w->retained_ns < RETENTION_EVERY_NS))
+	if (!retention_is_due(w))
 		return 0;
-	w->retained_ns = now_ns;
+	w->retained_ns = clock_mono_ns(clock);
 	failed = retention_apply(w->path, &w->options.retention, clock_wall_ns(clock), &removed, err);
 	w->removed.segments += removed.segments;
 	w->removed.bytes += removed.bytes;
 	return failed;
 }
 
-static int tidy(struct tape_writer *w, struct err *err)
+/* One that does not succeed is made up for by the next. */
+static void checkpoint(struct tape_writer *w)
 {
-	int failed = w->db ? seal_what_is_full(w, err) : 0;
+	if (!w->db || w->wal_pages < CHECKPOINT_PAGES)
+		return;
+	w->wal_pages = 0;
+	(void)sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}
 
-	return failed ? failed : apply_retention(w, err);
+/* What is due beside making things durable. */
+static int tend(struct tape_writer *w, struct err *err)
+{
+	int failed = 0;
+
+	if (w->db)
+		failed = seal_what_is_full(w, err);
+	else
+		w->rotate_wanted = false; /* the next segment is a new one anyway */
+	if (!failed)
+		failed = apply_retention(w, err);
+	if (!failed)
+		checkpoint(w);
+	return failed;
+}
+
+static bool has_pending(const struct tape_writer *w)
+{
+	return w->chunk_events || !row_queue_empty(w->rows);
+}
+
+int tape_writer_commit(struct tape_writer *w, struct err *err)
+{
+	struct err local;
+
+	err = err ? err : &local;
+	if (!has_pending(w))
+		return 0;
+	if (w->chunk_events)
+		note_clock(w);
+	if (writer_ensure_segment(w, err))
+		return err->code;
+	if (w->chunk_events && compress_pending(w, true, err))
+		return err->code;
+	return commit_pending(w, err);
 }
 
 int tape_writer_flush(struct tape_writer *w, struct err *err)
@@ -444,19 +491,7 @@ int tape_writer_flush(struct tape_writer *w, struct err *err)
 	struct err local;
 
 	err = err ? err : &local;
-	if (w->chunk_events)
-		note_clock(w);
-	if (!w->db && !w->chunk_events && row_queue_empty(w->rows))
-		w->rotate_wanted = false; /* the next segment is a new one anyway */
-	if (w->chunk_events == 0 && row_queue_empty(w->rows))
-		return tidy(w, err);
-	if (writer_ensure_segment(w, err))
-		return err->code;
-	if (w->chunk_events && compress_pending(w, true, err))
-		return err->code;
-	if (commit_pending(w, err))
-		return err->code;
-	return tidy(w, err);
+	return tape_writer_commit(w, err) ? err->code : tend(w, err);
 }
 
 static uint64_t pending_bytes(const struct tape_writer *w)
@@ -468,8 +503,21 @@ void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret)
 {
 	*ret = (struct tape_writer_work){
 		.pending_bytes = pending_bytes(w),
-		.seals = w->db && (extent_is_full(w) || segment_is_full(w)),
+		.takes_long = retention_is_due(w) || (w->db ? extent_is_full(w) || segment_is_full(w) ||
+									     w->wal_pages >= CHECKPOINT_PAGES
+							    : w->segment && has_pending(w)),
 	};
+}
+
+bool tape_writer_object(const struct tape_writer *w, uint64_t seq, struct slice *ret)
+{
+	const struct extent *x = w->extent;
+	size_t at = extent_find_seq(x, seq);
+
+	if (at == x->event_count || x->events[at].seq != seq)
+		return false;
+	*ret = (struct slice){x->bytes.ptr + x->events[at].offset, x->events[at].length};
+	return true;
 }
 
 void tape_writer_rotate(struct tape_writer *w)

@@ -4,10 +4,11 @@
  * One writer a tape, held by a lock on the directory. Calls append to memory; tape_writer_flush makes
  * everything before it durable in one transaction, and a crash at any moment leaves exactly what some flush
  * made durable. The caller flushes at each tick. When the open extent is full it is sealed (sorted, packed,
- * indexed) inside a later flush. Not thread-safe: one thread writes.
+ * indexed) inside a later flush; tape_writer_commit is a flush that leaves that to the next one. Not
+ * thread-safe: one thread writes.
  *
  * After any negative return the tape is what the last successful flush left. ERR_NO_SPACE and ERR_IO of flush
- * may be retried: nothing that was appended is forgotten.
+ * and commit may be retried: nothing that was appended is forgotten.
  */
 #ifndef SCHEMA_TAPE_WRITER_H
 #define SCHEMA_TAPE_WRITER_H
@@ -77,16 +78,25 @@ int tape_writer_missed(struct tape_writer *w, const struct tape_missed *missed, 
 int tape_writer_epoch(
 	struct tape_writer *w, const char *cluster_uid, const char *reason, struct err *err) MUST_CHECK;
 
-/* Makes everything appended so far durable. */
+/* Makes everything appended so far durable, and does what is due: seals what is full, applies retention. */
 int tape_writer_flush(struct tape_writer *w, struct err *err) MUST_CHECK;
 
-/* What the next flush has to do: so many bytes, and whether it seals as well, which takes a while. For
- * callers who let another thread do what takes long. */
+/* The first half of it: one transaction, never more. Only where no segment is open does it have to begin one,
+ * with the live objects. */
+int tape_writer_commit(struct tape_writer *w, struct err *err) MUST_CHECK;
+
+/* What the next flush has to do: so many bytes, and whether there is anything that takes a while (sealing,
+ * beginning a segment with its state, checkpoints of SQLite, retention). For callers who let another thread
+ * do that. */
 struct tape_writer_work {
 	uint64_t pending_bytes; /* appended, not yet flushed */
-	bool seals;
+	bool takes_long;
 };
 void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret);
+
+/* The object of an event that is still in memory: one that is not durable yet always is. False when it is on
+ * the tape only. Valid until the next call that takes a writer that is not const. */
+bool tape_writer_object(const struct tape_writer *w, uint64_t seq, struct slice *ret);
 
 /* Ends the open segment and begins the next, at the next flush. */
 void tape_writer_rotate(struct tape_writer *w);

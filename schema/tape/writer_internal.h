@@ -31,6 +31,7 @@ struct tape_writer {
 	int64_t segment_began_ns;    /* monotonic */
 	uint64_t segment_born_bytes; /* what it had when it began */
 	uint64_t segment_first_seq;
+	int wal_pages; /* in the log since the last checkpoint */
 	bool rotate_wanted;
 	char previous_digest[33];
 	char *tape_id;

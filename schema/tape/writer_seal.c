@@ -247,6 +247,25 @@ static uint64_t born_bytes(sqlite3 *db)
 	return (uint64_t)(pages * page_bytes);
 }
 
+static int note_wal(void *context, sqlite3 *db, const char *name, int pages)
+{
+	struct tape_writer *w = context;
+
+	(void)db;
+	(void)name;
+	w->wal_pages = pages;
+	return SQLITE_OK;
+}
+
+/* The hook stands for SQLite's own, which would run checkpoints within commits. */
+static void go_on_in(struct tape_writer *w, sqlite3 *db)
+{
+	w->db = db;
+	w->segment_began_ns = clock_mono_ns(w->options.clock);
+	w->wal_pages = 0;
+	sqlite3_wal_hook(db, note_wal, w);
+}
+
 static int create_next(struct tape_writer *w, const char *previous_path, struct err *err)
 {
 	sqlite3 *db;
@@ -260,8 +279,7 @@ static int create_next(struct tape_writer *w, const char *previous_path, struct 
 		segment_discard(w->path, w->segment--, db);
 		return err->code;
 	}
-	w->db = db;
-	w->segment_began_ns = clock_mono_ns(w->options.clock);
+	go_on_in(w, db);
 	w->segment_born_bytes = born_bytes(db);
 	w->clock_known = false;
 	return 0;
@@ -396,9 +414,8 @@ static int adopt(struct tape_writer *w, sqlite3 *db, struct err *err)
 		segment_discard(w->path, w->segment--, db);
 		return 0;
 	}
-	w->db = db;
+	go_on_in(w, db);
 	w->segment_first_seq = (uint64_t)first_seq;
-	w->segment_began_ns = clock_mono_ns(w->options.clock);
 	w->extent_id = last_extent + 1;
 	return 0;
 }

@@ -321,6 +321,85 @@ START_TEST(tape__lists_live_objects_in_the_order_of_storage_keys)
 }
 END_TEST
 
+static int add_extents(void *context, const struct tape_segment_info *s)
+{
+	*(unsigned *)context += (unsigned)s->extents;
+	return 0;
+}
+
+static unsigned count_extents(const char *path)
+{
+	struct tape *t;
+	struct err err;
+	unsigned extents = 0;
+
+	ck_assert_ok(tape_open(path, &t, &err), &err);
+	ck_assert_ok(tape_each_segment(t, add_extents, &extents, &err), &err);
+	tape_close(t);
+	return extents;
+}
+
+START_TEST(writer__commits_without_sealing_what_is_full)
+{
+	struct model m;
+	struct tape_writer *w;
+	struct tape_writer_work work;
+	struct tape_writer_stats stats;
+	struct err err;
+
+	model_init(&m, 12);
+	w = model_open(&m, &small_segments);
+	for (unsigned i = 0; i < 800; i++) {
+		model_step(&m, w);
+		ck_assert_ok(tape_writer_commit(w, &err), &err);
+	}
+	tape_writer_stats(w, &stats);
+	tape_writer_work(w, &work);
+	ck_assert_uint_eq(stats.durable_seq, 800);
+	ck_assert_uint_eq(count_extents(m.path), 1);
+	ck_assert(work.takes_long);
+	ck_assert_ok(tape_writer_flush(w, &err), &err);
+	tape_writer_stats(w, &stats);
+	tape_writer_work(w, &work);
+	ck_assert_uint_eq(stats.segments, 1);
+	ck_assert(!work.takes_long);
+	model_step(&m, w);
+	tape_writer_work(w, &work);
+	ck_assert(work.takes_long); /* the next segment is to begin with the state */
+	ck_assert_ok(tape_writer_commit(w, &err), &err);
+	check_tape(&m);
+	tape_writer_abandon(w);
+	model_release(&m);
+}
+END_TEST
+
+START_TEST(writer__gives_objects_that_it_still_has_in_memory)
+{
+	struct model m;
+	struct tape_writer *w;
+	struct slice object;
+	unsigned in_memory = 0;
+
+	model_init(&m, 13);
+	w = model_open(&m, &small_extents);
+	model_steps(&m, w, 307, 50);
+	for (uint64_t seq = 1; seq <= m.count; seq++) {
+		if (!tape_writer_object(w, seq, &object)) {
+			ck_assert_uint_eq(in_memory, 0);
+			continue;
+		}
+		ck_assert_slice_eq(object, m.events[seq - 1].object);
+		in_memory++;
+	}
+	ck_assert_uint_ge(in_memory, 7);
+	ck_assert_uint_lt(in_memory, m.count);
+	ck_assert(!tape_writer_object(w, 0, &object));
+	ck_assert(!tape_writer_object(w, m.count + 1, &object));
+	tape_writer_abandon(w);
+	model_release(&m);
+}
+END_TEST
+
 START_TEST(writer__refuses_a_tape_that_another_writer_holds)
 {
 	struct model m;
@@ -373,6 +452,6 @@ UNIT_MAIN("tape", writer__leaves_no_directory_behind_that_it_put_nothing_into,
 	tape__goes_on_after_a_crash_with_what_was_flushed,
 	tape__begins_a_segment_with_the_state_so_that_it_stands_alone,
 	tape__is_followed_by_a_reader_while_it_is_written, tape__finds_the_first_event_at_or_after_a_time,
-	tape__lists_live_objects_in_the_order_of_storage_keys,
-	writer__refuses_a_tape_that_another_writer_holds,
+	tape__lists_live_objects_in_the_order_of_storage_keys, writer__commits_without_sealing_what_is_full,
+	writer__gives_objects_that_it_still_has_in_memory, writer__refuses_a_tape_that_another_writer_holds,
 	writer__refuses_a_directory_that_is_no_tape_and_leaves_it_alone)
