@@ -18,6 +18,27 @@
 /* Passes over a directory until two agree; a writer makes and seals segments much more slowly. */
 #define LIST_TRIES 10
 
+/* The disk's own error at the last access to the database or its log, 0 for none. */
+static int errno_of(sqlite3 *db)
+{
+	sqlite3_file *log = NULL;
+	int number = 0;
+
+	sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
+	sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+	if (!number && log && log->pMethods)
+		log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &number);
+	return number;
+}
+
+/* SQLite takes a disk that cannot be read for a database that is malformed. */
+static bool is_read_error(sqlite3 *db, int sqlite_code)
+{
+	int number = sqlite_code == SQLITE_CORRUPT ? errno_of(db) : 0;
+
+	return number == EIO || number == ENXIO;
+}
+
 int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
 {
 	int sqlite_code = db ? sqlite3_errcode(db) & 0xff : SQLITE_NOMEM, code = ERR_IO;
@@ -27,6 +48,8 @@ int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
+	if (is_read_error(db, sqlite_code))
+		return err_set_errno(err, errno_of(db), "%s", what);
 	if (sqlite_code == SQLITE_FULL || (sqlite_code == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC))
 		code = ERR_NO_SPACE;
 	else if (sqlite_code == SQLITE_CORRUPT || sqlite_code == SQLITE_NOTADB || sqlite_code == SQLITE_ERROR)
@@ -404,6 +427,16 @@ int segment_open(const struct segment_file *file, bool for_writing, sqlite3 **re
 	return 0;
 }
 
+static bool is_sound(sqlite3 *db)
+{
+	sqlite3_stmt *statement = segment_prepare(db, "PRAGMA quick_check(1)", NULL);
+	bool sound = statement && sqlite3_step(statement) == SQLITE_ROW &&
+		     sqlite3_stricmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
+
+	sqlite3_finalize(statement);
+	return sound;
+}
+
 static int copy_compact(sqlite3 *db, const char *to, struct err *err)
 {
 	sqlite3_stmt *statement = segment_prepare(db, "VACUUM INTO ?", err);
@@ -415,6 +448,9 @@ static int copy_compact(sqlite3 *db, const char *to, struct err *err)
 	if (sqlite3_step(statement) != SQLITE_DONE)
 		failed = segment_failed(db, err, "cannot write '%s'", to);
 	sqlite3_finalize(statement);
+	/* Then it is the copy that could not be read back, and its file's own error is gone with it. */
+	if (failed == ERR_CORRUPT && is_sound(db))
+		failed = err_set_errno(err, EIO, "cannot write '%s'", to);
 	return failed;
 }
 

@@ -291,6 +291,21 @@ static char *newest_path(const struct tape_writer *w)
 	return w->segment ? xasprintf("%s/" FORMAT_SEALED_NAME, w->path, w->segment) : NULL;
 }
 
+static int stop_at_damage(void *context, const struct seal_damage *d)
+{
+	(void)context;
+	(void)d;
+	return ERR_CORRUPT;
+}
+
+static bool is_intact(const char *sealed_path)
+{
+	char digest[SEAL_DIGEST_BYTES];
+	int damages = seal_check(sealed_path, stop_at_damage, NULL, NULL, digest, NULL);
+
+	return damages == 0 || damages == ERR_IO;
+}
+
 int writer_ensure_segment(struct tape_writer *w, struct err *err)
 {
 	char *previous;
@@ -300,6 +315,10 @@ int writer_ensure_segment(struct tape_writer *w, struct err *err)
 		return 0;
 	previous = newest_path(w);
 	failed = create_next(w, previous, err);
+	/* SQLite may call "malformed" what it could not read. What we have just made is not, and is made anew
+	 * at the next try; of the other one the sums tell. */
+	if (failed == ERR_CORRUPT && (!previous || is_intact(previous)))
+		failed = err->code = ERR_IO;
 	free(previous);
 	if (failed)
 		return err_prefix(err, "tape '%s': cannot begin a segment", w->path);

@@ -41,11 +41,12 @@ static int fail(const struct err *err)
 
 /* ---- writing ---- */
 
+/* Only what writer.h says may be retried is. */
 static int flush(struct tape_writer *w, struct err *err)
 {
 	int failed = tape_writer_flush(w, err);
 
-	for (int i = 0; failed && i < FLUSH_TRIES; i++) {
+	for (int i = 0; (failed == ERR_IO || failed == ERR_NO_SPACE) && i < FLUSH_TRIES; i++) {
 		struct timespec pause = {0, NS_PER_MS};
 
 		nanosleep(&pause, NULL);
