@@ -359,12 +359,16 @@ void player_pause(struct player *p)
 {
 	if (p->state == PLAYER_RUNNING || p->state == PLAYER_WAITING)
 		stand_still(p);
+	else if (p->state == PLAYER_ENDED)
+		replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
 }
 
 void player_resume(struct player *p)
 {
 	if (p->state == PLAYER_PAUSED)
 		run(p);
+	else if (p->state == PLAYER_ENDED)
+		replay_clock_start(&p->clock, clock_mono_ns(&clock_system));
 }
 
 void player_stop_at(struct player *p, uint64_t seq)
@@ -399,7 +403,8 @@ void player_step(struct player *p, uint64_t changes)
 
 void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns)
 {
-	bool runs = p->state == PLAYER_RUNNING || p->state == PLAYER_ENDED;
+	bool ended = p->state == PLAYER_ENDED;
+	bool runs = p->state == PLAYER_RUNNING || (ended && p->clock.running);
 
 	p->timeline = timeline;
 	p->held = false;
@@ -409,6 +414,8 @@ void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns)
 	replay_clock_set(&p->clock, tape_ns, clock_mono_ns(&clock_system));
 	if (runs)
 		run(p);
+	else if (ended)
+		p->state = PLAYER_PAUSED;
 }
 
 void player_set_speed(struct player *p, double speed)

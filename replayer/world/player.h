@@ -8,6 +8,7 @@
  *                                 |  v
  *                                PAUSED
  *
+ * Behind the end the clock goes on, unless it is paused or was; a move from there runs or pauses accordingly.
  * One timerfd on the monotonic clock, always set to the absolute time of the next item. With speed max there
  * is nothing to wait for but the listeners: the player goes on when `ready` says so, in small batches, so
  * that sockets have their turn in between.
@@ -85,7 +86,7 @@ void player_stop_when(struct player *p, struct predicate *predicate);
 void player_read(void *player);
 
 /* Goes on with another timeline, or with the first one, whose items begin at that tape time: after the world
- * was moved. Whoever ran, or was at the end, runs. */
+ * was moved. Whoever ran runs. */
 void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns);
 
 /* With speed max: somebody who was behind has caught up. */

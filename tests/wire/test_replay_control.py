@@ -80,6 +80,16 @@ class ControlTest(Case):
 		self.post(r, "resume")
 		self.wait_for(r, state="ended")
 
+	def test_what_was_paused_stays_so_when_it_is_moved_back_from_the_end(self):
+		r = self.replay(counted(spacing=0.001))
+		_, status = self.post(r, "step?count=100")
+		self.assertEqual(status["state"], "ended")
+		_, status = self.post(r, "rewind")
+		self.assertEqual(status["state"], "paused")
+		self.post(r, "resume")
+		self.wait_for(r, state="ended")
+		self.assertEqual(self.post(r, "rewind")[1]["state"], "running")
+
 	def test_run_until_pauses_at_a_position_and_behind_an_event(self):
 		r = self.replay(counted(), "--speed", "max")
 		_, status = self.post(r, "run?until=rv:45")
