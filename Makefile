@@ -154,11 +154,12 @@ run-fuzzers: $(patsubst %,$(B)/fuzz/fuzz_%,$(FUZZ))
 	done
 
 # The stream is made once; `make bench BENCH_EVENTS=20000` after `make clean` is a quick look, BENCH=scan,
-# ingest, read or replay a part of it.
+# ingest, read, replay or sql a part of it.
 BENCH_EVENTS ?= 120000
-bench: all bench-replay $(if $(filter replay,$(BENCH)),,$(B)/bench/bench $(B)/bench/stream.ndjson)
-	$(if $(filter replay,$(BENCH)),,$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json $(BENCH))
+bench: all bench-replay $(if $(filter replay sql,$(BENCH)),,$(B)/bench/bench $(B)/bench/stream.ndjson) $(B)/bench/gen_stream
+	$(if $(filter replay sql,$(BENCH)),,$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json $(BENCH))
 	$(if $(filter-out replay,$(BENCH)),,python3 tests/bench/replay.py $(B) $(B)/bench.json)
+	$(if $(filter-out sql,$(BENCH)),,python3 tests/bench/sql.py $(B) $(B)/bench.json)
 
 # The replay's part, and its clients and its rival.
 bench-replay: all $(B)/make_tape $(B)/bench/replay_watchers $(B)/bench/write_loop

@@ -1,7 +1,10 @@
 /* cmd_diff_state.c: `kubetape diff-state`: what is different between two points of a tape. */
+#include "schema/base/limits.h"
+#include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/state_text.h"
 #include "tools/table_out.h"
+#include "tools/tape_names.h"
 
 #include <stdlib.h>
 
@@ -13,8 +16,8 @@ struct diff_options {
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'n', "namespace", offsetof(struct diff_options, namespace), "NS",
 		"only objects of this namespace"},
-	{OPTION_TEXT, 'r', "resource", offsetof(struct diff_options, resource), "RESOURCE",
-		"only objects of this resource, as in the table objects: pods"},
+	{OPTION_TEXT, 'r', "resource", offsetof(struct diff_options, resource), "RESOURCE,...",
+		"only objects of these resources: pods,deploy"},
 	{OPTION_FLAG, 0, "all-fields", offsetof(struct diff_options, all_fields), NULL,
 		"also managedFields and resourceVersion"},
 	{OPTION_FLAG, 0, "full", offsetof(struct diff_options, full), NULL, "do not cut long values"},
@@ -25,12 +28,16 @@ static const struct option_row rows[] = {
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
+/* :resources is "/" or the chosen ones as "/apps v1 deployments/ v1 pods/". */
+#define IS_CHOSEN                                                                                            \
+	"(:resources = '/' OR instr(:resources, '/' || apigroup || ' ' || version || ' ' || resource || '/'))"
+
 /* An object is the same when its UID is; one that another took the name of is "recreated". */
 static const char sql[] =
 	"WITH a AS MATERIALIZED (SELECT seq, apigroup, version, resource, namespace, name, uid FROM objects(:a) "
-	"WHERE (:namespace = '' OR namespace = :namespace) AND (:resource = '' OR resource = :resource)), "
+	"WHERE (:namespace = '' OR namespace = :namespace) AND " IS_CHOSEN "), "
 	"b AS MATERIALIZED (SELECT seq, apigroup, version, resource, namespace, name, uid FROM objects(:b) "
-	"WHERE (:namespace = '' OR namespace = :namespace) AND (:resource = '' OR resource = :resource)), "
+	"WHERE (:namespace = '' OR namespace = :namespace) AND " IS_CHOSEN "), "
 	"pairs AS (SELECT a.apigroup, a.version, a.resource, a.namespace, a.name, a.uid AS old_uid, b.uid AS uid, "
 	"a.seq AS old_seq, b.seq AS seq FROM a LEFT JOIN b USING (apigroup, version, resource, namespace, name) "
 	"WHERE b.seq IS NOT a.seq UNION ALL "
@@ -110,6 +117,33 @@ static int on_end(void *context, struct err *err)
 	return 0;
 }
 
+/* Names as kubectl takes them; they are looked up on the tape. */
+static int choose(struct sql_session *s, const char *tape_path, const char *wanted, struct err *err)
+{
+	struct tape_names names = {0};
+	struct buf list;
+	struct tape *t;
+	int code;
+
+	if (tape_open(tape_path, &t, err))
+		return err->code;
+	buf_init(&list, LIMIT_CONFIG_BYTES);
+	code = buf_append(&list, "/", 1, err);
+	if (!code && *wanted)
+		code = tape_names_choose(t, wanted, &names, err);
+	for (size_t i = 0; i < names.count && !code; i++)
+		code = buf_printf(&list, err, "%s %s %s/", names.items[i]->apigroup, names.items[i]->version,
+			names.items[i]->resource);
+	if (!code)
+		code = buf_append(&list, "", 1, err);
+	if (!code)
+		sql_session_set(s, "resources", list.ptr);
+	tape_names_release(&names);
+	buf_release(&list);
+	tape_close(t);
+	return code;
+}
+
 static int show(const struct diff_options *o, const struct operands *operands, struct err *err)
 {
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full}};
@@ -123,13 +157,14 @@ static int show(const struct diff_options *o, const struct operands *operands, s
 	sql_session_set(s, "a", operands->items[1]);
 	sql_session_set(s, "b", operands->count > 2 ? operands->items[2] : "end");
 	sql_session_set(s, "namespace", o->namespace);
-	sql_session_set(s, "resource", o->resource);
 	sql_session_set(s, "all", o->all_fields ? "1" : "0");
 	if (o->json) {
 		out = table_out_new(stdout, TABLE_NDJSON, 0);
 		sink = table_out_sink(out);
 	}
-	code = sql_session_run(s, slice_of(sql), &sink, err);
+	code = choose(s, operands->items[0], o->resource, err);
+	if (!code)
+		code = sql_session_run(s, slice_of(sql), &sink, err);
 	table_out_free(out);
 	sql_session_close(s);
 	return code;

@@ -1,8 +1,8 @@
 /*
  * cmd_get.c: `kubetape get`: the objects at a point of the tape, as kubectl get shows those of a cluster.
  *
- * Every output is one SQL statement for each resource over objects(:seq). Its first column is the labels,
- * which the selector looks at before the row goes on without them.
+ * Every output is one SQL statement for each resource over objects(:seq). Its first columns are the labels,
+ * which the selector looks at, and the name; the row goes on without them.
  */
 #include "replayer/api/label_selector.h"
 #include "schema/base/limits.h"
@@ -41,9 +41,14 @@ struct get {
 	struct label_selector *selector;
 	struct tape_names resources;
 	const struct tape_resource *resource; /* of the statement that runs */
-	const char *only_name;                /* of RESOURCE/NAME */
 	const char *const *names;             /* asked for, name_count of them; 0: any */
+	bool *found;                          /* of each of them, in this resource */
 	size_t name_count, printed_count;
+	bool list_begun;
+	bool has_rows;      /* this resource has some */
+	bool one_object;    /* a single one is asked for, so that no list goes around it */
+	bool many;          /* several resources are asked for, so that names tell which */
+	struct buf missing; /* what was asked for by name and is not there, as kubectl says it */
 	uint64_t seq;
 	int64_t now_ns;
 };
@@ -51,6 +56,11 @@ struct get {
 static bool is_output(const struct get *g, const char *word)
 {
 	return strcmp(g->options->output, word) == 0;
+}
+
+static bool is_table(const struct get *g)
+{
+	return is_output(g, "table") || is_output(g, "wide");
 }
 
 /* ---- rows ---- */
@@ -65,7 +75,7 @@ static int select_begin(void *context, const char *const *names, size_t count, s
 {
 	struct selecting *s = context;
 
-	return s->to.begin(s->to.context, names + 1, count - 1, err);
+	return s->to.begin(s->to.context, names + 2, count - 2, err);
 }
 
 static int select_row(void *context, const struct sql_value *values, size_t count, struct err *err)
@@ -74,8 +84,13 @@ static int select_row(void *context, const struct sql_value *values, size_t coun
 
 	if (!label_selector_matches(s->get->selector, values[0].bytes))
 		return 0;
+	if (!s->get->has_rows && s->get->printed_count && is_table(s->get))
+		putchar('\n');
+	s->get->has_rows = true;
 	s->get->printed_count++;
-	return s->to.row(s->to.context, values + 1, count - 1, err);
+	for (size_t i = 0; i < s->get->name_count; i++)
+		s->get->found[i] |= slice_is(values[1].bytes, s->get->names[i]);
+	return s->to.row(s->to.context, values + 2, count - 2, err);
 }
 
 static int select_end(void *context, struct err *err)
@@ -100,11 +115,13 @@ static int ignore_end(void *context, struct err *err)
 static int print_name(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
 	const struct get *g = context;
+	char *prefix = get_table_name_prefix(g->resource);
 
 	(void)count, (void)err;
-	printf("%s%s%s/", g->resource->resource, *g->resource->apigroup ? "." : "", g->resource->apigroup);
+	fputs(prefix, stdout);
 	table_out_visible(stdout, values[0].bytes);
 	putchar('\n');
+	free(prefix);
 	return 0;
 }
 
@@ -113,7 +130,9 @@ static int print_json(void *context, const struct sql_value *values, size_t coun
 	const struct get *g = context;
 
 	(void)count, (void)err;
-	printf("%s\n%.*s", g->printed_count > 1 ? "," : "", (int)values[0].bytes.len, values[0].bytes.ptr);
+	if (!g->one_object)
+		fputs(g->printed_count > 1 ? ",\n" : "\n", stdout);
+	fwrite(values[0].bytes.ptr, 1, values[0].bytes.len, stdout);
 	return 0;
 }
 
@@ -176,7 +195,7 @@ static int run_into(struct get *g, const struct sql_sink *to, struct err *err)
 	sql_session_set(g->session, "version", g->resource->version);
 	sql_session_set(g->session, "resource", g->resource->resource);
 	buf_init(&sql, LIMIT_CONFIG_BYTES);
-	code = buf_printf(&sql, err, "SELECT %s, %s",
+	code = buf_printf(&sql, err, "SELECT %s, name, %s",
 		g->selector ? "jget(object, '$.metadata.labels')" : "NULL", columns_of(g));
 	if (!code)
 		code = append_conditions(g, &sql, err);
@@ -227,6 +246,7 @@ static int print_table(struct get *g, struct err *err)
 			&(struct get_table_options){.resource = g->resource,
 				.crd = buf_slice(&crd),
 				.with_namespace = g->resource->namespaced && !g->options->namespace,
+				.with_resource = g->many,
 				.wide = is_output(g, "wide"),
 				.now_ns = g->now_ns},
 			&sink);
@@ -239,7 +259,7 @@ static int print_table(struct get *g, struct err *err)
 	return code;
 }
 
-static int print_resource(struct get *g, bool is_first, struct err *err)
+static int print_resource(struct get *g, struct err *err)
 {
 	struct sql_sink sink = {ignore_begin, print_json, ignore_end, g};
 
@@ -248,67 +268,120 @@ static int print_resource(struct get *g, bool is_first, struct err *err)
 	sink.row = is_output(g, "yaml") ? print_yaml : print_name;
 	if (is_output(g, "yaml") || is_output(g, "name"))
 		return run_into(g, &sink, err);
-	if (!is_first)
-		putchar('\n');
 	return print_table(g, err);
 }
 
-static int print_all(struct get *g, struct err *err)
+/* Says which of the names this resource did not have. */
+static int note_missing(struct get *g, struct err *err)
 {
+	const struct tape_resource *r = g->resource;
 	int code = 0;
 
-	set_parameters(g);
-	if (is_output(g, "json"))
-		fputs("{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{},\"items\":[", stdout);
-	for (size_t i = 0; i < g->resources.count && !code; i++) {
-		g->resource = g->resources.items[i];
-		code = print_resource(g, i == 0, err);
+	for (size_t i = 0; i < g->name_count && !code; i++) {
+		if (!g->found[i])
+			code = buf_printf(&g->missing, err, "%s%s%s%s \"%s\"", g->missing.len ? ", " : "",
+				r->resource, *r->apigroup ? "." : "", r->apigroup, g->names[i]);
 	}
-	if (is_output(g, "json"))
-		puts("]}");
-	if (!code && g->name_count && g->printed_count == 0)
-		code = err_set(err, ERR_NOT_FOUND, "there was no such object then: '%s'", g->names[0]);
+	return code;
+}
+
+/* ---- what is asked for ---- */
+
+static void begin_list(struct get *g)
+{
+	if (is_output(g, "json") && !g->one_object && !g->list_begun)
+		fputs("{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{},\"items\":[", stdout);
+	g->list_begun = true;
+}
+
+static int print_names(
+	struct get *g, const char *resources, const char *const *names, size_t count, struct err *err)
+{
+	int code = tape_names_choose(g->tape, resources, &g->resources, err);
+
+	g->names = names;
+	g->name_count = count;
+	g->many |= g->resources.count > 1;
+	g->one_object = g->one_object && count == 1 && g->resources.count == 1;
+	g->found = xcalloc(count + 1, sizeof(*g->found));
+	set_parameters(g);
+	if (!code)
+		begin_list(g);
+	for (size_t i = 0; i < g->resources.count && !code; i++) {
+		g->has_rows = false;
+		memset(g->found, 0, count * sizeof(*g->found));
+		g->resource = g->resources.items[i];
+		code = print_resource(g, err);
+		if (!code)
+			code = note_missing(g, err);
+	}
+	free(g->found);
+	tape_names_release(&g->resources);
+	return code;
+}
+
+/* RESOURCE/NAME, of which there may be several. */
+static int print_named(struct get *g, const char *operand, struct err *err)
+{
+	const char *slash = strchr(operand, '/'), *name = slash ? slash + 1 : NULL;
+	char *resource;
+	int code;
+
+	if (!name || !*name || strchr(name, '/'))
+		return err_set(err, ERR_USAGE, "expected RESOURCE/NAME beside another, found '%s'", operand);
+	resource = slice_dup((struct slice){operand, (size_t)(slash - operand)});
+	code = print_names(g, resource, &name, 1, err);
+	free(resource);
+	return code;
+}
+
+static void say_nothing_found(const struct get *g)
+{
+	if (g->options->namespace)
+		fprintf(stderr, "No resources found in %s namespace.\n", g->options->namespace);
+	else
+		fputs("No resources found\n", stderr);
+}
+
+/* "pods web-0 web-1" and "pod/web-0 pod/web-1" mean the same thing. */
+static int print_all(struct get *g, const struct operands *operands, struct err *err)
+{
+	bool named = strchr(operands->items[1], '/');
+	int code = 0;
+
+	g->many = named && operands->count > 2;
+	g->one_object = operands->count == (named ? 2 : 3);
+	if (!named)
+		code = print_names(g, operands->items[1], (const char *const *)operands->items + 2,
+			operands->count - 2, err);
+	for (size_t i = 1; named && i < operands->count && !code; i++)
+		code = print_named(g, operands->items[i], err);
+	if (!code && is_output(g, "json") && (g->printed_count || !g->one_object))
+		puts(g->one_object ? "" : "]}");
+	if (!code && g->missing.len)
+		return err_set(err, ERR_NOT_FOUND, "%.*s not found", (int)g->missing.len, g->missing.ptr);
+	if (!code && g->printed_count == 0 && is_table(g))
+		say_nothing_found(g);
 	return code;
 }
 
 /* ---- the command ---- */
-
-/* "pods web-0 web-1" and "pod/web-0" mean the same thing. */
-static int choose(struct get *g, const struct operands *operands, struct err *err)
-{
-	char *what = xstrdup(operands->items[1]), *slash = strchr(what, '/');
-	int code;
-
-	if (slash) {
-		*slash = 0;
-		g->only_name = operands->items[1] + (slash - what) + 1;
-		g->names = &g->only_name;
-		g->name_count = 1;
-	} else {
-		g->names = (const char *const *)operands->items + 2;
-		g->name_count = operands->count - 2;
-	}
-	code = tape_names_choose(g->tape, what, &g->resources, err);
-	free(what);
-	return code;
-}
 
 static int get(const struct get_options *o, const struct operands *operands, struct err *err)
 {
 	struct get g = {.options = o};
 	int code = tape_open(operands->items[0], &g.tape, err);
 
+	buf_init(&g.missing, LIMIT_DOCUMENT_BYTES);
 	if (!code && label_selector_parse(slice_of(o->selector), &g.selector, err))
 		code = err_set(err, ERR_USAGE, "bad selector '%s'", o->selector);
 	if (!code)
 		code = tape_position_parse_time(g.tape, o->at, &g.seq, &g.now_ns, err);
 	if (!code)
-		code = choose(&g, operands, err);
-	if (!code)
 		code = sql_session_open(operands->items[0], &g.session, err);
 	if (!code)
-		code = print_all(&g, err);
-	tape_names_release(&g.resources);
+		code = print_all(&g, operands, err);
+	buf_release(&g.missing);
 	label_selector_free(g.selector);
 	sql_session_close(g.session);
 	tape_close(g.tape);
@@ -334,7 +407,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command cmd_get = {
 	.name = "get",
-	.operands = "TAPE RESOURCE[/NAME] [NAME]...",
+	.operands = "TAPE RESOURCE[/NAME]... [NAME]...",
 	.summary = "show the objects at a point of a tape",
 	.description =
 		"What `kubectl get` would have shown at that time, with the same columns. RESOURCE is a name\n"

@@ -17,8 +17,10 @@ struct get_table {
 	struct table_column *custom; /* NULL for a built-in kind */
 	const struct table_column *columns[MAX_COLUMNS];
 	size_t column_count; /* without the namespace */
-	struct buf cells;    /* texts of a row, one behind the other */
-	struct buf json;     /* one cell as the writers give it */
+	char *prefix;
+	bool begun;
+	struct buf cells; /* texts of a row, one behind the other */
+	struct buf json;  /* one cell as the writers give it */
 };
 
 static void choose_columns(struct get_table *t, const struct table_column *all)
@@ -39,6 +41,7 @@ struct get_table *get_table_new(const struct get_table_options *o, const struct 
 	buf_init(&t->json, LIMIT_OBJECT_BYTES);
 	if (!builtin_group(slice_of(o->resource->apigroup)))
 		t->custom = table_custom_columns(o->crd, o->resource->version);
+	t->prefix = o->with_resource ? get_table_name_prefix(o->resource) : xstrdup("");
 	choose_columns(t, t->custom ? t->custom
 				    : table_kind_columns(slice_of(o->resource->apigroup),
 					      slice_of(o->resource->resource)));
@@ -50,9 +53,20 @@ void get_table_free(struct get_table *t)
 	if (!t)
 		return;
 	table_custom_columns_free(t->custom);
+	free(t->prefix);
 	buf_release(&t->cells);
 	buf_release(&t->json);
 	free(t);
+}
+
+char *get_table_name_prefix(const struct tape_resource *resource)
+{
+	char *prefix =
+		xasprintf("%s%s%s/", resource->kind, *resource->apigroup ? "." : "", resource->apigroup);
+
+	for (char *c = prefix; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return prefix;
 }
 
 /* kubectl writes names in capitals. */
@@ -65,14 +79,13 @@ static char *heading(const char *name)
 	return text;
 }
 
-static int on_begin(void *context, const char *const *names, size_t count, struct err *err)
+static int begin(struct get_table *t, struct err *err)
 {
-	struct get_table *t = context;
 	size_t first = t->options.with_namespace;
 	char *headings[MAX_COLUMNS + 1];
 	int code;
 
-	(void)names, (void)count;
+	t->begun = true;
 	headings[0] = heading("namespace");
 	for (size_t i = 0; i < t->column_count; i++)
 		headings[i + 1] = heading(t->columns[i]->name);
@@ -81,6 +94,12 @@ static int on_begin(void *context, const char *const *names, size_t count, struc
 	for (size_t i = 0; i <= t->column_count; i++)
 		free(headings[i]);
 	return code;
+}
+
+static int on_begin(void *context, const char *const *names, size_t count, struct err *err)
+{
+	(void)context, (void)names, (void)count, (void)err;
+	return 0;
 }
 
 /* Appends the text of one cell, which the writers give as a JSON text or number. */
@@ -103,6 +122,8 @@ static int give_row(struct get_table *t, struct slice namespace, const cJSON *ob
 
 	buf_clear(&t->cells);
 	for (size_t i = 0; i < t->column_count; i++) {
+		if (i == 0 && buf_append(&t->cells, t->prefix, strlen(t->prefix), err))
+			return err->code;
 		if (put_cell(t, object, i, err))
 			return err->code;
 		ends[i] = t->cells.len;
@@ -120,10 +141,13 @@ static int give_row(struct get_table *t, struct slice namespace, const cJSON *ob
 static int on_row(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
 	struct get_table *t = context;
-	cJSON *object = cJSON_ParseWithLength(values[1].bytes.ptr, values[1].bytes.len);
+	cJSON *object;
 	int code;
 
 	(void)count;
+	if (!t->begun && begin(t, err))
+		return err->code;
+	object = cJSON_ParseWithLength(values[1].bytes.ptr, values[1].bytes.len);
 	if (!object)
 		return err_set(
 			err, ERR_CORRUPT, "an object of '%s' is not JSON", t->options.resource->resource);
@@ -136,7 +160,7 @@ static int on_end(void *context, struct err *err)
 {
 	struct get_table *t = context;
 
-	return t->to.end(t->to.context, err);
+	return t->begun ? t->to.end(t->to.context, err) : 0;
 }
 
 struct sql_sink get_table_sink(struct get_table *t)

@@ -11,10 +11,14 @@ struct get_table_options {
 	const struct tape_resource *resource; /* borrowed */
 	struct slice crd;                     /* of a custom resource: its CRD's JSON; else empty */
 	bool with_namespace, wide;
-	int64_t now_ns; /* what ages are counted to */
+	bool with_resource; /* before each name */
+	int64_t now_ns;     /* what ages are counted to */
 };
 
-/* Rows go to `to`. */
+/* "pod/" or "deployment.apps/", as kubectl writes before a name. The caller frees. */
+char *get_table_name_prefix(const struct tape_resource *resource);
+
+/* Rows go to `to`; nothing does when there are none. */
 struct get_table *get_table_new(const struct get_table_options *o, const struct sql_sink *to);
 void get_table_free(struct get_table *t);
 

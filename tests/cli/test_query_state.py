@@ -43,7 +43,17 @@ class State(TapeTest):
             "data       db-0   0/0    Pending  0         <unknown>\n"
             "shop       web-0  1/1    Running  2         23s\n"))
         self.assertIn(" 83s\n", self.ok("get", self.tape, "pods", "--at", "22:14:23"))
-        self.assertEqual(self.ok("get", self.tape, "pods", "-n", "data", "--at", "22:13:31").splitlines()[1:], [])
+
+    def test_get_of_nothing_says_so_as_kubectl_does(self):
+        done = self.run_tape("get", self.tape, "pods", "-n", "data", "--at", "22:13:31")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", "No resources found in data namespace.\n"))
+        self.assertEqual(self.run_tape("get", self.tape, "pods,deploy", "-A", "--at", "start").stderr, "No resources found\n")
+        self.assertEqual(self.ok("get", self.tape, "pods", "-o", "name", "--at", "start"), "")
+
+    def test_get_of_several_resources_names_them(self):
+        self.assertEqual(self.ok("get", self.tape, "deploy,po", "-n", "shop").split("\n"), [
+            "NAME                 READY  UP-TO-DATE  AVAILABLE  AGE", "deployment.apps/web  1/3    0           0          <unknown>",
+            "", "NAME       READY  STATUS   RESTARTS  AGE", "pod/web-0  1/1    Running  2         32s", ""])
 
     def test_get_wide_and_custom_resources_have_the_servers_columns(self):
         self.assertIn("NOMINATED NODE", self.ok("get", self.tape, "pods", "-o", "wide"))
@@ -52,14 +62,18 @@ class State(TapeTest):
 
     def test_get_finds_by_name_and_label(self):
         self.assertEqual(self.ok("get", self.tape, "pods,deploy", "-o", "name", "--at", "4"),
-                         "pods/db-0\npods/web-0\ndeployments.apps/web\n")
+                         "pod/db-0\npod/web-0\ndeployment.apps/web\n")
         self.assertEqual(self.ok("get", self.tape, "pod", "-l", "app in (web)", "-o", "name", "--at", "4"),
-                         "pods/web-0\n")
-        self.assertEqual(self.ok("get", self.tape, "pod/db-0", "-o", "name", "--at", "4"), "pods/db-0\n")
+                         "pod/web-0\n")
+        self.assertEqual(self.ok("get", self.tape, "pod/db-0", "-o", "name", "--at", "4"), "pod/db-0\n")
+        self.assertEqual(self.ok("get", self.tape, "deploy/web", "po/web-0", "-o", "name"), "deployment.apps/web\npod/web-0\n")
 
     def test_get_json_has_the_objects_as_delivered(self):
         got = json.loads(self.ok("get", self.tape, "deployments.apps", "-o", "json", "--at", "deployments@12"))
         self.assertEqual(got["items"], [deployment(12, 2)])
+        one = json.loads(self.ok("get", self.tape, "deploy", "web", "-o", "json"))
+        self.assertEqual(one, deployment(13, 3))
+        self.assertEqual(json.loads(self.ok("get", self.tape, "po,deploy", "-o", "json", "--at", "start"))["items"], [])
 
     def test_get_yaml_reads_back_as_the_object(self):
         text = self.ok("get", self.tape, "deploy/web", "-o", "yaml")
@@ -69,8 +83,11 @@ class State(TapeTest):
 
     def test_get_says_what_is_not_there(self):
         self.assert_fails(self.run_tape("get", self.tape, "cats"), 1, "no resource 'cats'")
-        done = self.run_tape("get", self.tape, "pods", "nope", "-o", "name")
-        self.assert_fails(done, 1, "there was no such object then: 'nope'")
+        done = self.run_tape("get", self.tape, "pods", "nope", "web-0", "-o", "name")
+        self.assertEqual((done.returncode, done.stdout), (1, "pod/web-0\n"))
+        self.assertEqual(done.stderr, 'kubetape get: pods "nope" not found\n')
+        self.assert_fails(self.run_tape("get", self.tape, "deploy/x", "-o", "json"), 1, 'deployments.apps "x" not found')
+        self.assert_fails(self.run_tape("get", self.tape, "pod/web-0", "web"), 2, "expected RESOURCE/NAME beside another")
         self.assert_fails(self.run_tape("get", self.tape, "pods", "--at", "noon"), 2, "bad time 'noon'")
         self.assert_fails(self.run_tape("get", self.tape), 2, "expected a tape and a resource")
         self.assert_fails(self.run_tape("get", self.tape, "pods", "-l", "a in"), 2, "bad selector")
@@ -97,6 +114,9 @@ class State(TapeTest):
             "~ deployments.apps shop/web\n"
             "    ~ spec.replicas: 2 -> 3\n"))
         self.assertEqual(self.ok("diff-state", self.tape, "end", "end"), "")
+        self.assertEqual(self.ok("diff-state", self.tape, "3", "-r", "deploy"),
+                         "~ deployments.apps shop/web\n    ~ spec.replicas: 2 -> 3\n")
+        self.assert_fails(self.run_tape("diff-state", self.tape, "3", "-r", "cats"), 1, "no resource 'cats'")
         rows = [json.loads(line) for line in self.ok("diff-state", self.tape, "start", "2", "--json").splitlines()]
         self.assertEqual([(r["change"], r["name"], r["field"]) for r in rows],
                          [("added", "db-0", None), ("added", "web-0", None)])
