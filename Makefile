@@ -99,6 +99,10 @@ $(B)/unit/%: tests/unit/%.c $(B)/libkubetape.a
 $(B)/protobuf_decode: tests/interop/protobuf/decoder/decode_main.c $(B)/libkubetape.a
 	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) -lm
 
+# Patches as a filter; tests/interop/patches holds them against those of Kubernetes.
+$(B)/patch_filter: tests/interop/patches/filter/patch_main.c $(B)/libkubetape.a
+	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) -lm
+
 $(B)/libkubetape.a: $(LIBRARY)
 	rm -f $@
 	ar rcs $@ $^

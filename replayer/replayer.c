@@ -12,6 +12,7 @@
 #include "replayer/wire/server.h"
 #include "replayer/world/deck.h"
 #include "replayer/world/player.h"
+#include "replayer/write/type_cache.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -379,7 +380,7 @@ static int open_all(struct replayer *r, struct err *err)
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
 	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck, r->run,
-		r->options->rules, r->options->silent_ahead, r->faults};
+		r->options->rules, r->options->silent_ahead, r->faults, type_cache_new()};
 	return rc;
 }
 
@@ -414,6 +415,7 @@ static void close_all(struct replayer *r)
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
 	fault_act_free(r->faults);
+	type_cache_free(r->api.types);
 	r->run->player = NULL;
 	r->run->world = NULL;
 	world_close(r->world);

@@ -18,6 +18,7 @@ struct player;
 struct run;
 struct run_client;
 struct run_request;
+struct type_cache;
 struct watches;
 struct view;
 struct write_rules;
@@ -34,6 +35,7 @@ struct api {
 	const struct write_rules *rules; /* what becomes of writes */
 	bool silent_ahead; /* a watch from a version ahead of the position waits, instead of an ERROR 410 */
 	struct fault_act *faults; /* NULL: none */
+	struct type_cache *types; /* how fields are merged */
 };
 
 /* One request while it is being routed and answered. Nothing of it lives longer. */

@@ -4,9 +4,9 @@
 
 #include "replayer/api/view.h"
 #include "replayer/write/json_tree.h"
+#include "replayer/write/type_cache.h"
 #include "replayer/write/write.h"
 #include "replayer/write/write_body.h"
-#include "replayer/write/write_table.h"
 
 #define TIMESTAMP_BYTES 32
 

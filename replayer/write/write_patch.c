@@ -1,6 +1,6 @@
-/* write_patch.c: PATCH: JSON Patch, merge patch, and as much of strategic merge patch as is the same; see
- * write_internal.h. */
+/* write_patch.c: PATCH: JSON Patch, merge patch and strategic merge patch; see write_internal.h. */
 #include "replayer/write/patch_json.h"
+#include "replayer/write/patch_strategic.h"
 #include "replayer/write/write_internal.h"
 
 #include <stdlib.h>
@@ -29,23 +29,18 @@ static int failed(struct write *w, int rc, const struct err *err)
 	}
 }
 
-/* Without lists of objects and directives a strategic merge patch is a merge patch. With them it needs to
- * know by which keys lists are merged, which this server does not: it says so rather than replace a list. */
-static bool needs_keys(const cJSON *patch)
+static int patch_by_type(struct write *w, cJSON *patch, cJSON *object)
 {
-	const cJSON *child;
+	struct api *api = w->call->api;
+	struct err err = {0};
+	int rc = patch_strategic(object, patch, type_cache_find(api->types, api->world, w->c), &err);
 
-	cJSON_ArrayForEach(child, patch)
-	{
-		if (child->string && child->string[0] == '$')
-			return true;
-		if (cJSON_IsArray(child) || (cJSON_IsObject(child) && needs_keys(child)))
-			return true;
-	}
-	return false;
+	if (rc == ERR_FAILED)
+		return status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", err.text);
+	return rc ? failed(w, rc, &err) : 0;
 }
 
-static int patch_object(struct write *w, struct slice type, const cJSON *patch, cJSON **object)
+static int patch_object(struct write *w, struct slice type, cJSON *patch, cJSON **object)
 {
 	struct err err = {0};
 	int rc = 0;
@@ -54,9 +49,8 @@ static int patch_object(struct write *w, struct slice type, const cJSON *patch, 
 		rc = patch_json(object, patch, &err);
 	else if (!cJSON_IsObject(patch))
 		rc = err_set(&err, ERR_USAGE, "a merge patch is an object");
-	else if (slice_is(type, STRATEGIC_PATCH) && needs_keys(patch))
-		rc = err_set(&err, ERR_USAGE,
-			"a replay takes no strategic merge patch that merges lists; use a JSON patch or a merge patch");
+	else if (slice_is(type, STRATEGIC_PATCH))
+		return patch_by_type(w, patch, *object);
 	else
 		patch_merge(*object, patch);
 	if (rc == 0 && !cJSON_IsObject(*object))
@@ -65,7 +59,7 @@ static int patch_object(struct write *w, struct slice type, const cJSON *patch, 
 }
 
 /* A resourceVersion in the patch is a precondition like that of a PUT; a scale is patched as what it is. */
-static int apply_patch(struct write *w, struct slice type, const cJSON *patch)
+static int apply_patch(struct write *w, struct slice type, cJSON *patch)
 {
 	bool scale = slice_is(w->sub, "scale");
 	cJSON *object = NULL;

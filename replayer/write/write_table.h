@@ -16,11 +16,12 @@ struct write_resource {
 
 /*
  * Fields of which there is something to say: "name WORD...;name WORD...". A WORD is
- *     map:KEY+KEY   the list's items are told apart by these keys
+ *     map:KEY+KEY   the list's items are told apart by these keys; KEY=DEFAULT for one that may be left out
  *     set           the list is a set
  *     merge:KEY     a strategic merge patch merges the list's items by this key ("" as a set)
  *     retain        such a patch may name the keys to retain
  *     atomic        the map is replaced as a whole
+ *     each          a map of things of the TYPE that follows
  *     =TYPE         of the field, its items or its values
  * A first entry "atomic" without a name says it of the type itself. All other lists are replaced as a whole,
  * all other maps and objects are merged.

@@ -8,6 +8,7 @@ from replays import CONFIGMAPS, DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PODS, WI
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 LEASES = {"group": "coordination.k8s.io", "version": "v1", "resource": "leases", "kind": "Lease", "namespaced": True}
 MAPS = "/api/v1/namespaces/default/configmaps"
 PODS_PATH = "/api/v1/namespaces/default/pods"
@@ -216,16 +217,57 @@ class Patching(Writes):
 		self.error(self.send("PATCH", MAPS + "/a", [], "application/json"), 415, "UnsupportedMediaType")
 		self.error(self.send("PATCH", MAPS + "/none", [], JSON_PATCH), 404, "NotFound")
 
-	def test_a_strategic_patch_without_lists_is_merged_and_what_would_need_keys_is_refused(self):
-		strategic = "application/strategic-merge-patch+json"
+	def test_a_strategic_patch_merges_lists_by_their_keys(self):
 		self.start("--write", "overlay")
 		path = "/apis/apps/v1/namespaces/default/deployments/shop"
-		patch = {"spec": {"template": {"metadata": {"annotations": {"restartedAt": "now"}}}}}
-		status, made = self.send("PATCH", path, patch, strategic)
-		self.assertEqual((status, made["spec"]["template"], made["spec"]["replicas"]), (200, patch["spec"]["template"], 2))
-		for refused in ({"spec": {"template": {"spec": {"containers": [{"name": "a"}]}}}}, {"spec": {"$patch": "replace"}}):
-			self.assertIn("merges lists", self.error(self.send("PATCH", path, refused, strategic), 400, "BadRequest")["message"])
+		template = {"metadata": {"labels": {"app": "shop"}}, "spec": {"volumes": [{"name": "v", "emptyDir": {}}], "containers": [
+			{"name": "web", "image": "web:1", "args": ["-v"], "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]},
+			{"name": "log", "image": "log:1"}]}}
+		self.send("PATCH", path, {"spec": {"template": template}}, MERGE_PATCH)
+		patch = {"metadata": {"finalizers": ["x/y"]}, "spec": {"template": {
+			"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}},
+			"spec": {"$setElementOrder/containers": [{"name": "new"}, {"name": "web"}], "containers": [
+				{"name": "new", "image": "new:1"}, {"name": "log", "$patch": "delete"},
+				{"name": "web", "image": "web:2", "env": [{"name": "B", "$patch": "delete"}, {"name": "C", "value": "3"}]}],
+				"volumes": [{"name": "v", "$retainKeys": ["name", "configMap"], "configMap": {"name": "c"}}]}}}}
+		status, made = self.send("PATCH", path, patch, STRATEGIC_PATCH)
+		self.assertEqual(status, 200, made)
+		pod = made["spec"]["template"]
+		self.assertEqual(pod["metadata"], {"labels": {"app": "shop"}, "annotations": {"kubectl.kubernetes.io/restartedAt": "now"}})
+		self.assertEqual(pod["spec"], {"volumes": [{"name": "v", "configMap": {"name": "c"}}], "containers": [
+			{"name": "new", "image": "new:1"}, {"name": "web", "image": "web:2", "args": ["-v"],
+			"env": [{"name": "C", "value": "3"}, {"name": "A", "value": "1"}]}]})
+		self.send("PATCH", path, {"metadata": {"$setElementOrder/finalizers": ["a/b", "x/y"], "finalizers": ["a/b"]}}, STRATEGIC_PATCH)
+		made = self.send("PATCH", path, {"metadata": {"$deleteFromPrimitiveList/finalizers": ["x/y"]}}, STRATEGIC_PATCH)[1]
+		self.assertEqual(made["metadata"]["finalizers"], ["a/b"])
+
+	def test_a_strategic_patch_that_makes_no_sense_is_refused_and_custom_resources_take_none(self):
+		self.start(made=tape().listed(WIDGETS, 100, [obj(WIDGETS, "w", 60)]))
+		path = "/apis/apps/v1/namespaces/default/deployments/shop"
+		for patch, code, reason in (({"spec": {"$patch": "fly"}}, 500, "InternalError"),
+				({"spec": {"$retainKeys": 1}}, 400, "BadRequest"),
+				({"metadata": {"ownerReferences": [{"name": "x"}], "$setElementOrder/ownerReferences": []}}, 500, "InternalError"),
+				({"metadata": {"finalizers": ["x"] * 5001, "$setElementOrder/finalizers": []}}, 413, "RequestEntityTooLarge")):
+			with self.subTest(patch=str(patch)[:80]):
+				self.error(self.send("PATCH", path, patch, STRATEGIC_PATCH), code, reason)
+		widget = "/apis/example.com/v1/namespaces/default/widgets/w"
+		self.error(self.send("PATCH", widget, {}, STRATEGIC_PATCH), 415, "UnsupportedMediaType")
 		self.error(self.send("PATCH", path, {}, "application/apply-patch+yaml"), 415, "UnsupportedMediaType")
+
+	def test_the_keys_come_from_the_recorded_openapi_document_where_there_is_one(self):
+		thing = {"type": "object", "x-kubernetes-group-version-kind": [{"group": "apps", "version": "v1", "kind": "Deployment"}],
+			"properties": {"spec": {"allOf": [{"$ref": "#/components/schemas/Spec"}]}}}
+		spec = {"type": "object", "properties": {"things": {"type": "array", "x-kubernetes-patch-strategy": "merge",
+			"x-kubernetes-patch-merge-key": "id", "items": {"type": "object"}}}}
+		document = json.dumps({"components": {"schemas": {"Thing": thing, "Spec": spec}}})
+		made = tape()
+		made.document("/openapi/v3/apis/apps/v1", document)
+		self.start("--write", "overlay", made=made)
+		path = "/apis/apps/v1/namespaces/default/deployments/shop"
+		for things in ([{"id": "a", "x": 1}], [{"id": "b"}], [{"id": "a", "y": 2}]):
+			status, answer = self.send("PATCH", path, {"spec": {"things": things}}, STRATEGIC_PATCH)
+			self.assertEqual(status, 200, answer)
+		self.assertEqual(answer["spec"]["things"], [{"id": "b"}, {"id": "a", "x": 1, "y": 2}])
 
 	def test_numbers_of_any_size_survive_a_patch(self):
 		made = tape().listed(WIDGETS, 100, [obj(WIDGETS, "w", 60, spec={"big": 9007199254740993, "e": 1.5e300})])

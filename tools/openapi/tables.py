@@ -5,9 +5,12 @@
 
 Two tables come out: the resources that the API server serves (names, kinds, scope, subresources), and what is
 special about the fields of their types: lists that are merged by keys or as sets, and maps that are replaced whole.
+Defaults of keys come from the v3 folder beside that document.
 Types and fields about which there is nothing to say are left out; so are descriptions.
 """
+import glob
 import json
+import os
 import re
 import sys
 
@@ -42,13 +45,19 @@ def short(name):
 	return re.sub(r"^io\.k8s\.", "", name)
 
 
-def field(schema, found):
+def key(name, schema, defaults):
+	"""A key of a list, with its default."""
+	default = defaults.get((reference(schema), name))
+	return name if default is None else name + "=" + default
+
+
+def field(schema, found, defaults):
 	"""What one field is, in the words of write_table.h; None when there is nothing to say."""
 	words = []
 	if schema.get("type") == "array":
 		kind = schema.get(LIST_TYPE)
 		if kind == "map":
-			words.append("map:" + "+".join(schema[KEYS]))
+			words.append("map:" + "+".join(key(name, schema, defaults) for name in schema[KEYS]))
 		elif kind == "set":
 			words.append("set")
 		if "merge" in schema.get(STRATEGY, "").split(","):
@@ -57,12 +66,28 @@ def field(schema, found):
 		words.append("atomic")
 	if "retainKeys" in schema.get(STRATEGY, "").split(","):
 		words.append("retain")
+	if reference(schema) in found and isinstance(schema.get("additionalProperties"), dict):
+		words.append("each")
 	if reference(schema) in found:
 		words.append("=" + short(reference(schema)))
 	return words
 
 
-def types(definitions):
+def string_defaults(folder):
+	"""{(type, field): default} of fields that may be left out, from the documents of OpenAPI version 3, which alone
+	tell defaults."""
+	found = {}
+	for path in glob.glob(os.path.join(folder, "v3", "*.json")):
+		with open(path, encoding="utf-8") as f:
+			schemas = json.load(f).get("components", {}).get("schemas", {})
+		for name, schema in schemas.items():
+			for key, value in schema.get("properties", {}).items():
+				if isinstance(value.get("default"), str) and key not in schema.get("required", ()):
+					found[(name, key)] = value["default"]
+	return found
+
+
+def types(definitions, defaults):
 	found = telling(definitions)
 	for name in sorted(found):
 		schema = definitions[name]
@@ -70,7 +95,7 @@ def types(definitions):
 			continue
 		words = ["atomic"] if schema.get(MAP_TYPE) == "atomic" else []
 		for key, value in sorted(schema.get("properties", {}).items()):
-			what = field(value, found)
+			what = field(value, found, defaults)
 			if what:
 				words.append(key + " " + " ".join(what))
 		yield short(name), ";".join(words)
@@ -128,7 +153,7 @@ const struct write_resource write_resources[] = {{""")
 		count += 1
 	print(f"}};\nconst unsigned write_resource_count = {count};\n\nconst struct write_type write_types[] = {{")
 	count = 0
-	for name, text in types(definitions):
+	for name, text in types(definitions, string_defaults(os.path.dirname(sys.argv[1]))):
 		print(f'\t{{"{name}",\n\t\t"{text}"}},')
 		count += 1
 	print(f"}};\nconst unsigned write_type_count = {count};")

@@ -1,0 +1,55 @@
+/*
+ * field_type.h: how the fields of a type are merged, from the generated table of the built-in types
+ * (write_table.h) or from an OpenAPI document: a recorded one, or the schema of a CRD. Where nothing is said,
+ * lists are replaced as a whole, maps and objects are merged.
+ */
+#ifndef REPLAYER_FIELD_TYPE_H
+#define REPLAYER_FIELD_TYPE_H
+
+#include "replayer/write/json_tree.h"
+#include "replayer/write/write_table.h"
+
+#define FIELD_KEYS_MAX 8 /* of a list's items; more are not looked at */
+
+/* Borrowed from the table or from the document. All zero: nothing is known. */
+struct field_type {
+	const struct write_type *row;
+	const cJSON *schema, *document; /* document: where "#/..." references lead; NULL: nowhere */
+	bool each;                      /* a map whose values are of the row's type */
+	bool custom_object;             /* its metadata is that of every object, whatever the schema says */
+};
+
+enum list_kind { LIST_ATOMIC, LIST_SET, LIST_MAP };
+
+struct field_key {
+	struct slice name, default_text;
+	bool has_default; /* a text that stands for a key that was left out */
+};
+
+/* A field, or the items of a list, or the values of a map. */
+struct field {
+	bool atomic;                           /* an object or map that is replaced as a whole */
+	enum list_kind list;                   /* what it is if it is a list */
+	struct field_key keys[FIELD_KEYS_MAX]; /* of LIST_MAP */
+	size_t key_count;
+	bool merges;            /* a strategic merge patch merges the list, by */
+	struct slice merge_key; /* ... this key of its items; empty: a list of plain values */
+	struct field_type type; /* of the value; of a list, that of its items */
+};
+
+/* The type of that name in the table; nothing known when there is none. */
+struct field_type field_type_find(struct slice name);
+
+/* That of a schema in a document. */
+struct field_type field_type_of_schema(const cJSON *schema, const cJSON *document);
+
+/* That of a custom resource, by the openAPIV3Schema of its CRD (may be NULL). */
+struct field_type field_type_of_custom(const cJSON *schema);
+
+/* What is known of a member of an object of the type. */
+void field_find(struct field_type of, const char *name, struct field *ret);
+
+/* What is known of the items of a list. */
+void field_of_items(const struct field *list, struct field *ret);
+
+#endif

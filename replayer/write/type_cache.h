@@ -1,0 +1,22 @@
+/*
+ * type_cache.h: the types of a replay's resources: of a custom resource by its CRD, of others by the recorded
+ * OpenAPI document of their version, else by the generated table. The documents that were asked for last stay
+ * parsed.
+ */
+#ifndef REPLAYER_TYPE_CACHE_H
+#define REPLAYER_TYPE_CACHE_H
+
+#include "replayer/world/world.h"
+#include "replayer/write/field_type.h"
+
+#define TYPE_DOCUMENTS_KEPT 8
+
+struct type_cache;
+
+struct type_cache *type_cache_new(void);
+void type_cache_free(struct type_cache *t); /* accepts NULL */
+
+/* The type at the world's position; borrowed until the next call. */
+struct field_type type_cache_find(struct type_cache *t, struct world *w, const struct collection *c);
+
+#endif
