@@ -2,6 +2,7 @@
  * cmd_export.c: `kubetape export`: a tape in forms that other programs read. Everything is SQL over the tape
  * (export_sql.h); the file appears under its name when it is whole.
  */
+#include "schema/base/clock.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/export_parquet.h"
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 struct export_options {
-	const char *format, *table, *where, *output;
+	const char *format, *table, *where, *output, *run, *late;
 };
 
 static const struct option_row rows[] = {
@@ -24,6 +25,10 @@ static const struct option_row rows[] = {
 		"which table (default: events)"},
 	{OPTION_TEXT, 0, "where", offsetof(struct export_options, where), "SQL",
 		"only events for which this holds, over the columns of events"},
+	{OPTION_TEXT, 0, "run", offsetof(struct export_options, run), "FILE",
+		"into a trace, mark what happened in this replay (--run of replay)"},
+	{OPTION_TEXT, 0, "late", offsetof(struct export_options, late), "DURATION",
+		"of its deliveries, mark those that were this late (default: 1ms)"},
 	{OPTION_TEXT, 'o', "output", offsetof(struct export_options, output), "FILE",
 		"write to FILE (default: stdout)"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
@@ -151,6 +156,8 @@ static int write_trace(struct sql_session *s, const struct export_options *o, FI
 		code = sql_session_run(s, slice_of(sql), &sink, err);
 		free(sql);
 	}
+	for (const char *const *sql = export_run_sql; o->run && *sql && !code; sql++)
+		code = sql_session_run(s, slice_of(*sql), &sink, err);
 	fputs("\n]}\n", to);
 	return code;
 }
@@ -196,10 +203,25 @@ static int check(const struct export_options *o, const struct operands *operands
 
 	if (operands->count != 1 || operands->child)
 		return err_set(err, ERR_USAGE, "expected one tape, found %zu operands", operands->count);
+	if (o->run && strcmp(o->format, "trace") != 0)
+		return err_set(
+			err, ERR_USAGE, "'--run' marks what happened in a trace: it needs '--format trace'");
 	if (is_parquet && (!o->output || strcmp(o->table, "events") != 0))
 		return err_set(
 			err, ERR_USAGE, "Parquet is written of table events, and needs '--output FILE'");
 	return is_parquet ? export_parquet_check(err) : 0;
+}
+
+static int add_run(struct sql_session *s, const struct export_options *o, struct err *err)
+{
+	char number[32];
+	int64_t late_ns;
+
+	if (duration_parse(o->late, &late_ns, err))
+		return err->code;
+	snprintf(number, sizeof(number), "%lld", (long long)late_ns);
+	sql_session_set(s, "late", number);
+	return sql_session_add_run(s, o->run, err);
 }
 
 static int export(const struct export_options *o, const struct operands *operands, struct err *err)
@@ -211,6 +233,8 @@ static int export(const struct export_options *o, const struct operands *operand
 	if (sql_session_open(tape_path, &s, err))
 		return err->code;
 	code = set_start(s, tape_path, err);
+	if (!code && o->run)
+		code = add_run(s, o, err);
 	if (!code)
 		code = o->output ? write_file(s, o, err) : write_to(s, o, stdout, err);
 	sql_session_close(s);
@@ -219,7 +243,7 @@ static int export(const struct export_options *o, const struct operands *operand
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct export_options o = {.format = "ndjson", .table = "events", .where = "1"};
+	struct export_options o = {.format = "ndjson", .table = "events", .where = "1", .late = "1ms"};
 	struct operands operands;
 	struct err err = {0};
 	int code = options_parse(self, argc, argv, &o, &operands, &err);
@@ -241,7 +265,8 @@ const struct command cmd_export = {
 		"ndjson is one JSON object a line with the object of the event in it; with --table all every\n"
 		"line says its table, and `kubetape import` makes a tape of it again. trace is the JSON that\n"
 		"ui.perfetto.dev and chrome://tracing show: a track for each object with its phases, one for\n"
-		"each stream's connections, one for its gaps. parquet needs DuckDB's library (libduckdb.so).\n\n"
+		"each stream's connections, one for its gaps; with --run the writes, faults and late deliveries of\n"
+		"a replay as marks. parquet needs DuckDB's library (libduckdb.so).\n\n"
 		"  kubetape export X.tape --format trace --where \"namespace='shop'\" -o shop.json",
 	.options = rows,
 	.run = run,

@@ -66,3 +66,46 @@ static const char gaps[] =
 			    "'deleted', deleted, 'recreated', recreated)) FROM gaps";
 
 const char *const export_trace_sql[] = {connections, gaps, objects, NULL};
+
+/* ---- a run ---- */
+
+#define RUN_PROCESS    "3"
+#define RESOURCE       "coalesce(resource, '') || iif(coalesce(subresource, '') = '', '', '/' || subresource)"
+#define MARK(category) "'ph', 'i', 's', 't', 'cat', '" category "', 'pid', " RUN_PROCESS
+
+/* Programs before requests, so that nobody's writes share a track with a watch. */
+static const char run_tracks[] =
+	"SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', " RUN_PROCESS
+	", 'args', json_object('name', 'run')) UNION ALL "
+	"SELECT json_object('ph', 'M', 'name', 'thread_name', 'pid', " RUN_PROCESS
+	", 'tid', 1, 'args', json_object('name', 'faults')) WHERE EXISTS (SELECT 1 FROM faults) UNION ALL "
+	"SELECT json_object('ph', 'M', 'name', 'thread_name', 'pid', " RUN_PROCESS
+	", 'tid', 1 + min(write), 'args', json_object('name', 'writes of ' || coalesce(client, '?'))) "
+	"FROM writes GROUP BY client UNION ALL "
+	"SELECT json_object('ph', 'M', 'name', 'thread_name', 'pid', " RUN_PROCESS
+	", 'tid', (SELECT 1 + coalesce(max(write), 0) FROM writes) + request, 'args', "
+	"json_object('name', 'watch ' || request || ' of ' || coalesce(client, '?') || ': ' || path)) "
+	"FROM requests WHERE request IN (SELECT request FROM deliveries WHERE lateness_ns >= :late)";
+
+static const char run_writes[] = "SELECT json_object(" MARK(
+	"write") ", 'tid', 1 + min(write) OVER (PARTITION BY client), 'name', "
+		 "verb || ' ' || " RESOURCE
+		 " || iif(coalesce(name, '') = '', '', ' ' || name), 'ts', " MICROSECONDS(
+			 "coalesce(tape_time_ns, :start)") ", 'args', json_object('namespace', namespace, 'status', status, "
+							   "'policy', policy, 'reason', reason, 'request', request, 'seq', seq)) FROM writes";
+
+/* Where the event lies on the tape: how late it was is in its name. */
+static const char run_deliveries[] = "SELECT json_object(" MARK(
+	"delivery") ", 'tid', (SELECT 1 + coalesce(max(write), 0) FROM writes) + d.request, "
+		    "'name', 'late ' || duration(d.lateness_ns), 'ts', " MICROSECONDS(
+			    "e.time_ns") ", 'args', "
+					 "json_object('seq', d.seq, 'type', d.type, 'resource', e.resource, 'namespace', e.namespace, 'object', e.name, "
+					 "'lateness_us', d.lateness_ns / 1000.0)) "
+					 "FROM deliveries AS d JOIN events AS e ON e.seq = d.seq WHERE d.lateness_ns >= :late";
+
+static const char run_faults[] =
+	"SELECT json_object(" MARK("fault") ", 'tid', 1, 'name', coalesce(what, '') || ' ' || coalesce(step, ''), 'ts', " MICROSECONDS(
+		"coalesce(tape_time_ns, :start)") ", 'args', json_object('rule', rule, 'detail', detail, 'request', "
+						  "request)) FROM faults";
+
+const char *const export_run_sql[] = {run_tracks, run_writes, run_deliveries, run_faults, NULL};

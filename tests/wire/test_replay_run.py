@@ -173,6 +173,31 @@ class RunTest(Case):
 		for sql in ("DELETE FROM requests", "ATTACH 'x' AS y", "DETACH run", "PRAGMA run.journal_mode = WAL"):
 			self.assertEqual(self.query(sql).returncode, 1, sql)
 
+	def test_a_timeline_marks_what_programs_wrote_and_what_came_late(self):
+		r = self.begin()
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			self.assertEqual([brief(e)[:2] for e in w.take(5)][-1], ("ADDED", "p4"))
+		made = json.dumps({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "mine", "namespace": "default"}})
+		r.request("POST", "/api/v1/namespaces/default/configmaps", {"User-Agent": "writer", "Content-Type": "application/json"},
+			body=made)
+		self.assertEqual(r.stop(), 0)
+		done = subprocess.run([KUBETAPE, "export", self.tape_path, "--format", "trace", "--run", self.path, "--late", "0"],
+			capture_output=True, text=True, timeout=60, check=False)
+		self.assertEqual((done.returncode, done.stderr), (0, ""))
+		marks = [e for e in json.loads(done.stdout)["traceEvents"] if e["pid"] == 3]
+		tracks = {e["tid"]: e["args"]["name"] for e in marks if e["name"] == "thread_name"}
+		writes = [e for e in marks if e.get("cat") == "write"]
+		self.assertEqual([(e["name"], e["ph"], tracks[e["tid"]]) for e in writes], [("create configmaps mine", "i", "writes of writer")])
+		late = [e for e in marks if e.get("cat") == "delivery"]
+		self.assertEqual([e["args"]["object"] for e in late], ["p0", "p1", "p2", "p3", "p4"])
+		self.assertTrue(all(tracks[e["tid"]].startswith("watch ") and e["name"].startswith("late ") for e in late))
+		for e in late:
+			self.assertEqual(e["ts"], [x["ts"] for x in json.loads(done.stdout)["traceEvents"]
+				if x.get("cat") == "event" and x["args"]["seq"] == e["args"]["seq"]][0], "where the event is")
+		quiet = subprocess.run([KUBETAPE, "export", self.tape_path, "--format", "trace", "--run", self.path, "--late", "1h"],
+			capture_output=True, text=True, timeout=60, check=False)
+		self.assertNotIn('"delivery"', quiet.stdout)
+
 
 if __name__ == "__main__":
 	unittest.main()
