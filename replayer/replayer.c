@@ -309,6 +309,8 @@ static int open_player(struct replayer *r, struct err *err)
 		.first_ns = r->from_ns,
 		.longest_silence_ns = r->options->max_idle_ns};
 	r->world->time_ns = r->from_ns;
+	if (r->options->rebase_time)
+		world_rebase(r->world, r->from_ns);
 	return deck_open(&r->deck, err);
 }
 

@@ -23,17 +23,18 @@ struct replay_options {
 	int64_t wait_watchers;  /* the clock starts with so many watches; 0 at once */
 	bool exit_at_end;
 	bool silent_ahead;      /* see struct api */
+	bool rebase_time;       /* times in objects are moved to now; see world/rebase.h */
 	bool loop;              /* begin anew at the end */
 	int64_t max_idle_ns;    /* longer silences are cut to this; 0: they stay */
 	const char *gaps;       /* "recorded", "none", or a fault file; NULL: recorded */
 	const char **gap_specs; /* further faults in the short form; see fault/gap_spec.h */
 	size_t gap_spec_count;
-	int64_t seed;            /* of chance in faults; 0: as the file says */
-	const char *run;         /* the run file to make; NULL: none */
-	const char *report;      /* a file for the report as JSON; NULL: none */
-	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
+	int64_t seed;                    /* of chance in faults; 0: as the file says */
+	const char *run;                 /* the run file to make; NULL: none */
+	const char *report;              /* a file for the report as JSON; NULL: none */
+	int64_t max_lateness_ns;         /* a later event makes the exit code 3; 0: no limit */
 	const struct write_rules *rules; /* what becomes of writes */
-	char **child;            /* terminated by NULL; NULL: none */
+	char **child;                    /* terminated by NULL; NULL: none */
 
 	/* Called once, when it accepts connections and the kubeconfig is complete. */
 	void (*serving)(void *context, const char *url, const char *kubeconfig);

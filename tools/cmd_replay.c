@@ -17,7 +17,7 @@ struct values {
 	struct text_list gap_specs;
 	struct text_list writes;
 	struct golden_options golden;
-	bool plain, exit_at_end, loop, golden_ordered;
+	bool plain, exit_at_end, loop, rebase_time, golden_ordered;
 };
 
 static const struct option_row options[] = {
@@ -39,6 +39,8 @@ static const struct option_row options[] = {
 		"a watch from a version that the replay has not reached: an ERROR 410 (default), or silence until then"},
 	{OPTION_DURATION, 0, "max-idle", offsetof(struct values, max_idle_ns), "DURATION",
 		"cut longer silences to that; as recorded unless given"},
+	{OPTION_FLAG, 0, "rebase-time", offsetof(struct values, rebase_time), "",
+		"move the times in objects, so that the time at which the tape stands is now"},
 	{OPTION_TEXT, 0, "gaps", offsetof(struct values, gaps), "recorded|none|FILE",
 		"cut watches off as the recorder's were (default), not at all, or as a fault file says"},
 	{OPTION_LIST, 0, "gap", offsetof(struct values, gap_specs), "SPEC",
@@ -102,6 +104,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.wait_watchers = v->wait_watchers,
 		.exit_at_end = v->exit_at_end,
 		.loop = v->loop,
+		.rebase_time = v->rebase_time,
 		.silent_ahead = v->ahead && strcmp(v->ahead, "silent") == 0,
 		.max_idle_ns = v->max_idle_ns,
 		.gaps = v->gaps,

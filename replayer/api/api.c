@@ -123,6 +123,19 @@ int api_check_form(struct api_call *call, const struct collection *c, bool list,
 	return type ? ERR_FAILED : 0;
 }
 
+/* Now, as the times in objects have it. While the replay has not begun the tape stands still: whoever comes
+ * after a long silence finds it as if it had been opened for him. */
+static int64_t time_now(struct api *api)
+{
+	struct rebase *rebase = api->world->rebase;
+
+	if (!rebase)
+		return player_tape_ns(api->player);
+	if (player_state(api->player) == PLAYER_WAITING && rebase_is_stale(rebase))
+		world_rebase(api->world, player_tape_ns(api->player));
+	return rebase_now(rebase);
+}
+
 static struct view view_of(struct api_call *call, struct collection *c, enum table_include include)
 {
 	if (call->accepted.form == FORM_TABLE)
@@ -131,7 +144,7 @@ static struct view view_of(struct api_call *call, struct collection *c, enum tab
 		.beta = call->accepted.beta,
 		.include = include,
 		.collection = c,
-		.now_ns = player_tape_ns(call->api->player)};
+		.now_ns = time_now(call->api)};
 }
 
 /* ---- reading ---- */

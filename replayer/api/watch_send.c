@@ -188,7 +188,7 @@ enum watch_sent watch_send_change(struct watch *w, struct change *c)
 	enum watch_sent sent = WATCH_NOTHING;
 	struct err err;
 
-	w->view.now_ns = c->time_ns;
+	w->view.now_ns = w->set->world->rebase ? rebase_time(w->set->world->rebase, c->time_ns) : c->time_ns;
 	if (!in_scope(w, c) || (c->rv && c->rv <= w->ahead_rv))
 		return WATCH_NOTHING;
 	if (w->reads_object && send_selected(w, c, &sent, &err))

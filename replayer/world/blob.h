@@ -36,6 +36,11 @@ static inline struct slice blob_body(const struct blob *b)
 {
 	return (struct slice){b->bytes + b->head, b->len};
 }
+/* Its bytes, to be changed by who made it while nobody else has it. */
+static inline char *blob_change(struct blob *b)
+{
+	return b->bytes + b->head;
+}
 static inline struct slice blob_chunk(const struct blob *b)
 {
 	return (struct slice){b->bytes, b->head + b->len + 2};

@@ -12,6 +12,7 @@
 struct change_cache {
 	struct tape *tape;
 	const struct overlay *overlay;
+	const struct rebase *rebase; /* NULL: times are as recorded */
 	size_t bytes, max_bytes;
 	struct change *newest, *oldest;
 	struct change *buckets[BUCKETS];
@@ -101,6 +102,13 @@ struct change *change_new(const struct event *e, struct slice object, uint64_t r
 	set_object(c, object);
 	buf_release(&renumbered);
 	return c;
+}
+
+void change_rebase(struct change *c, const struct rebase *r)
+{
+	if (r)
+		rebase_object(
+			r, blob_change(c->plain) + (c->object.ptr - blob_body(c->plain).ptr), c->object.len);
 }
 
 static struct event event_of(const struct change *c)
@@ -232,6 +240,13 @@ void change_cache_free(struct change_cache *cc)
 	free(cc);
 }
 
+void change_cache_rebase(struct change_cache *cc, const struct rebase *r)
+{
+	while (cc->oldest)
+		evict_oldest(cc);
+	cc->rebase = r;
+}
+
 static struct change *find(struct change_cache *cc, uint64_t seq)
 {
 	struct change *c = *bucket_of(cc, seq);
@@ -288,6 +303,7 @@ static int read_event(
 		rc = tape_object(cc->tape, seq, &object, err);
 	if (rc == 0) {
 		c = change_new(&e, object, rv);
+		change_rebase(c, cc->rebase);
 		*ret = moved ? change_renumbered(c, moved) : change_ref(c);
 		change_unref(c);
 	}
@@ -363,6 +379,8 @@ int change_previous(struct change_cache *cc, struct change *c, struct slice *ret
 		if (rc)
 			return rc;
 		c->previous = blob_of(object);
+		if (cc->rebase && !overlay_has(c->previous_seq))
+			rebase_object(cc->rebase, blob_change(c->previous), object.len);
 	}
 	*ret = blob_body(c->previous);
 	return 1;

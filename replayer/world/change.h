@@ -10,6 +10,7 @@
 
 #include "replayer/world/blob.h"
 #include "replayer/world/overlay.h"
+#include "replayer/world/rebase.h"
 #include "schema/tape/reader.h"
 
 #define CHANGE_ENCODINGS 8 /* kept; further ones are made anew each time */
@@ -60,6 +61,9 @@ struct change *change_of_version(const struct overlay_version *v);
 /* Appends a copy of the object with another metadata.resourceVersion. */
 int object_with_rv(struct slice object, uint64_t rv, struct buf *to, struct err *err) MUST_CHECK;
 
+/* Moves the times in its object (rebase.h), before anybody else has seen the change. NULL moves none. */
+void change_rebase(struct change *c, const struct rebase *r);
+
 /* A frame of a watch: {"type":TYPE,"object":OBJECT} and a line feed. The caller owns the reference. */
 struct blob *change_frame(enum event_type type, struct slice object);
 
@@ -73,6 +77,10 @@ struct change_cache;
 /* Borrows both. */
 struct change_cache *change_cache_new(struct tape *tape, const struct overlay *overlay, size_t max_bytes);
 void change_cache_free(struct change_cache *cc);
+
+/* From now on the times in what is read from the tape are moved; what is cached is forgotten. Borrowed; NULL
+ * moves none. */
+void change_cache_rebase(struct change_cache *cc, const struct rebase *r);
 
 /* The change of that seq, from the cache, the overlay or the tape; the caller owns the reference. rv as in
  * change_new. */

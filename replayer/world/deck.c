@@ -52,6 +52,8 @@ static int move(struct deck *d, uint64_t seq, int64_t tape_ns, struct err *err)
 	timeline_close(d->timeline);
 	d->timeline = timeline;
 	d->world->time_ns = tape_ns;
+	if (d->world->rebase)
+		world_rebase(d->world, tape_ns);
 	watches_after_move(d->watches, back);
 	player_move(d->player, timeline, tape_ns);
 	return back && d->went_back ? d->went_back(d->context, err) : 0;

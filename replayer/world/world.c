@@ -251,6 +251,15 @@ int world_seek(struct world *w, uint64_t seq, struct err *err)
 	return rc;
 }
 
+void world_rebase(struct world *w, int64_t tape_ns)
+{
+	if (w->rebase)
+		rebase_restart(w->rebase, tape_ns);
+	else
+		w->rebase = rebase_new(&clock_system, tape_ns);
+	change_cache_rebase(w->changes, w->rebase);
+}
+
 void world_close(struct world *w)
 {
 	if (!w)
@@ -267,6 +276,7 @@ void world_close(struct world *w)
 	free(w->collections);
 	change_cache_free(w->changes);
 	overlay_free(w->overlay);
+	rebase_free(w->rebase);
 	buf_release(&w->moved);
 	free(w);
 }
@@ -304,8 +314,11 @@ int64_t world_apply_change(struct world *w, struct change **change)
 	if (c->seq > w->seq)
 		w->seq = c->seq;
 	w->time_ns = c->time_ns;
+	if (w->rebase)
+		rebase_reach(w->rebase, c->time_ns);
 	if (!in || world_hides(in, c))
 		return -1;
+	change_rebase(c, w->rebase);
 	c = world_move_up(w, in, change);
 	if (c->type == EVENT_DELETED)
 		previous = live_set_remove(&in->live, c->namespace, c->name);
@@ -471,11 +484,15 @@ int world_object(struct world *w, uint64_t seq, struct slice *ret, struct err *e
 	if (overlay_has(seq))
 		return world_written_object(w, seq, ret, err);
 	rc = tape_object(w->tape, seq, ret, err);
-	if (rc || !moved)
+	if (rc || (!moved && !w->rebase))
 		return rc;
 	buf_clear(&w->moved);
-	rc = object_with_rv(*ret, moved, &w->moved, err);
-	if (rc == 0)
-		*ret = buf_slice(&w->moved);
-	return rc;
+	rc = moved ? object_with_rv(*ret, moved, &w->moved, err)
+		   : buf_append(&w->moved, ret->ptr, ret->len, err);
+	if (rc)
+		return rc;
+	if (w->rebase)
+		rebase_object(w->rebase, w->moved.ptr, w->moved.len);
+	*ret = buf_slice(&w->moved);
+	return 0;
 }

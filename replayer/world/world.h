@@ -48,7 +48,8 @@ struct world {
 	struct collection *collections; /* by resource id; an unused id has an empty name */
 	size_t count, recorded_count;   /* recorded: those of the tape; behind them, those that were added */
 	struct overlay *overlay;
-	struct buf moved;           /* an object with another version than on the tape */
+	struct rebase *rebase;      /* of the times in objects; NULL: as recorded */
+	struct buf moved;           /* an object with another version, or other times, than on the tape */
 	size_t window;              /* of each history */
 	uint64_t seq;               /* the position: everything up to this event has been applied */
 	int64_t time_ns;            /* tape time of what was applied last */
@@ -61,6 +62,10 @@ struct world {
 int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_t window, struct world **ret,
 	struct err *err) MUST_CHECK;
 void world_close(struct world *w);
+
+/* From now on times in objects are moved, so that this time of the tape is now; again, and they are moved
+ * anew. Neither what programs wrote nor what was sent to anybody changes. */
+void world_rebase(struct world *w, int64_t tape_ns);
 
 /* Moves the world to another position. Collections stay where they are, what they hold is new, and numbers in
  * their histories begin anew. On failure the world is of no more use. */
