@@ -2,12 +2,12 @@
 #include "replayer/wire/http2_conn.h"
 
 #include "replayer/wire/exchange.h"
+#include "replayer/wire/http2_memory.h"
 #include "replayer/wire/server.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 
 #include <ctype.h>
-#include <nghttp2/nghttp2.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <time.h>
@@ -41,6 +41,7 @@ struct http2_stream {
 struct http2_conn {
 	struct conn *conn;
 	nghttp2_session *session;
+	struct http2_memory memory;
 	struct buf out;
 	struct http2_stream *streams;
 	size_t stream_count;
@@ -548,6 +549,7 @@ void *http2_conn_new(struct conn *c)
 	};
 	struct http2_conn *h = xcalloc(1, sizeof(*h));
 	nghttp2_session_callbacks *cb = make_callbacks();
+	nghttp2_mem memory = http2_memory_functions(&h->memory);
 	nghttp2_option *option;
 
 	h->conn = c;
@@ -555,7 +557,7 @@ void *http2_conn_new(struct conn *c)
 	if (nghttp2_option_new(&option))
 		abort();
 	nghttp2_option_set_no_closed_streams(option, 1);
-	if (nghttp2_session_server_new2(&h->session, cb, h, option))
+	if (nghttp2_session_server_new3(&h->session, cb, h, option, &memory))
 		abort();
 	nghttp2_option_del(option);
 	nghttp2_session_callbacks_del(cb);

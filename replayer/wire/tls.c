@@ -244,12 +244,14 @@ void tls_session_free(struct tls_session *s)
 	free(s);
 }
 
+/* Every failure empties the queue of errors, so that it is empty before each call, as SSL_get_error needs. */
 static enum tls_result result_of(struct tls_session *s, int rc)
 {
 	enum tls_result result = TLS_BROKEN;
 
+	if (rc > 0)
+		return TLS_DONE;
 	switch (SSL_get_error(s->ssl, rc)) {
-	case SSL_ERROR_NONE: result = TLS_DONE; break;
 	case SSL_ERROR_WANT_READ: result = TLS_WANT_READ; break;
 	case SSL_ERROR_WANT_WRITE: result = TLS_WANT_WRITE; break;
 	case SSL_ERROR_ZERO_RETURN: result = TLS_CLOSED; break;
@@ -261,7 +263,6 @@ static enum tls_result result_of(struct tls_session *s, int rc)
 
 enum tls_result tls_handshake(struct tls_session *s)
 {
-	ERR_clear_error();
 	return result_of(s, SSL_do_handshake(s->ssl));
 }
 
@@ -276,13 +277,11 @@ bool tls_chose_http2(const struct tls_session *s)
 
 enum tls_result tls_read(struct tls_session *s, char *to, size_t max, size_t *ret)
 {
-	ERR_clear_error();
 	return result_of(s, SSL_read_ex(s->ssl, to, max, ret));
 }
 
 enum tls_result tls_write(struct tls_session *s, struct slice bytes, size_t *ret)
 {
-	ERR_clear_error();
 	return result_of(s, SSL_write_ex(s->ssl, bytes.ptr, bytes.len, ret));
 }
 
