@@ -43,7 +43,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check check-unit check-bench bench-replay run-fuzzers check-python lint interop demo bench fuzz crash clean
+.PHONY: all deps check check-unit check-bench bench-replay run-fuzzers check-python lint interop soak demo bench fuzz crash clean
 .DELETE_ON_ERROR:
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
@@ -74,6 +74,13 @@ lint:
 interop: deps
 	$(MAKE) all
 	tests/interop/run
+
+# Ten minutes of a control plane at its highest rate, beside etcd itself as the witness; the short form of it is
+# one of the tests of `make interop`.
+SOAK_S ?= 600
+soak: deps
+	$(MAKE) all
+	KUBETAPE_SOAK_S=$(SOAK_S) tests/interop/run --reuse -k ASoak
 
 demo: deps
 	$(MAKE) all
@@ -158,12 +165,16 @@ run-fuzzers: $(patsubst %,$(B)/fuzz/fuzz_%,$(FUZZ))
 	done
 
 # The stream is made once; `make bench BENCH_EVENTS=20000` after `make clean` is a quick look, BENCH=scan,
-# ingest, read, replay or sql a part of it.
+# ingest, read, replay, record or sql a part of it.
 BENCH_EVENTS ?= 120000
-bench: all bench-replay $(if $(filter replay sql,$(BENCH)),,$(B)/bench/bench $(B)/bench/stream.ndjson) $(B)/bench/gen_stream
-	$(if $(filter replay sql,$(BENCH)),,$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json $(BENCH))
-	$(if $(filter-out replay,$(BENCH)),,python3 tests/bench/replay.py $(B) $(B)/bench.json)
-	$(if $(filter-out sql,$(BENCH)),,python3 tests/bench/sql.py $(B) $(B)/bench.json)
+# Those parts are Python programs of their own; the others are all one C program.
+BENCH_PYTHON := replay record sql
+BENCH_C := $(if $(BENCH),$(filter-out $(BENCH_PYTHON),$(BENCH)),all)
+bench: all bench-replay $(B)/bench/gen_stream $(if $(BENCH_C),$(B)/bench/bench $(B)/bench/stream.ndjson)
+	$(if $(BENCH_C),$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json $(BENCH))
+	for part in $(if $(BENCH),$(filter $(BENCH_PYTHON),$(BENCH)),$(BENCH_PYTHON)); do \
+		python3 tests/bench/$$part.py $(B) $(B)/bench.json || exit; \
+	done
 
 # The replay's part, and its clients and its rival.
 bench-replay: all $(B)/make_tape $(B)/bench/replay_watchers $(B)/bench/write_loop

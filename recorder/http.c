@@ -8,12 +8,16 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define WATCHES_PER_CONNECTION 100
-#define SPARE_CONNECTIONS      2 /* for those that were told to go away but still carry watches */
-#define MAX_LISTS              8 /* at a time: each may hold a page in memory */
-#define ANSWER_TIMEOUT_NS      (60 * NS_PER_S) /* until the header has come */
-#define SWEEP_MS               1000
-#define BACKLOG_BYTES          (32u << 20)
+/* libcurl looks after every request of a connection whenever a byte arrives on it, so that a connection with
+ * all the watches of a cluster makes each event dearer by a fifth: up to eight connections share them. */
+#define MIN_WATCHES_PER_CONNECTION 10
+#define MAX_WATCHES_PER_CONNECTION 100
+#define CONNECTIONS_WANTED         8
+#define SPARE_CONNECTIONS          2 /* for those that were told to go away but still carry watches */
+#define MAX_LISTS                  8 /* at a time: each may hold a page in memory */
+#define ANSWER_TIMEOUT_NS          (60 * NS_PER_S) /* until the header has come */
+#define SWEEP_MS                   1000
+#define BACKLOG_BYTES              (32u << 20)
 
 /* A socket that libcurl uses. */
 struct watched {
@@ -465,7 +469,7 @@ static void open_lane(struct http *h, enum http_lane which)
 	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
 	curl_multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, want_timer);
 	curl_multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
-	curl_multi_setopt(lane->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)WATCHES_PER_CONNECTION);
+	curl_multi_setopt(lane->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)MAX_WATCHES_PER_CONNECTION);
 	uv_timer_init(h->loop, &lane->timer);
 	lane->timer.data = lane;
 }
@@ -491,17 +495,28 @@ struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct c
 	return h;
 }
 
+static long watches_per_connection(size_t count)
+{
+	size_t each = (count + CONNECTIONS_WANTED - 1) / CONNECTIONS_WANTED;
+
+	if (each < MIN_WATCHES_PER_CONNECTION)
+		return MIN_WATCHES_PER_CONNECTION;
+	return (long)(each < MAX_WATCHES_PER_CONNECTION ? each : MAX_WATCHES_PER_CONNECTION);
+}
+
 void http_expect_watches(struct http *h, size_t count)
 {
-	long limit =
-		(long)((count + WATCHES_PER_CONNECTION - 1) / WATCHES_PER_CONNECTION) + SPARE_CONNECTIONS;
+	long each = watches_per_connection(count),
+	     limit = ((long)count + each - 1) / each + SPARE_CONNECTIONS;
+	CURLM *multi = h->lanes[HTTP_LANE_WATCH].multi;
 
 	/* Without HTTP/2 every watch needs a connection of its own. */
 	h->watch_count = count;
 	if (!h->tls || h->h1_seen)
 		limit = 0;
-	curl_multi_setopt(h->lanes[HTTP_LANE_WATCH].multi, CURLMOPT_MAX_HOST_CONNECTIONS, limit);
-	curl_multi_setopt(h->lanes[HTTP_LANE_WATCH].multi, CURLMOPT_MAXCONNECTS, (long)count + 8);
+	curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, each);
+	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limit);
+	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)count + 8);
 }
 
 const char *http_server(const struct http *h)

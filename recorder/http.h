@@ -3,7 +3,7 @@
  *
  * Two lanes: watches, which never end by themselves, and everything else. Each lane is a multi handle of its
  * own, so that a list never queues behind watches that hold all streams of a connection. Over TLS HTTP/2 is
- * used where the server speaks it, with one connection for each hundred watches.
+ * used where the server speaks it, with few connections: one for ten watches, up to eight, then more on each.
  *
  * Callbacks come from the loop, never from inside http_get. on_done is the last one of a request; after
  * http_cancel none comes.

@@ -145,6 +145,10 @@ class Child:
 			self.kill()
 			raise
 
+	def signal(self, sig):
+		if self.running():
+			self._popen.send_signal(sig)
+
 	def kill(self):
 		if self.running():
 			self._popen.kill()

@@ -11,17 +11,18 @@ _CHUNK = 1 << 16
 class _Link(threading.Thread):
 	"""One forwarded connection. It closes its sockets itself: a socket closed under a waiting thread lives on."""
 
-	def __init__(self, client, target):
+	def __init__(self, client, target, frozen):
 		super().__init__(daemon=True)
 		self._pair = (client, target)
 		self._cut = threading.Event()
+		self._frozen = frozen
 
 	def cut(self):
 		self._cut.set()
 
 	def run(self):
 		try:
-			while not self._cut.is_set() and self._forward():
+			while not self._cut.is_set() and (self._is_frozen() or self._forward()):
 				pass
 		except OSError:
 			pass
@@ -30,6 +31,9 @@ class _Link(threading.Thread):
 				# Closing with RST instead of FIN: the peer learns at once, and not by a clean end.
 				s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 			s.close()
+
+	def _is_frozen(self):
+		return self._frozen.is_set() and not self._cut.wait(0.02)
 
 	def _forward(self):
 		"""Move what there is; False when a side has ended."""
@@ -47,6 +51,7 @@ class Proxy:
 	def __init__(self, target_port):
 		self._target = ("127.0.0.1", target_port)
 		self._links = []
+		self._frozen = threading.Event()
 		self._listener = None
 		self.port = 0
 		self.up()
@@ -71,6 +76,13 @@ class Proxy:
 		self.port = self._listener.getsockname()[1]
 		threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
+	def freeze(self):
+		"""Move nothing any more, and say so to neither side, until thaw()."""
+		self._frozen.set()
+
+	def thaw(self):
+		self._frozen.clear()
+
 	def close(self):
 		self.down()
 
@@ -86,6 +98,6 @@ class Proxy:
 				client.close()
 				continue
 			target.settimeout(None)
-			link = _Link(client, target)
+			link = _Link(client, target, self._frozen)
 			self._links.append(link)
 			link.start()
