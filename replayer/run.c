@@ -4,6 +4,7 @@
 #include "replayer/protobuf/protobuf.h"
 #include "replayer/world/player.h"
 #include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
 #include "schema/base/version.h"
 #include "schema/tape/redact.h"
 
@@ -131,6 +132,17 @@ void run_clean_body(struct run *r, const struct api_path *what, struct slice bod
 	buf_release(&json);
 }
 
+/* The version that a body bears, without its quotes. */
+static struct slice version_in(struct slice body)
+{
+	struct slice rv;
+
+	if (body.len == 0 || json_get(body, "metadata.resourceVersion", &rv, NULL) <= 0 || rv.len < 2 ||
+		rv.ptr[0] != '"')
+		return (struct slice){NULL, 0};
+	return (struct slice){rv.ptr + 1, rv.len - 2};
+}
+
 struct run_request *run_request_begin(struct run *r, struct run_client *client, struct exchange *x,
 	const struct http_request *request, const struct api_path *what, const struct query *query)
 {
@@ -160,6 +172,8 @@ struct run_request *run_request_begin(struct run *r, struct run_client *client, 
 	if (request->body.len && what->kind == API_PATH_RESOURCE)
 		run_clean_body(r, what, request->body, &body);
 	row.body = buf_slice(&body);
+	if (row.rv.len == 0)
+		row.rv = version_in(row.body);
 	run_file_request(r->file, &row);
 	buf_release(&body);
 	x->over = on_over;

@@ -178,6 +178,10 @@ static void answer(struct write *w)
 	buf_init(&shown, 2 * LIMIT_OBJECT_BYTES);
 	if (!w->st.code && print_answer(w, &plain, &shown))
 		status_set(&w->st, 500, "InternalError", "Internal error occurred: the answer is too large");
+	if (w->st.code && call->api->run->file) {
+		buf_clear(&plain);
+		(void)!status_write(&w->st, &plain, NULL);
+	}
 	store_row(w, buf_slice(&plain));
 	if (w->st.code)
 		api_fail(call, &w->st);

@@ -4,15 +4,35 @@
 """
 import os
 import re
+import sqlite3
+import subprocess
 import unittest
 
-from tapes import NODES, PODS, SECOND, START, TapeTest, event, pod
+from tapes import KUBETAPE, NODES, PODS, SECOND, START, TapeTest, event, pod
 
 COOKBOOK = "schema/sql/COOKBOOK.md"
 BUNDLED = "tests/tapes/rolling-update.tape"
 NODE = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1", "uid": "n", "resourceVersion": "5"}}
 RECIPE = re.compile(r"^### (?P<question>.*)\n(?P<text>(?:(?!```).*\n)*)```sql(?P<tape>.*)\n(?P<sql>(?:(?!```).*\n)*)```\n"
                     r"(?:```\n(?P<answer>(?:(?!```).*\n)*)```\n)?", re.M)
+
+
+RUN_TIMES = {seq: 1795254690 * SECOND + n * 700_000_000 for n, seq in enumerate((248, 250, 281, 282, 459, 463, 465, 473, 474))}
+# request, position, verb, resource, name, last event its client had seen, how long before in us, status, body
+RUN_REQUESTS = [
+    (1, 248, "list", "pods", None, None, None, 200, None),
+    (2, 248, "watch", "pods", None, None, None, 200, None),
+    (3, 250, "update", "deployments", "web", 250, 1200, 200, '{"spec":{"replicas":7}}'),
+    (4, 282, "update", "deployments", "web", 282, 2400, 409, '{"spec":{"replicas":6}}'),
+    (5, 282, "get", "deployments", "web", 282, 3100, 200, None),
+    (6, 282, "update", "deployments", "web", 282, 4000, 200, '{"spec":{"replicas":6}}'),
+    (7, 463, "list", "pods", None, 459, 30000, 200, None),
+    (8, 463, "watch", "pods", None, 459, 31000, 200, None),
+    (9, 473, "delete", "pods", "lonely", 465, 700000, 404, None),
+]
+RUN_DELIVERIES = [(250, 40), (281, 55), (282, 61), (459, 52), (465, 1900), (473, 45)]
+CONFLICT = '{"kind":"Status","status":"Failure","message":"the object has been modified","reason":"Conflict","code":409}'
+NOT_FOUND = '{"kind":"Status","status":"Failure","message":"pods \\"lonely\\" not found","reason":"NotFound","code":404}'
 
 
 class Cookbook(TapeTest):
@@ -34,9 +54,33 @@ class Cookbook(TapeTest):
          "old_uid": "w1"},
     ]
 
+    def make_run(self):
+        """The run of a controller that scales what it sees: an empty one, as a replay leaves it, and its rows."""
+        path = os.path.join(self.dir, "x.run")
+        subprocess.run([KUBETAPE, "replay", BUNDLED, "--plain", "--run", path, "--", "true"], capture_output=True, timeout=60, check=True)
+        with sqlite3.connect(path) as db:
+            at = RUN_TIMES
+            for request, seq, verb, resource, name, seen, latency_us, status, body in RUN_REQUESTS:
+                db.execute("INSERT INTO requests (request, time_ns, tape_time_ns, seq, client, method, path, verb, apigroup, version, resource,"
+                           " namespace, name, seen_seq, latency_ns, body, status, whole, events, bytes) VALUES"
+                           " (?,?,?,?,'scaler/v1','-','/',?,?,'v1',?,'shop',?,?,?,?,?,1,0,0)",
+                           (request, at[seq] + request, at[seq], seq, verb, "" if resource == "pods" else "apps", resource, name, seen,
+                            latency_us and latency_us * 1000, body, status))
+            db.execute("INSERT INTO writes (request, time_ns, tape_time_ns, seq, client, verb, apigroup, version, resource, namespace, name, policy,"
+                       " dry_run, body, object, status, reason) SELECT request, time_ns, tape_time_ns, seq, client, verb, apigroup, version, resource,"
+                       " namespace, name, 'overlay', 0, body, CASE status WHEN 409 THEN ? WHEN 404 THEN ? ELSE body END, status, CASE status WHEN 409 THEN 'Conflict' WHEN 404 THEN 'NotFound' END FROM requests"
+                       " WHERE verb IN ('update', 'delete') ORDER BY request", (CONFLICT, NOT_FOUND))
+            for seq, late_us in RUN_DELIVERIES:
+                db.execute("INSERT INTO deliveries (request, seq, type, due_ns, out_ns) SELECT 2, ?1, 'MODIFIED', ?2, ?2 + ?3",
+                           (seq, at[seq], late_us * 1000))
+            db.execute("INSERT INTO faults (time_ns, tape_time_ns, seq, rule, episode, step, what, resource, request)"
+                       " VALUES (?1, ?1, 463, 1, 1, 'request', 'rst', 'pods', 2)", (at[463],))
+        return path
+
     def answer(self, recipe):
-        tape = self.tape if recipe["tape"].strip() == "gaps" else BUNDLED
-        done = self.run_tape("query", tape, recipe["sql"])
+        kind = recipe["tape"].strip()
+        options = ["--run", self.make_run()] if kind == "run" else []
+        done = self.run_tape("query", self.tape if kind == "gaps" else BUNDLED, recipe["sql"], *options)
         self.assertEqual((done.returncode, done.stderr), (0, ""), recipe["question"])
         return "".join(line.rstrip() + "\n" for line in done.stdout.splitlines())
 

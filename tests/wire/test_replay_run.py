@@ -117,6 +117,27 @@ class RunTest(Case):
 		with open(self.path, "rb") as f:
 			self.assertNotIn(b"hunter2", f.read())
 
+	def test_every_write_has_a_row_with_what_it_asked_for_and_what_came_of_it(self):
+		r = self.begin("--write", "overlay", "--write", "nodes=reject")
+		pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "resourceVersion": "5"}, "spec": {"x": 1}}
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			w.take(5)
+			r.request("PUT", "/api/v1/namespaces/default/pods/a", {"Content-Type": "application/json"}, json.dumps(pod))
+			r.request("PUT", "/api/v1/namespaces/default/pods/a?fieldManager=m", {"User-Agent": "other"}, json.dumps(pod))
+			r.request("DELETE", "/api/v1/nodes/n?dryRun=All")
+		self.assertEqual(r.stop(), 0)
+		rows = self.ask("SELECT w.verb, w.resource, w.namespace, w.name, w.policy, w.dry_run, w.status, w.reason, r.rv, w.uid, w.seq,"
+			" r.status, r.seen_rv, r.latency_ns > 0, w.tape_time > '2027-01-15T08:00:01' FROM writes w JOIN requests r USING (request) ORDER BY write")
+		self.assertEqual(rows, [
+			("update", "pods", "default", "a", "overlay", 0, 200, None, "5", "uid-a", 8, 200, "35", 1, 1),
+			("update", "pods", "default", "a", "overlay", 0, 409, "Conflict", "5", None, 8, 409, None, None, 1),
+			("delete", "nodes", None, "n", "reject", 1, 403, "Forbidden", None, None, 8, 403, "36", 1, 1)])
+		asked, answered = self.ask("SELECT body, object FROM writes WHERE write = 1")[0]
+		self.assertEqual(json.loads(asked), pod)
+		self.assertEqual(json.loads(answered)["spec"], {"x": 1})
+		refused = json.loads(self.ask("SELECT object FROM writes WHERE write = 2")[0][0])
+		self.assertEqual((refused["kind"], refused["reason"], refused["details"]["name"]), ("Status", "Conflict", "a"))
+
 	def test_a_replay_that_is_killed_leaves_a_readable_run(self):
 		r = self.begin()
 		r.get("/api/v1/pods")
