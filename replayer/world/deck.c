@@ -49,7 +49,7 @@ static int move(struct deck *d, uint64_t seq, int64_t tape_ns, struct err *err)
 		timeline_close(timeline);
 		return rc;
 	}
-	timeline_close(d->timeline);
+	timeline_replace(timeline, d->timeline);
 	d->timeline = timeline;
 	d->world->time_ns = tape_ns;
 	if (d->world->rebase)

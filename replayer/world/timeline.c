@@ -12,6 +12,7 @@
 
 struct timeline {
 	struct timeline_options options;
+	bool started; /* there is a thread to join */
 	/* The reading thread's alone. */
 	struct tape *tape;
 	struct tape_cursor *cursor;
@@ -29,6 +30,7 @@ struct timeline {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool stopping, waited_for;               /* waited_for: somebody found nothing and wants to be told */
+	struct timeline *previous;               /* to be closed by the thread; NULL: none */
 	bool done;                               /* nothing more will be queued */
 	struct err failure;                      /* code 0: none */
 	struct timeline_item items[AHEAD_ITEMS]; /* a ring */
@@ -42,14 +44,31 @@ static bool is_full(const struct timeline *t)
 	return t->count == AHEAD_ITEMS || t->bytes >= AHEAD_BYTES;
 }
 
+/* With the lock held, which it lets go of meanwhile: closing waits for what that one is just reading. */
+static void close_previous(struct timeline *t)
+{
+	struct timeline *previous = t->previous;
+
+	t->previous = NULL;
+	if (!previous)
+		return;
+	pthread_mutex_unlock(&t->lock);
+	timeline_close(previous);
+	pthread_mutex_lock(&t->lock);
+}
+
 /* Waits for room. The consumer is told outside of the lock. */
 static void put(struct timeline *t, struct timeline_item item)
 {
 	bool tell;
 
 	pthread_mutex_lock(&t->lock);
-	while (is_full(t) && !t->stopping)
-		pthread_cond_wait(&t->changed, &t->lock);
+	while (is_full(t) && !t->stopping) {
+		if (t->previous)
+			close_previous(t);
+		else
+			pthread_cond_wait(&t->changed, &t->lock);
+	}
 	if (t->stopping) {
 		pthread_mutex_unlock(&t->lock);
 		change_unref(item.change);
@@ -190,6 +209,7 @@ static bool is_stopping(struct timeline *t)
 	bool stopping;
 
 	pthread_mutex_lock(&t->lock);
+	close_previous(t);
 	stopping = t->stopping;
 	pthread_mutex_unlock(&t->lock);
 	return stopping;
@@ -231,11 +251,12 @@ int timeline_open(const struct timeline_options *options, struct timeline **ret,
 	pthread_cond_init(&t->changed, NULL);
 	if (rc == 0)
 		rc = tape_cursor_open(t->tape, &filter, TAPE_FORWARD, &t->cursor, err);
-	if (rc == 0 && pthread_create(&t->thread, NULL, read_all, t))
-		rc = err_set(err, ERR_FAILED, "cannot start a thread to read '%s'", options->path);
+	if (rc == 0) {
+		t->started = pthread_create(&t->thread, NULL, read_all, t) == 0;
+		if (!t->started)
+			rc = err_set(err, ERR_FAILED, "cannot start a thread to read '%s'", options->path);
+	}
 	if (rc) {
-		t->done = true;
-		t->thread = pthread_self();
 		timeline_close(t);
 	} else {
 		*ret = t;
@@ -243,21 +264,33 @@ int timeline_open(const struct timeline_options *options, struct timeline **ret,
 	return rc;
 }
 
-static void stop_thread(struct timeline *t)
+static void ask_to_stop(struct timeline *t)
 {
 	pthread_mutex_lock(&t->lock);
 	t->stopping = true;
 	pthread_cond_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
-	if (!pthread_equal(t->thread, pthread_self()))
-		pthread_join(t->thread, NULL);
+}
+
+void timeline_replace(struct timeline *t, struct timeline *previous)
+{
+	if (!previous)
+		return;
+	ask_to_stop(previous);
+	pthread_mutex_lock(&t->lock);
+	t->previous = previous;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
 }
 
 void timeline_close(struct timeline *t)
 {
 	if (!t)
 		return;
-	stop_thread(t);
+	ask_to_stop(t);
+	if (t->started)
+		pthread_join(t->thread, NULL);
+	timeline_close(t->previous);
 	for (; t->count; t->count--, t->first = (t->first + 1) % AHEAD_ITEMS)
 		change_unref(t->items[t->first].change);
 	relist_free_all(&t->relists);

@@ -35,8 +35,12 @@ struct timeline_options {
 };
 int timeline_open(const struct timeline_options *options, struct timeline **ret, struct err *err) MUST_CHECK;
 
-/* Ends the thread. */
+/* Ends the thread, and waits for it. */
 void timeline_close(struct timeline *t);
+
+/* Leaves the closing of the previous one (NULL: none) to t's thread, so that nobody waits for it. Once for
+ * each t. */
+void timeline_replace(struct timeline *t, struct timeline *previous);
 
 #define TIMELINE_NOT_YET 2
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define SNAPSHOTS_KEPT     4
+#define READ_BACK_EVENTS   (128u << 10) /* of all resources, when a position is jumped to: 10 to 20 ms */
 #define CHANGE_CACHE_BYTES (32u << 20)
 
 /* ---- opening: the state, then what is known of versions, then the history up to the position ---- */
@@ -161,14 +162,14 @@ static void note_counter(struct world *w, const struct collection *c)
 static int open_at(struct world *w, struct err *err)
 {
 	struct tape_info info;
-	uint64_t from_seq;
+	uint64_t from_seq, back = w->window < READ_BACK_EVENTS ? w->window : READ_BACK_EVENTS;
 	int rc = tape_info(w->tape, &info, err);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < w->count; i++)
 		history_init(&w->collections[i].history, w->window, 0, 0);
-	from_seq = w->seq > w->window ? w->seq - w->window + 1 : 1;
+	from_seq = w->seq > back ? w->seq - back + 1 : 1;
 	if (from_seq < info.first_seq)
 		from_seq = info.first_seq;
 	rc = fill_live_sets(w, w->seq, err);

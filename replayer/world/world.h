@@ -57,8 +57,9 @@ struct world {
 	struct snapshot *snapshots; /* the latest few, newest first */
 };
 
-/* The world at the position `seq`. window: events of each resource that can be watched from the past. Borrows
- * tape and marks. */
+/* The world at the position `seq`. window: events of each resource that can be watched from the past, once they
+ * have gone by; of what lies before the position, or before one that is jumped to, the last 131,072 events of
+ * all resources. Borrows tape and marks. */
 int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_t window, struct world **ret,
 	struct err *err) MUST_CHECK;
 void world_close(struct world *w);
