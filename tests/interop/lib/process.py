@@ -102,6 +102,10 @@ class Child:
 		self.cpu_s = 0.0
 		self.peak_mb = 0
 
+	@property
+	def pid(self):
+		return self._popen.pid
+
 	def text(self, end):
 		with open(self.files[end], encoding="utf-8", errors="replace") as f:
 			return f.read()
