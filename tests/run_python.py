@@ -9,7 +9,7 @@ import sys
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOLDERS = ["tests/wire", "tests/cli", "tests/crash"]
+FOLDERS = ["tests/wire", "tests/cli", "tests/crash", "tests/scenarios"]
 
 
 def flatten(suite):

@@ -32,6 +32,7 @@ void fault_act_serve(struct fault_act *a, struct server *server)
 {
 	a->server = server;
 	fault_act_director.tick(a);
+	player_nudge(a->player);
 }
 
 /* The tape's time is that of the event at hand, where there is one: so the same fault file gives the same run

@@ -1,0 +1,14 @@
+"""Plays every scenario that needs no Go; each act is a test."""
+
+import unittest
+
+import scenarios
+from playing import tests_of
+
+
+class Scenario(tests_of(act for act in scenarios.ACTS if not act.is_go)):
+	pass
+
+
+if __name__ == "__main__":
+	unittest.main()
