@@ -141,13 +141,13 @@ check-unit: $(UNIT_TESTS) $(FUZZ_REPLAYS)
 		$(B)/fuzz/replay_$$target tests/fuzz/corpus/$$target || failed="$$failed $$target"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
-# A target is tests/fuzz/fuzz_NAME.c with a corpus of small files in tests/fuzz/corpus/NAME/. `make fuzz` runs
+# A target is tests/fuzz/fuzz_NAME.c (crafted_tape.c is shared) with a corpus of small files in tests/fuzz/corpus/NAME/. `make fuzz` runs
 # each for FUZZ_SECONDS (FUZZ=NAME for one alone); what it finds is kept in build/fuzz/.
-$(B)/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c $(B)/libkubetape.a
+$(B)/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c tests/fuzz/crafted_tape.c $(B)/libkubetape.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(PKG_LDLIBS) -lm
 
-$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(B)/libkubetape.a
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/crafted_tape.c $(B)/libkubetape.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -fsanitize=fuzzer -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(PKG_LDLIBS) -lm
 
