@@ -5,6 +5,7 @@
 #include "replayer/world/player.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
+#include "schema/base/log.h"
 #include "schema/base/version.h"
 #include "schema/tape/redact.h"
 
@@ -143,6 +144,17 @@ static struct slice version_in(struct slice body)
 	return (struct slice){rv.ptr + 1, rv.len - 2};
 }
 
+/* The replay goes on without the file; its exit code will tell again. */
+static void tell_failure(struct run *r)
+{
+	struct err err;
+
+	if (r->told_failure || !run_file_has_failed(r->file, &err))
+		return;
+	r->told_failure = true;
+	log_error("%s; the replay goes on, nothing more is stored", err.text);
+}
+
 struct run_request *run_request_begin(struct run *r, struct run_client *client, struct exchange *x,
 	const struct http_request *request, const struct api_path *what, const struct query *query)
 {
@@ -161,6 +173,7 @@ struct run_request *run_request_begin(struct run *r, struct run_client *client, 
 
 	if (!r->file)
 		return NULL;
+	tell_failure(r);
 	q = xmalloc(sizeof(*q));
 	*q = (struct run_request){r, client, row.id, clock_mono_ns(&clock_system), 0};
 	row.verb = slice_of(run_verb(request->method, what, query, verb));
@@ -223,6 +236,8 @@ void run_sent(struct run *r, struct run_client *client, struct run_request *requ
 
 void run_flushed(struct run *r, int64_t out_ns)
 {
+	if (r->pending_count)
+		tell_failure(r);
 	for (size_t i = 0; i < r->pending_count; i++)
 		store(r, &r->pending[i], out_ns);
 	r->pending_count = 0;

@@ -55,6 +55,7 @@ struct run {
 	size_t client_count;
 	uint64_t next_id;
 	struct run_file *file;     /* NULL: nothing is stored */
+	bool told_failure;         /* the disk failed, and the user knows */
 	struct redactor *redactor; /* with the file */
 	/* Where the replay is, for rows; NULL until it is open. Borrowed. */
 	const struct player *player;

@@ -398,6 +398,18 @@ int run_file_open(const char *path, struct run_file **ret, struct err *err)
 	return 0;
 }
 
+bool run_file_has_failed(struct run_file *f, struct err *ret)
+{
+	bool failed_once;
+
+	pthread_mutex_lock(&f->mutex);
+	failed_once = f->failure.code != 0;
+	if (failed_once)
+		*ret = f->failure;
+	pthread_mutex_unlock(&f->mutex);
+	return failed_once;
+}
+
 /* One file is left. */
 int run_file_close(struct run_file *f, struct err *err)
 {

@@ -29,6 +29,9 @@ int run_file_open(const char *path, struct run_file **ret, struct err *err) MUST
  * accepted. */
 int run_file_close(struct run_file *f, struct err *err) MUST_CHECK;
 
+/* Whether rows are being dropped because the disk failed, and how. */
+bool run_file_has_failed(struct run_file *f, struct err *ret);
+
 /* ---- rows ---- */
 
 /* Everything is copied. In every row an empty slice and a time of RUN_NO_TIME are NULL, times are Unix

@@ -94,9 +94,9 @@ class Tape:
 class Replay:
 	"""A running `kubetape replay`; a context manager."""
 
-	def __init__(self, tape, folder, *options, plain=True, child=None):
+	def __init__(self, tape, folder, *options, plain=True, child=None, through=()):
 		self.kubeconfig = os.path.join(folder, "replay-%d.kubeconfig" % id(self))
-		command = [KUBETAPE, "replay", tape, "--listen", "127.0.0.1:0", "--kubeconfig", self.kubeconfig]
+		command = [*through, KUBETAPE, "replay", tape, "--listen", "127.0.0.1:0", "--kubeconfig", self.kubeconfig]
 		command += (["--plain"] if plain else []) + list(options) + (["--"] + child if child else [])
 		self.errors = tempfile.TemporaryFile("w+")
 		self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, text=True)

@@ -148,6 +148,18 @@ class RunTest(Case):
 		done = self.query("SELECT verb, resource FROM requests")
 		self.assertEqual((done.returncode, json.loads(done.stdout)), (0, [{"verb": "list", "resource": "pods"}]), done.stderr)
 
+	def test_a_full_disk_ends_the_run_and_not_the_replay(self):
+		self.path = os.path.join(self.folder, "x.run")
+		r = self.replay(small(), "--run", self.path, through=("sh", "-c", "ulimit -f 200; trap '' XFSZ; exec \"$@\"", "sh"))
+		r.codes = (1,)
+		deadline = time.monotonic() + DEADLINE_S
+		while "the replay goes on, nothing more is stored" not in r.stderr():
+			self.assertEqual(r.request("GET", "/api/v1/pods?x=" + "y" * 5000)[0], 200)
+			self.assertLess(time.monotonic(), deadline)
+		self.assertEqual(r.get("/api/v1/pods")[0], 200)
+		self.assertEqual(r.stop(), 1)
+		self.assertIn("kubetape replay: cannot write the run '%s'" % self.path, r.stderr())
+
 	def test_a_run_is_one_file_and_replaces_an_older_one(self):
 		for agent in ("first", "second"):
 			r = self.begin()
