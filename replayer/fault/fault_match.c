@@ -61,7 +61,7 @@ bool fault_matches_request(const struct fault_where *w, const struct fault_reque
 {
 	if (!(w->request_mask >> r->kind & 1) || !fault_matches_resource(w, r->resource))
 		return false;
-	if (w->namespace && !slice_is(r->namespace, w->namespace))
+	if (w->namespace && !slice_is(r->namespace, w->namespace) && !(w->and_wider && r->namespace.len == 0))
 		return false;
 	if (w->client && !fault_matches_pattern(w->client, r->user_agent))
 		return false;

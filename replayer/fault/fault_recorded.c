@@ -228,7 +228,20 @@ static struct fault_rule rule_at(const struct recorded_gap *g, int64_t begin_ns,
 	return r;
 }
 
-/* The resource in just that version, and the namespace if the stream had one. */
+/* Whether the tape has all of the resource only by its namespaces. */
+static bool is_by_namespace(struct tape *t, uint32_t resource)
+{
+	const struct tape_stream *s;
+
+	for (size_t i = 0; (s = tape_stream_at(t, i)); i++) {
+		if (s->resource == resource && (!s->namespace || !*s->namespace))
+			return false;
+	}
+	return true;
+}
+
+/* The resource in just that version, and the namespace if the stream had one. What spans all namespaces
+ * breaks as well when its events come from such streams. */
 static void set_scope(struct tape *t, const struct recorded_gap *g, struct fault_where *w)
 {
 	const struct tape_stream *s = tape_stream_by_id(t, g->stream);
@@ -241,6 +254,7 @@ static void set_scope(struct tape *t, const struct recorded_gap *g, struct fault
 	w->resource.count = 1;
 	if (s->namespace && *s->namespace)
 		w->namespace = xstrdup(s->namespace);
+	w->and_wider = is_by_namespace(t, s->resource);
 }
 
 static int64_t length_between(int64_t begin_ns, int64_t end_ns)

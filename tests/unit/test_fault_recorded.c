@@ -144,6 +144,34 @@ START_TEST(gap__ends_watches_as_the_recorders_ended)
 }
 END_TEST
 
+START_TEST(gap__of_a_namespace_breaks_what_spans_all_unless_that_was_recorded_as_well)
+{
+	struct maker m = maker();
+	uint32_t in_default = stream_of(&m, &deployments, "default");
+	struct fault_request asked = request(FAULT_WATCH, &deployments, "x", 1);
+	struct play p;
+
+	gap(&m, in_default, 0, "cut", 10, 20, "rewatch", "");
+	connection(&m, in_default, 11, "refused", 0);
+	in_default = stream_of(&m, &pods, "default");
+	gap(&m, in_default, 0, "cut", 10, 20, "rewatch", "");
+	connection(&m, in_default, 11, "refused", 0);
+	p = play_of(&m);
+	go_to(&p, 15);
+	ck_assert_int_eq(ask(&p, asked).kind, FAULT_INSTEAD);
+	asked.namespace = slice_of("default");
+	ck_assert_int_eq(ask(&p, asked).kind, FAULT_INSTEAD);
+	asked.namespace = slice_of("other");
+	ck_assert_int_eq(ask(&p, asked).kind, FAULT_PASS);
+	asked.resource = &pods;
+	asked.namespace = slice_of("default");
+	ck_assert_int_eq(ask(&p, asked).kind, FAULT_INSTEAD);
+	asked.namespace = slice_of("");
+	ck_assert_int_eq(ask(&p, asked).kind, FAULT_PASS);
+	faults_free(p.f);
+}
+END_TEST
+
 START_TEST(attempts__are_answered_as_they_were_one_after_the_other)
 {
 	struct maker m = maker();
@@ -249,6 +277,7 @@ START_TEST(gap__that_never_ended_lasts)
 END_TEST
 
 UNIT_MAIN("fault_recorded", gap__ends_watches_as_the_recorders_ended,
+	gap__of_a_namespace_breaks_what_spans_all_unless_that_was_recorded_as_well,
 	attempts__are_answered_as_they_were_one_after_the_other, relist__expires_everything_before_it,
 	connections__are_refused_while_no_stream_found_anybody, gap__of_the_recorders_own_making_is_no_fault,
 	gap__that_never_ended_lasts)
