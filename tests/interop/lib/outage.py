@@ -1,17 +1,19 @@
-"""A second, small session: a recorder and a live client-go informer lose the same server at the same moment, and
-what happens meanwhile can not be watched any more when they come back.
+"""A second, small session: a recorder and a live client-go informer lose the same API server at the same moment, and
+what happens meanwhile can not be watched any more when it comes back.
 
-Network cut, four changes behind it, etcd compacted, the API server started again (its watch cache then begins at
-that moment, so that every earlier resourceVersion is answered by 410), network back.
+The server is killed; another one, on another port, lets four things change behind their backs; etcd is compacted;
+the server comes back where it was (its watch cache then begins at that moment, so that every earlier
+resourceVersion is answered by 410).
 """
 
 import os
 import shutil
 import signal
 
-from lib import cluster, manifests, paths, process, proxy, tape, wait, workload
+from lib import cluster, kubectl, manifests, paths, process, tape, wait, workload
 
 NAMESPACE = "default"
+AFTERWARDS = "afterwards"  # created when both watch again: their last event
 
 
 class Outage:
@@ -36,37 +38,50 @@ class Outage:
 	def _record(self, made, work):
 		for name in ("kept", "changed", "vanished", "recreated"):
 			self._create(work, name, "before")
-		network = proxy.Proxy(made.state["ports"]["kube-apiserver"])
-		env = {"KUBECONFIG": made.write_kubeconfig("kubeconfig-proxy", network.port)}
+		env = {"KUBECONFIG": made.kubeconfig}
 		recorder = process.Child([paths.KUBETAPE, "record", "configmaps", "-n", NAMESPACE, "-o", self.tape],
 			self.folder, "recorder", env)
 		informer = process.Child([paths.program("informer"), "configmaps"], self.folder, "informer", env)
 		try:
 			recorder.wait_for("^recording 1 stream")
 			informer.wait_for('"synced"', "out")
-			network.down()
-			self._change(made, work)
-			network.up()
+			made.stop("kube-apiserver", kill=True)
+			self._change_behind(made)
+			made.start("kube-apiserver")
+			made.wait_ready()
 			for call in ('"add".*/added"', '"update".*/changed"', '"update".*/recreated"', '"delete".*/vanished"'):
 				informer.wait_for(call, "out")
 			wait.until("the end of the gap on the tape", self._gap_is_over, describe=lambda: recorder.text("err"))
+			self._create(work, AFTERWARDS, "after")
+			informer.wait_for(f'"add".*/{AFTERWARDS}"', "out")
+			wait.until("the last event on the tape", lambda: tape.rows(self.tape,
+				f"SELECT seq FROM events WHERE name = '{AFTERWARDS}'"), describe=lambda: recorder.text("err"))
 		finally:
 			self.exit_code = recorder.stop(signal.SIGINT)
 			informer.stop()
-			network.close()
 		self.told = informer.text("out")
 
 	def _create(self, work, name, when):
 		body = manifests.config_map(name, NAMESPACE, {"when": when})
 		self.uids[name, when] = work.create(body)["metadata"]["uid"]
 
-	def _change(self, made, work):
+	def _change_behind(self, made):
+		"""Through another server, which is gone when this returns."""
+		where = made.state["ports"]["kube-apiserver"]
+		made.state["ports"]["kube-apiserver"] = cluster.free_ports(1)[0]
+		made.start("kube-apiserver")
+		made.wait_ready()
+		other = made.write_kubeconfig("kubeconfig-other", made.state["ports"]["kube-apiserver"])
+		self._change(workload.Workload(kubectl.Kubectl(other, made.path("cache-other"))))
+		made.compact()
+		made.stop("kube-apiserver")
+		made.state["ports"]["kube-apiserver"] = where
+
+	def _change(self, work):
 		work.kubectl("patch", "configmap/changed", "-n", NAMESPACE, "--type=merge", "-p", '{"data":{"when":"after"}}')
 		work.kubectl("delete", "configmap", "vanished", "recreated", "-n", NAMESPACE)
 		self._create(work, "recreated", "after")
 		self._create(work, "added", "after")
-		made.compact()
-		made.restart_apiserver()
 
 	def _gap_is_over(self):
 		found = tape.rows(self.tape, "SELECT how_ended FROM gaps")
