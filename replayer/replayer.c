@@ -9,6 +9,7 @@
 #include "replayer/keys.h"
 #include "replayer/kubeconfig_out.h"
 #include "replayer/run.h"
+#include "replayer/settle.h"
 #include "replayer/wire/server.h"
 #include "replayer/world/deck.h"
 #include "replayer/world/player.h"
@@ -31,12 +32,15 @@
 /* At speed max a recorded gap is over at once: the clock waits so long for watches to come back. */
 #define RECORDED_HOLD_NS (30 * NS_PER_S)
 #define DRAIN_NS         (10 * NS_PER_S) /* at the end, for slow watchers */
+#define GRACE_MS         10000           /* for a child that was asked to end */
 
 struct replayer {
 	const struct replay_options *options;
 	uv_loop_t loop;
 	uv_signal_t interrupt, terminate;
-	uv_timer_t drain;
+	uv_timer_t drain, grace;
+	struct settle *settle; /* NULL: nobody waits for quiet */
+	const char *ended_by;  /* as the run file says */
 	int64_t drain_until_ns;
 	struct tape *tape;
 	struct marks marks;
@@ -78,6 +82,7 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 {
 	struct replayer *r = handle->data;
 
+	r->ended_by = "signal";
 	if (r->child)
 		child_signal(r->child, signal_number);
 	else
@@ -86,12 +91,41 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 
 static void on_quit(void *context)
 {
+	((struct replayer *)context)->ended_by = "signal";
 	finish(context, 0);
 }
 
+/* A child that dies of the signal by which it was asked to end has done nothing wrong. */
 static void on_child_exit(void *context, int exit_code)
 {
-	finish(context, exit_code);
+	struct replayer *r = context;
+	bool asked = r->ended_by && strcmp(r->ended_by, "quiet") == 0;
+
+	if (!r->ended_by)
+		r->ended_by = "command";
+	finish(r, asked && exit_code == 128 + SIGTERM ? 0 : exit_code);
+}
+
+static void on_grace_over(uv_timer_t *handle)
+{
+	struct replayer *r = handle->data;
+
+	child_signal(r->child, SIGKILL);
+}
+
+static void on_quiet(void *context)
+{
+	struct replayer *r = context;
+
+	if (r->ended_by)
+		return;
+	r->ended_by = "quiet";
+	if (!r->child) {
+		finish(r, 0);
+		return;
+	}
+	child_signal(r->child, SIGTERM);
+	uv_timer_start(&r->grace, on_grace_over, GRACE_MS, 0);
 }
 
 static void on_drain_tick(uv_timer_t *handle)
@@ -386,6 +420,18 @@ static int open_all(struct replayer *r, struct err *err)
 	return rc;
 }
 
+static void open_settle(struct replayer *r)
+{
+	const struct settle_options options = {.quiet_ns = r->options->settle_ns,
+		.player = r->player,
+		.watches = r->watches,
+		.run = r->run,
+		.quiet = on_quiet,
+		.context = r};
+
+	r->settle = settle_open(&r->loop, &options);
+}
+
 static void open_loop(struct replayer *r)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -393,7 +439,8 @@ static void open_loop(struct replayer *r)
 	uv_signal_init(&r->loop, &r->interrupt);
 	uv_signal_init(&r->loop, &r->terminate);
 	uv_timer_init(&r->loop, &r->drain);
-	r->interrupt.data = r->terminate.data = r->drain.data = r;
+	uv_timer_init(&r->loop, &r->grace);
+	r->interrupt.data = r->terminate.data = r->drain.data = r->grace.data = r;
 	uv_signal_start(&r->interrupt, on_signal, SIGINT);
 	uv_signal_start(&r->terminate, on_signal, SIGTERM);
 }
@@ -411,6 +458,8 @@ static void close_all(struct replayer *r)
 	watches_close(r->watches);
 	player_close(r->player);
 	child_close(r->child);
+	settle_close(r->settle);
+	uv_close((uv_handle_t *)&r->grace, NULL);
 	uv_close((uv_handle_t *)&r->interrupt, NULL);
 	uv_close((uv_handle_t *)&r->terminate, NULL);
 	uv_close((uv_handle_t *)&r->drain, NULL);
@@ -491,6 +540,8 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 		rc = child_start(&r.loop, options->child, r.kubeconfig, on_child_exit, &r, &r.child, err);
 	if (rc == 0 && !options->child) /* a child has the terminal for itself */
 		r.keys = keys_open(&r.loop, &r.deck, r.run, on_quit, &r);
+	if (rc == 0 && options->settle_ns)
+		open_settle(&r);
 	if (rc == 0 && options->wait_watchers == 0)
 		player_start(r.player);
 	if (rc == 0 && !r.over)
@@ -500,9 +551,9 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 	r.ended_seq = r.world ? r.world->seq : 0;
 	close_all(&r);
 	if (rc == 0)
-		rc = run_store_end(r.run, r.ended_seq, r.exit_code, err);
+		rc = run_store_end(r.run, r.ended_seq, r.exit_code, r.ended_by ? r.ended_by : "tape", err);
 	else
-		(void)!run_store_end(r.run, r.ended_seq, 1, NULL);
+		(void)!run_store_end(r.run, r.ended_seq, 1, "failure", NULL);
 	if (rc == 0 && r.failure.code) {
 		*err = r.failure;
 		rc = r.failure.code;

@@ -254,6 +254,8 @@ void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watch
 void run_write(struct run *r, const struct run_request *request, struct run_write_row *row)
 {
 	r->writes++;
+	if (!slice_is(row->what.resource, "leases") && !slice_is(row->what.resource, "events"))
+		r->work++;
 	if (!r->file)
 		return;
 	row->time_ns = wall_of(r, clock_mono_ns(&clock_system));
@@ -309,7 +311,7 @@ int run_store_begin(struct run *r, const char *path, const struct run_facts *f, 
 	return 0;
 }
 
-int run_store_end(struct run *r, uint64_t seq, int exit_code, struct err *err)
+int run_store_end(struct run *r, uint64_t seq, int exit_code, const char *ended_by, struct err *err)
 {
 	struct run_file *file = r->file;
 
@@ -319,5 +321,6 @@ int run_store_end(struct run *r, uint64_t seq, int exit_code, struct err *err)
 	fact_number(file, "end_ns", (uint64_t)wall_of(r, clock_mono_ns(&clock_system)));
 	fact_number(file, "ended_seq", seq);
 	fact_number(file, "exit_code", (uint64_t)exit_code);
+	run_file_fact(file, "ended_by", ended_by);
 	return run_file_close(file, err);
 }

@@ -50,6 +50,7 @@ struct run {
 	int64_t begin_ns; /* monotonic */
 	int64_t wall_ns;  /* the same moment, Unix time */
 	uint64_t requests, watches, events, bookmarks, cut, writes, faults;
+	uint64_t work;         /* of the writes, those of neither leases nor Events */
 	struct histogram late; /* from when an event was due until it was handed to the sockets */
 	struct run_client clients[RUN_CLIENTS_MAX];
 	size_t client_count;
@@ -118,8 +119,10 @@ struct run_facts {
 /* From now on everything is stored in that file. `seq` of the facts is not looked at. */
 int run_store_begin(struct run *r, const char *path, const struct run_facts *f, struct err *err) MUST_CHECK;
 
-/* Closes the file, if there is one; every exchange must be over. A failure is the first of any write. */
-int run_store_end(struct run *r, uint64_t seq, int exit_code, struct err *err) MUST_CHECK;
+/* Closes the file, if there is one; every exchange must be over. `ended_by` as FORMAT.md says. A failure is
+ * the first of any write. */
+int run_store_end(
+	struct run *r, uint64_t seq, int exit_code, const char *ended_by, struct err *err) MUST_CHECK;
 
 /* The report, as JSON and for people. */
 int run_report_json(

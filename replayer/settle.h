@@ -1,0 +1,30 @@
+/*
+ * settle.h: knows when the clients of a replay have become quiet: for so long no watch came or went, no event
+ * was sent and nothing was written (but leases and Events, which programs write without end).
+ *
+ *     before the clock runs   quiet, with a watch open: everybody is there, the clock starts
+ *     at the end of the tape  quiet: what there was to do is done, `quiet` is called, once
+ */
+#ifndef REPLAYER_SETTLE_H
+#define REPLAYER_SETTLE_H
+
+#include "replayer/api/watch.h"
+#include "replayer/world/player.h"
+
+struct settle;
+
+/* Borrows everything. */
+struct settle_options {
+	int64_t quiet_ns;
+	struct player *player;
+	const struct watches *watches;
+	const struct run *run;
+	void (*quiet)(void *context);
+	void *context;
+};
+struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options);
+
+/* Freed when libuv has let go of its timer. Accepts NULL. */
+void settle_close(struct settle *s);
+
+#endif
