@@ -41,7 +41,7 @@ static void on_look(uv_timer_t *timer)
 	int64_t now_ns = clock_mono_ns(&clock_system);
 	enum player_state state = player_state(s->options.player);
 
-	if (is_busy(s) || state == PLAYER_RUNNING)
+	if (is_busy(s) || state == PLAYER_RUNNING || player_is_held(s->options.player))
 		s->since_ns = now_ns;
 	if (now_ns - s->since_ns < s->options.quiet_ns)
 		return;

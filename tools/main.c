@@ -18,6 +18,7 @@ const struct command *const commands[] = {
 	&cmd_query,
 	&cmd_info,
 	&cmd_gaps,
+	&cmd_sweep,
 	&cmd_verify,
 	&cmd_get,
 	&cmd_log,

@@ -448,6 +448,11 @@ enum player_state player_state(const struct player *p)
 	return p->state;
 }
 
+bool player_is_held(const struct player *p)
+{
+	return p->director && p->director->hold(p->director_context);
+}
+
 double player_speed(const struct player *p)
 {
 	return p->clock.speed;

@@ -93,6 +93,9 @@ void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns);
 void player_poke(struct player *p);
 
 enum player_state player_state(const struct player *p);
+
+/* Whether the director waits for somebody: also at the end, where there is no clock to stand still. */
+bool player_is_held(const struct player *p);
 double player_speed(const struct player *p);
 
 /* Tape time now; behind the end it goes on, but with speed max. */

@@ -1,0 +1,174 @@
+"""`kubetape sweep`: finds the gaps at which small controllers with classic bugs go wrong, and none for the mended."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "wire"))
+
+from replays import KUBETAPE, NODES, PODS, Tape, obj  # noqa: E402
+
+CONTROLLER = os.path.join(ROOT, "tests", "sweep", "controller.py")
+DEADLINE_S = 300
+
+
+class Story(Tape):
+	"""Pods on two nodes that end and are made anew, as a StatefulSet does it; the last one is not made again."""
+
+	def __init__(self, names):
+		super().__init__()
+		self.rv, self.at = 100, 0
+		pods = [self.pod(name, 0, "Running", "node-0") for name in names]
+		nodes = [self.node("node-0"), self.node("node-1")]
+		self.listed(PODS, self.rv, pods).listed(NODES, self.rv, nodes)
+		for name in names:
+			end = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
+			self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", **end))
+			self.next(PODS, "DELETED", self.pod(name, 0, "Succeeded", "node-0", **end))
+			if name != names[-1]:
+				self.next(PODS, "ADDED", self.pod(name, 1, "Pending", "node-1"))
+				self.next(PODS, "MODIFIED", self.pod(name, 1, "Running", "node-1"))
+			self.next(NODES, "MODIFIED", self.node("node-0"))
+			self.next(NODES, "MODIFIED", self.node("node-1"))
+
+	def pod(self, name, life, phase, node, **meta):
+		self.rv += 1
+		pod = obj(PODS, name, self.rv, uid="%s-life-%d" % (name, life), spec={"nodeName": node}, status={"phase": phase})
+		pod["metadata"].update(meta)
+		return pod
+
+	def node(self, name):
+		self.rv += 1
+		return obj(NODES, name, self.rv)
+
+	def next(self, stream, kind, thing):
+		self.at += 1
+		self.event(self.at, stream, kind, thing)
+
+
+class SweepTest(unittest.TestCase):
+	def setUp(self):
+		self.scratch = tempfile.TemporaryDirectory()
+		self.addCleanup(self.scratch.cleanup)
+		self.folder = self.scratch.name
+		self.tape = Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "story.tape"))
+
+	def arguments(self, *options, command):
+		return [KUBETAPE, "sweep", self.tape, "-o", os.path.join(self.folder, "out"), *options, "--", *command]
+
+	def sweep(self, *options, command):
+		return subprocess.run(self.arguments(*options, command=command), capture_output=True, text=True,
+			timeout=DEADLINE_S)
+
+	def begin(self, *options, command):
+		return subprocess.Popen(self.arguments("--json", "--settle", "700ms", *options, command=command),
+			stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+	def end(self, process, code):
+		output, errors = process.communicate(timeout=DEADLINE_S)
+		self.assertEqual(process.returncode, code, output + errors)
+		return json.loads(output)
+
+	def wrong(self, report):
+		return [gap for gap in report["gaps"] if gap["verdict"] == "wrong"]
+
+	def try_both(self, name, places):
+		"""The gaps that make the buggy one go wrong; the mended one must stand them all."""
+		both = [self.begin("--at", places, "-o", os.path.join(self.folder, kind),
+			command=[sys.executable, CONTROLLER, kind, name]) for kind in ("mended", "buggy")]
+		mended, report = self.end(both[0], 0), self.end(both[1], 1)
+		self.assertGreater(mended["fine"], 0)
+		self.assertEqual(mended["wrong"], 0)
+		for gap in self.wrong(report):
+			self.assertTrue(os.path.exists(gap["faults"]), gap)
+		return report
+
+	def replay(self, report, gap, command):
+		"""What the reproducing command leaves, as the writes of its run: the last verb for each name."""
+		run = os.path.join(self.folder, "again.run")
+		parts = report["again"].split()
+		done = subprocess.run([KUBETAPE, *parts[1:], "--gaps", gap["faults"], "--run", run, "--", *command],
+			capture_output=True, text=True, timeout=DEADLINE_S)
+		self.assertEqual(done.returncode, 0, done.stderr)
+		sql = "SELECT name, verb FROM writes WHERE resource = 'configmaps' AND status < 300 ORDER BY write"
+		rows = subprocess.run([KUBETAPE, "query", self.tape, "--run", run, "--format", "json", sql],
+			capture_output=True, text=True, check=True, timeout=DEADLINE_S)
+		return {row["name"]: row["verb"] for row in json.loads(rows.stdout)}
+
+	def test_finds_a_tombstone_that_is_dropped_and_tells_how_to_see_it_again(self):
+		report = self.try_both("tombstone", "deletions")
+		missed = {gap["object"] for gap in self.wrong(report)}
+		self.assertIn("default/web-2", missed)
+		gap = next(gap for gap in self.wrong(report) if gap["object"] == "default/web-2")
+		self.assertEqual(gap["differences"], ["configmaps default/web-2 is left, without the gap it is not"])
+		left = self.replay(report, gap, [sys.executable, CONTROLLER, "buggy", "tombstone"])
+		self.assertEqual(left["web-2"], "create")
+		self.assertEqual(left["web-1"], "create")
+
+	def test_finds_an_identity_that_is_a_name(self):
+		report = self.try_both("identity", "recreations")
+		self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-0", "default/web-1"})
+		self.assertIn("web-0-life-0", self.wrong(report)[0]["differences"][0])
+
+	def test_finds_a_step_that_must_be_seen(self):
+		report = self.try_both("edge", "every:4")
+		self.assertTrue(all(gap["resource"] == "pods" for gap in self.wrong(report)))
+
+	def test_finds_a_cache_that_is_believed_while_it_is_stale(self):
+		report = self.try_both("stale", "every:8")
+		self.assertIn("nodes", {gap["resource"] for gap in report["gaps"]})
+		self.assertTrue(all(gap["resource"] == "pods" for gap in self.wrong(report)))
+
+	def test_says_where_nobody_watched(self):
+		report = self.end(self.begin("--at", "none", "--event", "resource = 'nodes'", "--event", "type = 'DELETED'",
+			command=[sys.executable, CONTROLLER, "mended", "tombstone"]), 0)
+		self.assertEqual({gap["resource"] for gap in report["gaps"] if gap["verdict"] == "not reached"}, {"nodes"})
+		self.assertEqual({gap["resource"] for gap in report["gaps"] if gap["verdict"] == "fine"}, {"pods"})
+
+	def test_a_command_that_is_not_deterministic_is_told_so_in_a_sentence(self):
+		count = os.path.join(self.folder, "count")
+		script = 'n=$(cat "$0" 2>/dev/null || echo 0); echo $((n + 1)) >"$0"; exit $((n % 2))'
+		done = self.sweep(command=["sh", "-c", script, count])
+		self.assertEqual(done.returncode, 3, done.stderr)
+		self.assertIn("the command is not deterministic: of two runs without gaps, the second ends by itself, "
+			"exit code 1; the first ends by itself, exit code 0", done.stderr)
+
+	def test_a_command_that_cannot_be_run_is_one_sentence(self):
+		done = self.sweep(command=["/no/such/command"])
+		self.assertEqual(done.returncode, 1)
+		self.assertIn("cannot run '/no/such/command'", done.stderr)
+
+	def test_refuses_what_it_does_not_understand(self):
+		for options, words in (
+				(["--at", "moon"], "bad place 'moon'"),
+				(["--gap", "boom!"], "bad gap"),
+				(["--event", "no_such_column"], "no_such_column"),
+				(["--compare", "mood"], "bad --compare 'mood'")):
+			done = self.sweep(*options, command=["true"])
+			self.assertEqual(done.returncode, 2, options)
+			self.assertIn(words, done.stderr)
+
+	def test_an_interrupt_ends_the_sweep_and_all_that_it_started(self):
+		pids = os.path.join(self.folder, "pids")
+		script = 'echo $$ >>"%s"; exec "%s" "%s" mended tombstone' % (pids, sys.executable, CONTROLLER)
+		process = subprocess.Popen(self.arguments("--settle", "60s", command=["sh", "-c", script]),
+			stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+		deadline = time.monotonic() + 60
+		while not (os.path.exists(pids) and os.path.getsize(pids)) and time.monotonic() < deadline:
+			time.sleep(0.02)
+		process.send_signal(signal.SIGINT)
+		_, errors = process.communicate(timeout=60)
+		self.assertEqual(process.returncode, 3, errors)
+		with open(pids) as f:
+			for pid in f.read().split():
+				self.assertFalse(os.path.exists("/proc/" + pid), "still running: " + pid)
+
+
+if __name__ == "__main__":
+	unittest.main()

@@ -1,0 +1,113 @@
+/* sweep_compare.c: how two runs differ. See sweep.h. */
+#include "tools/sweep.h"
+
+#include <stdlib.h>
+
+#define SHOWN_BEFORE 20 /* bytes of content before the first that differs */
+#define SHOWN_BYTES  90
+#define KEYS_SHOWN   10 /* differences told one by one */
+
+/* Appends; what does not fit any more is left out. */
+#define say(to, ...) ((void)!buf_printf(to, NULL, __VA_ARGS__))
+
+static bool is_unsteady(const struct sweep_measure *m, const char *resource)
+{
+	for (size_t i = 0; i < m->unsteady_count; i++) {
+		if (strcmp(m->unsteady[i], resource) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void tell_end(struct buf *to, const struct sweep_answer *a)
+{
+	switch (a->end) {
+	case SWEEP_TIMEOUT: say(to, "does not come to an end"); break;
+	case SWEEP_QUIET: say(to, "is quiet at the end, exit code %lld", (long long)a->exit_code); break;
+	case SWEEP_BY_ITSELF: say(to, "ends by itself, exit code %lld", (long long)a->exit_code); break;
+	}
+}
+
+static size_t compare_ends(
+	const struct sweep_answer *without, const struct sweep_answer *with, const char *than, struct buf *to)
+{
+	if (without->end == with->end &&
+		(with->end == SWEEP_TIMEOUT || without->exit_code == with->exit_code))
+		return 0;
+	tell_end(to, with);
+	say(to, "; %s ", than);
+	tell_end(to, without);
+	say(to, "\n");
+	return 1;
+}
+
+/* The part of two texts where they begin to differ. */
+static void tell_contents(
+	struct buf *to, const char *key, const char *without, const char *with, const char *than)
+{
+	size_t same = 0;
+
+	while (without[same] && without[same] == with[same])
+		same++;
+	same = same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
+	say(to, "%s is left with other content: ...%.*s, %s ...%.*s\n", key, SHOWN_BYTES, with + same, than,
+		SHOWN_BYTES, without + same);
+}
+
+/* Walks both lists, which are sorted. */
+static size_t compare_effects(const struct sweep_measure *m, const struct sweep_answer *without,
+	const struct sweep_answer *with, const char *than, struct buf *to)
+{
+	size_t i = 0, k = 0, n = 0;
+
+	while (i < without->effect_count || k < with->effect_count) {
+		const struct sweep_effect *a = i < without->effect_count ? &without->effects[i] : NULL;
+		const struct sweep_effect *b = k < with->effect_count ? &with->effects[k] : NULL;
+		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
+		bool differs = order || (!is_unsteady(m, a->resource) && strcmp(a->content, b->content) != 0);
+
+		i += order <= 0;
+		k += order >= 0;
+		if (!differs || n++ >= KEYS_SHOWN)
+			continue;
+		if (order < 0)
+			say(to, "%s is missing\n", a->key);
+		else if (order > 0)
+			say(to, "%s is left, %s is not\n", b->key, than);
+		else
+			tell_contents(to, a->key, a->content, b->content, than);
+	}
+	if (n > KEYS_SHOWN)
+		say(to, "and %zu more\n", n - KEYS_SHOWN);
+	return n;
+}
+
+size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *without,
+	const struct sweep_answer *with, const char *than, struct buf *to)
+{
+	size_t n = m->exit_code || with->end == SWEEP_TIMEOUT ? compare_ends(without, with, than, to) : 0;
+
+	return m->writes ? n + compare_effects(m, without, with, than, to) : n;
+}
+
+void sweep_measure_learn(
+	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other)
+{
+	for (size_t i = 0; i < one->effect_count && i < other->effect_count; i++) {
+		const struct sweep_effect *a = &one->effects[i], *b = &other->effects[i];
+
+		if (strcmp(a->key, b->key) != 0 || strcmp(a->content, b->content) == 0 ||
+			is_unsteady(m, a->resource))
+			continue;
+		m->unsteady = xrealloc(m->unsteady, (m->unsteady_count + 1) * sizeof(*m->unsteady));
+		m->unsteady[m->unsteady_count++] = xstrdup(a->resource);
+	}
+}
+
+void sweep_measure_release(struct sweep_measure *m)
+{
+	for (size_t i = 0; i < m->unsteady_count; i++)
+		free(m->unsteady[i]);
+	free(m->unsteady);
+	*m = (struct sweep_measure){0};
+}

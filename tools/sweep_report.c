@@ -1,0 +1,207 @@
+/* sweep_report.c: what a sweep found, for people and as JSON. See sweep.h. */
+#include "tools/sweep.h"
+
+#include "tools/table_out.h"
+
+#include <stdlib.h>
+
+static const char *const verdict_names[] = {
+	[SWEEP_UNTRIED] = "untried",
+	[SWEEP_FINE] = "fine",
+	[SWEEP_WRONG] = "wrong",
+	[SWEEP_UNSURE] = "unsure",
+	[SWEEP_NOT_REACHED] = "not reached",
+};
+
+static size_t count(const struct sweep_report *r, enum sweep_verdict verdict)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		n += r->tries[i].verdict == verdict;
+	return n;
+}
+
+static bool is_plain_word(const char *text)
+{
+	return *text &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+") ==
+		       strlen(text);
+}
+
+/* As a shell reads it. */
+static void print_word(FILE *to, const char *text)
+{
+	if (is_plain_word(text)) {
+		fprintf(to, " %s", text);
+		return;
+	}
+	fputs(" '", to);
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\''", to);
+		else
+			fputc(*text, to);
+	}
+	fputc('\'', to);
+}
+
+/* ---- for people ---- */
+
+static void print_without(const struct sweep_report *r, FILE *to)
+{
+	fprintf(to, "without gaps the command %s with exit code %lld",
+		r->without->end == SWEEP_QUIET ? "is quiet at the end and leaves" : "ends by itself",
+		(long long)r->without->exit_code);
+	fprintf(to, "; it was sent %llu events, and %zu things that it wrote are left\n",
+		(unsigned long long)r->positions->delivered, r->without->effect_count);
+	for (size_t i = 0; i < r->measure->unsteady_count; i++)
+		fprintf(to,
+			"what it writes into %s differs from run to run: only whether it is there is compared\n",
+			r->measure->unsteady[i]);
+	if (r->alone)
+		fputs("side by side with itself the command comes to something else: one ran after the other\n",
+			to);
+}
+
+static void print_try(const struct sweep_report *r, const struct sweep_try *t, FILE *to)
+{
+	char *name = sweep_position_name(t->position);
+	const char *line = t->differences;
+
+	fprintf(to, "\n%s: %s, ", t->verdict == SWEEP_WRONG ? "WRONG" : "wrong once, and not again", name);
+	if (t->position->hidden == 0)
+		fprintf(to, "its watches away from event %llu to %llu", (unsigned long long)t->position->seq,
+			(unsigned long long)t->position->last_seq);
+	else if (t->position->seq == t->position->last_seq)
+		fprintf(to, "event %llu missed", (unsigned long long)t->position->seq);
+	else
+		fprintf(to, "%llu events of %llu to %llu missed", (unsigned long long)t->position->hidden,
+			(unsigned long long)t->position->seq, (unsigned long long)t->position->last_seq);
+	fprintf(to, " (%s)\n", t->words);
+	while (line && *line) {
+		int len = (int)strcspn(line, "\n");
+
+		fprintf(to, "    %.*s\n", len, line);
+		line += len + (line[len] == '\n');
+	}
+	fprintf(to, "    %s --gaps=%s --", r->again, t->faults);
+	for (char **word = r->child; *word; word++)
+		print_word(to, *word);
+	fputc('\n', to);
+	free(name);
+}
+
+/* Which resources nobody watched where something would have been tried. */
+static void print_unreached(const struct sweep_report *r, FILE *to)
+{
+	size_t n = count(r, SWEEP_NOT_REACHED), told = 0;
+
+	if (n == 0)
+		return;
+	fprintf(to, "%zu not reached: no watch was open there (", n);
+	for (size_t i = 0; i < r->count; i++) {
+		const char *resource = r->tries[i].position->resource;
+		bool seen = r->tries[i].verdict != SWEEP_NOT_REACHED;
+
+		for (size_t k = 0; k < i && !seen; k++)
+			seen = r->tries[k].verdict == SWEEP_NOT_REACHED &&
+			       strcmp(r->tries[k].position->resource, resource) == 0;
+		if (!seen)
+			fprintf(to, "%s%s", told++ ? ", " : "", resource);
+	}
+	fputs(")\n", to);
+}
+
+void sweep_report_text(const struct sweep_report *r, FILE *to)
+{
+	size_t wrong = count(r, SWEEP_WRONG), fine = count(r, SWEEP_FINE), unsure = count(r, SWEEP_UNSURE);
+
+	print_without(r, to);
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->tries[i].verdict == SWEEP_WRONG || r->tries[i].verdict == SWEEP_UNSURE)
+			print_try(r, &r->tries[i], to);
+	}
+	fprintf(to, "%s%zu of %zu gaps make it go wrong\n", wrong || unsure ? "\n" : "", wrong,
+		wrong + fine + unsure);
+	print_unreached(r, to);
+	if (unsure)
+		fprintf(to, "%zu wrong once, and not again: look at the command, or at a longer --settle\n",
+			unsure);
+	if (r->found > r->positions->count)
+		fprintf(to, "%zu of %zu positions, evenly spread; --max 0 tries all of them\n",
+			r->positions->count, r->found);
+	if (r->stopped)
+		fprintf(to, "stopped: %zu gaps were not tried\n", count(r, SWEEP_UNTRIED));
+}
+
+/* ---- as JSON ---- */
+
+static void json_text(FILE *to, const char *name, const char *text)
+{
+	fprintf(to, "\"%s\": ", name);
+	if (text)
+		table_out_json_string(to, slice_of(text));
+	else
+		fputs("null", to);
+}
+
+static void json_lines(FILE *to, const char *name, const char *lines)
+{
+	fprintf(to, "\"%s\": [", name);
+	for (size_t i = 0; lines && *lines; i++) {
+		size_t len = strcspn(lines, "\n");
+
+		fputs(i ? ", " : "", to);
+		table_out_json_string(to, (struct slice){lines, len});
+		lines += len + (lines[len] == '\n');
+	}
+	fputc(']', to);
+}
+
+static void json_try(FILE *to, const struct sweep_try *t)
+{
+	const struct sweep_position *p = t->position;
+	bool kept = t->verdict == SWEEP_WRONG || t->verdict == SWEEP_UNSURE;
+
+	fputs("    {", to);
+	json_text(to, "verdict", verdict_names[t->verdict]);
+	fputs(", ", to);
+	json_text(to, "kind", sweep_kind_names[p->kind]);
+	fprintf(to, ", \"seq\": %llu, \"last_seq\": %llu, \"hidden\": %llu, ", (unsigned long long)p->seq,
+		(unsigned long long)p->last_seq, (unsigned long long)p->hidden);
+	json_text(to, "resource", p->resource);
+	fputs(", ", to);
+	json_text(to, "object", p->object);
+	fputs(", ", to);
+	json_text(to, "gap", t->words);
+	fputs(", ", to);
+	json_text(to, "faults", kept ? t->faults : NULL);
+	fputs(", ", to);
+	json_lines(to, "differences", t->differences);
+	fputc('}', to);
+}
+
+void sweep_report_json(const struct sweep_report *r, FILE *to)
+{
+	fputs("{\n  ", to);
+	json_text(to, "tape", r->tape);
+	fputs(",\n  ", to);
+	json_text(to, "folder", r->folder);
+	fprintf(to,
+		",\n  \"without\": {\"ended_by\": \"%s\", \"exit_code\": %lld, \"events\": %llu, \"left\": %zu},\n",
+		r->without->end == SWEEP_QUIET ? "quiet" : "command", (long long)r->without->exit_code,
+		(unsigned long long)r->positions->delivered, r->without->effect_count);
+	fprintf(to, "  \"jobs\": %zu, \"stopped\": %s, \"positions\": %zu, \"positions_found\": %zu,\n",
+		r->jobs, r->stopped ? "true" : "false", r->positions->count, r->found);
+	fprintf(to, "  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"not_reached\": %zu,\n  ",
+		count(r, SWEEP_WRONG), count(r, SWEEP_UNSURE), count(r, SWEEP_FINE),
+		count(r, SWEEP_NOT_REACHED));
+	json_text(to, "again", r->again);
+	fputs(",\n  \"gaps\": [", to);
+	for (size_t i = 0; i < r->count; i++) {
+		fputs(i ? ",\n" : "\n", to);
+		json_try(to, &r->tries[i]);
+	}
+	fputs(r->count ? "\n  ]\n}\n" : "]\n}\n", to);
+}

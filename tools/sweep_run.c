@@ -1,0 +1,133 @@
+/* sweep_run.c: see sweep_run.h. */
+#include "tools/sweep_run.h"
+
+#include "schema/base/clock.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ARGUMENTS_MAX 32 /* but --write and the command's */
+
+/* ---- files ---- */
+
+char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, const char *suffix)
+{
+	if (!slot->of)
+		return xasprintf("%s/without-%zu.%s", s->folder, slot->number, suffix);
+	return xasprintf("%s/%03zu%s.%s", s->folder, slot->of->number, slot->again ? "-again" : "", suffix);
+}
+
+void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot)
+{
+	static const char *const suffixes[] = {"run", "log"};
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		char *path = sweep_run_file(s, slot, suffixes[i]);
+
+		unlink(path);
+		free(path);
+	}
+}
+
+static bool is_ours(const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	return dot && (isdigit((unsigned char)*name) || strncmp(name, "without-", 8) == 0) &&
+	       (strcmp(dot, ".run") == 0 || strcmp(dot, ".log") == 0 || strcmp(dot, ".faults.json") == 0);
+}
+
+int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *err)
+{
+	const char *slash = strrchr(s->options.tape, '/');
+	const char *name = slash && slash[1] ? slash + 1 : s->options.tape;
+	int len = (int)(strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".tape") == 0 ? strlen(name) - 5
+											  : strlen(name));
+	DIR *dir;
+
+	s->folder = folder ? xstrdup(folder) : xasprintf("%.*s.sweep", len, name);
+	if (mkdir(s->folder, 0777) && errno != EEXIST)
+		return err_set_errno(err, errno, "cannot make '%s'", s->folder);
+	dir = opendir(s->folder);
+	if (!dir)
+		return err_set_errno(err, errno, "cannot open '%s'", s->folder);
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (is_ours(entry->d_name))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* ---- one run ---- */
+
+int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
+{
+	const struct sweep_options *v = &s->options;
+	const struct sweep_slot *slot = &s->slot[at];
+	char *settle = xasprintf("%lldms", (long long)(v->settle_ns / NS_PER_MS));
+	char *run = sweep_run_file(s, slot, "run"), *log = sweep_run_file(s, slot, "log");
+	char *fixed[] = {(char *)"kubetape", (char *)"replay", (char *)s->options.tape, (char *)"--gaps",
+		slot->of ? slot->of->faults : (char *)"none", (char *)"--run", run, (char *)"--settle",
+		settle, (char *)"--wait-watchers", s->watches, (char *)"--speed", (char *)v->speed,
+		v->plain ? (char *)"--plain" : NULL};
+	size_t count = 0, child_count = 0;
+	char **arguments;
+	int rc;
+
+	while (v->child[child_count])
+		child_count++;
+	arguments = xcalloc(ARGUMENTS_MAX + 2 * v->writes.count + child_count, sizeof(*arguments));
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]) && fixed[i]; i++)
+		arguments[count++] = fixed[i];
+	for (int i = 0; i < 2; i++) {
+		if (i ? !v->until : !v->from)
+			continue;
+		arguments[count++] = (char *)(i ? "--until" : "--from");
+		arguments[count++] = (char *)(i ? v->until : v->from);
+	}
+	for (size_t i = 0; i < v->writes.count; i++) {
+		arguments[count++] = (char *)"--write";
+		arguments[count++] = (char *)v->writes.items[i];
+	}
+	arguments[count++] = (char *)"--";
+	memcpy(arguments + count, v->child, child_count * sizeof(*arguments));
+	rc = sweep_job_start(&s->job[at], arguments, log, v->timeout_ns, err);
+	free(arguments);
+	free(settle);
+	free(run);
+	free(log);
+	return rc;
+}
+
+/* The last line of the log says why. */
+static int tell_failure(const char *log, struct err *err)
+{
+	char line[256], last[256] = "";
+	FILE *file = fopen(log, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (*line)
+			memcpy(last, line, sizeof(last));
+	}
+	if (file)
+		fclose(file);
+	return err_set(err, ERR_FAILED, "a replay failed, see '%s': %.150s", log, last);
+}
+
+int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, struct err *err)
+{
+	char *run = sweep_run_file(s, &s->slot[at], "run"), *log = sweep_run_file(s, &s->slot[at], "log");
+	int rc = sweep_answer_read(s->options.tape, run, s->job[at].timed_out, ret, err);
+
+	if (rc)
+		rc = tell_failure(log, err);
+	free(run);
+	free(log);
+	return rc;
+}

@@ -1,0 +1,46 @@
+/* sweep_run.h: one run of a sweep: its files, its process, and what it came to. See sweep.h. */
+#ifndef TOOLS_SWEEP_RUN_H
+#define TOOLS_SWEEP_RUN_H
+
+#include "tools/sweep.h"
+
+#define SWEEP_JOBS_MAX 64
+
+/* What is the same in all runs. */
+struct sweep_options {
+	const char *tape;
+	char **child;
+	const char *speed, *from, *until; /* as of `replay`; the last two may be NULL */
+	struct text_list writes;
+	int64_t settle_ns, timeout_ns;
+	bool plain;
+};
+
+/* A place where one can run. */
+struct sweep_slot {
+	struct sweep_try *of; /* NULL: without a gap */
+	bool again;           /* the second time */
+	size_t number;        /* of a run without a gap */
+};
+
+struct sweep_runs {
+	struct sweep_options options;
+	char *folder, *watches; /* owned; for --wait-watchers */
+	struct sweep_job job[SWEEP_JOBS_MAX];
+	struct sweep_slot slot[SWEEP_JOBS_MAX];
+};
+
+/* Makes the folder (NULL: named after the tape), and clears it of what an earlier sweep has left. */
+int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *err) MUST_CHECK;
+
+/* FOLDER/NAME.suffix of what runs in that slot; the caller frees. */
+char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, const char *suffix);
+/* Its run file and its output are not needed any more. */
+void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot);
+
+/* Starts what stands in that slot. */
+int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err) MUST_CHECK;
+/* What it came to, when it has ended; the caller releases. */
+int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, struct err *err) MUST_CHECK;
+
+#endif
