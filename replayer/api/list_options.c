@@ -140,7 +140,7 @@ static int check(const struct list_options *o, const char *match, struct status 
 {
 	struct status found = {0};
 
-	status_invalid_begin(&found);
+	status_invalid_begin(&found, "ListOptions");
 	if (o->watch)
 		check_watch(o, match, &found);
 	else

@@ -14,8 +14,11 @@ void status_release(struct status *s)
 	free(s->group);
 	free(s->kind);
 	free(s->continue_token);
-	for (size_t i = 0; i < s->cause_count; i++)
+	for (size_t i = 0; i < s->cause_count; i++) {
 		free(s->causes[i].message);
+		free(s->causes[i].field);
+	}
+	free(s->causes);
 	*s = (struct status){0};
 }
 
@@ -91,29 +94,32 @@ int status_too_large_version(struct status *s, uint64_t asked, uint64_t current,
 {
 	s->has_details = true;
 	s->retry_after_s = retry_after_s;
-	s->causes[s->cause_count++] =
-		(struct status_cause){"ResourceVersionTooLarge", xstrdup("Too large resource version"), NULL};
+	status_add_cause(s, "ResourceVersionTooLarge", xstrdup("Too large resource version"), NULL);
 	return status_set(s, 504, "Timeout", "Timeout: Too large resource version: %llu, current: %llu",
 		(unsigned long long)asked, (unsigned long long)current);
 }
 
-void status_invalid_begin(struct status *s)
+void status_add_cause(struct status *s, const char *reason, char *message, const char *field)
+{
+	s->causes = xrealloc(s->causes, (s->cause_count + 1) * sizeof(*s->causes));
+	s->causes[s->cause_count++] = (struct status_cause){reason, message, field ? xstrdup(field) : NULL};
+}
+
+void status_invalid_begin(struct status *s, const char *kind)
 {
 	s->code = 422;
 	s->reason = "Invalid";
 	s->has_details = true;
 	s->group = xstrdup("meta.k8s.io");
-	s->kind = xstrdup("ListOptions");
+	s->kind = xstrdup(kind);
 }
 
 void status_invalid_cause(struct status *s, const char *reason, const char *field, const char *format, ...)
 {
 	va_list ap;
 
-	if (s->cause_count == STATUS_CAUSES_MAX)
-		return;
 	va_start(ap, format);
-	s->causes[s->cause_count++] = (struct status_cause){reason, format_text(format, ap), field};
+	status_add_cause(s, reason, format_text(format, ap), field);
 	va_end(ap);
 }
 

@@ -7,12 +7,10 @@
 
 #include "schema/base/buf.h"
 
-#define STATUS_CAUSES_MAX 8
-
 struct status_cause {
 	const char *reason; /* constant */
 	char *message;      /* owned, may be NULL */
-	const char *field;  /* constant, may be NULL */
+	char *field;        /* owned, may be NULL */
 };
 
 struct status {
@@ -21,7 +19,7 @@ struct status {
 	char *message;
 	bool has_details;          /* "details" is there, if only as {} */
 	char *name, *group, *kind; /* of the details; NULL: left out */
-	struct status_cause causes[STATUS_CAUSES_MAX];
+	struct status_cause *causes;
 	size_t cause_count;
 	int retry_after_s;    /* of the details, and of the Retry-After header; 0 none */
 	char *continue_token; /* of metadata; a fresh token of an expired list */
@@ -45,8 +43,12 @@ int status_expired(struct status *s, const char *format, ...) __attribute__((for
 /* 504 with the cause by which clients know that they are ahead of the server. retry_after_s 0: no hint. */
 int status_too_large_version(struct status *s, uint64_t asked, uint64_t current, int retry_after_s);
 
-/* A 422 of kind ListOptions: begin, one cause for each fault, then end with the message made of them. */
-void status_invalid_begin(struct status *s);
+/* Adds a cause; reason is a constant, message (may be NULL) is taken over, field (may be NULL) copied. */
+void status_add_cause(struct status *s, const char *reason, char *message, const char *field);
+
+/* A 422 about the options of a request, kind ListOptions or the like: begin, one cause for each fault, then
+ * end with the message made of them. */
+void status_invalid_begin(struct status *s, const char *kind);
 void status_invalid_cause(struct status *s, const char *reason, const char *field, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 int status_invalid_end(struct status *s);

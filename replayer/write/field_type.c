@@ -155,17 +155,19 @@ struct field_type field_type_of_schema(const cJSON *schema, const cJSON *documen
 
 struct field_type field_type_of_custom(const cJSON *schema)
 {
-	return (struct field_type){.schema = schema, .custom_object = true};
+	return (struct field_type){.schema = schema, .custom_object = true, .untyped = !schema};
 }
 
 static void find_in_schema(struct field_type of, const char *name, struct field *ret)
 {
 	const cJSON *schema = json_tree_at(of.schema, "properties", name, NULL);
 
+	ret->declared = schema != NULL;
 	if (!schema)
 		schema = json_tree_at(of.schema, "additionalProperties", NULL);
 	if (cJSON_IsObject(schema))
 		read_schema(schema, of.document, ret);
+	ret->type.untyped = !cJSON_IsObject(schema);
 }
 
 /* ---- either ---- */
@@ -180,7 +182,7 @@ static bool is_atomic(struct field_type t)
 
 void field_find(struct field_type of, const char *name, struct field *ret)
 {
-	*ret = (struct field){0};
+	*ret = (struct field){.declared = !of.each && !of.untyped, .type.untyped = of.untyped};
 	if (of.custom_object && strcmp(name, "metadata") == 0)
 		ret->type = field_type_find(slice_of("apimachinery.pkg.apis.meta.v1.ObjectMeta"));
 	else if (of.each)
@@ -189,6 +191,8 @@ void field_find(struct field_type of, const char *name, struct field *ret)
 		find_in_row(of.row, slice_of(name), ret);
 	else if (of.schema)
 		find_in_schema(of, name, ret);
+	if (of.custom_object)
+		ret->declared = true;
 	ret->atomic = ret->atomic || is_atomic(ret->type);
 }
 

@@ -17,6 +17,7 @@ struct field_type {
 	const cJSON *schema, *document; /* document: where "#/..." references lead; NULL: nowhere */
 	bool each;                      /* a map whose values are of the row's type */
 	bool custom_object;             /* its metadata is that of every object, whatever the schema says */
+	bool untyped;                   /* of a custom object, where the schema says nothing */
 };
 
 enum list_kind { LIST_ATOMIC, LIST_SET, LIST_MAP };
@@ -34,6 +35,7 @@ struct field {
 	size_t key_count;
 	bool merges;            /* a strategic merge patch merges the list, by */
 	struct slice merge_key; /* ... this key of its items; empty: a list of plain values */
+	bool declared;          /* a field of a type, not a key of a map */
 	struct field_type type; /* of the value; of a list, that of its items */
 };
 

@@ -49,24 +49,46 @@ bool write_hides(const struct api_call *call, const struct collection *c)
 	return true;
 }
 
-static int parse_dry_run(struct write *w)
+/* What is wrong with the options goes into w->st; the caller looks at its causes. */
+static void check_apply_options(struct write *w)
+{
+	bool apply = slice_is(write_body_type(w->call->request), WRITE_APPLY_PATCH);
+	struct slice force = query_get(&w->call->query, "force");
+
+	if (apply && !query_get(&w->call->query, "fieldManager").len)
+		status_invalid_cause(&w->st, "FieldValueRequired", "fieldManager",
+			"Required value: is required for apply patch");
+	if (!apply && force.len)
+		status_invalid_cause(&w->st, "FieldValueForbidden", "force",
+			"Forbidden: may not be specified for non-apply patch");
+}
+
+static void check_field_manager(struct write *w)
+{
+	struct slice name = query_get(&w->call->query, "fieldManager");
+
+	if (name.len > FIELD_MANAGER_MAX)
+		status_invalid_cause(&w->st, "FieldValueTooLong", "fieldManager",
+			"Too long: may not be more than %d bytes", FIELD_MANAGER_MAX);
+}
+
+static int parse_options(struct write *w)
 {
 	static const char *const kinds[] = {
 		"CreateOptions", "UpdateOptions", "PatchOptions", "DeleteOptions", "DeleteOptions"};
 	struct slice value = query_get(&w->call->query, "dryRun");
 
 	w->dry_run = slice_is(value, "All");
-	if (w->dry_run || value.len == 0)
+	if (w->verb == VERB_PATCH)
+		check_apply_options(w);
+	check_field_manager(w);
+	if (value.len && !w->dry_run)
+		status_invalid_cause(&w->st, "FieldValueNotSupported", "dryRun",
+			"Unsupported value: \"%.*s\": supported values: \"All\"", (int)value.len, value.ptr);
+	if (w->st.cause_count == 0)
 		return 0;
-	w->st.has_details = true;
-	w->st.kind = xstrdup(kinds[w->verb]);
-	w->st.group = xstrdup("meta.k8s.io");
-	w->st.causes[w->st.cause_count++] = (struct status_cause){"FieldValueNotSupported",
-		xasprintf(
-			"Unsupported value: \"%.*s\": supported values: \"All\"", (int)value.len, value.ptr),
-		"dryRun"};
-	return status_set(&w->st, 422, "Invalid", "%s.meta.k8s.io \"\" is invalid: dryRun: %s",
-		kinds[w->verb], w->st.causes[0].message);
+	status_invalid_begin(&w->st, kinds[w->verb]);
+	return status_invalid_end(&w->st);
 }
 
 static int refuse(struct write *w)
@@ -117,7 +139,7 @@ static int do_write(struct write *w)
 static int serve(struct write *w)
 {
 	const struct tape_resource *r = &w->c->resource;
-	int rc = parse_dry_run(w);
+	int rc = parse_options(w);
 
 	w->policy = write_rules_find(w->call->api->rules, slice_of(r->apigroup), slice_of(r->resource),
 		w->sub, w->verb, is_recorded(w));

@@ -57,7 +57,7 @@ static int parse(const struct http_request *r, cJSON **ret, struct status *st, s
 		return json_tree_parse(r->body, ret, err);
 	if (slice_is(type, PROTOBUF_TYPE))
 		return parse_protobuf(r->body, ret, err);
-	if (slice_is(type, "application/yaml"))
+	if (slice_is(type, "application/yaml") || slice_is(type, WRITE_APPLY_PATCH))
 		return parse_yaml(r->body, ret, err);
 	return status_set(st, 415, "UnsupportedMediaType",
 		"the body of the request was in an unknown format - accepted media types include: "

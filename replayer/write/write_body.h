@@ -8,11 +8,13 @@
 #include "replayer/wire/http.h"
 #include "replayer/write/json_tree.h"
 
+#define WRITE_APPLY_PATCH "application/apply-patch+yaml"
+
 /* The media type of the body without its parameters; the empty slice when none is named. */
 struct slice write_body_type(const struct http_request *r);
 
-/* An object: JSON (also where no type is named), YAML or protobuf. `kind` is the one expected, for messages.
- * On failure the status is filled: 400, 413 or 415. The caller frees. */
+/* An object: JSON (also where no type is named), YAML (also of an apply patch) or protobuf. `kind` is the one
+ * expected, for messages. On failure the status is filled: 400, 413 or 415. The caller frees. */
 int write_body_object(
 	const struct http_request *r, const char *kind, cJSON **ret, struct status *st) MUST_CHECK;
 

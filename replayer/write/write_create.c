@@ -168,6 +168,7 @@ int write_create_object(struct write *w, cJSON *object)
 	if (rc == 0)
 		rc = check_absent(w);
 	if (rc == 0) {
+		write_keep_managers(w, object);
 		begin_metadata(w, metadata);
 		begin_status(w, object);
 		begin_spec(w, object);

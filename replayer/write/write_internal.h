@@ -8,7 +8,8 @@
 #include "replayer/write/write.h"
 #include "replayer/write/write_body.h"
 
-#define TIMESTAMP_BYTES 32
+#define TIMESTAMP_BYTES   32
+#define FIELD_MANAGER_MAX 128 /* bytes of its name */
 
 /* One write while it is being done. All functions that return int return 0, or ERR_FAILED with `st` filled.
  */
@@ -26,6 +27,7 @@ struct write {
 	int code;       /* of the answer */
 	cJSON *answer;  /* its body */
 	bool is_status; /* the answer is no object of the collection */
+	bool managed;   /* its managed fields are up to date */
 };
 
 /* ---- write_object.c: what all objects have ---- */
@@ -41,8 +43,8 @@ int write_check_kind(struct write *w, cJSON *object);
 /* Name and namespace against the path. */
 int write_check_place(struct write *w, cJSON *object);
 
-/* Puts members where the API server has them: kind, apiVersion and metadata first, metadata's own in order.
- */
+/* Puts members where the API server has them: kind, apiVersion and metadata first, metadata's own in order,
+ * without empty ones. */
 void write_normalize(const struct write *w, cJSON *object);
 
 /* Makes it so, by the policy: the object gets its resourceVersion, and watchers are told. A deletion is given
@@ -63,6 +65,9 @@ int write_invalid(struct write *w, const char *kind, const char *reason, const c
 /* 409. */
 int write_conflict(struct write *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* 415 of a patch. */
+int write_unsupported(struct write *w);
+
 /* Details of an error about the object: name, group, kind. */
 void write_set_details(struct write *w, const char *kind);
 
@@ -79,6 +84,7 @@ int write_create(struct write *w);
 int write_create_object(struct write *w, cJSON *object);
 int write_update(struct write *w);
 int write_patch(struct write *w);
+int write_apply(struct write *w);
 int write_delete(struct write *w);
 int write_delete_collection(struct write *w);
 int write_subresource(struct write *w, bool *ret_done);
@@ -97,6 +103,10 @@ bool write_is_over(const struct write *w, const cJSON *object);
 int write_scale_of(struct write *w, const cJSON *object, cJSON **ret);
 int write_scale(struct write *w);                   /* a PUT */
 int write_scale_set(struct write *w, cJSON *scale); /* takes it over */
+
+/* Keeps account of who wrote which fields of an object that takes the place of w->old, if nobody has yet.
+ * write_apply.c. */
+void write_keep_managers(struct write *w, cJSON *object);
 
 /* Whether metadata.generation counts the changes of this kind. */
 bool write_counts_generation(const struct write *w);

@@ -45,7 +45,7 @@ int write_invalid(
 	write_set_details(w, kind);
 	status_set(&w->st, 422, "Invalid", "%s%s%s \"%s\" is invalid: %s: %s", kind, w->st.group ? "." : "",
 		w->st.group ? w->st.group : "", w->name ? w->name : "", field, why);
-	w->st.causes[w->st.cause_count++] = (struct status_cause){reason, why, field};
+	status_add_cause(&w->st, reason, why, field);
 	return ERR_FAILED;
 }
 
@@ -213,6 +213,19 @@ static void order(cJSON *object, const char *const *first, size_t count, bool so
 	free(items);
 }
 
+static void drop_empty(cJSON *metadata)
+{
+	static const char *const names[] = {
+		"labels", "annotations", "ownerReferences", "finalizers", "managedFields"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const cJSON *value = cJSON_GetObjectItemCaseSensitive(metadata, names[i]);
+
+		if (value && !value->child && !cJSON_IsString(value))
+			json_tree_set(metadata, names[i], NULL);
+	}
+}
+
 void write_normalize(const struct write *w, cJSON *object)
 {
 	static const char *const top[] = {"kind", "apiVersion", "metadata"};
@@ -221,6 +234,7 @@ void write_normalize(const struct write *w, cJSON *object)
 		"deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
 		"managedFields"};
 
+	drop_empty(json_tree_object(object, "metadata"));
 	order(object, top, sizeof(top) / sizeof(top[0]), w->c->custom);
 	order(json_tree_object(object, "metadata"), metadata, sizeof(metadata) / sizeof(metadata[0]),
 		w->c->custom);

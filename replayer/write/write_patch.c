@@ -9,7 +9,7 @@
 #define MERGE_PATCH     "application/merge-patch+json"
 #define STRATEGIC_PATCH "application/strategic-merge-patch+json"
 
-static int unsupported(struct write *w)
+int write_unsupported(struct write *w)
 {
 	w->st.has_details = true;
 	return status_set(&w->st, 415, "UnsupportedMediaType", "415: Unsupported Media Type");
@@ -36,7 +36,7 @@ static int patch_by_type(struct write *w, cJSON *patch, cJSON *object)
 	int rc = patch_strategic(object, patch, type_cache_find(api->types, api->world, w->c), &err);
 
 	if (rc == ERR_FAILED)
-		return status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", err.text);
+		return status_set(&w->st, 500, NULL, "%s", err.text);
 	return rc ? failed(w, rc, &err) : 0;
 }
 
@@ -85,9 +85,11 @@ int write_patch(struct write *w)
 	cJSON *patch;
 	int rc;
 
+	if (slice_is(type, WRITE_APPLY_PATCH))
+		return write_apply(w);
 	if (!slice_is(type, JSON_PATCH) && !slice_is(type, MERGE_PATCH) &&
 		(!slice_is(type, STRATEGIC_PATCH) || w->c->custom))
-		return unsupported(w);
+		return write_unsupported(w);
 	rc = json_tree_parse(w->call->request->body, &patch, &err);
 	if (rc)
 		return failed(w, rc, &err);

@@ -174,7 +174,9 @@ int write_replace(struct write *w, cJSON *object, bool rv_required)
 		keep_member(w->old, object, "status");
 	}
 	keep_metadata(w->old, object);
+	write_keep_managers(w, object);
 	count_generation(w, object);
+	write_normalize(w, object);
 	w->answer = object;
 	w->code = 200;
 	/* What changes nothing makes no version. */

@@ -1,0 +1,35 @@
+/*
+ * managed_fields.h: metadata.managedFields: which manager said which fields, kept as the API server keeps it.
+ * A manager is told by its name, what it does (Apply or Update), the subresource, and for Update the version;
+ * fields of other versions of a type are taken as fields of this one.
+ */
+#ifndef REPLAYER_MANAGED_FIELDS_H
+#define REPLAYER_MANAGED_FIELDS_H
+
+#include "replayer/write/field_walk.h"
+
+#define MANAGED_UPDATERS_MAX 10 /* of Update; older ones become "ancient-changes" */
+
+/* Who writes, and how. */
+struct field_writer {
+	const char *name, *api_version, *subresource; /* subresource: "" for the object itself */
+	const char *now;                              /* RFC 3339, seconds */
+	const char *ignored; /* a top member that this way does not write; NULL: none */
+	struct field_type type;
+};
+
+/*
+ * An object was written as a whole or patched. Sets the managed fields of `new`. old: NULL for one that is
+ * created; else, where neither of them has any, none are kept, as in a cluster.
+ */
+void managed_update(const cJSON *old, cJSON *new, const struct field_writer *who);
+
+/*
+ * Applies `object` to `live` (NULL: there is none). *ret: the result with its managed fields, of the caller;
+ * NULL where there are conflicts, which an unforced apply tells: *ret_conflicts is then an array of
+ * {"manager": TEXT, "field": PATH}, of the caller. ERR_FAILED: items of a list cannot be told apart.
+ */
+int managed_apply(const cJSON *live, const cJSON *object, const struct field_writer *who, bool force,
+	cJSON **ret, cJSON **ret_conflicts, struct err *err) MUST_CHECK;
+
+#endif
