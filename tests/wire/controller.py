@@ -7,9 +7,11 @@ It lists and watches as informers do: it watches from the last version it saw, a
 It ends when it has seen the pod LAST. --forgetful plants the bug that gaps bring to light: after listing again it
 does not look which UIDs have gone meanwhile. Python's standard library only."""
 
+import base64
 import contextlib
 import http.client
 import json
+import ssl
 import sys
 import time
 import urllib.parse
@@ -20,10 +22,17 @@ GIVE_UP_S = 60
 class Api:
 	def __init__(self, kubeconfig):
 		with open(kubeconfig) as f:
-			self.server = urllib.parse.urlsplit(json.load(f)["clusters"][0]["cluster"]["server"])
+			cluster = json.load(f)["clusters"][0]["cluster"]
+		self.server = urllib.parse.urlsplit(cluster["server"])
+		authority = cluster.get("certificate-authority-data")
+		self.tls = ssl.create_default_context(cadata=base64.b64decode(authority).decode()) if authority else None
+
+	def connect(self):
+		where = {"host": self.server.hostname, "port": self.server.port, "timeout": GIVE_UP_S}
+		return http.client.HTTPSConnection(**where, context=self.tls) if self.tls else http.client.HTTPConnection(**where)
 
 	def open(self, method, path, body=None):
-		connection = http.client.HTTPConnection(self.server.hostname, self.server.port, timeout=GIVE_UP_S)
+		connection = self.connect()
 		headers = {"User-Agent": "ledger/v1", "Content-Type": "application/json", "Accept": "application/json"}
 		connection.request(method, path, json.dumps(body) if body is not None else None, headers)
 		return connection, connection.getresponse()
