@@ -64,7 +64,7 @@ static const struct fault_key where_keys[] = {
 	{"client", KEY_TEXT, offsetof(struct fault_where, client), NULL, 0, 0, false,
 		"a pattern with * and ? that the whole User-Agent matches"},
 	{"credential", KEY_TEXT, offsetof(struct fault_where, credential), NULL, 0, 0, false,
-		"the bearer token, or the name in the client certificate"},
+		"the bearer token"},
 	{"requests", KEY_TEXTS, offsetof(struct fault_where, requests), FAULT_REQUEST_WORDS, 0, 0, false,
 		"only requests of these kinds"},
 };

@@ -82,7 +82,7 @@ struct fault_where {
 	char *namespace;  /* of the request's path; NULL: any; "" those of all namespaces */
 	bool and_wider;   /* with a namespace: requests over all namespaces, too; not in files */
 	char *client;     /* a pattern with * and ? over the User-Agent; NULL: any */
-	char *credential; /* a bearer token, or the name in a client certificate; NULL: any */
+	char *credential; /* a bearer token; NULL: any */
 	struct fault_texts requests; /* words of enum fault_request_kind; empty: all */
 	unsigned request_mask;       /* made of them */
 };

@@ -4,6 +4,7 @@ come of it. README.md tells the story."""
 import functools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -126,6 +127,13 @@ def cannot_tell(t, p):
 def get_w_ends(t, p):
 	t.assertEqual(p.code, 0)
 	t.assertEqual([line.split()[1] for line in lines(p.out)], ["a", "b", "a", "c"])
+
+
+@act("000-f", "kubectl get -w prints an ERROR as a row and exits with 0",
+	kubectl("get", "pods", "-A", "-w", "--output-watch-events"), gaps="000-f")
+def get_w_shows_errors(t, p):
+	t.assertEqual(p.code, 0, p.err)
+	t.assertRegex(lines(p.out)[-1], r"^ERROR .*Expired")
 
 
 @act("000-c", "a program that reads on spins and asks nobody", program("naive.py", "continue"), gaps="000-a")
@@ -338,6 +346,64 @@ for gaps, end in (("000-a", "a clean end"), ("000-b", "a reset")):
 		act(gaps, f"Go: an informer goes on behind {end}, {http}", go("informer"), gaps=gaps, protocol=protocol)(go_goes_on)
 
 
+# Every other end inside the stream.
+for word in ("cut=40", "fin", "goaway"):
+	for protocol, http in ((HTTP1, "HTTP/1.1"), (HTTP2, "HTTP/2")):
+		act("000-b", f"Go: an informer goes on behind {word.replace('=40', ' in a frame')}, {http}", go("informer"), protocol=protocol,
+			options=("--gap", f"#1,0s,{word},hold=60s,pods,event=type='DELETED'"))(go_goes_on)
+
+
+def paths(p):
+	"""Of lists and watches of pods, with the values that are drawn left out."""
+	return [re.sub(r"timeout(Seconds)?=[^&]*&?", "", row["path"]) for row in p.rows(
+		"SELECT path FROM requests WHERE resource = 'pods' ORDER BY request")]
+
+
+@act("000-a", "Go: how an informer starts, classic list", go("informer"), env=CLASSIC)
+def go_starts(t, p):
+	t.assertEqual(paths(p), ["/api/v1/pods?limit=500&resourceVersion=0", "/api/v1/pods?allowWatchBookmarks=true&resourceVersion=95&watch=true"])
+	seconds = int(re.search(r"timeoutSeconds=(\d+)", p.rows("SELECT path FROM requests WHERE verb = 'watch'")[0]["path"]).group(1))
+	t.assertTrue(300 <= seconds <= 600, seconds)
+
+
+@act("000-a", "Go: a very short watch makes an informer list again", go("informer"), gaps="000-short", env=CLASSIC)
+def go_short(t, p):
+	t.assertEqual([one[:2] for one in p.asked()], [("LIST", "0"), ("WATCH", "95"), ("LIST", "95"), ("WATCH", "95")])
+	t.assertEqual(lines(p.out)[-1], "cache: a=u1 c=u3 last=u9")
+
+
+@act("000-a", "Go: 429 makes an informer wait, and watch where it was", go("informer"), env=CLASSIC,
+	options=("--gap", "#1,2s,end,wall,hold=60s,pods,event=type='DELETED'"))
+def go_waits_at_429(t, p):
+	t.assertIn(("WATCH", "110", 429), p.asked())
+	t.assertEqual((ways_in(p), p.asked()[-1]), (1, ("WATCH", "110", 200)))
+	t.assertIn("OnDelete b u2 120", p.out)
+
+
+@act("000-f", "Go: behind a 410 for its list, an informer lists without a version", go("informer"), gaps="000-f-list", env=CLASSIC)
+def go_lists_without(t, p):
+	t.assertEqual(p.asked()[2:4], [("LIST", "110", 410), ("LIST", "", 200)])
+	t.assertEqual(lines(p.out)[-1], "cache: a=u1 c=u3 last=u9")
+
+
+@act("000-f", "Go: a RetryWatcher watches again behind an ERROR 500", go("retrywatcher"), tape="recreated", gaps="003-no-leader")
+def go_retries_500(t, p):
+	t.assertEqual([line.split()[-1] for line in lines(p.out)], ["100", "101", "180", "190", "200", "310", "ever"])
+
+
+@act("000-f", "Go: a RetryWatcher stops at HTTP 403", go("retrywatcher"), gaps="000-f-forbidden")
+def go_stops_at_403(t, p):
+	t.assertEqual(lines(p.out)[-2:], ["ERROR 403 Forbidden", "stopped for ever"])
+
+
+@act("000-a", "Go: a RetryWatcher is told everything once, however often its watch ends", go("retrywatcher"), gaps="000-often")
+def go_often(t, p):
+	t.assertEqual([line.split()[-1] for line in lines(p.out)], ["100", "110", "120", "130", "140", "ever"])
+	t.assertEqual(len(p.asked()), 5)
+	starts = [row["time_ns"] for row in p.rows("SELECT time_ns FROM requests WHERE verb = 'watch' ORDER BY request")]
+	t.assertTrue(all(b - a > 900_000_000 for a, b in zip(starts, starts[1:])), starts)
+
+
 @act("S1", "Go: WaitForCacheSync waits for the server to be there", go("informer"), gaps="S1", env=CLASSIC)
 def go_waits(t, p):
 	t.assertEqual(p.code, 0, p.out)
@@ -413,6 +479,12 @@ for title, gaps, protocol, check in S5_GO:
 	for mode, env in ((", classic list", CLASSIC), (", streaming list", STREAMING)):
 		http = ", HTTP/1.1" if protocol is HTTP1 else ", HTTP/2"
 		act("S5", title + http + mode, go("informer"), tape="recreated", gaps=gaps, protocol=protocol, env={**env, **IMPATIENT})(check)
+
+
+@act("S5", "Go: behind a 410 an informer lists at its last version, without a limit", go("informer"), tape="recreated", gaps="S5", env=CLASSIC)
+def go_lists_at_last(t, p):
+	t.assertEqual(paths(p)[2:4], ["/api/v1/pods?allowWatchBookmarks=true&resourceVersion=101&watch=true", "/api/v1/pods?resourceVersion=101"])
+
 
 for name, message in ERRORS.items():
 	act(name, "Go: an informer lists again and misses the recreation", go("informer"), tape="recreated", gaps=name)(go_sees_another)

@@ -630,6 +630,23 @@ class FileTest(FaultCase):
 
 
 
+class RunTest(FaultCase):
+	def test_run_tells_what_happened_to_whom_and_when(self):
+		path = os.path.join(self.folder, "x.run")
+		r = self.fault({**CompactionTest.RULE, "name": "gap"}, options=("--run", path))
+		self.raw(r).to_the_end()
+		self.raw(r, "/api/v1/pods?watch=1&resourceVersion=21").to_the_last_chunk()
+		self.assertEqual(r.stop(), 0)
+		with contextlib.closing(sqlite3.connect(path)) as db:
+			rows = db.execute("SELECT f.rule, f.episode, f.step, f.what, f.detail, f.resource, f.seq, substr(f.tape_time, 18, 3), r.rv"
+				" FROM faults f LEFT JOIN requests r USING (request) ORDER BY fault").fetchall()
+		self.assertEqual(rows, [
+			(1, 1, "begins", "rst", "gap", None, 4, "02.", None),
+			(1, 1, "watch", "rst", "gap", "pods", 4, "02.", "20"),
+			(1, 1, "ends", "rst", "gap", None, 6, "03.", None),
+			(1, None, "request", "compaction", "gap", "pods", 6, "03.", "21")])
+
+
 class TwiceTest(FaultCase):
 	"""The same file twice is the same run: the same faults, requests and deliveries, though clients come when they like."""
 
