@@ -2,8 +2,9 @@
 tape, and their caches end with exactly its objects, UIDs and resourceVersions."""
 
 import os
+import unittest
 
-from lib import replay, tape
+from lib import paths, replay, tape
 from lib.case import Case
 from lib.session import NAMED_RESOURCES
 
@@ -13,13 +14,13 @@ UNTYPED_GROUPS = ("apiregistration.k8s.io", "apiextensions.k8s.io", "stable.exam
 
 class AnInformerOnAReplay(Case):
 
-	def follow(self, program, resources, streaming=None):
+	def follow(self, program, resources, streaming=None, *options):
 		"""Run a client through the whole tape; returns {resource: Told}."""
 		events = tape.by_resource(self.all_events)
 		last_list = max(e.seq for e in self.all_events if e.origin == "list")
 		last = {name: events[name][-1] for name in resources}
 		with replay.Replay(self.all_tape, self.folder(), "replay", "--speed", "max",
-				"--wait-watchers", str(len(resources))) as served:
+				"--wait-watchers", str(len(resources)), *options) as served:
 			with replay.Informers(program, resources, served, self.folder(), "client", streaming) as client:
 				client.wait_until_seen(last, last_list)
 				return client.end()
@@ -79,3 +80,18 @@ class AnInformerOnAReplay(Case):
 		for streaming in (True, False):
 			with self.subTest(streaming=streaming):
 				self.check(self.follow(["crcache"], self.resources(), streaming))
+
+	def test_of_the_python_client_tells_the_tape_one_to_one_over_tls_and_without(self):
+		self.in_another_language("python")
+
+	@unittest.skipUnless(os.path.exists(os.path.join(paths.BUILD, "javascript", "installed")),
+		"the JavaScript client could not be installed")
+	def test_of_the_javascript_client_tells_the_tape_one_to_one_over_tls_and_without(self):
+		self.in_another_language("javascript")
+
+	def in_another_language(self, language):
+		"""Lists in pages and watches of five resources, informers of those four that are built in."""
+		for mode, resources in (("watch", NAMED_RESOURCES), ("informer", NAMED_RESOURCES[:-1])):
+			for options in ((), ("--plain",)):
+				with self.subTest(mode=mode, options=options):
+					self.check(self.follow([language, mode], resources, None, *options))

@@ -46,7 +46,7 @@ class Informers:
 		if streaming is not None:
 			env["KUBE_FEATURE_WatchListClient"] = "true" if streaming else "false"
 		self.resources = resources
-		command = [paths.program(program[0]), *program[1:], *resources]
+		command = [*paths.client(program[0]), *program[1:], *resources]
 		self.child = process.Child(command, folder, name, env)
 
 	def __enter__(self):
