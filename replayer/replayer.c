@@ -380,6 +380,7 @@ static int open_faults(struct replayer *r, struct err *err)
 	if (rc || !faults)
 		return rc;
 	r->faults = fault_act_new(faults, r->world, r->player, r->watches, r->run);
+	fault_act_check(r->faults, r->tape);
 	player_direct(r->player, &fault_act_director, r->faults);
 	watches_use_faults(r->watches, r->faults);
 	r->deck.went_back = restart_faults;
@@ -519,6 +520,7 @@ static int report(struct replayer *r, struct err *err)
 	buf_release(&text);
 	if (rc == 0 && o->report)
 		rc = write_report(r, &facts, err);
+	fault_act_sum_up(r->faults);
 	r->too_late = o->max_lateness_ns && r->run->late.max_ns > o->max_lateness_ns;
 	if (r->too_late)
 		log_warn("an event was delivered %.3f ms late: the limit is %.3f ms",

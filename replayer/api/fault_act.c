@@ -3,6 +3,7 @@
 
 #include "replayer/api/watch_internal.h"
 #include "replayer/fault/fault_keys.h"
+#include "replayer/fault/fault_load.h"
 #include "replayer/run.h"
 #include "replayer/wire/server.h"
 #include "schema/base/json_scan.h"
@@ -26,6 +27,25 @@ void fault_act_free(struct fault_act *a)
 		return;
 	faults_free(a->faults);
 	free(a);
+}
+
+void fault_act_check(const struct fault_act *a, const struct tape *t)
+{
+	for (size_t i = 0; i < faults_rule_count(a->faults); i++) {
+		const char *name = fault_unknown_resource(a->faults, t, i);
+
+		if (name)
+			log_warn("fault '%s' names '%s', and no resource of the tape is called so",
+				faults_rule(a->faults, i)->name, name);
+	}
+}
+
+void fault_act_sum_up(const struct fault_act *a)
+{
+	for (size_t i = 0; a && i < faults_rule_count(a->faults); i++) {
+		if (!(a->happened >> i & 1))
+			log_warn("fault '%s' has not happened", faults_rule(a->faults, i)->name);
+	}
 }
 
 void fault_act_serve(struct fault_act *a, struct server *server)
@@ -135,6 +155,8 @@ static void begin(struct fault_act *a, const struct fault_firing *firing)
 	struct strike s = {.act = a, .firing = firing};
 	const char *word = fault_do_word(firing->rule->what.act);
 
+	if (firing->rule_index < faults_rule_count(a->faults))
+		a->happened |= UINT64_C(1) << firing->rule_index;
 	fault_act_note(a, firing->rule_index, firing->episode, "begins", word, NULL, NULL);
 	watches_each(a->watches, strike_if_hit, &s);
 	log_info("fault '%s' at event %llu: %s, %zu watches", firing->rule->name,

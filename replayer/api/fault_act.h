@@ -15,12 +15,17 @@
 
 struct fault_act;
 struct server;
+struct tape;
 struct watch;
 
 /* Takes the faults over, borrows the rest. */
 struct fault_act *fault_act_new(struct faults *faults, struct world *world, struct player *player,
 	struct watches *watches, struct run *run);
 void fault_act_free(struct fault_act *a);
+
+/* Logs which rules name what the tape does not have; and at the end, which have not happened. */
+void fault_act_check(const struct fault_act *a, const struct tape *t);
+void fault_act_sum_up(const struct fault_act *a);
 
 /* Whose listener refuses; before it accepts. */
 void fault_act_serve(struct fault_act *a, struct server *server);

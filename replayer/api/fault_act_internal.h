@@ -21,8 +21,9 @@ struct fault_act {
 	bool at_event; /* the tape's time is that of the event at hand */
 	int64_t event_ns;
 	bool draining, cannot_listen;
-	uint64_t applied; /* events so far */
-	uint64_t retried; /* of them, when frames that wait were tried last */
+	uint64_t applied;  /* events so far */
+	uint64_t retried;  /* of them, when frames that wait were tried last */
+	uint64_t happened; /* bit for each rule of the file; beginning anew does not clear them */
 	struct swallowed *swallowed;
 };
 

@@ -68,9 +68,9 @@ const struct fault_rule *faults_rule(const struct faults *f, size_t index)
 	return index < f->file.count ? &f->file.rules[index] : NULL;
 }
 
-bool faults_recorded(const struct faults *f)
+size_t faults_rule_count(const struct faults *f)
 {
-	return f->file.recorded;
+	return f->rule_count;
 }
 
 /* ---- resources ---- */

@@ -35,7 +35,7 @@ struct fault_now {
 int faults_new(struct fault_file *file, struct faults **ret, struct err *err) MUST_CHECK;
 void faults_free(struct faults *f);
 const struct fault_rule *faults_rule(const struct faults *f, size_t index); /* NULL past the end */
-bool faults_recorded(const struct faults *f); /* whether recorded gaps happen too */
+size_t faults_rule_count(const struct faults *f); /* without those of recorded gaps, which come last */
 
 /* ---- what happens ---- */
 

@@ -2,8 +2,10 @@
 #include "replayer/fault/fault_load.h"
 
 #include "replayer/fault/fault_file.h"
+#include "replayer/fault/fault_internal.h"
 #include "replayer/fault/fault_recorded.h"
 #include "replayer/fault/gap_spec.h"
+#include "schema/tape/reader.h"
 
 static int add_specs(struct fault_file *file, const struct fault_load_options *o, struct err *err)
 {
@@ -47,6 +49,29 @@ static int fill(struct tape *t, const struct fault_load_options *o, struct fault
 	if (o->seed)
 		file->seed = o->seed;
 	return rc;
+}
+
+static bool is_on(const struct tape *t, char *name)
+{
+	struct fault_where where = {.resource = {&name, 1}};
+	const struct tape_resource *r;
+
+	for (size_t i = 0; (r = tape_resource_at(t, i)) != NULL; i++) {
+		if (fault_matches_resource(&where, r))
+			return true;
+	}
+	return false;
+}
+
+const char *fault_unknown_resource(const struct faults *f, const struct tape *t, size_t rule)
+{
+	const struct fault_texts *names = &faults_rule(f, rule)->where.resource;
+
+	for (size_t i = 0; i < names->count; i++) {
+		if (!is_on(t, names->items[i]))
+			return names->items[i];
+	}
+	return NULL;
 }
 
 int fault_load(struct tape *t, const struct fault_load_options *o, struct faults **ret, struct err *err)

@@ -22,4 +22,8 @@ struct fault_load_options {
 int fault_load(
 	struct tape *t, const struct fault_load_options *o, struct faults **ret, struct err *err) MUST_CHECK;
 
+/* The first resource in a rule's scope that the tape does not have, a misspelt one perhaps; NULL: none. Not
+ * an error: requests can name others, and a file may be meant for many tapes. */
+const char *fault_unknown_resource(const struct faults *f, const struct tape *t, size_t rule);
+
 #endif

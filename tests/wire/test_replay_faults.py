@@ -622,6 +622,14 @@ class FileTest(FaultCase):
 		self.assertRegex(self.refuse("--gap", "+1s,10s,rst,compcat=3"), "compcat")
 		self.assertRegex(self.refuse("--gap", "sometime,10s"), "sometime")
 
+	def test_what_is_misspelt_or_never_happens_is_named(self):
+		done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--plain", "--speed", "max", "--gap", "+1s,1s,rst,zap,pods",
+			"--gap", "+0s,1s,end,pods", "--gap", "+1h,1s,end", "--", "true"], capture_output=True, text=True, timeout=60, check=False)
+		self.assertEqual(done.returncode, 0)
+		self.assertEqual([line.split(" warn ")[1] for line in done.stderr.splitlines() if " warn " in line], [
+			"fault 'gap 1' names 'zap', and no resource of the tape is called so",
+			"fault 'gap 1' has not happened", "fault 'gap 3' has not happened"])
+
 	def test_missing_file_is_an_error(self):
 		done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--gaps", "/nowhere.json"], capture_output=True, text=True,
 			timeout=60, check=False)
