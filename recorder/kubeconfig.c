@@ -66,9 +66,20 @@ static char *directory_of(const char *path)
 	return slice_dup((struct slice){path, slash == path ? 1 : (size_t)(slash - path)});
 }
 
+/* Says nothing: without one of its own a document prints what is wrong with it. */
+static struct fy_diag *silent(void)
+{
+	struct fy_diag_cfg cfg;
+
+	fy_diag_cfg_default(&cfg);
+	cfg.fp = NULL;
+	cfg.level = FYET_MAX;
+	return fy_diag_create(&cfg);
+}
+
 static int add_file(struct files *files, const char *path, struct err *err)
 {
-	const struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_RESOLVE_DOCUMENT};
+	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_RESOLVE_DOCUMENT, .diag = silent()};
 	struct file *f = &files->items[files->count];
 	struct buf text;
 	int rc;
@@ -85,6 +96,7 @@ static int add_file(struct files *files, const char *path, struct err *err)
 		if (!f->document || !fy_node_is_mapping(fy_document_root(f->document)))
 			rc = err_set(err, ERR_PROTOCOL, "'%s' is no kubeconfig: not a YAML mapping", path);
 	}
+	fy_diag_destroy(cfg.diag);
 	buf_release(&text);
 	f->path = xstrdup(path);
 	f->directory = directory_of(path);

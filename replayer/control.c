@@ -46,12 +46,14 @@ static int do_step(struct deck *d, const struct query *q, struct err *err)
 {
 	char *text = slice_dup(query_get(q, "count"));
 	unsigned long count = *text ? strtoul(text, NULL, 10) : 1;
+	int rc = 0;
 
+	if (text[strspn(text, "0123456789")] || count == 0 || count > STEPS_MAX)
+		rc = err_set(err, ERR_USAGE, "bad count '%s': expected 1 to %d", text, STEPS_MAX);
+	else
+		player_step(d->player, count);
 	free(text);
-	if (count == 0 || count > STEPS_MAX)
-		return err_set(err, ERR_USAGE, "bad count: expected 1 to %d", STEPS_MAX);
-	player_step(d->player, count);
-	return 0;
+	return rc;
 }
 
 static int do_speed(struct deck *d, const struct query *q, struct err *err)

@@ -113,7 +113,10 @@ const struct command cmd_ctl = {
 		"  until POSITION       run, and pause there\n"
 		"  until-event SQL      run, and pause behind the first event for which the expression over\n"
 		"                       the columns of `events` is true\n\n"
-		"Positions are those of 'kubetape replay'.",
+		"Positions are those of 'kubetape replay'. The same over HTTP, with the status as the answer:\n\n"
+		"  GET  ADDR/kubetape/v1/status\n"
+		"  POST ADDR/kubetape/v1/pause  resume  rewind  step?count=N  speed?value=N|max\n"
+		"       seek?to=POSITION  run?until=POSITION  run?when=SQL",
 	.options = options,
 	.run = run,
 };

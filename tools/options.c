@@ -4,12 +4,14 @@
 #include "schema/base/buf.h"
 #include "schema/base/clock.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define MAX_OPTIONS 64
+#define MAX_SIGNS   4    /* operands that begin with one */
 #define HELP_VALUE  1000 /* getopt's value for --help; rows have 1001 and up */
 #define HELP_COLUMN 34   /* where the help of an option begins */
 #define HELP_WIDTH  100
@@ -209,16 +211,38 @@ static int cut_child(int argc, char **argv, struct operands *ret)
 	return argc;
 }
 
+/* "-5m" is a position, not an option, unless it is the value of one, which getopt takes as it is. So that
+ * getopt does not take it for letters, it is not shown the sign. */
+static void hide_signs(int argc, char **argv, char **ret_hidden)
+{
+	size_t n = 0;
+
+	for (int i = 1; i < argc && n < MAX_SIGNS; i++) {
+		if (argv[i][0] == '-' && isdigit((unsigned char)argv[i][1]) && argv[i - 1][0] != '-')
+			ret_hidden[n++] = ++argv[i];
+	}
+}
+
+static void show_signs(int argc, char **argv, char *const *hidden)
+{
+	for (int i = 1; i < argc; i++) {
+		for (size_t n = 0; n < MAX_SIGNS && hidden[n]; n++)
+			argv[i] -= argv[i] == hidden[n];
+	}
+}
+
 int options_parse(
 	const struct command *c, int argc, char **argv, void *values, struct operands *ret, struct err *err)
 {
 	char letters[2 * MAX_OPTIONS + 3];
 	struct option longs[MAX_OPTIONS + 2];
 	struct operands operands = {0};
+	char *hidden[MAX_SIGNS] = {0};
 	int found;
 
 	make_getopt_tables(c, letters, longs);
 	argc = cut_child(argc, argv, &operands);
+	hide_signs(argc, argv, hidden);
 	optind = 0;
 	while ((found = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		if (found == HELP_VALUE || (found == 'h' && !row_of(c, 'h'))) {
@@ -230,6 +254,7 @@ int options_parse(
 		if (store(row_of(c, found), optarg, values, err))
 			return err->code;
 	}
+	show_signs(argc, argv, hidden);
 	operands.items = argv + optind;
 	operands.count = (size_t)(argc - optind);
 	*ret = operands;

@@ -19,9 +19,20 @@ struct slice write_body_type(const struct http_request *r)
 	return slice_trim(type);
 }
 
+/* Says nothing: without one of its own a document prints what is wrong with it. */
+static struct fy_diag *silent(void)
+{
+	struct fy_diag_cfg config;
+
+	fy_diag_cfg_default(&config);
+	config.fp = NULL;
+	config.level = FYET_MAX;
+	return fy_diag_create(&config);
+}
+
 static int parse_yaml(struct slice text, cJSON **ret, struct err *err)
 {
-	struct fy_parse_cfg config = {.flags = FYPCF_QUIET};
+	struct fy_parse_cfg config = {.flags = FYPCF_QUIET, .diag = silent()};
 	struct fy_document *document =
 		fy_document_build_from_string(&config, text.ptr ? text.ptr : "", text.len);
 	char *json = document ? fy_emit_document_to_string(document, FYECF_MODE_JSON_ONELINE) : NULL;
@@ -33,6 +44,7 @@ static int parse_yaml(struct slice text, cJSON **ret, struct err *err)
 		rc = err_set(err, ERR_PROTOCOL, "error converting YAML to JSON: not a YAML document");
 	free(json);
 	fy_document_destroy(document);
+	fy_diag_destroy(config.diag);
 	return rc;
 }
 

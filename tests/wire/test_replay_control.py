@@ -90,6 +90,23 @@ class ControlTest(Case):
 		self.wait_for(r, state="ended")
 		self.assertEqual(self.post(r, "rewind")[1]["state"], "running")
 
+	def test_a_change_of_speed_counts_from_where_the_clock_stands(self):
+		r = self.replay(counted(3, 100_000.0))
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			self.assertEqual(brief(w.next())[1], "p0")
+			self.assertEqual(self.post(r, "speed?value=1000000")[1]["speed"], 1e6)
+			self.assertEqual([brief(e)[1] for e in w.take(3)], ["p1", "p0", "p2"])
+			self.post(r, "rewind")
+			self.post(r, "speed?value=max")
+			self.wait_for(r, seq=6)
+
+	def test_the_clock_waits_for_as_many_watchers_as_it_is_told(self):
+		r = self.replay(counted(2, 0.01), "--wait-watchers", "2", "--speed", "max")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			self.assertEqual(self.wait_for(r, watches=1)["state"], "waiting")
+			with r.watch("/api/v1/nodes?watch=1&resourceVersion=20"):
+				self.assertEqual(brief(w.next())[1], "p0")
+
 	def test_run_until_pauses_at_a_position_and_behind_an_event(self):
 		r = self.replay(counted(), "--speed", "max")
 		_, status = self.post(r, "run?until=rv:45")
@@ -204,7 +221,9 @@ class ControlTest(Case):
 		self.assertEqual(json.loads(done.stdout)["seq"], 4)
 		self.assertEqual(ctl(address, "seek", "rv:60").returncode, 0)
 		self.assertEqual(json.loads(ctl(address, "status", "--json").stdout)["seq"], 22)
-		for words, code in (([address, "fly"], 2), ([address, "seek"], 2), ([address], 2), (["nowhere", "status"], 2),
+		self.assertEqual(ctl(address, "seek", "-5s").returncode, 0)
+		self.assertEqual(json.loads(ctl(address, "status", "--json").stdout)["seq"], 41)
+		for words, code in (([address, "fly"], 2), ([address, "step", "3x"], 2), ([address, "until-event", "nmae = 1"], 2), ([address, "seek"], 2), ([address], 2), (["nowhere", "status"], 2),
 				([address, "seek", "nowhere"], 2), (["127.0.0.1:1", "status"], 1)):
 			done = ctl(*words)
 			self.assertEqual(done.returncode, code, words)

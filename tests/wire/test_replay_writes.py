@@ -124,6 +124,8 @@ class Creating(Writes):
 		self.assertEqual((status, made.get("data")), (201, {"on": "yes", "n": "1"}))
 		bomb = b"kind: ConfigMap\nmetadata: {name: x}\ndata: &a {k: v}\nmore: *a\n"
 		self.error(self.send("POST", MAPS, bomb, "application/yaml"), 400, "BadRequest")
+		self.error(self.send("POST", MAPS, b'{"a": "b"x}', "application/yaml"), 400, "BadRequest")
+		self.assertNotIn("flow mapping", self.server.stderr())
 
 
 class Updating(Writes):
