@@ -386,6 +386,20 @@ def go_lists_without(t, p):
 	t.assertEqual(lines(p.out)[-1], "cache: a=u1 c=u3 last=u9")
 
 
+@act("000-f", "Go: behind a version that is too large for its list, an informer lists without one", go("informer"),
+	gaps="000-f-too-large", env=CLASSIC)
+def go_lists_smaller(t, p):
+	t.assertEqual(p.asked()[2:4], [("LIST", "110", 504), ("LIST", "", 504)])
+	t.assertEqual(p.asked()[-2:], [("LIST", "", 200), ("WATCH", "110", 200)])
+
+
+@act("000-f", "Go: behind a 410 on a further page, a pager lists everything at once", go("pages"), gaps="000-f-page")
+def go_lists_all(t, p):
+	t.assertEqual(lines(p.out), ["there are a b"])
+	t.assertEqual([status for _, _, status in p.asked()], [200, 410, 200])
+	t.assertNotIn("limit", paths(p)[-1])
+
+
 @act("000-f", "Go: a RetryWatcher watches again behind an ERROR 500", go("retrywatcher"), tape="recreated", gaps="003-no-leader")
 def go_retries_500(t, p):
 	t.assertEqual([line.split()[-1] for line in lines(p.out)], ["100", "101", "180", "190", "200", "310", "ever"])

@@ -6,11 +6,12 @@
 //	scenarios cast                    takes the object of every event for a pod
 //	scenarios informer                a SharedInformer of pods; prints what its handler is told
 //	scenarios retrywatcher            a RetryWatcher from resourceVersion 95
+//	scenarios pages                   lists pods, one a page
 //	scenarios shutdown                informer, synchronised, shut down; then a create
 //	scenarios cut-shutdown            informer; when the server is gone: shut down, and wait for it to come back
 //	scenarios cut-create              informer; when the server is gone: a create; and wait for the informer
 //
-// All but the last end at the pod `last`. The server comes from KUBECONFIG.
+// Those that watch end at the pod `last`. The server comes from KUBECONFIG.
 package main
 
 import (
@@ -35,7 +36,7 @@ type program struct {
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: scenarios naive|rewatch|cast|informer|retrywatcher|shutdown|cut-shutdown|cut-create")
+		fmt.Fprintln(os.Stderr, "usage: scenarios naive|rewatch|cast|informer|retrywatcher|pages|shutdown|cut-shutdown|cut-create")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1:]); err != nil {
@@ -67,6 +68,8 @@ func run(args []string) error {
 		return p.informer()
 	case "retrywatcher":
 		return p.retryWatcher()
+	case "pages":
+		return p.pages()
 	case "shutdown":
 		return p.shutdown()
 	case "cut-shutdown":

@@ -8,8 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/pager"
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
@@ -111,6 +113,23 @@ func (p *program) cast() error {
 		tellEvent(string(event.Type), pod)
 	}
 	tell("watch channel closed")
+	return nil
+}
+
+func (p *program) pages() error {
+	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return p.client.CoreV1().Pods("").List(ctx, o)
+	})
+	pages.PageSize = 1
+	list, _, err := pages.List(p.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for _, pod := range list.(*corev1.PodList).Items {
+		names[pod.Name] = true
+	}
+	tell(append([]any{"there are"}, sorted(names)...)...)
 	return nil
 }
 
