@@ -2,8 +2,10 @@
 #include "schema/base/version.h"
 #include "tools/commands.h"
 #include "tools/import.h"
-#include "tools/json_documents.h"
+#include "tools/kshrk_archive.h"
+#include "tools/yaml_documents.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -37,23 +39,77 @@ static void on_signal(int number)
 	interrupted = 1;
 }
 
-static int copy_documents(
-	struct importer *m, struct json_documents *documents, struct tape_writer *w, struct err *err)
+/* What is read: JSON documents, or what stands before them. */
+struct input {
+	struct json_documents json;
+	struct yaml_documents yaml;
+	struct kshrk_archive *archive;
+	bool is_yaml;
+	uint64_t count;
+};
+
+static int next_document(struct input *in, struct slice *ret, struct err *err)
+{
+	if (in->archive)
+		return kshrk_archive_next(in->archive, ret, err);
+	return in->is_yaml ? yaml_documents_next(&in->yaml, ret, err)
+			   : json_documents_next(&in->json, ret, err);
+}
+
+static int copy_documents(struct importer *m, struct input *in, struct tape_writer *w, struct err *err)
 {
 	struct slice document;
 	int more;
 
-	while (!interrupted && (more = json_documents_next(documents, &document, err)) != 0) {
+	while (!interrupted && (more = next_document(in, &document, err)) != 0) {
 		if (more < 0)
 			return more;
+		in->count++;
 		if (importer_add(m, document, err))
-			return err_prefix(err, "document %llu of '%s'", (unsigned long long)documents->count,
-				documents->name);
-		if ((json_documents_waits(documents) || documents->count % FLUSH_DOCUMENTS == 0) &&
+			return err_prefix(
+				err, "document %llu of '%s'", (unsigned long long)in->count, in->json.name);
+		if (((!in->archive && json_documents_waits(&in->json)) || in->count % FLUSH_DOCUMENTS == 0) &&
 			tape_writer_flush(w, err))
 			return err->code;
 	}
 	return 0;
+}
+
+static bool begins(struct slice bytes, const char *with)
+{
+	return bytes.len >= strlen(with) && memcmp(bytes.ptr, with, strlen(with)) == 0;
+}
+
+/* The first bytes tell. What begins with no bracket is taken for YAML when it begins as its keys do. */
+static int open_documents(struct input *in, struct importer *m, int fd, const char *name, struct err *err)
+{
+	struct slice first;
+	size_t at = 0;
+
+	json_documents_init(&in->json, fd, name);
+	yaml_documents_init(&in->yaml, &in->json, importer_base_ns(m));
+	if (json_documents_peek(&in->json, &first, err))
+		return err->code;
+	if (begins(first, "age-encryption.org/"))
+		return err_set(err, ERR_USAGE, "'%s' is encrypted: decrypt it with age first", name);
+	if (begins(first, "\x1f\x8b") || begins(first, "\x28\xb5\x2f\xfd"))
+		return err_set(err, ERR_USAGE,
+			"'%s' is compressed: unpack it first, as by `zcat`, or `tar -xOzf` for an archive",
+			name);
+	if (kshrk_archive_is(first))
+		return kshrk_archive_open(fd, name, &in->archive, err);
+	while (at < first.len && strchr(" \t\r\n", first.ptr[at]))
+		at++;
+	in->is_yaml =
+		at < first.len && (isalpha((unsigned char)first.ptr[at]) || strchr("-#%", first.ptr[at]));
+	return 0;
+}
+
+static void close_documents(struct input *in)
+{
+	kshrk_archive_close(in->archive);
+	yaml_documents_release(&in->yaml);
+	json_documents_release(&in->json);
 }
 
 static bool wants_now(const struct import_options *o, int fd)
@@ -70,18 +126,18 @@ static int copy_to(struct tape_writer *w, const struct import_options *o, int fd
 	struct import_counts *ret, struct err *err)
 {
 	struct importer *m = importer_new(w, name, wants_now(o, fd) ? &clock_system : NULL);
-	struct json_documents documents;
+	struct input in = {0};
 	struct err late;
-	int code;
+	int code = open_documents(&in, m, fd, name, err);
 
-	json_documents_init(&documents, fd, name);
-	code = copy_documents(m, &documents, w, err);
+	if (!code)
+		code = copy_documents(m, &in, w, err);
 	if (importer_end(m, &late) && !code) {
 		*err = late;
 		code = late.code;
 	}
 	*ret = importer_counts(m);
-	json_documents_release(&documents);
+	close_documents(&in);
 	importer_free(m);
 	if (tape_writer_close(w, &late) && !code) {
 		*err = late;
@@ -163,7 +219,8 @@ const struct command cmd_import = {
 	.description =
 		"Reads JSON documents, one a line or spread over many: watch events as an API server writes\n"
 		"them, objects as `kubectl get -w -o json` prints them, lists, and what `kubetape export`\n"
-		"wrote. What they lack is told by the tape: see connections, purpose 'import'.\n\n"
+		"wrote; k8shark's archives (.kshrk) and records; and YAML, as kwok records it. What they lack\n"
+		"is told by the tape: see connections, purpose 'import', and gaps between lists.\n\n"
 		"  kubectl get pods -w --output-watch-events -o json | kubetape import - -o X.tape\n"
 		"  kubetape export X.tape --table all | kubetape import - -o Y.tape",
 	.options = rows,

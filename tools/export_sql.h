@@ -20,8 +20,8 @@ extern const struct export_table export_tables[];
  */
 extern const char *const export_trace_sql[];
 
-/* The same for a run that was added to the session: process 3, its writes, faults and the deliveries that were
- * at least :late nanoseconds late, as marks at the tape's time. */
+/* The same for a run that was added to the session: process 3, its writes, faults and the deliveries that
+ * were at least :late nanoseconds late, as marks at the tape's time. */
 extern const char *const export_run_sql[];
 
 #endif

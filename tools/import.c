@@ -14,6 +14,7 @@ struct importer *importer_new(struct tape_writer *w, const char *source, const s
 	m->source = source;
 	m->clock = clock;
 	m->last_time_ns = INT64_MIN;
+	m->base_ns = clock_wall_ns(&clock_system);
 	buf_init(&m->texts, 2u * LIMIT_LIST_BYTES);
 	return m;
 }
@@ -25,6 +26,7 @@ void importer_free(struct importer *m)
 	for (size_t i = 0; i < m->kind_count; i++) {
 		free(m->kinds[i].api_version);
 		free(m->kinds[i].kind);
+		free(m->kinds[i].resource);
 	}
 	free(m->kinds);
 	free(m->uids);
@@ -34,8 +36,20 @@ void importer_free(struct importer *m)
 	for (size_t i = 0; i < m->queue_count; i++)
 		free(m->queue[i].line);
 	free(m->queue);
+	for (size_t i = 0; i < m->path_count; i++) {
+		free(m->paths[i]->path);
+		free(m->paths[i]->rv);
+		free(m->paths[i]);
+	}
+	free(m->paths);
+	import_known_release(&m->known);
 	buf_release(&m->texts);
 	free(m);
+}
+
+int64_t importer_base_ns(const struct importer *m)
+{
+	return m->base_ns;
 }
 
 struct import_counts importer_counts(const struct importer *m)
@@ -156,31 +170,48 @@ int import_stream(struct importer *m, const struct tape_resource *resource, uint
 	return tape_writer_stream(m->writer, &stream, ret, err);
 }
 
-static int make_kind(struct importer *m, const char *api_version, const char *kind, bool namespaced,
-	uint32_t *ret, struct err *err)
+static int make_kind(struct importer *m, const char *api_version, const char *kind, const char *plural,
+	bool namespaced, uint32_t *ret, struct err *err)
 {
 	const char *slash = strchr(api_version, '/');
 	struct tape_resource resource = {
 		.apigroup = slice_dup((struct slice){api_version, slash ? (size_t)(slash - api_version) : 0}),
 		.version = xstrdup(slash ? slash + 1 : api_version),
-		.resource = plural_of(kind),
+		.resource = plural ? xstrdup(plural) : plural_of(kind),
 		.kind = xstrdup(kind),
 		.namespaced = namespaced};
 	int code = import_stream(m, &resource, ret, err);
 
 	free(resource.apigroup);
 	free(resource.version);
-	free(resource.resource);
 	free(resource.kind);
-	if (code)
+	if (code) {
+		free(resource.resource);
 		return code;
+	}
 	m->kinds = xrealloc(m->kinds, (m->kind_count + 1) * sizeof(*m->kinds));
-	m->kinds[m->kind_count++] = (struct kind_stream){xstrdup(api_version), xstrdup(kind), *ret};
+	m->kinds[m->kind_count++] =
+		(struct kind_stream){xstrdup(api_version), xstrdup(kind), resource.resource, *ret};
 	return 0;
 }
 
-static int stream_of_kind(struct importer *m, struct slice api_version, struct slice kind, bool namespaced,
-	uint32_t *ret, struct err *err)
+uint32_t import_stream_of_resource(
+	const struct importer *m, const char *group, const char *version, const char *resource)
+{
+	char *api_version = xasprintf("%s%s%s", group, *group ? "/" : "", version);
+	uint32_t stream = 0;
+
+	for (size_t i = 0; i < m->kind_count && !stream; i++) {
+		if (strcmp(m->kinds[i].api_version, api_version) == 0 &&
+			strcmp(m->kinds[i].resource, resource) == 0)
+			stream = m->kinds[i].stream;
+	}
+	free(api_version);
+	return stream;
+}
+
+int import_stream_of_kind(struct importer *m, struct slice api_version, struct slice kind,
+	const char *resource, bool namespaced, uint32_t *ret, struct err *err)
 {
 	char *version_text, *kind_text;
 	int code;
@@ -193,7 +224,7 @@ static int stream_of_kind(struct importer *m, struct slice api_version, struct s
 	}
 	version_text = slice_dup(api_version);
 	kind_text = slice_dup(kind);
-	code = make_kind(m, version_text, kind_text, namespaced, ret, err);
+	code = make_kind(m, version_text, kind_text, resource, namespaced, ret, err);
 	free(version_text);
 	free(kind_text);
 	return code;
@@ -250,8 +281,8 @@ static bool is_new(struct importer *m, struct slice uid)
 
 /* ---- documents ---- */
 
-/* Tells where the events come from and what they lack; only for what is no exported row. */
-static int begin_connection(struct importer *m, struct err *err)
+/* Only for what is no exported row. */
+int import_begin_connection(struct importer *m, const char *lacks, struct err *err)
 {
 	if (m->connection.id)
 		return 0;
@@ -267,16 +298,22 @@ static int begin_connection(struct importer *m, struct err *err)
 		.os_errno = -1,
 		.h2_error = -1,
 		.next_delay_ns = -1,
-		.content_type = m->clock ? "times of reading" : "times taken from the objects",
+		.content_type = lacks,
 		.next_action = "stop"};
 	return tape_writer_begin_connection(m->writer, &m->connection, err);
+}
+
+static int begin_connection(struct importer *m, struct err *err)
+{
+	return import_begin_connection(
+		m, m->clock ? "times of reading" : "times taken from the objects", err);
 }
 
 static int append(struct importer *m, struct event *e, const struct object_meta *meta, struct slice object,
 	struct err *err)
 {
-	if (begin_connection(m, err) ||
-		stream_of_kind(m, meta->api_version, meta->kind, meta->namespace.len > 0, &e->stream, err))
+	if (begin_connection(m, err) || import_stream_of_kind(m, meta->api_version, meta->kind, NULL,
+						meta->namespace.len > 0, &e->stream, err))
 		return err->code;
 	e->time_ns = time_of(m, object);
 	(void)is_new(m, meta->uid);
@@ -298,7 +335,7 @@ static int add_mark(struct importer *m, const struct watch_frame *frame, struct 
 		return err->code;
 	mark.connection = m->connection.id;
 	if (mark.kind == MARK_BOOKMARK &&
-		stream_of_kind(m, frame->meta.api_version, frame->meta.kind, true, &stream, err))
+		import_stream_of_kind(m, frame->meta.api_version, frame->meta.kind, NULL, true, &stream, err))
 		return err->code;
 	mark.stream = stream;
 	m->counts.marks++;
@@ -323,7 +360,22 @@ static int add_watch_event(struct importer *m, struct err *err)
 	return code ? code : 1;
 }
 
-/* "PodList" is a list of Pod; its items may leave out kind and apiVersion, which we then put in. */
+/* "PodList" is a list of Pod. */
+int import_typed_item(
+	const struct list_page *list, struct slice item, struct buf *to, unsigned *ret_flags, struct err *err)
+{
+	struct object_meta meta;
+
+	if (json_scan_object(item, &meta, err))
+		return err->code;
+	if (meta.kind.len)
+		return buf_append(to, item.ptr, item.len, err);
+	*ret_flags = EVENT_TYPED;
+	return buf_printf(to, err, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\"%s%.*s",
+		(int)(list->kind.len - strlen("List")), list->kind.ptr, (int)list->api_version.len,
+		list->api_version.ptr, item.len > 2 ? "," : "", (int)item.len - 1, item.ptr + 1);
+}
+
 static int add_item(struct importer *m, const struct list_page *list, struct slice item, struct err *err)
 {
 	struct event e = {.origin = ORIGIN_LIST, .type = EVENT_ADDED};
@@ -331,17 +383,10 @@ static int add_item(struct importer *m, const struct list_page *list, struct sli
 	struct buf typed;
 	int code;
 
-	if (json_scan_object(item, &meta, err))
-		return err->code;
-	if (meta.kind.len)
-		return append(m, &e, &meta, item, err);
-	meta.kind = (struct slice){list->kind.ptr, list->kind.len - strlen("List")};
-	meta.api_version = list->api_version;
-	e.flags = EVENT_TYPED;
 	buf_init(&typed, LIMIT_OBJECT_BYTES);
-	code = buf_printf(&typed, err, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\"%s%.*s", (int)meta.kind.len,
-		meta.kind.ptr, (int)meta.api_version.len, meta.api_version.ptr, item.len > 2 ? "," : "",
-		(int)item.len - 1, item.ptr + 1);
+	code = import_typed_item(list, item, &typed, &e.flags, err);
+	if (!code)
+		code = json_scan_object(buf_slice(&typed), &meta, err);
 	if (!code)
 		code = append(m, &e, &meta, buf_slice(&typed), err);
 	buf_release(&typed);
@@ -355,7 +400,8 @@ static int add_list_mark(struct importer *m, const struct list_page *list, struc
 
 	if (kind.len == 0 || list->rv.len == 0)
 		return 0; /* a list of anything, as kubectl makes it: it has no resourceVersion */
-	if (begin_connection(m, err) || stream_of_kind(m, list->api_version, kind, true, &mark.stream, err))
+	if (begin_connection(m, err) ||
+		import_stream_of_kind(m, list->api_version, kind, NULL, true, &mark.stream, err))
 		return err->code;
 	mark.connection = m->connection.id;
 	mark.time_ns = m->last_time_ns == INT64_MIN ? 0 : m->last_time_ns;
@@ -402,6 +448,10 @@ static int add_object(struct importer *m, struct err *err)
 
 	if (json_scan_object(m->document, &meta, NULL) || !meta.kind.len || !meta.name.len)
 		return 0;
+	if (!meta.rv.len) {
+		code = import_snapshot(m, &meta, err);
+		return code ? code : 1;
+	}
 	e.type = is_new(m, meta.uid) ? EVENT_ADDED : EVENT_MODIFIED;
 	code = append(m, &e, &meta, m->document, err);
 	return code ? code : 1;
@@ -423,7 +473,7 @@ static int add_row(struct importer *m, struct err *err)
 int importer_add(struct importer *m, struct slice document, struct err *err)
 {
 	static int (*const kinds[])(struct importer * m, struct err * err) = {
-		add_row, add_watch_event, add_list, add_object};
+		import_record, import_patch, add_row, add_watch_event, add_list, add_object};
 	int done = 0;
 
 	m->document = document;

@@ -35,4 +35,7 @@ int importer_add(struct importer *m, struct slice document, struct err *err) MUS
 
 struct import_counts importer_counts(const struct importer *m);
 
+/* What times are counted from that a recording has only relative to its beginning. */
+int64_t importer_base_ns(const struct importer *m);
+
 #endif

@@ -4,6 +4,7 @@
 #define TOOLS_IMPORT_INTERNAL_H
 
 #include "tools/import.h"
+#include "tools/import_known.h"
 
 /* What an id of the exported tape is on ours. */
 struct id_map {
@@ -16,8 +17,16 @@ struct id_map {
 
 /* A stream that was made for a kind of objects. */
 struct kind_stream {
-	char *api_version, *kind;
+	char *api_version, *kind, *resource;
 	uint32_t stream;
+};
+
+/* Something that was listed again and again (import_poll.c). */
+struct import_path {
+	char *path, *rv; /* rv: of the last list */
+	uint32_t stream, resource, list_count;
+	bool is_watched;
+	int64_t last_ns; /* until when it is known */
 };
 
 /* A mark or document that waits for the event behind which it stood. */
@@ -42,6 +51,12 @@ struct importer {
 	struct queued_row *queue;
 	size_t queue_count, queue_done;
 	bool queue_sorted;
+	struct import_path **paths;
+	size_t path_count;
+	struct import_known known;
+	uint64_t last_seq;
+	int64_t base_ns;  /* when the import began */
+	uint64_t made_rv; /* the last resourceVersion that was made up */
 	struct buf texts; /* unescaped strings of the present document; never moves while one is read */
 	struct slice document;
 	struct import_counts counts;
@@ -57,6 +72,28 @@ int64_t import_number(const struct importer *m, const char *path, int64_t fallba
 /* The stream of a resource in all namespaces. */
 int import_stream(
 	struct importer *m, const struct tape_resource *resource, uint32_t *ret, struct err *err) MUST_CHECK;
+
+/* Tells where the events come from and what they lack, once. */
+int import_begin_connection(struct importer *m, const char *lacks, struct err *err) MUST_CHECK;
+
+/* Appends an item of a list with the kind and apiVersion that it may have left out, EVENT_TYPED then. */
+int import_typed_item(const struct list_page *list, struct slice item, struct buf *to, unsigned *ret_flags,
+	struct err *err) MUST_CHECK;
+
+/* The stream of a kind of objects; resource: its plural, NULL to be made of the kind. */
+int import_stream_of_kind(struct importer *m, struct slice api_version, struct slice kind,
+	const char *resource, bool namespaced, uint32_t *ret, struct err *err) MUST_CHECK;
+
+/* One that was made before, else 0. */
+uint32_t import_stream_of_resource(
+	const struct importer *m, const char *group, const char *version, const char *resource);
+
+/* 1 when the document was a record of k8shark, a patch of kwok; 0 when it is something else. */
+int import_record(struct importer *m, struct err *err) MUST_CHECK;
+int import_patch(struct importer *m, struct err *err) MUST_CHECK;
+
+/* The document is an object without a resourceVersion. */
+int import_snapshot(struct importer *m, const struct object_meta *meta, struct err *err) MUST_CHECK;
 
 /* Writes the rows that stood before the exported event `seq`. */
 int import_queued_rows(struct importer *m, int64_t seq, struct err *err) MUST_CHECK;

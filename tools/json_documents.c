@@ -150,3 +150,33 @@ int json_documents_next(struct json_documents *d, struct slice *ret, struct err 
 	d->count++;
 	return 1;
 }
+
+int json_documents_peek(struct json_documents *d, struct slice *ret, struct err *err)
+{
+	while (!d->ended && d->bytes.len < 64) {
+		if (read_more(d, err) < 0)
+			return err->code;
+	}
+	*ret = buf_slice(&d->bytes);
+	return 0;
+}
+
+int json_documents_line(struct json_documents *d, struct slice *ret, struct err *err)
+{
+	const char *feed;
+	int more;
+
+	d->begin = d->at;
+	while (!(feed = d->at < d->bytes.len ? memchr(d->bytes.ptr + d->at, '\n', d->bytes.len - d->at)
+					     : NULL)) {
+		d->at = d->bytes.len;
+		more = d->ended ? 0 : read_more(d, err);
+		if (more < 0)
+			return more;
+		if (more == 0)
+			break;
+	}
+	d->at = feed ? (size_t)(feed - d->bytes.ptr) + 1 : d->bytes.len;
+	*ret = (struct slice){d->bytes.ptr + d->begin, d->at - d->begin};
+	return ret->len > 0;
+}

@@ -27,4 +27,10 @@ bool json_documents_waits(struct json_documents *d);
  * or when a signal came, ERR_PROTOCOL for what is no JSON object, ERR_TOO_LARGE, ERR_IO. */
 int json_documents_next(struct json_documents *d, struct slice *ret, struct err *err) MUST_CHECK;
 
+/* For input that is no JSON: the bytes that it begins with, without taking them. Empty at its end. */
+int json_documents_peek(struct json_documents *d, struct slice *ret, struct err *err) MUST_CHECK;
+
+/* The next line, its line feed included where it has one; valid until the next call. 1, 0 at the end. */
+int json_documents_line(struct json_documents *d, struct slice *ret, struct err *err) MUST_CHECK;
+
 #endif

@@ -173,6 +173,7 @@ int json_tree_parse(struct slice json, cJSON **ret, struct err *err)
 {
 	struct reader r = {.err = err};
 	struct slice whole;
+	cJSON *tree = NULL;
 	int rc;
 
 	buf_init(&r.text, LIMIT_OBJECT_BYTES);
@@ -181,8 +182,10 @@ int json_tree_parse(struct slice json, cJSON **ret, struct err *err)
 	rc = json_get(json, "$", &whole, err);
 	if (rc >= 0)
 		rc = rc == 0 ? err_set(err, ERR_PROTOCOL, "bad JSON: nothing is there")
-			     : read_value(&r, whole, 0, ret);
+			     : read_value(&r, whole, 0, &tree);
 	buf_release(&r.text);
+	if (rc == 0)
+		*ret = tree;
 	return rc;
 }
 

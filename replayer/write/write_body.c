@@ -2,9 +2,9 @@
 #include "replayer/write/write_body.h"
 
 #include "replayer/protobuf/protobuf.h"
+#include "replayer/write/yaml_json.h"
 #include "schema/base/limits.h"
 
-#include <libfyaml.h>
 #include <stdlib.h>
 
 #define PROTOBUF_TYPE "application/vnd.kubernetes.protobuf"
@@ -19,32 +19,15 @@ struct slice write_body_type(const struct http_request *r)
 	return slice_trim(type);
 }
 
-/* Says nothing: without one of its own a document prints what is wrong with it. */
-static struct fy_diag *silent(void)
-{
-	struct fy_diag_cfg config;
-
-	fy_diag_cfg_default(&config);
-	config.fp = NULL;
-	config.level = FYET_MAX;
-	return fy_diag_create(&config);
-}
-
 static int parse_yaml(struct slice text, cJSON **ret, struct err *err)
 {
-	struct fy_parse_cfg config = {.flags = FYPCF_QUIET, .diag = silent()};
-	struct fy_document *document =
-		fy_document_build_from_string(&config, text.ptr ? text.ptr : "", text.len);
-	char *json = document ? fy_emit_document_to_string(document, FYECF_MODE_JSON_ONELINE) : NULL;
-	int rc;
+	char *json;
+	int rc = yaml_to_json(text, &json, err);
 
-	if (json)
-		rc = json_tree_parse(slice_of(json), ret, err);
-	else
-		rc = err_set(err, ERR_PROTOCOL, "error converting YAML to JSON: not a YAML document");
+	if (rc)
+		return rc;
+	rc = json_tree_parse(slice_of(json), ret, err);
 	free(json);
-	fy_document_destroy(document);
-	fy_diag_destroy(config.diag);
 	return rc;
 }
 

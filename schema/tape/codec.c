@@ -241,6 +241,28 @@ int codec_unpack(struct slice data, size_t raw_bytes, struct buf *to, struct err
 	return 0;
 }
 
+int codec_unpack_whole(struct slice data, struct buf *to, struct err *err)
+{
+	ZSTD_inBuffer in = {data.ptr, data.len, 0};
+	ZSTD_DCtx *context = ready_to_unpack();
+	size_t code = 1, step = ZSTD_DStreamOutSize();
+
+	while (in.pos < in.size || code) {
+		char *room = buf_reserve(to, step);
+		ZSTD_outBuffer out = {room, step, 0};
+
+		if (!room)
+			return err_set(err, ERR_TOO_LARGE, "more than %zu bytes", to->max);
+		code = ZSTD_decompressStream(context, &out, &in);
+		if (ZSTD_isError(code))
+			return zstd_failed(code, "cannot decompress", err);
+		to->len += out.pos;
+		if (in.pos == in.size && out.pos < step)
+			break;
+	}
+	return code ? err_set(err, ERR_CORRUPT, "the compressed bytes are cut off") : 0;
+}
+
 static int window_for(size_t bytes)
 {
 	int log = 10;

@@ -36,6 +36,9 @@ int frame_reader_get(struct frame_reader *f, struct slice data, size_t raw_bytes
 int codec_pack(struct slice raw, int level, struct buf *to, struct err *err) MUST_CHECK;
 int codec_unpack(struct slice data, size_t raw_bytes, struct buf *to, struct err *err) MUST_CHECK;
 
+/* Frames of others, whose length they need not tell: as much as `to` may hold, else ERR_TOO_LARGE. */
+int codec_unpack_whole(struct slice data, struct buf *to, struct err *err) MUST_CHECK;
+
 /* One frame that refers to `previous`. unpack writes exactly raw_bytes at `to`. */
 int codec_pack_delta(
 	struct slice previous, struct slice raw, int level, struct buf *to, struct err *err) MUST_CHECK;

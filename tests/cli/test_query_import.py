@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 import unittest
+import zipfile
 
 from tapes import KUBETAPE, TapeTest, event, pod
 
@@ -106,6 +107,172 @@ class Import(TapeTest):
         child.stdout.close()
         late = self.query("SELECT time_ns FROM events")[0]["time_ns"] / 1e9
         self.assertLess(abs(time.time() - late), 120)
+
+
+def record(second, path, body, **more):
+    return dict({"id": f"r{second}", "captured_at": f"2026-04-09T10:00:{second:02}Z", "api_path": path, "http_method": "GET",
+                 "response_code": 200, "response_body": body}, **more)
+
+
+def pod_list(rv, *items):
+    for item in items:
+        del item["kind"], item["apiVersion"]
+    return {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": str(rv)}, "items": list(items)}
+
+
+PODS_PATH = "/api/v1/namespaces/shop/pods"
+RECORDS = [
+    record(0, "/version", {"gitVersion": "v1.30.2"}),
+    record(1, PODS_PATH, pod_list(10, pod("a", "ua", 5), pod("b", "ub", 6), pod("c", "uc", 7))),
+    record(1, PODS_PATH + "?as=Table", {"kind": "Table", "rows": []}),
+    record(1, "/api/v1/nodes", {"kind": "Status", "code": 403}, response_code=403),
+    record(31, PODS_PATH, pod_list(20, pod("a", "ua", 5), pod("b", "ub2", 15), pod("d", "ud", 16))),
+    record(32, PODS_PATH + "/a/log?container=x", "text"),
+    record(40, "/apis/apps/v1/deployments", {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {
+        "name": "web", "namespace": "shop", "uid": "w", "resourceVersion": "21"}}, event_type="ADDED"),
+    record(41, "/apis/apps/v1/deployments", {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {
+        "name": "web", "namespace": "shop", "uid": "w", "resourceVersion": "22"}}, event_type="DELETED"),
+]
+RECORDED = [("ADDED", "list", "a", "5"), ("ADDED", "list", "b", "6"), ("ADDED", "list", "c", "7"), ("ADDED", "relist", "b", "15"),
+            ("ADDED", "relist", "d", "16"), ("DELETED", "inferred", "c", "20"), ("ADDED", "watch", "web", "21"),
+            ("DELETED", "watch", "web", "22")]
+KWOK = """# made by hand
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-0
+  namespace: shop
+  uid: u1
+  creationTimestamp: $(time-offset-nanosecond -5000000000)
+spec:
+  containers:
+  - {name: a, image: "x:1", args: ["1"]}
+  - {name: b, image: "y:1"}
+  tolerations: [{key: k1}]
+  finalizers: [one, two]
+status:
+  phase: Pending
+  message: gone soon
+  strategy: {type: A, rolling: 1}
+---
+apiVersion: action.kwok.x-k8s.io/v1alpha1
+kind: ResourcePatch
+resource: {resource: pods, version: v1}
+target: {name: web-0, namespace: shop}
+durationNanosecond: 1500000000
+method: patch
+template:
+  spec:
+    $setElementOrder/containers: [{name: c}, {name: a}]
+    containers:
+    - {name: c, image: "z:1"}
+    - {name: a, args: ["2", "3"]}
+    - {name: b, $patch: delete}
+    tolerations: [{key: k2}]
+    $deleteFromPrimitiveList/finalizers: [one]
+    $setElementOrder/finalizers: [two]
+  status: {message: null, phase: Running, strategy: {$retainKeys: [type], type: B}}
+---
+apiVersion: kwok.x-k8s.io/internal
+kind: ResourcePatch
+target: {type: {group: apps, resource: deployments, version: v1}, name: web, namespace: shop}
+durationNanosecond: 2500000000
+create: true
+patch: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop, uid: d1}}
+---
+apiVersion: kwok.x-k8s.io/internal
+kind: ResourcePatch
+target: {type: {resource: pods, version: v1}, name: web-0, namespace: shop}
+durationNanosecond: 3000000000
+delete: true
+---
+apiVersion: action.kwok.x-k8s.io/v1alpha1
+kind: ResourcePatch
+resource: {resource: pods, version: v1}
+target: {name: never-seen, namespace: shop}
+durationNanosecond: 3000000000
+method: delete
+"""
+
+
+class OtherRecorders(TapeTest):
+    """Recordings of k8shark and kwok, made by hand in their forms."""
+
+    def load(self, path, code=0):
+        done = self.run_tape("import", path, "-o", self.tape)
+        self.assertEqual((done.returncode, done.stderr), (code, ""))
+        return done.stdout
+
+    def archive(self, records, compression=zipfile.ZIP_STORED):
+        path = os.path.join(self.dir, "x.kshrk")
+        with zipfile.ZipFile(path, "w", compression) as z:
+            z.writestr("k8shark-capture/metadata.json", "{}")
+            for i, r in enumerate(records):
+                data = r if isinstance(r, bytes) else json.dumps(r).encode()
+                packed = subprocess.run(["zstd", "-q", "-c"], input=data, capture_output=True, check=True).stdout
+                z.writestr(f"k8shark-capture/records/{i:016x}/0.json.zst", packed)
+        return path
+
+    def events(self):
+        return [(r["type"], r["origin"], r["name"], r["rv"]) for r in
+                self.query("SELECT type, origin, name, rv FROM events ORDER BY seq")]
+
+    def test_an_archive_of_k8shark_keeps_its_lists_as_relists_with_gaps_between(self):
+        out = self.load(self.archive(reversed(RECORDS)), 3)
+        self.assertIn("1 documents left out", out)  # the log
+        self.assertEqual(self.events(), RECORDED)
+        self.assertEqual(self.query("SELECT resource, namespace, reason, how_ended, begin, end, from_rv, to_rv, modified, added, "
+                                    "deleted, recreated, unchanged FROM gaps"),
+                         [{"resource": "pods", "namespace": "shop", "reason": "polled", "how_ended": "relist",
+                           "begin": "2026-04-09T10:00:01.000000000Z", "end": "2026-04-09T10:00:31.000000000Z", "from_rv": "10",
+                           "to_rv": "20", "modified": 0, "added": 1, "deleted": 1, "recreated": 1, "unchanged": 1}])
+        self.assertEqual(self.query("SELECT change, name, uid, old_uid FROM missed ORDER BY name"), [
+            {"change": "recreated", "name": "b", "uid": "ub2", "old_uid": "ub"},
+            {"change": "deleted", "name": "c", "uid": "uc", "old_uid": None}, {"change": "added", "name": "d", "uid": "ud", "old_uid": None}])
+        self.assertEqual(self.query("SELECT target, http_status FROM connections WHERE purpose = 'list'"),
+                         [{"target": "/api/v1/nodes", "http_status": 403}])
+        self.assertEqual(self.query("SELECT path, body FROM documents"), [{"path": "/version", "body": '{"gitVersion": "v1.30.2"}'}])
+        self.assertEqual(self.query("SELECT name FROM objects"), [{"name": n} for n in "abd"])
+        self.assertEqual(self.run_tape("verify", self.tape).returncode, 0)
+
+    def test_records_of_k8shark_one_a_line_are_the_same(self):
+        path = os.path.join(self.dir, "records.ndjson")
+        with open(path, "w") as f:
+            f.write("".join(json.dumps(r) + "\n" for r in RECORDS))
+        self.load(path, 3)
+        self.assertEqual(self.events(), RECORDED)
+        self.assertIn("k8shark", self.query("SELECT content_type FROM connections WHERE purpose = 'import'")[0]["content_type"])
+
+    def test_a_recording_of_kwok_is_played_through_with_made_up_resource_versions(self):
+        path = os.path.join(self.dir, "x.yaml")
+        with open(path, "w") as f:
+            f.write(KWOK)
+        self.assertIn("1 documents left out", self.load(path, 3))
+        self.assertEqual(self.events(), [("ADDED", "list", "web-0", "1"), ("MODIFIED", "watch", "web-0", "2"),
+                                         ("ADDED", "watch", "web", "3"), ("DELETED", "watch", "web-0", "4")])
+        rows = self.query("SELECT time_ns, object FROM events ORDER BY seq")
+        self.assertEqual([r["time_ns"] - rows[0]["time_ns"] for r in rows], [0, 1500000000, 2500000000, 3000000000])
+        after = json.loads(rows[1]["object"])
+        self.assertEqual(after["spec"], {"containers": [{"name": "c", "image": "z:1"}, {"name": "a", "image": "x:1", "args": ["2", "3"]}],
+                                         "tolerations": [{"key": "k2"}], "finalizers": ["two"]})
+        self.assertEqual(after["status"], {"phase": "Running", "strategy": {"type": "B"}})
+        self.assertEqual(self.query("SELECT to_ns(jget(object, '$.metadata.creationTimestamp')) - time_ns AS ns FROM events WHERE seq = 1"),
+                         [{"ns": -5000000000}])
+        self.assertIn("made up", self.query("SELECT content_type FROM connections")[0]["content_type"])
+
+    def test_what_cannot_be_read_is_one_sentence(self):
+        whole = open(self.archive(RECORDS), "rb").read()
+        bomb = open(self.archive([b"{" + b" " * (300 << 20)]), "rb").read()
+        deflated = open(self.archive(RECORDS, zipfile.ZIP_DEFLATED), "rb").read()
+        for data, sentence in [(whole[:-30], "it has no directory"), (whole[:700] + whole[800:], "is no whole archive"),
+                               (bomb, "more than 268435456 bytes"), (deflated, "only stored ones can be read"),
+                               (b"age-encryption.org/v1\n-> X25519", "is encrypted"), (b"\x1f\x8b\x08" + bytes(30), "is compressed"),
+                               (b"a: [1\nb: }\n", "not a YAML document"), (b"PK\x05\x06", "it has no directory")]:
+            path = os.path.join(self.dir, "bad")
+            with open(path, "wb") as f:
+                f.write(data)
+            self.assert_fails(self.run_tape("import", path, "-o", os.path.join(self.dir, "bad.tape")), 2 if b"age" in data[:3]
+                              or data[:2] == b"\x1f\x8b" or data == deflated else 1, sentence)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,430 @@
+/*
+ * import_poll.c: the records of k8shark: answers to requests that were made again and again, and single watch
+ * events, each with the path and the time of its request:
+ *
+ *   {"captured_at": TIME, "api_path": "/api/v1/namespaces/x/pods", "response_code": 200, "response_body":
+ * {...}}
+ *   {..., "event_type": "MODIFIED", "response_body": {the object}}
+ *
+ * The first list of a path is a list. Between two of them nobody watched, so that each further one closes a
+ * gap and what differs was missed, as when a recorder lists again. A path of which there are watch events has
+ * a gap only where a list shows that they were not all.
+ */
+#include "replayer/api/api_path.h"
+#include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+#include "tools/import_internal.h"
+
+#include <stdlib.h>
+
+/* One list that is being compared with what was known. */
+struct poll {
+	struct import_path *path;
+	struct list_page list;
+	int64_t time_ns;
+	bool is_first;
+	uint64_t unchanged;
+	struct tape_gap gap; /* id 0 until a difference, or the time, shows that there was one */
+};
+
+static char none[1];
+
+static struct import_path *find_path(struct importer *m, const char *path)
+{
+	for (size_t i = 0; i < m->path_count; i++) {
+		if (strcmp(m->paths[i]->path, path) == 0)
+			return m->paths[i];
+	}
+	return NULL;
+}
+
+static int make_path(struct importer *m, const char *path, const struct api_path *parts, const char *kind,
+	struct import_path **ret, struct err *err)
+{
+	struct tape_resource resource = {.apigroup = slice_dup(parts->group),
+		.version = slice_dup(parts->version),
+		.resource = slice_dup(parts->resource),
+		.kind = xstrdup(kind),
+		.namespaced = parts->in_namespace};
+	struct tape_stream stream = {
+		.namespace = slice_dup(parts->namespace), .label_selector = none, .field_selector = none};
+	struct import_path *made = xcalloc(1, sizeof(*made));
+	int code = tape_writer_resource(m->writer, &resource, &stream.resource, err);
+
+	if (!code)
+		code = tape_writer_stream(m->writer, &stream, &made->stream, err);
+	made->path = xstrdup(path);
+	made->resource = stream.resource;
+	m->paths = xrealloc(m->paths, (m->path_count + 1) * sizeof(struct import_path *));
+	m->paths[m->path_count++] = made;
+	*ret = made;
+	free(resource.apigroup);
+	free(resource.version);
+	free(resource.resource);
+	free(resource.kind);
+	free(stream.namespace);
+	return code;
+}
+
+/* The path of a list or a watch event; `kind`: of its objects. Whether objects lie in namespaces shows in the
+ * first that is seen. */
+static int path_of(struct importer *m, const char *path, struct slice kind, bool namespaced,
+	struct import_path **ret, struct err *err)
+{
+	struct api_path parts;
+	char *kind_text;
+	int code;
+
+	*ret = find_path(m, path);
+	if (*ret)
+		return 0;
+	api_path_parse(slice_of(path), &parts);
+	parts.in_namespace |= namespaced;
+	kind_text = slice_dup(kind);
+	code = make_path(m, path, &parts, kind_text, ret, err);
+	free(kind_text);
+	return code;
+}
+
+/* ---- lists ---- */
+
+static int begin_gap(struct importer *m, struct poll *p, struct err *err)
+{
+	uint64_t seq = m->last_seq;
+
+	if (p->gap.id || p->is_first)
+		return 0;
+	p->gap = (struct tape_gap){.stream = p->path->stream,
+		.begin_seq = seq,
+		.end_seq = seq,
+		.begin_ns = p->path->last_ns,
+		.end_ns = p->time_ns,
+		.duration_ns = p->time_ns - p->path->last_ns,
+		.from_rv = p->path->rv ? p->path->rv : none,
+		.to_rv = none,
+		.reason = p->path->is_watched ? "unknown" : "polled",
+		.how_ended = "open"};
+	return tape_writer_gap(m->writer, &p->gap, err);
+}
+
+static int note_missed(struct importer *m, struct poll *p, const char *change, uint64_t *count,
+	const struct import_object *o, const struct object_meta *now, struct err *err)
+{
+	struct tape_missed missed = {.gap = p->gap.id,
+		.change = change,
+		.resource = p->path->resource,
+		.namespace = slice_of(o->namespace),
+		.name = slice_of(o->name)};
+	bool recreated = strcmp(change, "recreated") == 0;
+
+	(*count)++;
+	missed.uid = now ? now->uid : slice_of(o->uid);
+	missed.rv = now ? now->rv : (struct slice){none, 0};
+	missed.old_uid = recreated ? slice_of(o->uid) : (struct slice){none, 0};
+	missed.old_rv = o->rv ? slice_of(o->rv) : (struct slice){none, 0};
+	return tape_writer_missed(m->writer, &missed, err);
+}
+
+/* What this item is beside what was known: NULL when it is the same. */
+static const char *change_of(const struct import_object *o, const struct object_meta *now)
+{
+	if (!o->live)
+		return "added";
+	if (!slice_is(now->uid, o->uid))
+		return "recreated";
+	return slice_is(now->rv, o->rv) ? NULL : "modified";
+}
+
+static uint64_t *counter_of(struct tape_gap *gap, const char *change)
+{
+	switch (*change) {
+	case 'a': return &gap->added;
+	case 'd': return &gap->deleted;
+	case 'm': return &gap->modified;
+	default: return &gap->recreated;
+	}
+}
+
+static int give(
+	struct importer *m, const struct poll *p, struct event *e, struct slice object, struct err *err)
+{
+	e->stream = p->path->stream;
+	e->time_ns = p->time_ns;
+	if (tape_writer_append(m->writer, e, object, &m->last_seq, err))
+		return err->code;
+	m->counts.events++;
+	return 0;
+}
+
+/* Items of a list may leave out kind and apiVersion, which are put in. */
+static int give_item(struct importer *m, struct poll *p, struct import_object *o, struct slice item,
+	const char *change, struct err *err)
+{
+	struct event e = {.origin = p->is_first ? ORIGIN_LIST : ORIGIN_RELIST};
+	struct object_meta meta;
+	struct buf typed;
+	int code;
+
+	e.type = *change == 'm' ? EVENT_MODIFIED : EVENT_ADDED;
+	buf_init(&typed, LIMIT_OBJECT_BYTES);
+	code = import_typed_item(&p->list, item, &typed, &e.flags, err);
+	if (!code)
+		code = json_scan_object(buf_slice(&typed), &meta, err);
+	if (!code && !p->is_first)
+		code = note_missed(m, p, change, counter_of(&p->gap, change), o, &meta, err);
+	if (!code)
+		code = give(m, p, &e, buf_slice(&typed), err);
+	if (!code)
+		code = import_known_set(o, meta.uid, meta.rv, buf_slice(&typed), err);
+	buf_release(&typed);
+	return code;
+}
+
+static int compare_item(struct importer *m, struct poll *p, struct slice item, struct err *err)
+{
+	struct import_object *o;
+	struct object_meta meta;
+	const char *change;
+
+	if (json_scan_object(item, &meta, err))
+		return err->code;
+	o = import_known_make(&m->known, p->path->stream, meta.namespace, meta.name);
+	o->seen = p->path->list_count;
+	change = change_of(o, &meta);
+	if (!change) {
+		p->unchanged++;
+		return 0;
+	}
+	if (begin_gap(m, p, err))
+		return err->code;
+	return give_item(m, p, o, item, change, err);
+}
+
+/* What the list has no more. The resourceVersion of the deletion is unknown: the list's is its upper bound.
+ */
+static int compare_rest(struct importer *m, struct poll *p, struct err *err)
+{
+	for (size_t i = 0; i < m->known.slot_count; i++) {
+		struct import_object *o = m->known.slots[i];
+		struct event e = {.origin = ORIGIN_INFERRED, .type = EVENT_DELETED, .rv = p->list.rv};
+
+		if (!o || o->stream != p->path->stream || !o->live || o->seen == p->path->list_count)
+			continue;
+		if (begin_gap(m, p, err) || note_missed(m, p, "deleted", &p->gap.deleted, o, NULL, err) ||
+			give(m, p, &e, buf_slice(&o->object), err))
+			return err->code;
+		import_known_delete(o);
+	}
+	return 0;
+}
+
+static int end_gap(struct importer *m, struct poll *p, struct err *err)
+{
+	char *rv;
+	int code;
+
+	if (!p->gap.id)
+		return 0;
+	rv = slice_dup(p->list.rv);
+	p->gap.end_seq = m->last_seq;
+	p->gap.to_rv = rv;
+	p->gap.unchanged = p->unchanged;
+	p->gap.how_ended = "relist";
+	code = tape_writer_gap(m->writer, &p->gap, err);
+	free(rv);
+	return code;
+}
+
+static int end_list(struct importer *m, struct poll *p, struct err *err)
+{
+	struct tape_mark mark = {
+		.kind = MARK_LIST, .rv = p->list.rv, .time_ns = p->time_ns, .stream = p->path->stream};
+
+	free(p->path->rv);
+	p->path->rv = slice_dup(p->list.rv);
+	p->path->last_ns = p->time_ns;
+	m->counts.marks++;
+	return tape_writer_mark(m->writer, &mark, err);
+}
+
+static int compare_list(struct importer *m, struct poll *p, struct err *err)
+{
+	struct json_iter it;
+	struct slice item;
+	int more = 0;
+
+	if (!p->is_first && !p->path->is_watched && begin_gap(m, p, err))
+		return err->code;
+	if (p->list.items.len && json_iter_begin(p->list.items, &it, err))
+		return err->code;
+	while (p->list.items.len && (more = json_iter_next(&it, NULL, &item, err)) > 0) {
+		if (compare_item(m, p, item, err))
+			return err->code;
+	}
+	if (more < 0 || compare_rest(m, p, err) || end_gap(m, p, err))
+		return err->code;
+	return end_list(m, p, err);
+}
+
+static bool in_namespace(struct slice items)
+{
+	struct slice namespace;
+
+	return json_get(items, "$[0].metadata.namespace", &namespace, NULL) > 0;
+}
+
+static int add_poll(struct importer *m, const char *path, struct slice body, int64_t time_ns, struct err *err)
+{
+	struct poll p = {.time_ns = time_ns};
+	struct slice kind;
+
+	if (json_scan_list(body, &p.list, err))
+		return err->code;
+	kind = (struct slice){p.list.kind.ptr, p.list.kind.len - strlen("List")};
+	if (path_of(m, path, kind, in_namespace(p.list.items), &p.path, err))
+		return err->code;
+	p.path->list_count++;
+	p.is_first = p.path->list_count == 1 && !p.path->is_watched;
+	return compare_list(m, &p, err);
+}
+
+/* ---- watch events ---- */
+
+static int add_watched(struct importer *m, const char *path, struct slice type, struct slice object,
+	int64_t time_ns, struct err *err)
+{
+	struct event e = {.origin = ORIGIN_WATCH, .time_ns = time_ns};
+	struct import_path *p;
+	struct import_object *o;
+	struct object_meta meta;
+
+	if (!event_type_parse(type, &e.type) || json_scan_object(object, &meta, NULL) || !meta.kind.len) {
+		m->counts.left_out++;
+		return 0;
+	}
+	if (path_of(m, path, meta.kind, meta.namespace.len > 0, &p, err))
+		return err->code;
+	p->is_watched = true;
+	p->last_ns = time_ns;
+	o = import_known_make(&m->known, p->stream, meta.namespace, meta.name);
+	/* A watch that is opened without a resourceVersion begins with what the list had already. */
+	if (o->live && e.type == EVENT_ADDED && slice_is(meta.uid, o->uid) && slice_is(meta.rv, o->rv))
+		return 0;
+	e.stream = p->stream;
+	if (tape_writer_append(m->writer, &e, object, &m->last_seq, err))
+		return err->code;
+	m->counts.events++;
+	if (e.type == EVENT_DELETED) {
+		import_known_delete(o);
+		return 0;
+	}
+	return import_known_set(o, meta.uid, meta.rv, object, err);
+}
+
+/* ---- records ---- */
+
+static bool is_list(const struct importer *m)
+{
+	struct slice kind = import_raw(m, "response_body.kind");
+
+	return kind.len > strlen("\"List\"") && memcmp(kind.ptr + kind.len - 5, "List\"", 5) == 0 &&
+	       import_raw(m, "response_body.items").len;
+}
+
+static int add_document(
+	struct importer *m, const char *path, struct slice body, int64_t time_ns, struct err *err)
+{
+	struct tape_document d = {.time_ns = time_ns,
+		.path = path,
+		.variant = none,
+		.http_status = 200,
+		.content_type = "application/json",
+		.etag = none,
+		.body = body};
+
+	m->counts.rows++;
+	return tape_writer_document(m->writer, &d, err);
+}
+
+/* An answer that was no success tells why nothing is known. */
+static int add_refusal(struct importer *m, const char *path, int64_t status, int64_t time_ns, struct err *err)
+{
+	struct tape_connection c = {.purpose = "list",
+		.target = path,
+		.begin_ns = time_ns,
+		.timeout_seconds = -1,
+		.first_byte_after_ns = -1,
+		.duration_ns = 0,
+		.http_status = (int)status,
+		.retry_after_s = -1,
+		.curl_code = -1,
+		.os_errno = -1,
+		.h2_error = -1,
+		.next_delay_ns = -1,
+		.end_reason = "http",
+		.next_action = "retry"};
+
+	m->counts.rows++;
+	return tape_writer_begin_connection(m->writer, &c, err) ||
+			       tape_writer_end_connection(m->writer, &c, err)
+		       ? err->code
+		       : 0;
+}
+
+static bool is_about_the_server(const char *path)
+{
+	struct api_path parts;
+
+	api_path_parse(slice_of(path), &parts);
+	return (parts.kind == API_PATH_OTHER &&
+		       (strncmp(path, "/openapi", 8) == 0 || strcmp(path, "/version") == 0)) ||
+	       parts.kind == API_PATH_ROOT || parts.kind == API_PATH_GROUP || parts.kind == API_PATH_VERSION;
+}
+
+static int64_t time_of_record(struct importer *m)
+{
+	int64_t ns = 0;
+
+	if (time_parse(import_text(m, "captured_at"), 0, 0, &ns, NULL))
+		ns = 0;
+	m->last_time_ns = ns > m->last_time_ns ? ns : m->last_time_ns;
+	return m->last_time_ns;
+}
+
+/* Tables are what kubectl would have printed: the objects say the same. */
+static int add_known_record(struct importer *m, const char *path, int64_t time_ns, struct err *err)
+{
+	struct slice body = import_raw(m, "response_body");
+	char *type = import_text(m, "event_type");
+	int64_t status = import_number(m, "response_code", 200);
+
+	if (strstr(path, "?as=Table"))
+		return 0;
+	if (*type)
+		return add_watched(m, path, slice_of(type), body, time_ns, err);
+	if (status != 200)
+		return add_refusal(m, path, status, time_ns, err);
+	if (is_list(m) && !strchr(path, '?'))
+		return add_poll(m, path, body, time_ns, err);
+	if (is_about_the_server(path))
+		return add_document(m, path, body, time_ns, err);
+	m->counts.left_out++;
+	return 0;
+}
+
+int import_record(struct importer *m, struct err *err)
+{
+	const char *path;
+	int code;
+
+	if (!import_raw(m, "response_body").len || !import_raw(m, "captured_at").len)
+		return 0;
+	path = import_text(m, "api_path");
+	if (*path != '/')
+		return 0;
+	code = import_begin_connection(m, "k8shark's records: lists by turns, times of its requests", err);
+	if (!code)
+		code = add_known_record(m, path, time_of_record(m), err);
+	return code ? code : 1;
+}
