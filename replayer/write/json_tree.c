@@ -28,6 +28,11 @@ static int read_text(struct reader *r, struct slice json, bool *ret_whole)
 {
 	int rc;
 
+	for (size_t i = 0; i < json.len; i++) {
+		if ((unsigned char)json.ptr[i] < ' ')
+			return err_set(r->err, ERR_PROTOCOL, "bad JSON: control character 0x%02x in a string",
+				json.ptr[i]);
+	}
 	buf_clear(&r->text);
 	rc = json_unescape(json, &r->text, r->err);
 	if (rc == 0)
@@ -136,6 +141,7 @@ static int read_container(struct reader *r, struct slice json, unsigned depth, c
 
 static int read_value(struct reader *r, struct slice json, unsigned depth, cJSON **ret)
 {
+	cJSON *container;
 	int rc;
 
 	if (depth > JSON_TREE_DEPTH_MAX)
@@ -144,10 +150,12 @@ static int read_value(struct reader *r, struct slice json, unsigned depth, cJSON
 	if (json.len && json.ptr[0] == '"')
 		return read_string(r, json, ret);
 	if (json.len && (json.ptr[0] == '{' || json.ptr[0] == '[')) {
-		*ret = json.ptr[0] == '{' ? cJSON_CreateObject() : cJSON_CreateArray();
-		rc = read_container(r, json, depth, *ret);
+		container = json.ptr[0] == '{' ? cJSON_CreateObject() : cJSON_CreateArray();
+		rc = read_container(r, json, depth, container);
 		if (rc)
-			cJSON_Delete(*ret);
+			cJSON_Delete(container);
+		else
+			*ret = container;
 		return rc;
 	}
 	if (slice_is(json, "null"))

@@ -87,6 +87,21 @@ static int find_value(cJSON *document, const char *pointer, cJSON **ret, struct 
 
 /* ---- operations ---- */
 
+/* cJSON_InsertItemInArray of cJSON 1.7.15 forgets what is put between two items. */
+static void insert(cJSON *array, int at, cJSON *value)
+{
+	cJSON *item = cJSON_GetArrayItem(array, at), *behind = cJSON_CreateArray();
+
+	for (cJSON *next; item; item = next) {
+		next = item->next;
+		cJSON_AddItemToArray(behind, cJSON_DetachItemViaPointer(array, item));
+	}
+	cJSON_AddItemToArray(array, value);
+	while (behind->child)
+		cJSON_AddItemToArray(array, cJSON_DetachItemViaPointer(behind, behind->child));
+	cJSON_Delete(behind);
+}
+
 /* Takes the value over. */
 static int add(cJSON **document, const char *pointer, cJSON *value, struct err *err)
 {
@@ -110,7 +125,7 @@ static int add(cJSON **document, const char *pointer, cJSON *value, struct err *
 		} else if (i == cJSON_GetArraySize(p.parent)) {
 			cJSON_AddItemToArray(p.parent, value);
 		} else {
-			cJSON_InsertItemInArray(p.parent, i, value);
+			insert(p.parent, i, value);
 		}
 	}
 	free(p.token);

@@ -1,6 +1,7 @@
 """What programs write to a replay: every verb, every policy, every error form, and what others see of it."""
 
 import json
+import random
 import re
 import unittest
 
@@ -126,6 +127,54 @@ class Creating(Writes):
 		self.error(self.send("POST", MAPS, bomb, "application/yaml"), 400, "BadRequest")
 		self.error(self.send("POST", MAPS, b'{"a": "b"x}', "application/yaml"), 400, "BadRequest")
 		self.assertNotIn("flow mapping", self.server.stderr())
+
+
+def field(number, value):
+	"""A field of a protobuf message: bytes, a text, or a small number."""
+	if isinstance(value, int):
+		return bytes([number << 3, value])
+	value = value.encode() if isinstance(value, str) else value
+	assert len(value) < 128
+	return bytes([number << 3 | 2, len(value)]) + value
+
+
+def protobuf(version, kind, raw):
+	return b"k8s\0" + field(1, field(1, version) + field(2, kind)) + field(2, raw)
+
+
+class Encoding(Writes):
+	TYPE = "application/vnd.kubernetes.protobuf"
+
+	def lease(self, holder, metadata=b""):
+		return protobuf("coordination.k8s.io/v1", "Lease", field(1, field(1, "lock") + metadata) +
+			field(2, field(1, holder) + field(2, 15)))
+
+	def test_protobuf_bodies_are_taken_for_every_policy_and_answered_as_json(self):
+		for policy in ("overlay", "absorb"):
+			with self.subTest(policy=policy):
+				self.start("--write", policy)
+				entry = field(1, "k") + field(2, "v")
+				status, made = self.send("POST", MAPS, protobuf("v1", "ConfigMap", field(1, field(1, "new")) + field(2, entry)), self.TYPE)
+				self.assertEqual((status, made["kind"], made["data"]), (201, "ConfigMap", {"k": "v"}))
+				self.assertEqual(self.get(MAPS + "/new")[0], 200 if policy == "overlay" else 404)
+				options = field(2, field(1, "uid-other"))
+				self.error(self.send("DELETE", MAPS + "/a", protobuf("v1", "DeleteOptions", options), self.TYPE), 409, "Conflict")
+
+	def test_a_leader_is_elected_with_protobuf(self):
+		self.start()
+		status, made = self.send("POST", LEASES_PATH, self.lease("me"), self.TYPE)
+		self.assertEqual((status, made["spec"]), (201, {"holderIdentity": "me", "leaseDurationSeconds": 15}))
+		first = made["metadata"]["resourceVersion"]
+		status, made = self.send("PUT", LEASES_PATH + "/lock", self.lease("me2", field(6, first)), self.TYPE)
+		self.assertEqual((status, made["spec"]["holderIdentity"]), (200, "me2"))
+		self.error(self.send("PUT", LEASES_PATH + "/lock", self.lease("me3", field(6, first)), self.TYPE), 409, "Conflict")
+
+	def test_what_protobuf_does_not_know_is_a_clear_400(self):
+		self.start()
+		for body, words in ((protobuf("v1", "Gizmo", b""), "Gizmo"), (protobuf("v1", "ConfigMap", field(15, "x")), "15"),
+				(b"k8s\0\xff", "protobuf"), (b"nonsense", "protobuf")):
+			with self.subTest(body=body):
+				self.assertIn(words, self.error(self.send("POST", MAPS, body, self.TYPE), 400, "BadRequest")["message"])
 
 
 class Updating(Writes):
@@ -539,6 +588,44 @@ class Versions(Writes):
 			thing = self.get(MAPS + "/b")[1]
 			self.assertEqual(thing["metadata"]["resourceVersion"], "102")
 			self.assertEqual(self.send("PUT", MAPS + "/b", {**thing, "data": {"w": "1"}})[0], 200)
+
+	def control(self, what):
+		status, _, body = self.server.request("POST", "/kubetape/v1/" + what)
+		self.assertEqual(status, 200, body)
+
+	def test_seeking_to_and_fro_keeps_what_was_written_and_no_version_stands_for_two_states(self):
+		self.start("--write", "overlay", made=self.moving())
+		self.control("pause")
+		seen, last, dice = {}, 0, random.Random(7)
+		for n in range(30):
+			self.control("seek?to=" + dice.choice(["start", "end", "%2B6s"]))
+			if n % 3 == 0:
+				self.assertEqual(self.send("PATCH", MAPS + "/a", {"data": {"k": "mine%d" % n}}, MERGE_PATCH)[0], 200)
+			listed = self.get(MAPS)[1]
+			version = int(listed["metadata"]["resourceVersion"])
+			self.assertGreaterEqual(version, last)
+			last = version
+			for thing in listed["items"]:
+				key = (thing["metadata"]["name"], thing["metadata"]["resourceVersion"])
+				self.assertEqual(seen.setdefault(key, thing), thing)
+				self.assertLessEqual(int(key[1]), version)
+			self.assertEqual(self.get(MAPS + "/a")[1]["data"], {"k": "mine%d" % (n - n % 3)})
+
+	def test_a_loop_tells_watches_to_list_again_and_goes_on_behind_what_they_saw(self):
+		self.start("--write", "overlay", "--loop", "--speed", "max", made=self.moving())
+		self.send("PATCH", MAPS + "/a", {"data": {"k": "mine"}}, MERGE_PATCH)
+		last = 0
+		for _ in range(4):
+			listed = self.get(MAPS)[1]["metadata"]["resourceVersion"]
+			self.assertGreaterEqual(int(listed), last)
+			last = int(listed)
+			with self.server.watch(MAPS + "?watch=true&resourceVersion=" + listed) as watch:
+				while (event := watch.next())["type"] != "ERROR":
+					name, version = brief(event)[1:]
+					self.assertNotEqual(name, "a")
+					self.assertGreater(int(version), last)
+					last = int(version)
+				self.assertEqual(event["object"]["code"], 410)
 
 
 if __name__ == "__main__":
