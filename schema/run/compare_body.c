@@ -84,16 +84,34 @@ static bool in_word(char c)
 	       c == '.';
 }
 
-/* The word at the head of the text; a full stop behind it is none of it. */
-static size_t word_length(struct slice text)
+/* The word at the head of the text, which `also` may be in; a full stop behind it is none of it. */
+static size_t word_length(struct slice text, char also)
 {
 	size_t n = 0;
 
-	while (n < text.len && in_word(text.ptr[n]))
+	while (n < text.len && (in_word(text.ptr[n]) || text.ptr[n] == also))
 		n++;
 	while (n && text.ptr[n - 1] == '.')
 		n--;
 	return n;
+}
+
+/* What the head of the text means; NULL when that is not known. Names of holders have an underline in them,
+ * which elsewhere stands between names. */
+static const char *meaning_of(const struct word_table *t, struct slice text, size_t *ret_len)
+{
+	static const char also[] = {'_', '-'};
+
+	*ret_len = 0;
+	for (size_t i = 0; i < sizeof(also); i++) {
+		const struct word *w;
+
+		*ret_len = word_length(text, also[i]);
+		w = *ret_len && t->count ? find(t, (struct slice){text.ptr, *ret_len}) : NULL;
+		if (w && w->text)
+			return w->meaning;
+	}
+	return NULL;
 }
 
 int word_table_replace(const struct word_table *t, struct slice text, struct buf *to, struct err *err)
@@ -102,11 +120,11 @@ int word_table_replace(const struct word_table *t, struct slice text, struct buf
 	int rc = 0;
 
 	while (rc == 0 && at < text.len) {
-		size_t n = word_length((struct slice){text.ptr + at, text.len - at});
-		const struct word *w = n && t->count ? find(t, (struct slice){text.ptr + at, n}) : NULL;
+		size_t n;
+		const char *meaning = meaning_of(t, (struct slice){text.ptr + at, text.len - at}, &n);
 
-		if (w && w->text)
-			rc = buf_append(to, w->meaning, strlen(w->meaning), err);
+		if (meaning)
+			rc = buf_append(to, meaning, strlen(meaning), err);
 		else
 			rc = buf_append(to, text.ptr + at, n ? n : 1, err);
 		at += n ? n : 1;
@@ -131,9 +149,13 @@ struct member {
 
 static int append_value(struct walk *w, struct slice value, struct err *err);
 
-static int by_name(const void *a, const void *b)
+/* Those that are there twice stay in their order. */
+static int by_name(const void *left, const void *right)
 {
-	return slice_compare(((const struct member *)a)->name, ((const struct member *)b)->name);
+	const struct member *a = left, *b = right;
+	int order = slice_compare(a->name, b->name);
+
+	return order ? order : (a->value.ptr > b->value.ptr) - (a->value.ptr < b->value.ptr);
 }
 
 /* The members of an object, sorted; the caller frees. */

@@ -76,6 +76,22 @@ static bool generated_prefix(const struct run_write_row *w, struct slice *ret)
 	return true;
 }
 
+/* Leaders call themselves by their machine and a random UID, and say so in Events. */
+static void learn_holder(struct load *l, const struct run_write_row *w)
+{
+	struct slice holder;
+	char *text;
+
+	if (!slice_is(w->what.resource, "leases") ||
+		!compare_rules_skip_class(l->with->options->rules, w, CLASS_UIDS) ||
+		json_get(w->body, "spec.holderIdentity", &holder, NULL) <= 0 || holder.len <= 2 ||
+		holder.ptr[0] != '"')
+		return;
+	text = xasprintf("<holder of %.*s>", (int)w->what.name.len, w->what.name.len ? w->what.name.ptr : "");
+	word_table_add(l->words, (struct slice){holder.ptr + 1, holder.len - 2}, text);
+	free(text);
+}
+
 static void learn(struct load *l, const struct run_write_row *w)
 {
 	const struct compare_rules *rules = l->with->options->rules;
@@ -215,6 +231,7 @@ int compare_load_actions(const struct compare_load *with, struct run_reader *r, 
 	run_reader_rewind(r);
 	while ((rc = run_reader_next_write(r, &w, err)) > 0) {
 		learn(&l, &w.row);
+		learn_holder(&l, &w.row);
 		++*ret_writes;
 	}
 	if (rc == 0)

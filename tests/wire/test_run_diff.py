@@ -153,6 +153,12 @@ class Writes(Diff):
 		self.assertEqual([d["name"] for d in self.differences(first, third)], ["a.*"])
 		self.assert_same(first, third, "--ignore", "events=*")
 
+	def test_the_names_of_leaders_are_no_difference_where_they_are_told(self):
+		def run(holder):
+			lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "lock"}, "spec": {"holderIdentity": holder}}
+			return self.run_of(("POST", LEASES, lease), ("POST", MAPS, config_map("a", {"text": holder + " became leader"})))
+		self.assert_same(run("vm_f875eb98-8f0b-415c-b634-85b5fdd195ec"), run("vm-2_8cafc45e-dc8e-45c7-b000-9a3839cc0fec"))
+
 	def test_the_status_in_a_write_that_does_not_go_there_is_no_difference(self):
 		def pod(phase, x):
 			return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"x": x}, "status": {"phase": phase}}
