@@ -1,4 +1,5 @@
 /* test_tape_hostile.c: segments that somebody has changed on purpose, checksums included. */
+#include "schema/sql/session.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/hot.h"
 #include "tests/unit/tape_model.h"
@@ -30,6 +31,22 @@ static void sql_chunk_sum(sqlite3_context *context, int argc, sqlite3_value **ar
 	sqlite3_result_int64(context, (int64_t)hot_chunk_sum(&chunk));
 }
 
+/* bomb(N): a frame of a few bytes that decompresses to N. */
+static void sql_bomb(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	struct slice zeros = {NULL, (size_t)sqlite3_value_int64(argv[0])};
+	char *bytes = xcalloc(1, zeros.len);
+	struct buf frame;
+
+	(void)argc;
+	zeros.ptr = bytes;
+	buf_init(&frame, 1 << 28);
+	ck_assert_int_eq(codec_pack(zeros, 1, &frame, NULL), 0);
+	sqlite3_result_blob(context, frame.ptr, (int)frame.len, SQLITE_TRANSIENT);
+	buf_release(&frame);
+	free(bytes);
+}
+
 static void change(const struct model *m, const char *file, const char *sql)
 {
 	char *path = xasprintf("%s/%s", m->path, file), *message = NULL;
@@ -37,6 +54,7 @@ static void change(const struct model *m, const char *file, const char *sql)
 
 	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
 	sqlite3_create_function(db, "xxh64", 1, SQLITE_UTF8, NULL, sql_xxh64, NULL, NULL);
+	sqlite3_create_function(db, "bomb", 1, SQLITE_UTF8, NULL, sql_bomb, NULL, NULL);
 	sqlite3_create_function(db, "chunk_sum", 7, SQLITE_UTF8, NULL, sql_chunk_sum, NULL, NULL);
 	ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, &message) == SQLITE_OK, "%s", message);
 	ck_assert_msg(
@@ -84,6 +102,37 @@ static int read_all(const struct model *m, struct err *err)
 	return more;
 }
 
+static int ignore_begin(void *context, const char *const *names, size_t count, struct err *err)
+{
+	(void)context, (void)names, (void)count, (void)err;
+	return 0;
+}
+
+static int ignore_row(void *context, const struct sql_value *values, size_t count, struct err *err)
+{
+	(void)context, (void)values, (void)count, (void)err;
+	return 0;
+}
+
+static int ignore_end(void *context, struct err *err)
+{
+	(void)context, (void)err;
+	return 0;
+}
+
+static int query_all(const struct model *m, struct err *err)
+{
+	const struct sql_sink sink = {ignore_begin, ignore_row, ignore_end, NULL};
+	struct sql_session *s;
+	int code = sql_session_open(m->path, &s, err);
+
+	if (code)
+		return code;
+	code = sql_session_run(s, slice_of("SELECT seq, object FROM events ORDER BY seq"), &sink, err);
+	sql_session_close(s);
+	return code;
+}
+
 START_TEST(reader__refuses_what_no_writer_wrote)
 {
 	static const struct {
@@ -112,6 +161,16 @@ START_TEST(reader__refuses_what_no_writer_wrote)
 		{true, "UPDATE block SET raw_bytes = raw_bytes - 1", "cannot decompress"},
 		{true, "UPDATE block SET xxh64 = 1", "bad checksum: found"},
 		{true, "DELETE FROM block", "it is not there"},
+		{true, "UPDATE block SET data = bomb(20000000), xxh64 = xxh64(bomb(20000000))",
+			"cannot decompress"},
+		{true,
+			"UPDATE block SET data = bomb(40000000), xxh64 = xxh64(bomb(40000000)), "
+			"raw_bytes = 40000000",
+			"block"},
+		{true,
+			"UPDATE extent SET \"index\" = bomb(20000000), index_xxh64 = xxh64(bomb(20000000)), "
+			"index_raw_bytes = 20000000",
+			"index"},
 		{true, "UPDATE block SET kind = 'chain', xxh64 = xxh64(data)", "chain"},
 		{false, "UPDATE chunk SET raw_bytes = -1", "claims -1 bytes"},
 		{false, "UPDATE chunk SET raw_bytes = 1 << 40", "claims 1099511627776 bytes"},
@@ -119,6 +178,7 @@ START_TEST(reader__refuses_what_no_writer_wrote)
 		{false, "UPDATE chunk SET events = events + 1", "ends before its last event"},
 		{false, "UPDATE chunk SET events = 0", "claims 0 events"},
 		{false, "UPDATE chunk SET events = events - 1", "bytes behind its last event"},
+		{false, "UPDATE chunk SET data = bomb(20000000)", "found"},
 		{false, "UPDATE chunk SET data = zeroblob(9)", "cannot decompress"},
 		{false, "UPDATE chunk SET first_seq = first_seq + 1", "begins at event"},
 	};
@@ -132,6 +192,8 @@ START_TEST(reader__refuses_what_no_writer_wrote)
 			read_all(&m, &err) == ERR_CORRUPT, "%s: %d '%s'", cases[i].sql, err.code, err.text);
 		ck_assert_msg(strstr(err.text, cases[i].sentence), "%s: '%s'", cases[i].sql, err.text);
 		ck_assert_msg(strstr(err.text, "000001.db"), "%s: '%s'", cases[i].sql, err.text);
+		ck_assert_int_lt(query_all(&m, &err), 0);
+		ck_assert_msg(strstr(err.text, cases[i].sentence), "SQL: %s: '%s'", cases[i].sql, err.text);
 		model_release(&m);
 	}
 }
