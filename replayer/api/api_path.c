@@ -88,4 +88,6 @@ void api_path_parse(struct slice path, struct api_path *ret)
 	ret->kind = API_PATH_VERSION;
 	if (at < s.count)
 		read_resource(&s, at, ret);
+	if (ret->kind == API_PATH_RESOURCE && ret->resource.len == 0)
+		ret->kind = API_PATH_BAD;
 }
