@@ -56,12 +56,12 @@ $(B)/kubectl-tape $(B)/kubectl_complete-tape: $(B)/kubetape
 deps:
 	@tools/install-deps.sh $(DEPS) $(if $(shell command -v kubectl),,kubernetes-client)
 
-# Everything that needs nothing but Debian packages: as built, and again under the sanitizers. The recorder has a
-# second thread, so its tests run under ThreadSanitizer too.
+# Everything that needs nothing but Debian packages: as built, and again under the sanitizers. The recorder and
+# the replay have further threads, so tests of them run under ThreadSanitizer too.
 check: deps
 	$(MAKE) all lint check-unit check-bench
 	$(MAKE) VARIANT=asan all check-unit check-bench
-	$(MAKE) VARIANT=tsan TESTS=test_record_ check-python
+	$(MAKE) VARIANT=tsan TESTS='test_record_ test_replay_run test_replay_control' check-python
 	$(MAKE) VARIANT=asan check-python
 	$(MAKE) check-python
 
