@@ -218,7 +218,7 @@ static int judge(struct sweep *s, size_t at, bool *ret_again, struct err *err)
 	if (rc)
 		return rc;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
-	count = sweep_compare(&s->measure, &s->without, &answer, "without the gap it", &differences);
+	count = sweep_compare(&s->measure, &s->without, &answer, "without the gap", &differences);
 	*ret_again = count && !slot->again;
 	if (!count || answer.hits == 0)
 		try->verdict = slot->again ? SWEEP_UNSURE : answer.hits ? SWEEP_FINE : SWEEP_NOT_REACHED;

@@ -35,9 +35,9 @@ static size_t compare_ends(
 		(with->end == SWEEP_TIMEOUT || without->exit_code == with->exit_code))
 		return 0;
 	tell_end(to, with);
-	say(to, "; %s ", than);
+	say(to, " (%s: ", than);
 	tell_end(to, without);
-	say(to, "\n");
+	say(to, ")\n");
 	return 1;
 }
 
@@ -50,7 +50,7 @@ static void tell_contents(
 	while (without[same] && without[same] == with[same])
 		same++;
 	same = same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
-	say(to, "%s is left with other content: ...%.*s, %s ...%.*s\n", key, SHOWN_BYTES, with + same, than,
+	say(to, "%s is left with other content: ...%.*s (%s: ...%.*s)\n", key, SHOWN_BYTES, with + same, than,
 		SHOWN_BYTES, without + same);
 }
 
@@ -73,7 +73,7 @@ static size_t compare_effects(const struct sweep_measure *m, const struct sweep_
 		if (order < 0)
 			say(to, "%s is missing\n", a->key);
 		else if (order > 0)
-			say(to, "%s is left, %s is not\n", b->key, than);
+			say(to, "%s is left (%s: not)\n", b->key, than);
 		else
 			tell_contents(to, a->key, a->content, b->content, than);
 	}

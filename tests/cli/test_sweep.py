@@ -106,7 +106,7 @@ class SweepTest(unittest.TestCase):
 		missed = {gap["object"] for gap in self.wrong(report)}
 		self.assertIn("default/web-2", missed)
 		gap = next(gap for gap in self.wrong(report) if gap["object"] == "default/web-2")
-		self.assertEqual(gap["differences"], ["configmaps default/web-2 is left, without the gap it is not"])
+		self.assertEqual(gap["differences"], ["configmaps default/web-2 is left (without the gap: not)"])
 		left = self.replay(report, gap, [sys.executable, CONTROLLER, "buggy", "tombstone"])
 		self.assertEqual(left["web-2"], "create")
 		self.assertEqual(left["web-1"], "create")
@@ -137,7 +137,7 @@ class SweepTest(unittest.TestCase):
 		done = self.sweep(command=["sh", "-c", script, count])
 		self.assertEqual(done.returncode, 3, done.stderr)
 		self.assertIn("the command is not deterministic: of two runs without gaps, the second ends by itself, "
-			"exit code 1; the first ends by itself, exit code 0", done.stderr)
+			"exit code 1 (the first: ends by itself, exit code 0)", done.stderr)
 
 	def test_a_command_that_cannot_be_run_is_one_sentence(self):
 		done = self.sweep(command=["/no/such/command"])
