@@ -8,6 +8,8 @@
  *     POST /kubetape/v1/seek?to=POSITION
  *     POST /kubetape/v1/run?until=POSITION    or ?when=SQL-EXPRESSION over the columns of `events`
  *
+ * From the same machine also at control_address.h, where it gets through while a fault refuses connections.
+ *
  * Each answers with the status as it is then, or with an error of kind Status.
  */
 #ifndef REPLAYER_CONTROL_H

@@ -293,7 +293,7 @@ static void make_url(struct replayer *r)
 
 static int open_server(struct replayer *r, struct err *err)
 {
-	struct server_options so = {.handle = api_handle, .context = &r->api};
+	struct server_options so = {.handle = api_handle, .context = &r->api, .has_control = true};
 	int rc = parse_listen(r, r->options->listen ? r->options->listen : "127.0.0.1:0", err);
 
 	if (rc == 0 && !r->options->plain)

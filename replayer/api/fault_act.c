@@ -110,7 +110,7 @@ static void end_with_error(struct watch *w, const struct fault_what *what)
 	watch_end_with_error(w, &st);
 }
 
-static void strike(struct watch *w, const struct fault_what *what)
+static void strike(struct watch *w, const struct fault_what *what, uint64_t episode)
 {
 	switch (what->act) {
 	case FAULT_END: watch_end(w); break;
@@ -118,7 +118,7 @@ static void strike(struct watch *w, const struct fault_what *what)
 	case FAULT_RST: watch_break(w, ABORT_RST, 0); break;
 	case FAULT_GOAWAY: watch_break(w, ABORT_GOAWAY, 0); break;
 	case FAULT_RST_STREAM: watch_break(w, ABORT_STREAM, (uint32_t)what->code); break;
-	case FAULT_STALL: watch_freeze(w); break;
+	case FAULT_STALL: watch_freeze(w, fault_act_bit(episode)); break;
 	case FAULT_ERROR: end_with_error(w, what); break;
 	default: break; /* FAULT_CUT waits for the next frame */
 	}
@@ -140,7 +140,7 @@ static void strike_if_hit(void *context, struct watch *w)
 	s->hits++;
 	fault_act_note(s->act, s->firing->rule_index, s->firing->episode, "watch", fault_do_word(what->act),
 		&w->collection->resource, w->stored);
-	strike(w, what);
+	strike(w, what, s->firing->episode);
 }
 
 static void release_if_free(void *context, struct watch *w)
@@ -170,8 +170,8 @@ static void end(struct fault_act *a, const struct fault_firing *firing)
 	fault_act_note(
 		a, firing->rule_index, firing->episode, "ends", fault_do_word(r->what.act), NULL, NULL);
 	if (r->what.act == FAULT_STALL || r->during.act == FAULT_STALL) {
-		fault_act_spit_out(a, firing->rule_index);
-		server_thaw(a->server);
+		fault_act_spit_out(a, firing->episode);
+		server_thaw(a->server, fault_act_bit(firing->episode));
 		watches_each(a->watches, release_if_free, NULL);
 	}
 	if (r->for_ns)
@@ -410,7 +410,7 @@ static void reopen(void *context, struct watch *w)
 void fault_act_restart(struct fault_act *a, struct faults *faults)
 {
 	watches_each(a->watches, forget, a);
-	server_thaw(a->server);
+	server_thaw(a->server, UINT64_MAX);
 	faults_free(a->faults);
 	a->faults = faults;
 	a->at_event = false;

@@ -7,7 +7,7 @@
 /* A request that is never answered; reset when the fault is over. */
 struct swallowed {
 	struct exchange *x;
-	size_t rule;
+	uint64_t episode;
 	struct swallowed *next, **link;
 };
 
@@ -33,8 +33,14 @@ void fault_act_now(const struct fault_act *a, struct fault_now *ret);
 void fault_act_note(struct fault_act *a, size_t rule, uint64_t episode, const char *step, const char *what,
 	const struct tape_resource *resource, const struct run_request *request);
 
-/* Lets requests that the rule swallowed fail. */
-void fault_act_spit_out(struct fault_act *a, size_t rule);
+/* Who freezes a connection; episodes that are 64 apart share a bit. */
+static inline uint64_t fault_act_bit(uint64_t episode)
+{
+	return UINT64_C(1) << episode % 64;
+}
+
+/* Lets requests that were swallowed then fail. */
+void fault_act_spit_out(struct fault_act *a, uint64_t episode);
 
 /* A Status of that code in the words of the rule, or of the API server. Releases nothing of the rule. */
 void fault_status_of(const struct fault_what *what, struct status *ret);

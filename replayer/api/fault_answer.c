@@ -166,35 +166,37 @@ static const struct exchange_owner swallowed_owner = {.closed = on_swallowed_clo
 
 /* A connection that a stall has frozen brings no requests; one that brings this was opened since, and freezes
  * too. */
-static void swallow(struct fault_act *a, struct exchange *x, size_t rule)
+static void swallow(struct fault_act *a, struct exchange *x, const struct fault_answer *answer)
 {
 	struct swallowed *s = xcalloc(1, sizeof(*s));
 
-	*s = (struct swallowed){.x = x, .rule = rule, .next = a->swallowed, .link = &a->swallowed};
+	*s = (struct swallowed){
+		.x = x, .episode = answer->episode, .next = a->swallowed, .link = &a->swallowed};
 	if (s->next)
 		s->next->link = &s->next;
 	a->swallowed = s;
 	exchange_own(x, &swallowed_owner, s);
-	if (faults_rule(a->faults, rule)->what.act == FAULT_STALL)
-		exchange_freeze(x, true);
+	if (faults_rule(a->faults, answer->rule_index)->what.act == FAULT_STALL)
+		exchange_freeze(x, fault_act_bit(answer->episode));
 }
 
-void fault_act_spit_out(struct fault_act *a, size_t rule)
+void fault_act_spit_out(struct fault_act *a, uint64_t episode)
 {
 	for (struct swallowed *s = a->swallowed, *next; s; s = next) {
 		next = s->next;
-		if (s->rule == rule)
+		if (s->episode == episode)
 			exchange_abort(s->x, ABORT_STREAM);
 	}
 }
 
-static void answer_instead(struct api_call *call, const struct fault_what *what, size_t rule)
+static void answer_instead(struct api_call *call, const struct fault_answer *answer)
 {
+	const struct fault_what *what = answer->what;
 	struct status st = {0};
 
 	switch (what->act) {
 	case FAULT_FIN: exchange_abort(call->x, ABORT_FIN); return;
-	case FAULT_STALL: swallow(call->api->faults, call->x, rule); return;
+	case FAULT_STALL: swallow(call->api->faults, call->x, answer); return;
 	case FAULT_HTTP: break;
 	default: exchange_abort(call->x, ABORT_RST); return;
 	}
@@ -248,6 +250,6 @@ bool fault_act_request(struct api_call *call)
 	}
 	fault_act_note(a, answer.rule_index, 0, "request", fault_do_word(answer.what->act),
 		call->fault.resource, call->stored);
-	answer_instead(call, answer.what, answer.rule_index);
+	answer_instead(call, &answer);
 	return true;
 }

@@ -83,15 +83,20 @@ void watch_break(struct watch *w, enum exchange_abort how, uint32_t code)
 }
 
 /* From LIVE it goes on behind everything that it was handed. */
-void watch_freeze(struct watch *w)
+static void wait_frozen(struct watch *w)
 {
-	exchange_freeze(w->x, true);
 	if (w->state == WATCH_LIVE)
 		w->number = history_end(&w->collection->history);
 	else if (w->state != WATCH_HISTORY)
 		return;
 	w->wait_tape_ns = w->wait_mono_ns = INT64_MAX;
 	watch_enter(w, WATCH_WAITING);
+}
+
+void watch_freeze(struct watch *w, uint64_t by)
+{
+	exchange_freeze(w->x, by);
+	wait_frozen(w);
 }
 
 void watch_release(struct watch *w)
@@ -112,7 +117,7 @@ static uint64_t deliver_to(struct watch *w, struct change *c, uint64_t number)
 			continue;
 		w->number = number;
 		if (w->faulty && exchange_is_frozen(w->x)) {
-			watch_freeze(w);
+			wait_frozen(w);
 		} else if (exchange_waiting(w->x) >= WATCH_WAITING_MAX) {
 			watch_enter(w, WATCH_HISTORY);
 		} else {

@@ -77,7 +77,7 @@ void watch_end(struct watch *w);
 void watch_break(struct watch *w, enum exchange_abort how, uint32_t code);
 
 /* Its connection stands still until watch_release. */
-void watch_freeze(struct watch *w);
+void watch_freeze(struct watch *w, uint64_t by);
 
 /* Goes on with one that waits. */
 void watch_release(struct watch *w);

@@ -95,6 +95,7 @@ struct fault_answer {
 	enum fault_answer_kind kind;
 	const struct fault_what *what; /* of FAULT_INSTEAD */
 	size_t rule_index;             /* of FAULT_INSTEAD and FAULT_OLDER */
+	uint64_t episode;              /* of FAULT_INSTEAD */
 	uint64_t floor;
 	int64_t state_ns;
 };

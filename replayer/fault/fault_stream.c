@@ -56,7 +56,8 @@ static bool answer_active(const struct faults *f, const struct episode *e, const
 	}
 	if (!what || is_endless(what, r))
 		return false;
-	*ret = (struct fault_answer){.kind = FAULT_INSTEAD, .what = what, .rule_index = e->rule};
+	*ret = (struct fault_answer){
+		.kind = FAULT_INSTEAD, .what = what, .rule_index = e->rule, .episode = e->id};
 	return true;
 }
 

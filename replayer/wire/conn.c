@@ -30,6 +30,7 @@ struct conn {
 	enum conn_state state;
 	bool socket_full;      /* a write came up short; waiting for the socket */
 	bool freezing, frozen; /* freezing: frozen as soon as it is flushed */
+	uint64_t frozen_by;
 	struct tls_session *tls;
 	const struct conn_protocol *protocol;
 	void *self;
@@ -95,13 +96,25 @@ void conn_set_input_max(struct conn *c, size_t max)
 	poll_for_what_is_needed(c);
 }
 
-/* The peer's silence while it was frozen is not held against it. */
-void conn_freeze(struct conn *c, bool frozen)
+void conn_freeze(struct conn *c, uint64_t by)
 {
-	if (conn_is_frozen(c) == frozen)
+	bool was = conn_is_frozen(c);
+
+	c->frozen_by |= by;
+	if (was)
 		return;
-	c->freezing = frozen;
-	c->frozen = false;
+	c->freezing = true;
+	poll_for_what_is_needed(c);
+	conn_wake(c);
+}
+
+/* The peer's silence while it was frozen is not held against it. */
+void conn_thaw(struct conn *c, uint64_t by)
+{
+	c->frozen_by &= ~by;
+	if (c->frozen_by || !conn_is_frozen(c))
+		return;
+	c->freezing = c->frozen = false;
 	c->progress_ns = clock_mono_ns(&clock_system);
 	poll_for_what_is_needed(c);
 	conn_wake(c);

@@ -50,8 +50,9 @@ void conn_reset(struct conn *c);
 bool conn_is_closed(const struct conn *c);
 
 /* When what is queued now is out, nothing is read from it and nothing written to it, whatever comes, until it
- * is let go again. */
-void conn_freeze(struct conn *c, bool frozen);
+ * is let go again by all who froze it, each a bit of `by`. */
+void conn_freeze(struct conn *c, uint64_t by);
+void conn_thaw(struct conn *c, uint64_t by);
 bool conn_is_frozen(const struct conn *c);
 
 /* Takes no further request; reset when none is under way. */

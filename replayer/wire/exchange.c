@@ -86,9 +86,9 @@ void exchange_break(struct exchange *x, enum exchange_abort how, uint32_t code)
 	x->carrier->wake(x);
 }
 
-void exchange_freeze(struct exchange *x, bool frozen)
+void exchange_freeze(struct exchange *x, uint64_t by)
 {
-	x->carrier->freeze(x, frozen);
+	x->carrier->freeze(x, by);
 }
 
 bool exchange_is_frozen(struct exchange *x)

@@ -58,8 +58,7 @@ struct exchange_carrier {
 	void (*wake)(struct exchange *x); /* there is something to send, or it is BROKEN */
 	/* code: of an HTTP/2 stream's reset. */
 	void (*abort)(struct exchange *x, enum exchange_abort how, uint32_t code);
-	/* Nothing moves on the connection any more, or it does again. */
-	void (*freeze)(struct exchange *x, bool frozen);
+	void (*freeze)(struct exchange *x, uint64_t by); /* see conn_freeze */
 	bool (*is_frozen)(struct exchange *x);
 };
 
@@ -108,8 +107,9 @@ void exchange_abort(struct exchange *x, enum exchange_abort how);
 /* Aborts when everything that is queued is out; nothing may be pushed any more. */
 void exchange_break(struct exchange *x, enum exchange_abort how, uint32_t code);
 
-/* As a network that takes nothing and brings nothing: the whole connection stands still. */
-void exchange_freeze(struct exchange *x, bool frozen);
+/* As a network that takes nothing and brings nothing: the whole connection stands still, until server_thaw
+ * says so for all the bits of `by`. */
+void exchange_freeze(struct exchange *x, uint64_t by);
 bool exchange_is_frozen(struct exchange *x);
 
 static inline size_t exchange_waiting(const struct exchange *x)

@@ -169,9 +169,9 @@ static void abort_answer(struct exchange *x, enum exchange_abort how, uint32_t c
 	conn_wake(s->on->conn);
 }
 
-static void freeze(struct exchange *x, bool frozen)
+static void freeze(struct exchange *x, uint64_t by)
 {
-	conn_freeze(of_exchange(x)->on->conn, frozen);
+	conn_freeze(of_exchange(x)->on->conn, by);
 }
 
 static bool is_frozen(struct exchange *x)

@@ -1,6 +1,8 @@
 /* server.c: see server.h. */
 #include "replayer/wire/server.h"
 
+#include "replayer/wire/control_address.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -20,8 +22,8 @@
 struct server {
 	struct server_options options;
 	uv_loop_t *loop;
-	int fd, port;
-	uv_poll_t listener;
+	int fd, port, control_fd; /* the last one -1: none */
+	uv_poll_t listener, control;
 	uv_check_t turn_end;
 	uv_timer_t ticker;
 	int open_handles;
@@ -151,7 +153,7 @@ static void on_tick(uv_timer_t *handle)
 
 /* ---- listening ---- */
 
-static void accept_one(struct server *s, int fd)
+static void accept_one(struct server *s, int fd, struct tls *tls)
 {
 	static const int on = 1;
 
@@ -160,20 +162,23 @@ static void accept_one(struct server *s, int fd)
 		return;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	conn_open(s, fd, s->options.tls);
+	conn_open(s, fd, tls);
 }
 
 static void on_connection(uv_poll_t *handle, int status, int events)
 {
 	struct server *s = handle->data;
 
+	bool is_control = handle == &s->control;
+
 	(void)events;
 	for (int i = 0; status == 0 && i < ACCEPTS_A_TURN; i++) {
-		int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd =
+			accept4(is_control ? s->control_fd : s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0)
 			return;
-		accept_one(s, fd);
+		accept_one(s, fd, is_control ? NULL : s->options.tls);
 	}
 }
 
@@ -243,6 +248,27 @@ static int listen_on(struct server *s, struct err *err)
 	return rc;
 }
 
+/* Without it control goes through the port alone: no reason to fail, as when another replay has that port of
+ * another address. */
+static void listen_for_control(struct server *s)
+{
+	struct sockaddr_un address;
+	socklen_t len = control_address(&address, s->port);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (bind(fd, (const struct sockaddr *)&address, len) || listen(fd, BACKLOG)) {
+		close(fd);
+		return;
+	}
+	s->control_fd = fd;
+	uv_poll_init(s->loop, &s->control, fd);
+	s->control.data = s;
+	s->open_handles++;
+	uv_poll_start(&s->control, UV_READABLE, on_connection);
+}
+
 static void start_handles(struct server *s)
 {
 	uv_poll_init(s->loop, &s->listener, s->fd);
@@ -262,6 +288,7 @@ int server_open(uv_loop_t *loop, const struct server_options *options, struct se
 
 	s->options = *options;
 	s->loop = loop;
+	s->control_fd = -1;
 	if (!s->options.stall_ns)
 		s->options.stall_ns = DEFAULT_STALL_NS;
 	if (!s->options.connections)
@@ -272,6 +299,8 @@ int server_open(uv_loop_t *loop, const struct server_options *options, struct se
 		return rc;
 	}
 	start_handles(s);
+	if (s->options.has_control)
+		listen_for_control(s);
 	*ret = s;
 	return 0;
 }
@@ -284,10 +313,10 @@ static void retire_all(struct server *s)
 	}
 }
 
-void server_thaw(struct server *s)
+void server_thaw(struct server *s, uint64_t by)
 {
 	for (struct conn *c = s->conns; c; c = conn_links(c)->next)
-		conn_freeze(c, false);
+		conn_thaw(c, by);
 }
 
 /* The socket keeps its port while it does not listen; who waits to be accepted is reset. */
@@ -331,6 +360,10 @@ void server_close(struct server *s)
 	}
 	uv_close((uv_handle_t *)&s->listener, on_handle_closed);
 	close(s->fd);
+	if (s->control_fd >= 0) {
+		uv_close((uv_handle_t *)&s->control, on_handle_closed);
+		close(s->control_fd);
+	}
 	uv_close((uv_handle_t *)&s->turn_end, on_handle_closed);
 	uv_close((uv_handle_t *)&s->ticker, on_handle_closed);
 }

@@ -21,6 +21,7 @@ struct server_options {
 	struct tls *tls;    /* NULL: plain; borrowed */
 	int64_t stall_ns;   /* a peer that takes nothing for so long is cut; 0: 10 s */
 	size_t connections; /* at most so many; 0: 20,000 */
+	bool has_control;   /* also listens at control_address.h, whatever happens to the port */
 	server_handler *handle;
 	void *context;
 };
@@ -49,8 +50,8 @@ void server_flush(struct server *s);
 void server_refuse(struct server *s);
 int server_accept(struct server *s, struct err *err) MUST_CHECK;
 
-/* Lets go of all frozen connections. */
-void server_thaw(struct server *s);
+/* Lets go of all connections that nobody but these holds; see conn_freeze. */
+void server_thaw(struct server *s, uint64_t by);
 
 /* ---- for connections ---- */
 

@@ -194,6 +194,17 @@ class WatchEndsTest(FaultCase):
 		w.until(b'"26"')
 		self.assertEqual(w.events(), POD_DAY)
 
+	def test_stalls_end_one_by_one(self):
+		stall = {"when": ON_DELETION, "what": "stall", "clock": "wall"}
+		r = self.fault({**stall, "where": {"resource": "pods"}, "for": "1s"},
+			{**stall, "where": {"resource": "nodes"}, "for": "1h"}, options=("--wait-watchers", "2"))
+		nodes, pods = self.raw(r, NODES_FROM_20), self.raw(r)
+		pods.until(b'"26"')
+		self.assertEqual(pods.events(), POD_DAY)
+		while nodes.read(0.5):
+			pass
+		self.assertNotIn(b'"24"', nodes.received)
+
 	def test_others_are_left_alone(self):
 		r = self.fault({"when": ON_DELETION, "where": {"resource": "pods", "client": "bad/*"}, "what": "rst"},
 			options=("--wait-watchers", "3"))
@@ -260,6 +271,17 @@ class RequestTest(FaultCase):
 			except ConnectionRefusedError:
 				self.assertLess(time.monotonic(), deadline)
 				time.sleep(0.05)
+
+	def test_control_gets_through_while_connections_are_refused(self):
+		r = self.fault({"when": ON_DELETION, "what": "refuse"})
+		self.raw(r).until(b'"26"')
+		with self.assertRaises(ConnectionRefusedError):
+			socket.create_connection((r.host, r.port), timeout=5)
+		for address in ("http://127.0.0.1:%d" % r.port, "localhost:%d" % r.port):
+			done = subprocess.run([KUBETAPE, "ctl", address, "status", "--json"], capture_output=True, text=True,
+				timeout=DEADLINE_S)
+			self.assertEqual(done.returncode, 0, done.stderr)
+			self.assertEqual(json.loads(done.stdout)["state"], "ended")
 
 	def test_refusing_leaves_running_watches(self):
 		r = self.fault({"when": ON_DELETION, "what": "refuse"})
