@@ -234,23 +234,6 @@ static void event_of(const struct change *c, struct event *ret)
 	}
 }
 
-static int before(
-	void *context, const struct collection *in, const struct change *c, int64_t tape_ns, struct err *err)
-{
-	struct fault_act *a = context;
-	struct fault_now now;
-	struct event e;
-	int rc;
-
-	a->at_event = true;
-	a->event_ns = tape_ns;
-	event_of(c, &e);
-	fault_act_now(a, &now);
-	rc = faults_before(a->faults, &now, &in->resource, &e, c->object, err);
-	fault_act_drain(a);
-	return rc;
-}
-
 /* Frames that wait are tried again when a time of theirs has come; those that wait for events, with each. */
 static void try_again(void *context, struct watch *w)
 {
@@ -279,6 +262,24 @@ static void try_waiting(struct fault_act *a)
 	a->retried = a->applied;
 }
 
+static int before(
+	void *context, const struct collection *in, const struct change *c, int64_t tape_ns, struct err *err)
+{
+	struct fault_act *a = context;
+	struct fault_now now;
+	struct event e;
+	int rc;
+
+	a->at_event = true;
+	a->event_ns = tape_ns;
+	event_of(c, &e);
+	fault_act_now(a, &now);
+	rc = faults_before(a->faults, &now, &in->resource, &e, c->object, err);
+	fault_act_drain(a);
+	try_waiting(a);
+	return rc;
+}
+
 static void after(void *context, const struct collection *in, const struct change *c, int64_t tape_ns)
 {
 	struct fault_act *a = context;
@@ -290,9 +291,11 @@ static void after(void *context, const struct collection *in, const struct chang
 	event_of(c, &e);
 	fault_act_now(a, &now);
 	faults_after(a->faults, &now, &in->resource, &e);
-	a->at_event = false;
 	fault_act_drain(a);
+	if (a->watches->waiting) /* behind this event on the wire, too, which may be on another connection */
+		player_flush(a->player);
 	try_waiting(a);
+	a->at_event = false;
 }
 
 static void tick(void *context)

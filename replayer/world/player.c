@@ -437,6 +437,11 @@ void player_nudge(struct player *p)
 		set_timer(p, 1);
 }
 
+void player_flush(struct player *p)
+{
+	p->listener->pause_in_batch(p->context);
+}
+
 void player_poke(struct player *p)
 {
 	if (p->state == PLAYER_RUNNING && p->clock.speed == SPEED_MAX)

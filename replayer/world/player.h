@@ -64,6 +64,9 @@ void player_direct(struct player *p, const struct player_director *director, voi
 /* What the director would say has changed. */
 void player_nudge(struct player *p);
 
+/* What the listener has queued of changes so far is to be written before anything else. */
+void player_flush(struct player *p);
+
 /* Stops and closes the timer; freed when libuv has let go of it. The timeline must be closed before. */
 void player_close(struct player *p);
 

@@ -44,7 +44,7 @@ class Raw:
 
 	def __init__(self, replay, target, agent="test"):
 		plain = socket.create_connection((replay.host, replay.port), timeout=DEADLINE_S)
-		self.socket = plain
+		self.socket, self.target = plain, target.encode()
 		if replay.tls:  # a reset looks like an end without close_notify
 			self.socket = replay.context().wrap_socket(plain, server_hostname="127.0.0.1", suppress_ragged_eofs=False)
 		self.received = b""
@@ -439,14 +439,29 @@ class FrameTest(FaultCase):
 		w.until(b'"26"')
 		self.assertEqual(w.events(), POD_DAY)
 
+	def order(self, r):
+		"""What was sent to whom, in order: (client, type, name) of each delivery."""
+		self.assertEqual(r.stop(), 0)
+		done = subprocess.run([KUBETAPE, "query", os.path.join(self.folder, "x.tape"), "--run", os.path.join(self.folder, "x.run"),
+			"SELECT r.client, e.rv FROM deliveries d JOIN requests r USING (request) JOIN events e ON e.seq = d.seq ORDER BY d.out_ns",
+			"--format", "json"], capture_output=True, text=True, timeout=60, check=True)
+		return [(row["client"], row["rv"]) for row in json.loads(done.stdout)]
+
+	def played(self, rule, speed, watches):
+		"""The order in which everything is delivered to watches [(target, client)], of pods to their end."""
+		tape = self.tape(a_day(), name="x.tape")
+		r = self.fault(rule, made=tape, speed=speed,
+			options=("--wait-watchers", str(len(watches)), "--run", os.path.join(self.folder, "x.run")))
+		for watch in [self.raw(r, target, agent) for target, agent in watches]:
+			watch.until(b'"26"' if b"pods" in watch.target else b'"24"')
+		return self.order(r)
+
 	def test_delay_by_the_tape_passes_with_it(self):
-		r = self.fault({"when": ON_DELETION, "where": {"client": "late"}, "what": {"do": "delay", "by": "3s"}},
-			speed="4", options=("--wait-watchers", "2"))
-		late, punctual = self.raw(r, agent="late"), self.raw(r)
-		punctual.until(b'"23"')
-		self.assertNotIn(b'"22"', late.received)
-		late.until(b'"26"')
-		self.assertEqual(late.events(), POD_DAY)
+		order = self.played({"when": ON_DELETION, "where": {"client": "late"}, "what": {"do": "delay", "by": "2500ms"}}, "8",
+			((PODS_FROM_20, "late"), (PODS_FROM_20, "punctual")))
+		self.assertEqual([rv for client, rv in order if client == "late"], [change[2] for change in POD_DAY])
+		self.assertGreater(order.index(("late", "22")), order.index(("punctual", "23")))
+		self.assertLess(order.index(("late", "22")), order.index(("punctual", "25")))
 
 	def test_at_speed_max_a_delay_by_the_tape_does_not_stop_the_clock(self):
 		r = self.fault({"when": ON_DELETION, "what": {"do": "delay", "by": "1h"}})
@@ -455,12 +470,8 @@ class FrameTest(FaultCase):
 		self.assertEqual(w.events(), POD_DAY)
 
 	def test_reordered_frames_come_behind_events_of_other_resources(self):
-		r = self.fault({"when": ON_DELETION, "what": {"do": "reorder", "count": 1}}, options=("--wait-watchers", "2"), speed="2")
-		nodes, pods = self.raw(r, NODES_FROM_20), self.raw(r)
-		nodes.until(b'"24"')
-		self.assertNotIn(b'"22"', pods.received)
-		pods.until(b'"26"')
-		self.assertEqual(pods.events(), POD_DAY)
+		order = self.played({"when": ON_DELETION, "what": {"do": "reorder", "count": 1}}, "8", ((NODES_FROM_20, "nodes"), (PODS_FROM_20, "pods")))
+		self.assertEqual([rv for _, rv in order], ["21", "24", "22", "23", "25", "26"])
 
 	def test_chance_is_that_of_the_seed(self):
 		def day():
