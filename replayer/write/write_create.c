@@ -168,6 +168,9 @@ int write_create_object(struct write *w, cJSON *object)
 	if (rc == 0)
 		rc = check_absent(w);
 	if (rc == 0) {
+		/* A recorded event of that name is hidden by the new one. */
+		cJSON_Delete(w->old);
+		w->old = NULL;
 		write_keep_managers(w, object);
 		begin_metadata(w, metadata);
 		begin_status(w, object);

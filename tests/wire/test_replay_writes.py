@@ -547,6 +547,68 @@ class Policies(Writes):
 		self.assertEqual([o["count"] for o in self.get(path)[1]["items"]], [2])
 
 
+class Defaults(Writes):
+	"""A tape whose recorded controller held the lock and told events, and goes on doing so."""
+
+	def recorded(self):
+		made = tape()
+		made.listed(EVENTS, 100, [obj(EVENTS, "e.1", 70, reason="Recorded", count=1), obj(EVENTS, "e.2", 71, reason="Other", count=1)])
+		for n in range(3):
+			made.event(2 + n, LEASES, "MODIFIED", obj(LEASES, "lock", 110 + 10 * n, spec={"holderIdentity": "recorded"}))
+			made.event(2 + n, EVENTS, "MODIFIED", obj(EVENTS, "e.1", 111 + 10 * n, reason="Recorded", count=2 + n))
+			made.event(2 + n, EVENTS, "MODIFIED", obj(EVENTS, "e.2", 112 + 10 * n, reason="Other", count=2 + n))
+			made.event(2 + n, CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 113 + 10 * n, data={"k": "recorded%d" % n}))
+		return made
+
+	def step_to_the_end(self):
+		self.assertEqual(self.server.request("POST", "/kubetape/v1/seek?to=end")[0], 200)
+
+	def take_the_lock(self):
+		lease = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "lock"}, "spec": {"holderIdentity": "me"}}
+		status, made = self.send("POST", LEASES_PATH, lease)
+		self.assertEqual(status, 201, made)
+		return made
+
+	def test_who_took_the_lease_keeps_it_while_the_recorded_holder_renews_it(self):
+		self.start(made=self.recorded())
+		self.server.request("POST", "/kubetape/v1/pause")
+		made = self.take_the_lock()
+		for n in range(3):
+			self.assertEqual(self.server.request("POST", "/kubetape/v1/step?count=4")[0], 200)
+			self.assertEqual(self.get(LEASES_PATH + "/lock"), (200, made))
+			status, made = self.send("PUT", LEASES_PATH + "/lock", {**made, "spec": {"holderIdentity": "me", "leaseTransitions": n}})
+			self.assertEqual(status, 200, made)
+		self.step_to_the_end()
+		self.assertEqual([o["spec"]["holderIdentity"] for o in self.get(LEASES_PATH)[1]["items"]], ["me"])
+
+	def test_an_event_of_a_recorded_name_hides_the_recorded_one_and_no_other(self):
+		server = self.start(made=self.recorded())
+		path = "/api/v1/namespaces/default/events"
+		mine = {"kind": "Event", "apiVersion": "v1", "metadata": {"name": "e.1"}, "reason": "Mine", "count": 1}
+		server.request("POST", "/kubetape/v1/pause")
+		self.assertEqual(self.send("POST", path, mine)[0], 201)
+		with server.watch(path + "?watch=true&resourceVersion=" + self.rv(path)) as watch:
+			server.request("POST", "/kubetape/v1/step?count=12")
+			self.assertEqual([(e["object"]["metadata"]["name"], e["object"]["count"]) for e in watch.take(3)],
+				[("e.2", 2), ("e.2", 3), ("e.2", 4)])
+		self.step_to_the_end()
+		self.assertEqual({o["metadata"]["name"]: o["reason"] for o in self.get(path)[1]["items"]}, {"e.1": "Mine", "e.2": "Other"})
+
+	def test_an_absorbed_write_is_answered_as_done_wakes_nobody_and_may_be_said_again(self):
+		server = self.start(made=self.recorded())
+		server.request("POST", "/kubetape/v1/pause")
+		thing = self.get(MAPS + "/a")[1]
+		with server.watch(MAPS + "?watch=true&resourceVersion=" + self.rv(MAPS)) as watch:
+			for n in range(3):
+				status, thing = self.send("PUT", MAPS + "/a", {**thing, "data": {"k": "mine"}})
+				self.assertEqual((status, thing["data"], thing["metadata"]["resourceVersion"]), (200, {"k": "mine"}, "10"))
+				self.assertEqual(self.send("PATCH", MAPS + "/a", {"data": {"k": "mine"}}, MERGE_PATCH)[0], 200)
+				self.assertEqual(self.send("DELETE", MAPS + "/b")[0], 200)
+				self.assertEqual(self.send("PATCH", MAPS + "/a?fieldManager=me&force=true", config_map("a", data={"k": "x"}), APPLY_PATCH)[0], 200)
+			server.request("POST", "/kubetape/v1/step?count=12")
+			self.assertEqual([brief(e) for e in watch.take(3)], [("MODIFIED", "a", rv) for rv in ("113", "123", "133")])
+
+
 class Versions(Writes):
 	"""A tape that goes on under what is written."""
 
@@ -558,15 +620,13 @@ class Versions(Writes):
 		made.event(8, CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "b", 500, data={"r": "2"}))
 		return made
 
-	def step(self, count=1):
-		status, _, body = self.server.request("POST", "/kubetape/v1/step?n=%d" % count)
-		self.assertEqual(status, 200, body)
-
 	def test_versions_never_repeat_nor_go_back_and_written_names_stay_the_writers(self):
 		server = self.start("--write", "overlay", made=self.moving())
+		self.control("pause")
 		with server.watch(MAPS + "?watch=true&resourceVersion=100") as watch:
 			for n in range(2):
 				self.assertEqual(self.send("PATCH", MAPS + "/a", {"data": {"k": "mine%d" % n}}, MERGE_PATCH)[0], 200)
+			self.control("step?count=9")
 			events = watch.take(5)
 		self.assertEqual([brief(e) for e in events], [("MODIFIED", "a", "101"), ("MODIFIED", "a", "102"),
 			("MODIFIED", "b", "103"), ("ADDED", "c", "104"), ("MODIFIED", "b", "500")])
@@ -582,8 +642,10 @@ class Versions(Writes):
 
 	def test_an_object_that_moved_up_can_be_updated_at_the_version_that_is_shown(self):
 		server = self.start("--write", "overlay", made=self.moving())
+		self.control("pause")
 		with server.watch(MAPS + "?watch=true&resourceVersion=100") as watch:
 			self.send("PATCH", MAPS + "/a", {"data": {"k": "mine"}}, MERGE_PATCH)
+			self.control("step?count=1")
 			self.assertEqual([brief(e) for e in watch.take(2)], [("MODIFIED", "a", "101"), ("MODIFIED", "b", "102")])
 			thing = self.get(MAPS + "/b")[1]
 			self.assertEqual(thing["metadata"]["resourceVersion"], "102")
