@@ -34,7 +34,10 @@ struct write {
 
 /* The object of that name into w->old; NULL when there is none. */
 int write_load(struct write *w, struct slice name);
-/* The same, with a 404 when there is none. */
+/* The same for `object` in the body of an update: a hidden recorded lease is there for whoever names its
+ * version, having seen it in a list or watch. */
+int write_load_named(struct write *w, const cJSON *object);
+/* As write_load, with a 404 when there is none. */
 int write_load_existing(struct write *w);
 
 /* Whether the body is of the collection's kind; fills in a kind that was left out. */

@@ -112,7 +112,7 @@ bool write_has_subresource(const struct write *w, const char *name)
 
 /* ---- reading ---- */
 
-int write_load(struct write *w, struct slice name)
+static int load(struct write *w, struct slice name, bool even_hidden)
 {
 	const struct live *l = live_set_find(&w->c->live, w->namespace, name);
 	struct slice object;
@@ -121,12 +121,25 @@ int write_load(struct write *w, struct slice name)
 
 	cJSON_Delete(w->old);
 	w->old = NULL;
-	if (!l || write_hides(w->call, w->c))
+	if (!l || (!even_hidden && write_hides(w->call, w->c)))
 		return 0;
 	rc = world_object(w->call->api->world, l->seq, &object, &err);
 	if (rc == 0)
 		rc = json_tree_parse(object, &w->old, &err);
 	return rc ? status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", err.text) : 0;
+}
+
+int write_load(struct write *w, struct slice name)
+{
+	return load(w, name, false);
+}
+
+int write_load_named(struct write *w, const cJSON *object)
+{
+	const cJSON *metadata = json_tree_at(object, "metadata", NULL);
+	bool seen = *json_tree_text(metadata, "uid") || *json_tree_text(metadata, "resourceVersion");
+
+	return load(w, slice_of(w->name), seen);
 }
 
 int write_load_existing(struct write *w)

@@ -62,17 +62,27 @@ static void keep_metadata(const cJSON *old, cJSON *object)
 		keep_member(from, to, own[i]);
 }
 
-/* Of an update of the status nothing but the status counts; built-in kinds of the core group also take
- * labels, annotations and conditions of the spec that their status carries along. */
+/* Labels and annotations of most older built-in kinds may come with the status: so does a deployment's
+ * revision. */
+static bool status_carries_metadata(const struct write *w)
+{
+	static const char *const groups[] = {"", "apps", "batch", "policy", "autoscaling"};
+	static const char *const names[] = {"ingresses", "certificatesigningrequests"};
+
+	return !w->c->custom && (IN(w->c->resource.apigroup, groups) || IN(w->c->resource.resource, names));
+}
+
+/* Of an update of the status nothing else counts, but for what it carries. */
 static cJSON *with_status_of(const struct write *w, const cJSON *object)
 {
 	cJSON *made = cJSON_Duplicate(w->old, true);
 
 	keep_member(object, made, "status");
-	if (!*w->c->resource.apigroup) {
+	if (status_carries_metadata(w)) {
 		cJSON *metadata = json_tree_object(made, "metadata");
 
-		keep_member(json_tree_at(object, "metadata", NULL), metadata, "labels");
+		if (strcmp(w->c->resource.resource, "deployments") != 0)
+			keep_member(json_tree_at(object, "metadata", NULL), metadata, "labels");
 		keep_member(json_tree_at(object, "metadata", NULL), metadata, "annotations");
 	}
 	return made;
@@ -190,7 +200,7 @@ int write_update(struct write *w)
 
 	if (rc)
 		return rc;
-	rc = write_load(w, slice_of(w->name));
+	rc = write_load_named(w, object);
 	if (rc == 0 && !w->old && is_created_by_put(w) && !w->sub.len) {
 		rc = write_check_kind(w, object);
 		if (rc == 0)

@@ -223,6 +223,15 @@ class Updating(Writes):
 		self.assertEqual((made["spec"]["replicas"], made["status"]["replicas"]), (9, 7))
 		self.assertEqual(made["metadata"]["generation"], 1)
 
+	def test_annotations_may_come_with_the_status_of_a_deployment_and_labels_not(self):
+		self.start("--write", "overlay")
+		path = "/apis/apps/v1/namespaces/default/deployments/shop"
+		thing = self.get(path)[1]
+		labels = thing["metadata"].get("labels")
+		thing["metadata"].update(annotations={"deployment.kubernetes.io/revision": "2"}, labels={"l": "v"})
+		made = self.send("PUT", path + "/status", thing)[1]["metadata"]
+		self.assertEqual((made["annotations"], made.get("labels")), (thing["metadata"]["annotations"], labels))
+
 	def test_a_scale_is_read_and_written(self):
 		self.start("--write", "overlay")
 		path = "/apis/apps/v1/namespaces/default/deployments/shop/scale"
@@ -532,6 +541,14 @@ class Policies(Writes):
 			status, made = self.send("PUT", LEASES_PATH + "/lock", {**made, "spec": {"holderIdentity": "me", "n": _}})
 			self.assertEqual(status, 200)
 		self.assertEqual([o["spec"]["holderIdentity"] for o in self.get(LEASES_PATH)[1]["items"]], ["me"])
+
+	def test_a_lease_that_was_seen_in_a_list_can_be_updated_without_taking_it_first(self):
+		self.start()
+		recorded = self.get(LEASES_PATH)[1]["items"][0]
+		status, made = self.send("PUT", LEASES_PATH + "/lock", {**recorded, "spec": {"holderIdentity": "me"}})
+		self.assertEqual((status, made["metadata"]["uid"]), (200, recorded["metadata"]["uid"]))
+		self.assertEqual(self.get(LEASES_PATH + "/lock")[1]["spec"]["holderIdentity"], "me")
+		self.error(self.send("PUT", LEASES_PATH + "/lock", recorded), 409, "Conflict")
 
 	def test_people_see_the_recorded_lease(self):
 		self.start()

@@ -1,0 +1,97 @@
+"""A third session, for controllers under test: a deployment whose pods wait, because the scheduler is started only
+when all of them are there.
+
+Its marks are config maps, created one after the other: `quiet` (nothing has happened yet, all controllers have been
+idle), `pending` (all pods are there and none is on a node) and `bound`.
+"""
+
+import os
+import shutil
+import signal
+
+from lib import cluster, manifests, paths, process, tape, wait, workload
+
+NAMESPACE = "stage"
+NODES = 3
+REPLICAS = 4
+# Wants more than a node has.
+HUGE = "huge"
+
+
+class Recorded:
+	def __init__(self, folder):
+		self.folder = folder
+		self.tape = os.path.join(folder, "controllers.tape")
+		self.rvs = {}
+
+	def record(self):
+		made = cluster.Cluster(os.path.join(self.folder, "cluster")).anew()
+		shutil.rmtree(self.folder, ignore_errors=True)
+		os.makedirs(self.folder)
+		try:
+			made.up(programs=("etcd", "kube-apiserver", "kube-controller-manager", "kwok"), nodes=NODES)
+			recorder = process.Child([paths.KUBETAPE, "record", "--all", "--secrets=keep", "-o", self.tape], self.folder,
+				"recorder", {"KUBECONFIG": made.kubeconfig})
+			try:
+				recorder.wait_for("^recording [0-9]+ streams")
+				self._play(made, workload.Workload(made.kubectl))
+			finally:
+				recorder.stop(signal.SIGINT)
+		finally:
+			made.down()
+		return self
+
+	def _play(self, made, work):
+		work.create(manifests.namespace(NAMESPACE))
+		wait.until("the service account", lambda: made.kubectl("get", "serviceaccounts", "-n", NAMESPACE, "-o", "name"))
+		self._mark(work, "quiet")
+		work.create(manifests.deployment("web", NAMESPACE, REPLICAS, "registry.example/web:1"))
+		huge = manifests.pod(HUGE, NAMESPACE)
+		huge["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "100"
+		work.create(huge)
+		wait.until("all pods", lambda: len(made.kubectl.items("pods", "-n", NAMESPACE)) == REPLICAS + 1)
+		self._mark(work, "pending")
+		made.start("kube-scheduler")
+		made.kubectl("rollout", "status", "deployment/web", "-n", NAMESPACE, f"--timeout={wait.PATIENCE_S:.0f}s",
+			timeout_s=wait.PATIENCE_S + 10)
+		self._mark(work, "bound")
+		wait.until("the last mark on the tape", lambda: self.seq_of("bound"))
+
+	def _mark(self, work, name):
+		self.rvs[name] = work.create(manifests.config_map(name, NAMESPACE, {}))["metadata"]["resourceVersion"]
+
+	def seq_of(self, mark):
+		"""The position of a mark."""
+		found = tape.rows(self.tape, f"SELECT seq FROM events WHERE resource = 'configmaps' AND name = '{mark}'")
+		return found and found[0]["seq"]
+
+	def bound(self):
+		"""The pods that were put on a node in the recording, sorted."""
+		return sorted({row["name"] for row in tape.rows(self.tape, "SELECT name FROM events WHERE resource = 'pods' AND "
+			f"namespace = '{NAMESPACE}' AND jget(object, '$.spec.nodeName') IS NOT NULL")})
+
+
+class Program(process.Child):
+	"""A part of the control plane, as it is, on a replay; a context manager. It is known to lead when it says so."""
+
+	def __init__(self, name, served, folder, pki):
+		port = cluster.free_ports(1)[0]
+		as_cluster = ["--kubeconfig", served.kubeconfig, "--authentication-kubeconfig", served.kubeconfig,
+			"--authorization-kubeconfig", served.kubeconfig, "--bind-address=127.0.0.1", f"--secure-port={port}",
+			"--leader-elect=true"]
+		command = {"kube-scheduler": as_cluster,
+			"kube-controller-manager": [*as_cluster, "--service-account-private-key-file", os.path.join(pki, "sa.key"),
+				"--root-ca-file", os.path.join(pki, "ca.crt"), "--use-service-account-credentials=false"],
+			"kwok": ["--kubeconfig", served.kubeconfig, "--manage-all-nodes=true", "--config", paths.STAGES,
+				"--node-lease-duration-seconds=40", f"--server-address=127.0.0.1:{port}"]}[name]
+		super().__init__([paths.program(name), *command], folder, name)
+
+	def __enter__(self):
+		return self
+
+	def __exit__(self, *failure):
+		self.stop()
+
+	def leads(self):
+		self.wait_for("uccessfully acquired lease")
+		return self
