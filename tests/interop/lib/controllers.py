@@ -22,7 +22,7 @@ class Recorded:
 	def __init__(self, folder):
 		self.folder = folder
 		self.tape = os.path.join(folder, "controllers.tape")
-		self.rvs = {}
+		self.pki = os.path.join(folder, "cluster", "pki")
 
 	def record(self):
 		made = cluster.Cluster(os.path.join(self.folder, "cluster")).anew()
@@ -44,21 +44,18 @@ class Recorded:
 	def _play(self, made, work):
 		work.create(manifests.namespace(NAMESPACE))
 		wait.until("the service account", lambda: made.kubectl("get", "serviceaccounts", "-n", NAMESPACE, "-o", "name"))
-		self._mark(work, "quiet")
+		work.create(manifests.config_map("quiet", NAMESPACE, {}))
 		work.create(manifests.deployment("web", NAMESPACE, REPLICAS, "registry.example/web:1"))
 		huge = manifests.pod(HUGE, NAMESPACE)
 		huge["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "100"
 		work.create(huge)
 		wait.until("all pods", lambda: len(made.kubectl.items("pods", "-n", NAMESPACE)) == REPLICAS + 1)
-		self._mark(work, "pending")
+		work.create(manifests.config_map("pending", NAMESPACE, {}))
 		made.start("kube-scheduler")
 		made.kubectl("rollout", "status", "deployment/web", "-n", NAMESPACE, f"--timeout={wait.PATIENCE_S:.0f}s",
 			timeout_s=wait.PATIENCE_S + 10)
-		self._mark(work, "bound")
+		work.create(manifests.config_map("bound", NAMESPACE, {}))
 		wait.until("the last mark on the tape", lambda: self.seq_of("bound"))
-
-	def _mark(self, work, name):
-		self.rvs[name] = work.create(manifests.config_map(name, NAMESPACE, {}))["metadata"]["resourceVersion"]
 
 	def seq_of(self, mark):
 		"""The position of a mark."""

@@ -52,8 +52,8 @@ def kubetape(*args, timeout_s=wait.PATIENCE_S):
 	return done.stdout
 
 
-def rows(tape, sql):
-	return [json.loads(line) for line in kubetape("query", tape, sql, "--format", "ndjson").splitlines()]
+def rows(tape, sql, *options):
+	return [json.loads(line) for line in kubetape("query", tape, *options, sql, "--format", "ndjson").splitlines()]
 
 
 def load(tape):
