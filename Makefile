@@ -165,13 +165,15 @@ run-fuzzers: $(patsubst %,$(B)/fuzz/fuzz_%,$(FUZZ))
 	done
 
 # The stream is made once; `make bench BENCH_EVENTS=20000` after `make clean` is a quick look, BENCH=scan,
-# ingest, read, replay, record or sql a part of it.
+# ingest, read, replay, record or sql a part of it. BENCH_TAPE=X.tape takes the events of a tape instead, such as
+# one by tests/interop/record-bench-tape.
 BENCH_EVENTS ?= 120000
+BENCH_STREAM := $(or $(BENCH_TAPE),$(B)/bench/stream.ndjson)
 # Those parts are Python programs of their own; the others are all one C program.
 BENCH_PYTHON := replay record sql
 BENCH_C := $(if $(BENCH),$(filter-out $(BENCH_PYTHON),$(BENCH)),all)
-bench: all bench-replay $(B)/bench/gen_stream $(if $(BENCH_C),$(B)/bench/bench $(B)/bench/stream.ndjson)
-	$(if $(BENCH_C),$(B)/bench/bench $(B)/bench/stream.ndjson $(B)/bench $(B)/bench.json $(BENCH))
+bench: all bench-replay $(B)/bench/gen_stream $(if $(BENCH_C),$(B)/bench/bench $(if $(BENCH_TAPE),,$(BENCH_STREAM)))
+	$(if $(BENCH_C),$(B)/bench/bench $(BENCH_STREAM) $(B)/bench $(B)/bench.json $(BENCH))
 	for part in $(if $(BENCH),$(filter $(BENCH_PYTHON),$(BENCH)),$(BENCH_PYTHON)); do \
 		python3 tests/bench/$$part.py $(B) $(B)/bench.json || exit; \
 	done

@@ -11,8 +11,9 @@
 
 #include <stdlib.h>
 
-/* Levels above 1 buy nothing on columns of small deltas but cost nothing either: they are few bytes. */
-#define INDEX_LEVEL 3
+/* The columns are few bytes: a tenth of them is to be had for a little time, where there is time at all. */
+#define INDEX_LEVEL       3
+#define INDEX_LEVEL_LARGE 19
 
 struct packer {
 	const struct extent *x;
@@ -193,7 +194,8 @@ static int pack_index(struct packer *p, struct err *err)
 	columns_free(c);
 	p->out.index_raw_bytes = raw.len;
 	if (!failed)
-		failed = codec_pack(buf_slice(&raw), INDEX_LEVEL, &p->out.index, err);
+		failed = codec_pack(buf_slice(&raw), p->options->level > 1 ? INDEX_LEVEL_LARGE : INDEX_LEVEL,
+			&p->out.index, err);
 	buf_release(&raw);
 	return failed;
 }

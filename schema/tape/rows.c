@@ -121,30 +121,62 @@ static int step_insert(sqlite3_stmt *statement, enum table table, const struct v
 	return failed;
 }
 
-int row_queue_insert(const struct row_queue *q, sqlite3 *db, struct err *err)
+void row_statements_release(struct row_statements *s)
 {
-	sqlite3_stmt *statements[TABLE_COUNT] = {NULL};
+	sqlite3_finalize(s->begin);
+	sqlite3_finalize(s->commit);
+	for (size_t i = 0; i < TABLE_COUNT; i++)
+		sqlite3_finalize(s->insert[i]);
+	*s = (struct row_statements){0};
+}
+
+static int execute(struct row_statements *s, sqlite3_stmt **statement, const char *sql, struct err *err)
+{
 	int failed = 0;
 
-	for (const struct queued_row *row = q->first; row && !failed; row = row->next) {
-		if (!statements[row->table])
-			statements[row->table] = prepare_insert(db, row->table);
-		if (!statements[row->table] || step_insert(statements[row->table], row->table, row->values))
-			failed = segment_failed(
-				db, err, "cannot write to table '%s'", table_formats[row->table].name);
-	}
-	for (size_t i = 0; i < TABLE_COUNT; i++)
-		sqlite3_finalize(statements[i]);
+	if (!*statement)
+		*statement = segment_prepare(s->db, sql, err);
+	if (!*statement || sqlite3_step(*statement) != SQLITE_DONE)
+		failed = segment_failed(
+			s->db, err, "'%s' failed on '%s'", sql, sqlite3_db_filename(s->db, "main"));
+	sqlite3_reset(*statement);
+	return failed;
+}
+
+int row_begin(struct row_statements *s, struct err *err)
+{
+	return execute(s, &s->begin, "BEGIN IMMEDIATE", err);
+}
+
+int row_commit(struct row_statements *s, struct err *err)
+{
+	return execute(s, &s->commit, "COMMIT", err);
+}
+
+int row_insert_prepared(
+	struct row_statements *s, enum table table, const struct value *values, struct err *err)
+{
+	if (!s->insert[table])
+		s->insert[table] = prepare_insert(s->db, table);
+	if (s->insert[table] && step_insert(s->insert[table], table, values) == SQLITE_OK)
+		return 0;
+	return segment_failed(s->db, err, "cannot write to table '%s'", table_formats[table].name);
+}
+
+int row_queue_insert(const struct row_queue *q, struct row_statements *s, struct err *err)
+{
+	int failed = 0;
+
+	for (const struct queued_row *row = q->first; row && !failed; row = row->next)
+		failed = row_insert_prepared(s, row->table, row->values, err);
 	return failed;
 }
 
 int row_insert(sqlite3 *db, enum table table, const struct value *values, struct err *err)
 {
-	sqlite3_stmt *statement = prepare_insert(db, table);
-	int failed = !statement || step_insert(statement, table, values);
+	struct row_statements once = {.db = db};
+	int failed = row_insert_prepared(&once, table, values, err);
 
-	if (failed)
-		failed = segment_failed(db, err, "cannot write to table '%s'", table_formats[table].name);
-	sqlite3_finalize(statement);
+	row_statements_release(&once);
 	return failed;
 }

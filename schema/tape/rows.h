@@ -49,9 +49,22 @@ void row_queue_add(struct row_queue *q, enum table table, const struct value *va
 bool row_queue_empty(const struct row_queue *q);
 size_t row_queue_bytes(const struct row_queue *q);
 
-/* Inserts every row, in order, inside the transaction that is open on db. The queue is unchanged. */
-int row_queue_insert(const struct row_queue *q, sqlite3 *db, struct err *err) MUST_CHECK;
 void row_queue_clear(struct row_queue *q);
+
+/* What every flush executes, prepared once for a database: before it is closed or another one is taken, the
+ * statements have to be released. */
+struct row_statements {
+	sqlite3 *db; /* borrowed */
+	sqlite3_stmt *begin, *commit, *insert[TABLE_COUNT];
+};
+void row_statements_release(struct row_statements *s);
+int row_begin(struct row_statements *s, struct err *err) MUST_CHECK;
+int row_commit(struct row_statements *s, struct err *err) MUST_CHECK;
+int row_insert_prepared(
+	struct row_statements *s, enum table table, const struct value *values, struct err *err) MUST_CHECK;
+
+/* Inserts every row, in order, inside the transaction that is open. The queue is unchanged. */
+int row_queue_insert(const struct row_queue *q, struct row_statements *s, struct err *err) MUST_CHECK;
 
 /* Inserts one row at once. */
 int row_insert(sqlite3 *db, enum table table, const struct value *values, struct err *err) MUST_CHECK;

@@ -181,6 +181,7 @@ void tape_writer_abandon(struct tape_writer *w)
 	if (!w)
 		return;
 	remove_if_unused(w);
+	row_statements_release(&w->statements);
 	sqlite3_close(w->db);
 	row_queue_free(w->rows);
 	frame_writer_free(w->frame);
@@ -347,20 +348,20 @@ static int insert_chunk(struct tape_writer *w, struct err *err)
 		value_blob(chunk.data),
 	};
 
-	return row_insert(w->db, TABLE_CHUNK, values, err);
+	return row_insert_prepared(&w->statements, TABLE_CHUNK, values, err);
 }
 
 static int commit_pending(struct tape_writer *w, struct err *err)
 {
-	int failed = segment_exec(w->db, "BEGIN IMMEDIATE", err);
+	int failed = row_begin(&w->statements, err);
 
 	if (failed)
 		return failed;
-	failed = row_queue_insert(w->rows, w->db, err);
+	failed = row_queue_insert(w->rows, &w->statements, err);
 	if (!failed && w->chunk_events)
 		failed = insert_chunk(w, err);
 	if (!failed)
-		failed = segment_exec(w->db, "COMMIT", err);
+		failed = row_commit(&w->statements, err);
 	if (failed) {
 		sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
 		return err_prefix(err, "tape '%s'", w->path);

@@ -26,7 +26,8 @@ struct tape_writer {
 	int lock_fd;
 	bool created; /* by us, just now */
 
-	sqlite3 *db; /* the open segment; NULL until there is something to write */
+	sqlite3 *db;                      /* the open segment; NULL until there is something to write */
+	struct row_statements statements; /* of db */
 	uint32_t segment;
 	int64_t segment_began_ns;    /* monotonic */
 	uint64_t segment_born_bytes; /* what it had when it began */

@@ -261,6 +261,7 @@ static int note_wal(void *context, sqlite3 *db, const char *name, int pages)
 static void go_on_in(struct tape_writer *w, sqlite3 *db)
 {
 	w->db = db;
+	w->statements.db = db;
 	w->segment_began_ns = clock_mono_ns(w->options.clock);
 	w->wal_pages = 0;
 	sqlite3_wal_hook(db, note_wal, w);
@@ -330,6 +331,8 @@ int writer_seal_segment(struct tape_writer *w, struct err *err)
 	struct stat st;
 	char *path;
 
+	row_statements_release(&w->statements);
+	w->statements.db = w->db;
 	if (segment_seal(w->path, w->segment, w->db, w->previous_digest, err))
 		return err_prefix(err, "tape '%s': cannot seal segment %u", w->path, w->segment);
 	w->db = NULL;

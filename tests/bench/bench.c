@@ -1,7 +1,7 @@
 /*
- * bench.c: bench STREAM.ndjson WORK_DIR BENCH.json [PART]: measures the promises of this program beside its
- * rivals, prints a table and writes it as JSON. The stream is gen_stream's, or any recording of one object a
- * line.
+ * bench.c: bench STREAM.ndjson|TAPE WORK_DIR BENCH.json [PART]: measures the promises of this program beside
+ * its rivals, prints a table and writes it as JSON. The stream is gen_stream's, any other of one object a
+ * line, or the events of a tape.
  */
 #include "tests/bench/bench.h"
 
@@ -179,13 +179,21 @@ static void run_parts(struct bench *b, const char *only)
 		bench_read(b);
 }
 
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 int main(int argc, char **argv)
 {
 	struct bench b = {0};
+	char *session = NULL;
 	FILE *out;
 
 	if (argc < 4 || argc > 5) {
-		fputs("usage: bench STREAM.ndjson WORK_DIR BENCH.json [scan|ingest|read]\n", stderr);
+		fputs("usage: bench STREAM.ndjson|TAPE WORK_DIR BENCH.json [scan|ingest|read]\n", stderr);
 		return 2;
 	}
 	b.stream_path = argv[1];
@@ -193,7 +201,12 @@ int main(int argc, char **argv)
 	b.tape = xasprintf("%s/bench.tape", b.work_dir);
 	buf_init(&b.rows, 1 << 20);
 	bench_pin(true);
+	if (is_directory(argv[1])) {
+		b.stream_path = session = xasprintf("%s/session.ndjson", b.work_dir);
+		bench_write_stream(&b, argv[1], session);
+	}
 	load(&b);
+	printf("%s: ", argv[1]);
 	printf("%zu events, %.1f MB, %.0f bytes each, medians of %d rounds\n\n%-60s %10s %-11s %-14s %10s %8s\n",
 		b.line_count, (double)b.stream.len / 1e6, (double)b.stream.len / (double)b.line_count,
 		BENCH_ROUNDS, "what", "ours", "", "goal", "rival", "ratio");
@@ -204,6 +217,10 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	bench_remove(b.tape);
+	if (session)
+		bench_remove(session);
+	free(session);
+	free(b.times_ns);
 	free(b.tape);
 	buf_release(&b.rows);
 	free(b.lines);

@@ -16,6 +16,7 @@ struct bench {
 	size_t line_count;
 	const char *work_dir; /* where tapes and tables may be made */
 	const char *stream_path;
+	int64_t *times_ns;    /* of each line, when the stream is a tape's; else NULL */
 	char *tape;           /* made by bench_ingest, read by bench_read */
 	uint64_t event_count; /* on it: bookmarks are none */
 	struct buf rows;      /* bench.json so far */
@@ -45,9 +46,13 @@ void bench_remove(const char *path);
 /* Ends the program with the sentence. */
 void bench_check(int rc, const struct err *err);
 
+/* Makes an NDJSON stream of a tape's events, and notes their times. */
+void bench_write_stream(struct bench *b, const char *tape_path, const char *stream_path);
+
 /* The parts, in the order of the table. */
 void bench_scan(struct bench *b);
 void bench_ingest(struct bench *b);
+void bench_repack(struct bench *b, double zstd3_bytes); /* a part of bench_ingest */
 void bench_read(struct bench *b);
 void bench_verify(struct bench *b, const char *table_path); /* a part of bench_read */
 
