@@ -40,9 +40,8 @@ static int run(const struct command *self, int argc, char **argv)
 		return EXIT_OK;
 	if (code == 0 && (operands.count != 2 || operands.child))
 		code = err_set(&err, ERR_USAGE, "expected two runs, found %zu operands", operands.count);
-	if (code == 0 && o.ordered && o.last)
-		code = err_set(&err, ERR_USAGE, "--ordered and --last exclude each other");
-	o.verdict.by = o.ordered ? "order" : o.last ? "last" : "set";
+	if (code == 0)
+		code = verdict_order(&o.verdict, o.ordered, o.last, &err);
 	if (code == 0)
 		code = verdict_give(&o.verdict, operands.items[0], operands.items[1], &err);
 	free(o.verdict.ignore.items);

@@ -17,7 +17,7 @@ struct values {
 	struct text_list gap_specs;
 	struct text_list writes;
 	struct golden_options golden;
-	bool plain, exit_at_end, loop, rebase_time, golden_ordered;
+	bool plain, exit_at_end, loop, rebase_time, ordered, last;
 };
 
 static const struct option_row options[] = {
@@ -56,8 +56,10 @@ static const struct option_row options[] = {
 		"store every request and delivery in FILE, for 'query TAPE --run FILE'"},
 	{OPTION_TEXT, 0, "golden", offsetof(struct values, golden.path), "RUN",
 		"at the end compare the writes with those of an earlier run, and exit with 1 when they differ"},
-	{OPTION_FLAG, 0, "ordered", offsetof(struct values, golden_ordered), "",
+	{OPTION_FLAG, 0, "ordered", offsetof(struct values, ordered), "",
 		"of --golden: compare their order, too"},
+	{OPTION_FLAG, 0, "last", offsetof(struct values, last), "",
+		"of --golden: compare only the last write to each object and subresource"},
 	{OPTION_LIST, 0, "ignore", offsetof(struct values, golden.verdict.ignore), "RULE",
 		"of --golden: leave something out; see 'kubetape diff --help'"},
 	{OPTION_LIST, 0, "keep", offsetof(struct values, golden.verdict.keep), "RULE",
@@ -157,7 +159,8 @@ static int run(const struct command *self, int argc, char **argv)
 		rc = err_set(&err, ERR_USAGE, "no command behind '--'");
 	if (rc == 0)
 		rc = speed_parse(v.speed, &speed, &err);
-	v.golden.verdict.by = v.golden_ordered ? "order" : "set";
+	if (rc == 0)
+		rc = verdict_order(&v.golden.verdict, v.ordered, v.last, &err);
 	if (rc == 0)
 		rc = parse_writes(&v.writes, &rules, &err);
 	if (rc == 0)

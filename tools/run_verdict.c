@@ -34,6 +34,14 @@ static int make_rules(const struct verdict_options *o, struct compare_rules **re
 	return rc;
 }
 
+int verdict_order(struct verdict_options *o, bool ordered, bool last, struct err *err)
+{
+	if (ordered && last)
+		return err_set(err, ERR_USAGE, "--ordered and --last exclude each other");
+	o->order = ordered ? COMPARE_ORDERED : last ? COMPARE_LAST : COMPARE_SET;
+	return 0;
+}
+
 int verdict_check(const struct verdict_options *o, struct err *err)
 {
 	struct compare_rules *rules;
@@ -233,9 +241,7 @@ static int print_all(struct printer *p, const struct verdict_options *o, struct 
 int verdict_give(const struct verdict_options *o, const char *first, const char *second, struct err *err)
 {
 	struct compare_options options = {
-		.order = strcmp(o->by, "order") == 0  ? COMPARE_ORDERED
-			 : strcmp(o->by, "last") == 0 ? COMPARE_LAST
-						      : COMPARE_SET,
+		.order = o->order,
 		.client = o->client,
 	};
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full}};

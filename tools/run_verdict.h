@@ -11,11 +11,14 @@
 /* As the command line gives them. */
 struct verdict_options {
 	struct text_list ignore, keep;
-	const char *by;     /* set, order or last */
+	enum compare_order order;
 	const char *client; /* NULL: all programs */
 	const char *color;  /* auto, always or never */
 	bool full, json;
 };
+
+/* What --ordered and --last mean. ERR_USAGE when both are given. */
+int verdict_order(struct verdict_options *o, bool ordered, bool last, struct err *err) MUST_CHECK;
 
 /* Whether the rules make sense: 0 or ERR_USAGE. */
 int verdict_check(const struct verdict_options *o, struct err *err) MUST_CHECK;

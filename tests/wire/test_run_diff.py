@@ -294,6 +294,8 @@ class Controllers(Diff):
 		self.replay_controller("x", "--golden", golden, "--gap", self.GAP, forgetful=True)
 		self.assertEqual(self.done.returncode, 1, self.done.stderr)
 		self.assertIn("- create configmaps default/released-*", self.done.stdout)
+		self.replay_controller("x", "--golden", golden, "--gap", self.GAP, "--last")
+		self.assertEqual(self.done.returncode, 0, self.done.stdout)
 		self.replay_controller("x", "--golden", golden, "--gap", self.GAP, "--ignore", "configmaps=*", forgetful=True)
 		self.assertEqual(self.done.returncode, 0, self.done.stdout)
 
@@ -307,7 +309,7 @@ class Controllers(Diff):
 	def test_a_golden_run_that_cannot_be_used_is_refused_before_the_replay(self):
 		golden = self.replay_controller("golden.run")
 		for options in (("--golden", self.folder + "/none"), ("--golden", golden, "--run", golden),
-				("--golden", self.tape_path), ("--golden", golden, "--ignore", "@x")):
+				("--golden", self.tape_path), ("--golden", golden, "--ignore", "@x"), ("--golden", golden, "--last", "--ordered")):
 			done = self.run_kubetape("replay", self.tape_path, *options, "--", "false")
 			self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
 			self.assertNotIn("serving", done.stdout)
