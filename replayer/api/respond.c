@@ -121,6 +121,8 @@ void respond_json(struct exchange *x, const struct http_request *r, const struct
 	struct answer_headers h;
 
 	answer_headers_init(&h, r, JSON_TYPE);
+	if (style->warnings.len)
+		answer_headers_add(&h, "Warning", style->warnings);
 	respond_laid_out(x, &h, status, json, style->pretty);
 }
 

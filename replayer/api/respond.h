@@ -17,8 +17,9 @@
 
 /* How the client wants text laid out. */
 struct answer_style {
-	bool pretty;        /* bodies are indented, without a final line feed */
-	bool pretty_errors; /* the same for errors: also when no clause of Accept takes a plain Status */
+	bool pretty;           /* bodies are indented, without a final line feed */
+	bool pretty_errors;    /* the same for errors: also when no clause of Accept takes a plain Status */
+	struct slice warnings; /* value of the header Warning; empty: none */
 };
 
 void answer_style_find(const struct http_request *r, const struct query *q, struct answer_style *ret);

@@ -8,10 +8,21 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#define EXACT_DIGITS 15 /* a double keeps any number of so many digits */
+#define EXACT_DIGITS   15 /* a double keeps any number of so many digits */
+#define DUPLICATES_MAX 100
+#define PLACE_BYTES    1000 /* of the text of a place */
+
+/* Where the value that is being read stands. */
+struct place {
+	const struct place *up;
+	struct slice key; /* of a member; an item's is empty */
+	int index;
+};
 
 struct reader {
-	struct buf text; /* of the string being read */
+	struct buf text;   /* of the string being read */
+	cJSON *duplicates; /* their places; NULL: nobody asks */
+	const struct place *place;
 	struct err *err;
 };
 
@@ -103,25 +114,54 @@ static int read_number(struct reader *r, struct slice json, cJSON **ret)
 	return 0;
 }
 
-static void add_member(cJSON *object, const char *name, cJSON *value)
+static int append_place(const struct place *p, struct buf *to, struct err *err)
 {
-	cJSON *old = cJSON_GetObjectItemCaseSensitive(object, name);
+	int rc = p->up ? append_place(p->up, to, err) : 0;
 
-	if (old)
+	if (rc)
+		return rc;
+	return p->key.ptr ? buf_printf(to, err, "%s%.*s", to->len ? "." : "", (int)p->key.len, p->key.ptr)
+			  : buf_printf(to, err, "[%d]", p->index);
+}
+
+static void note_duplicate(struct reader *r, const struct place *here)
+{
+	struct buf text;
+
+	if (!r->duplicates || cJSON_GetArraySize(r->duplicates) >= DUPLICATES_MAX)
+		return;
+	buf_init(&text, PLACE_BYTES);
+	if (append_place(here, &text, NULL) == 0 && buf_append(&text, "", 1, NULL) == 0)
+		cJSON_AddItemToArray(r->duplicates, cJSON_CreateString(text.ptr));
+	buf_release(&text);
+}
+
+static void add_member(struct reader *r, cJSON *object, const struct place *here, cJSON *value)
+{
+	cJSON *old = cJSON_GetObjectItemCaseSensitive(object, r->text.ptr);
+
+	if (old) {
+		note_duplicate(r, here);
 		cJSON_Delete(cJSON_DetachItemViaPointer(object, old));
-	cJSON_AddItemToObject(object, name, value);
+	}
+	cJSON_AddItemToObject(object, r->text.ptr, value);
 }
 
 static int read_container(struct reader *r, struct slice json, unsigned depth, cJSON *to)
 {
 	struct slice key, value;
 	struct json_iter it;
+	struct place here = {.up = r->place, .index = -1};
 	cJSON *child;
 	bool whole;
 	int rc = json_iter_begin(json, &it, r->err);
 
 	while (rc == 0 && (rc = json_iter_next(&it, &key, &value, r->err)) > 0) {
+		here.key = cJSON_IsArray(to) ? (struct slice){NULL, 0} : key;
+		here.index++;
+		r->place = &here;
 		rc = read_value(r, value, depth + 1, &child);
+		r->place = here.up;
 		if (rc)
 			break;
 		if (cJSON_IsArray(to)) {
@@ -130,7 +170,7 @@ static int read_container(struct reader *r, struct slice json, unsigned depth, c
 		}
 		rc = read_text(r, key, &whole);
 		if (rc == 0 && whole)
-			add_member(to, r->text.ptr, child);
+			add_member(r, to, &here, child);
 		else
 			cJSON_Delete(child);
 		if (rc == 0 && !whole)
@@ -179,7 +219,12 @@ static struct slice trim(struct slice s)
 
 int json_tree_parse(struct slice json, cJSON **ret, struct err *err)
 {
-	struct reader r = {.err = err};
+	return json_tree_parse_strict(json, ret, NULL, err);
+}
+
+int json_tree_parse_strict(struct slice json, cJSON **ret, cJSON *duplicates, struct err *err)
+{
+	struct reader r = {.duplicates = duplicates, .err = err};
 	struct slice whole;
 	cJSON *tree = NULL;
 	int rc;

@@ -15,6 +15,10 @@
 /* The caller frees with cJSON_Delete. ERR_PROTOCOL when it is not JSON, ERR_TOO_LARGE when it is too deep. */
 int json_tree_parse(struct slice json, cJSON **ret, struct err *err) MUST_CHECK;
 
+/* The same; appends to `duplicates`, an array, the places of members that are there twice:
+ * "spec.ports[0].name". */
+int json_tree_parse_strict(struct slice json, cJSON **ret, cJSON *duplicates, struct err *err) MUST_CHECK;
+
 /* Appends it without white space. */
 int json_tree_print(const cJSON *tree, struct buf *to, struct err *err) MUST_CHECK;
 

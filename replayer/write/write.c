@@ -72,6 +72,16 @@ static void check_field_manager(struct write *w)
 			"Too long: may not be more than %d bytes", FIELD_MANAGER_MAX);
 }
 
+static void check_field_validation(struct write *w)
+{
+	struct slice how = query_get(&w->call->query, "fieldValidation");
+
+	if (how.len && !slice_is(how, "Strict") && !slice_is(how, "Warn") && !slice_is(how, "Ignore"))
+		status_invalid_cause(&w->st, "FieldValueNotSupported", "fieldValidation",
+			"Unsupported value: \"%.*s\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
+			(int)how.len, how.ptr);
+}
+
 static int parse_options(struct write *w)
 {
 	static const char *const kinds[] = {
@@ -85,6 +95,7 @@ static int parse_options(struct write *w)
 	if (value.len && !w->dry_run)
 		status_invalid_cause(&w->st, "FieldValueNotSupported", "dryRun",
 			"Unsupported value: \"%.*s\": supported values: \"All\"", (int)value.len, value.ptr);
+	check_field_validation(w);
 	if (w->st.cause_count == 0)
 		return 0;
 	status_invalid_begin(&w->st, kinds[w->verb]);
@@ -218,6 +229,7 @@ static void release(struct write *w)
 	cJSON_Delete(w->old);
 	cJSON_Delete(w->answer);
 	status_release(&w->st);
+	buf_release(&w->warnings);
 	free(w->name);
 }
 
@@ -230,6 +242,7 @@ void write_serve(struct api_call *call, struct collection *c)
 		.sub = call->path.subresource,
 		.name = slice_dup(call->path.name)};
 
+	buf_init(&w.warnings, WRITE_WARNINGS_BYTES);
 	(void)!serve(&w);
 	answer(&w);
 	release(&w);

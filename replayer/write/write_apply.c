@@ -158,6 +158,8 @@ static int apply(struct write *w, cJSON *object)
 	int rc = check_applied(w, object);
 
 	if (rc == 0)
+		rc = write_check_fields(w, object, NULL, false);
+	if (rc == 0)
 		rc = write_load(w, slice_of(w->name));
 	if (rc == 0 && !w->old)
 		rc = check_creation(w, object);

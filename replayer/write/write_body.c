@@ -44,12 +44,13 @@ static int parse_protobuf(struct slice body, cJSON **ret, struct err *err)
 	return rc;
 }
 
-static int parse(const struct http_request *r, cJSON **ret, struct status *st, struct err *err)
+static int parse(
+	const struct http_request *r, cJSON **ret, cJSON *duplicates, struct status *st, struct err *err)
 {
 	struct slice type = write_body_type(r);
 
 	if (type.len == 0 || slice_is(type, "application/json"))
-		return json_tree_parse(r->body, ret, err);
+		return json_tree_parse_strict(r->body, ret, duplicates, err);
 	if (slice_is(type, PROTOBUF_TYPE))
 		return parse_protobuf(r->body, ret, err);
 	if (slice_is(type, "application/yaml") || slice_is(type, WRITE_APPLY_PATCH))
@@ -71,9 +72,15 @@ static int fail(struct status *st, int rc, const char *kind, const char *why)
 
 int write_body_object(const struct http_request *r, const char *kind, cJSON **ret, struct status *st)
 {
+	return write_body_strict(r, kind, ret, NULL, st);
+}
+
+int write_body_strict(
+	const struct http_request *r, const char *kind, cJSON **ret, cJSON *duplicates, struct status *st)
+{
 	struct err err = {0};
 	cJSON *object;
-	int rc = parse(r, &object, st, &err);
+	int rc = parse(r, &object, duplicates, st, &err);
 
 	if (rc)
 		return fail(st, rc, kind, err.text);

@@ -18,7 +18,11 @@ struct slice write_body_type(const struct http_request *r);
 int write_body_object(
 	const struct http_request *r, const char *kind, cJSON **ret, struct status *st) MUST_CHECK;
 
-/* The same where the body may be empty, which is NULL. */
+/* The same; appends to `duplicates`, an array, the places of members that are there twice, if it is JSON. */
+int write_body_strict(const struct http_request *r, const char *kind, cJSON **ret, cJSON *duplicates,
+	struct status *st) MUST_CHECK;
+
+/* An object where the body may be empty, which is NULL. */
 int write_body_options(const struct http_request *r, cJSON **ret, struct status *st) MUST_CHECK;
 
 #endif

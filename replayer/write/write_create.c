@@ -189,13 +189,7 @@ int write_create_object(struct write *w, cJSON *object)
 int write_create(struct write *w)
 {
 	cJSON *object;
-	int rc = write_body_object(w->call->request, w->c->resource.kind, &object, &w->st);
+	int rc = write_read_object(w, &object);
 
-	if (rc)
-		return rc;
-	rc = write_check_kind(w, object);
-	if (rc == 0)
-		return write_create_object(w, object);
-	cJSON_Delete(object);
-	return rc;
+	return rc ? rc : write_create_object(w, object);
 }

@@ -8,8 +8,9 @@
 #include "replayer/write/write.h"
 #include "replayer/write/write_body.h"
 
-#define TIMESTAMP_BYTES   32
-#define FIELD_MANAGER_MAX 128 /* bytes of its name */
+#define TIMESTAMP_BYTES      32
+#define FIELD_MANAGER_MAX    128  /* bytes of its name */
+#define WRITE_WARNINGS_BYTES 4096 /* of the header, as the API server limits it */
 
 /* One write while it is being done. All functions that return int return 0, or ERR_FAILED with `st` filled.
  */
@@ -24,10 +25,11 @@ struct write {
 	char *name;                  /* of the path, or of a new object */
 	cJSON *old;                  /* the object as it stands; NULL: there is none */
 	struct status st;
-	int code;       /* of the answer */
-	cJSON *answer;  /* its body */
-	bool is_status; /* the answer is no object of the collection */
-	bool managed;   /* its managed fields are up to date */
+	int code;            /* of the answer */
+	cJSON *answer;       /* its body */
+	bool is_status;      /* the answer is no object of the collection */
+	bool managed;        /* its managed fields are up to date */
+	struct buf warnings; /* the header of the answer */
 };
 
 /* ---- write_object.c: what all objects have ---- */
@@ -106,6 +108,13 @@ bool write_is_over(const struct write *w, const cJSON *object);
 int write_scale_of(struct write *w, const cJSON *object, cJSON **ret);
 int write_scale(struct write *w);                   /* a PUT */
 int write_scale_set(struct write *w, cJSON *scale); /* takes it over */
+
+/* The object of the body, of the collection's kind, with its fields checked. write_fields.c. */
+int write_read_object(struct write *w, cJSON **ret);
+
+/* Refuses or warns of fields that the type does not have and those of `duplicates` (may be NULL), as the
+ * request wants it. patched: only of those that w->old does not have. */
+int write_check_fields(struct write *w, const cJSON *object, const cJSON *duplicates, bool patched);
 
 /* Keeps account of who wrote which fields of an object that takes the place of w->old, if nobody has yet.
  * write_apply.c. */

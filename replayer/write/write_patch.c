@@ -71,6 +71,8 @@ static int apply_patch(struct write *w, struct slice type, cJSON *patch)
 		object = cJSON_Duplicate(w->old, true);
 	if (rc == 0)
 		rc = patch_object(w, type, patch, &object);
+	if (rc == 0 && !scale)
+		rc = write_check_fields(w, object, NULL, true);
 	if (rc) {
 		cJSON_Delete(object);
 		return rc;

@@ -196,15 +196,13 @@ int write_replace(struct write *w, cJSON *object, bool rv_required)
 int write_update(struct write *w)
 {
 	cJSON *object;
-	int rc = write_body_object(w->call->request, w->c->resource.kind, &object, &w->st);
+	int rc = write_read_object(w, &object);
 
 	if (rc)
 		return rc;
 	rc = write_load_named(w, object);
 	if (rc == 0 && !w->old && is_created_by_put(w) && !w->sub.len) {
-		rc = write_check_kind(w, object);
-		if (rc == 0)
-			rc = write_check_place(w, object);
+		rc = write_check_place(w, object);
 		if (rc == 0)
 			return write_create_object(w, object);
 	}

@@ -177,6 +177,47 @@ class Encoding(Writes):
 				self.assertIn(words, self.error(self.send("POST", MAPS, body, self.TYPE), 400, "BadRequest")["message"])
 
 
+class Validating(Writes):
+	"""fieldValidation: Warn unless the request says Strict or Ignore."""
+
+	def answer(self, method, target, body, content_type="application/json"):
+		"""(status, the Warning header, parsed answer)"""
+		status, headers, answer = self.server.request(method, target, {**PROGRAM, "Content-Type": content_type}, body.encode())
+		return status, headers.get("Warning"), json.loads(answer)
+
+	def test_unknown_and_repeated_fields_are_warned_of_refused_or_ignored(self):
+		self.start("--write", "overlay")
+		pods = PODS_PATH + "?fieldValidation="
+		body = '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"n%d"},"spec":{"containers":[{"name":"a","imgae":"x","name":"b"}],"x":1}}'
+		faults = ['duplicate field "spec.containers[0].name"', 'unknown field "spec.containers[0].imgae"', 'unknown field "spec.x"']
+		for how in ("Warn", ""):
+			status, warning, made = self.answer("POST", pods + how, body % len(how))
+			self.assertEqual((status, warning), (201, ", ".join("299 - " + json.dumps(fault) for fault in faults)), made)
+		self.assertEqual(self.answer("POST", pods + "Ignore", body % 9)[:2], (201, None))
+		status, warning, answer = self.answer("POST", pods + "Strict", body % 8)
+		self.assertEqual((status, warning, answer["message"]), (400, None,
+			'Pod in version "v1" cannot be handled as a Pod: strict decoding error: ' + ", ".join(faults)))
+		self.assertEqual(self.answer("PATCH", PODS_PATH + "/web?fieldValidation=Strict", '{"spec":{"nodeSelctor":{}}}', MERGE_PATCH)[0], 422)
+		self.assertEqual(self.answer("PATCH", PODS_PATH + "/web?fieldValidation=Strict", '{"spec":{"hostname":"h"}}', MERGE_PATCH)[:2], (200, None))
+		self.error(self.send("POST", pods + "Perhaps", {}), 422, "Invalid")
+
+	def test_custom_resources_have_the_fields_of_their_crd_and_others_those_of_the_recorded_document(self):
+		schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"},
+			"any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}, "map": {"type": "object", "additionalProperties": {
+			"type": "object", "properties": {"a": {"type": "string"}}}}}}}}
+		crd = obj(CRDS, "widgets.example.com", 70, spec={"group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets",
+			"kind": "Widget"}, "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]})
+		made = tape().listed(CRDS, 100, [crd]).listed(WIDGETS, 100, [])
+		made.document("/openapi/v3/api/v1", json.dumps({"components": {"schemas": {"P": {"x-kubernetes-group-version-kind": [
+			{"group": "", "version": "v1", "kind": "Pod"}], "properties": {"kind": {}, "apiVersion": {}, "metadata": {}, "future": {}}}}}}))
+		self.start("--write", "overlay", made=made)
+		widget = '{"kind":"Widget","apiVersion":"example.com/v1","metadata":{"name":"w"},"spec":{"size":1,"any":{"x":1},"map":{"k":{"a":"","b":1}},"siez":1}}'
+		self.assertEqual(self.answer("POST", "/apis/example.com/v1/namespaces/default/widgets", widget)[:2], (201,
+			'299 - "unknown field \\"spec.map.k.b\\"", 299 - "unknown field \\"spec.siez\\""'))
+		pod = '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p"},"future":1,"spec":{}}'
+		self.assertEqual(self.answer("POST", PODS_PATH, pod)[:2], (201, '299 - "unknown field \\"spec\\""'))
+
+
 class Updating(Writes):
 
 	def test_a_put_at_the_current_version_replaces_and_a_stale_one_conflicts(self):

@@ -1,0 +1,15 @@
+/*
+ * field_check.h: members that a type does not have, as far as that is known: from the recorded OpenAPI
+ * document or the CRD, or of a built-in kind for which there is none, from the fields of Kubernetes 1.36.
+ */
+#ifndef REPLAYER_FIELD_CHECK_H
+#define REPLAYER_FIELD_CHECK_H
+
+#include "replayer/write/field_type.h"
+
+#define UNKNOWN_FIELDS_MAX 100 /* more are not told */
+
+/* Appends the places of unknown members, "spec.containers[0].imgae", to `unknown`, an array. */
+void field_check(const cJSON *object, struct field_type type, cJSON *unknown);
+
+#endif

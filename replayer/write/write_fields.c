@@ -1,0 +1,117 @@
+/* write_fields.c: fieldValidation: what becomes of fields that a type does not have, and of those that are
+ * there twice; see write_internal.h. */
+#include "replayer/write/field_check.h"
+#include "replayer/write/write_internal.h"
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+
+/* "unknown field \"spec.x\"" for each that was not there before. */
+static void list_faults(const cJSON *unknown, const cJSON *before, const cJSON *duplicates, cJSON *to)
+{
+	const cJSON *place, *old;
+
+	cJSON_ArrayForEach(place, duplicates)
+	{
+		char *text = xasprintf("duplicate field \"%s\"", place->valuestring);
+
+		cJSON_AddItemToArray(to, cJSON_CreateString(text));
+		free(text);
+	}
+	cJSON_ArrayForEach(place, unknown)
+	{
+		char *text = xasprintf("unknown field \"%s\"", place->valuestring);
+		bool is_old = false;
+
+		cJSON_ArrayForEach(old, before)
+		{
+			is_old = is_old || strcmp(old->valuestring, place->valuestring) == 0;
+		}
+		if (!is_old)
+			cJSON_AddItemToArray(to, cJSON_CreateString(text));
+		free(text);
+	}
+}
+
+static int refuse(struct write *w, const cJSON *faults, bool patched)
+{
+	const char *kind = w->c->resource.kind;
+	const cJSON *fault;
+	struct buf text;
+	int rc;
+
+	buf_init(&text, LIMIT_REQUEST_BODY_BYTES);
+	cJSON_ArrayForEach(fault, faults)
+	{
+		(void)!buf_printf(&text, NULL, "%s%s", text.len ? ", " : "", fault->valuestring);
+	}
+	if (patched)
+		rc = status_set(&w->st, 422, "Invalid",
+			" \"\" is invalid: patch: Invalid value: strict decoding error: %.*s", (int)text.len,
+			text.ptr);
+	else
+		rc = status_bad_request(&w->st,
+			"%s in version \"%s\" cannot be handled as a %s: strict decoding error: %.*s", kind,
+			w->c->resource.version, kind, (int)text.len, text.ptr);
+	buf_release(&text);
+	return rc;
+}
+
+static void warn(struct write *w, const cJSON *faults)
+{
+	const cJSON *fault;
+
+	cJSON_ArrayForEach(fault, faults)
+	{
+		char *quoted = cJSON_PrintUnformatted(fault);
+
+		if (w->warnings.len + strlen(quoted) + 10 < WRITE_WARNINGS_BYTES)
+			(void)!buf_printf(
+				&w->warnings, NULL, "%s299 - %s", w->warnings.len ? ", " : "", quoted);
+		cJSON_free(quoted);
+	}
+	w->call->style.warnings = buf_slice(&w->warnings);
+}
+
+int write_check_fields(struct write *w, const cJSON *object, const cJSON *duplicates, bool patched)
+{
+	struct slice how = query_get(&w->call->query, "fieldValidation");
+	struct field_type type = type_cache_find(w->call->api->types, w->call->api->world, w->c);
+	cJSON *unknown, *before, *faults;
+	int rc = 0;
+
+	if (slice_is(how, "Ignore"))
+		return 0;
+	unknown = cJSON_CreateArray();
+	before = cJSON_CreateArray();
+	faults = cJSON_CreateArray();
+	field_check(object, type, unknown);
+	if (patched && w->old)
+		field_check(w->old, type, before);
+	list_faults(unknown, before, duplicates, faults);
+	if (faults->child && slice_is(how, "Strict"))
+		rc = refuse(w, faults, patched);
+	else if (faults->child)
+		warn(w, faults);
+	cJSON_Delete(unknown);
+	cJSON_Delete(before);
+	cJSON_Delete(faults);
+	return rc;
+}
+
+int write_read_object(struct write *w, cJSON **ret)
+{
+	cJSON *duplicates = cJSON_CreateArray(), *object = NULL;
+	int rc = write_body_strict(w->call->request, w->c->resource.kind, &object, duplicates, &w->st);
+
+	if (rc == 0)
+		rc = write_check_kind(w, object);
+	if (rc == 0)
+		rc = write_check_fields(w, object, duplicates, false);
+	cJSON_Delete(duplicates);
+	if (rc)
+		cJSON_Delete(object);
+	else
+		*ret = object;
+	return rc;
+}
