@@ -32,6 +32,7 @@ def a_day():
 
 POD_DAY = [("MODIFIED", "a", "21"), ("DELETED", "w", "22"), ("ADDED", "w", "23"), ("MODIFIED", "a", "25"), ("MODIFIED", "a", "26")]
 ON_DELETION = {"event": "resource='pods' AND type='DELETED'"}
+STEPS = ("--wait-watchers", "100")  # the clock never starts: only steps move the tape
 BEHIND_ALL = {"event": "resource='pods' AND rv='26'", "moment": "after"}
 
 
@@ -111,6 +112,10 @@ class FaultCase(Case):
 			json.dump({"rules": list(rules), **file}, f)
 		return self.replay(made or a_day(), "--speed", speed, "--gaps", path, *options, plain=plain)
 
+	def step(self, replay, changes):
+		for _ in range(changes):
+			self.assertEqual(replay.request("POST", "/kubetape/v1/step")[0], 200)
+
 	def raw(self, replay, target=PODS_FROM_20, agent="test"):
 		watch = Raw(replay, target, agent)
 		self.addCleanup(watch.close)
@@ -125,8 +130,8 @@ class FaultCase(Case):
 class WatchEndsTest(FaultCase):
 	"""HTTP/1.1. Just before the deletion everybody's watch of pods ends."""
 
-	def cut(self, what, **more):
-		return self.fault({"when": ON_DELETION, "where": {"resource": "pods"}, "what": what, **more})
+	def cut(self, what, options=(), **more):
+		return self.fault({"when": ON_DELETION, "where": {"resource": "pods"}, "what": what, **more}, options=options)
 
 	def rest_of_the_day(self, r):
 		with r.watch("/api/v1/pods?watch=1&resourceVersion=21") as w:
@@ -187,10 +192,14 @@ class WatchEndsTest(FaultCase):
 			self.assertEqual(lines[1:], [{"type": "ERROR", "object": wanted[name]}])
 
 	def test_stall_is_silence_and_then_everything_comes(self):
-		w = self.raw(self.cut("stall", **{"for": "1s", "clock": "wall"}))
+		r = self.cut("stall", options=STEPS, **{"for": {"events": 2}})
+		w = self.raw(r)
+		w.until(b"\r\n\r\n")
+		self.step(r, 2)
 		w.until(b'"21"')
-		self.assertIsNone(w.read(0.5))
+		self.assertIsNone(w.read(0.2))
 		self.assertEqual(w.events(), POD_DAY[:1])
+		self.step(r, 4)
 		w.until(b'"26"')
 		self.assertEqual(w.events(), POD_DAY)
 
@@ -252,7 +261,7 @@ class RequestTest(FaultCase):
 	"""What requests get instead of an answer."""
 
 	def test_refused_connections_are_refused_and_the_port_stays(self):
-		r = self.fault({"when": ON_DELETION, "what": "rst", "for": "1s", "clock": "wall"})
+		r = self.fault({"when": ON_DELETION, "what": "rst", "for": "3s", "clock": "wall"})
 		idle = self.raw(r, "/version")
 		idle.until(b"gitVersion")
 		w = self.raw(r)
@@ -327,10 +336,11 @@ class RequestTest(FaultCase):
 			w = self.raw(r, "/api/v1/pods")
 			self.assertIs(w.to_the_end(), end) if end is False else self.assertEqual(w.to_the_end(), end)
 			self.assertEqual(w.received, b"")
-		r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": "nothing", "for": "1s", "clock": "wall",
-			"during": "stall"})
+		r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": "nothing", "for": {"events": 1}, "during": "stall"},
+			options=STEPS)
 		w = self.raw(r, "/api/v1/pods")
-		self.assertIsNone(w.read(0.3))
+		self.assertIsNone(w.read(0.2))
+		self.step(r, 1)
 		self.assertEqual(w.to_the_end(), "reset")
 		self.assertEqual(r.get("/api/v1/pods")[0], 200)
 
@@ -432,10 +442,10 @@ class FrameTest(FaultCase):
 		self.assertEqual(w.events(), POD_DAY[:3] + POD_DAY[2:3] * 2 + POD_DAY[3:])
 
 	def test_delayed_frames_keep_those_behind_them_back(self):
-		r = self.fault({"when": ON_DELETION, "what": {"do": "delay", "by": "1s"}, "clock": "wall"})
+		r = self.fault({"when": ON_DELETION, "what": {"do": "delay", "by": "2s"}, "clock": "wall"})
 		w = self.raw(r)
 		w.until(b'"21"')
-		self.assertIsNone(w.read(0.5))
+		self.assertIsNone(w.read(0.2))
 		w.until(b'"26"')
 		self.assertEqual(w.events(), POD_DAY)
 
@@ -496,9 +506,8 @@ class FrameTest(FaultCase):
 class Http2Test(FaultCase):
 	"""Two watches of pods and one of nodes on one connection, which is cut just before the deletion."""
 
-	def cut(self, what, **more):
-		r = self.fault({"when": ON_DELETION, "where": {"resource": "pods"}, "what": what, **more},
-			options=("--wait-watchers", "2"), plain=False)
+	def cut(self, what, options=("--wait-watchers", "2"), **more):
+		r = self.fault({"when": ON_DELETION, "where": {"resource": "pods"}, "what": what, **more}, options=options, plain=False)
 		connection = self.http2(r)
 		return r, connection, connection.get(PODS_FROM_20), connection.get(NODES_FROM_20)
 
@@ -555,10 +564,13 @@ class Http2Test(FaultCase):
 		self.assertEqual((last["type"], last["object"]["message"]), ("ERROR", "etcdserver: no leader"))
 
 	def test_stalled_connection_answers_no_ping_until_it_is_over(self):
-		_, c, pods, nodes = self.cut("stall", **{"for": "2s", "clock": "wall"})
+		r, c, pods, nodes = self.cut("stall", options=STEPS, **{"for": {"events": 2}})
+		c.until(lambda f: f[0] == HEADERS and f[2] == pods)
+		self.step(r, 2)
 		c.until(lambda f: f[0] == DATA and f[2] == pods)
 		c.send(PING, 0, 0, b"12345678")
-		self.assertTrue(c.is_silent(0.7))
+		self.assertTrue(c.is_silent(0.2))
+		self.step(r, 4)
 		frames = c.until(lambda f: f[0] == DATA and b'"26"' in f[3])
 		self.assertEqual(self.events(frames, pods), POD_DAY[1:])
 		self.assertTrue([f for f in frames if f[0] == PING])
