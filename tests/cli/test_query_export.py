@@ -66,6 +66,26 @@ class Export(TapeTest):
         self.assertIn(("process_name", "shop pods"), names)
         self.assertIn(("thread_name", "web-0"), names)
 
+    def test_trace_of_a_real_tape_is_what_timeline_viewers_take(self):
+        """The trace event format: phases M, X and i; microseconds; a name for every process and thread."""
+        done = self.run_tape("export", "tests/tapes/rolling-update.tape", "--format", "trace")
+        trace = json.loads(done.stdout)
+        self.assertEqual(sorted(trace), ["displayTimeUnit", "traceEvents"])
+        named = {(e["name"], e["pid"], e.get("tid")) for e in trace["traceEvents"] if e["ph"] == "M"}
+        last = 0
+        for e in trace["traceEvents"]:
+            self.assertIn(e["ph"], "MXi")
+            self.assertEqual((type(e["pid"]), type(e["name"])), (int, str), e)
+            if e["ph"] == "M":
+                self.assertEqual(list(e["args"]), ["name"], e)
+                continue
+            self.assertIn(type(e["ts"]), (int, float), e)
+            self.assertGreaterEqual(e.get("dur", 0), 0, e)
+            self.assertIn(("process_name", e["pid"], None), named)
+            self.assertTrue(e["tid"] == 0 or ("thread_name", e["pid"], e["tid"]) in named, e)
+            last = max(last, e["ts"] + e.get("dur", 0))
+        self.assertTrue(60e6 < last < 90e6, last)  # the tape is a bit more than a minute
+
     def test_file_is_there_only_when_it_is_whole(self):
         path = os.path.join(self.dir, "out.ndjson")
         self.export("-o", path)
