@@ -60,6 +60,8 @@ int golden_judge(struct golden_options *g, const char *run, int *exit_code, stru
 
 	if (!g->path)
 		return 0;
+	if (g->own_run)
+		g->verdict.second = "this replay";
 	verdict = verdict_give(&g->verdict, g->path, run, err);
 	if (verdict < 0)
 		return verdict;

@@ -219,7 +219,7 @@ static int print_all(struct printer *p, const struct verdict_options *o, struct 
 
 	if (!o->json && count)
 		printf("--- %s: %zu writes, %zu compared\n+++ %s: %zu writes, %zu compared\n", a->path,
-			a->writes, a->compared, b->path, b->writes, b->compared);
+			a->writes, a->compared, o->second ? o->second : b->path, b->writes, b->compared);
 	for (size_t i = 0; i < count && rc == 0; i++) {
 		struct run_difference d = run_comparison_at(p->comparison, i);
 

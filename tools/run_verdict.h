@@ -14,6 +14,7 @@ struct verdict_options {
 	enum compare_order order;
 	const char *client; /* NULL: all programs */
 	const char *color;  /* auto, always or never */
+	const char *second; /* what to call the second run; NULL: by its path */
 	bool full, json;
 };
 

@@ -34,7 +34,7 @@ static void add(struct run_comparison *c, enum difference_kind kind, const struc
 
 static bool is_same(const struct run_action *a, const struct run_action *b)
 {
-	return strcmp(a->key, b->key) == 0 && strcmp(a->body, b->body) == 0;
+	return a->hash == b->hash && strcmp(a->key, b->key) == 0 && strcmp(a->body, b->body) == 0;
 }
 
 /* What is left of either run between these bounds: of one key, the first of one beside the first of the
@@ -126,7 +126,7 @@ static void match_key(struct run_comparison *c, const size_t begin[2], const siz
 		const struct run_action *a = &c->actions[0].items[i];
 		size_t k = begin[1];
 
-		while (k < end[1] && (c->matched[1][k] || strcmp(a->body, c->actions[1].items[k].body) != 0))
+		while (k < end[1] && (c->matched[1][k] || !is_same(a, &c->actions[1].items[k])))
 			k++;
 		if (k == end[1])
 			continue;
@@ -212,7 +212,7 @@ static int fill_table(const struct run_comparison *c, size_t head, struct table 
 
 	if (t->rows && t->columns > TABLE_MAX / t->rows)
 		return err_set(err, ERR_TOO_LARGE,
-			"the runs differ in too many places to be compared in order: %zu writes and %zu",
+			"too much to compare in order: %zu writes and %zu between the first and the last difference",
 			t->rows, t->columns);
 	t->way = xmalloc(t->rows * t->columns + 1);
 	row = xcalloc(t->columns + 1, sizeof(*row));

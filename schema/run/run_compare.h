@@ -26,8 +26,9 @@ struct run_action {
 	int64_t tape_time_ns;
 	int status;
 	char *verb, *apigroup, *resource, *subresource, *namespace, *name;
-	char *key;  /* all of these */
-	char *body; /* JSON */
+	char *key;     /* all of these */
+	char *body;    /* JSON */
+	uint64_t hash; /* of key and body */
 	bool counts, dry_run;
 	uint64_t times; /* it was repeated */
 };

@@ -294,6 +294,7 @@ class Controllers(Diff):
 		self.replay_controller("x", "--golden", golden, "--gap", self.GAP, forgetful=True)
 		self.assertEqual(self.done.returncode, 1, self.done.stderr)
 		self.assertIn("- create configmaps default/released-*", self.done.stdout)
+		self.assertIn("+++ this replay: ", self.done.stdout)
 		self.replay_controller("x", "--golden", golden, "--gap", self.GAP, "--last")
 		self.assertEqual(self.done.returncode, 0, self.done.stdout)
 		self.replay_controller("x", "--golden", golden, "--gap", self.GAP, "--ignore", "configmaps=*", forgetful=True)
