@@ -273,7 +273,6 @@ static void skip_content(struct verifier *v)
 		v->next_seq = (uint64_t)last + 1;
 }
 
-/* One snapshot of the segment: its writer may go on. */
 /* A segment that is being made, or whose writer was killed while it made it: no event is in it yet. */
 static bool is_being_made(struct verifier *v, bool complete)
 {
@@ -286,6 +285,20 @@ static bool is_being_made(struct verifier *v, bool complete)
 	       events == 0;
 }
 
+/* An open file may be sealed, and gone, by the time we have read it. */
+static uint64_t stored_bytes(struct verifier *v)
+{
+	int64_t pages = 0;
+	struct stat st;
+
+	if (v->file->sealed)
+		return stat(v->file->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+	if (v->db && segment_number(v->db, "PRAGMA page_count", 0, &pages, NULL))
+		pages = 0;
+	return (uint64_t)pages * FORMAT_PAGE_BYTES;
+}
+
+/* One snapshot of the segment: its writer may go on. */
 static void check_database(struct verifier *v)
 {
 	bool complete;
@@ -399,17 +412,17 @@ static sqlite3 *open_checked(struct verifier *v, struct segment_file *sealed)
 static void check_segment(struct verifier *v, const struct segment_file *file)
 {
 	struct segment_file sealed = {0};
-	struct stat st;
+	bool opened;
 
 	v->file = file;
 	v->name = strrchr(file->path, '/') + 1;
 	v->own_known = false;
-	if (open_checked(v, &sealed))
+	opened = open_checked(v, &sealed) != NULL;
+	v->result.stored_bytes += stored_bytes(v);
+	if (opened)
 		check_database(v);
 	else
 		forget_history(v);
-	if (stat(v->file->path, &st) == 0)
-		v->result.stored_bytes += (uint64_t)st.st_size;
 	memcpy(v->previous, v->own, sizeof(v->own));
 	v->previous_known = v->own_known;
 	v->is_first = false;
