@@ -6,12 +6,13 @@
  *                    --output-watch-events -o json` writes them; BOOKMARK and ERROR become marks
  *   objects          {"kind":"Pod",...}, as `kubectl get -w -o json` writes them: ADDED when the UID is new,
  *                    else MODIFIED. Deletions do not show in such a stream.
- *   lists            {"kind":"PodList","items":[...]}: items of a first list, and the mark that it is
- * complete exported rows    what `kubetape export` writes, with or without "table" records          of
- * k8shark (import_poll.c): lists again and again, with gaps between them patches          of kwok
- * (import_patch.c), and the objects without resourceVersions in front of them What these lack is made up as
- * little as possible and told by the connection (purpose "import"): resources are named after their kinds,
- * and arrival times are those of reading, or of the newest time stamp in the object.
+ *   lists            {"kind":"PodList","items":[...]}: items of a first list, and a mark behind them
+ *   exported rows    what `kubetape export` writes, with or without "table"
+ *   records          of k8shark (import_poll.c): lists again and again, with gaps between them
+ *   patches          of kwok (import_patch.c), and the objects without resourceVersions before them
+ *
+ * What these lack is made up as little as possible and told by the connection (purpose "import"): resources
+ * are named after their kinds, and arrival times are those of reading, or of the newest time in the object.
  */
 #ifndef TOOLS_IMPORT_H
 #define TOOLS_IMPORT_H
