@@ -270,6 +270,7 @@ void world_close(struct world *w)
 		live_set_release(&w->collections[i].live);
 		history_release(&w->collections[i].history);
 		live_set_release(&w->collections[i].written);
+		live_set_release(&w->collections[i].absorbed);
 		table_custom_columns_free(w->collections[i].columns);
 		free(w->collections[i].watches);
 	}

@@ -30,6 +30,7 @@ struct collection {
 	 * of its last version, and the highest resourceVersion that a write or an event behind one took. */
 	struct live_set written;
 	uint64_t written_rv;
+	struct live_set absorbed; /* what absorbed writes made: for later writes alone; see world_remember */
 };
 
 /* A collection as it was at an older position. */
@@ -57,9 +58,9 @@ struct world {
 	struct snapshot *snapshots; /* the latest few, newest first */
 };
 
-/* The world at the position `seq`. window: events of each resource that can be watched from the past, once they
- * have gone by; of what lies before the position, or before one that is jumped to, the last 131,072 events of
- * all resources. Borrows tape and marks. */
+/* The world at the position `seq`. window: events of each resource that can be watched from the past, once
+ * they have gone by; of what lies before the position, or before one that is jumped to, the last 131,072
+ * events of all resources. Borrows tape and marks. */
 int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_t window, struct world **ret,
 	struct err *err) MUST_CHECK;
 void world_close(struct world *w);
@@ -107,6 +108,11 @@ int world_version_at(struct world *w, const struct collection *c, int64_t time_n
 uint64_t world_next_rv(const struct collection *in);
 int64_t world_write(struct world *w, struct collection *in, enum event_type type, struct slice namespace,
 	struct slice name, struct slice object, struct change **ret);
+
+/* Keeps an object that is not shown to anybody, in the place of the one that was kept under its name; the
+ * empty slice is none. `absorbed` tells the seq of each. */
+void world_remember(struct world *w, struct collection *in, struct slice namespace, struct slice name,
+	struct slice object);
 
 /* The object of a live entry; borrowed until the next object is read from the tape. */
 int world_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err) MUST_CHECK;

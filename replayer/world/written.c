@@ -152,6 +152,22 @@ int64_t world_write(struct world *w, struct collection *in, enum event_type type
 	return (int64_t)history_end(&in->history) - 1;
 }
 
+void world_remember(struct world *w, struct collection *in, struct slice namespace, struct slice name,
+	struct slice object)
+{
+	const struct overlay_version version = {.rv = in->rv,
+		.type = EVENT_ADDED,
+		.resource = in->resource.id,
+		.time_ns = w->time_ns,
+		.namespace = namespace,
+		.name = name};
+
+	overlay_supersede(w->overlay, live_set_remove(&in->absorbed, namespace, name));
+	if (object.len)
+		live_set_put(&in->absorbed, namespace, name, overlay_add(w->overlay, &version, object)->seq);
+	drop_old_versions(w);
+}
+
 int world_written_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err)
 {
 	const struct overlay_version *v = overlay_find(w->overlay, seq);

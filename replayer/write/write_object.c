@@ -112,9 +112,19 @@ bool write_has_subresource(const struct write *w, const char *name)
 
 /* ---- reading ---- */
 
-static int load(struct write *w, struct slice name, bool even_hidden)
+/* What an absorbed write made is there for those that change or delete it. */
+static const struct live *find(const struct write *w, struct slice name)
 {
 	const struct live *l = live_set_find(&w->c->live, w->namespace, name);
+
+	if (l || w->policy != WRITE_ABSORB || w->verb == VERB_CREATE)
+		return l;
+	return live_set_find(&w->c->absorbed, w->namespace, name);
+}
+
+static int load(struct write *w, struct slice name, bool even_hidden)
+{
+	const struct live *l = find(w, name);
 	struct slice object;
 	struct err err;
 	int rc;
@@ -310,6 +320,27 @@ static int displace_recorded(struct write *w, struct slice name)
 	return rc ? ERR_FAILED : 0;
 }
 
+/* An absorbed write to an object that only absorbed writes know. */
+static int remember(struct write *w, enum event_type type, const cJSON *object)
+{
+	struct slice name = slice_of(w->name);
+	struct buf json;
+	struct err err;
+	int rc = 0;
+
+	if (live_set_find(&w->c->live, w->namespace, name))
+		return 0;
+	buf_init(&json, LIMIT_OBJECT_BYTES);
+	if (type != EVENT_DELETED)
+		rc = json_tree_print(object, &json, &err);
+	if (rc == 0)
+		world_remember(w->call->api->world, w->c, w->namespace, name, buf_slice(&json));
+	else
+		status_set(&w->st, 413, "RequestEntityTooLarge", "Request entity is too large: %s", err.text);
+	buf_release(&json);
+	return rc ? ERR_FAILED : 0;
+}
+
 int write_store(struct write *w, enum event_type type, cJSON *object)
 {
 	cJSON *metadata = json_tree_object(object, "metadata");
@@ -319,8 +350,10 @@ int write_store(struct write *w, enum event_type type, cJSON *object)
 	int rc = 0;
 
 	write_normalize(w, object);
-	if (w->policy != WRITE_OVERLAY || w->dry_run)
+	if (w->dry_run)
 		return 0;
+	if (w->policy == WRITE_ABSORB)
+		return remember(w, type, object);
 	name = xstrdup(json_tree_text(metadata, "name"));
 	if (type == EVENT_ADDED)
 		rc = displace_recorded(w, slice_of(name));

@@ -18,7 +18,7 @@
 
 enum write_policy {
 	WRITE_OVERLAY, /* a version that lists, watches and gets see */
-	WRITE_ABSORB,  /* checked and answered as if done, and never seen */
+	WRITE_ABSORB,  /* checked and answered as if done, never seen but by later writes */
 	WRITE_REJECT,  /* 403 */
 };
 

@@ -666,6 +666,19 @@ class Defaults(Writes):
 			server.request("POST", "/kubetape/v1/step?count=12")
 			self.assertEqual([brief(e) for e in watch.take(3)], [("MODIFIED", "a", rv) for rv in ("113", "123", "133")])
 
+	def test_what_an_absorbed_create_made_can_be_changed_and_deleted_once_but_not_seen(self):
+		self.start(made=self.recorded())
+		for n in range(2):
+			self.assertEqual(self.send("POST", MAPS, config_map("mine", data={"n": str(n)}))[0], 201)
+		self.assertEqual(self.get(MAPS + "/mine")[0], 404)
+		self.assertEqual([o["metadata"]["name"] for o in self.get(MAPS)[1]["items"]], ["a", "b"])
+		status, thing = self.send("PATCH", MAPS + "/mine", {"data": {"more": "x"}}, MERGE_PATCH)
+		self.assertEqual((status, thing["data"]), (200, {"n": "1", "more": "x"}))
+		status, thing = self.send("PUT", MAPS + "/mine", config_map("mine", data={"k": "put"}))
+		self.assertEqual((status, thing["data"]), (200, {"k": "put"}))
+		self.assertEqual([self.send("DELETE", MAPS + "/mine")[0] for _ in range(2)], [200, 404])
+		self.assertEqual(self.send("PATCH", MAPS + "/mine", {"data": {}}, MERGE_PATCH)[0], 404)
+
 
 class Versions(Writes):
 	"""A tape that goes on under what is written."""
