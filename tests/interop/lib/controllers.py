@@ -49,7 +49,8 @@ class Recorded:
 		huge = manifests.pod(HUGE, NAMESPACE)
 		huge["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "100"
 		work.create(huge)
-		wait.until("all pods", lambda: len(made.kubectl.items("pods", "-n", NAMESPACE)) == REPLICAS + 1)
+		# On the tape: streams of different resources are not in step.
+		wait.until("all pods", lambda: len(self._pods("type = 'ADDED'")) == REPLICAS + 1)
 		work.create(manifests.config_map("pending", NAMESPACE, {}))
 		made.start("kube-scheduler")
 		made.kubectl("rollout", "status", "deployment/web", "-n", NAMESPACE, f"--timeout={wait.PATIENCE_S:.0f}s",
@@ -64,8 +65,11 @@ class Recorded:
 
 	def bound(self):
 		"""The pods that were put on a node in the recording, sorted."""
+		return self._pods("jget(object, '$.spec.nodeName') IS NOT NULL")
+
+	def _pods(self, which):
 		return sorted({row["name"] for row in tape.rows(self.tape, "SELECT name FROM events WHERE resource = 'pods' AND "
-			f"namespace = '{NAMESPACE}' AND jget(object, '$.spec.nodeName') IS NOT NULL")})
+			f"namespace = '{NAMESPACE}' AND {which}")})
 
 
 class Program(process.Child):
