@@ -43,7 +43,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check check-unit check-bench bench-replay run-fuzzers check-python lint interop soak demo bench fuzz crash clean
+.PHONY: all deps check programs check-unit check-bench bench-replay run-fuzzers check-python lint interop soak demo bench fuzz crash clean
 .DELETE_ON_ERROR:
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
@@ -58,15 +58,22 @@ deps:
 
 # Everything that needs nothing but Debian packages: as built, and again under the sanitizers. The recorder and
 # the replay have further threads, so tests of them run under ThreadSanitizer too.
+JOBS ?= $(shell nproc)
 check: deps
-	$(MAKE) all lint check-unit check-bench
-	$(MAKE) VARIANT=asan all check-unit check-bench
+	$(MAKE) -j$(JOBS) programs
+	$(MAKE) lint check-unit check-bench
+	$(MAKE) -j$(JOBS) VARIANT=asan programs
+	$(MAKE) VARIANT=asan check-unit check-bench
+	$(MAKE) -j$(JOBS) VARIANT=tsan all
 	$(MAKE) VARIANT=tsan TESTS='test_record_ test_replay_run test_replay_control' check-python
 	$(MAKE) VARIANT=asan check-python
 	$(MAKE) check-python
 
 check-python: all $(B)/make_tape $(CRASH)
-	KUBETAPE_BUILD=$(B) python3 tests/run_python.py $(TESTS)
+	KUBETAPE_BUILD=$(B) python3 tests/run_python.py -j $(JOBS) $(TESTS)
+
+# All that the tests run.
+programs: all $(UNIT_TESTS) $(FUZZ_REPLAYS) $(B)/make_tape $(CRASH)
 
 lint:
 	python3 tests/lint/lint.py

@@ -1,11 +1,17 @@
 #!/usr/bin/env python3
 """Runs the wire and CLI tests (unittest) against the programs in $KUBETAPE_BUILD (default: build).
 
-usage: tests/run_python.py [PATTERN]...      PATTERN is a part of a test's id; without one, every test runs.
-Ends with a plain line `N passed, N failed`.
+usage: tests/run_python.py [-j N] [PATTERN]...      PATTERN is a part of a test's id; without one, every test runs.
+With -j the files run N at a time, each with its output when it is done. Ends with a plain line
+`N passed, N failed, N skipped`.
 """
+import argparse
+import concurrent.futures
 import os
+import re
+import subprocess
 import sys
+import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -31,20 +37,50 @@ def collect(patterns):
     return wanted
 
 
+def run(suite):
+    """Returns (passed, failed, skipped)."""
+    result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout).run(suite)
+    failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+    for test, reason in result.skipped:
+        print(f"skipped: {test}: {reason}")
+    return result.testsRun - failed - len(result.skipped), failed, len(result.skipped)
+
+
+def run_file(name, ids):
+    """Tests of one file, in a process of its own."""
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, os.path.abspath(__file__), *ids], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    counts = re.search(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", done.stdout, re.MULTILINE)
+    print(f"{done.stdout}{name}: {time.monotonic() - began:.1f} s", flush=True)
+    return [int(n) for n in counts.groups()] if counts else [0, 1, 0]
+
+
+def run_files(suite, jobs):
+    files = {}
+    for test in flatten(suite):
+        files.setdefault(test.id().split(".")[0], []).append(test.id())
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return [sum(column) for column in zip(*pool.map(run_file, files, files.values()))]
+
+
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-j", dest="jobs", type=int, default=1)
+    parser.add_argument("patterns", nargs="*")
+    args = parser.parse_args()
     os.chdir(ROOT)
     sys.path.insert(0, os.path.join(ROOT, "tests"))
     build = os.path.abspath(os.environ.get("KUBETAPE_BUILD", "build"))
     os.environ["KUBETAPE_BUILD"] = build
     os.environ.setdefault("KUBETAPE", os.path.join(build, "kubetape"))
-    suite = collect(sys.argv[1:])
-    result = unittest.TextTestRunner(verbosity=2, stream=sys.stdout).run(suite)
-    failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
-    skipped = len(result.skipped)
-    for test, reason in result.skipped:
-        print(f"skipped: {test}: {reason}")
-    print(f"{result.testsRun - failed - skipped} passed, {failed} failed, {skipped} skipped")
-    return 1 if failed or result.testsRun == 0 else 0
+    suite = collect(args.patterns)
+    if args.jobs > 1 and suite.countTestCases():
+        passed, failed, skipped = run_files(suite, args.jobs)
+    else:
+        passed, failed, skipped = run(suite)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or passed + skipped == 0 else 0
 
 
 if __name__ == "__main__":
