@@ -347,8 +347,12 @@ static int report(struct sweep *s)
 
 static int sweep(struct sweep *s, int *ret_code, struct err *err)
 {
-	int rc = sweep_folder_prepare(&s->runs, s->v->out, err);
+	struct sql_session *session = NULL;
+	int rc = sql_session_open(s->runs.options.tape, &session, err); /* one sentence if there is none */
 
+	sql_session_close(session);
+	if (rc == 0)
+		rc = sweep_folder_prepare(&s->runs, s->v->out, err);
 	sweep_jobs_prepare();
 	if (rc == 0)
 		rc = find_answer(s, err);

@@ -145,6 +145,13 @@ class SweepTest(unittest.TestCase):
 		self.assertEqual(done.returncode, 1)
 		self.assertIn("cannot run '/no/such/command'", done.stderr)
 
+	def test_a_tape_that_is_not_there_is_one_sentence(self):
+		self.tape = os.path.join(self.folder, "none.tape")
+		done = self.sweep(command=["true"])
+		self.assertEqual(done.returncode, 1)
+		self.assertRegex(done.stderr, r"^kubetape sweep: .*none\.tape.*\n$")
+		self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+
 	def test_refuses_what_it_does_not_understand(self):
 		for options, words in (
 				(["--at", "moon"], "bad place 'moon'"),
