@@ -3,6 +3,7 @@
 
 #include "replayer/api/crd.h"
 #include "replayer/table/table_columns.h"
+#include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 
 #include <stdio.h>
@@ -98,10 +99,22 @@ int table_head(const struct view *v, const struct list_meta *m, struct buf *to, 
 
 /* ---- rows ---- */
 
+/* What a program wrote in this replay has times of the wall clock, which is mostly ahead of the tape's
+ * position: then its age is counted on that clock. */
+static int64_t now_for(const struct view *v, const cJSON *object)
+{
+	const char *created = cell_string(object, "metadata.creationTimestamp", "");
+	int64_t created_ns;
+
+	if (!*created || time_parse(created, 0, 0, &created_ns, NULL) || created_ns <= v->now_ns)
+		return v->now_ns;
+	return clock_wall_ns(&clock_system);
+}
+
 static int write_cells(const struct view *v, const cJSON *object, struct buf *to, struct err *err)
 {
 	const struct table_column *columns = columns_of(v);
-	struct table_cell cell = {.object = object, .now_ns = v->now_ns, .to = to, .err = err};
+	struct table_cell cell = {.object = object, .now_ns = now_for(v, object), .to = to, .err = err};
 	int rc = buf_append(to, "[", 1, err);
 
 	for (cell.column = columns; rc == 0 && cell.column->name; cell.column++) {

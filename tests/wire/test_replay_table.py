@@ -133,6 +133,14 @@ class TableTest(Case):
 	def test_custom_resource_without_definition_has_name_and_age(self):
 		self.assertEqual(self.cells(WIDGETS, obj(WIDGETS, "w", 5), "/apis/example.com/v1/widgets"), {"Name": "w", "Age": AGE})
 
+	def test_what_a_program_writes_is_as_young_as_it_is_by_the_wall_clock(self):
+		server = self.replay("tests/tapes/rolling-update.tape", "--wait-watchers", "0", "--write", "overlay")
+		server.request("POST", "/api/v1/namespaces", {"Content-Type": "application/json"},
+			b'{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"young"}}')
+		ages = {row["cells"][0]: row["cells"][2] for row in server.get("/api/v1/namespaces", accept=TABLE)[1]["rows"]}
+		self.assertRegex(ages["young"], r"^\d+s$")
+		self.assertNotIn("<invalid>", ages.values())
+
 
 if __name__ == "__main__":
 	unittest.main()
