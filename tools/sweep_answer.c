@@ -167,22 +167,6 @@ static char *normal_text(struct slice text)
 
 /* ---- reading ---- */
 
-static int begin_rows(void *context, const char *const *names, size_t count, struct err *err)
-{
-	(void)context;
-	(void)names;
-	(void)count;
-	(void)err;
-	return 0;
-}
-
-static int end_rows(void *context, struct err *err)
-{
-	(void)context;
-	(void)err;
-	return 0;
-}
-
 static int on_facts(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	struct reading *r = context;
@@ -229,8 +213,8 @@ static int by_key(const void *left, const void *right)
 
 static int read_all(struct sql_session *s, const char *run, struct reading *r, struct err *err)
 {
-	const struct sql_sink facts = {begin_rows, on_facts, end_rows, r};
-	const struct sql_sink effects = {begin_rows, on_effect, end_rows, r};
+	const struct sql_sink facts = {.row = on_facts, .context = r};
+	const struct sql_sink effects = {.row = on_effect, .context = r};
 	int rc = sql_session_add_run(s, run, err);
 
 	if (rc == 0)

@@ -132,26 +132,10 @@ static int add_row(void *context, const struct sql_value *v, size_t count, struc
 	return 0;
 }
 
-static int begin_rows(void *context, const char *const *names, size_t count, struct err *err)
-{
-	(void)context;
-	(void)names;
-	(void)count;
-	(void)err;
-	return 0;
-}
-
-static int end_rows(void *context, struct err *err)
-{
-	(void)context;
-	(void)err;
-	return 0;
-}
-
 static int read_rows(
 	struct sql_session *s, const struct sweep_search *what, struct rows *rows, struct err *err)
 {
-	const struct sql_sink sink = {begin_rows, add_row, end_rows, rows};
+	const struct sql_sink sink = {.row = add_row, .context = rows};
 	struct buf sql;
 	int rc;
 
@@ -192,7 +176,7 @@ static int read_watched(struct sql_session *s, struct names *names, struct err *
 {
 	static const char sql[] = "SELECT DISTINCT resource || iif(apigroup = '', '', '.' || apigroup)"
 				  " FROM requests WHERE verb = 'watch' AND status = 200 ORDER BY 1";
-	const struct sql_sink sink = {begin_rows, add_name, end_rows, names};
+	const struct sql_sink sink = {.row = add_name, .context = names};
 
 	return sql_session_run(s, slice_of(sql), &sink, err);
 }

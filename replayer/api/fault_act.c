@@ -6,7 +6,6 @@
 #include "replayer/fault/fault_load.h"
 #include "replayer/run.h"
 #include "replayer/wire/server.h"
-#include "schema/base/json_scan.h"
 #include "schema/base/log.h"
 
 #include <stdlib.h>
@@ -215,25 +214,6 @@ void fault_act_drain(struct fault_act *a)
 
 /* ---- what the player tells ---- */
 
-static void event_of(const struct change *c, struct event *ret)
-{
-	struct object_meta meta = {0};
-
-	*ret = (struct event){.seq = c->seq,
-		.time_ns = c->time_ns,
-		.type = c->type,
-		.origin = c->origin,
-		.stream = c->stream,
-		.resource = c->resource,
-		.namespace = c->namespace,
-		.name = c->name,
-		.bytes = c->object.len};
-	if (json_scan_object(c->object, &meta, NULL) == 0) {
-		ret->uid = meta.uid;
-		ret->rv = meta.rv;
-	}
-}
-
 /* Frames that wait are tried again when a time of theirs has come; those that wait for events, with each. */
 static void try_again(void *context, struct watch *w)
 {
@@ -267,12 +247,11 @@ static int before(
 {
 	struct fault_act *a = context;
 	struct fault_now now;
-	struct event e;
+	struct event e = change_event(c);
 	int rc;
 
 	a->at_event = true;
 	a->event_ns = tape_ns;
-	event_of(c, &e);
 	fault_act_now(a, &now);
 	rc = faults_before(a->faults, &now, &in->resource, &e, c->object, err);
 	fault_act_drain(a);
@@ -284,11 +263,10 @@ static void after(void *context, const struct collection *in, const struct chang
 {
 	struct fault_act *a = context;
 	struct fault_now now;
-	struct event e;
+	struct event e = change_event(c);
 
 	a->applied++;
 	a->event_ns = tape_ns;
-	event_of(c, &e);
 	fault_act_now(a, &now);
 	faults_after(a->faults, &now, &in->resource, &e);
 	fault_act_drain(a);

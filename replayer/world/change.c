@@ -138,6 +138,26 @@ struct change *change_renumbered(const struct change *c, uint64_t rv)
 	return made;
 }
 
+struct event change_event(const struct change *c)
+{
+	struct object_meta meta = {0};
+	struct event e = {.seq = c->seq,
+		.time_ns = c->time_ns,
+		.type = c->type,
+		.origin = c->origin,
+		.stream = c->stream,
+		.resource = c->resource,
+		.namespace = c->namespace,
+		.name = c->name,
+		.bytes = c->object.len};
+
+	if (json_scan_object(c->object, &meta, NULL) == 0) {
+		e.uid = meta.uid;
+		e.rv = meta.rv;
+	}
+	return e;
+}
+
 struct change *change_of_version(const struct overlay_version *v)
 {
 	const struct event e = {.seq = v->seq,

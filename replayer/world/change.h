@@ -55,6 +55,10 @@ struct change *change_new(const struct event *e, struct slice object, uint64_t r
 /* The same change with another version, also in its object. The caller owns the reference. */
 struct change *change_renumbered(const struct change *c, uint64_t rv);
 
+/* The change as an event of the tape; what stands in its object is left out when that cannot be read. Borrows
+ * from the change. */
+struct event change_event(const struct change *c);
+
 /* What a program wrote, as a change. The caller owns the reference. */
 struct change *change_of_version(const struct overlay_version *v);
 

@@ -2,7 +2,6 @@
 #include "replayer/world/player.h"
 
 #include "schema/base/clock.h"
-#include "schema/base/json_scan.h"
 #include "schema/base/log.h"
 
 #include <errno.h>
@@ -92,26 +91,16 @@ static bool hold(struct player *p)
 /* Whether this change is one to stop behind. A predicate that fails stops, too: it cannot be trusted. */
 static bool is_stop(struct player *p, struct change *c)
 {
-	struct object_meta meta = {0};
 	const struct collection *in = world_collection(p->world, c->resource);
-	struct event e = {.seq = c->seq,
-		.time_ns = c->time_ns,
-		.type = c->type,
-		.origin = c->origin,
-		.stream = c->stream,
-		.resource = c->resource,
-		.namespace = c->namespace,
-		.name = c->name,
-		.bytes = c->object.len};
+	struct event e;
 	struct err err;
 	int rc;
 
 	if (p->stop_seq && c->seq >= p->stop_seq)
 		return true;
-	if (!p->stop_when || json_scan_object(c->object, &meta, NULL))
+	if (!p->stop_when)
 		return false;
-	e.uid = meta.uid;
-	e.rv = meta.rv;
+	e = change_event(c);
 	rc = predicate_test(p->stop_when, in ? &in->resource : NULL, &e, c->object, &err);
 	if (rc < 0)
 		log_error("stopped at event %llu: %s", (unsigned long long)c->seq, err.text);

@@ -332,7 +332,7 @@ static int begin(sqlite3_stmt *stmt, size_t count, const struct sql_sink *sink, 
 
 	for (size_t i = 0; i < count; i++)
 		names[i] = sqlite3_column_name(stmt, (int)i);
-	code = sink->begin(sink->context, names, count, err);
+	code = sink->begin ? sink->begin(sink->context, names, count, err) : 0;
 	free(names);
 	return code;
 }
@@ -349,7 +349,7 @@ static int run_statement(
 	values = xcalloc(count + 1, sizeof(*values));
 	code = give_rows(s, stmt, values, count, sink, err);
 	free(values);
-	return code ? code : sink->end(sink->context, err);
+	return code || !sink->end ? code : sink->end(sink->context, err);
 }
 
 int sql_session_run(struct sql_session *s, struct slice sql, const struct sql_sink *sink, struct err *err)

@@ -22,7 +22,7 @@ struct sql_value {
 };
 
 /* Where the rows of a statement go. Names and values are borrowed for the call. A negative return stops the
- * statement and is returned from sql_session_run. */
+ * statement and is returned from sql_session_run. begin and end may be NULL. */
 struct sql_sink {
 	int (*begin)(void *context, const char *const *names, size_t count, struct err *err);
 	int (*row)(void *context, const struct sql_value *values, size_t count, struct err *err);

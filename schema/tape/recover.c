@@ -1,7 +1,6 @@
 /* recover.c: see recover.h. Salvage, plan, tell, write. */
 #include "schema/tape/recover_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -265,22 +264,6 @@ static int tell_losses(struct recovery *r, struct err *err)
 
 /* ---- the whole ---- */
 
-static void remove_tape(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		char *file = xasprintf("%s/%s", path, entry->d_name);
-
-		unlink(file); /* not the directories . and .. */
-		free(file);
-	}
-	if (dir)
-		closedir(dir);
-	rmdir(path);
-}
-
 static int salvage(struct recovery *r, const char *from, struct err *err)
 {
 	struct segment_file *list;
@@ -321,7 +304,7 @@ static int make(struct recovery *r, const char *to, struct err *err)
 		if (!failed && rename(temporary, to))
 			failed = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, to);
 		if (failed)
-			remove_tape(temporary);
+			segment_remove_all(temporary);
 	}
 	free(temporary);
 	return failed;

@@ -5,7 +5,6 @@
 #include "schema/tape/extent_store.h"
 #include "schema/tape/reader_internal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,22 +252,6 @@ static int compare(struct repacker *r, struct tape_repack_result *ret, struct er
 	return 0;
 }
 
-static void remove_tape(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		char *file = xasprintf("%s/%s", path, entry->d_name);
-
-		unlink(file); /* not the directories . and .. */
-		free(file);
-	}
-	if (dir)
-		closedir(dir);
-	rmdir(path);
-}
-
 static int repack(struct repacker *r, struct tape_repack_result *ret, struct err *err)
 {
 	int failed = 0;
@@ -307,7 +290,7 @@ int tape_repack(const char *from, const char *to, const struct tape_repack_optio
 	if (!failed && mkdir(to, 0700))
 		failed = err_set_errno(err, errno, "cannot create '%s'", to);
 	else if (!failed && (failed = repack(&r, ret, err)))
-		remove_tape(to);
+		segment_remove_all(to);
 	tape_close(r.tape);
 	return failed ? err->code : 0;
 }

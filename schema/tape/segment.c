@@ -536,3 +536,15 @@ void segment_sweep(const char *tape_path)
 	closedir(dir);
 	segment_list_free(list, count);
 }
+
+void segment_remove_all(const char *tape_path)
+{
+	DIR *dir = opendir(tape_path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		unlinkat(dirfd(dir), entry->d_name, 0); /* not the directories . and .. */
+	if (dir)
+		closedir(dir);
+	rmdir(tape_path);
+}
