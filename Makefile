@@ -142,11 +142,10 @@ crash: deps
 # Every program prints Check's own summary; under a sanitizer each runs in one process, so that leaks count.
 # Behind them, every fuzz target reads its whole corpus once.
 check-unit: $(UNIT_TESTS) $(FUZZ_REPLAYS)
-	@failed=; for test in $(UNIT_TESTS); do \
-		$(if $(SANITIZE),CK_FORK=no) $$test || failed="$$failed $$test"; \
-	done; for target in $(FUZZ_TARGETS); do \
-		$(B)/fuzz/replay_$$target tests/fuzz/corpus/$$target || failed="$$failed $$target"; \
-	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
+	@{ printf '%s\n' $(UNIT_TESTS); \
+		for name in $(FUZZ_TARGETS); do echo "$(B)/fuzz/replay_$$name tests/fuzz/corpus/$$name"; done; } | \
+		xargs -d '\n' -P $(JOBS) -I{} sh -c 'out=$$($(if $(SANITIZE),CK_FORK=no) {} 2>&1); rc=$$?; \
+			printf "%s\n" "$$out"; [ $$rc -eq 0 ] || { echo "failed: {}"; exit 1; }'
 
 # A target is tests/fuzz/fuzz_NAME.c (crafted_tape.c is shared) with a corpus of small files in tests/fuzz/corpus/NAME/. `make fuzz` runs
 # each for FUZZ_SECONDS (FUZZ=NAME for one alone); what it finds is kept in build/fuzz/.
