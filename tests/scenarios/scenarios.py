@@ -38,7 +38,7 @@ class Act:
 		self.check = check
 		self.scenario, self.title, self.client = scenario, title, client
 		self.tape, self.gaps, self.options, self.env, self.protocol = tape, gaps, options, env, protocol
-		self.is_go = client[0] == stage.GO_CLIENT
+		self.is_go, self.is_js = client[0] == stage.GO_CLIENT, stage.JS_CLIENT in client
 		self.is_kubectl = client[0] == "kubectl"
 		self.in_vain = IN_VAIN in client  # takes its time
 		self.name = "%s %s" % (scenario, title)
@@ -47,6 +47,8 @@ class Act:
 		"""Why it cannot be played here; None when it can."""
 		if self.is_go and not os.path.exists(stage.GO_CLIENT):
 			return "needs tests/interop/build scenarios"
+		if self.is_js and not os.path.exists(os.path.join(os.path.dirname(stage.JS_CLIENT), "installed")):
+			return "needs tests/interop/build javascript"
 		return "needs a kubectl of release 1.27 or newer" if self.is_kubectl and kubectl_minor() < 27 else None
 
 	def play(self, folder, say=None):
@@ -71,6 +73,10 @@ def program(name, *arguments):
 
 def go(*arguments):
 	return [stage.GO_CLIENT, *arguments]
+
+
+def javascript(*arguments):
+	return ["node", stage.JS_CLIENT, *arguments]
 
 
 def kubectl(*arguments):
@@ -388,9 +394,29 @@ def go_lists_without(t, p):
 
 @act("000-f", "Go: behind a version that is too large for its list, an informer lists without one", go("informer"),
 	gaps="000-f-too-large", env=CLASSIC)
+@act("000-f", "Go: the message alone says it as well", go("informer"), gaps="000-f-too-large-message", env=CLASSIC)
 def go_lists_smaller(t, p):
 	t.assertEqual(p.asked()[2:4], [("LIST", "110", 504), ("LIST", "", 504)])
 	t.assertEqual(p.asked()[-2:], [("LIST", "", 200), ("WATCH", "110", 200)])
+
+
+@act("000-f", "Go: behind a server that falls back again and again, a reflector lists at its last version, then without one",
+	go("seeks"), env=CLASSIC)
+def go_lists_and_lists(t, p):
+	t.assertEqual(p.code, 0, p.out + p.err)
+	lists = [one[1:] for one in p.asked() if one[0] == "LIST"]
+	t.assertEqual(lists, [("0", 200), ("140", 504), ("", 200), ("110", 504), ("", 200), ("120", 504), ("", 200)])
+
+
+@act("000-f", "Go: what is unchanged behind a 410 is told to those who want to be told again, and only to them", go("resync"),
+	env=CLASSIC, options=("--wait-watchers", "1000000", "--gap", "#1,1ev,error=410,compact,hold=60s,pods,event=type='DELETED'"))
+def go_tells_again(t, p):
+	t.assertEqual(p.code, 0, p.out + p.err)
+	told = {who: [line.partition(": ")[2] for line in lines(p.out) if line.startswith(who)] for who in ("each hour:", "each second:")}
+	t.assertEqual(told["each hour:"], ["OnUpdate a 90->100", "OnDelete default/b", "OnUpdate a 100->130"])
+	behind = told["each second:"][told["each second:"].index("OnUpdate a 90->100"):]
+	t.assertIn("again c", behind)
+	t.assertEqual([word for word in behind if "again" not in word], told["each hour:"])
 
 
 @act("000-f", "Go: behind a 410 on a further page, a pager lists everything at once", go("pages"), gaps="000-f-page")
@@ -408,6 +434,24 @@ def go_retries_500(t, p):
 @act("000-f", "Go: a RetryWatcher stops at HTTP 403", go("retrywatcher"), gaps="000-f-forbidden")
 def go_stops_at_403(t, p):
 	t.assertEqual(lines(p.out)[-2:], ["ERROR 403 Forbidden", "stopped for ever"])
+
+
+def go_told_once(t, p):
+	t.assertEqual([line.split()[-1] for line in lines(p.out)], ["100", "110", "120", "130", "140", "ever"])
+	t.assertEqual(p.asked(), [("WATCH", "95", 200), ("WATCH", "110", 200)])
+
+
+# 418: an error that it has never heard of.
+for code in (504, 418):
+	act("000-f", f"Go: a RetryWatcher watches again behind an ERROR {code}", go("retrywatcher"),
+		options=("--gap", f"#1,0s,error={code},hold=60s,pods,event=type='DELETED'"))(go_told_once)
+
+
+@act("000-f", "Go: a RetryWatcher stops at HTTP 401", go("retrywatcher"),
+	options=("--gap", "#1,60s,wall,end,http=401,hold=60s,pods,event=type='DELETED'"))
+def go_stops_at_401(t, p):
+	t.assertEqual(lines(p.out)[-2:], ["ERROR 401 Unauthorized", "stopped for ever"])
+	t.assertEqual(p.asked(), [("WATCH", "95", 200), ("WATCH", "110", 401)])
 
 
 @act("000-a", "Go: a RetryWatcher is told everything once, however often its watch ends", go("retrywatcher"), gaps="000-often")
@@ -429,6 +473,12 @@ def go_waits(t, p):
 def go_creates(t, p):
 	t.assertEqual((p.code, lines(p.out)[-2:]), (0, ["shut down", "created"]))
 	t.assertEqual(p.rows("SELECT status FROM requests WHERE method = 'POST'"), [{"status": 201}])
+
+
+@act("S2", "Go: the create is on the kept connection, and what comes after the connection's time is on a new one", go("idle"),
+	protocol=HTTP2)
+def go_idle(t, p):
+	t.assertEqual((p.code, lines(p.out)[-2:]), (0, ["created on the kept connection: true", "listed on a new one: true"]), p.err)
 
 
 @act("S3", "Go: Shutdown during an outage returns, and nothing follows", go("cut-shutdown"), gaps="S3")
@@ -502,3 +552,62 @@ def go_lists_at_last(t, p):
 
 for name, message in ERRORS.items():
 	act(name, "Go: an informer lists again and misses the recreation", go("informer"), tape="recreated", gaps=name)(go_sees_another)
+
+
+# ---- leases and discovery ----
+
+def go_leads(t, p):
+	t.assertEqual((p.code, sorted(lines(p.out))), (0, ["a stale version is a conflict: true", "leader: me"]), p.err)
+	asked = [(row["method"], row["status"]) for row in p.rows("SELECT method, status FROM requests WHERE resource = 'leases' ORDER BY request")]
+	t.assertEqual(asked[:2], [("GET", 404), ("POST", 201)])
+	t.assertEqual(asked[-3:], [("GET", 200), ("PUT", 200), ("PUT", 409)])
+	t.assertEqual(set(asked[2:-3]), {("PUT", 200)})
+
+
+act("leader", "Go: a leader is elected, renews at the version it was given, and not at another", go("lead"))(go_leads)
+act("leader", "Go: the recorded holder is in nobody's way", go("lead"), tape="held", options=("--wait-watchers", "0"))(go_leads)
+
+
+def discovery_paths(p):
+	return sorted(row["path"] for row in p.rows("SELECT path FROM requests WHERE path LIKE '/api%' AND resource IS NULL"))
+
+
+@act("discovery", "Go: two requests tell everything", go("discover"), tape="held")
+def go_discovers(t, p):
+	t.assertEqual((p.code, lines(p.out)), (0, ["pods v1 Pod", "groups: true"]), p.err)
+	t.assertEqual([path.partition("?")[0] for path in discovery_paths(p)], ["/api", "/apis"])
+
+
+@act("discovery", "Go: the old way asks for each group's version", go("discover", "legacy"), tape="held")
+def go_discovers_legacy(t, p):
+	t.assertEqual((p.code, lines(p.out)), (0, ["pods v1 Pod", "groups: true"]), p.err)
+	t.assertLessEqual({"/api", "/apis", "/api/v1", "/apis/coordination.k8s.io/v1"}, {path.partition("?")[0] for path in discovery_paths(p)})
+
+
+@act("discovery", "Go: a server without the core group has the others", go("discover", "legacy"), tape="no-core")
+def go_discovers_others(t, p):
+	t.assertEqual((p.code, lines(p.out)), (0, ["groups: true"]), p.err)
+	t.assertEqual(p.rows("SELECT status FROM requests WHERE path LIKE '/api?%'"), [{"status": 404}])
+
+
+@act("discovery", "Go: a server without any groups is an error", go("discover", "legacy"), gaps="discovery")
+def go_discovers_nothing(t, p):
+	t.assertEqual((p.code, p.out), (1, ""))
+	t.assertIn("scenarios: the server could not find the requested resource", p.err)
+
+
+# ---- JavaScript ----
+
+IN_A_FRAME = ("--gap", "#1,0s,cut=40,pods,event=type='DELETED'")
+
+
+@act("000-b", "JavaScript: an informer that was cut off in a frame tells of an error and asks no more", javascript(), options=IN_A_FRAME)
+def js_stops(t, p):
+	t.assertEqual((p.code, lines(p.out)[-1]), (0, "error"), p.err)
+	t.assertEqual([one[0] for one in p.asked()], ["LIST", "WATCH"])
+
+
+@act("000-b", "JavaScript: an informer that is started again goes on", javascript("again"), options=IN_A_FRAME)
+def js_goes_on(t, p):
+	t.assertEqual((p.code, lines(p.out)[-1]), (0, "add last"), p.err)
+	t.assertEqual([one[0] for one in p.asked()].count("WATCH"), 2)

@@ -14,12 +14,15 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, os.environ.get("KUBETAPE_BUILD", "build"))
 KUBETAPE = os.environ.get("KUBETAPE", os.path.join(BUILD, "kubetape"))
 GO_CLIENT = os.path.join(ROOT, "build", "interop", "bin", "scenarios")
+JS_CLIENT = os.path.join(ROOT, "build", "interop", "javascript", "cut.js")
 DEADLINE_S = 120  # for a client; a scenario that works takes seconds
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "wire"))
 from replays import CONFIGMAPS, NAMESPACES, NODES, PODS, Tape, obj  # noqa: E402
 
-RESOURCES = {"pods": PODS, "nodes": NODES, "configmaps": CONFIGMAPS, "namespaces": NAMESPACES}
+LEASES = {"group": "coordination.k8s.io", "version": "v1", "resource": "leases", "kind": "Lease", "namespaced": True}
+RESOURCES = {"pods": PODS, "nodes": NODES, "configmaps": CONFIGMAPS, "namespaces": NAMESPACES, "leases": LEASES}
+SPECS = {"pods": {"containers": [{"name": "main", "image": "example"}]}, "leases": {"holderIdentity": "recorded"}}
 
 
 def seconds(text):
@@ -30,13 +33,14 @@ def thing_of(stream, words):
 	"""`[NAMESPACE/]NAME UID RV [LABEL=VALUE]...`"""
 	namespace, _, name = words[0].rpartition("/")
 	labels = dict(word.split("=", 1) for word in words[3:])
-	spec = {"spec": {"containers": [{"name": "main", "image": "example"}]}} if stream is PODS else {}
+	spec = {"spec": SPECS[stream["resource"]]} if stream["resource"] in SPECS else {}
 	return obj(stream, name, words[2], uid=words[1], namespace=namespace or "default", labels=labels or None, **spec)
 
 
 def read_tape(path):
 	"""The text of a tape. A line is one of
-	TIME list RESOURCE RV, followed by indented lines with what was in the list, and
+	TIME list RESOURCE RV, followed by indented lines with what was in the list,
+	TIME refuses PATH CODE, a document of discovery that is not there, and
 	TIME ADDED|MODIFIED|DELETED RESOURCE [NAMESPACE/]NAME UID RV [LABEL=VALUE]..."""
 	tape, listed = Tape(), None
 	with open(path, encoding="utf-8") as f:
@@ -46,16 +50,19 @@ def read_tape(path):
 				listed[2].append(thing_of(listed[0], words))
 				continue
 			if listed and words:
-				tape.listed(listed[0], listed[1], listed[2], listed[3])
+				tape.listed(*listed)
 				listed = None
 			if not words:
+				continue
+			if words[1] == "refuses":
+				tape.document(words[2], "no\n", content_type="text/plain", status=int(words[3]))
 				continue
 			at, word, stream = seconds(words[0]), words[1], RESOURCES[words[2]]
 			if word == "list":
 				listed = (stream, words[3], [], at)
 			else:
 				tape.event(at, stream, word, thing_of(stream, words[3:]))
-	return tape
+	return tape.listed(*listed) if listed else tape
 
 
 class Play:

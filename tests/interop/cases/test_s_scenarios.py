@@ -1,4 +1,4 @@
-"""The scenarios of tests/scenarios that need client-go."""
+"""The scenarios of tests/scenarios that need client-go or the JavaScript client."""
 
 import os
 import sys
@@ -11,5 +11,5 @@ import scenarios  # noqa: E402
 from playing import tests_of  # noqa: E402
 
 
-class AScenario(tests_of(act for act in scenarios.ACTS if act.is_go)):
+class AScenario(tests_of(act for act in scenarios.ACTS if act.is_go or act.is_js)):
 	pass

@@ -10,6 +10,11 @@
 //	scenarios shutdown                informer, synchronised, shut down; then a create
 //	scenarios cut-shutdown            informer; when the server is gone: shut down, and wait for it to come back
 //	scenarios cut-create              informer; when the server is gone: a create; and wait for the informer
+//	scenarios seeks                   a reflector, behind whose back the replay goes back again and again
+//	scenarios resync                  an informer with two handlers, one of which wants to be told again
+//	scenarios idle                    as shutdown; then waits until its connection is too old
+//	scenarios lead                    leader election, three renewals; then a write at an old version
+//	scenarios discover [legacy]       asks for all resources
 //
 // Those that watch end at the pod `last`. The server comes from KUBECONFIG.
 package main
@@ -36,7 +41,8 @@ type program struct {
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: scenarios naive|rewatch|cast|informer|retrywatcher|pages|shutdown|cut-shutdown|cut-create")
+		fmt.Fprintln(os.Stderr, "usage: scenarios naive|rewatch|cast|informer|retrywatcher|pages|shutdown|cut-shutdown|cut-create|"+
+			"seeks|resync|idle|lead|discover")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1:]); err != nil {
@@ -76,6 +82,16 @@ func run(args []string) error {
 		return p.cutShutdown()
 	case "cut-create":
 		return p.cutCreate()
+	case "seeks":
+		return p.seeks()
+	case "resync":
+		return p.resync()
+	case "idle":
+		return p.idle()
+	case "lead":
+		return p.lead()
+	case "discover":
+		return p.discover(len(args) > 1 && args[1] == "legacy")
 	}
 	return fmt.Errorf("unknown program '%s'", args[0])
 }

@@ -1,0 +1,74 @@
+"""Discovery, as clients of all ages ask for it."""
+
+import json
+import unittest
+
+from replays import DEPLOYMENTS, PODS, WIDGETS, Case, Tape, obj
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+EITHER = AGGREGATED + ",application/json"
+
+
+def lists():
+	return (Tape().listed(PODS, 20, [obj(PODS, "a", 5)]).listed(DEPLOYMENTS, 20, []).listed(WIDGETS, 20, []))
+
+
+class DiscoveryTest(Case):
+	def ask(self, r, path, accept=EITHER, **headers):
+		status, got, body = r.request("GET", path, {"Accept": accept, **{k.replace("_", "-"): v for k, v in headers.items()}})
+		return status, got, body
+
+	def test_two_aggregated_documents_name_every_resource_and_say_so_in_their_type(self):
+		r = self.replay(lists())
+		found = set()
+		for path in ("/api", "/apis"):
+			status, headers, body = self.ask(r, path)
+			self.assertEqual((status, headers["Content-Type"]), (200, AGGREGATED))
+			for group in json.loads(body)["items"]:
+				for version in group["versions"]:
+					found |= {(group["metadata"].get("name", ""), version["version"], one["resource"]) for one in version["resources"]}
+		self.assertLessEqual({("", "v1", "pods"), ("apps", "v1", "deployments"), ("example.com", "v1", "widgets")}, found)
+
+	def test_without_the_aggregated_form_each_version_has_its_own_document(self):
+		r = self.replay(lists())
+		kinds = {}
+		for path in ("/api", "/apis", "/api/v1", "/apis/apps/v1", "/apis/example.com/v1"):
+			status, headers, body = self.ask(r, path, "application/json")
+			self.assertEqual((status, headers["Content-Type"]), (200, "application/json"))
+			kinds[path] = json.loads(body)
+		self.assertEqual([kinds[path]["kind"] for path in ("/api", "/apis", "/api/v1")], ["APIVersions", "APIGroupList", "APIResourceList"])
+		self.assertIn("example.com", [group["name"] for group in kinds["/apis"]["groups"]])
+		self.assertIn("widgets", [one["name"] for one in kinds["/apis/example.com/v1"]["resources"]])
+
+	def test_who_has_it_already_is_told_304_and_nothing_else(self):
+		recorded = json.dumps({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": []})
+		r = self.replay(lists().document("/apis", recorded, "aggregated", AGGREGATED, '"ABC"'))
+		self.assertEqual(self.ask(r, "/apis")[1]["Etag"], '"ABC"')
+		for path in ("/api", "/apis"):  # one that is made here, and one as it was recorded
+			status, headers, body = self.ask(r, path)
+			tag = headers["Etag"]
+			self.assertEqual((status, headers["Vary"]), (200, "Accept"))
+			status, headers, nothing = self.ask(r, path, If_None_Match=tag)
+			self.assertEqual((status, headers["Etag"], nothing), (304, tag, b""))
+			status, _, again = self.ask(r, path, If_None_Match='"other"')
+			self.assertEqual((status, again), (200, body))
+
+	def test_the_connection_is_good_for_more_behind_a_304(self):
+		r = self.replay(lists())
+		tag = self.ask(r, "/apis")[1]["Etag"]
+		c = r.connect()
+		self.addCleanup(c.close)
+		for headers, status in (({"If-None-Match": tag}, 304), ({}, 200)):
+			c.request("GET", "/apis", headers={"Accept": EITHER, **headers})
+			answer = c.getresponse()
+			self.assertEqual((answer.status, bool(answer.read())), (status, status == 200))
+
+	def test_a_server_without_the_core_group_stays_one(self):
+		refused = json.dumps({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "NotFound", "code": 404})
+		r = self.replay(lists().document("/api", refused, status=404))
+		self.assertEqual(self.ask(r, "/api", "application/json")[::2], (404, refused.encode()))
+		self.assertIn(b'"apps/v1"', self.ask(r, "/apis", "application/json")[2])
+
+
+if __name__ == "__main__":
+	unittest.main()
