@@ -79,7 +79,7 @@ lint:
 	python3 tests/lint/lint.py
 
 interop: deps
-	$(MAKE) all
+	$(MAKE) all $(B)/make_tape
 	tests/interop/run
 
 # Ten minutes of a control plane at its highest rate, beside etcd itself as the witness; the short form of it is
