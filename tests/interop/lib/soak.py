@@ -25,7 +25,7 @@ NODES = 6
 BUSY = ("configmaps", "pods", "deployments.apps", "replicasets.apps", "events")
 KILL_EVERY_S = 3.7
 STEP_EVERY_S = 2.9
-# Events expire within the soak, many at one revision; nothing is compacted, so that etcd can be asked for all of it.
+# Events expire within the soak; nothing is compacted, so that etcd can be asked for all of it.
 APISERVER_FLAGS = ("--event-ttl=15s", "--etcd-compaction-interval=0")
 
 
