@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 static bool starts_with(struct slice s, const char *prefix)
 {
@@ -44,18 +43,6 @@ void answer_style_find(const struct http_request *r, const struct query *q, stru
 	ret->pretty_errors = ret->pretty || !accept_plain(accept);
 }
 
-static void new_audit_id(char to[40])
-{
-	unsigned char b[16];
-
-	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
-		memset(b, 0, sizeof(b));
-	b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
-	b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
-	snprintf(to, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-		b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-}
-
 void answer_headers_init(struct answer_headers *h, const struct http_request *r, const char *content_type)
 {
 	struct slice id = r ? http_header_find(r, "Audit-Id") : (struct slice){NULL, 0};
@@ -65,7 +52,7 @@ void answer_headers_init(struct answer_headers *h, const struct http_request *r,
 		memcpy(h->audit_id, id.ptr, id.len);
 		h->audit_id[id.len] = 0;
 	} else {
-		new_audit_id(h->audit_id);
+		uuid_new(h->audit_id);
 	}
 	answer_headers_add(h, "Audit-Id", slice_of(h->audit_id));
 	answer_headers_add(h, "Cache-Control", slice_of("no-cache, private"));

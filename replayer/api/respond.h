@@ -8,6 +8,7 @@
 #include "replayer/api/query.h"
 #include "replayer/api/status.h"
 #include "replayer/wire/exchange.h"
+#include "schema/base/uuid.h"
 
 #define JSON_TYPE "application/json"
 #define TEXT_TYPE "text/plain; charset=utf-8"
@@ -28,7 +29,7 @@ void answer_style_find(const struct http_request *r, const struct query *q, stru
 struct answer_headers {
 	struct http_header items[8];
 	size_t count;
-	char audit_id[40];
+	char audit_id[UUID_TEXT_BYTES];
 };
 void answer_headers_init(struct answer_headers *h, const struct http_request *r, const char *content_type);
 void answer_headers_add(struct answer_headers *h, const char *name, struct slice value);

@@ -1,5 +1,6 @@
 /* write_create.c: POST on a collection; see write_internal.h. */
 #include "replayer/write/write_internal.h"
+#include "schema/base/uuid.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -141,9 +142,9 @@ static void begin_spec(struct write *w, cJSON *object)
 
 static void begin_metadata(struct write *w, cJSON *metadata)
 {
-	char uid[40], now[TIMESTAMP_BYTES], *namespace = slice_dup(w->namespace), rv[24];
+	char uid[UUID_TEXT_BYTES], now[TIMESTAMP_BYTES], *namespace = slice_dup(w->namespace), rv[24];
 
-	write_new_uid(uid);
+	uuid_new(uid);
 	write_timestamp(now, 0);
 	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)w->c->rv);
 	if (w->namespace.len)

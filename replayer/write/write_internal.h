@@ -56,8 +56,7 @@ void write_normalize(const struct write *w, cJSON *object);
  * the last state. */
 int write_store(struct write *w, enum event_type type, cJSON *object);
 
-/* What a new object gets: a UID and the time. */
-void write_new_uid(char to[40]);
+/* The time that a new object gets. */
 void write_timestamp(char to[TIMESTAMP_BYTES], int64_t ahead_s);
 
 /* Whether the resource has that subresource, as far as is known. */

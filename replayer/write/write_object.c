@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <time.h>
 
 /* ---- errors ---- */
@@ -264,18 +263,6 @@ void write_normalize(const struct write *w, cJSON *object)
 }
 
 /* ---- storing ---- */
-
-void write_new_uid(char to[40])
-{
-	unsigned char b[16];
-
-	if (getrandom(b, sizeof(b), 0) != (ssize_t)sizeof(b))
-		memset(b, 0, sizeof(b));
-	b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
-	b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
-	snprintf(to, 40, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-		b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-}
 
 /* The program's own clock is the wall clock, so new times are the wall clock's, not the tape's. */
 void write_timestamp(char to[TIMESTAMP_BYTES], int64_t ahead_s)

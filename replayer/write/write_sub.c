@@ -1,5 +1,6 @@
 /* write_sub.c: writes to subresources that are no part of the object; see write_internal.h. */
 #include "replayer/write/write_internal.h"
+#include "schema/base/uuid.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +84,7 @@ static int make_token(struct write *w, cJSON *request)
 
 	write_timestamp(now, 0);
 	write_timestamp(until, cJSON_IsNumber(asked) ? (int64_t)asked->valuedouble : TOKEN_SECONDS);
-	write_new_uid(id);
+	uuid_new(id);
 	snprintf(token, sizeof(token), "replay-%s", id);
 	cJSON_AddStringToObject(status, "token", token);
 	cJSON_AddStringToObject(status, "expirationTimestamp", until);

@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 
+from figures import cpu_s, merge, row
+
 BUILD, RESULT = os.path.abspath(sys.argv[1]), sys.argv[2]
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 8
 RATES = (300, 1000, 3000)
@@ -92,15 +94,6 @@ def make_tape(path, rate, seconds):
 
 # ---- playing it ----
 
-def cpu_s(pid):
-	"""Of all its threads, to the nanosecond."""
-	total = 0
-	for task in os.listdir("/proc/%d/task" % pid):
-		with open("/proc/%d/task/%s/schedstat" % (pid, task)) as f:
-			total += int(f.read().split()[0])
-	return total / 1e9
-
-
 class Replay:
 	def __init__(self, session):
 		self.kubeconfig = session["path"] + ".kubeconfig"
@@ -166,15 +159,6 @@ def curl(session, folder, seconds):
 	return used * 1e6 / session["events"]
 
 
-rows = []
-
-
-def row(what, ours, unit, goal="", rival=0, rival_name=""):
-	ratio = ours / rival if rival else 0
-	print("%-60s %10.4g %-11s %-14s" % (what, ours, unit, goal) +
-		(" %10.4g %8.3g  %s" % (rival, ratio, rival_name) if rival else ""), flush=True)
-	rows.append({"what": what, "ours": ours, "rival": rival, "rival_name": rival_name, "ratio": ratio, "unit": unit})
-
 
 def main():
 	if not shutil.which("curl") or not shutil.which("zstd"):
@@ -187,17 +171,7 @@ def main():
 			title = "record %d events/s of %.1f kB: " % (rate, session["bytes"] / 1000)
 			row(title + "CPU for an event", ours, "us", "<= %d" % GOAL_US, rival, "curl | zstd -3")
 		row("record: memory at most", peak / 1e6, "MB", "<= 64 + extent")
-	merge()
-
-
-def merge():
-	found = []
-	if os.path.exists(RESULT):
-		with open(RESULT) as f:
-			found = json.load(f)
-	names = {r["what"] for r in rows}
-	with open(RESULT, "w") as f:
-		json.dump([r for r in found if r["what"] not in names] + rows, f, indent="\t")
+	merge(RESULT)
 
 
 main()

@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+from figures import cpu_s, head, merge, row
+
 BUILD, RESULT = os.path.abspath(sys.argv[1]), sys.argv[2]
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 4
 DELIVERIES_A_SECOND = 20_000
@@ -62,15 +64,6 @@ def make_tape(path, count, rate, size=EVENT_BYTES, objects=50):
 
 
 # ---- a replay ----
-
-def cpu_s(pid):
-	"""Of all its threads, to the nanosecond."""
-	total = 0
-	for task in os.listdir("/proc/%d/task" % pid):
-		with open("/proc/%d/task/%s/schedstat" % (pid, task)) as f:
-			total += int(f.read().split()[0])
-	return total / 1e9
-
 
 class Replay:
 	def __init__(self, tape, *options):
@@ -132,15 +125,7 @@ def result(p, anchor=None):
 
 # ---- figures ----
 
-rows = []
 rivals = {}  # the real API server's CPU for a delivery, where there is one
-
-
-def row(what, ours, unit, goal="", rival=0, rival_name=""):
-	ratio = ours / rival if rival else 0
-	print("%-60s %10.4g %-11s %-14s" % (what, ours, unit, goal) +
-		(" %10.4g %8.3g  %s" % (rival, ratio, rival_name) if rival else ""), flush=True)
-	rows.append({"what": what, "ours": ours, "rival": rival, "rival_name": rival_name, "ratio": ratio, "unit": unit})
 
 
 def play(tape, connections, streams, seconds, *options):
@@ -327,18 +312,13 @@ def large_tape(folder):
 
 def main():
 	folder = tempfile.mkdtemp(prefix="kubetape-bench-", dir=os.path.join(BUILD, "bench"))
-	print("\n%-60s %10s %-11s %-14s %10s %8s" % ("what", "ours", "", "goal", "rival", "ratio"))
+	head()
 	try:
 		for part in (fan_out, bursts, idle_memory, large_tape):
 			part(folder)
 	finally:
 		shutil.rmtree(folder, ignore_errors=True)
-	earlier = []
-	if os.path.exists(RESULT):
-		with open(RESULT) as f:
-			earlier = [r for r in json.load(f) if r["what"] not in {x["what"] for x in rows}]
-	with open(RESULT, "w") as f:
-		f.write("[\n  " + ",\n  ".join(json.dumps(r) for r in earlier + rows) + "\n]\n")
+	merge(RESULT)
 
 
 if __name__ == "__main__":

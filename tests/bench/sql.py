@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from figures import head, merge, row
+
 BUILD, RESULT = os.path.abspath(sys.argv[1]), sys.argv[2]
 EVENTS = int(os.environ.get("BENCH_SQL_EVENTS", "1000000"))
 ROUNDS = 3
@@ -42,16 +44,9 @@ SCANS = [
 	("a minute of the six hours, objects", "SELECT count(*), sum(length(object)) FROM events WHERE time_ns BETWEEN {minute} AND {minute} + 60000000000"),
 	("all objects in the order of arrival", "SELECT sum(length(o)) FROM (SELECT object AS o FROM events ORDER BY seq LIMIT -1)"),
 ]
-rows = []
-
 
 def tool(name):
 	return os.path.join(BUILD, name)
-
-
-def row(what, ours, unit, rival, rival_name, goal=""):
-	rows.append({"what": what, "ours": ours, "rival": rival, "rival_name": rival_name, "ratio": ours / rival, "unit": unit})
-	print("%-60s %10.4g %-11s %-14s %10.4g %8.3g  %s" % (what, ours, unit, goal, rival, ours / rival, rival_name), flush=True)
 
 
 # ---- the stores ----
@@ -128,7 +123,7 @@ def scans(tape, table, minute):
 			seconds, rival_answer = ask_table(table, sql.format(minute=minute))
 			rival.append(seconds * 1e3)
 			compare(title, answer, rival_answer)
-		row("SQL, %s: %s" % (count_name(), title), statistics.median(ours), "ms", statistics.median(rival), TABLE)
+		row("SQL, %s: %s" % (count_name(), title), statistics.median(ours), "ms", "", statistics.median(rival), TABLE)
 
 
 def lookups(folder, tape, table):
@@ -147,7 +142,7 @@ def lookups(folder, tape, table):
 		compare(title, ["|".join(map(str, json.loads(line).values())) for line in answer.splitlines()], rival_answer.splitlines())
 		ours = seconds - ask_ours(tape, sql % values[0])[0]
 		rival = rival_seconds - ask_table(table, sql % values[0])[0]
-		row("SQL, %s: %s" % (count_name(), title), ours * 1e6 / len(values), "us", rival * 1e6 / len(values), TABLE)
+		row("SQL, %s: %s" % (count_name(), title), ours * 1e6 / len(values), "us", "", rival * 1e6 / len(values), TABLE)
 
 
 def beside_jq(tape, stream):
@@ -163,7 +158,7 @@ def beside_jq(tape, stream):
 		ours, answer = ask_ours(tape, sql % count)
 		theirs, text = run("jq", "-r", filter_text, stream)
 		compare(title, answer, sorted(text.splitlines()))
-		row("SQL, first twentieth of %s: %s" % (count_name(), title), ours * 1e3, "ms", theirs * 1e3, "jq on the stream")
+		row("SQL, first twentieth of %s: %s" % (count_name(), title), ours * 1e3, "ms", "", theirs * 1e3, "jq on the stream")
 
 
 def count_name():
@@ -175,20 +170,15 @@ def main():
 	try:
 		tape = make_tape(folder)
 		table = make_table(folder, tape)
-		print("\n%-60s %10s %-11s %-14s %10s %8s" % ("what", "ours", "", "goal", "rival", "ratio"))
-		row("SQL, %s: size on disk" % count_name(), disk_bytes(tape) / 1e6, "MB", disk_bytes(table) / 1e6, TABLE)
+		head()
+		row("SQL, %s: size on disk" % count_name(), disk_bytes(tape) / 1e6, "MB", "", disk_bytes(table) / 1e6, TABLE)
 		minute = ask_table(table, "SELECT (min(time_ns) + max(time_ns)) / 2 FROM events")[1][0]
 		scans(tape, table, minute)
 		lookups(folder, tape, table)
 		beside_jq(tape, make_stream(folder))
 	finally:
 		shutil.rmtree(folder, ignore_errors=True)
-	earlier = []
-	if os.path.exists(RESULT):
-		with open(RESULT) as f:
-			earlier = [r for r in json.load(f) if r["what"] not in {x["what"] for x in rows}]
-	with open(RESULT, "w") as f:
-		f.write("[\n  " + ",\n  ".join(json.dumps(r) for r in earlier + rows) + "\n]\n")
+	merge(RESULT)
 
 
 if __name__ == "__main__":

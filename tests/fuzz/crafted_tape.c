@@ -4,8 +4,8 @@
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/format.h"
-#include "schema/tape/hot.h"
 #include "schema/tape/writer.h"
+#include "tests/unit/segment_sums.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -224,32 +224,6 @@ static void change_column(sqlite3 *db, const uint8_t change[8])
 	sqlite3_free(column);
 }
 
-static void sql_xxh64(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-	struct slice bytes = {sqlite3_value_blob(argv[0]), 0};
-
-	(void)argc;
-	bytes.len = (size_t)sqlite3_value_bytes(argv[0]);
-	sqlite3_result_int64(context, (int64_t)codec_hash(bytes));
-}
-
-static void sql_chunk_sum(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-	struct hot_chunk chunk = {
-		.id = sqlite3_value_int64(argv[0]),
-		.extent = sqlite3_value_int64(argv[1]),
-		.first_seq = (uint64_t)sqlite3_value_int64(argv[2]),
-		.events = sqlite3_value_int64(argv[3]),
-		.first_time_ns = sqlite3_value_int64(argv[4]),
-		.raw_bytes = sqlite3_value_int64(argv[5]),
-		.data.ptr = sqlite3_value_blob(argv[6]),
-	};
-
-	(void)argc;
-	chunk.data.len = (size_t)sqlite3_value_bytes(argv[6]);
-	sqlite3_result_int64(context, (int64_t)hot_chunk_sum(&chunk));
-}
-
 static void change_columns(int which, const uint8_t *at, size_t len)
 {
 	char path[100];
@@ -257,8 +231,7 @@ static void change_columns(int which, const uint8_t *at, size_t len)
 
 	snprintf(path, sizeof(path), "%s/%s", tape_path, file_names[which]);
 	fuzz_demand(sqlite3_open(path, &db) == SQLITE_OK);
-	sqlite3_create_function(db, "xxh64", 1, SQLITE_UTF8, NULL, sql_xxh64, NULL, NULL);
-	sqlite3_create_function(db, "chunk_sum", 7, SQLITE_UTF8, NULL, sql_chunk_sum, NULL, NULL);
+	segment_sums_register(db);
 	sqlite3_exec(db, "PRAGMA synchronous = OFF; PRAGMA secure_delete = OFF", NULL, NULL, NULL);
 	for (; len >= 8; at += 8, len -= 8)
 		change_column(db, at);

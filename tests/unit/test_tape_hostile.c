@@ -1,35 +1,10 @@
 /* test_tape_hostile.c: segments that somebody has changed on purpose, checksums included. */
 #include "schema/sql/session.h"
 #include "schema/tape/codec.h"
-#include "schema/tape/hot.h"
+#include "tests/unit/segment_sums.h"
 #include "tests/unit/tape_model.h"
 
 #include <sqlite3.h>
-
-static void sql_xxh64(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-	struct slice bytes = {sqlite3_value_blob(argv[0]), (size_t)sqlite3_value_bytes(argv[0])};
-
-	(void)argc;
-	sqlite3_result_int64(context, (int64_t)codec_hash(bytes));
-}
-
-static void sql_chunk_sum(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-	struct hot_chunk chunk = {
-		.id = sqlite3_value_int64(argv[0]),
-		.extent = sqlite3_value_int64(argv[1]),
-		.first_seq = (uint64_t)sqlite3_value_int64(argv[2]),
-		.events = sqlite3_value_int64(argv[3]),
-		.first_time_ns = sqlite3_value_int64(argv[4]),
-		.raw_bytes = sqlite3_value_int64(argv[5]),
-		.data.ptr = sqlite3_value_blob(argv[6]),
-	};
-
-	(void)argc;
-	chunk.data.len = (size_t)sqlite3_value_bytes(argv[6]);
-	sqlite3_result_int64(context, (int64_t)hot_chunk_sum(&chunk));
-}
 
 /* bomb(N): a frame of a few bytes that decompresses to N. */
 static void sql_bomb(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -53,9 +28,8 @@ static void change(const struct model *m, const char *file, const char *sql)
 	sqlite3 *db;
 
 	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
-	sqlite3_create_function(db, "xxh64", 1, SQLITE_UTF8, NULL, sql_xxh64, NULL, NULL);
+	segment_sums_register(db);
 	sqlite3_create_function(db, "bomb", 1, SQLITE_UTF8, NULL, sql_bomb, NULL, NULL);
-	sqlite3_create_function(db, "chunk_sum", 7, SQLITE_UTF8, NULL, sql_chunk_sum, NULL, NULL);
 	ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, &message) == SQLITE_OK, "%s", message);
 	ck_assert_msg(
 		sqlite3_exec(db,

@@ -3,6 +3,7 @@
 #include "schema/tape/format.h"
 #include "schema/tape/seal.h"
 #include "schema/tape/verify.h"
+#include "tests/unit/segment_sums.h"
 #include "tests/unit/tape_model.h"
 
 #include <fcntl.h>
@@ -295,14 +296,6 @@ START_TEST(verify__finds_a_cut_at_every_byte_and_a_reader_has_a_sentence_for_it)
 }
 END_TEST
 
-static void sql_xxh64(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-	struct slice bytes = {sqlite3_value_blob(argv[0]), (size_t)sqlite3_value_bytes(argv[0])};
-
-	(void)argc;
-	sqlite3_result_int64(context, (int64_t)codec_hash(bytes));
-}
-
 /* Changes a sealed segment and seals it again, as a program with an error or a forger would. */
 static void change(const struct model *m, const char *name, const char *sql)
 {
@@ -316,7 +309,7 @@ static void change(const struct model *m, const char *name, const char *sql)
 		ftruncate(fd, (off_t)((size - 64) / (FORMAT_PAGE_BYTES + 8) * FORMAT_PAGE_BYTES)), 0);
 	close(fd);
 	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
-	sqlite3_create_function(db, "xxh64", 1, SQLITE_UTF8, NULL, sql_xxh64, NULL, NULL);
+	segment_sums_register(db);
 	ck_assert_msg(sqlite3_exec(db, sql, NULL, NULL, &message) == SQLITE_OK, "%s", message);
 	sqlite3_close(db);
 	ck_assert_ok(seal_append(path, digest, &err), &err);
