@@ -102,15 +102,39 @@ static int talk(const struct target *t, bool tls, const char *request, struct bu
 	return rc;
 }
 
+/* Only an address of this machine can be bound to. */
+static bool is_own_address(const BIO_ADDRINFO *at)
+{
+	int fd = BIO_socket(BIO_ADDRINFO_family(at), SOCK_DGRAM, 0, 0);
+	BIO_ADDR *any_port = BIO_ADDR_new();
+	unsigned char raw[16];
+	size_t len = sizeof(raw);
+	bool own = fd >= 0 && any_port && BIO_ADDR_rawaddress(BIO_ADDRINFO_address(at), raw, &len) &&
+		   BIO_ADDR_rawmake(any_port, BIO_ADDRINFO_family(at), raw, len, 0) &&
+		   BIO_bind(fd, any_port, 0);
+
+	BIO_ADDR_free(any_port);
+	if (fd >= 0)
+		BIO_closesocket(fd);
+	return own;
+}
+
 static bool is_this_machine(const struct target *t)
 {
-	static const char *const hosts[] = {"127.", "localhost:", "[::1]:"};
+	BIO_ADDRINFO *found = NULL;
+	char *host = NULL, *port = NULL;
+	bool own = false;
 
-	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
-		if (strncmp(t->host_port, hosts[i], strlen(hosts[i])) == 0)
-			return true;
+	if (BIO_parse_hostserv(t->host_port, &host, &port, BIO_PARSE_PRIO_HOST) &&
+		BIO_lookup(host, port, BIO_LOOKUP_CLIENT, AF_UNSPEC, SOCK_STREAM, &found)) {
+		for (const BIO_ADDRINFO *at = found; at && !own; at = BIO_ADDRINFO_next(at))
+			own = is_own_address(at);
 	}
-	return false;
+	BIO_ADDRINFO_free(found);
+	OPENSSL_free(host);
+	OPENSSL_free(port);
+	ERR_clear_error();
+	return own;
 }
 
 /* While a fault refuses connections to the port. */

@@ -29,6 +29,7 @@ struct conn {
 	int fd, events;
 	enum conn_state state;
 	bool socket_full;      /* a write came up short; waiting for the socket */
+	bool beside;           /* did not come through the port */
 	bool freezing, frozen; /* freezing: frozen as soon as it is flushed */
 	uint64_t frozen_by;
 	struct tls_session *tls;
@@ -166,6 +167,8 @@ void conn_reset(struct conn *c)
 
 void conn_retire(struct conn *c)
 {
+	if (c->beside)
+		return;
 	if (c->state != CONN_RUNNING || c->protocol->idle(c->self))
 		conn_reset(c);
 	else
@@ -369,12 +372,13 @@ void conn_tick(struct conn *c, int64_t now_ns)
 		conn_close(c);
 }
 
-void conn_open(struct server *server, int fd, struct tls *tls)
+void conn_open(struct server *server, int fd, struct tls *tls, bool beside)
 {
 	struct conn *c = xcalloc(1, sizeof(*c));
 
 	c->server = server;
 	c->fd = fd;
+	c->beside = beside;
 	c->in_max = INPUT_MAX_BYTES;
 	c->progress_ns = clock_mono_ns(&clock_system);
 	buf_init(&c->in, INPUT_MAX_BYTES + SERVER_SCRATCH_BYTES);

@@ -38,8 +38,8 @@ struct conn_protocol {
 	void (*retire)(void *self);
 };
 
-/* Takes over the socket. Closes it when that fails. */
-void conn_open(struct server *server, int fd, struct tls *tls);
+/* Takes over the socket. Closes it when that fails. beside: it came for control and not through the port. */
+void conn_open(struct server *server, int fd, struct tls *tls, bool beside);
 
 /* Closes; a FIN follows what the kernel still holds. Safe to call twice. */
 void conn_close(struct conn *c);
@@ -55,7 +55,7 @@ void conn_freeze(struct conn *c, uint64_t by);
 void conn_thaw(struct conn *c, uint64_t by);
 bool conn_is_frozen(const struct conn *c);
 
-/* Takes no further request; reset when none is under way. */
+/* Takes no further request; reset when none is under way. One that came beside the port goes on. */
 void conn_retire(struct conn *c);
 
 /* Bytes that have arrived and were not consumed; the protocol consumes from the front. Reading pauses while

@@ -182,6 +182,9 @@ int http1_read_head(struct slice in, size_t *scanned, struct http_request *ret,
 	int rc;
 
 	*scanned = in.len;
+	/* Somebody who speaks TLS to a plain port waits for an answer before it sends more. */
+	if (in.len && !is_token_char((unsigned char)in.ptr[0]))
+		return err_set(err, ERR_PROTOCOL, "malformed request method");
 	if (!end && in.len < LIMIT_REQUEST_HEAD_BYTES)
 		return 0;
 	if (!end || (size_t)(end - in.ptr) > LIMIT_REQUEST_HEAD_BYTES)

@@ -153,7 +153,7 @@ static void on_tick(uv_timer_t *handle)
 
 /* ---- listening ---- */
 
-static void accept_one(struct server *s, int fd, struct tls *tls)
+static void accept_one(struct server *s, int fd)
 {
 	static const int on = 1;
 
@@ -162,13 +162,12 @@ static void accept_one(struct server *s, int fd, struct tls *tls)
 		return;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	conn_open(s, fd, tls);
+	conn_open(s, fd, s->options.tls, false);
 }
 
 static void on_connection(uv_poll_t *handle, int status, int events)
 {
 	struct server *s = handle->data;
-
 	bool is_control = handle == &s->control;
 
 	(void)events;
@@ -178,7 +177,10 @@ static void on_connection(uv_poll_t *handle, int status, int events)
 
 		if (fd < 0)
 			return;
-		accept_one(s, fd, is_control ? NULL : s->options.tls);
+		if (is_control)
+			conn_open(s, fd, NULL, true);
+		else
+			accept_one(s, fd);
 	}
 }
 

@@ -69,8 +69,8 @@ static void end(struct player *p, enum player_state state, const struct err *err
 	p->state = state;
 	if (state == PLAYER_FAILED)
 		replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
-	else if (p->director)
-		p->director->tick(p->director_context);
+	else
+		player_tick(p);
 	wait_until(p, INT64_MAX);
 	p->listener->ended(p->context, err);
 }
@@ -248,8 +248,7 @@ static void play(struct player *p)
 	struct err err;
 	int rc;
 
-	if (p->director && p->state != PLAYER_FAILED)
-		p->director->tick(p->director_context);
+	player_tick(p);
 	if (p->state != PLAYER_RUNNING) {
 		wait_until(p, INT64_MAX);
 		return;
@@ -418,6 +417,12 @@ void player_direct(struct player *p, const struct player_director *director, voi
 {
 	p->director = director;
 	p->director_context = context;
+}
+
+void player_tick(struct player *p)
+{
+	if (p->director && p->state != PLAYER_FAILED)
+		p->director->tick(p->director_context);
 }
 
 void player_nudge(struct player *p)

@@ -61,6 +61,9 @@ int player_open(uv_loop_t *loop, struct world *world, double speed, int64_t star
 /* Before it is started; borrowed. */
 void player_direct(struct player *p, const struct player_director *director, void *context);
 
+/* Has the director look at the time now: after a move, also when nothing runs. */
+void player_tick(struct player *p);
+
 /* What the director would say has changed. */
 void player_nudge(struct player *p);
 

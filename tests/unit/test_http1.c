@@ -69,6 +69,13 @@ START_TEST(head_reader__refuses_what_two_readers_could_read_differently)
 }
 END_TEST
 
+START_TEST(head_reader__does_not_wait_for_the_end_of_what_begins_no_method)
+{
+	ck_assert_int_eq(read_text("\x16\x03\x01\x02"), ERR_PROTOCOL);
+	ck_assert_int_eq(read_text("G"), 0);
+}
+END_TEST
+
 START_TEST(head_reader__knows_when_the_connection_closes)
 {
 	ck_assert_int_gt(read_text("GET / HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n"), 0);

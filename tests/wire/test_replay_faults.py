@@ -286,11 +286,20 @@ class RequestTest(FaultCase):
 		self.raw(r).until(b'"26"')
 		with self.assertRaises(ConnectionRefusedError):
 			socket.create_connection((r.host, r.port), timeout=5)
-		for address in ("http://127.0.0.1:%d" % r.port, "localhost:%d" % r.port):
+		for address in ("http://127.0.0.1:%d" % r.port, "localhost:%d" % r.port, "[::1]:%d" % r.port, "0.0.0.0:%d" % r.port):
 			done = subprocess.run([KUBETAPE, "ctl", address, "status", "--json"], capture_output=True, text=True,
 				timeout=DEADLINE_S)
 			self.assertEqual(done.returncode, 0, done.stderr)
 			self.assertEqual(json.loads(done.stdout)["state"], "ended")
+
+	def test_control_that_is_under_way_when_refusing_begins_is_answered(self):
+		r = self.fault({"when": ON_DELETION, "what": "refuse"})
+		with socket.socket(socket.AF_UNIX) as control:
+			control.settimeout(DEADLINE_S)
+			control.connect("\0kubetape-control-%d" % r.port)
+			self.raw(r).until(b'"26"')
+			control.sendall(b"GET /kubetape/v1/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+			self.assertTrue(control.recv(100).startswith(b"HTTP/1.1 200"))
 
 	def test_refusing_leaves_running_watches(self):
 		r = self.fault({"when": ON_DELETION, "what": "refuse"})

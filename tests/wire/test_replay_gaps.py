@@ -1,11 +1,12 @@
 """Gaps of a recording, made by a real recorder against a scripted server, as a replay repeats them."""
 
 import json
+import subprocess
 import unittest
 
-from fake_apiserver import wait_for
+from fake_apiserver import PATIENCE_S, wait_for
 from recording import RecordTest
-from replays import Replay, brief
+from replays import KUBETAPE, Replay, brief
 from test_replay_faults import Raw
 
 LAST_CHUNK = b"\r\n0\r\n\r\n"
@@ -128,6 +129,34 @@ class RecordedGapTest(RecordTest):
 		status, answer = r.get(f"/api/v1/pods?resourceVersion={self.seen}")
 		self.assertEqual([(i["metadata"]["name"], i["metadata"]["uid"]) for i in answer["items"]], [("a", "u-a"), ("b", "u-b2")])
 		self.assertEqual([e[:2] for e in self.told(r, answer["metadata"]["resourceVersion"])], [("ADDED", "last")])
+
+	def test_control_gets_through_while_nobody_listens_as_recorded(self):
+		self.pods.put("a", uid="u-a")
+		recording = self.record("pods").ready(1)
+		self.pods.watching()
+		self.api.refuse()
+		self.api.drop_connections()
+		attempts = "purpose = 'watch' AND end_reason = 'refused'"
+		wait_for(lambda: recording.query(f"SELECT 1 FROM connections WHERE {attempts} LIMIT 3 OFFSET 1"), "attempts of the recorder")
+		self.api.listen()
+		self.pods.watching()
+		self.pods.put("last", uid="u-l")
+		recording.wait_events(1, "name = 'last'")
+		self.assertEqual(recording.stop(), 0)
+		inside = recording.query(f"SELECT end FROM connections WHERE {attempts}")[0]["end"]
+		behind = recording.query("SELECT end FROM gaps")[0]["end"]
+		r = self.replay("--from", "seq:1")
+		self.assertEqual(self.control(r, "seek", inside)["state"], "waiting")
+		with self.assertRaises(ConnectionRefusedError):
+			r.get("/version")
+		self.assertEqual(self.control(r, "seek", behind)["seq"], 2)
+		self.assertEqual(r.get("/version")[0], 200)
+
+	def control(self, replay, *words):
+		done = subprocess.run([KUBETAPE, "ctl", f"127.0.0.1:{replay.port}", *words, "--json"], capture_output=True, text=True,
+			timeout=PATIENCE_S, check=False)
+		self.assertEqual(done.returncode, 0, done.stderr)
+		return json.loads(done.stdout)
 
 	def test_without_gaps_everything_flows_as_if_nothing_had_happened(self):
 		for compact in (False, True):
