@@ -195,7 +195,9 @@ static void on_changed(
 		on_pause_in_batch(r);
 	r->batch_due_ns[r->batch_count] = due_ns;
 	r->run->due_ns = player_speed(r->player) > SPEED_MAX ? due_ns : RUN_NO_TIME;
-	r->batch_reached[r->batch_count++] = watches_deliver(r->watches, in, c, number);
+	r->batch_reached[r->batch_count] = watches_deliver(r->watches, in, c, number);
+	if (r->batch_reached[r->batch_count++])
+		settle_sent(r->settle);
 	r->run->due_ns = RUN_NO_TIME;
 }
 
@@ -424,6 +426,7 @@ static int open_all(struct replayer *r, struct err *err)
 static void open_settle(struct replayer *r)
 {
 	const struct settle_options options = {.quiet_ns = r->options->settle_ns,
+		.step_ns = r->options->step_ns,
 		.player = r->player,
 		.watches = r->watches,
 		.run = r->run,
@@ -542,7 +545,7 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 		rc = child_start(&r.loop, options->child, r.kubeconfig, on_child_exit, &r, &r.child, err);
 	if (rc == 0 && !options->child) /* a child has the terminal for itself */
 		r.keys = keys_open(&r.loop, &r.deck, r.run, on_quit, &r);
-	if (rc == 0 && options->settle_ns)
+	if (rc == 0 && (options->settle_ns || options->step_ns))
 		open_settle(&r);
 	if (rc == 0 && options->wait_watchers == 0)
 		player_start(r.player);

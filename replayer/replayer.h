@@ -23,6 +23,7 @@ struct replay_options {
 	int64_t wait_watchers;  /* the clock starts with so many watches; 0 at once */
 	bool exit_at_end;
 	int64_t settle_ns;      /* see settle.h; the child is ended when it is quiet at the end; 0: not */
+	int64_t step_ns;        /* of lock-step; 0: none */
 	bool silent_ahead;      /* see struct api */
 	bool rebase_time;       /* times in objects are moved to now; see world/rebase.h */
 	bool loop;              /* begin anew at the end */

@@ -51,6 +51,7 @@ struct run {
 	int64_t wall_ns;  /* the same moment, Unix time */
 	uint64_t requests, watches, events, bookmarks, cut, writes, faults;
 	uint64_t work;         /* of the writes, those of neither leases nor Events */
+	uint64_t asked;        /* requests for resources, but leases and Events */
 	struct histogram late; /* from when an event was due until it was handed to the sockets */
 	struct run_client clients[RUN_CLIENTS_MAX];
 	size_t client_count;

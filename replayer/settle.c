@@ -4,11 +4,14 @@
 
 #include "replayer/run.h"
 #include "schema/base/clock.h"
+#include "schema/base/log.h"
 
 #include <stdlib.h>
 
 #define LOOKS    8 /* in the time that counts as quiet */
 #define LOOK_MIN (5 * NS_PER_MS)
+/* A client that is never quiet does not stop the tape for ever. */
+#define STEP_MAX (30 * NS_PER_S)
 
 /* What moves when somebody does something. */
 struct doings {
@@ -22,6 +25,10 @@ struct settle {
 	struct doings last;
 	int64_t since_ns; /* monotonic: nothing has moved since */
 	bool told;
+	/* Of lock-step. */
+	bool closed, warned;
+	uint64_t asked;
+	int64_t closed_ns, idle_ns; /* since when; and since when nobody did anything */
 };
 
 static bool is_busy(struct settle *s)
@@ -35,15 +42,53 @@ static bool is_busy(struct settle *s)
 	return moved || !watches_all_live(s->options.watches);
 }
 
+static bool is_closed(void *settle)
+{
+	return ((struct settle *)settle)->closed;
+}
+
+void settle_sent(struct settle *s)
+{
+	if (!s || !s->options.step_ns)
+		return;
+	s->closed = true;
+	s->closed_ns = s->idle_ns = clock_mono_ns(&clock_system);
+}
+
+static void warn_once(struct settle *s)
+{
+	if (!s->warned)
+		log_warn("lock-step: the clients were not quiet for %lld s; the tape goes on all the same",
+			(long long)(STEP_MAX / NS_PER_S));
+	s->warned = true;
+}
+
+static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
+{
+	if (busy || s->options.run->asked != s->asked)
+		s->idle_ns = now_ns;
+	s->asked = s->options.run->asked;
+	if (!s->closed)
+		return;
+	if (now_ns - s->closed_ns >= STEP_MAX)
+		warn_once(s);
+	else if (now_ns - s->idle_ns < s->options.step_ns)
+		return;
+	s->closed = false;
+	player_nudge(s->options.player);
+}
+
 static void on_look(uv_timer_t *timer)
 {
 	struct settle *s = timer->data;
 	int64_t now_ns = clock_mono_ns(&clock_system);
 	enum player_state state = player_state(s->options.player);
+	bool busy = is_busy(s);
 
-	if (is_busy(s) || state == PLAYER_RUNNING || player_is_held(s->options.player))
+	look_at_step(s, busy, now_ns);
+	if (busy || s->closed || state == PLAYER_RUNNING || player_is_held(s->options.player))
 		s->since_ns = now_ns;
-	if (now_ns - s->since_ns < s->options.quiet_ns)
+	if (!s->options.quiet_ns || now_ns - s->since_ns < s->options.quiet_ns)
 		return;
 	if (state == PLAYER_WAITING && s->last.running) {
 		player_start(s->options.player);
@@ -56,7 +101,7 @@ static void on_look(uv_timer_t *timer)
 struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options)
 {
 	struct settle *s = xcalloc(1, sizeof(*s));
-	int64_t every_ns = options->quiet_ns / LOOKS;
+	int64_t every_ns = (options->step_ns ? options->step_ns : options->quiet_ns) / LOOKS;
 	uint64_t every_ms = (uint64_t)((every_ns < LOOK_MIN ? LOOK_MIN : every_ns) / NS_PER_MS);
 
 	s->options = *options;
@@ -64,6 +109,8 @@ struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options
 	uv_timer_init(loop, &s->timer);
 	s->timer.data = s;
 	uv_timer_start(&s->timer, on_look, every_ms, every_ms);
+	if (options->step_ns)
+		player_hold_while(options->player, is_closed, s);
 	return s;
 }
 

@@ -4,6 +4,10 @@
  *
  *     before the clock runs   quiet, with a watch open: everybody is there, the clock starts
  *     at the end of the tape  quiet: what there was to do is done, `quiet` is called, once
+ *
+ * In lock-step the clock stands still behind each event that went to a watch, until the clients, whom it may
+ * have given something to do, have been quiet: they have not asked for anything, either. So they find the
+ * same state at each event whenever they are played to, however fast they are.
  */
 #ifndef REPLAYER_SETTLE_H
 #define REPLAYER_SETTLE_H
@@ -15,7 +19,8 @@ struct settle;
 
 /* Borrows everything. */
 struct settle_options {
-	int64_t quiet_ns;
+	int64_t quiet_ns; /* 0: neither begins nor ends anything */
+	int64_t step_ns;  /* of lock-step; 0: none */
 	struct player *player;
 	const struct watches *watches;
 	const struct run *run;
@@ -23,6 +28,9 @@ struct settle_options {
 	void *context;
 };
 struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options);
+
+/* An event went to watches. */
+void settle_sent(struct settle *s);
 
 /* Freed when libuv has let go of its timer. Accepts NULL. */
 void settle_close(struct settle *s);

@@ -63,7 +63,7 @@ const struct command cmd_diff = {
 		"Exits with 0 when they are the same, 1 when they differ, 2 when they cannot be compared, 3\n"
 		"when they are the same as far as they go, but a replay did not end in order.\n\n"
 		"What differs by nature is left out: times, resourceVersions, UIDs and generated names that the\n"
-		"replay made up, managedFields, renewals of leases, counts of events, conflicts (409) with their\n"
+		"replay made up, managedFields, leases, counts of events, conflicts (409) with their\n"
 		"retries. A RULE is [RESOURCE[.GROUP][/SUB]][:VERB,...]=FIELD, or FIELD alone:\n"
 		"  metadata.labels[app]    a field and all below it; *: any name; '**.count': at any depth\n"
 		"  events=*                the writes themselves; 'leases:update,patch=*' those of two verbs\n"

@@ -13,7 +13,7 @@ struct values {
 	const char *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
 	const char *run, *report, *ahead, *gaps;
-	int64_t max_idle_ns, max_lateness_ns, settle_ns, seed;
+	int64_t max_idle_ns, max_lateness_ns, settle_ns, step_ns, seed;
 	struct text_list gap_specs;
 	struct text_list writes;
 	struct golden_options golden;
@@ -37,6 +37,9 @@ static const struct option_row options[] = {
 	{OPTION_DURATION, 0, "settle", offsetof(struct values, settle_ns), "DURATION",
 		"start the clock also when clients have opened their watches and were quiet for so long; end the "
 		"command (SIGTERM), or the replay, when they were quiet for so long at the tape's end"},
+	{OPTION_DURATION, 0, "lockstep", offsetof(struct values, step_ns), "DURATION",
+		"after each event that somebody is sent wait until the clients were quiet for so long, so that they "
+		"do the same each time"},
 	{OPTION_FLAG, 0, "loop", offsetof(struct values, loop), "", "begin anew when the tape ends"},
 	{OPTION_CHOICE, 0, "ahead", offsetof(struct values, ahead), "expired|silent",
 		"a watch from a version that the replay has not reached: an ERROR 410 (default), or silence until then"},
@@ -109,6 +112,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.wait_watchers = v->wait_watchers,
 		.exit_at_end = v->exit_at_end,
 		.settle_ns = v->settle_ns,
+		.step_ns = v->step_ns,
 		.loop = v->loop,
 		.rebase_time = v->rebase_time,
 		.silent_ahead = v->ahead && strcmp(v->ahead, "silent") == 0,

@@ -398,6 +398,15 @@ static bool refuse_timeout(struct api_call *call)
 	return true;
 }
 
+/* What programs ask for when they have something to do, and not without end. */
+static bool is_doing(const struct api_call *call)
+{
+	const struct api_path *p = &call->path;
+
+	return p->kind == API_PATH_RESOURCE && !slice_is(p->resource, "leases") &&
+	       !slice_is(p->resource, "events");
+}
+
 void api_handle(void *context, struct exchange *x, const struct http_request *r)
 {
 	struct api *api = context;
@@ -411,6 +420,7 @@ void api_handle(void *context, struct exchange *x, const struct http_request *r)
 	} else {
 		api_path_parse(call.query.path, &call.path);
 		answer_style_find(r, &call.query, &call.style);
+		api->run->asked += is_doing(&call);
 		call.stored = run_request_begin(api->run, call.client, x, r, &call.path, &call.query);
 		if ((!api->faults || control_is_asked(&call) || !fault_act_request(&call)) &&
 			!refuse_timeout(&call))

@@ -30,7 +30,9 @@ struct player {
 	uint64_t steps;                         /* changes to apply whatever the clock says */
 	const struct player_director *director; /* NULL: none */
 	void *director_context;
-	bool held;     /* by the director: the clock stands still */
+	bool (*closed)(void *context); /* NULL: never */
+	void *closed_context;
+	bool held;     /* by either: the clock stands still */
 	bool is_taken; /* `taken` was announced to the director, who wants it to wait */
 	struct timeline_item taken;
 };
@@ -75,10 +77,10 @@ static void end(struct player *p, enum player_state state, const struct err *err
 	p->listener->ended(p->context, err);
 }
 
-/* Asks the director; while it holds, the clock stands still. */
+/* Asks whoever has a say; while one of them holds, the clock stands still. */
 static bool hold(struct player *p)
 {
-	bool held = p->director && p->director->hold(p->director_context);
+	bool held = player_is_held(p) || (p->closed && p->closed(p->closed_context));
 
 	if (held && !p->held)
 		replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
@@ -425,9 +427,15 @@ void player_tick(struct player *p)
 		p->director->tick(p->director_context);
 }
 
+void player_hold_while(struct player *p, bool (*closed)(void *context), void *context)
+{
+	p->closed = closed;
+	p->closed_context = context;
+}
+
 void player_nudge(struct player *p)
 {
-	if (p->director && p->state != PLAYER_FAILED)
+	if ((p->director || p->closed) && p->state != PLAYER_FAILED)
 		set_timer(p, 1);
 }
 

@@ -64,7 +64,10 @@ void player_direct(struct player *p, const struct player_director *director, voi
 /* Has the director look at the time now: after a move, also when nothing runs. */
 void player_tick(struct player *p);
 
-/* What the director would say has changed. */
+/* Somebody else who may make the clock stand still; before it is started. */
+void player_hold_while(struct player *p, bool (*closed)(void *context), void *context);
+
+/* What the director would say has changed, or what `closed` does. */
 void player_nudge(struct player *p);
 
 /* What the listener has queued of changes so far is to be written before anything else. */

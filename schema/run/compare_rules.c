@@ -23,8 +23,8 @@ struct compare_rules {
 	struct rule_list ignored, kept;
 };
 
-/* Server-made members come first, then what depends on when a program ran: times, the holder of a lease and
- * its renewals, how often an event was said. */
+/* Server-made members come first, then what depends on when a program ran: whether it makes a lease or takes
+ * one over, and how often it renews it, how often an event was said. */
 const char *const compare_rules_default[] = {
 	"@times",
 	"@uids",
@@ -37,8 +37,7 @@ const char *const compare_rules_default[] = {
 	"metadata.generation",
 	"metadata.selfLink",
 	"metadata.managedFields",
-	"leases.coordination.k8s.io:update,patch=*",
-	"leases.coordination.k8s.io=spec.holderIdentity",
+	"leases.coordination.k8s.io:create,update,patch=*",
 	"events:update,patch=*",
 	"events=metadata.name",
 	"events=count",

@@ -170,6 +170,26 @@ class ControlTest(Case):
 			self.assertEqual(reflector.cache, state_at(tape, seq), seq)
 		reflector.close()
 
+	def test_in_lock_step_the_tape_waits_for_whoever_was_given_something_to_do(self):
+		tape = counted(2, 0.0)
+		for i in range(200):
+			tape.event(1, NODES, "MODIFIED", obj(NODES, "n", 100 + i))  # which nobody watches
+		r = self.replay(tape, "--speed", "max", "--lockstep", "2s")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			for _ in range(2):
+				event = w.next()
+				time.sleep(0.1)
+				for _ in range(2):  # the same again
+					self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], brief(event)[2])
+			w.next()
+			self.wait_for(r, state="ended")
+
+	def test_in_lock_step_the_end_is_quiet_when_the_last_step_is(self):
+		r = self.replay(counted(3, 0.1), "--speed", "max", "--lockstep", "5ms", "--settle", "300ms")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			w.take(4)
+			self.assertEqual(r.process.wait(timeout=DEADLINE_S), 0)
+
 	def test_loop_begins_anew_and_tells_clients_so(self):
 		r = self.replay(counted(3, 0.1), "--loop", "--speed", "max", "--wait-watchers", "1")
 		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
