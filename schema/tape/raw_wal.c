@@ -11,7 +11,6 @@
 #define HEADER_BYTES 32
 #define FRAME_HEADER 24
 #define FRAME_BYTES  (FRAME_HEADER + FORMAT_PAGE_BYTES)
-#define MAGIC        0x377f0682u /* the lowest bit says that sums take their words as big-endian */
 #define PAGES_MAX    (1u << 28)
 
 struct frame {
@@ -19,13 +18,16 @@ struct frame {
 	uint32_t order;
 	uint32_t pages; /* 0, or the size of the database after the transaction that ends here */
 	bool damaged;
+	bool breaks;  /* SQLite takes it for the log's end, be it damaged or only its sum or salt */
 	off_t offset; /* of the page in the log */
 };
 
 struct raw_wal {
 	int fd;
 	bool big_endian, end_is_damaged;
+	uint8_t header[HEADER_BYTES];
 	uint8_t salt[8];
+	off_t broken_at; /* see raw_wal_is_broken; -1: nowhere */
 	uint32_t pages;
 	struct frame *frames; /* in the order of the log; those of whole transactions, in the end */
 	size_t count;
@@ -78,22 +80,6 @@ static struct sum sum_of_frame(const struct raw_wal *w, struct sum seed, const u
 
 /* ---- frames ---- */
 
-static void add_frame(struct raw_wal *w, const uint8_t *frame, bool damaged, off_t offset)
-{
-	uint32_t page = u32_at(frame), pages = u32_at(frame + 4);
-
-	if ((w->count & (w->count - 1)) == 0)
-		w->frames = xrealloc(w->frames, (w->count ? 2 * w->count : 1) * sizeof(*w->frames));
-	w->frames[w->count] = (struct frame){
-		.page = page <= PAGES_MAX ? page : 0,
-		.order = (uint32_t)w->count + 1,
-		.pages = pages,
-		.damaged = damaged,
-		.offset = offset + FRAME_HEADER,
-	};
-	w->count++;
-}
-
 /* Frames of the log's former lives stand behind those of this one: theirs is another salt. */
 static bool has_salt(const struct raw_wal *w, const uint8_t *frame)
 {
@@ -102,6 +88,23 @@ static bool has_salt(const struct raw_wal *w, const uint8_t *frame)
 	for (int i = 0; i < 8; i++)
 		differing += (unsigned)__builtin_popcount(frame[8 + i] ^ w->salt[i]);
 	return differing <= 1;
+}
+
+static void add_frame(struct raw_wal *w, const uint8_t *frame, bool damaged, off_t offset)
+{
+	uint32_t page = u32_at(frame);
+
+	if ((w->count & (w->count - 1)) == 0)
+		w->frames = xrealloc(w->frames, (w->count ? 2 * w->count : 1) * sizeof(*w->frames));
+	w->frames[w->count] = (struct frame){
+		.page = page <= PAGES_MAX ? page : 0,
+		.order = (uint32_t)w->count + 1,
+		.pages = has_salt(w, frame) ? u32_at(frame + 4) : 0,
+		.damaged = damaged,
+		.breaks = damaged || memcmp(frame + 8, w->salt, 8) != 0,
+		.offset = offset + FRAME_HEADER,
+	};
+	w->count++;
 }
 
 /* Where the sum of a frame does not hold, it is the frame or the sum: the next one knows. */
@@ -145,6 +148,22 @@ static void drop_unfinished(struct raw_wal *w)
 	w->pages = w->count ? w->frames[w->count - 1].pages : 0;
 }
 
+/* What is damaged of the last transaction, or stands behind it, a crash may have cut off. */
+static off_t find_break(const struct raw_wal *w, bool header_holds)
+{
+	size_t last = w->count; /* where the last transaction begins */
+
+	if (!last)
+		return -1;
+	for (last--; last && !w->frames[last - 1].pages;)
+		last--;
+	for (size_t i = 0; i < last; i++) {
+		if (w->frames[i].breaks)
+			return header_holds ? w->frames[i].offset - FRAME_HEADER : 0;
+	}
+	return header_holds ? -1 : 0;
+}
+
 static int compare_frames(const void *left, const void *right)
 {
 	const struct frame *a = left, *b = right;
@@ -180,33 +199,34 @@ static void sort_frames(struct raw_wal *w)
 
 /* ---- the log ---- */
 
-static void read_in_order(struct raw_wal *w, const uint8_t header[HEADER_BYTES], bool big_endian)
+static void read_in_order(struct raw_wal *w, bool big_endian)
 {
 	struct sum made = {0, 0};
 
 	w->big_endian = big_endian;
-	add_to_sum(&made, header, 24, big_endian);
-	read_frames(w, sum_at(header + 24), made);
+	add_to_sum(&made, w->header, 24, big_endian);
+	read_frames(w, sum_at(w->header + 24), made);
 }
 
 static void read_log(struct raw_wal *w)
 {
-	uint8_t header[HEADER_BYTES], first[FRAME_HEADER];
-	bool big_endian;
+	uint8_t first[FRAME_HEADER];
+	bool big_endian, header_holds;
 	struct sum made = {0, 0};
 
-	if (pread(w->fd, header, HEADER_BYTES, 0) != HEADER_BYTES)
+	if (pread(w->fd, w->header, HEADER_BYTES, 0) != HEADER_BYTES)
 		return;
-	big_endian = u32_at(header) & 1;
-	add_to_sum(&made, header, 24, big_endian);
-	memcpy(w->salt, header + 16, 8);
-	if (!sum_is(made, sum_at(header + 24)) &&
-		pread(w->fd, first, sizeof(first), HEADER_BYTES) == sizeof(first))
+	big_endian = u32_at(w->header) & 1;
+	add_to_sum(&made, w->header, 24, big_endian);
+	header_holds = sum_is(made, sum_at(w->header + 24));
+	memcpy(w->salt, w->header + 16, 8);
+	if (!header_holds && pread(w->fd, first, sizeof(first), HEADER_BYTES) == sizeof(first))
 		memcpy(w->salt, first + 8, 8);
-	read_in_order(w, header, big_endian);
+	read_in_order(w, big_endian);
 	if (!has_undamaged(w))
-		read_in_order(w, header, !big_endian);
+		read_in_order(w, !big_endian);
 	drop_unfinished(w);
+	w->broken_at = find_break(w, header_holds);
 }
 
 struct raw_wal *raw_wal_open(const char *database_path)
@@ -214,6 +234,7 @@ struct raw_wal *raw_wal_open(const char *database_path)
 	char *path = xasprintf("%s-wal", database_path);
 	struct raw_wal *w = xcalloc(1, sizeof(*w));
 
+	w->broken_at = -1;
 	w->fd = open(path, O_RDONLY | O_CLOEXEC);
 	free(path);
 	if (w->fd < 0) {
@@ -290,4 +311,21 @@ bool raw_wal_damaged_page(const struct raw_wal *w, uint32_t index, uint8_t *to)
 bool raw_wal_end_is_damaged(const struct raw_wal *w)
 {
 	return w->end_is_damaged;
+}
+
+bool raw_wal_is_broken(const struct raw_wal *w, uint64_t *ret_offset, uint64_t *ret_length)
+{
+	if (w->broken_at < 0)
+		return false;
+	*ret_offset = (uint64_t)w->broken_at;
+	*ret_length = w->broken_at ? FRAME_BYTES : HEADER_BYTES;
+	return true;
+}
+
+bool raw_wal_is_current(const struct raw_wal *w)
+{
+	uint8_t now[HEADER_BYTES];
+
+	return pread(w->fd, now, HEADER_BYTES, 0) == HEADER_BYTES &&
+	       memcmp(now, w->header, HEADER_BYTES) == 0;
 }

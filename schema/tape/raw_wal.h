@@ -32,4 +32,11 @@ bool raw_wal_damaged_page(const struct raw_wal *w, uint32_t index, uint8_t *to);
 /* True when frames at the log's end, of which nothing whole is left, may have been transactions. */
 bool raw_wal_end_is_damaged(const struct raw_wal *w);
 
+/* True when something is damaged in front of the last transaction: no crash does that, for each transaction
+ * is synced before the next begins. SQLite sees nothing of the log from there on. */
+bool raw_wal_is_broken(const struct raw_wal *w, uint64_t *ret_offset, uint64_t *ret_length);
+
+/* True when the log still has the header that it was read under: its writer has not begun it again. */
+bool raw_wal_is_current(const struct raw_wal *w);
+
 #endif

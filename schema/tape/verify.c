@@ -303,6 +303,8 @@ static void check_database(struct verifier *v)
 {
 	bool complete;
 
+	if (!v->file->sealed)
+		verify_log(v);
 	sqlite3_exec(v->db, "BEGIN", NULL, NULL, NULL);
 	complete = is_complete(v);
 	if (!is_being_made(v, complete)) {

@@ -1,6 +1,6 @@
 /*
- * verify_internal.h: what verify.c (files, the chain, tables) and verify_extent.c (extents, blocks, chunks)
- * share. Nobody else includes it.
+ * verify_internal.h: what verify.c (files, the chain, tables), verify_extent.c (extents, blocks, chunks) and
+ * verify_log.c share. Nobody else includes it.
  */
 #ifndef SCHEMA_TAPE_VERIFY_INTERNAL_H
 #define SCHEMA_TAPE_VERIFY_INTERNAL_H
@@ -59,5 +59,8 @@ bool verify_step(struct verifier *v, sqlite3_stmt *rows);
 /* verify_extent.c: extents of that kind with their blocks; the hot ones. */
 void verify_extents(struct verifier *v, const char *kind);
 void verify_chunks(struct verifier *v);
+
+/* The open segment's log. */
+void verify_log(struct verifier *v);
 
 #endif

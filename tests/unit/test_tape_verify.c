@@ -436,6 +436,53 @@ START_TEST(verify__finds_a_flipped_bit_in_chunks_that_are_still_hot)
 }
 END_TEST
 
+/* Where the last transaction of a log begins. Frames: a header of 24 bytes, and a page. */
+static uint64_t last_transaction(int fd, uint64_t size)
+{
+	const uint64_t frame = 24 + FORMAT_PAGE_BYTES;
+	uint64_t begin = 32, last = 32;
+	uint32_t pages;
+
+	for (uint64_t at = 32; at + frame <= size; at += frame) {
+		ck_assert_int_eq(pread(fd, &pages, sizeof(pages), (off_t)at + 4), sizeof(pages));
+		if (pages) {
+			last = begin;
+			begin = at + frame;
+		}
+	}
+	return last;
+}
+
+START_TEST(verify__finds_a_flipped_bit_in_the_log_of_an_open_segment_where_a_crash_leaves_none)
+{
+	struct tape_writer *w;
+	struct findings f;
+	struct model m;
+	uint64_t size, end;
+	int fd;
+
+	model_init(&m, 9);
+	w = model_open(&m, NULL);
+	model_steps(&m, w, 100, 10);
+	fd = open_file(&m, "open-000001.db-wal", O_RDWR, &size);
+	end = last_transaction(fd, size);
+	ck_assert_uint_gt(end, 10 * FORMAT_PAGE_BYTES);
+	for (uint64_t at = 0; at < end; at += at < 100 ? 1 : 997) {
+		flip(fd, at, (unsigned)at % 8);
+		f = verify(&m, false, NULL);
+		ck_assert_msg(f.count > 0, "a flipped bit at %llu was not found", (unsigned long long)at);
+		ck_assert_str_eq(f.file, "open-000001.db-wal");
+		ck_assert_uint_le(f.offset, at);
+		ck_assert_uint_gt(f.offset + f.length, at);
+		flip(fd, at, (unsigned)at % 8);
+	}
+	expect_intact(&m);
+	close(fd);
+	tape_writer_abandon(w);
+	model_release(&m);
+}
+END_TEST
+
 static int stop_at_once(void *context, uint64_t done, uint64_t total)
 {
 	(void)context;
@@ -464,4 +511,6 @@ UNIT_MAIN("tape verify", verify__finds_nothing_in_what_was_written,
 	verify__finds_what_was_changed_and_sealed_again,
 	verify__finds_a_state_that_is_not_what_the_events_left,
 	verify__names_a_segment_that_is_missing_and_judges_the_next_by_itself,
-	verify__finds_a_flipped_bit_in_chunks_that_are_still_hot, verify__stops_when_told_to)
+	verify__finds_a_flipped_bit_in_chunks_that_are_still_hot,
+	verify__finds_a_flipped_bit_in_the_log_of_an_open_segment_where_a_crash_leaves_none,
+	verify__stops_when_told_to)
