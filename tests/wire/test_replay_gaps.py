@@ -5,9 +5,9 @@ import subprocess
 import unittest
 
 from fake_apiserver import PATIENCE_S, wait_for
+from fault_case import Raw
 from recording import RecordTest
 from replays import KUBETAPE, Replay, brief
-from test_replay_faults import Raw
 
 LAST_CHUNK = b"\r\n0\r\n\r\n"
 
