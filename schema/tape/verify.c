@@ -155,25 +155,37 @@ static void check_facts(struct verifier *v, bool complete)
 	check_first_seq(v);
 }
 
+static void check_resource(struct verifier *v, const struct tape_resource *own)
+{
+	const struct tape_resource *before = registry_resource(&v->registry, own->id);
+
+	if (registry_find_resource(&v->registry, own) != own->id)
+		verify_report_row(v, "resource", own->id, own->resource, before ? before->resource : "",
+			"resource %u is another one than before", own->id);
+}
+
+static void check_stream(struct verifier *v, const struct tape_stream *own)
+{
+	if (registry_find_stream(&v->registry, own) != own->id)
+		verify_report_row(
+			v, "stream", own->id, "", "", "stream %u is another one than before", own->id);
+}
+
 /* An id means the same in every segment. */
 static void check_registry(struct verifier *v)
 {
 	struct registry own = {0};
 	struct err err = {0};
 
-	if (registry_load(&own, v->db, &err) || registry_load(&v->registry, v->db, &err))
+	if (registry_load(&own, v->db, &err) || registry_load(&v->registry, v->db, &err)) {
 		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
-	for (size_t i = 0; i < own.resource_count; i++) {
-		if (registry_find_resource(&v->registry, &own.resources[i]) != own.resources[i].id)
-			verify_report_row(v, "resource", own.resources[i].id, own.resources[i].resource,
-				v->registry.resources[i].resource, "resource %u is another one than before",
-				own.resources[i].id);
+		registry_release(&own);
+		return;
 	}
-	for (size_t i = 0; i < own.stream_count; i++) {
-		if (registry_find_stream(&v->registry, &own.streams[i]) != own.streams[i].id)
-			verify_report_row(v, "stream", own.streams[i].id, "", "",
-				"stream %u is another one than before", own.streams[i].id);
-	}
+	for (size_t i = 0; i < own.resource_count; i++)
+		check_resource(v, &own.resources[i]);
+	for (size_t i = 0; i < own.stream_count; i++)
+		check_stream(v, &own.streams[i]);
 	registry_release(&own);
 }
 
