@@ -29,10 +29,11 @@
 #define EXIT_CODE_LOSS 3          /* done, but later than allowed */
 #define BATCH_MAX      1024       /* changes delivered before they count as written */
 #define DRAIN_TICK_MS  20
-/* At speed max a recorded gap is over at once: the clock waits so long for watches to come back. */
-#define RECORDED_HOLD_NS (30 * NS_PER_S)
-#define DRAIN_NS         (10 * NS_PER_S) /* at the end, for slow watchers */
-#define GRACE_MS         10000           /* for a child that was asked to end */
+/* At speed max a recorded gap is over at once: the clock waits so long for watches to come back. In lock-step
+ * it does so behind every gap. */
+#define GAP_HOLD_NS (30 * NS_PER_S)
+#define DRAIN_NS    (10 * NS_PER_S) /* at the end, for slow watchers */
+#define GRACE_MS    10000           /* for a child that was asked to end */
 
 struct replayer {
 	const struct replay_options *options;
@@ -357,7 +358,8 @@ static int load_faults(struct replayer *r, struct faults **ret, struct err *err)
 		.specs = o->gap_specs,
 		.spec_count = o->gap_spec_count,
 		.seed = o->seed,
-		.recorded_hold_ns = o->speed == SPEED_MAX ? RECORDED_HOLD_NS : 0};
+		.recorded_hold_ns = o->speed == SPEED_MAX || o->step_ns ? GAP_HOLD_NS : 0,
+		.hold_ns = o->step_ns ? GAP_HOLD_NS : 0};
 
 	return fault_load(r->tape, &options, ret, err);
 }

@@ -21,11 +21,15 @@ static int add_specs(struct fault_file *file, const struct fault_load_options *o
 	return rc;
 }
 
-static void hold_behind_recorded(struct fault_file *file, int64_t hold_ns)
+static void hold_behind(struct fault_file *file, const struct fault_load_options *o)
 {
-	for (size_t i = file->count - file->recorded_count; i < file->count; i++) {
-		if (fault_ends_streams(file->rules[i].what.act))
-			file->rules[i].hold_ns = hold_ns;
+	size_t first_recorded = file->count - file->recorded_count;
+
+	for (size_t i = 0; i < file->count; i++) {
+		struct fault_rule *rule = &file->rules[i];
+
+		if (fault_ends_streams(rule->what.act) && !rule->hold_ns)
+			rule->hold_ns = i < first_recorded ? o->hold_ns : o->recorded_hold_ns;
 	}
 }
 
@@ -45,7 +49,7 @@ static int fill(struct tape *t, const struct fault_load_options *o, struct fault
 	if (rc == 0 && (recorded || file->recorded))
 		rc = fault_recorded_add(t, file, err);
 	if (rc == 0)
-		hold_behind_recorded(file, o->recorded_hold_ns);
+		hold_behind(file, o);
 	if (o->seed)
 		file->seed = o->seed;
 	return rc;

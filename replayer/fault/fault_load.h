@@ -16,6 +16,7 @@ struct fault_load_options {
 	size_t spec_count;
 	int64_t seed;             /* 0: the file's */
 	int64_t recorded_hold_ns; /* how long the clock waits behind a recorded gap for watches; 0: not */
+	int64_t hold_ns;          /* and behind any other that says nothing of it */
 };
 
 /* NULL when nothing can go wrong. ERR_USAGE for what is not understood: a sentence with its place. */

@@ -322,6 +322,13 @@ class CompactionTest(FaultCase):
 		again = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=21")
 		again.until(b"too old resource version: 21 (23)")
 
+	def test_in_lock_step_every_gap_waits_for_watches_to_come_back(self):
+		r = self.replay(a_day(), "--speed", "max", "--lockstep", "5ms", "--gaps", "none", "--gap",
+			"#1,2ev,rst,compact,pods,event=resource='pods' AND type='DELETED'")
+		self.assertEqual(self.raw(r).to_the_end(), "reset")
+		time.sleep(0.2)
+		self.assertEqual(r.get("/api/v1/pods")[1]["metadata"]["resourceVersion"], "23")
+
 
 class ClockTest(FaultCase):
 	def test_position_is_reached_between_events_and_behind_the_last(self):

@@ -20,7 +20,7 @@ class AControllerOnAReplay(Case):
 
 	@classmethod
 	def setUpClass(cls):
-		cls.made = controllers.Recorded(os.path.join(recorded().folder, "controllers")).record()
+		cls.made = controllers.Recorded.kept(os.path.join(recorded().folder, "controllers"))
 
 	@contextlib.contextmanager
 	def replayed(self, name, until, *options):

@@ -24,6 +24,12 @@ class Recorded:
 		self.tape = os.path.join(folder, "controllers.tape")
 		self.pki = os.path.join(folder, "cluster", "pki")
 
+	@classmethod
+	def kept(cls, folder):
+		"""Recorded once for all tests."""
+		made = cls(folder)
+		return made if os.path.exists(made.tape) and made.seq_of("bound") else made.record()
+
 	def record(self):
 		made = cluster.Cluster(os.path.join(self.folder, "cluster")).anew()
 		shutil.rmtree(self.folder, ignore_errors=True)
@@ -72,20 +78,24 @@ class Recorded:
 			f"namespace = '{NAMESPACE}' AND {which}")})
 
 
+def command(name, kubeconfig, pki):
+	"""How a part of the control plane is started, as it is, with that kubeconfig."""
+	port = cluster.free_ports(1)[0]
+	as_cluster = ["--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig,
+		"--bind-address=127.0.0.1", f"--secure-port={port}", "--leader-elect=true"]
+	return [paths.program(name), *{"kube-scheduler": as_cluster,
+		"kube-controller-manager": [*as_cluster, "--service-account-private-key-file", os.path.join(pki, "sa.key"),
+			"--root-ca-file", os.path.join(pki, "ca.crt"), "--use-service-account-credentials=false"],
+		"kwok": ["--kubeconfig", kubeconfig, "--manage-all-nodes=true", "--config", paths.STAGES,
+			"--node-lease-duration-seconds=40", f"--server-address=127.0.0.1:{port}"],
+		"manager": []}[name]]
+
+
 class Program(process.Child):
-	"""A part of the control plane, as it is, on a replay; a context manager. It is known to lead when it says so."""
+	"""A part of the control plane on a replay; a context manager. It is known to lead when it says so."""
 
 	def __init__(self, name, served, folder, pki):
-		port = cluster.free_ports(1)[0]
-		as_cluster = ["--kubeconfig", served.kubeconfig, "--authentication-kubeconfig", served.kubeconfig,
-			"--authorization-kubeconfig", served.kubeconfig, "--bind-address=127.0.0.1", f"--secure-port={port}",
-			"--leader-elect=true"]
-		command = {"kube-scheduler": as_cluster,
-			"kube-controller-manager": [*as_cluster, "--service-account-private-key-file", os.path.join(pki, "sa.key"),
-				"--root-ca-file", os.path.join(pki, "ca.crt"), "--use-service-account-credentials=false"],
-			"kwok": ["--kubeconfig", served.kubeconfig, "--manage-all-nodes=true", "--config", paths.STAGES,
-				"--node-lease-duration-seconds=40", f"--server-address=127.0.0.1:{port}"]}[name]
-		super().__init__([paths.program(name), *command], folder, name)
+		super().__init__(command(name, served.kubeconfig, pki), folder, name)
 
 	def __enter__(self):
 		return self

@@ -1,0 +1,54 @@
+"""Real controllers, each alone and unchanged, on a tape on which their own writes are, with the default policies, leader election on and nothing
+but the written kubeconfig: in lock-step they do the same twice, and over a gap."""
+
+import concurrent.futures
+import os
+
+from lib import controllers, lockstep
+from lib.case import Case, recorded
+
+# All watches are reset before the first pod comes, and what they miss can not be watched any more.
+GAP = ("--gap", f"#1,2ev,rst,compact,event=resource='pods' AND namespace='{controllers.NAMESPACE}' AND type='ADDED'")
+# Of several nodes that are as good, the scheduler draws one.
+LOTS = ("--ignore", "pods/binding=target", "--ignore", "events=*")
+
+
+class AloneInLockStep(Case):
+
+	@classmethod
+	def setUpClass(cls):
+		cls.made = controllers.Recorded.kept(os.path.join(recorded().folder, "controllers"))
+
+	def run_each(self, program, **runs):
+		"""All runs of a program at the same time: it mostly waits."""
+		def one(name, options):
+			return lockstep.Run(self.made.tape, self.folder(), f"{program}-{name}",
+				lambda config: controllers.command(program, config, self.made.pki), *options)
+		with concurrent.futures.ThreadPoolExecutor(len(runs)) as pool:
+			return list(pool.map(one, runs, runs.values()))
+
+	def assert_same(self, one, two, *options):
+		code, said = lockstep.diff(one, two, *options)
+		self.assertEqual(code, 0, said)
+
+	def test_the_controller_manager_does_the_same_twice_and_over_a_gap(self):
+		first, again, gap = self.run_each("kube-controller-manager", first=(), again=(), gap=GAP)
+		self.assertEqual([r.code for r in (first, again, gap)], [0, 0, 0])
+		self.assertTrue(first.writes("resource = 'deployments' AND subresource = 'status' AND status = 200"))
+		self.assert_same(first, again)
+		self.assert_same(first, gap, "--last")
+
+	def test_the_scheduler_binds_the_same_pods_twice_and_over_a_gap(self):
+		first, again, gap = self.run_each("kube-scheduler", first=(), again=(), gap=GAP)
+		self.assertEqual([r.code for r in (first, again, gap)], [0, 0, 0])
+		self.assertTrue(first.writes("subresource = 'binding' AND status = 201"))
+		self.assert_same(first, again, *LOTS)
+		self.assert_same(first, gap, "--last", *LOTS)
+
+	def test_kwok_holds_the_nodes_and_starts_what_is_not_running_yet_and_over_a_gap(self):
+		"""It waits for random times, in which its recorded self comes first or not. Asked to end, it ends with 1."""
+		for run in self.run_each("kwok", without=(), gap=GAP):
+			nodes = {w["name"] for w in run.writes("resource = 'leases' AND status IN (200, 201)")}
+			self.assertEqual(len(nodes), controllers.NODES)
+			self.assertEqual(run.writes("status >= 400 AND status <> 409"), [])
+			self.assertTrue(run.writes("resource = 'pods' AND subresource = 'status' AND status = 200"))
