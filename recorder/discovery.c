@@ -228,8 +228,8 @@ static void request(struct document *doc)
 	const struct http_handler handler = {.on_body = on_body, .on_done = on_done, .context = doc};
 
 	buf_clear(&doc->body);
-	doc->request = http_get(doc->discovery->http, HTTP_LANE_LIST, doc->path,
-		*doc->variant ? AGGREGATED : PLAIN, &handler);
+	doc->request =
+		http_get(doc->discovery->http, doc->path, *doc->variant ? AGGREGATED : PLAIN, &handler);
 }
 
 static void ask(struct discovery *d, const char *path, const char *variant)

@@ -8,11 +8,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* libcurl looks after every request of a connection whenever a byte arrives on it, so that a connection with
- * all the watches of a cluster makes each event dearer by a fifth: up to eight connections share them. */
-#define MIN_WATCHES_PER_CONNECTION 10
 #define MAX_WATCHES_PER_CONNECTION 100
-#define CONNECTIONS_WANTED         8
 #define SPARE_CONNECTIONS          2 /* for those that were told to go away but still carry watches */
 #define MAX_LISTS                  8 /* at a time: each may hold a page in memory */
 #define ANSWER_TIMEOUT_NS          (60 * NS_PER_S) /* until the header has come */
@@ -28,10 +24,31 @@ struct watched {
 
 /* ---- the life of a request ---- */
 
+static void take_place(struct http_request *r, double rate)
+{
+	struct placement *places = r->http->places;
+
+	r->lane = placement_choose(places, WATCH_LANES, rate);
+	r->rate = rate;
+	places[r->lane].rate += rate;
+	places[r->lane].count++;
+}
+
+static void leave_place(const struct http_request *r)
+{
+	struct placement *place = &r->http->places[r->lane];
+
+	if (r->lane == LIST_LANE)
+		return;
+	place->count--;
+	place->rate = place->count ? place->rate - r->rate : 0;
+}
+
 static void unlink_and_free(struct http_request *r)
 {
 	struct http *h = r->http;
 
+	leave_place(r);
 	if (r->next)
 		r->next->prev = r->prev;
 	if (r->prev)
@@ -52,7 +69,7 @@ static void detach(struct http_request *r)
 
 	if (r->phase == PHASE_RUNNING) {
 		curl_multi_remove_handle(h->lanes[r->lane].multi, r->easy);
-		if (r->lane == HTTP_LANE_LIST)
+		if (r->lane == LIST_LANE)
 			h->lists_running--;
 	}
 	r->phase = PHASE_DEAD;
@@ -273,7 +290,7 @@ static void start(struct http_request *r)
 	curl_easy_setopt(r->easy, CURLOPT_HEADERFUNCTION, take_header);
 	curl_easy_setopt(r->easy, CURLOPT_HEADERDATA, r);
 	r->phase = PHASE_RUNNING;
-	if (r->lane == HTTP_LANE_LIST)
+	if (r->lane == LIST_LANE)
 		h->lists_running++;
 	curl_multi_add_handle(h->lanes[r->lane].multi, r->easy);
 }
@@ -305,18 +322,18 @@ static void start_waiting(struct http *h)
 			credentials_prepare(h->credentials, on_prepared, h);
 			return;
 		}
-		if (r->lane == HTTP_LANE_WATCH || h->lists_running < MAX_LISTS)
+		if (r->lane != LIST_LANE || h->lists_running < MAX_LISTS)
 			start(r);
 	}
 }
 
-struct http_request *http_get(struct http *h, enum http_lane lane, const char *target, const char *accept,
-	const struct http_handler *handler)
+static struct http_request *make(
+	struct http *h, const char *target, const char *accept, const struct http_handler *handler)
 {
 	struct http_request *r = xcalloc(1, sizeof(*r)), *last = h->requests;
 
 	r->http = h;
-	r->lane = lane;
+	r->lane = LIST_LANE;
 	r->phase = PHASE_WAITING;
 	r->url = xasprintf("%s%s", h->base, target);
 	r->accept = xstrdup(accept);
@@ -329,6 +346,24 @@ struct http_request *http_get(struct http *h, enum http_lane lane, const char *t
 		last->next = r;
 	else
 		h->requests = r;
+	return r;
+}
+
+struct http_request *http_get(
+	struct http *h, const char *target, const char *accept, const struct http_handler *handler)
+{
+	struct http_request *r = make(h, target, accept, handler);
+
+	start_waiting(h);
+	return r;
+}
+
+struct http_request *http_watch(
+	struct http *h, const char *target, double rate, const struct http_handler *handler)
+{
+	struct http_request *r = make(h, target, "application/json", handler);
+
+	take_place(r, rate);
 	start_waiting(h);
 	return r;
 }
@@ -339,7 +374,7 @@ void http_cancel(struct http_request *r)
 
 	if (h->depth) {
 		backlog_forget(&h->backlog, r);
-		if (r->phase == PHASE_RUNNING && r->lane == HTTP_LANE_LIST)
+		if (r->phase == PHASE_RUNNING && r->lane == LIST_LANE)
 			h->lists_running--;
 		r->phase = PHASE_DEAD;
 		h->has_dead = true;
@@ -397,6 +432,12 @@ static void on_sweep(uv_timer_t *timer)
 	start_waiting(h);
 }
 
+static void take_all_results(struct http *h)
+{
+	for (size_t i = 0; i < LANES; i++)
+		take_results(&h->lanes[i]);
+}
+
 /* Lets the transfers go on that were told to wait. */
 static void unpause(struct http *h)
 {
@@ -408,8 +449,7 @@ static void unpause(struct http *h)
 		}
 	}
 	h->depth--;
-	take_results(&h->lanes[HTTP_LANE_WATCH]);
-	take_results(&h->lanes[HTTP_LANE_LIST]);
+	take_all_results(h);
 }
 
 void http_hold(struct http *h, bool hold)
@@ -439,7 +479,6 @@ static void deliver_backlog(struct http *h)
 
 void http_gate(struct http *h, bool shut)
 {
-
 	if (h->gated == shut)
 		return;
 	h->gated = shut;
@@ -448,8 +487,7 @@ void http_gate(struct http *h, bool shut)
 	deliver_backlog(h);
 	if (!h->held)
 		unpause(h);
-	take_results(&h->lanes[HTTP_LANE_WATCH]);
-	take_results(&h->lanes[HTTP_LANE_LIST]);
+	take_all_results(h);
 }
 
 size_t http_backlog_bytes(const struct http *h)
@@ -459,10 +497,8 @@ size_t http_backlog_bytes(const struct http *h)
 
 /* ---- the server ---- */
 
-static void open_lane(struct http *h, enum http_lane which)
+static void open_lane(struct http *h, struct lane *lane)
 {
-	struct lane *lane = &h->lanes[which];
-
 	lane->http = h;
 	lane->multi = curl_multi_init();
 	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
@@ -484,39 +520,29 @@ struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct c
 	h->config = config;
 	h->credentials = credentials_new(loop, clock, config);
 	http_set_base(h);
-	open_lane(h, HTTP_LANE_WATCH);
-	open_lane(h, HTTP_LANE_LIST);
+	for (size_t i = 0; i < LANES; i++)
+		open_lane(h, &h->lanes[i]);
 	uv_timer_init(loop, &h->sweep);
 	h->sweep.data = h;
 	uv_timer_start(&h->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
-	h->open_handles = 3;
+	h->open_handles = LANES + 1;
 	h->backlog.max_bytes = BACKLOG_BYTES;
 	http_expect_watches(h, 1);
 	return h;
 }
 
-static long watches_per_connection(size_t count)
-{
-	size_t each = (count + CONNECTIONS_WANTED - 1) / CONNECTIONS_WANTED;
-
-	if (each < MIN_WATCHES_PER_CONNECTION)
-		return MIN_WATCHES_PER_CONNECTION;
-	return (long)(each < MAX_WATCHES_PER_CONNECTION ? each : MAX_WATCHES_PER_CONNECTION);
-}
-
 void http_expect_watches(struct http *h, size_t count)
 {
-	long each = watches_per_connection(count),
-	     limit = ((long)count + each - 1) / each + SPARE_CONNECTIONS;
-	CURLM *multi = h->lanes[HTTP_LANE_WATCH].multi;
+	long limit = (long)count / MAX_WATCHES_PER_CONNECTION + 1 + SPARE_CONNECTIONS;
 
 	/* Without HTTP/2 every watch needs a connection of its own. */
 	h->watch_count = count;
 	if (!h->tls || h->h1_seen)
 		limit = 0;
-	curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, each);
-	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limit);
-	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)count + 8);
+	for (size_t i = 0; i < WATCH_LANES; i++) {
+		curl_multi_setopt(h->lanes[i].multi, CURLMOPT_MAX_HOST_CONNECTIONS, limit);
+		curl_multi_setopt(h->lanes[i].multi, CURLMOPT_MAXCONNECTS, (long)count + 8);
+	}
 }
 
 const char *http_server(const struct http *h)
@@ -551,7 +577,7 @@ void http_free(struct http *h)
 		detach(h->requests);
 		unlink_and_free(h->requests);
 	}
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < LANES; i++) {
 		curl_multi_cleanup(h->lanes[i].multi);
 		uv_close((uv_handle_t *)&h->lanes[i].timer, on_lane_closed);
 	}

@@ -1,9 +1,9 @@
 /*
  * http.h: GET requests to one server, many at a time, on one loop; the only file that knows libcurl.
  *
- * Two lanes: watches, which never end by themselves, and everything else. Each lane is a multi handle of its
- * own, so that a list never queues behind watches that hold all streams of a connection. Over TLS HTTP/2 is
- * used where the server speaks it, with few connections: one for ten watches, up to eight, then more on each.
+ * Watches never end by themselves; everything else has connections of its own, so that a list never queues
+ * behind watches that hold all streams of a connection. Over TLS HTTP/2 is used where the server speaks it,
+ * with few connections: eight, until more than a hundred watches are on one.
  *
  * Callbacks come from the loop, never from inside http_get. on_done is the last one of a request; after
  * http_cancel none comes.
@@ -15,11 +15,6 @@
 
 struct http;
 struct http_request;
-
-enum http_lane {
-	HTTP_LANE_WATCH, /* no time limit; the answer is a stream */
-	HTTP_LANE_LIST,  /* at most a few at a time, given up after a minute without a byte */
-};
 
 /* What is known of an answer, so far or at its end. Strings are borrowed for the call, "" when unknown. */
 struct http_answer {
@@ -54,13 +49,19 @@ struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct c
 /* Cancels what runs. The loop must run once more before it is closed. */
 void http_free(struct http *h);
 
-/* How many watches there will be: decides how many connections are opened for them. */
+/* How many watches there will be: limits how many connections are opened for them. */
 void http_expect_watches(struct http *h, size_t count);
 
 /* `target` is path and query, `accept` the Accept header's value; both are copied. on_done also tells of
- * failures to even start, such as a credential plugin that fails. */
-struct http_request *http_get(struct http *h, enum http_lane lane, const char *target, const char *accept,
-	const struct http_handler *handler);
+ * failures to even start, such as a credential plugin that fails. At most a few run at a time; each is given
+ * up after a minute without a byte. */
+struct http_request *http_get(
+	struct http *h, const char *target, const char *accept, const struct http_handler *handler);
+
+/* The same without a limit of time, for an answer that is a stream; `rate` is how many events a second are
+ * expected, and decides which others share its connection. */
+struct http_request *http_watch(
+	struct http *h, const char *target, double rate, const struct http_handler *handler);
 
 void http_cancel(struct http_request *r);
 

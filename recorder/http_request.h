@@ -7,10 +7,17 @@
 
 #include "recorder/backlog.h"
 #include "recorder/http.h"
+#include "recorder/placement.h"
 
 #include <curl/curl.h>
 #include <netinet/in.h>
 
+/* The watches are shared among so many connections, or a little more when there are hundreds of them. */
+#define WATCH_LANES 7
+#define LIST_LANE   WATCH_LANES
+#define LANES       (WATCH_LANES + 1)
+
+/* A multi handle, and so connections of its own. */
 struct lane {
 	struct http *http;
 	CURLM *multi;
@@ -29,7 +36,8 @@ struct http {
 	const struct clock *clock;
 	const struct cluster_config *config;
 	struct credentials *credentials;
-	struct lane lanes[2];
+	struct lane lanes[LANES];
+	struct placement places[WATCH_LANES];
 	uv_timer_t sweep;
 	struct http_request *requests; /* all that live */
 	size_t lists_running, watch_count;
@@ -58,7 +66,8 @@ struct http_request {
 	struct http *http;
 	struct http_request *next, *prev;
 	enum phase phase;
-	enum http_lane lane;
+	size_t lane;
+	double rate; /* of a watch, as expected */
 	char *url, *accept;
 	struct http_handler handler;
 	CURL *easy;

@@ -128,10 +128,13 @@ static int listen_for_goaway(CURL *easy, curl_infotype type, char *text, size_t 
 {
 	struct http *h = context;
 	const char *word = type == CURLINFO_TEXT ? memmem(text, len, "GOAWAY, error=", 14) : NULL;
-	struct goaway goaway = {.port = port_of(easy)};
+	struct goaway goaway;
 
-	if (word && sscanf(word, "GOAWAY, error=%d, last_stream=%d", &goaway.error, &goaway.last_stream) == 2)
-		h->goaways[h->goaway_count++ % GOAWAYS_KEPT] = goaway;
+	if (!word ||
+		sscanf(word, "GOAWAY, error=%d, last_stream=%d", &goaway.error, &goaway.last_stream) != 2)
+		return 0;
+	goaway.port = port_of(easy);
+	h->goaways[h->goaway_count++ % GOAWAYS_KEPT] = goaway;
 	return 0;
 }
 
@@ -271,7 +274,7 @@ static void set_transfer(struct http_request *r)
 		curl_easy_setopt(easy, CURLOPT_DEBUGDATA, r->http);
 		curl_easy_setopt(easy, CURLOPT_VERBOSE, 1L);
 	}
-	if (r->lane == HTTP_LANE_LIST) {
+	if (r->lane == LIST_LANE) {
 		curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)LIST_BUFFER_BYTES);
 		curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 		curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)LIST_STALL_S);

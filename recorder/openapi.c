@@ -181,7 +181,7 @@ static void fetch_next(struct openapi *o)
 		o->at++;
 	if (o->at == o->count)
 		return;
-	o->request = http_get(o->x->http, HTTP_LANE_LIST, o->documents[o->at].target,
+	o->request = http_get(o->x->http, o->documents[o->at].target,
 		*o->documents[o->at].variant ? PROTOBUF : PLAIN, &handler);
 }
 

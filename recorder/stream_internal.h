@@ -63,6 +63,8 @@ struct stream {
 	bool told_refused;
 	bool saw_bookmark, new_epoch, unordered;
 	uint64_t watch_events;
+	double rate; /* events a second of the last watch that was long enough to tell */
+	bool rate_known;
 	unsigned error_count, backwards_count, failures;
 	int64_t listed_mono_ns;
 };

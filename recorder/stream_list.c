@@ -59,7 +59,7 @@ static int ask_page(struct stream *s, struct err *err)
 		rc = connection_begin(&s->connection, s->x, s->id, "list", target.ptr, NULL, -1, err);
 	if (rc == 0) {
 		drop_body(s);
-		s->request = http_get(s->x->http, HTTP_LANE_LIST, target.ptr, "application/json", &handler);
+		s->request = http_get(s->x->http, target.ptr, "application/json", &handler);
 		stream_enter(s, STREAM_LISTING);
 	}
 	buf_release(&target);
@@ -268,7 +268,7 @@ void stream_begin_probe(struct stream *s)
 		rc = connection_begin(&s->connection, s->x, s->id, "probe", target.ptr, NULL, -1, &err);
 	if (rc == 0) {
 		drop_body(s);
-		s->request = http_get(s->x->http, HTTP_LANE_LIST, target.ptr, "application/json", &handler);
+		s->request = http_get(s->x->http, target.ptr, "application/json", &handler);
 		stream_enter(s, STREAM_PROBING);
 	}
 	buf_release(&target);

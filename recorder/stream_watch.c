@@ -2,6 +2,7 @@
 #include "recorder/stream_internal.h"
 
 #include "recorder/discovery.h"
+#include "recorder/placement.h"
 #include "recorder/status_body.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -15,6 +16,9 @@
 #define JUST_LISTED_NS (5 * NS_PER_S)
 /* Servers whose versions go back that often do not order them at all. */
 #define MAX_BACKWARDS 3
+
+/* So long a watch tells how busy the resource is. */
+#define MEASURED_NS (20 * NS_PER_S)
 
 /* What take_frame returns to end the stream. */
 #define END_STREAM (-1)
@@ -234,6 +238,11 @@ static void reset_watch(struct watch *w)
 	w->timeout_seconds = MIN_TIMEOUT_S + (int64_t)(recorder_chance() * MIN_TIMEOUT_S);
 }
 
+static double expected_rate(const struct stream *s)
+{
+	return s->rate_known ? s->rate : placement_guess(s->group, s->resource, known_count(s->ingest.known));
+}
+
 void stream_begin_watch(struct stream *s)
 {
 	const struct http_handler handler = {on_header, on_body, on_done, s};
@@ -250,7 +259,7 @@ void stream_begin_watch(struct stream *s)
 			resume_point(&s->resume), s->watch.timeout_seconds, &err);
 	if (rc == 0) {
 		stream_enter(s, STREAM_OPENING);
-		s->request = http_get(s->x->http, HTTP_LANE_WATCH, target.ptr, "application/json", &handler);
+		s->request = http_watch(s->x->http, target.ptr, expected_rate(s), &handler);
 	} else {
 		stream_fatal(s, &err);
 	}
@@ -390,6 +399,15 @@ static int note_gap(struct stream *s, const char *reason, const struct followup 
 	return s->watch.settled || next->pace == PACE_NOW ? 0 : gap_write(&s->gap, s->x, err);
 }
 
+/* What it brought a second is what is expected of the next one. */
+static void measure_rate(struct stream *s, const struct http_answer *answer)
+{
+	if (!s->watch.settled || answer->duration_ns < MEASURED_NS)
+		return;
+	s->rate = (double)s->watch.frame_count * NS_PER_S / (double)answer->duration_ns;
+	s->rate_known = true;
+}
+
 static void count_reconnect(struct stream *s)
 {
 	if (s->watch.settled)
@@ -432,6 +450,7 @@ void stream_watch_ended(struct stream *s, const struct http_answer *answer)
 	if (s->refused)
 		tell_refused(s, answer);
 	count_reconnect(s);
+	measure_rate(s, answer);
 	if (note_gap(s, end.reason, &next, &err) ||
 		connection_end(&s->connection, s->x, answer, &end, &err)) {
 		stream_fatal(s, &err);
