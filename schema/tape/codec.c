@@ -272,6 +272,15 @@ static int window_for(size_t bytes)
 	return log;
 }
 
+int codec_pack_long(struct slice raw, int level, struct buf *to, struct err *err)
+{
+	ZSTD_CCtx *context = ready_to_pack(level);
+
+	ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_for(raw.len));
+	ZSTD_CCtx_setParameter(context, ZSTD_c_enableLongDistanceMatching, 1);
+	return finish_pack(context, raw, to, err);
+}
+
 int codec_pack_delta(struct slice previous, struct slice raw, int level, struct buf *to, struct err *err)
 {
 	ZSTD_CCtx *context = ready_to_pack(level);

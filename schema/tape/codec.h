@@ -35,6 +35,8 @@ int frame_reader_get(struct frame_reader *f, struct slice data, size_t raw_bytes
 /* One whole frame. unpack appends exactly raw_bytes or fails with ERR_CORRUPT. */
 int codec_pack(struct slice raw, int level, struct buf *to, struct err *err) MUST_CHECK;
 int codec_unpack(struct slice data, size_t raw_bytes, struct buf *to, struct err *err) MUST_CHECK;
+/* As codec_pack, with a window over all of raw, up to 128 MiB: for much that is alike and far apart. */
+int codec_pack_long(struct slice raw, int level, struct buf *to, struct err *err) MUST_CHECK;
 
 /* Frames of others, whose length they need not tell: as much as `to` may hold, else ERR_TOO_LARGE. */
 int codec_unpack_whole(struct slice data, struct buf *to, struct err *err) MUST_CHECK;

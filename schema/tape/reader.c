@@ -91,6 +91,7 @@ static struct tape *new_tape(void)
 
 	t->cache_max_bytes = DEFAULT_CACHE_BYTES;
 	buf_init(&t->document_text, 64 * LIMIT_NAME_BYTES);
+	buf_init(&t->documents, LIMIT_DOCUMENT_BYTES);
 	return t;
 }
 
@@ -137,6 +138,7 @@ void tape_close(struct tape *t)
 	}
 	registry_release(&t->registry);
 	buf_release(&t->document_text);
+	buf_release(&t->documents);
 	free(t->segments);
 	free(t->path);
 	free(t);

@@ -72,6 +72,8 @@ struct tape {
 	size_t index_bytes;
 	uint64_t tick;
 	struct buf document_text; /* what tape_document's strings point into */
+	struct buf documents;     /* the pack of documents that was decoded last, of that sum */
+	int64_t documents_xxh64;
 };
 
 /* A view of one sealed segment alone, for the writer: no directory is read, so that rotation costs the same

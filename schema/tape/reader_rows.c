@@ -3,6 +3,7 @@
  * connection, a gap) stands again, as it was later, in a following one; the later one counts.
  */
 #include "schema/base/limits.h"
+#include "schema/tape/documents.h"
 #include "schema/tape/reader_internal.h"
 
 #include <stdio.h>
@@ -334,16 +335,48 @@ static const char *keep_text(struct tape *t, sqlite3_stmt *row, int column)
 #define DOCUMENT_COLUMNS                                                                                     \
 	"time_ns, path, variant, http_status, content_type, etag, raw_bytes, xxh64, body, after_seq"
 
+/* The pack is read in the snapshot of the row, whose statement is not reset. */
+static int find_pack(struct tape *t, sqlite3 *db, struct err *err)
+{
+	int64_t xxh64;
+
+	if (segment_number(db, "SELECT xxh64 FROM document WHERE id = 0", 0, &xxh64, err))
+		return err->code;
+	if (t->documents.len && xxh64 == t->documents_xxh64)
+		return 0;
+	buf_clear(&t->documents);
+	if (documents_unpack(db, &t->documents, err))
+		return err->code;
+	t->documents_xxh64 = xxh64;
+	return 0;
+}
+
+static int append_packed(struct tape *t, sqlite3_stmt *row, struct buf *body, struct err *err)
+{
+	struct slice found;
+
+	if (find_pack(t, sqlite3_db_handle(row), err) ||
+		documents_find(buf_slice(&t->documents), I64(9), I64(7), U64(8), &found, err))
+		return err->code;
+	return buf_append(body, found.ptr, found.len, err);
+}
+
+static int append_body(struct tape *t, sqlite3_stmt *row, struct buf *body, struct err *err)
+{
+	if (sqlite3_column_type(row, 9) == SQLITE_INTEGER)
+		return append_packed(t, row, body, err);
+	if (codec_hash(slice_at(row, 9)) != U64(8))
+		return err_set(err, ERR_CORRUPT, "bad checksum");
+	return codec_unpack(slice_at(row, 9), I64(7) < 0 ? 0 : (size_t)I64(7), body, err);
+}
+
 /* Columns: id, then those. */
 static int give_document(
 	struct tape *t, sqlite3_stmt *row, struct tape_document *ret, struct buf *body, struct err *err)
 {
-	struct slice data = slice_at(row, 9);
 	size_t begin = body->len;
 
-	if (codec_hash(data) != (uint64_t)I64(8))
-		return err_set(err, ERR_CORRUPT, "document '%s': bad checksum", text_at(row, 2));
-	if (codec_unpack(data, I64(7) < 0 ? 0 : (size_t)I64(7), body, err))
+	if (append_body(t, row, body, err))
 		return err_prefix(err, "document '%s'", text_at(row, 2));
 	buf_clear(&t->document_text);
 	/* Reserved whole, so that no text moves while others are added. */
@@ -368,6 +401,8 @@ static int take_document(struct row_walk *w, sqlite3_stmt *row)
 	struct buf body;
 	int stop;
 
+	if (sqlite3_column_int64(row, 0) == DOCUMENTS_PACK_ID)
+		return 0;
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
 	stop = give_document(w->tape, row, &document, &body, w->err);
 	if (!stop)

@@ -59,18 +59,23 @@ static void keep_stream(struct registry *g, const struct kept_row *row)
 		free(texts[i]);
 }
 
-/* The row of a table with that id in any segment. */
-static const struct kept_row *find_row(const struct recovery *r, enum table table, int64_t id)
+/* The first row of a table with that id in any segment that can be used, or, with any, that is there. */
+static const struct kept_row *find_form(const struct recovery *r, enum table table, int64_t id, bool any)
 {
 	for (size_t i = 0; i < r->segment_count; i++) {
 		const struct salvaged *s = &r->segments[i];
 
 		for (size_t k = 0; k < s->row_count; k++) {
-			if (s->rows[k].table == table && s->rows[k].id == id && !s->rows[k].unusable)
+			if (s->rows[k].table == table && s->rows[k].id == id && (any || !s->rows[k].unusable))
 				return &s->rows[k];
 		}
 	}
 	return NULL;
+}
+
+static const struct kept_row *find_row(const struct recovery *r, enum table table, int64_t id)
+{
+	return find_form(r, table, id, false);
 }
 
 /* Ids go up without holes; behind one that is in no segment any more none can be used. */
@@ -128,8 +133,9 @@ static void refuse_unknown_streams(struct recovery *r, struct salvaged *s)
 
 		if (!v || v->kind == VALUE_NULL || (v->kind == VALUE_INTEGER && v->integer == 0))
 			continue;
-		s->rows[i].unusable = v->kind != VALUE_INTEGER || v->integer < 0 || v->integer > UINT32_MAX ||
-				      !registry_stream(&r->registry, (uint32_t)v->integer);
+		if (v->kind != VALUE_INTEGER || v->integer < 0 || v->integer > UINT32_MAX ||
+			!registry_stream(&r->registry, (uint32_t)v->integer))
+			s->rows[i].unusable = "it names a stream that is not there";
 	}
 }
 
@@ -213,12 +219,13 @@ static int tell_unusable(struct recovery *r, const struct salvaged *s, struct er
 	for (size_t i = 0; i < s->row_count; i++) {
 		const struct kept_row *row = &s->rows[i];
 		const struct tape_loss loss = {.file = s->name,
-			.why = "it names a stream that is not there",
+			.why = row->unusable,
 			.table = table_formats[row->table].name,
 			.first = (uint64_t)row->id,
 			.last = (uint64_t)row->id};
 
-		if (!row->unusable || find_row(r, row->table, row->id))
+		if (!row->unusable || find_row(r, row->table, row->id) ||
+			find_form(r, row->table, row->id, true) != row)
 			continue;
 		r->result.lost_rows++;
 		if (tell(r, &loss, err))

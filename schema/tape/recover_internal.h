@@ -17,7 +17,7 @@ struct kept_row {
 	enum table table;
 	int64_t id;
 	size_t order;         /* in which it was found: where an id is there twice the first one counts */
-	bool unusable;        /* names a stream that is not there */
+	const char *unusable; /* why it is, else NULL */
 	struct value *values; /* with their bytes behind them */
 };
 
@@ -56,6 +56,7 @@ struct salvaged {
 	size_t block_count;
 	struct kept_chunk *chunks; /* sorted by id */
 	size_t chunk_count;
+	struct buf documents;        /* the decoded pack, empty when there is none that is intact */
 	bool chunk_damaged;          /* some chunk, perhaps the last one, has a bad sum */
 	struct kept_extent *extents; /* sorted by id, states first */
 	size_t extent_count;
@@ -106,6 +107,9 @@ struct block_shape {
  * that a damaged number in the row does no harm. Of a chain, versions behind a damaged one cannot be had. */
 bool salvage_block(struct salvaged *s, int64_t extent, uint32_t number, const struct block_shape *shape,
 	struct block **ret);
+
+/* The document of a row that the pack holds, empty when it is not intact. */
+struct slice salvage_document(const struct salvaged *s, const struct kept_row *row);
 
 /* recover_extent.c: the blocks of one extent, opened as they are needed and kept until the end. */
 struct extent_blocks;

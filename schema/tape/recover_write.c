@@ -3,6 +3,7 @@
  * ids, so that what names a connection or a gap stays right; what names a seq is mapped.
  */
 #include "schema/base/limits.h"
+#include "schema/tape/codec.h"
 #include "schema/tape/extent_store.h"
 #include "schema/tape/recover_internal.h"
 #include "schema/tape/writer_internal.h"
@@ -121,7 +122,29 @@ static bool is_copy(struct copy *c, const struct kept_row *row)
 	return false;
 }
 
-static void copy_row(struct copy *c, const struct kept_row *row)
+static void queue_row(struct copy *c, enum table table, const struct value *values, int64_t id)
+{
+	row_queue_add(c->w->rows, table, values);
+	raise_id(&c->w->ids, table, id);
+	c->r->result.rows++;
+}
+
+/* A packed document gets a frame of its own; the new segment is packed when it is sealed. */
+static void queue_document(
+	struct copy *c, const struct salvaged *s, const struct kept_row *row, struct value *values)
+{
+	struct buf data;
+
+	buf_init(&data, LIMIT_CHUNK_BYTES);
+	if (codec_pack(salvage_document(s, row), 1, &data, NULL) == 0) {
+		values[9] = value_integer((int64_t)codec_hash(buf_slice(&data)));
+		values[10] = value_blob(buf_slice(&data));
+		queue_row(c, row->table, values, row->id);
+	}
+	buf_release(&data);
+}
+
+static void copy_row(struct copy *c, const struct salvaged *s, const struct kept_row *row)
 {
 	struct value values[RAW_COLUMNS_MAX];
 
@@ -132,9 +155,10 @@ static void copy_row(struct copy *c, const struct kept_row *row)
 		if (is_seq(row->table, i) && values[i].kind == VALUE_INTEGER && values[i].integer > 0)
 			values[i].integer = (int64_t)recover_map(c->r, (uint64_t)values[i].integer);
 	}
-	row_queue_add(c->w->rows, row->table, values);
-	raise_id(&c->w->ids, row->table, row->id);
-	c->r->result.rows++;
+	if (row->table == TABLE_DOCUMENT && values[10].kind == VALUE_INTEGER)
+		queue_document(c, s, row, values);
+	else
+		queue_row(c, row->table, values, row->id);
 }
 
 static void copy_rows(struct copy *c, const struct salvaged *s)
@@ -149,7 +173,7 @@ static void copy_rows(struct copy *c, const struct salvaged *s)
 			continue;
 		before = row;
 		if (!again && row->table != TABLE_RESOURCE && row->table != TABLE_STREAM)
-			copy_row(c, row);
+			copy_row(c, s, row);
 	}
 }
 
@@ -167,7 +191,7 @@ static void copy_registry(struct copy *c)
 	for (size_t i = 0; i < r->registry.stream_count; i++) {
 		registry_add_stream(&c->w->registry, &r->registry.streams[i]);
 		if (r->stream_rows[i].values)
-			copy_row(c, &r->stream_rows[i]);
+			copy_row(c, NULL, &r->stream_rows[i]);
 	}
 }
 

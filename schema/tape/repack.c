@@ -2,6 +2,7 @@
 #include "schema/tape/repack.h"
 
 #include "schema/base/limits.h"
+#include "schema/tape/documents.h"
 #include "schema/tape/extent_store.h"
 #include "schema/tape/reader_internal.h"
 
@@ -10,6 +11,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define DOCUMENTS_LEVEL 19
 
 const struct tape_repack_options tape_repack_defaults = {
 	.pack = {.level = 9, .pack_bytes = 4u << 20},
@@ -189,6 +192,8 @@ static int copy_segment(struct repacker *r, size_t segment, struct err *err)
 	}
 	if (!failed)
 		failed = copy_events(r, segment, err);
+	if (!failed)
+		failed = documents_pack(r->db, DOCUMENTS_LEVEL, false, err);
 	if (!failed)
 		failed = segment_seal(r->to, number, r->db, r->digest, err);
 	if (failed)

@@ -2,6 +2,7 @@
  */
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
+#include "schema/tape/documents.h"
 #include "schema/tape/recover_internal.h"
 
 #include <inttypes.h>
@@ -96,12 +97,50 @@ static void keep_extent(struct salvaged *s, const struct raw_row *row)
 	s->extents[s->extent_count++] = kept;
 }
 
-/* A body has its own checksum, which speaks where nobody knows about the pages. */
+/* A body has its own checksum, which speaks where nobody knows about the pages; of a packed one it is asked
+ * when the pack is known. */
 static bool is_document_intact(const struct raw_row *row)
 {
 	const struct value *v = row->values;
 
-	return row->intact && v[10].kind == VALUE_BLOB && codec_hash(v[10].bytes) == (uint64_t)v[9].integer;
+	return row->intact &&
+	       (v[10].kind == VALUE_INTEGER ||
+		       (v[10].kind == VALUE_BLOB && codec_hash(v[10].bytes) == (uint64_t)v[9].integer));
+}
+
+static void keep_document(struct salvaged *s, const struct raw_row *row)
+{
+	const struct value *v = row->values;
+
+	if (row->id > 0 && is_document_intact(row))
+		keep_row(s, row);
+	if (row->id != DOCUMENTS_PACK_ID || v[10].kind != VALUE_BLOB || s->documents.len)
+		return;
+	if (documents_decode(v[10].bytes, v[8].integer, (uint64_t)v[9].integer, &s->documents, NULL))
+		buf_clear(&s->documents);
+}
+
+struct slice salvage_document(const struct salvaged *s, const struct kept_row *row)
+{
+	const struct value *v = row->values;
+	struct slice found = {NULL, 0};
+
+	if (documents_find(buf_slice(&s->documents), v[10].integer, v[8].integer, (uint64_t)v[9].integer,
+		    &found, NULL))
+		return (struct slice){NULL, 0};
+	return found;
+}
+
+/* Packed documents without the pack are as good as lost. */
+static void mark_unusable_documents(struct salvaged *s)
+{
+	for (size_t i = 0; i < s->row_count; i++) {
+		struct kept_row *row = &s->rows[i];
+
+		if (row->table == TABLE_DOCUMENT && row->values[10].kind == VALUE_INTEGER &&
+			!salvage_document(s, row).ptr)
+			row->unusable = "the pack of documents is damaged";
+	}
 }
 
 static int take_row(void *context, const struct raw_row *row)
@@ -113,10 +152,7 @@ static int take_row(void *context, const struct raw_row *row)
 	case TABLE_BLOCK: keep_block(s, row); break;
 	case TABLE_CHUNK: keep_chunk(s, row); break;
 	case TABLE_EXTENT: keep_extent(s, row); break;
-	case TABLE_DOCUMENT:
-		if (row->id > 0 && is_document_intact(row))
-			keep_row(s, row);
-		break;
+	case TABLE_DOCUMENT: keep_document(s, row); break;
 	default:
 		if (row->intact && row->id > 0)
 			keep_row(s, row);
@@ -181,12 +217,14 @@ int salvage_segment(const struct segment_file *file, struct salvaged *ret, struc
 
 	s.file.path = xstrdup(file->path);
 	s.name = strrchr(s.file.path, '/') + 1;
+	buf_init(&s.documents, LIMIT_DOCUMENT_BYTES);
 	failed = raw_open(file->path, file->sealed, &s.db, err);
 	if (failed) {
 		salvaged_release(&s);
 		return failed;
 	}
 	raw_each_row(s.db, take_row, &s);
+	mark_unusable_documents(&s);
 	sort_all(&s);
 	*ret = s;
 	return 0;
@@ -200,6 +238,7 @@ void salvaged_release(struct salvaged *s)
 		extent_unref(s->extents[i].x);
 		free(s->extents[i].lost);
 	}
+	buf_release(&s->documents);
 	free(s->rows);
 	free(s->blocks);
 	free(s->chunks);

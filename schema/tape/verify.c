@@ -1,6 +1,7 @@
 /* verify.c: see verify.h. Files in their order, each with its sums, its facts and its plain tables. */
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
+#include "schema/tape/documents.h"
 #include "schema/tape/verify_internal.h"
 
 #include <inttypes.h>
@@ -191,20 +192,30 @@ static void check_registry(struct verifier *v)
 
 /* ---- plain tables ---- */
 
-static void check_document(struct verifier *v, sqlite3_stmt *row, struct buf *body)
+/* Columns: id, path, raw_bytes, xxh64, body. Row 0 is the pack, which others have their place in. */
+static void check_document(struct verifier *v, sqlite3_stmt *row, struct buf *pack, struct buf *body)
 {
 	int64_t id = sqlite3_column_int64(row, 0), raw_bytes = sqlite3_column_int64(row, 2);
-	struct slice data = {sqlite3_column_blob(row, 4), (size_t)sqlite3_column_bytes(row, 4)};
-	uint64_t found = codec_hash(data), expected = (uint64_t)sqlite3_column_int64(row, 3);
+	struct slice data = {sqlite3_column_blob(row, 4), (size_t)sqlite3_column_bytes(row, 4)}, found;
+	uint64_t sum = codec_hash(data), expected = (uint64_t)sqlite3_column_int64(row, 3);
+	bool packed = sqlite3_column_type(row, 4) == SQLITE_INTEGER;
+	int failed = 0;
 	struct err err = {0};
-	char *what;
+	char *what = id == DOCUMENTS_PACK_ID
+			     ? xstrdup("the pack of documents")
+			     : xasprintf("document '%s'", (const char *)sqlite3_column_text(row, 1));
 
-	v->result.documents++;
-	what = xasprintf("document '%s'", (const char *)sqlite3_column_text(row, 1));
+	v->result.documents += id != DOCUMENTS_PACK_ID;
 	buf_clear(body);
-	if (found != expected)
-		verify_report_sum(v, "document", id, found, expected, what);
-	else if (raw_bytes < 0 || codec_unpack(data, (size_t)raw_bytes, body, &err))
+	if (packed)
+		failed = documents_find(
+			buf_slice(pack), sqlite3_column_int64(row, 4), raw_bytes, expected, &found, &err);
+	else if (sum != expected)
+		verify_report_sum(v, "document", id, sum, expected, what);
+	else
+		failed = raw_bytes < 0 ||
+			 codec_unpack(data, (size_t)raw_bytes, id == DOCUMENTS_PACK_ID ? pack : body, &err);
+	if (failed)
 		verify_report_row(v, "document", id, "", "", "%s: %s", what, err.text);
 	free(what);
 }
@@ -213,12 +224,14 @@ static void check_documents(struct verifier *v)
 {
 	sqlite3_stmt *rows =
 		verify_prepare(v, "SELECT id, path, raw_bytes, xxh64, body FROM document ORDER BY id");
-	struct buf body;
+	struct buf pack, body;
 
+	buf_init(&pack, LIMIT_DOCUMENT_BYTES);
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
 	while (rows && verify_step(v, rows))
-		check_document(v, rows, &body);
+		check_document(v, rows, &pack, &body);
 	sqlite3_finalize(rows);
+	buf_release(&pack);
 	buf_release(&body);
 }
 

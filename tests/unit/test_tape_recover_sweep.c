@@ -62,7 +62,7 @@ static const char *const row_queries[] = {
 	"SELECT 'connection', id, stream, purpose, target, begin_ns, end_reason FROM connection",
 	"SELECT 'mark', id, time_ns, kind, stream, rv, object FROM mark",
 	"SELECT 'gap', id, stream, begin_ns, end_ns, reason, how_ended FROM gap WHERE reason <> 'lost'",
-	"SELECT 'document', id, time_ns, path, xxh64, hex(body) FROM document",
+	"SELECT 'document', id, time_ns, path, raw_bytes FROM document WHERE id > 0",
 	"SELECT 'clock', id, time_ns, mono_ns, boot_id FROM clock",
 	"SELECT 'resource', id, apigroup, version, resource, kind, namespaced FROM resource",
 };

@@ -170,7 +170,7 @@ class Documents(RecordTest):
     def test_discovery_is_kept_in_both_forms(self):
         recording = self.record().ready(1)
         recording.stop()
-        found = set(plain_rows(self.tape, "SELECT path, variant FROM document"))
+        found = set(plain_rows(self.tape, "SELECT path, variant FROM document WHERE id > 0"))
         self.assertEqual({("/api", ""), ("/apis", ""), ("/api/v1", ""), ("/version", ""), ("/api", "aggregated"),
                           ("/apis", "aggregated"), ("/api/v1/namespaces/kube-system", "")}, found)
 

@@ -1,0 +1,209 @@
+/* documents.c: see documents.h. */
+#include "schema/tape/documents.h"
+
+#include "schema/base/limits.h"
+#include "schema/tape/codec.h"
+#include "schema/tape/format.h"
+#include "schema/tape/segment.h"
+
+#include <stdio.h>
+
+#define NEWEST "(SELECT max(id) FROM document WHERE id > 0 GROUP BY path, variant)"
+
+int documents_decode(struct slice data, int64_t raw_bytes, uint64_t xxh64, struct buf *to, struct err *err)
+{
+	uint64_t found = codec_hash(data);
+
+	if (found != xxh64)
+		return err_set(err, ERR_CORRUPT,
+			"pack of documents: bad checksum: found %016llx, expected %016llx",
+			(unsigned long long)found, (unsigned long long)xxh64);
+	if (raw_bytes < 0 || codec_unpack(data, (size_t)raw_bytes, to, err))
+		return err_prefix(err, "pack of documents");
+	return 0;
+}
+
+int documents_unpack(sqlite3 *db, struct buf *to, struct err *err)
+{
+	sqlite3_stmt *row =
+		segment_prepare(db, "SELECT xxh64, body, raw_bytes FROM document WHERE id = 0", err);
+	int failed = 0, step;
+
+	if (!row)
+		return err ? err->code : ERR_CORRUPT;
+	step = sqlite3_step(row);
+	if (step == SQLITE_ROW) {
+		struct slice data = {sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1)};
+		int64_t raw_bytes = sqlite3_column_int64(row, 2);
+
+		failed = documents_decode(data, raw_bytes, (uint64_t)sqlite3_column_int64(row, 0), to, err);
+	} else if (step != SQLITE_DONE) {
+		failed = segment_failed(db, err, "cannot read the pack of documents");
+	}
+	sqlite3_finalize(row);
+	return failed;
+}
+
+int documents_find(struct slice pack, int64_t offset, int64_t raw_bytes, uint64_t xxh64, struct slice *ret,
+	struct err *err)
+{
+	struct slice found;
+
+	if (offset < 0 || raw_bytes < 0 || (uint64_t)offset > pack.len ||
+		(uint64_t)raw_bytes > pack.len - (uint64_t)offset)
+		return err_set(err, ERR_CORRUPT, "%lld bytes at %lld are not in a pack of %zu",
+			(long long)raw_bytes, (long long)offset, pack.len);
+	found = (struct slice){pack.ptr + offset, (size_t)raw_bytes};
+	if (codec_hash(found) != xxh64)
+		return err_set(err, ERR_CORRUPT, "bad checksum: found %016llx, expected %016llx",
+			(unsigned long long)codec_hash(found), (unsigned long long)xxh64);
+	*ret = found;
+	return 0;
+}
+
+bool documents_want_packing(sqlite3 *db, bool newest_only)
+{
+	const char *sql = newest_only
+				  ? "SELECT count(*) FROM document WHERE id > 0 AND id NOT IN " NEWEST
+				  : "SELECT count(*) FROM document WHERE id > 0 AND typeof(body) = 'blob'";
+	int64_t count;
+
+	return segment_number(db, sql, 0, &count, NULL) == 0 && count > 0;
+}
+
+struct document_packer {
+	sqlite3 *db;
+	sqlite3_stmt *place; /* sets a document's offset and sum */
+	struct buf old, raw; /* decoded packs */
+};
+
+/* Columns: id, raw_bytes, xxh64, body. */
+static int append_body(struct document_packer *p, sqlite3_stmt *row, struct err *err)
+{
+	struct slice data = {sqlite3_column_blob(row, 3), (size_t)sqlite3_column_bytes(row, 3)}, found;
+	int64_t raw_bytes = sqlite3_column_int64(row, 1);
+	uint64_t sum = (uint64_t)sqlite3_column_int64(row, 2);
+
+	if (sqlite3_column_type(row, 3) == SQLITE_INTEGER)
+		return documents_find(buf_slice(&p->old), sqlite3_column_int64(row, 3), raw_bytes, sum,
+			       &found, err) ||
+				       buf_append(&p->raw, found.ptr, found.len, err)
+			       ? err->code
+			       : 0;
+	if (codec_hash(data) != sum)
+		return err_set(err, ERR_CORRUPT, "bad checksum");
+	return codec_unpack(data, raw_bytes < 0 ? 0 : (size_t)raw_bytes, &p->raw, err);
+}
+
+static int take_document(struct document_packer *p, sqlite3_stmt *row, struct err *err)
+{
+	size_t begin = p->raw.len;
+	int64_t id = sqlite3_column_int64(row, 0);
+
+	if (append_body(p, row, err))
+		return err_prefix(err, "document %lld", (long long)id);
+	sqlite3_bind_int64(p->place, 1, (int64_t)begin);
+	sqlite3_bind_int64(
+		p->place, 2, (int64_t)codec_hash((struct slice){p->raw.ptr + begin, p->raw.len - begin}));
+	sqlite3_bind_int64(p->place, 3, id);
+	if (sqlite3_step(p->place) != SQLITE_DONE)
+		return segment_failed(p->db, err, "cannot write to table 'document'");
+	sqlite3_reset(p->place);
+	return 0;
+}
+
+/* A document that the pack has no room for keeps its own frame. */
+static bool has_room(const struct document_packer *p, sqlite3_stmt *row)
+{
+	return sqlite3_column_type(row, 3) == SQLITE_INTEGER ||
+	       sqlite3_column_int64(row, 1) <= (int64_t)(p->raw.max - p->raw.len);
+}
+
+static int take_documents(struct document_packer *p, struct err *err)
+{
+	/* Packed ones first: they have had room before. What is sorted is not disturbed by the updates. */
+	sqlite3_stmt *row = segment_prepare(p->db,
+		"SELECT id, raw_bytes, xxh64, body FROM document WHERE id > 0 "
+		"ORDER BY typeof(body) = 'blob', id",
+		err);
+	int step = SQLITE_DONE, failed = 0;
+
+	if (!row)
+		return err->code;
+	while (!failed && (step = sqlite3_step(row)) == SQLITE_ROW) {
+		if (has_room(p, row))
+			failed = take_document(p, row, err);
+	}
+	if (!failed && step != SQLITE_DONE)
+		failed = segment_failed(p->db, err, "cannot read table 'document'");
+	sqlite3_finalize(row);
+	return failed;
+}
+
+static int put_pack(struct document_packer *p, int level, struct err *err)
+{
+	sqlite3_stmt *put;
+	struct buf data;
+	int failed;
+
+	buf_init(&data, LIMIT_CHUNK_BYTES);
+	failed = codec_pack_long(buf_slice(&p->raw), level, &data, err);
+	put = failed ? NULL
+		     : segment_prepare(p->db,
+			       "REPLACE INTO document(id, raw_bytes, xxh64, body) VALUES (0, ?, ?, ?)", err);
+	if (put) {
+		sqlite3_bind_int64(put, 1, (int64_t)p->raw.len);
+		sqlite3_bind_int64(put, 2, (int64_t)codec_hash(buf_slice(&data)));
+		sqlite3_bind_blob64(put, 3, data.ptr, data.len, SQLITE_STATIC);
+		if (sqlite3_step(put) != SQLITE_DONE)
+			failed = segment_failed(p->db, err, "cannot write the pack of documents");
+	} else if (!failed) {
+		failed = err->code;
+	}
+	sqlite3_finalize(put);
+	buf_release(&data);
+	return failed;
+}
+
+/* One alone has nobody to share with. */
+static bool is_worth_it(sqlite3 *db)
+{
+	int64_t count;
+
+	return segment_number(db, "SELECT count(*) FROM document", 0, &count, NULL) == 0 && count > 1;
+}
+
+static int pack_all(struct document_packer *p, int level, bool newest_only, struct err *err)
+{
+	if (newest_only &&
+		segment_exec(p->db, "DELETE FROM document WHERE id > 0 AND id NOT IN " NEWEST, err))
+		return err->code;
+	if (!is_worth_it(p->db))
+		return 0;
+	if (documents_unpack(p->db, &p->old, err))
+		return err->code;
+	p->place = segment_prepare(p->db, "UPDATE document SET body = ?, xxh64 = ? WHERE id = ?", err);
+	if (!p->place || take_documents(p, err))
+		return err->code;
+	return p->raw.len ? put_pack(p, level, err) : 0;
+}
+
+int documents_pack(sqlite3 *db, int level, bool newest_only, struct err *err)
+{
+	struct document_packer p = {.db = db};
+	int failed = segment_exec(db, "BEGIN IMMEDIATE", err);
+
+	if (failed)
+		return failed;
+	buf_init(&p.old, LIMIT_DOCUMENT_BYTES);
+	buf_init(&p.raw, LIMIT_DOCUMENT_BYTES);
+	failed = pack_all(&p, level, newest_only, err);
+	sqlite3_finalize(p.place);
+	if (!failed)
+		failed = segment_exec(db, "COMMIT", err);
+	if (failed)
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	buf_release(&p.old);
+	buf_release(&p.raw);
+	return failed;
+}

@@ -1,0 +1,34 @@
+/*
+ * documents.h: the documents of a segment packed together. They describe the same types again and again, and
+ * most of them come twice, as JSON and as protobuf: one behind the other in one zstd frame they take a
+ * quarter of what they take each by itself. FORMAT.md, section 3, has the rows.
+ */
+#ifndef SCHEMA_TAPE_DOCUMENTS_H
+#define SCHEMA_TAPE_DOCUMENTS_H
+
+#include "schema/base/buf.h"
+
+#include <sqlite3.h>
+
+#define DOCUMENTS_PACK_ID 0 /* the row that holds the pack */
+
+/* In one transaction: puts the documents of an open segment, packed before or not, into one pack, as many as
+ * a pack may hold; one alone is left as it is. With newest_only those that a later one of the same path and
+ * variant replaces are left out. On failure the segment is as it was. */
+int documents_pack(sqlite3 *db, int level, bool newest_only, struct err *err) MUST_CHECK;
+
+/* True when some document of the segment is not packed, or, with newest_only, is replaced by a later one. */
+bool documents_want_packing(sqlite3 *db, bool newest_only);
+
+/* Appends what the row of a pack decodes to. */
+int documents_decode(
+	struct slice data, int64_t raw_bytes, uint64_t xxh64, struct buf *to, struct err *err) MUST_CHECK;
+
+/* Appends the decoded pack of a segment, nothing when the segment has none. */
+int documents_unpack(sqlite3 *db, struct buf *to, struct err *err) MUST_CHECK;
+
+/* The document that begins at offset of a decoded pack; borrowed from it. Its own sum is checked. */
+int documents_find(struct slice pack, int64_t offset, int64_t raw_bytes, uint64_t xxh64, struct slice *ret,
+	struct err *err) MUST_CHECK;
+
+#endif
