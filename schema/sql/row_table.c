@@ -192,10 +192,11 @@ int row_table_filter(struct scan *s, const char *plan, int plan_flags, sqlite3_v
 	struct err *err)
 {
 	struct row_scan *r = (struct row_scan *)s;
+	int failed = load(scan_table(s), err);
 
 	(void)plan;
-	if (load(scan_table(s), err))
-		return err->code;
+	if (failed)
+		return failed;
 	r->row = 0;
 	r->column = arg_count ? plan_flags : -1;
 	r->value = arg_count ? sqlite3_value_dup(args[0]) : NULL;

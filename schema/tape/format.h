@@ -5,6 +5,8 @@
 #ifndef SCHEMA_TAPE_FORMAT_H
 #define SCHEMA_TAPE_FORMAT_H
 
+#include <stdint.h>
+
 #define FORMAT_VERSION        1
 #define FORMAT_APPLICATION_ID 0x4b545045 /* "KTPE" */
 #define FORMAT_PAGE_BYTES     4096
@@ -15,6 +17,7 @@
 #define FORMAT_LOCK_NAME   "lock"
 
 #define BLOCK_NUMBER_BITS 24 /* id of a block: extent << 24 | number in the extent */
+#define EXTENT_ID_MAX     (((int64_t)1 << (62 - BLOCK_NUMBER_BITS)) - 1)
 
 /* Tables, in the order of enum table. Every row that tells of time has after_seq, the seq of the last event
  * before it, so that rows and events have one order. */

@@ -32,7 +32,7 @@ struct row_walk {
 		int (*document)(void *context, const struct tape_document *document);
 	} each;
 	void *context;
-	struct err *err; /* for take */
+	struct err *err; /* for take; walk_rows sets it */
 };
 
 static int compare_repeated(const void *left, const void *right)
@@ -139,6 +139,7 @@ static int walk_rows(struct row_walk *w, struct err *err)
 	int stop = 0;
 
 	err = err ? err : &local;
+	w->err = err;
 	w->highest = INT64_MIN;
 	for (size_t i = 0; i < w->tape->segment_count && !stop && !w->copied; i++)
 		stop = find_again(w, i, err);

@@ -83,7 +83,8 @@ static void keep_extent(struct salvaged *s, const struct raw_row *row)
 		.first_seq = (uint64_t)v[2].integer,
 		.last_seq = (uint64_t)v[3].integer};
 
-	if (has_extent(s, row->id) || row->id < 1 || v[14].kind != VALUE_BLOB || v[10].integer < 0)
+	if (has_extent(s, row->id) || row->id < 1 || row->id > EXTENT_ID_MAX || v[14].kind != VALUE_BLOB ||
+		v[10].integer < 0)
 		return;
 	if (codec_hash(v[14].bytes) == expected &&
 		unpack_extent(v[14].bytes, (uint64_t)v[10].integer, &kept.x, NULL) == 0) {
@@ -97,15 +98,19 @@ static void keep_extent(struct salvaged *s, const struct raw_row *row)
 	s->extents[s->extent_count++] = kept;
 }
 
-/* A body has its own checksum, which speaks where nobody knows about the pages; of a packed one it is asked
- * when the pack is known. */
+/* A body has its own checksum, which speaks where nobody knows about the pages; its size has none. Of a
+ * packed one both are looked at when the pack is known. */
 static bool is_document_intact(const struct raw_row *row)
 {
 	const struct value *v = row->values;
+	bool intact = row->intact && v[10].kind == VALUE_BLOB && v[8].integer >= 0 &&
+		      codec_hash(v[10].bytes) == (uint64_t)v[9].integer;
+	struct buf body;
 
-	return row->intact &&
-	       (v[10].kind == VALUE_INTEGER ||
-		       (v[10].kind == VALUE_BLOB && codec_hash(v[10].bytes) == (uint64_t)v[9].integer));
+	buf_init(&body, LIMIT_DOCUMENT_BYTES);
+	intact = intact && codec_unpack(v[10].bytes, (size_t)v[8].integer, &body, NULL) == 0;
+	buf_release(&body);
+	return intact || (row->intact && v[10].kind == VALUE_INTEGER);
 }
 
 static void keep_document(struct salvaged *s, const struct raw_row *row)

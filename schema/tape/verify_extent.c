@@ -240,6 +240,10 @@ static bool decode_index(struct checked *c, sqlite3_stmt *row)
 	sums = check_sum(c, row, 13, 10, "index") && sums;
 	if (!sums)
 		return false;
+	if (c->id < 1 || c->id > EXTENT_ID_MAX) {
+		note_damage(c, "", "", "it cannot have that number");
+		return false;
+	}
 	if (unpack_extent(index, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, &c->x, &err)) {
 		note_damage(c, "", "", err.text);
 		return false;
