@@ -102,7 +102,7 @@ void exchange_release(struct exchange *x)
 	void *context = x->owner_context;
 
 	if (x->over)
-		x->over(x->over_context, x, x->state == EXCHANGE_FINISHED && x->count == 0);
+		x->over(x->over_context, x, exchange_is_all_sent(x));
 	for (uint32_t i = 0; i < x->count; i++)
 		blob_unref(x->pieces[(x->first + i) % x->cap].blob);
 	free(x->pieces);

@@ -127,6 +127,12 @@ void exchange_release(struct exchange *x);
 /* The first pieces, at most `max`; returns how many. */
 size_t exchange_peek(const struct exchange *x, struct slice *ret, size_t max);
 
+/* It was finished, and all of the body is out. */
+static inline bool exchange_is_all_sent(const struct exchange *x)
+{
+	return x->state == EXCHANGE_FINISHED && x->count == 0;
+}
+
 /* Everything is out that goes out before it is aborted. */
 static inline bool exchange_is_due_to_abort(const struct exchange *x)
 {

@@ -291,7 +291,7 @@ static void on_flush(void *self)
 	}
 	if (exchange_is_due_to_abort(x))
 		abort_answer(x, x->break_how, x->break_code);
-	else if (x->state == EXCHANGE_FINISHED && x->count == 0)
+	else if (exchange_is_all_sent(x))
 		next_request(h);
 	else if (total >= WRITE_A_TURN)
 		conn_yield(h->conn);

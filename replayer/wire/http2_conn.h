@@ -1,6 +1,6 @@
 /*
- * http2_conn.h: HTTP/2 on a connection: many exchanges at once, framed by nghttp2. Only this file's .c knows
- * nghttp2.
+ * http2_conn.h: HTTP/2 on a connection: many exchanges at once, framed by nghttp2 and, where it
+ * counts, by http2_data.c.
  *
  *     a stream:  HEADERS (and DATA) --request whole--> handed over --answer out, or reset--> gone
  */

@@ -1,6 +1,6 @@
 /*
  * replay_watchers.c: many watchers of one replay, for measuring it. Opens CONNECTIONS connections with
- * STREAMS watches each (HTTP/1.1 without TLS when STREAMS is 0), reads for SECONDS, and prints one line of
+ * STREAMS watches each (HTTP/1.1 without TLS when STREAMS is 0, with TLS when it is -1), reads for SECONDS, and prints one line of
  * JSON.
  *
  *     replay_watchers PORT CONNECTIONS STREAMS SECONDS TARGET [ANCHOR_MONO_NS ANCHOR_TAPE_NS SPEED]
@@ -133,16 +133,21 @@ static const char *target_of(const char *target)
 	return text;
 }
 
-static void open_http2(struct client *c, SSL_CTX *context, int streams, const char *target)
+static void open_tls(struct client *c, SSL_CTX *context, bool http2)
+{
+	c->ssl = SSL_new(context);
+	SSL_set_fd(c->ssl, c->fd);
+	if (http2)
+		SSL_set_alpn_protos(c->ssl, (const unsigned char *)"\x02h2", 3);
+	if (SSL_connect(c->ssl) != 1)
+		die("SSL_connect");
+}
+
+static void open_http2(struct client *c, int streams, const char *target)
 {
 	const nghttp2_settings_entry settings[] = {{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 4u << 20}};
 	nghttp2_session_callbacks *cb;
 
-	c->ssl = SSL_new(context);
-	SSL_set_fd(c->ssl, c->fd);
-	SSL_set_alpn_protos(c->ssl, (const unsigned char *)"\x02h2", 3);
-	if (SSL_connect(c->ssl) != 1)
-		die("SSL_connect");
 	nghttp2_session_callbacks_new(&cb);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
 	nghttp2_session_client_new(&c->session, cb, c);
@@ -164,7 +169,7 @@ static void open_http1(struct client *c, const char *target)
 	int n = snprintf(request, sizeof(request),
 		"GET %s HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n\r\n", target);
 
-	if (write(c->fd, request, (size_t)n) != n)
+	if ((c->ssl ? SSL_write(c->ssl, request, n) : write(c->fd, request, (size_t)n)) != n)
 		die("write");
 }
 
@@ -178,7 +183,9 @@ static void open_client(struct client *c, SSL_CTX *context, int port, int stream
 	if (c->fd < 0 || connect(c->fd, (const struct sockaddr *)&to, sizeof(to)))
 		die("connect");
 	if (streams)
-		open_http2(c, context, streams, target);
+		open_tls(c, context, streams > 0);
+	if (streams > 0)
+		open_http2(c, streams, target);
 	else
 		open_http1(c, target_of(target));
 	fcntl(c->fd, F_SETFL, O_NONBLOCK);
@@ -192,7 +199,7 @@ static void read_client(struct client *c)
 	while ((n = c->ssl ? SSL_read(c->ssl, bytes, sizeof(bytes)) : read(c->fd, bytes, sizeof(bytes))) >
 		0) {
 		now_ns = mono_ns();
-		if (!c->ssl) {
+		if (!c->session) {
 			scan(c, bytes, (size_t)n);
 			continue;
 		}

@@ -168,6 +168,7 @@ int main(void)
 		head_reader__takes_a_plain_get,
 		head_reader__waits_at_every_cut,
 		head_reader__refuses_what_two_readers_could_read_differently,
+		head_reader__does_not_wait_for_the_end_of_what_begins_no_method,
 		head_reader__knows_when_the_connection_closes,
 		head_reader__drops_scheme_and_host_of_a_proxy_request,
 		head_reader__refuses_heads_and_bodies_above_the_limits,

@@ -24,7 +24,8 @@ def header(name, value):
 class Http2:
 	"""One connection. Frames are read one by one: (type, flags, stream, payload)."""
 
-	def __init__(self, replay, timeout=20):
+	def __init__(self, replay, timeout=20, settings=(), window=1 << 24):
+		"""settings: pairs of number and value. window: what is added to the connection's."""
 		context = replay.context()
 		context.set_alpn_protocols(["h2"])
 		plain = socket.create_connection((replay.host, replay.port), timeout=timeout)
@@ -35,8 +36,9 @@ class Http2:
 		self.next_stream = 1
 		self.data = b""
 		self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-		self.send(SETTINGS, 0, 0, b"")
-		self.send(WINDOW_UPDATE, 0, 0, struct.pack(">I", 1 << 24))
+		self.set(*settings)
+		if window:
+			self.update(0, window)
 
 	def send(self, kind, flags, stream, payload):
 		"""What cannot be sent any more shows when the next frame is read."""
@@ -45,6 +47,12 @@ class Http2:
 			self.socket.sendall(head + payload)
 		except (ssl.SSLError, ConnectionError):
 			pass
+
+	def set(self, *settings):
+		self.send(SETTINGS, 0, 0, b"".join(struct.pack(">HI", *s) for s in settings))
+
+	def update(self, stream, increment):
+		self.send(WINDOW_UPDATE, 0, stream, struct.pack(">I", increment))
 
 	def get(self, target, agent="test"):
 		"""Sends a GET; its stream."""

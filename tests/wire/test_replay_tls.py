@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import unittest
 
+from http2_raw import DATA, END_STREAM, GOAWAY, HEADERS, RST_STREAM, Http2, body
 from replays import PODS, TABLE, Case, Tape, brief, obj
 
 
@@ -99,6 +100,100 @@ class Http2Test(Case):
 			"@" + big, self.url("/api/v1/namespaces/default/pods")], capture_output=True, timeout=30, check=False)
 		self.assertNotEqual(done.returncode, 0)
 		self.assertEqual(json.loads(self.curl(self.url("/api/v1/pods")))["kind"], "PodList")
+
+
+class WindowTest(Case):
+	"""A client decides how much it is sent, on each stream and on all of them together."""
+	INITIAL_WINDOW_SIZE, PROTOCOL_ERROR, FLOW_CONTROL_ERROR = 4, 1, 3
+	MAX = (1 << 31) - 1
+
+	def open(self, *settings, window=1 << 24, objects=100):
+		tape = Tape().listed(PODS, 200, [obj(PODS, "p%d" % i, 5 + i, spec={"x": "y" * 1000}) for i in range(objects)])
+		r = self.replay(tape.event(1, PODS, "ADDED", obj(PODS, "last", 201)), "--wait-watchers", "9", plain=False)
+		client = Http2(r, settings=settings, window=window)
+		self.addCleanup(client.close)
+		self.whole = r.request("GET", "/api/v1/pods")[2]
+		return client
+
+	def frames(self, client, stream, until):
+		"""Frames until as many bytes of that body have come, or its end (-1)."""
+		got = [0]
+
+		def enough(f):
+			got[0] += len(f[3]) if f[0] == DATA and f[2] == stream else 0
+			return f[2] == stream and f[1] & END_STREAM and f[0] in (DATA, HEADERS) or 0 <= until <= got[0]
+
+		return client.until(enough)
+
+	def test_a_stream_gets_no_more_than_its_window(self):
+		client = self.open((self.INITIAL_WINDOW_SIZE, 0))
+		stream = client.get("/api/v1/pods")
+		self.assertEqual(client.frame()[0], HEADERS)
+		taken = b""
+		for n in (1, 10, 100, 20000):
+			client.update(stream, n)
+			more = body(self.frames(client, stream, n), stream)
+			self.assertEqual(len(more), n)
+			taken += more
+		self.assertTrue(client.is_silent(0.3))
+		client.update(stream, self.MAX)
+		self.assertEqual(taken + body(self.frames(client, stream, -1), stream), self.whole)
+
+	def test_all_streams_together_get_no_more_than_the_window_of_the_connection(self):
+		client = self.open((self.INITIAL_WINDOW_SIZE, 1 << 20), window=0)
+		one, two = client.get("/api/v1/pods"), client.get("/api/v1/pods?limit=99")
+		frames = []
+		while sum(len(f[3]) for f in frames if f[0] == DATA) < 65535 or {f[2] for f in frames if f[0] == HEADERS} != {one, two}:
+			frames.append(client.frame())
+		self.assertEqual(sum(len(f[3]) for f in frames if f[0] == DATA), 65535)
+		self.assertTrue(client.is_silent(0.3))
+		client.update(0, 1 << 20)
+		ends = set()
+		while ends != {one, two}:
+			frames.append(client.frame())
+			ends |= {frames[-1][2]} if frames[-1][0] == DATA and frames[-1][1] & END_STREAM else set()
+		self.assertEqual(body(frames, one), self.whole)
+		self.assertEqual(len(json.loads(body(frames, two))["items"]), 99)
+
+	def test_a_new_initial_window_counts_for_streams_that_run(self):
+		client = self.open((self.INITIAL_WINDOW_SIZE, 5))
+		stream = client.get("/api/v1/pods")
+		frames = self.frames(client, stream, 5)
+		client.set((self.INITIAL_WINDOW_SIZE, 1 << 20))
+		self.assertEqual(body(frames + self.frames(client, stream, -1), stream), self.whole)
+
+	def test_the_end_of_a_stream_needs_no_window(self):
+		client = self.open((self.INITIAL_WINDOW_SIZE, 1))
+		stream = client.get("/api/v1/pods")
+		client.until(lambda f: f[0] == DATA)
+		client.update(stream, len(self.whole) - 1)
+		self.assertEqual(len(body(self.frames(client, stream, -1), stream)), len(self.whole) - 1)
+		client.set((self.INITIAL_WINDOW_SIZE, 0))
+		stream = client.get("/api/v1/pods?watch=1&resourceVersion=200&timeoutSeconds=1")
+		self.assertEqual(body(self.frames(client, stream, -1), stream), b"")
+
+	def test_windows_that_grow_too_large_are_an_error(self):
+		client = self.open()
+		stream = client.get("/api/v1/pods?watch=1&resourceVersion=200")
+		client.update(stream, self.MAX)
+		self.assertEqual(client.until(lambda f: f[0] == RST_STREAM)[-1][2:], (stream, bytes([0, 0, 0, self.FLOW_CONTROL_ERROR])))
+		client.update(0, self.MAX)
+		self.assertEqual(client.until(lambda f: f[0] == GOAWAY)[-1][3][7], self.FLOW_CONTROL_ERROR)
+
+	def test_an_increment_of_nothing_is_an_error(self):
+		client = self.open((self.INITIAL_WINDOW_SIZE, 1))
+		stream = client.get("/api/v1/pods")
+		client.update(stream, 0)
+		self.assertEqual(client.until(lambda f: f[0] == GOAWAY)[-1][3][7], self.PROTOCOL_ERROR)
+
+	def test_frames_may_arrive_byte_by_byte(self):
+		client = self.open((self.INITIAL_WINDOW_SIZE, 1), objects=1)
+		whole = client.socket.sendall
+		client.socket.sendall = lambda bytes_: [whole(bytes_[i:i + 1]) for i in range(len(bytes_))]
+		stream = client.get("/api/v1/pods")
+		client.update(stream, 5)
+		client.update(stream, 1 << 20)
+		self.assertEqual(body(self.frames(client, stream, -1), stream), self.whole)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,105 @@
+/*
+ * http2_internal.h: what the files of an HTTP/2 connection share: http2_conn.c (the session, reading,
+ * writing), http2_stream.c (a request and its answer) and http2_data.c (DATA frames and the peer's windows).
+ *
+ * nghttp2 reads and writes everything but DATA and WINDOW_UPDATE frames. A watch is one small DATA frame
+ * after the other, and nghttp2's queues took half of the instructions that those cost, TLS aside. So bodies
+ * are framed here, within the windows that the peer has opened, which are counted here, too: WINDOW_UPDATE
+ * frames are taken out of what nghttp2 gets to see. For nghttp2 every body is empty: it is told when a stream
+ * has ended, and the empty frame that it makes of that is dropped, because the last one of ours has said so.
+ */
+#ifndef REPLAYER_HTTP2_INTERNAL_H
+#define REPLAYER_HTTP2_INTERNAL_H
+
+#include "replayer/wire/conn.h"
+#include "replayer/wire/exchange.h"
+#include "replayer/wire/http2_memory.h"
+
+#include <stddef.h>
+
+#define HTTP2_WINDOW_BYTES 65535 /* of a connection at its beginning */
+
+/* A field of the request head: where its bytes are in the stream's buffer. */
+struct http2_field {
+	uint32_t name, name_len, value, value_len;
+};
+
+struct http2_stream {
+	struct exchange exchange;
+	struct http2_conn *on;
+	int32_t id;
+	bool handed_over;
+	bool is_ready;                   /* is in the connection's list of those with something to send */
+	bool has_ended;                  /* its last DATA frame is made */
+	bool aborted;                    /* was BROKEN, and that is done */
+	int64_t credit;                  /* the peer's updates of its window, less what was sent */
+	int64_t progress_ns;             /* when a byte of the answer went out last */
+	struct http2_stream *next_ready; /* in that list */
+	struct buf head;
+	struct http2_field *fields;
+	size_t field_count;
+	struct buf body;
+	struct http2_stream *next, *previous;
+};
+
+struct http2_conn {
+	struct conn *conn;
+	nghttp2_session *session;
+	bool session_speaks; /* it may have frames to send */
+	bool has_broken;     /* some stream is to be broken off */
+	bool must_close;     /* when what is queued is out ... */
+	bool must_reset;     /* ... and so */
+	int64_t window;      /* so many bytes may be sent on all streams together */
+	struct http2_stream *ready, *last_ready;
+	struct buf out; /* frames that the socket has not taken yet */
+	struct http2_stream *streams;
+	size_t stream_count;
+	size_t frame_left; /* of what arrives: bytes up to the next head of a frame */
+	struct http2_memory memory;
+};
+
+static inline struct http2_stream *http2_stream_of(struct exchange *x)
+{
+	return (struct http2_stream *)((char *)x - offsetof(struct http2_stream, exchange));
+}
+
+/* Has the connection flushed, and the session asked for frames then: after every nghttp2_submit_*. */
+void http2_session_speaks(struct http2_conn *h);
+
+/* ---- http2_stream.c ---- */
+
+struct http2_stream *http2_stream_new(struct http2_conn *h, int32_t id);
+void http2_stream_free(struct http2_stream *s);
+void http2_stream_reset(struct http2_stream *s, uint32_t code);
+
+/* A field of the request head. ERR_TOO_LARGE. */
+int http2_stream_add_field(struct http2_stream *s, struct slice name, struct slice value);
+
+/* The request is whole. */
+void http2_stream_dispatch(struct http2_stream *s);
+
+/* Breaks off those that have sent what they had. True when there is something to send for that. */
+bool http2_streams_break_off(struct http2_conn *h);
+
+/* ---- http2_data.c ---- */
+
+/* The stream has something to send, or the end of it. */
+void http2_data_ready(struct http2_stream *s);
+
+/* It goes away. */
+void http2_data_forget(struct http2_stream *s);
+
+/* Writes DATA frames of the streams that are ready, in turns, as the windows allow. Returns how many bytes.
+ */
+size_t http2_data_gather(struct http2_conn *h, char *to, size_t max);
+
+/* Whether a frame of the session is what it makes of the end of a stream. */
+bool http2_data_is_end(const uint8_t *frame, size_t len);
+
+/* Takes a WINDOW_UPDATE if it is one that http2_data_gather should know of. False: it is the session's. */
+bool http2_data_take_update(struct http2_conn *h, int32_t id, uint32_t increment);
+
+/* The peer's settings have changed: windows may be open that were not. */
+void http2_data_retry(struct http2_conn *h);
+
+#endif
