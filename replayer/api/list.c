@@ -8,6 +8,7 @@
 #include "replayer/api/continue_token.h"
 #include "replayer/api/json_indent.h"
 #include "replayer/run.h"
+#include "replayer/write/write.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -440,15 +441,17 @@ static int read_one(struct api_call *call, struct collection *c, const struct vi
 	struct status *st)
 {
 	const struct live *l = live_set_find(&c->live, call->path.namespace, call->path.name);
+	uint64_t seq = l ? l->seq : 0;
 	struct slice object;
 	struct err err;
 	int rc;
 
-	if (!l)
+	(void)write_was_absorbed(call, c, &seq);
+	if (!seq)
 		return status_not_found(st, call->path.group, call->path.resource, call->path.name);
 	if (api_check_form(call, c, false, st))
 		return ERR_FAILED;
-	rc = world_object(call->api->world, l->seq, &object, &err);
+	rc = world_object(call->api->world, seq, &object, &err);
 	if (rc == 0)
 		rc = view_object(view, object, to, &err);
 	return rc ? status_set(st, 500, "InternalError", "Internal error occurred: %s", err.text) : 0;

@@ -22,6 +22,7 @@ struct overlay_version {
 	enum event_type type;
 	uint32_t resource;
 	int64_t time_ns;
+	uint64_t by; /* of an absorbed write: the program whose own reads see it; 0: nobody's */
 	struct slice namespace, name; /* own */
 	struct blob *object;          /* of a deletion, the last state */
 };

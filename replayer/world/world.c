@@ -322,6 +322,7 @@ int64_t world_apply_change(struct world *w, struct change **change)
 		return -1;
 	change_rebase(c, w->rebase);
 	c = world_move_up(w, in, change);
+	world_forget(w, in, c->namespace, c->name);
 	if (c->type == EVENT_DELETED)
 		previous = live_set_remove(&in->live, c->namespace, c->name);
 	else

@@ -30,7 +30,7 @@ struct collection {
 	 * of its last version, and the highest resourceVersion that a write or an event behind one took. */
 	struct live_set written;
 	uint64_t written_rv;
-	struct live_set absorbed; /* what absorbed writes made: for later writes alone; see world_remember */
+	struct live_set absorbed; /* what absorbed writes made and deleted; see world_remember */
 };
 
 /* A collection as it was at an older position. */
@@ -109,10 +109,15 @@ uint64_t world_next_rv(const struct collection *in);
 int64_t world_write(struct world *w, struct collection *in, enum event_type type, struct slice namespace,
 	struct slice name, struct slice object, struct change **ret);
 
-/* Keeps an object that is not shown to anybody, in the place of the one that was kept under its name; the
- * empty slice is none. `absorbed` tells the seq of each. */
-void world_remember(struct world *w, struct collection *in, struct slice namespace, struct slice name,
-	struct slice object);
+/* Keeps what an absorbed write left of an object, in no list and no watch, in the place of what was kept
+ * under its name: of `v` namespace, name, type and by count. It is forgotten when the tape has an event of
+ * the object, and a deletion at once when there is no object on the tape that it would hide. */
+void world_remember(
+	struct world *w, struct collection *in, const struct overlay_version *v, struct slice object);
+
+/* What is kept; NULL when it is nothing, or the tape has moved on. */
+const struct overlay_version *world_remembered(
+	const struct world *w, const struct collection *in, struct slice namespace, struct slice name);
 
 /* The object of a live entry; borrowed until the next object is read from the tape. */
 int world_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err) MUST_CHECK;

@@ -152,20 +152,37 @@ int64_t world_write(struct world *w, struct collection *in, enum event_type type
 	return (int64_t)history_end(&in->history) - 1;
 }
 
-void world_remember(struct world *w, struct collection *in, struct slice namespace, struct slice name,
-	struct slice object)
+void world_forget(struct world *w, struct collection *in, struct slice namespace, struct slice name)
 {
-	const struct overlay_version version = {.rv = in->rv,
-		.type = EVENT_ADDED,
-		.resource = in->resource.id,
-		.time_ns = w->time_ns,
-		.namespace = namespace,
-		.name = name};
+	if (in->absorbed.count)
+		overlay_supersede(w->overlay, live_set_remove(&in->absorbed, namespace, name));
+}
 
-	overlay_supersede(w->overlay, live_set_remove(&in->absorbed, namespace, name));
-	if (object.len)
-		live_set_put(&in->absorbed, namespace, name, overlay_add(w->overlay, &version, object)->seq);
+void world_remember(
+	struct world *w, struct collection *in, const struct overlay_version *v, struct slice object)
+{
+	const struct live *live = live_set_find(&in->live, v->namespace, v->name);
+	struct overlay_version version = *v;
+
+	version.previous_seq = live ? live->seq : 0;
+	version.rv = in->rv;
+	version.resource = in->resource.id;
+	version.time_ns = w->time_ns;
+	world_forget(w, in, v->namespace, v->name);
+	if (live || v->type != EVENT_DELETED)
+		live_set_put(
+			&in->absorbed, v->namespace, v->name, overlay_add(w->overlay, &version, object)->seq);
 	drop_old_versions(w);
+}
+
+const struct overlay_version *world_remembered(
+	const struct world *w, const struct collection *in, struct slice namespace, struct slice name)
+{
+	const struct live *kept = live_set_find(&in->absorbed, namespace, name);
+	const struct live *live = live_set_find(&in->live, namespace, name);
+	const struct overlay_version *v = kept ? overlay_find(w->overlay, kept->seq) : NULL;
+
+	return v && v->previous_seq == (live ? live->seq : 0) ? v : NULL;
 }
 
 int world_written_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err)

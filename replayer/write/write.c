@@ -28,9 +28,22 @@ static enum write_verb verb_of(const struct api_call *call)
 	return call->path.name.len ? VERB_DELETE : VERB_DELETE_COLLECTION;
 }
 
+/* What people look with at what is on the tape. The first also waits for what it has deleted to be gone. */
+static const char *const people[] = {"kubectl", "curl", "Wget", "Mozilla/5.0", NULL};
+
+static bool begins_with_one_of(struct slice text, const char *const *words)
+{
+	for (; *words; words++) {
+		size_t n = strlen(*words);
+
+		if (text.len >= n && memcmp(text.ptr, *words, n) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool write_hides(const struct api_call *call, const struct collection *c)
 {
-	static const char *const people[] = {"kubectl", "curl", "Wget", "Mozilla/5.0"};
 	const struct tape_resource *r = &c->resource;
 	struct slice agent = http_header_find(call->request, "User-Agent");
 	struct slice group = slice_of(r->apigroup), resource = slice_of(r->resource);
@@ -40,12 +53,33 @@ bool write_hides(const struct api_call *call, const struct collection *c)
 		write_rules_find(call->api->rules, group, resource, (struct slice){NULL, 0}, VERB_UPDATE,
 			true) != WRITE_OVERLAY)
 		return false;
-	for (size_t i = 0; i < sizeof(people) / sizeof(people[0]); i++) {
-		size_t n = strlen(people[i]);
+	return !begins_with_one_of(agent, people);
+}
 
-		if (agent.len >= n && memcmp(agent.ptr, people[i], n) == 0)
-			return false;
-	}
+uint64_t write_program(const struct api_call *call)
+{
+	struct slice agent = http_header_find(call->request, "User-Agent");
+	uint64_t hash = 14695981039346656037u;
+
+	if (begins_with_one_of(agent, people + 1))
+		return 0;
+	for (size_t i = 0; i < agent.len; i++)
+		hash = (hash ^ (unsigned char)agent.ptr[i]) * 1099511628211u;
+	return agent.len ? hash | 1 : 0;
+}
+
+bool write_was_absorbed(const struct api_call *call, const struct collection *c, uint64_t *ret_seq)
+{
+	const struct overlay_version *v =
+		world_remembered(call->api->world, c, call->path.namespace, call->path.name);
+
+	struct slice agent = http_header_find(call->request, "User-Agent");
+
+	if (!v || !v->by || v->by != write_program(call))
+		return false;
+	if (v->type != EVENT_DELETED && begins_with_one_of(agent, people))
+		return false;
+	*ret_seq = v->type == EVENT_DELETED ? 0 : v->seq;
 	return true;
 }
 
@@ -238,6 +272,7 @@ void write_serve(struct api_call *call, struct collection *c)
 	struct write w = {.call = call,
 		.c = c,
 		.verb = verb_of(call),
+		.by = write_program(call),
 		.namespace = call->path.namespace,
 		.sub = call->path.subresource,
 		.name = slice_dup(call->path.name)};
@@ -250,8 +285,13 @@ void write_serve(struct api_call *call, struct collection *c)
 
 bool write_serve_scale(struct api_call *call, struct collection *c)
 {
-	struct write w = {
-		.call = call, .c = c, .namespace = call->path.namespace, .name = slice_dup(call->path.name)};
+	struct write w = {.call = call,
+		.c = c,
+		.verb = VERB_UPDATE,
+		.policy = WRITE_ABSORB,
+		.by = write_program(call),
+		.namespace = call->path.namespace,
+		.name = slice_dup(call->path.name)};
 	struct buf json;
 	int rc;
 

@@ -28,4 +28,9 @@ struct collection *write_add_collection(struct api_call *call);
  * it. */
 bool write_hides(const struct api_call *call, const struct collection *c);
 
+/* Whether the object of the path is for this program what its own absorbed write left of it. Tells the seq
+ * of that version; 0: it is gone. Nobody else sees it, nor does any list or watch. People see of theirs only
+ * what is gone. */
+bool write_was_absorbed(const struct api_call *call, const struct collection *c, uint64_t *ret_seq);
+
 #endif

@@ -79,7 +79,8 @@ static int check_namespace(struct write *w)
 
 	if (!w->namespace.len || !namespaces || !namespaces->served || namespaces->live.count == 0)
 		return 0;
-	if (live_set_find(&namespaces->live, (struct slice){NULL, 0}, w->namespace))
+	if (live_set_find(&namespaces->live, (struct slice){NULL, 0}, w->namespace) ||
+		live_set_find(&namespaces->absorbed, (struct slice){NULL, 0}, w->namespace))
 		return 0;
 	return status_not_found(&w->st, (struct slice){NULL, 0}, slice_of("namespaces"), w->namespace);
 }

@@ -111,28 +111,33 @@ bool write_has_subresource(const struct write *w, const char *name)
 
 /* ---- reading ---- */
 
-/* What an absorbed write made is there for those that change or delete it. */
-static const struct live *find(const struct write *w, struct slice name)
+/* The version to write to; 0: there is none. What an absorbed write made is there for those that change or
+ * delete it, and may be made once more; what it deleted, the same program may make anew. */
+static uint64_t find(const struct write *w, struct slice name)
 {
 	const struct live *l = live_set_find(&w->c->live, w->namespace, name);
+	const struct overlay_version *v = world_remembered(w->call->api->world, w->c, w->namespace, name);
+	uint64_t seq = l ? l->seq : 0;
 
-	if (l || w->policy != WRITE_ABSORB || w->verb == VERB_CREATE)
-		return l;
-	return live_set_find(&w->c->absorbed, w->namespace, name);
+	if (!v || w->policy != WRITE_ABSORB || (l && !(w->by && v->by == w->by)))
+		return seq;
+	if (w->verb == VERB_CREATE)
+		return 0;
+	return v->type == EVENT_DELETED ? seq : v->seq;
 }
 
 static int load(struct write *w, struct slice name, bool even_hidden)
 {
-	const struct live *l = find(w, name);
+	uint64_t seq = find(w, name);
 	struct slice object;
 	struct err err;
 	int rc;
 
 	cJSON_Delete(w->old);
 	w->old = NULL;
-	if (!l || (!even_hidden && write_hides(w->call, w->c)))
+	if (!seq || (!even_hidden && write_hides(w->call, w->c)))
 		return 0;
-	rc = world_object(w->call->api->world, l->seq, &object, &err);
+	rc = world_object(w->call->api->world, seq, &object, &err);
 	if (rc == 0)
 		rc = json_tree_parse(object, &w->old, &err);
 	return rc ? status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", err.text) : 0;
@@ -307,21 +312,45 @@ static int displace_recorded(struct write *w, struct slice name)
 	return rc ? ERR_FAILED : 0;
 }
 
-/* An absorbed write to an object that only absorbed writes know. */
-static int remember(struct write *w, enum event_type type, const cJSON *object)
+/* Whether this write asks an object to end that stays for a while: nobody will end it here. */
+static bool is_ending(const struct write *w, const cJSON *object)
+{
+	const cJSON *before = json_tree_at(w->old, "metadata", "deletionTimestamp", NULL);
+
+	return w->old && !before && json_tree_at(object, "metadata", "deletionTimestamp", NULL);
+}
+
+/* Whether the tape's object stays what it is, whatever an absorbed write asks of it. */
+static bool is_the_tapes(const struct write *w, enum event_type type)
 {
 	struct slice name = slice_of(w->name);
+	const struct overlay_version *v = world_remembered(w->call->api->world, w->c, w->namespace, name);
+
+	if (!live_set_find(&w->c->live, w->namespace, name))
+		return false;
+	if (!w->by)
+		return true;
+	return type != EVENT_DELETED &&
+	       !(v && v->by == w->by && (v->type != EVENT_DELETED || type == EVENT_ADDED));
+}
+
+/* What an absorbed write made, or deleted. */
+static int remember(struct write *w, enum event_type type, const cJSON *object)
+{
+	const struct overlay_version version = {.namespace = w->namespace,
+		.name = slice_of(w->name),
+		.type = is_ending(w, object) ? EVENT_DELETED : type,
+		.by = w->by};
 	struct buf json;
 	struct err err;
-	int rc = 0;
+	int rc;
 
-	if (live_set_find(&w->c->live, w->namespace, name))
+	if (is_the_tapes(w, version.type))
 		return 0;
 	buf_init(&json, LIMIT_OBJECT_BYTES);
-	if (type != EVENT_DELETED)
-		rc = json_tree_print(object, &json, &err);
+	rc = json_tree_print(object, &json, &err);
 	if (rc == 0)
-		world_remember(w->call->api->world, w->c, w->namespace, name, buf_slice(&json));
+		world_remember(w->call->api->world, w->c, &version, buf_slice(&json));
 	else
 		status_set(&w->st, 413, "RequestEntityTooLarge", "Request entity is too large: %s", err.text);
 	buf_release(&json);

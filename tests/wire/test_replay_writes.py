@@ -156,7 +156,7 @@ class Encoding(Writes):
 				entry = field(1, "k") + field(2, "v")
 				status, made = self.send("POST", MAPS, protobuf("v1", "ConfigMap", field(1, field(1, "new")) + field(2, entry)), self.TYPE)
 				self.assertEqual((status, made["kind"], made["data"]), (201, "ConfigMap", {"k": "v"}))
-				self.assertEqual(self.get(MAPS + "/new")[0], 200 if policy == "overlay" else 404)
+				self.assertEqual(self.server.request("GET", MAPS + "/new")[0], 200 if policy == "overlay" else 404)
 				options = field(2, field(1, "uid-other"))
 				self.error(self.send("DELETE", MAPS + "/a", protobuf("v1", "DeleteOptions", options), self.TYPE), 409, "Conflict")
 
@@ -541,13 +541,13 @@ class Policies(Writes):
 		self.start()
 		status, made = self.send("POST", MAPS, config_map("new"))
 		self.assertEqual((status, made["metadata"]["name"]), (201, "new"))
-		self.error(self.get(MAPS + "/new"), 404, "NotFound")
+		self.assertEqual(self.server.request("GET", MAPS + "/new")[0], 404)
 		thing = self.get(MAPS + "/a")[1]
 		status, put = self.send("PUT", MAPS + "/a", {**thing, "data": {"k": "2"}})
 		self.assertEqual((status, put["data"], put["metadata"]["resourceVersion"]), (200, {"k": "2"}, "10"))
 		self.assertEqual(self.get(MAPS + "/a"), (200, thing))
 		self.assertEqual(self.send("DELETE", MAPS + "/a")[0], 200)
-		self.assertEqual(self.get(MAPS + "/a")[0], 200)
+		self.assertEqual(self.server.request("GET", MAPS + "/a")[0], 200)
 		self.assertEqual(self.rv(MAPS), "100")
 
 	def test_what_is_not_on_the_tape_is_overlaid(self):
@@ -666,11 +666,50 @@ class Defaults(Writes):
 			server.request("POST", "/kubetape/v1/step?count=12")
 			self.assertEqual([brief(e) for e in watch.take(3)], [("MODIFIED", "a", rv) for rv in ("113", "123", "133")])
 
-	def test_what_an_absorbed_create_made_can_be_changed_and_deleted_once_but_not_seen(self):
+	def test_a_program_reads_by_name_what_its_absorbed_writes_made_and_deleted_until_the_tape_goes_on(self):
+		server = self.start(made=self.recorded())
+		server.request("POST", "/kubetape/v1/pause")
+		def ask(method, path, body=None, agent="mine/v1"):
+			status, _, answer = server.request(method, path, {"User-Agent": agent, "Content-Type": "application/json"},
+				json.dumps(body) if body else None)
+			return status, json.loads(answer)
+		def statuses(path):
+			return [ask("GET", path, agent=agent)[0] for agent in ("mine/v1", "other/v1", "curl/8", "")]
+		def kubectl(method, path, body=None):
+			return ask(method, path, body, "kubectl/v1.36.3")[0]
+		self.assertEqual(ask("POST", MAPS, config_map("made", data={"k": "1"}))[0], 201)
+		self.assertEqual(ask("GET", MAPS + "/made")[1]["data"], {"k": "1"})
+		self.assertEqual(ask("PUT", MAPS + "/made", config_map("made", data={"k": "2"}))[0], 200)
+		self.assertEqual(ask("GET", MAPS + "/made")[1]["data"], {"k": "2"})
+		self.assertEqual(statuses(MAPS + "/made"), [200, 404, 404, 404])
+		self.assertEqual([kubectl("POST", MAPS, config_map("seen")), kubectl("GET", MAPS + "/seen")], [201, 404], "people look at the tape")
+		self.assertEqual([kubectl("DELETE", MAPS + "/b"), kubectl("GET", MAPS + "/b")], [200, 404], "but wait for what they delete")
+		self.assertEqual(ask("DELETE", MAPS + "/a")[0], 200)
+		self.assertEqual(statuses(MAPS + "/a"), [404, 200, 200, 200])
+		self.assertEqual(ask("POST", MAPS, config_map("a"), agent="other/v1")[0], 409)
+		self.assertEqual(ask("POST", MAPS, config_map("a", data={"k": "anew"}))[0], 201)
+		self.assertEqual(ask("GET", MAPS + "/a")[1]["data"], {"k": "anew"})
+		self.assertEqual({o["metadata"]["name"]: o["data"] for o in ask("GET", MAPS)[1]["items"]}["a"], {"k": "1"})
+		self.step_to_the_end()
+		self.assertEqual(ask("GET", MAPS + "/a")[1]["metadata"]["resourceVersion"], "133", "what the tape has now")
+		self.assertEqual(statuses(MAPS + "/made"), [200, 404, 404, 404])
+
+	def test_what_an_absorbed_delete_would_leave_ending_is_gone_for_the_program_and_its_namespaces_hold_objects(self):
+		server = self.start(made=self.recorded())
+		def ask(method, path, body=None):
+			return server.request(method, path, {"User-Agent": "mine/v1", "Content-Type": "application/json"},
+				json.dumps(body) if body else None)[0]
+		thing = {**config_map("held"), "metadata": {"name": "held", "finalizers": ["example.com/hold"]}}
+		self.assertEqual(ask("POST", MAPS, thing), 201)
+		self.assertEqual(ask("DELETE", MAPS + "/held"), 200)
+		self.assertEqual(ask("GET", MAPS + "/held"), 404)
+		self.assertEqual(ask("POST", "/api/v1/namespaces", {"metadata": {"name": "new"}}), 201)
+		self.assertEqual(ask("POST", "/api/v1/namespaces/new/configmaps", config_map("inside")), 201)
+
+	def test_what_an_absorbed_create_made_can_be_changed_and_deleted_once_but_not_listed(self):
 		self.start(made=self.recorded())
 		for n in range(2):
 			self.assertEqual(self.send("POST", MAPS, config_map("mine", data={"n": str(n)}))[0], 201)
-		self.assertEqual(self.get(MAPS + "/mine")[0], 404)
 		self.assertEqual([o["metadata"]["name"] for o in self.get(MAPS)[1]["items"]], ["a", "b"])
 		status, thing = self.send("PATCH", MAPS + "/mine", {"data": {"more": "x"}}, MERGE_PATCH)
 		self.assertEqual((status, thing["data"]), (200, {"n": "1", "more": "x"}))
