@@ -10,6 +10,8 @@
 #define FORMAT_VERSION        1
 #define FORMAT_APPLICATION_ID 0x4b545045 /* "KTPE" */
 #define FORMAT_PAGE_BYTES     4096
+/* Of a sealed segment whose blocks are small: half a page at the end of each is lost. */
+#define FORMAT_SMALL_PAGE_BYTES 1024
 
 /* Files of a tape: segments are numbered from 1. */
 #define FORMAT_SEALED_NAME "seg-%06u.db"

@@ -11,17 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE               FORMAT_PAGE_BYTES
+#define PAGE               FORMAT_PAGE_BYTES /* the largest */
 #define LEAF               0x0d
 #define INTERIOR           0x05
 #define MAX_DEPTH          20
 #define HEADER_BYTES       100 /* of the file, on page 1 */
+#define HEADER_PAGE_BYTES  16
 #define HEADER_VERSION     60
 #define HEADER_APPLICATION 68
-/* How much of a payload of a table's leaf stays on its page. */
-#define LOCAL_MAX (PAGE - 35)
-#define LOCAL_MIN ((PAGE - 12) * 32 / 255 - 23)
-
 /* Of a table. */
 struct trouble {
 	bool broken; /* the way to some of its pages is lost; they may be found all the same */
@@ -31,6 +28,7 @@ struct trouble {
 struct raw_db {
 	int fd;
 	uint32_t pages;
+	size_t page_bytes;
 	struct raw_wal *wal;   /* NULL for a sealed segment */
 	struct raw_seal *seal; /* NULL when nobody knows which pages are as they were sealed */
 	uint8_t *visited;
@@ -61,7 +59,8 @@ static bool read_page(const struct raw_db *db, uint32_t number, uint8_t to[PAGE]
 		return false;
 	if (db->wal && raw_wal_page(db->wal, number, to))
 		return true;
-	if (pread(db->fd, to, PAGE, (off_t)(number - 1) * PAGE) != PAGE)
+	if (pread(db->fd, to, db->page_bytes, (off_t)((number - 1) * db->page_bytes)) !=
+		(ssize_t)db->page_bytes)
 		return false;
 	if (db->seal)
 		raw_seal_mend(db->seal, number, to);
@@ -150,7 +149,7 @@ static bool read_overflow(struct raw_db *db, uint32_t number, size_t left, bool 
 	uint8_t page[PAGE];
 
 	while (left > 0) {
-		size_t take = left < PAGE - 4 ? left : PAGE - 4;
+		size_t room = db->page_bytes - 4, take = left < room ? left : room;
 
 		if (!read_page(db, number, page) || buf_append(&db->payload, page + 4, take, NULL))
 			return false;
@@ -161,14 +160,15 @@ static bool read_overflow(struct raw_db *db, uint32_t number, size_t left, bool 
 	return true;
 }
 
-static size_t local_bytes(uint64_t payload)
+/* How much of a payload of a table's leaf stays on its page. */
+static size_t local_bytes(const struct raw_db *db, uint64_t payload)
 {
-	size_t local;
+	size_t most = db->page_bytes - 35, least = (db->page_bytes - 12) * 32 / 255 - 23, local;
 
-	if (payload <= LOCAL_MAX)
+	if (payload <= most)
 		return (size_t)payload;
-	local = LOCAL_MIN + (size_t)((payload - LOCAL_MIN) % (PAGE - 4));
-	return local <= LOCAL_MAX ? local : LOCAL_MIN;
+	local = least + (size_t)((payload - least) % (db->page_bytes - 4));
+	return local <= most ? local : least;
 }
 
 /* Where the page's own header is: behind the file's on page 1. */
@@ -180,7 +180,7 @@ static const uint8_t *header_of(const uint8_t page[PAGE], uint32_t number)
 static bool read_cell(
 	struct raw_db *db, const uint8_t page[PAGE], uint32_t number, uint16_t cell, struct raw_row *row)
 {
-	const uint8_t *header = header_of(page, number), *end = page + PAGE, *at;
+	const uint8_t *header = header_of(page, number), *end = page + db->page_bytes, *at;
 	const uint8_t *pointer = header + 8 + 2 * (size_t)cell;
 	uint64_t payload, id;
 	size_t n, local;
@@ -194,7 +194,7 @@ static bool read_cell(
 	at += n;
 	n = get_varint(at, end, &id);
 	at += n;
-	local = local_bytes(payload);
+	local = local_bytes(db, payload);
 	if (!n || local + (payload > local ? 4 : 0) > (size_t)(end - at))
 		return false;
 	buf_clear(&db->payload);
@@ -231,8 +231,8 @@ static bool guess_table(const struct raw_row *row, enum table *ret)
 	for (int i = 0; i < TABLE_COUNT; i++) {
 		bool fits = row->column_count == table_formats[i].column_count;
 
-		if (i == TABLE_META && fits && row->values[0].kind != VALUE_TEXT)
-			fits = false;
+		/* An INTEGER PRIMARY KEY stands in the record as NULL; not so in the schema's own rows. */
+		fits = fits && row->values[0].kind == (i == TABLE_META ? VALUE_TEXT : VALUE_NULL);
 		if (i == TABLE_BLOCK && fits)
 			fits = is_text(row, 1, block_kinds) && row->values[5].kind == VALUE_BLOB;
 		if (i == TABLE_RESOURCE && fits)
@@ -255,7 +255,6 @@ static bool guess_table(const struct raw_row *row, enum table *ret)
 	return false;
 }
 
-/* An INTEGER PRIMARY KEY stands in the record as NULL. */
 static bool complete_row(struct raw_row *row, enum table table)
 {
 	if (row->column_count != table_formats[table].column_count)
@@ -276,7 +275,7 @@ static int give_leaf(struct raw_db *db, uint32_t number, const enum table *table
 
 	memcpy(page, db->page, PAGE);
 	cells = u16_at(header_of(page, number) + 3);
-	for (uint32_t cell = 0; cell < cells && !stop && 2 * cell < PAGE; cell++) {
+	for (uint32_t cell = 0; cell < cells && !stop && 2 * cell < db->page_bytes; cell++) {
 		struct raw_row row = {0};
 		enum table own;
 
@@ -313,9 +312,9 @@ static int walk_children(struct raw_db *db, uint32_t number, enum table table, i
 	cells = u16_at(header + 3);
 	for (uint32_t cell = 0; cell < cells && !stop; cell++) {
 		const uint8_t *pointer = header + 12 + 2 * (size_t)cell;
-		uint32_t at = pointer + 2 <= page + PAGE ? u16_at(pointer) : PAGE;
+		uint32_t at = pointer + 2 <= page + db->page_bytes ? u16_at(pointer) : PAGE;
 
-		if (at + 4 > PAGE) {
+		if (at + 4 > db->page_bytes) {
 			db->trouble[table].broken = true;
 			break;
 		}
@@ -376,13 +375,14 @@ static void read_roots(struct raw_db *db, uint32_t number, struct roots *roots, 
 	header = header_of(page, number);
 	if (number <= db->pages)
 		db->visited[number - 1] = 1;
-	for (uint32_t cell = 0; cell < u16_at(header + 3) && 2 * cell < PAGE; cell++) {
+	for (uint32_t cell = 0; cell < u16_at(header + 3) && 2 * cell < db->page_bytes; cell++) {
 		const uint8_t *pointer = header + 12 + 2 * (size_t)cell;
 		struct raw_row row = {0};
 
 		if (header[0] == LEAF && read_cell(db, page, number, (uint16_t)cell, &row))
 			note_root(roots, &row);
-		if (header[0] == INTERIOR && pointer + 2 <= page + PAGE && u16_at(pointer) + 4 <= PAGE)
+		if (header[0] == INTERIOR && pointer + 2 <= page + db->page_bytes &&
+			u16_at(pointer) + 4 <= db->page_bytes)
 			read_roots(db, u32_at(page + u16_at(pointer)), roots, depth + 1);
 	}
 	if (header[0] == INTERIOR)
@@ -456,6 +456,19 @@ static int check_version(const struct raw_db *db, const char *path, struct err *
 		version, FORMAT_VERSION);
 }
 
+/* Without sums to tell, SQLite's header is believed where what it says can be. */
+static size_t find_page_bytes(const struct raw_db *db)
+{
+	uint8_t bytes[2];
+
+	if (db->seal)
+		return raw_seal_page_bytes(db->seal);
+	if (!db->wal && pread(db->fd, bytes, 2, HEADER_PAGE_BYTES) == 2 &&
+		u16_at(bytes) == FORMAT_SMALL_PAGE_BYTES)
+		return FORMAT_SMALL_PAGE_BYTES;
+	return FORMAT_PAGE_BYTES;
+}
+
 int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err)
 {
 	struct raw_db *db = xcalloc(1, sizeof(*db));
@@ -469,13 +482,14 @@ int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err
 		return failed;
 	}
 	buf_init(&db->payload, LIMIT_CHUNK_BYTES);
-	db->pages = (uint32_t)(st.st_size / PAGE);
 	if (!sealed)
 		db->wal = raw_wal_open(path);
-	if (db->wal && raw_wal_pages(db->wal) > db->pages)
-		db->pages = raw_wal_pages(db->wal);
 	if (sealed)
 		db->seal = raw_seal_open(db->fd, (uint64_t)st.st_size);
+	db->page_bytes = find_page_bytes(db);
+	db->pages = (uint32_t)((uint64_t)st.st_size / db->page_bytes);
+	if (db->wal && raw_wal_pages(db->wal) > db->pages)
+		db->pages = raw_wal_pages(db->wal);
 	if (db->seal)
 		db->pages = raw_seal_pages(db->seal);
 	db->visited = xcalloc(db->pages, 1);

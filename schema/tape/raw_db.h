@@ -3,8 +3,8 @@
  * the way is damaged. The format of the pages is SQLite's (its documentation, "Database File Format").
  *
  * The tables are walked from their roots as far as pages can be read; what a damaged page hides is looked for
- * on the pages that were not come by. Only such pages as segments have are known: 4096 bytes, UTF-8, no
- * reserved bytes. Nothing that is read is trusted.
+ * on the pages that were not come by. Only such pages as segments have are known: 4096 or 1024 bytes,
+ * UTF-8, no reserved bytes. Nothing that is read is trusted.
  */
 #ifndef SCHEMA_TAPE_RAW_DB_H
 #define SCHEMA_TAPE_RAW_DB_H

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PAGE            FORMAT_PAGE_BYTES
 #define FOOTER_BYTES    64
 #define FOOTER_PAGES_AT 8
 #define HEADER_PAGES_AT 28 /* in SQLite's header, big-endian */
@@ -23,6 +22,8 @@ struct page_note {
 };
 
 struct raw_seal {
+	int fd;
+	uint64_t file_bytes, page_bytes;
 	uint32_t pages;
 	struct page_note *notes; /* by number - 1 */
 	uint32_t mended;
@@ -37,32 +38,37 @@ static uint64_t u64_at(const uint8_t *from)
 	return value;
 }
 
-static uint64_t sum_of(const uint8_t *page)
+static uint64_t sum_of(const struct raw_seal *s, const uint8_t *page)
 {
-	return codec_hash((struct slice){(const char *)page, PAGE});
+	return codec_hash((struct slice){(const char *)page, s->page_bytes});
+}
+
+static bool read_page(const struct raw_seal *s, uint64_t index, uint8_t page[FORMAT_PAGE_BYTES])
+{
+	return pread(s->fd, page, s->page_bytes, (off_t)(index * s->page_bytes)) == (ssize_t)s->page_bytes;
 }
 
 /* ---- where the sums are ---- */
 
 /* The sums of the pages that the file has, made afresh. */
-static uint64_t *make_sums(int fd, uint64_t count)
+static uint64_t *make_sums(const struct raw_seal *s, uint64_t count)
 {
 	uint64_t *sums = xcalloc(count, sizeof(*sums));
-	uint8_t page[PAGE];
+	uint8_t page[FORMAT_PAGE_BYTES];
 
 	for (uint64_t i = 0; i < count; i++)
-		sums[i] = pread(fd, page, PAGE, (off_t)(i * PAGE)) == PAGE ? sum_of(page) : 0;
+		sums[i] = read_page(s, i, page) ? sum_of(s, page) : 0;
 	return sums;
 }
 
 /* The sums as sealed, if the database has that many pages; those that the file lacks are zero. */
-static uint64_t *read_sums(int fd, uint64_t file_bytes, uint64_t pages)
+static uint64_t *read_sums(const struct raw_seal *s, uint64_t pages)
 {
-	uint64_t *sums = xcalloc(pages, sizeof(*sums));
+	uint64_t *sums = xcalloc(pages, sizeof(*sums)), at = pages * s->page_bytes;
 	uint8_t bytes[8];
 
-	for (uint64_t i = 0; i < pages && pages * PAGE + 8 * i + 8 <= file_bytes; i++) {
-		if (pread(fd, bytes, 8, (off_t)(pages * PAGE + 8 * i)) == 8)
+	for (uint64_t i = 0; i < pages && at + 8 * i + 8 <= s->file_bytes; i++) {
+		if (pread(s->fd, bytes, 8, (off_t)(at + 8 * i)) == 8)
 			sums[i] = u64_at(bytes);
 	}
 	return sums;
@@ -78,33 +84,33 @@ static uint64_t count_equal(const uint64_t *fresh, uint64_t fresh_count, const u
 }
 
 /* What the file's size, the footer and SQLite's header say of the number of pages; 0 for nothing. */
-static void guess_pages(int fd, uint64_t file_bytes, uint64_t ret[3])
+static void guess_pages(const struct raw_seal *s, uint64_t ret[3])
 {
 	uint8_t bytes[8];
 
-	ret[0] = file_bytes > FOOTER_BYTES ? (file_bytes - FOOTER_BYTES) / (PAGE + 8) : 0;
+	ret[0] = s->file_bytes > FOOTER_BYTES ? (s->file_bytes - FOOTER_BYTES) / (s->page_bytes + 8) : 0;
 	ret[1] = ret[2] = 0;
-	if (file_bytes >= FOOTER_BYTES &&
-		pread(fd, bytes, 8, (off_t)(file_bytes - FOOTER_BYTES + FOOTER_PAGES_AT)) == 8)
+	if (s->file_bytes >= FOOTER_BYTES &&
+		pread(s->fd, bytes, 8, (off_t)(s->file_bytes - FOOTER_BYTES + FOOTER_PAGES_AT)) == 8)
 		ret[1] = u64_at(bytes);
-	if (pread(fd, bytes, 4, HEADER_PAGES_AT) == 4)
+	if (pread(s->fd, bytes, 4, HEADER_PAGES_AT) == 4)
 		ret[2] = (uint64_t)bytes[0] << 24 | (uint64_t)bytes[1] << 16 | (uint64_t)bytes[2] << 8 |
 			 bytes[3];
 }
 
 /* The array of sums; one that is equal proves the place. */
-static uint64_t *find_sums(
-	int fd, uint64_t file_bytes, const uint64_t *fresh, uint64_t fresh_count, uint64_t *ret_pages)
+static uint64_t *find_sums(const struct raw_seal *s, const uint64_t *fresh, uint64_t fresh_count,
+	uint64_t *ret_pages, uint64_t *ret_equal)
 {
 	uint64_t guesses[3], best = 0, *sums = NULL;
 
-	guess_pages(fd, file_bytes, guesses);
+	guess_pages(s, guesses);
 	for (int i = 0; i < 3; i++) {
 		uint64_t equal, *tried;
 
-		if (!guesses[i] || guesses[i] > file_bytes / PAGE)
+		if (!guesses[i] || guesses[i] > s->file_bytes / s->page_bytes)
 			continue;
-		tried = read_sums(fd, file_bytes, guesses[i]);
+		tried = read_sums(s, guesses[i]);
 		equal = count_equal(fresh, fresh_count, tried, guesses[i]);
 		if (equal <= best) {
 			free(tried);
@@ -115,20 +121,21 @@ static uint64_t *find_sums(
 		best = equal;
 		*ret_pages = guesses[i];
 	}
+	*ret_equal = best;
 	return sums;
 }
 
 /* ---- judging pages ---- */
 
-static bool find_flipped_bit(int fd, uint64_t index, uint64_t expected, uint16_t *ret)
+static bool find_flipped_bit(const struct raw_seal *s, uint64_t index, uint64_t expected, uint16_t *ret)
 {
-	uint8_t page[PAGE];
+	uint8_t page[FORMAT_PAGE_BYTES];
 
-	if (pread(fd, page, PAGE, (off_t)(index * PAGE)) != PAGE)
+	if (!read_page(s, index, page))
 		return false;
-	for (uint32_t bit = 0; bit < PAGE * 8; bit++) {
+	for (uint32_t bit = 0; bit < s->page_bytes * 8; bit++) {
 		page[bit / 8] ^= (uint8_t)(1u << bit % 8);
-		if (sum_of(page) == expected) {
+		if (sum_of(s, page) == expected) {
 			*ret = (uint16_t)bit;
 			return true;
 		}
@@ -137,7 +144,7 @@ static bool find_flipped_bit(int fd, uint64_t index, uint64_t expected, uint16_t
 	return false;
 }
 
-static void judge(struct raw_seal *s, int fd, const uint64_t *fresh, const uint64_t *kept)
+static void judge(struct raw_seal *s, const uint64_t *fresh, const uint64_t *kept)
 {
 	uint32_t tries = 0;
 
@@ -150,29 +157,46 @@ static void judge(struct raw_seal *s, int fd, const uint64_t *fresh, const uint6
 			      : (differing & (differing - 1)) == 0 ? PAGE_GOOD
 								   : PAGE_BAD;
 		if (note->state != PAGE_BAD || tries++ >= MEND_TRIES_MAX ||
-			!find_flipped_bit(fd, i, kept[i], &note->bit))
+			!find_flipped_bit(s, i, kept[i], &note->bit))
 			continue;
 		note->state = PAGE_MENDED;
 		s->mended++;
 	}
 }
 
-struct raw_seal *raw_seal_open(int fd, uint64_t file_bytes)
+/* Judges the pages if they are of that size, and more of them are as sealed than at the best size so far. */
+static void try_page_size(struct raw_seal *s, uint64_t page_bytes, uint64_t *best)
 {
-	uint64_t fresh_count = file_bytes / PAGE, pages = 0;
-	uint64_t *fresh = make_sums(fd, fresh_count);
-	uint64_t *kept = find_sums(fd, file_bytes, fresh, fresh_count, &pages);
-	struct raw_seal *s = NULL;
+	struct raw_seal tried = {.fd = s->fd, .file_bytes = s->file_bytes, .page_bytes = page_bytes};
+	uint64_t fresh_count = s->file_bytes / page_bytes, pages = 0, equal = 0;
+	uint64_t *fresh = make_sums(&tried, fresh_count);
+	uint64_t *kept = find_sums(&tried, fresh, fresh_count, &pages, &equal);
 
-	if (kept && pages <= UINT32_MAX) {
-		s = xcalloc(1, sizeof(*s));
+	if (kept && pages <= UINT32_MAX && equal * page_bytes > *best) {
+		free(s->notes);
+		*s = tried;
+		*best = equal * page_bytes;
 		s->pages = (uint32_t)pages;
 		s->notes = xcalloc(pages, sizeof(*s->notes));
-		judge(s, fd, fresh, kept);
+		judge(s, fresh, kept);
 	}
 	free(fresh);
 	free(kept);
-	return s;
+}
+
+struct raw_seal *raw_seal_open(int fd, uint64_t file_bytes)
+{
+	struct raw_seal *s = xcalloc(1, sizeof(*s));
+	uint64_t best = 0;
+
+	s->fd = fd;
+	s->file_bytes = file_bytes;
+	try_page_size(s, FORMAT_PAGE_BYTES, &best);
+	try_page_size(s, FORMAT_SMALL_PAGE_BYTES, &best);
+	if (best)
+		return s;
+	raw_seal_close(s);
+	return NULL;
 }
 
 void raw_seal_close(struct raw_seal *s)
@@ -181,6 +205,11 @@ void raw_seal_close(struct raw_seal *s)
 		return;
 	free(s->notes);
 	free(s);
+}
+
+size_t raw_seal_page_bytes(const struct raw_seal *s)
+{
+	return s->page_bytes;
 }
 
 uint32_t raw_seal_pages(const struct raw_seal *s)

@@ -7,6 +7,7 @@
 #define SCHEMA_TAPE_RAW_SEAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct raw_seal;
@@ -14,6 +15,8 @@ struct raw_seal;
 /* NULL when there are no sums that any page has. Borrows fd. */
 struct raw_seal *raw_seal_open(int fd, uint64_t file_bytes);
 void raw_seal_close(struct raw_seal *s);
+
+size_t raw_seal_page_bytes(const struct raw_seal *s);
 
 /* Pages of the database, also of those that the file lacks. Numbers below are from 1. */
 uint32_t raw_seal_pages(const struct raw_seal *s);

@@ -14,13 +14,13 @@
 
 #define SEAL_MAGIC   "KTSEAL01"
 #define FOOTER_BYTES 64
-#define READ_PAGES   256
+#define READ_BYTES   (1u << 20)
 
 /* Offsets in the footer. */
 enum {
 	FOOTER_MAGIC = 0,
 	FOOTER_PAGES = 8,       /* u64 */
-	FOOTER_PAGE_BYTES = 16, /* u64 */
+	FOOTER_PAGE_BYTES = 16, /* u64, a power of two from 512 to 65536 */
 	FOOTER_SUMS = 24,       /* u64, XXH64 of the array of sums */
 	FOOTER_DIGEST = 32,     /* 16 bytes, XXH3-128 of the array of sums */
 	FOOTER_RESERVED = 48,   /* 8 bytes of zero */
@@ -53,26 +53,33 @@ static uint64_t sum_of(const uint8_t *bytes, size_t len)
 	return codec_hash((struct slice){(const char *)bytes, len});
 }
 
-/* Reads pages [0, count) and gives each one's sum to take. */
-static int each_page(int fd, const char *path, uint64_t count,
-	int (*take)(void *context, uint64_t page, uint64_t sum), void *context, struct err *err)
+/* A database in a file, by its pages. */
+struct pages {
+	int fd;
+	const char *path;
+	uint64_t bytes, count; /* of a page; of them */
+};
+
+/* Reads all pages and gives each one's sum to take. */
+static int each_page(const struct pages *p, int (*take)(void *context, uint64_t page, uint64_t sum),
+	void *context, struct err *err)
 {
-	uint8_t *pages = xmalloc(READ_PAGES * FORMAT_PAGE_BYTES);
+	uint8_t *bytes = xmalloc(READ_BYTES);
 	int stop = 0;
 
-	for (uint64_t page = 0; page < count && !stop;) {
-		uint64_t want = count - page < READ_PAGES ? count - page : READ_PAGES;
-		ssize_t n = pread(fd, pages, want * FORMAT_PAGE_BYTES, (off_t)(page * FORMAT_PAGE_BYTES));
+	for (uint64_t page = 0; page < p->count && !stop;) {
+		uint64_t left = (p->count - page) * p->bytes, offset = page * p->bytes;
+		ssize_t n = pread(p->fd, bytes, left < READ_BYTES ? left : READ_BYTES, (off_t)offset);
 
-		if (n < FORMAT_PAGE_BYTES) {
+		if (n < (ssize_t)p->bytes) {
 			stop = err_set_errno(err, n < 0 ? errno : EIO, "cannot read '%s' at offset %" PRIu64,
-				path, page * FORMAT_PAGE_BYTES);
+				p->path, offset);
 			break;
 		}
-		for (ssize_t i = 0; i < n / FORMAT_PAGE_BYTES && !stop; i++, page++)
-			stop = take(context, page, sum_of(pages + i * FORMAT_PAGE_BYTES, FORMAT_PAGE_BYTES));
+		for (uint64_t i = 0; i < (uint64_t)n / p->bytes && !stop; i++, page++)
+			stop = take(context, page, sum_of(bytes + i * p->bytes, p->bytes));
 	}
-	free(pages);
+	free(bytes);
 	return stop;
 }
 
@@ -82,12 +89,14 @@ static int keep_sum(void *context, uint64_t page, uint64_t sum)
 	return 0;
 }
 
-static void make_footer(uint8_t footer[FOOTER_BYTES], const uint8_t *sums, uint64_t pages)
+static void make_footer(uint8_t footer[FOOTER_BYTES], const uint8_t *sums, const struct pages *p)
 {
+	uint64_t pages = p->count;
+
 	memset(footer, 0, FOOTER_BYTES);
 	memcpy(footer + FOOTER_MAGIC, SEAL_MAGIC, 8);
 	put_u64(footer + FOOTER_PAGES, pages);
-	put_u64(footer + FOOTER_PAGE_BYTES, FORMAT_PAGE_BYTES);
+	put_u64(footer + FOOTER_PAGE_BYTES, p->bytes);
 	put_u64(footer + FOOTER_SUMS, sum_of(sums, 8 * pages));
 	codec_digest((struct slice){(const char *)sums, 8 * pages}, footer + FOOTER_DIGEST);
 	put_u64(footer + FOOTER_SELF, sum_of(footer, FOOTER_SELF));
@@ -110,40 +119,54 @@ static int write_all(
 	return 0;
 }
 
-static int append_to(int fd, const char *path, char digest_hex[SEAL_DIGEST_BYTES], struct err *err)
+/* As SQLite's header says, where 1 stands for 65536. */
+static int read_page_bytes(struct pages *p, struct err *err)
+{
+	uint8_t header[2];
+
+	if (pread(p->fd, header, 2, 16) != 2)
+		return err_set_errno(err, EIO, "cannot read '%s' at offset 16", p->path);
+	p->bytes = (uint64_t)header[0] << 8 | header[1];
+	p->bytes = p->bytes == 1 ? 65536 : p->bytes;
+	return p->bytes ? 0 : err_set(err, ERR_CORRUPT, "'%s' is no database", p->path);
+}
+
+static int append_to(struct pages *p, char digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
 	uint8_t footer[FOOTER_BYTES], *sums;
 	struct stat st;
-	uint64_t pages;
 	int failed;
 
-	if (fstat(fd, &st))
-		return err_set_errno(err, errno, "cannot stat '%s'", path);
-	pages = (uint64_t)st.st_size / FORMAT_PAGE_BYTES;
-	sums = xmalloc(8 * pages);
-	failed = each_page(fd, path, pages, keep_sum, sums, err);
+	if (fstat(p->fd, &st))
+		return err_set_errno(err, errno, "cannot stat '%s'", p->path);
+	if (read_page_bytes(p, err))
+		return err->code;
+	p->count = (uint64_t)st.st_size / p->bytes;
+	sums = xmalloc(8 * p->count);
+	failed = each_page(p, keep_sum, sums, err);
 	if (!failed) {
-		make_footer(footer, sums, pages);
-		failed = write_all(fd, path, sums, 8 * pages, pages * FORMAT_PAGE_BYTES, err) ||
-			 write_all(fd, path, footer, FOOTER_BYTES, pages * (FORMAT_PAGE_BYTES + 8), err);
+		make_footer(footer, sums, p);
+		failed = write_all(p->fd, p->path, sums, 8 * p->count, p->count * p->bytes, err) ||
+			 write_all(p->fd, p->path, footer, FOOTER_BYTES, p->count * (p->bytes + 8), err);
 	}
 	free(sums);
 	if (failed)
 		return err->code;
 	digest_to_hex(footer + FOOTER_DIGEST, digest_hex);
-	if (fchmod(fd, 0400) || fsync(fd))
-		return err_set_errno(err, errno, "cannot make '%s' durable", path);
+	if (fchmod(p->fd, 0400) || fsync(p->fd))
+		return err_set_errno(err, errno, "cannot make '%s' durable", p->path);
 	return 0;
 }
 
 int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC), failed;
+	struct pages p = {.fd = open(path, O_RDWR | O_CLOEXEC), .path = path};
+	int failed;
 
-	if (fd < 0)
+	if (p.fd < 0)
 		return err_set_errno(err, errno, "cannot open '%s'", path);
-	failed = append_to(fd, path, ret_digest_hex, err);
-	close(fd);
+	failed = append_to(&p, ret_digest_hex, err);
+	close(p.fd);
 	return failed;
 }
 
@@ -151,7 +174,7 @@ int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct
 static int read_footer(int fd, const char *path, uint8_t footer[FOOTER_BYTES], struct err *err)
 {
 	struct stat st;
-	uint64_t size, pages;
+	uint64_t size, pages, page_bytes;
 
 	if (fstat(fd, &st))
 		return err_set_errno(err, errno, "cannot stat '%s'", path);
@@ -161,20 +184,24 @@ static int read_footer(int fd, const char *path, uint8_t footer[FOOTER_BYTES], s
 		return err_set(err, ERR_CORRUPT,
 			"'%s' is cut short: %" PRIu64 " bytes have no room for a seal", path, size);
 	pages = get_u64(footer + FOOTER_PAGES);
+	page_bytes = get_u64(footer + FOOTER_PAGE_BYTES);
 	if (memcmp(footer, SEAL_MAGIC, 8) != 0 ||
 		sum_of(footer, FOOTER_SELF) != get_u64(footer + FOOTER_SELF))
 		return err_set(err, ERR_CORRUPT,
 			"bad seal in '%s' at offset %" PRIu64 ": found %016" PRIx64 ", expected %016" PRIx64,
 			path, size - FOOTER_BYTES, sum_of(footer, FOOTER_SELF),
 			get_u64(footer + FOOTER_SELF));
-	if (pages > size / FORMAT_PAGE_BYTES || pages * (FORMAT_PAGE_BYTES + 8) + FOOTER_BYTES != size)
+	if (page_bytes < 512 || page_bytes > 65536 || (page_bytes & (page_bytes - 1)))
+		return err_set(err, ERR_CORRUPT, "'%s' claims pages of %" PRIu64 " bytes", path, page_bytes);
+	if (pages > size / page_bytes || pages * (page_bytes + 8) + FOOTER_BYTES != size)
 		return err_set(err, ERR_CORRUPT,
 			"bad size of '%s': found %" PRIu64 " bytes, expected %" PRIu64, path, size,
-			pages * (FORMAT_PAGE_BYTES + 8) + FOOTER_BYTES);
+			pages * (page_bytes + 8) + FOOTER_BYTES);
 	return 0;
 }
 
 struct check {
+	struct pages pages;
 	const uint8_t *sums;
 	int (*damaged)(void *context, const struct seal_damage *d);
 	int (*progress)(void *context, uint64_t bytes);
@@ -196,25 +223,26 @@ static int report(struct check *c, const char *what, uint64_t offset, uint64_t l
 static int compare_sum(void *context, uint64_t page, uint64_t sum)
 {
 	struct check *c = context;
-	uint64_t expected = get_u64(c->sums + 8 * page);
+	uint64_t expected = get_u64(c->sums + 8 * page), page_bytes = c->pages.bytes;
 	char what[32];
 
-	if (c->progress && page % READ_PAGES == 0 && c->progress(c->context, page * FORMAT_PAGE_BYTES))
+	if (c->progress && page % (READ_BYTES / page_bytes) == 0 &&
+		c->progress(c->context, page * page_bytes))
 		return ERR_STOPPED;
 	if (sum == expected)
 		return 0;
 	snprintf(what, sizeof(what), "page %" PRIu64, page + 1);
-	return report(c, what, page * FORMAT_PAGE_BYTES, FORMAT_PAGE_BYTES, sum, expected) ? ERR_STOPPED : 0;
+	return report(c, what, page * page_bytes, page_bytes, sum, expected) ? ERR_STOPPED : 0;
 }
 
 /* The sums themselves are damaged: they are made again. When those are what was sealed, only the sums are
  * wrong, else the pages whose sums differ are named beside them. */
-static int check_against_footer(
-	int fd, const char *path, uint64_t pages, const uint8_t *footer, struct check *c, struct err *err)
+static int check_against_footer(const uint8_t *footer, struct check *c, struct err *err)
 {
-	uint64_t at = pages * FORMAT_PAGE_BYTES, expected = get_u64(footer + FOOTER_SUMS);
+	uint64_t pages = c->pages.count, page_bytes = c->pages.bytes, at = pages * page_bytes,
+		 expected = get_u64(footer + FOOTER_SUMS);
 	uint8_t *fresh = xmalloc(8 * pages);
-	int failed = each_page(fd, path, pages, keep_sum, fresh, err);
+	int failed = each_page(&c->pages, keep_sum, fresh, err);
 	bool intact = !failed && sum_of(fresh, 8 * pages) == expected;
 
 	if (!failed && !intact &&
@@ -228,7 +256,7 @@ static int check_against_footer(
 			continue;
 		snprintf(what, sizeof(what), intact ? "the sum of page %" PRIu64 : "page %" PRIu64, page + 1);
 		if (intact ? report(c, what, at + 8 * page, 8, kept, made)
-			   : report(c, what, page * FORMAT_PAGE_BYTES, FORMAT_PAGE_BYTES, made, kept))
+			   : report(c, what, page * page_bytes, page_bytes, made, kept))
 			failed = ERR_STOPPED;
 	}
 	free(fresh);
@@ -236,11 +264,11 @@ static int check_against_footer(
 }
 
 /* What the next segment names must follow from the sums, or it would prove nothing about them. */
-static int check_digest(const uint8_t *footer, uint64_t pages, struct check *c)
+static int check_digest(const uint8_t *footer, struct check *c)
 {
-	struct seal_damage d = {.offset = pages * (FORMAT_PAGE_BYTES + 8) + FOOTER_DIGEST,
-		.length = 16,
-		.what = "the digest"};
+	uint64_t pages = c->pages.count;
+	struct seal_damage d = {
+		.offset = pages * (c->pages.bytes + 8) + FOOTER_DIGEST, .length = 16, .what = "the digest"};
 	uint8_t made[16];
 
 	codec_digest((struct slice){(const char *)c->sums, 8 * pages}, made);
@@ -252,29 +280,30 @@ static int check_digest(const uint8_t *footer, uint64_t pages, struct check *c)
 	return c->damaged(c->context, &d) ? ERR_STOPPED : 0;
 }
 
-static int check_fd(
-	int fd, const char *path, struct check *c, char digest_hex[SEAL_DIGEST_BYTES], struct err *err)
+static int check_fd(struct check *c, char digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
+	struct pages *p = &c->pages;
 	uint8_t footer[FOOTER_BYTES], *sums;
-	uint64_t pages, at;
-	int failed = read_footer(fd, path, footer, err);
+	uint64_t at;
+	int failed = read_footer(p->fd, p->path, footer, err);
 
 	if (failed)
 		return failed;
-	pages = get_u64(footer + FOOTER_PAGES);
-	at = pages * FORMAT_PAGE_BYTES;
-	sums = xmalloc(8 * pages);
-	if (pread(fd, sums, 8 * pages, (off_t)at) != (ssize_t)(8 * pages))
-		failed = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, path, at);
+	p->count = get_u64(footer + FOOTER_PAGES);
+	p->bytes = get_u64(footer + FOOTER_PAGE_BYTES);
+	at = p->count * p->bytes;
+	sums = xmalloc(8 * p->count);
+	if (pread(p->fd, sums, 8 * p->count, (off_t)at) != (ssize_t)(8 * p->count))
+		failed = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, p->path, at);
 	c->sums = sums;
-	if (!failed && sum_of(sums, 8 * pages) != get_u64(footer + FOOTER_SUMS))
-		failed = check_against_footer(fd, path, pages, footer, c, err);
-	else if (!failed && !(failed = check_digest(footer, pages, c)))
-		failed = each_page(fd, path, pages, compare_sum, c, err);
+	if (!failed && sum_of(sums, 8 * p->count) != get_u64(footer + FOOTER_SUMS))
+		failed = check_against_footer(footer, c, err);
+	else if (!failed && !(failed = check_digest(footer, c)))
+		failed = each_page(p, compare_sum, c, err);
 	free(sums);
 	digest_to_hex(footer + FOOTER_DIGEST, digest_hex);
 	if (failed == ERR_STOPPED)
-		return err_set(err, ERR_STOPPED, "check of '%s' was stopped", path);
+		return err_set(err, ERR_STOPPED, "check of '%s' was stopped", p->path);
 	return failed ? failed : c->found;
 }
 
@@ -283,12 +312,13 @@ int seal_check(const char *path, int (*damaged)(void *context, const struct seal
 	struct err *err)
 {
 	struct check c = {.damaged = damaged, .progress = progress, .context = context};
-	int fd = open(path, O_RDONLY | O_CLOEXEC), result;
+	int result;
 
-	if (fd < 0)
+	c.pages = (struct pages){.fd = open(path, O_RDONLY | O_CLOEXEC), .path = path};
+	if (c.pages.fd < 0)
 		return err_set_errno(err, errno, "cannot open '%s'", path);
-	result = check_fd(fd, path, &c, ret_digest_hex, err);
-	close(fd);
+	result = check_fd(&c, ret_digest_hex, err);
+	close(c.pages.fd);
 	return result;
 }
 

@@ -15,6 +15,9 @@
 /* Readers of a live segment wait that long for its writer, and the other way round. */
 #define BUSY_TIMEOUT_MS 5000
 
+/* Smaller ones than that on average make a sealed segment's pages small. */
+#define SMALL_BLOCK_BYTES (32 << 10)
+
 /* Passes over a directory until two agree; a writer makes and seals segments much more slowly. */
 #define LIST_TRIES 10
 
@@ -437,11 +440,30 @@ static bool is_sound(sqlite3 *db)
 	return sound;
 }
 
+/* Where blocks are small, small pages: a block's last page is half empty on average. */
+static int sealed_page_bytes(sqlite3 *db, int64_t *ret, struct err *err)
+{
+	int64_t mean_bytes;
+
+	if (segment_number(db, "SELECT CAST(avg(length(data)) AS INTEGER) FROM block", 0, &mean_bytes, err))
+		return err->code;
+	*ret = mean_bytes < SMALL_BLOCK_BYTES ? FORMAT_SMALL_PAGE_BYTES : FORMAT_PAGE_BYTES;
+	return 0;
+}
+
 static int copy_compact(sqlite3 *db, const char *to, struct err *err)
 {
-	sqlite3_stmt *statement = segment_prepare(db, "VACUUM INTO ?", err);
-	int failed = 0;
+	sqlite3_stmt *statement;
+	int64_t page_bytes = FORMAT_PAGE_BYTES;
+	char sql[40];
+	int failed = sealed_page_bytes(db, &page_bytes, err);
 
+	if (failed)
+		return failed;
+	snprintf(sql, sizeof(sql), "PRAGMA page_size = %d", (int)page_bytes);
+	if (segment_exec(db, sql, err)) /* of the copy only: in WAL mode the database keeps its own */
+		return err->code;
+	statement = segment_prepare(db, "VACUUM INTO ?", err);
 	if (!statement)
 		return err->code;
 	sqlite3_bind_text(statement, 1, to, -1, SQLITE_STATIC);

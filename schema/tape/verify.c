@@ -41,11 +41,12 @@ static uint64_t offset_of_row(sqlite3 *db, const char *table, int64_t id)
 			  "dbstat WHERE name = '%s' AND pagetype = 'leaf') WHERE upto > "
 			  "(SELECT count(*) FROM %s WHERE rowid < %" PRId64 ") ORDER BY upto LIMIT 1",
 			table, table, id);
-	int64_t page = 0;
-	int failed = segment_number(db, sql, 0, &page, NULL);
+	int64_t page = 0, page_bytes = 0;
+	int failed = segment_number(db, sql, 0, &page, NULL) ||
+		     segment_number(db, "PRAGMA page_size", 0, &page_bytes, NULL);
 
 	free(sql);
-	return failed || page < 1 ? UINT64_MAX : (uint64_t)(page - 1) * FORMAT_PAGE_BYTES;
+	return failed || page < 1 ? UINT64_MAX : (uint64_t)(page - 1) * (uint64_t)page_bytes;
 }
 
 void verify_report_row(struct verifier *v, const char *table, int64_t id, const char *found,

@@ -203,6 +203,7 @@ int main(int argc, char **argv)
 	bench_pin(true);
 	if (is_directory(argv[1])) {
 		b.stream_path = session = xasprintf("%s/session.ndjson", b.work_dir);
+		b.recording = argv[1];
 		bench_write_stream(&b, argv[1], session);
 	}
 	load(&b);

@@ -16,10 +16,11 @@ struct bench {
 	size_t line_count;
 	const char *work_dir; /* where tapes and tables may be made */
 	const char *stream_path;
-	int64_t *times_ns;    /* of each line, when the stream is a tape's; else NULL */
-	char *tape;           /* made by bench_ingest, read by bench_read */
-	uint64_t event_count; /* on it: bookmarks are none */
-	struct buf rows;      /* bench.json so far */
+	int64_t *times_ns;     /* of each line, when the stream is a tape's; else NULL */
+	const char *recording; /* the tape that the stream is of, else NULL */
+	char *tape;            /* made by bench_ingest, read by bench_read */
+	uint64_t event_count;  /* on it: bookmarks are none */
+	struct buf rows;       /* bench.json so far */
 	unsigned row_count;
 };
 

@@ -22,9 +22,10 @@ class Recover(TapeTest):
         with sqlite3.connect(f"file:{path}?immutable=1", uri=True) as db:
             page, = db.execute("SELECT max(pageno) FROM dbstat WHERE name = ? AND pagetype = ?",
                                (table, pagetype)).fetchone()
+            page_bytes, = db.execute("PRAGMA page_size").fetchone()
         with open(path, "r+b") as f:
-            f.seek(4096 * (page - 1))
-            f.write(bytes(4096))
+            f.seek(page_bytes * (page - 1))
+            f.write(bytes(page_bytes))
 
     def recover(self, *args):
         return self.run_tape("recover", self.tape, "-o", self.new, *args)

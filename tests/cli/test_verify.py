@@ -24,11 +24,11 @@ class Verify(TapeTest):
         self.assertIn("is intact: 1 segment, 50 events", done.stdout)
 
     def test_a_damage_has_one_line_with_file_offset_found_and_expected(self):
-        self.damage(3 * 4096 + 77)
+        self.damage(3 * 1024 + 77)
         done = self.run_tape("verify", self.tape)
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         first, last = done.stdout.splitlines()
-        self.assertRegex(first, r"^seg-000001\.db at offset 12288: bad checksum of page 4: found [0-9a-f]{16}, "
+        self.assertRegex(first, r"^seg-000001\.db at offset 3072: bad checksum of page 4: found [0-9a-f]{16}, "
                                 r"expected [0-9a-f]{16}$")
         self.assertIn("is damaged: 1 damage in 1 segment", last)
 

@@ -1,3 +1,4 @@
+#include "schema/tape/segment.h"
 #include "tests/unit/tape_model.h"
 
 static const struct tape_writer_options small_extents = {.extent_bytes = 200000};
@@ -445,6 +446,42 @@ START_TEST(writer__leaves_no_directory_behind_that_it_put_nothing_into)
 }
 END_TEST
 
+static int64_t read_fake(void *context)
+{
+	return *(int64_t *)context;
+}
+
+/* Seals one extent of events that came within so long; returns the bytes of its blocks. */
+static int64_t packed_bytes(int64_t took_ns)
+{
+	int64_t now_ns = NS_PER_S, bytes = 0;
+	struct clock fake = {read_fake, read_fake, &now_ns};
+	struct segment_file file = {1, true, NULL};
+	struct tape_writer *w;
+	struct model m;
+	struct err err;
+	sqlite3 *db;
+
+	model_init(&m, 12);
+	w = model_open(&m, &(struct tape_writer_options){.clock = &fake});
+	model_steps(&m, w, 300, 10);
+	now_ns += took_ns;
+	ck_assert_ok(tape_writer_close(w, &err), &err);
+	file.path = xasprintf("%s/seg-000001.db", m.path);
+	ck_assert_ok(segment_open(&file, false, &db, &err), &err);
+	ck_assert_ok(segment_number(db, "SELECT sum(length(data)) FROM block", 0, &bytes, &err), &err);
+	sqlite3_close(db);
+	free(file.path);
+	model_release(&m);
+	return bytes;
+}
+
+START_TEST(writer__packs_harder_what_came_slowly)
+{
+	ck_assert_int_lt(packed_bytes(3600 * NS_PER_S), packed_bytes(0));
+}
+END_TEST
+
 UNIT_MAIN("tape", writer__leaves_no_directory_behind_that_it_put_nothing_into,
 	tape__gives_back_every_event_from_the_hot_stage,
 	tape__gives_back_every_event_from_sealed_extents_and_the_hot_one,
@@ -454,4 +491,5 @@ UNIT_MAIN("tape", writer__leaves_no_directory_behind_that_it_put_nothing_into,
 	tape__is_followed_by_a_reader_while_it_is_written, tape__finds_the_first_event_at_or_after_a_time,
 	tape__lists_live_objects_in_the_order_of_storage_keys, writer__commits_without_sealing_what_is_full,
 	writer__gives_objects_that_it_still_has_in_memory, writer__refuses_a_tape_that_another_writer_holds,
-	writer__refuses_a_directory_that_is_no_tape_and_leaves_it_alone)
+	writer__refuses_a_directory_that_is_no_tape_and_leaves_it_alone,
+	writer__packs_harder_what_came_slowly)

@@ -300,13 +300,13 @@ END_TEST
 static void change(const struct model *m, const char *name, const char *sql)
 {
 	char *path = xasprintf("%s/%s", m->path, name), *message = NULL, digest[SEAL_DIGEST_BYTES];
-	uint64_t size;
+	uint64_t size, page_bytes; /* as the footer has it, like the machine little-endian */
 	struct err err;
 	sqlite3 *db;
 	int fd = open_file(m, name, O_RDWR, &size);
 
-	ck_assert_int_eq(
-		ftruncate(fd, (off_t)((size - 64) / (FORMAT_PAGE_BYTES + 8) * FORMAT_PAGE_BYTES)), 0);
+	ck_assert_int_eq(pread(fd, &page_bytes, 8, (off_t)(size - 48)), 8);
+	ck_assert_int_eq(ftruncate(fd, (off_t)((size - 64) / (page_bytes + 8) * page_bytes)), 0);
 	close(fd);
 	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
 	segment_sums_register(db);
