@@ -50,11 +50,8 @@ static const struct kept *find_kept(const struct type_cache *t, const char *path
 /* What is no JSON is kept as nothing, too. */
 static const cJSON *parse(struct type_cache *t, const char *path, uint64_t seq, struct slice json)
 {
-	const struct kept *found = find_kept(t, path, seq);
 	struct kept *k = &t->kept[t->next];
 
-	if (found)
-		return found->document;
 	t->next = (t->next + 1) % TYPE_DOCUMENTS_KEPT;
 	kept_release(k);
 	*k = (struct kept){.path = xstrdup(path), .seq = seq};
@@ -66,12 +63,16 @@ static struct field_type of_custom(struct type_cache *t, struct world *w, const 
 {
 	struct slice crd, schema = {NULL, 0};
 	uint64_t seq = crd_find(w, c, &crd);
+	const struct kept *kept;
 	const cJSON *parsed = NULL;
 	char *path;
 
 	path = xasprintf("%s.%s/%s", c->resource.resource, c->resource.apigroup, c->resource.version);
-	if (seq &&
-		json_get(crd_version(crd, c->resource.version), "schema.openAPIV3Schema", &schema, NULL) > 0)
+	kept = seq ? find_kept(t, path, seq) : NULL;
+	if (kept)
+		parsed = kept->document;
+	else if (seq &&
+		 json_get(crd_version(crd, c->resource.version), "schema.openAPIV3Schema", &schema, NULL) > 0)
 		parsed = parse(t, path, seq, schema);
 	free(path);
 	return field_type_of_custom(parsed);
@@ -91,12 +92,17 @@ static const cJSON *recorded_document(struct type_cache *t, struct world *w, con
 {
 	char *path = xasprintf(
 		"/openapi/v3/%s%s%s%s", *r->apigroup ? "apis/" : "api", r->apigroup, "/", r->version);
+	const struct kept *kept = NULL;
 	const cJSON *parsed = NULL;
 	struct tape_document d;
 	struct buf body;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	if (tape_document(w->tape, path, "", w->seq, &d, &body, NULL) == 0)
+	if (tape_document(w->tape, path, "", w->seq, &d, NULL, NULL) == 0)
+		kept = find_kept(t, path, d.after_seq + 1);
+	if (kept)
+		parsed = kept->document;
+	else if (tape_document(w->tape, path, "", w->seq, &d, &body, NULL) == 0)
 		parsed = parse(t, path, d.after_seq + 1, buf_slice(&body));
 	buf_release(&body);
 	free(path);

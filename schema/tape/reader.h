@@ -137,8 +137,8 @@ int tape_each_document(struct tape *t, int (*each)(void *context, const struct t
 	void *context, struct err *err) MUST_CHECK;
 
 /* The newest document of that path and variant that was recorded at or before after_seq (0: the newest of
- * all). body is appended to `body`; the other strings are borrowed until the next call. ERR_NOT_FOUND when
- * none. */
+ * all). body is appended to `body`, unless that is NULL; the other strings are borrowed until the next call.
+ * ERR_NOT_FOUND when none. */
 int tape_document(struct tape *t, const char *path, const char *variant, uint64_t after_seq,
 	struct tape_document *ret, struct buf *body, struct err *err) MUST_CHECK;
 

@@ -375,9 +375,9 @@ static int append_body(struct tape *t, sqlite3_stmt *row, struct buf *body, stru
 static int give_document(
 	struct tape *t, sqlite3_stmt *row, struct tape_document *ret, struct buf *body, struct err *err)
 {
-	size_t begin = body->len;
+	size_t begin = body ? body->len : 0;
 
-	if (append_body(t, row, body, err))
+	if (body && append_body(t, row, body, err))
 		return err_prefix(err, "document '%s'", text_at(row, 2));
 	buf_clear(&t->document_text);
 	/* Reserved whole, so that no text moves while others are added. */
@@ -391,7 +391,7 @@ static int give_document(
 		.http_status = INT(4),
 		.content_type = keep_text(t, row, 5),
 		.etag = keep_text(t, row, 6),
-		.body = {body->ptr + begin, body->len - begin},
+		.body = body ? (struct slice){body->ptr + begin, body->len - begin} : (struct slice){NULL, 0},
 	};
 	return 0;
 }
