@@ -17,6 +17,32 @@ bool protobuf_find_message(struct slice api_version, struct slice kind, unsigned
 	return false;
 }
 
+static enum protobuf_value value_of(enum protobuf_form form)
+{
+	switch (form) {
+	case PB_STRING:
+	case PB_DURATION: return VALUE_STRING;
+	case PB_BOOL: return VALUE_BOOL;
+	case PB_INT32: return VALUE_INT32;
+	case PB_INT64: return VALUE_INT64;
+	case PB_DOUBLE: return VALUE_NUMBER;
+	case PB_BYTES: return VALUE_BYTES;
+	case PB_MESSAGE: return VALUE_MESSAGE;
+	case PB_TIME:
+	case PB_MICRO_TIME: return VALUE_TIME;
+	case PB_QUANTITY: return VALUE_QUANTITY;
+	case PB_INT_OR_STRING: return VALUE_INT_OR_STRING;
+	case PB_STRINGS:
+	case PB_RAW_EXTENSION:
+	case PB_FIELDS_V1:
+	case PB_RAW_JSON:
+	case PB_SCHEMA_OR_BOOL:
+	case PB_SCHEMA_OR_ARRAY:
+	case PB_SCHEMA_OR_STRINGS: break;
+	}
+	return VALUE_ANY;
+}
+
 bool protobuf_find_member(unsigned message, const char *name, struct protobuf_member *ret)
 {
 	for (unsigned i = protobuf_starts[message]; i < protobuf_starts[message + 1]; i++) {
@@ -26,8 +52,10 @@ bool protobuf_find_member(unsigned message, const char *name, struct protobuf_me
 			if (protobuf_find_member(row->message, name, ret))
 				return true;
 		} else if (strcmp(protobuf_names[row->name], name) == 0) {
-			*ret = (struct protobuf_member){
-				row->form == PB_MESSAGE, row->message, (row->flags & ROW_MAP) != 0};
+			*ret = (struct protobuf_member){.value = value_of(row->form),
+				.message = row->message,
+				.is_list = (row->flags & ROW_REPEATED) != 0,
+				.is_map = (row->flags & ROW_MAP) != 0};
 			return true;
 		}
 	}

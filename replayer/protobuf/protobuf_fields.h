@@ -7,10 +7,25 @@
 
 #include "schema/base/buf.h"
 
+/* What a value is in JSON. */
+enum protobuf_value {
+	VALUE_ANY,
+	VALUE_STRING,
+	VALUE_BYTES, /* base64 */
+	VALUE_BOOL,
+	VALUE_INT32,
+	VALUE_INT64,
+	VALUE_NUMBER,
+	VALUE_TIME,
+	VALUE_QUANTITY,
+	VALUE_INT_OR_STRING,
+	VALUE_MESSAGE, /* an object with members that are known, too */
+};
+
 struct protobuf_member {
-	bool is_message;  /* its members are known, too: */
-	unsigned message; /* ... under this number */
-	bool is_map;      /* of such messages, under any name */
+	enum protobuf_value value;
+	unsigned message;     /* of VALUE_MESSAGE: its number */
+	bool is_list, is_map; /* of such values, a map under any name */
 };
 
 /* The number of the message that a kind is; false when it is no built-in one. */

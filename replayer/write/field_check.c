@@ -57,9 +57,9 @@ static void check_message(const cJSON *value, unsigned message, const char *plac
 		inner = member_place(place, member->string);
 		if (!protobuf_find_member(message, member->string, &m))
 			tell(unknown, inner);
-		else if (m.is_message && m.is_map)
+		else if (m.value == VALUE_MESSAGE && m.is_map)
 			check_each(member, m.message, inner, unknown);
-		else if (m.is_message)
+		else if (m.value == VALUE_MESSAGE)
 			check_message(member, m.message, inner, unknown);
 		free(inner);
 	}

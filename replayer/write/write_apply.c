@@ -165,8 +165,12 @@ static int apply(struct write *w, cJSON *object)
 		rc = check_creation(w, object);
 	if (rc == 0)
 		rc = make_result(w, object, &made);
-	if (rc)
+	if (rc == 0)
+		rc = write_check_values(w, made, VALUES_APPLIED);
+	if (rc) {
+		cJSON_Delete(made);
 		return rc;
+	}
 	w->managed = true;
 	return w->old ? write_replace(w, made, false) : write_create_object(w, made);
 }

@@ -193,5 +193,7 @@ int write_create(struct write *w)
 	cJSON *object;
 	int rc = write_read_object(w, &object);
 
+	if (rc == 0 && (rc = write_check_values(w, object, VALUES_OF_BODY)) != 0)
+		cJSON_Delete(object);
 	return rc ? rc : write_create_object(w, object);
 }

@@ -119,6 +119,12 @@ int write_read_object(struct write *w, cJSON **ret);
  * request wants it. patched: only of those that w->old does not have. */
 int write_check_fields(struct write *w, const cJSON *object, const cJSON *duplicates, bool patched);
 
+/* Refuses values that the type does not allow: 400 as the API server's decoder says it, of a patch 422 and of
+ * what is applied 500; those of a custom resource 422 with a cause for each. What w->old has wrong already is
+ * let through when it is patched or replaced. write_values.c. */
+enum value_origin { VALUES_OF_BODY, VALUES_OF_PATCH, VALUES_APPLIED };
+int write_check_values(struct write *w, const cJSON *object, enum value_origin origin);
+
 /* Keeps account of who wrote which fields of an object that takes the place of w->old, if nobody has yet.
  * write_apply.c. */
 void write_keep_managers(struct write *w, cJSON *object);

@@ -73,6 +73,8 @@ static int apply_patch(struct write *w, struct slice type, cJSON *patch)
 		rc = patch_object(w, type, patch, &object);
 	if (rc == 0 && !scale)
 		rc = write_check_fields(w, object, NULL, true);
+	if (rc == 0 && !scale)
+		rc = write_check_values(w, object, VALUES_OF_PATCH);
 	if (rc) {
 		cJSON_Delete(object);
 		return rc;

@@ -201,6 +201,8 @@ int write_update(struct write *w)
 	if (rc)
 		return rc;
 	rc = write_load_named(w, object);
+	if (rc == 0)
+		rc = write_check_values(w, object, VALUES_OF_BODY);
 	if (rc == 0 && !w->old && is_created_by_put(w) && !w->sub.len) {
 		rc = write_check_place(w, object);
 		if (rc == 0)

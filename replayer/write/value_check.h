@@ -1,0 +1,41 @@
+/*
+ * value_check.h: values that a type does not allow: of the built-in kinds those that Go could not decode, by
+ * the fields of Kubernetes 1.36; of custom resources those that the schema of their CRD refuses. Not looked
+ * at: patterns, formats, rules in CEL, and what the API server's own code knows of the built-in kinds.
+ */
+#ifndef REPLAYER_VALUE_CHECK_H
+#define REPLAYER_VALUE_CHECK_H
+
+#include "replayer/write/json_tree.h"
+
+#define VALUE_FAULTS_MAX 100 /* more are not told */
+
+/* The first value of a wrong type. */
+struct value_fault {
+	char *place;                  /* "spec.containers.ports.containerPort"; the caller frees */
+	const char *expected, *found; /* "int32", "string": constants, as Go says */
+	const cJSON *value;           /* what stands there; borrowed */
+};
+
+/* False when everything can be decoded, or the kind is none of the built-in ones. */
+bool value_check_builtin(
+	const char *api_version, const char *kind, const cJSON *object, struct value_fault *ret);
+
+/* The same of the metadata of any object; places begin behind it. */
+bool value_check_metadata(const cJSON *metadata, struct value_fault *ret);
+
+enum value_reason {
+	VALUE_INVALID,
+	VALUE_OF_OTHER_TYPE,
+	VALUE_REQUIRED,
+	VALUE_NOT_SUPPORTED,
+	VALUE_TOO_LONG,
+	VALUE_TOO_MANY
+};
+extern const char *const value_reasons[]; /* as causes of a Status name them */
+
+/* Appends {reason, field, message} to `faults`, an array; reason is a number, the others are those of a
+ * cause. `place` is that of the value. */
+void value_check_schema(const cJSON *value, const cJSON *schema, const char *place, cJSON *faults);
+
+#endif
