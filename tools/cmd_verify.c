@@ -180,9 +180,12 @@ const struct command cmd_verify = {
 	.operands = "TAPE",
 	.summary = "check that a tape is what was written",
 	.description =
-		"Checks every checksum, the chain of segments, and every index against the objects that it\n"
-		"describes. Prints one line for each damage: file, offset, what was found and what was\n"
-		"expected; exit code 1 when there is any. The tape may be one that is being recorded.",
+		"Checks every checksum and the chain of segments, decodes every object, on all processors,\n"
+		"and holds the indexes and the recorded state against them. Prints one line for each damage:\n"
+		"file, offset, what was found and what was expected; exit code 1 when there is any. The tape\n"
+		"may be one that is being recorded. --quick reads every byte, but decodes nothing: it finds\n"
+		"whatever changed since a segment was sealed, as fast as the disk, but not what was wrong\n"
+		"when it was written.",
 	.options = rows,
 	.run = run,
 };

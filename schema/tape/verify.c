@@ -508,9 +508,11 @@ int tape_verify(const char *path, const struct tape_verify_options *options, str
 	if (!failed) {
 		v.path = tape_path;
 		v.total = bytes_to_read(list, count, options->quick);
+		v.crew = options->quick ? NULL : block_crew_new();
 		live_map_init(&v.live);
 		check_all(&v, list, count);
 		live_map_release(&v.live);
+		block_crew_free(v.crew);
 		registry_release(&v.registry);
 		free(v.tape_id);
 		segment_list_free(list, count);

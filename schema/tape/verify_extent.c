@@ -1,7 +1,7 @@
 /*
- * verify_extent.c: extents against what they describe. Every object of every block is decoded and looked at
- * again: its identity must be what the index says. Behind each extent of events the live objects are known,
- * with a hash of their bytes; what the next segment keeps as state must be just these.
+ * verify_extent.c: extents against what they describe; verify_blocks.c looks at their objects. Behind each
+ * extent of events the live objects are known, with a hash of their bytes; what the next segment keeps as
+ * state must be just these.
  */
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
@@ -12,19 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* An extent while it is checked. */
-struct checked {
-	struct verifier *v;
-	int64_t id;
-	bool is_state, sound; /* sound: nothing found so far */
-	struct extent *x;
-	uint64_t *hashes;    /* of the objects, by event */
-	uint32_t *by_block;  /* events, block after block, each in layout order */
-	uint32_t *block_end; /* of each block in by_block */
-	uint32_t block_count;
-	struct buf scratch;
-};
 
 static void note_damage(struct checked *c, const char *found, const char *expected, const char *what)
 {
@@ -41,137 +28,6 @@ static void note_number(struct checked *c, const char *what, uint64_t found, uin
 	snprintf(found_text, sizeof(found_text), "%" PRIu64, found);
 	snprintf(expected_text, sizeof(expected_text), "%" PRIu64, expected);
 	note_damage(c, found_text, expected_text, what);
-}
-
-/* ---- objects ---- */
-
-static bool same_identity(const struct event *a, const struct event *b)
-{
-	return slice_equal(a->namespace, b->namespace) && slice_equal(a->name, b->name) &&
-	       slice_equal(a->uid, b->uid) && slice_equal(a->rv, b->rv);
-}
-
-static void check_object(struct checked *c, uint32_t index, struct slice object)
-{
-	char rv[RV_TEXT_BYTES];
-	struct event want, have;
-	struct err err = {0};
-
-	extent_event_get(c->x, index, rv, &want);
-	have = want;
-	c->hashes[index] = codec_hash_for_memory(object);
-	if (hot_identify(&have, object, &c->scratch, &err)) {
-		note_damage(c, "", "", err.text);
-	} else if (!same_identity(&want, &have)) {
-		char *found = xasprintf("%.*s/%.*s %.*s", (int)have.namespace.len, have.namespace.ptr,
-			(int)have.name.len, have.name.ptr, (int)have.rv.len, have.rv.ptr);
-		char *expected = xasprintf("%.*s/%.*s %.*s", (int)want.namespace.len, want.namespace.ptr,
-			(int)want.name.len, want.name.ptr, (int)want.rv.len, want.rv.ptr);
-
-		note_damage(c, found, expected, "index and object differ");
-		free(found);
-		free(expected);
-	}
-}
-
-/* ---- blocks ---- */
-
-static void sort_by_block(struct checked *c)
-{
-	const struct extent *x = c->x;
-	uint32_t *fill;
-
-	for (size_t i = 0; i < x->event_count; i++)
-		c->block_count =
-			x->events[i].block >= c->block_count ? x->events[i].block + 1 : c->block_count;
-	c->block_end = xcalloc(c->block_count + 1, sizeof(*c->block_end));
-	fill = xcalloc(c->block_count + 1, sizeof(*fill));
-	c->by_block = xcalloc(x->event_count, sizeof(*c->by_block));
-	for (size_t i = 0; i < x->event_count; i++)
-		c->block_end[x->events[i].block]++;
-	for (uint32_t b = 0, sum = 0; b < c->block_count; b++) {
-		fill[b] = sum;
-		sum += c->block_end[b];
-		c->block_end[b] = sum;
-	}
-	for (size_t i = 0; i < x->event_count; i++) {
-		uint32_t index = x->layout[i];
-
-		c->by_block[fill[x->events[index].block]++] = index;
-	}
-	free(fill);
-}
-
-static void check_objects_of_block(struct checked *c, struct block *b, int64_t id, uint32_t number)
-{
-	uint32_t begin = number ? c->block_end[number - 1] : 0;
-	struct err err = {0};
-
-	for (uint32_t i = begin; i < c->block_end[number]; i++) {
-		const struct extent_event *e = &c->x->events[c->by_block[i]];
-		struct slice object;
-
-		if (block_get(b, e->offset, e->length, &object, &err)) {
-			c->sound = false;
-			verify_report_row(c->v, "block", id, "", "", "block %u of extent %lld: %s", number,
-				(long long)c->id, err.text);
-			return;
-		}
-		check_object(c, c->by_block[i], object);
-	}
-}
-
-/* Columns: id, kind = 'chain', events, raw_bytes, xxh64, data. */
-static void check_block(struct checked *c, sqlite3_stmt *row, uint32_t number)
-{
-	struct slice data = {sqlite3_column_blob(row, 5), (size_t)sqlite3_column_bytes(row, 5)};
-	uint64_t found = codec_hash(data), expected = (uint64_t)sqlite3_column_int64(row, 4);
-	int64_t id = sqlite3_column_int64(row, 0);
-	char what[64];
-	struct err err = {0};
-	struct block *b;
-
-	snprintf(what, sizeof(what), "block %u of extent %lld", number, (long long)c->id);
-	if (found != expected) {
-		c->sound = false;
-		verify_report_sum(c->v, "block", id, found, expected, what);
-		return;
-	}
-	if (block_open(sqlite3_column_int(row, 1) ? BLOCK_CHAIN : BLOCK_PACK, data,
-		    (uint32_t)sqlite3_column_int64(row, 2), (uint64_t)sqlite3_column_int64(row, 3), &b,
-		    &err)) {
-		c->sound = false;
-		verify_report_row(c->v, "block", id, "", "", "%s: %s", what, err.text);
-		return;
-	}
-	note_number(c, "events of a block", b->events,
-		c->block_end[number] - (number ? c->block_end[number - 1] : 0));
-	c->v->result.raw_bytes += b->bytes.max;
-	check_objects_of_block(c, b, id, number);
-	block_free(b);
-}
-
-static void check_blocks(struct checked *c)
-{
-	sqlite3_stmt *rows = verify_prepare(c->v,
-		"SELECT id, kind = 'chain', events, raw_bytes, xxh64, data FROM block WHERE id >= ? AND id < ? "
-		"ORDER BY id");
-	int64_t number = 0;
-
-	sort_by_block(c);
-	sqlite3_bind_int64(rows, 1, c->id << BLOCK_NUMBER_BITS);
-	sqlite3_bind_int64(rows, 2, (c->id + 1) << BLOCK_NUMBER_BITS);
-	while (rows && verify_step(c->v, rows)) {
-		int64_t found = sqlite3_column_int64(rows, 0) - (c->id << BLOCK_NUMBER_BITS);
-
-		if (found != number || number >= c->block_count)
-			break;
-		check_block(c, rows, (uint32_t)number++);
-		verify_advance(c->v, (uint64_t)sqlite3_column_bytes(rows, 5));
-	}
-	sqlite3_finalize(rows);
-	if (!c->v->stopped)
-		note_number(c, "blocks that are there", (uint64_t)number, c->block_count);
 }
 
 /* ---- index and filter ---- */
@@ -323,7 +179,6 @@ static void release(struct checked *c)
 	free(c->hashes);
 	free(c->by_block);
 	free(c->block_end);
-	buf_release(&c->scratch);
 }
 
 static void use_extent(struct checked *c)
@@ -347,12 +202,13 @@ static uint64_t check_extent(struct verifier *v, sqlite3_stmt *row, bool is_stat
 	struct checked c = {.v = v, .id = sqlite3_column_int64(row, 0), .is_state = is_state, .sound = true};
 	uint64_t events = 0;
 
-	buf_init(&c.scratch, HOT_SCRATCH_BYTES);
 	if (decode_index(&c, row)) {
 		c.hashes = xcalloc(c.x->event_count, sizeof(*c.hashes));
 		events = c.x->event_count;
 		check_names(&c);
-		check_blocks(&c);
+		verify_blocks(&c);
+		if (!v->stopped)
+			note_number(&c, "blocks that are there", c.blocks_found, c.block_count);
 		check_row(&c, row);
 		use_extent(&c);
 	} else {

@@ -11,12 +11,15 @@
 #include "schema/tape/segment.h"
 #include "schema/tape/verify.h"
 
+struct block_crew;
+
 struct verifier {
 	const struct tape_verify_options *options;
 	struct tape_verify_result result;
 	const char *path;
 	uint64_t done, total; /* for progress */
 	bool stopped;
+	struct block_crew *crew;
 
 	/* The tape so far. */
 	struct registry registry;
@@ -55,6 +58,26 @@ bool verify_advance(struct verifier *v, uint64_t bytes);
 sqlite3_stmt *verify_prepare(struct verifier *v, const char *sql);
 /* The next row: true; false at the end, and when it fails, which is reported. */
 bool verify_step(struct verifier *v, sqlite3_stmt *rows);
+
+/* An extent while it is checked. */
+struct checked {
+	struct verifier *v;
+	int64_t id;
+	bool is_state, sound; /* sound: nothing found so far */
+	struct extent *x;
+	uint64_t *hashes;    /* of the objects that matter, by event; of the others 0 */
+	uint32_t *by_block;  /* events, block after block, each in layout order */
+	uint32_t *block_end; /* of each block in by_block */
+	uint32_t block_count;
+	uint64_t blocks_found; /* in the table, in order */
+};
+
+/* verify_blocks.c: the threads, as many as there are processors; none where there is one. */
+struct block_crew *block_crew_new(void);
+void block_crew_free(struct block_crew *crew);
+/* Decodes every object of c->x and holds it against the index; fills hashes, by_block, block_end. What is
+ * found is reported by the caller's thread, in the order of the blocks. */
+void verify_blocks(struct checked *c);
 
 /* verify_extent.c: extents of that kind with their blocks; the hot ones. */
 void verify_extents(struct verifier *v, const char *kind);

@@ -4,6 +4,8 @@
  */
 #include "tests/bench/bench.h"
 
+#include "schema/tape/pack.h"
+#include "schema/tape/segment.h"
 #include "schema/tape/verify.h"
 
 #include <sqlite3.h>
@@ -27,6 +29,65 @@ static double verify_s(struct bench *b, bool quick, struct tape_verify_result *r
 	return (double)(bench_cpu_ns() - start_ns) / 1e9;
 }
 
+/* On all processors. */
+static double verify_wall_s(struct bench *b)
+{
+	struct tape_verify_options options = {.damaged = fail_at_damage};
+	struct tape_verify_result result;
+	int64_t start_ns;
+	struct err err;
+
+	bench_pin(false);
+	start_ns = bench_wall_ns();
+	bench_check(tape_verify(b->tape, &options, &result, &err), &err);
+	start_ns = bench_wall_ns() - start_ns;
+	bench_pin(true);
+	return (double)start_ns / 1e9;
+}
+
+/* Decodes a block; adds the time that this took. */
+static void decode_row(sqlite3_stmt *row, int64_t *took_ns)
+{
+	struct slice data = {sqlite3_column_blob(row, 3), (size_t)sqlite3_column_bytes(row, 3)}, last;
+	uint64_t raw_bytes = (uint64_t)sqlite3_column_int64(row, 2);
+	int64_t start_ns = bench_cpu_ns();
+	struct block *block;
+	struct err err;
+
+	bench_check(block_open(sqlite3_column_int(row, 0) ? BLOCK_CHAIN : BLOCK_PACK, data,
+			    (uint32_t)sqlite3_column_int64(row, 1), raw_bytes, &block, &err),
+		&err);
+	bench_check(block_get(block, raw_bytes - 1, 1, &last, &err), &err);
+	block_free(block);
+	*took_ns += bench_cpu_ns() - start_ns;
+}
+
+/* The floor: nobody can look at objects without decoding their blocks. */
+static double decode_s(struct bench *b)
+{
+	struct segment_file *list;
+	int64_t took_ns = 0;
+	struct err err;
+	size_t count;
+
+	bench_check(segment_list(b->tape, &list, &count, &err), &err);
+	for (size_t i = 0; i < count; i++) {
+		sqlite3_stmt *rows;
+		sqlite3 *db;
+
+		bench_check(segment_open(&list[i], false, &db, &err), &err);
+		rows = segment_prepare(
+			db, "SELECT kind = 'chain', events, raw_bytes, data FROM block ORDER BY id", &err);
+		bench_check(rows ? 0 : -1, &err);
+		while (sqlite3_step(rows) == SQLITE_ROW)
+			decode_row(rows, &took_ns);
+		sqlite3_finalize(rows);
+		sqlite3_close(db);
+	}
+	segment_list_free(list, count);
+	return (double)took_ns / 1e9;
+}
+
 static double integrity_check_s(const char *path)
 {
 	int64_t start_ns = bench_cpu_ns();
@@ -43,13 +104,16 @@ static double integrity_check_s(const char *path)
 
 void bench_verify(struct bench *b, const char *table_path)
 {
-	double quick[BENCH_ROUNDS], full[BENCH_ROUNDS], rival[BENCH_ROUNDS];
+	double quick[BENCH_ROUNDS], full[BENCH_ROUNDS], wall[BENCH_ROUNDS], floor[BENCH_ROUNDS],
+		rival[BENCH_ROUNDS];
 	struct tape_verify_result result = {0};
 	double stored_mb, raw_mb;
 
 	for (int i = 0; i < BENCH_ROUNDS; i++) {
 		quick[i] = verify_s(b, true, &result);
 		full[i] = verify_s(b, false, &result);
+		wall[i] = verify_wall_s(b);
+		floor[i] = decode_s(b);
 		rival[i] = integrity_check_s(table_path);
 	}
 	stored_mb = (double)result.stored_bytes / 1e6;
@@ -60,8 +124,21 @@ void bench_verify(struct bench *b, const char *table_path)
 				.ours = stored_mb / bench_median(quick, BENCH_ROUNDS)});
 	bench_report(b, &(struct bench_row){.what = "verify: every object decoded and identified, MB stored",
 				.unit = "MB/s",
-				.ours = stored_mb / bench_median(full, BENCH_ROUNDS)});
-	bench_report(b, &(struct bench_row){.what = "the same, MB of JSON, against integrity_check",
+				.goal = ">= 500",
+				.ours = stored_mb / bench_median(full, BENCH_ROUNDS),
+				.rival = stored_mb / bench_median(floor, BENCH_ROUNDS),
+				.rival_name = "decompression of the blocks alone"});
+	bench_report(b, &(struct bench_row){.what = "the same, MB of JSON",
+				.unit = "MB/s",
+				.ours = raw_mb / bench_median(full, BENCH_ROUNDS),
+				.rival = raw_mb / bench_median(floor, BENCH_ROUNDS),
+				.rival_name = "decompression of the blocks alone"});
+	bench_report(b, &(struct bench_row){.what = "the same on all processors, by the clock",
+				.unit = "MB/s",
+				.ours = raw_mb / bench_median(wall, BENCH_ROUNDS),
+				.rival = raw_mb / bench_median(full, BENCH_ROUNDS),
+				.rival_name = "verify on one"});
+	bench_report(b, &(struct bench_row){.what = "verify, MB of JSON, against integrity_check",
 				.unit = "MB/s",
 				.goal = ">= 500",
 				.ours = raw_mb / bench_median(full, BENCH_ROUNDS),
