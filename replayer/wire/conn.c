@@ -11,11 +11,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HANDSHAKE_NS    (10 * NS_PER_S)
-#define INPUT_MAX_BYTES (8u << 20)   /* of one connection, head and body of a request and what follows it */
-#define READ_A_TURN     (256u << 10) /* so that one busy peer does not hold up the others */
-#define TLS_WRITE_BYTES (16u << 10)  /* one record */
-#define IOVECS_MAX      64
+#define HANDSHAKE_NS     (10 * NS_PER_S)
+#define INPUT_MAX_BYTES  (8u << 20)   /* of one connection, head and body of a request and what follows it */
+#define READ_A_TURN      (256u << 10) /* so that one busy peer does not hold up the others */
+#define TLS_WRITE_BYTES  (16u << 10)  /* one record */
+#define IOVECS_MAX       64
+#define CACHE_LINE_BYTES 64
 
 enum conn_state {
 	CONN_HANDSHAKE, /* TLS is being agreed on */
@@ -349,6 +350,21 @@ ssize_t conn_write(struct conn *c, const struct slice *pieces, size_t count)
 		poll_for_what_is_needed(c);
 	}
 	return sent;
+}
+
+void conn_prefetch(const struct conn *c, int depth)
+{
+	if (depth == 0) {
+		__builtin_prefetch(&c->server);
+		__builtin_prefetch(&c->self);
+		__builtin_prefetch(&c->links);
+	} else if (depth == 1) {
+		__builtin_prefetch(c->self);
+		__builtin_prefetch((const char *)c->self + CACHE_LINE_BYTES);
+		tls_prefetch(c->tls);
+	} else if (c->state == CONN_RUNNING && c->protocol->prefetch) {
+		c->protocol->prefetch(c->self);
+	}
 }
 
 void conn_flush(struct conn *c)

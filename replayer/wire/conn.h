@@ -36,6 +36,8 @@ struct conn_protocol {
 	bool (*idle)(const void *self);
 	/* No further request is wanted; what runs goes on. */
 	void (*retire)(void *self);
+	/* Has the cache fetch what flush needs; NULL: nothing. */
+	void (*prefetch)(const void *self);
 };
 
 /* Takes over the socket. Closes it when that fails. beside: it came for control and not through the port. */
@@ -81,12 +83,16 @@ int64_t conn_progress_ns(const struct conn *c);
 /* ---- for the server ---- */
 
 void conn_flush(struct conn *c);
+
+/* Has the cache fetch what conn_flush will touch: 0 the connection itself, then 1 what it points to, then 2
+ * what that points to. Each should have time to arrive before the next one. */
+void conn_prefetch(const struct conn *c, int depth);
+
 void conn_tick(struct conn *c, int64_t now_ns);
 
 /* Links for the server's lists. */
 struct conn_links {
 	struct conn *next, *previous; /* all connections */
-	struct conn *next_awake;
 	bool awake;
 };
 struct conn_links *conn_links(struct conn *c);

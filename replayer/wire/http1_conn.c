@@ -330,7 +330,8 @@ static bool is_idle(const void *self)
 	return ((const struct http1_conn *)self)->state == HTTP1_HEAD;
 }
 
-const struct conn_protocol http1_protocol = {on_readable, on_flush, on_tick, on_closed, is_idle, retire};
+const struct conn_protocol http1_protocol = {
+	on_readable, on_flush, on_tick, on_closed, is_idle, retire, NULL};
 
 void *http1_conn_new(struct conn *c)
 {

@@ -307,8 +307,19 @@ static bool is_idle(const void *self)
 	return ((const struct http2_conn *)self)->stream_count == 0;
 }
 
+static void prefetch(const void *self)
+{
+	const struct http2_stream *s = ((const struct http2_conn *)self)->ready;
+
+	if (!s)
+		return;
+	__builtin_prefetch(s);
+	__builtin_prefetch(&s->on);
+	__builtin_prefetch(&s->credit);
+}
+
 const struct conn_protocol http2_protocol = {
-	on_readable, on_flush, on_tick, on_closed, is_idle, http2_conn_goaway};
+	on_readable, on_flush, on_tick, on_closed, is_idle, http2_conn_goaway, prefetch};
 
 void http2_conn_goaway(void *self)
 {

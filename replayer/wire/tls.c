@@ -20,9 +20,11 @@ struct tls {
 	bool offer_http2;
 };
 
-struct tls_session {
-	SSL *ssl;
-};
+/* A tls_session is OpenSSL's object, without another one around it. */
+static SSL *ssl_of(const struct tls_session *s)
+{
+	return (SSL *)(uintptr_t)s;
+}
 
 static int fail(struct err *err, const char *what)
 {
@@ -228,23 +230,19 @@ const char *tls_authority_pem(const struct tls *t)
 
 struct tls_session *tls_session_new(struct tls *t, int fd)
 {
-	struct tls_session *s = xcalloc(1, sizeof(*s));
+	SSL *ssl = SSL_new(t->context);
 
-	s->ssl = SSL_new(t->context);
-	if (!s->ssl || SSL_set_fd(s->ssl, fd) != 1) {
-		tls_session_free(s);
+	if (!ssl || SSL_set_fd(ssl, fd) != 1) {
+		SSL_free(ssl);
 		return NULL;
 	}
-	SSL_set_accept_state(s->ssl);
-	return s;
+	SSL_set_accept_state(ssl);
+	return (struct tls_session *)ssl;
 }
 
 void tls_session_free(struct tls_session *s)
 {
-	if (!s)
-		return;
-	SSL_free(s->ssl);
-	free(s);
+	SSL_free(ssl_of(s));
 }
 
 /* Every failure empties the queue of errors, so that it is empty before each call, as SSL_get_error needs. */
@@ -254,7 +252,7 @@ static enum tls_result result_of(struct tls_session *s, int rc)
 
 	if (rc > 0)
 		return TLS_DONE;
-	switch (SSL_get_error(s->ssl, rc)) {
+	switch (SSL_get_error(ssl_of(s), rc)) {
 	case SSL_ERROR_WANT_READ: result = TLS_WANT_READ; break;
 	case SSL_ERROR_WANT_WRITE: result = TLS_WANT_WRITE; break;
 	case SSL_ERROR_ZERO_RETURN: result = TLS_CLOSED; break;
@@ -266,7 +264,7 @@ static enum tls_result result_of(struct tls_session *s, int rc)
 
 enum tls_result tls_handshake(struct tls_session *s)
 {
-	return result_of(s, SSL_do_handshake(s->ssl));
+	return result_of(s, SSL_do_handshake(ssl_of(s)));
 }
 
 bool tls_chose_http2(const struct tls_session *s)
@@ -274,23 +272,30 @@ bool tls_chose_http2(const struct tls_session *s)
 	const unsigned char *name;
 	unsigned len;
 
-	SSL_get0_alpn_selected(s->ssl, &name, &len);
+	SSL_get0_alpn_selected(ssl_of(s), &name, &len);
 	return len == 2 && memcmp(name, "h2", 2) == 0;
 }
 
 enum tls_result tls_read(struct tls_session *s, char *to, size_t max, size_t *ret)
 {
-	return result_of(s, SSL_read_ex(s->ssl, to, max, ret));
+	return result_of(s, SSL_read_ex(ssl_of(s), to, max, ret));
 }
 
 enum tls_result tls_write(struct tls_session *s, struct slice bytes, size_t *ret)
 {
-	return result_of(s, SSL_write_ex(s->ssl, bytes.ptr, bytes.len, ret));
+	return result_of(s, SSL_write_ex(ssl_of(s), bytes.ptr, bytes.len, ret));
 }
 
 void tls_shutdown(struct tls_session *s)
 {
-	if (SSL_is_init_finished(s->ssl))
-		SSL_shutdown(s->ssl);
+	if (SSL_is_init_finished(ssl_of(s)))
+		SSL_shutdown(ssl_of(s));
 	ERR_clear_error();
+}
+
+/* The parts of the object that a write looks at. */
+void tls_prefetch(const struct tls_session *s)
+{
+	for (size_t at = 0; at < 256; at += 64)
+		__builtin_prefetch((const char *)s + at);
 }

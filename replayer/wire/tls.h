@@ -41,6 +41,9 @@ bool tls_chose_http2(const struct tls_session *s);
 enum tls_result tls_read(struct tls_session *s, char *to, size_t max, size_t *ret);
 enum tls_result tls_write(struct tls_session *s, struct slice bytes, size_t *ret);
 
+/* Has the cache fetch what tls_write begins with; s may be NULL. */
+void tls_prefetch(const struct tls_session *s);
+
 /* Says goodbye; does not wait for an answer. */
 void tls_shutdown(struct tls_session *s);
 

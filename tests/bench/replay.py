@@ -142,14 +142,14 @@ def play(tape, connections, streams, seconds, *options):
 	return got
 
 
-def bare(connections, rate, events, seconds):
+def bare(connections, rate, events, seconds, tls=False):
 	"""The same from the write loop."""
-	loop = subprocess.Popen([tool("bench/write_loop"), str(connections), str(rate), str(events), str(EVENT_BYTES)],
-		stdout=subprocess.PIPE, text=True)
+	loop = subprocess.Popen([tool("bench/write_loop"), str(connections), str(rate), str(events), str(EVENT_BYTES)]
+		+ (["tls"] if tls else []), stdout=subprocess.PIPE, text=True)
 	port = int(loop.stdout.readline())
 	got = {}
 	if connections:
-		got = result(watchers(port, connections, 0, seconds, TARGET), "1 1 1\n")
+		got = result(watchers(port, connections, -1 if tls else 0, seconds, TARGET), "1 1 1\n")
 	got.update(json.loads(loop.stdout.readline()))
 	loop.kill()
 	loop.wait()
@@ -234,6 +234,10 @@ def fan_out(folder):
 		tape = make_tape(os.path.join(folder, "spaced-%d.tape" % count), events, rate)
 		span = SECONDS + LEAD_S + 1
 		rival = bare(count, rate, events, SECONDS + 1.5)
+		if count <= 1000:
+			floor = bare(count, rate, events, SECONDS + 1.5, tls=True)
+			row("%d connections, a bare loop of SSL_write(3): CPU for a delivery" % count, floor["cpu_us"], "us", "", rival["cpu_us"],
+				"write(2)")
 		kinds = [("HTTP/1.1", 0, count, "--plain")]
 		if count <= 1000:
 			kinds.append(("HTTP/2 and TLS", 1, count, None))
