@@ -14,22 +14,33 @@ void watch_send_message(struct watch *w, enum websocket_opcode opcode, struct sl
 	blob_unref(message);
 }
 
-/* Sends the first bytes of a frame, as the head of its chunk if there are chunks, and no more. */
+/* A frame's event: a WebSocket message has no line feed. */
+static struct slice event_text(const struct blob *frame)
+{
+	return (struct slice){blob_body(frame).ptr, frame->len - 1};
+}
+
+/* Sends the first bytes of a frame, behind the head of its chunk or message if it has one, and no more. */
 static void push_cut(struct watch *w, const struct blob *frame)
 {
-	struct slice whole = w->x->framing == FRAMING_CHUNKS ? blob_chunk(frame) : blob_body(frame);
-	size_t head = w->x->framing == FRAMING_CHUNKS ? frame->head : 0;
-	size_t n = w->fault.cut_bytes < frame->len ? w->fault.cut_bytes : frame->len;
-	struct blob *part = head + n ? blob_of((struct slice){whole.ptr, head + n}) : NULL;
+	struct blob *message = w->websocket ? websocket_frame(WEBSOCKET_TEXT, event_text(frame)) : NULL;
+	const struct blob *whole = message ? message : frame;
+	bool in_chunk = !message && w->x->framing == FRAMING_CHUNKS;
+	size_t head = message ? message->len - (frame->len - 1) : in_chunk ? frame->head : 0;
+	size_t most = head + (message ? frame->len - 1 : frame->len);
+	size_t n = w->fault.cut_bytes < most - head ? head + w->fault.cut_bytes : most;
+	struct blob *part =
+		n ? blob_of((struct slice){(in_chunk ? blob_chunk(whole) : blob_body(whole)).ptr, n}) : NULL;
 
 	if (part)
 		exchange_push_raw(w->x, part);
 	blob_unref(part);
+	blob_unref(message);
 	w->fault.was_cut = true;
 	watch_break(w, ABORT_FIN, 0);
 }
 
-/* Gives the reference away. A WebSocket message has no line feed. */
+/* Gives the reference away. */
 static void push(struct watch *w, struct blob *frame)
 {
 	if (!frame)
@@ -39,7 +50,7 @@ static void push(struct watch *w, struct blob *frame)
 	else if (w->faulty && w->fault.cut)
 		push_cut(w, frame);
 	else if (w->websocket)
-		watch_send_message(w, WEBSOCKET_TEXT, (struct slice){blob_body(frame).ptr, frame->len - 1});
+		watch_send_message(w, WEBSOCKET_TEXT, event_text(frame));
 	else
 		exchange_push(w->x, frame);
 	blob_unref(frame);
