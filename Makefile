@@ -4,6 +4,7 @@
 #   make deps     install what is missing (Debian)            make interop  tests with a real control plane
 #   make demo     a tour on a bundled tape                    make bench    measure, write build/bench.json
 #   make crash    kill writers and fail disks, for long     make fuzz     for FUZZ_SECONDS each target
+#   make clients  client libraries in many languages        make soak     the recorder and a control plane at full speed
 #   make install  to PREFIX (/usr/local), below DESTDIR       make man      the manual pages
 
 VARIANT ?=
@@ -43,7 +44,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check programs check-unit check-bench bench-replay run-fuzzers check-python lint interop soak demo bench fuzz crash clean
+.PHONY: all deps check programs check-unit check-bench bench-replay run-fuzzers check-python lint interop clients soak demo bench fuzz crash clean
 .DELETE_ON_ERROR:
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
@@ -81,6 +82,11 @@ lint:
 interop: deps
 	$(MAKE) all $(B)/make_tape
 	tests/interop/run
+
+# Client libraries in several languages and releases, unchanged, on replays of the bundled tape; needs no control plane,
+# and leaves out, by name, what the machine has no tools for.
+clients: all
+	tests/interop/clients/run
 
 # Ten minutes of a control plane at its highest rate, beside etcd itself as the witness; the short form of it is
 # one of the tests of `make interop`.

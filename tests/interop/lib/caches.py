@@ -48,10 +48,10 @@ class Caches:
 	def wait_for(self, state):
 		"""Wait until they hold exactly this state, {resource: {key: (uid, rv)}}."""
 		wait.until("the caches to hold the state at the position", lambda: self.held() == state, every_s=0.02,
-			describe=lambda: _difference(self.held(), state) + "; " + self._said())
+			describe=lambda: difference(self.held(), state) + "; " + self._said())
 
 
-def _difference(found, expected):
+def difference(found, expected):
 	return "; ".join(f"{name} {key}: holds {found[name].get(key)}, expected {expected[name].get(key)}"
 		for name in sorted(expected) for key in sorted(found[name].keys() | expected[name].keys())
 		if found[name].get(key) != expected[name].get(key))[:1000]

@@ -86,7 +86,7 @@ def told(text, resources):
 	found = {name: Told() for name in resources}
 	for line in text.splitlines(keepends=True):
 		if line.endswith("\n"):
-			_take(found, json.loads(line))
+			take(found, json.loads(line))
 	return found
 
 
@@ -94,7 +94,8 @@ def _has_seen(told, event):
 	return any((c.uid, c.rv) == (event.uid, event.rv) for c in told.calls)
 
 
-def _take(found, line):
+def take(found, line):
+	"""Adds what one line says to {resource: Told}."""
 	told = found.get(line.get("resource"))
 	o = line.get("object")
 	if line["kind"] == "synced":

@@ -1,5 +1,5 @@
 // Informer runs client-go SharedInformers on the given resources and reports each call of their handlers and, when
-// it is told to end (SIGTERM or SIGINT), what their caches hold. See the package report for the output.
+// it is told to end (SIGTERM or SIGINT) or asked by a line on stdin, what their caches hold. See the package report for the output.
 //
 //	informer [-mode dynamic|typed|metadata] RESOURCE[.VERSION.GROUP]...
 //
@@ -8,6 +8,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -154,14 +155,24 @@ func follow(ctx context.Context, f *factory, resources []schema.GroupVersionReso
 		}()
 	}
 	f.start(ctx.Done())
+	go func() {
+		for asked := bufio.NewScanner(os.Stdin); asked.Scan(); {
+			tellCaches(stores, out)
+			out.Cached()
+		}
+	}()
 	<-ctx.Done()
+	tellCaches(stores, out)
+	out.End()
+	return nil
+}
+
+func tellCaches(stores map[string]cache.SharedIndexInformer, out *report.Writer) {
 	for name, informer := range stores {
 		for _, o := range informer.GetStore().List() {
 			out.Cache(name, identify(o))
 		}
 	}
-	out.End()
-	return nil
 }
 
 // handler reports the calls for one resource.

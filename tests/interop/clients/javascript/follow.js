@@ -1,21 +1,25 @@
 // Follows resources with the official JavaScript client, as a user's program does, and reports what it is told, in
-// the form of the package report of the Go clients.
+// the form of the package report of the Go clients. A line on stdin asks for what it holds.
 //
 //	follow.js informer|watch RESOURCE...
 //
 // informer: the client's informer; watch: a list in pages, and a watch from there.
+import * as readline from "node:readline";
 import * as k8s from "@kubernetes/client-node";
 
 const config = new k8s.KubeConfig();
 config.loadFromDefault();
 const core = config.makeApiClient(k8s.CoreV1Api);
 const apps = config.makeApiClient(k8s.AppsV1Api);
+const coordination = config.makeApiClient(k8s.CoordinationV1Api);
 const custom = config.makeApiClient(k8s.CustomObjectsApi);
 
 const cron = { group: "stable.example.com", version: "v1", plural: "crontabs" };
 const resources = {
 	"pods": ["/api/v1/pods", (page) => core.listPodForAllNamespaces(page)],
 	"configmaps": ["/api/v1/configmaps", (page) => core.listConfigMapForAllNamespaces(page)],
+	"leases.coordination.k8s.io": ["/apis/coordination.k8s.io/v1/leases",
+		(page) => coordination.listLeaseForAllNamespaces(page)],
 	"secrets": ["/api/v1/secrets", (page) => core.listSecretForAllNamespaces(page)],
 	"deployments.apps": ["/apis/apps/v1/deployments", (page) => apps.listDeploymentForAllNamespaces(page)],
 	"crontabs.stable.example.com": ["/apis/stable.example.com/v1/crontabs",
@@ -108,12 +112,17 @@ async function watch(resource) {
 
 const [mode, ...names] = process.argv.slice(2);
 const followed = await Promise.all(names.map({ informer: inform, watch }[mode]));
+function tellCaches(last) {
+	for (const { report, held } of followed) {
+		held().forEach((o) => report.line("cache", { object: identify(o) }));
+	}
+	console.log(JSON.stringify({ kind: last }));
+}
+
+readline.createInterface({ input: process.stdin }).on("line", () => tellCaches("cached"));
 for (const signal of ["SIGTERM", "SIGINT"]) {
 	process.on(signal, () => {
-		for (const { report, held } of followed) {
-			held().forEach((o) => report.line("cache", { object: identify(o) }));
-		}
-		console.log('{"kind":"end"}');
+		tellCaches("end");
 		process.exit(0);
 	});
 }

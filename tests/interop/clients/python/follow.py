@@ -1,5 +1,5 @@
 """Follows resources with the official Python client, as a user's program does, and reports what it is told, in the
-form of the package report of the Go clients.
+form of the package report of the Go clients. A line on stdin asks for what it holds.
 
 	follow.py informer|watch RESOURCE...
 
@@ -19,10 +19,12 @@ from kubernetes.informer import ADDED, DELETED, ERROR, MODIFIED, SharedInformer
 def lister(resource):
 	"""The function that lists a resource in all namespaces, and watches it."""
 	core, apps, custom = client.CoreV1Api(), client.AppsV1Api(), client.CustomObjectsApi()
+	leases = client.CoordinationV1Api()
 	if resource == "crontabs.stable.example.com":
 		return functools.wraps(custom.list_cluster_custom_object)(
 			functools.partial(custom.list_cluster_custom_object, "stable.example.com", "v1", "crontabs"))
 	return {"pods": core.list_pod_for_all_namespaces, "configmaps": core.list_config_map_for_all_namespaces,
+		"leases.coordination.k8s.io": leases.list_lease_for_all_namespaces,
 		"secrets": core.list_secret_for_all_namespaces,
 		"deployments.apps": apps.list_deployment_for_all_namespaces}[resource]
 
@@ -130,10 +132,14 @@ def main():
 	config.load_kube_config()
 	follow = {"informer": inform, "watch": watch_it}[sys.argv[1]]
 	followed = [follow(resource) for resource in sys.argv[2:]]
+
+	def tell_caches(last):
+		for report, held in followed:
+			report.cache(held())
+		print(json.dumps({"kind": last}), flush=True)
+	threading.Thread(target=lambda: [tell_caches("cached") for _ in sys.stdin], daemon=True).start()
 	signal.sigwait(ends)
-	for report, held in followed:
-		report.cache(held())
-	print('{"kind":"end"}', flush=True)
+	tell_caches("end")
 
 
 main()

@@ -16,7 +16,7 @@ type Object struct {
 }
 
 // line is one line of output. Kind is `add`, `update` or `delete` for a call of the handler, `synced` when the
-// initial state has been handed over, `cache` for one object of the final cache, `end` after the last of those.
+// initial state has been handed over, `cache` for one object of a cache, `end` (or `cached`) after the last of those.
 type line struct {
 	Kind     string  `json:"kind"`
 	Resource string  `json:"resource,omitempty"`
@@ -62,4 +62,7 @@ func (w *Writer) Synced(resource string) { w.write(line{Kind: "synced", Resource
 func (w *Writer) Cache(resource string, o Object) {
 	w.write(line{Kind: "cache", Resource: resource, Object: &o})
 }
-func (w *Writer) End() { w.write(line{Kind: "end"}) }
+
+// Cached ends what was asked for on stdin.
+func (w *Writer) Cached() { w.write(line{Kind: "cached"}) }
+func (w *Writer) End()    { w.write(line{Kind: "end"}) }
