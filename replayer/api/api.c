@@ -230,25 +230,32 @@ static bool has_status(struct api_call *call)
 	       discovery_may_know(call, "/status");
 }
 
-/* What a recording does not hold: the doings of running containers. */
-static void refuse_subresource(struct api_call *call, const struct collection *c)
+/* The doings of running containers, which a recording does not hold. */
+static bool is_stream(struct slice subresource)
 {
 	static const char *const streams[] = {"exec", "attach", "portforward", "proxy"};
-	const struct api_path *p = &call->path;
-	struct status st = {0};
 
 	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
-		if (slice_is(call->path.subresource, streams[i])) {
-			status_set(&st, 403, "Forbidden", "%s is not possible in a recording", streams[i]);
-			api_fail(call, &st);
-			return;
-		}
+		if (slice_is(subresource, streams[i]))
+			return true;
 	}
-	if (slice_is(p->subresource, "log") && live_set_find(&c->live, p->namespace, p->name))
+	return false;
+}
+
+static void refuse_subresource(struct api_call *call, const struct collection *c)
+{
+	const struct api_path *p = &call->path;
+	struct slice name = p->subresource;
+	struct status st = {0};
+
+	if (is_stream(name))
+		status_set(&st, 403, "Forbidden", "%.*s is not possible in a recording", (int)name.len,
+			name.ptr);
+	else if (slice_is(name, "log") && live_set_find(&c->live, p->namespace, p->name))
 		status_bad_request(&st, "logs are not part of a recording");
-	else if (slice_is(p->subresource, "finalize") && slice_is(p->resource, "namespaces"))
+	else if (slice_is(name, "finalize") && slice_is(p->resource, "namespaces"))
 		status_no_method(&st);
-	else if (c->custom || slice_is(p->subresource, "log"))
+	else if (c->custom || slice_is(name, "log"))
 		status_not_found(&st, p->group, p->resource, p->name);
 	else
 		status_no_resource(&st);
@@ -315,6 +322,8 @@ static void serve_resource(struct api_call *call)
 	c = find_collection(call);
 	if (!c || !c->served || !path_fits(p, c)) {
 		refuse_unknown(call, c);
+	} else if (is_stream(p->subresource)) {
+		refuse_subresource(call, c);
 	} else if (is_write(method)) {
 		write_serve(call, c);
 	} else if (!is_get && c->custom && !slice_is(method, "HEAD")) {

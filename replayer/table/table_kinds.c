@@ -170,6 +170,13 @@ static const struct table_column csi_nodes[] = {
 	NAME, {"Drivers", "integer", 0, cell_members, "spec.drivers", NULL, NULL, NULL}, AGE, END};
 static const struct table_column runtime_classes[] = {NAME, TEXT("Handler", "handler", ""), AGE, END};
 
+static const struct table_column autoscalers[] = {NAME,
+	CELL("Reference", cell_autoscaler_reference, NULL, NULL),
+	CELL("Targets", cell_autoscaler_targets, NULL, NULL),
+	CELL("MinPods", cell_scalar_text, "spec.minReplicas", "<unset>"),
+	CELL("MaxPods", cell_number, "spec.maxReplicas", NULL),
+	CELL("Replicas", cell_number, "status.currentReplicas", NULL), AGE, END};
+
 static const struct {
 	const char *group, *resource;
 	const struct table_column *columns;
@@ -193,6 +200,7 @@ static const struct {
 	{"apps", "replicasets", replica_sets},
 	{"apps", "daemonsets", daemon_sets},
 	{"apps", "statefulsets", stateful_sets},
+	{"autoscaling", "horizontalpodautoscalers", autoscalers},
 	{"batch", "jobs", jobs},
 	{"batch", "cronjobs", cron_jobs},
 	{"coordination.k8s.io", "leases", leases},

@@ -38,4 +38,7 @@ table_cell_writer cell_role;
 table_cell_writer cell_subjects; /* a: kind of the subjects */
 table_cell_writer cell_api_service, cell_available;
 
+/* table_autoscaler.c: of a HorizontalPodAutoscaler */
+table_cell_writer cell_autoscaler_reference, cell_autoscaler_targets;
+
 #endif

@@ -366,8 +366,11 @@ int write_store(struct write *w, enum event_type type, cJSON *object)
 	int rc = 0;
 
 	write_normalize(w, object);
-	if (w->dry_run)
+	if (w->dry_run) {
+		if (type == EVENT_ADDED)
+			cJSON_DeleteItemFromObjectCaseSensitive(metadata, "resourceVersion");
 		return 0;
+	}
 	if (w->policy == WRITE_ABSORB)
 		return remember(w, type, object);
 	name = xstrdup(json_tree_text(metadata, "name"));

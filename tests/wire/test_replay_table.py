@@ -8,6 +8,8 @@ CRDS = {"group": "apiextensions.k8s.io", "version": "v1", "resource": "customres
 	"kind": "CustomResourceDefinition", "namespaced": False}
 SERVICES = {"version": "v1", "resource": "services", "kind": "Service", "namespaced": True}
 ROLES = {"group": "rbac.authorization.k8s.io", "version": "v1", "resource": "roles", "kind": "Role", "namespaced": True}
+AUTOSCALERS = {"group": "autoscaling", "version": "v2", "resource": "horizontalpodautoscalers",
+	"kind": "HorizontalPodAutoscaler", "namespaced": True}
 JOBS = {"group": "batch", "version": "v1", "resource": "jobs", "kind": "Job", "namespaced": True}
 AGE = "60m"  # of everything in a small tape
 
@@ -110,6 +112,27 @@ class TableTest(Case):
 		cells = self.cells(CONFIGMAPS, obj(CONFIGMAPS, "c", 5, data={"a": "", "b": ""}, binaryData={"c": ""}),
 			"/api/v1/configmaps")
 		self.assertEqual(cells, {"Name": "c", "Data": 3, "Age": AGE})
+
+	def autoscaler(self, metrics, now=(), **spec):
+		thing = obj(AUTOSCALERS, "h", 5, spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "maxReplicas": 9,
+			"metrics": metrics, **spec}, status={"currentReplicas": 3, "currentMetrics": list(now)})
+		return self.cells(AUTOSCALERS, thing, "/apis/autoscaling/v2/horizontalpodautoscalers")
+
+	def test_autoscaler_shows_where_it_stands_and_what_it_aims_at(self):
+		cpu = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
+		memory = {"type": "ContainerResource", "containerResource": {"name": "memory", "target": {"averageValue": "100Mi"}}}
+		pods = {"type": "Pods", "pods": {"target": {"averageValue": "5"}}}
+		queue = {"type": "External", "external": {"target": {"averageValue": "7"}}}
+		requests = {"type": "Object", "object": {"target": {"value": "8"}}}
+		now = {"type": "Resource", "resource": {"current": {"averageUtilization": 40, "averageValue": "1"}}}
+		self.assertEqual(self.autoscaler([cpu], [now], minReplicas=2), {"Name": "h", "Reference": "Deployment/web",
+			"Targets": "cpu: 40%/80%", "MinPods": "2", "MaxPods": 9, "Replicas": 3, "Age": AGE})
+		without = self.autoscaler([])
+		self.assertEqual((without["Targets"], without["MinPods"]), ("<none>", "<unset>"))
+		for metrics, targets in (([memory, pods], "memory: <unknown>/100Mi, <unknown>/5"),
+				([queue, requests], "<unknown>/7 (avg), <unknown>/8"),
+				([cpu, queue, pods, requests], "cpu: <unknown>/80%, <unknown>/7 (avg) + 2 more...")):
+			self.assertEqual(self.autoscaler(metrics)["Targets"], targets)
 
 	def test_other_kinds_have_name_and_creation(self):
 		cells = self.cells(ROLES, obj(ROLES, "r", 5), "/apis/rbac.authorization.k8s.io/v1/roles")

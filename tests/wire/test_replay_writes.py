@@ -112,9 +112,20 @@ class Creating(Writes):
 		self.error(self.send("POST", "/api/v1/namespaces/nowhere/configmaps", config_map("x")), 404, "NotFound")
 		self.error(self.send("POST", "/api/v1/configmaps", config_map("x")), 405, "MethodNotAllowed")
 
+	def test_what_is_done_in_a_container_says_that_this_is_a_recording(self):
+		self.start()
+		for what in ("exec", "attach", "portforward", "proxy"):
+			for method in ("GET", "POST"):
+				with self.subTest(what, method=method):
+					body = self.error(self.send(method, f"/api/v1/namespaces/default/pods/p/{what}"), 403, "Forbidden")
+					self.assertEqual(body["message"], f"{what} is not possible in a recording")
+
 	def test_a_dry_run_changes_nothing(self):
 		self.start("--write", "overlay")
-		self.assertEqual(self.send("POST", MAPS + "?dryRun=All", config_map("new"))[0], 201)
+		status, made = self.send("POST", MAPS + "?dryRun=All", config_map("new"))
+		self.assertEqual(status, 201)
+		self.assertIn("uid", made["metadata"])
+		self.assertNotIn("resourceVersion", made["metadata"])
 		self.error(self.get(MAPS + "/new"), 404, "NotFound")
 		self.error(self.send("POST", MAPS + "?dryRun=Some", config_map("new")), 422, "Invalid")
 
