@@ -15,6 +15,9 @@
 #define DISCOVER_EVERY_S 300
 /* ... and so often while something that was there answers 404. */
 #define DISCOVER_MISSING_S 2
+/* An API server makes the OpenAPI document of a new definition a second or two after it offers its resource.
+ */
+#define DISCOVER_AGAIN_S 5
 
 /* ---- the tape ---- */
 
@@ -267,7 +270,12 @@ void recorder_look_for_offers(struct recorder *r, bool missing)
 {
 	int64_t now = clock_mono_ns(r->x.clock), age = now - r->discovered_mono_ns;
 
-	r->discover_soon |= offers_changed(r);
+	if (offers_changed(r)) {
+		r->discover_soon = r->discover_again = true;
+	} else if (r->discover_again && age > DISCOVER_AGAIN_S * NS_PER_S) {
+		r->discover_soon = true;
+		r->discover_again = false;
+	}
 	if (missing && age > DISCOVER_MISSING_S * NS_PER_S)
 		r->discover_soon = true;
 	if (!r->discover_soon && age <= DISCOVER_EVERY_S * NS_PER_S)

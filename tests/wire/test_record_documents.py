@@ -36,6 +36,9 @@ class OpenApi(RecordTest):
     def asked(self):
         return [r.target for r in self.api.requests if r.path.startswith("/openapi/v3/")]
 
+    def index_requests(self):
+        return [r for r in self.api.requests if r.path == "/openapi/v3"]
+
     def kept(self):
         return set(plain_rows(self.tape, "SELECT path, variant, etag FROM document WHERE path LIKE '/openapi/v3/%'"))
 
@@ -60,6 +63,19 @@ class OpenApi(RecordTest):
         wait_for(lambda: len(self.kept()) == 6, "the new documents")
         recording.stop()
         self.assertEqual(self.asked()[before:], ["/openapi/v3/apis/apps/v1?hash=CC"] * 2)
+
+    def test_a_document_that_follows_its_definition_later_is_kept(self):
+        crds = self.api.add("customresourcedefinitions", "CustomResourceDefinition", "apiextensions.k8s.io",
+                            namespaced=False)
+        self.record("--all").ready(2)
+        wait_for(lambda: len(self.kept()) == 4, "the documents")
+        rounds = len(self.index_requests())
+        crds.put("crontabs.stable.example.com")
+        self.api.add("crontabs", "CronTab", "stable.example.com", custom=True)
+        wait_for(lambda: len(self.index_requests()) > rounds, "a look at what is offered now")
+        self.api.handlers["/openapi/v3/apis/stable.example.com/v1"] = self.answer
+        self.hashes["apis/stable.example.com/v1"] = "EE"
+        wait_for(lambda: len(self.kept()) == 6, "the document of the definition")
 
     def test_a_change_of_the_hash_fetches_the_document_again(self):
         crds = self.api.add("customresourcedefinitions", "CustomResourceDefinition", "apiextensions.k8s.io",
