@@ -2,7 +2,7 @@
 
 import os
 
-from lib import kubectl, paths
+from lib import kubectl, paths, wait
 from lib.case import Case
 from lib.replay import Replay
 
@@ -30,13 +30,14 @@ class KubectlWrites(Case):
 		oldest = min(found, key=lambda v: [int(n) for n in v.split(".")], default=None)
 		return {"1.36": paths.program("kubectl"), **({oldest: found[oldest]} if oldest else {})}
 
-	def each_release(self, what):
+	def each_release(self, what, *options):
 		for version, path in self.releases().items():
 			with self.subTest(kubectl=version), Replay(TAPE, self.folder(), f"{what.__name__}-{version}", "--from", "20",
-					"--wait-watchers", "0", "--write", "overlay") as replay:
+					"--wait-watchers", "0", *(options or ("--write", "overlay"))) as replay:
 				client = kubectl.Kubectl(replay.kubeconfig, os.path.join(self.folder(), f"writes-cache-{version}"), path)
-				client("create", "namespace", "writes")
-				what(lambda *args, c=client, **more: c("-n", "writes", *args, **more))
+				if not options:
+					client("create", "namespace", "writes")
+				what(lambda *args, c=client, **more: c(*(() if options else ("-n", "writes")), *args, **more))
 
 	def containers(self, run, name="web"):
 		return run("get", "deployment", name, "-o",
@@ -82,3 +83,34 @@ class KubectlWrites(Case):
 				run("apply", "--server-side", "-f", "-", stdin=first.replace("replicas", "replicsa"))
 			run("delete", "deployment", "web")
 		self.each_release(work)
+
+	def test_nodes_are_cordoned_and_tainted_and_objects_edited_exposed_and_replaced(self):
+		def work(run):
+			run("cordon", "node-0")
+			run("taint", "node", "node-0", "a=b:NoSchedule")
+			found = run("get", "node", "node-0", "-o", "jsonpath={.spec.unschedulable} {.spec.taints[?(@.key=='a')].effect}")
+			self.assertEqual(found, "true NoSchedule")
+			run("uncordon", "node-0")
+			run("taint", "node", "node-0", "a-")
+			run("apply", "-f", "-", stdin=DEPLOYMENT % {"name": "web", "image": "web:1"})
+			run("edit", "deployment", "web", env={"KUBE_EDITOR": "sed -i s/web:1/web:2/"})
+			self.assertEqual(self.containers(run), ["web=web:2"])
+			run("expose", "deployment", "web", "--port", "80")
+			self.assertEqual(run("get", "service", "-o", "name").split(), ["service/web"])
+			run("replace", "--force", "-f", "-", stdin=DEPLOYMENT % {"name": "web", "image": "web:3"})
+			self.assertEqual(self.containers(run), ["web=web:3"])
+		self.each_release(work)
+
+	def test_what_waits_for_an_end_comes_to_it_though_nothing_is_changed(self):
+		"""With the default policies; everything stays in the lists."""
+		def work(run):
+			before = run("get", "pods,configmaps,deployments", "-n", "shop", "-o", "name")
+			run("delete", "pod", "lonely", "-n", "shop")
+			run("delete", "configmap", "settings", "-n", "shop")
+			run("delete", "deployment", "web", "-n", "shop", "--cascade=foreground")
+			run("drain", "node-0", "--ignore-daemonsets", "--force", "--delete-emptydir-data", f"--timeout={wait.PATIENCE_S:.0f}s")
+			run("create", "namespace", "writes")
+			run("create", "configmap", "inside", "-n", "writes", "--from-literal=a=b")
+			run("delete", "namespace", "writes")
+			self.assertEqual(run("get", "pods,configmaps,deployments", "-n", "shop", "-o", "name"), before)
+		self.each_release(work, "--speed", "max")

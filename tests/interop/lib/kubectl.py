@@ -19,10 +19,10 @@ class Kubectl:
 	def command(self, *args):
 		return [self.program, "--kubeconfig", self.kubeconfig, "--cache-dir", self.cache, *args]
 
-	def __call__(self, *args, stdin=None, timeout_s=wait.PATIENCE_S):
+	def __call__(self, *args, stdin=None, timeout_s=wait.PATIENCE_S, env=None):
 		"""Run it; returns its output, raises RuntimeError with its error text when it fails."""
 		done = subprocess.run(self.command(*args), input=stdin, capture_output=True, text=True, timeout=timeout_s,
-			check=False)
+			env={**os.environ, **(env or {})}, check=False)
 		if done.returncode:
 			raise RuntimeError(f"kubectl {' '.join(args)}: exit code {done.returncode}: {done.stderr.strip()}")
 		return done.stdout

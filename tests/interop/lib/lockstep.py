@@ -14,14 +14,18 @@ class Run:
 
 	def __init__(self, of, folder, name, command, *options):
 		self.tape = of
-		self.path, config, log = (os.path.join(folder, name + ending) for ending in (".run", ".kubeconfig", ".log"))
+		self.path, config, self.log = (os.path.join(folder, name + ending) for ending in (".run", ".kubeconfig", ".log"))
 		if os.path.exists(self.path):
 			os.remove(self.path)
-		with open(log, "w", encoding="utf-8") as file:
+		with open(self.log, "w", encoding="utf-8") as file:
 			done = subprocess.run([paths.KUBETAPE, "replay", of, *PACE, "--run", self.path, "--kubeconfig", config, *options, "--",
 				*command(config)], stdout=subprocess.PIPE, stderr=file, text=True, env={**os.environ, "KUBECONFIG": config},
 				timeout=LIMIT_S, check=False)
 		self.code, self.said = done.returncode, done.stdout
+
+	def logged(self, text):
+		with open(self.log, encoding="utf-8") as file:
+			return [line for line in file if text in line]
 
 	def writes(self, where):
 		return tape.rows(self.tape, f"SELECT * FROM writes WHERE {where}", "--run", self.path)
