@@ -20,6 +20,7 @@
 #include "schema/tape/position.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,9 @@
 #define EXIT_CODE_LOSS 3          /* done, but later than allowed */
 #define BATCH_MAX      1024       /* changes delivered before they count as written */
 #define DRAIN_TICK_MS  20
+/* Of the C library's heap: each move starts a thread that reads, and with an arena for each of them all would
+ * keep what they once used. */
+#define ARENAS_MAX 2
 /* At speed max a recorded gap is over at once: the clock waits so long for watches to come back. In lock-step
  * it does so behind every gap. */
 #define GAP_HOLD_NS (30 * NS_PER_S)
@@ -441,6 +445,7 @@ static void open_settle(struct replayer *r)
 static void open_loop(struct replayer *r)
 {
 	signal(SIGPIPE, SIG_IGN);
+	mallopt(M_ARENA_MAX, ARENAS_MAX);
 	uv_loop_init(&r->loop);
 	uv_signal_init(&r->loop, &r->interrupt);
 	uv_signal_init(&r->loop, &r->terminate);

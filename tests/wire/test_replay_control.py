@@ -126,6 +126,32 @@ class ControlTest(Case):
 		self.assertEqual(r.request("GET", "/kubetape/v1/pause")[0], 405)
 		self.assertEqual(r.request("GET", "/kubetape/v1/nothing")[0], 404)
 
+	@unittest.skipIf("san" in os.environ.get("KUBETAPE_BUILD", ""), "a sanitizer keeps what is freed")
+	def test_many_seeks_take_no_more_memory_than_some(self):
+		tape = Tape().listed(PODS, 20, [])
+		for i in range(20000):
+			tape.event(1 + i, PODS, "MODIFIED", obj(PODS, "p%d" % (i % 500), 31 + i, spec={"x": "%01000x" % i}))
+		r = self.replay(tape, "--wait-watchers", "9")
+		dice = random.Random(1)
+
+		def peak(times):
+			most = 0
+			for _ in range(times):
+				self.post(r, "seek?to=seq:%d" % dice.randrange(2, 20000))
+				most = max(most, self.memory(r))
+			return most
+
+		limit = 1.3 * peak(25) + 8e6
+		peak(75)
+		deadline = time.monotonic() + DEADLINE_S
+		while self.memory(r) > limit:  # a moment later what was read ahead last is given back, too
+			self.assertLess(time.monotonic(), deadline, (self.memory(r), limit))
+			time.sleep(0.05)
+
+	def memory(self, r):
+		with open("/proc/%d/status" % r.process.pid) as f:
+			return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmRSS"))
+
 	def test_going_back_ends_streams_with_410_and_versions_ahead_are_a_timeout(self):
 		r = self.replay(counted())
 		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w, \
