@@ -20,7 +20,7 @@ static int insert_blocks(sqlite3 *db, int64_t extent_id, const struct packed_ext
 		const struct packed_block *b = &p->blocks[i];
 		struct value values[] = {
 			value_integer(extent_id << BLOCK_NUMBER_BITS | (int64_t)i),
-			value_text(b->kind == BLOCK_CHAIN ? "chain" : "pack"),
+			value_text(block_kind_name(b->kind)),
 			value_integer(b->events),
 			value_integer((int64_t)b->raw_bytes),
 			value_integer((int64_t)codec_hash(buf_slice(&b->data))),

@@ -20,7 +20,8 @@ struct packer {
 	const struct pack_options *options;
 	struct packed_extent out;
 	size_t block_cap;
-	struct buf gather; /* raw bytes of the pack being filled */
+	struct buf gather, names; /* raw bytes of the pack being filled, and what its objects are called */
+	uint32_t named;           /* the last object that names has */
 	uint32_t pack_events;
 	size_t chain; /* index + 1 of the chain block being filled */
 	uint32_t chain_object;
@@ -47,18 +48,24 @@ static int finish_pack(struct packer *p, struct err *err)
 
 	if (p->pack_events == 0)
 		return 0;
-	b = add_block(p, BLOCK_PACK);
+	b = add_block(p, BLOCK_NAMED);
 	b->events = p->pack_events;
 	b->raw_bytes = p->gather.len;
-	if (codec_pack(buf_slice(&p->gather), p->options->level, &b->data, err))
+	if (codec_pack_delta(buf_slice(&p->names), buf_slice(&p->gather), p->options->level, &b->data, err))
 		return err->code;
 	buf_clear(&p->gather);
+	buf_clear(&p->names);
 	p->pack_events = 0;
 	return 0;
 }
 
-static int add_to_pack(struct packer *p, struct slice object, struct err *err)
+static int add_to_pack(struct packer *p, uint32_t object_index, struct slice object, struct err *err)
 {
+	bool named = p->pack_events && p->named == object_index;
+
+	if (!named && pack_names_add(&p->x->objects[object_index], &p->names, err))
+		return err->code;
+	p->named = object_index;
 	if (buf_append(&p->gather, object.ptr, object.len, err))
 		return err->code;
 	p->pack_events++;
@@ -105,7 +112,7 @@ static int fill_blocks(struct packer *p, struct err *err)
 		const struct extent_event *e = &x->events[x->layout[i]];
 		struct slice object = {x->bytes.ptr + e->offset, e->length};
 		int failed = object.len >= CHAIN_MIN_BYTES ? add_to_chain(p, e->object, object, err)
-							   : add_to_pack(p, object, err);
+							   : add_to_pack(p, e->object, object, err);
 
 		if (failed)
 			return failed;
@@ -185,7 +192,8 @@ static int pack_index(struct packer *p, struct err *err)
 	int failed;
 
 	for (size_t i = 0; i < p->out.block_count; i++)
-		column_put(c, COLUMN_BLOCK, (uint64_t)p->out.blocks[i].events << 1 | p->out.blocks[i].kind);
+		column_put(c, COLUMN_BLOCK,
+			(uint64_t)p->out.blocks[i].events << 1 | (p->out.blocks[i].kind == BLOCK_CHAIN));
 	put_object_columns(p->x, c);
 	put_layout_columns(p->x, c);
 	put_event_columns(p->x, c);
@@ -252,10 +260,12 @@ int pack_extent(
 
 	extent_sort(x);
 	buf_init(&p.gather, LIMIT_CHUNK_BYTES);
+	buf_init(&p.names, LIMIT_CHUNK_BYTES);
 	buf_init(&p.out.index, LIMIT_INDEX_BYTES);
 	buf_init(&p.out.filter, LIMIT_INDEX_BYTES);
 	failed = fill_blocks(&p, err) || pack_index(&p, err) || pack_filter(x, &p.out.filter, err);
 	buf_release(&p.gather);
+	buf_release(&p.names);
 	if (failed) {
 		pack_release(&p.out);
 		return err->code;

@@ -3,9 +3,9 @@
  * specified in FORMAT.md ("Sealed extents"); this is the only code that makes or reads them.
  *
  * Objects go into blocks in layout order, versions of one object side by side, which is what makes them
- * small. Small objects fill *packs*, one zstd frame of about PACK_BYTES. Objects of CHAIN_MIN_BYTES and more
- * form *chains*: up to CHAIN_LENGTH successive versions of one object, each compressed against the one
- * before.
+ * small. Small objects fill *packs*, one zstd frame of about PACK_BYTES, which refers to the names of its
+ * objects (a *named* pack; the first tapes have plain ones). Objects of CHAIN_MIN_BYTES and more form
+ * *chains*: up to CHAIN_LENGTH successive versions of one object, each compressed against the one before.
  */
 #ifndef SCHEMA_TAPE_PACK_H
 #define SCHEMA_TAPE_PACK_H
@@ -16,7 +16,11 @@
 #define CHAIN_MIN_BYTES (16u << 10)
 #define CHAIN_LENGTH    16
 
-enum block_kind { BLOCK_PACK = 0, BLOCK_CHAIN = 1 };
+enum block_kind { BLOCK_PACK = 0, BLOCK_CHAIN = 1, BLOCK_NAMED = 2 };
+
+/* As in column `kind`. */
+const char *block_kind_name(enum block_kind kind);
+bool block_kind_find(struct slice name, enum block_kind *ret);
 
 struct packed_block {
 	enum block_kind kind;
@@ -59,9 +63,13 @@ struct block {
 	size_t *raw_end;   /* chain: of each version, in bytes */
 };
 
-/* Takes a copy of what it needs of data. */
+/* Appends the names of an object, of all objects in the pack that an event of a sealed extent is in. */
+int pack_names_add(const struct extent_object *o, struct buf *to, struct err *err) MUST_CHECK;
+int pack_names(const struct extent *x, uint32_t index, struct buf *to, struct err *err) MUST_CHECK;
+
+/* Takes a copy of what it needs of data. names: of a named pack, by pack_names. */
 int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_t raw_bytes,
-	struct block **ret, struct err *err) MUST_CHECK;
+	struct slice names, struct block **ret, struct err *err) MUST_CHECK;
 void block_free(struct block *b);
 /* length bytes at offset; borrowed until block_free. */
 int block_get(

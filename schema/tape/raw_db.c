@@ -224,7 +224,7 @@ static bool is_text(const struct raw_row *row, int column, const char *const *wo
 /* A row found by itself tells by its columns whose it is. */
 static bool guess_table(const struct raw_row *row, enum table *ret)
 {
-	static const char *const block_kinds[] = {"pack", "chain", NULL};
+	static const char *const block_kinds[] = {"pack", "chain", "named", NULL};
 	static const char *const extent_kinds[] = {"events", "state", NULL};
 	static const char *const mark_kinds[] = {"list", "bookmark", "initial-end", "error", NULL};
 

@@ -1,4 +1,5 @@
 /* reader_blocks.c: decoded blocks, the ones used last kept as long as there is room for them. */
+#include "schema/base/limits.h"
 #include "schema/tape/reader_internal.h"
 
 #include <stdlib.h>
@@ -64,33 +65,48 @@ void reader_release_blocks(struct tape *t)
 		forget(t, t->oldest);
 }
 
-/* Columns: kind = 'chain', events, raw_bytes, xxh64, data. */
-static int decode_block(sqlite3_stmt *row, struct block **ret, struct err *err)
+/* Columns: kind, events, raw_bytes, xxh64, data. x has an event in it at index. */
+static int decode_block(
+	sqlite3_stmt *row, const struct extent *x, size_t index, struct block **ret, struct err *err)
 {
+	struct slice kind_name = {
+		(const char *)sqlite3_column_text(row, 0), (size_t)sqlite3_column_bytes(row, 0)};
+	enum block_kind kind;
+	struct buf names;
+	int failed = 0;
 	struct slice data = {sqlite3_column_blob(row, 4), (size_t)sqlite3_column_bytes(row, 4)};
 	uint64_t found = codec_hash(data), expected = (uint64_t)sqlite3_column_int64(row, 3);
 
 	if (found != expected)
 		return err_set(err, ERR_CORRUPT, "bad checksum: found 0x%llx, expected 0x%llx",
 			(unsigned long long)found, (unsigned long long)expected);
-	return block_open(sqlite3_column_int(row, 0) ? BLOCK_CHAIN : BLOCK_PACK, data,
-		(uint32_t)sqlite3_column_int64(row, 1), (uint64_t)sqlite3_column_int64(row, 2), ret, err);
+	if (!block_kind_find(kind_name, &kind))
+		return err_set(err, ERR_CORRUPT, "it is of no known kind");
+	buf_init(&names, LIMIT_BLOCK_BYTES);
+	if (kind == BLOCK_NAMED)
+		failed = pack_names(x, (uint32_t)index, &names, err);
+	if (!failed)
+		failed = block_open(kind, data, (uint32_t)sqlite3_column_int64(row, 1),
+			(uint64_t)sqlite3_column_int64(row, 2), buf_slice(&names), ret, err);
+	buf_release(&names);
+	return failed;
 }
 
-static int read_block(struct tape *t, size_t segment, int64_t id, struct block **ret, struct err *err)
+static int read_block(struct tape *t, size_t segment, int64_t id, const struct extent *x, size_t index,
+	struct block **ret, struct err *err)
 {
 	struct tape_segment *s = &t->segments[segment];
 	sqlite3 *db = reader_db(t, segment, err);
 	int failed;
 
 	if (db && !s->read_block)
-		s->read_block = segment_prepare(db,
-			"SELECT kind = 'chain', events, raw_bytes, xxh64, data FROM block WHERE id = ?", err);
+		s->read_block = segment_prepare(
+			db, "SELECT kind, events, raw_bytes, xxh64, data FROM block WHERE id = ?", err);
 	if (!db || !s->read_block)
 		return err->code;
 	sqlite3_bind_int64(s->read_block, 1, id);
 	switch (sqlite3_step(s->read_block)) {
-	case SQLITE_ROW: failed = decode_block(s->read_block, ret, err); break;
+	case SQLITE_ROW: failed = decode_block(s->read_block, x, index, ret, err); break;
 	case SQLITE_DONE: failed = err_set(err, ERR_CORRUPT, "it is not there"); break;
 	default: failed = segment_failed(db, err, "cannot read it");
 	}
@@ -102,7 +118,8 @@ static int read_block(struct tape *t, size_t segment, int64_t id, struct block *
 	return failed;
 }
 
-static int get_block(struct tape *t, size_t segment, int64_t id, struct block **ret, struct err *err)
+static int get_block(struct tape *t, size_t segment, int64_t id, const struct extent *x, size_t index,
+	struct block **ret, struct err *err)
 {
 	struct cached_block *c = find_cached(t, segment, id);
 
@@ -112,7 +129,7 @@ static int get_block(struct tape *t, size_t segment, int64_t id, struct block **
 		*ret = c->block;
 		return 0;
 	}
-	if (read_block(t, segment, id, ret, err))
+	if (read_block(t, segment, id, x, index, ret, err))
 		return err->code;
 	remember(t, segment, id, *ret);
 	return 0;
@@ -128,7 +145,7 @@ int reader_object(struct tape *t, const struct tape_extent *entry, const struct 
 		*ret = (struct slice){x->bytes.ptr + e->offset, e->length};
 		return 0;
 	}
-	if (get_block(t, entry->segment, entry->id << BLOCK_NUMBER_BITS | e->block, &b, err))
+	if (get_block(t, entry->segment, entry->id << BLOCK_NUMBER_BITS | e->block, x, index, &b, err))
 		return err->code;
 	return block_get(b, e->offset, e->length, ret, err);
 }

@@ -24,7 +24,9 @@ static void measure_blocks(struct extent_blocks *b, const struct extent *x)
 	for (size_t i = 0; i < x->event_count; i++) {
 		struct block_shape *shape = &b->shapes[x->events[i].block];
 
-		shape->kind = x->events[i].length >= CHAIN_MIN_BYTES ? BLOCK_CHAIN : BLOCK_PACK;
+		shape->is_chain = x->events[i].length >= CHAIN_MIN_BYTES;
+		shape->x = x;
+		shape->index = (uint32_t)i;
 		shape->events++;
 		shape->raw_bytes += x->events[i].length;
 	}

@@ -99,9 +99,11 @@ void salvaged_release(struct salvaged *s);
 void salvage_chunks(struct salvaged *s, const struct registry *registry);
 /* A block as the index describes it. */
 struct block_shape {
-	enum block_kind kind;
+	bool is_chain;
 	uint32_t events;
 	uint64_t raw_bytes;
+	const struct extent *x; /* which has an event in it at index */
+	uint32_t index;
 };
 /* The block, if its row can be read and its frame decoded; what the frames' own checksums say decides, so
  * that a damaged number in the row does no harm. Of a chain, versions behind a damaged one cannot be had. */

@@ -351,6 +351,24 @@ static size_t find_block(const struct salvaged *s, int64_t id)
 	return low;
 }
 
+/* A pack is named or, in the first tapes, plain: its frame's checksum tells. */
+static bool open_block(const struct block_shape *shape, struct slice data, struct block **ret)
+{
+	struct slice none = {NULL, 0};
+	struct buf names;
+	bool opened;
+
+	if (shape->is_chain)
+		return block_open(BLOCK_CHAIN, data, shape->events, shape->raw_bytes, none, ret, NULL) == 0;
+	buf_init(&names, LIMIT_BLOCK_BYTES);
+	opened = (pack_names(shape->x, shape->index, &names, NULL) == 0 &&
+			 block_open(BLOCK_NAMED, data, shape->events, shape->raw_bytes, buf_slice(&names),
+				 ret, NULL) == 0) ||
+		 block_open(BLOCK_PACK, data, shape->events, shape->raw_bytes, none, ret, NULL) == 0;
+	buf_release(&names);
+	return opened;
+}
+
 bool salvage_block(struct salvaged *s, int64_t extent, uint32_t number, const struct block_shape *shape,
 	struct block **ret)
 {
@@ -360,9 +378,7 @@ bool salvage_block(struct salvaged *s, int64_t extent, uint32_t number, const st
 		struct raw_row row = {0};
 
 		if (raw_read_row(s->db, s->blocks[i].place, TABLE_BLOCK, &row) &&
-			row.values[5].kind == VALUE_BLOB &&
-			block_open(shape->kind, row.values[5].bytes, shape->events, shape->raw_bytes, ret,
-				NULL) == 0)
+			row.values[5].kind == VALUE_BLOB && open_block(shape, row.values[5].bytes, ret))
 			return true;
 	}
 	return false;

@@ -241,8 +241,20 @@ static int open_chain(struct block *b, struct slice data, struct err *err)
 		       : err_set(err, ERR_TOO_LARGE, "no memory for a chain");
 }
 
+static int open_named(struct block *b, struct slice data, struct slice names, struct err *err)
+{
+	char *at = buf_reserve(&b->bytes, b->bytes.max);
+
+	if (!at)
+		return err_set(err, ERR_TOO_LARGE, "no memory for a pack");
+	if (codec_unpack_delta(names, data, at, b->bytes.max, err))
+		return ERR_CORRUPT;
+	b->bytes.len = b->bytes.max;
+	return 0;
+}
+
 int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_t raw_bytes,
-	struct block **ret, struct err *err)
+	struct slice names, struct block **ret, struct err *err)
 {
 	struct err local;
 	struct block *b;
@@ -257,8 +269,9 @@ int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_
 	b->events = events;
 	buf_init(&b->bytes, raw_bytes);
 	buf_init(&b->data, LIMIT_CHUNK_BYTES);
-	failed = kind == BLOCK_CHAIN ? open_chain(b, data, err)
-				     : codec_unpack(data, raw_bytes, &b->bytes, err);
+	failed = kind == BLOCK_CHAIN   ? open_chain(b, data, err)
+		 : kind == BLOCK_NAMED ? open_named(b, data, names, err)
+				       : codec_unpack(data, raw_bytes, &b->bytes, err);
 	if (failed) {
 		block_free(b);
 		return failed;

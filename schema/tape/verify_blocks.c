@@ -37,6 +37,7 @@ struct block_check {
 	int64_t id;
 	uint32_t number, events;
 	enum block_kind kind;
+	bool kind_known;
 	uint64_t raw_bytes, xxh64;
 	struct buf data;
 	struct finding *findings;
@@ -159,6 +160,24 @@ static void check_count(struct block_check *b)
 	find_in_extent(b, found_text, expected_text, "events of a block");
 }
 
+static int open_block(struct block_check *b, struct block **ret, struct err *err)
+{
+	uint32_t begin = b->number ? b->c->block_end[b->number - 1] : 0;
+	struct buf names;
+	int failed = 0;
+
+	if (!b->kind_known)
+		return err_set(err, ERR_CORRUPT, "it is of no known kind");
+	buf_init(&names, LIMIT_BLOCK_BYTES);
+	if (b->kind == BLOCK_NAMED)
+		failed = pack_names(b->c->x, b->c->by_block[begin], &names, err);
+	if (!failed)
+		failed = block_open(
+			b->kind, buf_slice(&b->data), b->events, b->raw_bytes, buf_slice(&names), ret, err);
+	buf_release(&names);
+	return failed;
+}
+
 static void check_block(struct block_check *b)
 {
 	uint64_t found = codec_hash(buf_slice(&b->data));
@@ -169,7 +188,7 @@ static void check_block(struct block_check *b)
 		find_sum(b, found);
 		return;
 	}
-	if (block_open(b->kind, buf_slice(&b->data), b->events, b->raw_bytes, &block, &err)) {
+	if (open_block(b, &block, &err)) {
 		find_in_block(b, err.text);
 		return;
 	}
@@ -338,7 +357,7 @@ static void mark_wanted(struct checked *c)
 	}
 }
 
-/* Columns: id, kind = 'chain', events, raw_bytes, xxh64, data. */
+/* Columns: id, kind, events, raw_bytes, xxh64, data. */
 static void take_row(struct checked *c, sqlite3_stmt *row, uint32_t number)
 {
 	struct block_crew *crew = c->v->crew;
@@ -351,7 +370,9 @@ static void take_row(struct checked *c, sqlite3_stmt *row, uint32_t number)
 	b->c = c;
 	b->id = sqlite3_column_int64(row, 0);
 	b->number = number;
-	b->kind = sqlite3_column_int(row, 1) ? BLOCK_CHAIN : BLOCK_PACK;
+	b->kind_known = block_kind_find((struct slice){(const char *)sqlite3_column_text(row, 1),
+						(size_t)sqlite3_column_bytes(row, 1)},
+		&b->kind);
 	b->events = (uint32_t)sqlite3_column_int64(row, 2);
 	b->raw_bytes = (uint64_t)sqlite3_column_int64(row, 3);
 	b->xxh64 = (uint64_t)sqlite3_column_int64(row, 4);
@@ -366,7 +387,7 @@ static void take_row(struct checked *c, sqlite3_stmt *row, uint32_t number)
 void verify_blocks(struct checked *c)
 {
 	sqlite3_stmt *rows = verify_prepare(c->v,
-		"SELECT id, kind = 'chain', events, raw_bytes, xxh64, data FROM block WHERE id >= ? AND id < ? "
+		"SELECT id, kind, events, raw_bytes, xxh64, data FROM block WHERE id >= ? AND id < ? "
 		"ORDER BY id");
 	int64_t number = 0;
 

@@ -34,7 +34,7 @@ static void run(enum block_kind kind, struct slice data, uint32_t events, uint64
 	struct err err = {0};
 	struct block *b;
 
-	if (block_open(kind, data, events, raw_bytes, &b, &err)) {
+	if (block_open(kind, data, events, raw_bytes, slice_of("\"name\":\"web\""), &b, &err)) {
 		fuzz_demand(err.code == ERR_CORRUPT && err.text[0]);
 		return;
 	}
@@ -81,6 +81,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (bytes[0] & 0x80)
 		run_made(rest, bytes[1] % 20, raw_bytes);
 	else
-		run(bytes[0] & 1 ? BLOCK_CHAIN : BLOCK_PACK, rest, bytes[1], raw_bytes);
+		run((enum block_kind)(bytes[0] % 3), rest, bytes[1], raw_bytes);
 	return 0;
 }

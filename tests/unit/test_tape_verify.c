@@ -343,7 +343,7 @@ START_TEST(verify__finds_what_was_changed_and_sealed_again)
 		{"UPDATE extent SET filter = x'01', filter_xxh64 = xxh64(x'01')",
 			"filter is not that of the objects"},
 		{"UPDATE block SET xxh64 = 1", "bad checksum of block 0 of extent"},
-		{"UPDATE block SET events = events + 1 WHERE kind = 'pack'", "events of a block"},
+		{"UPDATE block SET events = events + 1 WHERE kind <> 'chain'", "events of a block"},
 		{"DELETE FROM block WHERE id = (SELECT max(id) FROM block)", "blocks that are there"},
 		{"INSERT INTO block SELECT (99 << 24), kind, events, raw_bytes, xxh64, data FROM block LIMIT 1",
 			"belongs to no extent"},
