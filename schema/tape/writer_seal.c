@@ -29,11 +29,12 @@
 static const struct pack_options seal_options = {.level = SEAL_LEVEL, .pack_bytes = PACK_BYTES};
 
 /* At such a rate there is time: the higher level takes 3 ms for each MB, 1 % of a processor at most, for a
- * sixth of the size. */
+ * sixth of the size. Larger packs are a tenth smaller, and take 0.1 ms more to find one object in. */
 #define CALM_BYTES_PER_S (4u << 20)
 #define CALM_LEVEL       9
+#define CALM_PACK_BYTES  (1u << 20)
 
-static const struct pack_options calm_options = {.level = CALM_LEVEL, .pack_bytes = PACK_BYTES};
+static const struct pack_options calm_options = {.level = CALM_LEVEL, .pack_bytes = CALM_PACK_BYTES};
 
 /* How the open extent is to be packed: as an ordinary cluster fills it, or as a storm or an import does. */
 static const struct pack_options *options_for(const struct tape_writer *w)

@@ -335,6 +335,7 @@ static void report_recorded_sizes(struct bench *b, double zstd3_bytes)
 			   .ours = (double)bench_disk_bytes(b->recording) / (double)t.events,
 			   .rival = zstd3_bytes,
 			   .rival_name = "zstd -3, whole stream"});
+	bench_cold_lookups(b, tape, t.events);
 	bench_remove(tape);
 	free(tape);
 }

@@ -93,6 +93,29 @@ static double us_since(int64_t start_ns)
 	return (double)(bench_wall_ns() - start_ns) / 1e3;
 }
 
+/* Of a tape that is packed in larger blocks; each look-up decodes one. */
+void bench_cold_lookups(struct bench *b, const char *tape_path, uint64_t events)
+{
+	static double ours[UID_LOOKUPS];
+	uint64_t state = 1;
+	struct slice object;
+	struct tape *tape;
+	struct err err;
+
+	bench_check(tape_open(tape_path, &tape, &err), &err);
+	tape_set_cache(tape, 0);
+	for (int i = 0; i < UID_LOOKUPS; i++) {
+		int64_t start_ns = bench_wall_ns();
+
+		bench_check(tape_object(tape, random_seq(&state, events), &object, &err), &err);
+		ours[i] = us_since(start_ns);
+	}
+	tape_close(tape);
+	bench_report(b, &(struct bench_row){.what = "one object by seq on that tape, nothing cached, p50",
+				.unit = "us",
+				.ours = bench_median(ours, UID_LOOKUPS)});
+}
+
 static void bench_by_seq(struct bench *b, struct tape *tape, sqlite3 *db)
 {
 	static double ours[LOOKUPS], rival[LOOKUPS];

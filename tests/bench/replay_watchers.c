@@ -1,7 +1,7 @@
 /*
  * replay_watchers.c: many watchers of one replay, for measuring it. Opens CONNECTIONS connections with
- * STREAMS watches each (HTTP/1.1 without TLS when STREAMS is 0, with TLS when it is -1), reads for SECONDS, and prints one line of
- * JSON.
+ * STREAMS watches each (HTTP/1.1 without TLS when STREAMS is 0, with TLS when it is -1), reads for SECONDS,
+ * and prints one line of JSON.
  *
  *     replay_watchers PORT CONNECTIONS STREAMS SECONDS TARGET [ANCHOR_MONO_NS ANCHOR_TAPE_NS SPEED]
  *

@@ -42,8 +42,8 @@ struct peer {
 	SSL *ssl; /* NULL: without TLS */
 };
 
-/* With a certificate that nobody looks at, the cipher that the replay prefers, and as the replay: no buffers while
- * a connection is idle. */
+/* With a certificate that nobody looks at, the cipher that the replay prefers, and as the replay: no buffers
+ * while a connection is idle. */
 static SSL_CTX *make_context(void)
 {
 	SSL_CTX *context = SSL_CTX_new(TLS_server_method());
