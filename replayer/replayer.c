@@ -125,6 +125,7 @@ static void on_quiet(void *context)
 	if (r->ended_by)
 		return;
 	r->ended_by = "quiet";
+	run_store_quiet(r->run);
 	if (!r->child) {
 		finish(r, 0);
 		return;

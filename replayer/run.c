@@ -311,6 +311,12 @@ int run_store_begin(struct run *r, const char *path, const struct run_facts *f, 
 	return 0;
 }
 
+void run_store_quiet(struct run *r)
+{
+	if (r->file)
+		fact_number(r->file, "quiet_ns", (uint64_t)wall_of(r, clock_mono_ns(&clock_system)));
+}
+
 int run_store_end(struct run *r, uint64_t seq, int exit_code, const char *ended_by, struct err *err)
 {
 	struct run_file *file = r->file;

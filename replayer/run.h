@@ -120,6 +120,9 @@ struct run_facts {
 /* From now on everything is stored in that file. `seq` of the facts is not looked at. */
 int run_store_begin(struct run *r, const char *path, const struct run_facts *f, struct err *err) MUST_CHECK;
 
+/* The program was asked to end: what it writes from now on is no part of what it did. */
+void run_store_quiet(struct run *r);
+
 /* Closes the file, if there is one; every exchange must be over. `ended_by` as FORMAT.md says. A failure is
  * the first of any write. */
 int run_store_end(

@@ -18,6 +18,8 @@ static const struct option_row rows[] = {
 		"leave something out, as 'status.lastSync' or 'events=*'; see below"},
 	{OPTION_LIST, 0, "keep", offsetof(struct diff_options, verdict.keep), "RULE",
 		"do not leave that out, as '@times'; wins over what is ignored"},
+	{OPTION_LIST, 0, "also", offsetof(struct diff_options, verdict.also), "RUN",
+		"another good run: what differs between it and the first is not compared"},
 	{OPTION_TEXT, 0, "client", offsetof(struct diff_options, verdict.client), "TEXT",
 		"only writes of programs whose User-Agent holds TEXT"},
 	{OPTION_FLAG, 0, "full", offsetof(struct diff_options, verdict.full), NULL, "do not cut long values"},
@@ -45,6 +47,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (code == 0)
 		code = verdict_give(&o.verdict, operands.items[0], operands.items[1], &err);
 	free(o.verdict.ignore.items);
+	free(o.verdict.also.items);
 	free(o.verdict.keep.items);
 	if (code >= 0)
 		return code;
@@ -68,6 +71,7 @@ const struct command cmd_diff = {
 		"  metadata.labels[app]    a field and all below it; *: any name; '**.count': at any depth\n"
 		"  events=*                the writes themselves; 'leases:update,patch=*' those of two verbs\n"
 		"  @times @uids @names @secrets @status @conflicts    kinds of values, with --keep mostly\n"
+		"With --also a third run, as good as the first, teaches what else differs by itself.\n"
 		"replayer/write/WRITES.md lists the rules that hold by default.",
 	.options = rows,
 	.run = run,

@@ -59,6 +59,8 @@ static const struct option_row options[] = {
 		"store every request and delivery in FILE, for 'query TAPE --run FILE'"},
 	{OPTION_TEXT, 0, "golden", offsetof(struct values, golden.path), "RUN",
 		"at the end compare the writes with those of an earlier run, and exit with 1 when they differ"},
+	{OPTION_LIST, 0, "also", offsetof(struct values, golden.verdict.also), "RUN",
+		"of --golden: another good run: what differs between it and the first is not compared"},
 	{OPTION_FLAG, 0, "ordered", offsetof(struct values, ordered), "",
 		"of --golden: compare their order, too"},
 	{OPTION_FLAG, 0, "last", offsetof(struct values, last), "",
@@ -173,6 +175,7 @@ static int run(const struct command *self, int argc, char **argv)
 	free(v.writes.items);
 	free(v.gap_specs.items);
 	free(v.golden.verdict.ignore.items);
+	free(v.golden.verdict.also.items);
 	free(v.golden.verdict.keep.items);
 	return rc < 0 ? command_fail(self, &err) : exit_code;
 }

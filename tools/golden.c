@@ -42,11 +42,13 @@ int golden_open(struct golden_options *g, const char **run, struct err *err)
 		return rc;
 	if (*run && is_same_file(*run, g->path))
 		return err_set(err, ERR_USAGE, "--run would overwrite the golden run '%s'", g->path);
-	if (run_reader_open(g->path, &reader, err)) {
-		err->code = ERR_USAGE;
-		return ERR_USAGE;
+	for (size_t i = 0; i <= g->verdict.also.count; i++) {
+		if (run_reader_open(i ? g->verdict.also.items[i - 1] : g->path, &reader, err)) {
+			err->code = ERR_USAGE;
+			return ERR_USAGE;
+		}
+		run_reader_close(reader);
 	}
-	run_reader_close(reader);
 	if (!*run)
 		rc = make_own_run(g, err);
 	if (rc == 0 && !*run)

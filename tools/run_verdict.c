@@ -1,6 +1,8 @@
 /* run_verdict.c: see run_verdict.h. */
 #include "tools/run_verdict.h"
 
+#include "tools/run_learn.h"
+
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -16,6 +18,7 @@ struct printer {
 	struct state_text text;
 	struct json_diff *diff;
 	const struct run_comparison *comparison;
+	struct run_lessons lessons;
 };
 
 static int make_rules(const struct verdict_options *o, struct compare_rules **ret, struct err *err)
@@ -210,19 +213,34 @@ static void warn_of_sides(const struct run_side *a, const struct run_side *b)
 	}
 }
 
+/* Of the differences those that good runs do not have. */
+static size_t count_all(const struct printer *p)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < run_comparison_count(p->comparison); i++) {
+		struct run_difference d = run_comparison_at(p->comparison, i);
+
+		count += !run_lessons_cover(&p->lessons, &d);
+	}
+	return count;
+}
+
 static int print_all(struct printer *p, const struct verdict_options *o, struct err *err)
 {
 	const struct run_side *a = run_comparison_side(p->comparison, 0);
 	const struct run_side *b = run_comparison_side(p->comparison, 1);
-	size_t count = run_comparison_count(p->comparison);
+	size_t count = count_all(p);
 	int rc = 0;
 
 	if (!o->json && count)
 		printf("--- %s: %zu writes, %zu compared\n+++ %s: %zu writes, %zu compared\n", a->path,
 			a->writes, a->compared, o->second ? o->second : b->path, b->writes, b->compared);
-	for (size_t i = 0; i < count && rc == 0; i++) {
+	for (size_t i = 0; i < run_comparison_count(p->comparison) && rc == 0; i++) {
 		struct run_difference d = run_comparison_at(p->comparison, i);
 
+		if (run_lessons_cover(&p->lessons, &d))
+			continue;
 		rc = o->json ? print_json(p, &d, err) : print_text(p, &d, err);
 	}
 	if (rc)
@@ -250,6 +268,8 @@ int verdict_give(const struct verdict_options *o, const char *first, const char 
 	int rc = make_rules(o, &rules, err);
 
 	options.rules = rules;
+	for (size_t i = 0; i < o->also.count && rc == 0; i++)
+		rc = run_learn(&p.lessons, rules, &options, first, o->also.items[i], err);
 	if (rc == 0)
 		rc = run_compare(first, second, &options, &comparison, err);
 	if (rc == 0) {
@@ -258,6 +278,7 @@ int verdict_give(const struct verdict_options *o, const char *first, const char 
 		rc = print_all(&p, o, err);
 	}
 	json_diff_free(p.diff);
+	run_lessons_release(&p.lessons);
 	run_comparison_free(comparison);
 	compare_rules_free(rules);
 	return rc;

@@ -11,6 +11,7 @@
 /* As the command line gives them. */
 struct verdict_options {
 	struct text_list ignore, keep;
+	struct text_list also; /* further runs that were as good as the first; see run_learn.h */
 	enum compare_order order;
 	const char *client; /* NULL: all programs */
 	const char *color;  /* auto, always or never */

@@ -207,14 +207,23 @@ static bool counts(const struct compare_load *l, const struct run_write_row *w)
 	       (w->status != 409 || !compare_rules_skip_class(rules, w, CLASS_CONFLICTS));
 }
 
+/* When the program was asked to end: of what it wrote then it depends on its haste how much arrived. */
+static int64_t quiet_ns(const struct run_reader *r)
+{
+	const char *text = run_reader_fact(r, "quiet_ns");
+
+	return text ? strtoll(text, NULL, 10) : INT64_MAX;
+}
+
 static int read_actions(struct load *l, struct run_reader *r, struct action_list *to, struct err *err)
 {
+	int64_t until_ns = quiet_ns(r);
 	struct run_written w;
 	int rc;
 
 	run_reader_rewind(r);
 	while ((rc = run_reader_next_write(r, &w, err)) > 0) {
-		if (!counts(l->with, &w.row))
+		if (w.row.time_ns >= until_ns || !counts(l->with, &w.row))
 			continue;
 		if (to->count == to->cap) {
 			to->cap = to->cap ? 2 * to->cap : 64;

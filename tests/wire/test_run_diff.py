@@ -1,5 +1,6 @@
 """kubetape diff and replay --golden: whether a program did the same in two replays."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -124,6 +125,21 @@ class Writes(Diff):
 		found = self.differences(self.run_of(make), self.run_of(make, make))
 		self.assertEqual([(d["difference"], d["name"], d["first"]["times"], d["second"]["times"]) for d in found],
 			[("times", "made-*", 1, 2)])
+
+	def test_what_differs_between_good_runs_is_no_difference(self):
+		def run(k, other="x", more=()):
+			return self.run_of(("POST", MAPS, config_map("a", {"k": k, "l.m": k, "other": other})),
+				("POST", MAPS, config_map("b", {"k": k, "l.m": k})), *more)
+		extra = ("DELETE", MAPS + "/old", None)
+		one, two = run("1"), run("2", more=[extra])
+		self.assertEqual(self.diff(one, run("3", more=[extra])).returncode, 1)
+		done = self.diff(one, run("3", more=[extra]), "--also", two)
+		self.assertEqual(done.returncode, 0, done.stdout)
+		for taught in ("'configmaps:create=data.k'", "'configmaps:create=data[l.m]'", "delete configmaps 'default/old'"):
+			self.assertEqual(done.stderr.count(taught), 1, done.stderr)
+		found = [json.loads(line) for line in self.diff(one, run("3", "y"), "--also", two, "--json").stdout.splitlines()]
+		self.assertEqual([f["field"] for d in found for f in d["fields"]], ["data.other"])
+		self.assertEqual(self.diff(one, one, "--also", self.tape_path).returncode, 2)
 
 	def test_times_versions_and_managed_fields_are_no_difference_unless_kept(self):
 		def put(at, rv, manager):
@@ -299,6 +315,22 @@ class Controllers(Diff):
 		self.assertEqual(self.done.returncode, 0, self.done.stdout)
 		self.replay_controller("x", "--golden", golden, "--gap", self.GAP, "--ignore", "configmaps=*", forgetful=True)
 		self.assertEqual(self.done.returncode, 0, self.done.stdout)
+
+	def test_what_a_program_writes_when_it_is_asked_to_end_is_no_difference(self):
+		script = ("import signal, sys\nfrom controller import Api\napi = Api(sys.argv[1])\n"
+			"def say(name):\n\tapi.ask('POST', '/api/v1/namespaces/default/configmaps', {'metadata': {'name': name}})\n"
+			"def end(*_):\n\tsay(sys.argv[2])\n\tsys.exit(0)\n"
+			"signal.signal(signal.SIGTERM, end)\nsay('begun')\nsignal.pause()\n")
+		def replay(name):
+			child = [sys.executable, "-c", script, os.path.join(self.folder, name + ".kubeconfig"), name]
+			return self.replay_controller(name, "--wait-watchers", "0", "--speed", "max", "--settle", "300ms", child=child)
+		os.environ["PYTHONPATH"] = os.path.dirname(LEDGER)
+		self.addCleanup(os.environ.pop, "PYTHONPATH")
+		one, two = replay("one"), replay("two")
+		self.assertEqual(self.done.returncode, 0, self.done.stderr)
+		with contextlib.closing(sqlite3.connect(two)) as db:
+			self.assertEqual([name for name, in db.execute("SELECT name FROM writes")], ["begun", "two"])
+		self.assert_same(one, two)
 
 	def test_the_code_of_a_child_that_failed_stays(self):
 		golden = self.replay_controller("golden.run")
