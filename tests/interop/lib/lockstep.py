@@ -1,6 +1,7 @@
 """Programs on replays in lock-step, as a user starts them in CI: one command each, with nothing but the kubeconfig."""
 
 import os
+import shutil
 import subprocess
 
 from lib import paths, tape
@@ -29,6 +30,15 @@ class Run:
 
 	def writes(self, where):
 		return tape.rows(self.tape, f"SELECT * FROM writes WHERE {where}", "--run", self.path)
+
+
+def without(of, where, to):
+	"""A tape without the events for which that holds."""
+	exported = subprocess.run([paths.KUBETAPE, "export", of, "--table", "all", "--where", f"NOT ({where})"], capture_output=True,
+		timeout=LIMIT_S, check=True)
+	shutil.rmtree(to, ignore_errors=True)
+	subprocess.run([paths.KUBETAPE, "import", "-", "-o", to], input=exported.stdout, capture_output=True, timeout=LIMIT_S, check=True)
+	return to
 
 
 def diff(one, two, *options):
