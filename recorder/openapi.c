@@ -1,6 +1,7 @@
 /* openapi.c: see openapi.h. */
 #include "recorder/openapi.h"
 
+#include "recorder/backoff.h"
 #include "recorder/request_row.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -24,6 +25,8 @@ struct document {
 
 struct openapi {
 	struct recorder_context *x;
+	uv_timer_t timer; /* after trouble, until the next request */
+	struct backoff backoff;
 	struct document *documents;
 	size_t count, at; /* the one that is being fetched, or looked at next */
 	struct http_request *request;
@@ -35,8 +38,16 @@ struct openapi *openapi_new(struct recorder_context *x)
 	struct openapi *o = xcalloc(1, sizeof(*o));
 
 	o->x = x;
+	o->backoff.base_ns = x->retry_delay_ns;
 	buf_init(&o->body, LIMIT_DOCUMENT_BYTES);
+	uv_timer_init(x->loop, &o->timer);
+	o->timer.data = o;
 	return o;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(handle->data);
 }
 
 void openapi_free(struct openapi *o)
@@ -52,7 +63,7 @@ void openapi_free(struct openapi *o)
 	}
 	free(o->documents);
 	buf_release(&o->body);
-	free(o);
+	uv_close((uv_handle_t *)&o->timer, on_closed);
 }
 
 /* ---- what there is ---- */
@@ -128,13 +139,14 @@ static int keep(struct openapi *o, struct document *d, const struct http_answer 
 	return 0;
 }
 
-static int account(
-	struct openapi *o, const struct document *d, const struct http_answer *answer, struct err *err)
+static int account(struct openapi *o, const struct document *d, const struct http_answer *answer,
+	int64_t next_delay_ns, struct err *err)
 {
 	struct request_row row = {.set = false};
 	int rc;
 
 	request_row_set(&row, "openapi", d->target, answer, buf_slice(&o->body));
+	row.row.next_delay_ns = next_delay_ns;
 	rc = request_row_write(&row, flusher_tape(o->x->flusher), err);
 	request_row_release(&row);
 	return rc;
@@ -148,15 +160,40 @@ static int on_body(void *context, struct slice bytes, int64_t time_ns)
 	return buf_append(&o->body, bytes.ptr, bytes.len, NULL);
 }
 
+/* Nothing came, or the server asks for patience: the same document is asked for again. */
+static bool is_busy(const struct http_answer *answer)
+{
+	return answer->status == 0 || answer->status == 429;
+}
+
+/* A server in trouble is left alone for a while. One that answers has trouble with that document alone, which
+ * comes again when discovery does. */
+static int64_t plan(struct openapi *o, const struct http_answer *answer)
+{
+	if (!is_busy(answer) && answer->status < 500 && !answer->curl_code) {
+		backoff_reset(&o->backoff);
+		return -1;
+	}
+	return backoff_next(
+		&o->backoff, clock_mono_ns(o->x->clock), recorder_chance(), false, answer->retry_after_s);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	fetch_next(timer->data);
+}
+
 static void on_done(void *context, const struct http_answer *answer)
 {
 	struct openapi *o = context;
-	struct document *d = &o->documents[o->at++];
+	struct document *d = &o->documents[o->at];
 	bool is_whole = answer->status == 200 && !answer->curl_code;
+	int64_t delay_ns = plan(o, answer);
 	struct err err;
-	int rc = account(o, d, answer, &err);
+	int rc = account(o, d, answer, delay_ns, &err);
 
 	o->request = NULL;
+	o->at += !is_busy(answer);
 	d->refused = answer->status >= 400 && answer->status < 500 && answer->status != 429;
 	if (rc == 0 && is_whole)
 		rc = keep(o, d, answer, &err);
@@ -164,8 +201,10 @@ static void on_done(void *context, const struct http_answer *answer)
 	flusher_dirty(o->x->flusher);
 	if (rc)
 		o->x->fatal(o->x->owner, &err);
-	else
+	else if (delay_ns < 0)
 		fetch_next(o);
+	else
+		uv_timer_start(&o->timer, on_timer, (uint64_t)(delay_ns / NS_PER_MS) + 1, 0);
 }
 
 static bool is_wanted(const struct document *d)
@@ -191,7 +230,8 @@ void openapi_update(struct openapi *o, struct slice index)
 		return;
 	read_index(o, index);
 	o->at = 0;
-	fetch_next(o);
+	if (!uv_is_active((uv_handle_t *)&o->timer))
+		fetch_next(o);
 }
 
 /* ---- going on with a tape ---- */

@@ -95,6 +95,30 @@ class OpenApi(RecordTest):
         recording.stop()
         self.assertEqual(recording.ends("openapi").count("http_406"), 1)
 
+    def test_a_server_that_dies_is_not_asked_for_all_documents_in_a_row(self):
+        self.api.handlers["/openapi/v3/api/v1"] = lambda x: x.reset()
+        recording = self.record().ready(1)
+
+        def rows():
+            return recording.query("SELECT target, next_delay_ns / 1000000 AS delay_ms FROM connections "
+                                   "WHERE purpose='openapi' ORDER BY connection")
+
+        wait_for(lambda: len(rows()) >= 3, "attempts")
+        self.api.handlers["/openapi/v3/api/v1"] = self.answer
+        wait_for(lambda: len(self.kept()) == 4, "the documents")
+        recording.stop()
+        self.assertEqual({r["target"] for r in rows()[:4]}, {"/openapi/v3/api/v1?hash=AA"})
+        for i, row in enumerate(rows()[:3]):
+            self.assertTrue(20 << i <= row["delay_ms"] <= 40 << i, rows())
+        self.assertEqual({r["delay_ms"] for r in rows()[-3:]}, {None})
+
+    def test_a_document_that_the_server_fails_at_does_not_keep_it_from_giving_the_others(self):
+        self.api.handlers["/openapi/v3/api/v1"] = lambda x: x.status(503, "ServiceUnavailable")
+        recording = self.record().ready(1)
+        wait_for(lambda: len(self.kept()) == 2, "the documents")
+        recording.stop()
+        self.assertEqual(self.asked()[:3], [*["/openapi/v3/api/v1?hash=AA"] * 2, "/openapi/v3/apis/apps/v1?hash=BB"])
+
     def test_a_replay_gives_them_byte_for_byte(self):
         recording = self.record().ready(1)
         wait_for(lambda: len(self.kept()) == 4, "the documents")
