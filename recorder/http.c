@@ -1,26 +1,19 @@
 /*
- * http.c: see http.h. libcurl's multi_socket interface under libuv: libcurl says which sockets to watch and
- * when to be called again, the loop obeys. Inside libcurl's callbacks no transfer may be added or removed, so
- * cancellations that come from there are kept and done afterwards.
+ * http.c: see http.h. The life of requests. Inside libcurl's callbacks no transfer may be added or removed,
+ * so cancellations that come from there are kept and done afterwards.
  */
 #include "recorder/http_request.h"
 
 #include <assert.h>
+#include <malloc.h> /* GNU: malloc_trim */
 #include <stdlib.h>
 
-#define MAX_WATCHES_PER_CONNECTION 100
-#define SPARE_CONNECTIONS          2 /* for those that were told to go away but still carry watches */
-#define MAX_LISTS                  8 /* at a time: each may hold a page in memory */
-#define ANSWER_TIMEOUT_NS          (60 * NS_PER_S) /* until the header has come */
-#define SWEEP_MS                   1000
-#define BACKLOG_BYTES              (32u << 20)
-
-/* A socket that libcurl uses. */
-struct watched {
-	uv_poll_t poll;
-	struct lane *lane;
-	curl_socket_t socket;
-};
+#define SPARE_CONNECTIONS 2               /* for those that were told to go away but still carry watches */
+#define MAX_LISTS         8               /* at a time: each may hold a page in memory */
+#define ANSWER_TIMEOUT_NS (60 * NS_PER_S) /* until the header has come */
+#define SWEEP_MS          1000
+#define BACKLOG_BYTES     (24u << 20)
+#define TRIM_BYTES        (4u << 20) /* a larger backlog's memory is given back at once */
 
 /* ---- the life of a request ---- */
 
@@ -114,7 +107,7 @@ static void free_dead(struct http *h)
 	}
 }
 
-static void take_results(struct lane *lane)
+void http_take_results(struct lane *lane)
 {
 	struct http *h = lane->http;
 	CURLMsg *message;
@@ -133,85 +126,6 @@ static void take_results(struct lane *lane)
 	}
 }
 
-static void act(struct lane *lane, curl_socket_t socket, int what)
-{
-	int running;
-
-	lane->http->depth++;
-	curl_multi_socket_action(lane->multi, socket, what, &running);
-	lane->http->depth--;
-	take_results(lane);
-}
-
-/* ---- libcurl's wishes, obeyed by the loop ---- */
-
-/* A socket in error is read all the same: what had arrived before is in it, and then libcurl learns why.
- * libuv stops watching such a socket. */
-static void on_ready(uv_poll_t *poll, int status, int events)
-{
-	struct watched *w = poll->data;
-	int what = status < 0 ? CURL_CSELECT_IN : 0;
-
-	if (events & UV_READABLE)
-		what |= CURL_CSELECT_IN;
-	if (events & UV_WRITABLE)
-		what |= CURL_CSELECT_OUT;
-	act(w->lane, w->socket, what);
-	if (status < 0 && !uv_is_closing((uv_handle_t *)poll) && !uv_is_active((uv_handle_t *)poll))
-		uv_poll_start(poll, UV_READABLE, on_ready);
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-	act(timer->data, CURL_SOCKET_TIMEOUT, 0);
-}
-
-static int want_timer(CURLM *multi, long timeout_ms, void *context)
-{
-	struct lane *lane = context;
-
-	(void)multi;
-	if (lane->http->closing)
-		return 0;
-	if (timeout_ms < 0)
-		uv_timer_stop(&lane->timer);
-	else
-		uv_timer_start(&lane->timer, on_timer, (uint64_t)timeout_ms, 0);
-	return 0;
-}
-
-static void free_handle(uv_handle_t *handle)
-{
-	free(handle->data);
-}
-
-static int want_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *socket_context)
-{
-	struct lane *lane = context;
-	struct watched *w = socket_context;
-
-	(void)easy;
-	if (what == CURL_POLL_REMOVE) {
-		if (w) {
-			uv_poll_stop(&w->poll);
-			uv_close((uv_handle_t *)&w->poll, free_handle);
-			curl_multi_assign(lane->multi, socket, NULL);
-		}
-		return 0;
-	}
-	if (!w) {
-		w = xcalloc(1, sizeof(*w));
-		w->lane = lane;
-		w->socket = socket;
-		uv_poll_init_socket(lane->http->loop, &w->poll, socket);
-		w->poll.data = w;
-		curl_multi_assign(lane->multi, socket, w);
-	}
-	uv_poll_start(&w->poll,
-		(what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0), on_ready);
-	return 0;
-}
-
 static size_t pause_request(struct http_request *r)
 {
 	r->paused = true;
@@ -224,6 +138,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 	struct slice body = {bytes, size * count};
 	struct http *h = r->http;
 
+	h->taken++;
 	if (r->phase != PHASE_RUNNING || r->aborted)
 		return CURL_WRITEFUNC_ERROR;
 	if (h->held)
@@ -435,7 +350,7 @@ static void on_sweep(uv_timer_t *timer)
 static void take_all_results(struct http *h)
 {
 	for (size_t i = 0; i < LANES; i++)
-		take_results(&h->lanes[i]);
+		http_take_results(&h->lanes[i]);
 }
 
 /* Lets the transfers go on that were told to wait. */
@@ -463,6 +378,7 @@ void http_hold(struct http *h, bool hold)
 
 static void deliver_backlog(struct http *h)
 {
+	bool was_large = h->backlog.bytes > TRIM_BYTES;
 	struct backlog_item *item;
 
 	while (!h->closing && (item = backlog_take(&h->backlog))) {
@@ -475,6 +391,8 @@ static void deliver_backlog(struct http *h)
 		}
 		free(item);
 	}
+	if (was_large)
+		malloc_trim(0);
 }
 
 void http_gate(struct http *h, bool shut)
@@ -497,19 +415,6 @@ size_t http_backlog_bytes(const struct http *h)
 
 /* ---- the server ---- */
 
-static void open_lane(struct http *h, struct lane *lane)
-{
-	lane->http = h;
-	lane->multi = curl_multi_init();
-	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
-	curl_multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
-	curl_multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, want_timer);
-	curl_multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
-	curl_multi_setopt(lane->multi, CURLMOPT_MAX_CONCURRENT_STREAMS, (long)MAX_WATCHES_PER_CONNECTION);
-	uv_timer_init(h->loop, &lane->timer);
-	lane->timer.data = lane;
-}
-
 struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct cluster_config *config)
 {
 	struct http *h = xcalloc(1, sizeof(*h));
@@ -521,11 +426,13 @@ struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct c
 	h->credentials = credentials_new(loop, clock, config);
 	http_set_base(h);
 	for (size_t i = 0; i < LANES; i++)
-		open_lane(h, &h->lanes[i]);
+		http_lane_open(h, &h->lanes[i]);
 	uv_timer_init(loop, &h->sweep);
 	h->sweep.data = h;
 	uv_timer_start(&h->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
-	h->open_handles = LANES + 1;
+	uv_timer_init(loop, &h->look);
+	h->look.data = h;
+	h->open_handles = LANES + 2;
 	h->backlog.max_bytes = BACKLOG_BYTES;
 	http_expect_watches(h, 1);
 	return h;
@@ -533,7 +440,7 @@ struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct c
 
 void http_expect_watches(struct http *h, size_t count)
 {
-	long limit = (long)count / MAX_WATCHES_PER_CONNECTION + 1 + SPARE_CONNECTIONS;
+	long limit = (long)count / HTTP_WATCHES_PER_CONNECTION + 1 + SPARE_CONNECTIONS;
 
 	/* Without HTTP/2 every watch needs a connection of its own. */
 	h->watch_count = count;
@@ -561,7 +468,7 @@ static void on_lane_closed(uv_handle_t *handle)
 	drop_handle(((struct lane *)handle->data)->http);
 }
 
-static void on_sweep_closed(uv_handle_t *handle)
+static void on_timer_closed(uv_handle_t *handle)
 {
 	drop_handle(handle->data);
 }
@@ -581,7 +488,8 @@ void http_free(struct http *h)
 		curl_multi_cleanup(h->lanes[i].multi);
 		uv_close((uv_handle_t *)&h->lanes[i].timer, on_lane_closed);
 	}
-	uv_close((uv_handle_t *)&h->sweep, on_sweep_closed);
+	uv_close((uv_handle_t *)&h->sweep, on_timer_closed);
+	uv_close((uv_handle_t *)&h->look, on_timer_closed);
 	credentials_free(h->credentials);
 	curl_slist_free_all(h->connect_list);
 	free(h->connect_to);

@@ -72,7 +72,7 @@ struct http_answer http_answer_so_far(struct http_request *r);
 void http_hold(struct http *h, bool hold);
 
 /* While the gate is shut, sockets are read but bodies and ends are kept back; they are delivered, with the
- * time at which they came, when it opens. What exceeds 32 MiB waits in the socket. */
+ * time at which they came, when it opens. What exceeds 24 MiB waits in the socket. */
 void http_gate(struct http *h, bool shut);
 
 /* What is kept back by the gate right now. */

@@ -1,6 +1,6 @@
 /*
- * http_request.h: what http.c (the life of requests) and http_setup.c (what a request tells libcurl and
- * learns from it) share. Nobody else includes it.
+ * http_request.h: what http.c (the life of requests), http_lane.c (libcurl on the loop) and http_setup.c
+ * (what a request tells libcurl and learns from it) share. Nobody else includes it.
  */
 #ifndef RECORDER_HTTP_REQUEST_H
 #define RECORDER_HTTP_REQUEST_H
@@ -13,15 +13,18 @@
 #include <netinet/in.h>
 
 /* The watches are shared among so many connections, or a little more when there are hundreds of them. */
-#define WATCH_LANES 7
-#define LIST_LANE   WATCH_LANES
-#define LANES       (WATCH_LANES + 1)
+#define WATCH_LANES                 7
+#define LIST_LANE                   WATCH_LANES
+#define LANES                       (WATCH_LANES + 1)
+#define HTTP_WATCHES_PER_CONNECTION 100
 
 /* A multi handle, and so connections of its own. */
 struct lane {
 	struct http *http;
 	CURLM *multi;
 	uv_timer_t timer;
+	struct watched *sockets; /* those that libcurl reads from */
+	bool stirred, stirring;  /* something was read since the last nudge; and since the last look */
 };
 
 /* A GOAWAY frame, on the connection with that local port. */
@@ -38,9 +41,10 @@ struct http {
 	struct credentials *credentials;
 	struct lane lanes[LANES];
 	struct placement places[WATCH_LANES];
-	uv_timer_t sweep;
+	uv_timer_t sweep, look;
 	struct http_request *requests; /* all that live */
 	size_t lists_running, watch_count;
+	uint64_t taken; /* pieces of bodies that libcurl gave */
 	unsigned depth; /* of calls into libcurl */
 	bool has_dead;  /* some request was cancelled inside libcurl */
 	bool held, gated, h1_seen, preparing, closing;
@@ -79,6 +83,11 @@ struct http_request {
 	char server[INET6_ADDRSTRLEN + 16];
 	char error[CURL_ERROR_SIZE];
 };
+
+void http_lane_open(struct http *h, struct lane *lane);
+
+/* Ends the requests that libcurl has finished on the lane. */
+void http_take_results(struct lane *lane);
 
 /* Takes the server's URL apart into base, authority, connect_to and the rest. */
 void http_set_base(struct http *h);

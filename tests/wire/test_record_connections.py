@@ -4,7 +4,7 @@ import os
 
 from fake_apiserver import wait_for
 from recording import RecordTest
-from replays import EVENTS, PODS, Replay, Tape
+from replays import EVENTS, PODS, Replay, Tape, obj
 
 QUIET = [{"group": "quiet.example.com", "version": "v1", "resource": f"things{i}", "kind": f"Thing{i}", "namespaced": True}
          for i in range(250)]
@@ -27,7 +27,27 @@ def connections_to(port, pid):
     return count
 
 
+BUSY = [{"group": "busy.example.com", "version": "v1", "resource": f"works{i}", "kind": f"Work{i}", "namespaced": True}
+        for i in range(10)]
+
+
 class Connections(RecordTest):
+    def test_what_comes_last_before_a_silence_is_recorded_like_all_else(self):
+        """Several watches share a connection, and libcurl reads for all of them when one is read."""
+        tape = Tape()
+        for stream in BUSY:
+            tape.listed(stream, 10, [obj(stream, f"a{n}", 5) for n in range(20)])
+        for n in range(6000):
+            stream = BUSY[n % len(BUSY)]
+            tape.event(1 + n / 1e4, stream, "MODIFIED", obj(stream, f"a{n % 20}", 100 + n, x="y" * (n * 37 % 9000)))
+        with Replay(tape.write(os.path.join(self.folder, "served.tape")), self.folder, "--speed", "max", "--wait-watchers",
+                    str(len(BUSY)), plain=False) as replay:
+            recording = self.record(*(f"{s['resource']}.{s['group']}" for s in BUSY), "--kubeconfig", replay.kubeconfig,
+                                    server=None).ready(len(BUSY))
+            recording.wait_events(6000, "origin='watch'")
+            self.assertEqual(recording.stop(), 0)
+
+
     def test_few_connections_carry_hundreds_of_watches(self):
         tape = Tape()
         for stream in [*QUIET, EVENTS, PODS]:
