@@ -3,6 +3,7 @@
 
 #include "schema/base/log.h"
 
+#include <malloc.h> /* GNU: malloc_trim */
 #include <stdlib.h>
 
 /* A flush that failed is tried again that much later, and told about that often. */
@@ -27,7 +28,8 @@ struct flusher {
 	bool ours;    /* while running: the flush is over, the writer is the loop's again */
 	bool closing, tick_closed, failing, holding;
 	int64_t complained_mono_ns;
-	bool slow; /* the last flush took long */
+	bool slow;     /* the last flush took long */
+	bool was_long; /* while running: the writer had said so before */
 	int64_t took_ns;
 	struct flusher_figures figures;
 	int result;
@@ -121,6 +123,8 @@ static void flush_work(uv_work_t *work)
 	struct flusher *f = work->data;
 
 	flush(f, tape_writer_flush);
+	if (f->was_long) /* sealing and a new segment let go of what malloc would keep */
+		malloc_trim(0);
 	uv_sem_post(&f->finished);
 }
 
@@ -150,19 +154,15 @@ static void on_flushed(uv_work_t *work, int status)
 
 /* A disk that has been quick, little to write, nothing that takes long: the loop does it itself, which costs
  * less than to wake another thread. Should the disk be slow this once, the socket's own buffer bridges it. */
-static bool is_quick(const struct flusher *f)
+static bool is_quick(const struct flusher *f, const struct tape_writer_work *work)
 {
-	struct tape_writer_work work;
-
-	if (f->slow || f->failing)
-		return false;
-	tape_writer_work(f->tape, &work);
-	return work.pending_bytes < QUICK_BYTES && !work.takes_long;
+	return !f->slow && !f->failing && work->pending_bytes < QUICK_BYTES && !work->takes_long;
 }
 
 static void on_tick(uv_timer_t *timer)
 {
 	struct flusher *f = timer->data;
+	struct tape_writer_work work;
 
 	if (f->running) { /* its end was not seen yet: at the next turn of the loop */
 		start_timer(f, 1);
@@ -170,12 +170,14 @@ static void on_tick(uv_timer_t *timer)
 	}
 	if (!f->tape)
 		return;
-	if (is_quick(f)) {
+	tape_writer_work(f->tape, &work);
+	if (is_quick(f, &work)) {
 		(void)flusher_now(f);
 		return;
 	}
 	f->running = true;
 	f->ours = false;
+	f->was_long = work.takes_long;
 	http_gate(f->http, true);
 	uv_queue_work(f->loop, &f->work, flush_work, on_flushed);
 }

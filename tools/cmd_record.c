@@ -5,6 +5,7 @@
 #include "schema/base/version.h"
 #include "tools/commands.h"
 
+#include <malloc.h> /* GNU: mallopt */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -120,6 +121,7 @@ static int run(const struct command *self, int argc, char **argv)
 		rc = check(&v, &operands, &err);
 	if (rc)
 		return rc > 0 ? EXIT_OK : command_fail(self, &err);
+	mallopt(M_ARENA_MAX, 2); /* each thread's own would keep some 2 MB */
 	log_set_level(v.verbose ? LOG_LEVEL_DEBUG : v.quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
 	o = (struct recorder_options){
 		.cluster = {v.kubeconfig, v.context, v.server, v.token_file, v.ca, v.insecure},

@@ -26,6 +26,11 @@
 	9            /* 0.1 s for the 12 MB of a whole cluster; the highest level saves another seventh */
 #define SEAL_LEVEL 1 /* higher levels cost far more than they save on sorted objects */
 
+/* A segment is begun while a recording goes on: its state is copied in portions of such a size, and as the
+ * objects come in the order of storage, a few blocks in memory are enough. */
+#define STATE_PORTION_BYTES (16u << 20)
+#define STATE_CACHE_BYTES   (8u << 20)
+
 static const struct pack_options seal_options = {.level = SEAL_LEVEL, .pack_bytes = PACK_BYTES};
 
 /* At such a rate there is time: the higher level takes 3 ms for each MB, 1 % of a processor at most, for a
@@ -195,7 +200,7 @@ static int put_state(struct tape_writer *w, sqlite3 *db, struct tape *t, struct 
 	p.objects = xcalloc(state->count, sizeof(*p.objects));
 	for (size_t begin = 0; begin < state->count && !failed; begin += p.count) {
 		failed = read_portion(
-			t, state->live + begin, state->count - begin, w->options.extent_bytes, &p, err);
+			t, state->live + begin, state->count - begin, STATE_PORTION_BYTES, &p, err);
 		if (!failed)
 			failed = put_portion(w, db, t, &p, err);
 	}
@@ -246,6 +251,7 @@ static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous
 		failed = put_positions(previous_path, db, err) ||
 			 reader_open_sealed(previous_path, w->segment - 1, &t, err);
 		if (!failed) {
+			tape_set_cache(t, STATE_CACHE_BYTES);
 			failed = put_state(w, db, t, err);
 			tape_close(t);
 		}
