@@ -6,7 +6,7 @@
 #define WINDOW_NS  (100 * NS_PER_MS)
 #define BUSY_COUNT 15 /* arrivals in a window: 150 a second */
 #define CALM_COUNT 9
-#define WANTED     4 /* more arrivals for each awakening */
+#define WANTED     8 /* more arrivals for each awakening */
 #define LONGEST_NS (100 * NS_PER_MS)
 
 static void close_window(struct moderation *m, int64_t now)
