@@ -190,12 +190,12 @@ bench: all bench-replay $(B)/bench/gen_stream $(if $(BENCH_C),$(B)/bench/bench $
 		python3 tests/bench/$$part.py $(B) $(B)/bench.json || exit; \
 	done
 
-# The replay's part, and its clients and its rival.
-bench-replay: all $(B)/make_tape $(B)/bench/replay_watchers $(B)/bench/write_loop
-$(B)/bench/replay_watchers $(B)/bench/write_loop: $(B)/bench/%: tests/bench/%.c
+# The programs that stand beside the replay and the recorder.
+bench-replay: all $(B)/make_tape $(B)/bench/replay_watchers $(B)/bench/write_loop $(B)/bench/record_floor
+$(B)/bench/replay_watchers $(B)/bench/write_loop $(B)/bench/record_floor: $(B)/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(WERROR) $(CFLAGS) -o $@ $< $(LDFLAGS) \
-		$$(pkg-config --libs libnghttp2 openssl)
+		$$(pkg-config --libs libcurl libnghttp2 openssl)
 
 # A fortieth of it, for the sake of the comparisons: the tape and a plain table must answer alike.
 check-bench: $(B)/bench/gen_stream $(B)/bench/bench

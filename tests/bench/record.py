@@ -2,9 +2,12 @@
 
     record.py BUILD_DIR BENCH.json [SECONDS]
 
-A made session of a cluster at work, a dozen busy kinds with objects of 1 to 14 kB and many quiet ones, is replayed over HTTP/2 and TLS at several rates, once
-for each of the two. CPU is that of the client's processes alone, all threads, from when its watches stand until the
-last event; the tape is written to a disk. Adds its rows to BENCH.json.
+A made session of a cluster at work, a dozen busy kinds with objects of 1 to 14 kB and many quiet ones, is replayed
+over HTTP/2 and TLS at several rates, once for each client. What is measured follows on as much as fills an extent, so
+that it is as in a recording of hours. CPU is that of the client's processes alone, all threads; the tape is written to a
+disk; sealing is part of the highest rate alone, which fills an extent. Beside it is the floor: what the same watches cost when they are only read, with
+libcurl, and with nghttp2 and OpenSSL on one connection, resting between reads as the recorder does. Adds its rows to
+BENCH.json.
 """
 import json
 import os
@@ -22,8 +25,11 @@ SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 8
 RATES = (300, 1000, 3000)
 GOAL_US = 37
 T0 = 1_800_000_000_000_000_000
+MODERATE_RATE, MODERATE_EVENTS = 150, 8  # from there on the recorder rests until so many more have come, see moderation.c
 QUIET = 45  # resources that are followed and of which nothing comes, as most in a cluster
 LEAD_S = 1  # between the lists and the first event
+WARM_EVENTS, WARM_S, PAUSE_S = 18000, 2, 2  # at first, and the pause before what is measured
+FLUSH_EVENTS = 10000  # of the tape that is made
 CLUSTER_SCOPED = ("Node", "ClusterOperator")
 
 
@@ -61,8 +67,15 @@ def lines_of(count):
 	return listed.values(), events
 
 
+def due_s(i, rate):
+	"""When the event is due."""
+	if i < WARM_EVENTS:
+		return LEAD_S + i * WARM_S / WARM_EVENTS
+	return LEAD_S + WARM_S + PAUSE_S + (i - WARM_EVENTS) / rate
+
+
 def make_tape(path, rate, seconds):
-	listed, events = lines_of(int(rate * seconds))
+	listed, events = lines_of(WARM_EVENTS + int(rate * seconds))
 	p = subprocess.Popen([tool("make_tape"), path], stdin=subprocess.PIPE, text=True)
 
 	def put(value):
@@ -81,14 +94,16 @@ def make_tape(path, rate, seconds):
 	for kind, stream in streams.items():
 		put({"mark": "list", "time_ns": T0, "stream": stream, "rv": str(before.get(kind, 1))})
 	for i, event in enumerate(events):
-		put({"time_ns": T0 + int((LEAD_S + i / rate) * 1e9), "origin": "watch", "stream": streams[event["object"]["kind"]], **event})
+		if i % FLUSH_EVENTS == 0:
+			put({"flush": True})
+		put({"time_ns": T0 + int(due_s(i, rate) * 1e9), "origin": "watch", "stream": streams[event["object"]["kind"]], **event})
 	p.stdin.close()
 	if p.wait() != 0:
 		sys.exit("make_tape failed")
 	targets = ["/%s/%s?watch=1&resourceVersion=%d" % ("apis/%s/%s" % (s["group"], s["version"]) if s["group"] else "api/v1",
 		s["resource"], before.get(kind, 1)) for kind, s in streams.items()]
 	size = sum(len(json.dumps(e["object"], separators=(",", ":"))) for e in events) / len(events)
-	return {"path": path, "targets": targets, "events": len(events), "bytes": size, "names": [
+	return {"path": path, "targets": targets, "events": len(events) - WARM_EVENTS, "bytes": size, "names": [
 		"%s.%s" % (s["resource"], s["group"]) if s["group"] else s["resource"] for s in streams.values()]}
 
 
@@ -110,9 +125,11 @@ class Replay:
 		self.process.stdout.close()
 
 
-def measure(processes, seconds):
-	"""CPU of the processes while the events come. They begin a second after the last watch."""
-	time.sleep(LEAD_S * 0.7)
+def measure(processes, seconds, seal=lambda: None):
+	"""CPU of the processes while the events come. The clock begins a second after the last watch."""
+	time.sleep(LEAD_S * 0.7 + WARM_S + PAUSE_S * 0.5)
+	seal()
+	time.sleep(PAUSE_S * 0.5)
 	before = sum(cpu_s(p.pid) for p in processes)
 	time.sleep(seconds + LEAD_S * 0.8)
 	return sum(cpu_s(p.pid) for p in processes) - before
@@ -130,17 +147,17 @@ def recorder(session, folder, seconds):
 		while not p.stderr.readline().startswith("recording "):
 			if p.poll() is not None:
 				sys.exit("the recorder failed")
-		used = measure([p], seconds)
+		used = measure([p], seconds, lambda: p.send_signal(signal.SIGUSR1))
 		with open("/proc/%d/status" % p.pid) as f:
 			peak = next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
 		p.send_signal(signal.SIGINT)
 		p.communicate()
 	got = json.loads(subprocess.run([tool("kubetape"), "query", tape, "SELECT count(*) AS n FROM events WHERE origin='watch'",
 		"--format", "json"], capture_output=True, check=True).stdout)[0]["n"]
-	if got != session["events"]:
-		print("recorded %d events of %d in time" % (got, session["events"]))
+	if got != session["events"] + WARM_EVENTS:
+		sys.exit("recorded %d events of %d in time" % (got, session["events"] + WARM_EVENTS))
 	shutil.rmtree(tape)
-	return used * 1e6 / max(got, 1), peak
+	return used * 1e6 / session["events"], peak
 
 
 def curl(session, folder, seconds):
@@ -159,6 +176,18 @@ def curl(session, folder, seconds):
 	return used * 1e6 / session["events"]
 
 
+def floor(session, library, rate, seconds):
+	"""Watches that are only read."""
+	rest_ms = 0 if rate < MODERATE_RATE else min(10, 1000 * MODERATE_EVENTS // rate)
+	with Replay(session) as r:
+		p = subprocess.Popen([tool("bench/record_floor"), library, r.url.rsplit(":", 1)[1], str(rest_ms)], stdin=subprocess.PIPE)
+		p.stdin.write("".join(t + "\n" for t in session["targets"]).encode())
+		p.stdin.close()
+		used = measure([p], seconds)
+		p.kill()
+		p.wait()
+	return used * 1e6 / session["events"]
+
 
 def main():
 	if not shutil.which("curl") or not shutil.which("zstd"):
@@ -170,6 +199,8 @@ def main():
 			ours, peak = recorder(session, folder, SECONDS)
 			title = "record %d events/s of %.1f kB: " % (rate, session["bytes"] / 1000)
 			row(title + "CPU for an event", ours, "us", "<= %d" % GOAL_US, rival, "curl | zstd -3")
+			for library in ("curl", "nghttp2"):
+				row(title + "beside only reading", ours, "us", "", floor(session, library, rate, SECONDS), library + " alone")
 		row("record: memory at most", peak / 1e6, "MB", "<= 64 + extent")
 	merge(RESULT)
 
