@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define REDRAW_MS    250
-#define NOTICE_NS    (5 * NS_PER_S) /* how long a message stands instead of the keys */
 #define JUMP_NS      (10 * NS_PER_S)
 #define SPEED_LEAST  (1.0 / 1024)
 #define SPEED_MOST   (1024.0 * 1024)
@@ -35,8 +34,6 @@ struct keys {
 	uv_signal_t go_on; /* after Ctrl-Z the terminal is as the shell left it */
 	int handles;
 	double speed; /* to come back to from max */
-	char notice[ERR_TEXT_MAX];
-	int64_t notice_until_ns;
 };
 
 /* Log lines are written by others; the line on the terminal must make room for them. */
@@ -74,29 +71,29 @@ static void draw(struct keys *k)
 {
 	static const char *const states[] = {"waiting", "running", "paused", "ended", "failed"};
 	const struct deck *d = k->deck;
-	char line[LINE_MAX_LEN + ERR_TEXT_MAX], now[TIME_TEXT_BYTES], speed[32] = "max",
-								      late[TIME_TEXT_BYTES];
-	bool told = clock_mono_ns(&clock_system) < k->notice_until_ns;
+	char line[LINE_MAX_LEN], now[TIME_TEXT_BYTES], speed[32] = "max", late[TIME_TEXT_BYTES];
 
 	if (player_speed(d->player) > SPEED_MAX)
 		snprintf(speed, sizeof(speed), "%gx", player_speed(d->player));
 	time_format(now, player_tape_ns(d->player));
 	duration_format(late, histogram_at(&k->run->late, 0.99));
-	snprintf(line, sizeof(line), "%s  %.19s  event %llu of %llu  %s  %zu watches  %llu sent%s%s  %s",
+	snprintf(line, sizeof(line),
+		"%s  %.19s  event %llu of %llu  %s  %zu watches  %llu sent%s%s  (? keys)",
 		states[player_state(d->player)], now, (unsigned long long)d->world->seq,
 		(unsigned long long)d->until_seq, speed, watches_running(d->watches),
 		(unsigned long long)k->run->events, k->run->late.count ? ", p99 late " : "",
-		k->run->late.count ? late : "", told ? k->notice : "(? keys)");
+		k->run->late.count ? late : "");
 	make_room();
 	fprintf(stderr, "%.*s", columns(k) - 1, line);
 	fflush(stderr);
 	is_drawn = true;
 }
 
-static void notice(struct keys *k, const char *text)
+/* On a line of its own, which the terminal breaks if it is narrow. */
+static void say(const char *text)
 {
-	snprintf(k->notice, sizeof(k->notice), "%s", text);
-	k->notice_until_ns = clock_mono_ns(&clock_system) + NOTICE_NS;
+	make_room();
+	fprintf(stderr, "%s\n", text);
 }
 
 static void on_redraw(uv_timer_t *handle)
@@ -134,7 +131,7 @@ static void jump(struct keys *k, int64_t by_ns)
 
 	time_format(to, player_tape_ns(k->deck->player) + by_ns);
 	if (deck_seek(k->deck, to, &err))
-		notice(k, err.text);
+		say(err.text);
 }
 
 static void rewind_all(struct keys *k)
@@ -142,7 +139,7 @@ static void rewind_all(struct keys *k)
 	struct err err;
 
 	if (deck_rewind(k->deck, &err))
-		notice(k, err.text);
+		say(err.text);
 }
 
 static void press(struct keys *k, char key)
@@ -160,7 +157,7 @@ static void press(struct keys *k, char key)
 	case 'r': rewind_all(k); break;
 	case 'q': k->quit(k->context); break;
 	case '?':
-	case 'h': notice(k, help); break;
+	case 'h': say(help); break;
 	default: break;
 	}
 }

@@ -11,7 +11,7 @@
 #include "tools/get_table.h"
 #include "tools/table_out.h"
 #include "tools/tape_names.h"
-#include "tools/yaml_out.h"
+#include "schema/base/yaml_out.h"
 
 #include <stdlib.h>
 

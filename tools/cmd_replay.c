@@ -163,6 +163,9 @@ static int run(const struct command *self, int argc, char **argv)
 		rc = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
 	if (rc == 0 && operands.child && !operands.child[0])
 		rc = err_set(&err, ERR_USAGE, "no command behind '--'");
+	else if (v.loop && v.exit_at_end)
+		rc = err_set(
+			&err, ERR_USAGE, "'--loop' never comes to the end that '--exit-at-end' waits for");
 	if (rc == 0)
 		rc = speed_parse(v.speed, &speed, &err);
 	if (rc == 0)

@@ -4,6 +4,7 @@
 #include "replayer/wire/http.h"
 
 #define CLAUSES_MAX 32
+#define YAML_TYPE   "application/yaml"
 
 struct clause {
 	struct slice type; /* "application/json" */
@@ -86,7 +87,7 @@ static size_t parse_header(struct slice header, struct clause *ret)
 static bool is_our_type(struct slice type, enum accept_by by)
 {
 	static const char *const types[] = {
-		"*/*", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"};
+		"*/*", "application/json", YAML_TYPE, "application/vnd.kubernetes.protobuf"};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		if (slice_is(type, types[i]))
@@ -107,7 +108,10 @@ static bool convert(const struct clause *c, struct accepted *ret)
 	};
 	bool beta = slice_is(c->version, "v1beta1");
 
-	*ret = (struct accepted){.form = FORM_OBJECT, .beta = beta, .pretty = slice_is(c->pretty, "1")};
+	*ret = (struct accepted){.form = FORM_OBJECT,
+		.beta = beta,
+		.pretty = slice_is(c->pretty, "1"),
+		.yaml = slice_is(c->type, YAML_TYPE)};
 	if (c->as.len == 0) /* a version of nothing cannot be had */
 		return c->group.len == 0 && c->version.len == 0;
 	if (!slice_is(c->group, "meta.k8s.io") || (!beta && !slice_is(c->version, "v1")))
@@ -121,7 +125,7 @@ static bool convert(const struct clause *c, struct accepted *ret)
 	return false;
 }
 
-enum accept_failure accept_resource(struct slice header, enum accept_by by, struct accepted *ret)
+static enum accept_failure choose(struct slice header, enum accept_by by, bool stream, struct accepted *ret)
 {
 	struct clause clauses[CLAUSES_MAX];
 	size_t n = parse_header(header, clauses);
@@ -133,22 +137,35 @@ enum accept_failure accept_resource(struct slice header, enum accept_by by, stru
 	for (size_t i = 0; i < n; i++) {
 		if (!is_our_type(clauses[i].type, by))
 			continue;
-		if (convert(&clauses[i], ret))
+		if (convert(&clauses[i], ret) && !(stream && ret->yaml))
 			return ACCEPT_OK;
 		failure = ACCEPT_NO_CONVERSION;
 	}
 	return failure;
 }
 
-bool accept_plain(struct slice header)
+enum accept_failure accept_resource(struct slice header, enum accept_by by, struct accepted *ret)
+{
+	return choose(header, by, false, ret);
+}
+
+enum accept_failure accept_stream(struct slice header, enum accept_by by, struct accepted *ret)
+{
+	return choose(header, by, true, ret);
+}
+
+bool accept_plain(struct slice header, bool *ret_yaml)
 {
 	struct clause clauses[CLAUSES_MAX];
 	size_t n = parse_header(header, clauses);
 
+	*ret_yaml = false;
 	for (size_t i = 0; i < n; i++) {
 		if (is_our_type(clauses[i].type, ACCEPT_BY_HANDLER) && clauses[i].as.len == 0 &&
-			clauses[i].group.len == 0 && clauses[i].version.len == 0)
+			clauses[i].group.len == 0 && clauses[i].version.len == 0) {
+			*ret_yaml = slice_is(clauses[i].type, YAML_TYPE);
 			return true;
+		}
 	}
 	return header.len == 0;
 }

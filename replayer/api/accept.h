@@ -1,7 +1,7 @@
 /*
- * accept.h: which form of the answer a client asks for. The bytes are JSON whatever the client prefers: every
- * client that can be asked for another encoding also reads JSON, going by the Content-Type of the answer.
- * What counts is the conversion: a Table, metadata only, or the object itself.
+ * accept.h: which form of the answer a client asks for. The bytes are JSON, or YAML for who asks for that;
+ * who prefers protobuf also reads JSON, going by the Content-Type of the answer. What counts is the
+ * conversion: a Table, metadata only, or the object itself.
  */
 #ifndef REPLAYER_ACCEPT_H
 #define REPLAYER_ACCEPT_H
@@ -19,6 +19,7 @@ struct accepted {
 	enum answer_form form;
 	bool beta;   /* meta.k8s.io/v1beta1 instead of v1 */
 	bool pretty; /* the clause asked for pretty=1 */
+	bool yaml;   /* it is one of YAML */
 };
 
 enum accept_failure {
@@ -34,8 +35,11 @@ enum accept_by { ACCEPT_BY_ROUTER, ACCEPT_BY_HANDLER };
 /* For resources. An empty header accepts everything. */
 enum accept_failure accept_resource(struct slice header, enum accept_by by, struct accepted *ret);
 
-/* Whether any clause takes a plain JSON answer, as error bodies are: if none does they are indented. */
-bool accept_plain(struct slice header);
+/* For watches, which there are none of in YAML. */
+enum accept_failure accept_stream(struct slice header, enum accept_by by, struct accepted *ret);
+
+/* Whether any clause takes a plain answer, as error bodies are: if none does they are indented JSON. */
+bool accept_plain(struct slice header, bool *ret_yaml);
 
 /* For /api and /apis: the aggregated form is wanted (1), the classic one (0), or neither can be had (-1). */
 int accept_aggregated_discovery(struct slice header);

@@ -74,11 +74,14 @@ static int parse_include(const struct query *q, enum table_include *ret, struct 
 
 /* The API server asks twice what a client accepts: its router before the types are known, and the handler,
  * which is all that custom resources have. */
-static int negotiate(struct api_call *call, const struct collection *c, bool list, struct status *st)
+static int negotiate(
+	struct api_call *call, const struct collection *c, bool list, bool watch, struct status *st)
 {
+	struct slice accept = http_header_find(call->request, "Accept");
 	enum accept_by by = c->custom ? ACCEPT_BY_HANDLER : ACCEPT_BY_ROUTER;
 
-	switch (accept_resource(http_header_find(call->request, "Accept"), by, &call->accepted)) {
+	switch (watch ? accept_stream(accept, by, &call->accepted)
+		      : accept_resource(accept, by, &call->accepted)) {
 	case ACCEPT_OK: return 0;
 	case ACCEPT_NO_MEDIA_TYPE:
 		if (c->custom)
@@ -89,8 +92,8 @@ static int negotiate(struct api_call *call, const struct collection *c, bool lis
 			list ? ", " WATCH_MEDIA_TYPES : "");
 	case ACCEPT_NO_CONVERSION: break;
 	}
-	return status_set(
-		st, 406, "NotAcceptable", "only the following media types are accepted: " MEDIA_TYPES);
+	return status_set(st, 406, "NotAcceptable", "only the following media types are accepted: %s",
+		watch ? WATCH_MEDIA_TYPES : MEDIA_TYPES);
 }
 
 /* The name of the server's type, as its messages tell it. */
@@ -169,7 +172,7 @@ static void serve_collection(struct api_call *call, struct collection *c)
 	struct list_options o = {0};
 	struct status st = {0};
 	struct view view;
-	int rc = negotiate(call, c, true, &st);
+	int rc = negotiate(call, c, true, watch, &st);
 
 	if (rc == 0)
 		rc = list_options_parse(&call->query, call->path.forced_watch, &kind, &o, &st);
@@ -192,7 +195,7 @@ static void serve_collection(struct api_call *call, struct collection *c)
 static int read_view(struct api_call *call, struct collection *c, struct view *ret, struct status *st)
 {
 	enum table_include include = INCLUDE_METADATA;
-	int rc = negotiate(call, c, false, st);
+	int rc = negotiate(call, c, false, false, st);
 
 	if (rc == 0 && call->accepted.form == FORM_TABLE)
 		rc = parse_include(&call->query, &include, st);

@@ -224,7 +224,7 @@ static void serve_classic(struct api_call *call)
 		refuse_unknown(call);
 	else if (!accept_any(call))
 		refuse_media_type(call);
-	else if (recorded && !(call->style.pretty && d.http_status == 200))
+	else if (recorded && !((call->style.pretty || call->style.yaml) && d.http_status == 200))
 		answer_document(call, &d, buf_slice(&body));
 	else
 		respond_json(call->x, call->request, &call->style, 200, slice_trim(buf_slice(&body)));

@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-#define PIECE_BYTES (48u << 10) /* of items, then it is sent */
+#define PIECE_BYTES ((size_t)48 << 10) /* of items, then it is sent */
 
 #define EXPIRED_CONTINUE                                                                                     \
 	"The provided continue parameter is too old to display a consistent list result. You can start a "   \
@@ -192,6 +192,7 @@ struct list_answer {
 	struct json_indent indent;
 	uint64_t *seqs;
 	size_t count, at;
+	size_t piece_bytes;
 	struct buf piece, raw;
 };
 
@@ -296,7 +297,7 @@ static int write_piece(struct list_answer *a, struct err *err)
 {
 	int rc = 0;
 
-	while (rc == 0 && a->at < a->count && a->piece.len < PIECE_BYTES)
+	while (rc == 0 && a->at < a->count && a->piece.len < a->piece_bytes)
 		rc = write_item(a, a->seqs[a->at++], err);
 	if (rc || a->at < a->count)
 		return rc;
@@ -359,6 +360,13 @@ static void answer(struct api_call *call, struct list_answer *a)
 	push_piece(a);
 }
 
+/* YAML is not made piece by piece: nobody asks for a long list in it. */
+static void answer_yaml(struct api_call *call, struct list_answer *a)
+{
+	respond_json(call->x, call->request, &call->style, 200, buf_slice(&a->piece));
+	on_closed(a);
+}
+
 static struct list_answer *new_answer(
 	struct api_call *call, struct list_options *o, const struct view *view, uint64_t rv)
 {
@@ -368,7 +376,8 @@ static struct list_answer *new_answer(
 	a->x = call->x;
 	a->view = *view;
 	a->meta = (struct list_meta){rv, "", -1};
-	a->pretty = call->style.pretty;
+	a->pretty = call->style.pretty && !call->style.yaml;
+	a->piece_bytes = call->style.yaml ? LIMIT_LIST_BYTES : PIECE_BYTES;
 	a->labels = o->labels;
 	a->fields = o->fields;
 	o->labels = NULL;
@@ -411,7 +420,10 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 		api_fail(call, &st);
 		return;
 	}
-	answer(call, a);
+	if (call->style.yaml)
+		answer_yaml(call, a);
+	else
+		answer(call, a);
 }
 
 /* ---- GET ---- */

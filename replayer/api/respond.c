@@ -4,7 +4,9 @@
 #include "replayer/api/accept.h"
 #include "replayer/api/json_indent.h"
 #include "schema/base/limits.h"
+#include "schema/base/yaml_out.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,15 +34,17 @@ void answer_style_find(const struct http_request *r, const struct query *q, stru
 	struct slice agent = http_header_find(r, "User-Agent");
 	struct slice accept = http_header_find(r, "Accept");
 	struct accepted accepted;
+	bool known = accept_resource(accept, ACCEPT_BY_HANDLER, &accepted) == ACCEPT_OK;
 
+	ret->yaml = known && accepted.yaml;
 	if (query_get(q, "pretty").len)
 		ret->pretty = is_true_word(query_get(q, "pretty"));
-	else if (accept_resource(accept, ACCEPT_BY_HANDLER, &accepted) == ACCEPT_OK && accepted.pretty)
+	else if (known && accepted.pretty)
 		ret->pretty = true;
 	else
 		ret->pretty = starts_with(agent, "curl") || starts_with(agent, "Wget") ||
 			      starts_with(agent, "Mozilla/5.0");
-	ret->pretty_errors = ret->pretty || !accept_plain(accept);
+	ret->pretty_errors = !accept_plain(accept, &ret->yaml_errors) || ret->pretty;
 }
 
 void answer_headers_init(struct answer_headers *h, const struct http_request *r, const char *content_type)
@@ -77,25 +81,51 @@ void respond_bytes(struct exchange *x, const struct answer_headers *h, int statu
 	exchange_finish(x);
 }
 
+enum layout { LINE, INDENTED, YAML };
+
+static enum layout layout_of(bool pretty, bool yaml)
+{
+	return yaml ? YAML : pretty ? INDENTED : LINE;
+}
+
+static int lay_out_yaml(struct slice json, struct buf *to, struct err *err)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *stream = open_memstream(&text, &len);
+	int rc;
+
+	if (!stream)
+		return err_set_errno(err, errno, "cannot write YAML");
+	rc = yaml_out(stream, json, 0, err);
+	fclose(stream);
+	if (rc == 0)
+		rc = buf_append(to, text, len, err);
+	free(text);
+	return rc;
+}
+
 /* Appends the JSON as it is to be sent. */
-static int lay_out(struct slice json, bool pretty, struct buf *to, struct err *err)
+static int lay_out(struct slice json, enum layout layout, struct buf *to, struct err *err)
 {
 	struct json_indent indent = {0};
 	int rc;
 
-	if (pretty)
+	if (layout == YAML)
+		return lay_out_yaml(json, to, err);
+	if (layout == INDENTED)
 		return json_indent_feed(&indent, json, to, err);
 	rc = buf_append(to, json.ptr, json.len, err);
 	return rc ? rc : buf_append(to, "\n", 1, err);
 }
 
 static void respond_laid_out(
-	struct exchange *x, const struct answer_headers *h, int status, struct slice json, bool pretty)
+	struct exchange *x, const struct answer_headers *h, int status, struct slice json, enum layout layout)
 {
 	struct buf body;
 
 	buf_init(&body, LIMIT_LIST_BYTES);
-	if (lay_out(json, pretty, &body, NULL) == 0)
+	if (lay_out(json, layout, &body, NULL) == 0)
 		respond_bytes(x, h, status, buf_slice(&body));
 	else
 		exchange_abort(x, ABORT_FIN);
@@ -107,10 +137,10 @@ void respond_json(struct exchange *x, const struct http_request *r, const struct
 {
 	struct answer_headers h;
 
-	answer_headers_init(&h, r, JSON_TYPE);
+	answer_headers_init(&h, r, style->yaml ? YAML_TYPE : JSON_TYPE);
 	if (style->warnings.len)
 		answer_headers_add(&h, "Warning", style->warnings);
-	respond_laid_out(x, &h, status, json, style->pretty);
+	respond_laid_out(x, &h, status, json, layout_of(style->pretty, style->yaml));
 }
 
 void respond_status(struct exchange *x, const struct http_request *r, const struct answer_style *style,
@@ -121,12 +151,13 @@ void respond_status(struct exchange *x, const struct http_request *r, const stru
 	char seconds[16];
 
 	buf_init(&json, LIMIT_REQUEST_HEAD_BYTES * 8);
-	answer_headers_init(&h, r, JSON_TYPE);
+	answer_headers_init(&h, r, style->yaml_errors ? YAML_TYPE : JSON_TYPE);
 	snprintf(seconds, sizeof(seconds), "%d", status->retry_after_s);
 	if (status->retry_after_s > 0)
 		answer_headers_add(&h, "Retry-After", slice_of(seconds));
 	if (status_write(status, &json, NULL) == 0)
-		respond_laid_out(x, &h, status->code, buf_slice(&json), style->pretty_errors);
+		respond_laid_out(x, &h, status->code, buf_slice(&json),
+			layout_of(style->pretty_errors, style->yaml_errors));
 	else
 		exchange_abort(x, ABORT_FIN);
 	buf_release(&json);

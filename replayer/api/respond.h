@@ -11,6 +11,7 @@
 #include "schema/base/uuid.h"
 
 #define JSON_TYPE "application/json"
+#define YAML_TYPE "application/yaml"
 #define TEXT_TYPE "text/plain; charset=utf-8"
 
 /* Bodies up to this many bytes have a Content-Length, longer ones come in chunks. */
@@ -20,6 +21,8 @@
 struct answer_style {
 	bool pretty;           /* bodies are indented, without a final line feed */
 	bool pretty_errors;    /* the same for errors: also when no clause of Accept takes a plain Status */
+	bool yaml;             /* YAML instead of JSON */
+	bool yaml_errors;      /* the same for errors */
 	struct slice warnings; /* value of the header Warning; empty: none */
 };
 
@@ -37,7 +40,7 @@ void answer_headers_add(struct answer_headers *h, const char *name, struct slice
 /* A whole body that is sent as it is. May be empty. */
 void respond_bytes(struct exchange *x, const struct answer_headers *h, int status, struct slice body);
 
-/* Compact JSON: a line feed is added, or it is indented. */
+/* Compact JSON: a line feed is added, or it is indented, or becomes YAML. */
 void respond_json(struct exchange *x, const struct http_request *r, const struct answer_style *style,
 	int status, struct slice json);
 

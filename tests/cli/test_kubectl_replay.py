@@ -53,6 +53,18 @@ class KubectlTest(Case):
 			"$K get pods --field-selector metadata.name=b -o name; $K get deploy,ns -o name"),
 			"pod/a\npod/b\npod/a\npod/b\ndeployment.apps/web\nnamespace/default\n")
 
+	def test_go_reads_yaml_as_the_object_that_json_is(self):
+		texts = ["true", "no", "1e3", "0x1f", "- a", "a: b", "#", "'", '"', "\\", "a\nb\n", "\n\n", " a", "\u0085", "\ufeff", "é<&>", "", "~", "=", "0o7"]
+		r = self.replay(Tape().listed(PODS, 20, [{**obj(PODS, "a", 5), "spec": {"list": [[1], [], {}, [{"x": texts}], None, 1.5e300]},
+			"data": {"t%d" % i: t for i, t in enumerate(texts)}}]))
+		path = os.path.join(self.folder, "a.yaml")
+		with open(path, "wb") as f:
+			f.write(r.request("GET", "/api/v1/namespaces/default/pods/a", {"Accept": "application/yaml"})[2])
+		out = subprocess.run([KUBECTL, "--kubeconfig", r.kubeconfig, "create", "--dry-run=client", "--validate=false", "-o", "json", "-f", path],
+			env={**os.environ, "HOME": self.folder}, capture_output=True, text=True, timeout=60, check=False)
+		self.assertEqual(out.returncode, 0, out.stderr)
+		self.assertEqual(json.loads(out.stdout), r.get("/api/v1/namespaces/default/pods/a")[1])
+
 	def test_get_prints_a_table_from_the_server(self):
 		out = self.succeed("$K get pods")
 		self.assertRegex(out.splitlines()[0], r"^NAME ")
@@ -132,7 +144,7 @@ class ReplayCommandTest(Case):
 				([], "expected one tape"), ([tape, "--speed", "0"], "bad speed '0'"), ([tape, "--speed", "fast"], "bad speed"),
 				([tape, "--listen", "nowhere"], "bad address 'nowhere'"), ([tape, "--listen", "host.example:1"], "numeric"),
 				([tape, "--from", "soon"], "soon"), ([tape, "--from", "end", "--until", "seq:1"], "nothing to replay"),
-				([tape, "--nonsense"], "unknown option"), ([tape, "--"], "no command behind")):
+				([tape, "--loop", "--exit-at-end"], "never comes to the end"), ([tape, "--nonsense"], "unknown option"), ([tape, "--"], "no command behind")):
 			done = self.run_replay(*arguments)
 			self.assertEqual(done.returncode, 2, arguments)
 			self.assertEqual(len(done.stderr.strip().split("\n")), 1, done.stderr)

@@ -88,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct slice target = take_line(&rest), accept = take_line(&rest), token = take_line(&rest);
 	struct accepted accepted;
 	struct query q;
+	bool yaml;
 
 	query_parse(target, &q);
 	try_path(&q);
@@ -96,7 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	accept_resource(accept, ACCEPT_BY_ROUTER, &accepted);
 	accept_resource(accept, ACCEPT_BY_HANDLER, &accepted);
 	free(duration_problem(accept));
-	accept_plain(accept);
+	accept_plain(accept, &yaml);
+	accept_stream(accept, ACCEPT_BY_HANDLER, &accepted);
 	accept_aggregated_discovery(accept);
 	try_token(token);
 	return 0;

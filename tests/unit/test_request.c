@@ -8,6 +8,8 @@
 
 static struct err err;
 
+static bool yaml;
+
 START_TEST(path__means_what_the_api_server_takes_it_for)
 {
 	static const struct {
@@ -127,8 +129,23 @@ START_TEST(accept__picks_the_best_form_that_exists)
 		if (failure == ACCEPT_OK)
 			ck_assert_msg(a.form == rows[i].form && a.beta == rows[i].beta, "%s", rows[i].header);
 	}
-	ck_assert(!accept_plain(slice_of(TABLE)));
-	ck_assert(accept_plain(slice_of(TABLE ",application/json")));
+	ck_assert(!accept_plain(slice_of(TABLE), &yaml));
+	ck_assert(accept_plain(slice_of(TABLE ",application/json"), &yaml));
+}
+END_TEST
+
+START_TEST(accept__tells_yaml_from_json_and_has_no_stream_of_it)
+{
+	struct accepted a;
+
+	ck_assert(accept_resource(slice_of("application/yaml"), ACCEPT_BY_ROUTER, &a) == ACCEPT_OK && a.yaml);
+	ck_assert(accept_resource(slice_of("application/yaml;q=0.1,*/*"), ACCEPT_BY_ROUTER, &a) == ACCEPT_OK);
+	ck_assert(!a.yaml);
+	ck_assert(accept_stream(slice_of("application/yaml"), ACCEPT_BY_ROUTER, &a) == ACCEPT_NO_CONVERSION);
+	ck_assert(accept_stream(slice_of("application/yaml,*/*"), ACCEPT_BY_ROUTER, &a) == ACCEPT_OK &&
+		  !a.yaml);
+	ck_assert(accept_plain(slice_of("application/yaml"), &yaml) && yaml);
+	ck_assert(accept_plain(slice_of("application/yaml;as=Table,application/json"), &yaml) && !yaml);
 }
 END_TEST
 
@@ -137,8 +154,8 @@ START_TEST(accept__takes_a_star_behind_the_slash_where_no_router_asks)
 	struct accepted a;
 
 	ck_assert(accept_resource(slice_of("application/*"), ACCEPT_BY_HANDLER, &a) == ACCEPT_OK);
-	ck_assert(accept_plain(slice_of("application/*")));
-	ck_assert(!accept_plain(slice_of(",")));
+	ck_assert(accept_plain(slice_of("application/*"), &yaml));
+	ck_assert(!accept_plain(slice_of(","), &yaml));
 }
 END_TEST
 
@@ -370,6 +387,7 @@ int main(void)
 		query__takes_the_first_of_repeated_and_drops_broken_pairs,
 		query__reads_truth_as_the_api_server_does,
 		accept__picks_the_best_form_that_exists,
+		accept__tells_yaml_from_json_and_has_no_stream_of_it,
 		accept__takes_a_star_behind_the_slash_where_no_router_asks,
 		duration__is_read_and_complained_of_as_go_does,
 		accept__tells_the_two_forms_of_discovery_apart,

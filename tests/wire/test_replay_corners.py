@@ -61,6 +61,11 @@ class RefusalTest(Case):
 		for accept in ("text/html", "application/json;as=Table;v=v1alpha1;g=meta.k8s.io"):
 			status, answer = self.r.get("/api/v1/pods?watch=1", accept=accept)
 			self.assertEqual((status, answer["reason"]), (406, "NotAcceptable"))
+		status, _, body = self.r.request("GET", "/api/v1/pods?watch=1", {"Accept": "application/yaml"})
+		self.assertEqual(status, 406)
+		self.assertIn(b"application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch", body)
+		with self.r.watch("/api/v1/pods?watch=1&resourceVersion=0", accept="application/yaml,application/json;q=0.5") as w:
+			self.assertEqual(w.headers["Content-Type"], "application/json")
 
 	def test_tokens_of_another_make_are_400(self):
 		# {"v":"meta.k8s.io/v2","rv":20,"start":"/a"} and {"v":"meta.k8s.io/v1","rv":20,"start":"/../../x"}

@@ -117,7 +117,7 @@ class KeysTest(Case):
 		t = self.begin()
 		t.until(r"\(\? keys\)")
 		t.press("?")
-		t.until(r"space pause")
+		t.until(r"space pause.* q quit\r\n")
 
 	def test_the_terminal_is_given_back_as_it_was(self):
 		t = self.begin()

@@ -276,6 +276,16 @@ class ErrorTest(Case):
 		self.check("/api/v1/pods", 406, "the requested object is a list (*core.PodList)", "NotAcceptable", PARTIAL)
 		self.check("/api/v1/namespaces/default/pods/a", 406, "is not a list (*core.Pod)", "NotAcceptable", PARTIAL_LIST)
 
+	def test_who_asks_for_yaml_gets_lists_objects_tables_errors_and_discovery_in_it(self):
+		for target, begin in (("/api/v1/pods", b"kind: PodList\n"), ("/api/v1/namespaces/default/pods/a", b"kind: Pod\n"),
+				("/api/v1/namespaces/default/pods/none", b"kind: Status\n"), ("/api/v1", b"kind: APIResourceList\n")):
+			_, headers, body = self.r.request("GET", target, {"Accept": "application/yaml"})
+			self.assertEqual((headers["Content-Type"], body[:len(begin)]), ("application/yaml", begin))
+		table = TABLE.replace("json", "yaml")
+		self.assertTrue(self.r.request("GET", "/api/v1/pods", {"Accept": table})[2].startswith(b"kind: Table\n"))
+		self.assertEqual(self.r.request("GET", "/api/v1/pods", {"Accept": "application/yaml;q=0.5,*/*"})[1]["Content-Type"],
+			"application/json")
+
 	def test_errors_are_indented_when_no_clause_takes_a_plain_status(self):
 		_, _, body = self.r.request("GET", "/api/v1/namespaces/x/pods/none", {"Accept": TABLE})
 		self.assertTrue(body.startswith(b'{\n  "kind": "Status",\n  "apiVersion": "v1",\n  "metadata": {},\n'))

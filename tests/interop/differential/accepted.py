@@ -6,6 +6,7 @@ import re
 from typing import Callable, NamedTuple
 
 AGE = re.compile(r"^(<unknown>|<invalid>|(\d+[smhdy])+)$")
+YAML_LINE = re.compile(r"""(?:("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|.*?):(?= |$))? ?(.*)$""")
 # No version of the recording is as low, all of the cluster's beginning are.
 BEFORE_THE_RECORDING = 100
 
@@ -75,9 +76,25 @@ def plain_bookmarks(live, replayed):
 
 def answered_as_json(live, replayed):
 	kind = live.headers.get("content-type", "")
-	if kind.startswith(("application/vnd.kubernetes.protobuf", "application/yaml")) \
-			and replayed.headers.get("content-type") == "application/json":
+	if kind.startswith("application/vnd.kubernetes.protobuf") and replayed.headers.get("content-type") == "application/json":
 		_drop_body(live, replayed)
+
+
+def _yaml_entry(line):
+	"""Key and value of a line, without their quotes and the dashes of lists."""
+	def bare(text):
+		if text[:1] == "'":
+			return text[1:-1].replace("''", "'")
+		return json.loads(text) if text[:1] == '"' else text
+	key, value = YAML_LINE.match(line.lstrip(" -")).groups()
+	return "%s: %s" % (bare(key or ""), bare(value or ""))
+
+
+def order_of_yaml(live, replayed):
+	if all(side.headers.get("content-type") == "application/yaml" for side in (live, replayed)):
+		for side in (live, replayed):
+			side.body = "\n".join(sorted(map(_yaml_entry, side.body.decode().splitlines()))).encode()
+		_same_length(live, replayed)
 
 
 def before_the_recording(live, replayed):
@@ -278,8 +295,8 @@ def names_of_checks(live, replayed):
 ACCEPTED = (
 	Accepted("periodic bookmarks", "they come at the server's discretion, near the end of a short watch once or twice",
 		plain_bookmarks),
-	Accepted("JSON", "every client that asks for protobuf or YAML takes JSON as well, and the tape holds JSON",
-		answered_as_json),
+	Accepted("JSON", "every client that asks for protobuf takes JSON as well, and the tape holds JSON", answered_as_json),
+	Accepted("order of YAML", "members stay in the order of the tape, and more texts are quoted than need be", order_of_yaml),
 	Accepted("before the recording", "what was before the first list is not on the tape: too old", before_the_recording),
 	Accepted("future watches", "a client that comes from another run, or from before a rewind, must list again; the "
 		"live server would keep it waiting for ever", future_watches),

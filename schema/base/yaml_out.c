@@ -1,9 +1,8 @@
 /* yaml_out.c: see yaml_out.h. */
-#include "tools/yaml_out.h"
+#include "schema/base/yaml_out.h"
 
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
-#include "tools/table_out.h"
 
 /* Where a value begins: its line is empty, has "- " on it, or has "key:". */
 enum place { AT_LINE_START, AFTER_DASH, AFTER_KEY };
@@ -50,6 +49,46 @@ static bool is_plain(struct slice text)
 			return false;
 	}
 	return true;
+}
+
+/* One character of a JSON string, or one escape; returns how many bytes it was. */
+static size_t put_unit(FILE *to, struct slice json)
+{
+	static const struct {
+		const char *escape;
+		char plain;
+	} marks[] = {{"\\u003c", '<'}, {"\\u003e", '>'}, {"\\u0026", '&'}};
+	size_t n = json.ptr[0] == '\\' && json.len > 1 ? 2 : 1;
+
+	for (size_t i = 0; n == 2 && i < sizeof(marks) / sizeof(*marks); i++) {
+		if (json.len >= 6 && memcmp(json.ptr, marks[i].escape, 6) == 0) {
+			fputc(marks[i].plain, to);
+			return 6;
+		}
+	}
+	if (json.ptr[0] == 0x7f) {
+		fputs("\\x7f", to);
+	} else if (json.len > 1 && (unsigned char)json.ptr[0] == 0xc2 && (unsigned char)json.ptr[1] < 0xa0) {
+		fprintf(to, "\\x%02x", (unsigned char)json.ptr[1]);
+		return 2;
+	} else {
+		fwrite(json.ptr, 1, n, to);
+	}
+	return n;
+}
+
+/* In double quotes, where JSON's escapes mean the same; what YAML takes for no character is escaped, too. */
+static int put_quoted(FILE *to, struct slice text, struct err *err)
+{
+	struct buf quoted;
+	int code;
+
+	buf_init(&quoted, 6 * LIMIT_OBJECT_BYTES + 2);
+	code = json_escape(text, &quoted, err);
+	for (size_t i = 0, n; code == 0 && i < quoted.len; i += n)
+		n = put_unit(to, (struct slice){quoted.ptr + i, quoted.len - i});
+	buf_release(&quoted);
+	return code;
 }
 
 /* Several lines, none of which needs an escape. */
@@ -103,11 +142,11 @@ static int put_text(FILE *to, struct slice json, unsigned indent, struct err *er
 		fwrite(text.ptr, 1, text.len, to);
 		fputc('\n', to);
 	} else {
-		table_out_json_string(to, buf_slice(&text));
+		code = put_quoted(to, buf_slice(&text), err);
 		fputc('\n', to);
 	}
 	buf_release(&text);
-	return 0;
+	return code;
 }
 
 static int put_key(FILE *to, struct slice key, struct err *err)
@@ -120,7 +159,7 @@ static int put_key(FILE *to, struct slice key, struct err *err)
 	if (!code && is_plain(buf_slice(&text)))
 		fwrite(text.ptr, 1, text.len, to);
 	else if (!code)
-		table_out_json_string(to, buf_slice(&text));
+		code = put_quoted(to, buf_slice(&text), err);
 	fputc(':', to);
 	buf_release(&text);
 	return code;
