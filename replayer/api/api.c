@@ -80,9 +80,12 @@ static int negotiate(
 	struct slice accept = http_header_find(call->request, "Accept");
 	enum accept_by by = c->custom ? ACCEPT_BY_HANDLER : ACCEPT_BY_ROUTER;
 
-	switch (watch ? accept_stream(accept, by, &call->accepted)
-		      : accept_resource(accept, by, &call->accepted)) {
-	case ACCEPT_OK: return 0;
+	switch (accept_resource(accept, by, &call->accepted)) {
+	case ACCEPT_OK:
+		if (!watch || accept_stream(accept, by, &call->accepted) == ACCEPT_OK)
+			return 0;
+		return status_set(st, 406, "NotAcceptable",
+			"only the following media types are accepted: " WATCH_MEDIA_TYPES);
 	case ACCEPT_NO_MEDIA_TYPE:
 		if (c->custom)
 			break;
@@ -92,8 +95,8 @@ static int negotiate(
 			list ? ", " WATCH_MEDIA_TYPES : "");
 	case ACCEPT_NO_CONVERSION: break;
 	}
-	return status_set(st, 406, "NotAcceptable", "only the following media types are accepted: %s",
-		watch ? WATCH_MEDIA_TYPES : MEDIA_TYPES);
+	return status_set(
+		st, 406, "NotAcceptable", "only the following media types are accepted: " MEDIA_TYPES);
 }
 
 /* The name of the server's type, as its messages tell it. */

@@ -5,6 +5,7 @@
 #include "schema/base/limits.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define VERSION "meta.k8s.io/v1"
@@ -119,6 +120,20 @@ static int parse_rv(struct slice json, int64_t *ret, struct err *err)
 	return 0;
 }
 
+/* Characters are named as Go quotes them. */
+static int bad_beginning(unsigned char c, struct err *err)
+{
+	bool printable = c >= 0x20 && c < 0x7f, escaped = c == '\'' || c == '\\';
+	char name[8];
+
+	if (printable)
+		snprintf(name, sizeof(name), "%s%c", escaped ? "\\" : "", c);
+	else
+		snprintf(name, sizeof(name), "\\x%02x", c);
+	return err_set(err, ERR_PROTOCOL,
+		"continue key is not valid: invalid character '%s' looking for beginning of value", name);
+}
+
 static int parse_json(struct slice json, struct continue_token *ret, struct err *err)
 {
 	static const char beginnings[] = "{[\"-0123456789tfn \t\r\n";
@@ -128,9 +143,7 @@ static int parse_json(struct slice json, struct continue_token *ret, struct err 
 	int rc = json_iter_begin(json, &it, NULL);
 
 	if (json.len && !is_null && !memchr(beginnings, json.ptr[0], strlen(beginnings)))
-		return err_set(err, ERR_PROTOCOL,
-			"continue key is not valid: invalid character '%s%02x' looking for beginning of value",
-			"\\x", (unsigned char)json.ptr[0]);
+		return bad_beginning((unsigned char)json.ptr[0], err);
 	if (!is_null && (rc || !it.is_object))
 		return err_set(err, ERR_PROTOCOL, "continue key is not valid: unexpected end of JSON input");
 	if (is_null || json_get(json, "v", &version, NULL) <= 0)

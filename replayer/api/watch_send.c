@@ -78,6 +78,7 @@ void watch_send_bookmark(struct watch *w, uint64_t rv, bool initial_end)
 	if (bookmark_object(w->collection, recorded ? blob_body(recorded) : (struct slice){NULL, 0}, rv,
 		    initial_end, &object, NULL) == 0)
 		push(w, view_new_frame(&w->view, "BOOKMARK", buf_slice(&object)));
+	w->view.no_headers = w->view.form == FORM_TABLE;
 	w->set->run->bookmarks++;
 	buf_release(&object);
 }

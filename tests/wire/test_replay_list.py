@@ -286,6 +286,10 @@ class ErrorTest(Case):
 		self.assertEqual(self.r.request("GET", "/api/v1/pods", {"Accept": "application/yaml;q=0.5,*/*"})[1]["Content-Type"],
 			"application/json")
 
+	def test_a_character_that_begins_no_token_is_quoted_as_go_does(self):
+		for token, name in (("abc", "'i'"), ("JxYQ", "'\\''"), ("AAAA", "'\\x00'")):
+			self.check("/api/v1/pods?continue=" + token, 400, "invalid character %s looking for beginning of value" % name)
+
 	def test_errors_are_indented_when_no_clause_takes_a_plain_status(self):
 		_, _, body = self.r.request("GET", "/api/v1/namespaces/x/pods/none", {"Accept": TABLE})
 		self.assertTrue(body.startswith(b'{\n  "kind": "Status",\n  "apiVersion": "v1",\n  "metadata": {},\n'))

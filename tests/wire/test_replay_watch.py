@@ -169,6 +169,11 @@ class FormTest(Case):
 			self.assertIsNone(two["object"]["columnDefinitions"])
 		with r.watch("/api/v1/pods?watch=1&resourceVersion=1", TABLE) as w:
 			self.assertEqual(w.next()["object"]["kind"], "Status")
+		with r.watch("/api/v1/pods?watch=1&allowWatchBookmarks=1&timeoutSeconds=1&fieldSelector=metadata.name%3Dnone", TABLE) as w:
+			one, *more = w.rest()
+			self.assertEqual(one["object"]["columnDefinitions"][0]["name"], "Name")
+			self.assertEqual([m["object"]["columnDefinitions"] for m in more], [None] * len(more))
+			self.assertTrue(more)
 
 	def test_metadata_watch_sends_metadata_only(self):
 		r = self.replay(a_day(), "--speed", "max")
