@@ -71,6 +71,11 @@ class Http2Test(Case):
 		self.assertEqual(json.loads(body)["kind"], "PodList")
 		self.assertTrue(self.curl("-i", "-H", "Accept: " + TABLE, self.url("/api/v1/nope")).startswith("HTTP/2 404"))
 
+	def test_blanks_around_a_header_are_no_error(self):
+		"""As a script sends it whose token is empty."""
+		out = self.curl("-i", "-H", "Authorization: Bearer ", self.url("/version"))
+		self.assertTrue(out.startswith("HTTP/2 200"), out)
+
 	def test_watch_ends_with_the_stream_and_leaves_the_connection(self):
 		out = self.curl(self.url("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=1"),
 			self.url("/api/v1/pods?watch=1&resourceVersion=35&timeoutSeconds=1"), "-w", "%{num_connects}\n")
