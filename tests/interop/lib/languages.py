@@ -64,4 +64,8 @@ ALL = QUICK + [
 	*[client for version in ("0.28", "0.30", "0.32", "0.34")
 		for client in _client_go(version, f"informer-{version}", "informers", version < "0.33")],
 	*_client_go("0.36", "informer-0.36", "informer", False),
-	*_client_go("0.37", "informer", "informer", False)]
+	*_client_go("0.37", "informer", "informer", False),
+	# Without bookmarks, which it has only from 0.20 on, its watches cannot be streaming lists on any server.
+	Client("controller-runtime 0.19", "crcache-0.19", ("go",), [_built("bin", "crcache-0.19")],
+		{"KUBE_FEATURE_WatchListClient": "false"}, by_key=True),
+	Client("controller-runtime 0.25", "crcache", ("go",), [_built("bin", "crcache")])]

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
@@ -88,16 +89,31 @@ func follow(ctx context.Context, objects cache.Cache, kinds map[string]schema.Gr
 			}
 		}()
 	}
+	go func() {
+		for asked := bufio.NewScanner(os.Stdin); asked.Scan(); {
+			if err := reportCaches(objects, kinds, out); err != nil {
+				fmt.Fprintln(os.Stderr, "crcache:", err)
+			}
+			out.Cached()
+		}
+	}()
 	<-ctx.Done()
 	if err := <-ended; err != nil {
 		return err
 	}
+	if err := reportCaches(objects, kinds, out); err != nil {
+		return err
+	}
+	out.End()
+	return nil
+}
+
+func reportCaches(objects cache.Cache, kinds map[string]schema.GroupVersionKind, out *report.Writer) error {
 	for name, kind := range kinds {
 		if err := reportCache(objects, name, kind, out); err != nil {
 			return err
 		}
 	}
-	out.End()
 	return nil
 }
 
