@@ -196,17 +196,37 @@ void tape_writer_abandon(struct tape_writer *w)
 	free(w);
 }
 
-int tape_writer_close(struct tape_writer *w, struct err *err)
+static bool has_pending(const struct tape_writer *w)
 {
-	struct err local;
-	int failed;
+	return w->chunk_events || !row_queue_empty(w->rows);
+}
 
-	err = err ? err : &local;
-	failed = tape_writer_flush(w, err);
+static int finish(struct tape_writer *w, struct err *err)
+{
+	int failed = tape_writer_flush(w, err);
+
 	if (!failed && w->db)
 		failed = writer_seal_extent(w, err);
 	if (!failed && w->db)
 		failed = writer_seal_segment(w, err);
+	return failed;
+}
+
+/* Sealing writes all it needs anew, so that a disk which failed once may be asked again. */
+int tape_writer_close(struct tape_writer *w, struct err *err)
+{
+	struct err local, why;
+	int failed;
+
+	err = err ? err : &local;
+	failed = finish(w, err);
+	if (failed == ERR_IO)
+		failed = finish(w, err);
+	if (failed && !has_pending(w)) {
+		why = *err;
+		err_set(err, why.code,
+			"%s; all events are stored, and the next writer of the tape seals them", why.text);
+	}
 	tape_writer_abandon(w);
 	return failed;
 }
@@ -464,11 +484,6 @@ static int tend(struct tape_writer *w, struct err *err)
 	if (!failed)
 		checkpoint(w);
 	return failed;
-}
-
-static bool has_pending(const struct tape_writer *w)
-{
-	return w->chunk_events || !row_queue_empty(w->rows);
 }
 
 int tape_writer_commit(struct tape_writer *w, struct err *err)

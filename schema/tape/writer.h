@@ -37,7 +37,9 @@ struct tape_writer_options {
 int tape_writer_open(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
 	struct err *err) MUST_CHECK;
 
-/* Flushes, seals the segment and closes; the writer is gone whatever is returned. */
+/* Flushes, seals the segment and closes; the writer is gone whatever is returned. An input/output error is
+ * tried again once. When only the sealing failed the sentence says so: nothing is lost, and who opens the
+ * tape next for writing seals it. */
 int tape_writer_close(struct tape_writer *w, struct err *err);
 
 /* Closes without flushing or sealing, as a crash would. */

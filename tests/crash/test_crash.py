@@ -106,6 +106,26 @@ class Faults(CrashTest):
     def test_an_error_at_one_call_loses_nothing(self):
         self.one_failure("once", "EIO")
 
+    def test_a_broken_disk_at_the_end_is_said_with_what_is_stored_and_the_next_writer_seals(self):
+        _, count = self.write("none", 0)
+        said = 0
+        for at in range(count - 40, count + 1, 1 if ALL else 4):
+            done, _ = self.write("sticky", at, "EIO")
+            what = f"EIO from call {at} of {count}, seed {SEED}: {done.stderr}"
+            if "all events are stored, and the next writer of the tape seals them" in done.stderr:
+                said += 1
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), what)
+                self.assertEqual(self.check(what), EVENTS, what)
+            self.check_and_go_on(what)
+        self.assertGreater(said, 0)
+
+    def test_an_error_once_at_the_end_is_tried_again(self):
+        _, count = self.write("none", 0)
+        for at in range(count - 20, count + 1, 1 if ALL else 3):
+            done, _ = self.write("once", at, "EIO")
+            self.assertEqual((done.returncode, done.stderr), (0, ""), f"EIO at call {at} of {count}, seed {SEED}")
+            self.assertEqual(self.check(at), EVENTS)
+
     def test_an_error_at_one_read_loses_nothing(self):
         self.one_failure("once", "EIO", 37, "read")
 
