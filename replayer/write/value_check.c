@@ -371,3 +371,70 @@ void value_check_schema(const cJSON *value, const cJSON *schema, const char *pla
 	else if (cJSON_IsArray(value))
 		check_items(value, schema, place, faults);
 }
+
+/* ---- what a schema makes of a value ---- */
+
+static bool drops_others(const cJSON *schema)
+{
+	return json_tree_at(schema, "properties", NULL) &&
+	       !json_tree_at(schema, "additionalProperties", NULL) &&
+	       !cJSON_IsTrue(json_tree_at(schema, "x-kubernetes-preserve-unknown-fields", NULL)) &&
+	       !cJSON_IsTrue(json_tree_at(schema, "x-kubernetes-embedded-resource", NULL));
+}
+
+static void fill_in(cJSON *object, const cJSON *schema)
+{
+	const cJSON *of;
+
+	cJSON_ArrayForEach(of, json_tree_at(schema, "properties", NULL))
+	{
+		const cJSON *given = json_tree_at(of, "default", NULL);
+
+		if (given && is_nothing(cJSON_GetObjectItemCaseSensitive(object, of->string), of))
+			json_tree_set(object, of->string, cJSON_Duplicate(given, true));
+	}
+}
+
+static bool is_of_every_object(const char *name)
+{
+	return strcmp(name, "kind") == 0 || strcmp(name, "apiVersion") == 0 || strcmp(name, "metadata") == 0;
+}
+
+static void complete(cJSON *value, const cJSON *schema, bool whole);
+
+static void complete_object(cJSON *object, const cJSON *schema, bool whole)
+{
+	const cJSON *properties = json_tree_at(schema, "properties", NULL);
+	const cJSON *others = json_tree_at(schema, "additionalProperties", NULL);
+	cJSON *member, *next;
+
+	fill_in(object, schema);
+	for (member = object->child; member; member = next) {
+		const cJSON *of = cJSON_GetObjectItemCaseSensitive(properties, member->string);
+
+		next = member->next;
+		of = of ? of : cJSON_IsObject(others) ? others : NULL;
+		if (whole && is_of_every_object(member->string))
+			continue;
+		if (of)
+			complete(member, of, false);
+		else if (drops_others(schema))
+			cJSON_Delete(cJSON_DetachItemViaPointer(object, member));
+	}
+}
+
+static void complete(cJSON *value, const cJSON *schema, bool whole)
+{
+	const cJSON *items = json_tree_at(schema, "items", NULL);
+	cJSON *item;
+
+	if (cJSON_IsObject(value))
+		complete_object(value, schema, whole);
+	for (item = cJSON_IsArray(value) ? value->child : NULL; item; item = item->next)
+		complete(item, items, false);
+}
+
+void value_complete(cJSON *object, const cJSON *schema)
+{
+	complete(object, schema, true);
+}

@@ -38,4 +38,8 @@ extern const char *const value_reasons[]; /* as causes of a Status name them */
  * cause. `place` is that of the value. */
 void value_check_schema(const cJSON *value, const cJSON *schema, const char *place, cJSON *faults);
 
+/* What the API server makes of a custom resource before it looks at it: defaults are filled in, fields that
+ * the schema does not have are dropped. */
+void value_complete(cJSON *object, const cJSON *schema);
+
 #endif

@@ -117,9 +117,9 @@ static int check_absent(struct write *w)
 static void begin_status(struct write *w, cJSON *object)
 {
 	const char *resource = w->c->resource.resource;
-	const char *phase = strcmp(resource, "pods") == 0         ? "Pending"
-			    : strcmp(resource, "namespaces") == 0 ? "Active"
-								  : NULL;
+	bool pending = strcmp(resource, "pods") == 0 || strcmp(resource, "persistentvolumes") == 0 ||
+		       strcmp(resource, "persistentvolumeclaims") == 0;
+	const char *phase = pending ? "Pending" : strcmp(resource, "namespaces") == 0 ? "Active" : NULL;
 
 	if (!write_has_subresource(w, "status") || strcmp(resource, "nodes") == 0)
 		return;

@@ -121,9 +121,10 @@ int write_check_fields(struct write *w, const cJSON *object, const cJSON *duplic
 
 /* Refuses values that the type does not allow: 400 as the API server's decoder says it, of a patch 422 and of
  * what is applied 500; those of a custom resource 422 with a cause for each. What w->old has wrong already is
- * let through when it is patched or replaced. write_values.c. */
+ * let through when it is patched or replaced. A custom resource gets the defaults of its schema, and loses
+ * what that does not have. write_values.c. */
 enum value_origin { VALUES_OF_BODY, VALUES_OF_PATCH, VALUES_APPLIED };
-int write_check_values(struct write *w, const cJSON *object, enum value_origin origin);
+int write_check_values(struct write *w, cJSON *object, enum value_origin origin);
 
 /* Keeps account of who wrote which fields of an object that takes the place of w->old, if nobody has yet.
  * write_apply.c. */

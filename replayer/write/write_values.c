@@ -179,7 +179,7 @@ static int check_applied(struct write *w, const cJSON *faults)
 	return 0;
 }
 
-static int check_schema(struct write *w, const cJSON *object, enum value_origin origin)
+static int check_schema(struct write *w, cJSON *object, enum value_origin origin)
 {
 	struct field_type type = type_cache_find(w->call->api->types, w->call->api->world, w->c);
 	cJSON *faults, *before;
@@ -187,6 +187,7 @@ static int check_schema(struct write *w, const cJSON *object, enum value_origin 
 
 	if (!type.custom_object || !type.schema)
 		return 0;
+	value_complete(object, type.schema);
 	faults = schema_faults(object, type.schema);
 	before = w->old && faults->child ? schema_faults(w->old, type.schema) : NULL;
 	rc = origin == VALUES_APPLIED ? check_applied(w, faults) : 0;
@@ -197,7 +198,7 @@ static int check_schema(struct write *w, const cJSON *object, enum value_origin 
 	return rc;
 }
 
-int write_check_values(struct write *w, const cJSON *object, enum value_origin origin)
+int write_check_values(struct write *w, cJSON *object, enum value_origin origin)
 {
 	int rc = check_decoding(w, object, origin);
 

@@ -251,6 +251,31 @@ class Validating(Writes):
 		self.assertEqual((status, answer["message"]), (500, "failed to create typed patch object (default/a; v1, Kind=ConfigMap): "
 			".data: expected string, got number"))
 
+	def test_a_custom_resource_gets_its_defaults_and_loses_what_its_schema_does_not_have(self):
+		part = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string", "default": "B"}}}
+		spec = {"type": "object", "default": {}, "properties": {"n": {"type": "integer", "default": 3}, "part": part,
+			"parts": {"type": "array", "items": part}, "none": {"type": "string", "nullable": True, "default": "x"},
+			"any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {"part": part}},
+			"map": {"type": "object", "additionalProperties": part}}}
+		crd = obj(CRDS, "widgets.example.com", 70, spec={"group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets",
+			"kind": "Widget"}, "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+			"type": "object", "properties": {"spec": spec}}}}]})
+		self.start("--write", "overlay", made=tape().listed(CRDS, 100, [crd]).listed(WIDGETS, 100, []))
+		path = "/apis/example.com/v1/namespaces/default/widgets"
+		def widget(name, **members):
+			return {"kind": "Widget", "apiVersion": "example.com/v1", "metadata": {"name": name, "labels": {"l": "1"}}, **members}
+		made = self.send("POST", path, widget("bare", extra=1))[1]
+		self.assertEqual((made["spec"], made.get("extra"), made["metadata"]["labels"]), ({"n": 3, "none": "x"}, None, {"l": "1"}))
+		given = {"n": None, "none": None, "part": {"a": "1", "c": "2"}, "parts": [{"a": "1"}, {"b": "2"}], "any": {"x": 1, "part": {"y": 1}},
+			"map": {"k": {"z": 1}}, "siez": 1}
+		self.assertEqual(self.send("POST", path, widget("full", spec=given))[1]["spec"], {"n": 3, "none": None, "part": {"a": "1", "b": "B"},
+			"parts": [{"a": "1", "b": "B"}, {"b": "2"}], "any": {"x": 1, "part": {"b": "B"}}, "map": {"k": {"b": "B"}}})
+		patched = self.send("PATCH", path + "/bare", {"spec": {"part": {}}}, MERGE_PATCH)[1]
+		self.assertEqual(patched["spec"], {"n": 3, "none": "x", "part": {"b": "B"}})
+		applied = self.send("PATCH", path + "/applied?fieldManager=m", widget("applied", spec={"part": {"a": "1"}}), APPLY_PATCH)[1]
+		self.assertEqual(applied["spec"], {"part": {"a": "1", "b": "B"}, "n": 3, "none": "x"})
+		self.assertNotIn("f:n", json.dumps(applied["metadata"]["managedFields"]), "defaults have no owner")
+
 	def test_what_the_schema_of_a_crd_refuses_is_told_cause_by_cause(self):
 		spec = {"type": "object", "required": ["image"], "properties": {"image": {"type": "string", "minLength": 2, "maxLength": 5},
 			"n": {"type": "integer", "minimum": 1, "maximum": 10}, "mode": {"type": "string", "enum": ["A", "B"]},
@@ -509,7 +534,8 @@ class Applying(Writes):
 	def test_lists_of_custom_resources_are_merged_as_their_crd_says(self):
 		items = {"type": "array", "items": {"type": "object"}, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"]}
 		schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"things": items,
-			"words": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}}}
+			"words": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+			"plain": {"type": "array", "items": {"type": "integer"}}}}}}
 		crd = obj(CRDS, "widgets.example.com", 70, spec={"group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets",
 			"kind": "Widget"}, "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}]})
 		self.start("--write", "overlay", made=tape().listed(CRDS, 100, [crd]).listed(WIDGETS, 100, []))
