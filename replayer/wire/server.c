@@ -15,6 +15,7 @@
 
 #define DEFAULT_STALL_NS    (10 * NS_PER_S)
 #define DEFAULT_CONNECTIONS 20000
+#define CONTROL_PLACES      16
 #define ACCEPTS_A_TURN      64 /* so that a storm of new connections does not hold up running ones */
 #define TICK_MS             1000
 #define BACKLOG             4096
@@ -162,16 +163,18 @@ static void on_tick(uv_timer_t *handle)
 
 /* ---- listening ---- */
 
-static void accept_one(struct server *s, int fd)
+/* Control has some places of its own. */
+static void accept_one(struct server *s, int fd, bool is_control)
 {
 	static const int on = 1;
 
-	if (s->conn_count >= s->options.connections) {
+	if (s->conn_count >= s->options.connections + (is_control ? CONTROL_PLACES : 0)) {
 		close(fd);
 		return;
 	}
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	conn_open(s, fd, s->options.tls, false);
+	if (!is_control)
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	conn_open(s, fd, is_control ? NULL : s->options.tls, is_control);
 }
 
 static void on_connection(uv_poll_t *handle, int status, int events)
@@ -186,10 +189,7 @@ static void on_connection(uv_poll_t *handle, int status, int events)
 
 		if (fd < 0)
 			return;
-		if (is_control)
-			conn_open(s, fd, NULL, true);
-		else
-			accept_one(s, fd);
+		accept_one(s, fd, is_control);
 	}
 }
 
