@@ -8,7 +8,7 @@ from golden import DAMAGES, GOLDEN, GOOD, copy_good, make_bad, make_golden
 from tapes import TapeTest
 
 EVENTS = ("SELECT time_ns, type, origin, resource, name, uid, rv, object FROM events ORDER BY seq")
-SEGMENTS = {"rotated": 3, "repacked": 3, "killed": 2}
+SEGMENTS = {"rotated": 3, "repacked": 3, "killed": 2, "packed": 2}
 OBJECTS = "SELECT count(*) AS events, sum(length(object) > 0) AS objects FROM events"
 
 
@@ -95,6 +95,17 @@ class GoodTapes(Golden):
         self.recover(0)
         self.tape = self.new
         self.assertEqual(len(self.query("SELECT * FROM missed")), 4)
+
+    def test_packed_documents_are_there_also_when_the_first_segment_is_gone(self):
+        copy_good("packed", self.tape)
+        want = [{"path": d["document"], "body": make_golden.compact(d["body"])} for d in make_golden.documents(5)]
+        ask = "SELECT path, body FROM documents WHERE path LIKE '/openapi/%' ORDER BY path"
+        self.assertEqual(self.query(ask), want)
+        os.unlink(os.path.join(self.tape, "seg-000001.db"))
+        self.assertEqual(self.query(ask), want)
+        self.run_tape("recover", self.tape, "-o", self.new)
+        self.tape = self.new
+        self.assertEqual(self.query(ask), want)
 
     def test_a_writer_goes_on_with_one_that_was_killed(self):
         copy_good("killed", self.tape)

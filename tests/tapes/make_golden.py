@@ -103,6 +103,13 @@ def large():
     return rows
 
 
+def documents(count):
+    """Descriptions of much the same types."""
+    return [{"document": f"/openapi/v3/apis/{i}", "time_ns": START_NS + i, "http_status": 200,
+             "content_type": "application/json",
+             "body": {"group": i, "types": [text(f"type/{n}", 60) for n in range(40)]}} for i in range(count)]
+
+
 FLUSH, ROTATE = {"flush": True}, {"rotate": True}
 
 # By name: the lines for make_tape. Events and rows in this order.
@@ -113,6 +120,8 @@ TAPES = {
     "rotated": [*marks(3), *history(0, 44), ROTATE, *history(44, 44), ROTATE, *history(88, 40)],
     "open": [*marks(4), *history(0, 20), FLUSH, *history(20, 20), FLUSH, {"abandon": True}],
     "killed": [*marks(5), *history(0, 25), ROTATE, *history(25, 15), FLUSH, *history(40, 10), FLUSH, {"kill": True}],
+    # Made later than the others: packs that refer to names, documents packed together, pages of 1024 bytes.
+    "packed": [*marks(6), *documents(5), *history(0, 60), ROTATE, *history(60, 30)],
 }
 REPACKED = "rotated"
 
