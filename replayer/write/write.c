@@ -72,7 +72,6 @@ bool write_was_absorbed(const struct api_call *call, const struct collection *c,
 {
 	const struct overlay_version *v =
 		world_remembered(call->api->world, c, call->path.namespace, call->path.name);
-
 	struct slice agent = http_header_find(call->request, "User-Agent");
 
 	if (!v || !v->by || v->by != write_program(call))
