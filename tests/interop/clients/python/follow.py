@@ -136,7 +136,7 @@ def main():
 	def tell_caches(last):
 		for report, held in followed:
 			report.cache(held())
-		print(json.dumps({"kind": last}), flush=True)
+		print(json.dumps({"kind": last}, separators=(",", ":")), flush=True)
 	threading.Thread(target=lambda: [tell_caches("cached") for _ in sys.stdin], daemon=True).start()
 	signal.sigwait(ends)
 	tell_caches("end")
