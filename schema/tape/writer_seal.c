@@ -28,8 +28,8 @@
 
 /* A segment is begun while a recording goes on: its state is copied in portions of such a size, and as the
  * objects come in the order of storage, a few blocks in memory are enough. */
-#define STATE_PORTION_BYTES (16u << 20)
-#define STATE_CACHE_BYTES   (8u << 20)
+#define STATE_PORTION_BYTES (8u << 20)
+#define STATE_CACHE_BYTES   (4u << 20)
 
 static const struct pack_options seal_options = {.level = SEAL_LEVEL, .pack_bytes = PACK_BYTES};
 

@@ -28,7 +28,7 @@ T0 = 1_800_000_000_000_000_000
 MODERATE_RATE, MODERATE_EVENTS = 150, 8  # from there on the recorder rests until so many more have come, see moderation.c
 QUIET = 45  # resources that are followed and of which nothing comes, as most in a cluster
 LEAD_S = 1  # between the lists and the first event
-WARM_EVENTS, WARM_S, PAUSE_S = 18000, 2, 2  # at first, and the pause before what is measured
+WARM_EVENTS, WARM_S, PAUSE_S = 18000, 2, 5  # at first, and the pause before what is measured
 FLUSH_EVENTS = 10000  # of the tape that is made
 CLUSTER_SCOPED = ("Node", "ClusterOperator")
 
@@ -127,9 +127,9 @@ class Replay:
 
 def measure(processes, seconds, seal=lambda: None):
 	"""CPU of the processes while the events come. The clock begins a second after the last watch."""
-	time.sleep(LEAD_S * 0.7 + WARM_S + PAUSE_S * 0.5)
+	time.sleep(LEAD_S * 0.7 + WARM_S + PAUSE_S * 0.3)
 	seal()
-	time.sleep(PAUSE_S * 0.5)
+	time.sleep(PAUSE_S * 0.7)
 	before = sum(cpu_s(p.pid) for p in processes)
 	time.sleep(seconds + LEAD_S * 0.8)
 	return sum(cpu_s(p.pid) for p in processes) - before

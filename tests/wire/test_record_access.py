@@ -232,8 +232,8 @@ class Tls(Access):
 
 
 class Proxies(Access):
-    def proxy(self):
-        """A proxy that tunnels CONNECT; returns its URL and the list of what it was asked."""
+    def proxy(self, refuses=False):
+        """A proxy that tunnels CONNECT, or wants a password for that; returns its URL and the list of what it was asked."""
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
         listener.listen(16)
@@ -262,6 +262,10 @@ class Proxies(Access):
                 while b"\r\n\r\n" not in head:
                     head += client.recv(4096)
                 asked.append(head.split(b"\r\n")[0].decode())
+                if refuses:
+                    client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+                    client.close()
+                    continue
                 upstream = socket.create_connection(("127.0.0.1", self.api.port))
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 threading.Thread(target=pump, args=(client, upstream), daemon=True).start()
@@ -279,6 +283,15 @@ class Proxies(Access):
         self.assertEqual(asked[0], f"CONNECT 127.0.0.1:{self.api.port} HTTP/1.1")
         self.assertEqual(recording.query("SELECT DISTINCT http_status FROM connections WHERE purpose='list'"),
                          [{"http_status": 200}])
+
+    def test_a_proxy_that_wants_a_password_is_named(self):
+        self.certificates()
+        url, _ = self.proxy(refuses=True)
+        config = self.write("config", kubeconfig(self.serve_tls(), cluster=f"certificate-authority: ca.crt\n    proxy-url: {url}"))
+        recording = self.go("--kubeconfig", config)
+        self.assertEqual(recording.wait(), 1)
+        self.assertEqual(recording.stderr, f"kubetape record: cannot reach server '127.0.0.1:{self.api.port}': "
+                         "CONNECT tunnel failed, response 407")
 
     def test_the_environments_proxy_is_not_used_for_this_machine(self):
         self.record("pods", env={"HTTP_PROXY": "http://127.0.0.1:1", "http_proxy": "http://127.0.0.1:1"}).ready(1)

@@ -25,7 +25,7 @@ class Rotation(RecordTest):
         self.assertEqual(recording.events(), ["ADDED a 1001 list", "ADDED b 1002"])
 
     def test_segments_by_count_and_the_oldest_removed_above_a_size(self):
-        recording = self.record("pods", "--segment-events", "5", "--max-size", "300K").ready(1)
+        recording = self.record("pods", "--segment-events", "5", "--max-size", "100K").ready(1)
         self.pods.watching()
         for i in range(60):
             self.pods.put(f"pod-{i:02}")
