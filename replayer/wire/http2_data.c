@@ -61,6 +61,13 @@ static int64_t window_of(const struct http2_stream *s)
 	       nghttp2_session_get_remote_settings(s->on->session, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
 }
 
+/* Its window may be open now. Only who waits for that is woken: others keep the order of their events. */
+static void try_again(struct http2_stream *s)
+{
+	if (s->exchange.count)
+		http2_data_ready(s);
+}
+
 bool http2_data_take_update(struct http2_conn *h, int32_t id, uint32_t increment)
 {
 	struct http2_stream *s;
@@ -81,7 +88,7 @@ bool http2_data_take_update(struct http2_conn *h, int32_t id, uint32_t increment
 	s->credit += increment;
 	if (window_of(s) > WINDOW_MAX)
 		http2_stream_reset(s, NGHTTP2_FLOW_CONTROL_ERROR);
-	http2_data_ready(s);
+	try_again(s);
 	/* The session never sends a byte, but waits with the end of a stream while it thinks its window shut.
 	 */
 	return nghttp2_session_get_stream_remote_window_size(h->session, id) > 0;
@@ -90,7 +97,7 @@ bool http2_data_take_update(struct http2_conn *h, int32_t id, uint32_t increment
 void http2_data_retry(struct http2_conn *h)
 {
 	for (struct http2_stream *s = h->streams; s; s = s->next)
-		http2_data_ready(s);
+		try_again(s);
 }
 
 /* ---- frames ---- */
