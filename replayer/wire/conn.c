@@ -17,6 +17,8 @@
 #define TLS_WRITE_BYTES  (16u << 10)  /* one record */
 #define IOVECS_MAX       64
 #define CACHE_LINE_BYTES 64
+#define PREFACE          "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" /* RFC 9113, section 3.4 */
+#define PREFACE_BYTES    (sizeof(PREFACE) - 1)
 
 enum conn_state {
 	CONN_HANDSHAKE, /* TLS is being agreed on */
@@ -31,6 +33,7 @@ struct conn {
 	enum conn_state state;
 	bool socket_full;      /* a write came up short; waiting for the socket */
 	bool beside;           /* did not come through the port */
+	bool may_be_http2;     /* no TLS, and what has come so far is a part of HTTP/2's preface */
 	bool freezing, frozen; /* freezing: frozen as soon as it is flushed */
 	uint64_t frozen_by;
 	struct tls_session *tls;
@@ -192,6 +195,23 @@ static void run_http2(struct conn *c)
 	c->self = http2_conn_new(c);
 }
 
+/* Without TLS a client that knows beforehand speaks HTTP/2 from the first byte. True when that is still open.
+ */
+static bool is_undecided(struct conn *c)
+{
+	size_t len = c->in.len < PREFACE_BYTES ? c->in.len : PREFACE_BYTES;
+
+	if (!c->may_be_http2)
+		return false;
+	c->may_be_http2 = memcmp(c->in.ptr, PREFACE, len) == 0;
+	if (!c->may_be_http2 || len < PREFACE_BYTES)
+		return c->may_be_http2;
+	c->may_be_http2 = false;
+	c->protocol->closed(c->self);
+	run_http2(c);
+	return false;
+}
+
 static void shake_hands(struct conn *c)
 {
 	switch (tls_handshake(c->tls)) {
@@ -252,7 +272,8 @@ static void read_input(struct conn *c)
 	}
 	if (total) {
 		c->progress_ns = clock_mono_ns(&clock_system);
-		c->protocol->readable(c->self);
+		if (!is_undecided(c))
+			c->protocol->readable(c->self);
 	}
 	if (n < 0)
 		conn_close(c);
@@ -407,6 +428,7 @@ void conn_open(struct server *server, int fd, struct tls *tls, bool beside)
 	}
 	c->poll.data = c;
 	server_add(server, c);
+	c->may_be_http2 = !tls;
 	if (!tls)
 		run_http1(c);
 	poll_for_what_is_needed(c);

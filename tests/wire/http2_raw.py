@@ -24,27 +24,34 @@ def header(name, value):
 class Http2:
 	"""One connection. Frames are read one by one: (type, flags, stream, payload)."""
 
-	def __init__(self, replay, timeout=20, settings=(), window=1 << 24):
-		"""settings: pairs of number and value. window: what is added to the connection's."""
-		context = replay.context()
-		context.set_alpn_protocols(["h2"])
-		plain = socket.create_connection((replay.host, replay.port), timeout=timeout)
-		# So that an end without close_notify, which is what a reset looks like, can be told from a clean one.
-		self.socket = context.wrap_socket(plain, server_hostname="127.0.0.1", suppress_ragged_eofs=False)
-		assert self.socket.selected_alpn_protocol() == "h2"
+	def __init__(self, replay, timeout=20, settings=(), window=1 << 24, piece=None):
+		"""settings: pairs of number and value. window: what is added to the connection's. piece: bytes sent at a time."""
+		self.socket = socket.create_connection((replay.host, replay.port), timeout=timeout)
+		if replay.tls:
+			context = replay.context()
+			context.set_alpn_protocols(["h2"])
+			# So that an end without close_notify, which is what a reset looks like, can be told from a clean one.
+			self.socket = context.wrap_socket(self.socket, server_hostname="127.0.0.1", suppress_ragged_eofs=False)
+			assert self.socket.selected_alpn_protocol() == "h2"
 		self.replay = replay
+		self.piece = piece
 		self.next_stream = 1
 		self.data = b""
-		self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+		self.send_bytes(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 		self.set(*settings)
 		if window:
 			self.update(0, window)
+
+	def send_bytes(self, bytes_):
+		step = self.piece or len(bytes_)
+		for i in range(0, len(bytes_), step):
+			self.socket.sendall(bytes_[i:i + step])
 
 	def send(self, kind, flags, stream, payload):
 		"""What cannot be sent any more shows when the next frame is read."""
 		head = struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream)
 		try:
-			self.socket.sendall(head + payload)
+			self.send_bytes(head + payload)
 		except (ssl.SSLError, ConnectionError):
 			pass
 

@@ -193,12 +193,30 @@ class WindowTest(Case):
 
 	def test_frames_may_arrive_byte_by_byte(self):
 		client = self.open((self.INITIAL_WINDOW_SIZE, 1), objects=1)
-		whole = client.socket.sendall
-		client.socket.sendall = lambda bytes_: [whole(bytes_[i:i + 1]) for i in range(len(bytes_))]
+		client.piece = 1
 		stream = client.get("/api/v1/pods")
 		client.update(stream, 5)
 		client.update(stream, 1 << 20)
 		self.assertEqual(body(self.frames(client, stream, -1), stream), self.whole)
+
+
+class WithoutTlsTest(Case):
+	def test_who_knows_beforehand_speaks_http_2_without_tls(self):
+		replay = self.replay(a_day(), "--speed", "max")
+		for piece in (None, 1):
+			client = Http2(replay, piece=piece)
+			self.addCleanup(client.close)
+			stream = client.get("/api/v1/pods")
+			frames = client.until(lambda f: f[0] == DATA and f[1] & END_STREAM)
+			self.assertEqual(json.loads(body(frames, stream))["kind"], "PodList")
+
+	def test_http_1_1_may_begin_as_the_preface_of_http_2_does(self):
+		replay = self.replay(a_day(), "--speed", "max")
+		with socket.create_connection((replay.host, replay.port), timeout=20) as client:
+			client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+			for part in (b"P", b"OST /api/v1/pods HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"):
+				client.sendall(part)
+			self.assertTrue(client.makefile("rb").readline().startswith(b"HTTP/1.1 4"))
 
 
 if __name__ == "__main__":
