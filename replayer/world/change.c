@@ -237,9 +237,8 @@ static void link_newest(struct change_cache *cc, struct change *c)
 		cc->oldest = c;
 }
 
-static void evict_oldest(struct change_cache *cc)
+static void evict(struct change_cache *cc, struct change *c)
 {
-	struct change *c = cc->oldest;
 	struct change **at = bucket_of(cc, c->seq);
 
 	while (*at != c)
@@ -256,14 +255,14 @@ void change_cache_free(struct change_cache *cc)
 	if (!cc)
 		return;
 	while (cc->oldest)
-		evict_oldest(cc);
+		evict(cc, cc->oldest);
 	free(cc);
 }
 
 void change_cache_rebase(struct change_cache *cc, const struct rebase *r)
 {
 	while (cc->oldest)
-		evict_oldest(cc);
+		evict(cc, cc->oldest);
 	cc->rebase = r;
 }
 
@@ -278,9 +277,13 @@ static struct change *find(struct change_cache *cc, uint64_t seq)
 
 void change_cache_add(struct change_cache *cc, struct change *c)
 {
-	struct change **bucket = bucket_of(cc, c->seq);
+	struct change **bucket = bucket_of(cc, c->seq), *old = find(cc, c->seq);
 
-	if (cost(c) > cc->max_bytes || find(cc, c->seq))
+	if (old == c)
+		return;
+	if (old)
+		evict(cc, old);
+	if (cost(c) > cc->max_bytes)
 		return;
 	change_ref(c);
 	c->next_in_bucket = *bucket;
@@ -288,7 +291,7 @@ void change_cache_add(struct change_cache *cc, struct change *c)
 	link_newest(cc, c);
 	cc->bytes += cost(c);
 	while (cc->bytes > cc->max_bytes)
-		evict_oldest(cc);
+		evict(cc, cc->oldest);
 }
 
 static int version_gone(uint64_t seq, struct err *err)

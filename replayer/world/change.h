@@ -91,7 +91,7 @@ void change_cache_rebase(struct change_cache *cc, const struct rebase *r);
 int change_cache_get(
 	struct change_cache *cc, uint64_t seq, uint64_t rv, struct change **ret, struct err *err) MUST_CHECK;
 
-/* Adds a change that was made elsewhere; takes its own reference. */
+/* Adds a change that was made elsewhere, in place of one with the same seq; takes its own reference. */
 void change_cache_add(struct change_cache *cc, struct change *c);
 
 /* The seq of the version before this change, into c->previous_seq: 0 when it did not exist. */

@@ -16,7 +16,7 @@
 
 #define TENTHS              10
 #define EVENTS_OF_A_SEGMENT 8
-#define KEEP_BYTES          (1u << 20)
+#define KEEP_BYTES          (1u << 19)
 
 /* Of the sanitizers' run-time; without one, malloc knows. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));

@@ -881,6 +881,17 @@ class Versions(Writes):
 				self.assertLessEqual(int(key[1]), version)
 			self.assertEqual(self.get(MAPS + "/a")[1]["data"], {"k": "mine%d" % (n - n % 3)})
 
+	def test_an_event_that_moved_up_the_second_time_it_is_played_does_so_for_who_watches_from_before(self):
+		server = self.start("--write", "overlay", made=self.moving())
+		self.control("pause")
+		self.control("step?count=4")
+		self.send("PATCH", MAPS + "/a", {"data": {"k": "mine"}}, MERGE_PATCH)
+		self.control("seek?to=start")
+		listed = self.get(MAPS)[1]["metadata"]["resourceVersion"]
+		self.control("step?count=1")
+		with server.watch(MAPS + "?watch=true&resourceVersion=" + listed) as watch:
+			self.assertEqual(brief(watch.next()), ("MODIFIED", "b", str(int(listed) + 1)))
+
 	def test_a_loop_tells_watches_to_list_again_and_goes_on_behind_what_they_saw(self):
 		self.start("--write", "overlay", "--loop", "--speed", "max", made=self.moving())
 		self.send("PATCH", MAPS + "/a", {"data": {"k": "mine"}}, MERGE_PATCH)
