@@ -131,9 +131,15 @@ static int parse(struct tape *t, const char *text, const struct tape_info *info,
 	}
 	if (strncmp(text, "rv:", 3) == 0 || (strchr(text, '@') && *text != '@'))
 		return parse_rv(t, text, ret_seq, err);
-	if (is_clock_time(text) ? parse_clock_time(info, text, &ns, err)
-				: time_parse(text, info->last_time_ns, info->first_time_ns, &ns, err))
-		return err->code;
+	if (is_clock_time(text)) {
+		if (parse_clock_time(info, text, &ns, err))
+			return err->code;
+	} else if (time_parse(text, info->last_time_ns, info->first_time_ns, &ns, NULL)) {
+		return err_set(err, ERR_USAGE,
+			"bad position '%.80s': expected a time (12:03:05, 2026-01-31T12:03:05Z, -5m, +30s), start, end, "
+			"seq:N, rv:N or RESOURCE@RV",
+			text);
+	}
 	*ret_ns = ns;
 	return tape_position_at_time(t, ns, ret_seq, err);
 }

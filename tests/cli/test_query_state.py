@@ -88,7 +88,7 @@ class State(TapeTest):
         self.assertEqual(done.stderr, 'kubetape get: pods "nope" not found\n')
         self.assert_fails(self.run_tape("get", self.tape, "deploy/x", "-o", "json"), 1, 'deployments.apps "x" not found')
         self.assert_fails(self.run_tape("get", self.tape, "pod/web-0", "web"), 2, "expected RESOURCE/NAME beside another")
-        self.assert_fails(self.run_tape("get", self.tape, "pods", "--at", "noon"), 2, "bad time 'noon'")
+        self.assert_fails(self.run_tape("get", self.tape, "pods", "--at", "noon"), 2, "bad position 'noon'")
         self.assert_fails(self.run_tape("get", self.tape), 2, "expected a tape and a resource")
         self.assert_fails(self.run_tape("get", self.tape, "pods", "-l", "a in"), 2, "bad selector")
 

@@ -275,7 +275,7 @@ START_TEST(objects__takes_positions_as_seq_time_and_resource_version)
 		"(SELECT seq, CAST(rv AS INTEGER) AS rv_number, resource, at_rv FROM objects WHERE at_rv = "
 		"(SELECT rv FROM events WHERE seq = 222) AND resource = 'nodes') AS o WHERE e.seq = 222",
 		"1|1\n");
-	ck_assert_sql_fails(f.session, "SELECT * FROM objects('yesterday')", "bad time 'yesterday'");
+	ck_assert_sql_fails(f.session, "SELECT * FROM objects('yesterday')", "bad position 'yesterday'");
 	ck_assert_sql_fails(f.session, "SELECT * FROM objects('cats@5')", "no resource 'cats'");
 	teardown(&f);
 }
