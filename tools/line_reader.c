@@ -68,10 +68,12 @@ static char **complete_word(const char *start, int from, int to)
 
 static volatile sig_atomic_t interrupted;
 
+/* Between two reads nothing ends by the signal, and libedit would wait for a key: alarms follow until it
+ * reads. */
 static void on_interrupt(int number)
 {
-	(void)number;
-	interrupted = 1;
+	interrupted |= number == SIGINT;
+	alarm(1);
 }
 
 struct line_reader *line_reader_open(const char *history_path, line_complete_fn *complete, void *context)
@@ -112,15 +114,19 @@ void line_reader_close(struct line_reader *r)
 
 enum line_result line_reader_next(struct line_reader *r, const char *prompt, char **ret_line)
 {
-	struct sigaction action = {.sa_handler = on_interrupt}, before; /* without SA_RESTART: reading ends */
+	struct sigaction action = {.sa_handler = on_interrupt}; /* without SA_RESTART: reading ends */
+	struct sigaction before, alarm_before;
 	char *line;
 
 	(void)r;
 	interrupted = 0;
+	sigaction(SIGALRM, &action, &alarm_before);
 	sigaction(SIGINT, &action, &before);
 	rl_prep_terminal(1); /* before the prompt: libedit loses a Ctrl-D that comes between the two */
 	line = readline(prompt);
 	sigaction(SIGINT, &before, NULL);
+	alarm(0);
+	sigaction(SIGALRM, &alarm_before, NULL);
 	if (interrupted) {
 		free(line);
 		fputs("^C\n", stdout);
