@@ -3,10 +3,10 @@
  *
  *     HANDSHAKE --TLS done, protocol chosen--> RUNNING --conn_close--> CLOSED (freed when libuv lets go)
  *
- * Without TLS a connection starts RUNNING with HTTP/1.1; the preface of HTTP/2 changes that. A protocol is told when bytes have arrived and when
- * it may write; it writes through conn_write and never blocks. Everything that has something to send is put
- * on the server's list of awake connections and written once at the end of the loop's turn, so that many
- * small events leave in one system call.
+ * Without TLS a connection starts RUNNING with HTTP/1.1; the preface of HTTP/2 changes that. A protocol is
+ * told when bytes have arrived and when it may write; it writes through conn_write and never blocks.
+ * Everything that has something to send is put on the server's list of awake connections and written once at
+ * the end of the loop's turn, so that many small events leave in one system call.
  */
 #ifndef REPLAYER_CONN_H
 #define REPLAYER_CONN_H

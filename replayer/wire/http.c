@@ -2,6 +2,7 @@
 #include "replayer/wire/http.h"
 
 #include <strings.h>
+#include <time.h>
 
 bool slice_equal_nocase(struct slice a, struct slice b)
 {
@@ -80,4 +81,13 @@ const char *http_reason(int status)
 			return names[i].reason;
 	}
 	return "Unknown";
+}
+
+struct slice http_date_now(char to[HTTP_DATE_BYTES])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	return (struct slice){to, strftime(to, HTTP_DATE_BYTES, "%a, %d %b %Y %H:%M:%S GMT", &tm)};
 }

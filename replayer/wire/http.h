@@ -7,6 +7,7 @@
 #include "schema/base/buf.h"
 
 #define HTTP_HEADERS_MAX 128 /* header fields of one request */
+#define HTTP_DATE_BYTES  40
 
 struct http_header {
 	struct slice name, value;
@@ -33,5 +34,8 @@ struct slice slice_trim(struct slice s); /* blanks and tabs off both ends */
 
 /* "Not Found"; "Unknown" for a code without a name. */
 const char *http_reason(int status);
+
+/* The value of a Date header; borrowed from `to`. */
+struct slice http_date_now(char to[HTTP_DATE_BYTES]);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include <stddef.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define HEAD_NS        (32 * NS_PER_S) /* for a request to arrive */
 #define IDLE_NS        (90 * NS_PER_S) /* between requests */
@@ -50,22 +49,13 @@ static struct http1_conn *of_exchange(struct exchange *x)
 
 /* ---- the answer ---- */
 
-static struct slice date_now(char to[40])
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	gmtime_r(&now, &tm);
-	return (struct slice){to, strftime(to, 40, "%a, %d %b %Y %H:%M:%S GMT", &tm)};
-}
-
 /* Queues the head: the given fields, then Date, then how the body is marked off. */
 static enum exchange_framing send_head(
 	struct exchange *x, int status, const struct http_header *headers, size_t count, int64_t length)
 {
 	struct http1_conn *h = of_exchange(x);
 	struct http_header all[HTTP_HEADERS_MAX];
-	char date[40], digits[24];
+	char date[HTTP_DATE_BYTES], digits[24];
 	struct buf head;
 	size_t n = 0;
 	bool bodiless = status == 101 || status == 304 || status == 204;
@@ -73,7 +63,7 @@ static enum exchange_framing send_head(
 	for (; n < count && n < HTTP_HEADERS_MAX - 3; n++)
 		all[n] = headers[n];
 	if (status != 101)
-		all[n++] = (struct http_header){slice_of("Date"), date_now(date)};
+		all[n++] = (struct http_header){slice_of("Date"), http_date_now(date)};
 	if (length < 0 && h->old)
 		h->last = true;
 	if (h->last && status != 101)

@@ -13,7 +13,6 @@
 #define WRITE_A_TURN  (1u << 20)   /* then others have their turn */
 #define IDLE_NS       (90 * NS_PER_S)
 #define PREFACE_BYTES 24 /* before the first frame */
-#define HEAD_BYTES    9  /* of a frame */
 #define UPDATE_BYTES  4  /* in a WINDOW_UPDATE */
 
 void http2_session_speaks(struct http2_conn *h)
@@ -221,9 +220,9 @@ static size_t before_update(struct http2_conn *h, const unsigned char *in, size_
 
 	for (; n < len; n += step, h->frame_left -= step) {
 		if (h->frame_left == 0) {
-			if (len - n < HEAD_BYTES || is_update(in + n))
+			if (len - n < HTTP2_HEAD_BYTES || is_update(in + n))
 				break;
-			h->frame_left = HEAD_BYTES + body_bytes_of(in + n);
+			h->frame_left = HTTP2_HEAD_BYTES + body_bytes_of(in + n);
 		}
 		step = h->frame_left < len - n ? h->frame_left : len - n;
 	}
@@ -233,7 +232,7 @@ static size_t before_update(struct http2_conn *h, const unsigned char *in, size_
 /* True when the WINDOW_UPDATE was taken. */
 static bool take_update(struct http2_conn *h, const unsigned char *frame)
 {
-	const unsigned char *id = frame + 5, *by = frame + HEAD_BYTES;
+	const unsigned char *id = frame + 5, *by = frame + HTTP2_HEAD_BYTES;
 
 	return http2_data_take_update(h, (id[0] & 0x7f) << 24 | id[1] << 16 | id[2] << 8 | id[3],
 		(uint32_t)(by[0] & 0x7f) << 24 | (uint32_t)by[1] << 16 | (uint32_t)by[2] << 8 | by[3]);
@@ -254,12 +253,12 @@ static void on_readable(void *self)
 			return;
 		}
 		used += n;
-		if (len - used < HEAD_BYTES + UPDATE_BYTES)
+		if (len - used < HTTP2_HEAD_BYTES + UPDATE_BYTES)
 			break;
 		if (take_update(h, in + used))
-			used += HEAD_BYTES + UPDATE_BYTES;
+			used += HTTP2_HEAD_BYTES + UPDATE_BYTES;
 		else
-			h->frame_left = HEAD_BYTES + UPDATE_BYTES;
+			h->frame_left = HTTP2_HEAD_BYTES + UPDATE_BYTES;
 	}
 	buf_consume(conn_input(h->conn), used);
 	http2_session_speaks(h);

@@ -3,7 +3,6 @@
 #include "replayer/wire/server.h"
 #include "schema/base/clock.h"
 
-#define HEAD_BYTES      9
 #define FRAME_MAX_BYTES 16384 /* what every peer takes */
 #define PIECES_A_FRAME  16
 #define WINDOW_MAX      INT32_MAX
@@ -104,11 +103,11 @@ void http2_data_retry(struct http2_conn *h)
 
 static void put_head(char *to, size_t len, uint8_t flags, int32_t id)
 {
-	const unsigned char head[HEAD_BYTES] = {(unsigned char)(len >> 16), (unsigned char)(len >> 8),
+	const unsigned char head[HTTP2_HEAD_BYTES] = {(unsigned char)(len >> 16), (unsigned char)(len >> 8),
 		(unsigned char)len, NGHTTP2_DATA, flags, (unsigned char)(id >> 24), (unsigned char)(id >> 16),
 		(unsigned char)(id >> 8), (unsigned char)id};
 
-	memcpy(to, head, HEAD_BYTES);
+	memcpy(to, head, HTTP2_HEAD_BYTES);
 }
 
 static size_t smaller(size_t a, int64_t b)
@@ -142,7 +141,7 @@ static size_t put_frame(struct http2_stream *s, char *to)
 	bool end;
 
 	if (body)
-		body = copy_body(x, to + HEAD_BYTES, body);
+		body = copy_body(x, to + HTTP2_HEAD_BYTES, body);
 	end = exchange_is_all_sent(x) && !s->has_ended;
 	if (body == 0 && !end)
 		return 0;
@@ -155,7 +154,7 @@ static size_t put_frame(struct http2_stream *s, char *to)
 		nghttp2_session_resume_data(h->session, s->id);
 		http2_session_speaks(h);
 	}
-	return HEAD_BYTES + body;
+	return HTTP2_HEAD_BYTES + body;
 }
 
 /* Who has sent something is asked again: its owner may have more. */
@@ -163,7 +162,7 @@ size_t http2_data_gather(struct http2_conn *h, char *to, size_t max)
 {
 	size_t have = 0;
 
-	while (h->ready && max - have >= HEAD_BYTES + FRAME_MAX_BYTES) {
+	while (h->ready && max - have >= HTTP2_HEAD_BYTES + FRAME_MAX_BYTES) {
 		struct http2_stream *s = take_ready(h);
 		size_t n;
 
@@ -178,5 +177,5 @@ size_t http2_data_gather(struct http2_conn *h, char *to, size_t max)
 
 bool http2_data_is_end(const uint8_t *frame, size_t len)
 {
-	return len == HEAD_BYTES && frame[3] == NGHTTP2_DATA;
+	return len == HTTP2_HEAD_BYTES && frame[3] == NGHTTP2_DATA;
 }

@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 #define HTTP2_WINDOW_BYTES 65535 /* of a connection at its beginning */
+#define HTTP2_HEAD_BYTES   9     /* of a frame */
 
 /* A field of the request head: where its bytes are in the stream's buffer. */
 struct http2_field {

@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* ---- the answer ---- */
 
@@ -44,22 +43,13 @@ static nghttp2_nv lower_field(const struct http_header *h, struct buf *names)
 	return field_of(name, h->value);
 }
 
-static struct slice date_now(char to[40])
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	gmtime_r(&now, &tm);
-	return (struct slice){to, strftime(to, 40, "%a, %d %b %Y %H:%M:%S GMT", &tm)};
-}
-
 static enum exchange_framing send_head(
 	struct exchange *x, int status, const struct http_header *headers, size_t count, int64_t length)
 {
 	struct http2_stream *s = http2_stream_of(x);
 	nghttp2_data_provider body = {.source.ptr = s, .read_callback = read_end};
 	nghttp2_nv all[32];
-	char code[8], digits[24], date[40];
+	char code[8], digits[24], date[HTTP_DATE_BYTES];
 	struct buf names;
 	size_t n = 0, names_len = 0;
 
@@ -71,7 +61,7 @@ static enum exchange_framing send_head(
 	all[n++] = field_of(slice_of(":status"), slice_of(code));
 	for (size_t i = 0; i < count && n < 30 && buf_reserve(&names, names_len + 1); i++)
 		all[n++] = lower_field(&headers[i], &names);
-	all[n++] = field_of(slice_of("date"), date_now(date));
+	all[n++] = field_of(slice_of("date"), http_date_now(date));
 	if (length >= 0 && status != 304)
 		all[n++] = field_of(slice_of("content-length"), slice_of(digits));
 	nghttp2_submit_response(s->on->session, s->id, all, n, &body);
