@@ -6,12 +6,12 @@
  */
 #include "replayer/api/label_selector.h"
 #include "schema/base/limits.h"
+#include "schema/base/yaml_out.h"
 #include "schema/tape/position.h"
 #include "tools/commands.h"
 #include "tools/get_table.h"
 #include "tools/table_out.h"
 #include "tools/tape_names.h"
-#include "schema/base/yaml_out.h"
 
 #include <stdlib.h>
 

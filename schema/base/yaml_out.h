@@ -2,8 +2,8 @@
  * yaml_out.h: JSON as block style YAML, as kubectl prints objects. The order of members stays; texts that
  * YAML could take for something else are quoted, those of several lines become literal blocks.
  */
-#ifndef SCHEMA_YAML_OUT_H
-#define SCHEMA_YAML_OUT_H
+#ifndef SCHEMA_BASE_YAML_OUT_H
+#define SCHEMA_BASE_YAML_OUT_H
 
 #include "schema/base/buf.h"
 

@@ -2,6 +2,7 @@
 #include "schema/tape/raw_db.h"
 
 #include "schema/base/limits.h"
+#include "schema/tape/pack.h"
 #include "schema/tape/raw_seal.h"
 #include "schema/tape/raw_wal.h"
 
@@ -221,10 +222,16 @@ static bool is_text(const struct raw_row *row, int column, const char *const *wo
 	return false;
 }
 
+static bool is_block_kind(const struct value *v)
+{
+	enum block_kind kind;
+
+	return v->kind == VALUE_TEXT && block_kind_find(v->bytes, &kind);
+}
+
 /* A row found by itself tells by its columns whose it is. */
 static bool guess_table(const struct raw_row *row, enum table *ret)
 {
-	static const char *const block_kinds[] = {"pack", "chain", "named", NULL};
 	static const char *const extent_kinds[] = {"events", "state", NULL};
 	static const char *const mark_kinds[] = {"list", "bookmark", "initial-end", "error", NULL};
 
@@ -234,7 +241,7 @@ static bool guess_table(const struct raw_row *row, enum table *ret)
 		/* An INTEGER PRIMARY KEY stands in the record as NULL; not so in the schema's own rows. */
 		fits = fits && row->values[0].kind == (i == TABLE_META ? VALUE_TEXT : VALUE_NULL);
 		if (i == TABLE_BLOCK && fits)
-			fits = is_text(row, 1, block_kinds) && row->values[5].kind == VALUE_BLOB;
+			fits = is_block_kind(&row->values[1]) && row->values[5].kind == VALUE_BLOB;
 		if (i == TABLE_RESOURCE && fits)
 			fits = row->values[2].kind == VALUE_TEXT && row->values[5].kind == VALUE_INTEGER;
 		if (i == TABLE_MARK && fits)
