@@ -2,8 +2,6 @@
 #include "tools/commands.h"
 #include "tools/run_verdict.h"
 
-#include <stdlib.h>
-
 struct diff_options {
 	struct verdict_options verdict;
 	bool ordered, last;
@@ -46,9 +44,7 @@ static int run(const struct command *self, int argc, char **argv)
 		code = verdict_order(&o.verdict, o.ordered, o.last, &err);
 	if (code == 0)
 		code = verdict_give(&o.verdict, operands.items[0], operands.items[1], &err);
-	free(o.verdict.ignore.items);
-	free(o.verdict.also.items);
-	free(o.verdict.keep.items);
+	verdict_release(&o.verdict);
 	if (code >= 0)
 		return code;
 	command_fail(self, &err);

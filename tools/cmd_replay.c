@@ -177,9 +177,7 @@ static int run(const struct command *self, int argc, char **argv)
 	write_rules_release(&rules);
 	free(v.writes.items);
 	free(v.gap_specs.items);
-	free(v.golden.verdict.ignore.items);
-	free(v.golden.verdict.also.items);
-	free(v.golden.verdict.keep.items);
+	verdict_release(&v.golden.verdict);
 	return rc < 0 ? command_fail(self, &err) : exit_code;
 }
 

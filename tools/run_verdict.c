@@ -37,6 +37,13 @@ static int make_rules(const struct verdict_options *o, struct compare_rules **re
 	return rc;
 }
 
+void verdict_release(struct verdict_options *o)
+{
+	free(o->ignore.items);
+	free(o->keep.items);
+	free(o->also.items);
+}
+
 int verdict_order(struct verdict_options *o, bool ordered, bool last, struct err *err)
 {
 	if (ordered && last)

@@ -19,6 +19,9 @@ struct verdict_options {
 	bool full, json;
 };
 
+/* Frees the lists. */
+void verdict_release(struct verdict_options *o);
+
 /* What --ordered and --last mean. ERR_USAGE when both are given. */
 int verdict_order(struct verdict_options *o, bool ordered, bool last, struct err *err) MUST_CHECK;
 
