@@ -48,7 +48,7 @@ JAVASCRIPT_IS_THERE = _built("javascript", "installed")
 
 # What `make interop` has anyway.
 QUICK = [
-	Client("kubernetes_asyncio 36", "asyncio", ("python3",), [_built("asyncio", "bin", "python"), _source("asyncio", "follow.py")]),
+	Client("kubernetes_asyncio 36", "asyncio", ("python3",), [_built("asyncio", "bin", "python"), _source("python", "follow_asyncio.py")]),
 	Client("Python 37", "python", ("python3",), [_built("python", "bin", "python"), _source("python", "follow.py"), "informer"],
 		resources=followers.BUILT_IN),
 	Client("JavaScript 1.4", "javascript", ("npm",), ["node", _built("javascript", "follow.js"), "informer"])]

@@ -13,35 +13,25 @@ import java.util.Scanner;
  * the form of the package report of the Go clients. A line on stdin asks for what the caches hold; its end ends it.
  */
 public class Follow {
-	static synchronized void line(String kind, String resource, String more) {
-		System.out.println("{\"kind\":\"" + kind + "\"" + (resource == null ? "" : ",\"resource\":\"" + resource + "\"")
-			+ more + "}");
-	}
-
 	static String identity(HasMetadata o) {
 		var m = o.getMetadata();
-		String key = m.getNamespace() == null ? m.getName() : m.getNamespace() + "/" + m.getName();
-		return "{\"key\":\"" + key + "\",\"uid\":\"" + m.getUid() + "\",\"rv\":\"" + m.getResourceVersion() + "\"}";
+		return Report.identity(m.getNamespace(), m.getName(), m.getUid(), m.getResourceVersion());
 	}
 
-	/** What one resource tells. A relist is told as updates of everything to itself: those are left out. */
 	record Handler<T extends HasMetadata>(String resource) implements ResourceEventHandler<T> {
 		@Override
 		public void onAdd(T o) {
-			line("add", resource, ",\"object\":" + identity(o));
+			Report.added(resource, identity(o));
 		}
 
 		@Override
 		public void onUpdate(T old, T now) {
-			String was = identity(old), is = identity(now);
-			if (!was.equals(is)) {
-				line("update", resource, ",\"object\":" + is + ",\"old\":" + was);
-			}
+			Report.updated(resource, identity(old), identity(now));
 		}
 
 		@Override
 		public void onDelete(T o, boolean unknown) {
-			line("delete", resource, ",\"object\":" + identity(o) + (unknown ? ",\"unknown\":true" : ""));
+			Report.deleted(resource, identity(o), unknown);
 		}
 	}
 
@@ -59,8 +49,8 @@ public class Follow {
 
 	static void tellCaches(Map<String, SharedIndexInformer<? extends HasMetadata>> informers) {
 		informers.forEach((name, informer) -> informer.getStore().list()
-			.forEach(o -> line("cache", name, ",\"object\":" + identity(o))));
-		line("cached", null, "");
+			.forEach(o -> Report.line("cache", name, ",\"object\":" + identity(o))));
+		Report.line("cached", null, "");
 	}
 
 	public static void main(String[] names) {
@@ -68,7 +58,7 @@ public class Follow {
 		KubernetesClient client = new KubernetesClientBuilder().build();
 		for (String name : names) {
 			informers.put(name, follow(client, name)); // returns when it has synced
-			line("synced", name, "");
+			Report.line("synced", name, "");
 		}
 		Scanner asked = new Scanner(System.in);
 		while (asked.hasNextLine()) {

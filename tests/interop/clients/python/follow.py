@@ -15,6 +15,8 @@ import threading
 from kubernetes import client, config, watch
 from kubernetes.informer import ADDED, DELETED, ERROR, MODIFIED, SharedInformer
 
+from identity import identity
+
 
 def lister(resource):
 	"""The function that lists a resource in all namespaces, and watches it."""
@@ -27,17 +29,6 @@ def lister(resource):
 		"leases.coordination.k8s.io": leases.list_lease_for_all_namespaces,
 		"secrets": core.list_secret_for_all_namespaces,
 		"deployments.apps": apps.list_deployment_for_all_namespaces}[resource]
-
-
-def identity(o):
-	"""Of an object or a dict: key, uid, resourceVersion."""
-	if isinstance(o, dict):
-		m = o["metadata"]
-		namespace, name, uid, rv = m.get("namespace"), m["name"], m["uid"], m["resourceVersion"]
-	else:
-		m = o.metadata
-		namespace, name, uid, rv = m.namespace, m.name, m.uid, m.resource_version
-	return {"key": f"{namespace}/{name}" if namespace else name, "uid": uid, "rv": rv}
 
 
 class Report:

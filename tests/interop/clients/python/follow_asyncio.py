@@ -1,7 +1,7 @@
 """Follows resources with kubernetes_asyncio, as a user's program does, and reports what it is told, in the form of the
 package report of the Go clients. A line on stdin asks for what it holds.
 
-	follow.py RESOURCE...
+	follow_asyncio.py RESOURCE...
 
 This client has no informer. What its users write is a list in pages and a watch from there: again at the last
 resourceVersion when the connection broke, again from a list when that version is too old.
@@ -15,6 +15,8 @@ import sys
 import aiohttp
 from kubernetes_asyncio import client, config, watch
 
+from identity import identity
+
 
 def lister(resource, api):
 	"""The function that lists a resource in all namespaces, and watches it."""
@@ -25,17 +27,6 @@ def lister(resource, api):
 	return {"pods": client.CoreV1Api(api).list_pod_for_all_namespaces,
 		"configmaps": client.CoreV1Api(api).list_config_map_for_all_namespaces,
 		"leases.coordination.k8s.io": client.CoordinationV1Api(api).list_lease_for_all_namespaces}[resource]
-
-
-def identity(o):
-	"""Of an object or a dict: key, uid, resourceVersion."""
-	if isinstance(o, dict):
-		m = o["metadata"]
-		namespace, name, uid, rv = m.get("namespace"), m["name"], m["uid"], m["resourceVersion"]
-	else:
-		m = o.metadata
-		namespace, name, uid, rv = m.namespace, m.name, m.uid, m.resource_version
-	return {"key": f"{namespace}/{name}" if namespace else name, "uid": uid, "rv": rv}
 
 
 class Follower:
