@@ -70,6 +70,9 @@ int pack_names(const struct extent *x, uint32_t index, struct buf *to, struct er
 /* Takes a copy of what it needs of data. names: of a named pack, by pack_names. */
 int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_t raw_bytes,
 	struct slice names, struct block **ret, struct err *err) MUST_CHECK;
+/* The same, with the names of the pack that the event of a sealed extent at index is in. */
+int block_open_of(const struct extent *x, uint32_t index, enum block_kind kind, struct slice data,
+	uint32_t events, uint64_t raw_bytes, struct block **ret, struct err *err) MUST_CHECK;
 void block_free(struct block *b);
 /* length bytes at offset; borrowed until block_free. */
 int block_get(

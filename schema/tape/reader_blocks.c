@@ -1,5 +1,4 @@
 /* reader_blocks.c: decoded blocks, the ones used last kept as long as there is room for them. */
-#include "schema/base/limits.h"
 #include "schema/tape/reader_internal.h"
 
 #include <stdlib.h>
@@ -72,8 +71,6 @@ static int decode_block(
 	struct slice kind_name = {
 		(const char *)sqlite3_column_text(row, 0), (size_t)sqlite3_column_bytes(row, 0)};
 	enum block_kind kind;
-	struct buf names;
-	int failed = 0;
 	struct slice data = {sqlite3_column_blob(row, 4), (size_t)sqlite3_column_bytes(row, 4)};
 	uint64_t found = codec_hash(data), expected = (uint64_t)sqlite3_column_int64(row, 3);
 
@@ -82,14 +79,8 @@ static int decode_block(
 			(unsigned long long)found, (unsigned long long)expected);
 	if (!block_kind_find(kind_name, &kind))
 		return err_set(err, ERR_CORRUPT, "it is of no known kind");
-	buf_init(&names, LIMIT_BLOCK_BYTES);
-	if (kind == BLOCK_NAMED)
-		failed = pack_names(x, (uint32_t)index, &names, err);
-	if (!failed)
-		failed = block_open(kind, data, (uint32_t)sqlite3_column_int64(row, 1),
-			(uint64_t)sqlite3_column_int64(row, 2), buf_slice(&names), ret, err);
-	buf_release(&names);
-	return failed;
+	return block_open_of(x, (uint32_t)index, kind, data, (uint32_t)sqlite3_column_int64(row, 1),
+		(uint64_t)sqlite3_column_int64(row, 2), ret, err);
 }
 
 static int read_block(struct tape *t, size_t segment, int64_t id, const struct extent *x, size_t index,

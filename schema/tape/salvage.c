@@ -351,22 +351,19 @@ static size_t find_block(const struct salvaged *s, int64_t id)
 	return low;
 }
 
+static bool opens_as(
+	enum block_kind kind, const struct block_shape *shape, struct slice data, struct block **ret)
+{
+	return block_open_of(
+		       shape->x, shape->index, kind, data, shape->events, shape->raw_bytes, ret, NULL) == 0;
+}
+
 /* A pack is named or, in the first tapes, plain: its frame's checksum tells. */
 static bool open_block(const struct block_shape *shape, struct slice data, struct block **ret)
 {
-	struct slice none = {NULL, 0};
-	struct buf names;
-	bool opened;
-
 	if (shape->is_chain)
-		return block_open(BLOCK_CHAIN, data, shape->events, shape->raw_bytes, none, ret, NULL) == 0;
-	buf_init(&names, LIMIT_BLOCK_BYTES);
-	opened = (pack_names(shape->x, shape->index, &names, NULL) == 0 &&
-			 block_open(BLOCK_NAMED, data, shape->events, shape->raw_bytes, buf_slice(&names),
-				 ret, NULL) == 0) ||
-		 block_open(BLOCK_PACK, data, shape->events, shape->raw_bytes, none, ret, NULL) == 0;
-	buf_release(&names);
-	return opened;
+		return opens_as(BLOCK_CHAIN, shape, data, ret);
+	return opens_as(BLOCK_NAMED, shape, data, ret) || opens_as(BLOCK_PACK, shape, data, ret);
 }
 
 bool salvage_block(struct salvaged *s, int64_t extent, uint32_t number, const struct block_shape *shape,

@@ -280,6 +280,21 @@ int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_
 	return 0;
 }
 
+int block_open_of(const struct extent *x, uint32_t index, enum block_kind kind, struct slice data,
+	uint32_t events, uint64_t raw_bytes, struct block **ret, struct err *err)
+{
+	struct buf names;
+	int failed = 0;
+
+	buf_init(&names, LIMIT_BLOCK_BYTES);
+	if (kind == BLOCK_NAMED)
+		failed = pack_names(x, index, &names, err);
+	if (!failed)
+		failed = block_open(kind, data, events, raw_bytes, buf_slice(&names), ret, err);
+	buf_release(&names);
+	return failed;
+}
+
 void block_free(struct block *b)
 {
 	if (!b)

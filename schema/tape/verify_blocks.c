@@ -163,19 +163,11 @@ static void check_count(struct block_check *b)
 static int open_block(struct block_check *b, struct block **ret, struct err *err)
 {
 	uint32_t begin = b->number ? b->c->block_end[b->number - 1] : 0;
-	struct buf names;
-	int failed = 0;
 
 	if (!b->kind_known)
 		return err_set(err, ERR_CORRUPT, "it is of no known kind");
-	buf_init(&names, LIMIT_BLOCK_BYTES);
-	if (b->kind == BLOCK_NAMED)
-		failed = pack_names(b->c->x, b->c->by_block[begin], &names, err);
-	if (!failed)
-		failed = block_open(
-			b->kind, buf_slice(&b->data), b->events, b->raw_bytes, buf_slice(&names), ret, err);
-	buf_release(&names);
-	return failed;
+	return block_open_of(b->c->x, b->c->by_block[begin], b->kind, buf_slice(&b->data), b->events,
+		b->raw_bytes, ret, err);
 }
 
 static void check_block(struct block_check *b)
