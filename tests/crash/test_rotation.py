@@ -15,9 +15,9 @@ ALL = os.environ.get("KUBETAPE_CRASH") == "all"
 ROTATIONS = 10000 if ALL else 2000
 
 # What the last tenth may have of the second: the first one warms up. Traffic is counted by the kernel, and the same
-# in every run; CPU time is a median, but of a machine that does other things too.
+# in every run. CPU time is a median, but of a machine that does other things too: only the long run looks at it.
 MOST = {"heap_bytes": 1.02, "fds": 1.0, "read_calls": 1.02, "write_calls": 1.02, "read_bytes": 1.02,
-        "written_bytes": 1.02, "cpu_us": 1.6}
+        "written_bytes": 1.02} | ({"cpu_us": 1.6} if ALL else {})
 
 
 class Rotations(unittest.TestCase):
