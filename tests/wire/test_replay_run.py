@@ -76,7 +76,7 @@ class RunTest(Case):
 		r = self.begin("--exit-at-end")
 		with r.watch("/api/v1/pods?watch=1") as w:
 			sent = [brief(e)[:2] for e in w.rest()]
-		self.assertEqual(r.process.wait(timeout=20), 0)
+		self.assertEqual(r.process.wait(timeout=DEADLINE_S), 0)
 		done = self.query("SELECT d.type, e.name, d.due IS NULL AS past, d.lateness_ns FROM deliveries d JOIN events e"
 			" ON e.seq = d.seq ORDER BY d.seq")
 		rows = json.loads(done.stdout)
@@ -144,7 +144,7 @@ class RunTest(Case):
 		self.wait_for_rows("SELECT 1 FROM requests WHERE status = 200", 1)
 		r.process.send_signal(signal.SIGKILL)
 		r.codes = (-signal.SIGKILL,)
-		r.process.wait(timeout=20)
+		r.process.wait(timeout=DEADLINE_S)
 		done = self.query("SELECT verb, resource FROM requests")
 		self.assertEqual((done.returncode, json.loads(done.stdout)), (0, [{"verb": "list", "resource": "pods"}]), done.stderr)
 
