@@ -6,6 +6,7 @@
 #   make crash    kill writers and fail disks, for long     make fuzz     for FUZZ_SECONDS each target
 #   make clients  client libraries in many languages        make soak     the recorder and a control plane at full speed
 #   make install  to PREFIX (/usr/local), below DESTDIR       make man      the manual pages
+#   make bench-rivals  the recorder beside Go clients, kubectl and k8shark
 
 VARIANT ?=
 B := build$(if $(VARIANT),/$(VARIANT))
@@ -44,7 +45,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check programs check-unit check-bench bench-replay run-fuzzers check-python lint interop clients soak demo bench fuzz crash clean
+.PHONY: all deps check programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python lint interop clients soak demo bench fuzz crash clean
 .DELETE_ON_ERROR:
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
@@ -189,6 +190,11 @@ bench: all bench-replay $(B)/bench/gen_stream $(if $(BENCH_C),$(B)/bench/bench $
 	for part in $(if $(BENCH),$(filter $(BENCH_PYTHON),$(BENCH)),$(BENCH_PYTHON)); do \
 		python3 tests/bench/$$part.py $(B) $(B)/bench.json || exit; \
 	done
+
+# The recorder beside Go clients, kubectl and, with its kshrk on the PATH, k8shark, on one load; wants Go.
+bench-rivals: bench-replay $(B)/bench/gen_stream
+	tests/interop/build controlplane rawwatch lines
+	tests/interop/bench-rivals $(B) $(B)/bench.json
 
 # The programs that stand beside the replay and the recorder.
 bench-replay: all $(B)/make_tape $(B)/bench/replay_watchers $(B)/bench/write_loop $(B)/bench/record_floor

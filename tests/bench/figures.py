@@ -33,3 +33,9 @@ def cpu_s(pid):
 		with open("/proc/%d/task/%s/schedstat" % (pid, task)) as f:
 			total += int(f.read().split()[0])
 	return total / 1e9
+
+
+def peak_bytes(pid):
+	"""The most memory that the process ever had."""
+	with open("/proc/%d/status" % pid) as f:
+		return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
