@@ -33,20 +33,27 @@ BUSY = [{"group": "busy.example.com", "version": "v1", "resource": f"works{i}", 
 
 class Connections(RecordTest):
     def test_what_comes_last_before_a_silence_is_recorded_like_all_else(self):
-        """Several watches share a connection, and libcurl reads for all of them when one is read."""
+        """Two watches share a connection, and libcurl reads for both when one is read. With events of these sizes
+        libcurl 7.88 forgot the end of one nearly every time."""
         tape = Tape()
         for stream in BUSY:
             tape.listed(stream, 10, [obj(stream, f"a{n}", 5) for n in range(20)])
         for n in range(6000):
             stream = BUSY[n % len(BUSY)]
-            tape.event(1 + n / 1e4, stream, "MODIFIED", obj(stream, f"a{n % 20}", 100 + n, x="y" * (n * 37 % 9000)))
-        with Replay(tape.write(os.path.join(self.folder, "served.tape")), self.folder, "--speed", "max", "--wait-watchers",
+            tape.event(1 + n / 1e4, stream, "MODIFIED", obj(stream, f"a{n % 20}", 100 + n, x="y" * (n * 37 % 900)))
+        tape.write(os.path.join(self.folder, "served.tape"))
+        for run in range(3):
+            with self.subTest(run=run):
+                self.flood(f"{run}.tape")
+
+    def flood(self, name):
+        self.tape = os.path.join(self.folder, name)
+        with Replay(os.path.join(self.folder, "served.tape"), self.folder, "--speed", "max", "--wait-watchers",
                     str(len(BUSY)), plain=False) as replay:
             recording = self.record(*(f"{s['resource']}.{s['group']}" for s in BUSY), "--kubeconfig", replay.kubeconfig,
                                     server=None).ready(len(BUSY))
             recording.wait_events(6000, "origin='watch'")
             self.assertEqual(recording.stop(), 0)
-
 
     def test_few_connections_carry_hundreds_of_watches(self):
         tape = Tape()
