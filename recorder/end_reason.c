@@ -31,7 +31,7 @@ static const char *unanswered(const struct end_facts *f)
 	case CURLE_COULDNT_CONNECT: return f->os_errno == ETIMEDOUT ? "connect_timeout" : "refused";
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_RESOLVE_PROXY: return "dns";
-	case CURLE_OPERATION_TIMEDOUT: return "connect_timeout";
+	case CURLE_OPERATION_TIMEDOUT: return f->sent ? "no_response" : "connect_timeout";
 	case CURLE_GOT_NOTHING:
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR: return "no_response";
@@ -46,6 +46,9 @@ static const char *clean_end(const struct end_facts *f)
 {
 	if (!f->is_watch)
 		return "complete";
+	/* libcurl 7.88 takes the end of such a connection for that of most of its streams. */
+	if (f->goaway && f->h2_error)
+		return "goaway";
 	if (f->tail_bytes)
 		return "cut_clean_midframe";
 	if (f->timeout_seconds >= 0 && f->duration_ns >= f->timeout_seconds * NS_PER_S - TIMEOUT_SLACK_NS)

@@ -8,7 +8,7 @@
  *   refused, dns, connect_timeout   no connection came about
  *   tls                 no TLS session came about, or a certificate was not accepted
  *   credentials         a token file or a credential plugin gave nothing to say who we are
- *   no_response         the connection ended before the status line
+ *   no_response         the connection ended before the status line, or no status line came for too long
  *   server_timeout      a clean end at the time that was asked for
  *   server_close_early  a clean end before that time: server going down, cache re-initialised, slow watcher
  *   cut_clean_midframe  a clean end inside a frame
@@ -36,8 +36,10 @@ struct end_facts {
 	int error_code;                    /* of an ERROR event, 0 none */
 	const char *error_reason;          /* of an ERROR event */
 	int http_status;                   /* 0: no status line came */
+	bool sent;                         /* the request went out over a connection */
 	int curl_code, os_errno;
 	bool goaway;
+	int h2_error;            /* of the GOAWAY, or of the stream */
 	size_t tail_bytes;       /* of an unfinished line */
 	int64_t duration_ns;     /* monotonic */
 	int64_t timeout_seconds; /* asked for, -1 none */

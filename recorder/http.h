@@ -19,6 +19,7 @@ struct http_request;
 /* What is known of an answer, so far or at its end. Strings are borrowed for the call, "" when unknown. */
 struct http_answer {
 	int status;                               /* 0: no status line came */
+	bool sent;                                /* there was a connection, and the request went out */
 	int64_t begin_ns;                         /* wall clock of the request's start */
 	int64_t first_byte_after_ns, duration_ns; /* monotonic; -1 no byte came */
 	uint64_t bytes;                           /* of the body, decoded */

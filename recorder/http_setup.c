@@ -63,12 +63,15 @@ static void set_server(struct http_request *r)
 struct http_answer http_answer_so_far(struct http_request *r)
 {
 	int64_t now = clock_mono_ns(r->http->clock);
+	curl_off_t sent_after_us = 0;
 	long status = 0;
 
 	curl_easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(r->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_after_us);
 	set_server(r);
 	return (struct http_answer){
 		.status = (int)status,
+		.sent = sent_after_us > 0,
 		.begin_ns = r->begin_ns,
 		.first_byte_after_ns = r->first_byte_mono_ns ? r->first_byte_mono_ns - r->begin_mono_ns : -1,
 		.duration_ns = now - r->begin_mono_ns,

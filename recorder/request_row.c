@@ -20,7 +20,9 @@ static const char *reason_of(struct request_row *r, const struct http_answer *an
 	const struct end_facts facts = {.http_status = answer->status,
 		.curl_code = answer->curl_code,
 		.os_errno = answer->os_errno,
+		.sent = answer->sent,
 		.goaway = answer->goaway,
+		.h2_error = answer->h2_error,
 		.timeout_seconds = -1};
 
 	return end_reason(r->reason, &facts);

@@ -3,6 +3,7 @@
 #define RECORDER_STREAM_INTERNAL_H
 
 #include "recorder/backoff.h"
+#include "recorder/end_reason.h"
 #include "recorder/followup.h"
 #include "recorder/frames.h"
 #include "recorder/gap.h"
@@ -66,6 +67,7 @@ struct stream {
 	double rate; /* events a second of the last watch that was long enough to tell */
 	bool rate_known;
 	unsigned error_count, backwards_count, failures;
+	char trouble[END_REASON_BYTES]; /* that was told last; another one is told again */
 	int64_t listed_mono_ns;
 };
 

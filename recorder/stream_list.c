@@ -167,9 +167,11 @@ static void tell_failure(struct stream *s, const struct http_answer *answer, con
 static struct end_facts facts_of(const struct http_answer *answer)
 {
 	return (struct end_facts){.http_status = answer->status,
+		.sent = answer->sent,
 		.curl_code = answer->curl_code,
 		.os_errno = answer->os_errno,
 		.goaway = answer->goaway,
+		.h2_error = answer->h2_error,
 		.timeout_seconds = -1};
 }
 

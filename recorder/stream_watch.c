@@ -341,9 +341,11 @@ static const char *reason_of(struct stream *s, const struct http_answer *answer,
 		.error_code = error.len ? (int)status_body_number(error, "$.code") : 0,
 		.error_reason = error_reason,
 		.http_status = answer->status,
+		.sent = answer->sent,
 		.curl_code = answer->curl_code,
 		.os_errno = answer->os_errno,
 		.goaway = answer->goaway,
+		.h2_error = answer->h2_error,
 		.tail_bytes = frames_tail(&s->watch.frames).len,
 		.duration_ns = answer->duration_ns,
 		.timeout_seconds = s->watch.timeout_seconds,
@@ -369,8 +371,9 @@ static void tell_trouble(
 	char detail[STATUS_MESSAGE_BYTES + 64];
 	struct slice status = s->watch.error.len ? buf_slice(&s->watch.error) : buf_slice(&s->body);
 
-	if (s->failures++)
+	if (s->failures++ && strcmp(s->trouble, reason) == 0)
 		return;
+	snprintf(s->trouble, sizeof(s->trouble), "%s", reason);
 	if (status.len)
 		status_body_message(status, answer->status, message);
 	else

@@ -71,6 +71,8 @@ class Request:
 class Exchange:
     """One request and the ways to answer it."""
 
+    is_shared = False  # whether its connection carries others too
+
     def __init__(self, api, sock, request):
         self.api, self.sock, self.request = api, sock, request
         self.streaming = False
@@ -319,7 +321,7 @@ class Resource:
     def serve_orders(self, x, deadline):
         while x.streaming:
             try:
-                order = x.orders.get(timeout=0.05)
+                order = x.orders.get(timeout=1 if x.is_shared else 0.05)
             except queue.Empty:
                 if self.api.stopping.is_set():
                     raise Cut() from None
@@ -342,6 +344,7 @@ class FakeApiserver:
         self.host = "127.0.0.1"
         self.cluster_uid = KUBE_SYSTEM
         self.aggregated = True
+        self.http2, self.max_streams = None, 250  # http2_server.Http2Connection, when tls offers "h2"
         self.handlers = {}  # path -> handler, before anything else
         self.listener = None
         self.sockets = set()
@@ -426,6 +429,8 @@ class FakeApiserver:
 
     def check_peer(self, x):
         """Ends a watch whose client has gone."""
+        if x.is_shared:
+            return
         x.sock.setblocking(False)
         try:
             if x.sock.recv(1) == b"":
@@ -442,6 +447,9 @@ class FakeApiserver:
                 sock = self.tls.wrap_socket(sock, server_side=True)
             with self.lock:
                 self.sockets.add(sock)
+            if self.tls and sock.selected_alpn_protocol() == "h2":
+                self.http2(self, sock, number).serve()
+                return
             reader = sock.makefile("rb")
             while True:
                 request = self.read_request(reader, number)

@@ -1,0 +1,119 @@
+"""What only HTTP/2 can do to a watch: streams that are reset, connections that are told to go away, trailers."""
+
+import ssl
+import unittest
+
+from fake_apiserver import wait_for
+from http2_server import Http2Connection
+from test_record_access import Access
+
+NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL, ENHANCE_YOUR_CALM = 0, 1, 2, 7, 8, 11
+
+
+class Http2Test(Access):
+    def setUp(self):
+        super().setUp()
+        self.certificates()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.path("server.crt"), self.path("server.key"))
+        context.set_alpn_protocols(["h2"])
+        self.api.tls, self.api.http2 = context, Http2Connection
+
+    def follow(self, *resources):
+        return self.record(*(resources or ["pods"]), "--certificate-authority", self.path("ca.crt"), server=self.serve())
+
+    def names(self, recording):
+        return [row["name"] for row in recording.query("SELECT name FROM events ORDER BY seq")]
+
+
+class Streams(Http2Test):
+    def test_a_reset_of_any_code_is_kept_and_costs_nothing(self):
+        recording = self.follow().ready(1)
+        codes = [NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL, ENHANCE_YOUR_CALM, 99]
+        for count, code in enumerate(codes, 1):
+            self.pods.watching()
+            self.pods.put(f"a{code}")
+            recording.wait_events(count)
+            self.pods.disturb(lambda x, c=code: x.rst_stream(c))
+            wait_for(lambda n=count: len(self.pods.watches()) > n, "the next watch")
+        self.pods.watching()
+        recording.stop()
+        rows = recording.query("SELECT end_reason, h2_error FROM connections WHERE purpose='watch' ORDER BY connection")
+        # To libcurl the first is a clean end and the fourth a failed read.
+        self.assertEqual([(row["end_reason"], row["h2_error"]) for row in rows[:-1]],
+                         [("server_close_early", 0), ("h2_stream", 1), ("h2_stream", 2), ("cut", 0), ("h2_stream", 8),
+                          ("h2_stream", 11), ("h2_stream", 99)])
+        self.assertEqual(self.names(recording), [f"a{code}" for code in codes])
+        self.assertEqual(recording.query("SELECT * FROM missed"), [])
+
+    def test_trailers_behind_a_watch_are_a_clean_end(self):
+        recording = self.follow().ready(1)
+        self.pods.watching()
+        self.pods.put("a")
+        self.pods.disturb(lambda x: x.trailers(("x-checksum", "0"), ("x-more", "y")))
+        wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
+        self.pods.watching()
+        self.pods.put("b")
+        recording.wait_events(2)
+        recording.stop()
+        self.assertEqual(recording.ends(), ["server_close_early", "client_stop"])
+        self.assertEqual(self.names(recording), ["a", "b"])
+
+
+class Goaway(Http2Test):
+    def setUp(self):
+        super().setUp()
+        self.things = [self.api.add(f"things{i}", "Thing", "x.example.com", custom=True) for i in range(100)]
+        self.recording = self.follow(*(t.plural for t in self.things)).ready(100)
+        self.opened(1)
+        self.put("before")
+        self.recording.wait_events(100)
+
+    def opened(self, count):
+        """Waits until so many watches of each thing have been opened, and stand."""
+        wait_for(lambda: sum(len(t.watches()) for t in self.things) >= 100 * count, "watches")
+        for t in self.things:
+            t.watching()
+
+    def put(self, name):
+        for t in self.things:
+            t.put(name)
+
+    def running(self):
+        """The exchanges that stand, by connection."""
+        found = {}
+        for t in self.things:
+            found.setdefault(t.running[0].connection, []).append(t.running[0])
+        return found
+
+    def test_watches_of_a_connection_that_is_told_to_go_away_live_on_and_the_next_ones_come_over_another(self):
+        old = self.running()
+        for exchanges in old.values():
+            exchanges[0].goaway(max(x.stream for x in exchanges))
+        self.put("between")
+        self.recording.wait_events(200)
+        self.assertEqual(sum(len(t.watches()) for t in self.things), 100)
+        for t in self.things:
+            t.disturb(lambda x: x.end())
+        self.opened(2)
+        self.put("after")
+        self.recording.wait_events(300)
+        self.assertFalse(self.running().keys() & old.keys())
+        self.recording.stop()
+        self.assertEqual(sorted(self.recording.ends()), ["client_stop"] * 100 + ["server_close_early"] * 100)
+        self.assertEqual(self.recording.query("SELECT * FROM missed"), [])
+
+    def test_watches_that_a_goaway_gives_up_are_taken_up_again(self):
+        for exchanges in self.running().values():
+            exchanges[0].goaway(0, ENHANCE_YOUR_CALM)
+        self.api.drop_connections()
+        self.opened(2)
+        self.put("after")
+        self.recording.wait_events(200)
+        self.recording.stop()
+        self.assertEqual(sorted(self.recording.ends()), ["client_stop"] * 100 + ["goaway"] * 100)
+        self.assertEqual(self.recording.query("SELECT * FROM missed"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
