@@ -12,6 +12,9 @@
 #define TOKEN_FILE_AGE_NS (10 * NS_PER_S)
 /* A plugin's token is renewed that much before it expires, so that no request meets the edge. */
 #define EXPIRY_LEEWAY_NS (10 * NS_PER_S)
+/* What a plugin gave is used for so long even when it says, or the clocks make it, that it has expired: the
+ * server will judge, and the plugin is not run for every request. */
+#define MIN_ANSWER_AGE_NS (5 * NS_PER_S)
 
 struct credentials {
 	uv_loop_t *loop;
@@ -24,6 +27,7 @@ struct credentials {
 	struct exec_plugin *running;
 	struct exec_answer answer;
 	bool has_answer;
+	int64_t answered_mono_ns;
 	void (*done)(void *context, const struct err *err);
 	void *done_context;
 };
@@ -85,6 +89,8 @@ bool credentials_ready(const struct credentials *c)
 		return true;
 	if (!c->has_answer)
 		return false;
+	if (clock_mono_ns(c->clock) - c->answered_mono_ns < MIN_ANSWER_AGE_NS)
+		return true;
 	return !c->answer.expires_ns || clock_wall_ns(c->clock) < c->answer.expires_ns - EXPIRY_LEEWAY_NS;
 }
 
@@ -98,6 +104,7 @@ static void on_answer(void *context, struct exec_answer *answer, const struct er
 		exec_answer_release(&c->answer);
 		c->answer = *answer;
 		c->has_answer = true;
+		c->answered_mono_ns = clock_mono_ns(c->clock);
 		free(c->header);
 		c->header = answer->token ? xasprintf("Authorization: Bearer %s", answer->token) : NULL;
 	}
@@ -114,10 +121,12 @@ void credentials_prepare(
 	c->running = exec_plugin_run(c->loop, c->config, on_answer, c);
 }
 
-void credentials_refused(struct credentials *c)
+void credentials_refused(struct credentials *c, int64_t used_mono_ns)
 {
-	c->token_stale = c->config->token_file != NULL;
-	c->has_answer = false;
+	if (c->config->token_file && c->token_read_mono_ns <= used_mono_ns)
+		c->token_stale = true;
+	if (c->answered_mono_ns <= used_mono_ns)
+		c->has_answer = false;
 }
 
 static struct slice trim(struct slice s)
@@ -152,6 +161,14 @@ static int read_token(struct credentials *c, struct err *err)
 	return rc;
 }
 
+/* A line feed would begin another header. */
+static bool is_printable(const char *line)
+{
+	while ((unsigned char)*line >= ' ' && *line != 127)
+		line++;
+	return *line == 0;
+}
+
 int credentials_header(struct credentials *c, const char **ret_line, struct err *err)
 {
 	bool old = clock_mono_ns(c->clock) - c->token_read_mono_ns > TOKEN_FILE_AGE_NS;
@@ -159,6 +176,8 @@ int credentials_header(struct credentials *c, const char **ret_line, struct err 
 	/* A file that is being replaced may be away for a moment: the token we have is then still good. */
 	if (c->config->token_file && (c->token_stale || old) && read_token(c, err) && !c->header)
 		return err->code;
+	if (c->header && !is_printable(c->header))
+		return err_set(err, ERR_DENIED, "the token holds a character that no header may have");
 	*ret_line = c->header;
 	return 0;
 }

@@ -27,8 +27,9 @@ bool credentials_ready(const struct credentials *c);
 void credentials_prepare(
 	struct credentials *c, void (*done)(void *context, const struct err *err), void *context);
 
-/* The server said 401: a token file is read and a plugin asked again before the next use. */
-void credentials_refused(struct credentials *c);
+/* The server said 401 to a request that began then: unless what it was sent has been replaced meanwhile, a
+ * token file is read and a plugin asked again before the next use. */
+void credentials_refused(struct credentials *c, int64_t used_mono_ns);
 
 /* The whole Authorization header line, or NULL for none; borrowed until the next call. A token file that
  * cannot be read is an error. */

@@ -83,6 +83,8 @@ int discovery_explain(
 	const char *server = http_server(http);
 	char message[STATUS_MESSAGE_BYTES];
 
+	if (answer->curl_code == CURLE_LOGIN_DENIED)
+		return err_set(err, ERR_DENIED, "no credentials for server '%s': %s", server, answer->error);
 	if (!answer->status)
 		return err_set(err, ERR_NETWORK, "cannot reach server '%s': %s", server, answer->error);
 	status_body_message(body, answer->status, message);

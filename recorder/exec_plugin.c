@@ -19,7 +19,7 @@ struct exec_plugin {
 	uv_pipe_t out;
 	uv_timer_t limit;
 	unsigned open_handles;
-	bool exited, eof, timed_out, stopped;
+	bool exited, eof, timed_out, too_large, stopped;
 	int64_t exit_status;
 	int signal;
 	struct buf text;
@@ -48,6 +48,20 @@ static int text_at(struct slice json, const char *path, struct buf *to, struct e
 	return json_unescape(value, to, err);
 }
 
+/* What is beyond our years (1678 to 2261) never comes. */
+static int parse_expiry(struct slice text, int64_t *ret_ns, struct err *err)
+{
+	char *when;
+	int rc;
+
+	if (text.len > 4 && text.ptr[4] == '-' && memcmp(text.ptr, "2261", 4) >= 0)
+		return 0;
+	when = slice_dup(text);
+	rc = time_parse(when, 0, 0, ret_ns, err);
+	free(when);
+	return rc;
+}
+
 static int parse_status(struct slice json, struct exec_answer *a, struct err *err)
 {
 	struct buf text;
@@ -60,12 +74,8 @@ static int parse_status(struct slice json, struct exec_answer *a, struct err *er
 	buf_clear(&text);
 	if (rc == 0)
 		rc = text_at(json, "$.status.expirationTimestamp", &text, err);
-	if (rc == 0 && text.len) {
-		char *when = slice_dup(buf_slice(&text));
-
-		rc = time_parse(when, 0, 0, &a->expires_ns, err);
-		free(when);
-	}
+	if (rc == 0 && text.len)
+		rc = parse_expiry(buf_slice(&text), &a->expires_ns, err);
 	buf_release(&text);
 	if (rc == 0)
 		rc = text_at(json, "$.status.clientCertificateData", &a->certificate, err);
@@ -77,8 +87,13 @@ static int parse_status(struct slice json, struct exec_answer *a, struct err *er
 static int check_version(struct slice json, const char *wanted, struct err *err)
 {
 	struct slice value;
-	int rc = json_get(json, "$.apiVersion", &value, err);
+	int rc = json_get(json, "$.kind", &value, err);
 
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || !slice_is(value, "\"ExecCredential\""))
+		return err_set(err, ERR_PROTOCOL, "answer of the credential plugin is no ExecCredential");
+	rc = json_get(json, "$.apiVersion", &value, err);
 	if (rc < 0)
 		return rc;
 	if (rc == 0 || value.len < 2)
@@ -141,6 +156,9 @@ static int judge(struct exec_plugin *p, struct exec_answer *a, struct err *err)
 	if (p->timed_out)
 		return err_set(err, ERR_DENIED, "credential plugin '%s' took longer than %d s", command,
 			MAX_RUN_MS / 1000);
+	if (p->too_large)
+		return err_set(err, ERR_TOO_LARGE, "credential plugin '%s' prints more than %u bytes",
+			command, LIMIT_CONFIG_BYTES);
 	if (p->exit_status || p->signal)
 		return err_set(err, ERR_DENIED, "credential plugin '%s' ended with %s %d", command,
 			p->signal ? "signal" : "exit code", p->signal ? p->signal : (int)p->exit_status);
@@ -180,15 +198,28 @@ static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 	*ret = uv_buf_init(p->block, sizeof(p->block));
 }
 
+/* Nothing more is expected of it: whether it was killed for that or not, it is over when it has exited. */
+static void give_up(struct exec_plugin *p)
+{
+	p->eof = true;
+	if (p->exited)
+		finish_when_done(p);
+	else
+		uv_process_kill(&p->process, SIGKILL);
+}
+
 static void on_output(uv_stream_t *stream, ssize_t n, const uv_buf_t *block)
 {
 	struct exec_plugin *p = stream->data;
 
-	if (n > 0 && buf_append(&p->text, block->base, (size_t)n, NULL) == 0)
-		return;
-	if (n == 0)
+	if (n == 0 || (n > 0 && buf_append(&p->text, block->base, (size_t)n, NULL) == 0))
 		return;
 	uv_read_stop(stream);
+	if (n > 0) {
+		p->too_large = true;
+		give_up(p);
+		return;
+	}
 	p->eof = true;
 	finish_when_done(p);
 }
@@ -198,11 +229,7 @@ static void on_limit(uv_timer_t *timer)
 	struct exec_plugin *p = timer->data;
 
 	p->timed_out = true;
-	p->eof = true;
-	if (p->exited)
-		finish_when_done(p);
-	else
-		uv_process_kill(&p->process, SIGKILL);
+	give_up(p);
 }
 
 /* Why a program did not start, told from the loop like every other outcome. */

@@ -79,7 +79,7 @@ static void finish(struct http_request *r, CURLcode code)
 
 	http_answer_end(r, code, &answer);
 	if (answer.status == 401)
-		credentials_refused(h->credentials);
+		credentials_refused(h->credentials, r->begin_mono_ns);
 	if (strcmp(answer.http_version, "1.1") == 0 && !h->h1_seen) {
 		h->h1_seen = true;
 		http_expect_watches(h, h->watch_count);

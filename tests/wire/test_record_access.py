@@ -200,12 +200,64 @@ echo '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","
     def test_a_plugin_that_fails_is_named(self):
         for user, says in (("{exec: {apiVersion: v1, command: ./missing, installHint: get it there}}", "get it there"),
                            ("{exec: {apiVersion: v1, command: 'false'}}", "exit code 1"),
-                           ("{exec: {apiVersion: v1, command: echo, args: ['{}']}}", "apiVersion")):
+                           ("{exec: {apiVersion: v1, command: echo, args: [hello]}}", "bad JSON"),
+                           ("{exec: {apiVersion: v1, command: echo, args: ['{\"kind\":\"Pod\"}']}}", "no ExecCredential"),
+                           ("{exec: {apiVersion: v1, command: echo, args: ['{\"kind\":\"ExecCredential\"}']}}", "apiVersion"),
+                           ("{exec: {apiVersion: v1, command: 'yes'}}", "prints more than 4194304 bytes")):
             config = self.write("config", kubeconfig(self.serve(), user=user))
             recording = self.go("--kubeconfig", config)
             self.assertEqual(recording.wait(), 1)
+            self.assertIn("no credentials for server '127.0.0.1:", recording.stderr)
             self.assertIn("credential plugin", recording.stderr)
             self.assertIn(says, recording.stderr)
+
+
+    def plugin(self, *lines):
+        """A kubeconfig whose plugin runs these lines of a shell, and says `asked` into a file each time."""
+        self.certificates()
+        self.api.token = "t"
+        self.write("plugin", f"#!/bin/sh\necho asked >> '{self.folder}/asked'\n" + "\n".join(lines), 0o700)
+        user = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, interactiveMode: Never}}"
+        return self.write("config", kubeconfig(self.serve_tls(), user=user, cluster="certificate-authority: ca.crt"))
+
+    def asked(self):
+        with open(self.path("asked"), encoding="utf-8") as f:
+            return len(f.readlines())
+
+    @staticmethod
+    def says(token, expires):
+        return ('echo \'{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":'
+                f'{{"token":"{token}","expirationTimestamp":"{expires}"}}}}\'')
+
+    def test_a_credential_that_has_expired_already_is_used_and_the_server_judges(self):
+        self.go("--kubeconfig", self.plugin(self.says("t", "2020-01-01T00:00:00Z"))).ready(1)
+        self.assertLess(self.asked(), 4)
+
+    def test_a_plugin_that_fails_for_a_while_is_a_gap_without_loss(self):
+        recording = self.go("--kubeconfig", self.plugin(f"[ ! -e '{self.folder}/broken' ] || exit 3",
+                                                        self.says("t", "2999-01-01T00:00:00Z"))).ready(1)
+        self.pods.watching()
+        self.write("broken", "")
+        self.api.token = "other"
+        self.pods.disturb(lambda x: x.end())
+        wait_for(lambda: "credentials" in recording.ends(), "a row that tells")
+        self.pods.put("a")
+        self.api.token = "t"
+        os.unlink(self.path("broken"))
+        recording.wait_events(1)
+        self.assertEqual(wait_for(lambda: recording.query("SELECT how_ended FROM gaps WHERE end IS NOT NULL"), "the gap"),
+                         [{"how_ended": "rewatch"}])
+        self.assertIn("credential plugin './plugin' ended with exit code 3", recording.stderr)
+
+    def test_a_token_cannot_bring_headers_of_its_own(self):
+        for user in (r'{token: "secret\r\nX-Evil: 1"}', "{tokenFile: token}"):
+            self.certificates()
+            self.write("token", "secret\rX-Evil: 1")
+            config = self.write("config", kubeconfig(self.serve_tls(), user=user, cluster="certificate-authority: ca.crt"))
+            recording = self.go("--kubeconfig", config)
+            self.assertEqual(recording.wait(), 1)
+            self.assertIn("holds a character that no header may have", recording.stderr)
+        self.assertEqual(self.api.requests, [])
 
 
 class Tls(Access):
