@@ -11,6 +11,7 @@
 #define SPARE_CONNECTIONS 2               /* for those that were told to go away but still carry watches */
 #define MAX_LISTS         8               /* at a time: each may hold a page in memory */
 #define ANSWER_TIMEOUT_NS (60 * NS_PER_S) /* until the header has come */
+#define SLOW_ANSWER_NS    (5 * NS_PER_S)  /* a list that takes longer to begin lets another one go */
 #define SWEEP_MS          1000
 #define BACKLOG_BYTES     (24u << 20)
 #define TRIM_BYTES        (4u << 20) /* a larger backlog's memory is given back at once */
@@ -55,16 +56,21 @@ static void unlink_and_free(struct http_request *r)
 	free(r);
 }
 
+/* Lets another list take the place of this one. */
+static void leave_turn(struct http_request *r)
+{
+	r->http->lists_running -= r->has_turn;
+	r->has_turn = false;
+}
+
 /* Takes a request out of libcurl. Not from inside libcurl's callbacks. */
 static void detach(struct http_request *r)
 {
 	struct http *h = r->http;
 
-	if (r->phase == PHASE_RUNNING) {
+	if (r->phase == PHASE_RUNNING)
 		curl_multi_remove_handle(h->lanes[r->lane].multi, r->easy);
-		if (r->lane == LIST_LANE)
-			h->lists_running--;
-	}
+	leave_turn(r);
 	r->phase = PHASE_DEAD;
 	backlog_forget(&h->backlog, r);
 }
@@ -205,8 +211,8 @@ static void start(struct http_request *r)
 	curl_easy_setopt(r->easy, CURLOPT_HEADERFUNCTION, take_header);
 	curl_easy_setopt(r->easy, CURLOPT_HEADERDATA, r);
 	r->phase = PHASE_RUNNING;
-	if (r->lane == LIST_LANE)
-		h->lists_running++;
+	r->has_turn = r->lane == LIST_LANE;
+	h->lists_running += r->has_turn;
 	curl_multi_add_handle(h->lanes[r->lane].multi, r->easy);
 }
 
@@ -289,8 +295,7 @@ void http_cancel(struct http_request *r)
 
 	if (h->depth) {
 		backlog_forget(&h->backlog, r);
-		if (r->phase == PHASE_RUNNING && r->lane == LIST_LANE)
-			h->lists_running--;
+		leave_turn(r);
 		r->phase = PHASE_DEAD;
 		h->has_dead = true;
 		return;
@@ -300,9 +305,9 @@ void http_cancel(struct http_request *r)
 	start_waiting(h);
 }
 
-static bool is_overdue(const struct http_request *r, int64_t now)
+static bool is_unanswered(const struct http_request *r, int64_t now, int64_t limit_ns)
 {
-	return !r->header_done && now - r->begin_mono_ns > ANSWER_TIMEOUT_NS;
+	return r->phase == PHASE_RUNNING && !r->header_done && now - r->begin_mono_ns > limit_ns;
 }
 
 /* The request that has to be ended from here, or NULL: one that failed to start or got no answer in time. */
@@ -313,19 +318,23 @@ static struct http_request *find_overdue(struct http *h)
 	for (struct http_request *r = h->requests; r; r = r->next) {
 		if (r->phase == PHASE_FAILED)
 			return r;
-		if (r->phase == PHASE_RUNNING && r->overdue && is_overdue(r, now))
+		if (r->overdue && is_unanswered(r, now, ANSWER_TIMEOUT_NS))
 			return r;
 	}
 	return NULL;
 }
 
-/* When the process was stopped for a while, the answer may be in the socket: the next sweep will know. */
+/* When the process was stopped for a while, the answer may be in the socket: the next sweep will know. An
+ * aggregated API that does not answer must not keep the lists of all others from being asked for. */
 static void note_overdue(struct http *h)
 {
 	int64_t now = clock_mono_ns(h->clock);
 
-	for (struct http_request *r = h->requests; r; r = r->next)
-		r->overdue = r->phase == PHASE_RUNNING && is_overdue(r, now);
+	for (struct http_request *r = h->requests; r; r = r->next) {
+		r->overdue = is_unanswered(r, now, ANSWER_TIMEOUT_NS);
+		if (is_unanswered(r, now, SLOW_ANSWER_NS))
+			leave_turn(r);
+	}
 }
 
 static void on_sweep(uv_timer_t *timer)

@@ -79,7 +79,8 @@ struct http_request {
 	int64_t begin_ns, begin_mono_ns, first_byte_mono_ns;
 	uint64_t bytes;
 	bool aborted, header_done, paused;
-	bool overdue; /* a sweep found it so; the next one ends it */
+	bool overdue;  /* a sweep found it so; the next one ends it */
+	bool has_turn; /* it is one of the lists that may run at a time */
 	char server[INET6_ADDRSTRLEN + 16];
 	char error[CURL_ERROR_SIZE];
 };

@@ -8,13 +8,14 @@ import subprocess
 import time
 import unittest
 
-from fake_apiserver import wait_for
+from fake_apiserver import PATIENCE_S, Cut, Exchange, wait_for
 from recording import RecordTest, plain_rows, preload
+from test_record_access import Access
 
 S = 1_000_000_000
 
 
-class OtherClocks(RecordTest):
+class ClockTest(Access):
     """The recorder's clocks are what the test says."""
 
     def setUp(self):
@@ -42,6 +43,8 @@ class OtherClocks(RecordTest):
         self.pods.watching()
         return recording
 
+
+class OtherClocks(ClockTest):
     def test_a_step_of_the_wall_clock_changes_no_order_and_no_duration(self):
         recording = self.start()
         self.pods.put("a")
@@ -115,6 +118,65 @@ class OtherClocks(RecordTest):
         self.assertEqual(len(recording.wait_events(10)), 10)
         self.assertEqual(len(self.pods.watches()), 1)
         self.assertEqual(recording.query("SELECT * FROM gaps"), [])
+
+
+class Unanswered(ClockTest):
+    """A server that takes connections and says nothing."""
+
+    def setUp(self):
+        super().setUp()
+        self.nodes = self.api.add("nodes", "Node", namespaced=False)
+
+    def nodes_go_on(self, recording, seconds=PATIENCE_S):
+        self.nodes.put("n")
+        recording.wait_events(1, "name='n'", seconds)
+
+    def test_a_list_without_an_answer_is_given_up_after_a_minute_and_delays_no_other(self):
+        self.pods.on_list(Exchange.hang)
+        recording = self.record("pods", "nodes", env=self.env)
+        wait_for(self.pods.lists, "the list")
+        self.nodes_go_on(recording)
+        self.pass_time(63)
+        recording.ready(2)
+        self.assertEqual(recording.query("SELECT end_reason, curl_code, http_status, next_action FROM connections "
+                                         "WHERE purpose='list' AND end_reason<>'complete'"),
+                         [{"end_reason": "no_response", "curl_code": 28, "http_status": 0, "next_action": "retry"}])
+
+    def test_many_lists_without_an_answer_do_not_keep_the_others_from_being_asked_for(self):
+        broken = [self.api.add(f"broken{i}", "Broken", "metrics.example.com", custom=True) for i in range(12)]
+        for resource in broken:
+            resource.broken = Exchange.hang
+        recording = self.record(*(r.plural for r in broken), "nodes", env=self.env)
+        wait_for(lambda: sum(len(r.lists()) for r in broken) >= 8, "the lists")
+        self.pass_time(6)
+        self.nodes_go_on(recording, 40)  # those lists themselves are given up after a minute
+
+    def test_a_handshake_that_never_ends_is_given_up_after_half_a_minute_and_delays_no_other(self):
+        self.certificates()
+        url = self.serve_tls()
+        recording = self.record("pods", "nodes", "--certificate-authority", self.path("ca.crt"), server=url, env=self.env).ready(2)
+        self.pods.watching()
+        tls, self.api.tls = self.api.tls, SlowTls(self.api)
+        self.pods.disturb(Exchange.cut)
+        wait_for(lambda: self.api.tls.waiting, "the next handshake")
+        self.nodes_go_on(recording)
+        self.api.tls = tls
+        self.pass_time(33)
+        self.pods.put("a")
+        recording.wait_events(1, "name='a'")
+        row = recording.query("SELECT end_reason, curl_code, http_status FROM connections WHERE curl_code=28")
+        self.assertEqual(row, [{"end_reason": "connect_timeout", "curl_code": 28, "http_status": 0}])
+        self.assertIn("connect_timeout: ", recording.stderr)
+
+
+class SlowTls:
+    def __init__(self, api):
+        self.api, self.waiting = api, 0
+
+    def wrap_socket(self, sock, **_):
+        self.waiting += 1
+        self.api.stopping.wait()
+        raise Cut()
 
 
 @unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip"), "network namespaces need root and ip")
