@@ -1,13 +1,16 @@
 /* run_schema.c: see run_schema.h. */
 #include "schema/run/run_schema.h"
 
+/* clang-format off */
+
 /* A time as text is computed when it is read: it takes no room. */
-#define TIME(name)                                                                                           \
-	name " TEXT AS (strftime('%Y-%m-%dT%H:%M:%S', " name "_ns / 1000000000, 'unixepoch') || "            \
-	     "printf('.%09dZ', " name "_ns % 1000000000))"
-#define WHEN                                                                                                 \
-	"time_ns INTEGER NOT NULL, " TIME("time") ", tape_time_ns INTEGER, " TIME("tape_time") ", seq INTEGER"
-#define RESOURCE "apigroup TEXT, version TEXT, resource TEXT, subresource TEXT, namespace TEXT, name TEXT"
+#define TIME(name) \
+	name " TEXT AS (strftime('%Y-%m-%dT%H:%M:%S', " name "_ns / 1000000000, 'unixepoch') || " \
+	"printf('.%09dZ', " name "_ns % 1000000000)),"
+#define WHEN \
+	"time_ns INTEGER NOT NULL, " TIME("time") " tape_time_ns INTEGER, " TIME("tape_time") " seq INTEGER,"
+#define RESOURCE \
+	"apigroup TEXT, version TEXT, resource TEXT, subresource TEXT, namespace TEXT, name TEXT,"
 
 /* WAL with synchronous=NORMAL: a commit costs no fsync, the file stays whole whatever happens, and only a
  * crash of the machine can take back the last ones. */
@@ -17,23 +20,23 @@ const char run_schema[] =
 	"PRAGMA journal_mode = WAL;"
 	"PRAGMA synchronous = NORMAL;"
 	"CREATE TABLE run (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
-	"CREATE TABLE requests (request INTEGER PRIMARY KEY, " WHEN ", client TEXT, method TEXT, path TEXT,"
-	" verb TEXT, " RESOURCE ", rv TEXT, seen_seq INTEGER, seen_rv TEXT, latency_ns INTEGER, body TEXT,"
-	" status INTEGER, end_ns INTEGER, " TIME(
-		"end") ", duration_ns INTEGER, whole INTEGER, events INTEGER,"
-		       " bytes INTEGER);"
-		       "CREATE TABLE deliveries (request INTEGER NOT NULL, seq INTEGER NOT NULL, type TEXT, due_ns INTEGER,"
-		       " out_ns INTEGER NOT NULL, " TIME("due") ", " TIME(
-			       "out") ","
-				      " lateness_ns INTEGER AS (out_ns - due_ns));"
-				      "CREATE TABLE writes (write INTEGER PRIMARY KEY, request INTEGER, " WHEN
-				      ", client TEXT, verb TEXT,"
-				      " " RESOURCE
-				      ", policy TEXT, content_type TEXT, dry_run INTEGER, body TEXT, object TEXT, status INTEGER,"
-				      " reason TEXT, rv TEXT, uid TEXT);"
-				      "CREATE TABLE faults (fault INTEGER PRIMARY KEY, " WHEN
-				      ", rule INTEGER, episode INTEGER, step TEXT,"
-				      " what TEXT, detail TEXT, " RESOURCE ", request INTEGER);";
+	"CREATE TABLE requests (request INTEGER PRIMARY KEY, " WHEN
+	" client TEXT, method TEXT, path TEXT, verb TEXT, " RESOURCE
+	" rv TEXT, seen_seq INTEGER, seen_rv TEXT, latency_ns INTEGER, body TEXT,"
+	" status INTEGER, end_ns INTEGER, " TIME("end")
+	" duration_ns INTEGER, whole INTEGER, events INTEGER, bytes INTEGER);"
+	"CREATE TABLE deliveries (request INTEGER NOT NULL, seq INTEGER NOT NULL, type TEXT,"
+	" due_ns INTEGER, out_ns INTEGER NOT NULL, " TIME("due") " " TIME("out")
+	" lateness_ns INTEGER AS (out_ns - due_ns));"
+	"CREATE TABLE writes (write INTEGER PRIMARY KEY, request INTEGER, " WHEN
+	" client TEXT, verb TEXT, " RESOURCE
+	" policy TEXT, content_type TEXT, dry_run INTEGER, body TEXT, object TEXT,"
+	" status INTEGER, reason TEXT, rv TEXT, uid TEXT);"
+	"CREATE TABLE faults (fault INTEGER PRIMARY KEY, " WHEN
+	" rule INTEGER, episode INTEGER, step TEXT, what TEXT, detail TEXT, " RESOURCE
+	" request INTEGER);";
+
+/* clang-format on */
 
 const char run_finish[] = "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;";
 
