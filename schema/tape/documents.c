@@ -10,38 +10,14 @@
 
 #define NEWEST "(SELECT max(id) FROM document WHERE id > 0 GROUP BY path, variant)"
 
-int documents_decode(struct slice data, int64_t raw_bytes, uint64_t xxh64, struct buf *to, struct err *err)
+static int check_sum(struct slice bytes, uint64_t expected, struct err *err)
 {
-	uint64_t found = codec_hash(data);
+	uint64_t found = codec_hash(bytes);
 
-	if (found != xxh64)
-		return err_set(err, ERR_CORRUPT,
-			"pack of documents: bad checksum: found %016llx, expected %016llx",
-			(unsigned long long)found, (unsigned long long)xxh64);
-	if (raw_bytes < 0 || codec_unpack(data, (size_t)raw_bytes, to, err))
-		return err_prefix(err, "pack of documents");
+	if (found != expected)
+		return err_set(err, ERR_CORRUPT, "bad checksum: found %016llx, expected %016llx",
+			(unsigned long long)found, (unsigned long long)expected);
 	return 0;
-}
-
-int documents_unpack(sqlite3 *db, struct buf *to, struct err *err)
-{
-	sqlite3_stmt *row =
-		segment_prepare(db, "SELECT xxh64, body, raw_bytes FROM document WHERE id = 0", err);
-	int failed = 0, step;
-
-	if (!row)
-		return err ? err->code : ERR_CORRUPT;
-	step = sqlite3_step(row);
-	if (step == SQLITE_ROW) {
-		struct slice data = {sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1)};
-		int64_t raw_bytes = sqlite3_column_int64(row, 2);
-
-		failed = documents_decode(data, raw_bytes, (uint64_t)sqlite3_column_int64(row, 0), to, err);
-	} else if (step != SQLITE_DONE) {
-		failed = segment_failed(db, err, "cannot read the pack of documents");
-	}
-	sqlite3_finalize(row);
-	return failed;
 }
 
 int documents_find(struct slice pack, int64_t offset, int64_t raw_bytes, uint64_t xxh64, struct slice *ret,
@@ -54,11 +30,63 @@ int documents_find(struct slice pack, int64_t offset, int64_t raw_bytes, uint64_
 		return err_set(err, ERR_CORRUPT, "%lld bytes at %lld are not in a pack of %zu",
 			(long long)raw_bytes, (long long)offset, pack.len);
 	found = (struct slice){pack.ptr + offset, (size_t)raw_bytes};
-	if (codec_hash(found) != xxh64)
-		return err_set(err, ERR_CORRUPT, "bad checksum: found %016llx, expected %016llx",
-			(unsigned long long)codec_hash(found), (unsigned long long)xxh64);
+	if (check_sum(found, xxh64, err))
+		return ERR_CORRUPT;
 	*ret = found;
 	return 0;
+}
+
+struct document_body documents_body(sqlite3_stmt *row, int first)
+{
+	struct document_body b = {
+		.raw_bytes = sqlite3_column_int64(row, first),
+		.xxh64 = (uint64_t)sqlite3_column_int64(row, first + 1),
+		.packed = sqlite3_column_type(row, first + 2) == SQLITE_INTEGER,
+	};
+
+	if (b.packed)
+		b.offset = sqlite3_column_int64(row, first + 2);
+	else
+		b.frame = (struct slice){
+			sqlite3_column_blob(row, first + 2), (size_t)sqlite3_column_bytes(row, first + 2)};
+	return b;
+}
+
+int documents_append(const struct document_body *b, struct slice pack, struct buf *to, struct err *err)
+{
+	struct slice found;
+
+	if (b->packed) {
+		int failed = documents_find(pack, b->offset, b->raw_bytes, b->xxh64, &found, err);
+
+		return failed ? failed : buf_append(to, found.ptr, found.len, err);
+	}
+	if (b->raw_bytes < 0)
+		return err_set(err, ERR_CORRUPT, "found a size of %lld bytes", (long long)b->raw_bytes);
+	if (check_sum(b->frame, b->xxh64, err))
+		return ERR_CORRUPT;
+	return codec_unpack(b->frame, (size_t)b->raw_bytes, to, err);
+}
+
+int documents_unpack(sqlite3 *db, struct buf *to, struct err *err)
+{
+	sqlite3_stmt *row =
+		segment_prepare(db, "SELECT raw_bytes, xxh64, body FROM document WHERE id = 0", err);
+	int failed = 0, step;
+
+	if (!row)
+		return err ? err->code : ERR_CORRUPT;
+	step = sqlite3_step(row);
+	if (step == SQLITE_ROW) {
+		struct document_body pack = documents_body(row, 0);
+
+		if (documents_append(&pack, (struct slice){NULL, 0}, to, err))
+			failed = err_prefix(err, "pack of documents");
+	} else if (step != SQLITE_DONE) {
+		failed = segment_failed(db, err, "cannot read the pack of documents");
+	}
+	sqlite3_finalize(row);
+	return failed;
 }
 
 bool documents_want_packing(sqlite3 *db, bool newest_only)
@@ -78,29 +106,13 @@ struct document_packer {
 };
 
 /* Columns: id, raw_bytes, xxh64, body. */
-static int append_body(struct document_packer *p, sqlite3_stmt *row, struct err *err)
-{
-	struct slice data = {sqlite3_column_blob(row, 3), (size_t)sqlite3_column_bytes(row, 3)}, found;
-	int64_t raw_bytes = sqlite3_column_int64(row, 1);
-	uint64_t sum = (uint64_t)sqlite3_column_int64(row, 2);
-
-	if (sqlite3_column_type(row, 3) == SQLITE_INTEGER)
-		return documents_find(buf_slice(&p->old), sqlite3_column_int64(row, 3), raw_bytes, sum,
-			       &found, err) ||
-				       buf_append(&p->raw, found.ptr, found.len, err)
-			       ? err->code
-			       : 0;
-	if (codec_hash(data) != sum)
-		return err_set(err, ERR_CORRUPT, "bad checksum");
-	return codec_unpack(data, raw_bytes < 0 ? 0 : (size_t)raw_bytes, &p->raw, err);
-}
-
 static int take_document(struct document_packer *p, sqlite3_stmt *row, struct err *err)
 {
 	size_t begin = p->raw.len;
 	int64_t id = sqlite3_column_int64(row, 0);
+	struct document_body body = documents_body(row, 1);
 
-	if (append_body(p, row, err))
+	if (documents_append(&body, buf_slice(&p->old), &p->raw, err))
 		return err_prefix(err, "document %lld", (long long)id);
 	sqlite3_bind_int64(p->place, 1, (int64_t)begin);
 	sqlite3_bind_int64(

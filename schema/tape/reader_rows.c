@@ -32,7 +32,7 @@ struct row_walk {
 		int (*document)(void *context, const struct tape_document *document);
 	} each;
 	void *context;
-	struct err *err; /* for take; walk_rows sets it */
+	struct err *err; /* for take */
 };
 
 static int compare_repeated(const void *left, const void *right)
@@ -196,8 +196,15 @@ static int take_mark(struct row_walk *w, sqlite3_stmt *row)
 int tape_each_mark(struct tape *t, int (*each)(void *context, const struct tape_mark *mark), void *context,
 	struct err *err)
 {
-	struct row_walk w = {t, "mark", "after_seq, time_ns, kind, stream, connection, rv, object", true,
-		NULL, 0, 0, take_mark, {.mark = each}, context, NULL};
+	struct row_walk w = {
+		.tape = t,
+		.table = "mark",
+		.columns = "after_seq, time_ns, kind, stream, connection, rv, object",
+		.copied = true,
+		.take = take_mark,
+		.each.mark = each,
+		.context = context,
+	};
 
 	return walk_rows(&w, err);
 }
@@ -244,14 +251,18 @@ static int take_connection(struct row_walk *w, sqlite3_stmt *row)
 int tape_each_connection(struct tape *t, int (*each)(void *context, const struct tape_connection *c),
 	void *context, struct err *err)
 {
-	struct row_walk w = {t, "connection",
-		"stream, purpose, target, server, http_version, tls, start_rv, timeout_seconds, begin_ns, "
-		"first_byte_after_ns, duration_ns, first_seq, last_seq, end_reason, http_status, "
-		"retry_after_s, curl_code, "
-		"os_errno, h2_error, error_status, content_type, audit_id, server_date, bytes, events, "
-		"bookmarks, last_rv, "
-		"tail, next_action, next_delay_ns",
-		false, NULL, 0, 0, take_connection, {.connection = each}, context, NULL};
+	struct row_walk w = {
+		.tape = t,
+		.table = "connection",
+		.columns = "stream, purpose, target, server, http_version, tls, start_rv, timeout_seconds, "
+			   "begin_ns, first_byte_after_ns, duration_ns, first_seq, last_seq, end_reason, "
+			   "http_status, retry_after_s, curl_code, os_errno, h2_error, error_status, "
+			   "content_type, audit_id, server_date, bytes, events, bookmarks, last_rv, tail, "
+			   "next_action, next_delay_ns",
+		.take = take_connection,
+		.each.connection = each,
+		.context = context,
+	};
 
 	return walk_rows(&w, err);
 }
@@ -285,11 +296,16 @@ static int take_gap(struct row_walk *w, sqlite3_stmt *row)
 int tape_each_gap(struct tape *t, int (*each)(void *context, const struct tape_gap *gap), void *context,
 	struct err *err)
 {
-	struct row_walk w = {t, "gap",
-		"stream, begin_seq, end_seq, begin_ns, end_ns, duration_ns, from_rv, to_rv, reason, "
-		"how_ended, "
-		"connection_before, connection_after, modified, added, deleted, recreated, unchanged",
-		false, NULL, 0, 0, take_gap, {.gap = each}, context, NULL};
+	struct row_walk w = {
+		.tape = t,
+		.table = "gap",
+		.columns = "stream, begin_seq, end_seq, begin_ns, end_ns, duration_ns, from_rv, to_rv, "
+			   "reason, how_ended, connection_before, connection_after, modified, added, "
+			   "deleted, recreated, unchanged",
+		.take = take_gap,
+		.each.gap = each,
+		.context = context,
+	};
 
 	return walk_rows(&w, err);
 }
@@ -314,8 +330,15 @@ static int take_missed(struct row_walk *w, sqlite3_stmt *row)
 int tape_each_missed(struct tape *t, int (*each)(void *context, const struct tape_missed *missed),
 	void *context, struct err *err)
 {
-	struct row_walk w = {t, "missed", "gap, change, resource, namespace, name, uid, old_uid, rv, old_rv",
-		true, NULL, 0, 0, take_missed, {.missed = each}, context, NULL};
+	struct row_walk w = {
+		.tape = t,
+		.table = "missed",
+		.columns = "gap, change, resource, namespace, name, uid, old_uid, rv, old_rv",
+		.copied = true,
+		.take = take_missed,
+		.each.missed = each,
+		.context = context,
+	};
 
 	return walk_rows(&w, err);
 }
@@ -352,23 +375,13 @@ static int find_pack(struct tape *t, sqlite3 *db, struct err *err)
 	return 0;
 }
 
-static int append_packed(struct tape *t, sqlite3_stmt *row, struct buf *body, struct err *err)
+static int append_body(struct tape *t, sqlite3_stmt *row, struct buf *to, struct err *err)
 {
-	struct slice found;
+	struct document_body body = documents_body(row, 7);
 
-	if (find_pack(t, sqlite3_db_handle(row), err) ||
-		documents_find(buf_slice(&t->documents), I64(9), I64(7), U64(8), &found, err))
+	if (body.packed && find_pack(t, sqlite3_db_handle(row), err))
 		return err->code;
-	return buf_append(body, found.ptr, found.len, err);
-}
-
-static int append_body(struct tape *t, sqlite3_stmt *row, struct buf *body, struct err *err)
-{
-	if (sqlite3_column_type(row, 9) == SQLITE_INTEGER)
-		return append_packed(t, row, body, err);
-	if (codec_hash(slice_at(row, 9)) != U64(8))
-		return err_set(err, ERR_CORRUPT, "bad checksum");
-	return codec_unpack(slice_at(row, 9), I64(7) < 0 ? 0 : (size_t)I64(7), body, err);
+	return documents_append(&body, buf_slice(&t->documents), to, err);
 }
 
 /* Columns: id, then those. */
@@ -415,8 +428,15 @@ static int take_document(struct row_walk *w, sqlite3_stmt *row)
 int tape_each_document(struct tape *t, int (*each)(void *context, const struct tape_document *document),
 	void *context, struct err *err)
 {
-	struct row_walk w = {t, "document", DOCUMENT_COLUMNS, true, NULL, 0, 0, take_document,
-		{.document = each}, context, NULL};
+	struct row_walk w = {
+		.tape = t,
+		.table = "document",
+		.columns = DOCUMENT_COLUMNS,
+		.copied = true,
+		.take = take_document,
+		.each.document = each,
+		.context = context,
+	};
 
 	return walk_rows(&w, err);
 }

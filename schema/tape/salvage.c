@@ -98,30 +98,44 @@ static void keep_extent(struct salvaged *s, const struct raw_row *row)
 	s->extents[s->extent_count++] = kept;
 }
 
+static struct document_body body_of(const struct raw_row *row)
+{
+	const struct value *v = row->values;
+
+	return (struct document_body){
+		.raw_bytes = v[8].integer,
+		.xxh64 = (uint64_t)v[9].integer,
+		.packed = v[10].kind != VALUE_BLOB,
+		.offset = v[10].integer,
+		.frame = v[10].bytes,
+	};
+}
+
 /* A body has its own checksum, which speaks where nobody knows about the pages; its size has none. Of a
  * packed one both are looked at when the pack is known. */
 static bool is_document_intact(const struct raw_row *row)
 {
-	const struct value *v = row->values;
-	bool intact = row->intact && v[10].kind == VALUE_BLOB && v[8].integer >= 0 &&
-		      codec_hash(v[10].bytes) == (uint64_t)v[9].integer;
+	struct document_body b = body_of(row);
 	struct buf body;
+	bool intact;
 
+	if (!row->intact || b.packed)
+		return row->intact && row->values[10].kind == VALUE_INTEGER;
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	intact = intact && codec_unpack(v[10].bytes, (size_t)v[8].integer, &body, NULL) == 0;
+	intact = documents_append(&b, (struct slice){NULL, 0}, &body, NULL) == 0;
 	buf_release(&body);
-	return intact || (row->intact && v[10].kind == VALUE_INTEGER);
+	return intact;
 }
 
 static void keep_document(struct salvaged *s, const struct raw_row *row)
 {
-	const struct value *v = row->values;
+	struct document_body b = body_of(row);
 
 	if (row->id > 0 && is_document_intact(row))
 		keep_row(s, row);
-	if (row->id != DOCUMENTS_PACK_ID || v[10].kind != VALUE_BLOB || s->documents.len)
+	if (row->id != DOCUMENTS_PACK_ID || b.packed || s->documents.len)
 		return;
-	if (documents_decode(v[10].bytes, v[8].integer, (uint64_t)v[9].integer, &s->documents, NULL))
+	if (documents_append(&b, (struct slice){NULL, 0}, &s->documents, NULL))
 		buf_clear(&s->documents);
 }
 

@@ -193,30 +193,22 @@ static void check_registry(struct verifier *v)
 
 /* ---- plain tables ---- */
 
-/* Columns: id, path, raw_bytes, xxh64, body. Row 0 is the pack, which others have their place in. */
+/* Columns: id, path, raw_bytes, xxh64, body. The pack is row 0, and so comes before those that are in it. */
 static void check_document(struct verifier *v, sqlite3_stmt *row, struct buf *pack, struct buf *body)
 {
-	int64_t id = sqlite3_column_int64(row, 0), raw_bytes = sqlite3_column_int64(row, 2);
-	struct slice data = {sqlite3_column_blob(row, 4), (size_t)sqlite3_column_bytes(row, 4)}, found;
-	uint64_t sum = codec_hash(data), expected = (uint64_t)sqlite3_column_int64(row, 3);
-	bool packed = sqlite3_column_type(row, 4) == SQLITE_INTEGER;
-	int failed = 0;
+	int64_t id = sqlite3_column_int64(row, 0);
+	bool is_pack = id == DOCUMENTS_PACK_ID;
+	struct document_body b = documents_body(row, 2);
+	uint64_t sum = b.packed ? b.xxh64 : codec_hash(b.frame);
 	struct err err = {0};
-	char *what = id == DOCUMENTS_PACK_ID
-			     ? xstrdup("the pack of documents")
+	char *what = is_pack ? xstrdup("the pack of documents")
 			     : xasprintf("document '%s'", (const char *)sqlite3_column_text(row, 1));
 
-	v->result.documents += id != DOCUMENTS_PACK_ID;
+	v->result.documents += !is_pack;
 	buf_clear(body);
-	if (packed)
-		failed = documents_find(
-			buf_slice(pack), sqlite3_column_int64(row, 4), raw_bytes, expected, &found, &err);
-	else if (sum != expected)
-		verify_report_sum(v, "document", id, sum, expected, what);
-	else
-		failed = raw_bytes < 0 ||
-			 codec_unpack(data, (size_t)raw_bytes, id == DOCUMENTS_PACK_ID ? pack : body, &err);
-	if (failed)
+	if (sum != b.xxh64)
+		verify_report_sum(v, "document", id, sum, b.xxh64, what);
+	else if (documents_append(&b, buf_slice(pack), is_pack ? pack : body, &err))
 		verify_report_row(v, "document", id, "", "", "%s: %s", what, err.text);
 	free(what);
 }
