@@ -84,9 +84,6 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (rc > 0)
 		return EXIT_OK;
-	if (rc == 0 && (operands.count < 2 || operands.count > 3))
-		rc = err_set(&err, ERR_USAGE, "expected an address and a word, found %zu operands",
-			operands.count);
 	buf_init(&status, LIMIT_DOCUMENT_BYTES);
 	if (rc == 0)
 		rc = ask(&operands, &status, &err);
@@ -101,6 +98,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_ctl = {
 	.name = "ctl",
 	.operands = "ADDR WORD [ARGUMENT]",
+	.expects = {"an address and a word", 2, 3},
 	.summary = "steer a running replay",
 	.description =
 		"ADDR is what the replay said it serves at. The words:\n\n"

@@ -38,8 +38,6 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (code > 0)
 		return EXIT_OK;
-	if (code == 0 && (operands.count != 2 || operands.child))
-		code = err_set(&err, ERR_USAGE, "expected two runs, found %zu operands", operands.count);
 	if (code == 0)
 		code = verdict_order(&o.verdict, o.ordered, o.last, &err);
 	if (code == 0)
@@ -54,6 +52,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_diff = {
 	.name = "diff",
 	.operands = "RUN RUN",
+	.expects = {"two runs", 2, 2},
 	.summary = "compare what a program wrote in two replays",
 	.description =
 		"Compares the writes of two run files (replay --run): verb, object and body. As a set: neither\n"

@@ -179,9 +179,6 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (code > 0)
 		return EXIT_OK;
-	if (code == 0 && (operands.count < 2 || operands.count > 3 || operands.child))
-		code = err_set(&err, ERR_USAGE,
-			"expected a tape and one or two positions, found %zu operands", operands.count);
 	if (code == 0)
 		code = show(&o, &operands, &err);
 	return code < 0 ? command_fail(self, &err) : EXIT_OK;
@@ -190,6 +187,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_diff_state = {
 	.name = "diff-state",
 	.operands = "TAPE POSITION [POSITION]",
+	.expects = {"a tape and one or two positions", 2, 3},
 	.summary = "compare the objects at two points of a tape",
 	.description =
 		"Prints which objects were added (+), deleted (-), deleted and made again under their name (!)\n"

@@ -197,12 +197,10 @@ static int write_file(struct sql_session *s, const struct export_options *o, str
 	return code;
 }
 
-static int check(const struct export_options *o, const struct operands *operands, struct err *err)
+static int check(const struct export_options *o, struct err *err)
 {
 	bool is_parquet = strcmp(o->format, "parquet") == 0;
 
-	if (operands->count != 1 || operands->child)
-		return err_set(err, ERR_USAGE, "expected one tape, found %zu operands", operands->count);
 	if (o->run && strcmp(o->format, "trace") != 0)
 		return err_set(
 			err, ERR_USAGE, "'--run' marks what happened in a trace: it needs '--format trace'");
@@ -251,7 +249,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (code > 0)
 		return EXIT_OK;
 	if (code == 0)
-		code = check(&o, &operands, &err);
+		code = check(&o, &err);
 	if (code == 0)
 		code = export(&o, &operands, &err);
 	return code < 0 ? command_fail(self, &err) : EXIT_OK;
@@ -260,6 +258,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_export = {
 	.name = "export",
 	.operands = "TAPE",
+	.expects = {"one tape", 1, 1},
 	.summary = "write a tape as NDJSON, CSV, Parquet or a timeline",
 	.description =
 		"ndjson is one JSON object a line with the object of the event in it; with --table all every\n"

@@ -375,8 +375,6 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (code > 0)
 		return EXIT_OK;
-	if (code == 0 && (operands.count != 1 || operands.child))
-		code = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
 	if (code == 0)
 		code = tape_open(operands.items[0], &t, &err);
 	if (code == 0)
@@ -400,6 +398,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_gaps = {
 	.name = "gaps",
 	.operands = "TAPE",
+	.expects = {"one tape", 1, 1},
 	.summary = "tell what the recorder could not see, and why",
 	.description =
 		"Gives an account of each interval in which a stream was not being watched: why it began, what\n"

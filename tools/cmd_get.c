@@ -397,9 +397,6 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (code > 0)
 		return EXIT_OK;
-	if (code == 0 && (operands.count < 2 || operands.child))
-		code = err_set(&err, ERR_USAGE, "expected a tape and a resource, found %zu operands",
-			operands.count);
 	if (code == 0)
 		code = get(&o, &operands, &err);
 	return code < 0 ? command_fail(self, &err) : EXIT_OK;
@@ -408,6 +405,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_get = {
 	.name = "get",
 	.operands = "TAPE RESOURCE[/NAME]... [NAME]...",
+	.expects = {"a tape and a resource", 2, SIZE_MAX},
 	.summary = "show the objects at a point of a tape",
 	.description =
 		"What `kubectl get` would have shown at that time, with the same columns. RESOURCE is a name\n"

@@ -26,8 +26,6 @@ static int help(const struct help_options *o, const struct operands *operands, s
 	const struct command *about = operands->count ? command_find(operands->items[0]) : NULL;
 	bool is_man = strcmp(o->format, "man") == 0;
 
-	if (operands->count > 1 || operands->child)
-		return err_set(err, ERR_USAGE, "expected at most one command; see 'kubetape help --help'");
 	if (operands->count && !about)
 		return err_set(
 			err, ERR_USAGE, "unknown command '%s'; see 'kubetape --help'", operands->items[0]);
@@ -59,6 +57,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_help = {
 	.name = "help",
 	.operands = "[COMMAND]",
+	.expects = {"at most one command", 0, 1},
 	.summary = "show how a command is used",
 	.description = "Prints the options of a command, or the list of commands.",
 	.options = rows,

@@ -199,9 +199,6 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (code > 0)
 		return EXIT_OK;
-	if (code == 0 && (operands.count != 1 || operands.child))
-		code = err_set(
-			&err, ERR_USAGE, "expected one file or '-', found %zu operands", operands.count);
 	if (code == 0 && !o.output)
 		code = err_set(&err, ERR_USAGE, "option '--output' is missing");
 	if (code == 0)
@@ -215,6 +212,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_import = {
 	.name = "import",
 	.operands = "FILE|-",
+	.expects = {"one file or '-'", 1, 1},
 	.summary = "make a tape of watch events, objects or exported rows",
 	.description =
 		"Reads JSON documents, one a line or spread over many: watch events as an API server writes\n"

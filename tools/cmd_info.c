@@ -292,8 +292,6 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (code > 0)
 		return EXIT_OK;
-	if (code == 0 && (operands.count != 1 || operands.child))
-		code = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
 	if (code == 0) {
 		r.path = operands.items[0];
 		code = tape_open(r.path, &t, &err);
@@ -310,6 +308,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_info = {
 	.name = "info",
 	.operands = "TAPE",
+	.expects = {"one tape", 1, 1},
 	.summary = "show what is on a tape",
 	.description =
 		"Prints times, sizes, counts and the resources of a tape, which may be one that is being\n"

@@ -214,9 +214,6 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (code > 0)
 		return EXIT_OK;
-	if (code == 0 && (operands.count != 2 || operands.child))
-		code = err_set(
-			&err, ERR_USAGE, "expected a tape and an object, found %zu operands", operands.count);
 	if (code == 0)
 		code = show(&o, &operands, &err);
 	return code < 0 ? command_fail(self, &err) : EXIT_OK;
@@ -225,6 +222,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_log = {
 	.name = "log",
 	.operands = "TAPE UID|RESOURCE/NAME",
+	.expects = {"a tape and an object", 2, 2},
 	.summary = "tell the life of one object",
 	.description =
 		"Prints every event of the object with the fields it changed, old and new, and who wrote them\n"

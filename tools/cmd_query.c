@@ -90,10 +90,6 @@ static int query(const struct query_options *o, const struct operands *operands,
 
 static int check(const struct query_options *o, const struct operands *operands, struct err *err)
 {
-	if (operands->count < 1 || operands->count > 2 || operands->child)
-		return err_set(err, ERR_USAGE,
-			"expected a tape and perhaps one SQL text, found %zu operands%s", operands->count,
-			operands->child ? " and '--'" : "");
 	if (o->file && operands->count > 1)
 		return err_set(err, ERR_USAGE, "both '--file' and an SQL text were given");
 	return 0;
@@ -119,6 +115,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_query = {
 	.name = "query",
 	.operands = "TAPE [SQL]",
+	.expects = {"a tape and perhaps one SQL text", 1, 2},
 	.summary = "ask a tape in SQL",
 	.description =
 		"Runs SQL over the tape and prints the rows. Without SQL it reads statements from stdin; at a\n"

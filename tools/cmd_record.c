@@ -85,8 +85,6 @@ static int check(const struct record_values *v, const struct operands *operands,
 		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
 	if (!v->all && !operands->count)
 		return err_set(err, ERR_USAGE, "nothing to record; name resources, or say '--all'");
-	if (operands->child)
-		return err_set(err, ERR_USAGE, "'record' runs no command, found '--'");
 	if (v->flush_interval < NS_PER_MS)
 		return err_set(err, ERR_USAGE, "option '--flush-interval' wants at least 1ms");
 	return 0;
@@ -156,6 +154,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_record = {
 	.name = "record",
 	.operands = "[RESOURCE]...",
+	.expects = {"names of resources", 0, SIZE_MAX},
 	.summary = "record what happens to a cluster's objects into a tape",
 	.description =
 		"Lists and watches resources of a cluster and keeps every event, and the life of every\n"

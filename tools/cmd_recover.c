@@ -213,8 +213,6 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (rc > 0)
 		return EXIT_OK;
-	if (rc == 0 && (operands.count != 1 || operands.child))
-		rc = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
 	if (rc == 0 && !v.output)
 		rc = err_set(&err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 	if (rc == 0)
@@ -227,6 +225,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_recover = {
 	.name = "recover",
 	.operands = "DAMAGED -o TAPE",
+	.expects = {"one tape", 1, 1},
 	.summary = "save what is intact of a damaged tape",
 	.description =
 		"Makes a new tape of everything that is intact, and prints a line for everything that is not.\n"

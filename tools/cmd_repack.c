@@ -23,10 +23,8 @@ static const struct option_row rows[] = {
 	{.kind = OPTION_END},
 };
 
-static int check(const struct repack_values *v, const struct operands *operands, struct err *err)
+static int check(const struct repack_values *v, struct err *err)
 {
-	if (operands->count != 1)
-		return err_set(err, ERR_USAGE, "expected one tape, found %zu operands", operands->count);
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 	if (v->level < 1 || v->level > 19)
@@ -65,7 +63,7 @@ static int run(const struct command *self, int argc, char **argv)
 	int rc = options_parse(self, argc, argv, &v, &operands, &err);
 
 	if (rc == 0)
-		rc = check(&v, &operands, &err);
+		rc = check(&v, &err);
 	if (rc)
 		return rc > 0 ? EXIT_OK : command_fail(self, &err);
 	progress_catch_signals();
@@ -87,6 +85,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_repack = {
 	.name = "repack",
 	.operands = "TAPE",
+	.expects = {"one tape", 1, 1},
 	.summary = "make a tape smaller: larger extents, higher effort, the same events",
 	.description =
 		"Makes a new tape with the same events, rows and segments, packed with more effort than a\n"

@@ -159,11 +159,9 @@ static int run(const struct command *self, int argc, char **argv)
 	int exit_code = EXIT_OK;
 	int rc = options_parse(self, argc, argv, &v, &operands, &err);
 
-	if (rc == 0 && operands.count != 1)
-		rc = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
 	if (rc == 0 && operands.child && !operands.child[0])
 		rc = err_set(&err, ERR_USAGE, "no command behind '--'");
-	else if (v.loop && v.exit_at_end)
+	if (rc == 0 && v.loop && v.exit_at_end)
 		rc = err_set(
 			&err, ERR_USAGE, "'--loop' never comes to the end that '--exit-at-end' waits for");
 	if (rc == 0)
@@ -184,6 +182,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_replay = {
 	.name = "replay",
 	.operands = "TAPE [-- COMMAND...]",
+	.expects = {"one tape", 1, 1, .child = true},
 	.summary = "serve a tape as a Kubernetes API server",
 	.description =
 		"Serves the recorded resources to unmodified clients: lists and watches with the original\n"

@@ -394,8 +394,6 @@ static int check(struct sweep *s, const struct operands *operands, struct err *e
 	const struct values *v = s->v;
 	int rc = 0;
 
-	if (operands->count != 1)
-		return err_set(err, ERR_USAGE, "expected one tape, found %zu operands", operands->count);
 	if (!operands->child || !operands->child[0])
 		return err_set(err, ERR_USAGE, "no command behind '--'");
 	if (v->jobs > SWEEP_JOBS_MAX || v->settle_ns < 10 * NS_PER_MS || v->timeout_ns <= 0)
@@ -459,6 +457,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_sweep = {
 	.name = "sweep",
 	.operands = "TAPE -- COMMAND...",
+	.expects = {"one tape", 1, 1, .child = true},
 	.summary = "find the gaps at which a program goes wrong",
 	.description =
 		"Runs COMMAND against one replay after the other (KUBECONFIG is set), each with a gap at another\n"

@@ -166,8 +166,6 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (code > 0)
 		return EXIT_OK;
-	if (code == 0 && (operands.count != 1 || operands.child))
-		code = err_set(&err, ERR_USAGE, "expected one tape, found %zu operands", operands.count);
 	if (code == 0)
 		code = verify(&o, operands.items[0], &result, &err);
 	if (code < 0)
@@ -178,6 +176,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_verify = {
 	.name = "verify",
 	.operands = "TAPE",
+	.expects = {"one tape", 1, 1},
 	.summary = "check that a tape is what was written",
 	.description =
 		"Checks every checksum and the chain of segments, decodes every object, on all processors,\n"

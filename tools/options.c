@@ -231,6 +231,16 @@ static void show_signs(int argc, char **argv, char *const *hidden)
 	}
 }
 
+static int check_operands(const struct operand_count *expected, const struct operands *found, struct err *err)
+{
+	if (found->count < expected->least || found->count > expected->most)
+		return err_set(err, ERR_USAGE, "expected %s, found %zu operand%s", expected->words,
+			found->count, found->count == 1 ? "" : "s");
+	if (found->child && !expected->child)
+		return err_set(err, ERR_USAGE, "expected %s, found '--' behind it", expected->words);
+	return 0;
+}
+
 int options_parse(
 	const struct command *c, int argc, char **argv, void *values, struct operands *ret, struct err *err)
 {
@@ -257,6 +267,8 @@ int options_parse(
 	show_signs(argc, argv, hidden);
 	operands.items = argv + optind;
 	operands.count = (size_t)(argc - optind);
+	if (check_operands(&c->expects, &operands, err))
+		return err->code;
 	*ret = operands;
 	return 0;
 }

@@ -48,9 +48,17 @@ struct option_row {
 	const char *help; /* one line, lower case, no full stop */
 };
 
+/* Operands that a command takes: options_parse refuses more or fewer. */
+struct operand_count {
+	const char *words; /* "a tape and an object" */
+	size_t least, most;
+	bool child; /* a command line may stand behind `--` */
+};
+
 struct command {
 	const char *name;
-	const char *operands;    /* "TAPE [SQL]", "[RESOURCE]..."; words as in option_row */
+	const char *operands; /* "TAPE [SQL]", "[RESOURCE]..."; words as in option_row */
+	struct operand_count expects;
 	const char *summary;     /* one line for the list of commands, lower case, no full stop */
 	const char *description; /* a paragraph or two for --help, lines of at most 90 columns */
 	const struct option_row *options;
@@ -65,8 +73,9 @@ struct operands {
 };
 
 /*
- * Fills the struct at `values` (whose fields hold the defaults) from argv. Returns 0, 1 when --help was
- * printed and the command is done, or ERR_USAGE. Lists and operands live until the process ends.
+ * Fills the struct at `values` (whose fields hold the defaults) from argv, and counts the operands. Returns
+ * 0, 1 when --help was printed and the command is done, or ERR_USAGE. Lists and operands live until the
+ * process ends.
  */
 int options_parse(const struct command *c, int argc, char **argv, void *values, struct operands *ret,
 	struct err *err) MUST_CHECK;
