@@ -106,7 +106,8 @@ static int check_version(struct slice json, const char *wanted, struct err *err)
 	return 0;
 }
 
-int exec_answer_parse(struct slice json, const char *api_version, struct exec_answer *ret, struct err *err)
+/* The answer in the JSON that the program printed. */
+static int parse_answer(struct slice json, const char *api_version, struct exec_answer *ret, struct err *err)
 {
 	struct exec_answer a = {0};
 	int rc = check_version(json, api_version, err);
@@ -162,7 +163,7 @@ static int judge(struct exec_plugin *p, struct exec_answer *a, struct err *err)
 	if (p->exit_status || p->signal)
 		return err_set(err, ERR_DENIED, "credential plugin '%s' ended with %s %d", command,
 			p->signal ? "signal" : "exit code", p->signal ? p->signal : (int)p->exit_status);
-	if (exec_answer_parse(buf_slice(&p->text), p->config->api_version, a, err))
+	if (parse_answer(buf_slice(&p->text), p->config->api_version, a, err))
 		return err_prefix(err, "credential plugin '%s'", command);
 	return 0;
 }

@@ -31,8 +31,4 @@ struct exec_plugin *exec_plugin_run(uv_loop_t *loop, const struct cluster_config
 /* Kills the program; `done` will not be called. NULL is fine. */
 void exec_plugin_stop(struct exec_plugin *p);
 
-/* The answer in the JSON a plugin printed; for tests. */
-int exec_answer_parse(
-	struct slice json, const char *api_version, struct exec_answer *ret, struct err *err) MUST_CHECK;
-
 #endif

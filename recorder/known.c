@@ -4,6 +4,7 @@
  */
 #include "recorder/known.h"
 
+#include "schema/base/hash.h"
 #include "schema/base/limits.h"
 
 #include <assert.h>
@@ -27,19 +28,12 @@ struct known {
 
 static struct entry tombstone;
 
-static uint64_t hash_bytes(uint64_t h, struct slice s)
-{
-	for (size_t i = 0; i < s.len; i++)
-		h = (h ^ (unsigned char)s.ptr[i]) * UINT64_C(0x100000001b3);
-	return h;
-}
-
 static uint64_t hash_key(struct slice namespace, struct slice name)
 {
-	uint64_t h = hash_bytes(UINT64_C(0xcbf29ce484222325), namespace);
+	uint64_t h = hash_add(HASH_EMPTY, namespace);
 
-	h = hash_bytes(h, (struct slice){"/", 1});
-	h = hash_bytes(h, name);
+	h = hash_add(h, slice_of("/"));
+	h = hash_add(h, name);
 	return h ^ (h >> 32);
 }
 

@@ -1,6 +1,7 @@
 /* resume.c: see resume.h. */
 #include "recorder/resume.h"
 
+#include "schema/base/hash.h"
 #include "schema/base/rv.h"
 
 #include <stdlib.h>
@@ -16,11 +17,7 @@ static void copy_rv(char to[RESUME_RV_BYTES], struct slice rv)
 
 static uint64_t identity(enum event_type type, struct slice uid)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)type;
-
-	for (size_t i = 0; i < uid.len; i++)
-		h = (h ^ (unsigned char)uid.ptr[i]) * UINT64_C(0x100000001b3);
-	return h;
+	return hash_add(HASH_EMPTY ^ (uint64_t)type, uid);
 }
 
 static bool is_member(const struct resume *r, uint64_t id)

@@ -389,11 +389,6 @@ uint64_t stream_watch_events(const struct stream *s)
 	return s->watch_events;
 }
 
-bool stream_is_settled(const struct stream *s)
-{
-	return s->told && s->listed;
-}
-
 bool stream_is_watched(const struct stream *s)
 {
 	return s->state == STREAM_WATCHING;

@@ -76,7 +76,10 @@ static void fill_place(const struct run *r, int64_t *ret_tape_ns, uint64_t *ret_
 
 /* ---- requests ---- */
 
-const char *run_verb(struct slice method, const struct api_path *what, const struct query *query, char to[16])
+/* The Kubernetes verb of a request: get list watch create update patch delete deletecollection, or the method
+ * in lower case for paths that name no resource. The result is a constant or lives in `to`. */
+static const char *verb_of(
+	struct slice method, const struct api_path *what, const struct query *query, char to[16])
 {
 	size_t n = 0;
 
@@ -176,7 +179,7 @@ struct run_request *run_request_begin(struct run *r, struct run_client *client, 
 	tell_failure(r);
 	q = xmalloc(sizeof(*q));
 	*q = (struct run_request){r, client, row.id, clock_mono_ns(&clock_system), 0};
-	row.verb = slice_of(run_verb(request->method, what, query, verb));
+	row.verb = slice_of(verb_of(request->method, what, query, verb));
 	row.time_ns = wall_of(r, q->begin_ns);
 	if (client->seen_seq)
 		row.latency_ns = q->begin_ns - client->seen_ns;

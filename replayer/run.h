@@ -80,11 +80,6 @@ struct run_client *run_client_of(struct run *r, const struct http_request *reque
 struct run_request *run_request_begin(struct run *r, struct run_client *client, struct exchange *x,
 	const struct http_request *request, const struct api_path *what, const struct query *query);
 
-/* The Kubernetes verb of a request: get list watch create update patch delete deletecollection, or the method
- * in lower case for paths that name no resource. The result is a constant or lives in `to`. */
-const char *run_verb(
-	struct slice method, const struct api_path *what, const struct query *query, char to[16]);
-
 /* ---- deliveries ---- */
 
 /* An event was queued for the watch of that request (NULL: nothing is stored). */

@@ -1,4 +1,5 @@
 /* import.c: see import.h. */
+#include "schema/base/hash.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "tools/import_internal.h"
@@ -234,11 +235,9 @@ int import_stream_of_kind(struct importer *m, struct slice api_version, struct s
 
 static uint64_t hash_of(struct slice text)
 {
-	uint64_t hash = 14695981039346656037u;
+	uint64_t hash = hash_add(HASH_EMPTY, text);
 
-	for (size_t i = 0; i < text.len; i++)
-		hash = (hash ^ (unsigned char)text.ptr[i]) * 1099511628211u;
-	return hash ? hash : 1;
+	return hash ? hash : 1; /* 0 is a free slot */
 }
 
 static uint64_t *slot_of(uint64_t *slots, size_t count, uint64_t hash)

@@ -1,6 +1,7 @@
 /* import_known.c: see import_known.h. */
 #include "tools/import_known.h"
 
+#include "schema/base/hash.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
@@ -25,16 +26,11 @@ void import_known_release(struct import_known *k)
 	*k = (struct import_known){0};
 }
 
-static uint64_t add_hash(uint64_t hash, struct slice text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		hash = (hash ^ (unsigned char)text.ptr[i]) * 1099511628211u;
-	return (hash ^ 0xff) * 1099511628211u;
-}
-
 static uint64_t hash_of(uint32_t stream, struct slice namespace, struct slice name)
 {
-	return add_hash(add_hash(14695981039346656037u ^ stream, namespace), name);
+	uint64_t hash = hash_add(HASH_EMPTY ^ stream, namespace);
+
+	return hash_add(hash_add(hash, slice_of("/")), name);
 }
 
 /* Its slot, or the free one where it belongs. */

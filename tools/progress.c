@@ -27,11 +27,6 @@ void progress_catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-bool progress_stop_asked(void)
-{
-	return stop_asked;
-}
-
 void progress_begin(struct progress *p, const char *verb)
 {
 	*p = (struct progress){

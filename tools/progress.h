@@ -24,7 +24,6 @@ bool progress_step(struct progress *p, uint64_t done, uint64_t total);
 void progress_clear(const struct progress *p);
 
 void progress_catch_signals(void);
-bool progress_stop_asked(void);
 
 /* "3.4 GB": powers of ten; returns to. */
 #define BYTES_TEXT_BYTES 32

@@ -49,7 +49,8 @@ static int run_when_whole(struct shell *s, struct err *err)
 	return sql_text_is_complete(s->sql.ptr) ? run_statement(s, err) : 0;
 }
 
-int shell_take_line(struct shell *s, struct slice line, struct err *err)
+/* Takes a line, which may begin, go on with or end a statement, or be a command. */
+static int take_line(struct shell *s, struct slice line, struct err *err)
 {
 	if (s->sql.len == 0 && is_blank(line))
 		return 0;
@@ -67,7 +68,8 @@ int shell_take_line(struct shell *s, struct slice line, struct err *err)
 	return memchr(line.ptr, ';', line.len) ? run_when_whole(s, err) : 0;
 }
 
-int shell_take_end(struct shell *s, struct err *err)
+/* Runs what has been taken and not run: the last statement may lack its semicolon. */
+static int take_end(struct shell *s, struct err *err)
 {
 	return s->sql.len && !s->is_over ? run_statement(s, err) : 0;
 }
@@ -81,10 +83,10 @@ static int take_text(struct shell *s, struct slice text, struct err *err)
 		const char *feed = memchr(at, '\n', (size_t)(end - at));
 		struct slice line = {at, (size_t)((feed ? feed : end) - at)};
 
-		code = shell_take_line(s, line, err);
+		code = take_line(s, line, err);
 		at = feed ? feed + 1 : end;
 	}
-	return code ? code : shell_take_end(s, err);
+	return code ? code : take_end(s, err);
 }
 
 int shell_read_file(struct shell *s, const char *path, struct err *err)
@@ -146,7 +148,7 @@ static void take_typed_line(struct shell *s, struct line_reader *lines, struct b
 
 	if (buf_printf(typed, &err, "%s\n", line))
 		buf_clear(typed); /* too much to be remembered */
-	if (shell_take_line(s, slice_of(line), &err)) {
+	if (take_line(s, slice_of(line), &err)) {
 		tell(&err);
 		buf_clear(&s->sql);
 	}

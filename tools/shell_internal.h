@@ -15,12 +15,6 @@ struct shell {
 	unsigned depth; /* of .read in .read */
 };
 
-/* Takes a line, which may begin, go on with or end a statement, or be a command. */
-int shell_take_line(struct shell *s, struct slice line, struct err *err) MUST_CHECK;
-
-/* Runs what has been taken and not run: the last statement may lack its semicolon. */
-int shell_take_end(struct shell *s, struct err *err) MUST_CHECK;
-
 int shell_read_file(struct shell *s, const char *path, struct err *err) MUST_CHECK;
 
 /* Runs a command; `line` begins with its dot. ERR_USAGE for one that does not exist. */

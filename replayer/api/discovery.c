@@ -3,6 +3,7 @@
 
 #include "replayer/api/builtin.h"
 #include "replayer/api/derived_discovery.h"
+#include "schema/base/hash.h"
 #include "schema/base/limits.h"
 
 #include <stdio.h>
@@ -22,14 +23,12 @@ bool discovery_find_document(struct api_call *call, const char *path, const char
 	return tape_document(call->api->tape, path, variant, call->api->world->seq, ret, body, NULL) == 0;
 }
 
-/* FNV-1a, spelled out to the length that clients are used to. */
+/* A hash spelled out to the length that clients are used to. */
 static void make_etag(struct slice body, char to[160])
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = hash_add(HASH_EMPTY, body);
 	int at = 1;
 
-	for (size_t i = 0; i < body.len; i++)
-		h = (h ^ (unsigned char)body.ptr[i]) * UINT64_C(0x100000001b3);
 	to[0] = '"';
 	for (int i = 0; i < 8; i++, h = h * UINT64_C(0x9e3779b97f4a7c15) + 1)
 		at += snprintf(to + at, 160 - (size_t)at, "%016llx", (unsigned long long)h);

@@ -195,7 +195,8 @@ static void listen_or_not(struct fault_act *a)
 	}
 }
 
-void fault_act_drain(struct fault_act *a)
+/* Carries out what a call may have brought about; where watches may end. */
+static void drain(struct fault_act *a)
 {
 	struct fault_firing firing;
 
@@ -254,7 +255,7 @@ static int before(
 	a->event_ns = tape_ns;
 	fault_act_now(a, &now);
 	rc = faults_before(a->faults, &now, &in->resource, &e, c->object, err);
-	fault_act_drain(a);
+	drain(a);
 	try_waiting(a);
 	return rc;
 }
@@ -269,7 +270,7 @@ static void after(void *context, const struct collection *in, const struct chang
 	a->event_ns = tape_ns;
 	fault_act_now(a, &now);
 	faults_after(a->faults, &now, &in->resource, &e);
-	fault_act_drain(a);
+	drain(a);
 	if (a->watches->waiting) /* behind this event on the wire, too, which may be on another connection */
 		player_flush(a->player);
 	try_waiting(a);
@@ -283,7 +284,7 @@ static void tick(void *context)
 
 	fault_act_now(a, &now);
 	faults_tick(a->faults, &now);
-	fault_act_drain(a);
+	drain(a);
 	try_waiting(a);
 }
 
@@ -333,7 +334,7 @@ void fault_act_opened(struct fault_act *a, struct watch *w, const struct api_cal
 	w->fault.request.credential = slice_of(w->credential);
 	w->fault.request.namespace = w->namespace;
 	note_opened(a, w);
-	fault_act_drain(a);
+	drain(a);
 	player_nudge(a->player);
 }
 
@@ -366,7 +367,7 @@ void fault_act_sent(struct fault_act *a, struct watch *w)
 
 	fault_act_now(a, &now);
 	fault_stream_sent(a->faults, &now, &w->fault);
-	fault_act_drain(a);
+	drain(a);
 }
 
 /* ---- beginning anew ---- */

@@ -50,7 +50,4 @@ void fault_act_closed(struct fault_act *a, struct watch *w);
 void fault_act_frame(struct fault_act *a, struct watch *w, const struct change *c, struct fault_frame *ret);
 void fault_act_sent(struct fault_act *a, struct watch *w);
 
-/* Carries out what such a call may have brought about; where watches may end. */
-void fault_act_drain(struct fault_act *a);
-
 #endif

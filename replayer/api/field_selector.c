@@ -193,11 +193,6 @@ bool field_selector_name(const struct field_selector *s, struct slice *ret)
 	return find_exact(s, SELECT_NAME, ret);
 }
 
-bool field_selector_namespace(const struct field_selector *s, struct slice *ret)
-{
-	return find_exact(s, SELECT_NAMESPACE, ret);
-}
-
 bool field_selector_reads_object(const struct field_selector *s)
 {
 	for (size_t i = 0; s && i < s->count; i++) {

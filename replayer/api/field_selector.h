@@ -21,9 +21,8 @@ int field_selector_resolve(
 	struct field_selector *s, const struct selectable_kind *kind, struct err *err) MUST_CHECK;
 void field_selector_free(struct field_selector *s);
 
-/* The value that metadata.name or metadata.namespace must be equal to: true and the value, borrowed. */
+/* The value that metadata.name must be equal to: true and the value, borrowed. */
 bool field_selector_name(const struct field_selector *s, struct slice *ret);
-bool field_selector_namespace(const struct field_selector *s, struct slice *ret);
 
 /* False when namespace and name alone decide, so that the object need not be read. */
 bool field_selector_reads_object(const struct field_selector *s);

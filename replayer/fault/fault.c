@@ -75,7 +75,7 @@ size_t faults_rule_count(const struct faults *f)
 
 /* ---- resources ---- */
 
-struct resource_state *fault_resource(struct faults *f, const struct tape_resource *resource)
+static struct resource_state *state_of(struct faults *f, const struct tape_resource *resource)
 {
 	size_t id = resource->id;
 
@@ -409,7 +409,7 @@ int faults_before(struct faults *f, const struct fault_now *now, const struct ta
 {
 	int rc = 0;
 
-	fault_resource(f, resource);
+	state_of(f, resource);
 	faults_tick(f, now);
 	for (size_t i = 0; i < f->rule_count && rc == 0; i++)
 		rc = test_rule(f, i, now, resource, e, object, err);
@@ -433,7 +433,7 @@ static void count_event(struct faults *f, const struct fault_now *now, const str
 void faults_after(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
 	const struct event *e)
 {
-	struct resource_state *state = fault_resource(f, resource);
+	struct resource_state *state = state_of(f, resource);
 	uint64_t rv;
 
 	if (rv_to_u64(e->rv, &rv) && rv > state->last_rv)

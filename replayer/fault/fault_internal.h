@@ -84,8 +84,6 @@ struct faults {
 
 /* The names as in "pods", "deployments.apps", "crontabs.v1.stable.example.com". */
 bool fault_matches_resource(const struct fault_where *w, const struct tape_resource *resource);
-/* Whether the whole text is as the pattern with * and ? says. */
-bool fault_matches_pattern(const char *pattern, struct slice text);
 bool fault_matches_request(const struct fault_where *w, const struct fault_request *r);
 /* An event of that resource, by its resource and namespace. */
 bool fault_matches_event(
@@ -106,7 +104,6 @@ void client_set_remove(struct client_set *s, struct client_count *item);
 /* The rule happens, if it may. */
 void fault_fire(struct faults *f, size_t rule, const struct fault_now *now, uint64_t a, uint64_t b,
 	uint64_t client, const struct fault_stream *stream);
-struct resource_state *fault_resource(struct faults *f, const struct tape_resource *resource);
 /* Whether its time is over; not of those that count events. */
 bool fault_is_over(const struct faults *f, const struct episode *e, const struct fault_now *now);
 /* A sum that stays at FAULT_FOREVER. */

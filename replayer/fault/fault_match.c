@@ -1,5 +1,6 @@
 /* fault_match.c: who is meant by a rule, and chance. See fault_internal.h. */
 #include "replayer/fault/fault_internal.h"
+#include "schema/base/hash.h"
 
 #include <stdlib.h>
 
@@ -32,8 +33,9 @@ bool fault_matches_resource(const struct fault_where *w, const struct tape_resou
 	return false;
 }
 
-/* Goes back to the last star when what follows it does not fit. */
-bool fault_matches_pattern(const char *pattern, struct slice text)
+/* Whether the whole text is as the pattern with * and ? says. Goes back to the last star when what follows it
+ * does not fit. */
+static bool matches_pattern(const char *pattern, struct slice text)
 {
 	const char *star = NULL;
 	size_t at = 0, star_at = 0;
@@ -63,7 +65,7 @@ bool fault_matches_request(const struct fault_where *w, const struct fault_reque
 		return false;
 	if (w->namespace && !slice_is(r->namespace, w->namespace) && !(w->and_wider && r->namespace.len == 0))
 		return false;
-	if (w->client && !fault_matches_pattern(w->client, r->user_agent))
+	if (w->client && !matches_pattern(w->client, r->user_agent))
 		return false;
 	return !w->credential || slice_is(r->credential, w->credential);
 }
@@ -94,18 +96,12 @@ double fault_chance(uint64_t seed, uint64_t a, uint64_t b)
 	return (double)(fault_mix(fault_mix(seed, a), b) >> 11) * 0x1p-53;
 }
 
-/* FNV-1a. */
-static uint64_t hashed(uint64_t hash, struct slice text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		hash = (hash ^ (unsigned char)text.ptr[i]) * UINT64_C(0x100000001b3);
-	return hash * UINT64_C(0x100000001b3);
-}
-
 uint64_t fault_client(struct slice user_agent, struct slice credential)
 {
-	uint64_t hash = hashed(hashed(UINT64_C(0xcbf29ce484222325), user_agent), credential);
+	static const struct slice end = {"", 1};
+	uint64_t hash = hash_add(hash_add(HASH_EMPTY, user_agent), end);
 
+	hash = hash_add(hash_add(hash, credential), end);
 	return hash ? hash : 1;
 }
 

@@ -62,11 +62,6 @@ int server_port(const struct server *s)
 	return s->port;
 }
 
-size_t server_connection_count(const struct server *s)
-{
-	return s->conn_count;
-}
-
 uint64_t server_cut_count(const struct server *s)
 {
 	return s->cut_count;

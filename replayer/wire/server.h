@@ -35,7 +35,6 @@ void server_close(struct server *s);
 
 /* The port it listens on. */
 int server_port(const struct server *s);
-size_t server_connection_count(const struct server *s);
 
 /* How many connections or streams were cut because the peer took nothing. */
 uint64_t server_cut_count(const struct server *s);

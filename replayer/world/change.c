@@ -30,7 +30,8 @@ void change_unref(struct change *c)
 	free(c);
 }
 
-struct blob *change_frame(enum event_type type, struct slice object)
+/* A frame of a watch: {"type":TYPE,"object":OBJECT} and a line feed. The caller owns the reference. */
+static struct blob *frame_of(enum event_type type, struct slice object)
 {
 	const char *name = event_type_name(type);
 	const struct slice parts[] = {slice_of("{\"type\":\""), slice_of(name), slice_of("\",\"object\":"),
@@ -69,7 +70,7 @@ static void set_object(struct change *c, struct slice object)
 {
 	struct slice body;
 
-	c->plain = change_frame(c->type, object);
+	c->plain = frame_of(c->type, object);
 	body = blob_body(c->plain);
 	c->object = (struct slice){body.ptr + body.len - 2 - object.len, object.len};
 }

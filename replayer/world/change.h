@@ -68,9 +68,6 @@ int object_with_rv(struct slice object, uint64_t rv, struct buf *to, struct err 
 /* Moves the times in its object (rebase.h), before anybody else has seen the change. NULL moves none. */
 void change_rebase(struct change *c, const struct rebase *r);
 
-/* A frame of a watch: {"type":TYPE,"object":OBJECT} and a line feed. The caller owns the reference. */
-struct blob *change_frame(enum event_type type, struct slice object);
-
 /* The encoding kept under that key, borrowed; NULL when there is none. */
 struct blob *change_encoding(const struct change *c, uint32_t key);
 

@@ -3,6 +3,7 @@
 
 #include "replayer/run.h"
 #include "replayer/write/write_internal.h"
+#include "schema/base/hash.h"
 #include "schema/base/limits.h"
 #include "schema/run/run_file.h"
 
@@ -56,16 +57,14 @@ bool write_hides(const struct api_call *call, const struct collection *c)
 	return !begins_with_one_of(agent, people);
 }
 
-uint64_t write_program(const struct api_call *call)
+/* Who asks, by the User-Agent; 0: nobody in particular. */
+static uint64_t program_of(const struct api_call *call)
 {
 	struct slice agent = http_header_find(call->request, "User-Agent");
-	uint64_t hash = 14695981039346656037u;
 
 	if (begins_with_one_of(agent, people + 1))
 		return 0;
-	for (size_t i = 0; i < agent.len; i++)
-		hash = (hash ^ (unsigned char)agent.ptr[i]) * 1099511628211u;
-	return agent.len ? hash | 1 : 0;
+	return agent.len ? hash_add(HASH_EMPTY, agent) | 1 : 0;
 }
 
 bool write_was_absorbed(const struct api_call *call, const struct collection *c, uint64_t *ret_seq)
@@ -74,7 +73,7 @@ bool write_was_absorbed(const struct api_call *call, const struct collection *c,
 		world_remembered(call->api->world, c, call->path.namespace, call->path.name);
 	struct slice agent = http_header_find(call->request, "User-Agent");
 
-	if (!v || !v->by || v->by != write_program(call))
+	if (!v || !v->by || v->by != program_of(call))
 		return false;
 	if (v->type != EVENT_DELETED && begins_with_one_of(agent, people))
 		return false;
@@ -271,7 +270,7 @@ void write_serve(struct api_call *call, struct collection *c)
 	struct write w = {.call = call,
 		.c = c,
 		.verb = verb_of(call),
-		.by = write_program(call),
+		.by = program_of(call),
 		.namespace = call->path.namespace,
 		.sub = call->path.subresource,
 		.name = slice_dup(call->path.name)};
@@ -288,7 +287,7 @@ bool write_serve_scale(struct api_call *call, struct collection *c)
 		.c = c,
 		.verb = VERB_UPDATE,
 		.policy = WRITE_ABSORB,
-		.by = write_program(call),
+		.by = program_of(call),
 		.namespace = call->path.namespace,
 		.name = slice_dup(call->path.name)};
 	struct buf json;

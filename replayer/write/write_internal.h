@@ -20,7 +20,7 @@ struct write {
 	enum write_verb verb;
 	enum write_policy policy;
 	bool dry_run;
-	uint64_t by;                 /* see write_program */
+	uint64_t by;                 /* who wrote it, a hash of the User-Agent; 0: nobody in particular */
 	struct view view;            /* of the answer */
 	struct slice namespace, sub; /* of the path */
 	char *name;                  /* of the path, or of a new object */
@@ -32,9 +32,6 @@ struct write {
 	bool managed;        /* its managed fields are up to date */
 	struct buf warnings; /* the header of the answer */
 };
-
-/* Who asks, by the User-Agent; 0: nobody in particular. write.c. */
-uint64_t write_program(const struct api_call *call);
 
 /* ---- write_object.c: what all objects have ---- */
 

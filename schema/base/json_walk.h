@@ -38,9 +38,6 @@ static inline char json_peek(struct json_cursor *c)
 	return c->at < c->end ? *c->at : 0;
 }
 
-/* "bad JSON at byte N: expected ..., found ...". */
-int json_fail(struct json_cursor *c, const char *expected);
-
 /* Consumes the opening bracket. */
 int json_enter(struct json_cursor *c, char bracket) MUST_CHECK;
 

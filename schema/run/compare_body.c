@@ -1,6 +1,7 @@
 /* compare_body.c: see compare_body.h. */
 #include "schema/run/compare_body.h"
 
+#include "schema/base/hash.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/timestamp.h"
@@ -37,10 +38,8 @@ void word_table_free(struct word_table *t)
 
 static struct word *find(const struct word_table *t, struct slice text)
 {
-	uint64_t hash = 14695981039346656037u;
+	uint64_t hash = hash_add(HASH_EMPTY, text);
 
-	for (size_t i = 0; i < text.len; i++)
-		hash = (hash ^ (unsigned char)text.ptr[i]) * 1099511628211u;
 	for (size_t i = hash & (t->cap - 1);; i = (i + 1) & (t->cap - 1)) {
 		if (!t->items[i].text || slice_is(text, t->items[i].text))
 			return &t->items[i];

@@ -4,6 +4,7 @@
  */
 #include "schema/run/compare_load.h"
 
+#include "schema/base/hash.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/run/compare_body.h"
@@ -148,13 +149,6 @@ static char *name_of(const struct load *l, const struct run_write_row *w)
 	return made;
 }
 
-static uint64_t hash_of(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-	return hash;
-}
-
 static int action_of(
 	const struct load *l, const struct run_written *from, struct run_action *a, struct err *err)
 {
@@ -185,7 +179,7 @@ static int action_of(
 	buf_init(&text, LIMIT_OBJECT_BYTES);
 	rc = compare_body_append(&body, &text, err);
 	a->body = slice_dup(buf_slice(&text));
-	a->hash = hash_of(hash_of(14695981039346656037u, a->key), a->body);
+	a->hash = hash_add(hash_add(HASH_EMPTY, slice_of(a->key)), slice_of(a->body));
 	buf_release(&text);
 	if (rc)
 		run_action_release(a);

@@ -234,7 +234,8 @@ static int open_table(sqlite3 *db, const char *path, const char *prefix, const c
 	return code;
 }
 
-int functions_open_tape(sqlite3 *db, const char *path, const char *prefix, struct err *err)
+/* Makes the temp tables PREFIXevents, PREFIXobjects, ... of the tape, in place of such tables that exist. */
+static int open_tape(sqlite3 *db, const char *path, const char *prefix, struct err *err)
 {
 	const struct table_kind *kind;
 
@@ -255,7 +256,7 @@ static void kubetape_open(sqlite3_context *context, int argc, sqlite3_value **ar
 		sqlite3_result_error(context, "kubetape_open wants the path of a tape", -1);
 		return;
 	}
-	if (functions_open_tape(sqlite3_context_db_handle(context), path, prefix, &err))
+	if (open_tape(sqlite3_context_db_handle(context), path, prefix, &err))
 		result_err(context, &err);
 	else
 		result_string(context, path);

@@ -15,9 +15,6 @@
 
 int functions_register(sqlite3 *db);
 
-/* Makes the temp tables PREFIXevents, PREFIXobjects, ... of the tape, in place of such tables that exist. */
-int functions_open_tape(sqlite3 *db, const char *path, const char *prefix, struct err *err) MUST_CHECK;
-
 /* Gives JSON as SQL does: strings without quotes, numbers, true and false as 1 and 0, null as NULL, arrays
  * and objects as their text. */
 int result_json(sqlite3_context *context, struct slice value, struct err *err) MUST_CHECK;

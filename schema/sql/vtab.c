@@ -408,12 +408,6 @@ void result_slice(sqlite3_context *context, struct slice text)
 	sqlite3_result_text64(context, text.ptr ? text.ptr : "", text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-void result_optional(sqlite3_context *context, struct slice text)
-{
-	if (text.len)
-		result_slice(context, text);
-}
-
 void result_string(sqlite3_context *context, const char *text)
 {
 	if (text)

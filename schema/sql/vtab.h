@@ -88,9 +88,8 @@ void scan_expects(const struct scan *s, bool stored_order);
 /* Registers the module; `db` then owns what belongs to it. */
 int vtab_register(sqlite3 *db);
 
-/* Results. Text is copied; result_optional gives NULL for an empty slice. */
+/* Results. Text is copied. */
 void result_slice(sqlite3_context *context, struct slice text);
-void result_optional(sqlite3_context *context, struct slice text);
 void result_string(sqlite3_context *context, const char *text); /* NULL gives NULL */
 void result_time(sqlite3_context *context, int64_t time_ns);
 

@@ -195,6 +195,14 @@ static struct tape_extent *find_entry(struct tape *t, uint64_t seq)
 	return low < t->events.count && seq >= t->events.items[low].first_seq ? &t->events.items[low] : NULL;
 }
 
+/* Where a seq is: the extent and the event's index in it. Both stay valid until the next call that looks for
+ * one; take a reference to the extent to keep it longer. */
+struct place {
+	struct tape_extent *entry;
+	struct extent *extent;
+	size_t index;
+};
+
 static int find_in(
 	struct tape *t, struct tape_extent *entry, uint64_t seq, struct place *ret, struct err *err)
 {
@@ -225,7 +233,7 @@ static int find_in_state(struct tape *t, uint64_t seq, struct place *ret, struct
 	return ERR_NOT_FOUND;
 }
 
-int reader_find(struct tape *t, uint64_t seq, struct place *ret, struct err *err)
+static int find_seq(struct tape *t, uint64_t seq, struct place *ret, struct err *err)
 {
 	struct tape_extent *entry = find_entry(t, seq);
 	int found = entry ? find_in(t, entry, seq, ret, err) : find_in_state(t, seq, ret, err);
@@ -246,7 +254,7 @@ int tape_event(struct tape *t, uint64_t seq, struct event *ret, struct buf *keep
 	size_t bytes = 0;
 
 	err = err ? err : &local;
-	if (reader_find(t, seq, &place, err))
+	if (find_seq(t, seq, &place, err))
 		return err->code;
 	extent_event_get(place.extent, place.index, rv, &e);
 	for (size_t i = 0; i < 4; i++)
@@ -273,7 +281,7 @@ int tape_object(struct tape *t, uint64_t seq, struct slice *ret, struct err *err
 	struct place place;
 
 	err = err ? err : &local;
-	if (reader_find(t, seq, &place, err))
+	if (find_seq(t, seq, &place, err))
 		return err->code;
 	return reader_object(t, place.entry, place.extent, place.index, ret, err);
 }
@@ -339,7 +347,7 @@ int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *e
 	int failed = 0;
 
 	err = err ? err : &local;
-	if (reader_find(t, seq, &place, err))
+	if (find_seq(t, seq, &place, err))
 		return err->code;
 	own = extent_ref(place.extent);
 	key = &own->objects[own->events[place.index].object];

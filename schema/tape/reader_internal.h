@@ -34,10 +34,10 @@ struct tape_extent {
 	int64_t id;
 	uint64_t first_seq, last_seq, events, raw_bytes;
 	int64_t min_time_ns, max_time_ns;
-	/* Sealed: what the index showed when it was decoded first. Not on disk: a walk by resourceVersion passes
-	 * the extent by from the second time on. */
+	/* Sealed: what the index showed when it was decoded first. Not on disk: a walk by resourceVersion
+	 * passes the extent by from the second time on. */
 	uint64_t min_rv, max_rv;
-	bool rvs_known; /* and all of them are numbers */
+	bool rvs_known;         /* and all of them are numbers */
 	struct hot_reader *hot; /* what it was decoded from as long as it is hot, else NULL */
 	struct extent *index;   /* sealed: decoded, or NULL */
 	uint64_t used;
@@ -86,14 +86,6 @@ void reader_close_segment(struct tape *t, struct tape_segment *s);
 
 /* reader_extents.c */
 
-/* Where a seq is: the extent and the event's index in it. Both stay valid until the next call that looks for
- * one; take a reference to the extent to keep it longer. */
-struct place {
-	struct tape_extent *entry;
-	struct extent *extent;
-	size_t index;
-};
-int reader_find(struct tape *t, uint64_t seq, struct place *ret, struct err *err) MUST_CHECK;
 /* The extent that an entry of one of the lists stands for, sorted. */
 int reader_extent(struct tape *t, struct tape_extent *entry, struct extent **ret, struct err *err) MUST_CHECK;
 /* False only when the extent surely has no object of that hash. */

@@ -126,7 +126,6 @@ uint32_t extent_blocks_number(const struct kept_extent *e, uint32_t index);
 int recover_plan(struct recovery *r, struct err *err) MUST_CHECK;
 /* The seq that an old one has in the new tape: of a lost one, that of the last one before it. */
 uint64_t recover_map(const struct recovery *r, uint64_t seq);
-bool recover_is_lost(const struct recovery *r, uint64_t seq);
 
 /* recover_write.c */
 int recover_write(struct recovery *r, const char *to, struct err *err) MUST_CHECK;

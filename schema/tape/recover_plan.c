@@ -274,11 +274,6 @@ static void rescue(struct recovery *r)
 
 /* ---- the whole ---- */
 
-bool recover_is_lost(const struct recovery *r, uint64_t seq)
-{
-	return run_of(r, seq) != NULL;
-}
-
 uint64_t recover_map(const struct recovery *r, uint64_t seq)
 {
 	uint64_t lost = 0;
