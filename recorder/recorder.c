@@ -264,7 +264,7 @@ static int shut_down(struct recorder *r, struct err *err)
 
 	r->state = RECORDER_STOPPED;
 	notices_tick(&r->notices, INT64_MAX);
-	status_clear();
+	log_clear_status();
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_stop(r->streams[i], "client_stop");
 	if (flusher_tape(r->x.flusher))

@@ -16,11 +16,4 @@ void status_init(struct status *s);
 /* Draws the line anew; about once a second. Nothing happens when this is no terminal. */
 void status_draw(struct status *s, const struct recorder_context *x, size_t streams, size_t watched);
 
-/* Takes the line away. */
-void status_clear(void);
-
-/* "512 B", "1.2 kB", "34.5 MB"; returns to. */
-#define BYTES_TEXT 32
-const char *status_bytes(char to[BYTES_TEXT], uint64_t bytes);
-
 #endif

@@ -36,16 +36,6 @@ struct keys {
 	double speed; /* to come back to from max */
 };
 
-/* Log lines are written by others; the line on the terminal must make room for them. */
-static bool is_drawn;
-
-static void make_room(void)
-{
-	if (is_drawn)
-		fputs("\r\033[K", stderr);
-	is_drawn = false;
-}
-
 static void set_mode(struct keys *k)
 {
 	struct termios raw = k->before;
@@ -83,16 +73,14 @@ static void draw(struct keys *k)
 		(unsigned long long)d->until_seq, speed, watches_running(d->watches),
 		(unsigned long long)k->run->events, k->run->late.count ? ", p99 late " : "",
 		k->run->late.count ? late : "");
-	make_room();
-	fprintf(stderr, "%.*s", columns(k) - 1, line);
-	fflush(stderr);
-	is_drawn = true;
+	line[columns(k) - 1] = 0;
+	log_show_status(line);
 }
 
 /* On a line of its own, which the terminal breaks if it is narrow. */
 static void say(const char *text)
 {
-	make_room();
+	log_clear_status();
 	fprintf(stderr, "%s\n", text);
 }
 
@@ -235,7 +223,6 @@ struct keys *keys_open(
 	k->speed = player_speed(deck->player) > SPEED_MAX ? player_speed(deck->player) : 1;
 	tcgetattr(fd, &k->before);
 	set_mode(k);
-	log_set_before(make_room);
 	uv_poll_init(loop, &k->poll, fd);
 	uv_timer_init(loop, &k->redraw);
 	uv_signal_init(loop, &k->go_on);
@@ -260,9 +247,7 @@ void keys_close(struct keys *k)
 {
 	if (!k)
 		return;
-	log_set_before(NULL);
-	make_room();
-	fflush(stderr);
+	log_clear_status();
 	tcsetattr(k->fd, TCSANOW, &k->before);
 	uv_close((uv_handle_t *)&k->poll, on_closed);
 	uv_close((uv_handle_t *)&k->redraw, on_closed);

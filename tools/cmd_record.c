@@ -1,6 +1,7 @@
 /* cmd_record.c: `kubetape record`. */
 #include "recorder/recorder.h"
 #include "recorder/status.h"
+#include "schema/base/bytes_format.h"
 #include "schema/base/log.h"
 #include "schema/base/version.h"
 #include "tools/commands.h"
@@ -61,18 +62,18 @@ static const struct option_row rows[] = {
 
 static void say_ready(size_t streams)
 {
-	status_clear();
+	log_clear_status();
 	fprintf(stderr, "recording %zu streams\n", streams);
 	fflush(stderr);
 }
 
 static void say_summary(const struct recorder_summary *s, const char *tape)
 {
-	char raw[BYTES_TEXT], disk[BYTES_TEXT], took[TIME_TEXT_BYTES];
+	char raw[BYTES_TEXT_BYTES], disk[BYTES_TEXT_BYTES], took[TIME_TEXT_BYTES];
 
 	fprintf(stderr, "recorded %ju events (%s) of %zu streams in %s to '%s' (%s)", (uintmax_t)s->events,
-		status_bytes(raw, s->bytes), s->streams, duration_format(took, s->duration_ns), tape,
-		status_bytes(disk, s->disk_bytes));
+		bytes_format(raw, s->bytes), s->streams, duration_format(took, s->duration_ns), tape,
+		bytes_format(disk, s->disk_bytes));
 	if (s->gaps)
 		fprintf(stderr, "; %ju gaps, in which %ju changes were missed", (uintmax_t)s->gaps,
 			(uintmax_t)s->hidden);

@@ -1,4 +1,5 @@
 /* cmd_repack.c: `kubetape repack`. */
+#include "schema/base/bytes_format.h"
 #include "schema/tape/repack.h"
 #include "tools/commands.h"
 #include "tools/progress.h"

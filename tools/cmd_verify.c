@@ -1,4 +1,5 @@
 /* cmd_verify.c: `kubetape verify`: is the tape what was written? One line for each damage. */
+#include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
 #include "schema/tape/verify.h"
 #include "tools/commands.h"

@@ -1,6 +1,7 @@
 /* progress.c: see progress.h. */
 #include "tools/progress.h"
 
+#include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
 
 #include <signal.h>
@@ -31,18 +32,6 @@ void progress_begin(struct progress *p, const char *verb)
 {
 	*p = (struct progress){
 		.verb = verb, .shown = isatty(STDERR_FILENO), .begin_ns = clock_mono_ns(&clock_system)};
-}
-
-const char *bytes_format(char to[BYTES_TEXT_BYTES], uint64_t bytes)
-{
-	static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-	double value = (double)bytes;
-	size_t unit = 0;
-
-	for (; value >= 1000 && unit < 4; unit++)
-		value /= 1000;
-	snprintf(to, BYTES_TEXT_BYTES, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-	return to;
 }
 
 static void print_line(const struct progress *p, uint64_t done, uint64_t total, int64_t passed_ns)

@@ -25,8 +25,4 @@ void progress_clear(const struct progress *p);
 
 void progress_catch_signals(void);
 
-/* "3.4 GB": powers of ten; returns to. */
-#define BYTES_TEXT_BYTES 32
-const char *bytes_format(char to[BYTES_TEXT_BYTES], uint64_t bytes);
-
 #endif

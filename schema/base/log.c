@@ -4,19 +4,36 @@
 #include "schema/base/clock.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 static enum log_level max_level = LOG_LEVEL_INFO;
-static void (*before_line)(void);
+static bool status_shown;
 
 void log_set_level(enum log_level level)
 {
 	max_level = level;
 }
 
-void log_set_before(void (*before)(void))
+static void take_status_away(void)
 {
-	before_line = before;
+	if (status_shown)
+		fputs("\r\033[K", stderr);
+	status_shown = false;
+}
+
+void log_show_status(const char *text)
+{
+	take_status_away();
+	fputs(text, stderr);
+	fflush(stderr);
+	status_shown = true;
+}
+
+void log_clear_status(void)
+{
+	take_status_away();
+	fflush(stderr);
 }
 
 /* Peers' words may hold anything: a line stays one line, and a terminal gets no orders. */
@@ -40,8 +57,7 @@ void log_write(enum log_level level, const char *format, ...)
 	vsnprintf(line, sizeof(line), format, ap);
 	va_end(ap);
 	make_harmless(line);
-	if (before_line)
-		before_line();
+	take_status_away();
 	time_format(when, clock_wall_ns(&clock_system));
 	fprintf(stderr, "%.23sZ %s %s\n", when, names[level], line);
 }

@@ -10,8 +10,10 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 
 void log_set_level(enum log_level level);
 
-/* A hook that is called before a line is written, to take a status line off the terminal. NULL for none. */
-void log_set_before(void (*before)(void));
+/* The status line: the last one on a terminal, without a line feed, written again and again. Showing one
+ * replaces the one before; log lines take it away and leave it to be shown again. */
+void log_show_status(const char *text);
+void log_clear_status(void);
 
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -5,13 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static unsigned hook_calls;
-
-static void count_call(void)
-{
-	hook_calls++;
-}
-
 /* What `write` puts on stderr, terminated. */
 static void capture(void (*write)(void), char *to, size_t size)
 {
@@ -40,12 +33,30 @@ START_TEST(log__writes_time_level_and_message_down_to_its_level)
 {
 	char line[4096];
 
-	log_set_before(count_call);
 	capture(write_two_levels, line, sizeof(line));
-	log_set_before(NULL);
-	ck_assert_uint_eq(hook_calls, 1);
 	ck_assert_uint_eq(strspn(line, "0123456789-T:.Z"), strlen("2026-01-15T10:00:00.123Z"));
 	ck_assert_str_eq(strchr(line, ' '), " warn stream pods: 3 events\n");
+}
+END_TEST
+
+static void write_under_a_status(void)
+{
+	log_show_status("1 of 2 streams");
+	log_show_status("2 of 2 streams");
+	log_warn("a");
+	log_warn("b");
+}
+
+START_TEST(log__takes_the_status_line_away_once_before_it_writes)
+{
+	char text[4096], *status, *first;
+
+	capture(write_under_a_status, text, sizeof(text));
+	status = strstr(text, "1 of 2 streams\r\033[K2 of 2 streams\r\033[K20");
+	ck_assert_ptr_eq(status, text);
+	first = strchr(text, '\n');
+	ck_assert_ptr_nonnull(first);
+	ck_assert_ptr_null(strchr(first, '\r'));
 }
 END_TEST
 
@@ -79,4 +90,5 @@ START_TEST(log__cuts_what_is_too_long)
 END_TEST
 
 UNIT_MAIN("log", log__writes_time_level_and_message_down_to_its_level,
+	log__takes_the_status_line_away_once_before_it_writes,
 	log__keeps_a_line_one_line_whatever_a_peer_said, log__cuts_what_is_too_long)
