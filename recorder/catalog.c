@@ -9,13 +9,6 @@
 
 /* ---- reading discovery documents ---- */
 
-static void free_strings(char **list)
-{
-	for (char **s = list; s && *s; s++)
-		free(*s);
-	free(list);
-}
-
 static void resource_release(struct catalog_resource *r)
 {
 	free(r->group);
@@ -23,8 +16,8 @@ static void resource_release(struct catalog_resource *r)
 	free(r->resource);
 	free(r->kind);
 	free(r->singular);
-	free_strings(r->short_names);
-	free_strings(r->categories);
+	free_texts(r->short_names);
+	free_texts(r->categories);
 }
 
 void catalog_release(struct catalog *c)
@@ -105,7 +98,7 @@ static bool is_watchable(struct slice json)
 
 	for (char **v = verbs; v && *v; v++)
 		found |= (strcmp(*v, "list") == 0) | (strcmp(*v, "watch") == 0) << 1;
-	free_strings(verbs);
+	free_texts(verbs);
 	return found == 3;
 }
 

@@ -253,13 +253,6 @@ static char *env_item(struct fy_node *item)
 	return pair;
 }
 
-static void free_strings(char **list)
-{
-	for (char **s = list; s && *s; s++)
-		free(*s);
-	free(list);
-}
-
 /* The entry `name` of the list `list`, whose content stands under `content`. */
 static struct entry find_entry(
 	const struct files *files, const char *list, const char *content, const char *name)
@@ -480,8 +473,8 @@ static void free_exec(struct exec_config *exec)
 		return;
 	free(exec->command);
 	free(exec->api_version);
-	free_strings(exec->args);
-	free_strings(exec->env);
+	free_texts(exec->args);
+	free_texts(exec->env);
 	free(exec->directory);
 	free(exec->install_hint);
 	free(exec);
@@ -497,7 +490,7 @@ void cluster_config_free(struct cluster_config *c)
 		return;
 	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
 		free(*strings[i]);
-	free_strings(c->as_groups);
+	free_texts(c->as_groups);
 	free_exec(c->exec);
 	buf_release(&c->ca_data);
 	buf_release(&c->cert_data);

@@ -73,12 +73,6 @@ struct printer {
 	int64_t old_seq, seq; /* of the object printed last */
 };
 
-static int on_begin(void *context, const char *const *names, size_t count, struct err *err)
-{
-	(void)context, (void)names, (void)count, (void)err;
-	return 0;
-}
-
 static void print_object(const struct printer *p, const struct sql_value *v)
 {
 	bool added = slice_is(v[CHANGE].bytes, "added"), deleted = slice_is(v[CHANGE].bytes, "deleted");
@@ -108,12 +102,6 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 	if (v[FIELD].type == SQL_TEXT)
 		state_text_change(
 			&p->text, v[OP].bytes, v[FIELD].bytes, &v[OLD], &v[NEW], (struct slice){NULL, 0});
-	return 0;
-}
-
-static int on_end(void *context, struct err *err)
-{
-	(void)context, (void)err;
 	return 0;
 }
 
@@ -147,7 +135,7 @@ static int choose(struct sql_session *s, const char *tape_path, const char *want
 static int show(const struct diff_options *o, const struct operands *operands, struct err *err)
 {
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full}};
-	struct sql_sink sink = {on_begin, on_row, on_end, &p};
+	struct sql_sink sink = {.row = on_row, .context = &p};
 	struct table_out *out = NULL;
 	struct sql_session *s;
 	int code;

@@ -75,7 +75,7 @@ static int select_begin(void *context, const char *const *names, size_t count, s
 {
 	struct selecting *s = context;
 
-	return s->to.begin(s->to.context, names + 2, count - 2, err);
+	return s->to.begin ? s->to.begin(s->to.context, names + 2, count - 2, err) : 0;
 }
 
 static int select_row(void *context, const struct sql_value *values, size_t count, struct err *err)
@@ -97,19 +97,7 @@ static int select_end(void *context, struct err *err)
 {
 	struct selecting *s = context;
 
-	return s->to.end(s->to.context, err);
-}
-
-static int ignore_begin(void *context, const char *const *names, size_t count, struct err *err)
-{
-	(void)context, (void)names, (void)count, (void)err;
-	return 0;
-}
-
-static int ignore_end(void *context, struct err *err)
-{
-	(void)context, (void)err;
-	return 0;
+	return s->to.end ? s->to.end(s->to.context, err) : 0;
 }
 
 static int print_name(void *context, const struct sql_value *values, size_t count, struct err *err)
@@ -221,7 +209,7 @@ static int find_crd(struct get *g, struct buf *to, struct err *err)
 	static const char sql[] =
 		"SELECT object FROM objects(:seq) WHERE apigroup = 'apiextensions.k8s.io' AND "
 		"resource = 'customresourcedefinitions' AND name = :crd";
-	struct sql_sink sink = {ignore_begin, keep_object, ignore_end, to};
+	struct sql_sink sink = {.row = keep_object, .context = to};
 	char *name = xasprintf("%s.%s", g->resource->resource, g->resource->apigroup);
 	int code;
 
@@ -261,7 +249,7 @@ static int print_table(struct get *g, struct err *err)
 
 static int print_resource(struct get *g, struct err *err)
 {
-	struct sql_sink sink = {ignore_begin, print_json, ignore_end, g};
+	struct sql_sink sink = {.row = print_json, .context = g};
 
 	if (is_output(g, "json"))
 		return run_into(g, &sink, err);

@@ -75,11 +75,6 @@ static int copy_documents(struct importer *m, struct input *in, struct tape_writ
 	return 0;
 }
 
-static bool begins(struct slice bytes, const char *with)
-{
-	return bytes.len >= strlen(with) && memcmp(bytes.ptr, with, strlen(with)) == 0;
-}
-
 /* The first bytes tell. What begins with no bracket is taken for YAML when it begins as its keys do. */
 static int open_documents(struct input *in, struct importer *m, int fd, const char *name, struct err *err)
 {
@@ -90,9 +85,9 @@ static int open_documents(struct input *in, struct importer *m, int fd, const ch
 	yaml_documents_init(&in->yaml, &in->json, importer_base_ns(m));
 	if (json_documents_peek(&in->json, &first, err))
 		return err->code;
-	if (begins(first, "age-encryption.org/"))
+	if (slice_begins(first, "age-encryption.org/"))
 		return err_set(err, ERR_USAGE, "'%s' is encrypted: decrypt it with age first", name);
-	if (begins(first, "\x1f\x8b") || begins(first, "\x28\xb5\x2f\xfd"))
+	if (slice_begins(first, "\x1f\x8b") || slice_begins(first, "\x28\xb5\x2f\xfd"))
 		return err_set(err, ERR_USAGE,
 			"'%s' is compressed: unpack it first, as by `zcat`, or `tar -xOzf` for an archive",
 			name);

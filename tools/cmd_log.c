@@ -74,12 +74,6 @@ struct printer {
 	size_t row_count;
 };
 
-static int on_begin(void *context, const char *const *names, size_t count, struct err *err)
-{
-	(void)context, (void)names, (void)count, (void)err;
-	return 0;
-}
-
 static void print_event(struct printer *p, const struct sql_value *v)
 {
 	char since[TIME_TEXT_BYTES];
@@ -136,12 +130,6 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 	return 0;
 }
 
-static int on_end(void *context, struct err *err)
-{
-	(void)context, (void)err;
-	return 0;
-}
-
 /* ---- which object ---- */
 
 static int choose(struct sql_session *s, const char *tape_path, const char *what, struct err *err)
@@ -174,7 +162,7 @@ static int print(struct sql_session *s, const struct log_options *o, const char 
 {
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full}};
 	struct table_out *out = o->json ? table_out_new(stdout, TABLE_NDJSON, 0) : NULL;
-	struct sql_sink sink = {on_begin, on_row, on_end, &p};
+	struct sql_sink sink = {.row = on_row, .context = &p};
 	char *sql = xasprintf(
 		sql_format, strchr(what, '/') ? by_name : by_uid, *o->namespace ? by_namespace : "");
 	int code;

@@ -35,16 +35,9 @@ struct place {
 
 /* ---- candidates ---- */
 
-static bool begins_with(struct slice text, const char *start)
-{
-	size_t len = strlen(start);
-
-	return text.len >= len && memcmp(text.ptr, start, len) == 0;
-}
-
 static void offer(struct completion *c, struct slice candidate, const char *help)
 {
-	if (!begins_with(candidate, c->typed))
+	if (!slice_begins(candidate, c->typed))
 		return;
 	fprintf(c->to, "%.*s%.*s", (int)c->front.len, c->front.ptr, (int)candidate.len, candidate.ptr);
 	fprintf(c->to, "%s%s\n", help ? "\t" : "", help ? help : "");
@@ -150,7 +143,7 @@ static void offer_alternative(struct completion *c, struct slice word)
 		offer_paths(c, PATH_TAPE);
 	else if (slice_is(word, "DIR"))
 		offer_paths(c, PATH_DIRECTORY);
-	else if (begins_with(word, "FILE"))
+	else if (slice_begins(word, "FILE"))
 		offer_paths(c, PATH_ANY);
 }
 

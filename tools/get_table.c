@@ -96,12 +96,6 @@ static int begin(struct get_table *t, struct err *err)
 	return code;
 }
 
-static int on_begin(void *context, const char *const *names, size_t count, struct err *err)
-{
-	(void)context, (void)names, (void)count, (void)err;
-	return 0;
-}
-
 /* Appends the text of one cell, which the writers give as a JSON text or number. */
 static int put_cell(struct get_table *t, const cJSON *object, size_t column, struct err *err)
 {
@@ -165,5 +159,5 @@ static int on_end(void *context, struct err *err)
 
 struct sql_sink get_table_sink(struct get_table *t)
 {
-	return (struct sql_sink){on_begin, on_row, on_end, t};
+	return (struct sql_sink){.row = on_row, .end = on_end, .context = t};
 }

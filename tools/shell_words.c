@@ -27,12 +27,6 @@ static void add(struct shell_words *w, struct slice word)
 	w->items[w->count++] = slice_dup(word);
 }
 
-static int ignore_names(void *context, const char *const *names, size_t count, struct err *err)
-{
-	(void)context, (void)names, (void)count, (void)err;
-	return 0;
-}
-
 static int add_column(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
 	(void)err;
@@ -51,12 +45,6 @@ static int add_run_table(void *context, const struct sql_value *values, size_t c
 		return 0;
 	w->tables = xrealloc(w->tables, (w->table_count + 1) * sizeof(*w->tables));
 	w->tables[w->table_count++] = slice_dup(values[1].bytes);
-	return 0;
-}
-
-static int ignore_end(void *context, struct err *err)
-{
-	(void)context, (void)err;
 	return 0;
 }
 
@@ -85,11 +73,11 @@ struct shell_words *shell_words_new(struct sql_session *session)
 	struct shell_words *w = xcalloc(1, sizeof(*w));
 	const char *name;
 
-	ask(session, "PRAGMA table_list", (struct sql_sink){ignore_names, add_run_table, ignore_end, w});
+	ask(session, "PRAGMA table_list", (struct sql_sink){.row = add_run_table, .context = w});
 	for (size_t i = 0; (name = table_at(w, i)); i++) {
 		char *sql = xasprintf("PRAGMA table_xinfo(%s)", name);
 
-		ask(session, sql, (struct sql_sink){ignore_names, add_column, ignore_end, w});
+		ask(session, sql, (struct sql_sink){.row = add_column, .context = w});
 		free(sql);
 	}
 	for (size_t i = 0; i < sizeof(sql_words) / sizeof(*sql_words); i++)

@@ -1,17 +1,13 @@
 /* strategic_merge.c: see strategic_merge.h. */
 #include "tools/strategic_merge.h"
 
-#include <stdbool.h>
+#include "schema/base/buf.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #define ORDER  "$setElementOrder/"
 #define DELETE "$deleteFromPrimitiveList/"
-
-static bool begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
 
 static cJSON *member(const cJSON *object, const char *name)
 {
@@ -208,9 +204,9 @@ static void follow_directive(cJSON *object, const cJSON *patch, const cJSON *par
 {
 	if (strcmp(part->string, "$retainKeys") == 0)
 		retain(object, part);
-	else if (begins(part->string, DELETE))
+	else if (slice_begins(slice_of(part->string), DELETE))
 		delete_values(object, part->string + strlen(DELETE), part);
-	else if (begins(part->string, ORDER) && !member(patch, part->string + strlen(ORDER)))
+	else if (slice_begins(slice_of(part->string), ORDER) && !member(patch, part->string + strlen(ORDER)))
 		merge_list(object, part->string + strlen(ORDER), NULL, part);
 }
 

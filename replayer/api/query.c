@@ -2,17 +2,9 @@
 #include "replayer/api/query.h"
 
 #include "replayer/wire/http.h"
+#include "schema/base/hex.h"
 
 #include <stdlib.h>
-
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 /* Decodes into *to and moves it; false when an escape is broken. Decoding never lengthens. */
 static bool decode(struct slice in, bool plus_is_blank, char **to, struct slice *ret)
@@ -26,8 +18,8 @@ static bool decode(struct slice in, bool plus_is_blank, char **to, struct slice 
 			*at++ = plus_is_blank && in.ptr[i] == '+' ? ' ' : in.ptr[i];
 			continue;
 		}
-		high = i + 2 < in.len ? hex_value(in.ptr[i + 1]) : -1;
-		low = i + 2 < in.len ? hex_value(in.ptr[i + 2]) : -1;
+		high = i + 2 < in.len ? hex_digit(in.ptr[i + 1]) : -1;
+		low = i + 2 < in.len ? hex_digit(in.ptr[i + 2]) : -1;
 		if (high < 0 || low < 0)
 			return false;
 		*at++ = (char)(high << 4 | low);

@@ -10,13 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool starts_with(struct slice s, const char *prefix)
-{
-	size_t n = strlen(prefix);
-
-	return s.len >= n && memcmp(s.ptr, prefix, n) == 0;
-}
-
 /* The words that Go takes for true. */
 static bool is_true_word(struct slice word)
 {
@@ -42,8 +35,8 @@ void answer_style_find(const struct http_request *r, const struct query *q, stru
 	else if (known && accepted.pretty)
 		ret->pretty = true;
 	else
-		ret->pretty = starts_with(agent, "curl") || starts_with(agent, "Wget") ||
-			      starts_with(agent, "Mozilla/5.0");
+		ret->pretty = slice_begins(agent, "curl") || slice_begins(agent, "Wget") ||
+			      slice_begins(agent, "Mozilla/5.0");
 	ret->pretty_errors = !accept_plain(accept, &ret->yaml_errors) || ret->pretty;
 }
 

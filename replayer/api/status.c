@@ -22,21 +22,12 @@ void status_release(struct status *s)
 	*s = (struct status){0};
 }
 
-static char *format_text(const char *format, va_list ap)
-{
-	char *text;
-
-	if (vasprintf(&text, format, ap) < 0)
-		abort();
-	return text;
-}
-
 int status_set(struct status *s, int code, const char *reason, const char *format, ...)
 {
 	va_list ap;
 
 	va_start(ap, format);
-	s->message = format_text(format, ap);
+	s->message = xvasprintf(format, ap);
 	va_end(ap);
 	s->code = code;
 	s->reason = reason;
@@ -48,7 +39,7 @@ int status_bad_request(struct status *s, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	s->message = format_text(format, ap);
+	s->message = xvasprintf(format, ap);
 	va_end(ap);
 	s->code = 400;
 	s->reason = "BadRequest";
@@ -60,7 +51,7 @@ int status_expired(struct status *s, const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	s->message = format_text(format, ap);
+	s->message = xvasprintf(format, ap);
 	va_end(ap);
 	s->code = 410;
 	s->reason = "Expired";
@@ -119,7 +110,7 @@ void status_invalid_cause(struct status *s, const char *reason, const char *fiel
 	va_list ap;
 
 	va_start(ap, format);
-	status_add_cause(s, reason, format_text(format, ap), field);
+	status_add_cause(s, reason, xvasprintf(format, ap), field);
 	va_end(ap);
 }
 

@@ -95,16 +95,6 @@ int view_list_tail(
 	return rc ? rc : buf_append(to, "}", 1, err);
 }
 
-static bool skip_prefix(struct slice *s, const char *text)
-{
-	size_t n = strlen(text);
-
-	if (s->len < n || memcmp(s->ptr, text, n) != 0)
-		return false;
-	*s = (struct slice){s->ptr + n, s->len - n};
-	return true;
-}
-
 /* Items of lists have no kind and apiVersion, but for custom resources. */
 static int write_untyped(const struct view *v, struct slice object, struct buf *to, struct err *err)
 {
@@ -114,10 +104,10 @@ static int write_untyped(const struct view *v, struct slice object, struct buf *
 	int rc;
 
 	view_api_version(v->collection, version);
-	typed = !v->collection->custom && skip_prefix(&rest, "{\"kind\":\"") &&
-		skip_prefix(&rest, v->collection->resource.kind) &&
-		skip_prefix(&rest, "\",\"apiVersion\":\"") && skip_prefix(&rest, version) &&
-		skip_prefix(&rest, "\",");
+	typed = !v->collection->custom && slice_skip(&rest, "{\"kind\":\"") &&
+		slice_skip(&rest, v->collection->resource.kind) &&
+		slice_skip(&rest, "\",\"apiVersion\":\"") && slice_skip(&rest, version) &&
+		slice_skip(&rest, "\",");
 	if (!typed)
 		return buf_append(to, object.ptr, object.len, err);
 	rc = buf_append(to, "{", 1, err);

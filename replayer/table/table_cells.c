@@ -53,6 +53,13 @@ const cJSON *cell_entry(const cJSON *list, const char *key, const char *value)
 	return NULL;
 }
 
+bool cell_has_condition(const cJSON *object, const char *type)
+{
+	const cJSON *condition = cell_entry(cell_at(object, "status.conditions"), "type", type);
+
+	return condition && strcmp(cell_string(condition, "status", ""), "True") == 0;
+}
+
 int cell_put_text(const struct table_cell *c, const char *text)
 {
 	return json_escape(slice_of(text), c->to, c->err);

@@ -45,6 +45,8 @@ const char *cell_string(const cJSON *object, const char *path, const char *other
 int64_t cell_integer(const cJSON *object, const char *path, int64_t otherwise);
 /* The value behind "=" of the entry of a list whose member `key` is `value`: conditions, addresses. */
 const cJSON *cell_entry(const cJSON *list, const char *key, const char *value);
+/* Whether a condition in the status of that type is "True". */
+bool cell_has_condition(const cJSON *object, const char *type);
 
 int cell_put_text(const struct table_cell *c, const char *text);
 int cell_put_integer(const struct table_cell *c, int64_t value);

@@ -109,13 +109,6 @@ static bool sum_up_init(struct pod_summary *s, struct pod_summary *sidecars, con
 	return false;
 }
 
-static bool has_condition(const cJSON *pod, const char *type)
-{
-	const cJSON *condition = cell_entry(cell_at(pod, "status.conditions"), "type", type);
-
-	return condition && strcmp(cell_string(condition, "status", ""), "True") == 0;
-}
-
 static void sum_up_containers(struct pod_summary *s, const cJSON *pod)
 {
 	const cJSON *statuses = cell_at(pod, "status.containerStatuses");
@@ -141,7 +134,7 @@ static void sum_up_containers(struct pod_summary *s, const cJSON *pod)
 	}
 	if (strcmp(s->status, "Completed") != 0)
 		return;
-	if (running && has_condition(pod, "Ready"))
+	if (running && cell_has_condition(pod, "Ready"))
 		set_status(s, "", "Running");
 	else if (*failed)
 		set_status(s, "", failed);
@@ -173,7 +166,7 @@ static void sum_up(const cJSON *pod, struct pod_summary *ret)
 	bool over = strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 
 	begin(s, pod);
-	if (!sum_up_init(s, &sidecars, pod) || has_condition(pod, "Initialized")) {
+	if (!sum_up_init(s, &sidecars, pod) || cell_has_condition(pod, "Initialized")) {
 		s->restarts = sidecars.restarts;
 		s->last_restart = sidecars.last_restart;
 		sum_up_containers(s, pod);
@@ -231,7 +224,7 @@ int pod_cell_gates(const struct table_cell *c)
 		return cell_put_text(c, "<none>");
 	cJSON_ArrayForEach(gate, gates)
 	{
-		open += has_condition(c->object, cell_string(gate, "conditionType", ""));
+		open += cell_has_condition(c->object, cell_string(gate, "conditionType", ""));
 	}
 	return cell_put_format(c, "%d/%d", open, count);
 }

@@ -34,13 +34,6 @@ static int some_put(const struct table_cell *c, struct some *s, const char *when
 
 /* ---- jobs ---- */
 
-static bool has_condition(const cJSON *object, const char *type)
-{
-	const cJSON *condition = cell_entry(cell_at(object, "status.conditions"), "type", type);
-
-	return condition && strcmp(cell_string(condition, "status", ""), "True") == 0;
-}
-
 int cell_job_status(const struct table_cell *c)
 {
 	static const struct {
@@ -50,7 +43,7 @@ int cell_job_status(const struct table_cell *c)
 		{"SuccessCriteriaMet", "SuccessCriteriaMet"}};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (words[i].condition ? has_condition(c->object, words[i].condition)
+		if (words[i].condition ? cell_has_condition(c->object, words[i].condition)
 				       : cell_at(c->object, "metadata.deletionTimestamp") != NULL)
 			return cell_put_text(c, words[i].word);
 	}

@@ -1,6 +1,7 @@
 /* http1.c: see http1.h. */
 #include "replayer/wire/http1.h"
 
+#include "schema/base/hex.h"
 #include "schema/base/limits.h"
 
 #include <assert.h>
@@ -200,14 +201,6 @@ int http1_read_head(struct slice in, size_t *scanned, struct http_request *ret,
 	if (rc == 0)
 		rc = read_framing(ret, http_10, ret_framing, err);
 	return rc ? rc : (int)(end - in.ptr) + 4;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* "1f4" or "1f4;extension" */

@@ -11,7 +11,7 @@ static void tell(cJSON *unknown, const char *place)
 		cJSON_AddItemToArray(unknown, cJSON_CreateString(place));
 }
 
-static char *member_place(const char *place, const char *name)
+char *field_member_place(const char *place, const char *name)
 {
 	return xasprintf("%s%s%s", place, *place ? "." : "", name);
 }
@@ -27,8 +27,8 @@ static void check_each(const cJSON *parts, unsigned message, const char *place, 
 
 	cJSON_ArrayForEach(part, parts)
 	{
-		char *inner =
-			part->string ? member_place(place, part->string) : xasprintf("%s[%d]", place, i++);
+		char *inner = part->string ? field_member_place(place, part->string)
+					   : xasprintf("%s[%d]", place, i++);
 
 		check_message(part, message, inner, unknown);
 		free(inner);
@@ -54,7 +54,7 @@ static void check_message(const cJSON *value, unsigned message, const char *plac
 
 		if (is_type_name(place, member->string))
 			continue;
-		inner = member_place(place, member->string);
+		inner = field_member_place(place, member->string);
 		if (!protobuf_find_member(message, member->string, &m))
 			tell(unknown, inner);
 		else if (m.value == VALUE_MESSAGE && m.is_map)
@@ -78,7 +78,7 @@ static void check_typed(const cJSON *value, struct field_type type, const char *
 
 static void check_member(const cJSON *member, struct field_type type, const char *place, cJSON *unknown)
 {
-	char *inner = member_place(place, member->string);
+	char *inner = field_member_place(place, member->string);
 	const cJSON *item;
 	struct field f;
 	int i = 0;

@@ -9,6 +9,9 @@
 
 #define UNKNOWN_FIELDS_MAX 100 /* more are not told */
 
+/* "spec.replicas" of "spec" and "replicas", "spec" of "" and "spec". The caller frees. */
+char *field_member_place(const char *place, const char *name);
+
 /* Appends the places of unknown members, "spec.containers[0].imgae", to `unknown`, an array. */
 void field_check(const cJSON *object, struct field_type type, cJSON *unknown);
 

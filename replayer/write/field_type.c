@@ -3,26 +3,6 @@
 
 /* ---- the table: "name WORD WORD;name WORD", see write_table.h ---- */
 
-/* Cuts `from` at the first `mark`: the part before it is returned, *from is what follows. */
-static struct slice cut(struct slice *from, char mark)
-{
-	const char *at = from->len ? memchr(from->ptr, mark, from->len) : NULL;
-	struct slice head = {from->ptr, at ? (size_t)(at - from->ptr) : from->len};
-
-	*from = at ? (struct slice){at + 1, from->len - head.len - 1} : (struct slice){NULL, 0};
-	return head;
-}
-
-static bool skip_prefix(struct slice *word, const char *prefix)
-{
-	size_t n = strlen(prefix);
-
-	if (word->len < n || memcmp(word->ptr, prefix, n) != 0)
-		return false;
-	*word = (struct slice){word->ptr + n, word->len - n};
-	return true;
-}
-
 struct field_type field_type_find(struct slice name)
 {
 	size_t low = 0, high = write_type_count;
@@ -45,7 +25,7 @@ static void read_keys(struct slice names, struct field *ret)
 {
 	ret->list = LIST_MAP;
 	while (names.len && ret->key_count < FIELD_KEYS_MAX) {
-		struct slice value = cut(&names, '+'), name = cut(&value, '=');
+		struct slice value = slice_cut(&names, '+'), name = slice_cut(&value, '=');
 
 		ret->keys[ret->key_count++] = (struct field_key){name, value, value.ptr != NULL};
 	}
@@ -56,14 +36,14 @@ static void read_words(struct slice words, struct field *ret)
 	bool each = false;
 
 	while (words.len) {
-		struct slice word = cut(&words, ' ');
+		struct slice word = slice_cut(&words, ' ');
 
-		if (skip_prefix(&word, "map:")) {
+		if (slice_skip(&word, "map:")) {
 			read_keys(word, ret);
-		} else if (skip_prefix(&word, "merge:")) {
+		} else if (slice_skip(&word, "merge:")) {
 			ret->merges = true;
 			ret->merge_key = word;
-		} else if (skip_prefix(&word, "=")) {
+		} else if (slice_skip(&word, "=")) {
 			ret->type = field_type_find(word);
 			ret->type.each = each;
 		} else if (slice_is(word, "set")) {
@@ -81,9 +61,9 @@ static void find_in_row(const struct write_type *row, struct slice name, struct 
 	struct slice rest = slice_of(row->fields);
 
 	while (rest.len) {
-		struct slice words = cut(&rest, ';');
+		struct slice words = slice_cut(&rest, ';');
 
-		if (slice_equal(cut(&words, ' '), name)) {
+		if (slice_equal(slice_cut(&words, ' '), name)) {
 			read_words(words, ret);
 			return;
 		}

@@ -207,16 +207,6 @@ static int read_value(struct reader *r, struct slice json, unsigned depth, cJSON
 	return 0;
 }
 
-/* Without white space around. */
-static struct slice trim(struct slice s)
-{
-	while (s.len && strchr(" \t\r\n", s.ptr[0]) && s.ptr[0])
-		s = (struct slice){s.ptr + 1, s.len - 1};
-	while (s.len && strchr(" \t\r\n", s.ptr[s.len - 1]) && s.ptr[s.len - 1])
-		s.len--;
-	return s;
-}
-
 int json_tree_parse(struct slice json, cJSON **ret, struct err *err)
 {
 	return json_tree_parse_strict(json, ret, NULL, err);
@@ -230,7 +220,7 @@ int json_tree_parse_strict(struct slice json, cJSON **ret, cJSON *duplicates, st
 	int rc;
 
 	buf_init(&r.text, LIMIT_OBJECT_BYTES);
-	json = trim(json);
+	json = json_trim(json);
 	/* Walked once, so that what is deeper is known to be balanced. */
 	rc = json_get(json, "$", &whole, err);
 	if (rc >= 0)

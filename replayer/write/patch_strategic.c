@@ -10,15 +10,10 @@
 
 static int merge_object(cJSON *object, cJSON *patch, struct field_type type, struct err *err);
 
-static bool has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 static bool is_directive(const char *name)
 {
 	return strcmp(name, DIRECTIVE) == 0 || strcmp(name, RETAIN_DIRECTIVE) == 0 ||
-	       has_prefix(name, DELETE_PREFIX) || has_prefix(name, ORDER_PREFIX);
+	       slice_begins(slice_of(name), DELETE_PREFIX) || slice_begins(slice_of(name), ORDER_PREFIX);
 }
 
 /* The text of "$patch", "" for one that is no text, NULL when there is none. */
@@ -458,7 +453,7 @@ static int do_orders(cJSON *object, cJSON *patch, struct field_type type, struct
 	int rc = 0;
 
 	for (cJSON *child = patch->child; child && rc == 0; child = child->next) {
-		if (has_prefix(child->string, ORDER_PREFIX))
+		if (slice_begins(slice_of(child->string), ORDER_PREFIX))
 			rc = merge_ordered(object, patch, child, type, err);
 	}
 	return rc;
@@ -530,7 +525,7 @@ static int merge_object(cJSON *object, cJSON *patch, struct field_type type, str
 			rc = merge_member(object, child, type, err);
 			continue;
 		}
-		if (has_prefix(child->string, DELETE_PREFIX))
+		if (slice_begins(slice_of(child->string), DELETE_PREFIX))
 			rc = delete_values(object, child->string + strlen(DELETE_PREFIX), child, err);
 		cJSON_Delete(child);
 	}

@@ -2,15 +2,11 @@
 #include "replayer/write/value_check.h"
 
 #include "replayer/protobuf/protobuf_fields.h"
+#include "replayer/write/field_check.h"
 #include "schema/base/timestamp.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static char *member_place(const char *place, const char *name)
-{
-	return xasprintf("%s%s%s", place, *place ? "." : "", name);
-}
 
 static bool is_whole(const cJSON *value)
 {
@@ -123,7 +119,7 @@ static bool check_message(const cJSON *object, unsigned message, const char *pla
 
 		if (!protobuf_find_member(message, member->string, &m))
 			continue;
-		inner = member_place(place, member->string);
+		inner = field_member_place(place, member->string);
 		wrong = check_member(member, &m, inner, ret);
 		free(inner);
 		if (wrong)
@@ -319,7 +315,7 @@ static void check_object(const cJSON *value, const cJSON *schema, const char *pl
 		const cJSON *of = cJSON_IsString(name)
 					  ? cJSON_GetObjectItemCaseSensitive(properties, name->valuestring)
 					  : NULL;
-		char *inner = of ? member_place(place, name->valuestring) : NULL;
+		char *inner = of ? field_member_place(place, name->valuestring) : NULL;
 
 		if (of && is_nothing(cJSON_GetObjectItemCaseSensitive(value, name->valuestring), of) &&
 			!json_tree_at(of, "default", NULL))
@@ -329,7 +325,7 @@ static void check_object(const cJSON *value, const cJSON *schema, const char *pl
 	cJSON_ArrayForEach(member, value)
 	{
 		const cJSON *of = cJSON_GetObjectItemCaseSensitive(properties, member->string);
-		char *inner = member_place(place, member->string);
+		char *inner = field_member_place(place, member->string);
 
 		of = of ? of : cJSON_IsObject(others) ? others : NULL;
 		if (of && !is_nothing(member, of))

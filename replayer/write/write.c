@@ -35,9 +35,7 @@ static const char *const people[] = {"kubectl", "curl", "Wget", "Mozilla/5.0", N
 static bool begins_with_one_of(struct slice text, const char *const *words)
 {
 	for (; *words; words++) {
-		size_t n = strlen(*words);
-
-		if (text.len >= n && memcmp(text.ptr, *words, n) == 0)
+		if (slice_begins(text, *words))
 			return true;
 	}
 	return false;

@@ -23,15 +23,6 @@ void write_set_details(struct write *w, const char *kind)
 	w->st.kind = xstrdup(kind);
 }
 
-static char *format_text(const char *format, va_list ap)
-{
-	char *text;
-
-	if (vasprintf(&text, format, ap) < 0)
-		abort();
-	return text;
-}
-
 int write_invalid(
 	struct write *w, const char *kind, const char *reason, const char *field, const char *format, ...)
 {
@@ -39,7 +30,7 @@ int write_invalid(
 	char *why;
 
 	va_start(ap, format);
-	why = format_text(format, ap);
+	why = xvasprintf(format, ap);
 	va_end(ap);
 	write_set_details(w, kind);
 	status_set(&w->st, 422, "Invalid", "%s%s%s \"%s\" is invalid: %s: %s", kind, w->st.group ? "." : "",
@@ -55,7 +46,7 @@ int write_conflict(struct write *w, const char *format, ...)
 	char *why;
 
 	va_start(ap, format);
-	why = format_text(format, ap);
+	why = xvasprintf(format, ap);
 	va_end(ap);
 	write_set_details(w, r->resource);
 	status_set(&w->st, 409, "Conflict", "Operation cannot be fulfilled on %s%s%s \"%s\": %s", r->resource,

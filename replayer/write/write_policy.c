@@ -20,17 +20,6 @@ const char *write_policy_name(enum write_policy policy)
 	return policies[policy];
 }
 
-/* Cuts `from` at the first `mark`: the part before it is returned, *from is what follows. */
-static struct slice cut(struct slice *from, char mark, bool *ret_found)
-{
-	const char *at = from->len ? memchr(from->ptr, mark, from->len) : NULL;
-	struct slice head = {from->ptr, at ? (size_t)(at - from->ptr) : from->len};
-
-	*ret_found = at != NULL;
-	*from = at ? (struct slice){at + 1, from->len - head.len - 1} : (struct slice){NULL, 0};
-	return head;
-}
-
 static size_t find_word(struct slice word, const char *const *words, size_t count)
 {
 	size_t i = 0;
@@ -43,10 +32,9 @@ static size_t find_word(struct slice word, const char *const *words, size_t coun
 static int parse_verbs(struct slice text, unsigned *ret, const char *rule, struct err *err)
 {
 	unsigned bits = 0;
-	bool more = true;
 
-	while (more) {
-		struct slice word = cut(&text, ',', &more);
+	do {
+		struct slice word = slice_cut(&text, ',');
 		size_t verb = find_word(word, verbs, VERB_COUNT);
 
 		if (verb == VERB_COUNT)
@@ -54,7 +42,7 @@ static int parse_verbs(struct slice text, unsigned *ret, const char *rule, struc
 				"bad verb '%.*s' in '%s': expected create, update, patch, delete or deletecollection",
 				(int)word.len, word.ptr, rule);
 		bits |= 1u << verb;
-	}
+	} while (text.ptr);
 	*ret = bits;
 	return 0;
 }
@@ -62,10 +50,9 @@ static int parse_verbs(struct slice text, unsigned *ret, const char *rule, struc
 /* RESOURCE[/SUBRESOURCE][.GROUP][:VERBS] */
 static int parse_subject(struct slice text, struct write_rule *r, const char *rule, struct err *err)
 {
-	bool has_group, has_sub, has_verbs;
-	struct slice rest = text, subject = cut(&rest, ':', &has_verbs);
-	struct slice group = subject, name = cut(&group, '.', &has_group);
-	struct slice sub = name, resource = cut(&sub, '/', &has_sub);
+	struct slice verbs_text = text, subject = slice_cut(&verbs_text, ':');
+	struct slice group = subject, name = slice_cut(&group, '.');
+	struct slice sub = name, resource = slice_cut(&sub, '/');
 
 	if (resource.len == 0)
 		return err_set(err, ERR_USAGE,
@@ -74,8 +61,8 @@ static int parse_subject(struct slice text, struct write_rule *r, const char *ru
 		r->resource = resource;
 	r->subresource = sub;
 	r->group = group;
-	r->any_group = !has_group;
-	return has_verbs ? parse_verbs(rest, &r->verbs, rule, err) : 0;
+	r->any_group = !group.ptr;
+	return verbs_text.ptr ? parse_verbs(verbs_text, &r->verbs, rule, err) : 0;
 }
 
 int write_rules_add(struct write_rules *rules, const char *text, struct err *err)

@@ -1,7 +1,6 @@
 /* buf.c: see buf.h. */
 #include "schema/base/buf.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -93,6 +92,15 @@ int slice_compare(struct slice a, struct slice b)
 	return c ? c : (a.len > b.len) - (a.len < b.len);
 }
 
+struct slice slice_cut(struct slice *s, char mark)
+{
+	const char *at = s->len ? memchr(s->ptr, mark, s->len) : NULL;
+	struct slice head = {s->ptr, at ? (size_t)(at - s->ptr) : s->len};
+
+	*s = at ? (struct slice){at + 1, s->len - head.len - 1} : (struct slice){NULL, 0};
+	return head;
+}
+
 char *slice_dup(struct slice s)
 {
 	char *copy = xmalloc(s.len + 1);
@@ -132,14 +140,27 @@ char *xstrdup(const char *text)
 	return must(strdup(text));
 }
 
-char *xasprintf(const char *format, ...)
+char *xvasprintf(const char *format, va_list ap)
 {
 	char *text = NULL;
+
+	return must(vasprintf(&text, format, ap) < 0 ? NULL : text);
+}
+
+char *xasprintf(const char *format, ...)
+{
 	va_list ap;
-	int n;
+	char *text;
 
 	va_start(ap, format);
-	n = vasprintf(&text, format, ap);
+	text = xvasprintf(format, ap);
 	va_end(ap);
-	return must(n < 0 ? NULL : text);
+	return text;
+}
+
+void free_texts(char **list)
+{
+	for (char **text = list; text && *text; text++)
+		free(*text);
+	free(list);
 }

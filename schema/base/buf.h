@@ -9,6 +9,7 @@
 
 #include "schema/base/err.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,6 +70,28 @@ static inline bool slice_is(struct slice a, const char *text)
 /* Bytewise order, a shorter prefix first. */
 int slice_compare(struct slice a, struct slice b);
 
+static inline bool slice_begins(struct slice s, const char *with)
+{
+	size_t len = strlen(with);
+
+	return s.len >= len && memcmp(s.ptr, with, len) == 0;
+}
+
+/* Takes the word off the front of *s; false, and nothing taken, when something else stands there. */
+static inline bool slice_skip(struct slice *s, const char *word)
+{
+	size_t len = strlen(word);
+
+	if (!slice_begins(*s, word))
+		return false;
+	*s = (struct slice){s->ptr + len, s->len - len};
+	return true;
+}
+
+/* Cuts *s at the first mark: returns what is before it and leaves what is behind. Without a mark all is
+ * before it, and *s is left with a NULL pointer. */
+struct slice slice_cut(struct slice *s, char mark);
+
 /* A terminated copy of the slice; aborts when memory is exhausted. The caller frees. */
 char *slice_dup(struct slice s);
 
@@ -79,5 +102,9 @@ void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *old, size_t size);
 char *xstrdup(const char *text);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *xvasprintf(const char *format, va_list ap) __attribute__((format(printf, 1, 0)));
+
+/* Frees a list of own texts that NULL ends; NULL is accepted. */
+void free_texts(char **list);
 
 #endif

@@ -62,6 +62,9 @@ int json_unescape(struct slice string, struct buf *to, struct err *err) MUST_CHE
 /* Appends `text` as a JSON string with quotes, escaped as Kubernetes' own encoder does: also <, > and &. */
 int json_escape(struct slice text, struct buf *to, struct err *err) MUST_CHECK;
 
+/* Without the white space that JSON allows around a value. */
+struct slice json_trim(struct slice json);
+
 /* For tests and benchmarks: 0 portable, 1 the best this CPU can; returns the engine in force (0 portable, 1
  * AVX2). Negative asks without changing. */
 int json_scan_engine(int engine);

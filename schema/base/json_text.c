@@ -1,4 +1,5 @@
 /* json_text.c: what a JSON string stands for, and text as a JSON string. */
+#include "schema/base/hex.h"
 #include "schema/base/json_scan.h"
 
 #include <string.h>
@@ -28,14 +29,6 @@ static size_t put_utf8(char to[4], uint32_t code)
 	to[2] = (char)(0x80 | (code >> 6 & 0x3f));
 	to[3] = (char)(0x80 | (code & 0x3f));
 	return 4;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* "\uXXXX" at `at`. */
@@ -217,4 +210,18 @@ int json_escape(struct slice text, struct buf *to, struct err *err)
 			at += rc;
 	}
 	return rc < 0 ? rc : buf_append(to, "\"", 1, err);
+}
+
+static bool is_white(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct slice json_trim(struct slice json)
+{
+	while (json.len && is_white(json.ptr[0]))
+		json = (struct slice){json.ptr + 1, json.len - 1};
+	while (json.len && is_white(json.ptr[json.len - 1]))
+		json.len--;
+	return json;
 }

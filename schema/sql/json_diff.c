@@ -432,22 +432,13 @@ static int compare(struct json_diff *d, struct slice old, struct slice new, stru
 	return code;
 }
 
-static struct slice trimmed(struct slice json)
-{
-	while (json.len && strchr(" \n\t\r", json.ptr[0]) && json.ptr[0])
-		json = (struct slice){json.ptr + 1, json.len - 1};
-	while (json.len && strchr(" \n\t\r", json.ptr[json.len - 1]) && json.ptr[json.len - 1])
-		json.len--;
-	return json;
-}
-
 int json_diff_make(struct json_diff *d, struct slice old, struct slice new, bool with_noise, struct err *err)
 {
 	struct err local;
 
 	err = err ? err : &local;
-	old = trimmed(old);
-	new = trimmed(new);
+	old = json_trim(old);
+	new = json_trim(new);
 	d->count = d->part_count = d->depth = 0;
 	d->with_noise = with_noise;
 	buf_clear(&d->texts);

@@ -57,7 +57,8 @@ void column_put_text(struct columns *c, enum column column, struct slice previou
 	put_bytes(c, column, text.ptr + shared, text.len - shared);
 }
 
-static int hex_digit(char c)
+/* Capital letters would not come back as they were. */
+static int small_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -79,8 +80,8 @@ static bool uuid_to_bytes(struct slice text, uint8_t to[UUID_BYTES])
 				return false;
 			i++;
 		}
-		high = hex_digit(text.ptr[i]);
-		low = hex_digit(text.ptr[i + 1]);
+		high = small_hex_digit(text.ptr[i]);
+		low = small_hex_digit(text.ptr[i + 1]);
 		if (high < 0 || low < 0)
 			return false;
 		to[n++] = (uint8_t)(high << 4 | low);

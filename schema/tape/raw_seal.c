@@ -4,12 +4,11 @@
 #include "schema/base/buf.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/format.h"
+#include "schema/tape/seal.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FOOTER_BYTES    64
-#define FOOTER_PAGES_AT 8
 #define HEADER_PAGES_AT 28 /* in SQLite's header, big-endian */
 /* Each costs 10 ms or so, and where many pages are bad it was no single bit. */
 #define MEND_TRIES_MAX 200
@@ -28,15 +27,6 @@ struct raw_seal {
 	struct page_note *notes; /* by number - 1 */
 	uint32_t mended;
 };
-
-static uint64_t u64_at(const uint8_t *from)
-{
-	uint64_t value = 0;
-
-	for (int i = 0; i < 8; i++)
-		value |= (uint64_t)from[i] << (8 * i);
-	return value;
-}
 
 static uint64_t sum_of(const struct raw_seal *s, const uint8_t *page)
 {
@@ -69,7 +59,7 @@ static uint64_t *read_sums(const struct raw_seal *s, uint64_t pages)
 
 	for (uint64_t i = 0; i < pages && at + 8 * i + 8 <= s->file_bytes; i++) {
 		if (pread(s->fd, bytes, 8, (off_t)(at + 8 * i)) == 8)
-			sums[i] = u64_at(bytes);
+			sums[i] = seal_get_u64(bytes);
 	}
 	return sums;
 }
@@ -88,11 +78,12 @@ static void guess_pages(const struct raw_seal *s, uint64_t ret[3])
 {
 	uint8_t bytes[8];
 
-	ret[0] = s->file_bytes > FOOTER_BYTES ? (s->file_bytes - FOOTER_BYTES) / (s->page_bytes + 8) : 0;
+	ret[0] = s->file_bytes > SEAL_FOOTER_BYTES ? (s->file_bytes - SEAL_FOOTER_BYTES) / (s->page_bytes + 8)
+						   : 0;
 	ret[1] = ret[2] = 0;
-	if (s->file_bytes >= FOOTER_BYTES &&
-		pread(s->fd, bytes, 8, (off_t)(s->file_bytes - FOOTER_BYTES + FOOTER_PAGES_AT)) == 8)
-		ret[1] = u64_at(bytes);
+	if (s->file_bytes >= SEAL_FOOTER_BYTES &&
+		pread(s->fd, bytes, 8, (off_t)(s->file_bytes - SEAL_FOOTER_BYTES + SEAL_FOOTER_PAGES)) == 8)
+		ret[1] = seal_get_u64(bytes);
 	if (pread(s->fd, bytes, 4, HEADER_PAGES_AT) == 4)
 		ret[2] = (uint64_t)bytes[0] << 24 | (uint64_t)bytes[1] << 16 | (uint64_t)bytes[2] << 8 |
 			 bytes[3];

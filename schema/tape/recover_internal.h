@@ -12,6 +12,12 @@
 #include "schema/tape/registry.h"
 #include "schema/tape/segment.h"
 
+/* Doubles a list's room whenever its length reaches a power of two. */
+static inline void *room_for_one(void *list, size_t count, size_t size)
+{
+	return count & (count - 1) ? list : xrealloc(list, (count ? 2 * count : 1) * size);
+}
+
 /* A row of a plain table, copied. */
 struct kept_row {
 	enum table table;

@@ -10,11 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void *room_for_one(void *list, size_t count, size_t size)
-{
-	return count & (count - 1) ? list : xrealloc(list, (count ? 2 * count : 1) * size);
-}
-
 static void add_run(struct recovery *r, uint64_t first, uint64_t last, size_t segment,
 	const struct kept_extent *extent, const char *format, ...) __attribute__((format(printf, 6, 7)));
 static void add_run(struct recovery *r, uint64_t first, uint64_t last, size_t segment,

@@ -9,12 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Doubles a list's room whenever its length reaches a power of two. */
-static void *room_for_one(void *list, size_t count, size_t size)
-{
-	return count & (count - 1) ? list : xrealloc(list, (count ? 2 * count : 1) * size);
-}
-
 /* ---- taking rows ---- */
 
 static void keep_row(struct salvaged *s, const struct raw_row *row)

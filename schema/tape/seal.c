@@ -12,14 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SEAL_MAGIC   "KTSEAL01"
-#define FOOTER_BYTES 64
-#define READ_BYTES   (1u << 20)
+#define SEAL_MAGIC "KTSEAL01"
+#define READ_BYTES (1u << 20)
 
 /* Offsets in the footer. */
 enum {
 	FOOTER_MAGIC = 0,
-	FOOTER_PAGES = 8,       /* u64 */
+	FOOTER_PAGES = SEAL_FOOTER_PAGES,
 	FOOTER_PAGE_BYTES = 16, /* u64, a power of two from 512 to 65536 */
 	FOOTER_SUMS = 24,       /* u64, XXH64 of the array of sums */
 	FOOTER_DIGEST = 32,     /* 16 bytes, XXH3-128 of the array of sums */
@@ -31,15 +30,6 @@ static void put_u64(uint8_t *to, uint64_t value)
 {
 	for (int i = 0; i < 8; i++)
 		to[i] = (uint8_t)(value >> (8 * i));
-}
-
-static uint64_t get_u64(const uint8_t *from)
-{
-	uint64_t value = 0;
-
-	for (int i = 0; i < 8; i++)
-		value |= (uint64_t)from[i] << (8 * i);
-	return value;
 }
 
 static void digest_to_hex(const uint8_t digest[16], char to[SEAL_DIGEST_BYTES])
@@ -89,11 +79,11 @@ static int keep_sum(void *context, uint64_t page, uint64_t sum)
 	return 0;
 }
 
-static void make_footer(uint8_t footer[FOOTER_BYTES], const uint8_t *sums, const struct pages *p)
+static void make_footer(uint8_t footer[SEAL_FOOTER_BYTES], const uint8_t *sums, const struct pages *p)
 {
 	uint64_t pages = p->count;
 
-	memset(footer, 0, FOOTER_BYTES);
+	memset(footer, 0, SEAL_FOOTER_BYTES);
 	memcpy(footer + FOOTER_MAGIC, SEAL_MAGIC, 8);
 	put_u64(footer + FOOTER_PAGES, pages);
 	put_u64(footer + FOOTER_PAGE_BYTES, p->bytes);
@@ -133,7 +123,7 @@ static int read_page_bytes(struct pages *p, struct err *err)
 
 static int append_to(struct pages *p, char digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
-	uint8_t footer[FOOTER_BYTES], *sums;
+	uint8_t footer[SEAL_FOOTER_BYTES], *sums;
 	struct stat st;
 	int failed;
 
@@ -147,7 +137,7 @@ static int append_to(struct pages *p, char digest_hex[SEAL_DIGEST_BYTES], struct
 	if (!failed) {
 		make_footer(footer, sums, p);
 		failed = write_all(p->fd, p->path, sums, 8 * p->count, p->count * p->bytes, err) ||
-			 write_all(p->fd, p->path, footer, FOOTER_BYTES, p->count * (p->bytes + 8), err);
+			 write_all(p->fd, p->path, footer, SEAL_FOOTER_BYTES, p->count * (p->bytes + 8), err);
 	}
 	free(sums);
 	if (failed)
@@ -171,7 +161,7 @@ int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct
 }
 
 /* The footer of a file, checked against itself and the file's size. */
-static int read_footer(int fd, const char *path, uint8_t footer[FOOTER_BYTES], struct err *err)
+static int read_footer(int fd, const char *path, uint8_t footer[SEAL_FOOTER_BYTES], struct err *err)
 {
 	struct stat st;
 	uint64_t size, pages, page_bytes;
@@ -179,24 +169,24 @@ static int read_footer(int fd, const char *path, uint8_t footer[FOOTER_BYTES], s
 	if (fstat(fd, &st))
 		return err_set_errno(err, errno, "cannot stat '%s'", path);
 	size = (uint64_t)st.st_size;
-	if (size < FOOTER_BYTES ||
-		pread(fd, footer, FOOTER_BYTES, (off_t)(size - FOOTER_BYTES)) != FOOTER_BYTES)
+	if (size < SEAL_FOOTER_BYTES ||
+		pread(fd, footer, SEAL_FOOTER_BYTES, (off_t)(size - SEAL_FOOTER_BYTES)) != SEAL_FOOTER_BYTES)
 		return err_set(err, ERR_CORRUPT,
 			"'%s' is cut short: %" PRIu64 " bytes have no room for a seal", path, size);
-	pages = get_u64(footer + FOOTER_PAGES);
-	page_bytes = get_u64(footer + FOOTER_PAGE_BYTES);
+	pages = seal_get_u64(footer + FOOTER_PAGES);
+	page_bytes = seal_get_u64(footer + FOOTER_PAGE_BYTES);
 	if (memcmp(footer, SEAL_MAGIC, 8) != 0 ||
-		sum_of(footer, FOOTER_SELF) != get_u64(footer + FOOTER_SELF))
+		sum_of(footer, FOOTER_SELF) != seal_get_u64(footer + FOOTER_SELF))
 		return err_set(err, ERR_CORRUPT,
 			"bad seal in '%s' at offset %" PRIu64 ": found %016" PRIx64 ", expected %016" PRIx64,
-			path, size - FOOTER_BYTES, sum_of(footer, FOOTER_SELF),
-			get_u64(footer + FOOTER_SELF));
+			path, size - SEAL_FOOTER_BYTES, sum_of(footer, FOOTER_SELF),
+			seal_get_u64(footer + FOOTER_SELF));
 	if (page_bytes < 512 || page_bytes > 65536 || (page_bytes & (page_bytes - 1)))
 		return err_set(err, ERR_CORRUPT, "'%s' claims pages of %" PRIu64 " bytes", path, page_bytes);
-	if (pages > size / page_bytes || pages * (page_bytes + 8) + FOOTER_BYTES != size)
+	if (pages > size / page_bytes || pages * (page_bytes + 8) + SEAL_FOOTER_BYTES != size)
 		return err_set(err, ERR_CORRUPT,
 			"bad size of '%s': found %" PRIu64 " bytes, expected %" PRIu64, path, size,
-			pages * (page_bytes + 8) + FOOTER_BYTES);
+			pages * (page_bytes + 8) + SEAL_FOOTER_BYTES);
 	return 0;
 }
 
@@ -223,7 +213,7 @@ static int report(struct check *c, const char *what, uint64_t offset, uint64_t l
 static int compare_sum(void *context, uint64_t page, uint64_t sum)
 {
 	struct check *c = context;
-	uint64_t expected = get_u64(c->sums + 8 * page), page_bytes = c->pages.bytes;
+	uint64_t expected = seal_get_u64(c->sums + 8 * page), page_bytes = c->pages.bytes;
 	char what[32];
 
 	if (c->progress && page % (READ_BYTES / page_bytes) == 0 &&
@@ -240,7 +230,7 @@ static int compare_sum(void *context, uint64_t page, uint64_t sum)
 static int check_against_footer(const uint8_t *footer, struct check *c, struct err *err)
 {
 	uint64_t pages = c->pages.count, page_bytes = c->pages.bytes, at = pages * page_bytes,
-		 expected = get_u64(footer + FOOTER_SUMS);
+		 expected = seal_get_u64(footer + FOOTER_SUMS);
 	uint8_t *fresh = xmalloc(8 * pages);
 	int failed = each_page(&c->pages, keep_sum, fresh, err);
 	bool intact = !failed && sum_of(fresh, 8 * pages) == expected;
@@ -249,7 +239,7 @@ static int check_against_footer(const uint8_t *footer, struct check *c, struct e
 		report(c, "the sums of the pages", at, 8 * pages, sum_of(c->sums, 8 * pages), expected))
 		failed = ERR_STOPPED;
 	for (uint64_t page = 0; page < pages && !failed; page++) {
-		uint64_t kept = get_u64(c->sums + 8 * page), made = get_u64(fresh + 8 * page);
+		uint64_t kept = seal_get_u64(c->sums + 8 * page), made = seal_get_u64(fresh + 8 * page);
 		char what[48];
 
 		if (kept == made)
@@ -283,20 +273,20 @@ static int check_digest(const uint8_t *footer, struct check *c)
 static int check_fd(struct check *c, char digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
 	struct pages *p = &c->pages;
-	uint8_t footer[FOOTER_BYTES], *sums;
+	uint8_t footer[SEAL_FOOTER_BYTES], *sums;
 	uint64_t at;
 	int failed = read_footer(p->fd, p->path, footer, err);
 
 	if (failed)
 		return failed;
-	p->count = get_u64(footer + FOOTER_PAGES);
-	p->bytes = get_u64(footer + FOOTER_PAGE_BYTES);
+	p->count = seal_get_u64(footer + FOOTER_PAGES);
+	p->bytes = seal_get_u64(footer + FOOTER_PAGE_BYTES);
 	at = p->count * p->bytes;
 	sums = xmalloc(8 * p->count);
 	if (pread(p->fd, sums, 8 * p->count, (off_t)at) != (ssize_t)(8 * p->count))
 		failed = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, p->path, at);
 	c->sums = sums;
-	if (!failed && sum_of(sums, 8 * p->count) != get_u64(footer + FOOTER_SUMS))
+	if (!failed && sum_of(sums, 8 * p->count) != seal_get_u64(footer + FOOTER_SUMS))
 		failed = check_against_footer(footer, c, err);
 	else if (!failed && !(failed = check_digest(footer, c)))
 		failed = each_page(p, compare_sum, c, err);
@@ -324,7 +314,7 @@ int seal_check(const char *path, int (*damaged)(void *context, const struct seal
 
 int seal_digest(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
-	uint8_t footer[FOOTER_BYTES];
+	uint8_t footer[SEAL_FOOTER_BYTES];
 	int fd = open(path, O_RDONLY | O_CLOEXEC), failed;
 
 	if (fd < 0)

@@ -10,6 +10,18 @@
 #include "schema/base/buf.h"
 
 #define SEAL_DIGEST_BYTES 33 /* 32 hexadecimal digits and the end */
+#define SEAL_FOOTER_BYTES 64
+#define SEAL_FOOTER_PAGES 8 /* where in the footer the number of pages is, u64 */
+
+/* Eight bytes, the lowest first, as all numbers of the seal are. */
+static inline uint64_t seal_get_u64(const uint8_t *from)
+{
+	uint64_t value = 0;
+
+	for (int i = 0; i < 8; i++)
+		value |= (uint64_t)from[i] << (8 * i);
+	return value;
+}
 
 /* Puts the sums behind a finished database file, makes it durable and read-only. */
 int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err) MUST_CHECK;

@@ -1,4 +1,5 @@
 #include "schema/base/buf.h"
+#include "schema/base/bytes_format.h"
 #include "tests/unit/unit.h"
 
 START_TEST(buf__grows_up_to_its_maximum_and_no_further)
@@ -101,7 +102,43 @@ START_TEST(slice_dup__terminates_its_copy)
 }
 END_TEST
 
+START_TEST(slice_skip__takes_a_word_off_the_front_or_nothing)
+{
+	struct slice s = slice_of("merge:name");
+
+	ck_assert(!slice_skip(&s, "map:"));
+	ck_assert(slice_is(s, "merge:name"));
+	ck_assert(slice_skip(&s, "merge:"));
+	ck_assert(slice_is(s, "name"));
+	ck_assert(!slice_skip(&s, "names"));
+}
+END_TEST
+
+START_TEST(slice_cut__tells_nothing_behind_the_mark_from_no_mark)
+{
+	struct slice rest = slice_of("a,b,");
+
+	ck_assert(slice_is(slice_cut(&rest, ','), "a"));
+	ck_assert(slice_is(slice_cut(&rest, ','), "b"));
+	ck_assert_ptr_nonnull(rest.ptr);
+	ck_assert(slice_is(slice_cut(&rest, ','), ""));
+	ck_assert_ptr_null(rest.ptr);
+}
+END_TEST
+
+START_TEST(bytes_format__counts_in_powers_of_ten)
+{
+	char text[BYTES_TEXT_BYTES];
+
+	ck_assert_str_eq(bytes_format(text, 999), "999 B");
+	ck_assert_str_eq(bytes_format(text, 1200), "1.2 kB");
+	ck_assert_str_eq(bytes_format(text, UINT64_C(7) * 1000 * 1000 * 1000 * 1000 * 1000), "7000.0 TB");
+}
+END_TEST
+
 UNIT_MAIN("buf", buf__grows_up_to_its_maximum_and_no_further, buf_append__of_nothing_needs_no_memory,
 	buf_printf__appends_and_leaves_the_buffer_alone_when_it_does_not_fit,
 	buf_printf__fills_the_buffer_to_its_last_byte, buf_consume__keeps_what_follows,
-	slice_compare__orders_bytes_as_unsigned_and_a_prefix_first, slice_dup__terminates_its_copy)
+	slice_compare__orders_bytes_as_unsigned_and_a_prefix_first, slice_dup__terminates_its_copy,
+	slice_skip__takes_a_word_off_the_front_or_nothing,
+	slice_cut__tells_nothing_behind_the_mark_from_no_mark, bytes_format__counts_in_powers_of_ten)
