@@ -91,7 +91,7 @@ func read(t *testing.T, text []byte) *unstructured.Unstructured {
 }
 
 type both struct {
-	f    *filter
+	f    *patchFilter
 	m    *managedfields.FieldManager
 	live []byte // "" at first
 }

@@ -2,7 +2,10 @@ module kubetape.test/patches
 
 go 1.26.0
 
+replace kubetape.test/filter => ../filter
+
 require (
+	kubetape.test/filter v0.0.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
 	k8s.io/client-go v0.36.3

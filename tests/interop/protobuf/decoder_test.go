@@ -5,10 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"kubetape.test/filter"
 )
 
 // decoder is kubetape's decoder, running as a filter (decode_main.c).
@@ -19,29 +18,7 @@ type decoder struct {
 
 func startDecoder(t *testing.T) *decoder {
 	t.Helper()
-	path := os.Getenv("KUBETAPE_PROTOBUF_DECODE")
-	if path == "" {
-		path = filepath.Join("..", "..", "..", "build", "protobuf_decode")
-	}
-	cmd := exec.Command(path)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v: run make build/protobuf_decode first", err)
-	}
-	t.Cleanup(func() {
-		in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the decoder ended with %v", err)
-		}
-	})
+	in, out := filter.Start(t, "KUBETAPE_PROTOBUF_DECODE", "protobuf_decode")
 	return &decoder{bufio.NewWriter(in), bufio.NewReader(out)}
 }
 

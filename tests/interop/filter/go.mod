@@ -1,0 +1,3 @@
+module kubetape.test/filter
+
+go 1.26.0
