@@ -6,8 +6,6 @@
 #include "tools/table_out.h"
 #include "tools/tape_names.h"
 
-#include <stdlib.h>
-
 struct diff_options {
 	const char *namespace, *resource, *color;
 	bool all_fields, full, json;

@@ -1,6 +1,5 @@
 /* cmd_record.c: `kubetape record`. */
 #include "recorder/recorder.h"
-#include "recorder/status.h"
 #include "schema/base/bytes_format.h"
 #include "schema/base/log.h"
 #include "schema/base/version.h"

@@ -182,7 +182,8 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_replay = {
 	.name = "replay",
 	.operands = "TAPE [-- COMMAND...]",
-	.expects = {"one tape", 1, 1, .child = true},
+	.expects = {"one tape", 1, 1},
+	.runs_child = true,
 	.summary = "serve a tape as a Kubernetes API server",
 	.description =
 		"Serves the recorded resources to unmodified clients: lists and watches with the original\n"

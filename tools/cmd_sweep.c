@@ -2,7 +2,6 @@
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "tools/commands.h"
-#include "tools/progress.h"
 #include "tools/sweep_run.h"
 
 #include <stdlib.h>
@@ -457,7 +456,8 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_sweep = {
 	.name = "sweep",
 	.operands = "TAPE -- COMMAND...",
-	.expects = {"one tape", 1, 1, .child = true},
+	.expects = {"one tape", 1, 1},
+	.runs_child = true,
 	.summary = "find the gaps at which a program goes wrong",
 	.description =
 		"Runs COMMAND against one replay after the other (KUBECONFIG is set), each with a gap at another\n"

@@ -231,12 +231,14 @@ static void show_signs(int argc, char **argv, char *const *hidden)
 	}
 }
 
-static int check_operands(const struct operand_count *expected, const struct operands *found, struct err *err)
+static int check_operands(const struct command *c, const struct operands *found, struct err *err)
 {
+	const struct operand_count *expected = &c->expects;
+
 	if (found->count < expected->least || found->count > expected->most)
 		return err_set(err, ERR_USAGE, "expected %s, found %zu operand%s", expected->words,
 			found->count, found->count == 1 ? "" : "s");
-	if (found->child && !expected->child)
+	if (found->child && !c->runs_child)
 		return err_set(err, ERR_USAGE, "expected %s, found '--' behind it", expected->words);
 	return 0;
 }
@@ -267,7 +269,7 @@ int options_parse(
 	show_signs(argc, argv, hidden);
 	operands.items = argv + optind;
 	operands.count = (size_t)(argc - optind);
-	if (check_operands(&c->expects, &operands, err))
+	if (check_operands(c, &operands, err))
 		return err->code;
 	*ret = operands;
 	return 0;

@@ -52,13 +52,13 @@ struct option_row {
 struct operand_count {
 	const char *words; /* "a tape and an object" */
 	size_t least, most;
-	bool child; /* a command line may stand behind `--` */
 };
 
 struct command {
 	const char *name;
 	const char *operands; /* "TAPE [SQL]", "[RESOURCE]..."; words as in option_row */
 	struct operand_count expects;
+	bool runs_child;         /* a command line may stand behind `--` */
 	const char *summary;     /* one line for the list of commands, lower case, no full stop */
 	const char *description; /* a paragraph or two for --help, lines of at most 90 columns */
 	const struct option_row *options;
