@@ -5,7 +5,6 @@
 #include "recorder/request_row.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
-#include "schema/base/log.h"
 #include "schema/tape/reader.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "recorder/stream_internal.h"
 
 #include "recorder/discovery.h"
-#include "recorder/status_body.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
 #include "schema/base/rv.h"

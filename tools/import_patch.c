@@ -17,7 +17,6 @@
 #include "tools/strategic_merge.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Members of a patch under both of their names. */
 struct patch {

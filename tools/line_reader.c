@@ -4,7 +4,6 @@
 #include "schema/base/buf.h"
 
 #include <editline/readline.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

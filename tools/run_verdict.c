@@ -4,8 +4,6 @@
 #include "tools/run_learn.h"
 
 #include "schema/base/clock.h"
-#include "schema/base/json_scan.h"
-#include "schema/base/limits.h"
 #include "schema/base/log.h"
 #include "schema/sql/json_diff.h"
 #include "tools/state_text.h"

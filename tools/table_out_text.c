@@ -6,8 +6,6 @@
 
 #include "schema/base/limits.h"
 
-#include <stdlib.h>
-
 /* ASCII that needs nothing done about it, in JSON and on a terminal. */
 static bool is_plain(unsigned char c)
 {

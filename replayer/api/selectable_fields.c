@@ -3,8 +3,6 @@
 
 #include "schema/base/json_scan.h"
 
-#include <stdlib.h>
-
 struct row {
 	const char *label; /* as clients name it */
 	struct selectable_field field;

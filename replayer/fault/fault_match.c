@@ -2,8 +2,6 @@
 #include "replayer/fault/fault_internal.h"
 #include "schema/base/hash.h"
 
-#include <stdlib.h>
-
 /* "name", "name.group" or "name.version.group". */
 static bool is_named(const char *text, const struct tape_resource *r)
 {

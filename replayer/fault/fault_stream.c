@@ -1,8 +1,6 @@
 /* fault_stream.c: what becomes of requests, watches and frames. See fault.h and fault_internal.h. */
 #include "replayer/fault/fault_internal.h"
 
-#include <stdlib.h>
-
 static const struct fault_rule *rule_of(const struct faults *f, const struct episode *e)
 {
 	return &f->file.rules[e->rule];

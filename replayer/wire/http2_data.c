@@ -1,6 +1,5 @@
 /* http2_data.c: DATA frames and the windows for them; see http2_internal.h. */
 #include "replayer/wire/http2_internal.h"
-#include "replayer/wire/server.h"
 #include "schema/base/clock.h"
 
 #define FRAME_MAX_BYTES 16384 /* what every peer takes */

@@ -1,7 +1,6 @@
 /* written.c: the part of a world that programs wrote; see world.h and overlay.h. */
 #include "replayer/api/builtin.h"
 #include "replayer/world/world_internal.h"
-#include "schema/base/limits.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,6 @@
 #include "replayer/write/patch_strategic.h"
 #include "replayer/write/write_internal.h"
 
-#include <stdlib.h>
-
 #define JSON_PATCH      "application/json-patch+json"
 #define MERGE_PATCH     "application/merge-patch+json"
 #define STRATEGIC_PATCH "application/strategic-merge-patch+json"

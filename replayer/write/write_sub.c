@@ -3,7 +3,6 @@
 #include "schema/base/uuid.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #define TOKEN_SECONDS 3600
 

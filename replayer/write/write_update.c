@@ -1,8 +1,6 @@
 /* write_update.c: PUT, and what it shares with patches; see write_internal.h. */
 #include "replayer/write/write_internal.h"
 
-#include <stdlib.h>
-
 static bool is_one_of(const char *name, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -6,8 +6,6 @@
 #include "schema/tape/format.h"
 #include "schema/tape/segment.h"
 
-#include <stdio.h>
-
 #define NEWEST "(SELECT max(id) FROM document WHERE id > 0 GROUP BY path, variant)"
 
 static int check_sum(struct slice bytes, uint64_t expected, struct err *err)

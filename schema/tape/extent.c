@@ -8,7 +8,6 @@
 #include "schema/base/rv.h"
 #include "schema/tape/codec.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define ARENA_CHUNK_BYTES 65536

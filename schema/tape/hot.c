@@ -6,8 +6,6 @@
 #include "schema/base/varint.h"
 #include "schema/tape/segment.h"
 
-#include <stdlib.h>
-
 static int plain_name(struct slice *name, const char *what, struct buf *scratch, struct err *err)
 {
 	size_t at = scratch->len;

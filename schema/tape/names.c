@@ -3,7 +3,6 @@
  * two thirds of them are random: a pack whose frame refers to them is a seventh smaller than one that has to
  * spell them again. FORMAT.md, section 5, has the text.
  */
-#include "schema/base/limits.h"
 #include "schema/tape/pack.h"
 
 static int put(struct buf *to, const char *before, struct slice value, struct err *err)

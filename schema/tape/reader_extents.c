@@ -4,8 +4,6 @@
  */
 #include "schema/tape/reader_internal.h"
 
-#include <stdlib.h>
-
 #define INDEX_CACHE_BYTES (64u << 20)
 
 static size_t index_cost(const struct tape_extent *x)

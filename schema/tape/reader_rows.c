@@ -6,7 +6,6 @@
 #include "schema/tape/documents.h"
 #include "schema/tape/reader_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* A row whose id an earlier segment has too. */

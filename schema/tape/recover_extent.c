@@ -1,5 +1,4 @@
 /* recover_extent.c: the objects of one extent of a damaged tape, each held against the index. */
-#include "schema/base/limits.h"
 #include "schema/tape/recover_internal.h"
 
 #include <stdlib.h>

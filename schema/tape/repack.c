@@ -7,7 +7,6 @@
 #include "schema/tape/reader_internal.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>

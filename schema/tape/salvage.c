@@ -5,8 +5,6 @@
 #include "schema/tape/documents.h"
 #include "schema/tape/recover_internal.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- taking rows ---- */

@@ -2,7 +2,6 @@
 #include "schema/tape/seal.h"
 
 #include "schema/tape/codec.h"
-#include "schema/tape/format.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,6 @@
 #include "schema/tape/segment.h"
 #include "schema/tape/writer_internal.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>

@@ -4,7 +4,6 @@
  */
 #include "tests/bench/bench.h"
 
-#include "schema/base/json_scan.h"
 #include "schema/sql/session.h"
 #include "schema/tape/reader.h"
 

@@ -7,7 +7,6 @@
 #include "schema/tape/reader.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static int put_line(FILE *file, const struct event *e, struct slice object)
 {

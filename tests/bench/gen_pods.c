@@ -1,8 +1,6 @@
 /* gen_pods.c: pods: their bytes, and their lives. */
 #include "tests/bench/gen.h"
 
-#include <stdlib.h>
-
 void app_labels_write(struct app *a, struct buf *to)
 {
 	put(to,

@@ -1,8 +1,6 @@
 /* gen_workloads.c: deployments, replica sets, endpoint slices, autoscalers and jobs. */
 #include "tests/bench/gen.h"
 
-#include <stdlib.h>
-
 void app_image(const struct app *a, unsigned container, unsigned revision, char to[160])
 {
 	static const char *const sidecars[] = {"mesh/proxy:1.22.3", "monitoring/exporter:0.9.1"};

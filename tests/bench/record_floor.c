@@ -15,7 +15,6 @@
 #include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
 #include <openssl/ssl.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

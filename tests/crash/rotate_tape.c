@@ -8,7 +8,6 @@
  * files, and files in the tape, at its end read_calls, write_calls, read_bytes, written_bytes     of one
  * rotation, mean
  */
-#include "schema/base/clock.h"
 #include "tests/crash/history.h"
 
 #include <dirent.h>

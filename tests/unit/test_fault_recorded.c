@@ -5,7 +5,6 @@
 #include "tests/unit/fault_play.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define START INT64_C(1700000000000000000)
 

@@ -1,7 +1,6 @@
 #include "schema/base/log.h"
 #include "tests/unit/unit.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

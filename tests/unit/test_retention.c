@@ -1,4 +1,3 @@
-#include "schema/tape/segment.h"
 #include "tests/unit/tape_model.h"
 
 static int64_t fake_ns;

@@ -1,5 +1,4 @@
 /* test_tape_verify.c: verify finds what is damaged, says where, and finds nothing in what is not. */
-#include "schema/tape/codec.h"
 #include "schema/tape/format.h"
 #include "schema/tape/seal.h"
 #include "schema/tape/verify.h"
