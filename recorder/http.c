@@ -502,6 +502,7 @@ void http_free(struct http *h)
 	credentials_free(h->credentials);
 	curl_slist_free_all(h->connect_list);
 	free(h->connect_to);
+	free(h->proxy);
 	free(h->authority);
 	free(h->base);
 }

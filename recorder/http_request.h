@@ -53,6 +53,7 @@ struct http {
 	char *authority;        /* host:port that is really meant */
 	char *connect_to;       /* libcurl's CONNECT_TO entry when the TLS name differs from the host */
 	struct curl_slist *connect_list;
+	char *proxy; /* of the configuration, or NULL */
 	bool tls, no_proxy;
 	struct goaway goaways[GOAWAYS_KEPT]; /* the last ones */
 	unsigned goaway_count;

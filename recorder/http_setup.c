@@ -214,8 +214,8 @@ static void set_proxy(CURL *easy, const struct http *h)
 {
 	const char *upper = getenv("HTTP_PROXY");
 
-	if (h->config->proxy_url)
-		curl_easy_setopt(easy, CURLOPT_PROXY, h->config->proxy_url);
+	if (h->proxy)
+		curl_easy_setopt(easy, CURLOPT_PROXY, h->proxy);
 	else if (h->no_proxy)
 		curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	else if (!h->tls && upper && !getenv("http_proxy"))
@@ -299,6 +299,19 @@ static bool is_loopback(const char *host)
 	return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
 }
 
+/* The server's name is looked up by a SOCKS proxy, as kubectl has it: the proxy may be the only one that can.
+ */
+static char *make_proxy(const char *url)
+{
+	static const char local[] = "socks5://";
+
+	if (!url)
+		return NULL;
+	if (strncmp(url, local, sizeof(local) - 1) != 0)
+		return xstrdup(url);
+	return xasprintf("socks5h://%s", url + sizeof(local) - 1);
+}
+
 /* Takes the server's URL apart: what URLs begin with, and where to connect. A tls-server-name takes the
  * host's place in the URL, since libcurl takes SNI and the name to verify from there. */
 void http_set_base(struct http *h)
@@ -312,7 +325,8 @@ void http_set_base(struct http *h)
 	curl_url_get(url, CURLUPART_HOST, &host, 0);
 	curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
 	curl_url_get(url, CURLUPART_PATH, &path, 0);
-	h->authority = xasprintf("%s:%s", host ? host : "", port ? port : "");
+	h->authority = host && port ? xasprintf("%s:%s", host, port) : xstrdup(c->server);
+	h->proxy = make_proxy(c->proxy_url);
 	h->no_proxy = host && is_loopback(host);
 	if (h->tls && c->tls_server_name) {
 		h->base =

@@ -94,7 +94,7 @@ static int add_file(struct files *files, const char *path, struct err *err)
 
 		f->document = fy_document_build_from_malloc_string(&cfg, copy, text.len);
 		if (!f->document || !fy_node_is_mapping(fy_document_root(f->document)))
-			rc = err_set(err, ERR_PROTOCOL, "'%s' is no kubeconfig: not a YAML mapping", path);
+			rc = err_set(err, ERR_PROTOCOL, "'%s' is no kubeconfig: not a YAML mapping, or with a key twice", path);
 	}
 	fy_diag_destroy(cfg.diag);
 	buf_release(&text);

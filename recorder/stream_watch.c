@@ -203,8 +203,10 @@ static int on_body(void *context, struct slice bytes, int64_t time_ns)
 		return buf_append(&s->body, bytes.ptr, bytes.len, NULL);
 	s->watch.last_byte_mono_ns = clock_mono_ns(s->x->clock);
 	rc = frames_feed(&s->watch.frames, bytes, take_frame, &arrival, &err);
-	if (rc == ERR_TOO_LARGE && !s->watch.bad_frame)
+	if (rc == ERR_TOO_LARGE && !s->watch.bad_frame) {
+		err_set(&err, rc, "event is larger than %u bytes", LIMIT_OBJECT_BYTES);
 		return bad_frame(s, frames_tail(&s->watch.frames), err.text);
+	}
 	return rc;
 }
 
@@ -376,7 +378,7 @@ static void tell_trouble(
 	snprintf(s->trouble, sizeof(s->trouble), "%s", reason);
 	if (status.len)
 		status_body_message(status, answer->status, message);
-	else
+	else if (!s->watch.backwards)
 		snprintf(message, sizeof(message), "%.*s", STATUS_MESSAGE_BYTES - 1,
 			s->watch.bad_frame ? s->watch.tail_reason : answer->error);
 	snprintf(what, sizeof(what), "watch ended: %s", reason);

@@ -341,7 +341,7 @@ class FakeApiserver:
         self.connections = 0
         self.stopping = threading.Event()
         self.tls, self.token = tls, token
-        self.host = "127.0.0.1"
+        self.host, self.family = "127.0.0.1", socket.AF_INET
         self.cluster_uid = KUBE_SYSTEM
         self.aggregated = True
         self.http2, self.max_streams = None, 250  # http2_server.Http2Connection, when tls offers "h2"
@@ -381,7 +381,7 @@ class FakeApiserver:
 
     def listen(self):
         """On a free port, and on the same one again after refuse()."""
-        self.listener = socket.socket()
+        self.listener = socket.socket(self.family)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.listener.bind((self.host, self.port))
         self.listener.listen(128)

@@ -10,6 +10,7 @@ import threading
 import unittest
 
 from fake_apiserver import FakeApiserver, wait_for
+from http2_server import Http2Connection
 from recording import RecordTest
 
 
@@ -62,12 +63,15 @@ class Access(RecordTest):
         with open(self.path(name), "rb") as f:
             return base64.b64encode(f.read()).decode()
 
-    def serve_tls(self, name="server", clients=False):
+    def serve_tls(self, name="server", clients=False, http2=False):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.path(name + ".crt"), self.path(name + ".key"))
         if clients:
             context.verify_mode = ssl.CERT_REQUIRED
             context.load_verify_locations(self.path("ca.crt"))
+        if http2:
+            context.set_alpn_protocols(["h2"])
+            self.api.http2 = Http2Connection
         self.api.tls = context
         return self.serve()
 
@@ -104,6 +108,38 @@ class Kubeconfigs(Access):
         recording = self.go("--kubeconfig", config)
         self.assertEqual(recording.wait(), 1)
         self.assertIn(f"'{config}' is no kubeconfig", recording.stderr)
+
+    def test_a_server_that_is_no_url_is_named(self):
+        for server in ("http://127.0.0.1:99999", "http://[::1"):
+            config = self.write("config", kubeconfig(server))
+            recording = self.go("--kubeconfig", config)
+            self.assertEqual(recording.wait(), 1)
+            self.assertIn(f"cannot reach server '{server}': URL using bad/illegal format", recording.stderr)
+
+    def test_unknown_fields_mean_nothing_and_the_first_of_two_entries_counts(self):
+        self.write("config", kubeconfig(self.serve(), cluster="unknown: [1, {a: b}]") + "preferences: {colors: true}\n")
+        with open(self.path("config"), encoding="utf-8") as f:
+            text = f.read()
+        self.write("config", text.replace("users:", "- name: c\n  cluster: {server: 'http://127.0.0.1:1'}\nusers:"))
+        self.go("--kubeconfig", self.path("config")).ready(1)
+
+    def test_an_address_of_version_6_and_a_path_before_everything(self):
+        self.api.host, self.api.family = "::1", socket.AF_INET6
+        route = self.api.route
+
+        def without_prefix(x):
+            self.assertTrue(x.request.path.startswith("/k8s/clusters/c-1/"))
+            x.request.path = x.request.path.removeprefix("/k8s/clusters/c-1")
+            route(x)
+
+        self.api.route = without_prefix
+        self.serve()
+        for host in ("[::1]", "localhost"):
+            self.tape = self.path(host + ".tape")
+            config = self.write("config", kubeconfig(f"http://{host}:{self.api.port}/k8s/clusters/c-1/"))
+            recording = self.go("--kubeconfig", config).ready(1)
+            self.pods.put("a")
+            recording.wait_events(1)
 
     def test_json_is_yaml(self):
         config = self.write("config", '{"current-context":"x","contexts":[{"name":"x","context":{"cluster":"c"}}],'
@@ -148,6 +184,26 @@ class Credentials(Access):
         config = self.write("config", kubeconfig(self.serve_tls(clients=True), cluster="certificate-authority: ca.crt",
                                                  user="{client-certificate: client.crt, client-key: client.key}"))
         self.go("--kubeconfig", config).ready(1)
+
+    def test_client_certificates_that_are_renewed_are_used_by_the_next_connection(self):
+        self.certificates()
+        names = []
+        route = self.api.route
+
+        def note_name(x):
+            names.append(dict(pair[0] for pair in x.sock.getpeercert()["subject"])["commonName"])
+            route(x)
+
+        self.api.route = note_name
+        config = self.write("config", kubeconfig(self.serve_tls(clients=True), cluster="certificate-authority: ca.crt",
+                                                 user="{client-certificate: client.crt, client-key: client.key}"))
+        self.go("--kubeconfig", config).ready(1)
+        self.pods.watching()
+        for kind in ("crt", "key"):
+            os.rename(self.path("server." + kind), self.path("client." + kind))
+        self.pods.disturb(lambda x: x.cut())
+        wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
+        self.assertEqual((names[0], names[-1]), ("client", "server"))
 
     def test_client_certificates_as_data(self):
         self.certificates()
@@ -284,6 +340,19 @@ class Tls(Access):
 
 
 class Proxies(Access):
+    @staticmethod
+    def pump(a, b):
+        try:
+            while data := a.recv(65536):
+                b.sendall(data)
+        except OSError:
+            pass
+        for s in (a, b):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
     def proxy(self, refuses=False):
         """A proxy that tunnels CONNECT, or wants a password for that; returns its URL and the list of what it was asked."""
         listener = socket.socket()
@@ -291,18 +360,6 @@ class Proxies(Access):
         listener.listen(16)
         self.addCleanup(listener.close)
         asked = []
-
-        def pump(a, b):
-            try:
-                while data := a.recv(65536):
-                    b.sendall(data)
-            except OSError:
-                pass
-            for s in (a, b):
-                try:
-                    s.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
 
         def accept():
             while True:
@@ -320,8 +377,8 @@ class Proxies(Access):
                     continue
                 upstream = socket.create_connection(("127.0.0.1", self.api.port))
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                threading.Thread(target=pump, args=(client, upstream), daemon=True).start()
-                threading.Thread(target=pump, args=(upstream, client), daemon=True).start()
+                threading.Thread(target=self.pump, args=(client, upstream), daemon=True).start()
+                threading.Thread(target=self.pump, args=(upstream, client), daemon=True).start()
 
         threading.Thread(target=accept, daemon=True).start()
         return f"http://127.0.0.1:{listener.getsockname()[1]}", asked
@@ -336,6 +393,47 @@ class Proxies(Access):
         self.assertEqual(recording.query("SELECT DISTINCT http_status FROM connections WHERE purpose='list'"),
                          [{"http_status": 200}])
 
+    def socks(self):
+        """A SOCKS 5 proxy to which every name is the API server; returns its port and the list of what it was asked."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        asked = []
+
+        def converse(client):
+            client.recv(client.recv(2)[1])
+            client.sendall(b"\5\0")
+            name = client.recv(client.recv(5)[4])
+            asked.append((name.decode(), int.from_bytes(client.recv(2), "big")))
+            upstream = socket.create_connection(("127.0.0.1", self.api.port))
+            client.sendall(b"\5\0\0\1\0\0\0\0\0\0")
+            threading.Thread(target=self.pump, args=(client, upstream), daemon=True).start()
+            self.pump(upstream, client)
+
+        def accept():
+            while True:
+                try:
+                    client, _ = listener.accept()
+                except OSError:
+                    return
+                threading.Thread(target=converse, args=(client,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        return listener.getsockname()[1], asked
+
+    def test_a_socks_proxy_looks_the_servers_name_up(self):
+        """Over HTTP/2 as well, and whether or not the scheme says so: kubectl knows no difference."""
+        self.certificates()
+        self.serve_tls(http2=True)
+        port, asked = self.socks()
+        for scheme in ("socks5", "socks5h"):
+            self.tape = self.path(scheme + ".tape")
+            config = self.write("config", kubeconfig(f"https://api.test:{self.api.port}", cluster="certificate-authority: ca.crt"
+                                                     f"\n    proxy-url: {scheme}://127.0.0.1:{port}"))
+            recording = self.go("--kubeconfig", config).ready(1)
+            self.assertEqual(set(asked), {("api.test", self.api.port)})
+            self.assertEqual(recording.query("SELECT http_version FROM connections WHERE purpose='list'"), [{"http_version": "2"}])
+            asked.clear()
+
     def test_a_proxy_that_wants_a_password_is_named(self):
         self.certificates()
         url, _ = self.proxy(refuses=True)
@@ -344,6 +442,15 @@ class Proxies(Access):
         self.assertEqual(recording.wait(), 1)
         self.assertEqual(recording.stderr, f"kubetape record: cannot reach server '127.0.0.1:{self.api.port}': "
                          "CONNECT tunnel failed, response 407")
+
+    def test_http_2_and_another_name_for_the_certificate_go_through_a_proxy(self):
+        self.certificates()
+        url, asked = self.proxy()
+        config = self.write("config", kubeconfig(self.serve_tls("named", http2=True), cluster="certificate-authority: ca.crt\n"
+                                                 f"    proxy-url: {url}\n    tls-server-name: api.test"))
+        recording = self.go("--kubeconfig", config).ready(1)
+        self.assertEqual(set(asked), {f"CONNECT 127.0.0.1:{self.api.port} HTTP/1.1"})
+        self.assertEqual(recording.query("SELECT http_version FROM connections WHERE purpose='list'"), [{"http_version": "2"}])
 
     def test_the_environments_proxy_is_not_used_for_this_machine(self):
         self.record("pods", env={"HTTP_PROXY": "http://127.0.0.1:1", "http_proxy": "http://127.0.0.1:1"}).ready(1)

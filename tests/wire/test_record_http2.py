@@ -1,26 +1,18 @@
 """What only HTTP/2 can do to a watch: streams that are reset, connections that are told to go away, trailers."""
 
-import ssl
 import unittest
 
 from fake_apiserver import wait_for
-from http2_server import Http2Connection
 from test_record_access import Access
 
 NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL, ENHANCE_YOUR_CALM = 0, 1, 2, 7, 8, 11
 
 
 class Http2Test(Access):
-    def setUp(self):
-        super().setUp()
-        self.certificates()
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.path("server.crt"), self.path("server.key"))
-        context.set_alpn_protocols(["h2"])
-        self.api.tls, self.api.http2 = context, Http2Connection
-
     def follow(self, *resources):
-        return self.record(*(resources or ["pods"]), "--certificate-authority", self.path("ca.crt"), server=self.serve())
+        self.certificates()
+        server = self.serve_tls(http2=True)
+        return self.record(*(resources or ["pods"]), "--certificate-authority", self.path("ca.crt"), server=server)
 
     def names(self, recording):
         return [row["name"] for row in recording.query("SELECT name FROM events ORDER BY seq")]
