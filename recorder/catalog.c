@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#define MAX_SIMILAR 64 /* letters of names that are compared for what was meant */
+
 /* ---- reading discovery documents ---- */
 
 static void resource_release(struct catalog_resource *r)
@@ -335,6 +337,57 @@ static void choose_category(const struct catalog *c, const char *name, struct ca
 	}
 }
 
+/* How many letters to change, to leave out or to put in. Names that are too long differ in all. */
+static size_t difference(const char *a, size_t a_len, const char *b)
+{
+	size_t row[MAX_SIMILAR + 1], b_len = strlen(b);
+
+	if (a_len > MAX_SIMILAR || b_len > MAX_SIMILAR)
+		return MAX_SIMILAR;
+	for (size_t i = 0; i <= b_len; i++)
+		row[i] = i;
+	for (size_t y = 0; y < a_len; y++) {
+		size_t left_above = row[0]++;
+
+		for (size_t x = 0; x < b_len; x++) {
+			size_t change = left_above + (a[y] != tolower((unsigned char)b[x]));
+			size_t one_more = (row[x] < row[x + 1] ? row[x] : row[x + 1]) + 1;
+
+			left_above = row[x + 1];
+			row[x + 1] = change < one_more ? change : one_more;
+		}
+	}
+	return row[b_len];
+}
+
+static size_t least_difference(const struct catalog_resource *r, const char *name)
+{
+	size_t len = strcspn(name, "."), plural = difference(name, len, r->resource);
+	size_t kind = difference(name, len, r->kind);
+
+	return plural < kind ? plural : kind;
+}
+
+/* Says what was meant, if one of the names is so similar that it may have been. */
+static int not_there(const struct catalog *c, const char *name, struct err *err)
+{
+	size_t least = strcspn(name, ".") < 4 ? 2 : 3;
+	const struct catalog_resource *meant = NULL;
+
+	for (size_t i = 0; i < c->count; i++) {
+		size_t found = c->items[i].watchable ? least_difference(&c->items[i], name) : MAX_SIMILAR;
+
+		if (found < least) {
+			least = found;
+			meant = &c->items[i];
+		}
+	}
+	if (!meant)
+		return err_set(err, ERR_NOT_FOUND, "server does not have a resource '%s'", name);
+	return err_set(err, ERR_NOT_FOUND, "server does not have a resource '%s'; did you mean '%s%s%s'?",
+		name, meant->resource, *meant->group ? "." : "", meant->group);
+}
+
 static int choose_name(
 	const struct catalog *c, const char *name, struct catalog_choice *choice, struct err *err)
 {
@@ -342,7 +395,7 @@ static int choose_name(
 	const struct catalog_resource *r = best_match(c, name, &m);
 
 	if (!r)
-		return err_set(err, ERR_NOT_FOUND, "server does not have a resource '%s'", name);
+		return not_there(c, name, err);
 	if (!r->watchable)
 		return err_set(err, ERR_NOT_FOUND, "resource '%s' cannot be listed and watched", name);
 	if (m == MATCH_CATEGORY)

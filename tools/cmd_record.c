@@ -18,6 +18,8 @@ struct record_values {
 	int64_t extent_size, segment_size, segment_age, segment_events, max_size, max_age, keep_free;
 };
 
+#define NO_DURATION (-1)
+
 #define AT(field) offsetof(struct record_values, field)
 
 static const struct option_row rows[] = {
@@ -79,15 +81,42 @@ static void say_summary(const struct recorder_summary *s, const char *tape)
 	fputc('\n', stderr);
 }
 
+/* As the API server takes it: a label of the DNS. */
+static bool is_namespace(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+	size_t len = strlen(name);
+
+	return len && len < 64 && strspn(name, letters) == len && *name != '-' && name[len - 1] != '-';
+}
+
+static int check_namespaces(const struct record_values *v, struct err *err)
+{
+	for (size_t i = 0; i < v->namespaces.count; i++) {
+		if (!is_namespace(v->namespaces.items[i]))
+			return err_set(err, ERR_USAGE,
+				"option '--namespace' wants the name of one namespace, found '%s'",
+				v->namespaces.items[i]);
+	}
+	return 0;
+}
+
 static int check(const struct record_values *v, const struct operands *operands, struct err *err)
 {
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
 	if (!v->all && !operands->count)
 		return err_set(err, ERR_USAGE, "nothing to record; name resources, or say '--all'");
+	if (v->all && operands->count)
+		return err_set(err, ERR_USAGE,
+			"'--all' is every resource, but '%s' is named; all namespaces are recorded as long as "
+			"no '--namespace' is given",
+			operands->items[0]);
 	if (v->flush_interval < NS_PER_MS)
 		return err_set(err, ERR_USAGE, "option '--flush-interval' wants at least 1ms");
-	return 0;
+	if (v->duration == 0)
+		return err_set(err, ERR_USAGE, "option '--duration' wants more than nothing");
+	return check_namespaces(v, err);
 }
 
 static struct tape_writer_options tape_options(const struct record_values *v)
@@ -107,6 +136,7 @@ static int run(const struct command *self, int argc, char **argv)
 	struct record_values v = {.selector = "",
 		.field_selector = "",
 		.secrets = "digest",
+		.duration = NO_DURATION,
 		.flush_interval = 50 * NS_PER_MS,
 		.coalesce = 10 * NS_PER_MS};
 	struct operands operands;
@@ -133,7 +163,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.exclude_count = v.excludes.count,
 		.label_selector = v.selector,
 		.field_selector = v.field_selector,
-		.duration_ns = v.duration,
+		.duration_ns = v.duration == NO_DURATION ? 0 : v.duration,
 		.flush_interval_ns = v.flush_interval,
 		.rest_ns = v.coalesce,
 		.retry_delay_ns = v.retry_delay,

@@ -85,6 +85,11 @@ START_TEST(catalog_choose__names_what_is_not_there)
 
 	ck_assert_int_eq(catalog_choose(&c, "pods,gadgets", &choice, &err), ERR_NOT_FOUND);
 	ck_assert_str_eq(err.text, "server does not have a resource 'gadgets'");
+	ck_assert_int_eq(catalog_choose(&c, "pdos", &choice, &err), ERR_NOT_FOUND);
+	ck_assert_str_eq(err.text, "server does not have a resource 'pdos'; did you mean 'pods'?");
+	ck_assert_int_eq(catalog_choose(&c, "Deploymet.batch", &choice, &err), ERR_NOT_FOUND);
+	ck_assert_str_eq(err.text,
+		"server does not have a resource 'deploymet.batch'; did you mean 'deployments.apps'?");
 	ck_assert_int_eq(catalog_choose(&c, "bindings", &choice, &err), ERR_NOT_FOUND);
 	ck_assert_str_eq(err.text, "resource 'bindings' cannot be listed and watched");
 	ck_assert_int_eq(catalog_choose(&c, "nameless", &choice, &err), ERR_NOT_FOUND);

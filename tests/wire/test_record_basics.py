@@ -210,8 +210,9 @@ class BadInput(RecordTest):
         self.assertIn(says, lines[0])
         return lines[0]
 
-    def test_an_unknown_resource_is_named(self):
-        self.refused(1, "gadgets", "-o", self.tape, says="'gadgets'")
+    def test_an_unknown_resource_is_named_and_what_may_have_been_meant(self):
+        self.refused(1, "gadgets", "-o", self.tape, says="server does not have a resource 'gadgets'")
+        self.refused(1, "pdos", "-o", self.tape, says="'pdos'; did you mean 'pods'?")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_a_resource_that_cannot_be_watched_is_named(self):
@@ -260,6 +261,10 @@ class BadInput(RecordTest):
         self.refused(2, "-o", self.tape, says="nothing to record", server=False)
         self.refused(2, "pods", "-o", self.tape, "--frobnicate", says="'--frobnicate'", server=False)
         self.refused(2, "pods", "-o", self.tape, "--duration", "soon", says="--duration", server=False)
+        self.refused(2, "pods", "-o", self.tape, "--duration", "0", says="'--duration' wants more than nothing", server=False)
+        self.refused(2, "pods", "-A", "-o", self.tape, says="all namespaces are recorded", server=False)
+        for name in ("a,b", "", "A", "-a", "x" * 64):
+            self.refused(2, "pods", "-n", name, "-o", self.tape, says=f"one namespace, found '{name}'", server=False)
 
     def test_no_cluster_configured(self):
         self.refused(1, "pods", "-o", self.tape, says="no cluster", server=False)
