@@ -38,12 +38,13 @@
 #define GAP_HOLD_NS (30 * NS_PER_S)
 #define DRAIN_NS    (10 * NS_PER_S) /* at the end, for slow watchers */
 #define GRACE_MS    10000           /* for a child that was asked to end */
+#define REMIND_MS   10000           /* somebody may wait for a clock that waits for watches */
 
 struct replayer {
 	const struct replay_options *options;
 	uv_loop_t loop;
 	uv_signal_t interrupt, terminate;
-	uv_timer_t drain, grace;
+	uv_timer_t drain, grace, reminder;
 	struct settle *settle; /* NULL: nobody waits for quiet */
 	const char *ended_by;  /* as the run file says */
 	int64_t drain_until_ns;
@@ -220,6 +221,15 @@ static void on_watch_opened(void *context, size_t running)
 
 	if ((int64_t)running >= r->options->wait_watchers)
 		player_start(r->player);
+}
+
+static void on_reminder(uv_timer_t *handle)
+{
+	const struct replayer *r = handle->data;
+
+	if (player_state(r->player) == PLAYER_WAITING)
+		log_info("the clock has not started: %zu of %lld watches are open (--wait-watchers)",
+			watches_running(r->watches), (long long)r->options->wait_watchers);
 }
 
 static void on_caught_up(void *context)
@@ -452,7 +462,8 @@ static void open_loop(struct replayer *r)
 	uv_signal_init(&r->loop, &r->terminate);
 	uv_timer_init(&r->loop, &r->drain);
 	uv_timer_init(&r->loop, &r->grace);
-	r->interrupt.data = r->terminate.data = r->drain.data = r->grace.data = r;
+	uv_timer_init(&r->loop, &r->reminder);
+	r->interrupt.data = r->terminate.data = r->drain.data = r->grace.data = r->reminder.data = r;
 	uv_signal_start(&r->interrupt, on_signal, SIGINT);
 	uv_signal_start(&r->terminate, on_signal, SIGTERM);
 }
@@ -475,6 +486,7 @@ static void close_all(struct replayer *r)
 	uv_close((uv_handle_t *)&r->interrupt, NULL);
 	uv_close((uv_handle_t *)&r->terminate, NULL);
 	uv_close((uv_handle_t *)&r->drain, NULL);
+	uv_close((uv_handle_t *)&r->reminder, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
 	fault_act_free(r->faults);
@@ -557,6 +569,8 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 		open_settle(&r);
 	if (rc == 0 && options->wait_watchers == 0)
 		player_start(r.player);
+	else if (rc == 0 && !r.keys && !options->settle_ns)
+		uv_timer_start(&r.reminder, on_reminder, REMIND_MS, 0);
 	if (rc == 0 && !r.over)
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 	if (rc == 0)

@@ -107,6 +107,14 @@ class ControlTest(Case):
 			with r.watch("/api/v1/nodes?watch=1&resourceVersion=20"):
 				self.assertEqual(brief(w.next())[1], "p0")
 
+	def test_a_clock_that_waits_for_long_says_what_for(self):
+		r = self.replay(counted(2), "--wait-watchers", "2")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20"):
+			deadline = time.monotonic() + DEADLINE_S
+			while "not started" not in r.stderr() and time.monotonic() < deadline:
+				time.sleep(0.1)
+			self.assertIn("info the clock has not started: 1 of 2 watches are open (--wait-watchers)", r.stderr())
+
 	def test_run_until_pauses_at_a_position_and_behind_an_event(self):
 		r = self.replay(counted(), "--speed", "max")
 		_, status = self.post(r, "run?until=rv:45")
