@@ -10,6 +10,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
+#include "schema/base/log.h"
 
 #include <curl/curl.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct document {
 	int status;
 	bool is_aggregated; /* the answer says so */
 	bool answered;      /* in this round */
+	bool told;          /* that it did not answer */
 };
 
 struct discovery {
@@ -92,7 +94,9 @@ int discovery_explain(
 		return err_set(err, ERR_DENIED, "server '%s' refused the credentials: %s", server, message);
 	if (answer->status == 403)
 		return err_set(err, ERR_DENIED, "server '%s' forbids it: %s", server, message);
-	return err_set(err, ERR_PROTOCOL, "server '%s' answered %d: %s", server, answer->status, message);
+	/* 429 and 5xx are those of a server that is starting or has too much to do. */
+	return err_set(err, answer->status == 429 || answer->status >= 500 ? ERR_NETWORK : ERR_PROTOCOL,
+		"server '%s' answered %d: %s", server, answer->status, message);
 }
 
 /* ---- one document ---- */
@@ -284,6 +288,9 @@ static int build_catalog(struct discovery *d, struct err *err)
 
 		return rc ? rc : catalog_add_aggregated(&d->catalog, buf_slice(&groups->body), err);
 	}
+	if (!v1->answered && v1->status != 404)
+		return err_set(err, ERR_NETWORK, "server '%s' does not tell what its core group has: %d",
+			http_server(d->http), v1->status);
 	if (v1->answered && catalog_add_classic(&d->catalog, buf_slice(&v1->body), err))
 		return err->code;
 	return catalog_group_versions(
@@ -300,6 +307,22 @@ static void take_identity(struct discovery *d)
 			meta.uid.ptr ? meta.uid.ptr : "");
 }
 
+/* Once for each time that it begins. */
+static void tell_silent_groups(struct discovery *d)
+{
+	static const char prefix[] = "/apis/";
+
+	for (struct document *doc = d->documents; doc; doc = doc->next) {
+		bool is_group = strncmp(doc->path, prefix, sizeof(prefix) - 1) == 0;
+
+		if (is_group && !doc->answered && !doc->told)
+			log_warn(
+				"group '%s' does not tell what it has (%d): nothing new of it is recorded until it does",
+				doc->path + sizeof(prefix) - 1, doc->status);
+		doc->told = is_group && !doc->answered;
+	}
+}
+
 static void round_done(struct discovery *d)
 {
 	struct discovery_result result = {&d->catalog, d->cluster_uid};
@@ -307,6 +330,8 @@ static void round_done(struct discovery *d)
 
 	if (!d->err.code)
 		(void)build_catalog(d, &d->err);
+	if (!d->err.code)
+		tell_silent_groups(d);
 	take_identity(d);
 	d->running = false;
 	err = d->err;

@@ -150,13 +150,19 @@ static int complete(struct stream *s, uint64_t connection, int64_t time_ns, stru
 	return 0;
 }
 
+/* What is told at once even of the first list; all else ends the recording, or is told as a refusal. */
+static bool may_pass(const struct http_answer *answer)
+{
+	return !answer->status || answer->status == 200 || answer->status == 429 || answer->status >= 500;
+}
+
 static void tell_failure(struct stream *s, const struct http_answer *answer, const struct err *page_err)
 {
 	struct err err = *page_err;
 
 	if (!err.code)
 		(void)discovery_explain(s->x->http, answer, buf_slice(&s->body), &err);
-	if (s->failures++ == 0 && s->told)
+	if (s->failures++ == 0 && (s->told || may_pass(answer)))
 		notices_say(s->x->notices, clock_mono_ns(s->x->clock), LOG_LEVEL_WARN, s->name, "cannot list",
 			err.text);
 	err_prefix(&err, "cannot list %s", s->name);

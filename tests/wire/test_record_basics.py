@@ -281,6 +281,25 @@ class BadInput(RecordTest):
         self.api.listen()
         recording.ready(1)
 
+    def test_waits_for_a_server_that_is_starting_when_asked_to(self):
+        documents = self.api.document
+        self.api.document = lambda path, *_: None
+        self.api.handlers["/apis"] = lambda x: x.status(503, "ServiceUnavailable", "apiserver not ready")
+        self.refused(1, "pods", "-o", self.tape, says="answered 503: apiserver not ready")
+        recording = self.record("pods", "--wait")
+        wait_for(lambda: "answered 503: apiserver not ready; waiting for it" in recording.stderr, "the message")
+        self.api.document = documents
+        del self.api.handlers["/apis"]
+        recording.ready(1)
+
+    def test_a_first_list_that_fails_is_told_of_at_once(self):
+        self.pods.broken = lambda x: x.status(503, "ServiceUnavailable", "etcd is away")
+        recording = self.record()
+        wait_for(lambda: "pods: cannot list: " in recording.stderr, "the message")
+        self.assertIn("answered 503: etcd is away", recording.stderr)
+        self.pods.broken = None
+        recording.ready(1)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -154,7 +154,30 @@ class Offers(RecordTest):
     def test_a_group_whose_discovery_fails_does_not_hide_the_others(self):
         self.api.add("pods", "PodMetrics", "metrics.k8s.io", version="v1beta1", verbs=["get", "list"])
         self.api.handlers["/apis/metrics.k8s.io/v1beta1"] = lambda x: x.status(503, "ServiceUnavailable")
-        self.record("--all").ready(2)
+        recording = self.record("--all").ready(2)
+        self.assertIn("group 'metrics.k8s.io/v1beta1' does not tell what it has (503)", recording.stderr)
+
+    def test_an_aggregated_api_that_is_down_at_the_start_is_followed_when_it_is_there(self):
+        services = self.api.add("apiservices", "APIService", "apiregistration.k8s.io", namespaced=False)
+        flunders = self.api.add("flunders", "Flunder", "wardle.example.com", version="v1alpha1")
+        flunders.broken = lambda x: x.text(503, "service unavailable\n")
+        path = "/apis/wardle.example.com/v1alpha1"
+        for self.api.aggregated in (False, True):
+            with self.subTest(aggregated=self.api.aggregated):
+                self.tape = f"{self.folder}/{self.api.aggregated}.tape"
+                self.api.handlers[path] = flunders.broken = lambda x: x.text(503, "service unavailable\n")
+                recording = self.record("--all")
+                services.watching()
+                self.pods.put("a")
+                recording.wait_events(1, "resource='pods'")
+                del self.api.handlers[path]
+                flunders.broken = None
+                services.put("v1alpha1.wardle.example.com")
+                flunders.watching()
+                flunders.put("f")
+                recording.wait_events(1, "resource='flunders'")
+                recording.stop()
+                services.watching(0)
 
 
 if __name__ == "__main__":
