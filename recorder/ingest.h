@@ -31,8 +31,8 @@ struct ingest_object {
 	struct slice rv;                          /* for ORIGIN_INFERRED; else that of meta */
 };
 
-/* Appends and notes it as known, or as gone when it is DELETED; counts it for the connection (may be NULL).
- */
+/* Appends and notes it as known, or as gone when it is DELETED; counts it for the
+ * connection (may be NULL). */
 int ingest_put(struct ingest *in, const struct ingest_object *object, struct connection *connection,
 	struct err *err) MUST_CHECK;
 

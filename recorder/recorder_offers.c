@@ -15,8 +15,8 @@
 #define DISCOVER_EVERY_S 300
 /* ... and so often while something that was there answers 404. */
 #define DISCOVER_MISSING_S 2
-/* An API server makes the OpenAPI document of a new definition a second or two after it offers its resource.
- */
+/* An API server makes the OpenAPI document of a new definition a second or two
+ * after it offers its resource. */
 #define DISCOVER_AGAIN_S 5
 
 /* ---- the tape ---- */

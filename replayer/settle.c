@@ -1,5 +1,5 @@
-/* settle.c: see settle.h. Looks a few times in the time that counts as quiet: nobody has to tell it anything.
- */
+/* settle.c: see settle.h. Looks a few times in the time that counts as quiet: nobody
+ * has to tell it anything. */
 #include "replayer/settle.h"
 
 #include "replayer/run.h"

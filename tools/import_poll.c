@@ -201,8 +201,8 @@ static int compare_item(struct importer *m, struct poll *p, struct slice item, s
 	return give_item(m, p, o, item, change, err);
 }
 
-/* What the list has no more. The resourceVersion of the deletion is unknown: the list's is its upper bound.
- */
+/* What the list has no more. The resourceVersion of the deletion is unknown: the
+ * list's is its upper bound. */
 static int compare_rest(struct importer *m, struct poll *p, struct err *err)
 {
 	for (size_t i = 0; i < m->known.slot_count; i++) {

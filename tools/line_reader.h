@@ -9,8 +9,8 @@
 
 struct line_reader;
 
-/* What the word that begins with `start` may become. `before`: the line up to that word. Calls take for each.
- */
+/* What the word that begins with `start` may become. `before`: the line up to that
+ * word. Calls take for each. */
 typedef void line_complete_fn(void *context, const char *before, const char *start,
 	void (*take)(const char *word, void *list), void *list);
 

@@ -181,8 +181,8 @@ static void make_getopt_tables(const struct command *c, char *letters, struct op
 	longs[n + 1] = (struct option){NULL, 0, NULL, 0};
 }
 
-/* The sentence for what getopt did not like; it leaves the option, or 0 for an unknown long one, in optopt.
- */
+/* The sentence for what getopt did not like; it leaves the option, or 0 for an
+ * unknown long one, in optopt. */
 static int refuse(const struct command *c, int found, const char *word, struct err *err)
 {
 	const struct option_row *row = row_of(c, optopt);

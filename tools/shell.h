@@ -11,7 +11,7 @@
 
 #include "tools/query_run.h"
 
-/* Asks the person at the terminal until he has enough. The session is the caller's. */
+/* Asks the person at the terminal for statements until they leave. The session is the caller's. */
 int shell_run(struct sql_session *s, const char *tape_path, const struct query_run_options *o,
 	struct err *err) MUST_CHECK;
 

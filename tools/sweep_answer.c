@@ -147,8 +147,8 @@ static void sort_tree(cJSON *tree)
 		sort_tree(child);
 }
 
-/* A program may create an object in one run and update it in another: the order of members is not its work.
- */
+/* A program may create an object in one run and update it in another: the order of
+ * members is not its work. */
 static char *normal_text(struct slice text)
 {
 	cJSON *tree = NULL;

@@ -340,8 +340,8 @@ static struct sweep_position *add_stretch(const struct finding *f, size_t first,
 	return p;
 }
 
-/* A watch without events of the tape, as of what the program itself writes: it is late, and misses nothing.
- */
+/* A watch without events of the tape, as of what the program itself writes: it is
+ * late, and misses nothing. */
 static void add_lateness(const struct finding *f, const char *resource, size_t first, size_t end)
 {
 	struct sweep_position *p = add_stretch(f, first, end);

@@ -130,7 +130,7 @@ int api_check_form(struct api_call *call, const struct collection *c, bool list,
 }
 
 /* Now, as the times in objects have it. While the replay has not begun the tape stands still: whoever comes
- * after a long silence finds it as if it had been opened for him. */
+ * after a long silence finds it as if it had just been opened. */
 static int64_t time_now(struct api *api)
 {
 	struct rebase *rebase = api->world->rebase;

@@ -139,8 +139,8 @@ static enum watch_sent send_change(
 	return WATCH_SENT;
 }
 
-/* An object that leaves the selection is deleted for this watcher: its old state, at this change's version.
- */
+/* An object that leaves the selection is deleted for this watcher: its old state,
+ * at this change's version. */
 static enum watch_sent send_leaving(struct watch *w, struct change *c, struct slice old)
 {
 	enum watch_sent sent = WATCH_NOTHING;

@@ -327,8 +327,8 @@ static int read_members(const struct reader *r, struct slice object, const struc
 	return rc < 0 ? rc : check_required(r, object, keys, *ret_seen);
 }
 
-/* Every key that is there must belong to the shape (or tell it), and what the shape requires must be there.
- */
+/* Every key that is there must belong to the shape (or tell it), and what the
+ * shape requires must be there. */
 static int check_shape(const struct reader *r, struct slice object, const struct fault_keys *keys,
 	const struct fault_shape *shape, key_set seen)
 {

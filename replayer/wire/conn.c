@@ -195,8 +195,8 @@ static void run_http2(struct conn *c)
 	c->self = http2_conn_new(c);
 }
 
-/* Without TLS a client that knows beforehand speaks HTTP/2 from the first byte. True when that is still open.
- */
+/* Without TLS a client that knows beforehand speaks HTTP/2 from the first byte. True
+ * when that is still open. */
 static bool is_undecided(struct conn *c)
 {
 	size_t len = c->in.len < PREFACE_BYTES ? c->in.len : PREFACE_BYTES;

@@ -19,7 +19,6 @@
 #include <uv.h>
 
 struct conn;
-struct exchange;
 struct server;
 
 /* What runs on a connection. */

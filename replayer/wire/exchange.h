@@ -51,8 +51,7 @@ struct exchange_owner {
 
 /* What carries an exchange implements. */
 struct exchange_carrier {
-	/* Sends the head. length < 0: not known, the body ends with finish. Returns the framing of the body.
-	 */
+	/* Sends the head; length < 0: not known, the body ends with finish. Returns the body's framing. */
 	enum exchange_framing (*head)(struct exchange *x, int status, const struct http_header *headers,
 		size_t count, int64_t length);
 	void (*wake)(struct exchange *x); /* there is something to send, or it is BROKEN */

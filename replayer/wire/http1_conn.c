@@ -14,11 +14,10 @@
 #define IDLE_NS        (90 * NS_PER_S) /* between requests */
 #define PIECES_A_WRITE 64
 #define WRITE_A_TURN   (1u << 20) /* then others have their turn */
-#define INPUT_WHILE_BUSY                                                                                     \
-	(64u << 10) /* pipelined bytes kept while an answer runs; more wait in the socket                    \
-		     */
-#define INPUT_OTHERWISE (8u << 20)
-#define ANSWER_HEAD_MAX (64u << 10)
+/* Pipelined bytes kept while an answer runs, and at other times; more wait in the socket. */
+#define INPUT_WHILE_BUSY (64u << 10)
+#define INPUT_OTHERWISE  (8u << 20)
+#define ANSWER_HEAD_MAX  (64u << 10)
 
 enum http1_state { HTTP1_HEAD, HTTP1_BODY, HTTP1_ANSWER, HTTP1_UPGRADED };
 

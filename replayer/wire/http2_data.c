@@ -87,8 +87,7 @@ bool http2_data_take_update(struct http2_conn *h, int32_t id, uint32_t increment
 	if (window_of(s) > WINDOW_MAX)
 		http2_stream_reset(s, NGHTTP2_FLOW_CONTROL_ERROR);
 	try_again(s);
-	/* The session never sends a byte, but waits with the end of a stream while it thinks its window shut.
-	 */
+	/* The session never sends a byte, but keeps back a stream's end while it thinks its window shut. */
 	return nghttp2_session_get_stream_remote_window_size(h->session, id) > 0;
 }
 

@@ -90,8 +90,8 @@ void http2_data_ready(struct http2_stream *s);
 /* It goes away. */
 void http2_data_forget(struct http2_stream *s);
 
-/* Writes DATA frames of the streams that are ready, in turns, as the windows allow. Returns how many bytes.
- */
+/* Writes DATA frames of the streams that are ready, in turns, as the windows
+ * allow. Returns how many bytes. */
 size_t http2_data_gather(struct http2_conn *h, char *to, size_t max);
 
 /* Whether a frame of the session is what it makes of the end of a stream. */

@@ -20,8 +20,8 @@ enum websocket_opcode { WEBSOCKET_TEXT = 1, WEBSOCKET_CLOSE = 8, WEBSOCKET_PING 
 /* One whole message from us. The caller owns the reference. */
 struct blob *websocket_frame(enum websocket_opcode opcode, struct slice payload);
 
-/* What a client sends: only control frames mean anything, everything else is skipped. All zero is the start.
- */
+/* What a client sends: only control frames mean anything, everything else is
+ * skipped. All zero is the start. */
 struct websocket_reader {
 	unsigned char head[14]; /* of the frame being read: 2 to 10 bytes and the mask */
 	size_t head_len;

@@ -37,8 +37,8 @@ static inline bool overlay_has(uint64_t seq)
 	return seq >= OVERLAY_SEQ;
 }
 
-/* Adds a version; strings and object are copied, its seq is given. Returns it, borrowed until the next add.
- */
+/* Adds a version; strings and object are copied, its seq is given. Returns it,
+ * borrowed until the next add. */
 const struct overlay_version *overlay_add(
 	struct overlay *o, const struct overlay_version *v, struct slice object);
 

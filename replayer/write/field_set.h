@@ -38,8 +38,8 @@ cJSON *field_set_combine(const cJSON *a, const cJSON *b, enum field_set_operatio
 /* The same in place of a set, which is freed. */
 void field_set_change(cJSON **set, const cJSON *by, enum field_set_operation operation);
 
-/* The paths of all fields as people read them, ".spec.containers[name=\"web\"].image", as an array of texts.
- */
+/* The paths of all fields as people read them,
+ * ".spec.containers[name=\"web\"].image", as an array of texts. */
 cJSON *field_set_paths(const cJSON *set);
 
 #endif

@@ -12,8 +12,8 @@
 #define FIELD_MANAGER_MAX    128  /* bytes of its name */
 #define WRITE_WARNINGS_BYTES 4096 /* of the header, as the API server limits it */
 
-/* One write while it is being done. All functions that return int return 0, or ERR_FAILED with `st` filled.
- */
+/* One write while it is being done. All functions that return int return 0, or
+ * ERR_FAILED with `st` filled. */
 struct write {
 	struct api_call *call;
 	struct collection *c;

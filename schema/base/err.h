@@ -13,10 +13,9 @@
 #include <stddef.h>
 
 enum err_code {
-	ERR_FAILED = -1, /* the world said no in a way no other code tells; nothing was changed */
-	ERR_USAGE = -2,  /* the caller's words make no sense (options, names, times); nothing was tried */
-	ERR_CORRUPT =
-		-3, /* bytes on disk are not what was written, or are no tape; intact parts stay readable */
+	ERR_FAILED = -1,    /* the world said no in a way no other code tells; nothing was changed */
+	ERR_USAGE = -2,     /* the caller's words make no sense (options, names, times); nothing was tried */
+	ERR_CORRUPT = -3,   /* no tape, or bytes that are not what was written; the others stay readable */
 	ERR_NOT_FOUND = -4, /* the thing named does not exist: file, resource, event */
 	ERR_IO = -5, /* the system refused a read or write (EIO, EACCES, ...); what was durable still is */
 	ERR_NO_SPACE = -6,   /* disk full or quota used up; what was durable still is, the caller may retry */

@@ -118,8 +118,8 @@ static int read_path(const char *path, struct step steps[PATH_MAX_STEPS], struct
 	return count;
 }
 
-/* Leaves the empty slice in *ret when the path leads nowhere. Calls itself once a step, through the next two.
- */
+/* Leaves the empty slice in *ret when the path leads nowhere. Calls itself once a
+ * step, through the next two. */
 static int find(struct json_cursor *c, const struct step *steps, int count, struct slice *ret);
 
 /* Goes on after a match: a later member of the same name would count instead. */

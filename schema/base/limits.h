@@ -1,13 +1,11 @@
 /*
  * limits.h: the largest thing of each kind that we take from outside. One list, so that nobody has to look
- * for the number that stopped him. Raise a limit here; FORMAT.md names those that bind the format.
+ * for the number that was in the way. Raise a limit here; FORMAT.md names those that bind the format.
  */
 #ifndef SCHEMA_BASE_LIMITS_H
 #define SCHEMA_BASE_LIMITS_H
 
-#define LIMIT_OBJECT_BYTES                                                                                   \
-	(64u << 20) /* one object; etcd's default allows 1.5 MB, Go clients read 16 MiB                      \
-		     */
+#define LIMIT_OBJECT_BYTES       (64u << 20)  /* one object; etcd's default allows 1.5 MB */
 #define LIMIT_LIST_BYTES         (1u << 30)   /* one page of a list, decoded */
 #define LIMIT_DOCUMENT_BYTES     (64u << 20)  /* a discovery or OpenAPI document */
 #define LIMIT_CHUNK_BYTES        (512u << 20) /* raw bytes of one hot chunk or one extent */

@@ -24,8 +24,8 @@ static inline size_t varint_put(uint8_t *to, uint64_t value)
 	return n;
 }
 
-/* A place to read from. After the first failure every later read fails too, so that callers may check once.
- */
+/* A place to read from. After the first failure every later read fails too, so
+ * that callers may check once. */
 struct varint_reader {
 	const uint8_t *at, *end;
 	bool failed;

@@ -19,8 +19,8 @@ void word_table_add(struct word_table *t, struct slice word, const char *meaning
 
 bool word_table_has(const struct word_table *t, struct slice word);
 
-/* Appends the text with its words replaced. A word is a run of letters, digits, -, . and _ that stands alone.
- */
+/* Appends the text with its words replaced. A word is a run of letters, digits, -, .
+ * and _ that stands alone. */
 int word_table_replace(
 	const struct word_table *t, struct slice text, struct buf *to, struct err *err) MUST_CHECK;
 

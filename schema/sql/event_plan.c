@@ -119,8 +119,8 @@ static bool is_limited(const sqlite3_index_info *info)
 
 /* ---- the order of time ---- */
 
-/* Looking through more events than this for the sake of a plan would cost more than the sort that it saves.
- */
+/* Looking through more events than this for the sake of a plan would cost more
+ * than the sort that it saves. */
 #define TIME_CHECK_EVENTS 20000000
 
 static int check_times(struct tape_handle *h, struct tape_cursor *c, struct err *err)

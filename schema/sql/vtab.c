@@ -391,8 +391,7 @@ int vtab_register(sqlite3 *db)
 {
 	struct registry *r = xcalloc(1, sizeof(*r));
 
-	/* The function first: when the module cannot be made, nothing must be left that points to the list.
-	 */
+	/* The function first: when the module cannot be made, nothing is left that points to the list. */
 	if (sqlite3_create_function_v2(
 		    db, "kubetape_watch", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, r, watch, NULL, NULL, NULL)) {
 		free(r);

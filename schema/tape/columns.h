@@ -44,8 +44,8 @@ struct column_reader {
 	struct varint_reader columns[COLUMN_COUNT];
 };
 
-/* Borrows index. Counts are checked against the columns' lengths, so that they may be trusted for allocation.
- */
+/* Borrows index. Counts are checked against the columns' lengths, so that they may
+ * be trusted for allocation. */
 int column_reader_begin(struct slice index, struct column_reader *ret, struct err *err) MUST_CHECK;
 
 static inline uint64_t column_get(struct column_reader *r, enum column column)

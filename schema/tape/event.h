@@ -22,8 +22,8 @@ enum event_origin {
 };
 
 enum event_flags {
-	EVENT_TYPED =
-		1, /* `"kind":..,"apiVersion":..,` was put behind the opening brace, as lists leave it out */
+	/* `"kind":..,"apiVersion":..,` was put behind the opening brace: items of lists come without. */
+	EVENT_TYPED = 1,
 };
 
 /* A group, version and resource, with what discovery said of it. */
@@ -51,8 +51,8 @@ struct event {
 	uint64_t bytes;  /* length of the object */
 };
 
-/* One HTTP request of a stream. Times are wall clock, durations monotonic. -1 and NULL: not known or not so.
- */
+/* One HTTP request of a stream. Times are wall clock, durations monotonic. -1 and
+ * NULL: not known or not so. */
 struct tape_connection {
 	uint64_t id;              /* from 1; given by the writer */
 	uint32_t stream;          /* 0: of no stream (discovery, documents) */

@@ -72,8 +72,8 @@ static int add_to_pack(struct packer *p, uint32_t object_index, struct slice obj
 	return p->gather.len >= p->options->pack_bytes ? finish_pack(p, err) : 0;
 }
 
-/* A chain's data is its frames one behind the other, each behind the varints of its raw and its frame length.
- */
+/* A chain's data is its frames one behind the other, each behind the varints of its
+ * raw and its frame length. */
 static int add_to_chain(struct packer *p, uint32_t object_index, struct slice object, struct err *err)
 {
 	bool goes_on = p->chain && p->chain_object == object_index &&

@@ -446,8 +446,8 @@ bool raw_read_row(struct raw_db *db, struct raw_place place, enum table table, s
 
 /* ---- opening ---- */
 
-/* A later format must not be read as this one; a version that is one flipped bit away from ours may be ours.
- */
+/* A later format must not be read as this one; a version that is one flipped bit
+ * away from ours may be ours. */
 static int check_version(const struct raw_db *db, const char *path, struct err *err)
 {
 	uint8_t page[PAGE];

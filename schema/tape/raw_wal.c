@@ -173,8 +173,8 @@ static int compare_frames(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Sorted by page and order, a damaged frame is made up for by any undamaged one behind it of the same page.
- */
+/* Sorted by page and order, a damaged frame is made up for by any undamaged one
+ * behind it of the same page. */
 static void sort_frames(struct raw_wal *w)
 {
 	w->newest = xcalloc(w->count, sizeof(*w->newest));

@@ -95,8 +95,8 @@ int tape_object(struct tape *t, uint64_t seq, struct slice *ret, struct err *err
 /* One event by seq; `keep` takes the bytes that its strings point into (it is cleared first). */
 int tape_event(struct tape *t, uint64_t seq, struct event *ret, struct buf *keep, struct err *err) MUST_CHECK;
 
-/* seq of the event before `seq` of the same resource, namespace and name; 0 when there is none on the tape.
- */
+/* seq of the event before `seq` of the same resource, namespace and name; 0 when
+ * there is none on the tape. */
 int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *err) MUST_CHECK;
 
 /* First event with time >= time_ns, last_seq + 1 when there is none. Wall time may step back: the answer is

@@ -20,8 +20,7 @@ struct copy {
 	uint64_t unflushed_bytes;
 	size_t next_rescued;
 	int64_t highest_mark, highest_document; /* copied so far: later segments repeat them */
-	uint64_t last_time_seq;
-	size_t next_run; /* of lost ones, to become gaps */
+	size_t next_run;                        /* of lost ones, to become gaps */
 	int64_t last_time_ns, gap_id;
 };
 

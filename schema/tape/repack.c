@@ -92,8 +92,8 @@ static int store(struct repacker *r, const char *kind, struct extent *x, struct 
 	return extent_store(r->db, r->extent_id++, kind, x, &r->o.pack, err);
 }
 
-/* An extent of state is taken as it is: its portion of the keys is not in the order of seqs of the next one.
- */
+/* An extent of state is taken as it is: its portion of the keys is not in the order
+ * of seqs of the next one. */
 static int copy_state_extent(struct repacker *r, struct tape_extent *row, struct err *err)
 {
 	struct extent *from, *x = extent_new();

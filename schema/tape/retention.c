@@ -1,5 +1,5 @@
-/* retention.c: see retention.h. A segment's age is that of its file: sealing is the last time it is written.
- */
+/* retention.c: see retention.h. A segment's age is that of its file: sealing is the
+ * last time it is written. */
 #include "schema/tape/retention.h"
 
 #include "schema/base/clock.h"

@@ -1,5 +1,5 @@
-/* salvage.c: what is left of one segment: rows that are intact, extents whose index is, and where blocks are.
- */
+/* salvage.c: what is left of one segment: rows that are intact, extents whose index
+ * is, and where blocks are. */
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/documents.h"

@@ -367,7 +367,7 @@ static int check_identity(sqlite3 *db, const char *path, struct err *err)
 	if (version < 1 || version > FORMAT_VERSION)
 		return err_set(err, ERR_CORRUPT, "'%s' has format version %lld, this program reads 1 to %d",
 			path, (long long)version, FORMAT_VERSION);
-	if (strange) /* a segment has none, so these are somebody's wish to have his SQL run */
+	if (strange) /* a segment has none: somebody wants to have SQL of their own run */
 		return err_set(err, ERR_CORRUPT,
 			"'%s' has %lld views, triggers or virtual tables, expected none", path,
 			(long long)strange);

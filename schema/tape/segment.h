@@ -34,8 +34,8 @@ void segment_remove_all(const char *tape_path);
 /* A tape's path in a form that SQLite takes for a path. The caller frees. */
 char *segment_tape_path(const char *path);
 
-/* For the tape's writer: removes what a crash left over, temporary files and open forms of sealed segments.
- */
+/* For the tape's writer: removes what a crash left over, temporary files and open
+ * forms of sealed segments. */
 void segment_sweep(const char *tape_path);
 
 /* A new open segment with all its tables, durable in the directory. */

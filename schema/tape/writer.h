@@ -21,12 +21,13 @@
 struct tape_writer;
 
 struct tape_writer_options {
-	uint64_t extent_bytes;   /* raw bytes of objects in an extent before it is sealed; 0: 64 MiB */
-	int64_t extent_age_ns;   /* an extent older than that is sealed at the next flush; 0: never by age */
-	uint64_t segment_bytes;  /* a segment's stored bytes before the next one begins; 0: 256 MiB, or an
-				    eighth of  retention.max_bytes when that is less */
-	int64_t segment_age_ns;  /* 0: never by age */
-	uint64_t segment_events; /* 0: never by count */
+	uint64_t extent_bytes; /* raw bytes of objects in an extent before it is sealed; 0: 64 MiB */
+	int64_t extent_age_ns; /* an extent older than that is sealed at the next flush; 0: never by age */
+	/* A segment's stored bytes before the next one begins; 0: 256 MiB, or an eighth of
+	 * retention.max_bytes when that is less. */
+	uint64_t segment_bytes;
+	int64_t segment_age_ns;     /* 0: never by age */
+	uint64_t segment_events;    /* 0: never by count */
 	struct retention retention; /* applied whenever a segment was sealed, and about every minute */
 	const struct clock *clock;  /* NULL: clock_system */
 	const char *program;        /* noted in the tape: "kubetape 0.1.0" */

@@ -238,8 +238,8 @@ static int put_positions(const char *previous_path, sqlite3 *db, struct err *err
 	return failed;
 }
 
-/* Everything but events that a segment needs to stand alone: identity, registry, documents, positions, state.
- */
+/* Everything but events that a segment needs to stand alone: identity, registry,
+ * documents, positions, state. */
 static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous_path, struct err *err)
 {
 	struct tape *t;

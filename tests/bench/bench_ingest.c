@@ -346,8 +346,8 @@ static void run_durable_zstd(struct bench *b, size_t bytes, const struct pace *p
 	free(path);
 }
 
-/* Of a session the writer has time to pack harder. The recording has more: documents, connections, bookmarks.
- */
+/* Of a session the writer has time to pack harder. The recording has more:
+ * documents, connections, bookmarks. */
 static void report_recorded_sizes(struct bench *b, double zstd3_bytes)
 {
 	char *tape = xasprintf("%s/paced.tape", b->work_dir);

@@ -95,7 +95,7 @@ struct replica_set {
 
 struct app {
 	struct meta meta, slice_meta, scaler_meta;
-	unsigned number, replicas, containers, env_count, revision, pods_made;
+	unsigned number, replicas, containers, env_count, revision;
 	char digest[65];
 	struct replica_set sets[2]; /* the one before, the one of now */
 	struct pod *pods[2 * MAX_REPLICAS];

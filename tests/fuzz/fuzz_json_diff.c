@@ -8,8 +8,8 @@
 #include "schema/sql/managed_fields.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Escapes, zero bytes, names twice in one object and the like make a path mean something else than it says.
- */
+/* Escapes, zero bytes, names twice in one object and the like make a path mean
+ * something else than it says. */
 static bool is_simple(struct slice json)
 {
 	return !json.len || !memchr(json.ptr, '\\', json.len);

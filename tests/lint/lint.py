@@ -10,7 +10,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# Which rooms a room may include; everybody may include his own. See ARCHITECTURE.md.
+# Which rooms a room may include; each may include its own. See ARCHITECTURE.md.
 MAY_INCLUDE = {
     "schema/base": [],
     "schema/tape": ["schema/base"],

@@ -55,8 +55,8 @@ static inline const char *model_namespace(unsigned key)
 static inline void model_init(struct model *m, uint64_t seed)
 {
 	*m = (struct model){.random = seed, .rv = 1000, .now_ns = INT64_C(1700000000000000000)};
-	/* In memory where there is such a place: what is tested is what processes see, not what a disk keeps.
-	 */
+	/* In memory where there is such a place: what is tested is what processes
+	 * see, not what a disk keeps. */
 	snprintf(m->dir, sizeof(m->dir), "%s/kubetape-test-XXXXXX",
 		access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 	ck_assert_ptr_nonnull(mkdtemp(m->dir));

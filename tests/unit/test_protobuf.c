@@ -257,8 +257,8 @@ START_TEST(packed_numbers__are_read_like_single_ones)
 }
 END_TEST
 
-/* The three cuts between the four fields of the envelope leave an envelope, the first one without an object.
- */
+/* The three cuts between the four fields of the envelope leave an envelope, the
+ * first one without an object. */
 START_TEST(body__is_refused_when_cut_inside_a_field)
 {
 	struct message object = lease(), body = body_of("coordination.k8s.io/v1", "Lease", &object);

@@ -19,8 +19,8 @@
 	ck_assert_msg(slice_is((slice), (text)), "%s is '%.*s', expected '%s'", #slice, (int)(slice).len,    \
 		(slice).ptr, (text))
 
-/* Runs the tests, in order of the list, and returns main's exit code. CK_FORK=no keeps them in one process.
- */
+/* Runs the tests, in order of the list, and returns main's exit code. CK_FORK=no
+ * keeps them in one process. */
 static inline int unit_main(const char *name, const TTest *const *tests, size_t count)
 {
 	Suite *suite = suite_create(name);
