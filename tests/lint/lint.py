@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: the DAG of folders, who may use which library, banned functions, sizes.
+"""Checks what the compiler does not: the DAG of folders, who may use which library, banned functions, sizes, and that
+the map of the code in ARCHITECTURE.md has every file.
 
 Prints one line for each finding, `FILE:LINE: what`, and exits 1 when there are any.
 """
+import fnmatch
 import os
 import re
 import subprocess
@@ -84,8 +86,38 @@ def check_c(path, lines, findings):
             report(f"{banned.group(1)} is banned")
 
 
+def map_of_rooms():
+    """The patterns of file names in the table of ARCHITECTURE.md by their rooms; a row without a room goes on with the one before."""
+    rooms, room = {}, None
+    with open(os.path.join(ROOT, "ARCHITECTURE.md"), encoding="utf-8") as file:
+        for line in file:
+            cells = line.split("|")
+            if len(cells) != 5:
+                continue
+            room = next(iter(re.findall(r"`([^`]+)`", cells[1])), room)
+            rooms.setdefault(room, []).extend(re.findall(r"`([^`]+)`", cells[2]))
+    return rooms
+
+
+def check_map(paths, findings):
+    """A name in the map stands for its .c and its .h."""
+    rooms = map_of_rooms()
+    sources = [os.path.split(path) for path in paths if path.endswith((".c", ".h")) and room_of(path) not in (None, "tests")]
+    for room, name in sources:
+        stem = re.sub(r"(_internal)?\.[ch]$", "", name)
+        if not any(fnmatch.fnmatch(stem, p) or fnmatch.fnmatch(name, p) for p in rooms.get(room, [])):
+            findings.append(f"{room}/{name}: not in the table 'Where to find things' of ARCHITECTURE.md")
+    for room, patterns in rooms.items():
+        for pattern in patterns:
+            wanted = os.path.join(room, pattern.rstrip("/"))
+            if not any(fnmatch.fnmatch(path, wanted) or fnmatch.fnmatch(path, wanted + ".[ch]") or path.startswith(wanted + "/")
+                       for path in paths):
+                findings.append(f"ARCHITECTURE.md: '{pattern}' of '{room}' is not there")
+
+
 def main():
     findings = []
+    check_map(tracked(), findings)
     for path in tracked():
         try:
             with open(os.path.join(ROOT, path), encoding="utf-8") as file:
