@@ -54,6 +54,25 @@ class Ends(RecordTest):
         self.assertIn('{"type":"ADDED","object":{"kind":"Pod"', rows[0]["tail"])
         self.assertEqual(self.recordings[0].query("SELECT * FROM gaps"), [])
 
+    def test_an_event_that_was_cut_in_its_middle_is_recorded_once_when_it_comes_again(self):
+        def cut_the_next(x):
+            self.pods.running.remove(x)  # what is put now comes by this hand only
+            value = self.pods.put("cut")
+            x.half_frame_then("ADDED", value, x.cut)
+
+        self.pods.put("a")
+        recording = self.record().ready(1)
+        self.pods.watching()
+        self.pods.disturb(cut_the_next)
+        recording.wait_events(2)
+        self.pods.watching()
+        self.pods.put("b")
+        self.assertEqual([e.split()[1] for e in recording.wait_events(3)], ["a", "cut", "b"])
+        recording.stop()
+        row = recording.query("SELECT * FROM connections WHERE purpose='watch' ORDER BY connection")[0]
+        self.check(row, end_reason="cut", last_rv="1001")
+        self.assertIn('"name":"cut"', row["tail"])
+
     def test_a_clean_end_inside_a_frame(self):
         rows = self.after(lambda x: x.half_frame_then("ADDED", GHOST, x.end))
         self.check(rows[0], end_reason="cut_clean_midframe")

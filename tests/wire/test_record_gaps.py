@@ -62,12 +62,13 @@ class Relists(RecordTest):
         self.assertEqual(len(rows), 2)
         self.assertEqual(rows[0]["object"], rows[1]["object"])
 
-    def test_a_relist_without_differences_is_a_gap_all_the_same(self):
+    def test_a_relist_without_differences_is_a_gap_that_says_no_visible_change(self):
         gap = self.gap(lambda: None)
         self.assertEqual([gap[k] for k in ("modified", "added", "deleted", "recreated", "unchanged")], [0, 0, 0, 0, 3])
         self.assertEqual(self.missed(), [])
         self.assertEqual(self.events(), [])
         self.assertEqual(self.recording.stop(), 0)
+        self.assertIn("listed again, no change is visible", self.recording.stderr)
 
     def test_it_goes_on_watching_from_the_new_list(self):
         self.gap(lambda: self.pods.delete("a"))
@@ -169,6 +170,37 @@ class Groups(RecordTest):
         wait_for(lambda: len(self.pods.watches()) == 3, "the next watch")
         self.assertEqual(self.pods.watches()[2].query["resourceVersion"], "1005")
         self.assertEqual(len(recording.events()), 4)
+
+
+    def test_the_resume_point_is_not_taken_from_what_a_server_repeats(self):
+        for name in "abc":
+            self.pods.put(name)
+        self.api.rv = 2000  # by what happens to other resources
+        recording = self.record().ready(1)
+        self.pods.watching()
+        self.pods.on_watch(lambda x: (x.start(), *(x.frame("ADDED", self.pods.objects["default", name]) for name in "cab"), x.end()))
+        self.pods.disturb(lambda x: x.end())
+        wait_for(lambda: len(self.pods.watches()) == 3, "the next watch")
+        self.assertEqual([w.query["resourceVersion"] for w in self.pods.watches()], ["2000"] * 3)
+        recording.stop()
+        self.assertEqual(len(recording.events()), 3)
+
+    def test_a_malformed_resource_version_is_kept_and_moves_nothing(self):
+        recording = self.record().ready(1)
+        self.pods.watching()
+        value = self.pods.put("a")
+        for odd in ("abc", "", "-5", "0x10", "1e9"):
+            odd = {**value, "metadata": {**value["metadata"], "uid": odd, "name": "x" + odd, "resourceVersion": odd}}
+            self.pods.disturb(lambda x, v=odd: x.frame("ADDED", v))
+        self.pods.disturb(lambda x: x.cut())
+        wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
+        self.assertEqual(self.pods.watches()[1].query["resourceVersion"], "1001")
+        self.pods.put("b")
+        recording.wait_events(7)
+        self.assertEqual([row["rv"] for row in recording.query("SELECT rv FROM events ORDER BY seq")],
+                         ["1001", "abc", "", "-5", "0x10", "1e9", "1002"])
+        recording.stop()
+        self.assertEqual(recording.query("SELECT * FROM missed"), [])
 
 
 class Epochs(RecordTest):

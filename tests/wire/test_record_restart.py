@@ -1,9 +1,11 @@
 """A recorder that is stopped, killed and started again on the same tape: no hole, no repetition."""
 
+import re
 import signal
 import threading
 import time
 import unittest
+import urllib.request
 
 from fake_apiserver import wait_for
 from recording import RecordTest, plain_rows
@@ -44,6 +46,21 @@ class Restarts(RecordTest):
         second.stop()
         self.assertEqual(len(second.events()), 4)
         self.assertEqual(second.ends()[0], "recorder_died")
+
+    def test_an_event_that_was_received_but_not_durable_at_a_kill_comes_again_and_is_stored_once(self):
+        self.pods.put("a")
+        first = self.record("pods", "--flush-interval", "1h", "--metrics", "0").ready(1)
+        port = re.search(r"metrics at http://127\.0\.0\.1:(\d+)/metrics", first.stderr).group(1)
+        self.pods.watching()
+        self.pods.put("b")
+        wait_for(lambda: 'kubetape_events_total{resource="pods",namespace=""} 2\n' in urllib.request.urlopen(
+            f"http://127.0.0.1:{port}/metrics").read().decode(), "the event in memory")
+        first.kill()
+        self.assertEqual(first.events(), ["ADDED a 1001 list"])
+        second = self.again().ready(1)
+        self.assertEqual(second.wait_events(2), ["ADDED a 1001 list", "ADDED b 1002"])
+        second.stop()
+        self.assertEqual(len(second.events()), 2)
 
     def test_many_kills_under_load_lose_nothing_and_repeat_nothing(self):
         stop = threading.Event()

@@ -1,6 +1,7 @@
 """WATCH of a replay: where it begins, what it sends, how it ends."""
 
 import contextlib
+import http.client
 import json
 import os
 import select
@@ -357,7 +358,7 @@ class SlowTest(Case):
 			self.assertLess(rv, 429)
 			self.assertEqual([brief(e)[2] for e in slow.take(399)], [str(31 + i) for i in range(399)])
 
-	def test_client_that_never_reads_does_not_hold_up_the_others_and_is_cut(self):
+	def test_client_that_never_reads_holds_nobody_up_is_cut_and_misses_nothing_when_it_watches_again(self):
 		tape = self.big(400)
 		r = self.replay(tape, "--speed", "1")
 		stuck = [r.watch("/api/v1/pods?watch=1&resourceVersion=20") for _ in range(5)]
@@ -365,7 +366,23 @@ class SlowTest(Case):
 			self.assertEqual(len(reader.take(400)), 400)
 		for w in stuck:
 			self.wait_until_cut(w)
+		seen = self.until_cut(stuck[0])
+		self.assertLess(len(seen), 400)
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=%s" % (seen[-1] if seen else 20)) as again:
+			seen += [brief(e)[2] for e in again.take(400 - len(seen))]
+		self.assertEqual(seen, [str(30 + i) for i in range(400)])
+		for w in stuck:
 			w.close()
+
+	def until_cut(self, w):
+		"""The resourceVersions of the whole events that came before the connection ended."""
+		seen = []
+		try:
+			while (line := w.next_raw()).endswith(b"\n"):
+				seen.append(brief(json.loads(line))[2])
+		except (OSError, http.client.HTTPException):
+			pass
+		return seen
 
 	def wait_until_cut(self, w):
 		poll = select.poll()
