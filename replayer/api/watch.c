@@ -227,18 +227,23 @@ void watches_wake(struct watches *ws)
 	uv_idle_start(&ws->stepper, on_step);
 }
 
+/* `what` may end the watch it is given. */
+static void each_of(struct watch *first, void (*what)(void *context, struct watch *w), void *context)
+{
+	for (struct watch *w = first, *next; w; w = next) {
+		next = w->next;
+		if (w->state != WATCH_ENDED)
+			what(context, w);
+	}
+}
+
 void watches_each(struct watches *ws, void (*what)(void *context, struct watch *w), void *context)
 {
 	for (size_t i = 0; ws->running && i < ws->world->count; i++) {
 		const struct watch_index *index = ws->world->collections[i].watches;
 
-		for (size_t k = 0; index && k <= WATCH_BUCKETS; k++) {
-			for (struct watch *w = watch_index_at(index, k), *next; w; w = next) {
-				next = w->next;
-				if (w->state != WATCH_ENDED)
-					what(context, w);
-			}
-		}
+		for (size_t k = 0; index && k <= WATCH_BUCKETS; k++)
+			each_of(watch_index_at(index, k), what, context);
 	}
 }
 

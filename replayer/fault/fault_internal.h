@@ -101,7 +101,8 @@ void client_set_remove(struct client_set *s, struct client_count *item);
 
 /* ---- fault.c ---- */
 
-/* The rule happens, if it may. */
+/* The rule happens, if it may. Its chance is drawn from a and b, which tell the occasion from others: the seq
+ * of an event, or a client and its how manieth connection; 0, 0 for what happens but once. */
 void fault_fire(struct faults *f, size_t rule, const struct fault_now *now, uint64_t a, uint64_t b,
 	uint64_t client, const struct fault_stream *stream);
 /* Whether its time is over; not of those that count events. */
