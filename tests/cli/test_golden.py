@@ -84,7 +84,7 @@ class GoodTapes(Golden):
             self.assertIn(", lost nothing;", self.recover(0))
             self.check_recovered(name)
 
-    def test_rows_are_there(self):
+    def test_gaps_and_what_they_hid_are_there_also_after_recover(self):
         copy_good("gaps", self.tape)
         self.assertEqual(self.query("SELECT reason, how_ended FROM gaps ORDER BY rowid"),
                          [{"reason": "reset", "how_ended": "relist"}, {"reason": "refused", "how_ended": "rewatch"}])
@@ -113,7 +113,7 @@ class GoodTapes(Golden):
         self.assertEqual(self.events(self.tape)[:55], make_golden.events_of("killed"))
         self.assertEqual(self.run_tape("verify", self.tape).returncode, 0)
 
-    def test_they_are_small(self):
+    def test_all_of_them_are_less_than_a_megabyte(self):
         size = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(GOLDEN) for f in files)
         self.assertLess(size, 1000000)
 

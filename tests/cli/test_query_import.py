@@ -85,7 +85,7 @@ class Import(TapeTest):
             self.assert_fails(self.run_tape("import", path, "-o", tape), 1, sentence)
             self.assertEqual(json.loads(self.run_tape("info", "--json", tape).stdout)["events"], 1)
 
-    def test_usage(self):
+    def test_words_that_make_no_sense_are_refused(self):
         self.assert_fails(self.run_tape("import", "x"), 2, "'--output' is missing")
         self.assert_fails(self.run_tape("import", "-o", self.tape), 2, "expected one file")
         self.assert_fails(self.run_tape("import", self.dir + "/none", "-o", self.tape), 1, "No such file")

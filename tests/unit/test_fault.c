@@ -246,7 +246,7 @@ START_TEST(stale__shows_an_older_state_to_each_client_once)
 }
 END_TEST
 
-START_TEST(stale_list__lasts)
+START_TEST(stale_list__shows_the_older_state_for_as_long_as_it_is_said)
 {
 	struct play p =
 		play("{'rules':[{'when':{'at':'60'},'what':{'do':'stale_list','by':'20s'},'for':'10s'}]}");
@@ -390,7 +390,8 @@ UNIT_MAIN("fault", position__ends_watches_in_scope_and_answers_requests_for_a_wh
 	http_410__is_for_requests_with_a_version_only, event__counts_matches_from_the_nth_and_every_so_many,
 	moment__decides_whether_the_event_is_missed, connection__is_counted_for_each_client_and_hit_alone,
 	connection__may_be_hit_when_it_is_old_enough, closed_watch__is_not_hit_by_what_was_decided_for_it,
-	cut__is_for_the_next_frame, stale__shows_an_older_state_to_each_client_once, stale_list__lasts,
+	cut__is_for_the_next_frame, stale__shows_an_older_state_to_each_client_once,
+	stale_list__shows_the_older_state_for_as_long_as_it_is_said,
 	hold__waits_for_the_watches_that_were_ended, hold__of_a_cut_begins_when_the_frame_was_cut,
 	hold__has_an_end, where__takes_resources_as_kubectl_does_and_patterns,
 	predicate_that_fails__says_whose_it_is)

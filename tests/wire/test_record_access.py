@@ -141,7 +141,7 @@ class Kubeconfigs(Access):
             self.pods.put("a")
             recording.wait_events(1)
 
-    def test_json_is_yaml(self):
+    def test_a_kubeconfig_may_be_json(self):
         config = self.write("config", '{"current-context":"x","contexts":[{"name":"x","context":{"cluster":"c"}}],'
                             f'"clusters":[{{"name":"c","cluster":{{"server":"{self.serve()}"}}}}]}}')
         self.go("--kubeconfig", config).ready(1)
@@ -172,7 +172,7 @@ class Credentials(Access):
         self.pods.watching()
         self.assertEqual(self.pods.watches()[-1].headers["authorization"], "Bearer new")
 
-    def test_basic_authentication(self):
+    def test_name_and_password_are_sent_as_basic_authentication(self):
         self.certificates()
         config = self.write("config", kubeconfig(self.serve_tls(), user="{username: me, password: pw}",
                                                  cluster="insecure-skip-tls-verify: true"))
@@ -323,7 +323,7 @@ class Tls(Access):
         self.assertEqual(recording.wait(), 1)
         self.assertIn("certificate", recording.stderr)
 
-    def test_insecure_believes_it(self):
+    def test_any_certificate_is_believed_when_insecure(self):
         self.certificates()
         self.record("pods", "--insecure-skip-tls-verify", server=self.serve_tls()).ready(1)
 

@@ -21,7 +21,7 @@ class Listing(RecordTest):
         self.assertTrue(300 <= int(watch.query["timeoutSeconds"]) <= 600)
         self.assertEqual(recording.stop(), 0)
 
-    def test_follows_every_page(self):
+    def test_every_page_of_a_list_is_followed(self):
         for i in range(1203):
             self.pods.put(f"pod-{i:04}")
         recording = self.record().ready(1)
@@ -105,7 +105,7 @@ class Watching(RecordTest):
         wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
         self.assertEqual(self.pods.watches()[1].query["resourceVersion"], str(rv))
 
-    def test_huge_objects_pass(self):
+    def test_an_object_of_3_mb_is_recorded_whole(self):
         recording = self.record().ready(1)
         value = self.pods.put("a", spec={"blob": "x" * 3_000_000})
         recording.wait_events(1)
@@ -187,7 +187,7 @@ class Ending(RecordTest):
         self.assertEqual(recording.stop(), 0)
         self.assertRegex(recording.lines[-1], r"^recorded 1 events .* of 1 streams in .* to '")
 
-    def test_duration_ends_it(self):
+    def test_the_recording_ends_when_its_duration_is_over(self):
         recording = self.record("pods", "--duration", "300ms")
         self.assertEqual(recording.wait(), 0)
 
@@ -219,17 +219,17 @@ class BadInput(RecordTest):
         self.api.add("componentstatuses", "ComponentStatus", namespaced=False, verbs=["get", "list"])
         self.refused(1, "componentstatuses", "-o", self.tape, says="cannot be listed and watched")
 
-    def test_nobody_there(self):
+    def test_a_server_that_is_not_there_is_told_of(self):
         self.serve()
         url = self.api.url
         self.api.refuse()
         self.refused(1, "pods", "-o", self.tape, "--server", url, says="cannot reach server '127.0.0.1:", server=False)
 
-    def test_refused_credentials(self):
+    def test_credentials_that_are_refused_are_told_of(self):
         self.api.token = "right"
         self.refused(1, "pods", "-o", self.tape, says="refused the credentials")
 
-    def test_forbidden_everything(self):
+    def test_no_tape_is_left_where_everything_is_forbidden(self):
         self.pods.broken = lambda x: x.status(403, "Forbidden", "pods is forbidden: no")
         self.refused(1, "pods", "-o", self.tape, says="pods is forbidden: no")
         self.assertEqual(os.listdir(self.folder), [])
@@ -256,7 +256,7 @@ class BadInput(RecordTest):
         with open(self.tape, encoding="utf-8") as f:
             self.assertEqual(f.read(), "not a tape")
 
-    def test_usage(self):
+    def test_words_that_make_no_sense_are_usage_errors(self):
         self.refused(2, "pods", says="-o TAPE", server=False)
         self.refused(2, "-o", self.tape, says="nothing to record", server=False)
         self.refused(2, "pods", "-o", self.tape, "--frobnicate", says="'--frobnicate'", server=False)
@@ -266,7 +266,7 @@ class BadInput(RecordTest):
         for name in ("a,b", "", "A", "-a", "x" * 64):
             self.refused(2, "pods", "-n", name, "-o", self.tape, says=f"one namespace, found '{name}'", server=False)
 
-    def test_no_cluster_configured(self):
+    def test_without_a_configured_cluster_nothing_is_recorded(self):
         self.refused(1, "pods", "-o", self.tape, says="no cluster", server=False)
 
     def test_a_tape_that_another_recorder_holds(self):

@@ -44,7 +44,7 @@ class Ends(RecordTest):
         rows = self.after(lambda x: x.cut())
         self.check(rows[0], end_reason="cut", http_status=200, curl_code=18, os_errno=0)
 
-    def test_a_reset(self):
+    def test_a_reset_is_told_with_its_codes(self):
         rows = self.after(lambda x: x.reset())
         self.check(rows[0], end_reason="reset", http_status=200, curl_code=56, os_errno=104)
 

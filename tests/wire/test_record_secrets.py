@@ -76,7 +76,7 @@ class Secrets(RecordTest):
         third = self.record("secrets").ready(1)
         self.assertNotEqual(self.objects(third)[0]["data"]["p"], one)
 
-    def test_keep_keeps_them(self):
+    def test_values_stay_when_they_are_to_be_kept(self):
         self.secrets.put("s", data={"p": b64("hunter2")})
         recording = self.record("secrets", "--secrets=keep").ready(1)
         self.assertEqual(self.objects(recording)[0]["data"]["p"], b64("hunter2"))

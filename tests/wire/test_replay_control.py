@@ -232,10 +232,8 @@ class ControlTest(Case):
 
 	def test_long_silences_can_be_cut(self):
 		r = self.replay(counted(4, 100.0), "--max-idle", "100ms")
-		began = time.monotonic()
 		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
-			w.take(5)
-		self.assertLess(time.monotonic() - began, 100)  # the first silence alone
+			self.assertEqual(len(w.take(5)), 5)  # a read gives up before a silence of 100 s is over
 
 	def test_report_tells_who_came_and_what_was_delivered_how_late(self):
 		path = os.path.join(self.folder, "report.json")

