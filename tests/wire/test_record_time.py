@@ -10,7 +10,7 @@ import unittest
 
 from fake_apiserver import PATIENCE_S, Cut, Exchange, wait_for
 from recording import RecordTest, plain_rows, preload
-from test_record_access import Access
+from test_record_access import Access, kubeconfig
 
 S = 1_000_000_000
 
@@ -167,6 +167,19 @@ class Unanswered(ClockTest):
         row = recording.query("SELECT end_reason, curl_code, http_status FROM connections WHERE curl_code=28")
         self.assertEqual(row, [{"end_reason": "connect_timeout", "curl_code": 28, "http_status": 0}])
         self.assertIn("connect_timeout: ", recording.stderr)
+
+
+    def test_a_credential_plugin_that_hangs_is_killed_after_a_minute_and_named(self):
+        self.write("plugin", f"#!/bin/sh\necho $$ > '{self.folder}/pid.part'\nmv '{self.folder}/pid.part' '{self.folder}/pid'\n"
+                   "exec sleep 1000\n", 0o700)
+        config = self.write("config", kubeconfig(self.serve(), user="{exec: {apiVersion: v1, command: ./plugin}}"))
+        recording = self.record("pods", "--kubeconfig", config, server=None, env=self.env)
+        wait_for(lambda: os.path.exists(self.path("pid")), "the plugin")
+        self.pass_time(61)
+        self.assertEqual(recording.wait(), 1)
+        self.assertIn("credential plugin './plugin' took longer than 60 s", recording.stderr)
+        with open(self.path("pid"), encoding="ascii") as f:
+            self.assertFalse(os.path.exists("/proc/" + f.read().strip()))
 
 
 class SlowTls:
