@@ -12,6 +12,7 @@
 #define MAX_LISTS         8               /* at a time: each may hold a page in memory */
 #define ANSWER_TIMEOUT_NS (60 * NS_PER_S) /* until the header has come */
 #define SLOW_ANSWER_NS    (5 * NS_PER_S)  /* a list that takes longer to begin lets another one go */
+#define NO_ROOM_NS        (2 * NS_PER_S) /* a watch that nobody has begun to send: the connections are full */
 #define SWEEP_MS          1000
 #define BACKLOG_BYTES     (24u << 20)
 #define TRIM_BYTES        (4u << 20) /* a larger backlog's memory is given back at once */
@@ -337,6 +338,40 @@ static void note_overdue(struct http *h)
 	}
 }
 
+static bool has_no_connection(const struct http_request *r, int64_t now)
+{
+	curl_off_t resolved_us = 0, sent_us = 0;
+
+	if (r->lane == LIST_LANE || !is_unanswered(r, now, NO_ROOM_NS))
+		return false;
+	curl_easy_getinfo(r->easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved_us);
+	curl_easy_getinfo(r->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
+	return !resolved_us && !sent_us;
+}
+
+/* A server, or a proxy before it, may let a connection carry fewer requests than we ask for. Then more
+ * connections are allowed; libcurl 7.88 only looks at those who wait when they are added again. */
+static void make_room(struct http *h)
+{
+	int64_t now = clock_mono_ns(h->clock);
+	size_t count = 0;
+
+	for (struct http_request *r = h->requests; r; r = r->next)
+		count += has_no_connection(r, now);
+	if (!count || now - h->made_room_mono_ns < NO_ROOM_NS)
+		return;
+	h->made_room_mono_ns = now;
+	if (h->more_connections < h->watch_count)
+		h->more_connections += count / 4 + 1;
+	http_expect_watches(h, h->watch_count);
+	for (struct http_request *r = h->requests; r; r = r->next) {
+		if (!has_no_connection(r, now))
+			continue;
+		curl_multi_remove_handle(h->lanes[r->lane].multi, r->easy);
+		curl_multi_add_handle(h->lanes[r->lane].multi, r->easy);
+	}
+}
+
 static void on_sweep(uv_timer_t *timer)
 {
 	struct http *h = timer->data;
@@ -353,6 +388,7 @@ static void on_sweep(uv_timer_t *timer)
 	if (h->closing)
 		return;
 	note_overdue(h);
+	make_room(h);
 	start_waiting(h);
 }
 
@@ -449,7 +485,8 @@ struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct c
 
 void http_expect_watches(struct http *h, size_t count)
 {
-	long limit = (long)count / HTTP_WATCHES_PER_CONNECTION + 1 + SPARE_CONNECTIONS;
+	long limit =
+		(long)(count / HTTP_WATCHES_PER_CONNECTION + 1 + SPARE_CONNECTIONS + h->more_connections);
 
 	/* Without HTTP/2 every watch needs a connection of its own. */
 	h->watch_count = count;

@@ -44,6 +44,8 @@ struct http {
 	uv_timer_t sweep, look;
 	struct http_request *requests; /* all that live */
 	size_t lists_running, watch_count;
+	size_t more_connections; /* than the watches should take */
+	int64_t made_room_mono_ns;
 	uint64_t taken; /* pieces of bodies that libcurl gave */
 	unsigned depth; /* of calls into libcurl */
 	bool has_dead;  /* some request was cancelled inside libcurl */

@@ -52,6 +52,18 @@ class Streams(Http2Test):
         self.assertEqual(self.names(recording), ["a", "b"])
 
 
+    def test_a_server_that_lets_few_requests_share_a_connection_gets_more_connections(self):
+        self.api.max_streams = 5
+        things = [self.api.add(f"things{i}", "Thing", "x.example.com", custom=True) for i in range(40)]
+        recording = self.follow(*(t.plural for t in things)).ready(40)
+        for t in things:
+            t.watching()
+            t.put("a")
+        recording.wait_events(40)
+        self.assertEqual(recording.query("SELECT * FROM connections WHERE end_reason<>'complete' AND purpose='watch'"), [])
+        self.assertLess(self.api.connections, 40)
+
+
 class Goaway(Http2Test):
     def setUp(self):
         super().setUp()
