@@ -1,5 +1,5 @@
 #include "schema/tape/segment.h"
-#include "tests/unit/tape_model.h"
+#include "tests/unit/tape_files.h"
 
 static const struct tape_writer_options small_extents = {.extent_bytes = 200000};
 static const struct tape_writer_options small_segments = {.extent_bytes = 100000, .segment_events = 300};
@@ -247,15 +247,7 @@ START_TEST(tape__is_followed_by_a_reader_while_it_is_written)
 	ck_assert_ok(tape_open(m.path, &t, &err), &err);
 	ck_assert_ok(tape_cursor_open(t, NULL, TAPE_FORWARD, &c, &err), &err);
 	for (unsigned round = 0; round < 80; round++) {
-		struct slice object;
-		struct event e;
-
-		while (tape_cursor_next(c, &e, &err) > 0) {
-			ck_assert_uint_eq(e.seq, ++seen);
-			ck_assert_ok(tape_cursor_object(c, &object, &err), &err);
-			model_check_event(&m, &e, object);
-		}
-		ck_assert_uint_eq(seen, m.count);
+		model_check_rest(&m, c, &seen);
 		model_steps(&m, w, 20, 10);
 		ck_assert_int_eq(tape_refresh(t, &err), 1);
 	}

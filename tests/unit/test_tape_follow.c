@@ -1,5 +1,5 @@
 /* test_tape_follow.c: readers beside a writer that seals and rotates. */
-#include "tests/unit/tape_model.h"
+#include "tests/unit/tape_files.h"
 
 #include <dirent.h>
 
@@ -33,15 +33,7 @@ START_TEST(reader__follows_many_rotations_with_few_open_files)
 	ck_assert_ok(tape_open(m.path, &t, &err), &err);
 	ck_assert_ok(tape_cursor_open(t, NULL, TAPE_FORWARD, &c, &err), &err);
 	for (unsigned round = 0; round < 400; round++) {
-		struct slice object;
-		struct event e;
-
-		while (tape_cursor_next(c, &e, &err) > 0) {
-			ck_assert_uint_eq(e.seq, ++seen);
-			ck_assert_ok(tape_cursor_object(c, &object, &err), &err);
-			model_check_event(&m, &e, object);
-		}
-		ck_assert_uint_eq(seen, m.count);
+		model_check_rest(&m, c, &seen);
 		most = count_open_files() > most ? count_open_files() : most;
 		model_steps(&m, w, 10, 5);
 		ck_assert_int_eq(tape_refresh(t, &err), 1);

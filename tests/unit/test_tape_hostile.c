@@ -2,7 +2,7 @@
 #include "schema/sql/session.h"
 #include "schema/tape/codec.h"
 #include "tests/unit/segment_sums.h"
-#include "tests/unit/tape_model.h"
+#include "tests/unit/tape_files.h"
 
 #include <sqlite3.h>
 
@@ -58,45 +58,15 @@ static void make_changed(struct model *m, bool sealed, const char *sql)
 	change(m, sealed ? "seg-000001.db" : "open-000001.db", sql);
 }
 
-static int read_all(const struct model *m, struct err *err)
-{
-	struct tape_cursor *c;
-	struct slice object;
-	struct event e;
-	struct tape *t;
-	int more = tape_open(m->path, &t, err);
-
-	if (more)
-		return more;
-	ck_assert_ok(tape_cursor_open(t, NULL, TAPE_FORWARD, &c, err), err);
-	while ((more = tape_cursor_next(c, &e, err)) > 0 && !(more = tape_cursor_object(c, &object, err)))
-		;
-	tape_cursor_close(c);
-	tape_close(t);
-	return more;
-}
-
-static int ignore_begin(void *context, const char *const *names, size_t count, struct err *err)
-{
-	(void)context, (void)names, (void)count, (void)err;
-	return 0;
-}
-
 static int ignore_row(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
 	(void)context, (void)values, (void)count, (void)err;
 	return 0;
 }
 
-static int ignore_end(void *context, struct err *err)
-{
-	(void)context, (void)err;
-	return 0;
-}
-
 static int query(const struct model *m, const char *sql, struct err *err)
 {
-	const struct sql_sink sink = {ignore_begin, ignore_row, ignore_end, NULL};
+	const struct sql_sink sink = {.row = ignore_row};
 	struct sql_session *s;
 	int code = sql_session_open(m->path, &s, err);
 
@@ -162,8 +132,8 @@ START_TEST(reader__refuses_what_no_writer_wrote)
 		struct model m;
 
 		make_changed(&m, cases[i].sealed, cases[i].sql);
-		ck_assert_msg(
-			read_all(&m, &err) == ERR_CORRUPT, "%s: %d '%s'", cases[i].sql, err.code, err.text);
+		ck_assert_msg(model_read_tape(&m, &err) == ERR_CORRUPT, "%s: %d '%s'", cases[i].sql, err.code,
+			err.text);
 		ck_assert_msg(strstr(err.text, cases[i].sentence), "%s: '%s'", cases[i].sql, err.text);
 		ck_assert_msg(strstr(err.text, "000001.db"), "%s: '%s'", cases[i].sql, err.text);
 		ck_assert_int_lt(query(&m, "SELECT seq, object FROM events ORDER BY seq", &err), 0);

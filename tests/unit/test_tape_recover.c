@@ -1,11 +1,10 @@
 /* test_tape_recover.c: what is intact of a damaged tape comes back, and what does not is told. */
 #include "schema/tape/format.h"
 #include "tests/unit/recover_check.h"
+#include "tests/unit/tape_files.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
 
 static const struct tape_writer_options small_segments = {.extent_bytes = 600000, .segment_events = 200};
 
@@ -26,26 +25,11 @@ static void make_tape(struct model *m, uint64_t seed, unsigned steps, bool open_
 		ck_assert_ok(tape_writer_close(w, &err), &err);
 }
 
-static int open_file(const struct model *m, const char *name, uint64_t *ret_size)
-{
-	char *path = xasprintf("%s/%s", m->path, name);
-	struct stat st;
-	int fd;
-
-	ck_assert_int_eq(chmod(path, 0600), 0);
-	fd = open(path, O_RDWR);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(fstat(fd, &st), 0);
-	*ret_size = (uint64_t)st.st_size;
-	free(path);
-	return fd;
-}
-
 static void flip(const struct model *m, const char *name, uint64_t at, unsigned bit)
 {
 	unsigned char byte;
 	uint64_t size;
-	int fd = open_file(m, name, &size);
+	int fd = model_open_file(m, name, &size);
 
 	at %= size;
 	ck_assert_int_eq(pread(fd, &byte, 1, (off_t)at), 1);
@@ -58,7 +42,7 @@ static void zero_page(const struct model *m, const char *name, uint64_t page)
 {
 	static const char zeros[FORMAT_PAGE_BYTES];
 	uint64_t size;
-	int fd = open_file(m, name, &size);
+	int fd = model_open_file(m, name, &size);
 
 	ck_assert_int_eq(pwrite(fd, zeros, sizeof(zeros), (off_t)(page * FORMAT_PAGE_BYTES)), sizeof(zeros));
 	close(fd);
@@ -68,7 +52,7 @@ static uint64_t pages_of(const struct model *m, const char *name)
 {
 	uint64_t size;
 
-	close(open_file(m, name, &size));
+	close(model_open_file(m, name, &size));
 	return size / (FORMAT_PAGE_BYTES + 8);
 }
 
@@ -182,7 +166,7 @@ START_TEST(recover__takes_what_is_left_of_files_that_were_cut)
 		int fd;
 
 		make_tape(&m, 8, 700, false);
-		fd = open_file(&m, "seg-000002.db", &size);
+		fd = model_open_file(&m, "seg-000002.db", &size);
 		ck_assert_int_eq(ftruncate(fd, (off_t)(size * part / 4)), 0);
 		close(fd);
 		told = recover(&m, NULL);

@@ -3,11 +3,9 @@
 #include "schema/tape/seal.h"
 #include "schema/tape/verify.h"
 #include "tests/unit/segment_sums.h"
-#include "tests/unit/tape_model.h"
+#include "tests/unit/tape_files.h"
 
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 static const struct tape_writer_options small_segments = {.extent_bytes = 40000, .segment_events = 200};
@@ -167,21 +165,6 @@ START_TEST(verify__finds_nothing_while_the_tape_is_written)
 }
 END_TEST
 
-static int open_file(const struct model *m, const char *name, int flags, uint64_t *ret_size)
-{
-	char *path = xasprintf("%s/%s", m->path, name);
-	struct stat st;
-	int fd;
-
-	ck_assert_int_eq(chmod(path, 0600), 0);
-	fd = open(path, flags);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(fstat(fd, &st), 0);
-	*ret_size = (uint64_t)st.st_size;
-	free(path);
-	return fd;
-}
-
 static void flip(int fd, uint64_t at, unsigned bit)
 {
 	unsigned char byte;
@@ -228,7 +211,7 @@ START_TEST(verify__finds_every_flipped_bit_with_its_page)
 
 	make_sealed(&m, 4, 20);
 	path = xasprintf("%s/seg-000001.db", m.path);
-	fd = open_file(&m, "seg-000001.db", O_RDWR, &size);
+	fd = model_open_file(&m, "seg-000001.db", &size);
 	for (uint64_t bit = 0; bit < 8 * size; bit += step_of_variant()) {
 		struct findings f = {0};
 		struct err err;
@@ -252,24 +235,6 @@ START_TEST(verify__finds_every_flipped_bit_with_its_page)
 }
 END_TEST
 
-static int read_tape(const struct model *m, struct err *err)
-{
-	struct tape_cursor *c;
-	struct slice object;
-	struct event e;
-	struct tape *t;
-	int more = tape_open(m->path, &t, err);
-
-	if (more)
-		return more;
-	ck_assert_ok(tape_cursor_open(t, NULL, TAPE_FORWARD, &c, err), err);
-	while ((more = tape_cursor_next(c, &e, err)) > 0 && (more = tape_cursor_object(c, &object, err)) == 0)
-		;
-	tape_cursor_close(c);
-	tape_close(t);
-	return more;
-}
-
 START_TEST(verify__finds_a_cut_at_every_byte_and_a_reader_has_a_sentence_for_it)
 {
 	uint64_t size, step = step_of_variant() > 1 ? 61 : 7;
@@ -277,7 +242,7 @@ START_TEST(verify__finds_a_cut_at_every_byte_and_a_reader_has_a_sentence_for_it)
 	int fd;
 
 	make_sealed(&m, 5, 20);
-	fd = open_file(&m, "seg-000001.db", O_RDWR, &size);
+	fd = model_open_file(&m, "seg-000001.db", &size);
 	for (uint64_t left = size - 1; left > step; left -= left > size - 2000 ? 1 : step) {
 		struct findings f;
 		struct err err = {0};
@@ -286,7 +251,7 @@ START_TEST(verify__finds_a_cut_at_every_byte_and_a_reader_has_a_sentence_for_it)
 		f = verify(&m, false, NULL);
 		ck_assert_msg(f.count == 1, "%llu bytes: %u damages", (unsigned long long)left, f.count);
 		ck_assert_msg(strstr(f.what, "cut short") || strstr(f.what, "bad seal"), "%s", f.what);
-		if (read_tape(&m, &err) < 0)
+		if (model_read_tape(&m, &err) < 0)
 			ck_assert_msg(*err.text && err.code != ERR_FAILED, "%llu bytes: no sentence",
 				(unsigned long long)left);
 	}
@@ -302,7 +267,7 @@ static void change(const struct model *m, const char *name, const char *sql)
 	uint64_t size, page_bytes; /* as the footer has it, like the machine little-endian */
 	struct err err;
 	sqlite3 *db;
-	int fd = open_file(m, name, O_RDWR, &size);
+	int fd = model_open_file(m, name, &size);
 
 	ck_assert_int_eq(pread(fd, &page_bytes, 8, (off_t)(size - 48)), 8);
 	ck_assert_int_eq(ftruncate(fd, (off_t)((size - 64) / (page_bytes + 8) * page_bytes)), 0);
@@ -417,7 +382,7 @@ START_TEST(verify__finds_a_flipped_bit_in_chunks_that_are_still_hot)
 	w = model_open(&m, NULL);
 	model_steps(&m, w, 100, 10);
 	tape_writer_abandon(w); /* its log goes into its database */
-	fd = open_file(&m, "open-000001.db", O_RDWR, &size);
+	fd = model_open_file(&m, "open-000001.db", &size);
 	bytes = xmalloc(size);
 	ck_assert_int_eq(pread(fd, bytes, size, 0), (ssize_t)size);
 	/* How a zstd frame begins; pages have old copies in their unused parts. */
@@ -463,7 +428,7 @@ START_TEST(verify__finds_a_flipped_bit_in_the_log_of_an_open_segment_where_a_cra
 	model_init(&m, 9);
 	w = model_open(&m, NULL);
 	model_steps(&m, w, 100, 10);
-	fd = open_file(&m, "open-000001.db-wal", O_RDWR, &size);
+	fd = model_open_file(&m, "open-000001.db-wal", &size);
 	end = last_transaction(fd, size);
 	ck_assert_uint_gt(end, 10 * FORMAT_PAGE_BYTES);
 	for (uint64_t at = 0; at < end; at += at < 100 ? 1 : 997) {
