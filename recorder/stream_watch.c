@@ -310,6 +310,14 @@ static bool says_too_large(struct slice status)
 	return status.len && memmem(status.ptr, status.len, word, sizeof(word) - 1);
 }
 
+/* Of the ERROR event, -1 when it has none; 0 when there was no such event. */
+static int error_code(struct stream *s)
+{
+	long code = s->watch.error.len ? status_body_number(buf_slice(&s->watch.error), "$.code") : 0;
+
+	return s->watch.error.len && code == 0 ? -1 : (int)code;
+}
+
 static struct followup judge(struct stream *s, const struct http_answer *answer, const char *error_reason)
 {
 	struct slice error = buf_slice(&s->watch.error);
@@ -318,7 +326,7 @@ static struct followup judge(struct stream *s, const struct http_answer *answer,
 		.bad_frame = s->watch.bad_frame,
 		.backwards = s->watch.backwards,
 		.http_status = answer->status,
-		.error_code = error.len ? (int)status_body_number(error, "$.code") : 0,
+		.error_code = error_code(s),
 		.error_reason = error.len ? error_reason : NULL,
 		.rv_too_large = says_too_large(error),
 		.errors = s->error_count,
@@ -334,13 +342,12 @@ static struct followup judge(struct stream *s, const struct http_answer *answer,
 static const char *reason_of(struct stream *s, const struct http_answer *answer, const char *error_reason,
 	char to[END_REASON_BYTES])
 {
-	struct slice error = buf_slice(&s->watch.error);
 	const struct end_facts facts = {
 		.is_watch = true,
 		.stalled = s->watch.stalled,
 		.bad_frame = s->watch.bad_frame,
 		.own_stop = s->watch.backwards,
-		.error_code = error.len ? (int)status_body_number(error, "$.code") : 0,
+		.error_code = error_code(s),
 		.error_reason = error_reason,
 		.http_status = answer->status,
 		.sent = answer->sent,

@@ -79,10 +79,10 @@ class Watching(RecordTest):
         self.assertEqual([r["object"].encode() for r in rows], [encode(v) for v in sent])
         self.assertEqual([r["bytes"] for r in rows], [len(encode(v)) for v in sent])
 
-    def test_chunk_borders_mean_nothing(self):
+    def test_chunk_borders_mean_nothing_even_inside_of_a_character(self):
         recording = self.record().ready(1)
         self.pods.watching()
-        value = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "x", "namespace": "n", "uid": "u"}}
+        value = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "x", "namespace": "n", "uid": "u"}, "x": "ä€𝄞"}
         frames = b"".join(b'{"type":"ADDED","object":%s}\n' % encode(
             {**value, "metadata": {**value["metadata"], "name": f"x{i}", "uid": f"u{i}",
                                    "resourceVersion": str(5000 + i)}}) for i in range(50))
@@ -94,6 +94,7 @@ class Watching(RecordTest):
         self.pods.disturb(dribble)
         events = recording.wait_events(50)
         self.assertEqual(events, [f"ADDED x{i} {5000 + i}" for i in range(50)])
+        self.assertEqual(recording.query("SELECT DISTINCT jget(object, '$.x') AS x FROM events"), [{"x": "ä€𝄞"}])
 
     def test_bookmarks_are_kept_and_move_the_resume_point(self):
         recording = self.record().ready(1)

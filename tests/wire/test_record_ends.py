@@ -93,6 +93,17 @@ class Ends(RecordTest):
         self.assertIn("no leader", rows[0]["error_status"])
         self.assertGreater(rows[0]["next_delay_ns"], 0)
 
+    def test_an_error_without_a_code_is_an_error(self):
+        for number, code in enumerate((None, 0)):
+            self.tape = f"{self.folder}/{number}.tape"
+            recording = self.record().ready(1)
+            self.pods.watching()
+            self.pods.disturb(lambda x, c=code: (x.frame("ERROR", {"kind": "Status", "reason": "Odd", "code": c}), x.end()))
+            wait_for(lambda r=recording: any(r.ends()), "the end of the watch")
+            self.assertEqual(recording.ends()[0], "error_event:-1:Odd")
+            recording.stop()
+            self.pods.watching(0)
+
     def test_nonsense_is_kept_and_answered_by_a_list(self):
         rows = self.after(lambda x: (x.chunk(b'{"type":"ADDED","object":{]}\n'), x.end()))
         self.check(rows[0], end_reason="bad_frame", next_action="relist")
@@ -135,6 +146,12 @@ class Attempts(RecordTest):
         self.assertIn("shutting down", rows[1]["error_status"])
         first, second = self.pods.watches()[:2]
         self.assertGreaterEqual(second.time - first.time, 1.0)
+
+    def test_a_retry_after_that_is_no_number_of_seconds_is_none(self):
+        odd = ("Sat, 21 Nov 2026 23:59:59 GMT", "-5", "1e3", "99999999999999999999")
+        rows = self.attempt(*(lambda x, v=value: x.text(429, "Too many requests", retry_after=v) for value in odd))
+        self.assertEqual([r["end_reason"] for r in rows], ["http_429"] * 4 + ["client_stop"])
+        self.assertEqual([r["retry_after_s"] for r in rows[:-1]], [None] * 4)
 
     def test_revoked_rights_are_seen_and_asked_about_slowly(self):
         rows = self.attempt(lambda x: x.status(403, "Forbidden", "pods is forbidden"))

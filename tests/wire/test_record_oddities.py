@@ -3,6 +3,7 @@ is lost by it."""
 
 import unittest
 
+from fake_apiserver import wait_for
 from recording import RecordTest, query
 
 NAMED = b'"name":"a","namespace":"default","uid":"u"'
@@ -90,6 +91,18 @@ class Oddities(RecordTest):
         recording.stop()
         self.assertIn("pods: watch ended: bad_frame: event is larger than 67108864 bytes; trying again", recording.stderr)
         self.assertEqual(sorted(recording.ends()), ["bad_frame", "client_stop", "client_stop"])
+
+    def test_bookmarks_without_a_resource_version_move_nothing(self):
+        self.pods.put("a")
+        recording = self.watched("bookmarks")
+        for metadata in (b"{}", b'{"resourceVersion":""}', b"null"):
+            self.pods.disturb(lambda x, m=metadata: x.frame("BOOKMARK", event(m)))
+        self.pods.disturb(lambda x: x.cut())
+        wait_for(lambda: len(self.pods.watches()) == 2, "the next watch")
+        self.assertEqual(self.pods.watches()[1].query["resourceVersion"], "1001")
+        self.pods.put("b")
+        recording.wait_events(2)
+        self.assertEqual(recording.query("SELECT count(*) AS n FROM bookmarks"), [{"n": 3}])
 
     def test_an_impossible_resource_version_begins_an_epoch_and_the_real_ones_go_on(self):
         for number, rv in enumerate(("0", "123456789012345678901234567890")):
