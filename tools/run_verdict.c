@@ -9,6 +9,7 @@
 #include "tools/state_text.h"
 #include "tools/table_out.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -45,7 +46,7 @@ void verdict_release(struct verdict_options *o)
 int verdict_order(struct verdict_options *o, bool ordered, bool last, struct err *err)
 {
 	if (ordered && last)
-		return err_set(err, ERR_USAGE, "--ordered and --last exclude each other");
+		return err_set(err, ERR_USAGE, "'--ordered' and '--last' exclude each other");
 	o->order = ordered ? COMPARE_ORDERED : last ? COMPARE_LAST : COMPARE_SET;
 	return 0;
 }
@@ -255,7 +256,7 @@ static int print_all(struct printer *p, const struct verdict_options *o, struct 
 			b->compared, b->writes);
 	warn_of_sides(a, b);
 	if (fflush(stdout))
-		return err_set(err, ERR_IO, "cannot write to stdout");
+		return err_set_errno(err, errno, "cannot write the output");
 	if (count)
 		return EXIT_FAILED;
 	return a->ended && b->ended ? EXIT_OK : EXIT_LOSS;

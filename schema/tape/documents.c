@@ -2,21 +2,12 @@
 #include "schema/tape/documents.h"
 
 #include "schema/base/limits.h"
+#include "schema/tape/checksum.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/format.h"
 #include "schema/tape/segment.h"
 
 #define NEWEST "(SELECT max(id) FROM document WHERE id > 0 GROUP BY path, variant)"
-
-static int check_sum(struct slice bytes, uint64_t expected, struct err *err)
-{
-	uint64_t found = codec_hash(bytes);
-
-	if (found != expected)
-		return err_set(err, ERR_CORRUPT, "bad checksum: found %016llx, expected %016llx",
-			(unsigned long long)found, (unsigned long long)expected);
-	return 0;
-}
 
 int documents_find(struct slice pack, int64_t offset, int64_t raw_bytes, uint64_t xxh64, struct slice *ret,
 	struct err *err)
@@ -28,7 +19,7 @@ int documents_find(struct slice pack, int64_t offset, int64_t raw_bytes, uint64_
 		return err_set(err, ERR_CORRUPT, "%lld bytes at %lld are not in a pack of %zu",
 			(long long)raw_bytes, (long long)offset, pack.len);
 	found = (struct slice){pack.ptr + offset, (size_t)raw_bytes};
-	if (check_sum(found, xxh64, err))
+	if (checksum_expect(codec_hash(found), xxh64, err))
 		return ERR_CORRUPT;
 	*ret = found;
 	return 0;
@@ -61,7 +52,7 @@ int documents_append(const struct document_body *b, struct slice pack, struct bu
 	}
 	if (b->raw_bytes < 0)
 		return err_set(err, ERR_CORRUPT, "found a size of %lld bytes", (long long)b->raw_bytes);
-	if (check_sum(b->frame, b->xxh64, err))
+	if (checksum_expect(codec_hash(b->frame), b->xxh64, err))
 		return ERR_CORRUPT;
 	return codec_unpack(b->frame, (size_t)b->raw_bytes, to, err);
 }

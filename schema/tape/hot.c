@@ -4,6 +4,7 @@
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/varint.h"
+#include "schema/tape/checksum.h"
 #include "schema/tape/segment.h"
 
 static int plain_name(struct slice *name, const char *what, struct buf *scratch, struct err *err)
@@ -163,12 +164,9 @@ uint64_t hot_chunk_sum(const struct hot_chunk *chunk)
 int hot_reader_take(
 	struct hot_reader *h, const struct registry *registry, const struct hot_chunk *chunk, struct err *err)
 {
-	uint64_t found = hot_chunk_sum(chunk);
-
 	h->last_chunk = chunk->id;
-	if (found != chunk->xxh64)
-		return err_set(err, ERR_CORRUPT, "bad checksum: found 0x%llx, expected 0x%llx",
-			(unsigned long long)found, (unsigned long long)chunk->xxh64);
+	if (checksum_expect(hot_chunk_sum(chunk), chunk->xxh64, err))
+		return ERR_CORRUPT;
 	buf_clear(&h->raw);
 	if (chunk->raw_bytes < 0 || chunk->raw_bytes > LIMIT_CHUNK_BYTES)
 		return err_set(err, ERR_CORRUPT, "claims %lld bytes, the maximum is %u",

@@ -1,4 +1,5 @@
 /* reader_blocks.c: decoded blocks, the ones used last kept as long as there is room for them. */
+#include "schema/tape/checksum.h"
 #include "schema/tape/reader_internal.h"
 
 #include <stdlib.h>
@@ -72,13 +73,12 @@ static int decode_block(
 		(const char *)sqlite3_column_text(row, 0), (size_t)sqlite3_column_bytes(row, 0)};
 	enum block_kind kind;
 	struct slice data = {sqlite3_column_blob(row, 4), (size_t)sqlite3_column_bytes(row, 4)};
-	uint64_t found = codec_hash(data), expected = (uint64_t)sqlite3_column_int64(row, 3);
 
-	if (found != expected)
-		return err_set(err, ERR_CORRUPT, "bad checksum: found 0x%llx, expected 0x%llx",
-			(unsigned long long)found, (unsigned long long)expected);
+	if (checksum_expect(codec_hash(data), (uint64_t)sqlite3_column_int64(row, 3), err))
+		return ERR_CORRUPT;
 	if (!block_kind_find(kind_name, &kind))
-		return err_set(err, ERR_CORRUPT, "it is of no known kind");
+		return err_set(
+			err, ERR_CORRUPT, "kind '%.*s' is not known", (int)kind_name.len, kind_name.ptr);
 	return block_open_of(x, (uint32_t)index, kind, data, (uint32_t)sqlite3_column_int64(row, 1),
 		(uint64_t)sqlite3_column_int64(row, 2), ret, err);
 }

@@ -2,6 +2,7 @@
  * reader_extents.c: from a seq to its extent, with decoded indexes kept as long as there is room. An extent
  * that somebody holds a reference to outlives its place here.
  */
+#include "schema/tape/checksum.h"
 #include "schema/tape/reader_internal.h"
 
 #define INDEX_CACHE_BYTES (64u << 20)
@@ -66,13 +67,11 @@ static int decode_index(struct tape *t, const struct tape_extent *row, sqlite3_s
 	struct extent **ret, struct err *err)
 {
 	struct slice index = {sqlite3_column_blob(columns, 0), (size_t)sqlite3_column_bytes(columns, 0)};
-	uint64_t found = codec_hash(index), expected = (uint64_t)sqlite3_column_int64(columns, 2);
 	int64_t raw_bytes = sqlite3_column_int64(columns, 1);
 	struct extent *x;
 
-	if (found != expected)
-		return err_set(err, ERR_CORRUPT, "index: bad checksum: found 0x%llx, expected 0x%llx",
-			(unsigned long long)found, (unsigned long long)expected);
+	if (checksum_expect(codec_hash(index), (uint64_t)sqlite3_column_int64(columns, 2), err))
+		return err_prefix(err, "index");
 	if (unpack_extent(index, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, &x, err))
 		return ERR_CORRUPT;
 	if (check_against_row(row, x, err) || check_names(t, x, err)) {
@@ -153,8 +152,8 @@ static int load_filter(struct tape *t, struct tape_extent *row, struct err *err)
 	if (sqlite3_step(columns) == SQLITE_ROW) {
 		filter = (struct slice){
 			sqlite3_column_blob(columns, 0), (size_t)sqlite3_column_bytes(columns, 0)};
-		if (codec_hash(filter) != (uint64_t)sqlite3_column_int64(columns, 1))
-			failed = err_set(err, ERR_CORRUPT, "filter: bad checksum");
+		if (checksum_expect(codec_hash(filter), (uint64_t)sqlite3_column_int64(columns, 1), err))
+			failed = err_prefix(err, "filter");
 		else
 			failed = filter_decode(filter, &row->filter, &row->filter_count, err);
 	} else {
