@@ -127,17 +127,29 @@ static size_t count_fields(const struct http_request *r, const char *name)
 	return n;
 }
 
-static int read_content_length(struct slice digits, uint64_t *ret, struct err *err)
+/* A number of one to 18 digits. */
+static bool read_number(struct slice digits, uint64_t *ret)
 {
-	uint64_t length = 0;
+	uint64_t number = 0;
 
 	if (digits.len == 0 || digits.len > 18)
-		return err_set(err, ERR_PROTOCOL, "malformed Content-Length");
+		return false;
 	for (size_t i = 0; i < digits.len; i++) {
 		if (digits.ptr[i] < '0' || digits.ptr[i] > '9')
-			return err_set(err, ERR_PROTOCOL, "malformed Content-Length");
-		length = length * 10 + (uint64_t)(digits.ptr[i] - '0');
+			return false;
+		number = number * 10 + (uint64_t)(digits.ptr[i] - '0');
 	}
+	*ret = number;
+	return true;
+}
+
+static int read_content_length(struct slice digits, uint64_t *ret, struct err *err)
+{
+	uint64_t length;
+
+	if (!read_number(digits, &length))
+		return err_set(err, ERR_PROTOCOL, "malformed Content-Length '%.*s'",
+			(int)(digits.len > 40 ? 40 : digits.len), digits.ptr);
 	if (length > LIMIT_REQUEST_BODY_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "request body of %llu bytes: maximum is %u",
 			(unsigned long long)length, LIMIT_REQUEST_BODY_BYTES);
@@ -165,7 +177,8 @@ static int read_framing(
 		return err_set(err, ERR_PROTOCOL, "more than one statement of the body's length");
 	if (codings && (http_10 || !slice_equal_nocase(
 					   http_header_find(r, "Transfer-Encoding"), slice_of("chunked"))))
-		return err_set(err, ERR_PROTOCOL, "unsupported Transfer-Encoding");
+		return err_set(err, ERR_PROTOCOL,
+			"unsupported Transfer-Encoding: expected 'chunked', with HTTP/1.1");
 	if (lengths)
 		rc = read_content_length(http_header_find(r, "Content-Length"), &f.content_length, err);
 	if (rc == 0)
