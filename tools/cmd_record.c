@@ -131,6 +131,12 @@ static struct tape_writer_options tape_options(const struct record_values *v)
 	};
 }
 
+static void release(struct record_values *v)
+{
+	free(v->namespaces.items);
+	free(v->excludes.items);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct record_values v = {.selector = "",
@@ -147,8 +153,10 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (rc == 0)
 		rc = check(&v, &operands, &err);
-	if (rc)
+	if (rc) {
+		release(&v);
 		return rc > 0 ? EXIT_OK : command_fail(self, &err);
+	}
 	mallopt(M_ARENA_MAX, 2); /* each thread's own would keep some 2 MB */
 	log_set_level(v.verbose ? LOG_LEVEL_DEBUG : v.quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
 	o = (struct recorder_options){
@@ -174,6 +182,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.ready = say_ready,
 	};
 	rc = recorder_run(&o, &summary, &err);
+	release(&v);
 	if (summary.was_ready || (rc == 0 && summary.streams))
 		say_summary(&summary, v.output);
 	if (rc)
