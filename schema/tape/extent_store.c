@@ -14,23 +14,26 @@ int extent_store_meta(sqlite3 *db, const char *key, struct value value, struct e
 	return row_insert(db, TABLE_META, values, err);
 }
 
-static int insert_blocks(sqlite3 *db, int64_t extent_id, const struct packed_extent *p, struct err *err)
-{
-	for (size_t i = 0; i < p->block_count; i++) {
-		const struct packed_block *b = &p->blocks[i];
-		struct value values[] = {
-			value_integer(extent_id << BLOCK_NUMBER_BITS | (int64_t)i),
-			value_text(block_kind_name(b->kind)),
-			value_integer(b->events),
-			value_integer((int64_t)b->raw_bytes),
-			value_integer((int64_t)codec_hash(buf_slice(&b->data))),
-			value_blob(buf_slice(&b->data)),
-		};
+/* Where blocks go as they are made. */
+struct store {
+	struct row_statements statements;
+	int64_t extent_id;
+};
 
-		if (row_insert(db, TABLE_BLOCK, values, err))
-			return err->code;
-	}
-	return 0;
+static int insert_block(
+	void *context, size_t number, const struct packed_block *b, struct slice data, struct err *err)
+{
+	struct store *s = context;
+	struct value values[] = {
+		value_integer(s->extent_id << BLOCK_NUMBER_BITS | (int64_t)number),
+		value_text(block_kind_name(b->kind)),
+		value_integer(b->events),
+		value_integer((int64_t)b->raw_bytes),
+		value_integer((int64_t)codec_hash(data)),
+		value_blob(data),
+	};
+
+	return row_insert_prepared(&s->statements, TABLE_BLOCK, values, err);
 }
 
 static int insert_extent(sqlite3 *db, int64_t id, const char *kind, const struct extent *x,
@@ -65,21 +68,32 @@ static int delete_chunks(sqlite3 *db, int64_t extent_id, struct err *err)
 	return segment_exec(db, sql, err);
 }
 
-int extent_store(sqlite3 *db, int64_t id, const char *kind, struct extent *x,
-	const struct pack_options *options, struct err *err)
+static int store(struct store *s, const char *kind, struct extent *x, const struct pack_options *options,
+	struct err *err)
 {
+	sqlite3 *db = s->statements.db;
 	struct packed_extent p;
-	int failed = pack_extent(x, options, &p, err);
+	int failed = pack_extent(x, options, insert_block, s, &p, err);
 
 	if (failed)
 		return failed;
-	failed = segment_exec(db, "BEGIN IMMEDIATE", err);
-	if (!failed) {
-		failed = insert_blocks(db, id, &p, err) || insert_extent(db, id, kind, x, &p, err) ||
-			 delete_chunks(db, id, err) || segment_exec(db, "COMMIT", err);
-		if (failed)
-			sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-	}
+	failed = insert_extent(db, s->extent_id, kind, x, &p, err) || delete_chunks(db, s->extent_id, err) ||
+		 segment_exec(db, "COMMIT", err);
 	pack_release(&p);
 	return failed ? err->code : 0;
+}
+
+int extent_store(sqlite3 *db, int64_t id, const char *kind, struct extent *x,
+	const struct pack_options *options, struct err *err)
+{
+	struct store s = {.statements = {.db = db}, .extent_id = id};
+	int failed = segment_exec(db, "BEGIN IMMEDIATE", err);
+
+	if (failed)
+		return failed;
+	failed = store(&s, kind, x, options, err);
+	row_statements_release(&s.statements);
+	if (failed)
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return failed;
 }

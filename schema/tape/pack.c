@@ -18,6 +18,8 @@
 struct packer {
 	const struct extent *x;
 	const struct pack_options *options;
+	pack_sink *sink;
+	void *context;
 	struct packed_extent out;
 	size_t block_cap;
 	struct buf gather, names; /* raw bytes of the pack being filled, and what its objects are called */
@@ -26,6 +28,8 @@ struct packer {
 	size_t chain; /* index + 1 of the chain block being filled */
 	uint32_t chain_object;
 	struct slice chain_previous;
+	struct buf frames; /* of the chain, each behind its head */
+	struct buf frame;
 };
 
 static struct packed_block *add_block(struct packer *p, enum block_kind kind)
@@ -38,8 +42,12 @@ static struct packed_block *add_block(struct packer *p, enum block_kind kind)
 	}
 	b = &p->out.blocks[p->out.block_count++];
 	*b = (struct packed_block){.kind = kind};
-	buf_init(&b->data, LIMIT_CHUNK_BYTES);
 	return b;
+}
+
+static int give(struct packer *p, size_t number, const struct buf *data, struct err *err)
+{
+	return p->sink(p->context, number, &p->out.blocks[number], buf_slice(data), err);
 }
 
 static int finish_pack(struct packer *p, struct err *err)
@@ -51,7 +59,10 @@ static int finish_pack(struct packer *p, struct err *err)
 	b = add_block(p, BLOCK_NAMED);
 	b->events = p->pack_events;
 	b->raw_bytes = p->gather.len;
-	if (codec_pack_delta(buf_slice(&p->names), buf_slice(&p->gather), p->options->level, &b->data, err))
+	buf_clear(&p->frame);
+	if (codec_pack_delta(
+		    buf_slice(&p->names), buf_slice(&p->gather), p->options->level, &p->frame, err) ||
+		give(p, p->out.block_count - 1, &p->frame, err))
 		return err->code;
 	buf_clear(&p->gather);
 	buf_clear(&p->names);
@@ -72,36 +83,55 @@ static int add_to_pack(struct packer *p, uint32_t object_index, struct slice obj
 	return p->gather.len >= p->options->pack_bytes ? finish_pack(p, err) : 0;
 }
 
+static int finish_chain(struct packer *p, struct err *err)
+{
+	size_t chain = p->chain;
+
+	p->chain = 0;
+	return chain ? give(p, chain - 1, &p->frames, err) : 0;
+}
+
+static int begin_chain(struct packer *p, uint32_t object_index, struct err *err)
+{
+	if (finish_chain(p, err))
+		return err->code;
+	add_block(p, BLOCK_CHAIN);
+	p->chain = p->out.block_count;
+	p->chain_object = object_index;
+	p->chain_previous = (struct slice){NULL, 0};
+	buf_clear(&p->frames);
+	return 0;
+}
+
+static bool chain_goes_on(const struct packer *p, uint32_t object_index)
+{
+	return p->chain && p->chain_object == object_index && p->frames.len < CHAIN_MAX_BYTES &&
+	       p->out.blocks[p->chain - 1].events < CHAIN_LENGTH;
+}
+
 /* A chain's data is its frames one behind the other, each behind the varints of its
  * raw and its frame length. */
 static int add_to_chain(struct packer *p, uint32_t object_index, struct slice object, struct err *err)
 {
-	bool goes_on = p->chain && p->chain_object == object_index &&
-		       p->out.blocks[p->chain - 1].events < CHAIN_LENGTH;
-	struct packed_block *b = goes_on ? &p->out.blocks[p->chain - 1] : add_block(p, BLOCK_CHAIN);
+	struct packed_block *b;
 	uint8_t head[2 * VARINT_MAX_BYTES];
-	struct buf frame;
 	size_t head_len;
-	int failed;
 
-	if (!goes_on) {
-		p->chain = p->out.block_count;
-		p->chain_object = object_index;
-		p->chain_previous = (struct slice){NULL, 0};
-	}
-	buf_init(&frame, LIMIT_CHUNK_BYTES);
-	failed = codec_pack_delta(p->chain_previous, object, p->options->level, &frame, err);
-	if (!failed) {
-		head_len = varint_put(head, object.len);
-		head_len += varint_put(head + head_len, frame.len);
-		failed = buf_append(&b->data, head, head_len, err) ||
-			 buf_append(&b->data, frame.ptr, frame.len, err);
-	}
-	buf_release(&frame);
+	if (!chain_goes_on(p, object_index) && begin_chain(p, object_index, err))
+		return err->code;
+	buf_clear(&p->frame);
+	if (codec_pack_delta(p->chain_previous, object, p->options->level, &p->frame, err))
+		return err->code;
+	head_len = varint_put(head, object.len);
+	head_len += varint_put(head + head_len, p->frame.len);
+	if (buf_append(&p->frames, head, head_len, err) ||
+		buf_append(&p->frames, p->frame.ptr, p->frame.len, err))
+		return err->code;
+	b = &p->out.blocks[p->chain - 1];
 	b->events++;
 	b->raw_bytes += object.len;
 	p->chain_previous = object;
-	return failed ? err->code : 0;
+	return 0;
 }
 
 static int fill_blocks(struct packer *p, struct err *err)
@@ -117,7 +147,7 @@ static int fill_blocks(struct packer *p, struct err *err)
 		if (failed)
 			return failed;
 	}
-	return finish_pack(p, err);
+	return finish_pack(p, err) ? err->code : finish_chain(p, err);
 }
 
 static void put_object_columns(const struct extent *x, struct columns *c)
@@ -252,20 +282,26 @@ int pack_filter(const struct extent *x, struct buf *to, struct err *err)
 	return failed;
 }
 
-int pack_extent(
-	struct extent *x, const struct pack_options *options, struct packed_extent *ret, struct err *err)
+int pack_extent(struct extent *x, const struct pack_options *options, pack_sink *sink, void *context,
+	struct packed_extent *ret, struct err *err)
 {
-	struct packer p = {.x = x, .options = options};
+	struct packer p = {.x = x, .options = options, .sink = sink, .context = context};
 	int failed;
 
 	extent_sort(x);
 	buf_init(&p.gather, LIMIT_CHUNK_BYTES);
 	buf_init(&p.names, LIMIT_CHUNK_BYTES);
+	buf_init(&p.frames, LIMIT_CHUNK_BYTES);
+	buf_init(&p.frame, LIMIT_CHUNK_BYTES);
 	buf_init(&p.out.index, LIMIT_INDEX_BYTES);
 	buf_init(&p.out.filter, LIMIT_INDEX_BYTES);
-	failed = fill_blocks(&p, err) || pack_index(&p, err) || pack_filter(x, &p.out.filter, err);
+	failed = fill_blocks(&p, err);
 	buf_release(&p.gather);
 	buf_release(&p.names);
+	buf_release(&p.frames);
+	buf_release(&p.frame);
+	if (!failed)
+		failed = pack_index(&p, err) || pack_filter(x, &p.out.filter, err);
 	if (failed) {
 		pack_release(&p.out);
 		return err->code;
@@ -276,8 +312,6 @@ int pack_extent(
 
 void pack_release(struct packed_extent *p)
 {
-	for (size_t i = 0; i < p->block_count; i++)
-		buf_release(&p->blocks[i].data);
 	free(p->blocks);
 	buf_release(&p->index);
 	buf_release(&p->filter);

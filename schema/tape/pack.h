@@ -15,6 +15,8 @@
 #define PACK_BYTES      (512u << 10)
 #define CHAIN_MIN_BYTES (16u << 10)
 #define CHAIN_LENGTH    16
+#define CHAIN_MAX_BYTES (2u << 20) /* of frames: what compresses so badly gains nothing from a longer chain  \
+				    */
 
 enum block_kind { BLOCK_PACK = 0, BLOCK_CHAIN = 1, BLOCK_NAMED = 2 };
 
@@ -26,8 +28,12 @@ struct packed_block {
 	enum block_kind kind;
 	uint32_t events;
 	uint64_t raw_bytes;
-	struct buf data;
 };
+
+/* Takes each block when it is finished, so that an extent is never in memory twice: the number-th of the
+ * extent (not in order: packs may be finished while a chain goes on), data borrowed. */
+typedef int pack_sink(
+	void *context, size_t number, const struct packed_block *block, struct slice data, struct err *err);
 
 struct packed_extent {
 	struct packed_block *blocks;
@@ -43,9 +49,10 @@ struct pack_options {
 			      into */
 };
 
-/* Packs a hot extent, sorting it first. The result's buffers are the caller's, for pack_release. */
-int pack_extent(struct extent *x, const struct pack_options *options, struct packed_extent *ret,
-	struct err *err) MUST_CHECK;
+/* Packs a hot extent, sorting it first. The result's buffers are the caller's, for pack_release. A failure of
+ * the sink ends it. */
+int pack_extent(struct extent *x, const struct pack_options *options, pack_sink *sink, void *context,
+	struct packed_extent *ret, struct err *err) MUST_CHECK;
 void pack_release(struct packed_extent *p);
 
 /* The extent that an index describes; sorted, without bytes. Every count and sum in it is checked: block
