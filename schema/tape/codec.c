@@ -53,11 +53,7 @@ struct frame_writer {
 
 struct frame_writer *frame_writer_new(void)
 {
-	struct frame_writer *f = xcalloc(1, sizeof(*f));
-
-	f->zstd = ZSTD_createCCtx();
-	frame_writer_begin(f);
-	return f;
+	return xcalloc(1, sizeof(struct frame_writer));
 }
 
 void frame_writer_free(struct frame_writer *f)
@@ -68,15 +64,16 @@ void frame_writer_free(struct frame_writer *f)
 	free(f);
 }
 
-void frame_writer_begin(struct frame_writer *f)
+static void begin_frame(struct frame_writer *f)
 {
-	ZSTD_CCtx_reset(f->zstd, ZSTD_reset_session_and_parameters);
+	f->zstd = ZSTD_createCCtx();
 	ZSTD_CCtx_setParameter(f->zstd, ZSTD_c_compressionLevel, HOT_LEVEL);
 	ZSTD_CCtx_setParameter(f->zstd, ZSTD_c_windowLog, HOT_WINDOW_LOG);
 	ZSTD_CCtx_setParameter(f->zstd, ZSTD_c_checksumFlag, 1);
 }
 
-int frame_writer_put(struct frame_writer *f, struct slice raw, bool flush, struct buf *to, struct err *err)
+static int compress(
+	struct frame_writer *f, struct slice raw, ZSTD_EndDirective how, struct buf *to, struct err *err)
 {
 	ZSTD_inBuffer in = {raw.ptr, raw.len, 0};
 	size_t left;
@@ -87,12 +84,36 @@ int frame_writer_put(struct frame_writer *f, struct slice raw, bool flush, struc
 
 		if (!at)
 			return err_set(err, ERR_TOO_LARGE, "compressed data exceeds %zu bytes", to->max);
-		left = ZSTD_compressStream2(f->zstd, &out, &in, flush ? ZSTD_e_flush : ZSTD_e_continue);
+		left = ZSTD_compressStream2(f->zstd, &out, &in, how);
 		if (ZSTD_isError(left))
 			return zstd_failed(left, "cannot compress", err);
 		to->len += out.pos;
-	} while (in.pos < in.size || (flush && left > 0));
+	} while (in.pos < in.size || (how != ZSTD_e_continue && left > 0));
 	return 0;
+}
+
+int frame_writer_put(struct frame_writer *f, struct slice raw, bool flush, struct buf *to, struct err *err)
+{
+	if (!f->zstd && raw.len == 0)
+		return 0;
+	if (!f->zstd)
+		begin_frame(f);
+	return compress(f, raw, flush ? ZSTD_e_flush : ZSTD_e_continue, to, err);
+}
+
+int frame_writer_end(struct frame_writer *f, struct buf *to, struct err *err)
+{
+	const struct slice nothing = {NULL, 0};
+	int failed = f->zstd ? compress(f, nothing, ZSTD_e_end, to, err) : 0;
+
+	ZSTD_freeCCtx(f->zstd);
+	f->zstd = NULL;
+	return failed;
+}
+
+size_t frame_writer_memory(const struct frame_writer *f)
+{
+	return ZSTD_sizeof_CCtx(f->zstd);
 }
 
 struct frame_reader {

@@ -19,11 +19,14 @@ void codec_digest(struct slice bytes, uint8_t ret[16]); /* XXH3-128, seed 0, in 
 struct frame_writer;
 struct frame_writer *frame_writer_new(void);
 void frame_writer_free(struct frame_writer *f);
-/* Begins a new frame; what was not flushed of the old one is forgotten. */
-void frame_writer_begin(struct frame_writer *f);
-/* Compresses raw, appends to `to` what that gives; with flush so that everything so far can be decoded. */
+/* Compresses raw, appends to `to` what that gives; with flush so that everything so far can be decoded. The
+ * first one begins a frame. */
 int frame_writer_put(
 	struct frame_writer *f, struct slice raw, bool flush, struct buf *to, struct err *err) MUST_CHECK;
+/* Ends the frame, if there is one, and gives its memory back, 17 MB; the next put begins another. */
+int frame_writer_end(struct frame_writer *f, struct buf *to, struct err *err) MUST_CHECK;
+
+size_t frame_writer_memory(const struct frame_writer *f); /* bytes that it takes now */
 
 struct frame_reader;
 struct frame_reader *frame_reader_new(void);

@@ -9,6 +9,8 @@
 #include "schema/tape/codec.h"
 
 #include <stdlib.h>
+#include <sys/mman.h> /* GNU: madvise */
+#include <unistd.h>
 
 #define ARENA_CHUNK_BYTES 65536
 
@@ -51,12 +53,28 @@ void extent_take_room(struct extent *x, struct extent *from)
 	x->objects = from->objects;
 	x->object_cap = from->object_cap;
 	x->bytes = from->bytes;
+	x->room = extent_memory(from);
 	buf_clear(&x->bytes);
 	from->events = old.events;
 	from->objects = old.objects;
 	from->bytes = old.bytes;
+	from->room = old.room;
 	from->event_count = from->event_cap = 0;
 	from->object_count = from->object_cap = 0;
+}
+
+size_t extent_memory(const struct extent *x)
+{
+	return x->bytes.len > x->room ? x->bytes.len : x->room;
+}
+
+void extent_trim(struct extent *x)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)x->bytes.ptr;
+	uintptr_t begin = (at + x->bytes.len + page - 1) / page * page, end = (at + x->room) / page * page;
+
+	if (begin < end && madvise((void *)begin, end - begin, MADV_DONTNEED) == 0)
+		x->room = x->bytes.len;
 }
 
 struct extent *extent_ref(struct extent *x)

@@ -49,6 +49,7 @@ struct extent {
 	uint64_t raw_bytes; /* sum of lengths */
 	int64_t min_time_ns, max_time_ns;
 	struct buf bytes; /* hot: the objects, one behind the other */
+	size_t room;      /* of bytes' memory, so much was filled before */
 
 	struct arena *arena; /* what the slices point into */
 	uint32_t *slots;     /* hash of objects, open addressing, index + 1 */
@@ -59,6 +60,10 @@ struct extent *extent_new(void);
 /* Moves the memory for events, objects and bytes, not what is in it, from an extent that is done with: fresh
  * pages cost more than anything else that appending does. */
 void extent_take_room(struct extent *x, struct extent *from);
+/* What the bytes take in memory: as much as was ever in that room. */
+size_t extent_memory(const struct extent *x);
+/* Gives back what of it is not used now. */
+void extent_trim(struct extent *x);
 struct extent *extent_ref(struct extent *x);
 void extent_unref(struct extent *x); /* NULL is fine */
 

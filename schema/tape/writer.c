@@ -23,6 +23,9 @@
  * less to do. */
 #define COMPRESS_BYTES (256u << 10)
 
+/* So much of it becomes a row of its own: SQLite copies a row twice on its way to the disk. */
+#define CHUNK_BYTES (1u << 20)
+
 /* SQLite's log is copied into the database when it has so many pages; by us, not within a commit. */
 #define CHECKPOINT_PAGES 1000
 
@@ -257,6 +260,64 @@ static int compress_pending(struct tape_writer *w, bool flush, struct err *err)
 	return 0;
 }
 
+int writer_end_frame(struct tape_writer *w, struct err *err)
+{
+	if (compress_pending(w, false, err))
+		return err->code;
+	if (frame_writer_end(w->frame, &w->chunk, err) == 0)
+		return 0;
+	w->frame_broken = true;
+	return err->code;
+}
+
+static void queue_chunk(struct tape_writer *w)
+{
+	const struct hot_chunk chunk = {
+		.id = w->next_chunk_id,
+		.extent = w->extent_id,
+		.first_seq = w->chunk_first_seq,
+		.events = (int64_t)w->chunk_events,
+		.first_time_ns = w->chunk_first_time_ns,
+		.raw_bytes = (int64_t)w->chunk_raw_bytes,
+		.data = buf_slice(&w->chunk),
+	};
+	struct value values[] = {
+		value_integer(chunk.id),
+		value_integer(chunk.extent),
+		value_integer((int64_t)chunk.first_seq),
+		value_integer(chunk.events),
+		value_integer(chunk.first_time_ns),
+		value_integer(chunk.raw_bytes),
+		value_integer((int64_t)hot_chunk_sum(&chunk)),
+		value_blob(chunk.data),
+	};
+
+	row_queue_add(w->rows, TABLE_CHUNK, values);
+}
+
+/* What came since the last chunk becomes the next one. The extent has its id only in an open segment. */
+static int finish_chunk(struct tape_writer *w, struct err *err)
+{
+	if (compress_pending(w, true, err))
+		return err->code;
+	queue_chunk(w);
+	w->next_chunk_id++;
+	w->chunk_events = 0;
+	w->chunk_raw_bytes = 0;
+	buf_clear(&w->chunk);
+	return 0;
+}
+
+/* Between flushes: what has come is compressed, and cut when it is much. */
+static int compress_some(struct tape_writer *w, struct err *err)
+{
+	if (uncompressed(w).len < COMPRESS_BYTES)
+		return 0;
+	if (w->db && w->chunk.len >= CHUNK_BYTES)
+		return finish_chunk(w, err);
+	return compress_pending(w, false, err);
+}
+
 static void begin_chunk(struct tape_writer *w, const struct event *e)
 {
 	w->chunk_first_seq = e->seq;
@@ -306,6 +367,7 @@ int tape_writer_append_scanned(struct tape_writer *w, const struct event *e, str
 	const struct object_meta *scanned, uint64_t *ret_seq, struct err *err)
 {
 	const struct tape_stream *stream = registry_stream(&w->registry, e->stream);
+	bool was_full = tape_writer_is_full(w);
 	struct event own = *e;
 	struct err local;
 
@@ -315,9 +377,8 @@ int tape_writer_append_scanned(struct tape_writer *w, const struct event *e, str
 			err, ERR_USAGE, "event names stream %u, which the tape does not have", e->stream);
 	own.seq = w->last_seq + 1;
 	own.resource = stream->resource;
-	if (uncompressed(w).len >= COMPRESS_BYTES && compress_pending(w, false, err))
-		return err->code;
-	if (check_room(w, object.len, err) || hot_identify_scanned(&own, object, scanned, &w->scratch, err) ||
+	if (compress_some(w, err) || check_room(w, object.len, err) ||
+		hot_identify_scanned(&own, object, scanned, &w->scratch, err) ||
 		put_record(w, &own, object, err))
 		return err->code;
 	w->last_time_ns = own.time_ns;
@@ -325,7 +386,7 @@ int tape_writer_append_scanned(struct tape_writer *w, const struct event *e, str
 	w->last_seq++;
 	if (ret_seq)
 		*ret_seq = own.seq;
-	return 0;
+	return !was_full && tape_writer_is_full(w) ? writer_end_frame(w, err) : 0;
 }
 
 /* A row when the two clocks have moved against each other, and one at the start. */
@@ -346,31 +407,6 @@ static void note_clock(struct tape_writer *w)
 	w->clock_known = true;
 }
 
-static int insert_chunk(struct tape_writer *w, struct err *err)
-{
-	const struct hot_chunk chunk = {
-		.id = w->next_chunk_id,
-		.extent = w->extent_id,
-		.first_seq = w->chunk_first_seq,
-		.events = (int64_t)w->chunk_events,
-		.first_time_ns = w->chunk_first_time_ns,
-		.raw_bytes = (int64_t)w->chunk_raw_bytes,
-		.data = buf_slice(&w->chunk),
-	};
-	struct value values[] = {
-		value_integer(chunk.id),
-		value_integer(chunk.extent),
-		value_integer((int64_t)chunk.first_seq),
-		value_integer(chunk.events),
-		value_integer(chunk.first_time_ns),
-		value_integer(chunk.raw_bytes),
-		value_integer((int64_t)hot_chunk_sum(&chunk)),
-		value_blob(chunk.data),
-	};
-
-	return row_insert_prepared(&w->statements, TABLE_CHUNK, values, err);
-}
-
 static int commit_pending(struct tape_writer *w, struct err *err)
 {
 	int failed = row_begin(&w->statements, err);
@@ -378,8 +414,6 @@ static int commit_pending(struct tape_writer *w, struct err *err)
 	if (failed)
 		return failed;
 	failed = row_queue_insert(w->rows, &w->statements, err);
-	if (!failed && w->chunk_events)
-		failed = insert_chunk(w, err);
 	if (!failed)
 		failed = row_commit(&w->statements, err);
 	if (failed) {
@@ -387,13 +421,14 @@ static int commit_pending(struct tape_writer *w, struct err *err)
 		return err_prefix(err, "tape '%s'", w->path);
 	}
 	row_queue_clear(w->rows);
-	if (w->chunk_events)
-		w->next_chunk_id++;
-	buf_clear(&w->chunk);
-	w->chunk_events = 0;
-	w->chunk_raw_bytes = 0;
 	w->durable_seq = w->last_seq;
 	return 0;
+}
+
+bool tape_writer_is_full(const struct tape_writer *w)
+{
+	return w->extent->raw_bytes >= w->options.extent_bytes ||
+	       w->extent->event_count >= LIMIT_EXTENT_EVENTS / 2;
 }
 
 static bool extent_is_full(const struct tape_writer *w)
@@ -402,9 +437,7 @@ static bool extent_is_full(const struct tape_writer *w)
 
 	if (w->extent->event_count == 0)
 		return false;
-	return w->extent->raw_bytes >= w->options.extent_bytes ||
-	       w->extent->event_count >= LIMIT_EXTENT_EVENTS / 2 ||
-	       (w->options.extent_age_ns && age_ns >= w->options.extent_age_ns);
+	return tape_writer_is_full(w) || (w->options.extent_age_ns && age_ns >= w->options.extent_age_ns);
 }
 
 static uint64_t open_segment_bytes(const struct tape_writer *w)
@@ -493,11 +526,11 @@ int tape_writer_commit(struct tape_writer *w, struct err *err)
 	err = err ? err : &local;
 	if (!has_pending(w))
 		return 0;
-	if (w->chunk_events)
+	if (w->last_seq > w->durable_seq)
 		note_clock(w);
 	if (writer_ensure_segment(w, err))
 		return err->code;
-	if (w->chunk_events && compress_pending(w, true, err))
+	if (w->chunk_events && finish_chunk(w, err))
 		return err->code;
 	return commit_pending(w, err);
 }
@@ -519,10 +552,17 @@ void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret)
 {
 	*ret = (struct tape_writer_work){
 		.pending_bytes = pending_bytes(w),
-		.takes_long = retention_is_due(w) || (w->db ? extent_is_full(w) || segment_is_full(w) ||
-									     w->wal_pages >= CHECKPOINT_PAGES
-							    : w->segment && has_pending(w)),
+		.memory_bytes = extent_memory(w->extent) + frame_writer_memory(w->frame),
+		.extent_bytes = w->options.extent_bytes,
+		.takes_long = retention_is_due(w) || extent_is_full(w) ||
+			      (w->db ? segment_is_full(w) || w->wal_pages >= CHECKPOINT_PAGES
+				     : w->segment && has_pending(w)),
 	};
+}
+
+void tape_writer_trim(struct tape_writer *w)
+{
+	extent_trim(w->extent);
 }
 
 bool tape_writer_object(const struct tape_writer *w, uint64_t seq, struct slice *ret)

@@ -93,9 +93,18 @@ int tape_writer_commit(struct tape_writer *w, struct err *err) MUST_CHECK;
  * do that. */
 struct tape_writer_work {
 	uint64_t pending_bytes; /* appended, not yet flushed */
+	uint64_t memory_bytes;  /* of the open extent and what compresses it */
+	uint64_t extent_bytes;  /* a full extent's */
 	bool takes_long;
 };
 void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret);
+
+/* Gives back the memory of extents before that this one has not filled yet. To fill it costs time again. */
+void tape_writer_trim(struct tape_writer *w);
+
+/* The open extent has its size: what is appended now makes it larger than it should be. To be asked after
+ * each event; the next flush seals it. */
+bool tape_writer_is_full(const struct tape_writer *w);
 
 /* The object of an event that is still in memory: one that is not durable yet always is. False when it is on
  * the tape only. Valid until the next call that takes a writer that is not const. */

@@ -67,6 +67,12 @@ struct tape_writer {
 	char boot_id[40];
 };
 
+/* writer.c */
+
+/* Ends the running frame for the sake of its memory, as large as its window: sealing wants memory of its own.
+ * Should the extent have to go on all the same (it could not be sealed), another frame begins. */
+int writer_end_frame(struct tape_writer *w, struct err *err) MUST_CHECK;
+
 /* writer_seal.c */
 
 /* Finds where the tape stands: last segment, ids, last seq; turns what a crash left hot into an extent. */

@@ -57,16 +57,17 @@ static void begin_extent(struct tape_writer *w)
 	extent_unref(w->extent);
 	w->extent = fresh;
 	w->compressed_bytes = 0;
+	buf_clear(&w->chunk);
 	w->extent_id++;
 	w->extent_began_ns = clock_mono_ns(w->options.clock);
-	frame_writer_begin(w->frame);
 }
 
 int writer_seal_extent(struct tape_writer *w, struct err *err)
 {
 	if (w->extent->event_count == 0)
 		return 0;
-	if (extent_store(w->db, w->extent_id, "events", w->extent, options_for(w), err))
+	if (writer_end_frame(w, err) ||
+		extent_store(w->db, w->extent_id, "events", w->extent, options_for(w), err))
 		return err_prefix(err, "tape '%s': cannot seal an extent", w->path);
 	w->sealed_raw_bytes += w->extent->raw_bytes;
 	begin_extent(w);

@@ -129,7 +129,9 @@ static bool is_due(const struct pace *pace, uint64_t lines, int64_t *flushed_ns)
 
 static int tick(struct ingest *in, struct err *err)
 {
-	return is_due(&in->pace, ++in->lines, &in->flushed_ns) ? tape_writer_flush(in->writer, err) : 0;
+	bool due = is_due(&in->pace, ++in->lines, &in->flushed_ns);
+
+	return due || tape_writer_is_full(in->writer) ? tape_writer_flush(in->writer, err) : 0;
 }
 
 /* All whole lines of the buffer; what is left moves to its front. */

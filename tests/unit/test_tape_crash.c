@@ -286,7 +286,131 @@ START_TEST(tape__takes_any_path)
 }
 END_TEST
 
-UNIT_MAIN("tape crash", writer__goes_on_where_one_was_killed_while_it_made_the_first_segment,
+static sqlite3 *open_first_segment(const struct model *m)
+{
+	char *path = xasprintf("%s/" FORMAT_OPEN_NAME, m->path, 1u);
+	sqlite3 *db;
+
+	ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+	free(path);
+	return db;
+}
+
+static void execute(const struct model *m, const char *sql)
+{
+	sqlite3 *db = open_first_segment(m);
+
+	ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* The second half of it is more than an extent should hold; each flush tries to seal it. */
+static unsigned fill_unsealable_extent(struct model *m, struct tape_writer *w)
+{
+	unsigned failures = 0;
+	struct err err;
+
+	model_steps(m, w, 20, 5);
+	execute(m, "CREATE TRIGGER no_extent BEFORE INSERT ON extent BEGIN SELECT RAISE(FAIL, 'no'); END");
+	for (unsigned i = 0; i < 400; i++) {
+		model_step(m, w);
+		if (i % 7 == 0)
+			failures += tape_writer_flush(w, NULL) == ERR_IO;
+	}
+	ck_assert_ok(tape_writer_commit(w, &err), &err);
+	return failures;
+}
+
+START_TEST(writer__goes_on_with_an_extent_that_it_could_not_seal)
+{
+	static const struct tape_writer_options options = {.extent_bytes = 200000};
+	struct model m;
+	struct tape_writer *w;
+	struct err err;
+
+	model_init(&m, 21);
+	w = model_open(&m, &options);
+	ck_assert_uint_gt(fill_unsealable_extent(&m, w), 3);
+	ck_assert(tape_writer_is_full(w));
+	execute(&m, "DROP TRIGGER no_extent");
+	check_every_event(&m);
+	ck_assert_ok(tape_writer_flush(w, &err), &err);
+	ck_assert(!tape_writer_is_full(w));
+	model_steps(&m, w, 20, 5);
+	check_every_event(&m);
+	close_writer(w);
+	check_every_event(&m);
+	model_release(&m);
+}
+END_TEST
+
+START_TEST(writer__recovers_an_extent_that_could_not_be_sealed_before_the_crash)
+{
+	static const struct tape_writer_options options = {.extent_bytes = 200000};
+	struct model m;
+	struct tape_writer *w;
+
+	model_init(&m, 22);
+	w = model_open(&m, &options);
+	(void)fill_unsealable_extent(&m, w);
+	tape_writer_abandon(w);
+	execute(&m, "DROP TRIGGER no_extent");
+	w = model_open(&m, &options);
+	model_steps(&m, w, 20, 5);
+	check_every_event(&m);
+	close_writer(w);
+	check_every_event(&m);
+	model_release(&m);
+}
+END_TEST
+
+/* Hardly compressible. */
+static void make_noise(struct model *m, char *object, size_t size)
+{
+	size_t at = (size_t)snprintf(object, size, "{\"x\":\"");
+
+	while (at < size - 12)
+		at += (size_t)snprintf(object + at, 9, "%08x", (unsigned)(model_random(m) * 2654435761u));
+	snprintf(object + at, size - at, "\"}");
+}
+
+START_TEST(writer__makes_several_chunks_of_one_large_flush)
+{
+	const struct event event = {.stream = 1, .time_ns = 1};
+	static char object[1u << 20];
+	sqlite3_stmt *chunks;
+	struct model m;
+	struct tape_writer *w;
+	struct err err;
+	sqlite3 *db;
+
+	model_init(&m, 23);
+	w = model_open(&m, NULL);
+	model_steps(&m, w, 5, 5);
+	for (int i = 0; i < 8; i++) {
+		make_noise(&m, object, sizeof(object));
+		ck_assert_ok(tape_writer_append(w, &event, slice_of(object), NULL, &err), &err);
+	}
+	ck_assert_ok(tape_writer_flush(w, &err), &err);
+	db = open_first_segment(&m);
+	ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT count(*), sum(events), max(length(data)) FROM chunk",
+				 -1, &chunks, NULL),
+		SQLITE_OK);
+	ck_assert_int_eq(sqlite3_step(chunks), SQLITE_ROW);
+	ck_assert_int_ge(sqlite3_column_int(chunks, 0), 3);
+	ck_assert_int_eq(sqlite3_column_int(chunks, 1), 13);
+	ck_assert_int_lt(sqlite3_column_int(chunks, 2), 3 << 20);
+	sqlite3_finalize(chunks);
+	sqlite3_close(db);
+	close_writer(w);
+	model_release(&m);
+}
+END_TEST
+
+UNIT_MAIN("tape crash", writer__goes_on_with_an_extent_that_it_could_not_seal,
+	writer__recovers_an_extent_that_could_not_be_sealed_before_the_crash,
+	writer__makes_several_chunks_of_one_large_flush,
+	writer__goes_on_where_one_was_killed_while_it_made_the_first_segment,
 	reader__sees_an_empty_tape_where_a_writer_was_killed_before_its_first_flush,
 	writer__keeps_the_chain_over_a_segment_that_a_crash_left_incomplete,
 	writer__takes_nothing_from_a_stale_log_beside_the_segment_it_makes,
