@@ -1,6 +1,7 @@
 /*
  * backlog.h: what has arrived while it could not be taken in: copies in the order of arrival, with the time
- * of arrival, up to a maximum.
+ * of arrival, up to a maximum. They lie in blocks of their own, and leave no holes in the heap: but for a few
+ * blocks their memory is the system's again as soon as they are taken.
  */
 #ifndef RECORDER_BACKLOG_H
 #define RECORDER_BACKLOG_H
@@ -8,23 +9,25 @@
 #include "schema/base/buf.h"
 
 struct backlog_item {
-	struct backlog_item *next;
 	void *owner; /* NULL: nobody wants it any more */
 	int64_t time_ns;
 	size_t len;
 	char bytes[];
 };
 
+struct backlog_block;
+
 struct backlog {
-	struct backlog_item *first, *last;
+	struct backlog_block *first, *last, *spare;
+	unsigned spare_count;
 	size_t bytes, max_bytes;
 };
 
 /* False when it is full: nothing was taken. */
 bool backlog_add(struct backlog *b, void *owner, struct slice bytes, int64_t time_ns);
 
-/* The oldest item, the caller's to free; NULL when empty. */
-struct backlog_item *backlog_take(struct backlog *b);
+/* The oldest item, valid until the next is taken; NULL when empty. */
+const struct backlog_item *backlog_take(struct backlog *b);
 
 /* The owner goes: its items lose it. */
 void backlog_forget(struct backlog *b, const void *owner);

@@ -11,9 +11,17 @@
 #define COMPLAIN_S 30
 /* Appended and not yet durable: from here on the sockets have to wait. */
 #define MAX_PENDING_BYTES (64u << 20)
+/* So much may wait while a flush runs: what the open extent and its frame leave of a full extent and some
+ * more, within bounds. */
+#define USUAL_EXTENT_BYTES  (64u << 20)
+#define BESIDE_EXTENT_BYTES (20u << 20)
+#define MAX_BACKLOG_BYTES   (24u << 20)
+#define LEAST_BACKLOG_BYTES (4u << 20)
 /* What is left to the loop: so little, while flushes do not take so long. */
 #define QUICK_BYTES   (256u << 10)
 #define SLOW_FLUSH_NS (5 * NS_PER_MS)
+/* While flushes take so long, the backlog needs the memory that is kept for the extent to grow. */
+#define VERY_SLOW_FLUSH_NS (200 * NS_PER_MS)
 
 struct flusher {
 	uv_loop_t *loop;
@@ -41,14 +49,34 @@ const int64_t flush_bucket_ns[FLUSH_BUCKETS] = {1 * NS_PER_MS, 2 * NS_PER_MS, 5 
 
 static void on_tick(uv_timer_t *timer);
 
+static void shut_gate(struct flusher *f, const struct tape_writer_work *work)
+{
+	uint64_t full = work->extent_bytes > USUAL_EXTENT_BYTES ? work->extent_bytes : USUAL_EXTENT_BYTES;
+	uint64_t most = full + BESIDE_EXTENT_BYTES, used = work->memory_bytes;
+	uint64_t room = used < most ? most - used : 0;
+
+	room = room < MAX_BACKLOG_BYTES ? room : MAX_BACKLOG_BYTES;
+	http_shut_gate(f->http, room > LEAST_BACKLOG_BYTES ? room : LEAST_BACKLOG_BYTES);
+}
+
 static void start_timer(struct flusher *f, int64_t ms)
 {
 	if (!f->closing && !uv_is_active((uv_handle_t *)&f->tick))
 		uv_timer_start(&f->tick, on_tick, (uint64_t)ms, 0);
 }
 
+/* What has filled the extent is sealed before more is taken in, so that an extent is no larger than it has to
+ * be: it is most of the memory that we have. */
 void flusher_dirty(struct flusher *f)
 {
+	struct tape_writer_work work;
+
+	if (!f->failing && !f->closing && tape_writer_is_full(f->tape)) {
+		tape_writer_work(f->tape, &work);
+		shut_gate(f, &work);
+		uv_timer_start(&f->tick, on_tick, 0, 0);
+		return;
+	}
 	start_timer(f, f->o.interval_ns / NS_PER_MS);
 }
 
@@ -149,7 +177,7 @@ static void on_flushed(uv_work_t *work, int status)
 		return;
 	}
 	judge(f);
-	http_gate(f->http, false);
+	http_open_gate(f->http);
 }
 
 /* A disk that has been quick, little to write, nothing that takes long: the loop does it itself, which costs
@@ -175,10 +203,14 @@ static void on_tick(uv_timer_t *timer)
 		(void)flusher_now(f);
 		return;
 	}
+	if (f->took_ns > VERY_SLOW_FLUSH_NS && !work.takes_long) {
+		tape_writer_trim(f->tape);
+		tape_writer_work(f->tape, &work);
+	}
 	f->running = true;
 	f->ours = false;
 	f->was_long = work.takes_long;
-	http_gate(f->http, true);
+	shut_gate(f, &work);
 	uv_queue_work(f->loop, &f->work, flush_work, on_flushed);
 }
 

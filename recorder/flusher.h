@@ -1,7 +1,7 @@
 /*
  * flusher.h: makes the tape durable at each tick; what takes long is done on a thread of its own, while the
  * loop goes on emptying the sockets. A real API server cuts a watcher that is only a little slow, so what
- * arrives during a flush is copied aside (http_gate) and taken in when the flush is over.
+ * arrives during a flush is copied aside (http_shut_gate) and taken in when the flush is over.
  *
  * The writer belongs to one thread at a time: to the flushing one while a flush runs, else to the loop.
  * Everybody on the loop gets it from flusher_tape, which waits for the flush when there is one.

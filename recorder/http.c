@@ -5,17 +5,15 @@
 #include "recorder/http_request.h"
 
 #include <assert.h>
-#include <malloc.h> /* GNU: malloc_trim */
 #include <stdlib.h>
 
-#define SPARE_CONNECTIONS 2               /* for those that were told to go away but still carry watches */
-#define MAX_LISTS         8               /* at a time: each may hold a page in memory */
-#define ANSWER_TIMEOUT_NS (60 * NS_PER_S) /* until the header has come */
-#define SLOW_ANSWER_NS    (5 * NS_PER_S)  /* a list that takes longer to begin lets another one go */
-#define NO_ROOM_NS        (2 * NS_PER_S) /* a watch that nobody has begun to send: the connections are full */
-#define SWEEP_MS          1000
-#define BACKLOG_BYTES     (24u << 20)
-#define TRIM_BYTES        (4u << 20) /* a larger backlog's memory is given back at once */
+#define SPARE_CONNECTIONS  2               /* for those that were told to go away but still carry watches */
+#define MAX_LISTS          8               /* at a time: each may hold a page in memory */
+#define ANSWER_TIMEOUT_NS  (60 * NS_PER_S) /* until the header has come */
+#define SLOW_ANSWER_NS     (5 * NS_PER_S)  /* a list that takes longer to begin lets another one go */
+#define NO_ROOM_NS         (2 * NS_PER_S) /* a watch that nobody has begun to send: the connections are full */
+#define SWEEP_MS           1000
+#define READ_AT_ONCE_BYTES (4u << 20) /* what comes before libcurl can be kept from reading on */
 
 /* ---- the life of a request ---- */
 
@@ -133,6 +131,16 @@ void http_take_results(struct lane *lane)
 	}
 }
 
+static void hear_or_not(struct http *h)
+{
+	bool deaf = h->held || (h->gated && h->backlog.bytes >= h->enough_bytes);
+
+	if (deaf && !h->deaf)
+		http_lanes_deafen(h);
+	else if (!deaf && h->deaf)
+		http_lanes_hear(h);
+}
+
 static size_t pause_request(struct http_request *r)
 {
 	r->paused = true;
@@ -152,6 +160,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 		return pause_request(r);
 	if (h->gated && !backlog_add(&h->backlog, r, body, clock_wall_ns(h->clock)))
 		return pause_request(r);
+	hear_or_not(h);
 	r->bytes += body.len;
 	if (h->gated || r->handler.on_body(r->handler.context, body, clock_wall_ns(h->clock)) == 0)
 		return body.len;
@@ -377,6 +386,8 @@ static void on_sweep(uv_timer_t *timer)
 	struct http *h = timer->data;
 	struct http_request *r;
 
+	if (h->deaf) /* answers may be waiting in the sockets */
+		return;
 	while (!h->closing && !h->gated && (r = find_overdue(h))) {
 		CURLcode code = r->phase == PHASE_FAILED ? CURLE_LOGIN_DENIED : CURLE_OPERATION_TIMEDOUT;
 
@@ -417,16 +428,16 @@ void http_hold(struct http *h, bool hold)
 	if (h->held == hold)
 		return;
 	h->held = hold;
+	hear_or_not(h);
 	if (!hold)
 		unpause(h);
 }
 
 static void deliver_backlog(struct http *h)
 {
-	bool was_large = h->backlog.bytes > TRIM_BYTES;
-	struct backlog_item *item;
+	const struct backlog_item *item;
 
-	while (!h->closing && (item = backlog_take(&h->backlog))) {
+	while (!h->closing && !h->gated && (item = backlog_take(&h->backlog))) {
 		struct http_request *r = item->owner;
 		struct slice bytes = {item->bytes, item->len};
 
@@ -434,20 +445,26 @@ static void deliver_backlog(struct http *h)
 			r->aborted = true;
 			finish(r, CURLE_WRITE_ERROR);
 		}
-		free(item);
 	}
-	if (was_large)
-		malloc_trim(0);
 }
 
-void http_gate(struct http *h, bool shut)
+void http_shut_gate(struct http *h, size_t max_bytes)
 {
-	if (h->gated == shut)
+	h->gated = true;
+	h->enough_bytes = max_bytes;
+	h->backlog.max_bytes = max_bytes + READ_AT_ONCE_BYTES;
+	hear_or_not(h);
+}
+
+void http_open_gate(struct http *h)
+{
+	if (!h->gated)
 		return;
-	h->gated = shut;
-	if (shut)
-		return;
+	h->gated = false;
 	deliver_backlog(h);
+	if (h->gated) /* by who took something in */
+		return;
+	hear_or_not(h);
 	if (!h->held)
 		unpause(h);
 	take_all_results(h);
@@ -478,7 +495,6 @@ struct http *http_new(uv_loop_t *loop, const struct clock *clock, const struct c
 	uv_timer_init(loop, &h->look);
 	h->look.data = h;
 	h->open_handles = LANES + 2;
-	h->backlog.max_bytes = BACKLOG_BYTES;
 	http_expect_watches(h, 1);
 	return h;
 }

@@ -73,8 +73,10 @@ struct http_answer http_answer_so_far(struct http_request *r);
 void http_hold(struct http *h, bool hold);
 
 /* While the gate is shut, sockets are read but bodies and ends are kept back; they are delivered, with the
- * time at which they came, when it opens. What exceeds 24 MiB waits in the socket. */
-void http_gate(struct http *h, bool shut);
+ * time at which they came, when it opens. What exceeds max_bytes waits in the socket. Who takes them in may
+ * shut the gate again. */
+void http_shut_gate(struct http *h, size_t max_bytes);
+void http_open_gate(struct http *h);
 
 /* What is kept back by the gate right now. */
 size_t http_backlog_bytes(const struct http *h);

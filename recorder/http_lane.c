@@ -14,6 +14,7 @@ struct watched {
 	uv_poll_t poll;
 	struct lane *lane;
 	curl_socket_t socket;
+	int events; /* that libcurl wants to hear of */
 };
 
 static void on_look(uv_timer_t *timer);
@@ -43,13 +44,19 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 	if (events & UV_WRITABLE)
 		what |= CURL_CSELECT_OUT;
 	act(w->lane, w->socket, what);
-	if (status < 0 && !uv_is_closing((uv_handle_t *)poll) && !uv_is_active((uv_handle_t *)poll))
+	if (status < 0 && !w->lane->http->deaf && !uv_is_closing((uv_handle_t *)poll) &&
+		!uv_is_active((uv_handle_t *)poll))
 		uv_poll_start(poll, UV_READABLE, on_ready);
 }
 
 static void on_timer(uv_timer_t *timer)
 {
-	act(timer->data, CURL_SOCKET_TIMEOUT, 0);
+	struct lane *lane = timer->data;
+
+	if (lane->http->deaf)
+		lane->overslept = true;
+	else
+		act(lane, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int want_timer(CURLM *multi, long timeout_ms, void *context)
@@ -88,7 +95,7 @@ static void on_look(uv_timer_t *timer)
 	struct http *h = timer->data;
 	bool again = false;
 
-	for (size_t i = 0; i < LANES && !h->closing; i++) {
+	for (size_t i = 0; i < LANES && !h->closing && !h->deaf; i++) {
 		struct lane *lane = &h->lanes[i];
 
 		if (lane->stirred && !lane->stirring && h->tls && !h->h1_seen)
@@ -147,9 +154,34 @@ static int want_socket(CURL *easy, curl_socket_t socket, int what, void *context
 		w->poll.data = w;
 		curl_multi_assign(lane->multi, socket, w);
 	}
-	uv_poll_start(&w->poll,
-		(what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0), on_ready);
+	w->events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
+	if (!lane->http->deaf)
+		uv_poll_start(&w->poll, w->events, on_ready);
 	return 0;
+}
+
+void http_lanes_deafen(struct http *h)
+{
+	h->deaf = true;
+	for (size_t i = 0; i < LANES; i++) {
+		for (struct watched *w = h->lanes[i].sockets; w; w = w->next)
+			uv_poll_stop(&w->poll);
+	}
+}
+
+void http_lanes_hear(struct http *h)
+{
+	h->deaf = false;
+	for (size_t i = 0; i < LANES; i++) {
+		struct lane *lane = &h->lanes[i];
+
+		for (struct watched *w = lane->sockets; w; w = w->next)
+			uv_poll_start(&w->poll, w->events, on_ready);
+		if (lane->overslept)
+			uv_timer_start(&lane->timer, on_timer, 0, 0);
+		lane->overslept = false;
+	}
+	uv_timer_start(&h->look, on_look, LOOK_MS, 0);
 }
 
 void http_lane_open(struct http *h, struct lane *lane)

@@ -25,6 +25,7 @@ struct lane {
 	uv_timer_t timer;
 	struct watched *sockets; /* those that libcurl reads from */
 	bool stirred, stirring;  /* something was read since the last nudge; and since the last look */
+	bool overslept;          /* libcurl's time came while deaf */
 };
 
 /* A GOAWAY frame, on the connection with that local port. */
@@ -50,6 +51,8 @@ struct http {
 	unsigned depth; /* of calls into libcurl */
 	bool has_dead;  /* some request was cancelled inside libcurl */
 	bool held, gated, h1_seen, preparing, closing;
+	bool deaf;              /* no socket is read */
+	size_t enough_bytes;    /* of the backlog: then nothing more is read */
 	struct backlog backlog; /* of bodies that came while gated; owners are requests */
 	char *base;             /* scheme, authority and path prefix of every URL */
 	char *authority;        /* host:port that is really meant */
@@ -89,6 +92,12 @@ struct http_request {
 };
 
 void http_lane_open(struct http *h, struct lane *lane);
+
+/* Stops reading any socket: what comes waits in the kernel, and then with the server. Requests cannot be made
+ * to wait one by one where they share a connection: libcurl reads on for the others and keeps what comes for
+ * the one that waits, up to 32 MiB. */
+void http_lanes_deafen(struct http *h);
+void http_lanes_hear(struct http *h);
 
 /* Ends the requests that libcurl has finished on the lane. */
 void http_take_results(struct lane *lane);

@@ -119,6 +119,9 @@ static int check(const struct record_values *v, const struct operands *operands,
 	return check_namespaces(v, err);
 }
 
+/* Memory of that size is the system's again when it is freed. */
+#define LARGE_BYTES (1 << 20)
+
 static struct tape_writer_options tape_options(const struct record_values *v)
 {
 	return (struct tape_writer_options){
@@ -158,6 +161,9 @@ static int run(const struct command *self, int argc, char **argv)
 		return rc > 0 ? EXIT_OK : command_fail(self, &err);
 	}
 	mallopt(M_ARENA_MAX, 2); /* each thread's own would keep some 2 MB */
+	/* What is large comes and goes by itself: it would leave holes in the heap. */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
 	log_set_level(v.verbose ? LOG_LEVEL_DEBUG : v.quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
 	o = (struct recorder_options){
 		.cluster = {v.kubeconfig, v.context, v.server, v.token_file, v.ca, v.insecure},

@@ -6,12 +6,14 @@ A made session of a cluster at work, a dozen busy kinds with objects of 1 to 14 
 over HTTP/2 and TLS at several rates, once for each client. What is measured follows on as much as fills an extent, so
 that it is as in a recording of hours. CPU is that of the client's processes alone, all threads; the tape is written to a
 disk; sealing is part of the highest rate alone, which fills an extent. Beside it is the floor: what the same watches cost when they are only read, with
-libcurl, and with nghttp2 and OpenSSL on one connection, resting between reads as the recorder does. Adds its rows to
-BENCH.json.
+libcurl, and with nghttp2 and OpenSSL on one connection, resting between reads as the recorder does. At last the same
+events come as fast as the recorder takes them, some extents of them: its memory at most, less the largest extent. Adds
+its rows to BENCH.json.
 """
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,7 @@ from record_session import (BUILD, LEAD_S, PAUSE_S, RATES, WARM_EVENTS, WARM_S, 
 RESULT = sys.argv[2]
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 8
 GOAL_US = 37
+FLOOD_S = 120  # at most
 MODERATE_RATE, MODERATE_EVENTS = 150, 8  # from there on the recorder rests until so many more have come, see moderation.c
 
 
@@ -50,6 +53,34 @@ def recorder(session, folder, seconds):
 		sys.exit("recorded %d events of %d in time" % (got, session["events"] + WARM_EVENTS))
 	shutil.rmtree(tape)
 	return used * 1e6 / session["events"], peak
+
+
+def largest_extent(tape):
+	found = 0
+	for name in os.listdir(tape):
+		if name.endswith(".db"):
+			db = sqlite3.connect(os.path.join(tape, name))
+			found = max(found, *db.execute("SELECT coalesce(max(raw_bytes), 0) FROM extent").fetchone())
+			db.close()
+	return found
+
+
+def flood(session, folder):
+	"""Memory at most, less that of the open extent."""
+	tape = os.path.join(folder, "flood.tape")
+	with Replay(session, options=("--speed", "max")) as r:
+		p = start_recorder(session, r, tape)
+		until = time.monotonic() + FLOOD_S
+		while count_recorded(tape) < session["events"] + WARM_EVENTS:
+			if time.monotonic() > until:
+				sys.exit("the flood did not end in time")
+			time.sleep(1)
+		peak = peak_bytes(p.pid)
+		p.send_signal(signal.SIGINT)
+		p.communicate()
+	extent = largest_extent(tape)
+	shutil.rmtree(tape)
+	return peak - extent
 
 
 def curl(session, folder, seconds):
@@ -94,6 +125,7 @@ def main():
 			for library in ("curl", "nghttp2"):
 				row(title + "beside only reading", ours, "us", "", floor(session, library, rate, SECONDS), library + " alone")
 		row("record: memory at most", peak / 1e6, "MB", "<= 64 + extent")
+		row("record as fast as it can: memory beside the open extent", flood(session, folder) / 1e6, "MB", "<= 64")
 	merge(RESULT)
 
 

@@ -102,10 +102,10 @@ def make_tape(path, rate, seconds):
 class Replay:
 	"""A replay of the session, whose clock starts with the last watch."""
 
-	def __init__(self, session, watches=None):
+	def __init__(self, session, watches=None, options=()):
 		self.kubeconfig = session["path"] + ".kubeconfig"
 		self.process = subprocess.Popen([tool("kubetape"), "replay", session["path"], "--kubeconfig", self.kubeconfig,
-			"--wait-watchers", str(watches or len(session["targets"]))], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+			"--wait-watchers", str(watches or len(session["targets"])), *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 		self.url = "https://127.0.0.1:" + self.process.stdout.readline().rsplit(":", 1)[1].strip()
 
 	def __enter__(self):

@@ -1,4 +1,5 @@
 /* The parts of the recorder that need no network: delays, ends, frames, resume points, what follows. */
+#include "recorder/backlog.h"
 #include "recorder/backoff.h"
 #include "recorder/end_reason.h"
 #include "recorder/followup.h"
@@ -325,7 +326,73 @@ START_TEST(followup__begins_a_list_anew_when_a_later_page_has_expired)
 }
 END_TEST
 
-UNIT_MAIN("recorder_parts", backoff__doubles_from_800_ms_to_30_s,
+#define BACKLOG_PIECE 5000 /* hundreds make a block */
+
+/* Piece i is of length i % BACKLOG_PIECE and made of one letter. */
+static void add_pieces(struct backlog *b, unsigned begin, unsigned end, int *owners)
+{
+	static char bytes[BACKLOG_PIECE];
+
+	for (unsigned i = begin; i < end; i++) {
+		memset(bytes, 'a' + i % 26, sizeof(bytes));
+		ck_assert(backlog_add(b, &owners[i % 2], (struct slice){bytes, i % BACKLOG_PIECE}, i));
+	}
+}
+
+static void take_pieces(struct backlog *b, unsigned begin, unsigned end, int *owners)
+{
+	for (unsigned i = begin; i < end; i++) {
+		const struct backlog_item *item = backlog_take(b);
+
+		ck_assert_ptr_nonnull(item);
+		ck_assert_int_eq(item->time_ns, i);
+		ck_assert_ptr_eq(item->owner, i % 2 ? NULL : &owners[0]);
+		ck_assert_uint_eq(item->len, i % BACKLOG_PIECE);
+		if (item->len)
+			ck_assert_int_eq(item->bytes[item->len - 1], 'a' + i % 26);
+	}
+}
+
+START_TEST(backlog__gives_pieces_in_order_but_not_to_owners_that_are_gone)
+{
+	struct backlog b = {.max_bytes = 64u << 20};
+	int owners[2];
+
+	for (unsigned round = 0; round < 3; round++) {
+		add_pieces(&b, 0, 2000, owners);
+		backlog_forget(&b, &owners[1]);
+		take_pieces(&b, 0, 1000, owners);
+		add_pieces(&b, 2000, 4000, owners);
+		backlog_forget(&b, &owners[1]);
+		take_pieces(&b, 1000, 4000, owners);
+		ck_assert_ptr_null(backlog_take(&b));
+		ck_assert_uint_eq(b.bytes, 0);
+	}
+	add_pieces(&b, 0, 3, owners);
+	backlog_release(&b);
+}
+END_TEST
+
+START_TEST(backlog__takes_no_more_than_its_maximum)
+{
+	struct backlog b = {.max_bytes = 3u << 20};
+	static char large[2u << 20]; /* larger than a block */
+
+	ck_assert(backlog_add(&b, &b, (struct slice){large, sizeof(large)}, 1));
+	ck_assert(!backlog_add(&b, &b, (struct slice){large, sizeof(large)}, 2));
+	ck_assert(backlog_add(&b, &b, (struct slice){large, sizeof(large) / 2}, 3));
+	ck_assert(!backlog_add(&b, &b, (struct slice){large, 1}, 4));
+	ck_assert_int_eq(backlog_take(&b)->time_ns, 1);
+	ck_assert(backlog_add(&b, &b, (struct slice){large, 1}, 5));
+	ck_assert_int_eq(backlog_take(&b)->time_ns, 3);
+	ck_assert_int_eq(backlog_take(&b)->time_ns, 5);
+	ck_assert_ptr_null(backlog_take(&b));
+	backlog_release(&b);
+}
+END_TEST
+
+UNIT_MAIN("recorder_parts", backlog__gives_pieces_in_order_but_not_to_owners_that_are_gone,
+	backlog__takes_no_more_than_its_maximum, backoff__doubles_from_800_ms_to_30_s,
 	backoff__adds_up_to_the_delay_itself_by_chance, backoff__obeys_retry_after_and_bounds_it,
 	backoff__is_forgotten_after_two_minutes_and_when_reset, backoff__asks_slowly_about_refusals,
 	end_reason__names_every_way_a_request_ends, frames_feed__gives_the_same_lines_however_they_are_cut,
