@@ -182,6 +182,7 @@ class Groups(RecordTest):
         self.pods.disturb(lambda x: x.end())
         wait_for(lambda: len(self.pods.watches()) == 3, "the next watch")
         self.assertEqual([w.query["resourceVersion"] for w in self.pods.watches()], ["2000"] * 3)
+        self.assertEqual(len(self.pods.lists()), 1)
         recording.stop()
         self.assertEqual(len(recording.events()), 3)
 
