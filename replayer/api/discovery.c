@@ -23,22 +23,24 @@ bool discovery_find_document(struct api_call *call, const char *path, const char
 	return tape_document(call->api->tape, path, variant, call->api->world->seq, ret, body, NULL) == 0;
 }
 
+#define ETAG_BYTES 160 /* 128 digits, the quotes and the end */
+
 /* A hash spelled out to the length that clients are used to. */
-static void make_etag(struct slice body, char to[160])
+static void make_etag(struct slice body, char to[ETAG_BYTES])
 {
 	uint64_t h = hash_add(HASH_EMPTY, body);
 	int at = 1;
 
 	to[0] = '"';
 	for (int i = 0; i < 8; i++, h = h * UINT64_C(0x9e3779b97f4a7c15) + 1)
-		at += snprintf(to + at, 160 - (size_t)at, "%016llx", (unsigned long long)h);
-	snprintf(to + at, 160 - (size_t)at, "\"");
+		at += snprintf(to + at, ETAG_BYTES - (size_t)at, "%016llx", (unsigned long long)h);
+	snprintf(to + at, ETAG_BYTES - (size_t)at, "\"");
 }
 
 /* Discovery in the aggregated form carries its own headers; "same as you have" is 304. */
 static void answer_aggregated(struct api_call *call, const char *etag, struct slice body)
 {
-	char made[160];
+	char made[ETAG_BYTES];
 	struct answer_headers h;
 	struct slice have = http_header_find(call->request, "If-None-Match");
 

@@ -293,7 +293,7 @@ void tls_shutdown(struct tls_session *s)
 	ERR_clear_error();
 }
 
-/* The parts of the object that a write looks at. */
+/* The parts of the object that a write looks at: its first four cache lines. */
 void tls_prefetch(const struct tls_session *s)
 {
 	for (size_t at = 0; at < 256; at += 64)

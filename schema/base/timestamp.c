@@ -12,7 +12,7 @@
 #define YEAR_MAX      2199 /* nanoseconds since 1970 in 64 bits end in 2262 */
 
 /* Days from 1970-01-01 to a date of the Gregorian calendar: years begin in March, so that leap days end
- * them. */
+ * them. An era is 400 years, 146,097 days; the first one began 719,468 days before 1970. */
 static int64_t days_of(int64_t year, int month, int day)
 {
 	int64_t y = month <= 2 ? year - 1 : year, era = y / 400, of_era = y - era * 400;

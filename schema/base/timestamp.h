@@ -1,7 +1,7 @@
 /*
  * timestamp.h: times as objects of Kubernetes hold them: a text that is a whole RFC 3339 time, with seconds
  * ("2026-11-21T08:44:17Z"), a fraction of one to nine digits, and Z or an offset. Only years from 2000 to
- * 2999 count: the others (the zero time of Go, "9999-12-31") are words for never and for always.
+ * 2199 count: the others (the zero time of Go, "9999-12-31") are words for never and for always.
  */
 #ifndef SCHEMA_BASE_TIMESTAMP_H
 #define SCHEMA_BASE_TIMESTAMP_H

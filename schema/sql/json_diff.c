@@ -13,7 +13,8 @@
 #include <stdlib.h>
 
 /* Arrays longer than this are matched by position: looking for what names their items takes n * n steps. */
-#define MATCH_MAX 512
+#define MATCH_MAX     512
+#define KEY_SHOWN_MAX 255 /* bytes of a name that is shown; items with longer ones have their number */
 
 /* A member of an object or an item of an array. */
 struct part {
@@ -132,7 +133,7 @@ static int enter_item(struct json_diff *d, const struct part *item, struct err *
 		key = (struct slice){key.ptr + 1, key.len - 2};
 	if (buf_printf(&d->path, err, "[%zu]", item->index))
 		return err->code;
-	if (key.len && key.len < 256)
+	if (key.len && key.len <= KEY_SHOWN_MAX)
 		return append_name(&d->field, "[", key, "]", err);
 	return buf_printf(&d->field, err, "[%zu]", item->index);
 }

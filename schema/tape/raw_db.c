@@ -161,7 +161,8 @@ static bool read_overflow(struct raw_db *db, uint32_t number, size_t left, bool 
 	return true;
 }
 
-/* How much of a payload of a table's leaf stays on its page. */
+/* How much of a payload of a table's leaf stays on its page; the numbers are those of SQLite's file format.
+ */
 static size_t local_bytes(const struct raw_db *db, uint64_t payload)
 {
 	size_t most = db->page_bytes - 35, least = (db->page_bytes - 12) * 32 / 255 - 23, local;

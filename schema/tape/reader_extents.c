@@ -6,10 +6,11 @@
 #include "schema/tape/reader_internal.h"
 
 #define INDEX_CACHE_BYTES (64u << 20)
+#define INDEX_FIXED_BYTES 4096 /* of an extent without events, about */
 
 static size_t index_cost(const struct tape_extent *x)
 {
-	return x->events * (sizeof(struct extent_event) + sizeof(uint32_t)) + 4096;
+	return x->events * (sizeof(struct extent_event) + sizeof(uint32_t)) + INDEX_FIXED_BYTES;
 }
 
 static void drop_least_used_index(struct tape *t, const struct tape_extent *keep)

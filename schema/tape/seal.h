@@ -2,7 +2,7 @@
  * seal.h: the sums behind the pages of a sealed segment. SQLite has no checksum of its own; these find any
  * change of any bit, with its page. FORMAT.md ("Seal") has the byte table:
  *
- *   pages (4096 bytes each) | XXH64 of each page, u64 each | footer of 64 bytes
+ *   pages (4096 or 1024 bytes each) | XXH64 of each page, u64 each | footer of 64 bytes
  */
 #ifndef SCHEMA_TAPE_SEAL_H
 #define SCHEMA_TAPE_SEAL_H
