@@ -37,6 +37,7 @@ struct flusher {
 	bool closing, tick_closed, failing, holding;
 	int64_t complained_mono_ns;
 	bool slow;     /* the last flush took long */
+	bool crawls;   /* very long, and had nothing to do that takes long */
 	bool was_long; /* while running: the writer had said so before */
 	int64_t took_ns;
 	struct flusher_figures figures;
@@ -151,6 +152,7 @@ static void flush_work(uv_work_t *work)
 	struct flusher *f = work->data;
 
 	flush(f, tape_writer_flush);
+	f->crawls = !f->was_long && f->took_ns > VERY_SLOW_FLUSH_NS;
 	if (f->was_long) /* sealing and a new segment let go of what malloc would keep */
 		malloc_trim(0);
 	uv_sem_post(&f->finished);
@@ -203,7 +205,7 @@ static void on_tick(uv_timer_t *timer)
 		(void)flusher_now(f);
 		return;
 	}
-	if (f->took_ns > VERY_SLOW_FLUSH_NS && !work.takes_long) {
+	if (f->crawls && !work.takes_long) {
 		tape_writer_trim(f->tape);
 		tape_writer_work(f->tape, &work);
 	}
