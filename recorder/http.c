@@ -12,6 +12,7 @@
 #define ANSWER_TIMEOUT_NS  (60 * NS_PER_S) /* until the header has come */
 #define SLOW_ANSWER_NS     (5 * NS_PER_S)  /* a list that takes longer to begin lets another one go */
 #define NO_ROOM_NS         (2 * NS_PER_S) /* a watch that nobody has begun to send: the connections are full */
+#define MOVE_AGAIN_NS      (10 * NS_PER_S)
 #define SWEEP_MS           1000
 #define READ_AT_ONCE_BYTES (4u << 20) /* what comes before libcurl can be kept from reading on */
 
@@ -347,11 +348,23 @@ static void note_overdue(struct http *h)
 	}
 }
 
+static bool is_lane_answered(const struct http *h, size_t lane)
+{
+	for (const struct http_request *r = h->requests; r; r = r->next) {
+		if (r->lane == lane && r->header_done)
+			return true;
+	}
+	return false;
+}
+
+/* Not one whose server is only slow to be found or to be reached: that would begin anew. */
 static bool has_no_connection(const struct http_request *r, int64_t now)
 {
 	curl_off_t resolved_us = 0, sent_us = 0;
 
-	if (r->lane == LIST_LANE || !is_unanswered(r, now, NO_ROOM_NS))
+	if (r->lane == LIST_LANE || !is_unanswered(r, now, NO_ROOM_NS) ||
+		(r->moved_mono_ns && now - r->moved_mono_ns < MOVE_AGAIN_NS) ||
+		!is_lane_answered(r->http, r->lane))
 		return false;
 	curl_easy_getinfo(r->easy, CURLINFO_NAMELOOKUP_TIME_T, &resolved_us);
 	curl_easy_getinfo(r->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
@@ -367,15 +380,15 @@ static void make_room(struct http *h)
 
 	for (struct http_request *r = h->requests; r; r = r->next)
 		count += has_no_connection(r, now);
-	if (!count || now - h->made_room_mono_ns < NO_ROOM_NS)
+	if (!count)
 		return;
-	h->made_room_mono_ns = now;
 	if (h->more_connections < h->watch_count)
 		h->more_connections += count / 4 + 1;
 	http_expect_watches(h, h->watch_count);
 	for (struct http_request *r = h->requests; r; r = r->next) {
 		if (!has_no_connection(r, now))
 			continue;
+		r->moved_mono_ns = now;
 		curl_multi_remove_handle(h->lanes[r->lane].multi, r->easy);
 		curl_multi_add_handle(h->lanes[r->lane].multi, r->easy);
 	}

@@ -46,10 +46,9 @@ struct http {
 	struct http_request *requests; /* all that live */
 	size_t lists_running, watch_count;
 	size_t more_connections; /* than the watches should take */
-	int64_t made_room_mono_ns;
-	uint64_t taken; /* pieces of bodies that libcurl gave */
-	unsigned depth; /* of calls into libcurl */
-	bool has_dead;  /* some request was cancelled inside libcurl */
+	uint64_t taken;          /* pieces of bodies that libcurl gave */
+	unsigned depth;          /* of calls into libcurl */
+	bool has_dead;           /* some request was cancelled inside libcurl */
 	bool held, gated, h1_seen, preparing, closing;
 	bool deaf;              /* no socket is read */
 	size_t enough_bytes;    /* of the backlog: then nothing more is read */
@@ -85,8 +84,9 @@ struct http_request {
 	int64_t begin_ns, begin_mono_ns, first_byte_mono_ns;
 	uint64_t bytes;
 	bool aborted, header_done, paused;
-	bool overdue;  /* a sweep found it so; the next one ends it */
-	bool has_turn; /* it is one of the lists that may run at a time */
+	bool overdue;          /* a sweep found it so; the next one ends it */
+	int64_t moved_mono_ns; /* when libcurl was made to look for a connection again; 0 never */
+	bool has_turn;         /* it is one of the lists that may run at a time */
 	char server[INET6_ADDRSTRLEN + 16];
 	char error[CURL_ERROR_SIZE];
 };
