@@ -8,8 +8,8 @@
 
 /* Where a pointer leads: a member or an item of `parent`. */
 struct place {
-	cJSON *parent; /* NULL: the document itself */
-	char *token;   /* the last one, unescaped */
+	cJSON *parent;
+	char *token; /* the last one, unescaped */
 };
 
 /* Takes the next token off a pointer, unescaped: ~1 is a slash, ~0 a tilde. */
@@ -29,43 +29,46 @@ static char *next_token(const char **pointer)
 	return token;
 }
 
-/* The index that a token means; -1 for none. "-" is the one behind the last. */
+/* The index that a token means among so many; -1 for none. Negative ones count from the end. */
 static int index_of(const char *token, int count)
 {
 	char *end;
-	long n;
+	long n = strtol(token, &end, 10);
 
-	if (strcmp(token, "-") == 0)
-		return count;
-	if (!isdigit((unsigned char)token[0]) || (token[0] == '0' && token[1]))
-		return -1;
-	n = strtol(token, &end, 10);
-	return *end || n > count ? -1 : (int)n;
+	if (n < 0)
+		n += count;
+	return isspace((unsigned char)*token) || end == token || *end || n < 0 || n >= count ? -1 : (int)n;
 }
 
 static cJSON *child_of(const cJSON *parent, const char *token)
 {
-	int count = cJSON_GetArraySize(parent), i;
+	int i;
 
 	if (cJSON_IsObject(parent))
 		return cJSON_GetObjectItemCaseSensitive(parent, token);
-	i = cJSON_IsArray(parent) ? index_of(token, count) : -1;
-	return i >= 0 && i < count ? cJSON_GetArrayItem(parent, i) : NULL;
+	i = cJSON_IsArray(parent) ? index_of(token, cJSON_GetArraySize(parent)) : -1;
+	return i >= 0 ? cJSON_GetArrayItem(parent, i) : NULL;
 }
 
+static int no_path(const char *pointer, struct err *err)
+{
+	return err_set(err, ERR_FAILED, "path '%s' does not exist", pointer);
+}
+
+/* Not of the document itself, which has no place. */
 static int find_place(cJSON *document, const char *pointer, struct place *ret, struct err *err)
 {
 	struct place p = {0};
 
-	if (*pointer && *pointer != '/')
-		return err_set(err, ERR_USAGE, "bad path '%s': expected a slash in front", pointer);
+	if (*pointer != '/')
+		return no_path(pointer, err);
 	for (const char *at = pointer; *at;) {
 		cJSON *parent = p.token ? child_of(p.parent, p.token) : document;
 
 		free(p.token);
 		p.token = NULL;
 		if (!parent)
-			return err_set(err, ERR_FAILED, "path '%s' does not exist", pointer);
+			return no_path(pointer, err);
 		p.parent = parent;
 		p.token = next_token(&at);
 	}
@@ -73,16 +76,23 @@ static int find_place(cJSON *document, const char *pointer, struct place *ret, s
 	return 0;
 }
 
+/* A member that is not there is no failure, but NULL. */
 static int find_value(cJSON *document, const char *pointer, cJSON **ret, struct err *err)
 {
 	struct place p;
+	cJSON *value;
+	bool in_object;
 	int rc = find_place(document, pointer, &p, err);
 
 	if (rc)
 		return rc;
-	*ret = p.parent ? child_of(p.parent, p.token) : document;
+	value = child_of(p.parent, p.token);
+	in_object = cJSON_IsObject(p.parent);
 	free(p.token);
-	return *ret ? 0 : err_set(err, ERR_FAILED, "path '%s' does not exist", pointer);
+	if (!value && !in_object)
+		return no_path(pointer, err);
+	*ret = value;
+	return 0;
 }
 
 /* ---- operations ---- */
@@ -103,30 +113,26 @@ static void insert(cJSON *array, int at, cJSON *value)
 }
 
 /* Takes the value over. */
-static int add(cJSON **document, const char *pointer, cJSON *value, struct err *err)
+static int add(cJSON *document, const char *pointer, cJSON *value, struct err *err)
 {
 	struct place p;
-	int i, rc = find_place(*document, pointer, &p, err);
+	int i, count, rc = find_place(document, pointer, &p, err);
 
 	if (rc) {
 		cJSON_Delete(value);
 		return rc;
 	}
-	if (!p.parent) {
-		cJSON_Delete(*document);
-		*document = value;
-	} else if (cJSON_IsObject(p.parent)) {
+	count = cJSON_GetArraySize(p.parent);
+	i = strcmp(p.token, "-") == 0 ? count : index_of(p.token, count + 1);
+	if (cJSON_IsObject(p.parent)) {
 		json_tree_set(p.parent, p.token, value);
+	} else if (!cJSON_IsArray(p.parent) || i < 0) {
+		cJSON_Delete(value);
+		rc = err_set(err, ERR_FAILED, "path '%s' is no place to add to", pointer);
+	} else if (i == count) {
+		cJSON_AddItemToArray(p.parent, value);
 	} else {
-		i = cJSON_IsArray(p.parent) ? index_of(p.token, cJSON_GetArraySize(p.parent)) : -1;
-		if (i < 0) {
-			cJSON_Delete(value);
-			rc = err_set(err, ERR_FAILED, "path '%s' is no place to add to", pointer);
-		} else if (i == cJSON_GetArraySize(p.parent)) {
-			cJSON_AddItemToArray(p.parent, value);
-		} else {
-			insert(p.parent, i, value);
-		}
+		insert(p.parent, i, value);
 	}
 	free(p.token);
 	return rc;
@@ -141,10 +147,10 @@ static int detach(cJSON *document, const char *pointer, cJSON **ret, struct err 
 
 	if (rc)
 		return rc;
-	value = p.parent ? child_of(p.parent, p.token) : NULL;
+	value = child_of(p.parent, p.token);
 	free(p.token);
 	if (!value)
-		return err_set(err, ERR_FAILED, "path '%s' does not exist", pointer);
+		return no_path(pointer, err);
 	*ret = cJSON_DetachItemViaPointer(p.parent, value);
 	return 0;
 }
@@ -152,16 +158,19 @@ static int detach(cJSON *document, const char *pointer, cJSON **ret, struct err 
 static int replace(cJSON **document, const char *pointer, cJSON *value, struct err *err)
 {
 	cJSON *old;
-	int rc = find_value(*document, pointer, &old, err);
+	int rc;
 
+	if (!*pointer) {
+		cJSON_Delete(*document);
+		*document = value;
+		return 0;
+	}
+	rc = find_value(*document, pointer, &old, err);
+	if (rc == 0 && !old)
+		return add(*document, pointer, value, err);
 	if (rc) {
 		cJSON_Delete(value);
 		return rc;
-	}
-	if (old == *document) {
-		cJSON_Delete(old);
-		*document = value;
-		return 0;
 	}
 	/* In place, so that items keep their index and members their order. */
 	for (cJSON *child; (child = old->child);)
@@ -180,56 +189,53 @@ static int replace(cJSON **document, const char *pointer, cJSON *value, struct e
 
 static int test(cJSON *document, const char *pointer, const cJSON *value, struct err *err)
 {
-	cJSON *found;
-	int rc = find_value(document, pointer, &found, err);
+	cJSON *found = document;
+	int rc = *pointer ? find_value(document, pointer, &found, err) : 0;
 
 	if (rc)
 		return rc;
-	return json_tree_equal(found, value)
+	return (found ? json_tree_equal(found, value) : cJSON_IsNull(value))
 		       ? 0
 		       : err_set(err, ERR_FAILED, "testing path '%s' value failed", pointer);
 }
 
-static int copy(cJSON **document, const char *from, const char *pointer, size_t *copied, struct err *err)
+static int copy(cJSON *document, const char *from, const char *pointer, size_t *copied, struct err *err)
 {
 	cJSON *value;
 	char *text;
-	int rc = find_value(*document, from, &value, err);
+	int rc = find_value(document, from, &value, err);
 
 	if (rc)
 		return rc;
-	text = cJSON_PrintUnformatted(value);
+	text = value ? cJSON_PrintUnformatted(value) : NULL;
 	*copied += text ? strlen(text) : 0;
 	free(text);
 	if (*copied > JSON_PATCH_COPIED_MAX)
 		return err_set(
 			err, ERR_TOO_LARGE, "copies come to more than %d bytes", JSON_PATCH_COPIED_MAX);
-	return add(document, pointer, cJSON_Duplicate(value, true), err);
+	return add(document, pointer, value ? cJSON_Duplicate(value, true) : cJSON_CreateNull(), err);
 }
 
-static int move(cJSON **document, const char *from, const char *pointer, struct err *err)
+static int move(cJSON *document, const char *from, const char *pointer, struct err *err)
 {
 	cJSON *value;
-	size_t length = strlen(from);
-	int rc;
+	int rc = detach(document, from, &value, err);
 
-	if (strncmp(from, pointer, length) == 0 && pointer[length] == '/')
-		return err_set(err, ERR_USAGE, "cannot move '%s' into itself", from);
-	rc = detach(*document, from, &value, err);
 	return rc ? rc : add(document, pointer, value, err);
 }
 
 static int apply(cJSON **document, const cJSON *operation, size_t *copied, struct err *err)
 {
+	static const cJSON null = {.type = cJSON_NULL};
 	const char *op = json_tree_text(operation, "op"), *from = json_tree_text(operation, "from");
 	const cJSON *path = json_tree_at(operation, "path", NULL),
-		    *value = json_tree_at(operation, "value", NULL);
+		    *given = json_tree_at(operation, "value", NULL), *value = given ? given : &null;
 	const char *pointer = cJSON_IsString(path) ? path->valuestring : NULL;
 	cJSON *gone;
 	int rc;
 
 	if (!pointer)
-		return err_set(err, ERR_USAGE, "an operation has no path");
+		return err_set(err, ERR_FAILED, "an operation has no path");
 	if (strcmp(op, "remove") == 0) {
 		rc = detach(*document, pointer, &gone, err);
 		if (rc == 0)
@@ -237,20 +243,19 @@ static int apply(cJSON **document, const cJSON *operation, size_t *copied, struc
 		return rc;
 	}
 	if (strcmp(op, "copy") == 0)
-		return copy(document, from, pointer, copied, err);
+		return copy(*document, from, pointer, copied, err);
 	if (strcmp(op, "move") == 0)
-		return move(document, from, pointer, err);
-	if (!value)
-		return err_set(err, ERR_USAGE, "operation '%s' at '%s' has no value", op, pointer);
+		return move(*document, from, pointer, err);
 	if (strcmp(op, "test") == 0)
 		return test(*document, pointer, value, err);
 	if (strcmp(op, "add") == 0)
-		return add(document, pointer, cJSON_Duplicate(value, true), err);
+		return add(*document, pointer, cJSON_Duplicate(value, true), err);
 	if (strcmp(op, "replace") == 0)
 		return replace(document, pointer, cJSON_Duplicate(value, true), err);
-	return err_set(err, ERR_USAGE, "unknown operation '%s'", op);
+	return err_set(err, ERR_FAILED, "unknown operation '%s'", op);
 }
 
+/* As the library does it that the API server has, which is not always what the RFC says. */
 int patch_json(cJSON **document, const cJSON *patch, struct err *err)
 {
 	const cJSON *operation;
@@ -262,6 +267,11 @@ int patch_json(cJSON **document, const cJSON *patch, struct err *err)
 		return err_set(err, ERR_TOO_LARGE,
 			"the allowed maximum operations in a JSON patch is %d, got %d",
 			JSON_PATCH_OPERATIONS_MAX, cJSON_GetArraySize(patch));
+	cJSON_ArrayForEach(operation, patch)
+	{
+		if (!cJSON_IsObject(operation))
+			return err_set(err, ERR_USAGE, "an operation of a JSON patch is an object");
+	}
 	cJSON_ArrayForEach(operation, patch)
 	{
 		int rc = apply(document, operation, &copied, err);

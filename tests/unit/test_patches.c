@@ -125,14 +125,39 @@ START_TEST(patch_json__does_every_operation_at_every_place)
 }
 END_TEST
 
+START_TEST(patch_json__is_as_kind_as_the_api_server)
+{
+	patches_to("{\"a\":{}}",
+		"[{\"op\":\"test\",\"path\":\"/a/b\",\"value\":null},{\"op\":\"add\",\"path\":\"/a/b\",\"value\":[\"f\"]}]",
+		"{\"a\":{\"b\":[\"f\"]}}");
+	patches_to("{\"a\":{}}", "[{\"op\":\"replace\",\"path\":\"/a/b\",\"value\":1}]", "{\"a\":{\"b\":1}}");
+	patches_to("{}", "[{\"op\":\"copy\",\"from\":\"/a\",\"path\":\"/b\"}]", "{\"b\":null}");
+	patches_to("{\"a\":1}", "[{\"op\":\"replace\",\"path\":\"/a\"}]", "{\"a\":null}");
+	patches_to("{\"a\":[1,2,3]}",
+		"[{\"op\":\"remove\",\"path\":\"/a/-3\"},{\"op\":\"add\",\"path\":\"/a/-1\",\"value\":4},"
+		"{\"op\":\"replace\",\"path\":\"/a/00\",\"value\":0}]",
+		"{\"a\":[0,3,4]}");
+}
+END_TEST
+
 START_TEST(patch_json__tells_bad_patches_from_ones_that_do_not_fit)
 {
 	fails_with("{}", ERR_USAGE);
-	fails_with("[{\"op\":\"fly\",\"path\":\"/a\"}]", ERR_USAGE);
-	fails_with("[{\"op\":\"remove\",\"path\":\"a\"}]", ERR_USAGE);
-	fails_with("[{\"op\":\"move\",\"from\":\"/o\",\"path\":\"/o/x\"}]", ERR_USAGE);
+	fails_with("[1]", ERR_USAGE);
+	fails_with("[{\"op\":\"fly\",\"path\":\"/a\"}]", ERR_FAILED);
+	fails_with("[{\"op\":\"remove\"}]", ERR_FAILED);
+	fails_with("[{\"op\":\"remove\",\"path\":\"a\"}]", ERR_FAILED);
+	fails_with("[{\"op\":\"remove\",\"path\":\"\"}]", ERR_FAILED);
+	fails_with("[{\"op\":\"add\",\"path\":\"\",\"value\":{}}]", ERR_FAILED);
+	fails_with("[{\"op\":\"move\",\"from\":\"/o\",\"path\":\"/o/x\"}]", ERR_FAILED);
+	fails_with("[{\"op\":\"remove\",\"path\":\"/o/x\"}]", ERR_FAILED);
+	fails_with("[{\"op\":\"remove\",\"path\":\"/a/-3\"}]", ERR_FAILED);
+	fails_with("[{\"op\":\"remove\",\"path\":\"/a/-\"}]", ERR_FAILED);
+	fails_with("[{\"op\":\"remove\",\"path\":\"/a/\"}]", ERR_FAILED);
+	fails_with("[{\"op\":\"test\",\"path\":\"/o/x\",\"value\":1}]", ERR_FAILED);
+	fails_with("[{\"op\":\"test\",\"path\":\"/o\",\"value\":null}]", ERR_FAILED);
 	fails_with("[{\"op\":\"remove\",\"path\":\"/a/2\"}]", ERR_FAILED);
-	fails_with("[{\"op\":\"remove\",\"path\":\"/a/01\"}]", ERR_FAILED);
+	fails_with("[{\"op\":\"remove\",\"path\":\"/a/ 1\"}]", ERR_FAILED);
 	fails_with("[{\"op\":\"add\",\"path\":\"/a/4\",\"value\":1}]", ERR_FAILED);
 	fails_with("[{\"op\":\"add\",\"path\":\"/none/x\",\"value\":1}]", ERR_FAILED);
 	fails_with("[{\"op\":\"test\",\"path\":\"/a/0\",\"value\":2}]", ERR_FAILED);
@@ -284,7 +309,7 @@ END_TEST
 
 UNIT_MAIN("patches", json_tree__keeps_what_a_double_or_a_c_string_would_lose,
 	json_tree__refuses_what_is_no_json_and_leaves_its_output_alone, json_tree__stops_at_a_depth,
-	patch_json__does_every_operation_at_every_place,
+	patch_json__does_every_operation_at_every_place, patch_json__is_as_kind_as_the_api_server,
 	patch_json__tells_bad_patches_from_ones_that_do_not_fit, patch_merge__sets_replaces_and_removes,
 	patch_strategic__merges_by_keys_and_replaces_all_other_lists,
 	patch_strategic__does_what_directives_say,

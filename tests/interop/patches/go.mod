@@ -5,6 +5,7 @@ go 1.26.0
 replace kubetape.test/filter => ../filter
 
 require (
+	gopkg.in/evanphx/json-patch.v4 v4.13.0
 	kubetape.test/filter v0.0.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3

@@ -1,6 +1,7 @@
 /*
  * patch_main.c: kubetape's patches as a filter, for tests that hold them against Go's. A line of input is
  *
+ *     json TAB document TAB patch
  *     strategic TAB type of write_types TAB document TAB patch
  *
  *     update TAB type TAB document (empty: none yet) TAB new document TAB manager
@@ -9,12 +10,29 @@
  * and its answer one line: the document that comes out, "error: ..." and why, or "conflicts: ..." and which.
  */
 #include "replayer/write/managed_fields.h"
+#include "replayer/write/patch_json.h"
 #include "replayer/write/patch_strategic.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define FIELDS 6
+
+static int json(char *const fields[FIELDS], struct buf *to, struct err *err)
+{
+	cJSON *document = NULL, *patch = NULL;
+	int rc = json_tree_parse(slice_of(fields[1]), &document, err);
+
+	if (rc == 0)
+		rc = json_tree_parse(slice_of(fields[2]), &patch, err);
+	if (rc == 0)
+		rc = patch_json(&document, patch, err);
+	if (rc == 0)
+		rc = json_tree_print(document, to, err);
+	cJSON_Delete(document);
+	cJSON_Delete(patch);
+	return rc;
+}
 
 static int strategic(char *const fields[FIELDS], struct buf *to, struct err *err)
 {
@@ -93,6 +111,8 @@ static int answer(char *line, struct buf *to, struct err *err)
 
 	for (size_t i = 0; i < FIELDS && rest; i++)
 		fields[i] = strsep(&rest, "\t");
+	if (strcmp(fields[0], "json") == 0)
+		return json(fields, to, err);
 	if (strcmp(fields[0], "strategic") == 0)
 		return strategic(fields, to, err);
 	if (strcmp(fields[0], "update") == 0)
