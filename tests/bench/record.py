@@ -4,11 +4,12 @@
 
 A made session of a cluster at work, a dozen busy kinds with objects of 1 to 14 kB and many quiet ones, is replayed
 over HTTP/2 and TLS at several rates, once for each client. What is measured follows on as much as fills an extent, so
-that it is as in a recording of hours. CPU is that of the client's processes alone, all threads; the tape is written to a
-disk; sealing is part of the highest rate alone, which fills an extent. Beside it is the floor: what the same watches cost when they are only read, with
-libcurl, and with nghttp2 and OpenSSL on one connection, resting between reads as the recorder does. At last the same
-events come as fast as the recorder takes them, some extents of them: its memory at most, less the largest extent. Adds
-its rows to BENCH.json.
+that it is as in a recording of hours. CPU is that of the client's processes alone, all threads; the tape is written
+to a disk; sealing is part of the highest rate alone, which fills an extent. Beside it is the floor: what the same
+watches cost when they are only read, with libcurl, and with nghttp2 and OpenSSL on one connection, resting between
+reads as the recorder does, and what is left of the recorder's CPU when it flushes once a second and rests for 50 ms.
+At last the same events come as fast as the recorder takes them, some extents of them: its memory at most, less the
+largest extent. Adds its rows to BENCH.json.
 """
 import os
 import shutil
@@ -27,6 +28,7 @@ RESULT = sys.argv[2]
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 8
 GOAL_US = 37
 FLOOD_S = 120  # at most
+LAZY = ("--flush-interval", "1s", "--coalesce", "50ms")  # what being durable each 50 ms and exact to 10 ms costs
 MODERATE_RATE, MODERATE_EVENTS = 150, 8  # from there on the recorder rests until so many more have come, see moderation.c
 
 
@@ -40,10 +42,10 @@ def measure(processes, seconds, seal=lambda: None):
 	return sum(cpu_s(p.pid) for p in processes) - before
 
 
-def recorder(session, folder, seconds):
+def recorder(session, folder, seconds, options=()):
 	tape = os.path.join(folder, "again.tape")
 	with Replay(session) as r:
-		p = start_recorder(session, r, tape)
+		p = start_recorder(session, r, tape, options)
 		used = measure([p], seconds, lambda: p.send_signal(signal.SIGUSR1))
 		peak = peak_bytes(p.pid)
 		p.send_signal(signal.SIGINT)
@@ -122,6 +124,8 @@ def main():
 			ours, peak = recorder(session, folder, SECONDS)
 			title = "record %d events/s of %.1f kB: " % (rate, session["bytes"] / 1000)
 			row(title + "CPU for an event", ours, "us", "<= %d" % GOAL_US, rival, "curl | zstd -3")
+			lazy, _ = recorder(session, folder, SECONDS, LAZY)
+			row(title + "beside fewer flushes and wake-ups", ours, "us", "", lazy, " ".join(LAZY))
 			for library in ("curl", "nghttp2"):
 				row(title + "beside only reading", ours, "us", "", floor(session, library, rate, SECONDS), library + " alone")
 		row("record: memory at most", peak / 1e6, "MB", "<= 64 + extent")

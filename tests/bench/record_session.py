@@ -121,8 +121,8 @@ def clean_environment():
 	return {k: v for k, v in os.environ.items() if not k.upper().endswith("_PROXY")}
 
 
-def start_recorder(session, replay, tape):
-	p = subprocess.Popen([tool("kubetape"), "record", *session["names"], "-o", tape, "--kubeconfig", replay.kubeconfig],
+def start_recorder(session, replay, tape, options=()):
+	p = subprocess.Popen([tool("kubetape"), "record", *session["names"], "-o", tape, "--kubeconfig", replay.kubeconfig, *options],
 		stderr=subprocess.PIPE, text=True, env=clean_environment())
 	while not p.stderr.readline().startswith("recording "):
 		if p.poll() is not None:
