@@ -70,9 +70,11 @@ static void start_timer(struct flusher *f, int64_t ms)
  * be: it is most of the memory that we have. */
 void flusher_dirty(struct flusher *f)
 {
+	/* Some say so before they take the writer from a flush that runs. */
+	bool is_ours = f->tape && !f->closing && !flusher_is_busy(f);
 	struct tape_writer_work work;
 
-	if (!f->failing && !f->closing && tape_writer_is_full(f->tape)) {
+	if (is_ours && !f->failing && tape_writer_is_full(f->tape)) {
 		tape_writer_work(f->tape, &work);
 		shut_gate(f, &work);
 		uv_timer_start(&f->tick, on_tick, 0, 0);
