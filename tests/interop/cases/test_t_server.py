@@ -86,6 +86,8 @@ class AServer(Case):
 		network = proxy.Proxy(self.cluster.state["ports"]["kube-apiserver"])
 		self.addCleanup(network.close)
 		recorder = self.record("configmaps", kubeconfig=self.kubeconfig_of_account("reader", network.port))
+		self.note("while-allowed")
+		recorder.wait_event("ADDED", "while-allowed")  # so the watch runs
 		self.kubectl("delete", "clusterrolebinding", "reader")
 		self.note("after-the-rights-were-gone")
 		recorder.wait_event("ADDED", "after-the-rights-were-gone")
