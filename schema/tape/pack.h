@@ -15,8 +15,7 @@
 #define PACK_BYTES      (512u << 10)
 #define CHAIN_MIN_BYTES (16u << 10)
 #define CHAIN_LENGTH    16
-#define CHAIN_MAX_BYTES (2u << 20) /* of frames: what compresses so badly gains nothing from a longer chain  \
-				    */
+#define CHAIN_MAX_BYTES (2u << 20) /* of frames; what compresses so badly gains nothing by more */
 
 enum block_kind { BLOCK_PACK = 0, BLOCK_CHAIN = 1, BLOCK_NAMED = 2 };
 
