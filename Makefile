@@ -61,6 +61,7 @@ deps:
 # Everything that needs nothing but Debian packages: as built, and again under the sanitizers. The recorder and
 # the replay have further threads, so tests of them run under ThreadSanitizer too.
 JOBS ?= $(shell nproc)
+TEST_JOBS ?= $(shell echo $$((2 * $(JOBS))))  # Python tests mostly wait
 check: deps
 	$(MAKE) -j$(JOBS) programs
 	$(MAKE) lint check-unit check-bench
@@ -72,7 +73,7 @@ check: deps
 	$(MAKE) check-python
 
 check-python: all $(B)/make_tape $(CRASH)
-	KUBETAPE_BUILD=$(B) python3 tests/run_python.py -j $(JOBS) $(TESTS)
+	KUBETAPE_BUILD=$(B) python3 tests/run_python.py -j $(TEST_JOBS) $(TESTS)
 
 # All that the tests run.
 programs: all $(UNIT_TESTS) $(FUZZ_REPLAYS) $(B)/make_tape $(CRASH)
