@@ -310,15 +310,14 @@ static void take_identity(struct discovery *d)
 /* Once for each time that it begins. */
 static void tell_silent_groups(struct discovery *d)
 {
-	static const char prefix[] = "/apis/";
-
 	for (struct document *doc = d->documents; doc; doc = doc->next) {
-		bool is_group = strncmp(doc->path, prefix, sizeof(prefix) - 1) == 0;
+		struct slice group = slice_of(doc->path);
+		bool is_group = slice_skip(&group, "/apis/");
 
 		if (is_group && !doc->answered && !doc->told)
 			log_warn(
 				"group '%s' does not tell what it has (%d): nothing new of it is recorded until it does",
-				doc->path + sizeof(prefix) - 1, doc->status);
+				group.ptr, doc->status);
 		doc->told = is_group && !doc->answered;
 	}
 }

@@ -299,17 +299,15 @@ static bool is_loopback(const char *host)
 	return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
 }
 
-/* The server's name is looked up by a SOCKS proxy, as kubectl has it: the proxy may be the only one that can.
- */
+/* A SOCKS proxy looks the server's name up, as kubectl has it: it may be the only one that can. */
 static char *make_proxy(const char *url)
 {
-	static const char local[] = "socks5://";
+	struct slice rest;
 
 	if (!url)
 		return NULL;
-	if (strncmp(url, local, sizeof(local) - 1) != 0)
-		return xstrdup(url);
-	return xasprintf("socks5h://%s", url + sizeof(local) - 1);
+	rest = slice_of(url);
+	return slice_skip(&rest, "socks5://") ? xasprintf("socks5h://%s", rest.ptr) : xstrdup(url);
 }
 
 /* Takes the server's URL apart: what URLs begin with, and where to connect. A tls-server-name takes the

@@ -1,6 +1,7 @@
 /* columns.c: see columns.h. */
 #include "schema/tape/columns.h"
 
+#include "schema/base/hex.h"
 #include "schema/base/limits.h"
 
 #include <stdio.h>
@@ -60,9 +61,7 @@ void column_put_text(struct columns *c, enum column column, struct slice previou
 /* Capital letters would not come back as they were. */
 static int small_hex_digit(char c)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	return c >= 'A' && c <= 'F' ? -1 : hex_digit(c);
 }
 
 /* 8-4-4-4-12 lower-case hexadecimal digits, as the API server writes UIDs. */

@@ -1,6 +1,7 @@
 """What the benchmarks in Python share: a table of figures beside those of a rival, kept in a JSON file."""
 import json
 import os
+import signal
 
 rows = []
 
@@ -39,3 +40,15 @@ def peak_bytes(pid):
 	"""The most memory that the process ever had."""
 	with open("/proc/%d/status" % pid) as f:
 		return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
+
+
+class Ended:
+	"""What has a `process` that ends with the block it is used in."""
+
+	def __enter__(self):
+		return self
+
+	def __exit__(self, *failure):
+		self.process.send_signal(signal.SIGTERM)
+		self.process.wait()
+		self.process.stdout.close()

@@ -5,9 +5,10 @@ The programs that use this have the build's folder as their first argument.
 """
 import json
 import os
-import signal
 import subprocess
 import sys
+
+from figures import Ended
 
 BUILD = os.path.abspath(sys.argv[1])
 RATES = (300, 1000, 3000)
@@ -99,7 +100,7 @@ def make_tape(path, rate, seconds):
 
 # ---- playing it ----
 
-class Replay:
+class Replay(Ended):
 	"""A replay of the session, whose clock starts with the last watch."""
 
 	def __init__(self, session, watches=None, options=()):
@@ -107,14 +108,6 @@ class Replay:
 		self.process = subprocess.Popen([tool("kubetape"), "replay", session["path"], "--kubeconfig", self.kubeconfig,
 			"--wait-watchers", str(watches or len(session["targets"])), *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 		self.url = "https://127.0.0.1:" + self.process.stdout.readline().rsplit(":", 1)[1].strip()
-
-	def __enter__(self):
-		return self
-
-	def __exit__(self, *failure):
-		self.process.send_signal(signal.SIGTERM)
-		self.process.wait()
-		self.process.stdout.close()
 
 
 def clean_environment():

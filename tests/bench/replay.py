@@ -11,14 +11,13 @@ import json
 import os
 import random
 import shutil
-import signal
 import ssl
 import subprocess
 import sys
 import tempfile
 import time
 
-from figures import cpu_s, head, merge, row
+from figures import Ended, cpu_s, head, merge, row
 
 BUILD, RESULT = os.path.abspath(sys.argv[1]), sys.argv[2]
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 4
@@ -65,7 +64,7 @@ def make_tape(path, count, rate, size=EVENT_BYTES, objects=50):
 
 # ---- a replay ----
 
-class Replay:
+class Replay(Ended):
 	def __init__(self, tape, *options):
 		self.kubeconfig = tape + ".kubeconfig"
 		begin = time.monotonic()
@@ -97,14 +96,6 @@ class Replay:
 	def memory(self):
 		with open("/proc/%d/status" % self.process.pid) as f:
 			return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmRSS"))
-
-	def __enter__(self):
-		return self
-
-	def __exit__(self, *failure):
-		self.process.send_signal(signal.SIGTERM)
-		self.process.wait()
-		self.process.stdout.close()
 
 
 def watchers(port, connections, streams, seconds, target, anchored=True):

@@ -353,13 +353,10 @@ class Proxies(Access):
             except OSError:
                 pass
 
-    def proxy(self, refuses=False):
-        """A proxy that tunnels CONNECT, or wants a password for that; returns its URL and the list of what it was asked."""
-        listener = socket.socket()
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(16)
+    def listen(self, converse):
+        """Calls converse with each client, in a thread of its own; returns the port."""
+        listener = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(listener.close)
-        asked = []
 
         def accept():
             while True:
@@ -367,21 +364,33 @@ class Proxies(Access):
                     client, _ = listener.accept()
                 except OSError:
                     return
-                head = b""
-                while b"\r\n\r\n" not in head:
-                    head += client.recv(4096)
-                asked.append(head.split(b"\r\n")[0].decode())
-                if refuses:
-                    client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
-                    client.close()
-                    continue
-                upstream = socket.create_connection(("127.0.0.1", self.api.port))
-                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                threading.Thread(target=self.pump, args=(client, upstream), daemon=True).start()
-                threading.Thread(target=self.pump, args=(upstream, client), daemon=True).start()
+                threading.Thread(target=converse, args=(client,), daemon=True).start()
 
         threading.Thread(target=accept, daemon=True).start()
-        return f"http://127.0.0.1:{listener.getsockname()[1]}", asked
+        return listener.getsockname()[1]
+
+    def tunnel(self, client, ready):
+        upstream = socket.create_connection(("127.0.0.1", self.api.port))
+        client.sendall(ready)
+        threading.Thread(target=self.pump, args=(client, upstream), daemon=True).start()
+        self.pump(upstream, client)
+
+    def proxy(self, refuses=False):
+        """A proxy that tunnels CONNECT, or wants a password for that; returns its URL and the list of what it was asked."""
+        asked = []
+
+        def converse(client):
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += client.recv(4096)
+            asked.append(head.split(b"\r\n")[0].decode())
+            if refuses:
+                client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+                client.close()
+            else:
+                self.tunnel(client, b"HTTP/1.1 200 Connection established\r\n\r\n")
+
+        return f"http://127.0.0.1:{self.listen(converse)}", asked
 
     def test_the_kubeconfigs_proxy_is_used(self):
         self.certificates()
@@ -395,8 +404,6 @@ class Proxies(Access):
 
     def socks(self):
         """A SOCKS 5 proxy to which every name is the API server; returns its port and the list of what it was asked."""
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(listener.close)
         asked = []
 
         def converse(client):
@@ -404,21 +411,9 @@ class Proxies(Access):
             client.sendall(b"\5\0")
             name = client.recv(client.recv(5)[4])
             asked.append((name.decode(), int.from_bytes(client.recv(2), "big")))
-            upstream = socket.create_connection(("127.0.0.1", self.api.port))
-            client.sendall(b"\5\0\0\1\0\0\0\0\0\0")
-            threading.Thread(target=self.pump, args=(client, upstream), daemon=True).start()
-            self.pump(upstream, client)
+            self.tunnel(client, b"\5\0\0\1\0\0\0\0\0\0")
 
-        def accept():
-            while True:
-                try:
-                    client, _ = listener.accept()
-                except OSError:
-                    return
-                threading.Thread(target=converse, args=(client,), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        return listener.getsockname()[1], asked
+        return self.listen(converse), asked
 
     def test_a_socks_proxy_looks_the_servers_name_up(self):
         """Over HTTP/2 as well, and whether or not the scheme says so: kubectl knows no difference."""
