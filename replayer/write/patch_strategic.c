@@ -134,6 +134,7 @@ struct merge {
 	const struct field *field;
 	struct items server, patch, order; /* order: what $setElementOrder says */
 	bool is_ordered;                   /* it does say so; else the patch's own order is wanted */
+	bool is_replaced;                  /* the patch's items take the place of the server's as they are */
 	struct place *places;
 	size_t count;
 	/* The keys in the server's order, `kept` of them without those that were deleted. With a
@@ -203,25 +204,23 @@ static void delete_key(struct merge *m, const char *key)
 /* Items that say what becomes of others. */
 static int do_directives(struct merge *m, struct err *err)
 {
-	bool replace = false;
-
 	for (size_t i = 0; i < m->patch.count; i++) {
 		struct item *item = &m->patch.at[i];
 		const char *directive = directive_of(item->node);
 
 		if (!directive)
 			continue;
-		replace = replace || strcmp(directive, "replace") == 0;
-		if (strcmp(directive, "delete") == 0) {
+		if (strcmp(directive, "replace") == 0)
+			m->is_replaced = true;
+		else if (strcmp(directive, "delete") == 0)
 			delete_key(m, item->key);
-		} else if (strcmp(directive, "replace") != 0) {
+		else
 			return err_set(
 				err, ERR_FAILED, "unknown patch type '%s' in an item of a list", directive);
-		}
 		cJSON_Delete(item->node);
 		item->node = NULL;
 	}
-	for (size_t i = 0; replace && i < m->count; i++)
+	for (size_t i = 0; m->is_replaced && i < m->count; i++)
 		delete_place(&m->places[i]);
 	return 0;
 }
@@ -243,7 +242,7 @@ static int merge_items(struct merge *m, struct err *err)
 	field_of_items(m->field, &of_items);
 	for (size_t i = 0; i < m->patch.count && rc == 0; i++) {
 		struct item *item = &m->patch.at[i];
-		struct place *p = item->node ? find_place(m, item->key) : NULL;
+		struct place *p = item->node && !m->is_replaced ? find_place(m, item->key) : NULL;
 
 		if (p && cJSON_IsObject(p->node))
 			rc = merge_object(p->node, item->node, of_items.type, err);

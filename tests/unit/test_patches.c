@@ -205,6 +205,16 @@ START_TEST(patch_strategic__merges_by_keys_and_replaces_all_other_lists)
 }
 END_TEST
 
+/* As in Kubernetes: two new items of one key are merged, but what replaces a list is not looked at. */
+START_TEST(patch_strategic__leaves_the_items_of_a_list_that_is_replaced_as_they_are)
+{
+	merges_to("{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}",
+		"{\"spec\":{\"containers\":[{\"name\":\"n\",\"env\":[{\"name\":null}]},{\"$patch\":\"replace\"},"
+		"{\"name\":\"n\",\"env\":[{\"name\":\"B\"}]}]}}",
+		"{\"spec\":{\"containers\":[{\"name\":\"n\",\"env\":[{}]},{\"name\":\"n\",\"env\":[{\"name\":\"B\"}]}]}}");
+}
+END_TEST
+
 START_TEST(patch_strategic__does_what_directives_say)
 {
 	merges_to("{\"spec\":{\"volumes\":[{\"name\":\"v\",\"secret\":{\"secretName\":\"s\"}}]}}",
@@ -312,6 +322,7 @@ UNIT_MAIN("patches", json_tree__keeps_what_a_double_or_a_c_string_would_lose,
 	patch_json__does_every_operation_at_every_place, patch_json__is_as_kind_as_the_api_server,
 	patch_json__tells_bad_patches_from_ones_that_do_not_fit, patch_merge__sets_replaces_and_removes,
 	patch_strategic__merges_by_keys_and_replaces_all_other_lists,
+	patch_strategic__leaves_the_items_of_a_list_that_is_replaced_as_they_are,
 	patch_strategic__does_what_directives_say,
 	patch_strategic__takes_members_that_merely_look_like_directives,
 	managed_apply__takes_back_what_only_this_manager_applied,

@@ -3,7 +3,9 @@ package patches
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand"
+	"slices"
 	"testing"
 
 	core "k8s.io/api/core/v1"
@@ -97,7 +99,8 @@ func pod(r *rand.Rand) object {
 func spoil(r *rand.Rand, value any) {
 	switch v := value.(type) {
 	case object:
-		for key, child := range v {
+		for _, key := range slices.Sorted(maps.Keys(v)) { // a seed makes one patch
+			child := v[key]
 			switch {
 			case key[0] == '$':
 			case key == "limits" || key == "labels" || key == "nodeSelector": // maps take "$patch" for a key
