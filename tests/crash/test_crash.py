@@ -1,7 +1,8 @@
 """Writers that are killed at any moment, and disks that fail or lose power at any call.
 
-A quick look by default: 200 kills, and some of the calls. KUBETAPE_CRASH=all (`make crash`) takes thousands of
-kills and every call in turn. KUBETAPE_CRASH_SEED takes another seed than the day's.
+A quick look by default: 200 kills, and some of the calls, the same ones each time. KUBETAPE_CRASH=all
+(`make crash`) takes thousands of kills and every call in turn, with the day for a seed. KUBETAPE_CRASH_SEED takes
+another seed.
 """
 import os
 import shutil
@@ -14,7 +15,7 @@ BUILD = os.path.abspath(os.environ.get("KUBETAPE_BUILD", "build"))
 PROGRAM = os.path.join(BUILD, "crash", "crash_tape")
 SHIM = os.path.join(BUILD, "crash", "fault_shim.so")
 ALL = os.environ.get("KUBETAPE_CRASH") == "all"
-SEED = int(os.environ.get("KUBETAPE_CRASH_SEED", time.time() // 86400))
+SEED = int(os.environ.get("KUBETAPE_CRASH_SEED", time.time() // 86400 if ALL else 1))
 EVENTS = 330
 CUT_EXIT = 137
 
