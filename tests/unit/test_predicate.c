@@ -140,7 +140,7 @@ START_TEST(predicate__is_stopped_when_it_takes_too_long)
 				 &e, slice_of(object), 20 * NS_PER_MS),
 		ERR_STOPPED);
 	ck_assert_str_eq(err.text, "the expression took longer than 20ms for event 42");
-	ck_assert_int_lt(clock_mono_ns(&clock_system) - begin_ns, 5 * NS_PER_S);
+	ck_assert_int_lt(clock_mono_ns(&clock_system) - begin_ns, 60 * NS_PER_S);
 }
 END_TEST
 

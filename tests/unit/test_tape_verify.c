@@ -130,35 +130,47 @@ static int open_lock(const struct model *m)
 	return open(path, O_RDWR | O_CREAT, 0600);
 }
 
+/* A tenth of the tape for each byte that it is given. */
+static void write_in_child(struct model *m, int go_on)
+{
+	struct tape_writer *w = model_open(m, &small_segments);
+	char byte;
+
+	for (unsigned i = 0; i < 10 && read(go_on, &byte, 1) == 1; i++)
+		model_steps(m, w, 600, 5);
+	tape_writer_abandon(w);
+	_exit(0);
+}
+
 START_TEST(verify__finds_nothing_while_the_tape_is_written)
 {
 	struct tape_verify_result result = {0};
-	unsigned runs = 0;
 	struct model m;
-	int status;
+	int status, pipe_ends[2];
 	pid_t child;
 
 	model_init(&m, 3);
 	ck_assert_int_eq(mkdir(m.path, 0700), 0);
 	close(open_lock(&m));
+	ck_assert_int_eq(pipe(pipe_ends), 0);
 	child = fork();
 	if (child == 0) {
-		struct tape_writer *w = model_open(&m, &small_segments);
-
-		model_steps(&m, w, 6000, 5);
-		tape_writer_abandon(w);
-		_exit(0);
+		close(pipe_ends[1]); /* whose end, with this test, is its own */
+		write_in_child(&m, pipe_ends[0]);
 	}
-	while (waitpid(child, &status, WNOHANG) == 0) {
-		struct findings f = verify(&m, false, &result);
+	for (unsigned runs = 0; runs < 10 || waitpid(child, &status, WNOHANG) == 0; runs++) {
+		struct findings f;
 
+		if (runs < 10)
+			ck_assert_int_eq(write(pipe_ends[1], "", 1), 1);
+		f = verify(&m, false, &result);
 		ck_assert_msg(
 			f.count == 0, "%s: %s: found %s, expected %s", f.file, f.what, f.found, f.expected);
 		ck_assert(result.events == 0 || result.stored_bytes > 0);
-		runs++;
 	}
+	close(pipe_ends[0]);
+	close(pipe_ends[1]);
 	ck_assert_int_eq(status, 0);
-	ck_assert_uint_gt(runs, 3);
 	ck_assert_uint_eq(verify(&m, false, &result).count, 0);
 	ck_assert_uint_eq(result.events, 6000);
 	model_release(&m);

@@ -30,7 +30,7 @@ static inline int unit_main(const char *name, const TTest *const *tests, size_t 
 
 	for (size_t i = 0; i < count; i++)
 		tcase_add_test(tcase, tests[i]);
-	tcase_set_timeout(tcase, 120);
+	tcase_set_timeout(tcase, 600); /* of a machine that has much else to do */
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
