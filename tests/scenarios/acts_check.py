@@ -70,7 +70,7 @@ def is_no_pod(t, p):
 	t.assertEqual(lines(p.out)[-2:], ["error casting Status 410", "watch channel closed"])
 
 
-@act("000-g", "a program's own timer restarts a silent watch", program("idle.py"), options=("--speed", "1"))
+@act("000-g", "a program's own timer restarts a silent watch", program("idle.py"), options=("--speed", "0.4"))
 def restarts(t, p):
 	out = lines(p.out)
 	t.assertEqual([line.split()[3] for line in out if not line.startswith("nothing")], ["100", "110", "120", "130", "140"])

@@ -4,9 +4,10 @@ import kube
 
 rv, last = "95", False
 while not last:
-	c = kube.connect(timeout=0.4)
+	c = kube.connect()
 	c.request("GET", "/api/v1/pods?watch=true&resourceVersion=" + rv)
 	watch = c.getresponse()
+	c.sock.settimeout(0.4)
 	while True:
 		try:
 			event = kube.json.loads(watch.readline())

@@ -6,10 +6,10 @@ import os
 import sys
 
 
-def connect(timeout=60):
+def connect():
 	with open(os.environ["KUBECONFIG"], encoding="utf-8") as f:
 		server = json.load(f)["clusters"][0]["cluster"]["server"]
-	return http.client.HTTPConnection(server.removeprefix("http://"), timeout=timeout)
+	return http.client.HTTPConnection(server.removeprefix("http://"), timeout=60)
 
 
 def request(target, method="GET", body=None, connection=None):
