@@ -17,7 +17,7 @@ from tapes import BUILD, KUBETAPE
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPTS = os.path.join(ROOT, "tools", "completion")
-PATIENCE_S = 30
+PATIENCE_S = 60
 # What the shells are told to do when C-x C-l is pressed: show the line that is being typed.
 SHOW = {
     "bash": """bind -x '"\\C-x\\C-l": printf "<<%s>>\\n" "$READLINE_LINE"'\n""",

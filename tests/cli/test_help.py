@@ -9,7 +9,7 @@ WIDTH = 100
 
 
 def run(*args):
-    return subprocess.run([KUBETAPE, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    return subprocess.run([KUBETAPE, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
 
 
 def commands():

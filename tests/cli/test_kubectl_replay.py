@@ -76,7 +76,7 @@ class KubectlTest(Case):
 
 	def test_watch_prints_each_change_as_it_happens(self):
 		out = self.succeed("$K get pods -w -o 'jsonpath={.metadata.name}={.metadata.resourceVersion}{\"\\n\"}' "
-			"--request-timeout=4s; true")
+			"--request-timeout=8s; true")
 		self.assertEqual(out.split(), ["a=5", "b=6", "a=30", "a=31", "a=32", "a=33", "a=34", "a=60"])
 
 	def test_wait_for_deletion_ends_when_the_object_goes(self):
@@ -114,7 +114,7 @@ class KubectlTest(Case):
 
 class ReplayCommandTest(Case):
 	def run_replay(self, *arguments):
-		return subprocess.run([KUBETAPE, "replay", *arguments], capture_output=True, text=True, timeout=30, check=False)
+		return subprocess.run([KUBETAPE, "replay", *arguments], capture_output=True, text=True, timeout=60, check=False)
 
 	def test_child_gets_the_kubeconfig_and_its_exit_code_is_returned(self):
 		tape = self.tape(small_cluster())

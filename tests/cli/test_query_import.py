@@ -95,14 +95,14 @@ class Import(TapeTest):
                                  stdout=subprocess.PIPE, text=True)
         child.stdin.write(watch("ADDED", pod("web-0", "u1", 10)) + "\n")
         child.stdin.flush()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             done = self.run_tape("query", self.tape, "SELECT count(*) FROM events", "--format", "csv")
             if done.stdout.endswith("\n1\n"):
                 break
         self.assertEqual(done.stdout, "count(*)\n1\n")
         child.send_signal(signal.SIGINT)
-        self.assertEqual((child.wait(timeout=30), child.stdout.read()), (0, f"1 events and 0 other rows in '{self.tape}'\n"))
+        self.assertEqual((child.wait(timeout=60), child.stdout.read()), (0, f"1 events and 0 other rows in '{self.tape}'\n"))
         child.stdin.close()
         child.stdout.close()
         late = self.query("SELECT time_ns FROM events")[0]["time_ns"] / 1e9

@@ -25,7 +25,7 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def wait_for(self, text, patience_s=30):
+    def wait_for(self, text, patience_s=60):
         """Reads until the text has come; what came before it is then forgotten, what came with it returned."""
         deadline = time.monotonic() + patience_s
         while text not in self.seen and time.monotonic() < deadline:
@@ -44,7 +44,7 @@ class Terminal:
 
     def leave(self):
         """Presses Ctrl-D; more than once where the editor was not there yet to see it."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             self.type("\x04")
             ended = time.monotonic() + 1

@@ -127,7 +127,7 @@ class Trial:
 		def wrong():
 			return [f"{name}: {difference}" for name, one in client.told().items()
 				if (difference := self._difference(name, one.calls))]
-		wait.until("the calls that the tape tells", lambda: not wrong(), 10, describe=wrong)
+		wait.until("the calls that the tape tells", lambda: not wrong(), describe=wrong)
 
 	def _difference(self, name, told):
 		"""Of a resource's calls from the nearest of the histories that it may tell, None when there is none."""
@@ -153,7 +153,7 @@ class Trial:
 
 		def wrong():
 			return caches.difference({name: _believed(one) for name, one in client.told().items()}, self._end())
-		wait.until("handlers that know what the tape holds", lambda: not wrong(), 10, describe=wrong)
+		wait.until("handlers that know what the tape holds", lambda: not wrong(), describe=wrong)
 
 	def whole(self):
 		with self._running("whole", "--speed", "max", "--wait-watchers", str(len(self._resources))) as (client, _):

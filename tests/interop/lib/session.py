@@ -158,7 +158,7 @@ class _Recording:
 			path = self.session.tape(name)
 			try:
 				wait.until(f"all events in {name}.tape", lambda path=path: not self._unseen(path, rv), every_s=0.5,
-					deadline_s=60, describe=lambda path=path: f"missing: {self._unseen(path, rv)}")
+					describe=lambda path=path: f"missing: {self._unseen(path, rv)}")
 			except wait.Timeout as err:
 				self.say(str(err))  # the tests will say exactly what is missing
 

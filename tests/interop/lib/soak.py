@@ -141,7 +141,7 @@ class Soak:
 			except RuntimeError as err:
 				return [str(err)]
 		try:
-			wait.until(f"all changes in {name}.tape", lambda: not behind(), 90, 1, lambda: behind()[:3])
+			wait.until(f"all changes in {name}.tape", lambda: not behind(), 2 * wait.PATIENCE_S, 1, lambda: behind()[:3])
 		except wait.Timeout as err:
 			self._say(str(err))  # the tests will say exactly what is missing
 
