@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -119,7 +120,15 @@ class Replay:
 		pem = base64.b64decode(cluster["certificate-authority-data"]).decode()
 		return ssl.create_default_context(cadata=pem)
 
-	def connect(self):
+	def connect(self, room_bytes=None):
+		"""room_bytes: what the kernel keeps of what comes before it is read; without it, what it likes, megabytes."""
+		if room_bytes:
+			c = http.client.HTTPConnection(self.host, self.port)
+			c.sock = socket.socket()
+			c.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room_bytes)
+			c.sock.settimeout(DEADLINE_S)
+			c.sock.connect((self.host, self.port))
+			return c
 		if self.tls:
 			return http.client.HTTPSConnection(self.host, self.port, timeout=DEADLINE_S, context=self.context())
 		return http.client.HTTPConnection(self.host, self.port, timeout=DEADLINE_S)
@@ -139,8 +148,8 @@ class Replay:
 		status, _, body = self.request("GET", target, {"Accept": accept, **headers})
 		return status, json.loads(body)
 
-	def watch(self, target, accept="application/json"):
-		return Watch(self, target, accept)
+	def watch(self, target, accept="application/json", room_bytes=None):
+		return Watch(self, target, accept, room_bytes)
 
 	def stop(self):
 		if self.process.poll() is None:
@@ -167,8 +176,8 @@ class Replay:
 class Watch:
 	"""A watch whose events are read one by one."""
 
-	def __init__(self, replay, target, accept="application/json"):
-		self.connection = replay.connect()
+	def __init__(self, replay, target, accept="application/json", room_bytes=None):
+		self.connection = replay.connect(room_bytes)
 		self.connection.request("GET", target, headers={"Accept": accept})
 		self.response = self.connection.getresponse()
 		self.status = self.response.status

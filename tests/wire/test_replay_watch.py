@@ -191,8 +191,8 @@ class FormTest(Case):
 class EndTest(Case):
 	def test_timeout_ends_the_stream_cleanly_and_the_connection_goes_on(self):
 		r = self.replay(a_day(), "--wait-watchers", "2")
-		w = r.watch("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=1")
 		began = time.monotonic()
+		w = r.watch("/api/v1/pods?watch=1&resourceVersion=20&timeoutSeconds=1")
 		self.assertEqual(w.rest(), [])
 		self.assertGreater(time.monotonic() - began, 0.9)
 		w.connection.request("GET", "/version")
@@ -343,6 +343,8 @@ class ClockTest(Case):
 
 
 class SlowTest(Case):
+	ROOM_BYTES = 64 << 10  # for those who read slowly: far less than what they are sent
+
 	def big(self, count, size=50_000):
 		tape = Tape().listed(PODS, 20, [])
 		for i in range(count):
@@ -351,7 +353,7 @@ class SlowTest(Case):
 
 	def test_client_that_reads_slowly_gets_everything_and_sets_the_pace_of_speed_max(self):
 		r = self.replay(self.big(400), "--speed", "max")
-		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as slow:
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20", room_bytes=self.ROOM_BYTES) as slow:
 			slow.next()
 			time.sleep(1)  # it must not get far ahead of this client, however long it is given
 			rv = int(r.get("/api/v1/pods?limit=1")[1]["metadata"]["resourceVersion"])
@@ -361,7 +363,7 @@ class SlowTest(Case):
 	def test_client_that_never_reads_holds_nobody_up_is_cut_and_misses_nothing_when_it_watches_again(self):
 		tape = self.big(400)
 		r = self.replay(tape, "--speed", "1")
-		stuck = [r.watch("/api/v1/pods?watch=1&resourceVersion=20") for _ in range(5)]
+		stuck = [r.watch("/api/v1/pods?watch=1&resourceVersion=20", room_bytes=self.ROOM_BYTES) for _ in range(5)]
 		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as reader:
 			self.assertEqual(len(reader.take(400)), 400)
 		for w in stuck:
