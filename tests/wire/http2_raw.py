@@ -24,7 +24,7 @@ def header(name, value):
 class Http2:
 	"""One connection. Frames are read one by one: (type, flags, stream, payload)."""
 
-	def __init__(self, replay, timeout=20, settings=(), window=1 << 24, piece=None):
+	def __init__(self, replay, timeout=60, settings=(), window=1 << 24, piece=None):
 		"""settings: pairs of number and value. window: what is added to the connection's. piece: bytes sent at a time."""
 		self.socket = socket.create_connection((replay.host, replay.port), timeout=timeout)
 		if replay.tls:

@@ -67,15 +67,11 @@ class ControlTest(Case):
 			w.next()
 			_, status = self.post(r, "pause")
 			self.assertEqual(status["state"], "paused")
+			w.take(status["seq"] - 3)  # two were listed, and one is taken
 			w.connection.sock.settimeout(0.8)
-			seen = 0
-			try:
-				while True:
-					w.next()
-					seen += 1
-			except TimeoutError:
-				pass
-			self.assertLessEqual(seen, 2)
+			with self.assertRaises(TimeoutError):
+				w.next()
+			self.assertEqual(r.get("/kubetape/v1/status")[1]["seq"], status["seq"])
 		self.post(r, "speed?value=max")
 		self.post(r, "resume")
 		self.wait_for(r, state="ended")
@@ -237,6 +233,7 @@ class ControlTest(Case):
 
 	def test_report_tells_who_came_and_what_was_delivered_how_late(self):
 		path = os.path.join(self.folder, "report.json")
+		began = time.monotonic()
 		r = self.replay(counted(10, 0.05), "--report", path, "--exit-at-end")
 		r.get("/api/v1/pods", **{"User-Agent": "one"})
 		r.get("/api/v1/namespaces/x/pods/none", **{"User-Agent": "one"})
@@ -247,7 +244,8 @@ class ControlTest(Case):
 			report = json.load(f)
 		self.assertEqual((report["requests"], report["watches"], report["events"], report["seq"]), (3, 1, 13, 15))
 		self.assertGreater(report["lateness_us"]["max"], 0)
-		self.assertLess(report["lateness_us"]["p50"], 50_000)
+		self.assertLessEqual(report["lateness_us"]["p50"], report["lateness_us"]["max"])
+		self.assertLess(report["lateness_us"]["max"], (time.monotonic() - began) * 1e6)
 		one = [c for c in report["clients"] if c["user_agent"] == "one"][0]
 		self.assertEqual((one["requests"], one["lists"], one["refused"]), (2, 1, 1))
 
@@ -264,7 +262,7 @@ class ControlTest(Case):
 		address = "https://127.0.0.1:%d" % r.port
 
 		def ctl(*words):
-			return subprocess.run([KUBETAPE, "ctl", *words], capture_output=True, text=True, timeout=30, check=False)
+			return subprocess.run([KUBETAPE, "ctl", *words], capture_output=True, text=True, timeout=60, check=False)
 
 		done = ctl(address, "step", "2")
 		self.assertEqual(done.returncode, 0, done.stderr)

@@ -176,7 +176,7 @@ class RunTest(Case):
 			f.write("mine")
 		for target, code in ((path, 2), (self.folder + "/none/x.run", 1), (self.tape(small()), 2)):
 			done = subprocess.run([KUBETAPE, "replay", self.tape(small()), "--run", target], capture_output=True,
-				text=True, timeout=30, check=False)
+				text=True, timeout=60, check=False)
 			self.assertEqual((done.returncode, done.stderr.count("\n")), (code, 1), done.stderr)
 			self.assertIn(target, done.stderr)
 		with open(path) as f:

@@ -60,8 +60,8 @@ class Http2Test(Case):
 		return "https://127.0.0.1:%d%s" % (self.r.port, target)
 
 	def curl(self, *arguments):
-		command = ["curl", "-sS", "--http2", "--cacert", self.authority, "-A", "test", "--max-time", "20", *arguments]
-		return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
+		command = ["curl", "-sS", "--http2", "--cacert", self.authority, "-A", "test", "--max-time", "60", *arguments]
+		return subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
 
 	def test_requests_are_answered_over_http_2(self):
 		out = self.curl("-i", self.url("/api/v1/pods"))
@@ -101,8 +101,8 @@ class Http2Test(Case):
 		big = os.path.join(self.folder, "big")
 		with open(big, "wb") as f:
 			f.write(b"x" * (4 << 20))
-		done = subprocess.run(["curl", "-s", "--http2", "--cacert", self.authority, "--max-time", "20", "--data-binary",
-			"@" + big, self.url("/api/v1/namespaces/default/pods")], capture_output=True, timeout=30, check=False)
+		done = subprocess.run(["curl", "-s", "--http2", "--cacert", self.authority, "--max-time", "60", "--data-binary",
+			"@" + big, self.url("/api/v1/namespaces/default/pods")], capture_output=True, timeout=90, check=False)
 		self.assertNotEqual(done.returncode, 0)
 		self.assertEqual(json.loads(self.curl(self.url("/api/v1/pods")))["kind"], "PodList")
 
@@ -212,7 +212,7 @@ class WithoutTlsTest(Case):
 
 	def test_http_1_1_may_begin_as_the_preface_of_http_2_does(self):
 		replay = self.replay(a_day(), "--speed", "max")
-		with socket.create_connection((replay.host, replay.port), timeout=20) as client:
+		with socket.create_connection((replay.host, replay.port), timeout=60) as client:
 			client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 			for part in (b"P", b"OST /api/v1/pods HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"):
 				client.sendall(part)
