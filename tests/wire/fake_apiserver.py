@@ -16,6 +16,7 @@ something else, byte by byte if need be:
 Every request is in api.requests; wait_for waits for a condition with a deadline.
 """
 
+import errno
 import json
 import queue
 import socket
@@ -383,10 +384,20 @@ class FakeApiserver:
         """On a free port, and on the same one again after refuse()."""
         self.listener = socket.socket(self.family)
         self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind((self.host, self.port))
+        wait_for(self.bind, "the port")
         self.listener.listen(128)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, args=(self.listener,), daemon=True).start()
+
+    def bind(self):
+        """False while somebody else's connection happens to go out from the port that was given up."""
+        try:
+            self.listener.bind((self.host, self.port))
+            return True
+        except OSError as err:
+            if err.errno != errno.EADDRINUSE:
+                raise
+            return False
 
     def refuse(self):
         """No new connections from now on; those that stand live on."""

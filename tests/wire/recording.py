@@ -18,7 +18,7 @@ KUBETAPE = os.environ.get("KUBETAPE", "build/kubetape")
 def query(tape, sql):
     """Rows as dicts."""
     done = subprocess.run([KUBETAPE, "query", tape, sql, "--format", "json"], capture_output=True, text=True,
-                          timeout=30, check=False)
+                          timeout=PATIENCE_S, check=False)
     if done.returncode:
         raise AssertionError(f"query ended with {done.returncode}: {done.stderr.strip()}")
     return json.loads(done.stdout or "[]")

@@ -62,11 +62,11 @@ class Offers(RecordTest):
         again = self.add_crontabs()
         again.put("a", uid="u2")
         again.compact()
-        recording.wait_events(1, "resource='crontabs' AND uid='u2'", seconds=20)
+        recording.wait_events(1, "resource='crontabs' AND uid='u2'")
 
     def gone_unseen(self, recording, how):
         """The tape's account of a CRD that vanished while nobody watched."""
-        events = recording.wait_events(2, "resource='crontabs'", seconds=20)
+        events = recording.wait_events(2, "resource='crontabs'")
         self.assertEqual([e.split()[0:2] + e.split()[3:] for e in events],
                          [["ADDED", "a", "list"], ["DELETED", "a", "inferred"]])
         self.assertEqual(recording.query("SELECT change, name, old_uid FROM missed"),
@@ -109,7 +109,7 @@ class Offers(RecordTest):
         self.gone_unseen(recording, "reset")
         again = self.add_crontabs()
         again.put("a", uid="u2")
-        recording.wait_events(3, "resource='crontabs'", seconds=20)
+        recording.wait_events(3, "resource='crontabs'")
         gap = wait_for(lambda: recording.query("SELECT how_ended, added, deleted FROM gaps WHERE how_ended<>'open'"),
                        "the end of the gap")
         self.assertEqual(gap, [{"how_ended": "relist", "added": 1, "deleted": 1}])
@@ -126,7 +126,7 @@ class Offers(RecordTest):
         wait_for(lambda: len([r for r in self.api.requests if r.path == "/apis"]) > asked + 1, "discovery")
         crons.broken = None
         crons.put("a")
-        events = recording.wait_events(2, "resource='crontabs'", seconds=20)
+        events = recording.wait_events(2, "resource='crontabs'")
         self.assertEqual([e.split()[0] for e in events], ["ADDED", "MODIFIED"])
         self.assertEqual(recording.query("SELECT * FROM missed"), [])
 

@@ -51,8 +51,8 @@ class Relists(RecordTest):
         self.assertEqual(self.recording.stop(), 0)
 
     def test_a_recording_that_ends_by_itself_tells_of_its_loss_by_exit_code_3(self):
-        self.gap(lambda: self.pods.delete("b"), "--duration", "5s")
-        self.assertEqual(self.recording.wait(20), 3)
+        self.gap(lambda: self.pods.delete("b"), "--duration", "20s")
+        self.assertEqual(self.recording.wait(), 3)
         self.assertIn("1 gaps, in which 1 changes were missed", self.recording.stderr)
 
     def test_an_inferred_deletion_carries_the_last_known_state(self):
@@ -233,9 +233,14 @@ class Epochs(RecordTest):
         with self.api.lock:
             self.api.rv = 3000
             self.pods.history.clear()
-        time.sleep(1.2)  # a watch that stood for a second without a frame is followed by a probe
-        self.pods.disturb(lambda x: x.end())
-        wait_for(lambda: recording.query("SELECT 1 AS x FROM connections WHERE purpose='probe'"), "the probe")
+
+        def end_and_look():
+            """A watch that stood for a second without a frame is followed by a probe, a younger one by the next."""
+            time.sleep(1.2)
+            self.pods.disturb(lambda x: x.end())
+            return recording.query("SELECT 1 AS x FROM connections WHERE purpose='probe'")
+
+        wait_for(end_and_look, "the probe")
         wait_for(lambda: recording.query("SELECT 1 AS x FROM gaps WHERE how_ended='epoch'"), "the epoch")
 
     def test_another_cluster_at_a_restart_begins_an_epoch(self):

@@ -40,6 +40,7 @@ class Metrics(RecordTest):
         self.pods.put("b")
         self.pods.delete("a")
         recording.wait_events(4)
+        wait_for(lambda: self.values()["kubetape_watches"] == 2, "both watches")
         values = self.values()
         pods = '{resource="pods",namespace="default"}'
         self.assertEqual(values["kubetape_events_total" + pods], 3)

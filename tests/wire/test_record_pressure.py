@@ -83,7 +83,7 @@ class SlowDisk(RecordTest):
             os.remove(self.switch)
 
         self.pods.disturb(flood)
-        self.recording.wait_events(200, seconds=60)
+        self.recording.wait_events(200)
         with open(f"/proc/{self.recording.process.pid}/status", encoding="utf-8") as f:
             peak_kb = next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
         self.assertLess(peak_kb, 300_000)  # the open extent's 64 MB in a few forms; 100 MB came in
@@ -96,7 +96,9 @@ class FullDisk(RecordTest):
         super().setUp()
         self.disk = os.path.join(self.folder, "disk")
         os.mkdir(self.disk)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", self.disk], check=True)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", self.disk], capture_output=True, text=True, check=False)
+        if done.returncode:
+            self.skipTest(f"no mounts of our own here: {done.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
         self.tape = os.path.join(self.disk, "x.tape")
 
@@ -153,7 +155,7 @@ class Flood(RecordTest):
         self.pods.watching()
         frames = b"".join(b'{"type":"ADDED","object":%s}\n' % encode(pod(i, 300)) for i in range(20_000))
         self.pods.disturb(lambda x: [x.chunk(frames[i:i + 60_000]) for i in range(0, len(frames), 60_000)])
-        wait_for(lambda: recording.query("SELECT count(*) AS n FROM events")[0]["n"] == 20_000, "all events", 30)
+        wait_for(lambda: recording.query("SELECT count(*) AS n FROM events")[0]["n"] == 20_000, "all events")
         rows = recording.query("SELECT name FROM events ORDER BY seq")
         self.assertEqual([r["name"] for r in rows], [f"p{i}" for i in range(20_000)])
 

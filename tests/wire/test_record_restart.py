@@ -76,7 +76,7 @@ class Restarts(RecordTest):
         worker.start()
         try:
             for i in range(8):
-                recording = self.record().ready(1, seconds=20)
+                recording = self.record().ready(1)
                 time.sleep(0.02 * i)
                 recording.kill()
         finally:
