@@ -7,19 +7,19 @@
 #define MAX_STATUS_BYTES (64u << 10)
 #define MAX_TAIL_BYTES   (1u << 20)
 
-int connection_begin(struct connection *c, struct recorder_context *x, uint32_t stream, const char *purpose,
-	const char *target, const char *start_rv, int64_t timeout_seconds, struct err *err)
+int connection_begin(struct connection *c, struct recorder_context *x, const struct connection_start *start,
+	struct err *err)
 {
 	connection_release(c);
-	c->target = xstrdup(target);
-	c->start_rv = start_rv ? xstrdup(start_rv) : NULL;
+	c->target = xstrdup(start->target);
+	c->start_rv = start->start_rv ? xstrdup(start->start_rv) : NULL;
 	c->row = (struct tape_connection){
-		.stream = stream,
-		.purpose = purpose,
+		.stream = start->stream,
+		.purpose = start->purpose,
 		.target = c->target,
 		.server = http_server(x->http),
 		.start_rv = c->start_rv,
-		.timeout_seconds = timeout_seconds,
+		.timeout_seconds = start->timeout_seconds,
 		.begin_ns = clock_wall_ns(x->clock),
 		.first_byte_after_ns = -1,
 		.duration_ns = -1,

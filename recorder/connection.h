@@ -14,9 +14,19 @@ struct connection {
 	char reason[END_REASON_BYTES]; /* why it ended, after connection_end */
 };
 
-/* Strings are copied. The row gets its id. */
-int connection_begin(struct connection *c, struct recorder_context *x, uint32_t stream, const char *purpose,
-	const char *target, const char *start_rv, int64_t timeout_seconds, struct err *err) MUST_CHECK;
+/* What is known of a request before it is sent. */
+struct connection_start {
+	uint32_t stream;
+	const char *purpose; /* "list", "watch", "probe"; must outlive the connection */
+	const char *target;
+	const char *start_rv;    /* NULL: not a watch */
+	int64_t timeout_seconds; /* that the server was asked to end it after; -1: not */
+};
+
+/* Writes the row, which gets its id. Copies target and start_rv. Of an earlier connection in c nothing stays.
+ */
+int connection_begin(struct connection *c, struct recorder_context *x, const struct connection_start *start,
+	struct err *err) MUST_CHECK;
 
 /* An event was delivered. */
 void connection_event(struct connection *c, uint64_t seq);

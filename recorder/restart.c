@@ -316,24 +316,26 @@ static int has_live(struct tape *tape, uint32_t resource, struct err *err)
 	return rc;
 }
 
-static int give_vanished(struct tape *tape, const struct tape_stream *s, const struct catalog *catalog,
-	int (*each)(void *context, const struct stream_spec *spec), void *context, struct err *err)
+/* 1 when the cluster no longer has what the stream followed, and objects of it live on the tape. */
+static int has_vanished(
+	struct tape *tape, const struct tape_stream *s, const struct catalog *catalog, struct err *err)
 {
 	const struct tape_resource *r = tape_resource_by_id(tape, s->resource);
-	struct catalog_resource known;
-	struct stream_spec spec = {&known, s->namespace, s->label_selector, s->field_selector};
-	int rc;
 
-	if (!r || catalog_has(catalog, r->apigroup, r->resource))
-		return 0;
-	rc = has_live(tape, s->resource, err);
-	if (rc <= 0)
-		return rc;
-	known = (struct catalog_resource){.group = (char *)r->apigroup,
+	return r && !catalog_has(catalog, r->apigroup, r->resource) ? has_live(tape, s->resource, err) : 0;
+}
+
+static int give_stream(const struct tape *tape, const struct tape_stream *s,
+	int (*each)(void *context, const struct stream_spec *spec), void *context)
+{
+	const struct tape_resource *r = tape_resource_by_id(tape, s->resource);
+	const struct catalog_resource known = {.group = (char *)r->apigroup,
 		.version = (char *)r->version,
 		.resource = (char *)r->resource,
 		.kind = (char *)r->kind,
 		.namespaced = r->namespaced};
+	const struct stream_spec spec = {&known, s->namespace, s->label_selector, s->field_selector};
+
 	return each(context, &spec);
 }
 
@@ -346,8 +348,11 @@ int restart_vanished(const char *tape_path, const struct catalog *catalog,
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; rc == 0 && (s = tape_stream_at(tape, i)); i++)
-		rc = give_vanished(tape, s, catalog, each, context, err);
+	for (size_t i = 0; rc == 0 && (s = tape_stream_at(tape, i)); i++) {
+		rc = has_vanished(tape, s, catalog, err);
+		if (rc > 0)
+			rc = give_stream(tape, s, each, context);
+	}
 	tape_close(tape);
 	return rc;
 }

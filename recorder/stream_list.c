@@ -46,6 +46,15 @@ static int make_target(struct stream *s, struct buf *target, struct err *err)
 
 static void on_list_done(void *context, const struct http_answer *answer);
 
+/* The row of a list, or of a request for one item of it. */
+static int begin_row(struct stream *s, const char *purpose, const char *target, struct err *err)
+{
+	const struct connection_start start = {
+		.stream = s->id, .purpose = purpose, .target = target, .timeout_seconds = -1};
+
+	return connection_begin(&s->connection, s->x, &start, err);
+}
+
 static int ask_page(struct stream *s, struct err *err)
 {
 	const struct http_handler handler = {.on_body = on_body, .on_done = on_list_done, .context = s};
@@ -55,7 +64,7 @@ static int ask_page(struct stream *s, struct err *err)
 	buf_init(&target, LIMIT_REQUEST_HEAD_BYTES);
 	rc = make_target(s, &target, err);
 	if (rc == 0)
-		rc = connection_begin(&s->connection, s->x, s->id, "list", target.ptr, NULL, -1, err);
+		rc = begin_row(s, "list", target.ptr, err);
 	if (rc == 0) {
 		drop_body(s);
 		s->request = http_get(s->x->http, target.ptr, "application/json", &handler);
@@ -272,7 +281,7 @@ void stream_begin_probe(struct stream *s)
 	buf_init(&target, LIMIT_REQUEST_HEAD_BYTES);
 	rc = buf_printf(&target, &err, "%s?limit=1%c", s->path, 0);
 	if (rc == 0)
-		rc = connection_begin(&s->connection, s->x, s->id, "probe", target.ptr, NULL, -1, &err);
+		rc = begin_row(s, "probe", target.ptr, &err);
 	if (rc == 0) {
 		drop_body(s);
 		s->request = http_get(s->x->http, target.ptr, "application/json", &handler);

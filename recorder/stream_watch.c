@@ -245,6 +245,17 @@ static double expected_rate(const struct stream *s)
 	return s->rate_known ? s->rate : placement_guess(s->group, s->resource, known_count(s->ingest.known));
 }
 
+static int begin_row(struct stream *s, const char *target, struct err *err)
+{
+	const struct connection_start start = {.stream = s->id,
+		.purpose = "watch",
+		.target = target,
+		.start_rv = resume_point(&s->resume),
+		.timeout_seconds = s->watch.timeout_seconds};
+
+	return connection_begin(&s->connection, s->x, &start, err);
+}
+
 void stream_begin_watch(struct stream *s)
 {
 	const struct http_handler handler = {on_header, on_body, on_done, s};
@@ -257,8 +268,7 @@ void stream_begin_watch(struct stream *s)
 	buf_init(&target, LIMIT_REQUEST_HEAD_BYTES);
 	rc = make_target(s, &target, &err);
 	if (rc == 0)
-		rc = connection_begin(&s->connection, s->x, s->id, "watch", target.ptr,
-			resume_point(&s->resume), s->watch.timeout_seconds, &err);
+		rc = begin_row(s, target.ptr, &err);
 	if (rc == 0) {
 		stream_enter(s, STREAM_OPENING);
 		s->request = http_watch(s->x->http, target.ptr, expected_rate(s), &handler);
