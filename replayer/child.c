@@ -44,14 +44,13 @@ static void on_closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
-int child_start(uv_loop_t *loop, char **command, const char *kubeconfig,
-	void (*exited)(void *context, int exit_code), void *context, struct child **ret, struct err *err)
+int child_start(uv_loop_t *loop, const struct child_options *options, struct child **ret, struct err *err)
 {
 	uv_stdio_container_t stdio[3];
 	struct child *c = xcalloc(1, sizeof(*c));
-	char **environment = make_environment(kubeconfig);
-	const uv_process_options_t options = {.file = command[0],
-		.args = command,
+	char **environment = make_environment(options->kubeconfig);
+	const uv_process_options_t spawn = {.file = options->command[0],
+		.args = options->command,
 		.env = environment,
 		.exit_cb = on_exit_of_child,
 		.stdio = stdio,
@@ -62,15 +61,16 @@ int child_start(uv_loop_t *loop, char **command, const char *kubeconfig,
 		stdio[i].flags = UV_INHERIT_FD;
 		stdio[i].data.fd = i;
 	}
-	c->exited = exited;
-	c->context = context;
+	c->exited = options->exited;
+	c->context = options->context;
 	c->process.data = c;
-	rc = uv_spawn(loop, &c->process, &options);
+	rc = uv_spawn(loop, &c->process, &spawn);
 	free(environment[0]);
 	free(environment);
 	if (rc) {
 		uv_close((uv_handle_t *)&c->process, on_closed);
-		return err_set(err, ERR_NOT_FOUND, "cannot run '%s': %s", command[0], uv_strerror(rc));
+		return err_set(
+			err, ERR_NOT_FOUND, "cannot run '%s': %s", options->command[0], uv_strerror(rc));
 	}
 	c->running = true;
 	*ret = c;

@@ -8,11 +8,17 @@
 
 struct child;
 
-/* `exited` gets the exit code, 128 + the signal's number if a signal ended it. ERR_NOT_FOUND when there is no
- * such command. */
-int child_start(uv_loop_t *loop, char **command, const char *kubeconfig,
-	void (*exited)(void *context, int exit_code), void *context, struct child **ret,
-	struct err *err) MUST_CHECK;
+struct child_options {
+	char **command;         /* with its arguments, NULL behind the last */
+	const char *kubeconfig; /* what KUBECONFIG says to it */
+	/* Gets the exit code; 128 + the signal's number if a signal ended it. */
+	void (*exited)(void *context, int exit_code);
+	void *context;
+};
+
+/* ERR_NOT_FOUND when there is no such command; `exited` is then never called. */
+int child_start(
+	uv_loop_t *loop, const struct child_options *options, struct child **ret, struct err *err) MUST_CHECK;
 
 /* Passes a signal on; nothing when it has ended. */
 void child_signal(struct child *c, int signal_number);

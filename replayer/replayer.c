@@ -343,11 +343,15 @@ static int write_kubeconfig(struct replayer *r, struct err *err)
 
 static int open_player(struct replayer *r, struct err *err)
 {
+	const struct player_options options = {.world = r->world,
+		.speed = r->options->speed,
+		.start_tape_ns = r->from_ns,
+		.listener = &player_listener,
+		.context = r};
 	int rc;
 
 	r->watches = watches_new(&r->loop, r->world, &r->marks, r->run, &watches_listener, r);
-	rc = player_open(
-		&r->loop, r->world, r->options->speed, r->from_ns, &player_listener, r, &r->player, err);
+	rc = player_open(&r->loop, &options, &r->player, err);
 	if (rc)
 		return rc;
 	r->deck = (struct deck){.path = r->options->tape,
@@ -506,23 +510,6 @@ static void close_all(struct replayer *r)
 
 /* ---- the report ---- */
 
-static int write_report(struct replayer *r, const struct run_facts *facts, struct err *err)
-{
-	struct buf text;
-	FILE *file;
-	int rc;
-
-	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	rc = run_report_json(r->run, facts, &text, err);
-	file = rc ? NULL : fopen(r->options->report, "we");
-	if (rc == 0 && (!file || fwrite(text.ptr, 1, text.len, file) != text.len || fflush(file)))
-		rc = err_set_errno(err, errno, "cannot write '%s'", r->options->report);
-	if (file)
-		fclose(file);
-	buf_release(&text);
-	return rc;
-}
-
 static int report(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
@@ -542,7 +529,7 @@ static int report(struct replayer *r, struct err *err)
 		o->over(o->context, text.ptr);
 	buf_release(&text);
 	if (rc == 0 && o->report)
-		rc = write_report(r, &facts, err);
+		rc = run_report_write(r->run, &facts, o->report, err);
 	fault_act_sum_up(r->faults);
 	r->too_late = o->max_lateness_ns && r->run->late.max_ns > o->max_lateness_ns;
 	if (r->too_late)
@@ -552,6 +539,27 @@ static int report(struct replayer *r, struct err *err)
 	return rc;
 }
 
+/* What begins once clients are served: the command, or the keys; the clock, if nobody is waited for. */
+static int begin(struct replayer *r, struct err *err)
+{
+	const struct replay_options *o = r->options;
+	const struct child_options child = {o->child, r->kubeconfig, on_child_exit, r};
+
+	if (o->serving)
+		o->serving(o->context, r->url, r->kubeconfig);
+	if (!o->child) /* a child has the terminal for itself */
+		r->keys = keys_open(&r->loop, &r->deck, r->run, on_quit, r);
+	else if (child_start(&r->loop, &child, &r->child, err))
+		return err->code;
+	if (o->settle_ns || o->step_ns)
+		open_settle(r);
+	if (o->wait_watchers == 0)
+		player_start(r->player);
+	else if (!r->keys && !o->settle_ns)
+		uv_timer_start(&r->reminder, on_reminder, REMIND_MS, 0);
+	return 0;
+}
+
 int replayer_run(const struct replay_options *options, int *ret_exit_code, struct err *err)
 {
 	struct replayer r = {.options = options, .run = run_new()};
@@ -559,18 +567,8 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 
 	open_loop(&r);
 	rc = open_all(&r, err);
-	if (rc == 0 && options->serving)
-		options->serving(options->context, r.url, r.kubeconfig);
-	if (rc == 0 && options->child)
-		rc = child_start(&r.loop, options->child, r.kubeconfig, on_child_exit, &r, &r.child, err);
-	if (rc == 0 && !options->child) /* a child has the terminal for itself */
-		r.keys = keys_open(&r.loop, &r.deck, r.run, on_quit, &r);
-	if (rc == 0 && (options->settle_ns || options->step_ns))
-		open_settle(&r);
-	if (rc == 0 && options->wait_watchers == 0)
-		player_start(r.player);
-	else if (rc == 0 && !r.keys && !options->settle_ns)
-		uv_timer_start(&r.reminder, on_reminder, REMIND_MS, 0);
+	if (rc == 0)
+		rc = begin(&r, err);
 	if (rc == 0 && !r.over)
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 	if (rc == 0)

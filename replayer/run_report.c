@@ -4,7 +4,9 @@
 #include "replayer/world/replay_clock.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 static const struct {
@@ -52,7 +54,7 @@ static int write_lateness(const struct run *r, struct buf *to, struct err *err)
 	return rc ? rc : buf_printf(to, err, "\"max\":%.1f}", (double)r->late.max_ns / 1000);
 }
 
-int run_report_json(const struct run *r, const struct run_facts *f, struct buf *to, struct err *err)
+static int write_json(const struct run *r, const struct run_facts *f, struct buf *to, struct err *err)
 {
 	double seconds = (double)(clock_mono_ns(&clock_system) - r->begin_ns) / (double)NS_PER_S;
 	char speed[32];
@@ -75,6 +77,23 @@ int run_report_json(const struct run *r, const struct run_facts *f, struct buf *
 	if (rc == 0)
 		rc = write_clients(r, to, err);
 	return rc ? rc : buf_append(to, "}\n", 2, err);
+}
+
+int run_report_write(const struct run *r, const struct run_facts *f, const char *path, struct err *err)
+{
+	struct buf text;
+	FILE *file;
+	int rc;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	rc = write_json(r, f, &text, err);
+	file = rc ? NULL : fopen(path, "we");
+	if (rc == 0 && (!file || fwrite(text.ptr, 1, text.len, file) != text.len || fflush(file)))
+		rc = err_set_errno(err, errno, "cannot write '%s'", path);
+	if (file)
+		fclose(file);
+	buf_release(&text);
+	return rc;
 }
 
 int run_report_text(const struct run *r, const struct run_facts *f, struct buf *to, struct err *err)

@@ -71,22 +71,35 @@ void fault_act_now(const struct fault_act *a, struct fault_now *ret)
 	};
 }
 
-void fault_act_note(struct fault_act *a, size_t rule, uint64_t episode, const char *step, const char *what,
-	const struct tape_resource *resource, const struct run_request *request)
+void fault_act_note(struct fault_act *a, const struct fault_note *note)
 {
-	const struct fault_rule *r = faults_rule(a->faults, rule);
-	struct run_fault_row row = {.rule = rule + 1,
-		.episode = episode,
-		.step = slice_of(step),
-		.what = slice_of(what),
+	const struct fault_rule *r = faults_rule(a->faults, note->rule);
+	struct run_fault_row row = {.rule = note->rule + 1,
+		.episode = note->episode,
+		.step = slice_of(note->step),
+		.what = slice_of(note->what),
 		.detail = slice_of(r && r->name ? r->name : "")};
 
-	if (resource) {
-		row.where.apigroup = slice_of(resource->apigroup);
-		row.where.version = slice_of(resource->version);
-		row.where.resource = slice_of(resource->resource);
+	if (note->resource) {
+		row.where.apigroup = slice_of(note->resource->apigroup);
+		row.where.version = slice_of(note->resource->version);
+		row.where.resource = slice_of(note->resource->resource);
 	}
-	run_fault(a->run, request, &row);
+	run_fault(a->run, note->request, &row);
+}
+
+/* `to`: the watch that was struck, NULL: the step is of the whole episode. */
+static void note_step(
+	struct fault_act *a, const struct fault_firing *firing, const char *step, const struct watch *to)
+{
+	const struct fault_note note = {.rule = firing->rule_index,
+		.episode = firing->episode,
+		.step = step,
+		.what = fault_do_word(firing->rule->what.act),
+		.resource = to ? &to->collection->resource : NULL,
+		.request = to ? to->stored : NULL};
+
+	fault_act_note(a, &note);
 }
 
 /* ---- what happens to watches ---- */
@@ -137,8 +150,7 @@ static void strike_if_hit(void *context, struct watch *w)
 	if (!w->faulty || !fault_hits(s->act->faults, s->firing, &w->fault))
 		return;
 	s->hits++;
-	fault_act_note(s->act, s->firing->rule_index, s->firing->episode, "watch", fault_do_word(what->act),
-		&w->collection->resource, w->stored);
+	note_step(s->act, s->firing, "watch", w);
 	strike(w, what, s->firing->episode);
 }
 
@@ -152,22 +164,20 @@ static void release_if_free(void *context, struct watch *w)
 static void begin(struct fault_act *a, const struct fault_firing *firing)
 {
 	struct strike s = {.act = a, .firing = firing};
-	const char *word = fault_do_word(firing->rule->what.act);
 
 	if (firing->rule_index < faults_rule_count(a->faults))
 		a->happened |= UINT64_C(1) << firing->rule_index;
-	fault_act_note(a, firing->rule_index, firing->episode, "begins", word, NULL, NULL);
+	note_step(a, firing, "begins", NULL);
 	watches_each(a->watches, strike_if_hit, &s);
 	log_info("fault '%s' at event %llu: %s, %zu watches", firing->rule->name,
-		(unsigned long long)firing->at.seq, word, s.hits);
+		(unsigned long long)firing->at.seq, fault_do_word(firing->rule->what.act), s.hits);
 }
 
 static void end(struct fault_act *a, const struct fault_firing *firing)
 {
 	const struct fault_rule *r = firing->rule;
 
-	fault_act_note(
-		a, firing->rule_index, firing->episode, "ends", fault_do_word(r->what.act), NULL, NULL);
+	note_step(a, firing, "ends", NULL);
 	if (r->what.act == FAULT_STALL || r->during.act == FAULT_STALL) {
 		fault_act_spit_out(a, firing->episode);
 		server_thaw(a->server, fault_act_bit(firing->episode));

@@ -29,9 +29,17 @@ struct fault_act {
 
 void fault_act_now(const struct fault_act *a, struct fault_now *ret);
 
-/* Notes in the run what a rule did. */
-void fault_act_note(struct fault_act *a, size_t rule, uint64_t episode, const char *step, const char *what,
-	const struct tape_resource *resource, const struct run_request *request);
+/* What a rule did, as a row of the table `faults` of the run. */
+struct fault_note {
+	size_t rule;
+	uint64_t episode; /* 0: of a request */
+	const char *step; /* "begins", "ends", "watch", "request" */
+	const char *what;
+	const struct tape_resource *resource; /* NULL: of no single one */
+	const struct run_request *request;    /* NULL: it happened to none */
+};
+
+void fault_act_note(struct fault_act *a, const struct fault_note *note);
 
 /* Who freezes a connection; episodes that are 64 apart share a bit. */
 static inline uint64_t fault_act_bit(uint64_t episode)

@@ -225,6 +225,17 @@ static void ask(struct fault_act *a, struct api_call *call, struct fault_answer 
 		*ret = as_list;
 }
 
+static void note_request(struct api_call *call, size_t rule, const char *what)
+{
+	const struct fault_note note = {.rule = rule,
+		.step = "request",
+		.what = what,
+		.resource = call->fault.resource,
+		.request = call->stored};
+
+	fault_act_note(call->api->faults, &note);
+}
+
 bool fault_act_request(struct api_call *call)
 {
 	struct fault_act *a = call->api->faults;
@@ -237,19 +248,16 @@ bool fault_act_request(struct api_call *call)
 	case FAULT_PASS: return false;
 	case FAULT_EXPIRED:
 		call->floor = answer.floor;
-		fault_act_note(
-			a, answer.rule_index, 0, "request", "compaction", call->fault.resource, call->stored);
+		note_request(call, answer.rule_index, "compaction");
 		return false;
 	case FAULT_OLDER:
 		call->is_older = true;
 		call->older_ns = answer.state_ns;
-		fault_act_note(
-			a, answer.rule_index, 0, "request", "stale_list", call->fault.resource, call->stored);
+		note_request(call, answer.rule_index, "stale_list");
 		return false;
 	case FAULT_INSTEAD: break;
 	}
-	fault_act_note(a, answer.rule_index, 0, "request", fault_do_word(answer.what->act),
-		call->fault.resource, call->stored);
+	note_request(call, answer.rule_index, fault_do_word(answer.what->act));
 	answer_instead(call, &answer);
 	return true;
 }

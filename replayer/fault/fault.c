@@ -249,7 +249,7 @@ static struct episode *new_episode(
 }
 
 /* Frames have their own chance, one for each frame. */
-static bool may_fire(const struct faults *f, size_t rule, uint64_t a, uint64_t b)
+static bool may_fire(const struct faults *f, size_t rule, const struct fault_occasion *o)
 {
 	const struct fault_rule *r = &f->file.rules[rule];
 	const struct rule_state *s = &f->states[rule];
@@ -257,23 +257,30 @@ static bool may_fire(const struct faults *f, size_t rule, uint64_t a, uint64_t b
 	if (r->times && s->fired >= (uint64_t)r->times)
 		return false;
 	return fault_touches_frames(r->what.act) || r->probability >= 1 ||
-	       fault_chance(s->seed, a, b) < r->probability;
+	       fault_chance(s->seed, o->a, o->b) < r->probability;
 }
 
-void fault_fire(struct faults *f, size_t rule, const struct fault_now *now, uint64_t a, uint64_t b,
-	uint64_t client, const struct fault_stream *stream)
+void fault_fire(
+	struct faults *f, size_t rule, const struct fault_now *now, const struct fault_occasion *occasion)
 {
 	const struct fault_rule *r = &f->file.rules[rule];
 	struct episode *e;
 
-	if (!may_fire(f, rule, a, b))
+	if (!may_fire(f, rule, occasion))
 		return;
 	f->states[rule].fired++;
-	e = new_episode(f, rule, now, client);
-	queue(f, FAULT_BEGINS, e, stream, now);
+	e = new_episode(f, rule, now, occasion->client);
+	queue(f, FAULT_BEGINS, e, occasion->stream, now);
 	if (r->for_ns == 0)
 		end_episode(f, e, now);
 	settle(f, now);
+}
+
+static void fire_at_event(struct faults *f, size_t rule, const struct fault_now *now, const struct event *e)
+{
+	const struct fault_occasion occasion = {.a = e->seq};
+
+	fault_fire(f, rule, now, &occasion);
 }
 
 /* ---- the clock ---- */
@@ -285,16 +292,18 @@ static bool is_reached(const struct fault_when *w, const struct fault_now *now)
 
 static void fire_positions(struct faults *f, const struct fault_now *now)
 {
+	static const struct fault_occasion once = {0};
+
 	for (size_t i = 0; i < f->rule_count; i++) {
 		const struct fault_when *w = &f->file.rules[i].when;
 
 		if (w->trigger != FAULT_AT_POSITION || f->states[i].matches || !is_reached(w, now))
 			continue;
 		f->states[i].matches++;
-		fault_fire(f, i, now, 0, 0, 0, NULL);
+		fault_fire(f, i, now, &once);
 	}
 	while (f->next_recorded < f->file.count && is_reached(&f->file.rules[f->next_recorded].when, now))
-		fault_fire(f, f->next_recorded++, now, 0, 0, 0, NULL);
+		fault_fire(f, f->next_recorded++, now, &once);
 }
 
 void faults_tick(struct faults *f, const struct fault_now *now)
@@ -400,7 +409,7 @@ static int test_rule(struct faults *f, size_t i, const struct fault_now *now,
 	if (r->when.moment == FAULT_AFTER && !fault_length_is_per_event(r))
 		s->pending = true;
 	else
-		fault_fire(f, i, now, e->seq, 0, 0, NULL);
+		fire_at_event(f, i, now, e);
 	return 0;
 }
 
@@ -445,7 +454,7 @@ void faults_after(struct faults *f, const struct fault_now *now, const struct ta
 		if (!f->states[i].pending)
 			continue;
 		f->states[i].pending = false;
-		fault_fire(f, i, now, e->seq, 0, 0, NULL);
+		fire_at_event(f, i, now, e);
 	}
 	faults_tick(f, now);
 }

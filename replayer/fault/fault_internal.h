@@ -101,10 +101,17 @@ void client_set_remove(struct client_set *s, struct client_count *item);
 
 /* ---- fault.c ---- */
 
-/* The rule happens, if it may. Its chance is drawn from a and b, which tell the occasion from others: the seq
- * of an event, or a client and its how manieth connection; 0, 0 for what happens but once. */
-void fault_fire(struct faults *f, size_t rule, const struct fault_now *now, uint64_t a, uint64_t b,
-	uint64_t client, const struct fault_stream *stream);
+/* What a rule happens at; all zero for what happens but once, and to everybody. */
+struct fault_occasion {
+	uint64_t a,
+		b; /* tell it from others, for chance: the seq of an event, or a client and its n-th watch */
+	uint64_t client;                   /* 0: any */
+	const struct fault_stream *stream; /* NULL: not at the opening of a watch */
+};
+
+/* The rule happens, if it may and chance will have it. */
+void fault_fire(
+	struct faults *f, size_t rule, const struct fault_now *now, const struct fault_occasion *occasion);
 /* Whether its time is over; not of those that count events. */
 bool fault_is_over(const struct faults *f, const struct episode *e, const struct fault_now *now);
 /* A sum that stays at FAULT_FOREVER. */

@@ -159,11 +159,13 @@ static void look(struct faults *f, const struct fault_now *now, struct fault_str
 	for (uint64_t bits = armed; bits; bits &= bits - 1) {
 		size_t i = (size_t)__builtin_ctzll(bits);
 		const struct fault_rule *r = &f->file.rules[i];
+		const struct fault_occasion occasion = {
+			.a = s->client, .b = (uint64_t)r->when.connection, .client = s->client, .stream = s};
 
 		if (s->sent < (uint64_t)r->when.events || since_opened(r, now, s) < r->when.after_ns)
 			continue;
 		armed &= ~(UINT64_C(1) << i);
-		fault_fire(f, i, now, s->client, (uint64_t)r->when.connection, s->client, s);
+		fault_fire(f, i, now, &occasion);
 	}
 	if (s->armed && !armed)
 		disarm(f, s);

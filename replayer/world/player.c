@@ -287,15 +287,14 @@ void player_read(void *player)
 	uv_async_send(&p->read);
 }
 
-int player_open(uv_loop_t *loop, struct world *world, double speed, int64_t start_tape_ns,
-	const struct player_listener *listener, void *context, struct player **ret, struct err *err)
+int player_open(uv_loop_t *loop, const struct player_options *options, struct player **ret, struct err *err)
 {
 	struct player *p = xcalloc(1, sizeof(*p));
 
-	p->world = world;
-	p->listener = listener;
-	p->context = context;
-	replay_clock_init(&p->clock, speed, start_tape_ns);
+	p->world = options->world;
+	p->listener = options->listener;
+	p->context = options->context;
+	replay_clock_init(&p->clock, options->speed, options->start_tape_ns);
 	p->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (p->timer_fd < 0) {
 		int saved = errno;

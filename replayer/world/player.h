@@ -54,8 +54,16 @@ struct player_director {
 
 struct player;
 
-int player_open(uv_loop_t *loop, struct world *world, double speed, int64_t start_tape_ns,
-	const struct player_listener *listener, void *context, struct player **ret,
+struct player_options {
+	struct world *world; /* borrowed until the player is closed, as the listener is */
+	double speed;        /* tape seconds for each second, or SPEED_MAX */
+	int64_t start_tape_ns;
+	const struct player_listener *listener;
+	void *context; /* of the listener */
+};
+
+/* A player that waits, without a timeline: player_move gives it one. Fails when the system has no timer. */
+int player_open(uv_loop_t *loop, const struct player_options *options, struct player **ret,
 	struct err *err) MUST_CHECK;
 
 /* Before it is started; borrowed. */

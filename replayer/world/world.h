@@ -103,11 +103,13 @@ void snapshot_unref(struct snapshot *s);
 int world_version_at(struct world *w, const struct collection *c, int64_t time_ns, uint64_t *ret,
 	struct err *err) MUST_CHECK;
 
-/* What a program writes: the version that it takes, and the write itself, whose object bears that version.
- * Returns its number in the history and the change, which the caller gives back. */
+/* The version that the next write takes. */
 uint64_t world_next_rv(const struct collection *in);
-int64_t world_write(struct world *w, struct collection *in, enum event_type type, struct slice namespace,
-	struct slice name, struct slice object, struct change **ret);
+
+/* A program's write: of `v` namespace, name and type count; the object bears the next version. Returns its
+ * number in the history and the change, which the caller gives back. */
+int64_t world_write(struct world *w, struct collection *in, const struct overlay_version *v,
+	struct slice object, struct change **ret);
 
 /* Keeps what an absorbed write left of an object, in no list and no watch, in the place of what was kept
  * under its name: of `v` namespace, name, type and by count. It is forgotten when the tape has an event of

@@ -122,31 +122,37 @@ static void drop_old_versions(struct world *w)
 		history_drop(&w->collections[resource].history, seq);
 }
 
-int64_t world_write(struct world *w, struct collection *in, enum event_type type, struct slice namespace,
-	struct slice name, struct slice object, struct change **ret)
+/* Adds the version to the overlay, in front of what lives under its name. */
+static const struct overlay_version *add_version(struct world *w, struct collection *in,
+	const struct overlay_version *v, uint64_t rv, struct slice object)
 {
-	const struct live *live = live_set_find(&in->live, namespace, name);
-	const struct overlay_version version = {.previous_seq = live ? live->seq : 0,
-		.rv = world_next_rv(in),
-		.type = type,
-		.resource = in->resource.id,
-		.time_ns = w->time_ns,
-		.namespace = namespace,
-		.name = name};
-	const struct overlay_version *v = overlay_add(w->overlay, &version, object);
+	const struct live *live = live_set_find(&in->live, v->namespace, v->name);
+	struct overlay_version version = *v;
 
-	overlay_supersede(w->overlay, v->previous_seq);
-	if (type == EVENT_DELETED) {
-		live_set_remove(&in->live, namespace, name);
-		overlay_supersede(w->overlay, v->seq);
+	version.previous_seq = live ? live->seq : 0;
+	version.rv = rv;
+	version.resource = in->resource.id;
+	version.time_ns = w->time_ns;
+	return overlay_add(w->overlay, &version, object);
+}
+
+int64_t world_write(struct world *w, struct collection *in, const struct overlay_version *v,
+	struct slice object, struct change **ret)
+{
+	const struct overlay_version *added = add_version(w, in, v, world_next_rv(in), object);
+
+	overlay_supersede(w->overlay, added->previous_seq);
+	if (v->type == EVENT_DELETED) {
+		live_set_remove(&in->live, v->namespace, v->name);
+		overlay_supersede(w->overlay, added->seq);
 	} else {
-		live_set_put(&in->live, namespace, name, v->seq);
+		live_set_put(&in->live, v->namespace, v->name, added->seq);
 	}
-	live_set_put(&in->written, namespace, name, v->seq);
-	in->rv = in->written_rv = v->rv;
-	*ret = change_of_version(v);
+	live_set_put(&in->written, v->namespace, v->name, added->seq);
+	in->rv = in->written_rv = added->rv;
+	*ret = change_of_version(added);
 	change_cache_add(w->changes, *ret);
-	history_add(&in->history, in->rv, v->seq);
+	history_add(&in->history, in->rv, added->seq);
 	drop_old_versions(w);
 	return (int64_t)history_end(&in->history) - 1;
 }
@@ -160,17 +166,12 @@ void world_forget(struct world *w, struct collection *in, struct slice namespace
 void world_remember(
 	struct world *w, struct collection *in, const struct overlay_version *v, struct slice object)
 {
-	const struct live *live = live_set_find(&in->live, v->namespace, v->name);
-	struct overlay_version version = *v;
+	bool hides = live_set_find(&in->live, v->namespace, v->name);
 
-	version.previous_seq = live ? live->seq : 0;
-	version.rv = in->rv;
-	version.resource = in->resource.id;
-	version.time_ns = w->time_ns;
 	world_forget(w, in, v->namespace, v->name);
-	if (live || v->type != EVENT_DELETED)
+	if (hides || v->type != EVENT_DELETED)
 		live_set_put(
-			&in->absorbed, v->namespace, v->name, overlay_add(w->overlay, &version, object)->seq);
+			&in->absorbed, v->namespace, v->name, add_version(w, in, v, in->rv, object)->seq);
 	drop_old_versions(w);
 }
 

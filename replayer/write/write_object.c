@@ -270,17 +270,18 @@ void write_timestamp(char to[TIMESTAMP_BYTES], int64_t ahead_s)
 	strftime(to, TIMESTAMP_BYTES, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
-/* Watchers first see the recorded object go, if the new one takes its place unseen by its writer. */
 static void tell(struct write *w, enum event_type type, struct slice name, struct slice object)
 {
 	struct api *api = w->call->api;
+	const struct overlay_version version = {.type = type, .namespace = w->namespace, .name = name};
 	struct change *c;
-	int64_t number = world_write(api->world, w->c, type, w->namespace, name, object, &c);
+	int64_t number = world_write(api->world, w->c, &version, object, &c);
 
 	watches_deliver(api->watches, w->c, c, (uint64_t)number);
 	change_unref(c);
 }
 
+/* Watchers first see the recorded object go, if the new one takes its place unseen by its writer. */
 static int displace_recorded(struct write *w, struct slice name)
 {
 	const struct live *l = live_set_find(&w->c->live, w->namespace, name);
