@@ -171,28 +171,28 @@ int import_stream(struct importer *m, const struct tape_resource *resource, uint
 	return tape_writer_stream(m->writer, &stream, ret, err);
 }
 
-static int make_kind(struct importer *m, const char *api_version, const char *kind, const char *plural,
-	bool namespaced, uint32_t *ret, struct err *err)
+static int make_kind(struct importer *m, const struct import_kind *k, uint32_t *ret, struct err *err)
 {
+	char *api_version = slice_dup(k->api_version), *kind = slice_dup(k->kind);
 	const char *slash = strchr(api_version, '/');
 	struct tape_resource resource = {
 		.apigroup = slice_dup((struct slice){api_version, slash ? (size_t)(slash - api_version) : 0}),
 		.version = xstrdup(slash ? slash + 1 : api_version),
-		.resource = plural ? xstrdup(plural) : plural_of(kind),
-		.kind = xstrdup(kind),
-		.namespaced = namespaced};
+		.resource = k->plural ? xstrdup(k->plural) : plural_of(kind),
+		.kind = kind,
+		.namespaced = k->namespaced};
 	int code = import_stream(m, &resource, ret, err);
 
 	free(resource.apigroup);
 	free(resource.version);
-	free(resource.kind);
 	if (code) {
+		free(api_version);
+		free(kind);
 		free(resource.resource);
 		return code;
 	}
 	m->kinds = xrealloc(m->kinds, (m->kind_count + 1) * sizeof(*m->kinds));
-	m->kinds[m->kind_count++] =
-		(struct kind_stream){xstrdup(api_version), xstrdup(kind), resource.resource, *ret};
+	m->kinds[m->kind_count++] = (struct kind_stream){api_version, kind, resource.resource, *ret};
 	return 0;
 }
 
@@ -211,24 +211,24 @@ uint32_t import_stream_of_resource(
 	return stream;
 }
 
-int import_stream_of_kind(struct importer *m, struct slice api_version, struct slice kind,
-	const char *resource, bool namespaced, uint32_t *ret, struct err *err)
+int import_stream_of_kind(struct importer *m, const struct import_kind *kind, uint32_t *ret, struct err *err)
 {
-	char *version_text, *kind_text;
-	int code;
-
 	for (size_t i = 0; i < m->kind_count; i++) {
-		if (slice_is(api_version, m->kinds[i].api_version) && slice_is(kind, m->kinds[i].kind)) {
+		if (slice_is(kind->api_version, m->kinds[i].api_version) &&
+			slice_is(kind->kind, m->kinds[i].kind)) {
 			*ret = m->kinds[i].stream;
 			return 0;
 		}
 	}
-	version_text = slice_dup(api_version);
-	kind_text = slice_dup(kind);
-	code = make_kind(m, version_text, kind_text, resource, namespaced, ret, err);
-	free(version_text);
-	free(kind_text);
-	return code;
+	return make_kind(m, kind, ret, err);
+}
+
+int import_stream_of_object(struct importer *m, const struct object_meta *meta, const char *plural,
+	uint32_t *ret, struct err *err)
+{
+	const struct import_kind kind = {meta->api_version, meta->kind, plural, meta->namespace.len > 0};
+
+	return import_stream_of_kind(m, &kind, ret, err);
 }
 
 /* ---- what was seen ---- */
@@ -311,8 +311,7 @@ static int begin_connection(struct importer *m, struct err *err)
 static int append(struct importer *m, struct event *e, const struct object_meta *meta, struct slice object,
 	struct err *err)
 {
-	if (begin_connection(m, err) || import_stream_of_kind(m, meta->api_version, meta->kind, NULL,
-						meta->namespace.len > 0, &e->stream, err))
+	if (begin_connection(m, err) || import_stream_of_object(m, meta, NULL, &e->stream, err))
 		return err->code;
 	e->time_ns = time_of(m, object);
 	(void)is_new(m, meta->uid);
@@ -328,13 +327,13 @@ static int add_mark(struct importer *m, const struct watch_frame *frame, struct 
 		.kind = slice_is(frame->type, "ERROR") ? MARK_ERROR : MARK_BOOKMARK,
 		.rv = frame->meta.rv,
 		.object = frame->object};
+	const struct import_kind kind = {frame->meta.api_version, frame->meta.kind, NULL, true};
 	uint32_t stream = 0;
 
 	if (begin_connection(m, err))
 		return err->code;
 	mark.connection = m->connection.id;
-	if (mark.kind == MARK_BOOKMARK &&
-		import_stream_of_kind(m, frame->meta.api_version, frame->meta.kind, NULL, true, &stream, err))
+	if (mark.kind == MARK_BOOKMARK && import_stream_of_kind(m, &kind, &stream, err))
 		return err->code;
 	mark.stream = stream;
 	m->counts.marks++;
@@ -394,13 +393,13 @@ static int add_item(struct importer *m, const struct list_page *list, struct sli
 
 static int add_list_mark(struct importer *m, const struct list_page *list, struct err *err)
 {
-	struct slice kind = {list->kind.ptr, list->kind.len - strlen("List")};
+	const struct import_kind kind = {
+		list->api_version, {list->kind.ptr, list->kind.len - strlen("List")}, NULL, true};
 	struct tape_mark mark = {.kind = MARK_LIST, .rv = list->rv};
 
-	if (kind.len == 0 || list->rv.len == 0)
+	if (kind.kind.len == 0 || list->rv.len == 0)
 		return 0; /* a list of anything, as kubectl makes it: it has no resourceVersion */
-	if (begin_connection(m, err) ||
-		import_stream_of_kind(m, list->api_version, kind, NULL, true, &mark.stream, err))
+	if (begin_connection(m, err) || import_stream_of_kind(m, &kind, &mark.stream, err))
 		return err->code;
 	mark.connection = m->connection.id;
 	mark.time_ns = m->last_time_ns == INT64_MIN ? 0 : m->last_time_ns;

@@ -80,9 +80,18 @@ int import_begin_connection(struct importer *m, const char *lacks, struct err *e
 int import_typed_item(const struct list_page *list, struct slice item, struct buf *to, unsigned *ret_flags,
 	struct err *err) MUST_CHECK;
 
-/* The stream of a kind of objects; resource: its plural, NULL to be made of the kind. */
-int import_stream_of_kind(struct importer *m, struct slice api_version, struct slice kind,
-	const char *resource, bool namespaced, uint32_t *ret, struct err *err) MUST_CHECK;
+struct import_kind {
+	struct slice api_version, kind;
+	const char *plural; /* NULL: to be made of the kind */
+	bool namespaced;
+};
+
+/* The stream of a kind of objects. */
+int import_stream_of_kind(
+	struct importer *m, const struct import_kind *kind, uint32_t *ret, struct err *err) MUST_CHECK;
+/* ... of the kind that this object is of. */
+int import_stream_of_object(struct importer *m, const struct object_meta *meta, const char *plural,
+	uint32_t *ret, struct err *err) MUST_CHECK;
 
 /* One that was made before, else 0. */
 uint32_t import_stream_of_resource(

@@ -87,8 +87,7 @@ int import_snapshot(struct importer *m, const struct object_meta *meta, struct e
 	struct event e = {.origin = ORIGIN_LIST, .type = EVENT_ADDED, .time_ns = time_after(m, 0)};
 	uint32_t stream;
 
-	if (begin(m, err) || import_stream_of_kind(m, meta->api_version, meta->kind, NULL,
-				     meta->namespace.len > 0, &stream, err))
+	if (begin(m, err) || import_stream_of_object(m, meta, NULL, &stream, err))
 		return err->code;
 	return give_json(m, stream, meta, m->document, &e, err);
 }
@@ -124,8 +123,7 @@ static int create(struct importer *m, const struct patch *p, struct err *err)
 		m->counts.left_out++;
 		return 0;
 	}
-	if (import_stream_of_kind(
-		    m, meta.api_version, meta.kind, p->resource, meta.namespace.len > 0, &stream, err))
+	if (import_stream_of_object(m, &meta, p->resource, &stream, err))
 		return err->code;
 	return give_json(m, stream, &meta, p->content, &e, err);
 }

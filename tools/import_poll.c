@@ -108,8 +108,19 @@ static int begin_gap(struct importer *m, struct poll *p, struct err *err)
 	return tape_writer_gap(m->writer, &p->gap, err);
 }
 
-static int note_missed(struct importer *m, struct poll *p, const char *change, uint64_t *count,
-	const struct import_object *o, const struct object_meta *now, struct err *err)
+static uint64_t *counter_of(struct tape_gap *gap, const char *change)
+{
+	switch (*change) {
+	case 'a': return &gap->added;
+	case 'd': return &gap->deleted;
+	case 'm': return &gap->modified;
+	default: return &gap->recreated;
+	}
+}
+
+/* `now`: what the list shows, NULL when the object is gone. */
+static int note_missed(struct importer *m, struct poll *p, const char *change, const struct import_object *o,
+	const struct object_meta *now, struct err *err)
 {
 	struct tape_missed missed = {.gap = p->gap.id,
 		.change = change,
@@ -118,7 +129,7 @@ static int note_missed(struct importer *m, struct poll *p, const char *change, u
 		.name = slice_of(o->name)};
 	bool recreated = strcmp(change, "recreated") == 0;
 
-	(*count)++;
+	(*counter_of(&p->gap, change))++;
 	missed.uid = now ? now->uid : slice_of(o->uid);
 	missed.rv = now ? now->rv : (struct slice){none, 0};
 	missed.old_uid = recreated ? slice_of(o->uid) : (struct slice){none, 0};
@@ -134,16 +145,6 @@ static const char *change_of(const struct import_object *o, const struct object_
 	if (!slice_is(now->uid, o->uid))
 		return "recreated";
 	return slice_is(now->rv, o->rv) ? NULL : "modified";
-}
-
-static uint64_t *counter_of(struct tape_gap *gap, const char *change)
-{
-	switch (*change) {
-	case 'a': return &gap->added;
-	case 'd': return &gap->deleted;
-	case 'm': return &gap->modified;
-	default: return &gap->recreated;
-	}
 }
 
 static int give(
@@ -172,7 +173,7 @@ static int give_item(struct importer *m, struct poll *p, struct import_object *o
 	if (!code)
 		code = json_scan_object(buf_slice(&typed), &meta, err);
 	if (!code && !p->is_first)
-		code = note_missed(m, p, change, counter_of(&p->gap, change), o, &meta, err);
+		code = note_missed(m, p, change, o, &meta, err);
 	if (!code)
 		code = give(m, p, &e, buf_slice(&typed), err);
 	if (!code)
@@ -211,7 +212,7 @@ static int compare_rest(struct importer *m, struct poll *p, struct err *err)
 
 		if (!o || o->stream != p->path->stream || !o->live || o->seen == p->path->list_count)
 			continue;
-		if (begin_gap(m, p, err) || note_missed(m, p, "deleted", &p->gap.deleted, o, NULL, err) ||
+		if (begin_gap(m, p, err) || note_missed(m, p, "deleted", o, NULL, err) ||
 			give(m, p, &e, buf_slice(&o->object), err))
 			return err->code;
 		import_known_delete(o);

@@ -25,7 +25,7 @@ static int insert_block(
 {
 	struct store *s = context;
 	struct value values[] = {
-		value_integer(s->extent_id << BLOCK_NUMBER_BITS | (int64_t)number),
+		value_integer(block_id(s->extent_id, (uint32_t)number)),
 		value_text(block_kind_name(b->kind)),
 		value_integer(b->events),
 		value_integer((int64_t)b->raw_bytes),

@@ -21,6 +21,11 @@
 #define BLOCK_NUMBER_BITS 24 /* id of a block: extent << 24 | number in the extent */
 #define EXTENT_ID_MAX     (((int64_t)1 << (62 - BLOCK_NUMBER_BITS)) - 1)
 
+static inline int64_t block_id(int64_t extent, uint32_t number)
+{
+	return extent << BLOCK_NUMBER_BITS | number;
+}
+
 /* Tables, in the order of enum table. Every row that tells of time has after_seq, the seq of the last event
  * before it, so that rows and events have one order. */
 enum table {

@@ -83,11 +83,12 @@ static int decode_block(
 		(uint64_t)sqlite3_column_int64(row, 2), ret, err);
 }
 
-static int read_block(struct tape *t, size_t segment, int64_t id, const struct extent *x, size_t index,
+static int read_block(struct tape *t, const struct tape_extent *entry, const struct extent *x, size_t index,
 	struct block **ret, struct err *err)
 {
-	struct tape_segment *s = &t->segments[segment];
-	sqlite3 *db = reader_db(t, segment, err);
+	struct tape_segment *s = &t->segments[entry->segment];
+	sqlite3 *db = reader_db(t, entry->segment, err);
+	uint32_t number = x->events[index].block;
 	int failed;
 
 	if (db && !s->read_block)
@@ -95,7 +96,7 @@ static int read_block(struct tape *t, size_t segment, int64_t id, const struct e
 			db, "SELECT kind, events, raw_bytes, xxh64, data FROM block WHERE id = ?", err);
 	if (!db || !s->read_block)
 		return err->code;
-	sqlite3_bind_int64(s->read_block, 1, id);
+	sqlite3_bind_int64(s->read_block, 1, block_id(entry->id, number));
 	switch (sqlite3_step(s->read_block)) {
 	case SQLITE_ROW: failed = decode_block(s->read_block, x, index, ret, err); break;
 	case SQLITE_DONE: failed = err_set(err, ERR_CORRUPT, "it is not there"); break;
@@ -103,16 +104,16 @@ static int read_block(struct tape *t, size_t segment, int64_t id, const struct e
 	}
 	sqlite3_reset(s->read_block);
 	if (failed)
-		err_prefix(err, "'%s' block %lld of extent %lld", s->file.path,
-			(long long)(id & ((1 << BLOCK_NUMBER_BITS) - 1)),
-			(long long)(id >> BLOCK_NUMBER_BITS));
+		err_prefix(err, "'%s' block %u of extent %lld", s->file.path, number, (long long)entry->id);
 	return failed;
 }
 
-static int get_block(struct tape *t, size_t segment, int64_t id, const struct extent *x, size_t index,
+/* The block of the event of x at index. */
+static int get_block(struct tape *t, const struct tape_extent *entry, const struct extent *x, size_t index,
 	struct block **ret, struct err *err)
 {
-	struct cached_block *c = find_cached(t, segment, id);
+	int64_t id = block_id(entry->id, x->events[index].block);
+	struct cached_block *c = find_cached(t, entry->segment, id);
 
 	if (c) {
 		unlink_from_order(t, c);
@@ -120,9 +121,9 @@ static int get_block(struct tape *t, size_t segment, int64_t id, const struct ex
 		*ret = c->block;
 		return 0;
 	}
-	if (read_block(t, segment, id, x, index, ret, err))
+	if (read_block(t, entry, x, index, ret, err))
 		return err->code;
-	remember(t, segment, id, *ret);
+	remember(t, entry->segment, id, *ret);
 	return 0;
 }
 
@@ -136,7 +137,7 @@ int reader_object(struct tape *t, const struct tape_extent *entry, const struct 
 		*ret = (struct slice){x->bytes.ptr + e->offset, e->length};
 		return 0;
 	}
-	if (get_block(t, entry->segment, entry->id << BLOCK_NUMBER_BITS | e->block, x, index, &b, err))
+	if (get_block(t, entry, x, index, &b, err))
 		return err->code;
 	return block_get(b, e->offset, e->length, ret, err);
 }

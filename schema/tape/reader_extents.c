@@ -284,7 +284,14 @@ int tape_object(struct tape *t, uint64_t seq, struct slice *ret, struct err *err
 	return reader_object(t, place.entry, place.extent, place.index, ret, err);
 }
 
-/* The last event of a key in x before seq, 0 when there is none. */
+/* Looks for the last event of a key before seq. */
+struct look_back {
+	const struct extent_object *key;
+	uint64_t seq;
+	uint64_t best; /* 0: none so far */
+};
+
+/* In x alone; 0 when there is none. */
 static uint64_t last_before(const struct extent *x, const struct extent_object *key, uint64_t seq)
 {
 	size_t end, o = extent_find_key(x, key->resource, key->namespace, key->name, &end);
@@ -305,14 +312,15 @@ static uint64_t last_before(const struct extent *x, const struct extent_object *
 	return best;
 }
 
-/* The last event of a key before seq in what lies before the extent `before` of a list; *best stays 0 when
- * there is none. Lists of states: of the first segment alone, the others repeat its events. */
-static int look_back(struct tape *t, struct extent_list *list, size_t before, const struct extent_object *key,
-	uint64_t seq, uint64_t *best, struct err *err)
+/* In what lies before the extent `before` of a list, unless it is found already. Lists of states: of the
+ * first segment alone, the others repeat its events. */
+static int look_before(
+	struct tape *t, struct extent_list *list, size_t before, struct look_back *look, struct err *err)
 {
+	const struct extent_object *key = look->key;
 	uint32_t hash = filter_hash_key(key->resource, key->namespace, key->name);
 
-	while (before-- > 0 && !*best) {
+	while (before-- > 0 && !look->best) {
 		struct tape_extent *entry = &list->items[before];
 		struct extent *x;
 		bool perhaps;
@@ -325,7 +333,7 @@ static int look_back(struct tape *t, struct extent_list *list, size_t before, co
 			continue;
 		if (reader_extent(t, entry, &x, err))
 			return err->code;
-		*best = last_before(x, key, seq);
+		look->best = last_before(x, key, look->seq);
 	}
 	return 0;
 }
@@ -339,25 +347,23 @@ int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *e
 {
 	struct err local;
 	struct place place;
+	struct look_back look = {.seq = seq};
 	struct extent *own;
-	const struct extent_object *key;
-	uint64_t best;
 	int failed = 0;
 
 	err = err ? err : &local;
 	if (find_seq(t, seq, &place, err))
 		return err->code;
 	own = extent_ref(place.extent);
-	key = &own->objects[own->events[place.index].object];
-	best = last_before(own, key, seq);
+	look.key = &own->objects[own->events[place.index].object];
+	look.best = last_before(own, look.key, seq);
 	if (is_in(&t->events, place.entry))
-		failed = look_back(
-			t, &t->events, (size_t)(place.entry - t->events.items), key, seq, &best, err);
+		failed = look_before(t, &t->events, (size_t)(place.entry - t->events.items), &look, err);
 	if (!failed)
-		failed = look_back(t, &t->states, t->states.count, key, seq, &best, err);
+		failed = look_before(t, &t->states, t->states.count, &look, err);
 	extent_unref(own);
 	if (!failed)
-		*ret_seq = best;
+		*ret_seq = look.best;
 	return failed;
 }
 

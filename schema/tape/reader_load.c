@@ -106,8 +106,9 @@ static int take_state(struct tape *t, const struct tape_extent *x, struct err *e
 	return 0;
 }
 
-static int load_extents(struct tape *t, size_t segment, sqlite3 *db, const char *kind, int64_t after_id,
-	int (*take)(struct tape *, const struct tape_extent *, struct err *), struct err *err)
+/* Those of events, or of the state, behind that id. */
+static int load_extents(
+	struct tape *t, size_t segment, sqlite3 *db, bool of_state, int64_t after_id, struct err *err)
 {
 	sqlite3_stmt *rows = segment_prepare(db,
 		"SELECT id, first_seq, last_seq, events, raw_bytes, min_time_ns, max_time_ns FROM extent "
@@ -118,7 +119,7 @@ static int load_extents(struct tape *t, size_t segment, sqlite3 *db, const char 
 	if (!rows)
 		return err->code;
 	sqlite3_bind_int64(rows, 1, after_id);
-	sqlite3_bind_text(rows, 2, kind, -1, SQLITE_STATIC);
+	sqlite3_bind_text(rows, 2, of_state ? "state" : "events", -1, SQLITE_STATIC);
 	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		struct tape_extent x = {
 			.segment = segment,
@@ -131,7 +132,7 @@ static int load_extents(struct tape *t, size_t segment, sqlite3 *db, const char 
 			.max_time_ns = sqlite3_column_int64(rows, 6),
 		};
 
-		failed = take(t, &x, err);
+		failed = of_state ? take_state(t, &x, err) : take_events(t, &x, err);
 	}
 	if (!failed && step != SQLITE_DONE)
 		failed = segment_failed(db, err, "cannot read '%s'", t->segments[segment].file.path);
@@ -220,7 +221,7 @@ static int load_state(struct tape *t, size_t segment, sqlite3 *db, struct err *e
 		return 0;
 	if (segment_number(db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err))
 		return err->code;
-	failed = complete ? load_extents(t, segment, db, "state", 0, take_state, err) : 0;
+	failed = complete ? load_extents(t, segment, db, true, 0, err) : 0;
 	s->has_state = !failed && complete;
 	return failed;
 }
@@ -234,8 +235,7 @@ static int load_snapshot(struct tape *t, size_t segment, sqlite3 *db, struct err
 		segment_number(db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err))
 		return err->code;
 	s->first_seq = (uint64_t)first_seq;
-	if (load_extents(t, segment, db, "events", s->last_extent, take_events, err) ||
-		load_chunks(t, segment, db, err))
+	if (load_extents(t, segment, db, false, s->last_extent, err) || load_chunks(t, segment, db, err))
 		return err->code;
 	return load_state(t, segment, db, err);
 }

@@ -375,7 +375,7 @@ static bool open_block(const struct block_shape *shape, struct slice data, struc
 bool salvage_block(struct salvaged *s, int64_t extent, uint32_t number, const struct block_shape *shape,
 	struct block **ret)
 {
-	int64_t id = extent << BLOCK_NUMBER_BITS | number;
+	int64_t id = block_id(extent, number);
 
 	for (size_t i = find_block(s, id); i < s->block_count && s->blocks[i].id == id; i++) {
 		struct raw_row row = {0};

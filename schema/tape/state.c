@@ -9,7 +9,12 @@
 
 #include <stdlib.h>
 
-static void take_extent(struct live_map *m, const struct extent *x, uint64_t seq, uint32_t resource)
+struct wanted {
+	uint64_t seq;      /* the position: everything up to this event */
+	uint32_t resource; /* 0: all */
+};
+
+static void take_extent(struct live_map *m, const struct extent *x, const struct wanted *wanted)
 {
 	size_t end;
 
@@ -17,9 +22,9 @@ static void take_extent(struct live_map *m, const struct extent *x, uint64_t seq
 		size_t last;
 
 		end = live_end_of_key(x, o);
-		if (resource && x->objects[o].resource != resource)
+		if (wanted->resource && x->objects[o].resource != wanted->resource)
 			continue;
-		last = live_last_of_key(x, o, end, seq);
+		last = live_last_of_key(x, o, end, wanted->seq);
 		if (last != SIZE_MAX)
 			live_map_note(m, x, last);
 	}
@@ -37,28 +42,31 @@ static size_t first_segment(const struct tape *t, uint64_t seq)
 	return segment;
 }
 
-static int collect_list(struct tape *t, struct extent_list *list, size_t first, size_t last,
-	struct live_map *m, uint64_t seq, uint32_t resource, struct err *err)
+static int collect_extent(struct tape *t, struct tape_extent *entry, const struct wanted *wanted,
+	struct live_map *m, struct err *err)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		struct tape_extent *entry = &list->items[i];
-		struct extent *x;
+	struct extent *x;
 
-		if (entry->segment < first || entry->segment > last || entry->first_seq > seq)
-			continue;
-		if (reader_extent(t, entry, &x, err))
-			return err->code;
-		take_extent(m, x, seq, resource);
-	}
+	if (reader_extent(t, entry, &x, err))
+		return err->code;
+	take_extent(m, x, wanted);
 	return 0;
 }
 
-static int collect(struct tape *t, struct live_map *m, uint64_t seq, uint32_t resource, struct err *err)
+static int collect(struct tape *t, const struct wanted *wanted, struct live_map *m, struct err *err)
 {
-	size_t first = first_segment(t, seq);
-	int failed = collect_list(t, &t->states, first, first, m, seq, resource, err);
+	size_t first = first_segment(t, wanted->seq);
+	int failed = 0;
 
-	return failed ? failed : collect_list(t, &t->events, first, SIZE_MAX, m, seq, resource, err);
+	for (size_t i = 0; i < t->states.count && !failed; i++) {
+		if (t->states.items[i].segment == first)
+			failed = collect_extent(t, &t->states.items[i], wanted, m, err);
+	}
+	for (size_t i = 0; i < t->events.count && !failed; i++) {
+		if (t->events.items[i].segment >= first && t->events.items[i].first_seq <= wanted->seq)
+			failed = collect_extent(t, &t->events.items[i], wanted, m, err);
+	}
+	return failed;
 }
 
 /* Bytewise order of "namespace/name", as the API server's storage keys: "a-b/" comes before "a/". */
@@ -128,13 +136,14 @@ static struct tape_state *make_state(const struct live_map *m)
 
 int tape_state_at(struct tape *t, uint64_t seq, uint32_t resource, struct tape_state **ret, struct err *err)
 {
+	const struct wanted wanted = {seq, resource};
 	struct err local;
 	struct live_map m;
 	int failed;
 
 	err = err ? err : &local;
 	live_map_init(&m);
-	failed = collect(t, &m, seq, resource, err);
+	failed = collect(t, &wanted, &m, err);
 	if (!failed)
 		*ret = make_state(&m);
 	live_map_release(&m);
