@@ -4,6 +4,7 @@
 #include "replayer/api/builtin.h"
 #include "replayer/api/derived_discovery.h"
 #include "schema/base/hash.h"
+#include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
 #include <stdio.h>
@@ -93,6 +94,39 @@ static void answer_document(struct api_call *call, const struct tape_document *d
 	respond_bytes(call->x, &h, d->http_status ? d->http_status : 200, body);
 }
 
+/* The entry of a group in the recorded list, as the document of that group: of a group nothing was followed
+ * of (events.k8s.io beside events), or not in all its versions, the tape has no other. 0 when there is one.
+ */
+static int group_of_list(struct api_call *call, struct slice list, struct buf *body)
+{
+	struct slice groups, key, entry, name;
+	struct json_iter it;
+
+	if (json_get(list, "groups", &groups, NULL) <= 0 || json_iter_begin(groups, &it, NULL))
+		return ERR_NOT_FOUND;
+	while (json_iter_next(&it, &key, &entry, NULL) > 0) {
+		if (json_get(entry, "name", &name, NULL) <= 0 || name.len < 2 || entry.ptr[0] != '{' ||
+			!slice_equal((struct slice){name.ptr + 1, name.len - 2}, call->path.group))
+			continue;
+		return buf_printf(body, NULL, "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",%.*s\n",
+			(int)entry.len - 1, entry.ptr + 1);
+	}
+	return ERR_NOT_FOUND;
+}
+
+static int derive_one_group(struct api_call *call, struct buf *body)
+{
+	struct tape_document d;
+	struct buf list;
+	int rc = ERR_NOT_FOUND;
+
+	buf_init(&list, LIMIT_DOCUMENT_BYTES);
+	if (discovery_find_document(call, "/apis", "", &d, &list) && d.http_status == 200)
+		rc = group_of_list(call, buf_slice(&list), body);
+	buf_release(&list);
+	return rc == 0 ? 0 : derive_group(call->api->world, call->path.group, body, NULL);
+}
+
 static int derive(struct api_call *call, struct buf *body)
 {
 	const struct api_path *p = &call->path;
@@ -103,7 +137,7 @@ static int derive(struct api_call *call, struct buf *body)
 		if (slice_is(call->query.path, "/api") || slice_is(call->query.path, "/api/"))
 			return derive_core_versions(w, body, NULL);
 		return derive_group_list(w, body, NULL);
-	case API_PATH_GROUP: return derive_group(w, p->group, body, NULL);
+	case API_PATH_GROUP: return derive_one_group(call, body);
 	default: return derive_resources(w, p->group, p->version, body, NULL);
 	}
 }
@@ -131,8 +165,7 @@ bool discovery_knows_group(struct api_call *call)
 		return true;
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
 	known = find_parts(call, group, (struct slice){NULL, 0}, &body) ||
-		find_parts(call, group, call->path.version, &body) ||
-		derive_group(call->api->world, group, &body, NULL) == 0;
+		find_parts(call, group, call->path.version, &body) || derive_one_group(call, &body) == 0;
 	buf_release(&body);
 	return known;
 }

@@ -40,6 +40,20 @@ class DiscoveryTest(Case):
 		self.assertIn("example.com", [group["name"] for group in kinds["/apis"]["groups"]])
 		self.assertIn("widgets", [one["name"] for one in kinds["/apis/example.com/v1"]["resources"]])
 
+	def test_a_group_is_told_as_the_recorded_list_has_it_also_one_that_nothing_was_followed_of(self):
+		def group(name, *versions):
+			named = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+			return {"name": name, "versions": named, "preferredVersion": named[0]}
+
+		groups = [group("events.k8s.io", "v1"), group("apps", "v1", "v1beta1")]
+		r = self.replay(lists().document("/apis", json.dumps({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})))
+		for one in groups:
+			for slash in ("", "/"):
+				status, _, body = self.ask(r, f"/apis/{one['name']}{slash}", "application/json")
+				self.assertEqual((status, json.loads(body)), (200, {"kind": "APIGroup", "apiVersion": "v1", **one}))
+		self.assertEqual(json.loads(self.ask(r, "/apis/example.com", "application/json")[2])["name"], "example.com")
+		self.assertEqual(self.ask(r, "/apis/nothing.example.com", "application/json")[0], 404)
+
 	def test_who_has_it_already_is_told_304_and_nothing_else(self):
 		recorded = json.dumps({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": []})
 		r = self.replay(lists().document("/apis", recorded, "aggregated", AGGREGATED, '"ABC"'))
