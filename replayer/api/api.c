@@ -229,11 +229,22 @@ static void serve_object(struct api_call *call, struct collection *c)
 		get_serve(call, c, &view);
 }
 
-/* Whether the object of the path has the status subresource. */
-static bool has_status(struct api_call *call)
+/* Whether a GET of the path's subresource is answered with the whole object. */
+static bool shows_object(struct api_call *call)
 {
-	return call->path.rest.len == 0 && slice_is(call->path.subresource, "status") &&
-	       discovery_may_know(call, "/status");
+	const struct api_path *p = &call->path;
+	bool is_pod = p->group.len == 0 && slice_is(p->resource, "pods");
+
+	if (p->rest.len)
+		return false;
+	if (slice_is(p->subresource, "status"))
+		return discovery_may_know(call, "/status");
+	if (slice_is(p->subresource, "approval"))
+		return slice_is(p->resource, "certificatesigningrequests") &&
+		       slice_is(p->group, "certificates.k8s.io");
+	if (slice_is(p->subresource, "resize"))
+		return is_pod && discovery_may_know(call, "/resize");
+	return is_pod && slice_is(p->subresource, "ephemeralcontainers");
 }
 
 /* The doings of running containers, which a recording does not hold. */
@@ -337,7 +348,7 @@ static void serve_resource(struct api_call *call)
 	} else if (!is_get && !c->custom) {
 		status_no_method(&st);
 		api_fail(call, &st);
-	} else if (p->subresource.len && !has_status(call)) {
+	} else if (p->subresource.len && !shows_object(call)) {
 		if (!discovery_may_know(call, "/scale") || !write_serve_scale(call, c))
 			refuse_subresource(call, c);
 	} else if (p->name.len && !p->forced_watch) {

@@ -25,7 +25,23 @@ static char *generate_name(const char *prefix)
 	return xasprintf("%.*s%s", GENERATE_MAX, prefix, suffix);
 }
 
-/* A path segment for the kinds that allow it, which have names with colons (RBAC); else a DNS subdomain. */
+/* Kinds whose names may be any path segment: with colons, or, of core/v1, with a dot at the end. Of addresses
+ * the API server asks that they are some, in the one form that it writes. */
+static bool takes_any_segment(const struct tape_resource *r)
+{
+	static const char *const kinds[][2] = {{"apiextensions.k8s.io", "customresourcedefinitions"},
+		{"apiregistration.k8s.io", "apiservices"},
+		{"certificates.k8s.io", "certificatesigningrequests"},
+		{"certificates.k8s.io", "clustertrustbundles"}, {"networking.k8s.io", "ipaddresses"}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(r->apigroup, kinds[i][0]) == 0 && strcmp(r->resource, kinds[i][1]) == 0)
+			return true;
+	}
+	return strcmp(r->apigroup, "rbac.authorization.k8s.io") == 0;
+}
+
+/* A path segment for the kinds that allow it; else a DNS subdomain. */
 static bool is_name(const char *name, bool any_segment)
 {
 	size_t length = strlen(name);
@@ -47,8 +63,6 @@ static int check_name(struct write *w, cJSON *metadata)
 {
 	const char *prefix = json_tree_text(metadata, "generateName");
 	const struct tape_resource *r = &w->c->resource;
-	bool any_segment = strcmp(r->apigroup, "rbac.authorization.k8s.io") == 0 ||
-			   strcmp(r->resource, "customresourcedefinitions") == 0;
 
 	if (!*json_tree_text(metadata, "name") && *prefix) {
 		char *name = generate_name(prefix);
@@ -61,7 +75,7 @@ static int check_name(struct write *w, cJSON *metadata)
 	if (!*w->name)
 		return write_invalid(w, r->kind, "FieldValueRequired", "metadata.name",
 			"Required value: name or generateName is required");
-	if (!is_name(w->name, any_segment))
+	if (!is_name(w->name, takes_any_segment(r)))
 		return write_invalid(w, r->kind, "FieldValueInvalid", "metadata.name",
 			"Invalid value: \"%s\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
 			"characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "

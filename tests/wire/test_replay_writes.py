@@ -31,6 +31,21 @@ class Creating(Writes):
 		self.assertEqual(status, 201)
 		self.assertRegex(made["metadata"]["name"], "^web-[bcdfghjklmnpqrstvwxz2456789]{5}$")
 
+	def test_names_are_what_the_kind_allows(self):
+		self.start()
+		for path, kind, name, code in (
+				("/apis/networking.k8s.io/v1/ipaddresses", "networking.k8s.io/v1 IPAddress", "fe80::1", 201),
+				("/apis/certificates.k8s.io/v1/certificatesigningrequests", "certificates.k8s.io/v1 CertificateSigningRequest",
+					"system:node:n1", 201),
+				("/apis/apiregistration.k8s.io/v1/apiservices", "apiregistration.k8s.io/v1 APIService", "v1.", 201),
+				("/apis/rbac.authorization.k8s.io/v1/clusterroles", "rbac.authorization.k8s.io/v1 ClusterRole", "a:B", 201),
+				("/apis/rbac.authorization.k8s.io/v1/clusterroles", "rbac.authorization.k8s.io/v1 ClusterRole", "a/b", 422),
+				("/apis/storage.k8s.io/v1/storageclasses", "storage.k8s.io/v1 StorageClass", "a:b", 422)):
+			version, kind = kind.split()
+			with self.subTest(kind=kind, name=name):
+				status, answer = self.send("POST", path, {"apiVersion": version, "kind": kind, "metadata": {"name": name}})
+				self.assertEqual((status, answer.get("metadata", {}).get("name")), (code, name if code == 201 else None), answer)
+
 	def test_what_is_there_already_is_a_conflict(self):
 		self.start()
 		body = self.error(self.send("POST", MAPS, config_map("a")), 409, "AlreadyExists")
@@ -183,6 +198,24 @@ class Updating(Writes):
 		thing["metadata"].update(annotations={"deployment.kubernetes.io/revision": "2"}, labels={"l": "v"})
 		made = self.send("PUT", path + "/status", thing)[1]["metadata"]
 		self.assertEqual((made["annotations"], made.get("labels")), (thing["metadata"]["annotations"], labels))
+
+	def test_subresources_that_are_the_whole_object_can_be_read(self):
+		self.start()
+		for what in ("status", "resize", "ephemeralcontainers"):
+			self.assertEqual(self.get(PODS_PATH + "/idle/" + what), self.get(PODS_PATH + "/idle"), what)
+		for path in (PODS_PATH + "/idle/approval", MAPS + "/a/ephemeralcontainers", MAPS + "/a/resize"):
+			self.error(self.get(path), 404, "NotFound")
+
+	def test_a_certificate_request_is_approved(self):
+		self.start()
+		requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+		made = self.send("POST", requests, {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+			"metadata": {"name": "r"}, "spec": {"request": "eA==", "signerName": "example.com/s", "usages": ["client auth"]}})[1]
+		self.assertEqual(self.get(requests + "/r/approval"), (200, made))
+		made["status"] = {"conditions": [{"type": "Approved", "status": "True", "reason": "x"}]}
+		status, approved = self.send("PUT", requests + "/r/approval", made)
+		self.assertEqual((status, approved["status"]["conditions"][0]["type"]), (200, "Approved"))
+		self.assertEqual(self.get(requests + "/r/approval"), (200, approved))
 
 	def test_a_scale_is_read_and_written(self):
 		self.start("--write", "overlay")
