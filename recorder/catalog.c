@@ -458,24 +458,56 @@ static void remove_at(struct catalog_choice *choice, size_t i)
 	choice->count--;
 }
 
+/* The same stored objects under two groups; those of `keep` stay when both are chosen. */
+static const struct {
+	const char *resource, *keep, *drop;
+} twins[] = {
+	{"events", "", "events.k8s.io"},
+	{"ingresses", "networking.k8s.io", "extensions"},
+};
+#define TWINS (sizeof(twins) / sizeof(twins[0]))
+
+static bool are_twins(const struct catalog_resource *a, const struct catalog_resource *b)
+{
+	for (size_t t = 0; t < TWINS && strcmp(a->resource, b->resource) == 0; t++) {
+		const char *keep = twins[t].keep, *drop = twins[t].drop;
+
+		if (strcmp(a->resource, twins[t].resource) == 0 &&
+			((strcmp(a->group, keep) == 0 && strcmp(b->group, drop) == 0) ||
+				(strcmp(a->group, drop) == 0 && strcmp(b->group, keep) == 0)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_group(const char *name)
+{
+	return strncmp(name, "*.", 2) == 0;
+}
+
+static bool has_one_of(const struct catalog_choice *out, const struct catalog_resource *r, bool or_twin)
+{
+	for (size_t i = 0; i < out->count; i++) {
+		if (same_thing(r, out->items[i]) || (or_twin && are_twins(r, out->items[i])))
+			return true;
+	}
+	return false;
+}
+
 static int exclude_one(void *context, const char *name)
 {
 	struct naming *n = context;
 	struct catalog_choice out = {0};
 
-	for (size_t i = 0; strncmp(name, "*.", 2) == 0 && i < n->choice->count; i++) {
+	for (size_t i = 0; is_group(name) && i < n->choice->count; i++) {
 		if (strcmp(n->choice->items[i]->group, name + 2) == 0)
 			choose(&out, n->choice->items[i]);
 	}
-	if (strncmp(name, "*.", 2) != 0 && choose_name(n->catalog, name, &out, NULL))
+	if (!is_group(name) && choose_name(n->catalog, name, &out, NULL))
 		return 0;
 	for (size_t i = n->choice->count; i-- > 0;) {
-		for (size_t j = 0; j < out.count; j++) {
-			if (same_thing(n->choice->items[i], out.items[j])) {
-				remove_at(n->choice, i);
-				break;
-			}
-		}
+		if (has_one_of(&out, n->choice->items[i], !strchr(name, '.')))
+			remove_at(n->choice, i);
 	}
 	catalog_choice_release(&out);
 	return 0;
@@ -488,18 +520,44 @@ void catalog_exclude(const struct catalog *c, const char *names, struct catalog_
 	(void)each_name(names, exclude_one, &n);
 }
 
+struct doubt {
+	const struct catalog *catalog;
+	void (*each)(const struct err *why);
+};
+
+static int doubt_one(void *context, const char *name)
+{
+	const struct doubt *d = context;
+	enum match m;
+	struct err why = {0};
+
+	if (is_group(name)) {
+		for (size_t i = 0; i < d->catalog->count; i++) {
+			if (strcmp(d->catalog->items[i].group, name + 2) == 0)
+				return 0;
+		}
+		(void)err_set(&why, ERR_NOT_FOUND, "server does not have a group '%s'", name + 2);
+	} else if (best_match(d->catalog, name, &m)) {
+		return 0;
+	} else {
+		(void)not_there(d->catalog, name, &why);
+	}
+	d->each(&why);
+	return 0;
+}
+
+void catalog_unknown(const struct catalog *c, const char *names, void (*each)(const struct err *why))
+{
+	struct doubt d = {c, each};
+
+	(void)each_name(names, doubt_one, &d);
+}
+
 size_t catalog_drop_twins(struct catalog_choice *choice)
 {
-	/* The same stored objects under two groups; the left one stays. */
-	static const struct {
-		const char *resource, *keep, *drop;
-	} twins[] = {
-		{"events", "", "events.k8s.io"},
-		{"ingresses", "networking.k8s.io", "extensions"},
-	};
 	size_t dropped = 0;
 
-	for (size_t t = 0; t < sizeof(twins) / sizeof(twins[0]); t++) {
+	for (size_t t = 0; t < TWINS; t++) {
 		size_t drop = SIZE_MAX;
 		bool kept = false;
 

@@ -49,11 +49,16 @@ int catalog_choose(const struct catalog *c, const char *names, struct catalog_ch
 /* Adds everything that can be listed and watched, each resource in one version. */
 void catalog_choose_all(const struct catalog *c, struct catalog_choice *choice);
 
-/* Takes out what `names` means; also "*.GROUP", everything of a group. Unknown names take nothing out. */
+/* Takes out what `names` means; also "*.GROUP", everything of a group. A name without a group takes out the
+ * twin as well: who wants no `events` wants none under another group. Unknown names take nothing out. */
 void catalog_exclude(const struct catalog *c, const char *names, struct catalog_choice *choice);
 
+/* Calls `each` for every one of `names` that means nothing of the catalog to catalog_exclude, with the
+ * sentence that says so. What cannot be listed and watched is known all the same. */
+void catalog_unknown(const struct catalog *c, const char *names, void (*each)(const struct err *why));
+
 /* Takes out the resources whose objects another one of the choice shows as well (core events are those of
- * events.k8s.io). Returns how many. */
+ * events.k8s.io: twins). Returns how many. */
 size_t catalog_drop_twins(struct catalog_choice *choice);
 
 #endif

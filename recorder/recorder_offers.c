@@ -136,8 +136,10 @@ static int begin_with(
 static int begin(struct recorder *r, const struct discovery_result *result)
 {
 	struct catalog_choice choice = {0};
-	int rc = selection_resources(r->o, result->catalog, &choice, &r->err);
+	int rc;
 
+	selection_doubt_excludes(r->o, result->catalog);
+	rc = selection_resources(r->o, result->catalog, &choice, &r->err);
 	if (rc == 0)
 		rc = begin_with(r, result, &choice);
 	catalog_choice_release(&choice);

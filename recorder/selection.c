@@ -26,6 +26,17 @@ int selection_resources(const struct recorder_options *o, const struct catalog *
 	return 0;
 }
 
+static void warn_of_unknown(const struct err *why)
+{
+	log_warn("option '--exclude' leaves nothing out so far: %s", why->text);
+}
+
+void selection_doubt_excludes(const struct recorder_options *o, const struct catalog *catalog)
+{
+	for (size_t i = 0; i < o->exclude_count; i++)
+		catalog_unknown(catalog, o->excludes[i], warn_of_unknown);
+}
+
 int selection_streams(const struct recorder_options *o, const struct catalog_resource *resource,
 	int (*each)(void *context, const struct stream_spec *spec), void *context)
 {

@@ -115,6 +115,50 @@ START_TEST(catalog_choose_all__takes_each_thing_once_and_exclude_takes_it_out)
 }
 END_TEST
 
+/* What is left of everything without `names`. */
+static void expect_without(const char *names, const char *left)
+{
+	struct catalog c = make();
+	struct catalog_choice choice = {0};
+
+	catalog_choose_all(&c, &choice);
+	catalog_exclude(&c, names, &choice);
+	ck_assert_str_eq(choice_text(&choice), left);
+	catalog_choice_release(&choice);
+	catalog_release(&c);
+}
+
+START_TEST(catalog_exclude__without_a_group_takes_the_twin_out_too)
+{
+	expect_without("events", "pods.v1. deployments.v1.apps");
+	expect_without("ev", "pods.v1. deployments.v1.apps");
+	expect_without("events.", "pods.v1. deployments.v1.apps events.v1.events.k8s.io");
+	expect_without("events.events.k8s.io", "pods.v1. events.v1. deployments.v1.apps");
+	expect_without("*.events.k8s.io", "pods.v1. events.v1. deployments.v1.apps");
+}
+END_TEST
+
+static char doubts[512];
+
+static void note_doubt(const struct err *why)
+{
+	ck_assert_int_eq(why->code, ERR_NOT_FOUND);
+	snprintf(doubts + strlen(doubts), sizeof(doubts) - strlen(doubts), "%.150s\n", why->text);
+}
+
+START_TEST(catalog_unknown__names_each_word_that_means_nothing)
+{
+	struct catalog c = make();
+
+	*doubts = 0;
+	catalog_unknown(&c, "po,Pdos,bindings,*.apps,all,gadgets.example.com,*.example.com,", note_doubt);
+	ck_assert_str_eq(doubts, "server does not have a resource 'pdos'; did you mean 'pods'?\n"
+				 "server does not have a resource 'gadgets.example.com'\n"
+				 "server does not have a group 'example.com'\n");
+	catalog_release(&c);
+}
+END_TEST
+
 START_TEST(catalog_add_classic__reads_a_resource_list)
 {
 	struct catalog c = {0};
@@ -140,4 +184,5 @@ END_TEST
 
 UNIT_MAIN("catalog", catalog_choose__takes_names_as_kubectl_does, catalog_choose__names_what_is_not_there,
 	catalog_choose_all__takes_each_thing_once_and_exclude_takes_it_out,
-	catalog_add_classic__reads_a_resource_list)
+	catalog_exclude__without_a_group_takes_the_twin_out_too,
+	catalog_unknown__names_each_word_that_means_nothing, catalog_add_classic__reads_a_resource_list)

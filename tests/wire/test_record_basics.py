@@ -160,7 +160,23 @@ class Selecting(RecordTest):
         self.assertEqual(self.names("events", "events.events.k8s.io"), ["events"])
 
     def test_excluded_resources_are_left_out(self):
-        self.assertEqual(self.names("--all", "--exclude", "deploy,events"), ["pods", "events.events.k8s.io"])
+        self.assertEqual(self.names("--all", "--exclude", "deploy,events"), ["pods"])
+        self.assertEqual([line for line in self.recordings[0].lines if "exclude" in line], [])
+
+    def test_a_name_to_exclude_that_nothing_has_is_warned_of_and_leaves_out_what_comes_later(self):
+        definitions = self.api.add("customresourcedefinitions", "CustomResourceDefinition", "apiextensions.k8s.io",
+                                   namespaced=False)
+        recording = self.record("--all", "--exclude", "evnts,crontabs.stable.example.com").ready()
+        self.assertEqual([line.split(": ", 1)[1] for line in recording.lines if "exclude" in line], [
+            "server does not have a resource 'evnts'; did you mean 'events'?",
+            "server does not have a resource 'crontabs.stable.example.com'"])
+        self.api.add("crontabs", "CronTab", "stable.example.com", custom=True)
+        self.api.add("backups", "Backup", "stable.example.com", custom=True)
+        definitions.put("backups.stable.example.com", namespace="")
+        names = wait_for(lambda: (rows := recording.query("SELECT resource FROM streams WHERE "
+                                  "apigroup='stable.example.com'")) and [r["resource"] for r in rows],
+                         "the stream of the new definition")
+        self.assertEqual(names, ["backups"])
 
     def test_discovery_without_the_aggregated_form_is_enough(self):
         self.api.aggregated = False
