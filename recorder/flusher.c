@@ -13,7 +13,6 @@
 #define MAX_PENDING_BYTES (64u << 20)
 /* So much may wait while a flush runs: what the open extent and its frame leave of a full extent and some
  * more, within bounds. */
-#define USUAL_EXTENT_BYTES  (64u << 20)
 #define BESIDE_EXTENT_BYTES (20u << 20)
 #define MAX_BACKLOG_BYTES   (24u << 20)
 #define LEAST_BACKLOG_BYTES (4u << 20)
@@ -52,7 +51,7 @@ static void on_tick(uv_timer_t *timer);
 
 static void shut_gate(struct flusher *f, const struct tape_writer_work *work)
 {
-	uint64_t full = work->extent_bytes > USUAL_EXTENT_BYTES ? work->extent_bytes : USUAL_EXTENT_BYTES;
+	uint64_t full = work->extent_bytes > TAPE_EXTENT_BYTES ? work->extent_bytes : TAPE_EXTENT_BYTES;
 	uint64_t most = full + BESIDE_EXTENT_BYTES, used = work->memory_bytes;
 	uint64_t room = used < most ? most - used : 0;
 

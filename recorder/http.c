@@ -378,15 +378,17 @@ static void make_room(struct http *h)
 	int64_t now = clock_mono_ns(h->clock);
 	size_t count = 0;
 
-	for (struct http_request *r = h->requests; r; r = r->next)
-		count += has_no_connection(r, now);
+	for (struct http_request *r = h->requests; r; r = r->next) {
+		r->roomless = has_no_connection(r, now);
+		count += r->roomless;
+	}
 	if (!count)
 		return;
 	if (h->more_connections < h->watch_count)
 		h->more_connections += count / 4 + 1;
 	http_expect_watches(h, h->watch_count);
 	for (struct http_request *r = h->requests; r; r = r->next) {
-		if (!has_no_connection(r, now))
+		if (!r->roomless)
 			continue;
 		r->moved_mono_ns = now;
 		curl_multi_remove_handle(h->lanes[r->lane].multi, r->easy);

@@ -85,6 +85,7 @@ struct http_request {
 	uint64_t bytes;
 	bool aborted, header_done, paused;
 	bool overdue;          /* a sweep found it so; the next one ends it */
+	bool roomless;         /* the last sweep found no connection that takes it */
 	int64_t moved_mono_ns; /* when libcurl was made to look for a connection again; 0 never */
 	bool has_turn;         /* it is one of the lists that may run at a time */
 	char server[INET6_ADDRSTRLEN + 16];

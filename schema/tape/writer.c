@@ -16,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEFAULT_EXTENT_BYTES  (64u << 20)
 #define DEFAULT_SEGMENT_BYTES (256u << 20)
 
 /* Records are compressed when so many wait, also between flushes: while the caches have them, and a flush has
@@ -126,7 +125,7 @@ static void set_options(struct tape_writer *w, const struct tape_writer_options 
 	if (options)
 		w->options = *options;
 	if (!w->options.extent_bytes)
-		w->options.extent_bytes = DEFAULT_EXTENT_BYTES;
+		w->options.extent_bytes = TAPE_EXTENT_BYTES;
 	if (w->options.extent_bytes > LIMIT_CHUNK_BYTES / 4)
 		w->options.extent_bytes = LIMIT_CHUNK_BYTES / 4;
 	if (!w->options.segment_bytes)

@@ -18,10 +18,13 @@
 #include "schema/tape/event.h"
 #include "schema/tape/retention.h"
 
+/* Raw bytes of objects in an extent before it is sealed, when nothing else is asked for. */
+#define TAPE_EXTENT_BYTES (64u << 20)
+
 struct tape_writer;
 
 struct tape_writer_options {
-	uint64_t extent_bytes; /* raw bytes of objects in an extent before it is sealed; 0: 64 MiB */
+	uint64_t extent_bytes; /* ... that is asked for; 0: TAPE_EXTENT_BYTES */
 	int64_t extent_age_ns; /* an extent older than that is sealed at the next flush; 0: never by age */
 	/* A segment's stored bytes before the next one begins; 0: 256 MiB, or an eighth of
 	 * retention.max_bytes when that is less. */
