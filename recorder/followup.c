@@ -44,7 +44,7 @@ struct followup followup_watch(const struct watch_outcome *o)
 		return (struct followup){FOLLOW_LIST, PACE_BACKOFF, false};
 	if (is_refusal(o->http_status))
 		return (struct followup){FOLLOW_WATCH, PACE_SLOW, false};
-	return (struct followup){FOLLOW_WATCH, o->settled ? PACE_NOW : PACE_BACKOFF, false};
+	return (struct followup){FOLLOW_WATCH, o->settled || o->overtaken ? PACE_NOW : PACE_BACKOFF, false};
 }
 
 struct followup followup_list(const struct list_outcome *o)

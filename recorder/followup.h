@@ -22,6 +22,8 @@ struct followup {
 struct watch_outcome {
 	bool settled; /* the watch stood: it gave a frame or lasted a second */
 	bool bad_frame, backwards;
+	bool overtaken;  /* by a GOAWAY without an error: the server closed the connection before it saw the
+			    request */
 	int http_status; /* 0: no answer */
 	int error_code;  /* of an ERROR event, 0 none */
 	const char *error_reason;

@@ -62,6 +62,7 @@ struct stream {
 	bool refused;  /* the last attempt met 401, 403 or 404 */
 	bool missing;  /* it met 404 */
 	bool told_refused;
+	bool overtaken; /* the last attempt was, by a GOAWAY */
 	bool saw_bookmark, new_epoch, unordered;
 	uint64_t watch_events;
 	double rate; /* events a second of the last watch that was long enough to tell */

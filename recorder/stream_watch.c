@@ -286,6 +286,7 @@ void stream_settle(struct stream *s)
 	if (s->watch.settled || s->watch.error.len)
 		return;
 	s->watch.settled = true;
+	s->overtaken = false;
 	backoff_reset(&s->backoff);
 	s->error_count = 0;
 	if (had_trouble)
@@ -328,6 +329,16 @@ static int error_code(struct stream *s)
 	return s->watch.error.len && code == 0 ? -1 : (int)code;
 }
 
+/* A server closes a connection that nobody has used for a while, and our request was on its way. It is as
+ * good as not asked, and there is nothing to wait for; but twice in a row is no chance. */
+static bool was_overtaken(struct stream *s, const struct http_answer *answer)
+{
+	bool before = s->overtaken;
+
+	s->overtaken = !answer->status && answer->goaway && !answer->h2_error;
+	return s->overtaken && !before;
+}
+
 static struct followup judge(struct stream *s, const struct http_answer *answer, const char *error_reason)
 {
 	struct slice error = buf_slice(&s->watch.error);
@@ -335,6 +346,7 @@ static struct followup judge(struct stream *s, const struct http_answer *answer,
 		.settled = s->watch.settled,
 		.bad_frame = s->watch.bad_frame,
 		.backwards = s->watch.backwards,
+		.overtaken = was_overtaken(s, answer),
 		.http_status = answer->status,
 		.error_code = error_code(s),
 		.error_reason = error.len ? error_reason : NULL,

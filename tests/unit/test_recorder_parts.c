@@ -295,6 +295,7 @@ START_TEST(followup__watches_again_after_every_end_but_a_lost_history)
 		{{.settled = true, .http_status = 200}, FOLLOW_WATCH, PACE_NOW},
 		{{.settled = false, .http_status = 200}, FOLLOW_WATCH, PACE_BACKOFF},
 		{{.http_status = 0}, FOLLOW_WATCH, PACE_BACKOFF},
+		{{.overtaken = true}, FOLLOW_WATCH, PACE_NOW},
 		{{.http_status = 503}, FOLLOW_WATCH, PACE_BACKOFF},
 		{{.http_status = 403}, FOLLOW_WATCH, PACE_SLOW},
 		{{.http_status = 410}, FOLLOW_LIST, PACE_NOW},

@@ -2,7 +2,7 @@
 
 import unittest
 
-from fake_apiserver import wait_for
+from fake_apiserver import Cut, wait_for
 from test_record_access import Access
 
 NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED_STREAM, CANCEL, ENHANCE_YOUR_CALM = 0, 1, 2, 7, 8, 11
@@ -62,6 +62,50 @@ class Streams(Http2Test):
         recording.wait_events(40)
         self.assertEqual(recording.query("SELECT * FROM connections WHERE end_reason<>'complete' AND purpose='watch'"), [])
         self.assertLess(self.api.connections, 40)
+
+
+class GivenUp(Http2Test):
+    """An idle connection is closed by a server that has not seen yet what was just asked for over it."""
+
+    def give_up(self, x):
+        x.goaway(max(x.stream - 2, 0))
+        raise Cut()
+
+    def test_a_watch_that_a_goaway_overtakes_is_asked_for_again_at_once(self):
+        recording = self.follow().ready(1)
+        self.pods.watching()
+        self.pods.put("a")
+        recording.wait_events(1)
+        self.pods.on_watch(self.give_up)
+        self.pods.disturb(lambda x: x.end())
+        wait_for(lambda: len(self.pods.watches()) == 3, "the third watch")
+        self.pods.watching()
+        self.pods.put("b")
+        recording.wait_events(2)
+        recording.stop()
+        rows = recording.query("SELECT end_reason, next_delay_ns FROM connections WHERE purpose='watch' ORDER BY connection")
+        self.assertEqual([tuple(row.values()) for row in rows],
+                         [("server_close_early", 0), ("goaway", 0), ("client_stop", None)])
+        self.assertEqual(recording.query("SELECT * FROM gaps"), [])
+        self.assertNotIn("trying again", recording.stderr)
+
+    def test_one_that_is_overtaken_again_waits(self):
+        recording = self.follow().ready(1)
+        self.pods.watching()
+        self.pods.put("a")
+        recording.wait_events(1)
+        self.pods.on_watch(self.give_up, self.give_up)
+        self.pods.disturb(lambda x: x.end())
+        wait_for(lambda: len(self.pods.watches()) == 4, "the fourth watch")
+        self.pods.watching()
+        self.pods.put("b")
+        recording.wait_events(2)
+        recording.stop()
+        rows = recording.query("SELECT end_reason, next_delay_ns > 0 AS waits FROM connections WHERE purpose='watch' "
+                               "ORDER BY connection")
+        self.assertEqual([tuple(row.values()) for row in rows],
+                         [("server_close_early", 0), ("goaway", 0), ("goaway", 1), ("client_stop", None)])
+        self.assertEqual([row["how_ended"] for row in recording.query("SELECT how_ended FROM gaps")], ["rewatch"])
 
 
 class Goaway(Http2Test):
