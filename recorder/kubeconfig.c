@@ -94,7 +94,8 @@ static int add_file(struct files *files, const char *path, struct err *err)
 
 		f->document = fy_document_build_from_malloc_string(&cfg, copy, text.len);
 		if (!f->document || !fy_node_is_mapping(fy_document_root(f->document)))
-			rc = err_set(err, ERR_PROTOCOL, "'%s' is no kubeconfig: not a YAML mapping, or with a key twice", path);
+			rc = err_set(err, ERR_PROTOCOL,
+				"'%s' is no kubeconfig: not a YAML mapping, or with a key twice", path);
 	}
 	fy_diag_destroy(cfg.diag);
 	buf_release(&text);
@@ -209,6 +210,9 @@ static int data_of(const struct entry *e, const char *key, struct buf *to, struc
 		return 0;
 	rc = base64_decode(slice_of(text), to, err);
 	free(text);
+	/* What libcurl says of it later names neither the field nor the file. */
+	if (rc == 0 && (!to->len || !memmem(to->ptr, to->len, "-----BEGIN ", 11)))
+		rc = err_set(err, ERR_PROTOCOL, "expected PEM, found no line '-----BEGIN ...'");
 	return rc ? err_prefix(err, "bad %s in '%s'", key, e->file->path) : 0;
 }
 
@@ -371,6 +375,9 @@ static int read_context(const struct files *files, const struct kubeconfig_wishe
 			user_name, name);
 	if (rc == 0 && cluster.node)
 		rc = read_cluster(&cluster, c, err);
+	if (rc == 0 && !c->server && !wishes->server)
+		rc = err_set(err, ERR_PROTOCOL,
+			"cluster '%s' of context '%s' has no server in the kubeconfig", cluster_name, name);
 	if (rc == 0)
 		rc = read_user(&user, c, err);
 	free(name);
@@ -419,13 +426,21 @@ static void apply_wishes(const struct kubeconfig_wishes *wishes, struct cluster_
 	}
 }
 
+static bool is_server(const char *url)
+{
+	struct slice rest = slice_of(url);
+
+	return (slice_skip(&rest, "http://") || slice_skip(&rest, "https://")) && rest.len &&
+	       *rest.ptr != '/';
+}
+
 /* "host:port" gets a scheme, as kubectl gives it one; slashes at the end go. */
 static int finish_server(struct cluster_config *c, struct err *err)
 {
 	size_t len = strlen(c->server);
 	bool has_tls = c->ca_file || c->ca_data.len || c->insecure || c->cert_file || c->cert_data.len;
 
-	while (len && c->server[len - 1] == '/')
+	while (len && c->server[len - 1] == '/' && !(len > 2 && strcmp(c->server + len - 3, "://") == 0))
 		c->server[--len] = 0;
 	if (!strstr(c->server, "://")) {
 		char *full = xasprintf("%s://%s", has_tls ? "https" : "http", c->server);
@@ -433,7 +448,7 @@ static int finish_server(struct cluster_config *c, struct err *err)
 		free(c->server);
 		c->server = full;
 	}
-	if (strncmp(c->server, "http://", 7) != 0 && strncmp(c->server, "https://", 8) != 0)
+	if (!is_server(c->server))
 		return err_set(err, ERR_USAGE, "server '%s' is no http or https URL", c->server);
 	return 0;
 }

@@ -116,6 +116,25 @@ class Kubeconfigs(Access):
             self.assertEqual(recording.wait(), 1)
             self.assertIn(f"cannot reach server '{server}': URL using bad/illegal format", recording.stderr)
 
+    def test_a_server_without_a_host_and_a_cluster_without_a_server_are_named(self):
+        config = self.write("config", kubeconfig("https://"))
+        recording = self.go("--kubeconfig", config)
+        self.assertEqual(recording.wait(), 2)
+        self.assertIn("server 'https://' is no http or https URL", recording.stderr)
+        recording = self.go("--kubeconfig", self.write("config", kubeconfig("''")))
+        self.assertEqual(recording.wait(), 1)
+        self.assertIn("cluster 'c' of context 'main' has no server in the kubeconfig", recording.stderr)
+
+    def test_certificates_that_are_no_certificates_are_named_with_their_field_and_file(self):
+        nothing = base64.b64encode(b"nothing").decode()
+        for field, content in (("certificate-authority-data", {"cluster": "%s"}), ("client-certificate-data", {"user": "{%s}"}),
+                               ("client-key-data", {"user": "{%s}"})):
+            content = {key: form % f"{field}: {nothing}" for key, form in content.items()}
+            config = self.write("config", kubeconfig("https://127.0.0.1:1", **content))
+            recording = self.go("--kubeconfig", config)
+            self.assertEqual(recording.wait(), 1)
+            self.assertIn(f"bad {field} in '{config}': expected PEM", recording.stderr)
+
     def test_unknown_fields_mean_nothing_and_the_first_of_two_entries_counts(self):
         self.write("config", kubeconfig(self.serve(), cluster="unknown: [1, {a: b}]") + "preferences: {colors: true}\n")
         with open(self.path("config"), encoding="utf-8") as f:
