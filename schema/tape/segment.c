@@ -53,7 +53,9 @@ int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
 	va_end(ap);
 	if (is_read_error(db, sqlite_code))
 		return err_set_errno(err, errno_of(db), "%s", what);
-	if (sqlite_code == SQLITE_FULL || (sqlite_code == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC))
+	if (sqlite_code == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC)
+		return err_set(err, ERR_NO_SPACE, "%s: %s", what, sqlite3_errstr(SQLITE_FULL));
+	if (sqlite_code == SQLITE_FULL)
 		code = ERR_NO_SPACE;
 	else if (sqlite_code == SQLITE_CORRUPT || sqlite_code == SQLITE_NOTADB || sqlite_code == SQLITE_ERROR)
 		code = ERR_CORRUPT;

@@ -224,11 +224,13 @@ int tape_writer_close(struct tape_writer *w, struct err *err)
 	failed = finish(w, err);
 	if (failed == ERR_IO)
 		failed = finish(w, err);
-	if (failed && !has_pending(w)) {
-		why = *err;
+	why = *err;
+	if (failed && !has_pending(w))
 		err_set(err, why.code,
 			"%s; all events are stored, and the next writer of the tape seals them", why.text);
-	}
+	else if (failed && w->last_seq > w->durable_seq)
+		err_set(err, why.code, "%s; the last %ju events are not stored", why.text,
+			(uintmax_t)(w->last_seq - w->durable_seq));
 	tape_writer_abandon(w);
 	return failed;
 }

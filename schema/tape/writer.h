@@ -43,7 +43,7 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 
 /* Flushes, seals the segment and closes; the writer is gone whatever is returned. An input/output error is
  * tried again once. When only the sealing failed the sentence says so: nothing is lost, and who opens the
- * tape next for writing seals it. */
+ * tape next for writing seals it. Otherwise it says how many events, the last ones, are not on the tape. */
 int tape_writer_close(struct tape_writer *w, struct err *err);
 
 /* Closes without flushing or sealing, as a crash would. */

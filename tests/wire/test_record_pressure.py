@@ -136,7 +136,7 @@ class FullDisk(RecordTest):
         self.pods.put("b", spec={"x": os.urandom(500_000).hex()})
         wait_for(lambda: "disk is full" in recording.stderr, "the message")
         self.assertEqual(recording.stop(signal.SIGTERM), 1)
-        self.assertIn("disk is full", recording.lines[-1])
+        self.assertRegex(recording.lines[-1], "disk is full; the last 1 events are not stored$")
         self.assertEqual(recording.events(), ["ADDED a 1001"])
         os.remove(os.path.join(self.disk, "ballast"))
         second = self.record().ready(1)
@@ -147,6 +147,17 @@ class FullDisk(RecordTest):
         recording = self.record()
         self.assertEqual(recording.wait(), 1)
         self.assertIn("disk is full", recording.stderr)
+
+    def test_wherever_the_room_ends_at_the_start_it_says_that_the_disk_is_full_and_leaves_nothing(self):
+        self.fill()
+        ballast = os.path.join(self.disk, "ballast")
+        for pages in (1, 4, 8, 16):
+            os.truncate(ballast, os.path.getsize(ballast) - pages * 4096)
+            recording = self.record()
+            self.assertEqual(recording.wait(), 1)
+            self.assertRegex(recording.lines[-1], "^kubetape record: tape .* disk is full$")
+            self.assertEqual(os.listdir(self.disk), ["ballast"])
+            self.fill()
 
 
 class Flood(RecordTest):
