@@ -74,25 +74,27 @@ static int ask(const struct operands *o, struct buf *to, struct err *err)
 		word);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int steer(void *values, const struct operands *operands, struct err *err)
 {
-	struct values v = {0};
-	struct operands operands;
-	struct err err = {0};
+	const struct values *v = values;
 	struct buf status;
-	int rc = options_parse(self, argc, argv, &v, &operands, &err);
+	int rc;
 
-	if (rc > 0)
-		return EXIT_OK;
 	buf_init(&status, LIMIT_DOCUMENT_BYTES);
-	if (rc == 0)
-		rc = ask(&operands, &status, &err);
-	if (rc == 0 && v.json)
+	rc = ask(operands, &status, err);
+	if (rc == 0 && v->json)
 		fwrite(status.ptr, 1, status.len, stdout);
 	else if (rc == 0)
 		print_status(buf_slice(&status));
 	buf_release(&status);
-	return rc ? command_fail(self, &err) : EXIT_OK;
+	return rc;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct values v = {0};
+
+	return command_run(self, argc, argv, &v, steer);
 }
 
 const struct command cmd_ctl = {

@@ -130,8 +130,9 @@ static int choose(struct sql_session *s, const char *tape_path, const char *want
 	return code;
 }
 
-static int show(const struct diff_options *o, const struct operands *operands, struct err *err)
+static int show(void *values, const struct operands *operands, struct err *err)
 {
+	const struct diff_options *o = values;
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full}};
 	struct sql_sink sink = {.row = on_row, .context = &p};
 	struct table_out *out = NULL;
@@ -159,15 +160,8 @@ static int show(const struct diff_options *o, const struct operands *operands, s
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct diff_options o = {.namespace = "", .resource = "", .color = "auto"};
-	struct operands operands;
-	struct err err = {0};
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
 
-	if (code > 0)
-		return EXIT_OK;
-	if (code == 0)
-		code = show(&o, &operands, &err);
-	return code < 0 ? command_fail(self, &err) : EXIT_OK;
+	return command_run(self, argc, argv, &o, show);
 }
 
 const struct command cmd_diff_state = {

@@ -222,13 +222,14 @@ static int add_run(struct sql_session *s, const struct export_options *o, struct
 	return sql_session_add_run(s, o->run, err);
 }
 
-static int export(const struct export_options *o, const struct operands *operands, struct err *err)
+static int export(void *values, const struct operands *operands, struct err *err)
 {
+	const struct export_options *o = values;
 	const char *tape_path = operands->items[0];
 	struct sql_session *s;
 	int code;
 
-	if (sql_session_open(tape_path, &s, err))
+	if (check(o, err) || sql_session_open(tape_path, &s, err))
 		return err->code;
 	code = set_start(s, tape_path, err);
 	if (!code && o->run)
@@ -242,17 +243,8 @@ static int export(const struct export_options *o, const struct operands *operand
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct export_options o = {.format = "ndjson", .table = "events", .where = "1", .late = "1ms"};
-	struct operands operands;
-	struct err err = {0};
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
 
-	if (code > 0)
-		return EXIT_OK;
-	if (code == 0)
-		code = check(&o, &err);
-	if (code == 0)
-		code = export(&o, &operands, &err);
-	return code < 0 ? command_fail(self, &err) : EXIT_OK;
+	return command_run(self, argc, argv, &o, export);
 }
 
 const struct command cmd_export = {

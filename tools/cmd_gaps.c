@@ -363,36 +363,35 @@ static bool any_hid_something(const struct gap_accounts *all)
 	return false;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int show(void *values, const struct operands *operands, struct err *err)
 {
-	struct gaps_options o = {0};
-	struct operands operands;
+	const struct gaps_options *o = values;
 	struct gap_accounts all = {0};
-	struct tape *t = NULL;
-	struct err err = {0};
-	bool loss = false;
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
+	struct tape *t;
+	int code = tape_open(operands->items[0], &t, err);
 
-	if (code > 0)
-		return EXIT_OK;
-	if (code == 0)
-		code = tape_open(operands.items[0], &t, &err);
-	if (code == 0)
-		code = gap_accounts_read(t, &all, &err);
-	if (code == 0) {
-		if (o.json)
-			print_json(operands.items[0], &all, &o);
+	if (code)
+		return code;
+	code = gap_accounts_read(t, &all, err);
+	if (!code) {
+		if (o->json)
+			print_json(operands->items[0], &all, o);
 		else
-			print_page(&all, &o);
-		loss = any_hid_something(&all);
+			print_page(&all, o);
+		code = any_hid_something(&all) ? EXIT_LOSS : EXIT_OK;
 		if (fflush(stdout))
-			code = err_set_errno(&err, errno, "cannot write the output");
+			code = err_set_errno(err, errno, "cannot write the output");
 	}
 	gap_accounts_release(&all);
 	tape_close(t);
-	if (code < 0)
-		return command_fail(self, &err);
-	return loss ? EXIT_LOSS : EXIT_OK;
+	return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct gaps_options o = {0};
+
+	return command_run(self, argc, argv, &o, show);
 }
 
 const struct command cmd_gaps = {

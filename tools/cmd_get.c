@@ -355,14 +355,17 @@ static int print_all(struct get *g, const struct operands *operands, struct err 
 
 /* ---- the command ---- */
 
-static int get(const struct get_options *o, const struct operands *operands, struct err *err)
+static int get(void *values, const struct operands *operands, struct err *err)
 {
+	const struct get_options *o = values;
 	struct get g = {.options = o};
 	int code = tape_open(operands->items[0], &g.tape, err);
 
 	buf_init(&g.missing, LIMIT_DOCUMENT_BYTES);
-	if (!code && label_selector_parse(slice_of(o->selector), &g.selector, err))
-		code = err_set(err, ERR_USAGE, "bad selector '%s'", o->selector);
+	if (!code && label_selector_parse(slice_of(o->selector), &g.selector, err)) {
+		err_prefix(err, "bad selector '%s'", o->selector);
+		code = err->code = ERR_USAGE;
+	}
 	if (!code)
 		code = tape_position_parse_time(g.tape, o->at, &g.seq, &g.now_ns, err);
 	if (!code)
@@ -379,15 +382,8 @@ static int get(const struct get_options *o, const struct operands *operands, str
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct get_options o = {.at = "end", .output = "table", .selector = ""};
-	struct operands operands;
-	struct err err = {0};
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
 
-	if (code > 0)
-		return EXIT_OK;
-	if (code == 0)
-		code = get(&o, &operands, &err);
-	return code < 0 ? command_fail(self, &err) : EXIT_OK;
+	return command_run(self, argc, argv, &o, get);
 }
 
 const struct command cmd_get = {

@@ -21,8 +21,9 @@ static void print_names(FILE *to)
 		fprintf(to, "%s\n", (*c)->name);
 }
 
-static int help(const struct help_options *o, const struct operands *operands, struct err *err)
+static int help(void *values, const struct operands *operands, struct err *err)
 {
+	const struct help_options *o = values;
 	const struct command *about = operands->count ? command_find(operands->items[0]) : NULL;
 	bool is_man = strcmp(o->format, "man") == 0;
 
@@ -43,15 +44,8 @@ static int help(const struct help_options *o, const struct operands *operands, s
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct help_options o = {.format = "text"};
-	struct operands operands;
-	struct err err = {0};
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
 
-	if (code > 0)
-		return EXIT_OK;
-	if (code < 0 || help(&o, &operands, &err))
-		return command_fail(self, &err);
-	return EXIT_OK;
+	return command_run(self, argc, argv, &o, help);
 }
 
 const struct command cmd_help = {

@@ -281,28 +281,28 @@ static int print_page(const struct report *r, struct err *err)
 	return print_resources(r, err);
 }
 
+static int show(void *values, const struct operands *operands, struct err *err)
+{
+	const struct info_options *o = values;
+	struct report r = {.path = operands->items[0]};
+	struct tape *t;
+	int code = tape_open(r.path, &t, err);
+
+	if (code)
+		return code;
+	code = make_report(&r, t, err);
+	if (!code)
+		code = (o->json ? print_json : print_page)(&r, err);
+	free(r.resources);
+	tape_close(t);
+	return code;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct info_options o = {0};
-	struct operands operands;
-	struct report r = {0};
-	struct tape *t = NULL;
-	struct err err = {0};
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
 
-	if (code > 0)
-		return EXIT_OK;
-	if (code == 0) {
-		r.path = operands.items[0];
-		code = tape_open(r.path, &t, &err);
-	}
-	if (code == 0)
-		code = make_report(&r, t, &err);
-	if (code == 0)
-		code = (o.json ? print_json : print_page)(&r, &err);
-	free(r.resources);
-	tape_close(t);
-	return code < 0 ? command_fail(self, &err) : EXIT_OK;
+	return command_run(self, argc, argv, &o, show);
 }
 
 const struct command cmd_info = {

@@ -177,8 +177,9 @@ static int print(struct sql_session *s, const struct log_options *o, const char 
 	return code;
 }
 
-static int show(const struct log_options *o, const struct operands *operands, struct err *err)
+static int show(void *values, const struct operands *operands, struct err *err)
 {
+	const struct log_options *o = values;
 	struct sql_session *s = NULL;
 	int code = sql_session_open(operands->items[0], &s, err);
 
@@ -196,15 +197,8 @@ static int show(const struct log_options *o, const struct operands *operands, st
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct log_options o = {.namespace = "", .color = "auto"};
-	struct operands operands;
-	struct err err = {0};
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
 
-	if (code > 0)
-		return EXIT_OK;
-	if (code == 0)
-		code = show(&o, &operands, &err);
-	return code < 0 ? command_fail(self, &err) : EXIT_OK;
+	return command_run(self, argc, argv, &o, show);
 }
 
 const struct command cmd_log = {

@@ -72,11 +72,14 @@ static int run_sql(struct sql_session *s, const struct query_options *o, const s
 	return code;
 }
 
-static int query(const struct query_options *o, const struct operands *operands, struct err *err)
+static int query(void *values, const struct operands *operands, struct err *err)
 {
+	struct query_options *o = values;
 	struct sql_session *s;
 	int code;
 
+	if (o->file && operands->count > 1)
+		return err_set(err, ERR_USAGE, "both '--file' and an SQL text were given");
 	if (sql_session_open(operands->items[0], &s, err))
 		return err->code;
 	code = o->run ? sql_session_add_run(s, o->run, err) : 0;
@@ -88,28 +91,13 @@ static int query(const struct query_options *o, const struct operands *operands,
 	return code;
 }
 
-static int check(const struct query_options *o, const struct operands *operands, struct err *err)
-{
-	if (o->file && operands->count > 1)
-		return err_set(err, ERR_USAGE, "both '--file' and an SQL text were given");
-	return 0;
-}
-
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct query_options o = {.format = "table"};
-	struct operands operands;
-	struct err err = {0};
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
+	int code = command_run(self, argc, argv, &o, query);
 
-	if (code > 0)
-		return EXIT_OK;
-	if (code == 0)
-		code = check(&o, &operands, &err);
-	if (code == 0)
-		code = query(&o, &operands, &err);
 	free(o.parameters.items);
-	return code < 0 ? command_fail(self, &err) : EXIT_OK;
+	return code;
 }
 
 const struct command cmd_query = {

@@ -182,44 +182,38 @@ static void print_end(const struct listing *l, const struct tape_recover_result 
 		puts("the end of the tape is damaged: events behind the last one may be lost without a trace");
 }
 
-static int recover(
-	const struct recover_values *v, const char *from, struct tape_recover_result *ret, struct err *err)
+static int recover(void *values, const struct operands *operands, struct err *err)
 {
+	const struct recover_values *v = values;
+	const char *from = operands->items[0];
+	struct tape_recover_result result;
 	struct listing l = {.v = v, .from = from};
 	struct tape_recover_options options = {
 		.lost = note_loss, .progress = step, .context = &l, .program = "kubetape " KUBETAPE_VERSION};
 	int failed;
 
+	if (!v->output)
+		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 	progress_catch_signals();
 	progress_begin(&l.progress, "recovering");
-	failed = tape_recover(from, v->output, &options, ret, err);
+	failed = tape_recover(from, v->output, &options, &result, err);
 	progress_clear(&l.progress);
 	if (failed)
 		return failed;
 	if (v->json)
-		print_json_end(&l, ret);
+		print_json_end(&l, &result);
 	else
-		print_end(&l, ret);
-	return fflush(stdout) ? err_set_errno(err, errno, "cannot write the output") : 0;
+		print_end(&l, &result);
+	if (fflush(stdout))
+		return err_set_errno(err, errno, "cannot write the output");
+	return is_complete(&result) ? EXIT_OK : EXIT_LOSS;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct recover_values v = {0};
-	struct tape_recover_result result = {0};
-	struct operands operands;
-	struct err err = {0};
-	int rc = options_parse(self, argc, argv, &v, &operands, &err);
 
-	if (rc > 0)
-		return EXIT_OK;
-	if (rc == 0 && !v.output)
-		rc = err_set(&err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
-	if (rc == 0)
-		rc = recover(&v, operands.items[0], &result, &err);
-	if (rc < 0)
-		return command_fail(self, &err);
-	return is_complete(&result) ? EXIT_OK : EXIT_LOSS;
+	return command_run(self, argc, argv, &v, recover);
 }
 
 const struct command cmd_recover = {

@@ -53,34 +53,35 @@ static void print_result(const struct repack_values *v, const struct tape_repack
 			bytes_format(new_text, r->new_disk_bytes), v->output);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int repack(void *values, const struct operands *operands, struct err *err)
 {
-	struct repack_values v = {.level = tape_repack_defaults.pack.level};
-	struct tape_repack_options o;
+	const struct repack_values *v = values;
 	struct tape_repack_result result;
-	struct operands operands;
 	struct progress progress;
-	struct err err;
-	int rc = options_parse(self, argc, argv, &v, &operands, &err);
-
-	if (rc == 0)
-		rc = check(&v, &err);
-	if (rc)
-		return rc > 0 ? EXIT_OK : command_fail(self, &err);
-	progress_catch_signals();
-	progress_begin(&progress, "repacking");
-	o = (struct tape_repack_options){
-		.pack = {(int)v.level, (size_t)v.block_size},
-		.extent_bytes = (uint64_t)v.extent_size,
+	const struct tape_repack_options options = {
+		.pack = {(int)v->level, (size_t)v->block_size},
+		.extent_bytes = (uint64_t)v->extent_size,
 		.progress = step,
 		.context = &progress,
 	};
-	rc = tape_repack(operands.items[0], v.output, &o, &result, &err);
+	int failed;
+
+	if (check(v, err))
+		return err->code;
+	progress_catch_signals();
+	progress_begin(&progress, "repacking");
+	failed = tape_repack(operands->items[0], v->output, &options, &result, err);
 	progress_clear(&progress);
-	if (rc)
-		return command_fail(self, &err);
-	print_result(&v, &result);
-	return EXIT_OK;
+	if (!failed)
+		print_result(v, &result);
+	return failed;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct repack_values v = {.level = tape_repack_defaults.pack.level};
+
+	return command_run(self, argc, argv, &v, repack);
 }
 
 const struct command cmd_repack = {

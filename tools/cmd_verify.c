@@ -136,9 +136,11 @@ static void print_text_end(const struct verification *v, const struct tape_verif
 		bytes_format(rate, (uint64_t)((double)r->stored_bytes / ((double)passed_ns / 1e9))));
 }
 
-static int verify(
-	const struct verify_options *o, const char *path, struct tape_verify_result *ret, struct err *err)
+static int verify(void *values, const struct operands *operands, struct err *err)
 {
+	const struct verify_options *o = values;
+	const char *path = operands->items[0];
+	struct tape_verify_result result;
 	struct verification v = {.options = o, .path = path, .begin_ns = clock_mono_ns(&clock_system)};
 	struct tape_verify_options options = {
 		.quick = o->quick, .damaged = print_damage, .progress = step, .context = &v};
@@ -146,32 +148,24 @@ static int verify(
 
 	progress_catch_signals();
 	progress_begin(&v.progress, "verifying");
-	failed = tape_verify(path, &options, ret, err);
+	failed = tape_verify(path, &options, &result, err);
 	progress_clear(&v.progress);
 	if (failed)
 		return failed;
 	if (o->json)
-		print_json_end(&v, ret);
+		print_json_end(&v, &result);
 	else
-		print_text_end(&v, ret);
-	return fflush(stdout) ? err_set_errno(err, errno, "cannot write the output") : 0;
+		print_text_end(&v, &result);
+	if (fflush(stdout))
+		return err_set_errno(err, errno, "cannot write the output");
+	return result.damages ? EXIT_FAILED : EXIT_OK;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct verify_options o = {0};
-	struct tape_verify_result result = {0};
-	struct operands operands;
-	struct err err = {0};
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
 
-	if (code > 0)
-		return EXIT_OK;
-	if (code == 0)
-		code = verify(&o, operands.items[0], &result, &err);
-	if (code < 0)
-		return command_fail(self, &err);
-	return result.damages ? EXIT_FAILED : EXIT_OK;
+	return command_run(self, argc, argv, &o, verify);
 }
 
 const struct command cmd_verify = {

@@ -280,3 +280,17 @@ int command_fail(const struct command *c, const struct err *err)
 	fprintf(stderr, "kubetape %s: %s\n", c->name, err->text);
 	return err->code == ERR_USAGE ? EXIT_USAGE : EXIT_FAILED;
 }
+
+int command_run(const struct command *c, int argc, char **argv, void *values,
+	int (*work)(void *values, const struct operands *operands, struct err *err))
+{
+	struct operands operands;
+	struct err err = {0};
+	int code = options_parse(c, argc, argv, values, &operands, &err);
+
+	if (code > 0)
+		return EXIT_OK;
+	if (code == 0)
+		code = work(values, &operands, &err);
+	return code < 0 ? command_fail(c, &err) : code;
+}

@@ -83,6 +83,11 @@ int options_parse(const struct command *c, int argc, char **argv, void *values, 
 /* Prints what --help prints: usage, description and a line or more for each option, 100 columns wide. */
 void options_print_help(const struct command *c, FILE *to);
 
+/* What most commands are: parses the command line into `values`, which hold the defaults, and calls `work`,
+ * which returns an exit code, or an ERR_* with its sentence. Returns the exit code, and has said why. */
+int command_run(const struct command *c, int argc, char **argv, void *values,
+	int (*work)(void *values, const struct operands *operands, struct err *err));
+
 /* Prints "kubetape NAME: sentence" to stderr and returns the exit code that belongs to the error. */
 int command_fail(const struct command *c, const struct err *err);
 
