@@ -68,6 +68,14 @@ const struct command cmd_diff = {
 		"  @times @uids @names @secrets @status @conflicts    kinds of values, with --keep mostly\n"
 		"With --also a third run, as good as the first, teaches what else differs by itself.\n"
 		"replayer/write/WRITES.md lists the rules that hold by default.",
+	.exits =
+		{
+			[EXIT_OK] = "the two runs are the same",
+			[EXIT_FAILED] = "they differ",
+			[EXIT_USAGE] = "they cannot be compared; one sentence on standard error says why",
+			[EXIT_LOSS] =
+				"they are the same as far as they go, but a replay did not end in order",
+		},
 	.options = rows,
 	.run = run,
 };

@@ -404,5 +404,9 @@ const struct command cmd_gaps = {
 		"was tried, how it ended, and which objects turned out to be changed, deleted or recreated\n"
 		"meanwhile. The exit code is 3 when a gap hid something or never ended, else 0.",
 	.options = rows,
+	.exits =
+		{
+			[EXIT_LOSS] = "a gap hid something, or never ended",
+		},
 	.run = run,
 };

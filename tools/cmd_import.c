@@ -217,5 +217,9 @@ const struct command cmd_import = {
 		"  kubectl get pods -w --output-watch-events -o json | kubetape import - -o X.tape\n"
 		"  kubetape export X.tape --table all | kubetape import - -o Y.tape",
 	.options = rows,
+	.exits =
+		{
+			[EXIT_LOSS] = "done, but documents were left out",
+		},
 	.run = run,
 };

@@ -220,5 +220,10 @@ const struct command cmd_record = {
 		"ended by --duration, it is 3 when the server could not tell everything that happened\n"
 		"while a watch was away.",
 	.options = rows,
+	.exits =
+		{
+			[EXIT_OK] = "done, or ended by a signal: the last line says what is missing",
+			[EXIT_LOSS] = "ended by --duration, and gaps hid changes",
+		},
 	.run = run,
 };

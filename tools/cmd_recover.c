@@ -228,5 +228,10 @@ const struct command cmd_recover = {
 		"them get lower numbers, and the loss becomes a gap of the streams it may have been of. The\n"
 		"damaged tape is only read.",
 	.options = rows,
+	.exits =
+		{
+			[EXIT_OK] = "nothing was lost",
+			[EXIT_LOSS] = "something was lost",
+		},
 	.run = run,
 };

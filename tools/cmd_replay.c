@@ -199,5 +199,12 @@ const struct command cmd_replay = {
 		"request counts: 'overlay', 'configmaps=overlay', 'deployments.apps:create,delete=reject',\n"
 		"'*:delete=reject', 'pods/status=absorb'.",
 	.options = options,
+	.exits =
+		{
+			[EXIT_OK] = "done; with a COMMAND the exit code is the command's",
+			[EXIT_FAILED] =
+				"failed, with a sentence on standard error; or the writes differ from those of --golden",
+			[EXIT_LOSS] = "an event was delivered later than --max-lateness",
+		},
 	.run = run,
 };

@@ -471,5 +471,12 @@ const struct command cmd_sweep = {
 		"stderr), 2 usage, 3 cannot tell: the command is not deterministic, was not reached by any gap,\n"
 		"went wrong only once, or Ctrl-C ended the sweep.",
 	.options = options,
+	.exits =
+		{
+			[EXIT_OK] = "no gap makes it go wrong",
+			[EXIT_FAILED] =
+				"some do; or the sweep failed, and one sentence on standard error says why",
+			[EXIT_LOSS] = "it cannot be told, or Ctrl-C ended the sweep",
+		},
 	.run = run,
 };

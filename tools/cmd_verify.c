@@ -181,5 +181,12 @@ const struct command cmd_verify = {
 		"whatever changed since a segment was sealed, as fast as the disk, but not what was wrong\n"
 		"when it was written.",
 	.options = rows,
+	.exits =
+		{
+			[EXIT_OK] = "the tape is what was written",
+			[EXIT_FAILED] =
+				"it is damaged; or it cannot be read, and one sentence on standard error says why",
+			[EXIT_LOSS] = "",
+		},
 	.run = run,
 };

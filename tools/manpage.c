@@ -116,14 +116,25 @@ static void print_option(const struct option_row *row, FILE *to)
 	free(name);
 }
 
-static void print_exit_status(FILE *to)
+/* `own`: the command's, NULL: of none. */
+static void print_exit_status(const char *const *own, FILE *to)
 {
-	fputs(".SH EXIT STATUS\n"
-	      ".TP\n.B 0\ndone\n"
-	      ".TP\n.B 1\nfailed; one sentence on standard error says why\n"
-	      ".TP\n.B 2\nthe command line was not understood\n"
-	      ".TP\n.B 3\ndone, but something is missing: gaps, a lost tail, lateness over the limit\n",
-		to);
+	static const char *const usual[EXIT_CODE_COUNT] = {
+		[EXIT_OK] = "done",
+		[EXIT_FAILED] = "failed; one sentence on standard error says why",
+		[EXIT_USAGE] = "the command line was not understood",
+		[EXIT_LOSS] = "done, but something is missing: gaps, a lost tail, lateness over the limit",
+	};
+
+	fputs(".SH EXIT STATUS\n", to);
+	for (int code = 0; code < EXIT_CODE_COUNT; code++) {
+		const char *text = own && own[code] ? own[code] : usual[code];
+
+		if (!*text)
+			continue;
+		fprintf(to, ".TP\n.B %d\n", code);
+		print_line(text, strlen(text), to);
+	}
 }
 
 static void print_head(const char *page, const char *summary, FILE *to)
@@ -154,7 +165,7 @@ void manpage_write_overview(const struct command *const *commands, FILE *to)
 		print_line((*commands)->name, strlen((*commands)->name), to);
 		print_line((*commands)->summary, strlen((*commands)->summary), to);
 	}
-	print_exit_status(to);
+	print_exit_status(NULL, to);
 }
 
 void manpage_write_command(const struct command *c, FILE *to)
@@ -172,6 +183,6 @@ void manpage_write_command(const struct command *c, FILE *to)
 	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++)
 		print_option(row, to);
 	fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow a short form of this page\n", to);
-	print_exit_status(to);
+	print_exit_status(c->exits, to);
 	free(page);
 }

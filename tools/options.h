@@ -18,6 +18,7 @@ enum exit_code {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_LOSS = 3, /* done, but something is missing: gaps, a lost tail, lateness over the limit */
+	EXIT_CODE_COUNT,
 };
 
 /* What an option's value is, and the type of the field it is stored in. */
@@ -61,6 +62,9 @@ struct command {
 	bool runs_child;         /* a command line may stand behind `--` */
 	const char *summary;     /* one line for the list of commands, lower case, no full stop */
 	const char *description; /* a paragraph or two for --help, lines of at most 90 columns */
+	/* For the manual page: what an exit code means of this command, one line each. NULL: what it means of
+	 * any other; "": it is never returned. */
+	const char *exits[EXIT_CODE_COUNT];
 	const struct option_row *options;
 	int (*run)(const struct command *self, int argc, char **argv); /* argv[0] is the command's name */
 };
