@@ -31,17 +31,24 @@ def lister(resource):
 		"deployments.apps": apps.list_deployment_for_all_namespaces}[resource]
 
 
+printing = threading.Lock()
+
+
+def say(line):
+	"""A line and its end are two writes, and every resource has a thread."""
+	with printing:
+		print(line, flush=True)
+
+
 class Report:
 	"""What one resource told; a handler is not given what an update replaces, so it is kept here."""
-	lock = threading.Lock()
 
 	def __init__(self, resource):
 		self.resource = resource
 		self.known = {}
 
 	def line(self, kind, **more):
-		with Report.lock:
-			print(json.dumps({"kind": kind, "resource": self.resource, **more}), flush=True)
+		say(json.dumps({"kind": kind, "resource": self.resource, **more}))
 
 	def listed(self, o):
 		one = identity(o)
@@ -127,7 +134,7 @@ def main():
 	def tell_caches(last):
 		for report, held in followed:
 			report.cache(held())
-		print(json.dumps({"kind": last}, separators=(",", ":")), flush=True)
+		say(json.dumps({"kind": last}, separators=(",", ":")))
 	threading.Thread(target=lambda: [tell_caches("cached") for _ in sys.stdin], daemon=True).start()
 	signal.sigwait(ends)
 	tell_caches("end")
