@@ -89,7 +89,6 @@ class Deployment(Case):
 			"containers"][0]
 		# A free port of this machine stands for that of a pod.
 		arguments = [re.sub("^--metrics=.*", "--metrics=0", a) for a in container["args"]]
-		shutil.rmtree(self.folder())
 		volume = os.path.join(self.folder(), "volume")
 		os.makedirs(volume)
 		recorder = process.Child(["unshare", "-rm", "sh", "-euc", POD, "pod", self.credentials(), volume,

@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import threading
 
 from lib import caches, replay, wait
@@ -16,7 +15,6 @@ class ACacheOnAReplayThatIsMoved(Case):
 	def start(self, name, *options, replay_options=(), **env):
 		"""A replay and caches of everything in it that changes; both end with the test."""
 		folder = os.path.join(self.folder(), name)
-		shutil.rmtree(folder, ignore_errors=True)
 		os.makedirs(folder)
 		served = replay.Replay(self.all_tape, folder, "replay", "--wait-watchers", "0", *replay_options)
 		self.addCleanup(served.__exit__)

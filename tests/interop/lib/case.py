@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import unittest
 
 from lib import session, tape, witness
@@ -31,6 +32,7 @@ class Case(unittest.TestCase):
 
 	longMessage = True
 	maxDiff = 2000
+	_has_folder = False
 
 	@property
 	def session(self):
@@ -49,9 +51,12 @@ class Case(unittest.TestCase):
 		return seen()
 
 	def folder(self):
-		"""A folder for the output of this test's programs, kept for looking at it afterwards."""
+		"""A folder for the output of this test's programs, kept for looking at it until the test runs again."""
 		path = os.path.join(recorded().folder, "tests", self.id().split(".", 1)[-1])
-		os.makedirs(path, exist_ok=True)
+		if not self._has_folder:
+			shutil.rmtree(path, ignore_errors=True)
+			os.makedirs(path)
+			self._has_folder = True
 		return path
 
 	def assertNothing(self, differences, what):

@@ -10,8 +10,10 @@ What is in the directory:
 """
 
 import base64
+import contextlib
 import json
 import os
+import random
 import shutil
 import socket
 import ssl
@@ -28,15 +30,17 @@ GRACE_S = {"kube-apiserver": 3.0, "etcd": 20.0}
 
 
 def free_ports(count):
-	"""Ports that were free a moment ago, all different."""
-	sockets = [socket.socket() for _ in range(count)]
-	try:
-		for s in sockets:
-			s.bind(("127.0.0.1", 0))
-		return [s.getsockname()[1] for s in sockets]
-	finally:
-		for s in sockets:
-			s.close()
+	"""Ports that were free a moment ago, all different, and below those that the kernel gives to others meanwhile."""
+	with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
+		end = int(f.read().split()[0])
+	free = []
+	for port in random.sample(range(max(end - 20000, 1024), end), 100 + count):
+		with contextlib.suppress(OSError), socket.socket() as s:
+			s.bind(("127.0.0.1", port))
+			free.append(port)
+		if len(free) == count:
+			return free
+	raise OSError(f"fewer than {count} ports are free below {end}")
 
 
 class Cluster:

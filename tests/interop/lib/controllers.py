@@ -5,6 +5,7 @@ Its marks are config maps, created one after the other: `quiet` (nothing has hap
 idle), `pending` (all pods are there and none is on a node) and `bound`.
 """
 
+import fcntl
 import os
 import shutil
 import signal
@@ -26,9 +27,11 @@ class Recorded:
 
 	@classmethod
 	def kept(cls, folder):
-		"""Recorded once for all tests."""
+		"""Recorded once for all tests, by the first process that asks."""
 		made = cls(folder)
-		return made if os.path.exists(made.tape) and made.seq_of("bound") else made.record()
+		with open(folder + ".lock", "w", encoding="utf-8") as lock:
+			fcntl.flock(lock, fcntl.LOCK_EX)
+			return made if os.path.exists(made.tape) and made.seq_of("bound") else made.record()
 
 	def record(self):
 		made = cluster.Cluster(os.path.join(self.folder, "cluster")).anew()

@@ -1,6 +1,8 @@
 """Printing test results: a line for each test, the failures in full at the end, and one plain closing line."""
 
+import collections
 import time
+import typing
 import unittest
 
 
@@ -37,18 +39,30 @@ class Result(unittest.TestResult):
 		super().addSkip(test, reason)
 		self.ran[test.id()] = "skipped"
 
-	def report(self):
-		"""Print what failed and the closing line; True when nothing failed."""
-		for test, trace in self.failures + self.errors:
-			self.say(f"\n--- {sentence(test)}\n{trace}")
-		for test, reason in self.skipped:
-			self.say(f"skipped: {sentence(test)}: {reason}")
-		counts = {word: list(self.ran.values()).count(word) for word in ("ok", "FAILED", "skipped")}
+	def outcome(self):
+		"""What is left to say in the end, as something that another process can be told."""
+		counts = collections.Counter(self.ran.values())
 		# A failure outside a test (a broken module, a fixture) is one of unittest's own and counts as well.
-		failed = counts["FAILED"] + sum(1 for test, _ in self.errors if not _of_a_test(test, self.ran))
-		skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
-		self.say(f"{counts['ok']} passed, {failed} failed{skipped}")
-		return failed == 0
+		counts["FAILED"] += sum(1 for test, _ in self.errors if not _of_a_test(test, self.ran))
+		return Outcome(counts,
+			[f"\n--- {sentence(test)}\n{trace}" for test, trace in self.failures + self.errors],
+			[f"skipped: {sentence(test)}: {reason}" for test, reason in self.skipped])
+
+
+class Outcome(typing.NamedTuple):
+	counts: collections.Counter  # of "ok", "FAILED" and "skipped"
+	failures: list
+	skips: list
+
+
+def report(say, outcomes):
+	"""Print what failed and the closing line; True when nothing failed."""
+	for text in [t for o in outcomes for t in o.failures] + [t for o in outcomes for t in o.skips]:
+		say(text)
+	counts = sum((o.counts for o in outcomes), collections.Counter())
+	skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
+	say(f"{counts['ok']} passed, {counts['FAILED']} failed{skipped}")
+	return counts["FAILED"] == 0
 
 
 def _of_a_test(test, ran):
