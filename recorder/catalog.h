@@ -27,6 +27,7 @@ void catalog_release(struct catalog *c);
 int catalog_add_aggregated(struct catalog *c, struct slice json, struct err *err) MUST_CHECK;
 int catalog_add_classic(struct catalog *c, struct slice json, struct err *err) MUST_CHECK;
 
+/* In whatever version. */
 bool catalog_has(const struct catalog *c, const char *group, const char *resource);
 
 /* The versions an APIGroupList names, each as "group/version", preferred first. */

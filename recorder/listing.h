@@ -24,6 +24,8 @@ struct listing {
 	struct tape *reader; /* opened when a deleted object's last state is wanted */
 };
 
+/* Before the first page. Borrows `in` and `gap` until the list is complete or begun anew; is_first counts
+ * only where no gap is open. */
 void listing_begin(struct listing *l, struct ingest *in, struct gap *gap, uint32_t resource, bool is_first);
 
 /* Takes one page. Returns 1 when there are more (next is set), 0 when the list is complete: rv is its

@@ -33,6 +33,7 @@ void resume_release(struct resume *r);
 /* A list or a bookmark said that everything up to rv is known. Not-a-number versions are kept as they are. */
 void resume_set(struct resume *r, struct slice rv);
 
+/* What an event is to what has been recorded; changes nothing. */
 enum resume_verdict resume_judge(
 	const struct resume *r, enum event_type type, struct slice uid, struct slice rv);
 

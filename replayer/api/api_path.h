@@ -30,6 +30,7 @@ struct api_path {
 	bool forced_watch; /* the old form with /watch/ behind the version */
 };
 
+/* The path without its query, decoded (query.h). */
 void api_path_parse(struct slice path, struct api_path *ret);
 
 #endif

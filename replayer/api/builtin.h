@@ -7,6 +7,7 @@
 
 #include "schema/base/buf.h"
 
+/* Whether the API server itself serves the group; "" is the core group. */
 bool builtin_group(struct slice group);
 
 /* The short names of a built-in resource, separated by commas ("po"); "" when it has none. */

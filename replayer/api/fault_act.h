@@ -43,6 +43,7 @@ bool fault_act_request(struct api_call *call);
 
 /* ---- watches ---- */
 
+/* A watch begins, and is over. Between them its `fault` is valid. */
 void fault_act_opened(struct fault_act *a, struct watch *w, const struct api_call *call);
 void fault_act_closed(struct fault_act *a, struct watch *w);
 

@@ -22,6 +22,7 @@ struct query {
 	char *bytes; /* what the slices point into */
 };
 
+/* Never fails: see bad_path. Releases nothing of what was there. */
 void query_parse(struct slice target, struct query *ret);
 void query_release(struct query *q);
 

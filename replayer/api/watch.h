@@ -35,6 +35,7 @@ struct watches_listener {
 	void (*caught_up)(void *context);              /* nobody is behind any more */
 };
 
+/* Borrows everything until it is closed. */
 struct watches *watches_new(uv_loop_t *loop, struct world *world, const struct marks *marks, struct run *run,
 	const struct watches_listener *listener, void *context);
 

@@ -54,6 +54,7 @@ struct fault_firing {
 	struct fault_now at;
 };
 
+/* Lets happen what is due by `now`: faults at positions, and the ends of those that go by a clock. */
 void faults_tick(struct faults *f, const struct fault_now *now);
 /* ERR_FAILED or ERR_STOPPED when a predicate cannot be computed. */
 int faults_before(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,

@@ -91,6 +91,7 @@ struct exchange {
 /* Sets who is told. Without an owner the answer must be complete when the handler returns. */
 void exchange_own(struct exchange *x, const struct exchange_owner *owner, void *context);
 
+/* Sends the head; length: of the body, negative when only its end will tell. The exchange must be OPEN. */
 void exchange_answer(
 	struct exchange *x, int status, const struct http_header *headers, size_t count, int64_t length);
 
@@ -100,7 +101,10 @@ void exchange_push(struct exchange *x, struct blob *b);
 /* Queues bytes that are sent as they are, without chunk framing. */
 void exchange_push_raw(struct exchange *x, struct blob *b);
 
+/* The body is whole; nothing may be pushed any more. */
 void exchange_finish(struct exchange *x);
+
+/* At once, whatever waits; in any state. The owner is told. */
 void exchange_abort(struct exchange *x, enum exchange_abort how);
 
 /* Aborts when everything that is queued is out; nothing may be pushed any more. */

@@ -84,10 +84,10 @@ void player_flush(struct player *p);
 /* Stops and closes the timer; freed when libuv has let go of it. The timeline must be closed before. */
 void player_close(struct player *p);
 
-void player_start(struct player *p); /* from WAITING */
-void player_pause(struct player *p); /* from WAITING, too */
-void player_resume(struct player *p);
-void player_set_speed(struct player *p, double speed);
+void player_start(struct player *p);                   /* from WAITING */
+void player_pause(struct player *p);                   /* from WAITING, too */
+void player_resume(struct player *p);                  /* from PAUSED; in ENDED lets the clock go on */
+void player_set_speed(struct player *p, double speed); /* from now on; as in player_options */
 
 /* Applies the next changes at once, however far away they are, and stands still behind them. */
 void player_step(struct player *p, uint64_t changes);

@@ -50,10 +50,13 @@ struct run_side {
 
 struct run_comparison;
 
+/* Compares two run files, by their paths. Fails when one cannot be read. The comparison and all that is taken
+ * from it live until it is freed. */
 int run_compare(const char *first, const char *second, const struct compare_options *options,
 	struct run_comparison **ret, struct err *err) MUST_CHECK;
 void run_comparison_free(struct run_comparison *c); /* accepts NULL */
 
+/* The differences; index below the count. */
 size_t run_comparison_count(const struct run_comparison *c);
 struct run_difference run_comparison_at(const struct run_comparison *c, size_t index);
 const struct run_side *run_comparison_side(const struct run_comparison *c, int side); /* 0, 1 */
