@@ -199,6 +199,26 @@ static int only_field(
 	return rc < 0 ? rc : 1;
 }
 
+static int print_value(struct decoder *d, const struct protobuf_row *row, const struct wire_field *f);
+
+/* Go reads what something else outweighs, too: it is printed, and taken away again. */
+static int check_value(struct decoder *d, const struct protobuf_row *row, const struct wire_field *f)
+{
+	size_t before = d->to->len;
+	int rc = print_value(d, row, f);
+
+	d->to->len = before;
+	return rc;
+}
+
+static int check_only_field(struct decoder *d, const struct protobuf_row *row, struct slice range)
+{
+	struct wire_field f;
+	int rc = only_field(d, row, range, &f);
+
+	return rc > 0 ? check_value(d, row, &f) : rc;
+}
+
 static int print_schema_or_bool(struct decoder *d, unsigned schema, struct slice bytes)
 {
 	const struct protobuf_row rows[2] = {{.number = 1, .form = PB_BOOL},
@@ -207,6 +227,8 @@ static int print_schema_or_bool(struct decoder *d, unsigned schema, struct slice
 	struct wire_field f;
 	int rc = find_pair(d, bytes, rows, found);
 
+	if (rc == 0)
+		rc = check_only_field(d, &rows[0], found[0]);
 	if (rc == 0)
 		rc = only_field(d, &rows[1], found[1], &f);
 	if (rc > 0)
@@ -226,8 +248,10 @@ static int print_schema_or_many(
 	struct wire_field f;
 	int rc = find_pair(d, bytes, rows, found);
 
-	if (rc == 0 && found[1].len)
-		return print_list(d, &rows[1], found[1]);
+	if (rc == 0 && found[1].len) {
+		rc = check_only_field(d, &rows[0], found[0]);
+		return rc < 0 ? rc : print_list(d, &rows[1], found[1]);
+	}
 	if (rc == 0)
 		rc = only_field(d, &rows[0], found[0], &f);
 	if (rc > 0)
@@ -373,8 +397,10 @@ static int print_entries(
 
 	qsort(entries, count, sizeof(entries[0]), compare_entries);
 	for (size_t i = 0; i < count && rc == 0; i++) {
-		if (i + 1 < count && slice_equal(entries[i].key, entries[i + 1].key))
+		if (i + 1 < count && slice_equal(entries[i].key, entries[i + 1].key)) {
+			rc = check_value(d, row, &entries[i].value);
 			continue;
+		}
 		rc = print_entry(d, row, first, &entries[i]);
 		first = false;
 	}

@@ -397,10 +397,11 @@ static struct message nested_schema(unsigned levels)
 	return *inner;
 }
 
-static int print_schema(unsigned levels, struct buf *json)
+/* Of the only version of a definition; `schema` is used up. */
+static int print_schema(struct message schema, struct buf *json)
 {
-	struct message schema = nested_schema(levels), validation = message(), version = message(),
-		       spec = message(), object = message(), body;
+	struct message validation = message(), version = message(), spec = message(), object = message(),
+		       body;
 	int rc;
 
 	put_message(&validation, 1, &schema);
@@ -422,12 +423,45 @@ START_TEST(depth__has_a_limit)
 	struct buf json;
 
 	buf_init(&json, JSON_MAX);
-	ck_assert_ok(print_schema(200, &json), &err);
+	ck_assert_ok(print_schema(nested_schema(200), &json), &err);
 	buf_clear(&json);
-	ck_assert_int_eq(print_schema(5000, &json), ERR_TOO_LARGE);
+	ck_assert_int_eq(print_schema(nested_schema(5000), &json), ERR_TOO_LARGE);
 	ck_assert_ptr_nonnull(strstr(err.text, "messages nest deeper than 250"));
 	ck_assert_uint_eq(json.len, 0);
 	buf_release(&json);
+}
+END_TEST
+
+/* A schema whose `items` (field 24) are a schema, field 1, beside which a list, field 2, is all that counts.
+ */
+static struct message schema_of_items(struct message *one)
+{
+	struct message schema = message(), items = message(), empty = message();
+
+	put_message(&items, 1, one);
+	put_message(&items, 2, &empty);
+	put_message(&schema, 24, &items);
+	buf_release(&items.bytes);
+	return schema;
+}
+
+START_TEST(what_is_outweighed__is_read_all_the_same)
+{
+	struct message good = message(), bad = message();
+	struct buf json;
+
+	buf_init(&json, JSON_MAX);
+	put_text(&good, 5, "string");
+	ck_assert_ok(print_schema(schema_of_items(&good), &json), &err);
+	ck_assert_ptr_nonnull(memmem(json.ptr, json.len, "\"items\":[{}]", 12));
+	buf_clear(&json);
+	put_text(&bad, 200, "x");
+	ck_assert_int_eq(print_schema(schema_of_items(&bad), &json), ERR_PROTOCOL);
+	ck_assert_ptr_nonnull(strstr(err.text, "items': unknown field 200"));
+	ck_assert_uint_eq(json.len, 0);
+	buf_release(&json);
+	buf_release(&good.bytes);
+	buf_release(&bad.bytes);
 }
 END_TEST
 
@@ -482,4 +516,5 @@ UNIT_MAIN("protobuf", lease__is_read_as_a_leader_election_writes_it, event__is_r
 	pod__has_members_of_inlined_messages_among_its_own, packed_numbers__are_read_like_single_ones,
 	body__is_refused_when_cut_inside_a_field, unknown_kinds_and_fields__are_refused_with_their_place,
 	wrong_values__are_refused_where_they_stand, envelope__is_refused_without_kind_or_with_an_encoding,
-	depth__has_a_limit, json__is_bounded_by_its_buffer, body__is_bounded, table__is_sorted_out)
+	depth__has_a_limit, what_is_outweighed__is_read_all_the_same, json__is_bounded_by_its_buffer,
+	body__is_bounded, table__is_sorted_out)
