@@ -1,4 +1,5 @@
 /* write_create.c: POST on a collection; see write_internal.h. */
+#include "replayer/write/default_values.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/uuid.h"
 
@@ -191,6 +192,7 @@ int write_create_object(struct write *w, cJSON *object)
 		begin_metadata(w, metadata);
 		begin_status(w, object);
 		begin_spec(w, object);
+		default_values_fill(object, w->c->resource.apigroup, w->c->resource.resource);
 		rc = write_store(w, EVENT_ADDED, object);
 	}
 	if (rc) {

@@ -46,6 +46,52 @@ class Creating(Writes):
 				status, answer = self.send("POST", path, {"apiVersion": version, "kind": kind, "metadata": {"name": name}})
 				self.assertEqual((status, answer.get("metadata", {}).get("name")), (code, name if code == 201 else None), answer)
 
+	def create(self, version, resource, kind, spec):
+		api = "/api/v1" if version == "v1" else "/apis/" + version
+		status, made = self.send("POST", f"{api}/namespaces/default/{resource}", {"apiVersion": version, "kind": kind,
+			"metadata": {"name": "new"}, "spec": spec})
+		self.assertEqual(status, 201, made)
+		return made
+
+	def test_a_workload_has_what_controllers_do_not_ask_for(self):
+		self.start("--write", "overlay")
+		template = {"metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+		for resource, kind, strategy, expected in (
+				("deployments", "Deployment", {"strategy": {}}, {"maxUnavailable": "25%", "maxSurge": "25%"}),
+				("statefulsets", "StatefulSet", {"updateStrategy": {"type": "RollingUpdate"}}, {"partition": 0}),
+				("daemonsets", "DaemonSet", {"updateStrategy": None}, {"maxUnavailable": 1, "maxSurge": 0})):
+			spec = self.create("apps/v1", resource, kind, {"template": template, **strategy})["spec"]
+			self.assertEqual(spec[next(iter(strategy))], {"type": "RollingUpdate", "rollingUpdate": expected})
+			self.assertEqual(spec.get("replicas"), None if resource == "daemonsets" else 1)
+			self.assertEqual(spec["template"]["spec"]["schedulerName"], "default-scheduler")
+
+	def test_what_a_workload_says_stays(self):
+		self.start("--write", "overlay")
+		given = {"replicas": 0, "strategy": {"type": "Recreate"}, "revisionHistoryLimit": 2, "progressDeadlineSeconds": 3,
+			"template": {"spec": {"containers": [{"name": "c", "ports": [{"containerPort": 1, "protocol": "UDP"}]}], "restartPolicy": "Never",
+				"terminationGracePeriodSeconds": 0, "dnsPolicy": "None", "securityContext": {"runAsUser": 1}, "schedulerName": "mine"}}}
+		self.assertEqual(self.create("apps/v1", "deployments", "Deployment", given)["spec"], given)
+		self.assertEqual(self.create("v1", "configmaps", "ConfigMap", {})["spec"], {})
+
+	def test_a_pod_gets_its_scheduler_and_a_service_its_ports(self):
+		self.start("--write", "overlay")
+		pod = self.create("v1", "pods", "Pod", {"containers": [{"name": "c", "ports": [{"containerPort": 1}]}]})
+		self.assertEqual((pod["spec"]["schedulerName"], pod["spec"]["restartPolicy"]), ("default-scheduler", "Always"))
+		self.assertEqual(pod["spec"]["containers"][0]["ports"], [{"containerPort": 1, "protocol": "TCP"}])
+		service = self.create("v1", "services", "Service", {"ports": [{"port": 1}, {"port": 2, "targetPort": "x", "protocol": "UDP"}]})
+		self.assertEqual(service["spec"]["ports"], [{"port": 1, "protocol": "TCP", "targetPort": 1},
+			{"port": 2, "targetPort": "x", "protocol": "UDP"}])
+		self.assertEqual(service["spec"]["type"], "ClusterIP")
+
+	def test_a_job_selects_its_pods_by_its_uid(self):
+		self.start("--write", "overlay")
+		job = self.create("batch/v1", "jobs", "Job", {"template": {"spec": {"restartPolicy": "Never", "containers": []}}})
+		uid, spec = job["metadata"]["uid"], job["spec"]
+		self.assertEqual(spec["selector"], {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}})
+		self.assertEqual(spec["template"]["metadata"]["labels"], {"batch.kubernetes.io/controller-uid": uid,
+			"batch.kubernetes.io/job-name": "new", "controller-uid": uid, "job-name": "new"})
+		self.assertEqual((spec["parallelism"], spec["completions"], spec["backoffLimit"]), (1, 1, 6))
+
 	def test_what_is_there_already_is_a_conflict(self):
 		self.start()
 		body = self.error(self.send("POST", MAPS, config_map("a")), 409, "AlreadyExists")

@@ -1,0 +1,186 @@
+/*
+ * default_values.c: see default_values.h. Only those defaults are here that Kubernetes has had since long and
+ * that do not hang on how a cluster is configured: a replay can be of any release.
+ */
+#include "replayer/write/default_values.h"
+
+#include "replayer/write/json_tree.h"
+
+#include <string.h>
+
+/* A path of members; "[]" behind one: in each item of the list. What leads to the last is not made. */
+struct default_value {
+	const char *group, *resource, *path, *value;
+};
+
+static const struct default_value values[] = {
+	{"", "replicationcontrollers", "spec.replicas", "1"},
+	{"", "services", "spec.type", "\"ClusterIP\""},
+	{"", "services", "spec.sessionAffinity", "\"None\""},
+	{"", "services", "spec.ports[].protocol", "\"TCP\""},
+	{"apps", "daemonsets", "spec.revisionHistoryLimit", "10"},
+	{"apps", "deployments", "spec.replicas", "1"},
+	{"apps", "deployments", "spec.revisionHistoryLimit", "10"},
+	{"apps", "deployments", "spec.progressDeadlineSeconds", "600"},
+	{"apps", "replicasets", "spec.replicas", "1"},
+	{"apps", "statefulsets", "spec.replicas", "1"},
+	{"apps", "statefulsets", "spec.podManagementPolicy", "\"OrderedReady\""},
+	{"apps", "statefulsets", "spec.revisionHistoryLimit", "10"},
+	{"batch", "cronjobs", "spec.concurrencyPolicy", "\"Allow\""},
+	{"batch", "cronjobs", "spec.suspend", "false"},
+	{"batch", "cronjobs", "spec.successfulJobsHistoryLimit", "3"},
+	{"batch", "cronjobs", "spec.failedJobsHistoryLimit", "1"},
+	{"batch", "jobs", "spec.parallelism", "1"},
+	{"batch", "jobs", "spec.backoffLimit", "6"},
+	{"batch", "jobs", "spec.completionMode", "\"NonIndexed\""},
+	{"batch", "jobs", "spec.suspend", "false"},
+};
+
+/* How they are updated: in a rolling way, which has parameters. Go sends what is not said of it as {}. */
+static const struct rolling {
+	const char *resource, *member, *parameters[2], *values[2];
+} rollings[] = {
+	{"daemonsets", "updateStrategy", {"maxUnavailable", "maxSurge"}, {"1", "0"}},
+	{"deployments", "strategy", {"maxUnavailable", "maxSurge"}, {"\"25%\"", "\"25%\""}},
+	{"statefulsets", "updateStrategy", {"partition"}, {"0"}},
+};
+
+static const struct default_value of_pods[] = {
+	{NULL, NULL, "restartPolicy", "\"Always\""},
+	{NULL, NULL, "terminationGracePeriodSeconds", "30"},
+	{NULL, NULL, "dnsPolicy", "\"ClusterFirst\""},
+	{NULL, NULL, "securityContext", "{}"},
+	{NULL, NULL, "schedulerName", "\"default-scheduler\""},
+	{NULL, NULL, "containers[].ports[].protocol", "\"TCP\""},
+};
+
+/* Where the spec of a pod is. */
+static const struct {
+	const char *group, *resource;
+	const char *path[6];
+} pod_specs[] = {
+	{"", "pods", {"spec"}},
+	{"", "podtemplates", {"template", "spec"}},
+	{"", "replicationcontrollers", {"spec", "template", "spec"}},
+	{"apps", "daemonsets", {"spec", "template", "spec"}},
+	{"apps", "deployments", {"spec", "template", "spec"}},
+	{"apps", "replicasets", {"spec", "template", "spec"}},
+	{"apps", "statefulsets", {"spec", "template", "spec"}},
+	{"batch", "cronjobs", {"spec", "jobTemplate", "spec", "template", "spec"}},
+	{"batch", "jobs", {"spec", "template", "spec"}},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define NAME_BYTES   64
+
+static cJSON *member(const cJSON *object, const char *name)
+{
+	return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, name) : NULL;
+}
+
+static void fill_path(cJSON *object, const char *path, const char *value)
+{
+	size_t length = strcspn(path, ".[");
+	char name[NAME_BYTES];
+	cJSON *item, *at;
+
+	if (!cJSON_IsObject(object) || length >= sizeof(name))
+		return;
+	memcpy(name, path, length);
+	name[length] = 0;
+	at = member(object, name);
+	if (path[length] == '.') {
+		fill_path(at, path + length + 1, value);
+	} else if (path[length] == '[' && cJSON_IsArray(at)) {
+		cJSON_ArrayForEach(item, at) fill_path(item, path + length + strlen("[]."), value);
+	} else if (!path[length] && (!at || cJSON_IsNull(at))) {
+		json_tree_set(object, name, cJSON_Parse(value));
+	}
+}
+
+static void fill_pod_spec(cJSON *object, const char *group, const char *resource)
+{
+	for (size_t i = 0; i < COUNT(pod_specs); i++) {
+		cJSON *spec = object;
+
+		if (strcmp(pod_specs[i].group, group) != 0 || strcmp(pod_specs[i].resource, resource) != 0)
+			continue;
+		for (const char *const *name = pod_specs[i].path; *name; name++)
+			spec = member(spec, *name);
+		for (size_t k = 0; k < COUNT(of_pods); k++)
+			fill_path(spec, of_pods[k].path, of_pods[k].value);
+	}
+}
+
+static void fill_rolling(cJSON *spec, const struct rolling *r)
+{
+	cJSON *strategy = cJSON_IsObject(spec) ? json_tree_object(spec, r->member) : NULL;
+
+	fill_path(strategy, "type", "\"RollingUpdate\"");
+	if (!strategy || strcmp(json_tree_text(strategy, "type"), "RollingUpdate") != 0)
+		return;
+	for (size_t i = 0; i < COUNT(r->parameters) && r->parameters[i]; i++)
+		fill_path(json_tree_object(strategy, "rollingUpdate"), r->parameters[i], r->values[i]);
+}
+
+/* A port without a target is its own. */
+static void fill_target_ports(const cJSON *spec)
+{
+	cJSON *port, *number;
+
+	cJSON_ArrayForEach(port, member(spec, "ports"))
+	{
+		number = member(port, "port");
+		if (number && !member(port, "targetPort"))
+			cJSON_AddItemToObject(port, "targetPort", cJSON_Duplicate(number, true));
+	}
+}
+
+static void add_text(cJSON *object, const char *name, const char *text)
+{
+	if (!member(object, name))
+		cJSON_AddStringToObject(object, name, text);
+}
+
+/* A job selects its pods by its UID, which nobody can know beforehand. */
+static void fill_job(cJSON *object)
+{
+	const cJSON *metadata = member(object, "metadata");
+	const char *uid = json_tree_text(metadata, "uid"), *name = json_tree_text(metadata, "name");
+	cJSON *spec = member(object, "spec"), *template = member(spec, "template"), *labels;
+
+	if (cJSON_IsTrue(member(spec, "manualSelector")) || !cJSON_IsObject(template) ||
+		member(spec, "selector"))
+		return;
+	labels = json_tree_object(json_tree_object(template, "metadata"), "labels");
+	add_text(labels, "batch.kubernetes.io/controller-uid", uid);
+	add_text(labels, "batch.kubernetes.io/job-name", name);
+	add_text(labels, "controller-uid", uid);
+	add_text(labels, "job-name", name);
+	json_tree_set_text(json_tree_object(json_tree_object(spec, "selector"), "matchLabels"),
+		"batch.kubernetes.io/controller-uid", uid);
+}
+
+void default_values_fill(cJSON *object, const char *group, const char *resource)
+{
+	cJSON *spec = member(object, "spec");
+	bool is_job = strcmp(group, "batch") == 0 && strcmp(resource, "jobs") == 0;
+
+	/* Completions are one where nothing is said of either; parallel workers that share a queue have none.
+	 */
+	if (is_job && !member(spec, "parallelism") && !member(spec, "completions"))
+		fill_path(object, "spec.completions", "1");
+	for (size_t i = 0; i < COUNT(values); i++) {
+		if (strcmp(values[i].group, group) == 0 && strcmp(values[i].resource, resource) == 0)
+			fill_path(object, values[i].path, values[i].value);
+	}
+	for (size_t i = 0; i < COUNT(rollings); i++) {
+		if (strcmp(group, "apps") == 0 && strcmp(rollings[i].resource, resource) == 0)
+			fill_rolling(spec, &rollings[i]);
+	}
+	fill_pod_spec(object, group, resource);
+	if (!*group && strcmp(resource, "services") == 0)
+		fill_target_ports(spec);
+	if (is_job)
+		fill_job(object);
+}

@@ -1,0 +1,12 @@
+/* default_values.h: what a Kubernetes API server fills in where an object of a built-in kind is created. */
+#ifndef REPLAYER_DEFAULT_VALUES_H
+#define REPLAYER_DEFAULT_VALUES_H
+
+#include <cjson/cJSON.h>
+
+/* Fills in what is missing of workloads, pods and services: what controllers and the scheduler read without
+ * asking whether it is there (a deployment's replicas and strategy, a job's selector, a pod's scheduler). The
+ * object has its UID. Members that are there, also of another type than expected, stay; null is not there. */
+void default_values_fill(cJSON *object, const char *group, const char *resource);
+
+#endif
