@@ -184,3 +184,26 @@ void default_values_fill(cJSON *object, const char *group, const char *resource)
 	if (is_job)
 		fill_job(object);
 }
+
+void default_values_agree(cJSON *object, const char *group, const char *resource)
+{
+	cJSON *status = member(object, "status"), *list = member(status, "podIPs"), *first;
+	const char *one = json_tree_text(status, "podIP");
+
+	if (*group || strcmp(resource, "pods") != 0 || !cJSON_IsObject(status))
+		return;
+	if (!*one) {
+		first = cJSON_IsArray(list) ? list->child : NULL;
+		one = json_tree_text(first, "ip");
+		if (*one)
+			json_tree_set_text(status, "podIP", one);
+		return;
+	}
+	if (cJSON_IsArray(list) && list->child && strcmp(json_tree_text(list->child, "ip"), one) == 0)
+		return;
+	list = cJSON_CreateArray();
+	first = cJSON_CreateObject();
+	cJSON_AddStringToObject(first, "ip", one);
+	cJSON_AddItemToArray(list, first);
+	json_tree_set(status, "podIPs", list);
+}

@@ -1,4 +1,4 @@
-/* default_values.h: what a Kubernetes API server fills in where an object of a built-in kind is created. */
+/* default_values.h: what a Kubernetes API server fills in of objects of built-in kinds. */
 #ifndef REPLAYER_DEFAULT_VALUES_H
 #define REPLAYER_DEFAULT_VALUES_H
 
@@ -8,5 +8,10 @@
  * asking whether it is there (a deployment's replicas and strategy, a job's selector, a pod's scheduler). The
  * object has its UID. Members that are there, also of another type than expected, stay; null is not there. */
 void default_values_fill(cJSON *object, const char *group, const char *resource);
+
+/* A pod's address stands twice in its status, and programs write one of them (kwok podIP, while the
+ * controller of endpoint slices reads podIPs): sets the other as the API server does, for which podIP comes
+ * first. */
+void default_values_agree(cJSON *object, const char *group, const char *resource);
 
 #endif

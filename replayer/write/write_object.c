@@ -1,6 +1,7 @@
 /* write_object.c: what all objects have, and how one is stored; see write_internal.h. */
 #include "replayer/api/crd.h"
 #include "replayer/api/watch.h"
+#include "replayer/write/default_values.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
@@ -252,6 +253,7 @@ void write_normalize(const struct write *w, cJSON *object)
 		"deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
 		"managedFields"};
 
+	default_values_agree(object, w->c->resource.apigroup, w->c->resource.resource);
 	drop_empty(json_tree_object(object, "metadata"));
 	order(object, top, sizeof(top) / sizeof(top[0]), w->c->custom);
 	order(json_tree_object(object, "metadata"), metadata, sizeof(metadata) / sizeof(metadata[0]),

@@ -236,6 +236,15 @@ class Updating(Writes):
 		self.assertEqual((made["spec"]["replicas"], made["status"]["replicas"]), (9, 7))
 		self.assertEqual(made["metadata"]["generation"], 1)
 
+	def test_both_forms_of_the_address_of_a_pod_agree(self):
+		self.start("--write", "overlay")
+		for status, address in (({"podIP": "10.0.0.1"}, "10.0.0.1"), ({"podIP": "10.0.0.2"}, "10.0.0.2"),
+				({"podIP": None, "podIPs": [{"ip": "10.0.0.3"}, {"ip": "fe80::1"}]}, "10.0.0.3"), ({"phase": "Running"}, "10.0.0.3")):
+			made = self.send("PATCH", PODS_PATH + "/idle/status", {"status": status}, MERGE_PATCH)[1]["status"]
+			self.assertEqual((made["podIP"], made["podIPs"][0]["ip"]), (address, address), status)
+		self.assertEqual(len(made["podIPs"]), 2)
+		self.assertNotIn("podIPs", self.send("PATCH", PODS_PATH + "/web/status", {"status": {"phase": "Failed"}}, MERGE_PATCH)[1]["status"])
+
 	def test_annotations_may_come_with_the_status_of_a_deployment_and_labels_not(self):
 		self.start("--write", "overlay")
 		path = "/apis/apps/v1/namespaces/default/deployments/shop"
