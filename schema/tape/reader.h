@@ -13,8 +13,10 @@
 
 struct tape;
 
+/* The folder of a tape. ERR_NOT_FOUND when there is none, ERR_CORRUPT when it is no tape, or one of a newer
+ * format. What was taken from the tape goes with it. */
 int tape_open(const char *path, struct tape **ret, struct err *err) MUST_CHECK;
-void tape_close(struct tape *t);
+void tape_close(struct tape *t); /* accepts NULL */
 
 /* Looks for what the writer has made durable since. Returns 1 when there is more than before, else 0. */
 int tape_refresh(struct tape *t, struct err *err) MUST_CHECK;
@@ -30,6 +32,7 @@ struct tape_info {
 	uint64_t raw_bytes, disk_bytes;
 	bool open; /* has a segment that is not sealed */
 };
+/* What the view holds. */
 int tape_info(struct tape *t, struct tape_info *ret, struct err *err) MUST_CHECK;
 
 /* One file of the tape. */
