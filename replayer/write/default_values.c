@@ -161,6 +161,21 @@ static void fill_job(cJSON *object)
 		"batch.kubernetes.io/controller-uid", uid);
 }
 
+/* The oldest kind of workload selects by the labels of its template, and bears them, where nothing is said.
+ */
+static void fill_replication_controller(cJSON *object)
+{
+	cJSON *spec = member(object, "spec"), *metadata = member(object, "metadata");
+	const cJSON *labels = member(member(member(spec, "template"), "metadata"), "labels");
+
+	if (!cJSON_IsObject(labels))
+		return;
+	if (!member(spec, "selector"))
+		json_tree_set(spec, "selector", cJSON_Duplicate(labels, true));
+	if (cJSON_IsObject(metadata) && !member(metadata, "labels"))
+		json_tree_set(metadata, "labels", cJSON_Duplicate(labels, true));
+}
+
 void default_values_fill(cJSON *object, const char *group, const char *resource)
 {
 	cJSON *spec = member(object, "spec");
@@ -181,6 +196,8 @@ void default_values_fill(cJSON *object, const char *group, const char *resource)
 	fill_pod_spec(object, group, resource);
 	if (!*group && strcmp(resource, "services") == 0)
 		fill_target_ports(spec);
+	if (!*group && strcmp(resource, "replicationcontrollers") == 0)
+		fill_replication_controller(object);
 	if (is_job)
 		fill_job(object);
 }

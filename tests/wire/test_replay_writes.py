@@ -65,6 +65,12 @@ class Creating(Writes):
 			self.assertEqual(spec.get("replicas"), None if resource == "daemonsets" else 1)
 			self.assertEqual(spec["template"]["spec"]["schedulerName"], "default-scheduler")
 
+	def test_a_replication_controller_selects_what_its_template_says(self):
+		self.start("--write", "overlay")
+		made = self.create("v1", "replicationcontrollers", "ReplicationController", {"template": {"metadata": {"labels": {"a": "b"}},
+			"spec": {"containers": []}}})
+		self.assertEqual((made["spec"]["selector"], made["metadata"]["labels"], made["spec"]["replicas"]), ({"a": "b"}, {"a": "b"}, 1))
+
 	def test_what_a_workload_says_stays(self):
 		self.start("--write", "overlay")
 		given = {"replicas": 0, "strategy": {"type": "Recreate"}, "revisionHistoryLimit": 2, "progressDeadlineSeconds": 3,
