@@ -132,7 +132,7 @@ uint64_t extent_add_text(struct extent *x, struct slice text)
 
 static size_t key_hash(uint32_t resource, struct slice uid, struct slice name)
 {
-	return (size_t)(codec_hash(uid) * 31 + codec_hash(name) + resource);
+	return (size_t)(codec_hash_for_memory(uid) * 31 + codec_hash_for_memory(name) + resource);
 }
 
 static bool is_object(const struct extent_object *o, const struct event *e)

@@ -23,7 +23,8 @@ void live_map_release(struct live_map *m)
 static struct live_object *slot_of(
 	const struct live_map *m, uint32_t resource, struct slice namespace, struct slice name)
 {
-	size_t at = (size_t)(codec_hash(name) * 31 + codec_hash(namespace) + resource) & (m->slot_count - 1);
+	uint64_t hash = codec_hash_for_memory(name) * 31 + codec_hash_for_memory(namespace) + resource;
+	size_t at = (size_t)hash & (m->slot_count - 1);
 
 	for (; m->slots[at].resource; at = (at + 1) & (m->slot_count - 1)) {
 		const struct live_object *o = &m->slots[at];
@@ -79,7 +80,9 @@ struct live_object *live_map_note(struct live_map *m, const struct extent *x, si
 		o->uid = extent_keep(m->strings, e.uid);
 	if (e.type != EVENT_DELETED)
 		o->rv = extent_keep(m->strings, e.rv);
+	m->live -= o->seq != 0;
 	o->seq = e.type == EVENT_DELETED ? 0 : e.seq;
+	m->live += o->seq != 0;
 	return o;
 }
 

@@ -11,12 +11,13 @@ struct live_object {
 	uint32_t resource; /* 0: the slot is free */
 	bool noted;        /* for the user of the map */
 	struct slice namespace, name, uid, rv;
-	uint64_t object_hash; /* for who sets it: XXH64 of the object's bytes */
+	uint64_t object_hash; /* for who sets it */
 };
 
 struct live_map {
 	struct live_object *slots;
 	size_t slot_count, used;
+	size_t live;            /* objects that have a seq */
 	struct extent *strings; /* only its arena is used */
 };
 

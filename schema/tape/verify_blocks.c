@@ -24,6 +24,10 @@
 #define THREADS_MAX 16
 #define RING        (2 * THREADS_MAX)
 
+/* Events lie in the order of seq and are wanted in that of their objects: waiting for each to come from
+ * memory is a seventh of the time. So that many ahead are asked for. __builtin_prefetch is GNU's. */
+#define EVENTS_AHEAD 8
+
 /* What is to be reported of a row. */
 struct finding {
 	const char *table;
@@ -127,6 +131,13 @@ static void check_object(struct block_check *b, uint32_t index, struct slice obj
 	}
 }
 
+static void ask_for_event(const struct checked *c, uint32_t index)
+{
+	__builtin_prefetch(&c->x->events[index].seq);
+	__builtin_prefetch(&c->x->events[index].head); /* its end, perhaps in the next line */
+	__builtin_prefetch(&c->hashes[index]);
+}
+
 static void check_objects(struct block_check *b, struct block *block)
 {
 	const struct checked *c = b->c;
@@ -138,6 +149,8 @@ static void check_objects(struct block_check *b, struct block *block)
 		const struct extent_event *e = &c->x->events[c->by_block[i]];
 		struct slice object;
 
+		if (i + EVENTS_AHEAD < c->block_end[b->number])
+			ask_for_event(c, c->by_block[i + EVENTS_AHEAD]);
 		if (block_get(block, e->offset, e->length, &object, &err)) {
 			find_in_block(b, err.text);
 			break;

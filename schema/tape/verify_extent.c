@@ -124,17 +124,10 @@ static void take_events(struct verifier *v, const struct extent *x, const uint64
 {
 	for (size_t o = 0, end; o < x->object_count; o = end) {
 		size_t last;
-		struct live_object *live;
-		uint64_t before;
 
 		end = live_end_of_key(x, o);
 		last = live_last_of_key(x, o, end, UINT64_MAX);
-		live = live_map_at(
-			&v->live, x->objects[o].resource, x->objects[o].namespace, x->objects[o].name);
-		before = live->seq;
-		live = live_map_note(&v->live, x, last);
-		live->object_hash = hashes[last];
-		v->live_count = v->live_count - (before != 0) + (live->seq != 0);
+		live_map_note(&v->live, x, last)->object_hash = hashes[last];
 	}
 }
 
@@ -164,10 +157,10 @@ static void check_state_is_whole(struct verifier *v, uint64_t found)
 
 	for (size_t i = 0; i < v->live.slot_count; i++)
 		v->live.slots[i].noted = false;
-	if (!v->live_known || found == v->live_count)
+	if (!v->live_known || found == v->live.live)
 		return;
 	snprintf(found_text, sizeof(found_text), "%" PRIu64, found);
-	snprintf(expected_text, sizeof(expected_text), "%zu", v->live_count);
+	snprintf(expected_text, sizeof(expected_text), "%zu", v->live.live);
 	verify_report(v, UINT64_MAX, 0, found_text, expected_text, "bad count of live objects");
 }
 
@@ -245,7 +238,6 @@ void verify_extents(struct verifier *v, const char *kind)
 	if (is_state && !known) { /* this state is where we begin to know */
 		live_map_release(&v->live);
 		live_map_init(&v->live);
-		v->live_count = 0;
 	}
 	sqlite3_bind_text(rows, 1, kind, -1, SQLITE_STATIC);
 	while (rows && verify_step(v, rows))

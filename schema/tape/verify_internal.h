@@ -28,7 +28,6 @@ struct verifier {
 	char previous[SEAL_DIGEST_BYTES]; /* digest of the segment before */
 	bool previous_known, is_first;    /* is_first: no segment before, or none that could be read */
 	struct live_map live;             /* after next_seq - 1 */
-	size_t live_count;
 	bool live_known;
 
 	/* The segment being looked at. */
