@@ -178,6 +178,11 @@ static void run_parts(struct bench *b, const char *only)
 		bench_read(b);
 }
 
+static bool is_part(const char *word)
+{
+	return strcmp(word, "scan") == 0 || strcmp(word, "ingest") == 0 || strcmp(word, "read") == 0;
+}
+
 static bool is_directory(const char *path)
 {
 	struct stat st;
@@ -191,7 +196,7 @@ int main(int argc, char **argv)
 	char *session = NULL;
 	FILE *out;
 
-	if (argc < 4 || argc > 5) {
+	if (argc < 4 || argc > 5 || (argc == 5 && !is_part(argv[4]))) {
 		fputs("usage: bench STREAM.ndjson|TAPE WORK_DIR BENCH.json [scan|ingest|read]\n", stderr);
 		return 2;
 	}
