@@ -101,7 +101,7 @@ class Page(Case):
 	def run_pytest(self):
 		"""{test: passed}, by pytest if there is one."""
 		if importlib.util.find_spec("pytest"):
-			done = subprocess.run([sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--tb=short"], cwd=self.folder, env=self.environment,
+			done = subprocess.run([sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--tb=short", "--color=no"], cwd=self.folder, env=self.environment,
 				capture_output=True, text=True, timeout=120, check=False)
 			found = re.findall(r"::(test_\w+) (PASSED|FAILED|ERROR)", done.stdout)
 			return {name: all(how == "PASSED" for n, how in found if n == name) for name, _ in found}

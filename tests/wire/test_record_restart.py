@@ -53,7 +53,8 @@ class Restarts(RecordTest):
         port = re.search(r"metrics at http://127\.0\.0\.1:(\d+)/metrics", first.stderr).group(1)
         self.pods.watching()
         self.pods.put("b")
-        wait_for(lambda: 'kubetape_events_total{resource="pods",namespace=""} 2\n' in urllib.request.urlopen(
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        wait_for(lambda: 'kubetape_events_total{resource="pods",namespace=""} 2\n' in direct.open(
             f"http://127.0.0.1:{port}/metrics").read().decode(), "the event in memory")
         first.kill()
         self.assertEqual(first.events(), ["ADDED a 1001 list"])

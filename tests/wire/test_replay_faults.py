@@ -182,7 +182,11 @@ class RequestTest(FaultCase):
 		self.raw(r).until(b'"26"')
 		with self.assertRaises(ConnectionRefusedError):
 			socket.create_connection((r.host, r.port), timeout=5)
-		for address in ("http://127.0.0.1:%d" % r.port, "localhost:%d" % r.port, "[::1]:%d" % r.port, "0.0.0.0:%d" % r.port):
+		hosts = ["http://127.0.0.1", "localhost", "0.0.0.0"]
+		with contextlib.suppress(OSError):  # no IPv6 here
+			socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+			hosts.append("[::1]")
+		for address in ["%s:%d" % (host, r.port) for host in hosts]:
 			done = subprocess.run([KUBETAPE, "ctl", address, "status", "--json"], capture_output=True, text=True,
 				timeout=DEADLINE_S)
 			self.assertEqual(done.returncode, 0, done.stderr)

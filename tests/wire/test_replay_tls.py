@@ -60,7 +60,7 @@ class Http2Test(Case):
 		return "https://127.0.0.1:%d%s" % (self.r.port, target)
 
 	def curl(self, *arguments):
-		command = ["curl", "-sS", "--http2", "--cacert", self.authority, "-A", "test", "--max-time", "60", *arguments]
+		command = ["curl", "--noproxy", "*", "-sS", "--http2", "--cacert", self.authority, "-A", "test", "--max-time", "60", *arguments]
 		return subprocess.run(command, capture_output=True, text=True, timeout=90, check=True).stdout
 
 	def test_requests_are_answered_over_http_2(self):
@@ -101,7 +101,7 @@ class Http2Test(Case):
 		big = os.path.join(self.folder, "big")
 		with open(big, "wb") as f:
 			f.write(b"x" * (4 << 20))
-		done = subprocess.run(["curl", "-s", "--http2", "--cacert", self.authority, "--max-time", "60", "--data-binary",
+		done = subprocess.run(["curl", "--noproxy", "*", "-s", "--http2", "--cacert", self.authority, "--max-time", "60", "--data-binary",
 			"@" + big, self.url("/api/v1/namespaces/default/pods")], capture_output=True, timeout=90, check=False)
 		self.assertNotEqual(done.returncode, 0)
 		self.assertEqual(json.loads(self.curl(self.url("/api/v1/pods")))["kind"], "PodList")
