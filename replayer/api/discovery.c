@@ -108,7 +108,7 @@ static int group_of_list(struct api_call *call, struct slice list, struct buf *b
 		if (json_get(entry, "name", &name, NULL) <= 0 || name.len < 2 || entry.ptr[0] != '{' ||
 			!slice_equal((struct slice){name.ptr + 1, name.len - 2}, call->path.group))
 			continue;
-		return buf_printf(body, NULL, "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",%.*s\n",
+		return buf_printf(body, NULL, "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",%.*s",
 			(int)entry.len - 1, entry.ptr + 1);
 	}
 	return ERR_NOT_FOUND;

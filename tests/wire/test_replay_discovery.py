@@ -51,6 +51,7 @@ class DiscoveryTest(Case):
 			for slash in ("", "/"):
 				status, _, body = self.ask(r, f"/apis/{one['name']}{slash}", "application/json")
 				self.assertEqual((status, json.loads(body)), (200, {"kind": "APIGroup", "apiVersion": "v1", **one}))
+				self.assertTrue(body.endswith(b"}}\n"), body)
 		self.assertEqual(json.loads(self.ask(r, "/apis/example.com", "application/json")[2])["name"], "example.com")
 		self.assertEqual(self.ask(r, "/apis/nothing.example.com", "application/json")[0], 404)
 
