@@ -50,7 +50,7 @@ class FrameTest(FaultCase):
 		return self.order(r)
 
 	def test_delay_by_the_tape_passes_with_it(self):
-		order = self.played({"when": ON_DELETION, "where": {"client": "late"}, "what": {"do": "delay", "by": "2500ms"}}, "8",
+		order = self.played({"when": ON_DELETION, "where": {"client": "late"}, "what": {"do": "delay", "by": "2500ms"}}, "2",
 			((PODS_FROM_20, "late"), (PODS_FROM_20, "punctual")))
 		self.assertEqual([rv for client, rv in order if client == "late"], [change[2] for change in POD_DAY])
 		self.assertGreater(order.index(("late", "22")), order.index(("punctual", "23")))
@@ -63,7 +63,7 @@ class FrameTest(FaultCase):
 		self.assertEqual(w.events(), POD_DAY)
 
 	def test_reordered_frames_come_behind_events_of_other_resources(self):
-		order = self.played({"when": ON_DELETION, "what": {"do": "reorder", "count": 1}}, "8", ((NODES_FROM_20, "nodes"), (PODS_FROM_20, "pods")))
+		order = self.played({"when": ON_DELETION, "what": {"do": "reorder", "count": 1}}, "2", ((NODES_FROM_20, "nodes"), (PODS_FROM_20, "pods")))
 		self.assertEqual([rv for _, rv in order], ["21", "24", "22", "23", "25", "26"])
 
 	def test_chance_is_that_of_the_seed(self):

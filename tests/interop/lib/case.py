@@ -2,7 +2,6 @@
 
 import functools
 import os
-import shutil
 import unittest
 
 from lib import session, tape, witness
@@ -32,7 +31,6 @@ class Case(unittest.TestCase):
 
 	longMessage = True
 	maxDiff = 2000
-	_has_folder = False
 
 	@property
 	def session(self):
@@ -51,12 +49,9 @@ class Case(unittest.TestCase):
 		return seen()
 
 	def folder(self):
-		"""A folder for the output of this test's programs, kept for looking at it until the test runs again."""
+		"""A folder for the output of this test's programs, kept for looking at it until tests run again."""
 		path = os.path.join(recorded().folder, "tests", self.id().split(".", 1)[-1])
-		if not self._has_folder:
-			shutil.rmtree(path, ignore_errors=True)
-			os.makedirs(path)
-			self._has_folder = True
+		os.makedirs(path, exist_ok=True)
 		return path
 
 	def assertNothing(self, differences, what):
