@@ -73,11 +73,6 @@ static const struct {
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NAME_BYTES   64
 
-static cJSON *member(const cJSON *object, const char *name)
-{
-	return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, name) : NULL;
-}
-
 static void fill_path(cJSON *object, const char *path, const char *value)
 {
 	size_t length = strcspn(path, ".[");
@@ -88,7 +83,7 @@ static void fill_path(cJSON *object, const char *path, const char *value)
 		return;
 	memcpy(name, path, length);
 	name[length] = 0;
-	at = member(object, name);
+	at = json_tree_at(object, name, NULL);
 	if (path[length] == '.') {
 		fill_path(at, path + length + 1, value);
 	} else if (path[length] == '[' && cJSON_IsArray(at)) {
@@ -106,7 +101,7 @@ static void fill_pod_spec(cJSON *object, const char *group, const char *resource
 		if (strcmp(pod_specs[i].group, group) != 0 || strcmp(pod_specs[i].resource, resource) != 0)
 			continue;
 		for (const char *const *name = pod_specs[i].path; *name; name++)
-			spec = member(spec, *name);
+			spec = json_tree_at(spec, *name, NULL);
 		for (size_t k = 0; k < COUNT(of_pods); k++)
 			fill_path(spec, of_pods[k].path, of_pods[k].value);
 	}
@@ -128,29 +123,30 @@ static void fill_target_ports(const cJSON *spec)
 {
 	cJSON *port, *number;
 
-	cJSON_ArrayForEach(port, member(spec, "ports"))
+	cJSON_ArrayForEach(port, json_tree_at(spec, "ports", NULL))
 	{
-		number = member(port, "port");
-		if (number && !member(port, "targetPort"))
+		number = json_tree_at(port, "port", NULL);
+		if (number && !json_tree_at(port, "targetPort", NULL))
 			cJSON_AddItemToObject(port, "targetPort", cJSON_Duplicate(number, true));
 	}
 }
 
 static void add_text(cJSON *object, const char *name, const char *text)
 {
-	if (!member(object, name))
+	if (!json_tree_at(object, name, NULL))
 		cJSON_AddStringToObject(object, name, text);
 }
 
 /* A job selects its pods by its UID, which nobody can know beforehand. */
 static void fill_job(cJSON *object)
 {
-	const cJSON *metadata = member(object, "metadata");
+	const cJSON *metadata = json_tree_at(object, "metadata", NULL);
 	const char *uid = json_tree_text(metadata, "uid"), *name = json_tree_text(metadata, "name");
-	cJSON *spec = member(object, "spec"), *template = member(spec, "template"), *labels;
+	cJSON *spec = json_tree_at(object, "spec", NULL), *template = json_tree_at(spec, "template", NULL),
+	      *labels;
 
-	if (cJSON_IsTrue(member(spec, "manualSelector")) || !cJSON_IsObject(template) ||
-		member(spec, "selector"))
+	if (cJSON_IsTrue(json_tree_at(spec, "manualSelector", NULL)) || !cJSON_IsObject(template) ||
+		json_tree_at(spec, "selector", NULL))
 		return;
 	labels = json_tree_object(json_tree_object(template, "metadata"), "labels");
 	add_text(labels, "batch.kubernetes.io/controller-uid", uid);
@@ -165,25 +161,25 @@ static void fill_job(cJSON *object)
  */
 static void fill_replication_controller(cJSON *object)
 {
-	cJSON *spec = member(object, "spec"), *metadata = member(object, "metadata");
-	const cJSON *labels = member(member(member(spec, "template"), "metadata"), "labels");
+	cJSON *spec = json_tree_at(object, "spec", NULL), *metadata = json_tree_at(object, "metadata", NULL);
+	const cJSON *labels = json_tree_at(spec, "template", "metadata", "labels", NULL);
 
 	if (!cJSON_IsObject(labels))
 		return;
-	if (!member(spec, "selector"))
+	if (!json_tree_at(spec, "selector", NULL))
 		json_tree_set(spec, "selector", cJSON_Duplicate(labels, true));
-	if (cJSON_IsObject(metadata) && !member(metadata, "labels"))
+	if (cJSON_IsObject(metadata) && !json_tree_at(metadata, "labels", NULL))
 		json_tree_set(metadata, "labels", cJSON_Duplicate(labels, true));
 }
 
 void default_values_fill(cJSON *object, const char *group, const char *resource)
 {
-	cJSON *spec = member(object, "spec");
+	cJSON *spec = json_tree_at(object, "spec", NULL);
 	bool is_job = strcmp(group, "batch") == 0 && strcmp(resource, "jobs") == 0;
 
 	/* Completions are one where nothing is said of either; parallel workers that share a queue have none.
 	 */
-	if (is_job && !member(spec, "parallelism") && !member(spec, "completions"))
+	if (is_job && !json_tree_at(spec, "parallelism", NULL) && !json_tree_at(spec, "completions", NULL))
 		fill_path(object, "spec.completions", "1");
 	for (size_t i = 0; i < COUNT(values); i++) {
 		if (strcmp(values[i].group, group) == 0 && strcmp(values[i].resource, resource) == 0)
@@ -204,7 +200,8 @@ void default_values_fill(cJSON *object, const char *group, const char *resource)
 
 void default_values_agree(cJSON *object, const char *group, const char *resource)
 {
-	cJSON *status = member(object, "status"), *list = member(status, "podIPs"), *first;
+	cJSON *status = json_tree_at(object, "status", NULL), *list = json_tree_at(status, "podIPs", NULL),
+	      *first;
 	const char *one = json_tree_text(status, "podIP");
 
 	if (*group || strcmp(resource, "pods") != 0 || !cJSON_IsObject(status))

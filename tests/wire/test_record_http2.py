@@ -71,40 +71,32 @@ class GivenUp(Http2Test):
         x.goaway(max(x.stream - 2, 0))
         raise Cut()
 
-    def test_a_watch_that_a_goaway_overtakes_is_asked_for_again_at_once(self):
+    def overtaken(self, times):
+        """A recording, ended, of which so many watches behind the first are overtaken; what it says of its watches."""
         recording = self.follow().ready(1)
         self.pods.watching()
         self.pods.put("a")
         recording.wait_events(1)
-        self.pods.on_watch(self.give_up)
+        self.pods.on_watch(*[self.give_up] * times)
         self.pods.disturb(lambda x: x.end())
-        wait_for(lambda: len(self.pods.watches()) == 3, "the third watch")
+        wait_for(lambda: len(self.pods.watches()) == times + 2, "the watch behind them")
         self.pods.watching()
         self.pods.put("b")
         recording.wait_events(2)
         recording.stop()
         rows = recording.query("SELECT end_reason, next_delay_ns FROM connections WHERE purpose='watch' ORDER BY connection")
-        self.assertEqual([tuple(row.values()) for row in rows],
-                         [("server_close_early", 0), ("goaway", 0), ("client_stop", None)])
+        return recording, [tuple(row.values()) for row in rows]
+
+    def test_a_watch_that_a_goaway_overtakes_is_asked_for_again_at_once(self):
+        recording, watches = self.overtaken(1)
+        self.assertEqual(watches, [("server_close_early", 0), ("goaway", 0), ("client_stop", None)])
         self.assertEqual(recording.query("SELECT * FROM gaps"), [])
         self.assertNotIn("trying again", recording.stderr)
 
     def test_one_that_is_overtaken_again_waits(self):
-        recording = self.follow().ready(1)
-        self.pods.watching()
-        self.pods.put("a")
-        recording.wait_events(1)
-        self.pods.on_watch(self.give_up, self.give_up)
-        self.pods.disturb(lambda x: x.end())
-        wait_for(lambda: len(self.pods.watches()) == 4, "the fourth watch")
-        self.pods.watching()
-        self.pods.put("b")
-        recording.wait_events(2)
-        recording.stop()
-        rows = recording.query("SELECT end_reason, next_delay_ns > 0 AS waits FROM connections WHERE purpose='watch' "
-                               "ORDER BY connection")
-        self.assertEqual([tuple(row.values()) for row in rows],
-                         [("server_close_early", 0), ("goaway", 0), ("goaway", 1), ("client_stop", None)])
+        recording, watches = self.overtaken(2)
+        waits = [(reason, delay and delay > 0) for reason, delay in watches]
+        self.assertEqual(waits, [("server_close_early", 0), ("goaway", 0), ("goaway", 1), ("client_stop", None)])
         self.assertEqual([row["how_ended"] for row in recording.query("SELECT how_ended FROM gaps")], ["rewatch"])
 
 
