@@ -8,9 +8,10 @@ import os
 import resource
 import shutil
 import subprocess
-import tempfile
 import time
 import unittest
+
+from memory_folder import memory_folder
 
 BUILD = os.path.abspath(os.environ.get("KUBETAPE_BUILD", "build"))
 PROGRAM = os.path.join(BUILD, "crash", "crash_tape")
@@ -25,9 +26,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))  # the shim keeps one
 
 class CrashTest(unittest.TestCase):
     def setUp(self):
-        roomy = os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 1 << 30  # containers have 64 MB
-        self.dir = tempfile.mkdtemp(prefix="kubetape-crash-", dir="/dev/shm" if roomy else None)
-        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+        self.dir = memory_folder(self, "crash")
 
     def run_program(self, *args, **env):
         return subprocess.run([PROGRAM, *map(str, args)], env=dict(os.environ, **env), capture_output=True,

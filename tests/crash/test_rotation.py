@@ -4,10 +4,10 @@ A quick look by default: 2,000 rotations. KUBETAPE_CRASH=all (`make crash`) take
 """
 import json
 import os
-import shutil
 import subprocess
-import tempfile
 import unittest
+
+from memory_folder import memory_folder
 
 BUILD = os.path.abspath(os.environ.get("KUBETAPE_BUILD", "build"))
 PROGRAM = os.path.join(BUILD, "crash", "rotate_tape")
@@ -24,9 +24,7 @@ HEAP_BYTES_MORE = 300_000
 
 class Rotations(unittest.TestCase):
     def test_the_last_rotation_costs_what_the_first_ones_did(self):
-        roomy = os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 1 << 30  # containers have 64 MB
-        work = tempfile.mkdtemp(prefix="kubetape-rotation-", dir="/dev/shm" if roomy else None)
-        self.addCleanup(shutil.rmtree, work, ignore_errors=True)
+        work = memory_folder(self, "rotation")
         done = subprocess.run([PROGRAM, work, str(ROTATIONS)], capture_output=True, text=True, timeout=900)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         tenths = [json.loads(line) for line in done.stdout.splitlines()]
