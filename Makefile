@@ -2,6 +2,7 @@
 #
 #   make          build/kubetape and build/kubetape.so        make check    build and run every test
 #   make deps     install what is missing (Debian)            make interop  tests with a real control plane
+#   make check-quick  what takes less than a minute of it      make compile_commands.json  for editors
 #   make demo     a tour on a bundled tape                    make bench    measure, write build/bench.json
 #   make crash    kill writers and fail disks, for long     make fuzz     for FUZZ_SECONDS each target
 #   make clients  client libraries in many languages        make soak     the recorder and a control plane at full speed
@@ -35,8 +36,8 @@ BASE := $(wildcard schema/base/*.c)
 TAPE := $(wildcard schema/tape/*.c)
 SQL := $(wildcard schema/sql/*.c)
 RUN := $(wildcard schema/run/*.c)
-ENGINES := $(wildcard recorder/*.c) $(wildcard replayer/*.c) $(wildcard replayer/*/*.c)
-TOOLS := $(wildcard tools/*.c)
+ENGINES := $(wildcard recorder/*.c recorder/*/*.c replayer/*.c replayer/*/*.c)
+TOOLS := $(wildcard tools/*.c tools/*/*.c)
 object = $(patsubst %.c,$(B)/obj/%.o,$(1))
 # Everything but main, for the tests to link with.
 LIBRARY := $(call object,$(BASE) $(TAPE) $(SQL) $(RUN) $(ENGINES) $(filter-out tools/main.c,$(TOOLS)))
@@ -45,8 +46,9 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python lint interop clients soak demo bench fuzz crash clean
+.PHONY: all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python lint interop clients soak demo bench fuzz crash clean
 .DELETE_ON_ERROR:
+.SECONDARY:
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
 
@@ -72,6 +74,11 @@ check: deps
 	$(MAKE) VARIANT=asan check-python
 	$(MAKE) check-python
 
+# What to run while writing: under a minute.
+check-quick:
+	$(MAKE) -j$(JOBS) programs
+	$(MAKE) lint check-unit
+
 check-python: all $(B)/make_tape $(CRASH)
 	KUBETAPE_BUILD=$(B) python3 tests/run_python.py -j $(TEST_JOBS) $(TESTS)
 
@@ -80,6 +87,11 @@ programs: all $(UNIT_TESTS) $(FUZZ_REPLAYS) $(B)/make_tape $(CRASH)
 
 lint:
 	python3 tests/lint/lint.py
+
+# For editors and clang's tools.
+compile_commands.json: Makefile
+	@git ls-files '*.c' | jq -nR --arg directory '$(CURDIR)' --arg command '$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS)' \
+		'[inputs | {$$directory, file: ., command: "\($$command) -c \(.)"}]' >$@
 
 interop: deps
 	$(MAKE) all $(B)/make_tape
@@ -112,32 +124,38 @@ $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/unit/%: tests/unit/%.c $(B)/libkubetape.a
+# Links a program with what it needs of the library, and keeps the names of those objects beside it: it is linked
+# again when one of them changes, not when another does. $(1): further libraries or flags.
+define link_with_library
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) $$(pkg-config --cflags check) -MMD -MP -o $@ $< $(B)/libkubetape.a \
-		$(LDFLAGS) $(PKG_LDLIBS) $$(pkg-config --libs check) -lm
+	$(CC) $(ALL_CFLAGS) -Wl,-Map=$@.map -o $@ $(filter %.o,$^) $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) $(1) -lm
+	@sed -n 's|^\($(B)/obj/[^ ]*\.o\).*|$@: \1\n\1:|p' $@.map >$@.d && rm $@.map
+endef
+
+$(B)/unit/%: $(B)/obj/tests/unit/%.o | $(B)/libkubetape.a
+	$(call link_with_library,$$(pkg-config --libs check))
 
 # The protobuf decoder as a filter; tests/interop/protobuf holds it against the Go types.
-$(B)/protobuf_decode: tests/interop/protobuf/decoder/decode_main.c $(B)/libkubetape.a
-	$(CC) $(ALL_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) -lm
+$(B)/protobuf_decode: $(B)/obj/tests/interop/protobuf/decoder/decode_main.o | $(B)/libkubetape.a
+	$(link_with_library)
 
 # Patches as a filter; tests/interop/patches holds them against those of Kubernetes.
-$(B)/patch_filter: tests/interop/patches/filter/patch_main.c $(B)/libkubetape.a
-	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) -lm
+$(B)/patch_filter: $(B)/obj/tests/interop/patches/filter/patch_main.o | $(B)/libkubetape.a
+	$(link_with_library)
 
+# Thin: objects of one name in several rooms stay apart by their paths.
 $(B)/libkubetape.a: $(LIBRARY)
 	rm -f $@
-	ar rcs $@ $^
+	ar rcsT $@ $^
 
 # Writes small tapes for the wire and CLI tests.
-$(B)/make_tape: tests/wire/make_tape.c $(B)/libkubetape.a
-	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) -lm
+$(B)/make_tape: $(B)/obj/tests/wire/make_tape.o | $(B)/libkubetape.a
+	$(link_with_library)
 
 # Writers to kill, and a shim that makes the disk fail under them. `make crash` kills them thousands of times and
 # fails every call in turn; `make check` takes a quick look.
-$(B)/crash/%: tests/crash/%.c $(B)/libkubetape.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -MMD -MP -o $@ $< $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) -lm
+$(B)/crash/%: $(B)/obj/tests/crash/%.o | $(B)/libkubetape.a
+	$(link_with_library)
 
 $(B)/crash/fault_shim.so: tests/crash/fault_shim.c
 	@mkdir -p $(@D)
@@ -157,13 +175,11 @@ check-unit: $(UNIT_TESTS) $(FUZZ_REPLAYS)
 
 # A target is tests/fuzz/fuzz_NAME.c (crafted_tape.c is shared) with a corpus of small files in tests/fuzz/corpus/NAME/. `make fuzz` runs
 # each for FUZZ_SECONDS (FUZZ=NAME for one alone); what it finds is kept in build/fuzz/.
-$(B)/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/replay_main.c tests/fuzz/crafted_tape.c $(B)/libkubetape.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(PKG_LDLIBS) -lm
+$(B)/fuzz/replay_%: $(B)/obj/tests/fuzz/fuzz_%.o $(call object,tests/fuzz/replay_main.c tests/fuzz/crafted_tape.c) | $(B)/libkubetape.a
+	$(link_with_library)
 
-$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/crafted_tape.c $(B)/libkubetape.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -fsanitize=fuzzer -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(PKG_LDLIBS) -lm
+$(B)/fuzz/fuzz_%: $(B)/obj/tests/fuzz/fuzz_%.o $(call object,tests/fuzz/crafted_tape.c) | $(B)/libkubetape.a
+	$(call link_with_library,-fsanitize=fuzzer)
 
 FUZZ_SECONDS ?= 60
 FUZZ ?= $(FUZZ_TARGETS)
@@ -212,11 +228,10 @@ check-bench: $(B)/bench/gen_stream $(B)/bench/bench
 $(B)/bench/stream.ndjson: $(B)/bench/gen_stream
 	$< --events $(BENCH_EVENTS) >$@
 
-$(B)/bench/gen_stream: $(wildcard tests/bench/gen*.[ch]) $(B)/libkubetape.a
-$(B)/bench/bench: $(wildcard tests/bench/bench*.[ch]) $(B)/libkubetape.a
-$(B)/bench/gen_stream $(B)/bench/bench:
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(PKG_LDLIBS) -lm
+$(B)/bench/gen_stream: $(call object,$(wildcard tests/bench/gen*.c))
+$(B)/bench/bench: $(call object,$(wildcard tests/bench/bench*.c))
+$(B)/bench/gen_stream $(B)/bench/bench: | $(B)/libkubetape.a
+	$(link_with_library)
 
 -include $(shell find build -name '*.d' 2>/dev/null)
 
