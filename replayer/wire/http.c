@@ -43,6 +43,32 @@ bool http_list_has(struct slice list, const char *word)
 	return false;
 }
 
+static bool is_value_char(unsigned char c)
+{
+	return c == '\t' || (c >= ' ' && c != 0x7f);
+}
+
+bool http_is_value(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (!is_value_char((unsigned char)text.ptr[i]))
+			return false;
+	}
+	return true;
+}
+
+int http_append_value(struct buf *to, struct slice text, struct err *err)
+{
+	size_t from = to->len;
+	int rc = buf_append(to, text.ptr, text.len, err);
+
+	for (size_t i = from; rc == 0 && i < to->len; i++) {
+		if (!is_value_char((unsigned char)to->ptr[i]))
+			to->ptr[i] = ' ';
+	}
+	return rc;
+}
+
 const char *http_reason(int status)
 {
 	static const struct {

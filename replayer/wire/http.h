@@ -29,6 +29,13 @@ struct slice http_header_find(const struct http_request *r, const char *name);
 /* Whether a comma list such as "keep-alive, Upgrade" holds the word, in any case. */
 bool http_list_has(struct slice list, const char *word);
 
+/* Whether the text may be sent as the value of a header: no control characters but tabs. */
+bool http_is_value(struct slice text);
+
+/* Appends the text as the value of a header. It may come from anywhere, a tape or a client: what no value may
+ * hold becomes a blank. */
+int http_append_value(struct buf *to, struct slice text, struct err *err) MUST_CHECK;
+
 bool slice_equal_nocase(struct slice a, struct slice b);
 struct slice slice_trim(struct slice s); /* blanks and tabs off both ends */
 

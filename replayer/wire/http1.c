@@ -24,18 +24,6 @@ static bool is_token(struct slice s)
 	return s.len > 0;
 }
 
-/* Visible characters, blanks, tabs and bytes above ASCII. */
-static bool is_field_value(struct slice s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned char c = (unsigned char)s.ptr[i];
-
-		if ((c < 0x20 && c != '\t') || c == 0x7f)
-			return false;
-	}
-	return true;
-}
-
 static bool is_target(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -111,7 +99,7 @@ static int read_field(struct slice line, struct http_request *ret, struct err *e
 	h->value = slice_trim((struct slice){colon + 1, line.len - h->name.len - 1});
 	if (!is_token(h->name))
 		return err_set(err, ERR_PROTOCOL, "malformed header name");
-	if (!is_field_value(h->value))
+	if (!http_is_value(h->value))
 		return err_set(err, ERR_PROTOCOL, "malformed value of header '%.*s'",
 			(int)(h->name.len > 80 ? 80 : h->name.len), h->name.ptr);
 	ret->header_count++;
@@ -307,9 +295,12 @@ int http1_write_head(
 	int rc = buf_printf(to, err, "HTTP/1.1 %d %s\r\n", status, http_reason(status));
 
 	for (size_t i = 0; i < count && rc == 0; i++) {
-		assert(is_field_value(headers[i].value));
-		rc = buf_printf(to, err, "%.*s: %.*s\r\n", (int)headers[i].name.len, headers[i].name.ptr,
-			(int)headers[i].value.len, headers[i].value.ptr);
+		assert(is_token(headers[i].name));
+		rc = buf_printf(to, err, "%.*s: ", (int)headers[i].name.len, headers[i].name.ptr);
+		if (rc == 0)
+			rc = http_append_value(to, headers[i].value, err);
+		if (rc == 0)
+			rc = buf_append(to, "\r\n", 2, err);
 	}
 	return rc ? rc : buf_append(to, "\r\n", 2, err);
 }

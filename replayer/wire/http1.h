@@ -48,7 +48,8 @@ struct http1_chunks {
  * the end. ERR_PROTOCOL, or ERR_TOO_LARGE when the body exceeds body->max. All zero is the start. */
 int http1_read_chunks(struct http1_chunks *c, struct slice in, struct buf *body, struct err *err) MUST_CHECK;
 
-/* Appends status line and header fields with the empty line. Values must not hold line ends (asserted). */
+/* Appends status line and header fields with the empty line. Names are constants of ours (asserted), values
+ * may come from anywhere (http_append_value). */
 int http1_write_head(struct buf *to, int status, const struct http_header *headers, size_t count,
 	struct err *err) MUST_CHECK;
 

@@ -33,14 +33,17 @@ static nghttp2_nv field_of(struct slice name, struct slice value)
 		value.len, NGHTTP2_NV_FLAG_NONE};
 }
 
-/* Names are lower case in HTTP/2; `names` keeps them until they are submitted (nghttp2 copies). */
-static nghttp2_nv lower_field(const struct http_header *h, struct buf *names)
+/* Names are lower case in HTTP/2. `texts` keeps them and the values until they are submitted (nghttp2
+ * copies); it has room for them. */
+static nghttp2_nv field_of_header(const struct http_header *h, struct buf *texts)
 {
-	struct slice name = {names->ptr + names->len, h->name.len};
+	struct slice name = {texts->ptr + texts->len, h->name.len}, value;
 
 	for (size_t i = 0; i < h->name.len; i++)
-		names->ptr[names->len++] = (char)tolower((unsigned char)h->name.ptr[i]);
-	return field_of(name, h->value);
+		texts->ptr[texts->len++] = (char)tolower((unsigned char)h->name.ptr[i]);
+	value = (struct slice){texts->ptr + texts->len, h->value.len};
+	(void)!http_append_value(texts, h->value, NULL);
+	return field_of(name, value);
 }
 
 static enum exchange_framing send_head(
@@ -50,22 +53,24 @@ static enum exchange_framing send_head(
 	nghttp2_data_provider body = {.source.ptr = s, .read_callback = read_end};
 	nghttp2_nv all[32];
 	char code[8], digits[24], date[HTTP_DATE_BYTES];
-	struct buf names;
-	size_t n = 0, names_len = 0;
+	struct buf texts;
+	size_t n = 0, room = 1;
+	bool has_room;
 
 	for (size_t i = 0; i < count; i++)
-		names_len += headers[i].name.len;
-	buf_init(&names, LIMIT_REQUEST_HEAD_BYTES);
+		room += headers[i].name.len + headers[i].value.len;
+	buf_init(&texts, LIMIT_REQUEST_HEAD_BYTES);
+	has_room = buf_reserve(&texts, room) != NULL;
 	snprintf(code, sizeof(code), "%d", status);
 	snprintf(digits, sizeof(digits), "%lld", (long long)length);
 	all[n++] = field_of(slice_of(":status"), slice_of(code));
-	for (size_t i = 0; i < count && n < 30 && buf_reserve(&names, names_len + 1); i++)
-		all[n++] = lower_field(&headers[i], &names);
+	for (size_t i = 0; has_room && i < count && n < 30; i++)
+		all[n++] = field_of_header(&headers[i], &texts);
 	all[n++] = field_of(slice_of("date"), http_date_now(date));
 	if (length >= 0 && status != 304)
 		all[n++] = field_of(slice_of("content-length"), slice_of(digits));
 	nghttp2_submit_response(s->on->session, s->id, all, n, &body);
-	buf_release(&names);
+	buf_release(&texts);
 	http2_session_speaks(s->on);
 	return FRAMING_NONE;
 }

@@ -57,18 +57,34 @@ static int refuse(struct write *w, const cJSON *faults, bool patched)
 	return rc;
 }
 
+/* A quoted string as headers have it: a backslash stands before quotes and backslashes. The caller frees. */
+static char *quote(const char *text)
+{
+	char *quoted = xmalloc(2 * strlen(text) + 3), *to = quoted;
+
+	*to++ = '"';
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			*to++ = '\\';
+		*to++ = *text;
+	}
+	*to++ = '"';
+	*to = '\0';
+	return quoted;
+}
+
 static void warn(struct write *w, const cJSON *faults)
 {
 	const cJSON *fault;
 
 	cJSON_ArrayForEach(fault, faults)
 	{
-		char *quoted = cJSON_PrintUnformatted(fault);
+		char *quoted = quote(fault->valuestring);
 
 		if (w->warnings.len + strlen(quoted) + 10 < WRITE_WARNINGS_BYTES)
 			(void)!buf_printf(
 				&w->warnings, NULL, "%s299 - %s", w->warnings.len ? ", " : "", quoted);
-		cJSON_free(quoted);
+		free(quoted);
 	}
 	w->call->style.warnings = buf_slice(&w->warnings);
 }

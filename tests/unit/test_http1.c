@@ -154,6 +154,20 @@ START_TEST(chunk_reader__refuses_malformed_chunks)
 }
 END_TEST
 
+START_TEST(head_writer__makes_blanks_of_what_no_value_may_hold)
+{
+	const struct http_header headers[] = {{slice_of("Warning"), {"a\x7f\r\nX: y\0z\t\xc3\xa4", 13}},
+		{slice_of("Etag"), slice_of("\"e\"")}};
+	struct buf head;
+
+	buf_init(&head, 1000);
+	ck_assert_int_eq(http1_write_head(&head, 200, headers, COUNT_OF(headers), &err), 0);
+	ck_assert_slice_eq(
+		buf_slice(&head), "HTTP/1.1 200 OK\r\nWarning: a   X: y z\t\xc3\xa4\r\nEtag: \"e\"\r\n\r\n");
+	buf_release(&head);
+}
+END_TEST
+
 START_TEST(list_header__is_searched_word_by_word)
 {
 	ck_assert(http_list_has(slice_of("keep-alive, Upgrade"), "upgrade"));
@@ -174,6 +188,7 @@ int main(void)
 		head_reader__refuses_heads_and_bodies_above_the_limits,
 		chunk_reader__joins_chunks_however_they_arrive,
 		chunk_reader__refuses_malformed_chunks,
+		head_writer__makes_blanks_of_what_no_value_may_hold,
 		list_header__is_searched_word_by_word,
 	};
 

@@ -63,10 +63,17 @@ class Http2:
 
 	def get(self, target, agent="test"):
 		"""Sends a GET; its stream."""
+		return self.ask("GET", target, {"user-agent": agent})
+
+	def ask(self, method, target, headers=None, body=None, end=True, authority="127.0.0.1"):
+		"""Sends a request with a body of at most one frame; its stream. end: nothing more comes of it."""
 		stream, self.next_stream = self.next_stream, self.next_stream + 2
-		head = (header(":method", "GET") + header(":scheme", "https") + header(":path", target) +
-			header(":authority", "127.0.0.1") + header("user-agent", agent))
-		self.send(HEADERS, END_STREAM | END_HEADERS, stream, head)
+		head = (header(":method", method) + header(":scheme", "https") + header(":path", target) +
+			header(":authority", authority) + b"".join(header(*h) for h in (headers or {}).items()))
+		last = END_STREAM if end else 0
+		self.send(HEADERS, END_HEADERS | (last if body is None else 0), stream, head)
+		if body is not None:
+			self.send(DATA, last, stream, body)
 		return stream
 
 	def frame(self):
