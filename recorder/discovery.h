@@ -9,7 +9,7 @@
 #ifndef RECORDER_DISCOVERY_H
 #define RECORDER_DISCOVERY_H
 
-#include "recorder/catalog.h"
+#include "schema/base/catalog.h"
 #include "recorder/http.h"
 #include "schema/tape/writer.h"
 

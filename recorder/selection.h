@@ -2,7 +2,7 @@
 #ifndef RECORDER_SELECTION_H
 #define RECORDER_SELECTION_H
 
-#include "recorder/catalog.h"
+#include "schema/base/catalog.h"
 #include "recorder/recorder.h"
 #include "recorder/stream.h"
 

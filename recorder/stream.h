@@ -22,7 +22,7 @@
 #ifndef RECORDER_STREAM_H
 #define RECORDER_STREAM_H
 
-#include "recorder/catalog.h"
+#include "schema/base/catalog.h"
 #include "recorder/context.h"
 #include "recorder/known.h"
 #include "recorder/resume.h"

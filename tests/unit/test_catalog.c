@@ -1,5 +1,6 @@
 /* Discovery documents and names of resources. */
-#include "recorder/catalog.h"
+#include "schema/base/catalog.h"
+#include "schema/base/similar.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -74,6 +75,49 @@ START_TEST(catalog_choose__takes_names_as_kubectl_does)
 	expect("events", "events.v1.");
 	expect("po,deploy,pods", "pods.v1. deployments.v1.apps");
 	expect("all", "pods.v1. deployments.v1.apps");
+}
+END_TEST
+
+static void expect_found(const char *name, const char *found)
+{
+	struct catalog c = make();
+	struct catalog_choice choice = {0};
+
+	ck_assert_int_eq(catalog_find(&c, name, &choice), *found != 0);
+	ck_assert_str_eq(choice_text(&choice), found);
+	catalog_choice_release(&choice);
+	catalog_release(&c);
+}
+
+START_TEST(catalog_find__takes_also_what_cannot_be_watched_and_both_of_two_twins)
+{
+	expect_found("Deploy", "deployments.v1.apps");
+	expect_found("bindings", "bindings.v1.");
+	expect_found("pods.metrics.k8s.io", "pods.v1beta1.metrics.k8s.io");
+	expect_found("ev", "events.v1. events.v1.events.k8s.io");
+	expect_found("events.events.k8s.io", "events.v1.events.k8s.io");
+	expect_found("gadgets", "");
+}
+END_TEST
+
+static void expect_meant(const char *word, const char *candidates, const char *meant)
+{
+	char *found = similar_in(slice_of(word), candidates);
+
+	ck_assert_pstr_eq(found, meant);
+	free(found);
+}
+
+START_TEST(similar__is_the_word_with_the_fewest_letters_changed_or_swapped)
+{
+	expect_meant("rts", "end cut fin rst stall", "rst");
+	expect_meant("stal", "end,stall,stale", "stall");
+	expect_meant("Compact", "compact", "compact");
+	expect_meant("compcat", "end compact", "compact");
+	expect_meant("gadget", "end compact", NULL);
+	expect_meant("x", "a b", NULL);
+	expect_meant("", "a", NULL);
+	expect_meant("012345678901234567890123456789012345678901234567890123456789abcdef", "a", NULL);
 }
 END_TEST
 
@@ -183,6 +227,8 @@ START_TEST(catalog_add_classic__reads_a_resource_list)
 END_TEST
 
 UNIT_MAIN("catalog", catalog_choose__takes_names_as_kubectl_does, catalog_choose__names_what_is_not_there,
+	catalog_find__takes_also_what_cannot_be_watched_and_both_of_two_twins,
+	similar__is_the_word_with_the_fewest_letters_changed_or_swapped,
 	catalog_choose_all__takes_each_thing_once_and_exclude_takes_it_out,
 	catalog_exclude__without_a_group_takes_the_twin_out_too,
 	catalog_unknown__names_each_word_that_means_nothing, catalog_add_classic__reads_a_resource_list)

@@ -1,241 +1,11 @@
-/* catalog.c: see catalog.h. */
-#include "recorder/catalog.h"
+/* catalog_names.c: what a name means among the resources of a catalog; see catalog.h. */
+#include "schema/base/catalog.h"
 
-#include "schema/base/json_scan.h"
+#include "schema/base/similar.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <strings.h>
-
-#define MAX_SIMILAR 64 /* letters of names that are compared for what was meant */
-
-/* ---- reading discovery documents ---- */
-
-static void resource_release(struct catalog_resource *r)
-{
-	free(r->group);
-	free(r->version);
-	free(r->resource);
-	free(r->kind);
-	free(r->singular);
-	free_texts(r->short_names);
-	free_texts(r->categories);
-}
-
-void catalog_release(struct catalog *c)
-{
-	for (size_t i = 0; i < c->count; i++)
-		resource_release(&c->items[i]);
-	free(c->items);
-	*c = (struct catalog){0};
-}
-
-static struct slice unquote(struct slice value)
-{
-	if (value.len < 2 || value.ptr[0] != '"')
-		return (struct slice){0};
-	return (struct slice){value.ptr + 1, value.len - 2};
-}
-
-/* The text of the string at `path`, empty when it is no string. Names in discovery need no unescaping. */
-static struct slice string_at(struct slice json, const char *path)
-{
-	struct slice value;
-
-	return json_get(json, path, &value, NULL) > 0 ? unquote(value) : (struct slice){0};
-}
-
-static bool true_at(struct slice json, const char *path)
-{
-	struct slice value;
-
-	return json_get(json, path, &value, NULL) > 0 && slice_is(value, "true");
-}
-
-/* Calls `each` for the items of the array at `path`; an absent array has none. */
-static int each_item(struct slice json, const char *path, int (*each)(void *context, struct slice item),
-	void *context, struct err *err)
-{
-	struct slice array, key, item;
-	struct json_iter it;
-	int rc = json_get(json, path, &array, err);
-
-	if (rc <= 0 || slice_is(array, "null"))
-		return rc < 0 ? rc : 0;
-	rc = json_iter_begin(array, &it, err);
-	while (rc == 0 && (rc = json_iter_next(&it, &key, &item, err)) > 0)
-		rc = each(context, item);
-	return rc;
-}
-
-struct strings {
-	char **items;
-	size_t count;
-};
-
-static int add_string(void *context, struct slice item)
-{
-	struct strings *s = context;
-
-	s->items = xrealloc(s->items, (s->count + 2) * sizeof(*s->items));
-	s->items[s->count++] = slice_dup(unquote(item));
-	s->items[s->count] = NULL;
-	return 0;
-}
-
-static char **strings_at(struct slice json, const char *path)
-{
-	struct strings s = {0};
-
-	/* A broken array leaves what came before it. */
-	if (each_item(json, path, add_string, &s, NULL))
-		return s.items;
-	return s.items;
-}
-
-static bool is_watchable(struct slice json)
-{
-	char **verbs = strings_at(json, "$.verbs");
-	unsigned found = 0;
-
-	for (char **v = verbs; v && *v; v++)
-		found |= (strcmp(*v, "list") == 0) | (strcmp(*v, "watch") == 0) << 1;
-	free_texts(verbs);
-	return found == 3;
-}
-
-static void add_resource(struct catalog *c, struct catalog_resource r)
-{
-	c->items = xrealloc(c->items, (c->count + 1) * sizeof(*c->items));
-	c->items[c->count++] = r;
-}
-
-struct place {
-	struct catalog *catalog;
-	struct slice group, version;
-	struct err *err;
-};
-
-static int add_aggregated_resource(void *context, struct slice json)
-{
-	const struct place *at = context;
-	struct slice kind = string_at(json, "$.responseKind.kind");
-
-	if (!kind.len)
-		return 0;
-	add_resource(at->catalog, (struct catalog_resource){
-					  .group = slice_dup(at->group),
-					  .version = slice_dup(at->version),
-					  .resource = slice_dup(string_at(json, "$.resource")),
-					  .kind = slice_dup(kind),
-					  .singular = slice_dup(string_at(json, "$.singularResource")),
-					  .short_names = strings_at(json, "$.shortNames"),
-					  .categories = strings_at(json, "$.categories"),
-					  .namespaced = slice_is(string_at(json, "$.scope"), "Namespaced"),
-					  .watchable = is_watchable(json),
-				  });
-	return 0;
-}
-
-static int add_aggregated_version(void *context, struct slice json)
-{
-	struct place *at = context;
-
-	at->version = string_at(json, "$.version");
-	return each_item(json, "$.resources", add_aggregated_resource, at, at->err);
-}
-
-static int add_aggregated_group(void *context, struct slice json)
-{
-	struct place *at = context;
-
-	at->group = string_at(json, "$.metadata.name");
-	return each_item(json, "$.versions", add_aggregated_version, at, at->err);
-}
-
-int catalog_add_aggregated(struct catalog *c, struct slice json, struct err *err)
-{
-	struct place at = {.catalog = c, .err = err};
-
-	if (!slice_is(string_at(json, "$.kind"), "APIGroupDiscoveryList"))
-		return err_set(err, ERR_PROTOCOL, "aggregated discovery is no APIGroupDiscoveryList");
-	return each_item(json, "$.items", add_aggregated_group, &at, err);
-}
-
-static int add_classic_resource(void *context, struct slice json)
-{
-	const struct place *at = context;
-	struct slice name = string_at(json, "$.name"), kind = string_at(json, "$.kind");
-
-	if (!name.len || !kind.len || memchr(name.ptr, '/', name.len))
-		return 0;
-	add_resource(at->catalog, (struct catalog_resource){
-					  .group = slice_dup(at->group),
-					  .version = slice_dup(at->version),
-					  .resource = slice_dup(name),
-					  .kind = slice_dup(kind),
-					  .singular = slice_dup(string_at(json, "$.singularName")),
-					  .short_names = strings_at(json, "$.shortNames"),
-					  .categories = strings_at(json, "$.categories"),
-					  .namespaced = true_at(json, "$.namespaced"),
-					  .watchable = is_watchable(json),
-				  });
-	return 0;
-}
-
-int catalog_add_classic(struct catalog *c, struct slice json, struct err *err)
-{
-	struct place at = {.catalog = c, .err = err};
-	struct slice gv = string_at(json, "$.groupVersion");
-	const char *slash = gv.len ? memchr(gv.ptr, '/', gv.len) : NULL;
-
-	if (!slice_is(string_at(json, "$.kind"), "APIResourceList") || !gv.len)
-		return err_set(err, ERR_PROTOCOL, "discovery document is no APIResourceList");
-	at.version = gv;
-	if (slash) {
-		at.group = (struct slice){gv.ptr, (size_t)(slash - gv.ptr)};
-		at.version = (struct slice){slash + 1, gv.len - at.group.len - 1};
-	}
-	return each_item(json, "$.resources", add_classic_resource, &at, err);
-}
-
-struct version_walk {
-	int (*each)(void *context, struct slice group_version);
-	void *context;
-	struct slice preferred;
-	struct err *err;
-};
-
-static int walk_version(void *context, struct slice json)
-{
-	struct version_walk *walk = context;
-	struct slice gv = string_at(json, "$.groupVersion");
-
-	return !gv.len || slice_equal(gv, walk->preferred) ? 0 : walk->each(walk->context, gv);
-}
-
-static int walk_group(void *context, struct slice json)
-{
-	struct version_walk *walk = context;
-	int rc = 0;
-
-	walk->preferred = string_at(json, "$.preferredVersion.groupVersion");
-	if (walk->preferred.len)
-		rc = walk->each(walk->context, walk->preferred);
-	return rc ? rc : each_item(json, "$.versions", walk_version, walk, walk->err);
-}
-
-int catalog_group_versions(struct slice json, int (*each)(void *context, struct slice group_version),
-	void *context, struct err *err)
-{
-	struct version_walk walk = {.each = each, .context = context, .err = err};
-
-	if (!slice_is(string_at(json, "$.kind"), "APIGroupList"))
-		return err_set(err, ERR_PROTOCOL, "document at '/apis' is no APIGroupList");
-	return each_item(json, "$.groups", walk_group, &walk, err);
-}
-
-/* ---- names ---- */
 
 /* How a name means a resource, best first. */
 enum match { MATCH_NONE, MATCH_CATEGORY, MATCH_SHORT, MATCH_FULL };
@@ -283,6 +53,19 @@ static enum match match_name(const struct catalog_resource *r, const char *name)
 static bool same_thing(const struct catalog_resource *a, const struct catalog_resource *b)
 {
 	return strcmp(a->resource, b->resource) == 0 && strcmp(a->group, b->group) == 0;
+}
+
+const struct catalog_resource *catalog_find_version(
+	const struct catalog *c, const char *group, const char *version, const char *resource)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		const struct catalog_resource *r = &c->items[i];
+
+		if (strcmp(r->group, group) == 0 && strcmp(r->version, version) == 0 &&
+			strcmp(r->resource, resource) == 0)
+			return r;
+	}
+	return NULL;
 }
 
 bool catalog_has(const struct catalog *c, const char *group, const char *resource)
@@ -337,51 +120,19 @@ static void choose_category(const struct catalog *c, const char *name, struct ca
 	}
 }
 
-/* How many letters to change, to leave out or to put in. Names that are too long differ in all. */
-static size_t difference(const char *a, size_t a_len, const char *b)
-{
-	size_t row[MAX_SIMILAR + 1], b_len = strlen(b);
-
-	if (a_len > MAX_SIMILAR || b_len > MAX_SIMILAR)
-		return MAX_SIMILAR;
-	for (size_t i = 0; i <= b_len; i++)
-		row[i] = i;
-	for (size_t y = 0; y < a_len; y++) {
-		size_t left_above = row[0]++;
-
-		for (size_t x = 0; x < b_len; x++) {
-			size_t change = left_above + (a[y] != tolower((unsigned char)b[x]));
-			size_t one_more = (row[x] < row[x + 1] ? row[x] : row[x + 1]) + 1;
-
-			left_above = row[x + 1];
-			row[x + 1] = change < one_more ? change : one_more;
-		}
-	}
-	return row[b_len];
-}
-
-static size_t least_difference(const struct catalog_resource *r, const char *name)
-{
-	size_t len = strcspn(name, "."), plural = difference(name, len, r->resource);
-	size_t kind = difference(name, len, r->kind);
-
-	return plural < kind ? plural : kind;
-}
-
 /* Says what was meant, if one of the names is so similar that it may have been. */
 static int not_there(const struct catalog *c, const char *name, struct err *err)
 {
-	size_t least = strcspn(name, ".") < 4 ? 2 : 3;
-	const struct catalog_resource *meant = NULL;
+	struct similar similar = similar_to((struct slice){name, strcspn(name, ".")});
+	const struct catalog_resource *meant;
 
 	for (size_t i = 0; i < c->count; i++) {
-		size_t found = c->items[i].watchable ? least_difference(&c->items[i], name) : MAX_SIMILAR;
-
-		if (found < least) {
-			least = found;
-			meant = &c->items[i];
-		}
+		if (!c->items[i].watchable)
+			continue;
+		similar_offer(&similar, c->items[i].resource, &c->items[i]);
+		similar_offer(&similar, c->items[i].kind, &c->items[i]);
 	}
+	meant = similar.choice;
 	if (!meant)
 		return err_set(err, ERR_NOT_FOUND, "server does not have a resource '%s'", name);
 	return err_set(err, ERR_NOT_FOUND, "server does not have a resource '%s'; did you mean '%s%s%s'?",
@@ -478,6 +229,44 @@ static bool are_twins(const struct catalog_resource *a, const struct catalog_res
 			return true;
 	}
 	return false;
+}
+
+static void choose_twins(
+	const struct catalog *c, const struct catalog_resource *of, struct catalog_choice *choice)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		if (are_twins(&c->items[i], of))
+			choose(choice, &c->items[i]);
+	}
+}
+
+struct finding {
+	const struct catalog *catalog;
+	struct catalog_choice *choice;
+};
+
+static int find_one(void *context, const char *name)
+{
+	const struct finding *f = context;
+	enum match m = MATCH_NONE;
+	const struct catalog_resource *r = best_match(f->catalog, name, &m);
+
+	if (!r)
+		return ERR_NOT_FOUND;
+	if (m == MATCH_CATEGORY)
+		choose_category(f->catalog, name, f->choice);
+	else
+		choose(f->choice, r);
+	if (!strchr(name, '.'))
+		choose_twins(f->catalog, r, f->choice);
+	return 0;
+}
+
+bool catalog_find(const struct catalog *c, const char *name, struct catalog_choice *choice)
+{
+	struct finding f = {c, choice};
+
+	return each_name(name, find_one, &f) == 0;
 }
 
 static bool is_group(const char *name)

@@ -3,8 +3,8 @@
  * kubectl takes them: `pods`, `pod`, `po`, `deployments.apps`, `deployments.v1.apps`, a category such as
  * `all`, several separated by commas.
  */
-#ifndef RECORDER_CATALOG_H
-#define RECORDER_CATALOG_H
+#ifndef SCHEMA_BASE_CATALOG_H
+#define SCHEMA_BASE_CATALOG_H
 
 #include "schema/base/buf.h"
 
@@ -27,6 +27,12 @@ void catalog_release(struct catalog *c);
 int catalog_add_aggregated(struct catalog *c, struct slice json, struct err *err) MUST_CHECK;
 int catalog_add_classic(struct catalog *c, struct slice json, struct err *err) MUST_CHECK;
 
+/* Takes the resource over. */
+void catalog_add(struct catalog *c, const struct catalog_resource *r);
+
+/* In just that version; NULL when it is not there. */
+const struct catalog_resource *catalog_find_version(
+	const struct catalog *c, const char *group, const char *version, const char *resource);
 /* In whatever version. */
 bool catalog_has(const struct catalog *c, const char *group, const char *resource);
 
@@ -46,6 +52,10 @@ void catalog_choice_release(struct catalog_choice *choice);
  * that cannot be listed and watched. */
 int catalog_choose(const struct catalog *c, const char *names, struct catalog_choice *choice,
 	struct err *err) MUST_CHECK;
+
+/* Adds what one name means, also what cannot be listed and watched; of twins (see catalog_drop_twins) both,
+ * unless it says a group. False when it means nothing. */
+bool catalog_find(const struct catalog *c, const char *name, struct catalog_choice *choice);
 
 /* Adds everything that can be listed and watched, each resource in one version. */
 void catalog_choose_all(const struct catalog *c, struct catalog_choice *choice);
