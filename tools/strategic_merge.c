@@ -1,6 +1,7 @@
 /* strategic_merge.c: see strategic_merge.h. */
 #include "tools/strategic_merge.h"
 
+#include "replayer/write/json_tree.h"
 #include "schema/base/buf.h"
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ static bool directive_is(const cJSON *item, const char *what)
 
 static bool same(const cJSON *a, const cJSON *b)
 {
-	return a && b && cJSON_Compare(a, b, true);
+	return a && b && json_tree_equal(a, b);
 }
 
 /* ---- lists ---- */

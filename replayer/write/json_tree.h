@@ -35,7 +35,8 @@ void json_tree_set_text(cJSON *object, const char *name, const char *value);
 /* The member, which is made an object when it is none. */
 cJSON *json_tree_object(cJSON *object, const char *name);
 
-/* Whether two trees say the same, whatever the order of members. NULL equals NULL. */
+/* Whether two trees say the same, whatever the order of members, in time that grows with their size. NULL
+ * equals NULL. */
 bool json_tree_equal(const cJSON *a, const cJSON *b);
 
 #endif

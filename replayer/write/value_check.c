@@ -229,7 +229,7 @@ static void check_enum(const cJSON *value, const cJSON *schema, const char *plac
 		free(all);
 		cJSON_free(text);
 		all = more;
-		if (cJSON_Compare(item, value, true))
+		if (json_tree_equal(item, value))
 			break;
 	}
 	if (known && !item) {

@@ -119,7 +119,7 @@ static bool has(const cJSON *faults, const cJSON *one)
 
 	cJSON_ArrayForEach(f, faults)
 	{
-		if (cJSON_Compare(f, one, true))
+		if (json_tree_equal(f, one))
 			return true;
 	}
 	return false;

@@ -36,6 +36,8 @@ CONFINED = {
     "sqlite3.h": ["schema/", "tools/", "replayer/", "tests/"],
 }
 BANNED = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|strncpy|strtok|atoi|atol|gets|alloca|localtime|ctime|rand|srand)\s*\(")
+# Functions of libraries, and what there is instead.
+INSTEAD = {"cJSON_Compare": "json_tree_equal, which does not compare twice at each level"}
 MAX_SOURCE_LINES = 600
 MAX_HEADER_LINES = 200
 # Folders in which people have their checkouts, files beside a checkout, and notes to oneself.
@@ -84,6 +86,9 @@ def check_c(path, lines, findings):
         banned = BANNED.search(strip_text(line))
         if banned and not path.startswith("tests/"):
             report(f"{banned.group(1)} is banned")
+        for name, instead in INSTEAD.items():
+            if re.search(rf"\b{name}\s*\(", strip_text(line)):
+                report(f"use {instead}, for {name}")
 
 
 def map_of_rooms():

@@ -5,6 +5,7 @@
 #ifndef TESTS_UNIT_JSON_SCHEMA_H
 #define TESTS_UNIT_JSON_SCHEMA_H
 
+#include "replayer/write/json_tree.h"
 #include "tests/unit/unit.h"
 
 #include <cjson/cJSON.h>
@@ -44,7 +45,7 @@ static inline bool schema_is_one_of(const cJSON *words, const cJSON *v)
 
 	cJSON_ArrayForEach(word, words)
 	{
-		if (cJSON_Compare(word, v, true))
+		if (json_tree_equal(word, v))
 			return true;
 	}
 	return false;
@@ -124,7 +125,7 @@ static inline bool schema_keyword(const cJSON *root, const cJSON *schema, const 
 	if (IS("enum"))
 		return schema_is_one_of(k, v);
 	if (IS("const"))
-		return cJSON_Compare(k, v, true);
+		return json_tree_equal(k, v);
 	if (IS("pattern"))
 		return schema_matches_pattern(k->valuestring, v);
 	if (IS("minLength"))
