@@ -172,10 +172,11 @@ static bool is_printable(const char *line)
 int credentials_header(struct credentials *c, const char **ret_line, struct err *err)
 {
 	bool old = clock_mono_ns(c->clock) - c->token_read_mono_ns > TOKEN_FILE_AGE_NS;
+	int rc;
 
 	/* A file that is being replaced may be away for a moment: the token we have is then still good. */
-	if (c->config->token_file && (c->token_stale || old) && read_token(c, err) && !c->header)
-		return err->code;
+	if (c->config->token_file && (c->token_stale || old) && (rc = read_token(c, err)) && !c->header)
+		return rc;
 	if (c->header && !is_printable(c->header))
 		return err_set(err, ERR_DENIED, "the token holds a character that no header may have");
 	*ret_line = c->header;

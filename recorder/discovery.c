@@ -135,13 +135,16 @@ static int write_document(struct document *doc, struct tape_writer *tape, struct
 		.etag = *doc->etag ? doc->etag : NULL,
 		.body = buf_slice(&doc->body),
 	};
+	int rc;
 
 	if (slice_equal(buf_slice(&doc->written), row.body))
 		return 0;
-	if (tape_writer_document(tape, &row, err))
-		return err->code;
+	rc = tape_writer_document(tape, &row, err);
+	if (rc)
+		return rc;
 	buf_clear(&doc->written);
-	return buf_append(&doc->written, row.body.ptr, row.body.len, err) ? err->code : 1;
+	rc = buf_append(&doc->written, row.body.ptr, row.body.len, err);
+	return rc ? rc : 1;
 }
 
 int discovery_save(struct discovery *d, struct tape_writer *tape, struct err *err)
@@ -281,18 +284,19 @@ static int build_catalog(struct discovery *d, struct err *err)
 	struct document *core = document_at(d, "/api", "aggregated"),
 			*groups = document_at(d, "/apis", "aggregated");
 	struct document *v1 = document_at(d, "/api/v1", "");
+	int rc;
 
 	catalog_release(&d->catalog);
 	if (core->is_aggregated && groups->is_aggregated) {
-		int rc = catalog_add_aggregated(&d->catalog, buf_slice(&core->body), err);
+		rc = catalog_add_aggregated(&d->catalog, buf_slice(&core->body), err);
 
 		return rc ? rc : catalog_add_aggregated(&d->catalog, buf_slice(&groups->body), err);
 	}
 	if (!v1->answered && v1->status != 404)
 		return err_set(err, ERR_NETWORK, "server '%s' does not tell what its core group has: %d",
 			http_server(d->http), v1->status);
-	if (v1->answered && catalog_add_classic(&d->catalog, buf_slice(&v1->body), err))
-		return err->code;
+	if (v1->answered && (rc = catalog_add_classic(&d->catalog, buf_slice(&v1->body), err)))
+		return rc;
 	return catalog_group_versions(
 		buf_slice(&document_at(d, "/apis", "")->body), add_group_version, d, err);
 }

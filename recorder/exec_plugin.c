@@ -153,6 +153,7 @@ static void close_all(struct exec_plugin *p)
 static int judge(struct exec_plugin *p, struct exec_answer *a, struct err *err)
 {
 	const char *command = p->config->command;
+	int rc;
 
 	if (p->timed_out)
 		return err_set(err, ERR_DENIED, "credential plugin '%s' took longer than %d s", command,
@@ -163,8 +164,9 @@ static int judge(struct exec_plugin *p, struct exec_answer *a, struct err *err)
 	if (p->exit_status || p->signal)
 		return err_set(err, ERR_DENIED, "credential plugin '%s' ended with %s %d", command,
 			p->signal ? "signal" : "exit code", p->signal ? p->signal : (int)p->exit_status);
-	if (parse_answer(buf_slice(&p->text), p->config->api_version, a, err))
-		return err_prefix(err, "credential plugin '%s'", command);
+	rc = parse_answer(buf_slice(&p->text), p->config->api_version, a, err);
+	if (rc)
+		return err_prefix(err, rc, "credential plugin '%s'", command);
 	return 0;
 }
 
@@ -252,11 +254,12 @@ static void on_not_started(uv_timer_t *timer)
 
 static int append_json_member(struct buf *to, const char *key, struct slice value, struct err *err)
 {
+	int rc;
+
 	if (!value.len)
 		return 0;
-	if (buf_printf(to, err, ",\"%s\":", key))
-		return err->code;
-	return json_escape(value, to, err);
+	rc = buf_printf(to, err, ",\"%s\":", key);
+	return rc ? rc : json_escape(value, to, err);
 }
 
 /* The certificates of those who may sign the server's one, from the kubeconfig or the file it names. */

@@ -236,9 +236,10 @@ static int set_headers(struct http_request *r, struct err *err)
 	const struct http *h = r->http;
 	const struct cluster_config *c = h->config;
 	const char *authorization = NULL;
+	int rc = credentials_header(h->credentials, &authorization, err);
 
-	if (credentials_header(h->credentials, &authorization, err))
-		return err->code;
+	if (rc)
+		return rc;
 	add_header(r, "Accept", r->accept);
 	if (authorization && (h->tls || c->token_over_http))
 		r->headers = curl_slist_append(r->headers, authorization);

@@ -24,15 +24,18 @@ static int add_type(struct ingest *in, const struct ingest_object *o, struct sli
 {
 	struct slice kind = o->list_kind, rest = {bytes->ptr + 1, bytes->len - 1};
 	bool is_empty = o->meta->uid.len == 0 && o->meta->name.len == 0;
+	int rc;
 
 	if (kind.len > 4 && memcmp(kind.ptr + kind.len - 4, "List", 4) == 0)
 		kind.len -= 4;
 	buf_clear(&in->typed);
-	if (buf_printf(&in->typed, err, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\"%s", (int)kind.len,
-		    kind.ptr, (int)o->list_api_version.len, o->list_api_version.ptr,
-		    is_empty && rest.len == 1 ? "" : ",") ||
-		buf_append(&in->typed, rest.ptr, rest.len, err))
-		return err->code;
+	rc = buf_printf(&in->typed, err, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\"%s", (int)kind.len,
+		kind.ptr, (int)o->list_api_version.len, o->list_api_version.ptr,
+		is_empty && rest.len == 1 ? "" : ",");
+	if (!rc)
+		rc = buf_append(&in->typed, rest.ptr, rest.len, err);
+	if (rc)
+		return rc;
 	*bytes = buf_slice(&in->typed);
 	return 0;
 }

@@ -213,7 +213,7 @@ static int data_of(const struct entry *e, const char *key, struct buf *to, struc
 	/* What libcurl says of it later names neither the field nor the file. */
 	if (rc == 0 && (!to->len || !memmem(to->ptr, to->len, "-----BEGIN ", 11)))
 		rc = err_set(err, ERR_PROTOCOL, "expected PEM, found no line '-----BEGIN ...'");
-	return rc ? err_prefix(err, "bad %s in '%s'", key, e->file->path) : 0;
+	return rc ? err_prefix(err, rc, "bad %s in '%s'", key, e->file->path) : 0;
 }
 
 /* The strings of a sequence, terminated by NULL; each made by `one`, which may return NULL to pass over. */

@@ -64,11 +64,12 @@ static int last_state(struct listing *l, const struct known_object *gone, struct
 {
 	struct recorder_context *x = l->ingest->x;
 	struct slice object;
+	int rc;
 
 	if (tape_writer_object(flusher_tape(x->flusher), gone->seq, &object))
 		return buf_append(to, object.ptr, object.len, err);
-	if (!l->reader && tape_open(x->tape_path, &l->reader, err))
-		return err->code;
+	if (!l->reader && (rc = tape_open(x->tape_path, &l->reader, err)))
+		return rc;
 	if (gone->seq && read_object(l->reader, gone->seq, &object) == 0)
 		return buf_append(to, object.ptr, object.len, err);
 	return make_stub(gone, to, err);

@@ -252,8 +252,7 @@ static int find_on_tape(struct tape *tape, const char *path, const char *variant
 		return 1;
 	if (rc == ERR_NOT_FOUND)
 		return 0;
-	*err = local;
-	return rc;
+	return err_copy(err, &local);
 }
 
 static int take_kept(struct openapi *o, struct tape *tape, struct buf *body, struct err *err)

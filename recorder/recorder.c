@@ -320,9 +320,5 @@ int recorder_run(const struct recorder_options *options, struct recorder_summary
 	sum_up(&r, ret);
 	rc = shut_down(&r, err);
 	ret->disk_bytes = stored_bytes(options->tape_path, ret->disk_bytes);
-	if (r.err.code) {
-		*err = r.err;
-		return r.err.code;
-	}
-	return rc;
+	return r.err.code ? err_copy(err, &r.err) : rc;
 }

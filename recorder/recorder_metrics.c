@@ -233,10 +233,13 @@ static int answer(void *context, struct slice path, struct buf *to)
 
 int recorder_serve_metrics(struct recorder *r, struct err *err)
 {
+	int rc;
+
 	if (!r->o->metrics)
 		return 0;
-	if (metrics_server_open(&r->loop, r->o->metrics, answer, r, &r->metrics, err))
-		return err->code;
+	rc = metrics_server_open(&r->loop, r->o->metrics, answer, r, &r->metrics, err);
+	if (rc)
+		return rc;
 	log_info("metrics at http://%s/metrics", metrics_server_address(r->metrics));
 	return 0;
 }

@@ -104,24 +104,28 @@ static int begin_with(
 	struct recorder *r, const struct discovery_result *result, const struct catalog_choice *choice)
 {
 	struct err *err = &r->err;
+	int rc;
 
-	if (!flusher_tape(r->x.flusher) && recorder_open_tape(r, err))
-		return err->code;
-	if (note_cluster(r, result->cluster_uid, err) ||
-		discovery_save(r->discovery, flusher_tape(r->x.flusher), err) < 0 ||
-		discovery_account(r->discovery, flusher_tape(r->x.flusher), err))
-		return err->code;
-	if (r->resumed && openapi_resume(r->openapi, err))
-		return err->code;
-	if (add_streams(r, choice))
-		return err->code;
-	if (r->resumed && r->o->all && restart_vanished(r->o->tape_path, result->catalog, add_stream, r, err))
-		return err->code;
-	if (r->resumed && restart_load(&r->x, r->streams, r->stream_count, err))
-		return err->code;
+	if (!flusher_tape(r->x.flusher) && (rc = recorder_open_tape(r, err)))
+		return rc;
+	if ((rc = note_cluster(r, result->cluster_uid, err)) ||
+		(rc = discovery_save(r->discovery, flusher_tape(r->x.flusher), err)) < 0 ||
+		(rc = discovery_account(r->discovery, flusher_tape(r->x.flusher), err)))
+		return rc;
+	if (r->resumed && (rc = openapi_resume(r->openapi, err)))
+		return rc;
+	rc = add_streams(r, choice);
+	if (rc)
+		return rc;
+	if (r->resumed && r->o->all &&
+		(rc = restart_vanished(r->o->tape_path, result->catalog, add_stream, r, err)))
+		return rc;
+	if (r->resumed && (rc = restart_load(&r->x, r->streams, r->stream_count, err)))
+		return rc;
 	/* A disk that takes nothing at all is told now, while a person is looking. */
-	if (tape_writer_commit(flusher_tape(r->x.flusher), err))
-		return err->code;
+	rc = tape_writer_commit(flusher_tape(r->x.flusher), err);
+	if (rc)
+		return rc;
 	r->state = RECORDER_STARTING;
 	for (size_t i = 0; i < r->stream_count && r->state == RECORDER_STARTING; i++) {
 		if (r->new_cluster)

@@ -378,6 +378,5 @@ int restart_cluster(const char *tape_path, char ret_uid[CLUSTER_UID_BYTES], stru
 	tape_close(tape);
 	if (rc == 0 || rc == ERR_NOT_FOUND)
 		return 0;
-	*err = local;
-	return rc;
+	return err_copy(err, &local);
 }

@@ -7,12 +7,14 @@ int selection_resources(const struct recorder_options *o, const struct catalog *
 	struct catalog_choice *choice, struct err *err)
 {
 	size_t twins;
+	int rc;
 
 	if (o->all)
 		catalog_choose_all(catalog, choice);
 	for (size_t i = 0; i < o->resource_count; i++) {
-		if (catalog_choose(catalog, o->resources[i], choice, err))
-			return err->code;
+		rc = catalog_choose(catalog, o->resources[i], choice, err);
+		if (rc)
+			return rc;
 	}
 	for (size_t i = 0; i < o->exclude_count; i++)
 		catalog_exclude(catalog, o->excludes[i], choice);

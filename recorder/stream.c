@@ -118,17 +118,20 @@ void stream_go(struct stream *s, const struct followup *f, int64_t delay_ns)
 
 static int add_parameter(struct buf *target, const char *name, const char *value, struct err *err)
 {
+	int rc;
+
 	if (!*value)
 		return 0;
-	if (buf_printf(target, err, "&%s=", name))
-		return err->code;
-	return http_escape(value, target, err);
+	rc = buf_printf(target, err, "&%s=", name);
+	return rc ? rc : http_escape(value, target, err);
 }
 
 int stream_add_selectors(struct stream *s, struct buf *target, struct err *err)
 {
-	if (add_parameter(target, "fieldSelector", s->field_selector, err))
-		return err->code;
+	int rc = add_parameter(target, "fieldSelector", s->field_selector, err);
+
+	if (rc)
+		return rc;
 	return add_parameter(target, "labelSelector", s->label_selector, err);
 }
 

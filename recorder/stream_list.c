@@ -174,7 +174,7 @@ static void tell_failure(struct stream *s, const struct http_answer *answer, con
 	if (s->failures++ == 0 && (s->told || may_pass(answer)))
 		notices_say(s->x->notices, clock_mono_ns(s->x->clock), LOG_LEVEL_WARN, s->name, "cannot list",
 			err.text);
-	err_prefix(&err, "cannot list %s", s->name);
+	err_prefix(&err, err.code, "cannot list %s", s->name);
 	stream_tell_refused(s, answer, &err);
 }
 

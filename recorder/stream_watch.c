@@ -69,11 +69,13 @@ static int went_backwards(struct stream *s, const struct watch_frame *frame)
 static int take_bookmark(struct stream *s, const struct watch_frame *frame, int64_t time_ns, struct err *err)
 {
 	struct slice last = slice_of(s->resume.rv);
+	int rc;
 
 	s->saw_bookmark = true;
 	s->connection.row.bookmarks++;
-	if (put_mark(s, MARK_BOOKMARK, frame, time_ns, err))
-		return err->code;
+	rc = put_mark(s, MARK_BOOKMARK, frame, time_ns, err);
+	if (rc)
+		return rc;
 	if (!frame->meta.rv.len)
 		return 0;
 	if (rv_valid(frame->meta.rv) && rv_valid(last) && rv_compare(frame->meta.rv, last) < 0 &&
@@ -85,9 +87,12 @@ static int take_bookmark(struct stream *s, const struct watch_frame *frame, int6
 
 static int take_error(struct stream *s, const struct watch_frame *frame, int64_t time_ns, struct err *err)
 {
+	int rc;
+
 	buf_clear(&s->watch.error);
-	if (buf_append(&s->watch.error, frame->object.ptr, frame->object.len, err))
-		return err->code;
+	rc = buf_append(&s->watch.error, frame->object.ptr, frame->object.len, err);
+	if (rc)
+		return rc;
 	s->error_count++;
 	return put_mark(s, MARK_ERROR, frame, time_ns, err);
 }
@@ -108,6 +113,7 @@ static int take_event(struct stream *s, enum event_type type, const struct watch
 	const struct ingest_object o = {
 		.type = type, .origin = ORIGIN_WATCH, .time_ns = time_ns, .meta = m, .bytes = frame->object};
 	enum resume_verdict verdict = resume_judge(&s->resume, type, m->uid, m->rv);
+	int rc;
 
 	if (verdict == RESUME_REPEAT || is_known(s, type, m)) {
 		s->x->counters.repeats++;
@@ -115,8 +121,9 @@ static int take_event(struct stream *s, enum event_type type, const struct watch
 	}
 	if (verdict == RESUME_BACKWARD && !s->unordered && went_backwards(s, frame))
 		return END_STREAM;
-	if (ingest_put(&s->ingest, &o, &s->connection, err))
-		return err->code;
+	rc = ingest_put(&s->ingest, &o, &s->connection, err);
+	if (rc)
+		return rc;
 	s->watch_events++;
 	resume_event(&s->resume, type, m->uid, m->rv);
 	return 0;
@@ -422,7 +429,7 @@ static void tell_refused(struct stream *s, const struct http_answer *answer)
 	struct err err;
 
 	(void)discovery_explain(s->x->http, answer, buf_slice(&s->body), &err);
-	err_prefix(&err, "cannot watch %s", s->name);
+	err_prefix(&err, err.code, "cannot watch %s", s->name);
 	stream_tell_refused(s, answer, &err);
 }
 

@@ -544,13 +544,14 @@ static int begin(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
 	const struct child_options child = {o->child, r->kubeconfig, on_child_exit, r};
+	int rc;
 
 	if (o->serving)
 		o->serving(o->context, r->url, r->kubeconfig);
 	if (!o->child) /* a child has the terminal for itself */
 		r->keys = keys_open(&r->loop, &r->deck, r->run, on_quit, r);
-	else if (child_start(&r->loop, &child, &r->child, err))
-		return err->code;
+	else if ((rc = child_start(&r->loop, &child, &r->child, err)))
+		return rc;
 	if (o->settle_ns || o->step_ns)
 		open_settle(r);
 	if (o->wait_watchers == 0)
@@ -579,10 +580,8 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 		rc = run_store_end(r.run, r.ended_seq, r.exit_code, r.ended_by ? r.ended_by : "tape", err);
 	else
 		(void)!run_store_end(r.run, r.ended_seq, 1, "failure", NULL);
-	if (rc == 0 && r.failure.code) {
-		*err = r.failure;
-		rc = r.failure.code;
-	}
+	if (rc == 0 && r.failure.code)
+		rc = err_copy(err, &r.failure);
 	if (rc == 0)
 		*ret_exit_code = r.exit_code == 0 && r.too_late ? EXIT_CODE_LOSS : r.exit_code;
 	run_free(r.run);

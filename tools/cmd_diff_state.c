@@ -111,8 +111,9 @@ static int choose(struct sql_session *s, const char *tape_path, const char *want
 	struct tape *t;
 	int code;
 
-	if (tape_open(tape_path, &t, err))
-		return err->code;
+	code = tape_open(tape_path, &t, err);
+	if (code)
+		return code;
 	buf_init(&list, LIMIT_CONFIG_BYTES);
 	code = buf_append(&list, "/", 1, err);
 	if (!code && *wanted)
@@ -139,8 +140,9 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	struct sql_session *s;
 	int code;
 
-	if (sql_session_open(operands->items[0], &s, err))
-		return err->code;
+	code = sql_session_open(operands->items[0], &s, err);
+	if (code)
+		return code;
 	sql_session_set(s, "a", operands->items[1]);
 	sql_session_set(s, "b", operands->count > 2 ? operands->items[2] : "end");
 	sql_session_set(s, "namespace", o->namespace);

@@ -134,8 +134,9 @@ static int set_start(struct sql_session *s, const char *tape_path, struct err *e
 	struct tape *t;
 	int code;
 
-	if (tape_open(tape_path, &t, err))
-		return err->code;
+	code = tape_open(tape_path, &t, err);
+	if (code)
+		return code;
 	code = tape_info(t, &info, err);
 	tape_close(t);
 	snprintf(number, sizeof(number), "%lld", code ? 0 : (long long)info.first_time_ns);
@@ -214,9 +215,10 @@ static int add_run(struct sql_session *s, const struct export_options *o, struct
 {
 	char number[32];
 	int64_t late_ns;
+	int code = duration_parse(o->late, &late_ns, err);
 
-	if (duration_parse(o->late, &late_ns, err))
-		return err->code;
+	if (code)
+		return code;
 	snprintf(number, sizeof(number), "%lld", (long long)late_ns);
 	sql_session_set(s, "late", number);
 	return sql_session_add_run(s, o->run, err);
@@ -229,8 +231,8 @@ static int export(void *values, const struct operands *operands, struct err *err
 	struct sql_session *s;
 	int code;
 
-	if (check(o, err) || sql_session_open(tape_path, &s, err))
-		return err->code;
+	if ((code = check(o, err)) || (code = sql_session_open(tape_path, &s, err)))
+		return code;
 	code = set_start(s, tape_path, err);
 	if (!code && o->run)
 		code = add_run(s, o, err);

@@ -362,10 +362,8 @@ static int get(void *values, const struct operands *operands, struct err *err)
 	int code = tape_open(operands->items[0], &g.tape, err);
 
 	buf_init(&g.missing, LIMIT_DOCUMENT_BYTES);
-	if (!code && label_selector_parse(slice_of(o->selector), &g.selector, err)) {
-		err_prefix(err, "bad selector '%s'", o->selector);
-		code = err->code = ERR_USAGE;
-	}
+	if (!code && label_selector_parse(slice_of(o->selector), &g.selector, err))
+		code = err_prefix(err, ERR_USAGE, "bad selector '%s'", o->selector);
 	if (!code)
 		code = tape_position_parse_time(g.tape, o->at, &g.seq, &g.now_ns, err);
 	if (!code)

@@ -59,18 +59,19 @@ static int next_document(struct input *in, struct slice *ret, struct err *err)
 static int copy_documents(struct importer *m, struct input *in, struct tape_writer *w, struct err *err)
 {
 	struct slice document;
-	int more;
+	int more, code;
 
 	while (!interrupted && (more = next_document(in, &document, err)) != 0) {
 		if (more < 0)
 			return more;
 		in->count++;
-		if (importer_add(m, document, err))
-			return err_prefix(
-				err, "document %llu of '%s'", (unsigned long long)in->count, in->json.name);
+		code = importer_add(m, document, err);
+		if (code)
+			return err_prefix(err, code, "document %llu of '%s'", (unsigned long long)in->count,
+				in->json.name);
 		if (((!in->archive && json_documents_waits(&in->json)) || in->count % FLUSH_DOCUMENTS == 0) &&
-			tape_writer_flush(w, err))
-			return err->code;
+			(code = tape_writer_flush(w, err)))
+			return code;
 	}
 	return 0;
 }
@@ -80,11 +81,13 @@ static int open_documents(struct input *in, struct importer *m, int fd, const ch
 {
 	struct slice first;
 	size_t at = 0;
+	int code;
 
 	json_documents_init(&in->json, fd, name);
 	yaml_documents_init(&in->yaml, &in->json, importer_base_ns(m));
-	if (json_documents_peek(&in->json, &first, err))
-		return err->code;
+	code = json_documents_peek(&in->json, &first, err);
+	if (code)
+		return code;
 	if (slice_begins(first, "age-encryption.org/"))
 		return err_set(err, ERR_USAGE, "'%s' is encrypted: decrypt it with age first", name);
 	if (slice_begins(first, "\x1f\x8b") || slice_begins(first, "\x28\xb5\x2f\xfd"))
@@ -127,17 +130,13 @@ static int copy_to(struct tape_writer *w, const struct import_options *o, int fd
 
 	if (!code)
 		code = copy_documents(m, &in, w, err);
-	if (importer_end(m, &late) && !code) {
-		*err = late;
-		code = late.code;
-	}
+	if (importer_end(m, &late) && !code)
+		code = err_copy(err, &late);
 	*ret = importer_counts(m);
 	close_documents(&in);
 	importer_free(m);
-	if (tape_writer_close(w, &late) && !code) {
-		*err = late;
-		code = late.code;
-	}
+	if (tape_writer_close(w, &late) && !code)
+		code = err_copy(err, &late);
 	return code;
 }
 
@@ -157,7 +156,7 @@ static int import(
 	int fd = open_input(name, err), code;
 
 	if (fd < 0)
-		return err->code;
+		return fd;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	code = tape_writer_open(o->output, &options, &w, err);

@@ -70,9 +70,10 @@ static int count_events(struct report *r, struct tape *t, struct err *err)
 	struct tape_cursor *c;
 	struct event e;
 	int more;
+	int code = tape_cursor_open(t, &all, TAPE_STORED, &c, err);
 
-	if (tape_cursor_open(t, &all, TAPE_STORED, &c, err))
-		return err->code;
+	if (code)
+		return code;
 	while ((more = tape_cursor_next(c, &e, err)) > 0)
 		count_event(r, &e);
 	tape_cursor_close(c);
@@ -82,11 +83,13 @@ static int count_events(struct report *r, struct tape *t, struct err *err)
 static int count_live(struct report *r, struct tape *t, struct err *err)
 {
 	struct tape_state *state;
+	int code;
 
 	if (!r->tape.events)
 		return 0;
-	if (tape_state_at(t, r->tape.last_seq, 0, &state, err))
-		return err->code;
+	code = tape_state_at(t, r->tape.last_seq, 0, &state, err);
+	if (code)
+		return code;
 	for (size_t i = 0; i < state->count; i++) {
 		struct resource_count *count = find(r, state->live[i].resource);
 
@@ -99,11 +102,13 @@ static int count_live(struct report *r, struct tape *t, struct err *err)
 
 static int make_report(struct report *r, struct tape *t, struct err *err)
 {
-	if (tape_info(t, &r->tape, err))
-		return err->code;
+	int code = tape_info(t, &r->tape, err);
+
+	if (code)
+		return code;
 	list_resources(r, t);
-	if (count_events(r, t, err) || count_live(r, t, err))
-		return err->code;
+	if ((code = count_events(r, t, err)) || (code = count_live(r, t, err)))
+		return code;
 	return 0;
 }
 

@@ -80,8 +80,9 @@ static int query(void *values, const struct operands *operands, struct err *err)
 
 	if (o->file && operands->count > 1)
 		return err_set(err, ERR_USAGE, "both '--file' and an SQL text were given");
-	if (sql_session_open(operands->items[0], &s, err))
-		return err->code;
+	code = sql_session_open(operands->items[0], &s, err);
+	if (code)
+		return code;
 	code = o->run ? sql_session_add_run(s, o->run, err) : 0;
 	if (!code)
 		code = set_parameters(s, &o->parameters, err);

@@ -65,9 +65,10 @@ static int repack(void *values, const struct operands *operands, struct err *err
 		.context = &progress,
 	};
 	int failed;
+	int code = check(v, err);
 
-	if (check(v, err))
-		return err->code;
+	if (code)
+		return code;
 	progress_catch_signals();
 	progress_begin(&progress, "repacking");
 	failed = tape_repack(operands->items[0], v->output, &options, &result, err);

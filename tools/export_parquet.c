@@ -52,9 +52,10 @@ static int load(struct duckdb *d, struct err *err)
 int export_parquet_check(struct err *err)
 {
 	struct duckdb d;
+	int code = load(&d, err);
 
-	if (load(&d, err))
-		return err->code;
+	if (code)
+		return code;
 	dlclose(d.library);
 	return 0;
 }
@@ -109,8 +110,9 @@ int export_parquet(const char *from, const char *to, struct err *err)
 	struct duckdb d;
 	int code;
 
-	if (load(&d, err))
-		return err->code;
+	code = load(&d, err);
+	if (code)
+		return code;
 	code = copy(&d, from, to, err);
 	dlclose(d.library);
 	return code;

@@ -100,10 +100,12 @@ static int begin(struct get_table *t, struct err *err)
 static int put_cell(struct get_table *t, const cJSON *object, size_t column, struct err *err)
 {
 	struct table_cell cell = {object, t->columns[column], t->options.now_ns, &t->json, err};
+	int code;
 
 	buf_clear(&t->json);
-	if (t->columns[column]->write(&cell))
-		return err->code;
+	code = t->columns[column]->write(&cell);
+	if (code)
+		return code;
 	if (t->json.len && t->json.ptr[0] == '"')
 		return json_unescape(buf_slice(&t->json), &t->cells, err);
 	return buf_append(&t->cells, t->json.ptr, t->json.len, err);
@@ -113,13 +115,15 @@ static int give_row(struct get_table *t, struct slice namespace, const cJSON *ob
 {
 	size_t first = t->options.with_namespace, ends[MAX_COLUMNS], begin = 0;
 	struct sql_value values[MAX_COLUMNS + 1];
+	int code;
 
 	buf_clear(&t->cells);
 	for (size_t i = 0; i < t->column_count; i++) {
-		if (i == 0 && buf_append(&t->cells, t->prefix, strlen(t->prefix), err))
-			return err->code;
-		if (put_cell(t, object, i, err))
-			return err->code;
+		if (i == 0 && (code = buf_append(&t->cells, t->prefix, strlen(t->prefix), err)))
+			return code;
+		code = put_cell(t, object, i, err);
+		if (code)
+			return code;
 		ends[i] = t->cells.len;
 	}
 	values[0] = (struct sql_value){.type = SQL_TEXT, .bytes = namespace};
@@ -139,8 +143,8 @@ static int on_row(void *context, const struct sql_value *values, size_t count, s
 	int code;
 
 	(void)count;
-	if (!t->begun && begin(t, err))
-		return err->code;
+	if (!t->begun && (code = begin(t, err)))
+		return code;
 	object = cJSON_ParseWithLength(values[1].bytes.ptr, values[1].bytes.len);
 	if (!object)
 		return err_set(

@@ -43,10 +43,8 @@ int golden_open(struct golden_options *g, const char **run, struct err *err)
 	if (*run && is_same_file(*run, g->path))
 		return err_set(err, ERR_USAGE, "--run would overwrite the golden run '%s'", g->path);
 	for (size_t i = 0; i <= g->verdict.also.count; i++) {
-		if (run_reader_open(i ? g->verdict.also.items[i - 1] : g->path, &reader, err)) {
-			err->code = ERR_USAGE;
-			return ERR_USAGE;
-		}
+		if (run_reader_open(i ? g->verdict.also.items[i - 1] : g->path, &reader, err))
+			return err_recode(err, ERR_USAGE);
 		run_reader_close(reader);
 	}
 	if (!*run)

@@ -165,9 +165,10 @@ int import_stream(struct importer *m, const struct tape_resource *resource, uint
 {
 	static char none[1];
 	struct tape_stream stream = {.namespace = none, .label_selector = none, .field_selector = none};
+	int code = tape_writer_resource(m->writer, resource, &stream.resource, err);
 
-	if (tape_writer_resource(m->writer, resource, &stream.resource, err))
-		return err->code;
+	if (code)
+		return code;
 	return tape_writer_stream(m->writer, &stream, ret, err);
 }
 
@@ -311,12 +312,16 @@ static int begin_connection(struct importer *m, struct err *err)
 static int append(struct importer *m, struct event *e, const struct object_meta *meta, struct slice object,
 	struct err *err)
 {
-	if (begin_connection(m, err) || import_stream_of_object(m, meta, NULL, &e->stream, err))
-		return err->code;
+	int code;
+
+	if ((code = begin_connection(m, err)) ||
+		(code = import_stream_of_object(m, meta, NULL, &e->stream, err)))
+		return code;
 	e->time_ns = time_of(m, object);
 	(void)is_new(m, meta->uid);
-	if (tape_writer_append(m->writer, e, object, NULL, err))
-		return err->code;
+	code = tape_writer_append(m->writer, e, object, NULL, err);
+	if (code)
+		return code;
 	m->counts.events++;
 	return 0;
 }
@@ -329,12 +334,13 @@ static int add_mark(struct importer *m, const struct watch_frame *frame, struct 
 		.object = frame->object};
 	const struct import_kind kind = {frame->meta.api_version, frame->meta.kind, NULL, true};
 	uint32_t stream = 0;
+	int code = begin_connection(m, err);
 
-	if (begin_connection(m, err))
-		return err->code;
+	if (code)
+		return code;
 	mark.connection = m->connection.id;
-	if (mark.kind == MARK_BOOKMARK && import_stream_of_kind(m, &kind, &stream, err))
-		return err->code;
+	if (mark.kind == MARK_BOOKMARK && (code = import_stream_of_kind(m, &kind, &stream, err)))
+		return code;
 	mark.stream = stream;
 	m->counts.marks++;
 	return tape_writer_mark(m->writer, &mark, err);
@@ -363,9 +369,10 @@ int import_typed_item(
 	const struct list_page *list, struct slice item, struct buf *to, unsigned *ret_flags, struct err *err)
 {
 	struct object_meta meta;
+	int code = json_scan_object(item, &meta, err);
 
-	if (json_scan_object(item, &meta, err))
-		return err->code;
+	if (code)
+		return code;
 	if (meta.kind.len)
 		return buf_append(to, item.ptr, item.len, err);
 	*ret_flags = EVENT_TYPED;
@@ -396,11 +403,12 @@ static int add_list_mark(struct importer *m, const struct list_page *list, struc
 	const struct import_kind kind = {
 		list->api_version, {list->kind.ptr, list->kind.len - strlen("List")}, NULL, true};
 	struct tape_mark mark = {.kind = MARK_LIST, .rv = list->rv};
+	int code;
 
 	if (kind.kind.len == 0 || list->rv.len == 0)
 		return 0; /* a list of anything, as kubectl makes it: it has no resourceVersion */
-	if (begin_connection(m, err) || import_stream_of_kind(m, &kind, &mark.stream, err))
-		return err->code;
+	if ((code = begin_connection(m, err)) || (code = import_stream_of_kind(m, &kind, &mark.stream, err)))
+		return code;
 	mark.connection = m->connection.id;
 	mark.time_ns = m->last_time_ns == INT64_MIN ? 0 : m->last_time_ns;
 	m->counts.marks++;
@@ -411,15 +419,17 @@ static int add_items(struct importer *m, const struct list_page *list, struct er
 {
 	struct json_iter it;
 	struct slice item;
-	int more;
+	int more, code;
 
 	if (list->items.len == 0)
 		return 0;
-	if (json_iter_begin(list->items, &it, err))
-		return err->code;
+	code = json_iter_begin(list->items, &it, err);
+	if (code)
+		return code;
 	while ((more = json_iter_next(&it, NULL, &item, err)) > 0) {
-		if (add_item(m, list, item, err))
-			return err->code;
+		code = add_item(m, list, item, err);
+		if (code)
+			return code;
 	}
 	return more;
 }
@@ -428,13 +438,14 @@ static int add_list(struct importer *m, struct err *err)
 {
 	struct list_page list;
 	size_t suffix = strlen("List");
+	int code;
 
 	if (json_scan_list(m->document, &list, NULL) || list.kind.len < suffix ||
 		memcmp(list.kind.ptr + list.kind.len - suffix, "List", suffix) != 0 ||
 		!import_raw(m, "items").ptr)
 		return 0;
-	if (add_items(m, &list, err) || add_list_mark(m, &list, err))
-		return err->code;
+	if ((code = add_items(m, &list, err)) || (code = add_list_mark(m, &list, err)))
+		return code;
 	return 1;
 }
 
@@ -486,8 +497,10 @@ int importer_add(struct importer *m, struct slice document, struct err *err)
 
 int importer_end(struct importer *m, struct err *err)
 {
-	if (import_queued_rows(m, INT64_MAX, err))
-		return err->code;
+	int code = import_queued_rows(m, INT64_MAX, err);
+
+	if (code)
+		return code;
 	if (!m->connection.id)
 		return 0;
 	m->connection.duration_ns = clock_wall_ns(&clock_system) - m->connection.begin_ns;

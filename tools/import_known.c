@@ -92,9 +92,12 @@ struct import_object *import_known_make(
 int import_known_set(
 	struct import_object *o, struct slice uid, struct slice rv, struct slice object, struct err *err)
 {
+	int code;
+
 	buf_clear(&o->object);
-	if (buf_append(&o->object, object.ptr, object.len, err))
-		return err->code;
+	code = buf_append(&o->object, object.ptr, object.len, err);
+	if (code)
+		return code;
 	free(o->uid);
 	free(o->rv);
 	o->uid = slice_dup(uid);

@@ -75,8 +75,9 @@ static int give_json(struct importer *m, uint32_t stream, const struct object_me
 	cJSON *tree;
 	int code;
 
-	if (json_tree_parse(json, &tree, err))
-		return err->code;
+	code = json_tree_parse(json, &tree, err);
+	if (code)
+		return code;
 	code = give(m, o, tree, e, err);
 	cJSON_Delete(tree);
 	return code;
@@ -86,9 +87,10 @@ int import_snapshot(struct importer *m, const struct object_meta *meta, struct e
 {
 	struct event e = {.origin = ORIGIN_LIST, .type = EVENT_ADDED, .time_ns = time_after(m, 0)};
 	uint32_t stream;
+	int code;
 
-	if (begin(m, err) || import_stream_of_object(m, meta, NULL, &stream, err))
-		return err->code;
+	if ((code = begin(m, err)) || (code = import_stream_of_object(m, meta, NULL, &stream, err)))
+		return code;
 	return give_json(m, stream, meta, m->document, &e, err);
 }
 
@@ -118,13 +120,15 @@ static int create(struct importer *m, const struct patch *p, struct err *err)
 	struct event e = {.origin = ORIGIN_WATCH, .type = EVENT_ADDED, .time_ns = time_after(m, p->after_ns)};
 	struct object_meta meta;
 	uint32_t stream;
+	int code;
 
 	if (json_scan_object(p->content, &meta, NULL) || !meta.kind.len || !meta.name.len) {
 		m->counts.left_out++;
 		return 0;
 	}
-	if (import_stream_of_object(m, &meta, p->resource, &stream, err))
-		return err->code;
+	code = import_stream_of_object(m, &meta, p->resource, &stream, err);
+	if (code)
+		return code;
 	return give_json(m, stream, &meta, p->content, &e, err);
 }
 

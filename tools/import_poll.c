@@ -150,10 +150,13 @@ static const char *change_of(const struct import_object *o, const struct object_
 static int give(
 	struct importer *m, const struct poll *p, struct event *e, struct slice object, struct err *err)
 {
+	int code;
+
 	e->stream = p->path->stream;
 	e->time_ns = p->time_ns;
-	if (tape_writer_append(m->writer, e, object, &m->last_seq, err))
-		return err->code;
+	code = tape_writer_append(m->writer, e, object, &m->last_seq, err);
+	if (code)
+		return code;
 	m->counts.events++;
 	return 0;
 }
@@ -187,9 +190,10 @@ static int compare_item(struct importer *m, struct poll *p, struct slice item, s
 	struct import_object *o;
 	struct object_meta meta;
 	const char *change;
+	int code = json_scan_object(item, &meta, err);
 
-	if (json_scan_object(item, &meta, err))
-		return err->code;
+	if (code)
+		return code;
 	o = import_known_make(&m->known, p->path->stream, meta.namespace, meta.name);
 	o->seen = p->path->list_count;
 	change = change_of(o, &meta);
@@ -197,8 +201,9 @@ static int compare_item(struct importer *m, struct poll *p, struct slice item, s
 		p->unchanged++;
 		return 0;
 	}
-	if (begin_gap(m, p, err))
-		return err->code;
+	code = begin_gap(m, p, err);
+	if (code)
+		return code;
 	return give_item(m, p, o, item, change, err);
 }
 
@@ -206,15 +211,17 @@ static int compare_item(struct importer *m, struct poll *p, struct slice item, s
  * list's is its upper bound. */
 static int compare_rest(struct importer *m, struct poll *p, struct err *err)
 {
+	int code;
+
 	for (size_t i = 0; i < m->known.slot_count; i++) {
 		struct import_object *o = m->known.slots[i];
 		struct event e = {.origin = ORIGIN_INFERRED, .type = EVENT_DELETED, .rv = p->list.rv};
 
 		if (!o || o->stream != p->path->stream || !o->live || o->seen == p->path->list_count)
 			continue;
-		if (begin_gap(m, p, err) || note_missed(m, p, "deleted", o, NULL, err) ||
-			give(m, p, &e, buf_slice(&o->object), err))
-			return err->code;
+		if ((code = begin_gap(m, p, err)) || (code = note_missed(m, p, "deleted", o, NULL, err)) ||
+			(code = give(m, p, &e, buf_slice(&o->object), err)))
+			return code;
 		import_known_delete(o);
 	}
 	return 0;
@@ -254,17 +261,19 @@ static int compare_list(struct importer *m, struct poll *p, struct err *err)
 	struct json_iter it;
 	struct slice item;
 	int more = 0;
+	int code;
 
-	if (!p->is_first && !p->path->is_watched && begin_gap(m, p, err))
-		return err->code;
-	if (p->list.items.len && json_iter_begin(p->list.items, &it, err))
-		return err->code;
+	if (!p->is_first && !p->path->is_watched && (code = begin_gap(m, p, err)))
+		return code;
+	if (p->list.items.len && (code = json_iter_begin(p->list.items, &it, err)))
+		return code;
 	while (p->list.items.len && (more = json_iter_next(&it, NULL, &item, err)) > 0) {
-		if (compare_item(m, p, item, err))
-			return err->code;
+		code = compare_item(m, p, item, err);
+		if (code)
+			return code;
 	}
-	if (more < 0 || compare_rest(m, p, err) || end_gap(m, p, err))
-		return err->code;
+	if ((code = more) < 0 || (code = compare_rest(m, p, err)) || (code = end_gap(m, p, err)))
+		return code;
 	return end_list(m, p, err);
 }
 
@@ -279,12 +288,14 @@ static int add_poll(struct importer *m, const char *path, struct slice body, int
 {
 	struct poll p = {.time_ns = time_ns};
 	struct slice kind;
+	int code = json_scan_list(body, &p.list, err);
 
-	if (json_scan_list(body, &p.list, err))
-		return err->code;
+	if (code)
+		return code;
 	kind = (struct slice){p.list.kind.ptr, p.list.kind.len - strlen("List")};
-	if (path_of(m, path, kind, in_namespace(p.list.items), &p.path, err))
-		return err->code;
+	code = path_of(m, path, kind, in_namespace(p.list.items), &p.path, err);
+	if (code)
+		return code;
 	p.path->list_count++;
 	p.is_first = p.path->list_count == 1 && !p.path->is_watched;
 	return compare_list(m, &p, err);
@@ -299,13 +310,15 @@ static int add_watched(struct importer *m, const char *path, struct slice type, 
 	struct import_path *p;
 	struct import_object *o;
 	struct object_meta meta;
+	int code;
 
 	if (!event_type_parse(type, &e.type) || json_scan_object(object, &meta, NULL) || !meta.kind.len) {
 		m->counts.left_out++;
 		return 0;
 	}
-	if (path_of(m, path, meta.kind, meta.namespace.len > 0, &p, err))
-		return err->code;
+	code = path_of(m, path, meta.kind, meta.namespace.len > 0, &p, err);
+	if (code)
+		return code;
 	p->is_watched = true;
 	p->last_ns = time_ns;
 	o = import_known_make(&m->known, p->stream, meta.namespace, meta.name);
@@ -313,8 +326,9 @@ static int add_watched(struct importer *m, const char *path, struct slice type, 
 	if (o->live && e.type == EVENT_ADDED && slice_is(meta.uid, o->uid) && slice_is(meta.rv, o->rv))
 		return 0;
 	e.stream = p->stream;
-	if (tape_writer_append(m->writer, &e, object, &m->last_seq, err))
-		return err->code;
+	code = tape_writer_append(m->writer, &e, object, &m->last_seq, err);
+	if (code)
+		return code;
 	m->counts.events++;
 	if (e.type == EVENT_DELETED) {
 		import_known_delete(o);
@@ -365,12 +379,11 @@ static int add_refusal(struct importer *m, const char *path, int64_t status, int
 		.next_delay_ns = -1,
 		.end_reason = "http",
 		.next_action = "retry"};
+	int code;
 
 	m->counts.rows++;
-	return tape_writer_begin_connection(m->writer, &c, err) ||
-			       tape_writer_end_connection(m->writer, &c, err)
-		       ? err->code
-		       : 0;
+	code = tape_writer_begin_connection(m->writer, &c, err);
+	return code ? code : tape_writer_end_connection(m->writer, &c, err);
 }
 
 static bool is_about_the_server(const char *path)

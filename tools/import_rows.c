@@ -36,6 +36,7 @@ static int stream_of(struct importer *m, uint32_t *ret, struct err *err)
 {
 	struct tape_resource resource = resource_of(m);
 	int64_t id = import_number(m, "stream", 0);
+	int code;
 
 	*ret = (uint32_t)map_get(&m->streams, id);
 	if (*ret || !*resource.resource)
@@ -43,8 +44,9 @@ static int stream_of(struct importer *m, uint32_t *ret, struct err *err)
 	if (!*resource.kind)
 		resource.kind = import_text(m, "object.kind");
 	resource.namespaced = *import_text(m, "namespace") != 0;
-	if (import_stream(m, &resource, ret, err))
-		return err->code;
+	code = import_stream(m, &resource, ret, err);
+	if (code)
+		return code;
 	if (id)
 		map_add(&m->streams, id, *ret);
 	return 0;
@@ -57,10 +59,11 @@ static int add_stream(struct importer *m, struct err *err)
 		.label_selector = import_text(m, "label_selector"),
 		.field_selector = import_text(m, "field_selector")};
 	uint32_t id;
+	int code;
 
-	if (tape_writer_resource(m->writer, &resource, &stream.resource, err) ||
-		tape_writer_stream(m->writer, &stream, &id, err))
-		return err->code;
+	if ((code = tape_writer_resource(m->writer, &resource, &stream.resource, err)) ||
+		(code = tape_writer_stream(m->writer, &stream, &id, err)))
+		return code;
 	map_add(&m->streams, import_number(m, "stream", 0), id);
 	return 0;
 }
@@ -84,14 +87,15 @@ static int add_event(struct importer *m, struct err *err)
 		.origin = origin_of(import_text(m, "origin")),
 		.flags = (unsigned)import_number(m, "flags", 0) & EVENT_TYPED,
 		.rv = slice_of(import_text(m, "rv"))};
+	int code;
 
 	if (queued)
 		return queued;
 	if (!event_type_parse(slice_of(import_text(m, "type")), &e.type))
 		return err_set(err, ERR_PROTOCOL, "a row of events has no type");
-	if (stream_of(m, &e.stream, err) ||
-		tape_writer_append(m->writer, &e, import_raw(m, "object"), NULL, err))
-		return err->code;
+	if ((code = stream_of(m, &e.stream, err)) ||
+		(code = tape_writer_append(m->writer, &e, import_raw(m, "object"), NULL, err)))
+		return code;
 	m->counts.events++;
 	return 0;
 }
@@ -104,6 +108,7 @@ static int write_mark(struct importer *m, struct err *err)
 		.connection = map_get(&m->connections, import_number(m, "connection", 0)),
 		.rv = slice_of(import_text(m, "rv")),
 		.object = import_raw(m, "object")};
+	int code;
 
 	if (slice_is(mark.object, "null"))
 		mark.object = (struct slice){NULL, 0};
@@ -111,8 +116,9 @@ static int write_mark(struct importer *m, struct err *err)
 		if (strcmp(kind, mark_kind_name((enum mark_kind)i)) == 0)
 			mark.kind = (enum mark_kind)i;
 	}
-	if (stream_of(m, &mark.stream, err))
-		return err->code;
+	code = stream_of(m, &mark.stream, err);
+	if (code)
+		return code;
 	m->counts.marks++;
 	return tape_writer_mark(m->writer, &mark, err);
 }
@@ -241,12 +247,14 @@ static int add_connection(struct importer *m, struct err *err)
 		.begin_ns = import_number(m, "begin_ns", 0),
 		.first_byte_after_ns = import_number(m, "first_byte_after_ns", -1),
 		.duration_ns = import_number(m, "duration_ns", -1)};
+	int code;
 
 	take_connection_end(m, &c);
-	if (import_number(m, "stream", 0) && stream_of(m, &c.stream, err))
-		return err->code;
-	if (tape_writer_begin_connection(m->writer, &c, err))
-		return err->code;
+	if (import_number(m, "stream", 0) && (code = stream_of(m, &c.stream, err)))
+		return code;
+	code = tape_writer_begin_connection(m->writer, &c, err);
+	if (code)
+		return code;
 	map_add(&m->connections, import_number(m, "connection", 0), c.id);
 	m->counts.rows++;
 	return c.end_reason ? tape_writer_end_connection(m->writer, &c, err) : 0;
@@ -270,9 +278,10 @@ static int add_gap(struct importer *m, struct err *err)
 		.deleted = (uint64_t)import_number(m, "deleted", 0),
 		.recreated = (uint64_t)import_number(m, "recreated", 0),
 		.unchanged = (uint64_t)import_number(m, "unchanged", 0)};
+	int code;
 
-	if (stream_of(m, &g.stream, err) || tape_writer_gap(m->writer, &g, err))
-		return err->code;
+	if ((code = stream_of(m, &g.stream, err)) || (code = tape_writer_gap(m->writer, &g, err)))
+		return code;
 	map_add(&m->gaps, import_number(m, "gap", 0), g.id);
 	m->counts.rows++;
 	return 0;
@@ -290,11 +299,12 @@ static int add_missed(struct importer *m, struct err *err)
 		.rv = slice_of(import_text(m, "rv")),
 		.old_rv = slice_of(import_text(m, "old_rv"))};
 	uint32_t stream;
+	int code;
 
 	resource.namespaced = missed.namespace.len > 0;
-	if (import_stream(m, &resource, &stream, err) ||
-		tape_writer_resource(m->writer, &resource, &missed.resource, err))
-		return err->code;
+	if ((code = import_stream(m, &resource, &stream, err)) ||
+		(code = tape_writer_resource(m->writer, &resource, &missed.resource, err)))
+		return code;
 	m->counts.rows++;
 	return tape_writer_missed(m->writer, &missed, err);
 }

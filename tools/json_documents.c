@@ -153,9 +153,11 @@ int json_documents_next(struct json_documents *d, struct slice *ret, struct err 
 
 int json_documents_peek(struct json_documents *d, struct slice *ret, struct err *err)
 {
+	int code;
+
 	while (!d->ended && d->bytes.len < 64) {
-		if (read_more(d, err) < 0)
-			return err->code;
+		if ((code = read_more(d, err)) < 0)
+			return code;
 	}
 	*ret = buf_slice(&d->bytes);
 	return 0;

@@ -86,9 +86,10 @@ static int find_end(const struct kshrk_archive *a, uint64_t *ret, struct err *er
 static int find_directory(const struct kshrk_archive *a, struct directory *ret, struct err *err)
 {
 	uint64_t end = 0, end64;
+	int code = find_end(a, &end, err);
 
-	if (find_end(a, &end, err))
-		return err->code;
+	if (code)
+		return code;
 	*ret = (struct directory){.count = number_at(a->map + end + 10, 2),
 		.bytes = number_at(a->map + end + 12, 4),
 		.offset = number_at(a->map + end + 16, 4)};
@@ -139,9 +140,10 @@ static int read_directory(struct kshrk_archive *a, struct err *err)
 {
 	struct directory d = {0};
 	const uint8_t *at, *end;
+	int code = find_directory(a, &d, err);
 
-	if (find_directory(a, &d, err))
-		return err->code;
+	if (code)
+		return code;
 	a->entries = xcalloc(d.count + 1, sizeof(*a->entries));
 	at = a->map + d.offset;
 	end = at + d.bytes;
@@ -155,8 +157,8 @@ static int read_directory(struct kshrk_archive *a, struct err *err)
 		if (length > (uint64_t)(end - at))
 			return damaged(a, "a directory entry is cut off", (uint64_t)(at - a->map), err);
 		if (is_record((struct slice){(const char *)at + ENTRY_BYTES, name_len}) &&
-			add_entry(a, at, err))
-			return err->code;
+			(code = add_entry(a, at, err)))
+			return code;
 		at += length;
 	}
 	return 0;
@@ -168,10 +170,13 @@ static int read_record(struct kshrk_archive *a, const struct entry *e, struct er
 {
 	struct slice data = {(const char *)a->map + e->offset, (size_t)e->bytes};
 
+	int code;
+
 	buf_clear(&a->record);
-	if (codec_unpack_whole(data, &a->record, err))
+	code = codec_unpack_whole(data, &a->record, err);
+	if (code)
 		return err_prefix(
-			err, "record at offset %llu of '%s'", (unsigned long long)e->offset, a->name);
+			err, code, "record at offset %llu of '%s'", (unsigned long long)e->offset, a->name);
 	return 0;
 }
 
@@ -200,9 +205,12 @@ static int compare_times(const void *left, const void *right)
 
 static int read_times(struct kshrk_archive *a, struct err *err)
 {
+	int code;
+
 	for (size_t i = 0; i < a->count; i++) {
-		if (read_record(a, &a->entries[i], err))
-			return err->code;
+		code = read_record(a, &a->entries[i], err);
+		if (code)
+			return code;
 		a->entries[i].time_ns = time_of(buf_slice(&a->record));
 	}
 	qsort(a->entries, a->count, sizeof(*a->entries), compare_times);
@@ -228,12 +236,13 @@ static int map_file(struct kshrk_archive *a, int fd, struct err *err)
 int kshrk_archive_open(int fd, const char *name, struct kshrk_archive **ret, struct err *err)
 {
 	struct kshrk_archive *a = xcalloc(1, sizeof(*a));
+	int code;
 
 	a->name = name;
 	buf_init(&a->record, RECORD_MAX);
-	if (map_file(a, fd, err) || read_directory(a, err) || read_times(a, err)) {
+	if ((code = map_file(a, fd, err)) || (code = read_directory(a, err)) || (code = read_times(a, err))) {
 		kshrk_archive_close(a);
-		return err->code;
+		return code;
 	}
 	*ret = a;
 	return 0;
@@ -252,10 +261,13 @@ void kshrk_archive_close(struct kshrk_archive *a)
 
 int kshrk_archive_next(struct kshrk_archive *a, struct slice *ret, struct err *err)
 {
+	int code;
+
 	if (a->at == a->count)
 		return 0;
-	if (read_record(a, &a->entries[a->at], err))
-		return err->code;
+	code = read_record(a, &a->entries[a->at], err);
+	if (code)
+		return code;
 	a->at++;
 	*ret = buf_slice(&a->record);
 	return 1;

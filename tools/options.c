@@ -135,6 +135,7 @@ static void add_to_list(struct text_list *list, const char *value)
 static int store(const struct option_row *row, const char *value, void *values, struct err *err)
 {
 	void *field = (char *)values + row->offset;
+	int code;
 
 	switch (row->kind) {
 	case OPTION_FLAG: *(bool *)field = true; return 0;
@@ -143,9 +144,8 @@ static int store(const struct option_row *row, const char *value, void *values, 
 	case OPTION_NUMBER:
 	case OPTION_BYTES: return parse_number(row, value, field, err);
 	case OPTION_DURATION:
-		if (duration_parse(value, field, err))
-			return err_prefix(err, "option '--%s'", row->name);
-		return 0;
+		code = duration_parse(value, field, err);
+		return code ? err_prefix(err, code, "option '--%s'", row->name) : 0;
 	case OPTION_CHOICE:
 		if (!is_choice(row->words, value))
 			return err_set(err, ERR_USAGE, "option '--%s' wants one of %s, found '%s'", row->name,
@@ -250,7 +250,7 @@ int options_parse(
 	struct option longs[MAX_OPTIONS + 2];
 	struct operands operands = {0};
 	char *hidden[MAX_SIGNS] = {0};
-	int found;
+	int found, code;
 
 	make_getopt_tables(c, letters, longs);
 	argc = cut_child(argc, argv, &operands);
@@ -263,14 +263,16 @@ int options_parse(
 		}
 		if (found == ':' || found == '?')
 			return refuse(c, found, argv[optind - 1], err);
-		if (store(row_of(c, found), optarg, values, err))
-			return err->code;
+		code = store(row_of(c, found), optarg, values, err);
+		if (code)
+			return code;
 	}
 	show_signs(argc, argv, hidden);
 	operands.items = argv + optind;
 	operands.count = (size_t)(argc - optind);
-	if (check_operands(c, &operands, err))
-		return err->code;
+	code = check_operands(c, &operands, err);
+	if (code)
+		return code;
 	*ret = operands;
 	return 0;
 }

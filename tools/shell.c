@@ -43,8 +43,10 @@ static int run_statement(struct shell *s, struct err *err)
 
 static int run_when_whole(struct shell *s, struct err *err)
 {
-	if (buf_append(&s->sql, "", 1, err)) /* the terminator that the question needs */
-		return err->code;
+	int code = buf_append(&s->sql, "", 1, err); /* the terminator that the question needs */
+
+	if (code)
+		return code;
 	s->sql.len--;
 	return sql_text_is_complete(s->sql.ptr) ? run_statement(s, err) : 0;
 }
@@ -52,19 +54,22 @@ static int run_when_whole(struct shell *s, struct err *err)
 /* Takes a line, which may begin, go on with or end a statement, or be a command. */
 static int take_line(struct shell *s, struct slice line, struct err *err)
 {
+	int code;
+
 	if (s->sql.len == 0 && is_blank(line))
 		return 0;
 	if (s->sql.len == 0 && line.ptr[0] == '.') {
 		char *command = slice_dup(line);
-		int code = shell_command(s, command, err);
 
+		code = shell_command(s, command, err);
 		free(command);
 		return code;
 	}
 	if (memchr(line.ptr, 0, line.len))
 		return err_set(err, ERR_USAGE, "the SQL text has a NUL byte in it");
-	if (buf_append(&s->sql, line.ptr, line.len, err) || buf_append(&s->sql, "\n", 1, err))
-		return err->code;
+	if ((code = buf_append(&s->sql, line.ptr, line.len, err)) ||
+		(code = buf_append(&s->sql, "\n", 1, err)))
+		return code;
 	return memchr(line.ptr, ';', line.len) ? run_when_whole(s, err) : 0;
 }
 

@@ -123,12 +123,14 @@ static int print_schema(struct shell *s, const char *table, struct err *err)
 static int on_schema(struct shell *s, const char *operand, struct err *err)
 {
 	const char *name, *summary;
+	int code;
 
 	if (*operand)
 		return print_schema(s, operand, err);
 	for (size_t i = 0; (name = sql_table_name(i, &summary)); i++) {
-		if (print_schema(s, name, err))
-			return err->code;
+		code = print_schema(s, name, err);
+		if (code)
+			return code;
 	}
 	return 0;
 }

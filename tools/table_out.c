@@ -170,25 +170,26 @@ static void put_csv_row(struct table_out *out, const struct sql_value *values)
 static int append_cell(struct buf *to, const struct sql_value *v, struct err *err)
 {
 	char text[40];
+	int code = 0;
 
 	switch (v->type) {
 	case SQL_INTEGER: return buf_printf(to, err, "%lld", (long long)v->integer);
 	case SQL_REAL: return buf_printf(to, err, "%s", real_text(text, v->real));
 	case SQL_TEXT: return table_out_append_visible(to, v->bytes, err);
 	case SQL_BLOB:
-		for (size_t i = 0; i < v->bytes.len; i++) {
-			if (buf_printf(to, err, "%02x", (unsigned char)v->bytes.ptr[i]))
-				return err->code;
-		}
-		return 0;
+		for (size_t i = 0; i < v->bytes.len && !code; i++)
+			code = buf_printf(to, err, "%02x", (unsigned char)v->bytes.ptr[i]);
+		return code;
 	default: return 0;
 	}
 }
 
 static int hold_cell(struct table_out *out, const struct sql_value *v, struct err *err)
 {
-	if (append_cell(&out->held, v, err))
-		return err->code;
+	int code = append_cell(&out->held, v, err);
+
+	if (code)
+		return code;
 	if (out->held_cells == out->ends_cap) {
 		out->ends_cap = out->ends_cap ? 2 * out->ends_cap : 256;
 		out->ends = xrealloc(out->ends, out->ends_cap * sizeof(*out->ends));
@@ -302,6 +303,8 @@ static void put_held(struct table_out *out)
 
 static int hold_row(struct table_out *out, const struct sql_value *values, struct err *err)
 {
+	int code;
+
 	for (size_t i = 0; i < out->column_count; i++) {
 		bool is_number = values[i].type == SQL_INTEGER || values[i].type == SQL_REAL;
 
@@ -309,8 +312,9 @@ static int hold_row(struct table_out *out, const struct sql_value *values, struc
 			out->is_right[i] = is_number;
 		if (!is_number && values[i].type != SQL_NULL)
 			out->is_right[i] = false;
-		if (hold_cell(out, &values[i], err))
-			return err->code;
+		code = hold_cell(out, &values[i], err);
+		if (code)
+			return code;
 	}
 	if (out->widths || out->row_count >= HELD_ROWS || out->held.len >= HELD_BYTES)
 		put_held(out);
@@ -362,12 +366,14 @@ static int on_begin(void *context, const char *const *names, size_t count, struc
 static int on_row(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
 	struct table_out *out = context;
+	int code;
 
 	(void)count;
 	switch (out->format) {
 	case TABLE_TEXT:
-		if (hold_row(out, values, err))
-			return err->code;
+		code = hold_row(out, values, err);
+		if (code)
+			return code;
 		break;
 	case TABLE_JSON:
 	case TABLE_NDJSON: put_json_row(out, values); break;

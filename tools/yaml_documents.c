@@ -94,7 +94,7 @@ static int read_document(struct yaml_documents *y, struct err *err)
 {
 	bool empty = true;
 	struct slice line;
-	int more;
+	int more, code;
 
 	buf_clear(&y->text);
 	while ((more = json_documents_line(y->lines, &line, err)) > 0) {
@@ -103,24 +103,26 @@ static int read_document(struct yaml_documents *y, struct err *err)
 		if (is_divider(line) || (empty && says_nothing(line)))
 			continue;
 		empty = false;
-		if (append_line(y, line, err))
-			return err->code;
+		code = append_line(y, line, err);
+		if (code)
+			return code;
 	}
 	return more < 0 ? more : !empty;
 }
 
 int yaml_documents_next(struct yaml_documents *y, struct slice *ret, struct err *err)
 {
-	int more = read_document(y, err);
+	int more = read_document(y, err), code;
 
 	if (more <= 0)
 		return more;
 	free(y->json);
 	y->json = NULL;
 	y->lines->count++;
-	if (yaml_to_json(buf_slice(&y->text), &y->json, err))
-		return err_prefix(
-			err, "document %llu of '%s'", (unsigned long long)y->lines->count, y->lines->name);
+	code = yaml_to_json(buf_slice(&y->text), &y->json, err);
+	if (code)
+		return err_prefix(err, code, "document %llu of '%s'", (unsigned long long)y->lines->count,
+			y->lines->name);
 	*ret = slice_of(y->json);
 	return 1;
 }

@@ -306,6 +306,8 @@ static struct requirement *new_requirement(struct label_selector *s)
 
 static int parse_selector(struct parser *p, struct err *err)
 {
+	int rc;
+
 	for (;;) {
 		struct token t = look(p, true);
 
@@ -313,8 +315,9 @@ static int parse_selector(struct parser *p, struct err *err)
 			return 0;
 		if (t.kind != TOKEN_WORD && t.kind != TOKEN_NOT)
 			return expected(t, "!, identifier, or 'end of string'", err);
-		if (parse_requirement(p, new_requirement(p->out), err))
-			return err_prefix(err, "unable to parse requirement");
+		rc = parse_requirement(p, new_requirement(p->out), err);
+		if (rc)
+			return err_prefix(err, rc, "unable to parse requirement");
 		t = take(p, true);
 		if (t.kind == TOKEN_END)
 			return 0;

@@ -10,11 +10,14 @@
 static int make_state(
 	const struct fault_rule *r, size_t index, uint64_t seed, struct rule_state *ret, struct err *err)
 {
+	int rc;
+
 	ret->seed = fault_mix(seed, index);
 	if (r->when.trigger != FAULT_AT_EVENT)
 		return 0;
-	if (predicate_compile(slice_of(r->when.event), &ret->predicate, err))
-		return err_prefix(err, "%s", r->name);
+	rc = predicate_compile(slice_of(r->when.event), &ret->predicate, err);
+	if (rc)
+		return err_prefix(err, rc, "%s", r->name);
 	return 0;
 }
 
@@ -399,7 +402,7 @@ static int test_rule(struct faults *f, size_t i, const struct fault_now *now,
 		return 0;
 	rc = predicate_test(s->predicate, resource, e, object, err);
 	if (rc < 0) {
-		err_prefix(err, "%s", r->name);
+		err_prefix(err, rc, "%s", r->name);
 		return rc;
 	}
 	if (rc == 0 || !is_due(&r->when, ++s->matches))

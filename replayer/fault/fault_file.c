@@ -550,7 +550,7 @@ int fault_file_resolve(struct fault_file *f, struct tape *tape, struct err *err)
 			continue;
 		rc = tape_position_parse_time(tape, w->at, &w->at_seq, &w->at_ns, err);
 		if (rc < 0) {
-			err_prefix(err, "%s", w->place ? w->place : f->rules[i].name);
+			err_prefix(err, rc, "%s", w->place ? w->place : f->rules[i].name);
 			return rc;
 		}
 	}

@@ -216,7 +216,7 @@ int gap_spec_parse(const char *text, size_t number, struct fault_rule *ret, stru
 	if (rc == 0) {
 		rc = fault_rule_finish(&s.rule, number, err);
 		if (rc < 0)
-			err_prefix(err, "bad gap '%.200s'", text);
+			err_prefix(err, rc, "bad gap '%.200s'", text);
 	}
 	if (rc < 0)
 		fault_rule_release(&s.rule);

@@ -73,7 +73,7 @@ static int failed(struct decoder *d, int rc)
 		return rc;
 	write_place(d->place, to);
 	fclose(to);
-	err_prefix(d->err, "at '%s'", text);
+	err_prefix(d->err, rc, "at '%s'", text);
 	return rc;
 }
 
@@ -595,6 +595,6 @@ int protobuf_to_json(struct slice body, struct buf *to, struct err *err)
 	if (rc == 0)
 		return 0;
 	to->len = before;
-	err_prefix(err, "bad protobuf body");
+	err_prefix(err, rc, "bad protobuf body");
 	return rc;
 }

@@ -29,7 +29,7 @@ static int read_parts(struct slice bytes, const char *what, struct slice *ret, s
 		ret[f.number - 1] = f.bytes;
 	}
 	if (rc < 0)
-		err_prefix(err, "%s", what);
+		err_prefix(err, rc, "%s", what);
 	return rc;
 }
 

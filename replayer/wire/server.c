@@ -192,9 +192,7 @@ static int cannot_listen(const struct server *s, struct err *err)
 {
 	err_set_errno(err, errno, "cannot listen on '%s' port %d", s->options.host,
 		s->port ? s->port : s->options.port);
-	if (err)
-		err->code = ERR_NETWORK;
-	return ERR_NETWORK;
+	return err_recode(err, ERR_NETWORK);
 }
 
 /* A bound socket; *ret_bound is its address, with the port it got. Negative on failure, with errno. */

@@ -107,7 +107,7 @@ int deck_run_until_event(struct deck *d, struct slice expression, struct err *er
 	int rc = predicate_compile(expression, &predicate, err);
 
 	if (rc)
-		return err_prefix(err, "bad expression");
+		return err_prefix(err, rc, "bad expression");
 	player_stop_when(d->player, predicate);
 	run(d);
 	return 0;

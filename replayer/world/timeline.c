@@ -315,9 +315,7 @@ static int look(struct timeline *t, struct err *err)
 		t->waited_for = true;
 		return TIMELINE_NOT_YET;
 	}
-	if (t->failure.code && err)
-		*err = t->failure;
-	return t->failure.code;
+	return t->failure.code ? err_copy(err, &t->failure) : 0;
 }
 
 static void take_first(struct timeline *t, struct timeline_item *ret)

@@ -12,6 +12,7 @@ int base64_decode(struct slice text, struct buf *to, struct err *err)
 {
 	uint32_t bits = 0;
 	unsigned held = 0;
+	int rc;
 
 	for (size_t i = 0; i < text.len; i++) {
 		char c = text.ptr[i];
@@ -32,14 +33,17 @@ int base64_decode(struct slice text, struct buf *to, struct err *err)
 			continue;
 		held -= 8;
 		byte = (char)(bits >> held);
-		if (buf_append(to, &byte, 1, err))
-			return err->code;
+		rc = buf_append(to, &byte, 1, err);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
 
 int base64_encode(struct slice bytes, struct buf *to, struct err *err)
 {
+	int rc;
+
 	for (size_t i = 0; i < bytes.len; i += 3) {
 		size_t n = bytes.len - i < 3 ? bytes.len - i : 3;
 		uint32_t bits = 0;
@@ -49,8 +53,9 @@ int base64_encode(struct slice bytes, struct buf *to, struct err *err)
 			bits = bits << 8 | (j < n ? (unsigned char)bytes.ptr[i + j] : 0);
 		for (size_t j = 0; j < 4; j++)
 			four[j] = j <= n ? digits[bits >> (18 - 6 * j) & 63] : '=';
-		if (buf_append(to, four, 4, err))
-			return err->code;
+		rc = buf_append(to, four, 4, err);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }

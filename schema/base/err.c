@@ -31,33 +31,62 @@ static int code_of_errno(int errnum)
 
 int err_set_errno(struct err *err, int errnum, const char *format, ...)
 {
+	int code = code_of_errno(errnum), n;
 	char words[128];
 	va_list ap;
-	int n;
 
 	if (!err)
-		return code_of_errno(errnum);
-	err->code = code_of_errno(errnum);
+		return code;
+	err->code = code;
 	va_start(ap, format);
 	n = vsnprintf(err->text, sizeof(err->text), format, ap);
 	va_end(ap);
 	if (n >= 0 && (size_t)n < sizeof(err->text))
 		snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %s",
 			strerror_r(errnum, words, sizeof(words)));
-	return err->code;
+	return code;
 }
 
-int err_prefix(struct err *err, const char *format, ...)
+int err_prefix(struct err *err, int code, const char *format, ...)
 {
 	char prefix[ERR_TEXT_MAX], old[ERR_TEXT_MAX];
 	va_list ap;
 
 	if (!err)
-		return ERR_FAILED;
+		return code;
 	va_start(ap, format);
 	vsnprintf(prefix, sizeof(prefix), format, ap);
 	va_end(ap);
 	memcpy(old, err->text, sizeof(old));
 	snprintf(err->text, sizeof(err->text), "%.400s: %.600s", prefix, old);
-	return err->code;
+	return err_recode(err, code);
+}
+
+int err_suffix(struct err *err, int code, const char *format, ...)
+{
+	char suffix[ERR_TEXT_MAX], old[ERR_TEXT_MAX];
+	va_list ap;
+
+	if (!err)
+		return code;
+	va_start(ap, format);
+	vsnprintf(suffix, sizeof(suffix), format, ap);
+	va_end(ap);
+	memcpy(old, err->text, sizeof(old));
+	snprintf(err->text, sizeof(err->text), "%.600s; %.400s", old, suffix);
+	return err_recode(err, code);
+}
+
+int err_recode(struct err *err, int code)
+{
+	if (err)
+		err->code = code;
+	return code;
+}
+
+int err_copy(struct err *err, const struct err *from)
+{
+	if (err)
+		*err = *from;
+	return from->code;
 }

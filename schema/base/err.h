@@ -4,8 +4,11 @@
  * A fallible function returns 0 (or a count) on success and one of the negative codes below on failure, takes
  * a `struct err *` as its last parameter and puts one finished sentence into it, made where the facts are:
  * lower case, no full stop, what failed first, the subject quoted, what was found and what was expected. The
- * sentence is printed once, by the command that gives up. NULL is accepted everywhere by callers who do not
- * care.
+ * sentence is printed once, by the command that gives up.
+ *
+ * Callers that do not need the sentence pass NULL, to any function. So a function returns the code that its
+ * callee returned, and never looks into an err that it was given: it only passes it on, to callees and to the
+ * functions below. A function that reads a sentence takes `const struct err *`, which is never NULL.
  */
 #ifndef SCHEMA_BASE_ERR_H
 #define SCHEMA_BASE_ERR_H
@@ -43,7 +46,17 @@ int err_set(struct err *err, int code, const char *format, ...) __attribute__((f
  * ENOENT ERR_NOT_FOUND, everything else ERR_IO. */
 int err_set_errno(struct err *err, int errnum, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts "prefix: " before the sentence already in err; returns its code. */
-int err_prefix(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Puts "prefix: " before the sentence already in err, and the code, which is as a rule that of the call that
+ * wrote the sentence; returns the code. */
+int err_prefix(struct err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* As err_prefix, with "; " and the words after the sentence. */
+int err_suffix(struct err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Another code for the same sentence; returns it. */
+int err_recode(struct err *err, int code);
+
+/* Copies an error that was kept; returns its code. */
+int err_copy(struct err *err, const struct err *from);
 
 #endif

@@ -176,8 +176,10 @@ static int put_item(FILE *to, struct slice value, unsigned indent, struct err *e
 
 static int put_member(FILE *to, struct slice key, struct slice value, unsigned indent, struct err *err)
 {
-	if (put_key(to, key, err))
-		return err->code;
+	int rc = put_key(to, key, err);
+
+	if (rc)
+		return rc;
 	return put_value(to, value, indent, AFTER_KEY, err);
 }
 
@@ -186,20 +188,22 @@ static int put_container(FILE *to, struct slice json, unsigned indent, enum plac
 	bool is_object = json.ptr[0] == '{', first = true;
 	struct slice key = {NULL, 0}, value;
 	struct json_iter it;
-	int more;
+	int more, rc;
 
 	if (place == AFTER_KEY && is_object)
 		indent += 2;
-	if (json_iter_begin(json, &it, err))
-		return err->code;
+	rc = json_iter_begin(json, &it, err);
+	if (rc)
+		return rc;
 	while ((more = json_iter_next(&it, &key, &value, err)) > 0) {
 		if (first && place == AFTER_KEY)
 			fputc('\n', to);
 		if (!first || place != AFTER_DASH)
 			put_spaces(to, indent);
 		first = false;
-		if (is_object ? put_member(to, key, value, indent, err) : put_item(to, value, indent, err))
-			return err->code;
+		rc = is_object ? put_member(to, key, value, indent, err) : put_item(to, value, indent, err);
+		if (rc)
+			return rc;
 	}
 	if (more == 0 && first)
 		fprintf(to, "%s%s\n", place == AFTER_KEY ? " " : "", is_object ? "{}" : "[]");

@@ -373,10 +373,8 @@ static void release(struct run_file *f)
 int run_file_open(const char *path, struct run_file **ret, struct err *err)
 {
 	struct run_file *f;
-	struct err local;
 	int rc;
 
-	err = err ? err : &local;
 	rc = make_room(path, err);
 	if (rc)
 		return rc;

@@ -67,12 +67,14 @@ static void version_init(struct version *v)
 
 static int version_set(struct version *v, const struct event *e, struct slice object, struct err *err)
 {
+	int code;
+
 	v->seq = 0;
 	buf_clear(&v->uid);
 	buf_clear(&v->object);
-	if (buf_append(&v->uid, e->uid.ptr, e->uid.len, err) ||
-		buf_append(&v->object, object.ptr, object.len, err))
-		return err->code;
+	if ((code = buf_append(&v->uid, e->uid.ptr, e->uid.len, err)) ||
+		(code = buf_append(&v->object, object.ptr, object.len, err)))
+		return code;
 	v->seq = e->seq;
 	v->resource = e->resource;
 	return 0;
@@ -93,8 +95,9 @@ static int version_before(struct tape *t, const struct event *e, struct version 
 	int code;
 
 	v->seq = 0;
-	if (tape_previous(t, e->seq, &seq, err))
-		return err->code;
+	code = tape_previous(t, e->seq, &seq, err);
+	if (code)
+		return code;
 	if (!seq)
 		return 0;
 	buf_init(&keep, LIMIT_OBJECT_BYTES);
@@ -116,28 +119,34 @@ static int load_versions(struct changes_scan *c, struct err *err)
 {
 	struct version last = c->new;
 	struct slice object;
+	int code;
 
 	c->new = c->old;
 	c->old = last;
 	if (!(is_version_of(&c->old, &c->event) && c->old.seq < c->event.seq) &&
-		version_before(scan_tape(&c->scan), &c->event, &c->old, err))
-		return err->code;
-	if (tape_cursor_object(c->cursor, &object, err))
-		return err->code;
+		(code = version_before(scan_tape(&c->scan), &c->event, &c->old, err)))
+		return code;
+	code = tape_cursor_object(c->cursor, &object, err);
+	if (code)
+		return code;
 	return version_set(&c->new, &c->event, object, err);
 }
 
 static int compare_versions(struct changes_scan *c, struct err *err)
 {
-	if (load_versions(c, err))
-		return err->code;
+	int code = load_versions(c, err);
+
+	if (code)
+		return code;
 	c->has_old = c->old.seq != 0;
 	c->row = 0;
 	c->row_count = !c->has_old || c->event.type == EVENT_DELETED;
 	if (!c->has_old)
 		return json_diff_make(c->diff, (struct slice){NULL, 0}, (struct slice){NULL, 0}, false, err);
-	if (json_diff_make(c->diff, buf_slice(&c->old.object), buf_slice(&c->new.object), c->all_fields, err))
-		return err_prefix(err, "cannot compare event %llu with the one before",
+	code = json_diff_make(
+		c->diff, buf_slice(&c->old.object), buf_slice(&c->new.object), c->all_fields, err);
+	if (code)
+		return err_prefix(err, code, "cannot compare event %llu with the one before",
 			(unsigned long long)c->event.seq);
 	c->row_count += json_diff_count(c->diff);
 	return 0;
@@ -152,13 +161,13 @@ static void forget_deleted(struct changes_scan *c)
 
 static int next_event(struct changes_scan *c, struct err *err)
 {
-	int more;
+	int more, code;
 
 	do {
 		forget_deleted(c);
 		more = event_query_next(&c->query, c->cursor, &c->event, err);
-		if (more > 0 && compare_versions(c, err))
-			return err->code;
+		if (more > 0 && (code = compare_versions(c, err)))
+			return code;
 	} while (more > 0 && c->row_count == 0);
 	c->scan.at_end = more == 0;
 	return more < 0 ? more : 0;
@@ -180,6 +189,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	struct changes_scan *c = (struct changes_scan *)s;
 	struct plan_word word;
 	const char *at = plan_text;
+	int code;
 
 	version_init(&c->old);
 	version_init(&c->new);
@@ -189,10 +199,12 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 			c->all_fields = sqlite3_value_int(args[i]) != 0;
 	}
 	scan_expects(s, false);
-	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &c->query, err))
-		return err->code;
-	if (event_query_open(scan_table(s)->handle, &c->query, plan_flags, &c->cursor, err))
-		return err->code;
+	code = event_query_make(scan_tape(s), plan_text, args, arg_count, &c->query, err);
+	if (code)
+		return code;
+	code = event_query_open(scan_table(s)->handle, &c->query, plan_flags, &c->cursor, err);
+	if (code)
+		return code;
 	return next_event(c, err);
 }
 

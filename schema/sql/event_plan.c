@@ -401,9 +401,10 @@ int event_query_open(struct tape_handle *h, const struct event_query *q, int wal
 				: walk_flags & WALK_STORED ? TAPE_STORED
 							   : TAPE_FORWARD;
 	bool holds = true;
+	int code;
 
-	if (walk_flags & WALK_BY_TIME && time_order_holds(h, &holds, err))
-		return err->code;
+	if (walk_flags & WALK_BY_TIME && (code = time_order_holds(h, &holds, err)))
+		return code;
 	if (!holds)
 		return err_set(
 			err, ERR_BUSY, "the tape's clock has stepped back: the order has to be sorted");

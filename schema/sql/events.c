@@ -74,26 +74,29 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	struct err *err)
 {
 	struct events_scan *e = (struct events_scan *)s;
+	int code = event_query_make(scan_tape(s), plan_text, args, arg_count, &e->query, err);
 
-	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &e->query, err))
-		return err->code;
+	if (code)
+		return code;
 	e->numbers = plan_flags & WALK_NUMBERS;
 	if (e->numbers) {
 		begin_numbers(e, &scan_table(s)->handle->info, plan_flags & WALK_BACKWARD);
 		return 0;
 	}
 	scan_expects(s, plan_flags & WALK_STORED);
-	if (event_query_open(scan_table(s)->handle, &e->query, plan_flags, &e->cursor, err))
-		return err->code;
+	code = event_query_open(scan_table(s)->handle, &e->query, plan_flags, &e->cursor, err);
+	if (code)
+		return code;
 	return next(s, err);
 }
 
 static int object_result(struct events_scan *e, sqlite3_context *context, struct err *err)
 {
 	struct slice object;
+	int code = tape_cursor_object(e->cursor, &object, err);
 
-	if (tape_cursor_object(e->cursor, &object, err))
-		return err->code;
+	if (code)
+		return code;
 	result_slice(context, object);
 	return 0;
 }

@@ -32,15 +32,17 @@ static void result_err(sqlite3_context *context, const struct err *err)
 int result_escaped(sqlite3_context *context, struct slice escaped, struct err *err)
 {
 	struct buf text;
+	int code;
 
 	if (!escaped.len || !memchr(escaped.ptr, '\\', escaped.len)) {
 		result_slice(context, escaped);
 		return 0;
 	}
 	buf_init(&text, LIMIT_OBJECT_BYTES);
-	if (json_unescape(escaped, &text, err)) {
+	code = json_unescape(escaped, &text, err);
+	if (code) {
 		buf_release(&text);
-		return err->code;
+		return code;
 	}
 	result_slice(context, buf_slice(&text));
 	buf_release(&text);
@@ -103,10 +105,13 @@ static void jget(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 static int append_member(struct buf *to, const char *name, struct slice value, bool is_json, struct err *err)
 {
+	int code;
+
 	if (value.len == 0 && is_json)
 		return 0;
-	if (buf_printf(to, err, "%s\"%s\":", to->ptr[to->len - 1] == '{' ? "" : ",", name))
-		return err->code;
+	code = buf_printf(to, err, "%s\"%s\":", to->ptr[to->len - 1] == '{' ? "" : ",", name);
+	if (code)
+		return code;
 	return is_json ? buf_append(to, value.ptr, value.len, err) : json_escape(value, to, err);
 }
 
@@ -127,13 +132,15 @@ static int append_path(struct buf *to, const char *name, struct slice escaped, s
 static int append_change(struct buf *to, const struct json_change *c, struct err *err)
 {
 	const char *op = !c->old_value.len ? "add" : !c->new_value.len ? "remove" : "replace";
+	int code;
 
-	if (buf_append(to, to->len > 1 ? ",{" : "{", to->len > 1 ? 2 : 1, err) ||
-		append_path(to, "path", c->path, err) || append_path(to, "field", c->field, err) ||
-		append_member(to, "op", slice_of(op), false, err) ||
-		append_member(to, "old", c->old_value, true, err) ||
-		append_member(to, "new", c->new_value, true, err))
-		return err->code;
+	if ((code = buf_append(to, to->len > 1 ? ",{" : "{", to->len > 1 ? 2 : 1, err)) ||
+		(code = append_path(to, "path", c->path, err)) ||
+		(code = append_path(to, "field", c->field, err)) ||
+		(code = append_member(to, "op", slice_of(op), false, err)) ||
+		(code = append_member(to, "old", c->old_value, true, err)) ||
+		(code = append_member(to, "new", c->new_value, true, err)))
+		return code;
 	return buf_append(to, "}", 1, err);
 }
 
@@ -238,10 +245,12 @@ static int open_table(sqlite3 *db, const char *path, const char *prefix, const c
 static int open_tape(sqlite3 *db, const char *path, const char *prefix, struct err *err)
 {
 	const struct table_kind *kind;
+	int code;
 
 	for (size_t i = 0; (kind = table_kind_at(i)); i++) {
-		if (open_table(db, path, prefix, kind->name, err))
-			return err->code;
+		code = open_table(db, path, prefix, kind->name, err);
+		if (code)
+			return code;
 	}
 	return 0;
 }

@@ -82,10 +82,11 @@ static int add_change(struct json_diff *d, struct slice old, struct slice new, s
 {
 	struct change_texts c = {
 		d->texts.len, d->path.len, d->texts.len + d->path.len, d->field.len, old, new};
+	int code;
 
-	if (buf_append(&d->texts, d->path.ptr, d->path.len, err) ||
-		buf_append(&d->texts, d->field.ptr, d->field.len, err))
-		return err->code;
+	if ((code = buf_append(&d->texts, d->path.ptr, d->path.len, err)) ||
+		(code = buf_append(&d->texts, d->field.ptr, d->field.len, err)))
+		return code;
 	if (d->count == d->cap) {
 		d->cap = d->cap ? 2 * d->cap : 64;
 		d->changes = xrealloc(d->changes, d->cap * sizeof(*d->changes));
@@ -109,8 +110,11 @@ static bool is_plain_name(struct slice name)
 static int append_name(
 	struct buf *to, const char *before, struct slice name, const char *behind, struct err *err)
 {
-	if (buf_append(to, before, strlen(before), err) || buf_append(to, name.ptr, name.len, err))
-		return err->code;
+	int code;
+
+	if ((code = buf_append(to, before, strlen(before), err)) ||
+		(code = buf_append(to, name.ptr, name.len, err)))
+		return code;
 	return buf_append(to, behind, strlen(behind), err);
 }
 
@@ -118,9 +122,10 @@ static int enter_member(struct json_diff *d, struct slice name, struct err *err)
 {
 	bool plain = is_plain_name(name);
 	const char *dot = d->field.len ? "." : "";
+	int code = append_name(&d->path, plain ? "." : ".\"", name, plain ? "" : "\"", err);
 
-	if (append_name(&d->path, plain ? "." : ".\"", name, plain ? "" : "\"", err))
-		return err->code;
+	if (code)
+		return code;
 	return append_name(&d->field, plain ? dot : "[", name, plain ? "" : "]", err);
 }
 
@@ -128,11 +133,13 @@ static int enter_member(struct json_diff *d, struct slice name, struct err *err)
 static int enter_item(struct json_diff *d, const struct part *item, struct err *err)
 {
 	struct slice key = item->key;
+	int code;
 
 	if (key.len >= 2 && key.ptr[0] == '"')
 		key = (struct slice){key.ptr + 1, key.len - 2};
-	if (buf_printf(&d->path, err, "[%zu]", item->index))
-		return err->code;
+	code = buf_printf(&d->path, err, "[%zu]", item->index);
+	if (code)
+		return code;
 	if (key.len && key.len <= KEY_SHOWN_MAX)
 		return append_name(&d->field, "[", key, "]", err);
 	return buf_printf(&d->field, err, "[%zu]", item->index);
@@ -174,9 +181,10 @@ static int push_parts(struct json_diff *d, struct slice value, struct err *err)
 	struct json_iter it;
 	struct part part = {0};
 	int more;
+	int code = json_iter_begin(value, &it, err);
 
-	if (json_iter_begin(value, &it, err))
-		return err->code;
+	if (code)
+		return code;
 	while ((more = json_iter_next(&it, &part.key, &part.value, err)) > 0) {
 		push_part(d, part);
 		part.index++;
@@ -193,13 +201,15 @@ static int push_level(
 	struct json_diff *d, struct slice old, struct slice new, struct level *ret, struct err *err)
 {
 	struct level l = {.old = d->part_count};
+	int code = push_parts(d, old, err);
 
-	if (push_parts(d, old, err))
-		return err->code;
+	if (code)
+		return code;
 	l.new = d->part_count;
 	l.old_count = l.new - l.old;
-	if (push_parts(d, new, err))
-		return err->code;
+	code = push_parts(d, new, err);
+	if (code)
+		return code;
 	l.new_count = d->part_count - l.new;
 	*ret = l;
 	return 0;
@@ -368,31 +378,37 @@ static struct part *find_named(
 
 static int compare_named(struct json_diff *d, const struct level *l, struct err *err)
 {
+	int code;
+
 	for (size_t i = 0; i < l->new_count; i++) {
 		struct part *new = &d->parts[l->new + i];
 		struct part *old = find_named(d, l->old, l->old_count, i, new->key);
 
 		if (old)
 			old->is_matched = true;
-		if (compare_parts(d, old, new, false, err))
-			return err->code;
+		code = compare_parts(d, old, new, false, err);
+		if (code)
+			return code;
 	}
 	for (size_t i = 0; i < l->old_count; i++) {
 		if (!d->parts[l->old + i].is_matched &&
-			compare_parts(d, &d->parts[l->old + i], NULL, false, err))
-			return err->code;
+			(code = compare_parts(d, &d->parts[l->old + i], NULL, false, err)))
+			return code;
 	}
 	return 0;
 }
 
 static int compare_by_position(struct json_diff *d, const struct level *l, struct err *err)
 {
+	int code;
+
 	for (size_t i = 0; i < l->old_count || i < l->new_count; i++) {
 		const struct part *old = i < l->old_count ? &d->parts[l->old + i] : NULL;
 		const struct part *new = i < l->new_count ? &d->parts[l->new + i] : NULL;
 
-		if (compare_parts(d, old, new, false, err))
-			return err->code;
+		code = compare_parts(d, old, new, false, err);
+		if (code)
+			return code;
 	}
 	return 0;
 }
@@ -435,9 +451,8 @@ static int compare(struct json_diff *d, struct slice old, struct slice new, stru
 
 int json_diff_make(struct json_diff *d, struct slice old, struct slice new, bool with_noise, struct err *err)
 {
-	struct err local;
+	int code;
 
-	err = err ? err : &local;
 	old = json_trim(old);
 	new = json_trim(new);
 	d->count = d->part_count = d->depth = 0;
@@ -447,7 +462,8 @@ int json_diff_make(struct json_diff *d, struct slice old, struct slice new, bool
 	buf_clear(&d->field);
 	if (slice_equal(old, new))
 		return 0;
-	if (buf_append(&d->path, "$", 1, err))
-		return err->code;
+	code = buf_append(&d->path, "$", 1, err);
+	if (code)
+		return code;
 	return compare(d, old, new, err);
 }

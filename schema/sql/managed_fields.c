@@ -53,12 +53,13 @@ static int find(struct slice value, bool (*is_it)(struct slice key, struct slice
 {
 	struct json_iter it;
 	struct slice key = {NULL, 0}, item;
-	int more;
+	int more, code;
 
 	if (value.len == 0 || (value.ptr[0] != '{' && value.ptr[0] != '['))
 		return 0;
-	if (json_iter_begin(value, &it, err))
-		return err->code;
+	code = json_iter_begin(value, &it, err);
+	if (code)
+		return code;
 	while ((more = json_iter_next(&it, &key, &item, err)) > 0) {
 		if (is_it(key, item, context)) {
 			*ret = item;
@@ -97,7 +98,7 @@ static bool is_at(struct slice key, struct slice value, void *context)
 static bool has_members(struct slice wanted, struct slice item)
 {
 	struct json_iter it;
-	struct slice key, value, have;
+	struct slice key, value, have = {NULL, 0};
 	int more;
 
 	if (item.len == 0 || item.ptr[0] != '{' || json_iter_begin(wanted, &it, NULL))
@@ -201,20 +202,19 @@ int managed_fields_manager(
 	struct slice old_entries = {NULL, 0}, entries, entry;
 	struct verdict v = {0};
 	struct json_iter it;
-	struct err local;
-	int more;
+	int more, code;
 
-	err = err ? err : &local;
-	if (old.len && json_get(old, entries_path, &old_entries, err) < 0)
-		return err->code;
+	if (old.len && (code = json_get(old, entries_path, &old_entries, err)) < 0)
+		return code;
 	more = json_get(new, entries_path, &entries, err);
 	if (more <= 0 || entries.ptr[0] != '[')
 		return more < 0 ? more : 0;
-	if (json_iter_begin(entries, &it, err))
-		return err->code;
+	code = json_iter_begin(entries, &it, err);
+	if (code)
+		return code;
 	while ((more = json_iter_next(&it, NULL, &entry, err)) > 0) {
-		if (look_at_entry(&v, entry, old_entries, new, path, err) < 0)
-			return err->code;
+		if ((code = look_at_entry(&v, entry, old_entries, new, path, err)) < 0)
+			return code;
 	}
 	if (more < 0)
 		return more;

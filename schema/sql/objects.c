@@ -86,6 +86,7 @@ static int find_seq(struct objects_scan *o, uint64_t *ret_seq, struct err *err)
 	sqlite3_value *at = o->inputs[0], *at_seq = o->inputs[COLUMN_AT_SEQ - COLUMN_AT];
 	sqlite3_value *number = at_seq ? at_seq : at;
 	struct tape_info info;
+	int code;
 
 	if (!number)
 		return tape_position_parse(scan_tape(&o->scan), "end", ret_seq, err);
@@ -94,8 +95,9 @@ static int find_seq(struct objects_scan *o, uint64_t *ret_seq, struct err *err)
 			scan_tape(&o->scan), (const char *)sqlite3_value_text(at), ret_seq, err);
 	if (sqlite3_value_numeric_type(number) != SQLITE_INTEGER)
 		return err_set(err, ERR_USAGE, "bad position: expected a seq or a time");
-	if (tape_info(scan_tape(&o->scan), &info, err))
-		return err->code;
+	code = tape_info(scan_tape(&o->scan), &info, err);
+	if (code)
+		return code;
 	*ret_seq = sqlite3_value_int64(number) < 0 ? 0 : (uint64_t)sqlite3_value_int64(number);
 	*ret_seq = *ret_seq < info.last_seq ? *ret_seq : info.last_seq;
 	return 0;
@@ -104,11 +106,13 @@ static int find_seq(struct objects_scan *o, uint64_t *ret_seq, struct err *err)
 static int add_state(struct objects_scan *o, uint64_t seq, uint32_t resource, struct err *err)
 {
 	struct tape_state *state;
+	int code;
 
 	if (seq == 0)
 		return 0;
-	if (tape_state_at(scan_tape(&o->scan), seq, resource, &state, err))
-		return err->code;
+	code = tape_state_at(scan_tape(&o->scan), seq, resource, &state, err);
+	if (code)
+		return code;
 	o->states = xrealloc(o->states, (o->state_count + 1) * sizeof(struct tape_state *));
 	o->states[o->state_count++] = state;
 	return 0;
@@ -125,12 +129,14 @@ static int add_states_at_rv(struct objects_scan *o, sqlite3_value *rv, struct er
 	const char *text = (const char *)sqlite3_value_text(rv);
 	const struct tape_resource *r;
 	uint64_t seq;
+	int code;
 
 	for (size_t i = 0; (r = tape_resource_at(t, i)); i++) {
 		if (!wants_resource(&o->query, r->id))
 			continue;
-		if (tape_position_at_rv(t, r->id, slice_of(text), &seq, err) || add_state(o, seq, r->id, err))
-			return err->code;
+		if ((code = tape_position_at_rv(t, r->id, slice_of(text), &seq, err)) ||
+			(code = add_state(o, seq, r->id, err)))
+			return code;
 	}
 	return 0;
 }
@@ -139,6 +145,7 @@ static int add_states(struct objects_scan *o, struct err *err)
 {
 	sqlite3_value *rv = o->inputs[COLUMN_AT_RV - COLUMN_AT];
 	uint64_t seq;
+	int code;
 
 	for (size_t i = 0; i < INPUT_COUNT; i++) {
 		if (o->inputs[i] && sqlite3_value_type(o->inputs[i]) == SQLITE_NULL)
@@ -148,8 +155,9 @@ static int add_states(struct objects_scan *o, struct err *err)
 		return 0;
 	if (rv)
 		return add_states_at_rv(o, rv, err);
-	if (find_seq(o, &seq, err))
-		return err->code;
+	code = find_seq(o, &seq, err);
+	if (code)
+		return code;
 	return add_state(o, seq, o->query.filter.resource, err);
 }
 
@@ -196,15 +204,18 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	struct err *err)
 {
 	struct objects_scan *o = (struct objects_scan *)s;
+	int code;
 
 	(void)plan_flags;
 	buf_init(&o->event_keep, LIMIT_OBJECT_BYTES);
 	scan_expects(s, false);
-	if (event_query_make(scan_tape(s), plan_text, args, arg_count, &o->query, err))
-		return err->code;
+	code = event_query_make(scan_tape(s), plan_text, args, arg_count, &o->query, err);
+	if (code)
+		return code;
 	take_inputs(o, plan_text, args, arg_count);
-	if (add_states(o, err))
-		return err->code;
+	code = add_states(o, err);
+	if (code)
+		return code;
 	settle(o);
 	return 0;
 }
@@ -230,9 +241,10 @@ static int load_event(struct objects_scan *o, struct err *err)
 static int object_result(struct objects_scan *o, sqlite3_context *context, struct err *err)
 {
 	struct slice object;
+	int code = tape_object(scan_tape(&o->scan), current(o)->seq, &object, err);
 
-	if (tape_object(scan_tape(&o->scan), current(o)->seq, &object, err))
-		return err->code;
+	if (code)
+		return code;
 	result_slice(context, object);
 	return 0;
 }
@@ -248,6 +260,7 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 		.uid = live->uid,
 		.rv = live->rv};
 	bool in_state = i == COLUMN_SEQ || (i >= COLUMN_APIGROUP && i <= COLUMN_RV);
+	int code;
 
 	if (i == COLUMN_OBJECT)
 		return object_result(o, context, err);
@@ -256,8 +269,8 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 			sqlite3_result_value(context, o->inputs[i - COLUMN_AT]);
 		return 0;
 	}
-	if (!in_state && load_event(o, err))
-		return err->code;
+	if (!in_state && (code = load_event(o, err)))
+		return code;
 	event_result(context, scan_tape(s), in_state ? &e : &o->event, i);
 	return 0;
 }

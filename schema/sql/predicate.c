@@ -148,14 +148,14 @@ static int prepare(struct predicate *p, struct slice expression, struct err *err
 	static const char before[] = "SELECT 1 FROM event WHERE (\n", after[] = "\n)";
 	const char *rest;
 	struct buf sql;
-	int rc;
+	int rc, code;
 
 	buf_init(&sql, PREDICATE_BYTES_MAX + sizeof(before) + sizeof(after));
-	if (buf_append(&sql, before, strlen(before), err) ||
-		buf_append(&sql, expression.ptr, expression.len, err) ||
-		buf_append(&sql, after, sizeof(after), err)) {
+	if ((code = buf_append(&sql, before, strlen(before), err)) ||
+		(code = buf_append(&sql, expression.ptr, expression.len, err)) ||
+		(code = buf_append(&sql, after, sizeof(after), err))) {
 		buf_release(&sql);
-		return err->code;
+		return code;
 	}
 	rc = sqlite3_prepare_v2(p->db, sql.ptr, (int)sql.len, &p->statement, &rest);
 	if (rc != SQLITE_OK)
@@ -174,10 +174,8 @@ static int prepare(struct predicate *p, struct slice expression, struct err *err
 int predicate_compile(struct slice expression, struct predicate **ret, struct err *err)
 {
 	struct predicate *p;
-	struct err local;
 	int rc;
 
-	err = err ? err : &local;
 	if (memchr(expression.len ? expression.ptr : "", 0, expression.len))
 		return err_set(err, ERR_USAGE, "the expression has a NUL byte in it");
 	if (expression.len > PREDICATE_BYTES_MAX)

@@ -85,13 +85,12 @@ static int watch_walks(struct sql_session *s, struct err *err)
 int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err)
 {
 	struct sql_session *s = xcalloc(1, sizeof(*s));
-	struct err local;
+	int code;
 
-	err = err ? err : &local;
-	if (sandbox_open(&s->db, err) || replace_length(s->db, err) || open_tables(s->db, tape_path, err) ||
-		watch_walks(s, err)) {
+	if ((code = sandbox_open(&s->db, err)) || (code = replace_length(s->db, err)) ||
+		(code = open_tables(s->db, tape_path, err)) || (code = watch_walks(s, err))) {
 		sql_session_close(s);
-		return err->code;
+		return code;
 	}
 	sandbox_close_doors(s->db, SANDBOX_ANY);
 	sqlite3_progress_handler(s->db, PROGRESS_STEPS, on_progress, s);
@@ -221,10 +220,8 @@ static int check_run(struct sql_session *s, const char *path, struct err *err)
 
 int sql_session_add_run(struct sql_session *s, const char *path, struct err *err)
 {
-	struct err local;
 	int code;
 
-	err = err ? err : &local;
 	sqlite3_set_authorizer(s->db, NULL, NULL);
 	sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 1);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -314,13 +311,14 @@ static struct sql_value value_of(sqlite3_stmt *stmt, int i)
 static int give_rows(struct sql_session *s, sqlite3_stmt *stmt, struct sql_value *values, size_t count,
 	const struct sql_sink *sink, struct err *err)
 {
-	int rc;
+	int rc, code;
 
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		for (size_t i = 0; i < count; i++)
 			values[i] = value_of(stmt, (int)i);
-		if (sink->row(sink->context, values, count, err))
-			return err->code;
+		code = sink->row(sink->context, values, count, err);
+		if (code)
+			return code;
 	}
 	return rc == SQLITE_DONE ? 0 : statement_failed(s, err);
 }
@@ -344,8 +342,8 @@ static int run_statement(
 	struct sql_value *values;
 	int code;
 
-	if (bind_parameters(s, stmt, err) || begin(stmt, count, sink, err))
-		return err->code;
+	if ((code = bind_parameters(s, stmt, err)) || (code = begin(stmt, count, sink, err)))
+		return code;
 	values = xcalloc(count + 1, sizeof(*values));
 	code = give_rows(s, stmt, values, count, sink, err);
 	free(values);
@@ -355,10 +353,8 @@ static int run_statement(
 int sql_session_run(struct sql_session *s, struct slice sql, const struct sql_sink *sink, struct err *err)
 {
 	const char *at = sql.ptr, *end = sql.ptr + sql.len;
-	struct err local;
 	int code = 0;
 
-	err = err ? err : &local;
 	if (sql.len > LIMIT_DOCUMENT_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "the SQL text of %zu bytes exceeds the maximum of %u",
 			sql.len, LIMIT_DOCUMENT_BYTES);

@@ -88,6 +88,7 @@ static int handle_open(struct registry *r, const char *path, struct tape_handle 
 	struct tape_handle *h;
 	struct tape_info info;
 	struct tape *tape;
+	int code;
 
 	for (h = r->first; h; h = h->next) {
 		if (strcmp(h->path, path) == 0) {
@@ -96,11 +97,13 @@ static int handle_open(struct registry *r, const char *path, struct tape_handle 
 			return 0;
 		}
 	}
-	if (tape_open(path, &tape, err))
-		return err->code;
-	if (tape_info(tape, &info, err)) {
+	code = tape_open(path, &tape, err);
+	if (code)
+		return code;
+	code = tape_info(tape, &info, err);
+	if (code) {
 		tape_close(tape);
-		return err->code;
+		return code;
 	}
 	tape_set_cache(tape, ORDERED_CACHE_BYTES);
 	h = xcalloc(1, sizeof(*h));
@@ -139,13 +142,12 @@ static void handle_close(struct registry *r, struct tape_handle *h)
 static int handle_refresh(struct tape_handle *h, struct err *err)
 {
 	bool was_open = h->info.open;
-	int more;
+	int more, code;
 
 	if (h->scan_count)
 		return 0;
-	more = tape_refresh(h->tape, err);
-	if (more < 0 || tape_info(h->tape, &h->info, err))
-		return err->code;
+	if ((more = code = tape_refresh(h->tape, err)) < 0 || (code = tape_info(h->tape, &h->info, err)))
+		return code;
 	h->generation += more || was_open || h->info.open;
 	return 0;
 }
@@ -190,11 +192,13 @@ static int table_open(
 {
 	struct tape_handle *handle = NULL;
 	struct owned_table *t;
+	int code;
 
 	if (!find_kind(kind))
 		return err_set(err, ERR_USAGE, "a tape has no table '%s'", kind);
-	if (handle_open(r, path, &handle, err))
-		return err->code;
+	code = handle_open(r, path, &handle, err);
+	if (code)
+		return code;
 	t = xcalloc(1, sizeof(*t));
 	t->table.kind = find_kind(kind);
 	t->table.handle = handle;

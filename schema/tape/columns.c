@@ -130,17 +130,22 @@ static int put_varint(struct buf *to, uint64_t value, struct err *err)
 int columns_write(
 	struct columns *c, size_t events, size_t objects, size_t blocks, struct buf *to, struct err *err)
 {
+	int failed;
+
 	if (c->full)
 		return err_set(err, ERR_TOO_LARGE, "index of an extent exceeds %u bytes", LIMIT_INDEX_BYTES);
-	if (put_varint(to, events, err) || put_varint(to, objects, err) || put_varint(to, blocks, err))
-		return err->code;
+	if ((failed = put_varint(to, events, err)) || (failed = put_varint(to, objects, err)) ||
+		(failed = put_varint(to, blocks, err)))
+		return failed;
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		if (put_varint(to, c->bytes[i].len, err))
-			return err->code;
+		failed = put_varint(to, c->bytes[i].len, err);
+		if (failed)
+			return failed;
 	}
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		if (buf_append(to, c->bytes[i].ptr, c->bytes[i].len, err))
-			return err->code;
+		failed = buf_append(to, c->bytes[i].ptr, c->bytes[i].len, err);
+		if (failed)
+			return failed;
 	}
 	return 0;
 }

@@ -264,6 +264,7 @@ static bool lies_ahead(const struct tape_cursor *c, size_t i)
 static int enter_next(struct tape_cursor *c, struct err *err)
 {
 	struct extent_list *list = &c->tape->events;
+	int failed;
 
 	for (size_t k = 0; k < list->count; k++) {
 		size_t i = c->order == TAPE_BACKWARD ? list->count - 1 - k : k;
@@ -273,12 +274,14 @@ static int enter_next(struct tape_cursor *c, struct err *err)
 
 		if (!lies_ahead(c, i))
 			continue;
-		if (may_match(c, entry, &perhaps, err))
-			return err->code;
+		failed = may_match(c, entry, &perhaps, err);
+		if (failed)
+			return failed;
 		if (!perhaps)
 			continue;
-		if (reader_extent(c->tape, entry, &x, err))
-			return err->code;
+		failed = reader_extent(c->tape, entry, &x, err);
+		if (failed)
+			return failed;
 		c->extent = extent_ref(x);
 		c->entry = i;
 		c->first_seq = entry->first_seq;
@@ -329,9 +332,6 @@ static void give(struct tape_cursor *c, struct event *ret)
 
 int tape_cursor_next(struct tape_cursor *c, struct event *ret, struct err *err)
 {
-	struct err local;
-
-	err = err ? err : &local;
 	while (!c->ended) {
 		if (!c->extent) {
 			int entered = enter_next(c, err);
@@ -355,9 +355,6 @@ int tape_cursor_next(struct tape_cursor *c, struct event *ret, struct err *err)
 
 int tape_cursor_object(struct tape_cursor *c, struct slice *ret, struct err *err)
 {
-	struct err local;
-
-	err = err ? err : &local;
 	if (!c->extent)
 		return err_set(err, ERR_USAGE, "cursor stands on no event");
 	return reader_object(c->tape, &c->tape->events.items[c->entry], c->extent, c->current, ret, err);

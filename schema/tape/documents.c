@@ -59,18 +59,19 @@ int documents_append(const struct document_body *b, struct slice pack, struct bu
 
 int documents_unpack(sqlite3 *db, struct buf *to, struct err *err)
 {
-	sqlite3_stmt *row =
-		segment_prepare(db, "SELECT raw_bytes, xxh64, body FROM document WHERE id = 0", err);
-	int failed = 0, step;
+	sqlite3_stmt *row;
+	int step, failed = segment_prepare(
+			  db, "SELECT raw_bytes, xxh64, body FROM document WHERE id = 0", &row, err);
 
-	if (!row)
-		return err ? err->code : ERR_CORRUPT;
+	if (failed)
+		return failed;
 	step = sqlite3_step(row);
 	if (step == SQLITE_ROW) {
 		struct document_body pack = documents_body(row, 0);
 
-		if (documents_append(&pack, (struct slice){NULL, 0}, to, err))
-			failed = err_prefix(err, "pack of documents");
+		failed = documents_append(&pack, (struct slice){NULL, 0}, to, err);
+		if (failed)
+			err_prefix(err, failed, "pack of documents");
 	} else if (step != SQLITE_DONE) {
 		failed = segment_failed(db, err, "cannot read the pack of documents");
 	}
@@ -100,9 +101,11 @@ static int take_document(struct document_packer *p, sqlite3_stmt *row, struct er
 	size_t begin = p->raw.len;
 	int64_t id = sqlite3_column_int64(row, 0);
 	struct document_body body = documents_body(row, 1);
+	int failed;
 
-	if (documents_append(&body, buf_slice(&p->old), &p->raw, err))
-		return err_prefix(err, "document %lld", (long long)id);
+	failed = documents_append(&body, buf_slice(&p->old), &p->raw, err);
+	if (failed)
+		return err_prefix(err, failed, "document %lld", (long long)id);
 	sqlite3_bind_int64(p->place, 1, (int64_t)begin);
 	sqlite3_bind_int64(
 		p->place, 2, (int64_t)codec_hash((struct slice){p->raw.ptr + begin, p->raw.len - begin}));
@@ -123,14 +126,15 @@ static bool has_room(const struct document_packer *p, sqlite3_stmt *row)
 static int take_documents(struct document_packer *p, struct err *err)
 {
 	/* Packed ones first: they have had room before. What is sorted is not disturbed by the updates. */
-	sqlite3_stmt *row = segment_prepare(p->db,
+	sqlite3_stmt *row;
+	int step = SQLITE_DONE;
+	int failed = segment_prepare(p->db,
 		"SELECT id, raw_bytes, xxh64, body FROM document WHERE id > 0 "
 		"ORDER BY typeof(body) = 'blob', id",
-		err);
-	int step = SQLITE_DONE, failed = 0;
+		&row, err);
 
-	if (!row)
-		return err->code;
+	if (failed)
+		return failed;
 	while (!failed && (step = sqlite3_step(row)) == SQLITE_ROW) {
 		if (has_room(p, row))
 			failed = take_document(p, row, err);
@@ -141,27 +145,32 @@ static int take_documents(struct document_packer *p, struct err *err)
 	return failed;
 }
 
-static int put_pack(struct document_packer *p, int level, struct err *err)
+static int insert_pack(struct document_packer *p, struct slice data, struct err *err)
 {
 	sqlite3_stmt *put;
+	int failed = segment_prepare(
+		p->db, "REPLACE INTO document(id, raw_bytes, xxh64, body) VALUES (0, ?, ?, ?)", &put, err);
+
+	if (failed)
+		return failed;
+	sqlite3_bind_int64(put, 1, (int64_t)p->raw.len);
+	sqlite3_bind_int64(put, 2, (int64_t)codec_hash(data));
+	sqlite3_bind_blob64(put, 3, data.ptr, data.len, SQLITE_STATIC);
+	if (sqlite3_step(put) != SQLITE_DONE)
+		failed = segment_failed(p->db, err, "cannot write the pack of documents");
+	sqlite3_finalize(put);
+	return failed;
+}
+
+static int put_pack(struct document_packer *p, int level, struct err *err)
+{
 	struct buf data;
 	int failed;
 
 	buf_init(&data, LIMIT_CHUNK_BYTES);
 	failed = codec_pack_long(buf_slice(&p->raw), level, &data, err);
-	put = failed ? NULL
-		     : segment_prepare(p->db,
-			       "REPLACE INTO document(id, raw_bytes, xxh64, body) VALUES (0, ?, ?, ?)", err);
-	if (put) {
-		sqlite3_bind_int64(put, 1, (int64_t)p->raw.len);
-		sqlite3_bind_int64(put, 2, (int64_t)codec_hash(buf_slice(&data)));
-		sqlite3_bind_blob64(put, 3, data.ptr, data.len, SQLITE_STATIC);
-		if (sqlite3_step(put) != SQLITE_DONE)
-			failed = segment_failed(p->db, err, "cannot write the pack of documents");
-	} else if (!failed) {
-		failed = err->code;
-	}
-	sqlite3_finalize(put);
+	if (!failed)
+		failed = insert_pack(p, buf_slice(&data), err);
 	buf_release(&data);
 	return failed;
 }
@@ -176,16 +185,18 @@ static bool is_worth_it(sqlite3 *db)
 
 static int pack_all(struct document_packer *p, int level, bool newest_only, struct err *err)
 {
-	if (newest_only &&
-		segment_exec(p->db, "DELETE FROM document WHERE id > 0 AND id NOT IN " NEWEST, err))
-		return err->code;
+	int failed;
+
+	if (newest_only && (failed = segment_exec(
+				    p->db, "DELETE FROM document WHERE id > 0 AND id NOT IN " NEWEST, err)))
+		return failed;
 	if (!is_worth_it(p->db))
 		return 0;
-	if (documents_unpack(p->db, &p->old, err))
-		return err->code;
-	p->place = segment_prepare(p->db, "UPDATE document SET body = ?, xxh64 = ? WHERE id = ?", err);
-	if (!p->place || take_documents(p, err))
-		return err->code;
+	if ((failed = documents_unpack(p->db, &p->old, err)) ||
+		(failed = segment_prepare(
+			 p->db, "UPDATE document SET body = ?, xxh64 = ? WHERE id = ?", &p->place, err)) ||
+		(failed = take_documents(p, err)))
+		return failed;
 	return p->raw.len ? put_pack(p, level, err) : 0;
 }
 

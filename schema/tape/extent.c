@@ -187,9 +187,10 @@ int extent_add(struct extent *x, const struct event *e, struct slice object, str
 	size_t offset = x->bytes.len;
 	uint64_t rv = 0;
 	bool numeric = rv_to_u64(e->rv, &rv);
+	int failed = buf_append(&x->bytes, object.ptr, object.len, err);
 
-	if (buf_append(&x->bytes, object.ptr, object.len, err))
-		return err_prefix(err, "extent is full");
+	if (failed)
+		return err_prefix(err, failed, "extent is full");
 	if (x->event_count == x->event_cap)
 		extent_reserve(x, x->event_cap ? x->event_cap * 2 : 1024, 0);
 	to = &x->events[x->event_count++];

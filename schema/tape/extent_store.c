@@ -77,10 +77,11 @@ static int store(struct store *s, const char *kind, struct extent *x, const stru
 
 	if (failed)
 		return failed;
-	failed = insert_extent(db, s->extent_id, kind, x, &p, err) || delete_chunks(db, s->extent_id, err) ||
-		 segment_exec(db, "COMMIT", err);
+	if (!(failed = insert_extent(db, s->extent_id, kind, x, &p, err)) &&
+		!(failed = delete_chunks(db, s->extent_id, err)))
+		failed = segment_exec(db, "COMMIT", err);
 	pack_release(&p);
-	return failed ? err->code : 0;
+	return failed;
 }
 
 int extent_store(sqlite3 *db, int64_t id, const char *kind, struct extent *x,

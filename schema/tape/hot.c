@@ -10,6 +10,7 @@
 static int plain_name(struct slice *name, const char *what, struct buf *scratch, struct err *err)
 {
 	size_t at = scratch->len;
+	int failed;
 
 	if (name->len > LIMIT_NAME_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "%s of an object has %zu bytes, the maximum is %d", what,
@@ -17,8 +18,11 @@ static int plain_name(struct slice *name, const char *what, struct buf *scratch,
 	if (name->len == 0 || !memchr(name->ptr, '\\', name->len))
 		return 0;
 	/* All at once: it is not to move while slices point into it. */
-	if (!buf_reserve(scratch, HOT_SCRATCH_BYTES - scratch->len) || json_unescape(*name, scratch, err))
-		return err_prefix(err, "%s of an object", what);
+	failed = buf_reserve(scratch, HOT_SCRATCH_BYTES - scratch->len)
+			 ? json_unescape(*name, scratch, err)
+			 : err_set(err, ERR_TOO_LARGE, "no memory");
+	if (failed)
+		return err_prefix(err, failed, "%s of an object", what);
 	*name = (struct slice){scratch->ptr + at, scratch->len - at};
 	return 0;
 }
@@ -27,6 +31,7 @@ int hot_identify_scanned(struct event *e, struct slice object, const struct obje
 	struct buf *scratch, struct err *err)
 {
 	struct object_meta meta = *scanned;
+	int failed;
 
 	if (object.len > LIMIT_OBJECT_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "object of %zu bytes exceeds the maximum of %u",
@@ -35,10 +40,11 @@ int hot_identify_scanned(struct event *e, struct slice object, const struct obje
 		return err_set(err, ERR_TOO_LARGE, "resourceVersion of %zu bytes exceeds the maximum of %d",
 			e->rv.len, LIMIT_NAME_BYTES);
 	buf_clear(scratch);
-	if (plain_name(&meta.namespace, "namespace", scratch, err) ||
-		plain_name(&meta.name, "name", scratch, err) || plain_name(&meta.uid, "uid", scratch, err) ||
-		plain_name(&meta.rv, "resourceVersion", scratch, err))
-		return err->code;
+	if ((failed = plain_name(&meta.namespace, "namespace", scratch, err)) ||
+		(failed = plain_name(&meta.name, "name", scratch, err)) ||
+		(failed = plain_name(&meta.uid, "uid", scratch, err)) ||
+		(failed = plain_name(&meta.rv, "resourceVersion", scratch, err)))
+		return failed;
 	e->namespace = meta.namespace;
 	e->name = meta.name;
 	e->uid = meta.uid;
@@ -50,9 +56,10 @@ int hot_identify_scanned(struct event *e, struct slice object, const struct obje
 int hot_identify(struct event *e, struct slice object, struct buf *scratch, struct err *err)
 {
 	struct object_meta meta;
+	int failed = json_scan_object(object, &meta, err);
 
-	if (json_scan_object(object, &meta, err))
-		return err->code;
+	if (failed)
+		return failed;
 	return hot_identify_scanned(e, object, &meta, scratch, err);
 }
 
@@ -62,6 +69,7 @@ int hot_put_head(
 	bool rv_given = e->origin == ORIGIN_INFERRED;
 	uint8_t head[1 + 4 * VARINT_MAX_BYTES];
 	size_t n = 0;
+	int failed;
 
 	head[n++] = (uint8_t)(head_of(e) | (rv_given ? HEAD_RV_GIVEN : 0));
 	n += varint_put(head + n, e->stream);
@@ -69,8 +77,9 @@ int hot_put_head(
 	n += varint_put(head + n, length);
 	if (rv_given)
 		n += varint_put(head + n, e->rv.len);
-	if (buf_append(raw, head, n, err))
-		return err->code;
+	failed = buf_append(raw, head, n, err);
+	if (failed)
+		return failed;
 	return rv_given ? buf_append(raw, e->rv.ptr, e->rv.len, err) : 0;
 }
 
@@ -106,6 +115,7 @@ static int get_record(struct hot_reader *h, struct varint_reader *r, const struc
 	struct slice object;
 	uint64_t length, rv_length, stream_id;
 	uint8_t head;
+	int failed;
 
 	if (r->at == r->end)
 		return err_set(err, ERR_CORRUPT, "chunk ends before its last event");
@@ -124,8 +134,9 @@ static int get_record(struct hot_reader *h, struct varint_reader *r, const struc
 			err, ERR_CORRUPT, "record of event %llu makes no sense", (unsigned long long)e->seq);
 	e->stream = stream->id;
 	e->resource = stream->resource;
-	if (hot_identify(e, object, &h->scratch, err))
-		return err_prefix(err, "event %llu", (unsigned long long)e->seq);
+	failed = hot_identify(e, object, &h->scratch, err);
+	if (failed)
+		return err_prefix(err, failed, "event %llu", (unsigned long long)e->seq);
 	return extent_add(h->extent, e, object, err);
 }
 
@@ -194,17 +205,15 @@ static struct hot_chunk chunk_of(sqlite3_stmt *row)
 int hot_reader_load(struct hot_reader *h, sqlite3 *db, int64_t extent_id, const struct registry *registry,
 	struct err *err)
 {
-	struct err local;
 	sqlite3_stmt *rows;
 	int step, failed = 0, count = 0;
 
-	err = err ? err : &local;
-	rows = segment_prepare(db,
+	failed = segment_prepare(db,
 		"SELECT id, extent, first_seq, events, first_time_ns, raw_bytes, xxh64, data FROM chunk "
 		"WHERE extent = ? AND id > ? ORDER BY id",
-		err);
-	if (!rows)
-		return err->code;
+		&rows, err);
+	if (failed)
+		return failed;
 	sqlite3_bind_int64(rows, 1, extent_id);
 	sqlite3_bind_int64(rows, 2, h->last_chunk);
 	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
@@ -212,8 +221,8 @@ int hot_reader_load(struct hot_reader *h, sqlite3 *db, int64_t extent_id, const 
 
 		failed = hot_reader_take(h, registry, &chunk, err);
 		if (failed)
-			err_prefix(
-				err, "'%s' chunk %lld", sqlite3_db_filename(db, "main"), (long long)chunk.id);
+			err_prefix(err, failed, "'%s' chunk %lld", sqlite3_db_filename(db, "main"),
+				(long long)chunk.id);
 		count += !failed;
 	}
 	if (!failed && step != SQLITE_DONE)

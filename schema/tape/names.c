@@ -7,21 +7,20 @@
 
 static int put(struct buf *to, const char *before, struct slice value, struct err *err)
 {
-	return buf_append(to, before, strlen(before), err) || buf_append(to, value.ptr, value.len, err)
-		       ? err->code
-		       : 0;
+	int failed = buf_append(to, before, strlen(before), err);
+
+	return failed ? failed : buf_append(to, value.ptr, value.len, err);
 }
 
 int pack_names_add(const struct extent_object *o, struct buf *to, struct err *err)
 {
 	static const char end[] = "\",\"resourceVersion\":\"";
-	struct err local;
+	int failed;
 
-	err = err ? err : &local;
-	if (put(to, "\"name\":\"", o->name, err) ||
-		(o->namespace.len && put(to, "\",\"namespace\":\"", o->namespace, err)) ||
-		put(to, "\",\"uid\":\"", o->uid, err))
-		return err->code;
+	if ((failed = put(to, "\"name\":\"", o->name, err)) ||
+		(o->namespace.len && (failed = put(to, "\",\"namespace\":\"", o->namespace, err))) ||
+		(failed = put(to, "\",\"uid\":\"", o->uid, err)))
+		return failed;
 	return buf_append(to, end, sizeof(end) - 1, err);
 }
 

@@ -53,6 +53,7 @@ static int give(struct packer *p, size_t number, const struct buf *data, struct 
 static int finish_pack(struct packer *p, struct err *err)
 {
 	struct packed_block *b;
+	int failed;
 
 	if (p->pack_events == 0)
 		return 0;
@@ -60,10 +61,10 @@ static int finish_pack(struct packer *p, struct err *err)
 	b->events = p->pack_events;
 	b->raw_bytes = p->gather.len;
 	buf_clear(&p->frame);
-	if (codec_pack_delta(
-		    buf_slice(&p->names), buf_slice(&p->gather), p->options->level, &p->frame, err) ||
-		give(p, p->out.block_count - 1, &p->frame, err))
-		return err->code;
+	if ((failed = codec_pack_delta(
+		     buf_slice(&p->names), buf_slice(&p->gather), p->options->level, &p->frame, err)) ||
+		(failed = give(p, p->out.block_count - 1, &p->frame, err)))
+		return failed;
 	buf_clear(&p->gather);
 	buf_clear(&p->names);
 	p->pack_events = 0;
@@ -73,12 +74,14 @@ static int finish_pack(struct packer *p, struct err *err)
 static int add_to_pack(struct packer *p, uint32_t object_index, struct slice object, struct err *err)
 {
 	bool named = p->pack_events && p->named == object_index;
+	int failed;
 
-	if (!named && pack_names_add(&p->x->objects[object_index], &p->names, err))
-		return err->code;
+	if (!named && (failed = pack_names_add(&p->x->objects[object_index], &p->names, err)))
+		return failed;
 	p->named = object_index;
-	if (buf_append(&p->gather, object.ptr, object.len, err))
-		return err->code;
+	failed = buf_append(&p->gather, object.ptr, object.len, err);
+	if (failed)
+		return failed;
 	p->pack_events++;
 	return p->gather.len >= p->options->pack_bytes ? finish_pack(p, err) : 0;
 }
@@ -93,8 +96,10 @@ static int finish_chain(struct packer *p, struct err *err)
 
 static int begin_chain(struct packer *p, uint32_t object_index, struct err *err)
 {
-	if (finish_chain(p, err))
-		return err->code;
+	int failed = finish_chain(p, err);
+
+	if (failed)
+		return failed;
 	add_block(p, BLOCK_CHAIN);
 	p->chain = p->out.block_count;
 	p->chain_object = object_index;
@@ -116,17 +121,19 @@ static int add_to_chain(struct packer *p, uint32_t object_index, struct slice ob
 	struct packed_block *b;
 	uint8_t head[2 * VARINT_MAX_BYTES];
 	size_t head_len;
+	int failed;
 
-	if (!chain_goes_on(p, object_index) && begin_chain(p, object_index, err))
-		return err->code;
+	if (!chain_goes_on(p, object_index) && (failed = begin_chain(p, object_index, err)))
+		return failed;
 	buf_clear(&p->frame);
-	if (codec_pack_delta(p->chain_previous, object, p->options->level, &p->frame, err))
-		return err->code;
+	failed = codec_pack_delta(p->chain_previous, object, p->options->level, &p->frame, err);
+	if (failed)
+		return failed;
 	head_len = varint_put(head, object.len);
 	head_len += varint_put(head + head_len, p->frame.len);
-	if (buf_append(&p->frames, head, head_len, err) ||
-		buf_append(&p->frames, p->frame.ptr, p->frame.len, err))
-		return err->code;
+	if ((failed = buf_append(&p->frames, head, head_len, err)) ||
+		(failed = buf_append(&p->frames, p->frame.ptr, p->frame.len, err)))
+		return failed;
 	b = &p->out.blocks[p->chain - 1];
 	b->events++;
 	b->raw_bytes += object.len;
@@ -137,17 +144,19 @@ static int add_to_chain(struct packer *p, uint32_t object_index, struct slice ob
 static int fill_blocks(struct packer *p, struct err *err)
 {
 	const struct extent *x = p->x;
+	int failed;
 
 	for (size_t i = 0; i < x->event_count; i++) {
 		const struct extent_event *e = &x->events[x->layout[i]];
 		struct slice object = {x->bytes.ptr + e->offset, e->length};
-		int failed = object.len >= CHAIN_MIN_BYTES ? add_to_chain(p, e->object, object, err)
-							   : add_to_pack(p, e->object, object, err);
 
+		failed = object.len >= CHAIN_MIN_BYTES ? add_to_chain(p, e->object, object, err)
+						       : add_to_pack(p, e->object, object, err);
 		if (failed)
 			return failed;
 	}
-	return finish_pack(p, err) ? err->code : finish_chain(p, err);
+	failed = finish_pack(p, err);
+	return failed ? failed : finish_chain(p, err);
 }
 
 static void put_object_columns(const struct extent *x, struct columns *c)
@@ -301,10 +310,12 @@ int pack_extent(struct extent *x, const struct pack_options *options, pack_sink 
 	buf_release(&p.frames);
 	buf_release(&p.frame);
 	if (!failed)
-		failed = pack_index(&p, err) || pack_filter(x, &p.out.filter, err);
+		failed = pack_index(&p, err);
+	if (!failed)
+		failed = pack_filter(x, &p.out.filter, err);
 	if (failed) {
 		pack_release(&p.out);
-		return err->code;
+		return failed;
 	}
 	*ret = p.out;
 	return 0;

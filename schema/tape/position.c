@@ -11,14 +11,14 @@
 
 int tape_position_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct err *err)
 {
-	struct err local;
 	uint64_t next;
+	int failed;
 
-	err = err ? err : &local;
 	if (time_ns == INT64_MAX)
 		time_ns--;
-	if (tape_seq_at_time(t, time_ns + 1, &next, err))
-		return err->code;
+	failed = tape_seq_at_time(t, time_ns + 1, &next, err);
+	if (failed)
+		return failed;
 	*ret_seq = next ? next - 1 : 0;
 	return 0;
 }
@@ -31,11 +31,9 @@ int tape_position_at_rv(
 	struct tape_filter filter = {.resource = resource};
 	struct tape_cursor *c;
 	struct event e;
-	struct err local;
 	char *text;
 	int more;
 
-	err = err ? err : &local;
 	if (!rv_valid(rv))
 		return err_set(err, ERR_USAGE, "bad resourceVersion '%.*s': expected digits",
 			(int)(rv.len < 80 ? rv.len : 80), rv.ptr);
@@ -75,11 +73,13 @@ static int parse_rv(struct tape *t, const char *text, uint64_t *ret_seq, struct 
 {
 	const char *at = strchr(text, '@');
 	uint32_t resource = 0;
+	int failed;
 
 	if (strncmp(text, "rv:", 3) == 0)
 		return tape_position_at_rv(t, 0, slice_of(text + 3), ret_seq, err);
-	if (find_resource(t, (struct slice){text, (size_t)(at - text)}, &resource, err))
-		return err->code;
+	failed = find_resource(t, (struct slice){text, (size_t)(at - text)}, &resource, err);
+	if (failed)
+		return failed;
 	return tape_position_at_rv(t, resource, slice_of(at + 1), ret_seq, err);
 }
 
@@ -120,6 +120,7 @@ static int parse(struct tape *t, const char *text, const struct tape_info *info,
 {
 	int64_t ns;
 	uint64_t seq;
+	int failed;
 
 	if (strcmp(text, "start") == 0 || strcmp(text, "end") == 0 || strcmp(text, "now") == 0) {
 		*ret_seq = *text != 's' ? info->last_seq : info->first_seq ? info->first_seq - 1 : 0;
@@ -132,8 +133,9 @@ static int parse(struct tape *t, const char *text, const struct tape_info *info,
 	if (strncmp(text, "rv:", 3) == 0 || (strchr(text, '@') && *text != '@'))
 		return parse_rv(t, text, ret_seq, err);
 	if (is_clock_time(text)) {
-		if (parse_clock_time(info, text, &ns, err))
-			return err->code;
+		failed = parse_clock_time(info, text, &ns, err);
+		if (failed)
+			return failed;
 	} else if (time_parse(text, info->last_time_ns, info->first_time_ns, &ns, NULL)) {
 		return err_set(err, ERR_USAGE,
 			"bad position '%.80s': expected a time (12:03:05, 2026-01-31T12:03:05Z, -5m, +30s), start, end, "
@@ -147,12 +149,12 @@ static int parse(struct tape *t, const char *text, const struct tape_info *info,
 int tape_position_parse(struct tape *t, const char *text, uint64_t *ret_seq, struct err *err)
 {
 	struct tape_info info;
-	struct err local;
 	int64_t ns;
+	int failed;
 
-	err = err ? err : &local;
-	if (tape_info(t, &info, err))
-		return err->code;
+	failed = tape_info(t, &info, err);
+	if (failed)
+		return failed;
 	return parse(t, text, &info, ret_seq, &ns, err);
 }
 

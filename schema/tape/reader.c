@@ -65,19 +65,30 @@ static int open_segment(struct tape *t, struct tape_segment *s, struct err *err)
 	return segment_open(&s->file, false, &s->db, err);
 }
 
-sqlite3 *reader_db(struct tape *t, size_t segment, struct err *err)
+int reader_db(struct tape *t, size_t segment, sqlite3 **ret, struct err *err)
 {
 	struct tape_segment *s = &t->segments[segment];
+	int failed;
 
 	s->used = ++t->tick;
-	if (s->db)
-		return s->db;
-	if (t->open_count >= MAX_OPEN_SEGMENTS)
-		close_least_used(t);
-	if (open_segment(t, s, err))
-		return NULL;
-	t->open_count++;
-	return s->db;
+	if (!s->db) {
+		if (t->open_count >= MAX_OPEN_SEGMENTS)
+			close_least_used(t);
+		failed = open_segment(t, s, err);
+		if (failed)
+			return failed;
+		t->open_count++;
+	}
+	*ret = s->db;
+	return 0;
+}
+
+int reader_prepare(struct tape *t, size_t segment, const char *sql, sqlite3_stmt **ret, struct err *err)
+{
+	sqlite3 *db;
+	int failed = reader_db(t, segment, &db, err);
+
+	return failed ? failed : segment_prepare(db, sql, ret, err);
 }
 
 static uint64_t last_seq(const struct tape *t)
@@ -97,14 +108,14 @@ static struct tape *new_tape(void)
 
 int tape_open(const char *path, struct tape **ret, struct err *err)
 {
-	struct err local;
 	struct tape *t = new_tape();
+	int failed;
 
-	err = err ? err : &local;
 	t->path = segment_tape_path(path);
-	if (reader_load(t, err)) {
+	failed = reader_load(t, err);
+	if (failed) {
 		tape_close(t);
-		return err->code;
+		return failed;
 	}
 	*ret = t;
 	return 0;
@@ -113,13 +124,15 @@ int tape_open(const char *path, struct tape **ret, struct err *err)
 int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err)
 {
 	struct tape *t = new_tape();
+	int failed;
 
 	t->path = xstrdup(path);
 	t->segments = xcalloc(1, sizeof(*t->segments));
 	t->segments[t->segment_count++].file = (struct segment_file){number, true, xstrdup(path)};
-	if (reader_load_segment(t, 0, err)) {
+	failed = reader_load_segment(t, 0, err);
+	if (failed) {
 		tape_close(t);
-		return err->code;
+		return failed;
 	}
 	*ret = t;
 	return 0;
@@ -146,11 +159,9 @@ void tape_close(struct tape *t)
 
 int tape_refresh(struct tape *t, struct err *err)
 {
-	struct err local;
 	uint64_t before = last_seq(t);
 	int failed;
 
-	err = err ? err : &local;
 	failed = reader_load(t, err);
 	return failed ? failed : last_seq(t) > before;
 }
@@ -185,15 +196,17 @@ static int count_ids(struct tape *t, const char *table, uint64_t *ret, struct er
 	for (size_t i = 0; i < t->segment_count; i++) {
 		char *sql = xasprintf("SELECT min(id) FROM %s WHERE id > 0", table),
 		     *sql_max = xasprintf("SELECT max(id) FROM %s WHERE id > 0", table);
-		sqlite3 *db = reader_db(t, i, err);
 		int64_t low = INT64_MAX, high = 0;
-		int failed = !db || segment_number(db, sql, INT64_MAX, &low, err) ||
-			     segment_number(db, sql_max, 0, &high, err);
+		sqlite3 *db;
+		int failed;
 
+		if (!(failed = reader_db(t, i, &db, err)) &&
+			!(failed = segment_number(db, sql, INT64_MAX, &low, err)))
+			failed = segment_number(db, sql_max, 0, &high, err);
 		free(sql);
 		free(sql_max);
 		if (failed)
-			return err->code;
+			return failed;
 		lowest = low < lowest ? low : lowest;
 		highest = high > highest ? high : highest;
 	}
@@ -203,12 +216,11 @@ static int count_ids(struct tape *t, const char *table, uint64_t *ret, struct er
 
 int tape_info(struct tape *t, struct tape_info *ret, struct err *err)
 {
-	struct err local;
 	struct tape_info info = {
 		.segments = t->segment_count, .last_seq = last_seq(t), .disk_bytes = file_bytes(t)};
 	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+	int failed;
 
-	err = err ? err : &local;
 	for (size_t i = 0; i < t->events.count; i++) {
 		const struct tape_extent *x = &t->events.items[i];
 
@@ -221,8 +233,9 @@ int tape_info(struct tape *t, struct tape_info *ret, struct err *err)
 	info.first_time_ns = info.events ? first_ns : 0;
 	info.last_time_ns = info.events ? last_ns : 0;
 	info.open = t->segment_count && !t->segments[t->segment_count - 1].file.sealed;
-	if (count_ids(t, "gap", &info.gaps, err) || count_ids(t, "connection", &info.connections, err))
-		return err->code;
+	if ((failed = count_ids(t, "gap", &info.gaps, err)) ||
+		(failed = count_ids(t, "connection", &info.connections, err)))
+		return failed;
 	*ret = info;
 	return 0;
 }

@@ -87,15 +87,16 @@ static int read_block(struct tape *t, const struct tape_extent *entry, const str
 	struct block **ret, struct err *err)
 {
 	struct tape_segment *s = &t->segments[entry->segment];
-	sqlite3 *db = reader_db(t, entry->segment, err);
 	uint32_t number = x->events[index].block;
-	int failed;
+	sqlite3 *db;
+	int failed = reader_db(t, entry->segment, &db, err);
 
-	if (db && !s->read_block)
-		s->read_block = segment_prepare(
-			db, "SELECT kind, events, raw_bytes, xxh64, data FROM block WHERE id = ?", err);
-	if (!db || !s->read_block)
-		return err->code;
+	if (!failed && !s->read_block)
+		failed = segment_prepare(db,
+			"SELECT kind, events, raw_bytes, xxh64, data FROM block WHERE id = ?", &s->read_block,
+			err);
+	if (failed)
+		return failed;
 	sqlite3_bind_int64(s->read_block, 1, block_id(entry->id, number));
 	switch (sqlite3_step(s->read_block)) {
 	case SQLITE_ROW: failed = decode_block(s->read_block, x, index, ret, err); break;
@@ -104,7 +105,8 @@ static int read_block(struct tape *t, const struct tape_extent *entry, const str
 	}
 	sqlite3_reset(s->read_block);
 	if (failed)
-		err_prefix(err, "'%s' block %u of extent %lld", s->file.path, number, (long long)entry->id);
+		err_prefix(err, failed, "'%s' block %u of extent %lld", s->file.path, number,
+			(long long)entry->id);
 	return failed;
 }
 
@@ -114,6 +116,7 @@ static int get_block(struct tape *t, const struct tape_extent *entry, const stru
 {
 	int64_t id = block_id(entry->id, x->events[index].block);
 	struct cached_block *c = find_cached(t, entry->segment, id);
+	int failed;
 
 	if (c) {
 		unlink_from_order(t, c);
@@ -121,8 +124,9 @@ static int get_block(struct tape *t, const struct tape_extent *entry, const stru
 		*ret = c->block;
 		return 0;
 	}
-	if (read_block(t, entry, x, index, ret, err))
-		return err->code;
+	failed = read_block(t, entry, x, index, ret, err);
+	if (failed)
+		return failed;
 	remember(t, entry->segment, id, *ret);
 	return 0;
 }
@@ -132,12 +136,14 @@ int reader_object(struct tape *t, const struct tape_extent *entry, const struct 
 {
 	const struct extent_event *e = &x->events[index];
 	struct block *b = NULL;
+	int failed;
 
 	if (x->bytes.len) { /* of a hot extent, which may have been sealed since x was taken */
 		*ret = (struct slice){x->bytes.ptr + e->offset, e->length};
 		return 0;
 	}
-	if (get_block(t, entry, x, index, &b, err))
-		return err->code;
+	failed = get_block(t, entry, x, index, &b, err);
+	if (failed)
+		return failed;
 	return block_get(b, e->offset, e->length, ret, err);
 }

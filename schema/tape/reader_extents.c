@@ -70,9 +70,10 @@ static int decode_index(struct tape *t, const struct tape_extent *row, sqlite3_s
 	struct slice index = {sqlite3_column_blob(columns, 0), (size_t)sqlite3_column_bytes(columns, 0)};
 	int64_t raw_bytes = sqlite3_column_int64(columns, 1);
 	struct extent *x;
+	int failed = checksum_expect(codec_hash(index), (uint64_t)sqlite3_column_int64(columns, 2), err);
 
-	if (checksum_expect(codec_hash(index), (uint64_t)sqlite3_column_int64(columns, 2), err))
-		return err_prefix(err, "index");
+	if (failed)
+		return err_prefix(err, failed, "index");
 	if (unpack_extent(index, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, &x, err))
 		return ERR_CORRUPT;
 	if (check_against_row(row, x, err) || check_names(t, x, err)) {
@@ -100,24 +101,21 @@ static void note_rvs(struct tape_extent *row)
 
 static int load_index(struct tape *t, struct tape_extent *row, struct err *err)
 {
-	sqlite3 *db = reader_db(t, row->segment, err);
-	sqlite3_stmt *columns =
-		db ? segment_prepare(db,
-			     "SELECT \"index\", index_raw_bytes, index_xxh64 FROM extent WHERE id = ?", err)
-		   : NULL;
-	int failed;
+	sqlite3_stmt *columns;
+	int failed = reader_prepare(t, row->segment,
+		"SELECT \"index\", index_raw_bytes, index_xxh64 FROM extent WHERE id = ?", &columns, err);
 
-	if (!columns)
-		return err->code;
+	if (failed)
+		return failed;
 	sqlite3_bind_int64(columns, 1, row->id);
 	if (sqlite3_step(columns) == SQLITE_ROW)
 		failed = decode_index(t, row, columns, &row->index, err);
 	else
-		failed = segment_failed(db, err, "cannot read the index");
+		failed = segment_failed(sqlite3_db_handle(columns), err, "cannot read the index");
 	sqlite3_finalize(columns);
 	if (failed)
-		return err_prefix(
-			err, "'%s' extent %lld", t->segments[row->segment].file.path, (long long)row->id);
+		return err_prefix(err, failed, "'%s' extent %lld", t->segments[row->segment].file.path,
+			(long long)row->id);
 	note_rvs(row);
 	t->index_bytes += index_cost(row);
 	while (t->index_bytes > INDEX_CACHE_BYTES)
@@ -127,52 +125,56 @@ static int load_index(struct tape *t, struct tape_extent *row, struct err *err)
 
 int reader_extent(struct tape *t, struct tape_extent *row, struct extent **ret, struct err *err)
 {
+	int failed;
+
 	if (row->hot) {
 		extent_sort(row->hot->extent);
 		*ret = row->hot->extent;
 		return 0;
 	}
 	row->used = ++t->tick;
-	if (!row->index && load_index(t, row, err))
-		return err->code;
+	if (!row->index && (failed = load_index(t, row, err)))
+		return failed;
 	*ret = row->index;
 	return 0;
 }
 
 static int load_filter(struct tape *t, struct tape_extent *row, struct err *err)
 {
-	sqlite3 *db = reader_db(t, row->segment, err);
-	sqlite3_stmt *columns =
-		db ? segment_prepare(db, "SELECT filter, filter_xxh64 FROM extent WHERE id = ?", err) : NULL;
+	sqlite3_stmt *columns;
 	struct slice filter;
-	int failed;
+	int failed = reader_prepare(
+		t, row->segment, "SELECT filter, filter_xxh64 FROM extent WHERE id = ?", &columns, err);
 
-	if (!columns)
-		return err->code;
+	if (failed)
+		return failed;
 	sqlite3_bind_int64(columns, 1, row->id);
 	if (sqlite3_step(columns) == SQLITE_ROW) {
 		filter = (struct slice){
 			sqlite3_column_blob(columns, 0), (size_t)sqlite3_column_bytes(columns, 0)};
-		if (checksum_expect(codec_hash(filter), (uint64_t)sqlite3_column_int64(columns, 1), err))
-			failed = err_prefix(err, "filter");
+		failed = checksum_expect(codec_hash(filter), (uint64_t)sqlite3_column_int64(columns, 1), err);
+		if (failed)
+			err_prefix(err, failed, "filter");
 		else
 			failed = filter_decode(filter, &row->filter, &row->filter_count, err);
 	} else {
-		failed = segment_failed(db, err, "cannot read the filter");
+		failed = segment_failed(sqlite3_db_handle(columns), err, "cannot read the filter");
 	}
 	sqlite3_finalize(columns);
-	return failed ? err_prefix(err, "'%s' extent %lld", t->segments[row->segment].file.path,
+	return failed ? err_prefix(err, failed, "'%s' extent %lld", t->segments[row->segment].file.path,
 				(long long)row->id)
 		      : 0;
 }
 
 int reader_may_have(struct tape *t, struct tape_extent *row, uint32_t hash, bool *ret, struct err *err)
 {
+	int failed;
+
 	*ret = true;
 	if (row->hot)
 		return 0;
-	if (!row->filter && load_filter(t, row, err))
-		return err->code;
+	if (!row->filter && (failed = load_filter(t, row, err)))
+		return failed;
 	*ret = filter_has(row->filter, row->filter_count, hash);
 	return 0;
 }
@@ -205,9 +207,10 @@ static int find_in(
 	struct tape *t, struct tape_extent *entry, uint64_t seq, struct place *ret, struct err *err)
 {
 	struct place place = {.entry = entry};
+	int failed = reader_extent(t, entry, &place.extent, err);
 
-	if (reader_extent(t, entry, &place.extent, err))
-		return err->code;
+	if (failed)
+		return failed;
 	place.index = extent_find_seq(place.extent, seq);
 	if (place.index == place.extent->event_count || place.extent->events[place.index].seq != seq)
 		return ERR_NOT_FOUND;
@@ -244,16 +247,16 @@ static int find_seq(struct tape *t, uint64_t seq, struct place *ret, struct err 
 
 int tape_event(struct tape *t, uint64_t seq, struct event *ret, struct buf *keep, struct err *err)
 {
-	struct err local;
 	char rv[RV_TEXT_BYTES];
 	struct place place;
 	struct event e;
 	struct slice *const texts[] = {&e.namespace, &e.name, &e.uid, &e.rv};
 	size_t bytes = 0;
+	int failed;
 
-	err = err ? err : &local;
-	if (find_seq(t, seq, &place, err))
-		return err->code;
+	failed = find_seq(t, seq, &place, err);
+	if (failed)
+		return failed;
 	extent_event_get(place.extent, place.index, rv, &e);
 	for (size_t i = 0; i < 4; i++)
 		bytes += texts[i]->len;
@@ -275,12 +278,12 @@ int tape_event(struct tape *t, uint64_t seq, struct event *ret, struct buf *keep
 
 int tape_object(struct tape *t, uint64_t seq, struct slice *ret, struct err *err)
 {
-	struct err local;
 	struct place place;
+	int failed;
 
-	err = err ? err : &local;
-	if (find_seq(t, seq, &place, err))
-		return err->code;
+	failed = find_seq(t, seq, &place, err);
+	if (failed)
+		return failed;
 	return reader_object(t, place.entry, place.extent, place.index, ret, err);
 }
 
@@ -319,6 +322,7 @@ static int look_before(
 {
 	const struct extent_object *key = look->key;
 	uint32_t hash = filter_hash_key(key->resource, key->namespace, key->name);
+	int failed;
 
 	while (before-- > 0 && !look->best) {
 		struct tape_extent *entry = &list->items[before];
@@ -327,12 +331,14 @@ static int look_before(
 
 		if (list == &t->states && entry->segment)
 			continue;
-		if (reader_may_have(t, entry, hash, &perhaps, err))
-			return err->code;
+		failed = reader_may_have(t, entry, hash, &perhaps, err);
+		if (failed)
+			return failed;
 		if (!perhaps)
 			continue;
-		if (reader_extent(t, entry, &x, err))
-			return err->code;
+		failed = reader_extent(t, entry, &x, err);
+		if (failed)
+			return failed;
 		look->best = last_before(x, key, look->seq);
 	}
 	return 0;
@@ -345,15 +351,14 @@ static bool is_in(const struct extent_list *list, const struct tape_extent *entr
 
 int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *err)
 {
-	struct err local;
 	struct place place;
 	struct look_back look = {.seq = seq};
 	struct extent *own;
 	int failed = 0;
 
-	err = err ? err : &local;
-	if (find_seq(t, seq, &place, err))
-		return err->code;
+	failed = find_seq(t, seq, &place, err);
+	if (failed)
+		return failed;
 	own = extent_ref(place.extent);
 	look.key = &own->objects[own->events[place.index].object];
 	look.best = last_before(own, look.key, seq);
@@ -369,10 +374,9 @@ int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *e
 
 int tape_seq_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct err *err)
 {
-	struct err local;
 	uint64_t after = 1;
+	int failed;
 
-	err = err ? err : &local;
 	for (size_t i = 0; i < t->events.count; i++) {
 		struct tape_extent *entry = &t->events.items[i];
 		struct extent *x;
@@ -380,8 +384,9 @@ int tape_seq_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct 
 		after = entry->last_seq + 1;
 		if (entry->max_time_ns < time_ns)
 			continue;
-		if (reader_extent(t, entry, &x, err))
-			return err->code;
+		failed = reader_extent(t, entry, &x, err);
+		if (failed)
+			return failed;
 		for (size_t k = 0; k < x->event_count; k++) {
 			if (x->events[k].time_ns >= time_ns) {
 				*ret_seq = x->events[k].seq;

@@ -80,8 +80,12 @@ struct tape {
  * however long the tape is. */
 int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err) MUST_CHECK;
 
-/* reader.c: the segment's database, opened when need be; others may be closed for it. */
-sqlite3 *reader_db(struct tape *t, size_t segment, struct err *err);
+/* reader.c: the segment's database, opened when need be; others may be closed for it. Borrowed until the next
+ * call. */
+int reader_db(struct tape *t, size_t segment, sqlite3 **ret, struct err *err) MUST_CHECK;
+/* A statement in it, which the caller finalizes before the next call of reader_db. */
+int reader_prepare(
+	struct tape *t, size_t segment, const char *sql, sqlite3_stmt **ret, struct err *err) MUST_CHECK;
 void reader_close_segment(struct tape *t, struct tape_segment *s);
 
 /* reader_extents.c */

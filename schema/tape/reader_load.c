@@ -84,12 +84,13 @@ static size_t place_of(const struct tape *t, const struct tape_extent *x)
 static int take_events(struct tape *t, const struct tape_extent *x, struct err *err)
 {
 	size_t place = place_of(t, x);
+	int failed;
 
 	if (place == SIZE_MAX)
 		return err_set(err, ERR_CORRUPT, "extent %lld of '%s' was sealed before an older one",
 			(long long)x->id, t->segments[x->segment].file.path);
-	if (check_bounds(t, x, false, err) || check_first(t, place, x, err))
-		return err->code;
+	if ((failed = check_bounds(t, x, false, err)) || (failed = check_first(t, place, x, err)))
+		return failed;
 	if (place == t->events.count)
 		add_entry(&t->events);
 	release_hot(&t->events.items[place]);
@@ -100,8 +101,10 @@ static int take_events(struct tape *t, const struct tape_extent *x, struct err *
 
 static int take_state(struct tape *t, const struct tape_extent *x, struct err *err)
 {
-	if (check_bounds(t, x, true, err))
-		return err->code;
+	int failed = check_bounds(t, x, true, err);
+
+	if (failed)
+		return failed;
 	*add_entry(&t->states) = *x;
 	return 0;
 }
@@ -110,14 +113,15 @@ static int take_state(struct tape *t, const struct tape_extent *x, struct err *e
 static int load_extents(
 	struct tape *t, size_t segment, sqlite3 *db, bool of_state, int64_t after_id, struct err *err)
 {
-	sqlite3_stmt *rows = segment_prepare(db,
+	sqlite3_stmt *rows;
+	int step = SQLITE_DONE;
+	int failed = segment_prepare(db,
 		"SELECT id, first_seq, last_seq, events, raw_bytes, min_time_ns, max_time_ns FROM extent "
 		"WHERE id > ? AND kind = ? ORDER BY id",
-		err);
-	int step, failed = 0;
+		&rows, err);
 
-	if (!rows)
-		return err->code;
+	if (failed)
+		return failed;
 	sqlite3_bind_int64(rows, 1, after_id);
 	sqlite3_bind_text(rows, 2, of_state ? "state" : "events", -1, SQLITE_STATIC);
 	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
@@ -196,12 +200,13 @@ static int load_chunks_of(struct tape *t, size_t segment, int64_t id, sqlite3 *d
 
 static int load_chunks(struct tape *t, size_t segment, sqlite3 *db, struct err *err)
 {
-	sqlite3_stmt *rows = segment_prepare(
-		db, "SELECT DISTINCT extent FROM chunk WHERE extent > ? ORDER BY extent", err);
-	int step, failed = 0;
+	sqlite3_stmt *rows;
+	int step = SQLITE_DONE;
+	int failed = segment_prepare(
+		db, "SELECT DISTINCT extent FROM chunk WHERE extent > ? ORDER BY extent", &rows, err);
 
-	if (!rows)
-		return err->code;
+	if (failed)
+		return failed;
 	sqlite3_bind_int64(rows, 1, t->segments[segment].last_extent);
 	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW)
 		failed = load_chunks_of(t, segment, sqlite3_column_int64(rows, 0), db, err);
@@ -219,8 +224,9 @@ static int load_state(struct tape *t, size_t segment, sqlite3 *db, struct err *e
 
 	if (s->has_state)
 		return 0;
-	if (segment_number(db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err))
-		return err->code;
+	failed = segment_number(db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err);
+	if (failed)
+		return failed;
 	failed = complete ? load_extents(t, segment, db, true, 0, err) : 0;
 	s->has_state = !failed && complete;
 	return failed;
@@ -230,24 +236,27 @@ static int load_snapshot(struct tape *t, size_t segment, sqlite3 *db, struct err
 {
 	struct tape_segment *s = &t->segments[segment];
 	int64_t first_seq = 0;
+	int failed;
 
-	if (registry_load(&t->registry, db, err) ||
-		segment_number(db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err))
-		return err->code;
+	if ((failed = registry_load(&t->registry, db, err)) ||
+		(failed = segment_number(
+			 db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err)))
+		return failed;
 	s->first_seq = (uint64_t)first_seq;
-	if (load_extents(t, segment, db, false, s->last_extent, err) || load_chunks(t, segment, db, err))
-		return err->code;
+	if ((failed = load_extents(t, segment, db, false, s->last_extent, err)) ||
+		(failed = load_chunks(t, segment, db, err)))
+		return failed;
 	return load_state(t, segment, db, err);
 }
 
 int reader_load_segment(struct tape *t, size_t segment, struct err *err)
 {
 	bool sealed = t->segments[segment].file.sealed;
-	sqlite3 *db = reader_db(t, segment, err);
+	sqlite3 *db;
 	int failed;
 
-	if (!db || segment_exec(db, "BEGIN", err))
-		return err->code;
+	if ((failed = reader_db(t, segment, &db, err)) || (failed = segment_exec(db, "BEGIN", err)))
+		return failed;
 	failed = load_snapshot(t, segment, db, err);
 	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	t->segments[segment].settled = sealed && !failed;

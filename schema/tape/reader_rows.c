@@ -43,18 +43,22 @@ static int compare_repeated(const void *left, const void *right)
 	return (a->segment > b->segment) - (a->segment < b->segment);
 }
 
-/* SELECT columns FROM the table WHERE id `which` the number; NULL with err set when it fails. */
-static sqlite3_stmt *select_rows(struct row_walk *w, size_t segment, const char *columns, const char *which,
-	int64_t id, struct err *err)
+/* Rows of one segment: its table's columns, of ids from the first one on. */
+struct selection {
+	size_t segment;
+	const char *columns;
+	int64_t first_id;
+};
+
+static int select_rows(struct row_walk *w, const struct selection *s, sqlite3_stmt **ret, struct err *err)
 {
-	sqlite3 *db = reader_db(w->tape, segment, err);
-	char *sql = xasprintf("SELECT %s FROM %s WHERE id %s ? ORDER BY id", columns, w->table, which);
-	sqlite3_stmt *rows = db ? segment_prepare(db, sql, err) : NULL;
+	char *sql = xasprintf("SELECT %s FROM %s WHERE id >= ? ORDER BY id", s->columns, w->table);
+	int failed = reader_prepare(w->tape, s->segment, sql, ret, err);
 
 	free(sql);
-	if (rows)
-		sqlite3_bind_int64(rows, 1, id);
-	return rows;
+	if (!failed)
+		sqlite3_bind_int64(*ret, 1, s->first_id);
+	return failed;
 }
 
 static int end_rows(struct row_walk *w, size_t segment, sqlite3_stmt *rows, int step, struct err *err)
@@ -71,12 +75,13 @@ static int end_rows(struct row_walk *w, size_t segment, sqlite3_stmt *rows, int 
 /* Notes the ids of the segment that earlier ones have too, which are not above their highest. */
 static int find_again(struct row_walk *w, size_t segment, struct err *err)
 {
-	sqlite3_stmt *rows = select_rows(w, segment, "id", ">=", INT64_MIN, err);
+	const struct selection all = {segment, "id", INT64_MIN};
 	int64_t highest = w->highest;
-	int step;
+	sqlite3_stmt *rows;
+	int step, failed = select_rows(w, &all, &rows, err);
 
-	if (!rows)
-		return err->code;
+	if (failed)
+		return failed;
 	while ((step = sqlite3_step(rows)) == SQLITE_ROW) {
 		int64_t id = sqlite3_column_int64(rows, 0);
 
@@ -106,17 +111,26 @@ static bool is_superseded(const struct row_walk *w, int64_t id, size_t segment)
 	return low < w->again_count && w->again[low].id == id;
 }
 
+/* Copied rows begin after the highest id of the segments before: ids do not reach INT64_MAX. */
+static int64_t first_id_of(const struct row_walk *w)
+{
+	if (!w->copied || w->highest == INT64_MIN)
+		return INT64_MIN;
+	return w->highest < INT64_MAX ? w->highest + 1 : INT64_MAX;
+}
+
 static int walk_segment(struct row_walk *w, size_t segment, struct err *err)
 {
 	char *columns = xasprintf("id, %s", w->columns);
+	const struct selection selection = {segment, columns, first_id_of(w)};
 	int64_t highest = w->highest;
-	int step = SQLITE_DONE, stop = 0;
+	int step = SQLITE_DONE, stop;
 	sqlite3_stmt *rows;
 
-	rows = select_rows(w, segment, columns, w->copied ? ">" : ">=", w->copied ? highest : INT64_MIN, err);
+	stop = select_rows(w, &selection, &rows, err);
 	free(columns);
-	if (!rows)
-		return err->code;
+	if (stop)
+		return stop;
 	while (!stop && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		int64_t id = sqlite3_column_int64(rows, 0);
 
@@ -134,10 +148,8 @@ static int walk_segment(struct row_walk *w, size_t segment, struct err *err)
 
 static int walk_rows(struct row_walk *w, struct err *err)
 {
-	struct err local;
 	int stop = 0;
 
-	err = err ? err : &local;
 	w->err = err;
 	w->highest = INT64_MIN;
 	for (size_t i = 0; i < w->tape->segment_count && !stop && !w->copied; i++)
@@ -362,14 +374,16 @@ static const char *keep_text(struct tape *t, sqlite3_stmt *row, int column)
 static int find_pack(struct tape *t, sqlite3 *db, struct err *err)
 {
 	int64_t xxh64;
+	int failed = segment_number(db, "SELECT xxh64 FROM document WHERE id = 0", 0, &xxh64, err);
 
-	if (segment_number(db, "SELECT xxh64 FROM document WHERE id = 0", 0, &xxh64, err))
-		return err->code;
+	if (failed)
+		return failed;
 	if (t->documents.len && xxh64 == t->documents_xxh64)
 		return 0;
 	buf_clear(&t->documents);
-	if (documents_unpack(db, &t->documents, err))
-		return err->code;
+	failed = documents_unpack(db, &t->documents, err);
+	if (failed)
+		return failed;
 	t->documents_xxh64 = xxh64;
 	return 0;
 }
@@ -377,9 +391,10 @@ static int find_pack(struct tape *t, sqlite3 *db, struct err *err)
 static int append_body(struct tape *t, sqlite3_stmt *row, struct buf *to, struct err *err)
 {
 	struct document_body body = documents_body(row, 7);
+	int failed;
 
-	if (body.packed && find_pack(t, sqlite3_db_handle(row), err))
-		return err->code;
+	if (body.packed && (failed = find_pack(t, sqlite3_db_handle(row), err)))
+		return failed;
 	return documents_append(&body, buf_slice(&t->documents), to, err);
 }
 
@@ -388,9 +403,10 @@ static int give_document(
 	struct tape *t, sqlite3_stmt *row, struct tape_document *ret, struct buf *body, struct err *err)
 {
 	size_t begin = body ? body->len : 0;
+	int failed = body ? append_body(t, row, body, err) : 0;
 
-	if (body && append_body(t, row, body, err))
-		return err_prefix(err, "document '%s'", text_at(row, 2));
+	if (failed)
+		return err_prefix(err, failed, "document '%s'", text_at(row, 2));
 	buf_clear(&t->document_text);
 	/* Reserved whole, so that no text moves while others are added. */
 	if (!buf_reserve(&t->document_text, t->document_text.max))
@@ -443,21 +459,16 @@ int tape_each_document(struct tape *t, int (*each)(void *context, const struct t
 int tape_document(struct tape *t, const char *path, const char *variant, uint64_t after_seq,
 	struct tape_document *ret, struct buf *body, struct err *err)
 {
-	struct err local;
-
-	err = err ? err : &local;
 	for (size_t i = t->segment_count; i-- > 0;) {
-		sqlite3 *db = reader_db(t, i, err);
-		sqlite3_stmt *row = db ? segment_prepare(db,
-						 "SELECT id, " DOCUMENT_COLUMNS " FROM document "
-						 "WHERE path = ? AND variant = ? AND after_seq <= ? ORDER BY "
-						 "id DESC LIMIT 1",
-						 err)
-				       : NULL;
-		int step, failed = 0;
+		sqlite3_stmt *row;
+		int step;
+		int failed = reader_prepare(t, i,
+			"SELECT id, " DOCUMENT_COLUMNS " FROM document "
+			"WHERE path = ? AND variant = ? AND after_seq <= ? ORDER BY id DESC LIMIT 1",
+			&row, err);
 
-		if (!row)
-			return err->code;
+		if (failed)
+			return failed;
 		sqlite3_bind_text(row, 1, path, -1, SQLITE_STATIC);
 		sqlite3_bind_text(row, 2, variant, -1, SQLITE_STATIC);
 		sqlite3_bind_int64(row, 3, after_seq ? (int64_t)after_seq : INT64_MAX);
@@ -465,7 +476,8 @@ int tape_document(struct tape *t, const char *path, const char *variant, uint64_
 		if (step == SQLITE_ROW)
 			failed = give_document(t, row, ret, body, err);
 		else if (step != SQLITE_DONE)
-			failed = segment_failed(db, err, "cannot read '%s'", t->segments[i].file.path);
+			failed = segment_failed(
+				sqlite3_db_handle(row), err, "cannot read '%s'", t->segments[i].file.path);
 		sqlite3_finalize(row);
 		if (failed || step == SQLITE_ROW)
 			return failed;

@@ -62,11 +62,12 @@ int tape_each_segment(struct tape *t, int (*each)(void *context, const struct ta
 			.sealed = file->sealed,
 			.file = name ? name + 1 : file->path,
 			.disk_bytes = file_bytes(file)};
-		sqlite3 *db = reader_db(t, i, err);
 		char *program, *digest;
+		sqlite3 *db;
 
-		if (!db)
-			return err ? err->code : ERR_FAILED;
+		stop = reader_db(t, i, &db, err);
+		if (stop)
+			return stop;
 		add_extents(t, i, &s);
 		s.program = program = segment_meta(db, "program");
 		digest = segment_meta(db, "previous_digest");

@@ -155,6 +155,7 @@ static int tell_run(struct recovery *r, const struct lost_run *run, struct err *
 		.why = run->why,
 		.first = run->first,
 		.last = run->last};
+	int failed;
 
 	if (!x)
 		return tell(r, &loss, err);
@@ -167,8 +168,9 @@ static int tell_run(struct recovery *r, const struct lost_run *run, struct err *
 		loss.event = &e;
 		loss.resource = registry_resource(&r->registry, e.resource);
 		loss.first = loss.last = e.seq;
-		if (tell(r, &loss, err))
-			return err->code;
+		failed = tell(r, &loss, err);
+		if (failed)
+			return failed;
 	}
 	return 0;
 }
@@ -216,6 +218,8 @@ static int tell_rows(struct recovery *r, enum table table, struct err *err)
 
 static int tell_unusable(struct recovery *r, const struct salvaged *s, struct err *err)
 {
+	int failed;
+
 	for (size_t i = 0; i < s->row_count; i++) {
 		const struct kept_row *row = &s->rows[i];
 		const struct tape_loss loss = {.file = s->name,
@@ -228,8 +232,9 @@ static int tell_unusable(struct recovery *r, const struct salvaged *s, struct er
 			find_form(r, row->table, row->id, true) != row)
 			continue;
 		r->result.lost_rows++;
-		if (tell(r, &loss, err))
-			return err->code;
+		failed = tell(r, &loss, err);
+		if (failed)
+			return failed;
 	}
 	return 0;
 }
@@ -237,6 +242,8 @@ static int tell_unusable(struct recovery *r, const struct salvaged *s, struct er
 /* Rows behind the last id, and later forms of a row, leave no hole. */
 static int tell_hidden(struct recovery *r, const struct salvaged *s, struct err *err)
 {
+	int failed;
+
 	for (int table = TABLE_CONNECTION; table <= TABLE_DOCUMENT; table++) {
 		const struct tape_loss loss = {.file = s->name,
 			.why = "a page of them is damaged",
@@ -245,26 +252,32 @@ static int tell_hidden(struct recovery *r, const struct salvaged *s, struct err 
 		if (!raw_hides_rows(s->db, (enum table)table))
 			continue;
 		r->result.rows_unknown = true;
-		if (tell(r, &loss, err))
-			return err->code;
+		failed = tell(r, &loss, err);
+		if (failed)
+			return failed;
 	}
 	return 0;
 }
 
 static int tell_losses(struct recovery *r, struct err *err)
 {
+	int failed;
+
 	for (size_t i = 0; i < r->run_count; i++) {
-		if (tell_run(r, &r->runs[i], err))
-			return err->code;
+		failed = tell_run(r, &r->runs[i], err);
+		if (failed)
+			return failed;
 	}
 	for (int table = TABLE_CONNECTION; table <= TABLE_DOCUMENT; table++) {
-		if (tell_rows(r, (enum table)table, err))
-			return err->code;
+		failed = tell_rows(r, (enum table)table, err);
+		if (failed)
+			return failed;
 	}
 	for (size_t i = 0; i < r->segment_count; i++) {
 		r->result.mended_pages += raw_mended_count(r->segments[i].db);
-		if (tell_hidden(r, &r->segments[i], err) || tell_unusable(r, &r->segments[i], err))
-			return err->code;
+		if ((failed = tell_hidden(r, &r->segments[i], err)) ||
+			(failed = tell_unusable(r, &r->segments[i], err)))
+			return failed;
 	}
 	return 0;
 }
@@ -340,14 +353,12 @@ static void release(struct recovery *r)
 int tape_recover(const char *from, const char *to, const struct tape_recover_options *options,
 	struct tape_recover_result *ret, struct err *err)
 {
-	struct err local;
 	struct recovery r = {.options = options};
 	char *path = segment_tape_path(from), *new_path = segment_tape_path(to);
 	int fd, failed;
 
 	for (size_t len = strlen(new_path); len > 1 && new_path[len - 1] == '/'; len--)
 		new_path[len - 1] = 0;
-	err = err ? err : &local;
 	failed = access(new_path, F_OK) == 0 ? err_set(err, ERR_USAGE, "'%s' exists already", to)
 					     : lock(path, &fd, err);
 	if (!failed) {

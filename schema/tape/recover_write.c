@@ -61,14 +61,16 @@ static int put_first_state(void *context, sqlite3 *db, int64_t *extent_id, struc
 {
 	struct recovery *r = context;
 	struct salvaged *s = &r->segments[0];
+	int failed;
 
 	for (size_t i = 0; i < s->extent_count; i++) {
 		const struct kept_extent *e = &s->extents[i];
 
 		if (!e->is_state || !e->x || e->last_seq >= r->first_seq)
 			continue;
-		if (put_state_extent(s, e, db, (*extent_id)++, err))
-			return err->code;
+		failed = put_state_extent(s, e, db, (*extent_id)++, err);
+		if (failed)
+			return failed;
 	}
 	return 0;
 }
@@ -244,10 +246,12 @@ static void add_gaps_before(struct copy *c, uint64_t old_seq, int64_t time_ns)
 static int put_event(struct copy *c, const struct event *e, struct slice object, struct err *err)
 {
 	uint64_t seq;
+	int failed;
 
 	add_gaps_before(c, e->seq, e->time_ns);
-	if (tape_writer_append(c->w, e, object, &seq, err))
-		return err->code;
+	failed = tape_writer_append(c->w, e, object, &seq, err);
+	if (failed)
+		return failed;
 	if (seq != recover_map(c->r, e->seq))
 		return err_set(err, ERR_FAILED, "event %llu became %llu, expected %llu",
 			(unsigned long long)e->seq, (unsigned long long)seq,
@@ -345,6 +349,8 @@ static int64_t highest_gap(const struct recovery *r)
 
 static int copy_all(struct copy *c, struct err *err)
 {
+	int failed;
+
 	c->w->copying = true;
 	c->w->seed = put_first_state;
 	c->w->seed_context = c->r;
@@ -352,8 +358,9 @@ static int copy_all(struct copy *c, struct err *err)
 	c->gap_id = highest_gap(c->r);
 	copy_registry(c);
 	for (size_t i = 0; i < c->r->segment_count; i++) {
-		if (copy_segment(c, i, err))
-			return err->code;
+		failed = copy_segment(c, i, err);
+		if (failed)
+			return failed;
 	}
 	return 0;
 }

@@ -97,11 +97,11 @@ static char *text_of(sqlite3_stmt *statement, int column)
 static int load_rows(struct registry *r, sqlite3 *db, const char *sql,
 	int (*take)(struct registry *, sqlite3_stmt *), struct err *err)
 {
-	sqlite3_stmt *statement = segment_prepare(db, sql, err);
-	int step, failed = 0;
+	sqlite3_stmt *statement;
+	int step = SQLITE_DONE, failed = segment_prepare(db, sql, &statement, err);
 
-	if (!statement)
-		return err ? err->code : ERR_CORRUPT;
+	if (failed)
+		return failed;
 	while (!failed && (step = sqlite3_step(statement)) == SQLITE_ROW) {
 		if (take(r, statement))
 			failed = err_set(err, ERR_CORRUPT,

@@ -56,12 +56,12 @@ static int copy_table(struct repacker *r, sqlite3 *from, enum table table, struc
 {
 	struct value values[40];
 	char *sql = xasprintf("SELECT * FROM %s", table_formats[table].name);
-	sqlite3_stmt *rows = segment_prepare(from, sql, err);
-	int step = SQLITE_DONE, failed = 0;
+	sqlite3_stmt *rows;
+	int step = SQLITE_DONE, failed = segment_prepare(from, sql, &rows, err);
 
 	free(sql);
-	if (!rows)
-		return err->code;
+	if (failed)
+		return failed;
 	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		for (int i = 0; i < table_formats[table].column_count; i++)
 			values[i] = value_of(rows, i);
@@ -75,9 +75,12 @@ static int copy_table(struct repacker *r, sqlite3 *from, enum table table, struc
 
 static int copy_rows(struct repacker *r, size_t segment, struct err *err)
 {
-	sqlite3 *from = reader_db(r->tape, segment, err);
-	int failed = from ? segment_exec(r->db, "BEGIN", err) : err->code;
+	sqlite3 *from;
+	int failed;
 
+	if ((failed = reader_db(r->tape, segment, &from, err)) ||
+		(failed = segment_exec(r->db, "BEGIN", err)))
+		return failed;
 	for (int table = TABLE_META; table < TABLE_CHUNK && !failed; table++)
 		failed = copy_table(r, from, (enum table)table, err);
 	if (!failed)
@@ -129,16 +132,35 @@ static struct tape_filter filter_of(const struct tape *t, size_t segment)
 
 static int next_event(struct tape_cursor *c, struct event *e, struct slice *object, struct err *err)
 {
-	int more = tape_cursor_next(c, e, err);
+	int more = tape_cursor_next(c, e, err), failed;
 
 	if (more <= 0)
 		return more;
-	return tape_cursor_object(c, object, err) ? err->code : 1;
+	failed = tape_cursor_object(c, object, err);
+	return failed ? failed : 1;
 }
 
 static bool is_full(const struct repacker *r, const struct extent *x)
 {
 	return x->raw_bytes >= r->o.extent_bytes || x->event_count >= LIMIT_EXTENT_EVENTS / 2;
+}
+
+/* Adds the event; a full extent is stored and *x becomes the next one. */
+static int copy_event(
+	struct repacker *r, struct extent **x, const struct event *e, struct slice object, struct err *err)
+{
+	int failed;
+
+	if ((failed = extent_add(*x, e, object, err)) || (failed = report(r, e->bytes, err)))
+		return failed;
+	if (!is_full(r, *x))
+		return 0;
+	failed = store(r, "events", *x, err);
+	if (failed)
+		return failed;
+	extent_unref(*x);
+	*x = extent_new();
+	return 0;
 }
 
 static int copy_events(struct repacker *r, size_t segment, struct err *err)
@@ -148,32 +170,21 @@ static int copy_events(struct repacker *r, size_t segment, struct err *err)
 	struct extent *x;
 	struct slice object;
 	struct event e;
-	int more;
+	int more, failed = 0;
 
 	if (filter.seq_max && filter.seq_max < filter.seq_min)
 		return 0; /* a segment without events */
-	if (tape_cursor_open(r->tape, &filter, TAPE_FORWARD, &c, err))
-		return err->code;
+	failed = tape_cursor_open(r->tape, &filter, TAPE_FORWARD, &c, err);
+	if (failed)
+		return failed;
 	x = extent_new();
-	while ((more = next_event(c, &e, &object, err)) > 0) {
-		if (extent_add(x, &e, object, err) || report(r, e.bytes, err)) {
-			more = err->code;
-			break;
-		}
-		if (!is_full(r, x))
-			continue;
-		if (store(r, "events", x, err)) {
-			more = err->code;
-			break;
-		}
-		extent_unref(x);
-		x = extent_new();
-	}
-	if (more == 0)
-		more = store(r, "events", x, err);
+	while (!failed && (more = next_event(c, &e, &object, err)) > 0)
+		failed = copy_event(r, &x, &e, object, err);
+	if (!failed)
+		failed = more < 0 ? more : store(r, "events", x, err);
 	extent_unref(x);
 	tape_cursor_close(c);
-	return more;
+	return failed;
 }
 
 static int copy_segment(struct repacker *r, size_t segment, struct err *err)
@@ -211,6 +222,8 @@ static bool same_event(const struct event *a, const struct event *b)
 static int compare_cursors(
 	struct repacker *r, struct tape_cursor *old, struct tape_cursor *new, struct err *err)
 {
+	int failed;
+
 	for (;;) {
 		struct slice old_object, new_object;
 		struct event a, b;
@@ -218,14 +231,15 @@ static int compare_cursors(
 		int new_more = old_more < 0 ? 0 : next_event(new, &b, &new_object, err);
 
 		if (old_more < 0 || new_more < 0)
-			return err->code;
+			return old_more < 0 ? old_more : new_more;
 		if (!old_more && !new_more)
 			return 0;
 		if (old_more != new_more || !same_event(&a, &b) || !slice_equal(old_object, new_object))
 			return err_set(err, ERR_FAILED, "repacked tape differs at event %llu",
 				(unsigned long long)(old_more ? a.seq : b.seq));
-		if (report(r, a.bytes, err))
-			return err->code;
+		failed = report(r, a.bytes, err);
+		if (failed)
+			return failed;
 	}
 }
 
@@ -241,14 +255,15 @@ static int compare(struct repacker *r, struct tape_repack_result *ret, struct er
 		return failed;
 	/* Walking in the order of seqs touches every block of an extent again and again. */
 	tape_set_cache(made, r->o.extent_bytes + r->o.extent_bytes / 4);
-	failed = tape_cursor_open(r->tape, &filter, TAPE_FORWARD, &old, err) ||
-		 tape_cursor_open(made, NULL, TAPE_FORWARD, &new, err) || compare_cursors(r, old, new, err) ||
-		 tape_info(made, &info, err);
+	if (!(failed = tape_cursor_open(r->tape, &filter, TAPE_FORWARD, &old, err)) &&
+		!(failed = tape_cursor_open(made, NULL, TAPE_FORWARD, &new, err)) &&
+		!(failed = compare_cursors(r, old, new, err)))
+		failed = tape_info(made, &info, err);
 	tape_cursor_close(old);
 	tape_cursor_close(new);
 	tape_close(made);
 	if (failed)
-		return err->code;
+		return failed;
 	*ret = (struct tape_repack_result){.events = r->info.events,
 		.raw_bytes = r->info.raw_bytes,
 		.old_disk_bytes = r->info.disk_bytes,
@@ -282,19 +297,18 @@ static void set_options(struct repacker *r, const struct tape_repack_options *o)
 int tape_repack(const char *from, const char *to, const struct tape_repack_options *options,
 	struct tape_repack_result *ret, struct err *err)
 {
-	struct err local;
 	struct repacker r = {.to = to};
 	int failed;
 
-	err = err ? err : &local;
 	set_options(&r, options);
-	if (tape_open(from, &r.tape, err))
-		return err->code;
+	failed = tape_open(from, &r.tape, err);
+	if (failed)
+		return failed;
 	failed = tape_info(r.tape, &r.info, err);
 	if (!failed && mkdir(to, 0700))
 		failed = err_set_errno(err, errno, "cannot create '%s'", to);
 	else if (!failed && (failed = repack(&r, ret, err)))
 		segment_remove_all(to);
 	tape_close(r.tape);
-	return failed ? err->code : 0;
+	return failed;
 }

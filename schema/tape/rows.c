@@ -134,9 +134,9 @@ static int execute(struct row_statements *s, sqlite3_stmt **statement, const cha
 {
 	int failed = 0;
 
-	if (!*statement)
-		*statement = segment_prepare(s->db, sql, err);
-	if (!*statement || sqlite3_step(*statement) != SQLITE_DONE)
+	if (!*statement && (failed = segment_prepare(s->db, sql, statement, err)))
+		return failed;
+	if (sqlite3_step(*statement) != SQLITE_DONE)
 		failed = segment_failed(
 			s->db, err, "'%s' failed on '%s'", sql, sqlite3_db_filename(s->db, "main"));
 	sqlite3_reset(*statement);

@@ -128,19 +128,21 @@ static int append_to(struct pages *p, char digest_hex[SEAL_DIGEST_BYTES], struct
 
 	if (fstat(p->fd, &st))
 		return err_set_errno(err, errno, "cannot stat '%s'", p->path);
-	if (read_page_bytes(p, err))
-		return err->code;
+	failed = read_page_bytes(p, err);
+	if (failed)
+		return failed;
 	p->count = (uint64_t)st.st_size / p->bytes;
 	sums = xmalloc(8 * p->count);
 	failed = each_page(p, keep_sum, sums, err);
 	if (!failed) {
 		make_footer(footer, sums, p);
-		failed = write_all(p->fd, p->path, sums, 8 * p->count, p->count * p->bytes, err) ||
-			 write_all(p->fd, p->path, footer, SEAL_FOOTER_BYTES, p->count * (p->bytes + 8), err);
+		failed = write_all(p->fd, p->path, sums, 8 * p->count, p->count * p->bytes, err);
 	}
+	if (!failed)
+		failed = write_all(p->fd, p->path, footer, SEAL_FOOTER_BYTES, p->count * (p->bytes + 8), err);
 	free(sums);
 	if (failed)
-		return err->code;
+		return failed;
 	digest_to_hex(footer + FOOTER_DIGEST, digest_hex);
 	if (fchmod(p->fd, 0400) || fsync(p->fd))
 		return err_set_errno(err, errno, "cannot make '%s' durable", p->path);

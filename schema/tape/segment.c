@@ -72,22 +72,23 @@ int segment_exec(sqlite3 *db, const char *sql, struct err *err)
 	return 0;
 }
 
-sqlite3_stmt *segment_prepare(sqlite3 *db, const char *sql, struct err *err)
+int segment_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct err *err)
 {
-	sqlite3_stmt *statement = NULL;
+	sqlite3_stmt *statement;
 
 	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
-		segment_failed(db, err, "cannot read '%s'", sqlite3_db_filename(db, "main"));
-	return statement;
+		return segment_failed(db, err, "cannot read '%s'", sqlite3_db_filename(db, "main"));
+	*ret = statement;
+	return 0;
 }
 
 int segment_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret, struct err *err)
 {
-	sqlite3_stmt *statement = segment_prepare(db, sql, err);
-	int step;
+	sqlite3_stmt *statement;
+	int step, failed = segment_prepare(db, sql, &statement, err);
 
-	if (!statement)
-		return err ? err->code : ERR_CORRUPT;
+	if (failed)
+		return failed;
 	step = sqlite3_step(statement);
 	*ret = fallback;
 	if (step == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
@@ -100,10 +101,10 @@ int segment_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret,
 
 char *segment_meta(sqlite3 *db, const char *key)
 {
-	sqlite3_stmt *statement = segment_prepare(db, "SELECT value FROM meta WHERE key = ?", NULL);
+	sqlite3_stmt *statement;
 	char *value = NULL;
 
-	if (!statement)
+	if (segment_prepare(db, "SELECT value FROM meta WHERE key = ?", &statement, NULL))
 		return NULL;
 	sqlite3_bind_text(statement, 1, key, -1, SQLITE_STATIC);
 	if (sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_text(statement, 0))
@@ -254,7 +255,7 @@ int segment_list(const char *tape_path, struct segment_file **ret, size_t *ret_c
 		count = failed ? 0 : again_count;
 	}
 	if (failed)
-		return err ? err->code : failed;
+		return failed;
 	if (!is_tape) {
 		segment_list_free(list, count);
 		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it has no segment", tape_path);
@@ -293,18 +294,20 @@ static void remove_database(const char *path)
 static int make_tables(sqlite3 *db, struct err *err)
 {
 	char pragmas[256];
+	int failed;
 
 	snprintf(pragmas, sizeof(pragmas),
 		"PRAGMA page_size = %d; PRAGMA application_id = %d; PRAGMA user_version = %d; PRAGMA "
 		"journal_mode = WAL;"
 		"PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; BEGIN",
 		FORMAT_PAGE_BYTES, FORMAT_APPLICATION_ID, FORMAT_VERSION);
-	if (segment_exec(db, pragmas, err))
-		return err->code;
+	failed = segment_exec(db, pragmas, err);
+	if (failed)
+		return failed;
 	for (int i = 0; i < TABLE_COUNT; i++) {
 		char *sql = xasprintf("CREATE TABLE %s(%s)", table_formats[i].name, table_formats[i].columns);
-		int failed = segment_exec(db, sql, err);
 
+		failed = segment_exec(db, sql, err);
 		free(sql);
 		if (failed)
 			return failed;
@@ -354,14 +357,15 @@ int segment_create(const char *tape_path, uint32_t number, sqlite3 **ret, struct
 static int check_identity(sqlite3 *db, const char *path, struct err *err)
 {
 	int64_t application_id, version, strange;
+	int failed;
 
-	if (segment_number(db, "PRAGMA application_id", 0, &application_id, err) ||
-		segment_number(db, "PRAGMA user_version", 0, &version, err) ||
-		segment_number(db,
-			"SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR sql LIKE "
-			"'%VIRTUAL%'",
-			0, &strange, err))
-		return err->code;
+	if ((failed = segment_number(db, "PRAGMA application_id", 0, &application_id, err)) ||
+		(failed = segment_number(db, "PRAGMA user_version", 0, &version, err)) ||
+		(failed = segment_number(db,
+			 "SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR sql LIKE "
+			 "'%VIRTUAL%'",
+			 0, &strange, err)))
+		return failed;
 	if (application_id != FORMAT_APPLICATION_ID)
 		return err_set(err, ERR_CORRUPT,
 			"'%s' is not a segment of a tape: application id 0x%llx, expected 0x%x", path,
@@ -410,11 +414,9 @@ static int open_database(const struct segment_file *file, bool for_writing, sqli
 
 int segment_open(const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err)
 {
-	struct err local;
 	sqlite3 *db = NULL;
 	int failed = 0;
 
-	err = err ? err : &local;
 	if (open_database(file, for_writing, &db) != SQLITE_OK)
 		failed = segment_failed(db, err, "cannot open '%s'", file->path);
 	if (!failed) {
@@ -434,10 +436,13 @@ int segment_open(const struct segment_file *file, bool for_writing, sqlite3 **re
 
 static bool is_sound(sqlite3 *db)
 {
-	sqlite3_stmt *statement = segment_prepare(db, "PRAGMA quick_check(1)", NULL);
-	bool sound = statement && sqlite3_step(statement) == SQLITE_ROW &&
-		     sqlite3_stricmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
+	sqlite3_stmt *statement;
+	bool sound;
 
+	if (segment_prepare(db, "PRAGMA quick_check(1)", &statement, NULL))
+		return false;
+	sound = sqlite3_step(statement) == SQLITE_ROW &&
+		sqlite3_stricmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
 	sqlite3_finalize(statement);
 	return sound;
 }
@@ -446,9 +451,11 @@ static bool is_sound(sqlite3 *db)
 static int sealed_page_bytes(sqlite3 *db, int64_t *ret, struct err *err)
 {
 	int64_t mean_bytes;
+	int failed = segment_number(
+		db, "SELECT CAST(avg(length(data)) AS INTEGER) FROM block", 0, &mean_bytes, err);
 
-	if (segment_number(db, "SELECT CAST(avg(length(data)) AS INTEGER) FROM block", 0, &mean_bytes, err))
-		return err->code;
+	if (failed)
+		return failed;
 	*ret = mean_bytes < SMALL_BLOCK_BYTES ? FORMAT_SMALL_PAGE_BYTES : FORMAT_PAGE_BYTES;
 	return 0;
 }
@@ -463,11 +470,10 @@ static int copy_compact(sqlite3 *db, const char *to, struct err *err)
 	if (failed)
 		return failed;
 	snprintf(sql, sizeof(sql), "PRAGMA page_size = %d", (int)page_bytes);
-	if (segment_exec(db, sql, err)) /* of the copy only: in WAL mode the database keeps its own */
-		return err->code;
-	statement = segment_prepare(db, "VACUUM INTO ?", err);
-	if (!statement)
-		return err->code;
+	/* Of the copy only: in WAL mode the database keeps its own. */
+	if ((failed = segment_exec(db, sql, err)) ||
+		(failed = segment_prepare(db, "VACUUM INTO ?", &statement, err)))
+		return failed;
 	sqlite3_bind_text(statement, 1, to, -1, SQLITE_STATIC);
 	if (sqlite3_step(statement) != SQLITE_DONE)
 		failed = segment_failed(db, err, "cannot write '%s'", to);
@@ -481,8 +487,10 @@ static int copy_compact(sqlite3 *db, const char *to, struct err *err)
 static int make_sealed_file(
 	sqlite3 *db, const char *temporary, const char *sealed, char digest_hex[33], struct err *err)
 {
-	if (copy_compact(db, temporary, err) || seal_append(temporary, digest_hex, err))
-		return err->code;
+	int failed;
+
+	if ((failed = copy_compact(db, temporary, err)) || (failed = seal_append(temporary, digest_hex, err)))
+		return failed;
 	if (rename(temporary, sealed))
 		return err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, sealed);
 	return 0;

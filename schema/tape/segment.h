@@ -58,8 +58,8 @@ int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 int segment_exec(sqlite3 *db, const char *sql, struct err *err) MUST_CHECK;
-/* A prepared statement, or NULL with err set. */
-sqlite3_stmt *segment_prepare(sqlite3 *db, const char *sql, struct err *err) MUST_CHECK;
+/* A prepared statement, which the caller finalizes. */
+int segment_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct err *err) MUST_CHECK;
 /* The first column of the first row as a number, fallback when there is no row or it is NULL. */
 int segment_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret, struct err *err) MUST_CHECK;
 /* The value of a key in meta as text; NULL when there is none. The caller frees. */

@@ -46,9 +46,10 @@ static int collect_extent(struct tape *t, struct tape_extent *entry, const struc
 	struct live_map *m, struct err *err)
 {
 	struct extent *x;
+	int failed = reader_extent(t, entry, &x, err);
 
-	if (reader_extent(t, entry, &x, err))
-		return err->code;
+	if (failed)
+		return failed;
 	take_extent(m, x, wanted);
 	return 0;
 }
@@ -137,11 +138,9 @@ static struct tape_state *make_state(const struct live_map *m)
 int tape_state_at(struct tape *t, uint64_t seq, uint32_t resource, struct tape_state **ret, struct err *err)
 {
 	const struct wanted wanted = {seq, resource};
-	struct err local;
 	struct live_map m;
 	int failed;
 
-	err = err ? err : &local;
 	live_map_init(&m);
 	failed = collect(t, &wanted, &m, err);
 	if (!failed)

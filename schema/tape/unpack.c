@@ -172,9 +172,10 @@ static int get_events(struct column_reader *r, struct extent *x, struct err *err
 static int decode(struct slice raw, struct extent *x, struct err *err)
 {
 	struct column_reader r;
+	int failed = column_reader_begin(raw, &r, err);
 
-	if (column_reader_begin(raw, &r, err))
-		return err->code;
+	if (failed)
+		return failed;
 	if (r.events > LIMIT_EXTENT_EVENTS || r.objects > r.events)
 		return damaged("counts are out of bounds", err);
 	extent_reserve(x, r.events, r.objects);
@@ -182,21 +183,19 @@ static int decode(struct slice raw, struct extent *x, struct err *err)
 	x->layout = xcalloc(r.events, sizeof(*x->layout));
 	if (r.events)
 		memset(x->events, 0, r.events * sizeof(*x->events));
-	if (get_objects(&r, x, err) || get_layout(&r, x, err) || get_places(&r, x, err) ||
-		get_events(&r, x, err))
-		return err->code;
+	if ((failed = get_objects(&r, x, err)) || (failed = get_layout(&r, x, err)) ||
+		(failed = get_places(&r, x, err)) || (failed = get_events(&r, x, err)))
+		return failed;
 	x->sorted = true;
 	return column_reader_done(&r) ? 0 : damaged("columns are longer or shorter than the counts say", err);
 }
 
 int unpack_extent(struct slice index, uint64_t index_raw_bytes, struct extent **ret, struct err *err)
 {
-	struct err local;
 	struct extent *x = extent_new();
 	struct buf raw;
 	int failed;
 
-	err = err ? err : &local;
 	buf_init(&raw, LIMIT_INDEX_BYTES);
 	failed = codec_unpack(index, index_raw_bytes, &raw, err);
 	if (!failed)
@@ -256,11 +255,9 @@ static int open_named(struct block *b, struct slice data, struct slice names, st
 int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_t raw_bytes,
 	struct slice names, struct block **ret, struct err *err)
 {
-	struct err local;
 	struct block *b;
 	int failed;
 
-	err = err ? err : &local;
 	if (raw_bytes > LIMIT_BLOCK_BYTES || events == 0 || raw_bytes < (uint64_t)events * MIN_OBJECT_BYTES)
 		return err_set(err, ERR_CORRUPT, "block claims %u objects in %llu bytes, the maximum is %u",
 			events, (unsigned long long)raw_bytes, LIMIT_BLOCK_BYTES);

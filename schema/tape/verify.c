@@ -81,10 +81,10 @@ bool verify_advance(struct verifier *v, uint64_t bytes)
 
 sqlite3_stmt *verify_prepare(struct verifier *v, const char *sql)
 {
-	struct err err = {0};
-	sqlite3_stmt *rows = segment_prepare(v->db, sql, &err);
+	struct err err;
+	sqlite3_stmt *rows = NULL;
 
-	if (!rows)
+	if (segment_prepare(v->db, sql, &rows, &err))
 		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
 	return rows;
 }

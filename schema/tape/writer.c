@@ -69,6 +69,7 @@ static int check_directory(const char *path, struct err *err)
 	struct segment_file *list;
 	size_t count;
 	struct stat st;
+	int failed;
 
 	if (stat(path, &st))
 		return err_set_errno(err, errno, "cannot open '%s'", path);
@@ -76,8 +77,9 @@ static int check_directory(const char *path, struct err *err)
 		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it is not a directory", path);
 	if (is_empty_directory(path))
 		return 0;
-	if (segment_list(path, &list, &count, err))
-		return err->code;
+	failed = segment_list(path, &list, &count, err);
+	if (failed)
+		return failed;
 	segment_list_free(list, count);
 	return 0;
 }
@@ -137,13 +139,13 @@ static void set_options(struct tape_writer *w, const struct tape_writer_options 
 int tape_writer_open(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
 	struct err *err)
 {
-	struct err local;
 	struct tape_writer *w;
 	bool created;
+	int failed;
 
-	err = err ? err : &local;
-	if (make_directory(path, &created, err))
-		return err->code;
+	failed = make_directory(path, &created, err);
+	if (failed)
+		return failed;
 	w = xcalloc(1, sizeof(*w));
 	w->lock_fd = -1;
 	w->created = created;
@@ -156,9 +158,9 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 	set_options(w, options);
 	read_boot_id(w->boot_id);
 	w->extent_began_ns = clock_mono_ns(w->options.clock);
-	if (lock_tape(w, err) || writer_recover(w, err)) {
+	if ((failed = lock_tape(w, err)) || (failed = writer_recover(w, err))) {
 		tape_writer_abandon(w);
-		return err->code;
+		return failed;
 	}
 	w->durable_seq = w->last_seq;
 	*ret = w;
@@ -217,19 +219,14 @@ static int finish(struct tape_writer *w, struct err *err)
 /* Sealing writes all it needs anew, so that a disk which failed once may be asked again. */
 int tape_writer_close(struct tape_writer *w, struct err *err)
 {
-	struct err local, why;
-	int failed;
+	int failed = finish(w, err);
 
-	err = err ? err : &local;
-	failed = finish(w, err);
 	if (failed == ERR_IO)
 		failed = finish(w, err);
-	why = *err;
 	if (failed && !has_pending(w))
-		err_set(err, why.code,
-			"%s; all events are stored, and the next writer of the tape seals them", why.text);
+		err_suffix(err, failed, "all events are stored, and the next writer of the tape seals them");
 	else if (failed && w->last_seq > w->durable_seq)
-		err_set(err, why.code, "%s; the last %ju events are not stored", why.text,
+		err_suffix(err, failed, "the last %ju events are not stored",
 			(uintmax_t)(w->last_seq - w->durable_seq));
 	tape_writer_abandon(w);
 	return failed;
@@ -248,13 +245,15 @@ static struct slice uncompressed(const struct tape_writer *w)
 static int compress_pending(struct tape_writer *w, bool flush, struct err *err)
 {
 	struct slice records = uncompressed(w);
+	int failed;
 
 	if (w->frame_broken)
 		return err_set(
 			err, ERR_FAILED, "tape '%s' cannot go on after a failure to compress", w->path);
-	if (frame_writer_put(w->frame, records, flush, &w->chunk, err)) {
+	failed = frame_writer_put(w->frame, records, flush, &w->chunk, err);
+	if (failed) {
 		w->frame_broken = true;
-		return err->code;
+		return failed;
 	}
 	w->chunk_raw_bytes += records.len;
 	w->compressed_bytes += records.len;
@@ -263,12 +262,13 @@ static int compress_pending(struct tape_writer *w, bool flush, struct err *err)
 
 int writer_end_frame(struct tape_writer *w, struct err *err)
 {
-	if (compress_pending(w, false, err))
-		return err->code;
-	if (frame_writer_end(w->frame, &w->chunk, err) == 0)
-		return 0;
-	w->frame_broken = true;
-	return err->code;
+	int failed = compress_pending(w, false, err);
+
+	if (failed)
+		return failed;
+	failed = frame_writer_end(w->frame, &w->chunk, err);
+	w->frame_broken = failed != 0;
+	return failed;
 }
 
 static void queue_chunk(struct tape_writer *w)
@@ -299,8 +299,10 @@ static void queue_chunk(struct tape_writer *w)
 /* What came since the last chunk becomes the next one. The extent has its id only in an open segment. */
 static int finish_chunk(struct tape_writer *w, struct err *err)
 {
-	if (compress_pending(w, true, err))
-		return err->code;
+	int failed = compress_pending(w, true, err);
+
+	if (failed)
+		return failed;
 	queue_chunk(w);
 	w->next_chunk_id++;
 	w->chunk_events = 0;
@@ -341,11 +343,11 @@ int tape_writer_append(
 	struct tape_writer *w, const struct event *e, struct slice object, uint64_t *ret_seq, struct err *err)
 {
 	struct object_meta meta;
-	struct err local;
+	int failed;
 
-	err = err ? err : &local;
-	if (json_scan_object(object, &meta, err))
-		return err->code;
+	failed = json_scan_object(object, &meta, err);
+	if (failed)
+		return failed;
 	return tape_writer_append_scanned(w, e, object, &meta, ret_seq, err);
 }
 
@@ -354,12 +356,14 @@ static int put_record(struct tape_writer *w, const struct event *e, struct slice
 {
 	struct extent *x = w->extent;
 	size_t before = x->bytes.len;
+	int failed;
 
 	if (w->chunk_events == 0)
 		begin_chunk(w, e);
-	if (hot_put_head(&x->bytes, e, object.len, w->last_time_ns, err) || extent_add(x, e, object, err)) {
+	if ((failed = hot_put_head(&x->bytes, e, object.len, w->last_time_ns, err)) ||
+		(failed = extent_add(x, e, object, err))) {
 		x->bytes.len = before;
-		return err->code;
+		return failed;
 	}
 	return 0;
 }
@@ -370,18 +374,17 @@ int tape_writer_append_scanned(struct tape_writer *w, const struct event *e, str
 	const struct tape_stream *stream = registry_stream(&w->registry, e->stream);
 	bool was_full = tape_writer_is_full(w);
 	struct event own = *e;
-	struct err local;
+	int failed;
 
-	err = err ? err : &local;
 	if (!stream)
 		return err_set(
 			err, ERR_USAGE, "event names stream %u, which the tape does not have", e->stream);
 	own.seq = w->last_seq + 1;
 	own.resource = stream->resource;
-	if (compress_some(w, err) || check_room(w, object.len, err) ||
-		hot_identify_scanned(&own, object, scanned, &w->scratch, err) ||
-		put_record(w, &own, object, err))
-		return err->code;
+	if ((failed = compress_some(w, err)) || (failed = check_room(w, object.len, err)) ||
+		(failed = hot_identify_scanned(&own, object, scanned, &w->scratch, err)) ||
+		(failed = put_record(w, &own, object, err)))
+		return failed;
 	w->last_time_ns = own.time_ns;
 	w->chunk_events++;
 	w->last_seq++;
@@ -419,7 +422,7 @@ static int commit_pending(struct tape_writer *w, struct err *err)
 		failed = row_commit(&w->statements, err);
 	if (failed) {
 		sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
-		return err_prefix(err, "tape '%s'", w->path);
+		return err_prefix(err, failed, "tape '%s'", w->path);
 	}
 	row_queue_clear(w->rows);
 	w->durable_seq = w->last_seq;
@@ -465,11 +468,13 @@ static bool segment_is_full(const struct tape_writer *w)
 static int seal_what_is_full(struct tape_writer *w, struct err *err)
 {
 	bool rotate = segment_is_full(w);
+	int failed;
 
 	if (!rotate && !extent_is_full(w))
 		return 0;
-	if (writer_seal_extent(w, err))
-		return err->code;
+	failed = writer_seal_extent(w, err);
+	if (failed)
+		return failed;
 	return rotate ? writer_seal_segment(w, err) : 0;
 }
 
@@ -522,26 +527,25 @@ static int tend(struct tape_writer *w, struct err *err)
 
 int tape_writer_commit(struct tape_writer *w, struct err *err)
 {
-	struct err local;
+	int failed;
 
-	err = err ? err : &local;
 	if (!has_pending(w))
 		return 0;
 	if (w->last_seq > w->durable_seq)
 		note_clock(w);
-	if (writer_ensure_segment(w, err))
-		return err->code;
-	if (w->chunk_events && finish_chunk(w, err))
-		return err->code;
+	failed = writer_ensure_segment(w, err);
+	if (failed)
+		return failed;
+	if (w->chunk_events && (failed = finish_chunk(w, err)))
+		return failed;
 	return commit_pending(w, err);
 }
 
 int tape_writer_flush(struct tape_writer *w, struct err *err)
 {
-	struct err local;
+	int failed = tape_writer_commit(w, err);
 
-	err = err ? err : &local;
-	return tape_writer_commit(w, err) ? err->code : tend(w, err);
+	return failed ? failed : tend(w, err);
 }
 
 static uint64_t pending_bytes(const struct tape_writer *w)

@@ -64,11 +64,15 @@ static void begin_extent(struct tape_writer *w)
 
 int writer_seal_extent(struct tape_writer *w, struct err *err)
 {
+	int failed;
+
 	if (w->extent->event_count == 0)
 		return 0;
-	if (writer_end_frame(w, err) ||
-		extent_store(w->db, w->extent_id, "events", w->extent, options_for(w), err))
-		return err_prefix(err, "tape '%s': cannot seal an extent", w->path);
+	failed = writer_end_frame(w, err);
+	if (!failed)
+		failed = extent_store(w->db, w->extent_id, "events", w->extent, options_for(w), err);
+	if (failed)
+		return err_prefix(err, failed, "tape '%s': cannot seal an extent", w->path);
 	w->sealed_raw_bytes += w->extent->raw_bytes;
 	begin_extent(w);
 	return 0;
@@ -87,31 +91,37 @@ static void make_tape_id(char hex[33])
 static int put_identity(struct tape_writer *w, sqlite3 *db, struct err *err)
 {
 	char id[33];
+	int failed;
 
 	if (!w->tape_id) {
 		make_tape_id(id);
 		w->tape_id = xstrdup(id);
 	}
-	if (extent_store_meta(db, "tape_id", value_text(w->tape_id), err) ||
-		extent_store_meta(db, "segment", value_integer(w->segment), err) ||
-		extent_store_meta(db, "first_seq", value_integer((int64_t)w->segment_first_seq), err) ||
-		extent_store_meta(db, "created_ns", value_integer(clock_wall_ns(w->options.clock)), err) ||
-		extent_store_meta(
-			db, "program", value_text(w->options.program ? w->options.program : "kubetape"), err))
-		return err->code;
+	if ((failed = extent_store_meta(db, "tape_id", value_text(w->tape_id), err)) ||
+		(failed = extent_store_meta(db, "segment", value_integer(w->segment), err)) ||
+		(failed = extent_store_meta(
+			 db, "first_seq", value_integer((int64_t)w->segment_first_seq), err)) ||
+		(failed = extent_store_meta(
+			 db, "created_ns", value_integer(clock_wall_ns(w->options.clock)), err)) ||
+		(failed = extent_store_meta(db, "program",
+			 value_text(w->options.program ? w->options.program : "kubetape"), err)))
+		return failed;
 	return extent_store_meta(db, "previous_digest", value_text(w->previous_digest), err);
 }
 
 static int put_registry(const struct tape_writer *w, sqlite3 *db, struct err *err)
 {
+	int failed;
+
 	for (size_t i = 0; i < w->registry.resource_count; i++) {
 		const struct tape_resource *r = &w->registry.resources[i];
 		struct value values[] = {value_integer(r->id), value_text(r->apigroup),
 			value_text(r->version), value_text(r->resource), value_text(r->kind),
 			value_integer(r->namespaced)};
 
-		if (row_insert(db, TABLE_RESOURCE, values, err))
-			return err->code;
+		failed = row_insert(db, TABLE_RESOURCE, values, err);
+		if (failed)
+			return failed;
 	}
 	for (size_t i = 0; i < w->registry.stream_count; i++) {
 		const struct tape_stream *s = &w->registry.streams[i];
@@ -120,8 +130,9 @@ static int put_registry(const struct tape_writer *w, sqlite3 *db, struct err *er
 			value_text(s->field_selector), value_integer((int64_t)w->segment_first_seq - 1),
 			value_integer(clock_wall_ns(w->options.clock))};
 
-		if (row_insert(db, TABLE_STREAM, values, err))
-			return err->code;
+		failed = row_insert(db, TABLE_STREAM, values, err);
+		if (failed)
+			return failed;
 	}
 	return 0;
 }
@@ -147,30 +158,37 @@ static int compare_portion_seq(const void *left, const void *right)
 static int read_portion(struct tape *t, const struct tape_live *live, size_t count, uint64_t max_bytes,
 	struct portion *p, struct err *err)
 {
+	int failed;
+
 	buf_clear(&p->bytes);
 	for (p->count = 0; p->count < count && p->bytes.len < max_bytes; p->count++) {
 		struct slice object;
 		uint64_t seq = live[p->count].seq;
 
-		if (tape_object(t, seq, &object, err))
-			return err->code;
+		failed = tape_object(t, seq, &object, err);
+		if (failed)
+			return failed;
 		p->objects[p->count] = (struct portion_object){seq, p->bytes.len, object.len};
-		if (buf_append(&p->bytes, object.ptr, object.len, err))
-			return err->code;
+		failed = buf_append(&p->bytes, object.ptr, object.len, err);
+		if (failed)
+			return failed;
 	}
 	return 0;
 }
 
 static int add_portion(struct tape *t, struct portion *p, struct extent *x, struct err *err)
 {
+	int failed;
+
 	qsort(p->objects, p->count, sizeof(*p->objects), compare_portion_seq);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct portion_object *o = &p->objects[i];
 		struct slice object = {p->bytes.ptr + o->offset, o->length};
 		struct event e;
 
-		if (tape_event(t, o->seq, &e, &p->names, err) || extent_add(x, &e, object, err))
-			return err->code;
+		if ((failed = tape_event(t, o->seq, &e, &p->names, err)) ||
+			(failed = extent_add(x, &e, object, err)))
+			return failed;
 	}
 	return 0;
 }
@@ -215,11 +233,10 @@ static int put_state(struct tape_writer *w, sqlite3 *db, struct tape *t, struct 
 static int put_positions(const char *previous_path, sqlite3 *db, struct err *err)
 {
 	sqlite3_stmt *copy;
-	int failed;
+	int failed = segment_prepare(db, "ATTACH ? AS previous", &copy, err);
 
-	copy = segment_prepare(db, "ATTACH ? AS previous", err);
-	if (!copy)
-		return err->code;
+	if (failed)
+		return failed;
 	sqlite3_bind_text(copy, 1, previous_path, -1, SQLITE_STATIC);
 	failed = sqlite3_step(copy) == SQLITE_DONE
 			 ? 0
@@ -239,26 +256,35 @@ static int put_positions(const char *previous_path, sqlite3 *db, struct err *err
 	return failed;
 }
 
+/* Positions, documents and state of the segment before. */
+static int take_over(struct tape_writer *w, sqlite3 *db, const char *previous_path, struct err *err)
+{
+	struct tape *t;
+	int failed;
+
+	if ((failed = put_positions(previous_path, db, err)) ||
+		(failed = reader_open_sealed(previous_path, w->segment - 1, &t, err)))
+		return failed;
+	tape_set_cache(t, STATE_CACHE_BYTES);
+	failed = put_state(w, db, t, err);
+	tape_close(t);
+	return failed;
+}
+
 /* Everything but events that a segment needs to stand alone: identity, registry,
  * documents, positions, state. */
 static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous_path, struct err *err)
 {
-	struct tape *t;
-	int failed = segment_exec(db, "BEGIN", err) || put_identity(w, db, err) || put_registry(w, db, err) ||
-		     segment_exec(db, "COMMIT", err);
+	int failed;
 
-	if (!failed && previous_path) {
-		failed = put_positions(previous_path, db, err) ||
-			 reader_open_sealed(previous_path, w->segment - 1, &t, err);
-		if (!failed) {
-			tape_set_cache(t, STATE_CACHE_BYTES);
-			failed = put_state(w, db, t, err);
-			tape_close(t);
-		}
-	}
-	if (!failed && !previous_path && w->seed)
+	if ((failed = segment_exec(db, "BEGIN", err)) || (failed = put_identity(w, db, err)) ||
+		(failed = put_registry(w, db, err)) || (failed = segment_exec(db, "COMMIT", err)))
+		return failed;
+	if (previous_path)
+		failed = take_over(w, db, previous_path, err);
+	else if (w->seed)
 		failed = w->seed(w->seed_context, db, &w->extent_id, err);
-	return failed ? err->code : extent_store_meta(db, "state_complete", value_integer(1), err);
+	return failed ? failed : extent_store_meta(db, "state_complete", value_integer(1), err);
 }
 
 static uint64_t born_bytes(sqlite3 *db)
@@ -295,15 +321,17 @@ static void go_on_in(struct tape_writer *w, sqlite3 *db)
 static int create_next(struct tape_writer *w, const char *previous_path, struct err *err)
 {
 	sqlite3 *db;
+	int failed = segment_create(w->path, w->segment + 1, &db, err);
 
-	if (segment_create(w->path, w->segment + 1, &db, err))
-		return err->code;
+	if (failed)
+		return failed;
 	w->segment++;
 	w->segment_first_seq = w->durable_seq + 1;
 	w->extent_id = 1;
-	if (fill_segment(w, db, previous_path, err)) {
+	failed = fill_segment(w, db, previous_path, err);
+	if (failed) {
 		segment_discard(w->path, w->segment--, db);
-		return err->code;
+		return failed;
 	}
 	go_on_in(w, db);
 	w->segment_born_bytes = born_bytes(db);
@@ -344,10 +372,10 @@ int writer_ensure_segment(struct tape_writer *w, struct err *err)
 	/* SQLite may call "malformed" what it could not read. What we have just made is not, and is made anew
 	 * at the next try; of the other one the sums tell. */
 	if (failed == ERR_CORRUPT && (!previous || is_intact(previous)))
-		failed = err->code = ERR_IO;
+		failed = ERR_IO;
 	free(previous);
 	if (failed)
-		return err_prefix(err, "tape '%s': cannot begin a segment", w->path);
+		return err_prefix(err, failed, "tape '%s': cannot begin a segment", w->path);
 	return 0;
 }
 
@@ -355,14 +383,17 @@ int writer_seal_segment(struct tape_writer *w, struct err *err)
 {
 	struct stat st;
 	char *path;
+	int failed;
 
 	row_statements_release(&w->statements);
 	w->statements.db = w->db;
-	if (documents_want_packing(w->db, false) && documents_pack(w->db, DOCUMENTS_LEVEL, false, err))
-		return err_prefix(
-			err, "tape '%s': cannot pack the documents of segment %u", w->path, w->segment);
-	if (segment_seal(w->path, w->segment, w->db, w->previous_digest, err))
-		return err_prefix(err, "tape '%s': cannot seal segment %u", w->path, w->segment);
+	if (documents_want_packing(w->db, false) &&
+		(failed = documents_pack(w->db, DOCUMENTS_LEVEL, false, err)))
+		return err_prefix(err, failed, "tape '%s': cannot pack the documents of segment %u", w->path,
+			w->segment);
+	failed = segment_seal(w->path, w->segment, w->db, w->previous_digest, err);
+	if (failed)
+		return err_prefix(err, failed, "tape '%s': cannot seal segment %u", w->path, w->segment);
 	w->db = NULL;
 	w->rotate_wanted = false;
 	w->retained_ns = 0;
@@ -389,12 +420,16 @@ static int highest(sqlite3 *db, const char *table, int64_t *id, struct err *err)
 static int recover_ids(struct tape_writer *w, sqlite3 *db, struct err *err)
 {
 	struct row_ids *ids = &w->ids;
+	int failed;
 
-	if (highest(db, "connection", &ids->connection, err) || highest(db, "mark", &ids->mark, err) ||
-		highest(db, "gap", &ids->gap, err) || highest(db, "missed", &ids->missed, err) ||
-		highest(db, "clock", &ids->clock, err) || highest(db, "epoch", &ids->epoch, err) ||
-		highest(db, "document", &ids->document, err))
-		return err->code;
+	if ((failed = highest(db, "connection", &ids->connection, err)) ||
+		(failed = highest(db, "mark", &ids->mark, err)) ||
+		(failed = highest(db, "gap", &ids->gap, err)) ||
+		(failed = highest(db, "missed", &ids->missed, err)) ||
+		(failed = highest(db, "clock", &ids->clock, err)) ||
+		(failed = highest(db, "epoch", &ids->epoch, err)) ||
+		(failed = highest(db, "document", &ids->document, err)))
+		return failed;
 	return registry_load(&w->registry, db, err);
 }
 
@@ -403,13 +438,15 @@ static int recover_totals(
 {
 	int64_t raw_bytes, last_seq, first_seq;
 	struct stat st;
+	int failed;
 
-	if (segment_number(db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err) ||
-		segment_number(
-			db, "SELECT sum(raw_bytes) FROM extent WHERE kind = 'events'", 0, &raw_bytes, err) ||
-		segment_number(db, "SELECT max(last_seq) FROM extent WHERE kind = 'events'", first_seq - 1,
-			&last_seq, err))
-		return err->code;
+	if ((failed = segment_number(
+		     db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err)) ||
+		(failed = segment_number(db, "SELECT sum(raw_bytes) FROM extent WHERE kind = 'events'", 0,
+			 &raw_bytes, err)) ||
+		(failed = segment_number(db, "SELECT max(last_seq) FROM extent WHERE kind = 'events'",
+			 first_seq - 1, &last_seq, err)))
+		return failed;
 	w->sealed_raw_bytes += (uint64_t)raw_bytes;
 	w->last_seq = (uint64_t)last_seq > w->last_seq ? (uint64_t)last_seq : w->last_seq;
 	w->sealed_segments += file->sealed;
@@ -454,12 +491,14 @@ static int seal_hot(struct tape_writer *w, sqlite3 *db, struct err *err)
 static int adopt(struct tape_writer *w, sqlite3 *db, struct err *err)
 {
 	int64_t first_seq, complete, last_extent = 0;
+	int failed;
 
-	if (segment_number(db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err) ||
-		segment_number(
-			db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err) ||
-		highest(db, "extent", &last_extent, err))
-		return err->code;
+	if ((failed = segment_number(
+		     db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err)) ||
+		(failed = segment_number(
+			 db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err)) ||
+		(failed = highest(db, "extent", &last_extent, err)))
+		return failed;
 	if (!complete) {
 		segment_discard(w->path, w->segment--, db);
 		return 0;
@@ -479,22 +518,22 @@ static int recover_segment(struct tape_writer *w, const struct segment_file *fil
 	if (failed)
 		return failed;
 	w->segment = file->number;
-	failed = recover_ids(w, db, err) || recover_totals(w, file, db, err);
+	failed = recover_ids(w, db, err);
+	if (!failed)
+		failed = recover_totals(w, file, db, err);
 	if (file->sealed) {
 		sqlite3_close(db);
-		return failed ? err->code : seal_digest(file->path, w->previous_digest, err);
+		return failed ? failed : seal_digest(file->path, w->previous_digest, err);
 	}
-	failed = failed || seal_hot(w, db, err);
+	if (!failed)
+		failed = seal_hot(w, db, err);
 	if (!failed && last)
 		failed = adopt(w, db, err);
 	else if (!failed)
 		failed = segment_seal(w->path, file->number, db, w->previous_digest, err);
-	if (failed) {
-		if (w->db != db)
-			sqlite3_close(db);
-		return err->code;
-	}
-	return 0;
+	if (failed && w->db != db)
+		sqlite3_close(db);
+	return failed;
 }
 
 int writer_recover(struct tape_writer *w, struct err *err)

@@ -74,13 +74,16 @@ static int64_t decode_row(sqlite3_stmt *row, const struct extent *x, uint32_t in
 static int64_t decode_extent(sqlite3 *db, sqlite3_stmt *row)
 {
 	struct slice index = {sqlite3_column_blob(row, 1), (size_t)sqlite3_column_bytes(row, 1)};
-	sqlite3_stmt *blocks = segment_prepare(
-		db, "SELECT kind, events, raw_bytes, data FROM block WHERE id = (? << 24) + ?", NULL);
+	sqlite3_stmt *blocks;
 	int64_t took_ns = 0;
 	struct extent *x;
 	struct err err;
 	bool *seen;
 
+	bench_check(segment_prepare(db,
+			    "SELECT kind, events, raw_bytes, data FROM block WHERE id = (? << 24) + ?",
+			    &blocks, &err),
+		&err);
 	bench_check(unpack_extent(index, (uint64_t)sqlite3_column_int64(row, 2), &x, &err), &err);
 	seen = xcalloc(x->event_count, sizeof(*seen)); /* by block; each has an event */
 	for (uint32_t i = 0; i < x->event_count; i++) {
@@ -113,9 +116,10 @@ static double decode_s(struct bench *b)
 		sqlite3 *db;
 
 		bench_check(segment_open(&list[i], false, &db, &err), &err);
-		rows = segment_prepare(
-			db, "SELECT id, \"index\", index_raw_bytes FROM extent ORDER BY id", &err);
-		bench_check(rows ? 0 : -1, &err);
+		bench_check(
+			segment_prepare(db, "SELECT id, \"index\", index_raw_bytes FROM extent ORDER BY id",
+				&rows, &err),
+			&err);
 		while (sqlite3_step(rows) == SQLITE_ROW)
 			took_ns += decode_extent(db, rows);
 		sqlite3_finalize(rows);

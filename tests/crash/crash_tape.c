@@ -233,13 +233,13 @@ static int run_round(const char *path, struct follower *f, struct ack *ack, uint
 	int status = live_and_kill(start_writer(path, ack), f, path, ack, random, err);
 
 	if (status == -1)
-		return err_prefix(err, "reader beside the writer");
+		return err_prefix(err, ERR_FAILED, "reader beside the writer");
 	if (!WIFSIGNALED(status))
 		return err_set(err, ERR_FAILED, "writer ended by itself with %d", WEXITSTATUS(status));
 	if (check_tape(path, atomic_load(&ack->seq), ret_last, err))
-		return err_prefix(err, "after the kill");
+		return err_prefix(err, ERR_FAILED, "after the kill");
 	if (*ret_last && follow(f, path, ack, err) < 0)
-		return err_prefix(err, "reader after the kill");
+		return err_prefix(err, ERR_FAILED, "reader after the kill");
 	return 0;
 }
 
@@ -269,7 +269,7 @@ static int run_kill(const char *dir, const char *rounds_text, const char *seed_t
 			events += last;
 		}
 		if (run_round(path, &f, ack, history_mix(seed + i), &last, &err)) {
-			err_prefix(&err, "round %lu of seed %s, tape '%s'", i, seed_text, path);
+			err_prefix(&err, ERR_FAILED, "round %lu of seed %s, tape '%s'", i, seed_text, path);
 			return fail(&err);
 		}
 		lost += last < atomic_load(&ack->seq);

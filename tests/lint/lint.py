@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: the DAG of folders, who may use which library, banned functions, sizes, and that
-the map of the code in ARCHITECTURE.md has every file.
+"""Checks what the compiler does not: the DAG of folders, who may use which library, banned functions, errors that may be
+NULL, sizes, and that the map of the code in ARCHITECTURE.md has every file.
 
 Prints one line for each finding, `FILE:LINE: what`, and exits 1 when there are any.
 """
@@ -69,7 +69,30 @@ def check_include(path, included, report):
 def strip_text(line):
     """Without string literals and comments, as far as one line tells."""
     line = re.sub(r'"(\\.|[^"\\])*"', '""', line)
-    return re.sub(r"//.*|/\*.*?\*/|^\s*\*.*", "", line)
+    return re.sub(r"//.*|/\*.*?\*/|^\s*\*(\s|/|$).*", "", line)
+
+
+def functions(lines):
+    """(head, number of the body's first line, body's lines) of each function that a file defines."""
+    head, begin = [], None
+    for number, line in enumerate(lines, 1):
+        if line == "{" and head:
+            begin = number
+        elif line == "}" and begin is not None:
+            yield " ".join(head), begin + 1, lines[begin:number - 1]
+            head, begin = [], None
+        elif begin is None:
+            head = head + [line] if line and not re.match(r"[#/ ]|.*[;}]$", line) else []
+
+
+def check_errors(head, begin, body, report):
+    """Callers may pass NULL for an error, so that a function reads its callee's code, not what it was given. An
+    error to be read is const, and one that a function must write is named ret."""
+    names = [name for name in re.findall(r"(?<!const )struct err \*(\w+)\s*[,)]", head) if not name.startswith("ret")]
+    for name in names:
+        for number, line in enumerate(body, begin):
+            if re.search(rf"\b{name}->|(?<!struct err )\*{name}\b", strip_text(line)):
+                report(f"{name} may be NULL: use the code that the call returned, or err_prefix(), err_recode(), err_copy()", number)
 
 
 def check_c(path, lines, findings):
@@ -89,6 +112,9 @@ def check_c(path, lines, findings):
         for name, instead in INSTEAD.items():
             if re.search(rf"\b{name}\s*\(", strip_text(line)):
                 report(f"use {instead}, for {name}")
+    for head, begin, body in functions(lines):
+        if not path.startswith("tests/") and path != "schema/base/err.c":
+            check_errors(head, begin, body, lambda what, number: findings.append(f"{path}:{number}: {what}"))
 
 
 def map_of_rooms():
