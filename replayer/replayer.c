@@ -544,10 +544,10 @@ static int begin(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
 	const struct child_options child = {o->child, r->kubeconfig, on_child_exit, r};
-	int rc;
+	int rc = o->serving ? o->serving(o->context, r->url, r->kubeconfig, err) : 0;
 
-	if (o->serving)
-		o->serving(o->context, r->url, r->kubeconfig);
+	if (rc)
+		return rc;
 	if (!o->child) /* a child has the terminal for itself */
 		r->keys = keys_open(&r->loop, &r->deck, r->run, on_quit, r);
 	else if ((rc = child_start(&r->loop, &child, &r->child, err)))

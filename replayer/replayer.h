@@ -38,8 +38,9 @@ struct replay_options {
 	const struct write_rules *rules; /* what becomes of writes */
 	char **child;                    /* terminated by NULL; NULL: none */
 
-	/* Called once, when it accepts connections and the kubeconfig is complete. */
-	void (*serving)(void *context, const char *url, const char *kubeconfig);
+	/* Called once, when it accepts connections and the kubeconfig is complete; its failure ends the
+	 * replay. */
+	int (*serving)(void *context, const char *url, const char *kubeconfig, struct err *err);
 	/* Called at the end with the report for people; NULL: nobody wants it. */
 	void (*over)(void *context, const char *report);
 	void *context;

@@ -123,7 +123,7 @@ void run_store_quiet(struct run *r);
 int run_store_end(
 	struct run *r, uint64_t seq, int exit_code, const char *ended_by, struct err *err) MUST_CHECK;
 
-/* The report: as JSON into a file, which is made or emptied, and for people. */
+/* The report: as JSON into a file (out_file.h), and for people. */
 int run_report_write(
 	const struct run *r, const struct run_facts *f, const char *path, struct err *err) MUST_CHECK;
 int run_report_text(

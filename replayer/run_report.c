@@ -5,8 +5,8 @@
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
+#include "schema/base/out_file.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 static const struct {
@@ -82,16 +82,12 @@ static int write_json(const struct run *r, const struct run_facts *f, struct buf
 int run_report_write(const struct run *r, const struct run_facts *f, const char *path, struct err *err)
 {
 	struct buf text;
-	FILE *file;
 	int rc;
 
 	buf_init(&text, LIMIT_DOCUMENT_BYTES);
 	rc = write_json(r, f, &text, err);
-	file = rc ? NULL : fopen(path, "we");
-	if (rc == 0 && (!file || fwrite(text.ptr, 1, text.len, file) != text.len || fflush(file)))
-		rc = err_set_errno(err, errno, "cannot write '%s'", path);
-	if (file)
-		fclose(file);
+	if (rc == 0)
+		rc = out_file_write(path, buf_slice(&text), err);
 	buf_release(&text);
 	return rc;
 }

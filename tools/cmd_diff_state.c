@@ -1,5 +1,6 @@
 /* cmd_diff_state.c: `kubetape diff-state`: what is different between two points of a tape. */
 #include "schema/base/limits.h"
+#include "schema/base/out_file.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/state_text.h"
@@ -92,7 +93,7 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 {
 	struct printer *p = context;
 
-	(void)count, (void)err;
+	(void)count;
 	if (v[SEQ].integer != p->seq || v[OLD_SEQ].integer != p->old_seq)
 		print_object(p, v);
 	p->seq = v[SEQ].integer;
@@ -100,7 +101,7 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 	if (v[FIELD].type == SQL_TEXT)
 		state_text_change(
 			&p->text, v[OP].bytes, v[FIELD].bytes, &v[OLD], &v[NEW], (struct slice){NULL, 0});
-	return 0;
+	return out_stream_check(stdout, err);
 }
 
 /* Names as kubectl takes them; they are looked up on the tape. */

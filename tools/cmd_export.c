@@ -3,15 +3,16 @@
  * (export_sql.h); the file appears under its name when it is whole.
  */
 #include "schema/base/clock.h"
+#include "schema/base/out_file.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/export_parquet.h"
 #include "tools/export_sql.h"
+#include "tools/progress.h"
+#include "tools/sql_progress.h"
 #include "tools/table_out.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 struct export_options {
 	const char *format, *table, *where, *output, *run, *late;
@@ -30,9 +31,26 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "late", offsetof(struct export_options, late), "DURATION",
 		"of its deliveries, mark those that were this late (default: 1ms)"},
 	{OPTION_TEXT, 'o', "output", offsetof(struct export_options, output), "FILE",
-		"write to FILE (default: stdout)"},
+		"write to FILE; '-', which is the default, is stdout"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
+
+static bool is_parquet(const struct export_options *o)
+{
+	return strcmp(o->format, "parquet") == 0;
+}
+
+/* Runs a statement whose rows go to `to`. */
+static int run_statement(
+	struct sql_session *s, const char *sql, const struct sql_sink *sink, FILE *to, struct err *err)
+{
+	struct sql_progress progress;
+	struct sql_sink watched = sql_progress_begin(&progress, s, "exporting ", to, sink);
+	int code = sql_session_run(s, slice_of(sql), &watched, err);
+
+	sql_progress_end(&progress);
+	return code;
+}
 
 /* ---- tables ---- */
 
@@ -75,9 +93,9 @@ static int write_table(
 	char *sql = statement(name, o->where, strcmp(o->table, "all") == 0);
 	int code;
 
-	if (strcmp(o->format, "parquet") != 0) /* there objects are texts, so that they stay as they are */
+	if (!is_parquet(o)) /* there objects are texts, so that they stay as they are */
 		table_out_embed(out, "object");
-	code = sql_session_run(s, slice_of(sql), &sink, err);
+	code = run_statement(s, sql, &sink, to, err);
 	free(sql);
 	table_out_free(out);
 	return code;
@@ -103,12 +121,6 @@ struct trace {
 	bool has_events;
 };
 
-static int trace_begin(void *context, const char *const *names, size_t count, struct err *err)
-{
-	(void)context, (void)names, (void)count, (void)err;
-	return 0;
-}
-
 static int trace_row(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
 	struct trace *t = context;
@@ -117,13 +129,7 @@ static int trace_row(void *context, const struct sql_value *values, size_t count
 	fputs(t->has_events ? ",\n" : "\n", t->to);
 	fwrite(values[0].bytes.ptr, 1, values[0].bytes.len, t->to);
 	t->has_events = true;
-	return ferror(t->to) ? err_set_errno(err, errno ? errno : EIO, "cannot write the output") : 0;
-}
-
-static int trace_end(void *context, struct err *err)
-{
-	(void)context, (void)err;
-	return 0;
+	return out_stream_check(t->to, err);
 }
 
 /* Parameter :start, so that times are small numbers which keep their nanoseconds. */
@@ -147,18 +153,18 @@ static int set_start(struct sql_session *s, const char *tape_path, struct err *e
 static int write_trace(struct sql_session *s, const struct export_options *o, FILE *to, struct err *err)
 {
 	struct trace trace = {to, false};
-	struct sql_sink sink = {trace_begin, trace_row, trace_end, &trace};
+	struct sql_sink sink = {.row = trace_row, .context = &trace};
 	int code = 0;
 
 	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", to);
 	for (const char *const *format = export_trace_sql; *format && !code; format++) {
 		char *sql = fill(*format, o->where);
 
-		code = sql_session_run(s, slice_of(sql), &sink, err);
+		code = run_statement(s, sql, &sink, to, err);
 		free(sql);
 	}
 	for (const char *const *sql = export_run_sql; o->run && *sql && !code; sql++)
-		code = sql_session_run(s, slice_of(*sql), &sink, err);
+		code = run_statement(s, *sql, &sink, to, err);
 	fputs("\n]}\n", to);
 	return code;
 }
@@ -169,46 +175,49 @@ static int write_to(struct sql_session *s, const struct export_options *o, FILE 
 {
 	int code = strcmp(o->format, "trace") == 0 ? write_trace(s, o, to, err) : write_tables(s, o, to, err);
 
-	if (!code && (fflush(to) || ferror(to)))
-		code = err_set_errno(err, errno, "cannot write '%s'", o->output ? o->output : "stdout");
+	return code ? code : out_stream_flush(to, err);
+}
+
+/* DuckDB reads lines of JSON from a file that nobody else sees. */
+static int write_parquet(
+	struct sql_session *s, const struct export_options *o, const struct out_file *out, struct err *err)
+{
+	FILE *lines;
+	int code = out_file_temporary(out, &lines, err);
+
+	if (code)
+		return code;
+	code = write_to(s, o, lines, err);
+	if (!code)
+		code = export_parquet(lines, out, err);
+	fclose(lines);
 	return code;
 }
 
 static int write_file(struct sql_session *s, const struct export_options *o, struct err *err)
 {
-	char *temporary = xasprintf("%s.tmp", o->output);
-	FILE *to = fopen(temporary, "we");
-	int code;
+	struct out_file *out;
+	int code = out_file_open(o->output ? o->output : "-", &out, err);
 
-	if (!to) {
-		code = err_set_errno(err, errno, "cannot make '%s'", temporary);
-		free(temporary);
+	if (code)
 		return code;
-	}
-	code = write_to(s, o, to, err);
-	if (fclose(to) && !code)
-		code = err_set_errno(err, errno, "cannot write '%s'", temporary);
-	if (!code && strcmp(o->format, "parquet") == 0)
-		code = export_parquet(temporary, o->output, err);
-	else if (!code && rename(temporary, o->output))
-		code = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, o->output);
-	if (code || strcmp(o->format, "parquet") == 0)
-		unlink(temporary);
-	free(temporary);
+	progress_catch_signals();
+	code = is_parquet(o) ? write_parquet(s, o, out, err) : write_to(s, o, out_file_stream(out), err);
+	if (!code)
+		return out_file_close(out, err);
+	out_file_abandon(out);
 	return code;
 }
 
 static int check(const struct export_options *o, struct err *err)
 {
-	bool is_parquet = strcmp(o->format, "parquet") == 0;
-
 	if (o->run && strcmp(o->format, "trace") != 0)
 		return err_set(
 			err, ERR_USAGE, "'--run' marks what happened in a trace: it needs '--format trace'");
-	if (is_parquet && (!o->output || strcmp(o->table, "events") != 0))
+	if (is_parquet(o) && (!o->output || strcmp(o->table, "events") != 0))
 		return err_set(
 			err, ERR_USAGE, "Parquet is written of table events, and needs '--output FILE'");
-	return is_parquet ? export_parquet_check(err) : 0;
+	return is_parquet(o) ? export_parquet_check(err) : 0;
 }
 
 static int add_run(struct sql_session *s, const struct export_options *o, struct err *err)
@@ -237,7 +246,7 @@ static int export(void *values, const struct operands *operands, struct err *err
 	if (!code && o->run)
 		code = add_run(s, o, err);
 	if (!code)
-		code = o->output ? write_file(s, o, err) : write_to(s, o, stdout, err);
+		code = write_file(s, o, err);
 	sql_session_close(s);
 	return code;
 }

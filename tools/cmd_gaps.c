@@ -1,10 +1,10 @@
 /* cmd_gaps.c: `kubetape gaps`: a readable account of each gap of a tape. */
 #include "schema/base/clock.h"
+#include "schema/base/out_file.h"
 #include "tools/commands.h"
 #include "tools/gap_account.h"
 #include "tools/table_out.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #define SHOWN_MISSED 20 /* of one gap, unless all are asked for */
@@ -378,9 +378,9 @@ static int show(void *values, const struct operands *operands, struct err *err)
 			print_json(operands->items[0], &all, o);
 		else
 			print_page(&all, o);
-		code = any_hid_something(&all) ? EXIT_LOSS : EXIT_OK;
-		if (fflush(stdout))
-			code = err_set_errno(err, errno, "cannot write the output");
+		code = out_stream_flush(stdout, err);
+		if (!code && any_hid_something(&all))
+			code = EXIT_LOSS;
 	}
 	gap_accounts_release(&all);
 	tape_close(t);

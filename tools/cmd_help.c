@@ -1,8 +1,8 @@
 /* cmd_help.c: `kubetape help`: what --help prints, and the sources that the manual pages are made of. */
+#include "schema/base/out_file.h"
 #include "tools/commands.h"
 #include "tools/manpage.h"
 
-#include <errno.h>
 #include <string.h>
 
 struct help_options {
@@ -38,7 +38,7 @@ static int help(void *values, const struct operands *operands, struct err *err)
 		manpage_write_overview(commands, stdout);
 	else
 		commands_print(stdout);
-	return fflush(stdout) ? err_set_errno(err, errno, "cannot write the output") : 0;
+	return out_stream_flush(stdout, err);
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -1,4 +1,5 @@
 /* cmd_import.c: `kubetape import`: a tape made of what other programs wrote. */
+#include "schema/base/out_file.h"
 #include "schema/base/version.h"
 #include "tools/commands.h"
 #include "tools/import.h"
@@ -195,6 +196,8 @@ static int run(const struct command *self, int argc, char **argv)
 		return EXIT_OK;
 	if (code == 0 && !o.output)
 		code = err_set(&err, ERR_USAGE, "option '--output' is missing");
+	if (code == 0)
+		code = out_file_refuse_stream(o.output, "a tape is a folder", &err);
 	if (code == 0)
 		code = import(&o, operands.items[0], &counts, &err);
 	if (code < 0)

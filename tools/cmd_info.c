@@ -1,10 +1,10 @@
 /* cmd_info.c: `kubetape info`: what is on a tape, on a page or as JSON. */
 #include "schema/base/clock.h"
+#include "schema/base/out_file.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/table_out.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 struct info_options {
@@ -178,7 +178,7 @@ static int print_json(const struct report *r, struct err *err)
 		print_json_resource(&r->resources[i]);
 	}
 	fputs(r->resource_count ? "\n  ]\n}\n" : "]\n}\n", stdout);
-	return fflush(stdout) ? err_set_errno(err, errno, "cannot write the output") : 0;
+	return out_stream_flush(stdout, err);
 }
 
 /* ---- for people ---- */

@@ -3,6 +3,7 @@
  * which nobody watched.
  */
 #include "schema/base/clock.h"
+#include "schema/base/out_file.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/state_text.h"
@@ -116,18 +117,18 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 {
 	struct printer *p = context;
 
-	(void)count, (void)err;
+	(void)count;
 	p->row_count++;
 	if (v[OP].type == SQL_NULL) {
 		print_gap(p, v);
-		return 0;
+		return out_stream_check(stdout, err);
 	}
 	if (v[SEQ].integer != p->last_seq)
 		print_event(p, v);
 	p->last_seq = v[SEQ].integer;
 	if (v[FIELD].bytes.len)
 		state_text_change(&p->text, v[OP].bytes, v[FIELD].bytes, &v[OLD], &v[NEW], v[MANAGER].bytes);
-	return 0;
+	return out_stream_check(stdout, err);
 }
 
 /* ---- which object ---- */

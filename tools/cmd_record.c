@@ -2,6 +2,7 @@
 #include "recorder/recorder.h"
 #include "schema/base/bytes_format.h"
 #include "schema/base/log.h"
+#include "schema/base/out_file.h"
 #include "schema/base/version.h"
 #include "tools/commands.h"
 
@@ -105,6 +106,8 @@ static int check(const struct record_values *v, const struct operands *operands,
 {
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
+	if (out_file_refuse_stream(v->output, "a tape is a folder", err))
+		return ERR_USAGE;
 	if (!v->all && !operands->count)
 		return err_set(err, ERR_USAGE, "nothing to record; name resources, or say '--all'");
 	if (v->all && operands->count)

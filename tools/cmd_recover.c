@@ -1,12 +1,12 @@
 /* cmd_recover.c: `kubetape recover`: what is intact of a damaged tape, and a list of what is not. */
 #include "schema/base/clock.h"
+#include "schema/base/out_file.h"
 #include "schema/base/version.h"
 #include "schema/tape/recover.h"
 #include "tools/commands.h"
 #include "tools/progress.h"
 #include "tools/table_out.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 struct recover_values {
@@ -194,6 +194,9 @@ static int recover(void *values, const struct operands *operands, struct err *er
 
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
+	failed = out_file_refuse_stream(v->output, "a tape is a folder", err);
+	if (failed)
+		return failed;
 	progress_catch_signals();
 	progress_begin(&l.progress, "recovering");
 	failed = tape_recover(from, v->output, &options, &result, err);
@@ -204,8 +207,9 @@ static int recover(void *values, const struct operands *operands, struct err *er
 		print_json_end(&l, &result);
 	else
 		print_end(&l, &result);
-	if (fflush(stdout))
-		return err_set_errno(err, errno, "cannot write the output");
+	failed = out_stream_flush(stdout, err);
+	if (failed)
+		return failed;
 	return is_complete(&result) ? EXIT_OK : EXIT_LOSS;
 }
 

@@ -1,5 +1,6 @@
 /* cmd_repack.c: `kubetape repack`. */
 #include "schema/base/bytes_format.h"
+#include "schema/base/out_file.h"
 #include "schema/tape/repack.h"
 #include "tools/commands.h"
 #include "tools/progress.h"
@@ -31,7 +32,7 @@ static int check(const struct repack_values *v, struct err *err)
 	if (v->level < 1 || v->level > 19)
 		return err_set(
 			err, ERR_USAGE, "option '--level' wants 1 to 19, found %lld", (long long)v->level);
-	return 0;
+	return out_file_refuse_stream(v->output, "a tape is a folder", err);
 }
 
 static int step(void *context, uint64_t done_bytes, uint64_t total_bytes)

@@ -2,6 +2,7 @@
 #include "replayer/replayer.h"
 #include "replayer/world/replay_clock.h"
 #include "replayer/write/write_policy.h"
+#include "schema/base/out_file.h"
 #include "tools/commands.h"
 #include "tools/golden.h"
 
@@ -85,13 +86,16 @@ static int parse_writes(const struct text_list *list, struct write_rules *rules,
 	return rc;
 }
 
-static void print_serving(void *context, const char *url, const char *kubeconfig)
+/* Who closed stdout does not want to know. */
+static int print_serving(void *context, const char *url, const char *kubeconfig, struct err *err)
 {
 	const struct replay_options *o = context;
 
 	fprintf(stderr, "export KUBECONFIG=%s\n", kubeconfig);
+	if (!out_stream_is_open(stdout))
+		return 0;
 	printf("serving %s at %s\n", o->tape, url);
-	fflush(stdout);
+	return out_stream_flush(stdout, err);
 }
 
 static void print_report(void *context, const char *report)

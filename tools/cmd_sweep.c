@@ -1,6 +1,7 @@
 /* cmd_sweep.c: kubetape sweep. See sweep.h for its parts. */
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
+#include "schema/base/out_file.h"
 #include "tools/commands.h"
 #include "tools/sweep_run.h"
 
@@ -407,6 +408,8 @@ static int check(struct sweep *s, const struct operands *operands, struct err *e
 			v->compare);
 	for (size_t i = 0; i < v->gaps.count && rc == 0; i++)
 		rc = sweep_words_check(v->gaps.items[i], err);
+	if (rc == 0 && v->out)
+		rc = out_file_refuse_stream(v->out, "a sweep's results are a folder", err);
 	s->search.wanted = &v->events;
 	return rc ? rc : sweep_search_parse(v->at, &s->search, err);
 }

@@ -1,12 +1,12 @@
 /* cmd_verify.c: `kubetape verify`: is the tape what was written? One line for each damage. */
 #include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
+#include "schema/base/out_file.h"
 #include "schema/tape/verify.h"
 #include "tools/commands.h"
 #include "tools/progress.h"
 #include "tools/table_out.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 struct verify_options {
@@ -156,8 +156,9 @@ static int verify(void *values, const struct operands *operands, struct err *err
 		print_json_end(&v, &result);
 	else
 		print_text_end(&v, &result);
-	if (fflush(stdout))
-		return err_set_errno(err, errno, "cannot write the output");
+	failed = out_stream_flush(stdout, err);
+	if (failed)
+		return failed;
 	return result.damages ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* duckdb_result: six words that are DuckDB's own business. */
 struct duckdb_result {
@@ -25,15 +26,27 @@ struct duckdb {
 	void (*destroy_result)(struct duckdb_result *result);
 };
 
+/* The loader's own words begin with the name of what it could not load. */
+static int not_loaded(const char *given, struct err *err)
+{
+	const char *why = dlerror();
+
+	if (given && access(given, F_OK) == 0)
+		return err_set(err, ERR_FAILED,
+			"the library that KUBETAPE_DUCKDB names exists and cannot be loaded: %s", why);
+	return err_set(err, ERR_NOT_FOUND,
+		"Parquet needs DuckDB's library '%s', which was not found; name it in KUBETAPE_DUCKDB, or export "
+		"ndjson",
+		given ? given : "libduckdb.so");
+}
+
 static int load(struct duckdb *d, struct err *err)
 {
-	const char *path = getenv("KUBETAPE_DUCKDB");
+	const char *given = getenv("KUBETAPE_DUCKDB"), *name = given ? given : "libduckdb.so";
 
-	d->library = dlopen(path ? path : "libduckdb.so", RTLD_NOW | RTLD_LOCAL);
+	d->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	if (!d->library)
-		return err_set(err, ERR_NOT_FOUND,
-			"Parquet needs DuckDB's library 'libduckdb.so', which was not found; name it in "
-			"KUBETAPE_DUCKDB, or export ndjson");
+		return not_loaded(given, err);
 	*(void **)&d->open = dlsym(d->library, "duckdb_open");
 	*(void **)&d->close = dlsym(d->library, "duckdb_close");
 	*(void **)&d->connect = dlsym(d->library, "duckdb_connect");
@@ -44,7 +57,7 @@ static int load(struct duckdb *d, struct err *err)
 	if (!d->open || !d->close || !d->connect || !d->disconnect || !d->query || !d->result_error ||
 		!d->destroy_result) {
 		dlclose(d->library);
-		return err_set(err, ERR_FAILED, "'libduckdb.so' lacks a function of DuckDB's C interface");
+		return err_set(err, ERR_FAILED, "'%s' lacks a function of DuckDB's C interface", name);
 	}
 	return 0;
 }
@@ -76,44 +89,58 @@ static char *quoted(const char *text)
 	return to;
 }
 
-static int copy(const struct duckdb *d, const char *from, const char *to, struct err *err)
+/* Both paths are of open files, which DuckDB must not replace by others. */
+static char *make_sql(const char *from, const char *to)
 {
-	void *database = NULL, *connection = NULL;
-	struct duckdb_result result = {0};
 	char *source = quoted(from), *target = quoted(to);
 	char *sql = xasprintf(
 		"COPY (SELECT * FROM read_json(%s, format = 'newline_delimited', maximum_object_size = 134217728, "
 		"columns = {seq: 'BIGINT', time: 'VARCHAR', time_ns: 'BIGINT', origin: 'VARCHAR', "
 		"type: 'VARCHAR', apigroup: 'VARCHAR', version: 'VARCHAR', resource: 'VARCHAR', "
 		"namespace: 'VARCHAR', name: 'VARCHAR', uid: 'VARCHAR', rv: 'VARCHAR', bytes: 'BIGINT', "
-		"object: 'VARCHAR'})) TO %s (FORMAT parquet, COMPRESSION zstd)",
+		"object: 'VARCHAR'})) TO %s (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)",
 		source, target);
+
+	free(source);
+	free(target);
+	return sql;
+}
+
+static int copy(const struct duckdb *d, const char *sql, struct err *err)
+{
+	void *database = NULL, *connection = NULL;
+	struct duckdb_result result = {0};
 	int code = 0;
 
 	if (d->open(NULL, &database) || d->connect(database, &connection))
 		code = err_set(err, ERR_FAILED, "cannot open a DuckDB database in memory");
 	else if (d->query(connection, sql, &result))
-		code = err_set(err, ERR_FAILED, "DuckDB cannot write '%s': %s", to, d->result_error(&result));
+		code = err_set(err, ERR_FAILED, "DuckDB cannot write Parquet: %s", d->result_error(&result));
 	d->destroy_result(&result);
 	if (connection)
 		d->disconnect(&connection);
 	if (database)
 		d->close(&database);
-	free(source);
-	free(target);
-	free(sql);
 	return code;
 }
 
-int export_parquet(const char *from, const char *to, struct err *err)
+int export_parquet(FILE *lines, const struct out_file *to, struct err *err)
 {
+	const char *target = out_file_path(to);
+	char from[32], *sql;
 	struct duckdb d;
-	int code;
+	int code = load(&d, err);
 
-	code = load(&d, err);
 	if (code)
 		return code;
-	code = copy(&d, from, to, err);
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", fileno(lines));
+	if (target && access(from, R_OK) == 0) {
+		sql = make_sql(from, target);
+		code = copy(&d, sql, err);
+		free(sql);
+	} else {
+		code = err_set(err, ERR_FAILED, "Parquet cannot be written where /proc is not mounted");
+	}
 	dlclose(d.library);
 	return code;
 }

@@ -2,12 +2,12 @@
 #ifndef TOOLS_EXPORT_PARQUET_H
 #define TOOLS_EXPORT_PARQUET_H
 
-#include "schema/base/err.h"
+#include "schema/base/out_file.h"
 
-/* ERR_NOT_FOUND when the library is not there. */
+/* ERR_NOT_FOUND when the library is not there, ERR_FAILED when it does not load. */
 int export_parquet_check(struct err *err) MUST_CHECK;
 
-/* Turns the NDJSON of table events at `from`, objects as strings, into the Parquet file `to`. */
-int export_parquet(const char *from, const char *to, struct err *err) MUST_CHECK;
+/* Turns the NDJSON of table events in `lines`, objects as strings, into Parquet. */
+int export_parquet(FILE *lines, const struct out_file *to, struct err *err) MUST_CHECK;
 
 #endif

@@ -3,13 +3,18 @@
  * `const struct command cmd_NAME`, declare it in commands.h and put it into the table below; help, man pages
  * and completions follow from the table.
  */
+#include "schema/base/out_file.h"
 #include "schema/base/version.h"
 #include "tools/commands.h"
 #include "tools/complete.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct command *const commands[] = {
 	&cmd_record,
@@ -66,7 +71,19 @@ static int find_words_to_complete(int argc, char **argv)
 	return argc > 2 && strcmp(argv[1], "__complete") == 0 ? 2 : 0;
 }
 
-int main(int argc, char **argv)
+/*
+ * A descriptor that is closed at the start is taken by one that refuses what the closed one would have: files
+ * that we open must not become somebody's output, and libraries count on 0 to 2 being there.
+ */
+static void occupy_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	}
+}
+
+static int run(int argc, char **argv)
 {
 	const struct command *command;
 	int words = argc > 0 ? find_words_to_complete(argc, argv) : 0;
@@ -93,4 +110,19 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	return command->run(command, argc - 1, argv + 1);
+}
+
+/* Whatever a command says, it has failed when its words did not arrive. */
+int main(int argc, char **argv)
+{
+	struct err err;
+	int code;
+
+	occupy_descriptors();
+	signal(SIGPIPE, SIG_DFL); /* `| head` ends us in silence, whoever started us */
+	code = run(argc, argv);
+	if (out_stream_flush(stdout, &err) == 0 || (code != EXIT_OK && code != EXIT_LOSS))
+		return code;
+	fprintf(stderr, "kubetape%s%s: %s\n", argc > 1 ? " " : "", argc > 1 ? argv[1] : "", err.text);
+	return EXIT_FAILED;
 }

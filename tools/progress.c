@@ -4,7 +4,6 @@
 #include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +25,25 @@ void progress_catch_signals(void)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+void progress_catch_interrupt(struct sigaction *ret_before)
+{
+	struct sigaction action = {.sa_handler = note_signal};
+
+	stop_asked = 0;
+	sigaction(SIGINT, &action, ret_before);
+}
+
+void progress_release_interrupt(const struct sigaction *before)
+{
+	sigaction(SIGINT, before, NULL);
+}
+
+bool progress_stop_asked(void)
+{
+	return stop_asked;
 }
 
 void progress_begin(struct progress *p, const char *verb)
@@ -34,20 +52,22 @@ void progress_begin(struct progress *p, const char *verb)
 		.verb = verb, .shown = isatty(STDERR_FILENO), .begin_ns = clock_mono_ns(&clock_system)};
 }
 
+/* "verifying  45 %  12.3 MB/s  3.4s left"; without a total, "importing  12.3 MB  3.4 MB/s". */
 static void print_line(const struct progress *p, uint64_t done, uint64_t total, int64_t passed_ns)
 {
 	double rate = (double)done / ((double)passed_ns / 1e9);
-	char rate_text[BYTES_TEXT_BYTES], left[TIME_TEXT_BYTES];
-	unsigned percent =
-		total ? (unsigned)((double)(done < total ? done : total) * 100 / (double)total) : 100;
+	char rate_text[BYTES_TEXT_BYTES], left[TIME_TEXT_BYTES], done_text[BYTES_TEXT_BYTES];
+	uint64_t rest = total > done ? total - done : 0;
 
-	if (passed_ns < RATE_AFTER_NS || done == 0) {
-		fprintf(stderr, "\r%s %3u %%\033[K", p->verb, percent);
-		return;
-	}
-	fprintf(stderr, "\r%s %3u %%  %s/s  %s left\033[K", p->verb, percent,
-		bytes_format(rate_text, (uint64_t)rate),
-		duration_format(left, total > done ? (int64_t)((double)(total - done) / rate * 1e9) : 0));
+	if (total)
+		fprintf(stderr, "\r%s %3.0f %%", p->verb, (double)(total - rest) * 100 / (double)total);
+	else
+		fprintf(stderr, "\r%s  %s", p->verb, bytes_format(done_text, done));
+	if (passed_ns >= RATE_AFTER_NS && done)
+		fprintf(stderr, "  %s/s", bytes_format(rate_text, (uint64_t)rate));
+	if (passed_ns >= RATE_AFTER_NS && done && total)
+		fprintf(stderr, "  %s left", duration_format(left, (int64_t)((double)rest / rate * 1e9)));
+	fputs("\033[K", stderr);
 }
 
 bool progress_step(struct progress *p, uint64_t done, uint64_t total)

@@ -5,11 +5,11 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/log.h"
+#include "schema/base/out_file.h"
 #include "schema/sql/json_diff.h"
 #include "tools/state_text.h"
 #include "tools/table_out.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -255,8 +255,9 @@ static int print_all(struct printer *p, const struct verdict_options *o, struct 
 		printf("no difference: %zu of %zu writes compared with %zu of %zu\n", a->compared, a->writes,
 			b->compared, b->writes);
 	warn_of_sides(a, b);
-	if (fflush(stdout))
-		return err_set_errno(err, errno, "cannot write the output");
+	rc = out_stream_flush(stdout, err);
+	if (rc)
+		return rc;
 	if (count)
 		return EXIT_FAILED;
 	return a->ended && b->ended ? EXIT_OK : EXIT_LOSS;

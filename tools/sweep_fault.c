@@ -5,8 +5,8 @@
 #include "replayer/fault/gap_spec.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
+#include "schema/base/out_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #define HOLD_NS (30 * NS_PER_S) /* so long the clock waits for watches to come back */
@@ -34,16 +34,6 @@ int sweep_words_check(const char *words, struct err *err)
 	if (rc == 0)
 		fault_rule_release(&rule);
 	return rc;
-}
-
-static int write_text(const struct buf *text, const char *path, struct err *err)
-{
-	FILE *file = fopen(path, "we");
-	bool failed = !file || fwrite(text->ptr, 1, text->len, file) != text->len;
-
-	if ((file && fclose(file)) || failed)
-		return err_set_errno(err, errno, "cannot write '%s'", path);
-	return 0;
 }
 
 static int make_gap(
@@ -114,7 +104,7 @@ int sweep_fault_write(const struct sweep_position *p, const char *words, const c
 	if (rc == 0)
 		rc = fault_file_write(&file, &text, err);
 	if (rc == 0)
-		rc = write_text(&text, path, err);
+		rc = out_file_write(path, buf_slice(&text), err);
 	buf_release(&text);
 	fault_file_release(&file);
 	return rc;

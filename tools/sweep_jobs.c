@@ -54,7 +54,7 @@ static void become(char *const *arguments, int output)
 int sweep_job_start(
 	struct sweep_job *job, char *const *arguments, const char *log, int64_t timeout_ns, struct err *err)
 {
-	int output = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int output = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	pid_t pid;
 
 	if (output < 0)

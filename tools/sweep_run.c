@@ -50,7 +50,7 @@ int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *e
 	DIR *dir;
 
 	s->folder = folder ? xstrdup(folder) : xasprintf("%.*s.sweep", len, name);
-	if (mkdir(s->folder, 0777) && errno != EEXIST)
+	if (mkdir(s->folder, 0700) && errno != EEXIST)
 		return err_set_errno(err, errno, "cannot make '%s'", s->folder);
 	dir = opendir(s->folder);
 	if (!dir)

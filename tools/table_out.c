@@ -6,7 +6,8 @@
  */
 #include "tools/table_out.h"
 
-#include <errno.h>
+#include "schema/base/out_file.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -336,13 +337,6 @@ void table_out_free(struct table_out *out)
 	free(out);
 }
 
-static int check_output(struct table_out *out, struct err *err)
-{
-	if (ferror(out->to))
-		return err_set_errno(err, errno ? errno : EIO, "cannot write the output");
-	return 0;
-}
-
 static int on_begin(void *context, const char *const *names, size_t count, struct err *err)
 {
 	struct table_out *out = context;
@@ -360,7 +354,7 @@ static int on_begin(void *context, const char *const *names, size_t count, struc
 	}
 	if (out->format == TABLE_CSV && count)
 		fputc('\n', out->to);
-	return check_output(out, err);
+	return out_stream_check(out->to, err);
 }
 
 static int on_row(void *context, const struct sql_value *values, size_t count, struct err *err)
@@ -380,7 +374,7 @@ static int on_row(void *context, const struct sql_value *values, size_t count, s
 	case TABLE_CSV: put_csv_row(out, values); break;
 	}
 	out->row_count++;
-	return check_output(out, err);
+	return out_stream_check(out->to, err);
 }
 
 static int on_end(void *context, struct err *err)
@@ -392,9 +386,7 @@ static int on_end(void *context, struct err *err)
 	if (out->format == TABLE_JSON && out->column_count)
 		fputs(out->row_count ? "]\n" : "[]\n", out->to);
 	forget_statement(out);
-	if (fflush(out->to))
-		return err_set_errno(err, errno, "cannot write the output");
-	return check_output(out, err);
+	return out_stream_flush(out->to, err);
 }
 
 struct sql_sink table_out_sink(struct table_out *out)

@@ -7,9 +7,11 @@
 #include "schema/run/run_file.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/out_file.h"
 #include "schema/run/run_schema.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -339,12 +341,26 @@ static int make_room(const char *path, struct err *err)
 	return 0;
 }
 
+/* The owner's alone whatever the umask is: bodies of requests are in it. SQLite gives its log the same mode.
+ */
+static int create_empty(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || fchmod(fd, 0600) || close(fd))
+		return err_set_errno(err, errno, "cannot make the run '%s'", path);
+	return 0;
+}
+
 static int create(struct run_file *f, struct err *err)
 {
-	char *uri = xasprintf("%s%s", *f->path == '/' ? "" : "./", f->path);
-	int rc = sqlite3_open_v2(
-		uri, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+	char *uri;
+	int rc = create_empty(f->path, err);
 
+	if (rc)
+		return rc;
+	uri = xasprintf("%s%s", *f->path == '/' ? "" : "./", f->path);
+	rc = sqlite3_open_v2(uri, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	free(uri);
 	if (rc)
 		return err_set(err, ERR_IO, "cannot make the run '%s': %s", f->path, sqlite3_errstr(rc));
@@ -370,15 +386,11 @@ static void release(struct run_file *f)
 	free(f);
 }
 
-int run_file_open(const char *path, struct run_file **ret, struct err *err)
+static int open_new(const char *path, struct run_file **ret, struct err *err)
 {
-	struct run_file *f;
+	struct run_file *f = xcalloc(1, sizeof(*f));
 	int rc;
 
-	rc = make_room(path, err);
-	if (rc)
-		return rc;
-	f = xcalloc(1, sizeof(*f));
 	f->path = xstrdup(path);
 	pthread_mutex_init(&f->mutex, NULL);
 	pthread_cond_init(&f->work, NULL);
@@ -393,6 +405,19 @@ int run_file_open(const char *path, struct run_file **ret, struct err *err)
 	}
 	*ret = f;
 	return 0;
+}
+
+int run_file_open(const char *path, struct run_file **ret, struct err *err)
+{
+	char *target = out_file_target(path);
+	int rc = out_file_refuse_stream(path, "a run is an SQLite file", err);
+
+	if (rc == 0)
+		rc = make_room(target, err);
+	if (rc == 0)
+		rc = open_new(target, ret, err);
+	free(target);
+	return rc;
 }
 
 bool run_file_has_failed(struct run_file *f, struct err *ret)

@@ -22,7 +22,8 @@
 
 struct run_file;
 
-/* Makes the file. An older run under that name is replaced; ERR_USAGE when it is anything else. */
+/* Makes the file, which nobody else may read. Symbolic links are followed. An older run under that name is
+ * replaced; ERR_USAGE when it is anything else. */
 int run_file_open(const char *path, struct run_file **ret, struct err *err) MUST_CHECK;
 
 /* Writes what is left and closes; freed in any case. The first failure since open, if there was one. NULL is

@@ -1,0 +1,29 @@
+/*
+ * sql_progress.h: how far statements that take long are, on one line of the terminal, and Ctrl-C that stops
+ * them. Where stderr is no terminal nothing is printed.
+ */
+#ifndef TOOLS_SQL_PROGRESS_H
+#define TOOLS_SQL_PROGRESS_H
+
+#include "schema/sql/session.h"
+
+#include <stdio.h>
+
+struct sql_progress {
+	struct sql_session *session;
+	const char *verb; /* "exporting ", "" */
+	struct sql_sink rows;
+	int64_t begin_ns;
+	bool is_wanted, is_shown;
+	bool is_beside_rows; /* rows go to the same terminal: there is no line any more once the first is
+				there */
+};
+
+/* Watches the statements of the session from now on, whose rows go to `to` and are meant for `rows`. Returns
+ * the sink to run them with; `p` stays where it is until sql_progress_end(). The statement is interrupted
+ * after a signal that progress.h notes. */
+struct sql_sink sql_progress_begin(struct sql_progress *p, struct sql_session *s, const char *verb, FILE *to,
+	const struct sql_sink *rows);
+void sql_progress_end(struct sql_progress *p);
+
+#endif
