@@ -26,7 +26,7 @@ struct get_table {
 static void choose_columns(struct get_table *t, const struct table_column *all)
 {
 	for (const struct table_column *c = all; c->name && t->column_count < MAX_COLUMNS; c++) {
-		if (c->priority == 0 || t->options.wide)
+		if (c->priority == 0 || (c->priority > 0 && t->options.wide))
 			t->columns[t->column_count++] = c;
 	}
 }

@@ -8,6 +8,7 @@
 #include "replayer/api/continue_token.h"
 #include "replayer/api/json_indent.h"
 #include "replayer/run.h"
+#include "replayer/table/table.h"
 #include "replayer/write/write.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -406,6 +407,8 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 	call->client->relists += call->client->watches > 0;
 	a = new_answer(call, o, view, state.rv);
 	rc = collect(a, &state, call->path.namespace, &token, o->limit, &err);
+	if (rc == 0)
+		rc = table_sort_rows(view, a->world, a->seqs, a->count, &err);
 	if (rc == 0)
 		rc = view_list_head(&a->view, &a->meta, &a->raw, &err);
 	if (rc == 0)

@@ -1,6 +1,8 @@
 /* view.c: see view.h. */
 #include "replayer/api/view.h"
 
+#include "replayer/api/meta_order.h"
+#include "replayer/api/zero_table.h"
 #include "replayer/table/table.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -114,6 +116,54 @@ static int write_untyped(const struct view *v, struct slice object, struct buf *
 	return rc ? rc : buf_append(to, rest.ptr, rest.len, err);
 }
 
+/* The member at a path, with its key, as it stands in the text; empty when it is not there or not compact. */
+static struct slice find_member(struct slice object, const char *path, const char *key)
+{
+	struct slice value, none = {NULL, 0};
+	size_t len = strlen(key);
+
+	if (json_get(object, path, &value, NULL) <= 0 || (size_t)(value.ptr - object.ptr) <= len ||
+		memcmp(value.ptr - len, key, len) != 0)
+		return none;
+	return (struct slice){value.ptr - len, value.len + len};
+}
+
+/* Appends an object without one of its members, which is in the middle of it. */
+static int write_without(struct slice object, struct slice member, struct buf *to, struct err *err)
+{
+	const char *from = member.ptr, *rest = member.ptr + member.len;
+	int rc;
+
+	if (*rest == ',')
+		rest++;
+	else if (from[-1] == ',')
+		from--;
+	rc = buf_append(to, object.ptr, (size_t)(from - object.ptr), err);
+	return rc ? rc : buf_append(to, rest, (size_t)(object.ptr + object.len - rest), err);
+}
+
+/* The API server makes an annotation up where it shows a whole DaemonSet, as the tape has it, but not where
+ * it shows metadata alone. */
+static int write_metadata(const struct view *v, struct slice metadata, struct buf *to, struct err *err)
+{
+	static const char key[] = "\"deprecated.daemonset.template.generation\":",
+			  outer[] = "\"annotations\":";
+	struct slice made_up = {NULL, 0}, all = {NULL, 0};
+
+	if (v->collection->custom)
+		return meta_order_append(metadata, to, err);
+	if (strcmp(v->collection->resource.kind, "DaemonSet") == 0) {
+		made_up =
+			find_member(metadata, "annotations['deprecated.daemonset.template.generation']", key);
+		all = find_member(metadata, "annotations", outer);
+	}
+	if (!made_up.len)
+		return buf_append(to, metadata.ptr, metadata.len, err);
+	if (all.len == made_up.len + strlen(outer) + strlen("{}"))
+		made_up = all;
+	return write_without(metadata, made_up, to, err);
+}
+
 static int write_partial(const struct view *v, struct slice object, struct buf *to, struct err *err)
 {
 	struct slice metadata = slice_of("{}");
@@ -124,7 +174,7 @@ static int write_partial(const struct view *v, struct slice object, struct buf *
 	rc = buf_printf(to, err,
 		"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"%s\",\"metadata\":", meta_version(v));
 	if (rc == 0)
-		rc = buf_append(to, metadata.ptr, metadata.len, err);
+		rc = write_metadata(v, metadata, to, err);
 	return rc ? rc : buf_append(to, "}", 1, err);
 }
 
@@ -200,22 +250,47 @@ struct blob *view_frame(const struct view *v, struct change *c, enum event_type 
 
 /* ---- objects ---- */
 
+#define INITIAL_END "\"k8s.io/initial-events-end\":\"true\""
+
+static const struct zero_object *find_zero(const char *api_version, const char *kind)
+{
+	static const struct zero_object other = {"", "", "", ""};
+
+	for (unsigned i = 0; i < zero_object_count; i++) {
+		if (strcmp(zero_objects[i].kind, kind) == 0 &&
+			strcmp(zero_objects[i].api_version, api_version) == 0)
+			return &zero_objects[i];
+	}
+	return &other;
+}
+
+static int custom_bookmark(
+	const struct collection *c, uint64_t rv, bool initial_end, struct buf *to, struct err *err)
+{
+	char version[API_VERSION_MAX];
+
+	return buf_printf(to, err,
+		"{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{%s\"resourceVersion\":\"%llu\"}}",
+		view_api_version(c, version), c->resource.kind,
+		initial_end ? "\"annotations\":{" INITIAL_END "}," : "", (unsigned long long)rv);
+}
+
 static int bare_bookmark(
 	const struct collection *c, uint64_t rv, bool initial_end, struct buf *to, struct err *err)
 {
 	char version[API_VERSION_MAX];
-	const char *annotation = "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}";
+	const struct zero_object *zero = find_zero(view_api_version(c, version), c->resource.kind);
+	int rc;
 
-	view_api_version(c, version);
 	if (c->custom)
-		return buf_printf(to, err,
-			"{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{%s%s\"resourceVersion\":\"%llu\"}}",
-			version, c->resource.kind, initial_end ? annotation : "", initial_end ? "," : "",
-			(unsigned long long)rv);
-	return buf_printf(to, err,
-		"{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%llu\"%s%s}}",
-		c->resource.kind, version, (unsigned long long)rv, initial_end ? "," : "",
-		initial_end ? annotation : "");
+		return custom_bookmark(c, rv, initial_end, to, err);
+	rc = buf_printf(to, err,
+		"{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%llu\"",
+		c->resource.kind, version, (unsigned long long)rv);
+	if (rc == 0 && (initial_end || *zero->annotations))
+		rc = buf_printf(to, err, ",\"annotations\":{%s%s%s}", zero->annotations,
+			initial_end && *zero->annotations ? "," : "", initial_end ? INITIAL_END : "");
+	return rc ? rc : buf_printf(to, err, "}%s}", zero->rest);
 }
 
 /* A recorded bookmark may have been the annotated one; the one to be sent may not be. */

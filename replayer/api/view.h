@@ -49,8 +49,9 @@ struct blob *view_frame(const struct view *v, struct change *c, enum event_type 
 /* A frame that belongs to no change. */
 struct blob *view_new_frame(const struct view *v, const char *type, struct slice object);
 
-/* The object of a BOOKMARK: kind, apiVersion and version, in the shape that was recorded for the kind.
- * initial_end: with the annotation that ends the initial events. */
+/* The object of a BOOKMARK: kind, apiVersion and version, and the empty members that were recorded for the
+ * kind or, for want of a recorded bookmark, that Kubernetes gives it. initial_end: with the annotation that
+ * ends the initial events. */
 int bookmark_object(const struct collection *c, struct slice recorded, uint64_t rv, bool initial_end,
 	struct buf *to, struct err *err) MUST_CHECK;
 

@@ -3,10 +3,12 @@
 
 #include "replayer/api/crd.h"
 #include "replayer/table/table_columns.h"
+#include "replayer/table/table_headings.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static const struct table_column *columns_of(const struct view *v)
 {
@@ -41,7 +43,30 @@ static int write_text_member(struct buf *to, const char *key, const char *text, 
 	return rc ? rc : json_escape(slice_of(text ? text : ""), to, err);
 }
 
-static int write_column(const struct table_column *c, struct buf *to, struct err *err)
+static const char *find_description(const char *group, const char *kind, const char *column)
+{
+	for (unsigned i = 0; i < table_heading_count; i++) {
+		const struct table_heading *h = &table_headings[i];
+
+		if (strcmp(h->kind, kind) == 0 && strcmp(h->group, group) == 0 &&
+			strcmp(h->name, column) == 0)
+			return table_heading_texts[h->text];
+	}
+	return NULL;
+}
+
+/* What the definition of a custom resource says, what the API server says of the kind, or of any kind. */
+static const char *description_of(const struct view *v, const struct table_column *c)
+{
+	const struct tape_resource *r = &v->collection->resource;
+	const char *text = c->description;
+
+	if (!text && !v->collection->custom)
+		text = find_description(r->apigroup, r->kind, c->name);
+	return text ? text : find_description("", "", c->name);
+}
+
+static int write_column(const struct view *v, const struct table_column *c, struct buf *to, struct err *err)
 {
 	int rc = write_text_member(to, "{\"name\":", c->name, err);
 
@@ -50,8 +75,14 @@ static int write_column(const struct table_column *c, struct buf *to, struct err
 	if (rc == 0)
 		rc = write_text_member(to, ",\"format\":", c->format, err);
 	if (rc == 0)
-		rc = write_text_member(to, ",\"description\":", c->description, err);
+		rc = write_text_member(to, ",\"description\":", description_of(v, c), err);
 	return rc ? rc : buf_printf(to, err, ",\"priority\":%d}", c->priority);
+}
+
+/* The aggregator makes its own tables, and says the columns again with each of them. */
+static bool repeats_headings(const struct view *v)
+{
+	return strcmp(v->collection->resource.apigroup, "apiregistration.k8s.io") == 0;
 }
 
 static int write_columns(const struct view *v, struct buf *to, struct err *err)
@@ -59,14 +90,16 @@ static int write_columns(const struct view *v, struct buf *to, struct err *err)
 	const struct table_column *columns = columns_of(v);
 	int rc;
 
-	if (v->no_headers)
+	if (v->no_headers && !repeats_headings(v))
 		return buf_append(to, "null", 4, err);
 	rc = buf_append(to, "[", 1, err);
 	for (const struct table_column *c = columns; rc == 0 && c->name; c++) {
+		if (c->priority == COLUMN_WITHOUT_HEADING)
+			continue;
 		if (c != columns)
 			rc = buf_append(to, ",", 1, err);
 		if (rc == 0)
-			rc = write_column(c, to, err);
+			rc = write_column(v, c, to, err);
 	}
 	return rc ? rc : buf_append(to, "]", 1, err);
 }
@@ -150,6 +183,62 @@ static int write_row_object(const struct view *v, struct slice object, struct bu
 		return buf_append(to, "null", 4, err);
 	inner.form = v->include == INCLUDE_OBJECT ? FORM_OBJECT : FORM_PARTIAL;
 	return view_object(&inner, object, to, err);
+}
+
+/* ---- order ---- */
+
+struct ranked {
+	int64_t rank;
+	size_t place; /* among the others, by name */
+	uint64_t seq;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static int64_t precedence_of(struct slice flow_schema)
+{
+	struct slice value;
+
+	if (json_get(flow_schema, "spec.matchingPrecedence", &value, NULL) <= 0)
+		return 0;
+	return strtoll(value.ptr, NULL, 10);
+}
+
+static bool is_ranked(const struct view *v)
+{
+	const struct tape_resource *r = &v->collection->resource;
+
+	return v->form == FORM_TABLE && strcmp(r->resource, "flowschemas") == 0 &&
+	       strcmp(r->apigroup, "flowcontrol.apiserver.k8s.io") == 0;
+}
+
+int table_sort_rows(const struct view *v, struct world *w, uint64_t *seqs, size_t count, struct err *err)
+{
+	struct ranked *rows;
+	struct slice object;
+	int rc = 0;
+
+	if (!is_ranked(v) || count < 2)
+		return 0;
+	rows = xcalloc(count, sizeof(*rows));
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		rc = world_object(w, seqs[i], &object, err);
+		if (rc == 0)
+			rows[i] = (struct ranked){precedence_of(object), i, seqs[i]};
+	}
+	if (rc == 0)
+		qsort(rows, count, sizeof(*rows), compare_ranked);
+	for (size_t i = 0; i < count && rc == 0; i++)
+		seqs[i] = rows[i].seq;
+	free(rows);
+	return rc;
 }
 
 int table_row(const struct view *v, struct slice object, struct buf *to, struct err *err)

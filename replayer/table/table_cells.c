@@ -60,6 +60,30 @@ bool cell_has_condition(const cJSON *object, const char *type)
 	return condition && strcmp(cell_string(condition, "status", ""), "True") == 0;
 }
 
+static int compare_keys(const void *a, const void *b)
+{
+	const cJSON *const *x = a, *const *y = b;
+
+	return strcmp((*x)->string, (*y)->string);
+}
+
+const cJSON **cell_sorted(const cJSON *map, size_t *ret_count)
+{
+	size_t n = 0;
+	const cJSON **sorted, *entry;
+
+	if (!cJSON_IsObject(map))
+		map = NULL;
+	sorted = xcalloc((size_t)cJSON_GetArraySize(map) + 1, sizeof(const cJSON *));
+	cJSON_ArrayForEach(entry, map)
+	{
+		sorted[n++] = entry;
+	}
+	qsort(sorted, n, sizeof(*sorted), compare_keys);
+	*ret_count = n;
+	return sorted;
+}
+
 int cell_put_text(const struct table_cell *c, const char *text)
 {
 	return json_escape(slice_of(text), c->to, c->err);

@@ -20,13 +20,17 @@ struct table_cell {
 
 typedef int table_cell_writer(const struct table_cell *c);
 
+/* The priority of a cell that the API server sends without saying what it is. */
+#define COLUMN_WITHOUT_HEADING (-1)
+
 struct table_column {
 	const char *name;
 	const char *type; /* "string", "integer", ... */
-	int priority;     /* 0 always shown, 1 only when wide */
+	int priority;     /* 0 always shown, 1 only when wide, or COLUMN_WITHOUT_HEADING */
 	table_cell_writer *write;
-	const char *a, *b;                /* paths or texts, as the writer takes them */
-	const char *format, *description; /* NULL: "" */
+	const char *a, *b;       /* paths or texts, as the writer takes them */
+	const char *format;      /* NULL: "" */
+	const char *description; /* NULL: as table_headings.h has it */
 };
 
 /* The columns of a built-in resource, ended by a NULL name; those of unknown ones are name and creation. */
@@ -47,6 +51,9 @@ int64_t cell_integer(const cJSON *object, const char *path, int64_t otherwise);
 const cJSON *cell_entry(const cJSON *list, const char *key, const char *value);
 /* Whether a condition in the status of that type is "True". */
 bool cell_has_condition(const cJSON *object, const char *type);
+
+/* The members of a map (may be NULL) in order of their keys; the caller frees the array. */
+const cJSON **cell_sorted(const cJSON *map, size_t *ret_count);
 
 int cell_put_text(const struct table_cell *c, const char *text);
 int cell_put_integer(const struct table_cell *c, int64_t value);

@@ -127,6 +127,15 @@ static struct table_column name_column(void)
 	return (struct table_column){"Name", "string", 0, cell_text, "metadata.name", "", "name", NULL};
 }
 
+/* What the API server shows where a definition declares nothing. */
+static struct table_column age_column(void)
+{
+	return (struct table_column){.name = xstrdup("Age"),
+		.type = xstrdup("date"),
+		.write = write_custom,
+		.a = xstrdup(".metadata.creationTimestamp")};
+}
+
 static struct table_column read_column(const cJSON *declared)
 {
 	const char *path = cell_string(declared, "jsonPath", "");
@@ -148,24 +157,20 @@ static struct table_column read_column(const cJSON *declared)
 
 struct table_column *table_custom_columns(struct slice crd, const char *version)
 {
-	static const char otherwise[] =
-		"[{\"name\":\"Age\",\"type\":\"date\",\"jsonPath\":\".metadata.creationTimestamp\"}]";
 	struct slice entry = crd.len ? crd_version(crd, version) : crd;
 	cJSON *object = entry.len ? cJSON_ParseWithLength(entry.ptr, entry.len) : NULL;
-	cJSON *standard = cJSON_Parse(otherwise);
 	const cJSON *declared = cell_at(object, "additionalPrinterColumns"), *column;
 	struct table_column *made;
 	size_t n = 1;
 
-	if (cJSON_GetArraySize(declared) == 0)
-		declared = standard;
-	made = xcalloc((size_t)cJSON_GetArraySize(declared) + 2, sizeof(*made));
+	made = xcalloc((size_t)cJSON_GetArraySize(declared) + 3, sizeof(*made));
 	made[0] = name_column();
 	cJSON_ArrayForEach(column, declared)
 	{
 		made[n++] = read_column(column);
 	}
-	cJSON_Delete(standard);
+	if (n == 1)
+		made[n] = age_column();
 	cJSON_Delete(object);
 	return made;
 }

@@ -1,5 +1,5 @@
 /* table_kinds.c: the columns of built-in kinds; see table_columns.h. To add a kind: a row for each column, in
- * the API server's order, and the kind in the table at the end. */
+ * the API server's order, and the kind in the table at the end; table_headings.c has what there is. */
 #include "replayer/table/table_columns.h"
 #include "replayer/table/table_pod.h"
 #include "replayer/table/table_writers.h"
@@ -14,7 +14,8 @@
 	}
 #define CREATED_AT                                                                                           \
 	{                                                                                                    \
-		"Created At", "date", 0, cell_text, "metadata.creationTimestamp", "", NULL, NULL             \
+		"Created At", "date", 0, cell_text, "metadata.creationTimestamp", "0001-01-01T00:00:00Z",    \
+			NULL, NULL                                                                           \
 	}
 #define TEXT(name, path, otherwise)                                                                          \
 	{                                                                                                    \
@@ -117,7 +118,7 @@ static const struct table_column config_maps[] = {
 static const struct table_column ingresses[] = {NAME, TEXT("Class", "spec.ingressClassName", "<none>"),
 	CELL("Hosts", cell_ingress_hosts, NULL, NULL), CELL("Address", cell_balancer_address, NULL, NULL),
 	CELL("Ports", cell_ingress_ports, NULL, NULL), AGE, END};
-static const struct table_column volumes[] = {NAME, TEXT("Capacity", "spec.capacity.storage", ""),
+static const struct table_column volumes[] = {NAME, TEXT("Capacity", "spec.capacity.storage", "0"),
 	CELL("Access Modes", cell_access_modes, "spec.accessModes", NULL),
 	TEXT("Reclaim Policy", "spec.persistentVolumeReclaimPolicy", ""),
 	CELL("Status", cell_phase, NULL, NULL), CELL("Claim", cell_claim, NULL, NULL),
@@ -177,6 +178,57 @@ static const struct table_column autoscalers[] = {NAME,
 	CELL("MaxPods", cell_number, "spec.maxReplicas", NULL),
 	CELL("Replicas", cell_number, "status.currentReplicas", NULL), AGE, END};
 
+static const struct table_column component_statuses[] = {NAME, CELL("Status", cell_component, NULL, NULL),
+	CELL("Message", cell_component, "message", NULL), CELL("Error", cell_component, "error", NULL), END};
+static const struct table_column pod_templates[] = {NAME,
+	CELL("Containers", cell_list_of, "template.spec.containers", "name"),
+	CELL("Images", cell_list_of, "template.spec.containers", "image"),
+	CELL("Pod Labels", cell_labels, "template.metadata.labels", NULL), END};
+static const struct table_column quotas[] = {NAME, CELL("Request", cell_quota, "requests", NULL),
+	CELL("Limit", cell_quota, "limits", NULL), AGE, END};
+static const struct table_column mutating_policies[] = {NAME,
+	{"Mutations", "integer", 0, cell_members, "spec.mutations", NULL, NULL, NULL},
+	CELL("ParamKind", cell_param_kind, NULL, NULL), AGE, END};
+static const struct table_column validating_policies[] = {NAME,
+	{"Validations", "integer", 0, cell_members, "spec.validations", NULL, NULL, NULL},
+	CELL("ParamKind", cell_param_kind, NULL, NULL), AGE, END};
+static const struct table_column policy_bindings[] = {NAME, TEXT("PolicyName", "spec.policyName", ""),
+	CELL("ParamRef", cell_param_ref, NULL, NULL), AGE, END};
+static const struct table_column revisions[] = {NAME, CELL("Controller", cell_controller, NULL, NULL),
+	CELL("Revision", cell_number, "revision", NULL), AGE, END};
+static const struct table_column signing_requests[] = {NAME, AGE,
+	TEXT("SignerName", "spec.signerName", "<none>"), TEXT("Requestor", "spec.username", ""),
+	CELL("RequestedDuration", cell_seconds, "spec.expirationSeconds", NULL),
+	CELL("Condition", cell_request_state, NULL, NULL), END};
+static const struct table_column trust_bundles[] = {
+	NAME, TEXT("SignerName", "spec.signerName", "<none>"), END};
+static const struct table_column lease_candidates[] = {NAME, TEXT("LeaseName", "spec.leaseName", ""),
+	TEXT("BinaryVersion", "spec.binaryVersion", ""),
+	TEXT("EmulationVersion", "spec.emulationVersion", ""), AGE, END};
+static const struct table_column addresses[] = {NAME, CELL("ParentRef", cell_parent, NULL, NULL),
+	{"Age", "string", COLUMN_WITHOUT_HEADING, cell_age, "metadata.creationTimestamp", NULL, NULL, NULL},
+	END};
+static const struct table_column service_ranges[] = {
+	NAME, CELL("CIDRs", cell_strings, "spec.cidrs", ""), AGE, END};
+static const struct table_column claims_of_devices[] = {
+	NAME, CELL("State", cell_claim_state, NULL, NULL), AGE, END};
+static const struct table_column slices_of_devices[] = {NAME, TEXT("Node", "spec.nodeName", ""),
+	TEXT("Driver", "spec.driver", ""), TEXT("Pool", "spec.pool.name", ""), AGE, END};
+static const struct table_column device_taints[] = {NAME, TEXT("Key", "spec.taint.key", ""),
+	TEXT("Value", "spec.taint.value", ""), TEXT("Effect", "spec.taint.effect", ""),
+	CELL("TimeAdded", cell_age_or_nothing, "spec.taint.timeAdded", NULL), AGE, END};
+static const struct table_column csi_drivers[] = {NAME,
+	{"AttachRequired", "boolean", 0, cell_true_unless_false, "spec.attachRequired", NULL, NULL, NULL},
+	BOOLEAN("PodInfoOnMount", "spec.podInfoOnMount"), BOOLEAN("StorageCapacity", "spec.storageCapacity"),
+	CELL("TokenRequests", cell_token_requests, NULL, NULL),
+	BOOLEAN("RequiresRepublish", "spec.requiresRepublish"),
+	CELL("Modes", cell_strings, "spec.volumeLifecycleModes", "<none>"), AGE, END};
+static const struct table_column attachments[] = {NAME,
+	{"Attacher", "string", 0, cell_text, "spec.attacher", "", "name", NULL},
+	TEXT("PV", "spec.source.persistentVolumeName", ""), TEXT("Node", "spec.nodeName", ""),
+	BOOLEAN("Attached", "status.attached"), AGE, END};
+static const struct table_column volume_classes[] = {NAME, TEXT("DriverName", "driverName", ""), AGE, END};
+
 static const struct {
 	const char *group, *resource;
 	const struct table_column *columns;
@@ -193,17 +245,28 @@ static const struct {
 	{"", "replicationcontrollers", replication_controllers},
 	{"", "persistentvolumes", volumes},
 	{"", "persistentvolumeclaims", claims},
+	{"", "componentstatuses", component_statuses},
+	{"", "podtemplates", pod_templates},
+	{"", "resourcequotas", quotas},
 	{"admissionregistration.k8s.io", "mutatingwebhookconfigurations", webhooks},
 	{"admissionregistration.k8s.io", "validatingwebhookconfigurations", webhooks},
+	{"admissionregistration.k8s.io", "mutatingadmissionpolicies", mutating_policies},
+	{"admissionregistration.k8s.io", "mutatingadmissionpolicybindings", policy_bindings},
+	{"admissionregistration.k8s.io", "validatingadmissionpolicies", validating_policies},
+	{"admissionregistration.k8s.io", "validatingadmissionpolicybindings", policy_bindings},
 	{"apiregistration.k8s.io", "apiservices", api_services},
 	{"apps", "deployments", deployments},
 	{"apps", "replicasets", replica_sets},
 	{"apps", "daemonsets", daemon_sets},
 	{"apps", "statefulsets", stateful_sets},
+	{"apps", "controllerrevisions", revisions},
 	{"autoscaling", "horizontalpodautoscalers", autoscalers},
 	{"batch", "jobs", jobs},
 	{"batch", "cronjobs", cron_jobs},
+	{"certificates.k8s.io", "certificatesigningrequests", signing_requests},
+	{"certificates.k8s.io", "clustertrustbundles", trust_bundles},
 	{"coordination.k8s.io", "leases", leases},
+	{"coordination.k8s.io", "leasecandidates", lease_candidates},
 	{"discovery.k8s.io", "endpointslices", endpoint_slices},
 	{"events.k8s.io", "events", events},
 	{"flowcontrol.apiserver.k8s.io", "flowschemas", flow_schemas},
@@ -211,15 +274,24 @@ static const struct {
 	{"networking.k8s.io", "ingresses", ingresses},
 	{"networking.k8s.io", "ingressclasses", ingress_classes},
 	{"networking.k8s.io", "networkpolicies", policies},
+	{"networking.k8s.io", "ipaddresses", addresses},
+	{"networking.k8s.io", "servicecidrs", service_ranges},
 	{"node.k8s.io", "runtimeclasses", runtime_classes},
 	{"policy", "poddisruptionbudgets", budgets},
 	{"rbac.authorization.k8s.io", "rolebindings", bindings},
 	{"rbac.authorization.k8s.io", "clusterrolebindings", bindings},
 	{"resource.k8s.io", "deviceclasses", aged},
 	{"resource.k8s.io", "resourceclaimtemplates", aged},
+	{"resource.k8s.io", "devicetaintrules", device_taints},
+	{"resource.k8s.io", "resourceclaims", claims_of_devices},
+	{"resource.k8s.io", "resourceslices", slices_of_devices},
 	{"scheduling.k8s.io", "priorityclasses", priority_classes},
+	{"scheduling.k8s.io", "workloads", aged},
 	{"storage.k8s.io", "csinodes", csi_nodes},
 	{"storage.k8s.io", "storageclasses", storage_classes},
+	{"storage.k8s.io", "csidrivers", csi_drivers},
+	{"storage.k8s.io", "volumeattachments", attachments},
+	{"storage.k8s.io", "volumeattributesclasses", volume_classes},
 };
 
 const struct table_column *table_kind_columns(struct slice group, struct slice resource)

@@ -96,28 +96,15 @@ int cell_first_of(const struct table_cell *c)
 	return cell_put_text(c, text ? text : c->column->b);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-	const cJSON *const *x = a, *const *y = b;
-
-	return strcmp((*x)->string ? (*x)->string : "", (*y)->string ? (*y)->string : "");
-}
-
 /* "k=v" of each member, sorted by key. */
 static void join_map(struct cell_joined *j, const cJSON *map)
 {
-	int count = cJSON_GetArraySize(map), n = 0;
-	const cJSON **sorted = xcalloc((size_t)count, sizeof(const cJSON *)), *entry;
+	size_t n;
+	const cJSON **sorted = cell_sorted(map, &n);
 
-	cJSON_ArrayForEach(entry, map)
-	{
-		sorted[n++] = entry;
-	}
-	if (n)
-		qsort(sorted, (size_t)n, sizeof(*sorted), compare_keys);
-	for (int i = 0; i < n; i++) {
-		char *pair = xasprintf("%s=%s", sorted[i]->string ? sorted[i]->string : "",
-			cJSON_IsString(sorted[i]) ? sorted[i]->valuestring : "");
+	for (size_t i = 0; i < n; i++) {
+		char *pair = xasprintf(
+			"%s=%s", sorted[i]->string, cJSON_IsString(sorted[i]) ? sorted[i]->valuestring : "");
 
 		cell_join(j, ",", pair);
 		free(pair);

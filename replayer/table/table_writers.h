@@ -38,6 +38,18 @@ table_cell_writer cell_role;
 table_cell_writer cell_subjects; /* a: kind of the subjects */
 table_cell_writer cell_api_service, cell_available;
 
+/* table_writers_admin.c: of kinds that only administrators meet */
+table_cell_writer cell_component; /* a: member of its condition, NULL: whether it is healthy */
+table_cell_writer cell_quota;     /* a: "limits" or "requests", which is all the others */
+table_cell_writer cell_controller, cell_parent;
+table_cell_writer cell_strings; /* a: path of a list of strings, b: when empty */
+table_cell_writer cell_param_kind, cell_param_ref;
+table_cell_writer cell_seconds; /* a: path of a number of seconds, as a duration */
+table_cell_writer cell_request_state;
+table_cell_writer cell_true_unless_false; /* a: path */
+table_cell_writer cell_token_requests, cell_claim_state;
+table_cell_writer cell_age_or_nothing; /* a: path of a time */
+
 /* table_autoscaler.c: of a HorizontalPodAutoscaler */
 table_cell_writer cell_autoscaler_reference, cell_autoscaler_targets;
 

@@ -11,6 +11,15 @@ ROLES = {"group": "rbac.authorization.k8s.io", "version": "v1", "resource": "rol
 AUTOSCALERS = {"group": "autoscaling", "version": "v2", "resource": "horizontalpodautoscalers",
 	"kind": "HorizontalPodAutoscaler", "namespaced": True}
 JOBS = {"group": "batch", "version": "v1", "resource": "jobs", "kind": "Job", "namespaced": True}
+QUOTAS = {"version": "v1", "resource": "resourcequotas", "kind": "ResourceQuota", "namespaced": True}
+ADDRESSES = {"group": "networking.k8s.io", "version": "v1", "resource": "ipaddresses", "kind": "IPAddress",
+	"namespaced": False}
+CLAIMS = {"group": "resource.k8s.io", "version": "v1", "resource": "resourceclaims", "kind": "ResourceClaim",
+	"namespaced": True}
+BINDINGS = {"group": "admissionregistration.k8s.io", "version": "v1", "resource": "validatingadmissionpolicybindings",
+	"kind": "ValidatingAdmissionPolicyBinding", "namespaced": False}
+SCHEMAS = {"group": "flowcontrol.apiserver.k8s.io", "version": "v1", "resource": "flowschemas", "kind": "FlowSchema",
+	"namespaced": False}
 AGE = "60m"  # of everything in a small tape
 
 
@@ -133,6 +142,41 @@ class TableTest(Case):
 				([queue, requests], "<unknown>/7 (avg), <unknown>/8"),
 				([cpu, queue, pods, requests], "cpu: <unknown>/80%, <unknown>/7 (avg) + 2 more...")):
 			self.assertEqual(self.autoscaler(metrics)["Targets"], targets)
+
+	def test_columns_are_described_as_the_server_does(self):
+		texts = {c["name"]: c["description"] for c in self.table(PODS, [], "/api/v1/pods")["columnDefinitions"]}
+		self.assertRegex(texts["Name"], r"^Name must be unique within a namespace\. .*/names#names$")
+		self.assertEqual(texts["Status"], "The aggregate status of the containers in this pod.")
+		self.assertRegex(texts["Node"], "^NodeName indicates in which node this pod is scheduled")
+		texts = {c["name"]: c["description"] for c in self.table(ROLES, [],
+			"/apis/rbac.authorization.k8s.io/v1/roles")["columnDefinitions"]}
+		self.assertRegex(texts["Created At"], "^CreationTimestamp is a timestamp representing the server time")
+
+	def test_quota_address_and_claim_have_their_columns(self):
+		quota = obj(QUOTAS, "q", 5, status={"hard": {"pods": "10", "limits.cpu": "2", "cpu": "1"}, "used": {"cpu": "500m"}})
+		self.assertEqual(self.cells(QUOTAS, quota, "/api/v1/resourcequotas"),
+			{"Name": "q", "Request": "cpu: 500m/1, pods: 0/10", "Limit": "limits.cpu: 0/2", "Age": AGE})
+		address = obj(ADDRESSES, "10.0.0.1", 5, spec={"parentRef": {"resource": "services", "namespace": "a", "name": "s"}})
+		table = self.table(ADDRESSES, [address], "/apis/networking.k8s.io/v1/ipaddresses")
+		self.assertEqual([c["name"] for c in table["columnDefinitions"]], ["Name", "ParentRef"])
+		self.assertEqual(table["rows"][0]["cells"], ["10.0.0.1", "services/a/s", AGE])  # the server says no name for it either
+		claim = obj(CLAIMS, "c", 5, status={"allocation": {}, "reservedFor": [{}]})
+		self.assertEqual(self.cells(CLAIMS, claim, "/apis/resource.k8s.io/v1/resourceclaims")["State"], "allocated,reserved")
+
+	def test_admission_policies_tell_their_parameters(self):
+		path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+		for ref, text in ((None, "<unset>"), ({"name": "p", "namespace": "n"}, "n/p"), ({"name": "p"}, "*/p"),
+				({"selector": {"matchLabels": {"b": "2", "a": "1"}, "matchExpressions": [
+					{"key": "k", "operator": "In", "values": ["x", "y"]}]}},
+				"&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},MatchExpressions:[]LabelSelectorRequirement{"
+				"LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},},}")):
+			spec = {"policyName": "v", **({"paramRef": ref} if ref else {})}
+			self.assertEqual(self.cells(BINDINGS, obj(BINDINGS, "b", 5, spec=spec), path)["ParamRef"], text)
+
+	def test_flow_schemas_are_sorted_by_precedence(self):
+		schemas = [obj(SCHEMAS, name, 5, spec={"matchingPrecedence": n}) for name, n in (("a", 100), ("b", 9), ("c", 100))]
+		path = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
+		self.assertEqual([row["cells"][0] for row in self.table(SCHEMAS, schemas, path)["rows"]], ["b", "a", "c"])
 
 	def test_other_kinds_have_name_and_creation(self):
 		cells = self.cells(ROLES, obj(ROLES, "r", 5), "/apis/rbac.authorization.k8s.io/v1/roles")

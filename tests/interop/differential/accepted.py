@@ -54,11 +54,6 @@ def _each_json(change, live, replayed):
 	_same_length(live, replayed)
 
 
-def _in_order(value):
-	"""With the keys of all objects in order of name."""
-	return json.loads(json.dumps(value, sort_keys=True))
-
-
 def _tables_of(value):
 	table = value.get("object", value) if isinstance(value, dict) else {}
 	return [table] if isinstance(table, dict) and table.get("kind") == "Table" else []
@@ -121,16 +116,6 @@ def no_retry_hint(live, replayed):
 	_each_json(without, live, replayed)
 
 
-def column_descriptions(live, replayed):
-	def without(value):
-		for table in _tables_of(value):
-			for column in table.get("columnDefinitions") or []:
-				column["description"] = ""
-		return value
-
-	_each_json(without, live, replayed)
-
-
 def ages(live, replayed):
 	def without(value):
 		for table in _tables_of(value):
@@ -141,47 +126,10 @@ def ages(live, replayed):
 	_each_json(without, live, replayed)
 
 
-def bookmark_shapes(live, replayed):
-	def without(value):
-		if isinstance(value, dict) and value.get("type") == "BOOKMARK":
-			value["object"] = {key: value["object"][key] for key in ("kind", "apiVersion", "metadata")}
-			value["object"]["metadata"].get("annotations", {}).pop("deprecated.daemonset.template.generation", None)
-		return value
-
-	if live.lines:
-		_each_json(without, live, replayed)
-
-
-def order_of_keys(live, replayed):
-	if "test.example.com" in live.request.target and "as=" in live.request.headers.get("Accept", ""):
-		for side in (live, replayed):
-			if side.lines is not None:
-				side.lines = [_changed(_in_order, line, True) for line in side.lines]
-			else:
-				side.body = _changed(_in_order, side.body, True)
-
-
 def twin_events(live, replayed):
 	if "/events.k8s.io/v1/events" in live.request.target and b'"before"' not in replayed.body:
 		live.status = replayed.status
 		_drop_body(live, replayed)
-
-
-def annotation_of_daemon_sets(live, replayed):
-	def without(value):
-		if isinstance(value, dict):
-			if isinstance(value.get("annotations"), dict):
-				value["annotations"].pop("deprecated.daemonset.template.generation", None)
-			if not value.get("annotations", True):
-				del value["annotations"]
-			for inner in value.values():
-				without(inner)
-		for inner in value if isinstance(value, list) else ():
-			without(inner)
-		return value
-
-	if live.request.target.startswith("/apis/apps/v1/daemonsets"):
-		_each_json(without, live, replayed)
 
 
 def root(live, replayed):
@@ -225,28 +173,6 @@ def versions_of_caches(live, replayed):
 		return value
 
 	if query.get("resourceVersion", "").isdecimal() and not exact:
-		_each_json(without, live, replayed)
-
-
-def unknown_columns(live, replayed):
-	kinds = ("resourcequotas", "controllerrevisions", "servicecidrs", "ipaddresses", "horizontalpodautoscalers")
-	if live.request.target.split("?")[0].endswith(kinds) and b'"Created At"' in replayed.body:
-		_drop_body(live, replayed)
-
-
-def tables_of_the_aggregator(live, replayed):
-	"""The order of rows by another member than the name; columns that are sent with every event."""
-	target = live.request.target.split("?")[0]
-	if not _tables_of(replayed.json() or {}) and not (replayed.lines and b'"Table"' in replayed.lines[0]):
-		return
-
-	def without(value):
-		for table in _tables_of(value):
-			table["columnDefinitions"] = None
-			table["rows"] = sorted(table.get("rows") or [], key=json.dumps)
-		return value
-
-	if target.endswith(("/apiservices", "/flowschemas")):
 		_each_json(without, live, replayed)
 
 
@@ -302,25 +228,15 @@ ACCEPTED = (
 		"live server would keep it waiting for ever", future_watches),
 	Accepted("no retry hint", "a version above the position does not come true by waiting; with the hint clients "
 		"try eleven times before they list anew", no_retry_hint),
-	Accepted("column descriptions", "documentation that no client shows; it is not on the tape", column_descriptions),
 	Accepted("ages", "the clock of a replay is that of the recording", ages),
-	Accepted("bookmark shapes", "clients read nothing of a bookmark but its metadata; its empty members are shown "
-		"where a bookmark of that kind was recorded", bookmark_shapes),
-	Accepted("order of keys", "metadata of custom resources stand in the order in which the objects have them",
-		order_of_keys),
 	Accepted("twin of Events", "Events have two names; the recording has them under one, and under the other is only "
 		"what programs write", twin_events),
-	Accepted("an annotation of DaemonSets", "it is made up by the conversion of whole objects, which is what was recorded",
-		annotation_of_daemon_sets),
 	Accepted("not recorded", "an error either way: what cannot be watched is not on the tape, nor are logs", not_recorded),
 	Accepted("paths of the root", "the list of all paths is not on the tape", root),
 	Accepted("refused upgrades", "the live server answers with a status line and nothing else", refused_upgrades),
 	Accepted("OpenAPI v2", "the tape has v3, which clients ask for first", openapi_v2),
 	Accepted("versions of caches", "where any version from one on will do the live server answers with that of its "
 		"cache of the resource, which lags behind the counter", versions_of_caches),
-	Accepted("unknown columns", "five kinds are shown with name and creation only", unknown_columns),
-	Accepted("order of some tables", "FlowSchemas are sorted by precedence, and APIServices repeat their columns with "
-		"each event of a watch", tables_of_the_aggregator),
 	Accepted("token of a namespace", "the live server makes a token that it does not understand itself when a field "
 		"selector names the namespace: its second page is empty", token_of_a_namespace),
 	Accepted("order of custom resources", "the live server lists those of a group in another order each time it is "
