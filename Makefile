@@ -117,7 +117,7 @@ $(B)/kubetape: $(LIBRARY) $(B)/obj/tools/main.o $(if $(filter tsan,$(VARIANT)),$
 	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDFLAGS) $(PKG_LDLIBS) -lm
 
 # Nothing in it needs OpenSSL.
-$(B)/kubetape.so: $(call object,$(BASE) $(filter-out schema/tape/redact.c,$(TAPE)) $(SQL))
+$(B)/kubetape.so: $(call object,$(BASE) $(filter-out schema/tape/redact%,$(TAPE)) $(SQL))
 	$(CC) $(ALL_CFLAGS) -shared -o $@ $^ $(LDFLAGS) $$(pkg-config --libs sqlite3 libzstd libxxhash) -lm
 
 $(B)/obj/%.o: %.c Makefile

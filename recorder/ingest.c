@@ -85,8 +85,8 @@ int ingest_put(
 		rc = add_type(in, o, &bytes, err);
 		e.flags |= EVENT_TYPED;
 	}
-	/* What is inferred comes from the tape, where it is without secrets already. */
-	if (rc == 0 && in->redacts && x->redactor && o->origin != ORIGIN_INFERRED)
+	/* Also what is inferred: it comes from the tape, which may have kept Secrets as they are until now. */
+	if (rc == 0 && in->redacts && x->redactor)
 		rc = redact(in, &bytes, err);
 	if (rc == 0) /* neither has changed what identifies the object */
 		rc = tape_writer_append_scanned(flusher_tape(x->flusher), &e, bytes, o->meta, &seq, err);

@@ -199,9 +199,13 @@ static int put_unseen(struct page *page, struct err *err)
 	return rc;
 }
 
-static int check_head(const struct list_page *head, struct err *err)
+static int check_head(const struct listing *l, const struct list_page *head, struct err *err)
 {
-	if (head->kind.len < 5 || memcmp(head->kind.ptr + head->kind.len - 4, "List", 4) != 0)
+	bool is_list = head->kind.len >= 5 && memcmp(head->kind.ptr + head->kind.len - 4, "List", 4) == 0;
+
+	if (!is_list && l->ingest->redacts) /* it may be a value of a Secret */
+		return err_set(err, ERR_PROTOCOL, "answer is no list");
+	if (!is_list)
 		return err_set(err, ERR_PROTOCOL, "answer is no list: its kind is '%.*s'",
 			head->kind.len < 80 ? (int)head->kind.len : 80, head->kind.ptr ? head->kind.ptr : "");
 	if (!head->rv.len || head->rv.len >= RESUME_RV_BYTES)
@@ -216,7 +220,7 @@ int listing_page(
 	int rc = json_scan_list(body, &page.head, err);
 
 	if (rc == 0)
-		rc = check_head(&page.head, err);
+		rc = check_head(l, &page.head, err);
 	if (rc)
 		return rc;
 	snprintf(l->rv, sizeof(l->rv), "%.*s", (int)page.head.rv.len, page.head.rv.ptr);

@@ -24,6 +24,7 @@ struct recorder_options {
 	int64_t retry_delay_ns; /* the first back-off; 0: as client-go's */
 	bool wait;              /* keep trying to reach the server at start */
 	bool keep_secrets;
+	bool core_dumps;     /* a crash may leave one although it holds values of Secrets */
 	const char *metrics; /* where to serve them, see metrics_server.h; NULL: nowhere */
 	struct tape_writer_options tape;
 	/* Every first list is on the tape. */

@@ -7,6 +7,7 @@
 #include "schema/base/log.h"
 #include "schema/tape/redact.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* That a server is waited for is told that often. */
@@ -38,11 +39,14 @@ int recorder_open_tape(struct recorder *r, struct err *err)
 
 /* ---- streams ---- */
 
-/* The digest key is made only when there is something to keep out of the tape. */
+/* The digest key is made only when there is something to keep out of the tape; and of a process that has it
+ * in its memory no core dump is made. */
 static int prepare_redaction(struct recorder *r, const struct catalog_resource *resource)
 {
 	if (r->o->keep_secrets || r->redactor || !redactor_concerns(resource->group, resource->resource))
 		return 0;
+	if (!r->o->core_dumps)
+		prctl(PR_SET_DUMPABLE, 0);
 	if (redactor_open(r->o->tape_path, &r->redactor, &r->err))
 		return r->err.code;
 	r->x.redactor = r->redactor;

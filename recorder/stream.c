@@ -263,7 +263,7 @@ static void end_running(struct stream *s, const char *reason, struct err *err)
 {
 	struct http_answer answer = http_answer_so_far(s->request);
 	struct connection_end end = {.reason = reason,
-		.tail = frames_tail(&s->watch.frames),
+		.tail = stream_tail(s),
 		.last_rv = s->resume.rv,
 		.next_action = "stop",
 		.next_delay_ns = -1};

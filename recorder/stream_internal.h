@@ -9,6 +9,7 @@
 #include "recorder/gap.h"
 #include "recorder/ingest.h"
 #include "recorder/listing.h"
+#include "recorder/status_body.h"
 #include "recorder/stream.h"
 
 enum stream_state {
@@ -32,8 +33,8 @@ struct watch {
 	bool settled;
 	bool bad_frame, backwards, stalled;
 	char tail_reason[ERR_TEXT_MAX]; /* why a frame was bad */
-	struct buf bad;                 /* its bytes */
-	struct buf error;               /* the Status of an ERROR event */
+	struct buf bad;                 /* its bytes, as they may be kept */
+	struct buf error;               /* the Status of an ERROR event, likewise */
 };
 
 struct stream {
@@ -93,6 +94,25 @@ void stream_begin_probe(struct stream *s);
 void stream_begin_watch(struct stream *s);
 void stream_settle(struct stream *s);
 void stream_watch_ended(struct stream *s, const struct http_answer *answer);
+
+/* stream_conceal.c: whether what the server sends may be kept only without values of Secrets. */
+bool stream_conceals(const struct stream *s);
+
+/* Takes out of the body of an answer that is no list what must not be kept or told. */
+void stream_conceal_answer(struct stream *s);
+
+/* Keeps the bytes of a bad frame, or what may be kept of them. */
+void stream_keep_bad(struct stream *s, struct slice bytes);
+
+/* The bytes of the bad frame, or after the last line feed, as they may be kept; borrowed until the next
+ * watch. */
+struct slice stream_tail(struct stream *s);
+
+/* Keeps the object of an ERROR frame. */
+int stream_take_error(struct stream *s, struct slice object, struct err *err) MUST_CHECK;
+
+/* Writes the mark, its object without values of Secrets. That of an ERROR must be the one that was kept. */
+int stream_put_mark(struct stream *s, struct tape_mark *mark, struct err *err) MUST_CHECK;
 
 /* The settled state is told once. */
 void stream_tell_settled(struct stream *s);

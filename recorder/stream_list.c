@@ -221,6 +221,8 @@ static void on_list_done(void *context, const struct http_answer *answer)
 	stream_note_status(s, answer);
 	if (is_answer)
 		rc = listing_page(&s->listing, buf_slice(&s->body), now, &s->connection, &page_err);
+	if (rc < 0)
+		stream_conceal_answer(s);
 	outcome.complete = rc == 0;
 	outcome.has_more = rc > 0;
 	next = followup_list(&outcome);

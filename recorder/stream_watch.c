@@ -3,7 +3,6 @@
 
 #include "recorder/discovery.h"
 #include "recorder/placement.h"
-#include "recorder/status_body.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
 #include "schema/base/rv.h"
@@ -31,24 +30,21 @@ static int bad_frame(struct stream *s, struct slice line, const char *why)
 
 	w->bad_frame = true;
 	snprintf(w->tail_reason, sizeof(w->tail_reason), "%s", why);
-	buf_clear(&w->bad);
-	if (buf_append(&w->bad, line.ptr, line.len, NULL))
-		buf_clear(&w->bad);
+	stream_keep_bad(s, line);
 	return END_STREAM;
 }
 
-static int put_mark(struct stream *s, enum mark_kind kind, const struct watch_frame *frame, int64_t time_ns,
-	struct err *err)
+static int put_mark(struct stream *s, enum mark_kind kind, struct slice rv, struct slice object,
+	int64_t time_ns, struct err *err)
 {
-	const struct tape_mark mark = {.time_ns = time_ns,
+	struct tape_mark mark = {.time_ns = time_ns,
 		.kind = kind,
 		.stream = s->id,
 		.connection = s->connection.row.id,
-		.rv = frame->meta.rv,
-		.object = frame->object};
+		.rv = rv,
+		.object = object};
 
-	flusher_dirty(s->x->flusher);
-	return tape_writer_mark(flusher_tape(s->x->flusher), &mark, err);
+	return stream_put_mark(s, &mark, err);
 }
 
 static int went_backwards(struct stream *s, const struct watch_frame *frame)
@@ -73,7 +69,7 @@ static int take_bookmark(struct stream *s, const struct watch_frame *frame, int6
 
 	s->saw_bookmark = true;
 	s->connection.row.bookmarks++;
-	rc = put_mark(s, MARK_BOOKMARK, frame, time_ns, err);
+	rc = put_mark(s, MARK_BOOKMARK, frame->meta.rv, frame->object, time_ns, err);
 	if (rc)
 		return rc;
 	if (!frame->meta.rv.len)
@@ -87,14 +83,12 @@ static int take_bookmark(struct stream *s, const struct watch_frame *frame, int6
 
 static int take_error(struct stream *s, const struct watch_frame *frame, int64_t time_ns, struct err *err)
 {
-	int rc;
+	int rc = stream_take_error(s, frame->object, err);
 
-	buf_clear(&s->watch.error);
-	rc = buf_append(&s->watch.error, frame->object.ptr, frame->object.len, err);
 	if (rc)
 		return rc;
 	s->error_count++;
-	return put_mark(s, MARK_ERROR, frame, time_ns, err);
+	return put_mark(s, MARK_ERROR, frame->meta.rv, buf_slice(&s->watch.error), time_ns, err);
 }
 
 /* The state that we know already, delivered again (another server of the cluster, a watch without RV). */
@@ -129,6 +123,15 @@ static int take_event(struct stream *s, enum event_type type, const struct watch
 	return 0;
 }
 
+/* A line that begins inside an object may have anything for its type. */
+static int unknown_type(const struct stream *s, struct slice type, struct err *err)
+{
+	if (stream_conceals(s))
+		return err_set(err, ERR_PROTOCOL, "unknown event type");
+	return err_set(
+		err, ERR_PROTOCOL, "unknown event type '%.*s'", type.len < 40 ? (int)type.len : 40, type.ptr);
+}
+
 static int dispatch(struct stream *s, const struct watch_frame *frame, int64_t time_ns, struct err *err)
 {
 	enum event_type type;
@@ -138,8 +141,7 @@ static int dispatch(struct stream *s, const struct watch_frame *frame, int64_t t
 	if (slice_is(frame->type, "ERROR"))
 		return take_error(s, frame, time_ns, err);
 	if (!event_type_parse(frame->type, &type))
-		return err_set(err, ERR_PROTOCOL, "unknown event type '%.*s'",
-			frame->type.len < 40 ? (int)frame->type.len : 40, frame->type.ptr);
+		return unknown_type(s, frame->type, err);
 	return take_event(s, type, frame, time_ns, err);
 }
 
@@ -477,6 +479,7 @@ void stream_watch_ended(struct stream *s, const struct http_answer *answer)
 	uv_timer_stop(&s->timer);
 	s->request = NULL;
 	take_tail(s, answer);
+	stream_conceal_answer(s);
 	status_body_reason(buf_slice(&w->error), error_reason);
 	end.reason = reason_of(s, answer, error_reason, reason_text);
 	stream_note_status(s, answer);
@@ -484,7 +487,7 @@ void stream_watch_ended(struct stream *s, const struct http_answer *answer)
 	is_silent = was_silent(s, answer, &next);
 	end.next_delay_ns = stream_plan(s, &next, wanted_delay(s, answer));
 	end.next_action = is_silent ? "probe" : followup_word(&next, false);
-	end.tail = w->bad_frame ? buf_slice(&w->bad) : frames_tail(&w->frames);
+	end.tail = stream_tail(s);
 	end.error_status = w->error.len ? buf_slice(&w->error) : buf_slice(&s->body);
 	if (end.next_delay_ns > 0)
 		tell_trouble(s, answer, end.reason, end.next_delay_ns);

@@ -3,6 +3,7 @@
 
 #include "replayer/protobuf/protobuf.h"
 #include "replayer/world/player.h"
+#include "replayer/write/yaml_json.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/log.h"
@@ -124,15 +125,39 @@ static struct run_resource resource_of(const struct api_path *p)
 		p->group, p->version, p->resource, p->subresource, p->namespace, p->name};
 }
 
+/* A body in YAML stays as it came if it holds no secrets. */
+static int clean_yaml(
+	struct run *r, const struct redact_target *target, struct slice body, struct buf *to)
+{
+	size_t before = to->len;
+	char *json;
+	int rc;
+
+	if (yaml_to_json(body, &json, NULL))
+		return redactor_body(r->redactor, target, body, to, NULL);
+	rc = redactor_body(r->redactor, target, slice_of(json), to, NULL);
+	free(json);
+	if (rc)
+		return rc;
+	to->len = before;
+	return buf_append(to, body.ptr, body.len, NULL);
+}
+
 void run_clean_body(struct run *r, const struct api_path *what, struct slice body, struct buf *to)
 {
+	const struct redact_target target = {what->group, what->resource, what->subresource};
+	struct slice text = json_trim(body);
 	struct buf json;
 
 	buf_init(&json, BODY_MAX_BYTES);
 	if (protobuf_is_envelope(body) && protobuf_to_json(body, &json, NULL) == 0)
-		(void)!redactor_body(r->redactor, what->group, what->resource, buf_slice(&json), to, NULL);
-	else if (!memchr(body.ptr, 0, body.len))
-		(void)!redactor_body(r->redactor, what->group, what->resource, body, to, NULL);
+		(void)!redactor_body(r->redactor, &target, buf_slice(&json), to, NULL);
+	else if (memchr(body.ptr, 0, body.len))
+		; /* neither JSON nor YAML */
+	else if (text.len && (text.ptr[0] == '{' || text.ptr[0] == '['))
+		(void)!redactor_body(r->redactor, &target, body, to, NULL);
+	else
+		(void)!clean_yaml(r, &target, body, to);
 	buf_release(&json);
 }
 

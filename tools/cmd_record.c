@@ -14,7 +14,7 @@ struct record_values {
 	const char *output, *selector, *field_selector, *kubeconfig, *context, *server, *token_file, *ca,
 		*secrets, *metrics;
 	struct text_list namespaces, excludes;
-	bool all, insecure, wait, verbose, quiet;
+	bool all, insecure, wait, core, verbose, quiet;
 	int64_t duration, flush_interval, retry_delay, coalesce;
 	int64_t extent_size, segment_size, segment_age, segment_events, max_size, max_age, keep_free;
 };
@@ -57,6 +57,7 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "metrics", AT(metrics), "ADDR",
 		"serve /metrics and /healthz at PORT or ADDRESS:PORT"},
 	{OPTION_FLAG, 0, "wait", AT(wait), NULL, "wait for a server that is not there yet"},
+	{OPTION_FLAG, 0, "core", AT(core), NULL, "a crash may dump memory that holds values of Secrets"},
 	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "say more"},
 	{OPTION_FLAG, 'q', "quiet", AT(quiet), NULL, "say only what went wrong"},
 	{.kind = OPTION_END},
@@ -186,6 +187,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.retry_delay_ns = v.retry_delay,
 		.wait = v.wait,
 		.metrics = v.metrics,
+		.core_dumps = v.core,
 		.keep_secrets = strcmp(v.secrets, "keep") == 0,
 		.tape = tape_options(&v),
 		.ready = say_ready,
@@ -219,9 +221,9 @@ const struct command cmd_record = {
 		"'events.' only those of the core group.\n"
 		"\n"
 		"The values of Secrets are replaced by keyed digests; the key is kept beside the tape, in\n"
-		"TAPE.key. Ended by a signal, the exit code is 0 and the last line says what is missing;\n"
-		"ended by --duration, it is 3 when the server could not tell everything that happened\n"
-		"while a watch was away.",
+		"TAPE.key, and a crash leaves no core dump. Ended by a signal, the exit code is 0 and the\n"
+		"last line says what is missing; ended by --duration, it is 3 when the server could not\n"
+		"tell everything that happened while a watch was away.",
 	.options = rows,
 	.exits =
 		{

@@ -19,11 +19,15 @@ struct slice write_body_type(const struct http_request *r)
 	return slice_trim(type);
 }
 
+/* JSON is YAML too, and is what most clients send; libfyaml would take longer, and leak memory on long strings. */
 static int parse_yaml(struct slice text, cJSON **ret, struct err *err)
 {
 	char *json;
-	int rc = yaml_to_json(text, &json, err);
+	int rc;
 
+	if (slice_begins(text, "{") && json_tree_parse(text, ret, NULL) == 0)
+		return 0;
+	rc = yaml_to_json(text, &json, err);
 	if (rc)
 		return rc;
 	rc = json_tree_parse(slice_of(json), ret, err);

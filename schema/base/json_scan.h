@@ -59,6 +59,9 @@ int json_get(struct slice json, const char *path, struct slice *ret_value, struc
  * given with or without its quotes. */
 int json_unescape(struct slice string, struct buf *to, struct err *err) MUST_CHECK;
 
+/* Whether the string, with or without its quotes, escaped or not, stands for `text`. */
+bool json_text_is(struct slice string, const char *text);
+
 /* Appends `text` as a JSON string with quotes, escaped as Kubernetes' own encoder does: also <, > and &. */
 int json_escape(struct slice text, struct buf *to, struct err *err) MUST_CHECK;
 

@@ -126,6 +126,21 @@ int json_unescape(struct slice string, struct buf *to, struct err *err)
 	return rc;
 }
 
+bool json_text_is(struct slice string, const char *text)
+{
+	struct buf plain;
+	bool same;
+
+	if (string.len && string.ptr[0] == '"' && strip_quotes(&string, NULL))
+		return false;
+	if (!string.len || !memchr(string.ptr, '\\', string.len))
+		return slice_is(string, text);
+	buf_init(&plain, string.len + 1);
+	same = json_unescape(string, &plain, NULL) == 0 && slice_is(buf_slice(&plain), text);
+	buf_release(&plain);
+	return same;
+}
+
 /* The length of the UTF-8 sequence at `at`, 0 when it is malformed (overlong, surrogate, cut). */
 static size_t utf8_length(const unsigned char *at, size_t left)
 {

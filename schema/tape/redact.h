@@ -1,7 +1,10 @@
 /*
- * redact.h: takes the values out of Secrets before they reach the tape. Every value of data and stringData,
- * also inside the last-applied-configuration annotation, becomes `redacted:` and a digest, so that equal
- * values are seen to be equal and a change is seen to be one.
+ * redact.h: takes the values of Secrets out of whatever is stored.
+ *
+ * Every value of data and stringData becomes `redacted:` and a digest, so that equal values are seen to be
+ * equal and a change is seen to be one. What stays is named in redact_rules.c: a member that no rule names is
+ * taken for a value, and so is an annotation that may hold the object or a part of it. Redacting again
+ * changes nothing.
  *
  * The digest is HMAC-SHA256, cut to 128 bits, with a key of its own for each tape. The key is kept beside the
  * tape, in FILE.tape.key, and not in it: who is given the tape alone cannot try out likely passwords. Without
@@ -14,9 +17,10 @@
 
 struct redactor;
 
-/* Reads or makes the key of the tape at that path. */
+/* Reads or makes the key of the tape at that path. ERR_CORRUPT for a key file that is none; a file of another
+ * user is refused (ERR_DENIED), as he would know the key. */
 int redactor_open(const char *tape_path, struct redactor **ret, struct err *err) MUST_CHECK;
-void redactor_close(struct redactor *r);
+void redactor_close(struct redactor *r); /* NULL is fine */
 
 /* With the tape's key if there is one to be read, so that digests compare with those on the tape; with a key
  * that nobody keeps otherwise. Writes nothing. */
@@ -28,16 +32,35 @@ void redactor_discard(struct redactor *r);
 /* With a fixed key, for tests. */
 struct redactor *redactor_with_key(const unsigned char key[32]);
 
-/* Whether objects of this resource hold secrets. */
+/* Whether objects of this resource, or of this kind, are Secrets. */
 bool redactor_concerns(const char *group, const char *resource);
+bool redactor_concerns_kind(struct slice api_version, struct slice kind);
 
-/* Appends the object without its secrets; everything else stays byte for byte. */
+/* Appends a Secret, or a list of them, without its values; everything else stays byte for byte. ERR_PROTOCOL
+ * for what is no JSON object; what was appended until then must not be used. */
 int redactor_object(struct redactor *r, struct slice object, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Appends what a client sent about a resource: an object or a patch, without secrets. A body in which they
- * cannot be found (no JSON object, such as a JSON Patch of a Secret; a token to be reviewed) becomes the text
- * "redacted". */
-int redactor_body(struct redactor *r, struct slice group, struct slice resource, struct slice body,
-	struct buf *to, struct err *err) MUST_CHECK;
+/* Appends what a server said of Secrets that is no object of theirs: a Status as it is, and one line that
+ * tells length and digest for everything else ("redacted: 245 bytes, digest 0a1b..."). */
+int redactor_answer(struct redactor *r, struct slice body, struct buf *to, struct err *err) MUST_CHECK;
+
+/* The same for the object of an ERROR frame: what is no Status becomes one that has the line for its message,
+ * and `code` unless that is 0. */
+int redactor_error(
+	struct redactor *r, struct slice object, long code, struct buf *to, struct err *err) MUST_CHECK;
+
+/* Appends that line for any bytes. */
+int redactor_bytes(struct redactor *r, struct slice bytes, struct buf *to, struct err *err) MUST_CHECK;
+
+/* What a client wrote to. */
+struct redact_target {
+	struct slice group, resource, subresource;
+};
+
+/* Appends what a client sent: an object, a list, a patch. A body that is for a resource without secrets stays
+ * unless it is a Secret all the same. One in which values cannot be told apart becomes the text "redacted".
+ * Returns 1 if anything was replaced, 0 if the body stays as it is. */
+int redactor_body(struct redactor *r, const struct redact_target *target, struct slice body, struct buf *to,
+	struct err *err) MUST_CHECK;
 
 #endif

@@ -111,9 +111,9 @@ class RunTest(Case):
 		self.assertEqual(r.stop(), 0)
 		rows = [row[0] for row in self.ask("SELECT body FROM requests ORDER BY request")]
 		self.assertRegex(json.loads(rows[0])["stringData"]["password"], r"^redacted:[0-9a-f]{32}$")
-		self.assertEqual(rows[1], '"redacted"')
+		self.assertEqual(json.loads(rows[1]), [{**patch[0], "value": json.loads(rows[0])["stringData"]["password"]}])
 		self.assertEqual(json.loads(rows[2]), pod)
-		self.assertEqual(rows[3], '"redacted"')
+		self.assertRegex(json.loads(rows[3])["spec"]["token"], r"^redacted:[0-9a-f]{32}$")
 		with open(self.path, "rb") as f:
 			self.assertNotIn(b"hunter2", f.read())
 

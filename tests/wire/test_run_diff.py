@@ -43,6 +43,9 @@ class Diff(Case):
 		return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+SECRETS = "/api/v1/namespaces/default/secrets"
+
+
 class Writes(Diff):
 	"""Runs that are made of single requests."""
 
@@ -74,6 +77,14 @@ class Writes(Diff):
 		self.assert_same(first, second)
 		self.assertEqual(self.diff(first, second, "--ordered").returncode, 1)
 		self.assert_same(first, first, "--ordered")
+
+	def test_digests_of_secrets_are_no_difference_in_data_and_in_text(self):
+		"""Without the tape's key each run has one of its own."""
+		def secret(value):
+			return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"p": value}, "stringData": {"q": "x"}}
+		first, second = (self.run_of(("POST", SECRETS, secret("aHVudGVyMg=="))) for _ in range(2))
+		self.assert_same(first, second)
+		self.assertEqual(self.diff(first, second, "--keep", "@secrets").returncode, 1)
 
 	def test_a_changed_body_is_told_field_by_field(self):
 		first = self.run_of(("POST", MAPS, config_map("a", {"k": "1", "same": "x"})))
