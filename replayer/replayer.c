@@ -2,12 +2,11 @@
 #include "replayer/replayer.h"
 
 #include "replayer/api/api.h"
-#include "replayer/api/fault_act.h"
 #include "replayer/api/watch.h"
 #include "replayer/child.h"
-#include "replayer/fault/fault_load.h"
 #include "replayer/keys.h"
 #include "replayer/kubeconfig_out.h"
+#include "replayer/replay_faults.h"
 #include "replayer/run.h"
 #include "replayer/settle.h"
 #include "replayer/wire/server.h"
@@ -27,18 +26,15 @@
 #include <unistd.h>
 
 #define HISTORY_WINDOW (1u << 20) /* events of each resource that can be watched from the past: 16 MB */
-#define EXIT_CODE_LOSS 3          /* done, but later than allowed */
+#define EXIT_CODE_LOSS 3          /* done, but later than allowed, or a fault struck nobody */
 #define BATCH_MAX      1024       /* changes delivered before they count as written */
 #define DRAIN_TICK_MS  20
 /* Of the C library's heap: each move starts a thread that reads, and with an arena for each of them all would
  * keep what they once used. */
 #define ARENAS_MAX 2
-/* At speed max a recorded gap is over at once: the clock waits so long for watches to come back. In lock-step
- * it does so behind every gap. */
-#define GAP_HOLD_NS (30 * NS_PER_S)
-#define DRAIN_NS    (10 * NS_PER_S) /* at the end, for slow watchers */
-#define GRACE_MS    10000           /* for a child that was asked to end */
-#define REMIND_MS   10000           /* somebody may wait for a clock that waits for watches */
+#define DRAIN_NS   (10 * NS_PER_S) /* at the end, for slow watchers */
+#define GRACE_MS   10000           /* for a child that was asked to end */
+#define REMIND_MS  10000           /* somebody may wait for a clock that waits for watches */
 
 struct replayer {
 	const struct replay_options *options;
@@ -56,7 +52,7 @@ struct replayer {
 	struct player *player;
 	struct watches *watches;
 	struct deck deck;
-	struct fault_act *faults; /* NULL: nothing goes wrong */
+	struct replay_faults faults;
 	struct run *run;
 	int64_t batch_due_ns[BATCH_MAX];
 	uint64_t batch_reached[BATCH_MAX];
@@ -68,6 +64,7 @@ struct replayer {
 	struct api api;
 	char *host, *url, *kubeconfig;
 	bool remove_kubeconfig, over, too_late;
+	size_t missed; /* faults that struck nobody and should have */
 	int port, exit_code;
 	struct err failure; /* of reading the tape while playing; code 0: none */
 };
@@ -370,47 +367,6 @@ static int open_player(struct replayer *r, struct err *err)
 	return deck_open(&r->deck, err);
 }
 
-static int load_faults(struct replayer *r, struct faults **ret, struct err *err)
-{
-	const struct replay_options *o = r->options;
-	const struct fault_load_options options = {.gaps = o->gaps,
-		.specs = o->gap_specs,
-		.spec_count = o->gap_spec_count,
-		.seed = o->seed,
-		.recorded_hold_ns = o->speed == SPEED_MAX || o->step_ns ? GAP_HOLD_NS : 0,
-		.hold_ns = o->step_ns ? GAP_HOLD_NS : 0};
-
-	return fault_load(r->tape, &options, ret, err);
-}
-
-/* The replay went back: what was over happens again. */
-static int restart_faults(void *context, struct err *err)
-{
-	struct replayer *r = context;
-	struct faults *faults;
-	int rc = load_faults(r, &faults, err);
-
-	if (rc == 0)
-		fault_act_restart(r->faults, faults);
-	return rc;
-}
-
-static int open_faults(struct replayer *r, struct err *err)
-{
-	struct faults *faults;
-	int rc = load_faults(r, &faults, err);
-
-	if (rc || !faults)
-		return rc;
-	r->faults = fault_act_new(faults, r->world, r->player, r->watches, r->run);
-	fault_act_check(r->faults, r->tape);
-	player_direct(r->player, &fault_act_director, r->faults);
-	watches_use_faults(r->watches, r->faults);
-	r->deck.went_back = restart_faults;
-	r->deck.context = r;
-	return 0;
-}
-
 static int open_run(struct replayer *r, struct err *err)
 {
 	const struct run_facts facts = {.tape = r->options->tape,
@@ -426,21 +382,23 @@ static int open_all(struct replayer *r, struct err *err)
 	int rc = open_tape(r, err);
 
 	if (rc == 0)
+		rc = replay_faults_load(r->options, r->tape, &r->faults, err);
+	if (rc == 0)
 		rc = open_run(r, err);
 	if (rc == 0)
 		rc = open_player(r, err);
 	r->run->player = r->player;
 	r->run->world = r->world;
 	if (rc == 0)
-		rc = open_faults(r, err);
+		replay_faults_begin(&r->faults, &r->deck, r->run);
 	if (rc == 0)
 		rc = open_server(r, err);
-	if (rc == 0 && r->faults)
-		fault_act_serve(r->faults, r->server);
+	if (rc == 0 && r->faults.act)
+		fault_act_serve(r->faults.act, r->server);
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
 	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck, r->run,
-		r->options->rules, r->options->silent_ahead, r->faults, type_cache_new()};
+		r->options->rules, r->options->silent_ahead, r->faults.act, type_cache_new()};
 	return rc;
 }
 
@@ -493,7 +451,7 @@ static void close_all(struct replayer *r)
 	uv_close((uv_handle_t *)&r->reminder, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
-	fault_act_free(r->faults);
+	replay_faults_close(&r->faults);
 	type_cache_free(r->api.types);
 	r->run->player = NULL;
 	r->run->world = NULL;
@@ -518,7 +476,8 @@ static int report(struct replayer *r, struct err *err)
 		.last_seq = r->until_seq,
 		.seq = r->world->seq,
 		.speed = player_speed(r->player),
-		.connections_cut = server_cut_count(r->server)};
+		.connections_cut = server_cut_count(r->server),
+		.faults = fault_act_faults(r->faults.act)};
 	struct buf text;
 	int rc = 0;
 
@@ -530,7 +489,7 @@ static int report(struct replayer *r, struct err *err)
 	buf_release(&text);
 	if (rc == 0 && o->report)
 		rc = run_report_write(r->run, &facts, o->report, err);
-	fault_act_sum_up(r->faults);
+	r->missed = fault_act_sum_up(r->faults.act, r->until_seq);
 	r->too_late = o->max_lateness_ns && r->run->late.max_ns > o->max_lateness_ns;
 	if (r->too_late)
 		log_warn("an event was delivered %.3f ms late: the limit is %.3f ms",
@@ -561,6 +520,12 @@ static int begin(struct replayer *r, struct err *err)
 	return 0;
 }
 
+/* Done, but not as it was asked for. */
+static bool is_short(const struct replayer *r)
+{
+	return r->too_late || (r->missed && !r->options->lenient);
+}
+
 int replayer_run(const struct replay_options *options, int *ret_exit_code, struct err *err)
 {
 	struct replayer r = {.options = options, .run = run_new()};
@@ -583,7 +548,7 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 	if (rc == 0 && r.failure.code)
 		rc = err_copy(err, &r.failure);
 	if (rc == 0)
-		*ret_exit_code = r.exit_code == 0 && r.too_late ? EXIT_CODE_LOSS : r.exit_code;
+		*ret_exit_code = r.exit_code == 0 && is_short(&r) ? EXIT_CODE_LOSS : r.exit_code;
 	run_free(r.run);
 	return rc;
 }

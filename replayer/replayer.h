@@ -31,10 +31,11 @@ struct replay_options {
 	const char *gaps;       /* "recorded", "none", or a fault file; NULL: recorded */
 	const char **gap_specs; /* further faults in the short form; see fault/gap_spec.h */
 	size_t gap_spec_count;
-	int64_t seed;                    /* of chance in faults; 0: as the file says */
-	const char *run;                 /* the run file to make; NULL: none */
-	const char *report;              /* a file for the report as JSON; NULL: none */
-	int64_t max_lateness_ns;         /* a later event makes the exit code 3; 0: no limit */
+	int64_t seed;            /* of chance in faults; 0: as the file says */
+	bool lenient;            /* faults that strike nobody are no failure; see fault/fault_scope.h */
+	const char *run;         /* the run file to make; NULL: none */
+	const char *report;      /* a file for the report as JSON; NULL: none */
+	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
 	const struct write_rules *rules; /* what becomes of writes */
 	char **child;                    /* terminated by NULL; NULL: none */
 
@@ -46,7 +47,8 @@ struct replay_options {
 	void *context;
 };
 
-/* Returns when the replay is over, with the exit code to give: the child's, or 0. */
+/* Returns when the replay is over, with the exit code to give: the child's, or 0; 3 instead of 0 when an
+ * event was later than allowed, or a fault struck nobody. */
 int replayer_run(const struct replay_options *options, int *ret_exit_code, struct err *err) MUST_CHECK;
 
 #endif

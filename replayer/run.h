@@ -21,6 +21,7 @@
 
 #define RUN_CLIENTS_MAX 64 /* programs told apart by User-Agent; all others are one */
 
+struct faults;
 struct player;
 struct redactor;
 struct world;
@@ -110,6 +111,7 @@ struct run_facts {
 	uint64_t first_seq, last_seq, seq; /* where it began, was to end, and stands */
 	double speed;
 	uint64_t connections_cut;
+	const struct faults *faults; /* NULL: none; those of the recording are not told */
 };
 
 /* From now on everything is stored in that file. `seq` of the facts is not looked at. */

@@ -1,6 +1,8 @@
 /* run_report.c: what happened in a replay, told at its end; see run.h. */
 #include "replayer/run.h"
 
+#include "replayer/fault/fault_keys.h"
+#include "replayer/fault/fault_tally.h"
 #include "replayer/world/replay_clock.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
@@ -54,6 +56,39 @@ static int write_lateness(const struct run *r, struct buf *to, struct err *err)
 	return rc ? rc : buf_printf(to, err, "\"max\":%.1f}", (double)r->late.max_ns / 1000);
 }
 
+static size_t fault_count(const struct run_facts *f)
+{
+	return f->faults ? faults_rule_count(f->faults) : 0;
+}
+
+static int write_fault(const struct faults *faults, size_t i, struct buf *to, struct err *err)
+{
+	const struct fault_rule *rule = faults_rule(faults, i);
+	const struct fault_tally *t = faults_tally(faults, i);
+	int rc = buf_printf(to, err, "%s{\"name\":", i ? "," : "");
+
+	if (rc == 0)
+		rc = json_escape(slice_of(rule->name), to, err);
+	if (rc == 0)
+		rc = buf_printf(to, err,
+			",\"what\":\"%s\",\"happened\":%llu,\"watches\":%llu,\"requests\":%llu,\"frames\":%llu,"
+			"\"struck\":%s,\"optional\":%s}",
+			fault_do_word(rule->what.act), (unsigned long long)t->happened,
+			(unsigned long long)t->watches, (unsigned long long)t->requests,
+			(unsigned long long)t->frames, faults_has_struck(faults, i) ? "true" : "false",
+			rule->optional ? "true" : "false");
+	return rc;
+}
+
+static int write_faults(const struct run_facts *f, struct buf *to, struct err *err)
+{
+	int rc = buf_printf(to, err, ",\"faults\":[");
+
+	for (size_t i = 0; i < fault_count(f) && rc == 0; i++)
+		rc = write_fault(f->faults, i, to, err);
+	return rc ? rc : buf_append(to, "]", 1, err);
+}
+
 static int write_json(const struct run *r, const struct run_facts *f, struct buf *to, struct err *err)
 {
 	double seconds = (double)(clock_mono_ns(&clock_system) - r->begin_ns) / (double)NS_PER_S;
@@ -76,6 +111,8 @@ static int write_json(const struct run *r, const struct run_facts *f, struct buf
 		rc = write_lateness(r, to, err);
 	if (rc == 0)
 		rc = write_clients(r, to, err);
+	if (rc == 0)
+		rc = write_faults(f, to, err);
 	return rc ? rc : buf_append(to, "}\n", 2, err);
 }
 
@@ -90,6 +127,18 @@ int run_report_write(const struct run *r, const struct run_facts *f, const char 
 		rc = out_file_write(path, buf_slice(&text), err);
 	buf_release(&text);
 	return rc;
+}
+
+static int say_fault(const struct faults *faults, size_t i, struct buf *to, struct err *err)
+{
+	const struct fault_rule *rule = faults_rule(faults, i);
+	const struct fault_tally *t = faults_tally(faults, i);
+
+	return buf_printf(to, err,
+		"fault        %s (%s): happened %llux; struck watches %llu, requests %llu, frames %llu%s\n",
+		rule->name, fault_do_word(rule->what.act), (unsigned long long)t->happened,
+		(unsigned long long)t->watches, (unsigned long long)t->requests,
+		(unsigned long long)t->frames, faults_has_struck(faults, i) ? "" : ", that is nobody");
 }
 
 int run_report_text(const struct run *r, const struct run_facts *f, struct buf *to, struct err *err)
@@ -118,5 +167,7 @@ int run_report_text(const struct run *r, const struct run_facts *f, struct buf *
 			(unsigned long long)c->relists, (unsigned long long)c->watches,
 			(unsigned long long)c->events, (unsigned long long)c->refused);
 	}
+	for (size_t i = 0; i < fault_count(f) && rc == 0; i++)
+		rc = say_fault(f->faults, i, to, err);
 	return rc;
 }

@@ -18,7 +18,7 @@ struct values {
 	struct text_list gap_specs;
 	struct text_list writes;
 	struct golden_options golden;
-	bool plain, exit_at_end, loop, rebase_time, ordered, last;
+	bool plain, exit_at_end, loop, rebase_time, ordered, last, lenient;
 };
 
 static const struct option_row options[] = {
@@ -54,6 +54,8 @@ static const struct option_row options[] = {
 		"one more fault, as '+30s,10s,rst,compact,pods'"},
 	{OPTION_NUMBER, 0, "seed", offsetof(struct values, seed), "N",
 		"of chance in faults; as the fault file says unless given"},
+	{OPTION_FLAG, 0, "lenient", offsetof(struct values, lenient), "",
+		"faults may strike nobody, or name resources that nobody knows; exit with 3, or 2, otherwise"},
 	{OPTION_LIST, 0, "write", offsetof(struct values, writes), "RULE",
 		"what becomes of writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see below"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
@@ -127,6 +129,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.gap_specs = v->gap_specs.items,
 		.gap_spec_count = v->gap_specs.count,
 		.seed = v->seed,
+		.lenient = v->lenient,
 		.rules = rules,
 		.child = operands->child,
 		.run = v->run,
@@ -208,7 +211,9 @@ const struct command cmd_replay = {
 			[EXIT_OK] = "done; with a COMMAND the exit code is the command's",
 			[EXIT_FAILED] =
 				"failed, with a sentence on standard error; or the writes differ from those of --golden",
-			[EXIT_LOSS] = "an event was delivered later than --max-lateness",
+			[EXIT_LOSS] =
+				"a fault of --gap or --gaps=FILE struck nobody; or an event was delivered later than "
+				"--max-lateness",
 		},
 	.run = run,
 };

@@ -72,6 +72,7 @@ static int make_pause(const struct sweep_position *p, struct fault_rule *ret, st
 	if (rc)
 		return rc;
 	ret->what.act = FAULT_NOTHING;
+	ret->optional = true; /* nobody need ask meanwhile */
 	free(ret->name);
 	ret->name = xstrdup("time to act on the rest");
 	return 0;

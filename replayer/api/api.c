@@ -317,8 +317,7 @@ static bool path_fits(const struct api_path *p, const struct collection *c)
 	return !c->resource.namespaced || p->name.len == 0;
 }
 
-/* What the cluster had and the tape has not is empty. */
-static struct collection *find_collection(struct api_call *call)
+struct collection *api_collection(struct api_call *call)
 {
 	const struct api_path *p = &call->path;
 	struct collection *c = world_find(call->api->world, p->group, p->version, p->resource);
@@ -336,7 +335,7 @@ static void serve_resource(struct api_call *call)
 
 	if (slice_is(method, "POST") && review_serve(call))
 		return;
-	c = find_collection(call);
+	c = api_collection(call);
 	if (!c || !c->served || !path_fits(p, c)) {
 		refuse_unknown(call, c);
 	} else if (is_stream(p->subresource)) {

@@ -70,6 +70,10 @@ struct selectable_kind api_selectable_kind(struct api *api, const struct collect
 int api_check_form(
 	struct api_call *call, const struct collection *c, bool list, struct status *ret) MUST_CHECK;
 
+/* The collection that the call's path names; what the cluster had and the tape does not have is empty. NULL:
+ * nobody knows it. */
+struct collection *api_collection(struct api_call *call);
+
 /* Sends an error as the call's client wants it, and releases it. */
 void api_fail(struct api_call *call, struct status *status);
 

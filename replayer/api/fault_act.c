@@ -3,7 +3,7 @@
 
 #include "replayer/api/watch_internal.h"
 #include "replayer/fault/fault_keys.h"
-#include "replayer/fault/fault_load.h"
+#include "replayer/fault/fault_tally.h"
 #include "replayer/run.h"
 #include "replayer/wire/server.h"
 #include "schema/base/log.h"
@@ -28,23 +28,36 @@ void fault_act_free(struct fault_act *a)
 	free(a);
 }
 
-void fault_act_check(const struct fault_act *a, const struct tape *t)
+static void tell_missed(struct fault_act *a, size_t rule, uint64_t until_seq)
 {
-	for (size_t i = 0; i < faults_rule_count(a->faults); i++) {
-		const char *name = fault_unknown_resource(a->faults, t, i);
+	const struct fault_rule *r = faults_rule(a->faults, rule);
+	const struct fault_note note = {.rule = rule, .step = "nobody", .what = fault_do_word(r->what.act)};
+	char *why = faults_why_not(a->faults, rule, a->world->seq, until_seq);
 
-		if (name)
-			log_warn("fault '%s' names '%s', and no resource of the tape is called so",
-				faults_rule(a->faults, i)->name, name);
-	}
+	fault_act_note(a, &note);
+	if (r->optional)
+		log_info("%s", why);
+	else
+		log_warn("%s", why);
+	free(why);
 }
 
-void fault_act_sum_up(const struct fault_act *a)
+size_t fault_act_sum_up(struct fault_act *a, uint64_t until_seq)
 {
+	size_t missed = 0;
+
 	for (size_t i = 0; a && i < faults_rule_count(a->faults); i++) {
-		if (!(a->happened >> i & 1))
-			log_warn("fault '%s' has not happened", faults_rule(a->faults, i)->name);
+		if (faults_has_struck(a->faults, i))
+			continue;
+		tell_missed(a, i, until_seq);
+		missed += !faults_rule(a->faults, i)->optional;
 	}
+	return missed;
+}
+
+const struct faults *fault_act_faults(const struct fault_act *a)
+{
+	return a ? a->faults : NULL;
 }
 
 void fault_act_serve(struct fault_act *a, struct server *server)
@@ -88,16 +101,26 @@ void fault_act_note(struct fault_act *a, const struct fault_note *note)
 	run_fault(a->run, note->request, &row);
 }
 
-/* `to`: the watch that was struck, NULL: the step is of the whole episode. */
-static void note_step(
-	struct fault_act *a, const struct fault_firing *firing, const char *step, const struct watch *to)
+static void note_step(struct fault_act *a, const struct fault_firing *firing, const char *step)
 {
 	const struct fault_note note = {.rule = firing->rule_index,
 		.episode = firing->episode,
 		.step = step,
-		.what = fault_do_word(firing->rule->what.act),
-		.resource = to ? &to->collection->resource : NULL,
-		.request = to ? to->stored : NULL};
+		.what = fault_do_word(firing->rule->what.act)};
+
+	fault_act_note(a, &note);
+}
+
+/* A watch was struck, or one of its frames, by that rule. */
+static void note_watch(
+	struct fault_act *a, size_t rule, uint64_t episode, const char *step, const struct watch *w)
+{
+	const struct fault_note note = {.rule = rule,
+		.episode = episode,
+		.step = step,
+		.what = fault_do_word(faults_rule(a->faults, rule)->what.act),
+		.resource = &w->collection->resource,
+		.request = w->stored};
 
 	fault_act_note(a, &note);
 }
@@ -132,7 +155,7 @@ static void strike(struct watch *w, const struct fault_what *what, uint64_t epis
 	case FAULT_RST_STREAM: watch_break(w, ABORT_STREAM, (uint32_t)what->code); break;
 	case FAULT_STALL: watch_freeze(w, fault_act_bit(episode)); break;
 	case FAULT_ERROR: end_with_error(w, what); break;
-	default: break; /* FAULT_CUT waits for the next frame */
+	default: break;
 	}
 }
 
@@ -150,7 +173,10 @@ static void strike_if_hit(void *context, struct watch *w)
 	if (!w->faulty || !fault_hits(s->act->faults, s->firing, &w->fault))
 		return;
 	s->hits++;
-	note_step(s->act, s->firing, "watch", w);
+	if (what->act == FAULT_CUT) /* with the next frame, if one comes: see fault_act_cut */
+		return;
+	faults_count_watch(s->act->faults, s->firing->rule_index);
+	note_watch(s->act, s->firing->rule_index, s->firing->episode, "watch", w);
 	strike(w, what, s->firing->episode);
 }
 
@@ -165,9 +191,7 @@ static void begin(struct fault_act *a, const struct fault_firing *firing)
 {
 	struct strike s = {.act = a, .firing = firing};
 
-	if (firing->rule_index < faults_rule_count(a->faults))
-		a->happened |= UINT64_C(1) << firing->rule_index;
-	note_step(a, firing, "begins", NULL);
+	note_step(a, firing, "begins");
 	watches_each(a->watches, strike_if_hit, &s);
 	log_info("fault '%s' at event %llu: %s, %zu watches", firing->rule->name,
 		(unsigned long long)firing->at.seq, fault_do_word(firing->rule->what.act), s.hits);
@@ -177,7 +201,7 @@ static void end(struct fault_act *a, const struct fault_firing *firing)
 {
 	const struct fault_rule *r = firing->rule;
 
-	note_step(a, firing, "ends", NULL);
+	note_step(a, firing, "ends");
 	if (r->what.act == FAULT_STALL || r->during.act == FAULT_STALL) {
 		fault_act_spit_out(a, firing->episode);
 		server_thaw(a->server, fault_act_bit(firing->episode));
@@ -365,10 +389,19 @@ void fault_act_frame(struct fault_act *a, struct watch *w, const struct change *
 
 	fault_act_now(a, &now);
 	faults_frame(a->faults, &now, &w->fault, &e, ret);
+	for (uint64_t bits = ret->rules; bits; bits &= bits - 1)
+		note_watch(a, (size_t)__builtin_ctzll(bits), 0, "frame", w);
 	if (ret->act == FRAME_CUT) /* by whoever puts it on the wire, as every other frame */
 		*ret = (struct fault_frame){.act = FRAME_SEND, .copies = 1};
 	else if (ret->act == FRAME_WAIT)
 		player_nudge(a->player);
+}
+
+void fault_act_cut(struct fault_act *a, struct watch *w)
+{
+	w->fault.was_cut = true;
+	faults_count_watch(a->faults, w->fault.cut_rule);
+	note_watch(a, w->fault.cut_rule, w->fault.cut_by, "watch", w);
 }
 
 void fault_act_sent(struct fault_act *a, struct watch *w)
@@ -403,6 +436,7 @@ void fault_act_restart(struct fault_act *a, struct faults *faults)
 {
 	watches_each(a->watches, forget, a);
 	server_thaw(a->server, UINT64_MAX);
+	faults_inherit(faults, a->faults);
 	faults_free(a->faults);
 	a->faults = faults;
 	a->at_event = false;

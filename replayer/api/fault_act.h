@@ -15,7 +15,6 @@
 
 struct fault_act;
 struct server;
-struct tape;
 struct watch;
 
 /* Takes the faults over, borrows the rest. */
@@ -23,9 +22,12 @@ struct fault_act *fault_act_new(struct faults *faults, struct world *world, stru
 	struct watches *watches, struct run *run);
 void fault_act_free(struct fault_act *a);
 
-/* Logs which rules name what the tape does not have; and at the end, which have not happened. */
-void fault_act_check(const struct fault_act *a, const struct tape *t);
-void fault_act_sum_up(const struct fault_act *a);
+/* At the end: logs, and notes in the run, which rules of the fault file struck nobody, and why. Returns how
+ * many of them should have; until_seq is where the replay was to end. */
+size_t fault_act_sum_up(struct fault_act *a, uint64_t until_seq);
+
+/* Borrowed, for the report; NULL: there are none. */
+const struct faults *fault_act_faults(const struct fault_act *a);
 
 /* Whose listener refuses; before it accepts. */
 void fault_act_serve(struct fault_act *a, struct server *server);
@@ -50,5 +52,8 @@ void fault_act_closed(struct fault_act *a, struct watch *w);
 /* Before a frame of that change is sent, and after. */
 void fault_act_frame(struct fault_act *a, struct watch *w, const struct change *c, struct fault_frame *ret);
 void fault_act_sent(struct fault_act *a, struct watch *w);
+
+/* It was cut inside a frame. */
+void fault_act_cut(struct fault_act *a, struct watch *w);
 
 #endif

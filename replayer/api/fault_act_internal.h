@@ -21,9 +21,8 @@ struct fault_act {
 	bool at_event; /* the tape's time is that of the event at hand */
 	int64_t event_ns;
 	bool draining, cannot_listen;
-	uint64_t applied;  /* events so far */
-	uint64_t retried;  /* of them, when frames that wait were tried last */
-	uint64_t happened; /* bit for each rule of the file; beginning anew does not clear them */
+	uint64_t applied; /* events so far */
+	uint64_t retried; /* of them, when frames that wait were tried last */
 	struct swallowed *swallowed;
 };
 
@@ -32,8 +31,8 @@ void fault_act_now(const struct fault_act *a, struct fault_now *ret);
 /* What a rule did, as a row of the table `faults` of the run. */
 struct fault_note {
 	size_t rule;
-	uint64_t episode; /* 0: of a request */
-	const char *step; /* "begins", "ends", "watch", "request" */
+	uint64_t episode; /* 0: of a request or a frame */
+	const char *step; /* "begins", "ends", "watch", "frame", "request", "nobody" */
 	const char *what;
 	const struct tape_resource *resource; /* NULL: of no single one */
 	const struct run_request *request;    /* NULL: it happened to none */

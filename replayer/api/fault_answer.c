@@ -3,6 +3,7 @@
 #include "replayer/api/fault_act_internal.h"
 #include "replayer/api/list_options.h"
 #include "replayer/fault/fault_keys.h"
+#include "replayer/fault/fault_tally.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 
@@ -86,9 +87,7 @@ static void find_version(const struct api_call *call, struct fault_request *r)
 static void describe(struct api_call *call)
 {
 	const struct api_path *p = &call->path;
-	const struct collection *c = p->kind == API_PATH_RESOURCE
-					     ? world_find(call->api->world, p->group, p->version, p->resource)
-					     : NULL;
+	const struct collection *c = p->kind == API_PATH_RESOURCE ? api_collection(call) : NULL;
 
 	call->fault = (struct fault_request){.kind = kind_of(call),
 		.resource = c ? &c->resource : NULL,
@@ -233,6 +232,7 @@ static void note_request(struct api_call *call, size_t rule, const char *what)
 		.resource = call->fault.resource,
 		.request = call->stored};
 
+	faults_count_request(call->api->faults->faults, rule);
 	fault_act_note(call->api->faults, &note);
 }
 

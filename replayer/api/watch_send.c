@@ -36,7 +36,7 @@ static void push_cut(struct watch *w, const struct blob *frame)
 		exchange_push_raw(w->x, part);
 	blob_unref(part);
 	blob_unref(message);
-	w->fault.was_cut = true;
+	fault_act_cut(w->set->faults, w);
 	watch_break(w, ABORT_FIN, 0);
 }
 

@@ -31,6 +31,7 @@ int faults_new(struct fault_file *file, struct faults **ret, struct err *err)
 	f->rule_count = f->file.count - f->file.recorded_count;
 	f->next_recorded = f->rule_count;
 	f->states = xcalloc(f->file.count, sizeof(*f->states));
+	f->tallies = xcalloc(f->rule_count + 1, sizeof(*f->tallies));
 	for (size_t i = 0; i < f->file.count && rc == 0; i++)
 		rc = make_state(&f->file.rules[i], i, (uint64_t)f->file.seed, &f->states[i], err);
 	if (rc < 0)
@@ -58,6 +59,7 @@ void faults_free(struct faults *f)
 	for (size_t i = 0; i < f->episode_count; i++)
 		release_episode(&f->episodes[i]);
 	free(f->states);
+	free(f->tallies);
 	free(f->episodes);
 	free(f->firings);
 	free(f->resources);
@@ -272,6 +274,8 @@ void fault_fire(
 	if (!may_fire(f, rule, occasion))
 		return;
 	f->states[rule].fired++;
+	if (rule < f->rule_count)
+		f->tallies[rule].happened++;
 	e = new_episode(f, rule, now, occasion->client);
 	queue(f, FAULT_BEGINS, e, occasion->stream, now);
 	if (r->for_ns == 0)
@@ -405,6 +409,7 @@ static int test_rule(struct faults *f, size_t i, const struct fault_now *now,
 		err_prefix(err, rc, "%s", r->name);
 		return rc;
 	}
+	f->tallies[i].matches += rc > 0;
 	if (rc == 0 || !is_due(&r->when, ++s->matches))
 		return 0;
 	if (fault_length_is_per_event(r))

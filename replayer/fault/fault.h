@@ -31,7 +31,7 @@ struct fault_now {
 	bool ended;   /* no event will follow */
 };
 
-/* Takes the rules over (the file is empty then), resolved as fault_file_resolve does. */
+/* Takes the rules over (the file is empty then), resolved as fault_resolve does. */
 int faults_new(struct fault_file *file, struct faults **ret, struct err *err) MUST_CHECK;
 void faults_free(struct faults *f);
 const struct fault_rule *faults_rule(const struct faults *f, size_t index); /* NULL past the end */
@@ -129,6 +129,9 @@ struct fault_stream {
 	size_t cut_bytes;
 	uint64_t cut_episode; /* that waits for it to come back when it was cut; 0: none */
 	bool was_cut;         /* set by who cuts it, before it is closed */
+	size_t cut_rule;      /* that does so ... */
+	uint64_t cut_by;      /* ... in this episode */
+	uint64_t touched;     /* bit for each rule that makes the frame wait that is next */
 	/* The event whose frame waits, since when, and how many of other resources there were by then. */
 	uint64_t waiting_seq, waiting_others;
 	int64_t waiting_mono_ns;
@@ -153,8 +156,9 @@ enum fault_frame_do {
 
 struct fault_frame {
 	enum fault_frame_do act;
-	size_t copies;            /* of FRAME_SEND: 1 and more */
-	size_t bytes;             /* of FRAME_CUT */
+	size_t copies;  /* of FRAME_SEND: 1 and more */
+	size_t bytes;   /* of FRAME_CUT */
+	uint64_t rules; /* bit for each rule of the file that changes its course, the first time only */
 	int64_t tape_ns, mono_ns; /* of FRAME_WAIT: which comes first; INT64_MAX: with an event */
 };
 

@@ -10,7 +10,6 @@
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/sql/predicate.h"
-#include "schema/tape/position.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -366,6 +365,14 @@ static int read_when(const struct reader *r, struct slice object, struct fault_w
 	return check_shape(r, object, &fault_when_keys, shape, seen);
 }
 
+static int read_where(const struct reader *r, struct slice object, struct fault_where *ret)
+{
+	key_set seen;
+
+	ret->place = place_of(r, object.ptr);
+	return read_members(r, object, &fault_where_keys, ret, NULL, NULL, &seen);
+}
+
 static int read_do(const struct reader *r, struct slice value, int *ret)
 {
 	char *word = NULL, *list = xstrdup("");
@@ -457,7 +464,6 @@ static int read_rules(const struct reader *r, struct slice value, struct fault_f
 static int read_value(const struct reader *r, const struct fault_key *key, struct slice value, void *base)
 {
 	void *to = (char *)base + key->offset;
-	key_set seen;
 
 	switch (key->kind) {
 	case KEY_TEXT: return read_text(r, value, to);
@@ -471,7 +477,7 @@ static int read_value(const struct reader *r, const struct fault_key *key, struc
 	case KEY_JSON: return read_json(r, value, to);
 	case KEY_LENGTH: return read_length(r, value, to);
 	case KEY_WHEN: return read_when(r, value, to);
-	case KEY_WHERE: return read_members(r, value, &fault_where_keys, to, NULL, NULL, &seen);
+	case KEY_WHERE: return read_where(r, value, to);
 	case KEY_WHAT: return read_what(r, value, to);
 	case KEY_RULES: return read_rules(r, value, base);
 	case KEY_IGNORED: break;
@@ -490,7 +496,8 @@ static struct slice trimmed(struct slice s)
 
 int fault_file_parse(struct slice json, const char *name, struct fault_file *ret, struct err *err)
 {
-	const struct reader r = {json, name, err};
+	const struct reader r = {
+		json.len ? json : slice_of(""), name, err}; /* an empty file has no bytes to point to */
 	struct fault_file file = {.seed = FAULT_SEED_DEFAULT};
 	const char *expected;
 	size_t at;
@@ -500,8 +507,8 @@ int fault_file_parse(struct slice json, const char *name, struct fault_file *ret
 	if (json.len > LIMIT_CONFIG_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "%s has %zu bytes, at most %u are read", name, json.len,
 			LIMIT_CONFIG_BYTES);
-	if (json_check(json, &at, &expected))
-		return fail(&r, (json.ptr ? json.ptr : "") + at, "bad JSON: expected %s", expected);
+	if (json_check(r.text, &at, &expected))
+		return fail(&r, r.text.ptr + at, "bad JSON: expected %s", expected);
 	rc = read_members(&r, trimmed(json), &fault_file_keys, &file, NULL, NULL, &seen);
 	if (rc < 0)
 		fault_file_release(&file);
@@ -510,49 +517,22 @@ int fault_file_parse(struct slice json, const char *name, struct fault_file *ret
 	return rc;
 }
 
-static int read_all(FILE *file, const char *path, struct buf *to, struct err *err)
-{
-	char piece[4096];
-	size_t n;
-
-	while ((n = fread(piece, 1, sizeof(piece), file)) > 0) {
-		if (buf_append(to, piece, n, NULL))
-			return err_set(
-				err, ERR_TOO_LARGE, "'%s' has more than %u bytes", path, LIMIT_CONFIG_BYTES);
-	}
-	return ferror(file) ? err_set_errno(err, errno, "cannot read '%s'", path) : 0;
-}
-
-int fault_file_read(const char *path, struct fault_file *ret, struct err *err)
+int fault_file_text(const char *path, struct buf *to, struct err *err)
 {
 	FILE *file = fopen(path, "re");
-	struct buf text;
-	int rc;
+	char piece[4096];
+	size_t n;
+	int rc = 0;
 
 	if (!file)
 		return err_set_errno(err, errno, "cannot open '%s'", path);
-	buf_init(&text, LIMIT_CONFIG_BYTES);
-	rc = read_all(file, path, &text, err);
-	fclose(file);
-	if (rc == 0)
-		rc = fault_file_parse(buf_slice(&text), path, ret, err);
-	buf_release(&text);
-	return rc;
-}
-
-int fault_file_resolve(struct fault_file *f, struct tape *tape, struct err *err)
-{
-	for (size_t i = 0; i < f->count; i++) {
-		struct fault_when *w = &f->rules[i].when;
-		int rc;
-
-		if (w->trigger != FAULT_AT_POSITION)
-			continue;
-		rc = tape_position_parse_time(tape, w->at, &w->at_seq, &w->at_ns, err);
-		if (rc < 0) {
-			err_prefix(err, rc, "%s", w->place ? w->place : f->rules[i].name);
-			return rc;
-		}
+	while (rc == 0 && (n = fread(piece, 1, sizeof(piece), file)) > 0) {
+		if (to->len + n > LIMIT_CONFIG_BYTES || buf_append(to, piece, n, NULL))
+			rc = err_set(
+				err, ERR_TOO_LARGE, "'%s' has more than %u bytes", path, LIMIT_CONFIG_BYTES);
 	}
-	return 0;
+	if (rc == 0 && ferror(file))
+		rc = err_set_errno(err, errno, "cannot read '%s'", path);
+	fclose(file);
+	return rc;
 }

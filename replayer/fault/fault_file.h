@@ -8,16 +8,12 @@
 
 #include "replayer/fault/fault_rule.h"
 
-struct tape;
-
 /* `name` is for messages. The caller releases. */
 int fault_file_parse(struct slice json, const char *name, struct fault_file *ret, struct err *err) MUST_CHECK;
 
-/* Reads the file and parses it. ERR_TOO_LARGE above LIMIT_CONFIG_BYTES. */
-int fault_file_read(const char *path, struct fault_file *ret, struct err *err) MUST_CHECK;
-
-/* Finds the positions of `when.at` on the tape; to be called once, before the rules are used. */
-int fault_file_resolve(struct fault_file *f, struct tape *tape, struct err *err) MUST_CHECK;
+/* Appends what is in the file, for fault_file_parse; it may be a pipe, which can be read once. ERR_TOO_LARGE
+ * above LIMIT_CONFIG_BYTES. */
+int fault_file_text(const char *path, struct buf *to, struct err *err) MUST_CHECK;
 
 /* Appends the file as indented JSON with a line feed, which reads as the same rules. */
 int fault_file_write(const struct fault_file *f, struct buf *to, struct err *err) MUST_CHECK;

@@ -9,7 +9,7 @@
 #ifndef REPLAYER_FAULT_INTERNAL_H
 #define REPLAYER_FAULT_INTERNAL_H
 
-#include "replayer/fault/fault.h"
+#include "replayer/fault/fault_tally.h"
 #include "schema/sql/predicate.h"
 
 #define CLIENTS_MAX 4096 /* that a rule or an episode remembers; more are taken for new ones */
@@ -64,9 +64,10 @@ struct floor {
 
 struct faults {
 	struct fault_file file;
-	size_t rule_count;         /* of the file's own rules, which come first */
-	size_t next_recorded;      /* the first gap of the recording that has not begun */
-	struct rule_state *states; /* one for each rule */
+	size_t rule_count;           /* of the file's own rules, which come first */
+	size_t next_recorded;        /* the first gap of the recording that has not begun */
+	struct rule_state *states;   /* one for each rule */
+	struct fault_tally *tallies; /* one for each rule of the file */
 	struct episode *episodes;
 	size_t episode_count;
 	uint64_t episode_id;
@@ -85,6 +86,16 @@ struct faults {
 /* The names as in "pods", "deployments.apps", "crontabs.v1.stable.example.com". */
 bool fault_matches_resource(const struct fault_where *w, const struct tape_resource *resource);
 bool fault_matches_request(const struct fault_where *w, const struct fault_request *r);
+/* The parts of `where` that the request fits. */
+enum fault_part {
+	PART_RESOURCE = 1,
+	PART_NAMESPACE = 2,
+	PART_CLIENT = 4,
+	PART_CREDENTIAL = 8,
+	PART_KIND = 16,
+	PART_ALL = 31,
+};
+unsigned fault_parts(const struct fault_where *w, const struct fault_request *r);
 /* An event of that resource, by its resource and namespace. */
 bool fault_matches_event(
 	const struct fault_where *w, const struct tape_resource *resource, const struct event *e);

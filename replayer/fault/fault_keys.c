@@ -35,6 +35,8 @@ static const struct fault_key rule_keys[] = {
 		"how often it may happen; 0: whenever it applies; 1 when absent"},
 	{"probability", KEY_SHARE, offsetof(struct fault_rule, probability), NULL, 0, 0, false,
 		"the chance of happening each time, above 0, at most 1"},
+	{"optional", KEY_BOOL, offsetof(struct fault_rule, optional), NULL, 0, 0, false,
+		"whether it may strike nobody; else the replay ends with exit code 3 when it has"},
 };
 
 static const struct fault_key when_keys[] = {
@@ -58,7 +60,7 @@ static const struct fault_key when_keys[] = {
 
 static const struct fault_key where_keys[] = {
 	{"resource", KEY_TEXTS, offsetof(struct fault_where, resource), NULL, 0, 0, false,
-		"'pods', 'deployments.apps', 'crontabs.v1.stable.example.com', or several"},
+		"'pods', 'po', 'deployments.apps', 'crontabs.v1.stable.example.com', or several"},
 	{"namespace", KEY_TEXT, offsetof(struct fault_where, namespace), NULL, 0, 0, false,
 		"the namespace in the request's path; an empty one: requests that name none"},
 	{"client", KEY_TEXT, offsetof(struct fault_where, client), NULL, 0, 0, false,

@@ -2,8 +2,8 @@
 #include "replayer/fault/fault_load.h"
 
 #include "replayer/fault/fault_file.h"
-#include "replayer/fault/fault_internal.h"
 #include "replayer/fault/fault_recorded.h"
+#include "replayer/fault/fault_scope.h"
 #include "replayer/fault/gap_spec.h"
 #include "schema/tape/reader.h"
 
@@ -33,19 +33,24 @@ static void hold_behind(struct fault_file *file, const struct fault_load_options
 	}
 }
 
+bool fault_is_file(const char *gaps)
+{
+	return gaps && strcmp(gaps, "recorded") != 0 && strcmp(gaps, "none") != 0;
+}
+
 static int fill(struct tape *t, const struct fault_load_options *o, struct fault_file *file, struct err *err)
 {
 	bool recorded = !o->gaps || strcmp(o->gaps, "recorded") == 0;
 	int rc = 0;
 
-	if (!recorded && strcmp(o->gaps, "none") != 0)
-		rc = fault_file_read(o->gaps, file, err);
+	if (fault_is_file(o->gaps))
+		rc = fault_file_parse(o->text, o->gaps, file, err);
 	else
 		file->seed = FAULT_SEED_DEFAULT;
 	if (rc == 0)
 		rc = add_specs(file, o, err);
 	if (rc == 0)
-		rc = fault_file_resolve(file, t, err);
+		rc = fault_resolve(file, t, o->lenient, err);
 	if (rc == 0 && (recorded || file->recorded))
 		rc = fault_recorded_add(t, file, err);
 	if (rc == 0)
@@ -53,29 +58,6 @@ static int fill(struct tape *t, const struct fault_load_options *o, struct fault
 	if (o->seed)
 		file->seed = o->seed;
 	return rc;
-}
-
-static bool is_on(const struct tape *t, char *name)
-{
-	struct fault_where where = {.resource = {&name, 1}};
-	const struct tape_resource *r;
-
-	for (size_t i = 0; (r = tape_resource_at(t, i)) != NULL; i++) {
-		if (fault_matches_resource(&where, r))
-			return true;
-	}
-	return false;
-}
-
-const char *fault_unknown_resource(const struct faults *f, const struct tape *t, size_t rule)
-{
-	const struct fault_texts *names = &faults_rule(f, rule)->where.resource;
-
-	for (size_t i = 0; i < names->count; i++) {
-		if (!is_on(t, names->items[i]))
-			return names->items[i];
-	}
-	return NULL;
 }
 
 int fault_load(struct tape *t, const struct fault_load_options *o, struct faults **ret, struct err *err)

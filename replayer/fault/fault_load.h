@@ -10,21 +10,22 @@
 struct tape;
 
 struct fault_load_options {
-	const char *gaps; /* "recorded" (as NULL), "none", or a file, which says itself whether recorded ones
-			     happen too */
+	const char *gaps;  /* "recorded" (as NULL), "none", or a file, which says itself whether recorded ones
+			      happen too */
+	struct slice text; /* of that file; see fault_file_text */
 	const char *const *specs; /* in the short form; beside the others */
 	size_t spec_count;
 	int64_t seed;             /* 0: the file's */
 	int64_t recorded_hold_ns; /* how long the clock waits behind a recorded gap for watches; 0: not */
 	int64_t hold_ns;          /* and behind any other that says nothing of it */
+	bool lenient;             /* see fault_resolve */
 };
+
+/* Whether it is the name of a file. */
+bool fault_is_file(const char *gaps);
 
 /* NULL when nothing can go wrong. ERR_USAGE for what is not understood: a sentence with its place. */
 int fault_load(
 	struct tape *t, const struct fault_load_options *o, struct faults **ret, struct err *err) MUST_CHECK;
-
-/* The first resource in a rule's scope that the tape does not have, a misspelt one perhaps; NULL: none. Not
- * an error: requests can name others, and a file may be meant for many tapes. */
-const char *fault_unknown_resource(const struct faults *f, const struct tape *t, size_t rule);
 
 #endif

@@ -20,10 +20,25 @@ static bool is_named(const char *text, const struct tape_resource *r)
 	       strcmp(text + version_len + 1, r->apigroup) == 0;
 }
 
+static bool is_meant(const struct fault_where *w, const struct tape_resource *resource)
+{
+	for (size_t i = 0; i < w->meant_count; i++) {
+		const struct fault_resource *r = &w->meant[i];
+
+		if (strcmp(r->resource, resource->resource) == 0 &&
+			strcmp(r->group, resource->apigroup) == 0 &&
+			(!r->version || strcmp(r->version, resource->version) == 0))
+			return true;
+	}
+	return false;
+}
+
 bool fault_matches_resource(const struct fault_where *w, const struct tape_resource *resource)
 {
 	if (w->resource.count == 0)
 		return true;
+	if (w->meant_count)
+		return resource && is_meant(w, resource);
 	for (size_t i = 0; i < w->resource.count && resource; i++) {
 		if (is_named(w->resource.items[i], resource))
 			return true;
@@ -57,15 +72,34 @@ static bool matches_pattern(const char *pattern, struct slice text)
 	return !*pattern;
 }
 
+static bool fits_namespace(const struct fault_where *w, const struct fault_request *r)
+{
+	return !w->namespace || slice_is(r->namespace, w->namespace) ||
+	       (w->and_wider && r->namespace.len == 0);
+}
+
+static bool fits_client(const struct fault_where *w, const struct fault_request *r)
+{
+	return !w->client || matches_pattern(w->client, r->user_agent);
+}
+
+static bool fits_credential(const struct fault_where *w, const struct fault_request *r)
+{
+	return !w->credential || slice_is(r->credential, w->credential);
+}
+
 bool fault_matches_request(const struct fault_where *w, const struct fault_request *r)
 {
-	if (!(w->request_mask >> r->kind & 1) || !fault_matches_resource(w, r->resource))
-		return false;
-	if (w->namespace && !slice_is(r->namespace, w->namespace) && !(w->and_wider && r->namespace.len == 0))
-		return false;
-	if (w->client && !matches_pattern(w->client, r->user_agent))
-		return false;
-	return !w->credential || slice_is(r->credential, w->credential);
+	return (w->request_mask >> r->kind & 1) && fault_matches_resource(w, r->resource) &&
+	       fits_namespace(w, r) && fits_client(w, r) && fits_credential(w, r);
+}
+
+unsigned fault_parts(const struct fault_where *w, const struct fault_request *r)
+{
+	return (fault_matches_resource(w, r->resource) ? PART_RESOURCE : 0u) |
+	       (fits_namespace(w, r) ? PART_NAMESPACE : 0u) | (fits_client(w, r) ? PART_CLIENT : 0u) |
+	       (fits_credential(w, r) ? PART_CREDENTIAL : 0u) |
+	       (w->request_mask >> r->kind & 1 ? PART_KIND : 0u);
 }
 
 bool fault_matches_event(

@@ -21,17 +21,38 @@ static void release_what(struct fault_what *w)
 	free(w->status);
 }
 
+static void release_where(struct fault_where *w)
+{
+	for (size_t i = 0; i < w->meant_count; i++) {
+		free(w->meant[i].resource);
+		free(w->meant[i].group);
+		free(w->meant[i].version);
+	}
+	free(w->meant);
+	release_texts(&w->resource);
+	release_texts(&w->requests);
+	free(w->place);
+	free(w->namespace);
+	free(w->client);
+	free(w->credential);
+}
+
+void fault_where_add(struct fault_where *w, const struct fault_resource *r)
+{
+	w->meant = xrealloc(w->meant, (w->meant_count + 1) * sizeof(*w->meant));
+	w->meant[w->meant_count++] = (struct fault_resource){.resource = xstrdup(r->resource),
+		.group = xstrdup(r->group),
+		.version = r->version ? xstrdup(r->version) : NULL,
+		.namespaced = r->namespaced};
+}
+
 void fault_rule_release(struct fault_rule *r)
 {
 	free(r->name);
 	free(r->when.at);
 	free(r->when.event);
 	free(r->when.place);
-	release_texts(&r->where.resource);
-	release_texts(&r->where.requests);
-	free(r->where.namespace);
-	free(r->where.client);
-	free(r->where.credential);
+	release_where(&r->where);
 	release_what(&r->what);
 	release_what(&r->during);
 	*r = (struct fault_rule){0};
@@ -152,6 +173,53 @@ static int check_during(const struct fault_rule *r, struct err *err)
 	return check_what(&r->during, "during", err);
 }
 
+/* Without control characters, and without blanks at its ends. */
+static bool is_header_text(const char *text)
+{
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			return false;
+	}
+	return len && text[0] != ' ' && text[len - 1] != ' ';
+}
+
+static bool is_namespace(const char *text)
+{
+	return strlen(text) <= 63 && text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] == 0;
+}
+
+static int check_where(const struct fault_where *w, struct err *err)
+{
+	if (w->client && !is_header_text(w->client))
+		return err_set(err, ERR_USAGE,
+			"nothing would match the client '%.60s': expected a pattern over a User-Agent, as 'manager/*'",
+			w->client);
+	if (w->namespace && !is_namespace(w->namespace))
+		return err_set(err, ERR_USAGE,
+			"nothing would match the namespace '%.60s': expected its name, or nothing for requests over all",
+			w->namespace);
+	return 0;
+}
+
+/* Whether what it does is done to requests of a kind that `requests` leaves out. */
+static int check_requests(const struct fault_rule *r, struct err *err)
+{
+	bool of_watches = fault_ends_streams(r->what.act) || fault_touches_frames(r->what.act);
+	unsigned lists = 1u << FAULT_LIST | 1u << FAULT_WATCH; /* a watch can be a list, too */
+
+	if (of_watches && !(r->where.request_mask >> FAULT_WATCH & 1))
+		return err_set(err, ERR_USAGE,
+			"nothing would happen: '%s' is done to watches, and 'requests' leaves them out",
+			fault_do_word(r->what.act));
+	if ((r->what.act == FAULT_STALE_LIST || r->stale_ns) && !(r->where.request_mask & lists))
+		return err_set(err, ERR_USAGE,
+			"nothing would happen: '%s' is done to lists, and 'requests' leaves them out",
+			r->stale_ns ? "stale" : fault_do_word(r->what.act));
+	return 0;
+}
+
 static int check_scope(const struct fault_rule *r, struct err *err)
 {
 	bool refuses = r->what.act == FAULT_REFUSE || r->during.act == FAULT_REFUSE;
@@ -159,14 +227,14 @@ static int check_scope(const struct fault_rule *r, struct err *err)
 	if (refuses && !fault_where_is_all(&r->where))
 		return err_set(err, ERR_USAGE,
 			"a refused connection has said nothing yet: 'refuse' goes without 'where', 'http' with it");
-	if (r->hold_ns && !fault_ends_streams(r->what.act))
+	if (r->hold_ns && (!fault_ends_streams(r->what.act) || r->what.act == FAULT_STALL))
 		return err_set(err, ERR_USAGE, "'hold' waits for watches, but '%s' ends none",
 			fault_do_word(r->what.act));
 	if (r->when.trigger == FAULT_AT_POSITION && r->times != 1)
 		return err_set(err, ERR_USAGE, "'times' is %" PRId64 ", but a position comes once", r->times);
 	if (r->what.act == FAULT_NOTHING && r->during.act == FAULT_NOTHING && !r->compaction && !r->stale_ns)
 		return err_set(err, ERR_USAGE, "nothing would happen: expected compaction, stale or during");
-	return 0;
+	return check_requests(r, err);
 }
 
 int fault_rule_finish(struct fault_rule *r, size_t number, struct err *err)
@@ -179,7 +247,9 @@ int fault_rule_finish(struct fault_rule *r, size_t number, struct err *err)
 		r->what.code = 410;
 	finish_where(&r->where);
 	finish_length(r);
-	rc = check_what(&r->what, "what", err);
+	rc = check_where(&r->where, err);
+	if (rc == 0)
+		rc = check_what(&r->what, "what", err);
 	if (rc == 0)
 		rc = check_during(r, err);
 	if (rc < 0)

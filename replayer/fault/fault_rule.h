@@ -65,7 +65,7 @@ struct fault_when {
 	enum fault_trigger trigger;
 	char *at;           /* as tape_position_parse takes it */
 	char *place;        /* where it was said, for messages */
-	int64_t at_ns;      /* both by fault_file_resolve: the time is reached ... */
+	int64_t at_ns;      /* both by fault_resolve: the time is reached ... */
 	uint64_t at_seq;    /* ... and this event has been applied */
 	char *event;        /* an expression for predicate_compile */
 	int64_t nth;        /* the first match that counts, from 1 */
@@ -76,15 +76,25 @@ struct fault_when {
 	int64_t after_ns;   /* since it was opened */
 };
 
+/* What a name in `where` means. */
+struct fault_resource {
+	char *resource, *group;
+	char *version; /* NULL: any */
+	bool namespaced;
+};
+
 struct fault_where {
 	struct fault_texts
-		resource; /* "pods", "deployments.apps", "crontabs.v1.stable.example.com"; empty: all */
-	char *namespace;  /* of the request's path; NULL: any; "" those of all namespaces */
-	bool and_wider;   /* with a namespace: requests over all namespaces, too; not in files */
-	char *client;     /* a pattern with * and ? over the User-Agent; NULL: any */
-	char *credential; /* a bearer token; NULL: any */
-	struct fault_texts requests; /* words of enum fault_request_kind; empty: all */
-	unsigned request_mask;       /* made of them */
+		resource; /* as kubectl takes them: "pods", "deploy", "deployments.apps"; empty: all */
+	struct fault_resource *meant; /* made of them by fault_resolve */
+	size_t meant_count;           /* 0: the names count as they are, plural and with any group */
+	char *place;                  /* where it was said, for messages */
+	char *namespace;              /* of the request's path; NULL: any; "" those of all namespaces */
+	bool and_wider;               /* with a namespace: requests over all namespaces, too; not in files */
+	char *client;                 /* a pattern with * and ? over the User-Agent; NULL: any */
+	char *credential;             /* a bearer token; NULL: any */
+	struct fault_texts requests;  /* words of enum fault_request_kind; empty: all */
+	unsigned request_mask;        /* made of them */
 };
 
 struct fault_what {
@@ -113,6 +123,8 @@ struct fault_rule {
 	int64_t hold_ns;          /* afterwards the clock waits so long for the streams to come back; 0 not */
 	int64_t times;            /* how often it may happen; 0: always */
 	double probability;       /* of happening, each time */
+	bool optional;            /* it may strike nobody */
+	bool short_form;          /* said by --gap, where every word that is none of its own is a resource */
 	/* Of recorded gaps only. */
 	uint64_t until_seq; /* not over before this event has been applied; 0 none */
 	uint64_t floor_rv;  /* what compaction raises the floor to; 0: what was applied by then */
@@ -148,6 +160,9 @@ static inline bool fault_lasts(int act)
 
 /* The same for a gap of the recording, of which there may be any number. */
 void fault_file_add_recorded(struct fault_file *f, struct fault_rule *r);
+
+/* One more name in the scope; it is copied. */
+void fault_where_add(struct fault_where *w, const struct fault_resource *r);
 
 /* Fills in what was left open and refuses what contradicts itself; for whoever makes a rule. `number` counts
  * from 1 and names a rule without a name. ERR_USAGE. */

@@ -90,12 +90,21 @@ static void answer_floor(const struct faults *f, const struct fault_request *r, 
 	}
 }
 
+static void note_parts(struct faults *f, const struct fault_request *r)
+{
+	for (size_t i = 0; i < f->rule_count; i++) {
+		if (f->tallies[i].seen != PART_ALL)
+			f->tallies[i].seen |= fault_parts(&f->file.rules[i].where, r);
+	}
+}
+
 void faults_request(struct faults *f, const struct fault_now *now, const struct fault_request *r,
 	struct fault_answer *ret)
 {
 	uint64_t client = fault_client(r->user_agent, r->credential);
 
 	faults_tick(f, now);
+	note_parts(f, r);
 	*ret = (struct fault_answer){.kind = FAULT_PASS};
 	for (size_t i = 0; i < f->episode_count; i++) {
 		struct episode *e = &f->episodes[i];
@@ -228,8 +237,12 @@ void fault_stream_open(
 		if (rule->when.trigger != FAULT_AT_CONNECTION)
 			continue;
 		count = client_set_add(&f->states[i].clients, s->client, 0);
-		if (count && ++count->count == (uint64_t)rule->when.connection)
+		if (!count)
+			continue;
+		if (++count->count == (uint64_t)rule->when.connection)
 			s->armed |= UINT64_C(1) << i;
+		if (count->count > f->tallies[i].opened)
+			f->tallies[i].opened = count->count;
 	}
 	if (!s->armed)
 		return;
@@ -320,6 +333,8 @@ bool fault_hits(struct faults *f, const struct fault_firing *firing, struct faul
 	if (r->what.act == FAULT_CUT) {
 		s->cut = true;
 		s->cut_bytes = (size_t)r->what.bytes;
+		s->cut_rule = firing->rule_index;
+		s->cut_by = firing->episode;
 	}
 	if (e && r->what.act == FAULT_CUT)
 		expect_cut(f, e, s);
@@ -394,7 +409,8 @@ static void wait_until(struct fault_frame *ret, int64_t tape_ns, int64_t mono_ns
 	ret->mono_ns = mono_ns < ret->mono_ns ? mono_ns : ret->mono_ns;
 }
 
-static void delay(struct faults *f, const struct fault_now *now, size_t rule, struct fault_stream *s,
+/* True when the frame is to wait. */
+static bool delay(struct faults *f, const struct fault_now *now, size_t rule, struct fault_stream *s,
 	const struct event *e, struct fault_frame *ret)
 {
 	const struct fault_rule *r = &f->file.rules[rule];
@@ -403,36 +419,59 @@ static void delay(struct faults *f, const struct fault_now *now, size_t rule, st
 
 	if (r->clock == FAULT_TAPE) {
 		due_ns = fault_later(e->time_ns, by_ns);
-		if (now->tape_ns < due_ns)
-			wait_until(ret, due_ns, INT64_MAX);
-	} else if (is_waiting(f, now, s, e)) {
-		due_ns = fault_later(s->waiting_mono_ns, by_ns);
-		if (now->mono_ns < due_ns)
-			wait_until(ret, INT64_MAX, due_ns);
+		if (now->tape_ns >= due_ns)
+			return false;
+		wait_until(ret, due_ns, INT64_MAX);
+		return true;
 	}
+	if (!is_waiting(f, now, s, e))
+		return false;
+	due_ns = fault_later(s->waiting_mono_ns, by_ns);
+	if (now->mono_ns >= due_ns)
+		return false;
+	wait_until(ret, INT64_MAX, due_ns);
+	return true;
 }
 
-static void touch(struct faults *f, const struct fault_now *now, size_t rule, struct fault_stream *s,
+static bool reorder(struct faults *f, const struct fault_now *now, const struct fault_what *what,
+	struct fault_stream *s, const struct event *e, struct fault_frame *ret)
+{
+	if (now->ended || !is_waiting(f, now, s, e) ||
+		other_events(f, s->resource) >= s->waiting_others + (uint64_t)what->count)
+		return false;
+	wait_until(ret, INT64_MAX, INT64_MAX);
+	return true;
+}
+
+/* True when something becomes of the frame. */
+static bool touch(struct faults *f, const struct fault_now *now, size_t rule, struct fault_stream *s,
 	const struct event *e, struct fault_frame *ret)
 {
 	const struct fault_what *what = &f->file.rules[rule].what;
 
 	switch (what->act) {
-	case FAULT_DROP: ret->act = FRAME_DROP; break;
-	case FAULT_DUPLICATE: ret->copies += (size_t)what->count; break;
-	case FAULT_DELAY: delay(f, now, rule, s, e, ret); break;
-	case FAULT_REORDER:
-		if (!now->ended && is_waiting(f, now, s, e) &&
-			other_events(f, s->resource) < s->waiting_others + (uint64_t)what->count)
-			wait_until(ret, INT64_MAX, INT64_MAX);
-		break;
-	default: break;
+	case FAULT_DROP: ret->act = FRAME_DROP; return true;
+	case FAULT_DUPLICATE: ret->copies += (size_t)what->count; return true;
+	case FAULT_DELAY: return delay(f, now, rule, s, e, ret);
+	case FAULT_REORDER: return reorder(f, now, what, s, e, ret);
+	default: return false;
 	}
+}
+
+/* A frame that waits is asked for again, and counts once. */
+static void count_touched(struct faults *f, struct fault_stream *s, uint64_t touched, struct fault_frame *ret)
+{
+	ret->rules = touched & ~s->touched;
+	s->touched = ret->act == FRAME_WAIT ? s->touched | touched : 0;
+	for (uint64_t bits = ret->rules; bits; bits &= bits - 1)
+		f->tallies[__builtin_ctzll(bits)].frames++;
 }
 
 void faults_frame(struct faults *f, const struct fault_now *now, struct fault_stream *s,
 	const struct event *e, struct fault_frame *ret)
 {
+	uint64_t touched = 0;
+
 	*ret = (struct fault_frame){.copies = 1, .tape_ns = INT64_MAX, .mono_ns = INT64_MAX};
 	if (s->cut) {
 		ret->act = FRAME_CUT;
@@ -442,7 +481,8 @@ void faults_frame(struct faults *f, const struct fault_now *now, struct fault_st
 	for (uint64_t bits = s->rules; bits && ret->act != FRAME_DROP; bits &= bits - 1) {
 		size_t rule = (size_t)__builtin_ctzll(bits);
 
-		if (touches(f, rule, s, e))
-			touch(f, now, rule, s, e, ret);
+		if (touches(f, rule, s, e) && touch(f, now, rule, s, e, ret))
+			touched |= UINT64_C(1) << rule;
 	}
+	count_touched(f, s, touched, ret);
 }

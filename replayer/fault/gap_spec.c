@@ -3,6 +3,7 @@
 
 #include "replayer/fault/fault_keys.h"
 #include "schema/base/clock.h"
+#include "schema/base/similar.h"
 #include "schema/sql/predicate.h"
 
 #include <errno.h>
@@ -11,13 +12,23 @@
 struct spec {
 	const char *text; /* the whole, for messages */
 	struct fault_rule rule;
+	bool has_stale, has_hold;
 	struct err *err;
 };
+
+const char gap_spec_words[] =
+	"end cut fin rst goaway rst_stream stall error refuse http stale hold client ns compact wall after optional event";
 
 static int bad(struct spec *s, const char *word, const char *expected)
 {
 	return err_set(
 		s->err, ERR_USAGE, "bad gap '%.200s': found '%.60s', expected %s", s->text, word, expected);
+}
+
+static int twice(struct spec *s, const char *word)
+{
+	return err_set(s->err, ERR_USAGE, "bad gap '%.200s': '%.*s' is there twice", s->text,
+		(int)strcspn(word, "="), word);
 }
 
 static bool parse_count(const char *text, const char *suffix, int64_t *ret)
@@ -107,12 +118,15 @@ static int read_act(struct spec *s, const char *word)
 }
 
 /* 1 when it is such a word, 0 when it is not. */
-static int read_duration(struct spec *s, const char *word, const char *name, int64_t *to)
+static int read_duration(struct spec *s, const char *word, const char *name, bool *has, int64_t *to)
 {
 	const char *value = value_of(word, name);
 
 	if (!value)
 		return 0;
+	if (*has)
+		return twice(s, word);
+	*has = true;
 	return duration_parse(value, to, NULL) ? bad(s, word, "a duration behind '='") : 1;
 }
 
@@ -124,22 +138,45 @@ static int read_pattern(struct spec *s, const char *word, const char *name, bool
 		return 0;
 	if (strchr(word, '=') == NULL || (!*value && !may_be_empty))
 		return bad(s, word, "a value behind '='");
-	free(*to);
+	if (*to)
+		return twice(s, word);
 	*to = xstrdup(value);
 	return 1;
 }
 
 static int read_flag(struct spec *s, const char *word)
 {
-	if (strcmp(word, "compact") == 0)
-		s->rule.compaction = true;
-	else if (strcmp(word, "wall") == 0)
-		s->rule.clock = FAULT_WALL;
-	else if (strcmp(word, "after") == 0)
-		s->rule.when.moment = FAULT_AFTER;
-	else
+	struct fault_rule *r = &s->rule;
+	bool again;
+
+	if (strcmp(word, "compact") == 0) {
+		again = r->compaction;
+		r->compaction = true;
+	} else if (strcmp(word, "optional") == 0) {
+		again = r->optional;
+		r->optional = true;
+	} else if (strcmp(word, "wall") == 0) {
+		again = r->clock == FAULT_WALL;
+		r->clock = FAULT_WALL;
+	} else if (strcmp(word, "after") == 0) {
+		again = r->when.moment == FAULT_AFTER;
+		r->when.moment = FAULT_AFTER;
+	} else {
 		return 0;
-	return 1;
+	}
+	return again ? twice(s, word) : 1;
+}
+
+static int no_word(struct spec *s, const char *word)
+{
+	char *meant = similar_in((struct slice){word, strcspn(word, "=")}, gap_spec_words);
+	char *expected = xasprintf("a resource such as 'pods', or one of the words of --gap%s%s%s",
+		meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+
+	bad(s, word, expected);
+	free(expected);
+	free(meant);
+	return ERR_USAGE;
 }
 
 static int read_resource(struct spec *s, const char *word)
@@ -147,7 +184,11 @@ static int read_resource(struct spec *s, const char *word)
 	struct fault_texts *to = &s->rule.where.resource;
 
 	if (!*word || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789.-")])
-		return bad(s, word, "a resource such as 'pods', or one of the words of --gap");
+		return no_word(s, word);
+	for (size_t i = 0; i < to->count; i++) {
+		if (strcmp(to->items[i], word) == 0)
+			return twice(s, word);
+	}
 	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
 	to->items[to->count++] = xstrdup(word);
 	return 1;
@@ -158,9 +199,9 @@ static int read_word(struct spec *s, const char *word)
 	int rc = read_act(s, word);
 
 	if (rc == 0)
-		rc = read_duration(s, word, "stale", &s->rule.stale_ns);
+		rc = read_duration(s, word, "stale", &s->has_stale, &s->rule.stale_ns);
 	if (rc == 0)
-		rc = read_duration(s, word, "hold", &s->rule.hold_ns);
+		rc = read_duration(s, word, "hold", &s->has_hold, &s->rule.hold_ns);
 	if (rc == 0)
 		rc = read_pattern(s, word, "client", false, &s->rule.where.client);
 	if (rc == 0)
@@ -203,6 +244,8 @@ int gap_spec_parse(const char *text, size_t number, struct fault_rule *ret, stru
 	int rc;
 
 	s.rule.name = xasprintf("gap %zu", number);
+	s.rule.short_form = true;
+	s.rule.where.place = xasprintf("bad gap '%.200s'", text);
 	rc = read_words(&s, copy);
 	free(copy);
 	wants_event = s.rule.when.trigger == FAULT_AT_EVENT;

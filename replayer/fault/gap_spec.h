@@ -10,13 +10,17 @@
  *              what requests get meanwhile: refuse, http=CODE
  *              what is left: compact, stale=DURATION, hold=DURATION
  *              where: client=PATTERN, ns=NAME, and any other word is a resource
- *              wall: the length is of the wall's clock; after: behind the event, not before it
+ *              wall: the length is of the wall's clock; after: after the event, not before it
+ *              optional: it may strike nobody
  *              event=EXPRESSION, which takes all that follows, commas too
  */
 #ifndef REPLAYER_GAP_SPEC_H
 #define REPLAYER_GAP_SPEC_H
 
 #include "replayer/fault/fault_rule.h"
+
+/* All of them, but resources, separated by blanks: for what was meant by one that is not known. */
+extern const char gap_spec_words[];
 
 /* `number` counts gaps from 1. ERR_USAGE names the word that was not understood. The caller releases. */
 int gap_spec_parse(const char *text, size_t number, struct fault_rule *ret, struct err *err) MUST_CHECK;

@@ -104,7 +104,7 @@ struct run_fault_row {
 	int64_t time_ns, tape_time_ns;
 	uint64_t seq;
 	uint64_t rule, episode; /* 0: of no rule */
-	struct slice step;      /* begins ends request frame */
+	struct slice step;      /* begins watch request frame ends nobody */
 	struct slice what;      /* rst fin cut goaway error http refuse stall drop ... */
 	struct slice detail;    /* the rule in its own words */
 	struct run_resource where;

@@ -47,7 +47,7 @@ static void read_gap(struct slice input, struct fault_file *to)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	struct slice input = {(const char *)bytes, len};
+	struct slice input = {len ? (const char *)bytes : NULL, len}; /* as an empty buffer has it */
 	struct fault_file f = {.seed = FAULT_SEED_DEFAULT};
 	struct err err = {0};
 

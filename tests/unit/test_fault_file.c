@@ -99,7 +99,7 @@ START_TEST(file__is_refused_with_line_column_and_what_was_expected)
 			"f.json, line 1, column 12: 'when' is missing in this rule"},
 		{RULE("\"waht\": \"end\""),
 			"f.json, line 2, column 28: unknown key 'waht' of rule, expected one of: name, when, where, what, "
-			"for, clock, during, compaction, stale, hold, times, probability"},
+			"for, clock, during, compaction, stale, hold, times, probability, optional"},
 		{RULE("\"what\": \"explode\""),
 			"f.json, line 2, column 35: unknown word 'explode', expected one of: end cut fin rst goaway "
 			"rst_stream stall error refuse http stale_list delay duplicate reorder drop nothing"},

@@ -1,4 +1,5 @@
 /* test_fault_frames.c: what becomes of single frames on their way to a watch, and chance. */
+#include "replayer/fault/fault_tally.h"
 #include "tests/unit/fault_play.h"
 
 static struct fault_frame frame_of(struct play *p, struct fault_stream *s, uint64_t seq,
@@ -64,6 +65,7 @@ START_TEST(reordered_frame__waits_for_events_of_other_resources)
 	apply(&p, 4, &nodes, EVENT_MODIFIED);
 	faults_frame(p.f, &p.now, &s, &e, &frame);
 	ck_assert_int_eq(frame.act, FRAME_SEND);
+	ck_assert_uint_eq(faults_tally(p.f, 0)->frames, 1); /* however often it was asked for */
 	faults_free(p.f);
 }
 END_TEST

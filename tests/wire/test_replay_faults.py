@@ -10,7 +10,7 @@ import time
 import unittest
 
 from fault_case import BEHIND_ALL, NODES_FROM_20, ON_DELETION, POD_DAY, PODS_FROM_20, STEPS, FaultCase, Raw, a_day
-from replays import DEADLINE_S, KUBETAPE, PODS, brief, obj
+from replays import DEADLINE_S, KUBETAPE, PODS, WIDGETS, Tape, brief, obj
 
 
 class WatchEndsTest(FaultCase):
@@ -364,6 +364,7 @@ class ClockTest(FaultCase):
 
 	def test_what_lies_before_the_beginning_strikes_nobody(self):
 		r = self.fault({"when": {"at": "+1500ms"}, "what": "fin"}, options=("--from", "+2500ms"))
+		r.codes = (3,)
 		w = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=22")
 		w.until(b'"26"')
 		self.assertEqual(w.events(), POD_DAY[2:])
@@ -398,13 +399,44 @@ class FileTest(FaultCase):
 		self.assertRegex(self.refuse("--gap", "+1s,10s,rst,compcat=3"), "compcat")
 		self.assertRegex(self.refuse("--gap", "sometime,10s"), "sometime")
 
-	def test_what_is_misspelt_or_never_happens_is_named(self):
-		done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--plain", "--speed", "max", "--gap", "+1s,1s,rst,zap,pods",
-			"--gap", "+0s,1s,end,pods", "--gap", "+1h,1s,end", "--", "true"], capture_output=True, text=True, timeout=60, check=False)
-		self.assertEqual(done.returncode, 0)
-		self.assertEqual([line.split(" warn ")[1] for line in done.stderr.splitlines() if " warn " in line], [
-			"fault 'gap 1' names 'zap', and no resource of the tape is called so",
-			"fault 'gap 1' has not happened", "fault 'gap 3' has not happened"])
+	def test_empty_file_is_refused_in_one_sentence(self):
+		path = os.path.join(self.folder, "empty.json")
+		open(path, "w").close()
+		for name in (path, "/dev/null"):
+			self.assertEqual(self.refuse("--gaps", name), "kubetape replay: %s, line 1, column 1: bad JSON: expected more" % name)
+
+	def test_misspelt_words_are_refused_with_what_was_meant(self):
+		for words, found in (("rts,pods", "found 'rts', expected one of the words of --gap, or a resource of the tape or of Kubernetes;"
+				" did you mean 'rst'?"),
+			("rst,podz", "did you mean 'pods'?"), ("rst,compcat=3", "did you mean 'compact'?"), ("pods,po,pods", "'pods' is there twice"),
+			("hold=1s,hold=2s", "'hold' is there twice"), ("client=a,client=b", "'client' is there twice"),
+			("rst,optinal", "did you mean 'optional'?"), ("gizmos", "found 'gizmos', expected one of the words")):
+			self.assertIn(found, self.refuse("--gap", "+1s,10s," + words))
+
+	def test_what_can_never_strike_is_refused(self):
+		path = os.path.join(self.folder, "never.json")
+		for rule, sentence in (
+				({"where": {"resource": "podz"}}, "line 1, column 60: neither the tape nor Kubernetes has a resource 'podz'; did you mean 'pods'?"),
+				({"where": {"resource": ["pods", "x.example.com"]}}, "neither the tape nor Kubernetes has a resource 'x.example.com'"),
+				({"where": {"resource": "nodes", "namespace": "shop"}}, "'nodes' has no namespaces, so that nothing is in 'shop'"),
+				({"where": {"namespace": "Shop"}}, "nothing would match the namespace 'Shop'"),
+				({"where": {"client": ""}}, "nothing would match the client ''"),
+				({"where": {"client": "a\n*"}}, "nothing would match the client"),
+				({"where": {"requests": "list"}}, "'end' is done to watches, and 'requests' leaves them out"),
+				({"what": {"do": "stale_list", "by": "1s"}, "where": {"requests": "get"}}, "'stale_list' is done to lists"),
+				({"what": "stall", "hold": "1s"}, "'hold' waits for watches, but 'stall' ends none")):
+			with open(path, "w") as f:
+				json.dump({"rules": [{"when": {"at": "+1s"}, "what": "end", **rule}]}, f)
+			self.assertIn(sentence, self.refuse("--gaps", path))
+
+	def test_a_refused_fault_leaves_an_earlier_run_alone(self):
+		path = os.path.join(self.folder, "x.run")
+		self.fault({"when": ON_DELETION, "what": "end", "optional": True}, options=("--run", path)).stop()
+		with open(path, "rb") as f:
+			before = f.read()
+		self.refuse("--gap", "+1s,1s,podz", "--run", path)
+		with open(path, "rb") as f:
+			self.assertEqual(f.read(), before)
 
 	def test_missing_file_is_an_error(self):
 		done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--gaps", "/nowhere.json"], capture_output=True, text=True,
@@ -412,6 +444,139 @@ class FileTest(FaultCase):
 		self.assertIn(done.returncode, (1, 2))
 		self.assertIn("/nowhere.json", done.stderr)
 
+
+
+class NobodyTest(FaultCase):
+	"""A fault that strikes nobody is never a passed test."""
+
+	def play(self, *rules, child=("true",), options=(), code=3, **file):
+		"""Replays the day to a command that watches nothing, and returns what is said of the faults."""
+		path = os.path.join(self.folder, "faults.json")
+		with open(path, "w") as f:
+			json.dump({"rules": list(rules), **file}, f)
+		command = [KUBETAPE, "replay", self.tape(a_day()), "--plain", "--speed", "max", "--wait-watchers", "0", "--gaps", path, *options]
+		done = subprocess.run([*command, "--", *child], capture_output=True, text=True, timeout=60, check=False)
+		self.assertEqual(done.returncode, code, done.stderr)
+		return [line.split(" warn ")[1] for line in done.stderr.splitlines() if " warn " in line]
+
+	def watched(self, *rules, agent="test", code=3, target=PODS_FROM_20, options=()):
+		"""The same to a client that watches pods to the end of the day, or of its watch."""
+		r = self.fault(*rules, options=options)
+		w = self.raw(r, target, agent)
+		while b'"26"' not in w.received and w.read() is True and not w.received.endswith(b"\r\n0\r\n\r\n"):
+			pass
+		r.codes = (code,)
+		self.assertEqual(r.stop(), code, r.stderr())
+		return [line.split(" warn ")[1] for line in r.stderr().splitlines() if " warn " in line]
+
+	def test_an_event_that_never_comes_is_told(self):
+		self.assertEqual(self.watched({"when": {"event": "type='DELETEX'"}, "what": "end"}), ["fault 'rule 1' has not happened: no event matched"])
+		self.assertEqual(self.watched({"when": {"event": "type='DELETED'", "nth": 3}, "what": "end"}),
+			["fault 'rule 1' has not happened: 1 events matched, and it is for number 3"])
+
+	def test_a_client_that_never_comes_is_told(self):
+		self.assertEqual(self.watched({"when": ON_DELETION, "where": {"client": "manager/*"}, "what": "end"}),
+			["fault 'rule 1' struck nobody: no client matched 'manager/*'"])
+		self.assertEqual(self.watched({"when": ON_DELETION, "where": {"credential": "secret"}, "what": "end"}),
+			["fault 'rule 1' struck nobody: no request bore its credential"])
+		self.assertEqual(self.watched({"when": {"connection": 2}, "what": "end"}),
+			["fault 'rule 1' has not happened: no client opened more than 1 watches in its scope, and it is for number 2"])
+
+	def test_a_scope_in_which_nobody_was_is_told(self):
+		self.assertEqual(self.watched({"when": ON_DELETION, "where": {"resource": ["no", "jobs"]}, "what": "rst"}),
+			["fault 'rule 1' struck nobody: nobody asked for no, jobs"])
+		self.assertEqual(self.watched({"when": ON_DELETION, "where": {"namespace": "shop"}, "what": "rst"}),
+			["fault 'rule 1' struck nobody: nobody asked in the namespace 'shop'"])
+		self.assertEqual(self.watched({"when": ON_DELETION, "where": {"resource": "pods"}, "what": {"do": "http", "code": 500}, "for": {"events": 1}}),
+			["fault 'rule 1' struck nobody: no request in its scope came while it lasted"])
+		self.assertEqual(self.watched({"when": {"event": "resource='nodes'"}, "where": {"resource": "pods"}, "what": "drop"}),
+			["fault 'rule 1' struck nobody: no watch in its scope was sent such an event"])
+		self.assertEqual(self.watched({"when": ON_DELETION, "what": "nothing", "compaction": True}),
+			["fault 'rule 1' struck nobody: nobody resumed from before its end"])
+
+	def test_a_cut_that_no_frame_follows_cuts_nobody(self):
+		self.assertEqual(self.watched({"when": {"event": "rv='26'", "moment": "after"}, "what": {"do": "cut", "bytes": 3}}),
+			["fault 'rule 1' struck nobody: no watch in its scope was open when it happened"])
+
+	def test_each_way_to_strike_counts(self):
+		for what in ("end", "fin", "rst", "goaway", "rst_stream", "error", {"do": "cut", "bytes": 1}, "drop", {"do": "duplicate", "count": 1}):
+			self.assertEqual(self.watched({"when": ON_DELETION, "where": {"resource": "po"}, "what": what}, code=0), [], what)
+		self.assertEqual(self.play({"when": {"at": "start"}, "what": "refuse", "for": {"events": 1}}, code=0), [])
+
+	def test_what_is_optional_or_lenient_may_strike_nobody(self):
+		never = {"when": {"event": "0"}, "what": "end"}
+		self.assertEqual(self.play({**never, "optional": True}, code=0), [])
+		self.assertEqual(self.play({**never, "optional": True}, never), ["fault 'rule 2' has not happened: no event matched"])
+		self.assertEqual(self.play(never, {**never, "where": {"resource": "podz"}}, options=["--lenient"], code=0),
+			["fault 'rule 1' has not happened: no event matched", "fault 'rule 2' has not happened: no event matched"])
+
+	def test_the_commands_own_failure_comes_first(self):
+		self.play({"when": {"event": "0"}, "what": "end"}, child=["sh", "-c", "exit 7"], code=7)
+
+	def test_a_replay_that_is_interrupted_before_says_so(self):
+		r = self.fault({"when": ON_DELETION, "what": "end"}, options=STEPS)
+		self.step(r, 1)
+		r.codes = (3,)
+		self.assertEqual(r.stop(), 3)
+		self.assertIn("fault 'rule 1' was not reached: the replay ended at event 4 of 9, and no event matched by then", r.stderr())
+
+	def test_difference_to_a_golden_run_comes_before_a_fault_that_struck_nobody(self):
+		golden = os.path.join(self.folder, "golden.run")
+		base = [KUBETAPE, "replay", self.tape(a_day(), "g.tape"), "--plain", "--speed", "max", "--wait-watchers", "0"]
+		writing = """kubectl create configmap x --from-literal=a=%s >&2"""
+		subprocess.run([*base, "--run", golden, "--", "sh", "-c", writing % 1], check=True, capture_output=True, timeout=60)
+		for value, code in ((1, 3), (2, 1)):
+			done = subprocess.run([*base, "--golden", golden, "--gap", "#1,1ev,event=0", "--", "sh", "-c", writing % value],
+				capture_output=True, text=True, timeout=60, check=False)
+			self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+			self.assertIn("has not happened: no event matched", done.stderr)
+
+	def test_run_and_report_count_whom_a_fault_struck(self):
+		run, report = os.path.join(self.folder, "x.run"), os.path.join(self.folder, "report.json")
+		self.watched({"name": "late", "when": {"event": "type='MODIFIED' AND resource='pods'"}, "what": {"do": "duplicate", "count": 1}, "times": 0},
+			{"name": "never", "when": {"event": "0"}, "what": "fin"}, options=["--run", run, "--report", report])
+		with open(report) as f:
+			self.assertEqual(json.load(f)["faults"], [
+				{"name": "late", "what": "duplicate", "happened": 3, "watches": 0, "requests": 0, "frames": 3, "struck": True, "optional": False},
+				{"name": "never", "what": "fin", "happened": 0, "watches": 0, "requests": 0, "frames": 0, "struck": False, "optional": False}])
+		with contextlib.closing(sqlite3.connect(run)) as db:
+			self.assertEqual(db.execute("SELECT detail, step, count(*), count(request) FROM faults WHERE step IN ('frame', 'nobody') GROUP BY 1, 2").fetchall(),
+				[("late", "frame", 3, 3), ("never", "nobody", 1, 0)])
+
+	def test_going_back_does_not_forget_whom_it_struck(self):
+		r = self.fault({"when": ON_DELETION, "what": "fin"}, speed="5")
+		self.assertIs(self.raw(r).to_the_end(), False)
+		self.assertEqual(r.request("POST", "/kubetape/v1/rewind")[0], 200)
+		self.assertEqual(r.stop(), 0, r.stderr())
+
+
+class NamesTest(FaultCase):
+	"""Resources as `get` takes them."""
+
+	def test_names_are_those_that_kubectl_takes(self):
+		for name in ("pods", "pod", "po", "Pod", "pods.v1."):
+			r = self.fault({"when": ON_DELETION, "where": {"resource": name}, "what": "rst"}, options=("--wait-watchers", "2"))
+			pods, nodes = self.raw(r), self.raw(r, NODES_FROM_20)
+			self.assertEqual(pods.to_the_end(), "reset", name)
+			nodes.until(b'"24"')
+
+	def test_short_form_takes_them_too(self):
+		r = self.replay(a_day(), "--speed", "max", "--gaps", "none", "--gap", "#1,1ev,rst,po,event=type='DELETED'")
+		self.assertEqual(self.raw(r).to_the_end(), "reset")
+
+	def test_names_of_custom_resources_come_from_the_recorded_discovery(self):
+		groups = {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": [{"metadata": {"name": "example.com"},
+			"versions": [{"version": "v1", "resources": [{"resource": "widgets", "responseKind": {"kind": "Widget"}, "scope": "Namespaced",
+				"singularResource": "widget", "verbs": ["list", "watch"], "shortNames": ["wd"], "categories": ["all"]}]}]}]}
+		day = (Tape().listed(WIDGETS, 20, [obj(WIDGETS, "a", 5)]).event(1, WIDGETS, "MODIFIED", obj(WIDGETS, "a", 21))
+			.document("/apis", json.dumps(groups), variant="aggregated"))
+		for name in ("wd", "widget", "all", "widgets.example.com"):
+			r = self.fault({"when": {"event": "1"}, "where": {"resource": name}, "what": "rst"}, made=day)
+			self.assertEqual(self.raw(r, "/apis/example.com/v1/widgets?watch=1&resourceVersion=20").to_the_end(), "reset", name)
+
+	def test_a_resource_that_only_kubernetes_has_can_be_struck(self):
+		r = self.fault({"when": {"at": "start"}, "where": {"resource": "leases"}, "what": {"do": "http", "code": 503}})
+		self.assertEqual(r.get("/apis/coordination.k8s.io/v1/namespaces/x/leases")[0], 503)
 
 
 class RunTest(FaultCase):

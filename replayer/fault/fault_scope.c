@@ -1,0 +1,139 @@
+/* fault_scope.c: see fault_scope.h. */
+#include "replayer/fault/fault_scope.h"
+
+#include "replayer/api/resource_names.h"
+#include "replayer/fault/gap_spec.h"
+#include "schema/tape/position.h"
+
+#include <stdlib.h>
+
+struct resolving {
+	struct tape *tape;
+	struct catalog known;
+	bool has_known, lenient;
+	struct err *err;
+};
+
+/* ---- resources ---- */
+
+/* What was meant by the name: a resource, or in the short form a word of it. The caller frees; NULL: nobody
+ * knows. */
+static char *meaning_of(const struct resolving *v, const char *name, bool short_form)
+{
+	struct similar similar = similar_to((struct slice){name, strcspn(name, ".")});
+	char *word = short_form ? similar_in(similar.word, gap_spec_words) : NULL;
+	const struct catalog_resource *meant;
+
+	if (word)
+		similar_offer(&similar, word, NULL);
+	resource_names_offer(&v->known, &similar);
+	meant = similar.choice;
+	if (!meant)
+		return word;
+	free(word);
+	return xasprintf("%s%s%s", meant->resource, *meant->group ? "." : "", meant->group);
+}
+
+static int unknown_resource(const struct resolving *v, const struct fault_rule *r, const char *name)
+{
+	char *meant = meaning_of(v, name, r->short_form);
+	char *hint = meant ? xasprintf("; did you mean '%s'?", meant) : xstrdup("");
+
+	if (r->short_form)
+		err_set(v->err, ERR_USAGE,
+			"%s: found '%.60s', expected one of the words of --gap, or a resource of the tape or of "
+			"Kubernetes%s",
+			r->where.place, name, hint);
+	else
+		err_set(v->err, ERR_USAGE, "%s: neither the tape nor Kubernetes has a resource '%.60s'%s",
+			r->where.place ? r->where.place : r->name, name, hint);
+	free(hint);
+	free(meant);
+	return ERR_USAGE;
+}
+
+/* "RESOURCE.VERSION.GROUP": only that version. */
+static bool names_version(const char *name, const struct catalog_resource *r)
+{
+	const char *dot = strchr(name, '.');
+
+	return dot && strcmp(dot + 1, r->group) != 0;
+}
+
+static int resolve_name(struct resolving *v, struct fault_rule *r, const char *name)
+{
+	struct catalog_choice choice = {0};
+	int rc = 0;
+
+	if (catalog_find(&v->known, name, &choice)) {
+		for (size_t i = 0; i < choice.count; i++) {
+			const struct catalog_resource *found = choice.items[i];
+
+			fault_where_add(&r->where,
+				&(struct fault_resource){.resource = found->resource,
+					.group = found->group,
+					.version = names_version(name, found) ? found->version : NULL,
+					.namespaced = found->namespaced});
+		}
+	} else if (!v->lenient) {
+		rc = unknown_resource(v, r, name);
+	}
+	catalog_choice_release(&choice);
+	return rc;
+}
+
+/* A namespace in the path of a request for what has none. */
+static int check_namespace(const struct resolving *v, const struct fault_rule *r)
+{
+	const struct fault_where *w = &r->where;
+
+	if (!w->namespace || !*w->namespace || !w->meant_count)
+		return 0;
+	for (size_t i = 0; i < w->meant_count; i++) {
+		if (w->meant[i].namespaced)
+			return 0;
+	}
+	return err_set(v->err, ERR_USAGE, "%s: '%s' has no namespaces, so that nothing is in '%s'",
+		w->place ? w->place : r->name, w->meant[0].resource, w->namespace);
+}
+
+static int resolve_resources(struct resolving *v, struct fault_rule *r)
+{
+	int rc = 0;
+
+	if (r->where.resource.count == 0)
+		return 0;
+	if (!v->has_known)
+		resource_names_of(v->tape, &v->known);
+	v->has_known = true;
+	for (size_t i = 0; i < r->where.resource.count && rc == 0; i++)
+		rc = resolve_name(v, r, r->where.resource.items[i]);
+	return rc ? rc : check_namespace(v, r);
+}
+
+/* ---- positions ---- */
+
+static int resolve_position(struct resolving *v, struct fault_rule *r)
+{
+	struct fault_when *w = &r->when;
+	int rc;
+
+	if (w->trigger != FAULT_AT_POSITION)
+		return 0;
+	rc = tape_position_parse_time(v->tape, w->at, &w->at_seq, &w->at_ns, v->err);
+	return rc < 0 ? err_prefix(v->err, rc, "%s", w->place ? w->place : r->name) : 0;
+}
+
+int fault_resolve(struct fault_file *f, struct tape *t, bool lenient, struct err *err)
+{
+	struct resolving v = {.tape = t, .lenient = lenient, .err = err};
+	int rc = 0;
+
+	for (size_t i = 0; i < f->count && rc == 0; i++) {
+		rc = resolve_position(&v, &f->rules[i]);
+		if (rc == 0)
+			rc = resolve_resources(&v, &f->rules[i]);
+	}
+	catalog_release(&v.known);
+	return rc;
+}
