@@ -18,7 +18,7 @@
 #define FLUSH_DOCUMENTS 2000
 
 struct import_options {
-	const char *output, *times;
+	const char *output, *times, *secrets;
 	bool json;
 };
 
@@ -28,6 +28,8 @@ static const struct option_row rows[] = {
 	{OPTION_CHOICE, 0, "times", offsetof(struct import_options, times), "auto|now|objects",
 		"where arrival times come from that the input lacks: of reading, or the objects' own "
 		"time stamps (default: now for a pipe, objects for a file)"},
+	{OPTION_CHOICE, 0, "secrets", offsetof(struct import_options, secrets), "digest|keep",
+		"values of Secrets: digests (default), or as they are"},
 	{OPTION_FLAG, 0, "json", offsetof(struct import_options, json), NULL, "print the counts as JSON"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
@@ -127,7 +129,11 @@ static int copy_to(struct tape_writer *w, const struct import_options *o, int fd
 	struct importer *m = importer_new(w, name, wants_now(o, fd) ? &clock_system : NULL);
 	struct input in = {0};
 	struct err late;
-	int code = open_documents(&in, m, fd, name, err);
+	int code;
+
+	if (strcmp(o->secrets, "keep") != 0)
+		importer_redact(m, o->output);
+	code = open_documents(&in, m, fd, name, err);
 
 	if (!code)
 		code = copy_documents(m, &in, w, err);
@@ -186,7 +192,7 @@ static void print_counts(const struct import_options *o, const struct import_cou
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct import_options o = {.times = "auto"};
+	struct import_options o = {.times = "auto", .secrets = "digest"};
 	struct import_counts counts = {0};
 	struct operands operands;
 	struct err err = {0};
@@ -215,7 +221,8 @@ const struct command cmd_import = {
 		"Reads JSON documents, one a line or spread over many: watch events as an API server writes\n"
 		"them, objects as `kubectl get -w -o json` prints them, lists, and what `kubetape export`\n"
 		"wrote; k8shark's archives (.kshrk) and records; and YAML, as kwok records it. What they lack\n"
-		"is told by the tape: see connections, purpose 'import', and gaps between lists.\n\n"
+		"is told by the tape: see connections, purpose 'import', and gaps between lists. Values of\n"
+		"Secrets are replaced as `kubetape record` replaces them; what was replaced before stays.\n\n"
 		"  kubectl get pods -w --output-watch-events -o json | kubetape import - -o X.tape\n"
 		"  kubetape export X.tape --table all | kubetape import - -o Y.tape",
 	.options = rows,

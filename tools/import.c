@@ -17,6 +17,7 @@ struct importer *importer_new(struct tape_writer *w, const char *source, const s
 	m->last_time_ns = INT64_MIN;
 	m->base_ns = clock_wall_ns(&clock_system);
 	buf_init(&m->texts, 2u * LIMIT_LIST_BYTES);
+	import_secrets_init(&m->secrets);
 	return m;
 }
 
@@ -44,6 +45,7 @@ void importer_free(struct importer *m)
 	}
 	free(m->paths);
 	import_known_release(&m->known);
+	import_secrets_release(&m->secrets);
 	buf_release(&m->texts);
 	free(m);
 }
@@ -165,11 +167,8 @@ int import_stream(struct importer *m, const struct tape_resource *resource, uint
 {
 	static char none[1];
 	struct tape_stream stream = {.namespace = none, .label_selector = none, .field_selector = none};
-	int code = tape_writer_resource(m->writer, resource, &stream.resource, err);
 
-	if (code)
-		return code;
-	return tape_writer_stream(m->writer, &stream, ret, err);
+	return import_make_stream(m, resource, &stream, ret, err);
 }
 
 static int make_kind(struct importer *m, const struct import_kind *k, uint32_t *ret, struct err *err)
@@ -319,7 +318,7 @@ static int append(struct importer *m, struct event *e, const struct object_meta 
 		return code;
 	e->time_ns = time_of(m, object);
 	(void)is_new(m, meta->uid);
-	code = tape_writer_append(m->writer, e, object, NULL, err);
+	code = import_append(m, e, object, NULL, err);
 	if (code)
 		return code;
 	m->counts.events++;
@@ -343,7 +342,7 @@ static int add_mark(struct importer *m, const struct watch_frame *frame, struct 
 		return code;
 	mark.stream = stream;
 	m->counts.marks++;
-	return tape_writer_mark(m->writer, &mark, err);
+	return import_mark(m, &mark, err);
 }
 
 /* 1 when it was one, 0 when it is something else. */

@@ -30,6 +30,10 @@ struct import_counts {
 struct importer *importer_new(struct tape_writer *w, const char *source, const struct clock *clock);
 void importer_free(struct importer *m);
 
+/* Replaces values of Secrets from now on, by digests under the key of the tape at that path, which is
+ * borrowed. */
+void importer_redact(struct importer *m, const char *tape_path);
+
 /* After the last document, also after a failure. */
 int importer_end(struct importer *m, struct err *err) MUST_CHECK;
 

@@ -37,8 +37,18 @@ struct queued_row {
 	int (*write)(struct importer *m, struct err *err);
 };
 
+/* What keeps values of Secrets out (import_secrets.c). */
+struct import_secrets {
+	const char *tape_path; /* that the key stands beside; NULL: values are kept */
+	struct redactor *redactor;
+	uint32_t *streams; /* ids of those of Secrets */
+	size_t stream_count;
+	struct buf object, tail, status; /* what is written instead */
+};
+
 struct importer {
 	struct tape_writer *writer;
+	struct import_secrets secrets;
 	const char *source;
 	const struct clock *clock;
 	int64_t last_time_ns;
@@ -68,6 +78,18 @@ char *import_text(struct importer *m, const char *path);
 struct slice import_raw(const struct importer *m, const char *path);
 /* The integer, `fallback` when there is none. */
 int64_t import_number(const struct importer *m, const char *path, int64_t fallback);
+
+void import_secrets_init(struct import_secrets *s);
+void import_secrets_release(struct import_secrets *s);
+
+/* The writer's calls, for whatever may hold values of Secrets. import_make_stream() sets the stream's
+ * resource; import_clean_connection() lends the row what stands in it instead, until the next document. */
+int import_make_stream(struct importer *m, const struct tape_resource *resource, struct tape_stream *stream,
+	uint32_t *ret, struct err *err) MUST_CHECK;
+int import_append(struct importer *m, const struct event *e, struct slice object, uint64_t *ret_seq,
+	struct err *err) MUST_CHECK;
+int import_mark(struct importer *m, struct tape_mark *mark, struct err *err) MUST_CHECK;
+int import_clean_connection(struct importer *m, struct tape_connection *c, struct err *err) MUST_CHECK;
 
 /* The stream of a resource in all namespaces. */
 int import_stream(

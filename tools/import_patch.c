@@ -48,7 +48,7 @@ static int give(struct importer *m, struct import_object *o, cJSON *tree, struct
 		code = json_scan_object(buf_slice(&object), &meta, err);
 	e->stream = o->stream;
 	if (!code)
-		code = tape_writer_append(m->writer, e, buf_slice(&object), &m->last_seq, err);
+		code = import_append(m, e, buf_slice(&object), &m->last_seq, err);
 	if (!code)
 		code = import_known_set(o, meta.uid, meta.rv, buf_slice(&object), err);
 	if (!code && e->type == EVENT_DELETED)

@@ -50,10 +50,8 @@ static int make_path(struct importer *m, const char *path, const struct api_path
 	struct tape_stream stream = {
 		.namespace = slice_dup(parts->namespace), .label_selector = none, .field_selector = none};
 	struct import_path *made = xcalloc(1, sizeof(*made));
-	int code = tape_writer_resource(m->writer, &resource, &stream.resource, err);
+	int code = import_make_stream(m, &resource, &stream, &made->stream, err);
 
-	if (!code)
-		code = tape_writer_stream(m->writer, &stream, &made->stream, err);
 	made->path = xstrdup(path);
 	made->resource = stream.resource;
 	m->paths = xrealloc(m->paths, (m->path_count + 1) * sizeof(struct import_path *));
@@ -154,7 +152,7 @@ static int give(
 
 	e->stream = p->path->stream;
 	e->time_ns = p->time_ns;
-	code = tape_writer_append(m->writer, e, object, &m->last_seq, err);
+	code = import_append(m, e, object, &m->last_seq, err);
 	if (code)
 		return code;
 	m->counts.events++;
@@ -326,7 +324,7 @@ static int add_watched(struct importer *m, const char *path, struct slice type, 
 	if (o->live && e.type == EVENT_ADDED && slice_is(meta.uid, o->uid) && slice_is(meta.rv, o->rv))
 		return 0;
 	e.stream = p->stream;
-	code = tape_writer_append(m->writer, &e, object, &m->last_seq, err);
+	code = import_append(m, &e, object, &m->last_seq, err);
 	if (code)
 		return code;
 	m->counts.events++;

@@ -59,10 +59,9 @@ static int add_stream(struct importer *m, struct err *err)
 		.label_selector = import_text(m, "label_selector"),
 		.field_selector = import_text(m, "field_selector")};
 	uint32_t id;
-	int code;
+	int code = import_make_stream(m, &resource, &stream, &id, err);
 
-	if ((code = tape_writer_resource(m->writer, &resource, &stream.resource, err)) ||
-		(code = tape_writer_stream(m->writer, &stream, &id, err)))
+	if (code)
 		return code;
 	map_add(&m->streams, import_number(m, "stream", 0), id);
 	return 0;
@@ -94,7 +93,7 @@ static int add_event(struct importer *m, struct err *err)
 	if (!event_type_parse(slice_of(import_text(m, "type")), &e.type))
 		return err_set(err, ERR_PROTOCOL, "a row of events has no type");
 	if ((code = stream_of(m, &e.stream, err)) ||
-		(code = tape_writer_append(m->writer, &e, import_raw(m, "object"), NULL, err)))
+		(code = import_append(m, &e, import_raw(m, "object"), NULL, err)))
 		return code;
 	m->counts.events++;
 	return 0;
@@ -120,7 +119,7 @@ static int write_mark(struct importer *m, struct err *err)
 	if (code)
 		return code;
 	m->counts.marks++;
-	return tape_writer_mark(m->writer, &mark, err);
+	return import_mark(m, &mark, err);
 }
 
 static int write_document(struct importer *m, struct err *err)
@@ -252,7 +251,9 @@ static int add_connection(struct importer *m, struct err *err)
 	take_connection_end(m, &c);
 	if (import_number(m, "stream", 0) && (code = stream_of(m, &c.stream, err)))
 		return code;
-	code = tape_writer_begin_connection(m->writer, &c, err);
+	code = import_clean_connection(m, &c, err);
+	if (!code)
+		code = tape_writer_begin_connection(m->writer, &c, err);
 	if (code)
 		return code;
 	map_add(&m->connections, import_number(m, "connection", 0), c.id);
