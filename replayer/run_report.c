@@ -8,6 +8,7 @@
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
+#include "schema/base/visible.h"
 
 #include <stdio.h>
 
@@ -143,6 +144,7 @@ static int say_fault(const struct faults *faults, size_t i, struct buf *to, stru
 
 int run_report_text(const struct run *r, const struct run_facts *f, struct buf *to, struct err *err)
 {
+	static const char client[] = "client       ";
 	char speed[32], late[TIME_TEXT_BYTES];
 	int rc = buf_printf(to, err,
 		"tape         %s, events %llu to %llu, stands at %llu\nspeed        %s\n"
@@ -161,11 +163,15 @@ int run_report_text(const struct run *r, const struct run_facts *f, struct buf *
 	for (size_t i = 0; i < r->client_count && rc == 0; i++) {
 		const struct run_client *c = &r->clients[i];
 
-		rc = buf_printf(to, err,
-			"client       %s: %llu requests, %llu lists (%llu again), %llu watches, %llu events, %llu refused\n",
-			c->name, (unsigned long long)c->requests, (unsigned long long)c->lists,
-			(unsigned long long)c->relists, (unsigned long long)c->watches,
-			(unsigned long long)c->events, (unsigned long long)c->refused);
+		rc = buf_append(to, client, sizeof(client) - 1, err);
+		if (rc == 0)
+			rc = visible_append(to, slice_of(c->name), err);
+		if (rc == 0)
+			rc = buf_printf(to, err,
+				": %llu requests, %llu lists (%llu again), %llu watches, %llu events, %llu refused\n",
+				(unsigned long long)c->requests, (unsigned long long)c->lists,
+				(unsigned long long)c->relists, (unsigned long long)c->watches,
+				(unsigned long long)c->events, (unsigned long long)c->refused);
 	}
 	for (size_t i = 0; i < fault_count(f) && rc == 0; i++)
 		rc = say_fault(f->faults, i, to, err);

@@ -2,6 +2,7 @@
 #include "replayer/control_client.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
+#include "schema/base/visible.h"
 #include "tools/commands.h"
 
 #include <stdio.h>
@@ -39,7 +40,8 @@ static void print_text(struct slice status, const char *path, const char *prefix
 		return;
 	if (value.len >= 2 && value.ptr[0] == '"')
 		value = (struct slice){value.ptr + 1, value.len - 2};
-	printf("%s%.*s", prefix, (int)value.len, value.ptr);
+	fputs(prefix, stdout);
+	visible_put(stdout, value);
 }
 
 /* "paused at event 282 of 747, 2026-11-21T09:51:31Z, speed 1, 3 watches" */
@@ -83,7 +85,7 @@ static int steer(void *values, const struct operands *operands, struct err *err)
 	buf_init(&status, LIMIT_DOCUMENT_BYTES);
 	rc = ask(operands, &status, err);
 	if (rc == 0 && v->json)
-		fwrite(status.ptr, 1, status.len, stdout);
+		visible_put_json(stdout, buf_slice(&status));
 	else if (rc == 0)
 		print_status(buf_slice(&status));
 	buf_release(&status);

@@ -1,6 +1,7 @@
 /* cmd_diff_state.c: `kubetape diff-state`: what is different between two points of a tape. */
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
+#include "schema/base/visible.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/state_text.h"
@@ -78,9 +79,9 @@ static void print_object(const struct printer *p, const struct sql_value *v)
 
 	state_text_begin(&p->text, added ? STATE_ADDED : deleted ? STATE_REMOVED : STATE_HEAD);
 	printf("%c ", added ? '+' : deleted ? '-' : slice_is(v[CHANGE].bytes, "recreated") ? '!' : '~');
-	table_out_visible(stdout, v[RESOURCE].bytes);
+	visible_put(stdout, v[RESOURCE].bytes);
 	fputs(v[APIGROUP].bytes.len ? "." : "", stdout);
-	table_out_visible(stdout, v[APIGROUP].bytes);
+	visible_put(stdout, v[APIGROUP].bytes);
 	putchar(' ');
 	state_text_name(v[NAMESPACE].bytes, v[NAME].bytes);
 	if (slice_is(v[CHANGE].bytes, "recreated"))

@@ -4,6 +4,7 @@
  */
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
+#include "schema/base/visible.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/export_parquet.h"
@@ -127,7 +128,7 @@ static int trace_row(void *context, const struct sql_value *values, size_t count
 
 	(void)count;
 	fputs(t->has_events ? ",\n" : "\n", t->to);
-	fwrite(values[0].bytes.ptr, 1, values[0].bytes.len, t->to);
+	visible_put_json(t->to, values[0].bytes);
 	t->has_events = true;
 	return out_stream_check(t->to, err);
 }

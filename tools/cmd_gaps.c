@@ -1,6 +1,7 @@
 /* cmd_gaps.c: `kubetape gaps`: a readable account of each gap of a tape. */
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
+#include "schema/base/visible.h"
 #include "tools/commands.h"
 #include "tools/gap_account.h"
 #include "tools/table_out.h"
@@ -42,7 +43,7 @@ static uint64_t differences(const struct gap_account *a)
 
 static void print_visible(const char *text)
 {
-	table_out_visible(stdout, slice_of(text));
+	visible_put(stdout, slice_of(text));
 }
 
 static void print_resource_name(const struct tape_resource *r)

@@ -6,6 +6,7 @@
  */
 #include "replayer/api/label_selector.h"
 #include "schema/base/limits.h"
+#include "schema/base/visible.h"
 #include "schema/base/yaml_out.h"
 #include "schema/tape/position.h"
 #include "tools/commands.h"
@@ -106,8 +107,8 @@ static int print_name(void *context, const struct sql_value *values, size_t coun
 	char *prefix = get_table_name_prefix(g->resource);
 
 	(void)count, (void)err;
-	fputs(prefix, stdout);
-	table_out_visible(stdout, values[0].bytes);
+	visible_puts(stdout, prefix);
+	visible_put(stdout, values[0].bytes);
 	putchar('\n');
 	free(prefix);
 	return 0;
@@ -120,7 +121,7 @@ static int print_json(void *context, const struct sql_value *values, size_t coun
 	(void)count, (void)err;
 	if (!g->one_object)
 		fputs(g->printed_count > 1 ? ",\n" : "\n", stdout);
-	fwrite(values[0].bytes.ptr, 1, values[0].bytes.len, stdout);
+	visible_put_json(stdout, values[0].bytes);
 	return 0;
 }
 

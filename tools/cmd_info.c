@@ -1,6 +1,7 @@
 /* cmd_info.c: `kubetape info`: what is on a tape, on a page or as JSON. */
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
+#include "schema/base/visible.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/table_out.h"
@@ -268,8 +269,9 @@ static int print_resources(const struct report *r, struct err *err)
 
 static int print_page(const struct report *r, struct err *err)
 {
-	printf("tape         %s%s\n", r->path,
-		r->tape.open ? " (not sealed: being recorded, or cut off)" : "");
+	fputs("tape         ", stdout);
+	visible_puts(stdout, r->path);
+	puts(r->tape.open ? " (not sealed: being recorded, or cut off)" : "");
 	print_times(r);
 	printf("events       %llu", (unsigned long long)r->tape.events);
 	if (r->tape.first_seq > 1)

@@ -4,6 +4,7 @@
  */
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
+#include "schema/base/visible.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/state_text.h"
@@ -84,13 +85,13 @@ static void print_event(struct printer *p, const struct sql_value *v)
 	printf("%-8.*s", (int)v[TYPE].bytes.len, v[TYPE].bytes.ptr);
 	state_text_end(&p->text);
 	putchar(' ');
-	table_out_visible(stdout, v[RESOURCE].bytes);
+	visible_put(stdout, v[RESOURCE].bytes);
 	putchar(' ');
 	state_text_name(v[NAMESPACE].bytes, v[NAME].bytes);
 	fputs(" rv ", stdout);
-	table_out_visible(stdout, v[RV].bytes);
+	visible_put(stdout, v[RV].bytes);
 	fputs(" uid ", stdout);
-	table_out_visible(stdout, v[UID].bytes);
+	visible_put(stdout, v[UID].bytes);
 	if (!slice_is(v[ORIGIN].bytes, "watch"))
 		printf(" (%.*s)", (int)v[ORIGIN].bytes.len, v[ORIGIN].bytes.ptr);
 	if (p->last_time_ns)
@@ -107,8 +108,10 @@ static void print_gap(struct printer *p, const struct sql_value *v)
 	printf("%.*s NOT WATCHED", (int)v[TIME].bytes.len, v[TIME].bytes.ptr);
 	if (v[DURATION].type == SQL_INTEGER)
 		printf(" for %s", duration_format(length, v[DURATION].integer));
-	printf(": %.*s, ended by %.*s", (int)v[REASON].bytes.len, v[REASON].bytes.ptr,
-		(int)v[HOW_ENDED].bytes.len, v[HOW_ENDED].bytes.ptr);
+	fputs(": ", stdout);
+	visible_put(stdout, v[REASON].bytes);
+	fputs(", ended by ", stdout);
+	visible_put(stdout, v[HOW_ENDED].bytes);
 	state_text_end(&p->text);
 	putchar('\n');
 }

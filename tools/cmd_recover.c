@@ -2,6 +2,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
 #include "schema/base/version.h"
+#include "schema/base/visible.h"
 #include "schema/tape/recover.h"
 #include "tools/commands.h"
 #include "tools/progress.h"
@@ -95,15 +96,15 @@ static void print_json_end(const struct listing *l, const struct tape_recover_re
 static void print_event(const struct event *e, const struct tape_resource *resource)
 {
 	printf(" %s ", event_type_name(e->type));
-	table_out_visible(stdout, slice_of(resource ? resource->resource : "?"));
+	visible_put(stdout, slice_of(resource ? resource->resource : "?"));
 	fputs(" ", stdout);
 	if (e->namespace.len) {
-		table_out_visible(stdout, e->namespace);
+		visible_put(stdout, e->namespace);
 		fputs("/", stdout);
 	}
-	table_out_visible(stdout, e->name);
+	visible_put(stdout, e->name);
 	fputs(" rv ", stdout);
-	table_out_visible(stdout, e->rv);
+	visible_put(stdout, e->rv);
 }
 
 static void print_numbers(const struct tape_loss *loss)
@@ -128,9 +129,13 @@ static void print_loss(const struct tape_loss *loss)
 	print_numbers(loss);
 	if (loss->event)
 		print_event(loss->event, loss->resource);
-	if (*loss->file)
-		printf(": %s", loss->file);
-	printf(": %s\n", loss->why);
+	if (*loss->file) {
+		fputs(": ", stdout);
+		visible_puts(stdout, loss->file);
+	}
+	fputs(": ", stdout);
+	visible_puts(stdout, loss->why);
+	putchar('\n');
 }
 
 static int note_loss(void *context, const struct tape_loss *loss)

@@ -2,6 +2,7 @@
 #include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
+#include "schema/base/visible.h"
 #include "schema/tape/verify.h"
 #include "tools/commands.h"
 #include "tools/progress.h"
@@ -52,7 +53,7 @@ static void print_json_damage(const struct tape_damage *d)
 static void print_visible(const char *before, const char *text)
 {
 	fputs(before, stdout);
-	table_out_visible(stdout, slice_of(text));
+	visible_put(stdout, slice_of(text));
 }
 
 /* seg-000004.db at offset 8192: bad checksum of page 3: found 1a2b, expected 00c0 */

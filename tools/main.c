@@ -86,6 +86,7 @@ static void occupy_descriptors(void)
 static int run(int argc, char **argv)
 {
 	const struct command *command;
+	struct err err;
 	int words = argc > 0 ? find_words_to_complete(argc, argv) : 0;
 
 	if (words) {
@@ -106,7 +107,8 @@ static int run(int argc, char **argv)
 	}
 	command = command_find(argv[1]);
 	if (!command) {
-		fprintf(stderr, "kubetape: unknown command '%s'; see 'kubetape --help'\n", argv[1]);
+		(void)!err_set(&err, ERR_USAGE, "unknown command '%s'; see 'kubetape --help'", argv[1]);
+		say_error("", &err);
 		return EXIT_USAGE;
 	}
 	return command->run(command, argc - 1, argv + 1);
@@ -123,6 +125,6 @@ int main(int argc, char **argv)
 	code = run(argc, argv);
 	if (out_stream_flush(stdout, &err) == 0 || (code != EXIT_OK && code != EXIT_LOSS))
 		return code;
-	fprintf(stderr, "kubetape%s%s: %s\n", argc > 1 ? " " : "", argc > 1 ? argv[1] : "", err.text);
+	say_error(argc > 1 ? argv[1] : "", &err);
 	return EXIT_FAILED;
 }

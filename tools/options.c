@@ -3,6 +3,7 @@
 
 #include "schema/base/buf.h"
 #include "schema/base/clock.h"
+#include "schema/base/visible.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -277,9 +278,17 @@ int options_parse(
 	return 0;
 }
 
+/* The words of others may be in it: of a server, of a tape, of SQLite about a stranger's file. */
+void say_error(const char *command, const struct err *err)
+{
+	fprintf(stderr, "kubetape%s%s: ", *command ? " " : "", command);
+	visible_puts(stderr, err->text);
+	fputc('\n', stderr);
+}
+
 int command_fail(const struct command *c, const struct err *err)
 {
-	fprintf(stderr, "kubetape %s: %s\n", c->name, err->text);
+	say_error(c->name, err);
 	return err->code == ERR_USAGE ? EXIT_USAGE : EXIT_FAILED;
 }
 

@@ -92,7 +92,10 @@ void options_print_help(const struct command *c, FILE *to);
 int command_run(const struct command *c, int argc, char **argv, void *values,
 	int (*work)(void *values, const struct operands *operands, struct err *err));
 
-/* Prints "kubetape NAME: sentence" to stderr and returns the exit code that belongs to the error. */
+/* Prints "kubetape NAME: sentence" to stderr, on one line whatever is in it. */
+void say_error(const char *command, const struct err *err);
+
+/* The same, and returns the exit code that belongs to the error. */
 int command_fail(const struct command *c, const struct err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
+#include "schema/base/visible.h"
 #include "schema/sql/json_diff.h"
 #include "tools/state_text.h"
 #include "tools/table_out.h"
@@ -91,12 +92,14 @@ static void print_head(const struct printer *p, const struct run_difference *d)
 	const struct run_action *a = d->first ? d->first : d->second;
 
 	state_text_begin(&p->text, heads[d->kind].style);
-	printf("%c %s%s ", heads[d->kind].sign, a->verb, a->dry_run ? " (dry run)" : "");
-	table_out_visible(stdout, slice_of(a->resource));
+	printf("%c ", heads[d->kind].sign);
+	visible_puts(stdout, a->verb);
+	fputs(a->dry_run ? " (dry run) " : " ", stdout);
+	visible_put(stdout, slice_of(a->resource));
 	fputs(*a->apigroup ? "." : "", stdout);
-	table_out_visible(stdout, slice_of(a->apigroup));
+	visible_put(stdout, slice_of(a->apigroup));
 	fputs(*a->subresource ? "/" : "", stdout);
-	table_out_visible(stdout, slice_of(a->subresource));
+	visible_put(stdout, slice_of(a->subresource));
 	putchar(' ');
 	state_text_name(slice_of(a->namespace), slice_of(a->name));
 	if (d->kind == OTHER_TIMES)
@@ -154,8 +157,10 @@ static void print_side(const char *name, const struct run_action *a)
 
 static void print_value(const char *name, struct slice json)
 {
-	if (json.len)
-		printf(",\"%s\":%.*s", name, (int)json.len, json.ptr);
+	if (!json.len)
+		return;
+	printf(",\"%s\":", name);
+	visible_put_json(stdout, json);
 }
 
 static int print_json(struct printer *p, const struct run_difference *d, struct err *err)

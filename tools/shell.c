@@ -3,6 +3,7 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
+#include "schema/base/visible.h"
 #include "tools/read_file.h"
 
 #include <ctype.h>
@@ -128,7 +129,8 @@ int shell_run_text(
 
 static void tell(const struct err *err)
 {
-	fprintf(stderr, "%s\n", err->text);
+	visible_puts(stderr, err->text);
+	fputc('\n', stderr);
 }
 
 /* The whole statement comes back with one press of a key; a comment would swallow what stands behind it. */

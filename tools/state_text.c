@@ -1,6 +1,7 @@
 /* state_text.c: see state_text.h. */
 #include "tools/state_text.h"
 
+#include "schema/base/visible.h"
 #include "tools/table_out.h"
 
 #include <stdlib.h>
@@ -37,10 +38,10 @@ void state_text_end(const struct state_text *t)
 
 void state_text_name(struct slice namespace, struct slice name)
 {
-	table_out_visible(stdout, namespace);
+	visible_put(stdout, namespace);
 	if (namespace.len)
 		putchar('/');
-	table_out_visible(stdout, name);
+	visible_put(stdout, name);
 }
 
 /* Not in the middle of a character. */
@@ -64,7 +65,7 @@ static void put_value(const struct state_text *t, const struct sql_value *v)
 	case SQL_INTEGER: printf("%lld", (long long)v->integer); break;
 	case SQL_REAL: printf("%.15g", v->real); break;
 	default:
-		table_out_visible(stdout, shown);
+		visible_put(stdout, shown);
 		if (shown.len < v->bytes.len)
 			printf("... (%zu bytes)", v->bytes.len);
 	}
@@ -77,7 +78,7 @@ void state_text_change(const struct state_text *t, struct slice op, struct slice
 
 	state_text_begin(t, adds ? STATE_ADDED : removes ? STATE_REMOVED : STATE_CHANGED);
 	printf("    %c ", adds ? '+' : removes ? '-' : '~');
-	table_out_visible(stdout, field);
+	visible_put(stdout, field);
 	state_text_end(t);
 	fputs(": ", stdout);
 	if (!adds)
@@ -88,7 +89,7 @@ void state_text_change(const struct state_text *t, struct slice op, struct slice
 		put_value(t, new);
 	if (who.len) {
 		fputs("  (", stdout);
-		table_out_visible(stdout, who);
+		visible_put(stdout, who);
 		putchar(')');
 	}
 	putchar('\n');

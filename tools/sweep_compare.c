@@ -1,6 +1,8 @@
 /* sweep_compare.c: how two runs differ. See sweep.h. */
 #include "tools/sweep.h"
 
+#include "schema/base/visible.h"
+
 #include <stdlib.h>
 
 #define SHOWN_BEFORE 20 /* bytes of content before the first that differs */
@@ -9,6 +11,12 @@
 
 /* Appends; what does not fit any more is left out. */
 #define say(to, ...) ((void)!buf_printf(to, NULL, __VA_ARGS__))
+
+/* Names and contents are other people's. */
+static void say_visibly(struct buf *to, const char *text, size_t len)
+{
+	(void)!visible_append(to, (struct slice){text, strnlen(text, len)}, NULL);
+}
 
 static bool is_unsteady(const struct sweep_measure *m, const char *resource)
 {
@@ -50,8 +58,12 @@ static void tell_contents(
 	while (without[same] && without[same] == with[same])
 		same++;
 	same = same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
-	say(to, "%s is left with other content: ...%.*s (%s: ...%.*s)\n", key, SHOWN_BYTES, with + same, than,
-		SHOWN_BYTES, without + same);
+	say_visibly(to, key, SIZE_MAX);
+	say(to, " is left with other content: ...");
+	say_visibly(to, with + same, SHOWN_BYTES);
+	say(to, " (%s: ...", than);
+	say_visibly(to, without + same, SHOWN_BYTES);
+	say(to, ")\n");
 }
 
 /* Walks both lists, which are sorted. */
@@ -70,12 +82,15 @@ static size_t compare_effects(const struct sweep_measure *m, const struct sweep_
 		k += order >= 0;
 		if (!differs || n++ >= KEYS_SHOWN)
 			continue;
-		if (order < 0)
-			say(to, "%s is missing\n", a->key);
-		else if (order > 0)
-			say(to, "%s is left (%s: not)\n", b->key, than);
-		else
+		if (order == 0) {
 			tell_contents(to, a->key, a->content, b->content, than);
+			continue;
+		}
+		say_visibly(to, order < 0 ? a->key : b->key, SIZE_MAX);
+		if (order < 0)
+			say(to, " is missing\n");
+		else
+			say(to, " is left (%s: not)\n", than);
 	}
 	if (n > KEYS_SHOWN)
 		say(to, "and %zu more\n", n - KEYS_SHOWN);

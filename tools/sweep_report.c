@@ -1,6 +1,7 @@
 /* sweep_report.c: what a sweep found, for people and as JSON. See sweep.h. */
 #include "tools/sweep.h"
 
+#include "schema/base/visible.h"
 #include "tools/table_out.h"
 
 #include <stdlib.h>
@@ -69,7 +70,9 @@ static void print_try(const struct sweep_report *r, const struct sweep_try *t, F
 	char *name = sweep_position_name(t->position);
 	const char *line = t->differences;
 
-	fprintf(to, "\n%s: %s, ", t->verdict == SWEEP_WRONG ? "WRONG" : "wrong once, and not again", name);
+	fprintf(to, "\n%s: ", t->verdict == SWEEP_WRONG ? "WRONG" : "wrong once, and not again");
+	visible_puts(to, name);
+	fputs(", ", to);
 	if (t->position->hidden == 0)
 		fprintf(to, "its watches away from event %llu to %llu", (unsigned long long)t->position->seq,
 			(unsigned long long)t->position->last_seq);
@@ -107,8 +110,10 @@ static void print_unreached(const struct sweep_report *r, FILE *to)
 		for (size_t k = 0; k < i && !seen; k++)
 			seen = r->tries[k].verdict == SWEEP_NOT_REACHED &&
 			       strcmp(r->tries[k].position->resource, resource) == 0;
-		if (!seen)
-			fprintf(to, "%s%s", told++ ? ", " : "", resource);
+		if (seen)
+			continue;
+		fputs(told++ ? ", " : "", to);
+		visible_puts(to, resource);
 	}
 	fputs(")\n", to);
 }

@@ -7,10 +7,12 @@
 #include "tools/table_out.h"
 
 #include "schema/base/out_file.h"
+#include "schema/base/visible.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #define HELD_ROWS  200
 #define HELD_BYTES ((size_t)4 << 20)
@@ -22,6 +24,7 @@ struct table_out {
 	FILE *to;
 	enum table_format format;
 	unsigned width;
+	bool on_terminal;
 	const char *embedded; /* a column of JSON, or NULL */
 	char **names;
 	size_t column_count, row_count;
@@ -55,6 +58,7 @@ struct table_out *table_out_new(FILE *to, enum table_format format, unsigned wid
 	out->to = to;
 	out->format = format;
 	out->width = width;
+	out->on_terminal = isatty(fileno(to));
 	buf_init(&out->held, HELD_MAX);
 	return out;
 }
@@ -119,13 +123,16 @@ void table_out_embed(struct table_out *out, const char *column)
 }
 
 /* Line feeds in JSON can only stand between its parts. */
-static void put_embedded(FILE *to, struct slice json)
+static void put_embedded(const struct table_out *out, struct slice json)
 {
 	while (json.len) {
 		const char *feed = memchr(json.ptr, '\n', json.len);
 		size_t n = feed ? (size_t)(feed - json.ptr) : json.len;
 
-		fwrite(json.ptr, 1, n, to);
+		if (out->on_terminal)
+			visible_put_json(out->to, (struct slice){json.ptr, n});
+		else
+			fwrite(json.ptr, 1, n, out->to);
 		json.ptr += n + (feed != NULL);
 		json.len -= n + (feed != NULL);
 	}
@@ -142,7 +149,7 @@ static void put_json_row(struct table_out *out, const struct sql_value *values)
 		table_out_json_string(out->to, slice_of(out->names[i]));
 		fputc(':', out->to);
 		if (out->embedded && values[i].type == SQL_TEXT && strcmp(out->names[i], out->embedded) == 0)
-			put_embedded(out->to, values[i].bytes);
+			put_embedded(out, values[i].bytes);
 		else
 			put_json_value(out->to, &values[i]);
 	}
@@ -151,13 +158,28 @@ static void put_json_row(struct table_out *out, const struct sql_value *values)
 
 /* ---- CSV ---- */
 
+/* CSV has no escapes: programs get every byte, a terminal what it can show. */
+static void put_csv_text(const struct table_out *out, struct slice text)
+{
+	struct buf shown;
+
+	if (!out->on_terminal) {
+		table_out_csv_text(out->to, text);
+		return;
+	}
+	buf_init(&shown, VISIBLE_GROWTH * text.len);
+	if (visible_append(&shown, text, NULL) == 0)
+		table_out_csv_text(out->to, buf_slice(&shown));
+	buf_release(&shown);
+}
+
 static void put_csv_row(struct table_out *out, const struct sql_value *values)
 {
 	for (size_t i = 0; i < out->column_count; i++) {
 		if (i)
 			fputc(',', out->to);
 		if (values[i].type == SQL_TEXT)
-			table_out_csv_text(out->to, values[i].bytes);
+			put_csv_text(out, values[i].bytes);
 		else if (values[i].type == SQL_BLOB)
 			put_hex(out->to, values[i].bytes);
 		else if (values[i].type != SQL_NULL)
@@ -176,7 +198,7 @@ static int append_cell(struct buf *to, const struct sql_value *v, struct err *er
 	switch (v->type) {
 	case SQL_INTEGER: return buf_printf(to, err, "%lld", (long long)v->integer);
 	case SQL_REAL: return buf_printf(to, err, "%s", real_text(text, v->real));
-	case SQL_TEXT: return table_out_append_visible(to, v->bytes, err);
+	case SQL_TEXT: return visible_append(to, v->bytes, err);
 	case SQL_BLOB:
 		for (size_t i = 0; i < v->bytes.len && !code; i++)
 			code = buf_printf(to, err, "%02x", (unsigned char)v->bytes.ptr[i]);
@@ -337,6 +359,21 @@ void table_out_free(struct table_out *out)
 	free(out);
 }
 
+/* Columns may be named by whoever writes custom resource definitions. The caller frees. */
+static char *name_of(const struct table_out *out, const char *name)
+{
+	struct buf shown;
+	char *text;
+
+	if (out->format != TABLE_TEXT)
+		return xstrdup(name);
+	buf_init(&shown, VISIBLE_GROWTH * strlen(name));
+	(void)!visible_append(&shown, slice_of(name), NULL); /* it fits */
+	text = slice_dup(buf_slice(&shown));
+	buf_release(&shown);
+	return text;
+}
+
 static int on_begin(void *context, const char *const *names, size_t count, struct err *err)
 {
 	struct table_out *out = context;
@@ -346,11 +383,11 @@ static int on_begin(void *context, const char *const *names, size_t count, struc
 	out->names = xcalloc(count + 1, sizeof(*out->names));
 	out->is_right = xcalloc(count + 1, sizeof(*out->is_right));
 	for (size_t i = 0; i < count; i++)
-		out->names[i] = xstrdup(names[i] ? names[i] : "");
+		out->names[i] = name_of(out, names[i] ? names[i] : "");
 	for (size_t i = 0; i < count && out->format == TABLE_CSV; i++) {
 		if (i)
 			fputc(',', out->to);
-		table_out_csv_text(out->to, slice_of(out->names[i]));
+		put_csv_text(out, slice_of(out->names[i]));
 	}
 	if (out->format == TABLE_CSV && count)
 		fputc('\n', out->to);

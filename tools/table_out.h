@@ -7,7 +7,8 @@
  *   ndjson   one object a line
  *   csv      a line of names, then one a row; quoted where needed; NULL is empty, the empty text is ""
  *
- * JSON and CSV carry any UTF-8 text exactly; bytes that are not UTF-8 become U+FFFD in JSON. Blobs are
+ * JSON and CSV carry any UTF-8 text exactly, JSON by escapes where a character is active (utf8.h); bytes that
+ * are not UTF-8 become U+FFFD in JSON. On a terminal CSV, too, shows such characters by escapes. Blobs are
  * hexadecimal text.
  */
 #ifndef TOOLS_TABLE_OUT_H
@@ -46,9 +47,5 @@ void table_out_json_string(FILE *to, struct slice text);
 
 /* As a CSV field, in quotes where it needs them. */
 void table_out_csv_text(FILE *to, struct slice text);
-
-/* So that it stays on its line and does nothing to a terminal. */
-void table_out_visible(FILE *to, struct slice text);
-int table_out_append_visible(struct buf *to, struct slice text, struct err *err) MUST_CHECK;
 
 #endif

@@ -4,9 +4,9 @@
  */
 #include "tools/table_out.h"
 
-#include "schema/base/limits.h"
+#include "schema/base/utf8.h"
 
-/* ASCII that needs nothing done about it, in JSON and on a terminal. */
+/* ASCII that needs nothing done about it. */
 static bool is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f;
@@ -21,37 +21,6 @@ static size_t plain_json(struct slice text)
 		text.ptr[n] != '\\')
 		n++;
 	return n;
-}
-
-static size_t plain_visible(struct slice text)
-{
-	size_t n = 0;
-
-	while (n < text.len && is_plain((unsigned char)text.ptr[n]))
-		n++;
-	return n;
-}
-
-/* Bytes of the character at text[0], 0 when they are not UTF-8 (overlong, surrogate, cut). */
-static size_t utf8_length(struct slice text)
-{
-	const unsigned char *c = (const unsigned char *)text.ptr;
-	size_t n = c[0] < 0x80 ? 1 : c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
-	unsigned code;
-
-	if (n == 1)
-		return 1;
-	if (c[0] < 0xc2 || c[0] > 0xf4 || text.len < n)
-		return 0;
-	code = c[0] & (0xffu >> (n + 1));
-	for (size_t i = 1; i < n; i++) {
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (c[i] & 0x3f);
-	}
-	if ((n == 3 && code < 0x800) || (code >= 0xd800 && code <= 0xdfff) || (n == 4 && code < 0x10000))
-		return 0;
-	return code > 0x10ffff ? 0 : n;
 }
 
 /* ---- JSON ---- */
@@ -77,16 +46,6 @@ static void put(struct chunk *c, const char *bytes, size_t len)
 	c->len += len;
 }
 
-/* U+0085, U+2028 and U+2029 end a line for some readers, which a line of NDJSON must not. */
-static const char *line_end_escape(const char *c, size_t n)
-{
-	if (n == 2 && memcmp(c, "\xc2\x85", 2) == 0)
-		return "\\u0085";
-	if (n == 3 && memcmp(c, "\xe2\x80\xa8", 3) == 0)
-		return "\\u2028";
-	return n == 3 && memcmp(c, "\xe2\x80\xa9", 3) == 0 ? "\\u2029" : NULL;
-}
-
 static void put_ascii_escape(struct chunk *to, unsigned char c)
 {
 	static const char from[] = "\"\\\n\r\t\b\f", letters[] = "\"\\nrtbf", hex[] = "0123456789abcdef";
@@ -98,16 +57,18 @@ static void put_ascii_escape(struct chunk *to, unsigned char c)
 		put(to, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
 }
 
-/* Returns how many bytes of the text it took. */
+/* Active characters are escaped, also because some of them end a line for some readers, which a line of
+ * NDJSON must not. Returns how many bytes of the text it took. */
 static size_t put_special(struct chunk *to, struct slice text)
 {
-	size_t n = utf8_length(text);
-	const char *escape = line_end_escape(text.ptr, n);
+	char escape[8];
+	uint32_t code;
+	size_t n = utf8_read(text, &code);
 
 	if (n == 1)
-		put_ascii_escape(to, (unsigned char)text.ptr[0]);
-	else if (escape)
-		put(to, escape, 6);
+		put_ascii_escape(to, (unsigned char)code);
+	else if (n && utf8_is_active(code))
+		put(to, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", (unsigned)code));
 	else if (n)
 		put(to, text.ptr, n);
 	else
@@ -167,48 +128,4 @@ void table_out_csv_text(FILE *to, struct slice text)
 	}
 	if (quoted)
 		fputc('"', to);
-}
-
-/* ---- terminals ---- */
-
-/* C1 controls (U+0080 to U+009F) steer terminals as well. Returns how many bytes of the text it took. */
-static int append_special(struct buf *to, struct slice text, size_t *ret_taken, struct err *err)
-{
-	unsigned char c = (unsigned char)text.ptr[0];
-	size_t n = utf8_length(text);
-	bool is_c1 = n == 2 && c == 0xc2 && (unsigned char)text.ptr[1] < 0xa0;
-
-	*ret_taken = n ? n : 1;
-	if (n > 1 && !is_c1)
-		return buf_append(to, text.ptr, n, err);
-	if (c == '\n' || c == '\t')
-		return buf_append(to, c == '\n' ? "\\n" : "\\t", 2, err);
-	return buf_printf(to, err, "\\x%02x", is_c1 ? (unsigned char)text.ptr[1] : c);
-}
-
-int table_out_append_visible(struct buf *to, struct slice text, struct err *err)
-{
-	int code = 0;
-
-	while (text.len && !code) {
-		size_t n = plain_visible(text);
-
-		if (n)
-			code = buf_append(to, text.ptr, n, err);
-		else
-			code = append_special(to, text, &n, err);
-		text.ptr += n;
-		text.len -= n;
-	}
-	return code;
-}
-
-void table_out_visible(FILE *to, struct slice text)
-{
-	struct buf visible;
-
-	buf_init(&visible, LIMIT_LIST_BYTES);
-	if (table_out_append_visible(&visible, text, NULL) == 0 && visible.len)
-		fwrite(visible.ptr, 1, visible.len, to);
-	buf_release(&visible);
 }

@@ -1,35 +1,9 @@
 /* json_text.c: what a JSON string stands for, and text as a JSON string. */
 #include "schema/base/hex.h"
 #include "schema/base/json_scan.h"
+#include "schema/base/utf8.h"
 
 #include <string.h>
-
-/* Writes a code point as UTF-8; a surrogate becomes U+FFFD. Returns its length. */
-static size_t put_utf8(char to[4], uint32_t code)
-{
-	if (code >= 0xd800 && code <= 0xdfff)
-		code = 0xfffd;
-	if (code < 0x80) {
-		to[0] = (char)code;
-		return 1;
-	}
-	if (code < 0x800) {
-		to[0] = (char)(0xc0 | code >> 6);
-		to[1] = (char)(0x80 | (code & 0x3f));
-		return 2;
-	}
-	if (code < 0x10000) {
-		to[0] = (char)(0xe0 | code >> 12);
-		to[1] = (char)(0x80 | (code >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (code & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | code >> 18);
-	to[1] = (char)(0x80 | (code >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (code >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (code & 0x3f));
-	return 4;
-}
 
 /* "\uXXXX" at `at`. */
 static bool read_unit(const char *at, const char *end, uint32_t *ret)
@@ -83,7 +57,7 @@ static const char *read_escape(const char *at, const char *end, char to[4], size
 	}
 	at = read_code(at, end, &code);
 	if (at)
-		*ret_len = put_utf8(to, code);
+		*ret_len = utf8_write(to, code);
 	return at;
 }
 
@@ -141,33 +115,6 @@ bool json_text_is(struct slice string, const char *text)
 	return same;
 }
 
-/* The length of the UTF-8 sequence at `at`, 0 when it is malformed (overlong, surrogate, cut). */
-static size_t utf8_length(const unsigned char *at, size_t left)
-{
-	size_t len = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-	unsigned char low = 0x80, high = 0xbf;
-
-	if (len == 1)
-		return 1;
-	if (at[0] < 0xc2 || at[0] > 0xf4 || left < len)
-		return 0;
-	if (at[0] == 0xe0)
-		low = 0xa0;
-	if (at[0] == 0xed)
-		high = 0x9f;
-	if (at[0] == 0xf0)
-		low = 0x90;
-	if (at[0] == 0xf4)
-		high = 0x8f;
-	if (at[1] < low || at[1] > high)
-		return 0;
-	for (size_t i = 2; i < len; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	return len;
-}
-
 /* Plain bytes may be copied as they are, one by one. */
 static bool is_plain(unsigned char c)
 {
@@ -191,7 +138,8 @@ static const char *short_escape(unsigned char c)
 /* Appends what stands for the character at `at`, which is not plain; returns its length in the text. */
 static int escape_one(const unsigned char *at, size_t left, struct buf *to, struct err *err)
 {
-	size_t len = utf8_length(at, left);
+	uint32_t code = 0;
+	size_t len = utf8_read((struct slice){(const char *)at, left}, &code);
 	const char *name = short_escape(at[0]);
 	int rc;
 
@@ -201,8 +149,8 @@ static int escape_one(const unsigned char *at, size_t left, struct buf *to, stru
 		rc = buf_append(to, name, strlen(name), err);
 	else if (len == 1)
 		rc = buf_printf(to, err, "\\u%04x", at[0]);
-	else if (len == 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] & 0xfe) == 0xa8)
-		rc = buf_append(to, at[2] == 0xa8 ? "\\u2028" : "\\u2029", 6, err);
+	else if (code == 0x2028 || code == 0x2029)
+		rc = buf_append(to, code == 0x2028 ? "\\u2028" : "\\u2029", 6, err);
 	else
 		rc = buf_append(to, at, len, err);
 	return rc < 0 ? rc : len ? (int)len : 1;

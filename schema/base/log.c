@@ -2,10 +2,13 @@
 #include "schema/base/log.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/visible.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+#define LINE_BYTES 2048
 
 static enum log_level max_level = LOG_LEVEL_INFO;
 static bool status_shown;
@@ -36,8 +39,7 @@ void log_clear_status(void)
 	fflush(stderr);
 }
 
-/* Peers' words may hold anything: a line stays one line, and a terminal gets no orders. */
-static void make_harmless(char *line)
+static void blank_controls(char *line)
 {
 	for (; *line; line++) {
 		if ((unsigned char)*line < 0x20 || *line == 0x7f)
@@ -45,10 +47,12 @@ static void make_harmless(char *line)
 	}
 }
 
+/* Peers' words may hold anything: a line stays one line, and a terminal gets no orders. */
 void log_write(enum log_level level, const char *format, ...)
 {
 	static const char *const names[] = {"error", "warn", "info", "debug"};
-	char when[TIME_TEXT_BYTES], line[2048];
+	char when[TIME_TEXT_BYTES], line[LINE_BYTES];
+	struct buf shown;
 	va_list ap;
 
 	if (level > max_level)
@@ -56,8 +60,11 @@ void log_write(enum log_level level, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(line, sizeof(line), format, ap);
 	va_end(ap);
-	make_harmless(line);
+	blank_controls(line);
+	buf_init(&shown, LINE_BYTES * VISIBLE_GROWTH);
+	(void)!visible_append(&shown, slice_of(line), NULL); /* it fits */
 	take_status_away();
 	time_format(when, clock_wall_ns(&clock_system));
-	fprintf(stderr, "%.23sZ %s %s\n", when, names[level], line);
+	fprintf(stderr, "%.23sZ %s %.*s\n", when, names[level], (int)shown.len, shown.ptr ? shown.ptr : "");
+	buf_release(&shown);
 }

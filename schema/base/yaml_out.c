@@ -3,6 +3,7 @@
 
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
+#include "schema/base/utf8.h"
 
 /* Where a value begins: its line is empty, has "- " on it, or has "key:". */
 enum place { AT_LINE_START, AFTER_DASH, AFTER_KEY };
@@ -59,6 +60,7 @@ static size_t put_unit(FILE *to, struct slice json)
 		char plain;
 	} marks[] = {{"\\u003c", '<'}, {"\\u003e", '>'}, {"\\u0026", '&'}};
 	size_t n = json.ptr[0] == '\\' && json.len > 1 ? 2 : 1;
+	uint32_t code;
 
 	for (size_t i = 0; n == 2 && i < sizeof(marks) / sizeof(*marks); i++) {
 		if (json.len >= 6 && memcmp(json.ptr, marks[i].escape, 6) == 0) {
@@ -66,15 +68,16 @@ static size_t put_unit(FILE *to, struct slice json)
 			return 6;
 		}
 	}
-	if (json.ptr[0] == 0x7f) {
-		fputs("\\x7f", to);
-	} else if (json.len > 1 && (unsigned char)json.ptr[0] == 0xc2 && (unsigned char)json.ptr[1] < 0xa0) {
-		fprintf(to, "\\x%02x", (unsigned char)json.ptr[1]);
-		return 2;
-	} else {
+	if (n == 2) {
 		fwrite(json.ptr, 1, n, to);
+		return n;
 	}
-	return n;
+	n = utf8_read(json, &code); /* json_escape() leaves no other bytes */
+	if (n && utf8_is_active(code))
+		fprintf(to, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
+	else
+		fwrite(json.ptr, 1, n ? n : 1, to);
+	return n ? n : 1;
 }
 
 /* In double quotes, where JSON's escapes mean the same; what YAML takes for no character is escaped, too. */

@@ -57,7 +57,7 @@ class QueryOutput(TapeTest):
 
     def test_table_shows_control_characters_as_text(self):
         done = self.run_tape("query", self.tape, "SELECT seq, jget(object, '$.note') AS note FROM events ORDER BY seq")
-        self.assertEqual(done.stdout, "seq  note\n  1  \n  2  a\"b\\c\\x01\\x7f\\n\\t\u00e9\\x85\u2028\u2029\u202a\U0001f600</script>\n"
+        self.assertEqual(done.stdout, "seq  note\n  1  \n  2  a\"b\\c\\x01\\x7f\\n\\t\u00e9\\x85\\u2028\\u2029\\u202a\U0001f600</script>\n"
                                       "  3  \n")
 
     def test_table_without_rows_still_has_its_names(self):

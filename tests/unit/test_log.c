@@ -73,6 +73,21 @@ START_TEST(log__keeps_a_line_one_line_whatever_a_peer_said)
 }
 END_TEST
 
+static void write_words_that_steer(void)
+{
+	log_error("peer said '%s'", "\xc2\x9b"
+				    "5n \xe2\x80\xae \x9b");
+}
+
+START_TEST(log__escapes_what_steers_a_terminal_beyond_ascii)
+{
+	char line[4096];
+
+	capture(write_words_that_steer, line, sizeof(line));
+	ck_assert_str_eq(strchr(line, ' '), " error peer said '\\x9b5n \\u202e \\x9b'\n");
+}
+END_TEST
+
 static void write_long_line(void)
 {
 	log_error("%5000d", 7);
@@ -90,4 +105,5 @@ END_TEST
 
 UNIT_MAIN("log", log__writes_time_level_and_message_down_to_its_level,
 	log__takes_the_status_line_away_once_before_it_writes,
-	log__keeps_a_line_one_line_whatever_a_peer_said, log__cuts_what_is_too_long)
+	log__keeps_a_line_one_line_whatever_a_peer_said, log__escapes_what_steers_a_terminal_beyond_ascii,
+	log__cuts_what_is_too_long)
