@@ -1,21 +1,28 @@
 /* field_merge.c: one object laid over another; see field_walk.h. */
 #include "replayer/write/field_walk_internal.h"
 
+#include "replayer/write/json_index.h"
+
 #include <stdlib.h>
 
 static void merge(cJSON *live, const cJSON *value, const struct field *f);
+
+static void drop_nulls(cJSON *value)
+{
+	for (cJSON *child = value->child, *next; child; child = next) {
+		next = child->next;
+		if (cJSON_IsObject(value) && cJSON_IsNull(child))
+			cJSON_Delete(cJSON_DetachItemViaPointer(value, child));
+		else
+			drop_nulls(child);
+	}
+}
 
 static cJSON *without_nulls(const cJSON *value)
 {
 	cJSON *made = cJSON_Duplicate(value, true);
 
-	for (cJSON *child = made->child, *next; child; child = next) {
-		next = child->next;
-		if (cJSON_IsObject(made) && cJSON_IsNull(child))
-			cJSON_Delete(cJSON_DetachItemViaPointer(made, child));
-		else if (child->child)
-			cJSON_ReplaceItemViaPointer(made, child, without_nulls(child));
-	}
+	drop_nulls(made);
 	return made;
 }
 
@@ -32,7 +39,7 @@ struct list_merge {
 
 static size_t next_shared(const struct list_merge *m, size_t from)
 {
-	while (from < m->new.count && field_steps_find(&m->live, 0, m->new.at[from]) == m->live.count)
+	while (from < m->new.count && field_steps_find(&m->live, m->new.at[from]) == m->live.count)
 		from++;
 	return from;
 }
@@ -47,8 +54,8 @@ static void emit_live(struct list_merge *m, size_t at)
 static void emit_new(struct list_merge *m, size_t at)
 {
 	const char *step = m->new.at[at];
-	size_t live = field_steps_find(&m->live, 0, step);
-	bool one = live < m->live.count && field_steps_find(&m->live, live + 1, step) == m->live.count;
+	size_t live = field_steps_find(&m->live, step);
+	bool one = live < m->live.count && m->live.next[live] == m->live.count;
 
 	m->merged[at] = true;
 	if (at == m->shared)
@@ -70,7 +77,7 @@ static void zip(struct list_merge *m)
 	size_t l = 0, n = 0;
 
 	while (l < m->live.count || n < m->new.count) {
-		size_t other = l < m->live.count ? field_steps_find(&m->new, 0, m->live.at[l]) : 0;
+		size_t other = l < m->live.count ? field_steps_find(&m->new, m->live.at[l]) : 0;
 		bool both = l < m->live.count && other < m->new.count;
 
 		if (l < m->live.count && !both) {
@@ -117,33 +124,36 @@ static void merge_lists(cJSON *live, const cJSON *new, const struct field *f)
 
 /* ---- objects ---- */
 
-static void merge_member(cJSON *live, const cJSON *value, const struct field *f)
+static void merge_member(cJSON *live, struct json_index *members, const cJSON *value, const struct field *f)
 {
-	cJSON *old = cJSON_GetObjectItemCaseSensitive(live, value->string);
+	cJSON *old = json_index_find(members, value->string);
 
 	if (old && !cJSON_IsNull(old) && field_share_parts(old, value, f))
 		merge(old, value, f);
 	else if (!cJSON_IsNull(value))
-		json_tree_set(live, value->string, without_nulls(value));
+		json_index_set(members, live, value->string, without_nulls(value));
 	else if (!cJSON_IsObject(old) && !cJSON_IsArray(old))
-		json_tree_set(live, value->string, NULL);
+		json_index_set(members, live, value->string, NULL);
 }
 
 static void merge(cJSON *live, const cJSON *value, const struct field *f)
 {
+	struct json_index members;
 	const cJSON *member;
 
 	if (cJSON_IsArray(live)) {
 		merge_lists(live, value, f);
 		return;
 	}
+	json_index_init(&members, live);
 	cJSON_ArrayForEach(member, value)
 	{
 		struct field of_member;
 
 		field_find(f->type, member->string, &of_member);
-		merge_member(live, member, &of_member);
+		merge_member(live, &members, member, &of_member);
 	}
+	json_index_release(&members);
 }
 
 void field_walk_merge(cJSON *live, const cJSON *object, struct field_type type)

@@ -1,6 +1,8 @@
 /* field_set.c: see field_set.h. */
 #include "replayer/write/field_set.h"
 
+#include "replayer/write/json_index.h"
+
 #include <stdlib.h>
 
 #define SELF "."
@@ -35,12 +37,20 @@ cJSON *field_set_step(cJSON *set, const char *step)
 	return below ? below : cJSON_AddObjectToObject(set, step);
 }
 
-static cJSON *walk(cJSON *set, const struct field_path *path)
+/* The last step below the set if it is that one; a new one otherwise. */
+static cJSON *last_step(cJSON *set, const char *step)
 {
-	return path ? field_set_step(walk(set, path->up), path->step) : set;
+	cJSON *last = set->child ? set->child->prev : NULL;
+
+	return last && strcmp(last->string, step) == 0 ? last : cJSON_AddObjectToObject(set, step);
 }
 
-void field_set_insert(cJSON *set, const struct field_path *path)
+static cJSON *walk(cJSON *set, const struct field_path *path)
+{
+	return path ? last_step(walk(set, path->up), path->step) : set;
+}
+
+void field_set_append(cJSON *set, const struct field_path *path)
 {
 	field_set_mark(walk(set, path));
 }
@@ -68,11 +78,14 @@ cJSON *field_set_decode(const cJSON *fields)
 
 	cJSON_ArrayForEach(child, fields)
 	{
+		cJSON *below;
+
 		if (!child->string || !cJSON_IsObject(child) || is_self(child))
 			continue;
-		cJSON_AddItemToObject(set, child->string, field_set_decode(child));
+		below = field_set_decode(child);
 		if (!child->child)
-			field_set_mark(field_set_below(set, child->string));
+			field_set_mark(below);
+		cJSON_AddItemToObject(set, child->string, below);
 	}
 	if (cJSON_IsObject(fields) && field_set_has(fields))
 		field_set_mark(set);
@@ -128,31 +141,52 @@ static bool is_kept(bool a, bool b, enum field_set_operation operation)
 	return false;
 }
 
-cJSON *field_set_combine(const cJSON *a, const cJSON *b, enum field_set_operation operation)
+/* What is made of the steps of `a`. */
+static void combine_steps(const cJSON *a, const cJSON *b, enum field_set_operation operation, cJSON *to)
 {
-	cJSON *made = cJSON_CreateObject(), *below;
+	struct json_index of_b;
 	const cJSON *child;
 
-	if (is_kept(a && field_set_has(a), b && field_set_has(b), operation))
-		field_set_mark(made);
+	json_index_init(&of_b, b);
 	cJSON_ArrayForEach(child, a)
 	{
+		cJSON *below;
+
 		if (is_self(child))
 			continue;
-		below = field_set_combine(child, b ? field_set_below(b, child->string) : NULL, operation);
+		below = field_set_combine(child, json_index_find(&of_b, child->string), operation);
 		if (field_set_is_empty(below))
 			cJSON_Delete(below);
 		else
-			cJSON_AddItemToObject(made, child->string, below);
+			cJSON_AddItemToObject(to, child->string, below);
 	}
-	if (operation != FIELD_SET_UNION)
-		return made;
+	json_index_release(&of_b);
+}
+
+/* The steps of `b` that `a` does not have. */
+static void add_other_steps(const cJSON *a, const cJSON *b, cJSON *to)
+{
+	struct json_index of_a;
+	const cJSON *child;
+
+	json_index_init(&of_a, a);
 	cJSON_ArrayForEach(child, b)
 	{
-		if (!is_self(child) && !(a && field_set_below(a, child->string)) &&
-			!field_set_is_empty(child))
-			cJSON_AddItemToObject(made, child->string, cJSON_Duplicate(child, true));
+		if (!is_self(child) && !json_index_find(&of_a, child->string) && !field_set_is_empty(child))
+			cJSON_AddItemToObject(to, child->string, cJSON_Duplicate(child, true));
 	}
+	json_index_release(&of_a);
+}
+
+cJSON *field_set_combine(const cJSON *a, const cJSON *b, enum field_set_operation operation)
+{
+	cJSON *made = cJSON_CreateObject();
+
+	if (is_kept(a && field_set_has(a), b && field_set_has(b), operation))
+		field_set_mark(made);
+	combine_steps(a, b, operation, made);
+	if (operation == FIELD_SET_UNION)
+		add_other_steps(a, b, made);
 	return made;
 }
 

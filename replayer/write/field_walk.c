@@ -1,6 +1,8 @@
 /* field_walk.c: see field_walk.h. */
 #include "replayer/write/field_walk_internal.h"
 
+#include "replayer/write/json_index.h"
+
 #include <stdlib.h>
 
 /* ---- steps ---- */
@@ -86,12 +88,25 @@ bool field_share_parts(const cJSON *a, const cJSON *b, const struct field *f)
 	return (!a || has_parts(a, f)) && (!b || has_parts(b, f)) && ((a && a->child) || (b && b->child));
 }
 
+/* From the last one to the first, so that the first stays in the map. */
+static void link_steps(struct field_steps *s)
+{
+	for (size_t i = s->count; i-- > 0;) {
+		void *behind = text_map_get(&s->first, s->at[i]);
+
+		s->next[i] = behind ? text_map_position_of(behind) : s->count;
+		text_map_put(&s->first, s->at[i], text_map_position(i));
+	}
+}
+
 void field_steps_init(struct field_steps *s, const cJSON *list, const struct field *f)
 {
 	const cJSON *item;
 	size_t count = (size_t)cJSON_GetArraySize(list);
 
-	*s = (struct field_steps){xcalloc(count + 1, sizeof(char *)), xcalloc(count + 1, sizeof(cJSON *)), 0};
+	*s = (struct field_steps){.at = xcalloc(count + 1, sizeof(char *)),
+		.items = xcalloc(count + 1, sizeof(cJSON *)),
+		.next = xcalloc(count + 1, sizeof(size_t))};
 	cJSON_ArrayForEach(item, list)
 	{
 		char *step = item_step(item, f);
@@ -99,6 +114,7 @@ void field_steps_init(struct field_steps *s, const cJSON *list, const struct fie
 		s->at[s->count] = step ? step : xstrdup("");
 		s->items[s->count++] = item;
 	}
+	link_steps(s);
 }
 
 void field_steps_release(struct field_steps *s)
@@ -107,21 +123,24 @@ void field_steps_release(struct field_steps *s)
 		free(s->at[i]);
 	free(s->at);
 	free(s->items);
+	free(s->next);
+	text_map_release(&s->first);
 }
 
-size_t field_steps_find(const struct field_steps *s, size_t from, const char *step)
+size_t field_steps_find(const struct field_steps *s, const char *step)
 {
-	while (from < s->count && strcmp(s->at[from], step) != 0)
-		from++;
-	return from;
+	const void *first = text_map_get(&s->first, step);
+
+	return first ? text_map_position_of(first) : s->count;
 }
 
+/* Nobody asks for more than two. */
 static size_t count_step(const struct field_steps *s, const char *step)
 {
-	size_t n = 0;
+	size_t at = field_steps_find(s, step), n = 0;
 
-	for (size_t i = 0; i < s->count; i++)
-		n += strcmp(s->at[i], step) == 0;
+	for (; at < s->count && n < 2; at = s->next[at])
+		n++;
 	return n;
 }
 
@@ -143,7 +162,7 @@ static int check_list(const cJSON *list, const struct field *f, const char *plac
 		if (!*s.at[i])
 			rc = err_set(err, ERR_FAILED,
 				"%s: element %zu: an item of an associative list without its key", place, i);
-		else if (field_steps_find(&s, 0, s.at[i]) < i)
+		else if (field_steps_find(&s, s.at[i]) < i)
 			rc = err_set(err, ERR_FAILED, "%s: duplicate entries for key %s", place, s.at[i] + 2);
 		else
 			rc = check_value(s.items[i], &of_items, inner, err);
@@ -194,11 +213,12 @@ static void add_items(const cJSON *list, const struct field *f, cJSON *set)
 	field_of_items(f, &of_items);
 	field_steps_init(&s, list, f);
 	for (size_t i = 0; i < s.count; i++) {
-		cJSON *below = *s.at[i] ? field_set_step(set, s.at[i]) : NULL;
+		cJSON *below;
 
-		if (!below)
+		if (!*s.at[i] || field_steps_find(&s, s.at[i]) != i)
 			continue;
-		if (count_step(&s, s.at[i]) == 1)
+		below = cJSON_AddObjectToObject(set, s.at[i]);
+		if (s.next[i] == s.count)
 			add_value(s.items[i], &of_items, below);
 		field_set_mark(below);
 	}
@@ -212,7 +232,7 @@ static void add_members(const cJSON *object, const struct field *f, cJSON *set)
 	cJSON_ArrayForEach(member, object)
 	{
 		char *step = member_step(member->string);
-		cJSON *below = field_set_step(set, step);
+		cJSON *below = cJSON_AddObjectToObject(set, step);
 		struct field of_member;
 
 		field_find(f->type, member->string, &of_member);
@@ -251,7 +271,7 @@ static void compare(const cJSON *old, const cJSON *new, const struct field *f, c
 static void compare_group(const struct field_steps *old, const struct field_steps *new,
 	const struct field_path *path, const struct field *f, struct field_changes *to)
 {
-	size_t l = field_steps_find(old, 0, path->step), r = field_steps_find(new, 0, path->step);
+	size_t l = field_steps_find(old, path->step), r = field_steps_find(new, path->step);
 	size_t lefts = count_step(old, path->step), rights = count_step(new, path->step);
 
 	if (lefts <= 1 && rights <= 1) {
@@ -259,21 +279,19 @@ static void compare_group(const struct field_steps *old, const struct field_step
 		return;
 	}
 	if (lefts >= 2 && rights >= 2) {
-		bool same = lefts == rights;
-
-		for (; same && l < old->count; l = field_steps_find(old, l + 1, path->step)) {
-			same = json_tree_equal(old->items[l], new->items[r]);
-			r = field_steps_find(new, r + 1, path->step);
+		while (l < old->count && r < new->count &&json_tree_equal(old->items[l], new->items[r])) {
+			l = old->next[l];
+			r = new->next[r];
 		}
-		if (!same)
-			field_set_insert(to->modified, path);
+		if (l < old->count || r < new->count)
+			field_set_append(to->modified, path);
 		return;
 	}
 	if (lefts >= 2 && rights)
 		compare(NULL, new->items[r], f, path, to);
 	if (rights >= 2 && lefts)
 		compare(old->items[l], NULL, f, path, to);
-	field_set_insert(lefts >= 2 ? to->removed : to->added, path);
+	field_set_append(lefts >= 2 ? to->removed : to->added, path);
 }
 
 static void compare_items(const cJSON *old, const cJSON *new, const struct field *f,
@@ -290,8 +308,8 @@ static void compare_items(const cJSON *old, const cJSON *new, const struct field
 		size_t at = i < l.count ? i : i - l.count;
 		const struct field_path here = {path, from->at[at]};
 
-		if (*here.step && field_steps_find(from, 0, here.step) == at &&
-			(from == &l || field_steps_find(&l, 0, here.step) == l.count))
+		if (*here.step && field_steps_find(from, here.step) == at &&
+			(from == &l || field_steps_find(&l, here.step) == l.count))
 			compare_group(&l, &r, &here, &of_items, to);
 	}
 	field_steps_release(&l);
@@ -314,17 +332,22 @@ static void compare_member(const cJSON *old, const cJSON *new, const struct fiel
 static void compare_members(const cJSON *old, const cJSON *new, const struct field *f,
 	const struct field_path *path, struct field_changes *to)
 {
+	struct json_index of_old, of_new;
 	const cJSON *member;
 
+	json_index_init(&of_old, old);
+	json_index_init(&of_new, new);
 	cJSON_ArrayForEach(member, old)
 	{
-		compare_member(member, cJSON_GetObjectItemCaseSensitive(new, member->string), f, path, to);
+		compare_member(member, json_index_find(&of_new, member->string), f, path, to);
 	}
 	cJSON_ArrayForEach(member, new)
 	{
-		if (!old || !cJSON_GetObjectItemCaseSensitive(old, member->string))
+		if (!json_index_find(&of_old, member->string))
 			compare_member(NULL, member, f, path, to);
 	}
+	json_index_release(&of_old);
+	json_index_release(&of_new);
 }
 
 static void compare(const cJSON *old, const cJSON *new, const struct field *f, const struct field_path *path,
@@ -332,7 +355,7 @@ static void compare(const cJSON *old, const cJSON *new, const struct field *f, c
 {
 	if (old && new && !field_share_parts(old, new, f)) {
 		if (!json_tree_equal(old, new))
-			field_set_insert(to->modified, path);
+			field_set_append(to->modified, path);
 		return;
 	}
 	if (field_share_parts(old, new, f)) {
@@ -342,9 +365,9 @@ static void compare(const cJSON *old, const cJSON *new, const struct field *f, c
 			compare_members(old, new, f, path, to);
 	}
 	if (path && !old)
-		field_set_insert(to->added, path);
+		field_set_append(to->added, path);
 	else if (path && !new)
-		field_set_insert(to->removed, path);
+		field_set_append(to->removed, path);
 }
 
 void field_walk_compare(const cJSON *old, const cJSON *new, struct field_type type, struct field_changes *ret)
@@ -368,12 +391,13 @@ void field_changes_release(struct field_changes *c)
  * a list stays without what it had. */
 #define EMPTIED 1 /* in valueint of such a null, which other nulls do not have */
 
-static cJSON *make_emptied(void)
+static void empty(cJSON *object, cJSON *member)
 {
 	cJSON *null = cJSON_CreateNull();
 
 	null->valueint = EMPTIED;
-	return null;
+	null->string = xstrdup(member->string);
+	cJSON_ReplaceItemViaPointer(object, member, null);
 }
 
 void field_walk_drop_emptied(cJSON *value)
@@ -391,15 +415,17 @@ static void remove_parts(cJSON *value, const cJSON *set, const struct field *f)
 {
 	struct field of_part;
 	struct field_steps s = {0};
+	struct json_index steps;
 	size_t i = 0;
 
+	json_index_init(&steps, set);
 	if (cJSON_IsArray(value)) {
 		field_steps_init(&s, value, f);
 		field_of_items(f, &of_part);
 	}
 	for (cJSON *part = value->child, *next; part; part = next, i++) {
 		char *step = cJSON_IsArray(value) ? xstrdup(s.at[i]) : member_step(part->string);
-		const cJSON *below = field_set_below(set, step);
+		const cJSON *below = json_index_find(&steps, step);
 		bool had_parts = part->child != NULL;
 
 		next = part->next;
@@ -413,9 +439,10 @@ static void remove_parts(cJSON *value, const cJSON *set, const struct field *f)
 		if (field_set_has(below))
 			cJSON_Delete(cJSON_DetachItemViaPointer(value, part));
 		else if (had_parts && !part->child && cJSON_IsObject(value))
-			cJSON_ReplaceItemInObjectCaseSensitive(value, part->string, make_emptied());
+			empty(value, part);
 	}
 	field_steps_release(&s);
+	json_index_release(&steps);
 }
 
 void field_walk_remove(cJSON *object, const cJSON *set, struct field_type type)

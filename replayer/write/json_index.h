@@ -9,18 +9,18 @@
 #ifndef REPLAYER_JSON_INDEX_H
 #define REPLAYER_JSON_INDEX_H
 
-#include "schema/base/buf.h"
+#include "schema/base/text_map.h"
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
 #define JSON_INDEX_LEAST 24 /* members; fewer are walked */
 
 struct json_index {
 	const cJSON *object;
-	cJSON **slots;    /* an open table; NULL: the members are walked */
-	size_t cap, used; /* used: slots that hold, or held, a member */
-	size_t count;     /* of the members, while they are walked */
-	uint64_t seed;
+	size_t count;        /* of the members, while they are walked */
+	bool is_mapped;      /* ... which they are no longer */
+	struct text_map map; /* to cJSON nodes */
 };
 
 /* `object` may be NULL, or no object: then nothing is found. It must outlive the index. */

@@ -78,8 +78,7 @@ static size_t skip_digits(struct slice s, size_t at)
 	return at;
 }
 
-/* -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? */
-static bool is_number(struct slice s)
+bool json_tree_is_number(struct slice s)
 {
 	size_t at = s.len && s.ptr[0] == '-', begin = at;
 
@@ -107,7 +106,7 @@ static int read_number(struct reader *r, struct slice json, cJSON **ret)
 {
 	char *text;
 
-	if (!is_number(json))
+	if (!json_tree_is_number(json))
 		return not_json(r, json);
 	text = slice_dup(json);
 	*ret = json.len <= EXACT_DIGITS ? cJSON_CreateNumber(strtod(text, NULL)) : cJSON_CreateRaw(text);
@@ -137,46 +136,50 @@ static void note_duplicate(struct reader *r, const struct place *here)
 	buf_release(&text);
 }
 
-static void add_member(struct reader *r, cJSON *object, const struct place *here, cJSON *value)
+/* Takes the value over. */
+static int add_member(
+	struct reader *r, cJSON *object, struct json_index *members, const struct place *here, cJSON *value)
 {
-	cJSON *old = cJSON_GetObjectItemCaseSensitive(object, r->text.ptr);
+	bool whole;
+	int rc = read_text(r, here->key, &whole);
 
-	if (old) {
+	if (rc == 0 && !whole)
+		rc = err_set(r->err, ERR_PROTOCOL, "bad JSON: a member's name holds a NUL");
+	if (rc) {
+		cJSON_Delete(value);
+		return rc;
+	}
+	if (json_index_find(members, r->text.ptr)) {
 		note_duplicate(r, here);
-		cJSON_Delete(cJSON_DetachItemViaPointer(object, old));
+		json_index_set(members, object, r->text.ptr, NULL);
 	}
 	cJSON_AddItemToObject(object, r->text.ptr, value);
+	json_index_add(members, value);
+	return 0;
 }
 
 static int read_container(struct reader *r, struct slice json, unsigned depth, cJSON *to)
 {
 	struct slice key, value;
 	struct json_iter it;
+	struct json_index members;
 	struct place here = {.up = r->place, .index = -1};
 	cJSON *child;
-	bool whole;
 	int rc = json_iter_begin(json, &it, r->err);
 
+	json_index_init(&members, to);
 	while (rc == 0 && (rc = json_iter_next(&it, &key, &value, r->err)) > 0) {
 		here.key = cJSON_IsArray(to) ? (struct slice){NULL, 0} : key;
 		here.index++;
 		r->place = &here;
 		rc = read_value(r, value, depth + 1, &child);
 		r->place = here.up;
-		if (rc)
-			break;
-		if (cJSON_IsArray(to)) {
+		if (rc == 0 && cJSON_IsArray(to))
 			cJSON_AddItemToArray(to, child);
-			continue;
-		}
-		rc = read_text(r, key, &whole);
-		if (rc == 0 && whole)
-			add_member(r, to, &here, child);
-		else
-			cJSON_Delete(child);
-		if (rc == 0 && !whole)
-			rc = err_set(r->err, ERR_PROTOCOL, "bad JSON: a member's name holds a NUL");
+		else if (rc == 0)
+			rc = add_member(r, to, &members, &here, child);
 	}
+	json_index_release(&members);
 	return rc;
 }
 

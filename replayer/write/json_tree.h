@@ -19,6 +19,9 @@ int json_tree_parse(struct slice json, cJSON **ret, struct err *err) MUST_CHECK;
  * "spec.ports[0].name". */
 int json_tree_parse_strict(struct slice json, cJSON **ret, cJSON *duplicates, struct err *err) MUST_CHECK;
 
+/* Whether the text is a number as JSON writes them: -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? */
+bool json_tree_is_number(struct slice s);
+
 /* Appends it without white space. */
 int json_tree_print(const cJSON *tree, struct buf *to, struct err *err) MUST_CHECK;
 

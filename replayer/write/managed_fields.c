@@ -59,7 +59,8 @@ static void read_managers(const cJSON *object, struct managers *ret)
 	{
 		cJSON *kept;
 
-		if ((!is_apply(entry) && strcmp(json_tree_text(entry, "operation"), "Update") != 0) ||
+		if (ret->count == MANAGED_ENTRIES_MAX ||
+			(!is_apply(entry) && strcmp(json_tree_text(entry, "operation"), "Update") != 0) ||
 			!*json_tree_text(entry, "apiVersion") ||
 			strcmp(json_tree_text(entry, "fieldsType"), "FieldsV1") != 0) {
 			managers_release(ret);

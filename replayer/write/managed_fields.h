@@ -8,7 +8,8 @@
 
 #include "replayer/write/field_walk.h"
 
-#define MANAGED_UPDATERS_MAX 10 /* of Update; older ones become "ancient-changes" */
+#define MANAGED_UPDATERS_MAX 10  /* of Update; older ones become "ancient-changes" */
+#define MANAGED_ENTRIES_MAX  256 /* a list of more makes no sense */
 
 /* Who writes, and how. */
 struct field_writer {

@@ -1,10 +1,20 @@
 /* patch_json.c: see patch_json.h. */
 #include "replayer/write/patch_json.h"
 
+#include "replayer/write/json_index.h"
+#include "replayer/write/json_places.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 
 /* ---- JSON pointers ---- */
+
+/* A document while it is patched. */
+struct patching {
+	cJSON *document;
+	struct json_places places;
+	size_t copied; /* bytes of what "copy" has made more of */
+};
 
 /* Where a pointer leads: a member or an item of `parent`. */
 struct place {
@@ -30,24 +40,29 @@ static char *next_token(const char **pointer)
 }
 
 /* The index that a token means among so many; -1 for none. Negative ones count from the end. */
-static int index_of(const char *token, int count)
+static long index_of(const char *token, size_t count)
 {
 	char *end;
 	long n = strtol(token, &end, 10);
 
 	if (n < 0)
-		n += count;
-	return isspace((unsigned char)*token) || end == token || *end || n < 0 || n >= count ? -1 : (int)n;
+		n += (long)count;
+	return isspace((unsigned char)*token) || end == token || *end || n < 0 || n >= (long)count ? -1 : n;
 }
 
-static cJSON *child_of(const cJSON *parent, const char *token)
+/* *ret_at: of an item. */
+static cJSON *child_of(struct patching *p, cJSON *parent, const char *token, size_t *ret_at)
 {
-	int i;
+	long i;
 
+	*ret_at = 0;
 	if (cJSON_IsObject(parent))
-		return cJSON_GetObjectItemCaseSensitive(parent, token);
-	i = cJSON_IsArray(parent) ? index_of(token, cJSON_GetArraySize(parent)) : -1;
-	return i >= 0 ? cJSON_GetArrayItem(parent, i) : NULL;
+		return json_places_member(&p->places, parent, token);
+	i = cJSON_IsArray(parent) ? index_of(token, json_places_count(&p->places, parent)) : -1;
+	if (i < 0)
+		return NULL;
+	*ret_at = (size_t)i;
+	return json_places_item(&p->places, parent, (size_t)i);
 }
 
 static int no_path(const char *pointer, struct err *err)
@@ -56,40 +71,40 @@ static int no_path(const char *pointer, struct err *err)
 }
 
 /* Not of the document itself, which has no place. */
-static int find_place(cJSON *document, const char *pointer, struct place *ret, struct err *err)
+static int find_place(struct patching *p, const char *pointer, struct place *ret, struct err *err)
 {
-	struct place p = {0};
+	struct place to = {0};
+	size_t unused;
 
 	if (*pointer != '/')
 		return no_path(pointer, err);
 	for (const char *at = pointer; *at;) {
-		cJSON *parent = p.token ? child_of(p.parent, p.token) : document;
+		cJSON *parent = to.token ? child_of(p, to.parent, to.token, &unused) : p->document;
 
-		free(p.token);
-		p.token = NULL;
+		free(to.token);
+		to.token = NULL;
 		if (!parent)
 			return no_path(pointer, err);
-		p.parent = parent;
-		p.token = next_token(&at);
+		to.parent = parent;
+		to.token = next_token(&at);
 	}
-	*ret = p;
+	*ret = to;
 	return 0;
 }
 
 /* A member that is not there is no failure, but NULL. */
-static int find_value(cJSON *document, const char *pointer, cJSON **ret, struct err *err)
+static int find_value(struct patching *p, const char *pointer, cJSON **ret, struct err *err)
 {
-	struct place p;
+	struct place to;
 	cJSON *value;
-	bool in_object;
-	int rc = find_place(document, pointer, &p, err);
+	size_t at;
+	int rc = find_place(p, pointer, &to, err);
 
 	if (rc)
 		return rc;
-	value = child_of(p.parent, p.token);
-	in_object = cJSON_IsObject(p.parent);
-	free(p.token);
-	if (!value && !in_object)
+	value = child_of(p, to.parent, to.token, &at);
+	free(to.token);
+	if (!value && !cJSON_IsObject(to.parent))
 		return no_path(pointer, err);
 	*ret = value;
 	return 0;
@@ -97,82 +112,75 @@ static int find_value(cJSON *document, const char *pointer, cJSON **ret, struct 
 
 /* ---- operations ---- */
 
-/* cJSON_InsertItemInArray of cJSON 1.7.15 forgets what is put between two items. */
-static void insert(cJSON *array, int at, cJSON *value)
+/* Takes the value over. */
+static int add_item(struct patching *p, struct place to, const char *pointer, cJSON *value, struct err *err)
 {
-	cJSON *item = cJSON_GetArrayItem(array, at), *behind = cJSON_CreateArray();
+	bool is_array = cJSON_IsArray(to.parent);
+	size_t count = is_array ? json_places_count(&p->places, to.parent) : 0;
+	long at = strcmp(to.token, "-") == 0 ? (long)count : index_of(to.token, count + 1);
 
-	for (cJSON *next; item; item = next) {
-		next = item->next;
-		cJSON_AddItemToArray(behind, cJSON_DetachItemViaPointer(array, item));
+	if (!is_array || at < 0) {
+		cJSON_Delete(value);
+		return err_set(err, ERR_FAILED, "path '%s' is no place to add to", pointer);
 	}
-	cJSON_AddItemToArray(array, value);
-	while (behind->child)
-		cJSON_AddItemToArray(array, cJSON_DetachItemViaPointer(behind, behind->child));
-	cJSON_Delete(behind);
+	json_places_insert(&p->places, to.parent, (size_t)at, value);
+	return 0;
 }
 
 /* Takes the value over. */
-static int add(cJSON *document, const char *pointer, cJSON *value, struct err *err)
+static int add(struct patching *p, const char *pointer, cJSON *value, struct err *err)
 {
-	struct place p;
-	int i, count, rc = find_place(document, pointer, &p, err);
+	struct place to;
+	int rc = find_place(p, pointer, &to, err);
 
 	if (rc) {
 		cJSON_Delete(value);
 		return rc;
 	}
-	count = cJSON_GetArraySize(p.parent);
-	i = strcmp(p.token, "-") == 0 ? count : index_of(p.token, count + 1);
-	if (cJSON_IsObject(p.parent)) {
-		json_tree_set(p.parent, p.token, value);
-	} else if (!cJSON_IsArray(p.parent) || i < 0) {
-		cJSON_Delete(value);
-		rc = err_set(err, ERR_FAILED, "path '%s' is no place to add to", pointer);
-	} else if (i == count) {
-		cJSON_AddItemToArray(p.parent, value);
-	} else {
-		insert(p.parent, i, value);
-	}
-	free(p.token);
+	if (cJSON_IsObject(to.parent))
+		json_places_set(&p->places, to.parent, to.token, value);
+	else
+		rc = add_item(p, to, pointer, value, err);
+	free(to.token);
 	return rc;
 }
 
 /* Takes the value out; the caller frees it. */
-static int detach(cJSON *document, const char *pointer, cJSON **ret, struct err *err)
+static int detach(struct patching *p, const char *pointer, cJSON **ret, struct err *err)
 {
-	struct place p;
+	struct place from;
 	cJSON *value;
-	int rc = find_place(document, pointer, &p, err);
+	size_t at;
+	int rc = find_place(p, pointer, &from, err);
 
 	if (rc)
 		return rc;
-	value = child_of(p.parent, p.token);
-	free(p.token);
+	value = child_of(p, from.parent, from.token, &at);
+	free(from.token);
 	if (!value)
 		return no_path(pointer, err);
-	*ret = cJSON_DetachItemViaPointer(p.parent, value);
+	json_places_detach(&p->places, from.parent, value, at);
+	*ret = value;
 	return 0;
 }
 
-static int replace(cJSON **document, const char *pointer, cJSON *value, struct err *err)
+static int remove_value(struct patching *p, const char *pointer, struct err *err)
 {
-	cJSON *old;
-	int rc;
+	cJSON *gone;
+	int rc = detach(p, pointer, &gone, err);
 
-	if (!*pointer) {
-		cJSON_Delete(*document);
-		*document = value;
-		return 0;
-	}
-	rc = find_value(*document, pointer, &old, err);
-	if (rc == 0 && !old)
-		return add(*document, pointer, value, err);
-	if (rc) {
-		cJSON_Delete(value);
+	if (rc)
 		return rc;
-	}
-	/* In place, so that items keep their index and members their order. */
+	json_places_forget(&p->places, gone);
+	cJSON_Delete(gone);
+	return 0;
+}
+
+/* Puts the value, which is used up, where the old one stands: items keep their index and members their order.
+ */
+static void put_in_place(struct patching *p, cJSON *old, cJSON *value)
+{
+	json_places_forget(&p->places, old);
 	for (cJSON *child; (child = old->child);)
 		cJSON_Delete(cJSON_DetachItemViaPointer(old, child));
 	free(old->valuestring);
@@ -184,13 +192,33 @@ static int replace(cJSON **document, const char *pointer, cJSON *value, struct e
 	value->valuestring = NULL;
 	value->child = NULL;
 	cJSON_Delete(value);
-	return 0;
 }
 
-static int test(cJSON *document, const char *pointer, const cJSON *value, struct err *err)
+static int replace(struct patching *p, const char *pointer, cJSON *value, struct err *err)
 {
-	cJSON *found = document;
-	int rc = *pointer ? find_value(document, pointer, &found, err) : 0;
+	cJSON *old;
+	int rc;
+
+	if (!*pointer) {
+		json_places_release(&p->places);
+		cJSON_Delete(p->document);
+		p->document = value;
+		return 0;
+	}
+	rc = find_value(p, pointer, &old, err);
+	if (rc == 0 && !old)
+		return add(p, pointer, value, err);
+	if (rc)
+		cJSON_Delete(value);
+	else
+		put_in_place(p, old, value);
+	return rc;
+}
+
+static int test(struct patching *p, const char *pointer, const cJSON *value, struct err *err)
+{
+	cJSON *found = p->document;
+	int rc = *pointer ? find_value(p, pointer, &found, err) : 0;
 
 	if (rc)
 		return rc;
@@ -199,67 +227,62 @@ static int test(cJSON *document, const char *pointer, const cJSON *value, struct
 		       : err_set(err, ERR_FAILED, "testing path '%s' value failed", pointer);
 }
 
-static int copy(cJSON *document, const char *from, const char *pointer, size_t *copied, struct err *err)
+static int copy(struct patching *p, const char *from, const char *pointer, struct err *err)
 {
 	cJSON *value;
 	char *text;
-	int rc = find_value(document, from, &value, err);
+	int rc = find_value(p, from, &value, err);
 
 	if (rc)
 		return rc;
 	text = value ? cJSON_PrintUnformatted(value) : NULL;
-	*copied += text ? strlen(text) : 0;
+	p->copied += text ? strlen(text) : 0;
 	free(text);
-	if (*copied > JSON_PATCH_COPIED_MAX)
+	if (p->copied > JSON_PATCH_COPIED_MAX)
 		return err_set(
 			err, ERR_TOO_LARGE, "copies come to more than %d bytes", JSON_PATCH_COPIED_MAX);
-	return add(document, pointer, value ? cJSON_Duplicate(value, true) : cJSON_CreateNull(), err);
+	return add(p, pointer, value ? cJSON_Duplicate(value, true) : cJSON_CreateNull(), err);
 }
 
-static int move(cJSON *document, const char *from, const char *pointer, struct err *err)
+static int move(struct patching *p, const char *from, const char *pointer, struct err *err)
 {
 	cJSON *value;
-	int rc = detach(document, from, &value, err);
+	int rc = detach(p, from, &value, err);
 
-	return rc ? rc : add(document, pointer, value, err);
+	return rc ? rc : add(p, pointer, value, err);
 }
 
-static int apply(cJSON **document, const cJSON *operation, size_t *copied, struct err *err)
+static int apply(struct patching *p, const cJSON *operation, struct err *err)
 {
 	static const cJSON null = {.type = cJSON_NULL};
 	const char *op = json_tree_text(operation, "op"), *from = json_tree_text(operation, "from");
 	const cJSON *path = json_tree_at(operation, "path", NULL),
 		    *given = json_tree_at(operation, "value", NULL), *value = given ? given : &null;
 	const char *pointer = cJSON_IsString(path) ? path->valuestring : NULL;
-	cJSON *gone;
-	int rc;
 
 	if (!pointer)
 		return err_set(err, ERR_FAILED, "an operation has no path");
-	if (strcmp(op, "remove") == 0) {
-		rc = detach(*document, pointer, &gone, err);
-		if (rc == 0)
-			cJSON_Delete(gone);
-		return rc;
-	}
+	if (strcmp(op, "remove") == 0)
+		return remove_value(p, pointer, err);
 	if (strcmp(op, "copy") == 0)
-		return copy(*document, from, pointer, copied, err);
+		return copy(p, from, pointer, err);
 	if (strcmp(op, "move") == 0)
-		return move(*document, from, pointer, err);
+		return move(p, from, pointer, err);
 	if (strcmp(op, "test") == 0)
-		return test(*document, pointer, value, err);
+		return test(p, pointer, value, err);
 	if (strcmp(op, "add") == 0)
-		return add(*document, pointer, cJSON_Duplicate(value, true), err);
+		return add(p, pointer, cJSON_Duplicate(value, true), err);
 	if (strcmp(op, "replace") == 0)
-		return replace(document, pointer, cJSON_Duplicate(value, true), err);
+		return replace(p, pointer, cJSON_Duplicate(value, true), err);
 	return err_set(err, ERR_FAILED, "unknown operation '%s'", op);
 }
 
 /* As the library does it that the API server has, which is not always what the RFC says. */
 int patch_json(cJSON **document, const cJSON *patch, struct err *err)
 {
+	struct patching p = {.document = *document};
 	const cJSON *operation;
-	size_t copied = 0;
+	int rc = 0;
 
 	if (!cJSON_IsArray(patch))
 		return err_set(err, ERR_USAGE, "a JSON patch is an array of operations");
@@ -274,12 +297,13 @@ int patch_json(cJSON **document, const cJSON *patch, struct err *err)
 	}
 	cJSON_ArrayForEach(operation, patch)
 	{
-		int rc = apply(document, operation, &copied, err);
-
+		rc = apply(&p, operation, err);
 		if (rc)
-			return rc;
+			break;
 	}
-	return 0;
+	json_places_release(&p.places);
+	*document = p.document;
+	return rc;
 }
 
 /* ---- merging ---- */
@@ -297,17 +321,20 @@ static cJSON *without_nulls(const cJSON *value)
 
 void patch_merge(cJSON *document, const cJSON *patch)
 {
+	struct json_index members;
 	const cJSON *member;
 
+	json_index_init(&members, document);
 	cJSON_ArrayForEach(member, patch)
 	{
-		cJSON *old = cJSON_GetObjectItemCaseSensitive(document, member->string);
+		cJSON *old = json_index_find(&members, member->string);
 
 		if (cJSON_IsNull(member))
-			json_tree_set(document, member->string, NULL);
+			json_index_set(&members, document, member->string, NULL);
 		else if (cJSON_IsObject(old) && cJSON_IsObject(member))
 			patch_merge(old, member);
 		else
-			json_tree_set(document, member->string, without_nulls(member));
+			json_index_set(&members, document, member->string, without_nulls(member));
 	}
+	json_index_release(&members);
 }

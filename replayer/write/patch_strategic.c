@@ -1,6 +1,8 @@
 /* patch_strategic.c: see patch_strategic.h. */
 #include "replayer/write/patch_strategic.h"
 
+#include "replayer/write/json_index.h"
+
 #include <stdlib.h>
 
 #define DIRECTIVE        "$patch"
@@ -50,6 +52,7 @@ struct item {
 struct items {
 	struct item *at;
 	size_t count;
+	struct text_map first; /* of each key, the position of its first item */
 };
 
 static char *key_of(const cJSON *node, struct slice merge_key)
@@ -74,8 +77,12 @@ static int take_items(cJSON *list, struct slice merge_key, struct items *ret, st
 			count, STRATEGIC_LIST_MAX);
 	ret->at = xcalloc(count + 1, sizeof(*ret->at));
 	for (cJSON *node; list && (node = list->child);) {
+		char *key = key_of(node, merge_key);
+
 		cJSON_DetachItemViaPointer(list, node);
-		ret->at[ret->count++] = (struct item){node, key_of(node, merge_key)};
+		if (key && !text_map_get(&ret->first, key))
+			text_map_put(&ret->first, key, text_map_position(ret->count));
+		ret->at[ret->count++] = (struct item){node, key};
 	}
 	return 0;
 }
@@ -87,16 +94,15 @@ static void items_release(struct items *items)
 		cJSON_free(items->at[i].key);
 	}
 	free(items->at);
+	text_map_release(&items->first);
 }
 
-/* The first of that key, or -1. */
-static long find_item(const struct items *items, const char *key)
+/* The position of the first of that key, or -1. */
+static long find_first(const struct text_map *first, const char *key)
 {
-	for (size_t i = 0; i < items->count; i++) {
-		if (items->at[i].key && strcmp(items->at[i].key, key) == 0)
-			return (long)i;
-	}
-	return -1;
+	const void *position = text_map_get(first, key);
+
+	return position ? (long)text_map_position_of(position) : -1;
 }
 
 /* All objects with their key, or all plain values. */
@@ -137,6 +143,7 @@ struct merge {
 	bool is_replaced;                  /* the patch's items take the place of the server's as they are */
 	struct place *places;
 	size_t count;
+	struct text_map first; /* of each key, the position of the first place that is not deleted */
 	/* The keys in the server's order, `kept` of them without those that were deleted. With a
 	 * $setElementOrder the API server looks at all of this array, in which new items take the room that
 	 * deleted ones left. */
@@ -149,6 +156,7 @@ static void merge_release(struct merge *m)
 	for (size_t i = 0; i < m->count; i++)
 		cJSON_Delete(m->places[i].node);
 	free(m->places);
+	text_map_release(&m->first);
 	free(m->ranks);
 	items_release(&m->server);
 	items_release(&m->patch);
@@ -157,11 +165,9 @@ static void merge_release(struct merge *m)
 
 static struct place *find_place(const struct merge *m, const char *key)
 {
-	for (size_t i = 0; i < m->count; i++) {
-		if (m->places[i].node && strcmp(m->places[i].key, key) == 0)
-			return &m->places[i];
-	}
-	return NULL;
+	long at = find_first(&m->first, key);
+
+	return at < 0 ? NULL : &m->places[at];
 }
 
 static void add_place(struct merge *m, struct item *item)
@@ -169,6 +175,8 @@ static void add_place(struct merge *m, struct item *item)
 	struct place *p = &m->places[m->count];
 
 	*p = (struct place){.node = item->node, .key = item->key, .found = (long)m->count};
+	if (!text_map_get(&m->first, p->key))
+		text_map_put(&m->first, p->key, text_map_position(m->count));
 	m->count++;
 	item->node = NULL;
 }
@@ -179,23 +187,26 @@ static void delete_place(struct place *p)
 	p->node = NULL;
 }
 
-static long find_rank(const struct merge *m, size_t count, const char *key)
+static long find_rank(const struct merge *m, const char *key)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < m->kept; i++) {
 		if (strcmp(m->ranks[i], key) == 0)
 			return (long)i;
 	}
 	return -1;
 }
 
+/* Of all places of the key. */
 static void delete_key(struct merge *m, const char *key)
 {
-	struct place *p;
 	long rank;
 
-	while ((p = find_place(m, key)))
-		delete_place(p);
-	while ((rank = find_rank(m, m->kept, key)) >= 0) {
+	for (struct place *p = find_place(m, key); p && p < m->places + m->count; p++) {
+		if (p->node && strcmp(p->key, key) == 0)
+			delete_place(p);
+	}
+	text_map_remove(&m->first, key);
+	while ((rank = find_rank(m, key)) >= 0) {
 		m->kept--;
 		memmove(&m->ranks[rank], &m->ranks[rank + 1], (m->kept - (size_t)rank) * sizeof(*m->ranks));
 	}
@@ -222,6 +233,8 @@ static int do_directives(struct merge *m, struct err *err)
 	}
 	for (size_t i = 0; m->is_replaced && i < m->count; i++)
 		delete_place(&m->places[i]);
+	if (m->is_replaced)
+		text_map_release(&m->first);
 	return 0;
 }
 
@@ -299,14 +312,19 @@ static void drop_deleted(struct merge *m)
 static void put_in_order(struct merge *m, cJSON *list)
 {
 	struct place *places = m->places;
+	struct text_map ranks = {0};
 	size_t others = 0, i = 0, j;
 
 	drop_deleted(m);
+	for (size_t n = m->is_ordered ? m->server.count : m->kept; n-- > 0;)
+		text_map_put(&ranks, m->ranks[n], text_map_position(n));
 	for (size_t n = 0; n < m->count; n++) {
-		places[n].server = find_rank(m, m->is_ordered ? m->server.count : m->kept, places[n].key);
-		places[n].wanted = find_item(m->is_ordered ? &m->order : &m->patch, places[n].key);
+		places[n].server = find_first(&ranks, places[n].key);
+		places[n].wanted =
+			find_first(m->is_ordered ? &m->order.first : &m->patch.first, places[n].key);
 		others += places[n].wanted < 0;
 	}
+	text_map_release(&ranks);
 	qsort(places, m->count, sizeof(*places), compare_wanted);
 	for (j = others; i < others || j < m->count;) {
 		bool other = j == m->count || (i < others && places[i].server >= 0 && places[j].server >= 0 &&
@@ -368,43 +386,67 @@ static int merge_list(cJSON *list, cJSON *patch, cJSON *order, const struct fiel
 	return rc;
 }
 
+/* An object and what is merged into it. */
+struct merging {
+	cJSON *object, *patch;
+	struct json_index members; /* of the object */
+	struct field_type type;
+};
+
 /* ---- members that are directives ---- */
 
 static int retain_keys(cJSON *object, const cJSON *patch, struct err *err)
 {
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(patch, RETAIN_DIRECTIVE), *name, *member;
-	cJSON *named;
+	struct text_map named = {0};
 	int rc = 0;
 
 	if (!list)
 		return 0;
 	if (!cJSON_IsArray(list))
 		return err_set(err, ERR_USAGE, "invalid patch format of retainKeys");
-	named = cJSON_CreateObject();
 	cJSON_ArrayForEach(name, list)
 	{
 		if (cJSON_IsString(name))
-			cJSON_AddNullToObject(named, name->valuestring);
+			text_map_put(&named, name->valuestring, text_map_position(0));
 	}
 	cJSON_ArrayForEach(member, patch)
 	{
 		if (!is_directive(member->string) && !cJSON_IsNull(member) &&
-			!cJSON_GetObjectItemCaseSensitive(named, member->string))
+			!text_map_get(&named, member->string))
 			rc = err_set(err, ERR_USAGE, "invalid patch format of retainKeys");
 	}
 	for (cJSON *child = object->child, *next; child && rc == 0; child = next) {
 		next = child->next;
-		if (!cJSON_GetObjectItemCaseSensitive(named, child->string))
+		if (!text_map_get(&named, child->string))
 			cJSON_Delete(cJSON_DetachItemViaPointer(object, child));
 	}
-	cJSON_Delete(named);
+	text_map_release(&named);
 	return rc;
 }
 
-static int delete_values(cJSON *object, const char *name, const cJSON *values, struct err *err)
+/* Takes the items out of a list that say the same as one of `values`. */
+static void delete_items(cJSON *list, const cJSON *values)
 {
-	cJSON *list = cJSON_GetObjectItemCaseSensitive(object, name);
-	const cJSON *value;
+	struct items gone = {0};
+	cJSON *copies = cJSON_Duplicate(values, true);
+
+	(void)!take_items(copies, (struct slice){NULL, 0}, &gone, NULL);
+	for (cJSON *child = list->child, *next; child; child = next) {
+		char *key = key_of(child, (struct slice){NULL, 0});
+
+		next = child->next;
+		if (key && text_map_get(&gone.first, key))
+			cJSON_Delete(cJSON_DetachItemViaPointer(list, child));
+		cJSON_free(key);
+	}
+	items_release(&gone);
+	cJSON_Delete(copies);
+}
+
+static int delete_values(struct json_index *members, const char *name, const cJSON *values, struct err *err)
+{
+	cJSON *list = json_index_find(members, name);
 
 	if (!cJSON_IsArray(values))
 		return err_set(err, ERR_USAGE, "invalid patch format of primitive list");
@@ -413,72 +455,68 @@ static int delete_values(cJSON *object, const char *name, const cJSON *values, s
 	if (cJSON_GetArraySize(values) > STRATEGIC_LIST_MAX || cJSON_GetArraySize(list) > STRATEGIC_LIST_MAX)
 		return err_set(err, ERR_TOO_LARGE, "a list of values to delete has more than %d items",
 			STRATEGIC_LIST_MAX);
-	cJSON_ArrayForEach(value, values)
-	{
-		for (cJSON *child = list->child, *next; child; child = next) {
-			next = child->next;
-			if (json_tree_equal(child, value))
-				cJSON_Delete(cJSON_DetachItemViaPointer(list, child));
-		}
-	}
+	delete_items(list, values);
 	return 0;
 }
 
 /* $setElementOrder/NAME, together with the list of that name, which is then done with. */
-static int merge_ordered(cJSON *object, cJSON *patch, cJSON *order, struct field_type type, struct err *err)
+static int merge_ordered(struct merging *to, struct json_index *changed, cJSON *order, struct err *err)
 {
 	const char *name = order->string + strlen(ORDER_PREFIX);
-	cJSON *list = cJSON_GetObjectItemCaseSensitive(object, name),
-	      *changes = cJSON_GetObjectItemCaseSensitive(patch, name);
+	cJSON *list = json_index_find(&to->members, name), *changes = json_index_find(changed, name);
 	struct field f;
 	int rc;
 
-	field_find(type, name, &f);
+	field_find(to->type, name, &f);
 	if (!cJSON_IsArray(order) || (list && !cJSON_IsArray(list)) || (changes && !cJSON_IsArray(changes)))
 		return err_set(err, ERR_USAGE, "invalid patch format of setElementOrder list");
 	if (!f.merges || (!list && !changes))
 		return 0;
 	if (!list) {
-		list = cJSON_AddArrayToObject(object, name);
+		list = cJSON_CreateArray();
+		json_index_set(&to->members, to->object, name, list);
 		drop_directives(changes, false);
 	}
 	rc = merge_list(list, changes, order, &f, err);
-	cJSON_DeleteItemFromObjectCaseSensitive(patch, name);
+	json_index_set(changed, to->patch, name, NULL);
 	return rc;
 }
 
-static int do_orders(cJSON *object, cJSON *patch, struct field_type type, struct err *err)
+static int do_orders(struct merging *to, struct err *err)
 {
+	struct json_index changed;
 	int rc = 0;
 
-	for (cJSON *child = patch->child; child && rc == 0; child = child->next) {
+	json_index_init(&changed, to->patch);
+	for (cJSON *child = to->patch->child; child && rc == 0; child = child->next) {
 		if (slice_begins(slice_of(child->string), ORDER_PREFIX))
-			rc = merge_ordered(object, patch, child, type, err);
+			rc = merge_ordered(to, &changed, child, err);
 	}
+	json_index_release(&changed);
 	return rc;
 }
 
 /* ---- objects ---- */
 
 /* Takes `value` over. */
-static int merge_member(cJSON *object, cJSON *value, struct field_type type, struct err *err)
+static int merge_member(struct merging *to, cJSON *value, struct err *err)
 {
-	cJSON *old = cJSON_GetObjectItemCaseSensitive(object, value->string);
+	cJSON *old = json_index_find(&to->members, value->string);
 	struct field f;
 	int rc = 0;
 
-	field_find(type, value->string, &f);
+	field_find(to->type, value->string, &f);
 	if (cJSON_IsObject(old) && cJSON_IsObject(value)) {
 		rc = merge_object(old, value, f.type, err);
 	} else if (cJSON_IsArray(old) && cJSON_IsArray(value) && f.merges) {
 		rc = merge_list(old, value, NULL, &f, err);
 	} else if (cJSON_IsNull(value) || directive_of(value)) {
-		json_tree_set(object, value->string, NULL);
+		json_index_set(&to->members, to->object, value->string, NULL);
 	} else {
 		char *name = xstrdup(value->string);
 
 		drop_directives(value, cJSON_IsArray(old) && cJSON_IsArray(value));
-		json_tree_set(object, name, value);
+		json_index_set(&to->members, to->object, name, value);
 		free(name);
 		return 0;
 	}
@@ -508,26 +546,37 @@ static int do_directive(cJSON *object, cJSON *patch, const char *directive, stru
 	return 0;
 }
 
+static int merge_members(struct merging *to, struct err *err)
+{
+	int rc = do_orders(to, err);
+
+	for (cJSON *child; rc == 0 && (child = to->patch->child);) {
+		cJSON_DetachItemViaPointer(to->patch, child);
+		if (!is_directive(child->string)) {
+			rc = merge_member(to, child, err);
+			continue;
+		}
+		if (slice_begins(slice_of(child->string), DELETE_PREFIX))
+			rc = delete_values(&to->members, child->string + strlen(DELETE_PREFIX), child, err);
+		cJSON_Delete(child);
+	}
+	return rc;
+}
+
 static int merge_object(cJSON *object, cJSON *patch, struct field_type type, struct err *err)
 {
+	struct merging to = {.object = object, .patch = patch, .type = type};
 	const char *directive = directive_of(patch);
 	int rc;
 
 	if (directive)
 		return do_directive(object, patch, directive, err);
 	rc = retain_keys(object, patch, err);
-	if (rc == 0)
-		rc = do_orders(object, patch, type, err);
-	for (cJSON *child; rc == 0 && (child = patch->child);) {
-		cJSON_DetachItemViaPointer(patch, child);
-		if (!is_directive(child->string)) {
-			rc = merge_member(object, child, type, err);
-			continue;
-		}
-		if (slice_begins(slice_of(child->string), DELETE_PREFIX))
-			rc = delete_values(object, child->string + strlen(DELETE_PREFIX), child, err);
-		cJSON_Delete(child);
-	}
+	if (rc)
+		return rc;
+	json_index_init(&to.members, object);
+	rc = merge_members(&to, err);
+	json_index_release(&to.members);
 	return rc;
 }
 

@@ -3,6 +3,7 @@
 
 #include "replayer/protobuf/protobuf_fields.h"
 #include "replayer/write/field_check.h"
+#include "replayer/write/json_index.h"
 #include "schema/base/timestamp.h"
 
 #include <math.h>
@@ -309,7 +310,9 @@ static void check_object(const cJSON *value, const cJSON *schema, const char *pl
 {
 	const cJSON *properties = json_tree_at(schema, "properties", NULL), *member, *name;
 	const cJSON *others = json_tree_at(schema, "additionalProperties", NULL);
+	struct json_index members;
 
+	json_index_init(&members, value);
 	cJSON_ArrayForEach(name, json_tree_at(schema, "required", NULL))
 	{
 		const cJSON *of = cJSON_IsString(name)
@@ -317,11 +320,12 @@ static void check_object(const cJSON *value, const cJSON *schema, const char *pl
 					  : NULL;
 		char *inner = of ? field_member_place(place, name->valuestring) : NULL;
 
-		if (of && is_nothing(cJSON_GetObjectItemCaseSensitive(value, name->valuestring), of) &&
+		if (of && is_nothing(json_index_find(&members, name->valuestring), of) &&
 			!json_tree_at(of, "default", NULL))
 			add(faults, VALUE_REQUIRED, inner, xstrdup("Required value"));
 		free(inner);
 	}
+	json_index_release(&members);
 	cJSON_ArrayForEach(member, value)
 	{
 		const cJSON *of = cJSON_GetObjectItemCaseSensitive(properties, member->string);
@@ -380,15 +384,18 @@ static bool drops_others(const cJSON *schema)
 
 static void fill_in(cJSON *object, const cJSON *schema)
 {
+	struct json_index members;
 	const cJSON *of;
 
+	json_index_init(&members, object);
 	cJSON_ArrayForEach(of, json_tree_at(schema, "properties", NULL))
 	{
 		const cJSON *given = json_tree_at(of, "default", NULL);
 
-		if (given && is_nothing(cJSON_GetObjectItemCaseSensitive(object, of->string), of))
-			json_tree_set(object, of->string, cJSON_Duplicate(given, true));
+		if (given && is_nothing(json_index_find(&members, of->string), of))
+			json_index_set(&members, object, of->string, cJSON_Duplicate(given, true));
 	}
+	json_index_release(&members);
 }
 
 static bool is_of_every_object(const char *name)

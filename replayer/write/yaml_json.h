@@ -4,7 +4,9 @@
 
 #include "schema/base/buf.h"
 
-/* On one line; the caller frees. ERR_PROTOCOL when it is no YAML. */
+/* The first document on one line, in memory and time that grow with the text; the caller frees. Plain scalars
+ * that are no number, word or null of JSON are texts. ERR_PROTOCOL when it is no YAML, or has aliases;
+ * ERR_TOO_LARGE when it is nested more than JSON_TREE_DEPTH_MAX levels deep. */
 int yaml_to_json(struct slice text, char **ret, struct err *err) MUST_CHECK;
 
 #endif
