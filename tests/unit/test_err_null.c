@@ -189,7 +189,7 @@ START_TEST(err_null__is_taken_by_the_replayer)
 	ck_assert_fails_alike(label_selector_parse(slice_of("a in b"), &labels, err));
 	ck_assert_fails_alike(field_selector_parse(slice_of("a"), &fields, err));
 	ck_assert_fails_alike(fault_file_parse(slice_of(NO_JSON), "x", &faults, err));
-	ck_assert_fails_alike(fault_file_read(NOWHERE, &faults, err));
+	ck_assert_fails_alike(fault_file_text(NOWHERE, &to, err));
 	ck_assert_fails_alike(gap_spec_parse("no gap", 1, &rule, err));
 	ck_assert_fails_alike(write_rules_add(&rules, "no=rule", err));
 	ck_assert_fails_alike(protobuf_to_json(slice_of(NO_JSON), &to, err));
