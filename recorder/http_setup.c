@@ -189,13 +189,23 @@ static void set_blob(CURL *easy, CURLoption option, struct slice data)
 		curl_easy_setopt(easy, option, &blob);
 }
 
+/* An authority that is given is the only one: libcurl would believe those of the system's folder beside it, and our
+ * token would go to any server that one of them vouches for. */
+static void set_authority(CURL *easy, const struct cluster_config *c)
+{
+	if (!c->ca_data.len && !c->ca_file)
+		return;
+	curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	set_blob(easy, CURLOPT_CAINFO_BLOB, buf_slice(&c->ca_data));
+	if (!c->ca_data.len)
+		curl_easy_setopt(easy, CURLOPT_CAINFO, c->ca_file);
+}
+
 static void set_tls(CURL *easy, const struct http *h)
 {
 	const struct cluster_config *c = h->config;
 
-	set_blob(easy, CURLOPT_CAINFO_BLOB, buf_slice(&c->ca_data));
-	if (!c->ca_data.len && c->ca_file)
-		curl_easy_setopt(easy, CURLOPT_CAINFO, c->ca_file);
+	set_authority(easy, c);
 	set_blob(easy, CURLOPT_SSLCERT_BLOB, credentials_certificate(h->credentials));
 	if (!credentials_certificate(h->credentials).len && c->cert_file)
 		curl_easy_setopt(easy, CURLOPT_SSLCERT, c->cert_file);

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import shutil
 import socket
 import ssl
 import subprocess
@@ -361,6 +362,40 @@ class Tls(Access):
                                                  cluster="certificate-authority: ca.crt\n    tls-server-name: api.test"))
         self.go("--kubeconfig", config).ready(1)
         self.assertTrue(self.api.requests[0].headers["host"].startswith("127.0.0.1:"))
+
+
+class SystemAuthorities(Access):
+    """The system's folder of authorities has ours for as long as the recorder runs, and only for it."""
+
+    def setUp(self):
+        super().setUp()
+        self.certificates()
+        os.mkdir(self.path("authorities"))
+        run = lambda *a: subprocess.run(["openssl", *a], cwd=self.folder, check=True, capture_output=True, text=True).stdout.strip()
+        name = run("x509", "-in", "ca.crt", "-noout", "-hash") + ".0"
+        shutil.copy(self.path("ca.crt"), self.path("authorities/" + name))
+        run("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "other.key",
+            "-out", "other.crt", "-subj", "/CN=other-ca", "-days", "2")
+        shutil.copy(self.path("other.crt"), self.path("authorities/ca-certificates.crt"))  # libcurl wants the bundle as well
+        self.before = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+                       'mount --bind "$0" /etc/ssl/certs && exec "$@"', self.path("authorities")]
+        if subprocess.run([*self.before, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest("no mounts of our own here")
+
+    def go(self, cluster):
+        config = self.write("config", kubeconfig(self.serve_tls(), cluster=cluster))
+        return self.record("pods", "--kubeconfig", config, server=None, before=self.before)
+
+    def test_they_count_if_the_kubeconfig_names_none(self):
+        self.go("").ready(1)
+        self.assertEqual(self.api.requests[0].headers["authorization"], "Bearer secret")
+
+    def test_they_do_not_count_beside_the_one_that_the_kubeconfig_names(self):
+        for cluster in ("certificate-authority: other.crt", "certificate-authority-data: " + self.data("other.crt")):
+            recording = self.go(cluster)
+            self.assertEqual(recording.wait(), 1)
+            self.assertIn("certificate", recording.stderr)
+            self.assertEqual(self.api.requests, [])
 
 
 class Proxies(Access):
