@@ -15,8 +15,11 @@
 
 #include <stdlib.h>
 
+#define LATE_UNSAID (-1)
+
 struct export_options {
-	const char *format, *table, *where, *output, *run, *late;
+	const char *format, *table, *where, *output, *run;
+	int64_t late_ns; /* LATE_UNSAID: not said */
 };
 
 static const struct option_row rows[] = {
@@ -29,7 +32,7 @@ static const struct option_row rows[] = {
 		"only events for which this holds, over the columns of events"},
 	{OPTION_TEXT, 0, "run", offsetof(struct export_options, run), "FILE",
 		"into a trace, mark what happened in this replay (--run of replay)"},
-	{OPTION_TEXT, 0, "late", offsetof(struct export_options, late), "DURATION",
+	{OPTION_DURATION, 0, "late", offsetof(struct export_options, late_ns), "DURATION",
 		"of its deliveries, mark those that were this late (default: 1ms)"},
 	{OPTION_TEXT, 'o', "output", offsetof(struct export_options, output), "FILE",
 		"write to FILE; '-', which is the default, is stdout"},
@@ -218,18 +221,17 @@ static int check(const struct export_options *o, struct err *err)
 	if (is_parquet(o) && (!o->output || strcmp(o->table, "events") != 0))
 		return err_set(
 			err, ERR_USAGE, "Parquet is written of table events, and needs '--output FILE'");
+	if (o->late_ns != LATE_UNSAID && !o->run)
+		return err_set(err, ERR_USAGE, "'--late' marks deliveries of a run: it needs '--run'");
 	return is_parquet(o) ? export_parquet_check(err) : 0;
 }
 
 static int add_run(struct sql_session *s, const struct export_options *o, struct err *err)
 {
 	char number[32];
-	int64_t late_ns;
-	int code = duration_parse(o->late, &late_ns, err);
 
-	if (code)
-		return code;
-	snprintf(number, sizeof(number), "%lld", (long long)late_ns);
+	snprintf(number, sizeof(number), "%lld",
+		(long long)(o->late_ns == LATE_UNSAID ? NS_PER_MS : o->late_ns));
 	sql_session_set(s, "late", number);
 	return sql_session_add_run(s, o->run, err);
 }
@@ -254,7 +256,8 @@ static int export(void *values, const struct operands *operands, struct err *err
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct export_options o = {.format = "ndjson", .table = "events", .where = "1", .late = "1ms"};
+	struct export_options o = {
+		.format = "ndjson", .table = "events", .where = "1", .late_ns = LATE_UNSAID};
 
 	return command_run(self, argc, argv, &o, export);
 }

@@ -95,6 +95,11 @@ class Export(TapeTest):
         self.assertEqual(sorted(os.listdir(self.dir)), ["out.ndjson", "x.tape"])
         self.assert_fails(self.run_tape("export", self.tape, "-o", "/nowhere/x"), 1, "cannot make '/nowhere/x'")
 
+    def test_lateness_is_checked_and_needs_a_run(self):
+        done = self.run_tape("export", self.tape, "--format", "trace", "--late", "x")
+        self.assert_fails(done, 2, "option '--late': bad duration 'x'")
+        self.assert_fails(self.run_tape("export", self.tape, "--format", "trace", "--late", "5ms"), 2, "it needs '--run'")
+
     def test_parquet_without_duckdb_is_a_sentence(self):
         env = dict(os.environ, KUBETAPE_DUCKDB="/nowhere/libduckdb.so")
         done = self.run_tape("export", self.tape, "--format", "parquet", "-o", self.dir + "/x.parquet", env=env)

@@ -134,6 +134,23 @@ class KeysTest(Case):
 		t.press("\x03")
 		self.assertEqual(t.end(), 0)
 
+	def test_what_was_sent_counts_on_when_the_tape_begins_anew(self):
+		t = self.begin("--loop", "--speed", "100")
+		sent, rounds, at = [0], 0, 0
+		watch = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
+		self.addCleanup(watch.close)
+		watch.request("GET", "/api/v1/pods?watch=1&resourceVersion=20")
+		while rounds < 2:
+			found = t.until(r"event (\d+) of 21  100x  \d watches  (\d+) sent")
+			before, at = at, int(found.group(1))
+			if at < before:
+				rounds += 1
+				watch.close()
+				watch.request("GET", "/api/v1/pods?watch=1&resourceVersion=20")
+			sent.append(int(found.group(2)))
+		self.assertEqual(sent, sorted(sent))
+		self.assertGreater(sent[-1], 20)
+
 	def test_a_command_has_the_terminal_for_itself(self):
 		t = Terminal(self.tape(counted()), "--", "sh", "-c", "read line; echo got $line")
 		self.addCleanup(t.close)
