@@ -10,7 +10,9 @@
  *
  * From the same machine also at control_address.h, where it gets through while a fault refuses connections.
  *
- * Each answers with the status as it is then, or with an error of kind Status.
+ * Each answers with the status as it is then, or with an error of kind Status. The status has the event that
+ * happened last as `event`, and as `stop` what became of the latest run: its `number`, and a `state` of none,
+ * ahead, reached or failed (see player_stop).
  */
 #ifndef REPLAYER_CONTROL_H
 #define REPLAYER_CONTROL_H

@@ -57,24 +57,40 @@ static int columns(const struct keys *k)
 	return size.ws_col < LINE_MAX_LEN ? size.ws_col : LINE_MAX_LEN;
 }
 
+/* While it stands still: at which event. A name may hold what a terminal would obey. */
+static void add_event(const struct deck *d, struct buf *to)
+{
+	if (player_state(d->player) != PLAYER_PAUSED || buf_append(to, "  ", 2, NULL) ||
+		deck_event_text(d, to, NULL))
+		return;
+	for (size_t i = 0; i < to->len; i++) {
+		if ((unsigned char)to->ptr[i] < ' ' || to->ptr[i] == 0x7f)
+			to->ptr[i] = '?';
+	}
+}
+
 static void draw(struct keys *k)
 {
 	static const char *const states[] = {"waiting", "running", "paused", "ended", "failed"};
 	const struct deck *d = k->deck;
 	char line[LINE_MAX_LEN], now[TIME_TEXT_BYTES], speed[32] = "max", late[TIME_TEXT_BYTES];
+	struct buf event;
 
 	if (player_speed(d->player) > SPEED_MAX)
 		snprintf(speed, sizeof(speed), "%gx", player_speed(d->player));
 	time_format(now, player_tape_ns(d->player));
 	duration_format(late, histogram_at(&k->run->late, 0.99));
+	buf_init(&event, LINE_MAX_LEN);
+	add_event(d, &event);
 	snprintf(line, sizeof(line),
-		"%s  %.19s  event %llu of %llu  %s  %zu watches  %llu sent%s%s  (? keys)",
+		"%s  %.19s  event %llu of %llu%.*s  %s  %zu watches  %llu sent%s%s  (? keys)",
 		states[player_state(d->player)], now, (unsigned long long)d->world->seq,
-		(unsigned long long)d->until_seq, speed, watches_running(d->watches),
-		(unsigned long long)k->run->events, k->run->late.count ? ", p99 late " : "",
-		k->run->late.count ? late : "");
+		(unsigned long long)d->until_seq, (int)event.len, event.ptr ? event.ptr : "", speed,
+		watches_running(d->watches), (unsigned long long)k->run->events,
+		k->run->late.count ? ", p99 late " : "", k->run->late.count ? late : "");
 	line[columns(k) - 1] = 0;
 	log_show_status(line);
+	buf_release(&event);
 }
 
 /* On a line of its own, which the terminal breaks if it is narrow. */

@@ -1,17 +1,27 @@
 /* cmd_ctl.c: kubetape ctl. */
 #include "replayer/control_client.h"
+#include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/visible.h"
 #include "tools/commands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define ASK_AGAIN_NS (50 * NS_PER_MS)
 
 struct values {
-	bool json;
+	bool json, wait;
+	int64_t timeout_ns; /* 0: none */
 };
 
 static const struct option_row options[] = {
+	{OPTION_FLAG, 0, "wait", offsetof(struct values, wait), "",
+		"of until and until-event: return when the replay has paused there; exit with 3 if it never will"},
+	{OPTION_DURATION, 0, "timeout", offsetof(struct values, timeout_ns), "DURATION",
+		"of --wait: give up after that, and exit with 3"},
 	{OPTION_FLAG, 0, "json", offsetof(struct values, json), "", "print the whole status as JSON"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
@@ -32,24 +42,49 @@ static const struct {
 	{"until-event", "run", "when", true},
 };
 
-static void print_text(struct slice status, const char *path, const char *prefix)
+/* Without the quotes of a string; empty when it is not there. */
+static struct slice value_at(struct slice json, const char *path)
 {
 	struct slice value;
 
-	if (json_get(status, path, &value, NULL) <= 0)
-		return;
+	if (json_get(json, path, &value, NULL) <= 0)
+		return (struct slice){"", 0};
 	if (value.len >= 2 && value.ptr[0] == '"')
 		value = (struct slice){value.ptr + 1, value.len - 2};
+	return value;
+}
+
+static void print_text(struct slice status, const char *path, const char *prefix)
+{
+	struct slice value = value_at(status, path);
+
+	if (value.len == 0)
+		return;
 	fputs(prefix, stdout);
 	visible_put(stdout, value);
 }
 
-/* "paused at event 282 of 747, 2026-11-21T09:51:31Z, speed 1, 3 watches" */
+static void print_event(struct slice event)
+{
+	print_text(event, "type", " (");
+	print_text(event, "resource", " ");
+	print_text(event, "apigroup", ".");
+	print_text(event, "namespace", " ");
+	print_text(event, "name", value_at(event, "namespace").len ? "/" : " ");
+	print_text(event, "rv", " rv ");
+	putchar(')');
+}
+
+/* "paused at event 282 of 747 (DELETED pods shop/web-1 rv 5321), 2026-11-21T09:51:31Z, speed 1, watches 3" */
 static void print_status(struct slice status)
 {
+	struct slice event;
+
 	print_text(status, "state", "");
 	print_text(status, "seq", " at event ");
 	print_text(status, "last_seq", " of ");
+	if (json_get(status, "event", &event, NULL) > 0 && event.ptr[0] == '{')
+		print_event(event);
 	print_text(status, "time", ", ");
 	print_text(status, "speed", ", speed ");
 	print_text(status, "watches", ", watches ");
@@ -76,18 +111,97 @@ static int ask(const struct operands *o, struct buf *to, struct err *err)
 		word);
 }
 
-static int steer(void *values, const struct operands *operands, struct err *err)
+/* ---- waiting ---- */
+
+/* Whether a stop of that number can still come: 1 not yet, 0 it has, ERR_STOPPED never. */
+static int look_for_stop(struct slice status, struct slice number, struct err *err)
+{
+	struct slice state = value_at(status, "state"), stop = value_at(status, "stop.state");
+
+	if (!slice_equal(value_at(status, "stop.number"), number))
+		return err_set(err, ERR_STOPPED, "the replay was told to pause elsewhere");
+	if (slice_is(stop, "reached"))
+		return 0;
+	if (slice_is(stop, "failed"))
+		return err_set(err, ERR_STOPPED,
+			"the replay paused where the expression cannot be computed: event %.*s",
+			(int)value_at(status, "seq").len, value_at(status, "seq").ptr);
+	if (slice_is(state, "ended") || slice_is(state, "failed"))
+		return err_set(err, ERR_STOPPED, "the tape ended before");
+	return 1;
+}
+
+static int wait_for_stop(const struct values *v, const char *address, struct buf *status, struct err *err)
+{
+	static const struct timespec pause = {0, ASK_AGAIN_NS};
+	int64_t begin_ns = clock_mono_ns(&clock_system);
+	char *number = slice_dup(value_at(buf_slice(status), "stop.number"));
+	int rc;
+
+	while ((rc = look_for_stop(buf_slice(status), slice_of(number), err)) > 0) {
+		if (v->timeout_ns && clock_mono_ns(&clock_system) - begin_ns >= v->timeout_ns) {
+			rc = err_set(err, ERR_STOPPED, "the replay did not get there in time");
+			break;
+		}
+		nanosleep(&pause, NULL);
+		buf_clear(status);
+		rc = control_ask(address, "status", NULL, NULL, status, err);
+		if (rc < 0)
+			break;
+	}
+	free(number);
+	return rc;
+}
+
+static int check(const struct values *v, const struct operands *o, struct err *err)
+{
+	bool until = strncmp(o->items[1], "until", 5) == 0;
+
+	if (v->wait && !until)
+		return err_set(err, ERR_USAGE, "'--wait' goes with until and until-event");
+	if (v->timeout_ns && !v->wait)
+		return err_set(err, ERR_USAGE, "'--timeout' goes with '--wait'");
+	return 0;
+}
+
+static void print_answer(const struct values *v, struct slice status)
+{
+	if (!v->json) {
+		print_status(status);
+		return;
+	}
+	visible_put_json(stdout, status);
+	putchar('\n');
+}
+
+/* That a position was not reached is an answer, and no failure. */
+static int wait_and_tell(const struct values *v, const char *address, struct buf *status, struct err *err)
+{
+	struct err why;
+	int rc = wait_for_stop(v, address, status, &why);
+
+	if (rc < 0 && rc != ERR_STOPPED)
+		return err_copy(err, &why);
+	print_answer(v, buf_slice(status));
+	if (rc == 0)
+		return EXIT_OK;
+	fprintf(stderr, "kubetape ctl: %s\n", why.text);
+	return EXIT_LOSS;
+}
+
+static int steer(void *values, const struct operands *o, struct err *err)
 {
 	const struct values *v = values;
 	struct buf status;
-	int rc;
+	int rc = check(v, o, err);
 
 	buf_init(&status, LIMIT_DOCUMENT_BYTES);
-	rc = ask(operands, &status, err);
-	if (rc == 0 && v->json)
-		visible_put_json(stdout, buf_slice(&status));
+	if (rc == 0)
+		rc = ask(o, &status, err);
+	if (rc == 0 && v->wait)
+		rc = wait_and_tell(v, o->items[0], &status, err);
 	else if (rc == 0)
-		print_status(buf_slice(&status));
+		print_answer(v, buf_slice(&status));
 	buf_release(&status);
 	return rc;
 }
@@ -113,12 +227,22 @@ const struct command cmd_ctl = {
 		"  seek POSITION        move there; clients list again where they must\n"
 		"  rewind               move to the beginning\n"
 		"  until POSITION       run, and pause there\n"
-		"  until-event SQL      run, and pause behind the first event for which the expression over\n"
+		"  until-event SQL      run, and pause after the first event for which the expression over\n"
 		"                       the columns of `events` is true\n\n"
+		"Each prints where the replay stands then, and at which event. The last two return at once, or with\n"
+		"--wait when the replay has paused there.\n\n"
 		"Positions are those of 'kubetape replay'. The same over HTTP, with the status as the answer:\n\n"
 		"  GET  ADDR/kubetape/v1/status\n"
 		"  POST ADDR/kubetape/v1/pause  resume  rewind  step?count=N  speed?value=N|max\n"
 		"       seek?to=POSITION  run?until=POSITION  run?when=SQL",
 	.options = options,
+	.exits =
+		{
+			[EXIT_OK] = "done; with --wait, the replay has paused there",
+			[EXIT_FAILED] = "nobody answers at ADDR, and a sentence on standard error says so",
+			[EXIT_LOSS] =
+				"--wait waited in vain: the tape ended before, the time was over, or somebody else "
+				"told the replay to pause elsewhere",
+		},
 	.run = run,
 };

@@ -3,6 +3,7 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
 #include "schema/tape/position.h"
 
 #include <stdio.h>
@@ -113,6 +114,80 @@ int deck_run_until_event(struct deck *d, struct slice expression, struct err *er
 	return 0;
 }
 
+/* ---- telling ---- */
+
+/* The event at the position: 1, or 0 where there is none. */
+static int find_event(const struct deck *d, struct event *ret, const struct tape_resource **ret_resource,
+	struct buf *strings)
+{
+	if (d->world->seq == 0 || tape_event(d->tape, d->world->seq, ret, strings, NULL))
+		return 0;
+	*ret_resource = tape_resource_by_id(d->tape, ret->resource);
+	return *ret_resource != NULL;
+}
+
+int deck_event_text(const struct deck *d, struct buf *to, struct err *err)
+{
+	const struct tape_resource *r;
+	struct buf strings;
+	struct event e;
+	int rc = 0;
+
+	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
+	if (find_event(d, &e, &r, &strings))
+		rc = buf_printf(to, err, "%s %s%s%s %.*s%s%.*s rv %.*s", event_type_name(e.type), r->resource,
+			*r->apigroup ? "." : "", r->apigroup, (int)e.namespace.len, e.namespace.ptr,
+			e.namespace.len ? "/" : "", (int)e.name.len, e.name.ptr, (int)e.rv.len, e.rv.ptr);
+	buf_release(&strings);
+	return rc;
+}
+
+static int put_text(const char *key, struct slice text, struct buf *to, struct err *err)
+{
+	int rc = buf_printf(to, err, ",\"%s\":", key);
+
+	return rc ? rc : json_escape(text, to, err);
+}
+
+static int put_event(const struct event *e, const struct tape_resource *r, struct buf *to, struct err *err)
+{
+	const struct {
+		const char *key;
+		struct slice text;
+	} members[] = {{"type", slice_of(event_type_name(e->type))}, {"apigroup", slice_of(r->apigroup)},
+		{"version", slice_of(r->version)}, {"resource", slice_of(r->resource)},
+		{"namespace", e->namespace}, {"name", e->name}, {"uid", e->uid}, {"rv", e->rv}};
+	int rc = buf_printf(to, err, "{\"seq\":%llu", (unsigned long long)e->seq);
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]) && rc == 0; i++)
+		rc = put_text(members[i].key, members[i].text, to, err);
+	return rc ? rc : buf_append(to, "}", 1, err);
+}
+
+static int put_event_or_null(const struct deck *d, struct buf *to, struct err *err)
+{
+	const struct tape_resource *r;
+	struct buf strings;
+	struct event e;
+	int rc = buf_printf(to, err, ",\"event\":");
+
+	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
+	if (rc == 0)
+		rc = find_event(d, &e, &r, &strings) ? put_event(&e, r, to, err)
+						     : buf_append(to, "null", 4, err);
+	buf_release(&strings);
+	return rc;
+}
+
+static int put_stop(const struct deck *d, struct buf *to, struct err *err)
+{
+	static const char *const states[] = {"none", "ahead", "reached", "failed"};
+	struct player_stop stop = player_stop(d->player);
+
+	return buf_printf(to, err, ",\"stop\":{\"number\":%llu,\"state\":\"%s\"}}",
+		(unsigned long long)stop.number, states[stop.state]);
+}
+
 int deck_status(const struct deck *d, struct buf *to, struct err *err)
 {
 	static const char *const states[] = {"waiting", "running", "paused", "ended", "failed"};
@@ -129,10 +204,12 @@ int deck_status(const struct deck *d, struct buf *to, struct err *err)
 	if (rc == 0)
 		rc = buf_printf(to, err,
 			",\"seq\":%llu,\"first_seq\":%llu,\"last_seq\":%llu,\"event_time\":\"%s\",\"time\":\"%s\","
-			"\"watches\":%zu,\"anchor\":{\"tape_ns\":%lld,\"mono_ns\":%lld}}",
+			"\"watches\":%zu,\"anchor\":{\"tape_ns\":%lld,\"mono_ns\":%lld}",
 			(unsigned long long)d->world->seq, (unsigned long long)d->first_seq,
 			(unsigned long long)d->until_seq, time_format(at, d->world->time_ns),
 			time_format(now, player_tape_ns(d->player)), watches_running(d->watches),
 			(long long)tape_ns, (long long)mono_ns);
-	return rc;
+	if (rc == 0)
+		rc = put_event_or_null(d, to, err);
+	return rc ? rc : put_stop(d, to, err);
 }

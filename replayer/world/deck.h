@@ -41,6 +41,9 @@ int deck_rewind(struct deck *d, struct err *err) MUST_CHECK;
 int deck_run_until(struct deck *d, const char *position, struct err *err) MUST_CHECK;
 int deck_run_until_event(struct deck *d, struct slice expression, struct err *err) MUST_CHECK;
 
+/* Appends the last event that happened, as "DELETED pods shop/web-0 rv 5321"; nothing where there is none. */
+int deck_event_text(const struct deck *d, struct buf *to, struct err *err) MUST_CHECK;
+
 /* Appends what it is doing as JSON. */
 int deck_status(const struct deck *d, struct buf *to, struct err *err) MUST_CHECK;
 

@@ -26,7 +26,8 @@ struct player {
 	int64_t cut_ns;    /* of silences before the position */
 	uint64_t stop_seq; /* 0: none */
 	struct predicate *stop_when;
-	bool stop;                              /* a stop was reached: pause behind this item */
+	struct player_stop stopping;            /* the latest of both */
+	bool stop;                              /* it was reached: pause after this item */
 	uint64_t steps;                         /* changes to apply whatever the clock says */
 	const struct player_director *director; /* NULL: none */
 	void *director_context;
@@ -104,8 +105,10 @@ static bool is_stop(struct player *p, struct change *c)
 		return false;
 	e = change_event(c);
 	rc = predicate_test(p->stop_when, in ? &in->resource : NULL, &e, c->object, &err);
-	if (rc < 0)
+	if (rc < 0) {
 		log_error("stopped at event %llu: %s", (unsigned long long)c->seq, err.text);
+		p->stopping.state = STOP_FAILED;
+	}
 	return rc != 0;
 }
 
@@ -235,13 +238,25 @@ static void stand_still(struct player *p)
 	wait_until(p, INT64_MAX);
 }
 
-/* A stop was reached: it counts once. */
-static void stop_here(struct player *p)
+static void forget_stop(struct player *p)
 {
 	p->stop = false;
 	p->stop_seq = 0;
 	predicate_free(p->stop_when);
 	p->stop_when = NULL;
+}
+
+/* The stop was reached: it counts once. */
+static void note_stop(struct player *p)
+{
+	forget_stop(p);
+	if (p->stopping.state == STOP_AHEAD)
+		p->stopping.state = STOP_REACHED;
+}
+
+static void stop_here(struct player *p)
+{
+	note_stop(p);
 	stand_still(p);
 }
 
@@ -261,10 +276,10 @@ static void play(struct player *p)
 		return;
 	if (rc < 0)
 		end(p, rc == ERR_STOPPED ? PLAYER_ENDED : PLAYER_FAILED, rc == ERR_STOPPED ? NULL : &err);
-	else if (p->stop)
-		stop_here(p);
-	else
+	else if (!p->stop)
 		arm(p);
+	else
+		stop_here(p);
 }
 
 /* The timer need not be read: setting it anew, which everybody does who plays on or stops, clears it. */
@@ -360,15 +375,28 @@ void player_resume(struct player *p)
 		replay_clock_start(&p->clock, clock_mono_ns(&clock_system));
 }
 
+static void begin_stop(struct player *p)
+{
+	forget_stop(p);
+	p->stopping.number++;
+	p->stopping.state = STOP_AHEAD;
+}
+
 void player_stop_at(struct player *p, uint64_t seq)
 {
+	begin_stop(p);
 	p->stop_seq = seq;
 }
 
 void player_stop_when(struct player *p, struct predicate *predicate)
 {
-	predicate_free(p->stop_when);
+	begin_stop(p);
 	p->stop_when = predicate;
+}
+
+struct player_stop player_stop(const struct player *p)
+{
+	return p->stopping;
 }
 
 /* Marks on the way are applied, too: they belong to what was seen before the next change. */
@@ -381,10 +409,12 @@ void player_step(struct player *p, uint64_t changes)
 	if (p->state != PLAYER_PAUSED)
 		return;
 	p->steps = changes;
-	while (p->steps && (rc = take(p, true, &err)) > 0)
+	while (p->steps && (rc = take(p, true, &err)) > 0) {
 		apply(p);
+		if (p->stop) /* a step over it is one to it */
+			note_stop(p);
+	}
 	p->steps = 0;
-	p->stop = false;
 	p->listener->pause_in_batch(p->context);
 	if (rc <= 0)
 		end(p, rc < 0 ? PLAYER_FAILED : PLAYER_ENDED, rc < 0 ? &err : NULL);

@@ -92,11 +92,24 @@ void player_set_speed(struct player *p, double speed); /* from now on; as in pla
 /* Applies the next changes at once, however far away they are, and stands still behind them. */
 void player_step(struct player *p, uint64_t changes);
 
-/* Pauses behind that event (0: no such stop). */
+/* Where it was told to pause; the latest stop takes the place of the one before. */
+enum player_stop_state {
+	STOP_NONE,    /* nobody told it to */
+	STOP_AHEAD,   /* not reached so far; also when the tape has ended without it */
+	STOP_REACHED, /* it paused there */
+	STOP_FAILED,  /* it paused where the expression could not be computed */
+};
+struct player_stop {
+	uint64_t number; /* counted from 1 */
+	enum player_stop_state state;
+};
+struct player_stop player_stop(const struct player *p);
+
+/* Pauses after that event. */
 void player_stop_at(struct player *p, uint64_t seq);
 
-/* Pauses behind the first event for which the expression is true, or which it cannot be computed for; takes
- * the predicate over. NULL: no such stop. */
+/* Pauses after the first event for which the expression is true, or which it cannot be computed for; takes
+ * the predicate over. */
 void player_stop_when(struct player *p, struct predicate *predicate);
 
 /* What the timeline calls, from its thread, when there is something again. */

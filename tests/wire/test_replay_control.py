@@ -266,7 +266,7 @@ class ControlTest(Case):
 
 		done = ctl(address, "step", "2")
 		self.assertEqual(done.returncode, 0, done.stderr)
-		self.assertRegex(done.stdout, r"^paused at event 4 of 42, \S+Z, speed 1, watches 0\n$")
+		self.assertRegex(done.stdout, r"^paused at event 4 of 42 \(ADDED pods default/p1 rv 33\), \S+Z, speed 1, watches 0\n$")
 		done = ctl("127.0.0.1:%d" % r.port, "status", "--json")
 		self.assertEqual(json.loads(done.stdout)["seq"], 4)
 		self.assertEqual(ctl(address, "seek", "rv:60").returncode, 0)
@@ -278,6 +278,57 @@ class ControlTest(Case):
 			done = ctl(*words)
 			self.assertEqual(done.returncode, code, words)
 			self.assertEqual(len(done.stderr.strip().split("\n")), 1)
+
+
+	def ctl(self, r, *words, code=0):
+		done = subprocess.run([KUBETAPE, "ctl", "127.0.0.1:%d" % r.port, *words], capture_output=True, text=True, timeout=60, check=False)
+		self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+		return done
+
+	def test_status_tells_the_event_at_which_the_replay_stands(self):
+		r = self.replay(counted())
+		self.post(r, "step")
+		self.assertEqual(r.get("/kubetape/v1/status")[1]["event"], {"seq": 3, "type": "ADDED", "apigroup": "", "version": "v1",
+			"resource": "pods", "namespace": "default", "name": "p0", "uid": "uid-p0", "rv": "31"})
+		self.assertIn(" (DELETED pods default/p0 rv 34), ", self.ctl(r, "step", "2").stdout)
+		self.assertIn(" (ADDED nodes n rv 6), ", self.ctl(r, "rewind").stdout)
+
+	def test_ctl_waits_until_the_replay_has_paused_there(self):
+		r = self.replay(counted(20, 0.02))
+		self.assertRegex(self.ctl(r, "until", "seq:9", "--wait").stdout, r"^paused at event 9 of 29 \(DELETED pods default/p3 rv 40\), ")
+		status = json.loads(self.ctl(r, "until-event", "name='p9' AND type='DELETED'", "--wait", "--json").stdout)
+		self.assertEqual((status["state"], status["event"]["name"], status["stop"]), ("paused", "p9", {"number": 2, "state": "reached"}))
+
+	def test_ctl_says_that_it_waited_in_vain(self):
+		r = self.replay(counted(3, 0.01))
+		done = self.ctl(r, "until-event", "name='nobody'", "--wait", code=3)
+		self.assertEqual(done.stderr, "kubetape ctl: the tape ended before\n")
+		self.assertRegex(done.stdout, r"^ended at event 6 of 6 ")
+		r = self.replay(counted(3, 1000))
+		self.assertEqual(self.ctl(r, "until", "end", "--wait", "--timeout", "50ms", code=3).stderr, "kubetape ctl: the replay did not get there in time\n")
+		done = self.ctl(r, "until-event", "1 + abs(-9223372036854775808)", "--wait", code=3)
+		self.assertRegex(done.stderr, "the replay paused where the expression cannot be computed: event 3")
+
+	def test_ctl_that_waits_says_when_another_stop_takes_the_place_of_its_own(self):
+		r = self.replay(counted(3, 1000))
+		waits = subprocess.Popen([KUBETAPE, "ctl", "127.0.0.1:%d" % r.port, "until", "end", "--wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+		deadline = time.monotonic() + DEADLINE_S
+		while r.get("/kubetape/v1/status")[1]["stop"]["number"] == 0:
+			self.assertLess(time.monotonic(), deadline)
+		self.ctl(r, "until-event", "0")
+		self.assertEqual(waits.communicate(timeout=DEADLINE_S)[1], "kubetape ctl: the replay was told to pause elsewhere\n")
+		self.assertEqual(waits.returncode, 3)
+
+	def test_a_step_over_a_stop_is_one_to_it(self):
+		r = self.replay(counted(3, 1000))
+		self.post(r, "run?until=4")
+		self.assertEqual(self.post(r, "step?count=2")[1]["stop"], {"number": 1, "state": "reached"})
+
+	def test_waiting_goes_with_until_alone(self):
+		r = self.replay(counted())
+		self.assertIn("'--wait' goes with until", self.ctl(r, "step", "--wait", code=2).stderr)
+		self.assertIn("'--timeout' goes with '--wait'", self.ctl(r, "until", "end", "--timeout", "1s", code=2).stderr)
+		self.assertEqual(r.get("/kubetape/v1/status")[1]["seq"], 2)
 
 
 class Reflector:

@@ -90,7 +90,7 @@ class KeysTest(Case):
 		t = self.begin()
 		t.until(r"waiting  2027-01-15T08:00:00  event 1 of 21  1x  0 watches")
 		t.press(".")
-		t.until(r"paused  2027-01-15T08:00:01  event 2 of 21")
+		t.until(r"paused  2027-01-15T08:00:01  event 2 of 21  ADDED pods default/p0 rv 31  1x")
 		t.press(" ")
 		t.until(r"running")
 		t.press(" ")
