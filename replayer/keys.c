@@ -4,6 +4,7 @@
 #include "replayer/world/deck.h"
 #include "schema/base/clock.h"
 #include "schema/base/log.h"
+#include "schema/base/visible.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,16 +58,17 @@ static int columns(const struct keys *k)
 	return size.ws_col < LINE_MAX_LEN ? size.ws_col : LINE_MAX_LEN;
 }
 
-/* While it stands still: at which event. A name may hold what a terminal would obey. */
+/* While it stands still: at which event. */
 static void add_event(const struct deck *d, struct buf *to)
 {
-	if (player_state(d->player) != PLAYER_PAUSED || buf_append(to, "  ", 2, NULL) ||
-		deck_event_text(d, to, NULL))
+	struct buf text;
+
+	if (player_state(d->player) != PLAYER_PAUSED)
 		return;
-	for (size_t i = 0; i < to->len; i++) {
-		if ((unsigned char)to->ptr[i] < ' ' || to->ptr[i] == 0x7f)
-			to->ptr[i] = '?';
-	}
+	buf_init(&text, LINE_MAX_LEN);
+	if (deck_event_text(d, &text, NULL) == 0 && buf_append(to, "  ", 2, NULL) == 0)
+		(void)!visible_append(to, buf_slice(&text), NULL);
+	buf_release(&text);
 }
 
 static void draw(struct keys *k)
@@ -80,7 +82,7 @@ static void draw(struct keys *k)
 		snprintf(speed, sizeof(speed), "%gx", player_speed(d->player));
 	time_format(now, player_tape_ns(d->player));
 	duration_format(late, histogram_at(&k->run->late, 0.99));
-	buf_init(&event, LINE_MAX_LEN);
+	buf_init(&event, VISIBLE_GROWTH * LINE_MAX_LEN);
 	add_event(d, &event);
 	snprintf(line, sizeof(line),
 		"%s  %.19s  event %llu of %llu%.*s  %s  %zu watches  %llu sent%s%s  (? keys)",
