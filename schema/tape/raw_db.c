@@ -2,6 +2,7 @@
 #include "schema/tape/raw_db.h"
 
 #include "schema/base/limits.h"
+#include "schema/base/regular_file.h"
 #include "schema/tape/pack.h"
 #include "schema/tape/raw_seal.h"
 #include "schema/tape/raw_wal.h"
@@ -482,10 +483,13 @@ int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err
 	struct raw_db *db = xcalloc(1, sizeof(*db));
 	struct stat st;
 
-	db->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (db->fd < 0 || fstat(db->fd, &st)) {
-		int failed = err_set_errno(err, errno, "cannot open '%s'", path);
+	int failed;
 
+	db->fd = regular_file_open(path, O_RDONLY, err);
+	failed = db->fd < 0           ? db->fd
+		 : fstat(db->fd, &st) ? err_set_errno(err, errno, "cannot stat '%s'", path)
+				      : 0;
+	if (failed) {
 		raw_close(db);
 		return failed;
 	}

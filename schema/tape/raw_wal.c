@@ -2,6 +2,7 @@
 #include "schema/tape/raw_wal.h"
 
 #include "schema/base/buf.h"
+#include "schema/base/regular_file.h"
 #include "schema/tape/format.h"
 
 #include <fcntl.h>
@@ -235,7 +236,7 @@ struct raw_wal *raw_wal_open(const char *database_path)
 	struct raw_wal *w = xcalloc(1, sizeof(*w));
 
 	w->broken_at = -1;
-	w->fd = open(path, O_RDONLY | O_CLOEXEC);
+	w->fd = regular_file_open(path, O_RDONLY, NULL);
 	free(path);
 	if (w->fd < 0) {
 		raw_wal_close(w);

@@ -1,28 +1,12 @@
 /* recover.c: see recover.h. Salvage, plan, tell, write. */
 #include "schema/tape/recover_internal.h"
+#include "schema/tape/tape_lock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Holds the tape's lock so that no writer begins; *ret_fd is -1 where there is no lock to take. */
-static int lock(const char *path, int *ret_fd, struct err *err)
-{
-	char *name = xasprintf("%s/" FORMAT_LOCK_NAME, path);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
-
-	free(name);
-	*ret_fd = fd;
-	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0)
-		return 0;
-	close(fd);
-	*ret_fd = -1;
-	return err_set(err, ERR_BUSY, "tape '%s' is being written by another process: stop that first", path);
-}
 
 /* ---- the registry ---- */
 
@@ -360,7 +344,7 @@ int tape_recover(const char *from, const char *to, const struct tape_recover_opt
 	for (size_t len = strlen(new_path); len > 1 && new_path[len - 1] == '/'; len--)
 		new_path[len - 1] = 0;
 	failed = access(new_path, F_OK) == 0 ? err_set(err, ERR_USAGE, "'%s' exists already", to)
-					     : lock(path, &fd, err);
+					     : tape_lock_share(path, &fd, err);
 	if (!failed) {
 		failed = recover(&r, path, new_path, err);
 		release(&r);

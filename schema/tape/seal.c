@@ -1,6 +1,7 @@
 /* seal.c: see seal.h. */
 #include "schema/tape/seal.h"
 
+#include "schema/base/regular_file.h"
 #include "schema/tape/codec.h"
 
 #include <errno.h>
@@ -151,11 +152,11 @@ static int append_to(struct pages *p, char digest_hex[SEAL_DIGEST_BYTES], struct
 
 int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
-	struct pages p = {.fd = open(path, O_RDWR | O_CLOEXEC), .path = path};
+	struct pages p = {.fd = regular_file_open(path, O_RDWR, err), .path = path};
 	int failed;
 
 	if (p.fd < 0)
-		return err_set_errno(err, errno, "cannot open '%s'", path);
+		return p.fd;
 	failed = append_to(&p, ret_digest_hex, err);
 	close(p.fd);
 	return failed;
@@ -305,9 +306,9 @@ int seal_check(const char *path, int (*damaged)(void *context, const struct seal
 	struct check c = {.damaged = damaged, .progress = progress, .context = context};
 	int result;
 
-	c.pages = (struct pages){.fd = open(path, O_RDONLY | O_CLOEXEC), .path = path};
+	c.pages = (struct pages){.fd = regular_file_open(path, O_RDONLY, err), .path = path};
 	if (c.pages.fd < 0)
-		return err_set_errno(err, errno, "cannot open '%s'", path);
+		return c.pages.fd;
 	result = check_fd(&c, ret_digest_hex, err);
 	close(c.pages.fd);
 	return result;
@@ -316,10 +317,10 @@ int seal_check(const char *path, int (*damaged)(void *context, const struct seal
 int seal_digest(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
 	uint8_t footer[SEAL_FOOTER_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC), failed;
+	int fd = regular_file_open(path, O_RDONLY, err), failed;
 
 	if (fd < 0)
-		return err_set_errno(err, errno, "cannot open '%s'", path);
+		return fd;
 	failed = read_footer(fd, path, footer, err);
 	close(fd);
 	if (!failed)

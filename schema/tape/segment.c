@@ -1,9 +1,9 @@
 /* segment.c: see segment.h. */
 #include "schema/tape/segment.h"
 
+#include "schema/base/regular_file.h"
 #include "schema/tape/seal.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -18,8 +18,9 @@
 /* Smaller ones than that on average make a sealed segment's pages small. */
 #define SMALL_BLOCK_BYTES (32 << 10)
 
-/* Passes over a directory until two agree; a writer makes and seals segments much more slowly. */
-#define LIST_TRIES 10
+/* What stands beside a database, and it itself. */
+static const char *const suffixes[] = {"-wal", "-shm", "-journal", ""};
+#define DATABASE_FILES (sizeof(suffixes) / sizeof(suffixes[0]))
 
 /* The disk's own error at the last access to the database or its log, 0 for none. */
 static int errno_of(sqlite3 *db)
@@ -134,144 +135,6 @@ static char *open_path(const char *tape_path, uint32_t number)
 	return xasprintf("%s/" FORMAT_OPEN_NAME, tape_path, number);
 }
 
-/* Splits a name that the format makes of a number: the number, and what stands behind ".db". */
-static bool split_name(const char *name, const char *format, uint32_t *ret_number, const char **ret_rest)
-{
-	size_t prefix = (size_t)(strchr(format, '%') - format);
-	char *end;
-	unsigned long number;
-
-	if (strncmp(name, format, prefix) != 0 || name[prefix] < '0' || name[prefix] > '9')
-		return false;
-	number = strtoul(name + prefix, &end, 10);
-	if (strncmp(end, ".db", 3) != 0 || number == 0 || number > UINT32_MAX)
-		return false;
-	*ret_number = (uint32_t)number;
-	*ret_rest = end + 3;
-	return true;
-}
-
-enum name_kind { NAME_FOREIGN, NAME_OURS, NAME_OPEN, NAME_SEALED };
-
-/* OURS: lock, temporary files, SQLite's files beside an open segment. */
-static enum name_kind kind_of_name(const char *name, uint32_t *ret_number)
-{
-	const char *rest;
-
-	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, FORMAT_LOCK_NAME) == 0)
-		return NAME_OURS;
-	if (split_name(name, FORMAT_SEALED_NAME, ret_number, &rest))
-		return *rest == 0 ? NAME_SEALED : strncmp(rest, ".tmp", 4) == 0 ? NAME_OURS : NAME_FOREIGN;
-	if (!split_name(name, FORMAT_OPEN_NAME, ret_number, &rest))
-		return NAME_FOREIGN;
-	return *rest == 0                                      ? NAME_OPEN
-	       : *rest == '-' || strncmp(rest, ".tmp", 4) == 0 ? NAME_OURS
-							       : NAME_FOREIGN;
-}
-
-static int compare_files(const void *left, const void *right)
-{
-	const struct segment_file *a = left, *b = right;
-
-	if (a->number != b->number)
-		return a->number < b->number ? -1 : 1;
-	return (int)b->sealed - (int)a->sealed;
-}
-
-/* Where a number is there twice, sealed and open, the sealed one stands first and counts. */
-static size_t drop_second_forms(struct segment_file *list, size_t count)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (kept && list[kept - 1].number == list[i].number)
-			free(list[i].path);
-		else
-			list[kept++] = list[i];
-	}
-	return kept;
-}
-
-/* One pass over the directory. ret_lock: it has a writer's lock file; ret_foreign: it has something else. */
-static int read_list(
-	const char *tape_path, struct segment_file **ret, size_t *ret_count, bool *ret_tape, struct err *err)
-{
-	DIR *dir = opendir(tape_path);
-	struct segment_file *list = NULL;
-	bool lock = false, foreign = false;
-	size_t count = 0;
-	struct dirent *entry;
-
-	if (!dir)
-		return err_set_errno(err, errno, "cannot open tape '%s'", tape_path);
-	while ((entry = readdir(dir))) {
-		struct segment_file file = {0};
-		enum name_kind kind = kind_of_name(entry->d_name, &file.number);
-
-		lock = lock || strcmp(entry->d_name, FORMAT_LOCK_NAME) == 0;
-		foreign = foreign || kind == NAME_FOREIGN;
-		if (kind != NAME_OPEN && kind != NAME_SEALED)
-			continue;
-		file.sealed = kind == NAME_SEALED;
-		file.path = xasprintf("%s/%s", tape_path, entry->d_name);
-		list = xrealloc(list, (count + 1) * sizeof(*list));
-		list[count++] = file;
-	}
-	closedir(dir);
-	if (count)
-		qsort(list, count, sizeof(*list), compare_files);
-	*ret_count = drop_second_forms(list, count);
-	*ret = list;
-	*ret_tape = count || (lock && !foreign);
-	return 0;
-}
-
-static bool same_list(
-	const struct segment_file *a, size_t a_count, const struct segment_file *b, size_t b_count)
-{
-	if (a_count != b_count)
-		return false;
-	for (size_t i = 0; i < a_count; i++) {
-		if (a[i].number != b[i].number || a[i].sealed != b[i].sealed)
-			return false;
-	}
-	return true;
-}
-
-/* A directory may change while it is read, so that a segment that was renamed meanwhile shows under neither
- * name: what two passes agree on is true. */
-int segment_list(const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err)
-{
-	struct segment_file *list, *again;
-	size_t count, again_count;
-	bool is_tape, agreed = false;
-	int failed = read_list(tape_path, &list, &count, &is_tape, err);
-
-	for (int i = 0; i < LIST_TRIES && !failed && !agreed; i++) {
-		failed = read_list(tape_path, &again, &again_count, &is_tape, err);
-		agreed = !failed && same_list(list, count, again, again_count);
-		segment_list_free(list, count);
-		list = failed ? NULL : again;
-		count = failed ? 0 : again_count;
-	}
-	if (failed)
-		return failed;
-	if (!is_tape) {
-		segment_list_free(list, count);
-		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it has no segment", tape_path);
-	}
-	*ret = list;
-	*ret_count = count;
-	return 0;
-}
-
-void segment_list_free(struct segment_file *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(list[i].path);
-	free(list);
-}
-
 /* SQLite would take a name that begins so for a URI. */
 char *segment_tape_path(const char *path)
 {
@@ -281,9 +144,7 @@ char *segment_tape_path(const char *path)
 /* The log goes before what it belongs to: without its database it would be taken for the next one's. */
 static void remove_database(const char *path)
 {
-	static const char *const suffixes[] = {"-wal", "-shm", "-journal", ""};
-
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+	for (size_t i = 0; i < DATABASE_FILES; i++) {
 		char *name = xasprintf("%s%s", path, suffixes[i]);
 
 		unlink(name);
@@ -412,11 +273,27 @@ static int open_database(const struct segment_file *file, bool for_writing, sqli
 	return code;
 }
 
+/* SQLite opens whatever bears the name. */
+static int check_files(const struct segment_file *file, struct err *err)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < DATABASE_FILES && !failed; i++) {
+		char *name = xasprintf("%s%s", file->path, suffixes[i]);
+
+		failed = regular_file_check(name, err);
+		free(name);
+	}
+	return failed;
+}
+
 int segment_open(const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err)
 {
 	sqlite3 *db = NULL;
-	int failed = 0;
+	int failed = check_files(file, err);
 
+	if (failed)
+		return failed;
 	if (open_database(file, for_writing, &db) != SQLITE_OK)
 		failed = segment_failed(db, err, "cannot open '%s'", file->path);
 	if (!failed) {
@@ -531,52 +408,4 @@ int segment_seal(const char *tape_path, uint32_t number, sqlite3 *db, char diges
 	free(sealed);
 	free(temporary);
 	return failed;
-}
-
-static bool is_leftover(const char *name, const struct segment_file *list, size_t count)
-{
-	uint32_t number = 0;
-	enum name_kind kind = kind_of_name(name, &number);
-
-	if (kind == NAME_OURS && strstr(name, ".db.tmp"))
-		return true;
-	if (kind != NAME_OPEN && !(kind == NAME_OURS && strstr(name, ".db-")))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		if (list[i].number == number && !list[i].sealed)
-			return false;
-	}
-	return true;
-}
-
-void segment_sweep(const char *tape_path)
-{
-	struct segment_file *list;
-	DIR *dir = opendir(tape_path);
-	struct dirent *entry;
-	size_t count;
-
-	if (!dir || segment_list(tape_path, &list, &count, NULL)) {
-		if (dir)
-			closedir(dir);
-		return;
-	}
-	while ((entry = readdir(dir))) {
-		if (is_leftover(entry->d_name, list, count))
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	}
-	closedir(dir);
-	segment_list_free(list, count);
-}
-
-void segment_remove_all(const char *tape_path)
-{
-	DIR *dir = opendir(tape_path);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		unlinkat(dirfd(dir), entry->d_name, 0); /* not the directories . and .. */
-	if (dir)
-		closedir(dir);
-	rmdir(tape_path);
 }

@@ -7,14 +7,9 @@
 #include "schema/tape/segment.h"
 #include "schema/tape/writer_internal.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define DEFAULT_SEGMENT_BYTES (256u << 20)
 
@@ -33,74 +28,6 @@
 
 /* Wall clock against monotonic: a smaller step than this is the kernel's steady correction, not a step. */
 #define CLOCK_STEP_NS (1 * NS_PER_MS)
-
-static int lock_tape(struct tape_writer *w, struct err *err)
-{
-	char *path = xasprintf("%s/" FORMAT_LOCK_NAME, w->path);
-	int failed = 0;
-
-	w->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (w->lock_fd < 0)
-		failed = err_set_errno(err, errno, "cannot open '%s'", path);
-	else if (flock(w->lock_fd, LOCK_EX | LOCK_NB))
-		failed = err_set(err, ERR_BUSY, "tape '%s' is being written by another process", w->path);
-	free(path);
-	return failed;
-}
-
-static bool is_empty_directory(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-	bool others = !dir;
-
-	while (dir && (entry = readdir(dir))) {
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			others = true;
-	}
-	if (dir)
-		closedir(dir);
-	return !others;
-}
-
-/* A directory that is there must be empty or a tape: nothing of anybody else's is touched. */
-static int check_directory(const char *path, struct err *err)
-{
-	struct segment_file *list;
-	size_t count;
-	struct stat st;
-	int failed;
-
-	if (stat(path, &st))
-		return err_set_errno(err, errno, "cannot open '%s'", path);
-	if (!S_ISDIR(st.st_mode))
-		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it is not a directory", path);
-	if (is_empty_directory(path))
-		return 0;
-	failed = segment_list(path, &list, &count, err);
-	if (failed)
-		return failed;
-	segment_list_free(list, count);
-	return 0;
-}
-
-static int make_directory(const char *path, bool *ret_created, struct err *err)
-{
-	char *parent, *slash;
-	int failed;
-
-	*ret_created = mkdir(path, 0700) == 0;
-	if (!*ret_created)
-		return errno == EEXIST ? check_directory(path, err)
-				       : err_set_errno(err, errno, "cannot create '%s'", path);
-	parent = xstrdup(path);
-	slash = strrchr(parent, '/');
-	if (slash)
-		slash[slash == parent] = 0;
-	failed = segment_sync_directory(slash ? parent : ".", err);
-	free(parent);
-	return failed;
-}
 
 static void read_boot_id(char to[40])
 {
@@ -140,15 +67,13 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 	struct err *err)
 {
 	struct tape_writer *w;
-	bool created;
-	int failed;
+	struct tape_lock lock;
+	int failed = tape_lock_take(path, &lock, err);
 
-	failed = make_directory(path, &created, err);
 	if (failed)
 		return failed;
 	w = xcalloc(1, sizeof(*w));
-	w->lock_fd = -1;
-	w->created = created;
+	w->lock = lock;
 	w->path = segment_tape_path(path);
 	w->rows = row_queue_new();
 	w->frame = frame_writer_new();
@@ -158,7 +83,8 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 	set_options(w, options);
 	read_boot_id(w->boot_id);
 	w->extent_began_ns = clock_mono_ns(w->options.clock);
-	if ((failed = lock_tape(w, err)) || (failed = writer_recover(w, err))) {
+	failed = writer_recover(w, err);
+	if (failed) {
 		tape_writer_abandon(w);
 		return failed;
 	}
@@ -167,24 +93,10 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 	return 0;
 }
 
-/* A directory that we made and put nothing into is not left behind. */
-static void remove_if_unused(const struct tape_writer *w)
-{
-	char *lock;
-
-	if (!w->created || w->segment || w->lock_fd < 0)
-		return;
-	lock = xasprintf("%s/" FORMAT_LOCK_NAME, w->path);
-	unlink(lock);
-	rmdir(w->path);
-	free(lock);
-}
-
 void tape_writer_abandon(struct tape_writer *w)
 {
 	if (!w)
 		return;
-	remove_if_unused(w);
 	row_statements_release(&w->statements);
 	sqlite3_close(w->db);
 	row_queue_free(w->rows);
@@ -193,8 +105,7 @@ void tape_writer_abandon(struct tape_writer *w)
 	registry_release(&w->registry);
 	buf_release(&w->chunk);
 	buf_release(&w->scratch);
-	if (w->lock_fd >= 0)
-		close(w->lock_fd);
+	tape_lock_release(w->path, &w->lock, !w->segment);
 	free(w->tape_id);
 	free(w->path);
 	free(w);

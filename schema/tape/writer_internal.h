@@ -13,6 +13,7 @@
 #include "schema/tape/extent.h"
 #include "schema/tape/registry.h"
 #include "schema/tape/rows.h"
+#include "schema/tape/tape_lock.h"
 #include "schema/tape/writer.h"
 
 /* The ids that rows get, continued across segments. */
@@ -23,8 +24,7 @@ struct row_ids {
 struct tape_writer {
 	char *path;
 	struct tape_writer_options options;
-	int lock_fd;
-	bool created; /* by us, just now */
+	struct tape_lock lock;
 
 	sqlite3 *db;                      /* the open segment; NULL until there is something to write */
 	struct row_statements statements; /* of db */

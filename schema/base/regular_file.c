@@ -1,0 +1,34 @@
+/* regular_file.c: see regular_file.h. */
+#include "schema/base/regular_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int refuse(const char *path, struct err *err)
+{
+	return err_set(err, ERR_CORRUPT, "'%s' is not a regular file", path);
+}
+
+/* Opening a FIFO for writing without a reader, and a socket, fail with ENXIO. */
+int regular_file_open(const char *path, int flags, struct err *err)
+{
+	struct stat st;
+	int fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return errno == ENXIO || errno == EISDIR ? refuse(path, err)
+							 : err_set_errno(err, errno, "cannot open '%s'", path);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return refuse(path, err);
+}
+
+int regular_file_check(const char *path, struct err *err)
+{
+	struct stat st;
+
+	return stat(path, &st) || S_ISREG(st.st_mode) ? 0 : refuse(path, err);
+}

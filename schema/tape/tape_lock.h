@@ -1,0 +1,33 @@
+/*
+ * tape_lock.h: one writer at a time. The lock is flock(2) on the file `lock` in the tape's directory; whoever
+ * holds it is the only one who may make, change or remove anything there.
+ *
+ * Writers may begin at the same moment on a tape that is not there yet. One of them makes the directory, one of
+ * them (perhaps another) gets the lock, and the others leave everything as it is. A holder that made nothing of
+ * the tape removes lock file and directory again, so the file that was locked counts only while its name leads
+ * to it.
+ */
+#ifndef SCHEMA_TAPE_TAPE_LOCK_H
+#define SCHEMA_TAPE_TAPE_LOCK_H
+
+#include "schema/base/err.h"
+
+#include <stdbool.h>
+
+struct tape_lock {
+	int fd;       /* -1: not held */
+	bool created; /* the directory was made for it */
+};
+
+/* Makes the directory when there is none, and takes the lock. ERR_BUSY when another process holds it,
+ * ERR_CORRUPT when the path leads to something that is not a tape: nothing was changed. */
+int tape_lock_take(const char *tape_path, struct tape_lock *ret, struct err *err) MUST_CHECK;
+
+/* Gives it back if it is held. With is_unused, nothing is left of a directory that was made for it. */
+void tape_lock_release(const char *tape_path, struct tape_lock *lock, bool is_unused);
+
+/* Keeps writers away, together with others who only read. *ret_fd, which the caller closes, is -1 where there
+ * is no lock file that a writer could hold. ERR_BUSY when one does. */
+int tape_lock_share(const char *tape_path, int *ret_fd, struct err *err) MUST_CHECK;
+
+#endif
