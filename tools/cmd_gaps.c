@@ -80,8 +80,8 @@ static void print_head(const struct gap_account *a)
 		printf(", never ended");
 	else
 		printf(" to %s (%s)", time_format(end, g->end_ns),
-			duration_format(
-				length, g->duration_ns >= 0 ? g->duration_ns : g->end_ns - g->begin_ns));
+			duration_format(length,
+				g->duration_ns >= 0 ? g->duration_ns : time_sub(g->end_ns, g->begin_ns)));
 	printf(", behind event %llu\n", (unsigned long long)g->begin_seq);
 }
 

@@ -170,7 +170,8 @@ static int print_json(const struct report *r, struct err *err)
 	print_json_number("gaps", r->tape.gaps);
 	print_json_time("first_time", r, r->tape.first_time_ns);
 	print_json_time("last_time", r, r->tape.last_time_ns);
-	printf("  \"duration_ns\": %lld,\n", (long long)(r->tape.last_time_ns - r->tape.first_time_ns));
+	printf("  \"duration_ns\": %lld,\n",
+		(long long)(time_sub(r->tape.last_time_ns, r->tape.first_time_ns)));
 	print_json_number("raw_bytes", r->tape.raw_bytes);
 	print_json_number("disk_bytes", r->tape.disk_bytes);
 	printf("  \"open\": %s,\n  \"by_resource\": [", r->tape.open ? "true" : "false");
@@ -206,7 +207,7 @@ static void print_times(const struct report *r)
 	}
 	printf("time         %s to %s (%s)\n", time_format(first, r->tape.first_time_ns),
 		time_format(last, r->tape.last_time_ns),
-		duration_format(span, r->tape.last_time_ns - r->tape.first_time_ns));
+		duration_format(span, time_sub(r->tape.last_time_ns, r->tape.first_time_ns)));
 }
 
 static void print_sizes(const struct report *r)

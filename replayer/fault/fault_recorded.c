@@ -58,7 +58,7 @@ static bool is_own_doing(const struct tape_gap *g)
 	static const char *const reasons[] = {"client_stop", "recorder_died"};
 
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
-		if (g->reason && strcmp(g->reason, reasons[i]) == 0)
+		if (strcmp(g->reason, reasons[i]) == 0)
 			return true;
 	}
 	return strcmp(g->how_ended, "restart") == 0;
@@ -84,7 +84,7 @@ static int on_gap(void *context, const struct tape_gap *g)
 		.end_ns = open ? FAULT_FOREVER : g->end_ns,
 		.relisted = strcmp(g->how_ended, "relist") == 0 || strcmp(g->how_ended, "epoch") == 0,
 		.how = act(FAULT_END),
-		.reason = xstrdup(g->reason ? g->reason : "")};
+		.reason = xstrdup(g->reason)};
 	if (g->to_rv && !rv_to_u64(slice_of(g->to_rv), &gap->to_rv))
 		gap->to_rv = 0;
 	return 0;
@@ -259,7 +259,7 @@ static void set_scope(struct tape *t, const struct recorded_gap *g, struct fault
 
 static int64_t length_between(int64_t begin_ns, int64_t end_ns)
 {
-	return end_ns == FAULT_FOREVER ? FAULT_FOREVER : end_ns > begin_ns ? end_ns - begin_ns : 0;
+	return end_ns == FAULT_FOREVER ? FAULT_FOREVER : end_ns > begin_ns ? time_sub(end_ns, begin_ns) : 0;
 }
 
 static void add_end(const struct reading *r, const struct recorded_gap *g, struct fault_file *to)

@@ -1,6 +1,8 @@
 /* fault_stream.c: what becomes of requests, watches and frames. See fault.h and fault_internal.h. */
 #include "replayer/fault/fault_internal.h"
 
+#include "schema/base/clock.h"
+
 static const struct fault_rule *rule_of(const struct faults *f, const struct episode *e)
 {
 	return &f->file.rules[e->rule];
@@ -71,7 +73,7 @@ static bool answer_stale(const struct faults *f, struct episode *e, const struct
 		return false;
 	*ret = (struct fault_answer){.kind = FAULT_OLDER,
 		.rule_index = e->rule,
-		.state_ns = e->begin.tape_ns - rule_of(f, e)->stale_ns};
+		.state_ns = time_sub(e->begin.tape_ns, rule_of(f, e)->stale_ns)};
 	return true;
 }
 
@@ -114,7 +116,7 @@ void faults_request(struct faults *f, const struct fault_now *now, const struct 
 		if (e->state == EPISODE_ACTIVE ? answer_active(f, e, r, ret)
 					       : answer_stale(f, e, r, client, ret)) {
 			if (ret->kind == FAULT_OLDER && e->state == EPISODE_ACTIVE)
-				ret->state_ns = now->tape_ns - rule_of(f, e)->what.by_ns;
+				ret->state_ns = time_sub(now->tape_ns, rule_of(f, e)->what.by_ns);
 			return;
 		}
 	}
@@ -157,7 +159,8 @@ static void disarm(struct faults *f, struct fault_stream *s)
 static int64_t since_opened(
 	const struct fault_rule *r, const struct fault_now *now, const struct fault_stream *s)
 {
-	return r->clock == FAULT_TAPE ? now->tape_ns - s->opened.tape_ns : now->mono_ns - s->opened.mono_ns;
+	return r->clock == FAULT_TAPE ? time_sub(now->tape_ns, s->opened.tape_ns)
+				      : now->mono_ns - s->opened.mono_ns;
 }
 
 /* Fires those of the armed rules whose events and time have come. */

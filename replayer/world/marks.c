@@ -74,7 +74,7 @@ static void find_start(struct loader *l)
 			continue;
 		seen[mark->stream] = true;
 		begin_ns = l->begins[mark->stream] ? l->begins[mark->stream] : mark->time_ns;
-		if (m->start_ns && begin_ns > m->start_ns + LATE_NS)
+		if (m->start_ns && begin_ns > time_add(m->start_ns, LATE_NS))
 			continue;
 		if (mark->after_seq > m->start_seq)
 			m->start_seq = mark->after_seq;

@@ -58,7 +58,7 @@ static void wait_until(struct player *p, int64_t mono_ns)
 	if (p->director && p->state != PLAYER_FAILED) {
 		p->director->next(p->director_context, &tape_ns, &director_ns);
 		if (tape_ns != INT64_MAX && p->clock.speed != SPEED_MAX && p->clock.running) {
-			tape_ns = replay_clock_due_ns(&p->clock, tape_ns - p->cut_ns);
+			tape_ns = replay_clock_due_ns(&p->clock, time_sub(tape_ns, p->cut_ns));
 			director_ns = tape_ns < director_ns ? tape_ns : director_ns;
 		}
 		mono_ns = director_ns < mono_ns ? director_ns : mono_ns;
@@ -138,7 +138,7 @@ static int take(struct player *p, bool waiting, struct err *err)
 	if (!is_directed(p, item))
 		return 1;
 	rc = p->director->before(p->director_context, world_collection(p->world, item->change->resource),
-		item->change, item->due_ns + item->cut_ns, err);
+		item->change, time_add(item->due_ns, item->cut_ns), err);
 	return rc ? rc : 1;
 }
 
@@ -162,7 +162,7 @@ static void apply(struct player *p)
 		p->listener->changed(p->context, in, item.change, (uint64_t)number,
 			replay_clock_due_ns(&p->clock, item.due_ns));
 	if (is_directed(p, &item))
-		p->director->after(p->director_context, in, item.change, item.due_ns + item.cut_ns);
+		p->director->after(p->director_context, in, item.change, time_add(item.due_ns, item.cut_ns));
 	change_unref(item.change);
 }
 
@@ -498,11 +498,11 @@ int64_t player_tape_ns(const struct player *p)
 {
 	int64_t now_ns = replay_clock_tape_ns(&p->clock, clock_mono_ns(&clock_system));
 
-	return (now_ns == INT64_MAX ? p->clock.tape_ns : now_ns) + p->cut_ns;
+	return time_add(now_ns == INT64_MAX ? p->clock.tape_ns : now_ns, p->cut_ns);
 }
 
 int64_t player_anchor(const struct player *p, int64_t *ret_tape_ns)
 {
-	*ret_tape_ns = p->clock.tape_ns + p->cut_ns;
+	*ret_tape_ns = time_add(p->clock.tape_ns, p->cut_ns);
 	return p->clock.mono_ns;
 }

@@ -39,7 +39,7 @@ static void add(struct rebase *r, int64_t tape_ns, int64_t wall_ns)
 /* So that seconds stay whole, and nothing lies ahead that did not. */
 static int64_t whole_seconds_behind(int64_t tape_ns, int64_t wall_ns)
 {
-	int64_t by_ns = wall_ns - tape_ns, rest_ns = by_ns % NS_PER_S;
+	int64_t by_ns = time_sub(wall_ns, tape_ns), rest_ns = by_ns % NS_PER_S;
 
 	return wall_ns - (rest_ns < 0 ? rest_ns + NS_PER_S : rest_ns);
 }
@@ -75,6 +75,7 @@ int64_t rebase_time(const struct rebase *r, int64_t tape_ns)
 {
 	size_t low = 0, high = r->count;
 	const struct anchor *a, *b;
+	double share;
 
 	/* The last anchor at or before that time; none, and the first one counts. */
 	while (high - low > 1) {
@@ -88,10 +89,9 @@ int64_t rebase_time(const struct rebase *r, int64_t tape_ns)
 	a = &r->anchors[low];
 	b = a + 1;
 	if (low + 1 == r->count || tape_ns <= a->tape_ns || b->tape_ns == a->tape_ns)
-		return a->wall_ns + (tape_ns - a->tape_ns);
-	return a->wall_ns +
-	       (int64_t)((double)(tape_ns - a->tape_ns) *
-			 ((double)(b->wall_ns - a->wall_ns) / (double)(b->tape_ns - a->tape_ns)));
+		return time_add(a->wall_ns, time_sub(tape_ns, a->tape_ns));
+	share = (double)time_sub(tape_ns, a->tape_ns) / (double)time_sub(b->tape_ns, a->tape_ns);
+	return time_add(a->wall_ns, (int64_t)(share * (double)time_sub(b->wall_ns, a->wall_ns)));
 }
 
 int64_t rebase_now(const struct rebase *r)
@@ -105,7 +105,7 @@ void rebase_reach(struct rebase *r, int64_t tape_ns)
 
 	if (tape_ns <= r->reached_ns)
 		return;
-	late_ns = wall_ns - rebase_time(r, tape_ns);
+	late_ns = time_sub(wall_ns, rebase_time(r, tape_ns));
 	if (late_ns > TOLERANCE_NS || late_ns < -TOLERANCE_NS) {
 		add(r, r->reached_ns, rebase_time(r, r->reached_ns));
 		add(r, tape_ns, whole_seconds_behind(tape_ns, wall_ns));

@@ -1,6 +1,8 @@
 /* replay_clock.c: see replay_clock.h. */
 #include "replayer/world/replay_clock.h"
 
+#include "schema/base/clock.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +42,11 @@ void replay_clock_start(struct replay_clock *c, int64_t mono_ns)
 /* Where the clock stands. With SPEED_MAX time does not flow by itself: it stays where it was set. */
 static int64_t standing_ns(const struct replay_clock *c, int64_t mono_ns)
 {
+	double passed_ns = (double)(mono_ns - c->mono_ns) * c->speed;
+
 	if (!c->running || c->speed == SPEED_MAX)
 		return c->tape_ns;
-	return c->tape_ns + (int64_t)((double)(mono_ns - c->mono_ns) * c->speed);
+	return time_add(c->tape_ns, passed_ns < 9e18 ? (int64_t)passed_ns : INT64_MAX);
 }
 
 void replay_clock_stop(struct replay_clock *c, int64_t mono_ns)
@@ -78,6 +82,6 @@ int64_t replay_clock_due_ns(const struct replay_clock *c, int64_t tape_ns)
 		return INT64_MAX;
 	if (c->speed == SPEED_MAX || tape_ns <= c->tape_ns)
 		return c->mono_ns;
-	wait_ns = (double)(tape_ns - c->tape_ns) / c->speed;
+	wait_ns = (double)time_sub(tape_ns, c->tape_ns) / c->speed;
 	return wait_ns < 9e18 - (double)c->mono_ns ? c->mono_ns + (int64_t)wait_ns : INT64_MAX;
 }

@@ -91,13 +91,13 @@ static void put(struct timeline *t, struct timeline_item item)
 static void queue(struct timeline *t, int64_t time_ns, struct change *change, const struct mark *mark)
 {
 	int64_t longest_ns = t->options.longest_silence_ns;
-	int64_t silence_ns = t->latest_ns == INT64_MIN ? 0 : time_ns - t->latest_ns;
+	int64_t silence_ns = t->latest_ns == INT64_MIN ? 0 : time_sub(time_ns, t->latest_ns);
 
 	if (longest_ns && silence_ns > longest_ns)
-		t->cut_ns += silence_ns - longest_ns;
+		t->cut_ns = time_add(t->cut_ns, silence_ns - longest_ns);
 	if (time_ns > t->latest_ns)
 		t->latest_ns = time_ns;
-	put(t, (struct timeline_item){t->latest_ns - t->cut_ns, t->cut_ns, change, mark});
+	put(t, (struct timeline_item){time_sub(t->latest_ns, t->cut_ns), t->cut_ns, change, mark});
 }
 
 static int queue_event(struct timeline *t, struct err *err)

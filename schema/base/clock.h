@@ -32,6 +32,25 @@ static inline int64_t clock_mono_ns(const struct clock *c)
 	return c->mono_ns(c->context);
 }
 
+/* Sums and differences of times that are taken from outside, such as those of a tape, which may be any: they
+ * stop at the ends of what 64 bits hold. */
+static inline int64_t time_add(int64_t time_ns, int64_t by_ns)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(time_ns, by_ns, &sum))
+		return by_ns < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+static inline int64_t time_sub(int64_t time_ns, int64_t other_ns)
+{
+	int64_t difference;
+
+	if (__builtin_sub_overflow(time_ns, other_ns, &difference))
+		return other_ns < 0 ? INT64_MAX : INT64_MIN;
+	return difference;
+}
+
 /* "2026-11-21T08:44:17.123456789Z", always nine digits; returns to. */
 #define TIME_TEXT_BYTES 40
 const char *time_format(char to[TIME_TEXT_BYTES], int64_t time_ns);

@@ -5,6 +5,7 @@
  * `marks` holds everything that the server said beside objects: list complete, bookmark, end of the initial
  * events of a streaming list, ERROR; `bookmarks` only its bookmarks.
  */
+#include "schema/base/clock.h"
 #include "schema/sql/row_table.h"
 
 static const struct tape_stream no_stream = {0, 0, "", "", ""};
@@ -83,7 +84,7 @@ static void put_connection_times(struct walk *w, const struct tape_connection *c
 {
 	put_time(w->sink, c->begin_ns);
 	if (c->duration_ns >= 0)
-		put_time(w->sink, c->begin_ns + c->duration_ns);
+		put_time(w->sink, time_add(c->begin_ns, c->duration_ns));
 	else
 		put_string(w->sink, NULL);
 	put_integer(w->sink, c->begin_ns);
@@ -154,7 +155,7 @@ const struct table_kind connections_table = {
 
 static bool is_open(const struct tape_gap *g)
 {
-	return g->how_ended && strcmp(g->how_ended, "open") == 0;
+	return strcmp(g->how_ended, "open") == 0;
 }
 
 static void put_gap_interval(struct walk *w, const struct tape_gap *g)

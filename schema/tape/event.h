@@ -51,8 +51,9 @@ struct event {
 	uint64_t bytes;  /* length of the object */
 };
 
-/* One HTTP request of a stream. Times are wall clock, durations monotonic. -1 and
- * NULL: not known or not so. */
+/* One HTTP request of a stream. Times are wall clock, durations monotonic. -1 and NULL: not known or not so.
+ * A reader gives words that a row lacks (purpose here, reason, how_ended and change below) as "", never as
+ * NULL. */
 struct tape_connection {
 	uint64_t id;              /* from 1; given by the writer */
 	uint32_t stream;          /* 0: of no stream (discovery, documents) */

@@ -18,6 +18,11 @@
 #define FORMAT_OPEN_NAME   "open-%06u.db"
 #define FORMAT_LOCK_NAME   "lock"
 
+/* Rows of plain tables and events are numbered without holes: none comes near these, and one more than them
+ * is still a number. */
+#define FORMAT_ID_MAX  (INT64_C(1) << 48)
+#define FORMAT_SEQ_MAX (INT64_C(1) << 62)
+
 #define BLOCK_NUMBER_BITS 24 /* id of a block: extent << 24 | number in the extent */
 #define EXTENT_ID_MAX     (((int64_t)1 << (62 - BLOCK_NUMBER_BITS)) - 1)
 

@@ -151,8 +151,10 @@ static int get_records(
 		return err_set(err, ERR_CORRUPT, "found event %llu, expected %llu",
 			(unsigned long long)chunk->first_seq,
 			(unsigned long long)extent_last_seq(h->extent) + 1);
-	if (chunk->events < 1)
-		return err_set(err, ERR_CORRUPT, "claims %lld events", (long long)chunk->events);
+	if (chunk->events < 1 || chunk->events > LIMIT_EXTENT_EVENTS || !chunk->first_seq ||
+		chunk->first_seq > FORMAT_SEQ_MAX)
+		return err_set(err, ERR_CORRUPT, "claims %lld events from %llu", (long long)chunk->events,
+			(unsigned long long)chunk->first_seq);
 	for (int64_t i = 0; i < chunk->events; i++) {
 		e.seq = chunk->first_seq + (uint64_t)i;
 		if (get_record(h, &r, registry, &e, err))

@@ -99,7 +99,7 @@ static int parse_clock_time(const struct tape_info *info, const char *text, int6
 	free(full);
 	if (code)
 		return err_set(err, ERR_USAGE, "bad time '%.80s': expected HH:MM:SS", text);
-	*ret_ns = ns < info->first_time_ns - NS_PER_S ? ns + NS_PER_DAY : ns;
+	*ret_ns = ns < time_sub(info->first_time_ns, NS_PER_S) ? time_add(ns, NS_PER_DAY) : ns;
 	return 0;
 }
 

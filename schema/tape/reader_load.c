@@ -43,7 +43,7 @@ static int check_bounds(const struct tape *t, const struct tape_extent *x, bool 
 	uint64_t span = x->last_seq - x->first_seq;
 
 	if (x->id >= 1 && x->id <= EXTENT_ID_MAX && x->events && x->events <= LIMIT_EXTENT_EVENTS &&
-		x->first_seq && x->last_seq >= x->first_seq && span < INT64_MAX &&
+		x->first_seq && x->last_seq >= x->first_seq && x->last_seq <= FORMAT_SEQ_MAX &&
 		(is_state ? x->events <= span + 1 : x->events == span + 1))
 		return 0;
 	return err_set(err, ERR_CORRUPT, "extent %lld of '%s' makes no sense: %llu events from %llu to %llu",

@@ -169,6 +169,14 @@ static const char *text_at(sqlite3_stmt *row, int column)
 	return (const char *)sqlite3_column_text(row, column);
 }
 
+/* A word that is not there is none of those that mean something. */
+static const char *word_at(sqlite3_stmt *row, int column)
+{
+	const char *text = text_at(row, column);
+
+	return text ? text : "";
+}
+
 static struct slice slice_at(sqlite3_stmt *row, int column)
 {
 	const char *bytes = sqlite3_column_blob(row, column);
@@ -225,7 +233,7 @@ static int take_connection(struct row_walk *w, sqlite3_stmt *row)
 	struct tape_connection c = {
 		.id = U64(0),
 		.stream = (uint32_t)I64(1),
-		.purpose = text_at(row, 2),
+		.purpose = word_at(row, 2),
 		.target = text_at(row, 3),
 		.server = text_at(row, 4),
 		.http_version = text_at(row, 5),
@@ -290,8 +298,8 @@ static int take_gap(struct row_walk *w, sqlite3_stmt *row)
 		.duration_ns = I64(6),
 		.from_rv = text_at(row, 7),
 		.to_rv = text_at(row, 8),
-		.reason = text_at(row, 9),
-		.how_ended = text_at(row, 10),
+		.reason = word_at(row, 9),
+		.how_ended = word_at(row, 10),
 		.connection_before = U64(11),
 		.connection_after = U64(12),
 		.modified = U64(13),
@@ -325,7 +333,7 @@ static int take_missed(struct row_walk *w, sqlite3_stmt *row)
 {
 	struct tape_missed missed = {
 		.gap = U64(1),
-		.change = text_at(row, 2),
+		.change = word_at(row, 2),
 		.resource = (uint32_t)I64(3),
 		.namespace = slice_at(row, 4),
 		.name = slice_at(row, 5),
@@ -406,7 +414,7 @@ static int give_document(
 	int failed = body ? append_body(t, row, body, err) : 0;
 
 	if (failed)
-		return err_prefix(err, failed, "document '%s'", text_at(row, 2));
+		return err_prefix(err, failed, "document '%s'", word_at(row, 2));
 	buf_clear(&t->document_text);
 	/* Reserved whole, so that no text moves while others are added. */
 	if (!buf_reserve(&t->document_text, t->document_text.max))

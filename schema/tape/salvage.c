@@ -123,7 +123,7 @@ static void keep_document(struct salvaged *s, const struct raw_row *row)
 {
 	struct document_body b = body_of(row);
 
-	if (row->id > 0 && is_document_intact(row))
+	if (row->id > 0 && row->id <= FORMAT_ID_MAX && is_document_intact(row))
 		keep_row(s, row);
 	if (row->id != DOCUMENTS_PACK_ID || b.packed || s->documents.len)
 		return;
@@ -165,7 +165,7 @@ static int take_row(void *context, const struct raw_row *row)
 	case TABLE_EXTENT: keep_extent(s, row); break;
 	case TABLE_DOCUMENT: keep_document(s, row); break;
 	default:
-		if (row->intact && row->id > 0)
+		if (row->intact && row->id > 0 && row->id <= FORMAT_ID_MAX)
 			keep_row(s, row);
 	}
 	return 0;

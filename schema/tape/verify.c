@@ -201,8 +201,9 @@ static void check_document(struct verifier *v, sqlite3_stmt *row, struct buf *pa
 	struct document_body b = documents_body(row, 2);
 	uint64_t sum = b.packed ? b.xxh64 : codec_hash(b.frame);
 	struct err err = {0};
-	char *what = is_pack ? xstrdup("the pack of documents")
-			     : xasprintf("document '%s'", (const char *)sqlite3_column_text(row, 1));
+	const char *path = (const char *)sqlite3_column_text(row, 1);
+	char *what =
+		is_pack ? xstrdup("the pack of documents") : xasprintf("document '%s'", path ? path : "");
 
 	v->result.documents += !is_pack;
 	buf_clear(body);

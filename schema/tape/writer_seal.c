@@ -412,6 +412,9 @@ static int highest(sqlite3 *db, const char *table, int64_t *id, struct err *err)
 	int failed = segment_number(db, sql, 0, &found, err);
 
 	free(sql);
+	if (!failed && found > FORMAT_ID_MAX)
+		return err_set(err, ERR_CORRUPT, "'%s': table '%s' has a row %lld, after which there is none",
+			sqlite3_db_filename(db, "main"), table, (long long)found);
 	if (!failed && found > *id)
 		*id = found;
 	return failed;
