@@ -45,8 +45,8 @@ static const char sql[] =
 	"FROM b LEFT JOIN a USING (apigroup, version, resource, namespace, name) WHERE a.seq IS NULL) "
 	"SELECT iif(old_seq IS NULL, 'added', iif(seq IS NULL, 'deleted', iif(uid <> old_uid, 'recreated', "
 	"'modified'))) AS change, p.apigroup, p.version, p.resource, p.namespace, p.name, old_uid, uid, old_seq, seq, "
-	"jget(d.value, '$.op') AS op, jget(d.value, '$.field') AS field, jget(d.value, '$.old') AS old, "
-	"jget(d.value, '$.new') AS new FROM pairs AS p LEFT JOIN json_each(iif(seq IS NULL OR old_seq IS NULL, NULL, "
+	"jget(d.value, '$.op') AS op, jget(d.value, '$.field') AS field, d.value -> '$.old' AS old, "
+	"d.value -> '$.new' AS new FROM pairs AS p LEFT JOIN json_each(iif(seq IS NULL OR old_seq IS NULL, NULL, "
 	"jdiff((SELECT object FROM events AS e WHERE e.seq = p.old_seq), "
 	"(SELECT object FROM events AS e WHERE e.seq = p.seq), :all))) AS d "
 	"ORDER BY p.apigroup, p.resource, p.version, p.namespace, p.name";
@@ -100,8 +100,8 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 	p->seq = v[SEQ].integer;
 	p->old_seq = v[OLD_SEQ].integer;
 	if (v[FIELD].type == SQL_TEXT)
-		state_text_change(
-			&p->text, v[OP].bytes, v[FIELD].bytes, &v[OLD], &v[NEW], (struct slice){NULL, 0});
+		state_text_change(&p->text, v[OP].bytes, v[FIELD].bytes, v[OLD].bytes, v[NEW].bytes,
+			(struct slice){NULL, 0});
 	return out_stream_check(stdout, err);
 }
 
@@ -136,7 +136,7 @@ static int choose(struct sql_session *s, const char *tape_path, const char *want
 static int show(void *values, const struct operands *operands, struct err *err)
 {
 	const struct diff_options *o = values;
-	struct printer p = {.text = {state_text_wants_color(o->color), o->full}};
+	struct printer p = {.text = {state_text_wants_color(o->color), o->full, false}};
 	struct sql_sink sink = {.row = on_row, .context = &p};
 	struct table_out *out = NULL;
 	struct sql_session *s;
@@ -151,6 +151,7 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	sql_session_set(s, "all", o->all_fields ? "1" : "0");
 	if (o->json) {
 		out = table_out_new(stdout, TABLE_NDJSON, 0);
+		table_out_embed(out, state_text_values, false);
 		sink = table_out_sink(out);
 	}
 	code = choose(s, operands->items[0], o->resource, err);

@@ -91,6 +91,7 @@ static char *statement(const char *name, const char *where, bool tagged)
 static int write_table(
 	struct sql_session *s, const struct export_options *o, const char *name, FILE *to, struct err *err)
 {
+	static const char *const objects[] = {"object", NULL};
 	enum table_format format = strcmp(o->format, "csv") == 0 ? TABLE_CSV : TABLE_NDJSON;
 	struct table_out *out = table_out_new(to, format, 0);
 	struct sql_sink sink = table_out_sink(out);
@@ -98,7 +99,7 @@ static int write_table(
 	int code;
 
 	if (!is_parquet(o)) /* there objects are texts, so that they stay as they are */
-		table_out_embed(out, "object");
+		table_out_embed(out, objects, true);
 	code = run_statement(s, sql, &sink, to, err);
 	free(sql);
 	table_out_free(out);

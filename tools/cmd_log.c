@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
  * it began after the object was first seen. %s: conditions that the walk can use. */
 static const char sql_format[] =
 	"WITH c AS MATERIALIZED (SELECT seq, time, time_ns, type, origin, apigroup, version, resource, namespace, "
-	"name, uid, rv, op, field, old, new, manager FROM changes WHERE all_fields = :all%s%s) "
+	"name, uid, rv, op, field, old_json AS old, new_json AS new, manager FROM changes WHERE all_fields = :all%s%s) "
 	"SELECT * FROM (SELECT seq, time, time_ns, type, origin, resource, namespace, name, uid, rv, op, field, "
 	"iif(field = '', NULL, old) AS old, iif(field = '', NULL, new) AS new, manager, "
 	"NULL AS reason, NULL AS how_ended, NULL AS duration_ns FROM c "
@@ -130,7 +130,8 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 		print_event(p, v);
 	p->last_seq = v[SEQ].integer;
 	if (v[FIELD].bytes.len)
-		state_text_change(&p->text, v[OP].bytes, v[FIELD].bytes, &v[OLD], &v[NEW], v[MANAGER].bytes);
+		state_text_change(
+			&p->text, v[OP].bytes, v[FIELD].bytes, v[OLD].bytes, v[NEW].bytes, v[MANAGER].bytes);
 	return out_stream_check(stdout, err);
 }
 
@@ -164,15 +165,17 @@ static int choose(struct sql_session *s, const char *tape_path, const char *what
 
 static int print(struct sql_session *s, const struct log_options *o, const char *what, struct err *err)
 {
-	struct printer p = {.text = {state_text_wants_color(o->color), o->full}};
+	struct printer p = {.text = {state_text_wants_color(o->color), o->full, false}};
 	struct table_out *out = o->json ? table_out_new(stdout, TABLE_NDJSON, 0) : NULL;
 	struct sql_sink sink = {.row = on_row, .context = &p};
 	char *sql = xasprintf(
 		sql_format, strchr(what, '/') ? by_name : by_uid, *o->namespace ? by_namespace : "");
 	int code;
 
-	if (out)
+	if (out) {
+		table_out_embed(out, state_text_values, false);
 		sink = table_out_sink(out);
+	}
 	code = sql_session_run(s, slice_of(sql), &sink, err);
 	free(sql);
 	table_out_free(out);

@@ -120,11 +120,9 @@ static int print_text(struct printer *p, const struct run_difference *d, struct 
 	print_head(p, d);
 	for (size_t i = 0; i < json_diff_count(p->diff); i++) {
 		struct json_change c = json_diff_at(p->diff, i);
-		const struct sql_value old = {.type = SQL_TEXT, .bytes = c.old_value};
-		const struct sql_value new = {.type = SQL_TEXT, .bytes = c.new_value};
 
-		state_text_change(
-			&p->text, slice_of(op_of(&c)), field_of(&c), &old, &new, (struct slice){NULL, 0});
+		state_text_change(&p->text, slice_of(op_of(&c)), field_of(&c), c.old_value, c.new_value,
+			(struct slice){NULL, 0});
 	}
 	return 0;
 }
@@ -274,7 +272,7 @@ int verdict_give(const struct verdict_options *o, const char *first, const char 
 		.order = o->order,
 		.client = o->client,
 	};
-	struct printer p = {.text = {state_text_wants_color(o->color), o->full}};
+	struct printer p = {.text = {state_text_wants_color(o->color), o->full, true}};
 	struct run_comparison *comparison = NULL;
 	struct compare_rules *rules = NULL;
 	int rc = make_rules(o, &rules, err);

@@ -1,13 +1,15 @@
 /* state_text.c: see state_text.h. */
 #include "tools/state_text.h"
 
+#include "schema/base/json_scan.h"
 #include "schema/base/visible.h"
-#include "tools/table_out.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #define CUT_BYTES 100
+
+const char *const state_text_values[] = {"old", "new", NULL};
 
 bool state_text_wants_color(const char *word)
 {
@@ -56,23 +58,31 @@ static struct slice cut(const struct state_text *t, struct slice text)
 	return (struct slice){text.ptr, n};
 }
 
-static void put_value(const struct state_text *t, const struct sql_value *v)
+static void put_cut(const struct state_text *t, struct slice text)
 {
-	struct slice shown = cut(t, v->bytes);
+	struct slice shown = cut(t, text);
 
-	switch (v->type) {
-	case SQL_NULL: fputs("null", stdout); break;
-	case SQL_INTEGER: printf("%lld", (long long)v->integer); break;
-	case SQL_REAL: printf("%.15g", v->real); break;
-	default:
-		visible_put(stdout, shown);
-		if (shown.len < v->bytes.len)
-			printf("... (%zu bytes)", v->bytes.len);
-	}
+	visible_put(stdout, shown);
+	if (shown.len < text.len)
+		printf("... (%zu bytes)", text.len);
 }
 
-void state_text_change(const struct state_text *t, struct slice op, struct slice field,
-	const struct sql_value *old, const struct sql_value *new, struct slice who)
+/* Strings without their quotes, unless all is to be shown as JSON; what is no string as JSON has it. */
+static void put_value(const struct state_text *t, struct slice json)
+{
+	struct buf text;
+
+	if (t->as_json || !json.len || json.ptr[0] != '"') {
+		put_cut(t, json);
+		return;
+	}
+	buf_init(&text, json.len);
+	put_cut(t, json_unescape(json, &text, NULL) ? json : buf_slice(&text));
+	buf_release(&text);
+}
+
+void state_text_change(const struct state_text *t, struct slice op, struct slice field, struct slice old,
+	struct slice new, struct slice who)
 {
 	bool adds = slice_is(op, "add"), removes = slice_is(op, "remove");
 

@@ -25,7 +25,8 @@ struct table_out {
 	enum table_format format;
 	unsigned width;
 	bool on_terminal;
-	const char *embedded; /* a column of JSON, or NULL */
+	const char *const *embedded; /* names of columns of JSON that NULL ends, or NULL */
+	bool is_exact;               /* their bytes stay as they are */
 	char **names;
 	size_t column_count, row_count;
 	/* For tables: cells as text, one after another, and where each ends. */
@@ -117,9 +118,19 @@ static void put_json_value(FILE *to, const struct sql_value *v)
 	}
 }
 
-void table_out_embed(struct table_out *out, const char *column)
+void table_out_embed(struct table_out *out, const char *const *columns, bool exact)
 {
-	out->embedded = column;
+	out->embedded = columns;
+	out->is_exact = exact;
+}
+
+static bool is_embedded(const struct table_out *out, const char *name)
+{
+	for (const char *const *column = out->embedded; column && *column; column++) {
+		if (strcmp(*column, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Line feeds in JSON can only stand between its parts. */
@@ -129,7 +140,7 @@ static void put_embedded(const struct table_out *out, struct slice json)
 		const char *feed = memchr(json.ptr, '\n', json.len);
 		size_t n = feed ? (size_t)(feed - json.ptr) : json.len;
 
-		if (out->on_terminal)
+		if (out->on_terminal || !out->is_exact)
 			visible_put_json(out->to, (struct slice){json.ptr, n});
 		else
 			fwrite(json.ptr, 1, n, out->to);
@@ -148,7 +159,7 @@ static void put_json_row(struct table_out *out, const struct sql_value *values)
 			fputc(',', out->to);
 		table_out_json_string(out->to, slice_of(out->names[i]));
 		fputc(':', out->to);
-		if (out->embedded && values[i].type == SQL_TEXT && strcmp(out->names[i], out->embedded) == 0)
+		if (values[i].type == SQL_TEXT && is_embedded(out, out->names[i]))
 			put_embedded(out, values[i].bytes);
 		else
 			put_json_value(out->to, &values[i]);

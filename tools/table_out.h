@@ -31,8 +31,9 @@ struct table_out;
 struct table_out *table_out_new(FILE *to, enum table_format format, unsigned width);
 void table_out_free(struct table_out *out);
 
-/* Texts of that column are JSON and stand in JSON output as they are, on one line. */
-void table_out_embed(struct table_out *out, const char *column);
+/* Texts of those columns, which NULL ends, are JSON and stand in JSON output as such, on one line; `exact`:
+ * byte for byte, unless it goes to a terminal. The names are borrowed. */
+void table_out_embed(struct table_out *out, const char *const *columns, bool exact);
 
 /* Gives statements' rows to `out`. */
 struct sql_sink table_out_sink(struct table_out *out);

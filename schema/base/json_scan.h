@@ -62,6 +62,10 @@ int json_unescape(struct slice string, struct buf *to, struct err *err) MUST_CHE
 /* Whether the string, with or without its quotes, escaped or not, stands for `text`. */
 bool json_text_is(struct slice string, const char *text);
 
+/* Bytewise order of what two strings stand for, both with or both without their quotes; one that is malformed
+ * stands for its own bytes. */
+int json_text_compare(struct slice a, struct slice b);
+
 /* Appends `text` as a JSON string with quotes, escaped as Kubernetes' own encoder does: also <, > and &. */
 int json_escape(struct slice text, struct buf *to, struct err *err) MUST_CHECK;
 

@@ -115,6 +115,36 @@ bool json_text_is(struct slice string, const char *text)
 	return same;
 }
 
+static bool has_escapes(struct slice string)
+{
+	return string.len && memchr(string.ptr, '\\', string.len);
+}
+
+/* What the string stands for, in `room` where it has escapes. */
+static struct slice meaning_of(struct slice string, struct buf *room)
+{
+	buf_init(room, string.len + 1);
+	if (!has_escapes(string) || json_unescape(string, room, NULL)) {
+		if (string.len > 1 && string.ptr[0] == '"')
+			return (struct slice){string.ptr + 1, string.len - 2};
+		return string;
+	}
+	return buf_slice(room);
+}
+
+int json_text_compare(struct slice a, struct slice b)
+{
+	struct buf a_room, b_room;
+	int order;
+
+	if (!has_escapes(a) && !has_escapes(b))
+		return slice_compare(a, b);
+	order = slice_compare(meaning_of(a, &a_room), meaning_of(b, &b_room));
+	buf_release(&a_room);
+	buf_release(&b_room);
+	return order;
+}
+
 /* Plain bytes may be copied as they are, one by one. */
 static bool is_plain(unsigned char c)
 {

@@ -90,38 +90,53 @@ static void step_over(struct json_place *p, char c)
 		p->in_string = !p->in_string;
 }
 
-/* Between the values a byte that is not plain can only be white space, if it is JSON. */
-static size_t put_character(FILE *to, struct slice json, const struct json_place *p)
+/* Between the values a byte that is not plain can only be white space, if it is JSON. Returns what to write,
+ * and how many bytes it stands for. */
+static struct slice json_part(
+	struct slice json, const struct json_place *p, char escape[ESCAPE_BYTES], size_t *ret_taken)
 {
-	uint32_t code;
+	uint32_t code = 0;
 	size_t n = utf8_read(json, &code);
 
+	*ret_taken = n ? n : 1;
 	if (n == 0)
-		fputs(p->in_string ? "\xef\xbf\xbd" : " ", to);
-	else if (!utf8_is_active(code))
-		fwrite(json.ptr, 1, n, to);
-	else if (p->in_string)
-		fprintf(to, "\\u%04x", (unsigned)code);
-	else
-		fputc(code == '\n' || code == '\t' ? (int)code : ' ', to);
-	return n ? n : 1;
+		return slice_of(p->in_string ? "\xef\xbf\xbd" : " ");
+	if (!utf8_is_active(code) || (!p->in_string && (code == '\n' || code == '\t')))
+		return (struct slice){json.ptr, n};
+	if (!p->in_string)
+		return slice_of(" ");
+	n = (size_t)snprintf(escape, ESCAPE_BYTES, "\\u%04x", (unsigned)code);
+	return (struct slice){escape, n};
+}
+
+int visible_append_json(struct buf *to, struct slice json, struct err *err)
+{
+	struct json_place place = {false, false};
+	char escape[ESCAPE_BYTES];
+	int rc = 0;
+
+	while (json.len && rc == 0) {
+		size_t n = plain_length(json);
+		struct slice part = {json.ptr, n};
+
+		for (size_t i = 0; i < n; i++)
+			step_over(&place, json.ptr[i]);
+		if (n == 0) {
+			part = json_part(json, &place, escape, &n);
+			place.after_backslash = false;
+		}
+		rc = buf_append(to, part.ptr, part.len, err);
+		json = (struct slice){json.ptr + n, json.len - n};
+	}
+	return rc;
 }
 
 void visible_put_json(FILE *to, struct slice json)
 {
-	struct json_place place = {false, false};
+	struct buf shown;
 
-	while (json.len) {
-		size_t n = plain_length(json);
-
-		fwrite(json.ptr, 1, n, to);
-		for (size_t i = 0; i < n; i++)
-			step_over(&place, json.ptr[i]);
-		json = (struct slice){json.ptr + n, json.len - n};
-		if (!json.len)
-			break;
-		n = put_character(to, json, &place);
-		place.after_backslash = false;
-		json = (struct slice){json.ptr + n, json.len - n};
-	}
+	buf_init(&shown, VISIBLE_GROWTH * json.len);
+	if (visible_append_json(&shown, json, NULL) == 0 && shown.len)
+		fwrite(shown.ptr, 1, shown.len, to);
+	buf_release(&shown);
 }

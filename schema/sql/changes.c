@@ -6,6 +6,10 @@
  * the fields that its last state changed. metadata.managedFields and metadata.resourceVersion are left out
  * unless the hidden column all_fields is 1. `manager` is who owns the changed field by managedFields.
  *
+ * `old` and `new` are values of SQL that keep what JSON says: texts without quotes, numbers (integers too
+ * large for SQL as their digits), true and false as these words, null as NULL. The hidden columns old_json
+ * and new_json are the same as JSON, byte for byte; NULL where the field is not there.
+ *
  * Walking in the order of storage finds the versions of one object one after another, so that each is decoded
  * once; where the walk does not, the version before is fetched by itself.
  */
@@ -16,6 +20,9 @@
 
 #include "schema/base/limits.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 enum {
 	COLUMN_PATH = COLUMN_OF_KIND,
 	COLUMN_FIELD,
@@ -24,6 +31,8 @@ enum {
 	COLUMN_NEW,
 	COLUMN_MANAGER,
 	COLUMN_ALL_FIELDS,
+	COLUMN_OLD_JSON,
+	COLUMN_NEW_JSON,
 };
 
 /* A version of an object, kept. */
@@ -243,6 +252,39 @@ static int manager_result(
 	return found > 0 ? result_escaped(context, manager, err) : found;
 }
 
+static bool is_integer_beyond_sql(struct slice value)
+{
+	char text[32];
+
+	for (size_t i = 0; i < value.len; i++) {
+		if ((value.ptr[i] < '0' || value.ptr[i] > '9') && value.ptr[i] != '-')
+			return false;
+	}
+	if (value.len >= sizeof(text))
+		return true;
+	memcpy(text, value.ptr, value.len);
+	text[value.len] = 0;
+	errno = 0;
+	return strtoll(text, NULL, 10) && errno == ERANGE;
+}
+
+/* Booleans must not look like numbers, nor numbers lose digits. */
+static int result_value(sqlite3_context *context, struct slice value, struct err *err)
+{
+	char first = value.len ? value.ptr[0] : 0;
+
+	if (first != 't' && first != 'f' && !(value.len && is_integer_beyond_sql(value)))
+		return result_json(context, value, err);
+	result_slice(context, value);
+	return 0;
+}
+
+static void result_raw(sqlite3_context *context, struct slice value)
+{
+	if (value.len)
+		result_slice(context, value);
+}
+
 static int column(struct scan *s, sqlite3_context *context, int i, struct err *err)
 {
 	struct changes_scan *c = (struct changes_scan *)s;
@@ -255,12 +297,14 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 	change = current(c);
 	switch (i) {
 	case COLUMN_OBJECT: result_slice(context, buf_slice(&c->new.object)); break;
-	case COLUMN_PATH: return result_escaped(context, change.path, err);
-	case COLUMN_FIELD: return result_escaped(context, change.field, err);
+	case COLUMN_PATH: result_slice(context, change.path); break;
+	case COLUMN_FIELD: result_slice(context, change.field); break;
 	case COLUMN_OP: result_string(context, op_of(c, &change)); break;
-	case COLUMN_OLD: return result_json(context, change.old_value, err);
-	case COLUMN_NEW: return result_json(context, change.new_value, err);
+	case COLUMN_OLD: return result_value(context, change.old_value, err);
+	case COLUMN_NEW: return result_value(context, change.new_value, err);
 	case COLUMN_MANAGER: return manager_result(c, &change, context, err);
+	case COLUMN_OLD_JSON: result_raw(context, change.old_value); break;
+	case COLUMN_NEW_JSON: result_raw(context, change.new_value); break;
 	case COLUMN_ALL_FIELDS: sqlite3_result_int(context, c->all_fields); break;
 	default: break;
 	}
@@ -292,7 +336,8 @@ const struct table_kind changes_table = {
 	.name = "changes",
 	.summary = "one row for each field that an event changed: path, old, new, manager",
 	.columns = EVENT_NAME_COLUMNS ", bytes INTEGER HIDDEN, object TEXT HIDDEN, path TEXT, field TEXT, "
-				      "op TEXT, old, new, manager TEXT, all_fields INTEGER HIDDEN",
+				      "op TEXT, old, new, manager TEXT, all_fields INTEGER HIDDEN, "
+				      "old_json TEXT HIDDEN, new_json TEXT HIDDEN",
 	.scan_bytes = sizeof(struct changes_scan),
 	.plan = plan,
 	.filter = filter,

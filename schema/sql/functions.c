@@ -6,6 +6,7 @@
 #include "schema/base/limits.h"
 #include "schema/base/rv.h"
 #include "schema/base/version.h"
+#include "schema/base/visible.h"
 #include "schema/sql/json_diff.h"
 #include "schema/sql/time_collation.h"
 
@@ -112,21 +113,7 @@ static int append_member(struct buf *to, const char *name, struct slice value, b
 	code = buf_printf(to, err, "%s\"%s\":", to->ptr[to->len - 1] == '{' ? "" : ",", name);
 	if (code)
 		return code;
-	return is_json ? buf_append(to, value.ptr, value.len, err) : json_escape(value, to, err);
-}
-
-/* Paths hold names as the documents have them, escapes and all. */
-static int append_path(struct buf *to, const char *name, struct slice escaped, struct err *err)
-{
-	struct buf text;
-	int code;
-
-	buf_init(&text, LIMIT_OBJECT_BYTES);
-	code = json_unescape(escaped, &text, err);
-	if (!code)
-		code = append_member(to, name, buf_slice(&text), false, err);
-	buf_release(&text);
-	return code;
+	return is_json ? visible_append_json(to, value, err) : json_escape(value, to, err);
 }
 
 static int append_change(struct buf *to, const struct json_change *c, struct err *err)
@@ -135,8 +122,8 @@ static int append_change(struct buf *to, const struct json_change *c, struct err
 	int code;
 
 	if ((code = buf_append(to, to->len > 1 ? ",{" : "{", to->len > 1 ? 2 : 1, err)) ||
-		(code = append_path(to, "path", c->path, err)) ||
-		(code = append_path(to, "field", c->field, err)) ||
+		(code = append_member(to, "path", c->path, false, err)) ||
+		(code = append_member(to, "field", c->field, false, err)) ||
 		(code = append_member(to, "op", slice_of(op), false, err)) ||
 		(code = append_member(to, "old", c->old_value, true, err)) ||
 		(code = append_member(to, "new", c->new_value, true, err)))

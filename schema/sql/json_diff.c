@@ -35,6 +35,7 @@ struct json_diff {
 	struct part *parts;
 	size_t part_count, part_cap;
 	struct buf texts, path, field;
+	struct buf name; /* of the member or item that is entered, without escapes */
 	bool with_noise;
 	unsigned depth;
 };
@@ -46,6 +47,7 @@ struct json_diff *json_diff_new(void)
 	buf_init(&d->texts, LIMIT_LIST_BYTES);
 	buf_init(&d->path, LIMIT_OBJECT_BYTES);
 	buf_init(&d->field, LIMIT_OBJECT_BYTES);
+	buf_init(&d->name, LIMIT_OBJECT_BYTES);
 	return d;
 }
 
@@ -58,6 +60,7 @@ void json_diff_free(struct json_diff *d)
 	buf_release(&d->texts);
 	buf_release(&d->path);
 	buf_release(&d->field);
+	buf_release(&d->name);
 	free(d);
 }
 
@@ -95,6 +98,24 @@ static int add_change(struct json_diff *d, struct slice old, struct slice new, s
 	return 0;
 }
 
+/* ---- equality ---- */
+
+static bool is_string(struct slice value)
+{
+	return value.len >= 2 && value.ptr[0] == '"';
+}
+
+/* Strings are equal when they stand for the same text; numbers only as they are written. */
+static bool same_value(struct slice a, struct slice b)
+{
+	return slice_equal(a, b) || (is_string(a) && is_string(b) && json_text_compare(a, b) == 0);
+}
+
+static bool same_name(struct slice a, struct slice b)
+{
+	return slice_equal(a, b) || json_text_compare(a, b) == 0;
+}
+
 /* ---- the path ---- */
 
 static bool is_plain_name(struct slice name)
@@ -118,8 +139,20 @@ static int append_name(
 	return buf_append(to, behind, strlen(behind), err);
 }
 
-static int enter_member(struct json_diff *d, struct slice name, struct err *err)
+/* Without quotes and escapes; one that is malformed stays as it is. Valid until the next call. */
+static struct slice name_of(struct json_diff *d, struct slice key)
 {
+	if (is_string(key))
+		key = (struct slice){key.ptr + 1, key.len - 2};
+	buf_clear(&d->name);
+	if (!key.len || !memchr(key.ptr, '\\', key.len) || json_unescape(key, &d->name, NULL))
+		return key;
+	return buf_slice(&d->name);
+}
+
+static int enter_member(struct json_diff *d, struct slice key, struct err *err)
+{
+	struct slice name = name_of(d, key);
 	bool plain = is_plain_name(name);
 	const char *dot = d->field.len ? "." : "";
 	int code = append_name(&d->path, plain ? "." : ".\"", name, plain ? "" : "\"", err);
@@ -129,14 +162,12 @@ static int enter_member(struct json_diff *d, struct slice name, struct err *err)
 	return append_name(&d->field, plain ? dot : "[", name, plain ? "" : "]", err);
 }
 
-/* The item's name without quotes, as far as there is one. */
+/* By its name, as far as there is one. */
 static int enter_item(struct json_diff *d, const struct part *item, struct err *err)
 {
-	struct slice key = item->key;
+	struct slice key = name_of(d, item->key);
 	int code;
 
-	if (key.len >= 2 && key.ptr[0] == '"')
-		key = (struct slice){key.ptr + 1, key.len - 2};
 	code = buf_printf(&d->path, err, "[%zu]", item->index);
 	if (code)
 		return code;
@@ -235,7 +266,7 @@ static bool is_noise(const struct json_diff *d, struct slice key)
 static int by_key(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
-	int order = slice_compare(x->key, y->key);
+	int order = json_text_compare(x->key, y->key);
 
 	return order ? order : (x->index > y->index) - (x->index < y->index);
 }
@@ -244,7 +275,7 @@ static int by_key(const void *a, const void *b)
 static bool is_parallel(const struct json_diff *d, const struct level *l)
 {
 	for (size_t i = 0; i < l->old_count && l->old_count == l->new_count; i++) {
-		if (!slice_equal(d->parts[l->old + i].key, d->parts[l->new + i].key))
+		if (!same_name(d->parts[l->old + i].key, d->parts[l->new + i].key))
 			return false;
 	}
 	return l->old_count == l->new_count;
@@ -257,7 +288,7 @@ static size_t sort_members(struct part *members, size_t count)
 
 	qsort(members, count, sizeof(*members), by_key);
 	for (size_t i = 0; i < count; i++) {
-		if (kept && slice_equal(members[kept - 1].key, members[i].key))
+		if (kept && same_name(members[kept - 1].key, members[i].key))
 			kept--;
 		members[kept++] = members[i];
 	}
@@ -273,7 +304,7 @@ static int merge_members(struct json_diff *d, const struct level *l, struct err 
 	while ((i < l->old_count || k < l->new_count) && !code) {
 		const struct part *old = i < l->old_count ? &d->parts[l->old + i] : NULL;
 		const struct part *new = k < l->new_count ? &d->parts[l->new + k] : NULL;
-		int order = !old ? 1 : !new ? -1 : slice_compare(old->key, new->key);
+		int order = !old ? 1 : !new ? -1 : json_text_compare(old->key, new->key);
 
 		i += order <= 0;
 		k += order >= 0;
@@ -308,7 +339,7 @@ static bool name_items(struct part *items, size_t count, const char *name)
 		if (json_get(items[i].value, name, &items[i].key, NULL) <= 0)
 			return false;
 		for (size_t k = 0; k < i; k++) {
-			if (slice_equal(items[i].key, items[k].key))
+			if (same_value(items[i].key, items[k].key))
 				return false;
 		}
 	}
@@ -320,7 +351,7 @@ static bool name_by_value(struct part *items, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		items[i].key = items[i].value;
 		for (size_t k = 0; k < i; k++) {
-			if (slice_equal(items[i].key, items[k].key))
+			if (same_value(items[i].key, items[k].key))
 				return false;
 		}
 	}
@@ -367,16 +398,17 @@ static void name_by_position(struct json_diff *d, const struct level *l)
 static struct part *find_named(
 	struct json_diff *d, size_t base, size_t count, size_t likely, struct slice key)
 {
-	if (likely < count && slice_equal(d->parts[base + likely].key, key))
+	if (likely < count && same_value(d->parts[base + likely].key, key))
 		return &d->parts[base + likely];
 	for (size_t i = 0; i < count; i++) {
-		if (slice_equal(d->parts[base + i].key, key))
+		if (same_value(d->parts[base + i].key, key))
 			return &d->parts[base + i];
 	}
 	return NULL;
 }
 
-static int compare_named(struct json_diff *d, const struct level *l, struct err *err)
+/* Sets *moved when an item stands in another place than it did. */
+static int compare_named(struct json_diff *d, const struct level *l, bool *moved, struct err *err)
 {
 	int code;
 
@@ -384,8 +416,10 @@ static int compare_named(struct json_diff *d, const struct level *l, struct err 
 		struct part *new = &d->parts[l->new + i];
 		struct part *old = find_named(d, l->old, l->old_count, i, new->key);
 
-		if (old)
+		if (old) {
 			old->is_matched = true;
+			*moved |= old != &d->parts[l->old + i];
+		}
 		code = compare_parts(d, old, new, false, err);
 		if (code)
 			return code;
@@ -417,15 +451,16 @@ static int compare_arrays(struct json_diff *d, struct slice old, struct slice ne
 {
 	size_t base = d->part_count, count = d->count;
 	struct level l = {0};
+	bool moved = false;
 	int code = push_level(d, old, new, &l, err);
 
 	if (!code && name_both(d, &l)) {
-		code = compare_named(d, &l, err);
+		code = compare_named(d, &l, &moved, err);
 	} else if (!code) {
 		name_by_position(d, &l);
 		code = compare_by_position(d, &l, err);
 	}
-	if (!code && d->count == count)
+	if (!code && moved && d->count == count)
 		code = add_change(d, old, new, err);
 	d->part_count = base;
 	return code;
@@ -439,7 +474,7 @@ static int compare(struct json_diff *d, struct slice old, struct slice new, stru
 	int code;
 
 	if (!same_kind || (old.ptr[0] != '{' && old.ptr[0] != '['))
-		return add_change(d, old, new, err);
+		return same_value(old, new) ? 0 : add_change(d, old, new, err);
 	if (d->depth >= LIMIT_JSON_DEPTH)
 		return err_set(
 			err, ERR_TOO_LARGE, "cannot compare JSON deeper than %d levels", LIMIT_JSON_DEPTH);

@@ -4,7 +4,8 @@
  * Subtrees with equal bytes are skipped without being read, so that the cost follows the size of the change.
  * Items of arrays are matched by what names them (name, type, key, ... whichever all items have and no two
  * share), plain values of arrays that grew or shrank by themselves, everything else by position. An array
- * that only changed its order is one change of the whole array.
+ * that only changed its order is one change of the whole array. White space and the escapes of strings make
+ * no difference; numbers are compared as they are written.
  */
 #ifndef SCHEMA_SQL_JSON_DIFF_H
 #define SCHEMA_SQL_JSON_DIFF_H
@@ -14,6 +15,7 @@
 /* Values are raw JSON and borrow from the documents; the empty slice is "absent". Names borrow from the
  * diff. */
 struct json_change {
+	/* Both without the escapes of JSON. */
 	struct slice
 		path; /* "$.spec.containers[0].image": in the new document, of a removal in the old one */
 	struct slice field; /* "spec.containers[web].image": items by what names them */

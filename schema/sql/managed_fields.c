@@ -69,12 +69,26 @@ static int find(struct slice value, bool (*is_it)(struct slice key, struct slice
 	return more;
 }
 
+/* Whether a key of JSON stands for this text. */
+static bool stands_for(struct slice key, struct slice text)
+{
+	struct buf plain;
+	bool same;
+
+	if (!key.len || !memchr(key.ptr, '\\', key.len))
+		return slice_equal(key, text);
+	buf_init(&plain, key.len);
+	same = json_unescape(key, &plain, NULL) == 0 && slice_equal(buf_slice(&plain), text);
+	buf_release(&plain);
+	return same;
+}
+
 static bool is_named(struct slice key, struct slice value, void *context)
 {
 	const struct slice *name = context;
 
 	(void)value;
-	return slice_equal(key, *name);
+	return stands_for(key, *name);
 }
 
 static bool is_field_named(struct slice key, struct slice value, void *context)
@@ -82,8 +96,14 @@ static bool is_field_named(struct slice key, struct slice value, void *context)
 	const struct slice *name = context;
 
 	(void)value;
-	return key.len == name->len + 2 && memcmp(key.ptr, "f:", 2) == 0 &&
-	       memcmp(key.ptr + 2, name->ptr, name->len) == 0;
+	return slice_skip(&key, "f:") && stands_for(key, *name);
+}
+
+static bool same_value(struct slice a, struct slice b)
+{
+	bool are_strings = a.len && b.len && a.ptr[0] == '"' && b.ptr[0] == '"';
+
+	return slice_equal(a, b) || (are_strings && json_text_compare(a, b) == 0);
 }
 
 static bool is_at(struct slice key, struct slice value, void *context)
@@ -94,7 +114,7 @@ static bool is_at(struct slice key, struct slice value, void *context)
 	return (*left)-- == 0;
 }
 
-/* Whether every member of the key's JSON (unescaped) is a member of the item with the same bytes. */
+/* Whether every member of the key's JSON (unescaped) is a member of the item with the same value. */
 static bool has_members(struct slice wanted, struct slice item)
 {
 	struct json_iter it;
@@ -104,7 +124,7 @@ static bool has_members(struct slice wanted, struct slice item)
 	if (item.len == 0 || item.ptr[0] != '{' || json_iter_begin(wanted, &it, NULL))
 		return false;
 	while ((more = json_iter_next(&it, &key, &value, NULL)) > 0) {
-		if (find(item, is_named, &key, &have, NULL) <= 0 || !slice_equal(have, value))
+		if (find(item, is_named, &key, &have, NULL) <= 0 || !same_value(have, value))
 			return false;
 	}
 	return more == 0;
@@ -124,7 +144,7 @@ static bool is_field_of_item(struct slice key, struct slice value, void *context
 	buf_init(&text, LIMIT_OBJECT_BYTES);
 	if (json_unescape(inner, &text, NULL) == 0)
 		matches = key.ptr[0] == 'k' ? has_members(buf_slice(&text), *item)
-					    : slice_equal(buf_slice(&text), *item);
+					    : same_value(buf_slice(&text), *item);
 	buf_release(&text);
 	return matches;
 }

@@ -70,6 +70,25 @@ START_TEST(json_diff__matches_items_by_what_names_them)
 }
 END_TEST
 
+START_TEST(json_diff__takes_strings_for_what_they_mean_and_numbers_as_they_are_written)
+{
+	check_diff("{\"a\":\"\\u00e9\\/\"}", "{\"a\":\"\xc3\xa9/\"}", "");
+	check_diff("{\"\\u0061\":1}", "{\"a\":1}", "");
+	check_diff("{\"\\u0061\":1,\"b\":2}", "{\"b\":2,\"a\":3}", "$.a a 1 3\n");
+	check_diff("{\"\\u00e9\":1}", "{\"\xc3\xa9\":2}", "$.\xc3\xa9 \xc3\xa9 1 2\n");
+	check_diff("{\"x\\u002ey\":1}", "{}", "$.\"x.y\" [x.y] 1 -\n");
+	check_diff("{\"l\":[\"\\u0061\",\"b\"]}", "{\"l\":[\"a\",\"b\"]}", "");
+	check_diff("{\"l\":[\"\\u0061\",\"b\"]}", "{\"l\":[\"a\"]}", "$.l[1] l[b] \"b\" -\n");
+	check_diff("{\"l\":[{\"name\":\"\\u0061\",\"v\":1}]}", "{\"l\":[{\"name\":\"a\",\"v\":2}]}",
+		"$.l[0].v l[a].v 1 2\n");
+	check_diff("{\"l\":[1,  2]}", "{\"l\":[1,2]}", "");
+	check_diff("{\"l\":[\"1\"]}", "{\"l\":[1,\"1\"]}", "$.l[0] l[1] - 1\n");
+	check_diff("{\"a\":1}", "{\"a\":1.0}", "$.a a 1 1.0\n");
+	check_diff("{\"a\":\"1\"}", "{\"a\":1}", "$.a a \"1\" 1\n");
+	check_diff("{\"a\":\"\\x\"}", "{\"a\":\"\\y\"}", "$.a a \"\\x\" \"\\y\"\n");
+}
+END_TEST
+
 START_TEST(json_diff__leaves_out_what_every_write_changes_unless_asked)
 {
 	const char *old = "{\"metadata\":{\"resourceVersion\":\"1\",\"managedFields\":[]},"
@@ -144,6 +163,10 @@ START_TEST(managed_fields__tells_who_wrote_the_path)
 	check_manager(old, old, "$.spec.other", NULL);
 	check_manager("", scaled, "$.spec.replicas", "kubectl");
 	check_manager(old, "{}", "$.spec.replicas", NULL);
+	check_manager("",
+		"{\"metadata\":{\"managedFields\":[" ENTRY(
+			"helm", "1", "{\"f:\\u0073pec\":{}}") "]},\"spe\\u0063\":1}",
+		"$.spec", "helm");
 }
 END_TEST
 
@@ -264,10 +287,10 @@ START_TEST(jdiff__gives_the_differences_as_json)
 	open_session(&f);
 	ck_assert_sql(f.session,
 		"SELECT jdiff('{\"a\":1,\"b.c\":\"x\",\"d\":[]}', '{\"b.c\":\"y<\",\"d\":[null],\"\\u00e9\":{}}')",
-		"[{\"path\":\"$.\\\"\xc3\xa9\\\"\",\"field\":\"[\xc3\xa9]\",\"op\":\"add\",\"new\":{}},"
-		"{\"path\":\"$.a\",\"field\":\"a\",\"op\":\"remove\",\"old\":1},"
+		"[{\"path\":\"$.a\",\"field\":\"a\",\"op\":\"remove\",\"old\":1},"
 		"{\"path\":\"$.\\\"b.c\\\"\",\"field\":\"[b.c]\",\"op\":\"replace\",\"old\":\"x\",\"new\":\"y<\"},"
-		"{\"path\":\"$.d[0]\",\"field\":\"d[null]\",\"op\":\"add\",\"new\":null}]\n");
+		"{\"path\":\"$.d[0]\",\"field\":\"d[null]\",\"op\":\"add\",\"new\":null},"
+		"{\"path\":\"$.\xc3\xa9\",\"field\":\"\xc3\xa9\",\"op\":\"add\",\"new\":{}}]\n");
 	ck_assert_sql(f.session, "SELECT jdiff('{}', '{}'), jdiff(NULL, '{}')", "[]|-\n");
 	ck_assert_sql(f.session,
 		"SELECT value ->> '$.new' FROM json_each(jdiff('{\"a\":{\"b\":1}}', '{\"a\":{\"b\":2}}'))",
@@ -279,6 +302,7 @@ END_TEST
 
 UNIT_MAIN("sql_changes", jdiff__gives_the_differences_as_json, json_diff__names_each_member_that_differs,
 	json_diff__matches_items_by_what_names_them,
+	json_diff__takes_strings_for_what_they_mean_and_numbers_as_they_are_written,
 	json_diff__leaves_out_what_every_write_changes_unless_asked,
 	json_diff__survives_every_cut_of_a_document, managed_fields__tells_who_wrote_the_path,
 	changes__compares_versions_of_one_uid_only, changes__is_the_same_in_every_order_of_walking)

@@ -31,6 +31,7 @@ CREATE VIEW events_csv AS SELECT * FROM read_csv($folder || '/events.csv', heade
 CREATE MACRO jget(o, p) AS CASE json_type(o, p) WHEN 'VARCHAR' THEN json_extract_string(o, p) WHEN 'NULL' THEN NULL
   WHEN 'BOOLEAN' THEN CAST(CAST(json_extract_string(o, p) AS BOOLEAN)::INT AS VARCHAR)
   ELSE CAST(json_extract(o, p) AS VARCHAR) END;
+CREATE MACRO jtext(o, p) AS CASE json_type(o, p) WHEN 'BOOLEAN' THEN json_extract_string(o, p) ELSE jget(o, p) END;
 CREATE MACRO to_ns(t) AS epoch_ns(CAST(t AS TIMESTAMP));
 CREATE MACRO state_after(last_seq) AS TABLE SELECT * EXCLUDE (place) FROM (
   SELECT *, row_number() OVER (PARTITION BY {KEY} ORDER BY seq DESC) AS place FROM events WHERE seq <= last_seq)
@@ -38,8 +39,8 @@ CREATE MACRO state_after(last_seq) AS TABLE SELECT * EXCLUDE (place) FROM (
 CREATE MACRO objects(point) AS TABLE FROM state_after(CASE WHEN TRY_CAST(point AS BIGINT) IS NOT NULL THEN
   TRY_CAST(point AS BIGINT) ELSE (SELECT coalesce(max(seq), 0) FROM events WHERE time <= point) END);
 CREATE VIEW objects AS FROM state_after((SELECT max(seq) FROM events));
-CREATE TABLE changes AS WITH v AS (SELECT seq, type, resource, name, uid, path, jget(object, path) AS new,
-  lag(jget(object, path)) OVER (PARTITION BY apigroup, resource, uid, path ORDER BY seq) AS old,
+CREATE TABLE changes AS WITH v AS (SELECT seq, type, resource, name, uid, path, jtext(object, path) AS new,
+  lag(jtext(object, path)) OVER (PARTITION BY apigroup, resource, uid, path ORDER BY seq) AS old,
   lag(seq) OVER (PARTITION BY apigroup, resource, uid, path ORDER BY seq) AS before
   FROM events, (SELECT unnest({list(FIELDS)}) AS path))
   SELECT seq, type, resource, name, uid, path, old, new FROM v WHERE before IS NOT NULL AND old IS DISTINCT FROM new;
