@@ -1,14 +1,24 @@
 /* metrics_server.c: see metrics_server.h. */
 #include "recorder/metrics_server.h"
 
+#include "schema/base/log.h"
+
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define MAX_CLIENTS    32
 #define MAX_HEAD_BYTES 8192
 #define MAX_BODY_BYTES (16u << 20)
+#define MAX_HELD_BYTES (16u << 20) /* of all answers; then nobody is given another */
 #define PATIENCE_MS    10000
+#define MAX_AT_ONCE    8    /* clients that are taken in at one turn of the loop */
+#define PAUSE_MS       1000 /* without a descriptor for the next client */
+#define KEPT_FREE      16   /* descriptors that are left to the recording */
 
 struct client {
 	uv_tcp_t tcp;
@@ -17,19 +27,24 @@ struct client {
 	struct metrics_server *server;
 	struct client *next, **link; /* in the server's list, while it is open */
 	unsigned open_handles;
-	bool answered;
 	struct buf out;
 	size_t len;
 	char head[MAX_HEAD_BYTES];
 };
 
+/* It listens by itself and not through libuv, which goes on trying to accept while there is no descriptor. */
 struct metrics_server {
-	uv_tcp_t tcp;
+	uv_loop_t *loop;
+	int fd;
+	uv_poll_t poll;
+	uv_timer_t pause;
+	unsigned open_handles;
 	metrics_answer *answer;
 	void *context;
 	struct client *clients;
-	size_t client_count;
+	size_t client_count, held_bytes; /* of answers that were not taken yet */
 	char address[64];
+	bool told; /* that clients are turned away */
 };
 
 /* ---- one client ---- */
@@ -52,6 +67,7 @@ static void leave(struct client *c)
 	if (c->next)
 		c->next->link = c->link;
 	c->server->client_count--;
+	c->server->held_bytes -= c->out.len;
 	uv_close((uv_handle_t *)&c->tcp, on_handle_closed);
 	uv_close((uv_handle_t *)&c->limit, on_handle_closed);
 }
@@ -83,7 +99,6 @@ static void send_answer(struct client *c, int status, const struct buf *body, bo
 {
 	uv_buf_t block;
 
-	c->answered = true;
 	uv_read_stop((uv_stream_t *)&c->tcp);
 	buf_init(&c->out, MAX_BODY_BYTES + 1024);
 	if (buf_printf(&c->out, NULL,
@@ -91,9 +106,11 @@ static void send_answer(struct client *c, int status, const struct buf *body, bo
 		    "Content-Length: %zu\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
 		    status, words_of(status), body->len) ||
 		(with_body && buf_append(&c->out, body->ptr, body->len, NULL))) {
+		buf_clear(&c->out);
 		leave(c);
 		return;
 	}
+	c->server->held_bytes += c->out.len;
 	block = uv_buf_init(c->out.ptr, (unsigned)c->out.len);
 	c->write.data = c;
 	if (uv_write(&c->write, (uv_stream_t *)&c->tcp, &block, 1, on_written))
@@ -113,7 +130,9 @@ static void answer(struct client *c)
 	is_get = method_end && method_end - c->head == 3 && memcmp(c->head, "GET", 3) == 0;
 	is_head = method_end && method_end - c->head == 4 && memcmp(c->head, "HEAD", 4) == 0;
 	buf_init(&body, MAX_BODY_BYTES);
-	if (is_get || is_head) {
+	if ((is_get || is_head) && c->server->held_bytes > MAX_HELD_BYTES) {
+		status = 503;
+	} else if (is_get || is_head) {
 		for (path_end = method_end + 1; path_end < end && *path_end != ' ' && *path_end != '?';)
 			path_end++;
 		status = c->server->answer(c->server->context,
@@ -151,18 +170,14 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *block)
 		leave(c);
 }
 
-static void on_connection(uv_stream_t *listener, int status)
+static struct client *new_client(struct metrics_server *m)
 {
-	struct metrics_server *m = listener->data;
-	struct client *c;
+	struct client *c = xcalloc(1, sizeof(*c));
 
-	if (status < 0)
-		return;
-	c = xcalloc(1, sizeof(*c));
 	c->server = m;
 	c->open_handles = 2;
-	uv_tcp_init(listener->loop, &c->tcp);
-	uv_timer_init(listener->loop, &c->limit);
+	uv_tcp_init(m->loop, &c->tcp);
+	uv_timer_init(m->loop, &c->limit);
 	c->tcp.data = c->limit.data = c;
 	c->next = m->clients;
 	c->link = &m->clients;
@@ -170,10 +185,82 @@ static void on_connection(uv_stream_t *listener, int status)
 		c->next->link = &c->next;
 	m->clients = c;
 	m->client_count++;
+	return c;
+}
+
+static void tell_scarcity(struct metrics_server *m)
+{
+	if (!m->told)
+		log_warn("too few files may be open: clients that ask for metrics are turned away");
+	m->told = true;
+}
+
+/* Numbers are given from the lowest: a high one says that few are left. */
+static bool is_scarce(int fd)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	       (rlim_t)fd + KEPT_FREE >= limit.rlim_cur;
+}
+
+static void take_client(struct metrics_server *m, int fd)
+{
+	struct client *c;
+
+	bool scarce = is_scarce(fd);
+
+	if (scarce)
+		tell_scarcity(m);
+	if (scarce || m->client_count >= MAX_CLIENTS) {
+		close(fd);
+		return;
+	}
+	c = new_client(m);
 	uv_timer_start(&c->limit, on_limit, PATIENCE_MS, 0);
-	if (uv_accept(listener, (uv_stream_t *)&c->tcp) || m->client_count > MAX_CLIENTS ||
-		uv_read_start((uv_stream_t *)&c->tcp, on_room, on_read))
+	if (uv_tcp_open(&c->tcp, fd)) {
+		close(fd);
 		leave(c);
+	} else if (uv_read_start((uv_stream_t *)&c->tcp, on_room, on_read)) {
+		leave(c);
+	}
+}
+
+static void on_knock(uv_poll_t *poll, int status, int events);
+
+static void on_pause_over(uv_timer_t *timer)
+{
+	struct metrics_server *m = timer->data;
+
+	uv_poll_start(&m->poll, UV_READABLE, on_knock);
+}
+
+/* There is no descriptor: the client goes on knocking, and nobody listens for a while. */
+static void pause_listening(struct metrics_server *m)
+{
+	tell_scarcity(m);
+	uv_poll_stop(&m->poll);
+	uv_timer_start(&m->pause, on_pause_over, PAUSE_MS, 0);
+}
+
+static void on_knock(uv_poll_t *poll, int status, int events)
+{
+	struct metrics_server *m = poll->data;
+
+	(void)status;
+	(void)events;
+	for (int i = 0; i < MAX_AT_ONCE; i++) {
+		int fd = accept4(m->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			take_client(m, fd);
+		} else if (errno == EAGAIN) {
+			return;
+		} else if (errno != EINTR && errno != ECONNABORTED) {
+			pause_listening(m);
+			return;
+		}
+	}
 }
 
 /* ---- the address ---- */
@@ -216,10 +303,10 @@ static int parse_address(const char *text, struct sockaddr_storage *ret)
 static void note_address(struct metrics_server *m)
 {
 	struct sockaddr_storage at;
-	int len = sizeof(at);
+	socklen_t len = sizeof(at);
 	char host[INET6_ADDRSTRLEN] = "";
 
-	if (uv_tcp_getsockname(&m->tcp, (struct sockaddr *)&at, &len))
+	if (getsockname(m->fd, (struct sockaddr *)&at, &len))
 		return;
 	if (at.ss_family == AF_INET6) {
 		uv_ip6_name((struct sockaddr_in6 *)&at, host, sizeof(host));
@@ -234,9 +321,22 @@ static void note_address(struct metrics_server *m)
 
 /* ---- the server ---- */
 
-static void on_closed(uv_handle_t *handle)
+static int open_listener(const struct sockaddr_storage *at, int *ret)
 {
-	free(handle->data);
+	bool is_v6 = at->ss_family == AF_INET6;
+	socklen_t len = is_v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	int fd = socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), yes = 1, failed;
+
+	if (fd < 0)
+		return errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (bind(fd, (const struct sockaddr *)at, len) || listen(fd, MAX_CLIENTS)) {
+		failed = errno;
+		close(fd);
+		return failed;
+	}
+	*ret = fd;
+	return 0;
 }
 
 int metrics_server_open(uv_loop_t *loop, const char *address, metrics_answer *answer_path, void *context,
@@ -244,25 +344,26 @@ int metrics_server_open(uv_loop_t *loop, const char *address, metrics_answer *an
 {
 	struct sockaddr_storage at = {0};
 	struct metrics_server *m;
-	int rc;
+	int failed, fd = -1;
 
 	if (parse_address(address, &at))
 		return err_set(err, ERR_USAGE,
 			"cannot serve metrics at '%s': expected PORT or ADDRESS:PORT, such as 9090 or 0.0.0.0:9090",
 			address);
+	failed = open_listener(&at, &fd);
+	if (failed)
+		return err_set(err, ERR_NETWORK, "cannot serve metrics at '%s': %s", address,
+			uv_strerror(uv_translate_sys_error(failed)));
 	m = xcalloc(1, sizeof(*m));
+	m->loop = loop;
+	m->fd = fd;
 	m->answer = answer_path;
 	m->context = context;
-	uv_tcp_init(loop, &m->tcp);
-	m->tcp.data = m;
-	rc = uv_tcp_bind(&m->tcp, (struct sockaddr *)&at, 0);
-	if (rc == 0)
-		rc = uv_listen((uv_stream_t *)&m->tcp, 16, on_connection);
-	if (rc) {
-		uv_close((uv_handle_t *)&m->tcp, on_closed);
-		return err_set(
-			err, ERR_NETWORK, "cannot serve metrics at '%s': %s", address, uv_strerror(rc));
-	}
+	m->open_handles = 2;
+	uv_timer_init(loop, &m->pause);
+	uv_poll_init(loop, &m->poll, fd);
+	m->poll.data = m->pause.data = m;
+	uv_poll_start(&m->poll, UV_READABLE, on_knock);
 	note_address(m);
 	*ret = m;
 	return 0;
@@ -273,11 +374,22 @@ const char *metrics_server_address(const struct metrics_server *m)
 	return m->address;
 }
 
+static void on_closed(uv_handle_t *handle)
+{
+	struct metrics_server *m = handle->data;
+
+	if (--m->open_handles)
+		return;
+	close(m->fd);
+	free(m);
+}
+
 void metrics_server_close(struct metrics_server *m)
 {
 	if (!m)
 		return;
 	while (m->clients)
 		leave(m->clients);
-	uv_close((uv_handle_t *)&m->tcp, on_closed);
+	uv_close((uv_handle_t *)&m->poll, on_closed);
+	uv_close((uv_handle_t *)&m->pause, on_closed);
 }

@@ -1,6 +1,7 @@
 /*
  * metrics_server.h: answers GET on a small set of paths over plain HTTP/1.1, one request a connection, from
- * the recorder's loop. Whoever asks slowly or not at all costs a buffer and is left after ten seconds.
+ * the recorder's loop. A client that asks slowly or not at all costs a buffer and is left after ten seconds; at most 32
+ * are served at a time, and none that would take one of the last descriptors, which the recording may need.
  */
 #ifndef RECORDER_METRICS_SERVER_H
 #define RECORDER_METRICS_SERVER_H

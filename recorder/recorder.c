@@ -5,6 +5,7 @@
  *
  *   DISCOVERING --catalog--> STARTING --every first list--> RECORDING --signal, time--> STOPPED
  */
+#include "recorder/descriptors.h"
 #include "recorder/metrics_server.h"
 #include "recorder/recorder_internal.h"
 #include "schema/base/log.h"
@@ -309,7 +310,9 @@ int recorder_run(const struct recorder_options *options, struct recorder_summary
 	int rc;
 
 	*ret = (struct recorder_summary){0};
-	rc = kubeconfig_load(&options->cluster, &r.cluster, err);
+	rc = descriptors_prepare(err);
+	if (rc == 0)
+		rc = kubeconfig_load(&options->cluster, &r.cluster, err);
 	if (rc)
 		return rc;
 	set_up(&r);

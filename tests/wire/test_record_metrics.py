@@ -3,6 +3,7 @@
 import http.client
 import os
 import re
+import signal
 import socket
 import subprocess
 import unittest
@@ -12,8 +13,8 @@ from recording import KUBETAPE, RecordTest
 
 
 class Metrics(RecordTest):
-    def start(self, *arguments):
-        recording = self.record(*arguments, "--metrics", "0")
+    def start(self, *arguments, **options):
+        recording = self.record(*arguments, "--metrics", "0", **options)
         found = wait_for(lambda: re.search(r"metrics at http://127\.0\.0\.1:(\d+)/metrics", recording.stderr), "the port")
         self.port = int(found.group(1))
         return recording
@@ -107,6 +108,61 @@ class Metrics(RecordTest):
         self.assertEqual(self.get("/healthz")[0], 200)
         for s in held:
             s.close()
+
+    def limited(self, count, *arguments):
+        self.tape = os.path.join(self.folder, f"{count}.tape")
+        return self.start(*arguments, before=["sh", "-c", f'ulimit -n {count}; exec "$@"', "sh"])
+
+    def knock(self):
+        """As many clients as may be, which ask for nothing."""
+        held = []
+        for _ in range(48):
+            s = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+            self.addCleanup(s.close)
+            held.append(s)
+        return held
+
+    def test_clients_take_no_file_that_the_recording_needs(self):
+        for count in (44, 48, 52, 54, 57, 60, 62, 66, 70):
+            with self.subTest(count):
+                recording = self.limited(count, "pods").ready(1)
+                self.pods.watching()
+                self.knock()
+                recording.process.send_signal(signal.SIGUSR1)  # a new segment takes files
+                name = f"a{count}"
+                self.pods.put(name)
+                recording.wait_events(1, f"name='{name}' AND origin='watch'")
+                self.knock()
+                self.assertEqual(recording.stop(), 0)
+                self.pods.watching(0)
+
+    def test_whoever_comes_when_files_are_plenty_again_is_answered(self):
+        recording = self.limited(62, "pods").ready(1)
+        for s in self.knock():
+            s.close()
+
+        def answered():
+            try:
+                return self.get("/healthz")[0] == 200
+            except OSError:
+                return False
+
+        wait_for(answered, "an answer")
+        self.assertEqual(recording.stop(), 0)
+
+    def test_too_few_files_at_the_start_are_told_in_one_sentence(self):
+        for count in (6, 9, 20, 35):
+            with self.subTest(count):
+                done = subprocess.run(["sh", "-c", f'ulimit -n {count}; exec "$@"', "sh", KUBETAPE, "record", "pods", "-o", self.tape,
+                                       "-s", self.serve()], capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+                self.assertIn(f"cannot record: of {count} open files that the system allows", done.stderr)
+                self.assertFalse(os.path.exists(self.tape))
+
+    def test_as_many_files_may_be_open_as_the_system_lets_us(self):
+        recording = self.start("pods", before=["sh", "-c", 'ulimit -Sn 100; ulimit -Hn 300; exec "$@"', "sh"]).ready(1)
+        with open(f"/proc/{recording.process.pid}/limits", encoding="utf-8") as f:
+            self.assertRegex(f.read(), r"Max open files +300 +300 ")
 
     def test_addresses_that_cannot_be_are_told_in_one_sentence(self):
         taken = socket.create_server(("127.0.0.1", 0))

@@ -1,0 +1,51 @@
+/* descriptors.c: see descriptors.h. */
+#include "recorder/descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Some programs that we start close every number that they may have: a limit of a billion takes them minutes.
+ */
+#define MOST 65536
+/* Two streams, the tape and its next segment, the loop, and libcurl's own. */
+#define LEAST 40
+
+static void raise_limit(void)
+{
+	struct rlimit limit;
+	rlim_t wanted = MOST;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	if (limit.rlim_max < wanted)
+		wanted = limit.rlim_max;
+	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = wanted;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int descriptors_prepare(struct err *err)
+{
+	int taken[LEAST], count = 0, why;
+	struct rlimit limit = {0};
+
+	raise_limit();
+	while (count < LEAST && (taken[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		count++;
+	why = errno;
+	for (int i = 0; i < count; i++)
+		close(taken[i]);
+	if (count == LEAST)
+		return 0;
+	if (why != EMFILE)
+		return err_set_errno(err, why, "cannot open '/dev/null'");
+	getrlimit(RLIMIT_NOFILE, &limit);
+	return err_set(err, ERR_FAILED,
+		"cannot record: of %ju open files that the system allows %d are free, expected %d or more; raise the "
+		"limit, as by 'ulimit -n 1024'",
+		(uintmax_t)limit.rlim_cur, count, LEAST);
+}
