@@ -1,6 +1,7 @@
 /* replayer.c: see replayer.h. */
 #include "replayer/replayer.h"
 
+#include "replayer/api/ahead.h"
 #include "replayer/api/api.h"
 #include "replayer/api/watch.h"
 #include "replayer/child.h"
@@ -398,7 +399,7 @@ static int open_all(struct replayer *r, struct err *err)
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
 	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck, r->run,
-		r->options->rules, r->options->silent_ahead, r->faults.act, type_cache_new()};
+		r->options->rules, r->options->ahead, ahead_new(&r->loop), r->faults.act, type_cache_new()};
 	return rc;
 }
 
@@ -441,6 +442,7 @@ static void close_all(struct replayer *r)
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	deck_close(&r->deck);
 	watches_close(r->watches);
+	ahead_close(r->api.ahead);
 	player_close(r->player);
 	child_close(r->child);
 	settle_close(r->settle);

@@ -5,6 +5,7 @@
 #ifndef REPLAYER_REPLAYER_H
 #define REPLAYER_REPLAYER_H
 
+#include "replayer/api/ahead_policy.h"
 #include "schema/base/err.h"
 
 #include <stdbool.h>
@@ -22,14 +23,14 @@ struct replay_options {
 	const char *until;      /* NULL: the tape's end */
 	int64_t wait_watchers;  /* the clock starts with so many watches; 0 at once */
 	bool exit_at_end;
-	int64_t settle_ns;      /* see settle.h; the child is ended when it is quiet at the end; 0: not */
-	int64_t step_ns;        /* of lock-step; 0: none */
-	bool silent_ahead;      /* see struct api */
-	bool rebase_time;       /* times in objects are moved to now; see world/rebase.h */
-	bool loop;              /* begin anew at the end */
-	int64_t max_idle_ns;    /* longer silences are cut to this; 0: they stay */
-	const char *gaps;       /* "recorded", "none", or a fault file; NULL: recorded */
-	const char **gap_specs; /* further faults in the short form; see fault/gap_spec.h */
+	int64_t settle_ns;       /* see settle.h; the child is ended when it is quiet at the end; 0: not */
+	int64_t step_ns;         /* of lock-step; 0: none */
+	enum ahead_policy ahead; /* of versions ahead of the position */
+	bool rebase_time;        /* times in objects are moved to now; see world/rebase.h */
+	bool loop;               /* begin anew at the end */
+	int64_t max_idle_ns;     /* longer silences are cut to this; 0: they stay */
+	const char *gaps;        /* "recorded", "none", or a fault file; NULL: recorded */
+	const char **gap_specs;  /* further faults in the short form; see fault/gap_spec.h */
 	size_t gap_spec_count;
 	int64_t seed;            /* of chance in faults; 0: as the file says */
 	bool lenient;            /* faults that strike nobody are no failure; see fault/fault_scope.h */

@@ -42,8 +42,9 @@ static const struct option_row options[] = {
 		"after each event that somebody is sent wait until the clients were quiet for so long, so that they "
 		"do the same each time"},
 	{OPTION_FLAG, 0, "loop", offsetof(struct values, loop), "", "begin anew when the tape ends"},
-	{OPTION_CHOICE, 0, "ahead", offsetof(struct values, ahead), "expired|silent",
-		"a watch from a version that the replay has not reached: an ERROR 410 (default), or silence until then"},
+	{OPTION_CHOICE, 0, "ahead", offsetof(struct values, ahead), "reached|silent|expired",
+		"requests for a version that the replay has not reached: wait as on a real server if it will be reached "
+		"(default), wait always, or be told at once to list again"},
 	{OPTION_DURATION, 0, "max-idle", offsetof(struct values, max_idle_ns), "DURATION",
 		"cut longer silences to that; as recorded unless given"},
 	{OPTION_FLAG, 0, "rebase-time", offsetof(struct values, rebase_time), "",
@@ -106,6 +107,13 @@ static void print_report(void *context, const char *report)
 	fputs(report, stderr);
 }
 
+static enum ahead_policy ahead_of(const char *word)
+{
+	if (!word || strcmp(word, "reached") == 0)
+		return AHEAD_REACHED;
+	return strcmp(word, "silent") == 0 ? AHEAD_SILENT : AHEAD_EXPIRED;
+}
+
 static int serve(const struct values *v, const struct operands *operands, const struct write_rules *rules,
 	double speed, int *ret_exit_code, struct err *err)
 {
@@ -123,7 +131,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.step_ns = v->step_ns,
 		.loop = v->loop,
 		.rebase_time = v->rebase_time,
-		.silent_ahead = v->ahead && strcmp(v->ahead, "silent") == 0,
+		.ahead = ahead_of(v->ahead),
 		.max_idle_ns = v->max_idle_ns,
 		.gaps = v->gaps,
 		.gap_specs = v->gap_specs.items,

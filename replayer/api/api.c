@@ -170,7 +170,7 @@ static int check_path_name(const struct api_call *call, const struct list_option
 static void serve_collection(struct api_call *call, struct collection *c)
 {
 	const struct selectable_kind kind = api_selectable_kind(call->api, c);
-	bool watch = call->path.forced_watch || query_true(&call->query, "watch");
+	bool watch = api_is_watch(call);
 	enum table_include include = INCLUDE_METADATA;
 	struct list_options o = {0};
 	struct status st = {0};
@@ -411,8 +411,8 @@ static void route(struct api_call *call)
 static bool refuse_timeout(struct api_call *call)
 {
 	struct slice timeout = query_get(&call->query, "timeout");
-	bool watch = call->path.forced_watch || query_true(&call->query, "watch");
-	char *problem = timeout.len && !watch ? duration_problem(timeout) : NULL;
+	char *problem =
+		timeout.len && !api_is_watch(call) ? go_duration_parse(timeout, &call->timeout_ns) : NULL;
 	struct status st = {0};
 
 	if (!problem)
@@ -430,6 +430,17 @@ static bool is_doing(const struct api_call *call)
 
 	return p->kind == API_PATH_RESOURCE && !slice_is(p->resource, "leases") &&
 	       !slice_is(p->resource, "events");
+}
+
+void api_route_again(struct api_call *call)
+{
+	query_parse(call->request->target, &call->query);
+	api_path_parse(call->query.path, &call->path);
+	answer_style_find(call->request, &call->query, &call->style);
+	if (call->api->faults)
+		fault_act_describe(call);
+	route(call);
+	query_release(&call->query);
 }
 
 void api_handle(void *context, struct exchange *x, const struct http_request *r)

@@ -6,12 +6,14 @@
 #define REPLAYER_API_H
 
 #include "replayer/api/accept.h"
+#include "replayer/api/ahead_policy.h"
 #include "replayer/api/api_path.h"
 #include "replayer/api/field_selector.h"
 #include "replayer/api/respond.h"
 #include "replayer/fault/fault.h"
 #include "replayer/world/world.h"
 
+struct ahead;
 struct deck;
 struct fault_act;
 struct player;
@@ -33,7 +35,8 @@ struct api {
 	struct deck *deck;
 	struct run *run;
 	const struct write_rules *rules; /* what becomes of writes */
-	bool silent_ahead; /* a watch from a version ahead of the position waits, instead of an ERROR 410 */
+	enum ahead_policy ahead_policy;  /* of versions ahead of the position */
+	struct ahead *ahead;
 	struct fault_act *faults; /* NULL: none */
 	struct type_cache *types; /* how fields are merged */
 };
@@ -54,10 +57,24 @@ struct api_call {
 	uint64_t floor;             /* versions below have expired; 0: as the history says */
 	bool is_older;              /* the state of that time on the tape is to be shown */
 	int64_t older_ns;
+	int64_t timeout_ns; /* the client's own limit; not above 0: none */
+	/* Of a version that the replay has not reached: the one to wait for before the error is sent, 0:
+	 * none. */
+	uint64_t awaited_rv;
+	bool has_waited;
 };
 
 /* The server's handler; context is a struct api. */
 void api_handle(void *context, struct exchange *x, const struct http_request *r);
+
+/* Routes a call again whose request has been copied; it is counted and stored already. */
+void api_route_again(struct api_call *call);
+
+/* A watch is asked for. */
+static inline bool api_is_watch(const struct api_call *call)
+{
+	return call->path.forced_watch || query_true(&call->query, "watch");
+}
 
 /* How the client wants an object of the collection shown; ERR_FAILED with the status to answer. */
 int api_view(struct api_call *call, struct collection *c, struct view *ret, struct status *st) MUST_CHECK;

@@ -40,6 +40,9 @@ void fault_act_restart(struct fault_act *a, struct faults *faults);
 
 /* ---- requests ---- */
 
+/* How faults see the request, into call->fault. */
+void fault_act_describe(struct api_call *call);
+
 /* True when a fault answered it. Otherwise call->floor and call->older_ns may be set. */
 bool fault_act_request(struct api_call *call);
 

@@ -84,7 +84,7 @@ static void find_version(const struct api_call *call, struct fault_request *r)
 			      (limit.len && !slice_is(limit, "0") && !query_has(q, "resourceVersionMatch"));
 }
 
-static void describe(struct api_call *call)
+void fault_act_describe(struct api_call *call)
 {
 	const struct api_path *p = &call->path;
 	const struct collection *c = p->kind == API_PATH_RESOURCE ? api_collection(call) : NULL;
@@ -241,7 +241,7 @@ bool fault_act_request(struct api_call *call)
 	struct fault_act *a = call->api->faults;
 	struct fault_answer answer;
 
-	describe(call);
+	fault_act_describe(call);
 	ask(a, call, &answer);
 	player_nudge(a->player);
 	switch (answer.kind) {

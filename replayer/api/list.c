@@ -5,6 +5,7 @@
  */
 #include "replayer/api/list.h"
 
+#include "replayer/api/ahead.h"
 #include "replayer/api/continue_token.h"
 #include "replayer/api/json_indent.h"
 #include "replayer/run.h"
@@ -54,8 +55,7 @@ struct chosen_state {
 	uint64_t rv;
 };
 
-/* Events are kept without a cache by the API server, which shows in a few places. */
-static bool is_uncached(const struct collection *c)
+bool list_is_uncached(const struct collection *c)
 {
 	return strcmp(c->resource.resource, "events") == 0 &&
 	       (!*c->resource.apigroup || strcmp(c->resource.apigroup, "events.k8s.io") == 0);
@@ -109,15 +109,15 @@ static uint64_t floor_of(const struct api_call *call, const struct collection *c
 	return call->floor > c->history.floor_rv ? call->floor : c->history.floor_rv;
 }
 
-static int choose_for_token(const struct api_call *call, struct collection *c,
-	const struct continue_token *token, struct chosen_state *ret, struct status *st)
+static int choose_for_token(struct api_call *call, struct collection *c, const struct continue_token *token,
+	struct chosen_state *ret, struct status *st)
 {
 	uint64_t rv = token->rv > 0 ? (uint64_t)token->rv : 0;
 
 	if (token->rv < 0)
 		return use_present(c, ret);
 	if (rv > c->rv)
-		return status_too_large_version(st, rv, c->rv, 0);
+		return ahead_refuse(call, c, rv, st);
 	if (rv < floor_of(call, c)) {
 		st->continue_token = continue_token_make(CONTINUE_LATEST,
 			(struct slice){token->key,
@@ -140,13 +140,13 @@ static int choose_older(
 	return use_exact(call->api->world, c, rv, ret, st);
 }
 
-static int choose_for_version(const struct api_call *call, struct collection *c, const struct list_options *o,
+static int choose_for_version(struct api_call *call, struct collection *c, const struct list_options *o,
 	uint64_t rv, struct chosen_state *ret, struct status *st)
 {
 	bool exact = o->match == MATCH_EXACT || (o->match == MATCH_NONE && o->limit > 0 && rv > 0);
 
 	if (rv > c->rv)
-		return status_too_large_version(st, rv, c->rv, 0);
+		return ahead_refuse(call, c, rv, st);
 	if (!exact)
 		return use_present(c, ret);
 	if (rv < floor_of(call, c))
@@ -154,7 +154,7 @@ static int choose_for_version(const struct api_call *call, struct collection *c,
 	return use_exact(call->api->world, c, rv, ret, st);
 }
 
-static int choose_state(const struct api_call *call, struct collection *c, struct list_options *o,
+static int choose_state(struct api_call *call, struct collection *c, struct list_options *o,
 	struct continue_token *ret_token, struct chosen_state *ret, struct status *st)
 {
 	uint64_t rv;
@@ -168,13 +168,22 @@ static int choose_state(const struct api_call *call, struct collection *c, struc
 		return status_bad_request(
 			st, "specifying resource version is not allowed when using continue");
 	/* "Any version" is answered from the cache, which does not know pages. */
-	if (*o->rv && rv == 0 && !is_uncached(c))
+	if (*o->rv && rv == 0 && !list_is_uncached(c))
 		o->limit = 0;
 	if (*o->continue_token)
 		return choose_for_token(call, c, ret_token, ret, st);
 	if (call->is_older)
 		return choose_older(call, c, ret, st);
 	return choose_for_version(call, c, o, rv, ret, st);
+}
+
+/* Sends the error, unless it is about a version for which the request waits. */
+static void refuse_or_wait(struct api_call *call, struct collection *c, struct status *st)
+{
+	if (ahead_park(call, c))
+		status_release(st);
+	else
+		api_fail(call, st);
 }
 
 /* ---- which items ---- */
@@ -251,7 +260,7 @@ static int collect(struct list_answer *a, const struct chosen_state *state, stru
 	}
 	if (at < end) {
 		a->token = token_behind(state->set->items[at - 1], namespace.len > 0, state->rv,
-			is_uncached(a->view.collection));
+			list_is_uncached(a->view.collection));
 		a->meta.continue_token = a->token;
 		if (!a->labels && !a->fields)
 			a->meta.remaining = (int64_t)(end - at);
@@ -400,7 +409,7 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 	if (choose_state(call, c, o, &token, &state, &st) || api_check_form(call, c, true, &st)) {
 		snapshot_unref(state.snapshot);
 		continue_token_release(&token);
-		api_fail(call, &st);
+		refuse_or_wait(call, c, &st);
 		return;
 	}
 	call->client->lists++;
@@ -431,7 +440,7 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 
 /* ---- GET ---- */
 
-static int check_get_version(const struct api_call *call, const struct collection *c, struct status *st)
+static int check_get_version(struct api_call *call, const struct collection *c, struct status *st)
 {
 	char *text = slice_dup(query_get(&call->query, "resourceVersion"));
 	char *problem = NULL;
@@ -439,14 +448,15 @@ static int check_get_version(const struct api_call *call, const struct collectio
 	int rc = 0;
 
 	if (*text && !rv_parse(text, &rv, &problem))
-		rc = is_uncached(c) ? status_bad_request(st,
-					      "invalid resource version: resourceVersion: Invalid value: "
-					      "\"%s\": %s",
-					      text, problem)
-				    : status_set(st, 500, NULL, "resourceVersion: Invalid value: \"%s\": %s",
-					      text, problem);
+		rc = list_is_uncached(c)
+			     ? status_bad_request(st,
+				       "invalid resource version: resourceVersion: Invalid value: "
+				       "\"%s\": %s",
+				       text, problem)
+			     : status_set(st, 500, NULL, "resourceVersion: Invalid value: \"%s\": %s", text,
+				       problem);
 	else if (rv > c->rv)
-		rc = status_too_large_version(st, rv, c->rv, 0);
+		rc = ahead_refuse(call, c, rv, st);
 	free(problem);
 	free(text);
 	return rc;
@@ -482,7 +492,7 @@ void get_serve(struct api_call *call, struct collection *c, const struct view *v
 	if (rc == 0)
 		rc = read_one(call, c, view, &body, &st);
 	if (rc)
-		api_fail(call, &st);
+		refuse_or_wait(call, c, &st);
 	else
 		respond_json(call->x, call->request, &call->style, 200, buf_slice(&body));
 	buf_release(&body);

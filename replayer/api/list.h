@@ -11,6 +11,9 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 
 void get_serve(struct api_call *call, struct collection *c, const struct view *view);
 
+/* Events are kept without a cache by the API server, which shows in a few places. */
+bool list_is_uncached(const struct collection *c);
+
 /* Whether an object is selected; `object` may be empty when the selectors do not read it. */
 bool selectors_match(const struct label_selector *labels, const struct field_selector *fields,
 	struct slice namespace, struct slice name, struct slice object);

@@ -1,5 +1,6 @@
 /* watch.c: the states of watches and the set of them; see watch.h and watch_internal.h. */
 #include "replayer/api/fault_act.h"
+#include "replayer/api/list.h"
 #include "replayer/api/watch_internal.h"
 
 #include <stdlib.h>
@@ -251,8 +252,7 @@ void watches_each(struct watches *ws, void (*what)(void *context, struct watch *
 
 static bool has_periodic_bookmarks(const struct watch *w)
 {
-	return w->bookmarks && w->state == WATCH_LIVE &&
-	       strcmp(w->collection->resource.resource, "events") != 0;
+	return w->bookmarks && w->state == WATCH_LIVE && !list_is_uncached(w->collection);
 }
 
 static void tick(void *context, struct watch *w)
@@ -267,7 +267,9 @@ static void tick(void *context, struct watch *w)
 		return;
 	if (has_periodic_bookmarks(w)) {
 		world_catch_up(w->set->world, w->collection);
-		watch_send_bookmark(w, w->collection->rv, false);
+		/* A watch from a version ahead hears nothing of those before it. */
+		if (w->collection->rv > w->ahead_rv)
+			watch_send_bookmark(w, w->collection->rv, false);
 	}
 	w->bookmark_ns = now_ns + WATCH_BOOKMARK_NS;
 	if (w->bookmark_ns > w->deadline_ns - WATCH_BEFORE_END_NS)

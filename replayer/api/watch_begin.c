@@ -1,4 +1,5 @@
 /* watch_begin.c: from a request to a running watch; see watch_internal.h. */
+#include "replayer/api/ahead.h"
 #include "replayer/api/fault_act.h"
 #include "replayer/api/list.h"
 #include "replayer/api/watch_internal.h"
@@ -136,17 +137,21 @@ static void take_older(struct watch *w, int64_t time_ns)
 	watch_enter(w, WATCH_INITIAL);
 }
 
-/* A version that a client has from another run, or from before the replay went back. */
-static void refuse_future(struct watch *w, uint64_t rv, bool initial)
+/* A version that the replay has not reached: the client must list again. */
+static void refuse_future(struct watch *w, uint64_t rv)
 {
 	struct status st = {0};
 
-	if (initial)
-		status_too_large_version(&st, rv, w->collection->rv, 0);
-	else
-		status_expired(&st,
-			"too large resource version: %llu, current: %llu: the replay is not that far",
-			(unsigned long long)rv, (unsigned long long)w->collection->rv);
+	status_expired(&st, "too large resource version: %llu, current: %llu: the replay is not that far",
+		(unsigned long long)rv, (unsigned long long)w->collection->rv);
+	watch_end_with_error(w, &st);
+}
+
+static void refuse_future_state(struct api_call *call, struct watch *w, uint64_t rv)
+{
+	struct status st = {0};
+
+	(void)ahead_refuse(call, w->collection, rv, &st);
 	watch_end_with_error(w, &st);
 }
 
@@ -159,7 +164,7 @@ static void refuse_past(struct watch *w, uint64_t rv, uint64_t floor_rv)
 	watch_end_with_error(w, &st);
 }
 
-static void begin(const struct api_call *call, struct watch *w, const struct list_options *o, uint64_t rv)
+static void begin(struct api_call *call, struct watch *w, const struct list_options *o, uint64_t rv)
 {
 	const struct history *h = &w->collection->history;
 	bool from_state = o->send_initial == YES || (o->send_initial == UNSET && rv == 0);
@@ -168,12 +173,14 @@ static void begin(const struct api_call *call, struct watch *w, const struct lis
 	if (from_state && call->is_older) {
 		w->initial_end = o->send_initial == YES && o->bookmarks;
 		take_older(w, call->older_ns);
-	} else if (rv > w->collection->rv && call->api->silent_ahead && o->send_initial != YES) {
+	} else if (rv > w->collection->rv && from_state) {
+		refuse_future_state(call, w, rv);
+	} else if (rv > w->collection->rv && ahead_is_awaited(call, w->collection, rv)) {
 		w->ahead_rv = rv;
 		w->number = history_end(h);
 		watch_enter(w, WATCH_HISTORY);
 	} else if (rv > w->collection->rv) {
-		refuse_future(w, rv, o->send_initial == YES);
+		refuse_future(w, rv);
 	} else if (from_state) {
 		w->initial_end = o->send_initial == YES && o->bookmarks;
 		take_initial(w);
@@ -258,6 +265,12 @@ void watch_serve(struct api_call *call, struct collection *c, struct list_option
 	if (upgrade && !*websocket_accept(call->request, accept)) {
 		respond_text(call->x, call->request, 400, "mismatch challenge/response");
 		return;
+	}
+	if (rv > c->rv && o->send_initial == YES && !call->is_older) {
+		(void)ahead_refuse(call, c, rv, &st);
+		status_release(&st);
+		if (ahead_park(call, c))
+			return;
 	}
 	w = new_watch(call, c, o, view);
 	exchange_own(call->x, &watch_owner, w);

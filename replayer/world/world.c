@@ -4,6 +4,7 @@
 #include "replayer/api/builtin.h"
 #include "replayer/table/table_columns.h"
 #include "replayer/world/counter.h"
+#include "replayer/world/reach.h"
 #include "replayer/world/world_internal.h"
 #include "schema/base/limits.h"
 #include "schema/base/rv.h"
@@ -234,6 +235,7 @@ int world_seek(struct world *w, uint64_t seq, struct err *err)
 	int rc;
 
 	drop_snapshots(w);
+	world_note_shown(w);
 	for (size_t i = 0; i < w->count; i++) {
 		struct collection *c = &w->collections[i];
 

@@ -21,6 +21,7 @@ struct collection {
 	uint64_t rv;                   /* of a list taken now: not below any version of it seen so far */
 	bool shares_counter;           /* see counter.h */
 	uint64_t next_seq, next_rv;    /* its first event behind the position, once it was looked for */
+	uint64_t shown_rv;             /* the highest rv before the last move */
 	struct live_set live;
 	struct history history;
 	struct watch_index *watches; /* those that are running; NULL while there never was one; see watch.h */
@@ -55,6 +56,9 @@ struct world {
 	uint64_t seq;               /* the position: everything up to this event has been applied */
 	int64_t time_ns;            /* tape time of what was applied last */
 	uint64_t counter;           /* the largest version that resources which share a counter have told */
+	uint64_t shown_counter;     /* the highest counter before the last move */
+	uint64_t final_counter;     /* that it has at the event final_seq; see reach.c */
+	uint64_t final_seq;         /* 0: not looked for */
 	struct snapshot *snapshots; /* the latest few, newest first */
 };
 

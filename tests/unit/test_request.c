@@ -176,12 +176,29 @@ START_TEST(duration__is_read_and_complained_of_as_go_does)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		char *problem = duration_problem(slice_of(rows[i][0]));
+		int64_t ns;
+		char *problem = go_duration_parse(slice_of(rows[i][0]), &ns);
 
 		ck_assert_msg(!problem == !rows[i][1], "%s", rows[i][0]);
 		if (problem)
 			ck_assert_str_eq(problem, rows[i][1]);
 		free(problem);
+	}
+}
+END_TEST
+
+START_TEST(duration__is_as_long_as_its_parts)
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+	} rows[] = {{"32s", 32000000000}, {"1h5m0.5s", 3900500000000}, {"-3ms", -3000000}, {"+5us", 5000},
+		{"0", 0}, {"99999999h", 9000000000000000000}};
+	int64_t ns;
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		ck_assert_ptr_null(go_duration_parse(slice_of(rows[i].text), &ns));
+		ck_assert_int_eq(ns, rows[i].ns);
 	}
 }
 END_TEST
@@ -390,6 +407,7 @@ int main(void)
 		accept__tells_yaml_from_json_and_has_no_stream_of_it,
 		accept__takes_a_star_behind_the_slash_where_no_router_asks,
 		duration__is_read_and_complained_of_as_go_does,
+		duration__is_as_long_as_its_parts,
 		accept__tells_the_two_forms_of_discovery_apart,
 		options__are_filled_in_for_a_watch_without_version,
 		options__that_contradict_each_other_are_refused_in_the_servers_words,

@@ -90,8 +90,10 @@ class Scene:
 		self.cluster.down()
 
 	def start_replay(self):
-		"""All of the tape is played, so that the position is its end and its events can be watched."""
-		self.replay = replay.Replay(self.tape, self.folder, "replay", "--speed", "max", "--wait-watchers", "0")
+		"""All of the tape is played, so that the position is its end and its events can be watched. The live server does
+		not know either whether a version ahead will come."""
+		self.replay = replay.Replay(self.tape, self.folder, "replay", "--speed", "max", "--wait-watchers", "0",
+			"--ahead=silent")
 
 	# --- the history ---
 
