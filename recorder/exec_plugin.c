@@ -2,9 +2,9 @@
 #include "recorder/exec_plugin.h"
 
 #include "schema/base/base64.h"
-#include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
+#include "schema/base/moment.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -48,18 +48,20 @@ static int text_at(struct slice json, const char *path, struct buf *to, struct e
 	return json_unescape(value, to, err);
 }
 
-/* What is beyond our years (1678 to 2261) never comes. */
+/* What is beyond our years never comes. */
 static int parse_expiry(struct slice text, int64_t *ret_ns, struct err *err)
 {
-	char *when;
-	int rc;
+	struct moment when;
+	int rc = moment_parse(text, &when, err);
 
-	if (text.len > 4 && text.ptr[4] == '-' && memcmp(text.ptr, "2261", 4) >= 0)
-		return 0;
-	when = slice_dup(text);
-	rc = time_parse(when, 0, 0, ret_ns, err);
-	free(when);
-	return rc;
+	if (rc)
+		return rc;
+	if (when.form != MOMENT_ABSOLUTE)
+		return err_set(err, ERR_USAGE, "bad expirationTimestamp '%.*s': expected a date and time",
+			(int)text.len, text.ptr);
+	if (when.ns < INT64_MAX)
+		*ret_ns = when.ns;
+	return 0;
 }
 
 static int parse_status(struct slice json, struct exec_answer *a, struct err *err)

@@ -263,6 +263,7 @@ static int parse_listen(struct replayer *r, const char *text, struct err *err)
 static int find_bounds(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
+	struct tape_position from, until;
 	struct tape_info info;
 	int rc = tape_info(r->tape, &info, err);
 
@@ -270,9 +271,15 @@ static int find_bounds(struct replayer *r, struct err *err)
 	r->until_seq = info.last_seq;
 	r->from_ns = r->marks.start_ns ? r->marks.start_ns : info.first_time_ns;
 	if (rc == 0 && o->from)
-		rc = tape_position_parse_time(r->tape, o->from, &r->from_seq, &r->from_ns, err);
+		rc = tape_position_find(r->tape, o->from, &from, err);
+	if (rc == 0 && o->from) {
+		r->from_seq = from.seq;
+		r->from_ns = from.time_ns;
+	}
 	if (rc == 0 && o->until)
-		rc = tape_position_parse(r->tape, o->until, &r->until_seq, err);
+		rc = tape_position_find(r->tape, o->until, &until, err);
+	if (rc == 0 && o->until)
+		r->until_seq = until.seq;
 	if (r->from_seq < r->marks.start_seq)
 		r->from_seq = r->marks.start_seq;
 	if (r->from_ns < r->marks.start_ns)

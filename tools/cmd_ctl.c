@@ -5,6 +5,7 @@
 #include "schema/base/limits.h"
 #include "schema/base/visible.h"
 #include "tools/commands.h"
+#include "tools/position_help.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,8 +231,8 @@ const struct command cmd_ctl = {
 		"  until-event SQL      run, and pause after the first event for which the expression over\n"
 		"                       the columns of `events` is true\n\n"
 		"Each prints where the replay stands then, and at which event. The last two return at once, or with\n"
-		"--wait when the replay has paused there.\n\n"
-		"Positions are those of 'kubetape replay'. The same over HTTP, with the status as the answer:\n\n"
+		"--wait when the replay has paused there.\n\n" POSITION_HELP
+		"\nThe same over HTTP, with the status as the answer:\n\n"
 		"  GET  ADDR/kubetape/v1/status\n"
 		"  POST ADDR/kubetape/v1/pause  resume  rewind  step?count=N  speed?value=N|max\n"
 		"       seek?to=POSITION  run?until=POSITION  run?when=SQL",

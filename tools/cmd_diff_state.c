@@ -4,6 +4,7 @@
 #include "schema/base/visible.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
+#include "tools/position_help.h"
 #include "tools/state_text.h"
 #include "tools/table_out.h"
 #include "tools/tape_names.h"
@@ -176,7 +177,8 @@ const struct command cmd_diff_state = {
 	.summary = "compare the objects at two points of a tape",
 	.description =
 		"Prints which objects were added (+), deleted (-), deleted and made again under their name (!)\n"
-		"or changed (~) from the first point to the second (default: the end), and the fields.\n\n"
+		"or changed (~) from the first point to the second (default: the end), and the fields.\n\n" POSITION_HELP
+		"\n"
 		"  kubetape diff-state X.tape 12:03:05 12:04:00 -n shop",
 	.options = rows,
 	.run = run,

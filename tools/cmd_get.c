@@ -11,6 +11,7 @@
 #include "schema/tape/position.h"
 #include "tools/commands.h"
 #include "tools/get_table.h"
+#include "tools/position_help.h"
 #include "tools/table_out.h"
 #include "tools/tape_names.h"
 
@@ -27,7 +28,7 @@ static const struct option_row rows[] = {
 	{OPTION_FLAG, 'A', "all-namespaces", offsetof(struct get_options, all_namespaces), NULL,
 		"objects of all namespaces, which is the default"},
 	{OPTION_TEXT, 0, "at", offsetof(struct get_options, at), "POSITION",
-		"a time, -5m, 12:03:05, a seq, pods@RV (default: the end)"},
+		"show that moment (default: the end)"},
 	{OPTION_TEXT, 'l', "selector", offsetof(struct get_options, selector), "SELECTOR",
 		"only objects with these labels"},
 	{OPTION_CHOICE, 'o', "output", offsetof(struct get_options, output), "table|wide|name|yaml|json",
@@ -50,8 +51,7 @@ struct get {
 	bool one_object;    /* a single one is asked for, so that no list goes around it */
 	bool many;          /* several resources are asked for, so that names tell which */
 	struct buf missing; /* what was asked for by name and is not there, as kubectl says it */
-	uint64_t seq;
-	int64_t now_ns;
+	struct tape_position position;
 };
 
 static bool is_output(const struct get *g, const char *word)
@@ -163,7 +163,7 @@ static void set_parameters(struct get *g)
 {
 	char number[32];
 
-	snprintf(number, sizeof(number), "%llu", (unsigned long long)g->seq);
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)g->position.seq);
 	sql_session_set(g->session, "seq", number);
 	if (g->options->namespace)
 		sql_session_set(g->session, "namespace", g->options->namespace);
@@ -237,7 +237,7 @@ static int print_table(struct get *g, struct err *err)
 				.with_namespace = g->resource->namespaced && !g->options->namespace,
 				.with_resource = g->many,
 				.wide = is_output(g, "wide"),
-				.now_ns = g->now_ns},
+				.now_ns = g->position.time_ns},
 			&sink);
 		sink = get_table_sink(table);
 		code = run_into(g, &sink, err);
@@ -366,7 +366,7 @@ static int get(void *values, const struct operands *operands, struct err *err)
 	if (!code && label_selector_parse(slice_of(o->selector), &g.selector, err))
 		code = err_prefix(err, ERR_USAGE, "bad selector '%s'", o->selector);
 	if (!code)
-		code = tape_position_parse_time(g.tape, o->at, &g.seq, &g.now_ns, err);
+		code = tape_position_find(g.tape, o->at, &g.position, err);
 	if (!code)
 		code = sql_session_open(operands->items[0], &g.session, err);
 	if (!code)
@@ -393,7 +393,7 @@ const struct command cmd_get = {
 	.description =
 		"What `kubectl get` would have shown at that time, with the same columns. RESOURCE is a name\n"
 		"as kubectl takes it: pods, po, deployments.apps, several separated by commas. The objects of\n"
-		"-o json and yaml are as they were delivered.\n\n"
+		"-o json and yaml are as they were delivered.\n\n" POSITION_HELP "\n"
 		"  kubetape get X.tape pods -n shop --at 12:03:05\n"
 		"  kubetape get X.tape deploy/web -o yaml --at -5m",
 	.options = rows,

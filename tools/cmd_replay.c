@@ -5,6 +5,7 @@
 #include "schema/base/out_file.h"
 #include "tools/commands.h"
 #include "tools/golden.h"
+#include "tools/position_help.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,10 +205,7 @@ const struct command cmd_replay = {
 		"Serves the recorded resources to unmodified clients: lists and watches with the original\n"
 		"resourceVersions, events spaced as they were. The clock starts with the first watch. At the\n"
 		"end of the tape the last state stays. With a COMMAND, runs it with KUBECONFIG set and ends\n"
-		"with its exit code. On a terminal, keys control it: '?' names them.\n\n"
-		"A POSITION is 'start', 'end', an event's number, 'pods@RV' or 'rv:RV' (behind the last event\n"
-		"not newer than that resourceVersion), or a time: RFC 3339, 12:03:05, epoch seconds, '+30s'\n"
-		"after the tape's beginning, '-5m' before its end.\n\n"
+		"with its exit code. On a terminal, keys control it: '?' names them.\n\n" POSITION_HELP "\n"
 		"Programs may write: leases, events and resources that are not on the tape are kept in a layer\n"
 		"that lists and watches see (overlay); writes to recorded resources are checked and answered as\n"
 		"done, and change nothing (absorb); or they are refused (reject). The last --write that fits a\n"

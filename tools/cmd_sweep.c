@@ -3,6 +3,7 @@
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "tools/commands.h"
+#include "tools/position_help.h"
 #include "tools/sweep_run.h"
 
 #include <stdlib.h>
@@ -469,7 +470,8 @@ const struct command cmd_sweep = {
 		"'kubetape replay --gaps=FILE' that does it again.\n\n"
 		"Gaps hide one deletion; all from a deletion to the creation of another object of that name;\n"
 		"all from a deletionTimestamp to the deletion; and what one resource does in a stretch of N\n"
-		"events, while the others go on (every:N; a sixteenth of the tape unless given).\n\n"
+		"events, while the others go on (every:N; a sixteenth of the tape unless given).\n\n" POSITION_HELP
+		"\n"
 		"Exit codes: 0 nothing goes wrong, 1 something does (or the sweep failed, with a sentence on\n"
 		"stderr), 2 usage, 3 cannot tell: the command is not deterministic, was not reached by any gap,\n"
 		"went wrong only once, or Ctrl-C ended the sweep.",

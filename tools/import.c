@@ -2,6 +2,7 @@
 #include "schema/base/hash.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
+#include "schema/base/moment.h"
 #include "tools/import_internal.h"
 
 #include <ctype.h>
@@ -99,14 +100,11 @@ int64_t import_number(const struct importer *m, const char *path, int64_t fallba
 
 static void take_later(struct slice value, int64_t *newest_ns)
 {
-	char text[64];
 	int64_t ns;
 
-	if (value.len < 12 || value.len - 2 >= sizeof(text) || value.ptr[0] != '"')
+	if (value.len < 12 || value.ptr[0] != '"')
 		return;
-	memcpy(text, value.ptr + 1, value.len - 2);
-	text[value.len - 2] = 0;
-	if (isdigit((unsigned char)text[0]) && time_parse(text, 0, 0, &ns, NULL) == 0 && ns > *newest_ns)
+	if (moment_is_absolute((struct slice){value.ptr + 1, value.len - 2}, &ns) && ns > *newest_ns)
 		*newest_ns = ns;
 }
 

@@ -14,6 +14,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
+#include "schema/base/moment.h"
 #include "tools/import_internal.h"
 
 #include <stdlib.h>
@@ -398,7 +399,7 @@ static int64_t time_of_record(struct importer *m)
 {
 	int64_t ns = 0;
 
-	if (time_parse(import_text(m, "captured_at"), 0, 0, &ns, NULL))
+	if (!moment_is_absolute(slice_of(import_text(m, "captured_at")), &ns))
 		ns = 0;
 	m->last_time_ns = ns > m->last_time_ns ? ns : m->last_time_ns;
 	return m->last_time_ns;

@@ -5,8 +5,8 @@
  */
 #include "tools/kshrk_archive.h"
 
-#include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
+#include "schema/base/moment.h"
 #include "schema/tape/codec.h"
 
 #include <errno.h>
@@ -183,15 +183,11 @@ static int read_record(struct kshrk_archive *a, const struct entry *e, struct er
 static int64_t time_of(struct slice record)
 {
 	struct slice value;
-	char text[64];
 	int64_t ns;
 
-	if (json_get(record, "captured_at", &value, NULL) <= 0 || value.len < 3 || value.len > sizeof(text) ||
-		value.ptr[0] != '"')
+	if (json_get(record, "captured_at", &value, NULL) <= 0 || value.len < 3 || value.ptr[0] != '"')
 		return 0;
-	memcpy(text, value.ptr + 1, value.len - 2);
-	text[value.len - 2] = 0;
-	return time_parse(text, 0, 0, &ns, NULL) ? 0 : ns;
+	return moment_is_absolute((struct slice){value.ptr + 1, value.len - 2}, &ns) ? ns : 0;
 }
 
 static int compare_times(const void *left, const void *right)

@@ -92,7 +92,7 @@ int sweep_search_parse(const char *text, struct sweep_search *ret, struct err *e
 	for (size_t i = 0; rc == 0 && i < ret->wanted->count; i++) {
 		struct predicate *p = NULL;
 
-		rc = predicate_compile(slice_of(ret->wanted->items[i]), &p, err);
+		rc = predicate_compile(slice_of(ret->wanted->items[i]), NULL, &p, err);
 		predicate_free(p);
 	}
 	ret->kinds[SWEEP_EVENT] = ret->wanted->count > 0;

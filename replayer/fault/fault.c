@@ -7,15 +7,15 @@
 
 /* ---- life ---- */
 
-static int make_state(
-	const struct fault_rule *r, size_t index, uint64_t seed, struct rule_state *ret, struct err *err)
+static int make_state(const struct fault_file *file, size_t index, struct rule_state *ret, struct err *err)
 {
+	const struct fault_rule *r = &file->rules[index];
 	int rc;
 
-	ret->seed = fault_mix(seed, index);
+	ret->seed = fault_mix((uint64_t)file->seed, index);
 	if (r->when.trigger != FAULT_AT_EVENT)
 		return 0;
-	rc = predicate_compile(slice_of(r->when.event), &ret->predicate, err);
+	rc = predicate_compile(slice_of(r->when.event), &file->frame, &ret->predicate, err);
 	if (rc)
 		return err_prefix(err, rc, "%s", r->name);
 	return 0;
@@ -33,7 +33,7 @@ int faults_new(struct fault_file *file, struct faults **ret, struct err *err)
 	f->states = xcalloc(f->file.count, sizeof(*f->states));
 	f->tallies = xcalloc(f->rule_count + 1, sizeof(*f->tallies));
 	for (size_t i = 0; i < f->file.count && rc == 0; i++)
-		rc = make_state(&f->file.rules[i], i, (uint64_t)f->file.seed, &f->states[i], err);
+		rc = make_state(&f->file, i, &f->states[i], err);
 	if (rc < 0)
 		faults_free(f);
 	else

@@ -117,7 +117,7 @@ static int read_expression(const struct reader *r, struct slice value, char **re
 
 	if (rc < 0)
 		return rc;
-	if (predicate_compile(slice_of(*ret), &p, &err))
+	if (predicate_compile(slice_of(*ret), NULL, &p, &err))
 		return fail(r, value.ptr, "bad expression: %s", err.text);
 	predicate_free(p);
 	return 0;

@@ -6,7 +6,7 @@
 #ifndef REPLAYER_FAULT_RULE_H
 #define REPLAYER_FAULT_RULE_H
 
-#include "schema/base/buf.h"
+#include "schema/base/moment.h"
 
 #define FAULT_RULES_MAX     64 /* of one file: streams keep a bit for each */
 #define FAULT_FOREVER       INT64_MAX
@@ -63,7 +63,7 @@ struct fault_texts {
 
 struct fault_when {
 	enum fault_trigger trigger;
-	char *at;           /* as tape_position_parse takes it */
+	char *at;           /* as tape_position_find takes it */
 	char *place;        /* where it was said, for messages */
 	int64_t at_ns;      /* both by fault_resolve: the time is reached ... */
 	uint64_t at_seq;    /* ... and this event has been applied */
@@ -135,7 +135,8 @@ struct fault_file {
 	bool recorded;            /* recorded gaps happen as well */
 	struct fault_rule *rules; /* those of the file, then those of the recording */
 	size_t count;
-	size_t recorded_count; /* of the recording; in the order in which they happen */
+	size_t recorded_count;     /* of the recording; in the order in which they happen */
+	struct moment_frame frame; /* what times in expressions count from; set by fault_resolve */
 };
 
 /* All zero is an empty file. */

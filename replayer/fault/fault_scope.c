@@ -116,18 +116,23 @@ static int resolve_resources(struct resolving *v, struct fault_rule *r)
 static int resolve_position(struct resolving *v, struct fault_rule *r)
 {
 	struct fault_when *w = &r->when;
+	struct tape_position p;
 	int rc;
 
 	if (w->trigger != FAULT_AT_POSITION)
 		return 0;
-	rc = tape_position_parse_time(v->tape, w->at, &w->at_seq, &w->at_ns, v->err);
-	return rc < 0 ? err_prefix(v->err, rc, "%s", w->place ? w->place : r->name) : 0;
+	rc = tape_position_find(v->tape, w->at, &p, v->err);
+	if (rc < 0)
+		return err_prefix(v->err, rc, "%s", w->place ? w->place : r->name);
+	w->at_seq = p.seq;
+	w->at_ns = p.time_ns;
+	return 0;
 }
 
 int fault_resolve(struct fault_file *f, struct tape *t, bool lenient, struct err *err)
 {
 	struct resolving v = {.tape = t, .lenient = lenient, .err = err};
-	int rc = 0;
+	int rc = tape_position_frame(t, &f->frame, err);
 
 	for (size_t i = 0; i < f->count && rc == 0; i++) {
 		rc = resolve_position(&v, &f->rules[i]);

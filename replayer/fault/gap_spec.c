@@ -76,7 +76,7 @@ static int read_event(struct spec *s, const char *expression)
 	struct predicate *p;
 	struct err err;
 
-	if (predicate_compile(slice_of(expression), &p, &err))
+	if (predicate_compile(slice_of(expression), NULL, &p, &err))
 		return err_set(s->err, ERR_USAGE, "bad gap '%.200s': bad expression: %s", s->text, err.text);
 	predicate_free(p);
 	free(s->rule.when.event);

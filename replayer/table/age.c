@@ -2,6 +2,7 @@
 #include "replayer/table/age.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/moment.h"
 
 #include <stdio.h>
 
@@ -62,15 +63,10 @@ const char *age_of_ns(char to[AGE_TEXT_MAX], int64_t ns)
 
 const char *age_format(char to[AGE_TEXT_MAX], struct slice timestamp, int64_t now_ns)
 {
-	char text[TIME_TEXT_BYTES];
-	int64_t then_ns;
+	int64_t then_ns, age_ns;
 
-	if (timestamp.len && timestamp.len < sizeof(text)) {
-		memcpy(text, timestamp.ptr, timestamp.len);
-		text[timestamp.len] = 0;
-		if (time_parse(text, 0, 0, &then_ns, NULL) == 0)
-			return age_of_ns(to, now_ns - then_ns);
-	}
+	if (moment_is_absolute(timestamp, &then_ns) && !__builtin_sub_overflow(now_ns, then_ns, &age_ns))
+		return age_of_ns(to, age_ns);
 	snprintf(to, AGE_TEXT_MAX, "<unknown>");
 	return to;
 }

@@ -6,6 +6,7 @@
 #include "replayer/table/table_headings.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
+#include "schema/base/moment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,10 +137,10 @@ int table_head(const struct view *v, const struct list_meta *m, struct buf *to, 
  * position: then its age is counted on that clock. */
 static int64_t now_for(const struct view *v, const cJSON *object)
 {
-	const char *created = cell_string(object, "metadata.creationTimestamp", "");
+	struct slice created = slice_of(cell_string(object, "metadata.creationTimestamp", ""));
 	int64_t created_ns;
 
-	if (!*created || time_parse(created, 0, 0, &created_ns, NULL) || created_ns <= v->now_ns)
+	if (!moment_is_absolute(created, &created_ns) || created_ns <= v->now_ns)
 		return v->now_ns;
 	return clock_wall_ns(&clock_system);
 }

@@ -1,7 +1,7 @@
 /* table_writers_kinds.c: cells that only one kind has; see table_writers.h. */
 #include "replayer/table/age.h"
 #include "replayer/table/table_writers.h"
-#include "schema/base/clock.h"
+#include "schema/base/moment.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -66,13 +66,13 @@ int cell_job_completions(const struct table_cell *c)
 int cell_job_duration(const struct table_cell *c)
 {
 	const char *begin = cell_string(c->object, "status.startTime", "");
-	const char *end = cell_string(c->object, "status.completionTime", "");
-	int64_t end_ns = c->now_ns;
+	struct slice end = slice_of(cell_string(c->object, "status.completionTime", ""));
+	int64_t end_ns;
 	char text[AGE_TEXT_MAX];
 
 	if (!*begin)
 		return cell_put_text(c, "");
-	if (*end && time_parse(end, 0, 0, &end_ns, NULL))
+	if (!moment_is_absolute(end, &end_ns))
 		end_ns = c->now_ns;
 	return cell_put_text(c, age_format(text, slice_of(begin), end_ns));
 }

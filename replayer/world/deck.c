@@ -64,15 +64,14 @@ static int move(struct deck *d, uint64_t seq, int64_t tape_ns, struct err *err)
 
 int deck_seek(struct deck *d, const char *position, struct err *err)
 {
-	uint64_t seq;
-	int64_t tape_ns;
-	int rc = tape_position_parse_time(d->tape, position, &seq, &tape_ns, err);
+	struct tape_position p;
+	int rc = tape_position_find(d->tape, position, &p, err);
 
 	if (rc)
 		return rc;
-	if (seq <= d->first_seq)
-		return move(d, d->first_seq, tape_ns > d->first_ns ? tape_ns : d->first_ns, err);
-	return move(d, seq < d->until_seq ? seq : d->until_seq, tape_ns, err);
+	if (p.seq <= d->first_seq)
+		return move(d, d->first_seq, p.time_ns > d->first_ns ? p.time_ns : d->first_ns, err);
+	return move(d, p.seq < d->until_seq ? p.seq : d->until_seq, p.time_ns, err);
 }
 
 int deck_rewind(struct deck *d, struct err *err)
@@ -88,16 +87,16 @@ static void run(struct deck *d)
 
 int deck_run_until(struct deck *d, const char *position, struct err *err)
 {
-	uint64_t seq;
-	int rc = tape_position_parse(d->tape, position, &seq, err);
+	struct tape_position p;
+	int rc = tape_position_find(d->tape, position, &p, err);
 
 	if (rc)
 		return rc;
-	if (seq <= d->world->seq)
+	if (p.seq <= d->world->seq)
 		return err_set(err, ERR_USAGE,
 			"'%s' lies not ahead of the position: event %llu, position %llu", position,
-			(unsigned long long)seq, (unsigned long long)d->world->seq);
-	player_stop_at(d->player, seq);
+			(unsigned long long)p.seq, (unsigned long long)d->world->seq);
+	player_stop_at(d->player, p.seq);
 	run(d);
 	return 0;
 }
@@ -105,8 +104,12 @@ int deck_run_until(struct deck *d, const char *position, struct err *err)
 int deck_run_until_event(struct deck *d, struct slice expression, struct err *err)
 {
 	struct predicate *predicate;
-	int rc = predicate_compile(expression, &predicate, err);
+	struct moment_frame frame;
+	int rc = tape_position_frame(d->tape, &frame, err);
 
+	if (rc)
+		return rc;
+	rc = predicate_compile(expression, &frame, &predicate, err);
 	if (rc)
 		return err_prefix(err, rc, "bad expression");
 	player_stop_when(d->player, predicate);

@@ -1,5 +1,5 @@
 /*
- * clock.h: the two clocks, times as text, and durations as text.
+ * clock.h: the two clocks, and times and durations as text. moment.h reads times.
  *
  * Wall time (nanoseconds since 1970, UTC) is for records; monotonic time is for waiting and for durations.
  * Code asks the clock it was given, so that tests can give another.
@@ -54,12 +54,6 @@ static inline int64_t time_sub(int64_t time_ns, int64_t other_ns)
 /* "2026-11-21T08:44:17.123456789Z", always nine digits; returns to. */
 #define TIME_TEXT_BYTES 40
 const char *time_format(char to[TIME_TEXT_BYTES], int64_t time_ns);
-
-/* One grammar for every option that takes a point in time: RFC 3339 (any fraction, Z or offset; a date alone
- * is its midnight UTC), "@SECONDS" or plain epoch seconds with fraction, "now", "-5m" (before `now_ns`),
- * "+30s" (after `start_ns`, the beginning of the tape). ERR_USAGE names what was found. */
-int time_parse(
-	const char *text, int64_t now_ns, int64_t start_ns, int64_t *ret_ns, struct err *err) MUST_CHECK;
 
 /* "250ms", "1m30s", "2h", "1.5s", "7d"; a bare number is seconds. Never negative. */
 int duration_parse(const char *text, int64_t *ret_ns, struct err *err) MUST_CHECK;

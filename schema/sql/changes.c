@@ -208,7 +208,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 			c->all_fields = sqlite3_value_int(args[i]) != 0;
 	}
 	scan_expects(s, false);
-	code = event_query_make(scan_tape(s), plan_text, args, arg_count, &c->query, err);
+	code = event_query_make(scan_table(s)->handle, plan_text, args, arg_count, &c->query, err);
 	if (code)
 		return code;
 	code = event_query_open(scan_table(s)->handle, &c->query, plan_flags, &c->cursor, err);

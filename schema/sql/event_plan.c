@@ -8,7 +8,6 @@
 
 #include "schema/base/clock.h"
 #include "schema/sql/rv_collation.h"
-#include "schema/sql/time_collation.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -83,6 +82,12 @@ bool event_plan_usable_text(sqlite3_index_info *info, int i)
 	       strcmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
+bool event_plan_usable_time(sqlite3_index_info *info, int i)
+{
+	return info->aConstraint[i].usable && operator_text(info->aConstraint[i].op) &&
+	       strcmp(sqlite3_vtab_collation(info, i), TIME_COLLATION) == 0;
+}
+
 /* By how much a condition narrows the walk: a guess that only has to rank plans; 0 when it is no use. */
 static double worth(sqlite3_index_info *info, int i)
 {
@@ -95,8 +100,7 @@ static double worth(sqlite3_index_info *info, int i)
 	case -1:
 	case COLUMN_SEQ: return equal ? 1e9 : 3;
 	case COLUMN_TIME_NS: return equal ? 1e4 : 3;
-	case COLUMN_TIME:
-		return strcmp(sqlite3_vtab_collation(info, i), TIME_COLLATION) ? 0 : equal ? 1e4 : 3;
+	case COLUMN_TIME: return !event_plan_usable_time(info, i) ? 0 : equal ? 1e4 : 3;
 	case COLUMN_APIGROUP:
 	case COLUMN_VERSION: return event_plan_usable_text(info, i) ? 1.5 : 0;
 	case COLUMN_RESOURCE: return event_plan_usable_text(info, i) ? 8 : 0;
@@ -269,13 +273,39 @@ static void narrow_by_number(struct range *r, char op, sqlite3_value *value)
 	}
 }
 
-static void narrow_by_time(struct range *r, char op, sqlite3_value *value)
+int event_plan_read_time(
+	const struct time_reader *times, sqlite3_value *value, int64_t *ret_ns, struct err *err)
 {
-	const char *text = (const char *)sqlite3_value_text(value);
-	int64_t ns;
+	const char *text;
+	int rc;
 
-	if (text && time_collation_parse((struct slice){text, (size_t)sqlite3_value_bytes(value)}, &ns))
+	if (sqlite3_value_type(value) == SQLITE_NULL || sqlite3_value_type(value) == SQLITE_BLOB)
+		return 0;
+	text = (const char *)sqlite3_value_text(value);
+	rc = time_reader_read(times, (struct slice){text, (size_t)sqlite3_value_bytes(value)}, ret_ns, err);
+	return rc ? rc : 1;
+}
+
+static int narrow_by_time(
+	struct range *r, char op, const struct time_reader *times, sqlite3_value *value, struct err *err)
+{
+	int64_t ns;
+	int rc = event_plan_read_time(times, value, &ns, err);
+
+	if (rc > 0)
 		narrow_by_integer(r, op, ns);
+	return rc < 0 ? rc : 0;
+}
+
+/* A text would be after every number. */
+static int narrow_by_time_ns(struct range *r, char op, sqlite3_value *value, struct err *err)
+{
+	if (sqlite3_value_numeric_type(value) == SQLITE_TEXT)
+		return err_set(err, ERR_USAGE,
+			"'%.80s' is compared with 'time_ns', nanoseconds since 1970: compare it with 'time'",
+			(const char *)sqlite3_value_text(value));
+	narrow_by_number(r, op, value);
+	return 0;
 }
 
 /* The three names that make a resource, as far as they were asked for. */
@@ -342,15 +372,14 @@ static void narrow_by_rv(struct event_query *q, char op, sqlite3_value *value)
 		set_text(q, &q->filter.rv_max, 4, value);
 }
 
-static void apply(struct event_query *q, struct range *seq, struct range *time, struct wanted_names *names,
+/* Conditions on the time are left to others. */
+static void apply(struct event_query *q, struct range *seq, struct wanted_names *names,
 	const struct plan_word *word, sqlite3_value *value)
 {
 	if (sqlite3_value_type(value) == SQLITE_NULL)
 		q->nothing = true;
 	switch (column_named(word->column)) {
 	case COLUMN_SEQ: narrow_by_number(seq, word->op, value); break;
-	case COLUMN_TIME_NS: narrow_by_number(time, word->op, value); break;
-	case COLUMN_TIME: narrow_by_time(time, word->op, value); break;
 	case COLUMN_RV: narrow_by_rv(q, word->op, value); break;
 	case COLUMN_APIGROUP: names->apigroup = plain_text(value); break;
 	case COLUMN_VERSION: names->version = plain_text(value); break;
@@ -362,21 +391,38 @@ static void apply(struct event_query *q, struct range *seq, struct range *time, 
 	}
 }
 
-int event_query_make(struct tape *t, const char *plan, sqlite3_value **args, int arg_count,
+static int apply_time(struct range *time, const struct time_reader *times, const struct plan_word *word,
+	sqlite3_value *value, struct err *err)
+{
+	switch (column_named(word->column)) {
+	case COLUMN_TIME: return narrow_by_time(time, word->op, times, value, err);
+	case COLUMN_TIME_NS: return narrow_by_time_ns(time, word->op, value, err);
+	default: return 0;
+	}
+}
+
+int event_query_make(struct tape_handle *h, const char *plan, sqlite3_value **args, int arg_count,
 	struct event_query *ret, struct err *err)
 {
 	struct range seq = {1, INT64_MAX}, time = {INT64_MIN, INT64_MAX};
 	struct wanted_names names = {0};
 	struct event_query q = {0};
 	struct plan_word word;
+	int rc = 0;
 
-	for (int i = 0; i < arg_count; i++) {
-		if (!plan_word_next(&plan, &word))
-			return err_set(
-				err, ERR_FAILED, "a plan for %d conditions came with %d", i, arg_count);
-		apply(&q, &seq, &time, &names, &word, args[i]);
+	for (int i = 0; i < arg_count && rc == 0; i++) {
+		if (!plan_word_next(&plan, &word)) {
+			rc = err_set(err, ERR_FAILED, "a plan for %d conditions came with %d", i, arg_count);
+			break;
+		}
+		apply(&q, &seq, &names, &word, args[i]);
+		rc = apply_time(&time, h->times, &word, args[i], err);
 	}
-	choose_resources(t, &names, &q);
+	if (rc) {
+		event_query_release(&q);
+		return rc;
+	}
+	choose_resources(h->tape, &names, &q);
 	q.nothing |= seq.min > seq.max || time.min > time.max;
 	q.filter.seq_min = seq.min > 1 ? (uint64_t)seq.min : 0;
 	q.filter.seq_max = seq.max < INT64_MAX ? (uint64_t)seq.max : 0;

@@ -76,6 +76,13 @@ const char *event_column_name(int column);
 /* True when condition i may be used and compares text bytewise. */
 bool event_plan_usable_text(sqlite3_index_info *info, int i);
 
+/* True when condition i may be used and compares times, in a way that a plan has a word for. */
+bool event_plan_usable_time(sqlite3_index_info *info, int i);
+
+/* Reads what a time is compared with: 1, 0 for what is never equal, less or more (NULL), or ERR_USAGE. */
+int event_plan_read_time(
+	const struct time_reader *times, sqlite3_value *value, int64_t *ret_ns, struct err *err) MUST_CHECK;
+
 /* The conditions of one walk. */
 struct event_query {
 	struct tape_filter filter; /* borrows from texts */
@@ -84,7 +91,8 @@ struct event_query {
 	uint32_t wanted_end;       /* ids from here on are not wanted */
 	char *texts[5];
 };
-int event_query_make(struct tape *t, const char *plan, sqlite3_value **args, int arg_count,
+/* ERR_USAGE for a text that is compared with a time and is none. */
+int event_query_make(struct tape_handle *h, const char *plan, sqlite3_value **args, int arg_count,
 	struct event_query *ret, struct err *err) MUST_CHECK;
 void event_query_release(struct event_query *q);
 

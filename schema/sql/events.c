@@ -74,7 +74,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	struct err *err)
 {
 	struct events_scan *e = (struct events_scan *)s;
-	int code = event_query_make(scan_tape(s), plan_text, args, arg_count, &e->query, err);
+	int code = event_query_make(scan_table(s)->handle, plan_text, args, arg_count, &e->query, err);
 
 	if (code)
 		return code;

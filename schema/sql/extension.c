@@ -8,7 +8,7 @@
 
 #include "schema/sql/functions.h"
 #include "schema/sql/rv_collation.h"
-#include "schema/sql/time_collation.h"
+#include "schema/sql/vtab.h"
 
 #include <sqlite3ext.h>
 
@@ -22,8 +22,6 @@ __attribute__((visibility("default"))) int sqlite3_kubetape_init(
 	SQLITE_EXTENSION_INIT2(api);
 	(void)ret_message;
 	rc = vtab_register(db);
-	if (rc == SQLITE_OK)
-		rc = time_collation_register(db);
 	if (rc == SQLITE_OK)
 		rc = rv_collation_register(db);
 	return rc == SQLITE_OK ? functions_register(db) : rc;

@@ -4,11 +4,11 @@
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
+#include "schema/base/moment.h"
 #include "schema/base/rv.h"
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
 #include "schema/sql/json_diff.h"
-#include "schema/sql/time_collation.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -173,7 +173,7 @@ static void to_ns(sqlite3_context *context, int argc, sqlite3_value **argv)
 	int64_t ns;
 
 	(void)argc;
-	if (text.ptr && time_collation_parse(text, &ns))
+	if (text.ptr && moment_is_absolute(text, &ns))
 		sqlite3_result_int64(context, ns);
 }
 

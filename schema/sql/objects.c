@@ -13,10 +13,13 @@
 
 #include "schema/base/limits.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { COLUMN_AT = COLUMN_OF_KIND, COLUMN_AT_SEQ, COLUMN_AT_RV, COLUMN_END };
 #define INPUT_COUNT (COLUMN_END - COLUMN_AT)
+
+#define SEQ_MAX INT64_C(999999999999999999) /* 18 digits: what a position takes */
 
 static const char *const input_names[INPUT_COUNT] = {"at", "at_seq", "at_rv"};
 
@@ -24,7 +27,8 @@ struct objects_scan {
 	struct scan scan;
 	struct event_query query;
 	sqlite3_value *inputs[INPUT_COUNT];
-	struct tape_state **states; /* one, or one for each resource */
+	struct tape_position position; /* but with at_rv */
+	struct tape_state **states;    /* one, or one for each resource */
 	size_t state_count, state, row;
 	struct event event; /* of the current row once something needs it, else seq 0 */
 	struct buf event_keep;
@@ -35,6 +39,15 @@ struct objects_scan {
 static bool is_name_column(int column)
 {
 	return column >= COLUMN_APIGROUP && column <= COLUMN_UID;
+}
+
+/* Names narrow the walk; what the time is compared with is only looked at whether it is a time. */
+static bool is_condition(sqlite3_index_info *info, int i)
+{
+	const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+
+	return (is_name_column(c->iColumn) && event_plan_usable_text(info, i)) ||
+	       (c->iColumn == COLUMN_TIME && event_plan_usable_time(info, i));
 }
 
 static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
@@ -52,7 +65,7 @@ static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
 			sqlite3_free(text);
 			return SQLITE_CONSTRAINT;
 		}
-		if (!is_input && !(is_name_column(c->iColumn) && event_plan_usable_text(info, i)))
+		if (!is_input && !is_condition(info, i))
 			continue;
 		info->aConstraintUsage[i].argvIndex = ++used;
 		info->aConstraintUsage[i].omit = is_input;
@@ -81,26 +94,24 @@ static void take_inputs(struct objects_scan *o, const char *plan_text, sqlite3_v
 	}
 }
 
-static int find_seq(struct objects_scan *o, uint64_t *ret_seq, struct err *err)
+/* A number is a seq, whatever its size. */
+static int find_position(struct objects_scan *o, struct err *err)
 {
 	sqlite3_value *at = o->inputs[0], *at_seq = o->inputs[COLUMN_AT_SEQ - COLUMN_AT];
 	sqlite3_value *number = at_seq ? at_seq : at;
-	struct tape_info info;
-	int code;
+	int64_t seq;
+	char text[32];
 
 	if (!number)
-		return tape_position_parse(scan_tape(&o->scan), "end", ret_seq, err);
+		return tape_position_find(scan_tape(&o->scan), "end", &o->position, err);
 	if (sqlite3_value_type(number) == SQLITE_TEXT && number == at)
-		return tape_position_parse(
-			scan_tape(&o->scan), (const char *)sqlite3_value_text(at), ret_seq, err);
+		return tape_position_find(
+			scan_tape(&o->scan), (const char *)sqlite3_value_text(at), &o->position, err);
 	if (sqlite3_value_numeric_type(number) != SQLITE_INTEGER)
 		return err_set(err, ERR_USAGE, "bad position: expected a seq or a time");
-	code = tape_info(scan_tape(&o->scan), &info, err);
-	if (code)
-		return code;
-	*ret_seq = sqlite3_value_int64(number) < 0 ? 0 : (uint64_t)sqlite3_value_int64(number);
-	*ret_seq = *ret_seq < info.last_seq ? *ret_seq : info.last_seq;
-	return 0;
+	seq = sqlite3_value_int64(number);
+	snprintf(text, sizeof(text), "seq:%lld", (long long)(seq < 0 ? 0 : seq < SEQ_MAX ? seq : SEQ_MAX));
+	return tape_position_find(scan_tape(&o->scan), text, &o->position, err);
 }
 
 static int add_state(struct objects_scan *o, uint64_t seq, uint32_t resource, struct err *err)
@@ -144,7 +155,6 @@ static int add_states_at_rv(struct objects_scan *o, sqlite3_value *rv, struct er
 static int add_states(struct objects_scan *o, struct err *err)
 {
 	sqlite3_value *rv = o->inputs[COLUMN_AT_RV - COLUMN_AT];
-	uint64_t seq;
 	int code;
 
 	for (size_t i = 0; i < INPUT_COUNT; i++) {
@@ -155,10 +165,8 @@ static int add_states(struct objects_scan *o, struct err *err)
 		return 0;
 	if (rv)
 		return add_states_at_rv(o, rv, err);
-	code = find_seq(o, &seq, err);
-	if (code)
-		return code;
-	return add_state(o, seq, o->query.filter.resource, err);
+	code = find_position(o, err);
+	return code ? code : add_state(o, o->position.seq, o->query.filter.resource, err);
 }
 
 /* ---- walk ---- */
@@ -209,7 +217,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	(void)plan_flags;
 	buf_init(&o->event_keep, LIMIT_OBJECT_BYTES);
 	scan_expects(s, false);
-	code = event_query_make(scan_tape(s), plan_text, args, arg_count, &o->query, err);
+	code = event_query_make(scan_table(s)->handle, plan_text, args, arg_count, &o->query, err);
 	if (code)
 		return code;
 	take_inputs(o, plan_text, args, arg_count);

@@ -21,6 +21,7 @@ struct predicate {
 	struct slice object;
 	int64_t limit_ns, deadline_ns;
 	bool timed_out;
+	struct time_reader times;
 };
 
 struct event_table {
@@ -56,12 +57,33 @@ static int table_disconnect(sqlite3_vtab *t)
 	return SQLITE_OK;
 }
 
+/* What the time is compared with, where it is a constant. */
+static int check_time(sqlite3_vtab *t, sqlite3_index_info *info, int i)
+{
+	const struct predicate *p = ((struct event_table *)t)->predicate;
+	sqlite3_value *value;
+	struct err err;
+	int64_t ns;
+
+	if (sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK ||
+		event_plan_read_time(&p->times, value, &ns, &err) >= 0)
+		return SQLITE_OK;
+	sqlite3_free(t->zErrMsg);
+	t->zErrMsg = sqlite3_mprintf("%s", err.text);
+	return SQLITE_ERROR;
+}
+
 static int table_plan(sqlite3_vtab *t, sqlite3_index_info *info)
 {
-	(void)t;
+	int rc = SQLITE_OK;
+
 	info->estimatedRows = 1;
 	info->estimatedCost = 1;
-	return SQLITE_OK;
+	for (int i = 0; i < info->nConstraint && rc == SQLITE_OK; i++) {
+		if (event_plan_usable_time(info, i))
+			rc = check_time(t, info, i);
+	}
+	return rc;
 }
 
 static int table_open(sqlite3_vtab *t, sqlite3_vtab_cursor **ret)
@@ -171,7 +193,15 @@ static int prepare(struct predicate *p, struct slice expression, struct err *err
 	return rc;
 }
 
-int predicate_compile(struct slice expression, struct predicate **ret, struct err *err)
+static void set_times(struct predicate *p, const struct moment_frame *frame)
+{
+	p->times.tape_count = 1;
+	if (frame)
+		p->times.frame = *frame;
+}
+
+int predicate_compile(
+	struct slice expression, const struct moment_frame *frame, struct predicate **ret, struct err *err)
 {
 	struct predicate *p;
 	int rc;
@@ -183,8 +213,10 @@ int predicate_compile(struct slice expression, struct predicate **ret, struct er
 			expression.len, PREDICATE_BYTES_MAX);
 	p = xcalloc(1, sizeof(*p));
 	p->limit_ns = PREDICATE_LIMIT_NS;
+	set_times(p, frame);
 	rc = sandbox_open(&p->db, err);
-	if (rc == 0 && sqlite3_create_module_v2(p->db, "event", &event_module, p, NULL) != SQLITE_OK)
+	if (rc == 0 && (sqlite3_create_module_v2(p->db, "event", &event_module, p, NULL) ||
+			       time_collation_register(p->db, TIME_COLLATION, &p->times)))
 		rc = err_set(
 			err, ERR_FAILED, "cannot make the table of one event: %s", sqlite3_errmsg(p->db));
 	if (rc == 0) {
@@ -214,10 +246,13 @@ void predicate_limit(struct predicate *p, int64_t limit_ns)
 	p->limit_ns = limit_ns;
 }
 
-static int test_failed(const struct predicate *p, struct err *err)
+static int test_failed(struct predicate *p, struct err *err)
 {
 	char limit[TIME_TEXT_BYTES];
+	int rc = time_reader_failure(&p->times, err);
 
+	if (rc)
+		return rc;
 	if (p->timed_out)
 		return err_set(err, ERR_STOPPED, "the expression took longer than %s for event %llu",
 			duration_format(limit, p->limit_ns), (unsigned long long)p->event->seq);
@@ -236,10 +271,10 @@ int predicate_test(struct predicate *p, const struct tape_resource *resource, co
 	p->timed_out = false;
 	p->deadline_ns = p->limit_ns ? clock_mono_ns(&clock_system) + p->limit_ns : 0;
 	rc = sqlite3_step(p->statement);
-	if (rc == SQLITE_ROW)
-		rc = 1;
+	if (p->times.wrong.code || (rc != SQLITE_ROW && rc != SQLITE_DONE))
+		rc = test_failed(p, err);
 	else
-		rc = rc == SQLITE_DONE ? 0 : test_failed(p, err);
+		rc = rc == SQLITE_ROW;
 	sqlite3_reset(p->statement);
 	p->object = (struct slice){NULL, 0};
 	return rc;

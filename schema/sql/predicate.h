@@ -11,6 +11,7 @@
 #ifndef SCHEMA_SQL_PREDICATE_H
 #define SCHEMA_SQL_PREDICATE_H
 
+#include "schema/base/moment.h"
 #include "schema/tape/event.h"
 
 #define PREDICATE_BYTES_MAX (64u << 10)        /* of an expression's text */
@@ -18,8 +19,11 @@
 
 struct predicate;
 
-/* ERR_USAGE with SQLite's words for what it does not understand or refuses. */
-int predicate_compile(struct slice expression, struct predicate **ret, struct err *err) MUST_CHECK;
+/* ERR_USAGE with SQLite's words for what it does not understand or refuses, and for a text that is compared
+ * with the time and is none. The frame is the tape's, which says what '9:51' and '-5m' mean; NULL where the
+ * expression is only checked. */
+int predicate_compile(struct slice expression, const struct moment_frame *frame, struct predicate **ret,
+	struct err *err) MUST_CHECK;
 void predicate_free(struct predicate *p);
 
 /* A predicate that takes longer for one event fails with ERR_STOPPED. */

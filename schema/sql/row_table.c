@@ -1,6 +1,8 @@
 /* row_table.c: see row_table.h. */
 #include "schema/sql/row_table.h"
 
+#include "schema/sql/event_plan.h"
+
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 
@@ -129,6 +131,16 @@ static bool is_equality(const struct sqlite3_index_constraint *c)
 	return c->usable && c->op == SQLITE_INDEX_CONSTRAINT_EQ && c->iColumn >= 0;
 }
 
+/* What times are compared with comes after the value of the equality: it is looked at whether it is a time.
+ */
+static void take_times(sqlite3_index_info *info, int used)
+{
+	for (int i = 0; i < info->nConstraint; i++) {
+		if (event_plan_usable_time(info, i))
+			info->aConstraintUsage[i].argvIndex = ++used;
+	}
+}
+
 /* Takes the first equality there is; without one it is a walk over everything. */
 int row_table_plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
@@ -145,7 +157,18 @@ int row_table_plan(struct table *t, sqlite3_index_info *info, struct err *err)
 		info->estimatedCost = 100;
 		break;
 	}
+	take_times(info, info->idxNum >= 0);
 	return SQLITE_OK;
+}
+
+static int check_times(const struct scan *s, sqlite3_value **values, int count, struct err *err)
+{
+	int64_t ns;
+	int rc = 0;
+
+	for (int i = 0; i < count && rc >= 0; i++)
+		rc = event_plan_read_time(scan_table(s)->handle->times, values[i], &ns, err);
+	return rc < 0 ? rc : 0;
 }
 
 static const struct cell *cell_at(const struct row_sink *sink, const struct row_scan *r, int column)
@@ -192,14 +215,17 @@ int row_table_filter(struct scan *s, const char *plan, int plan_flags, sqlite3_v
 	struct err *err)
 {
 	struct row_scan *r = (struct row_scan *)s;
-	int failed = load(scan_table(s), err);
+	int equalities = plan_flags >= 0;
+	int failed = check_times(s, args + equalities, arg_count - equalities, err);
 
 	(void)plan;
+	if (!failed)
+		failed = load(scan_table(s), err);
 	if (failed)
 		return failed;
 	r->row = 0;
-	r->column = arg_count ? plan_flags : -1;
-	r->value = arg_count ? sqlite3_value_dup(args[0]) : NULL;
+	r->column = plan_flags;
+	r->value = equalities ? sqlite3_value_dup(args[0]) : NULL;
 	settle(r);
 	return 0;
 }

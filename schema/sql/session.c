@@ -3,9 +3,10 @@
 
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
-#include "schema/run/run_file.h"
+#include "schema/sql/run_tables.h"
 #include "schema/sql/sandbox.h"
 #include "schema/sql/text_length.h"
+#include "schema/sql/time_collation.h"
 #include "schema/sql/walk_watch.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ struct sql_session {
 	void (*on_progress)(void *context);
 	void *progress_context;
 	struct walk_watch watch;
+	struct time_reader run_times; /* of the wall clock's times in a run */
 };
 
 static int on_progress(void *context)
@@ -156,68 +158,6 @@ void sql_session_interrupt(struct sql_session *s)
 
 /* ---- a run beside the tape ---- */
 
-/* A file name as SQLite's URIs want it. */
-static char *read_only_uri(const char *path)
-{
-	static const char plain[] = "/-_.~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	char *absolute = realpath(path, NULL);
-	const char *from = absolute ? absolute : path;
-	char *uri = xmalloc(3 * strlen(from) + 32), *at = uri;
-
-	at += snprintf(at, 8, "file:");
-	for (; *from; from++) {
-		if (strchr(plain, *from))
-			*at++ = *from;
-		else
-			at += snprintf(at, 4, "%%%02X", (unsigned char)*from);
-	}
-	memcpy(at, "?mode=ro", sizeof("?mode=ro"));
-	free(absolute);
-	return uri;
-}
-
-static int attach(struct sql_session *s, const char *path, struct err *err)
-{
-	char *uri = read_only_uri(path);
-	sqlite3_stmt *stmt = NULL;
-	int code = 0;
-
-	if (sqlite3_prepare_v2(s->db, "ATTACH ?1 AS run", -1, &stmt, NULL) ||
-		sqlite3_bind_text(stmt, 1, uri, -1, SQLITE_STATIC) || sqlite3_step(stmt) != SQLITE_DONE)
-		code = err_set(err, ERR_FAILED, "cannot open the run '%s': %s", path, sqlite3_errmsg(s->db));
-	sqlite3_finalize(stmt);
-	free(uri);
-	return code;
-}
-
-/* A run holds plain tables only; anything else was put there by somebody else. */
-static int check_run(struct sql_session *s, const char *path, struct err *err)
-{
-	static const char strangers[] =
-		"SELECT count(*) FROM run.sqlite_schema WHERE type NOT IN ('table', 'index')"
-		" OR sql LIKE 'CREATE VIRTUAL%'";
-	static const char *const questions[] = {
-		"PRAGMA run.application_id", "PRAGMA run.user_version", strangers};
-	static const int64_t answers[] = {RUN_APPLICATION_ID, RUN_VERSION, 0};
-	static const char *const problems[] = {"is not a run: its application_id is", "is a run of version",
-		"is not a run: tables that do not belong to one:"};
-	int code = 0;
-
-	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers) && !code; i++) {
-		sqlite3_stmt *stmt = NULL;
-
-		if (sqlite3_prepare_v2(s->db, questions[i], -1, &stmt, NULL) ||
-			sqlite3_step(stmt) != SQLITE_ROW)
-			code = err_set(err, ERR_CORRUPT, "cannot read the run '%s': %s", path,
-				sqlite3_errmsg(s->db));
-		else if (sqlite3_column_int64(stmt, 0) != answers[i])
-			code = err_set(err, ERR_CORRUPT, "'%s' %s %lld, expected %lld", path, problems[i],
-				(long long)sqlite3_column_int64(stmt, 0), (long long)answers[i]);
-		sqlite3_finalize(stmt);
-	}
-	return code;
-}
-
 int sql_session_add_run(struct sql_session *s, const char *path, struct err *err)
 {
 	int code;
@@ -225,19 +165,30 @@ int sql_session_add_run(struct sql_session *s, const char *path, struct err *err
 	sqlite3_set_authorizer(s->db, NULL, NULL);
 	sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 1);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	code = attach(s, path, err);
-	if (!code)
-		code = check_run(s, path, err);
+	code = run_tables_add(s->db, path, &s->run_times, err);
 	sandbox_close_doors(s->db, SANDBOX_ANY);
 	return code;
 }
 
 /* ---- running ---- */
 
-static int statement_failed(const struct sql_session *s, struct err *err)
+/* A text that was compared with a time and was none: SQLite does not know of it. */
+static int time_failure(struct sql_session *s, struct err *err)
+{
+	int rc = s->watch.failure(s->watch.registry, err);
+
+	if (rc == 0)
+		rc = time_reader_failure(&s->run_times, err);
+	return rc ? err_recode(err, ERR_FAILED) : 0;
+}
+
+static int statement_failed(struct sql_session *s, struct err *err)
 {
 	char limit[TIME_TEXT_BYTES];
+	int rc = time_failure(s, err);
 
+	if (rc)
+		return rc;
 	if (s->timed_out)
 		return err_set(err, ERR_STOPPED, "the statement was stopped: it took longer than %s",
 			duration_format(limit, s->limit_ns));
@@ -314,13 +265,16 @@ static int give_rows(struct sql_session *s, sqlite3_stmt *stmt, struct sql_value
 	int rc, code;
 
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		code = time_failure(s, err);
+		if (code)
+			return code;
 		for (size_t i = 0; i < count; i++)
 			values[i] = value_of(stmt, (int)i);
 		code = sink->row(sink->context, values, count, err);
 		if (code)
 			return code;
 	}
-	return rc == SQLITE_DONE ? 0 : statement_failed(s, err);
+	return rc == SQLITE_DONE ? time_failure(s, err) : statement_failed(s, err);
 }
 
 static int begin(sqlite3_stmt *stmt, size_t count, const struct sql_sink *sink, struct err *err)
@@ -345,6 +299,7 @@ static int run_statement(
 	if ((code = bind_parameters(s, stmt, err)) || (code = begin(stmt, count, sink, err)))
 		return code;
 	values = xcalloc(count + 1, sizeof(*values));
+	(void)!time_failure(s, NULL); /* of a statement before */
 	code = give_rows(s, stmt, values, count, sink, err);
 	free(values);
 	return code || !sink->end ? code : sink->end(sink->context, err);

@@ -1,19 +1,37 @@
 /*
- * time_collation.h: the collating sequence of columns that hold times. Two texts that are both RFC 3339 times
- * (any fraction, Z or an offset, a date alone is its midnight UTC) compare as times, so that
- * `time >= '2026-11-21T08:00:00Z'` and `time < '2026-11-22'` mean what they say; everything else comes after
- * the times, bytewise.
+ * time_collation.h: the collating sequence of columns that hold times. A text in any form of moment.h
+ * compares with them as the time that it means: `time >= '2026-11-21 08:00'`, `time < '9:51:40'`,
+ * `time > '-5m'`.
+ *
+ * A text that is no time must not become an empty result. A collating sequence cannot fail, so that this one
+ * keeps the sentence, and whoever runs the statement asks for it: the virtual tables before each row, the
+ * session after each.
  */
 #ifndef SCHEMA_SQL_TIME_COLLATION_H
 #define SCHEMA_SQL_TIME_COLLATION_H
 
-#include "schema/sql/vtab.h"
+#include "schema/base/moment.h"
+
+struct sqlite3;
 
 #define TIME_COLLATION "kubetape_time"
 
-int time_collation_register(sqlite3 *db);
+/* How the texts of one connection are read. */
+struct time_reader {
+	struct sqlite3 *db;
+	struct moment_frame frame; /* of the only tape */
+	size_t tape_count;         /* with another number of tapes the frame is of no use */
+	struct err wrong;          /* the first text that was no time, until somebody asks; code 0: none */
+};
 
-/* False when the text is no such time or does not fit. */
-bool time_collation_parse(struct slice text, int64_t *ret_ns);
+/* Makes the collating sequence; the reader is borrowed as long as the connection lives. */
+int time_collation_register(struct sqlite3 *db, const char *name, struct time_reader *r);
+
+/* ERR_USAGE when the text is no time, or one that this connection cannot tell the day of. */
+int time_reader_read(
+	const struct time_reader *r, struct slice text, int64_t *ret_ns, struct err *err) MUST_CHECK;
+
+/* The error that was kept, which is then forgotten; 0 when there is none. */
+int time_reader_failure(struct time_reader *r, struct err *err) MUST_CHECK;
 
 #endif

@@ -20,6 +20,7 @@
 
 struct registry {
 	struct tape_handle *first;
+	struct time_reader times;
 	const struct scan *outermost; /* the oldest open scan that can tell how far it is */
 };
 
@@ -112,10 +113,27 @@ static int handle_open(struct registry *r, const char *path, struct tape_handle 
 		.tape = tape,
 		.table_count = 1,
 		.generation = 1,
-		.info = info};
+		.info = info,
+		.times = &r->times};
 	r->first = h;
 	*ret = h;
 	return 0;
+}
+
+/* Tapes that begin and end alike count as one: it may be one under two names. */
+static void set_times(struct registry *r)
+{
+	struct moment_frame frame = {.now_ns = clock_wall_ns(&clock_system)};
+
+	r->times.tape_count = 0;
+	for (const struct tape_handle *h = r->first; h; h = h->next) {
+		bool same = frame.first_ns == h->info.first_time_ns && frame.last_ns == h->info.last_time_ns;
+
+		r->times.tape_count += r->times.tape_count == 0 || !same;
+		frame.first_ns = h->info.first_time_ns;
+		frame.last_ns = h->info.last_time_ns;
+	}
+	r->times.frame = frame;
 }
 
 static void handle_unlink(struct registry *r, const struct tape_handle *h)
@@ -203,6 +221,7 @@ static int table_open(
 	t->table.kind = find_kind(kind);
 	t->table.handle = handle;
 	t->registry = r;
+	set_times(r);
 	*ret = t;
 	return 0;
 }
@@ -212,6 +231,7 @@ static void table_free(struct owned_table *t)
 	if (t->table.kind->drop_cache)
 		t->table.kind->drop_cache(&t->table);
 	handle_close(t->registry, t->table.handle);
+	set_times(t->registry);
 	sqlite3_free(t->table.base.zErrMsg);
 	free(t);
 }
@@ -285,6 +305,20 @@ static struct registry *registry_of(struct table *t)
 	return ((struct owned_table *)t)->registry;
 }
 
+static bool is_scanned(const struct registry *r)
+{
+	for (const struct tape_handle *h = r->first; h; h = h->next) {
+		if (h->scan_count)
+			return true;
+	}
+	return false;
+}
+
+static int failure(void *registry, struct err *err)
+{
+	return time_reader_failure(&((struct registry *)registry)->times, err);
+}
+
 static struct walk_progress look(void *registry)
 {
 	const struct scan *s = ((struct registry *)registry)->outermost;
@@ -300,7 +334,7 @@ static void watch(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 	(void)argc;
 	if (w)
-		*w = (struct walk_watch){sqlite3_user_data(context), look};
+		*w = (struct walk_watch){sqlite3_user_data(context), look, failure};
 }
 
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
@@ -311,6 +345,10 @@ static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 
 	if (handle_refresh(t->handle, &err))
 		return fail(base, &err);
+	if (!is_scanned(registry_of(t))) {
+		set_times(registry_of(t));
+		registry_of(t)->times.wrong.code = 0;
+	}
 	s = xcalloc(1, t->kind->scan_bytes);
 	s->base.pVtab = base; /* SQLite sets it only behind us */
 	t->handle->scan_count++;
@@ -341,7 +379,8 @@ static int on_filter(
 	scan_table(s)->kind->reset(s);
 	s->at_end = false;
 	s->row_id = 0;
-	if (scan_table(s)->kind->filter(s, plan ? plan : "", plan_flags, args, arg_count, &err) < 0)
+	if (scan_table(s)->kind->filter(s, plan ? plan : "", plan_flags, args, arg_count, &err) < 0 ||
+		failure(registry_of(scan_table(s)), &err))
 		return fail(base->pVtab, &err);
 	return SQLITE_OK;
 }
@@ -351,7 +390,9 @@ static int on_next(sqlite3_vtab_cursor *base)
 	struct scan *s = (struct scan *)base;
 	struct err err = {0};
 
-	return scan_table(s)->kind->next(s, &err) < 0 ? fail(base->pVtab, &err) : SQLITE_OK;
+	if (failure(registry_of(scan_table(s)), &err) || scan_table(s)->kind->next(s, &err) < 0)
+		return fail(base->pVtab, &err);
+	return SQLITE_OK;
 }
 
 static int on_eof(sqlite3_vtab_cursor *base)
@@ -398,6 +439,10 @@ int vtab_register(sqlite3 *db)
 	/* The function first: when the module cannot be made, nothing is left that points to the list. */
 	if (sqlite3_create_function_v2(
 		    db, "kubetape_watch", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, r, watch, NULL, NULL, NULL)) {
+		free(r);
+		return SQLITE_ERROR;
+	}
+	if (time_collation_register(db, TIME_COLLATION, &r->times)) {
 		free(r);
 		return SQLITE_ERROR;
 	}

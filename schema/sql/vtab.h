@@ -11,6 +11,7 @@
 #ifndef SCHEMA_SQL_VTAB_H
 #define SCHEMA_SQL_VTAB_H
 
+#include "schema/sql/time_collation.h"
 #include "schema/sql/walk_watch.h"
 #include "schema/tape/reader.h"
 
@@ -25,6 +26,7 @@ struct tape_handle {
 	unsigned table_count, scan_count;
 	uint64_t generation;   /* grows with each refresh that may have found something */
 	struct tape_info info; /* as of that refresh */
+	struct time_reader *times;
 	/* Up to which event it is known whether times ever step back; see event_plan.c. */
 	uint64_t time_checked_seq;
 	int64_t time_checked_ns;

@@ -1,9 +1,11 @@
 /*
- * walk_watch.h: how far a statement is, for progress lines. Free of SQLite, so that both sides can include
- * it: the tables, and the program that runs statements.
+ * walk_watch.h: how far a statement is, for progress lines, and what went wrong with it that SQLite does not
+ * know. Free of SQLite, so that both sides can include it: the tables, and the program that runs statements.
  */
 #ifndef SCHEMA_SQL_WALK_WATCH_H
 #define SCHEMA_SQL_WALK_WATCH_H
+
+#include "schema/base/err.h"
 
 /* How far the outermost walk of the statement that runs is. */
 struct walk_progress {
@@ -16,6 +18,8 @@ struct walk_progress {
 struct walk_watch {
 	void *registry;
 	struct walk_progress (*look)(void *registry);
+	/* A text that was no time: as time_reader_failure. */
+	int (*failure)(void *registry, struct err *err);
 };
 
 #define WALK_WATCH_TYPE "kubetape walk watch"

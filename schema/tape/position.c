@@ -5,22 +5,38 @@
 #include "schema/base/limits.h"
 #include "schema/base/rv.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-
-#define NS_PER_DAY (86400 * NS_PER_S)
 
 int tape_position_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct err *err)
 {
 	uint64_t next;
-	int failed;
+	int rc;
 
 	if (time_ns == INT64_MAX)
 		time_ns--;
-	failed = tape_seq_at_time(t, time_ns + 1, &next, err);
-	if (failed)
-		return failed;
-	*ret_seq = next ? next - 1 : 0;
-	return 0;
+	rc = tape_seq_at_time(t, time_ns + 1, &next, err);
+	if (rc == 0)
+		*ret_seq = next ? next - 1 : 0;
+	return rc;
+}
+
+/* ---- resourceVersions ---- */
+
+/* The filter's last event; seq 0 when there is none. */
+static int last_event(struct tape *t, const struct tape_filter *filter, uint64_t *ret_seq, struct err *err)
+{
+	struct tape_cursor *c;
+	struct event e;
+	int more = tape_cursor_open(t, filter, TAPE_BACKWARD, &c, err);
+
+	if (more < 0)
+		return more;
+	more = tape_cursor_next(c, &e, err);
+	if (more >= 0)
+		*ret_seq = more ? e.seq : 0;
+	tape_cursor_close(c);
+	return more < 0 ? more : 0;
 }
 
 /* Within one resource the watch delivers in the order of resourceVersions, so the walk goes back from the
@@ -29,25 +45,17 @@ int tape_position_at_rv(
 	struct tape *t, uint32_t resource, struct slice rv, uint64_t *ret_seq, struct err *err)
 {
 	struct tape_filter filter = {.resource = resource};
-	struct tape_cursor *c;
-	struct event e;
 	char *text;
-	int more;
+	int rc;
 
 	if (!rv_valid(rv))
 		return err_set(err, ERR_USAGE, "bad resourceVersion '%.*s': expected digits",
 			(int)(rv.len < 80 ? rv.len : 80), rv.ptr);
 	text = slice_dup(rv);
 	filter.rv_max = text;
-	more = tape_cursor_open(t, &filter, TAPE_BACKWARD, &c, err);
+	rc = last_event(t, &filter, ret_seq, err);
 	free(text);
-	if (more < 0)
-		return more;
-	more = tape_cursor_next(c, &e, err);
-	if (more >= 0)
-		*ret_seq = more ? e.seq : 0;
-	tape_cursor_close(c);
-	return more < 0 ? more : 0;
+	return rc;
 }
 
 /* "pods" in "pods@5321": as the API names it, or with its group as in deployments.apps. */
@@ -69,39 +77,63 @@ static int find_resource(struct tape *t, struct slice name, uint32_t *ret_id, st
 		(int)(name.len < 80 ? name.len : 80), name.ptr);
 }
 
-static int parse_rv(struct tape *t, const char *text, uint64_t *ret_seq, struct err *err)
+/* Whether a list or a bookmark told of a resourceVersion as high as that. */
+struct rv_search {
+	const struct tape *tape;
+	uint32_t resource;
+	struct slice rv;
+	bool reached;
+};
+
+static int look_at_mark(void *context, const struct tape_mark *mark)
 {
-	const char *at = strchr(text, '@');
-	uint32_t resource = 0;
-	int failed;
+	struct rv_search *s = context;
+	const struct tape_stream *stream = tape_stream_by_id(s->tape, mark->stream);
 
-	if (strncmp(text, "rv:", 3) == 0)
-		return tape_position_at_rv(t, 0, slice_of(text + 3), ret_seq, err);
-	failed = find_resource(t, (struct slice){text, (size_t)(at - text)}, &resource, err);
-	if (failed)
-		return failed;
-	return tape_position_at_rv(t, resource, slice_of(at + 1), ret_seq, err);
-}
-
-static bool is_clock_time(const char *text)
-{
-	return strlen(text) >= 5 && strspn(text, "0123456789") == 2 && text[2] == ':';
-}
-
-/* The day is the tape's first, or the one after when that time was before the tape began. */
-static int parse_clock_time(const struct tape_info *info, const char *text, int64_t *ret_ns, struct err *err)
-{
-	char date[TIME_TEXT_BYTES];
-	char *full = xasprintf("%.10sT%sZ", time_format(date, info->first_time_ns), text);
-	int64_t ns;
-	int code = time_parse(full, 0, 0, &ns, NULL);
-
-	free(full);
-	if (code)
-		return err_set(err, ERR_USAGE, "bad time '%.80s': expected HH:MM:SS", text);
-	*ret_ns = ns < time_sub(info->first_time_ns, NS_PER_S) ? time_add(ns, NS_PER_DAY) : ns;
+	if (stream && (!s->resource || stream->resource == s->resource) && rv_valid(mark->rv) &&
+		rv_compare(mark->rv, s->rv) >= 0)
+		s->reached = true;
 	return 0;
 }
+
+/* Behind the last event of the resource the tape still knows as much as the server told in marks. */
+static int place_rv(
+	struct tape *t, uint32_t resource, struct slice rv, struct tape_position *p, struct err *err)
+{
+	const struct tape_filter all = {.resource = resource},
+				 higher = {.resource = resource, .rv_min = rv.ptr};
+	struct rv_search search = {.tape = t, .resource = resource, .rv = rv};
+	uint64_t last = 0, reached = 0;
+	int rc = last_event(t, &all, &last, err);
+
+	if (p->seq == 0)
+		p->place = POSITION_BEFORE;
+	if (rc || p->seq < last || p->seq == 0)
+		return rc;
+	rc = last_event(t, &higher, &reached, err);
+	if (rc == 0 && !reached)
+		rc = tape_each_mark(t, look_at_mark, &search, err);
+	if (rc == 0 && !reached && !search.reached)
+		p->place = POSITION_AFTER;
+	return rc;
+}
+
+static int find_rv(struct tape *t, const char *text, struct tape_position *p, struct err *err)
+{
+	const char *at = strchr(text, '@'), *rv = at + 1;
+	uint32_t resource = 0;
+	int rc = 0;
+
+	if (strncmp(text, "rv:", 3) == 0)
+		rv = text + 3;
+	else
+		rc = find_resource(t, (struct slice){text, (size_t)(at - text)}, &resource, err);
+	if (rc == 0)
+		rc = tape_position_at_rv(t, resource, slice_of(rv), &p->seq, err);
+	return rc ? rc : place_rv(t, resource, slice_of(rv), p, err);
+}
+
+/* ---- seqs ---- */
 
 static bool is_seq(const char *text, uint64_t *ret)
 {
@@ -114,82 +146,200 @@ static bool is_seq(const char *text, uint64_t *ret)
 	return true;
 }
 
-/* *ret_ns is written only when the text names a time. */
-static int parse(struct tape *t, const char *text, const struct tape_info *info, uint64_t *ret_seq,
-	int64_t *ret_ns, struct err *err)
+/* The position before the first event. */
+static uint64_t start_of(const struct tape_info *info)
 {
-	int64_t ns;
-	uint64_t seq;
-	int failed;
+	return info->first_seq ? info->first_seq - 1 : 0;
+}
 
-	if (strcmp(text, "start") == 0 || strcmp(text, "end") == 0 || strcmp(text, "now") == 0) {
-		*ret_seq = *text != 's' ? info->last_seq : info->first_seq ? info->first_seq - 1 : 0;
+static void place_seq(const struct tape_info *info, uint64_t seq, struct tape_position *p)
+{
+	p->seq = seq;
+	if (seq > info->last_seq) {
+		p->seq = info->last_seq;
+		p->place = POSITION_AFTER;
+	} else if (seq < start_of(info)) {
+		p->place = POSITION_BEFORE;
+	}
+}
+
+/* ---- times ---- */
+
+/* Rows are only looked at where events do not tell. */
+static int find_span(struct tape *t, struct tape_span *ret, struct err *err)
+{
+	struct coverage *c;
+	int rc = coverage_load(t, &c, err);
+
+	if (rc)
+		return rc;
+	*ret = coverage_span(c);
+	coverage_free(c);
+	return 0;
+}
+
+static struct moment_frame frame_of(const struct tape_info *info)
+{
+	return (struct moment_frame){clock_wall_ns(&clock_system), info->first_time_ns, info->last_time_ns};
+}
+
+int tape_position_frame(struct tape *t, struct moment_frame *ret, struct err *err)
+{
+	struct tape_info info;
+	int rc = tape_info(t, &info, err);
+
+	if (rc == 0)
+		*ret = frame_of(&info);
+	return rc;
+}
+
+static int find_time(struct tape *t, const struct moment *m, const struct tape_info *info,
+	struct tape_position *p, struct err *err)
+{
+	struct moment_frame frame = frame_of(info);
+	int rc = 0;
+
+	if (!info->events) {
+		rc = find_span(t, &p->span, err);
+		frame.first_ns = p->span.begin_ns;
+		frame.last_ns = p->span.end_ns;
+	}
+	p->by_time = true;
+	p->time_ns = moment_resolve(m, &frame, &p->days);
+	if (rc == 0 && p->time_ns > frame.last_ns)
+		rc = find_span(t, &p->span, err);
+	if (p->time_ns < p->span.begin_ns)
+		p->place = POSITION_BEFORE;
+	else if (p->time_ns > p->span.end_ns && !p->span.live)
+		p->place = POSITION_AFTER;
+	return rc ? rc : tape_position_at_time(t, p->time_ns, &p->seq, err);
+}
+
+/* ---- texts ---- */
+
+static int find_named(struct tape *t, const char *text, const struct tape_info *info, struct tape_position *p,
+	struct err *err)
+{
+	struct moment m;
+	uint64_t seq;
+
+	if (strcmp(text, "start") == 0) {
+		p->seq = start_of(info);
+		return 0;
+	}
+	if (strcmp(text, "end") == 0) {
+		p->is_end = true;
+		p->seq = info->last_seq;
 		return 0;
 	}
 	if (is_seq(text, &seq)) {
-		*ret_seq = seq < info->last_seq ? seq : info->last_seq;
+		place_seq(info, seq, p);
 		return 0;
 	}
 	if (strncmp(text, "rv:", 3) == 0 || (strchr(text, '@') && *text != '@'))
-		return parse_rv(t, text, ret_seq, err);
-	if (is_clock_time(text)) {
-		failed = parse_clock_time(info, text, &ns, err);
-		if (failed)
-			return failed;
-	} else if (time_parse(text, info->last_time_ns, info->first_time_ns, &ns, NULL)) {
+		return find_rv(t, text, p, err);
+	if (moment_parse(slice_of(text), &m, NULL))
 		return err_set(err, ERR_USAGE,
-			"bad position '%.80s': expected a time (12:03:05, 2026-01-31T12:03:05Z, -5m, +30s), start, end, "
-			"seq:N, rv:N or RESOURCE@RV",
-			text);
-	}
-	*ret_ns = ns;
-	return tape_position_at_time(t, ns, ret_seq, err);
+			"bad position '%.80s': expected a time (%s), a seq, rv:N or RESOURCE@RV", text,
+			MOMENT_FORMS);
+	return find_time(t, &m, info, p, err);
 }
 
-int tape_position_parse(struct tape *t, const char *text, uint64_t *ret_seq, struct err *err)
-{
-	struct tape_info info;
-	int64_t ns;
-	int failed;
-
-	failed = tape_info(t, &info, err);
-	if (failed)
-		return failed;
-	return parse(t, text, &info, ret_seq, &ns, err);
-}
-
-static int time_of(struct tape *t, uint64_t seq, int64_t *ret_ns, struct err *err)
+/* Of the event that counts. */
+static int find_event_time(
+	struct tape *t, const struct tape_info *info, struct tape_position *p, struct err *err)
 {
 	struct buf strings;
 	struct event e;
 	int rc;
 
+	p->time_ns = info->first_time_ns;
+	if (!info->events || p->seq < info->first_seq)
+		return 0;
 	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
-	rc = tape_event(t, seq, &e, &strings, err);
+	rc = tape_event(t, p->seq, &e, &strings, err);
 	if (rc == 0)
-		*ret_ns = e.time_ns;
+		p->time_ns = e.time_ns;
 	buf_release(&strings);
 	return rc;
 }
 
-int tape_position_parse_time(
-	struct tape *t, const char *text, uint64_t *ret_seq, int64_t *ret_ns, struct err *err)
+int tape_position_find(struct tape *t, const char *text, struct tape_position *ret, struct err *err)
 {
+	struct tape_position p = {.days = 1};
 	struct tape_info info;
-	int64_t ns = INT64_MIN;
-	uint64_t seq;
 	int rc = tape_info(t, &info, err);
 
+	if (rc)
+		return rc;
+	p.span = (struct tape_span){.first_seq = info.first_seq,
+		.last_seq = info.last_seq,
+		.begin_ns = info.first_time_ns,
+		.end_ns = info.last_time_ns};
+	rc = find_named(t, text, &info, &p, err);
+	if (rc == 0 && p.place == POSITION_BEFORE)
+		p.seq = start_of(&info);
+	if (rc == 0 && !p.by_time)
+		rc = find_event_time(t, &info, &p, err);
+	if (rc == 0 && p.place != POSITION_ON_TAPE)
+		rc = find_span(t, &p.span, err); /* to be told */
 	if (rc == 0)
-		rc = parse(t, text, &info, &seq, &ns, err);
-	if (rc == 0 && ns == INT64_MIN) {
-		ns = info.first_time_ns;
-		if (seq >= info.first_seq && info.events)
-			rc = time_of(t, seq, &ns, err);
-	}
-	if (rc == 0) {
-		*ret_seq = seq;
-		*ret_ns = ns;
-	}
+		*ret = p;
 	return rc;
+}
+
+struct coverage_point tape_position_point(const struct tape_position *p, const struct coverage *c)
+{
+	if (p->is_end)
+		return (struct coverage_point){p->seq, coverage_span(c).end_ns, true};
+	return (struct coverage_point){p->seq, p->time_ns, p->by_time};
+}
+
+/* ---- what to say ---- */
+
+/* " is 2026-11-21T12:00:00.000000000Z, 2h07m", or " lies" where that says nothing new. */
+static void describe_distance(const struct tape_position *p, char to[2 * TIME_TEXT_BYTES + 16])
+{
+	char time[TIME_TEXT_BYTES], length[TIME_TEXT_BYTES];
+	int64_t bound_ns = p->place == POSITION_BEFORE ? p->span.begin_ns : p->span.end_ns;
+	int64_t distance_ns = time_sub(p->time_ns, bound_ns);
+
+	if (!p->by_time || distance_ns == INT64_MAX || distance_ns == INT64_MIN) {
+		snprintf(to, 2 * TIME_TEXT_BYTES + 16, " lies");
+		return;
+	}
+	duration_format(length, distance_ns < 0 ? -distance_ns : distance_ns);
+	snprintf(to, 2 * TIME_TEXT_BYTES + 16, " is %s, %s", time_format(time, p->time_ns), length);
+}
+
+static void describe_outside(const struct tape_position *p, const char *text, char to[POSITION_REMARK_BYTES])
+{
+	char begin[TIME_TEXT_BYTES], end[TIME_TEXT_BYTES], distance[2 * TIME_TEXT_BYTES + 16];
+	const char *side = p->place == POSITION_BEFORE ? "before the beginning" : "after the end";
+
+	if (!p->span.last_seq) {
+		snprintf(to, POSITION_REMARK_BYTES, "'%.60s' lies %s of the tape, which has no events", text,
+			side);
+		return;
+	}
+	describe_distance(p, distance);
+	snprintf(to, POSITION_REMARK_BYTES,
+		"'%.60s'%s %s of the tape, which goes from %s (event %llu) to %s (event %llu)", text,
+		distance, side, time_format(begin, p->span.begin_ns), (unsigned long long)p->span.first_seq,
+		time_format(end, p->span.end_ns), (unsigned long long)p->span.last_seq);
+}
+
+bool tape_position_remark(const struct tape_position *p, const char *text, char to[POSITION_REMARK_BYTES])
+{
+	char time[TIME_TEXT_BYTES];
+
+	if (p->place != POSITION_ON_TAPE) {
+		describe_outside(p, text, to);
+		return true;
+	}
+	if (p->days <= 1)
+		return false;
+	snprintf(to, POSITION_REMARK_BYTES, "'%.60s' is on %llu days of the tape: the first was taken, %s",
+		text, (unsigned long long)p->days, time_format(time, p->time_ns));
+	return true;
 }

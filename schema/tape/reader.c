@@ -1,6 +1,7 @@
 /* reader.c: opening a tape and keeping up with its writer, see reader.h. */
 #include "schema/base/limits.h"
 #include "schema/tape/reader_internal.h"
+#include "schema/tape/tape_lock.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -238,6 +239,16 @@ int tape_info(struct tape *t, struct tape_info *ret, struct err *err)
 		return failed;
 	*ret = info;
 	return 0;
+}
+
+/* A lock of our own is held for no longer than it takes to look. */
+bool tape_has_writer(const struct tape *t)
+{
+	int fd = -1, rc = tape_lock_share(t->path, &fd, NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return rc == ERR_BUSY;
 }
 
 const struct tape_resource *tape_resource_at(const struct tape *t, size_t index)

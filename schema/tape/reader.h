@@ -24,6 +24,9 @@ int tape_refresh(struct tape *t, struct err *err) MUST_CHECK;
 /* Bytes of decoded blocks to keep, 64 MiB unless set. Ordered scans want one extent's worth. */
 void tape_set_cache(struct tape *t, size_t bytes);
 
+/* Whether a writer holds the tape now: it is being recorded, not cut off. */
+bool tape_has_writer(const struct tape *t);
+
 struct tape_info {
 	uint64_t first_seq, last_seq; /* 0 when there are no events */
 	uint64_t events;              /* last_seq - first_seq + 1 */

@@ -1,9 +1,6 @@
 #include "schema/base/clock.h"
 #include "tests/unit/unit.h"
 
-#define NOW   (INT64_C(1700000000) * NS_PER_S)
-#define START (INT64_C(1600000000) * NS_PER_S)
-
 START_TEST(duration_parse__reads_units_compounds_and_bare_seconds)
 {
 	static const struct {
@@ -79,84 +76,6 @@ START_TEST(duration_format__speaks_to_people)
 }
 END_TEST
 
-START_TEST(time_parse__reads_every_form_of_the_grammar)
-{
-	static const struct {
-		const char *text;
-		int64_t ns;
-	} rows[] = {
-		{"1970-01-01T00:00:00Z", 0},
-		{"2023-11-14T22:13:20Z", NOW},
-		{"2023-11-14t22:13:20z", NOW},
-		{"2023-11-14 22:13:20Z", NOW},
-		{"2023-11-15T00:13:20+02:00", NOW},
-		{"2023-11-14T16:43:20-05:30", NOW},
-		{"2023-11-14T22:13:20.123456789Z", NOW + 123456789},
-		{"2023-11-14T22:13:20.5Z", NOW + 500 * NS_PER_MS},
-		{"2023-11-14T22:13:20.1234567899Z", NOW + 123456789},
-		{"2023-11-14T22:13Z", NOW - 20 * NS_PER_S},
-		{"2023-11-14", NOW - (22 * 3600 + 13 * 60 + 20) * NS_PER_S},
-		{"2016-12-31T23:59:60Z", INT64_C(1483228800) * NS_PER_S},
-		{"2024-02-29T00:00:00Z", INT64_C(1709164800) * NS_PER_S},
-		{"1969-12-31T23:59:59.25Z", -750 * NS_PER_MS},
-		{"@1700000000", NOW},
-		{"@1700000000.25", NOW + 250 * NS_PER_MS},
-		{"1700000000", NOW},
-		{"1700000000.000000001", NOW + 1},
-		{"now", NOW},
-		{"-5m", NOW - 300 * NS_PER_S},
-		{"-0", NOW},
-		{"+30s", START + 30 * NS_PER_S},
-		{"+30", START + 30 * NS_PER_S},
-	};
-
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		struct err err;
-		int64_t ns = 42;
-
-		ck_assert_ok(time_parse(rows[i].text, NOW, START, &ns, &err), &err);
-		ck_assert_msg(ns == rows[i].ns, "%s: %lld", rows[i].text, (long long)ns);
-	}
-}
-END_TEST
-
-START_TEST(time_parse__refuses_everything_else_and_says_what_it_found)
-{
-	static const char *const texts[] = {"", "yesterday", "Now", "2023-13-01", "2023-00-01", "2023-02-29",
-		"2023-11-31T00:00:00Z", "1900-02-29", "2023-11-14T", "2023-11-14T22:13:20",
-		"2023-11-14T24:00:00Z", "2023-11-14T22:60:00Z", "2023-11-14T22:13:61Z",
-		"2023-11-14T22:13:20.Z", "2023-11-14T22:13:20+2:00", "2023-11-14T22:13:20+24:00",
-		"2023-11-14T22:13:20Z ", "2023-11-14X22:13:20Z", "2023-1-14", "@", "@-5", "@12x", "1.2.3",
-		".", "-", "+", "--5s", "-5y", "9999-01-01T00:00:00Z", "0001-01-01", "99999999999999999999",
-		"@9223372037", "+200000w"};
-
-	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		struct err err;
-		int64_t ns = 42;
-
-		ck_assert_msg(time_parse(texts[i], NOW, START, &ns, &err) == ERR_USAGE, "%s", texts[i]);
-		ck_assert_int_eq(ns, 42);
-		ck_assert_ptr_nonnull(strstr(err.text, texts[i]));
-	}
-}
-END_TEST
-
-START_TEST(time_parse__reads_back_what_time_format_wrote)
-{
-	static const int64_t times[] = {0, 1, -1, NOW + 1, -NOW, INT64_MAX, INT64_MIN + NS_PER_S,
-		INT64_C(951782399) * NS_PER_S + 999999999};
-
-	for (size_t i = 0; i < COUNT_OF(times); i++) {
-		char text[TIME_TEXT_BYTES];
-		struct err err;
-		int64_t ns;
-
-		ck_assert_ok(time_parse(time_format(text, times[i]), NOW, START, &ns, &err), &err);
-		ck_assert_int_eq(ns, times[i]);
-	}
-}
-END_TEST
-
 START_TEST(clock_system__monotonic_time_never_goes_back)
 {
 	int64_t first = clock_mono_ns(&clock_system), wall = clock_wall_ns(&clock_system);
@@ -168,6 +87,4 @@ END_TEST
 
 UNIT_MAIN("clock", duration_parse__reads_units_compounds_and_bare_seconds,
 	duration_parse__refuses_what_is_no_duration_and_leaves_the_output, duration_format__speaks_to_people,
-	time_parse__reads_every_form_of_the_grammar,
-	time_parse__refuses_everything_else_and_says_what_it_found,
-	time_parse__reads_back_what_time_format_wrote, clock_system__monotonic_time_never_goes_back)
+	clock_system__monotonic_time_never_goes_back)

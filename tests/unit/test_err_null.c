@@ -51,6 +51,7 @@ START_TEST(err_null__is_taken_by_base)
 	struct json_iter it;
 	struct slice value, bad = slice_of(NO_JSON);
 	struct buf to;
+	struct moment moment;
 	int64_t ns;
 
 	buf_init(&to, 4);
@@ -63,7 +64,7 @@ START_TEST(err_null__is_taken_by_base)
 	ck_assert_fails_alike(base64_decode(slice_of("!"), &to, err));
 	ck_assert_fails_alike(base64_encode(bad, &to, err));
 	ck_assert_fails_alike(buf_printf(&to, err, "%s", NO_JSON));
-	ck_assert_fails_alike(time_parse(NO_JSON, 0, 0, &ns, err));
+	ck_assert_fails_alike(moment_parse(slice_of(NO_JSON), &moment, err));
 	ck_assert_fails_alike(duration_parse(NO_JSON, &ns, err));
 	ck_assert_fails_alike(read_file(NOWHERE, &to, err));
 	buf_release(&to);
@@ -72,6 +73,7 @@ END_TEST
 
 START_TEST(err_null__is_taken_by_a_tape)
 {
+	struct tape_position position;
 	struct tape_document document;
 	struct tape_writer *w;
 	struct tape *t;
@@ -86,7 +88,7 @@ START_TEST(err_null__is_taken_by_a_tape)
 	model_steps(&m, w, 10, 5);
 	buf_init(&keep, 64 * LIMIT_NAME_BYTES);
 	ck_assert_int_eq(tape_open(m.path, &t, NULL), 0);
-	ck_assert_fails_alike(tape_position_parse(t, "nowhere", &seq, err));
+	ck_assert_fails_alike(tape_position_find(t, "nowhere", &position, err));
 	ck_assert_fails_alike(tape_event(t, 1000, &e, &keep, err));
 	ck_assert_fails_alike(tape_object(t, 1000, &object, err));
 	ck_assert_fails_alike(tape_previous(t, 1000, &seq, err));
@@ -161,7 +163,7 @@ START_TEST(err_null__is_taken_by_sql)
 	struct compare_rules *rules = compare_rules_new();
 
 	ck_assert_fails_alike(sql_session_open(NOWHERE, &s, err));
-	ck_assert_fails_alike(predicate_compile(slice_of("no such thing"), &p, err));
+	ck_assert_fails_alike(predicate_compile(slice_of("no such thing"), NULL, &p, err));
 	ck_assert_fails_alike(json_diff_make(d, slice_of("{\"a\":"), slice_of("{}"), true, err));
 	ck_assert_fails_alike(run_reader_open(NOWHERE, &reader, err));
 	ck_assert_fails_alike(run_file_open(NOWHERE "/y", &file, err));

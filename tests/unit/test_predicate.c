@@ -33,7 +33,7 @@ static int answer_with(const char *expression, const struct event *e, struct sli
 	int rc;
 
 	err.code = 0;
-	ck_assert_ok(predicate_compile(slice_of(expression), &p, &err), &err);
+	ck_assert_ok(predicate_compile(slice_of(expression), NULL, &p, &err), &err);
 	if (limit_ns)
 		predicate_limit(p, limit_ns);
 	rc = predicate_test(p, &pods, e, bytes, &err);
@@ -76,7 +76,7 @@ START_TEST(predicate__is_asked_of_one_event_after_the_other)
 	struct predicate *p;
 	struct event e = event();
 
-	ck_assert_ok(predicate_compile(slice_of("seq % 3 = 0 AND resource = 'pods'"), &p, &err), &err);
+	ck_assert_ok(predicate_compile(slice_of("seq % 3 = 0 AND resource = 'pods'"), NULL, &p, &err), &err);
 	for (e.seq = 1; e.seq <= 100; e.seq++)
 		ck_assert_int_eq(predicate_test(p, &pods, &e, slice_of(object), &err), e.seq % 3 == 0);
 	e.seq = 3;
@@ -99,10 +99,48 @@ START_TEST(predicate__refuses_what_is_no_expression_over_an_event)
 	struct predicate *p;
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		ck_assert_msg(predicate_compile(slice_of(rows[i].expression), &p, &err) == ERR_USAGE, "%s",
-			rows[i].expression);
+		ck_assert_msg(predicate_compile(slice_of(rows[i].expression), NULL, &p, &err) == ERR_USAGE,
+			"%s", rows[i].expression);
 		ck_assert_msg(strstr(err.text, rows[i].part), "%s: %s", rows[i].expression, err.text);
 	}
+}
+END_TEST
+
+START_TEST(predicate__counts_times_from_the_tape)
+{
+	/* From 03:04:00 to 03:05:00; the event is of 03:04:05. */
+	static const struct moment_frame frame = {
+		.first_ns = INT64_C(1767323040000000000), .last_ns = INT64_C(1767323100000000000)};
+	static const char *const true_ones[] = {"time > '3:04:04'", "time < '03:04:06'",
+		"time = '03:04:05.000000006Z'", "time BETWEEN '4:04:05+01:00' AND '+6s'", "time < '-54s'",
+		"time > 'start' AND time < 'end'", "time > '2026-01-02 03:04'",
+		"time IN ('9:51', '@1767323045.000000006')"};
+	struct event e = event();
+
+	for (size_t i = 0; i < COUNT_OF(true_ones); i++) {
+		struct predicate *p;
+
+		ck_assert_ok(predicate_compile(slice_of(true_ones[i]), &frame, &p, &err), &err);
+		ck_assert_msg(predicate_test(p, &pods, &e, slice_of(object), &err) == 1, "%s", true_ones[i]);
+		predicate_free(p);
+	}
+}
+END_TEST
+
+START_TEST(predicate__refuses_a_text_beside_the_time_that_is_none)
+{
+	struct event e = event();
+	struct predicate *p;
+
+	ck_assert_int_eq(predicate_compile(slice_of("time > 'noon'"), NULL, &p, &err), ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(err.text, "bad time 'noon': expected " MOMENT_FORMS));
+	/* Where it is not to be seen beforehand, the first event that needs it shows it. */
+	ck_assert_ok(predicate_compile(slice_of("seq = 1 OR time > 'no' || 'on'"), NULL, &p, &err), &err);
+	ck_assert_int_eq(predicate_test(p, &pods, &e, slice_of(object), &err), ERR_USAGE);
+	ck_assert_ptr_nonnull(strstr(err.text, "bad time 'noon'"));
+	e.seq = 1;
+	ck_assert_int_eq(predicate_test(p, &pods, &e, slice_of(object), &err), 1);
+	predicate_free(p);
 }
 END_TEST
 
@@ -113,9 +151,9 @@ START_TEST(predicate__bounds_its_text)
 	char *text = xmalloc(len);
 
 	memset(text, '1', len);
-	ck_assert_int_eq(predicate_compile((struct slice){text, len}, &p, &err), ERR_USAGE);
+	ck_assert_int_eq(predicate_compile((struct slice){text, len}, NULL, &p, &err), ERR_USAGE);
 	ck_assert_ptr_nonnull(strstr(err.text, "at most 65536"));
-	ck_assert_int_eq(predicate_compile((struct slice){"1\0 0", 4}, &p, &err), ERR_USAGE);
+	ck_assert_int_eq(predicate_compile((struct slice){"1\0 0", 4}, NULL, &p, &err), ERR_USAGE);
 	ck_assert_str_eq(err.text, "the expression has a NUL byte in it");
 	free(text);
 }
@@ -146,5 +184,6 @@ END_TEST
 
 UNIT_MAIN("predicate", predicate__knows_every_column_of_events,
 	predicate__is_asked_of_one_event_after_the_other,
-	predicate__refuses_what_is_no_expression_over_an_event, predicate__bounds_its_text,
+	predicate__refuses_what_is_no_expression_over_an_event, predicate__counts_times_from_the_tape,
+	predicate__refuses_a_text_beside_the_time_that_is_none, predicate__bounds_its_text,
 	predicate__fails_where_it_cannot_be_computed, predicate__is_stopped_when_it_takes_too_long)

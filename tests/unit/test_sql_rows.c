@@ -1,5 +1,4 @@
 /* test_sql_rows.c: the tables of what happened to the watches, and positions. */
-#include "schema/tape/position.h"
 #include "tests/unit/sql_rows.h"
 #include "tests/unit/tape_model.h"
 
@@ -215,50 +214,6 @@ START_TEST(segments__are_the_files_of_the_tape)
 }
 END_TEST
 
-static void check_position(struct tape *t, const char *text, uint64_t want)
-{
-	struct err err;
-	uint64_t seq;
-
-	ck_assert_ok(tape_position_parse(t, text, &seq, &err), &err);
-	ck_assert_msg(seq == want, "%s is %llu, expected %llu", text, (unsigned long long)seq,
-		(unsigned long long)want);
-}
-
-START_TEST(position__is_a_seq_a_time_or_a_resource_version)
-{
-	struct fixture f;
-	char text[80];
-	struct tape *t;
-	struct err err;
-
-	setup(&f);
-	ck_assert_ok(tape_open(f.model.path, &t, &err), &err);
-	check_position(t, "17", 17);
-	check_position(t, "seq:17", 17);
-	check_position(t, "5000", 100);
-	check_position(t, "start", 0);
-	check_position(t, "end", 100);
-	check_position(t, "now", 100);
-	check_position(t, "2023-11-14T22:13:20Z", 0);
-	check_position(t, "-0s", 100);
-	check_position(t, "22:14", 100);
-	check_position(t, "22:13:20", 0);
-	snprintf(text, sizeof(text), "rv:%s", f.model.events[49].rv);
-	if (f.model.events[49].rv[0] != 'v')
-		check_position(t, text, 50);
-	snprintf(text, sizeof(text), "@%lld.%09lld", (long long)(f.model.events[49].time_ns / 1000000000),
-		(long long)(f.model.events[49].time_ns % 1000000000));
-	check_position(t, text, 50);
-	ck_assert_int_eq(tape_position_parse(t, "pods@x", &(uint64_t){0}, &err), ERR_USAGE);
-	ck_assert_int_eq(tape_position_parse(t, "soon", &(uint64_t){0}, &err), ERR_USAGE);
-	ck_assert_int_eq(tape_position_parse(t, "", &(uint64_t){0}, &err), ERR_USAGE);
-	tape_close(t);
-	teardown(&f);
-}
-END_TEST
-
 UNIT_MAIN("sql_rows", gaps__say_when_why_and_how_it_ended, missed__joins_with_its_gap_and_keeps_any_name,
 	connections__keep_what_is_unknown_as_null, bookmarks__are_the_marks_that_carry_a_bookmark,
-	tables__grow_with_a_tape_that_is_being_recorded, segments__are_the_files_of_the_tape,
-	position__is_a_seq_a_time_or_a_resource_version)
+	tables__grow_with_a_tape_that_is_being_recorded, segments__are_the_files_of_the_tape)
