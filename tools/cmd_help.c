@@ -28,8 +28,7 @@ static int help(void *values, const struct operands *operands, struct err *err)
 	bool is_man = strcmp(o->format, "man") == 0;
 
 	if (operands->count && !about)
-		return err_set(
-			err, ERR_USAGE, "unknown command '%s'; see 'kubetape --help'", operands->items[0]);
+		return command_refuse(operands->items[0], err);
 	if (strcmp(o->format, "names") == 0)
 		print_names(stdout);
 	else if (about)

@@ -7,9 +7,9 @@
 #include "schema/base/visible.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
+#include "tools/object_name.h"
 #include "tools/state_text.h"
 #include "tools/table_out.h"
-#include "tools/tape_names.h"
 
 #include <stdlib.h>
 
@@ -135,41 +135,15 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 	return out_stream_check(stdout, err);
 }
 
-/* ---- which object ---- */
+/* ---- the command ---- */
 
-static int choose(struct sql_session *s, const char *tape_path, const char *what, struct err *err)
-{
-	const char *slash = strchr(what, '/');
-	struct tape_names names = {0};
-	struct tape *t = NULL;
-	char *resource;
-	int code;
-
-	sql_session_set(s, slash ? "name" : "uid", slash ? slash + 1 : what);
-	if (!slash)
-		return 0;
-	resource = slice_dup((struct slice){what, (size_t)(slash - what)});
-	code = tape_open(tape_path, &t, err);
-	if (!code)
-		code = tape_names_choose(t, resource, &names, err);
-	if (!code) {
-		sql_session_set(s, "resource", names.items[0]->resource);
-		sql_session_set(s, "apigroup", names.items[0]->apigroup);
-		sql_session_set(s, "version", names.items[0]->version);
-	}
-	tape_names_release(&names);
-	tape_close(t);
-	free(resource);
-	return code;
-}
-
-static int print(struct sql_session *s, const struct log_options *o, const char *what, struct err *err)
+static int print(
+	struct sql_session *s, const struct log_options *o, const struct object_name *what, struct err *err)
 {
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full, false}};
 	struct table_out *out = o->json ? table_out_new(stdout, TABLE_NDJSON, 0) : NULL;
 	struct sql_sink sink = {.row = on_row, .context = &p};
-	char *sql = xasprintf(
-		sql_format, strchr(what, '/') ? by_name : by_uid, *o->namespace ? by_namespace : "");
+	char *sql = xasprintf(sql_format, what->by_uid ? by_uid : by_name, *o->namespace ? by_namespace : "");
 	int code;
 
 	if (out) {
@@ -180,23 +154,26 @@ static int print(struct sql_session *s, const struct log_options *o, const char 
 	free(sql);
 	table_out_free(out);
 	if (!code && !out && p.row_count == 0)
-		code = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'", what);
+		code = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'", what->text);
 	return code;
 }
 
 static int show(void *values, const struct operands *operands, struct err *err)
 {
 	const struct log_options *o = values;
+	struct object_name what = {0};
 	struct sql_session *s = NULL;
 	int code = sql_session_open(operands->items[0], &s, err);
 
 	if (!code)
-		code = choose(s, operands->items[0], operands->items[1], err);
+		code = object_name_choose(
+			s, operands->items[0], operands->items + 1, operands->count - 1, &what, err);
 	if (!code) {
 		sql_session_set(s, "namespace", o->namespace);
 		sql_session_set(s, "all", o->all_fields ? "1" : "0");
-		code = print(s, o, operands->items[1], err);
+		code = print(s, o, &what, err);
 	}
+	free(what.text);
 	sql_session_close(s);
 	return code;
 }
@@ -210,12 +187,13 @@ static int run(const struct command *self, int argc, char **argv)
 
 const struct command cmd_log = {
 	.name = "log",
-	.operands = "TAPE UID|RESOURCE/NAME",
-	.expects = {"a tape and an object", 2, 2},
+	.operands = "TAPE UID|RESOURCE[/NAME] [NAME]",
+	.expects = {"a tape and an object", 2, 3},
 	.summary = "tell the life of one object",
 	.description =
 		"Prints every event of the object with the fields it changed, old and new, and who wrote them\n"
-		"by managedFields; and the times in which its resource was not watched.\n\n"
+		"by managedFields; and the times in which its resource was not watched. Of a UID, as much as no\n"
+		"other begins with is enough.\n\n"
 		"  kubetape log X.tape deploy/web -n shop",
 	.options = rows,
 	.run = run,

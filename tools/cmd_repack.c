@@ -18,9 +18,9 @@ struct repack_values {
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to make; it must not exist"},
 	{OPTION_NUMBER, 0, "level", AT(level), "N", "effort of compression, 1 to 19 (9)"},
-	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "BYTES",
+	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",
 		"sort events by so many bytes of JSON (256M)"},
-	{OPTION_BYTES, 0, "block-size", AT(block_size), "BYTES", "compress objects by so many bytes (4M)"},
+	{OPTION_BYTES, 0, "block-size", AT(block_size), "SIZE", "compress objects by so many bytes (4M)"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };

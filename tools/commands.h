@@ -27,4 +27,7 @@ extern const struct command *const commands[];
 const struct command *command_find(const char *name); /* NULL when there is none */
 void commands_print(FILE *to);
 
+/* ERR_USAGE: there is no command of that name, and which one may have been meant. */
+int command_refuse(const char *word, struct err *err) MUST_CHECK;
+
 #endif

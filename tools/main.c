@@ -4,6 +4,7 @@
  * and completions follow from the table.
  */
 #include "schema/base/out_file.h"
+#include "schema/base/similar.h"
 #include "schema/base/version.h"
 #include "tools/commands.h"
 #include "tools/complete.h"
@@ -83,6 +84,42 @@ static void occupy_descriptors(void)
 	}
 }
 
+int command_refuse(const char *word, struct err *err)
+{
+	struct similar similar = similar_to(slice_of(word));
+
+	for (const struct command *const *c = commands; *c; c++)
+		similar_offer(&similar, (*c)->name, NULL);
+	if (similar.meant && *word != '-')
+		return err_set(
+			err, ERR_USAGE, "unknown command '%s'; did you mean '%s'?", word, similar.meant);
+	if (*word == '-')
+		return err_set(err, ERR_USAGE,
+			"no command is named that takes the option '%s' and what stands with it; see 'kubetape --help'",
+			word);
+	return err_set(err, ERR_USAGE, "unknown command '%s'; see 'kubetape --help'", word);
+}
+
+/*
+ * Options may stand before the command, as kubectl takes them: the command is the first word of that name
+ * before which there is nothing but options of its own with their values. It is moved to the front.
+ */
+static const struct command *find_command(int argc, char **argv, struct err *err)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const struct command *command = command_find(argv[i]);
+		char *name = argv[i];
+
+		if (!command || !options_precede(command, i - 1, argv + 1))
+			continue;
+		memmove(argv + 2, argv + 1, (size_t)(i - 1) * sizeof(*argv));
+		argv[1] = name;
+		return command;
+	}
+	(void)!command_refuse(argv[1], err);
+	return NULL;
+}
+
 static int run(int argc, char **argv)
 {
 	const struct command *command;
@@ -105,9 +142,8 @@ static int run(int argc, char **argv)
 		printf("kubetape %s\n", KUBETAPE_VERSION);
 		return EXIT_OK;
 	}
-	command = command_find(argv[1]);
+	command = find_command(argc, argv, &err);
 	if (!command) {
-		(void)!err_set(&err, ERR_USAGE, "unknown command '%s'; see 'kubetape --help'", argv[1]);
 		say_error("", &err);
 		return EXIT_USAGE;
 	}

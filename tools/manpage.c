@@ -179,6 +179,10 @@ void manpage_write_command(const struct command *c, FILE *to)
 	print_words(c->operands, " []|.", to);
 	fprintf(to, "%s.SH DESCRIPTION\n", *c->operands ? "\n" : "");
 	print_description(c->description, to);
+	if (options_take_sizes(c)) {
+		fputs(".PP\n", to);
+		print_description(options_size_text, to);
+	}
 	fputs(".SH OPTIONS\n", to);
 	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++)
 		print_option(row, to);

@@ -2,7 +2,9 @@
 #include "tools/options.h"
 
 #include "schema/base/buf.h"
+#include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
+#include "schema/base/similar.h"
 #include "schema/base/visible.h"
 
 #include <ctype.h>
@@ -84,10 +86,25 @@ static const struct option_row *row_of(const struct command *c, int found)
 	return NULL;
 }
 
+const char options_size_text[] =
+	"A SIZE is a number of bytes, or one with a unit: 600k, 16Gi, 1.5G, 512MiB. Units are powers of two\n"
+	"with and without the i: k, M, G, T, P.";
+
+bool options_take_sizes(const struct command *c)
+{
+	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++) {
+		if (row->kind == OPTION_BYTES)
+			return true;
+	}
+	return false;
+}
+
 void options_print_help(const struct command *c, FILE *to)
 {
 	fprintf(to, "usage: kubetape %s [OPTION]...%s%s\n\n%s\n", c->name, *c->operands ? " " : "",
 		c->operands, c->description);
+	if (options_take_sizes(c))
+		fprintf(to, "\n%s\n", options_size_text);
 	fprintf(to, "\noptions:\n");
 	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++)
 		print_row(to, row);
@@ -107,21 +124,12 @@ static bool is_choice(const char *words, const char *value)
 
 static int parse_number(const struct option_row *row, const char *value, int64_t *ret, struct err *err)
 {
-	static const char units[] = "KMGT";
-	const char *unit;
 	char *end;
 	long long number;
 
 	errno = 0;
 	number = strtoll(value, &end, 10);
-	if (end == value || errno || number < 0)
-		return err_set(err, ERR_USAGE, "option '--%s' wants a number, found '%s'", row->name, value);
-	unit = row->kind == OPTION_BYTES && *end ? strchr(units, *end) : NULL;
-	if (unit && number <= INT64_MAX >> (10 * (unit - units + 1))) {
-		number <<= 10 * (unit - units + 1);
-		end++;
-	}
-	if (*end)
+	if (end == value || *end || errno || number < 0)
 		return err_set(err, ERR_USAGE, "option '--%s' wants a number, found '%s'", row->name, value);
 	*ret = number;
 	return 0;
@@ -142,8 +150,10 @@ static int store(const struct option_row *row, const char *value, void *values, 
 	case OPTION_FLAG: *(bool *)field = true; return 0;
 	case OPTION_TEXT: *(const char **)field = value; return 0;
 	case OPTION_LIST: add_to_list(field, value); return 0;
-	case OPTION_NUMBER:
-	case OPTION_BYTES: return parse_number(row, value, field, err);
+	case OPTION_NUMBER: return parse_number(row, value, field, err);
+	case OPTION_BYTES:
+		code = bytes_parse(value, field, err);
+		return code ? err_prefix(err, code, "option '--%s'", row->name) : 0;
 	case OPTION_DURATION:
 		code = duration_parse(value, field, err);
 		return code ? err_prefix(err, code, "option '--%s'", row->name) : 0;
@@ -182,6 +192,20 @@ static void make_getopt_tables(const struct command *c, char *letters, struct op
 	longs[n + 1] = (struct option){NULL, 0, NULL, 0};
 }
 
+static int refuse_long(const struct command *c, const char *word, struct err *err)
+{
+	char *name = slice_dup((struct slice){word, strcspn(word, "=")});
+	struct similar similar = similar_to(slice_of(name + strspn(name, "-")));
+
+	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++)
+		similar_offer(&similar, row->name, NULL);
+	free(name);
+	if (similar.meant)
+		return err_set(
+			err, ERR_USAGE, "unknown option '%s'; did you mean '--%s'?", word, similar.meant);
+	return err_set(err, ERR_USAGE, "unknown option '%s'; see 'kubetape %s --help'", word, c->name);
+}
+
 /* The sentence for what getopt did not like; it leaves the option, or 0 for an
  * unknown long one, in optopt. */
 static int refuse(const struct command *c, int found, const char *word, struct err *err)
@@ -197,7 +221,15 @@ static int refuse(const struct command *c, int found, const char *word, struct e
 	if (optopt)
 		return err_set(
 			err, ERR_USAGE, "unknown option '-%c'; see 'kubetape %s --help'", optopt, c->name);
-	return err_set(err, ERR_USAGE, "unknown option '%s'; see 'kubetape %s --help'", word, c->name);
+	return refuse_long(c, word, err);
+}
+
+/* "-o=yaml" is the same as "-o yaml", as kubectl takes it; "-o =yaml" is not. */
+static const char *value_of(const struct option_row *row, int found, const char *word)
+{
+	bool is_attached = optarg && found < HELP_VALUE && optarg > word && optarg <= word + strlen(word);
+
+	return is_attached && row->letter && *optarg == '=' ? optarg + 1 : optarg;
 }
 
 /* Cuts argv at a lone `--` and keeps what is behind it for the child. */
@@ -250,6 +282,7 @@ int options_parse(
 	char letters[2 * MAX_OPTIONS + 3];
 	struct option longs[MAX_OPTIONS + 2];
 	struct operands operands = {0};
+	const struct option_row *row;
 	char *hidden[MAX_SIGNS] = {0};
 	int found, code;
 
@@ -264,7 +297,8 @@ int options_parse(
 		}
 		if (found == ':' || found == '?')
 			return refuse(c, found, argv[optind - 1], err);
-		code = store(row_of(c, found), optarg, values, err);
+		row = row_of(c, found);
+		code = store(row, value_of(row, found, argv[optind - 1]), values, err);
 		if (code)
 			return code;
 	}
@@ -277,6 +311,56 @@ int options_parse(
 	*ret = operands;
 	return 0;
 }
+
+/* ---- options before the command ---- */
+
+static const struct option_row *row_by_name(const struct command *c, const char *name, size_t len)
+{
+	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++) {
+		if (strlen(row->name) == len && memcmp(row->name, name, len) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+/* How many words the option is that stands there: 2 when its value is the next; 0 when the command has none
+ * such. */
+static int count_words(const struct command *c, const char *word)
+{
+	const struct option_row *row;
+	size_t len = strcspn(word, "=");
+
+	if (word[0] != '-' || !word[1])
+		return 0;
+	if (word[1] == '-') {
+		row = row_by_name(c, word + 2, len - 2);
+		return !row ? 0 : row->kind == OPTION_FLAG ? !word[len] : word[len] ? 1 : 2;
+	}
+	for (const char *letter = word + 1; *letter; letter++) {
+		row = row_of(c, *letter);
+		if (!row)
+			return 0;
+		if (row->kind != OPTION_FLAG)
+			return letter[1] ? 1 : 2;
+	}
+	return 1;
+}
+
+bool options_precede(const struct command *c, int count, char *const *words)
+{
+	int at = 0;
+
+	while (at < count) {
+		int n = count_words(c, words[at]);
+
+		if (n == 0)
+			return false;
+		at += n;
+	}
+	return at == count;
+}
+
+/* ---- running ---- */
 
 /* The words of others may be in it: of a server, of a tape, of SQLite about a stranger's file. */
 void say_error(const char *command, const struct err *err)

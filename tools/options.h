@@ -27,7 +27,7 @@ enum option_kind {
 	OPTION_TEXT,     /* const char * */
 	OPTION_LIST,     /* struct text_list; may be given several times */
 	OPTION_NUMBER,   /* int64_t, not negative */
-	OPTION_BYTES,    /* int64_t: 512, 64K, 16M, 2G, powers of two */
+	OPTION_BYTES,    /* int64_t: see bytes_parse; its words are "SIZE" */
 	OPTION_DURATION, /* int64_t nanoseconds, see duration_parse */
 	OPTION_CHOICE,   /* const char *, one of the words in `words` separated by | */
 	OPTION_END,
@@ -83,6 +83,13 @@ struct operands {
  */
 int options_parse(const struct command *c, int argc, char **argv, void *values, struct operands *ret,
 	struct err *err) MUST_CHECK;
+
+/* Whether the words are options of the command, with all their values, and nothing else. */
+bool options_precede(const struct command *c, int count, char *const *words);
+
+/* What a SIZE is, in lines; whether an option of the command is one. */
+extern const char options_size_text[];
+bool options_take_sizes(const struct command *c);
 
 /* Prints what --help prints: usage, description and a line or more for each option, 100 columns wide. */
 void options_print_help(const struct command *c, FILE *to);

@@ -72,6 +72,21 @@ static size_t drop_second_forms(struct segment_file *list, size_t count)
 	return kept;
 }
 
+/* What cannot be opened as a folder, as errno says. */
+static int refuse(const char *path, struct err *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	uint32_t number;
+	enum name_kind kind = kind_of_name(name, &number);
+
+	if (errno != ENOTDIR)
+		return err_set_errno(err, errno, "cannot open tape '%s'", path);
+	if (kind == NAME_OPEN || kind == NAME_SEALED)
+		return err_set(err, ERR_CORRUPT, "'%s' is a segment: a tape is the folder, here '%.*s'", path,
+			slash ? (int)(slash - path) : 1, slash ? path : ".");
+	return err_set(err, ERR_CORRUPT, "'%s' is not a tape: a tape is a folder", path);
+}
+
 /* One pass over the directory. ret_lock: it has a writer's lock file; ret_foreign: it has something else. */
 static int read_list(
 	const char *tape_path, struct segment_file **ret, size_t *ret_count, bool *ret_tape, struct err *err)
@@ -83,7 +98,7 @@ static int read_list(
 	struct dirent *entry;
 
 	if (!dir)
-		return err_set_errno(err, errno, "cannot open tape '%s'", tape_path);
+		return refuse(tape_path, err);
 	while ((entry = readdir(dir))) {
 		struct segment_file file = {0};
 		enum name_kind kind = kind_of_name(entry->d_name, &file.number);

@@ -6,6 +6,7 @@ import unittest
 from tapes import KUBETAPE
 
 WIDTH = 100
+TAPE = "tests/tapes/rolling-update.tape"
 
 
 def run(*args):
@@ -96,6 +97,48 @@ class Refusals(unittest.TestCase):
                 self.assertRefused(run(name, "--nonesuch"), f"kubetape {name}: unknown option '--nonesuch'{see}")
                 self.assertRefused(run(name, "--nonesuch=1"), f"kubetape {name}: unknown option '--nonesuch=1'{see}")
                 self.assertRefused(run(name, "-Z"), f"kubetape {name}: unknown option '-Z'{see}")
+
+    def test_what_was_probably_meant_is_named(self):
+        self.assertRefused(run("recrod", "pods"), "kubetape: unknown command 'recrod'; did you mean 'record'?")
+        self.assertRefused(run("diffstate", "x"), "kubetape: unknown command 'diffstate'; did you mean 'diff-state'?")
+        self.assertRefused(run("help", "qery"), "kubetape help: unknown command 'qery'; did you mean 'query'?")
+        self.assertRefused(run("get", "--namspace=shop"),
+                           "kubetape get: unknown option '--namspace=shop'; did you mean '--namespace'?")
+
+    def test_options_may_stand_before_the_command(self):
+        want = run("get", TAPE, "pods", "-n", "shop", "-o", "name")
+        self.assertEqual((want.returncode, want.stdout[:4]), (0, "pod/"))
+        for words in (["-n", "shop", "get", TAPE, "pods", "-o", "name"], ["-nshop", "-A", "-oname", "get", TAPE, "pods"],
+                      ["--namespace=shop", "--output", "name", "get", TAPE, "pods"], ["-n=shop", "-o=name", "get", TAPE, "pods"]):
+            self.assertEqual(run(*words).stdout, want.stdout, words)
+        self.assertIn("found 0 operands", run("-n", "get", "get").stderr)
+
+    def test_options_before_no_command_are_refused(self):
+        for words in (["-n", "shop"], ["-n", "shop", TAPE, "get"], ["--nosuch", "get", TAPE], ["-n", "get"], ["--json=1", "info", TAPE]):
+            self.assertRefused(run(*words), f"kubetape: no command is named that takes the option '{words[0]}' and what stands with it; "
+                               "see 'kubetape --help'")
+
+    def test_a_short_option_takes_its_value_behind_an_equals_sign(self):
+        for words in (["-o=json"], ["-ojson"], ["-o", "json"], ["--output=json"]):
+            self.assertEqual(run("get", TAPE, "cm", *words).stdout[:15], '{"kind":"List",', words)
+        self.assertRefused(run("get", TAPE, "cm", "-o", "=json"),
+                           "kubetape get: option '--output' wants one of table|wide|name|yaml|json, found '=json'")
+
+    def test_sizes_have_units(self):
+        for size in ("600k", "16Gi", "1.5G", "16GiB", "512M", "512", "1024KB"):
+            self.assertIn("no tape to make", run("repack", "--extent-size", size, TAPE).stderr, size)
+        for size in ("1.5", "G", "1.G", "-1", "1X", "1GG", "1e3", ".5G", ""):
+            self.assertRefused(run("repack", "--extent-size", size, TAPE), "kubetape repack: option '--extent-size': expected a size such as "
+                               f"600k, 16Gi or 1.5G, found '{size}'")
+        self.assertRefused(run("repack", "--extent-size", "9000000000G", TAPE),
+                           "kubetape repack: option '--extent-size': a size of '9000000000G' is too large")
+        for asked in (run("repack", "--help"), run("help", "record", "--format=man")):
+            self.assertIn("A SIZE is a number of bytes", asked.stdout)
+
+    def test_a_segment_is_not_a_tape(self):
+        for name in ("info", "verify", "gaps", "replay"):
+            self.assertIn(f"'{TAPE}/seg-000001.db' is a segment: a tape is the folder, here '{TAPE}'", run(name, TAPE + "/seg-000001.db").stderr)
+        self.assertIn("'/etc/passwd' is not a tape: a tape is a folder", run("info", "/etc/passwd").stderr)
 
     def test_a_letter_that_is_unknown_is_named_even_behind_others(self):
         self.assertRefused(run("record", "-AZ"), "kubetape record: unknown option '-Z'; see 'kubetape record --help'")

@@ -106,6 +106,17 @@ class State(TapeTest):
                       self.ok("log", self.tape, "d1", "--color", "always"))
         self.assert_fails(self.run_tape("log", self.tape, "u9"), 1, "no event of 'u9'")
 
+    def test_log_takes_an_object_in_all_the_ways_to_name_it(self):
+        want = self.ok("log", self.tape, "deploy/web")
+        for words in (["deploy", "web"], ["deployments.apps", "web", "-n", "shop"], ["d1"], ["d"]):
+            self.assertEqual(self.ok("log", self.tape, *words), want, words)
+        self.assert_fails(self.run_tape("log", self.tape, "u"), 2, "several UIDs begin with 'u'")
+        for words in (["pods"], ["po", "-n", "shop"]):
+            self.assert_fails(self.run_tape("log", self.tape, *words), 2, f"'{words[0]}' is a resource, not an object; name one: {words[0]}/NAME")
+        self.assert_fails(self.run_tape("log", self.tape, "pods/web-0", "web-1"), 2, "expected RESOURCE/NAME or RESOURCE NAME")
+        self.assert_fails(self.run_tape("log", self.tape, "pods/"), 2, "expected RESOURCE/NAME or RESOURCE NAME")
+        self.assert_fails(self.run_tape("log", self.tape, "cats", "tom"), 1, "no resource 'cats'")
+
     def test_diff_state_tells_what_came_went_and_changed(self):
         self.assertEqual(self.ok("diff-state", self.tape, "3", "end"), (
             "- pods data/db-0\n"

@@ -136,9 +136,38 @@ START_TEST(bytes_format__counts_in_powers_of_ten)
 }
 END_TEST
 
+START_TEST(bytes_parse__takes_units_in_powers_of_two)
+{
+	static const struct {
+		const char *text;
+		int64_t bytes;
+	} good[] = {{"0", 0}, {"512", 512}, {"512B", 512}, {"600k", 600 << 10}, {"600K", 600 << 10},
+		{"1Ki", 1 << 10}, {"1KiB", 1 << 10}, {"1kb", 1 << 10}, {"16Gi", INT64_C(16) << 30},
+		{"1.5G", INT64_C(3) << 29}, {"0.25M", 1 << 18}, {"2T", INT64_C(2) << 40},
+		{"1P", INT64_C(1) << 50}, {"8191P", INT64_C(8191) << 50}, {"1.0M", 1 << 20},
+		{"9223372036854775799", INT64_MAX - 8}};
+	static const char *const bad[] = {"", "k", "-1", "+1", " 1", "1 k", "1.5", "1.k", ".5k", "1e3",
+		"0x10", "1kk", "1ii", "1iB", "1Bi", "8192P", "9223372036854775808", "99999999999999999999999",
+		"1,5G"};
+	struct err err;
+	int64_t bytes;
+
+	for (size_t i = 0; i < COUNT_OF(good); i++) {
+		ck_assert_ok(bytes_parse(good[i].text, &bytes, &err), &err);
+		ck_assert_msg(bytes == good[i].bytes, "%s gave %jd", good[i].text, (intmax_t)bytes);
+	}
+	bytes = 7;
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		ck_assert_msg(bytes_parse(bad[i], &bytes, NULL) == ERR_USAGE, "'%s' gave %jd", bad[i],
+			(intmax_t)bytes);
+	ck_assert_int_eq(bytes, 7);
+}
+END_TEST
+
 UNIT_MAIN("buf", buf__grows_up_to_its_maximum_and_no_further, buf_append__of_nothing_needs_no_memory,
 	buf_printf__appends_and_leaves_the_buffer_alone_when_it_does_not_fit,
 	buf_printf__fills_the_buffer_to_its_last_byte, buf_consume__keeps_what_follows,
 	slice_compare__orders_bytes_as_unsigned_and_a_prefix_first, slice_dup__terminates_its_copy,
 	slice_skip__takes_a_word_off_the_front_or_nothing,
-	slice_cut__tells_nothing_behind_the_mark_from_no_mark, bytes_format__counts_in_powers_of_ten)
+	slice_cut__tells_nothing_behind_the_mark_from_no_mark, bytes_format__counts_in_powers_of_ten,
+	bytes_parse__takes_units_in_powers_of_two)
