@@ -405,8 +405,20 @@ static int open_all(struct replayer *r, struct err *err)
 		fault_act_serve(r->faults.act, r->server);
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
-	r->api = (struct api){r->tape, r->world, r->player, r->watches, &r->marks, &r->deck, r->run,
-		r->options->rules, r->options->ahead, ahead_new(&r->loop), r->faults.act, type_cache_new()};
+	r->api = (struct api){
+		.tape = r->tape,
+		.world = r->world,
+		.player = r->player,
+		.watches = r->watches,
+		.marks = &r->marks,
+		.deck = &r->deck,
+		.run = r->run,
+		.rules = r->options->rules,
+		.ahead_policy = r->options->ahead,
+		.ahead = ahead_new(&r->loop),
+		.faults = r->faults.act,
+		.types = type_cache_new(),
+	};
 	return rc;
 }
 

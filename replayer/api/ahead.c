@@ -130,6 +130,7 @@ static void answer_timeout(struct api_call *call)
 		"allotted timeout\",\"reason\":\"Timeout\",\"details\":{},\"code\":504}\n";
 	struct answer_headers h;
 
+	call->x->more_header_count = 0;
 	answer_headers_init(&h, call->request, TEXT_TYPE);
 	respond_bytes(call->x, &h, 504, slice_of(text));
 }

@@ -419,6 +419,7 @@ static bool refuse_timeout(struct api_call *call)
 		return false;
 	status_bad_request(&st, "invalid timeout specified in the request URL - %s", problem);
 	free(problem);
+	call->x->more_header_count = 0; /* this is looked at before flow control */
 	api_fail(call, &st);
 	return true;
 }
@@ -430,6 +431,21 @@ static bool is_doing(const struct api_call *call)
 
 	return p->kind == API_PATH_RESOURCE && !slice_is(p->resource, "leases") &&
 	       !slice_is(p->resource, "events");
+}
+
+/* The API server's flow control looks at every request but those that stream what containers do. */
+static void tell_flow(struct api_call *call)
+{
+	static const char *const unseen[] = {"attach", "exec", "log", "portforward", "proxy"};
+
+	if (control_is_asked(call))
+		return;
+	for (size_t i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
+		if (slice_is(call->path.subresource, unseen[i]))
+			return;
+	}
+	call->x->more_headers = flow_control_headers(&call->api->flow, call->api->world);
+	call->x->more_header_count = FLOW_HEADERS;
 }
 
 void api_route_again(struct api_call *call)
@@ -456,6 +472,7 @@ void api_handle(void *context, struct exchange *x, const struct http_request *r)
 	} else {
 		api_path_parse(call.query.path, &call.path);
 		answer_style_find(r, &call.query, &call.style);
+		tell_flow(&call);
 		api->run->asked += is_doing(&call);
 		call.stored = run_request_begin(api->run, call.client, x, r, &call.path, &call.query);
 		if ((!api->faults || control_is_asked(&call) || !fault_act_request(&call)) &&

@@ -9,6 +9,7 @@
 #include "replayer/api/ahead_policy.h"
 #include "replayer/api/api_path.h"
 #include "replayer/api/field_selector.h"
+#include "replayer/api/flow_control.h"
 #include "replayer/api/respond.h"
 #include "replayer/fault/fault.h"
 #include "replayer/world/world.h"
@@ -39,6 +40,7 @@ struct api {
 	struct ahead *ahead;
 	struct fault_act *faults; /* NULL: none */
 	struct type_cache *types; /* how fields are merged */
+	struct flow_control flow; /* what is told of priority and fairness */
 };
 
 /* One request while it is being routed and answered. Nothing of it lives longer. */

@@ -244,6 +244,7 @@ static void answer_upgrade(struct api_call *call, const char *accept)
 		{slice_of("Sec-WebSocket-Accept"), slice_of(accept)},
 	};
 
+	call->x->more_header_count = 0;
 	exchange_answer(call->x, 101, headers, sizeof(headers) / sizeof(headers[0]), -1);
 }
 

@@ -45,10 +45,17 @@ static void add(struct exchange *x, struct blob *b, struct slice bytes)
 void exchange_answer(
 	struct exchange *x, int status, const struct http_header *headers, size_t count, int64_t length)
 {
+	struct http_header all[HTTP_HEADERS_MAX];
+	size_t n = 0;
+
 	assert(x->state == EXCHANGE_OPEN);
 	x->state = EXCHANGE_ANSWERING;
 	x->status = status;
-	x->framing = x->carrier->head(x, status, headers, count, length);
+	for (size_t i = 0; i < count && n < HTTP_HEADERS_MAX; i++)
+		all[n++] = headers[i];
+	for (size_t i = 0; i < x->more_header_count && n < HTTP_HEADERS_MAX; i++)
+		all[n++] = x->more_headers[i];
+	x->framing = x->carrier->head(x, status, all, n, length);
 }
 
 void exchange_push(struct exchange *x, struct blob *b)

@@ -79,6 +79,8 @@ struct exchange {
 	struct exchange_piece *pieces; /* a ring */
 	uint32_t first, count, cap;
 	size_t waiting_bytes;
+	const struct http_header *more_headers; /* borrowed; sent with the answer, after its own */
+	size_t more_header_count;
 	int status;          /* of the answer; 0 before it */
 	uint64_t body_bytes; /* queued so far */
 	/* Whoever watches from aside is told once, at the end: `whole` when all of the answer was sent. */

@@ -121,6 +121,44 @@ class AbsentTest(Case):
 		self.assertEqual(r.request("GET", "/apis/example.com/v1/widgets")[0], 404)
 
 
+def flow_control(resource, kind):
+	return {"group": "flowcontrol.apiserver.k8s.io", "version": "v1", "resource": resource, "kind": kind, "namespaced": False}
+
+
+class FlowControlTest(Case):
+	SCHEMA, LEVEL = ("c0de0000-1111-4222-8333-44445555666%d" % n for n in (1, 2))
+
+	def told(self, r, method, path, **more):
+		_, headers, _ = r.request(method, path, **more)
+		return headers.get("X-Kubernetes-Pf-Flowschema-Uid"), headers.get("X-Kubernetes-Pf-Prioritylevel-Uid")
+
+	def recorded(self):
+		tape = two_namespaces()
+		for stream, uid in ((flow_control("flowschemas", "FlowSchema"), self.SCHEMA),
+				(flow_control("prioritylevelconfigurations", "PriorityLevelConfiguration"), self.LEVEL)):
+			tape.listed(stream, 20, [obj(stream, "catch-all", 5), obj(stream, "exempt", 6, uid=uid)])
+		return self.replay(tape)
+
+	def test_answers_bear_the_uids_of_the_recorded_rule(self):
+		r = self.recorded()
+		for method, path in (("GET", "/api/v1/pods"), ("GET", "/api/v1/pods?limit=x"), ("GET", "/version"), ("GET", "/healthz"),
+				("GET", "/nothing"), ("HEAD", "/api/v1/pods"), ("DELETE", "/api/v1/namespaces/default/pods/missing")):
+			self.assertEqual(self.told(r, method, path), (self.SCHEMA, self.LEVEL), path)
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			self.assertEqual(w.headers["X-Kubernetes-Pf-Flowschema-Uid"], self.SCHEMA)
+
+	def test_requests_that_flow_control_does_not_see_have_none(self):
+		r = self.recorded()
+		for method, path in (("GET", "/api/v1/namespaces/default/pods/a/log"), ("GET", "/kubetape/v1/status"),
+				("POST", "/api/v1/namespaces/default/pods/a/exec"), ("GET", "/api/v1/pods?timeout=soon")):
+			self.assertEqual(self.told(r, method, path), (None, None), path)
+
+	def test_without_a_recorded_rule_all_replays_tell_the_same(self):
+		told = {self.told(self.replay(two_namespaces()), "GET", "/api/v1/pods") for _ in range(2)}
+		self.assertEqual(len(told), 1)
+		self.assertNotIn(None, told.pop())
+
+
 class BodyTest(Case):
 	def test_large_bodies_are_sent_as_they_are_also_to_those_who_would_take_gzip(self):
 		things = [obj(PODS, "p%04d" % i, i + 1, spec={"x": "y" * 300}) for i in range(1000)]

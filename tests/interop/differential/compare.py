@@ -4,9 +4,10 @@ import json
 
 from differential import wire
 
-# Headers that mean something to clients. The others are the server's own (Audit-Id, Date, flow control).
+# Headers that mean something. The others are different each time (Audit-Id, Date).
 HEADERS = ("content-type", "content-encoding", "content-length", "transfer-encoding", "vary", "cache-control", "etag",
-	"retry-after", "warning", "location", "allow", "www-authenticate", "x-content-type-options")
+	"retry-after", "warning", "location", "allow", "www-authenticate", "x-content-type-options",
+	"x-kubernetes-pf-flowschema-uid", "x-kubernetes-pf-prioritylevel-uid")
 SHOWN = 300
 
 
