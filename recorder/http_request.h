@@ -1,6 +1,6 @@
 /*
  * http_request.h: what http.c (the life of requests), http_lane.c (libcurl on the loop) and http_setup.c
- * (what a request tells libcurl and learns from it) share. Nobody else includes it.
+ * (what a request tells libcurl and learns from it) share.
  */
 #ifndef RECORDER_HTTP_REQUEST_H
 #define RECORDER_HTTP_REQUEST_H

@@ -1,4 +1,4 @@
-/* recorder_internal.h: what recorder.c and recorder_offers.c share. Nobody else includes it. */
+/* recorder_internal.h: what recorder.c, recorder_offers.c and recorder_metrics.c share. */
 #ifndef RECORDER_RECORDER_INTERNAL_H
 #define RECORDER_RECORDER_INTERNAL_H
 

@@ -1,4 +1,4 @@
-/* stream_internal.h: what stream.c, stream_list.c and stream_watch.c share. Nobody else includes it. */
+/* stream_internal.h: what stream.c, stream_list.c, stream_watch.c and stream_conceal.c share. */
 #ifndef RECORDER_STREAM_INTERNAL_H
 #define RECORDER_STREAM_INTERNAL_H
 

@@ -1,5 +1,5 @@
-/* import_internal.h: the importer's own state, shared by import.c (what others wrote) and import_rows.c (what
- * `kubetape export` wrote). Nobody else includes it. */
+/* import_internal.h: the importer's own state, shared by import.c (what others wrote), import_rows.c (what
+ * `kubetape export` wrote), import_patch.c, import_poll.c and import_secrets.c. */
 #ifndef TOOLS_IMPORT_INTERNAL_H
 #define TOOLS_IMPORT_INTERNAL_H
 

@@ -1,5 +1,5 @@
 /* shell_internal.h: the shell's own state, shared by shell.c (lines and statements), shell_commands.c (what
- * begins with a dot) and shell_words.c (completion). Nobody else includes it. */
+ * begins with a dot) and shell_words.c (completion). */
 #ifndef TOOLS_SHELL_INTERNAL_H
 #define TOOLS_SHELL_INTERNAL_H
 

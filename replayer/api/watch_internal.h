@@ -1,6 +1,7 @@
 /*
- * watch_internal.h: what the three files of a watch share: watch.c (states, catching up, the set),
- * watch_begin.c (from a request to a running watch) and watch_send.c (what is put on the wire).
+ * watch_internal.h: what the files of a watch share: watch.c (states, catching up, the set),
+ * watch_begin.c (from a request to a running watch), watch_send.c (what is put on the wire) and fault_act.c
+ * (what faults do to it).
  */
 #ifndef REPLAYER_WATCH_INTERNAL_H
 #define REPLAYER_WATCH_INTERNAL_H

@@ -1,6 +1,6 @@
 /*
  * fault_internal.h: the state of the faults, shared by fault.c (what happens when), fault_stream.c (what
- * becomes of requests, watches and frames) and fault_match.c (who is meant). Nobody else includes it.
+ * becomes of requests, watches and frames), fault_match.c (who is meant) and fault_tally.c (who was struck).
  *
  * An episode is a rule that has happened:
  *

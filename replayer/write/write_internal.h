@@ -1,4 +1,4 @@
-/* write_internal.h: what the files of a write share. */
+/* write_internal.h: what the write*.c share. */
 #ifndef REPLAYER_WRITE_INTERNAL_H
 #define REPLAYER_WRITE_INTERNAL_H
 

@@ -1,12 +1,16 @@
 /*
  * functions.h: the SQL functions of the extension.
  *
- *   jget(JSON, PATH)             the value at a path such as '$.metadata.labels.app', as json_extract gives
- * it but without reading what it skips to_ns(TIME)                  nanoseconds since 1970 of an RFC 3339
- * time to_time(NS)                  the other way round duration(NS)                 for people: '12.4s'
- *   rv_cmp(A, B)                 -1, 0, 1: order of two resourceVersions; NULL when one is malformed
+ *   jget(JSON, PATH)                the value at a path such as '$.metadata.labels.app', as json_extract
+ *                                   gives it, without reading what it skips
+ *   jdiff(OLD, NEW [, ALL])         the fields in which two JSON texts differ, as a JSON array; ALL other than
+ *                                   0: also managedFields and resourceVersion
+ *   to_ns(TIME)                     nanoseconds since 1970
+ *   to_time(NS)                     the other way round
+ *   duration(NS)                    for people: '12.4s'
+ *   rv_cmp(A, B)                    -1, 0, 1: order of two resourceVersions; NULL if one is malformed
  *   kubetape_open(PATH [, PREFIX])  makes the tables of a tape in the connection's temp schema
- *   kubetape_version()           of the program
+ *   kubetape_version()              of the program
  */
 #ifndef SCHEMA_SQL_FUNCTIONS_H
 #define SCHEMA_SQL_FUNCTIONS_H

@@ -18,6 +18,10 @@ struct tape;
 int tape_open(const char *path, struct tape **ret, struct err *err) MUST_CHECK;
 void tape_close(struct tape *t); /* accepts NULL */
 
+/* A view of one sealed segment alone, for the writer: no directory is read, so that rotation costs the same
+ * however long the tape is. */
+int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err) MUST_CHECK;
+
 /* Looks for what the writer has made durable since. Returns 1 when there is more than before, else 0. */
 int tape_refresh(struct tape *t, struct err *err) MUST_CHECK;
 

@@ -1,8 +1,7 @@
 /*
- * reader_internal.h: the reader's own state, shared by reader.c (opening), reader_load.c
- * (keeping up with the writer), reader_extents.c
- * (finding events), reader_blocks.c (decoded objects), reader_rows.c, cursor.c and state.c. Nobody else
- * includes it.
+ * reader_internal.h: the reader's own state, shared by reader.c (opening), reader_load.c and
+ * reader_segments.c (keeping up with the writer), reader_extents.c (finding events), reader_blocks.c (decoded
+ * objects), reader_rows.c, cursor.c, state.c and repack.c, which copies extent by extent.
  *
  * A tape is a list of segments, each a list of extents. Extents of events cover the seqs without holes or
  * overlaps; the last ones may still be hot, that is in chunks, and become sealed in their place. Extents of
@@ -75,10 +74,6 @@ struct tape {
 	struct buf documents;     /* the pack of documents that was decoded last, of that sum */
 	int64_t documents_xxh64;
 };
-
-/* A view of one sealed segment alone, for the writer: no directory is read, so that rotation costs the same
- * however long the tape is. */
-int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err) MUST_CHECK;
 
 /* reader.c: the segment's database, opened when need be; others may be closed for it. Borrowed until the next
  * call. */

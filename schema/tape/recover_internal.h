@@ -1,6 +1,6 @@
 /*
- * recover_internal.h: what recover.c (the whole), salvage.c (what is left of each segment), recover_plan.c
- * (what is lost) and recover_write.c (the new tape) share. Nobody else includes it.
+ * recover_internal.h: what recover.c (the whole), salvage.c and recover_extent.c (what is left of each
+ * segment), recover_plan.c (what is lost) and recover_write.c (the new tape) share.
  */
 #ifndef SCHEMA_TAPE_RECOVER_INTERNAL_H
 #define SCHEMA_TAPE_RECOVER_INTERNAL_H

@@ -1,4 +1,4 @@
-/* redact_internal.h: what the redact*.c share. Nobody else includes it. */
+/* redact_internal.h: what the redact*.c share. */
 #ifndef SCHEMA_TAPE_REDACT_INTERNAL_H
 #define SCHEMA_TAPE_REDACT_INTERNAL_H
 

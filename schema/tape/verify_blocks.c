@@ -3,8 +3,9 @@
  * be what the index says. That is nearly all of the work, and blocks do not know of each other, so a crew of
  * threads does it:
  *
- *   main thread: reads rows, fills the ring -> crew: check_block -> main thread: reports, in the order of
- * rows
+ *   main thread: reads rows, fills the ring
+ *   crew:        check_block
+ *   main thread: reports, in the order of rows
  *
  * The ring bounds what is in memory: its stored blocks, and a decoded one for each thread. SQLite and the
  * callbacks see the main thread only. Where there is one processor the main thread checks, too.

@@ -1,6 +1,6 @@
 /*
- * verify_internal.h: what verify.c (files, the chain, tables), verify_extent.c (extents, blocks, chunks) and
- * verify_log.c share. Nobody else includes it.
+ * verify_internal.h: what verify.c (files, the chain, tables), verify_extent.c and verify_blocks.c (extents,
+ * blocks, chunks) and verify_log.c share.
  */
 #ifndef SCHEMA_TAPE_VERIFY_INTERNAL_H
 #define SCHEMA_TAPE_VERIFY_INTERNAL_H

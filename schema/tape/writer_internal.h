@@ -1,10 +1,11 @@
 /*
- * writer_internal.h: the writer's own state, shared by writer.c (append and flush), writer_rows.c (rows) and
- * writer_seal.c (extents, segments, recovery). Nobody else includes it.
+ * writer_internal.h: the writer's own state, shared by writer.c (append and flush), writer_rows.c (rows),
+ * writer_seal.c (extents, segments, recovery) and recover_write.c (a new tape out of a damaged one).
  *
- *   append -> extent (records, sorted later) -> flush: what is new of it is compressed into chunk, chunk and
- * rows go into one transaction -> extent full: packed into blocks, chunks deleted, one transaction -> segment
- * full: sealed, the next one begins with the state.
+ *   append        -> extent: records, sorted later
+ *   flush         -> what is new of it is compressed into a chunk; chunk and rows go into one transaction
+ *   extent full   -> packed into blocks, its chunks deleted, in one transaction
+ *   segment full  -> sealed; the next one begins with the state
  */
 #ifndef SCHEMA_TAPE_WRITER_INTERNAL_H
 #define SCHEMA_TAPE_WRITER_INTERNAL_H

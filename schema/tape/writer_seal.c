@@ -1,8 +1,9 @@
 /*
  * writer_seal.c: the slow end of the writer: extents, segments, and finding one's feet after a crash.
  *
- *   segment N full: extent sealed -> N sealed -> (next flush) N+1 created, naming N's digest, with the state
- * at its start; `state_complete` is written last
+ *   segment N full:  its extent is sealed -> N is sealed
+ *   next flush:      N+1 is created; it names N's digest and begins with the state; `state_complete` is
+ *                    written last
  *
  * No event goes into a segment before it is complete, so one that a crash left incomplete is thrown away.
  */
@@ -11,7 +12,7 @@
 #include "schema/tape/extent_store.h"
 #include "schema/tape/hot.h"
 #include "schema/tape/pack.h"
-#include "schema/tape/reader_internal.h"
+#include "schema/tape/reader.h"
 #include "schema/tape/seal.h"
 #include "schema/tape/segment.h"
 #include "schema/tape/writer_internal.h"

@@ -117,6 +117,21 @@ def check_c(path, lines, findings):
             check_errors(head, begin, body, lambda what, number: findings.append(f"{path}:{number}: {what}"))
 
 
+def check_internals(paths, findings):
+    """A header NAME_internal.h is for the files beside it that its first comment names, by name or by pattern."""
+    for path in paths:
+        if not path.endswith((".c", ".h")) or not room_of(path):
+            continue
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            text = file.read()
+        for header in re.findall(r'^#include "([^"]+_internal\.h)"', text, re.MULTILINE):
+            with open(os.path.join(ROOT, header), encoding="utf-8") as file:
+                named = re.findall(r"[\w*]+\.[ch]\b", file.read().split("*/")[0])
+            folder, name = os.path.split(path)
+            if folder != os.path.dirname(header) or not any(fnmatch.fnmatch(name, n) for n in named):
+                findings.append(f"{path}: {header} is not for it: its first comment does not name {name}")
+
+
 def map_of_rooms():
     """The patterns of file names in the table of ARCHITECTURE.md by their rooms; a row without a room goes on with the one before."""
     rooms, room = {}, None
@@ -149,6 +164,7 @@ def check_map(paths, findings):
 def main():
     findings = []
     check_map(tracked(), findings)
+    check_internals(tracked(), findings)
     for path in tracked():
         try:
             with open(os.path.join(ROOT, path), encoding="utf-8") as file:
