@@ -27,15 +27,16 @@
 #include <unistd.h>
 
 #define HISTORY_WINDOW (1u << 20) /* events of each resource that can be watched from the past: 16 MB */
-#define EXIT_CODE_LOSS 3          /* done, but later than allowed, or a fault struck nobody */
+#define EXIT_CODE_LOSS 3          /* done, but not as it was asked for: see is_short */
 #define BATCH_MAX      1024       /* changes delivered before they count as written */
 #define DRAIN_TICK_MS  20
 /* Of the C library's heap: each move starts a thread that reads, and with an arena for each of them all would
  * keep what they once used. */
-#define ARENAS_MAX 2
-#define DRAIN_NS   (10 * NS_PER_S) /* at the end, for slow watchers */
-#define GRACE_MS   10000           /* for a child that was asked to end */
-#define REMIND_MS  10000           /* somebody may wait for a clock that waits for watches */
+#define ARENAS_MAX  2
+#define DRAIN_NS    (10 * NS_PER_S) /* at the end, for slow watchers */
+#define FAREWELL_MS 1000            /* for a child to end because its watches have */
+#define GRACE_MS    10000           /* for one that was asked to */
+#define REMIND_MS   10000           /* somebody may wait for a clock that waits for watches */
 
 struct replayer {
 	const struct replay_options *options;
@@ -65,6 +66,8 @@ struct replayer {
 	struct api api;
 	char *host, *url, *kubeconfig;
 	bool remove_kubeconfig, over, too_late;
+	bool asked;    /* the child was asked to end */
+	bool restless; /* the clients were never quiet at the end */
 	size_t missed; /* faults that struck nobody and should have */
 	int port, exit_code;
 	struct err failure; /* of reading the tape while playing; code 0: none */
@@ -103,11 +106,10 @@ static void on_quit(void *context)
 static void on_child_exit(void *context, int exit_code)
 {
 	struct replayer *r = context;
-	bool asked = r->ended_by && strcmp(r->ended_by, "quiet") == 0;
 
 	if (!r->ended_by)
 		r->ended_by = "command";
-	finish(r, asked && exit_code == 128 + SIGTERM ? 0 : exit_code);
+	finish(r, r->asked && exit_code == 128 + SIGTERM ? 0 : exit_code);
 }
 
 static void on_grace_over(uv_timer_t *handle)
@@ -117,31 +119,53 @@ static void on_grace_over(uv_timer_t *handle)
 	child_signal(r->child, SIGKILL);
 }
 
-static void on_quiet(void *context)
+/* What the child writes from now on is no part of what it did. */
+static void ask_child(struct replayer *r)
+{
+	r->asked = true;
+	run_store_quiet(r->run);
+	child_signal(r->child, SIGTERM);
+	uv_timer_start(&r->grace, on_grace_over, GRACE_MS, 0);
+}
+
+static void on_quiet(void *context, bool in_time)
 {
 	struct replayer *r = context;
 
 	if (r->ended_by)
 		return;
-	r->ended_by = "quiet";
-	run_store_quiet(r->run);
-	if (!r->child) {
-		finish(r, 0);
+	r->ended_by = in_time ? "quiet" : "limit";
+	r->restless = !in_time;
+	if (r->child) {
+		ask_child(r);
 		return;
 	}
-	child_signal(r->child, SIGTERM);
-	uv_timer_start(&r->grace, on_grace_over, GRACE_MS, 0);
+	run_store_quiet(r->run);
+	finish(r, 0);
 }
 
+static void on_farewell_over(uv_timer_t *handle)
+{
+	ask_child(handle->data);
+}
+
+/* What was due has been sent. Its watches end, as they do without a child; one that watches again is asked to
+ * end. */
 static void on_drain_tick(uv_timer_t *handle)
 {
 	struct replayer *r = handle->data;
 	bool late = clock_mono_ns(&clock_system) > r->drain_until_ns;
+	bool sent = watches_all_live(r->watches) || late;
 
-	if (watches_all_live(r->watches) || late)
+	if (sent)
 		watches_end_all(r->watches);
-	if (watches_running(r->watches) == 0 || late)
+	if (r->child && sent && !r->ended_by) {
+		r->ended_by = "tape";
+		uv_timer_stop(&r->drain);
+		uv_timer_start(&r->grace, on_farewell_over, FAREWELL_MS, 0);
+	} else if (!r->child && (watches_running(r->watches) == 0 || late)) {
 		finish(r, 0);
+	}
 }
 
 static void rewind_to_start(struct replayer *r)
@@ -164,9 +188,8 @@ static void on_ended(void *context, const struct err *err)
 		return;
 	}
 	log_info("the tape has ended; the last state is being served");
-	/* A child decides itself when it has seen enough. */
-	if (!r->options->exit_at_end || r->child)
-		return;
+	if (!r->options->exit_at_end || (r->child && r->options->settle_ns))
+		return; /* settle says when */
 	r->drain_until_ns = clock_mono_ns(&clock_system) + DRAIN_NS;
 	uv_timer_start(&r->drain, on_drain_tick, 0, DRAIN_TICK_MS);
 }
@@ -425,6 +448,7 @@ static int open_all(struct replayer *r, struct err *err)
 static void open_settle(struct replayer *r)
 {
 	const struct settle_options options = {.quiet_ns = r->options->settle_ns,
+		.limit_ns = r->options->settle_limit_ns,
 		.step_ns = r->options->step_ns,
 		.player = r->player,
 		.watches = r->watches,
@@ -463,6 +487,8 @@ static void close_all(struct replayer *r)
 	watches_close(r->watches);
 	ahead_close(r->api.ahead);
 	player_close(r->player);
+	if (r->child) /* it may still run when the replay has failed */
+		child_signal(r->child, SIGTERM);
 	child_close(r->child);
 	settle_close(r->settle);
 	uv_close((uv_handle_t *)&r->grace, NULL);
@@ -544,7 +570,7 @@ static int begin(struct replayer *r, struct err *err)
 /* Done, but not as it was asked for. */
 static bool is_short(const struct replayer *r)
 {
-	return r->too_late || (r->missed && !r->options->lenient);
+	return r->too_late || r->restless || (r->missed && !r->options->lenient);
 }
 
 int replayer_run(const struct replay_options *options, int *ret_exit_code, struct err *err)

@@ -15,15 +15,16 @@ struct write_rules;
 
 struct replay_options {
 	const char *tape;
-	const char *listen;     /* ADDR:PORT; NULL 127.0.0.1:0 */
-	bool plain;             /* no TLS */
-	const char *kubeconfig; /* NULL: a temporary file, removed at the end */
-	double speed;           /* SPEED_MAX or above 0 */
-	const char *from;       /* NULL: where the first lists are complete; see schema/tape/position.h */
-	const char *until;      /* NULL: the tape's end */
-	int64_t wait_watchers;  /* the clock starts with so many watches; 0 at once */
-	bool exit_at_end;
+	const char *listen;      /* ADDR:PORT; NULL 127.0.0.1:0 */
+	bool plain;              /* no TLS */
+	const char *kubeconfig;  /* NULL: a temporary file, removed at the end */
+	double speed;            /* SPEED_MAX or above 0 */
+	const char *from;        /* NULL: where the first lists are complete; see schema/tape/position.h */
+	const char *until;       /* NULL: the tape's end */
+	int64_t wait_watchers;   /* the clock starts with so many watches; 0 at once */
+	bool exit_at_end;        /* end with the tape; a child is asked to, unless settle_ns says when */
 	int64_t settle_ns;       /* see settle.h; the child is ended when it is quiet at the end; 0: not */
+	int64_t settle_limit_ns; /* for how long quiet is waited for; 0: for ever */
 	int64_t step_ns;         /* of lock-step; 0: none */
 	enum ahead_policy ahead; /* of versions ahead of the position */
 	bool rebase_time;        /* times in objects are moved to now; see world/rebase.h */
@@ -49,7 +50,7 @@ struct replay_options {
 };
 
 /* Returns when the replay is over, with the exit code to give: the child's, or 0; 3 instead of 0 when an
- * event was later than allowed, or a fault struck nobody. */
+ * event was later than allowed, a fault struck nobody, or clients were never quiet at the end. */
 int replayer_run(const struct replay_options *options, int *ret_exit_code, struct err *err) MUST_CHECK;
 
 #endif

@@ -24,6 +24,8 @@ struct settle {
 	uv_timer_t timer;
 	struct doings last;
 	int64_t since_ns; /* monotonic: nothing has moved since */
+	int64_t begun_ns; /* monotonic: it has been waiting since, before the start or at the end; 0: it is
+			     not */
 	bool told;
 	/* Of lock-step. */
 	bool closed, warned;
@@ -78,6 +80,34 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 	player_nudge(s->options.player);
 }
 
+/* Whether it waits, with somebody to wait for, and since when. */
+static bool is_waiting(struct settle *s, enum player_state state, int64_t now_ns)
+{
+	bool waiting = (state == PLAYER_WAITING && s->last.running) || (state == PLAYER_ENDED && !s->told);
+
+	if (!waiting)
+		s->begun_ns = 0;
+	else if (!s->begun_ns)
+		s->begun_ns = now_ns;
+	return waiting;
+}
+
+static void go_on(struct settle *s, enum player_state state, bool in_time)
+{
+	char limit[TIME_TEXT_BYTES], quiet[TIME_TEXT_BYTES];
+
+	if (!in_time)
+		log_warn("the clients were not quiet for %s within %s (--settle-limit)",
+			duration_format(quiet, s->options.quiet_ns),
+			duration_format(limit, s->options.limit_ns));
+	if (state == PLAYER_WAITING) {
+		player_start(s->options.player);
+		return;
+	}
+	s->told = true;
+	s->options.quiet(s->options.context, in_time);
+}
+
 static void on_look(uv_timer_t *timer)
 {
 	struct settle *s = timer->data;
@@ -88,20 +118,26 @@ static void on_look(uv_timer_t *timer)
 	look_at_step(s, busy, now_ns);
 	if (busy || s->closed || state == PLAYER_RUNNING || player_is_held(s->options.player))
 		s->since_ns = now_ns;
-	if (!s->options.quiet_ns || now_ns - s->since_ns < s->options.quiet_ns)
+	if (!s->options.quiet_ns || !is_waiting(s, state, now_ns))
 		return;
-	if (state == PLAYER_WAITING && s->last.running) {
-		player_start(s->options.player);
-	} else if (state == PLAYER_ENDED && !s->told) {
-		s->told = true;
-		s->options.quiet(s->options.context);
-	}
+	if (now_ns - s->since_ns >= s->options.quiet_ns)
+		go_on(s, state, true);
+	else if (s->options.limit_ns && now_ns - s->begun_ns >= s->options.limit_ns)
+		go_on(s, state, false);
+}
+
+/* Of the times that are looked out for. */
+static int64_t shortest(const struct settle_options *o)
+{
+	int64_t ns = o->step_ns ? o->step_ns : o->quiet_ns;
+
+	return o->limit_ns && o->limit_ns < ns ? o->limit_ns : ns;
 }
 
 struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options)
 {
 	struct settle *s = xcalloc(1, sizeof(*s));
-	int64_t every_ns = (options->step_ns ? options->step_ns : options->quiet_ns) / LOOKS;
+	int64_t every_ns = shortest(options) / LOOKS;
 	uint64_t every_ms = (uint64_t)((every_ns < LOOK_MIN ? LOOK_MIN : every_ns) / NS_PER_MS);
 
 	s->options = *options;

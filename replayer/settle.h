@@ -5,6 +5,8 @@
  *     before the clock runs   quiet, with a watch open: everybody is there, the clock starts
  *     at the end of the tape  quiet: what there was to do is done, `quiet` is called, once
  *
+ * Clients that are never quiet are waited for no longer than the limit, in both places.
+ *
  * In lock-step the clock stands still behind each event that went to a watch, until the clients, whom it may
  * have given something to do, have been quiet: they have not asked for anything, either. So they find the
  * same state at each event whenever they are played to, however fast they are.
@@ -20,11 +22,12 @@ struct settle;
 /* Borrows everything. */
 struct settle_options {
 	int64_t quiet_ns; /* 0: neither begins nor ends anything */
+	int64_t limit_ns; /* 0: none */
 	int64_t step_ns;  /* of lock-step; 0: none */
 	struct player *player;
 	const struct watches *watches;
 	const struct run *run;
-	void (*quiet)(void *context);
+	void (*quiet)(void *context, bool in_time); /* in_time: they are; else the limit was reached */
 	void *context;
 };
 struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options);

@@ -2,6 +2,7 @@
 #include "replayer/replayer.h"
 #include "replayer/world/replay_clock.h"
 #include "replayer/write/write_policy.h"
+#include "schema/base/clock.h"
 #include "schema/base/out_file.h"
 #include "tools/commands.h"
 #include "tools/golden.h"
@@ -11,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SETTLE_LIMIT_NS (300 * NS_PER_S)
+
 struct values {
 	const char *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
 	const char *run, *report, *ahead, *gaps;
-	int64_t max_idle_ns, max_lateness_ns, settle_ns, step_ns, seed;
+	int64_t max_idle_ns, max_lateness_ns, settle_ns, settle_limit_ns, step_ns, seed;
 	struct text_list gap_specs;
 	struct text_list writes;
 	struct golden_options golden;
@@ -35,10 +38,14 @@ static const struct option_row options[] = {
 	{OPTION_NUMBER, 0, "wait-watchers", offsetof(struct values, wait_watchers), "N",
 		"start the clock when N watches are open; 0: at once; 1 unless given"},
 	{OPTION_FLAG, 0, "exit-at-end", offsetof(struct values, exit_at_end), "",
-		"end when the tape ends, not only on a signal"},
+		"end when the tape has, not only on a signal: all watches end, and a command that goes on a second later "
+		"is ended (SIGTERM), unless --settle says when"},
 	{OPTION_DURATION, 0, "settle", offsetof(struct values, settle_ns), "DURATION",
 		"start the clock also when clients have opened their watches and were quiet for so long; end the "
 		"command (SIGTERM), or the replay, when they were quiet for so long at the tape's end"},
+	{OPTION_DURATION, 0, "settle-limit", offsetof(struct values, settle_limit_ns), "DURATION",
+		"of --settle: wait no longer than that for clients that are never quiet, and exit with 3 if it was at the "
+		"end; 5m unless given, 0: for ever"},
 	{OPTION_DURATION, 0, "lockstep", offsetof(struct values, step_ns), "DURATION",
 		"after each event that somebody is sent wait until the clients were quiet for so long, so that they "
 		"do the same each time"},
@@ -129,6 +136,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.wait_watchers = v->wait_watchers,
 		.exit_at_end = v->exit_at_end,
 		.settle_ns = v->settle_ns,
+		.settle_limit_ns = v->settle_limit_ns,
 		.step_ns = v->step_ns,
 		.loop = v->loop,
 		.rebase_time = v->rebase_time,
@@ -167,7 +175,10 @@ static int serve_and_judge(struct values *v, const struct operands *operands, co
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct values v = {.speed = "1", .wait_watchers = 1, .golden.verdict = {.color = "auto"}};
+	struct values v = {.speed = "1",
+		.wait_watchers = 1,
+		.settle_limit_ns = SETTLE_LIMIT_NS,
+		.golden.verdict = {.color = "auto"}};
 	struct operands operands;
 	struct err err = {0};
 	struct write_rules rules = {0};
@@ -205,7 +216,8 @@ const struct command cmd_replay = {
 		"Serves the recorded resources to unmodified clients: lists and watches with the original\n"
 		"resourceVersions, events spaced as they were. The clock starts with the first watch. At the\n"
 		"end of the tape the last state stays. With a COMMAND, runs it with KUBECONFIG set and ends\n"
-		"with its exit code. On a terminal, keys control it: '?' names them.\n\n" POSITION_HELP "\n"
+		"with its exit code, 0 if it was asked to end (--settle, --exit-at-end) and SIGTERM ended it. On a\n"
+		"terminal, keys control it: '?' names them.\n\n" POSITION_HELP "\n"
 		"Programs may write: leases, events and resources that are not on the tape are kept in a layer\n"
 		"that lists and watches see (overlay); writes to recorded resources are checked and answered as\n"
 		"done, and change nothing (absorb); or they are refused (reject). The last --write that fits a\n"
@@ -218,8 +230,8 @@ const struct command cmd_replay = {
 			[EXIT_FAILED] =
 				"failed, with a sentence on standard error; or the writes differ from those of --golden",
 			[EXIT_LOSS] =
-				"a fault of --gap or --gaps=FILE struck nobody; or an event was delivered later than "
-				"--max-lateness",
+				"a fault of --gap or --gaps=FILE struck nobody; an event was delivered later than "
+				"--max-lateness; or the clients were not quiet within --settle-limit",
 		},
 	.run = run,
 };

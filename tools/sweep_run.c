@@ -73,8 +73,8 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 	char *run = sweep_run_file(s, slot, "run"), *log = sweep_run_file(s, slot, "log");
 	char *fixed[] = {(char *)"kubetape", (char *)"replay", (char *)s->options.tape, (char *)"--gaps",
 		slot->of ? slot->of->faults : (char *)"none", (char *)"--run", run, (char *)"--settle",
-		settle, (char *)"--wait-watchers", s->watches, (char *)"--speed", (char *)v->speed,
-		v->plain ? (char *)"--plain" : NULL};
+		settle, (char *)"--settle-limit", (char *)"0", (char *)"--wait-watchers", s->watches,
+		(char *)"--speed", (char *)v->speed, v->plain ? (char *)"--plain" : NULL};
 	size_t count = 0, child_count = 0;
 	char **arguments;
 	int rc;

@@ -1,9 +1,12 @@
 """Steering a replay: pause, step, speed, seek, run until, loop; and what clients see of it."""
 
+import contextlib
 import json
 import os
 import random
+import sqlite3
 import subprocess
+import sys
 import time
 import unittest
 
@@ -329,6 +332,56 @@ class ControlTest(Case):
 		self.assertIn("'--wait' goes with until", self.ctl(r, "step", "--wait", code=2).stderr)
 		self.assertIn("'--timeout' goes with '--wait'", self.ctl(r, "until", "end", "--timeout", "1s", code=2).stderr)
 		self.assertEqual(r.get("/kubetape/v1/status")[1]["seq"], 2)
+
+
+CHILD = """
+import json, os, sys, urllib.request
+server = json.load(open(os.environ["KUBECONFIG"]))["clusters"][0]["cluster"]["server"]
+while True:
+	with urllib.request.urlopen(server + "/api/v1/pods?watch=1&resourceVersion=20") as watch:
+		print(len(watch.readlines()), flush=True)
+	%s
+"""
+
+
+class CommandTest(Case):
+	"""When the tape has ended and a command has not."""
+
+	def play(self, child, *options, code):
+		command = [KUBETAPE, "replay", self.tape(counted(6, 0.01)), "--plain", *options, "--", *child]
+		done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+		self.assertEqual(done.returncode, code, done.stderr)
+		return done
+
+	def test_exit_at_end_ends_the_watches_and_so_a_command_that_ends_with_them(self):
+		done = self.play([sys.executable, "-c", CHILD % "sys.exit(4)"], "--speed", "max", "--exit-at-end", code=4)
+		self.assertEqual(done.stdout.splitlines()[1:], ["8"])
+
+	def test_exit_at_end_asks_a_command_that_goes_on_to_end(self):
+		done = self.play([sys.executable, "-c", CHILD % "pass"], "--exit-at-end", code=0)
+		self.assertEqual(done.stdout.splitlines()[1], "8")
+
+	def test_a_command_that_is_asked_to_end_has_its_own_exit_code(self):
+		own = "import signal; signal.signal(signal.SIGTERM, lambda *_: os._exit(9))"
+		self.play([sys.executable, "-c", CHILD.replace("\n", "\n" + own + "\n", 2).replace(own, "", 1) % "pass"], "--exit-at-end", code=9)
+
+	def test_with_settle_the_end_is_when_the_clients_are_quiet(self):
+		path = os.path.join(self.folder, "x.run")
+		self.play([sys.executable, "-c", CHILD % "pass"], "--exit-at-end", "--settle", "200ms", "--run", path, code=0)
+		with contextlib.closing(sqlite3.connect(path)) as db:
+			self.assertEqual(db.execute("SELECT value FROM run WHERE name = 'ended_by'").fetchone(), ("quiet",))
+
+	def test_clients_that_are_never_quiet_are_not_waited_for_without_end(self):
+		busy = """
+import itertools, json, os, urllib.request
+server = json.load(open(os.environ["KUBECONFIG"]))["clusters"][0]["cluster"]["server"]
+for i in itertools.count():
+	body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "x%d" % i}}
+	urllib.request.urlopen(urllib.request.Request(server + "/api/v1/namespaces/x/configmaps", json.dumps(body).encode(),
+		{"Content-Type": "application/json"})).read()
+"""
+		done = self.play([sys.executable, "-c", busy], "--wait-watchers", "0", "--settle", "30s", "--settle-limit", "300ms", code=3)
+		self.assertIn("the clients were not quiet for 30.0s within 300ms (--settle-limit)", done.stderr)
 
 
 class Reflector:
