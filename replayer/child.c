@@ -3,16 +3,73 @@
 
 #include "schema/base/buf.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 extern char **environ;
 
+/* What the child writes to one of our descriptors, on its way there. */
+struct relay {
+	struct child *child;
+	int from, to;
+	uv_poll_t poll;
+};
+
 struct child {
 	uv_process_t process;
-	void (*exited)(void *context, int exit_code);
-	void *context;
-	bool running;
+	struct child_options options;
+	struct relay relays[2];
+	size_t relay_count;
+	size_t handles;
+	bool spawned, running;
 };
+
+/* ---- its output ---- */
+
+/* Takes what is there. False at the end. */
+static bool relay_read(struct relay *r)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	while ((n = read(r->from, bytes, sizeof(bytes))) > 0)
+		r->child->options.output(r->child->options.context, r->to, bytes, (size_t)n);
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+	(void)events;
+	if (status < 0 || !relay_read(poll->data))
+		uv_poll_stop(poll);
+}
+
+/* Only what would go to the terminal needs to go around its last line. *ret_fd is the child's end, or our own
+ * descriptor. */
+static int relay_open(struct child *c, uv_loop_t *loop, int to, int *ret_fd, struct err *err)
+{
+	struct relay *r = &c->relays[c->relay_count];
+	int ends[2];
+
+	*ret_fd = to;
+	if (!c->options.output || !isatty(to))
+		return 0;
+	if (pipe2(ends, O_CLOEXEC))
+		return err_set_errno(err, errno, "cannot make a pipe");
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	*r = (struct relay){.child = c, .from = ends[0], .to = to};
+	uv_poll_init(loop, &r->poll, r->from);
+	r->poll.data = r;
+	uv_poll_start(&r->poll, UV_READABLE, on_readable);
+	c->relay_count++;
+	c->handles++;
+	*ret_fd = ends[1];
+	return 0;
+}
+
+/* ---- the process ---- */
 
 /* Our environment with KUBECONFIG replaced; the array and its first entry are the caller's to free. */
 static char **make_environment(const char *kubeconfig)
@@ -36,21 +93,17 @@ static void on_exit_of_child(uv_process_t *process, int64_t status, int signal_n
 	struct child *c = process->data;
 
 	c->running = false;
-	c->exited(c->context, signal_number ? 128 + signal_number : (int)status);
+	for (size_t i = 0; i < c->relay_count; i++)
+		relay_read(&c->relays[i]);
+	c->options.exited(c->options.context, signal_number ? 128 + signal_number : (int)status);
 }
 
-static void on_closed(uv_handle_t *handle)
-{
-	free(handle->data);
-}
-
-int child_start(uv_loop_t *loop, const struct child_options *options, struct child **ret, struct err *err)
+static int spawn(struct child *c, uv_loop_t *loop, const int fds[3], struct err *err)
 {
 	uv_stdio_container_t stdio[3];
-	struct child *c = xcalloc(1, sizeof(*c));
-	char **environment = make_environment(options->kubeconfig);
-	const uv_process_options_t spawn = {.file = options->command[0],
-		.args = options->command,
+	char **environment = make_environment(c->options.kubeconfig);
+	const uv_process_options_t options = {.file = c->options.command[0],
+		.args = c->options.command,
 		.env = environment,
 		.exit_cb = on_exit_of_child,
 		.stdio = stdio,
@@ -59,32 +112,82 @@ int child_start(uv_loop_t *loop, const struct child_options *options, struct chi
 
 	for (int i = 0; i < 3; i++) {
 		stdio[i].flags = UV_INHERIT_FD;
-		stdio[i].data.fd = i;
+		stdio[i].data.fd = fds[i];
 	}
-	c->exited = options->exited;
-	c->context = options->context;
-	c->process.data = c;
-	rc = uv_spawn(loop, &c->process, &spawn);
+	if (c->options.output)
+		stdio[0].flags = UV_IGNORE;
+	c->spawned = true; /* the process is a handle then, also when this fails */
+	c->handles++;
+	rc = uv_spawn(loop, &c->process, &options);
 	free(environment[0]);
 	free(environment);
-	if (rc) {
-		uv_close((uv_handle_t *)&c->process, on_closed);
-		return err_set(
-			err, ERR_NOT_FOUND, "cannot run '%s': %s", options->command[0], uv_strerror(rc));
+	return rc ? err_set(err, ERR_NOT_FOUND, "cannot run '%s': %s", c->options.command[0], uv_strerror(rc))
+		  : 0;
+}
+
+static void free_if_closed(struct child *c)
+{
+	if (c->handles == 0)
+		free(c);
+}
+
+static void on_closed_process(uv_handle_t *handle)
+{
+	struct child *c = handle->data;
+
+	c->handles--;
+	free_if_closed(c);
+}
+
+static void on_closed_relay(uv_handle_t *handle)
+{
+	struct child *c = ((struct relay *)handle->data)->child;
+
+	c->handles--;
+	free_if_closed(c);
+}
+
+void child_close(struct child *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->relay_count; i++) {
+		uv_poll_stop(&c->relays[i].poll);
+		close(c->relays[i].from);
+		uv_close((uv_handle_t *)&c->relays[i].poll, on_closed_relay);
 	}
-	c->running = true;
-	*ret = c;
-	return 0;
+	if (c->spawned)
+		uv_close((uv_handle_t *)&c->process, on_closed_process);
+	else
+		free_if_closed(c);
+}
+
+int child_start(uv_loop_t *loop, const struct child_options *options, struct child **ret, struct err *err)
+{
+	struct child *c = xcalloc(1, sizeof(*c));
+	int fds[3] = {0}, rc;
+
+	c->options = *options;
+	c->process.data = c;
+	rc = relay_open(c, loop, 1, &fds[1], err);
+	if (rc == 0)
+		rc = relay_open(c, loop, 2, &fds[2], err);
+	if (rc == 0)
+		rc = spawn(c, loop, fds, err);
+	for (int i = 1; i < 3; i++) {
+		if (fds[i] > 2)
+			close(fds[i]);
+	}
+	c->running = rc == 0;
+	if (rc)
+		child_close(c);
+	else
+		*ret = c;
+	return rc;
 }
 
 void child_signal(struct child *c, int signal_number)
 {
 	if (c->running)
 		uv_process_kill(&c->process, signal_number);
-}
-
-void child_close(struct child *c)
-{
-	if (c)
-		uv_close((uv_handle_t *)&c->process, on_closed);
 }

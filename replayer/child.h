@@ -9,11 +9,14 @@
 struct child;
 
 struct child_options {
-	char **command;         /* with its arguments, NULL behind the last */
+	char **command;         /* with its arguments, NULL after the last */
 	const char *kubeconfig; /* what KUBECONFIG says to it */
 	/* Gets the exit code; 128 + the signal's number if a signal ended it. */
 	void (*exited)(void *context, int exit_code);
 	void *context;
+	/* What it writes to the terminal on that descriptor (1 or 2) goes through here, and it has no input.
+	 * NULL: it has our terminal for itself. */
+	void (*output)(void *context, int fd, const char *bytes, size_t len);
 };
 
 /* ERR_NOT_FOUND when there is no such command; `exited` is then never called. */
@@ -23,7 +26,7 @@ int child_start(
 /* Passes a signal on; nothing when it has ended. */
 void child_signal(struct child *c, int signal_number);
 
-/* Forgets it; it goes on running. Freed when libuv has let go of the handle. Accepts NULL. */
+/* Forgets it; it goes on running. Freed when libuv has let go of the handles. Accepts NULL. */
 void child_close(struct child *c);
 
 #endif

@@ -34,7 +34,8 @@ struct keys {
 	uv_timer_t redraw;
 	uv_signal_t go_on; /* after Ctrl-Z the terminal is as the shell left it */
 	int handles;
-	double speed; /* to come back to from max */
+	bool mid_line; /* somebody else's line has no end so far: ours would cover it */
+	double speed;  /* to come back to from max */
 };
 
 static void set_mode(struct keys *k)
@@ -104,7 +105,31 @@ static void say(const char *text)
 
 static void on_redraw(uv_timer_t *handle)
 {
-	draw(handle->data);
+	struct keys *k = handle->data;
+
+	if (!k->mid_line)
+		draw(k);
+}
+
+static void write_all(int fd, const char *bytes, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, bytes, len);
+
+		if (n < 0 && errno != EINTR)
+			return;
+		bytes += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+}
+
+void keys_write(struct keys *k, int fd, const char *bytes, size_t len)
+{
+	log_clear_status();
+	write_all(fd, bytes, len);
+	k->mid_line = len && bytes[len - 1] != '\n';
+	if (!k->mid_line)
+		draw(k);
 }
 
 /* ---- the keys ---- */
@@ -201,7 +226,8 @@ static void on_readable(uv_poll_t *handle, int status, int events)
 		return;
 	}
 	press_all(k, bytes, (size_t)n);
-	draw(k);
+	if (!k->mid_line)
+		draw(k);
 }
 
 static void on_go_on(uv_signal_t *handle, int signal_number)

@@ -6,7 +6,8 @@
  *     q      quit                ?    the keys
  *
  * Nothing of it exists when stdin and stderr are not both the terminal of a program in the foreground: in
- * pipes, in CI and behind `&` a replay reads and writes nothing more than without it.
+ * pipes, in CI and with `&` a replay reads and writes nothing more than without it. Nor does it when a
+ * command has the terminal for itself.
  */
 #ifndef REPLAYER_KEYS_H
 #define REPLAYER_KEYS_H
@@ -21,6 +22,9 @@ struct keys;
 /* NULL when there is no terminal. `quit` is called for q. Borrows deck and run. */
 struct keys *keys_open(uv_loop_t *loop, struct deck *deck, const struct run *run, void (*quit)(void *context),
 	void *context);
+
+/* Writes to that descriptor, which is of the terminal, what somebody else has to say: around the line. */
+void keys_write(struct keys *k, int fd, const char *bytes, size_t len);
 
 /* Gives the terminal back as it was; freed when libuv has let go of its handles. NULL is accepted. */
 void keys_close(struct keys *k);

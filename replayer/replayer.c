@@ -5,6 +5,7 @@
 #include "replayer/api/api.h"
 #include "replayer/api/watch.h"
 #include "replayer/child.h"
+#include "replayer/delivery.h"
 #include "replayer/keys.h"
 #include "replayer/kubeconfig_out.h"
 #include "replayer/replay_faults.h"
@@ -28,7 +29,6 @@
 
 #define HISTORY_WINDOW (1u << 20) /* events of each resource that can be watched from the past: 16 MB */
 #define EXIT_CODE_LOSS 3          /* done, but not as it was asked for: see is_short */
-#define BATCH_MAX      1024       /* changes delivered before they count as written */
 #define DRAIN_TICK_MS  20
 /* Of the C library's heap: each move starts a thread that reads, and with an arena for each of them all would
  * keep what they once used. */
@@ -56,9 +56,7 @@ struct replayer {
 	struct deck deck;
 	struct replay_faults faults;
 	struct run *run;
-	int64_t batch_due_ns[BATCH_MAX];
-	uint64_t batch_reached[BATCH_MAX];
-	size_t batch_count;
+	struct delivery delivery;
 	struct tls *tls;
 	struct server *server;
 	struct child *child;
@@ -96,12 +94,6 @@ static void on_signal(uv_signal_t *handle, int signal_number)
 		finish(r, 0);
 }
 
-static void on_quit(void *context)
-{
-	((struct replayer *)context)->ended_by = "signal";
-	finish(context, 0);
-}
-
 /* A child that dies of the signal by which it was asked to end has done nothing wrong. */
 static void on_child_exit(void *context, int exit_code)
 {
@@ -126,6 +118,17 @@ static void ask_child(struct replayer *r)
 	run_store_quiet(r->run);
 	child_signal(r->child, SIGTERM);
 	uv_timer_start(&r->grace, on_grace_over, GRACE_MS, 0);
+}
+
+static void on_quit(void *context)
+{
+	struct replayer *r = context;
+
+	r->ended_by = "signal";
+	if (r->child)
+		ask_child(r);
+	else
+		finish(r, 0);
 }
 
 static void on_quiet(void *context, bool in_time)
@@ -196,37 +199,15 @@ static void on_ended(void *context, const struct err *err)
 
 /* ---- playing ---- */
 
-/* What was delivered is on its way: now it can be said how late. With speed max nothing is late. */
 static void on_pause_in_batch(void *context)
 {
-	struct replayer *r = context;
-	bool timed = player_speed(r->player) > SPEED_MAX;
-	int64_t now_ns;
-
-	server_flush(r->server);
-	now_ns = clock_mono_ns(&clock_system);
-	for (size_t i = 0; i < r->batch_count; i++) {
-		if (r->batch_reached[i])
-			run_delivered(
-				r->run, timed ? r->batch_due_ns[i] : now_ns, now_ns, r->batch_reached[i]);
-	}
-	r->batch_count = 0;
-	run_flushed(r->run, now_ns);
+	delivery_flush(&((struct replayer *)context)->delivery);
 }
 
 static void on_changed(
 	void *context, struct collection *in, struct change *c, uint64_t number, int64_t due_ns)
 {
-	struct replayer *r = context;
-
-	if (r->batch_count == BATCH_MAX)
-		on_pause_in_batch(r);
-	r->batch_due_ns[r->batch_count] = due_ns;
-	r->run->due_ns = player_speed(r->player) > SPEED_MAX ? due_ns : RUN_NO_TIME;
-	r->batch_reached[r->batch_count] = watches_deliver(r->watches, in, c, number);
-	if (r->batch_reached[r->batch_count++])
-		settle_sent(r->settle);
-	r->run->due_ns = RUN_NO_TIME;
+	delivery_change(&((struct replayer *)context)->delivery, in, c, number, due_ns);
 }
 
 static bool is_ready(void *context)
@@ -350,6 +331,7 @@ static int open_server(struct replayer *r, struct err *err)
 	so.port = r->port;
 	so.tls = r->tls;
 	rc = server_open(&r->loop, &so, &r->server, err);
+	r->delivery.server = r->server;
 	if (rc == 0)
 		make_url(r);
 	return rc;
@@ -420,6 +402,7 @@ static int open_all(struct replayer *r, struct err *err)
 		rc = open_player(r, err);
 	r->run->player = r->player;
 	r->run->world = r->world;
+	r->delivery = (struct delivery){.run = r->run, .player = r->player, .watches = r->watches};
 	if (rc == 0)
 		replay_faults_begin(&r->faults, &r->deck, r->run);
 	if (rc == 0)
@@ -456,7 +439,7 @@ static void open_settle(struct replayer *r)
 		.quiet = on_quiet,
 		.context = r};
 
-	r->settle = settle_open(&r->loop, &options);
+	r->delivery.settle = r->settle = settle_open(&r->loop, &options);
 }
 
 static void open_loop(struct replayer *r)
@@ -545,18 +528,35 @@ static int report(struct replayer *r, struct err *err)
 	return rc;
 }
 
+static void on_child_output(void *context, int fd, const char *bytes, size_t len)
+{
+	keys_write(((struct replayer *)context)->keys, fd, bytes, len);
+}
+
+/* The keys, unless a child has the terminal for itself; and the child. */
+static int begin_terminal(struct replayer *r, struct err *err)
+{
+	const struct replay_options *o = r->options;
+	const struct child_options child = {
+		o->child, r->kubeconfig, on_child_exit, r, o->keys ? on_child_output : NULL};
+
+	if (o->keys || !o->child)
+		r->keys = keys_open(&r->loop, &r->deck, r->run, on_quit, r);
+	if (o->keys && !r->keys)
+		return err_set(err, ERR_USAGE, "'--keys' needs a terminal, as stdin and as stderr");
+	return o->child ? child_start(&r->loop, &child, &r->child, err) : 0;
+}
+
 /* What begins once clients are served: the command, or the keys; the clock, if nobody is waited for. */
 static int begin(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
-	const struct child_options child = {o->child, r->kubeconfig, on_child_exit, r};
-	int rc = o->serving ? o->serving(o->context, r->url, r->kubeconfig, err) : 0;
+	int rc;
 
-	if (rc)
+	if (o->serving && (rc = o->serving(o->context, r->url, r->kubeconfig, err)))
 		return rc;
-	if (!o->child) /* a child has the terminal for itself */
-		r->keys = keys_open(&r->loop, &r->deck, r->run, on_quit, r);
-	else if ((rc = child_start(&r->loop, &child, &r->child, err)))
+	rc = begin_terminal(r, err);
+	if (rc)
 		return rc;
 	if (o->settle_ns || o->step_ns)
 		open_settle(r);

@@ -40,6 +40,7 @@ struct replay_options {
 	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
 	const struct write_rules *rules; /* what becomes of writes */
 	char **child;                    /* terminated by NULL; NULL: none */
+	bool keys;                       /* they work beside a child, which has no input then */
 
 	/* Called once, when it accepts connections and the kubeconfig is complete; its failure ends the
 	 * replay. */

@@ -22,7 +22,7 @@ struct values {
 	struct text_list gap_specs;
 	struct text_list writes;
 	struct golden_options golden;
-	bool plain, exit_at_end, loop, rebase_time, ordered, last, lenient;
+	bool plain, exit_at_end, loop, rebase_time, ordered, last, lenient, keys;
 };
 
 static const struct option_row options[] = {
@@ -63,6 +63,8 @@ static const struct option_row options[] = {
 		"one more fault, as '+30s,10s,rst,compact,pods'"},
 	{OPTION_NUMBER, 0, "seed", offsetof(struct values, seed), "N",
 		"of chance in faults; as the fault file says unless given"},
+	{OPTION_FLAG, 0, "keys", offsetof(struct values, keys), "",
+		"keys and status line also beside a COMMAND, which has no input then; see below"},
 	{OPTION_FLAG, 0, "lenient", offsetof(struct values, lenient), "",
 		"faults may strike nobody, or name resources that nobody knows; exit with 3, or 2, otherwise"},
 	{OPTION_LIST, 0, "write", offsetof(struct values, writes), "RULE",
@@ -149,6 +151,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.lenient = v->lenient,
 		.rules = rules,
 		.child = operands->child,
+		.keys = v->keys,
 		.run = v->run,
 		.report = v->report && strcmp(v->report, "-") != 0 ? v->report : NULL,
 		.max_lateness_ns = v->max_lateness_ns,
@@ -216,8 +219,10 @@ const struct command cmd_replay = {
 		"Serves the recorded resources to unmodified clients: lists and watches with the original\n"
 		"resourceVersions, events spaced as they were. The clock starts with the first watch. At the\n"
 		"end of the tape the last state stays. With a COMMAND, runs it with KUBECONFIG set and ends\n"
-		"with its exit code, 0 if it was asked to end (--settle, --exit-at-end) and SIGTERM ended it. On a\n"
-		"terminal, keys control it: '?' names them.\n\n" POSITION_HELP "\n"
+		"with its exit code, 0 if it was asked to end (--settle, --exit-at-end) and SIGTERM ended it.\n\n"
+		"On a terminal, without a COMMAND or with --keys, a line says where the replay stands, and keys\n"
+		"control it: '?' names them. A COMMAND has the terminal for itself otherwise; 'kubetape ctl' steers then.\n\n"
+		POSITION_HELP "\n"
 		"Programs may write: leases, events and resources that are not on the tape are kept in a layer\n"
 		"that lists and watches see (overlay); writes to recorded resources are checked and answered as\n"
 		"done, and change nothing (absorb); or they are refused (reject). The last --write that fits a\n"

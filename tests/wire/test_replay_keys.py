@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import signal
+import subprocess
 import termios
 import time
 import unittest
@@ -159,6 +160,32 @@ class KeysTest(Case):
 		t.until("got q")
 		self.assertEqual(t.end(), 0)
 		self.assertNotIn("waiting", t.seen)
+
+	def test_keys_and_a_command_share_the_terminal_if_they_are_told_to(self):
+		child = "cat; echo no input; printf begun; sleep 0.5; echo ' ended'; exec sleep 1000"
+		t = Terminal(self.tape(counted()), "--keys", "--", "sh", "-c", child)
+		self.addCleanup(t.close)
+		self.port = int(t.until(r"serving \S+ at http://127\.0\.0\.1:(\d+)").group(1))
+		t.until("no input\r\n")
+		t.until("begun ended\r\n")  # the line does not come between
+		t.until("waiting")
+		t.press(".")
+		t.until(r"paused  \S+  event 2 of 21")
+		t.press("q")
+		self.assertEqual(t.end(), 0)
+
+	def test_what_a_command_says_last_is_not_lost(self):
+		t = Terminal(self.tape(counted()), "--keys", "--", "sh", "-c", "seq 1 20000; exit 3")
+		self.addCleanup(t.close)
+		self.assertEqual(t.end(), 3)
+		while t.read():
+			pass
+		self.assertIn("\n20000\r\n", t.seen)
+
+	def test_keys_without_a_terminal_are_refused(self):
+		done = subprocess.run([KUBETAPE, "replay", self.tape(counted()), "--keys", "--", "true"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60)
+		self.assertEqual(done.returncode, 2)
+		self.assertIn("'--keys' needs a terminal", done.stderr)
 
 	def test_in_a_pipe_there_is_no_line(self):
 		r = self.replay(counted())
