@@ -1,19 +1,10 @@
 /* replayer.c: see replayer.h. */
-#include "replayer/replayer.h"
+#include "replayer/replayer_internal.h"
 
 #include "replayer/api/ahead.h"
-#include "replayer/api/api.h"
-#include "replayer/api/watch.h"
-#include "replayer/child.h"
-#include "replayer/delivery.h"
-#include "replayer/keys.h"
 #include "replayer/kubeconfig_out.h"
-#include "replayer/replay_faults.h"
 #include "replayer/run.h"
-#include "replayer/settle.h"
 #include "replayer/wire/server.h"
-#include "replayer/world/deck.h"
-#include "replayer/world/player.h"
 #include "replayer/write/type_cache.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
@@ -28,174 +19,10 @@
 #include <unistd.h>
 
 #define HISTORY_WINDOW (1u << 20) /* events of each resource that can be watched from the past: 16 MB */
-#define EXIT_CODE_LOSS 3          /* done, but not as it was asked for: see is_short */
-#define DRAIN_TICK_MS  20
 /* Of the C library's heap: each move starts a thread that reads, and with an arena for each of them all would
  * keep what they once used. */
-#define ARENAS_MAX  2
-#define DRAIN_NS    (10 * NS_PER_S) /* at the end, for slow watchers */
-#define FAREWELL_MS 1000            /* for a child to end because its watches have */
-#define GRACE_MS    10000           /* for one that was asked to */
-#define REMIND_MS   10000           /* somebody may wait for a clock that waits for watches */
-
-struct replayer {
-	const struct replay_options *options;
-	uv_loop_t loop;
-	uv_signal_t interrupt, terminate;
-	uv_timer_t drain, grace, reminder;
-	struct settle *settle; /* NULL: nobody waits for quiet */
-	const char *ended_by;  /* as the run file says */
-	int64_t drain_until_ns;
-	struct tape *tape;
-	struct marks marks;
-	uint64_t from_seq, until_seq, ended_seq;
-	int64_t from_ns; /* tape time at the beginning */
-	struct world *world;
-	struct player *player;
-	struct watches *watches;
-	struct deck deck;
-	struct replay_faults faults;
-	struct run *run;
-	struct delivery delivery;
-	struct tls *tls;
-	struct server *server;
-	struct child *child;
-	struct keys *keys; /* NULL: no terminal */
-	struct api api;
-	char *host, *url, *kubeconfig;
-	bool remove_kubeconfig, over, too_late;
-	bool asked;    /* the child was asked to end */
-	bool restless; /* the clients were never quiet at the end */
-	size_t missed; /* faults that struck nobody and should have */
-	int port, exit_code;
-	struct err failure; /* of reading the tape while playing; code 0: none */
-};
-
-/* ---- the end ---- */
-
-static void finish(struct replayer *r, int exit_code)
-{
-	if (r->over)
-		return;
-	r->over = true;
-	r->exit_code = exit_code;
-	uv_stop(&r->loop);
-}
-
-/* With a child the child decides: it is asked to end and its code is ours. */
-static void on_signal(uv_signal_t *handle, int signal_number)
-{
-	struct replayer *r = handle->data;
-
-	r->ended_by = "signal";
-	if (r->child)
-		child_signal(r->child, signal_number);
-	else
-		finish(r, 0);
-}
-
-/* A child that dies of the signal by which it was asked to end has done nothing wrong. */
-static void on_child_exit(void *context, int exit_code)
-{
-	struct replayer *r = context;
-
-	if (!r->ended_by)
-		r->ended_by = "command";
-	finish(r, r->asked && exit_code == 128 + SIGTERM ? 0 : exit_code);
-}
-
-static void on_grace_over(uv_timer_t *handle)
-{
-	struct replayer *r = handle->data;
-
-	child_signal(r->child, SIGKILL);
-}
-
-/* What the child writes from now on is no part of what it did. */
-static void ask_child(struct replayer *r)
-{
-	r->asked = true;
-	run_store_quiet(r->run);
-	child_signal(r->child, SIGTERM);
-	uv_timer_start(&r->grace, on_grace_over, GRACE_MS, 0);
-}
-
-static void on_quit(void *context)
-{
-	struct replayer *r = context;
-
-	r->ended_by = "signal";
-	if (r->child)
-		ask_child(r);
-	else
-		finish(r, 0);
-}
-
-static void on_quiet(void *context, bool in_time)
-{
-	struct replayer *r = context;
-
-	if (r->ended_by)
-		return;
-	r->ended_by = in_time ? "quiet" : "limit";
-	r->restless = !in_time;
-	if (r->child) {
-		ask_child(r);
-		return;
-	}
-	run_store_quiet(r->run);
-	finish(r, 0);
-}
-
-static void on_farewell_over(uv_timer_t *handle)
-{
-	ask_child(handle->data);
-}
-
-/* What was due has been sent. Its watches end, as they do without a child; one that watches again is asked to
- * end. */
-static void on_drain_tick(uv_timer_t *handle)
-{
-	struct replayer *r = handle->data;
-	bool late = clock_mono_ns(&clock_system) > r->drain_until_ns;
-	bool sent = watches_all_live(r->watches) || late;
-
-	if (sent)
-		watches_end_all(r->watches);
-	if (r->child && sent && !r->ended_by) {
-		r->ended_by = "tape";
-		uv_timer_stop(&r->drain);
-		uv_timer_start(&r->grace, on_farewell_over, FAREWELL_MS, 0);
-	} else if (!r->child && (watches_running(r->watches) == 0 || late)) {
-		finish(r, 0);
-	}
-}
-
-static void rewind_to_start(struct replayer *r)
-{
-	if (deck_rewind(&r->deck, &r->failure))
-		finish(r, 1);
-}
-
-static void on_ended(void *context, const struct err *err)
-{
-	struct replayer *r = context;
-
-	if (err) {
-		r->failure = *err;
-		finish(r, 1);
-		return;
-	}
-	if (r->options->loop && r->until_seq > r->from_seq) {
-		rewind_to_start(r);
-		return;
-	}
-	log_info("the tape has ended; the last state is being served");
-	if (!r->options->exit_at_end || (r->child && r->options->settle_ns))
-		return; /* settle says when */
-	r->drain_until_ns = clock_mono_ns(&clock_system) + DRAIN_NS;
-	uv_timer_start(&r->drain, on_drain_tick, 0, DRAIN_TICK_MS);
-}
+#define ARENAS_MAX 2
+#define REMIND_MS  10000 /* somebody may wait for a clock that waits for watches */
 
 /* ---- playing ---- */
 
@@ -242,7 +69,8 @@ static void on_caught_up(void *context)
 		player_poke(r->player);
 }
 
-static const struct player_listener player_listener = {on_changed, on_pause_in_batch, is_ready, on_ended};
+static const struct player_listener player_listener = {
+	on_changed, on_pause_in_batch, is_ready, replayer_on_ended};
 static const struct watches_listener watches_listener = {on_watch_opened, on_caught_up};
 
 /* ---- opening ---- */
@@ -436,7 +264,7 @@ static void open_settle(struct replayer *r)
 		.player = r->player,
 		.watches = r->watches,
 		.run = r->run,
-		.quiet = on_quiet,
+		.quiet = replayer_on_quiet,
 		.context = r};
 
 	r->delivery.settle = r->settle = settle_open(&r->loop, &options);
@@ -453,8 +281,8 @@ static void open_loop(struct replayer *r)
 	uv_timer_init(&r->loop, &r->grace);
 	uv_timer_init(&r->loop, &r->reminder);
 	r->interrupt.data = r->terminate.data = r->drain.data = r->grace.data = r->reminder.data = r;
-	uv_signal_start(&r->interrupt, on_signal, SIGINT);
-	uv_signal_start(&r->terminate, on_signal, SIGTERM);
+	uv_signal_start(&r->interrupt, replayer_on_signal, SIGINT);
+	uv_signal_start(&r->terminate, replayer_on_signal, SIGTERM);
 }
 
 /* ---- closing ---- */
@@ -496,37 +324,7 @@ static void close_all(struct replayer *r)
 	free(r->url);
 }
 
-/* ---- the report ---- */
-
-static int report(struct replayer *r, struct err *err)
-{
-	const struct replay_options *o = r->options;
-	const struct run_facts facts = {.tape = o->tape,
-		.first_seq = r->from_seq,
-		.last_seq = r->until_seq,
-		.seq = r->world->seq,
-		.speed = player_speed(r->player),
-		.connections_cut = server_cut_count(r->server),
-		.faults = fault_act_faults(r->faults.act)};
-	struct buf text;
-	int rc = 0;
-
-	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	if (o->over)
-		rc = run_report_text(r->run, &facts, &text, err);
-	if (rc == 0 && o->over && buf_append(&text, "", 1, NULL) == 0)
-		o->over(o->context, text.ptr);
-	buf_release(&text);
-	if (rc == 0 && o->report)
-		rc = run_report_write(r->run, &facts, o->report, err);
-	r->missed = fault_act_sum_up(r->faults.act, r->until_seq);
-	r->too_late = o->max_lateness_ns && r->run->late.max_ns > o->max_lateness_ns;
-	if (r->too_late)
-		log_warn("an event was delivered %.3f ms late: the limit is %.3f ms",
-			(double)r->run->late.max_ns / (double)NS_PER_MS,
-			(double)o->max_lateness_ns / (double)NS_PER_MS);
-	return rc;
-}
+/* ---- the whole ---- */
 
 static void on_child_output(void *context, int fd, const char *bytes, size_t len)
 {
@@ -538,10 +336,10 @@ static int begin_terminal(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
 	const struct child_options child = {
-		o->child, r->kubeconfig, on_child_exit, r, o->keys ? on_child_output : NULL};
+		o->child, r->kubeconfig, replayer_on_child_exit, r, o->keys ? on_child_output : NULL};
 
 	if (o->keys || !o->child)
-		r->keys = keys_open(&r->loop, &r->deck, r->run, on_quit, r);
+		r->keys = keys_open(&r->loop, &r->deck, r->run, replayer_on_quit, r);
 	if (o->keys && !r->keys)
 		return err_set(err, ERR_USAGE, "'--keys' needs a terminal, as stdin and as stderr");
 	return o->child ? child_start(&r->loop, &child, &r->child, err) : 0;
@@ -567,12 +365,6 @@ static int begin(struct replayer *r, struct err *err)
 	return 0;
 }
 
-/* Done, but not as it was asked for. */
-static bool is_short(const struct replayer *r)
-{
-	return r->too_late || r->restless || (r->missed && !r->options->lenient);
-}
-
 int replayer_run(const struct replay_options *options, int *ret_exit_code, struct err *err)
 {
 	struct replayer r = {.options = options, .run = run_new()};
@@ -585,7 +377,7 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 	if (rc == 0 && !r.over)
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 	if (rc == 0)
-		rc = report(&r, err);
+		rc = replayer_report(&r, err);
 	r.ended_seq = r.world ? r.world->seq : 0;
 	close_all(&r);
 	if (rc == 0)
@@ -595,7 +387,7 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 	if (rc == 0 && r.failure.code)
 		rc = err_copy(err, &r.failure);
 	if (rc == 0)
-		*ret_exit_code = r.exit_code == 0 && is_short(&r) ? EXIT_CODE_LOSS : r.exit_code;
+		*ret_exit_code = replayer_exit_code(&r);
 	run_free(r.run);
 	return rc;
 }

@@ -1,0 +1,64 @@
+/* replayer_internal.h: what replayer.c (opening, playing, closing) and replayer_end.c (how it ends) share. */
+#ifndef REPLAYER_INTERNAL_H
+#define REPLAYER_INTERNAL_H
+
+#include "replayer/api/api.h"
+#include "replayer/api/watch.h"
+#include "replayer/child.h"
+#include "replayer/delivery.h"
+#include "replayer/keys.h"
+#include "replayer/replay_faults.h"
+#include "replayer/replayer.h"
+#include "replayer/settle.h"
+#include "replayer/world/deck.h"
+#include "replayer/world/player.h"
+
+struct replayer {
+	const struct replay_options *options;
+	uv_loop_t loop;
+	uv_signal_t interrupt, terminate;
+	uv_timer_t drain, grace, reminder;
+	struct settle *settle; /* NULL: nobody waits for quiet */
+	const char *ended_by;  /* as the run file says */
+	int64_t drain_until_ns;
+	struct tape *tape;
+	struct marks marks;
+	uint64_t from_seq, until_seq, ended_seq;
+	int64_t from_ns; /* tape time at the beginning */
+	struct world *world;
+	struct player *player;
+	struct watches *watches;
+	struct deck deck;
+	struct replay_faults faults;
+	struct run *run;
+	struct delivery delivery;
+	struct tls *tls;
+	struct server *server;
+	struct child *child;
+	struct keys *keys; /* NULL: no terminal */
+	struct api api;
+	char *host, *url, *kubeconfig;
+	bool remove_kubeconfig, over, too_late;
+	bool asked;    /* the child was asked to end */
+	bool restless; /* the clients were never quiet at the end */
+	size_t missed; /* faults that struck nobody and should have */
+	int port, exit_code;
+	struct err failure; /* of reading the tape while playing; code 0: none */
+};
+
+/* ---- replayer_end.c ---- */
+
+/* On SIGINT and SIGTERM; when the child has ended; for the key q; when clients are quiet, or never were; at
+ * the end of the tape, or when it cannot be read. */
+void replayer_on_signal(uv_signal_t *handle, int signal_number);
+void replayer_on_child_exit(void *replayer, int exit_code);
+void replayer_on_quit(void *replayer);
+void replayer_on_quiet(void *replayer, bool in_time);
+void replayer_on_ended(void *replayer, const struct err *err);
+
+/* Tells what happened: the report, and what fell short of what was asked for. */
+int replayer_report(struct replayer *r, struct err *err) MUST_CHECK;
+/* Of the replay, once it has been told: that of the child, or what fell short. */
+int replayer_exit_code(const struct replayer *r);
+
+#endif
