@@ -221,8 +221,8 @@ const struct command cmd_replay = {
 		"end of the tape the last state stays. With a COMMAND, runs it with KUBECONFIG set and ends\n"
 		"with its exit code, 0 if it was asked to end (--settle, --exit-at-end) and SIGTERM ended it.\n\n"
 		"On a terminal, without a COMMAND or with --keys, a line says where the replay stands, and keys\n"
-		"control it: '?' names them. A COMMAND has the terminal for itself otherwise; 'kubetape ctl' steers then.\n\n" POSITION_HELP
-		"\n"
+		"control it: '?' names them. Otherwise a COMMAND has the terminal for itself; steer the replay\n"
+		"with 'kubetape ctl' then.\n\n" POSITION_HELP "\n"
 		"Programs may write: leases, events and resources that are not on the tape are kept in a layer\n"
 		"that lists and watches see (overlay); writes to recorded resources are checked and answered as\n"
 		"done, and change nothing (absorb); or they are refused (reject). The last --write that fits a\n"
