@@ -120,6 +120,10 @@ static void on_check(uv_timer_t *timer)
 		missing |= stream_is_missing(r->streams[i]);
 	}
 	notices_tick(&r->notices, now);
+	if (tape_writer_check_place(flusher_tape(r->x.flusher), &r->err)) {
+		recorder_stop(r, &r->err);
+		return;
+	}
 	tell_removed(r);
 	look_ready(r); /* a disk that was full when the last list came may have got room */
 	recorder_look_for_offers(r, missing);
@@ -240,7 +244,7 @@ static void close_handle(uv_handle_t *handle, void *context)
 /* A recording that failed before anything was on the tape. */
 static bool never_began(const struct recorder *r)
 {
-	return r->err.code && r->made_tape && !r->was_ready && r->x.counters.events == 0;
+	return r->err.code && r->made_tape && !r->misplaced && !r->was_ready && r->x.counters.events == 0;
 }
 
 /* Nothing but what this run made. */
@@ -268,8 +272,10 @@ static int shut_down(struct recorder *r, struct err *err)
 	log_clear_status();
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_stop(r->streams[i], "client_stop");
-	if (flusher_tape(r->x.flusher))
+	if (flusher_tape(r->x.flusher)) {
+		r->misplaced = tape_writer_check_place(flusher_tape(r->x.flusher), NULL) != 0;
 		rc = tape_writer_close(flusher_tape(r->x.flusher), err);
+	}
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_free(r->streams[i]);
 	free(r->streams);
@@ -322,6 +328,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_summary
 		run_loop(&r);
 	sum_up(&r, ret);
 	rc = shut_down(&r, err);
-	ret->disk_bytes = stored_bytes(options->tape_path, ret->disk_bytes);
+	ret->misplaced = r.misplaced;
+	if (!r.misplaced)
+		ret->disk_bytes = stored_bytes(options->tape_path, ret->disk_bytes);
 	return r.err.code ? err_copy(err, &r.err) : rc;
 }

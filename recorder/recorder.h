@@ -39,6 +39,7 @@ struct recorder_summary {
 	uint64_t reconnects, disk_bytes;
 	int64_t duration_ns;
 	bool stopped_by_signal;
+	bool misplaced; /* the tape was removed or moved: it is not at its path */
 };
 
 /*

@@ -30,6 +30,7 @@ struct recorder {
 	struct notices notices;
 	struct moderation moderation;
 	bool resumed, made_tape; /* the tape was there already, or was made by this run */
+	bool misplaced;          /* the tape is no longer where it was */
 	bool new_cluster;        /* and is of another cluster */
 	bool discover_soon;      /* a CRD or an APIService changed */
 	bool discover_again;     /* and its documents may follow later */

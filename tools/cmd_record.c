@@ -193,7 +193,7 @@ static int run(const struct command *self, int argc, char **argv)
 	};
 	rc = recorder_run(&o, &summary, &err);
 	release(&v);
-	if (summary.was_ready || (rc == 0 && summary.streams))
+	if (!summary.misplaced && (summary.was_ready || (rc == 0 && summary.streams)))
 		say_summary(&summary, v.output);
 	if (rc)
 		return command_fail(self, &err);

@@ -122,13 +122,22 @@ int tape_lock_take(const char *tape_path, struct tape_lock *ret, struct err *err
 	return failed;
 }
 
+bool tape_lock_is_in_place(const char *tape_path, const struct tape_lock *lock)
+{
+	char *path = lock_path(tape_path);
+	bool in_place = is_in_place(lock->fd, path);
+
+	free(path);
+	return in_place;
+}
+
 void tape_lock_release(const char *tape_path, struct tape_lock *lock, bool is_unused)
 {
 	char *path;
 
 	if (lock->fd < 0)
 		return;
-	if (is_unused && lock->created) {
+	if (is_unused && lock->created && tape_lock_is_in_place(tape_path, lock)) {
 		path = lock_path(tape_path);
 		unlink(path);
 		rmdir(tape_path);

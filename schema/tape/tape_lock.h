@@ -23,6 +23,9 @@ struct tape_lock {
  * ERR_CORRUPT when the path leads to something that is not a tape: nothing was changed. */
 int tape_lock_take(const char *tape_path, struct tape_lock *ret, struct err *err) MUST_CHECK;
 
+/* Whether the lock that is held is the one at that path: not if the directory was moved or removed. */
+bool tape_lock_is_in_place(const char *tape_path, const struct tape_lock *lock);
+
 /* Gives it back if it is held. With is_unused, nothing is left of a directory that was made for it. */
 void tape_lock_release(const char *tape_path, struct tape_lock *lock, bool is_unused);
 

@@ -120,6 +120,8 @@ static int finish(struct tape_writer *w, struct err *err)
 {
 	int failed = tape_writer_flush(w, err);
 
+	if (!failed)
+		failed = tape_writer_check_place(w, err);
 	if (!failed && w->db)
 		failed = writer_seal_extent(w, err);
 	if (!failed && w->db)
@@ -134,6 +136,10 @@ int tape_writer_close(struct tape_writer *w, struct err *err)
 
 	if (failed == ERR_IO)
 		failed = finish(w, err);
+	if (w->misplaced) {
+		tape_writer_abandon(w);
+		return failed;
+	}
 	if (failed && !has_pending(w))
 		err_suffix(err, failed, "all events are stored, and the next writer of the tape seals them");
 	else if (failed && w->last_seq > w->durable_seq)
@@ -436,12 +442,10 @@ static int tend(struct tape_writer *w, struct err *err)
 	return failed;
 }
 
-int tape_writer_commit(struct tape_writer *w, struct err *err)
+static int commit(struct tape_writer *w, struct err *err)
 {
 	int failed;
 
-	if (!has_pending(w))
-		return 0;
 	if (w->last_seq > w->durable_seq)
 		note_clock(w);
 	failed = writer_ensure_segment(w, err);
@@ -452,11 +456,27 @@ int tape_writer_commit(struct tape_writer *w, struct err *err)
 	return commit_pending(w, err);
 }
 
+/* A tape that is not there any more explains every other failure. */
+int tape_writer_commit(struct tape_writer *w, struct err *err)
+{
+	int failed, misplaced;
+
+	if (!has_pending(w))
+		return 0;
+	failed = commit(w, err);
+	misplaced = tape_writer_check_place(w, err);
+	return misplaced ? misplaced : failed;
+}
+
 int tape_writer_flush(struct tape_writer *w, struct err *err)
 {
-	int failed = tape_writer_commit(w, err);
+	int failed = tape_writer_commit(w, err), misplaced;
 
-	return failed ? failed : tend(w, err);
+	if (failed)
+		return failed;
+	failed = tend(w, err);
+	misplaced = failed ? tape_writer_check_place(w, err) : 0;
+	return misplaced ? misplaced : failed;
 }
 
 static uint64_t pending_bytes(const struct tape_writer *w)

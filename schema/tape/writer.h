@@ -87,6 +87,11 @@ int tape_writer_epoch(
 /* Makes everything appended so far durable, and does what is due: seals what is full, applies retention. */
 int tape_writer_flush(struct tape_writer *w, struct err *err) MUST_CHECK;
 
+/* Whether the tape is still at its path. ERR_NOT_FOUND if its directory or its open segment was removed,
+ * moved or replaced, in one sentence that says what that means; flush and commit ask this as well, after they
+ * have written. Such a writer can only be closed, and seals nothing then. */
+int tape_writer_check_place(struct tape_writer *w, struct err *err) MUST_CHECK;
+
 /* The first half of it: one transaction, never more. Only where no segment is open does it have to begin one,
  * with the live objects. */
 int tape_writer_commit(struct tape_writer *w, struct err *err) MUST_CHECK;
