@@ -16,6 +16,7 @@ static int load(struct replay_faults *f, struct faults **ret, struct err *err)
 	const struct fault_load_options options = {.gaps = o->gaps,
 		.text = buf_slice(&f->text),
 		.lenient = o->lenient,
+		.goes_on = o->speed != SPEED_MAX && !o->exit_at_end && !o->loop,
 		.specs = o->gap_specs,
 		.spec_count = o->gap_spec_count,
 		.seed = o->seed,

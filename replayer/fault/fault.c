@@ -307,6 +307,7 @@ static void fire_positions(struct faults *f, const struct fault_now *now)
 		if (w->trigger != FAULT_AT_POSITION || f->states[i].matches || !is_reached(w, now))
 			continue;
 		f->states[i].matches++;
+		f->tallies[i].matches++;
 		fault_fire(f, i, now, &once);
 	}
 	while (f->next_recorded < f->file.count && is_reached(&f->file.rules[f->next_recorded].when, now))

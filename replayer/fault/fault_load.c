@@ -40,6 +40,7 @@ bool fault_is_file(const char *gaps)
 
 static int fill(struct tape *t, const struct fault_load_options *o, struct fault_file *file, struct err *err)
 {
+	const struct fault_ground ground = {t, o->lenient, o->goes_on};
 	bool recorded = !o->gaps || strcmp(o->gaps, "recorded") == 0;
 	int rc = 0;
 
@@ -50,7 +51,7 @@ static int fill(struct tape *t, const struct fault_load_options *o, struct fault
 	if (rc == 0)
 		rc = add_specs(file, o, err);
 	if (rc == 0)
-		rc = fault_resolve(file, t, o->lenient, err);
+		rc = fault_resolve(file, &ground, err);
 	if (rc == 0 && (recorded || file->recorded))
 		rc = fault_recorded_add(t, file, err);
 	if (rc == 0)

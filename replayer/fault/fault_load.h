@@ -18,7 +18,7 @@ struct fault_load_options {
 	int64_t seed;             /* 0: the file's */
 	int64_t recorded_hold_ns; /* how long the clock waits behind a recorded gap for watches; 0: not */
 	int64_t hold_ns;          /* and behind any other that says nothing of it */
-	bool lenient;             /* see fault_resolve */
+	bool lenient, goes_on;    /* see struct fault_ground */
 };
 
 /* Whether it is the name of a file. */

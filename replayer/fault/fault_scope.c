@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 struct resolving {
-	struct tape *tape;
+	const struct fault_ground *on;
 	struct catalog known;
-	bool has_known, lenient;
+	bool has_known;
 	struct err *err;
 };
 
@@ -75,7 +75,7 @@ static int resolve_name(struct resolving *v, struct fault_rule *r, const char *n
 					.version = names_version(name, found) ? found->version : NULL,
 					.namespaced = found->namespaced});
 		}
-	} else if (!v->lenient) {
+	} else if (!v->on->lenient) {
 		rc = unknown_resource(v, r, name);
 	}
 	catalog_choice_release(&choice);
@@ -104,7 +104,7 @@ static int resolve_resources(struct resolving *v, struct fault_rule *r)
 	if (r->where.resource.count == 0)
 		return 0;
 	if (!v->has_known)
-		resource_names_of(v->tape, &v->known);
+		resource_names_of(v->on->tape, &v->known);
 	v->has_known = true;
 	for (size_t i = 0; i < r->where.resource.count && rc == 0; i++)
 		rc = resolve_name(v, r, r->where.resource.items[i]);
@@ -113,26 +113,47 @@ static int resolve_resources(struct resolving *v, struct fault_rule *r)
 
 /* ---- positions ---- */
 
+static const char *place_of(const struct fault_rule *r)
+{
+	return r->when.place ? r->when.place : r->name;
+}
+
+/* A time after the end that is further away than the tape is long was hardly meant. */
+static bool comes_later(const struct tape_position *p)
+{
+	int64_t later_ns = p->time_ns - p->span.end_ns;
+
+	return p->place == POSITION_AFTER && p->by_time && later_ns <= p->span.end_ns - p->span.begin_ns;
+}
+
+static bool can_come(const struct resolving *v, const struct tape_position *p)
+{
+	return p->place == POSITION_ON_TAPE || (v->on->goes_on && comes_later(p)) || v->on->lenient;
+}
+
 static int resolve_position(struct resolving *v, struct fault_rule *r)
 {
+	char remark[POSITION_REMARK_BYTES];
 	struct fault_when *w = &r->when;
 	struct tape_position p;
 	int rc;
 
 	if (w->trigger != FAULT_AT_POSITION)
 		return 0;
-	rc = tape_position_find(v->tape, w->at, &p, v->err);
+	rc = tape_position_find(v->on->tape, w->at, &p, v->err);
 	if (rc < 0)
-		return err_prefix(v->err, rc, "%s", w->place ? w->place : r->name);
+		return err_prefix(v->err, rc, "%s", place_of(r));
+	if (!can_come(v, &p) && tape_position_remark(&p, w->at, remark))
+		return err_set(v->err, ERR_USAGE, "%s: %s", place_of(r), remark);
 	w->at_seq = p.seq;
 	w->at_ns = p.time_ns;
 	return 0;
 }
 
-int fault_resolve(struct fault_file *f, struct tape *t, bool lenient, struct err *err)
+int fault_resolve(struct fault_file *f, const struct fault_ground *on, struct err *err)
 {
-	struct resolving v = {.tape = t, .lenient = lenient, .err = err};
-	int rc = tape_position_frame(t, &f->frame, err);
+	struct resolving v = {.on = on, .err = err};
+	int rc = tape_position_frame(on->tape, &f->frame, err);
 
 	for (size_t i = 0; i < f->count && rc == 0; i++) {
 		rc = resolve_position(&v, &f->rules[i]);

@@ -9,8 +9,14 @@
 
 struct tape;
 
-/* Called once, before the rules are used. ERR_USAGE with the place of what is not there. `lenient`: names of
- * resources that nobody knows are none; they count as they are. */
-int fault_resolve(struct fault_file *f, struct tape *t, bool lenient, struct err *err) MUST_CHECK;
+struct fault_ground {
+	struct tape *tape;
+	bool lenient; /* unknown names of resources count as they are, positions off the tape as far as they
+			 go */
+	bool goes_on; /* the clock does so after the tape's end: a time there can come */
+};
+
+/* Called once, before the rules are used. ERR_USAGE with the place of what is not there. */
+int fault_resolve(struct fault_file *f, const struct fault_ground *on, struct err *err) MUST_CHECK;
 
 #endif

@@ -126,7 +126,7 @@ static char *why_not_happened(const struct fault_rule *r, const struct fault_tal
 	switch (r->when.trigger) {
 	case FAULT_AT_EVENT: return why_no_event(r, t);
 	case FAULT_AT_CONNECTION: return why_no_watch(r, t);
-	default: return xasprintf("its position '%s' did not come, or chance spared it", r->when.at);
+	default: return t->matches ? xstrdup("chance spared it") : xasprintf("'%s' did not come", r->when.at);
 	}
 }
 
@@ -140,7 +140,8 @@ char *faults_why_not(const struct faults *f, size_t rule, uint64_t seq, uint64_t
 		sentence = xasprintf("fault '%s' struck nobody: %s", r->name, why);
 	else if (seq < until_seq)
 		sentence = xasprintf(
-			"fault '%s' was not reached: the replay ended at event %llu of %llu, and %s by then",
+			"fault '%s' was not reached: the replay ended at event %llu of %llu, and until "
+			"then %s",
 			r->name, (unsigned long long)seq, (unsigned long long)until_seq, why);
 	else
 		sentence = xasprintf("fault '%s' has not happened: %s", r->name, why);

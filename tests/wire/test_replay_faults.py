@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import socket
 import sqlite3
 import subprocess
@@ -429,6 +430,18 @@ class FileTest(FaultCase):
 				json.dump({"rules": [{"when": {"at": "+1s"}, "what": "end", **rule}]}, f)
 			self.assertIn(sentence, self.refuse("--gaps", path))
 
+	def test_positions_that_are_not_on_the_tape_are_refused(self):
+		for position, where in (("seq:100", "after the end"), ("pods@999", "after the end"), ("pods@1", "before the beginning"), ("+1h", "after the end"),
+				("2020-01-01T00:00:00Z", "before the beginning"), ("-1h", "before the beginning")):
+			for gap in (["--gap", position + ",1s,end"], ["--speed", "max", "--gap", position + ",1s,end"]):
+				self.assertRegex(self.refuse(*gap), "gap '.*': '%s' .*%s of the tape, which goes from " % (re.escape(position), where))
+		self.assertIn("after the end", self.refuse("--speed", "max", "--gap", "+7s,1s"))  # no time passes there
+		self.assertIn("after the end", self.refuse("--exit-at-end", "--gap", "+7s,1s"))
+		path = os.path.join(self.folder, "f.json")
+		with open(path, "w") as f:
+			f.write('{"rules": [{"when": {"at": "+3h"}, "what": "end"}]}')
+		self.assertRegex(self.refuse("--gaps", path), r"f\.json, line 1, column 21: '\+3h' is .* after the end of the tape")
+
 	def test_a_refused_fault_leaves_an_earlier_run_alone(self):
 		path = os.path.join(self.folder, "x.run")
 		self.fault({"when": ON_DELETION, "what": "end", "optional": True}, options=("--run", path)).stop()
@@ -474,6 +487,13 @@ class NobodyTest(FaultCase):
 		self.assertEqual(self.watched({"when": {"event": "type='DELETED'", "nth": 3}, "what": "end"}),
 			["fault 'rule 1' has not happened: 1 events matched, and it is for number 3"])
 
+	def test_a_position_that_does_not_come_is_told(self):
+		r = self.fault({"when": {"at": "+5s"}, "what": "end"}, options=("--until", "+3s"))
+		self.raw(r).until(b'"23"')
+		r.codes = (3,)
+		self.assertEqual(r.stop(), 3)
+		self.assertIn("fault 'rule 1' has not happened: '+5s' did not come", r.stderr())
+
 	def test_a_client_that_never_comes_is_told(self):
 		self.assertEqual(self.watched({"when": ON_DELETION, "where": {"client": "manager/*"}, "what": "end"}),
 			["fault 'rule 1' struck nobody: no client matched 'manager/*'"])
@@ -518,7 +538,7 @@ class NobodyTest(FaultCase):
 		self.step(r, 1)
 		r.codes = (3,)
 		self.assertEqual(r.stop(), 3)
-		self.assertIn("fault 'rule 1' was not reached: the replay ended at event 4 of 9, and no event matched by then", r.stderr())
+		self.assertIn("fault 'rule 1' was not reached: the replay ended at event 4 of 9, and until then no event matched", r.stderr())
 
 	def test_difference_to_a_golden_run_comes_before_a_fault_that_struck_nobody(self):
 		golden = os.path.join(self.folder, "golden.run")
