@@ -1,18 +1,10 @@
 /* tls.c: see tls.h. */
 #include "replayer/wire/tls.h"
 
-#include <arpa/inet.h>
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/rand.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
-#include <stdlib.h>
+#include "replayer/wire/authority.h"
 
-#define VALID_BACK_S  3600L               /* clocks of client machines may be behind */
-#define VALID_AHEAD_S (10L * 365 * 86400) /* nothing is kept, so this only outlives the longest replay */
+#include <openssl/err.h>
+#include <stdlib.h>
 
 struct tls {
 	SSL_CTX *context;
@@ -24,141 +16,6 @@ struct tls {
 static SSL *ssl_of(const struct tls_session *s)
 {
 	return (SSL *)(uintptr_t)s;
-}
-
-static int fail(struct err *err, const char *what)
-{
-	char text[256] = "no reason given";
-	unsigned long code = ERR_get_error();
-
-	if (code)
-		ERR_error_string_n(code, text, sizeof(text));
-	return err_set(err, ERR_FAILED, "cannot %s: %s", what, text);
-}
-
-/* ---- certificates ---- */
-
-static bool set_serial(X509 *cert)
-{
-	unsigned char bytes[16];
-	BIGNUM *number = NULL;
-	bool ok = RAND_bytes(bytes, sizeof(bytes)) == 1;
-
-	bytes[0] &= 0x7f;
-	number = ok ? BN_bin2bn(bytes, sizeof(bytes), NULL) : NULL;
-	ok = number && BN_to_ASN1_INTEGER(number, X509_get_serialNumber(cert));
-	BN_free(number);
-	return ok;
-}
-
-static bool add_extension(X509 *cert, X509 *issuer, int nid, const char *value)
-{
-	X509V3_CTX context;
-	X509_EXTENSION *extension;
-	bool ok;
-
-	X509V3_set_ctx_nodb(&context);
-	X509V3_set_ctx(&context, issuer, cert, NULL, NULL, 0);
-	extension = X509V3_EXT_conf_nid(NULL, &context, nid, value);
-	ok = extension && X509_add_ext(cert, extension, -1);
-	X509_EXTENSION_free(extension);
-	return ok;
-}
-
-/* A certificate without extensions; NULL when something failed. issuer NULL: its own. */
-static X509 *new_certificate(const char *name, EVP_PKEY *key, X509 *issuer)
-{
-	X509 *cert = X509_new();
-	X509_NAME *subject = cert ? X509_get_subject_name(cert) : NULL;
-	bool ok = subject && X509_set_version(cert, 2) && set_serial(cert) &&
-		  X509_gmtime_adj(X509_getm_notBefore(cert), -VALID_BACK_S) &&
-		  X509_gmtime_adj(X509_getm_notAfter(cert), VALID_AHEAD_S) && X509_set_pubkey(cert, key) &&
-		  X509_NAME_add_entry_by_txt(
-			  subject, "CN", MBSTRING_ASC, (const unsigned char *)name, -1, -1, 0) &&
-		  X509_set_issuer_name(cert, issuer ? X509_get_subject_name(issuer) : subject);
-
-	if (ok)
-		return cert;
-	X509_free(cert);
-	return NULL;
-}
-
-static X509 *make_authority(EVP_PKEY *key)
-{
-	X509 *cert = new_certificate("kubetape replay", key, NULL);
-	bool ok = cert && add_extension(cert, cert, NID_basic_constraints, "critical,CA:TRUE") &&
-		  add_extension(cert, cert, NID_key_usage, "critical,keyCertSign,cRLSign") &&
-		  add_extension(cert, cert, NID_subject_key_identifier, "hash") &&
-		  X509_sign(cert, key, EVP_sha256());
-
-	if (ok)
-		return cert;
-	X509_free(cert);
-	return NULL;
-}
-
-/* Clients look at the alternative names only, and want an address there as an address. */
-static char *alternative_names(const char *host)
-{
-	unsigned char address[16];
-	bool is_address =
-		host && (inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1);
-	bool any = !host || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
-
-	return xasprintf("DNS:localhost,IP:127.0.0.1,IP:::1%s%s",
-		any          ? ""
-		: is_address ? ",IP:"
-			     : ",DNS:",
-		any ? "" : host);
-}
-
-static X509 *make_server_certificate(
-	const char *host, EVP_PKEY *key, X509 *authority, EVP_PKEY *authority_key)
-{
-	X509 *cert = new_certificate("kubetape replay server", key, authority);
-	char *names = alternative_names(host);
-	bool ok = cert && add_extension(cert, authority, NID_basic_constraints, "critical,CA:FALSE") &&
-		  add_extension(cert, authority, NID_key_usage, "critical,digitalSignature") &&
-		  add_extension(cert, authority, NID_ext_key_usage, "serverAuth") &&
-		  add_extension(cert, authority, NID_subject_alt_name, names) &&
-		  X509_sign(cert, authority_key, EVP_sha256());
-
-	free(names);
-	if (ok)
-		return cert;
-	X509_free(cert);
-	return NULL;
-}
-
-static char *to_pem(X509 *cert)
-{
-	BIO *memory = BIO_new(BIO_s_mem());
-	char *bytes, *text = NULL;
-	long len;
-
-	if (memory && PEM_write_bio_X509(memory, cert)) {
-		len = BIO_get_mem_data(memory, &bytes);
-		text = slice_dup((struct slice){bytes, (size_t)len});
-	}
-	BIO_free(memory);
-	return text;
-}
-
-static bool use_new_certificates(struct tls *t, const char *host)
-{
-	EVP_PKEY *authority_key = EVP_EC_gen("P-256"), *key = EVP_EC_gen("P-256");
-	X509 *authority = authority_key && key ? make_authority(authority_key) : NULL;
-	X509 *cert = authority ? make_server_certificate(host, key, authority, authority_key) : NULL;
-	bool ok = cert && SSL_CTX_use_certificate(t->context, cert) == 1 &&
-		  SSL_CTX_use_PrivateKey(t->context, key) == 1;
-
-	if (ok)
-		t->authority_pem = to_pem(authority);
-	X509_free(cert);
-	X509_free(authority);
-	EVP_PKEY_free(key);
-	EVP_PKEY_free(authority_key);
-	return ok && t->authority_pem;
 }
 
 /* ---- the context ---- */
@@ -197,19 +54,24 @@ static bool configure(SSL_CTX *context, struct tls *t)
 int tls_new(const char *host, bool offer_http2, struct tls **ret, struct err *err)
 {
 	struct tls *t = xcalloc(1, sizeof(*t));
+	struct authority *authority = NULL;
+	int rc;
 
 	t->offer_http2 = offer_http2;
 	t->context = SSL_CTX_new(TLS_server_method());
-	if (!t->context || !configure(t->context, t)) {
+	rc = t->context && configure(t->context, t) ? 0 : authority_fail(err, "set up TLS");
+	if (rc == 0)
+		rc = authority_new("kubetape replay", &authority, err);
+	if (rc == 0)
+		rc = authority_certify(authority, host, t->context, err);
+	if (rc == 0)
+		t->authority_pem = xstrdup(authority_pem(authority));
+	authority_free(authority);
+	if (rc)
 		tls_free(t);
-		return fail(err, "set up TLS");
-	}
-	if (!use_new_certificates(t, host)) {
-		tls_free(t);
-		return fail(err, "make a certificate");
-	}
-	*ret = t;
-	return 0;
+	else
+		*ret = t;
+	return rc;
 }
 
 void tls_free(struct tls *t)
