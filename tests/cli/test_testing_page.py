@@ -35,20 +35,20 @@ class Page(Case):
 	def block(self, language, first_words):
 		return next(text for kind, text in self.blocks if kind == language and text.startswith(first_words))
 
-	def make_controller(self, *options):
-		"""./controller [--kubeconfig FILE]: the ledger."""
+	def make_controller(self, *options, last="last"):
+		"""./controller: the ledger, which goes on for ever unless there is a pod called `last`."""
 		path = os.path.join(self.folder, "controller")
 		with open(path, "w") as f:
-			f.write("#!/bin/sh\nexec %s %s ${2:-$KUBECONFIG} default last %s\n" % (sys.executable, os.path.join(ROOT, "tests/wire/controller.py"),
-				" ".join(options)))
+			f.write("#!/bin/sh\nexec %s %s $KUBECONFIG default %s %s\n" % (sys.executable, os.path.join(ROOT, "tests/wire/controller.py"),
+				last, " ".join(options)))
 		os.chmod(path, 0o755)
 
 	def shell(self, command):
 		return subprocess.run(["bash", "-e", "-c", command], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120,
 			check=False)
 
-	def make_golden(self):
-		self.make_controller()
+	def make_golden(self, **controller):
+		self.make_controller(**controller)
 		done = self.shell(self.block("sh", "kubetape replay"))
 		self.assertEqual(done.returncode, 0, done.stderr)
 		self.assertIn("released-", done.stdout)
@@ -89,14 +89,32 @@ class Page(Case):
 				for option in [w for w in words[:words.index("--") if "--" in words else None] if w.startswith("--")]:
 					self.assertIn(option, known, line)
 
-	def test_the_fixture_of_the_page_judges_tests_of_pytest(self):
-		self.make_golden()
+	def write_pytest(self, change=lambda text: text):
 		for name in ("conftest.py", "test_controller.py"):
 			with open(os.path.join(self.folder, name), "w") as f:
-				f.write(self.block("python", "# " + name))
-		self.assertEqual(self.run_pytest(), {"test_it_does_what_it_did": True, "test_it_survives_a_gap": True})
-		self.make_controller("--forgetful")
+				f.write(change(self.block("python", "# " + name)))
+
+	def test_the_fixture_of_the_page_judges_tests_of_pytest(self):
+		for last in ("last", "never"):  # a controller that ends by itself, and one that goes on for ever
+			self.make_golden(last=last)
+			self.write_pytest()
+			self.assertEqual(self.run_pytest(), {"test_it_does_what_it_did": True, "test_it_survives_a_gap": True})
+			self.make_controller("--forgetful", last=last)
+			self.assertEqual(self.run_pytest(), {"test_it_does_what_it_did": True, "test_it_survives_a_gap": False})
+
+	def test_the_fixture_of_the_page_fails_a_test_whose_gap_strikes_nobody(self):
+		self.make_golden(last="never")
+		self.write_pytest(lambda text: text.replace("type='DELETED'\"", "type='DELETEX'\""))
 		self.assertEqual(self.run_pytest(), {"test_it_does_what_it_did": True, "test_it_survives_a_gap": False})
+
+	def test_the_fixture_of_the_page_ends_a_controller_that_has_no_end(self):
+		self.make_controller()
+		with open(os.path.join(self.folder, "controller"), "w") as f:
+			f.write("#!/bin/sh\necho $$ > pid\nexec sleep 1000\n")
+		self.write_pytest(lambda text: text.replace("TIMEOUT_S = 300", "TIMEOUT_S = 1").replace(', "--golden", "good.run"', ""))
+		self.assertEqual(set(self.run_pytest().values()), {False})
+		with open(os.path.join(self.folder, "pid")) as f, self.assertRaises(ProcessLookupError):
+			os.kill(int(f.read()), 0)
 
 	def run_pytest(self):
 		"""{test: passed}, by pytest if there is one."""
