@@ -326,6 +326,8 @@ static int read_user(const struct entry *e, struct cluster_config *c, struct err
 
 	if (!e->node)
 		return 0;
+	c->user_json = fy_emit_node_to_string(e->node, FYECF_MODE_JSON_ONELINE);
+	c->user_directory = xstrdup(e->file->directory);
 	c->token = text_of(e->node, "token");
 	c->token_file = path_of(e, "tokenFile");
 	c->username = text_of(e->node, "username");
@@ -495,14 +497,12 @@ static void free_exec(struct exec_config *exec)
 	free(exec);
 }
 
-void cluster_config_free(struct cluster_config *c)
+static void free_config(struct cluster_config *c)
 {
 	char **strings[] = {&c->server, &c->ca_file, &c->cert_file, &c->key_file, &c->token, &c->token_file,
 		&c->username, &c->password, &c->tls_server_name, &c->proxy_url, &c->as_user, &c->as_uid,
-		&c->namespace};
+		&c->namespace, &c->user_json, &c->user_directory};
 
-	if (!c)
-		return;
 	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
 		free(*strings[i]);
 	free_texts(c->as_groups);
@@ -511,4 +511,10 @@ void cluster_config_free(struct cluster_config *c)
 	buf_release(&c->cert_data);
 	buf_release(&c->key_data);
 	free(c);
+}
+
+void cluster_config_free(struct cluster_config *c)
+{
+	if (c)
+		free_config(c);
 }

@@ -12,14 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME "replay"
-
-static cJSON *add_named(cJSON *root, const char *list, const char *inner)
+static cJSON *add_named(cJSON *root, const char *list, const char *name, const char *inner)
 {
 	cJSON *entry = cJSON_CreateObject();
 
 	cJSON_AddItemToArray(cJSON_AddArrayToObject(root, list), entry);
-	cJSON_AddStringToObject(entry, "name", NAME);
+	cJSON_AddStringToObject(entry, "name", name);
 	return cJSON_AddObjectToObject(entry, inner);
 }
 
@@ -33,26 +31,37 @@ static void add_authority(cJSON *cluster, const char *pem)
 	free(base64);
 }
 
-/* Some clients speak plain HTTP only when told not to verify; none sends the token then, all need a user. */
-static char *make_text(const char *url, const char *authority_pem)
+/* Some clients speak plain HTTP only when told not to verify; none sends a token then, all need a user. */
+static cJSON *make_contents(const struct kubeconfig_out *k)
 {
-	cJSON *root = cJSON_CreateObject(), *cluster, *context;
-	char *text;
+	cJSON *root = cJSON_CreateObject(), *part;
 
 	cJSON_AddStringToObject(root, "apiVersion", "v1");
 	cJSON_AddStringToObject(root, "kind", "Config");
-	cluster = add_named(root, "clusters", "cluster");
-	cJSON_AddStringToObject(cluster, "server", url);
-	if (authority_pem)
-		add_authority(cluster, authority_pem);
+	part = add_named(root, "clusters", k->name, "cluster");
+	cJSON_AddStringToObject(part, "server", k->url);
+	if (k->authority_pem)
+		add_authority(part, k->authority_pem);
 	else
-		cJSON_AddTrueToObject(cluster, "insecure-skip-tls-verify");
-	cJSON_AddStringToObject(add_named(root, "users", "user"), "token", NAME);
-	context = add_named(root, "contexts", "context");
-	cJSON_AddStringToObject(context, "cluster", NAME);
-	cJSON_AddStringToObject(context, "user", NAME);
-	cJSON_AddStringToObject(context, "namespace", "default");
-	cJSON_AddStringToObject(root, "current-context", NAME);
+		cJSON_AddTrueToObject(part, "insecure-skip-tls-verify");
+	part = add_named(root, "users", k->name, "user");
+	for (const cJSON *item = k->user ? k->user->child : NULL; item; item = item->next)
+		cJSON_AddItemToObject(part, item->string, cJSON_Duplicate(item, true));
+	if (!k->user)
+		cJSON_AddStringToObject(part, "token", k->name);
+	part = add_named(root, "contexts", k->name, "context");
+	cJSON_AddStringToObject(part, "cluster", k->name);
+	cJSON_AddStringToObject(part, "user", k->name);
+	cJSON_AddStringToObject(part, "namespace", k->namespace ? k->namespace : "default");
+	cJSON_AddStringToObject(root, "current-context", k->name);
+	return root;
+}
+
+static char *make_text(const struct kubeconfig_out *k)
+{
+	cJSON *root = make_contents(k);
+	char *text;
+
 	text = cJSON_Print(root);
 	cJSON_Delete(root);
 	/* Some YAML readers take no tab; inside a JSON string there is none, as it would be escaped. */
@@ -79,9 +88,9 @@ static int write_file(const char *path, const char *text, struct err *err)
 	return failed ? err_set_errno(err, errno, "cannot write '%s'", path) : 0;
 }
 
-int kubeconfig_write(const char *path, const char *url, const char *authority_pem, struct err *err)
+int kubeconfig_write(const char *path, const struct kubeconfig_out *contents, struct err *err)
 {
-	char *text = make_text(url, authority_pem);
+	char *text = make_text(contents);
 	char *part = xasprintf("%s.part", path);
 	int rc = write_file(part, text, err);
 

@@ -6,8 +6,17 @@
 
 #include "schema/base/err.h"
 
-/* Writes the file so that nobody ever sees a part of it. authority_pem NULL: plain HTTP, or no check. */
-int kubeconfig_write(
-	const char *path, const char *url, const char *authority_pem, struct err *err) MUST_CHECK;
+struct cJSON;
+
+struct kubeconfig_out {
+	const char *name; /* of cluster, user and context */
+	const char *url;
+	const char *authority_pem; /* NULL: plain HTTP, or no check */
+	const char *namespace;     /* NULL: "default" */
+	const struct cJSON *user;  /* how clients say who they are; NULL: by a token that means nothing */
+};
+
+/* Writes the file so that nobody ever sees a part of it. */
+int kubeconfig_write(const char *path, const struct kubeconfig_out *contents, struct err *err) MUST_CHECK;
 
 #endif

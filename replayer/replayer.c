@@ -4,6 +4,7 @@
 #include "replayer/api/ahead.h"
 #include "replayer/kubeconfig_out.h"
 #include "replayer/run.h"
+#include "replayer/wire/listener.h"
 #include "replayer/wire/server.h"
 #include "replayer/write/type_cache.h"
 #include "schema/base/clock.h"
@@ -75,22 +76,6 @@ static const struct watches_listener watches_listener = {on_watch_opened, on_cau
 
 /* ---- opening ---- */
 
-static int parse_listen(struct replayer *r, const char *text, struct err *err)
-{
-	const char *colon = strrchr(text, ':');
-	char *end;
-	long port = colon ? strtol(colon + 1, &end, 10) : -1;
-	struct slice host = {text, colon ? (size_t)(colon - text) : 0};
-
-	if (!colon || end == colon + 1 || *end || port < 0 || port > 65535)
-		return err_set(err, ERR_USAGE, "bad address '%s': expected ADDRESS:PORT", text);
-	if (host.len >= 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']')
-		host = (struct slice){host.ptr + 1, host.len - 2};
-	r->host = host.len ? slice_dup(host) : xstrdup("127.0.0.1");
-	r->port = (int)port;
-	return 0;
-}
-
 /* Where to begin and to end. The first lists must be complete, or clients would see half a cluster. */
 static int find_bounds(struct replayer *r, struct err *err)
 {
@@ -149,7 +134,8 @@ static void make_url(struct replayer *r)
 static int open_server(struct replayer *r, struct err *err)
 {
 	struct server_options so = {.handle = api_handle, .context = &r->api, .has_control = true};
-	int rc = parse_listen(r, r->options->listen ? r->options->listen : "127.0.0.1:0", err);
+	const char *listen = r->options->listen ? r->options->listen : "127.0.0.1:0";
+	int rc = listener_parse(listen, &r->host, &r->port, err);
 
 	if (rc == 0 && !r->options->plain)
 		rc = tls_new(r->host, true, &r->tls, err);
@@ -176,7 +162,11 @@ static int write_kubeconfig(struct replayer *r, struct err *err)
 			folder && *folder ? folder : "/tmp", (int)getpid());
 		r->remove_kubeconfig = true;
 	}
-	return kubeconfig_write(r->kubeconfig, r->url, r->tls ? tls_authority_pem(r->tls) : NULL, err);
+	return kubeconfig_write(r->kubeconfig,
+		&(struct kubeconfig_out){.name = "replay",
+			.url = r->url,
+			.authority_pem = r->tls ? tls_authority_pem(r->tls) : NULL},
+		err);
 }
 
 static int open_player(struct replayer *r, struct err *err)

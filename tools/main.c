@@ -20,6 +20,7 @@
 const struct command *const commands[] = {
 	&cmd_record,
 	&cmd_replay,
+	&cmd_tee,
 	&cmd_ctl,
 	&cmd_query,
 	&cmd_info,

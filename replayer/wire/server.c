@@ -2,9 +2,9 @@
 #include "replayer/wire/server.h"
 
 #include "replayer/wire/control_address.h"
+#include "replayer/wire/listener.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -18,12 +18,13 @@
 #define CONTROL_PLACES      16
 #define ACCEPTS_A_TURN      64 /* so that a storm of new connections does not hold up running ones */
 #define TICK_MS             1000
-#define BACKLOG             4096
+#define CONTROL_BACKLOG     64
 
 struct server {
 	struct server_options options;
 	uv_loop_t *loop;
-	int fd, port, control_fd; /* the last one -1: none */
+	struct listener port;
+	int control_fd; /* -1: none */
 	uv_poll_t listener, control;
 	uv_check_t turn_end;
 	uv_timer_t ticker;
@@ -59,7 +60,7 @@ int64_t server_stall_ns(const struct server *s)
 
 int server_port(const struct server *s)
 {
-	return s->port;
+	return s->port.port;
 }
 
 uint64_t server_cut_count(const struct server *s)
@@ -179,8 +180,8 @@ static void on_connection(uv_poll_t *handle, int status, int events)
 
 	(void)events;
 	for (int i = 0; status == 0 && i < ACCEPTS_A_TURN; i++) {
-		int fd =
-			accept4(is_control ? s->control_fd : s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept4(
+			is_control ? s->control_fd : s->port.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0)
 			return;
@@ -188,81 +189,17 @@ static void on_connection(uv_poll_t *handle, int status, int events)
 	}
 }
 
-static int cannot_listen(const struct server *s, struct err *err)
-{
-	err_set_errno(err, errno, "cannot listen on '%s' port %d", s->options.host,
-		s->port ? s->port : s->options.port);
-	return err_recode(err, ERR_NETWORK);
-}
-
-/* A bound socket; *ret_bound is its address, with the port it got. Negative on failure, with errno. */
-static int bound_socket(const struct sockaddr *address, socklen_t len, struct sockaddr_storage *ret_bound)
-{
-	static const int on = 1;
-	socklen_t bound_len = sizeof(*ret_bound);
-	int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, address, len) == 0 && getsockname(fd, (struct sockaddr *)ret_bound, &bound_len) == 0)
-		return fd;
-	close(fd);
-	return -1;
-}
-
-/* A port that the kernel chose is given back as soon as nobody listens, one that was asked for stays with the
- * socket. So a chosen one is asked for by a second socket, while the first one holds it. */
-static int bind_address(struct server *s, const struct addrinfo *address, struct err *err)
-{
-	struct sockaddr_storage bound;
-	int fd = bound_socket(address->ai_addr, address->ai_addrlen, &bound), again = -1;
-
-	if (fd >= 0 && s->options.port == 0)
-		again = bound_socket((const struct sockaddr *)&bound, address->ai_addrlen, &bound);
-	if (again >= 0) {
-		close(fd);
-		fd = again;
-	}
-	if (fd < 0 || listen(fd, BACKLOG)) {
-		cannot_listen(s, err);
-		if (fd >= 0)
-			close(fd);
-		return ERR_NETWORK;
-	}
-	s->fd = fd;
-	s->port = ntohs(bound.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&bound)->sin6_port
-						    : ((struct sockaddr_in *)&bound)->sin_port);
-	return 0;
-}
-
-static int listen_on(struct server *s, struct err *err)
-{
-	struct addrinfo hints = {
-		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE, .ai_socktype = SOCK_STREAM};
-	struct addrinfo *found = NULL;
-	char port[16];
-	int rc;
-
-	snprintf(port, sizeof(port), "%d", s->options.port);
-	if (getaddrinfo(s->options.host, port, &hints, &found))
-		return err_set(err, ERR_USAGE, "'%s' is no numeric address to listen on", s->options.host);
-	rc = bind_address(s, found, err);
-	freeaddrinfo(found);
-	return rc;
-}
-
 /* Without it control goes through the port alone: no reason to fail, as when another replay has that port of
  * another address. */
 static void listen_for_control(struct server *s)
 {
 	struct sockaddr_un address;
-	socklen_t len = control_address(&address, s->port);
+	socklen_t len = control_address(&address, s->port.port);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
 		return;
-	if (bind(fd, (const struct sockaddr *)&address, len) || listen(fd, BACKLOG)) {
+	if (bind(fd, (const struct sockaddr *)&address, len) || listen(fd, CONTROL_BACKLOG)) {
 		close(fd);
 		return;
 	}
@@ -275,7 +212,7 @@ static void listen_for_control(struct server *s)
 
 static void start_handles(struct server *s)
 {
-	uv_poll_init(s->loop, &s->listener, s->fd);
+	uv_poll_init(s->loop, &s->listener, s->port.fd);
 	uv_check_init(s->loop, &s->turn_end);
 	uv_timer_init(s->loop, &s->ticker);
 	s->listener.data = s->turn_end.data = s->ticker.data = s;
@@ -297,7 +234,7 @@ int server_open(uv_loop_t *loop, const struct server_options *options, struct se
 		s->options.stall_ns = DEFAULT_STALL_NS;
 	if (!s->options.connections)
 		s->options.connections = DEFAULT_CONNECTIONS;
-	rc = listen_on(s, err);
+	rc = listener_open(&s->port, options->host, options->port, err);
 	if (rc) {
 		free(s);
 		return rc;
@@ -323,23 +260,25 @@ void server_thaw(struct server *s, uint64_t by)
 		conn_thaw(c, by);
 }
 
-/* The socket keeps its port while it does not listen; who waits to be accepted is reset. */
 void server_refuse(struct server *s)
 {
 	if (s->refusing)
 		return;
 	s->refusing = true;
 	uv_poll_stop(&s->listener);
-	shutdown(s->fd, SHUT_RD);
+	listener_refuse(&s->port);
 	retire_all(s);
 }
 
 int server_accept(struct server *s, struct err *err)
 {
+	int rc;
+
 	if (!s->refusing)
 		return 0;
-	if (listen(s->fd, BACKLOG))
-		return cannot_listen(s, err);
+	rc = listener_accept_again(&s->port, err);
+	if (rc)
+		return rc;
 	s->refusing = false;
 	uv_poll_start(&s->listener, UV_READABLE, on_connection);
 	return 0;
@@ -365,7 +304,7 @@ void server_close(struct server *s)
 		conn_close(c);
 	}
 	uv_close((uv_handle_t *)&s->listener, on_handle_closed);
-	close(s->fd);
+	listener_close(&s->port);
 	if (s->control_fd >= 0) {
 		uv_close((uv_handle_t *)&s->control, on_handle_closed);
 		close(s->control_fd);

@@ -26,9 +26,9 @@ MAY_INCLUDE = {
 # Headers of heavy libraries, and the rooms or files that may see them.
 CONFINED = {
     "curl/curl.h": ["recorder/", "tests/"],
-    "nghttp2/nghttp2.h": ["replayer/", "tests/"],
-    "openssl/": ["replayer/", "recorder/", "schema/tape/redact_key.c", "tests/"],
-    "uv.h": ["replayer/", "recorder/", "tests/"],
+    "nghttp2/nghttp2.h": ["replayer/", "tools/tee/", "tests/"],
+    "openssl/": ["replayer/", "recorder/", "tools/tee/", "schema/tape/redact_key.c", "tests/"],
+    "uv.h": ["replayer/", "recorder/", "tools/tee/", "tests/"],
     "editline/": ["tools/line_reader.c"],
     "libfyaml.h": ["recorder/", "replayer/write/", "tests/"],
     "zstd.h": ["schema/tape/codec.c", "tests/"],

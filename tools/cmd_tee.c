@@ -1,0 +1,134 @@
+/* cmd_tee.c: `kubetape tee`. */
+#include "schema/base/log.h"
+#include "tools/commands.h"
+#include "tools/tee/tee.h"
+
+#include <malloc.h> /* GNU: mallopt */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tee_values {
+	const char *kubeconfig, *context, *server, *token_file, *ca, *listen, *client_kubeconfig, *ca_folder,
+		*identity, *impersonate;
+	struct text_list groups;
+	bool insecure, fail_open, fail_closed, verbose, quiet;
+};
+
+#define AT(field) offsetof(struct tee_values, field)
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, 0, "kubeconfig", AT(kubeconfig), "FILE", "instead of KUBECONFIG and ~/.kube/config"},
+	{OPTION_TEXT, 0, "context", AT(context), "NAME", "another context than the current one"},
+	{OPTION_TEXT, 's', "server", AT(server), "URL", "the real API server"},
+	{OPTION_TEXT, 0, "token-file", AT(token_file), "FILE", "a bearer token, read again as it changes"},
+	{OPTION_TEXT, 0, "certificate-authority", AT(ca), "FILE",
+		"who may sign the real server's certificate"},
+	{OPTION_FLAG, 0, "insecure-skip-tls-verify", AT(insecure), NULL, "believe any server"},
+	{OPTION_TEXT, 0, "listen", AT(listen), "ADDR:PORT",
+		"where clients come; 127.0.0.1:0 unless given, port 0 picks a free one"},
+	{OPTION_TEXT, 0, "client-kubeconfig", AT(client_kubeconfig), "FILE",
+		"write the clients' kubeconfig there and leave it"},
+	{OPTION_TEXT, 0, "ca-dir", AT(ca_folder), "DIR",
+		"keep the tee's own certificate authority there (ca.crt, ca.key); one for each time unless given"},
+	{OPTION_CHOICE, 0, "identity", AT(identity), "client|own",
+		"who says who asks: the client, or the tee with the kubeconfig's credentials (default with a client "
+		"certificate)"},
+	{OPTION_TEXT, 0, "impersonate", AT(impersonate), "USER", "make every request as this user"},
+	{OPTION_LIST, 0, "impersonate-group", AT(groups), "GROUP", "... and as a member of this group"},
+	{OPTION_FLAG, 0, "fail-open", AT(fail_open), NULL,
+		"when the disk is too slow, pass on what is not written down (default)"},
+	{OPTION_FLAG, 0, "fail-closed", AT(fail_closed), NULL, "... or let clients wait for the disk"},
+	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "say more"},
+	{OPTION_FLAG, 'q', "quiet", AT(quiet), NULL, "say only what went wrong"},
+	{.kind = OPTION_END},
+};
+
+static void say_serving(
+	void *context, const char *server, const char *url, const char *kubeconfig, const char *identity)
+{
+	(void)context;
+	fprintf(stderr, "%s\nexport KUBECONFIG=%s\n", identity, kubeconfig);
+	printf("teeing %s at %s\n", server, url);
+	fflush(stdout);
+}
+
+static int check(const struct tee_values *v, const struct operands *operands, struct err *err)
+{
+	if (operands->child && !operands->child[0])
+		return err_set(err, ERR_USAGE, "no command behind '--'");
+	if (v->fail_open && v->fail_closed)
+		return err_set(err, ERR_USAGE, "'--fail-open' and '--fail-closed' contradict each other");
+	if (v->groups.count && !v->impersonate)
+		return err_set(err, ERR_USAGE, "'--impersonate-group' wants a user, too: '--impersonate'");
+	return 0;
+}
+
+static enum identity_choice choice_of(const char *word)
+{
+	if (!word)
+		return IDENTITY_FITTING;
+	return strcmp(word, "own") == 0 ? IDENTITY_OWN : IDENTITY_CLIENT;
+}
+
+static int serve(struct tee_values *v, const struct operands *operands, int *ret_exit_code, struct err *err)
+{
+	const char **groups = xcalloc(v->groups.count + 1, sizeof(*groups));
+	const struct tee_options o = {
+		.cluster = {v->kubeconfig, v->context, v->server, v->token_file, v->ca, v->insecure},
+		.listen = v->listen,
+		.client_kubeconfig = v->client_kubeconfig,
+		.authority_folder = v->ca_folder,
+		.identity = {choice_of(v->identity), v->impersonate, groups},
+		.fail_closed = v->fail_closed,
+		.child = operands->child,
+		.serving = say_serving,
+	};
+	struct tee_summary summary;
+	int rc;
+
+	for (size_t i = 0; i < v->groups.count; i++)
+		groups[i] = v->groups.items[i];
+	rc = tee_run(&o, &summary, ret_exit_code, err);
+	free(groups);
+	return rc;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct tee_values v = {.kubeconfig = NULL};
+	struct operands operands;
+	struct err err = {0};
+	int exit_code = EXIT_OK;
+	int rc = options_parse(self, argc, argv, &v, &operands, &err);
+
+	if (rc == 0)
+		rc = check(&v, &operands, &err);
+	if (rc == 0) {
+		mallopt(M_ARENA_MAX, 2); /* each thread's own would keep some 2 MB */
+		log_set_level(v.verbose ? LOG_LEVEL_DEBUG : v.quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
+		rc = serve(&v, &operands, &exit_code, &err);
+	}
+	free(v.groups.items);
+	if (rc > 0)
+		return EXIT_OK;
+	return rc ? command_fail(self, &err) : exit_code;
+}
+
+const struct command cmd_tee = {
+	.name = "tee",
+	.operands = "[-- COMMAND...]",
+	.expects = {"no operands", 0, 0},
+	.runs_child = true,
+	.summary = "stand between a controller and its API server, and write down what passes",
+	.description =
+		"Passes on what clients and the API server say to each other, byte for byte. The cluster is\n"
+		"found as kubectl finds it. With a COMMAND, runs it with KUBECONFIG set and ends with its exit\n"
+		"code.",
+	.options = rows,
+	.exits =
+		{
+			[EXIT_OK] = "done; with a COMMAND the exit code is the command's",
+		},
+	.run = run,
+};
