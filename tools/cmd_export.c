@@ -5,7 +5,6 @@
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
-#include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/export_parquet.h"
 #include "tools/export_sql.h"
@@ -137,29 +136,26 @@ static int trace_row(void *context, const struct sql_value *values, size_t count
 	return out_stream_check(t->to, err);
 }
 
-/* Parameter :start, so that times are small numbers which keep their nanoseconds. */
-static int set_start(struct sql_session *s, const char *tape_path, struct err *err)
+/* Parameters :start and :end, so that times are small numbers which keep their nanoseconds. */
+static int keep_bounds(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
-	struct tape_info info;
+	static const char *const names[] = {"start", "end"};
 	char number[32];
-	struct tape *t;
-	int code;
 
-	code = tape_open(tape_path, &t, err);
-	if (code)
-		return code;
-	code = tape_info(t, &info, err);
-	tape_close(t);
-	snprintf(number, sizeof(number), "%lld", code ? 0 : (long long)info.first_time_ns);
-	sql_session_set(s, "start", number);
-	return code;
+	(void)err;
+	for (size_t i = 0; i < count; i++) {
+		snprintf(number, sizeof(number), "%lld", (long long)values[i].integer);
+		sql_session_set(context, names[i], number);
+	}
+	return 0;
 }
 
 static int write_trace(struct sql_session *s, const struct export_options *o, FILE *to, struct err *err)
 {
 	struct trace trace = {to, false};
-	struct sql_sink sink = {.row = trace_row, .context = &trace};
-	int code = 0;
+	struct sql_sink sink = {.row = trace_row, .context = &trace},
+			bounds = {.row = keep_bounds, .context = s};
+	int code = run_statement(s, export_bounds_sql, &bounds, to, err);
 
 	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", to);
 	for (const char *const *format = export_trace_sql; *format && !code; format++) {
@@ -240,15 +236,12 @@ static int add_run(struct sql_session *s, const struct export_options *o, struct
 static int export(void *values, const struct operands *operands, struct err *err)
 {
 	const struct export_options *o = values;
-	const char *tape_path = operands->items[0];
 	struct sql_session *s;
 	int code;
 
-	if ((code = check(o, err)) || (code = sql_session_open(tape_path, &s, err)))
+	if ((code = check(o, err)) || (code = sql_session_open(operands->items[0], &s, err)))
 		return code;
-	code = set_start(s, tape_path, err);
-	if (!code && o->run)
-		code = add_run(s, o, err);
+	code = o->run ? add_run(s, o, err) : 0;
 	if (!code)
 		code = write_file(s, o, err);
 	sql_session_close(s);

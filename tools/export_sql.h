@@ -16,9 +16,14 @@ extern const struct export_table export_tables[];
  * Statements that each give trace events (the JSON that Chrome's and Perfetto's timelines read) in their
  * first column; ended by NULL. Process 1 is the connections, 2 the gaps, one thread for each stream; from 10
  * on there is a process for each namespace and resource with a thread for each name. Times are microseconds
- * after the tape's first event or connection, parameter :start. %s takes an event predicate.
+ * after the first event, connection or gap of the tape, parameter :start; what did not end goes on to its
+ * last event, :end. The argument `time` says when it was by the clock on the wall. %s takes an event
+ * predicate.
  */
 extern const char *const export_trace_sql[];
+
+/* Gives :start and :end, in one row; NULL when the tape has nothing. */
+extern const char export_bounds_sql[];
 
 /* The same for a run that was added to the session: process 3, its writes, faults and the deliveries that
  * were at least :late nanoseconds late, as marks at the tape's time. */
