@@ -5,6 +5,7 @@
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/position_help.h"
+#include "tools/sql_progress.h"
 #include "tools/state_text.h"
 #include "tools/table_out.h"
 #include "tools/tape_names.h"
@@ -157,7 +158,7 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	}
 	code = choose(s, operands->items[0], o->resource, err);
 	if (!code)
-		code = sql_session_run(s, slice_of(sql), &sink, err);
+		code = sql_progress_run(s, slice_of(sql), &sink, err);
 	table_out_free(out);
 	sql_session_close(s);
 	return code;

@@ -12,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/get_table.h"
 #include "tools/position_help.h"
+#include "tools/sql_progress.h"
 #include "tools/table_out.h"
 #include "tools/tape_names.h"
 
@@ -189,7 +190,7 @@ static int run_into(struct get *g, const struct sql_sink *to, struct err *err)
 	if (!code)
 		code = append_conditions(g, &sql, err);
 	if (!code)
-		code = sql_session_run(g->session, buf_slice(&sql), &sink, err);
+		code = sql_progress_run(g->session, buf_slice(&sql), &sink, err);
 	buf_release(&sql);
 	return code;
 }
@@ -215,7 +216,7 @@ static int find_crd(struct get *g, struct buf *to, struct err *err)
 	int code;
 
 	sql_session_set(g->session, "crd", name);
-	code = sql_session_run(g->session, slice_of(sql), &sink, err);
+	code = sql_progress_run(g->session, slice_of(sql), &sink, err);
 	free(name);
 	return code;
 }

@@ -1,15 +1,16 @@
 /* cmd_import.c: `kubetape import`: a tape made of what other programs wrote. */
 #include "schema/base/out_file.h"
 #include "schema/base/version.h"
+#include "schema/tape/segment.h"
 #include "tools/commands.h"
 #include "tools/import.h"
 #include "tools/kshrk_archive.h"
+#include "tools/progress.h"
 #include "tools/yaml_documents.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,14 +35,6 @@ static const struct option_row rows[] = {
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int number)
-{
-	(void)number;
-	interrupted = 1;
-}
-
 /* What is read: JSON documents, or what stands before them. */
 struct input {
 	struct json_documents json;
@@ -49,6 +42,8 @@ struct input {
 	struct kshrk_archive *archive;
 	bool is_yaml;
 	uint64_t count;
+	uint64_t bytes; /* of the file; 0: a pipe, of which nobody knows the end */
+	struct progress progress;
 };
 
 static int next_document(struct input *in, struct slice *ret, struct err *err)
@@ -59,12 +54,28 @@ static int next_document(struct input *in, struct slice *ret, struct err *err)
 			   : json_documents_next(&in->json, ret, err);
 }
 
+static bool is_stopped(struct input *in)
+{
+	uint64_t passed = in->archive ? kshrk_archive_passed(in->archive) : json_documents_passed(&in->json);
+
+	return progress_step(&in->progress, passed, in->bytes);
+}
+
+/* A pipe is read until a signal comes; of a file, a part would pass for the whole. */
+static int stopped(const struct input *in, struct err *err)
+{
+	if (!in->bytes)
+		return 0;
+	return err_set(err, ERR_STOPPED, "the import of '%s' was stopped after %llu documents", in->json.name,
+		(unsigned long long)in->count);
+}
+
 static int copy_documents(struct importer *m, struct input *in, struct tape_writer *w, struct err *err)
 {
 	struct slice document;
-	int more, code;
+	int more = 0, code;
 
-	while (!interrupted && (more = next_document(in, &document, err)) != 0) {
+	while (!is_stopped(in) && (more = next_document(in, &document, err)) != 0) {
 		if (more < 0)
 			return more;
 		in->count++;
@@ -76,7 +87,7 @@ static int copy_documents(struct importer *m, struct input *in, struct tape_writ
 			(code = tape_writer_flush(w, err)))
 			return code;
 	}
-	return 0;
+	return progress_stop_asked() ? stopped(in, err) : 0;
 }
 
 /* The first bytes tell. What begins with no bracket is taken for YAML when it begins as its keys do. */
@@ -122,9 +133,29 @@ static bool wants_now(const struct import_options *o, int fd)
 	return fstat(fd, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
+struct outcome {
+	struct import_counts counts;
+	uint64_t documents;
+	bool is_file; /* that can be read again, unlike a pipe */
+};
+
+static int read_input(struct input *in, struct importer *m, struct tape_writer *w, int fd, const char *name,
+	struct err *err)
+{
+	struct stat st;
+	int code = open_documents(in, m, fd, name, err);
+
+	in->bytes = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+	progress_begin(&in->progress, "importing");
+	if (!code)
+		code = copy_documents(m, in, w, err);
+	progress_clear(&in->progress);
+	return code;
+}
+
 /* Closes the tape whatever happens: what came before a failure stays. */
 static int copy_to(struct tape_writer *w, const struct import_options *o, int fd, const char *name,
-	struct import_counts *ret, struct err *err)
+	struct outcome *ret, struct err *err)
 {
 	struct importer *m = importer_new(w, name, wants_now(o, fd) ? &clock_system : NULL);
 	struct input in = {0};
@@ -133,18 +164,42 @@ static int copy_to(struct tape_writer *w, const struct import_options *o, int fd
 
 	if (strcmp(o->secrets, "keep") != 0)
 		importer_redact(m, o->output);
-	code = open_documents(&in, m, fd, name, err);
-
-	if (!code)
-		code = copy_documents(m, &in, w, err);
+	code = read_input(&in, m, w, fd, name, err);
 	if (importer_end(m, &late) && !code)
 		code = err_copy(err, &late);
-	*ret = importer_counts(m);
+	*ret = (struct outcome){importer_counts(m), in.count, in.bytes != 0};
 	close_documents(&in);
 	importer_free(m);
 	if (tape_writer_close(w, &late) && !code)
 		code = err_copy(err, &late);
 	return code;
+}
+
+/* ---- what is left of it ---- */
+
+static bool holds_something(const struct outcome *o)
+{
+	return o->documents > o->counts.left_out;
+}
+
+static int check_outcome(const struct outcome *o, const char *name, struct err *err)
+{
+	if (holds_something(o))
+		return 0;
+	if (!o->documents)
+		return err_set(
+			err, ERR_FAILED, "there is nothing to import in '%s': it has no document", name);
+	return err_set(err, ERR_FAILED,
+		"there is nothing to import in '%s': none of its %llu documents is anything that a tape could hold",
+		name, (unsigned long long)o->documents);
+}
+
+/* Whether what came of a failed import would pass for more than it is: nothing at all, or a part of a file
+ * that is there to be read again. What stands before a document that is malformed is worth keeping. */
+static bool is_worthless(const struct outcome *o, int code)
+{
+	return !holds_something(o) ||
+	       (o->is_file && (code == ERR_STOPPED || code == ERR_NO_SPACE || code == ERR_IO));
 }
 
 static int open_input(const char *name, struct err *err)
@@ -158,19 +213,25 @@ static int import(
 	const struct import_options *o, const char *name, struct import_counts *ret, struct err *err)
 {
 	struct tape_writer_options options = {.program = "kubetape " KUBETAPE_VERSION};
-	struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: read returns */
+	bool is_new = access(o->output, F_OK) != 0;
+	struct outcome outcome = {0};
 	struct tape_writer *w;
 	int fd = open_input(name, err), code;
 
 	if (fd < 0)
 		return fd;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	progress_catch_signals();
 	code = tape_writer_open(o->output, &options, &w, err);
-	if (!code)
-		code = copy_to(w, o, fd, name, ret, err);
+	if (!code) {
+		code = copy_to(w, o, fd, name, &outcome, err);
+		if (!code)
+			code = check_outcome(&outcome, name, err);
+		if (code && is_new && is_worthless(&outcome, code))
+			segment_remove_all(o->output);
+	}
 	if (fd != STDIN_FILENO)
 		close(fd);
+	*ret = outcome.counts;
 	return code;
 }
 

@@ -4,6 +4,7 @@
 #include "schema/base/visible.h"
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
+#include "tools/progress.h"
 #include "tools/table_out.h"
 
 #include <stdlib.h>
@@ -68,15 +69,22 @@ static void count_event(struct report *r, const struct event *e)
 static int count_events(struct report *r, struct tape *t, struct err *err)
 {
 	struct tape_filter all = {0};
+	struct progress progress;
 	struct tape_cursor *c;
+	uint64_t bytes = 0;
 	struct event e;
 	int more;
 	int code = tape_cursor_open(t, &all, TAPE_STORED, &c, err);
 
 	if (code)
 		return code;
-	while ((more = tape_cursor_next(c, &e, err)) > 0)
+	progress_begin(&progress, "counting");
+	while ((more = tape_cursor_next(c, &e, err)) > 0) {
 		count_event(r, &e);
+		bytes += e.bytes;
+		progress_step(&progress, bytes, r->tape.raw_bytes);
+	}
+	progress_clear(&progress);
 	tape_cursor_close(c);
 	return more;
 }

@@ -8,6 +8,7 @@
 #include "schema/tape/reader.h"
 #include "tools/commands.h"
 #include "tools/object_name.h"
+#include "tools/sql_progress.h"
 #include "tools/state_text.h"
 #include "tools/table_out.h"
 
@@ -150,7 +151,7 @@ static int print(
 		table_out_embed(out, state_text_values, false);
 		sink = table_out_sink(out);
 	}
-	code = sql_session_run(s, slice_of(sql), &sink, err);
+	code = sql_progress_run(s, slice_of(sql), &sink, err);
 	free(sql);
 	table_out_free(out);
 	if (!code && !out && p.row_count == 0)

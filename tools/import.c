@@ -30,12 +30,16 @@ void importer_free(struct importer *m)
 		free(m->kinds[i].api_version);
 		free(m->kinds[i].kind);
 		free(m->kinds[i].resource);
+		free(m->kinds[i].by_kind);
+		free(m->kinds[i].by_resource);
 	}
+	text_map_release(&m->kinds_by_kind);
+	text_map_release(&m->kinds_by_resource);
 	free(m->kinds);
 	free(m->uids);
-	free(m->streams.pairs);
-	free(m->gaps.pairs);
-	free(m->connections.pairs);
+	id_map_release(&m->streams);
+	id_map_release(&m->gaps);
+	id_map_release(&m->connections);
 	for (size_t i = 0; i < m->queue_count; i++)
 		free(m->queue[i].line);
 	free(m->queue);
@@ -45,6 +49,7 @@ void importer_free(struct importer *m)
 		free(m->paths[i]);
 	}
 	free(m->paths);
+	text_map_release(&m->paths_by_path);
 	import_known_release(&m->known);
 	import_secrets_release(&m->secrets);
 	buf_release(&m->texts);
@@ -169,6 +174,30 @@ int import_stream(struct importer *m, const struct tape_resource *resource, uint
 	return import_make_stream(m, resource, &stream, ret, err);
 }
 
+/* Of two names. The caller frees. */
+static char *pair_key(struct slice first, struct slice second)
+{
+	return xasprintf("%.*s %.*s", (int)first.len, first.ptr, (int)second.len, second.ptr);
+}
+
+static uint32_t find_kind(const struct importer *m, const struct text_map *map, char *key)
+{
+	size_t at = text_map_position_of(text_map_get(map, key));
+
+	free(key);
+	return at < m->kind_count ? m->kinds[at].stream : 0;
+}
+
+static void note_kind(struct importer *m, struct kind_stream kind)
+{
+	m->kinds = xrealloc(m->kinds, (m->kind_count + 1) * sizeof(*m->kinds));
+	m->kinds[m->kind_count] = kind;
+	text_map_put(&m->kinds_by_kind, kind.by_kind, text_map_position(m->kind_count));
+	if (!text_map_get(&m->kinds_by_resource, kind.by_resource))
+		text_map_put(&m->kinds_by_resource, kind.by_resource, text_map_position(m->kind_count));
+	m->kind_count++;
+}
+
 static int make_kind(struct importer *m, const struct import_kind *k, uint32_t *ret, struct err *err)
 {
 	char *api_version = slice_dup(k->api_version), *kind = slice_dup(k->kind);
@@ -189,8 +218,12 @@ static int make_kind(struct importer *m, const struct import_kind *k, uint32_t *
 		free(resource.resource);
 		return code;
 	}
-	m->kinds = xrealloc(m->kinds, (m->kind_count + 1) * sizeof(*m->kinds));
-	m->kinds[m->kind_count++] = (struct kind_stream){api_version, kind, resource.resource, *ret};
+	note_kind(m, (struct kind_stream){.api_version = api_version,
+			     .kind = kind,
+			     .resource = resource.resource,
+			     .by_kind = pair_key(k->api_version, k->kind),
+			     .by_resource = pair_key(k->api_version, slice_of(resource.resource)),
+			     .stream = *ret});
 	return 0;
 }
 
@@ -198,27 +231,20 @@ uint32_t import_stream_of_resource(
 	const struct importer *m, const char *group, const char *version, const char *resource)
 {
 	char *api_version = xasprintf("%s%s%s", group, *group ? "/" : "", version);
-	uint32_t stream = 0;
+	char *key = pair_key(slice_of(api_version), slice_of(resource));
 
-	for (size_t i = 0; i < m->kind_count && !stream; i++) {
-		if (strcmp(m->kinds[i].api_version, api_version) == 0 &&
-			strcmp(m->kinds[i].resource, resource) == 0)
-			stream = m->kinds[i].stream;
-	}
 	free(api_version);
-	return stream;
+	return find_kind(m, &m->kinds_by_resource, key);
 }
 
 int import_stream_of_kind(struct importer *m, const struct import_kind *kind, uint32_t *ret, struct err *err)
 {
-	for (size_t i = 0; i < m->kind_count; i++) {
-		if (slice_is(kind->api_version, m->kinds[i].api_version) &&
-			slice_is(kind->kind, m->kinds[i].kind)) {
-			*ret = m->kinds[i].stream;
-			return 0;
-		}
-	}
-	return make_kind(m, kind, ret, err);
+	uint32_t found = find_kind(m, &m->kinds_by_kind, pair_key(kind->api_version, kind->kind));
+
+	if (!found)
+		return make_kind(m, kind, ret, err);
+	*ret = found;
+	return 0;
 }
 
 int import_stream_of_object(struct importer *m, const struct object_meta *meta, const char *plural,

@@ -3,21 +3,15 @@
 #ifndef TOOLS_IMPORT_INTERNAL_H
 #define TOOLS_IMPORT_INTERNAL_H
 
+#include "schema/base/text_map.h"
 #include "tools/import.h"
+#include "tools/import_ids.h"
 #include "tools/import_known.h"
-
-/* What an id of the exported tape is on ours. */
-struct id_map {
-	struct id_pair {
-		int64_t from;
-		uint64_t to;
-	} * pairs;
-	size_t count;
-};
 
 /* A stream that was made for a kind of objects. */
 struct kind_stream {
 	char *api_version, *kind, *resource;
+	char *by_kind, *by_resource; /* keys of the maps */
 	uint32_t stream;
 };
 
@@ -55,6 +49,7 @@ struct importer {
 	struct tape_connection connection;
 	struct kind_stream *kinds;
 	size_t kind_count;
+	struct text_map kinds_by_kind, kinds_by_resource; /* positions in kinds; of equal ones the first */
 	uint64_t *uids; /* hashes of those that were seen, open addressing; 0: free */
 	size_t uid_count, uid_slots;
 	struct id_map streams, gaps, connections;
@@ -63,6 +58,7 @@ struct importer {
 	bool queue_sorted;
 	struct import_path **paths;
 	size_t path_count;
+	struct text_map paths_by_path; /* the struct import_path */
 	struct import_known known;
 	uint64_t last_seq;
 	int64_t base_ns;  /* when the import began */

@@ -31,15 +31,6 @@ struct poll {
 
 static char none[1];
 
-static struct import_path *find_path(struct importer *m, const char *path)
-{
-	for (size_t i = 0; i < m->path_count; i++) {
-		if (strcmp(m->paths[i]->path, path) == 0)
-			return m->paths[i];
-	}
-	return NULL;
-}
-
 static int make_path(struct importer *m, const char *path, const struct api_path *parts, const char *kind,
 	struct import_path **ret, struct err *err)
 {
@@ -57,6 +48,7 @@ static int make_path(struct importer *m, const char *path, const struct api_path
 	made->resource = stream.resource;
 	m->paths = xrealloc(m->paths, (m->path_count + 1) * sizeof(struct import_path *));
 	m->paths[m->path_count++] = made;
+	text_map_put(&m->paths_by_path, made->path, made);
 	*ret = made;
 	free(resource.apigroup);
 	free(resource.version);
@@ -75,7 +67,7 @@ static int path_of(struct importer *m, const char *path, struct slice kind, bool
 	char *kind_text;
 	int code;
 
-	*ret = find_path(m, path);
+	*ret = text_map_get(&m->paths_by_path, path);
 	if (*ret)
 		return 0;
 	api_path_parse(slice_of(path), &parts);

@@ -6,22 +6,6 @@
 
 #include <stdlib.h>
 
-static void map_add(struct id_map *map, int64_t from, uint64_t to)
-{
-	map->pairs = xrealloc(map->pairs, (map->count + 1) * sizeof(*map->pairs));
-	map->pairs[map->count++] = (struct id_pair){from, to};
-}
-
-/* 0 when it was never told of. */
-static uint64_t map_get(const struct id_map *map, int64_t from)
-{
-	for (size_t i = map->count; i-- > 0;) {
-		if (map->pairs[i].from == from)
-			return map->pairs[i].to;
-	}
-	return 0;
-}
-
 static struct tape_resource resource_of(struct importer *m)
 {
 	return (struct tape_resource){.apigroup = import_text(m, "apigroup"),
@@ -38,7 +22,7 @@ static int stream_of(struct importer *m, uint32_t *ret, struct err *err)
 	int64_t id = import_number(m, "stream", 0);
 	int code;
 
-	*ret = (uint32_t)map_get(&m->streams, id);
+	*ret = (uint32_t)id_map_get(&m->streams, id);
 	if (*ret || !*resource.resource)
 		return 0;
 	if (!*resource.kind)
@@ -48,7 +32,7 @@ static int stream_of(struct importer *m, uint32_t *ret, struct err *err)
 	if (code)
 		return code;
 	if (id)
-		map_add(&m->streams, id, *ret);
+		id_map_put(&m->streams, id, *ret);
 	return 0;
 }
 
@@ -63,7 +47,7 @@ static int add_stream(struct importer *m, struct err *err)
 
 	if (code)
 		return code;
-	map_add(&m->streams, import_number(m, "stream", 0), id);
+	id_map_put(&m->streams, import_number(m, "stream", 0), id);
 	return 0;
 }
 
@@ -104,7 +88,7 @@ static int write_mark(struct importer *m, struct err *err)
 	const char *kind = import_text(m, "kind");
 	struct tape_mark mark = {.time_ns = import_number(m, "time_ns", 0),
 		.kind = MARK_BOOKMARK,
-		.connection = map_get(&m->connections, import_number(m, "connection", 0)),
+		.connection = id_map_get(&m->connections, import_number(m, "connection", 0)),
 		.rv = slice_of(import_text(m, "rv")),
 		.object = import_raw(m, "object")};
 	int code;
@@ -256,7 +240,7 @@ static int add_connection(struct importer *m, struct err *err)
 		code = tape_writer_begin_connection(m->writer, &c, err);
 	if (code)
 		return code;
-	map_add(&m->connections, import_number(m, "connection", 0), c.id);
+	id_map_put(&m->connections, import_number(m, "connection", 0), c.id);
 	m->counts.rows++;
 	return c.end_reason ? tape_writer_end_connection(m->writer, &c, err) : 0;
 }
@@ -272,8 +256,8 @@ static int add_gap(struct importer *m, struct err *err)
 		.duration_ns = import_number(m, "duration_ns", -1),
 		.from_rv = text_or_null(m, "from_rv"),
 		.to_rv = text_or_null(m, "to_rv"),
-		.connection_before = map_get(&m->connections, import_number(m, "connection_before", 0)),
-		.connection_after = map_get(&m->connections, import_number(m, "connection_after", 0)),
+		.connection_before = id_map_get(&m->connections, import_number(m, "connection_before", 0)),
+		.connection_after = id_map_get(&m->connections, import_number(m, "connection_after", 0)),
 		.modified = (uint64_t)import_number(m, "modified", 0),
 		.added = (uint64_t)import_number(m, "added", 0),
 		.deleted = (uint64_t)import_number(m, "deleted", 0),
@@ -283,7 +267,7 @@ static int add_gap(struct importer *m, struct err *err)
 
 	if ((code = stream_of(m, &g.stream, err)) || (code = tape_writer_gap(m->writer, &g, err)))
 		return code;
-	map_add(&m->gaps, import_number(m, "gap", 0), g.id);
+	id_map_put(&m->gaps, import_number(m, "gap", 0), g.id);
 	m->counts.rows++;
 	return 0;
 }
@@ -291,7 +275,7 @@ static int add_gap(struct importer *m, struct err *err)
 static int add_missed(struct importer *m, struct err *err)
 {
 	struct tape_resource resource = resource_of(m);
-	struct tape_missed missed = {.gap = map_get(&m->gaps, import_number(m, "gap", 0)),
+	struct tape_missed missed = {.gap = id_map_get(&m->gaps, import_number(m, "gap", 0)),
 		.change = import_text(m, "change"),
 		.namespace = slice_of(import_text(m, "namespace")),
 		.name = slice_of(import_text(m, "name")),

@@ -88,6 +88,7 @@ static int read_more(struct json_documents *d, struct err *err)
 	ssize_t n;
 
 	buf_consume(&d->bytes, d->begin);
+	d->passed += d->begin;
 	d->at -= d->begin;
 	d->begin = 0;
 	room = buf_reserve(&d->bytes, READ_BYTES);
@@ -149,6 +150,11 @@ int json_documents_next(struct json_documents *d, struct slice *ret, struct err 
 		take_out_spaces(ret, bytes);
 	d->count++;
 	return 1;
+}
+
+uint64_t json_documents_passed(const struct json_documents *d)
+{
+	return d->passed + d->at;
 }
 
 int json_documents_peek(struct json_documents *d, struct slice *ret, struct err *err)

@@ -12,6 +12,7 @@ struct json_documents {
 	const char *name;
 	struct buf bytes;
 	size_t begin, at; /* of the document at hand; how far it has been looked through */
+	uint64_t passed;  /* bytes of the input before those in `bytes` */
 	unsigned depth;
 	bool in_string, escaped, ended, spread; /* spread: it has line feeds between its parts */
 	uint64_t count;                         /* documents given */
@@ -26,6 +27,9 @@ bool json_documents_waits(struct json_documents *d);
 /* 1 and the next document, white space between its parts taken out; valid until the next call. 0 at the end
  * or when a signal came, ERR_PROTOCOL for what is no JSON object, ERR_TOO_LARGE, ERR_IO. */
 int json_documents_next(struct json_documents *d, struct slice *ret, struct err *err) MUST_CHECK;
+
+/* How many bytes of the input were looked through. */
+uint64_t json_documents_passed(const struct json_documents *d);
 
 /* For input that is no JSON: the bytes that it begins with, without taking them. Empty at its end. */
 int json_documents_peek(struct json_documents *d, struct slice *ret, struct err *err) MUST_CHECK;

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#define FRONT_BYTES     (64u << 10) /* of a record, in which its time stands */
 #define RECORD_MAX      (256u << 20) /* bytes of one record, decompressed */
 #define END_BYTES       22           /* of the end record, without its comment */
 #define END_SCAN        (END_BYTES + 65535)
@@ -34,6 +35,7 @@ struct kshrk_archive {
 	size_t len;
 	struct entry *entries;
 	size_t count, at;
+	uint64_t passed; /* bytes of those that were given */
 	struct buf record;
 };
 
@@ -164,30 +166,65 @@ static int read_directory(struct kshrk_archive *a, struct err *err)
 	return 0;
 }
 
+static int compare_offsets(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+/* Nobody makes an archive whose entries share bytes, unless a small one is to become a large one. */
+static int check_overlaps(struct kshrk_archive *a, struct err *err)
+{
+	qsort(a->entries, a->count, sizeof(*a->entries), compare_offsets);
+	for (size_t i = 1; i < a->count; i++) {
+		if (a->entries[i].offset - a->entries[i - 1].offset < a->entries[i - 1].bytes)
+			return damaged(a, "two entries overlap", a->entries[i].offset, err);
+	}
+	return 0;
+}
+
 /* ---- records ---- */
 
-static int read_record(struct kshrk_archive *a, const struct entry *e, struct err *err)
+static int read_record(struct kshrk_archive *a, const struct entry *e, size_t most, struct err *err)
 {
 	struct slice data = {(const char *)a->map + e->offset, (size_t)e->bytes};
-
 	int code;
 
 	buf_clear(&a->record);
-	code = codec_unpack_whole(data, &a->record, err);
+	code = codec_unpack_front(data, most, &a->record, err);
 	if (code)
 		return err_prefix(
 			err, code, "record at offset %llu of '%s'", (unsigned long long)e->offset, a->name);
 	return 0;
 }
 
-static int64_t time_of(struct slice record)
+/* The record may be cut off behind the time. */
+static bool find_time(struct slice record, int64_t *ret_ns)
 {
-	struct slice value;
-	int64_t ns;
+	struct slice key, value;
+	struct json_iter it;
 
-	if (json_get(record, "captured_at", &value, NULL) <= 0 || value.len < 3 || value.ptr[0] != '"')
-		return 0;
-	return moment_is_absolute((struct slice){value.ptr + 1, value.len - 2}, &ns) ? ns : 0;
+	if (json_iter_begin(record, &it, NULL))
+		return false;
+	while (json_iter_next(&it, &key, &value, NULL) > 0) {
+		if (slice_is(key, "captured_at") && value.len > 2 && value.ptr[0] == '"')
+			return moment_is_absolute((struct slice){value.ptr + 1, value.len - 2}, ret_ns);
+	}
+	return false;
+}
+
+/* The time stands near the front; where it does not, the whole record is looked through. */
+static int read_time(struct kshrk_archive *a, struct entry *e, struct err *err)
+{
+	int code = read_record(a, e, FRONT_BYTES, err);
+
+	if (code || find_time(buf_slice(&a->record), &e->time_ns) || a->record.len < FRONT_BYTES)
+		return code;
+	code = read_record(a, e, SIZE_MAX, err);
+	if (!code)
+		(void)find_time(buf_slice(&a->record), &e->time_ns);
+	return code;
 }
 
 static int compare_times(const void *left, const void *right)
@@ -204,10 +241,9 @@ static int read_times(struct kshrk_archive *a, struct err *err)
 	int code;
 
 	for (size_t i = 0; i < a->count; i++) {
-		code = read_record(a, &a->entries[i], err);
+		code = read_time(a, &a->entries[i], err);
 		if (code)
 			return code;
-		a->entries[i].time_ns = time_of(buf_slice(&a->record));
 	}
 	qsort(a->entries, a->count, sizeof(*a->entries), compare_times);
 	return 0;
@@ -236,7 +272,8 @@ int kshrk_archive_open(int fd, const char *name, struct kshrk_archive **ret, str
 
 	a->name = name;
 	buf_init(&a->record, RECORD_MAX);
-	if ((code = map_file(a, fd, err)) || (code = read_directory(a, err)) || (code = read_times(a, err))) {
+	if ((code = map_file(a, fd, err)) || (code = read_directory(a, err)) ||
+		(code = check_overlaps(a, err)) || (code = read_times(a, err))) {
 		kshrk_archive_close(a);
 		return code;
 	}
@@ -261,10 +298,15 @@ int kshrk_archive_next(struct kshrk_archive *a, struct slice *ret, struct err *e
 
 	if (a->at == a->count)
 		return 0;
-	code = read_record(a, &a->entries[a->at], err);
+	code = read_record(a, &a->entries[a->at], SIZE_MAX, err);
 	if (code)
 		return code;
-	a->at++;
+	a->passed += a->entries[a->at++].bytes;
 	*ret = buf_slice(&a->record);
 	return 1;
+}
+
+uint64_t kshrk_archive_passed(const struct kshrk_archive *a)
+{
+	return a->passed;
 }

@@ -1,6 +1,7 @@
 /* object_name.c: see object_name.h. */
 #include "tools/object_name.h"
 
+#include "tools/sql_progress.h"
 #include "tools/tape_names.h"
 
 #include <stdlib.h>
@@ -57,10 +58,10 @@ static int find_uids(struct sql_session *s, const char *word, struct found_uids 
 	int code;
 
 	sql_session_set(s, "uid", word);
-	code = sql_session_run(s, slice_of("SELECT uid FROM events WHERE uid = :uid LIMIT 1"), &sink, err);
+	code = sql_progress_run(s, slice_of("SELECT uid FROM events WHERE uid = :uid LIMIT 1"), &sink, err);
 	if (code || ret->count || !*word)
 		return code;
-	return sql_session_run(s,
+	return sql_progress_run(s,
 		slice_of("SELECT DISTINCT uid FROM events WHERE substr(uid, 1, length(:uid)) = :uid LIMIT 2"),
 		&sink, err);
 }

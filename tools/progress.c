@@ -21,7 +21,7 @@ static void note_signal(int number)
 
 void progress_catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+	struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);

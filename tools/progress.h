@@ -1,7 +1,8 @@
 /*
  * progress.h: how far a long command is, with its rate and the time left, on one line of the terminal that is
  * written again and again. Where stderr is no terminal nothing is printed. And the signals that end such a
- * command: after progress_catch_signals, SIGINT, SIGTERM and SIGHUP are only noted, a second one kills.
+ * command: after progress_catch_signals, SIGINT, SIGTERM and SIGHUP are only noted, and end a call that
+ * waits; a second one kills.
  */
 #ifndef TOOLS_PROGRESS_H
 #define TOOLS_PROGRESS_H

@@ -8,6 +8,7 @@
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
 #include "schema/sql/json_diff.h"
+#include "tools/progress.h"
 #include "tools/state_text.h"
 #include "tools/table_out.h"
 
@@ -266,11 +267,19 @@ static int print_all(struct printer *p, const struct verdict_options *o, struct 
 	return a->ended && b->ended ? EXIT_OK : EXIT_LOSS;
 }
 
+static int step(void *context, uint64_t done_bytes, uint64_t total_bytes)
+{
+	return progress_step(context, done_bytes, total_bytes);
+}
+
 int verdict_give(const struct verdict_options *o, const char *first, const char *second, struct err *err)
 {
+	struct progress progress;
 	struct compare_options options = {
 		.order = o->order,
 		.client = o->client,
+		.progress = step,
+		.context = &progress,
 	};
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full, true}};
 	struct run_comparison *comparison = NULL;
@@ -278,10 +287,12 @@ int verdict_give(const struct verdict_options *o, const char *first, const char 
 	int rc = make_rules(o, &rules, err);
 
 	options.rules = rules;
+	progress_begin(&progress, "comparing");
 	for (size_t i = 0; i < o->also.count && rc == 0; i++)
 		rc = run_learn(&p.lessons, rules, &options, first, o->also.items[i], err);
 	if (rc == 0)
 		rc = run_compare(first, second, &options, &comparison, err);
+	progress_clear(&progress);
 	if (rc == 0) {
 		p.comparison = comparison;
 		p.diff = json_diff_new();

@@ -79,3 +79,13 @@ void sql_progress_end(struct sql_progress *p)
 	clear(p);
 	sql_session_on_progress(p->session, NULL, NULL);
 }
+
+int sql_progress_run(struct sql_session *s, struct slice sql, const struct sql_sink *rows, struct err *err)
+{
+	struct sql_progress progress;
+	struct sql_sink sink = sql_progress_begin(&progress, s, "", stdout, rows);
+	int code = sql_session_run(s, sql, &sink, err);
+
+	sql_progress_end(&progress);
+	return code;
+}

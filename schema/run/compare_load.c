@@ -209,14 +209,27 @@ static int64_t quiet_ns(const struct run_reader *r)
 	return text ? strtoll(text, NULL, 10) : INT64_MAX;
 }
 
-static int read_actions(struct load *l, struct run_reader *r, struct action_list *to, struct err *err)
+static int tell_progress(const struct compare_options *o, uint64_t done, uint64_t total, struct err *err)
+{
+	if (o->progress && o->progress(o->context, done, total))
+		return err_set(err, ERR_STOPPED, "the comparison was stopped");
+	return 0;
+}
+
+static int read_actions(
+	struct load *l, struct run_reader *r, uint64_t bytes, struct action_list *to, struct err *err)
 {
 	int64_t until_ns = quiet_ns(r);
 	struct run_written w;
+	uint64_t done = 0;
 	int rc;
 
 	run_reader_rewind(r);
 	while ((rc = run_reader_next_write(r, &w, err)) > 0) {
+		done += w.row.body.len;
+		rc = tell_progress(l->with->options, done, bytes, err);
+		if (rc)
+			return rc;
 		if (w.row.time_ns >= until_ns || !counts(l->with, &w.row))
 			continue;
 		if (to->count == to->cap) {
@@ -236,6 +249,7 @@ int compare_load_actions(const struct compare_load *with, struct run_reader *r, 
 {
 	struct load l = {with, word_table_new()};
 	struct run_written w;
+	uint64_t bytes = 0;
 	int rc;
 
 	*ret_writes = 0;
@@ -243,10 +257,11 @@ int compare_load_actions(const struct compare_load *with, struct run_reader *r, 
 	while ((rc = run_reader_next_write(r, &w, err)) > 0) {
 		learn(&l, &w.row);
 		learn_holder(&l, &w.row);
+		bytes += w.row.body.len;
 		++*ret_writes;
 	}
 	if (rc == 0)
-		rc = read_actions(&l, r, to, err);
+		rc = read_actions(&l, r, bytes, to, err);
 	word_table_free(l.words);
 	return rc;
 }

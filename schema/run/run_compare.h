@@ -18,6 +18,10 @@ struct compare_options {
 	enum compare_order order;
 	const char *client;                /* only of programs whose User-Agent holds this; NULL: all */
 	const struct compare_rules *rules; /* borrowed while the comparison lives */
+	/* Told of each run how many bytes of its bodies were read, of how many; other than 0 stops with
+	 * ERR_STOPPED. May be NULL. */
+	int (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
+	void *context;
 };
 
 /* A write in the form in which it is compared; all texts are its own, "" what is absent. */

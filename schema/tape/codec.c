@@ -262,11 +262,11 @@ int codec_unpack(struct slice data, size_t raw_bytes, struct buf *to, struct err
 	return 0;
 }
 
-int codec_unpack_whole(struct slice data, struct buf *to, struct err *err)
+int codec_unpack_front(struct slice data, size_t most, struct buf *to, struct err *err)
 {
 	ZSTD_inBuffer in = {data.ptr, data.len, 0};
 	ZSTD_DCtx *context = ready_to_unpack();
-	size_t code = 1, step = ZSTD_DStreamOutSize();
+	size_t code = 1, step = ZSTD_DStreamOutSize(), begin = to->len;
 
 	while (in.pos < in.size || code) {
 		char *room = buf_reserve(to, step);
@@ -278,10 +278,17 @@ int codec_unpack_whole(struct slice data, struct buf *to, struct err *err)
 		if (ZSTD_isError(code))
 			return zstd_failed(code, "cannot decompress", err);
 		to->len += out.pos;
+		if (to->len - begin >= most)
+			return 0;
 		if (in.pos == in.size && out.pos < step)
 			break;
 	}
 	return code ? err_set(err, ERR_CORRUPT, "the compressed bytes are cut off") : 0;
+}
+
+int codec_unpack_whole(struct slice data, struct buf *to, struct err *err)
+{
+	return codec_unpack_front(data, SIZE_MAX, to, err);
 }
 
 static int window_for(size_t bytes)

@@ -43,6 +43,8 @@ int codec_pack_long(struct slice raw, int level, struct buf *to, struct err *err
 
 /* Frames of others, whose length they need not tell: as much as `to` may hold, else ERR_TOO_LARGE. */
 int codec_unpack_whole(struct slice data, struct buf *to, struct err *err) MUST_CHECK;
+/* The same, and no more than is needed for `most` bytes. */
+int codec_unpack_front(struct slice data, size_t most, struct buf *to, struct err *err) MUST_CHECK;
 
 /* One frame that refers to `previous`. unpack writes exactly raw_bytes at `to`. */
 int codec_pack_delta(

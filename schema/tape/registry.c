@@ -18,63 +18,96 @@ void registry_release(struct registry *r)
 		free(r->streams[i].label_selector);
 		free(r->streams[i].field_selector);
 	}
+	for (size_t i = 0; i < r->key_count; i++)
+		free(r->keys[i]);
+	free(r->keys);
+	text_map_release(&r->resource_ids);
+	text_map_release(&r->stream_ids);
 	free(r->resources);
 	free(r->streams);
 	*r = (struct registry){0};
 }
 
+/* ---- by identity ---- */
+
+/* Lengths stand before the names, which may hold anything. The caller frees. */
+static char *resource_key(const struct tape_resource *r)
+{
+	return xasprintf("%zu %zu %s%s%s", strlen(r->apigroup), strlen(r->version), r->apigroup, r->version,
+		r->resource);
+}
+
+static char *stream_key(const struct tape_stream *s)
+{
+	return xasprintf("%u %zu %zu %s%s%s", s->resource, strlen(s->namespace), strlen(s->label_selector),
+		s->namespace, s->label_selector, s->field_selector);
+}
+
+/* Frees the key. */
+static uint32_t find(const struct text_map *ids, char *key)
+{
+	void *found = text_map_get(ids, key);
+
+	free(key);
+	return found ? (uint32_t)text_map_position_of(found) : 0;
+}
+
+/* Takes the key over. */
+static void note(struct registry *r, struct text_map *ids, char *key, uint32_t id)
+{
+	if (text_map_get(ids, key)) {
+		free(key);
+		return;
+	}
+	r->keys = xrealloc(r->keys, (r->key_count + 1) * sizeof(*r->keys));
+	r->keys[r->key_count++] = key;
+	text_map_put(ids, key, text_map_position(id));
+}
+
 uint32_t registry_find_resource(const struct registry *r, const struct tape_resource *resource)
 {
-	for (size_t i = 0; i < r->resource_count; i++) {
-		const struct tape_resource *have = &r->resources[i];
-
-		if (strcmp(have->resource, resource->resource) == 0 &&
-			strcmp(have->apigroup, resource->apigroup) == 0 &&
-			strcmp(have->version, resource->version) == 0)
-			return have->id;
-	}
-	return 0;
+	return find(&r->resource_ids, resource_key(resource));
 }
 
 uint32_t registry_find_stream(const struct registry *r, const struct tape_stream *stream)
 {
-	for (size_t i = 0; i < r->stream_count; i++) {
-		const struct tape_stream *have = &r->streams[i];
-
-		if (have->resource == stream->resource && strcmp(have->namespace, stream->namespace) == 0 &&
-			strcmp(have->label_selector, stream->label_selector) == 0 &&
-			strcmp(have->field_selector, stream->field_selector) == 0)
-			return have->id;
-	}
-	return 0;
+	return find(&r->stream_ids, stream_key(stream));
 }
 
 uint32_t registry_add_resource(struct registry *r, const struct tape_resource *resource)
 {
+	uint32_t id = (uint32_t)r->resource_count + 1;
+
 	r->resources = xrealloc(r->resources, (r->resource_count + 1) * sizeof(*r->resources));
-	r->resources[r->resource_count] = (struct tape_resource){
-		.id = (uint32_t)r->resource_count + 1,
+	r->resources[r->resource_count++] = (struct tape_resource){
+		.id = id,
 		.apigroup = xstrdup(resource->apigroup),
 		.version = xstrdup(resource->version),
 		.resource = xstrdup(resource->resource),
 		.kind = xstrdup(resource->kind),
 		.namespaced = resource->namespaced,
 	};
-	return (uint32_t)++r->resource_count;
+	note(r, &r->resource_ids, resource_key(resource), id);
+	return id;
 }
 
 uint32_t registry_add_stream(struct registry *r, const struct tape_stream *stream)
 {
+	uint32_t id = (uint32_t)r->stream_count + 1;
+
 	r->streams = xrealloc(r->streams, (r->stream_count + 1) * sizeof(*r->streams));
-	r->streams[r->stream_count] = (struct tape_stream){
-		.id = (uint32_t)r->stream_count + 1,
+	r->streams[r->stream_count++] = (struct tape_stream){
+		.id = id,
 		.resource = stream->resource,
 		.namespace = xstrdup(stream->namespace),
 		.label_selector = xstrdup(stream->label_selector),
 		.field_selector = xstrdup(stream->field_selector),
 	};
-	return (uint32_t)++r->stream_count;
+	note(r, &r->stream_ids, stream_key(stream), id);
+	return id;
 }
+
+/* ---- by id ---- */
 
 const struct tape_stream *registry_stream(const struct registry *r, uint32_t id)
 {

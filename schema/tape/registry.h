@@ -1,10 +1,11 @@
 /*
- * registry.h: the resources and streams of a tape. Small and in every segment whole, so both sides keep them
- * in memory.
+ * registry.h: the resources and streams of a tape. In every segment whole, so both sides keep them in memory,
+ * and find them in constant time: a stranger's tape, or an import, may have hundreds of thousands.
  */
 #ifndef SCHEMA_TAPE_REGISTRY_H
 #define SCHEMA_TAPE_REGISTRY_H
 
+#include "schema/base/text_map.h"
 #include "schema/tape/event.h"
 
 #include <sqlite3.h>
@@ -14,6 +15,9 @@ struct registry {
 	size_t resource_count;
 	struct tape_stream *streams; /* [id - 1] */
 	size_t stream_count;
+	struct text_map resource_ids, stream_ids; /* by identity; of equal ones the first */
+	char **keys;                              /* of both maps */
+	size_t key_count;
 };
 
 void registry_release(struct registry *r);

@@ -66,6 +66,41 @@ class Export(TapeTest):
         self.assertIn(("process_name", "shop pods"), names)
         self.assertIn(("thread_name", "web-0"), names)
 
+    def test_trace_of_some_events_has_bars_up_to_the_deletion_or_the_end_of_the_tape(self):
+        more = [event(7, "ADDED", pod("web-1", "u3", 15, status={"phase": "Running"})), event(9, "ADDED", pod("web-2", "u4", 16))]
+        self.make_tape(os.path.join(self.dir, "y.tape"), self.rows + more)
+        self.tape = os.path.join(self.dir, "y.tape")
+        trace = json.loads(self.export("--format", "trace", "--where", "jget(object, '$.status.phase') = 'Running' AND type <> 'DELETED'"))
+        bars = [(e["name"], e["ts"], e["dur"]) for e in trace["traceEvents"] if e["ph"] == "X" and e["cat"] == "object"]
+        self.assertEqual(sorted(bars), [("Running", 3e6, 1e6), ("Running", 7e6, 2e6)])
+        marks = [(e["name"], e["ts"]) for e in trace["traceEvents"] if e["ph"] == "i"]
+        self.assertEqual(sorted(marks), [("ADDED", 7e6), ("MODIFIED", 3e6)])
+
+    def test_trace_begins_with_whatever_came_first_on_tracks_that_have_names(self):
+        rows = self.run_tape("export", self.tape, "--table", "all").stdout
+        early = {"table": "connections", "connection": 9, "purpose": "discovery", "begin_ns": START - SECOND, "duration_ns": 1,
+                 "end_reason": "complete", "http_status": 200}
+        self.tape = os.path.join(self.dir, "y.tape")
+        self.assertEqual(self.run_tape("import", "-", "-o", self.tape, stdin=json.dumps(early) + "\n" + rows).returncode, 0)
+        trace = json.loads(self.export("--format", "trace"))["traceEvents"]
+        self.assertEqual(min(e["ts"] for e in trace if "ts" in e), 0)
+        named = {(e["pid"], e["tid"]): e["args"]["name"] for e in trace if e["name"] == "thread_name"}
+        [found] = [e for e in trace if e["ph"] == "X" and e["name"].startswith("discovery")]
+        self.assertEqual((found["ts"], named[found["pid"], found["tid"]]), (0, "discovery and the like"))
+        self.assertEqual([e for e in trace if "ts" in e and (e["pid"], e["tid"]) not in named], [])
+
+    def test_trace_of_a_tape_without_events_counts_from_its_first_connection(self):
+        self.make_tape(os.path.join(self.dir, "y.tape"), self.rows[:1])
+        self.tape = os.path.join(self.dir, "y.tape")
+        trace = json.loads(self.export("--format", "trace"))["traceEvents"]
+        self.assertEqual([(e["ts"], e["dur"]) for e in trace if "ts" in e], [(0, 4e6)])
+
+    def test_trace_says_of_everything_when_it_was_by_the_clock(self):
+        trace = json.loads(self.export("--format", "trace"))["traceEvents"]
+        for e in trace:
+            if "ts" in e:
+                self.assertEqual(e["args"]["time"], f"2023-11-14T22:13:{20 + int(e['ts'] / 1e6)}.000000000Z")
+
     def test_trace_of_a_real_tape_is_what_timeline_viewers_take(self):
         """The trace event format: phases M, X and i; microseconds; a name for every process and thread."""
         done = self.run_tape("export", "tests/tapes/rolling-update.tape", "--format", "trace")

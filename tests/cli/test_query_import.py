@@ -85,6 +85,54 @@ class Import(TapeTest):
             self.assert_fails(self.run_tape("import", path, "-o", tape), 1, sentence)
             self.assertEqual(json.loads(self.run_tape("info", "--json", tape).stdout)["events"], 1)
 
+    def test_nothing_to_import_is_a_failure_and_no_tape(self):
+        nothing = "there is nothing to import in '"
+        path = os.path.join(self.dir, "input")
+        for text, sentence in (("", nothing), (" \n\n", nothing), ('{"a":1}\n{"kind":"Pod"}\n', "none of its 2 documents"), ("# note\n---\n", nothing),
+                               ("[1]", "no JSON object"), ('{"type":"ADDED","obj', "document 1 of"), ("a: [1\nb: }\n", "not a YAML document")):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            for name, stdin in ((path, None), ("-", text)):
+                with self.subTest(text=text, name=name):
+                    self.assert_fails(self.run_tape("import", name, "-o", self.tape, stdin=stdin), 1, sentence)
+                    self.assert_fails(self.run_tape("import", name, "-o", self.tape, "--json", stdin=stdin), 1, sentence)
+                    self.assertEqual(os.listdir(self.dir), ["input"])
+
+    def test_nothing_to_import_leaves_a_tape_that_is_there_as_it_is(self):
+        self.load(watch("ADDED", pod("web-0", "u1", 10)))
+        self.assert_fails(self.run_tape("import", "-", "-o", self.tape, stdin=""), 1, "there is nothing to import in '-'")
+        self.assertEqual(self.query("SELECT count(*) AS n FROM events"), [{"n": 1}])
+
+    def test_an_import_of_a_file_that_is_stopped_leaves_no_part_that_could_pass_for_the_whole(self):
+        path = os.path.join(self.dir, "input")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("".join(watch("ADDED", pod(f"web-{i}", f"u{i}", i + 1)) + "\n" for i in range(300000)))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            child = subprocess.Popen([KUBETAPE, "import", path, "-o", self.tape], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            while child.poll() is None and not os.path.exists(self.tape):
+                time.sleep(0.001)
+            child.send_signal(number)
+            out, errors = child.communicate(timeout=60)
+            self.assertEqual((child.returncode, out), (1, ""))
+            self.assertRegex(errors, r"^kubetape import: the import of '.*' was stopped after \d+ documents\n$")
+            self.assertEqual(os.listdir(self.dir), ["input"])
+
+    def test_many_kinds_ids_and_paths_take_no_longer_each_than_few(self):
+        """Two hundred thousand of each; with a walk through all before for each one they would take minutes."""
+        many = range(200000)
+        stream = {"table": "streams", "version": "v1", "resource": "pods", "kind": "Pod", "namespaced": 1}
+        kinds = [{"kind": f"K{i}", "apiVersion": f"g{i}.io/v1", "metadata": {"name": "a", "uid": f"u{i}", "resourceVersion": str(i + 1)}} for i in many]
+        gaps = [dict(stream, stream=1)] + [{"table": "gaps", "gap": i + 1, "stream": 1, "reason": "reset", "how_ended": "relist", "begin_ns": i,
+                                            "end_ns": i} for i in many]
+        gaps += [{"table": "missed", "gap": i + 1, "change": "deleted", "version": "v1", "resource": "pods", "name": "m"} for i in reversed(many)]
+        marks = [dict(stream, stream=i + 1, apigroup=f"g{i}") for i in many]
+        marks += [{"table": "marks", "kind": "bookmark", "stream": i + 1, "after_seq": 0, "time_ns": i, "rv": "1"} for i in many]
+        polls = [record(0, f"/api/v1/namespaces/n{i}/pods", pod_list(1)) for i in many]
+        for name, rows in (("kinds", kinds), ("gaps", gaps), ("marks", marks), ("polls", polls)):
+            with self.subTest(name=name):
+                done = self.run_tape("import", "-", "-o", os.path.join(self.dir, name), stdin="".join(json.dumps(r) + "\n" for r in rows), timeout=100)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_words_that_make_no_sense_are_refused(self):
         self.assert_fails(self.run_tape("import", "x"), 2, "'--output' is missing")
         self.assert_fails(self.run_tape("import", "-o", self.tape), 2, "expected one file")
@@ -259,6 +307,25 @@ class OtherRecorders(TapeTest):
         self.assertEqual(self.query("SELECT to_ns(jget(object, '$.metadata.creationTimestamp')) - time_ns AS ns FROM events WHERE seq = 1"),
                          [{"ns": -5000000000}])
         self.assertIn("made up", self.query("SELECT content_type FROM connections")[0]["content_type"])
+
+    def test_an_archive_that_names_one_record_again_and_again_is_refused(self):
+        whole = open(self.archive(RECORDS[:2]), "rb").read()
+        end = whole.index(b"PK\x05\x06")
+        directory = int.from_bytes(whole[end + 16:end + 20], "little")
+        last = whole.rindex(b"PK\x01\x02", 0, end)
+        entries = whole[directory:end] + 2000 * whole[last:end]
+        count = (3 + 2000).to_bytes(2, "little")
+        path = os.path.join(self.dir, "again.kshrk")
+        with open(path, "wb") as f:
+            f.write(whole[:directory] + entries + whole[end:end + 8] + 2 * count + len(entries).to_bytes(4, "little") + whole[end + 16:])
+        self.assert_fails(self.run_tape("import", path, "-o", self.tape), 1, "two entries overlap")
+        self.assertFalse(os.path.exists(self.tape))
+
+    def test_a_time_that_stands_behind_a_long_body_is_found(self):
+        late = [{"api_path": r["api_path"], "response_code": r["response_code"], "note": "x" * 100000, "response_body": r["response_body"],
+                 **{k: v for k, v in r.items() if k in ("event_type", "captured_at")}} for r in RECORDS]
+        self.load(self.archive(reversed(late)), 3)
+        self.assertEqual(self.events(), RECORDED)
 
     def test_what_cannot_be_read_is_one_sentence(self):
         whole = open(self.archive(RECORDS), "rb").read()
