@@ -79,6 +79,9 @@ static const struct option_row options[] = {
 		"of --golden: compare their order, too"},
 	{OPTION_FLAG, 0, "last", offsetof(struct values, last), "",
 		"of --golden: compare only the last write to each object and subresource"},
+	{OPTION_CHOICE, 0, "compare", offsetof(struct values, golden.compare), "exit|writes|exit,writes",
+		"of --golden: compare what 'sweep' does: how the command ended, what is left at the end of all that it "
+		"wrote, or both"},
 	{OPTION_LIST, 0, "ignore", offsetof(struct values, golden.verdict.ignore), "RULE",
 		"of --golden: leave something out; see 'kubetape diff --help'"},
 	{OPTION_LIST, 0, "keep", offsetof(struct values, golden.verdict.keep), "RULE",
@@ -171,7 +174,7 @@ static int serve_and_judge(struct values *v, const struct operands *operands, co
 	if (rc == 0)
 		rc = serve(v, operands, rules, speed, ret_exit_code, err);
 	if (rc == 0)
-		rc = golden_judge(&v->golden, v->run, ret_exit_code, err);
+		rc = golden_judge(&v->golden, operands->items[0], v->run, ret_exit_code, err);
 	golden_close(&v->golden);
 	return rc;
 }

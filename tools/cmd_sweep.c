@@ -39,7 +39,8 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "compare", offsetof(struct values, compare), "exit|writes|exit,writes",
 		"what makes a run a wrong one; both unless given"},
 	{OPTION_TEXT, 'o', "out", offsetof(struct values, out), "DIR",
-		"where the fault files go, and run and output of what went wrong; NAME.sweep unless given"},
+		"where the fault files go, and run and output of what went wrong; NAME.sweep unless given, or NAME-2.sweep "
+		"if that is there"},
 	{OPTION_DURATION, 0, "settle", offsetof(struct values, settle_ns), "DURATION",
 		"a command that goes on for ever is ended when it was quiet for so long at the tape's end; 2s"},
 	{OPTION_DURATION, 0, "timeout", offsetof(struct values, timeout_ns), "DURATION",
@@ -102,7 +103,7 @@ static int run_without(struct sweep *s, size_t jobs, size_t number, struct buf *
 			sweep_measure_learn(&s->measure, &s->without, &answer);
 		if (sweep_compare(&s->measure, &s->without, &answer, "the first", differences))
 			differ++;
-		else
+		else if (number != 2 || !s->measure.unsteady_count) /* it is needed to repeat a finding */
 			sweep_run_remove(&s->runs, &s->runs.slot[at]);
 		sweep_answer_release(&answer);
 	}
@@ -300,22 +301,47 @@ static int run_tries(struct sweep *s, struct err *err)
 
 /* ---- the whole ---- */
 
+/* Appends an option whose value is a word of a shell; takes the text over. */
+static char *add_option(char *text, const char *name, const char *value)
+{
+	char *word = sweep_word(value), *longer = xasprintf("%s --%s %s", text, name, word);
+
+	free(word);
+	free(text);
+	return longer;
+}
+
 static char *make_again(const struct sweep *s)
 {
 	const struct values *v = s->v;
-	char *text = xasprintf("kubetape replay %s --speed %s --settle %lldms --wait-watchers %s%s",
-		s->runs.options.tape, v->speed, (long long)(v->settle_ns / NS_PER_MS), s->runs.watches,
-		v->plain ? " --plain" : "");
-	const char *const names[] = {"from", "until"}, *const given[] = {v->from, v->until};
+	char *tape = sweep_word(s->runs.options.tape);
+	char *text = xasprintf("kubetape replay %s --speed %s --settle %lldms --wait-watchers %s%s", tape,
+		v->speed, (long long)(v->settle_ns / NS_PER_MS), s->runs.watches, v->plain ? " --plain" : "");
 
-	for (size_t i = 0; i < 2 + v->writes.count; i++) {
-		const char *value = i < 2 ? given[i] : v->writes.items[i - 2];
-		char *longer = value ? xasprintf("%s --%s '%s'", text, i < 2 ? names[i] : "write", value)
-				     : xstrdup(text);
+	free(tape);
+	if (v->from)
+		text = add_option(text, "from", v->from);
+	if (v->until)
+		text = add_option(text, "until", v->until);
+	for (size_t i = 0; i < v->writes.count; i++)
+		text = add_option(text, "write", v->writes.items[i]);
+	return text;
+}
 
-		free(text);
-		text = longer;
-	}
+/* Compared is what the sweep has compared, and with what: the second run without gaps tells what differs by
+ * itself. */
+static char *make_verdict(const struct sweep *s)
+{
+	const struct sweep_slot first = {.number = 1}, second = {.number = 2};
+	char *golden = sweep_run_file(&s->runs, &first, "run"),
+	     *also = sweep_run_file(&s->runs, &second, "run");
+	char *text = add_option(xstrdup(""), "golden", golden);
+
+	if (s->measure.unsteady_count)
+		text = add_option(text, "also", also);
+	text = add_option(text, "compare", s->v->compare);
+	free(golden);
+	free(also);
 	return text;
 }
 
@@ -324,6 +350,7 @@ static int report(struct sweep *s)
 	struct sweep_report r = {.tape = s->runs.options.tape,
 		.folder = s->runs.folder,
 		.again = make_again(s),
+		.verdict = make_verdict(s),
 		.child = s->runs.options.child,
 		.without = &s->without,
 		.positions = &s->positions,
@@ -340,6 +367,7 @@ static int report(struct sweep *s)
 	else
 		sweep_report_text(&r, stdout);
 	free(r.again);
+	free(r.verdict);
 	if (count_verdicts(s, SWEEP_WRONG))
 		return EXIT_FAILED;
 	return s->stopped || count_verdicts(s, SWEEP_UNSURE) || !count_verdicts(s, SWEEP_FINE) ? EXIT_LOSS
@@ -466,8 +494,8 @@ const struct command cmd_sweep = {
 	.description =
 		"Runs COMMAND against one replay after the other (KUBECONFIG is set), each with a gap at another\n"
 		"interesting place, and compares what it came to with runs without gaps: the exit code, and what\n"
-		"is left at the end of all it wrote. Reports where that differs, twice, with a fault file for\n"
-		"'kubetape replay --gaps=FILE' that does it again.\n\n"
+		"is left at the end of all it wrote. Reports where that differs, twice, with a line that does it\n"
+		"again, alone, and says how it differs. What earlier sweeps have left is kept.\n\n"
 		"Gaps hide one deletion; all from a deletion to the creation of another object of that name;\n"
 		"all from a deletionTimestamp to the deletion; and what one resource does in a stretch of N\n"
 		"events, while the others go on (every:N; a sixteenth of the tape unless given).\n\n" POSITION_HELP

@@ -118,7 +118,7 @@ struct sweep_answer {
 	size_t effect_count;
 };
 
-/* ERR_FAILED when the run did not take place. The caller releases. */
+/* `run` may be of any replay. ERR_FAILED when it did not take place. The caller releases. */
 int sweep_answer_read(const char *tape, const char *run, bool timed_out, struct sweep_answer *ret,
 	struct err *err) MUST_CHECK;
 void sweep_answer_release(struct sweep_answer *a);
@@ -161,7 +161,8 @@ struct sweep_try {
 
 struct sweep_report {
 	const char *tape, *folder;
-	char *again; /* the command without --gaps and what comes behind */
+	char *again;   /* the command without --gaps and what follows */
+	char *verdict; /* what makes it compare with the run without gaps, to stand before --gaps */
 	char **child;
 	const struct sweep_answer *without;
 	const struct sweep_positions *positions;
@@ -171,6 +172,9 @@ struct sweep_report {
 	size_t count, jobs;
 	bool alone, stopped; /* it cannot run side by side; the user stopped it */
 };
+
+/* As a shell reads it; the caller frees. */
+char *sweep_word(const char *text);
 
 void sweep_report_text(const struct sweep_report *r, FILE *to);
 void sweep_report_json(const struct sweep_report *r, FILE *to);

@@ -235,12 +235,12 @@ int sweep_answer_read(
 	if (rc == 0)
 		rc = read_all(s, run, &r, err);
 	sql_session_close(s);
-	if (timed_out)
+	if (timed_out || strcmp(r.ended_by, "limit") == 0)
 		answer.end = SWEEP_TIMEOUT;
 	else if (strcmp(r.ended_by, "quiet") == 0)
 		answer.end = SWEEP_QUIET;
-	else if (rc == 0 && strcmp(r.ended_by, "command") != 0)
-		rc = err_set(err, ERR_FAILED, "the replay failed");
+	else if (rc == 0 && (!*r.ended_by || strcmp(r.ended_by, "failure") == 0))
+		rc = err_set(err, ERR_FAILED, "the replay of '%s' failed, or was killed", run);
 	if (answer.effect_count)
 		qsort(answer.effects, answer.effect_count, sizeof(*answer.effects), by_key);
 	if (rc)

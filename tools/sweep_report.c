@@ -30,21 +30,41 @@ static bool is_plain_word(const char *text)
 		       strlen(text);
 }
 
-/* As a shell reads it. */
-static void print_word(FILE *to, const char *text)
+char *sweep_word(const char *text)
 {
-	if (is_plain_word(text)) {
-		fprintf(to, " %s", text);
-		return;
-	}
-	fputs(" '", to);
+	size_t quotes = 0;
+	char *word, *at;
+
+	if (is_plain_word(text))
+		return xstrdup(text);
+	for (const char *c = text; *c; c++)
+		quotes += *c == '\'';
+	word = at = xmalloc(strlen(text) + 3 * quotes + 3);
+	*at++ = '\'';
 	for (; *text; text++) {
 		if (*text == '\'')
-			fputs("'\\''", to);
-		else
-			fputc(*text, to);
+			at = stpcpy(at, "'\\'");
+		*at++ = *text;
 	}
-	fputc('\'', to);
+	stpcpy(at, "'");
+	return word;
+}
+
+/* The line that does it again, with its verdict; the caller frees. */
+static char *repeat_of(const struct sweep_report *r, const struct sweep_try *t)
+{
+	char *faults = sweep_word(t->faults);
+	char *line = xasprintf("%s%s --gaps=%s --", r->again, r->verdict, faults);
+
+	free(faults);
+	for (char **child = r->child; *child; child++) {
+		char *word = sweep_word(*child), *longer = xasprintf("%s %s", line, word);
+
+		free(word);
+		free(line);
+		line = longer;
+	}
+	return line;
 }
 
 /* ---- for people ---- */
@@ -67,7 +87,7 @@ static void print_without(const struct sweep_report *r, FILE *to)
 
 static void print_try(const struct sweep_report *r, const struct sweep_try *t, FILE *to)
 {
-	char *name = sweep_position_name(t->position);
+	char *name = sweep_position_name(t->position), *repeat = repeat_of(r, t);
 	const char *line = t->differences;
 
 	fprintf(to, "\n%s: ", t->verdict == SWEEP_WRONG ? "WRONG" : "wrong once, and not again");
@@ -88,10 +108,8 @@ static void print_try(const struct sweep_report *r, const struct sweep_try *t, F
 		fprintf(to, "    %.*s\n", len, line);
 		line += len + (line[len] == '\n');
 	}
-	fprintf(to, "    %s --gaps=%s --", r->again, t->faults);
-	for (char **word = r->child; *word; word++)
-		print_word(to, *word);
-	fputc('\n', to);
+	fprintf(to, "    %s\n", repeat);
+	free(repeat);
 	free(name);
 }
 
@@ -164,10 +182,11 @@ static void json_lines(FILE *to, const char *name, const char *lines)
 	fputc(']', to);
 }
 
-static void json_try(FILE *to, const struct sweep_try *t)
+static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_try *t)
 {
 	const struct sweep_position *p = t->position;
 	bool kept = t->verdict == SWEEP_WRONG || t->verdict == SWEEP_UNSURE;
+	char *repeat = kept ? repeat_of(r, t) : NULL;
 
 	fputs("    {", to);
 	json_text(to, "verdict", verdict_names[t->verdict]);
@@ -183,8 +202,11 @@ static void json_try(FILE *to, const struct sweep_try *t)
 	fputs(", ", to);
 	json_text(to, "faults", kept ? t->faults : NULL);
 	fputs(", ", to);
+	json_text(to, "repeat", repeat);
+	fputs(", ", to);
 	json_lines(to, "differences", t->differences);
 	fputc('}', to);
+	free(repeat);
 }
 
 void sweep_report_json(const struct sweep_report *r, FILE *to)
@@ -206,7 +228,7 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 	fputs(",\n  \"gaps\": [", to);
 	for (size_t i = 0; i < r->count; i++) {
 		fputs(i ? ",\n" : "\n", to);
-		json_try(to, &r->tries[i]);
+		json_try(to, r, &r->tries[i]);
 	}
 	fputs(r->count ? "\n  ]\n}\n" : "]\n}\n", to);
 }

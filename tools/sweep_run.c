@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define ARGUMENTS_MAX 32 /* but --write and the command's */
+#define FOLDERS_MAX   10000
 
 /* ---- files ---- */
 
@@ -41,26 +42,72 @@ static bool is_ours(const char *name)
 	       (strcmp(dot, ".run") == 0 || strcmp(dot, ".log") == 0 || strcmp(dot, ".faults.json") == 0);
 }
 
+static int has_sweep(const char *folder, bool *ret, struct err *err)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	bool found = false;
+
+	if (!dir)
+		return err_set_errno(err, errno, "cannot open '%s'", folder);
+	while (!found && (entry = readdir(dir)))
+		found = is_ours(entry->d_name);
+	closedir(dir);
+	*ret = found;
+	return 0;
+}
+
+/* One that the user has named may be there, but nothing of it is thrown away. */
+static int use_folder(struct sweep_runs *s, const char *folder, struct err *err)
+{
+	bool has = false;
+	int rc = 0;
+
+	s->folder = xstrdup(folder);
+	if (mkdir(folder, 0700) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return err_set_errno(err, errno, "cannot make '%s'", folder);
+	rc = has_sweep(folder, &has, err);
+	if (rc == 0 && has)
+		return err_set(err, ERR_USAGE,
+			"'%s' holds an earlier sweep, which is not thrown away: remove it, or name another folder",
+			folder);
+	return rc;
+}
+
+/* NAME.sweep, or NAME-2.sweep and so on: the first that is not there. */
+static int make_folder(struct sweep_runs *s, const char *name, int len, struct err *err)
+{
+	for (int n = 1; n < FOLDERS_MAX; n++) {
+		char number[16] = "";
+
+		if (n > 1)
+			snprintf(number, sizeof(number), "-%d", n);
+		free(s->folder);
+		s->folder = xasprintf("%.*s%s.sweep", len, name, number);
+		if (mkdir(s->folder, 0700) == 0) {
+			if (n > 1)
+				fprintf(stderr, "kubetape sweep: earlier ones are kept: this one is '%s'\n",
+					s->folder);
+			return 0;
+		}
+		if (errno != EEXIST)
+			return err_set_errno(err, errno, "cannot make '%s'", s->folder);
+	}
+	return err_set(err, ERR_FAILED, "'%.*s.sweep' and %d more folders are there: name one with --out",
+		len, name, FOLDERS_MAX - 2);
+}
+
 int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *err)
 {
 	const char *slash = strrchr(s->options.tape, '/');
 	const char *name = slash && slash[1] ? slash + 1 : s->options.tape;
-	int len = (int)(strlen(name) > 5 && strcmp(name + strlen(name) - 5, ".tape") == 0 ? strlen(name) - 5
-											  : strlen(name));
-	DIR *dir;
+	size_t len = strlen(name);
 
-	s->folder = folder ? xstrdup(folder) : xasprintf("%.*s.sweep", len, name);
-	if (mkdir(s->folder, 0700) && errno != EEXIST)
-		return err_set_errno(err, errno, "cannot make '%s'", s->folder);
-	dir = opendir(s->folder);
-	if (!dir)
-		return err_set_errno(err, errno, "cannot open '%s'", s->folder);
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (is_ours(entry->d_name))
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	}
-	closedir(dir);
-	return 0;
+	if (len > 5 && strcmp(name + len - 5, ".tape") == 0)
+		len -= 5;
+	return folder ? use_folder(s, folder, err) : make_folder(s, name, (int)len, err);
 }
 
 /* ---- one run ---- */

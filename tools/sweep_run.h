@@ -30,7 +30,8 @@ struct sweep_runs {
 	struct sweep_slot slot[SWEEP_JOBS_MAX];
 };
 
-/* Makes the folder (NULL: named after the tape), and clears it of what an earlier sweep has left. */
+/* Makes the folder. NULL: one that is not there yet, named after the tape. One that is named must not hold an
+ * earlier sweep: ERR_USAGE. */
 int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *err) MUST_CHECK;
 
 /* FOLDER/NAME.suffix of what runs in that slot; the caller frees. */

@@ -107,9 +107,45 @@ class SweepTest(unittest.TestCase):
 		self.assertIn("default/web-2", missed)
 		gap = next(gap for gap in self.wrong(report) if gap["object"] == "default/web-2")
 		self.assertEqual(gap["differences"], ["configmaps default/web-2 is left (without the gap: not)"])
+		self.assertEqual(self.repeat(gap["repeat"]).returncode, 1)
 		left = self.replay(report, gap, [sys.executable, CONTROLLER, "buggy", "tombstone"])
 		self.assertEqual(left["web-2"], "create")
 		self.assertEqual(left["web-1"], "create")
+
+	def repeat(self, line, command=""):
+		"""What the line of a finding says when it is pasted into a shell; with `command`, of another one."""
+		if command:
+			line = line.split(" -- ")[0] + " -- " + command
+		folder = os.path.dirname(KUBETAPE)
+		return subprocess.run(["sh", "-c", line], cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE_S,
+			env={**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"]})
+
+	def test_the_line_of_a_finding_repeats_it_with_its_verdict(self):
+		done = self.sweep("--at", "deletions", "--settle", "2s", command=[sys.executable, CONTROLLER, "buggy", "tombstone"])
+		self.assertEqual(done.returncode, 1, done.stderr)
+		paragraph = next(p for p in done.stdout.split("\n\n") if "default/web-2" in p).splitlines()
+		self.assertEqual(paragraph[1], "    configmaps default/web-2 is left (without the gap: not)")
+		again = self.repeat(paragraph[-1])
+		self.assertEqual((again.returncode, again.stdout.splitlines()[-1]), (1, "configmaps default/web-2 is left (golden: not)"), again.stderr)
+		mended = self.repeat(paragraph[-1], "%s %s mended tombstone" % (sys.executable, CONTROLLER))
+		self.assertEqual(mended.returncode, 0, mended.stdout + mended.stderr)
+		self.assertIn("no difference: ", mended.stdout)
+		crashed = self.repeat(paragraph[-1], "sh -c 'exit 9'")
+		self.assertEqual(crashed.returncode, 9)
+		self.assertIn("ends by itself, exit code 9 (golden: is quiet at the end, exit code 0)", crashed.stdout)
+
+	def test_what_an_earlier_sweep_has_left_is_kept(self):
+		here = lambda *options: subprocess.run([KUBETAPE, "sweep", self.tape, "--at", "none", *options, "--", "true"], cwd=self.folder,
+			capture_output=True, text=True, timeout=DEADLINE_S)
+		for name in ("story", "story-2", "story-3"):
+			done = here()
+			self.assertTrue(os.path.exists(os.path.join(self.folder, name + ".sweep", "without-1.run")), done.stderr)
+		self.assertEqual(done.stderr, "kubetape sweep: earlier ones are kept: this one is 'story-3.sweep'\n")
+		done = here("-o", "story.sweep")
+		self.assertEqual((done.returncode, done.stderr),
+			(2, "kubetape sweep: 'story.sweep' holds an earlier sweep, which is not thrown away: remove it, or name another folder\n"))
+		os.mkdir(os.path.join(self.folder, "empty"))
+		self.assertNotEqual(here("-o", "empty").returncode, 2)
 
 	def test_finds_an_identity_that_is_a_name(self):
 		report = self.try_both("identity", "recreations")
