@@ -8,7 +8,7 @@
 #include "recorder/end_reason.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
-#include "schema/tape/reader.h"
+#include "schema/tape/position.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +30,7 @@ struct past {
 	struct member *members;                                 /* of last_rv, newest first */
 	size_t member_count;
 	uint64_t last_watch, open_gap;
+	int64_t watch_end_ns; /* wall clock; INT64_MIN: there was none, or its end is not known */
 	char end_reason[END_REASON_BYTES]; /* of the last watch */
 	struct tape_gap gap;               /* the open one; its strings below */
 	char gap_reason[END_REASON_BYTES], gap_rv[RESUME_RV_BYTES];
@@ -76,6 +77,14 @@ static int take_mark(void *context, const struct tape_mark *mark)
 	return 0;
 }
 
+/* One without an end ended with the last thing on the tape, as far as anybody knows. */
+static int64_t end_of(const struct load *l, const struct tape_connection *c)
+{
+	if (!c->end_reason)
+		return l->last_ns > c->begin_ns ? l->last_ns : c->begin_ns;
+	return c->duration_ns >= 0 ? time_add(c->begin_ns, c->duration_ns) : INT64_MIN;
+}
+
 static int take_connection(void *context, const struct tape_connection *c)
 {
 	struct load *l = context;
@@ -83,6 +92,7 @@ static int take_connection(void *context, const struct tape_connection *c)
 
 	if (p && strcmp(c->purpose, "watch") == 0) {
 		p->last_watch = c->id;
+		p->watch_end_ns = end_of(l, c);
 		snprintf(p->end_reason, sizeof(p->end_reason), "%s",
 			c->end_reason ? c->end_reason : "recorder_died");
 	}
@@ -90,6 +100,7 @@ static int take_connection(void *context, const struct tape_connection *c)
 		struct tape_connection row = *c;
 
 		row.end_reason = "recorder_died";
+		row.duration_ns = time_sub(end_of(l, c), c->begin_ns);
 		row.next_action = "stop";
 		return tape_writer_end_connection(flusher_tape(l->x->flusher), &row, l->err);
 	}
@@ -221,11 +232,24 @@ static void set_resume(struct past *p)
 		resume_event(r, p->members[i].type, slice_of(p->members[i].uid), slice_of(p->last_rv));
 }
 
-static void set_pause(const struct load *l, struct past *p, uint64_t last_seq)
+/* When its own watch ended, which may be long before the last thing on the tape: later recordings may have
+ * left it out. */
+static int find_pause(const struct load *l, struct past *p, int64_t *ret_ns, uint64_t *ret_seq)
+{
+	if (p->open_gap) {
+		*ret_ns = p->gap.begin_ns;
+		*ret_seq = p->gap.begin_seq;
+		return 0;
+	}
+	*ret_ns = p->watch_end_ns != INT64_MIN ? p->watch_end_ns : l->last_ns;
+	return tape_position_at_time(l->tape, *ret_ns, ret_seq, l->err);
+}
+
+static void set_pause(struct past *p, int64_t begin_ns, uint64_t begin_seq)
 {
 	const struct stream_pause pause = {
-		.begin_ns = p->open_gap ? p->gap.begin_ns : l->last_ns,
-		.begin_seq = p->open_gap ? p->gap.begin_seq : last_seq,
+		.begin_ns = begin_ns,
+		.begin_seq = begin_seq,
 		.open_gap = p->open_gap,
 		.reason = p->open_gap      ? p->gap_reason
 			  : *p->end_reason ? p->end_reason
@@ -240,6 +264,8 @@ static void set_pause(const struct load *l, struct past *p, uint64_t last_seq)
 static int load_all(struct load *l)
 {
 	struct tape_info info;
+	int64_t begin_ns;
+	uint64_t begin_seq;
 	int rc = tape_info(l->tape, &info, l->err);
 
 	l->last_ns = info.last_time_ns;
@@ -258,7 +284,9 @@ static int load_all(struct load *l)
 		if (rc || !p->listed)
 			continue;
 		set_resume(p);
-		set_pause(l, p, info.last_seq);
+		rc = find_pause(l, p, &begin_ns, &begin_seq);
+		if (rc == 0)
+			set_pause(p, begin_ns, begin_seq);
 	}
 	return rc;
 }
@@ -273,6 +301,7 @@ static void init_pasts(struct load *l, struct stream **streams)
 		l->pasts[i].stream = streams[i];
 		l->pasts[i].id = s ? s->id : UINT32_MAX;
 		l->pasts[i].resource = s ? s->resource : UINT32_MAX;
+		l->pasts[i].watch_end_ns = INT64_MIN;
 	}
 }
 

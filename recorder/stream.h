@@ -22,10 +22,10 @@
 #ifndef RECORDER_STREAM_H
 #define RECORDER_STREAM_H
 
-#include "schema/base/catalog.h"
 #include "recorder/context.h"
 #include "recorder/known.h"
 #include "recorder/resume.h"
+#include "schema/base/catalog.h"
 
 struct stream_spec {
 	const struct catalog_resource *resource;
@@ -43,8 +43,8 @@ void stream_free(struct stream *s);
 struct known *stream_known(struct stream *s);
 struct resume *stream_resume(struct stream *s);
 struct stream_pause {
-	int64_t begin_ns;   /* wall clock of the last thing on the tape */
-	uint64_t begin_seq; /* the last event on the tape */
+	int64_t begin_ns;   /* wall clock of the end of its own last watch */
+	uint64_t begin_seq; /* the last event on the tape by then */
 	uint64_t open_gap;  /* id of a gap that was open already, with its own beginning; 0 none */
 	const char *reason, *from_rv;
 	uint64_t connection_before;

@@ -2,7 +2,7 @@
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
-#include "schema/tape/reader.h"
+#include "tools/certainty.h"
 #include "tools/commands.h"
 #include "tools/position_help.h"
 #include "tools/sql_progress.h"
@@ -107,60 +107,135 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 	return out_stream_check(stdout, err);
 }
 
+struct diff {
+	const struct diff_options *options;
+	struct tape *tape;
+	struct sql_session *session;
+	struct tape_names names; /* of the resources chosen; none: all */
+	const char *texts[2];
+	struct tape_position positions[2]; /* from, to */
+};
+
 /* Names as kubectl takes them; they are looked up on the tape. */
-static int choose(struct sql_session *s, const char *tape_path, const char *wanted, struct err *err)
+static int choose(struct diff *d, struct err *err)
 {
-	struct tape_names names = {0};
 	struct buf list;
-	struct tape *t;
 	int code;
 
-	code = tape_open(tape_path, &t, err);
-	if (code)
-		return code;
 	buf_init(&list, LIMIT_CONFIG_BYTES);
 	code = buf_append(&list, "/", 1, err);
-	if (!code && *wanted)
-		code = tape_names_choose(t, wanted, &names, err);
-	for (size_t i = 0; i < names.count && !code; i++)
-		code = buf_printf(&list, err, "%s %s %s/", names.items[i]->apigroup, names.items[i]->version,
-			names.items[i]->resource);
+	if (!code && *d->options->resource)
+		code = tape_names_choose(d->tape, d->options->resource, &d->names, err);
+	for (size_t i = 0; i < d->names.count && !code; i++)
+		code = buf_printf(&list, err, "%s %s %s/", d->names.items[i]->apigroup,
+			d->names.items[i]->version, d->names.items[i]->resource);
 	if (!code)
 		code = buf_append(&list, "", 1, err);
 	if (!code)
-		sql_session_set(s, "resources", list.ptr);
-	tape_names_release(&names);
+		sql_session_set(d->session, "resources", list.ptr);
 	buf_release(&list);
-	tape_close(t);
 	return code;
 }
 
-static int show(void *values, const struct operands *operands, struct err *err)
+/* History is told forwards. */
+static void put_in_order(struct diff *d)
 {
-	const struct diff_options *o = values;
+	const struct tape_position a = d->positions[0], b = d->positions[1];
+	const char *text = d->texts[0];
+
+	if (a.seq < b.seq || (a.seq == b.seq && a.time_ns <= b.time_ns))
+		return;
+	fprintf(stderr, "kubetape diff-state: '");
+	visible_puts(stderr, d->texts[0]);
+	fputs("' lies after '", stderr);
+	visible_puts(stderr, d->texts[1]);
+	fputs("': this is what happened from the second to the first\n", stderr);
+	d->positions[0] = b;
+	d->positions[1] = a;
+	d->texts[0] = d->texts[1];
+	d->texts[1] = text;
+}
+
+static int find_positions(struct diff *d, struct err *err)
+{
+	static const char *const names[] = {"a", "b"};
+	char seq[32];
+	int code = 0;
+
+	for (size_t i = 0; i < 2 && !code; i++)
+		code = tape_position_find(d->tape, d->texts[i], &d->positions[i], err);
+	if (code)
+		return code;
+	put_in_order(d);
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(seq, sizeof(seq), "%llu", (unsigned long long)d->positions[i].seq);
+		sql_session_set(d->session, names[i], seq);
+	}
+	return 0;
+}
+
+static int print(struct diff *d, struct err *err)
+{
+	const struct diff_options *o = d->options;
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full, false}};
 	struct sql_sink sink = {.row = on_row, .context = &p};
 	struct table_out *out = NULL;
-	struct sql_session *s;
 	int code;
 
-	code = sql_session_open(operands->items[0], &s, err);
-	if (code)
-		return code;
-	sql_session_set(s, "a", operands->items[1]);
-	sql_session_set(s, "b", operands->count > 2 ? operands->items[2] : "end");
-	sql_session_set(s, "namespace", o->namespace);
-	sql_session_set(s, "all", o->all_fields ? "1" : "0");
+	sql_session_set(d->session, "namespace", o->namespace);
+	sql_session_set(d->session, "all", o->all_fields ? "1" : "0");
 	if (o->json) {
 		out = table_out_new(stdout, TABLE_NDJSON, 0);
 		table_out_embed(out, state_text_values, false);
 		sink = table_out_sink(out);
 	}
-	code = choose(s, operands->items[0], o->resource, err);
-	if (!code)
-		code = sql_progress_run(s, slice_of(sql), &sink, err);
+	code = sql_progress_run(d->session, slice_of(sql), &sink, err);
 	table_out_free(out);
-	sql_session_close(s);
+	return code;
+}
+
+/* Without names every resource is concerned, of which each may be only a part: that is not told then. */
+static int say_what_is_not_known(struct diff *d, struct err *err)
+{
+	const char *namespace = d->options->namespace;
+	const struct tape_resource *r;
+	struct certainty c;
+	int code = certainty_open(&c, "diff-state", d->tape, err);
+
+	for (size_t i = 0; i < 2 && !code; i++)
+		certainty_of_position(&c, &d->positions[i], d->texts[i]);
+	for (size_t i = 0; i < d->names.count && !code; i++) {
+		certainty_of_resource(&c, d->names.items[i], namespace, d->positions, 2);
+		certainty_of_parts(&c, d->names.items[i], namespace);
+	}
+	for (size_t i = 0; !d->names.count && !code && (r = tape_resource_at(d->tape, i)); i++) {
+		if (r->namespaced || !*namespace)
+			certainty_of_resource(&c, r, namespace, d->positions, 2);
+	}
+	certainty_end(&c);
+	certainty_close(&c);
+	return code ? code : c.is_guess ? EXIT_LOSS : EXIT_OK;
+}
+
+static int show(void *values, const struct operands *operands, struct err *err)
+{
+	struct diff d = {.options = values,
+		.texts = {operands->items[1], operands->count > 2 ? operands->items[2] : "end"}};
+	int code = tape_open(operands->items[0], &d.tape, err);
+
+	if (!code)
+		code = sql_session_open(operands->items[0], &d.session, err);
+	if (!code)
+		code = find_positions(&d, err);
+	if (!code)
+		code = choose(&d, err);
+	if (!code)
+		code = print(&d, err);
+	if (!code)
+		code = say_what_is_not_known(&d, err);
+	tape_names_release(&d.names);
+	sql_session_close(d.session);
+	tape_close(d.tape);
 	return code;
 }
 
@@ -178,9 +253,15 @@ const struct command cmd_diff_state = {
 	.summary = "compare the objects at two points of a tape",
 	.description =
 		"Prints which objects were added (+), deleted (-), deleted and made again under their name (!)\n"
-		"or changed (~) from the first point to the second (default: the end), and the fields.\n\n" POSITION_HELP
-		"\n"
+		"or changed (~) from the first point to the second (default: the end), and the fields. History is\n"
+		"told forwards, whichever of the two comes first.\n\n" POSITION_HELP "\n"
 		"  kubetape diff-state X.tape 12:03:05 12:04:00 -n shop",
 	.options = rows,
+	.exits =
+		{
+			[EXIT_LOSS] =
+				"done, but the tape cannot know it: a position lies outside it, or something was "
+				"not watched there",
+		},
 	.run = run,
 };

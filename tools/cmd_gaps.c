@@ -68,7 +68,10 @@ static void print_head(const struct gap_account *a)
 	char begin[TIME_TEXT_BYTES], end[TIME_TEXT_BYTES], length[TIME_TEXT_BYTES];
 	const struct tape_gap *g = &a->gap;
 
-	printf("gap %llu  ", (unsigned long long)g->id);
+	if (g->id)
+		printf("gap %llu  ", (unsigned long long)g->id);
+	else
+		fputs("gap -  ", stdout);
 	print_resource_name(a->resource);
 	if (a->stream) {
 		print_scope("in namespace", a->stream->namespace);
@@ -82,7 +85,7 @@ static void print_head(const struct gap_account *a)
 		printf(" to %s (%s)", time_format(end, g->end_ns),
 			duration_format(length,
 				g->duration_ns >= 0 ? g->duration_ns : time_sub(g->end_ns, g->begin_ns)));
-	printf(", behind event %llu\n", (unsigned long long)g->begin_seq);
+	printf(", after event %llu\n", (unsigned long long)g->begin_seq);
 }
 
 static void print_why(const struct gap_account *a)
@@ -133,7 +136,8 @@ static void print_end(const struct gap_account *a)
 		return;
 	}
 	if (is_open(a)) {
-		printf("not at all: what came after it is not on the tape\n");
+		puts(g->id ? "not at all: what came after it is not on the tape"
+			   : "not at all: later recordings on this tape did not follow it");
 		return;
 	}
 	if (strcmp(g->how_ended, "relist") == 0)
@@ -243,8 +247,12 @@ static void print_page(const struct gap_accounts *all, const struct gaps_options
 		open += is_open(a);
 		missed += differences(a);
 	}
+	if (all->untold_count)
+		printf("of %zu imported streams the tape does not tell when they were watched\n",
+			all->untold_count);
 	if (all->count == 0) {
-		printf("no gaps: every stream was watched from its first list to the end\n");
+		puts(all->untold_count ? "no gaps are known"
+				       : "no gaps: every stream was watched from its first list to the end");
 		return;
 	}
 	printf("%zu gaps, of which %zu hid %llu changes", all->count, hid, (unsigned long long)missed);
@@ -314,7 +322,11 @@ static void json_gap(const struct gap_account *a)
 {
 	const struct tape_gap *g = &a->gap;
 
-	printf("    {\"gap\": %llu, \"stream\": %u", (unsigned long long)g->id, g->stream);
+	if (g->id)
+		printf("    {\"gap\": %llu", (unsigned long long)g->id);
+	else
+		fputs("    {\"gap\": null", stdout);
+	json_number("stream", g->stream);
 	json_resource(a->resource);
 	json_text(", ", "namespace", a->stream ? a->stream->namespace : NULL);
 	json_time("begin", g->begin_ns);
@@ -342,7 +354,7 @@ static void print_json(const char *path, const struct gap_accounts *all, const s
 	const char *before = "\n";
 
 	json_text("{\n  ", "tape", path);
-	fputs(",\n  \"gaps\": [", stdout);
+	printf(",\n  \"untold_streams\": %zu,\n  \"gaps\": [", all->untold_count);
 	for (size_t i = 0; i < all->count; i++) {
 		if (!is_wanted(&all->items[i], o))
 			continue;
@@ -354,15 +366,6 @@ static void print_json(const char *path, const struct gap_accounts *all, const s
 }
 
 /* ---- the command ---- */
-
-static bool any_hid_something(const struct gap_accounts *all)
-{
-	for (size_t i = 0; i < all->count; i++) {
-		if (gap_hid_something(&all->items[i]))
-			return true;
-	}
-	return false;
-}
 
 static int show(void *values, const struct operands *operands, struct err *err)
 {
@@ -380,7 +383,7 @@ static int show(void *values, const struct operands *operands, struct err *err)
 		else
 			print_page(&all, o);
 		code = out_stream_flush(stdout, err);
-		if (!code && any_hid_something(&all))
+		if (!code && gap_accounts_lack_something(&all))
 			code = EXIT_LOSS;
 	}
 	gap_accounts_release(&all);
@@ -403,11 +406,14 @@ const struct command cmd_gaps = {
 	.description =
 		"Gives an account of each interval in which a stream was not being watched: why it began, what\n"
 		"was tried, how it ended, and which objects turned out to be changed, deleted or recreated\n"
-		"meanwhile. The exit code is 3 when a gap hid something or never ended, else 0.",
+		"meanwhile. A resource that a later recording on the tape left out has a gap without a number.\n"
+		"The exit code is 3 when a gap hid something or never ended, or when the tape does not tell\n"
+		"when a stream was watched, as after an import; else 0.",
 	.options = rows,
 	.exits =
 		{
-			[EXIT_LOSS] = "a gap hid something, or never ended",
+			[EXIT_LOSS] =
+				"a gap hid something or never ended, or the tape does not tell when a stream was watched",
 		},
 	.run = run,
 };

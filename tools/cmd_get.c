@@ -8,7 +8,7 @@
 #include "schema/base/limits.h"
 #include "schema/base/visible.h"
 #include "schema/base/yaml_out.h"
-#include "schema/tape/position.h"
+#include "tools/certainty.h"
 #include "tools/commands.h"
 #include "tools/get_table.h"
 #include "tools/position_help.h"
@@ -52,6 +52,9 @@ struct get {
 	bool one_object;    /* a single one is asked for, so that no list goes around it */
 	bool many;          /* several resources are asked for, so that names tell which */
 	struct buf missing; /* what was asked for by name and is not there, as kubectl says it */
+	struct certainty certainty;
+	uint32_t *noted; /* resources of which was said what is not known */
+	size_t noted_count;
 	struct tape_position position;
 };
 
@@ -284,6 +287,32 @@ static void begin_list(struct get *g)
 	g->list_begun = true;
 }
 
+/* Each once, however often it is named. */
+static void keep_resource(struct get *g)
+{
+	for (size_t i = 0; i < g->noted_count; i++) {
+		if (g->noted[i] == g->resource->id)
+			return;
+	}
+	g->noted = xrealloc(g->noted, (g->noted_count + 1) * sizeof(*g->noted));
+	g->noted[g->noted_count++] = g->resource->id;
+}
+
+static void say_what_is_not_known(struct get *g)
+{
+	const char *namespace = g->options->namespace ? g->options->namespace : "";
+	struct certainty *c = &g->certainty;
+
+	certainty_of_position(c, &g->position, g->options->at);
+	for (size_t i = 0; i < g->noted_count; i++) {
+		const struct tape_resource *r = tape_resource_by_id(g->tape, g->noted[i]);
+
+		certainty_of_resource(c, r, namespace, &g->position, 1);
+		certainty_of_parts(c, r, namespace);
+	}
+	certainty_end(c);
+}
+
 static int print_names(
 	struct get *g, const char *resources, const char *const *names, size_t count, struct err *err)
 {
@@ -304,6 +333,7 @@ static int print_names(
 		code = print_resource(g, err);
 		if (!code)
 			code = note_missing(g, err);
+		keep_resource(g);
 	}
 	free(g->found);
 	tape_names_release(&g->resources);
@@ -325,8 +355,11 @@ static int print_named(struct get *g, const char *operand, struct err *err)
 	return code;
 }
 
+/* kubectl's words, where it is known that there was nothing. */
 static void say_nothing_found(const struct get *g)
 {
+	if (g->certainty.is_guess)
+		return;
 	if (g->options->namespace)
 		fprintf(stderr, "No resources found in %s namespace.\n", g->options->namespace);
 	else
@@ -348,6 +381,8 @@ static int print_all(struct get *g, const struct operands *operands, struct err 
 		code = print_named(g, operands->items[i], err);
 	if (!code && is_output(g, "json") && (g->printed_count || !g->one_object))
 		puts(g->one_object ? "" : "]}");
+	if (!code)
+		say_what_is_not_known(g);
 	if (!code && g->missing.len)
 		return err_set(err, ERR_NOT_FOUND, "%.*s not found", (int)g->missing.len, g->missing.ptr);
 	if (!code && g->printed_count == 0 && is_table(g))
@@ -369,9 +404,15 @@ static int get(void *values, const struct operands *operands, struct err *err)
 	if (!code)
 		code = tape_position_find(g.tape, o->at, &g.position, err);
 	if (!code)
+		code = certainty_open(&g.certainty, "get", g.tape, err);
+	if (!code)
 		code = sql_session_open(operands->items[0], &g.session, err);
 	if (!code)
 		code = print_all(&g, operands, err);
+	if (!code && g.certainty.is_guess)
+		code = EXIT_LOSS;
+	certainty_close(&g.certainty);
+	free(g.noted);
 	buf_release(&g.missing);
 	label_selector_free(g.selector);
 	sql_session_close(g.session);
@@ -398,5 +439,11 @@ const struct command cmd_get = {
 		"  kubetape get X.tape pods -n shop --at 12:03:05\n"
 		"  kubetape get X.tape deploy/web -o yaml --at -5m",
 	.options = rows,
+	.exits =
+		{
+			[EXIT_LOSS] =
+				"done, but the tape cannot know it: the position lies outside it, or what is shown "
+				"was not watched there",
+		},
 	.run = run,
 };

@@ -2,7 +2,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
-#include "schema/tape/reader.h"
+#include "schema/tape/coverage.h"
 #include "tools/commands.h"
 #include "tools/progress.h"
 #include "tools/table_out.h"
@@ -27,6 +27,7 @@ struct report {
 	const char *path;
 	struct tape_info tape;
 	size_t stream_count, resource_count;
+	size_t states[COVERAGE_STATE_COUNT]; /* of the streams, at the end of the tape */
 	struct resource_count *resources;
 };
 
@@ -109,6 +110,24 @@ static int count_live(struct report *r, struct tape *t, struct err *err)
 	return 0;
 }
 
+/* Gaps that no row tells count as well. */
+static int count_states(struct report *r, struct tape *t, struct err *err)
+{
+	const struct tape_stream *s;
+	struct coverage_point end;
+	struct coverage *c;
+	int rc = coverage_load(t, &c, err);
+
+	if (rc)
+		return rc;
+	end = (struct coverage_point){r->tape.last_seq, coverage_span(c).end_ns, true};
+	for (size_t i = 0; (s = tape_stream_at(t, i)); i++)
+		r->states[coverage_at(c, s->id, &end).state]++;
+	r->tape.gaps += coverage_left_count(c);
+	coverage_free(c);
+	return 0;
+}
+
 static int make_report(struct report *r, struct tape *t, struct err *err)
 {
 	int code = tape_info(t, &r->tape, err);
@@ -116,9 +135,10 @@ static int make_report(struct report *r, struct tape *t, struct err *err)
 	if (code)
 		return code;
 	list_resources(r, t);
-	if ((code = count_events(r, t, err)) || (code = count_live(r, t, err)))
-		return code;
-	return 0;
+	code = count_events(r, t, err);
+	if (!code)
+		code = count_live(r, t, err);
+	return code ? code : count_states(r, t, err);
 }
 
 static double per(uint64_t a, uint64_t b)
@@ -163,6 +183,15 @@ static void print_json_number(const char *name, uint64_t value)
 	printf("  \"%s\": %llu,\n", name, (unsigned long long)value);
 }
 
+static void print_json_states(const struct report *r)
+{
+	fputs("  \"streams_at_end\": {", stdout);
+	for (int i = 0; i < COVERAGE_STATE_COUNT; i++)
+		printf("%s\"%s\": %zu", i ? ", " : "", coverage_state_name((enum coverage_state)i),
+			r->states[i]);
+	fputs("},\n", stdout);
+}
+
 static int print_json(const struct report *r, struct err *err)
 {
 	fputs("{\n  ", stdout);
@@ -173,6 +202,7 @@ static int print_json(const struct report *r, struct err *err)
 	print_json_number("last_seq", r->tape.last_seq);
 	print_json_number("segments", r->tape.segments);
 	print_json_number("streams", r->stream_count);
+	print_json_states(r);
 	print_json_number("resources", r->resource_count);
 	print_json_number("connections", r->tape.connections);
 	print_json_number("gaps", r->tape.gaps);
@@ -216,6 +246,24 @@ static void print_times(const struct report *r)
 	printf("time         %s to %s (%s)\n", time_format(first, r->tape.first_time_ns),
 		time_format(last, r->tape.last_time_ns),
 		duration_format(span, time_sub(r->tape.last_time_ns, r->tape.first_time_ns)));
+}
+
+/* Only where there is something to say: of a whole recording every stream was watched to its end. */
+static void print_states(const struct report *r)
+{
+	static const char *const words[] = {[COVERAGE_UNLISTED] = "never listed",
+		[COVERAGE_GAP] = "not watched any more",
+		[COVERAGE_LEFT] = "not followed any more",
+		[COVERAGE_UNTOLD] = "imported, which does not tell when they were watched"};
+	const char *before = "unknown      ";
+
+	for (int i = COVERAGE_UNLISTED; i < COVERAGE_STATE_COUNT; i++) {
+		if (!r->states[i])
+			continue;
+		printf("%s%zu streams %s", before, r->states[i], words[i]);
+		before = ", ";
+	}
+	fputs(*before == ',' ? "\n" : "", stdout);
 }
 
 static void print_sizes(const struct report *r)
@@ -287,6 +335,7 @@ static int print_page(const struct report *r, struct err *err)
 		printf(" (seq %llu to %llu)", (unsigned long long)r->tape.first_seq,
 			(unsigned long long)r->tape.last_seq);
 	printf(" of %zu resources in %zu streams\n", r->resource_count, r->stream_count);
+	print_states(r);
 	print_sizes(r);
 	printf("segments     %llu\n", (unsigned long long)r->tape.segments);
 	printf("connections  %llu\n", (unsigned long long)r->tape.connections);

@@ -5,9 +5,10 @@
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
-#include "schema/tape/reader.h"
+#include "tools/certainty.h"
 #include "tools/commands.h"
 #include "tools/object_name.h"
+#include "tools/position_help.h"
 #include "tools/sql_progress.h"
 #include "tools/state_text.h"
 #include "tools/table_out.h"
@@ -15,13 +16,17 @@
 #include <stdlib.h>
 
 struct log_options {
-	const char *namespace, *color;
+	const char *namespace, *color, *from, *until;
 	bool all_fields, full, json;
 };
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'n', "namespace", offsetof(struct log_options, namespace), "NS",
 		"the object's namespace (default: any)"},
+	{OPTION_TEXT, 0, "from", offsetof(struct log_options, from), "POSITION",
+		"only what happened after that (default: start)"},
+	{OPTION_TEXT, 0, "until", offsetof(struct log_options, until), "POSITION",
+		"only what had happened by then (default: end)"},
 	{OPTION_FLAG, 0, "all-fields", offsetof(struct log_options, all_fields), NULL,
 		"also managedFields and resourceVersion"},
 	{OPTION_FLAG, 0, "full", offsetof(struct log_options, full), NULL, "do not cut long values"},
@@ -31,23 +36,30 @@ static const struct option_row rows[] = {
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
-/* A row with an op is a field that an event changed; one without is a gap of the resource, which is told when
- * it began after the object was first seen. %s: conditions that the walk can use. */
+/* A row with a type is an event, with a field that it changed or without one; a row without a type is a gap
+ * of the resource, which is told when it began after the object was first seen. %s: conditions that a walk
+ * over events can use. */
 static const char sql_format[] =
-	"WITH c AS MATERIALIZED (SELECT seq, time, time_ns, type, origin, apigroup, version, resource, namespace, "
-	"name, uid, rv, op, field, old_json AS old, new_json AS new, manager FROM changes WHERE all_fields = :all%s%s) "
-	"SELECT * FROM (SELECT seq, time, time_ns, type, origin, resource, namespace, name, uid, rv, op, field, "
+	"WITH first AS MATERIALIZED (SELECT apigroup, resource, namespace, min(seq) AS seq FROM events WHERE %s "
+	"GROUP BY apigroup, resource, namespace), "
+	"e AS MATERIALIZED (SELECT seq, time, time_ns, type, origin, apigroup, version, resource, namespace, "
+	"name, uid, rv FROM events WHERE %s AND seq > :from AND seq <= :until), "
+	"c AS MATERIALIZED (SELECT seq, op, field, old_json AS old, new_json AS new, manager FROM changes "
+	"WHERE all_fields = :all AND %s AND seq > :from AND seq <= :until) "
+	"SELECT * FROM (SELECT e.seq, time, time_ns, type, origin, resource, namespace, name, uid, rv, op, field, "
 	"iif(field = '', NULL, old) AS old, iif(field = '', NULL, new) AS new, manager, "
-	"NULL AS reason, NULL AS how_ended, NULL AS duration_ns FROM c "
+	"NULL AS reason, NULL AS how_ended, NULL AS duration_ns FROM e LEFT JOIN c USING (seq) "
 	"UNION ALL SELECT g.begin_seq, g.begin, g.begin_ns, NULL, NULL, g.resource, g.namespace, NULL, NULL, NULL, "
-	"NULL, NULL, NULL, NULL, NULL, g.reason, g.how_ended, g.duration_ns FROM gaps AS g "
-	"WHERE EXISTS (SELECT 1 FROM c WHERE c.resource = g.resource AND c.apigroup = g.apigroup AND "
-	"(g.namespace = '' OR g.namespace = c.namespace)) AND g.begin_seq >= (SELECT min(seq) FROM c)) "
-	"ORDER BY seq, op IS NULL";
+	"NULL, NULL, NULL, NULL, NULL, g.reason, g.how_ended, coalesce(g.duration_ns, g.end_ns - g.begin_ns) "
+	"FROM gaps AS g WHERE EXISTS (SELECT 1 FROM first AS f WHERE f.resource = g.resource AND f.apigroup = g.apigroup "
+	"AND (g.namespace = '' OR g.namespace = f.namespace) AND f.seq <= g.begin_seq) "
+	"AND g.begin_ns <= :until_ns AND (g.end_ns IS NULL OR g.end_ns > :from_ns)) ORDER BY seq, type IS NULL";
 
-static const char by_uid[] = " AND uid = :uid";
+static const char streams_format[] = "SELECT DISTINCT stream FROM events WHERE %s";
+
+static const char by_uid[] = "uid = :uid";
 static const char by_name[] =
-	" AND apigroup = :apigroup AND version = :version AND resource = :resource AND name = :name";
+	"apigroup = :apigroup AND version = :version AND resource = :resource AND name = :name";
 static const char by_namespace[] = " AND namespace = :namespace";
 
 enum {
@@ -73,6 +85,7 @@ enum {
 
 struct printer {
 	struct state_text text;
+	bool all_fields;
 	int64_t last_seq, last_time_ns;
 	size_t row_count;
 };
@@ -96,23 +109,41 @@ static void print_event(struct printer *p, const struct sql_value *v)
 	if (!slice_is(v[ORIGIN].bytes, "watch"))
 		printf(" (%.*s)", (int)v[ORIGIN].bytes.len, v[ORIGIN].bytes.ptr);
 	if (p->last_time_ns)
-		printf(" +%s", duration_format(since, v[TIME_NS].integer - p->last_time_ns));
+		printf(" +%s", duration_format(since, time_sub(v[TIME_NS].integer, p->last_time_ns)));
+	if (v[OP].type == SQL_NULL)
+		fputs(p->all_fields ? " (nothing changed)"
+				    : " (nothing but managedFields or resourceVersion)",
+			stdout);
 	putchar('\n');
 	p->last_time_ns = v[TIME_NS].integer;
 }
 
 static void print_gap(struct printer *p, const struct sql_value *v)
 {
+	bool open = slice_is(v[HOW_ENDED].bytes, "open");
 	char length[TIME_TEXT_BYTES];
 
 	state_text_begin(&p->text, STATE_GAP);
 	printf("%.*s NOT WATCHED", (int)v[TIME].bytes.len, v[TIME].bytes.ptr);
-	if (v[DURATION].type == SQL_INTEGER)
+	if (open)
+		fputs(" from here on", stdout);
+	else if (v[DURATION].type == SQL_INTEGER)
 		printf(" for %s", duration_format(length, v[DURATION].integer));
 	fputs(": ", stdout);
 	visible_put(stdout, v[REASON].bytes);
-	fputs(", ended by ", stdout);
-	visible_put(stdout, v[HOW_ENDED].bytes);
+	if (!open) {
+		fputs(", ended by ", stdout);
+		visible_put(stdout, v[HOW_ENDED].bytes);
+	}
+	state_text_end(&p->text);
+	putchar('\n');
+}
+
+/* What a first list shows may be of any age. */
+static void print_beginning(struct printer *p, const struct sql_value *v)
+{
+	state_text_begin(&p->text, STATE_GAP);
+	printf("%.*s NOT WATCHED before: this was the first list", (int)v[TIME].bytes.len, v[TIME].bytes.ptr);
 	state_text_end(&p->text);
 	putchar('\n');
 }
@@ -123,10 +154,12 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 
 	(void)count;
 	p->row_count++;
-	if (v[OP].type == SQL_NULL) {
+	if (v[TYPE].type == SQL_NULL) {
 		print_gap(p, v);
 		return out_stream_check(stdout, err);
 	}
+	if (p->row_count == 1 && slice_is(v[ORIGIN].bytes, "list"))
+		print_beginning(p, v);
 	if (v[SEQ].integer != p->last_seq)
 		print_event(p, v);
 	p->last_seq = v[SEQ].integer;
@@ -136,52 +169,134 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 	return out_stream_check(stdout, err);
 }
 
-/* ---- the command ---- */
+/* ---- which object, from when to when ---- */
 
-static int print(
-	struct sql_session *s, const struct log_options *o, const struct object_name *what, struct err *err)
+struct log {
+	const struct log_options *options;
+	struct object_name what;
+	struct tape *tape;
+	struct sql_session *session;
+	char *where; /* SQL that picks out its events */
+	struct certainty certainty;
+	struct tape_position from, until;
+};
+
+static int choose(struct log *l, const struct operands *operands, struct err *err)
 {
-	struct printer p = {.text = {state_text_wants_color(o->color), o->full, false}};
+	int code = object_name_choose(
+		l->session, operands->items[0], operands->items + 1, operands->count - 1, &l->what, err);
+
+	if (code)
+		return code;
+	l->where = xasprintf(
+		"%s%s", l->what.by_uid ? by_uid : by_name, *l->options->namespace ? by_namespace : "");
+	sql_session_set(l->session, "namespace", l->options->namespace);
+	return 0;
+}
+
+static void set_number(struct log *l, const char *name, long long number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", number);
+	sql_session_set(l->session, name, text);
+}
+
+static int find_bounds(struct log *l, struct err *err)
+{
+	const struct log_options *o = l->options;
+	int code = tape_position_find(l->tape, o->from, &l->from, err);
+
+	if (!code)
+		code = tape_position_find(l->tape, o->until, &l->until, err);
+	if (!code && l->until.seq < l->from.seq)
+		code = err_set(err, ERR_USAGE, "nothing to tell: '%s' lies before '%s'", o->until, o->from);
+	if (code)
+		return code;
+	set_number(l, "from", (long long)l->from.seq);
+	set_number(l, "until", (long long)l->until.seq);
+	set_number(l, "from_ns", (long long)l->from.time_ns);
+	set_number(l, "until_ns", l->until.is_end ? INT64_MAX : (long long)l->until.time_ns);
+	return 0;
+}
+
+/* ---- telling ---- */
+
+static int print(struct log *l, struct err *err)
+{
+	const struct log_options *o = l->options;
+	struct printer p = {
+		.text = {state_text_wants_color(o->color), o->full, false}, .all_fields = o->all_fields};
 	struct table_out *out = o->json ? table_out_new(stdout, TABLE_NDJSON, 0) : NULL;
 	struct sql_sink sink = {.row = on_row, .context = &p};
-	char *sql = xasprintf(sql_format, what->by_uid ? by_uid : by_name, *o->namespace ? by_namespace : "");
+	char *sql = xasprintf(sql_format, l->where, l->where, l->where);
 	int code;
 
+	sql_session_set(l->session, "all", o->all_fields ? "1" : "0");
 	if (out) {
 		table_out_embed(out, state_text_values, false);
 		sink = table_out_sink(out);
 	}
-	code = sql_progress_run(s, slice_of(sql), &sink, err);
+	code = sql_progress_run(l->session, slice_of(sql), &sink, err);
 	free(sql);
 	table_out_free(out);
 	if (!code && !out && p.row_count == 0)
-		code = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'", what->text);
+		code = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'%s", l->what.text,
+			strcmp(o->from, "start") == 0 && l->until.is_end ? "" : " between these positions");
 	return code;
+}
+
+/* Gaps stand among the events; here is told of streams whose gaps nobody knows. */
+static int on_stream(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct log *l = context;
+
+	(void)count, (void)err;
+	certainty_of_untold(&l->certainty, (uint32_t)v[0].integer);
+	return 0;
+}
+
+static int say_what_is_not_known(struct log *l, struct err *err)
+{
+	struct sql_sink sink = {.row = on_stream, .context = l};
+	char *sql = xasprintf(streams_format, l->where);
+	int code = certainty_open(&l->certainty, "log", l->tape, err);
+
+	if (!code) {
+		certainty_of_position(&l->certainty, &l->from, l->options->from);
+		certainty_of_position(&l->certainty, &l->until, l->options->until);
+		code = sql_session_run(l->session, slice_of(sql), &sink, err);
+	}
+	certainty_close(&l->certainty);
+	free(sql);
+	return code ? code : l->certainty.is_guess ? EXIT_LOSS : EXIT_OK;
 }
 
 static int show(void *values, const struct operands *operands, struct err *err)
 {
-	const struct log_options *o = values;
-	struct object_name what = {0};
-	struct sql_session *s = NULL;
-	int code = sql_session_open(operands->items[0], &s, err);
+	struct log l = {.options = values};
+	int code = tape_open(operands->items[0], &l.tape, err);
 
 	if (!code)
-		code = object_name_choose(
-			s, operands->items[0], operands->items + 1, operands->count - 1, &what, err);
-	if (!code) {
-		sql_session_set(s, "namespace", o->namespace);
-		sql_session_set(s, "all", o->all_fields ? "1" : "0");
-		code = print(s, o, &what, err);
-	}
-	free(what.text);
-	sql_session_close(s);
+		code = sql_session_open(operands->items[0], &l.session, err);
+	if (!code)
+		code = find_bounds(&l, err);
+	if (!code)
+		code = choose(&l, operands, err);
+	if (!code)
+		code = print(&l, err);
+	if (!code)
+		code = say_what_is_not_known(&l, err);
+	free(l.where);
+	free(l.what.text);
+	sql_session_close(l.session);
+	tape_close(l.tape);
 	return code;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct log_options o = {.namespace = "", .color = "auto"};
+	struct log_options o = {.namespace = "", .color = "auto", .from = "start", .until = "end"};
 
 	return command_run(self, argc, argv, &o, show);
 }
@@ -194,8 +309,15 @@ const struct command cmd_log = {
 	.description =
 		"Prints every event of the object with the fields it changed, old and new, and who wrote them\n"
 		"by managedFields; and the times in which its resource was not watched. Of a UID, as much as no\n"
-		"other begins with is enough.\n\n"
-		"  kubetape log X.tape deploy/web -n shop",
+		"other begins with is enough.\n\n" POSITION_HELP "\n"
+		"  kubetape log X.tape deploy/web -n shop\n"
+		"  kubetape log X.tape deploy/web -n shop --from 09:51:40 --until +30s",
 	.options = rows,
+	.exits =
+		{
+			[EXIT_LOSS] =
+				"done, but the tape cannot know it: a position lies outside it, or it does not tell "
+				"when the resource was watched",
+		},
 	.run = run,
 };

@@ -1,6 +1,8 @@
 /* gap_account.c: see gap_account.h. */
 #include "tools/gap_account.h"
 
+#include "schema/tape/coverage.h"
+
 #include <stdlib.h>
 
 struct reading {
@@ -112,11 +114,24 @@ static int compare_begin(const void *left, const void *right)
 	return (a->gap.id > b->gap.id) - (a->gap.id < b->gap.id);
 }
 
+static int each_gap(struct reading *r, struct err *err)
+{
+	struct coverage *c;
+	int rc = coverage_load(r->tape, &c, err);
+
+	if (rc)
+		return rc;
+	r->to->untold_count = coverage_untold_count(c);
+	rc = coverage_each_gap(c, r->tape, on_gap, r, err);
+	coverage_free(c);
+	return rc;
+}
+
 int gap_accounts_read(struct tape *t, struct gap_accounts *ret, struct err *err)
 {
 	struct gap_accounts accounts = {0};
 	struct reading r = {t, &accounts};
-	int rc = tape_each_gap(t, on_gap, &r, err);
+	int rc = each_gap(&r, err);
 
 	if (rc == 0 && accounts.count)
 		rc = tape_each_missed(t, on_missed, &r, err);
@@ -170,6 +185,15 @@ bool gap_hid_something(const struct gap_account *a)
 	       strcmp(a->gap.how_ended, "open") == 0;
 }
 
+bool gap_accounts_lack_something(const struct gap_accounts *a)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		if (gap_hid_something(&a->items[i]))
+			return true;
+	}
+	return a->untold_count > 0;
+}
+
 const char *gap_reason_words(const char *reason)
 {
 	static const struct {
@@ -187,7 +211,8 @@ const char *gap_reason_words(const char *reason)
 		{"bad_frame", "what came was no event"},
 		{"bad_encoding", "what came could not be decompressed"},
 		{"client_stop", "the recorder was stopped"}, {"recorder_died", "the recorder died"},
-		{"resource_gone", "the resource was removed"}};
+		{"resource_gone", "the resource was removed"}, {"polled", "nobody watched between two lists"},
+		{"left_out", "events were left out when the tape was exported"}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (strcmp(rows[i].reason, reason) == 0)

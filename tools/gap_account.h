@@ -20,7 +20,7 @@ struct gap_missed {
 };
 
 struct gap_account {
-	struct tape_gap gap; /* its texts are owned here */
+	struct tape_gap gap; /* its texts are owned here; id 0: no row tells it (coverage.h) */
 	const struct tape_stream *stream;
 	const struct tape_resource *resource;
 	bool known_before; /* the connection before it is on the tape */
@@ -35,10 +35,14 @@ struct gap_account {
 struct gap_accounts {
 	struct gap_account *items; /* in the order in which they began */
 	size_t count;
+	size_t untold_count; /* streams of which the tape does not tell when they were watched */
 };
 
 int gap_accounts_read(struct tape *t, struct gap_accounts *ret, struct err *err) MUST_CHECK;
 void gap_accounts_release(struct gap_accounts *a);
+
+/* Whether the tape does not know something: a gap hid changes or never ended, or nothing is told. */
+bool gap_accounts_lack_something(const struct gap_accounts *a);
 
 /* Whether something was missed, or nobody can say because it never ended. */
 bool gap_hid_something(const struct gap_account *a);

@@ -7,6 +7,7 @@
  */
 #include "schema/base/clock.h"
 #include "schema/sql/row_table.h"
+#include "schema/tape/coverage.h"
 
 static const struct tape_stream no_stream = {0, 0, "", "", ""};
 static const struct tape_resource no_resource = {0, "", "", "", "", false};
@@ -162,7 +163,7 @@ static void put_gap_interval(struct walk *w, const struct tape_gap *g)
 {
 	const struct tape_stream *s = stream_of(w->tape, g->stream);
 
-	put_integer(w->sink, (int64_t)g->id);
+	put_known(w->sink, g->id ? (int64_t)g->id : -1);
 	put_integer(w->sink, g->stream);
 	put_resource(w->sink, w->tape, s->resource);
 	put_string(w->sink, s->namespace);
@@ -199,7 +200,14 @@ static int each_gap(void *context, const struct tape_gap *g)
 
 static int fill_gaps(struct tape *t, struct row_sink *sink, struct err *err)
 {
-	return tape_each_gap(t, each_gap, &(struct walk){t, sink}, err);
+	struct coverage *c;
+	int rc = coverage_load(t, &c, err);
+
+	if (rc)
+		return rc;
+	rc = coverage_each_gap(c, t, each_gap, &(struct walk){t, sink}, err);
+	coverage_free(c);
+	return rc;
 }
 
 const struct table_kind gaps_table = {

@@ -11,7 +11,7 @@ const char *coverage_state_name(enum coverage_state state)
 		[COVERAGE_LEFT] = "left",
 		[COVERAGE_UNTOLD] = "untold"};
 
-	return names[state];
+	return state < COVERAGE_STATE_COUNT ? names[state] : "";
 }
 
 void coverage_free(struct coverage *c)
@@ -47,6 +47,11 @@ static bool is_in_gap(const struct coverage_gap *g, const struct coverage_point 
 static bool is_before_list(const struct coverage_stream *s, const struct coverage_point *p)
 {
 	return p->by_time ? p->time_ns < s->listed_ns : p->seq < s->listed_seq;
+}
+
+static bool is_before_tape(const struct coverage *c, const struct coverage_point *p)
+{
+	return p->by_time ? p->time_ns < c->span.begin_ns : p->seq < c->span.first_seq;
 }
 
 static const struct coverage_gap *find_gap(
@@ -90,7 +95,7 @@ struct coverage_answer coverage_at(
 		return unlisted_until(NEVER);
 	if (s->has_list && is_before_list(s, point))
 		return unlisted_until(s->listed_ns);
-	if (!c->has_lists && point->seq < c->span.first_seq)
+	if (!c->has_lists && is_before_tape(c, point))
 		return unlisted_until(c->span.begin_ns);
 	return watched;
 }

@@ -31,6 +31,7 @@ enum coverage_state {
 	COVERAGE_GAP,      /* not watched from since_ns to until_ns; INT64_MAX: to the end */
 	COVERAGE_LEFT,     /* the same for good: later recordings do not follow it any more */
 	COVERAGE_UNTOLD,   /* the tape does not tell when it was watched */
+	COVERAGE_STATE_COUNT,
 };
 
 /* What is known of one stream at one position. */

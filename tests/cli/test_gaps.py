@@ -45,7 +45,7 @@ class Gaps(TapeTest):
     def test_page_tells_why_what_was_tried_and_what_was_missed(self):
         self.assertEqual(self.gaps(), """\
 gap 1  pods
-  when     2023-11-14T22:13:54.000000000Z to 2023-11-14T22:13:59.100000000Z (5.1s), behind event 1
+  when     2023-11-14T22:13:54.000000000Z to 2023-11-14T22:13:59.100000000Z (5.1s), after event 1
   why      the connection was reset (reset), after 33.0s and 5 events; last version seen 100
   tried    watch refused 2 times, watch error_event:410:Expired
   ended    by listing again, at version 300
@@ -55,7 +55,7 @@ gap 1  pods
     modified   pods shop/a  version 90 to 150
 
 gap 2  deployments.apps
-  when     2023-11-14T22:14:20.000000000Z to 2023-11-14T22:14:20.100000000Z (100ms), behind event 0
+  when     2023-11-14T22:14:20.000000000Z to 2023-11-14T22:14:20.100000000Z (100ms), after event 0
   why      the watch was over at the time asked for (server_timeout)
   ended    the watch went on where it was: nothing was missed
 
@@ -108,7 +108,7 @@ class OtherEnds(TapeTest):
     def test_a_gap_that_never_ended_is_exit_3(self):
         done = self.gaps([gap("http_403", "open", 1, 1)])
         self.assertEqual(done.returncode, 3)
-        self.assertIn(", never ended, behind event 0", done.stdout)
+        self.assertIn(", never ended, after event 0", done.stdout)
         self.assertIn("1 gaps, of which 0 hid 0 changes and 1 never ended", done.stdout)
         self.assertIsNone(json.loads(self.run_tape("gaps", self.tape, "--json").stdout)["gaps"][0]["end"])
 

@@ -1,14 +1,16 @@
 """A recorder that is stopped, killed and started again on the same tape: no hole, no repetition."""
 
+import json
 import re
 import signal
+import subprocess
 import threading
 import time
 import unittest
 import urllib.request
 
 from fake_apiserver import wait_for
-from recording import RecordTest, plain_rows
+from recording import KUBETAPE, RecordTest, plain_rows, query
 
 
 class Restarts(RecordTest):
@@ -31,6 +33,54 @@ class Restarts(RecordTest):
         gaps = second.query("SELECT * FROM gaps")
         self.assertEqual([(g["reason"], g["how_ended"], g["from_rv"]) for g in gaps],
                          [("client_stop", "rewatch", "1002")])
+
+    def gaps_of(self, resource):
+        done = subprocess.run([KUBETAPE, "gaps", self.tape, "--json"], capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, [g for g in json.loads(done.stdout)["gaps"] if g["resource"] == resource]
+
+    def record_pods_then_deployments(self, end):
+        """A recording of pods, and one of deployments that sees events afterwards."""
+        deployments = self.api.add("deployments", "Deployment", group="apps", short_names=["deploy"])
+        self.pods.put("a")
+        first = self.record("pods").ready(1)
+        self.pods.watching()
+        self.pods.put("b")
+        first.wait_events(2)
+        end(first)
+        self.end_of_pods = first.query("SELECT begin, end FROM connections WHERE purpose = 'watch'")[0]
+        second = self.record("deploy").ready(1)
+        deployments.watching()
+        deployments.put("d")
+        second.wait_events(3)
+        second.stop()
+
+    def test_what_a_later_recording_leaves_out_has_a_gap_from_the_end_of_its_own_watch(self):
+        self.record_pods_then_deployments(lambda recording: recording.stop())
+        code, gaps = self.gaps_of("pods")
+        self.assertEqual((code, [(g["gap"], g["begin"], g["end"], g["reason"], g["how_ended"]) for g in gaps]),
+                         (3, [(None, self.end_of_pods["end"], None, "client_stop", "open")]))
+        self.assertEqual(self.gaps_of("deployments")[1], [])
+        got = query(self.tape, "SELECT gap, begin_seq, how_ended FROM gaps")
+        self.assertEqual(got, [{"gap": None, "begin_seq": 2, "how_ended": "open"}])
+
+    def test_a_recording_that_follows_it_again_closes_that_gap(self):
+        self.record_pods_then_deployments(lambda recording: recording.stop())
+        self.pods.put("c")
+        third = self.record("pods,deploy").ready(2)
+        third.wait_events(4)
+        third.stop()
+        gaps = self.gaps_of("pods")[1]
+        self.assertEqual([(g["begin"], g["begin_seq"], g["how_ended"]) for g in gaps], [(self.end_of_pods["end"], 2, "rewatch")])
+        self.assertNotEqual(gaps[0]["gap"], None)
+
+    def test_a_recorder_that_was_killed_watched_until_the_last_thing_on_the_tape(self):
+        self.record_pods_then_deployments(lambda recording: recording.kill())
+        last = query(self.tape, "SELECT time FROM events WHERE seq = 2")[0]["time"]
+        code, gaps = self.gaps_of("pods")
+        self.assertEqual((code, [(g["gap"], g["begin_seq"], g["reason"], g["how_ended"]) for g in gaps]),
+                         (3, [(None, 2, "recorder_died", "open")]))
+        self.assertGreaterEqual(gaps[0]["begin"], last)
+        self.assertLess(gaps[0]["begin"], query(self.tape, "SELECT time FROM events WHERE seq = 3")[0]["time"])
 
     def test_a_kill_leaves_what_was_durable_and_the_rest_comes_again(self):
         self.pods.put("a")
