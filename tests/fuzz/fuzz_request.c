@@ -88,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct slice target = take_line(&rest), accept = take_line(&rest), token = take_line(&rest);
 	struct accepted accepted;
 	struct query q;
+	int64_t length_ns;
 	bool yaml;
 
 	query_parse(target, &q);
@@ -96,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	query_release(&q);
 	accept_resource(accept, ACCEPT_BY_ROUTER, &accepted);
 	accept_resource(accept, ACCEPT_BY_HANDLER, &accepted);
-	free(duration_problem(accept));
+	free(go_duration_parse(accept, &length_ns));
 	accept_plain(accept, &yaml);
 	accept_stream(accept, ACCEPT_BY_HANDLER, &accepted);
 	accept_aggregated_discovery(accept);
