@@ -1,4 +1,5 @@
 /* cmd_diff.c: `kubetape diff`: whether a program did the same in two replays. */
+#include "schema/run/run_reader.h"
 #include "tools/commands.h"
 #include "tools/run_verdict.h"
 
@@ -28,10 +29,22 @@ static const struct option_row rows[] = {
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
+/* Of the tape that was replayed, if it is still where it was. */
+static void open_names(struct rule_names *names, const char *run)
+{
+	struct run_reader *reader = NULL;
+	bool read = run_reader_open(run, &reader, NULL) == 0;
+
+	rule_names_open(names, read ? run_reader_fact(reader, "tape") : NULL, UNKNOWN_WARNED);
+	if (read)
+		run_reader_close(reader);
+}
+
 /* 1 means that they differ, so that everything else that goes wrong is 2, as with diff(1). */
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct diff_options o = {.verdict = {.color = "auto"}};
+	struct rule_names names = {0};
 	struct operands operands;
 	struct err err = {0};
 	int code = options_parse(self, argc, argv, &o, &operands, &err);
@@ -40,9 +53,13 @@ static int run(const struct command *self, int argc, char **argv)
 		return EXIT_OK;
 	if (code == 0)
 		code = verdict_order(&o.verdict, o.ordered, o.last, &err);
+	if (code == 0 && (o.verdict.ignore.count || o.verdict.keep.count))
+		open_names(&names, operands.items[0]);
+	o.verdict.names = &names;
 	if (code == 0)
 		code = verdict_give(&o.verdict, operands.items[0], operands.items[1], &err);
 	verdict_release(&o.verdict);
+	rule_names_close(&names);
 	if (code >= 0)
 		return code;
 	command_fail(self, &err);

@@ -22,6 +22,7 @@ struct values {
 	struct text_list gap_specs;
 	struct text_list writes;
 	struct golden_options golden;
+	struct rule_names names; /* if there are rules */
 	bool plain, exit_at_end, loop, rebase_time, ordered, last, lenient, keys;
 };
 
@@ -93,16 +94,20 @@ static const struct option_row options[] = {
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
-static int parse_writes(const struct text_list *list, struct write_rules *rules, struct err *err)
+static int add_write(void *rules, const char *text, struct err *err)
+{
+	return write_rules_add(rules, text, err);
+}
+
+static int parse_writes(const struct values *v, struct write_rules *rules, struct err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < list->count && rc == 0; i++)
-		rc = write_rules_add(rules, list->items[i], err);
+	for (size_t i = 0; i < v->writes.count && rc == 0; i++)
+		rc = rule_names_each(&v->names, RULE_OF_WRITES, v->writes.items[i], add_write, rules, err);
 	return rc;
 }
 
-/* Who closed stdout does not want to know. */
 static int print_serving(void *context, const char *url, const char *kubeconfig, struct err *err)
 {
 	const struct replay_options *o = context;
@@ -201,11 +206,15 @@ static int run(const struct command *self, int argc, char **argv)
 		rc = speed_parse(v.speed, &speed, &err);
 	if (rc == 0)
 		rc = verdict_order(&v.golden.verdict, v.ordered, v.last, &err);
+	if (rc == 0 && (v.writes.count || v.golden.verdict.ignore.count || v.golden.verdict.keep.count))
+		rule_names_open(&v.names, operands.items[0], UNKNOWN_REFUSED);
+	v.golden.verdict.names = &v.names;
 	if (rc == 0)
-		rc = parse_writes(&v.writes, &rules, &err);
+		rc = parse_writes(&v, &rules, &err);
 	if (rc == 0)
 		rc = serve_and_judge(&v, &operands, &rules, speed, &exit_code, &err);
 	write_rules_release(&rules);
+	rule_names_close(&v.names);
 	free(v.writes.items);
 	free(v.gap_specs.items);
 	verdict_release(&v.golden.verdict);

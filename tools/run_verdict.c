@@ -22,15 +22,35 @@ struct printer {
 	struct run_lessons lessons;
 };
 
+static int ignore(void *rules, const char *text, struct err *err)
+{
+	return compare_rules_ignore(rules, text, err);
+}
+
+static int keep(void *rules, const char *text, struct err *err)
+{
+	return compare_rules_keep(rules, text, err);
+}
+
+static int add_rules(const struct verdict_options *o, const struct text_list *list,
+	struct compare_rules *rules, int (*add)(void *rules, const char *text, struct err *err),
+	struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < list->count && rc == 0; i++)
+		rc = o->names ? rule_names_each(o->names, RULE_OF_COMPARISON, list->items[i], add, rules, err)
+			      : add(rules, list->items[i], err);
+	return rc;
+}
+
 static int make_rules(const struct verdict_options *o, struct compare_rules **ret, struct err *err)
 {
 	struct compare_rules *rules = compare_rules_new();
-	int rc = 0;
+	int rc = add_rules(o, &o->ignore, rules, ignore, err);
 
-	for (size_t i = 0; i < o->ignore.count && rc == 0; i++)
-		rc = compare_rules_ignore(rules, o->ignore.items[i], err);
-	for (size_t i = 0; i < o->keep.count && rc == 0; i++)
-		rc = compare_rules_keep(rules, o->keep.items[i], err);
+	if (rc == 0)
+		rc = add_rules(o, &o->keep, rules, keep, err);
 	if (rc)
 		compare_rules_free(rules);
 	else

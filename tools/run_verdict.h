@@ -7,11 +7,13 @@
 
 #include "schema/run/run_compare.h"
 #include "tools/options.h"
+#include "tools/rule_names.h"
 
 /* As the command line gives them. */
 struct verdict_options {
 	struct text_list ignore, keep;
-	struct text_list also; /* further runs that were as good as the first; see run_learn.h */
+	const struct rule_names *names; /* of their resources; borrowed. NULL: they count as they are */
+	struct text_list also;          /* further runs that were as good as the first; see run_learn.h */
 	enum compare_order order;
 	const char *client; /* NULL: all programs */
 	const char *color;  /* auto, always or never */

@@ -149,3 +149,13 @@ void resource_names_offer(const struct catalog *c, struct similar *s)
 		similar_offer(s, c->items[i].singular, &c->items[i]);
 	}
 }
+
+char *resource_names_meant(const struct catalog *c, const char *name)
+{
+	struct similar similar = similar_to((struct slice){name, strcspn(name, ".")});
+	const struct catalog_resource *meant;
+
+	resource_names_offer(c, &similar);
+	meant = similar.choice;
+	return meant ? xasprintf("%s%s%s", meant->resource, *meant->group ? "." : "", meant->group) : NULL;
+}

@@ -14,6 +14,9 @@
  * only what every Kubernetes has. The caller releases the catalog with catalog_release. */
 void resource_names_of(struct tape *t, struct catalog *ret);
 
+/* The resource that may have been meant by a name, as "deployments.apps"; the caller frees. NULL: none. */
+char *resource_names_meant(const struct catalog *c, const char *name);
+
 /* Offers all names of a catalog for what may have been meant by a word; `choice` is a struct
  * catalog_resource. */
 void resource_names_offer(const struct catalog *c, struct similar *s);

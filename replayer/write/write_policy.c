@@ -65,27 +65,30 @@ static int parse_subject(struct slice text, struct write_rule *r, const char *ru
 	return verbs_text.ptr ? parse_verbs(verbs_text, &r->verbs, rule, err) : 0;
 }
 
-int write_rules_add(struct write_rules *rules, const char *text, struct err *err)
+static int parse_rule(struct write_rule *r, struct err *err)
 {
-	struct write_rule r = {.any_group = true, .verbs = ALL_VERBS};
-	struct slice word = slice_of(text), subject;
-	const char *equals = strrchr(text, '=');
-	size_t policy;
-	int rc = 0;
+	const char *equals = strrchr(r->text, '=');
+	struct slice word = slice_of(equals ? equals + 1 : r->text);
+	struct slice subject = {r->text, equals ? (size_t)(equals - r->text) : 0};
+	size_t policy = find_word(word, policies, POLICY_COUNT);
 
-	subject = (struct slice){text, equals ? (size_t)(equals - text) : 0};
-	if (equals)
-		word = slice_of(equals + 1);
-	policy = find_word(word, policies, POLICY_COUNT);
 	if (policy == POLICY_COUNT)
 		return err_set(err, ERR_USAGE,
 			"bad policy '%.*s' in '%s': expected overlay, absorb or reject", (int)word.len,
-			word.ptr, text);
-	r.policy = (enum write_policy)policy;
-	if (equals)
-		rc = parse_subject(subject, &r, text, err);
-	if (rc)
+			word.ptr, r->text);
+	r->policy = (enum write_policy)policy;
+	return equals ? parse_subject(subject, r, r->text, err) : 0;
+}
+
+int write_rules_add(struct write_rules *rules, const char *text, struct err *err)
+{
+	struct write_rule r = {.text = xstrdup(text), .any_group = true, .verbs = ALL_VERBS};
+	int rc = parse_rule(&r, err);
+
+	if (rc) {
+		free(r.text);
 		return rc;
+	}
 	rules->items = xrealloc(rules->items, (rules->count + 1) * sizeof(*rules->items));
 	rules->items[rules->count++] = r;
 	return 0;
@@ -93,6 +96,8 @@ int write_rules_add(struct write_rules *rules, const char *text, struct err *err
 
 void write_rules_release(struct write_rules *rules)
 {
+	for (size_t i = 0; i < rules->count; i++)
+		free(rules->items[i].text);
 	free(rules->items);
 	*rules = (struct write_rules){0};
 }

@@ -25,6 +25,7 @@ enum write_policy {
 enum write_verb { VERB_CREATE, VERB_UPDATE, VERB_PATCH, VERB_DELETE, VERB_DELETE_COLLECTION };
 
 struct write_rule {
+	char *text;                                /* of the rule: slices point into it */
 	struct slice resource, subresource, group; /* empty: any */
 	bool any_group;                            /* no group was named: any */
 	unsigned verbs;                            /* bits by enum write_verb */
@@ -32,11 +33,11 @@ struct write_rule {
 };
 
 struct write_rules {
-	struct write_rule *items; /* slices point into the options' text */
+	struct write_rule *items;
 	size_t count;
 };
 
-/* Appends a rule; `text` must outlive the rules. ERR_USAGE says what is wrong with it. */
+/* Appends a rule; the text is copied. ERR_USAGE says what is wrong with it. */
 int write_rules_add(struct write_rules *rules, const char *text, struct err *err) MUST_CHECK;
 void write_rules_release(struct write_rules *rules);
 

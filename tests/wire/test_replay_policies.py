@@ -39,8 +39,23 @@ class Policies(Writes):
 		self.assertIn("rejects delete of configmaps", body["message"])
 		self.error(self.send("DELETE", PODS_PATH + "/idle"), 403, "Forbidden")
 
+	def test_resources_of_rules_are_named_as_kubectl_takes_them(self):
+		self.start("--write", "reject", "--write", "cm=overlay", "--write", "configmap:delete=reject", "--write", "deploy.apps=overlay",
+			"--write", "ev=overlay")
+		self.assertEqual(self.send("POST", MAPS, config_map("new"))[0], 201)
+		self.assertEqual(self.get(MAPS + "/new")[0], 200)
+		self.error(self.send("DELETE", MAPS + "/new"), 403, "Forbidden")
+		thing = {"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}}
+		self.assertEqual(self.send("POST", "/api/v1/namespaces/default/events", {"kind": "Event", "apiVersion": "v1", **thing})[0], 201)
+
+	def test_a_rule_without_a_resource_is_for_all_and_one_with_a_subresource_for_it(self):
+		self.start("--write", "po/status=reject", "--write", "*:deletecollection=reject")
+		self.error(self.send("PUT", PODS_PATH + "/idle/status", self.get(PODS_PATH + "/idle")[1]), 403, "Forbidden")
+		self.assertEqual(self.send("PUT", PODS_PATH + "/idle", self.get(PODS_PATH + "/idle")[1])[0], 200)
+
 	def test_a_bad_rule_is_a_usage_error(self):
-		for rule, word in (("sometimes", "bad policy"), ("pods:fly=reject", "bad verb"), ("=reject", "no resource")):
+		for rule, word in (("podz=reject", "neither the tape nor Kubernetes has a resource 'podz'; did you mean 'pods'"),
+				("pods.apps=reject", "has a resource 'pods.apps'"), ("sometimes", "bad policy"), ("pods:fly=reject", "bad verb"), ("=reject", "no resource")):
 			with self.subTest(rule=rule), self.assertRaisesRegex(AssertionError, word):
 				self.start("--write", rule)
 

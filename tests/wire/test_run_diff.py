@@ -352,6 +352,18 @@ class Controllers(Diff):
 			self.assertEqual(self.done.returncode, given, self.done.stderr)
 			self.assertIn("- create ", self.done.stdout)
 
+	def test_resources_of_rules_are_named_as_kubectl_takes_them(self):
+		golden = self.replay_controller("golden.run")
+		self.replay_controller("x", "--golden", golden, "--gap", self.GAP, "--ignore", "cm=*", forgetful=True)
+		self.assertEqual(self.done.returncode, 0, self.done.stdout)
+		bad = self.replay_controller("bad.run", "--gap", self.GAP, forgetful=True)
+		self.assert_same(golden, bad, "--ignore", "cm:create,update=*")
+		done = self.diff(golden, bad, "--ignore", "podz=*")
+		self.assertEqual(done.returncode, 1)
+		self.assertIn("bad rule 'podz=*': neither the tape nor Kubernetes has a resource 'podz'; did you mean 'pods'?", done.stderr)
+		self.replay_controller("x", "--golden", golden, "--keep", "podz=@times")
+		self.assertEqual((self.done.returncode, self.done.stderr.count("\n")), (2, 1), self.done.stderr)
+
 	def test_a_golden_run_that_cannot_be_used_is_refused_before_the_replay(self):
 		golden = self.replay_controller("golden.run")
 		for options in (("--golden", self.folder + "/none"), ("--golden", golden, "--run", golden),
