@@ -2,6 +2,7 @@
 #include "replayer/replayer_internal.h"
 
 #include "replayer/api/ahead.h"
+#include "replayer/api/openapi.h"
 #include "replayer/kubeconfig_out.h"
 #include "replayer/run.h"
 #include "replayer/wire/listener.h"
@@ -301,6 +302,7 @@ static void close_all(struct replayer *r)
 	uv_loop_close(&r->loop);
 	replay_faults_close(&r->faults);
 	type_cache_free(r->api.types);
+	openapi_kept_release(&r->api.openapi);
 	r->run->player = NULL;
 	r->run->world = NULL;
 	world_close(r->world);

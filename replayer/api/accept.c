@@ -186,3 +186,34 @@ int accept_aggregated_discovery(struct slice header)
 	}
 	return n == 0 ? 0 : -1;
 }
+
+/* Asterisks stand for any type, and any subtype. */
+static bool allows(struct slice clause, struct slice type)
+{
+	const char *slash = memchr(clause.ptr, '/', clause.len), *other = memchr(type.ptr, '/', type.len);
+	struct slice major, minor;
+
+	if (!slash || !other)
+		return slice_is(clause, "*");
+	major = (struct slice){clause.ptr, (size_t)(slash - clause.ptr)};
+	minor = (struct slice){slash + 1, clause.len - major.len - 1};
+	return (slice_is(major, "*") ||
+		       slice_equal(major, (struct slice){type.ptr, (size_t)(other - type.ptr)})) &&
+	       (slice_is(minor, "*") || slice_is(minor, other + 1));
+}
+
+int accept_choose(struct slice header, const char *const *types, size_t count)
+{
+	struct clause clauses[CLAUSES_MAX];
+	size_t n = parse_header(header, clauses);
+
+	if (header.len == 0)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < count; k++) {
+			if (allows(clauses[i].type, slice_of(types[k])))
+				return (int)k;
+		}
+	}
+	return -1;
+}

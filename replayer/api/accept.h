@@ -44,4 +44,8 @@ bool accept_plain(struct slice header, bool *ret_yaml);
 /* For /api and /apis: the aggregated form is wanted (1), the classic one (0), or neither can be had (-1). */
 int accept_aggregated_discovery(struct slice header);
 
+/* The first of the media types ("application/json") that the clauses allow, best clause first, with asterisks
+ * for either part; -1 when none does. An empty header allows all. */
+int accept_choose(struct slice header, const char *const *types, size_t count);
+
 #endif

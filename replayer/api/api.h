@@ -26,6 +26,15 @@ struct watches;
 struct view;
 struct write_rules;
 
+#define ETAG_BYTES 160 /* 128 digits, the quotes and the end */
+
+/* The OpenAPI document of version 2, once it was asked for, and of which documents it was made. */
+struct openapi_kept {
+	uint64_t state;
+	struct blob *json, *protobuf; /* NULL: there is none */
+	char etag[ETAG_BYTES];
+};
+
 /* What all requests are answered from. */
 struct api {
 	struct tape *tape;
@@ -41,6 +50,7 @@ struct api {
 	struct fault_act *faults; /* NULL: none */
 	struct type_cache *types; /* how fields are merged */
 	struct flow_control flow; /* what is told of priority and fairness */
+	struct openapi_kept openapi;
 };
 
 /* One request while it is being routed and answered. Nothing of it lives longer. */

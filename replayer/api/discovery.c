@@ -24,10 +24,7 @@ bool discovery_find_document(struct api_call *call, const char *path, const char
 	return tape_document(call->api->tape, path, variant, call->api->world->seq, ret, body, NULL) == 0;
 }
 
-#define ETAG_BYTES 160 /* 128 digits, the quotes and the end */
-
-/* A hash spelled out to the length that clients are used to. */
-static void make_etag(struct slice body, char to[ETAG_BYTES])
+void document_etag(struct slice body, char to[ETAG_BYTES])
 {
 	uint64_t h = hash_add(HASH_EMPTY, body);
 	int at = 1;
@@ -46,7 +43,7 @@ static void answer_aggregated(struct api_call *call, const char *etag, struct sl
 	struct slice have = http_header_find(call->request, "If-None-Match");
 
 	if (!etag || !*etag) {
-		make_etag(body, made);
+		document_etag(body, made);
 		etag = made;
 	}
 	answer_headers_init(&h, call->request, AGGREGATED_TYPE);

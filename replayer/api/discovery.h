@@ -18,6 +18,9 @@ bool document_serve(struct api_call *call);
 bool discovery_find_document(struct api_call *call, const char *path, const char *variant,
 	struct tape_document *ret, struct buf *body);
 
+/* An ETag made of the bytes: a hash spelled out to the length that clients are used to. */
+void document_etag(struct slice body, char to[ETAG_BYTES]);
+
 /* Whether the group in the call's path exists, and whether discovery names the resource there. */
 bool discovery_knows_group(struct api_call *call);
 bool discovery_knows_resource(struct api_call *call);

@@ -85,5 +85,56 @@ class DiscoveryTest(Case):
 		self.assertIn(b'"apps/v1"', self.ask(r, "/apis", "application/json")[2])
 
 
+class OpenApiTest(Case):
+	PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+	def documented(self, **paths):
+		"""A replay whose tape has an OpenAPI document of version 3 for each of the paths, at first."""
+		made = lists().document("/openapi/v3", json.dumps({"paths": {path: {} for path in paths}}))
+		for path, schemas in paths.items():
+			made.document("/openapi/v3/" + path, json.dumps({"paths": {"/%s/x" % path: {"get": {"responses": {}}}},
+				"components": {"schemas": schemas}}), etag='"%s"' % path)
+		return self.replay(made)
+
+	def test_version_2_is_made_of_the_recorded_documents(self):
+		r = self.documented(api={"A": {"type": "object", "properties": {"b": {"$ref": "#/components/schemas/B"}}}},
+			apis={"B": {"type": "string", "default": "x"}})
+		status, headers, body = r.request("GET", "/openapi/v2")
+		self.assertEqual((status, headers["Content-Type"], headers["Content-Length"]), (200, "application/json", str(len(body))))
+		document = json.loads(body)
+		self.assertEqual(document["definitions"], {"A": {"type": "object", "properties": {"b": {"$ref": "#/definitions/B"}}},
+			"B": {"type": "string"}})
+		self.assertEqual(sorted(document["paths"]), ["/api/x", "/apis/x"])
+		status, headers, body = r.request("GET", "/openapi/v2", {"Accept": self.PROTOBUF})
+		self.assertEqual((status, headers["Content-Type"]), (200, self.PROTOBUF.replace("@", ".")))
+		self.assertTrue(body.startswith(b"\x0a\x032.0"))
+		self.assertIn(b"#/definitions/B", body)
+
+	def test_without_recorded_documents_version_2_is_empty(self):
+		r = self.replay(lists())
+		self.assertEqual(json.loads(r.request("GET", "/openapi/v2")[2])["paths"], {})
+		self.assertEqual(r.request("GET", "/openapi/v2", {"Accept": self.PROTOBUF})[::2], (200, b""))
+
+	def test_who_has_a_document_already_is_told_304(self):
+		r = self.documented(api={"A": {}})
+		for path in ("/openapi/v2", "/openapi/v3/api"):
+			etag = r.request("GET", path)[1]["Etag"]
+			status, headers, body = r.request("GET", path, {"If-None-Match": etag})
+			self.assertEqual((status, headers["Etag"], body), (304, etag, b""))
+			self.assertEqual(r.request("GET", path, {"If-None-Match": '"another"'})[0], 200)
+
+	def test_types_that_there_are_not_are_406(self):
+		r = self.documented(api={"A": {}})
+		for path in ("/openapi/v2", "/openapi/v3/api"):
+			self.assertEqual(r.request("GET", path, {"Accept": "text/html"})[::2], (406, b""))
+			self.assertEqual(r.request("GET", path, {"Accept": "text/html,*/*"})[0], 200)
+		self.assertEqual(r.request("GET", "/openapi/v3", {"Accept": "text/html"})[0], 200)
+
+	def test_documents_that_are_none_are_left_out(self):
+		made = lists().document("/openapi/v3", json.dumps({"paths": {"api": {}, "apis": {}, "gone": {}}}))
+		made.document("/openapi/v3/api", "{").document("/openapi/v3/apis", '{"components":{"schemas":{"A":{}}}}')
+		self.assertEqual(self.replay(made).get("/openapi/v2")[1]["definitions"], {"A": {}})
+
+
 if __name__ == "__main__":
 	unittest.main()
