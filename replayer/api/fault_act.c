@@ -193,8 +193,12 @@ static void begin(struct fault_act *a, const struct fault_firing *firing)
 
 	note_step(a, firing, "begins");
 	watches_each(a->watches, strike_if_hit, &s);
-	log_info("fault '%s' at event %llu: %s, %zu watches", firing->rule->name,
-		(unsigned long long)firing->at.seq, fault_do_word(firing->rule->what.act), s.hits);
+	if (fault_ends_streams(firing->rule->what.act))
+		log_info("fault '%s' at event %llu: %s, %zu watches", firing->rule->name,
+			(unsigned long long)firing->at.seq, fault_do_word(firing->rule->what.act), s.hits);
+	else
+		log_info("fault '%s' at event %llu: %s", firing->rule->name,
+			(unsigned long long)firing->at.seq, fault_do_word(firing->rule->what.act));
 }
 
 static void end(struct fault_act *a, const struct fault_firing *firing)

@@ -108,7 +108,7 @@ static char *why_no_watch(const struct fault_rule *r, const struct fault_tally *
 		return xasprintf(
 			"no client opened more than %llu watches in its scope, and it is for number %lld",
 			(unsigned long long)t->opened, (long long)r->when.connection);
-	return xstrdup("no such watch lived until then");
+	return xstrdup("the watch that it is for ended, or was not sent enough, before its time came");
 }
 
 static char *why_no_event(const struct fault_rule *r, const struct fault_tally *t)
@@ -116,8 +116,8 @@ static char *why_no_event(const struct fault_rule *r, const struct fault_tally *
 	if (t->matches == 0)
 		return xstrdup("no event matched");
 	if (t->matches < (uint64_t)r->when.nth)
-		return xasprintf("%llu events matched, and it is for number %lld",
-			(unsigned long long)t->matches, (long long)r->when.nth);
+		return xasprintf("it is for number %lld of the events that match, and there were %llu",
+			(long long)r->when.nth, (unsigned long long)t->matches);
 	return xasprintf("chance spared all %llu events that matched", (unsigned long long)t->matches);
 }
 

@@ -485,7 +485,7 @@ class NobodyTest(FaultCase):
 	def test_an_event_that_never_comes_is_told(self):
 		self.assertEqual(self.watched({"when": {"event": "type='DELETEX'"}, "what": "end"}), ["fault 'rule 1' has not happened: no event matched"])
 		self.assertEqual(self.watched({"when": {"event": "type='DELETED'", "nth": 3}, "what": "end"}),
-			["fault 'rule 1' has not happened: 1 events matched, and it is for number 3"])
+			["fault 'rule 1' has not happened: it is for number 3 of the events that match, and there were 1"])
 
 	def test_a_position_that_does_not_come_is_told(self):
 		r = self.fault({"when": {"at": "+5s"}, "what": "end"}, options=("--until", "+3s"))
@@ -500,7 +500,7 @@ class NobodyTest(FaultCase):
 		self.assertEqual(self.watched({"when": ON_DELETION, "where": {"credential": "secret"}, "what": "end"}),
 			["fault 'rule 1' struck nobody: no request bore its credential"])
 		self.assertEqual(self.watched({"when": {"connection": 2}, "what": "end"}),
-			["fault 'rule 1' has not happened: no client opened more than 1 watches in its scope, and it is for number 2"])
+			["fault 'rule 1' has not happened: it is for number 2 of the watches that a client opens in its scope, and there were 1"])
 
 	def test_a_scope_in_which_nobody_was_is_told(self):
 		self.assertEqual(self.watched({"when": ON_DELETION, "where": {"resource": ["no", "jobs"]}, "what": "rst"}),
