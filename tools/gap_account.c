@@ -21,7 +21,7 @@ static int on_gap(void *context, const struct tape_gap *gap)
 	struct gap_accounts *to = r->to;
 	struct gap_account *a;
 
-	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
+	to->items = xgrow(to->items, to->count, sizeof(*to->items));
 	a = &to->items[to->count++];
 	*a = (struct gap_account){.gap = *gap};
 	a->gap.from_rv = copy(gap->from_rv);
@@ -42,7 +42,7 @@ static int on_missed(void *context, const struct tape_missed *m)
 
 		if (a->gap.id != m->gap)
 			continue;
-		a->missed = xrealloc(a->missed, (a->missed_count + 1) * sizeof(*a->missed));
+		a->missed = xgrow(a->missed, a->missed_count, sizeof(*a->missed));
 		a->missed[a->missed_count++] = (struct gap_missed){.change = copy(m->change),
 			.namespace = slice_dup(m->namespace),
 			.name = slice_dup(m->name),

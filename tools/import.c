@@ -190,7 +190,7 @@ static uint32_t find_kind(const struct importer *m, const struct text_map *map, 
 
 static void note_kind(struct importer *m, struct kind_stream kind)
 {
-	m->kinds = xrealloc(m->kinds, (m->kind_count + 1) * sizeof(*m->kinds));
+	m->kinds = xgrow(m->kinds, m->kind_count, sizeof(*m->kinds));
 	m->kinds[m->kind_count] = kind;
 	text_map_put(&m->kinds_by_kind, kind.by_kind, text_map_position(m->kind_count));
 	if (!text_map_get(&m->kinds_by_resource, kind.by_resource))

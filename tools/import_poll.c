@@ -46,7 +46,7 @@ static int make_path(struct importer *m, const char *path, const struct api_path
 
 	made->path = xstrdup(path);
 	made->resource = stream.resource;
-	m->paths = xrealloc(m->paths, (m->path_count + 1) * sizeof(struct import_path *));
+	m->paths = xgrow(m->paths, m->path_count, sizeof(struct import_path *));
 	m->paths[m->path_count++] = made;
 	text_map_put(&m->paths_by_path, made->path, made);
 	*ret = made;

@@ -127,7 +127,7 @@ static int enqueue(struct importer *m, int (*write)(struct importer *m, struct e
 
 	if (after_seq < 0)
 		return write(m, err);
-	m->queue = xrealloc(m->queue, (m->queue_count + 1) * sizeof(*m->queue));
+	m->queue = xgrow(m->queue, m->queue_count, sizeof(*m->queue));
 	m->queue[m->queue_count] =
 		(struct queued_row){after_seq, m->queue_count, slice_dup(m->document), write};
 	m->queue_count++;

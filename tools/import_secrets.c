@@ -35,7 +35,7 @@ void import_secrets_release(struct import_secrets *s)
 
 static void note_stream(struct import_secrets *s, uint32_t id)
 {
-	s->streams = xrealloc(s->streams, (s->stream_count + 1) * sizeof(*s->streams));
+	s->streams = xgrow(s->streams, s->stream_count, sizeof(*s->streams));
 	s->streams[s->stream_count++] = id;
 }
 

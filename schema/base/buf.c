@@ -135,6 +135,13 @@ void *xrealloc(void *old, size_t size)
 	return must(realloc(old, size ? size : 1));
 }
 
+void *xgrow(void *old, size_t count, size_t item_bytes)
+{
+	if (count & (count - 1))
+		return old; /* between two powers of two */
+	return xrealloc(old, (count ? 2 * count : 1) * item_bytes);
+}
+
 char *xstrdup(const char *text)
 {
 	return must(strdup(text));

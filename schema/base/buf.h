@@ -101,6 +101,9 @@ void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *old, size_t size);
 char *xstrdup(const char *text);
+
+/* Room for one more behind `count` items of an array that grows by this alone: it doubles. */
+void *xgrow(void *old, size_t count, size_t item_bytes);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *format, va_list ap) __attribute__((format(printf, 1, 0)));
 

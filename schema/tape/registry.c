@@ -59,7 +59,7 @@ static void note(struct registry *r, struct text_map *ids, char *key, uint32_t i
 		free(key);
 		return;
 	}
-	r->keys = xrealloc(r->keys, (r->key_count + 1) * sizeof(*r->keys));
+	r->keys = xgrow(r->keys, r->key_count, sizeof(*r->keys));
 	r->keys[r->key_count++] = key;
 	text_map_put(ids, key, text_map_position(id));
 }
@@ -78,7 +78,7 @@ uint32_t registry_add_resource(struct registry *r, const struct tape_resource *r
 {
 	uint32_t id = (uint32_t)r->resource_count + 1;
 
-	r->resources = xrealloc(r->resources, (r->resource_count + 1) * sizeof(*r->resources));
+	r->resources = xgrow(r->resources, r->resource_count, sizeof(*r->resources));
 	r->resources[r->resource_count++] = (struct tape_resource){
 		.id = id,
 		.apigroup = xstrdup(resource->apigroup),
@@ -95,7 +95,7 @@ uint32_t registry_add_stream(struct registry *r, const struct tape_stream *strea
 {
 	uint32_t id = (uint32_t)r->stream_count + 1;
 
-	r->streams = xrealloc(r->streams, (r->stream_count + 1) * sizeof(*r->streams));
+	r->streams = xgrow(r->streams, r->stream_count, sizeof(*r->streams));
 	r->streams[r->stream_count++] = (struct tape_stream){
 		.id = id,
 		.resource = stream->resource,

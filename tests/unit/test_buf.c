@@ -136,6 +136,20 @@ START_TEST(bytes_format__counts_in_powers_of_ten)
 }
 END_TEST
 
+START_TEST(xgrow__makes_room_for_one_more_each_time)
+{
+	size_t *items = NULL;
+
+	for (size_t i = 0; i < 1000; i++) {
+		items = xgrow(items, i, sizeof(*items));
+		items[i] = i;
+	}
+	for (size_t i = 0; i < 1000; i++)
+		ck_assert_uint_eq(items[i], i);
+	free(items);
+}
+END_TEST
+
 START_TEST(bytes_parse__takes_units_in_powers_of_two)
 {
 	static const struct {
@@ -170,4 +184,4 @@ UNIT_MAIN("buf", buf__grows_up_to_its_maximum_and_no_further, buf_append__of_not
 	slice_compare__orders_bytes_as_unsigned_and_a_prefix_first, slice_dup__terminates_its_copy,
 	slice_skip__takes_a_word_off_the_front_or_nothing,
 	slice_cut__tells_nothing_behind_the_mark_from_no_mark, bytes_format__counts_in_powers_of_ten,
-	bytes_parse__takes_units_in_powers_of_two)
+	bytes_parse__takes_units_in_powers_of_two, xgrow__makes_room_for_one_more_each_time)
