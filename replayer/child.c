@@ -71,18 +71,26 @@ static int relay_open(struct child *c, uv_loop_t *loop, int to, int *ret_fd, str
 
 /* ---- the process ---- */
 
-/* Our environment with KUBECONFIG replaced; the array and its first entry are the caller's to free. */
-static char **make_environment(const char *kubeconfig)
+static bool is_replaced(const char *variable)
 {
-	size_t count = 0, n = 1;
+	return slice_begins(slice_of(variable), "KUBECONFIG=") ||
+	       slice_begins(slice_of(variable), "KUBETAPE_CONTROL=");
+}
+
+/* Our environment with where the replay is. The array and its first two entries are the caller's to free. */
+static char **make_environment(const struct child_options *options)
+{
+	const char *control = options->control_url ? options->control_url : "";
+	size_t count = 0, n = 2;
 	char **made;
 
 	while (environ[count])
 		count++;
-	made = xcalloc(count + 2, sizeof(*made));
-	made[0] = xasprintf("KUBECONFIG=%s", kubeconfig);
+	made = xcalloc(count + 3, sizeof(*made));
+	made[0] = xasprintf("KUBECONFIG=%s", options->kubeconfig);
+	made[1] = xasprintf("KUBETAPE_CONTROL=%s", control);
 	for (size_t i = 0; i < count; i++) {
-		if (strncmp(environ[i], "KUBECONFIG=", 11) != 0)
+		if (!is_replaced(environ[i]))
 			made[n++] = environ[i];
 	}
 	return made;
@@ -101,7 +109,7 @@ static void on_exit_of_child(uv_process_t *process, int64_t status, int signal_n
 static int spawn(struct child *c, uv_loop_t *loop, const int fds[3], struct err *err)
 {
 	uv_stdio_container_t stdio[3];
-	char **environment = make_environment(c->options.kubeconfig);
+	char **environment = make_environment(&c->options);
 	const uv_process_options_t options = {.file = c->options.command[0],
 		.args = c->options.command,
 		.env = environment,
@@ -120,6 +128,7 @@ static int spawn(struct child *c, uv_loop_t *loop, const int fds[3], struct err 
 	c->handles++;
 	rc = uv_spawn(loop, &c->process, &options);
 	free(environment[0]);
+	free(environment[1]);
 	free(environment);
 	return rc ? err_set(err, ERR_NOT_FOUND, "cannot run '%s': %s", c->options.command[0], uv_strerror(rc))
 		  : 0;

@@ -96,6 +96,7 @@ static const struct {
 	control_action *act;
 } actions[] = {
 	{"status", false, do_nothing},
+	{"", false, do_nothing}, /* the control address itself */
 	{"pause", true, do_pause},
 	{"resume", true, do_resume},
 	{"rewind", true, do_rewind},
@@ -131,7 +132,7 @@ bool control_is_asked(const struct api_call *call)
 {
 	struct slice path = call->query.path;
 
-	return path.len > strlen(PREFIX) && memcmp(path.ptr, PREFIX, strlen(PREFIX)) == 0;
+	return path.len >= strlen(PREFIX) && memcmp(path.ptr, PREFIX, strlen(PREFIX)) == 0;
 }
 
 bool control_serve(struct api_call *call)
@@ -154,4 +155,10 @@ bool control_serve(struct api_call *call)
 		return true;
 	}
 	return false;
+}
+
+char *control_url(const char *url, const char *token, const char *fingerprint)
+{
+	return xasprintf("%s" PREFIX "?token=%s%s%s", url, token, fingerprint ? "&certificate=" : "",
+		fingerprint ? fingerprint : "");
 }

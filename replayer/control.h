@@ -1,14 +1,16 @@
 /*
  * control.h: steering a replay over HTTP, on the address on which it serves:
  *
- *     GET  /kubetape/v1/status
+ *     GET  /kubetape/v1/status                also /kubetape/v1/
  *     POST /kubetape/v1/pause, /resume, /rewind
  *     POST /kubetape/v1/step?count=N          N events, 1 unless given
  *     POST /kubetape/v1/speed?value=N|max
  *     POST /kubetape/v1/seek?to=POSITION
  *     POST /kubetape/v1/run?until=POSITION    or ?when=SQL-EXPRESSION over the columns of `events`
  *
- * From the same machine also at control_address.h, where it gets through while a fault refuses connections.
+ * Each takes the control token, as ?token= or "Authorization: Bearer". From the same machine and user they
+ * are also served at control_address.h, without it, and where they get through while a fault refuses
+ * connections.
  *
  * Each answers with the status as it is then, or with an error of kind Status. The status has the event that
  * happened last as `event`, and as `stop` what became of the latest run: its `number`, and a `state` of none,
@@ -24,5 +26,9 @@ bool control_serve(struct api_call *call);
 
 /* Whether the request is one of these. */
 bool control_is_asked(const struct api_call *call);
+
+/* The address to give to whoever steers: that of the replay, the token, and of its certificate the SHA-256 in
+ * hexadecimal digits (NULL: it has none). The caller frees. */
+char *control_url(const char *url, const char *token, const char *fingerprint);
 
 #endif

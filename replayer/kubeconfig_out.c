@@ -48,7 +48,7 @@ static cJSON *make_contents(const struct kubeconfig_out *k)
 	for (const cJSON *item = k->user ? k->user->child : NULL; item; item = item->next)
 		cJSON_AddItemToObject(part, item->string, cJSON_Duplicate(item, true));
 	if (!k->user)
-		cJSON_AddStringToObject(part, "token", k->name);
+		cJSON_AddStringToObject(part, "token", k->token ? k->token : k->name);
 	part = add_named(root, "contexts", k->name, "context");
 	cJSON_AddStringToObject(part, "cluster", k->name);
 	cJSON_AddStringToObject(part, "user", k->name);
@@ -70,35 +70,60 @@ static char *make_text(const struct kubeconfig_out *k)
 	return text;
 }
 
-static int write_file(const char *path, const char *text, struct err *err)
+/* Closes the descriptor. */
+static int write_text(int fd, const char *path, const char *text, struct err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-	int failed;
+	FILE *file = fdopen(fd, "w");
+	bool failed = !file || fputs(text, file) < 0 || fputc('\n', file) < 0;
 
-	if (!file) {
-		int saved = errno;
-
-		if (fd >= 0)
-			close(fd);
-		return err_set_errno(err, saved, "cannot write '%s'", path);
-	}
-	failed = fputs(text, file) < 0 || fputc('\n', file) < 0;
-	failed |= fclose(file) != 0;
+	if (file)
+		failed |= fclose(file) != 0;
+	else
+		close(fd);
 	return failed ? err_set_errno(err, errno, "cannot write '%s'", path) : 0;
 }
 
+/* Under a name that nobody can know beforehand, then renamed. */
 int kubeconfig_write(const char *path, const struct kubeconfig_out *contents, struct err *err)
 {
-	char *text = make_text(contents);
-	char *part = xasprintf("%s.part", path);
-	int rc = write_file(part, text, err);
+	char *part = xasprintf("%s.XXXXXX", path), *text;
+	int fd = mkostemp(part, O_CLOEXEC), rc;
 
+	if (fd < 0) {
+		rc = err_set_errno(err, errno, "cannot write '%s'", path);
+		free(part);
+		return rc;
+	}
+	text = make_text(contents);
+	rc = write_text(fd, path, text, err);
 	if (rc == 0 && rename(part, path))
 		rc = err_set_errno(err, errno, "cannot write '%s'", path);
 	if (rc)
 		unlink(part);
-	free(part);
 	free(text);
+	free(part);
 	return rc;
+}
+
+int kubeconfig_make_folder(char **ret_path, struct err *err)
+{
+	const char *parent = getenv("TMPDIR");
+	char *folder = xasprintf("%s/kubetape-replay-XXXXXX", parent && *parent ? parent : "/tmp");
+	int rc = 0;
+
+	if (mkdtemp(folder))
+		*ret_path = xasprintf("%s/kubeconfig", folder);
+	else
+		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
+	free(folder);
+	return rc;
+}
+
+void kubeconfig_remove_folder(const char *path)
+{
+	char *folder = slice_dup((struct slice){path, (size_t)(strrchr(path, '/') - path)});
+
+	unlink(path);
+	rmdir(folder);
+	free(folder);
 }

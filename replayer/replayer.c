@@ -3,6 +3,7 @@
 
 #include "replayer/api/ahead.h"
 #include "replayer/api/openapi.h"
+#include "replayer/control.h"
 #include "replayer/kubeconfig_out.h"
 #include "replayer/run.h"
 #include "replayer/wire/listener.h"
@@ -130,6 +131,17 @@ static void make_url(struct replayer *r)
 
 	r->url = xasprintf("%s://%s%s%s:%d", r->options->plain ? "http" : "https", six ? "[" : "", host,
 		six ? "]" : "", server_port(r->server));
+	r->control_url = control_url(
+		r->url, access_control_token(r->api.access), r->tls ? tls_fingerprint(r->tls) : NULL);
+}
+
+static int open_access(struct replayer *r, struct err *err)
+{
+	const struct access_options *given = r->options->access;
+
+	r->access = given ? *given : (struct access_options){0};
+	r->access.host = r->host;
+	return access_open(&r->access, &r->api.access, err);
 }
 
 static int open_server(struct replayer *r, struct err *err)
@@ -138,6 +150,8 @@ static int open_server(struct replayer *r, struct err *err)
 	const char *listen = r->options->listen ? r->options->listen : "127.0.0.1:0";
 	int rc = listener_parse(listen, &r->host, &r->port, err);
 
+	if (rc == 0)
+		rc = open_access(r, err);
 	if (rc == 0 && !r->options->plain)
 		rc = tls_new(r->host, true, &r->tls, err);
 	if (rc)
@@ -147,27 +161,26 @@ static int open_server(struct replayer *r, struct err *err)
 	so.tls = r->tls;
 	rc = server_open(&r->loop, &so, &r->server, err);
 	r->delivery.server = r->server;
-	if (rc == 0)
-		make_url(r);
-	return rc;
+	if (rc)
+		return rc;
+	make_url(r);
+	access_warn(r->api.access);
+	return 0;
 }
 
 static int write_kubeconfig(struct replayer *r, struct err *err)
 {
-	const char *folder = getenv("TMPDIR");
+	const struct kubeconfig_out contents = {.name = "replay",
+		.url = r->url,
+		.authority_pem = r->tls ? tls_authority_pem(r->tls) : NULL,
+		.token = access_token(r->api.access)};
+	int rc = 0;
 
-	if (r->options->kubeconfig) {
+	if (r->options->kubeconfig)
 		r->kubeconfig = xstrdup(r->options->kubeconfig);
-	} else {
-		r->kubeconfig = xasprintf("%s/kubetape-replay-%d.kubeconfig",
-			folder && *folder ? folder : "/tmp", (int)getpid());
-		r->remove_kubeconfig = true;
-	}
-	return kubeconfig_write(r->kubeconfig,
-		&(struct kubeconfig_out){.name = "replay",
-			.url = r->url,
-			.authority_pem = r->tls ? tls_authority_pem(r->tls) : NULL},
-		err);
+	else
+		rc = kubeconfig_make_folder(&r->kubeconfig, err);
+	return rc ? rc : kubeconfig_write(r->kubeconfig, &contents, err);
 }
 
 static int open_player(struct replayer *r, struct err *err)
@@ -243,6 +256,7 @@ static int open_all(struct replayer *r, struct err *err)
 		.ahead = ahead_new(&r->loop),
 		.faults = r->faults.act,
 		.types = type_cache_new(),
+		.access = r->api.access,
 	};
 	return rc;
 }
@@ -268,12 +282,16 @@ static void open_loop(struct replayer *r)
 	uv_loop_init(&r->loop);
 	uv_signal_init(&r->loop, &r->interrupt);
 	uv_signal_init(&r->loop, &r->terminate);
+	uv_signal_init(&r->loop, &r->hangup);
 	uv_timer_init(&r->loop, &r->drain);
 	uv_timer_init(&r->loop, &r->grace);
 	uv_timer_init(&r->loop, &r->reminder);
-	r->interrupt.data = r->terminate.data = r->drain.data = r->grace.data = r->reminder.data = r;
+	r->interrupt.data = r->terminate.data = r->hangup.data = r->drain.data = r->grace.data =
+		r->reminder.data = r;
 	uv_signal_start(&r->interrupt, replayer_on_signal, SIGINT);
 	uv_signal_start(&r->terminate, replayer_on_signal, SIGTERM);
+	if (signal(SIGHUP, SIG_IGN) != SIG_IGN) /* as under nohup */
+		uv_signal_start(&r->hangup, replayer_on_signal, SIGHUP);
 }
 
 /* ---- closing ---- */
@@ -296,6 +314,7 @@ static void close_all(struct replayer *r)
 	uv_close((uv_handle_t *)&r->grace, NULL);
 	uv_close((uv_handle_t *)&r->interrupt, NULL);
 	uv_close((uv_handle_t *)&r->terminate, NULL);
+	uv_close((uv_handle_t *)&r->hangup, NULL);
 	uv_close((uv_handle_t *)&r->drain, NULL);
 	uv_close((uv_handle_t *)&r->reminder, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
@@ -303,17 +322,19 @@ static void close_all(struct replayer *r)
 	replay_faults_close(&r->faults);
 	type_cache_free(r->api.types);
 	openapi_kept_release(&r->api.openapi);
+	access_free(r->api.access);
 	r->run->player = NULL;
 	r->run->world = NULL;
 	world_close(r->world);
 	marks_release(&r->marks);
 	tape_close(r->tape);
 	tls_free(r->tls);
-	if (r->remove_kubeconfig && r->kubeconfig)
-		unlink(r->kubeconfig);
+	if (!r->options->kubeconfig && r->kubeconfig)
+		kubeconfig_remove_folder(r->kubeconfig);
 	free(r->kubeconfig);
 	free(r->host);
 	free(r->url);
+	free(r->control_url);
 }
 
 /* ---- the whole ---- */
@@ -327,8 +348,12 @@ static void on_child_output(void *context, int fd, const char *bytes, size_t len
 static int begin_terminal(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
-	const struct child_options child = {
-		o->child, r->kubeconfig, replayer_on_child_exit, r, o->keys ? on_child_output : NULL};
+	const struct child_options child = {.command = o->child,
+		.kubeconfig = r->kubeconfig,
+		.control_url = r->control_url,
+		.exited = replayer_on_child_exit,
+		.context = r,
+		.output = o->keys ? on_child_output : NULL};
 
 	if (o->keys || !o->child)
 		r->keys = keys_open(&r->loop, &r->deck, r->run, replayer_on_quit, r);
@@ -343,7 +368,7 @@ static int begin(struct replayer *r, struct err *err)
 	const struct replay_options *o = r->options;
 	int rc;
 
-	if (o->serving && (rc = o->serving(o->context, r->url, r->kubeconfig, err)))
+	if (o->serving && (rc = o->serving(o->context, r->url, r->control_url, r->kubeconfig, err)))
 		return rc;
 	rc = begin_terminal(r, err);
 	if (rc)

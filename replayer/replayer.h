@@ -11,14 +11,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct access_options;
 struct write_rules;
 
 struct replay_options {
 	const char *tape;
-	const char *listen;      /* ADDR:PORT; NULL 127.0.0.1:0 */
-	bool plain;              /* no TLS */
-	const char *kubeconfig;  /* NULL: a temporary file, removed at the end */
-	double speed;            /* SPEED_MAX or above 0 */
+	const char *listen;                  /* ADDR:PORT; NULL 127.0.0.1:0 */
+	bool plain;                          /* no TLS */
+	const struct access_options *access; /* whom to serve; its host is not looked at */
+	const char *kubeconfig;              /* NULL: a temporary file, removed at the end */
+	double speed;                        /* SPEED_MAX or above 0 */
 	const char *from;        /* NULL: where the first lists are complete; see schema/tape/position.h */
 	const char *until;       /* NULL: the tape's end */
 	int64_t wait_watchers;   /* the clock starts with so many watches; 0 at once */
@@ -44,7 +46,8 @@ struct replay_options {
 
 	/* Called once, when it accepts connections and the kubeconfig is complete; its failure ends the
 	 * replay. */
-	int (*serving)(void *context, const char *url, const char *kubeconfig, struct err *err);
+	int (*serving)(void *context, const char *url, const char *control_url, const char *kubeconfig,
+		struct err *err);
 	/* Called at the end with the report for people; NULL: nobody wants it. */
 	void (*over)(void *context, const char *report);
 	void *context;

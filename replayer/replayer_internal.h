@@ -2,6 +2,7 @@
 #ifndef REPLAYER_INTERNAL_H
 #define REPLAYER_INTERNAL_H
 
+#include "replayer/access.h"
 #include "replayer/api/api.h"
 #include "replayer/api/watch.h"
 #include "replayer/child.h"
@@ -16,7 +17,7 @@
 struct replayer {
 	const struct replay_options *options;
 	uv_loop_t loop;
-	uv_signal_t interrupt, terminate;
+	uv_signal_t interrupt, terminate, hangup;
 	uv_timer_t drain, grace, reminder;
 	struct settle *settle; /* NULL: nobody waits for quiet */
 	const char *ended_by;  /* as the run file says */
@@ -37,8 +38,9 @@ struct replayer {
 	struct child *child;
 	struct keys *keys; /* NULL: no terminal */
 	struct api api;
-	char *host, *url, *kubeconfig;
-	bool remove_kubeconfig, over, too_late;
+	struct access_options access;
+	char *host, *url, *control_url, *kubeconfig;
+	bool over, too_late;
 	bool asked;    /* the child was asked to end */
 	bool restless; /* the clients were never quiet at the end */
 	size_t missed; /* faults that struck nobody and should have */
@@ -48,8 +50,8 @@ struct replayer {
 
 /* ---- replayer_end.c ---- */
 
-/* On SIGINT and SIGTERM; when the child has ended; for the key q; when clients are quiet, or never were; at
- * the end of the tape, or when it cannot be read. */
+/* On SIGINT, SIGTERM and SIGHUP; when the child has ended; for the key q; when clients are quiet, or never
+ * were; at the end of the tape, or when it cannot be read. */
 void replayer_on_signal(uv_signal_t *handle, int signal_number);
 void replayer_on_child_exit(void *replayer, int exit_code);
 void replayer_on_quit(void *replayer);

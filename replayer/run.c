@@ -126,8 +126,7 @@ static struct run_resource resource_of(const struct api_path *p)
 }
 
 /* A body in YAML stays as it came if it holds no secrets. */
-static int clean_yaml(
-	struct run *r, const struct redact_target *target, struct slice body, struct buf *to)
+static int clean_yaml(struct run *r, const struct redact_target *target, struct slice body, struct buf *to)
 {
 	size_t before = to->len;
 	char *json;
@@ -183,6 +182,14 @@ static void tell_failure(struct run *r)
 	log_error("%s; the replay goes on, nothing more is stored", err.text);
 }
 
+/* Tokens of control requests are nobody's to read. */
+static struct slice stored_path(const struct http_request *request, const struct query *query)
+{
+	struct slice rest = request->target;
+
+	return query_has(query, "token") ? slice_cut(&rest, '?') : rest;
+}
+
 struct run_request *run_request_begin(struct run *r, struct run_client *client, struct exchange *x,
 	const struct http_request *request, const struct api_path *what, const struct query *query)
 {
@@ -192,7 +199,7 @@ struct run_request *run_request_begin(struct run *r, struct run_client *client, 
 	struct run_request_row row = {.id = ++r->next_id,
 		.client = slice_of(client->name),
 		.method = request->method,
-		.path = request->target,
+		.path = stored_path(request, query),
 		.what = resource_of(what),
 		.rv = query_get(query, "resourceVersion"),
 		.seen_seq = client->seen_seq,

@@ -7,11 +7,13 @@
 #include "tools/commands.h"
 #include "tools/position_help.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #define ASK_AGAIN_NS (50 * NS_PER_MS)
+#define ANSWER_NS    (60 * NS_PER_S) /* for one answer: a seek may have much to read */
 
 struct values {
 	bool json, wait;
@@ -22,7 +24,7 @@ static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "wait", offsetof(struct values, wait), "",
 		"of until and until-event: return when the replay has paused there; exit with 3 if it never will"},
 	{OPTION_DURATION, 0, "timeout", offsetof(struct values, timeout_ns), "DURATION",
-		"of --wait: give up after that, and exit with 3"},
+		"give up after that; of --wait: and exit with 3. An answer is waited for at most 60s"},
 	{OPTION_FLAG, 0, "json", offsetof(struct values, json), "", "print the whole status as JSON"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
@@ -92,9 +94,16 @@ static void print_status(struct slice status)
 	putchar('\n');
 }
 
-static int ask(const struct operands *o, struct buf *to, struct err *err)
+static struct control_question question_to(const struct values *v, const char *address)
+{
+	return (struct control_question){.address = address,
+		.timeout_ns = v->timeout_ns && v->timeout_ns < ANSWER_NS ? v->timeout_ns : ANSWER_NS};
+}
+
+static int ask(const struct values *v, const struct operands *o, struct buf *to, struct err *err)
 {
 	const char *word = o->items[1], *operand = o->count > 2 ? o->items[2] : NULL;
+	struct control_question q = question_to(v, o->items[0]);
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (strcmp(words[i].word, word) != 0)
@@ -104,8 +113,10 @@ static int ask(const struct operands *o, struct buf *to, struct err *err)
 				err, ERR_USAGE, "'%s' takes nothing behind it, found '%s'", word, operand);
 		if (!operand && words[i].needs_operand)
 			return err_set(err, ERR_USAGE, "'%s' wants something behind it", word);
-		return control_ask(
-			o->items[0], words[i].action, operand ? words[i].parameter : NULL, operand, to, err);
+		q.action = words[i].action;
+		q.name = operand ? words[i].parameter : NULL;
+		q.value = operand;
+		return control_ask(&q, to, err);
 	}
 	return err_set(err, ERR_USAGE,
 		"unknown word '%s': expected status, pause, resume, rewind, step, speed, seek, until or until-event",
@@ -137,8 +148,10 @@ static int wait_for_stop(const struct values *v, const char *address, struct buf
 	static const struct timespec pause = {0, ASK_AGAIN_NS};
 	int64_t begin_ns = clock_mono_ns(&clock_system);
 	char *number = slice_dup(value_at(buf_slice(status), "stop.number"));
+	struct control_question q = question_to(v, address);
 	int rc;
 
+	q.action = "status";
 	while ((rc = look_for_stop(buf_slice(status), slice_of(number), err)) > 0) {
 		if (v->timeout_ns && clock_mono_ns(&clock_system) - begin_ns >= v->timeout_ns) {
 			rc = err_set(err, ERR_STOPPED, "the replay did not get there in time");
@@ -146,7 +159,7 @@ static int wait_for_stop(const struct values *v, const char *address, struct buf
 		}
 		nanosleep(&pause, NULL);
 		buf_clear(status);
-		rc = control_ask(address, "status", NULL, NULL, status, err);
+		rc = control_ask(&q, status, err);
 		if (rc < 0)
 			break;
 	}
@@ -160,8 +173,6 @@ static int check(const struct values *v, const struct operands *o, struct err *e
 
 	if (v->wait && !until)
 		return err_set(err, ERR_USAGE, "'--wait' goes with until and until-event");
-	if (v->timeout_ns && !v->wait)
-		return err_set(err, ERR_USAGE, "'--timeout' goes with '--wait'");
 	return 0;
 }
 
@@ -196,9 +207,10 @@ static int steer(void *values, const struct operands *o, struct err *err)
 	struct buf status;
 	int rc = check(v, o, err);
 
+	signal(SIGPIPE, SIG_IGN); /* a replay that closes early is no reason to end without a word */
 	buf_init(&status, LIMIT_DOCUMENT_BYTES);
 	if (rc == 0)
-		rc = ask(o, &status, err);
+		rc = ask(v, o, &status, err);
 	if (rc == 0 && v->wait)
 		rc = wait_and_tell(v, o->items[0], &status, err);
 	else if (rc == 0)
@@ -220,7 +232,8 @@ const struct command cmd_ctl = {
 	.expects = {"an address and a word", 2, 3},
 	.summary = "steer a running replay",
 	.description =
-		"ADDR is what the replay said it serves at. The words:\n\n"
+		"ADDR is the control address that the replay printed, with its token; on the same machine, for the\n"
+		"same user, also what it said it serves at, or the port alone. The words:\n\n"
 		"  status               what it is doing\n"
 		"  pause, resume        stop and start the clock\n"
 		"  step [N]             apply the next event, or N, and pause\n"
@@ -232,9 +245,10 @@ const struct command cmd_ctl = {
 		"                       the columns of `events` is true\n\n"
 		"Each prints where the replay stands then, and at which event. The last two return at once, or with\n"
 		"--wait when the replay has paused there.\n\n" POSITION_HELP
-		"\nThe same over HTTP, with the status as the answer:\n\n"
-		"  GET  ADDR/kubetape/v1/status\n"
-		"  POST ADDR/kubetape/v1/pause  resume  rewind  step?count=N  speed?value=N|max\n"
+		"\nThe same over HTTP, with the token as 'token=T' in the query or as\n"
+		"'Authorization: Bearer T', and the status as the answer:\n\n"
+		"  GET  URL/kubetape/v1/status\n"
+		"  POST URL/kubetape/v1/pause  resume  rewind  step?count=N  speed?value=N|max\n"
 		"       seek?to=POSITION  run?until=POSITION  run?when=SQL",
 	.options = options,
 	.exits =

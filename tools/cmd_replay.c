@@ -1,4 +1,5 @@
 /* cmd_replay.c: kubetape replay. */
+#include "replayer/access.h"
 #include "replayer/replayer.h"
 #include "replayer/world/replay_clock.h"
 #include "replayer/write/write_policy.h"
@@ -19,6 +20,8 @@ struct values {
 	int64_t wait_watchers;
 	const char *run, *report, *ahead, *gaps;
 	int64_t max_idle_ns, max_lateness_ns, settle_ns, settle_limit_ns, step_ns, seed;
+	struct access_options access;
+	struct text_list hosts;
 	struct text_list gap_specs;
 	struct text_list writes;
 	struct golden_options golden;
@@ -30,6 +33,13 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "listen", offsetof(struct values, listen), "ADDR:PORT",
 		"where to serve; 127.0.0.1:0 unless given, port 0 picks a free one"},
 	{OPTION_FLAG, 0, "plain", offsetof(struct values, plain), "", "serve HTTP without TLS"},
+	{OPTION_TEXT, 0, "token-file", offsetof(struct values, access.token_file), "FILE",
+		"serve only who sends the token in FILE; unless given one is made up, which the kubeconfig has, and "
+		"programs of the same user need none"},
+	{OPTION_FLAG, 0, "anonymous", offsetof(struct values, access.anonymous), "",
+		"serve everybody, with any token or none"},
+	{OPTION_LIST, 0, "host", offsetof(struct values, hosts), "NAME",
+		"a further name under which the replay may be asked"},
 	{OPTION_TEXT, 0, "kubeconfig", offsetof(struct values, kubeconfig), "FILE",
 		"write the clients' kubeconfig there and leave it"},
 	{OPTION_TEXT, 0, "speed", offsetof(struct values, speed), "N|max",
@@ -108,11 +118,12 @@ static int parse_writes(const struct values *v, struct write_rules *rules, struc
 	return rc;
 }
 
-static int print_serving(void *context, const char *url, const char *kubeconfig, struct err *err)
+static int print_serving(
+	void *context, const char *url, const char *control_url, const char *kubeconfig, struct err *err)
 {
 	const struct replay_options *o = context;
 
-	fprintf(stderr, "export KUBECONFIG=%s\n", kubeconfig);
+	fprintf(stderr, "export KUBECONFIG=%s\ncontrol at %s\n", kubeconfig, control_url);
 	if (!out_stream_is_open(stdout))
 		return 0;
 	printf("serving %s at %s\n", o->tape, url);
@@ -135,10 +146,15 @@ static enum ahead_policy ahead_of(const char *word)
 static int serve(const struct values *v, const struct operands *operands, const struct write_rules *rules,
 	double speed, int *ret_exit_code, struct err *err)
 {
+	const struct access_options access = {.token_file = v->access.token_file,
+		.anonymous = v->access.anonymous,
+		.names = v->hosts.items,
+		.name_count = v->hosts.count};
 	struct replay_options o = {
 		.tape = operands->items[0],
 		.listen = v->listen,
 		.plain = v->plain,
+		.access = &access,
 		.kubeconfig = v->kubeconfig,
 		.speed = speed,
 		.from = v->from,
@@ -199,6 +215,9 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (rc == 0 && operands.child && !operands.child[0])
 		rc = err_set(&err, ERR_USAGE, "no command behind '--'");
+	if (rc == 0 && v.access.anonymous && v.access.token_file)
+		rc = err_set(&err, ERR_USAGE,
+			"'--anonymous' serves everybody, '--token-file' only who has its token");
 	if (rc == 0 && v.loop && v.exit_at_end)
 		rc = err_set(
 			&err, ERR_USAGE, "'--loop' never comes to the end that '--exit-at-end' waits for");
@@ -217,6 +236,7 @@ static int run(const struct command *self, int argc, char **argv)
 	rule_names_close(&v.names);
 	free(v.writes.items);
 	free(v.gap_specs.items);
+	free(v.hosts.items);
 	verdict_release(&v.golden.verdict);
 	return rc < 0 ? command_fail(self, &err) : exit_code;
 }

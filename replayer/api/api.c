@@ -1,6 +1,7 @@
 /* api.c: see api.h. */
 #include "replayer/api/api.h"
 
+#include "replayer/access.h"
 #include "replayer/api/builtin.h"
 #include "replayer/api/crd.h"
 #include "replayer/api/discovery.h"
@@ -459,25 +460,38 @@ void api_route_again(struct api_call *call)
 	query_release(&call->query);
 }
 
+static void serve(struct api_call *call)
+{
+	struct api *api = call->api;
+	const struct http_request *r = call->request;
+
+	call->client = run_client_of(api->run, r);
+	api->run->requests++;
+	call->client->requests++;
+	if (call->query.bad_path) {
+		respond_text(call->x, r, 400, "400 Bad Request");
+		return;
+	}
+	api_path_parse(call->query.path, &call->path);
+	tell_flow(call);
+	api->run->asked += is_doing(call);
+	call->stored = run_request_begin(api->run, call->client, call->x, r, &call->path, &call->query);
+	if ((!api->faults || control_is_asked(call) || !fault_act_request(call)) && !refuse_timeout(call))
+		route(call);
+}
+
+/* Whom the replay does not serve is no client of it: nothing of that is counted or stored. */
 void api_handle(void *context, struct exchange *x, const struct http_request *r)
 {
 	struct api *api = context;
-	struct api_call call = {.api = api, .x = x, .request = r, .client = run_client_of(api->run, r)};
+	struct api_call call = {.api = api, .x = x, .request = r};
+	struct status st = {0};
 
-	api->run->requests++;
-	call.client->requests++;
 	query_parse(r->target, &call.query);
-	if (call.query.bad_path) {
-		respond_text(x, r, 400, "400 Bad Request");
-	} else {
-		api_path_parse(call.query.path, &call.path);
-		answer_style_find(r, &call.query, &call.style);
-		tell_flow(&call);
-		api->run->asked += is_doing(&call);
-		call.stored = run_request_begin(api->run, call.client, x, r, &call.path, &call.query);
-		if ((!api->faults || control_is_asked(&call) || !fault_act_request(&call)) &&
-			!refuse_timeout(&call))
-			route(&call);
-	}
+	answer_style_find(r, &call.query, &call.style);
+	if (access_check(api->access, r, &call.query, control_is_asked(&call), &st))
+		respond_status(x, r, &call.style, &st);
+	else
+		serve(&call);
 	query_release(&call.query);
 }

@@ -14,6 +14,7 @@
 #include "replayer/fault/fault.h"
 #include "replayer/world/world.h"
 
+struct access;
 struct ahead;
 struct deck;
 struct fault_act;
@@ -49,6 +50,7 @@ struct api {
 	struct ahead *ahead;
 	struct fault_act *faults; /* NULL: none */
 	struct type_cache *types; /* how fields are merged */
+	struct access *access;    /* who may ask */
 	struct flow_control flow; /* what is told of priority and fairness */
 	struct openapi_kept openapi;
 };

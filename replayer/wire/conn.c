@@ -32,10 +32,10 @@ struct conn {
 	int fd, events;
 	enum conn_state state;
 	bool socket_full;      /* a write came up short; waiting for the socket */
-	bool beside;           /* did not come through the port */
 	bool may_be_http2;     /* no TLS, and what has come so far is a part of HTTP/2's preface */
 	bool freezing, frozen; /* freezing: frozen as soon as it is flushed */
 	uint64_t frozen_by;
+	struct peer peer;
 	struct tls_session *tls;
 	const struct conn_protocol *protocol;
 	void *self;
@@ -58,6 +58,11 @@ struct buf *conn_input(struct conn *c)
 struct server *conn_server(struct conn *c)
 {
 	return c->server;
+}
+
+struct peer *conn_peer(struct conn *c)
+{
+	return &c->peer;
 }
 
 bool conn_is_closed(const struct conn *c)
@@ -171,7 +176,7 @@ void conn_reset(struct conn *c)
 
 void conn_retire(struct conn *c)
 {
-	if (c->beside)
+	if (c->peer.beside)
 		return;
 	if (c->state != CONN_RUNNING || c->protocol->idle(c->self))
 		conn_reset(c);
@@ -415,7 +420,7 @@ void conn_open(struct server *server, int fd, struct tls *tls, bool beside)
 
 	c->server = server;
 	c->fd = fd;
-	c->beside = beside;
+	c->peer = (struct peer){.fd = fd, .beside = beside, .is_secure = tls != NULL};
 	c->in_max = INPUT_MAX_BYTES;
 	c->progress_ns = clock_mono_ns(&clock_system);
 	buf_init(&c->in, INPUT_MAX_BYTES + SERVER_SCRATCH_BYTES);

@@ -12,6 +12,7 @@
 #define REPLAYER_CONN_H
 
 #include "replayer/wire/http.h"
+#include "replayer/wire/peer.h"
 #include "replayer/wire/tls.h"
 
 #include <sys/types.h>
@@ -75,6 +76,9 @@ void conn_wake(struct conn *c);
 void conn_yield(struct conn *c);
 
 struct server *conn_server(struct conn *c);
+
+/* Who is at the other end. */
+struct peer *conn_peer(struct conn *c);
 
 /* Monotonic time when the socket last took or gave a byte. */
 int64_t conn_progress_ns(const struct conn *c);

@@ -92,6 +92,7 @@ const char *http_reason(int status)
 		{410, "Gone"},
 		{413, "Request Entity Too Large"},
 		{415, "Unsupported Media Type"},
+		{421, "Misdirected Request"},
 		{422, "Unprocessable Entity"},
 		{429, "Too Many Requests"},
 		{431, "Request Header Fields Too Large"},

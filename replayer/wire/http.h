@@ -6,6 +6,8 @@
 
 #include "schema/base/buf.h"
 
+struct peer;
+
 #define HTTP_HEADERS_MAX 128 /* header fields of one request */
 #define HTTP_DATE_BYTES  40
 
@@ -20,7 +22,8 @@ struct http_request {
 	struct http_header headers[HTTP_HEADERS_MAX];
 	size_t header_count;
 	struct slice body;
-	int major; /* 1 or 2 */
+	int major;         /* 1 or 2 */
+	struct peer *peer; /* who sent it */
 };
 
 /* The first field of that name (any case), trimmed; the empty slice when there is none. */

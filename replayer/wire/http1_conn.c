@@ -141,6 +141,7 @@ static void dispatch(struct http1_conn *h)
 		return;
 	request.body = h->framing.chunked ? buf_slice(&h->body)
 					  : (struct slice){in->ptr + h->head_bytes, h->body_bytes};
+	request.peer = conn_peer(h->conn);
 	h->last = !framing.keep_alive;
 	h->exchange.head_only = slice_is(request.method, "HEAD");
 	enter(h, HTTP1_ANSWER);

@@ -199,7 +199,7 @@ static struct slice head_bytes(const struct http2_stream *s, uint32_t at, uint32
 /* The pseudo fields become what they are in HTTP/1.1. */
 static void fill_request(const struct http2_stream *s, struct http_request *r)
 {
-	*r = (struct http_request){.major = 2, .body = buf_slice(&s->body)};
+	*r = (struct http_request){.major = 2, .body = buf_slice(&s->body), .peer = conn_peer(s->on->conn)};
 	for (size_t i = 0; i < s->field_count; i++) {
 		struct slice name = head_bytes(s, s->fields[i].name, s->fields[i].name_len);
 		struct slice value = head_bytes(s, s->fields[i].value, s->fields[i].value_len);

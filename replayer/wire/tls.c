@@ -6,9 +6,12 @@
 #include <openssl/err.h>
 #include <stdlib.h>
 
+#define DIGEST_BYTES 32 /* of SHA-256 */
+
 struct tls {
 	SSL_CTX *context;
 	char *authority_pem;
+	char fingerprint[2 * DIGEST_BYTES + 1];
 	bool offer_http2;
 };
 
@@ -51,6 +54,18 @@ static bool configure(SSL_CTX *context, struct tls *t)
 	return SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1;
 }
 
+static int set_fingerprint(struct tls *t, struct err *err)
+{
+	unsigned char digest[DIGEST_BYTES];
+	unsigned len = 0;
+
+	if (X509_digest(SSL_CTX_get0_certificate(t->context), EVP_sha256(), digest, &len) != 1)
+		return authority_fail(err, "digest a certificate");
+	for (size_t i = 0; i < len; i++)
+		snprintf(t->fingerprint + 2 * i, 3, "%02x", digest[i]);
+	return 0;
+}
+
 int tls_new(const char *host, bool offer_http2, struct tls **ret, struct err *err)
 {
 	struct tls *t = xcalloc(1, sizeof(*t));
@@ -64,6 +79,8 @@ int tls_new(const char *host, bool offer_http2, struct tls **ret, struct err *er
 		rc = authority_new("kubetape replay", &authority, err);
 	if (rc == 0)
 		rc = authority_certify(authority, host, t->context, err);
+	if (rc == 0)
+		rc = set_fingerprint(t, err);
 	if (rc == 0)
 		t->authority_pem = xstrdup(authority_pem(authority));
 	authority_free(authority);
@@ -86,6 +103,11 @@ void tls_free(struct tls *t)
 const char *tls_authority_pem(const struct tls *t)
 {
 	return t->authority_pem;
+}
+
+const char *tls_fingerprint(const struct tls *t)
+{
+	return t->fingerprint;
 }
 
 /* ---- sessions ---- */

@@ -20,6 +20,10 @@ void tls_free(struct tls *t);
 /* The authority's certificate in PEM, for clients; borrowed. */
 const char *tls_authority_pem(const struct tls *t);
 
+/* The SHA-256 of the server's certificate, in hexadecimal digits: whoever has it can tell the server from
+ * others without the authority; borrowed. */
+const char *tls_fingerprint(const struct tls *t);
+
 /* A session on a connected, non-blocking socket; NULL when memory is out. */
 struct tls_session *tls_session_new(struct tls *t, int fd);
 void tls_session_free(struct tls_session *s);

@@ -133,11 +133,23 @@ class Replay:
 			return http.client.HTTPSConnection(self.host, self.port, timeout=DEADLINE_S, context=self.context())
 		return http.client.HTTPConnection(self.host, self.port, timeout=DEADLINE_S)
 
+	def control(self):
+		"""The control address, with its token."""
+		return re.search(r"^control at (\S+)$", self.stderr(), re.MULTILINE).group(1)
+
+	def token(self):
+		"""The token of the kubeconfig."""
+		with open(self.kubeconfig) as f:
+			return json.load(f)["users"][0]["user"]["token"]
+
 	def request(self, method, target, headers=None, body=None):
-		"""(status, headers, body bytes)"""
+		"""(status, headers, body bytes); control requests are given their token."""
+		headers = dict(headers or {})
+		if target.startswith("/kubetape/v1/"):
+			headers["Authorization"] = "Bearer " + re.search(r"token=(\w+)", self.control()).group(1)
 		c = self.connect()
 		try:
-			c.request(method, target, body=body, headers=headers or {})
+			c.request(method, target, body=body, headers=headers)
 			r = c.getresponse()
 			return r.status, r.headers, r.read()
 		finally:

@@ -330,7 +330,6 @@ class ControlTest(Case):
 	def test_waiting_goes_with_until_alone(self):
 		r = self.replay(counted())
 		self.assertIn("'--wait' goes with until", self.ctl(r, "step", "--wait", code=2).stderr)
-		self.assertIn("'--timeout' goes with '--wait'", self.ctl(r, "until", "end", "--timeout", "1s", code=2).stderr)
 		self.assertEqual(r.get("/kubetape/v1/status")[1]["seq"], 2)
 
 

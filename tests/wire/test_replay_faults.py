@@ -112,7 +112,7 @@ class WatchEndsTest(FaultCase):
 		self.assertEqual(good.events(), POD_DAY)
 
 	def test_credential_tells_clients_apart(self):
-		r = self.fault({"when": ON_DELETION, "where": {"credential": "secret"}, "what": "end"})
+		r = self.fault({"when": ON_DELETION, "where": {"credential": "secret"}, "what": "end"}, options=["--anonymous"])
 		c = r.connect()
 		self.addCleanup(c.close)
 		c.request("GET", PODS_FROM_20, headers={"Authorization": "Bearer secret"})

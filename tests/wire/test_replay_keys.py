@@ -77,12 +77,14 @@ class KeysTest(Case):
 	def begin(self, *options):
 		t = Terminal(self.tape(counted()), *options)
 		self.addCleanup(t.close)
-		self.port = int(t.until(r"serving \S+ at http://127\.0\.0\.1:(\d+)").group(1))
+		address = t.until(r"control at http://127\.0\.0\.1:(\d+)(/\S+)")
+		self.port, self.control = int(address.group(1)), address.group(2)
+		t.until(r"serving \S+ at http://")
 		return t
 
 	def status(self):
 		c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
-		c.request("GET", "/kubetape/v1/status")
+		c.request("GET", self.control)
 		answer = json.loads(c.getresponse().read())
 		c.close()
 		return answer

@@ -1,11 +1,13 @@
 """The program `caches` (client-go reflectors or SharedInformers, see tests/interop/clients/informer/caches) and the
 control of a replay by HTTP."""
 
+import contextlib
+import http.client
 import json
 import os
-import ssl
+import socket
 import subprocess
-import urllib.request
+import urllib.parse
 
 from lib import paths, wait
 
@@ -57,20 +59,29 @@ def difference(found, expected):
 		if found[name].get(key) != expected[name].get(key))[:1000]
 
 
+class Beside(http.client.HTTPConnection):
+	"""A connection to the control socket of the replay at a port."""
+
+	def connect(self):
+		self.sock = socket.socket(socket.AF_UNIX)
+		self.sock.settimeout(wait.PATIENCE_S)
+		self.sock.connect(f"\0kubetape-control-{self.port}")
+
+
 class Control:
 	"""The control API of a replay: control("seek", to=5) returns the status behind it."""
 
 	def __init__(self, url):
-		self._url = url + "/kubetape/v1/"
-		self._tls = ssl.create_default_context()
-		self._tls.check_hostname = False
-		self._tls.verify_mode = ssl.CERT_NONE
+		self._port = urllib.parse.urlsplit(url).port
 
 	def __call__(self, word, **query):
-		url = self._url + word + "".join(f"?{name}={value}" for name, value in query.items())
-		request = urllib.request.Request(url, method="GET" if word == "status" else "POST")
-		with urllib.request.urlopen(request, timeout=wait.PATIENCE_S, context=self._tls) as answer:
-			return json.load(answer)
+		target = "/kubetape/v1/" + word + "".join(f"?{name}={value}" for name, value in query.items())
+		with contextlib.closing(Beside("localhost", self._port)) as connection:
+			connection.request("GET" if word == "status" else "POST", target)
+			answer = connection.getresponse()
+			said = answer.read()
+		assert answer.status == 200, said
+		return json.loads(said)
 
 
 def states(events, resources):

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -24,9 +26,17 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// control does to the replay what `kubetape ctl` does.
+// control does to the replay what `kubetape ctl` does: it asks beside the port.
 func (p *program) control(word string) error {
-	answer, err := http.Post(p.config.Host+"/kubetape/v1/"+word, "", nil)
+	at, err := url.Parse(p.config.Host)
+	if err != nil {
+		return err
+	}
+	beside := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", "@kubetape-control-"+at.Port())
+	}
+	client := http.Client{Transport: &http.Transport{DialContext: beside, DisableKeepAlives: true}}
+	answer, err := client.Post("http://localhost/kubetape/v1/"+word, "", nil)
 	if err != nil {
 		return err
 	}
