@@ -105,9 +105,9 @@ static char *why_no_watch(const struct fault_rule *r, const struct fault_tally *
 	if (part)
 		return part;
 	if (t->opened < (uint64_t)r->when.connection)
-		return xasprintf(
-			"no client opened more than %llu watches in its scope, and it is for number %lld",
-			(unsigned long long)t->opened, (long long)r->when.connection);
+		return xasprintf("it is for number %lld of the watches that a client opens in its scope, and "
+				 "there were %llu",
+			(long long)r->when.connection, (unsigned long long)t->opened);
 	return xstrdup("the watch that it is for ended, or was not sent enough, before its time came");
 }
 
