@@ -317,10 +317,28 @@ static void complete_arguments(
 	}
 }
 
+/* The command, which options of its own may precede, and where it stands; NULL: there is none before the last word. */
+static size_t find_command(const struct command *const *commands, char *const *words, size_t count,
+	const struct command **ret)
+{
+	*ret = NULL;
+	for (size_t i = 0; i + 1 < count; i++) {
+		for (const struct command *const *c = commands; *c; c++) {
+			if (strcmp((*c)->name, words[i]) == 0 && options_precede(*c, (int)i, words)) {
+				*ret = *c;
+				return i;
+			}
+		}
+	}
+	return 0;
+}
+
 void complete(const struct command *const *commands, char *const *words, size_t count, FILE *to)
 {
 	struct completion c = {
 		.commands = commands, .to = to, .typed = words[0], .directive = COMPLETE_NO_FILES};
+	const struct command *command;
+	size_t at;
 
 	if (count == 1) {
 		offer_commands(&c);
@@ -329,9 +347,8 @@ void complete(const struct command *const *commands, char *const *words, size_t 
 			offer(&c, slice_of("--version"), "show the version");
 		}
 	}
-	for (const struct command *const *command = commands; count > 1 && *command; command++) {
-		if (strcmp((*command)->name, words[0]) == 0)
-			complete_arguments(&c, *command, words + 1, count - 1);
-	}
+	at = find_command(commands, words, count, &command);
+	if (command)
+		complete_arguments(&c, command, words + at + 1, count - at - 1);
 	fprintf(to, ":%u\n", c.directive);
 }

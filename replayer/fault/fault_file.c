@@ -519,7 +519,8 @@ int fault_file_parse(struct slice json, const char *name, struct fault_file *ret
 
 int fault_file_text(const char *path, struct buf *to, struct err *err)
 {
-	FILE *file = fopen(path, "re");
+	bool is_stdin = strcmp(path, "-") == 0;
+	FILE *file = is_stdin ? stdin : fopen(path, "re");
 	char piece[4096];
 	size_t n;
 	int rc = 0;
@@ -533,6 +534,7 @@ int fault_file_text(const char *path, struct buf *to, struct err *err)
 	}
 	if (rc == 0 && ferror(file))
 		rc = err_set_errno(err, errno, "cannot read '%s'", path);
-	fclose(file);
+	if (!is_stdin)
+		fclose(file);
 	return rc;
 }

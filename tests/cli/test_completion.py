@@ -118,6 +118,11 @@ class Candidates(InAFolder):
         self.assertEqual(self.complete("query", "--format", "json", "x"), (["x.tape"], ":4"))
         self.assertEqual(self.complete("query", "-fodd$.sql", "x"), (["x.tape"], ":4"))
 
+    def test_options_may_stand_before_the_command(self):
+        self.assertEqual(self.complete("-n", "shop", "get", "x"), (["x.tape"], ":4"))
+        self.assertEqual(self.complete("--output", "json", "get", "--sel"), (["--selector"], ":4"))
+        self.assertEqual(self.complete("-n", "shop", "query", "x"), ([], ":4"))
+
     def test_behind_two_dashes_the_shell_is_asked_to_complete(self):
         self.assertEqual(self.complete("info", "--", "ls", "-"), ([], ":0"))
 

@@ -235,6 +235,16 @@ class Interrupted(OutputCase):
             self.make_tape(path, [event(i / 1000, "ADDED", pod(f"web-{i}", f"u{i}", i + 1)) for i in range(4100)])
         return path
 
+    def test_a_repack_that_is_killed_leaves_no_tape_of_that_name(self):
+        """What it leaves says by its name that it is not finished."""
+        tape, target = self.big_tape(), self.path("r.tape")
+        child = subprocess.Popen([KUBETAPE, "repack", tape, "-o", target], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while child.poll() is None and len(os.listdir(self.dir)) < 3:
+            self.assertFalse(os.path.exists(target))
+        child.kill()
+        if child.wait() == -signal.SIGKILL:
+            self.assertFalse(os.path.exists(target))
+
     def test_a_full_disk_leaves_nothing(self):
         shown = self.mounted(f"mkdir small && mount -t tmpfs -o size=64k none small && cd small && echo old >out;"
                              f" {KUBETAPE} export {os.path.abspath(BUNDLED)} -o out 2>&1; echo $? $(cat out) $(ls -A | wc -l)")
@@ -381,6 +391,13 @@ class Modes(OutputCase):
 
 
 class Runs(OutputCase):
+    def test_faults_come_from_stdin_for_a_minus(self):
+        faults = '{"rules": [{"name": "late", "when": {"at": "+1s"}, "what": "rst"}]}'
+        for text, code in ((faults, 0), ("", 2), ('{"rules": 1}', 2)):
+            done = self.run_tape("replay", self.tape, "--plain", "--wait-watchers", "0", "--gaps=-", "--", "true", stdin=text)
+            self.assertEqual(done.returncode in ((0, 3) if code == 0 else (1, 2)), True, done.stderr)
+            self.assertEqual("replay: -, line 1" in done.stderr, code != 0, done.stderr)
+
     def test_a_run_named_by_a_link_is_made_where_it_leads(self):
         os.mkdir(self.path("runs"))
         os.symlink("runs/a.run", self.path("last.run"))

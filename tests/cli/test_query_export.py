@@ -141,6 +141,11 @@ class Export(TapeTest):
         self.assert_fails(done, 1, "needs DuckDB's library")
         self.assert_fails(self.run_tape("export", self.tape, "--format", "parquet"), 2, "needs '--output FILE'")
 
+    def test_a_library_that_is_there_and_does_not_load_is_told_from_one_that_is_not(self):
+        env = dict(os.environ, KUBETAPE_DUCKDB=os.path.abspath(__file__))
+        done = self.run_tape("export", self.tape, "--format", "parquet", "-o", self.dir + "/x.parquet", env=env)
+        self.assert_fails(done, 1, f"the library that KUBETAPE_DUCKDB names exists and cannot be loaded: {os.path.abspath(__file__)}: ")
+
     @unittest.skipUnless(os.environ.get("KUBETAPE_DUCKDB"), "KUBETAPE_DUCKDB names no DuckDB library")
     def test_parquet_is_written_by_duckdb(self):
         path = os.path.join(self.dir, "x.parquet")

@@ -29,6 +29,16 @@ class Listing(RecordTest):
         self.assertEqual(len(self.pods.lists()), 3)
         self.assertEqual(recording.query("SELECT count(DISTINCT name) AS n FROM events")[0]["n"], 1203)
 
+    def test_closed_descriptors_are_borne(self):
+        """Those that are free must not become a socket, a segment or the poll that libuv makes."""
+        self.pods.put("a")
+        for closed in ("0<&-", "1>&-", "0<&- 1>&-", "0<&- 1>&- 2>&-"):
+            tape = f"{self.tape}{closed.count('&')}{closed[0]}"
+            command = f"exec {KUBETAPE} record pods -o {tape} -s {self.serve()} --duration 1s {closed}"
+            done = subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(query(tape, "SELECT count(*) AS n FROM events"), [{"n": 1}])
+
     def test_an_empty_resource_is_recorded_as_such(self):
         recording = self.record().ready(1)
         self.pods.put("later")
