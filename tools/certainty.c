@@ -89,6 +89,12 @@ static void put_reason(const struct coverage_answer *a)
 				until);
 		break;
 	case COVERAGE_GAP:
+		if (strcmp(a->reason, "left_out") == 0) {
+			fprintf(stderr,
+				" are on this tape only in part from %s on (gap %llu): it was made of a part of another",
+				since, (unsigned long long)a->gap);
+			break;
+		}
 		fprintf(stderr,
 			" were not watched from %s %s%s (gap %llu): what happened meanwhile is not known",
 			since, open ? "on" : "to ", open ? "" : until, (unsigned long long)a->gap);

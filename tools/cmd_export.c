@@ -16,6 +16,8 @@
 
 #define LATE_UNSAID (-1)
 
+#define EVERYTHING "1" /* as a predicate */
+
 struct export_options {
 	const char *format, *table, *where, *output, *run;
 	int64_t late_ns; /* LATE_UNSAID: not said */
@@ -105,6 +107,22 @@ static int write_table(
 	return code;
 }
 
+/* Behind the streams, which the rows name, and before everything else: a reader shall not take a part for the
+ * whole. */
+static int write_left_out(struct sql_session *s, const struct export_options *o, FILE *to, struct err *err)
+{
+	struct table_out *out = table_out_new(to, TABLE_NDJSON, 0);
+	struct sql_sink sink = table_out_sink(out);
+	char *sql = fill(export_left_out_sql, o->where);
+	int code;
+
+	sql_session_set(s, "where", o->where);
+	code = run_statement(s, sql, &sink, to, err);
+	free(sql);
+	table_out_free(out);
+	return code;
+}
+
 static int write_tables(struct sql_session *s, const struct export_options *o, FILE *to, struct err *err)
 {
 	int code = 0;
@@ -113,8 +131,11 @@ static int write_tables(struct sql_session *s, const struct export_options *o, F
 		return write_table(s, o, o->table, to, err);
 	if (strcmp(o->format, "csv") == 0)
 		return err_set(err, ERR_USAGE, "CSV holds one table: '--table all' needs '--format ndjson'");
-	for (const struct export_table *t = export_tables; t->name && !code; t++)
+	for (const struct export_table *t = export_tables; t->name && !code; t++) {
 		code = write_table(s, o, t->name, to, err);
+		if (!code && t == export_tables && strcmp(o->where, EVERYTHING) != 0)
+			code = write_left_out(s, o, to, err);
+	}
 	return code;
 }
 
@@ -251,7 +272,7 @@ static int export(void *values, const struct operands *operands, struct err *err
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct export_options o = {
-		.format = "ndjson", .table = "events", .where = "1", .late_ns = LATE_UNSAID};
+		.format = "ndjson", .table = "events", .where = EVERYTHING, .late_ns = LATE_UNSAID};
 
 	return command_run(self, argc, argv, &o, export);
 }
@@ -263,7 +284,8 @@ const struct command cmd_export = {
 	.summary = "write a tape as NDJSON, CSV, Parquet or a timeline",
 	.description =
 		"ndjson is one JSON object a line with the object of the event in it; with --table all every\n"
-		"line says its table, and `kubetape import` makes a tape of it again. trace is the JSON that\n"
+		"line says its table, and `kubetape import` makes a tape of it again; with --where it says of each\n"
+		"stream what was left out, and so does that tape. trace is the JSON that\n"
 		"ui.perfetto.dev and chrome://tracing show: a track for each object with its phases, one for\n"
 		"each stream's connections, one for its gaps; with --run the writes, faults and late deliveries of\n"
 		"a replay as marks. parquet needs DuckDB's library (libduckdb.so).\n\n"

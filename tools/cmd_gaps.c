@@ -136,8 +136,11 @@ static void print_end(const struct gap_account *a)
 		return;
 	}
 	if (is_open(a)) {
-		puts(g->id ? "not at all: what came after it is not on the tape"
-			   : "not at all: later recordings on this tape did not follow it");
+		if (strcmp(g->reason, "left_out") == 0)
+			puts("not at all: what was left out is not on the tape");
+		else
+			puts(g->id ? "not at all: what came after it is not on the tape"
+				   : "not at all: later recordings on this tape did not follow it");
 		return;
 	}
 	if (strcmp(g->how_ended, "relist") == 0)

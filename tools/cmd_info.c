@@ -252,7 +252,7 @@ static void print_times(const struct report *r)
 static void print_states(const struct report *r)
 {
 	static const char *const words[] = {[COVERAGE_UNLISTED] = "never listed",
-		[COVERAGE_GAP] = "not watched any more",
+		[COVERAGE_GAP] = "in a gap",
 		[COVERAGE_LEFT] = "not followed any more",
 		[COVERAGE_UNTOLD] = "imported, which does not tell when they were watched"};
 	const char *before = "unknown      ";

@@ -12,6 +12,12 @@ const struct export_table export_tables[] = {
 	{NULL, NULL},
 };
 
+/* What is NULL of an event leaves it out as well. */
+const char export_left_out_sql[] =
+	"SELECT 'left_out' AS \"table\", stream, :where AS \"where\", count(*) AS events, min(seq) AS begin_seq, "
+	"max(seq) AS end_seq, min(time_ns) AS begin_ns, max(time_ns) AS end_ns "
+	"FROM events WHERE NOT coalesce((%s), 0) GROUP BY stream";
+
 #define MICROSECONDS(ns) "(" ns " - :start) / 1000.0"
 #define KEY              "apigroup, resource, namespace, name"
 /* A phase lasts until an event shows another one, the object goes, or another takes its name. */

@@ -12,6 +12,9 @@ struct export_table {
 /* Tables that can be exported, in the order in which `--table all` writes them; ended by a NULL name. */
 extern const struct export_table export_tables[];
 
+/* What a predicate leaves out of `events`: a row for each stream that lacks some, with :where in it. */
+extern const char export_left_out_sql[];
+
 /*
  * Statements that each give trace events (the JSON that Chrome's and Perfetto's timelines read) in their
  * first column; ended by NULL. Process 1 is the connections, 2 the gaps, one thread for each stream; from 10

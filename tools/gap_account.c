@@ -82,7 +82,7 @@ static bool is_attempt(const struct gap_account *a, const struct tape_connection
 	if (c->stream != a->gap.stream || c->id == a->gap.connection_before ||
 		c->id == a->gap.connection_after)
 		return false;
-	if (c->begin_ns < a->gap.begin_ns || !c->end_reason)
+	if (c->begin_ns < a->gap.begin_ns || !c->end_reason || strcmp(a->gap.reason, "left_out") == 0)
 		return false;
 	return strcmp(a->gap.how_ended, "open") == 0 || c->begin_ns <= a->gap.end_ns;
 }

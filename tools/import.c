@@ -11,12 +11,15 @@
 struct importer *importer_new(struct tape_writer *w, const char *source, const struct clock *clock)
 {
 	struct importer *m = xcalloc(1, sizeof(*m));
+	struct tape_writer_stats stats;
 
 	m->writer = w;
 	m->source = source;
 	m->clock = clock;
 	m->last_time_ns = INT64_MIN;
 	m->base_ns = clock_wall_ns(&clock_system);
+	tape_writer_stats(w, &stats);
+	m->last_seq = stats.last_seq;
 	buf_init(&m->texts, 2u * LIMIT_LIST_BYTES);
 	import_secrets_init(&m->secrets);
 	return m;
@@ -40,6 +43,8 @@ void importer_free(struct importer *m)
 	id_map_release(&m->streams);
 	id_map_release(&m->gaps);
 	id_map_release(&m->connections);
+	import_seqs_release(&m->seqs);
+	free(m->lacks);
 	for (size_t i = 0; i < m->queue_count; i++)
 		free(m->queue[i].line);
 	free(m->queue);
@@ -522,10 +527,10 @@ int importer_end(struct importer *m, struct err *err)
 {
 	int code = import_queued_rows(m, INT64_MAX, err);
 
-	if (code)
+	if (!code && m->has_event_row && !m->has_stream_row)
+		code = import_begin_connection(m, "events alone: nothing tells when they were watched", err);
+	if (code || !m->connection.id)
 		return code;
-	if (!m->connection.id)
-		return 0;
 	m->connection.duration_ns = clock_wall_ns(&clock_system) - m->connection.begin_ns;
 	m->connection.end_reason = "complete";
 	m->connection.events = m->counts.events;

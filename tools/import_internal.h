@@ -7,6 +7,7 @@
 #include "tools/import.h"
 #include "tools/import_ids.h"
 #include "tools/import_known.h"
+#include "tools/import_seqs.h"
 
 /* A stream that was made for a kind of objects. */
 struct kind_stream {
@@ -23,7 +24,7 @@ struct import_path {
 	int64_t last_ns; /* until when it is known */
 };
 
-/* A mark or document that waits for the event behind which it stood. */
+/* A row that waits for the event after which it stood, or which it names. */
 struct queued_row {
 	int64_t after_seq;
 	size_t number; /* in the input */
@@ -46,13 +47,15 @@ struct importer {
 	const char *source;
 	const struct clock *clock;
 	int64_t last_time_ns;
-	struct tape_connection connection;
+	struct tape_connection connection; /* its content_type says what the input lacks */
+	char *lacks;                       /* that, where it is made */
 	struct kind_stream *kinds;
 	size_t kind_count;
 	struct text_map kinds_by_kind, kinds_by_resource; /* positions in kinds; of equal ones the first */
 	uint64_t *uids; /* hashes of those that were seen, open addressing; 0: free */
 	size_t uid_count, uid_slots;
 	struct id_map streams, gaps, connections;
+	struct import_seqs seqs; /* that rows name */
 	struct queued_row *queue;
 	size_t queue_count, queue_done;
 	bool queue_sorted;
@@ -60,9 +63,10 @@ struct importer {
 	size_t path_count;
 	struct text_map paths_by_path; /* the struct import_path */
 	struct import_known known;
-	uint64_t last_seq;
-	int64_t base_ns;  /* when the import began */
-	uint64_t made_rv; /* the last resourceVersion that was made up */
+	uint64_t last_seq;                  /* on our tape */
+	bool has_stream_row, has_event_row; /* of an exported tape */
+	int64_t base_ns;                    /* when the import began */
+	uint64_t made_rv;                   /* the last resourceVersion that was made up */
 	struct buf texts; /* unescaped strings of the present document; never moves while one is read */
 	struct slice document;
 	struct import_counts counts;

@@ -48,6 +48,7 @@ static int add_stream(struct importer *m, struct err *err)
 	if (code)
 		return code;
 	id_map_put(&m->streams, import_number(m, "stream", 0), id);
+	m->has_stream_row = true;
 	return 0;
 }
 
@@ -77,8 +78,9 @@ static int add_event(struct importer *m, struct err *err)
 	if (!event_type_parse(slice_of(import_text(m, "type")), &e.type))
 		return err_set(err, ERR_PROTOCOL, "a row of events has no type");
 	if ((code = stream_of(m, &e.stream, err)) ||
-		(code = import_append(m, &e, import_raw(m, "object"), NULL, err)))
+		(code = import_append(m, &e, import_raw(m, "object"), &m->last_seq, err)))
 		return code;
+	m->has_event_row = true;
 	m->counts.events++;
 	return 0;
 }
@@ -120,29 +122,36 @@ static int write_document(struct importer *m, struct err *err)
 	return tape_writer_document(m->writer, &d, err);
 }
 
-/* Marks and documents are exported before the events and have their places among them. */
-static int enqueue(struct importer *m, int (*write)(struct importer *m, struct err *err), struct err *err)
+/* The row is written, or written again, when the exported event `after_seq` has passed. */
+static void enqueue(struct importer *m, int64_t after_seq, int (*write)(struct importer *m, struct err *err))
 {
-	int64_t after_seq = import_number(m, "after_seq", -1);
-
-	if (after_seq < 0)
-		return write(m, err);
 	m->queue = xgrow(m->queue, m->queue_count, sizeof(*m->queue));
 	m->queue[m->queue_count] =
 		(struct queued_row){after_seq, m->queue_count, slice_dup(m->document), write};
 	m->queue_count++;
 	m->queue_sorted = false;
+}
+
+/* Marks and documents are exported before the events and have their places among them. */
+static int put_in_place(
+	struct importer *m, int (*write)(struct importer *m, struct err *err), struct err *err)
+{
+	int64_t after_seq = import_number(m, "after_seq", -1);
+
+	if (after_seq < 0)
+		return write(m, err);
+	enqueue(m, after_seq, write);
 	return 0;
 }
 
 static int add_mark(struct importer *m, struct err *err)
 {
-	return enqueue(m, write_mark, err);
+	return put_in_place(m, write_mark, err);
 }
 
 static int add_document(struct importer *m, struct err *err)
 {
-	return enqueue(m, write_document, err);
+	return put_in_place(m, write_document, err);
 }
 
 static int by_place(const void *a, const void *b)
@@ -176,6 +185,7 @@ int import_queued_rows(struct importer *m, int64_t seq, struct err *err)
 {
 	int code = 0;
 
+	import_seqs_pass(&m->seqs, seq, m->last_seq);
 	if (!m->queue_sorted && m->queue_count)
 		qsort(m->queue + m->queue_done, m->queue_count - m->queue_done, sizeof(*m->queue), by_place);
 	m->queue_sorted = true;
@@ -218,7 +228,7 @@ static void take_connection_end(struct importer *m, struct tape_connection *c)
 	c->tail = slice_of(import_text(m, "tail"));
 }
 
-static int add_connection(struct importer *m, struct err *err)
+static struct tape_connection connection_of(struct importer *m)
 {
 	struct tape_connection c = {.purpose = text_or_null(m, "purpose"),
 		.target = text_or_null(m, "target"),
@@ -230,9 +240,35 @@ static int add_connection(struct importer *m, struct err *err)
 		.begin_ns = import_number(m, "begin_ns", 0),
 		.first_byte_after_ns = import_number(m, "first_byte_after_ns", -1),
 		.duration_ns = import_number(m, "duration_ns", -1)};
-	int code;
 
 	take_connection_end(m, &c);
+	return c;
+}
+
+/* The same once more, with the numbers that its events have on our tape. */
+static int renumber_connection(struct importer *m, struct err *err)
+{
+	struct tape_connection c = connection_of(m);
+	uint64_t first = import_seqs_get(&m->seqs, (int64_t)c.first_seq - 1) + 1, last = m->last_seq;
+	int code = 0;
+
+	if (first == c.first_seq && last == c.last_seq)
+		return 0;
+	c.id = id_map_get(&m->connections, import_number(m, "connection", 0));
+	c.first_seq = first <= last ? first : 0;
+	c.last_seq = first <= last ? last : 0;
+	if (import_number(m, "stream", 0))
+		code = stream_of(m, &c.stream, err);
+	if (!code)
+		code = import_clean_connection(m, &c, err);
+	return code ? code : tape_writer_end_connection(m->writer, &c, err);
+}
+
+static int add_connection(struct importer *m, struct err *err)
+{
+	struct tape_connection c = connection_of(m);
+	int code;
+
 	if (import_number(m, "stream", 0) && (code = stream_of(m, &c.stream, err)))
 		return code;
 	code = import_clean_connection(m, &c, err);
@@ -242,12 +278,16 @@ static int add_connection(struct importer *m, struct err *err)
 		return code;
 	id_map_put(&m->connections, import_number(m, "connection", 0), c.id);
 	m->counts.rows++;
+	if (c.first_seq) {
+		import_seqs_want(&m->seqs, (int64_t)c.first_seq - 1);
+		enqueue(m, (int64_t)c.last_seq, renumber_connection);
+	}
 	return c.end_reason ? tape_writer_end_connection(m->writer, &c, err) : 0;
 }
 
-static int add_gap(struct importer *m, struct err *err)
+static struct tape_gap gap_of(struct importer *m)
 {
-	struct tape_gap g = {.reason = text_or_null(m, "reason"),
+	return (struct tape_gap){.reason = text_or_null(m, "reason"),
 		.how_ended = text_or_null(m, "how_ended"),
 		.begin_seq = (uint64_t)import_number(m, "begin_seq", 0),
 		.end_seq = (uint64_t)import_number(m, "end_seq", 0),
@@ -263,13 +303,65 @@ static int add_gap(struct importer *m, struct err *err)
 		.deleted = (uint64_t)import_number(m, "deleted", 0),
 		.recreated = (uint64_t)import_number(m, "recreated", 0),
 		.unchanged = (uint64_t)import_number(m, "unchanged", 0)};
+}
+
+static int renumber_gap(struct importer *m, struct err *err)
+{
+	struct tape_gap g = gap_of(m);
+	uint64_t begin = import_seqs_get(&m->seqs, (int64_t)g.begin_seq), end = g.end_seq ? m->last_seq : 0;
 	int code;
 
+	if (begin == g.begin_seq && end == g.end_seq)
+		return 0;
+	g.id = id_map_get(&m->gaps, import_number(m, "gap", 0));
+	g.begin_seq = begin;
+	g.end_seq = end;
+	code = stream_of(m, &g.stream, err);
+	return code ? code : tape_writer_gap(m->writer, &g, err);
+}
+
+/* A gap without a number is concluded from rows, which are ours as well. */
+static int add_gap(struct importer *m, struct err *err)
+{
+	struct tape_gap g = gap_of(m);
+	int64_t id = import_number(m, "gap", 0);
+	int code;
+
+	if (!id)
+		return 0;
 	if ((code = stream_of(m, &g.stream, err)) || (code = tape_writer_gap(m->writer, &g, err)))
 		return code;
-	id_map_put(&m->gaps, import_number(m, "gap", 0), g.id);
+	id_map_put(&m->gaps, id, g.id);
+	import_seqs_want(&m->seqs, (int64_t)g.begin_seq);
+	enqueue(m, (int64_t)(g.end_seq ? g.end_seq : g.begin_seq), renumber_gap);
 	m->counts.rows++;
 	return 0;
+}
+
+/* Events of a stream that the export left out: from the first of them on the tape has only a part. */
+static int write_left_out(struct importer *m, struct err *err)
+{
+	struct tape_gap g = {.reason = "left_out",
+		.how_ended = "open",
+		.begin_seq = m->last_seq,
+		.begin_ns = import_number(m, "begin_ns", 0),
+		.duration_ns = -1};
+	int code = stream_of(m, &g.stream, err);
+
+	m->counts.rows++;
+	return code ? code : tape_writer_gap(m->writer, &g, err);
+}
+
+static int add_left_out(struct importer *m, struct err *err)
+{
+	int code;
+
+	if (!m->lacks)
+		m->lacks = xasprintf("a part of a tape: the events for which %s", import_text(m, "where"));
+	code = import_begin_connection(m, m->lacks, err);
+	if (!code)
+		enqueue(m, import_number(m, "begin_seq", 1) - 1, write_left_out);
+	return code;
 }
 
 static int add_missed(struct importer *m, struct err *err)
@@ -299,8 +391,9 @@ int import_row(struct importer *m, const char *table, struct err *err)
 	static const struct {
 		const char *table;
 		int (*add)(struct importer *m, struct err *err);
-	} tables[] = {{"events", add_event}, {"streams", add_stream}, {"connections", add_connection},
-		{"gaps", add_gap}, {"missed", add_missed}, {"marks", add_mark}, {"documents", add_document}};
+	} tables[] = {{"events", add_event}, {"streams", add_stream}, {"left_out", add_left_out},
+		{"connections", add_connection}, {"gaps", add_gap}, {"missed", add_missed},
+		{"marks", add_mark}, {"documents", add_document}};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		if (strcmp(tables[i].table, table) == 0)

@@ -7,6 +7,9 @@
  *   at       a position as position.h describes it: a time, a seq, pods@RV
  *   at_seq   after that event
  *   at_rv    for each resource, after its last event with at most that resourceVersion
+ *
+ * `certainty` says whether the object's stream was watched at that point: the words of coverage_state_name,
+ * or `outside` of a point outside the tape; NULL with at_rv.
  */
 #include "schema/sql/event_plan.h"
 #include "schema/tape/position.h"
@@ -16,7 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COLUMN_AT = COLUMN_OF_KIND, COLUMN_AT_SEQ, COLUMN_AT_RV, COLUMN_END };
+enum { COLUMN_CERTAINTY = COLUMN_OF_KIND, COLUMN_AT, COLUMN_AT_SEQ, COLUMN_AT_RV, COLUMN_END };
 #define INPUT_COUNT (COLUMN_END - COLUMN_AT)
 
 #define SEQ_MAX INT64_C(999999999999999999) /* 18 digits: what a position takes */
@@ -238,12 +241,56 @@ static int next(struct scan *s, struct err *err)
 	return 0;
 }
 
+static void drop_cache(struct table *t)
+{
+	coverage_free(t->cache);
+	t->cache = NULL;
+}
+
 /* What the state itself does not say is in the event. */
 static int load_event(struct objects_scan *o, struct err *err)
 {
 	if (o->event.seq)
 		return 0;
 	return tape_event(scan_tape(&o->scan), current(o)->seq, &o->event, &o->event_keep, err);
+}
+
+/* Kept with the table until the tape has grown. */
+static int find_coverage(struct table *t, const struct coverage **ret, struct err *err)
+{
+	struct coverage *c;
+	int rc = 0;
+
+	if (!t->cache || t->cache_generation != t->handle->generation) {
+		drop_cache(t);
+		rc = coverage_load(t->handle->tape, &c, err);
+		t->cache = rc ? NULL : c;
+		t->cache_generation = t->handle->generation;
+	}
+	*ret = t->cache;
+	return rc;
+}
+
+static int certainty_result(struct objects_scan *o, sqlite3_context *context, struct err *err)
+{
+	const struct coverage *c;
+	struct coverage_point point;
+	int rc;
+
+	if (o->inputs[COLUMN_AT_RV - COLUMN_AT])
+		return 0;
+	if (o->position.place != POSITION_ON_TAPE) {
+		result_string(context, "outside");
+		return 0;
+	}
+	rc = find_coverage(scan_table(&o->scan), &c, err);
+	if (rc == 0)
+		rc = load_event(o, err);
+	if (rc)
+		return rc;
+	point = tape_position_point(&o->position, c);
+	result_string(context, coverage_state_name(coverage_at(c, o->event.stream, &point).state));
+	return 0;
 }
 
 static int object_result(struct objects_scan *o, sqlite3_context *context, struct err *err)
@@ -272,6 +319,8 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 
 	if (i == COLUMN_OBJECT)
 		return object_result(o, context, err);
+	if (i == COLUMN_CERTAINTY)
+		return certainty_result(o, context, err);
 	if (i >= COLUMN_AT) {
 		if (o->inputs[i - COLUMN_AT])
 			sqlite3_result_value(context, o->inputs[i - COLUMN_AT]);
@@ -300,11 +349,12 @@ static void reset(struct scan *s)
 const struct table_kind objects_table = {
 	.name = "objects",
 	.summary = "what existed: at the end, or at a point of the tape as in objects('12:03:05')",
-	.columns = EVENT_COLUMNS ", at HIDDEN, at_seq HIDDEN, at_rv HIDDEN",
+	.columns = EVENT_COLUMNS ", certainty TEXT, at HIDDEN, at_seq HIDDEN, at_rv HIDDEN",
 	.scan_bytes = sizeof(struct objects_scan),
 	.plan = plan,
 	.filter = filter,
 	.next = next,
 	.column = column,
 	.reset = reset,
+	.drop_cache = drop_cache,
 };

@@ -80,7 +80,7 @@ static void take_watch(struct coverage *c, struct coverage_stream *s, const stru
 	s->end_reason = w->end_reason ? keep_word(c, w->end_reason) : NULL;
 	if (end_ns == NEVER || !is_recorders_doing(s->end_reason))
 		return;
-	c->ends = xrealloc(c->ends, (c->end_count + 1) * sizeof(*c->ends));
+	c->ends = xgrow(c->ends, c->end_count, sizeof(*c->ends));
 	c->ends[c->end_count++] = (struct watch_end){w->id, end_ns};
 }
 
@@ -118,7 +118,7 @@ static int take_gap(void *context, const struct tape_gap *g)
 	if (!s)
 		return 0;
 	s->has_open_gap = is_open(g);
-	c->gaps = xrealloc(c->gaps, (c->gap_count + 1) * sizeof(*c->gaps));
+	c->gaps = xgrow(c->gaps, c->gap_count, sizeof(*c->gaps));
 	gap = &c->gaps[c->gap_count++];
 	*gap = (struct coverage_gap){.id = g->id,
 		.stream = g->stream,
@@ -256,7 +256,7 @@ static int add_left(
 
 	if (rc)
 		return rc;
-	c->gaps = xrealloc(c->gaps, (c->gap_count + 1) * sizeof(*c->gaps));
+	c->gaps = xgrow(c->gaps, c->gap_count, sizeof(*c->gaps));
 	c->gaps[c->gap_count++] = gap;
 	c->left_count++;
 	return 0;

@@ -150,6 +150,19 @@ class Watches(CertaintyTest):
         self.assertIn("unknown      1 streams never listed, 1 streams not followed any more\n", self.run_tape("info", self.tape).stdout)
 
 
+class InSql(CertaintyTest):
+    rows = Watches.rows
+
+    def test_objects_say_whether_they_were_known(self):
+        for at, want in (("+12s", {"web-0": "gap", "d": "left", "n1": "unlisted"}), ("+1s", {"web-0": "unlisted", "d": "watched"}),
+                         ("end", {"web-0": "watched", "web-1": "watched", "d": "left", "n1": "unlisted"}),
+                         ("now", {"web-0": "outside", "web-1": "outside", "d": "outside", "n1": "outside"})):
+            got = self.query(f"SELECT name, certainty FROM objects('{at}')")
+            self.assertEqual({r["name"]: r["certainty"] for r in got}, want, at)
+        self.assertEqual(self.query("SELECT DISTINCT certainty FROM objects WHERE at_rv = '10'"), [{"certainty": None}])
+        self.assertEqual(self.query("SELECT count(*) AS n FROM objects WHERE certainty <> 'watched'"), [{"n": 2}])
+
+
 class Parts(CertaintyTest):
     rows = [event(0, "ADDED", pod("web-0", "u1", 10), stream=SHOP_PODS, origin="list"), listed(0, SHOP_PODS), listed(0, LABELLED),
             watch(0, 10, stream=SHOP_PODS), watch(0, 10, stream=LABELLED)]
