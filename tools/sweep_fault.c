@@ -54,7 +54,7 @@ static int make_gap(
 		rule.for_events = 0;
 		rule.for_ns = p->for_ns;
 	}
-	if (!rule.hold_ns)
+	if (!rule.hold_ns && rule.what.act != FAULT_STALL) /* which ends no watch */
 		rule.hold_ns = HOLD_NS;
 	*ret = rule;
 	return 0;

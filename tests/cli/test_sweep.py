@@ -147,6 +147,10 @@ class SweepTest(unittest.TestCase):
 		os.mkdir(os.path.join(self.folder, "empty"))
 		self.assertNotEqual(here("-o", "empty").returncode, 2)
 
+	def test_gaps_can_be_stalls(self):
+		done = self.sweep("--at", "deletions", "--max", "1", "--settle", "500ms", "--gap", "stall", command=[sys.executable, CONTROLLER, "mended", "tombstone"])
+		self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+
 	def test_finds_an_identity_that_is_a_name(self):
 		report = self.try_both("identity", "recreations")
 		self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-0", "default/web-1"})
