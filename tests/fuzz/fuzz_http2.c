@@ -33,6 +33,12 @@ struct server *conn_server(struct conn *c)
 	return (struct server *)c;
 }
 
+struct peer *conn_peer(struct conn *c)
+{
+	(void)c;
+	return NULL;
+}
+
 char *server_frame_scratch(struct server *s)
 {
 	return ((struct conn *)s)->scratch;
