@@ -3,10 +3,6 @@
 
 #include <stdlib.h>
 
-/* An error body is kept whole up to this; a proxy's HTML page does not have to be. */
-#define MAX_STATUS_BYTES (64u << 10)
-#define MAX_TAIL_BYTES   (1u << 20)
-
 int connection_begin(struct connection *c, struct recorder_context *x, const struct connection_start *start,
 	struct err *err)
 {
@@ -74,10 +70,10 @@ int connection_end(struct connection *c, struct recorder_context *x, const struc
 	if (answer)
 		take_answer(&c->row, answer);
 	snprintf(c->reason, sizeof(c->reason), "%s", end->reason);
-	status = end->error_status.len ? slice_dup(cut(end->error_status, MAX_STATUS_BYTES)) : NULL;
+	status = end->error_status.len ? slice_dup(cut(end->error_status, CONNECTION_STATUS_BYTES)) : NULL;
 	c->row.end_reason = c->reason;
 	c->row.error_status = status;
-	c->row.tail = cut(end->tail, MAX_TAIL_BYTES);
+	c->row.tail = cut(end->tail, CONNECTION_TAIL_BYTES);
 	c->row.last_rv = end->last_rv;
 	c->row.next_action = end->next_action;
 	c->row.next_delay_ns = end->next_delay_ns;

@@ -8,6 +8,11 @@
 #include "recorder/context.h"
 #include "recorder/end_reason.h"
 
+/* So much is kept of the body of an error: a proxy's HTML page does not have to be whole. */
+#define CONNECTION_STATUS_BYTES (64u << 10)
+/* And so much of a frame that was not whole. */
+#define CONNECTION_TAIL_BYTES (1u << 20)
+
 struct connection {
 	struct tape_connection row;
 	char *target, *start_rv;

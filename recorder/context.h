@@ -4,6 +4,7 @@
 #ifndef RECORDER_CONTEXT_H
 #define RECORDER_CONTEXT_H
 
+#include "recorder/allowance.h"
 #include "recorder/flusher.h"
 #include "recorder/moderation.h"
 #include "recorder/notices.h"
@@ -28,6 +29,7 @@ struct recorder_context {
 	struct redactor *redactor; /* NULL: Secrets are kept as they are */
 	int64_t retry_delay_ns;    /* the first back-off, 0: the usual one */
 	struct recorder_counters counters;
+	struct allowance unfinished; /* of what has arrived and is not whole */
 
 	struct notices *notices;
 	struct moderation *moderation;

@@ -43,6 +43,7 @@ struct discovery {
 	size_t pending;
 	bool running, in_groups;
 	bool brought_news; /* the last round did */
+	size_t body_bytes; /* of this round */
 	struct err err;    /* of this round */
 	struct catalog catalog;
 	char cluster_uid[128];
@@ -189,8 +190,12 @@ struct slice discovery_document(struct discovery *d, const char *path)
 static int on_body(void *context, struct slice bytes, int64_t time_ns)
 {
 	struct document *doc = context;
+	struct discovery *d = doc->discovery;
 
 	(void)time_ns;
+	d->body_bytes += bytes.len;
+	if (d->body_bytes > LIMIT_DISCOVERY_BYTES)
+		return ERR_TOO_LARGE;
 	return buf_append(&doc->body, bytes.ptr, bytes.len, NULL);
 }
 
@@ -372,6 +377,7 @@ bool discovery_run(struct discovery *d,
 		return false;
 	d->running = true;
 	d->in_groups = false;
+	d->body_bytes = 0;
 	d->err = (struct err){0};
 	d->done = done;
 	d->done_context = context;

@@ -4,6 +4,8 @@
  */
 #include "recorder/http_request.h"
 
+#include "schema/base/limits.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -175,6 +177,9 @@ static size_t take_header(char *bytes, size_t size, size_t count, void *context)
 	size_t len = size * count;
 	long status = 0;
 
+	r->head_bytes += len;
+	if (r->head_bytes > LIMIT_ANSWER_HEAD_BYTES)
+		return CURL_WRITEFUNC_ERROR;
 	if (!r->first_byte_mono_ns)
 		r->first_byte_mono_ns = clock_mono_ns(r->http->clock);
 	if (r->phase != PHASE_RUNNING || len > 2 || (bytes[0] != '\r' && bytes[0] != '\n'))

@@ -82,7 +82,7 @@ struct http_request {
 	CURL *easy;
 	struct curl_slist *headers;
 	int64_t begin_ns, begin_mono_ns, first_byte_mono_ns;
-	uint64_t bytes;
+	uint64_t bytes, head_bytes;
 	bool aborted, header_done, paused;
 	bool overdue;          /* a sweep found it so; the next one ends it */
 	bool roomless;         /* the last sweep found no connection that takes it */

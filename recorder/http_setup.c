@@ -189,8 +189,8 @@ static void set_blob(CURL *easy, CURLoption option, struct slice data)
 		curl_easy_setopt(easy, option, &blob);
 }
 
-/* An authority that is given is the only one: libcurl would believe those of the system's folder beside it, and our
- * token would go to any server that one of them vouches for. */
+/* An authority that is given is the only one: libcurl would believe those of the system's folder beside it,
+ * and our token would go to any server that one of them vouches for. */
 static void set_authority(CURL *easy, const struct cluster_config *c)
 {
 	if (!c->ca_data.len && !c->ca_file)

@@ -85,7 +85,8 @@ int ingest_put(
 		rc = add_type(in, o, &bytes, err);
 		e.flags |= EVENT_TYPED;
 	}
-	/* Also what is inferred: it comes from the tape, which may have kept Secrets as they are until now. */
+	/* Also what is inferred: it comes from the tape, which may have kept Secrets as they are until now.
+	 */
 	if (rc == 0 && in->redacts && x->redactor)
 		rc = redact(in, &bytes, err);
 	if (rc == 0) /* neither has changed what identifies the object */

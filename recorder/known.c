@@ -223,6 +223,13 @@ void known_saw(struct known *k, struct slice namespace, struct slice name)
 	(*slot)->sweep = k->sweep;
 }
 
+bool known_was_seen(const struct known *k, struct slice namespace, struct slice name)
+{
+	struct entry **slot = find(k, namespace, name);
+
+	return slot && (*slot)->sweep == k->sweep;
+}
+
 bool known_unseen(struct known *k, struct known_object *ret)
 {
 	for (; k->unseen_at < k->slot_count; k->unseen_at++) {

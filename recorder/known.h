@@ -19,7 +19,7 @@ struct known *known_new(void);
 void known_free(struct known *k);
 size_t known_count(const struct known *k);
 
-/* False when the key is not there. */
+/* False if the key is not there. */
 bool known_get(const struct known *k, struct slice namespace, struct slice name, struct known_object *ret);
 
 /* Takes the object in or replaces it, and counts it as seen in the running sweep. Strings are copied.
@@ -34,6 +34,7 @@ void known_remove(struct known *k, struct slice namespace, struct slice name);
  */
 void known_sweep_begin(struct known *k);
 void known_saw(struct known *k, struct slice namespace, struct slice name);
+bool known_was_seen(const struct known *k, struct slice namespace, struct slice name);
 bool known_unseen(struct known *k, struct known_object *ret);
 
 #endif

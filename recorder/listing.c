@@ -7,27 +7,41 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct page {
-	struct listing *listing;
-	struct list_page head;
-	int64_t time_ns;
-	struct connection *connection;
-};
+/* Servers fill their pages; so many in a row that bring nothing new will not end. */
+#define MAX_IDLE_PAGES 3
+/* An item is what an event is, but for the frame around it; and a piece of the page more. */
+#define MAX_ITEM_BYTES (LIMIT_OBJECT_BYTES + (1u << 20))
 
-void listing_begin(struct listing *l, struct ingest *in, struct gap *gap, uint32_t resource, bool is_first)
+void listing_init(struct listing *l, struct ingest *in, struct gap *gap, const struct listing_target *target)
 {
-	listing_release(l);
-	*l = (struct listing){
-		.ingest = in, .gap = gap, .resource = resource, .is_first = is_first && !gap->row.id};
-	known_sweep_begin(in->known);
+	*l = (struct listing){.ingest = in, .gap = gap, .target = *target};
+	json_list_init(&l->page, MAX_ITEM_BYTES);
 }
 
 void listing_release(struct listing *l)
+{
+	listing_stop(l);
+	json_list_release(&l->page);
+}
+
+void listing_begin(struct listing *l, bool is_first)
+{
+	listing_stop(l);
+	l->is_first = is_first && !l->gap->row.id;
+	l->is_stuck = false;
+	l->unchanged = 0;
+	l->idle_pages = 0;
+	l->rv[0] = 0;
+	known_sweep_begin(l->ingest->known);
+}
+
+void listing_stop(struct listing *l)
 {
 	free(l->next);
 	tape_close(l->reader);
 	l->next = NULL;
 	l->reader = NULL;
+	json_list_clear(&l->page);
 }
 
 /* ---- the last state of what is gone ---- */
@@ -76,8 +90,7 @@ static int last_state(struct listing *l, const struct known_object *gone, struct
 }
 
 /* Records that `gone` was deleted unseen. `gone` points into the known objects and is invalid afterwards. */
-static int put_deletion(struct listing *l, const struct known_object *gone, int64_t time_ns,
-	struct connection *connection, struct err *err)
+static int put_deletion(struct listing *l, const struct known_object *gone, struct slice rv, struct err *err)
 {
 	struct buf bytes;
 	struct object_meta meta;
@@ -90,12 +103,12 @@ static int put_deletion(struct listing *l, const struct known_object *gone, int6
 	if (rc == 0) {
 		const struct ingest_object o = {.type = EVENT_DELETED,
 			.origin = ORIGIN_INFERRED,
-			.time_ns = time_ns,
+			.time_ns = l->time_ns,
 			.meta = &meta,
 			.bytes = buf_slice(&bytes),
-			.rv = slice_of(l->rv)};
+			.rv = rv};
 
-		rc = ingest_put(l->ingest, &o, connection, err);
+		rc = ingest_put(l->ingest, &o, l->connection, err);
 	}
 	buf_release(&bytes);
 	return rc;
@@ -106,7 +119,7 @@ static int put_deletion(struct listing *l, const struct known_object *gone, int6
 static int miss(struct listing *l, const char *change, const struct object_meta *now,
 	const struct known_object *before, struct err *err)
 {
-	struct tape_missed row = {.change = change, .resource = l->resource};
+	struct tape_missed row = {.change = change, .resource = l->target.resource};
 
 	if (l->is_first || !l->gap->row.id)
 		return 0;
@@ -126,123 +139,189 @@ static int miss(struct listing *l, const char *change, const struct object_meta 
 	return gap_missed(l->gap, l->ingest->x, &row, err);
 }
 
-static int put_item(struct page *page, enum event_type type, struct slice item,
+/* A list may say only after its items what they are. */
+static struct slice or_else(const struct buf *said, const char *otherwise)
+{
+	return said->len ? buf_slice(said) : slice_of(otherwise);
+}
+
+static int put_item(struct listing *l, enum event_type type, struct slice item,
 	const struct object_meta *meta, struct err *err)
 {
-	struct listing *l = page->listing;
 	const struct ingest_object o = {.type = type,
 		.origin = l->is_first ? ORIGIN_LIST : ORIGIN_RELIST,
-		.time_ns = page->time_ns,
+		.time_ns = l->time_ns,
 		.meta = meta,
 		.bytes = item,
-		.list_kind = page->head.kind,
-		.list_api_version = page->head.api_version};
+		.list_kind = or_else(&l->page.kind, l->target.kind),
+		.list_api_version = or_else(&l->page.api_version, l->target.api_version)};
 
-	return ingest_put(l->ingest, &o, page->connection, err);
+	return ingest_put(l->ingest, &o, l->connection, err);
 }
 
-static int take_item(struct page *page, struct slice item, struct err *err)
+/* The list's version is the upper bound of when an object was deleted. One that is not known yet has a closer
+ * bound in the version of the object that took the name. */
+static struct slice deleted_before(const struct listing *l, const struct object_meta *successor)
 {
-	struct listing *l = page->listing;
-	struct known_object before;
-	struct object_meta meta;
-	int rc = json_scan_object(item, &meta, err);
+	if (l->page.rv.len && l->page.rv.len < RESUME_RV_BYTES)
+		return buf_slice(&l->page.rv);
+	return *l->rv ? slice_of(l->rv) : successor->rv;
+}
 
-	if (rc)
-		return rc;
-	if (!known_get(l->ingest->known, meta.namespace, meta.name, &before)) {
-		rc = miss(l, "added", &meta, NULL, err);
-		return rc ? rc : put_item(page, EVENT_ADDED, item, &meta, err);
-	}
-	if (slice_equal(before.uid, meta.uid) && slice_equal(before.rv, meta.rv)) {
-		known_saw(l->ingest->known, meta.namespace, meta.name);
-		l->unchanged++;
-		return 0;
-	}
-	if (slice_equal(before.uid, meta.uid)) {
-		rc = miss(l, "modified", &meta, &before, err);
-		return rc ? rc : put_item(page, EVENT_MODIFIED, item, &meta, err);
-	}
-	rc = miss(l, "recreated", &meta, &before, err);
+static int put_successor(struct listing *l, struct slice item, const struct object_meta *meta,
+	const struct known_object *before, struct err *err)
+{
+	int rc = miss(l, "recreated", meta, before, err);
+
 	if (rc == 0)
-		rc = put_deletion(l, &before, page->time_ns, page->connection, err);
-	return rc ? rc : put_item(page, EVENT_ADDED, item, &meta, err);
+		rc = put_deletion(l, before, deleted_before(l, meta), err);
+	return rc ? rc : put_item(l, EVENT_ADDED, item, meta, err);
 }
 
-static int take_items(struct page *page, struct err *err)
+static int compare_item(struct listing *l, struct slice item, const struct object_meta *meta, struct err *err)
 {
-	struct json_iter it;
-	struct slice key, item;
+	struct known *known = l->ingest->known;
+	struct known_object before;
+	bool is_new = !known_was_seen(known, meta->namespace, meta->name);
 	int rc;
 
-	if (!page->head.items.len)
+	l->new_count += is_new;
+	if (!known_get(known, meta->namespace, meta->name, &before)) {
+		rc = miss(l, "added", meta, NULL, err);
+		return rc ? rc : put_item(l, EVENT_ADDED, item, meta, err);
+	}
+	if (!slice_equal(before.uid, meta->uid))
+		return put_successor(l, item, meta, &before, err);
+	if (slice_equal(before.rv, meta->rv)) {
+		/* What an earlier attempt has recorded in this gap did change. */
+		l->unchanged += is_new && before.seq <= l->gap->row.begin_seq;
+		known_saw(known, meta->namespace, meta->name);
 		return 0;
-	rc = json_iter_begin(page->head.items, &it, err);
-	while (rc == 0 && (rc = json_iter_next(&it, &key, &item, err)) > 0)
-		rc = take_item(page, item, err);
-	return rc;
+	}
+	rc = miss(l, "modified", meta, &before, err);
+	return rc ? rc : put_item(l, EVENT_MODIFIED, item, meta, err);
 }
 
-/* ---- the page, and the end of the list ---- */
+/* ---- the page ---- */
 
-static int put_unseen(struct page *page, struct err *err)
+static int check_kind(const struct listing *l, struct err *err)
 {
-	struct listing *l = page->listing;
+	struct slice kind = buf_slice(&l->page.kind);
+
+	if (kind.len >= 5 && memcmp(kind.ptr + kind.len - 4, "List", 4) == 0)
+		return 0;
+	if (l->ingest->redacts) /* it may be a value of a Secret */
+		return err_set(err, ERR_PROTOCOL, "answer is no list");
+	return err_set(err, ERR_PROTOCOL, "answer is no list: its kind is '%.*s'",
+		kind.len < 80 ? (int)kind.len : 80, kind.ptr ? kind.ptr : "");
+}
+
+static int take_item(void *context, struct slice item, struct err *err)
+{
+	struct listing *l = context;
+	struct object_meta meta;
+	int rc = l->page.kind.len ? check_kind(l, err) : 0;
+
+	if (rc == 0)
+		rc = json_scan_object(item, &meta, err);
+	return rc ? rc : compare_item(l, item, &meta, err);
+}
+
+void listing_page_begin(struct listing *l, struct connection *connection)
+{
+	json_list_clear(&l->page);
+	l->connection = connection;
+	l->new_count = 0;
+}
+
+int listing_page_bytes(struct listing *l, struct slice bytes, int64_t time_ns, struct err *err)
+{
+	l->time_ns = time_ns;
+	return json_list_feed(&l->page, bytes, take_item, l, err);
+}
+
+/* ---- the end of a page, and of the list ---- */
+
+static int put_unseen(struct listing *l, struct err *err)
+{
 	struct known_object gone;
 	int rc = 0;
 
 	while (rc == 0 && known_unseen(l->ingest->known, &gone)) {
 		rc = miss(l, "deleted", NULL, &gone, err);
 		if (rc == 0)
-			rc = put_deletion(l, &gone, page->time_ns, page->connection, err);
+			rc = put_deletion(l, &gone, slice_of(l->rv), err);
 	}
 	return rc;
 }
 
-static int check_head(const struct listing *l, const struct list_page *head, struct err *err)
+static int check_head(const struct listing *l, struct err *err)
 {
-	bool is_list = head->kind.len >= 5 && memcmp(head->kind.ptr + head->kind.len - 4, "List", 4) == 0;
+	const struct buf *rv = &l->page.rv;
+	int rc = check_kind(l, err);
 
-	if (!is_list && l->ingest->redacts) /* it may be a value of a Secret */
-		return err_set(err, ERR_PROTOCOL, "answer is no list");
-	if (!is_list)
-		return err_set(err, ERR_PROTOCOL, "answer is no list: its kind is '%.*s'",
-			head->kind.len < 80 ? (int)head->kind.len : 80, head->kind.ptr ? head->kind.ptr : "");
-	if (!head->rv.len || head->rv.len >= RESUME_RV_BYTES)
-		return err_set(err, ERR_PROTOCOL, "list has no usable resourceVersion");
+	if (rc == 0 && (!rv->len || rv->len >= RESUME_RV_BYTES))
+		rc = err_set(err, ERR_PROTOCOL, "list has no usable resourceVersion");
+	return rc;
+}
+
+/* A server that leads in circles would be followed for ever, thousands of pages a second. */
+static int check_progress(struct listing *l, struct slice token, struct err *err)
+{
+	l->idle_pages = l->new_count ? 0 : l->idle_pages + 1;
+	l->is_stuck = true;
+	if (l->next && slice_is(token, l->next))
+		return err_set(err, ERR_PROTOCOL,
+			"list does not end: the next page has the continue token of this one");
+	if (l->idle_pages >= MAX_IDLE_PAGES)
+		return err_set(err, ERR_PROTOCOL, "list does not end: %u pages in a row had nothing new",
+			l->idle_pages);
+	l->is_stuck = false;
 	return 0;
 }
 
-int listing_page(
-	struct listing *l, struct slice body, int64_t time_ns, struct connection *connection, struct err *err)
+static int go_on(struct listing *l, struct slice token, struct err *err)
 {
-	struct page page = {.listing = l, .time_ns = time_ns, .connection = connection};
-	int rc = json_scan_list(body, &page.head, err);
+	int rc = check_progress(l, token, err);
 
-	if (rc == 0)
-		rc = check_head(l, &page.head, err);
-	if (rc)
-		return rc;
-	snprintf(l->rv, sizeof(l->rv), "%.*s", (int)page.head.rv.len, page.head.rv.ptr);
-	rc = take_items(&page, err);
 	if (rc)
 		return rc;
 	free(l->next);
-	l->next = page.head.continue_token.len ? slice_dup(page.head.continue_token) : NULL;
-	if (l->next)
-		return 1;
-	rc = put_unseen(&page, err);
+	l->next = slice_dup(token);
+	return 1;
+}
+
+static int complete(struct listing *l, struct err *err)
+{
+	int rc = put_unseen(l, err);
+
 	tape_close(l->reader);
 	l->reader = NULL;
+	free(l->next);
+	l->next = NULL;
 	if (rc == 0)
 		l->gap->row.unchanged = l->unchanged;
 	return rc;
 }
 
+int listing_page_end(struct listing *l, int64_t time_ns, struct err *err)
+{
+	const struct buf *token = &l->page.continue_token;
+	int rc = json_list_end(&l->page, take_item, l, err);
+
+	l->time_ns = time_ns;
+	if (rc == 0)
+		rc = check_head(l, err);
+	if (rc)
+		return rc;
+	snprintf(l->rv, sizeof(l->rv), "%.*s", (int)l->page.rv.len, l->page.rv.ptr);
+	return token->len ? go_on(l, buf_slice(token), err) : complete(l, err);
+}
+
 int listing_nothing(struct listing *l, const char *rv, int64_t time_ns, struct err *err)
 {
-	struct page page = {.listing = l, .time_ns = time_ns};
-
 	snprintf(l->rv, sizeof(l->rv), "%s", rv);
-	return put_unseen(&page, err);
+	l->time_ns = time_ns;
+	l->connection = NULL;
+	return put_unseen(l, err);
 }

@@ -4,39 +4,64 @@
  * The first list of a stream gives events of origin `list`. A later one, after a gap, gives only the
  * differences: modified and added objects with origin `relist`, deletions with origin `inferred` and the last
  * known state, a recreated object (another UID under the same name) as a deletion and an addition; each with
- * a row in `missed`. Pages are taken in as they come; when a list has to be begun anew, what was taken in is
- * known by then and not recorded twice.
+ * a row in `missed`. Items are taken in as they arrive, so that no page is ever held as a whole; when a page
+ * breaks off, or a list has to be begun anew, what was taken in is known by then and not recorded twice.
  */
 #ifndef RECORDER_LISTING_H
 #define RECORDER_LISTING_H
 
 #include "recorder/gap.h"
 #include "recorder/ingest.h"
+#include "schema/base/json_list.h"
+
+/* What is listed; strings are borrowed. */
+struct listing_target {
+	uint32_t resource;
+	const char *kind, *api_version; /* of items that do not say */
+};
 
 struct listing {
 	struct ingest *ingest;
 	struct gap *gap; /* with a row: this is a relist */
-	uint32_t resource;
+	struct listing_target target;
 	bool is_first; /* the stream has never had a whole list */
+	bool is_stuck; /* the pages lead nowhere: the list has to be asked for in another way */
 	char *next;    /* the continue token, NULL on the first page */
 	char rv[RESUME_RV_BYTES];
 	uint64_t unchanged;
+	unsigned idle_pages; /* in a row, that had nothing new */
 	struct tape *reader; /* opened when a deleted object's last state is wanted */
+
+	/* The page that is being read. */
+	struct json_list page;
+	struct connection *connection;
+	int64_t time_ns;    /* of its last bytes */
+	uint64_t new_count; /* items that this list did not have before */
 };
 
-/* Before the first page. Borrows `in` and `gap` until the list is complete or begun anew; is_first counts
- * only where no gap is open. */
-void listing_begin(struct listing *l, struct ingest *in, struct gap *gap, uint32_t resource, bool is_first);
+/* Once. Borrows `in` and `gap` for its life. */
+void listing_init(struct listing *l, struct ingest *in, struct gap *gap, const struct listing_target *target);
+void listing_release(struct listing *l);
 
-/* Takes one page. Returns 1 when there are more (next is set), 0 when the list is complete: rv is its
- * resourceVersion, and what it no longer has is recorded as gone. ERR_PROTOCOL for a body that is no list. */
-int listing_page(struct listing *l, struct slice body, int64_t time_ns, struct connection *connection,
-	struct err *err) MUST_CHECK;
+/* Before the first page. is_first counts only where no gap is open. */
+void listing_begin(struct listing *l, bool is_first);
+
+/* Before each page; the connection is borrowed until its end. */
+void listing_page_begin(struct listing *l, struct connection *connection);
+
+/* Takes bytes of the page, which arrived at that time. ERR_PROTOCOL for what is no list, ERR_TOO_LARGE for an
+ * item that is; else what the tape fails with. */
+int listing_page_bytes(struct listing *l, struct slice bytes, int64_t time_ns, struct err *err) MUST_CHECK;
+
+/* After the last byte. Returns 1 when there are more pages (next is set), 0 when the list is complete: rv is
+ * its resourceVersion, and what it no longer has is recorded as gone. ERR_PROTOCOL for a page that is not
+ * whole, and for pages that lead nowhere. */
+int listing_page_end(struct listing *l, int64_t time_ns, struct err *err) MUST_CHECK;
 
 /* The list would be empty, as there is no such resource any more: all that is known is recorded as gone. */
 int listing_nothing(struct listing *l, const char *rv, int64_t time_ns, struct err *err) MUST_CHECK;
 
-/* Safe at any time, also twice. */
-void listing_release(struct listing *l);
+/* Forgets the list, if one is running; the next one begins anew. */
+void listing_stop(struct listing *l);
 
 #endif

@@ -8,6 +8,7 @@
 #include "recorder/descriptors.h"
 #include "recorder/metrics_server.h"
 #include "recorder/recorder_internal.h"
+#include "schema/base/limits.h"
 #include "schema/base/log.h"
 #include "schema/tape/reader.h"
 #include "schema/tape/redact.h"
@@ -185,6 +186,7 @@ static void set_up(struct recorder *r)
 		.tape_path = r->o->tape_path,
 		.clock = r->o->tape.clock ? r->o->tape.clock : &clock_system,
 		.retry_delay_ns = r->o->retry_delay_ns,
+		.unfinished = {.max_bytes = LIMIT_UNFINISHED_BYTES},
 		.notices = &r->notices,
 		.moderation = &r->moderation,
 		.owner = r,

@@ -64,6 +64,13 @@ void stream_tell_refused(struct stream *s, const struct http_answer *answer, con
 	s->x->refused(s->x->owner, answer->status, err);
 }
 
+bool stream_hold(struct stream *s)
+{
+	size_t bytes = s->watch.frames.partial.cap + s->listing.page.pending.cap;
+
+	return share_set(&s->unfinished, &s->x->unfinished, bytes);
+}
+
 void stream_note_status(struct stream *s, const struct http_answer *answer)
 {
 	s->missing = answer->status == 404;
@@ -169,8 +176,8 @@ static int register_stream(struct stream *s, const struct catalog_resource *r, s
 
 static void free_strings(struct stream *s)
 {
-	char *strings[] = {s->group, s->version, s->resource, s->namespace, s->label_selector,
-		s->field_selector, s->path, s->name};
+	char *strings[] = {s->group, s->version, s->resource, s->kind, s->namespace, s->label_selector,
+		s->field_selector, s->api_version, s->path, s->name};
 
 	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
 		free(strings[i]);
@@ -187,6 +194,8 @@ int stream_new(
 	s->group = xstrdup(r->group);
 	s->version = xstrdup(r->version);
 	s->resource = xstrdup(r->resource);
+	s->kind = xstrdup(r->kind);
+	s->api_version = xasprintf("%s%s%s", r->group, *r->group ? "/" : "", r->version);
 	s->namespace = xstrdup(r->namespaced ? spec->namespace : "");
 	s->label_selector = xstrdup(spec->label_selector);
 	s->field_selector = xstrdup(spec->field_selector);
@@ -201,9 +210,11 @@ int stream_new(
 	s->backoff.base_ns = x->retry_delay_ns;
 	ingest_init(&s->ingest, x, s->id, redactor_concerns(r->group, r->resource));
 	frames_init(&s->watch.frames);
-	buf_init(&s->watch.bad, LIMIT_OBJECT_BYTES + 1024);
+	listing_init(&s->listing, &s->ingest, &s->gap,
+		&(struct listing_target){s->resource_id, s->kind, s->api_version});
+	buf_init(&s->watch.bad, LIMIT_OBJECT_BYTES);
 	buf_init(&s->watch.error, LIMIT_OBJECT_BYTES);
-	buf_init(&s->body, LIMIT_LIST_BYTES);
+	buf_init(&s->body, LIMIT_ERROR_BODY_BYTES);
 	uv_timer_init(x->loop, &s->timer);
 	s->timer.data = s;
 	*ret = s;
@@ -220,6 +231,7 @@ void stream_free(struct stream *s)
 	if (!s)
 		return;
 	assert(!s->request);
+	share_set(&s->unfinished, &s->x->unfinished, 0);
 	listing_release(&s->listing);
 	connection_release(&s->connection);
 	ingest_release(&s->ingest);
@@ -284,7 +296,7 @@ void stream_stop(struct stream *s, const char *reason)
 		gap_begin(&s->gap, s->x, s->id, reason, s->resume.rv, connection);
 	if (s->request)
 		end_running(s, reason, &err);
-	listing_release(&s->listing);
+	listing_stop(&s->listing);
 	stream_enter(s, STREAM_STOPPED);
 }
 
@@ -336,7 +348,7 @@ void stream_new_epoch(struct stream *s)
 		end_running(s, "client_stop", &err);
 	}
 	resume_forget(&s->resume);
-	listing_release(&s->listing);
+	listing_stop(&s->listing);
 	if (s->state == STREAM_IDLE)
 		return;
 	stream_go(s, &list, 0);
@@ -412,11 +424,11 @@ int stream_vanished(struct stream *s, struct err *err)
 	rc = gap_write(&s->gap, s->x, err);
 	if (rc)
 		return rc;
-	listing_begin(&s->listing, &s->ingest, &s->gap, s->resource_id, false);
+	listing_begin(&s->listing, false);
 	log_warn("%s: the server does not have it any more; %zu objects that the tape has are gone unseen",
 		s->name, known_count(s->ingest.known));
 	rc = listing_nothing(&s->listing, s->resume.rv, clock_wall_ns(s->x->clock), err);
-	listing_release(&s->listing);
+	listing_stop(&s->listing);
 	resume_forget(&s->resume);
 	s->step = FOLLOW_LIST;
 	flusher_dirty(s->x->flusher);

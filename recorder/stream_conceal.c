@@ -35,7 +35,8 @@ void stream_keep_bad(struct stream *s, struct slice bytes)
 	if (stream_conceals(s))
 		rc = redactor_bytes(s->x->redactor, bytes, bad, NULL);
 	else
-		rc = buf_append(bad, bytes.ptr, bytes.len, NULL);
+		rc = buf_append(bad, bytes.ptr,
+			bytes.len < CONNECTION_TAIL_BYTES ? bytes.len : CONNECTION_TAIL_BYTES, NULL);
 	if (rc)
 		buf_clear(bad);
 }

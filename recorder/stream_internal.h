@@ -40,15 +40,19 @@ struct watch {
 struct stream {
 	struct recorder_context *x;
 	uint32_t id, resource_id;
-	char *group, *version, *resource, *namespace, *label_selector, *field_selector;
-	char *path, *name;
+	char *group, *version, *resource, *kind, *namespace, *label_selector, *field_selector;
+	char *api_version, *path, *name;
 
 	enum stream_state state;
 	enum followup_step step; /* after STREAM_WAITING */
 	uv_timer_t timer;
 	struct http_request *request;
 	struct connection connection;
-	struct buf body; /* of a list, a probe or an error */
+	struct buf body;         /* of an error, whole; of a list, its beginning, in case that it is none */
+	uint64_t body_bytes;     /* of the answer to a list, so far */
+	bool is_page;            /* the answer to a list has status 200 */
+	struct err page_err;     /* why the page that is being read is none */
+	struct share unfinished; /* what frames and page hold */
 
 	struct ingest ingest;
 	struct resume resume;
@@ -119,6 +123,10 @@ void stream_tell_settled(struct stream *s);
 
 /* The first refusal of a stream that has not settled is told once. */
 void stream_tell_refused(struct stream *s, const struct http_answer *answer, const struct err *err);
+
+/* Accounts for what the stream holds of frames and items that are not whole. False: it is too much for all
+ * streams together, and has to go. */
+bool stream_hold(struct stream *s);
 
 /* Notes whether the answer was a refusal. */
 void stream_note_status(struct stream *s, const struct http_answer *answer);

@@ -7,23 +7,85 @@
 #include "schema/base/rv.h"
 
 #define PAGE_ITEMS 500
-/* Bodies of lists are given back when they were larger than that. */
-#define KEEP_BODY_BYTES (1u << 20)
 
+/* ---- what arrives ---- */
+
+static int fail_page(struct stream *s, int rc)
+{
+	json_list_clear(&s->listing.page);
+	stream_hold(s);
+	return rc;
+}
+
+static int take_page_bytes(struct stream *s, struct slice bytes, int64_t time_ns)
+{
+	struct err *err = &s->page_err;
+	int rc = listing_page_bytes(&s->listing, bytes, time_ns, err);
+
+	if (rc == 0 && s->body_bytes > LIMIT_LIST_BYTES)
+		rc = err_set(
+			err, ERR_TOO_LARGE, "page of the list is larger than %u bytes", LIMIT_LIST_BYTES);
+	if (!stream_hold(s) && rc == 0)
+		rc = err_set(err, ERR_TOO_LARGE, "unfinished items of all lists are larger than %u bytes",
+			LIMIT_UNFINISHED_BYTES);
+	return rc ? fail_page(s, rc) : 0;
+}
+
+/* Of an answer that turns out to be no list, the beginning is told. */
+static void keep_beginning(struct stream *s, struct slice bytes)
+{
+	size_t room = CONNECTION_STATUS_BYTES - s->body.len;
+
+	(void)!buf_append(&s->body, bytes.ptr, bytes.len < room ? bytes.len : room, NULL);
+}
+
+static void on_header(void *context, const struct http_answer *answer)
+{
+	struct stream *s = context;
+
+	s->is_page = answer->status == 200;
+}
+
+/* Non-zero ends the request: what follows is of no use. */
 static int on_body(void *context, struct slice bytes, int64_t time_ns)
 {
 	struct stream *s = context;
 
+	keep_beginning(s, bytes);
+	s->body_bytes += bytes.len;
+	if (!s->is_page)
+		return s->body_bytes > LIMIT_ERROR_BODY_BYTES;
+	return take_page_bytes(s, bytes, time_ns);
+}
+
+static int pass_item(void *context, struct slice item, struct err *err)
+{
+	(void)context;
+	(void)item;
+	(void)err;
+	return 0;
+}
+
+static int on_probe_body(void *context, struct slice bytes, int64_t time_ns)
+{
+	struct stream *s = context;
+	int rc = json_list_feed(&s->listing.page, bytes, pass_item, NULL, NULL);
+
 	(void)time_ns;
-	return buf_append(&s->body, bytes.ptr, bytes.len, NULL);
+	s->body_bytes += bytes.len;
+	return !stream_hold(s) || rc || s->body_bytes > LIMIT_LIST_BYTES;
 }
 
 static void drop_body(struct stream *s)
 {
-	buf_clear(&s->body);
-	if (s->body.cap > KEEP_BODY_BYTES)
-		buf_release(&s->body);
+	buf_release(&s->body);
+	s->body_bytes = 0;
+	s->page_err = (struct err){0};
+	json_list_clear(&s->listing.page);
+	stream_hold(s);
 }
+
+/* ---- what is asked ---- */
 
 static int make_target(struct stream *s, struct buf *target, struct err *err)
 {
@@ -57,7 +119,7 @@ static int begin_row(struct stream *s, const char *purpose, const char *target, 
 
 static int ask_page(struct stream *s, struct err *err)
 {
-	const struct http_handler handler = {.on_body = on_body, .on_done = on_list_done, .context = s};
+	const struct http_handler handler = {on_header, on_body, on_list_done, s};
 	struct buf target;
 	int rc;
 
@@ -67,6 +129,7 @@ static int ask_page(struct stream *s, struct err *err)
 		rc = begin_row(s, "list", target.ptr, err);
 	if (rc == 0) {
 		drop_body(s);
+		listing_page_begin(&s->listing, &s->connection);
 		s->request = http_get(s->x->http, target.ptr, "application/json", &handler);
 		stream_enter(s, STREAM_LISTING);
 	}
@@ -86,7 +149,7 @@ void stream_begin_list(struct stream *s)
 	}
 	/* A list that broke off between pages goes on with the page it had asked for. */
 	if (rc == 0 && !s->listing.next)
-		listing_begin(&s->listing, &s->ingest, &s->gap, s->resource_id, !s->listed);
+		listing_begin(&s->listing, !s->listed);
 	if (rc == 0)
 		rc = ask_page(s, &err);
 	if (rc)
@@ -153,7 +216,7 @@ static int complete(struct stream *s, uint64_t connection, int64_t time_ns, stru
 	s->new_epoch = s->no_limit = false;
 	s->listed_mono_ns = clock_mono_ns(s->x->clock);
 	s->error_count = 0;
-	listing_release(&s->listing);
+	listing_stop(&s->listing);
 	flusher_dirty(s->x->flusher);
 	stream_tell_settled(s);
 	return 0;
@@ -205,40 +268,55 @@ static int end_page(struct stream *s, const struct http_answer *answer, bool is_
 	return connection_end(&s->connection, s->x, answer, &end, err);
 }
 
+/* What the page came to: 1 more pages, 0 the list is complete, negative: it was none. */
+static int judge_page(struct stream *s, const struct http_answer *answer, int64_t now)
+{
+	int rc = ERR_NETWORK;
+
+	if (s->page_err.code)
+		rc = s->page_err.code;
+	else if (answer->status == 200 && !answer->curl_code)
+		rc = listing_page_end(&s->listing, now, &s->page_err);
+	if (rc < 0)
+		stream_conceal_answer(s);
+	return rc;
+}
+
+/* The pages cannot be gone on with: everything is asked for in one piece. */
+static void give_up_pages(struct stream *s)
+{
+	listing_stop(&s->listing);
+	s->no_limit = true;
+}
+
 static void on_list_done(void *context, const struct http_answer *answer)
 {
 	struct stream *s = context;
-	bool is_answer = answer->status == 200 && !answer->curl_code;
 	struct list_outcome outcome = {
 		.http_status = answer->status, .on_later_page = s->listing.next != NULL};
 	int64_t now = clock_wall_ns(s->x->clock), delay;
 	uint64_t connection = s->connection.row.id;
-	struct err page_err = {0}, err;
 	struct followup next;
-	int rc = -1;
+	struct err err;
+	int rc;
 
 	s->request = NULL;
 	stream_note_status(s, answer);
-	if (is_answer)
-		rc = listing_page(&s->listing, buf_slice(&s->body), now, &s->connection, &page_err);
-	if (rc < 0)
-		stream_conceal_answer(s);
+	rc = judge_page(s, answer, now);
 	outcome.complete = rc == 0;
 	outcome.has_more = rc > 0;
 	next = followup_list(&outcome);
 	delay = stream_plan(s, &next, answer->retry_after_s);
-	if (end_page(s, answer, is_answer && rc < 0, &next, delay, &err) ||
+	if (end_page(s, answer, s->page_err.code != 0, &next, delay, &err) ||
 		(rc == 0 && complete(s, connection, now, &err))) {
 		stream_fatal(s, &err);
 		return;
 	}
 	if (rc < 0)
-		tell_failure(s, answer, &page_err);
+		tell_failure(s, answer, &s->page_err);
 	drop_body(s);
-	if (next.history_lost) { /* the pages cannot be gone on with */
-		listing_release(&s->listing);
-		s->no_limit = true;
-	}
+	if (next.history_lost || s->listing.is_stuck)
+		give_up_pages(s);
 	if (s->state != STREAM_STOPPED)
 		stream_go(s, &next, delay);
 }
@@ -253,15 +331,15 @@ static void on_probe_done(void *context, const struct http_answer *answer)
 	struct end_facts facts = facts_of(answer);
 	char reason[END_REASON_BYTES], rv[RESUME_RV_BYTES] = "";
 	struct connection_end end = {.reason = end_reason(reason, &facts), .next_delay_ns = 0};
-	struct list_page page;
+	struct json_list *page = &s->listing.page;
 	struct err err;
 	bool is_old = false;
 
 	s->request = NULL;
-	if (answer->status == 200 && !answer->curl_code &&
-		json_scan_list(buf_slice(&s->body), &page, NULL) == 0 && page.rv.len < sizeof(rv)) {
-		is_old = is_older(s, page.rv);
-		snprintf(rv, sizeof(rv), "%.*s", (int)page.rv.len, page.rv.ptr ? page.rv.ptr : "");
+	if (answer->status == 200 && !answer->curl_code && json_list_end(page, pass_item, NULL, NULL) == 0 &&
+		page->rv.len < sizeof(rv)) {
+		is_old = is_older(s, buf_slice(&page->rv));
+		snprintf(rv, sizeof(rv), "%.*s", (int)page->rv.len, page->rv.ptr ? page->rv.ptr : "");
 	}
 	end.last_rv = rv;
 	end.next_action = is_old ? "relist" : "rewatch";
@@ -275,7 +353,8 @@ static void on_probe_done(void *context, const struct http_answer *answer)
 
 void stream_begin_probe(struct stream *s)
 {
-	const struct http_handler handler = {.on_body = on_body, .on_done = on_probe_done, .context = s};
+	const struct http_handler handler = {
+		.on_body = on_probe_body, .on_done = on_probe_done, .context = s};
 	struct buf target;
 	struct err err;
 	int rc;

@@ -200,6 +200,16 @@ static void on_header(void *context, const struct http_answer *answer)
 	uv_timer_start(&s->timer, on_timer, SETTLE_NS / NS_PER_MS, 0);
 }
 
+/* One that is not whole, and will not be. */
+static int drop_frame(struct stream *s, const char *why)
+{
+	int rc = bad_frame(s, frames_tail(&s->watch.frames), why);
+
+	frames_release(&s->watch.frames);
+	stream_hold(s);
+	return rc;
+}
+
 static int on_body(void *context, struct slice bytes, int64_t time_ns)
 {
 	struct stream *s = context;
@@ -214,7 +224,12 @@ static int on_body(void *context, struct slice bytes, int64_t time_ns)
 	rc = frames_feed(&s->watch.frames, bytes, take_frame, &arrival, &err);
 	if (rc == ERR_TOO_LARGE && !s->watch.bad_frame) {
 		err_set(&err, rc, "event is larger than %u bytes", LIMIT_OBJECT_BYTES);
-		return bad_frame(s, frames_tail(&s->watch.frames), err.text);
+		return drop_frame(s, err.text);
+	}
+	if (!stream_hold(s) && rc == 0) {
+		err_set(&err, ERR_TOO_LARGE, "unfinished events of all resources are larger than %u bytes",
+			LIMIT_UNFINISHED_BYTES);
+		return drop_frame(s, err.text);
 	}
 	return rc;
 }
@@ -239,11 +254,12 @@ static int make_target(struct stream *s, struct buf *target, struct err *err)
 			    (intmax_t)s->watch.timeout_seconds, 0);
 }
 
+/* What a huge frame took is given back. */
 static void reset_watch(struct watch *w)
 {
-	buf_clear(&w->frames.partial);
-	buf_clear(&w->bad);
-	buf_clear(&w->error);
+	buf_release(&w->frames.partial);
+	buf_release(&w->bad);
+	buf_release(&w->error);
 	w->frame_count = 0;
 	w->suspicious = w->settled = w->bad_frame = w->backwards = w->stalled = false;
 	w->timeout_seconds = MIN_TIMEOUT_S + (int64_t)(recorder_chance() * MIN_TIMEOUT_S);
@@ -273,6 +289,7 @@ void stream_begin_watch(struct stream *s)
 	int rc;
 
 	reset_watch(&s->watch);
+	stream_hold(s);
 	buf_clear(&s->body);
 	buf_init(&target, LIMIT_REQUEST_HEAD_BYTES);
 	rc = make_target(s, &target, &err);

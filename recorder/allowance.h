@@ -1,0 +1,32 @@
+/*
+ * allowance.h: what all answers that are not whole yet may hold together: frames whose line feed has not
+ * come, items of lists. Each has a maximum of its own, but a server has as many streams as it likes to fill
+ * at once. The one that asks for more than is left has to give up.
+ */
+#ifndef RECORDER_ALLOWANCE_H
+#define RECORDER_ALLOWANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct allowance {
+	size_t max_bytes, used_bytes;
+};
+
+/* One holder's part. */
+struct share {
+	size_t bytes;
+};
+
+/* The holder has so many bytes now. False if that is more than it may: it must let go of them and say so
+ * again. */
+static inline bool share_set(struct share *s, struct allowance *a, size_t bytes)
+{
+	bool grows = bytes > s->bytes;
+
+	a->used_bytes += bytes - s->bytes;
+	s->bytes = bytes;
+	return !grows || a->used_bytes <= a->max_bytes;
+}
+
+#endif
