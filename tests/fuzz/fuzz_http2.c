@@ -109,12 +109,6 @@ ssize_t conn_write(struct conn *c, const struct slice *pieces, size_t count)
 	return (ssize_t)sent;
 }
 
-struct peer *conn_peer(struct conn *c)
-{
-	(void)c;
-	return NULL;
-}
-
 void server_dispatch(struct server *s, struct exchange *x, const struct http_request *r)
 {
 	static char body[BODY_BYTES];
