@@ -80,10 +80,14 @@ static int count_events(struct report *r, struct tape *t, struct err *err)
 	if (code)
 		return code;
 	progress_begin(&progress, "counting");
+	progress_catch_signals();
 	while ((more = tape_cursor_next(c, &e, err)) > 0) {
 		count_event(r, &e);
 		bytes += e.bytes;
-		progress_step(&progress, bytes, r->tape.raw_bytes);
+		if (progress_step(&progress, bytes, r->tape.raw_bytes)) {
+			more = err_set(err, ERR_STOPPED, "stopped before all events were counted");
+			break;
+		}
 	}
 	progress_clear(&progress);
 	tape_cursor_close(c);

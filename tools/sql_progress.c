@@ -83,9 +83,14 @@ void sql_progress_end(struct sql_progress *p)
 int sql_progress_run(struct sql_session *s, struct slice sql, const struct sql_sink *rows, struct err *err)
 {
 	struct sql_progress progress;
-	struct sql_sink sink = sql_progress_begin(&progress, s, "", stdout, rows);
-	int code = sql_session_run(s, sql, &sink, err);
+	struct sigaction before;
+	struct sql_sink sink;
+	int code;
 
+	progress_catch_interrupt(&before);
+	sink = sql_progress_begin(&progress, s, "", stdout, rows);
+	code = sql_session_run(s, sql, &sink, err);
 	sql_progress_end(&progress);
+	progress_release_interrupt(&before);
 	return code;
 }

@@ -26,7 +26,7 @@ struct sql_sink sql_progress_begin(struct sql_progress *p, struct sql_session *s
 	const struct sql_sink *rows);
 void sql_progress_end(struct sql_progress *p);
 
-/* One statement, whose rows go to stdout or nowhere. */
+/* One statement, whose rows go to stdout or nowhere; Ctrl-C stops it. */
 int sql_progress_run(
 	struct sql_session *s, struct slice sql, const struct sql_sink *rows, struct err *err) MUST_CHECK;
 
