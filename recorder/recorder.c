@@ -104,11 +104,26 @@ static void tell_removed(struct recorder *r)
 	r->removed_segments = stats.removed_segments;
 }
 
+static void count_failing(struct status_streams *to, const struct stream *s, int64_t now)
+{
+	const struct stream_figures f = stream_figures(s);
+	int64_t failing_ns = now - f.failing_since_mono_ns;
+
+	to->watched += f.watched;
+	if (!f.failed_attempts)
+		return;
+	to->failing++;
+	if (!to->failure || failing_ns > to->failing_ns) {
+		to->failing_ns = failing_ns;
+		to->failure = f.failure;
+	}
+}
+
 static void on_check(uv_timer_t *timer)
 {
 	struct recorder *r = timer->data;
+	struct status_streams streams = {.total = r->stream_count};
 	int64_t now = clock_mono_ns(r->x.clock);
-	size_t watched = 0;
 	bool missing = false;
 
 	if (r->state != RECORDER_STARTING && r->state != RECORDER_RECORDING)
@@ -117,7 +132,7 @@ static void on_check(uv_timer_t *timer)
 		return;
 	for (size_t i = 0; i < r->stream_count; i++) {
 		stream_check(r->streams[i]);
-		watched += stream_is_watched(r->streams[i]);
+		count_failing(&streams, r->streams[i], now);
 		missing |= stream_is_missing(r->streams[i]);
 	}
 	notices_tick(&r->notices, now);
@@ -128,7 +143,7 @@ static void on_check(uv_timer_t *timer)
 	tell_removed(r);
 	look_ready(r); /* a disk that was full when the last list came may have got room */
 	recorder_look_for_offers(r, missing);
-	status_draw(&r->status, &r->x, r->stream_count, watched);
+	status_draw(&r->status, &r->x, &streams);
 }
 
 /* ---- beginning and end ---- */

@@ -85,6 +85,11 @@ static uint64_t watched_of(const struct stream_figures *f)
 	return f->watched;
 }
 
+static uint64_t failed_of(const struct stream_figures *f)
+{
+	return f->failed_attempts;
+}
+
 static const struct stream_column columns[] = {
 	{"kubetape_events_total", "counter", "Events recorded.", events_of},
 	{"kubetape_object_bytes_total", "counter", "Bytes of the objects of these events.", bytes_of},
@@ -92,6 +97,8 @@ static const struct stream_column columns[] = {
 		gaps_of},
 	{"kubetape_watched", "gauge", "1 while a watch stands.", watched_of},
 	{"kubetape_objects", "gauge", "Live objects.", objects_of},
+	{"kubetape_failed_attempts", "gauge", "Attempts in a row that failed; 0 while all is well.",
+		failed_of},
 };
 
 static void put_streams(const struct recorder *r, struct buf *to)

@@ -12,20 +12,33 @@ void status_init(struct status *s)
 	*s = (struct status){.on_terminal = isatty(STDERR_FILENO) == 1};
 }
 
-void status_draw(struct status *s, const struct recorder_context *x, size_t streams, size_t watched)
+/* "  2 failing for 12m: http_429" */
+static void draw_failing(const struct status_streams *streams, char *to, size_t size)
+{
+	char time[TIME_TEXT_BYTES];
+
+	*to = 0;
+	if (streams->failing)
+		snprintf(to, size, "  %zu failing for %s: %s", streams->failing,
+			duration_format(time, streams->failing_ns / NS_PER_S * NS_PER_S), streams->failure);
+}
+
+void status_draw(struct status *s, const struct recorder_context *x, const struct status_streams *streams)
 {
 	const struct recorder_counters *c = &x->counters;
 	int64_t now = clock_mono_ns(x->clock), span = now - s->last_mono_ns;
-	char raw[BYTES_TEXT_BYTES], disk[BYTES_TEXT_BYTES], line[256];
+	char raw[BYTES_TEXT_BYTES], disk[BYTES_TEXT_BYTES], failing[128], line[256];
 	struct tape_writer_stats stats;
 
 	if (!s->on_terminal)
 		return;
+	draw_failing(streams, failing, sizeof(failing));
 	tape_writer_stats(flusher_tape(x->flusher), &stats);
-	snprintf(line, sizeof(line), "%zu of %zu streams  %ju events  %.0f/s  %s in, %s on disk  %ju gaps",
-		watched, streams, (uintmax_t)c->events,
+	snprintf(line, sizeof(line), "%zu of %zu streams  %ju events  %.0f/s  %s in, %s on disk  %ju gaps%s",
+		streams->watched, streams->total, (uintmax_t)c->events,
 		s->last_mono_ns && span > 0 ? (double)(c->events - s->last_events) * 1e9 / (double)span : 0.0,
-		bytes_format(raw, c->bytes), bytes_format(disk, stats.disk_bytes), (uintmax_t)c->gaps);
+		bytes_format(raw, c->bytes), bytes_format(disk, stats.disk_bytes), (uintmax_t)c->gaps,
+		failing);
 	log_show_status(line);
 	s->last_mono_ns = now;
 	s->last_events = c->events;

@@ -13,7 +13,14 @@ struct status {
 /* Looks whether stderr is a terminal. */
 void status_init(struct status *s);
 
+/* How the streams fare. */
+struct status_streams {
+	size_t total, watched, failing;
+	int64_t failing_ns;  /* the longest of those */
+	const char *failure; /* and why; borrowed */
+};
+
 /* Draws the line anew; about once a second. Nothing happens when this is no terminal. */
-void status_draw(struct status *s, const struct recorder_context *x, size_t streams, size_t watched);
+void status_draw(struct status *s, const struct recorder_context *x, const struct status_streams *streams);
 
 #endif

@@ -48,7 +48,7 @@ void stream_fatal(struct stream *s, const struct err *err)
 
 void stream_tell_settled(struct stream *s)
 {
-	s->failures = 0;
+	trouble_end(&s->trouble);
 	s->refused = s->missing = false;
 	if (s->told)
 		return;
@@ -376,6 +376,9 @@ struct stream_figures stream_figures(const struct stream *s)
 		.gaps = s->gap.count,
 		.watched = s->state == STREAM_WATCHING,
 		.last_byte_mono_ns = s->watch.last_byte_mono_ns,
+		.failed_attempts = s->trouble.attempts,
+		.failing_since_mono_ns = s->trouble.since_mono_ns,
+		.failure = s->trouble.reason,
 	};
 }
 

@@ -11,6 +11,7 @@
 #include "recorder/listing.h"
 #include "recorder/status_body.h"
 #include "recorder/stream.h"
+#include "recorder/trouble.h"
 
 enum stream_state {
 	STREAM_IDLE,     /* not started yet */
@@ -72,8 +73,8 @@ struct stream {
 	uint64_t watch_events;
 	double rate; /* events a second of the last watch that was long enough to tell */
 	bool rate_known;
-	unsigned error_count, backwards_count, failures;
-	char trouble[END_REASON_BYTES]; /* that was told last; another one is told again */
+	unsigned error_count, backwards_count;
+	struct trouble trouble;
 	int64_t listed_mono_ns;
 };
 

@@ -230,13 +230,18 @@ static bool may_pass(const struct http_answer *answer)
 
 static void tell_failure(struct stream *s, const struct http_answer *answer, const struct err *page_err)
 {
+	int64_t now = clock_mono_ns(s->x->clock);
+	bool is_news = trouble_note(&s->trouble, now, s->connection.reason);
+	char text[TROUBLE_TEXT_BYTES];
+	const char *since = trouble_text(&s->trouble, now, text);
 	struct err err = *page_err;
 
 	if (!err.code)
 		(void)discovery_explain(s->x->http, answer, buf_slice(&s->body), &err);
-	if (s->failures++ == 0 && (s->told || may_pass(answer)))
-		notices_say(s->x->notices, clock_mono_ns(s->x->clock), LOG_LEVEL_WARN, s->name, "cannot list",
-			err.text);
+	if (*since)
+		err_suffix(&err, err.code, "%s", since);
+	if (is_news && (s->told || may_pass(answer)))
+		notices_say(s->x->notices, now, LOG_LEVEL_WARN, s->name, "cannot list", err.text);
 	err_prefix(&err, err.code, "cannot list %s", s->name);
 	stream_tell_refused(s, answer, &err);
 }

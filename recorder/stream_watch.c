@@ -306,7 +306,7 @@ void stream_begin_watch(struct stream *s)
 
 void stream_settle(struct stream *s)
 {
-	bool had_trouble = s->failures > 0;
+	bool had_trouble = s->trouble.attempts > 0;
 	struct err err;
 
 	if (s->watch.settled || s->watch.error.len)
@@ -421,25 +421,36 @@ static int wanted_delay(const struct stream *s, const struct http_answer *answer
 	return (int)status_body_number(buf_slice(&s->watch.error), "$.details.retryAfterSeconds");
 }
 
+/* Why the watch ended, in the words of who ended it. */
+static void explain_end(
+	const struct stream *s, const struct http_answer *answer, char to[STATUS_MESSAGE_BYTES])
+{
+	struct slice status = s->watch.error.len ? buf_slice(&s->watch.error) : buf_slice(&s->body);
+
+	*to = 0;
+	if (status.len)
+		status_body_message(status, answer->status, to);
+	else if (!s->watch.backwards)
+		snprintf(to, STATUS_MESSAGE_BYTES, "%.*s", STATUS_MESSAGE_BYTES - 1,
+			s->watch.bad_frame ? s->watch.tail_reason : answer->error);
+}
+
 static void tell_trouble(
 	struct stream *s, const struct http_answer *answer, const char *reason, int64_t delay)
 {
-	char message[STATUS_MESSAGE_BYTES] = "", wait[TIME_TEXT_BYTES], what[NOTICE_KIND_BYTES];
-	char detail[STATUS_MESSAGE_BYTES + 64];
-	struct slice status = s->watch.error.len ? buf_slice(&s->watch.error) : buf_slice(&s->body);
+	char message[STATUS_MESSAGE_BYTES], wait[TIME_TEXT_BYTES], what[NOTICE_KIND_BYTES];
+	char detail[STATUS_MESSAGE_BYTES + 64 + TROUBLE_TEXT_BYTES], text[TROUBLE_TEXT_BYTES];
+	int64_t now = clock_mono_ns(s->x->clock);
+	const char *since;
 
-	if (s->failures++ && strcmp(s->trouble, reason) == 0)
+	if (!trouble_note(&s->trouble, now, reason))
 		return;
-	snprintf(s->trouble, sizeof(s->trouble), "%s", reason);
-	if (status.len)
-		status_body_message(status, answer->status, message);
-	else if (!s->watch.backwards)
-		snprintf(message, sizeof(message), "%.*s", STATUS_MESSAGE_BYTES - 1,
-			s->watch.bad_frame ? s->watch.tail_reason : answer->error);
+	explain_end(s, answer, message);
+	since = trouble_text(&s->trouble, now, text);
 	snprintf(what, sizeof(what), "watch ended: %s", reason);
-	snprintf(detail, sizeof(detail), "%s%strying again in %s", message, *message ? "; " : "",
-		duration_format(wait, delay));
-	notices_say(s->x->notices, clock_mono_ns(s->x->clock), LOG_LEVEL_WARN, s->name, what, detail);
+	snprintf(detail, sizeof(detail), "%s%strying again in %s%s%s", message, *message ? "; " : "",
+		duration_format(wait, delay), *since ? "; " : "", since);
+	notices_say(s->x->notices, now, LOG_LEVEL_WARN, s->name, what, detail);
 }
 
 /* For a stream that goes on with a tape the first watch is what the first list is for others. */

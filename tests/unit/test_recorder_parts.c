@@ -6,6 +6,7 @@
 #include "recorder/frames.h"
 #include "recorder/known.h"
 #include "recorder/resume.h"
+#include "recorder/trouble.h"
 #include "schema/base/clock.h"
 #include "tests/unit/unit.h"
 
@@ -38,6 +39,24 @@ START_TEST(backoff__obeys_retry_after_and_bounds_it)
 	ck_assert_int_eq(backoff_next(&b, 0, 0.9, false, 7), 7 * NS_PER_S);
 	ck_assert_int_eq(backoff_next(&b, 0, 0.9, false, 100000), 300 * NS_PER_S);
 	ck_assert_int_eq(backoff_next(&b, 0, 0.0, false, 0), 3200 * NS_PER_MS);
+}
+END_TEST
+
+START_TEST(trouble__is_told_when_it_begins_changes_and_goes_on)
+{
+	struct trouble t = {0};
+	char text[TROUBLE_TEXT_BYTES];
+
+	ck_assert(trouble_note(&t, 5 * NS_PER_S, "http_429"));
+	ck_assert_str_eq(trouble_text(&t, 5 * NS_PER_S, text), "");
+	ck_assert(!trouble_note(&t, 300 * NS_PER_S, "http_429"));
+	ck_assert(trouble_note(&t, 310 * NS_PER_S, "http_503"));
+	ck_assert(!trouble_note(&t, 900 * NS_PER_S, "http_503"));
+	ck_assert(trouble_note(&t, 911 * NS_PER_S, "http_503"));
+	ck_assert_str_eq(trouble_text(&t, 911 * NS_PER_S, text), "5 attempts have failed in 15m06s");
+	trouble_end(&t);
+	ck_assert(trouble_note(&t, 912 * NS_PER_S, "http_503"));
+	ck_assert_str_eq(trouble_text(&t, 912 * NS_PER_S, text), "");
 }
 END_TEST
 
@@ -395,6 +414,7 @@ END_TEST
 UNIT_MAIN("recorder_parts", backlog__gives_pieces_in_order_but_not_to_owners_that_are_gone,
 	backlog__takes_no_more_than_its_maximum, backoff__doubles_from_800_ms_to_30_s,
 	backoff__adds_up_to_the_delay_itself_by_chance, backoff__obeys_retry_after_and_bounds_it,
+	trouble__is_told_when_it_begins_changes_and_goes_on,
 	backoff__is_forgotten_after_two_minutes_and_when_reset, backoff__asks_slowly_about_refusals,
 	end_reason__names_every_way_a_request_ends, frames_feed__gives_the_same_lines_however_they_are_cut,
 	frames_feed__stops_when_the_caller_says_so, known__keeps_the_last_version_of_thousands_of_objects,

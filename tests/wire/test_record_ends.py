@@ -1,5 +1,6 @@
 """How requests end, as the tape tells it, and what the recorder does next."""
 
+import os
 import signal
 import time
 import unittest
@@ -146,6 +147,18 @@ class Attempts(RecordTest):
         self.assertIn("shutting down", rows[1]["error_status"])
         first, second = self.pods.watches()[:2]
         self.assertGreaterEqual(second.time - first.time, 1.0)
+
+    def test_nobody_sleeps_for_days_because_a_server_says_so(self):
+        """However it says so: five minutes are the most."""
+        for number, answer in enumerate((lambda x: x.status(429, "TooManyRequests", retry_after=950_000),
+                                         lambda x: x.status(429, "TooManyRequests", details={"retryAfterSeconds": 950_000}),
+                                         lambda x: (x.start(), x.error(500, "InternalError", details={"retryAfterSeconds": 950_000}), x.end()))):
+            self.tape = os.path.join(self.folder, f"{number}.tape")
+            self.pods.on_watch(answer)
+            recording = self.record().ready(1)
+            wait_for(lambda: "trying again in" in recording.stderr, "the end of the watch")
+            self.assertEqual(recording.stop(), 0)
+            self.assertLessEqual(recording.query("SELECT max(next_delay_ns) AS n FROM connections")[0]["n"], 300 * 10**9)
 
     def test_a_retry_after_that_is_no_number_of_seconds_is_none(self):
         odd = ("Sat, 21 Nov 2026 23:59:59 GMT", "-5", "1e3", "99999999999999999999")

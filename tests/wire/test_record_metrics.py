@@ -68,6 +68,19 @@ class Metrics(RecordTest):
         self.assertEqual(values["kubetape_tape_writable"], 1)
         self.assertEqual(values["kubetape_last_sequence"], 2)
 
+    def test_a_stream_that_is_refused_again_and_again_shows(self):
+        nodes = self.api.add("nodes", "Node", namespaced=False)
+        recording = self.start("pods,nodes").ready(2)
+        nodes.watching()
+        self.assertEqual(self.values()['kubetape_failed_attempts{resource="nodes",namespace=""}'], 0)
+        nodes.broken = lambda x: x.status(429, "TooManyRequests")
+        nodes.disturb(lambda x: x.cut())
+        wait_for(lambda: self.values()['kubetape_failed_attempts{resource="nodes",namespace=""}'] >= 3, "three failures")
+        self.assertEqual(self.values()['kubetape_failed_attempts{resource="pods",namespace=""}'], 0)
+        nodes.broken = None
+        wait_for(lambda: self.values()['kubetape_failed_attempts{resource="nodes",namespace=""}'] == 0, "the watch")
+        self.assertEqual(recording.stop(), 0)
+
     def test_every_metric_has_its_type_and_its_help(self):
         self.start("pods").ready(1)
         text = self.get("/metrics")[1]
