@@ -3,6 +3,7 @@
 import http.client
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -171,6 +172,18 @@ class Metrics(RecordTest):
                 self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
                 self.assertIn(f"cannot record: of {count} open files that the system allows", done.stderr)
                 self.assertFalse(os.path.exists(self.tape))
+
+    def test_a_stop_without_a_file_left_says_that_nothing_is_lost(self):
+        recording = self.start("pods").ready(1)
+        self.pods.watching()
+        self.pods.put("a")
+        recording.wait_events(1)
+        resource.prlimit(recording.process.pid, resource.RLIMIT_NOFILE, (10, 10))
+        self.assertEqual(recording.stop(), 1)
+        self.assertRegex(recording.lines[-1], "^kubetape record: tape .*; all events are stored, and the next writer of the tape seals them$")
+        self.assertEqual(recording.events(), ["ADDED a 1001"])
+        second = self.record("pods").ready(1)
+        self.assertEqual(second.stop(), 0)
 
     def test_as_many_files_may_be_open_as_the_system_lets_us(self):
         recording = self.start("pods", before=["sh", "-c", 'ulimit -Sn 100; ulimit -Hn 300; exec "$@"', "sh"]).ready(1)
