@@ -12,9 +12,10 @@
  * are also served at control_address.h, without it, and where they get through while a fault refuses
  * connections.
  *
- * Each answers with the status as it is then, or with an error of kind Status. The status has the event that
- * happened last as `event`, and as `stop` what became of the latest run: its `number`, and a `state` of none,
- * ahead, reached or failed (see player_stop).
+ * Each answers with the status as it is then (`notice`: that the position asked for last is a guess, and
+ * why), or with an error of kind Status. The status has the event that happened last as `event`, and as
+ * `stop` what became of the latest run: its `number`, and a `state` of none, ahead, reached or failed (see
+ * player_stop).
  */
 #ifndef REPLAYER_CONTROL_H
 #define REPLAYER_CONTROL_H

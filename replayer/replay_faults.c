@@ -20,6 +20,8 @@ static int load(struct replay_faults *f, struct faults **ret, struct err *err)
 		.specs = o->gap_specs,
 		.spec_count = o->gap_spec_count,
 		.seed = o->seed,
+		.begin_seq = f->world->seq,
+		.begin_ns = f->world->time_ns,
 		.recorded_hold_ns = o->speed == SPEED_MAX || o->step_ns ? GAP_HOLD_NS : 0,
 		.hold_ns = o->step_ns ? GAP_HOLD_NS : 0};
 
@@ -38,12 +40,12 @@ static int restart(void *context, struct err *err)
 	return rc;
 }
 
-int replay_faults_load(
-	const struct replay_options *o, struct tape *tape, struct replay_faults *ret, struct err *err)
+int replay_faults_load(const struct replay_options *o, struct tape *tape, const struct world *world,
+	struct replay_faults *ret, struct err *err)
 {
 	int rc;
 
-	*ret = (struct replay_faults){.options = o, .tape = tape};
+	*ret = (struct replay_faults){.options = o, .tape = tape, .world = world};
 	buf_init(&ret->text, LIMIT_CONFIG_BYTES);
 	rc = fault_is_file(o->gaps) ? fault_file_text(o->gaps, &ret->text, err) : 0;
 	return rc ? rc : load(ret, &ret->loaded, err);

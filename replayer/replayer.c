@@ -78,37 +78,6 @@ static const struct watches_listener watches_listener = {on_watch_opened, on_cau
 
 /* ---- opening ---- */
 
-/* Where to begin and to end. The first lists must be complete, or clients would see half a cluster. */
-static int find_bounds(struct replayer *r, struct err *err)
-{
-	const struct replay_options *o = r->options;
-	struct tape_position from, until;
-	struct tape_info info;
-	int rc = tape_info(r->tape, &info, err);
-
-	r->from_seq = info.first_seq ? info.first_seq - 1 : 0;
-	r->until_seq = info.last_seq;
-	r->from_ns = r->marks.start_ns ? r->marks.start_ns : info.first_time_ns;
-	if (rc == 0 && o->from)
-		rc = tape_position_find(r->tape, o->from, &from, err);
-	if (rc == 0 && o->from) {
-		r->from_seq = from.seq;
-		r->from_ns = from.time_ns;
-	}
-	if (rc == 0 && o->until)
-		rc = tape_position_find(r->tape, o->until, &until, err);
-	if (rc == 0 && o->until)
-		r->until_seq = until.seq;
-	if (r->from_seq < r->marks.start_seq)
-		r->from_seq = r->marks.start_seq;
-	if (r->from_ns < r->marks.start_ns)
-		r->from_ns = r->marks.start_ns;
-	if (rc == 0 && r->until_seq < r->from_seq)
-		return err_set(err, ERR_USAGE, "nothing to replay: the end '%s' lies before the beginning",
-			o->until ? o->until : "end");
-	return rc;
-}
-
 static int open_tape(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
@@ -117,9 +86,11 @@ static int open_tape(struct replayer *r, struct err *err)
 	if (rc == 0)
 		rc = marks_load(r->tape, &r->marks, err);
 	if (rc == 0)
-		rc = find_bounds(r, err);
+		rc = replay_bounds_find(r->tape, &r->marks, o->from, o->until, &r->bounds, err);
 	if (rc == 0)
-		rc = world_open(r->tape, &r->marks, r->from_seq, HISTORY_WINDOW, &r->world, err);
+		rc = world_open(r->tape, &r->marks, r->bounds.from_seq, HISTORY_WINDOW, &r->world, err);
+	if (rc == 0)
+		r->world->time_ns = r->bounds.from_ns;
 	return rc;
 }
 
@@ -187,7 +158,7 @@ static int open_player(struct replayer *r, struct err *err)
 {
 	const struct player_options options = {.world = r->world,
 		.speed = r->options->speed,
-		.start_tape_ns = r->from_ns,
+		.start_tape_ns = r->bounds.from_ns,
 		.listener = &player_listener,
 		.context = r};
 	int rc;
@@ -202,21 +173,20 @@ static int open_player(struct replayer *r, struct err *err)
 		.world = r->world,
 		.player = r->player,
 		.watches = r->watches,
-		.first_seq = r->from_seq,
-		.until_seq = r->until_seq,
-		.first_ns = r->from_ns,
+		.first_seq = r->bounds.from_seq,
+		.until_seq = r->bounds.until_seq,
+		.first_ns = r->bounds.from_ns,
 		.longest_silence_ns = r->options->max_idle_ns};
-	r->world->time_ns = r->from_ns;
 	if (r->options->rebase_time)
-		world_rebase(r->world, r->from_ns);
+		world_rebase(r->world, r->bounds.from_ns);
 	return deck_open(&r->deck, err);
 }
 
 static int open_run(struct replayer *r, struct err *err)
 {
 	const struct run_facts facts = {.tape = r->options->tape,
-		.first_seq = r->from_seq,
-		.last_seq = r->until_seq,
+		.first_seq = r->bounds.from_seq,
+		.last_seq = r->bounds.until_seq,
 		.speed = r->options->speed};
 
 	return r->options->run ? run_store_begin(r->run, r->options->run, &facts, err) : 0;
@@ -227,7 +197,7 @@ static int open_all(struct replayer *r, struct err *err)
 	int rc = open_tape(r, err);
 
 	if (rc == 0)
-		rc = replay_faults_load(r->options, r->tape, &r->faults, err);
+		rc = replay_faults_load(r->options, r->tape, r->world, &r->faults, err);
 	if (rc == 0)
 		rc = open_run(r, err);
 	if (rc == 0)

@@ -36,7 +36,7 @@ struct replay_options {
 	const char **gap_specs;  /* further faults in the short form; see fault/gap_spec.h */
 	size_t gap_spec_count;
 	int64_t seed;            /* of chance in faults; 0: as the file says */
-	bool lenient;            /* faults that strike nobody are no failure; see fault/fault_scope.h */
+	bool lenient;            /* faults that strike nobody, and bounds beside the tape, are no failure */
 	const char *run;         /* the run file to make; NULL: none */
 	const char *report;      /* a file for the report as JSON; NULL: none */
 	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */

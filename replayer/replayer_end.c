@@ -133,7 +133,7 @@ void replayer_on_ended(void *context, const struct err *err)
 		finish(r, 1);
 		return;
 	}
-	if (r->options->loop && r->until_seq > r->from_seq) {
+	if (r->options->loop && r->bounds.until_seq > r->bounds.from_seq) {
 		rewind_to_start(r);
 		return;
 	}
@@ -150,8 +150,8 @@ int replayer_report(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
 	const struct run_facts facts = {.tape = o->tape,
-		.first_seq = r->from_seq,
-		.last_seq = r->until_seq,
+		.first_seq = r->bounds.from_seq,
+		.last_seq = r->bounds.until_seq,
 		.seq = r->world->seq,
 		.speed = player_speed(r->player),
 		.connections_cut = server_cut_count(r->server),
@@ -167,7 +167,7 @@ int replayer_report(struct replayer *r, struct err *err)
 	buf_release(&text);
 	if (rc == 0 && o->report)
 		rc = run_report_write(r->run, &facts, o->report, err);
-	r->missed = fault_act_sum_up(r->faults.act, r->until_seq);
+	r->missed = fault_act_sum_up(r->faults.act, r->bounds.until_seq);
 	r->too_late = o->max_lateness_ns && r->run->late.max_ns > o->max_lateness_ns;
 	if (r->too_late)
 		log_warn("an event was delivered %.3f ms late: the limit is %.3f ms",
@@ -178,7 +178,8 @@ int replayer_report(struct replayer *r, struct err *err)
 
 int replayer_exit_code(const struct replayer *r)
 {
-	bool is_short = r->too_late || r->restless || (r->missed && !r->options->lenient);
+	bool is_short =
+		r->too_late || r->restless || ((r->missed || r->bounds.is_guess) && !r->options->lenient);
 
 	return r->exit_code == 0 && is_short ? EXIT_CODE_LOSS : r->exit_code;
 }

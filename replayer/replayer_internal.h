@@ -8,6 +8,7 @@
 #include "replayer/child.h"
 #include "replayer/delivery.h"
 #include "replayer/keys.h"
+#include "replayer/replay_bounds.h"
 #include "replayer/replay_faults.h"
 #include "replayer/replayer.h"
 #include "replayer/settle.h"
@@ -24,8 +25,8 @@ struct replayer {
 	int64_t drain_until_ns;
 	struct tape *tape;
 	struct marks marks;
-	uint64_t from_seq, until_seq, ended_seq;
-	int64_t from_ns; /* tape time at the beginning */
+	struct replay_bounds bounds;
+	uint64_t ended_seq;
 	struct world *world;
 	struct player *player;
 	struct watches *watches;

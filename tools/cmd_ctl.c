@@ -176,6 +176,20 @@ static int check(const struct values *v, const struct operands *o, struct err *e
 	return 0;
 }
 
+/* That the position which was asked for is a guess. */
+static int tell_notice(const struct operands *o, struct slice status)
+{
+	struct slice notice = value_at(status, "notice");
+	bool asked = strcmp(o->items[1], "seek") == 0 || strcmp(o->items[1], "until") == 0;
+
+	if (!asked || notice.len == 0 || slice_is(notice, "null"))
+		return EXIT_OK;
+	fputs("kubetape ctl: ", stderr);
+	visible_put(stderr, notice);
+	fputc('\n', stderr);
+	return EXIT_LOSS;
+}
+
 static void print_answer(const struct values *v, struct slice status)
 {
 	if (!v->json) {
@@ -215,6 +229,8 @@ static int steer(void *values, const struct operands *o, struct err *err)
 		rc = wait_and_tell(v, o->items[0], &status, err);
 	else if (rc == 0)
 		print_answer(v, buf_slice(&status));
+	if (rc == 0)
+		rc = tell_notice(o, buf_slice(&status));
 	buf_release(&status);
 	return rc;
 }
@@ -256,7 +272,8 @@ const struct command cmd_ctl = {
 			[EXIT_OK] = "done; with --wait, the replay has paused there",
 			[EXIT_FAILED] = "nobody answers at ADDR, and a sentence on standard error says so",
 			[EXIT_LOSS] =
-				"--wait waited in vain: the tape ended before, the time was over, or somebody else "
+				"the position lies outside the tape or the replay: it went to the nearest; or --wait "
+				"waited in vain: the tape ended before, the time was over, or somebody else "
 				"told the replay to pause elsewhere",
 		},
 	.run = run,

@@ -77,7 +77,8 @@ static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "keys", offsetof(struct values, keys), "",
 		"keys and status line also beside a COMMAND, which has no input then; see below"},
 	{OPTION_FLAG, 0, "lenient", offsetof(struct values, lenient), "",
-		"faults may strike nobody, or name resources that nobody knows; exit with 3, or 2, otherwise"},
+		"faults may strike nobody, or name resources that nobody knows, and --from and --until lie beside the "
+		"tape; exit with 3, or 2, otherwise"},
 	{OPTION_LIST, 0, "write", offsetof(struct values, writes), "RULE",
 		"what becomes of writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see below"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
@@ -267,7 +268,7 @@ const struct command cmd_replay = {
 			[EXIT_FAILED] =
 				"failed, with a sentence on standard error; or the writes differ from those of --golden",
 			[EXIT_LOSS] =
-				"a fault of --gap or --gaps=FILE struck nobody; an event was delivered later than "
+				"a fault of --gap or --gaps=FILE struck nobody; --from or --until is not on the tape; an event was delivered later than "
 				"--max-lateness; or the clients were not quiet within --settle-limit",
 		},
 	.run = run,

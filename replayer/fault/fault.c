@@ -2,6 +2,7 @@
 #include "replayer/fault/fault_internal.h"
 
 #include "schema/base/rv.h"
+#include "schema/tape/reader.h"
 
 #include <stdlib.h>
 
@@ -310,8 +311,69 @@ static void fire_positions(struct faults *f, const struct fault_now *now)
 		f->tallies[i].matches++;
 		fault_fire(f, i, now, &once);
 	}
-	while (f->next_recorded < f->file.count && is_reached(&f->file.rules[f->next_recorded].when, now))
-		fault_fire(f, f->next_recorded++, now, &once);
+	for (; f->next_recorded < f->file.count; f->next_recorded++) {
+		if (f->states[f->next_recorded].settled)
+			continue;
+		if (!is_reached(&f->file.rules[f->next_recorded].when, now))
+			return;
+		fault_fire(f, f->next_recorded, now, &once);
+	}
+}
+
+/* ---- what is history when it begins ---- */
+
+/* Its time is over, or the events that closed it have passed, which come just before its end. */
+static bool was_over(const struct fault_rule *r, uint64_t seq, int64_t tape_ns)
+{
+	if (r->when.at_seq > seq || r->until_seq > seq)
+		return false;
+	return r->until_seq > r->when.at_seq || has_come(tape_ns, fault_later(r->when.at_ns, r->for_ns));
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* A gap before of the same scope, whose floor this one raises: there may be thousands. */
+static size_t rule_of_floor(const struct faults *f, size_t rule, uint32_t resource)
+{
+	const char *namespace = f->file.rules[rule].where.namespace;
+
+	for (size_t i = 0; i < f->floor_count; i++) {
+		const struct floor *floor = &f->floors[i];
+
+		if (floor->resource == resource && floor->rule >= f->rule_count &&
+			is_same_text(f->file.rules[floor->rule].where.namespace, namespace))
+			return floor->rule;
+	}
+	return rule;
+}
+
+/* As the gap left it, though none of its events has passed. */
+static void raise_recorded_floor(struct faults *f, size_t rule, const struct tape *t)
+{
+	const struct fault_rule *r = &f->file.rules[rule];
+	const struct tape_resource *resource;
+
+	for (size_t i = 0; r->compaction && r->floor_rv && (resource = tape_resource_at(t, i)); i++) {
+		if (fault_matches_resource(&r->where, resource))
+			raise_floor(f, rule_of_floor(f, rule, resource->id), resource->id, r->floor_rv);
+	}
+}
+
+size_t faults_settle_past(struct faults *f, const struct tape *t, uint64_t seq, int64_t tape_ns)
+{
+	size_t count = 0;
+
+	for (size_t i = f->rule_count; i < f->file.count; i++) {
+		if (!was_over(&f->file.rules[i], seq, tape_ns))
+			continue;
+		f->states[i].settled = true;
+		raise_recorded_floor(f, i, t);
+		count++;
+	}
+	return count;
 }
 
 void faults_tick(struct faults *f, const struct fault_now *now)

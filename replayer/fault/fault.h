@@ -23,6 +23,8 @@
 
 struct faults;
 
+struct tape;
+
 /* Now, by both clocks. At speed max tape_ns is the time of the event at hand, and INT64_MAX when there is
  * none left. */
 struct fault_now {
@@ -36,6 +38,10 @@ int faults_new(struct fault_file *file, struct faults **ret, struct err *err) MU
 void faults_free(struct faults *f);
 const struct fault_rule *faults_rule(const struct faults *f, size_t index); /* NULL past the end */
 size_t faults_rule_count(const struct faults *f); /* without those of recorded gaps, which come last */
+
+/* The replay begins at that position: what was recorded before and is over by then leaves what it expired,
+ * and does not happen. How many rules those are. Before the first tick. */
+size_t faults_settle_past(struct faults *f, const struct tape *t, uint64_t seq, int64_t tape_ns);
 
 /* ---- what happens ---- */
 

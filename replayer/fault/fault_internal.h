@@ -30,6 +30,7 @@ struct rule_state {
 	uint64_t seed;
 	uint64_t matches, fired;
 	bool pending;   /* matched the event at hand, happens behind it */
+	bool settled;   /* of the recording, and over before the replay began: it does not happen */
 	uint64_t *seqs; /* events whose frames are touched, ascending */
 	size_t seq_count, seq_cap;
 	struct client_set clients; /* how many watches each has opened */

@@ -5,6 +5,7 @@
 #include "replayer/fault/fault_recorded.h"
 #include "replayer/fault/fault_scope.h"
 #include "replayer/fault/gap_spec.h"
+#include "schema/base/log.h"
 #include "schema/tape/reader.h"
 
 static int add_specs(struct fault_file *file, const struct fault_load_options *o, struct err *err)
@@ -61,6 +62,15 @@ static int fill(struct tape *t, const struct fault_load_options *o, struct fault
 	return rc;
 }
 
+static void settle_past(const struct tape *t, const struct fault_load_options *o, struct faults *f)
+{
+	size_t count = faults_settle_past(f, t, o->begin_seq, o->begin_ns);
+
+	if (count)
+		log_info("%zu recorded faults were over before event %llu: they do not happen again", count,
+			(unsigned long long)o->begin_seq);
+}
+
 int fault_load(struct tape *t, const struct fault_load_options *o, struct faults **ret, struct err *err)
 {
 	struct fault_file file = {0};
@@ -69,6 +79,8 @@ int fault_load(struct tape *t, const struct fault_load_options *o, struct faults
 	*ret = NULL;
 	if (rc == 0 && file.count)
 		rc = faults_new(&file, ret, err);
+	if (rc == 0 && *ret)
+		settle_past(t, o, *ret);
 	fault_file_release(&file);
 	return rc;
 }

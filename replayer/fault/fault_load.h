@@ -19,6 +19,8 @@ struct fault_load_options {
 	int64_t recorded_hold_ns; /* how long the clock waits behind a recorded gap for watches; 0: not */
 	int64_t hold_ns;          /* and behind any other that says nothing of it */
 	bool lenient, goes_on;    /* see struct fault_ground */
+	uint64_t begin_seq;       /* where the replay begins */
+	int64_t begin_ns;
 };
 
 /* Whether it is the name of a file. */

@@ -4,7 +4,6 @@
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
-#include "schema/tape/position.h"
 
 #include <stdio.h>
 
@@ -62,10 +61,31 @@ static int move(struct deck *d, uint64_t seq, int64_t tape_ns, struct err *err)
 	return rc;
 }
 
+/* Finds it, and notes what was guessed: the tape, and the part that is replayed, may end before. */
+static int find_position(struct deck *d, const char *position, struct tape_position *ret, struct err *err)
+{
+	int rc = tape_position_find(d->tape, position, ret, err);
+
+	if (rc)
+		return rc;
+	*d->notice = 0;
+	if (tape_position_remark(ret, position, d->notice))
+		return 0;
+	if (ret->seq < d->first_seq && strcmp(position, "start") != 0)
+		snprintf(d->notice, sizeof(d->notice),
+			"'%.60s' lies before the beginning of this replay, event %llu", position,
+			(unsigned long long)d->first_seq);
+	else if (ret->seq > d->until_seq && !ret->is_end)
+		snprintf(d->notice, sizeof(d->notice),
+			"'%.60s' lies after the end of this replay, event %llu", position,
+			(unsigned long long)d->until_seq);
+	return 0;
+}
+
 int deck_seek(struct deck *d, const char *position, struct err *err)
 {
 	struct tape_position p;
-	int rc = tape_position_find(d->tape, position, &p, err);
+	int rc = find_position(d, position, &p, err);
 
 	if (rc)
 		return rc;
@@ -76,6 +96,7 @@ int deck_seek(struct deck *d, const char *position, struct err *err)
 
 int deck_rewind(struct deck *d, struct err *err)
 {
+	*d->notice = 0;
 	return move(d, d->first_seq, d->first_ns, err);
 }
 
@@ -88,7 +109,7 @@ static void run(struct deck *d)
 int deck_run_until(struct deck *d, const char *position, struct err *err)
 {
 	struct tape_position p;
-	int rc = tape_position_find(d->tape, position, &p, err);
+	int rc = find_position(d, position, &p, err);
 
 	if (rc)
 		return rc;
@@ -182,6 +203,12 @@ static int put_event_or_null(const struct deck *d, struct buf *to, struct err *e
 	return rc;
 }
 
+static int put_notice(const struct deck *d, struct buf *to, struct err *err)
+{
+	return *d->notice ? put_text("notice", slice_of(d->notice), to, err)
+			  : buf_printf(to, err, ",\"notice\":null");
+}
+
 static int put_stop(const struct deck *d, struct buf *to, struct err *err)
 {
 	static const char *const states[] = {"none", "ahead", "reached", "failed"};
@@ -214,5 +241,7 @@ int deck_status(const struct deck *d, struct buf *to, struct err *err)
 			(long long)tape_ns, (long long)mono_ns);
 	if (rc == 0)
 		rc = put_event_or_null(d, to, err);
+	if (rc == 0)
+		rc = put_notice(d, to, err);
 	return rc ? rc : put_stop(d, to, err);
 }

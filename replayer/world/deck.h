@@ -7,6 +7,7 @@
 
 #include "replayer/api/watch.h"
 #include "replayer/world/player.h"
+#include "schema/tape/position.h"
 
 struct deck {
 	const char *path; /* of the tape */
@@ -18,7 +19,8 @@ struct deck {
 	struct watches *watches;
 	uint64_t first_seq, until_seq; /* where it begins and ends */
 	int64_t first_ns;
-	int64_t longest_silence_ns; /* 0: silences stay */
+	int64_t longest_silence_ns;         /* 0: silences stay */
+	char notice[POSITION_REMARK_BYTES]; /* of the position asked for last: that it is a guess; "" none */
 	/* Told when the replay went back; NULL: nobody is. A failure is the move's. */
 	int (*went_back)(void *context, struct err *err);
 	void *context;
@@ -29,7 +31,8 @@ int deck_open(struct deck *d, struct err *err) MUST_CHECK;
 void deck_close(struct deck *d); /* before the player */
 
 /* Moves to a position, backwards or forwards. Watches go on from what they were sent; whoever cannot is told
- * to list again. The position is not below first_seq and not behind until_seq. On failure the replay is over.
+ * to list again. A position outside first_seq to until_seq is taken for the nearest of them, and the notice
+ * says so. On failure the replay is over.
  */
 int deck_seek(struct deck *d, const char *position, struct err *err) MUST_CHECK;
 
