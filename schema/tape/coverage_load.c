@@ -273,6 +273,9 @@ static int find_left(struct coverage *c, struct tape *t, struct err *err)
 			continue;
 		if (s->watch_end_ns == NEVER)
 			rc = find_last_sign(t, s, err);
+		/* A later recording has listed it, and its watch is about to begin. */
+		if (rc == 0 && s->last_mark_ns > s->watch_end_ns)
+			continue;
 		if (rc == 0 && was_left(c, s))
 			rc = add_left(c, t, id, s, err);
 	}

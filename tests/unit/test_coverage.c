@@ -206,6 +206,26 @@ START_TEST(coverage__concludes_a_gap_of_what_a_later_recording_left_out)
 }
 END_TEST
 
+START_TEST(coverage__does_not_take_for_left_out_what_was_listed_again_and_is_not_watched_yet)
+{
+	struct coverage *c;
+	struct small_tape s;
+	struct tape *t;
+
+	small_open(&s);
+	record(&s, true, true, 0, 10);
+	record(&s, false, true, 12, 30);
+	small_mark(&s, s.pods, 13, MARK_LIST, "200");
+	t = small_read(&s);
+	c = loaded(t);
+	ck_assert_uint_eq(gaps_of(c, t).count, 0);
+	ck_assert_uint_eq(coverage_left_count(c), 0);
+	coverage_free(c);
+	tape_close(t);
+	small_release(&s);
+}
+END_TEST
+
 START_TEST(coverage__takes_the_last_sign_of_life_of_a_watch_whose_recorder_died)
 {
 	struct seen_gaps seen;
@@ -292,6 +312,7 @@ UNIT_MAIN("coverage", coverage__knows_nothing_before_the_first_list,
 	coverage__knows_in_which_gap_a_position_lies,
 	coverage__of_a_whole_recording_has_no_gap_and_ends_with_its_watches,
 	coverage__concludes_a_gap_of_what_a_later_recording_left_out,
+	coverage__does_not_take_for_left_out_what_was_listed_again_and_is_not_watched_yet,
 	coverage__takes_the_last_sign_of_life_of_a_watch_whose_recorder_died,
 	coverage__lets_a_gap_begin_where_its_own_watch_ended,
 	coverage__says_so_where_nothing_tells_when_a_stream_was_watched)
