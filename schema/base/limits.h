@@ -17,6 +17,8 @@
 #define LIMIT_BLOCK_BYTES        (128u << 20) /* raw bytes of one sealed block */
 #define LIMIT_INDEX_BYTES        (256u << 20) /* raw bytes of one extent's index: its names may be most of it */
 #define LIMIT_EXTENT_EVENTS      (1u << 22)   /* events of one extent */
+#define LIMIT_STORED_BYTES       (208u << 20) /* one value in a segment's file, and one row: a whole hot extent */
+#define LIMIT_SEGMENT_BYTES      (UINT64_C(16) << 30) /* a segment's file: a hole is all it takes to claim more */
 #define LIMIT_NAME_BYTES         4096         /* namespace, name, uid, resourceVersion each */
 #define LIMIT_JSON_DEPTH         1000         /* nesting of brackets; the API server itself refuses 10,000 */
 #define LIMIT_CONFIG_BYTES       (4u << 20)   /* kubeconfig, token, certificate and fault files */

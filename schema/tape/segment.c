@@ -1,7 +1,6 @@
 /* segment.c: see segment.h. */
 #include "schema/tape/segment.h"
 
-#include "schema/base/regular_file.h"
 #include "schema/tape/seal.h"
 
 #include <errno.h>
@@ -11,9 +10,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Readers of a live segment wait that long for its writer, and the other way round. */
-#define BUSY_TIMEOUT_MS 5000
 
 /* Smaller ones than that on average make a sealed segment's pages small. */
 #define SMALL_BLOCK_BYTES (32 << 10)
@@ -213,102 +209,6 @@ int segment_create(const char *tape_path, uint32_t number, sqlite3 **ret, struct
 	free(temporary);
 	free(path);
 	return failed;
-}
-
-static int check_identity(sqlite3 *db, const char *path, struct err *err)
-{
-	int64_t application_id, version, strange;
-	int failed;
-
-	if ((failed = segment_number(db, "PRAGMA application_id", 0, &application_id, err)) ||
-		(failed = segment_number(db, "PRAGMA user_version", 0, &version, err)) ||
-		(failed = segment_number(db,
-			 "SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR sql LIKE "
-			 "'%VIRTUAL%'",
-			 0, &strange, err)))
-		return failed;
-	if (application_id != FORMAT_APPLICATION_ID)
-		return err_set(err, ERR_CORRUPT,
-			"'%s' is not a segment of a tape: application id 0x%llx, expected 0x%x", path,
-			(unsigned long long)application_id, FORMAT_APPLICATION_ID);
-	if (version < 1 || version > FORMAT_VERSION)
-		return err_set(err, ERR_CORRUPT, "'%s' has format version %lld, this program reads 1 to %d",
-			path, (long long)version, FORMAT_VERSION);
-	if (strange) /* a segment has none: somebody wants to have SQL of their own run */
-		return err_set(err, ERR_CORRUPT,
-			"'%s' has %lld views, triggers or virtual tables, expected none", path,
-			(long long)strange);
-	return 0;
-}
-
-/* An SQLite URI for a path, with what would end the path escaped. */
-static char *immutable_uri(const char *path)
-{
-	const char *scheme =
-		*path == '/' ? "file://" : "file:"; /* behind "//" an authority ends at the next / */
-	char *uri = xmalloc(3 * strlen(path) + 32), *to = uri + strlen(scheme);
-
-	memcpy(uri, scheme, strlen(scheme));
-	for (; *path; path++) {
-		if (strchr("%?#", *path))
-			to += snprintf(to, 4, "%%%02X", (unsigned)*path);
-		else
-			*to++ = *path;
-	}
-	memcpy(to, "?immutable=1", sizeof("?immutable=1"));
-	return uri;
-}
-
-static int open_database(const struct segment_file *file, bool for_writing, sqlite3 **ret)
-{
-	char *uri;
-	int code;
-
-	if (!file->sealed)
-		return sqlite3_open_v2(
-			file->path, ret, for_writing ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, NULL);
-	uri = immutable_uri(file->path);
-	code = sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
-	free(uri);
-	return code;
-}
-
-/* SQLite opens whatever bears the name. */
-static int check_files(const struct segment_file *file, struct err *err)
-{
-	int failed = 0;
-
-	for (size_t i = 0; i < DATABASE_FILES && !failed; i++) {
-		char *name = xasprintf("%s%s", file->path, suffixes[i]);
-
-		failed = regular_file_check(name, err);
-		free(name);
-	}
-	return failed;
-}
-
-int segment_open(const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err)
-{
-	sqlite3 *db = NULL;
-	int failed = check_files(file, err);
-
-	if (failed)
-		return failed;
-	if (open_database(file, for_writing, &db) != SQLITE_OK)
-		failed = segment_failed(db, err, "cannot open '%s'", file->path);
-	if (!failed) {
-		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
-		sqlite3_exec(db,
-			"PRAGMA trusted_schema = OFF; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF",
-			NULL, NULL, NULL);
-		failed = check_identity(db, file->path, err);
-	}
-	if (failed) {
-		sqlite3_close(db);
-		return failed;
-	}
-	*ret = db;
-	return 0;
 }
 
 static bool is_sound(sqlite3 *db)

@@ -59,6 +59,8 @@ static void set_options(struct tape_writer *w, const struct tape_writer_options 
 		w->options.extent_bytes = LIMIT_CHUNK_BYTES / 4;
 	if (!w->options.segment_bytes)
 		w->options.segment_bytes = default_segment_bytes(&w->options.retention);
+	if (w->options.segment_bytes > LIMIT_SEGMENT_BYTES / 4 && w->options.segment_bytes != UINT64_MAX)
+		w->options.segment_bytes = LIMIT_SEGMENT_BYTES / 4;
 	if (!w->options.clock)
 		w->options.clock = &clock_system;
 }
