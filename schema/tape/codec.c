@@ -221,7 +221,7 @@ static ZSTD_DCtx *ready_to_unpack(void)
 
 static int finish_pack(ZSTD_CCtx *context, struct slice raw, struct buf *to, struct err *err)
 {
-	size_t bound = ZSTD_compressBound(raw.len), code;
+	size_t bound = codec_bound(raw.len), code;
 	char *at = buf_reserve(to, bound);
 
 	if (!at)
@@ -231,6 +231,11 @@ static int finish_pack(ZSTD_CCtx *context, struct slice raw, struct buf *to, str
 		return zstd_failed(code, "cannot compress", err);
 	to->len += code;
 	return 0;
+}
+
+size_t codec_bound(size_t raw_bytes)
+{
+	return ZSTD_compressBound(raw_bytes);
 }
 
 int codec_pack(struct slice raw, int level, struct buf *to, struct err *err)

@@ -35,6 +35,9 @@ void frame_reader_free(struct frame_reader *f);
 int frame_reader_get(struct frame_reader *f, struct slice data, size_t raw_bytes, struct buf *to,
 	struct err *err) MUST_CHECK;
 
+/* The most that raw bytes take when they are packed. */
+size_t codec_bound(size_t raw_bytes);
+
 /* One whole frame. unpack appends exactly raw_bytes or fails with ERR_CORRUPT. */
 int codec_pack(struct slice raw, int level, struct buf *to, struct err *err) MUST_CHECK;
 int codec_unpack(struct slice data, size_t raw_bytes, struct buf *to, struct err *err) MUST_CHECK;

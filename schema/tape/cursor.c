@@ -250,44 +250,68 @@ static int may_match(struct tape_cursor *c, struct tape_extent *x, bool *ret, st
 	return 0;
 }
 
-/* True when extent i still lies in front of the walk. */
-static bool lies_ahead(const struct tape_cursor *c, size_t i)
+/* How many extents of the list lie before that seq: all of theirs are lower. */
+static size_t count_before(const struct extent_list *list, uint64_t seq)
 {
-	const struct tape_extent *x = &c->tape->events.items[i];
+	size_t low = 0, high = list->count;
 
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list->items[middle].last_seq < seq)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The extents that still lie ahead of the walk: [begin, end), to be entered from the front or the back. */
+static size_t first_ahead(const struct tape_cursor *c, size_t *ret_end)
+{
+	const struct extent_list *list = &c->tape->events;
+
+	*ret_end = list->count;
 	if (c->order == TAPE_STORED)
-		return i >= c->next_entry;
-	return c->order == TAPE_FORWARD ? x->last_seq >= c->next_seq : x->first_seq < c->next_seq;
+		return c->next_entry;
+	if (c->order == TAPE_FORWARD)
+		return count_before(list, c->next_seq);
+	*ret_end = count_before(list, c->next_seq);
+	if (*ret_end < list->count && list->items[*ret_end].first_seq < c->next_seq)
+		++*ret_end;
+	return 0;
+}
+
+static int enter(struct tape_cursor *c, size_t i, struct err *err)
+{
+	struct tape_extent *entry = &c->tape->events.items[i];
+	struct extent *x;
+	int failed = reader_extent(c->tape, entry, &x, err);
+
+	if (failed)
+		return failed;
+	c->extent = extent_ref(x);
+	c->entry = i;
+	c->first_seq = entry->first_seq;
+	c->last_seq = entry->last_seq;
+	plan(c);
+	return 1;
 }
 
 /* Enters the next extent of the walk: 1, or 0 when there is none. */
 static int enter_next(struct tape_cursor *c, struct err *err)
 {
-	struct extent_list *list = &c->tape->events;
-	int failed;
+	size_t end, begin = first_ahead(c, &end);
 
-	for (size_t k = 0; k < list->count; k++) {
-		size_t i = c->order == TAPE_BACKWARD ? list->count - 1 - k : k;
-		struct tape_extent *entry = &list->items[i];
-		struct extent *x;
+	while (begin < end) {
+		size_t i = c->order == TAPE_BACKWARD ? --end : begin++;
 		bool perhaps;
+		int failed = may_match(c, &c->tape->events.items[i], &perhaps, err);
 
-		if (!lies_ahead(c, i))
-			continue;
-		failed = may_match(c, entry, &perhaps, err);
 		if (failed)
 			return failed;
-		if (!perhaps)
-			continue;
-		failed = reader_extent(c->tape, entry, &x, err);
-		if (failed)
-			return failed;
-		c->extent = extent_ref(x);
-		c->entry = i;
-		c->first_seq = entry->first_seq;
-		c->last_seq = entry->last_seq;
-		plan(c);
-		return 1;
+		if (perhaps)
+			return enter(c, i, err);
 	}
 	return 0;
 }

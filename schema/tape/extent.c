@@ -106,6 +106,7 @@ struct slice extent_keep(struct extent *x, struct slice bytes)
 {
 	char *at = arena_take(&x->arena, bytes.len);
 
+	x->kept_bytes += bytes.len;
 	if (bytes.len)
 		memcpy(at, bytes.ptr, bytes.len);
 	return (struct slice){at, bytes.len};
@@ -125,7 +126,8 @@ void extent_reserve(struct extent *x, size_t events, size_t objects)
 
 uint64_t extent_add_text(struct extent *x, struct slice text)
 {
-	x->texts = xrealloc(x->texts, (x->text_count + 1) * sizeof(*x->texts));
+	if ((x->text_count & (x->text_count - 1)) == 0) /* twice the room at each power of two */
+		x->texts = xrealloc(x->texts, (x->text_count ? 2 * x->text_count : 1) * sizeof(*x->texts));
 	x->texts[x->text_count] = extent_keep(x, text);
 	return x->text_count++;
 }
@@ -181,16 +183,46 @@ static uint32_t intern_object(struct extent *x, const struct event *e)
 	return x->slots[at] - 1;
 }
 
+size_t extent_index_memory(const struct extent *x)
+{
+	return x->event_count * (sizeof(*x->events) + sizeof(*x->layout)) +
+	       x->object_count * sizeof(*x->objects) + x->slot_count * sizeof(*x->slots) +
+	       x->text_count * sizeof(*x->texts) + x->kept_bytes;
+}
+
+/* What one event may add: its object, four names, a doubling of the slots and the rest. */
+static int check_room(const struct extent *x, struct err *err)
+{
+	size_t more = 2 * x->slot_count * sizeof(*x->slots) + 5 * LIMIT_NAME_BYTES;
+
+	if (x->event_count < LIMIT_EXTENT_EVENTS && extent_index_memory(x) + more <= LIMIT_EXTENT_MEMORY)
+		return 0;
+	return err_set(err, ERR_TOO_LARGE, "extent is full: %zu events of %zu objects take %zu bytes",
+		x->event_count, x->object_count, extent_index_memory(x));
+}
+
 int extent_add(struct extent *x, const struct event *e, struct slice object, struct err *err)
 {
-	struct extent_event *to;
 	size_t offset = x->bytes.len;
-	uint64_t rv = 0;
-	bool numeric = rv_to_u64(e->rv, &rv);
 	int failed = buf_append(&x->bytes, object.ptr, object.len, err);
 
 	if (failed)
 		return err_prefix(err, failed, "extent is full");
+	failed = extent_add_placed(x, e, offset, object.len, err);
+	if (failed)
+		x->bytes.len = offset;
+	return failed;
+}
+
+int extent_add_placed(struct extent *x, const struct event *e, size_t offset, size_t length, struct err *err)
+{
+	struct extent_event *to;
+	uint64_t rv = 0;
+	bool numeric = rv_to_u64(e->rv, &rv);
+	int failed = check_room(x, err);
+
+	if (failed)
+		return failed;
 	if (x->event_count == x->event_cap)
 		extent_reserve(x, x->event_cap ? x->event_cap * 2 : 1024, 0);
 	to = &x->events[x->event_count++];
@@ -201,12 +233,12 @@ int extent_add(struct extent *x, const struct event *e, struct slice object, str
 		.rv_is_text = !numeric,
 		.object = intern_object(x, e),
 		.stream = e->stream,
-		.length = (uint32_t)object.len,
+		.length = (uint32_t)length,
 		.offset = (uint32_t)offset,
 		.head = head_of(e),
 	};
 	x->sorted = false;
-	x->raw_bytes += object.len;
+	x->raw_bytes += length;
 	x->min_time_ns = e->time_ns < x->min_time_ns ? e->time_ns : x->min_time_ns;
 	x->max_time_ns = e->time_ns > x->max_time_ns ? e->time_ns : x->max_time_ns;
 	return 0;

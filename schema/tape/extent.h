@@ -52,6 +52,7 @@ struct extent {
 	size_t room;      /* of bytes' memory, so much was filled before */
 
 	struct arena *arena; /* what the slices point into */
+	size_t kept_bytes;   /* in the arena */
 	uint32_t *slots;     /* hash of objects, open addressing, index + 1 */
 	size_t slot_count;
 };
@@ -71,8 +72,15 @@ void extent_unref(struct extent *x); /* NULL is fine */
 struct slice extent_keep(struct extent *x, struct slice bytes);
 
 /* Appends an event whose identity (resource, namespace, name, uid, rv) is set in e. seq must exceed the last
- * one's. Fails with ERR_TOO_LARGE when the bytes would exceed LIMIT_CHUNK_BYTES. */
+ * one's. Fails with ERR_TOO_LARGE when the bytes would exceed LIMIT_CHUNK_BYTES, or the events or what they
+ * take in memory their maximum; nothing was added then. */
 int extent_add(struct extent *x, const struct event *e, struct slice object, struct err *err) MUST_CHECK;
+/* The same for an object that stands in x->bytes already. */
+int extent_add_placed(
+	struct extent *x, const struct event *e, size_t offset, size_t length, struct err *err) MUST_CHECK;
+
+/* What events, objects and names take in memory, without the objects' bytes: at most LIMIT_EXTENT_MEMORY. */
+size_t extent_index_memory(const struct extent *x);
 
 /* For the decoder: room for counts known beforehand, and an rv as text. */
 void extent_reserve(struct extent *x, size_t events, size_t objects);

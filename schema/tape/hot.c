@@ -86,7 +86,6 @@ int hot_put_head(
 void hot_reader_init(struct hot_reader *h)
 {
 	*h = (struct hot_reader){.extent = extent_new(), .frame = frame_reader_new()};
-	buf_init(&h->raw, LIMIT_CHUNK_BYTES);
 	buf_init(&h->scratch, HOT_SCRATCH_BYTES);
 }
 
@@ -94,7 +93,6 @@ void hot_reader_release(struct hot_reader *h)
 {
 	extent_unref(h->extent);
 	frame_reader_free(h->frame);
-	buf_release(&h->raw);
 	buf_release(&h->scratch);
 	*h = (struct hot_reader){0};
 }
@@ -137,14 +135,18 @@ static int get_record(struct hot_reader *h, struct varint_reader *r, const struc
 	failed = hot_identify(e, object, &h->scratch, err);
 	if (failed)
 		return err_prefix(err, failed, "event %llu", (unsigned long long)e->seq);
-	return extent_add(h->extent, e, object, err);
+	if (h->extent->bytes.len + extent_index_memory(h->extent) > LIMIT_HOT_BYTES)
+		return err_set(err, ERR_TOO_LARGE, "hot extent exceeds %u bytes", LIMIT_HOT_BYTES);
+	return extent_add_placed(h->extent, e, (size_t)(object.ptr - h->extent->bytes.ptr), object.len, err);
 }
 
+/* Those of a chunk that was decoded to the end of the extent's bytes. */
 static int get_records(
 	struct hot_reader *h, const struct registry *registry, const struct hot_chunk *chunk, struct err *err)
 {
-	struct varint_reader r = {
-		(const uint8_t *)h->raw.ptr, (const uint8_t *)h->raw.ptr + h->raw.len, false};
+	const struct buf *bytes = &h->extent->bytes;
+	const uint8_t *end = (const uint8_t *)bytes->ptr + bytes->len;
+	struct varint_reader r = {end - chunk->raw_bytes, end, false};
 	struct event e = {.time_ns = chunk->first_time_ns};
 
 	if (h->extent->event_count && chunk->first_seq != extent_last_seq(h->extent) + 1)
@@ -177,14 +179,16 @@ uint64_t hot_chunk_sum(const struct hot_chunk *chunk)
 int hot_reader_take(
 	struct hot_reader *h, const struct registry *registry, const struct hot_chunk *chunk, struct err *err)
 {
+	struct buf *bytes = &h->extent->bytes;
+	int64_t room = (int64_t)LIMIT_HOT_BYTES - (int64_t)bytes->len;
+
 	h->last_chunk = chunk->id;
 	if (checksum_expect(hot_chunk_sum(chunk), chunk->xxh64, err))
 		return ERR_CORRUPT;
-	buf_clear(&h->raw);
-	if (chunk->raw_bytes < 0 || chunk->raw_bytes > LIMIT_CHUNK_BYTES)
-		return err_set(err, ERR_CORRUPT, "claims %lld bytes, the maximum is %u",
-			(long long)chunk->raw_bytes, LIMIT_CHUNK_BYTES);
-	if (frame_reader_get(h->frame, chunk->data, (size_t)chunk->raw_bytes, &h->raw, err))
+	if (chunk->raw_bytes < 0 || chunk->raw_bytes > room)
+		return err_set(err, ERR_CORRUPT, "claims %lld bytes, the maximum is %lld",
+			(long long)chunk->raw_bytes, (long long)room);
+	if (frame_reader_get(h->frame, chunk->data, (size_t)chunk->raw_bytes, bytes, err))
 		return ERR_CORRUPT;
 	return get_records(h, registry, chunk, err);
 }

@@ -27,12 +27,13 @@ int hot_identify_scanned(struct event *e, struct slice object, const struct obje
 int hot_put_head(struct buf *raw, const struct event *e, size_t length, int64_t previous_time_ns,
 	struct err *err) MUST_CHECK;
 
-/* Decoding the chunks of one hot extent, in the order of their ids. */
+/* Decoding the chunks of one hot extent, in the order of their ids. The extent's bytes are the records as
+ * they are decoded: each object is copied once. */
 struct hot_reader {
 	struct extent *extent;
 	struct frame_reader *frame;
 	int64_t last_chunk; /* id of the last chunk read */
-	struct buf raw, scratch;
+	struct buf scratch;
 };
 void hot_reader_init(struct hot_reader *h);
 void hot_reader_release(struct hot_reader *h);

@@ -83,7 +83,9 @@ static int add_to_pack(struct packer *p, uint32_t object_index, struct slice obj
 	if (failed)
 		return failed;
 	p->pack_events++;
-	return p->gather.len >= p->options->pack_bytes ? finish_pack(p, err) : 0;
+	return p->gather.len >= p->options->pack_bytes || p->names.len >= LIMIT_PREFIX_BYTES / 2
+		       ? finish_pack(p, err)
+		       : 0;
 }
 
 static int finish_chain(struct packer *p, struct err *err)
@@ -108,10 +110,12 @@ static int begin_chain(struct packer *p, uint32_t object_index, struct err *err)
 	return 0;
 }
 
-static bool chain_goes_on(const struct packer *p, uint32_t object_index)
+static bool chain_goes_on(const struct packer *p, uint32_t object_index, size_t length)
 {
-	return p->chain && p->chain_object == object_index && p->frames.len < CHAIN_MAX_BYTES &&
-	       p->out.blocks[p->chain - 1].events < CHAIN_LENGTH;
+	const struct packed_block *b = p->chain ? &p->out.blocks[p->chain - 1] : NULL;
+
+	return b && p->chain_object == object_index && p->frames.len < CHAIN_MAX_BYTES &&
+	       b->events < CHAIN_LENGTH && b->raw_bytes + length <= LIMIT_BLOCK_BYTES;
 }
 
 /* A chain's data is its frames one behind the other, each behind the varints of its
@@ -123,7 +127,7 @@ static int add_to_chain(struct packer *p, uint32_t object_index, struct slice ob
 	size_t head_len;
 	int failed;
 
-	if (!chain_goes_on(p, object_index) && (failed = begin_chain(p, object_index, err)))
+	if (!chain_goes_on(p, object_index, object.len) && (failed = begin_chain(p, object_index, err)))
 		return failed;
 	buf_clear(&p->frame);
 	failed = codec_pack_delta(p->chain_previous, object, p->options->level, &p->frame, err);
@@ -299,7 +303,7 @@ int pack_extent(struct extent *x, const struct pack_options *options, pack_sink 
 
 	extent_sort(x);
 	buf_init(&p.gather, LIMIT_CHUNK_BYTES);
-	buf_init(&p.names, LIMIT_CHUNK_BYTES);
+	buf_init(&p.names, LIMIT_PREFIX_BYTES);
 	buf_init(&p.frames, LIMIT_CHUNK_BYTES);
 	buf_init(&p.frame, LIMIT_CHUNK_BYTES);
 	buf_init(&p.out.index, LIMIT_INDEX_BYTES);

@@ -56,8 +56,12 @@ void pack_release(struct packed_extent *p);
 
 /* The extent that an index describes; sorted, without bytes. Every count and sum in it is checked: block
  * counts against events, lengths against limits. The caller owns one reference. */
-int unpack_extent(
+int unpack_index(
 	struct slice index, uint64_t index_raw_bytes, struct extent **ret, struct err *err) MUST_CHECK;
+/* The two halves of it: the columns of the index, appended to `to`; and what they say. */
+int unpack_index_bytes(
+	struct slice index, uint64_t index_raw_bytes, struct buf *to, struct err *err) MUST_CHECK;
+int unpack_extent(struct slice raw, struct extent **ret, struct err *err) MUST_CHECK;
 
 /* A decoded block, as far as it was needed: a pack whole, a chain up to the last version asked for. */
 struct block {

@@ -7,9 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Databases held open at once; a tape may have more segments than the process may have files. */
-#define MAX_OPEN_SEGMENTS 64
-
 #define DEFAULT_CACHE_BYTES (96u << 20) /* an extent and a half: what an ordered scan touches */
 
 void reader_close_segment(struct tape *t, struct tape_segment *s)
@@ -20,17 +17,20 @@ void reader_close_segment(struct tape *t, struct tape_segment *s)
 	sqlite3_close(s->db);
 	s->read_block = NULL;
 	s->db = NULL;
-	t->open_count--;
+	for (size_t i = 0; i < t->open_count; i++) {
+		if (t->open[i] == (size_t)(s - t->segments))
+			t->open[i--] = t->open[--t->open_count];
+	}
 }
 
 static void close_least_used(struct tape *t)
 {
 	struct tape_segment *oldest = NULL;
 
-	for (size_t i = 0; i < t->segment_count; i++) {
-		struct tape_segment *s = &t->segments[i];
+	for (size_t i = 0; i < t->open_count; i++) {
+		struct tape_segment *s = &t->segments[t->open[i]];
 
-		if (s->db && s->file.sealed && (!oldest || s->used < oldest->used))
+		if (!oldest || s->used < oldest->used)
 			oldest = s;
 	}
 	if (oldest)
@@ -78,7 +78,7 @@ int reader_db(struct tape *t, size_t segment, sqlite3 **ret, struct err *err)
 		failed = open_segment(t, s, err);
 		if (failed)
 			return failed;
-		t->open_count++;
+		t->open[t->open_count++] = segment;
 	}
 	*ret = s->db;
 	return 0;
@@ -90,6 +90,15 @@ int reader_prepare(struct tape *t, size_t segment, const char *sql, sqlite3_stmt
 	int failed = reader_db(t, segment, &db, err);
 
 	return failed ? failed : segment_prepare(db, sql, ret, err);
+}
+
+size_t reader_excess(const struct tape *t)
+{
+	const struct tape_extent *last = t->events.count ? &t->events.items[t->events.count - 1] : NULL;
+	const struct extent *hot = last && last->hot ? last->hot->extent : NULL;
+	size_t bytes = hot ? hot->bytes.cap + extent_index_memory(hot) : 0;
+
+	return bytes > LIMIT_HOT_BYTES / 2 ? bytes - LIMIT_HOT_BYTES / 2 : 0;
 }
 
 static uint64_t last_seq(const struct tape *t)
@@ -146,6 +155,7 @@ void tape_close(struct tape *t)
 	reader_release_blocks(t);
 	reader_release_extents(&t->events);
 	reader_release_extents(&t->states);
+	reader_release_indexes(t);
 	for (size_t i = 0; i < t->segment_count; i++) {
 		reader_close_segment(t, &t->segments[i]);
 		free(t->segments[i].file.path);

@@ -34,6 +34,11 @@ static void put_newest(struct tape *t, struct cached_block *c)
 	t->newest = c;
 }
 
+static size_t cost_of(const struct block *b)
+{
+	return b->bytes.max + b->data.cap;
+}
+
 static void forget(struct tape *t, struct cached_block *c)
 {
 	struct cached_block **link = bucket_of(t, c->segment, c->id);
@@ -42,21 +47,29 @@ static void forget(struct tape *t, struct cached_block *c)
 		link = &(*link)->next;
 	*link = c->next;
 	unlink_from_order(t, c);
-	t->cache_bytes -= c->block->bytes.max;
+	t->cache_bytes -= cost_of(c->block);
 	block_free(c->block);
 	free(c);
+}
+
+/* Before a block is decoded, so that it and what is kept are not in memory at the same time. */
+static void make_room(struct tape *t, uint64_t bytes)
+{
+	size_t excess = reader_excess(t), max = t->cache_max_bytes;
+
+	max = max > excess ? max - excess : 0;
+	while (t->oldest && (bytes > max || t->cache_bytes > max - bytes))
+		forget(t, t->oldest);
 }
 
 static void remember(struct tape *t, size_t segment, int64_t id, struct block *b)
 {
 	struct cached_block *c = xcalloc(1, sizeof(*c)), **bucket = bucket_of(t, segment, id);
 
-	while (t->oldest && t->cache_bytes + b->bytes.max > t->cache_max_bytes)
-		forget(t, t->oldest);
 	*c = (struct cached_block){.segment = segment, .id = id, .block = b, .next = *bucket};
 	*bucket = c;
 	put_newest(t, c);
-	t->cache_bytes += b->bytes.max;
+	t->cache_bytes += cost_of(b);
 }
 
 void reader_release_blocks(struct tape *t)
@@ -66,8 +79,8 @@ void reader_release_blocks(struct tape *t)
 }
 
 /* Columns: kind, events, raw_bytes, xxh64, data. x has an event in it at index. */
-static int decode_block(
-	sqlite3_stmt *row, const struct extent *x, size_t index, struct block **ret, struct err *err)
+static int decode_block(struct tape *t, sqlite3_stmt *row, const struct extent *x, size_t index,
+	struct block **ret, struct err *err)
 {
 	struct slice kind_name = {
 		(const char *)sqlite3_column_text(row, 0), (size_t)sqlite3_column_bytes(row, 0)};
@@ -79,6 +92,7 @@ static int decode_block(
 	if (!block_kind_find(kind_name, &kind))
 		return err_set(
 			err, ERR_CORRUPT, "kind '%.*s' is not known", (int)kind_name.len, kind_name.ptr);
+	make_room(t, (uint64_t)sqlite3_column_int64(row, 2));
 	return block_open_of(x, (uint32_t)index, kind, data, (uint32_t)sqlite3_column_int64(row, 1),
 		(uint64_t)sqlite3_column_int64(row, 2), ret, err);
 }
@@ -99,7 +113,7 @@ static int read_block(struct tape *t, const struct tape_extent *entry, const str
 		return failed;
 	sqlite3_bind_int64(s->read_block, 1, block_id(entry->id, number));
 	switch (sqlite3_step(s->read_block)) {
-	case SQLITE_ROW: failed = decode_block(s->read_block, x, index, ret, err); break;
+	case SQLITE_ROW: failed = decode_block(t, s->read_block, x, index, ret, err); break;
 	case SQLITE_DONE: failed = err_set(err, ERR_CORRUPT, "it is not there"); break;
 	default: failed = segment_failed(db, err, "cannot read it");
 	}

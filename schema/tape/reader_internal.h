@@ -1,7 +1,8 @@
 /*
  * reader_internal.h: the reader's own state, shared by reader.c (opening), reader_load.c and
- * reader_segments.c (keeping up with the writer), reader_extents.c (finding events), reader_blocks.c (decoded
- * objects), reader_rows.c, cursor.c, state.c and repack.c, which copies extent by extent.
+ * reader_segments.c (keeping up with the writer), reader_indexes.c (decoded indexes), reader_extents.c
+ * (finding events), reader_blocks.c (decoded objects), reader_rows.c, cursor.c and state.c, and by those who
+ * make tapes from tapes: writer_seal.c and repack.c.
  *
  * A tape is a list of segments, each a list of extents. Extents of events cover the seqs without holes or
  * overlaps; the last ones may still be hot, that is in chunks, and become sealed in their place. Extents of
@@ -49,6 +50,18 @@ struct extent_list {
 	size_t count;
 };
 
+/* An extent whose index, or filter, is decoded. */
+struct kept_part {
+	bool is_state; /* in states, else in events */
+	size_t index;
+	size_t bytes;
+};
+
+struct kept_parts {
+	struct kept_part *items; /* in the order of decoding */
+	size_t count, bytes;
+};
+
 /* A decoded block; in a chain of its hash bucket and in the order of use. */
 struct cached_block {
 	size_t segment;
@@ -60,15 +73,20 @@ struct cached_block {
 
 #define BLOCK_BUCKETS 1024
 
+/* Databases held open at once; a tape may have more segments than the process may have files. */
+#define MAX_OPEN_SEGMENTS 64
+
 struct tape {
 	char *path;
 	struct registry registry;
 	struct tape_segment *segments;
-	size_t segment_count, open_count;
+	size_t segment_count;
+	size_t open[MAX_OPEN_SEGMENTS]; /* those whose database is open */
+	size_t open_count;
 	struct extent_list events, states;
 	struct cached_block *buckets[BLOCK_BUCKETS], *newest, *oldest;
 	size_t cache_bytes, cache_max_bytes;
-	size_t index_bytes;
+	struct kept_parts indexes, filters;
 	uint64_t tick;
 	struct buf document_text; /* what tape_document's strings point into */
 	struct buf documents;     /* the pack of documents that was decoded last, of that sum */
@@ -83,13 +101,18 @@ int reader_prepare(
 	struct tape *t, size_t segment, const char *sql, sqlite3_stmt **ret, struct err *err) MUST_CHECK;
 void reader_close_segment(struct tape *t, struct tape_segment *s);
 
-/* reader_extents.c */
+/* By how much the hot extent is larger than writers make one: there is less room for what is kept of others.
+ */
+size_t reader_excess(const struct tape *t);
+
+/* reader_indexes.c */
 
 /* The extent that an entry of one of the lists stands for, sorted. */
 int reader_extent(struct tape *t, struct tape_extent *entry, struct extent **ret, struct err *err) MUST_CHECK;
 /* False only when the extent surely has no object of that hash. */
 int reader_may_have(
 	struct tape *t, struct tape_extent *entry, uint32_t hash, bool *ret, struct err *err) MUST_CHECK;
+void reader_release_indexes(struct tape *t);
 
 /* reader_blocks.c: x is the entry's extent, which may have been hot when it was taken. */
 int reader_object(struct tape *t, const struct tape_extent *entry, const struct extent *x, size_t index,

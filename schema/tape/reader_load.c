@@ -72,13 +72,11 @@ static int check_first(const struct tape *t, size_t count, const struct tape_ext
  * older one is still hot, which cannot be. */
 static size_t place_of(const struct tape *t, const struct tape_extent *x)
 {
-	for (size_t i = 0; i < t->events.count; i++) {
-		const struct tape_extent *have = &t->events.items[i];
+	const struct tape_extent *last = t->events.count ? &t->events.items[t->events.count - 1] : NULL;
 
-		if (have->hot)
-			return have->segment == x->segment && have->id == x->id ? i : SIZE_MAX;
-	}
-	return t->events.count;
+	if (!last || !last->hot)
+		return t->events.count;
+	return last->segment == x->segment && last->id == x->id ? t->events.count - 1 : SIZE_MAX;
 }
 
 static int take_events(struct tape *t, const struct tape_extent *x, struct err *err)
@@ -147,12 +145,10 @@ static int load_extents(
 /* The hot extent of that id, made when it is not known. */
 static struct tape_extent *hot_entry(struct tape *t, size_t segment, int64_t id)
 {
-	struct tape_extent *x;
+	struct tape_extent *x = t->events.count ? &t->events.items[t->events.count - 1] : NULL;
 
-	for (size_t i = t->events.count; i-- > 0 && t->events.items[i].hot;) {
-		if (t->events.items[i].segment == segment && t->events.items[i].id == id)
-			return &t->events.items[i];
-	}
+	if (x && x->hot && x->segment == segment && x->id == id)
+		return x;
 	x = add_entry(&t->events);
 	x->segment = segment;
 	x->id = id;
@@ -201,15 +197,18 @@ static int load_chunks_of(struct tape *t, size_t segment, int64_t id, sqlite3 *d
 static int load_chunks(struct tape *t, size_t segment, sqlite3 *db, struct err *err)
 {
 	sqlite3_stmt *rows;
-	int step = SQLITE_DONE;
+	int step = SQLITE_DONE, count = 0;
 	int failed = segment_prepare(
 		db, "SELECT DISTINCT extent FROM chunk WHERE extent > ? ORDER BY extent", &rows, err);
 
 	if (failed)
 		return failed;
 	sqlite3_bind_int64(rows, 1, t->segments[segment].last_extent);
-	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW)
-		failed = load_chunks_of(t, segment, sqlite3_column_int64(rows, 0), db, err);
+	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+		failed = count++ ? err_set(err, ERR_CORRUPT, "'%s' has two hot extents",
+					   t->segments[segment].file.path)
+				 : load_chunks_of(t, segment, sqlite3_column_int64(rows, 0), db, err);
+	}
 	if (!failed && step != SQLITE_DONE)
 		failed = segment_failed(db, err, "cannot read '%s'", t->segments[segment].file.path);
 	sqlite3_finalize(rows);

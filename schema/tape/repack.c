@@ -143,7 +143,8 @@ static int next_event(struct tape_cursor *c, struct event *e, struct slice *obje
 
 static bool is_full(const struct repacker *r, const struct extent *x)
 {
-	return x->raw_bytes >= r->o.extent_bytes || x->event_count >= LIMIT_EXTENT_EVENTS / 2;
+	return x->raw_bytes >= r->o.extent_bytes || x->event_count >= LIMIT_EXTENT_EVENTS / 2 ||
+	       extent_index_memory(x) >= LIMIT_EXTENT_MEMORY / 2;
 }
 
 /* Adds the event; a full extent is stored and *x becomes the next one. */

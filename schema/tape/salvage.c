@@ -79,7 +79,7 @@ static void keep_extent(struct salvaged *s, const struct raw_row *row)
 		v[10].integer < 0)
 		return;
 	if (codec_hash(v[14].bytes) == expected &&
-		unpack_extent(v[14].bytes, (uint64_t)v[10].integer, &kept.x, NULL) == 0) {
+		unpack_index(v[14].bytes, (uint64_t)v[10].integer, &kept.x, NULL) == 0) {
 		kept.first_seq = extent_first_seq(kept.x);
 		kept.last_seq = extent_last_seq(kept.x);
 	} else if (!row->intact) {

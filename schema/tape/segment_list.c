@@ -1,4 +1,5 @@
-/* segment_list.c: the files in a tape's directory, see segment.h: what their names say, and which are left over. */
+/* segment_list.c: the files in a tape's directory, see segment.h: what their names say, and which are left
+ * over. */
 #include "schema/tape/segment.h"
 
 #include <dirent.h>

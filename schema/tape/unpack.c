@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-#define MIN_OBJECT_BYTES 2 /* {} */
+#define MIN_OBJECT_BYTES 2   /* {} */
+#define FRAME_HEAD_BYTES 128 /* more than each frame of a chain costs beside its contents */
 
 static int damaged(const char *what, struct err *err)
 {
@@ -32,16 +33,18 @@ static int get_objects(struct column_reader *r, struct extent *x, struct err *er
 			return damaged("runs of objects exceed the events", err);
 		*o = (struct extent_object){
 			.resource = (uint32_t)resource, .first = (uint32_t)first, .count = (uint32_t)run};
-		o->namespace =
-			extent_keep(x, column_get_text(r, COLUMN_NAMESPACE, previous.namespace, namespace));
+		o->namespace = column_get_text(r, COLUMN_NAMESPACE, previous.namespace, namespace);
+		o->namespace = slice_equal(o->namespace, previous.namespace) ? previous.namespace
+									     : extent_keep(x, o->namespace);
 		o->name = extent_keep(x, column_get_text(r, COLUMN_NAME, previous.name, name));
 		o->uid = extent_keep(x, column_get_uid(r, COLUMN_UID, uid));
 		if (i && extent_compare_object(&previous, o) >= 0)
 			return damaged("objects are not in order", err);
+		if (extent_index_memory(x) > LIMIT_EXTENT_MEMORY)
+			return damaged("names exceed the maximum", err);
 		first += run;
 		previous = *o;
 	}
-	x->object_count = r->objects;
 	return first == r->events ? 0 : damaged("runs of objects do not cover the events", err);
 }
 
@@ -138,7 +141,7 @@ static bool get_rv(struct column_reader *r, struct extent *x, struct extent_even
 		return true;
 	}
 	e->rv = extent_add_text(x, column_get_text(r, COLUMN_RV_TEXT, (struct slice){0}, scratch));
-	return !r->columns[COLUMN_RV_TEXT].failed;
+	return !r->columns[COLUMN_RV_TEXT].failed && extent_index_memory(x) <= LIMIT_EXTENT_MEMORY;
 }
 
 static int get_events(struct column_reader *r, struct extent *x, struct err *err)
@@ -178,8 +181,11 @@ static int decode(struct slice raw, struct extent *x, struct err *err)
 		return failed;
 	if (r.events > LIMIT_EXTENT_EVENTS || r.objects > r.events)
 		return damaged("counts are out of bounds", err);
-	extent_reserve(x, r.events, r.objects);
 	x->event_count = r.events;
+	x->object_count = r.objects;
+	if (extent_index_memory(x) > LIMIT_EXTENT_MEMORY)
+		return damaged("events and objects exceed the maximum", err);
+	extent_reserve(x, r.events, r.objects);
 	x->layout = xcalloc(r.events, sizeof(*x->layout));
 	if (r.events)
 		memset(x->events, 0, r.events * sizeof(*x->events));
@@ -190,23 +196,38 @@ static int decode(struct slice raw, struct extent *x, struct err *err)
 	return column_reader_done(&r) ? 0 : damaged("columns are longer or shorter than the counts say", err);
 }
 
-int unpack_extent(struct slice index, uint64_t index_raw_bytes, struct extent **ret, struct err *err)
+int unpack_index_bytes(struct slice index, uint64_t index_raw_bytes, struct buf *to, struct err *err)
+{
+	if (index_raw_bytes > LIMIT_INDEX_BYTES || index.len > codec_bound(LIMIT_INDEX_BYTES))
+		return err_set(err, ERR_CORRUPT, "index of %zu bytes claims %llu bytes, the maximum is %u",
+			index.len, (unsigned long long)index_raw_bytes, LIMIT_INDEX_BYTES);
+	return codec_unpack(index, index_raw_bytes, to, err);
+}
+
+int unpack_extent(struct slice raw, struct extent **ret, struct err *err)
 {
 	struct extent *x = extent_new();
-	struct buf raw;
-	int failed;
+	int failed = decode(raw, x, err);
 
-	buf_init(&raw, LIMIT_INDEX_BYTES);
-	failed = codec_unpack(index, index_raw_bytes, &raw, err);
-	if (!failed)
-		failed = decode(buf_slice(&raw), x, err);
-	buf_release(&raw);
 	if (failed) {
 		extent_unref(x);
 		return failed;
 	}
 	*ret = x;
 	return 0;
+}
+
+int unpack_index(struct slice index, uint64_t index_raw_bytes, struct extent **ret, struct err *err)
+{
+	struct buf raw;
+	int failed;
+
+	buf_init(&raw, LIMIT_INDEX_BYTES);
+	failed = unpack_index_bytes(index, index_raw_bytes, &raw, err);
+	if (!failed)
+		failed = unpack_extent(buf_slice(&raw), ret, err);
+	buf_release(&raw);
+	return failed;
 }
 
 static int open_chain(struct block *b, struct slice data, struct err *err)
@@ -261,6 +282,9 @@ int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_
 	if (raw_bytes > LIMIT_BLOCK_BYTES || events == 0 || raw_bytes < (uint64_t)events * MIN_OBJECT_BYTES)
 		return err_set(err, ERR_CORRUPT, "block claims %u objects in %llu bytes, the maximum is %u",
 			events, (unsigned long long)raw_bytes, LIMIT_BLOCK_BYTES);
+	if (data.len > codec_bound(raw_bytes) + CHAIN_LENGTH * FRAME_HEAD_BYTES)
+		return err_set(err, ERR_CORRUPT, "block of %zu bytes claims to be %llu bytes packed",
+			data.len, (unsigned long long)raw_bytes);
 	b = xcalloc(1, sizeof(*b));
 	b->kind = kind;
 	b->events = events;
@@ -283,7 +307,7 @@ int block_open_of(const struct extent *x, uint32_t index, enum block_kind kind, 
 	struct buf names;
 	int failed = 0;
 
-	buf_init(&names, LIMIT_BLOCK_BYTES);
+	buf_init(&names, LIMIT_PREFIX_BYTES);
 	if (kind == BLOCK_NAMED)
 		failed = pack_names(x, index, &names, err);
 	if (!failed)
@@ -336,14 +360,28 @@ int block_get(struct block *b, uint64_t offset, uint64_t length, struct slice *r
 	return 0;
 }
 
+/* Each entry ends with a byte below 0x80. */
+static size_t count_entries(struct slice filter)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < filter.len; i++)
+		count += !(filter.ptr[i] & 0x80);
+	return count;
+}
+
 int filter_decode(struct slice filter, uint32_t **ret_hashes, size_t *ret_count, struct err *err)
 {
 	struct varint_reader r = {
 		(const uint8_t *)filter.ptr, (const uint8_t *)filter.ptr + filter.len, false};
-	uint32_t *hashes = xmalloc(filter.len * sizeof(*hashes));
+	size_t count = count_entries(filter), n = 0;
+	uint32_t *hashes;
 	uint64_t hash = 0;
-	size_t n = 0;
 
+	if (count > 2 * LIMIT_EXTENT_EVENTS)
+		return err_set(err, ERR_CORRUPT, "filter of an extent has %zu entries, the maximum is %u",
+			count, 2 * LIMIT_EXTENT_EVENTS);
+	hashes = xmalloc((count + 1) * sizeof(*hashes));
 	while (r.at < r.end) {
 		hash += varint_get(&r);
 		if (r.failed || hash > UINT32_MAX) {

@@ -100,7 +100,7 @@ static bool decode_index(struct checked *c, sqlite3_stmt *row)
 		note_damage(c, "", "", "it cannot have that number");
 		return false;
 	}
-	if (unpack_extent(index, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, &c->x, &err)) {
+	if (unpack_index(index, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, &c->x, &err)) {
 		note_damage(c, "", "", err.text);
 		return false;
 	}

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+/* What the next event may add to what an extent takes in memory: its names and head, and the slots doubled.
+ */
+#define INDEX_ROOM_BYTES (24u << 20)
+
 #define DEFAULT_SEGMENT_BYTES (256u << 20)
 
 /* Records are compressed when so many wait, also between flushes: while the caches have them, and a flush has
@@ -55,8 +59,8 @@ static void set_options(struct tape_writer *w, const struct tape_writer_options 
 		w->options = *options;
 	if (!w->options.extent_bytes)
 		w->options.extent_bytes = TAPE_EXTENT_BYTES;
-	if (w->options.extent_bytes > LIMIT_CHUNK_BYTES / 4)
-		w->options.extent_bytes = LIMIT_CHUNK_BYTES / 4;
+	if (w->options.extent_bytes > LIMIT_HOT_BYTES / 2)
+		w->options.extent_bytes = LIMIT_HOT_BYTES / 2;
 	if (!w->options.segment_bytes)
 		w->options.segment_bytes = default_segment_bytes(&w->options.retention);
 	if (w->options.segment_bytes > LIMIT_SEGMENT_BYTES / 4 && w->options.segment_bytes != UINT64_MAX)
@@ -247,15 +251,20 @@ static void begin_chunk(struct tape_writer *w, const struct event *e)
 	w->last_time_ns = e->time_ns;
 }
 
-/* An extent and an object more is the most that we hold when it cannot be flushed or sealed (full disk). */
+/* An extent and an object more is the most that we hold when it cannot be flushed or sealed (full disk), and
+ * no more than readers take. */
 static int check_room(const struct tape_writer *w, size_t more, struct err *err)
 {
-	if (w->extent->bytes.len + more <= w->options.extent_bytes + LIMIT_OBJECT_BYTES &&
-		w->extent->event_count < LIMIT_EXTENT_EVENTS)
+	const struct extent *x = w->extent;
+	size_t index = extent_index_memory(x) + INDEX_ROOM_BYTES;
+
+	if (x->bytes.len + more <= w->options.extent_bytes + LIMIT_OBJECT_BYTES &&
+		x->bytes.len + more + index <= LIMIT_HOT_BYTES && index <= LIMIT_EXTENT_MEMORY &&
+		x->event_count < LIMIT_EXTENT_EVENTS)
 		return 0;
 	return err_set(err, ERR_NO_SPACE,
 		"tape '%s' holds %zu bytes that it could not store: no more until it can", w->path,
-		w->extent->bytes.len);
+		x->bytes.len);
 }
 
 int tape_writer_append(
@@ -351,7 +360,8 @@ static int commit_pending(struct tape_writer *w, struct err *err)
 bool tape_writer_is_full(const struct tape_writer *w)
 {
 	return w->extent->raw_bytes >= w->options.extent_bytes ||
-	       w->extent->event_count >= LIMIT_EXTENT_EVENTS / 2;
+	       w->extent->event_count >= LIMIT_EXTENT_EVENTS / 2 ||
+	       extent_index_memory(w->extent) >= LIMIT_EXTENT_MEMORY / 2;
 }
 
 static bool extent_is_full(const struct tape_writer *w)

@@ -84,7 +84,7 @@ static int64_t decode_extent(sqlite3 *db, sqlite3_stmt *row)
 			    "SELECT kind, events, raw_bytes, data FROM block WHERE id = (? << 24) + ?",
 			    &blocks, &err),
 		&err);
-	bench_check(unpack_extent(index, (uint64_t)sqlite3_column_int64(row, 2), &x, &err), &err);
+	bench_check(unpack_index(index, (uint64_t)sqlite3_column_int64(row, 2), &x, &err), &err);
 	seen = xcalloc(x->event_count, sizeof(*seen)); /* by block; each has an event */
 	for (uint32_t i = 0; i < x->event_count; i++) {
 		if (seen[x->events[i].block])

@@ -1,5 +1,5 @@
 /*
- * fuzz_index.c: the index of an extent, given as the columns that its frame decodes to. What unpack_extent
+ * fuzz_index.c: the index of an extent, given as the columns that its frame decodes to. What unpack_index
  * takes is an extent in every respect: ordered, complete, and found again by what it holds.
  */
 #include "schema/base/limits.h"
@@ -53,14 +53,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	buf_init(&frame, LIMIT_INDEX_BYTES);
 	if (codec_pack(raw, 1, &frame, &err))
 		abort();
-	if (unpack_extent(buf_slice(&frame), len, &x, &err) == 0) {
+	if (unpack_index(buf_slice(&frame), len, &x, &err) == 0) {
 		check_objects(x);
 		check_events(x);
 		extent_unref(x);
 	} else {
 		fuzz_demand(err.code == ERR_CORRUPT && err.text[0]);
 	}
-	if (unpack_extent(raw, 4 * len, &x, &err) == 0) /* the bytes as a frame */
+	if (unpack_index(raw, 4 * len, &x, &err) == 0) /* the bytes as a frame */
 		extent_unref(x);
 	buf_release(&frame);
 	return 0;
