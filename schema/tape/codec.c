@@ -2,7 +2,9 @@
 #include "schema/tape/codec.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/random.h>
 /* Other libraries of the process export the same names. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -29,9 +31,22 @@ uint64_t codec_hash_two(struct slice first, struct slice second)
 	return XXH64_digest(&state);
 }
 
+/* Drawn once by each process, so that nobody can choose names that share a bucket. */
+static uint64_t memory_seed(void)
+{
+	static _Atomic uint64_t seed;
+	uint64_t drawn = atomic_load_explicit(&seed, memory_order_relaxed), none = 0;
+
+	if (drawn)
+		return drawn;
+	if (getrandom(&drawn, sizeof(drawn), 0) != sizeof(drawn) || !drawn)
+		drawn = 1;
+	return atomic_compare_exchange_strong(&seed, &none, drawn) ? drawn : none;
+}
+
 uint64_t codec_hash_for_memory(struct slice bytes)
 {
-	return XXH3_64bits(bytes.ptr, bytes.len);
+	return XXH3_64bits_withSeed(bytes.ptr, bytes.len, memory_seed());
 }
 
 void codec_digest(struct slice bytes, uint8_t ret[16])

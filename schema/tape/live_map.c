@@ -1,88 +1,174 @@
-/* live_map.c: see live_map.h. Open addressing; nothing is ever removed, a deleted key may come again. */
+/* live_map.c: see live_map.h. Objects are allocated one by one, in chains of a table of buckets. */
 #include "schema/tape/live_map.h"
 
 #include "schema/tape/codec.h"
 
 #include <stdlib.h>
 
-#define FIRST_SLOTS 4096
+#define FIRST_BUCKETS 4096
 
-void live_map_init(struct live_map *m)
+/* So that the next versions of an object need no other room: as long as a number can be. */
+#define RV_ROOM 20
+
+/* What malloc(3) takes beside what it gives. */
+#define MALLOC_BYTES 16
+
+void live_map_init(struct live_map *m, size_t max_bytes)
 {
-	*m = (struct live_map){.strings = extent_new(), .slot_count = FIRST_SLOTS};
-	m->slots = xcalloc(m->slot_count, sizeof(*m->slots));
+	*m = (struct live_map){.bucket_count = FIRST_BUCKETS, .max_bytes = max_bytes};
+	m->buckets = xcalloc(m->bucket_count, sizeof(struct live_object *));
+	m->bytes = m->bucket_count * sizeof(struct live_object *);
 }
 
 void live_map_release(struct live_map *m)
 {
-	free(m->slots);
-	extent_unref(m->strings);
+	for (size_t i = 0; i < m->bucket_count; i++) {
+		while (m->buckets[i]) {
+			struct live_object *next = m->buckets[i]->next;
+
+			free(m->buckets[i]);
+			m->buckets[i] = next;
+		}
+	}
+	free(m->buckets);
 	*m = (struct live_map){0};
 }
 
-static struct live_object *slot_of(
+static struct live_object **bucket_of(
 	const struct live_map *m, uint32_t resource, struct slice namespace, struct slice name)
 {
 	uint64_t hash = codec_hash_for_memory(name) * 31 + codec_hash_for_memory(namespace) + resource;
-	size_t at = (size_t)hash & (m->slot_count - 1);
 
-	for (; m->slots[at].resource; at = (at + 1) & (m->slot_count - 1)) {
-		const struct live_object *o = &m->slots[at];
+	return &m->buckets[(size_t)hash & (m->bucket_count - 1)];
+}
 
-		if (o->resource == resource && slice_equal(o->name, name) &&
-			slice_equal(o->namespace, namespace))
+/* What points to the object of that key, or to the end of its chain. */
+static struct live_object **link_of(
+	const struct live_map *m, uint32_t resource, struct slice namespace, struct slice name)
+{
+	struct live_object **link = bucket_of(m, resource, namespace, name);
+
+	for (; *link; link = &(*link)->next) {
+		if ((*link)->resource == resource && slice_equal(live_object_name(*link), name) &&
+			slice_equal(live_object_namespace(*link), namespace))
 			break;
 	}
-	return &m->slots[at];
+	return link;
+}
+
+struct live_object *live_map_find(
+	const struct live_map *m, uint32_t resource, struct slice namespace, struct slice name)
+{
+	return *link_of(m, resource, namespace, name);
 }
 
 static void grow(struct live_map *m)
 {
-	struct live_object *old = m->slots;
-	size_t old_count = m->slot_count;
+	struct live_map old = *m;
 
-	m->slot_count *= 2;
-	m->slots = xcalloc(m->slot_count, sizeof(*m->slots));
-	for (size_t i = 0; i < old_count; i++) {
-		if (old[i].resource)
-			*slot_of(m, old[i].resource, old[i].namespace, old[i].name) = old[i];
+	m->bucket_count *= 2;
+	m->buckets = xcalloc(m->bucket_count, sizeof(struct live_object *));
+	m->bytes += old.bucket_count * sizeof(struct live_object *);
+	for (size_t i = 0; i < old.bucket_count; i++) {
+		while (old.buckets[i]) {
+			struct live_object *o = old.buckets[i], **bucket;
+
+			old.buckets[i] = o->next;
+			bucket = bucket_of(m, o->resource, live_object_namespace(o), live_object_name(o));
+			o->next = *bucket;
+			*bucket = o;
+		}
 	}
-	free(old);
+	free(old.buckets);
 }
 
-struct live_object *live_map_at(
-	struct live_map *m, uint32_t resource, struct slice namespace, struct slice name)
+static size_t cost_of(const struct live_object *o)
 {
-	struct live_object *o;
+	return sizeof(*o) + o->namespace_len + o->name_len + o->uid_len + o->rv_room + MALLOC_BYTES;
+}
 
-	if (2 * m->used >= m->slot_count)
-		grow(m);
-	o = slot_of(m, resource, namespace, name);
-	if (!o->resource) {
-		m->used++;
-		*o = (struct live_object){.resource = resource,
-			.namespace = extent_keep(m->strings, namespace),
-			.name = extent_keep(m->strings, name)};
-	}
+static void drop(struct live_map *m, struct live_object **link)
+{
+	struct live_object *o = *link;
+
+	*link = o->next;
+	m->bytes -= cost_of(o);
+	m->count--;
+	free(o);
+}
+
+static char *put(char *to, struct slice text)
+{
+	if (text.len)
+		memcpy(to, text.ptr, text.len);
+	return to + text.len;
+}
+
+/* Names of an index are at most LIMIT_NAME_BYTES. */
+static struct live_object *new_object(const struct event *e)
+{
+	uint16_t rv_room = (uint16_t)(e->rv.len > RV_ROOM ? e->rv.len : RV_ROOM);
+	size_t bytes = e->namespace.len + e->name.len + e->uid.len + rv_room;
+	struct live_object *o = xmalloc(sizeof(*o) + bytes);
+
+	*o = (struct live_object){.resource = e->resource,
+		.namespace_len = (uint16_t)e->namespace.len,
+		.name_len = (uint16_t)e->name.len,
+		.uid_len = (uint16_t)e->uid.len,
+		.rv_room = rv_room};
+	put(put(put(o->text, e->namespace), e->name), e->uid);
 	return o;
 }
 
-/* Texts are copied again only when they changed: most versions differ in the rv alone. */
+static bool fits(const struct live_object *o, const struct event *e)
+{
+	return slice_equal(live_object_uid(o), e->uid) && e->rv.len <= o->rv_room;
+}
+
+/* Puts the object of an event that has another uid, or a longer rv, into the place of the one before. */
+static struct live_object *replace(struct live_map *m, struct live_object **link, const struct event *e)
+{
+	struct live_object *o = new_object(e);
+
+	if (*link)
+		drop(m, link);
+	if (m->bytes + cost_of(o) > m->max_bytes) {
+		m->is_full = true;
+		free(o);
+		return NULL;
+	}
+	o->next = *link;
+	*link = o;
+	m->bytes += cost_of(o);
+	m->count++;
+	return o;
+}
+
 struct live_object *live_map_note(struct live_map *m, const struct extent *x, size_t index)
 {
 	char rv[RV_TEXT_BYTES];
-	struct live_object *o;
+	struct live_object **link, *o;
 	struct event e;
 
+	if (m->is_full)
+		return NULL;
+	if (m->count >= m->bucket_count)
+		grow(m);
 	extent_event_get(x, index, rv, &e);
-	o = live_map_at(m, e.resource, e.namespace, e.name);
-	if (!slice_equal(o->uid, e.uid))
-		o->uid = extent_keep(m->strings, e.uid);
-	if (e.type != EVENT_DELETED)
-		o->rv = extent_keep(m->strings, e.rv);
-	m->live -= o->seq != 0;
-	o->seq = e.type == EVENT_DELETED ? 0 : e.seq;
-	m->live += o->seq != 0;
+	link = link_of(m, e.resource, e.namespace, e.name);
+	o = *link;
+	if (e.type == EVENT_DELETED) {
+		if (o)
+			drop(m, link);
+		return NULL;
+	}
+	if (!o || !fits(o, &e))
+		o = replace(m, link, &e);
+	if (!o)
+		return NULL;
+	o->seq = e.seq;
+	o->rv_len = (uint16_t)e.rv.len;
+	put(o->text + o->namespace_len + o->name_len + o->uid_len, e.rv);
 	return o;
 }
 

@@ -1,5 +1,6 @@
 /*
- * live_map.h: keys and what was last known of each: the state while events go by.
+ * live_map.h: the objects that live, by their keys, as events go by. A deleted object leaves nothing behind, so
+ * that memory follows what lives and not how many there were.
  */
 #ifndef SCHEMA_TAPE_LIVE_MAP_H
 #define SCHEMA_TAPE_LIVE_MAP_H
@@ -7,29 +8,49 @@
 #include "schema/tape/extent.h"
 
 struct live_object {
-	uint64_t seq;      /* of the event that gave this version; 0: deleted, or never seen */
-	uint32_t resource; /* 0: the slot is free */
-	bool noted;        /* for the user of the map */
-	struct slice namespace, name, uid, rv;
-	uint64_t object_hash; /* for who sets it */
+	struct live_object *next; /* in the bucket */
+	uint64_t seq;             /* of the event that gave this version */
+	uint64_t object_hash;     /* for the user of the map */
+	uint32_t resource;
+	bool noted; /* for the user of the map */
+	uint16_t namespace_len, name_len, uid_len, rv_len, rv_room;
+	char text[]; /* one after the other: namespace, name, uid, rv */
 };
 
 struct live_map {
-	struct live_object *slots;
-	size_t slot_count, used;
-	size_t live;            /* objects that have a seq */
-	struct extent *strings; /* only its arena is used */
+	struct live_object **buckets;
+	size_t bucket_count, count;
+	size_t bytes, max_bytes;
+	bool is_full; /* more was to be noted than max_bytes */
 };
 
-void live_map_init(struct live_map *m);
+void live_map_init(struct live_map *m, size_t max_bytes);
 void live_map_release(struct live_map *m);
 
-/* The object of a key, made when it is not known; valid until the next call. resource is not 0. */
-struct live_object *live_map_at(
-	struct live_map *m, uint32_t resource, struct slice namespace, struct slice name);
+/* NULL when there is none; valid until the next call of live_map_note. */
+struct live_object *live_map_find(
+	const struct live_map *m, uint32_t resource, struct slice namespace, struct slice name);
 
-/* Takes event `index` of x, which is the last one of its key so far. */
+/* Takes event `index` of x, which is the last one of its key so far. NULL when that is a deletion, and when there
+ * is no room: then the map is_full and no more is taken. */
 struct live_object *live_map_note(struct live_map *m, const struct extent *x, size_t index);
+
+static inline struct slice live_object_namespace(const struct live_object *o)
+{
+	return (struct slice){o->text, o->namespace_len};
+}
+static inline struct slice live_object_name(const struct live_object *o)
+{
+	return (struct slice){o->text + o->namespace_len, o->name_len};
+}
+static inline struct slice live_object_uid(const struct live_object *o)
+{
+	return (struct slice){o->text + o->namespace_len + o->name_len, o->uid_len};
+}
+static inline struct slice live_object_rv(const struct live_object *o)
+{
+	return (struct slice){o->text + o->namespace_len + o->name_len + o->uid_len, o->rv_len};
+}
 
 /* Index of the last event at or before seq of the objects [first, end) of a sorted extent, which share a key;
  * SIZE_MAX when there is none. */

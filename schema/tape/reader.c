@@ -4,7 +4,6 @@
 #include "schema/tape/tape_lock.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define DEFAULT_CACHE_BYTES (96u << 20) /* an extent and a half: what an ordered scan touches */
@@ -184,19 +183,21 @@ void tape_set_cache(struct tape *t, size_t bytes)
 
 static uint64_t file_bytes(const struct tape *t)
 {
-	static const char *const suffixes[] = {"", "-wal"};
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < t->segment_count; i++) {
-		for (size_t k = 0; k < 2; k++) {
-			char *path = xasprintf("%s%s", t->segments[i].file.path, suffixes[k]);
-			struct stat st;
-
-			sum += stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
-			free(path);
-		}
-	}
+	for (size_t i = 0; i < t->segment_count; i++)
+		sum += segment_file_bytes(&t->segments[i].file);
 	return sum;
+}
+
+/* An object has its uid, its rv and the rest of its first version on disk: a quarter of what it takes here. */
+size_t reader_state_bytes(const struct tape *t)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < t->segment_count; i++)
+		bytes += segment_allocated_bytes(&t->segments[i].file);
+	return bytes > LIMIT_STATE_BYTES / 4 ? 4 * bytes : LIMIT_STATE_BYTES;
 }
 
 /* Ids are given without holes; a row may stand in two segments. */

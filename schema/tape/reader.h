@@ -126,8 +126,9 @@ struct tape_live {
 struct tape_state {
 	struct tape_live *live;
 	size_t count;
-	char *strings; /* what the slices point into */
+	struct live_map *objects; /* what the slices point into */
 };
+/* ERR_TOO_LARGE when the objects take more memory than objects of an honest tape of that size can. */
 int tape_state_at(
 	struct tape *t, uint64_t seq, uint32_t resource, struct tape_state **ret, struct err *err) MUST_CHECK;
 void tape_state_free(struct tape_state *s);

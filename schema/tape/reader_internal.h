@@ -101,6 +101,9 @@ int reader_prepare(
 	struct tape *t, size_t segment, const char *sql, sqlite3_stmt **ret, struct err *err) MUST_CHECK;
 void reader_close_segment(struct tape *t, struct tape_segment *s);
 
+/* What a state may take in memory: more than that is claimed, but not on the disk. */
+size_t reader_state_bytes(const struct tape *t);
+
 /* By how much the hot extent is larger than writers make one: there is less room for what is kept of others.
  */
 size_t reader_excess(const struct tape *t);

@@ -2,24 +2,6 @@
 #include "schema/tape/reader_internal.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
-
-/* Files beside an open segment count with it: its write-ahead log may be larger than itself. */
-static uint64_t file_bytes(const struct segment_file *file)
-{
-	static const char *const suffixes[] = {"", "-wal"};
-	uint64_t bytes = 0;
-	struct stat st;
-
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		char *path = xasprintf("%s%s", file->path, suffixes[i]);
-
-		if (stat(path, &st) == 0)
-			bytes += (uint64_t)st.st_size;
-		free(path);
-	}
-	return bytes;
-}
 
 static void add_events(struct tape_segment_info *s, uint64_t first_seq, uint64_t last_seq, uint64_t raw_bytes,
 	int64_t min_time_ns, int64_t max_time_ns)
@@ -61,7 +43,7 @@ int tape_each_segment(struct tape *t, int (*each)(void *context, const struct ta
 		struct tape_segment_info s = {.number = file->number,
 			.sealed = file->sealed,
 			.file = name ? name + 1 : file->path,
-			.disk_bytes = file_bytes(file)};
+			.disk_bytes = segment_file_bytes(file)};
 		char *program, *digest;
 		sqlite3 *db;
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Passes over a directory until two agree; a writer makes and seals segments much more slowly. */
@@ -159,6 +160,40 @@ int segment_list(const char *tape_path, struct segment_file **ret, size_t *ret_c
 	*ret = list;
 	*ret_count = count;
 	return 0;
+}
+
+struct file_sizes {
+	uint64_t bytes, allocated;
+};
+
+static struct file_sizes sizes_of(const struct segment_file *file)
+{
+	static const char *const suffixes[] = {"", "-wal"};
+	struct file_sizes sizes = {0};
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		char *path = xasprintf("%s%s", file->path, suffixes[i]);
+		struct stat st;
+
+		if (stat(path, &st) == 0) {
+			sizes.bytes += (uint64_t)st.st_size;
+			sizes.allocated += (uint64_t)st.st_blocks * 512;
+		}
+		free(path);
+	}
+	return sizes;
+}
+
+uint64_t segment_file_bytes(const struct segment_file *file)
+{
+	return sizes_of(file).bytes;
+}
+
+uint64_t segment_allocated_bytes(const struct segment_file *file)
+{
+	struct file_sizes sizes = sizes_of(file);
+
+	return sizes.allocated < sizes.bytes ? sizes.allocated : sizes.bytes;
 }
 
 void segment_list_free(struct segment_file *list, size_t count)

@@ -92,60 +92,51 @@ static int compare_live(const void *left, const void *right)
 	return compare_storage_key(a, b);
 }
 
-static struct slice move_text(char **to, struct slice text)
-{
-	char *at = *to;
-
-	if (text.len)
-		memcpy(at, text.ptr, text.len);
-	*to += text.len;
-	return (struct slice){at, text.len};
-}
-
-static struct tape_state *make_state(const struct live_map *m)
+/* The slices point into the map, which the state owns from here on. */
+static struct tape_state *make_state(struct live_map *m)
 {
 	struct tape_state *s = xcalloc(1, sizeof(*s));
-	size_t bytes = 0;
-	char *to;
 
-	for (size_t i = 0; i < m->slot_count; i++) {
-		const struct live_object *k = &m->slots[i];
-
-		s->count += k->seq != 0;
-		bytes += k->seq ? k->namespace.len + k->name.len + k->uid.len + k->rv.len : 0;
-	}
-	s->live = xcalloc(s->count, sizeof(*s->live));
-	s->strings = to = xmalloc(bytes);
-	s->count = 0;
-	for (size_t i = 0; i < m->slot_count; i++) {
-		const struct live_object *k = &m->slots[i];
-		struct tape_live *live = &s->live[s->count];
-
-		if (!k->seq)
-			continue;
-		*live = (struct tape_live){.seq = k->seq, .resource = k->resource};
-		live->namespace = move_text(&to, k->namespace);
-		live->name = move_text(&to, k->name);
-		live->uid = move_text(&to, k->uid);
-		live->rv = move_text(&to, k->rv);
-		s->count++;
+	s->objects = m;
+	s->live = xcalloc(m->count, sizeof(*s->live));
+	for (size_t i = 0; i < m->bucket_count; i++) {
+		for (const struct live_object *o = m->buckets[i]; o; o = o->next)
+			s->live[s->count++] = (struct tape_live){
+				.seq = o->seq,
+				.resource = o->resource,
+				.namespace = live_object_namespace(o),
+				.name = live_object_name(o),
+				.uid = live_object_uid(o),
+				.rv = live_object_rv(o),
+			};
 	}
 	if (s->count)
 		qsort(s->live, s->count, sizeof(*s->live), compare_live);
 	return s;
 }
 
+static void free_map(struct live_map *m)
+{
+	live_map_release(m);
+	free(m);
+}
+
 int tape_state_at(struct tape *t, uint64_t seq, uint32_t resource, struct tape_state **ret, struct err *err)
 {
 	const struct wanted wanted = {seq, resource};
-	struct live_map m;
+	struct live_map *m = xcalloc(1, sizeof(*m));
 	int failed;
 
-	live_map_init(&m);
-	failed = collect(t, &wanted, &m, err);
-	if (!failed)
-		*ret = make_state(&m);
-	live_map_release(&m);
+	live_map_init(m, reader_state_bytes(t));
+	failed = collect(t, &wanted, m, err);
+	if (!failed && m->is_full)
+		failed = err_set(err, ERR_TOO_LARGE,
+			"state of '%s' after event %llu takes more than %zu bytes: the file has not that many objects",
+			t->path, (unsigned long long)seq, m->max_bytes);
+	if (failed)
+		free_map(m);
+	else
+		*ret = make_state(m);
 	return failed;
 }
 
@@ -153,7 +144,7 @@ void tape_state_free(struct tape_state *s)
 {
 	if (!s)
 		return;
+	free_map(s->objects);
 	free(s->live);
-	free(s->strings);
 	free(s);
 }

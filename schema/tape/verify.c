@@ -464,6 +464,16 @@ static uint64_t bytes_to_read(const struct segment_file *list, size_t count, boo
 	return bytes;
 }
 
+/* As reader_state_bytes(): what lives may take so much more in memory than on disk. */
+static size_t live_bytes(const struct segment_file *list, size_t count)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += segment_allocated_bytes(&list[i]);
+	return bytes > LIMIT_STATE_BYTES / 4 ? 4 * bytes : LIMIT_STATE_BYTES;
+}
+
 /* Segments missing before file. Retention takes the first ones, so only a hole is a damage. */
 static void check_number(
 	struct verifier *v, const struct segment_file *before, const struct segment_file *file)
@@ -502,7 +512,8 @@ int tape_verify(const char *path, const struct tape_verify_options *options, str
 		v.path = tape_path;
 		v.total = bytes_to_read(list, count, options->quick);
 		v.crew = options->quick ? NULL : block_crew_new();
-		live_map_init(&v.live);
+		v.live_max_bytes = live_bytes(list, count);
+		live_map_init(&v.live, v.live_max_bytes);
 		check_all(&v, list, count);
 		live_map_release(&v.live);
 		block_crew_free(v.crew);

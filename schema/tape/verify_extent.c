@@ -123,12 +123,21 @@ static void check_continues(struct checked *c)
 static void take_events(struct verifier *v, const struct extent *x, const uint64_t *hashes)
 {
 	for (size_t o = 0, end; o < x->object_count; o = end) {
+		struct live_object *live;
 		size_t last;
 
 		end = live_end_of_key(x, o);
 		last = live_last_of_key(x, o, end, UINT64_MAX);
-		live_map_note(&v->live, x, last)->object_hash = hashes[last];
+		live = live_map_note(&v->live, x, last);
+		if (live)
+			live->object_hash = hashes[last];
 	}
+	if (!v->live.is_full)
+		return;
+	verify_report(v, UINT64_MAX, 0, "", "", "more live objects than the file has bytes for");
+	live_map_release(&v->live);
+	live_map_init(&v->live, v->live_max_bytes);
+	v->live_known = false;
 }
 
 static void compare_state(struct checked *c)
@@ -137,15 +146,16 @@ static void compare_state(struct checked *c)
 
 	for (size_t i = 0; i < x->event_count; i++) {
 		const struct extent_object *o = &x->objects[x->events[i].object];
-		struct live_object *live = live_map_at(&c->v->live, o->resource, o->namespace, o->name);
+		struct live_object *live = live_map_find(&c->v->live, o->resource, o->namespace, o->name);
+		uint64_t seq = live ? live->seq : 0;
 
-		if (live->seq == x->events[i].seq && live->object_hash == c->hashes[i] &&
-			slice_equal(live->uid, o->uid) && !live->noted) {
+		if (seq == x->events[i].seq && live->object_hash == c->hashes[i] &&
+			slice_equal(live_object_uid(live), o->uid) && !live->noted) {
 			live->noted = true;
 			continue;
 		}
-		note_number(c, "version of a live object", x->events[i].seq, live->seq);
-		if (live->seq == x->events[i].seq)
+		note_number(c, "version of a live object", x->events[i].seq, seq);
+		if (seq == x->events[i].seq)
 			note_damage(c, "", "", "live object differs from its event");
 	}
 }
@@ -155,12 +165,14 @@ static void check_state_is_whole(struct verifier *v, uint64_t found)
 {
 	char found_text[24], expected_text[24];
 
-	for (size_t i = 0; i < v->live.slot_count; i++)
-		v->live.slots[i].noted = false;
-	if (!v->live_known || found == v->live.live)
+	for (size_t i = 0; i < v->live.bucket_count; i++) {
+		for (struct live_object *o = v->live.buckets[i]; o; o = o->next)
+			o->noted = false;
+	}
+	if (!v->live_known || found == v->live.count)
 		return;
 	snprintf(found_text, sizeof(found_text), "%" PRIu64, found);
-	snprintf(expected_text, sizeof(expected_text), "%zu", v->live.live);
+	snprintf(expected_text, sizeof(expected_text), "%zu", v->live.count);
 	verify_report(v, UINT64_MAX, 0, found_text, expected_text, "bad count of live objects");
 }
 
@@ -237,7 +249,7 @@ void verify_extents(struct verifier *v, const char *kind)
 
 	if (is_state && !known) { /* this state is where we begin to know */
 		live_map_release(&v->live);
-		live_map_init(&v->live);
+		live_map_init(&v->live, v->live_max_bytes);
 	}
 	sqlite3_bind_text(rows, 1, kind, -1, SQLITE_STATIC);
 	while (rows && verify_step(v, rows))

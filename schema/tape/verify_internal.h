@@ -29,6 +29,7 @@ struct verifier {
 	bool previous_known, is_first;    /* is_first: no segment before, or none that could be read */
 	struct live_map live;             /* after next_seq - 1 */
 	bool live_known;
+	size_t live_max_bytes;
 
 	/* The segment being looked at. */
 	char own[SEAL_DIGEST_BYTES]; /* its digest */
