@@ -6,92 +6,54 @@
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 
-#include <stdlib.h>
-
-enum cell_kind { CELL_NULL, CELL_INTEGER, CELL_TEXT };
-
-struct cell {
-	enum cell_kind kind;
-	uint32_t text_bytes;
-	int64_t value; /* the integer, or where the text begins in texts */
-};
-
-/* All rows of a table as they were when it was read. */
-struct row_sink {
-	struct cell *cells;
-	size_t count, cap;
-	struct buf texts;
-	struct err err; /* the first thing that went wrong */
-};
-
 /* ---- filling ---- */
 
-static void put(struct row_sink *sink, struct cell cell)
+void put_integer(struct row_store *sink, int64_t value)
 {
-	if (sink->count == sink->cap) {
-		sink->cap = sink->cap ? 2 * sink->cap : 256;
-		sink->cells = xrealloc(sink->cells, sink->cap * sizeof(*sink->cells));
-	}
-	sink->cells[sink->count++] = cell;
+	row_store_put(sink, (struct cell){CELL_INTEGER, 0, value});
 }
 
-void put_integer(struct row_sink *sink, int64_t value)
+void put_known(struct row_store *sink, int64_t value)
 {
-	put(sink, (struct cell){CELL_INTEGER, 0, value});
+	row_store_put(sink, (struct cell){value == -1 ? CELL_NULL : CELL_INTEGER, 0, value});
 }
 
-void put_known(struct row_sink *sink, int64_t value)
+void put_slice(struct row_store *sink, struct slice text)
 {
-	put(sink, (struct cell){value == -1 ? CELL_NULL : CELL_INTEGER, 0, value});
+	row_store_put_text(sink, text);
 }
 
-void put_slice(struct row_sink *sink, struct slice text)
-{
-	struct cell cell = {CELL_TEXT, (uint32_t)text.len, (int64_t)sink->texts.len};
-
-	if (text.len > LIMIT_OBJECT_BYTES && !sink->err.code)
-		(void)err_set(&sink->err, ERR_TOO_LARGE, "a text of %zu bytes exceeds the maximum of %u",
-			text.len, LIMIT_OBJECT_BYTES);
-	if (sink->err.code || buf_append(&sink->texts, text.ptr, text.len, &sink->err))
-		cell = (struct cell){CELL_NULL, 0, 0};
-	put(sink, cell);
-}
-
-void put_string(struct row_sink *sink, const char *text)
+void put_string(struct row_store *sink, const char *text)
 {
 	if (text)
-		put_slice(sink, slice_of(text));
+		row_store_put_text(sink, slice_of(text));
 	else
-		put(sink, (struct cell){CELL_NULL, 0, 0});
+		row_store_put(sink, (struct cell){CELL_NULL, 0, 0});
 }
 
-void put_optional(struct row_sink *sink, struct slice text)
+void put_optional(struct row_store *sink, struct slice text)
 {
 	if (text.len)
-		put_slice(sink, text);
+		row_store_put_text(sink, text);
 	else
-		put(sink, (struct cell){CELL_NULL, 0, 0});
+		row_store_put(sink, (struct cell){CELL_NULL, 0, 0});
 }
 
-void put_time(struct row_sink *sink, int64_t time_ns)
+void put_later(struct row_store *sink, uint32_t number, int64_t value)
+{
+	row_store_put(sink, (struct cell){CELL_LATER, number, value});
+}
+
+void put_time(struct row_store *sink, int64_t time_ns)
 {
 	char text[TIME_TEXT_BYTES];
 
 	put_string(sink, time_format(text, time_ns));
 }
 
-static void sink_free(struct row_sink *sink)
-{
-	if (!sink)
-		return;
-	free(sink->cells);
-	buf_release(&sink->texts);
-	free(sink);
-}
-
 void row_table_drop_cache(struct table *t)
 {
-	sink_free(t->cache);
+	row_store_free(t->cache);
 	t->cache = NULL;
 }
 
@@ -103,23 +65,24 @@ static const struct row_detail *detail_of(const struct table *t)
 /* The rows of the tape as it now is, read when they are not at hand. */
 static int load(struct table *t, struct err *err)
 {
-	struct row_sink *sink;
+	struct row_store *store;
 	int code;
 
 	if (t->cache && t->cache_generation == t->handle->generation)
 		return 0;
 	row_table_drop_cache(t);
-	sink = xcalloc(1, sizeof(*sink));
-	buf_init(&sink->texts, LIMIT_LIST_BYTES);
-	code = detail_of(t)->fill(t->handle->tape, sink, err);
-	if (code >= 0 && sink->err.code)
-		code = err_set(err, sink->err.code, "cannot keep the rows of '%s': %s", t->kind->name,
-			sink->err.text);
+	store = row_store_new(detail_of(t)->column_count);
+	code = detail_of(t)->fill(t->handle->tape, store, err);
+	if (code >= 0) {
+		code = row_store_finish(store, err);
+		if (code)
+			err_prefix(err, code, "cannot keep the rows of '%s'", t->kind->name);
+	}
 	if (code < 0) {
-		sink_free(sink);
+		row_store_free(store);
 		return code;
 	}
-	t->cache = sink;
+	t->cache = store;
 	t->cache_generation = t->handle->generation;
 	return 0;
 }
@@ -171,44 +134,49 @@ static int check_times(const struct scan *s, sqlite3_value **values, int count, 
 	return rc < 0 ? rc : 0;
 }
 
-static const struct cell *cell_at(const struct row_sink *sink, const struct row_scan *r, int column)
+static const struct cell *cell_at(const struct row_scan *r, int column)
 {
-	unsigned width = detail_of(scan_table(&r->scan))->column_count;
-
-	return &sink->cells[r->row * width + (unsigned)column];
+	return row_view_cell(&r->view, scan_table(&r->scan)->cache, r->row, (unsigned)column);
 }
 
 /* False only when the row surely does not meet the condition; SQLite compares again. */
-static bool may_match(const struct row_sink *sink, const struct row_scan *r)
+static bool may_match(const struct row_scan *r)
 {
 	const struct cell *cell;
 	int type;
 
 	if (r->column < 0)
 		return true;
-	cell = cell_at(sink, r, r->column);
+	cell = cell_at(r, r->column);
 	type = sqlite3_value_type(r->value);
 	if (cell->kind == CELL_INTEGER && type == SQLITE_INTEGER)
 		return cell->value == sqlite3_value_int64(r->value);
 	if (cell->kind == CELL_TEXT && type == SQLITE_TEXT) {
 		const void *text = sqlite3_value_text(r->value);
 
-		return text && cell->text_bytes == (uint32_t)sqlite3_value_bytes(r->value) &&
-		       memcmp(sink->texts.ptr + cell->value, text, cell->text_bytes) == 0;
+		return text && cell->number == (uint32_t)sqlite3_value_bytes(r->value) &&
+		       memcmp(row_view_text(&r->view, cell).ptr, text, cell->number) == 0;
 	}
 	return cell->kind != CELL_NULL;
 }
 
 /* From the current row to the first that may match. */
-static void settle(struct row_scan *r)
+static int settle(struct row_scan *r, struct err *err)
 {
-	const struct row_sink *sink = scan_table(&r->scan)->cache;
-	size_t row_count = sink->count / detail_of(scan_table(&r->scan))->column_count;
+	const struct row_store *store = scan_table(&r->scan)->cache;
+	size_t count = row_store_count(store);
 
-	while (r->row < row_count && !may_match(sink, r))
-		r->row++;
-	r->scan.at_end = r->row >= row_count;
+	for (; r->row < count; r->row++) {
+		int code = row_view_seek(&r->view, store, r->row, err);
+
+		if (code)
+			return code;
+		if (may_match(r))
+			break;
+	}
+	r->scan.at_end = r->row >= count;
 	r->scan.row_id = (int64_t)r->row + 1;
+	return 0;
 }
 
 int row_table_filter(struct scan *s, const char *plan, int plan_flags, sqlite3_value **args, int arg_count,
@@ -226,31 +194,41 @@ int row_table_filter(struct scan *s, const char *plan, int plan_flags, sqlite3_v
 	r->row = 0;
 	r->column = plan_flags;
 	r->value = equalities ? sqlite3_value_dup(args[0]) : NULL;
-	settle(r);
-	return 0;
+	return settle(r, err);
 }
 
 int row_table_next(struct scan *s, struct err *err)
 {
 	struct row_scan *r = (struct row_scan *)s;
 
-	(void)err;
 	r->row++;
-	settle(r);
-	return 0;
+	return settle(r, err);
+}
+
+static int give_later(struct scan *s, sqlite3_context *context, const struct cell *cell, struct err *err)
+{
+	struct buf text;
+	int code;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	code = detail_of(scan_table(s))->fetch(scan_tape(s), cell->number, cell->value, &text, err);
+	if (!code)
+		result_slice(context, (struct slice){text.ptr ? text.ptr : "", text.len});
+	buf_release(&text);
+	return code;
 }
 
 int row_table_column(struct scan *s, sqlite3_context *context, int column, struct err *err)
 {
-	const struct row_sink *sink = scan_table(s)->cache;
-	const struct cell *cell = cell_at(sink, (struct row_scan *)s, column);
+	const struct row_scan *r = (struct row_scan *)s;
+	const struct cell *cell = cell_at(r, column);
 
-	(void)err;
-	if (cell->kind == CELL_INTEGER)
-		sqlite3_result_int64(context, cell->value);
-	else if (cell->kind == CELL_TEXT)
-		result_slice(context, (struct slice){sink->texts.ptr + cell->value, cell->text_bytes});
-	return 0;
+	switch (cell->kind) {
+	case CELL_INTEGER: sqlite3_result_int64(context, cell->value); return 0;
+	case CELL_TEXT: result_slice(context, row_view_text(&r->view, cell)); return 0;
+	case CELL_LATER: return give_later(s, context, cell, err);
+	default: return 0;
+	}
 }
 
 void row_table_reset(struct scan *s)
@@ -259,4 +237,5 @@ void row_table_reset(struct scan *s)
 
 	sqlite3_value_free(r->value);
 	r->value = NULL;
+	row_view_release(&r->view);
 }

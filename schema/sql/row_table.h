@@ -10,25 +10,27 @@
 #ifndef SCHEMA_SQL_ROW_TABLE_H
 #define SCHEMA_SQL_ROW_TABLE_H
 
+#include "schema/sql/row_store.h"
 #include "schema/sql/vtab.h"
-
-struct row_sink;
 
 /* What table_kind.detail points to. */
 struct row_detail {
 	unsigned column_count;
 	/* Puts column_count cells for each row. */
-	int (*fill)(struct tape *t, struct row_sink *sink, struct err *err);
+	int (*fill)(struct tape *t, struct row_store *sink, struct err *err);
+	/* Appends the text that put_later left out. */
+	int (*fetch)(struct tape *t, uint32_t number, int64_t value, struct buf *to, struct err *err);
 };
 
 /* One cell each; what they cannot keep (memory, maximum) is reported when the table is walked. NULL in SQL
  * is: put_known of -1, put_string of NULL, put_optional of an empty slice. */
-void put_integer(struct row_sink *sink, int64_t value);
-void put_known(struct row_sink *sink, int64_t value);
-void put_time(struct row_sink *sink, int64_t time_ns);
-void put_string(struct row_sink *sink, const char *text);
-void put_slice(struct row_sink *sink, struct slice text);
-void put_optional(struct row_sink *sink, struct slice text);
+void put_integer(struct row_store *sink, int64_t value);
+void put_known(struct row_store *sink, int64_t value);
+void put_time(struct row_store *sink, int64_t time_ns);
+void put_string(struct row_store *sink, const char *text);
+void put_slice(struct row_store *sink, struct slice text);
+void put_optional(struct row_store *sink, struct slice text);
+void put_later(struct row_store *sink, uint32_t number, int64_t value); /* a text, when it is asked for */
 
 /* The size and the functions of such a kind. */
 #define ROW_TABLE_METHODS                                                                                    \
@@ -39,6 +41,7 @@ void put_optional(struct row_sink *sink, struct slice text);
 struct row_scan {
 	struct scan scan;
 	size_t row;
+	struct row_view view;
 	int column;           /* of the condition, -1 for none */
 	sqlite3_value *value; /* that it must equal */
 };

@@ -19,7 +19,7 @@ static const struct tape_stream *stream_of(struct tape *t, uint32_t id)
 	return s ? s : &no_stream;
 }
 
-static void put_resource(struct row_sink *sink, struct tape *t, uint32_t id)
+static void put_resource(struct row_store *sink, struct tape *t, uint32_t id)
 {
 	const struct tape_resource *r = tape_resource_by_id(t, id);
 
@@ -31,12 +31,12 @@ static void put_resource(struct row_sink *sink, struct tape *t, uint32_t id)
 
 struct walk {
 	struct tape *tape;
-	struct row_sink *sink;
+	struct row_store *sink;
 };
 
 /* ---- streams ---- */
 
-static int fill_streams(struct tape *t, struct row_sink *sink, struct err *err)
+static int fill_streams(struct tape *t, struct row_store *sink, struct err *err)
 {
 	const struct tape_stream *s;
 
@@ -62,7 +62,7 @@ const struct table_kind streams_table = {
 	.columns = "stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, kind TEXT, "
 		   "namespaced INTEGER, namespace TEXT, label_selector TEXT, field_selector TEXT",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){9, fill_streams},
+	.detail = &(const struct row_detail){9, fill_streams, NULL},
 };
 
 /* ---- connections ---- */
@@ -129,7 +129,7 @@ static int each_connection(void *context, const struct tape_connection *c)
 	return 0;
 }
 
-static int fill_connections(struct tape *t, struct row_sink *sink, struct err *err)
+static int fill_connections(struct tape *t, struct row_store *sink, struct err *err)
 {
 	return tape_each_connection(t, each_connection, &(struct walk){t, sink}, err);
 }
@@ -149,7 +149,7 @@ const struct table_kind connections_table = {
 		"events INTEGER, bookmarks INTEGER, bytes INTEGER, first_seq INTEGER, last_seq INTEGER, "
 		"last_rv TEXT COLLATE kubetape_rv, tail TEXT",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){36, fill_connections},
+	.detail = &(const struct row_detail){36, fill_connections, NULL},
 };
 
 /* ---- gaps ---- */
@@ -198,7 +198,7 @@ static int each_gap(void *context, const struct tape_gap *g)
 	return 0;
 }
 
-static int fill_gaps(struct tape *t, struct row_sink *sink, struct err *err)
+static int fill_gaps(struct tape *t, struct row_store *sink, struct err *err)
 {
 	struct coverage *c;
 	int rc = coverage_load(t, &c, err);
@@ -221,7 +221,7 @@ const struct table_kind gaps_table = {
 		"connection_after INTEGER, modified INTEGER, added INTEGER, deleted INTEGER, "
 		"recreated INTEGER, unchanged INTEGER",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){24, fill_gaps},
+	.detail = &(const struct row_detail){24, fill_gaps, NULL},
 };
 
 /* ---- missed ---- */
@@ -242,7 +242,7 @@ static int each_missed(void *context, const struct tape_missed *m)
 	return 0;
 }
 
-static int fill_missed(struct tape *t, struct row_sink *sink, struct err *err)
+static int fill_missed(struct tape *t, struct row_store *sink, struct err *err)
 {
 	return tape_each_missed(t, each_missed, &(struct walk){t, sink}, err);
 }
@@ -254,7 +254,7 @@ const struct table_kind missed_table = {
 		"gap INTEGER, change TEXT, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
 		"name TEXT, uid TEXT, old_uid TEXT, rv TEXT COLLATE kubetape_rv, old_rv TEXT COLLATE kubetape_rv",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){11, fill_missed},
+	.detail = &(const struct row_detail){11, fill_missed, NULL},
 };
 
 /* ---- marks and bookmarks ---- */
@@ -282,12 +282,12 @@ static int each_bookmark(void *context, const struct tape_mark *m)
 	return is_bookmark ? each_mark(context, m) : 0;
 }
 
-static int fill_marks(struct tape *t, struct row_sink *sink, struct err *err)
+static int fill_marks(struct tape *t, struct row_store *sink, struct err *err)
 {
 	return tape_each_mark(t, each_mark, &(struct walk){t, sink}, err);
 }
 
-static int fill_bookmarks(struct tape *t, struct row_sink *sink, struct err *err)
+static int fill_bookmarks(struct tape *t, struct row_store *sink, struct err *err)
 {
 	return tape_each_mark(t, each_bookmark, &(struct walk){t, sink}, err);
 }
@@ -301,7 +301,7 @@ const struct table_kind marks_table = {
 	.summary = "what the server said beside objects: list complete, bookmark, ERROR",
 	.columns = MARK_COLUMNS,
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){11, fill_marks},
+	.detail = &(const struct row_detail){11, fill_marks, NULL},
 };
 
 const struct table_kind bookmarks_table = {
@@ -309,14 +309,14 @@ const struct table_kind bookmarks_table = {
 	.summary = "the bookmarks among the marks",
 	.columns = MARK_COLUMNS,
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){11, fill_bookmarks},
+	.detail = &(const struct row_detail){11, fill_bookmarks, NULL},
 };
 
 /* ---- documents ---- */
 
 static int each_document(void *context, const struct tape_document *d)
 {
-	struct row_sink *sink = ((struct walk *)context)->sink;
+	struct row_store *sink = ((struct walk *)context)->sink;
 
 	put_integer(sink, (int64_t)d->after_seq);
 	put_time(sink, d->time_ns);
@@ -326,12 +326,17 @@ static int each_document(void *context, const struct tape_document *d)
 	put_integer(sink, d->http_status);
 	put_string(sink, d->content_type);
 	put_string(sink, d->etag);
-	put_integer(sink, (int64_t)d->body.len);
-	put_slice(sink, d->body);
+	put_integer(sink, d->raw_bytes);
+	put_later(sink, d->segment, d->id);
 	return 0;
 }
 
-static int fill_documents(struct tape *t, struct row_sink *sink, struct err *err)
+static int fetch_body(struct tape *t, uint32_t segment, int64_t id, struct buf *to, struct err *err)
+{
+	return tape_document_body(t, segment, id, to, err);
+}
+
+static int fill_documents(struct tape *t, struct row_store *sink, struct err *err)
 {
 	return tape_each_document(t, each_document, &(struct walk){t, sink}, err);
 }
@@ -343,14 +348,14 @@ const struct table_kind documents_table = {
 		"after_seq INTEGER, time TEXT COLLATE kubetape_time, time_ns INTEGER, path TEXT, "
 		"variant TEXT, http_status INTEGER, content_type TEXT, etag TEXT, bytes INTEGER, body TEXT",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){10, fill_documents},
+	.detail = &(const struct row_detail){10, fill_documents, fetch_body},
 };
 
 /* ---- segments ---- */
 
 static int each_segment(void *context, const struct tape_segment_info *s)
 {
-	struct row_sink *sink = ((struct walk *)context)->sink;
+	struct row_store *sink = ((struct walk *)context)->sink;
 	bool empty = s->events == 0;
 
 	put_integer(sink, s->number);
@@ -375,7 +380,7 @@ static int each_segment(void *context, const struct tape_segment_info *s)
 	return 0;
 }
 
-static int fill_segments(struct tape *t, struct row_sink *sink, struct err *err)
+static int fill_segments(struct tape *t, struct row_store *sink, struct err *err)
 {
 	return tape_each_segment(t, each_segment, &(struct walk){t, sink}, err);
 }
@@ -388,5 +393,5 @@ const struct table_kind segments_table = {
 		   "first_time TEXT COLLATE kubetape_time, last_time TEXT COLLATE kubetape_time, "
 		   "raw_bytes INTEGER, disk_bytes INTEGER, program TEXT, previous_digest TEXT",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){14, fill_segments},
+	.detail = &(const struct row_detail){14, fill_segments, NULL},
 };

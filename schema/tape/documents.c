@@ -57,6 +57,20 @@ int documents_append(const struct document_body *b, struct slice pack, struct bu
 	return codec_unpack(b->frame, (size_t)b->raw_bytes, to, err);
 }
 
+/* Packed documents lie side by side: places that overlap could name the same bytes a million times. */
+static int check_places(sqlite3 *db, int64_t pack_bytes, struct err *err)
+{
+	int64_t claimed;
+	int failed = segment_number(db,
+		"SELECT total(max(raw_bytes, 0)) FROM document WHERE id > 0 AND typeof(body) = 'integer'", 0,
+		&claimed, err);
+
+	if (failed || claimed <= pack_bytes)
+		return failed;
+	return err_set(err, ERR_CORRUPT, "found %lld bytes of documents in a pack of %lld",
+		(long long)claimed, (long long)pack_bytes);
+}
+
 int documents_unpack(sqlite3 *db, struct buf *to, struct err *err)
 {
 	sqlite3_stmt *row;
@@ -70,6 +84,8 @@ int documents_unpack(sqlite3 *db, struct buf *to, struct err *err)
 		struct document_body pack = documents_body(row, 0);
 
 		failed = documents_append(&pack, (struct slice){NULL, 0}, to, err);
+		if (!failed)
+			failed = check_places(db, (int64_t)pack.raw_bytes, err);
 		if (failed)
 			err_prefix(err, failed, "pack of documents");
 	} else if (step != SQLITE_DONE) {

@@ -124,6 +124,9 @@ struct tape_document {
 	int http_status;
 	const char *content_type, *etag;
 	struct slice body;
+	/* Where a reader found it, and what it says of the body's length. */
+	int64_t id, raw_bytes;
+	uint32_t segment;
 };
 
 const char *event_type_name(enum event_type type); /* "ADDED" */

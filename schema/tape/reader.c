@@ -190,7 +190,8 @@ static uint64_t file_bytes(const struct tape *t)
 	return sum;
 }
 
-/* An object has its uid, its rv and the rest of its first version on disk: a quarter of what it takes here. */
+/* An object has its uid, its rv and the rest of its first version on disk: a quarter of what it takes here.
+ */
 size_t reader_state_bytes(const struct tape *t)
 {
 	uint64_t bytes = 0;

@@ -144,8 +144,11 @@ int tape_each_gap(struct tape *t, int (*each)(void *context, const struct tape_g
 int tape_each_missed(struct tape *t, int (*each)(void *context, const struct tape_missed *missed),
 	void *context, struct err *err) MUST_CHECK;
 
+/* Without their bodies: tape_document_body() appends that of one that was given (segment, id). */
 int tape_each_document(struct tape *t, int (*each)(void *context, const struct tape_document *document),
 	void *context, struct err *err) MUST_CHECK;
+int tape_document_body(
+	struct tape *t, uint32_t segment, int64_t id, struct buf *body, struct err *err) MUST_CHECK;
 
 /* The newest document of that path and variant that was recorded at or before after_seq (0: the newest of
  * all). body is appended to `body`, unless that is NULL; the other strings are borrowed until the next call.

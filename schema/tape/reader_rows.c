@@ -21,6 +21,7 @@ struct row_walk {
 	struct repeated *again; /* sorted, where the later row counts */
 	size_t again_count;
 	int64_t highest; /* id in the segments looked at so far */
+	size_t segment;  /* that is being walked */
 	/* What to do with a row; a non-zero return stops. */
 	int (*take)(struct row_walk *walk, sqlite3_stmt *row);
 	union {
@@ -122,7 +123,7 @@ static int64_t first_id_of(const struct row_walk *w)
 static int walk_segment(struct row_walk *w, size_t segment, struct err *err)
 {
 	char *columns = xasprintf("id, %s", w->columns);
-	const struct selection selection = {segment, columns, first_id_of(w)};
+	const struct selection selection = {w->segment = segment, columns, first_id_of(w)};
 	int64_t highest = w->highest;
 	int step = SQLITE_DONE, stop;
 	sqlite3_stmt *rows;
@@ -375,8 +376,10 @@ static const char *keep_text(struct tape *t, sqlite3_stmt *row, int column)
 	return at;
 }
 
+/* Behind the id. The body comes last: it is read only where it is asked for. */
 #define DOCUMENT_COLUMNS                                                                                     \
-	"time_ns, path, variant, http_status, content_type, etag, raw_bytes, xxh64, body, after_seq"
+	"time_ns, path, variant, http_status, content_type, etag, after_seq, raw_bytes, xxh64, body"
+#define DOCUMENT_BODY 8
 
 /* The pack is read in the snapshot of the row, whose statement is not reset. */
 static int find_pack(struct tape *t, sqlite3 *db, struct err *err)
@@ -398,7 +401,7 @@ static int find_pack(struct tape *t, sqlite3 *db, struct err *err)
 
 static int append_body(struct tape *t, sqlite3_stmt *row, struct buf *to, struct err *err)
 {
-	struct document_body body = documents_body(row, 7);
+	struct document_body body = documents_body(row, DOCUMENT_BODY);
 	int failed;
 
 	if (body.packed && (failed = find_pack(t, sqlite3_db_handle(row), err)))
@@ -420,7 +423,9 @@ static int give_document(
 	if (!buf_reserve(&t->document_text, t->document_text.max))
 		return err_set(err, ERR_TOO_LARGE, "no memory for a document");
 	*ret = (struct tape_document){
-		.after_seq = U64(10),
+		.after_seq = U64(7),
+		.id = I64(0),
+		.raw_bytes = I64(DOCUMENT_BODY),
 		.time_ns = I64(1),
 		.path = keep_text(t, row, 2),
 		.variant = keep_text(t, row, 3),
@@ -435,17 +440,13 @@ static int give_document(
 static int take_document(struct row_walk *w, sqlite3_stmt *row)
 {
 	struct tape_document document;
-	struct buf body;
 	int stop;
 
 	if (sqlite3_column_int64(row, 0) == DOCUMENTS_PACK_ID)
 		return 0;
-	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	stop = give_document(w->tape, row, &document, &body, w->err);
-	if (!stop)
-		stop = w->each.document(w->context, &document);
-	buf_release(&body);
-	return stop;
+	stop = give_document(w->tape, row, &document, NULL, w->err);
+	document.segment = (uint32_t)w->segment;
+	return stop ? stop : w->each.document(w->context, &document);
 }
 
 int tape_each_document(struct tape *t, int (*each)(void *context, const struct tape_document *document),
@@ -491,4 +492,26 @@ int tape_document(struct tape *t, const char *path, const char *variant, uint64_
 			return failed;
 	}
 	return err_set(err, ERR_NOT_FOUND, "tape '%s' has no document '%s'", t->path, path);
+}
+
+int tape_document_body(struct tape *t, uint32_t segment, int64_t id, struct buf *body, struct err *err)
+{
+	sqlite3_stmt *row;
+	int step, failed;
+
+	if (segment >= t->segment_count)
+		return err_set(err, ERR_NOT_FOUND, "tape '%s' has no document %lld", t->path, (long long)id);
+	failed = reader_prepare(
+		t, segment, "SELECT id, " DOCUMENT_COLUMNS " FROM document WHERE id = ?", &row, err);
+	if (failed)
+		return failed;
+	sqlite3_bind_int64(row, 1, id);
+	step = sqlite3_step(row);
+	failed = step == SQLITE_ROW    ? append_body(t, row, body, err)
+		 : step == SQLITE_DONE ? err_set(err, ERR_NOT_FOUND, "it is not there")
+				       : segment_failed(sqlite3_db_handle(row), err, "cannot read it");
+	sqlite3_finalize(row);
+	if (failed)
+		err_prefix(err, failed, "'%s' document %lld", t->segments[segment].file.path, (long long)id);
+	return failed;
 }

@@ -1,3 +1,4 @@
+#include "schema/base/limits.h"
 #include "schema/tape/documents.h"
 #include "schema/tape/repack.h"
 #include "tests/unit/recover_check.h"
@@ -91,23 +92,35 @@ static int64_t ask(const struct model *m, const char *name, const char *sql)
 	return answer;
 }
 
+struct counting {
+	struct tape *tape;
+	int count;
+};
+
 static int count_document(void *context, const struct tape_document *d)
 {
-	ck_assert_uint_gt(d->body.len, 0);
-	++*(int *)context;
+	struct counting *c = context;
+	struct buf body;
+	struct err err;
+
+	buf_init(&body, LIMIT_DOCUMENT_BYTES);
+	ck_assert_ok(tape_document_body(c->tape, d->segment, d->id, &body, &err), &err);
+	ck_assert_uint_gt(body.len, 0);
+	ck_assert_uint_eq(body.len, (uint64_t)d->raw_bytes);
+	buf_release(&body);
+	c->count++;
 	return 0;
 }
 
 static int count_documents(const char *path)
 {
-	struct tape *t;
+	struct counting c = {0};
 	struct err err;
-	int count = 0;
 
-	ck_assert_ok(tape_open(path, &t, &err), &err);
-	ck_assert_ok(tape_each_document(t, count_document, &count, &err), &err);
-	tape_close(t);
-	return count;
+	ck_assert_ok(tape_open(path, &c.tape, &err), &err);
+	ck_assert_ok(tape_each_document(c.tape, count_document, &c, &err), &err);
+	tape_close(c.tape);
+	return c.count;
 }
 
 START_TEST(documents__are_packed_together_in_every_sealed_segment_and_read_as_they_were)
