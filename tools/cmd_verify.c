@@ -124,6 +124,8 @@ static void print_text_end(const struct verification *v, const struct tape_verif
 	int64_t passed_ns = clock_mono_ns(&clock_system) - v->begin_ns;
 	char stored[BYTES_TEXT_BYTES], rate[BYTES_TEXT_BYTES], passed[TIME_TEXT_BYTES];
 
+	if (r->damages > v->printed)
+		printf("and %llu more\n", (unsigned long long)(r->damages - v->printed));
 	print_visible("", v->path);
 	if (r->damages)
 		printf(" is damaged: %llu damage%s in", (unsigned long long)r->damages, plural(r->damages));
@@ -178,10 +180,10 @@ const struct command cmd_verify = {
 	.description =
 		"Checks every checksum and the chain of segments, decodes every object, on all processors,\n"
 		"and holds the indexes and the recorded state against them. Prints one line for each damage:\n"
-		"file, offset, what was found and what was expected; exit code 1 when there is any. The tape\n"
-		"may be one that is being recorded. --quick reads every byte, but decodes nothing: it finds\n"
-		"whatever changed since a segment was sealed, as fast as the disk, but not what was wrong\n"
-		"when it was written.",
+		"file, offset, what was found and what was expected, and counts those after the thousandth;\n"
+		"exit code 1 when there is any. The tape may be one that is being recorded. --quick reads\n"
+		"every byte, but decodes nothing: it finds whatever changed since a segment was sealed, as\n"
+		"fast as the disk, but not what was wrong when it was written.",
 	.options = rows,
 	.exits =
 		{

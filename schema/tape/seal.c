@@ -1,8 +1,10 @@
 /* seal.c: see seal.h. */
 #include "schema/tape/seal.h"
 
+#include "schema/base/limits.h"
 #include "schema/base/regular_file.h"
 #include "schema/tape/codec.h"
+#include "schema/tape/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,7 @@
 enum {
 	FOOTER_MAGIC = 0,
 	FOOTER_PAGES = SEAL_FOOTER_PAGES,
-	FOOTER_PAGE_BYTES = 16, /* u64, a power of two from 512 to 65536 */
+	FOOTER_PAGE_BYTES = 16, /* u64, 4096 or 1024 */
 	FOOTER_SUMS = 24,       /* u64, XXH64 of the array of sums */
 	FOOTER_DIGEST = 32,     /* 16 bytes, XXH3-128 of the array of sums */
 	FOOTER_RESERVED = 48,   /* 8 bytes of zero */
@@ -183,7 +185,10 @@ static int read_footer(int fd, const char *path, uint8_t footer[SEAL_FOOTER_BYTE
 			"bad seal in '%s' at offset %" PRIu64 ": found %016" PRIx64 ", expected %016" PRIx64,
 			path, size - SEAL_FOOTER_BYTES, sum_of(footer, FOOTER_SELF),
 			seal_get_u64(footer + FOOTER_SELF));
-	if (page_bytes < 512 || page_bytes > 65536 || (page_bytes & (page_bytes - 1)))
+	if (size > LIMIT_SEGMENT_BYTES)
+		return err_set(err, ERR_TOO_LARGE, "'%s' has %" PRIu64 " bytes, the maximum is %" PRIu64,
+			path, size, (uint64_t)LIMIT_SEGMENT_BYTES);
+	if (page_bytes != FORMAT_PAGE_BYTES && page_bytes != FORMAT_SMALL_PAGE_BYTES)
 		return err_set(err, ERR_CORRUPT, "'%s' claims pages of %" PRIu64 " bytes", path, page_bytes);
 	if (pages > size / page_bytes || pages * (page_bytes + 8) + SEAL_FOOTER_BYTES != size)
 		return err_set(err, ERR_CORRUPT,

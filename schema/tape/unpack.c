@@ -121,8 +121,8 @@ static int get_places(struct column_reader *r, struct extent *x, struct err *err
 		w->offset += e->length;
 		w->left--;
 		x->raw_bytes += e->length;
-		if (w->offset > LIMIT_BLOCK_BYTES)
-			return damaged("block exceeds its maximum", err);
+		if (w->offset > LIMIT_BLOCK_BYTES || x->raw_bytes > LIMIT_CHUNK_BYTES)
+			return damaged("objects exceed the maximum", err);
 	}
 	if (walks[0].left || walks[1].left || next_block(&walks[0]) || next_block(&walks[1]))
 		return damaged("blocks hold more events than the index", err);

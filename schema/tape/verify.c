@@ -1,7 +1,5 @@
 /* verify.c: see verify.h. Files in their order, each with its sums, its facts and its plain tables. */
 #include "schema/base/limits.h"
-#include "schema/tape/codec.h"
-#include "schema/tape/documents.h"
 #include "schema/tape/verify_internal.h"
 
 #include <inttypes.h>
@@ -16,9 +14,14 @@ static void report(struct verifier *v, uint64_t offset, uint64_t length, const c
 {
 	struct tape_damage damage = {v->name ? v->name : "", offset, length, what, found, expected};
 
-	v->result.damages++;
 	if (v->options->damaged && v->options->damaged(v->options->context, &damage))
 		v->stopped = true;
+}
+
+/* Counts one; true when it is to be told. */
+static bool count_damage(struct verifier *v)
+{
+	return v->result.damages++ < VERIFY_TOLD_MAX && !v->stopped;
 }
 
 void verify_report(struct verifier *v, uint64_t offset, uint64_t length, const char *found,
@@ -27,26 +30,12 @@ void verify_report(struct verifier *v, uint64_t offset, uint64_t length, const c
 	char what[ERR_TEXT_MAX];
 	va_list ap;
 
+	if (!count_damage(v))
+		return;
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
 	report(v, offset, length, found, expected, what);
-}
-
-/* The page on which a row begins. SQLite tells how many rows are on each leaf of a table, in order. */
-static uint64_t offset_of_row(sqlite3 *db, const char *table, int64_t id)
-{
-	char *sql =
-		xasprintf("SELECT pageno FROM (SELECT pageno, sum(ncell) OVER (ORDER BY path) AS upto FROM "
-			  "dbstat WHERE name = '%s' AND pagetype = 'leaf') WHERE upto > "
-			  "(SELECT count(*) FROM %s WHERE rowid < %" PRId64 ") ORDER BY upto LIMIT 1",
-			table, table, id);
-	int64_t page = 0, page_bytes = 0;
-	int failed = segment_number(db, sql, 0, &page, NULL) ||
-		     segment_number(db, "PRAGMA page_size", 0, &page_bytes, NULL);
-
-	free(sql);
-	return failed || page < 1 ? UINT64_MAX : (uint64_t)(page - 1) * (uint64_t)page_bytes;
 }
 
 void verify_report_row(struct verifier *v, const char *table, int64_t id, const char *found,
@@ -55,10 +44,12 @@ void verify_report_row(struct verifier *v, const char *table, int64_t id, const 
 	char what[ERR_TEXT_MAX];
 	va_list ap;
 
+	if (!count_damage(v))
+		return;
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
-	report(v, offset_of_row(v->db, table, id), 0, found, expected, what);
+	report(v, row_places_find(v->places, v->db, table, id), 0, found, expected, what);
 }
 
 void verify_report_sum(struct verifier *v, const char *table, int64_t id, uint64_t found, uint64_t expected,
@@ -69,6 +60,11 @@ void verify_report_sum(struct verifier *v, const char *table, int64_t id, uint64
 	snprintf(found_text, sizeof(found_text), "%016" PRIx64, found);
 	snprintf(expected_text, sizeof(expected_text), "%016" PRIx64, expected);
 	verify_report_row(v, table, id, found_text, expected_text, "bad checksum of %s", what);
+}
+
+void verify_count(struct verifier *v, uint64_t damages)
+{
+	v->result.damages += damages;
 }
 
 bool verify_advance(struct verifier *v, uint64_t bytes)
@@ -157,100 +153,6 @@ static void check_facts(struct verifier *v, bool complete)
 	check_first_seq(v);
 }
 
-static void check_resource(struct verifier *v, const struct tape_resource *own)
-{
-	const struct tape_resource *before = registry_resource(&v->registry, own->id);
-
-	if (registry_find_resource(&v->registry, own) != own->id)
-		verify_report_row(v, "resource", own->id, own->resource, before ? before->resource : "",
-			"resource %u is another one than before", own->id);
-}
-
-static void check_stream(struct verifier *v, const struct tape_stream *own)
-{
-	if (registry_find_stream(&v->registry, own) != own->id)
-		verify_report_row(
-			v, "stream", own->id, "", "", "stream %u is another one than before", own->id);
-}
-
-/* An id means the same in every segment. */
-static void check_registry(struct verifier *v)
-{
-	struct registry own = {0};
-	struct err err = {0};
-
-	if (registry_load(&own, v->db, &err) || registry_load(&v->registry, v->db, &err)) {
-		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
-		registry_release(&own);
-		return;
-	}
-	for (size_t i = 0; i < own.resource_count; i++)
-		check_resource(v, &own.resources[i]);
-	for (size_t i = 0; i < own.stream_count; i++)
-		check_stream(v, &own.streams[i]);
-	registry_release(&own);
-}
-
-/* ---- plain tables ---- */
-
-/* Columns: id, path, raw_bytes, xxh64, body. The pack is row 0, and so comes before those that are in it. */
-static void check_document(struct verifier *v, sqlite3_stmt *row, struct buf *pack, struct buf *body)
-{
-	int64_t id = sqlite3_column_int64(row, 0);
-	bool is_pack = id == DOCUMENTS_PACK_ID;
-	struct document_body b = documents_body(row, 2);
-	uint64_t sum = b.packed ? b.xxh64 : codec_hash(b.frame);
-	struct err err = {0};
-	const char *path = (const char *)sqlite3_column_text(row, 1);
-	char *what =
-		is_pack ? xstrdup("the pack of documents") : xasprintf("document '%s'", path ? path : "");
-
-	v->result.documents += !is_pack;
-	buf_clear(body);
-	if (sum != b.xxh64)
-		verify_report_sum(v, "document", id, sum, b.xxh64, what);
-	else if (documents_append(&b, buf_slice(pack), is_pack ? pack : body, &err))
-		verify_report_row(v, "document", id, "", "", "%s: %s", what, err.text);
-	free(what);
-}
-
-static void check_documents(struct verifier *v)
-{
-	sqlite3_stmt *rows =
-		verify_prepare(v, "SELECT id, path, raw_bytes, xxh64, body FROM document ORDER BY id");
-	struct buf pack, body;
-
-	buf_init(&pack, LIMIT_DOCUMENT_BYTES);
-	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	while (rows && verify_step(v, rows))
-		check_document(v, rows, &pack, &body);
-	sqlite3_finalize(rows);
-	buf_release(&pack);
-	buf_release(&body);
-}
-
-/* Rows of streams that do not exist, and rows from after the last event. */
-static void check_rows(struct verifier *v)
-{
-	static const char *const tables[] = {"connection", "mark", "gap"};
-
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-		char *sql = xasprintf("SELECT id, stream FROM %s WHERE stream <> 0 AND stream NOT IN "
-				      "(SELECT id FROM stream)",
-			tables[i]);
-		sqlite3_stmt *rows = verify_prepare(v, sql);
-
-		while (rows && verify_step(v, rows)) {
-			verify_report_row(v, tables[i], sqlite3_column_int64(rows, 0),
-				(const char *)sqlite3_column_text(rows, 1), "",
-				"%s %lld names a stream that is not there", tables[i],
-				(long long)sqlite3_column_int64(rows, 0));
-		}
-		sqlite3_finalize(rows);
-		free(sql);
-	}
-}
-
 /* SQLite's own opinion of a file that has no sums of its own yet. */
 static void check_structure(struct verifier *v)
 {
@@ -269,10 +171,10 @@ static void check_structure(struct verifier *v)
 
 static void check_content(struct verifier *v, bool complete)
 {
-	check_registry(v);
+	verify_registry(v);
 	check_structure(v);
-	check_documents(v);
-	check_rows(v);
+	verify_documents(v);
+	verify_rows(v);
 	if (complete)
 		verify_extents(v, "state");
 	verify_extents(v, "events");
@@ -438,6 +340,7 @@ static void check_segment(struct verifier *v, const struct segment_file *file)
 	v->file = file;
 	v->name = strrchr(file->path, '/') + 1;
 	v->own_known = false;
+	row_places_reset(v->places);
 	opened = open_checked(v, &sealed) != NULL;
 	v->result.stored_bytes += stored_bytes(v);
 	if (opened)
@@ -479,10 +382,13 @@ static void check_number(
 	struct verifier *v, const struct segment_file *before, const struct segment_file *file)
 {
 	v->name = NULL;
-	for (uint32_t n = before->number + 1; n < file->number; n++)
-		verify_report(v, UINT64_MAX, 0, "", "", "segment %u is missing", n);
 	if (before->number + 1 == file->number)
 		return;
+	if (before->number + 2 == file->number)
+		verify_report(v, UINT64_MAX, 0, "", "", "segment %u is missing", before->number + 1);
+	else
+		verify_report(v, UINT64_MAX, 0, "", "", "segments %u to %u are missing", before->number + 1,
+			file->number - 1);
 	v->previous_known = false;
 	forget_history(v);
 }
@@ -511,12 +417,14 @@ int tape_verify(const char *path, const struct tape_verify_options *options, str
 	if (!failed) {
 		v.path = tape_path;
 		v.total = bytes_to_read(list, count, options->quick);
+		v.places = row_places_new();
 		v.crew = options->quick ? NULL : block_crew_new();
 		v.live_max_bytes = live_bytes(list, count);
 		live_map_init(&v.live, v.live_max_bytes);
 		check_all(&v, list, count);
 		live_map_release(&v.live);
 		block_crew_free(v.crew);
+		row_places_free(v.places);
 		registry_release(&v.registry);
 		free(v.tape_id);
 		segment_list_free(list, count);

@@ -29,9 +29,12 @@ struct tape_verify_result {
 	uint64_t damages;
 };
 
+/* A tape may be nothing but damages: nobody reads more of them one by one. */
+#define VERIFY_TOLD_MAX 1000
+
 struct tape_verify_options {
 	bool quick; /* the sums of the pages and the chain only */
-	/* Called for each damage; non-zero stops. */
+	/* Called for each damage up to VERIFY_TOLD_MAX, further ones are counted; non-zero stops. */
 	int (*damaged)(void *context, const struct tape_damage *damage);
 	/* How far it is, now and then; non-zero stops. May be NULL. */
 	int (*progress)(void *context, uint64_t done, uint64_t total);

@@ -25,6 +25,15 @@
 #define THREADS_MAX 16
 #define RING        (2 * THREADS_MAX)
 
+/* Stored and decoded bytes of the blocks that are under way, or one block. */
+#define IN_FLIGHT_BYTES (128u << 20)
+
+/* A block may be nothing but damages. */
+#define FINDINGS_MAX 100
+
+/* A larger one's memory is not kept for the next one in its place. */
+#define LARGE_BLOCK_BYTES (2u << 20)
+
 /* Events lie in the order of seq and are wanted in that of their objects: waiting for each to come from
  * memory is a seventh of the time. So that many ahead are asked for. __builtin_prefetch is GNU's. */
 #define EVENTS_AHEAD 8
@@ -46,8 +55,9 @@ struct block_check {
 	uint64_t raw_bytes, xxh64;
 	struct buf data;
 	struct finding *findings;
-	size_t finding_count;
+	size_t finding_count; /* of which FINDINGS_MAX are kept */
 	uint64_t decoded_bytes;
+	uint64_t cost; /* of the crew's bytes */
 	bool done;
 };
 
@@ -59,6 +69,7 @@ struct block_crew {
 	pthread_cond_t more, done;
 	struct block_check ring[RING];
 	uint64_t filled, taken, retired;
+	uint64_t bytes; /* of blocks filled and not retired; the main thread's */
 	bool end;
 };
 
@@ -67,8 +78,10 @@ struct block_crew {
 static void find(struct block_check *b, const char *table, int64_t id, const char *found,
 	const char *expected, const char *what)
 {
-	b->findings = xrealloc(b->findings, (b->finding_count + 1) * sizeof(*b->findings));
-	b->findings[b->finding_count++] =
+	if (b->finding_count++ >= FINDINGS_MAX)
+		return;
+	b->findings = xrealloc(b->findings, b->finding_count * sizeof(*b->findings));
+	b->findings[b->finding_count - 1] =
 		(struct finding){table, id, xstrdup(found), xstrdup(expected), xstrdup(what)};
 }
 
@@ -275,10 +288,13 @@ void block_crew_free(struct block_crew *crew)
 
 static void tell(struct checked *c, struct block_check *b)
 {
-	for (size_t i = 0; i < b->finding_count; i++) {
+	size_t kept = b->finding_count < FINDINGS_MAX ? b->finding_count : FINDINGS_MAX;
+
+	c->sound = c->sound && !b->finding_count;
+	verify_count(c->v, b->finding_count - kept);
+	for (size_t i = 0; i < kept; i++) {
 		struct finding *f = &b->findings[i];
 
-		c->sound = false;
 		if (!c->v->stopped)
 			verify_report_row(c->v, f->table, f->id, f->found, f->expected, "%s", f->what);
 		free(f->found);
@@ -301,6 +317,7 @@ static void retire(struct checked *c)
 		pthread_cond_wait(&crew->done, &crew->lock);
 	crew->retired++;
 	pthread_mutex_unlock(&crew->lock);
+	crew->bytes -= b->cost;
 	tell(c, b);
 	c->v->result.raw_bytes += b->decoded_bytes;
 	if (!c->v->stopped)
@@ -363,16 +380,38 @@ static void mark_wanted(struct checked *c)
 	}
 }
 
-/* Columns: id, kind, events, raw_bytes, xxh64, data. */
-static void take_row(struct checked *c, sqlite3_stmt *row, uint32_t number)
+/* Waits until there is a place in the ring, and room for a block of that size. */
+static struct block_check *make_room(struct checked *c, uint64_t cost)
 {
 	struct block_crew *crew = c->v->crew;
 	size_t ahead = crew->thread_count ? 2 * crew->thread_count : 1;
 	struct block_check *b;
 
-	while (crew->filled - crew->retired >= ahead)
+	while (crew->filled - crew->retired >= ahead ||
+		(crew->filled > crew->retired && crew->bytes + cost > IN_FLIGHT_BYTES))
 		retire(c);
 	b = &crew->ring[crew->filled % RING];
+	b->cost = cost;
+	crew->bytes += cost;
+	if (b->data.cap > LARGE_BLOCK_BYTES)
+		buf_release(&b->data);
+	return b;
+}
+
+static uint64_t cost_of(sqlite3_stmt *row)
+{
+	uint64_t raw_bytes = (uint64_t)sqlite3_column_int64(row, 3);
+
+	return (raw_bytes < LIMIT_BLOCK_BYTES ? raw_bytes : LIMIT_BLOCK_BYTES) +
+	       (uint64_t)sqlite3_column_bytes(row, 5);
+}
+
+/* Columns: id, kind, events, raw_bytes, xxh64, data. */
+static void take_row(struct checked *c, sqlite3_stmt *row, uint32_t number)
+{
+	struct block_crew *crew = c->v->crew;
+	struct block_check *b = make_room(c, cost_of(row));
+
 	b->c = c;
 	b->id = sqlite3_column_int64(row, 0);
 	b->number = number;

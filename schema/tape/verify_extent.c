@@ -32,12 +32,42 @@ static void note_number(struct checked *c, const char *what, uint64_t found, uin
 
 /* ---- index and filter ---- */
 
+/* A column of the extent that is a blob, by itself: SQLite holds no two of them, and none while blocks are
+ * checked. The caller finalizes; NULL, and reported, when it cannot be read. */
+static sqlite3_stmt *read_blob(struct checked *c, const char *column, struct slice *ret)
+{
+	char *sql = xasprintf("SELECT %s FROM extent WHERE id = ?", column);
+	sqlite3_stmt *row = verify_prepare(c->v, sql);
+
+	free(sql);
+	sqlite3_bind_int64(row, 1, c->id);
+	if (!row || !verify_step(c->v, row)) {
+		sqlite3_finalize(row);
+		return NULL;
+	}
+	*ret = (struct slice){sqlite3_column_blob(row, 0), (size_t)sqlite3_column_bytes(row, 0)};
+	return row;
+}
+
+static void check_filter(struct checked *c)
+{
+	struct slice stored;
+	struct buf filter;
+	sqlite3_stmt *row;
+
+	buf_init(&filter, LIMIT_INDEX_BYTES);
+	row = read_blob(c, "filter", &stored);
+	if (row && (pack_filter(c->x, &filter, NULL) || !slice_equal(buf_slice(&filter), stored)))
+		note_damage(c, "", "", "filter is not that of the objects");
+	sqlite3_finalize(row);
+	buf_release(&filter);
+}
+
 /* Columns: id, first_seq, last_seq, events, objects, min_time_ns, max_time_ns, raw_bytes, blocks,
- * index_raw_bytes, index_xxh64, filter_xxh64, filter, index. */
+ * index_raw_bytes, index_xxh64, filter_xxh64. */
 static void check_row(struct checked *c, sqlite3_stmt *row)
 {
 	const struct extent *x = c->x;
-	struct buf filter;
 
 	note_number(c, "first event", extent_first_seq(x), (uint64_t)sqlite3_column_int64(row, 1));
 	note_number(c, "last event", extent_last_seq(x), (uint64_t)sqlite3_column_int64(row, 2));
@@ -47,18 +77,12 @@ static void check_row(struct checked *c, sqlite3_stmt *row)
 	note_number(c, "latest time", (uint64_t)x->max_time_ns, (uint64_t)sqlite3_column_int64(row, 6));
 	note_number(c, "bytes of objects", x->raw_bytes, (uint64_t)sqlite3_column_int64(row, 7));
 	note_number(c, "blocks in the index", c->block_count, (uint64_t)sqlite3_column_int64(row, 8));
-	buf_init(&filter, LIMIT_INDEX_BYTES);
-	if (pack_filter(x, &filter, NULL) ||
-		!slice_equal(buf_slice(&filter),
-			(struct slice){sqlite3_column_blob(row, 12), (size_t)sqlite3_column_bytes(row, 12)}))
-		note_damage(c, "", "", "filter is not that of the objects");
-	buf_release(&filter);
+	check_filter(c);
 }
 
-static bool check_sum(struct checked *c, sqlite3_stmt *row, int blob, int sum, const char *name)
+static bool check_sum(struct checked *c, struct slice bytes, int64_t sum, const char *name)
 {
-	struct slice bytes = {sqlite3_column_blob(row, blob), (size_t)sqlite3_column_bytes(row, blob)};
-	uint64_t found = codec_hash(bytes), expected = (uint64_t)sqlite3_column_int64(row, sum);
+	uint64_t found = codec_hash(bytes), expected = (uint64_t)sum;
 	char what[64];
 
 	if (found == expected)
@@ -86,25 +110,43 @@ static void check_names(struct checked *c)
 	}
 }
 
-static bool decode_index(struct checked *c, sqlite3_stmt *row)
+/* The sum of a blob; of the index also its columns, appended to raw. */
+static bool check_blob(struct checked *c, const char *column, int64_t sum, int64_t raw_bytes, struct buf *raw)
 {
-	struct slice index = {sqlite3_column_blob(row, 13), (size_t)sqlite3_column_bytes(row, 13)};
-	int64_t raw_bytes = sqlite3_column_int64(row, 9);
-	bool sums = check_sum(c, row, 12, 11, "filter");
+	struct slice bytes;
+	sqlite3_stmt *row = read_blob(c, column, &bytes);
+	bool sound = row && check_sum(c, bytes, sum, raw ? "index" : "filter");
 	struct err err = {0};
 
-	sums = check_sum(c, row, 13, 10, "index") && sums;
-	if (!sums)
-		return false;
+	if (sound && raw && unpack_index_bytes(bytes, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, raw, &err)) {
+		note_damage(c, "", "", err.text);
+		sound = false;
+	}
+	sqlite3_finalize(row);
+	return sound;
+}
+
+static bool decode_index(struct checked *c, sqlite3_stmt *row)
+{
+	struct err err = {0};
+	struct buf raw;
+	bool sound;
+
 	if (c->id < 1 || c->id > EXTENT_ID_MAX) {
 		note_damage(c, "", "", "it cannot have that number");
 		return false;
 	}
-	if (unpack_index(index, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, &c->x, &err)) {
+	buf_init(&raw, LIMIT_INDEX_BYTES);
+	sound = check_blob(c, "filter", sqlite3_column_int64(row, 11), 0, NULL);
+	sound = check_blob(
+			c, "\"index\"", sqlite3_column_int64(row, 10), sqlite3_column_int64(row, 9), &raw) &&
+		sound;
+	if (sound && unpack_extent(buf_slice(&raw), &c->x, &err)) {
 		note_damage(c, "", "", err.text);
-		return false;
+		sound = false;
 	}
-	return true;
+	buf_release(&raw);
+	return sound;
 }
 
 /* ---- state ---- */
@@ -244,7 +286,7 @@ void verify_extents(struct verifier *v, const char *kind)
 	uint64_t found = 0;
 	sqlite3_stmt *rows = verify_prepare(v,
 		"SELECT id, first_seq, last_seq, events, objects, min_time_ns, max_time_ns, raw_bytes, blocks, "
-		"index_raw_bytes, index_xxh64, filter_xxh64, filter, \"index\" FROM extent WHERE kind = ? "
+		"index_raw_bytes, index_xxh64, filter_xxh64 FROM extent WHERE kind = ? "
 		"ORDER BY id");
 
 	if (is_state && !known) { /* this state is where we begin to know */
@@ -303,8 +345,13 @@ void verify_chunks(struct verifier *v)
 {
 	sqlite3_stmt *rows = verify_prepare(
 		v, "SELECT extent, sum(length(data)) FROM chunk GROUP BY extent ORDER BY extent");
+	unsigned count = 0;
 
 	while (rows && verify_step(v, rows)) {
+		if (count++)
+			verify_report_row(v, "chunk", 0, "", "",
+				"chunks of extent %lld: another one is hot too",
+				(long long)sqlite3_column_int64(rows, 0));
 		check_hot_extent(v, sqlite3_column_int64(rows, 0));
 		verify_advance(v, (uint64_t)sqlite3_column_int64(rows, 1));
 	}

@@ -1,6 +1,6 @@
 /*
- * verify_internal.h: what verify.c (files, the chain, tables), verify_extent.c and verify_blocks.c (extents,
- * blocks, chunks) and verify_log.c share.
+ * verify_internal.h: what verify.c (files and their chain), verify_rows.c (plain tables), verify_extent.c
+ * (extents and chunks), verify_blocks.c (objects), verify_log.c and verify_place.c share.
  */
 #ifndef SCHEMA_TAPE_VERIFY_INTERNAL_H
 #define SCHEMA_TAPE_VERIFY_INTERNAL_H
@@ -12,6 +12,7 @@
 #include "schema/tape/verify.h"
 
 struct block_crew;
+struct row_places;
 
 struct verifier {
 	const struct tape_verify_options *options;
@@ -20,6 +21,7 @@ struct verifier {
 	uint64_t done, total; /* for progress */
 	bool stopped;
 	struct block_crew *crew;
+	struct row_places *places;
 
 	/* The tape so far. */
 	struct registry registry;
@@ -50,6 +52,9 @@ void verify_report_row(struct verifier *v, const char *table, int64_t id, const 
 /* As verify_report_row, with a checksum. */
 void verify_report_sum(struct verifier *v, const char *table, int64_t id, uint64_t found, uint64_t expected,
 	const char *what);
+
+/* Counts damages that are not told. */
+void verify_count(struct verifier *v, uint64_t damages);
 
 /* Adds to what was done; true when it is to stop. */
 bool verify_advance(struct verifier *v, uint64_t bytes);
@@ -82,6 +87,18 @@ void verify_blocks(struct checked *c);
 /* verify_extent.c: extents of that kind with their blocks; the hot ones. */
 void verify_extents(struct verifier *v, const char *kind);
 void verify_chunks(struct verifier *v);
+
+/* verify_rows.c: the other tables. */
+void verify_registry(struct verifier *v);
+void verify_documents(struct verifier *v);
+void verify_rows(struct verifier *v);
+
+/* verify_place.c: the offset of the page on which a row of the current segment begins; UINT64_MAX when it
+ * cannot be found, and for all but the first ones that are asked for. */
+struct row_places *row_places_new(void);
+void row_places_free(struct row_places *p);  /* accepts NULL */
+void row_places_reset(struct row_places *p); /* another segment is the current one */
+uint64_t row_places_find(struct row_places *p, sqlite3 *db, const char *table, int64_t id);
 
 /* The open segment's log. */
 void verify_log(struct verifier *v);

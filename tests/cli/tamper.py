@@ -245,3 +245,28 @@ def rewrite_log(path, change):
         data[at:at + 24 + size] = header + page
     with open(path, "wb") as file:
         file.write(data)
+
+
+# ---- tapes that become large ----
+
+def make_index(names, first_seq=1, length=100, resource=1, stream=1, time_ns=1700000000 * 10**9):
+    """An index of one event for each object. names: bytes, sorted; objects have no namespace, and no uid."""
+    count = len(names)
+    shared = [0] + [len(os.path.commonprefix([a, b])) for a, b in zip(names, names[1:])]
+    columns = {
+        "block": varint(count << 1), "resource": varint(resource) + bytes(count - 1), "run": b"\1" * count,
+        "namespace": b"\0\0" * count, "name": b"".join(text(n[s:], s) for n, s in zip(names, shared)), "uid": b"\1" * count,
+        "place": b"\0" + varint(zigzag(1)) * (count - 1), "length": varint(zigzag(length)) + bytes(count - 1),
+        "seq": varint(first_seq - 1) + bytes(count - 1), "time": varint(zigzag(time_ns)) + bytes(count - 1),
+        "head": b"\4" * count, "stream": varint(stream) * count, "rv": varint(1 + zigzag(1)) * count, "rv_text": b""}
+    return join_index([count, count, 1], columns)
+
+
+def add_extent(db, index, first_seq, events, length=100):
+    """An extent of events, with a filter that lets everything through for whoever looks for nothing, without blocks."""
+    extent = db.execute("SELECT max(id) + 1 FROM extent").fetchone()[0]
+    frame, time_ns = zpack(index), 1700000000 * 10**9
+    db.execute('INSERT INTO extent(id, kind, first_seq, last_seq, events, objects, min_time_ns, max_time_ns, raw_bytes, blocks, '
+               'index_raw_bytes, filter, "index") VALUES (?, \'events\', ?, ?, ?, ?, ?, ?, ?, 1, ?, x\'\', ?)',
+               (extent, first_seq, first_seq + events - 1, events, events, time_ns, time_ns, events * length, len(index), frame))
+    return extent

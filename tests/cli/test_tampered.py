@@ -75,6 +75,134 @@ class Tampered(TapeTest):
                 db.execute("UPDATE block SET data = ?, kind = 'pack' WHERE id = ?", (tamper.zpack(b"{" * size), number))
         self.run_bounded("recover", "X", "-o", "R", codes=(3,))
 
+    def make_bomb(self, golden, build):
+        """build(db, next_seq) changes the last segment of the golden tape."""
+        tape = tamper.copy(os.path.join(GOLDEN, golden), self.tape)
+        with tamper.segment(tamper.segments(tape)[-1]) as db:
+            build(db, db.execute("SELECT max(last_seq) + 1 FROM extent WHERE kind = 'events'").fetchone()[0])
+        self.assertLess(sum(os.path.getsize(s) for s in tamper.segments(tape)), 4 << 20)
+
+    def run_readers(self):
+        for command in bounded.readers("X", self.dir):
+            self.run_bounded(*command)
+
+    def test_names_that_share_most_of_their_bytes_take_no_more_memory_than_their_maximum(self):
+        count = 100000
+        names = [b"x" * 4000 + b"%06d" % i for i in range(count)]
+        self.make_bomb("sealed.tape", lambda db, seq: tamper.add_extent(db, tamper.make_index(names, seq), seq, count))
+        self.assertIn("exceed the maximum", self.run_bounded("info", "X", codes=(1,)).err)
+        self.run_readers()
+
+    def test_many_extents_of_many_objects_are_not_all_in_memory(self):
+        count = 300000
+
+        def build(db, seq):
+            for extent in range(12):
+                names = [b"%02d%06d" % (extent, i) for i in range(count)]
+                tamper.add_extent(db, tamper.make_index(names, seq + extent * count), seq + extent * count, count)
+        self.make_bomb("sealed.tape", build)
+        self.run_readers()
+
+    def test_an_extent_of_four_million_damaged_events_is_told_in_a_thousand_lines(self):
+        count = 1 << 20
+
+        def build(db, seq):
+            index = tamper.make_index([b"%07d" % i for i in range(count)], seq)
+            extent = tamper.add_extent(db, index, seq, count)
+            db.execute("INSERT INTO block VALUES (?, 'pack', ?, ?, 0, ?)", (extent << 24, count, 100 * count, tamper.zpack(b"{" * (100 * count))))
+        self.make_bomb("sealed.tape", build)
+        done = self.run_bounded("verify", "X", codes=(1,))
+        self.assertLessEqual(done.out.count("\n"), 1002)
+        self.run_readers()
+
+    def make_open(self, spoil):
+        tape = tamper.copy(os.path.join(GOLDEN, "open.tape"), self.tape)
+        with tamper.segment([s for s in tamper.segments(tape) if "open-" in s][0]) as db:
+            spoil(db, *db.execute("SELECT id, extent, first_seq FROM chunk ORDER BY id").fetchone())
+
+    @staticmethod
+    def put_chunk(db, number, extent, first, objects, stream=1):
+        raw = b"".join(b"\4" + tamper.varint(stream) + b"\0" + tamper.varint(len(o)) + o for o in objects)
+        db.execute("INSERT INTO chunk VALUES (?, ?, ?, ?, 1700000000000000000, ?, 0, ?)",
+                   (number, extent, first, len(objects), len(raw), tamper.zpack(raw)))
+
+    def test_a_hot_extent_has_a_maximum(self):
+        large = b'{"metadata":{"name":"a","uid":"u","resourceVersion":"1"},"x":"' + b"x" * (60 << 20) + b'"}'
+
+        def spoil(db, number, extent, first):
+            db.execute("DELETE FROM chunk")
+            for i in range(6):
+                self.put_chunk(db, number + i, extent, first + i, [large])
+        self.make_open(spoil)
+        self.run_readers()
+
+    def test_there_is_one_hot_extent(self):
+        large = b'{"metadata":{"name":"a","uid":"u","resourceVersion":"1"},"x":"' + b"x" * (60 << 20) + b'"}'
+
+        def spoil(db, number, extent, first):
+            db.execute("DELETE FROM chunk")
+            for i in range(8):
+                self.put_chunk(db, number + i, extent + i, first + i, [large])
+        self.make_open(spoil)
+        self.assertIn("two hot extents", self.run_bounded("info", "X", codes=(1,)).err)
+        self.run_readers()
+
+    def test_a_hot_extent_of_a_million_tiny_events(self):
+        def spoil(db, number, extent, first):
+            db.execute("DELETE FROM chunk")
+            self.put_chunk(db, number, extent, first, [b'{"metadata":{"name":"%d"}}' % i for i in range(1 << 20)])
+        self.make_open(spoil)
+        self.run_readers()
+
+    def test_documents_are_not_all_decoded_at_once(self):
+        frame = tamper.zpack(bytes(60 << 20))
+
+        def build(db, _):
+            for i in range(30):
+                db.execute("INSERT INTO document(id, after_seq, time_ns, path, variant, http_status, raw_bytes, body) "
+                           "VALUES (?, 0, 0, ?, '', 200, ?, ?)", (1000 + i, f"/{i}", 60 << 20, frame))
+        self.make_bomb("sealed.tape", build)
+        self.run_readers()
+
+    def test_packed_documents_do_not_overlap(self):
+        def build(db, _):
+            pack = bytes(60 << 20)
+            frame, sum_of_all = tamper.zpack(pack), tamper.signed(tamper.xxh64(pack))
+            db.execute("DELETE FROM document")
+            db.execute("INSERT INTO document(id, raw_bytes, body) VALUES (0, ?, ?)", (60 << 20, frame))
+            db.executemany("INSERT INTO document(id, after_seq, time_ns, path, variant, http_status, raw_bytes, xxh64, body) "
+                           "VALUES (?, 0, 0, ?, '', 200, ?, ?, 0)", [(i, f"/{i}", 60 << 20, sum_of_all) for i in range(1, 20000)])
+        self.make_bomb("sealed.tape", build)
+        self.assertIn("documents claim more bytes than the pack has", self.run_bounded("verify", "X", codes=(1,)).out)
+        self.run_readers()
+
+    def claim_pages(self, also_in_the_header):
+        tape = tamper.copy(os.path.join(GOLDEN, "killed.tape"), self.tape)
+        log = [os.path.join(tape, name) for name in os.listdir(tape) if name.endswith("-wal")][0]
+
+        def claim(_, header, page):
+            if any(header[4:8]):
+                header[4:8] = b"\xff\xff\xff\xff"
+            if also_in_the_header and header[:4] == b"\0\0\0\1":
+                page[28:32] = b"\xff\xff\xff\xff"
+        tamper.rewrite_log(log, claim)
+
+    def test_a_log_may_claim_all_pages_there_can_be(self):
+        self.claim_pages(also_in_the_header=False)
+        self.run_readers()
+
+    def test_a_database_that_claims_all_pages_there_can_be_is_refused(self):
+        self.claim_pages(also_in_the_header=True)
+        self.assertIn("claims 4294967295 pages", self.run_bounded("info", "X", codes=(1,)).err)
+        self.run_readers()
+
+    def test_missing_segments_are_told_in_one_line(self):
+        tape = tamper.copy(os.path.join(GOLDEN, "sealed.tape"), self.tape)
+        path = tamper.segments(tape)[-1]
+        os.link(path, os.path.join(tape, "seg-4294967295.db"))
+        self.assertIn("segments 2 to 4294967294 are missing", self.run_bounded("verify", "X", codes=(1,)).out)
+        self.run_readers()
+
 
 if __name__ == "__main__":
     unittest.main()
