@@ -18,12 +18,23 @@ int regular_file_open(const char *path, int flags, struct err *err)
 	int fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return errno == ENXIO || errno == EISDIR ? refuse(path, err)
-							 : err_set_errno(err, errno, "cannot open '%s'", path);
+		return errno == ENXIO || errno == EISDIR
+			       ? refuse(path, err)
+			       : err_set_errno(err, errno, "cannot open '%s'", path);
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return fd;
 	close(fd);
 	return refuse(path, err);
+}
+
+/* SEEK_DATA is Linux's. */
+uint64_t regular_file_next_data(int fd, uint64_t offset)
+{
+	off_t at = lseek(fd, (off_t)offset, SEEK_DATA);
+
+	if (at >= 0)
+		return (uint64_t)at;
+	return errno == ENXIO ? UINT64_MAX : offset;
 }
 
 int regular_file_check(const char *path, struct err *err)

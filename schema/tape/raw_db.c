@@ -21,6 +21,8 @@
 #define HEADER_PAGE_BYTES  16
 #define HEADER_VERSION     60
 #define HEADER_APPLICATION 68
+#define MIN_CELL_BYTES     6 /* of a leaf, with its pointer */
+
 /* Of a table. */
 struct trouble {
 	bool broken; /* the way to some of its pages is lost; they may be found all the same */
@@ -28,13 +30,16 @@ struct trouble {
 };
 
 struct raw_db {
-	int fd;
+	char *path;
+	int fd; /* -1 while at rest */
 	uint32_t pages;
 	size_t page_bytes;
 	struct raw_wal *wal;   /* NULL for a sealed segment */
 	struct raw_seal *seal; /* NULL when nobody knows which pages are as they were sealed */
 	uint8_t *visited;
 	bool has_dark_page; /* no tree led there, and what it is cannot be told */
+	/* Each overflow page is one row's: what would be read more often than that is no database. */
+	uint64_t overflow_left;
 	struct trouble trouble[TABLE_COUNT];
 	uint8_t page[PAGE];
 	struct buf payload;
@@ -153,8 +158,10 @@ static bool read_overflow(struct raw_db *db, uint32_t number, size_t left, bool 
 	while (left > 0) {
 		size_t room = db->page_bytes - 4, take = left < room ? left : room;
 
-		if (!read_page(db, number, page) || buf_append(&db->payload, page + 4, take, NULL))
+		if (!db->overflow_left || !read_page(db, number, page) ||
+			buf_append(&db->payload, page + 4, take, NULL))
 			return false;
+		db->overflow_left--;
 		*intact = *intact && !is_bad(db, number);
 		number = u32_at(page);
 		left -= take;
@@ -192,7 +199,7 @@ static bool read_cell(
 		return false;
 	at = page + u16_at(pointer);
 	n = at < end ? get_varint(at, end, &payload) : 0;
-	if (!n || payload > LIMIT_CHUNK_BYTES)
+	if (!n || payload > LIMIT_STORED_BYTES)
 		return false;
 	at += n;
 	n = get_varint(at, end, &id);
@@ -284,7 +291,7 @@ static int give_leaf(struct raw_db *db, uint32_t number, const enum table *table
 
 	memcpy(page, db->page, PAGE);
 	cells = u16_at(header_of(page, number) + 3);
-	for (uint32_t cell = 0; cell < cells && !stop && 2 * cell < db->page_bytes; cell++) {
+	for (uint32_t cell = 0; cell < cells && !stop && MIN_CELL_BYTES * cell < db->page_bytes; cell++) {
 		struct raw_row row = {0};
 		enum table own;
 
@@ -379,12 +386,12 @@ static void read_roots(struct raw_db *db, uint32_t number, struct roots *roots, 
 	uint8_t page[PAGE];
 	const uint8_t *header;
 
-	if (depth > 2 || !read_page(db, number, page))
+	if (depth > 2 || number < 1 || number > db->pages || db->visited[number - 1] ||
+		!read_page(db, number, page))
 		return;
 	header = header_of(page, number);
-	if (number <= db->pages)
-		db->visited[number - 1] = 1;
-	for (uint32_t cell = 0; cell < u16_at(header + 3) && 2 * cell < db->page_bytes; cell++) {
+	db->visited[number - 1] = 1;
+	for (uint32_t cell = 0; cell < u16_at(header + 3) && MIN_CELL_BYTES * cell < db->page_bytes; cell++) {
 		const uint8_t *pointer = header + 12 + 2 * (size_t)cell;
 		struct raw_row row = {0};
 
@@ -398,6 +405,17 @@ static void read_roots(struct raw_db *db, uint32_t number, struct roots *roots, 
 		read_roots(db, u32_at(header + 8), roots, depth + 1);
 }
 
+/* The next page that is not in a hole of the file. */
+static uint32_t next_page(const struct raw_db *db, uint32_t number)
+{
+	uint64_t data = regular_file_next_data(db->fd, (uint64_t)number * db->page_bytes);
+	uint64_t page = data / db->page_bytes + 1;
+
+	if (db->wal || page <= number + 1)
+		return number + 1;
+	return page > db->pages ? db->pages + 1 : (uint32_t)page;
+}
+
 /* Leaves that no tree led to. A page that is as it was sealed and no leaf holds no rows. */
 static int walk_strays(struct raw_db *db)
 {
@@ -406,9 +424,12 @@ static int walk_strays(struct raw_db *db)
 
 	if (!db->pages)
 		db->has_dark_page = true;
-	for (uint32_t number = 1; number <= db->pages + damaged && !stop; number++) {
+	for (uint32_t number = 1, next; number <= db->pages + damaged && !stop; number = next) {
 		bool visited = number <= db->pages && db->visited[number - 1];
 
+		next = next_page(db, number);
+		if (next > number + 1)
+			db->has_dark_page = true;
 		if (visited)
 			continue;
 		if (!read_page(db, number, db->page) || is_bad(db, number) || (!db->wal && !db->seal))
@@ -428,6 +449,7 @@ int raw_each_row(struct raw_db *db, int (*each)(void *context, const struct raw_
 	db->each = each;
 	db->context = context;
 	memset(db->visited, 0, db->pages);
+	db->overflow_left = 4 * (uint64_t)db->pages + 1000;
 	read_roots(db, 1, &roots, 0);
 	for (int i = 0; i < TABLE_COUNT && !stop; i++) {
 		db->trouble[i] = (struct trouble){.broken = !roots.page[i]};
@@ -442,8 +464,11 @@ bool raw_read_row(struct raw_db *db, struct raw_place place, enum table table, s
 {
 	uint8_t page[PAGE];
 
-	return read_page(db, place.page, page) && read_cell(db, page, place.page, place.cell, ret) &&
-	       complete_row(ret, table);
+	if (db->fd < 0)
+		db->fd = regular_file_open(db->path, O_RDONLY, NULL);
+	db->overflow_left = db->pages;
+	return db->fd >= 0 && read_page(db, place.page, page) &&
+	       read_cell(db, page, place.page, place.cell, ret) && complete_row(ret, table);
 }
 
 /* ---- opening ---- */
@@ -481,10 +506,11 @@ static size_t find_page_bytes(const struct raw_db *db)
 int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err)
 {
 	struct raw_db *db = xcalloc(1, sizeof(*db));
+	uint64_t bytes; /* what is beyond the maximum is not looked at */
 	struct stat st;
-
 	int failed;
 
+	db->path = xstrdup(path);
 	db->fd = regular_file_open(path, O_RDONLY, err);
 	failed = db->fd < 0           ? db->fd
 		 : fstat(db->fd, &st) ? err_set_errno(err, errno, "cannot stat '%s'", path)
@@ -493,13 +519,14 @@ int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err
 		raw_close(db);
 		return failed;
 	}
-	buf_init(&db->payload, LIMIT_CHUNK_BYTES);
+	bytes = (uint64_t)st.st_size < LIMIT_SEGMENT_BYTES ? (uint64_t)st.st_size : LIMIT_SEGMENT_BYTES;
+	buf_init(&db->payload, LIMIT_STORED_BYTES);
 	if (!sealed)
 		db->wal = raw_wal_open(path);
-	if (sealed)
-		db->seal = raw_seal_open(db->fd, (uint64_t)st.st_size);
+	if (sealed && bytes == (uint64_t)st.st_size)
+		db->seal = raw_seal_open(db->fd, bytes);
 	db->page_bytes = find_page_bytes(db);
-	db->pages = (uint32_t)((uint64_t)st.st_size / db->page_bytes);
+	db->pages = (uint32_t)(bytes / db->page_bytes);
 	if (db->wal && raw_wal_pages(db->wal) > db->pages)
 		db->pages = raw_wal_pages(db->wal);
 	if (db->seal)
@@ -523,7 +550,18 @@ void raw_close(struct raw_db *db)
 	buf_release(&db->payload);
 	raw_seal_close(db->seal);
 	free(db->visited);
+	free(db->path);
 	free(db);
+}
+
+void raw_rest(struct raw_db *db)
+{
+	if (db->fd >= 0)
+		close(db->fd);
+	db->fd = -1;
+	free(db->visited);
+	db->visited = NULL;
+	buf_release(&db->payload);
 }
 
 bool raw_hides_rows(const struct raw_db *db, enum table table)

@@ -45,6 +45,10 @@ int raw_each_row(struct raw_db *db, int (*each)(void *context, const struct raw_
 /* False when it cannot be read. */
 bool raw_read_row(struct raw_db *db, struct raw_place place, enum table table, struct raw_row *ret);
 
+/* Gives back what raw_each_row needed, and the file's descriptor until a row is read again: a tape may have
+ * more segments than the process may have files. */
+void raw_rest(struct raw_db *db);
+
 /* After raw_each_row: true when rows of the table may be there that were not given, or not as intact. */
 bool raw_hides_rows(const struct raw_db *db, enum table table);
 

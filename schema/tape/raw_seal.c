@@ -2,6 +2,7 @@
 #include "schema/tape/raw_seal.h"
 
 #include "schema/base/buf.h"
+#include "schema/base/regular_file.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/format.h"
 #include "schema/tape/seal.h"
@@ -12,6 +13,7 @@
 #define HEADER_PAGES_AT 28 /* in SQLite's header, big-endian */
 /* Each costs 10 ms or so, and where many pages are bad it was no single bit. */
 #define MEND_TRIES_MAX 200
+#define SUMS_AT_ONCE   1024
 
 enum page_state { PAGE_UNKNOWN, PAGE_GOOD, PAGE_BAD, PAGE_MENDED };
 
@@ -24,7 +26,7 @@ struct raw_seal {
 	int fd;
 	uint64_t file_bytes, page_bytes;
 	uint32_t pages;
-	struct page_note *notes; /* by number - 1 */
+	struct page_note *notes; /* by number - 1; NULL when all are good */
 	uint32_t mended;
 };
 
@@ -43,11 +45,17 @@ static bool read_page(const struct raw_seal *s, uint64_t index, uint8_t page[FOR
 /* The sums of the pages that the file has, made afresh. */
 static uint64_t *make_sums(const struct raw_seal *s, uint64_t count)
 {
-	uint64_t *sums = xcalloc(count, sizeof(*sums));
-	uint8_t page[FORMAT_PAGE_BYTES];
+	uint64_t *sums = xcalloc(count, sizeof(*sums)), data = 0;
+	uint8_t page[FORMAT_PAGE_BYTES] = {0};
+	uint64_t of_zeros = sum_of(s, page);
 
-	for (uint64_t i = 0; i < count; i++)
-		sums[i] = read_page(s, i, page) ? sum_of(s, page) : 0;
+	for (uint64_t i = 0; i < count; i++) {
+		if (data < (i + 1) * s->page_bytes)
+			data = regular_file_next_data(s->fd, i * s->page_bytes);
+		sums[i] = data >= (i + 1) * s->page_bytes ? of_zeros /* in a hole */
+			  : read_page(s, i, page)         ? sum_of(s, page)
+							  : 0;
+	}
 	return sums;
 }
 
@@ -55,11 +63,17 @@ static uint64_t *make_sums(const struct raw_seal *s, uint64_t count)
 static uint64_t *read_sums(const struct raw_seal *s, uint64_t pages)
 {
 	uint64_t *sums = xcalloc(pages, sizeof(*sums)), at = pages * s->page_bytes;
-	uint8_t bytes[8];
+	uint8_t bytes[8 * SUMS_AT_ONCE];
 
-	for (uint64_t i = 0; i < pages && at + 8 * i + 8 <= s->file_bytes; i++) {
-		if (pread(s->fd, bytes, 8, (off_t)(at + 8 * i)) == 8)
-			sums[i] = seal_get_u64(bytes);
+	for (uint64_t i = 0; i < pages;) {
+		uint64_t left = pages - i;
+		ssize_t n = pread(
+			s->fd, bytes, 8 * (left < SUMS_AT_ONCE ? left : SUMS_AT_ONCE), (off_t)(at + 8 * i));
+
+		if (n < 8)
+			break;
+		for (ssize_t k = 0; k + 8 <= n; k += 8)
+			sums[i++] = seal_get_u64(bytes + k);
 	}
 	return sums;
 }
@@ -137,7 +151,7 @@ static bool find_flipped_bit(const struct raw_seal *s, uint64_t index, uint64_t 
 
 static void judge(struct raw_seal *s, const uint64_t *fresh, const uint64_t *kept)
 {
-	uint32_t tries = 0;
+	uint32_t tries = 0, good = 0;
 
 	for (uint64_t i = 0; i < s->pages; i++) {
 		struct page_note *note = &s->notes[i];
@@ -147,12 +161,17 @@ static void judge(struct raw_seal *s, const uint64_t *fresh, const uint64_t *kep
 		note->state = !kept[i]                             ? PAGE_UNKNOWN
 			      : (differing & (differing - 1)) == 0 ? PAGE_GOOD
 								   : PAGE_BAD;
+		good += note->state == PAGE_GOOD;
 		if (note->state != PAGE_BAD || tries++ >= MEND_TRIES_MAX ||
 			!find_flipped_bit(s, i, kept[i], &note->bit))
 			continue;
 		note->state = PAGE_MENDED;
 		s->mended++;
 	}
+	if (good < s->pages)
+		return;
+	free(s->notes);
+	s->notes = NULL;
 }
 
 /* Judges the pages if they are of that size, and more of them are as sealed than at the best size so far. */
@@ -210,6 +229,10 @@ uint32_t raw_seal_pages(const struct raw_seal *s)
 
 static const struct page_note *note_of(const struct raw_seal *s, uint32_t number)
 {
+	static const struct page_note good = {.state = PAGE_GOOD};
+
+	if (!s->notes && number >= 1 && number <= s->pages)
+		return &good;
 	return number >= 1 && number <= s->pages ? &s->notes[number - 1] : NULL;
 }
 

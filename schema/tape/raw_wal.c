@@ -2,6 +2,7 @@
 #include "schema/tape/raw_wal.h"
 
 #include "schema/base/buf.h"
+#include "schema/base/limits.h"
 #include "schema/base/regular_file.h"
 #include "schema/tape/format.h"
 
@@ -12,13 +13,14 @@
 #define HEADER_BYTES 32
 #define FRAME_HEADER 24
 #define FRAME_BYTES  (FRAME_HEADER + FORMAT_PAGE_BYTES)
-#define PAGES_MAX    (1u << 28)
+#define PAGES_MAX    (LIMIT_SEGMENT_BYTES / FORMAT_PAGE_BYTES)
 
 struct frame {
 	uint32_t page; /* 0: not known */
 	uint32_t order;
 	uint32_t pages; /* 0, or the size of the database after the transaction that ends here */
 	bool damaged;
+	bool is_zero; /* all of its header */
 	bool breaks;  /* SQLite takes it for the log's end, be it damaged or only its sum or salt */
 	off_t offset; /* of the page in the log */
 };
@@ -28,9 +30,9 @@ struct raw_wal {
 	bool big_endian, end_is_damaged;
 	uint8_t header[HEADER_BYTES];
 	uint8_t salt[8];
-	off_t broken_at; /* see raw_wal_is_broken; -1: nowhere */
-	uint32_t pages;
-	struct frame *frames; /* in the order of the log; those of whole transactions, in the end */
+	off_t broken_at;              /* see raw_wal_is_broken; -1: nowhere */
+	uint32_t pages, highest_page; /* as the last transaction says; that a frame has */
+	struct frame *frames;         /* in the order of the log; those of whole transactions, in the end */
 	size_t count;
 	struct frame *newest;  /* the last undamaged frame of each page, sorted by page */
 	struct frame *damaged; /* damaged frames that no later frame makes up for */
@@ -93,6 +95,7 @@ static bool has_salt(const struct raw_wal *w, const uint8_t *frame)
 
 static void add_frame(struct raw_wal *w, const uint8_t *frame, bool damaged, off_t offset)
 {
+	static const uint8_t zeros[FRAME_HEADER];
 	uint32_t page = u32_at(frame);
 
 	if ((w->count & (w->count - 1)) == 0)
@@ -102,10 +105,23 @@ static void add_frame(struct raw_wal *w, const uint8_t *frame, bool damaged, off
 		.order = (uint32_t)w->count + 1,
 		.pages = has_salt(w, frame) ? u32_at(frame + 4) : 0,
 		.damaged = damaged,
+		.is_zero = memcmp(frame, zeros, FRAME_HEADER) == 0,
 		.breaks = damaged || memcmp(frame + 8, w->salt, 8) != 0,
 		.offset = offset + FRAME_HEADER,
 	};
 	w->count++;
+}
+
+/* Frames in a hole of the file are passed over but for the first one: they are zeros, which no frame is. */
+static off_t next_frame(const struct raw_wal *w, off_t at)
+{
+	off_t next = at + FRAME_BYTES;
+	uint64_t data = regular_file_next_data(w->fd, (uint64_t)next), passed;
+
+	if (data == UINT64_MAX || (off_t)data < next + FRAME_BYTES)
+		return next;
+	passed = (data - (uint64_t)next) / FRAME_BYTES;
+	return w->count && w->frames[w->count - 1].is_zero ? next + (off_t)(passed * FRAME_BYTES) : next;
 }
 
 /* Where the sum of a frame does not hold, it is the frame or the sum: the next one knows. */
@@ -115,7 +131,7 @@ static void read_frames(struct raw_wal *w, struct sum stored, struct sum made)
 
 	w->count = 0;
 	for (off_t at = HEADER_BYTES; pread(w->fd, frame, FRAME_BYTES, at) == FRAME_BYTES;
-		at += FRAME_BYTES) {
+		at = next_frame(w, at)) {
 		struct sum own = sum_at(frame + 16), by_stored = sum_of_frame(w, stored, frame);
 		bool salted = has_salt(w, frame), ok = salted && sum_is(by_stored, own);
 
@@ -147,6 +163,16 @@ static void drop_unfinished(struct raw_wal *w)
 	while (w->count && (w->frames[w->count - 1].damaged || !w->frames[w->count - 1].pages))
 		w->count--;
 	w->pages = w->count ? w->frames[w->count - 1].pages : 0;
+}
+
+/* A database is no larger than its file, but for pages that are in the log. */
+static uint32_t highest_page(const struct raw_wal *w)
+{
+	uint32_t highest = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		highest = w->frames[i].page > highest ? w->frames[i].page : highest;
+	return highest;
 }
 
 /* What is damaged of the last transaction, or stands behind it, a crash may have cut off. */
@@ -227,6 +253,7 @@ static void read_log(struct raw_wal *w)
 	if (!has_undamaged(w))
 		read_in_order(w, !big_endian);
 	drop_unfinished(w);
+	w->highest_page = highest_page(w);
 	w->broken_at = find_break(w, header_holds);
 }
 
@@ -261,7 +288,7 @@ void raw_wal_close(struct raw_wal *w)
 
 uint32_t raw_wal_pages(const struct raw_wal *w)
 {
-	return w->pages;
+	return w->pages < w->highest_page ? w->pages : w->highest_page;
 }
 
 static const struct frame *find(const struct frame *frames, size_t count, uint32_t page)

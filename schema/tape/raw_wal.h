@@ -16,7 +16,7 @@ struct raw_wal;
 struct raw_wal *raw_wal_open(const char *database_path);
 void raw_wal_close(struct raw_wal *w);
 
-/* Size of the database in pages after the last transaction; 0 when there is none. */
+/* Up to which page the log has some that the last transaction left in the database; 0 when there is none. */
 uint32_t raw_wal_pages(const struct raw_wal *w);
 
 /* False when the log does not have the page. */
