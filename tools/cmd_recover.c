@@ -83,10 +83,10 @@ static void print_json_end(const struct listing *l, const struct tape_recover_re
 	if (!l->printed)
 		print_json_begin(l);
 	printf("%s],\n  \"events\": %llu,\n  \"lost_events\": %llu,\n  \"rows\": %llu,\n  \"lost_rows\": %llu,\n"
-	       "  \"segments\": %llu,\n  \"mended_pages\": %llu,\n  \"rows_unknown\": %s,\n"
-	       "  \"tail_unknown\": %s\n}\n",
+	       "  \"untold\": %llu,\n  \"segments\": %llu,\n  \"mended_pages\": %llu,\n"
+	       "  \"rows_unknown\": %s,\n  \"tail_unknown\": %s\n}\n",
 		l->printed ? "\n  " : "", (unsigned long long)r->events, (unsigned long long)r->lost_events,
-		(unsigned long long)r->rows, (unsigned long long)r->lost_rows,
+		(unsigned long long)r->rows, (unsigned long long)r->lost_rows, (unsigned long long)r->untold,
 		(unsigned long long)r->segments, (unsigned long long)r->mended_pages,
 		r->rows_unknown ? "true" : "false", r->tail_unknown ? "true" : "false");
 }
@@ -170,6 +170,8 @@ static bool is_complete(const struct tape_recover_result *r)
 
 static void print_end(const struct listing *l, const struct tape_recover_result *r)
 {
+	if (r->untold)
+		printf("lost: %llu more, which are not told one by one\n", (unsigned long long)r->untold);
 	printf("recovered %llu event%s", (unsigned long long)r->events, plural(r->events));
 	if (is_complete(r))
 		fputs(", lost nothing;", stdout);
@@ -231,7 +233,8 @@ const struct command cmd_recover = {
 	.expects = {"one tape", 1, 1},
 	.summary = "save what is intact of a damaged tape",
 	.description =
-		"Makes a new tape of everything that is intact, and prints a line for everything that is not.\n"
+		"Makes a new tape of everything that is intact, and prints a line for everything that is not,\n"
+		"up to ten thousand of them.\n"
 		"A page of a sealed segment in which a single bit is wrong is mended by its checksum.\n"
 		"Exit code 3 when something was lost, 0 when nothing was. Where events are lost the ones behind\n"
 		"them get lower numbers, and the loss becomes a gap of the streams it may have been of. The\n"

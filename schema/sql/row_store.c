@@ -84,8 +84,7 @@ static void close_page(struct row_store *s)
 	memcpy(p.bytes, s->cells.ptr, p.cell_bytes);
 	if (p.text_bytes)
 		memcpy(p.bytes + p.cell_bytes, s->texts.ptr, p.text_bytes);
-	if ((s->page_count & (s->page_count - 1)) == 0) /* twice the room at each power of two */
-		s->pages = xrealloc(s->pages, (s->page_count ? 2 * s->page_count : 1) * sizeof(*s->pages));
+	s->pages = xgrow(s->pages, s->page_count, sizeof(*s->pages));
 	s->pages[s->page_count++] = p;
 	s->rows += p.count;
 	buf_clear(&s->cells);

@@ -126,8 +126,7 @@ void extent_reserve(struct extent *x, size_t events, size_t objects)
 
 uint64_t extent_add_text(struct extent *x, struct slice text)
 {
-	if ((x->text_count & (x->text_count - 1)) == 0) /* twice the room at each power of two */
-		x->texts = xrealloc(x->texts, (x->text_count ? 2 * x->text_count : 1) * sizeof(*x->texts));
+	x->texts = xgrow(x->texts, x->text_count, sizeof(*x->texts));
 	x->texts[x->text_count] = extent_keep(x, text);
 	return x->text_count++;
 }

@@ -98,8 +98,7 @@ static void add_frame(struct raw_wal *w, const uint8_t *frame, bool damaged, off
 	static const uint8_t zeros[FRAME_HEADER];
 	uint32_t page = u32_at(frame);
 
-	if ((w->count & (w->count - 1)) == 0)
-		w->frames = xrealloc(w->frames, (w->count ? 2 * w->count : 1) * sizeof(*w->frames));
+	w->frames = xgrow(w->frames, w->count, sizeof(*w->frames));
 	w->frames[w->count] = (struct frame){
 		.page = page <= PAGES_MAX ? page : 0,
 		.order = (uint32_t)w->count + 1,

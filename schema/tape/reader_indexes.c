@@ -32,9 +32,7 @@ static struct kept_part part_of(const struct tape *t, const struct tape_extent *
 
 static void keep(struct tape *t, struct kept_parts *parts, const struct tape_extent *row, size_t bytes)
 {
-	if ((parts->count & (parts->count - 1)) == 0) /* twice the room at each power of two */
-		parts->items =
-			xrealloc(parts->items, (parts->count ? 2 * parts->count : 1) * sizeof(*parts->items));
+	parts->items = xgrow(parts->items, parts->count, sizeof(*parts->items));
 	parts->items[parts->count] = part_of(t, row);
 	parts->items[parts->count++].bytes = bytes;
 	parts->bytes += bytes;

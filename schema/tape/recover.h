@@ -23,8 +23,12 @@ struct tape_loss {
 	const struct tape_resource *resource; /* of event */
 };
 
+/* All of a tape may be lost: nobody reads more of it one by one. */
+#define RECOVER_TOLD_MAX 10000
+
 struct tape_recover_options {
-	/* Called for each loss in the order of seqs, then for rows; non-zero stops. */
+	/* Called for each loss in the order of seqs, then for rows, up to RECOVER_TOLD_MAX; non-zero stops.
+	 */
 	int (*lost)(void *context, const struct tape_loss *loss);
 	/* Bytes of events done; non-zero stops. May be NULL. */
 	int (*progress)(void *context, uint64_t done, uint64_t total);
@@ -34,6 +38,7 @@ struct tape_recover_options {
 
 struct tape_recover_result {
 	uint64_t events, lost_events, rows, lost_rows, segments;
+	uint64_t untold;       /* losses that were only counted */
 	uint64_t mended_pages; /* in which a single bit was flipped, and turned back */
 	bool rows_unknown;     /* some were told lost without their ids */
 	bool tail_unknown;     /* something is damaged at the end, so that nobody knows what came there */

@@ -1,34 +1,24 @@
 /*
- * recover_plan.c: which seqs of a damaged tape are lost. Walks the extents of all segments in their order;
- * what is not where it is expected is a lost run. Then looks for lost events in the states of later segments.
+ * recover_plan.c: which seqs of a damaged tape are lost. Walks the extents of all segments in their order and
+ * makes spans of them and of the holes between them; then looks for lost events in the states of later
+ * segments.
  */
 #include "schema/base/limits.h"
 #include "schema/tape/recover_internal.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-static void add_run(struct recovery *r, uint64_t first, uint64_t last, size_t segment,
-	const struct kept_extent *extent, const char *format, ...) __attribute__((format(printf, 6, 7)));
-static void add_run(struct recovery *r, uint64_t first, uint64_t last, size_t segment,
-	const struct kept_extent *extent, const char *format, ...)
-{
-	struct lost_run run = {.first = first, .last = last, .segment = segment, .extent = extent};
-	struct lost_run *before = r->run_count ? &r->runs[r->run_count - 1] : NULL;
-	va_list ap;
+/* Events that are taken from a state: there are as many as objects live. */
+#define RESCUED_MAX (2u << 20)
 
-	va_start(ap, format);
-	vsnprintf(run.why, sizeof(run.why), format, ap);
-	va_end(ap);
-	if (before && before->last + 1 == first && before->segment == segment && before->extent == extent &&
-		strcmp(before->why, run.why) == 0) {
-		before->last = last;
-		return;
-	}
-	r->runs = room_for_one(r->runs, r->run_count, sizeof(*r->runs));
-	r->runs[r->run_count++] = run;
+static struct span *add_span(struct recovery *r, uint64_t first, uint64_t last, size_t segment)
+{
+	struct span *span;
+
+	r->spans = xgrow(r->spans, r->span_count, sizeof(*r->spans));
+	span = &r->spans[r->span_count++];
+	*span = (struct span){.first = first, .last = last, .segment = segment};
+	return span;
 }
 
 static bool step(struct recovery *r, uint64_t bytes)
@@ -40,94 +30,117 @@ static bool step(struct recovery *r, uint64_t bytes)
 
 /* ---- what is lost ---- */
 
-/* Tries every event. False when it is to stop. */
-static bool try_events(struct recovery *r, size_t segment, struct kept_extent *e)
+/* In the order of layout: each block is opened once, and a chain is decoded from its first version. */
+static void try_events(struct salvaged *s, struct kept_extent *e, struct extent *x)
 {
-	struct extent_blocks *blocks = extent_blocks_new(&r->segments[segment], e);
-	bool go_on = true;
+	struct extent_objects *objects = extent_objects_new(s, e, x);
+	struct lost_bits *lost = NULL;
 
-	e->lost = xcalloc(e->x->event_count, sizeof(*e->lost));
-	extent_sort(e->x);
-	/* In the order of layout: a chain is decoded from its first version. */
-	for (size_t i = 0; i < e->x->event_count; i++) {
-		uint32_t index = e->x->layout[i];
+	for (size_t i = 0; i < x->event_count; i++) {
 		struct slice object;
 
-		e->lost[index] = !extent_blocks_object(blocks, index, &object);
+		if (extent_objects_get(objects, x->layout[i], &object))
+			continue;
+		lost = lost ? lost : lost_bits_new(x->event_count);
+		lost_bits_set(lost, x->layout[i]);
 	}
-	go_on = !step(r, e->x->raw_bytes);
-	extent_blocks_free(blocks);
-	return go_on;
-}
-
-static void note_lost_events(struct recovery *r, size_t segment, const struct kept_extent *e)
-{
-	for (size_t i = 0; i < e->x->event_count; i++) {
-		uint64_t seq = e->x->events[i].seq;
-
-		if (e->lost[i])
-			add_run(r, seq, seq, segment, e, "block %u of extent %" PRId64 " is damaged",
-				e->x->events[i].block, e->id);
-	}
+	if (lost)
+		lost_bits_count(lost);
+	extent_objects_free(objects);
+	e->lost = lost;
 }
 
 /* The seqs up to `end` that nothing was found of. */
-static void note_hole(struct recovery *r, uint64_t *next, uint64_t end, size_t segment, const char *why)
+static void note_hole(
+	struct recovery *r, uint64_t *next, uint64_t end, size_t segment, enum hole_why why, int64_t number)
 {
-	if (*next && *next < end)
-		add_run(r, *next, end - 1, segment, NULL, "%s", why);
+	if (*next && *next < end) {
+		struct span *span = add_span(r, *next, end - 1, segment);
+
+		span->why = why;
+		span->number = number;
+	}
 	*next = end > *next ? end : *next;
 }
 
+static bool take_readable(struct recovery *r, size_t segment, struct kept_extent *e, uint64_t *next)
+{
+	struct salvaged *s = &r->segments[segment];
+	struct extent *x = salvage_extent(s, e, &r->registry);
+
+	if (!x || x->event_count != e->events) { /* it could be read before */
+		extent_unref(x);
+		e->is_readable = false;
+		note_hole(r, next, e->last_seq + 1, segment, HOLE_BAD_INDEX, e->id);
+		return true;
+	}
+	try_events(s, e, x);
+	extent_unref(x);
+	add_span(r, e->first_seq, e->last_seq, segment)->extent = e;
+	*next = e->last_seq + 1;
+	return !step(r, e->raw_bytes);
+}
+
+/* False when it is to stop. */
 static bool walk_extent(struct recovery *r, size_t segment, struct kept_extent *e, uint64_t *next)
 {
-	char why[64];
-
-	snprintf(why, sizeof(why), "extent %" PRId64 " cannot be found", e->id - 1);
-	if (e->first_seq > *next)
-		note_hole(r, next, e->first_seq, segment, why);
-	snprintf(why, sizeof(why), "the index of extent %" PRId64 " is damaged", e->id);
-	if (!e->x) {
-		if (e->last_seq >= e->first_seq && e->first_seq && e->last_seq < INT64_MAX)
-			note_hole(r, next, e->last_seq + 1, segment, why);
-	} else if (e->x->event_count) {
-		if (!try_events(r, segment, e))
+	if (e->first_seq > *next && e->first_seq <= FORMAT_SEQ_MAX)
+		note_hole(r, next, e->first_seq, segment, HOLE_NO_EXTENT, e->id - 1);
+	if (e->is_readable) {
+		if (!take_readable(r, segment, e, next))
 			return false;
-		note_lost_events(r, segment, e);
-		*next = e->last_seq + 1;
+	} else if (e->last_seq >= e->first_seq && e->first_seq && e->last_seq <= FORMAT_SEQ_MAX) {
+		note_hole(r, next, e->last_seq + 1, segment, HOLE_BAD_INDEX, e->id);
 	}
-	snprintf(why, sizeof(why), "chunks of extent %" PRId64 " are damaged", e->id);
 	if (e->hot_lost)
-		note_hole(r, next, *next + e->hot_lost, segment, why);
+		note_hole(r, next, *next + e->hot_lost, segment, HOLE_BAD_CHUNKS, e->id);
 	return true;
 }
 
 /* An extent that repeats what was there, or jumps, is a stale copy or a forgery. */
 static bool makes_sense(const struct kept_extent *e, uint64_t next)
 {
-	return !e->x || (e->first_seq >= next && e->last_seq - e->first_seq + 1 == e->x->event_count);
+	return !e->is_readable || (e->first_seq >= next && e->last_seq <= FORMAT_SEQ_MAX &&
+					  e->last_seq - e->first_seq + 1 == e->events);
 }
 
 /* Where it ends is known, by its index or by an intact row. */
 static bool is_placed(const struct kept_extent *e)
 {
-	return e->x || e->last_seq;
+	return e->is_readable || e->last_seq;
+}
+
+/* States come first, by their ids. */
+static bool is_state(const struct salvaged *s, int64_t extent)
+{
+	size_t low = 0, high = s->extent_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->extents[middle].is_state && s->extents[middle].id < extent)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->extent_count && s->extents[low].is_state && s->extents[low].id == extent;
 }
 
 /* Blocks of extents at the end of which nothing else is left tell how many events there were. */
 static uint64_t events_of_lost_extents(const struct salvaged *s, bool *ret_unsure)
 {
 	uint64_t events = 0;
+	int64_t placed = 0; /* the highest id of an extent that has its place */
 
+	for (size_t i = 0; i < s->extent_count; i++) {
+		if (is_placed(&s->extents[i]) && s->extents[i].id > placed)
+			placed = s->extents[i].id;
+	}
 	*ret_unsure = false;
 	for (size_t i = 0; i < s->block_count; i++) {
 		int64_t extent = s->blocks[i].id >> BLOCK_NUMBER_BITS;
-		bool known = i && s->blocks[i].id == s->blocks[i - 1].id;
 
-		for (size_t k = 0; k < s->extent_count && !known; k++)
-			known = (s->extents[k].id >= extent && is_placed(&s->extents[k])) ||
-				(s->extents[k].id == extent && s->extents[k].is_state);
-		if (known)
+		if (extent <= placed || (i && s->blocks[i].id == s->blocks[i - 1].id) || is_state(s, extent))
 			continue;
 		if (s->blocks[i].intact && s->blocks[i].events <= LIMIT_EXTENT_EVENTS)
 			events += s->blocks[i].events;
@@ -142,7 +155,7 @@ static uint64_t begin_of(const struct salvaged *s)
 {
 	for (size_t i = 0; i < s->extent_count && !s->first_seq; i++) {
 		if (!s->extents[i].is_state)
-			return s->extents[i].first_seq;
+			return s->extents[i].first_seq <= FORMAT_SEQ_MAX ? s->extents[i].first_seq : 0;
 	}
 	return s->first_seq;
 }
@@ -154,12 +167,13 @@ static void note_hole_before(struct recovery *r, size_t segment, uint64_t *next)
 
 	if (s->first_seq > *next)
 		note_hole(r, next, s->first_seq, missing ? SIZE_MAX : segment - 1,
-			missing ? "the segment is missing" : "its last extent cannot be found");
+			missing ? HOLE_NO_SEGMENT : HOLE_NO_LAST_EXTENT, 0);
 }
 
 static bool walk_segment(struct recovery *r, size_t segment, uint64_t *next)
 {
 	struct salvaged *s = &r->segments[segment];
+	bool go_on = true;
 
 	if (!*next)
 		*next = begin_of(s);
@@ -167,38 +181,131 @@ static bool walk_segment(struct recovery *r, size_t segment, uint64_t *next)
 		*next = 1;
 	r->first_seq = r->first_seq ? r->first_seq : *next;
 	note_hole_before(r, segment, next);
-	for (size_t i = 0; i < s->extent_count; i++) {
+	for (size_t i = 0; i < s->extent_count && go_on; i++) {
 		struct kept_extent *e = &s->extents[i];
 
 		if (e->is_state)
 			continue;
-		if (!makes_sense(e, *next)) {
-			extent_unref(e->x);
-			e->x = NULL;
-			continue;
-		}
-		if (!walk_extent(r, segment, e, next))
-			return false;
+		if (makes_sense(e, *next))
+			go_on = walk_extent(r, segment, e, next);
+		else
+			e->is_readable = false;
 	}
-	return true;
+	raw_rest(s->db);
+	return go_on;
 }
 
-/* ---- what is rescued ---- */
+/* ---- asking ---- */
 
-static const struct lost_run *run_of(const struct recovery *r, uint64_t seq)
+/* The span that has the seq, or the first one after it; span_count when there is none. */
+static size_t find_span(const struct recovery *r, uint64_t seq)
 {
-	size_t low = 0, high = r->run_count;
+	size_t low = 0, high = r->span_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (r->runs[middle].last < seq)
+		if (r->spans[middle].last < seq)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < r->run_count && r->runs[low].first <= seq ? &r->runs[low] : NULL;
+	return low;
 }
+
+/* How many rescued events lie before that seq. */
+static size_t rescued_before(const struct recovery *r, uint64_t seq)
+{
+	size_t low = 0, high = r->rescued_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (r->rescued[middle].seq < seq)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Of the span's seqs before `seq`, and of all of them for what lies behind it. */
+static uint64_t lost_within(const struct span *span, uint64_t seq)
+{
+	uint64_t before = (seq <= span->last ? seq : span->last + 1) - span->first;
+
+	if (!span->extent)
+		return before;
+	return before < span->extent->events ? lost_bits_before(span->extent->lost, before)
+	       : span->extent->lost          ? lost_bits_before(span->extent->lost, before - 1) +
+					      lost_bits_has(span->extent->lost, before - 1)
+				    : 0;
+}
+
+static bool is_lost_in_its_place(const struct recovery *r, uint64_t seq)
+{
+	size_t i = find_span(r, seq);
+	const struct span *span = &r->spans[i];
+
+	if (i == r->span_count || seq < span->first)
+		return false;
+	return !span->extent || lost_bits_has(span->extent->lost, seq - span->first);
+}
+
+uint64_t recover_map(const struct recovery *r, uint64_t seq)
+{
+	size_t i = find_span(r, seq);
+	uint64_t end = seq < UINT64_MAX ? seq + 1 : seq, lost = 0;
+
+	if (i < r->span_count)
+		lost = r->spans[i].lost_before +
+		       (seq >= r->spans[i].first ? lost_within(&r->spans[i], end) : 0);
+	else if (i)
+		lost = r->spans[i - 1].lost_before + lost_within(&r->spans[i - 1], end);
+	return seq - lost + rescued_before(r, end);
+}
+
+static bool is_rescued(const struct recovery *r, size_t at, uint64_t seq)
+{
+	return at < r->rescued_count && r->rescued[at].seq == seq;
+}
+
+/* The first lost seq of the span at or after `seq`, rescued or not; past its end when there is none. */
+static uint64_t next_lost(const struct span *span, uint64_t seq)
+{
+	const struct kept_extent *e = span->extent;
+
+	return e ? span->first + lost_bits_next(e->lost, seq - span->first, e->events) : seq;
+}
+
+/* The end of the lost seqs from `seq` on: the first that is not, or is rescued, or lies behind the span. */
+static uint64_t end_of_lost(const struct recovery *r, const struct span *span, size_t rescued, uint64_t seq)
+{
+	const struct kept_extent *e = span->extent;
+	uint64_t end =
+		e ? span->first + lost_bits_next_kept(e->lost, seq - span->first, e->events) : span->last + 1;
+
+	return rescued < r->rescued_count && r->rescued[rescued].seq < end ? r->rescued[rescued].seq : end;
+}
+
+bool recover_next_run(const struct recovery *r, uint64_t seq, struct lost_run *ret)
+{
+	for (size_t i = find_span(r, seq); i < r->span_count; i++) {
+		const struct span *span = &r->spans[i];
+		uint64_t at = next_lost(span, seq > span->first ? seq : span->first);
+		size_t rescued = rescued_before(r, at);
+
+		for (; at <= span->last && is_rescued(r, rescued, at); rescued++)
+			at = next_lost(span, at + 1);
+		if (at > span->last)
+			continue;
+		*ret = (struct lost_run){at, end_of_lost(r, span, rescued, at) - 1, span};
+		return true;
+	}
+	return false;
+}
+
+/* ---- what is rescued ---- */
 
 static int compare_rescued(const void *left, const void *right)
 {
@@ -207,75 +314,67 @@ static int compare_rescued(const void *left, const void *right)
 	return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
+static bool is_wanted(const struct recovery *r, size_t sorted, uint64_t seq)
+{
+	const struct rescued wanted = {.seq = seq};
+
+	return is_lost_in_its_place(r, seq) &&
+	       !(sorted && bsearch(&wanted, r->rescued, sorted, sizeof(wanted), compare_rescued));
+}
+
+static void rescue_events(struct recovery *r, size_t segment, size_t extent, struct extent *x)
+{
+	struct extent_objects *objects =
+		extent_objects_new(&r->segments[segment], &r->segments[segment].extents[extent], x);
+	size_t sorted = r->rescued_count; /* of extents before */
+
+	for (size_t i = 0; i < x->event_count && r->rescued_count < RESCUED_MAX; i++) {
+		uint32_t index = x->layout[i];
+		struct slice object;
+
+		if (!is_wanted(r, sorted, x->events[index].seq) ||
+			!extent_objects_get(objects, index, &object))
+			continue;
+		r->rescued = xgrow(r->rescued, r->rescued_count, sizeof(*r->rescued));
+		r->rescued[r->rescued_count++] =
+			(struct rescued){x->events[index].seq, (uint32_t)segment, (uint32_t)extent, index};
+	}
+	if (r->rescued_count > sorted)
+		qsort(r->rescued, r->rescued_count, sizeof(*r->rescued), compare_rescued);
+	extent_objects_free(objects);
+}
+
 static void rescue_from(struct recovery *r, size_t segment, size_t extent)
 {
 	struct kept_extent *e = &r->segments[segment].extents[extent];
-	size_t before = r->rescued_count; /* of extents before, sorted */
-	struct extent_blocks *blocks = NULL;
+	struct extent *x =
+		e->is_state && e->is_readable ? salvage_extent(&r->segments[segment], e, &r->registry) : NULL;
 
-	for (size_t i = 0; i < e->x->event_count; i++) {
-		struct rescued found = {e->x->events[i].seq, segment, extent, (uint32_t)i};
-		struct slice object;
-
-		if (!run_of(r, found.seq) ||
-			(before && bsearch(&found, r->rescued, before, sizeof(found), compare_rescued)))
-			continue;
-		blocks = blocks ? blocks : extent_blocks_new(&r->segments[segment], e);
-		if (!extent_blocks_object(blocks, (uint32_t)i, &object))
-			continue;
-		r->rescued = room_for_one(r->rescued, r->rescued_count, sizeof(*r->rescued));
-		r->rescued[r->rescued_count++] = found;
-	}
-	extent_blocks_free(blocks);
-	if (r->rescued_count > before)
-		qsort(r->rescued, r->rescued_count, sizeof(*r->rescued), compare_rescued);
-}
-
-/* Splits runs around what was rescued. */
-static void take_rescued_out(struct recovery *r)
-{
-	struct lost_run *old = r->runs;
-	size_t old_count = r->run_count, k = 0;
-
-	r->runs = NULL;
-	r->run_count = 0;
-	for (size_t i = 0; i < old_count; i++) {
-		uint64_t at = old[i].first;
-
-		for (; k < r->rescued_count && r->rescued[k].seq <= old[i].last; k++) {
-			if (r->rescued[k].seq > at)
-				add_run(r, at, r->rescued[k].seq - 1, old[i].segment, old[i].extent, "%s",
-					old[i].why);
-			at = r->rescued[k].seq + 1;
-		}
-		if (at <= old[i].last)
-			add_run(r, at, old[i].last, old[i].segment, old[i].extent, "%s", old[i].why);
-	}
-	free(old);
+	if (x)
+		rescue_events(r, segment, extent, x);
+	extent_unref(x);
 }
 
 static void rescue(struct recovery *r)
 {
-	for (size_t i = 0; i < r->segment_count && r->run_count; i++) {
-		for (size_t k = 0; k < r->segments[i].extent_count; k++) {
-			if (r->segments[i].extents[k].is_state && r->segments[i].extents[k].x)
-				rescue_from(r, i, k);
-		}
+	for (size_t i = 0; i < r->segment_count && r->rescued_count < r->result.lost_events; i++) {
+		for (size_t k = 0; k < r->segments[i].extent_count; k++)
+			rescue_from(r, i, k);
+		raw_rest(r->segments[i].db);
 	}
-	if (!r->rescued_count)
-		return;
-	take_rescued_out(r);
 }
 
 /* ---- the whole ---- */
 
-uint64_t recover_map(const struct recovery *r, uint64_t seq)
+static void count_lost(struct recovery *r)
 {
 	uint64_t lost = 0;
 
-	for (size_t i = 0; i < r->run_count && r->runs[i].first <= seq; i++)
-		lost += (r->runs[i].last < seq ? r->runs[i].last : seq) - r->runs[i].first + 1;
-	return seq - lost;
+	for (size_t i = 0; i < r->span_count; i++) {
+		r->spans[i].lost_before = lost;
+		lost += lost_within(&r->spans[i], r->spans[i].last + 1);
+	}
+	r->result.lost_events = lost;
 }
 
 static void look_at_the_end(struct recovery *r, uint64_t *next)
@@ -285,7 +384,7 @@ static void look_at_the_end(struct recovery *r, uint64_t *next)
 	uint64_t events = events_of_lost_extents(last, &unsure);
 
 	if (events)
-		note_hole(r, next, *next + events, r->segment_count - 1, "the last extent cannot be read");
+		note_hole(r, next, *next + events, r->segment_count - 1, HOLE_BAD_LAST_EXTENT, 0);
 	/* An extent whose row is hidden shows by its blocks. */
 	r->result.tail_unknown = unsure || last->chunk_damaged || raw_end_is_damaged(last->db) ||
 				 raw_hides_rows(last->db, TABLE_CHUNK) ||
@@ -297,11 +396,8 @@ int recover_plan(struct recovery *r, struct err *err)
 	uint64_t next = 0;
 
 	for (size_t i = 0; i < r->segment_count; i++) {
-		for (size_t k = 0; k < r->segments[i].extent_count; k++) {
-			const struct extent *x = r->segments[i].extents[k].x;
-
-			r->total_bytes += x ? 2 * x->raw_bytes : 0;
-		}
+		for (size_t k = 0; k < r->segments[i].extent_count; k++)
+			r->total_bytes += 2 * r->segments[i].extents[k].raw_bytes;
 	}
 	for (size_t i = 0; i < r->segment_count; i++) {
 		if (!walk_segment(r, i, &next))
@@ -309,8 +405,8 @@ int recover_plan(struct recovery *r, struct err *err)
 	}
 	look_at_the_end(r, &next);
 	r->last_seq = next - 1;
+	count_lost(r);
 	rescue(r);
-	for (size_t i = 0; i < r->run_count; i++)
-		r->result.lost_events += r->runs[i].last - r->runs[i].first + 1;
+	r->result.lost_events -= r->rescued_count;
 	return 0;
 }

@@ -12,6 +12,9 @@
 
 #define FLUSH_BYTES (8u << 20)
 
+/* Gaps that are made of what is lost. */
+#define GAPS_MAX 100000
+
 static const struct pack_options state_options = {.level = 1};
 
 struct copy {
@@ -20,8 +23,14 @@ struct copy {
 	uint64_t unflushed_bytes;
 	size_t next_rescued;
 	int64_t highest_mark, highest_document; /* copied so far: later segments repeat them */
-	size_t next_run;                        /* of lost ones, to become gaps */
+	struct lost_run next_run; /* the first one that is no gap yet; at UINT64_MAX when there is none */
+	const struct span *run_span;
+	struct extent *run_index; /* of that span's extent */
 	int64_t last_time_ns, gap_id;
+	size_t gaps_made;
+	struct buf pack;               /* of the segment's documents */
+	struct extent_objects *source; /* of rescued events */
+	const struct kept_extent *source_extent;
 };
 
 static int progress(struct recovery *r, uint64_t bytes, struct err *err)
@@ -34,26 +43,40 @@ static int progress(struct recovery *r, uint64_t bytes, struct err *err)
 
 /* ---- the state before the first event ---- */
 
-static int put_state_extent(
-	struct salvaged *s, const struct kept_extent *e, sqlite3 *db, int64_t id, struct err *err)
+static int put_state_slice(const struct extent *from, const struct object_slice *slice, sqlite3 *db,
+	int64_t *id, struct err *err)
 {
-	struct extent_blocks *blocks = extent_blocks_new(s, e);
 	struct extent *x = extent_new();
 	int failed = 0;
 
-	for (size_t i = 0; i < e->x->event_count && !failed; i++) {
+	for (uint32_t i = slice->begin; i < slice->end && !failed; i++) {
+		struct slice object = object_slice_get(slice, i);
 		char rv[RV_TEXT_BYTES];
-		struct slice object;
 		struct event event;
 
-		extent_event_get(e->x, i, rv, &event);
-		if (extent_blocks_object(blocks, (uint32_t)i, &object))
+		extent_event_get(from, i, rv, &event);
+		if (object.len)
 			failed = extent_add(x, &event, object, err);
 	}
 	if (!failed && x->event_count)
-		failed = extent_store(db, id, "state", x, &state_options, err);
-	extent_blocks_free(blocks);
+		failed = extent_store(db, (*id)++, "state", x, &state_options, err);
 	extent_unref(x);
+	return failed;
+}
+
+static int put_state_extent(struct salvaged *s, const struct kept_extent *e, struct extent *x, sqlite3 *db,
+	int64_t *id, struct err *err)
+{
+	struct extent_objects *objects = extent_objects_new(s, e, x);
+	struct object_slice slice = {0};
+	int failed = 0;
+
+	for (uint32_t begin = 0; begin < x->event_count && !failed; begin = slice.end) {
+		object_slice_read(&slice, objects, begin);
+		failed = put_state_slice(x, &slice, db, id, err);
+	}
+	object_slice_release(&slice);
+	extent_objects_free(objects);
 	return failed;
 }
 
@@ -61,18 +84,18 @@ static int put_first_state(void *context, sqlite3 *db, int64_t *extent_id, struc
 {
 	struct recovery *r = context;
 	struct salvaged *s = &r->segments[0];
-	int failed;
+	int failed = 0;
 
-	for (size_t i = 0; i < s->extent_count; i++) {
+	for (size_t i = 0; i < s->extent_count && !failed; i++) {
 		const struct kept_extent *e = &s->extents[i];
+		struct extent *x = e->is_state && e->is_readable && e->last_seq < r->first_seq
+					   ? salvage_extent(s, e, &r->registry)
+					   : NULL;
 
-		if (!e->is_state || !e->x || e->last_seq >= r->first_seq)
-			continue;
-		failed = put_state_extent(s, e, db, (*extent_id)++, err);
-		if (failed)
-			return failed;
+		failed = x ? put_state_extent(s, e, x, db, extent_id, err) : 0;
+		extent_unref(x);
 	}
-	return 0;
+	return failed;
 }
 
 /* ---- rows ---- */
@@ -131,13 +154,12 @@ static void queue_row(struct copy *c, enum table table, const struct value *valu
 }
 
 /* A packed document gets a frame of its own; the new segment is packed when it is sealed. */
-static void queue_document(
-	struct copy *c, const struct salvaged *s, const struct kept_row *row, struct value *values)
+static void queue_document(struct copy *c, const struct raw_row *row, struct value *values)
 {
 	struct buf data;
 
 	buf_init(&data, LIMIT_CHUNK_BYTES);
-	if (codec_pack(salvage_document(s, row), 1, &data, NULL) == 0) {
+	if (codec_pack(salvage_document(row, buf_slice(&c->pack)), 1, &data, NULL) == 0) {
 		values[9] = value_integer((int64_t)codec_hash(buf_slice(&data)));
 		values[10] = value_blob(buf_slice(&data));
 		queue_row(c, row->table, values, row->id);
@@ -145,40 +167,76 @@ static void queue_document(
 	buf_release(&data);
 }
 
-static void copy_row(struct copy *c, const struct salvaged *s, const struct kept_row *row)
+static void queue_mapped(struct copy *c, const struct raw_row *row)
 {
 	struct value values[RAW_COLUMNS_MAX];
 
-	if (is_copy(c, row))
-		return;
 	for (int i = 0; i < table_formats[row->table].column_count; i++) {
 		values[i] = row->values[i];
 		if (is_seq(row->table, i) && values[i].kind == VALUE_INTEGER && values[i].integer > 0)
 			values[i].integer = (int64_t)recover_map(c->r, (uint64_t)values[i].integer);
 	}
 	if (row->table == TABLE_DOCUMENT && values[10].kind == VALUE_INTEGER)
-		queue_document(c, s, row, values);
+		queue_document(c, row, values);
 	else
 		queue_row(c, row->table, values, row->id);
 }
 
-static void copy_rows(struct copy *c, const struct salvaged *s)
+/* Rows that wait are in memory. */
+static int flush_rows(struct copy *c, struct err *err)
+{
+	return row_queue_bytes(c->w->rows) < FLUSH_BYTES ? 0 : tape_writer_flush(c->w, err);
+}
+
+static int copy_rows(struct copy *c, struct salvaged *s, struct err *err)
 {
 	const struct kept_row *before = NULL;
+	int failed = 0;
 
-	for (size_t i = 0; i < s->row_count; i++) {
-		const struct kept_row *row = &s->rows[i];
-		bool again = before && before->table == row->table && before->id == row->id;
+	for (size_t i = 0; i < s->row_count && !failed; i++) {
+		const struct kept_row *kept = &s->rows[i];
+		bool again = before && before->table == kept->table && before->id == kept->id;
+		struct raw_row row;
 
-		if (row->unusable)
+		if (kept->fault != ROW_USABLE)
 			continue;
-		before = row;
-		if (!again && row->table != TABLE_RESOURCE && row->table != TABLE_STREAM)
-			copy_row(c, s, row);
+		before = kept;
+		if (again || kept->table == TABLE_RESOURCE || kept->table == TABLE_STREAM ||
+			is_copy(c, kept) || !salvage_row(s, kept, &row))
+			continue;
+		queue_mapped(c, &row);
+		failed = flush_rows(c, err);
+	}
+	return failed;
+}
+
+static int copy_rows_and_documents(struct copy *c, struct salvaged *s, struct err *err)
+{
+	int failed;
+
+	buf_init(&c->pack, LIMIT_DOCUMENT_BYTES);
+	salvage_pack(s, &c->pack);
+	failed = copy_rows(c, s, err);
+	buf_release(&c->pack);
+	return failed;
+}
+
+/* The first segment that has the stream's row says when it began. */
+static void copy_stream_row(struct copy *c, int64_t id)
+{
+	for (size_t i = 0; i < c->r->segment_count; i++) {
+		const struct kept_row *kept = salvage_find_row(&c->r->segments[i], TABLE_STREAM, id);
+		struct raw_row row;
+
+		if (!kept)
+			continue;
+		if (salvage_row(&c->r->segments[i], kept, &row))
+			queue_mapped(c, &row);
+		return;
 	}
 }
 
-/* Every segment has the whole registry, so it is put in at once. Stream rows say when the stream began. */
+/* Every segment has the whole registry, so it is put in at once. */
 static void copy_registry(struct copy *c)
 {
 	struct recovery *r = c->r;
@@ -191,8 +249,7 @@ static void copy_registry(struct copy *c)
 	}
 	for (size_t i = 0; i < r->registry.stream_count; i++) {
 		registry_add_stream(&c->w->registry, &r->registry.streams[i]);
-		if (r->stream_rows[i].values)
-			copy_row(c, NULL, &r->stream_rows[i]);
+		copy_stream_row(c, (int64_t)i + 1);
 	}
 }
 
@@ -212,33 +269,68 @@ static void add_gap(struct copy *c, uint32_t stream, uint64_t seq, int64_t end_n
 		.how_ended = "recovered",
 	};
 
+	c->gaps_made++;
 	if (tape_writer_gap(c->w, &gap, NULL) < 0)
 		abort(); /* it cannot fail, see there */
 }
 
 /* The streams that events of a run were of, or all when nobody knows. */
-static void add_gaps_of_run(struct copy *c, const struct lost_run *run, int64_t end_ns)
+static void mark_affected(const struct copy *c, const struct lost_run *run, bool *affected)
 {
-	uint64_t seq = recover_map(c->r, run->first);
+	const struct extent *x = c->run_index;
 
-	for (uint32_t id = 1; id <= c->w->registry.stream_count; id++) {
-		bool affected = !run->extent || !run->extent->x;
-
-		for (size_t i = affected ? 0 : extent_find_seq(run->extent->x, run->first);
-			!affected && i < run->extent->x->event_count &&
-			run->extent->x->events[i].seq <= run->last;
-			i++)
-			affected = run->extent->x->events[i].stream == id;
-		if (affected)
-			add_gap(c, id, seq, end_ns);
+	if (!run->span->extent || !x) {
+		memset(affected, true, c->w->registry.stream_count);
+		return;
 	}
+	for (uint64_t seq = run->first; seq <= run->last; seq++)
+		affected[x->events[seq - run->span->first].stream - 1] = true;
 }
 
-static void add_gaps_before(struct copy *c, uint64_t old_seq, int64_t time_ns)
+/* Decodes the index of the run's extent, which the next runs are likely to be of, too. */
+static void find_index(struct copy *c, const struct lost_run *run)
 {
-	while (c->next_run < c->r->run_count && c->r->runs[c->next_run].first < old_seq)
-		add_gaps_of_run(c, &c->r->runs[c->next_run++], time_ns);
+	if (!run->span->extent || c->run_span == run->span)
+		return;
+	extent_unref(c->run_index);
+	c->run_span = run->span;
+	c->run_index =
+		salvage_extent(&c->r->segments[run->span->segment], run->span->extent, &c->r->registry);
+}
+
+static void add_gaps_of_run(struct copy *c, const struct lost_run *run, int64_t end_ns)
+{
+	size_t streams = c->w->registry.stream_count;
+	bool *affected = xcalloc(streams, sizeof(*affected));
+	uint64_t seq = recover_map(c->r, run->first);
+
+	find_index(c, run);
+	mark_affected(c, run, affected);
+	for (uint32_t i = 0; i < streams; i++) {
+		if (affected[i])
+			add_gap(c, i + 1, seq, end_ns);
+	}
+	free(affected);
+}
+
+static void find_next_run(struct copy *c, uint64_t seq)
+{
+	if (!recover_next_run(c->r, seq, &c->next_run))
+		c->next_run = (struct lost_run){.first = UINT64_MAX};
+}
+
+/* Where there are more lost runs than anybody will look at, the last one stands for those that follow. */
+static int add_gaps_before(struct copy *c, uint64_t old_seq, int64_t time_ns, struct err *err)
+{
+	int failed = 0;
+
+	while (!failed && c->gaps_made < GAPS_MAX && c->next_run.first < old_seq) {
+		add_gaps_of_run(c, &c->next_run, time_ns);
+		find_next_run(c, c->next_run.last + 1);
+		failed = flush_rows(c, err);
+	}
 	c->last_time_ns = time_ns;
+	return failed;
 }
 
 /* ---- events ---- */
@@ -248,7 +340,9 @@ static int put_event(struct copy *c, const struct event *e, struct slice object,
 	uint64_t seq;
 	int failed;
 
-	add_gaps_before(c, e->seq, e->time_ns);
+	failed = add_gaps_before(c, e->seq, e->time_ns, err);
+	if (failed)
+		return failed;
 	failed = tape_writer_append(c->w, e, object, &seq, err);
 	if (failed)
 		return failed;
@@ -264,71 +358,122 @@ static int put_event(struct copy *c, const struct event *e, struct slice object,
 	return tape_writer_flush(c->w, err);
 }
 
-static int put_from(struct copy *c, struct extent_blocks *blocks, const struct kept_extent *e, uint32_t index,
-	struct err *err)
+static int lost_since(uint64_t seq, struct err *err)
 {
+	return err_set(
+		err, ERR_CORRUPT, "event %llu could be read before, and now not", (unsigned long long)seq);
+}
+
+static void forget_source(struct copy *c)
+{
+	extent_objects_free(c->source);
+	c->source = NULL;
+}
+
+/* The objects of the state that it was found in. */
+static struct extent_objects *source_of(struct copy *c, const struct rescued *found)
+{
+	struct salvaged *s = &c->r->segments[found->segment];
+	const struct kept_extent *e = &s->extents[found->extent];
+	struct extent *x;
+
+	if (c->source && c->source_extent == e)
+		return c->source;
+	forget_source(c);
+	x = salvage_extent(s, e, &c->r->registry);
+	c->source = x && found->index < x->event_count ? extent_objects_new(s, e, x) : NULL;
+	c->source_extent = e;
+	extent_unref(x);
+	return c->source;
+}
+
+static int put_rescued_event(struct copy *c, const struct rescued *found, struct err *err)
+{
+	struct extent_objects *objects = source_of(c, found);
 	char rv[RV_TEXT_BYTES];
 	struct slice object;
 	struct event event;
 
-	extent_event_get(e->x, index, rv, &event);
-	if (!extent_blocks_object(blocks, index, &object))
-		return err_set(err, ERR_CORRUPT, "event %llu could be read before, and now not",
-			(unsigned long long)event.seq);
+	if (!objects || !extent_objects_get(objects, found->index, &object))
+		return lost_since(found->seq, err);
+	extent_event_get(extent_objects_index(objects), found->index, rv, &event);
 	return put_event(c, &event, object, err);
 }
 
 /* Those that stand in a later state, up to before `end`. */
 static int put_rescued(struct copy *c, uint64_t end, struct err *err)
 {
-	struct recovery *r = c->r;
+	const struct recovery *r = c->r;
+	int failed = 0;
 
-	for (; c->next_rescued < r->rescued_count && r->rescued[c->next_rescued].seq < end;
-		c->next_rescued++) {
-		const struct rescued *found = &r->rescued[c->next_rescued];
-		struct salvaged *s = &r->segments[found->segment];
-		struct extent_blocks *blocks = extent_blocks_new(s, &s->extents[found->extent]);
-		int failed = put_from(c, blocks, &s->extents[found->extent], found->index, err);
+	while (!failed && c->next_rescued < r->rescued_count && r->rescued[c->next_rescued].seq < end)
+		failed = put_rescued_event(c, &r->rescued[c->next_rescued++], err);
+	return failed;
+}
 
-		extent_blocks_free(blocks);
-		if (failed)
-			return failed;
+static int put_slice(struct copy *c, const struct kept_extent *e, const struct extent *x,
+	const struct object_slice *slice, struct err *err)
+{
+	int failed = 0;
+
+	for (uint32_t i = slice->begin; i < slice->end && !failed; i++) {
+		struct slice object = object_slice_get(slice, i);
+		char rv[RV_TEXT_BYTES];
+		struct event event;
+
+		failed = put_rescued(c, x->events[i].seq, err);
+		if (failed || lost_bits_has(e->lost, i))
+			continue;
+		extent_event_get(x, i, rv, &event);
+		failed = object.len ? put_event(c, &event, object, err) : lost_since(event.seq, err);
 	}
-	return 0;
+	return failed;
+}
+
+static int put_objects(
+	struct copy *c, struct salvaged *s, const struct kept_extent *e, struct extent *x, struct err *err)
+{
+	struct extent_objects *objects = extent_objects_new(s, e, x);
+	struct object_slice slice = {0};
+	int failed = 0;
+
+	for (uint32_t begin = 0; begin < x->event_count && !failed; begin = slice.end) {
+		object_slice_read(&slice, objects, begin);
+		failed = put_slice(c, e, x, &slice, err);
+	}
+	object_slice_release(&slice);
+	extent_objects_free(objects);
+	return failed;
 }
 
 static int put_extent(struct copy *c, struct salvaged *s, const struct kept_extent *e, struct err *err)
 {
-	struct extent_blocks *blocks = extent_blocks_new(s, e);
-	int failed = 0;
+	struct extent *x = salvage_extent(s, e, &c->r->registry);
+	int failed = x && x->event_count == e->events ? put_objects(c, s, e, x, err)
+						      : lost_since(e->first_seq, err);
 
-	for (size_t i = 0; i < e->x->event_count && !failed; i++) {
-		failed = put_rescued(c, e->x->events[i].seq, err);
-		if (!failed && !e->lost[i])
-			failed = put_from(c, blocks, e, (uint32_t)i, err);
-	}
-	extent_blocks_free(blocks);
-	return failed ? failed : progress(c->r, e->x->raw_bytes, err);
+	extent_unref(x);
+	return failed ? failed : progress(c->r, e->raw_bytes, err);
 }
 
 static int copy_segment(struct copy *c, size_t segment, struct err *err)
 {
 	struct salvaged *s = &c->r->segments[segment];
 	bool last = segment + 1 == c->r->segment_count;
-	int failed = 0;
+	int failed = copy_rows_and_documents(c, s, err);
 
-	copy_rows(c, s);
 	for (size_t i = 0; i < s->extent_count && !failed; i++) {
-		if (!s->extents[i].is_state && s->extents[i].x)
+		if (!s->extents[i].is_state && s->extents[i].is_readable)
 			failed = put_extent(c, s, &s->extents[i], err);
 	}
 	if (!failed)
 		failed = put_rescued(c, last ? UINT64_MAX : c->r->segments[segment + 1].first_seq, err);
 	if (!failed && last)
-		add_gaps_before(c, UINT64_MAX, c->last_time_ns);
+		failed = add_gaps_before(c, UINT64_MAX, c->last_time_ns, err);
 	if (!failed && !last)
 		tape_writer_rotate(c->w);
 	c->unflushed_bytes = 0;
+	raw_rest(s->db);
 	return failed ? failed : tape_writer_flush(c->w, err);
 }
 
@@ -356,6 +501,7 @@ static int copy_all(struct copy *c, struct err *err)
 	c->w->seed_context = c->r;
 	c->w->last_seq = c->w->durable_seq = c->r->first_seq - 1;
 	c->gap_id = highest_gap(c->r);
+	find_next_run(c, 0);
 	copy_registry(c);
 	for (size_t i = 0; i < c->r->segment_count; i++) {
 		failed = copy_segment(c, i, err);
@@ -375,6 +521,8 @@ int recover_write(struct recovery *r, const char *to, struct err *err)
 	if (failed)
 		return failed;
 	failed = copy_all(&c, err);
+	forget_source(&c);
+	extent_unref(c.run_index);
 	if (failed) {
 		tape_writer_abandon(c.w);
 		return failed;

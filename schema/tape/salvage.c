@@ -1,35 +1,53 @@
-/* salvage.c: what is left of one segment: rows that are intact, extents whose index
- * is, and where blocks are. */
+/*
+ * salvage.c: what is left of one segment: where its rows, blocks and chunks are, and which extents have an
+ * index that is intact.
+ */
+#include "schema/tape/salvage.h"
+
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/documents.h"
-#include "schema/tape/recover_internal.h"
 
 #include <stdlib.h>
 
 /* ---- taking rows ---- */
 
+/* Which column of a table names a stream, or -1. */
+static int stream_column(enum table table)
+{
+	switch (table) {
+	case TABLE_CONNECTION: return 2;
+	case TABLE_MARK: return 4;
+	case TABLE_GAP: return 1;
+	default: return -1;
+	}
+}
+
+static uint32_t stream_of(const struct raw_row *row)
+{
+	int column = stream_column(row->table);
+	const struct value *v = column < 0 ? NULL : &row->values[column];
+
+	if (!v || v->kind == VALUE_NULL)
+		return 0;
+	if (v->kind != VALUE_INTEGER || v->integer < 0 || v->integer >= STREAM_STRANGE)
+		return STREAM_STRANGE;
+	return (uint32_t)v->integer;
+}
+
 static void keep_row(struct salvaged *s, const struct raw_row *row)
 {
-	size_t bytes = (size_t)row->column_count * sizeof(struct value);
-	struct kept_row kept = {.table = row->table, .id = row->id, .order = s->row_count};
-	char *at;
-
-	for (int i = 0; i < row->column_count; i++)
-		bytes += row->values[i].bytes.len;
-	kept.values = xmalloc(bytes);
-	at = (char *)&kept.values[row->column_count];
-	for (int i = 0; i < row->column_count; i++) {
-		kept.values[i] = row->values[i];
-		if (row->values[i].kind < VALUE_TEXT)
-			continue;
-		if (row->values[i].bytes.len)
-			memcpy(at, row->values[i].bytes.ptr, row->values[i].bytes.len);
-		kept.values[i].bytes.ptr = at;
-		at += row->values[i].bytes.len;
+	if (row->id < 1 || row->id > FORMAT_ID_MAX) {
+		s->strange_ids[row->table] = true;
+		return;
 	}
-	s->rows = room_for_one(s->rows, s->row_count, sizeof(*s->rows));
-	s->rows[s->row_count++] = kept;
+	s->rows = xgrow(s->rows, s->row_count, sizeof(*s->rows));
+	s->rows[s->row_count] = (struct kept_row){.id = row->id,
+		.place = row->place,
+		.order = (uint32_t)s->row_count,
+		.stream = stream_of(row),
+		.table = (uint8_t)row->table};
+	s->row_count++;
 }
 
 static void keep_meta(struct salvaged *s, const struct raw_row *row)
@@ -38,7 +56,7 @@ static void keep_meta(struct salvaged *s, const struct raw_row *row)
 
 	if (!row->intact || key->kind != VALUE_TEXT || value->kind != VALUE_INTEGER)
 		return;
-	if (slice_is(key->bytes, "first_seq") && value->integer > 0)
+	if (slice_is(key->bytes, "first_seq") && value->integer > 0 && value->integer <= FORMAT_SEQ_MAX)
 		s->first_seq = (uint64_t)value->integer;
 	if (slice_is(key->bytes, "state_complete"))
 		s->has_state = value->integer != 0;
@@ -46,48 +64,32 @@ static void keep_meta(struct salvaged *s, const struct raw_row *row)
 
 static void keep_block(struct salvaged *s, const struct raw_row *row)
 {
-	s->blocks = room_for_one(s->blocks, s->block_count, sizeof(*s->blocks));
+	s->blocks = xgrow(s->blocks, s->block_count, sizeof(*s->blocks));
 	s->blocks[s->block_count++] =
 		(struct kept_block){row->id, (uint32_t)row->values[2].integer, row->intact, row->place};
 }
 
 static void keep_chunk(struct salvaged *s, const struct raw_row *row)
 {
-	s->chunks = room_for_one(s->chunks, s->chunk_count, sizeof(*s->chunks));
+	s->chunks = xgrow(s->chunks, s->chunk_count, sizeof(*s->chunks));
 	s->chunks[s->chunk_count++] = (struct kept_chunk){row->id, row->values[1].integer, row->place};
-}
-
-static bool has_extent(const struct salvaged *s, int64_t id)
-{
-	for (size_t i = 0; i < s->extent_count; i++) {
-		if (s->extents[i].id == id)
-			return true;
-	}
-	return false;
 }
 
 static void keep_extent(struct salvaged *s, const struct raw_row *row)
 {
 	const struct value *v = row->values;
-	uint64_t expected = (uint64_t)v[11].integer;
-	struct kept_extent kept = {.id = row->id,
+
+	if (row->id < 1 || row->id > EXTENT_ID_MAX || v[14].kind != VALUE_BLOB || v[10].integer < 0)
+		return;
+	s->extents = xgrow(s->extents, s->extent_count, sizeof(*s->extents));
+	s->extents[s->extent_count] = (struct kept_extent){.id = row->id,
+		.order = (uint32_t)s->extent_count,
+		.place = row->place,
 		.is_state = v[1].kind == VALUE_TEXT && slice_is(v[1].bytes, "state"),
+		.is_intact = row->intact,
 		.first_seq = (uint64_t)v[2].integer,
 		.last_seq = (uint64_t)v[3].integer};
-
-	if (has_extent(s, row->id) || row->id < 1 || row->id > EXTENT_ID_MAX || v[14].kind != VALUE_BLOB ||
-		v[10].integer < 0)
-		return;
-	if (codec_hash(v[14].bytes) == expected &&
-		unpack_index(v[14].bytes, (uint64_t)v[10].integer, &kept.x, NULL) == 0) {
-		kept.first_seq = extent_first_seq(kept.x);
-		kept.last_seq = extent_last_seq(kept.x);
-	} else if (!row->intact) {
-		kept.x = NULL;
-		kept.first_seq = kept.last_seq = 0; /* what such a row says is worth nothing */
-	}
-	s->extents = room_for_one(s->extents, s->extent_count, sizeof(*s->extents));
-	s->extents[s->extent_count++] = kept;
+	s->extent_count++;
 }
 
 static struct document_body body_of(const struct raw_row *row)
@@ -119,39 +121,74 @@ static bool is_document_intact(const struct raw_row *row)
 	return intact;
 }
 
-static void keep_document(struct salvaged *s, const struct raw_row *row)
+static bool append_pack(const struct raw_row *row, struct buf *to)
 {
 	struct document_body b = body_of(row);
 
-	if (row->id > 0 && row->id <= FORMAT_ID_MAX && is_document_intact(row))
-		keep_row(s, row);
-	if (row->id != DOCUMENTS_PACK_ID || b.packed || s->documents.len)
-		return;
-	if (documents_append(&b, (struct slice){NULL, 0}, &s->documents, NULL))
-		buf_clear(&s->documents);
+	return !b.packed && documents_append(&b, (struct slice){NULL, 0}, to, NULL) == 0;
 }
 
-struct slice salvage_document(const struct salvaged *s, const struct kept_row *row)
+static void keep_document(struct salvaged *s, const struct raw_row *row)
 {
-	const struct value *v = row->values;
+	struct buf pack;
+
+	if (row->id != DOCUMENTS_PACK_ID) {
+		if (is_document_intact(row))
+			keep_row(s, row);
+		return;
+	}
+	if (s->has_pack)
+		return;
+	buf_init(&pack, LIMIT_DOCUMENT_BYTES);
+	s->has_pack = append_pack(row, &pack);
+	s->pack_place = row->place;
+	buf_release(&pack);
+}
+
+void salvage_pack(struct salvaged *s, struct buf *to)
+{
+	struct raw_row row;
+
+	if (s->has_pack && raw_read_row(s->db, s->pack_place, TABLE_DOCUMENT, &row))
+		(void)append_pack(&row, to);
+}
+
+struct slice salvage_document(const struct raw_row *row, struct slice pack)
+{
+	struct document_body b = body_of(row);
 	struct slice found = {NULL, 0};
 
-	if (documents_find(buf_slice(&s->documents), v[10].integer, v[8].integer, (uint64_t)v[9].integer,
-		    &found, NULL))
+	if (!b.packed || documents_find(pack, b.offset, b.raw_bytes, b.xxh64, &found, NULL))
 		return (struct slice){NULL, 0};
 	return found;
 }
 
-/* Packed documents without the pack are as good as lost. */
+bool salvage_row(struct salvaged *s, const struct kept_row *row, struct raw_row *ret)
+{
+	return raw_read_row(s->db, row->place, (enum table)row->table, ret) && ret->id == row->id;
+}
+
+/* Packed documents without the pack are as good as lost, and so are those that share their bytes with others:
+ * they lie side by side. */
 static void mark_unusable_documents(struct salvaged *s)
 {
-	for (size_t i = 0; i < s->row_count; i++) {
-		struct kept_row *row = &s->rows[i];
+	uint64_t claimed = 0;
+	struct buf pack;
 
-		if (row->table == TABLE_DOCUMENT && row->values[10].kind == VALUE_INTEGER &&
-			!salvage_document(s, row).ptr)
-			row->unusable = "the pack of documents is damaged";
+	buf_init(&pack, LIMIT_DOCUMENT_BYTES);
+	salvage_pack(s, &pack);
+	for (size_t i = 0; i < s->row_count; i++) {
+		struct kept_row *kept = &s->rows[i];
+		struct raw_row row = {0};
+
+		if (kept->table != TABLE_DOCUMENT || !salvage_row(s, kept, &row) ||
+			row.values[10].kind != VALUE_INTEGER)
+			continue;
+		claimed += row.values[8].integer > 0 ? (uint64_t)row.values[8].integer : 0;
+		if (claimed > pack.len || !salvage_document(&row, buf_slice(&pack)).ptr)
+			kept->fault = ROW_WITHOUT_ITS_PACK;
 	}
+	buf_release(&pack);
 }
 
 static int take_row(void *context, const struct raw_row *row)
@@ -165,7 +202,7 @@ static int take_row(void *context, const struct raw_row *row)
 	case TABLE_EXTENT: keep_extent(s, row); break;
 	case TABLE_DOCUMENT: keep_document(s, row); break;
 	default:
-		if (row->intact && row->id > 0 && row->id <= FORMAT_ID_MAX)
+		if (row->intact)
 			keep_row(s, row);
 	}
 	return 0;
@@ -195,7 +232,9 @@ static int compare_extents(const void *left, const void *right)
 
 	if (a->is_state != b->is_state)
 		return a->is_state ? -1 : 1;
-	return (a->id > b->id) - (a->id < b->id);
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
 }
 
 static int compare_rows(const void *left, const void *right)
@@ -209,6 +248,20 @@ static int compare_rows(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
+/* Of extents with one id the first one that was found counts. */
+static void drop_second_extents(struct salvaged *s)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < s->extent_count; i++) {
+		const struct kept_extent *before = count ? &s->extents[count - 1] : NULL;
+
+		if (!before || before->id != s->extents[i].id || before->is_state != s->extents[i].is_state)
+			s->extents[count++] = s->extents[i];
+	}
+	s->extent_count = count;
+}
+
 static void sort_all(struct salvaged *s)
 {
 	if (s->block_count)
@@ -219,6 +272,27 @@ static void sort_all(struct salvaged *s)
 		qsort(s->extents, s->extent_count, sizeof(*s->extents), compare_extents);
 	if (s->row_count)
 		qsort(s->rows, s->row_count, sizeof(*s->rows), compare_rows);
+	drop_second_extents(s);
+}
+
+const struct kept_row *salvage_find_row(const struct salvaged *s, enum table table, int64_t id)
+{
+	const struct kept_row wanted = {.table = (uint8_t)table, .id = id};
+	size_t low = 0, high = s->row_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_rows(&s->rows[middle], &wanted) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < s->row_count && s->rows[low].table == table && s->rows[low].id == id; low++) {
+		if (s->rows[low].fault == ROW_USABLE)
+			return &s->rows[low];
+	}
+	return NULL;
 }
 
 int salvage_segment(const struct segment_file *file, struct salvaged *ret, struct err *err)
@@ -228,7 +302,6 @@ int salvage_segment(const struct segment_file *file, struct salvaged *ret, struc
 
 	s.file.path = xstrdup(file->path);
 	s.name = strrchr(s.file.path, '/') + 1;
-	buf_init(&s.documents, LIMIT_DOCUMENT_BYTES);
 	failed = raw_open(file->path, file->sealed, &s.db, err);
 	if (failed) {
 		salvaged_release(&s);
@@ -237,19 +310,15 @@ int salvage_segment(const struct segment_file *file, struct salvaged *ret, struc
 	raw_each_row(s.db, take_row, &s);
 	mark_unusable_documents(&s);
 	sort_all(&s);
+	raw_rest(s.db);
 	*ret = s;
 	return 0;
 }
 
 void salvaged_release(struct salvaged *s)
 {
-	for (size_t i = 0; i < s->row_count; i++)
-		free(s->rows[i].values);
-	for (size_t i = 0; i < s->extent_count; i++) {
-		extent_unref(s->extents[i].x);
-		free(s->extents[i].lost);
-	}
-	buf_release(&s->documents);
+	for (size_t i = 0; i < s->extent_count; i++)
+		lost_bits_free(s->extents[i].lost);
 	free(s->rows);
 	free(s->blocks);
 	free(s->chunks);
@@ -282,45 +351,62 @@ static bool read_chunk(
 	if (!raw_read_row(s->db, kept->place, TABLE_CHUNK, row))
 		return false;
 	*ret = chunk_of(row);
-	if (hot_chunk_sum(ret) == ret->xxh64 && ret->events > 0 && ret->events <= LIMIT_EXTENT_EVENTS)
+	if (hot_chunk_sum(ret) == ret->xxh64 && ret->events > 0 && ret->events <= LIMIT_EXTENT_EVENTS &&
+		ret->first_seq > 0 && ret->first_seq <= FORMAT_SEQ_MAX)
 		return true;
 	s->chunk_damaged = true;
 	return false;
 }
 
+struct chunk_reader {
+	struct hot_reader hot;
+	uint64_t first_seq, behind; /* of the first intact chunk; behind the last one */
+};
+
 /* Decodes chunks [begin, end), which are one hot extent's, until one is missing: the ones behind it refer to
  * it. A row with a bad sum may say anything, also of where it belongs. */
-static struct kept_extent decode_chunks(
-	struct salvaged *s, size_t begin, size_t end, const struct registry *registry)
+static void decode_chunks(struct salvaged *s, size_t begin, size_t end, const struct registry *registry,
+	struct chunk_reader *ret)
 {
-	struct kept_extent kept = {.id = s->chunks[begin].extent, .is_hot = true};
-	uint64_t behind = 0; /* the seq behind the last intact chunk */
-	struct hot_reader hot;
 	bool broken = false;
 
-	hot_reader_init(&hot);
+	*ret = (struct chunk_reader){0};
+	hot_reader_init(&ret->hot);
 	for (size_t i = begin; i < end; i++) {
 		struct raw_row row = {0};
 		struct hot_chunk chunk;
 
 		if (!read_chunk(s, &s->chunks[i], &row, &chunk))
 			continue;
-		broken = broken || hot_reader_take(&hot, registry, &chunk, NULL);
-		behind = chunk.first_seq + (uint64_t)chunk.events;
-		kept.first_seq = kept.first_seq ? kept.first_seq : chunk.first_seq;
+		broken = broken || hot_reader_take(&ret->hot, registry, &chunk, NULL);
+		ret->behind = chunk.first_seq + (uint64_t)chunk.events;
+		ret->first_seq = ret->first_seq ? ret->first_seq : chunk.first_seq;
 	}
-	kept.last_seq = kept.first_seq - 1;
-	if (hot.extent->event_count) {
-		kept.x = extent_ref(hot.extent);
-		kept.first_seq = extent_first_seq(kept.x);
-		kept.last_seq = extent_last_seq(kept.x);
+}
+
+static struct kept_extent measure_chunks(
+	struct salvaged *s, size_t begin, size_t end, const struct registry *registry)
+{
+	struct kept_extent kept = {
+		.id = s->chunks[begin].extent, .is_hot = true, .chunk_begin = begin, .chunk_end = end};
+	struct chunk_reader reader;
+
+	decode_chunks(s, begin, end, registry, &reader);
+	kept.first_seq = reader.first_seq;
+	kept.last_seq = reader.first_seq - 1;
+	if (reader.hot.extent->event_count) {
+		kept.is_readable = true;
+		kept.first_seq = extent_first_seq(reader.hot.extent);
+		kept.last_seq = extent_last_seq(reader.hot.extent);
+		kept.events = reader.hot.extent->event_count;
+		kept.raw_bytes = reader.hot.extent->raw_bytes;
 	}
-	kept.hot_lost = behind > kept.last_seq + 1 ? behind - kept.last_seq - 1 : 0;
-	hot_reader_release(&hot);
+	kept.hot_lost = reader.behind > kept.last_seq + 1 ? reader.behind - kept.last_seq - 1 : 0;
+	hot_reader_release(&reader.hot);
 	return kept;
 }
 
-void salvage_chunks(struct salvaged *s, const struct registry *registry)
+static void settle_chunks(struct salvaged *s, const struct registry *registry)
 {
 	int64_t sealed = s->extent_count ? s->extents[s->extent_count - 1].id : 0;
 
@@ -329,14 +415,88 @@ void salvage_chunks(struct salvaged *s, const struct registry *registry)
 
 		for (end = i + 1; end < s->chunk_count && s->chunks[end].extent == s->chunks[i].extent;)
 			end++;
-		kept = decode_chunks(s, i, end, registry);
-		if (s->chunks[i].extent <= sealed || (!kept.x && !kept.hot_lost)) {
-			extent_unref(kept.x); /* a copy on a page that is not used any more */
-			continue;
-		}
-		s->extents = room_for_one(s->extents, s->extent_count, sizeof(*s->extents));
+		kept = measure_chunks(s, i, end, registry);
+		if (kept.id <= sealed || (!kept.is_readable && !kept.hot_lost))
+			continue; /* a copy on a page that is not used any more, or nothing */
+		s->extents = xgrow(s->extents, s->extent_count, sizeof(*s->extents));
 		s->extents[s->extent_count++] = kept;
 	}
+}
+
+/* ---- extents ---- */
+
+/* Columns: FORMAT.md's of table extent. */
+static struct extent *unpack_row(const struct raw_row *row)
+{
+	const struct value *v = row->values;
+	struct extent *x;
+
+	if (v[14].kind != VALUE_BLOB || codec_hash(v[14].bytes) != (uint64_t)v[11].integer ||
+		v[10].integer < 0 || unpack_index(v[14].bytes, (uint64_t)v[10].integer, &x, NULL))
+		return NULL;
+	return x;
+}
+
+struct extent *salvage_extent(
+	struct salvaged *s, const struct kept_extent *e, const struct registry *registry)
+{
+	struct chunk_reader reader;
+	struct raw_row row = {0};
+	struct extent *x;
+
+	if (!e->is_hot)
+		return raw_read_row(s->db, e->place, TABLE_EXTENT, &row) ? unpack_row(&row) : NULL;
+	decode_chunks(s, e->chunk_begin, e->chunk_end, registry, &reader);
+	x = extent_ref(reader.hot.extent);
+	hot_reader_release(&reader.hot);
+	extent_sort(x);
+	return x;
+}
+
+/* Events of resources or streams that nobody knows any more cannot be taken. */
+static bool is_known(const struct extent *x, const struct registry *registry)
+{
+	for (size_t i = 0; i < x->event_count; i++) {
+		const struct tape_stream *stream = registry_stream(registry, x->events[i].stream);
+
+		if (!stream || stream->resource != x->objects[x->events[i].object].resource)
+			return false;
+	}
+	return true;
+}
+
+static void settle_extent(struct salvaged *s, struct kept_extent *e, const struct registry *registry)
+{
+	struct extent *x = salvage_extent(s, e, registry);
+
+	if (!x) {
+		if (!e->is_intact)
+			e->first_seq = e->last_seq = 0; /* what such a row says is worth nothing */
+		return;
+	}
+	e->is_readable = x->event_count > 0 && is_known(x, registry);
+	e->first_seq = extent_first_seq(x);
+	e->last_seq = extent_last_seq(x);
+	e->events = x->event_count;
+	e->raw_bytes = x->raw_bytes;
+	extent_unref(x);
+}
+
+static void refuse_unknown_streams(struct salvaged *s, const struct registry *registry)
+{
+	for (size_t i = 0; i < s->row_count; i++) {
+		if (s->rows[i].stream && !registry_stream(registry, s->rows[i].stream))
+			s->rows[i].fault = ROW_OF_NO_STREAM;
+	}
+}
+
+void salvage_settle(struct salvaged *s, const struct registry *registry)
+{
+	refuse_unknown_streams(s, registry);
+	for (size_t i = 0; i < s->extent_count; i++)
+		settle_extent(s, &s->extents[i], registry);
+	settle_chunks(s, registry);
+	raw_rest(s->db);
 }
 
 /* ---- blocks ---- */

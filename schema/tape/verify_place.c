@@ -50,8 +50,7 @@ static void add_leaf(struct leaves *l, int64_t page, int64_t cells)
 {
 	int64_t before = l->count ? l->items[l->count - 1].upto : 0;
 
-	if ((l->count & (l->count - 1)) == 0) /* twice the room at each power of two */
-		l->items = xrealloc(l->items, (l->count ? 2 * l->count : 1) * sizeof(*l->items));
+	l->items = xgrow(l->items, l->count, sizeof(*l->items));
 	l->items[l->count++] = (struct leaf){page, before + cells};
 }
 
