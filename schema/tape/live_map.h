@@ -1,6 +1,6 @@
 /*
- * live_map.h: the objects that live, by their keys, as events go by. A deleted object leaves nothing behind, so
- * that memory follows what lives and not how many there were.
+ * live_map.h: the objects that live, by their keys, as events go by. A deleted object leaves nothing behind,
+ * so that memory follows what lives and not how many there were.
  */
 #ifndef SCHEMA_TAPE_LIVE_MAP_H
 #define SCHEMA_TAPE_LIVE_MAP_H
@@ -31,8 +31,8 @@ void live_map_release(struct live_map *m);
 struct live_object *live_map_find(
 	const struct live_map *m, uint32_t resource, struct slice namespace, struct slice name);
 
-/* Takes event `index` of x, which is the last one of its key so far. NULL when that is a deletion, and when there
- * is no room: then the map is_full and no more is taken. */
+/* Takes event `index` of x, which is the last one of its key so far. NULL when that is a deletion, and when
+ * there is no room: then the map is_full and no more is taken. */
 struct live_object *live_map_note(struct live_map *m, const struct extent *x, size_t index);
 
 static inline struct slice live_object_namespace(const struct live_object *o)

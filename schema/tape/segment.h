@@ -45,8 +45,8 @@ int segment_create(const char *tape_path, uint32_t number, sqlite3 **ret, struct
 int segment_open(
 	const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err) MUST_CHECK;
 
-/* What the files of a segment hold: its database, and its log while it is open, which may be larger. The second
- * one leaves holes out. */
+/* What the files of a segment hold: its database, and its log while it is open, which may be larger. The
+ * second one leaves holes out. */
 uint64_t segment_file_bytes(const struct segment_file *file);
 uint64_t segment_allocated_bytes(const struct segment_file *file);
 
