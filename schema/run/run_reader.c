@@ -94,14 +94,22 @@ static int prepare(struct run_reader *r, struct err *err)
 	return sqlite3_prepare_v2(r->db, sql, -1, &r->writes, NULL) ? unreadable(r, err) : 0;
 }
 
-int run_reader_open(const char *path, struct run_reader **ret, struct err *err)
+int run_path_check(const char *path, struct err *err)
 {
-	struct run_reader *r;
 	struct stat st;
-	int rc = 0;
 
 	if (stat(path, &st))
 		return err_set_errno(err, errno, "cannot open the run '%s'", path);
+	return S_ISREG(st.st_mode) ? 0 : err_set(err, ERR_CORRUPT, "'%s' is not a run: it is no file", path);
+}
+
+int run_reader_open(const char *path, struct run_reader **ret, struct err *err)
+{
+	struct run_reader *r;
+	int rc = run_path_check(path, err);
+
+	if (rc)
+		return rc;
 	r = xcalloc(1, sizeof(*r));
 	r->path = xasprintf("%s%s", *path == '/' ? "" : "./", path);
 	if (sqlite3_open_v2(r->path, &r->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL))

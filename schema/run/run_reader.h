@@ -9,6 +9,10 @@
 
 struct run_reader;
 
+/* Whether the path may be that of a run: an open of what is no file (a pipe) can wait for ever.
+ * ERR_NOT_FOUND, or ERR_CORRUPT. */
+int run_path_check(const char *path, struct err *err) MUST_CHECK;
+
 /* ERR_NOT_FOUND, or ERR_CORRUPT when it is no run of a version that is known. */
 int run_reader_open(const char *path, struct run_reader **ret, struct err *err) MUST_CHECK;
 void run_reader_close(struct run_reader *r); /* NULL is accepted */

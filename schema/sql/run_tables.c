@@ -1,6 +1,8 @@
 /* run_tables.c: see run_tables.h. */
 #include "schema/sql/run_tables.h"
 
+#include "schema/run/run_reader.h"
+
 #include "schema/base/clock.h"
 #include "schema/run/run_file.h"
 
@@ -155,8 +157,10 @@ static int make_view(sqlite3 *db, const char *table, struct err *err)
 int run_tables_add(sqlite3 *db, const char *path, struct time_reader *times, struct err *err)
 {
 	static const char *const tables[] = {"requests", "deliveries", "writes", "faults"};
-	int code = attach(db, path, err);
+	int code = run_path_check(path, err);
 
+	if (!code)
+		code = attach(db, path, err);
 	if (!code)
 		code = check_run(db, path, err);
 	if (!code && time_collation_register(db, RUN_TIME_COLLATION, times) != SQLITE_OK)

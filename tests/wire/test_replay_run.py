@@ -196,9 +196,17 @@ class RunTest(Case):
 		cut = os.path.join(self.folder, "cut.run")
 		with open(self.path, "rb") as f, open(cut, "wb") as g:
 			g.write(f.read()[:5000])
-		for path in (stranger, crafted, cut, self.folder, os.path.join(self.folder, "none")):
+		pipe, empty = os.path.join(self.folder, "pipe"), os.path.join(self.folder, "empty")
+		os.mkfifo(pipe)  # to open it would be to wait
+		open(empty, "w").close()
+		for path in (stranger, crafted, cut, self.folder, os.path.join(self.folder, "none"), pipe, empty, "/dev/null"):
 			done = self.query("SELECT * FROM requests", run=path)
 			self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), (path, done.stderr))
+			if path == crafted:
+				continue
+			for command in (["diff", path, self.path], ["replay", self.tape_path, "--golden", path, "--", "true"]):
+				done = subprocess.run([KUBETAPE, *command], capture_output=True, text=True, timeout=60, check=False)
+				self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), (path, done.stderr))
 
 	def test_a_run_can_only_be_read(self):
 		r = self.begin()
