@@ -28,13 +28,18 @@ static int load(struct replay_faults *f, struct faults **ret, struct err *err)
 	return fault_load(f->tape, &options, ret, err);
 }
 
-/* The replay went back: what was over happens again. */
-static int restart(void *context, struct err *err)
+/* The replay was moved. When it went back, what was over happens again; gaps that it jumped over do not. */
+static int on_moved(void *context, bool back, struct err *err)
 {
 	struct replay_faults *f = context;
 	struct faults *faults;
-	int rc = load(f, &faults, err);
+	int rc;
 
+	if (!back) {
+		fault_act_jump(f->act, f->tape);
+		return 0;
+	}
+	rc = load(f, &faults, err);
 	if (rc == 0)
 		fault_act_restart(f->act, faults);
 	return rc;
@@ -59,7 +64,7 @@ void replay_faults_begin(struct replay_faults *f, struct deck *deck, struct run 
 	f->loaded = NULL;
 	player_direct(deck->player, &fault_act_director, f->act);
 	watches_use_faults(deck->watches, f->act);
-	deck->went_back = restart;
+	deck->moved = on_moved;
 	deck->context = f;
 }
 

@@ -23,7 +23,7 @@ struct replay_faults {
 int replay_faults_load(const struct replay_options *o, struct tape *tape, const struct world *world,
 	struct replay_faults *ret, struct err *err) MUST_CHECK;
 
-/* Once the deck is open, which tells of going back; borrows both. */
+/* Once the deck is open, which tells of moves; borrows both. */
 void replay_faults_begin(struct replay_faults *f, struct deck *deck, struct run *run);
 
 void replay_faults_close(struct replay_faults *f);

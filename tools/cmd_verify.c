@@ -6,6 +6,7 @@
 #include "schema/tape/verify.h"
 #include "tools/commands.h"
 #include "tools/progress.h"
+#include "tools/readable.h"
 #include "tools/table_out.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ struct verification {
 	struct progress progress;
 	uint64_t printed;
 	int64_t begin_ns;
+	struct readable readable; /* of a damaged tape, unless only its sums are looked at */
 };
 
 static void print_text_member(const char *name, const char *text)
@@ -102,13 +104,41 @@ static int step(void *context, uint64_t done, uint64_t total)
 	return progress_step(&v->progress, done, total);
 }
 
+/* ---- what can still be read ---- */
+
+static int is_stopped(void *context)
+{
+	(void)context;
+	return progress_stop_asked();
+}
+
+static bool is_counted(const struct verification *v, const struct tape_verify_result *r)
+{
+	return r->damages && !v->options->quick;
+}
+
+/* ": 38 of 40 events can be read" */
+static void print_readable(const struct readable *r)
+{
+	if (r->is_closed)
+		fputs("; it cannot be opened", stdout);
+	else
+		printf("; %s%llu of %llu events can be read", r->is_cut_short ? "at least " : "",
+			(unsigned long long)r->events, (unsigned long long)r->total);
+}
+
+/* ---- the end ---- */
+
 static void print_json_end(const struct verification *v, const struct tape_verify_result *r)
 {
 	if (!v->printed)
 		print_json_begin(v);
-	printf("%s],\n  \"intact\": %s,\n  \"damages\": %llu,\n  \"segments\": %llu,\n  \"events\": %llu,\n"
+	fputs(v->printed ? "\n  ]" : "]", stdout);
+	if (is_counted(v, r))
+		printf(",\n  \"readable_events\": %llu", (unsigned long long)v->readable.events);
+	printf(",\n  \"intact\": %s,\n  \"damages\": %llu,\n  \"segments\": %llu,\n  \"events\": %llu,\n"
 	       "  \"documents\": %llu,\n  \"stored_bytes\": %llu,\n  \"raw_bytes\": %llu,\n  \"seconds\": %.3f\n}\n",
-		v->printed ? "\n  " : "", r->damages ? "false" : "true", (unsigned long long)r->damages,
+		r->damages ? "false" : "true", (unsigned long long)r->damages,
 		(unsigned long long)r->segments, (unsigned long long)r->events,
 		(unsigned long long)r->documents, (unsigned long long)r->stored_bytes,
 		(unsigned long long)r->raw_bytes, (double)(clock_mono_ns(&clock_system) - v->begin_ns) / 1e9);
@@ -132,7 +162,9 @@ static void print_text_end(const struct verification *v, const struct tape_verif
 	else
 		printf(" is intact:");
 	printf(" %llu segment%s", (unsigned long long)r->segments, plural(r->segments));
-	if (!v->options->quick)
+	if (is_counted(v, r))
+		print_readable(&v->readable);
+	else if (!v->options->quick)
 		printf(", %llu event%s", (unsigned long long)r->events, plural(r->events));
 	printf(", %s in %s (%s/s)\n", bytes_format(stored, r->stored_bytes),
 		duration_format(passed, passed_ns),
@@ -155,6 +187,8 @@ static int verify(void *values, const struct operands *operands, struct err *err
 	progress_clear(&v.progress);
 	if (failed)
 		return failed;
+	if (is_counted(&v, &result))
+		v.readable = readable_count(path, is_stopped, NULL);
 	if (o->json)
 		print_json_end(&v, &result);
 	else

@@ -60,6 +60,11 @@ const struct faults *fault_act_faults(const struct fault_act *a)
 	return a ? a->faults : NULL;
 }
 
+void fault_act_jump(struct fault_act *a, const struct tape *t)
+{
+	faults_settle_past(a->faults, t, a->world->seq, a->world->time_ns);
+}
+
 void fault_act_serve(struct fault_act *a, struct server *server)
 {
 	a->server = server;

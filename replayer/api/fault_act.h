@@ -29,6 +29,9 @@ size_t fault_act_sum_up(struct fault_act *a, uint64_t until_seq);
 /* Borrowed, for the report; NULL: there are none. */
 const struct faults *fault_act_faults(const struct fault_act *a);
 
+/* The world has jumped ahead: recorded gaps that began and were over on the way do not happen. */
+void fault_act_jump(struct fault_act *a, const struct tape *t);
+
 /* Whose listener refuses; before it accepts. */
 void fault_act_serve(struct fault_act *a, struct server *server);
 

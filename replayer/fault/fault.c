@@ -366,7 +366,7 @@ size_t faults_settle_past(struct faults *f, const struct tape *t, uint64_t seq, 
 {
 	size_t count = 0;
 
-	for (size_t i = f->rule_count; i < f->file.count; i++) {
+	for (size_t i = f->next_recorded; i < f->file.count; i++) {
 		if (!was_over(&f->file.rules[i], seq, tape_ns))
 			continue;
 		f->states[i].settled = true;

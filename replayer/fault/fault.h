@@ -39,8 +39,9 @@ void faults_free(struct faults *f);
 const struct fault_rule *faults_rule(const struct faults *f, size_t index); /* NULL past the end */
 size_t faults_rule_count(const struct faults *f); /* without those of recorded gaps, which come last */
 
-/* The replay begins at that position: what was recorded before and is over by then leaves what it expired,
- * and does not happen. How many rules those are. Before the first tick. */
+/* The replay begins at that position, or has jumped there: what was recorded before, has not begun and is
+ * over by then leaves what it expired, and does not happen. Returns how many rules that are. Before the next
+ * tick. */
 size_t faults_settle_past(struct faults *f, const struct tape *t, uint64_t seq, int64_t tape_ns);
 
 /* ---- what happens ---- */

@@ -56,7 +56,7 @@ static int move(struct deck *d, uint64_t seq, int64_t tape_ns, struct err *err)
 		world_rebase(d->world, tape_ns);
 	watches_after_move(d->watches, back);
 	player_move(d->player, timeline, tape_ns);
-	rc = back && d->went_back ? d->went_back(d->context, err) : 0;
+	rc = d->moved ? d->moved(d->context, back, err) : 0;
 	player_tick(d->player);
 	return rc;
 }

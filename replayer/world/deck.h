@@ -21,8 +21,8 @@ struct deck {
 	int64_t first_ns;
 	int64_t longest_silence_ns;         /* 0: silences stay */
 	char notice[POSITION_REMARK_BYTES]; /* of the position asked for last: that it is a guess; "" none */
-	/* Told when the replay went back; NULL: nobody is. A failure is the move's. */
-	int (*went_back)(void *context, struct err *err);
+	/* Told when the replay was moved; NULL: nobody is. A failure is the move's. */
+	int (*moved)(void *context, bool back, struct err *err);
 	void *context;
 };
 

@@ -1,6 +1,7 @@
 """kubetape verify: exit codes, the line for a damage, JSON."""
 import json
 import os
+import re
 import unittest
 
 from tapes import TapeTest, event, pod
@@ -30,7 +31,22 @@ class Verify(TapeTest):
         first, last = done.stdout.splitlines()
         self.assertRegex(first, r"^seg-000001\.db at offset 3072: bad checksum of page 4: found [0-9a-f]{16}, "
                                 r"expected [0-9a-f]{16}$")
-        self.assertIn("is damaged: 1 damage in 1 segment", last)
+        self.assertIn("is damaged: 1 damage in 1 segment; ", last)
+
+    def test_a_damaged_tape_says_how_many_of_its_events_can_be_read(self):
+        whole = os.path.join(self.dir, "whole.tape")
+        self.make_tape(whole, self.rows + [event(60 + i, "MODIFIED", pod("b", "u2", 100 + i, spec={"text": "x" * 20000})) for i in range(3)])
+        self.tape, chain = whole, b"x" * 20
+        path = os.path.join(whole, "seg-000001.db")
+        with open(path, "rb") as f:
+            size = len(f.read())
+        for offset in range(2 * 1024 + 77, size - 1024, 1024):
+            self.damage(offset)
+            last = self.run_tape("verify", whole).stdout.splitlines()[-1]
+            self.damage(offset)
+            counts = re.search(r"; (?:at least )?(\d+) of 53 events can be read, |; it cannot be opened, ", last)
+            self.assertTrue(counts, last)
+        self.assertNotIn("readable_events", json.loads(self.run_tape("verify", "--json", whole).stdout))
 
     def test_json_says_the_same(self):
         got = json.loads(self.run_tape("verify", "--json", self.tape).stdout)

@@ -58,6 +58,15 @@ class BoundsTest(Case):
 		back = r.stderr().split("recorded faults were over before event 20", 1)[1]
 		self.assertNotIn("recorded gap", back)
 
+	def test_jumping_ahead_does_not_play_the_gaps_on_the_way(self):
+		r = self.replay(many_gaps(), "--wait-watchers", "100")
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+			self.assertEqual(r.request("POST", "/kubetape/v1/seek?to=seq:30")[0], 200)
+			self.assertEqual([e["object"]["metadata"]["name"] for e in w.take(28)], ["p%d" % i for i in range(28)])
+			self.assertNotIn("recorded gap", r.stderr())
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=40") as w:
+			self.assertEqual(w.next()["object"]["code"], 410)
+
 	def test_a_position_that_is_not_on_the_tape_is_told_and_is_exit_code_3(self):
 		for options, words in ((["--from", "7:00"], f"--from: '7:00' is 2027-01-15T07:00:00.000000000Z, 1h00m before the beginning of the tape, which goes from {BEGIN} (event 1)"),
 				(["--from", "now"], "before the beginning of the tape"), (["--until", "+1h"], "--until: '+1h' is 2027-01-15T09:00:00.000000000Z, 59m19s after the end of the tape"),
