@@ -48,7 +48,7 @@ FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
 .PHONY: all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python lint interop clients soak demo bench fuzz crash clean
 .DELETE_ON_ERROR:
-.SECONDARY:
+.PRECIOUS: $(B)/obj/%.o
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
 
@@ -233,6 +233,11 @@ $(B)/bench/bench: $(call object,$(wildcard tests/bench/bench*.c))
 $(B)/bench/gen_stream $(B)/bench/bench: | $(B)/libkubetape.a
 	$(link_with_library)
 
+# An object whose source was moved or removed would stay in programs that were linked with it.
+GONE := $(filter-out $(call object,$(shell find recorder replayer schema tools tests -name '*.c')),$(shell find $(B)/obj -name '*.o' 2>/dev/null))
+ifneq ($(GONE),)
+$(shell rm -f $(GONE) $(GONE:.o=.d))
+endif
 -include $(shell find build -name '*.d' 2>/dev/null)
 
 include tools/install.mk
