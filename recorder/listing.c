@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Servers fill their pages; so many in a row that bring nothing new will not end. */
+/* Servers fill their pages: after this many in a row without anything new no end will come. */
 #define MAX_IDLE_PAGES 3
 /* An item is what an event is, but for the frame around it; and a piece of the page more. */
 #define MAX_ITEM_BYTES (LIMIT_OBJECT_BYTES + (1u << 20))

@@ -22,7 +22,7 @@ struct json_list {
 	enum json_list_state state;
 	bool is_first;       /* nothing has come yet in the object or array that is being read */
 	struct buf pending;  /* what is not whole yet */
-	size_t look_again;   /* ... and is not worth another look before it is so long */
+	size_t look_again;   /* ... and this long it is worth another look */
 	uint64_t item_count; /* handed on so far */
 	/* Of the list, as far as they have come; the texts of kind, apiVersion and resourceVersion still
 	 * escaped. */

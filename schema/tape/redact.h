@@ -7,7 +7,7 @@
  * changes nothing.
  *
  * The digest is HMAC-SHA256, cut to 128 bits, with a key of its own for each tape. The key is kept beside the
- * tape, in FILE.tape.key, and not in it: who is given the tape alone cannot try out likely passwords. Without
+ * tape, in FILE.tape.key, and not in it: a reader of the tape alone cannot try out likely passwords. Without
  * the file a new key is made, and digests from then on differ from those before.
  */
 #ifndef SCHEMA_TAPE_REDACT_H

@@ -61,7 +61,7 @@ static bool is_suspicious(struct slice string, unsigned nesting)
 	return found;
 }
 
-/* Where the string ends that begins at `at`, behind its quote; NULL when it does not. */
+/* Where the string ends that begins at `at`, after its quote; NULL if it does not. */
 static const char *string_end(const char *at, const char *end)
 {
 	for (; at < end; at++) {

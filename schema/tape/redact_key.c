@@ -59,7 +59,7 @@ static char *key_path(const char *tape_path)
 	return xasprintf("%.*s.key", (int)len, tape_path);
 }
 
-/* Somebody else who made the file knows the key: nobody but ourselves, the superuser and the owner of the
+/* Another user that made the file knows the key: nobody but ourselves, the superuser and the owner of the
  * tape is believed. */
 static int check_owner(int fd, const char *path, const char *tape_path, struct err *err)
 {
@@ -72,7 +72,7 @@ static int check_owner(int fd, const char *path, const char *tape_path, struct e
 	if (key.st_uid == geteuid() || key.st_uid == 0 ||
 		(stat(tape_path, &tape) == 0 && tape.st_uid == key.st_uid))
 		return 0;
-	return err_set(err, ERR_DENIED, "key file '%s' belongs to another user (%ju), who would know the key",
+	return err_set(err, ERR_DENIED, "key file '%s' belongs to another user (%ju) and may be known",
 		path, (uintmax_t)key.st_uid);
 }
 

@@ -11,7 +11,7 @@ KUBETAPE = os.environ.get("KUBETAPE", "build/kubetape")
 VALUE = "zq7Canary-Vx3/Wf9~kJ2\"p\\8Yd"
 TABLES = ("events", "objects", "changes", "streams", "connections", "gaps", "missed", "marks", "bookmarks", "documents",
           "segments")
-PART = 9  # so many bytes of it in a row are no accident
+PART = 9  # bytes of it in a row are no accident
 
 
 def b64(text):

@@ -82,6 +82,17 @@ class Secrets(RecordTest):
         self.assertEqual(self.objects(recording)[0]["data"]["p"], b64("hunter2"))
         self.assertFalse(os.path.exists(self.tape + ".key"))
 
+    @unittest.skipUnless(os.geteuid() == 0, "giving a file away needs root")
+    def test_a_key_that_another_user_made_is_refused(self):
+        self.secrets.put("s", data={"p": b64("hunter2")})
+        with open(self.tape + ".key", "wb") as f:
+            f.write(b"k" * 32)
+        os.chown(self.tape + ".key", 65534, -1)
+        recording = self.record("secrets")
+        self.assertEqual(recording.wait(), 1)
+        self.assertIn(f"key file '{self.tape}.key' belongs to another user (65534)", recording.lines[-1])
+        self.assertFalse(os.path.exists(self.tape))
+
     def test_no_key_is_made_without_secrets(self):
         self.record("pods").ready(1)
         self.assertFalse(os.path.exists(self.tape + ".key"))
