@@ -1,39 +1,23 @@
 /* descriptors.c: see descriptors.h. */
 #include "recorder/descriptors.h"
 
+#include "schema/base/open_files.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Some programs that we start close every number that they may have: a limit of a billion takes them minutes.
- */
-#define MOST 65536
 /* Two streams, the tape and its next segment, the loop, and libcurl's own. */
 #define LEAST 40
-
-static void raise_limit(void)
-{
-	struct rlimit limit;
-	rlim_t wanted = MOST;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	if (limit.rlim_max < wanted)
-		wanted = limit.rlim_max;
-	if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= wanted)
-		return;
-	limit.rlim_cur = wanted;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 int descriptors_prepare(struct err *err)
 {
 	int taken[LEAST], count = 0, why;
 	struct rlimit limit = {0};
 
-	raise_limit();
+	open_files_raise(NULL);
 	while (count < LEAST && (taken[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
 		count++;
 	why = errno;

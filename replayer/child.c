@@ -106,6 +106,20 @@ static void on_exit_of_child(uv_process_t *process, int64_t status, int signal_n
 	c->options.exited(c->options.context, signal_number ? 128 + signal_number : (int)status);
 }
 
+/* With that limit of open files, which a child inherits; NULL: ours. */
+static int spawn_within(uv_loop_t *loop, uv_process_t *process, const uv_process_options_t *options,
+	const struct rlimit *open_files)
+{
+	struct rlimit own;
+	bool lowered = open_files && getrlimit(RLIMIT_NOFILE, &own) == 0 &&
+		       setrlimit(RLIMIT_NOFILE, open_files) == 0;
+	int rc = uv_spawn(loop, process, options);
+
+	if (lowered)
+		setrlimit(RLIMIT_NOFILE, &own);
+	return rc;
+}
+
 static int spawn(struct child *c, uv_loop_t *loop, const int fds[3], struct err *err)
 {
 	uv_stdio_container_t stdio[3];
@@ -126,7 +140,7 @@ static int spawn(struct child *c, uv_loop_t *loop, const int fds[3], struct err 
 		stdio[0].flags = UV_IGNORE;
 	c->spawned = true; /* the process is a handle then, also when this fails */
 	c->handles++;
-	rc = uv_spawn(loop, &c->process, &options);
+	rc = spawn_within(loop, &c->process, &options, c->options.open_files);
 	free(environment[0]);
 	free(environment[1]);
 	free(environment);

@@ -4,6 +4,7 @@
 
 #include "schema/base/err.h"
 
+#include <sys/resource.h>
 #include <uv.h>
 
 struct child;
@@ -12,6 +13,7 @@ struct child_options {
 	char **command;          /* with its arguments, NULL after the last */
 	const char *kubeconfig;  /* what KUBECONFIG says to it */
 	const char *control_url; /* what KUBETAPE_CONTROL says to it (control.h); NULL: nothing */
+	const struct rlimit *open_files; /* its limit; NULL: ours */
 	/* Gets the exit code; 128 + the signal's number if a signal ended it. */
 	void (*exited)(void *context, int exit_code);
 	void *context;

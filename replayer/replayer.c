@@ -12,6 +12,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
+#include "schema/base/open_files.h"
 #include "schema/tape/position.h"
 
 #include <errno.h>
@@ -24,7 +25,9 @@
 #define HISTORY_WINDOW (1u << 20) /* events of each resource that can be watched from the past: 16 MB */
 /* Of the C library's heap: each move starts a thread that reads, and with an arena for each of them all would
  * keep what they once used. */
-#define ARENAS_MAX 2
+#define ARENAS_MAX      2
+#define CONNECTIONS_MAX 20000
+#define FILES_KEPT      128
 #define REMIND_MS  10000 /* somebody may wait for a clock that waits for watches */
 
 /* ---- playing ---- */
@@ -115,6 +118,16 @@ static int open_access(struct replayer *r, struct err *err)
 	return access_open(&r->access, &r->api.access, err);
 }
 
+/* Some descriptors are for other things than connections: the tape, the run file, the command's output. */
+static size_t connection_places(struct replayer *r)
+{
+	size_t files = open_files_raise(&r->open_files), kept = files / 4;
+
+	if (kept > FILES_KEPT)
+		kept = FILES_KEPT;
+	return files - kept < CONNECTIONS_MAX ? files - kept : CONNECTIONS_MAX;
+}
+
 static int open_server(struct replayer *r, struct err *err)
 {
 	struct server_options so = {.handle = api_handle, .context = &r->api, .has_control = true};
@@ -130,6 +143,7 @@ static int open_server(struct replayer *r, struct err *err)
 	so.host = r->host;
 	so.port = r->port;
 	so.tls = r->tls;
+	so.connections = connection_places(r);
 	rc = server_open(&r->loop, &so, &r->server, err);
 	r->delivery.server = r->server;
 	if (rc)
@@ -321,6 +335,7 @@ static int begin_terminal(struct replayer *r, struct err *err)
 	const struct child_options child = {.command = o->child,
 		.kubeconfig = r->kubeconfig,
 		.control_url = r->control_url,
+		.open_files = &r->open_files,
 		.exited = replayer_on_child_exit,
 		.context = r,
 		.output = o->keys ? on_child_output : NULL};

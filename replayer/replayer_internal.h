@@ -15,6 +15,8 @@
 #include "replayer/world/deck.h"
 #include "replayer/world/player.h"
 
+#include <sys/resource.h>
+
 struct replayer {
 	const struct replay_options *options;
 	uv_loop_t loop;
@@ -40,6 +42,7 @@ struct replayer {
 	struct keys *keys; /* NULL: no terminal */
 	struct api api;
 	struct access_options access;
+	struct rlimit open_files; /* as we found the limit, and as the child shall */
 	char *host, *url, *control_url, *kubeconfig;
 	bool over, too_late;
 	bool asked;    /* the child was asked to end */

@@ -174,6 +174,13 @@ void conn_reset(struct conn *c)
 	close_socket(c, false);
 }
 
+bool conn_is_spare(const struct conn *c)
+{
+	if (c->peer.beside || conn_is_frozen(c))
+		return false;
+	return c->state == CONN_HANDSHAKE || (c->state == CONN_RUNNING && c->protocol->idle(c->self));
+}
+
 void conn_retire(struct conn *c)
 {
 	if (c->peer.beside)

@@ -57,6 +57,9 @@ void conn_freeze(struct conn *c, uint64_t by);
 void conn_thaw(struct conn *c, uint64_t by);
 bool conn_is_frozen(const struct conn *c);
 
+/* It came through the port, and no request is under way: it may be closed if others need its place. */
+bool conn_is_spare(const struct conn *c);
+
 /* Takes no further request; reset when none is under way. One that came beside the port goes on. */
 void conn_retire(struct conn *c);
 

@@ -5,6 +5,7 @@
 #include "replayer/wire/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -19,17 +20,22 @@
 #define ACCEPTS_A_TURN      64 /* so that a storm of new connections does not hold up running ones */
 #define TICK_MS             1000
 #define CONTROL_BACKLOG     64
+/* A connection that is kept without a request for this long gives way to a new one when there are too many. */
+#define GIVES_WAY_NS        NS_PER_S
 
 struct server {
 	struct server_options options;
 	uv_loop_t *loop;
 	struct listener port;
 	int control_fd; /* -1: none */
+	int spare_fd;   /* given up for a control connection when no other descriptor is left; -1: it is */
 	uv_poll_t listener, control;
 	uv_check_t turn_end;
 	uv_timer_t ticker;
 	int open_handles;
 	bool closing, refusing;
+	bool resting, control_resting; /* nothing is accepted until the next tick, or until somebody goes */
+	bool somebody_went;
 	struct conn *conns;
 	size_t conn_count;
 	struct conn **awake; /* own array, in the order in which they woke up */
@@ -102,6 +108,7 @@ void server_remove(struct server *s, struct conn *c)
 	if (links->next)
 		conn_links(links->next)->previous = links->previous;
 	s->conn_count--;
+	s->somebody_went = true;
 }
 
 void server_wake(struct server *s, struct conn *c)
@@ -140,9 +147,16 @@ void server_flush(struct server *s)
 	s->flushed_count = s->awake_count = 0;
 }
 
+static void listen_again(struct server *s);
+
 static void on_turn_end(uv_check_t *handle)
 {
-	server_flush(handle->data);
+	struct server *s = handle->data;
+
+	server_flush(s);
+	if (s->somebody_went)
+		listen_again(s);
+	s->somebody_went = false;
 }
 
 static void on_tick(uv_timer_t *handle)
@@ -155,38 +169,100 @@ static void on_tick(uv_timer_t *handle)
 		conn_tick(c, now_ns);
 	}
 	server_flush(s);
+	listen_again(s);
 }
 
 /* ---- listening ---- */
 
-/* Control has some places of its own. */
-static void accept_one(struct server *s, int fd, bool is_control)
+static void take_spare(struct server *s)
 {
-	static const int on = 1;
+	if (s->spare_fd < 0)
+		s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
 
-	if (s->conn_count >= s->options.connections + (is_control ? CONTROL_PLACES : 0)) {
-		close(fd);
-		return;
+/* Closes the connection that has been kept without a request for the longest. False when none has for long. */
+static bool make_room(struct server *s)
+{
+	int64_t now_ns = clock_mono_ns(&clock_system), oldest_ns = now_ns - GIVES_WAY_NS;
+	struct conn *oldest = NULL;
+
+	for (struct conn *c = s->conns; c; c = conn_links(c)->next) {
+		if (conn_is_spare(c) && conn_progress_ns(c) < oldest_ns) {
+			oldest = c;
+			oldest_ns = conn_progress_ns(c);
+		}
 	}
-	if (!is_control)
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	conn_open(s, fd, is_control ? NULL : s->options.tls, is_control);
+	if (oldest)
+		conn_close(oldest);
+	return oldest != NULL;
+}
+
+/* Who comes waits in the kernel's queue meanwhile. */
+static void rest(struct server *s, bool is_control)
+{
+	if (is_control)
+		s->control_resting = true;
+	else
+		s->resting = true;
+	uv_poll_stop(is_control ? &s->control : &s->listener);
+}
+
+/* The next connection's socket, negative when there is none. When descriptors have run out there is one left for
+ * control, and the others wait. */
+static int accept_next(struct server *s, bool is_control)
+{
+	int from = is_control ? s->control_fd : s->port.fd, fd;
+
+	fd = accept4(from, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	if (fd >= 0 || errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
+		return fd;
+	if (is_control && s->spare_fd >= 0) {
+		close(s->spare_fd);
+		s->spare_fd = -1;
+		fd = accept4(from, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	}
+	if (fd < 0)
+		rest(s, is_control);
+	return fd;
+}
+
+/* Control has some places of its own. */
+static bool is_full(struct server *s, bool is_control)
+{
+	size_t places = s->options.connections + (is_control ? CONTROL_PLACES : 0);
+
+	if (s->conn_count < places || (!is_control && make_room(s)))
+		return false;
+	rest(s, is_control);
+	return true;
 }
 
 static void on_connection(uv_poll_t *handle, int status, int events)
 {
+	static const int on = 1;
 	struct server *s = handle->data;
 	bool is_control = handle == &s->control;
 
 	(void)events;
-	for (int i = 0; status == 0 && i < ACCEPTS_A_TURN; i++) {
-		int fd = accept4(
-			is_control ? s->control_fd : s->port.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	for (int i = 0; status == 0 && i < ACCEPTS_A_TURN && !is_full(s, is_control); i++) {
+		int fd = accept_next(s, is_control);
 
 		if (fd < 0)
 			return;
-		accept_one(s, fd, is_control);
+		if (!is_control)
+			setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		conn_open(s, fd, is_control ? NULL : s->options.tls, is_control);
 	}
+}
+
+static void listen_again(struct server *s)
+{
+	take_spare(s);
+	if (s->resting && !s->refusing)
+		uv_poll_start(&s->listener, UV_READABLE, on_connection);
+	if (s->control_resting)
+		uv_poll_start(&s->control, UV_READABLE, on_connection);
+	s->resting = s->control_resting = false;
 }
 
 /* Without it control goes through the port alone: no reason to fail, as when another replay has that port of
@@ -229,7 +305,7 @@ int server_open(uv_loop_t *loop, const struct server_options *options, struct se
 
 	s->options = *options;
 	s->loop = loop;
-	s->control_fd = -1;
+	s->control_fd = s->spare_fd = -1;
 	if (!s->options.stall_ns)
 		s->options.stall_ns = DEFAULT_STALL_NS;
 	if (!s->options.connections)
@@ -240,6 +316,7 @@ int server_open(uv_loop_t *loop, const struct server_options *options, struct se
 		return rc;
 	}
 	start_handles(s);
+	take_spare(s);
 	if (s->options.has_control)
 		listen_for_control(s);
 	*ret = s;
@@ -279,7 +356,7 @@ int server_accept(struct server *s, struct err *err)
 	rc = listener_accept_again(&s->port, err);
 	if (rc)
 		return rc;
-	s->refusing = false;
+	s->refusing = s->resting = false;
 	uv_poll_start(&s->listener, UV_READABLE, on_connection);
 	return 0;
 }
@@ -309,6 +386,8 @@ void server_close(struct server *s)
 		uv_close((uv_handle_t *)&s->control, on_handle_closed);
 		close(s->control_fd);
 	}
+	if (s->spare_fd >= 0)
+		close(s->spare_fd);
 	uv_close((uv_handle_t *)&s->turn_end, on_handle_closed);
 	uv_close((uv_handle_t *)&s->ticker, on_handle_closed);
 }

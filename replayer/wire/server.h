@@ -20,7 +20,8 @@ struct server_options {
 	int port;           /* 0: a free one */
 	struct tls *tls;    /* NULL: plain; borrowed */
 	int64_t stall_ns;   /* a peer that takes nothing for so long is cut; 0: 10 s */
-	size_t connections; /* at most so many; 0: 20,000 */
+	size_t connections; /* at most so many at once; 0: 20,000. The one that was longest without a request
+	                     * gives way to a new one */
 	bool has_control;   /* also listens at control_address.h, whatever happens to the port */
 	server_handler *handle;
 	void *context;
