@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #define HANDSHAKE_NS     (10 * NS_PER_S)
-#define INPUT_MAX_BYTES  (8u << 20)   /* of one connection, head and body of a request and what follows it */
-#define READ_A_TURN      (256u << 10) /* so that one busy peer does not hold up the others */
-#define TLS_WRITE_BYTES  (16u << 10)  /* one record */
+#define HELD_FREE_BYTES  (16u << 10)     /* what every connection may keep, however many there are */
+#define SLICE_NS         (4 * NS_PER_MS) /* of a turn, for one connection */
+#define READ_A_TURN      (256u << 10)    /* so that one busy peer does not hold up the others */
+#define TLS_WRITE_BYTES  (16u << 10)     /* one record */
 #define IOVECS_MAX       64
 #define CACHE_LINE_BYTES 64
 #define PREFACE          "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" /* RFC 9113, section 3.4 */
@@ -41,7 +42,11 @@ struct conn {
 	void *self;
 	struct buf in;
 	size_t in_max;
+	size_t held; /* as conn_hold said, and the input */
 	int64_t progress_ns;
+	int64_t began_ns; /* of its time in this turn */
+	int64_t flush_ns; /* when a flush turned out to be a long one */
+	int64_t spent_ns; /* of the loop's time, lately */
 	struct conn_links links;
 };
 
@@ -140,12 +145,14 @@ bool conn_is_frozen(const struct conn *c)
 static void on_closed(uv_handle_t *handle)
 {
 	struct conn *c = handle->data;
+	struct server *server = c->server;
 
 	if (c->protocol)
 		c->protocol->closed(c->self);
 	tls_session_free(c->tls);
 	buf_release(&c->in);
 	free(c);
+	server_forget(server);
 }
 
 static void close_socket(struct conn *c, bool goodbye)
@@ -155,6 +162,7 @@ static void close_socket(struct conn *c, bool goodbye)
 	if (goodbye && c->tls)
 		tls_shutdown(c->tls);
 	c->state = CONN_CLOSED;
+	server_hold(c->server, c->held, 0);
 	server_remove(c->server, c);
 	uv_close((uv_handle_t *)&c->poll, on_closed);
 	close(c->fd);
@@ -263,6 +271,58 @@ static ssize_t read_some(struct conn *c, char *to, size_t max)
 	return n > 0 ? n : -1;
 }
 
+/* ---- what is kept ---- */
+
+bool conn_hold(struct conn *c, size_t bytes)
+{
+	size_t held = bytes + c->in.cap, all = server_hold(c->server, c->held, held);
+
+	c->held = held;
+	return held <= LIMIT_CONN_HELD_BYTES && (held <= HELD_FREE_BYTES || all <= LIMIT_HELD_BYTES);
+}
+
+/* ---- its time ---- */
+
+bool conn_has_had_its_time(const struct conn *c)
+{
+	return clock_mono_ns(&clock_system) - c->began_ns > SLICE_NS;
+}
+
+bool conn_flushes_long(struct conn *c, size_t rounds)
+{
+	int64_t now_ns;
+
+	if (rounds < 2)
+		return false;
+	now_ns = clock_mono_ns(&clock_system);
+	if (rounds == 2)
+		c->flush_ns = now_ns;
+	return now_ns - c->flush_ns > SLICE_NS;
+}
+
+bool conn_is_busy(const struct conn *c)
+{
+	return c->spent_ns > SLICE_NS;
+}
+
+static void begin_slice(struct conn *c)
+{
+	c->began_ns = clock_mono_ns(&clock_system);
+}
+
+static void end_slice(struct conn *c)
+{
+	c->spent_ns += clock_mono_ns(&clock_system) - c->began_ns;
+}
+
+void conn_yield(struct conn *c)
+{
+	if (c->state != CONN_CLOSED)
+		server_wait(c->server, c);
+}
+
+/* ---- what arrives ---- */
+
 /* TLS may hold decrypted bytes that poll does not know of, so it is read until nothing comes. */
 static void read_input(struct conn *c)
 {
@@ -291,6 +351,25 @@ static void read_input(struct conn *c)
 		conn_close(c);
 	if (c->in.len == 0)
 		buf_release(&c->in);
+	if (c->state == CONN_RUNNING && !conn_hold(c, c->protocol->kept(c->self))) {
+		c->protocol->relieve(c->self);
+		(void)!conn_hold(c, c->protocol->kept(c->self));
+	}
+}
+
+static void take_input(struct conn *c)
+{
+	if (c->state == CONN_HANDSHAKE)
+		shake_hands(c);
+	if (c->state == CONN_RUNNING)
+		read_input(c);
+}
+
+static void on_readable(struct conn *c)
+{
+	begin_slice(c);
+	take_input(c);
+	end_slice(c);
 }
 
 static void on_event(uv_poll_t *handle, int status, int events)
@@ -303,10 +382,15 @@ static void on_event(uv_poll_t *handle, int status, int events)
 	}
 	if (events & UV_WRITABLE)
 		c->socket_full = false;
-	if (c->state == CONN_HANDSHAKE)
+	if (!(events & UV_READABLE) && c->state == CONN_HANDSHAKE)
 		shake_hands(c);
-	if (c->state == CONN_RUNNING && (events & UV_READABLE))
-		read_input(c);
+	if (events & UV_READABLE) {
+		/* What is not read now is told again. */
+		if (server_is_pressed(c->server) || conn_is_busy(c))
+			conn_yield(c);
+		else
+			on_readable(c);
+	}
 	if (c->state == CONN_RUNNING && (events & UV_WRITABLE))
 		conn_flush(c);
 	poll_for_what_is_needed(c);
@@ -361,12 +445,6 @@ static ssize_t write_tls(struct conn *c, const struct slice *pieces, size_t coun
 	}
 }
 
-void conn_yield(struct conn *c)
-{
-	c->socket_full = true;
-	poll_for_what_is_needed(c);
-}
-
 ssize_t conn_write(struct conn *c, const struct slice *pieces, size_t count)
 {
 	ssize_t sent;
@@ -411,8 +489,22 @@ void conn_flush(struct conn *c)
 	poll_for_what_is_needed(c);
 }
 
+/* Input that the protocol left, if it may take any, further input, and what is to be written. */
+void conn_continue(struct conn *c)
+{
+	begin_slice(c);
+	if (c->state == CONN_RUNNING && !c->may_be_http2 && !conn_is_frozen(c))
+		c->protocol->readable(c->self);
+	if (!conn_has_had_its_time(c))
+		take_input(c);
+	conn_flush(c);
+	end_slice(c);
+	poll_for_what_is_needed(c);
+}
+
 void conn_tick(struct conn *c, int64_t now_ns)
 {
+	c->spent_ns /= 2;
 	if (c->frozen)
 		return;
 	if (c->state == CONN_RUNNING)
@@ -428,9 +520,9 @@ void conn_open(struct server *server, int fd, struct tls *tls, bool beside)
 	c->server = server;
 	c->fd = fd;
 	c->peer = (struct peer){.fd = fd, .beside = beside, .is_secure = tls != NULL};
-	c->in_max = INPUT_MAX_BYTES;
+	c->in_max = CONN_INPUT_MAX_BYTES;
 	c->progress_ns = clock_mono_ns(&clock_system);
-	buf_init(&c->in, INPUT_MAX_BYTES + SERVER_SCRATCH_BYTES);
+	buf_init(&c->in, CONN_INPUT_MAX_BYTES + SERVER_SCRATCH_BYTES);
 	c->tls = tls ? tls_session_new(tls, fd) : NULL;
 	if ((tls && !c->tls) || uv_poll_init(server_loop(server), &c->poll, fd)) {
 		tls_session_free(c->tls);

@@ -14,10 +14,15 @@
 #include "replayer/wire/http.h"
 #include "replayer/wire/peer.h"
 #include "replayer/wire/tls.h"
+#include "schema/base/limits.h"
 
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <uv.h>
+
+/* Of bytes that have arrived and were not taken: head and body of a request, and a little of what follows it.
+ */
+#define CONN_INPUT_MAX_BYTES (LIMIT_REQUEST_HEAD_BYTES + LIMIT_REQUEST_BODY_BYTES + (64u << 10))
 
 struct conn;
 struct server;
@@ -36,6 +41,10 @@ struct conn_protocol {
 	bool (*idle)(const void *self);
 	/* No further request is wanted; what runs goes on. */
 	void (*retire)(void *self);
+	/* How many bytes are kept of requests that are not whole or wait, besides conn_input. */
+	size_t (*kept)(const void *self);
+	/* That is too much: gives such requests up. May close the connection. */
+	void (*relieve)(void *self);
 	/* Has the cache fetch what flush needs; NULL: nothing. */
 	void (*prefetch)(const void *self);
 };
@@ -75,8 +84,18 @@ ssize_t conn_write(struct conn *c, const struct slice *pieces, size_t count);
 /* Has the protocol's flush called at the end of this turn. */
 void conn_wake(struct conn *c);
 
-/* Has it called in the next turn, when the others have had theirs. */
+/* Lets others have their turn: readable (if there is input) and flush are called later. */
 void conn_yield(struct conn *c);
+
+/* Whether this connection has had its time in this turn, so that it is to yield. */
+bool conn_has_had_its_time(const struct conn *c);
+
+/* Whether a flush that has come to its n-th round takes long enough to yield; the first two cost nothing. */
+bool conn_flushes_long(struct conn *c, size_t rounds);
+
+/* For a protocol that keeps more while it reads: how much it is now, besides conn_input. False when that is
+ * too much, on this connection or on all together. */
+bool conn_hold(struct conn *c, size_t bytes) MUST_CHECK;
 
 struct server *conn_server(struct conn *c);
 
@@ -90,6 +109,13 @@ int64_t conn_progress_ns(const struct conn *c);
 
 void conn_flush(struct conn *c);
 
+/* Goes on after conn_yield. */
+void conn_continue(struct conn *c);
+
+/* Whether it has taken more than a little of the loop's time lately: then it waits until others were served.
+ */
+bool conn_is_busy(const struct conn *c);
+
 /* Has the cache fetch what conn_flush will touch: 0 the connection itself, then 1 what it points to, then 2
  * what that points to. Each should have time to arrive before the next one. */
 void conn_prefetch(const struct conn *c, int depth);
@@ -100,6 +126,9 @@ void conn_tick(struct conn *c, int64_t now_ns);
 struct conn_links {
 	struct conn *next, *previous; /* all connections */
 	bool awake;
+	bool waits;                                   /* in a queue of the server, with those ... */
+	struct conn *next_waiting, *previous_waiting; /* ... that yielded, too */
+	bool waits_as_busy;
 };
 struct conn_links *conn_links(struct conn *c);
 

@@ -8,15 +8,34 @@
 
 static const char last_chunk[] = "0\r\n\r\n";
 
-void exchange_init(struct exchange *x, const struct exchange_carrier *carrier)
+void exchange_init(
+	struct exchange *x, const struct exchange_carrier *carrier, struct exchange_account *account)
 {
-	*x = (struct exchange){.carrier = carrier};
+	*x = (struct exchange){.carrier = carrier, .account = account};
+}
+
+static void count_in(struct exchange *x, size_t bytes)
+{
+	x->waiting_bytes += bytes;
+	for (struct exchange_account *a = x->owner ? NULL : x->account; a; a = a->parent)
+		a->bytes += bytes;
+}
+
+static void count_out(struct exchange *x, size_t bytes)
+{
+	x->waiting_bytes -= bytes;
+	for (struct exchange_account *a = x->owner ? NULL : x->account; a; a = a->parent)
+		a->bytes -= bytes;
 }
 
 void exchange_own(struct exchange *x, const struct exchange_owner *owner, void *context)
 {
+	size_t waiting = x->waiting_bytes;
+
+	count_out(x, waiting);
 	x->owner = owner;
 	x->owner_context = context;
+	count_in(x, waiting);
 }
 
 static void grow(struct exchange *x)
@@ -37,7 +56,7 @@ static void add(struct exchange *x, struct blob *b, struct slice bytes)
 	if (x->count == x->cap)
 		grow(x);
 	x->pieces[(x->first + x->count++) % x->cap] = (struct exchange_piece){b, bytes};
-	x->waiting_bytes += bytes.len;
+	count_in(x, bytes.len);
 	x->body_bytes += bytes.len;
 	x->carrier->wake(x);
 }
@@ -68,6 +87,11 @@ void exchange_push(struct exchange *x, struct blob *b)
 void exchange_push_raw(struct exchange *x, struct blob *b)
 {
 	add(x, blob_ref(b), blob_body(b));
+}
+
+void exchange_go_on(struct exchange *x)
+{
+	x->carrier->go_on(x);
 }
 
 void exchange_finish(struct exchange *x)
@@ -113,7 +137,8 @@ void exchange_release(struct exchange *x)
 	for (uint32_t i = 0; i < x->count; i++)
 		blob_unref(x->pieces[(x->first + i) % x->cap].blob);
 	free(x->pieces);
-	exchange_init(x, x->carrier);
+	count_out(x, x->waiting_bytes);
+	exchange_init(x, x->carrier, x->account);
 	if (owner && owner->closed)
 		owner->closed(context);
 }
@@ -129,7 +154,7 @@ size_t exchange_peek(const struct exchange *x, struct slice *ret, size_t max)
 
 void exchange_sent(struct exchange *x, size_t n)
 {
-	x->waiting_bytes -= n;
+	count_out(x, n);
 	while (x->count) {
 		struct exchange_piece *p = &x->pieces[x->first];
 

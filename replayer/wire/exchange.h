@@ -54,7 +54,8 @@ struct exchange_carrier {
 	/* Sends the head; length < 0: not known, the body ends with finish. Returns the body's framing. */
 	enum exchange_framing (*head)(struct exchange *x, int status, const struct http_header *headers,
 		size_t count, int64_t length);
-	void (*wake)(struct exchange *x); /* there is something to send, or it is BROKEN */
+	void (*wake)(struct exchange *x);  /* there is something to send, or it is BROKEN */
+	void (*go_on)(struct exchange *x); /* the owner is to be asked again when others had their turn */
 	/* code: of an HTTP/2 stream's reset. */
 	void (*abort)(struct exchange *x, enum exchange_abort how, uint32_t code);
 	void (*freeze)(struct exchange *x, uint64_t by); /* see conn_freeze */
@@ -65,6 +66,13 @@ struct exchange_carrier {
 struct exchange_piece {
 	struct blob *blob;
 	struct slice bytes;
+};
+
+/* Bytes of answers that were made as a whole and wait to be sent; those of the parent, too. Answers of owners
+ * that are asked for more bound themselves. */
+struct exchange_account {
+	size_t bytes;
+	struct exchange_account *parent; /* NULL: none */
 };
 
 struct exchange {
@@ -79,6 +87,7 @@ struct exchange {
 	struct exchange_piece *pieces; /* a ring */
 	uint32_t first, count, cap;
 	size_t waiting_bytes;
+	struct exchange_account *account;       /* NULL: nobody counts */
 	const struct http_header *more_headers; /* borrowed; sent with the answer, after its own */
 	size_t more_header_count;
 	int status;          /* of the answer; 0 before it */
@@ -103,6 +112,10 @@ void exchange_push(struct exchange *x, struct blob *b);
 /* Queues bytes that are sent as they are, without chunk framing. */
 void exchange_push_raw(struct exchange *x, struct blob *b);
 
+/* For an owner that was asked for more and has not got to its end in the time that it may take: it is asked
+ * again when others had their turn, whether it has pushed something or not. */
+void exchange_go_on(struct exchange *x);
+
 /* The body is whole; nothing may be pushed any more. */
 void exchange_finish(struct exchange *x);
 
@@ -124,7 +137,8 @@ static inline size_t exchange_waiting(const struct exchange *x)
 
 /* ---- for carriers ---- */
 
-void exchange_init(struct exchange *x, const struct exchange_carrier *carrier);
+void exchange_init(
+	struct exchange *x, const struct exchange_carrier *carrier, struct exchange_account *account);
 
 /* Drops what waits and tells the owner. Safe to call twice. */
 void exchange_release(struct exchange *x);

@@ -10,13 +10,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define HEAD_NS        (32 * NS_PER_S) /* for a request to arrive */
+#define HEAD_NS        (32 * NS_PER_S) /* for a request's head to arrive */
+#define BODY_NS        (60 * NS_PER_S) /* ... and for its body */
 #define IDLE_NS        (90 * NS_PER_S) /* between requests */
 #define PIECES_A_WRITE 64
 #define WRITE_A_TURN   (1u << 20) /* then others have their turn */
 /* Pipelined bytes kept while an answer runs, and at other times; more wait in the socket. */
 #define INPUT_WHILE_BUSY (64u << 10)
-#define INPUT_OTHERWISE  (8u << 20)
+#define INPUT_OTHERWISE  CONN_INPUT_MAX_BYTES
 #define ANSWER_HEAD_MAX  (64u << 10)
 
 enum http1_state { HTTP1_HEAD, HTTP1_BODY, HTTP1_ANSWER, HTTP1_UPGRADED };
@@ -30,7 +31,8 @@ struct http1_conn {
 	struct buf body;   /* decoded chunks */
 	size_t scanned;    /* of the head */
 	size_t head_bytes; /* of the request whose body is being read */
-	size_t body_bytes; /* of the body as it was sent */
+	size_t body_bytes; /* of the body, unless it comes in chunks */
+	int64_t since_ns;  /* when the head, or the body, began to arrive; 0: it has not */
 	bool last;         /* close after this answer */
 	bool old;          /* the request was HTTP/1.0 */
 };
@@ -109,20 +111,27 @@ static bool is_frozen(struct exchange *x)
 	return conn_is_frozen(of_exchange(x)->conn);
 }
 
-static const struct exchange_carrier carrier = {send_head, wake, abort_answer, freeze, is_frozen};
+static void go_on(struct exchange *x)
+{
+	conn_yield(of_exchange(x)->conn);
+}
+
+static const struct exchange_carrier carrier = {send_head, wake, go_on, abort_answer, freeze, is_frozen};
 
 /* ---- the request ---- */
 
 /* What cannot be read as a request is answered in plain text, and the connection ends. */
 static void refuse(struct http1_conn *h, int status)
 {
-	const struct http_header type = {slice_of("Content-Type"), slice_of("text/plain; charset=utf-8")};
+	const struct http_header headers[] = {
+		{slice_of("Content-Type"), slice_of("text/plain; charset=utf-8")},
+		{slice_of("Retry-After"), slice_of("1")}};
 	char *text = xasprintf("%d %s", status, http_reason(status));
 	struct blob *b = blob_of(slice_of(text));
 
 	h->last = true;
 	enter(h, HTTP1_ANSWER);
-	exchange_answer(&h->exchange, status, &type, 1, (int64_t)strlen(text));
+	exchange_answer(&h->exchange, status, headers, status == 429 ? 2 : 1, (int64_t)strlen(text));
 	exchange_push(&h->exchange, b);
 	exchange_finish(&h->exchange);
 	blob_unref(b);
@@ -148,6 +157,7 @@ static void dispatch(struct http1_conn *h)
 	server_dispatch(conn_server(h->conn), &h->exchange, &request);
 	if (conn_is_closed(h->conn))
 		return;
+	h->since_ns = 0;
 	buf_consume(in, h->head_bytes + h->body_bytes);
 	buf_release(&h->body);
 	if (in->len == 0)
@@ -170,6 +180,7 @@ static bool read_head(struct http1_conn *h)
 		return false;
 	h->head_bytes = (size_t)n;
 	h->body_bytes = 0;
+	h->since_ns = conn_progress_ns(h->conn);
 	h->scanned = 0;
 	h->chunks = (struct http1_chunks){0};
 	h->old = memmem(conn_input(h->conn)->ptr, (size_t)n, " HTTP/1.0\r\n", 11) != NULL;
@@ -184,29 +195,35 @@ static bool read_head(struct http1_conn *h)
 	return true;
 }
 
-static bool read_body(struct http1_conn *h)
+/* Takes chunks out of the input, where the head stays. True when the last one has come. */
+static bool read_chunks(struct http1_conn *h)
 {
 	struct buf *in = conn_input(h->conn);
+	char *at = in->ptr + h->head_bytes;
 	size_t have = in->len - h->head_bytes;
-	int n;
+	int n = http1_read_chunks(&h->chunks, (struct slice){at, have}, &h->body, NULL);
 
-	if (!h->framing.chunked) {
-		h->body_bytes = (size_t)h->framing.content_length;
-		if (have < h->body_bytes)
-			return false;
-		dispatch(h);
-		return true;
-	}
-	have -= h->body_bytes;
-	n = http1_read_chunks(
-		&h->chunks, (struct slice){in->ptr + h->head_bytes + h->body_bytes, have}, &h->body, NULL);
 	if (n < 0) {
 		refuse(h, n == ERR_TOO_LARGE ? 413 : 400);
 		return false;
 	}
-	h->body_bytes += (size_t)n;
-	if (h->chunks.state != HTTP1_CHUNK_DONE)
-		return false;
+	memmove(at, at + n, have - (size_t)n);
+	in->len -= (size_t)n;
+	return h->chunks.state == HTTP1_CHUNK_DONE;
+}
+
+static bool read_body(struct http1_conn *h)
+{
+	struct buf *in = conn_input(h->conn);
+
+	if (h->framing.chunked) {
+		if (!read_chunks(h))
+			return false;
+	} else {
+		h->body_bytes = (size_t)h->framing.content_length;
+		if (in->len - h->head_bytes < h->body_bytes)
+			return false;
+	}
 	dispatch(h);
 	return true;
 }
@@ -226,6 +243,8 @@ static void on_readable(void *self)
 	struct http1_conn *h = self;
 	bool moved = true;
 
+	if (h->state == HTTP1_HEAD && !h->since_ns)
+		h->since_ns = conn_progress_ns(h->conn);
 	while (moved && !conn_is_closed(h->conn) && conn_input(h->conn)->len) {
 		moved = false;
 		if (h->state == HTTP1_HEAD)
@@ -249,41 +268,49 @@ static void next_request(struct http1_conn *h)
 	}
 	enter(h, HTTP1_HEAD);
 	if (conn_input(h->conn)->len)
-		on_readable(h);
+		conn_yield(h->conn);
+}
+
+/* Writes what waits, and what the owner adds meanwhile. True when there may be more for a later turn. */
+static bool write_answer(struct http1_conn *h)
+{
+	struct slice pieces[PIECES_A_WRITE];
+	size_t total = 0, rounds = 0;
+
+	while (total < WRITE_A_TURN && !conn_flushes_long(h->conn, rounds++)) {
+		size_t n;
+		ssize_t sent;
+
+		exchange_refill(&h->exchange);
+		if (conn_is_closed(h->conn))
+			return false;
+		n = exchange_peek(&h->exchange, pieces, PIECES_A_WRITE);
+		if (n == 0)
+			return false;
+		sent = conn_write(h->conn, pieces, n);
+		if (sent < 0)
+			conn_close(h->conn);
+		if (sent <= 0)
+			return false;
+		exchange_sent(&h->exchange, (size_t)sent);
+		total += (size_t)sent;
+	}
+	return true;
 }
 
 static void on_flush(void *self)
 {
 	struct http1_conn *h = self;
 	struct exchange *x = &h->exchange;
-	struct slice pieces[PIECES_A_WRITE];
-	size_t total = 0;
+	bool more = write_answer(h);
 
-	while (total < WRITE_A_TURN) {
-		size_t n;
-		ssize_t sent;
-
-		exchange_refill(x);
-		if (conn_is_closed(h->conn))
-			return;
-		n = exchange_peek(x, pieces, PIECES_A_WRITE);
-		if (n == 0)
-			break;
-		sent = conn_write(h->conn, pieces, n);
-		if (sent < 0) {
-			conn_close(h->conn);
-			return;
-		}
-		if (sent == 0)
-			return;
-		exchange_sent(x, (size_t)sent);
-		total += (size_t)sent;
-	}
+	if (conn_is_closed(h->conn))
+		return;
 	if (exchange_is_due_to_abort(x))
 		abort_answer(x, x->break_how, x->break_code);
 	else if (exchange_is_all_sent(x))
 		next_request(h);
-	else if (total >= WRITE_A_TURN)
+	else if (more)
 		conn_yield(h->conn);
 }
 
@@ -291,12 +318,14 @@ static void on_tick(void *self, int64_t now_ns)
 {
 	struct http1_conn *h = self;
 	int64_t quiet_ns = now_ns - conn_progress_ns(h->conn);
-	bool reading = h->state == HTTP1_BODY || (h->state == HTTP1_HEAD && conn_input(h->conn)->len);
+	bool has_head = h->state == HTTP1_HEAD && conn_input(h->conn)->len;
+	int64_t limit_ns = h->state == HTTP1_BODY ? BODY_NS : has_head ? HEAD_NS : INT64_MAX;
 
 	if (exchange_waiting(&h->exchange) && quiet_ns > server_stall_ns(conn_server(h->conn))) {
 		server_count_cut(conn_server(h->conn));
 		conn_reset(h->conn);
-	} else if ((reading && quiet_ns > HEAD_NS) || (h->state == HTTP1_HEAD && quiet_ns > IDLE_NS)) {
+	} else if ((limit_ns < INT64_MAX && now_ns - h->since_ns > limit_ns) ||
+		   (h->state == HTTP1_HEAD && quiet_ns > IDLE_NS)) {
 		conn_close(h->conn);
 	}
 }
@@ -310,6 +339,22 @@ static void on_closed(void *self)
 	free(h);
 }
 
+static size_t kept(const void *self)
+{
+	return ((const struct http1_conn *)self)->body.cap;
+}
+
+static void relieve(void *self)
+{
+	struct http1_conn *h = self;
+
+	if (h->state != HTTP1_HEAD && h->state != HTTP1_BODY)
+		return;
+	refuse(h, 429);
+	buf_release(conn_input(h->conn));
+	buf_release(&h->body);
+}
+
 static void retire(void *self)
 {
 	((struct http1_conn *)self)->last = true;
@@ -321,7 +366,7 @@ static bool is_idle(const void *self)
 }
 
 const struct conn_protocol http1_protocol = {
-	on_readable, on_flush, on_tick, on_closed, is_idle, retire, NULL};
+	on_readable, on_flush, on_tick, on_closed, is_idle, retire, kept, relieve, NULL};
 
 void *http1_conn_new(struct conn *c)
 {
@@ -329,6 +374,6 @@ void *http1_conn_new(struct conn *c)
 
 	h->conn = c;
 	buf_init(&h->body, LIMIT_REQUEST_BODY_BYTES);
-	exchange_init(&h->exchange, &carrier);
+	exchange_init(&h->exchange, &carrier, server_account(conn_server(c)));
 	return h;
 }

@@ -12,8 +12,11 @@
 #define OUT_MAX       (256u << 10) /* frames not yet taken by the socket */
 #define WRITE_A_TURN  (1u << 20)   /* then others have their turn */
 #define IDLE_NS       (90 * NS_PER_S)
-#define PREFACE_BYTES 24 /* before the first frame */
-#define UPDATE_BYTES  4  /* in a WINDOW_UPDATE */
+#define REQUEST_NS    (60 * NS_PER_S) /* for a request to arrive */
+#define PREFACE_BYTES 24              /* before the first frame */
+#define UPDATE_BYTES  4               /* in a WINDOW_UPDATE */
+#define STEP_BYTES    2048
+#define INPUT_BYTES   (64u << 10)
 
 void http2_session_speaks(struct http2_conn *h)
 {
@@ -40,7 +43,7 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 
 	(void)flags;
 	(void)user;
-	if (!s || s->handed_over)
+	if (!s || s->whole)
 		return 0;
 	if (http2_stream_add_field(s, (struct slice){(const char *)name, name_len},
 		    (struct slice){(const char *)value, value_len})) {
@@ -57,7 +60,7 @@ static int on_data(
 
 	(void)flags;
 	(void)user;
-	if (s && !s->handed_over && buf_append(&s->body, bytes, len, NULL))
+	if (s && !s->whole && http2_stream_add_body(s, (struct slice){(const char *)bytes, len}))
 		http2_stream_reset(s, NGHTTP2_ENHANCE_YOUR_CALM);
 	return 0;
 }
@@ -71,8 +74,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)
 		return 0;
 	s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
-	if (s && !s->handed_over && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
-		http2_stream_dispatch(s);
+	if (s && !s->whole && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+		http2_stream_complete(s);
 	return 0;
 }
 
@@ -179,9 +182,10 @@ static void close_now(struct http2_conn *h)
 static void on_flush(void *self)
 {
 	struct http2_conn *h = self;
-	size_t total = 0;
+	size_t total = 0, rounds = 0;
+	bool more = true;
 
-	while (total < WRITE_A_TURN) {
+	while (total < WRITE_A_TURN && !conn_flushes_long(h->conn, rounds++)) {
 		struct slice bytes;
 
 		if (!write_rest(h, &total))
@@ -190,16 +194,15 @@ static void on_flush(void *self)
 			conn_close(h->conn);
 			return;
 		}
-		if (bytes.len == 0 && !http2_streams_break_off(h))
+		more = bytes.len > 0 || http2_streams_break_off(h);
+		if (!more)
 			break;
 		if (!write_gathered(h, bytes, &total))
 			return;
 	}
-	if (h->must_close && total < WRITE_A_TURN) {
+	if (h->must_close && !more)
 		close_now(h);
-		return;
-	}
-	if (total >= WRITE_A_TURN)
+	else if (more || http2_streams_may_dispatch(h))
 		conn_yield(h->conn);
 }
 
@@ -238,30 +241,70 @@ static bool take_update(struct http2_conn *h, const unsigned char *frame)
 		(uint32_t)(by[0] & 0x7f) << 24 | (uint32_t)by[1] << 16 | (uint32_t)by[2] << 8 | by[3]);
 }
 
-/* Gives the session all but the WINDOW_UPDATEs that are ours. A part of a frame's head waits for the rest. */
+/* A WINDOW_UPDATE that is whole. */
+static bool is_update_next(const struct http2_conn *h, struct slice in)
+{
+	return h->frame_left == 0 && in.len >= HTTP2_HEAD_BYTES + UPDATE_BYTES &&
+	       is_update((const unsigned char *)in.ptr);
+}
+
+/* Gives the session a step of what is there, but no WINDOW_UPDATE that is ours. Returns how many bytes were
+ * used, 0 when a part of a frame's head waits for the rest; negative when it makes no sense. */
+static ssize_t read_step(struct http2_conn *h, struct slice in)
+{
+	const unsigned char *bytes = (const unsigned char *)in.ptr;
+	size_t n;
+
+	if (is_update_next(h, in)) {
+		if (take_update(h, bytes))
+			return HTTP2_HEAD_BYTES + UPDATE_BYTES;
+		h->frame_left = HTTP2_HEAD_BYTES + UPDATE_BYTES;
+	}
+	n = before_update(h, bytes, in.len < STEP_BYTES ? in.len : STEP_BYTES);
+	return n && nghttp2_session_mem_recv(h->session, bytes, n) < 0 ? -1 : (ssize_t)n;
+}
+
+/* A few bytes may stand for much that they refer to, so it is looked how long they take. False when the
+ * connection is to be closed. */
+static bool read_frames(struct http2_conn *h)
+{
+	struct slice in = buf_slice(conn_input(h->conn));
+	ssize_t n = 1;
+
+	while (in.len && n > 0 && !h->is_too_much) {
+		n = read_step(h, in);
+		if (n < 0)
+			return false;
+		in = (struct slice){in.ptr + n, in.len - (size_t)n};
+		if (n && in.len && conn_has_had_its_time(h->conn)) {
+			conn_yield(h->conn);
+			break;
+		}
+	}
+	buf_consume(conn_input(h->conn), conn_input(h->conn)->len - in.len);
+	return !h->is_too_much;
+}
+
 static void on_readable(void *self)
 {
 	struct http2_conn *h = self;
-	const unsigned char *in = (const unsigned char *)conn_input(h->conn)->ptr;
-	size_t len = conn_input(h->conn)->len, used = 0;
 
-	for (;;) {
-		size_t n = before_update(h, in + used, len - used);
-
-		if (n && nghttp2_session_mem_recv(h->session, in + used, n) < 0) {
-			conn_close(h->conn);
-			return;
-		}
-		used += n;
-		if (len - used < HTTP2_HEAD_BYTES + UPDATE_BYTES)
-			break;
-		if (take_update(h, in + used))
-			used += HTTP2_HEAD_BYTES + UPDATE_BYTES;
-		else
-			h->frame_left = HTTP2_HEAD_BYTES + UPDATE_BYTES;
+	if (conn_input(h->conn)->len && !read_frames(h)) {
+		conn_close(h->conn);
+		return;
 	}
-	buf_consume(conn_input(h->conn), used);
+	http2_streams_go_on(h);
+	http2_streams_dispatch(h);
 	http2_session_speaks(h);
+}
+
+/* A request has no more time than over HTTP/1.1. */
+static void give_up_late(struct http2_stream *s, int64_t now_ns)
+{
+	if (now_ns - s->progress_ns <= REQUEST_NS)
+		return;
+	s->progress_ns = now_ns;
+	http2_stream_reset(s, NGHTTP2_CANCEL);
 }
 
 static void on_tick(void *self, int64_t now_ns)
@@ -280,7 +323,9 @@ static void on_tick(void *self, int64_t now_ns)
 		http2_session_speaks(h);
 	}
 	for (struct http2_stream *s = h->streams; s; s = s->next) {
-		if (!exchange_waiting(&s->exchange)) {
+		if (!s->whole) {
+			give_up_late(s, now_ns);
+		} else if (!exchange_waiting(&s->exchange)) {
 			s->progress_ns = now_ns;
 		} else if (now_ns - s->progress_ns > stall_ns) {
 			server_count_cut(conn_server(h->conn));
@@ -306,6 +351,16 @@ static bool is_idle(const void *self)
 	return ((const struct http2_conn *)self)->stream_count == 0;
 }
 
+static size_t kept(const void *self)
+{
+	return ((const struct http2_conn *)self)->kept;
+}
+
+static void relieve(void *self)
+{
+	http2_streams_relieve(self);
+}
+
 static void prefetch(const void *self)
 {
 	const struct http2_stream *s = ((const struct http2_conn *)self)->ready;
@@ -318,7 +373,7 @@ static void prefetch(const void *self)
 }
 
 const struct conn_protocol http2_protocol = {
-	on_readable, on_flush, on_tick, on_closed, is_idle, http2_conn_goaway, prefetch};
+	on_readable, on_flush, on_tick, on_closed, is_idle, http2_conn_goaway, kept, relieve, prefetch};
 
 void http2_conn_goaway(void *self)
 {
@@ -356,6 +411,8 @@ void *http2_conn_new(struct conn *c)
 
 	h->conn = c;
 	h->window = HTTP2_WINDOW_BYTES;
+	h->account.parent = server_account(conn_server(c));
+	conn_set_input_max(c, INPUT_BYTES);
 	h->frame_left = PREFACE_BYTES;
 	buf_init(&h->out, OUT_MAX);
 	if (nghttp2_option_new(&option))

@@ -29,18 +29,22 @@ struct http2_stream {
 	struct exchange exchange;
 	struct http2_conn *on;
 	int32_t id;
-	bool handed_over;
+	bool whole;                      /* the request has come */
+	bool handed_over;                /* ... and was given to its handler */
+	bool goes_on;                    /* its owner is to be asked again in a later turn */
 	bool is_ready;                   /* is in the connection's list of those with something to send */
 	bool has_ended;                  /* its last DATA frame is made */
 	bool aborted;                    /* was BROKEN, and that is done */
 	int64_t credit;                  /* the peer's updates of its window, less what was sent */
-	int64_t progress_ns;             /* when a byte of the answer went out last */
+	int64_t progress_ns;             /* when a byte of the answer went out last, or the request began */
 	struct http2_stream *next_ready; /* in that list */
 	struct buf head;
 	struct http2_field *fields;
 	size_t field_count;
 	struct buf body;
+	size_t kept; /* bytes of head and body */
 	struct http2_stream *next, *previous;
+	struct http2_stream *next_whole, *previous_whole; /* of those that wait to be handed over */
 };
 
 struct http2_conn {
@@ -55,6 +59,11 @@ struct http2_conn {
 	struct buf out; /* frames that the socket has not taken yet */
 	struct http2_stream *streams;
 	size_t stream_count;
+	struct http2_stream *whole, *last_whole; /* requests that wait to be handed over, in order */
+	size_t kept;                             /* bytes of requests that were not handed over */
+	bool is_too_much;                        /* ... more than any client needs */
+	size_t going_on;                         /* streams that go on */
+	struct exchange_account account;
 	size_t frame_left; /* of what arrives: bytes up to the next head of a frame */
 	struct http2_memory memory;
 };
@@ -76,8 +85,21 @@ void http2_stream_reset(struct http2_stream *s, uint32_t code);
 /* A field of the request head. ERR_TOO_LARGE. */
 int http2_stream_add_field(struct http2_stream *s, struct slice name, struct slice value);
 
-/* The request is whole. */
-void http2_stream_dispatch(struct http2_stream *s);
+/* A part of the body. ERR_TOO_LARGE. */
+int http2_stream_add_body(struct http2_stream *s, struct slice bytes);
+
+/* The request is whole: it waits to be handed over. */
+void http2_stream_complete(struct http2_stream *s);
+
+/* Hands over what waits, as long as there is time, and room for the answers. */
+void http2_streams_dispatch(struct http2_conn *h);
+bool http2_streams_may_dispatch(const struct http2_conn *h);
+
+/* Gives up requests that are not handed over. */
+void http2_streams_relieve(struct http2_conn *h);
+
+/* Those that go on are ready again. */
+void http2_streams_go_on(struct http2_conn *h);
 
 /* Breaks off those that have sent what they had. True when there is something to send for that. */
 bool http2_streams_break_off(struct http2_conn *h);

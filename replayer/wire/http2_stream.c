@@ -8,6 +8,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#define ANSWERS_MAX_BYTES (4u << 20) /* that wait to be sent, before further requests are handed over */
+
 /* ---- the answer ---- */
 
 /* nghttp2 asks for a body when its head is out, and again when it is resumed. */
@@ -111,7 +113,16 @@ static bool is_frozen(struct exchange *x)
 	return conn_is_frozen(http2_stream_of(x)->on->conn);
 }
 
-static const struct exchange_carrier carrier = {send_head, wake, abort_answer, freeze, is_frozen};
+static void go_on(struct exchange *x)
+{
+	struct http2_stream *s = http2_stream_of(x);
+
+	s->on->going_on += !s->goes_on;
+	s->goes_on = true;
+	conn_yield(s->on->conn);
+}
+
+static const struct exchange_carrier carrier = {send_head, wake, go_on, abort_answer, freeze, is_frozen};
 
 /* ---- streams ---- */
 
@@ -122,7 +133,7 @@ struct http2_stream *http2_stream_new(struct http2_conn *h, int32_t id)
 	s->on = h;
 	s->id = id;
 	s->progress_ns = clock_mono_ns(&clock_system);
-	exchange_init(&s->exchange, &carrier);
+	exchange_init(&s->exchange, &carrier, &h->account);
 	buf_init(&s->head, LIMIT_REQUEST_HEAD_BYTES);
 	buf_init(&s->body, LIMIT_REQUEST_BODY_BYTES);
 	s->next = h->streams;
@@ -133,8 +144,36 @@ struct http2_stream *http2_stream_new(struct http2_conn *h, int32_t id)
 	return s;
 }
 
+/* The request is nobody's any more. */
+static void drop_request(struct http2_stream *s)
+{
+	s->on->kept -= s->kept;
+	s->kept = 0;
+	buf_release(&s->head);
+	buf_release(&s->body);
+	free(s->fields);
+	s->fields = NULL;
+	s->field_count = 0;
+}
+
+static void leave_whole(struct http2_stream *s)
+{
+	if (!s->whole || s->handed_over)
+		return;
+	s->handed_over = true;
+	if (s->previous_whole)
+		s->previous_whole->next_whole = s->next_whole;
+	else
+		s->on->whole = s->next_whole;
+	if (s->next_whole)
+		s->next_whole->previous_whole = s->previous_whole;
+	else
+		s->on->last_whole = s->previous_whole;
+}
+
 void http2_stream_free(struct http2_stream *s)
 {
+	leave_whole(s);
 	exchange_release(&s->exchange);
 	http2_data_forget(s);
 	if (s->previous)
@@ -144,9 +183,8 @@ void http2_stream_free(struct http2_stream *s)
 	if (s->next)
 		s->next->previous = s->previous;
 	s->on->stream_count--;
-	buf_release(&s->head);
-	buf_release(&s->body);
-	free(s->fields);
+	s->on->going_on -= s->goes_on;
+	drop_request(s);
 	free(s);
 }
 
@@ -177,18 +215,37 @@ bool http2_streams_break_off(struct http2_conn *h)
 
 /* ---- the request ---- */
 
+/* Counts what is kept of the request. ERR_TOO_LARGE: with this it is too much. */
+static int keep(struct http2_stream *s, size_t bytes)
+{
+	s->kept += bytes;
+	s->on->kept += bytes;
+	if (conn_hold(s->on->conn, s->on->kept))
+		return 0;
+	s->on->is_too_much = s->on->kept > LIMIT_CONN_HELD_BYTES / 2;
+	return ERR_TOO_LARGE;
+}
+
 int http2_stream_add_field(struct http2_stream *s, struct slice name, struct slice value)
 {
 	struct http2_field f = {(uint32_t)s->head.len, (uint32_t)name.len, (uint32_t)(s->head.len + name.len),
 		(uint32_t)value.len};
 
-	if (s->field_count == HTTP_HEADERS_MAX || buf_append(&s->head, name.ptr, name.len, NULL) ||
+	if (s->field_count == HTTP_HEADERS_MAX || keep(s, name.len + value.len + sizeof(f)) ||
+		buf_append(&s->head, name.ptr, name.len, NULL) ||
 		buf_append(&s->head, value.ptr, value.len, NULL))
 		return ERR_TOO_LARGE;
 	if (s->field_count % 16 == 0)
 		s->fields = xrealloc(s->fields, (s->field_count + 16) * sizeof(*s->fields));
 	s->fields[s->field_count++] = f;
 	return 0;
+}
+
+int http2_stream_add_body(struct http2_stream *s, struct slice bytes)
+{
+	int rc = keep(s, bytes.len);
+
+	return rc ? rc : buf_append(&s->body, bytes.ptr, bytes.len, NULL);
 }
 
 static struct slice head_bytes(const struct http2_stream *s, uint32_t at, uint32_t len)
@@ -217,21 +274,68 @@ static void fill_request(const struct http2_stream *s, struct http_request *r)
 	}
 }
 
-void http2_stream_dispatch(struct http2_stream *s)
+void http2_stream_complete(struct http2_stream *s)
+{
+	struct http2_conn *h = s->on;
+
+	s->whole = true;
+	s->previous_whole = h->last_whole;
+	if (h->last_whole)
+		h->last_whole->next_whole = s;
+	else
+		h->whole = s;
+	h->last_whole = s;
+}
+
+static void hand_over(struct http2_stream *s)
 {
 	struct http_request r;
 
+	leave_whole(s);
 	fill_request(s, &r);
-	s->handed_over = true;
 	s->exchange.head_only = slice_is(r.method, "HEAD");
-	if (r.target.len == 0 || r.target.ptr[0] != '/') {
+	if (r.target.len == 0 || r.target.ptr[0] != '/')
 		http2_stream_reset(s, NGHTTP2_PROTOCOL_ERROR);
-		return;
+	else
+		server_dispatch(conn_server(s->on->conn), &s->exchange, &r);
+	drop_request(s);
+}
+
+bool http2_streams_may_dispatch(const struct http2_conn *h)
+{
+	return h->whole && h->account.bytes <= ANSWERS_MAX_BYTES;
+}
+
+void http2_streams_dispatch(struct http2_conn *h)
+{
+	while (http2_streams_may_dispatch(h) && !conn_is_closed(h->conn)) {
+		hand_over(h->whole);
+		if (h->whole && conn_has_had_its_time(h->conn)) {
+			conn_yield(h->conn);
+			return;
+		}
 	}
-	server_dispatch(conn_server(s->on->conn), &s->exchange, &r);
-	buf_release(&s->head);
-	buf_release(&s->body);
-	free(s->fields);
-	s->fields = NULL;
-	s->field_count = 0;
+}
+
+void http2_streams_relieve(struct http2_conn *h)
+{
+	for (struct http2_stream *s = h->streams; s; s = s->next) {
+		if (s->handed_over || !s->kept)
+			continue;
+		leave_whole(s);
+		s->whole = s->handed_over = true;
+		drop_request(s);
+		http2_stream_reset(s, NGHTTP2_REFUSED_STREAM);
+	}
+}
+
+void http2_streams_go_on(struct http2_conn *h)
+{
+	for (struct http2_stream *s = h->streams; s && h->going_on; s = s->next) {
+		if (!s->goes_on)
+			continue;
+		s->goes_on = false;
+		h->going_on--;
+		http2_data_ready(s);
+	}
 }

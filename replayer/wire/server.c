@@ -19,9 +19,16 @@
 #define CONTROL_PLACES      16
 #define ACCEPTS_A_TURN      64 /* so that a storm of new connections does not hold up running ones */
 #define TICK_MS             1000
+#define TURN_NS             (10 * NS_PER_MS) /* then whoever can wait waits */
 #define CONTROL_BACKLOG     64
-/* A connection that is kept without a request for this long gives way to a new one when there are too many. */
-#define GIVES_WAY_NS        NS_PER_S
+/* A connection that is kept without a request for this long gives way to a new one when there are too many.
+ */
+#define GIVES_WAY_NS NS_PER_S
+
+/* Connections that wait, in the order in which they came. */
+struct queue {
+	struct conn *first, *last;
+};
 
 struct server {
 	struct server_options options;
@@ -40,6 +47,12 @@ struct server {
 	size_t conn_count;
 	struct conn **awake; /* own array, in the order in which they woke up */
 	size_t awake_count, awake_cap, flushed_count;
+	struct queue waiting, busy;      /* busy: those that take much time; they come after the others */
+	size_t waiting_count;            /* in both */
+	uv_idle_t idler;                 /* runs while somebody waits, so that the loop does not sleep */
+	int64_t turn_ns;                 /* when this turn began; 0: nobody has asked yet */
+	size_t held;                     /* of requests on their way */
+	struct exchange_account account; /* of answers */
 	uint64_t cut_count;
 	char scratch[SERVER_SCRATCH_BYTES], frames[SERVER_SCRATCH_BYTES];
 };
@@ -79,9 +92,114 @@ void server_count_cut(struct server *s)
 	s->cut_count++;
 }
 
+/* Clients that do not read their answers leave no memory for further ones. */
+static void refuse_for_now(struct exchange *x)
+{
+	static const char text[] = "429 Too Many Requests\n";
+	static const struct http_header headers[] = {
+		{{"Content-Type", 12}, {"text/plain; charset=utf-8", 25}}, {{"Retry-After", 11}, {"1", 1}}};
+	struct blob *b = blob_of(slice_of(text));
+
+	exchange_answer(x, 429, headers, 2, (int64_t)b->len);
+	exchange_push(x, b);
+	exchange_finish(x);
+	blob_unref(b);
+}
+
 void server_dispatch(struct server *s, struct exchange *x, const struct http_request *r)
 {
-	s->options.handle(s->options.context, x, r);
+	if (s->account.bytes > LIMIT_HELD_BYTES && !r->peer->beside)
+		refuse_for_now(x);
+	else
+		s->options.handle(s->options.context, x, r);
+}
+
+size_t server_hold(struct server *s, size_t before, size_t now)
+{
+	s->held = s->held - before + now;
+	return s->held;
+}
+
+struct exchange_account *server_account(struct server *s)
+{
+	return &s->account;
+}
+
+/* ---- waiting ---- */
+
+static void leave_queue(struct server *s, struct conn *c)
+{
+	struct conn_links *links = conn_links(c);
+	struct queue *q = links->waits_as_busy ? &s->busy : &s->waiting;
+
+	if (!links->waits)
+		return;
+	links->waits = false;
+	s->waiting_count--;
+	if (links->previous_waiting)
+		conn_links(links->previous_waiting)->next_waiting = links->next_waiting;
+	else
+		q->first = links->next_waiting;
+	if (links->next_waiting)
+		conn_links(links->next_waiting)->previous_waiting = links->previous_waiting;
+	else
+		q->last = links->previous_waiting;
+}
+
+void server_wait(struct server *s, struct conn *c)
+{
+	struct conn_links *links = conn_links(c);
+	struct queue *q = conn_is_busy(c) ? &s->busy : &s->waiting;
+
+	if (links->waits)
+		return;
+	links->waits = true;
+	s->waiting_count++;
+	links->waits_as_busy = q == &s->busy;
+	links->next_waiting = NULL;
+	links->previous_waiting = q->last;
+	if (q->last)
+		conn_links(q->last)->next_waiting = c;
+	else
+		q->first = c;
+	q->last = c;
+}
+
+bool server_is_pressed(struct server *s)
+{
+	int64_t now_ns = clock_mono_ns(&clock_system);
+
+	if (!s->turn_ns)
+		s->turn_ns = now_ns;
+	return now_ns - s->turn_ns > TURN_NS;
+}
+
+/* Does nothing: while it runs, the loop does not wait for events. */
+static void on_idle(uv_idle_t *handle)
+{
+	(void)handle;
+}
+
+static struct conn *first_waiting(const struct server *s)
+{
+	return s->waiting.first ? s->waiting.first : s->busy.first;
+}
+
+/* As long as there is time, and one in any case. Who waits again does so until the next turn. */
+static void continue_waiting(struct server *s)
+{
+	struct conn *c;
+
+	for (size_t n = s->waiting_count; n > 0 && (c = first_waiting(s)); n--) {
+		leave_queue(s, c);
+		conn_continue(c);
+		if (server_is_pressed(s))
+			break;
+	}
+	if (first_waiting(s))
+		uv_idle_start(&s->idler, on_idle);
+	else
+		uv_idle_stop(&s->idler);
 }
 
 /* ---- connections ---- */
@@ -95,6 +213,7 @@ void server_add(struct server *s, struct conn *c)
 		conn_links(s->conns)->previous = c;
 	s->conns = c;
 	s->conn_count++;
+	s->open_handles++;
 }
 
 void server_remove(struct server *s, struct conn *c)
@@ -107,6 +226,7 @@ void server_remove(struct server *s, struct conn *c)
 		s->conns = links->next;
 	if (links->next)
 		conn_links(links->next)->previous = links->previous;
+	leave_queue(s, c);
 	s->conn_count--;
 	s->somebody_went = true;
 }
@@ -154,9 +274,12 @@ static void on_turn_end(uv_check_t *handle)
 	struct server *s = handle->data;
 
 	server_flush(s);
+	continue_waiting(s);
+	server_flush(s);
 	if (s->somebody_went)
 		listen_again(s);
 	s->somebody_went = false;
+	s->turn_ns = 0;
 }
 
 static void on_tick(uv_timer_t *handle)
@@ -180,7 +303,8 @@ static void take_spare(struct server *s)
 		s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Closes the connection that has been kept without a request for the longest. False when none has for long. */
+/* Closes the connection that has been kept without a request for the longest. False when none has for long.
+ */
 static bool make_room(struct server *s)
 {
 	int64_t now_ns = clock_mono_ns(&clock_system), oldest_ns = now_ns - GIVES_WAY_NS;
@@ -207,8 +331,8 @@ static void rest(struct server *s, bool is_control)
 	uv_poll_stop(is_control ? &s->control : &s->listener);
 }
 
-/* The next connection's socket, negative when there is none. When descriptors have run out there is one left for
- * control, and the others wait. */
+/* The next connection's socket, negative when there is none. When descriptors have run out there is one left
+ * for control, and the others wait. */
 static int accept_next(struct server *s, bool is_control)
 {
 	int from = is_control ? s->control_fd : s->port.fd, fd;
@@ -291,8 +415,9 @@ static void start_handles(struct server *s)
 	uv_poll_init(s->loop, &s->listener, s->port.fd);
 	uv_check_init(s->loop, &s->turn_end);
 	uv_timer_init(s->loop, &s->ticker);
-	s->listener.data = s->turn_end.data = s->ticker.data = s;
-	s->open_handles = 3;
+	uv_idle_init(s->loop, &s->idler);
+	s->listener.data = s->turn_end.data = s->ticker.data = s->idler.data = s;
+	s->open_handles = 4;
 	uv_poll_start(&s->listener, UV_READABLE, on_connection);
 	uv_check_start(&s->turn_end, on_turn_end);
 	uv_timer_start(&s->ticker, on_tick, TICK_MS, TICK_MS);
@@ -361,14 +486,17 @@ int server_accept(struct server *s, struct err *err)
 	return 0;
 }
 
-static void on_handle_closed(uv_handle_t *handle)
+void server_forget(struct server *s)
 {
-	struct server *s = handle->data;
-
 	if (--s->open_handles)
 		return;
 	free(s->awake);
 	free(s);
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+	server_forget(handle->data);
 }
 
 void server_close(struct server *s)
@@ -390,4 +518,5 @@ void server_close(struct server *s)
 		close(s->spare_fd);
 	uv_close((uv_handle_t *)&s->turn_end, on_handle_closed);
 	uv_close((uv_handle_t *)&s->ticker, on_handle_closed);
+	uv_close((uv_handle_t *)&s->idler, on_handle_closed);
 }

@@ -21,7 +21,7 @@ struct server_options {
 	struct tls *tls;    /* NULL: plain; borrowed */
 	int64_t stall_ns;   /* a peer that takes nothing for so long is cut; 0: 10 s */
 	size_t connections; /* at most so many at once; 0: 20,000. The one that was longest without a request
-	                     * gives way to a new one */
+			     * gives way to a new one */
 	bool has_control;   /* also listens at control_address.h, whatever happens to the port */
 	server_handler *handle;
 	void *context;
@@ -64,7 +64,21 @@ int64_t server_stall_ns(const struct server *s);
 void server_dispatch(struct server *s, struct exchange *x, const struct http_request *r);
 void server_add(struct server *s, struct conn *c);
 void server_remove(struct server *s, struct conn *c);
+/* libuv has let go of a connection's handle: the server may be freed. */
+void server_forget(struct server *s);
 void server_count_cut(struct server *s);
 void server_wake(struct server *s, struct conn *c);
+
+/* Has conn_continue called when the connections that did not take their time were served. */
+void server_wait(struct server *s, struct conn *c);
+
+/* Whether this turn of the loop has taken so long that what can wait should. */
+bool server_is_pressed(struct server *s);
+
+/* What connections keep of requests: one that kept `before` keeps `now`. Returns what all keep. */
+size_t server_hold(struct server *s, size_t before, size_t now);
+
+/* What answers on all connections hold; parent of those of each. */
+struct exchange_account *server_account(struct server *s);
 
 #endif

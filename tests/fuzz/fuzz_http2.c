@@ -17,6 +17,8 @@
 
 struct conn {
 	struct buf in, out;
+	struct peer peer;
+	struct exchange_account account;
 	bool closed, awake;
 	char scratch[SERVER_SCRATCH_BYTES];
 };
@@ -74,6 +76,41 @@ void conn_wake(struct conn *c)
 void conn_yield(struct conn *c)
 {
 	c->awake = true;
+}
+
+bool conn_has_had_its_time(const struct conn *c)
+{
+	(void)c;
+	return false;
+}
+
+bool conn_flushes_long(struct conn *c, size_t rounds)
+{
+	(void)c;
+	(void)rounds;
+	return false;
+}
+
+bool conn_hold(struct conn *c, size_t bytes)
+{
+	(void)c;
+	return bytes <= LIMIT_CONN_HELD_BYTES;
+}
+
+void conn_set_input_max(struct conn *c, size_t max)
+{
+	(void)c;
+	(void)max;
+}
+
+struct peer *conn_peer(struct conn *c)
+{
+	return &c->peer;
+}
+
+struct exchange_account *server_account(struct server *s)
+{
+	return &((struct conn *)s)->account;
 }
 
 void conn_close(struct conn *c)
@@ -183,6 +220,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		for (c->awake = true; c->awake && !c->closed;) {
 			c->awake = false;
 			http2_protocol.flush(h);
+			if (c->awake && !c->closed)
+				http2_protocol.readable(h);
 		}
 		check(c, (struct slice){input.ptr, at + n});
 	}

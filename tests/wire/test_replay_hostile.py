@@ -1,10 +1,21 @@
 """Clients that mean no good, or know no better, and what others notice of them."""
 
+import contextlib
 import json
+import os
+import resource
+import select
+import socket
+import sqlite3
+import struct
 import subprocess
+import time
 import unittest
 
-from writing import APPLY_PATCH, MAPS, MERGE_PATCH, PROGRAM, Writes, config_map
+from http2_raw import CLOSED, END_HEADERS, END_STREAM, HEADERS, RESET, RST_STREAM, Http2, header
+from recording import preload
+from replays import DEADLINE_S, KUBETAPE, TABLE, Case
+from writing import APPLY_PATCH, MAPS, MERGE_PATCH, PROGRAM, Writes, config_map, tape
 
 # What a name may hold that a header may not, as JSON writes it.
 ODD = ("\\u007f", "\x7f", "\\u0085", "\\n", "\\r\\nX-Injected: 1", "\\u001f", "\\\"", "\\\\", "\\ud83d\\ude00")
@@ -41,6 +52,224 @@ class Headers(Writes):
 		self.start("--write", "overlay")
 		body = json.dumps({**config_map("q"), 'a"b\\c': 1})
 		self.assertEqual(self.ask("POST", MAPS, body), (201, r'299 - "unknown field \"a\"b\\c\""'))
+
+
+class Descriptors(Case):
+	"""A replay that may have few files open."""
+	MANY = 120
+
+	def begin(self, limit=64):
+		return self.replay(tape(), "--wait-watchers", "0", through=("sh", "-c", 'ulimit -n %d; exec "$0" "$@"' % limit))
+
+	def idle(self, r, count):
+		opened = [socket.create_connection((r.host, r.port), timeout=DEADLINE_S) for _ in range(count)]
+		for s in opened:
+			self.addCleanup(s.close)
+		return opened
+
+	def cpu_s(self, r):
+		with open("/proc/%d/stat" % r.process.pid) as f:
+			return sum(int(n) for n in f.read().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
+
+	def test_idle_connections_give_way_and_control_always_gets_in(self):
+		r = self.begin()
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=0") as w:
+			w.take(2)
+			self.idle(r, self.MANY)
+			before = self.cpu_s(r)
+			for _ in range(3):
+				done = subprocess.run([KUBETAPE, "ctl", str(r.port), "status"], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+				self.assertEqual(done.returncode, 0, done.stderr)
+				self.assertIn("watches 1", done.stdout)
+				time.sleep(1)
+			self.assertLess(self.cpu_s(r) - before, 1.5)  # of three seconds: it does not spin
+			self.assertEqual(r.request("GET", "/version")[0], 200)  # the oldest of them has been closed
+			self.assertEqual(r.request("GET", "/api/v1/pods")[0], 200)
+
+	def test_connections_that_are_busy_keep_others_waiting_until_they_end(self):
+		r = self.begin()
+		watches = []
+		with contextlib.ExitStack() as stack:
+			while len(watches) < 40:  # more are not taken
+				watches.append(stack.enter_context(r.watch("/api/v1/pods?watch=1&resourceVersion=0")))
+				watches[-1].take(2)
+			late = self.idle(r, 20)
+			for s in late:
+				s.sendall(b"GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		for s in late:
+			self.assertTrue(s.recv(100).startswith(b"HTTP/1.1 200"))
+
+	def test_the_replay_takes_as_many_as_it_may_and_its_command_what_we_had(self):
+		soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+		wanted = min(soft, 100)
+		out = subprocess.run([KUBETAPE, "replay", self.tape(tape()), "--plain", "--", "sh", "-c",
+			'ulimit -Sn; grep "open files" /proc/$PPID/limits'], capture_output=True, text=True, timeout=DEADLINE_S, check=True,
+			preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))).stdout.splitlines()
+		self.assertEqual(out[1], str(wanted))
+		self.assertEqual(int(out[2].split()[3]), min(hard, 65536))
+
+
+def indexed(name, value):
+	"""A header that goes into the table of those that can be referred to."""
+	assert len(name) < 127 and len(value) < 127 + 128
+	return b"\x40" + bytes([len(name)]) + name.encode() + bytes([127, len(value) - 127]) + value.encode()
+
+
+@unittest.skipIf("san" in os.environ.get("KUBETAPE_BUILD", ""), "a sanitizer keeps what is freed")
+class Memory(Case):
+	"""What requests that never end may keep."""
+	FIRST_INDEXED = b"\xbe"
+
+	def memory_mb(self, r, what="VmHWM"):
+		with open("/proc/%d/status" % r.process.pid) as f:
+			return next(int(line.split()[1]) / 1024 for line in f if line.startswith(what))
+
+	def head(self, *more):
+		return b"".join((header(":method", "GET"), header(":scheme", "http"), header(":path", "/version"), header(":authority", "x"), *more))
+
+	def test_few_bytes_that_stand_for_many_end_their_connection(self):
+		r = self.replay(tape())
+		before = self.memory_mb(r)
+		for _ in range(4):
+			h = Http2(r)
+			h.send(HEADERS, END_HEADERS, 1, self.head(indexed("x-a", "v" * 250)))
+			head = self.head(*[self.FIRST_INDEXED] * 120)
+			for stream in range(3, 1990, 2):
+				h.send(HEADERS, END_HEADERS, stream, head)
+			self.assertIn(h.rest()[-1], (RESET, CLOSED))
+		self.assertEqual(r.request("GET", "/version")[0], 200)
+		self.assertLess(self.memory_mb(r) - before, 200)
+
+	def test_all_connections_together_keep_no_more_than_there_is_room_for(self):
+		r = self.replay(tape())
+		length = 3 << 20
+		told, opened = [], []
+		for _ in range(120):
+			s = socket.create_connection((r.host, r.port), timeout=DEADLINE_S)
+			self.addCleanup(s.close)
+			opened.append(s)
+			with contextlib.suppress(OSError):
+				s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (MAPS.encode(), length) + b"x" * (length - 1))
+		deadline = time.monotonic() + DEADLINE_S
+		while not told and time.monotonic() < deadline:
+			ready, _, _ = select.select(opened, [], [], 1)
+			for s in ready:
+				with contextlib.suppress(OSError):
+					told.append(s.recv(1000))
+		self.assertTrue(told[0].startswith(b"HTTP/1.1 429"), told[0])
+		self.assertIn(b"Retry-After: 1\r\n", told[0])
+		self.assertEqual(r.request("GET", "/version")[0], 200)
+
+	def test_chunks_of_one_byte_take_no_more_room_than_what_is_in_them(self):
+		r = self.replay(tape(), "--write", "overlay")
+		body = json.dumps(config_map("chunked", data={"k": "v" * 200_000})).encode()
+		with socket.create_connection((r.host, r.port), timeout=DEADLINE_S) as s:
+			s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n" % MAPS.encode())
+			s.sendall(b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n")
+			self.assertTrue(s.recv(100).startswith(b"HTTP/1.1 201"))
+		self.assertEqual(r.get(MAPS + "/chunked")[1]["data"], {"k": "v" * 200_000})
+
+	def test_answers_that_are_not_read_keep_further_requests_of_their_connection_waiting(self):
+		r = self.replay(tape(), "--wait-watchers", "0", "--write", "overlay")
+		r.request("POST", MAPS, {"Content-Type": "application/json"}, json.dumps(config_map("large", data={"k": "v" * 1_000_000})))
+		before = self.memory_mb(r)
+		h = Http2(r, window=0)
+		for _ in range(500):
+			h.get(MAPS + "/large")
+		self.assertEqual(r.request("GET", "/version")[0], 200)
+		self.assertLess(self.memory_mb(r) - before, 100)
+
+
+class Time(Case):
+	"""What takes its time has only so much; the clock is moved."""
+
+	def begin(self):
+		clocks = os.path.join(self.folder, "clocks")
+		with open(clocks, "wb") as f:
+			f.write(bytes(16))
+		env = {**preload(self.folder, "other_time"), "KUBETAPE_CLOCKS": clocks}
+		r = self.replay(tape(), "--wait-watchers", "0", through=("env", *("%s=%s" % item for item in env.items())))
+
+		def later(seconds):
+			with open(clocks, "r+b") as f:
+				f.seek(8)
+				f.write(struct.pack("=q", seconds * 10**9))
+		return r, later
+
+	def test_requests_without_an_end_are_given_up_over_both_versions(self):
+		r, later = self.begin()
+		h = Http2(r)
+		stream = h.ask("POST", MAPS, {"content-type": "application/json"}, b"{", end=False)
+		kept = h.get("/api/v1/pods?watch=1&resourceVersion=0")
+		h.until(lambda f: f[2] == kept)
+		heads = socket.create_connection((r.host, r.port), timeout=DEADLINE_S)
+		bodies = socket.create_connection((r.host, r.port), timeout=DEADLINE_S)
+		self.addCleanup(heads.close)
+		self.addCleanup(bodies.close)
+		heads.sendall(b"GET /version HTTP/1.1\r\nHost: x\r\n")
+		bodies.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{" % MAPS.encode())
+		self.assertEqual(r.request("GET", "/version")[0], 200)
+		later(20)
+		heads.sendall(b"X: trickling\r\n")
+		later(35)
+		self.assertEqual(heads.recv(10), b"")
+		bodies.sendall(b" ")
+		later(65)
+		self.assertEqual(bodies.recv(10), b"")
+		frames = h.until(lambda f: f[0] == RST_STREAM)
+		self.assertEqual(frames[-1][2], stream)
+		with r.watch("/api/v1/pods?watch=1&resourceVersion=0") as w:
+			w.take(2)
+
+
+class Turns(Case):
+	"""Nobody waits for all that one client has asked for."""
+	ASKED = 2000
+
+	def order(self, ask):
+		"""Which requests of many were served before one that came after them."""
+		run = os.path.join(self.folder, "x.run")
+		made = tape()
+		r = self.replay(made, "--wait-watchers", "0", "--run", run)
+		with contextlib.closing(socket.create_connection((r.host, r.port), timeout=DEADLINE_S)) as good:
+			good.sendall(b"GET /version?warm HTTP/1.1\r\nHost: x\r\nUser-Agent: good\r\n\r\n")
+			good.recv(10000)
+			hostile = ask(r)
+			good.sendall(b"GET /version?now HTTP/1.1\r\nHost: x\r\nUser-Agent: good\r\n\r\n")
+			self.assertTrue(good.recv(10000).startswith(b"HTTP/1.1 200"))
+		hostile()
+		r.stop()
+		with sqlite3.connect(run) as db:
+			ours = db.execute("SELECT request FROM requests WHERE path = '/version?now'").fetchone()[0]
+			return ours, db.execute("SELECT count(*) FROM requests WHERE path LIKE '/api/%'").fetchone()[0]
+
+	def test_requests_that_come_all_at_once_are_served_in_turns(self):
+		def ask(r):
+			s = socket.create_connection((r.host, r.port), timeout=DEADLINE_S)
+			s.settimeout(0.01)
+			asked = b"GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nAccept: %s\r\n\r\n" % TABLE.encode() * (self.ASKED - 1)
+			s.sendall(asked[:60000])
+
+			def read():
+				s.settimeout(DEADLINE_S)
+				answers = 0
+				s.sendall(b"GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+				while data := s.recv(1 << 20):
+					answers += data.count(b"HTTP/1.1 200")
+				s.close()
+			return read
+		ours, theirs = self.order(ask)
+		self.assertLess(ours, theirs)
+
+	def test_over_http2_too(self):
+		def ask(r):
+			h = Http2(r)
+			h.set((4, 1 << 24))
+			for _ in range(900):
+				h.get("/api/v1/pods")
+			return lambda: h.until(lambda f: f[2] == 1799 and f[1] & END_STREAM)
+		ours, theirs = self.order(ask)
+		self.assertLess(ours, theirs)
 
 
 if __name__ == "__main__":
