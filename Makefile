@@ -129,7 +129,7 @@ $(B)/obj/%.o: %.c Makefile
 # again when one of them changes, not when another does. $(1): further libraries or flags.
 define link_with_library
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -Wl,-Map=$@.map -o $@ $(filter %.o,$^) $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) $(1) -lm
+	$(CC) $(ALL_CFLAGS) -Wl,-Map=$@.map -o $@ $(filter $(B)/obj/tests/%.o,$^) $(B)/libkubetape.a $(LDFLAGS) $(PKG_LDLIBS) $(1) -lm
 	@sed -n 's|^\($(B)/obj/[^ ]*\.o\).*|$@: \1\n\1:|p' $@.map >$@.d && rm $@.map
 endef
 
