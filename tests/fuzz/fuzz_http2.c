@@ -103,11 +103,6 @@ void conn_set_input_max(struct conn *c, size_t max)
 	(void)max;
 }
 
-struct peer *conn_peer(struct conn *c)
-{
-	return &c->peer;
-}
-
 struct exchange_account *server_account(struct server *s)
 {
 	return &((struct conn *)s)->account;
