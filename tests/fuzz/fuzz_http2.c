@@ -37,8 +37,7 @@ struct server *conn_server(struct conn *c)
 
 struct peer *conn_peer(struct conn *c)
 {
-	(void)c;
-	return NULL;
+	return &c->peer;
 }
 
 char *server_frame_scratch(struct server *s)
