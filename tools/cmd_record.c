@@ -44,7 +44,7 @@ static const struct option_row rows[] = {
 		"take what comes so close together at once when busy (10ms)"},
 	{OPTION_DURATION, 0, "retry-delay", AT(retry_delay), "TIME", "first delay after a failure (800ms)"},
 	{OPTION_BYTES, 0, "segment-size", AT(segment_size), "SIZE",
-		"begin a new segment at so many stored bytes (256M)"},
+		"begin a new segment at so many stored bytes (256M, at most 2G)"},
 	{OPTION_DURATION, 0, "segment-age", AT(segment_age), "TIME", "... or after so long"},
 	{OPTION_NUMBER, 0, "segment-events", AT(segment_events), "N", "... or after so many events"},
 	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",

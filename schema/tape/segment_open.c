@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Readers of a live segment wait that long for its writer, and the other way round. */
 #define BUSY_TIMEOUT_MS 5000
@@ -153,6 +154,8 @@ static int check_identity(sqlite3 *db, const struct segment_file *file, struct e
 
 /* ---- opening ---- */
 
+enum access { READ, WRITE, FROZEN };
+
 /* An SQLite URI for a path, with what would end the path escaped. */
 static char *immutable_uri(const char *path)
 {
@@ -171,18 +174,42 @@ static char *immutable_uri(const char *path)
 	return uri;
 }
 
-static int open_database(const struct segment_file *file, bool for_writing, sqlite3 **ret)
+static int open_immutable(const char *path, sqlite3 **ret)
 {
-	char *uri;
-	int code;
+	char *uri = immutable_uri(path);
+	int code = sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 
-	if (!file->sealed)
-		return sqlite3_open_v2(
-			file->path, ret, for_writing ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, NULL);
-	uri = immutable_uri(file->path);
-	code = sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 	free(uri);
 	return code;
+}
+
+/* An open segment that nobody can write here. Where SQLite may not make the index of the log that its readers
+ * share, it makes one in memory, if it need share it with nobody. */
+static int open_frozen(const char *path, sqlite3 **ret)
+{
+	char *log = xasprintf("%s-wal", path);
+	bool has_log = access(log, F_OK) == 0;
+	int code;
+
+	free(log);
+	if (!has_log)
+		return open_immutable(path, ret);
+	code = sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY, "unix-none");
+	if (code == SQLITE_OK)
+		code = sqlite3_exec(*ret, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	return code;
+}
+
+static int open_database(const struct segment_file *file, enum access access, sqlite3 **ret)
+{
+	if (file->sealed)
+		return open_immutable(file->path, ret);
+	if (access == FROZEN)
+		return open_frozen(file->path, ret);
+	return sqlite3_open_v2(
+		file->path, ret, access == WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, NULL);
 }
 
 /* SQLite opens whatever bears the name. */
@@ -210,27 +237,42 @@ static void set_limits(sqlite3 *db)
 		sqlite3_limit(db, limits[i].id, limits[i].value);
 }
 
-int segment_open(const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err)
+/* *ret_sqlite_code is of the last call when it fails. */
+static int open_as(const struct segment_file *file, enum access access, sqlite3 **ret, int *ret_sqlite_code,
+	struct err *err)
 {
 	sqlite3 *db = NULL;
-	int failed = check_files(file, err);
+	int failed = 0;
 
-	if (failed)
-		return failed;
-	if (open_database(file, for_writing, &db) != SQLITE_OK)
+	if (open_database(file, access, &db) != SQLITE_OK)
 		failed = segment_failed(db, err, "cannot open '%s'", file->path);
 	if (!failed) {
 		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
 		set_limits(db);
 		sqlite3_exec(db, PRAGMAS, NULL, NULL, NULL);
-		if (!for_writing)
+		if (access != WRITE)
 			sqlite3_exec(db, READER_PRAGMAS, NULL, NULL, NULL);
 		failed = check_identity(db, file, err);
 	}
 	if (failed) {
+		*ret_sqlite_code = sqlite3_errcode(db);
 		sqlite3_close(db);
 		return failed;
 	}
 	*ret = db;
 	return 0;
+}
+
+int segment_open(const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err)
+{
+	int sqlite_code, failed = check_files(file, err);
+
+	if (failed)
+		return failed;
+	failed = open_as(file, for_writing ? WRITE : READ, ret, &sqlite_code, err);
+	if (!failed || for_writing || file->sealed)
+		return failed;
+	if (sqlite_code != SQLITE_CANTOPEN && sqlite_code != SQLITE_READONLY)
+		return failed;
+	return open_as(file, FROZEN, ret, &sqlite_code, err);
 }
