@@ -109,9 +109,9 @@ const struct command cmd_query = {
 	.description =
 		"Runs SQL over the tape and prints the rows. Without SQL it reads statements from stdin; at a\n"
 		"terminal it asks for them, with a history, completion and `.help`. Tables: events, objects\n"
-		"(the state now, or objects('12:03:05')), changes (field by field), gaps, missed, connections,\n"
-		"streams, marks, bookmarks, documents, segments; with --run also requests, deliveries, writes,\n"
-		"faults and run.\n"
+		"(the state now, or objects('12:03:05')), coverage (whether that was known), changes (field by\n"
+		"field), gaps, missed, connections, streams, marks, bookmarks, documents, segments; with --run\n"
+		"also requests, deliveries, writes, faults and run.\n"
 		"jget(object, '$.metadata.name') reads a value out of an object.\n\n"
 		"The rows of events come in no promised order; ORDER BY seq gives the order of arrival and\n"
 		"costs nothing. Nothing a statement does can write or open another file.\n\n"

@@ -2,6 +2,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
+#include "schema/tape/position.h"
 #include "tools/commands.h"
 #include "tools/position_help.h"
 #include "tools/sweep_run.h"
@@ -418,6 +419,32 @@ static void release(struct sweep *s)
 	free(s->runs.watches);
 }
 
+/* Every replay would guess the same, and hundreds of them would say so. */
+static int check_bound(struct tape *t, const char *option, const char *text, struct err *err)
+{
+	char remark[POSITION_REMARK_BYTES];
+	struct tape_position p;
+	int rc = text ? tape_position_find(t, text, &p, err) : 0;
+
+	if (text && rc == 0 && tape_position_remark(&p, text, remark))
+		rc = err_set(err, ERR_USAGE, "bad %s: %s", option, remark);
+	return rc;
+}
+
+static int check_bounds(const struct values *v, const char *tape_path, struct err *err)
+{
+	struct tape *t;
+	int rc = v->from || v->until ? tape_open(tape_path, &t, err) : 1;
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	rc = check_bound(t, "--from", v->from, err);
+	if (rc == 0)
+		rc = check_bound(t, "--until", v->until, err);
+	tape_close(t);
+	return rc;
+}
+
 static int check(struct sweep *s, const struct operands *operands, struct err *err)
 {
 	const struct values *v = s->v;
@@ -437,6 +464,8 @@ static int check(struct sweep *s, const struct operands *operands, struct err *e
 			v->compare);
 	for (size_t i = 0; i < v->gaps.count && rc == 0; i++)
 		rc = sweep_words_check(v->gaps.items[i], err);
+	if (rc == 0)
+		rc = check_bounds(v, operands->items[0], err);
 	if (rc == 0 && v->out)
 		rc = out_file_refuse_stream(v->out, "a sweep's results are a folder", err);
 	s->search.wanted = &v->events;

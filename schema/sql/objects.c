@@ -11,18 +11,15 @@
  * `certainty` says whether the object's stream was watched at that point: the words of coverage_state_name,
  * or `outside` of a point outside the tape; NULL with at_rv.
  */
+#include "schema/sql/coverage_table.h"
 #include "schema/sql/event_plan.h"
-#include "schema/tape/position.h"
 
 #include "schema/base/limits.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 enum { COLUMN_CERTAINTY = COLUMN_OF_KIND, COLUMN_AT, COLUMN_AT_SEQ, COLUMN_AT_RV, COLUMN_END };
 #define INPUT_COUNT (COLUMN_END - COLUMN_AT)
-
-#define SEQ_MAX INT64_C(999999999999999999) /* 18 digits: what a position takes */
 
 static const char *const input_names[INPUT_COUNT] = {"at", "at_seq", "at_rv"};
 
@@ -97,24 +94,13 @@ static void take_inputs(struct objects_scan *o, const char *plan_text, sqlite3_v
 	}
 }
 
-/* A number is a seq, whatever its size. */
 static int find_position(struct objects_scan *o, struct err *err)
 {
 	sqlite3_value *at = o->inputs[0], *at_seq = o->inputs[COLUMN_AT_SEQ - COLUMN_AT];
-	sqlite3_value *number = at_seq ? at_seq : at;
-	int64_t seq;
-	char text[32];
 
-	if (!number)
-		return tape_position_find(scan_tape(&o->scan), "end", &o->position, err);
-	if (sqlite3_value_type(number) == SQLITE_TEXT && number == at)
-		return tape_position_find(
-			scan_tape(&o->scan), (const char *)sqlite3_value_text(at), &o->position, err);
-	if (sqlite3_value_numeric_type(number) != SQLITE_INTEGER)
-		return err_set(err, ERR_USAGE, "bad position: expected a seq or a time");
-	seq = sqlite3_value_int64(number);
-	snprintf(text, sizeof(text), "seq:%lld", (long long)(seq < 0 ? 0 : seq < SEQ_MAX ? seq : SEQ_MAX));
-	return tape_position_find(scan_tape(&o->scan), text, &o->position, err);
+	if (at_seq && sqlite3_value_numeric_type(at_seq) != SQLITE_INTEGER)
+		return err_set(err, ERR_USAGE, "bad position: expected a seq");
+	return position_of_value(scan_tape(&o->scan), at_seq ? at_seq : at, &o->position, err);
 }
 
 static int add_state(struct objects_scan *o, uint64_t seq, uint32_t resource, struct err *err)
@@ -241,12 +227,6 @@ static int next(struct scan *s, struct err *err)
 	return 0;
 }
 
-static void drop_cache(struct table *t)
-{
-	coverage_free(t->cache);
-	t->cache = NULL;
-}
-
 /* What the state itself does not say is in the event. */
 static int load_event(struct objects_scan *o, struct err *err)
 {
@@ -255,41 +235,23 @@ static int load_event(struct objects_scan *o, struct err *err)
 	return tape_event(scan_tape(&o->scan), current(o)->seq, &o->event, &o->event_keep, err);
 }
 
-/* Kept with the table until the tape has grown. */
-static int find_coverage(struct table *t, const struct coverage **ret, struct err *err)
-{
-	struct coverage *c;
-	int rc = 0;
-
-	if (!t->cache || t->cache_generation != t->handle->generation) {
-		drop_cache(t);
-		rc = coverage_load(t->handle->tape, &c, err);
-		t->cache = rc ? NULL : c;
-		t->cache_generation = t->handle->generation;
-	}
-	*ret = t->cache;
-	return rc;
-}
-
 static int certainty_result(struct objects_scan *o, sqlite3_context *context, struct err *err)
 {
 	const struct coverage *c;
+	struct coverage_answer a;
 	struct coverage_point point;
 	int rc;
 
 	if (o->inputs[COLUMN_AT_RV - COLUMN_AT])
 		return 0;
-	if (o->position.place != POSITION_ON_TAPE) {
-		result_string(context, "outside");
-		return 0;
-	}
-	rc = find_coverage(scan_table(&o->scan), &c, err);
+	rc = coverage_of_table(scan_table(&o->scan), &c, err);
 	if (rc == 0)
 		rc = load_event(o, err);
 	if (rc)
 		return rc;
 	point = tape_position_point(&o->position, c);
-	result_string(context, coverage_state_name(coverage_at(c, o->event.stream, &point).state));
+	a = coverage_at(c, o->event.stream, &point);
+	result_string(context, certainty_word(&o->position, &a));
 	return 0;
 }
 
@@ -356,5 +318,5 @@ const struct table_kind objects_table = {
 	.next = next,
 	.column = column,
 	.reset = reset,
-	.drop_cache = drop_cache,
+	.drop_cache = coverage_drop_cache,
 };

@@ -31,6 +31,7 @@ static const struct table_kind *const kinds[] = {
 	&streams_table,
 	&connections_table,
 	&gaps_table,
+	&coverage_table,
 	&missed_table,
 	&marks_table,
 	&bookmarks_table,

@@ -159,6 +159,21 @@ class InSql(CertaintyTest):
                          ("now", {"web-0": "outside", "web-1": "outside", "d": "outside", "n1": "outside"})):
             got = self.query(f"SELECT name, certainty FROM objects('{at}')")
             self.assertEqual({r["name"]: r["certainty"] for r in got}, want, at)
+    def test_coverage_says_it_of_each_stream(self):
+        got = self.query("SELECT resource, certainty, since, until, gap, reason FROM coverage('+12s') ORDER BY resource")
+        self.assertEqual([tuple(r.values()) for r in got], [
+            ("deployments", "left", "2023-11-14T22:13:25.000000000Z", None, None, "client_stop"), ("nodes", "unlisted", None, None, None, None),
+            ("pods", "gap", "2023-11-14T22:13:30.000000000Z", "2023-11-14T22:13:40.500000000Z", 1, "reset")])
+        self.assertEqual(self.query("SELECT resource, until FROM coverage('+1s') WHERE resource = 'pods'"),
+                         [{"resource": "pods", "until": "2023-11-14T22:13:22.000000000Z"}])
+        self.assertEqual(self.query("SELECT DISTINCT certainty FROM coverage('now')"), [{"certainty": "outside"}])
+        self.assertEqual(self.query("SELECT DISTINCT certainty FROM coverage WHERE resource = 'pods'"), [{"certainty": "watched"}])
+        # Once for each moment.
+        got = self.query("WITH t(at) AS (VALUES ('+1s'), ('+12s'), ('end')) SELECT certainty FROM t JOIN coverage USING (at) WHERE resource = 'pods'")
+        self.assertEqual([r["certainty"] for r in got], ["unlisted", "gap", "watched"])
+        self.assert_fails(self.run_tape("query", self.tape, "SELECT * FROM coverage('noon')"), 1, "bad position 'noon'")
+
+    def test_objects_at_a_resource_version_do_not_say(self):
         self.assertEqual(self.query("SELECT DISTINCT certainty FROM objects WHERE at_rv = '10'"), [{"certainty": None}])
         self.assertEqual(self.query("SELECT count(*) AS n FROM objects WHERE certainty <> 'watched'"), [{"n": 2}])
 

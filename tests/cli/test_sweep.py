@@ -196,6 +196,8 @@ class SweepTest(unittest.TestCase):
 		for options, words in (
 				(["--at", "moon"], "bad place 'moon'"),
 				(["--gap", "boom!"], "bad gap"),
+				(["--from", "7:00"], "bad --from: '7:00' is 2027-01-15T07:00:00"),
+				(["--until", "seq:999"], "bad --until: 'seq:999' lies after the end"),
 				(["--event", "no_such_column"], "no_such_column"),
 				(["--compare", "mood"], "bad --compare 'mood'")):
 			done = self.sweep(*options, command=["true"])

@@ -1,0 +1,20 @@
+/* coverage_table.h: what tables of a position share: the position itself, and what is known there. */
+#ifndef SCHEMA_SQL_COVERAGE_TABLE_H
+#define SCHEMA_SQL_COVERAGE_TABLE_H
+
+#include "schema/sql/vtab.h"
+#include "schema/tape/position.h"
+
+/* A text is read as a position, a number is a seq, NULL (the pointer) the end. ERR_USAGE for anything else.
+ */
+int position_of_value(
+	struct tape *t, sqlite3_value *value, struct tape_position *ret, struct err *err) MUST_CHECK;
+
+/* Kept with the table until the tape has grown; coverage_drop_cache is then the kind's drop_cache. */
+int coverage_of_table(struct table *t, const struct coverage **ret, struct err *err) MUST_CHECK;
+void coverage_drop_cache(struct table *t);
+
+/* The word of the state, or "outside" of a position outside the tape. */
+const char *certainty_word(const struct tape_position *p, const struct coverage_answer *a);
+
+#endif
