@@ -1,6 +1,7 @@
 /* ingest.c: see ingest.h. */
 #include "recorder/ingest.h"
 
+#include "recorder/list_item.h"
 #include "schema/base/limits.h"
 #include "schema/tape/redact.h"
 
@@ -17,27 +18,6 @@ void ingest_release(struct ingest *in)
 	known_free(in->known);
 	buf_release(&in->typed);
 	buf_release(&in->clean);
-}
-
-/* `{"kind":"Pod","apiVersion":"v1",` and the item without its brace. */
-static int add_type(struct ingest *in, const struct ingest_object *o, struct slice *bytes, struct err *err)
-{
-	struct slice kind = o->list_kind, rest = {bytes->ptr + 1, bytes->len - 1};
-	bool is_empty = o->meta->uid.len == 0 && o->meta->name.len == 0;
-	int rc;
-
-	if (kind.len > 4 && memcmp(kind.ptr + kind.len - 4, "List", 4) == 0)
-		kind.len -= 4;
-	buf_clear(&in->typed);
-	rc = buf_printf(&in->typed, err, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\"%s", (int)kind.len,
-		kind.ptr, (int)o->list_api_version.len, o->list_api_version.ptr,
-		is_empty && rest.len == 1 ? "" : ",");
-	if (!rc)
-		rc = buf_append(&in->typed, rest.ptr, rest.len, err);
-	if (rc)
-		return rc;
-	*bytes = buf_slice(&in->typed);
-	return 0;
 }
 
 static int redact(struct ingest *in, struct slice *bytes, struct err *err)
@@ -77,12 +57,13 @@ int ingest_put(
 		.origin = o->origin,
 		.stream = in->stream,
 		.rv = o->rv};
+	const struct list_type list = {o->list_kind, o->list_api_version};
 	struct slice bytes = o->bytes;
 	uint64_t seq;
 	int rc = 0;
 
 	if (o->list_kind.len && !o->meta->kind.len && !o->meta->api_version.len) {
-		rc = add_type(in, o, &bytes, err);
+		rc = list_item_type(&list, o->meta, &bytes, &in->typed, err);
 		e.flags |= EVENT_TYPED;
 	}
 	/* Also what is inferred: it comes from the tape, which may have kept Secrets as they are until now.

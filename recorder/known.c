@@ -5,6 +5,7 @@
 #include "recorder/known.h"
 
 #include "schema/base/hash.h"
+#include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
 #include <assert.h>
@@ -241,4 +242,19 @@ bool known_unseen(struct known *k, struct known_object *ret)
 		}
 	}
 	return false;
+}
+
+int known_stub(const struct known_object *object, struct buf *to, struct err *err)
+{
+	int rc = buf_append(to, "{\"metadata\":{\"name\":", 20, err);
+
+	if (rc == 0)
+		rc = json_escape(object->name, to, err);
+	if (rc == 0 && object->namespace.len)
+		rc = buf_printf(to, err, ",\"namespace\":\"%.*s\"", (int)object->namespace.len,
+			object->namespace.ptr);
+	if (rc == 0)
+		rc = buf_printf(to, err, ",\"uid\":\"%.*s\",\"resourceVersion\":\"%.*s\"}}",
+			(int)object->uid.len, object->uid.ptr, (int)object->rv.len, object->rv.ptr);
+	return rc;
 }

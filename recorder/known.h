@@ -28,6 +28,10 @@ int known_put(struct known *k, const struct known_object *object, struct err *er
 
 void known_remove(struct known *k, struct slice namespace, struct slice name);
 
+/* Appends an object of what is known alone: it stands for a last state that the tape (it should) cannot give
+ * back. */
+int known_stub(const struct known_object *object, struct buf *to, struct err *err) MUST_CHECK;
+
 /*
  * A sweep finds what a list no longer has: known_sweep_begin, known_put or known_saw for everything listed,
  * then known_unseen again and again; the caller removes what it was given before it asks for the next.

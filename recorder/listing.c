@@ -57,22 +57,6 @@ static int read_object(struct tape *t, uint64_t seq, struct slice *ret)
 	return rc;
 }
 
-/* When the tape cannot give the last state back (it should), what is known stands for it. */
-static int make_stub(const struct known_object *gone, struct buf *to, struct err *err)
-{
-	int rc = buf_append(to, "{\"metadata\":{\"name\":", 20, err);
-
-	if (rc == 0)
-		rc = json_escape(gone->name, to, err);
-	if (rc == 0 && gone->namespace.len)
-		rc = buf_printf(
-			to, err, ",\"namespace\":\"%.*s\"", (int)gone->namespace.len, gone->namespace.ptr);
-	if (rc == 0)
-		rc = buf_printf(to, err, ",\"uid\":\"%.*s\",\"resourceVersion\":\"%.*s\"}}",
-			(int)gone->uid.len, gone->uid.ptr, (int)gone->rv.len, gone->rv.ptr);
-	return rc;
-}
-
 /* Fills `to` with the object's last bytes. */
 static int last_state(struct listing *l, const struct known_object *gone, struct buf *to, struct err *err)
 {
@@ -86,7 +70,7 @@ static int last_state(struct listing *l, const struct known_object *gone, struct
 		return rc;
 	if (gone->seq && read_object(l->reader, gone->seq, &object) == 0)
 		return buf_append(to, object.ptr, object.len, err);
-	return make_stub(gone, to, err);
+	return known_stub(gone, to, err);
 }
 
 /* Records that `gone` was deleted unseen. `gone` points into the known objects and is invalid afterwards. */

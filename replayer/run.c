@@ -1,22 +1,19 @@
 /* run.c: see run.h. */
 #include "replayer/run.h"
 
-#include "replayer/protobuf/protobuf.h"
 #include "replayer/world/player.h"
-#include "replayer/write/yaml_json.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/log.h"
 #include "schema/base/version.h"
 #include "schema/tape/redact.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define NAME_MAX_BYTES 200
-#define BODY_MAX_BYTES (16u << 20) /* protobuf grows when it becomes JSON */
-#define PENDING_MAX    65536       /* of one turn of the loop; further ones count as out at once */
+#define BODY_MAX_BYTES RUN_BODY_BYTES
+#define PENDING_MAX    65536 /* of one turn of the loop; further ones count as out at once */
 
 struct run_pending {
 	struct run_client *client;
@@ -77,30 +74,6 @@ static void fill_place(const struct run *r, int64_t *ret_tape_ns, uint64_t *ret_
 
 /* ---- requests ---- */
 
-/* The Kubernetes verb of a request: get list watch create update patch delete deletecollection, or the method
- * in lower case for paths that name no resource. The result is a constant or lives in `to`. */
-static const char *verb_of(
-	struct slice method, const struct api_path *what, const struct query *query, char to[16])
-{
-	size_t n = 0;
-
-	if (what->kind == API_PATH_RESOURCE && slice_is(method, "GET")) {
-		if (what->forced_watch || (!what->name.len && query_true(query, "watch")))
-			return "watch";
-		return what->name.len ? "get" : "list";
-	}
-	if (what->kind == API_PATH_RESOURCE && slice_is(method, "POST"))
-		return "create";
-	if (what->kind == API_PATH_RESOURCE && slice_is(method, "PUT"))
-		return "update";
-	if (what->kind == API_PATH_RESOURCE && slice_is(method, "DELETE"))
-		return what->name.len ? "delete" : "deletecollection";
-	for (; n < method.len && n < 15; n++)
-		to[n] = (char)tolower((unsigned char)method.ptr[n]);
-	to[n] = '\0';
-	return to;
-}
-
 static void on_over(void *context, const struct exchange *x, bool whole)
 {
 	struct run_request *q = context;
@@ -115,60 +88,6 @@ static void on_over(void *context, const struct exchange *x, bool whole)
 					 .events = q->events,
 					 .bytes = x->body_bytes});
 	free(q);
-}
-
-static struct run_resource resource_of(const struct api_path *p)
-{
-	if (p->kind != API_PATH_RESOURCE)
-		return (struct run_resource){.resource = {NULL, 0}};
-	return (struct run_resource){
-		p->group, p->version, p->resource, p->subresource, p->namespace, p->name};
-}
-
-/* A body in YAML stays as it came if it holds no secrets. */
-static int clean_yaml(struct run *r, const struct redact_target *target, struct slice body, struct buf *to)
-{
-	size_t before = to->len;
-	char *json;
-	int rc;
-
-	if (yaml_to_json(body, &json, NULL))
-		return redactor_body(r->redactor, target, body, to, NULL);
-	rc = redactor_body(r->redactor, target, slice_of(json), to, NULL);
-	free(json);
-	if (rc)
-		return rc;
-	to->len = before;
-	return buf_append(to, body.ptr, body.len, NULL);
-}
-
-void run_clean_body(struct run *r, const struct api_path *what, struct slice body, struct buf *to)
-{
-	const struct redact_target target = {what->group, what->resource, what->subresource};
-	struct slice text = json_trim(body);
-	struct buf json;
-
-	buf_init(&json, BODY_MAX_BYTES);
-	if (protobuf_is_envelope(body) && protobuf_to_json(body, &json, NULL) == 0)
-		(void)!redactor_body(r->redactor, &target, buf_slice(&json), to, NULL);
-	else if (memchr(body.ptr, 0, body.len))
-		; /* neither JSON nor YAML */
-	else if (text.len && (text.ptr[0] == '{' || text.ptr[0] == '['))
-		(void)!redactor_body(r->redactor, &target, body, to, NULL);
-	else
-		(void)!clean_yaml(r, &target, body, to);
-	buf_release(&json);
-}
-
-/* The version that a body bears, without its quotes. */
-static struct slice version_in(struct slice body)
-{
-	struct slice rv;
-
-	if (body.len == 0 || json_get(body, "metadata.resourceVersion", &rv, NULL) <= 0 || rv.len < 2 ||
-		rv.ptr[0] != '"')
-		return (struct slice){NULL, 0};
-	return (struct slice){rv.ptr + 1, rv.len - 2};
 }
 
 /* The replay goes on without the file; its exit code will tell again. */
@@ -200,7 +119,7 @@ struct run_request *run_request_begin(struct run *r, struct run_client *client, 
 		.client = slice_of(client->name),
 		.method = request->method,
 		.path = stored_path(request, query),
-		.what = resource_of(what),
+		.what = run_resource_of(what),
 		.rv = query_get(query, "resourceVersion"),
 		.seen_seq = client->seen_seq,
 		.seen_rv = client->seen_rv,
@@ -211,17 +130,17 @@ struct run_request *run_request_begin(struct run *r, struct run_client *client, 
 	tell_failure(r);
 	q = xmalloc(sizeof(*q));
 	*q = (struct run_request){r, client, row.id, clock_mono_ns(&clock_system), 0};
-	row.verb = slice_of(verb_of(request->method, what, query, verb));
+	row.verb = slice_of(run_verb(request->method, what, query, verb));
 	row.time_ns = wall_of(r, q->begin_ns);
 	if (client->seen_seq)
 		row.latency_ns = q->begin_ns - client->seen_ns;
 	fill_place(r, &row.tape_time_ns, &row.seq);
 	buf_init(&body, BODY_MAX_BYTES);
 	if (request->body.len && what->kind == API_PATH_RESOURCE)
-		run_clean_body(r, what, request->body, &body);
+		run_clean_body(r->redactor, what, request->body, &body);
 	row.body = buf_slice(&body);
 	if (row.rv.len == 0)
-		row.rv = version_in(row.body);
+		row.rv = run_version_in(row.body);
 	run_file_request(r->file, &row);
 	buf_release(&body);
 	x->over = on_over;

@@ -15,6 +15,7 @@
 #include "replayer/api/api_path.h"
 #include "replayer/api/query.h"
 #include "replayer/histogram.h"
+#include "replayer/run_words.h"
 #include "replayer/wire/exchange.h"
 #include "replayer/world/change.h"
 #include "schema/run/run_file.h"
@@ -94,10 +95,6 @@ void run_flushed(struct run *r, int64_t out_ns);
 void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watches);
 
 /* ---- writes and faults ---- */
-
-/* Appends a body as it may be stored: as JSON if it came as protobuf, and without secrets. Nothing is
- * appended when it cannot be read. */
-void run_clean_body(struct run *r, const struct api_path *what, struct slice body, struct buf *to);
 
 /* Counts and stores one. Times and position of the row are filled in here, and so is the client when a
  * request is given (NULL: it stands in no row). The bodies must be free of secrets. */

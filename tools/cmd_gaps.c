@@ -149,6 +149,8 @@ static void print_end(const struct gap_account *a)
 		fputs("by a new start of the recorder", stdout);
 	else if (strcmp(g->how_ended, "epoch") == 0)
 		fputs("in another life of the cluster", stdout);
+	else if (strcmp(g->how_ended, "skipped") == 0)
+		fputs("by a watch from later on, without a list: what was missed is not known", stdout);
 	else
 		print_visible(g->how_ended);
 	if (*g->to_rv) {

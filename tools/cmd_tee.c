@@ -1,5 +1,8 @@
 /* cmd_tee.c: `kubetape tee`. */
+#include "schema/base/bytes_format.h"
 #include "schema/base/log.h"
+#include "schema/base/out_file.h"
+#include "schema/base/version.h"
 #include "tools/commands.h"
 #include "tools/tee/tee.h"
 
@@ -8,16 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An extent is packed while the desk waits, and what passes meanwhile has to wait for it. */
+#define EXTENT_BYTES (16u << 20)
+
 struct tee_values {
-	const char *kubeconfig, *context, *server, *token_file, *ca, *listen, *client_kubeconfig, *ca_folder,
-		*identity, *impersonate;
+	const char *output, *run, *kubeconfig, *context, *server, *token_file, *ca, *listen,
+		*client_kubeconfig, *ca_folder, *identity, *impersonate, *secrets;
 	struct text_list groups;
-	bool insecure, fail_open, fail_closed, verbose, quiet;
+	int64_t segment_size, segment_age, segment_events, extent_size, max_size, max_age, keep_free;
+	bool insecure, fail_open, fail_closed, core, verbose, quiet;
 };
 
 #define AT(field) offsetof(struct tee_values, field)
 
 static const struct option_row rows[] = {
+	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to write, or to go on with"},
+	{OPTION_TEXT, 0, "run", AT(run), "FILE",
+		"the run to write, or to go on with; TAPE with .run for its ending unless given"},
 	{OPTION_TEXT, 0, "kubeconfig", AT(kubeconfig), "FILE", "instead of KUBECONFIG and ~/.kube/config"},
 	{OPTION_TEXT, 0, "context", AT(context), "NAME", "another context than the current one"},
 	{OPTION_TEXT, 's', "server", AT(server), "URL", "the real API server"},
@@ -39,6 +49,20 @@ static const struct option_row rows[] = {
 	{OPTION_FLAG, 0, "fail-open", AT(fail_open), NULL,
 		"when the disk is too slow, pass on what is not written down (default)"},
 	{OPTION_FLAG, 0, "fail-closed", AT(fail_closed), NULL, "... or let clients wait for the disk"},
+	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep",
+		"values of Secrets on the tape: digests, or as they are"},
+	{OPTION_BYTES, 0, "segment-size", AT(segment_size), "SIZE",
+		"begin a new segment at so many stored bytes (256M)"},
+	{OPTION_DURATION, 0, "segment-age", AT(segment_age), "TIME", "... or after so long"},
+	{OPTION_NUMBER, 0, "segment-events", AT(segment_events), "N", "... or after so many events"},
+	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",
+		"sort and pack events by so many bytes of JSON (16M)"},
+	{OPTION_BYTES, 0, "max-size", AT(max_size), "SIZE", "remove the oldest segments above so many bytes"},
+	{OPTION_DURATION, 0, "max-age", AT(max_age), "TIME", "... and those that ended so long ago"},
+	{OPTION_BYTES, 0, "keep-free", AT(keep_free), "SIZE",
+		"... and while the disk has less free than that"},
+	{OPTION_FLAG, 0, "core", AT(core), NULL,
+		"a crash may dump memory that holds tokens and values of Secrets"},
 	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "say more"},
 	{OPTION_FLAG, 'q', "quiet", AT(quiet), NULL, "say only what went wrong"},
 	{.kind = OPTION_END},
@@ -53,8 +77,30 @@ static void say_serving(
 	fflush(stdout);
 }
 
+static void say_summary(const struct tee_summary *s, const char *tape)
+{
+	char took[TIME_TEXT_BYTES], lost[BYTES_TEXT_BYTES];
+
+	fprintf(stderr, "teed %ju requests on %ju connections in %s: %ju events to '%s', %ju deliveries",
+		(uintmax_t)s->desk.requests, (uintmax_t)s->connections, duration_format(took, s->duration_ns),
+		(uintmax_t)s->desk.events, tape, (uintmax_t)s->desk.deliveries);
+	fprintf(stderr, ", %ju writes", (uintmax_t)s->desk.writes);
+	if (s->desk.gaps)
+		fprintf(stderr, "; %ju gaps", (uintmax_t)s->desk.gaps);
+	if (s->desk.lost_bytes)
+		fprintf(stderr, "; %s passed on and not written down",
+			bytes_format(lost, s->desk.lost_bytes));
+	if (s->desk.unread)
+		fprintf(stderr, "; %ju pieces that could not be read", (uintmax_t)s->desk.unread);
+	fputc('\n', stderr);
+}
+
 static int check(const struct tee_values *v, const struct operands *operands, struct err *err)
 {
+	if (!v->output)
+		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
+	if (out_file_refuse_stream(v->output, "a tape is a folder", err))
+		return ERR_USAGE;
 	if (operands->child && !operands->child[0])
 		return err_set(err, ERR_USAGE, "no command behind '--'");
 	if (v->fail_open && v->fail_closed)
@@ -64,6 +110,18 @@ static int check(const struct tee_values *v, const struct operands *operands, st
 	return 0;
 }
 
+/* "a/x.tape" gives "a/x.run". */
+static char *run_beside(const char *tape)
+{
+	struct slice stem = slice_of(tape);
+
+	while (stem.len > 1 && stem.ptr[stem.len - 1] == '/')
+		stem.len--;
+	if (stem.len > 5 && memcmp(stem.ptr + stem.len - 5, ".tape", 5) == 0)
+		stem.len -= 5;
+	return xasprintf("%.*s.run", (int)stem.len, stem.ptr);
+}
+
 static enum identity_choice choice_of(const char *word)
 {
 	if (!word)
@@ -71,11 +129,29 @@ static enum identity_choice choice_of(const char *word)
 	return strcmp(word, "own") == 0 ? IDENTITY_OWN : IDENTITY_CLIENT;
 }
 
+static struct tape_writer_options writer_options(const struct tee_values *v)
+{
+	return (struct tape_writer_options){
+		.program = "kubetape " KUBETAPE_VERSION,
+		.extent_bytes = v->extent_size ? (uint64_t)v->extent_size : EXTENT_BYTES,
+		.segment_bytes = (uint64_t)v->segment_size,
+		.segment_age_ns = v->segment_age,
+		.segment_events = (uint64_t)v->segment_events,
+		.retention = {(uint64_t)v->max_size, v->max_age, (uint64_t)v->keep_free},
+	};
+}
+
 static int serve(struct tee_values *v, const struct operands *operands, int *ret_exit_code, struct err *err)
 {
 	const char **groups = xcalloc(v->groups.count + 1, sizeof(*groups));
+	char *run_path = v->run ? xstrdup(v->run) : run_beside(v->output);
 	const struct tee_options o = {
 		.cluster = {v->kubeconfig, v->context, v->server, v->token_file, v->ca, v->insecure},
+		.tape = v->output,
+		.run = run_path,
+		.keep_secrets = v->secrets && strcmp(v->secrets, "keep") == 0,
+		.writer = writer_options(v),
+		.core_dumps = v->core,
 		.listen = v->listen,
 		.client_kubeconfig = v->client_kubeconfig,
 		.authority_folder = v->ca_folder,
@@ -90,7 +166,12 @@ static int serve(struct tee_values *v, const struct operands *operands, int *ret
 	for (size_t i = 0; i < v->groups.count; i++)
 		groups[i] = v->groups.items[i];
 	rc = tee_run(&o, &summary, ret_exit_code, err);
+	if (summary.was_serving)
+		say_summary(&summary, v->output);
+	if (rc == 0 && summary.desk.lost_bytes && !operands->child)
+		*ret_exit_code = EXIT_LOSS;
 	free(groups);
+	free(run_path);
 	return rc;
 }
 
@@ -122,13 +203,21 @@ const struct command cmd_tee = {
 	.runs_child = true,
 	.summary = "stand between a controller and its API server, and write down what passes",
 	.description =
-		"Passes on what clients and the API server say to each other, byte for byte. The cluster is\n"
-		"found as kubectl finds it. With a COMMAND, runs it with KUBECONFIG set and ends with its exit\n"
-		"code.",
+		"Passes on what clients and the API server say to each other, byte for byte, and writes down\n"
+		"what the server sent, as a tape, and what each client asked, was sent and wrote, as a run\n"
+		"beside it. The cluster is found as kubectl finds it. With a COMMAND, runs it with KUBECONFIG\n"
+		"set and ends with its exit code. A tape and run that are there already are gone on with.\n"
+		"\n"
+		"'teeing SERVER at URL' on stdout says that it passes connections on. SIGINT or SIGTERM ends\n"
+		"it, after the COMMAND if there is one.\n"
+		"\n"
+		"Tokens are passed on and never written down. The values of Secrets are replaced by keyed\n"
+		"digests; the key is kept beside the tape, in TAPE.key.",
 	.options = rows,
 	.exits =
 		{
 			[EXIT_OK] = "done; with a COMMAND the exit code is the command's",
+			[EXIT_LOSS] = "ended by a signal, and something passed that is not written down",
 		},
 	.run = run,
 };

@@ -212,6 +212,8 @@ const char *gap_reason_words(const char *reason)
 		{"bad_encoding", "what came could not be decompressed"},
 		{"client_stop", "the recorder was stopped"}, {"recorder_died", "the recorder died"},
 		{"resource_gone", "the resource was removed"}, {"polled", "nobody watched between two lists"},
+		{"client_closed", "the client ended the watch"},
+		{"not_recorded", "what passed was not written down"},
 		{"left_out", "events were left out when the tape was exported"}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -222,9 +222,9 @@ static void store_row(struct write *w, struct slice answer)
 	buf_init(&asked, LIMIT_OBJECT_BYTES);
 	buf_init(&answered, LIMIT_OBJECT_BYTES);
 	if (call->api->run->file && call->request->body.len)
-		run_clean_body(call->api->run, &call->path, call->request->body, &asked);
+		run_clean_body(call->api->run->redactor, &call->path, call->request->body, &asked);
 	if (call->api->run->file && answer.len)
-		run_clean_body(call->api->run, &call->path, answer, &answered);
+		run_clean_body(call->api->run->redactor, &call->path, answer, &answered);
 	row.body = buf_slice(&asked);
 	row.object = buf_slice(&answered);
 	run_write(call->api->run, call->stored, &row);

@@ -2,37 +2,19 @@
  * run_file.c: see run_file.h. Rows are put, cell by cell, into a buffer; the thread swaps it against an empty
  * one at each tick and binds the cells to the statement of the row's table.
  *
- *     row = statement (1 byte), then its cells: 0 | 1, 8 bytes of a number | 2, 4 bytes of a length, a text
+ *     row = statement (1 byte), then its cells: 0 | 1, 8 bytes of a number | 2 or 3, 4 bytes of a length, a
+ * text or a blob
  */
-#include "schema/run/run_file.h"
+#include "schema/run/run_file_internal.h"
 
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
-#include "schema/run/run_schema.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum cell { CELL_NULL, CELL_INTEGER, CELL_TEXT };
-
-struct run_file {
-	sqlite3 *db;
-	char *path;
-	sqlite3_stmt *statements[RUN_STATEMENTS];
-	pthread_t thread;
-	bool running;
-
-	pthread_mutex_t mutex; /* over what follows */
-	pthread_cond_t work, room;
-	struct buf filling; /* more than RUN_WAITING_MAX only by one row */
-	bool stop;
-	struct err failure; /* the first; code 0: none */
-};
 
 /* ---- the thread ---- */
 
@@ -61,8 +43,12 @@ static size_t bind_cell(sqlite3_stmt *stmt, int index, const char *at)
 		sqlite3_bind_int64(stmt, index, number);
 		return 1 + sizeof(number);
 	case CELL_TEXT:
+	case CELL_BLOB:
 		memcpy(&len, at + 1, sizeof(len));
-		sqlite3_bind_text(stmt, index, at + 1 + sizeof(len), (int)len, SQLITE_STATIC);
+		if (*at == CELL_TEXT)
+			sqlite3_bind_text(stmt, index, at + 1 + sizeof(len), (int)len, SQLITE_STATIC);
+		else
+			sqlite3_bind_blob(stmt, index, at + 1 + sizeof(len), (int)len, SQLITE_STATIC);
 		return 1 + sizeof(len) + len;
 	default: sqlite3_bind_null(stmt, index); return 1;
 	}
@@ -100,7 +86,7 @@ static void wait_for_tick(struct run_file *f)
 	clock_gettime(CLOCK_REALTIME, &until);
 	at_ns = (int64_t)until.tv_sec * NS_PER_S + until.tv_nsec + RUN_TICK_MS * NS_PER_MS;
 	until = (struct timespec){at_ns / NS_PER_S, at_ns % NS_PER_S};
-	while (!f->stop && f->filling.len < RUN_WAITING_MAX / 2) {
+	while (!f->stop && f->filling.len < f->waiting_max / 2) {
 		if (pthread_cond_timedwait(&f->work, &f->mutex, &until) == ETIMEDOUT)
 			break;
 	}
@@ -136,169 +122,6 @@ static void *run(void *context)
 	}
 	buf_release(&rows);
 	return NULL;
-}
-
-/* ---- rows ---- */
-
-static void begin_row(struct run_file *f, enum run_statement statement)
-{
-	char byte = (char)statement;
-
-	pthread_mutex_lock(&f->mutex);
-	while (f->filling.len >= RUN_WAITING_MAX && !f->failure.code)
-		pthread_cond_wait(&f->room, &f->mutex);
-	if (f->failure.code)
-		buf_clear(&f->filling);
-	if (buf_append(&f->filling, &byte, 1, NULL))
-		abort(); /* the maximum is SIZE_MAX */
-}
-
-static void end_row(struct run_file *f)
-{
-	bool first = f->filling.len < 4096, much = f->filling.len >= RUN_WAITING_MAX / 2;
-
-	if (first || much)
-		pthread_cond_signal(&f->work);
-	pthread_mutex_unlock(&f->mutex);
-}
-
-static void put(struct run_file *f, enum cell kind, const void *head, size_t head_len, struct slice bytes)
-{
-	char byte = (char)kind;
-
-	if (buf_append(&f->filling, &byte, 1, NULL) || buf_append(&f->filling, head, head_len, NULL) ||
-		buf_append(&f->filling, bytes.ptr, bytes.len, NULL))
-		abort();
-}
-
-static void put_integer(struct run_file *f, int64_t n)
-{
-	put(f, CELL_INTEGER, &n, sizeof(n), (struct slice){NULL, 0});
-}
-
-static void put_known(struct run_file *f, bool known, int64_t n)
-{
-	if (known)
-		put_integer(f, n);
-	else
-		put(f, CELL_NULL, NULL, 0, (struct slice){NULL, 0});
-}
-
-static void put_text(struct run_file *f, struct slice s)
-{
-	uint32_t len = (uint32_t)s.len;
-
-	if (s.len)
-		put(f, CELL_TEXT, &len, sizeof(len), s);
-	else
-		put_known(f, false, 0);
-}
-
-/* The core group has no name, so it is an empty text where there is a resource. */
-static void put_resource(struct run_file *f, const struct run_resource *r)
-{
-	static const uint32_t none;
-
-	if (r->resource.len && !r->apigroup.len)
-		put(f, CELL_TEXT, &none, sizeof(none), (struct slice){NULL, 0});
-	else
-		put_text(f, r->apigroup);
-	put_text(f, r->version);
-	put_text(f, r->resource);
-	put_text(f, r->subresource);
-	put_text(f, r->namespace);
-	put_text(f, r->name);
-}
-
-static void put_when(struct run_file *f, int64_t time_ns, int64_t tape_time_ns, uint64_t seq)
-{
-	put_known(f, time_ns != RUN_NO_TIME, time_ns);
-	put_known(f, tape_time_ns != RUN_NO_TIME, tape_time_ns);
-	put_integer(f, (int64_t)seq);
-}
-
-void run_file_fact(struct run_file *f, const char *name, const char *value)
-{
-	begin_row(f, RUN_FACT);
-	put_text(f, slice_of(name));
-	put_text(f, slice_of(value));
-	end_row(f);
-}
-
-void run_file_request(struct run_file *f, const struct run_request_row *row)
-{
-	begin_row(f, RUN_REQUEST);
-	put_integer(f, (int64_t)row->id);
-	put_when(f, row->time_ns, row->tape_time_ns, row->seq);
-	put_text(f, row->client);
-	put_text(f, row->method);
-	put_text(f, row->path);
-	put_text(f, row->verb);
-	put_resource(f, &row->what);
-	put_text(f, row->rv);
-	put_known(f, row->seen_seq != 0, (int64_t)row->seen_seq);
-	put_known(f, row->seen_rv != 0, (int64_t)row->seen_rv);
-	put_known(f, row->latency_ns != RUN_NO_TIME, row->latency_ns);
-	put_text(f, row->body);
-	end_row(f);
-}
-
-void run_file_answer(struct run_file *f, const struct run_answer_row *row)
-{
-	begin_row(f, RUN_ANSWER);
-	put_integer(f, (int64_t)row->request);
-	put_known(f, row->status != 0, row->status);
-	put_known(f, row->time_ns != RUN_NO_TIME, row->time_ns);
-	put_integer(f, row->duration_ns);
-	put_integer(f, row->whole);
-	put_integer(f, (int64_t)row->events);
-	put_integer(f, (int64_t)row->bytes);
-	end_row(f);
-}
-
-void run_file_delivery(struct run_file *f, const struct run_delivery_row *row)
-{
-	begin_row(f, RUN_DELIVERY);
-	put_integer(f, (int64_t)row->request);
-	put_integer(f, (int64_t)row->seq);
-	put_text(f, row->type);
-	put_known(f, row->due_ns != RUN_NO_TIME, row->due_ns);
-	put_integer(f, row->out_ns);
-	end_row(f);
-}
-
-void run_file_write(struct run_file *f, const struct run_write_row *row)
-{
-	begin_row(f, RUN_WRITE);
-	put_known(f, row->request != 0, (int64_t)row->request);
-	put_when(f, row->time_ns, row->tape_time_ns, row->seq);
-	put_text(f, row->client);
-	put_text(f, row->verb);
-	put_resource(f, &row->what);
-	put_text(f, row->policy);
-	put_text(f, row->content_type);
-	put_integer(f, row->dry_run);
-	put_text(f, row->body);
-	put_text(f, row->object);
-	put_known(f, row->status != 0, row->status);
-	put_text(f, row->reason);
-	put_text(f, row->rv);
-	put_text(f, row->uid);
-	end_row(f);
-}
-
-void run_file_fault(struct run_file *f, const struct run_fault_row *row)
-{
-	begin_row(f, RUN_FAULT);
-	put_when(f, row->time_ns, row->tape_time_ns, row->seq);
-	put_known(f, row->rule != 0, (int64_t)row->rule);
-	put_known(f, row->episode != 0, (int64_t)row->episode);
-	put_text(f, row->step);
-	put_text(f, row->what);
-	put_text(f, row->detail);
-	put_resource(f, &row->where);
-	put_known(f, row->request != 0, (int64_t)row->request);
-	end_row(f);
 }
 
 /* ---- opening and closing ---- */
@@ -352,19 +175,17 @@ static int create_empty(const char *path, struct err *err)
 	return 0;
 }
 
-static int create(struct run_file *f, struct err *err)
+static int open_database(struct run_file *f, const char *first, struct err *err)
 {
 	char *uri;
-	int rc = create_empty(f->path, err);
+	int rc;
 
-	if (rc)
-		return rc;
 	uri = xasprintf("%s%s", *f->path == '/' ? "" : "./", f->path);
 	rc = sqlite3_open_v2(uri, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	free(uri);
 	if (rc)
 		return err_set(err, ERR_IO, "cannot make the run '%s': %s", f->path, sqlite3_errstr(rc));
-	rc = exec(f, run_schema, err);
+	rc = exec(f, first, err);
 	for (int i = 0; i < RUN_STATEMENTS && rc == 0; i++) {
 		if (sqlite3_prepare_v3(
 			    f->db, run_statements[i], -1, SQLITE_PREPARE_PERSISTENT, &f->statements[i], NULL))
@@ -386,17 +207,19 @@ static void release(struct run_file *f)
 	free(f);
 }
 
-static int open_new(const char *path, struct run_file **ret, struct err *err)
+/* `first`: the SQL that makes the tables, or goes on with them. */
+static int open_file(const char *path, const char *first, struct run_file **ret, struct err *err)
 {
 	struct run_file *f = xcalloc(1, sizeof(*f));
 	int rc;
 
 	f->path = xstrdup(path);
+	f->waiting_max = RUN_WAITING_MAX;
 	pthread_mutex_init(&f->mutex, NULL);
 	pthread_cond_init(&f->work, NULL);
 	pthread_cond_init(&f->room, NULL);
 	buf_init(&f->filling, SIZE_MAX);
-	rc = create(f, err);
+	rc = open_database(f, first, err);
 	if (rc == 0 && pthread_create(&f->thread, NULL, run, f))
 		rc = err_set(err, ERR_FAILED, "cannot start a thread for the run '%s'", path);
 	if (rc) {
@@ -405,6 +228,13 @@ static int open_new(const char *path, struct run_file **ret, struct err *err)
 	}
 	*ret = f;
 	return 0;
+}
+
+static int open_new(const char *path, struct run_file **ret, struct err *err)
+{
+	int rc = create_empty(path, err);
+
+	return rc ? rc : open_file(path, run_schema, ret, err);
 }
 
 int run_file_open(const char *path, struct run_file **ret, struct err *err)
@@ -416,6 +246,77 @@ int run_file_open(const char *path, struct run_file **ret, struct err *err)
 		rc = make_room(target, err);
 	if (rc == 0)
 		rc = open_new(target, ret, err);
+	free(target);
+	return rc;
+}
+
+void run_file_limit(struct run_file *f, size_t waiting_max)
+{
+	f->waiting_max = waiting_max;
+}
+
+/* ---- going on ---- */
+
+/* The number that a statement gives; 0 when it gives none. */
+static int64_t number_of(sqlite3 *db, const char *sql, const char *parameter)
+{
+	sqlite3_stmt *stmt = NULL;
+	int64_t number = 0;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+		(!parameter || sqlite3_bind_text(stmt, 1, parameter, -1, SQLITE_STATIC) == SQLITE_OK) &&
+		sqlite3_step(stmt) == SQLITE_ROW)
+		number = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return number;
+}
+
+/* What the file has already. */
+static int look_into(const char *path, const char *tape_id, struct run_past *ret, struct err *err)
+{
+	sqlite3 *db = NULL;
+	int rc = 0;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+		application_id(db) != RUN_APPLICATION_ID)
+		rc = err_set(err, ERR_USAGE, "'%s' exists and is not a run: it is left as it is", path);
+	else if (number_of(db, "PRAGMA user_version", NULL) != RUN_VERSION ||
+		 !number_of(db, "SELECT count(*) FROM run WHERE name = 'tape_id' AND value = ?1", tape_id))
+		rc = err_set(err, ERR_USAGE,
+			"'%s' is a run of something else than this tape: it is left as it is", path);
+	if (rc == 0)
+		*ret = (struct run_past){
+			.last_request = (uint64_t)number_of(db, "SELECT max(request) FROM requests", NULL),
+			.last_client = (uint64_t)number_of(db, "SELECT max(client_id) FROM clients", NULL),
+			.last_socket = (uint64_t)number_of(db, "SELECT max(socket) FROM sockets", NULL)};
+	sqlite3_close(db);
+	return rc;
+}
+
+static int go_on(const char *path, const char *tape_id, struct run_file **ret, struct run_past *ret_past,
+	struct err *err)
+{
+	struct stat st;
+	bool is_there = stat(path, &st) == 0;
+	int rc;
+
+	if (is_there && st.st_size) {
+		rc = look_into(path, tape_id, ret_past, err);
+		return rc ? rc : open_file(path, run_go_on, ret, err);
+	}
+	*ret_past = (struct run_past){.is_new = true};
+	rc = is_there ? make_room(path, err) : 0;
+	return rc ? rc : open_new(path, ret, err);
+}
+
+int run_file_go_on(const char *path, const char *tape_id, struct run_file **ret, struct run_past *ret_past,
+	struct err *err)
+{
+	char *target = out_file_target(path);
+	int rc = out_file_refuse_stream(path, "a run is an SQLite file", err);
+
+	if (rc == 0)
+		rc = go_on(target, tape_id, ret, ret_past, err);
 	free(target);
 	return rc;
 }

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #define RUN_APPLICATION_ID 0x4b545255 /* "KTRU" */
-#define RUN_VERSION        1
+#define RUN_VERSION        2          /* older ones are read, too */
 #define RUN_TICK_MS        100
 #define RUN_WAITING_MAX    (64u << 20)
 
@@ -25,6 +25,20 @@ struct run_file;
 /* Makes the file, which nobody else may read. Symbolic links are followed. An older run under that name is
  * replaced; ERR_USAGE when it is anything else. */
 int run_file_open(const char *path, struct run_file **ret, struct err *err) MUST_CHECK;
+
+/* How many bytes of rows may wait for the disk, instead of RUN_WAITING_MAX. Before the first row. */
+void run_file_limit(struct run_file *f, size_t waiting_max);
+
+/* What a run that is gone on with has already. */
+struct run_past {
+	bool is_new; /* nothing: it was made just now */
+	uint64_t last_request, last_client, last_socket;
+};
+
+/* Goes on with a live run, if the file is one that was made for that tape; else as run_file_open, but that a
+ * run of something else is not replaced: ERR_USAGE. */
+int run_file_go_on(const char *path, const char *tape_id, struct run_file **ret, struct run_past *ret_past,
+	struct err *err) MUST_CHECK;
 
 /* Writes what is left and closes; freed in any case. The first failure since open, if there was one. NULL is
  * accepted. */
@@ -61,6 +75,9 @@ struct run_request_row {
 	uint64_t seen_rv;
 	int64_t latency_ns;
 	struct slice body; /* of writes; no secrets in it */
+	/* Of a live run only; 0 and empty: NULL. */
+	uint64_t client_id, socket;
+	struct slice accept; /* as the client sent it */
 };
 void run_file_request(struct run_file *f, const struct run_request_row *row);
 
@@ -71,6 +88,9 @@ struct run_answer_row {
 	int status;             /* HTTP's; 0: it was never answered */
 	bool whole;             /* everything was sent; false: cut, by us or by the client */
 	uint64_t events, bytes; /* sent to a watch; bytes of the body */
+	/* Of a live run only; how empty: none of them is known. */
+	struct slice content_type, how, ended_by, audit_id;
+	int64_t h2_error, retry_after; /* -1: none */
 };
 void run_file_answer(struct run_file *f, const struct run_answer_row *row);
 
@@ -79,6 +99,9 @@ struct run_delivery_row {
 	uint64_t request, seq;
 	struct slice type;      /* as it was sent: selectors make an ADDED of a MODIFIED */
 	int64_t due_ns, out_ns; /* due_ns RUN_NO_TIME: it was not due but asked for from the past */
+	/* Of a live run only: its place among all that the watch was sent, counted from 1; what it was. */
+	uint64_t number;
+	struct slice rv, uid;
 };
 void run_file_delivery(struct run_file *f, const struct run_delivery_row *row);
 
@@ -98,6 +121,44 @@ struct run_write_row {
 	struct slice rv, uid; /* assigned */
 };
 void run_file_write(struct run_file *f, const struct run_write_row *row);
+
+/* ---- rows of a live run: what kubetape tee saw ---- */
+
+/* A program, told apart by what it calls itself and by its credentials, of which only a digest is kept. */
+struct run_client_row {
+	uint64_t id; /* not 0 */
+	struct slice client, credential;
+	int64_t time_ns;
+};
+void run_file_client(struct run_file *f, const struct run_client_row *row);
+
+/* A connection of a client. */
+struct run_socket_row {
+	uint64_t id; /* not 0 */
+	int64_t time_ns;
+	struct slice peer, server, http_version;
+	bool tls;
+};
+void run_file_socket(struct run_file *f, const struct run_socket_row *row);
+void run_file_socket_end(
+	struct run_file *f, uint64_t socket, int64_t time_ns, struct slice how, struct slice ended_by);
+
+/* What a watch was sent that is no event of the tape, or not with the bytes that the tape has. */
+struct run_frame_row {
+	uint64_t request, number; /* as that of deliveries */
+	int64_t out_ns;
+	struct slice type, rv, uid;
+	struct slice encoding; /* empty: JSON */
+	struct slice body;     /* without what frames it; no secrets in it */
+};
+void run_file_frame(struct run_file *f, const struct run_frame_row *row);
+
+/* A piece of the answer to a read, as one zstd frame; no secrets in it. Pieces count from 1. */
+struct run_piece_row {
+	uint64_t request, piece, raw_bytes;
+	struct slice data;
+};
+void run_file_piece(struct run_file *f, const struct run_piece_row *row);
 
 /* One thing that a fault did. */
 struct run_fault_row {

@@ -48,8 +48,8 @@ static int check(struct run_reader *r, struct err *err)
 			r->path, (long long)id, RUN_APPLICATION_ID);
 	if (rc == 0)
 		rc = pragma(r, "PRAGMA user_version", &version, err);
-	if (rc == 0 && version != RUN_VERSION)
-		return err_set(err, ERR_CORRUPT, "'%s' is a run of version %lld, expected %d", r->path,
+	if (rc == 0 && (version < 1 || version > RUN_VERSION))
+		return err_set(err, ERR_CORRUPT, "'%s' is a run of version %lld, expected at most %d", r->path,
 			(long long)version, RUN_VERSION);
 	if (rc == 0)
 		rc = pragma(r,

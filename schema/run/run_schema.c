@@ -7,6 +7,7 @@
 #define TIME(name) \
 	name " TEXT AS (strftime('%Y-%m-%dT%H:%M:%S', " name "_ns / 1000000000, 'unixepoch') || " \
 	"printf('.%09dZ', " name "_ns % 1000000000)),"
+#define WAL "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
 #define WHEN \
 	"time_ns INTEGER NOT NULL, " TIME("time") " tape_time_ns INTEGER, " TIME("tape_time") " seq INTEGER,"
 #define RESOURCE \
@@ -16,25 +17,41 @@
  * crash of the machine can take back the last ones. */
 const char run_schema[] =
 	"PRAGMA application_id = 0x4b545255;"
-	"PRAGMA user_version = 1;"
-	"PRAGMA journal_mode = WAL;"
-	"PRAGMA synchronous = NORMAL;"
+	"PRAGMA user_version = 2;"
+	WAL
 	"CREATE TABLE run (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
 	"CREATE TABLE requests (request INTEGER PRIMARY KEY, " WHEN
 	" client TEXT, method TEXT, path TEXT, verb TEXT, " RESOURCE
 	" rv TEXT, seen_seq INTEGER, seen_rv TEXT, latency_ns INTEGER, body TEXT,"
 	" status INTEGER, end_ns INTEGER, " TIME("end")
-	" duration_ns INTEGER, whole INTEGER, events INTEGER, bytes INTEGER);"
+	" duration_ns INTEGER, whole INTEGER, events INTEGER, bytes INTEGER,"
+	" client_id INTEGER, socket INTEGER, accept TEXT, content_type TEXT, how TEXT, ended_by TEXT,"
+	" h2_error INTEGER, retry_after INTEGER, audit_id TEXT);"
 	"CREATE TABLE deliveries (request INTEGER NOT NULL, seq INTEGER NOT NULL, type TEXT,"
 	" due_ns INTEGER, out_ns INTEGER NOT NULL, " TIME("due") " " TIME("out")
-	" lateness_ns INTEGER AS (out_ns - due_ns));"
+	" lateness_ns INTEGER AS (out_ns - due_ns), number INTEGER, rv TEXT, uid TEXT);"
 	"CREATE TABLE writes (write INTEGER PRIMARY KEY, request INTEGER, " WHEN
 	" client TEXT, verb TEXT, " RESOURCE
 	" policy TEXT, content_type TEXT, dry_run INTEGER, body TEXT, object TEXT,"
 	" status INTEGER, reason TEXT, rv TEXT, uid TEXT);"
 	"CREATE TABLE faults (fault INTEGER PRIMARY KEY, " WHEN
 	" rule INTEGER, episode INTEGER, step TEXT, what TEXT, detail TEXT, " RESOURCE
-	" request INTEGER);";
+	" request INTEGER);"
+	"CREATE TABLE clients (client_id INTEGER PRIMARY KEY, client TEXT, credential TEXT, "
+	TIME("time") " time_ns INTEGER);"
+	"CREATE TABLE sockets (socket INTEGER PRIMARY KEY, time_ns INTEGER, " TIME("time")
+	" peer TEXT, server TEXT, http_version TEXT, tls INTEGER, end_ns INTEGER, " TIME("end")
+	" how TEXT, ended_by TEXT);"
+	"CREATE TABLE frames (request INTEGER NOT NULL, number INTEGER NOT NULL, out_ns INTEGER NOT NULL, "
+	TIME("out") " type TEXT, rv TEXT, uid TEXT, encoding TEXT, body BLOB);"
+	"CREATE TABLE answers (request INTEGER NOT NULL, piece INTEGER NOT NULL, raw_bytes INTEGER, data BLOB,"
+	" PRIMARY KEY (request, piece)) WITHOUT ROWID;";
+
+const char run_go_on[] =
+	WAL
+	"UPDATE requests SET how = 'lost', ended_by = 'tee' WHERE end_ns IS NULL AND how IS NULL;"
+	"UPDATE sockets SET how = 'lost', ended_by = 'tee' WHERE end_ns IS NULL AND how IS NULL;"
+	"DELETE FROM run WHERE name IN ('end_ns', 'ended_seq', 'exit_code', 'ended_by');";
 
 /* clang-format on */
 
@@ -45,11 +62,14 @@ const char *const run_statements[RUN_STATEMENTS] = {
 	[RUN_REQUEST] =
 		"INSERT INTO requests (request, time_ns, tape_time_ns, seq, client, method, path, verb,"
 		" apigroup, version, resource, subresource, namespace, name, rv, seen_seq, seen_rv,"
-		" latency_ns, body) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+		" latency_ns, body, client_id, socket, accept)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[RUN_ANSWER] =
 		"UPDATE requests SET status = ?2, end_ns = ?3, duration_ns = ?4, whole = ?5, events = ?6,"
-		" bytes = ?7 WHERE request = ?1",
-	[RUN_DELIVERY] = "INSERT INTO deliveries (request, seq, type, due_ns, out_ns) VALUES (?,?,?,?,?)",
+		" bytes = ?7, content_type = ?8, how = ?9, ended_by = ?10, h2_error = ?11, retry_after = ?12,"
+		" audit_id = ?13 WHERE request = ?1",
+	[RUN_DELIVERY] = "INSERT INTO deliveries (request, seq, type, due_ns, out_ns, number, rv, uid)"
+			 " VALUES (?,?,?,?,?,?,?,?)",
 	[RUN_WRITE] =
 		"INSERT INTO writes (request, time_ns, tape_time_ns, seq, client, verb, apigroup, version,"
 		" resource, subresource, namespace, name, policy, content_type, dry_run, body, object,"
@@ -58,4 +78,11 @@ const char *const run_statements[RUN_STATEMENTS] = {
 		"INSERT INTO faults (time_ns, tape_time_ns, seq, rule, episode, step, what, detail, apigroup,"
 		" version, resource, subresource, namespace, name, request)"
 		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[RUN_CLIENT] = "INSERT INTO clients (client_id, client, credential, time_ns) VALUES (?,?,?,?)",
+	[RUN_SOCKET] = "INSERT INTO sockets (socket, time_ns, peer, server, http_version, tls)"
+		       " VALUES (?,?,?,?,?,?)",
+	[RUN_SOCKET_END] = "UPDATE sockets SET end_ns = ?2, how = ?3, ended_by = ?4 WHERE socket = ?1",
+	[RUN_FRAME] = "INSERT INTO frames (request, number, out_ns, type, rv, uid, encoding, body)"
+		      " VALUES (?,?,?,?,?,?,?,?)",
+	[RUN_PIECE] = "INSERT INTO answers (request, piece, raw_bytes, data) VALUES (?,?,?,?)",
 };

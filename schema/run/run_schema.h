@@ -12,10 +12,16 @@ enum run_statement {
 	RUN_DELIVERY,
 	RUN_WRITE,
 	RUN_FAULT,
+	RUN_CLIENT,
+	RUN_SOCKET,
+	RUN_SOCKET_END,
+	RUN_FRAME,
+	RUN_PIECE,
 	RUN_STATEMENTS,
 };
 
 extern const char run_schema[];
+extern const char run_go_on[];  /* when rows follow those of an earlier time */
 extern const char run_finish[]; /* when no row follows: one file, and nothing beside it */
 extern const char *const run_statements[RUN_STATEMENTS];
 

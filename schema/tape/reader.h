@@ -53,6 +53,7 @@ struct tape_segment_info {
 	uint64_t state_objects;                /* live objects that stand at its start */
 	uint64_t raw_bytes, disk_bytes;        /* of the events' objects; of the file */
 	const char *program, *previous_digest; /* NULL when it does not say */
+	const char *tape_id;                   /* the same in all segments of a tape */
 };
 /* In order; what is said of the callbacks of rows below holds here. */
 int tape_each_segment(struct tape *t, int (*each)(void *context, const struct tape_segment_info *s),

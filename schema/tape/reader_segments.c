@@ -44,7 +44,7 @@ int tape_each_segment(struct tape *t, int (*each)(void *context, const struct ta
 			.sealed = file->sealed,
 			.file = name ? name + 1 : file->path,
 			.disk_bytes = segment_file_bytes(file)};
-		char *program, *digest;
+		char *program, *digest, *id;
 		sqlite3 *db;
 
 		stop = reader_db(t, i, &db, err);
@@ -52,11 +52,13 @@ int tape_each_segment(struct tape *t, int (*each)(void *context, const struct ta
 			return stop;
 		add_extents(t, i, &s);
 		s.program = program = segment_meta(db, "program");
+		s.tape_id = id = segment_meta(db, "tape_id");
 		digest = segment_meta(db, "previous_digest");
 		s.previous_digest = digest && *digest ? digest : NULL;
 		stop = each(context, &s);
 		free(program);
 		free(digest);
+		free(id);
 	}
 	return stop;
 }

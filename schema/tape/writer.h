@@ -49,6 +49,9 @@ int tape_writer_close(struct tape_writer *w, struct err *err);
 /* Closes without flushing or sealing, as a crash would. */
 void tape_writer_abandon(struct tape_writer *w);
 
+/* What tells this tape from every other, the same in all its segments; 32 hex digits, borrowed. */
+const char *tape_writer_id(struct tape_writer *w);
+
 /* The id of the resource or stream, made when the tape does not know it yet. `id` of the argument is ignored,
  * strings are copied. */
 int tape_writer_resource(struct tape_writer *w, const struct tape_resource *resource, uint32_t *ret_id,

@@ -89,16 +89,22 @@ static void make_tape_id(char hex[33])
 		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
 }
 
-static int put_identity(struct tape_writer *w, sqlite3 *db, struct err *err)
+const char *tape_writer_id(struct tape_writer *w)
 {
 	char id[33];
-	int failed;
 
 	if (!w->tape_id) {
 		make_tape_id(id);
 		w->tape_id = xstrdup(id);
 	}
-	if ((failed = extent_store_meta(db, "tape_id", value_text(w->tape_id), err)) ||
+	return w->tape_id;
+}
+
+static int put_identity(struct tape_writer *w, sqlite3 *db, struct err *err)
+{
+	int failed;
+
+	if ((failed = extent_store_meta(db, "tape_id", value_text(tape_writer_id(w)), err)) ||
 		(failed = extent_store_meta(db, "segment", value_integer(w->segment), err)) ||
 		(failed = extent_store_meta(
 			 db, "first_seq", value_integer((int64_t)w->segment_first_seq), err)) ||

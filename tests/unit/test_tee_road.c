@@ -182,7 +182,7 @@ START_TEST(feed__loses_bodies_when_it_is_full_and_tells_how_much_when_there_is_r
 	static char large[3000];
 	struct told t;
 	struct field_list none = {.count = 0};
-	const struct talk_head head = {slice_of("GET"), slice_of("/"), &none};
+	const struct talk_head head = {slice_of("GET"), slice_of("/"), &none, "1.1"};
 	struct talk *talk;
 	const char *told;
 
@@ -206,7 +206,7 @@ START_TEST(feed__takes_ends_also_when_it_is_full)
 	static char large[7000];
 	struct told t;
 	struct field_list none = {.count = 0};
-	const struct talk_head head = {slice_of("GET"), slice_of("/"), &none};
+	const struct talk_head head = {slice_of("GET"), slice_of("/"), &none, "1.1"};
 	struct talk *talks[200];
 	size_t ends = 0;
 

@@ -5,12 +5,15 @@ import os
 import re
 import select
 import socket
+import sqlite3
 import ssl
 import struct
 import subprocess
 import tempfile
 import threading
 
+from fake_apiserver import wait_for
+from recording import query
 from replays import DEADLINE_S, KUBETAPE, Case, Replay
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -21,9 +24,11 @@ OK_EMPTY = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 class Tee(Replay):
 	"""A running tee; what a Replay can be asked, it can."""
 
-	def __init__(self, folder, server, *options, child=None, env=None):
+	def __init__(self, folder, server, *options, child=None, env=None, tape=None):
 		self.kubeconfig = os.path.join(folder, "tee-%d.kubeconfig" % id(self))
-		command = [KUBETAPE, "tee", "--client-kubeconfig", self.kubeconfig]
+		self.tape = tape or os.path.join(folder, "tee-%d.tape" % id(self))
+		self.run = self.tape.removesuffix(".tape") + ".run"
+		command = [KUBETAPE, "tee", "-o", self.tape, "--client-kubeconfig", self.kubeconfig]
 		command += (["--server", server] if server else []) + list(options) + (["--"] + child if child else [])
 		clean = {k: v for k, v in os.environ.items() if k != "KUBECONFIG"}
 		self.errors = tempfile.TemporaryFile("w+")
@@ -37,6 +42,39 @@ class Tee(Replay):
 		self.host, self.port, self.path = found.group(3), int(found.group(4)), found.group(5)
 		self.tls = found.group(2) == "https"
 		self.codes = (0,)
+
+	def query(self, sql):
+		"""Rows of the tape, once what came before is on it."""
+		return query(self.tape, sql)
+
+	def events(self, where="1"):
+		"""`TYPE name rv` of each event of the tape, with its origin when that is not the watch."""
+		return ["%s %s %s" % (r["type"], r["name"], r["rv"]) + ("" if r["origin"] == "watch" else " " + r["origin"])
+			for r in self.query("SELECT type, name, rv, origin FROM events WHERE %s ORDER BY seq" % where)]
+
+	def rows(self, sql):
+		"""Rows of the run, as stock sqlite3 reads them."""
+		with contextlib.closing(sqlite3.connect("file:%s?mode=ro" % self.run, uri=True)) as db:
+			return db.execute(sql).fetchall()
+
+	def wait_rows(self, sql, wanted):
+		"""Until the run has them."""
+		def found():
+			try:
+				return self.rows(sql) == wanted
+			except sqlite3.OperationalError:  # it is not there yet
+				return False
+
+		try:
+			wait_for(found, "rows")
+		except AssertionError:
+			raise AssertionError("%r instead of %r" % (self.rows(sql), wanted)) from None
+
+	def wait_events(self, wanted, where="1"):
+		try:
+			wait_for(lambda: self.events(where) == wanted, "events")
+		except AssertionError:
+			raise AssertionError("%r instead of %r" % (self.events(where), wanted)) from None
 
 
 class Peer:

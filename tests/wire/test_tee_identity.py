@@ -134,7 +134,7 @@ class ByTheTee(Identity):
 
 class Usage(Identity):
 	def fails(self, *arguments):
-		done = subprocess.run([KUBETAPE, "tee", *arguments], capture_output=True, text=True, timeout=DEADLINE_S,
+		done = subprocess.run([KUBETAPE, "tee", "-o", self.path("x.tape"), *arguments], capture_output=True, text=True, timeout=DEADLINE_S,
 			env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
 		return done.returncode, done.stderr.strip()
 
@@ -176,7 +176,7 @@ class Usage(Identity):
 class Command(Identity):
 	def run_tee(self, *child):
 		server = self.scripted()
-		return subprocess.run([KUBETAPE, "tee", "--server", server.url, "--", *child], capture_output=True, text=True,
+		return subprocess.run([KUBETAPE, "tee", "-o", self.path("x.tape"), "--server", server.url, "--", *child], capture_output=True, text=True,
 			timeout=DEADLINE_S, env={**os.environ, "KUBECONFIG": "/nonexistent"}, check=False)
 
 	def test_the_exit_code_is_that_of_the_command_which_is_given_a_kubeconfig_that_goes_with_the_tee(self):

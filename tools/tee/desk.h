@@ -1,25 +1,42 @@
 /*
  * desk.h: what the feed tells is written down, by a thread of its own: nothing of a watch waits for it.
+ *
+ * While the disk takes nothing the desk takes nothing from the feed either, once much is waiting, so that the
+ * feed fills; what then becomes of that which passes is up to those who feed it.
  */
 #ifndef TOOLS_TEE_DESK_H
 #define TOOLS_TEE_DESK_H
 
+#include "schema/tape/writer.h"
 #include "tools/tee/feed.h"
 
 struct desk;
 
 struct desk_options {
 	struct feed *feed;
+	const char *tape, *run; /* paths */
+	bool keep_secrets;
+	struct tape_writer_options writer;
+	const char *server;      /* its URL */
+	const char *server_path; /* that requests begin with, "" for nothing */
 };
 
-/* Starts the thread. Borrows what the options point to. */
+/* Opens tape and run, and starts the thread. Borrows what the options point to. */
 int desk_open(const struct desk_options *options, struct desk **ret, struct err *err) MUST_CHECK;
 
 struct desk_summary {
-	uint64_t requests;
+	uint64_t requests, events, deliveries, writes, gaps;
+	uint64_t lost_bytes; /* that passed and are not written down */
+	uint64_t unread;     /* pieces that nobody could make out */
 };
 
-/* After feed_close: waits until all is written down. */
-int desk_close(struct desk *d, struct desk_summary *ret, struct err *err);
+struct desk_end {
+	const char *ended_by; /* as run_book_end */
+	int exit_code;
+	bool never_began; /* nothing could pass: what was not there before is removed */
+};
+
+/* After feed_close: waits until all is written down, and closes tape and run. The first failure of either. */
+int desk_close(struct desk *d, const struct desk_end *end, struct desk_summary *ret, struct err *err);
 
 #endif

@@ -202,6 +202,16 @@ void feed_close(struct feed *f)
 
 /* ---- the desk ---- */
 
+bool feed_is_closed(struct feed *f)
+{
+	bool closed;
+
+	pthread_mutex_lock(&f->mutex);
+	closed = f->closed;
+	pthread_mutex_unlock(&f->mutex);
+	return closed;
+}
+
 static struct timespec timespec_of(int64_t ns)
 {
 	return (struct timespec){ns / NS_PER_S, ns % NS_PER_S};

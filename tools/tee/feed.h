@@ -26,6 +26,7 @@ enum feed_kind {
 			      code of HTTP/2, or none */
 };
 
+/* protocol: "" when the first bytes will tell */
 enum feed_connected { CONNECTED_PEER, CONNECTED_PROTOCOL, CONNECTED_SERVER, CONNECTED_TLS, CONNECTED_TEXTS };
 
 enum feed_request {
@@ -36,6 +37,7 @@ enum feed_request {
 	REQUEST_ACCEPT, /* as the client sent it */
 	REQUEST_CONTENT_TYPE,
 	REQUEST_UPGRADE,
+	REQUEST_VERSION, /* "1.1" "2" */
 	REQUEST_TEXTS,
 };
 
@@ -105,6 +107,8 @@ bool feed_has_room(struct feed *f);
 void feed_close(struct feed *f);
 
 /* ---- the desk ---- */
+
+bool feed_is_closed(struct feed *f);
 
 struct feed_block {
 	struct feed_block *next;

@@ -154,7 +154,7 @@ static int refuse(struct err *err)
 
 static int send_head(struct road *r, struct buf *out, struct err *err)
 {
-	struct talk_head head = {.fields = &r->fields};
+	struct talk_head head = {.fields = &r->fields, .version = "1.1"};
 	struct slice line;
 	struct talk *t;
 	int rc;

@@ -200,7 +200,7 @@ static void begin_talk(struct road *r)
 {
 	struct h2_road *h = r->h2;
 	const struct talk_head head = {
-		field_value(&r->fields, ":method"), field_value(&r->fields, ":path"), &r->fields};
+		field_value(&r->fields, ":method"), field_value(&r->fields, ":path"), &r->fields, "2"};
 	struct talk **at, *t = road_begin_talk(r, &head);
 
 	if (h->is_unread) {

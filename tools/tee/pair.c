@@ -184,7 +184,9 @@ static void tell_opened(struct pair *p, enum road_protocol protocol)
 	describe_peer(p->server.channel.fd, server, sizeof(server));
 	e.texts[CONNECTED_PEER] = slice_of(client);
 	e.texts[CONNECTED_SERVER] = slice_of(server);
-	e.texts[CONNECTED_PROTOCOL] = slice_of(protocol == ROAD_HTTP2 ? "2" : "1.1");
+	e.texts[CONNECTED_PROTOCOL] = slice_of(protocol == ROAD_HTTP2   ? "2"
+					       : protocol == ROAD_HTTP1 ? "1.1"
+									: "");
 	e.texts[CONNECTED_TLS] = slice_of(p->x->tls ? "tls" : "");
 	stamp(p);
 	(void)feed_put(p->x->feed, &e);

@@ -38,6 +38,7 @@ struct talk *talk_begin(struct feed *f, uint64_t id, uint64_t connection, const 
 	e.texts[REQUEST_ACCEPT] = field_value(head->fields, "Accept");
 	e.texts[REQUEST_CONTENT_TYPE] = field_value(head->fields, "Content-Type");
 	e.texts[REQUEST_UPGRADE] = upgrade;
+	e.texts[REQUEST_VERSION] = slice_of(head->version);
 	t->is_told = feed_put(f, &e);
 	return t;
 }

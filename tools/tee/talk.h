@@ -26,6 +26,7 @@ struct talk {
 struct talk_head {
 	struct slice method, target;
 	const struct field_list *fields; /* as the client sent them */
+	const char *version;             /* "1.1" "2" */
 };
 
 struct talk *talk_begin(struct feed *f, uint64_t id, uint64_t connection, const struct talk_head *head);

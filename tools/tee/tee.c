@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define FEED_MAX_BYTES ((size_t)24 << 20)
@@ -16,6 +17,7 @@
 
 struct tee {
 	const struct tee_options *o;
+	const char *ended_by; /* as in the run */
 	uv_loop_t loop;
 	uv_signal_t interrupt, terminate;
 	uv_timer_t ticker;
@@ -29,18 +31,19 @@ struct tee {
 	struct child *child;
 	char *host, *url, *kubeconfig;
 	int port, exit_code;
-	bool is_over;
+	bool is_over, was_serving;
 	int64_t begin_mono_ns;
 	struct err failure; /* code 0: none */
 };
 
 /* ---- the end ---- */
 
-static void finish(struct tee *t, int exit_code)
+static void finish(struct tee *t, const char *ended_by, int exit_code)
 {
 	if (t->is_over)
 		return;
 	t->is_over = true;
+	t->ended_by = ended_by;
 	t->exit_code = exit_code;
 	uv_stop(&t->loop);
 }
@@ -53,12 +56,12 @@ static void on_signal(uv_signal_t *handle, int number)
 	if (t->child)
 		child_signal(t->child, number);
 	else
-		finish(t, 0);
+		finish(t, "signal", 0);
 }
 
 static void on_child_exit(void *context, int exit_code)
 {
-	finish(context, exit_code);
+	finish(context, "command", exit_code);
 }
 
 /* ---- coming about ---- */
@@ -104,7 +107,13 @@ static int open_cluster(struct tee *t, struct err *err)
 
 static int open_desk(struct tee *t, struct err *err)
 {
-	const struct desk_options o = {.feed = t->feed};
+	const struct desk_options o = {.feed = t->feed,
+		.tape = t->o->tape,
+		.run = t->o->run,
+		.keep_secrets = t->o->keep_secrets,
+		.writer = t->o->writer,
+		.server = t->cluster->server,
+		.server_path = t->target.path};
 
 	return desk_open(&o, &t->desk, err);
 }
@@ -160,6 +169,7 @@ static int start(struct tee *t, struct err *err)
 	if (rc)
 		return rc;
 	child.kubeconfig = t->kubeconfig;
+	t->was_serving = true;
 	if (o->serving)
 		o->serving(o->context, t->cluster->server, t->url, t->kubeconfig,
 			identity_sentence(t->identity));
@@ -174,7 +184,7 @@ static void on_identity(void *context, const struct err *err)
 		return;
 	t->failure = *err;
 	if (err->code || start(t, &t->failure))
-		finish(t, 1);
+		finish(t, "failure", 1);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -207,7 +217,8 @@ static void sum_up(struct tee *t, struct tee_summary *ret)
 
 	if (t->door)
 		f = door_figures(t->door);
-	*ret = (struct tee_summary){.connections = f.connections,
+	*ret = (struct tee_summary){.was_serving = t->was_serving,
+		.connections = f.connections,
 		.requests = f.requests,
 		.unreached = f.unreached,
 		.duration_ns = clock_mono_ns(&clock_system) - t->begin_mono_ns};
@@ -216,6 +227,8 @@ static void sum_up(struct tee *t, struct tee_summary *ret)
 /* Sockets first, whose ends are still written down. */
 static int close_all(struct tee *t, struct tee_summary *ret, struct err *err)
 {
+	const struct desk_end end = {
+		t->ended_by ? t->ended_by : "failure", t->o->child ? t->exit_code : -1, !t->was_serving};
 	int rc = 0;
 
 	t->is_over = true;
@@ -228,7 +241,7 @@ static int close_all(struct tee *t, struct tee_summary *ret, struct err *err)
 	uv_close((uv_handle_t *)&t->ticker, NULL);
 	feed_close(t->feed);
 	if (t->desk)
-		rc = desk_close(t->desk, &ret->desk, err);
+		rc = desk_close(t->desk, &end, &ret->desk, err);
 	target_release(&t->target);
 	uv_run(&t->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&t->loop);
@@ -248,6 +261,8 @@ int tee_run(const struct tee_options *options, struct tee_summary *ret, int *ret
 	struct tee t = {.o = options, .begin_mono_ns = clock_mono_ns(&clock_system)};
 	int rc, closed;
 
+	if (!options->core_dumps)
+		prctl(PR_SET_DUMPABLE, 0);
 	open_loop(&t);
 	t.feed = feed_new(FEED_MAX_BYTES, on_room, &t);
 	rc = descriptors_prepare(err);

@@ -24,7 +24,11 @@
 
 struct tee_options {
 	struct kubeconfig_wishes cluster;
-	const char *listen;            /* ADDR:PORT; NULL: 127.0.0.1:0 */
+	const char *tape, *run; /* paths of what is written */
+	bool keep_secrets;
+	struct tape_writer_options writer;
+	bool core_dumps;    /* a crash may leave one although it holds tokens and values of Secrets */
+	const char *listen; /* ADDR:PORT; NULL: 127.0.0.1:0 */
 	const char *client_kubeconfig; /* NULL: a temporary file, removed at the end */
 	const char *authority_folder;  /* NULL: an authority for this time only */
 	struct identity_options identity;
@@ -40,6 +44,7 @@ struct tee_summary {
 	uint64_t connections, requests, unreached;
 	int64_t duration_ns;
 	struct desk_summary desk;
+	bool was_serving;
 };
 
 /* Runs until SIGINT, SIGTERM, or the end of the child, whose exit code is then *ret_exit_code. */

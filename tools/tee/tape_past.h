@@ -1,0 +1,10 @@
+/* tape_past.h: a tape that is gone on with: what it has already. */
+#ifndef TOOLS_TEE_TAPE_PAST_H
+#define TOOLS_TEE_TAPE_PAST_H
+
+#include "tools/tee/shelf.h"
+
+/* Fills an empty shelf, gives connections that were cut off an end, and begins the gaps. */
+int tape_past_load(struct shelf *s, struct err *err) MUST_CHECK;
+
+#endif
