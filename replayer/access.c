@@ -8,13 +8,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <openssl/crypto.h>
-#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/rand.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define TOKEN_RANDOM_BYTES 32
+#define TOKEN_BYTES        32
 #define TOKEN_MAX_BYTES    4096
 #define HOST_NAME_BYTES    256
 
@@ -27,7 +28,7 @@ enum access_mode {
 struct access {
 	const struct access_options *options;
 	enum access_mode mode;
-	char *token, *control_token;
+	char *token, *control_token, *key; /* key: of the tokens that are given out */
 	char machine[HOST_NAME_BYTES]; /* its name; "" when it is not known */
 	bool cannot_tell;              /* the system does not say whose local processes are */
 	bool told;                     /* the log says that somebody was refused */
@@ -35,16 +36,22 @@ struct access {
 
 /* ---- opening ---- */
 
+static char *hex_of(const unsigned char *bytes, size_t count)
+{
+	char *text = xmalloc(2 * count + 1);
+
+	for (size_t i = 0; i < count; i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	return text;
+}
+
 static char *make_token(void)
 {
-	unsigned char random[TOKEN_RANDOM_BYTES];
-	char *text = xmalloc(2 * sizeof(random) + 1);
+	unsigned char random[TOKEN_BYTES];
 
 	if (RAND_bytes(random, sizeof(random)) != 1)
 		abort(); /* without chance there is no secret */
-	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(text + 2 * i, 3, "%02x", random[i]);
-	return text;
+	return hex_of(random, sizeof(random));
 }
 
 /* A token that no header could carry, or that two readers could read differently, is none. */
@@ -112,6 +119,7 @@ int access_open(const struct access_options *options, struct access **ret, struc
 	if (!a->token)
 		a->token = make_token();
 	a->control_token = make_token();
+	a->key = make_token();
 	if (gethostname(a->machine, sizeof(a->machine) - 1))
 		a->machine[0] = '\0';
 	a->cannot_tell = a->mode == ACCESS_OURS && !peer_can_be_found();
@@ -125,8 +133,10 @@ void access_free(struct access *a)
 		return;
 	OPENSSL_cleanse(a->token, strlen(a->token));
 	OPENSSL_cleanse(a->control_token, strlen(a->control_token));
+	OPENSSL_cleanse(a->key, strlen(a->key));
 	free(a->token);
 	free(a->control_token);
+	free(a->key);
 	free(a);
 }
 
@@ -159,6 +169,43 @@ const char *access_control_token(const struct access *a)
 static bool is_token(struct slice found, const char *token)
 {
 	return found.len == strlen(token) && CRYPTO_memcmp(found.ptr, token, found.len) == 0;
+}
+
+/* ID.PROOF, where nobody without the key can tell the proof. */
+static char *token_of(const struct access *a, struct slice id)
+{
+	unsigned char proof[TOKEN_BYTES];
+	unsigned len = 0;
+	char *hex, *token;
+
+	if (!HMAC(EVP_sha256(), a->key, (int)strlen(a->key), (const unsigned char *)id.ptr, id.len, proof, &len))
+		abort();
+	hex = hex_of(proof, len);
+	token = xasprintf("%.*s.%s", (int)id.len, id.ptr, hex);
+	free(hex);
+	return token;
+}
+
+char *access_make_token(const struct access *a, const char *id)
+{
+	return token_of(a, slice_of(id));
+}
+
+/* The replay's, or one that it has given out. */
+static bool is_known_token(const struct access *a, struct slice found)
+{
+	const char *dot = found.len ? memrchr(found.ptr, '.', found.len) : NULL;
+	char *given;
+	bool is_given;
+
+	if (is_token(found, a->token))
+		return true;
+	if (!dot || found.len > TOKEN_MAX_BYTES)
+		return false;
+	given = token_of(a, (struct slice){found.ptr, (size_t)(dot - found.ptr)});
+	is_given = is_token(found, given);
+	free(given);
+	return is_given;
 }
 
 /* What stands behind "Bearer " in the header; empty when nothing does, as an empty variable in a script
@@ -322,7 +369,7 @@ int access_check(struct access *a, const struct http_request *r, const struct qu
 	}
 	if (is_control)
 		return check_control(a, r, q, st);
-	if (is_token(bearer_of(r), a->token))
+	if (is_known_token(a, bearer_of(r)))
 		return 0;
 	rc = check_host(a, r, st);
 	if (rc == 0)

@@ -2,7 +2,8 @@
  * access.h: who may talk to a replay.
  *
  *     a request with ...                   is served if
- *     the replay's token                   always
+ *     the replay's token, or one that      always
+ *     it has given out (TokenRequest)
  *     another token                        never: 401 (with --anonymous: as one without)
  *     no token                             its process runs on this machine, as our user or as root; with
  *                                          --anonymous always; with --token-file never: 401
@@ -41,6 +42,10 @@ void access_warn(const struct access *a);
 /* What clients send as "Authorization: Bearer", and for control; borrowed. */
 const char *access_token(const struct access *a);
 const char *access_control_token(const struct access *a);
+
+/* A token of somebody's own, as clients ask for them for service accounts: it is as good as the replay's. `id` tells
+ * it from others. The caller frees. */
+char *access_make_token(const struct access *a, const char *id);
 
 /* 0, or ERR_FAILED with the answer in `st`. is_control: the path is one of control.h. */
 int access_check(struct access *a, const struct http_request *r, const struct query *q, bool is_control,

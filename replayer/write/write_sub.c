@@ -1,8 +1,9 @@
 /* write_sub.c: writes to subresources that are no part of the object; see write_internal.h. */
+#include "replayer/access.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/uuid.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 
 #define TOKEN_SECONDS 3600
 
@@ -74,18 +75,19 @@ static int evict_pod(struct write *w, const cJSON *eviction)
 
 /* ---- tokens ---- */
 
-/* Nobody checks it: a replay lets everybody in. */
+/* It opens the replay as the kubeconfig's does. */
 static int make_token(struct write *w, cJSON *request)
 {
 	const cJSON *asked = json_tree_at(request, "spec", "expirationSeconds", NULL);
-	char until[TIMESTAMP_BYTES], now[TIMESTAMP_BYTES], token[64], id[40];
+	char until[TIMESTAMP_BYTES], now[TIMESTAMP_BYTES], id[UUID_TEXT_BYTES], *token;
 	cJSON *status = cJSON_CreateObject();
 
 	write_timestamp(now, 0);
 	write_timestamp(until, cJSON_IsNumber(asked) ? (int64_t)asked->valuedouble : TOKEN_SECONDS);
 	uuid_new(id);
-	snprintf(token, sizeof(token), "replay-%s", id);
+	token = access_make_token(w->call->api->access, id);
 	cJSON_AddStringToObject(status, "token", token);
+	free(token);
 	cJSON_AddStringToObject(status, "expirationTimestamp", until);
 	json_tree_set(request, "status", status);
 	json_tree_set_text(request, "kind", "TokenRequest");

@@ -12,10 +12,11 @@ import threading
 import unittest
 
 from http2_raw import DATA, END_STREAM, HEADERS, Http2
-from replays import DEADLINE_S, KUBETAPE, Case
+from replays import DEADLINE_S, KUBETAPE, Case, obj
 from writing import MAPS, config_map, tape
 
 NOBODY = 65534
+ACCOUNTS = {"version": "v1", "resource": "serviceaccounts", "kind": "ServiceAccount", "namespaced": True}
 PODS = "/api/v1/pods"
 UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
 
@@ -56,6 +57,16 @@ class Tokens(Access):
 		self.assertGreaterEqual(len(one.token()), 43)  # 256 bits
 		self.assertEqual(self.status(other, **bearer(one.token())), 401)
 		self.assertNotIn(one.token(), one.control())
+
+	def test_tokens_that_it_has_given_out_open_it_and_no_other(self):
+		made = tape().listed(ACCOUNTS, 100, [obj(ACCOUNTS, "robot", 60)])
+		one, other = (self.replay(made, "--wait-watchers", "0") for _ in range(2))
+		status, _, body = one.request("POST", "/api/v1/namespaces/default/serviceaccounts/robot/token",
+			{"Content-Type": "application/json"}, json.dumps({"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": {}}))
+		self.assertEqual(status, 201)
+		token = json.loads(body)["status"]["token"]
+		self.assertEqual([self.status(one, **bearer(t)) for t in (token, token[:-1] + "x", "x" + token, token.split(".")[0])], [200, 401, 401, 401])
+		self.assertEqual(self.status(other, **bearer(token)), 401)
 
 	def test_a_token_file_makes_everybody_need_it(self):
 		path = os.path.join(self.folder, "token")
