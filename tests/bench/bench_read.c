@@ -36,9 +36,10 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
 	return statement;
 }
 
+/* An empty text is '', as in the tape's table, and not NULL: a slice of no bytes may have no address. */
 static void bind_slice(sqlite3_stmt *s, int at, struct slice text)
 {
-	sqlite3_bind_text(s, at, text.ptr, (int)text.len, SQLITE_STATIC);
+	sqlite3_bind_text(s, at, text.len > 0 ? text.ptr : "", (int)text.len, SQLITE_STATIC);
 }
 
 /* The rival: every event of the tape as a row. */
