@@ -15,7 +15,7 @@
 #define TIMEOUT_NS    (120 * NS_PER_S)
 #define ALL_WATCHES   "1000000" /* more than anybody opens: the clock starts when all have been quiet */
 #define GAP_WORDS     "end,compact"
-#define PLACES        "deletions,recreations,terminations,every"
+#define PLACES        "deletions,recreations,terminations,changes,selections,every"
 
 struct values {
 	const char *at, *out, *compare, *speed, *from, *until;
@@ -26,15 +26,15 @@ struct values {
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "at", offsetof(struct values, at), "PLACES",
-		"where gaps are tried: deletions, recreations, terminations, every[:N], none, separated by "
-		"commas; all of them unless given"},
+		"where gaps are tried: deletions, recreations, terminations, changes, selections, every[:N], none, "
+		"separated by commas; all of them unless given"},
 	{OPTION_LIST, 0, "event", offsetof(struct values, events), "EXPRESSION",
 		"also at each event that this SQL expression over the columns of 'events' is true of"},
 	{OPTION_LIST, 0, "gap", offsetof(struct values, gaps), "WORDS",
 		"what a gap is, in words of 'replay --gap'; " GAP_WORDS
 		" unless given; several are all tried"},
 	{OPTION_NUMBER, 0, "max", offsetof(struct values, max), "N",
-		"try at most so many positions, evenly spread; 100 unless given, 0: all"},
+		"try at most N positions, the most telling ones; 100 unless given, 0: all"},
 	{OPTION_NUMBER, 'j', "jobs", offsetof(struct values, jobs), "N",
 		"run so many side by side, if the command allows it; two for each processor unless given"},
 	{OPTION_TEXT, 0, "compare", offsetof(struct values, compare), "exit|writes|exit,writes",
@@ -526,9 +526,10 @@ const struct command cmd_sweep = {
 		"is left at the end of all it wrote. Reports where that differs, twice, with a line that does it\n"
 		"again, alone, and says how it differs. What earlier sweeps have left is kept.\n\n"
 		"Gaps hide one deletion; all from a deletion to the creation of another object of that name;\n"
-		"all from a deletionTimestamp to the deletion; and what one resource does in a stretch of N\n"
-		"events, while the others go on (every:N; a sixteenth of the tape unless given).\n\n" POSITION_HELP
-		"\n"
+		"all from a deletionTimestamp to the deletion; two and three successive changes of one object,\n"
+		"one place for each sort of them; that an object leaves the selection of a watch, and all until\n"
+		"it is back; and what one resource does in a stretch of N events, while the others go on\n"
+		"(every:N; a sixteenth of the tape unless given).\n\n" POSITION_HELP "\n"
 		"Exit codes: 0 nothing goes wrong, 1 something does (or the sweep failed, with a sentence on\n"
 		"stderr), 2 usage, 3 cannot tell: the command is not deterministic, was not reached by any gap,\n"
 		"went wrong only once, or Ctrl-C ended the sweep.",

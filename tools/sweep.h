@@ -4,6 +4,8 @@
  *
  *     cmd_sweep.c         options, and what is done in which order
  *     sweep_positions.c   where a gap is interesting
+ *     sweep_changes.c     among them: changes of one object that nobody sees one by one
+ *     sweep_rows.c        what the tape has, for both
  *     sweep_fault.c       the fault file of such a place
  *     sweep_jobs.c        replays as processes
  *     sweep_answer.c      what a run came to, read from its run file
@@ -27,6 +29,8 @@ enum sweep_kind {
 	SWEEP_RECREATION,  /* all from a deletion to the creation of another object of that name */
 	SWEEP_TERMINATION, /* all from a first deletionTimestamp to the deletion */
 	SWEEP_STRETCH,     /* what one resource does in a stretch of the tape */
+	SWEEP_CHANGES,     /* two or three successive changes of one object */
+	SWEEP_SELECTION,   /* an object leaves the selection of a watch; all until it is back */
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
 	SWEEP_KINDS,
 };
@@ -40,6 +44,9 @@ struct sweep_position {
 	uint64_t until_seq; /* of a stretch: its last event, of whatever resource */
 	char *resource;     /* as fault files name it */
 	char *object;       /* "shop/web-0"; NULL for a stretch */
+	char *what;         /* "status.phase Running, then deleted"; NULL: the kind says it all */
+	size_t alike;       /* places of this sort that the tape has */
+	size_t turn;        /* of them, which this is, from 0 */
 	bool reached;       /* the program was sent that event in the run without gaps */
 };
 
@@ -61,10 +68,10 @@ struct sweep_search {
 /* "deletions,recreations,every:50". ERR_USAGE. */
 int sweep_search_parse(const char *text, struct sweep_search *ret, struct err *err) MUST_CHECK;
 
-/* In the order of the tape. `s` has the run without gaps. The caller releases. */
+/* The most telling first. `s` has the run without gaps. The caller releases. */
 int sweep_positions_find(struct sql_session *s, const struct sweep_search *what, struct sweep_positions *ret,
 	struct err *err) MUST_CHECK;
-/* Keeps at most so many of those that are reached, evenly spread. Returns how many there were. */
+/* Keeps at most that many of those that are reached, the most telling ones. Returns how many there were. */
 size_t sweep_positions_thin(struct sweep_positions *p, size_t max);
 void sweep_positions_release(struct sweep_positions *p);
 

@@ -152,7 +152,7 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 		fprintf(to, "%zu wrong once, and not again: look at the command, or at a longer --settle\n",
 			unsure);
 	if (r->found > r->positions->count)
-		fprintf(to, "%zu of %zu positions, evenly spread; --max 0 tries all of them\n",
+		fprintf(to, "%zu of %zu positions, the most telling ones; --max 0 tries all of them\n",
 			r->positions->count, r->found);
 	if (r->stopped)
 		fprintf(to, "stopped: %zu gaps were not tried\n", count(r, SWEEP_UNTRIED));
@@ -197,6 +197,8 @@ static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_
 	json_text(to, "resource", p->resource);
 	fputs(", ", to);
 	json_text(to, "object", p->object);
+	fputs(", ", to);
+	json_text(to, "what", p->what);
 	fputs(", ", to);
 	json_text(to, "gap", t->words);
 	fputs(", ", to);

@@ -52,6 +52,23 @@ class Story(Tape):
 		self.event(self.at, stream, kind, thing)
 
 
+class Ending(Story):
+	"""Pods that run and fail, one after the other; the second one loses its label for a while, the third for ever."""
+
+	def __init__(self, names):
+		Tape.__init__(self)
+		self.rv, self.at = 100, 0
+		self.listed(PODS, self.rv, [self.pod(name, 0, "Pending", "node-0", labels={"app": "web"}) for name in names])
+		for name in names:
+			self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", labels={"app": "web"}))
+			if name != names[0]:
+				self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", labels={"app": "other"}))
+			if name == names[1]:
+				self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", labels={"app": "web"}))
+			label = "other" if name == names[2] else "web"
+			self.next(PODS, "MODIFIED", self.pod(name, 0, "Failed", "node-0", labels={"app": label}))
+
+
 class SweepTest(unittest.TestCase):
 	def setUp(self):
 		self.scratch = tempfile.TemporaryDirectory()
@@ -159,6 +176,16 @@ class SweepTest(unittest.TestCase):
 	def test_finds_a_step_that_must_be_seen(self):
 		report = self.try_both("edge", "every:4")
 		self.assertTrue(all(gap["resource"] == "pods" for gap in self.wrong(report)))
+
+	def test_finds_a_step_of_which_only_the_end_is_seen(self):
+		self.tape = Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))
+		report = self.try_both("failed", "changes")
+		self.assertIn("status.phase Running, then status.phase Failed", {gap["what"] for gap in self.wrong(report)})
+
+	def test_finds_an_object_that_left_a_selection_unseen(self):
+		self.tape = Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))
+		report = self.try_both("selected", "selections")
+		self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-2"})
 
 	def test_finds_a_cache_that_is_believed_while_it_is_stale(self):
 		# At speed max it would be chance which of two watches a program hears first, also without a gap.

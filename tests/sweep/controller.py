@@ -6,6 +6,8 @@ Each keeps ConfigMaps in step with what it watches:
     identity    the UID of each pod; the buggy one takes a pod of the same name for the same pod
     edge        one for each pod that runs; the buggy one waits to see the step from Pending to Running
     stale       the pods of each node; the buggy one looks at its pods only when a node changes
+    failed      one for each pod that failed; the buggy one waits to see the step from Running to Failed
+    selected    one for each pod with the label app=web; the buggy one ignores that a list lacks a pod
 """
 
 import sys
@@ -20,7 +22,8 @@ class Controller:
 	def __init__(self, name, buggy):
 		self.cluster = Cluster()
 		self.name, self.buggy = name, buggy
-		self.pods = Informer(self.cluster, "/api/v1/pods", self.pod_added, self.pod_updated, self.pod_deleted)
+		pods = "/api/v1/pods?labelSelector=app%3Dweb" if name == "selected" else "/api/v1/pods"
+		self.pods = Informer(self.cluster, pods, self.pod_added, self.pod_updated, self.pod_deleted)
 		self.nodes = Informer(self.cluster, "/api/v1/nodes", self.node_added, self.node_updated, self.node_deleted)
 
 	def keep(self, name, **data):
@@ -36,7 +39,9 @@ class Controller:
 
 	def pod_added(self, pod):
 		name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-		if self.name == "tombstone":
+		if self.name in ("tombstone", "selected"):
+			self.keep(name)
+		elif self.name == "failed" and not self.buggy and pod["status"]["phase"] == "Failed":
 			self.keep(name)
 		elif self.name == "identity":
 			self.keep(name, uid=uid)
@@ -55,12 +60,15 @@ class Controller:
 				self.keep(name)
 			elif phase != "Running" and not self.buggy:
 				self.drop(name)
+		elif self.name == "failed" and pod["status"]["phase"] == "Failed":
+			if not self.buggy or old["status"]["phase"] == "Running":
+				self.keep(name)
 		elif self.name == "stale" and not self.buggy:
 			self.tell_node(old["spec"]["nodeName"])
 			self.tell_node(pod["spec"]["nodeName"])
 
 	def pod_deleted(self, pod, tombstone):
-		if self.name == "tombstone" and tombstone and self.buggy:
+		if self.name in ("tombstone", "selected") and tombstone and self.buggy:
 			return
 		if self.name == "stale":
 			if not self.buggy:

@@ -95,7 +95,7 @@ class Informer(threading.Thread):
 
 	def watch(self):
 		connection, response = self.cluster.open(
-			"GET", self.path + "?watch=true&allowWatchBookmarks=true&resourceVersion=" + self.rv)
+			"GET", self.path + ("&" if "?" in self.path else "?") + "watch=true&allowWatchBookmarks=true&resourceVersion=" + self.rv)
 		try:
 			if response.status != 200:
 				raise Gone if response.status == 410 else OSError(response.status)
