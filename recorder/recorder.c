@@ -13,7 +13,6 @@
 #include "schema/tape/reader.h"
 #include "schema/tape/redact.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -261,22 +260,19 @@ static void close_handle(uv_handle_t *handle, void *context)
 /* A recording that failed before anything was on the tape. */
 static bool never_began(const struct recorder *r)
 {
-	return r->err.code && r->made_tape && !r->misplaced && !r->was_ready && r->x.counters.events == 0;
+	return r->err.code && !r->resumed && !r->misplaced && !r->was_ready && r->x.counters.events == 0;
 }
 
-/* Nothing but what this run made. */
-static void remove_tape(const struct recorder *r)
+static int end_tape(struct recorder *r, struct err *err)
 {
-	DIR *folder = opendir(r->o->tape_path);
-	struct dirent *entry;
+	struct tape_writer *tape = flusher_tape(r->x.flusher);
 
-	while (folder && (entry = readdir(folder))) {
-		if (entry->d_type != DT_DIR)
-			unlinkat(dirfd(folder), entry->d_name, 0);
-	}
-	if (folder)
-		closedir(folder);
-	rmdir(r->o->tape_path);
+	r->misplaced = tape_writer_check_place(tape, NULL) != 0;
+	if (!never_began(r))
+		return tape_writer_close(tape, err);
+	redactor_discard(r->redactor);
+	tape_writer_discard(tape);
+	return 0;
 }
 
 /* Streams are stopped and the tape closed before anything that may take its time. */
@@ -289,10 +285,8 @@ static int shut_down(struct recorder *r, struct err *err)
 	log_clear_status();
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_stop(r->streams[i], "client_stop");
-	if (flusher_tape(r->x.flusher)) {
-		r->misplaced = tape_writer_check_place(flusher_tape(r->x.flusher), NULL) != 0;
-		rc = tape_writer_close(flusher_tape(r->x.flusher), err);
-	}
+	if (flusher_tape(r->x.flusher))
+		rc = end_tape(r, err);
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_free(r->streams[i]);
 	free(r->streams);
@@ -304,10 +298,6 @@ static int shut_down(struct recorder *r, struct err *err)
 	uv_walk(&r->loop, close_handle, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
-	if (never_began(r)) {
-		remove_tape(r);
-		redactor_discard(r->redactor);
-	}
 	redactor_close(r->redactor);
 	cluster_config_free(r->cluster);
 	return rc;

@@ -29,11 +29,11 @@ struct recorder {
 	struct status status;
 	struct notices notices;
 	struct moderation moderation;
-	bool resumed, made_tape; /* the tape was there already, or was made by this run */
-	bool misplaced;          /* the tape is no longer where it was */
-	bool new_cluster;        /* and is of another cluster */
-	bool discover_soon;      /* a CRD or an APIService changed */
-	bool discover_again;     /* and its documents may follow later */
+	bool resumed;        /* the tape was there already */
+	bool misplaced;      /* the tape is no longer where it was */
+	bool new_cluster;    /* and is of another cluster */
+	bool discover_soon;  /* a CRD or an APIService changed */
+	bool discover_again; /* and its documents may follow later */
 
 	uint64_t removed_segments; /* by retention, as told last */
 	uint64_t offer_events;     /* of CRDs and APIServices, when last looked at */

@@ -24,13 +24,11 @@
 
 int recorder_open_tape(struct recorder *r, struct err *err)
 {
-	int rc;
+	int rc = tape_writer_open(r->o->tape_path, &r->o->tape, &r->tape, err);
 
-	r->resumed = access(r->o->tape_path, F_OK) == 0;
-	r->made_tape = !r->resumed;
-	rc = tape_writer_open(r->o->tape_path, &r->o->tape, &r->tape, err);
 	if (rc)
 		return rc;
+	r->resumed = !tape_writer_is_new(r->tape);
 	flusher_set_tape(r->x.flusher, r->tape);
 	if (r->resumed)
 		rc = restart_cluster(r->o->tape_path, r->cluster_uid, err);

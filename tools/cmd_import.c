@@ -1,7 +1,6 @@
 /* cmd_import.c: `kubetape import`: a tape made of what other programs wrote. */
 #include "schema/base/out_file.h"
 #include "schema/base/version.h"
-#include "schema/tape/segment.h"
 #include "tools/commands.h"
 #include "tools/import.h"
 #include "tools/kshrk_archive.h"
@@ -153,7 +152,6 @@ static int read_input(struct input *in, struct importer *m, struct tape_writer *
 	return code;
 }
 
-/* Closes the tape whatever happens: what came before a failure stays. */
 static int copy_to(struct tape_writer *w, const struct import_options *o, int fd, const char *name,
 	struct outcome *ret, struct err *err)
 {
@@ -170,7 +168,7 @@ static int copy_to(struct tape_writer *w, const struct import_options *o, int fd
 	*ret = (struct outcome){importer_counts(m), in.count, in.bytes != 0};
 	close_documents(&in);
 	importer_free(m);
-	if (tape_writer_close(w, &late) && !code)
+	if (tape_writer_flush(w, &late) && !code)
 		code = err_copy(err, &late);
 	return code;
 }
@@ -202,6 +200,20 @@ static bool is_worthless(const struct outcome *o, int code)
 	       (o->is_file && (code == ERR_STOPPED || code == ERR_NO_SPACE || code == ERR_IO));
 }
 
+/* What came before a failure stays, unless it is worthless. */
+static int close_tape(struct tape_writer *w, const struct outcome *o, int code, struct err *err)
+{
+	struct err late;
+
+	if (code && is_worthless(o, code)) {
+		tape_writer_discard(w);
+		return code;
+	}
+	if (tape_writer_close(w, &late) && !code)
+		return err_copy(err, &late);
+	return code;
+}
+
 static int open_input(const char *name, struct err *err)
 {
 	int fd = strcmp(name, "-") == 0 ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
@@ -213,7 +225,6 @@ static int import(
 	const struct import_options *o, const char *name, struct import_counts *ret, struct err *err)
 {
 	struct tape_writer_options options = {.program = "kubetape " KUBETAPE_VERSION};
-	bool is_new = access(o->output, F_OK) != 0;
 	struct outcome outcome = {0};
 	struct tape_writer *w;
 	int fd = open_input(name, err), code;
@@ -226,8 +237,7 @@ static int import(
 		code = copy_to(w, o, fd, name, &outcome, err);
 		if (!code)
 			code = check_outcome(&outcome, name, err);
-		if (code && is_new && is_worthless(&outcome, code))
-			segment_remove_all(o->output);
+		code = close_tape(w, &outcome, code, err);
 	}
 	if (fd != STDIN_FILENO)
 		close(fd);

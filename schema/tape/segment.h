@@ -28,7 +28,9 @@ int segment_list(
 	const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err) MUST_CHECK;
 void segment_list_free(struct segment_file *list, size_t count);
 
-/* Removes a tape that was only begun: its directory and every file in it. */
+/* Removes every file of a tape but its lock file: for its writer, which made it. */
+void segment_remove_files(const char *tape_path);
+/* Removes a tape that nobody else can know: its directory and every file in it. */
 void segment_remove_all(const char *tape_path);
 
 /* A tape's path in a form that SQLite takes for a path. The caller frees. */

@@ -239,14 +239,26 @@ void segment_sweep(const char *tape_path)
 	segment_list_free(list, count);
 }
 
-void segment_remove_all(const char *tape_path)
+static void remove_files(const char *tape_path, const char *but)
 {
 	DIR *dir = opendir(tape_path);
 	struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)))
-		unlinkat(dirfd(dir), entry->d_name, 0); /* not the directories . and .. */
+	while (dir && (entry = readdir(dir))) {
+		if (!but || strcmp(entry->d_name, but) != 0)
+			unlinkat(dirfd(dir), entry->d_name, 0); /* not the directories . and .. */
+	}
 	if (dir)
 		closedir(dir);
+}
+
+void segment_remove_files(const char *tape_path)
+{
+	remove_files(tape_path, FORMAT_LOCK_NAME);
+}
+
+void segment_remove_all(const char *tape_path)
+{
+	remove_files(tape_path, NULL);
 	rmdir(tape_path);
 }

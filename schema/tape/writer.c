@@ -99,12 +99,35 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 	return 0;
 }
 
+bool tape_writer_is_new(const struct tape_writer *w)
+{
+	return w->is_new;
+}
+
+static void close_segment(struct tape_writer *w)
+{
+	row_statements_release(&w->statements);
+	sqlite3_close(w->db);
+	w->db = NULL;
+}
+
+void tape_writer_discard(struct tape_writer *w)
+{
+	if (!w)
+		return;
+	if (w->is_new && tape_writer_check_place(w, NULL) == 0) {
+		close_segment(w);
+		segment_remove_files(w->path);
+		w->segment = 0;
+	}
+	tape_writer_abandon(w);
+}
+
 void tape_writer_abandon(struct tape_writer *w)
 {
 	if (!w)
 		return;
-	row_statements_release(&w->statements);
-	sqlite3_close(w->db);
+	close_segment(w);
 	row_queue_free(w->rows);
 	frame_writer_free(w->frame);
 	extent_unref(w->extent);

@@ -49,6 +49,13 @@ int tape_writer_close(struct tape_writer *w, struct err *err);
 /* Closes without flushing or sealing, as a crash would. */
 void tape_writer_abandon(struct tape_writer *w);
 
+/* Whether nothing was there when it was opened: this writer makes the tape. */
+bool tape_writer_is_new(const struct tape_writer *w);
+
+/* Closes, and removes the tape if this writer made it. That is for the holder of the lock alone to do: as
+ * soon as it is given back the tape may be another writer's. */
+void tape_writer_discard(struct tape_writer *w);
+
 /* What tells this tape from every other, the same in all its segments; 32 hex digits, borrowed. */
 const char *tape_writer_id(struct tape_writer *w);
 

@@ -1,7 +1,7 @@
 /*
  * writer_internal.h: the writer's own state, shared by writer.c (append and flush), writer_rows.c (rows),
- * writer_seal.c (extents, segments, recovery), writer_place.c (is the tape still there) and recover_write.c (a new tape
- * out of a damaged one).
+ * writer_seal.c (extents, segments, recovery), writer_place.c (is the tape still there) and recover_write.c
+ * (a new tape out of a damaged one).
  *
  *   append        -> extent: records, sorted later
  *   flush         -> what is new of it is compressed into a chunk; chunk and rows go into one transaction
@@ -37,6 +37,7 @@ struct tape_writer {
 	int wal_pages; /* in the log since the last checkpoint */
 	bool rotate_wanted;
 	bool misplaced; /* the tape was found to be no longer at its path */
+	bool is_new;    /* there was no segment when it was opened */
 	char previous_digest[33];
 	char *tape_id;
 

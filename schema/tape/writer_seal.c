@@ -554,6 +554,7 @@ int writer_recover(struct tape_writer *w, struct err *err)
 
 	w->next_chunk_id = 1;
 	w->extent_id = 1;
+	w->is_new = failed || !count;
 	if (failed)
 		return 0; /* an empty directory: tape_writer_open has looked that nothing else is there */
 	segment_sweep(w->path);

@@ -1,6 +1,6 @@
 /*
- * test_tape_lock.c: writers that begin at the same moment. flock() is ours, so that another process can be let
- * in between a writer's open() of the lock file and its flock().
+ * test_tape_lock.c: writers that begin at the same moment. flock() is ours, so that another process can be
+ * let in between a writer's open() of the lock file and its flock().
  */
 #include "schema/tape/tape_lock.h"
 #include "tests/unit/recover_check.h"
@@ -139,7 +139,8 @@ static void live(struct round *r)
 	while (!__atomic_load_n(&r->begin, __ATOMIC_SEQ_CST))
 		;
 	failed = tape_writer_open(own.path, NULL, &w, &err);
-	__atomic_add_fetch(failed ? &r->busy : &r->winners, failed == 0 || failed == ERR_BUSY, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(
+		failed ? &r->busy : &r->winners, failed == 0 || failed == ERR_BUSY, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&r->told, 1, __ATOMIC_SEQ_CST);
 	while (__atomic_load_n(&r->told, __ATOMIC_SEQ_CST) < PROCESSES)
 		sched_yield();
@@ -179,6 +180,61 @@ START_TEST(tape_lock__of_many_writers_that_begin_at_once_exactly_one_gets_the_ta
 }
 END_TEST
 
+/* With something on it. */
+static struct tape_writer *begin_tape(void)
+{
+	const struct event e = {.time_ns = 1, .type = EVENT_ADDED, .stream = 1};
+	struct slice object =
+		slice_of("{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"1\"}}");
+	struct tape_writer *w;
+	struct err err;
+
+	ck_assert_ok(tape_writer_open(own.path, NULL, &w, &err), &err);
+	ck_assert(tape_writer_is_new(w));
+	model_register(&own, w);
+	ck_assert_int_eq(tape_writer_append(w, &e, object, NULL, &err), 0);
+	ck_assert_ok(tape_writer_flush(w, &err), &err);
+	return w;
+}
+
+START_TEST(writer__discards_a_tape_that_it_has_made_and_no_other)
+{
+	struct tape_writer *w;
+	struct err err;
+
+	model_init(&own, 6);
+	w = begin_tape();
+	tape_writer_discard(w);
+	ck_assert_int_eq(access(own.path, F_OK), -1);
+	w = begin_tape();
+	ck_assert_ok(tape_writer_close(w, &err), &err);
+	ck_assert_ok(tape_writer_open(own.path, NULL, &w, &err), &err);
+	ck_assert(!tape_writer_is_new(w));
+	tape_writer_discard(w);
+	check_sound(own.path);
+	model_release(&own);
+}
+END_TEST
+
+START_TEST(writer__discards_nothing_where_another_tape_stands_by_now)
+{
+	struct tape_writer *w, *other;
+	struct err err;
+	char *moved;
+
+	model_init(&own, 7);
+	moved = xasprintf("%s.moved", own.path);
+	w = begin_tape();
+	ck_assert_int_eq(rename(own.path, moved), 0);
+	other = begin_tape();
+	tape_writer_discard(w);
+	ck_assert_ok(tape_writer_close(other, &err), &err);
+	check_sound(own.path);
+	free(moved);
+	model_release(&own);
+}
+END_TEST
+
 START_TEST(tape_lock__a_fifo_in_its_place_is_refused_and_holds_nobody)
 {
 	struct tape_writer *w;
@@ -204,4 +260,6 @@ UNIT_MAIN("tape lock", tape_lock__a_loser_that_made_the_directory_leaves_it_to_t
 	tape_lock__a_directory_that_was_removed_meanwhile_is_made_again,
 	tape_lock__leaves_nothing_of_a_tape_that_nothing_was_put_into,
 	tape_lock__of_many_writers_that_begin_at_once_exactly_one_gets_the_tape,
+	writer__discards_a_tape_that_it_has_made_and_no_other,
+	writer__discards_nothing_where_another_tape_stands_by_now,
 	tape_lock__a_fifo_in_its_place_is_refused_and_holds_nobody)

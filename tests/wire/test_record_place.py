@@ -4,9 +4,10 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 import unittest
 
-from fake_apiserver import wait_for
+from fake_apiserver import PATIENCE_S, wait_for
 from recording import KUBETAPE, RecordTest, query
 
 
@@ -100,6 +101,29 @@ class Place(RecordTest):
             f.write("mine")
         self.assertEqual(recording.wait(), 1)
         self.assertEqual(os.listdir(self.tape), ["precious"])
+
+    def begin_together(self, count):
+        """Discovery is what a recorder asks for before it makes the tape."""
+        barrier = threading.Barrier(count)
+
+        def wait_for_all(x):
+            barrier.wait(PATIENCE_S)
+            self.api.handlers.pop("/api", None)
+            self.api.route(x)
+        self.api.handlers["/api"] = wait_for_all
+        return [self.record() for _ in range(count)]
+
+    def test_recorders_that_begin_together_leave_the_tape_to_the_first(self):
+        for round_ in range(8):
+            self.tape = os.path.join(self.folder, f"{round_}.tape")
+            together = self.begin_together(6)
+            wait_for(lambda: sum(r.process.poll() is not None for r in together) >= 5, "the end of all but one")
+            first, *others = sorted(together, key=lambda r: r.process.poll() is not None)
+            for other in others:
+                self.assertEqual(other.wait(), 1)
+                self.assertIn("is being written by another process", other.stderr)
+            self.assertEqual(first.ready(1).stop(), 0)
+            self.assertEqual(query(self.tape, "SELECT count(*) AS lists FROM connections WHERE purpose = 'list'"), [{"lists": 1}])
 
 
 if __name__ == "__main__":

@@ -4,10 +4,8 @@
 #include "replayer/api/resource_names.h"
 #include "schema/base/hash.h"
 #include "schema/base/log.h"
-#include "schema/tape/segment.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #define FLUSH_NS          (50 * NS_PER_MS)
 #define RETRY_NS          (500 * NS_PER_MS)
@@ -53,12 +51,9 @@ void tape_book_discard(struct tape_book *b)
 {
 	if (!b)
 		return;
-	if (b->writer)
-		tape_writer_abandon(b->writer);
-	if (b->writer && !b->is_resumed) {
-		segment_remove_all(b->path);
+	if (b->writer && !b->is_resumed)
 		redactor_discard(b->redactor);
-	}
+	tape_writer_discard(b->writer);
 	release(b);
 }
 
@@ -70,10 +65,11 @@ int tape_book_open(const struct tape_book_options *options, struct tape_book **r
 	b->o = *options;
 	b->path = xstrdup(options->path);
 	b->due_ns = INT64_MAX;
-	b->is_resumed = access(b->path, F_OK) == 0;
 	rc = tape_writer_open(b->path, &options->tape, &b->writer, err);
-	if (rc == 0)
+	if (rc == 0) {
+		b->is_resumed = !tape_writer_is_new(b->writer);
 		rc = redactor_open(b->path, &b->redactor, err);
+	}
 	/* A disk that takes nothing at all is told now, while a person is looking. */
 	if (rc == 0)
 		rc = tape_writer_commit(b->writer, err);
