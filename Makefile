@@ -234,10 +234,11 @@ $(B)/bench/bench: $(call object,$(wildcard tests/bench/bench*.c))
 $(B)/bench/gen_stream $(B)/bench/bench: | $(B)/libkubetape.a
 	$(link_with_library)
 
-# An object whose source was moved or removed would stay in programs that were linked with it.
-GONE := $(filter-out $(call object,$(shell find recorder replayer schema tools tests -name '*.c')),$(shell find $(B)/obj -name '*.o' 2>/dev/null))
+# An object whose source was moved or removed would stay in programs that were linked with it, of every variant.
+GONE := $(shell find build -path '*/obj/*.d' 2>/dev/null | sed 's,.*/obj/\(.*\)\.d$$,\1.c &,' | \
+	while read -r source d; do [ -e "$$source" ] || echo "$$d"; done)
 ifneq ($(GONE),)
-$(shell rm -f $(GONE) $(GONE:.o=.d))
+$(shell rm -f $(GONE) $(GONE:.d=.o))
 endif
 -include $(shell find build -name '*.d' 2>/dev/null)
 

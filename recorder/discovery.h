@@ -9,8 +9,8 @@
 #ifndef RECORDER_DISCOVERY_H
 #define RECORDER_DISCOVERY_H
 
-#include "schema/base/catalog.h"
 #include "recorder/http.h"
+#include "schema/base/catalog.h"
 #include "schema/tape/writer.h"
 
 /* The document whose UID tells one cluster from another. */

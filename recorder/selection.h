@@ -2,9 +2,9 @@
 #ifndef RECORDER_SELECTION_H
 #define RECORDER_SELECTION_H
 
-#include "schema/base/catalog.h"
 #include "recorder/recorder.h"
 #include "recorder/stream.h"
+#include "schema/base/catalog.h"
 
 /* Fills `choice` as the options say. ERR_NOT_FOUND for a resource the server does not have. */
 int selection_resources(const struct recorder_options *o, const struct catalog *catalog,

@@ -1,7 +1,7 @@
 /* control.c: see control.h. */
 #include "replayer/control.h"
 
-#include "replayer/world/deck.h"
+#include "replayer/deck.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>

@@ -20,7 +20,7 @@
 #ifndef REPLAYER_CONTROL_H
 #define REPLAYER_CONTROL_H
 
-#include "replayer/api/api.h"
+#include "replayer/serve/call.h"
 
 /* False when the path is not of these (nothing was answered). */
 bool control_serve(struct api_call *call);

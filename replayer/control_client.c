@@ -1,7 +1,7 @@
 /* control_client.c: see control_client.h. */
 #include "replayer/control_client.h"
 
-#include "replayer/api/query.h"
+#include "replayer/request/query.h"
 #include "replayer/wire/control_address.h"
 #include "replayer/wire/tls_client.h"
 #include "schema/base/clock.h"

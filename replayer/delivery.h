@@ -5,7 +5,7 @@
 #ifndef REPLAYER_DELIVERY_H
 #define REPLAYER_DELIVERY_H
 
-#include "replayer/run.h"
+#include "replayer/run/run.h"
 #include "replayer/settle.h"
 #include "replayer/wire/server.h"
 

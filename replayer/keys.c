@@ -1,7 +1,7 @@
 /* keys.c: see keys.h. */
 #include "replayer/keys.h"
 
-#include "replayer/world/deck.h"
+#include "replayer/deck.h"
 #include "schema/base/clock.h"
 #include "schema/base/log.h"
 #include "schema/base/visible.h"

@@ -12,7 +12,7 @@
 #ifndef REPLAYER_KEYS_H
 #define REPLAYER_KEYS_H
 
-#include "replayer/run.h"
+#include "replayer/run/run.h"
 
 #include <uv.h>
 

@@ -5,9 +5,9 @@
 #ifndef REPLAYER_REPLAY_FAULTS_H
 #define REPLAYER_REPLAY_FAULTS_H
 
-#include "replayer/api/fault_act.h"
+#include "replayer/deck.h"
 #include "replayer/replayer.h"
-#include "replayer/world/deck.h"
+#include "replayer/serve/fault_act.h"
 
 struct replay_faults {
 	const struct replay_options *options;

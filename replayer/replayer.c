@@ -1,11 +1,11 @@
 /* replayer.c: see replayer.h. */
 #include "replayer/replayer_internal.h"
 
-#include "replayer/api/ahead.h"
-#include "replayer/api/openapi.h"
 #include "replayer/control.h"
 #include "replayer/kubeconfig_out.h"
-#include "replayer/run.h"
+#include "replayer/run/run.h"
+#include "replayer/serve/ahead.h"
+#include "replayer/serve/openapi.h"
 #include "replayer/wire/listener.h"
 #include "replayer/wire/server.h"
 #include "replayer/write/type_cache.h"
@@ -234,6 +234,7 @@ static int open_all(struct replayer *r, struct err *err)
 		.watches = r->watches,
 		.marks = &r->marks,
 		.deck = &r->deck,
+		.until_seq = r->deck.until_seq,
 		.run = r->run,
 		.rules = r->options->rules,
 		.ahead_policy = r->options->ahead,
@@ -241,6 +242,7 @@ static int open_all(struct replayer *r, struct err *err)
 		.faults = r->faults.act,
 		.types = type_cache_new(),
 		.access = r->api.access,
+		.route_again = api_route_again,
 	};
 	return rc;
 }

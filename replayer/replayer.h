@@ -5,7 +5,7 @@
 #ifndef REPLAYER_REPLAYER_H
 #define REPLAYER_REPLAYER_H
 
-#include "replayer/api/ahead_policy.h"
+#include "replayer/serve/ahead_policy.h"
 #include "schema/base/err.h"
 
 #include <stdbool.h>

@@ -2,17 +2,17 @@
 #ifndef REPLAYER_INTERNAL_H
 #define REPLAYER_INTERNAL_H
 
-#include "replayer/access.h"
-#include "replayer/api/api.h"
-#include "replayer/api/watch.h"
+#include "replayer/api.h"
 #include "replayer/child.h"
+#include "replayer/deck.h"
 #include "replayer/delivery.h"
 #include "replayer/keys.h"
 #include "replayer/replay_bounds.h"
 #include "replayer/replay_faults.h"
 #include "replayer/replayer.h"
+#include "replayer/request/access.h"
+#include "replayer/serve/watch.h"
 #include "replayer/settle.h"
-#include "replayer/world/deck.h"
 #include "replayer/world/player.h"
 
 #include <sys/resource.h>

@@ -2,7 +2,7 @@
  * has to tell it anything. */
 #include "replayer/settle.h"
 
-#include "replayer/run.h"
+#include "replayer/run/run.h"
 #include "schema/base/clock.h"
 #include "schema/base/log.h"
 

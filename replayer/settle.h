@@ -14,7 +14,7 @@
 #ifndef REPLAYER_SETTLE_H
 #define REPLAYER_SETTLE_H
 
-#include "replayer/api/watch.h"
+#include "replayer/serve/watch.h"
 #include "replayer/world/player.h"
 
 struct settle;

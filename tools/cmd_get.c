@@ -4,7 +4,7 @@
  * Every output is one SQL statement for each resource over objects(:seq). Its first columns are the labels,
  * which the selector looks at, and the name; the row goes on without them.
  */
-#include "replayer/api/label_selector.h"
+#include "replayer/request/label_selector.h"
 #include "schema/base/limits.h"
 #include "schema/base/visible.h"
 #include "schema/base/yaml_out.h"

@@ -1,6 +1,6 @@
 /* cmd_replay.c: kubetape replay. */
-#include "replayer/access.h"
 #include "replayer/replayer.h"
+#include "replayer/request/access.h"
 #include "replayer/world/replay_clock.h"
 #include "replayer/write/write_policy.h"
 #include "schema/base/clock.h"

@@ -1,7 +1,7 @@
 /* get_table.c: see get_table.h. */
 #include "tools/get_table.h"
 
-#include "replayer/api/builtin.h"
+#include "replayer/kinds/builtin.h"
 #include "replayer/table/table_columns.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"

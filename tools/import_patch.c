@@ -9,7 +9,7 @@
  * "delete": true, "patch": {...}}. resourceVersions are made up, 1, 2, 3 and so on in the order of the
  * recording, so that the tape can be served; the connection tells.
  */
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"

@@ -10,7 +10,7 @@
  * gap and what differs was missed, as when a recorder lists again. A path of which there are watch events has
  * a gap only where a list shows that they were not all.
  */
-#include "replayer/api/api_path.h"
+#include "replayer/request/api_path.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"

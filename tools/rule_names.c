@@ -1,7 +1,7 @@
 /* rule_names.c: see rule_names.h. */
 #include "tools/rule_names.h"
 
-#include "replayer/api/resource_names.h"
+#include "replayer/kinds/resource_names.h"
 #include "schema/base/log.h"
 
 #include <stdlib.h>

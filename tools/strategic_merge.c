@@ -1,7 +1,7 @@
 /* strategic_merge.c: see strategic_merge.h. */
 #include "tools/strategic_merge.h"
 
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
 #include "schema/base/buf.h"
 
 #include <stdio.h>

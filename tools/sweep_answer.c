@@ -8,7 +8,7 @@
  */
 #include "tools/sweep.h"
 
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 

@@ -1,7 +1,7 @@
 /* tape_names.c: see tape_names.h. */
 #include "tools/tape_names.h"
 
-#include "replayer/api/resource_names.h"
+#include "replayer/kinds/resource_names.h"
 
 #include <stdlib.h>
 

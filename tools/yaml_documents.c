@@ -1,7 +1,7 @@
 /* yaml_documents.c: see yaml_documents.h. */
 #include "tools/yaml_documents.h"
 
-#include "replayer/write/yaml_json.h"
+#include "replayer/json/yaml_json.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 

@@ -4,9 +4,9 @@
  */
 #include "replayer/fault/fault_file.h"
 
-#include "replayer/api/json_compact.h"
 #include "replayer/fault/fault_keys.h"
 #include "schema/base/clock.h"
+#include "schema/base/json_compact.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/sql/predicate.h"

@@ -1,8 +1,8 @@
 /* fault_scope.c: see fault_scope.h. */
 #include "replayer/fault/fault_scope.h"
 
-#include "replayer/api/resource_names.h"
 #include "replayer/fault/gap_spec.h"
+#include "replayer/kinds/resource_names.h"
 #include "schema/tape/position.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* fault_write.c: fault files as text, and their JSON Schema, both from the tables of fault_keys.h. */
 #include "replayer/fault/fault_file.h"
 
-#include "replayer/api/json_indent.h"
 #include "replayer/fault/fault_keys.h"
 #include "schema/base/clock.h"
+#include "schema/base/json_indent.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 

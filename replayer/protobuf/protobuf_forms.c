@@ -1,9 +1,9 @@
 /* protobuf_forms.c: see protobuf_forms.h. */
 #include "replayer/protobuf/protobuf_forms.h"
 
-#include "replayer/api/json_compact.h"
 #include "replayer/protobuf/protobuf_wire.h"
 #include "schema/base/clock.h"
+#include "schema/base/json_compact.h"
 #include "schema/base/json_scan.h"
 
 #include <inttypes.h>

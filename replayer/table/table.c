@@ -1,9 +1,9 @@
 /* table.c: see table.h. */
 #include "replayer/table/table.h"
 
-#include "replayer/api/crd.h"
 #include "replayer/table/table_columns.h"
 #include "replayer/table/table_headings.h"
+#include "replayer/world/crd.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/moment.h"
@@ -31,6 +31,7 @@ void table_prepare(struct world *w, struct collection *c)
 	if (c->columns && seq == c->columns_seq)
 		return;
 	table_custom_columns_free(c->columns);
+	c->columns_free = table_custom_columns_free;
 	c->columns = table_custom_columns(seq ? crd : (struct slice){NULL, 0}, c->resource.version);
 	c->columns_seq = seq;
 }

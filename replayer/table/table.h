@@ -5,7 +5,7 @@
 #ifndef REPLAYER_TABLE_H
 #define REPLAYER_TABLE_H
 
-#include "replayer/api/view.h"
+#include "replayer/table/view.h"
 
 /* Makes sure that the columns of a custom resource are those of its CRD at the position; to be called before
  * a table of it is written. */

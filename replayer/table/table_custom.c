@@ -2,9 +2,9 @@
  * table_custom.c: the columns that a CRD declares; see table_columns.h. Their values are named by the simple
  * JSONPath that CRDs may use: .a.b, ['a.b'], [0], [*] (the first), [?(@.type=="Ready")].
  */
-#include "replayer/api/crd.h"
 #include "replayer/table/table_columns.h"
 #include "replayer/table/table_writers.h"
+#include "replayer/world/crd.h"
 
 #include <stdlib.h>
 

@@ -13,8 +13,8 @@
 #ifndef REPLAYER_EXCHANGE_H
 #define REPLAYER_EXCHANGE_H
 
+#include "replayer/wire/blob.h"
 #include "replayer/wire/http.h"
-#include "replayer/world/blob.h"
 
 /* Below this many waiting bytes an owner is asked for more. */
 #define EXCHANGE_LOW_BYTES (64u << 10)

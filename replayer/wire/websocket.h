@@ -5,8 +5,8 @@
 #ifndef REPLAYER_WEBSOCKET_H
 #define REPLAYER_WEBSOCKET_H
 
+#include "replayer/wire/blob.h"
 #include "replayer/wire/http.h"
-#include "replayer/world/blob.h"
 
 /* The request wants to be upgraded. */
 bool websocket_is_wanted(const struct http_request *r);

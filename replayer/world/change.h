@@ -8,7 +8,7 @@
 #ifndef REPLAYER_CHANGE_H
 #define REPLAYER_CHANGE_H
 
-#include "replayer/world/blob.h"
+#include "replayer/wire/blob.h"
 #include "replayer/world/overlay.h"
 #include "replayer/world/rebase.h"
 #include "schema/tape/reader.h"

@@ -1,7 +1,7 @@
 /* marks.c: see marks.h. */
 #include "replayer/world/marks.h"
 
-#include "replayer/world/blob.h"
+#include "replayer/wire/blob.h"
 #include "schema/base/clock.h"
 #include "schema/base/rv.h"
 

@@ -10,7 +10,7 @@
 #ifndef REPLAYER_OVERLAY_H
 #define REPLAYER_OVERLAY_H
 
-#include "replayer/world/blob.h"
+#include "replayer/wire/blob.h"
 #include "schema/tape/event.h"
 
 #define OVERLAY_SEQ        (UINT64_C(1) << 62) /* the first seq of a version that is not the tape's */

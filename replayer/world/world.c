@@ -1,8 +1,7 @@
 /* world.c: see world.h. */
 #include "replayer/world/world.h"
 
-#include "replayer/api/builtin.h"
-#include "replayer/table/table_columns.h"
+#include "replayer/kinds/builtin.h"
 #include "replayer/world/counter.h"
 #include "replayer/world/reach.h"
 #include "replayer/world/world_internal.h"
@@ -263,6 +262,12 @@ void world_rebase(struct world *w, int64_t tape_ns)
 	change_cache_rebase(w->changes, w->rebase);
 }
 
+static void release_columns(struct collection *c)
+{
+	if (c->columns)
+		c->columns_free(c->columns);
+}
+
 void world_close(struct world *w)
 {
 	if (!w)
@@ -273,7 +278,7 @@ void world_close(struct world *w)
 		history_release(&w->collections[i].history);
 		live_set_release(&w->collections[i].written);
 		live_set_release(&w->collections[i].absorbed);
-		table_custom_columns_free(w->collections[i].columns);
+		release_columns(&w->collections[i]);
 		free(w->collections[i].watches);
 	}
 	world_free_added(w);

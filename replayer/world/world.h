@@ -27,6 +27,7 @@ struct collection {
 	struct watch_index *watches; /* those that are running; NULL while there never was one; see watch.h */
 	struct table_column *columns; /* of a custom resource, once a table was asked for; see table.h */
 	uint64_t columns_seq;         /* of the CRD version they were made from */
+	void (*columns_free)(struct table_column *columns); /* as the one who made them says */
 	/* What programs wrote: the names that are no longer the tape's (deleted ones, too), each with the seq
 	 * of its last version, and the highest resourceVersion that a write or an event behind one took. */
 	struct live_set written;

@@ -1,5 +1,5 @@
 /* written.c: the part of a world that programs wrote; see world.h and overlay.h. */
-#include "replayer/api/builtin.h"
+#include "replayer/kinds/builtin.h"
 #include "replayer/world/world_internal.h"
 
 #include <stdlib.h>

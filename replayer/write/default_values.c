@@ -4,7 +4,7 @@
  */
 #include "replayer/write/default_values.h"
 
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
 
 #include <string.h>
 

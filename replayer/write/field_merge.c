@@ -1,7 +1,7 @@
 /* field_merge.c: one object laid over another; see field_walk.h. */
 #include "replayer/write/field_walk_internal.h"
 
-#include "replayer/write/json_index.h"
+#include "replayer/json/json_index.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* field_set.c: see field_set.h. */
 #include "replayer/write/field_set.h"
 
-#include "replayer/write/json_index.h"
+#include "replayer/json/json_index.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #ifndef REPLAYER_FIELD_SET_H
 #define REPLAYER_FIELD_SET_H
 
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
 
 /* A path from the root, its last step first; NULL is the root. */
 struct field_path {

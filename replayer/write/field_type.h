@@ -6,8 +6,8 @@
 #ifndef REPLAYER_FIELD_TYPE_H
 #define REPLAYER_FIELD_TYPE_H
 
-#include "replayer/write/json_tree.h"
-#include "replayer/write/write_table.h"
+#include "replayer/json/json_tree.h"
+#include "replayer/kinds/write_table.h"
 
 #define FIELD_KEYS_MAX 8 /* of a list's items; more are not looked at */
 

@@ -1,8 +1,8 @@
 /* patch_json.c: see patch_json.h. */
 #include "replayer/write/patch_json.h"
 
-#include "replayer/write/json_index.h"
-#include "replayer/write/json_places.h"
+#include "replayer/json/json_index.h"
+#include "replayer/json/json_places.h"
 
 #include <ctype.h>
 #include <stdlib.h>

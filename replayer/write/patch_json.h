@@ -2,7 +2,7 @@
 #ifndef REPLAYER_PATCH_JSON_H
 #define REPLAYER_PATCH_JSON_H
 
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
 
 #define JSON_PATCH_OPERATIONS_MAX 10000     /* as the API server limits them */
 #define JSON_PATCH_COPIED_MAX     (3 << 20) /* values that "copy" makes more of: their bytes, altogether */

@@ -1,7 +1,7 @@
 /* patch_strategic.c: see patch_strategic.h. */
 #include "replayer/write/patch_strategic.h"
 
-#include "replayer/write/json_index.h"
+#include "replayer/json/json_index.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* type_cache.c: see type_cache.h. */
 #include "replayer/write/type_cache.h"
 
-#include "replayer/api/crd.h"
+#include "replayer/world/crd.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 

@@ -1,9 +1,9 @@
 /* value_check.c: see value_check.h. */
 #include "replayer/write/value_check.h"
 
+#include "replayer/json/json_index.h"
 #include "replayer/protobuf/protobuf_fields.h"
 #include "replayer/write/field_check.h"
-#include "replayer/write/json_index.h"
 #include "schema/base/timestamp.h"
 
 #include <math.h>

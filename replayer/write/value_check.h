@@ -6,7 +6,7 @@
 #ifndef REPLAYER_VALUE_CHECK_H
 #define REPLAYER_VALUE_CHECK_H
 
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
 
 #define VALUE_FAULTS_MAX 100 /* more are not told */
 

@@ -1,7 +1,9 @@
 /* write.c: see write.h. */
 #include "replayer/write/write.h"
 
-#include "replayer/run.h"
+#include "replayer/kinds/builtin.h"
+#include "replayer/run/run.h"
+#include "replayer/serve/program.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/hash.h"
 #include "schema/base/limits.h"
@@ -16,73 +18,24 @@ static bool is_recorded(const struct write *w)
 	return w->c->resource.id < w->call->api->world->recorded_count;
 }
 
-static enum write_verb verb_of(const struct api_call *call)
-{
-	struct slice method = call->request->method;
-
-	if (slice_is(method, "POST"))
-		return VERB_CREATE;
-	if (slice_is(method, "PUT"))
-		return VERB_UPDATE;
-	if (slice_is(method, "PATCH"))
-		return VERB_PATCH;
-	return call->path.name.len ? VERB_DELETE : VERB_DELETE_COLLECTION;
-}
-
-/* What people look with at what is on the tape. The first also waits for what it has deleted to be gone. */
-static const char *const people[] = {"kubectl", "curl", "Wget", "Mozilla/5.0", NULL};
-
-static bool begins_with_one_of(struct slice text, const char *const *words)
-{
-	for (; *words; words++) {
-		if (slice_begins(text, *words))
-			return true;
-	}
-	return false;
-}
-
 bool write_hides(const struct api_call *call, const struct collection *c)
 {
 	const struct tape_resource *r = &c->resource;
 	struct slice agent = http_header_find(call->request, "User-Agent");
 	struct slice group = slice_of(r->apigroup), resource = slice_of(r->resource);
 
-	if (!write_is_lease(group, resource) || agent.len == 0 ||
+	if (!builtin_is_lease(group, resource) || agent.len == 0 ||
 		live_set_find(&c->written, call->path.namespace, call->path.name) ||
 		write_rules_find(call->api->rules, group, resource, (struct slice){NULL, 0}, VERB_UPDATE,
 			true) != WRITE_OVERLAY)
 		return false;
-	return !begins_with_one_of(agent, people);
-}
-
-/* Who asks, by the User-Agent; 0: nobody in particular. */
-static uint64_t program_of(const struct api_call *call)
-{
-	struct slice agent = http_header_find(call->request, "User-Agent");
-
-	if (begins_with_one_of(agent, people + 1))
-		return 0;
-	return agent.len ? hash_add(HASH_EMPTY, agent) | 1 : 0;
-}
-
-bool write_was_absorbed(const struct api_call *call, const struct collection *c, uint64_t *ret_seq)
-{
-	const struct overlay_version *v =
-		world_remembered(call->api->world, c, call->path.namespace, call->path.name);
-	struct slice agent = http_header_find(call->request, "User-Agent");
-
-	if (!v || !v->by || v->by != program_of(call))
-		return false;
-	if (v->type != EVENT_DELETED && begins_with_one_of(agent, people))
-		return false;
-	*ret_seq = v->type == EVENT_DELETED ? 0 : v->seq;
-	return true;
+	return !program_is_of_people(call);
 }
 
 /* What is wrong with the options goes into w->st; the caller looks at its causes. */
 static void check_apply_options(struct write *w)
 {
-	bool apply = slice_is(write_body_type(w->call->request), WRITE_APPLY_PATCH);
+	bool apply = slice_is(write_body_type(w->call), WRITE_APPLY_PATCH);
 	struct slice force = query_get(&w->call->query, "force");
 
 	if (apply && !query_get(&w->call->query, "fieldManager").len)
@@ -114,8 +67,13 @@ static void check_field_validation(struct write *w)
 
 static int parse_options(struct write *w)
 {
-	static const char *const kinds[] = {
-		"CreateOptions", "UpdateOptions", "PatchOptions", "DeleteOptions", "DeleteOptions"};
+	static const char *const kinds[VERB_COUNT] = {
+		[VERB_CREATE] = "CreateOptions",
+		[VERB_UPDATE] = "UpdateOptions",
+		[VERB_PATCH] = "PatchOptions",
+		[VERB_DELETE] = "DeleteOptions",
+		[VERB_DELETE_COLLECTION] = "DeleteOptions",
+	};
 	struct slice value = query_get(&w->call->query, "dryRun");
 
 	w->dry_run = slice_is(value, "All");
@@ -138,7 +96,7 @@ static int refuse(struct write *w)
 
 	write_set_details(w, r->resource);
 	return status_set(&w->st, 403, "Forbidden", "%s%s%s is forbidden: this replay rejects %s of %s",
-		r->resource, *r->apigroup ? "." : "", r->apigroup, write_verb_name(w->verb), r->resource);
+		r->resource, *r->apigroup ? "." : "", r->apigroup, verb_name(w->verb), r->resource);
 }
 
 /* Subresources through which the object itself is written. */
@@ -173,8 +131,8 @@ static int do_write(struct write *w)
 	case VERB_PATCH: return part && *w->name ? write_patch(w) : status_no_method(&w->st);
 	case VERB_DELETE: return whole ? write_delete(w) : status_no_method(&w->st);
 	case VERB_DELETE_COLLECTION: return write_delete_collection(w);
+	default: return status_no_method(&w->st);
 	}
-	return status_no_method(&w->st);
 }
 
 static int serve(struct write *w)
@@ -207,28 +165,24 @@ static void store_row(struct write *w, struct slice answer)
 	struct api_call *call = w->call;
 	const struct tape_resource *r = &w->c->resource;
 	const cJSON *metadata = w->is_status ? NULL : json_tree_at(w->answer, "metadata", NULL);
-	struct buf asked, answered;
-	struct run_write_row row = {.verb = slice_of(write_verb_name(w->verb)),
+	struct buf answered;
+	struct run_write_row row = {.verb = slice_of(verb_name(w->verb)),
 		.what = {slice_of(r->apigroup), slice_of(r->version), slice_of(r->resource), w->sub,
 			w->namespace, slice_of(w->name)},
 		.policy = slice_of(write_policy_name(w->policy)),
 		.content_type = http_header_find(call->request, "Content-Type"),
+		.body = run_request_body(call->stored),
 		.dry_run = w->dry_run,
 		.status = w->st.code ? w->st.code : w->code,
 		.reason = slice_of(w->st.reason ? w->st.reason : ""),
 		.rv = slice_of(json_tree_text(metadata, "resourceVersion")),
 		.uid = slice_of(json_tree_text(metadata, "uid"))};
 
-	buf_init(&asked, LIMIT_OBJECT_BYTES);
 	buf_init(&answered, LIMIT_OBJECT_BYTES);
-	if (call->api->run->file && call->request->body.len)
-		run_clean_body(call->api->run->redactor, &call->path, call->request->body, &asked);
 	if (call->api->run->file && answer.len)
-		run_clean_body(call->api->run->redactor, &call->path, answer, &answered);
-	row.body = buf_slice(&asked);
+		run_clean_answer(call->api->run->redactor, &call->path, answer, &answered);
 	row.object = buf_slice(&answered);
 	run_write(call->api->run, call->stored, &row);
-	buf_release(&asked);
 	buf_release(&answered);
 }
 
@@ -267,7 +221,7 @@ void write_serve(struct api_call *call, struct collection *c)
 {
 	struct write w = {.call = call,
 		.c = c,
-		.verb = verb_of(call),
+		.verb = call->verb,
 		.by = program_of(call),
 		.namespace = call->path.namespace,
 		.sub = call->path.subresource,

@@ -10,7 +10,7 @@
 #ifndef REPLAYER_WRITE_H
 #define REPLAYER_WRITE_H
 
-#include "replayer/api/api.h"
+#include "replayer/serve/call.h"
 #include "replayer/write/write_policy.h"
 
 /* Answers a POST, PUT, PATCH or DELETE on a resource. */
@@ -19,18 +19,9 @@ void write_serve(struct api_call *call, struct collection *c);
 /* Answers a GET of a subresource that is made from the object (scale); false for any other. */
 bool write_serve_scale(struct api_call *call, struct collection *c);
 
-/* An empty collection of a resource that is not on the tape, when the recorded discovery names it, or, for
- * want of one or to be written to, when Kubernetes has it; else NULL. It is served from then on. */
-struct collection *write_add_collection(struct api_call *call);
-
 /* Whether a recorded object is kept from this client: a lease that no program has written yet. To find the
  * recorded holder's lease renewed for ever, nobody would ever become leader. People with kubectl or curl see
  * it. */
 bool write_hides(const struct api_call *call, const struct collection *c);
-
-/* Whether the object of the path is for this program what its own absorbed write left of it. Tells the seq
- * of that version; 0: it is gone. Nobody else sees it, nor does any list or watch. People see of theirs only
- * what is gone. */
-bool write_was_absorbed(const struct api_call *call, const struct collection *c, uint64_t *ret_seq);
 
 #endif

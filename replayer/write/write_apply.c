@@ -182,7 +182,7 @@ int write_apply(struct write *w)
 
 	if (w->sub.len && !slice_is(w->sub, "status"))
 		return write_unsupported(w);
-	rc = write_body_object(w->call->request, w->c->resource.kind, &object, &w->st);
+	rc = write_body_object(w->call, w->c->resource.kind, &object, &w->st);
 	if (rc)
 		return rc;
 	rc = apply(w, object);

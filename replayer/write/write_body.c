@@ -1,17 +1,16 @@
 /* write_body.c: see write_body.h. */
 #include "replayer/write/write_body.h"
 
-#include "replayer/protobuf/protobuf.h"
-#include "replayer/write/yaml_json.h"
+#include "replayer/json/yaml_json.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
 
 #define PROTOBUF_TYPE "application/vnd.kubernetes.protobuf"
 
-struct slice write_body_type(const struct http_request *r)
+struct slice write_body_type(const struct api_call *call)
 {
-	struct slice type = http_header_find(r, "Content-Type");
+	struct slice type = http_header_find(call->request, "Content-Type");
 	const char *semicolon = type.len ? memchr(type.ptr, ';', type.len) : NULL;
 
 	if (semicolon)
@@ -35,30 +34,25 @@ static int parse_yaml(struct slice text, cJSON **ret, struct err *err)
 	return rc;
 }
 
-static int parse_protobuf(struct slice body, cJSON **ret, struct err *err)
+static int parse_protobuf(struct body *body, cJSON **ret, struct err *err)
 {
-	struct buf json;
-	int rc;
+	struct slice json;
+	int rc = body_json(body, &json, err);
 
-	buf_init(&json, LIMIT_OBJECT_BYTES);
-	rc = protobuf_to_json(body, &json, err);
-	if (rc == 0)
-		rc = json_tree_parse(buf_slice(&json), ret, err);
-	buf_release(&json);
-	return rc;
+	return rc ? rc : json_tree_parse(json, ret, err);
 }
 
 static int parse(
-	const struct http_request *r, cJSON **ret, cJSON *duplicates, struct status *st, struct err *err)
+	struct api_call *call, cJSON **ret, cJSON *duplicates, struct status *st, struct err *err)
 {
-	struct slice type = write_body_type(r);
+	struct slice type = write_body_type(call), bytes = call->body.bytes;
 
 	if (type.len == 0 || slice_is(type, "application/json"))
-		return json_tree_parse_strict(r->body, ret, duplicates, err);
+		return json_tree_parse_strict(bytes, ret, duplicates, err);
 	if (slice_is(type, PROTOBUF_TYPE))
-		return parse_protobuf(r->body, ret, err);
+		return parse_protobuf(&call->body, ret, err);
 	if (slice_is(type, "application/yaml") || slice_is(type, WRITE_APPLY_PATCH))
-		return parse_yaml(r->body, ret, err);
+		return parse_yaml(bytes, ret, err);
 	return status_set(st, 415, "UnsupportedMediaType",
 		"the body of the request was in an unknown format - accepted media types include: "
 		"application/json, application/yaml, " PROTOBUF_TYPE);
@@ -74,17 +68,17 @@ static int fail(struct status *st, int rc, const char *kind, const char *why)
 		st, "the object provided is unrecognized (must be of type %s): %s", kind, why);
 }
 
-int write_body_object(const struct http_request *r, const char *kind, cJSON **ret, struct status *st)
+int write_body_object(struct api_call *call, const char *kind, cJSON **ret, struct status *st)
 {
-	return write_body_strict(r, kind, ret, NULL, st);
+	return write_body_strict(call, kind, ret, NULL, st);
 }
 
 int write_body_strict(
-	const struct http_request *r, const char *kind, cJSON **ret, cJSON *duplicates, struct status *st)
+	struct api_call *call, const char *kind, cJSON **ret, cJSON *duplicates, struct status *st)
 {
 	struct err err = {0};
 	cJSON *object;
-	int rc = parse(r, &object, duplicates, st, &err);
+	int rc = parse(call, &object, duplicates, st, &err);
 
 	if (rc)
 		return fail(st, rc, kind, err.text);
@@ -96,8 +90,8 @@ int write_body_strict(
 	return 0;
 }
 
-int write_body_options(const struct http_request *r, cJSON **ret, struct status *st)
+int write_body_options(struct api_call *call, cJSON **ret, struct status *st)
 {
 	*ret = NULL;
-	return r->body.len ? write_body_object(r, "DeleteOptions", ret, st) : 0;
+	return call->body.bytes.len ? write_body_object(call, "DeleteOptions", ret, st) : 0;
 }

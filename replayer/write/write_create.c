@@ -1,4 +1,5 @@
 /* write_create.c: POST on a collection; see write_internal.h. */
+#include "replayer/kinds/builtin.h"
 #include "replayer/write/default_values.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/uuid.h"
@@ -116,7 +117,7 @@ static int check_metadata(struct write *w, cJSON *metadata)
 static int check_absent(struct write *w)
 {
 	const struct tape_resource *r = &w->c->resource;
-	bool beside = write_is_event(slice_of(r->apigroup), slice_of(r->resource)) &&
+	bool beside = builtin_is_event(slice_of(r->apigroup), slice_of(r->resource)) &&
 		      w->policy == WRITE_OVERLAY &&
 		      !live_set_find(&w->c->written, w->namespace, slice_of(w->name));
 	int rc = write_load(w, slice_of(w->name));

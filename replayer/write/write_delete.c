@@ -1,6 +1,6 @@
 /* write_delete.c: DELETE of one object and of a collection; see write_internal.h. */
-#include "replayer/api/list.h"
-#include "replayer/api/list_options.h"
+#include "replayer/request/list_options.h"
+#include "replayer/request/selectors.h"
 #include "replayer/write/write_internal.h"
 
 #include <stdio.h>
@@ -92,7 +92,7 @@ static int check_options(struct write *w, const cJSON *options)
 int write_delete(struct write *w)
 {
 	cJSON *options;
-	int rc = write_body_options(w->call->request, &options, &w->st);
+	int rc = write_body_options(w->call, &options, &w->st);
 
 	if (rc == 0)
 		rc = check_options(w, options);
@@ -209,7 +209,7 @@ int write_delete_collection(struct write *w)
 		return status_no_method(&w->st);
 	rc = list_options_parse(&w->call->query, false, &kind, &o, &w->st);
 	if (rc == 0)
-		rc = write_body_options(w->call->request, &options, &w->st);
+		rc = write_body_options(w->call, &options, &w->st);
 	if (rc == 0)
 		rc = check_options(w, options);
 	if (rc == 0)

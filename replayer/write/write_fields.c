@@ -118,7 +118,7 @@ int write_check_fields(struct write *w, const cJSON *object, const cJSON *duplic
 int write_read_object(struct write *w, cJSON **ret)
 {
 	cJSON *duplicates = cJSON_CreateArray(), *object = NULL;
-	int rc = write_body_strict(w->call->request, w->c->resource.kind, &object, duplicates, &w->st);
+	int rc = write_body_strict(w->call, w->c->resource.kind, &object, duplicates, &w->st);
 
 	if (rc == 0)
 		rc = write_check_kind(w, object);

@@ -2,8 +2,8 @@
 #ifndef REPLAYER_WRITE_INTERNAL_H
 #define REPLAYER_WRITE_INTERNAL_H
 
-#include "replayer/api/view.h"
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
+#include "replayer/table/view.h"
 #include "replayer/write/type_cache.h"
 #include "replayer/write/write.h"
 #include "replayer/write/write_body.h"
@@ -17,7 +17,7 @@
 struct write {
 	struct api_call *call;
 	struct collection *c;
-	enum write_verb verb;
+	enum verb verb;
 	enum write_policy policy;
 	bool dry_run;
 	uint64_t by;                 /* who wrote it, a hash of the User-Agent; 0: nobody in particular */

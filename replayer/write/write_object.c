@@ -1,6 +1,6 @@
 /* write_object.c: what all objects have, and how one is stored; see write_internal.h. */
-#include "replayer/api/crd.h"
-#include "replayer/api/watch.h"
+#include "replayer/serve/watch.h"
+#include "replayer/world/crd.h"
 #include "replayer/write/default_values.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/clock.h"

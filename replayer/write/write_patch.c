@@ -82,7 +82,7 @@ static int apply_patch(struct write *w, struct slice type, cJSON *patch)
 
 int write_patch(struct write *w)
 {
-	struct slice type = write_body_type(w->call->request);
+	struct slice type = write_body_type(w->call);
 	struct err err = {0};
 	cJSON *patch;
 	int rc;

@@ -1,19 +1,14 @@
 /* write_policy.c: see write_policy.h. */
 #include "replayer/write/write_policy.h"
 
+#include "replayer/kinds/builtin.h"
+
 #include <stdlib.h>
 
 static const char *const policies[] = {"overlay", "absorb", "reject"};
-static const char *const verbs[] = {"create", "update", "patch", "delete", "deletecollection"};
 
 #define POLICY_COUNT (sizeof(policies) / sizeof(policies[0]))
-#define VERB_COUNT   (sizeof(verbs) / sizeof(verbs[0]))
-#define ALL_VERBS    ((1u << VERB_COUNT) - 1)
-
-const char *write_verb_name(enum write_verb verb)
-{
-	return verbs[verb];
-}
+#define ALL_VERBS    (~0u)
 
 const char *write_policy_name(enum write_policy policy)
 {
@@ -35,9 +30,9 @@ static int parse_verbs(struct slice text, unsigned *ret, const char *rule, struc
 
 	do {
 		struct slice word = slice_cut(&text, ',');
-		size_t verb = find_word(word, verbs, VERB_COUNT);
+		enum verb verb = verb_find(word);
 
-		if (verb == VERB_COUNT)
+		if (!verb_is_write(verb))
 			return err_set(err, ERR_USAGE,
 				"bad verb '%.*s' in '%s': expected create, update, patch, delete or deletecollection",
 				(int)word.len, word.ptr, rule);
@@ -102,18 +97,8 @@ void write_rules_release(struct write_rules *rules)
 	*rules = (struct write_rules){0};
 }
 
-bool write_is_lease(struct slice group, struct slice resource)
-{
-	return slice_is(resource, "leases") && slice_is(group, "coordination.k8s.io");
-}
-
-bool write_is_event(struct slice group, struct slice resource)
-{
-	return slice_is(resource, "events") && (group.len == 0 || slice_is(group, "events.k8s.io"));
-}
-
 static bool fits(const struct write_rule *r, struct slice group, struct slice resource,
-	struct slice subresource, enum write_verb verb)
+	struct slice subresource, enum verb verb)
 {
 	return (r->verbs & 1u << verb) && (!r->resource.len || slice_equal(r->resource, resource)) &&
 	       (!r->subresource.len || slice_equal(r->subresource, subresource)) &&
@@ -121,9 +106,9 @@ static bool fits(const struct write_rule *r, struct slice group, struct slice re
 }
 
 enum write_policy write_rules_find(const struct write_rules *rules, struct slice group, struct slice resource,
-	struct slice subresource, enum write_verb verb, bool recorded)
+	struct slice subresource, enum verb verb, bool recorded)
 {
-	bool beside = write_is_lease(group, resource) || write_is_event(group, resource);
+	bool beside = builtin_is_lease(group, resource) || builtin_is_event(group, resource);
 
 	for (size_t i = rules->count; i; i--) {
 		if (fits(&rules->items[i - 1], group, resource, subresource, verb))

@@ -14,7 +14,7 @@
 #ifndef REPLAYER_WRITE_POLICY_H
 #define REPLAYER_WRITE_POLICY_H
 
-#include "schema/base/buf.h"
+#include "replayer/request/verb.h"
 
 enum write_policy {
 	WRITE_OVERLAY, /* a version that lists, watches and gets see */
@@ -22,13 +22,11 @@ enum write_policy {
 	WRITE_REJECT,  /* 403 */
 };
 
-enum write_verb { VERB_CREATE, VERB_UPDATE, VERB_PATCH, VERB_DELETE, VERB_DELETE_COLLECTION };
-
 struct write_rule {
 	char *text;                                /* of the rule: slices point into it */
 	struct slice resource, subresource, group; /* empty: any */
 	bool any_group;                            /* no group was named: any */
-	unsigned verbs;                            /* bits by enum write_verb */
+	unsigned verbs;                            /* bits by enum verb */
 	enum write_policy policy;
 };
 
@@ -43,13 +41,8 @@ void write_rules_release(struct write_rules *rules);
 
 /* recorded: the resource is on the tape. */
 enum write_policy write_rules_find(const struct write_rules *rules, struct slice group, struct slice resource,
-	struct slice subresource, enum write_verb verb, bool recorded);
+	struct slice subresource, enum verb verb, bool recorded);
 
-const char *write_verb_name(enum write_verb verb);
 const char *write_policy_name(enum write_policy policy);
-
-/* Leases, and events in both groups: written and read beside the recorded ones. */
-bool write_is_lease(struct slice group, struct slice resource);
-bool write_is_event(struct slice group, struct slice resource);
 
 #endif

@@ -1,6 +1,6 @@
 /* write_scale.c: the subresource scale, which is made of an object and changes its replicas; see
  * write_internal.h. */
-#include "replayer/api/crd.h"
+#include "replayer/world/crd.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -231,7 +231,7 @@ int write_scale_set(struct write *w, cJSON *scale)
 int write_scale(struct write *w)
 {
 	cJSON *scale;
-	int rc = write_body_object(w->call->request, "Scale", &scale, &w->st);
+	int rc = write_body_object(w->call, "Scale", &scale, &w->st);
 
 	if (rc)
 		return rc;

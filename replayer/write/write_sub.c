@@ -1,5 +1,5 @@
 /* write_sub.c: writes to subresources that are no part of the object; see write_internal.h. */
-#include "replayer/access.h"
+#include "replayer/request/access.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/uuid.h"
 
@@ -110,7 +110,7 @@ static bool is_core(const struct write *w, const char *resource)
 static int post(struct write *w, const char *kind, int (*what)(struct write *w, const cJSON *body))
 {
 	cJSON *body;
-	int rc = write_body_object(w->call->request, kind, &body, &w->st);
+	int rc = write_body_object(w->call, kind, &body, &w->st);
 
 	if (rc)
 		return rc;
@@ -124,7 +124,7 @@ static int post(struct write *w, const char *kind, int (*what)(struct write *w, 
 static int post_token(struct write *w)
 {
 	cJSON *request;
-	int rc = write_body_object(w->call->request, "TokenRequest", &request, &w->st);
+	int rc = write_body_object(w->call, "TokenRequest", &request, &w->st);
 
 	if (rc)
 		return rc;
@@ -137,7 +137,7 @@ static int post_token(struct write *w)
 
 int write_subresource(struct write *w, bool *ret_done)
 {
-	bool is_post = slice_is(w->call->request->method, "POST");
+	bool is_post = w->verb == VERB_CREATE;
 
 	*ret_done = true;
 	if (is_post && slice_is(w->sub, "binding") && is_core(w, "pods"))
@@ -146,7 +146,7 @@ int write_subresource(struct write *w, bool *ret_done)
 		return post(w, "Eviction", evict_pod);
 	if (is_post && slice_is(w->sub, "token") && is_core(w, "serviceaccounts"))
 		return post_token(w);
-	if (slice_is(w->sub, "scale") && slice_is(w->call->request->method, "PUT"))
+	if (slice_is(w->sub, "scale") && w->verb == VERB_UPDATE)
 		return write_scale(w);
 	*ret_done = false;
 	return 0;

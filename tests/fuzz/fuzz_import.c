@@ -3,7 +3,7 @@
  * bytes: 0 an archive of k8shark, 1 YAML documents, 2 two JSON objects, a line each, of which the second is a
  * strategic merge patch, 3 documents for the importer, which makes a tape of them.
  */
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
 #include "schema/base/limits.h"
 #include "tests/fuzz/fuzz.h"
 #include "tools/import.h"

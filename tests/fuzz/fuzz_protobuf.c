@@ -3,9 +3,9 @@
  * < and > and & escaped); what is refused leaves the buffer as it was and a sentence. An input that is no
  * envelope is taken as the object of a kind that its first two bytes pick.
  */
-#include "replayer/api/json_compact.h"
 #include "replayer/protobuf/protobuf.h"
 #include "replayer/protobuf/protobuf_table.h"
+#include "schema/base/json_compact.h"
 #include "schema/base/json_scan.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -2,12 +2,12 @@
  * fuzz_request.c: what a request can ask for. Input: three lines: a target, an Accept header, a continue
  * token; the rest is an object that selectors are tried on.
  */
-#include "replayer/api/accept.h"
-#include "replayer/api/api_path.h"
-#include "replayer/api/continue_token.h"
-#include "replayer/api/duration.h"
-#include "replayer/api/list.h"
-#include "replayer/api/list_options.h"
+#include "replayer/request/accept.h"
+#include "replayer/request/api_path.h"
+#include "replayer/request/continue_token.h"
+#include "replayer/request/duration.h"
+#include "replayer/request/list_options.h"
+#include "replayer/request/selectors.h"
 #include "schema/base/json_scan.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /* fuzz_yaml_out.c: any bytes become YAML or a sentence. */
-#include "tests/fuzz/fuzz.h"
 #include "schema/base/yaml_out.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {

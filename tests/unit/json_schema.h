@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_JSON_SCHEMA_H
 #define TESTS_UNIT_JSON_SCHEMA_H
 
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
 #include "tests/unit/unit.h"
 
 #include <cjson/cJSON.h>

@@ -1,6 +1,6 @@
 /* Trees of JSON however large and deep: comparing them, and finding members. */
-#include "replayer/write/json_index.h"
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_index.h"
+#include "replayer/json/json_tree.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

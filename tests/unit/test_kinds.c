@@ -1,10 +1,10 @@
 /* test_kinds.c: what the replay knows of the built-in kinds, against the tables made from Kubernetes' own
  * code. */
-#include "replayer/api/meta_order.h"
-#include "replayer/api/view.h"
+#include "replayer/kinds/write_table.h"
+#include "replayer/table/meta_order.h"
 #include "replayer/table/table_columns.h"
 #include "replayer/table/table_headings.h"
-#include "replayer/write/write_table.h"
+#include "replayer/table/view.h"
 #include "tests/unit/unit.h"
 
 static struct err err;

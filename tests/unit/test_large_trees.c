@@ -1,8 +1,8 @@
 /* What is done to objects and lists with very many parts comes out as it does with few. */
+#include "replayer/json/yaml_json.h"
 #include "replayer/write/managed_fields.h"
 #include "replayer/write/patch_json.h"
 #include "replayer/write/patch_strategic.h"
-#include "replayer/write/yaml_json.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

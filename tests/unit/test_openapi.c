@@ -1,9 +1,9 @@
 /* test_openapi.c: the OpenAPI document of version 2 that is made of those of version 3, as JSON and as
  * protobuf. */
-#include "replayer/api/accept.h"
-#include "replayer/api/openapi_proto.h"
-#include "replayer/api/openapi_v2.h"
-#include "replayer/write/json_tree.h"
+#include "replayer/json/json_tree.h"
+#include "replayer/request/accept.h"
+#include "replayer/serve/openapi_proto.h"
+#include "replayer/serve/openapi_v2.h"
 #include "tests/unit/unit.h"
 
 static struct err err;

@@ -1,6 +1,6 @@
 /* test_protobuf_forms.c: the values that are one thing in protobuf and another in JSON, and embedded JSON. */
-#include "replayer/api/json_compact.h"
 #include "replayer/protobuf/protobuf_forms.h"
+#include "schema/base/json_compact.h"
 #include "tests/unit/protobuf_builder.h"
 
 #include <stdio.h>

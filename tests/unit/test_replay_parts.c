@@ -1,11 +1,11 @@
 /* test_replay_parts.c: the small parts of a replay that count, sort and measure. */
-#include "replayer/api/json_indent.h"
-#include "replayer/histogram.h"
+#include "replayer/run/histogram.h"
 #include "replayer/table/age.h"
 #include "replayer/world/history.h"
 #include "replayer/world/live_set.h"
 #include "replayer/world/replay_clock.h"
 #include "schema/base/clock.h"
+#include "schema/base/json_indent.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>

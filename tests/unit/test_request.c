@@ -1,9 +1,9 @@
 /* test_request.c: what a request asks for: path, query, Accept, list options, continue tokens, errors. */
-#include "replayer/api/accept.h"
-#include "replayer/api/api_path.h"
-#include "replayer/api/continue_token.h"
-#include "replayer/api/duration.h"
-#include "replayer/api/list_options.h"
+#include "replayer/request/accept.h"
+#include "replayer/request/api_path.h"
+#include "replayer/request/continue_token.h"
+#include "replayer/request/duration.h"
+#include "replayer/request/list_options.h"
 #include "tests/unit/unit.h"
 
 static struct err err;

@@ -1,6 +1,6 @@
 /* test_selectors.c: label and field selectors: what they select and what the server says of bad ones. */
-#include "replayer/api/field_selector.h"
-#include "replayer/api/label_selector.h"
+#include "replayer/request/field_selector.h"
+#include "replayer/request/label_selector.h"
 #include "tests/unit/unit.h"
 
 static struct err err;

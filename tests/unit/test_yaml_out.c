@@ -1,6 +1,6 @@
 /* test_yaml_out.c: YAML that we write means what the JSON meant, as another library reads it. */
-#include "tests/unit/unit.h"
 #include "schema/base/yaml_out.h"
+#include "tests/unit/unit.h"
 
 #include <libfyaml.h>
 #include <stdio.h>

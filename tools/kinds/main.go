@@ -2,7 +2,7 @@
 //
 //	cd tools/kinds
 //	go run . columns >../../replayer/table/table_headings.c
-//	go run . zeros >../../replayer/api/zero_table.c
+//	go run . zeros >../../replayer/kinds/zero_table.c
 //
 // columns: what the server says of each column of the tables that kubectl prints. zeros: how an object of each kind
 // looks of which nothing is set, which is what a bookmark shows.

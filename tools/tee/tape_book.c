@@ -1,7 +1,7 @@
 /* tape_book.c: see tape_book.h. */
 #include "tools/tee/tape_book.h"
 
-#include "replayer/api/resource_names.h"
+#include "replayer/kinds/resource_names.h"
 #include "schema/base/hash.h"
 #include "schema/base/log.h"
 

@@ -73,6 +73,15 @@ static void fill_request(struct visit *v, const struct feed_item *item)
 		.accept = slice_of(v->accept)};
 }
 
+void visit_clean_body(struct visit *v, struct slice bytes, struct buf *to)
+{
+	struct body body;
+
+	body_init(&body, bytes);
+	run_clean_body(v->office->redactor, &v->path, &body, to);
+	body_release(&body);
+}
+
 static void store_request(struct visit *v)
 {
 	char verb[RUN_VERB_BYTES];
@@ -83,8 +92,8 @@ static void store_request(struct visit *v)
 	v->is_stored = true;
 	buf_init(&body, RUN_BODY_BYTES);
 	if (v->asked.len && !v->asked_lost)
-		run_clean_body(v->office->redactor, &v->path, buf_slice(&v->asked), &body);
-	v->row.verb = slice_of(run_verb(slice_of(v->method), &v->path, &v->query, verb));
+		visit_clean_body(v, buf_slice(&v->asked), &body);
+	v->row.verb = slice_of(run_verb(slice_of(v->method), v->verb, verb));
 	v->row.body = buf_slice(&body);
 	if (!v->row.rv.len)
 		v->row.rv = run_version_in(v->row.body);
@@ -162,6 +171,7 @@ struct visit *visit_begin(struct office *o, const struct feed_item *item)
 	note_socket(v, item);
 	query_parse(slice_of(v->target), &v->query);
 	api_path_parse(v->query.path, &v->path);
+	v->verb = verb_decide(slice_of(v->method), &v->path, &v->query);
 	v->kind = kind_of(v);
 	v->is_partial = strstr(v->accept, "as=") != NULL;
 	v->redacts = v->path.kind == API_PATH_RESOURCE && redacts(v);

@@ -4,7 +4,7 @@
 #define TOOLS_TEE_VISIT_INTERNAL_H
 
 #include "recorder/end_reason.h"
-#include "replayer/run_words.h"
+#include "replayer/run/run_words.h"
 #include "tools/tee/answer_keeper.h"
 #include "tools/tee/decoder.h"
 #include "tools/tee/visit.h"
@@ -31,6 +31,7 @@ struct visit {
 	bool tls;
 	struct query query;
 	struct api_path path;
+	enum verb verb;
 	enum visit_kind kind;
 	bool is_partial; /* asks for another form of the objects: tables, metadata only */
 	bool redacts;
@@ -65,6 +66,10 @@ struct visit_ending {
 /* Stored without values of Secrets if it is of them; borrowed until the next call. For an object that cannot
  * be read: a line that says so. */
 struct slice visit_clean_object(struct visit *v, struct slice object);
+
+/* Appends the body of the request or of its answer as the run stores it: JSON where it came as protobuf, and
+ * without secrets. */
+void visit_clean_body(struct visit *v, struct slice bytes, struct buf *to);
 
 /* A row of `faults` about this request. */
 void visit_fault(struct visit *v, int64_t wall_ns, const char *step, const char *what, const char *detail);

@@ -36,7 +36,7 @@ void visit_write_end(struct visit *v)
 		.tape_time_ns = v->row.tape_time_ns,
 		.seq = v->row.seq,
 		.client = slice_of(v->client->name),
-		.verb = slice_of(run_verb(slice_of(v->method), &v->path, &v->query, verb)),
+		.verb = slice_of(run_verb(slice_of(v->method), v->verb, verb)),
 		.what = run_resource_of(&v->path),
 		.policy = slice_of("live"),
 		.content_type = slice_of(v->content_type),
@@ -49,9 +49,9 @@ void visit_write_end(struct visit *v)
 	buf_init(&asked, RUN_BODY_BYTES);
 	buf_init(&object, LIMIT_OBJECT_BYTES);
 	if (v->asked.len && !v->asked_lost)
-		run_clean_body(v->office->redactor, &v->path, buf_slice(&v->asked), &asked);
+		visit_clean_body(v, buf_slice(&v->asked), &asked);
 	if (answer.len)
-		run_clean_body(v->office->redactor, &v->path, answer, &object);
+		visit_clean_body(v, answer, &object);
 	row.body = buf_slice(&asked);
 	row.object = buf_slice(&object);
 	is_status = slice_is(text_at(row.object, "kind"), "Status");

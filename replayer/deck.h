@@ -1,0 +1,53 @@
+/*
+ * deck.h: the controls of a running replay, as of a tape deck: what the control requests, the keys on the
+ * terminal and the command line do to it.
+ */
+#ifndef REPLAYER_DECK_H
+#define REPLAYER_DECK_H
+
+#include "replayer/serve/watch.h"
+#include "replayer/world/player.h"
+#include "schema/tape/position.h"
+
+struct deck {
+	const char *path; /* of the tape */
+	struct tape *tape;
+	const struct marks *marks;
+	struct world *world;
+	struct timeline *timeline; /* owned */
+	struct player *player;
+	struct watches *watches;
+	uint64_t first_seq, until_seq; /* where it begins and ends */
+	int64_t first_ns;
+	int64_t longest_silence_ns;         /* 0: silences stay */
+	char notice[POSITION_REMARK_BYTES]; /* of the position asked for last: that it is a guess; "" none */
+	/* Told when the replay was moved; NULL: nobody is. A failure is the move's. */
+	int (*moved)(void *context, bool back, struct err *err);
+	void *context;
+};
+
+/* Opens the timeline from the world's position on and hands it to the player. Called once. */
+int deck_open(struct deck *d, struct err *err) MUST_CHECK;
+void deck_close(struct deck *d); /* before the player */
+
+/* Moves to a position, backwards or forwards. Watches go on from what they were sent; whoever cannot is told
+ * to list again. A position outside first_seq to until_seq is taken for the nearest of them, and the notice
+ * says so. On failure the replay is over.
+ */
+int deck_seek(struct deck *d, const char *position, struct err *err) MUST_CHECK;
+
+/* To the beginning. */
+int deck_rewind(struct deck *d, struct err *err) MUST_CHECK;
+
+/* Runs (if it does not already) and pauses at a position, or behind the first event for which an SQL
+ * expression is true. */
+int deck_run_until(struct deck *d, const char *position, struct err *err) MUST_CHECK;
+int deck_run_until_event(struct deck *d, struct slice expression, struct err *err) MUST_CHECK;
+
+/* Appends the last event that happened, as "DELETED pods shop/web-0 rv 5321"; nothing where there is none. */
+int deck_event_text(const struct deck *d, struct buf *to, struct err *err) MUST_CHECK;
+
+/* Appends what it is doing as JSON. */
+int deck_status(const struct deck *d, struct buf *to, struct err *err) MUST_CHECK;
+
+#endif

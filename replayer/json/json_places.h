@@ -1,0 +1,48 @@
+/*
+ * json_places.h: the children of containers by name or index, for a patch that goes from one to another of
+ * them many times. The largest ones that it was at last are kept as tables, so that a step costs the same
+ * whatever their size; what changes them goes through here.
+ */
+#ifndef REPLAYER_JSON_PLACES_H
+#define REPLAYER_JSON_PLACES_H
+
+#include "replayer/json/json_index.h"
+
+#include <stddef.h>
+
+#define JSON_PLACES_KEPT 8
+
+struct json_place_table {
+	cJSON *container; /* NULL: unused */
+	struct json_index members;
+	cJSON **items; /* of an array */
+	size_t count, cap;
+};
+
+/* All zero is the beginning. */
+struct json_places {
+	struct json_place_table kept[JSON_PLACES_KEPT];
+	size_t next; /* the one to be replaced */
+};
+
+void json_places_release(struct json_places *p);
+
+/* How many items an array has. */
+size_t json_places_count(struct json_places *p, cJSON *array);
+
+/* A member of an object, or an item of an array; NULL when there is none. */
+cJSON *json_places_member(struct json_places *p, cJSON *object, const char *name);
+cJSON *json_places_item(struct json_places *p, cJSON *array, size_t at);
+
+/* Sets a member, where it stands or at the end; puts an item in front of the one that is at `at` (count: at
+ * the end). Both take the value over. */
+void json_places_set(struct json_places *p, cJSON *object, const char *name, cJSON *value);
+void json_places_insert(struct json_places *p, cJSON *array, size_t at, cJSON *value);
+
+/* Takes a child out of its container; the caller has it then. at: of an item. */
+void json_places_detach(struct json_places *p, cJSON *container, cJSON *child, size_t at);
+
+/* The value and all that is in it are about to be freed. */
+void json_places_forget(struct json_places *p, const cJSON *value);
+
+#endif

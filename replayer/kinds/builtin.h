@@ -1,0 +1,20 @@
+/*
+ * builtin.h: what every Kubernetes has. Groups that the API server itself serves are told from those of
+ * custom resources, because the two differ in how their JSON is laid out and in which fields can be selected.
+ */
+#ifndef REPLAYER_BUILTIN_H
+#define REPLAYER_BUILTIN_H
+
+#include "schema/base/buf.h"
+
+/* Whether the API server itself serves the group; "" is the core group. */
+bool builtin_group(struct slice group);
+
+/* The short names of a built-in resource, separated by commas ("po"); "" when it has none. */
+const char *builtin_short_names(struct slice group, struct slice resource);
+
+/* Leases, and events in both groups: programs write them whatever else they do. */
+bool builtin_is_lease(struct slice group, struct slice resource);
+bool builtin_is_event(struct slice group, struct slice resource);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * run.h: what happened in this replay: which clients came, what they asked for, what they were sent and how
+ * late, what faults did to them, what they wrote. Counted as it happens, in bounded memory, and told at the
+ * end as a report; with a run file (schema/run/run_file.h) also stored, row by row.
+ *
+ *     api_handle          run_request_begin, run_request_end
+ *     a watch sends       run_sent
+ *     a batch is out      run_delivered
+ *     whoever writes      run_write
+ *     whoever makes faults  run_fault
+ */
+#ifndef REPLAYER_RUN_H
+#define REPLAYER_RUN_H
+
+#include "replayer/request/api_path.h"
+#include "replayer/request/query.h"
+#include "replayer/run/histogram.h"
+#include "replayer/run/run_words.h"
+#include "replayer/wire/exchange.h"
+#include "replayer/world/change.h"
+#include "schema/run/run_file.h"
+
+#define RUN_CLIENTS_MAX 64 /* programs told apart by User-Agent; all others are one */
+
+struct faults;
+struct player;
+struct redactor;
+struct world;
+
+/* One program, by its User-Agent. */
+struct run_client {
+	char *name;
+	uint64_t requests, lists, watches, relists; /* relists: lists after its first watch */
+	uint64_t events, refused;                   /* refused: answers of 400 and above */
+	/* The last event it was sent; seq 0: none yet. */
+	uint64_t seen_seq, seen_rv;
+	int64_t seen_ns; /* monotonic */
+};
+
+/* A request of which the run file has a row; lives as long as its exchange. */
+struct run_request {
+	struct run *run;
+	struct run_client *client;
+	uint64_t id;
+	int64_t begin_ns; /* monotonic */
+	uint64_t events;
+	struct buf body; /* as it is stored, until the row of its write has it */
+};
+
+struct run_pending; /* events handed to watches and not yet known to be out */
+
+struct run {
+	int64_t begin_ns; /* monotonic */
+	int64_t wall_ns;  /* the same moment, Unix time */
+	uint64_t requests, watches, events, bookmarks, cut, writes, faults;
+	uint64_t work;         /* of the writes, those of neither leases nor Events */
+	uint64_t asked;        /* requests for resources, but leases and Events */
+	struct histogram late; /* from when an event was due until it was handed to the sockets */
+	struct run_client clients[RUN_CLIENTS_MAX];
+	size_t client_count;
+	uint64_t next_id;
+	struct run_file *file;     /* NULL: nothing is stored */
+	bool told_failure;         /* the disk failed, and the user knows */
+	struct redactor *redactor; /* with the file */
+	/* Where the replay is, for rows; NULL until it is open. Borrowed. */
+	const struct player *player;
+	const struct world *world;
+	int64_t due_ns; /* of the event that is being handed to watches; RUN_NO_TIME: to nobody in time */
+	struct run_pending *pending;
+	size_t pending_count, pending_cap;
+};
+
+struct run *run_new(void);
+void run_free(struct run *r); /* the file must be closed */
+
+/* The client that sends this request; borrowed for the run's life. */
+struct run_client *run_client_of(struct run *r, const struct http_request *request);
+
+/* ---- requests ---- */
+
+/* A request and what it means. */
+struct run_question {
+	const struct http_request *request;
+	const struct api_path *what;
+	const struct query *query;
+	enum verb verb;
+	struct body *body;
+};
+
+/* Stores the request and follows its exchange to the end. NULL without a run file. */
+struct run_request *run_request_begin(
+	struct run *r, struct run_client *client, struct exchange *x, const struct run_question *q);
+
+/* Its body as it may be stored: as JSON if it came as protobuf, and without secrets; empty if that cannot be
+ * told, and for NULL. Valid until the row of its write is stored. */
+struct slice run_request_body(const struct run_request *request);
+
+/* ---- deliveries ---- */
+
+/* An event was queued for the watch of that request (NULL: nothing is stored). */
+void run_sent(struct run *r, struct run_client *client, struct run_request *request, const struct change *c,
+	enum event_type type);
+
+/* What was queued is out. */
+void run_flushed(struct run *r, int64_t out_ns);
+
+/* Events that were due at a time went out to so many watches; both times monotonic. */
+void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watches);
+
+/* ---- writes and faults ---- */
+
+/* Counts and stores one. Times and position of the row are filled in here, and so is the client when a
+ * request is given (NULL: it stands in no row). The bodies must be free of secrets. */
+void run_write(struct run *r, struct run_request *request, struct run_write_row *row);
+void run_fault(struct run *r, const struct run_request *request, struct run_fault_row *row);
+
+/* ---- the whole ---- */
+
+struct run_facts {
+	const char *tape;
+	uint64_t first_seq, last_seq, seq; /* where it began, was to end, and stands */
+	double speed;
+	uint64_t connections_cut;
+	const struct faults *faults; /* NULL: none; those of the recording are not told */
+};
+
+/* From now on everything is stored in that file. `seq` of the facts is not looked at. */
+int run_store_begin(struct run *r, const char *path, const struct run_facts *f, struct err *err) MUST_CHECK;
+
+/* The program was asked to end: what it writes from now on is no part of what it did. */
+void run_store_quiet(struct run *r);
+
+/* Closes the file, if there is one; every exchange must be over. `ended_by` as FORMAT.md says. A failure is
+ * the first of any write. */
+int run_store_end(
+	struct run *r, uint64_t seq, int exit_code, const char *ended_by, struct err *err) MUST_CHECK;
+
+/* The report: as JSON into a file (out_file.h), and for people. */
+int run_report_write(
+	const struct run *r, const struct run_facts *f, const char *path, struct err *err) MUST_CHECK;
+int run_report_text(
+	const struct run *r, const struct run_facts *f, struct buf *to, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,205 @@
+/* ahead.c: see ahead.h. */
+#include "replayer/serve/ahead.h"
+
+#include "replayer/serve/fault_act.h"
+#include "replayer/serve/list.h"
+#include "replayer/world/reach.h"
+#include "schema/base/clock.h"
+
+#include <stdlib.h>
+
+#define PATIENCE_NS   (3 * NS_PER_S)
+#define LOOK_MS       20
+#define RETRY_AFTER_S 1
+
+/* Owns itself until it is routed again or the client goes. */
+struct waiting {
+	struct waiting *next, **link;
+	struct api_call call;
+	struct http_request request; /* with a copy of its texts */
+	struct buf texts;
+	struct collection *c;
+	int64_t deadline_ns; /* monotonic */
+	bool times_out;      /* the deadline is the client's own */
+};
+
+struct ahead {
+	uv_timer_t timer; /* runs while somebody waits */
+	struct waiting *first;
+};
+
+struct ahead *ahead_new(uv_loop_t *loop)
+{
+	struct ahead *a = xcalloc(1, sizeof(*a));
+
+	uv_timer_init(loop, &a->timer);
+	a->timer.data = a;
+	return a;
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+void ahead_close(struct ahead *a)
+{
+	if (a)
+		uv_close((uv_handle_t *)&a->timer, on_timer_closed);
+}
+
+bool ahead_is_awaited(const struct api_call *call, const struct collection *c, uint64_t rv)
+{
+	const struct api *api = call->api;
+
+	if (api->ahead_policy != AHEAD_REACHED)
+		return api->ahead_policy == AHEAD_SILENT;
+	return world_will_reach(api->world, c, rv, api->until_seq);
+}
+
+/* Resources without a cache are asked of the store, which knows at once; only to watches does it tell a
+ * pause. */
+int ahead_refuse(struct api_call *call, const struct collection *c, uint64_t rv, struct status *st)
+{
+	bool is_awaited = ahead_is_awaited(call, c, rv), has_cache = !list_is_uncached(c);
+	bool has_hint = is_awaited && (has_cache || call->verb == VERB_WATCH);
+
+	call->awaited_rv = is_awaited && has_cache && !call->has_waited ? rv : 0;
+	return status_too_large_version(st, rv, c->rv, has_hint ? RETRY_AFTER_S : 0);
+}
+
+/* ---- waiting ---- */
+
+static struct slice copy_text(struct buf *to, struct slice text)
+{
+	size_t at = to->len;
+
+	if (!text.len || buf_append(to, text.ptr, text.len, NULL))
+		return (struct slice){NULL, 0};
+	return (struct slice){to->ptr + at, text.len};
+}
+
+static size_t text_bytes(const struct http_request *r)
+{
+	size_t n = r->method.len + r->target.len;
+
+	for (size_t i = 0; i < r->header_count; i++)
+		n += r->headers[i].name.len + r->headers[i].value.len;
+	return n;
+}
+
+/* The body is left out: requests that wait have none. */
+static void copy_request(struct waiting *p, const struct http_request *r)
+{
+	size_t bytes = text_bytes(r);
+
+	buf_init(&p->texts, bytes);
+	/* All of it now, so that the texts stay where they are. */
+	(void)!buf_reserve(&p->texts, bytes);
+	p->request = (struct http_request){.header_count = r->header_count, .major = r->major};
+	p->request.method = copy_text(&p->texts, r->method);
+	p->request.target = copy_text(&p->texts, r->target);
+	for (size_t i = 0; i < r->header_count; i++) {
+		p->request.headers[i].name = copy_text(&p->texts, r->headers[i].name);
+		p->request.headers[i].value = copy_text(&p->texts, r->headers[i].value);
+	}
+}
+
+static void waiting_free(struct waiting *p)
+{
+	*p->link = p->next;
+	if (p->next)
+		p->next->link = p->link;
+	buf_release(&p->texts);
+	free(p);
+}
+
+static void on_closed(void *owner)
+{
+	waiting_free(owner);
+}
+
+static const struct exchange_owner waiting_owner = {.closed = on_closed};
+
+/* The API server's own words for a request whose time is up; it says them as plain text. */
+static void answer_timeout(struct api_call *call)
+{
+	static const char text[] =
+		"{\"metadata\":{},\"status\":\"Failure\",\"message\":\"Timeout: request did not complete within the "
+		"allotted timeout\",\"reason\":\"Timeout\",\"details\":{},\"code\":504}\n";
+	struct answer_headers h;
+
+	call->x->more_header_count = 0;
+	answer_headers_init(&h, call->request, TEXT_TYPE);
+	respond_bytes(call->x, &h, 504, slice_of(text));
+}
+
+static void go_on(struct waiting *p)
+{
+	exchange_own(p->call.x, NULL, NULL);
+	p->call.has_waited = true;
+	if (p->times_out && p->c->rv < p->call.awaited_rv)
+		answer_timeout(&p->call);
+	else
+		p->call.api->route_again(&p->call);
+	waiting_free(p);
+}
+
+static struct waiting *find_due(const struct ahead *a, int64_t now_ns)
+{
+	struct waiting *p = a->first;
+
+	for (; p; p = p->next) {
+		world_catch_up(p->call.api->world, p->c);
+		if (p->c->rv >= p->call.awaited_rv || now_ns >= p->deadline_ns)
+			break;
+	}
+	return p;
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	struct ahead *a = timer->data;
+	int64_t now_ns = clock_mono_ns(&clock_system);
+	struct waiting *p = find_due(a, now_ns);
+
+	/* From the beginning again: what is answered may end a connection, and others that wait with it. */
+	while (p) {
+		go_on(p);
+		p = find_due(a, now_ns);
+	}
+	if (!a->first)
+		uv_timer_stop(&a->timer);
+}
+
+static void set_deadline(struct waiting *p)
+{
+	int64_t most_ns = p->call.timeout_ns;
+
+	p->times_out = most_ns > 0 && most_ns < PATIENCE_NS;
+	p->deadline_ns = clock_mono_ns(&clock_system) + (p->times_out ? most_ns : PATIENCE_NS);
+}
+
+bool ahead_park(struct api_call *call, struct collection *c)
+{
+	struct ahead *a = call->api->ahead;
+	struct waiting *p;
+
+	if (!call->awaited_rv)
+		return false;
+	p = xcalloc(1, sizeof(*p));
+	p->call = *call;
+	p->c = c;
+	set_deadline(p);
+	copy_request(p, call->request);
+	p->call.request = &p->request;
+	p->next = a->first;
+	p->link = &a->first;
+	if (p->next)
+		p->next->link = &p->next;
+	a->first = p;
+	exchange_own(call->x, &waiting_owner, p);
+	if (!uv_is_active((uv_handle_t *)&a->timer))
+		uv_timer_start(&a->timer, on_look, LOOK_MS, LOOK_MS);
+	return true;
+}

@@ -1,0 +1,31 @@
+/*
+ * ahead.h: requests for a version that the replay has not reached. The API server keeps a watch from it
+ * silent until it comes; a list, a get and a streaming list it lets wait for three seconds and then tells to
+ * try again. It has no idea whether the version will ever come; a replay knows (reach.h), and by default does
+ * so only where it comes. All others are told at once to list anew.
+ */
+#ifndef REPLAYER_AHEAD_H
+#define REPLAYER_AHEAD_H
+
+#include "replayer/serve/call.h"
+
+#include <uv.h>
+
+/* The requests that wait. */
+struct ahead *ahead_new(uv_loop_t *loop);
+
+/* None may wait any more. Freed when libuv has let go of its handle. */
+void ahead_close(struct ahead *a); /* accepts NULL */
+
+/* Whether to wait for a version above that of the collection. */
+bool ahead_is_awaited(const struct api_call *call, const struct collection *c, uint64_t rv);
+
+/* The error for a list, a get or a streaming list of such a version: fills st, returns ERR_FAILED. Where it
+ * is worth waiting first, the call remembers that. */
+int ahead_refuse(struct api_call *call, const struct collection *c, uint64_t rv, struct status *st);
+
+/* After ahead_refuse, instead of sending the error: true when the request now waits, and is routed again
+ * later, when the version has come or the time is up. */
+bool ahead_park(struct api_call *call, struct collection *c);
+
+#endif

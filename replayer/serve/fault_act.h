@@ -1,0 +1,65 @@
+/*
+ * fault_act.h: carries out what replayer/fault decides, on the watches, the requests and the listener of a
+ * running replay. Without faults there is none of it, and nothing is asked.
+ *
+ *     player   --before, after, tick-->  fault_act_director  --faults_take-->  watches, connections, listener
+ *     requests --fault_act_request-->    fault_answer.c      an answer of another kind, or an older state
+ *     watches  --fault_act_frame-->      what becomes of the frame
+ */
+#ifndef REPLAYER_FAULT_ACT_H
+#define REPLAYER_FAULT_ACT_H
+
+#include "replayer/fault/fault.h"
+#include "replayer/serve/call.h"
+#include "replayer/world/player.h"
+
+struct fault_act;
+struct server;
+struct watch;
+
+/* Takes the faults over, borrows the rest. */
+struct fault_act *fault_act_new(struct faults *faults, struct world *world, struct player *player,
+	struct watches *watches, struct run *run);
+void fault_act_free(struct fault_act *a);
+
+/* At the end: logs, and notes in the run, which rules of the fault file struck nobody, and why. Returns how
+ * many of them should have; until_seq is where the replay was to end. */
+size_t fault_act_sum_up(struct fault_act *a, uint64_t until_seq);
+
+/* Borrowed, for the report; NULL: there are none. */
+const struct faults *fault_act_faults(const struct fault_act *a);
+
+/* The world has jumped ahead: recorded gaps that began and were over on the way do not happen. */
+void fault_act_jump(struct fault_act *a, const struct tape *t);
+
+/* Whose listener refuses; before it accepts. */
+void fault_act_serve(struct fault_act *a, struct server *server);
+
+/* For player_direct; the context is a struct fault_act. */
+extern const struct player_director fault_act_director;
+
+/* The world was moved: what had happened by then is to happen again. Takes the faults over. */
+void fault_act_restart(struct fault_act *a, struct faults *faults);
+
+/* ---- requests ---- */
+
+/* How faults see the request, into call->fault. */
+void fault_act_describe(struct api_call *call);
+
+/* True when a fault answered it. Otherwise call->floor and call->older_ns may be set. */
+bool fault_act_request(struct api_call *call);
+
+/* ---- watches ---- */
+
+/* A watch begins, and is over. Between them its `fault` is valid. */
+void fault_act_opened(struct fault_act *a, struct watch *w, const struct api_call *call);
+void fault_act_closed(struct fault_act *a, struct watch *w);
+
+/* Before a frame of that change is sent, and after. */
+void fault_act_frame(struct fault_act *a, struct watch *w, const struct change *c, struct fault_frame *ret);
+void fault_act_sent(struct fault_act *a, struct watch *w);
+
+/* It was cut inside a frame. */
+void fault_act_cut(struct fault_act *a, struct watch *w);
+
+#endif

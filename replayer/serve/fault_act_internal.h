@@ -1,0 +1,55 @@
+/* fault_act_internal.h: what fault_act.c and fault_answer.c share. */
+#ifndef REPLAYER_FAULT_ACT_INTERNAL_H
+#define REPLAYER_FAULT_ACT_INTERNAL_H
+
+#include "replayer/serve/fault_act.h"
+
+/* A request that is never answered; reset when the fault is over. */
+struct swallowed {
+	struct exchange *x;
+	uint64_t episode;
+	struct swallowed *next, **link;
+};
+
+struct fault_act {
+	struct faults *faults;
+	struct world *world;
+	struct player *player;
+	struct watches *watches;
+	struct run *run;
+	struct server *server;
+	bool at_event; /* the tape's time is that of the event at hand */
+	int64_t event_ns;
+	bool draining, cannot_listen;
+	uint64_t applied; /* events so far */
+	uint64_t retried; /* of them, when frames that wait were tried last */
+	struct swallowed *swallowed;
+};
+
+void fault_act_now(const struct fault_act *a, struct fault_now *ret);
+
+/* What a rule did, as a row of the table `faults` of the run. */
+struct fault_note {
+	size_t rule;
+	uint64_t episode; /* 0: of a request or a frame */
+	const char *step; /* "begins", "ends", "watch", "frame", "request", "nobody" */
+	const char *what;
+	const struct tape_resource *resource; /* NULL: of no single one */
+	const struct run_request *request;    /* NULL: it happened to none */
+};
+
+void fault_act_note(struct fault_act *a, const struct fault_note *note);
+
+/* Who freezes a connection; episodes that are 64 apart share a bit. */
+static inline uint64_t fault_act_bit(uint64_t episode)
+{
+	return UINT64_C(1) << episode % 64;
+}
+
+/* Lets requests that were swallowed then fail. */
+void fault_act_spit_out(struct fault_act *a, uint64_t episode);
+
+/* A Status of that code in the words of the rule, or of the API server. Releases nothing of the rule. */
+void fault_status_of(const struct fault_what *what, struct status *ret);
+
+#endif

@@ -1,0 +1,17 @@
+/* list.h: LIST and GET: the state at the position, or at an older one. */
+#ifndef REPLAYER_LIST_H
+#define REPLAYER_LIST_H
+
+#include "replayer/request/list_options.h"
+#include "replayer/serve/call.h"
+#include "replayer/table/view.h"
+
+/* Takes over the options' selectors; the caller still releases the options. */
+void list_serve(struct api_call *call, struct collection *c, struct list_options *o, const struct view *view);
+
+void get_serve(struct api_call *call, struct collection *c, const struct view *view);
+
+/* Events are kept without a cache by the API server, which shows in a few places. */
+bool list_is_uncached(const struct collection *c);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * watch.h: the running watches and what each of them still has to be sent.
+ *
+ *              +-- no version: the state comes first --> INITIAL --all sent--+
+ *     request -+                                                             v
+ *              +-- version N: what happened since N ------------------> HISTORY <--too slow-- LIVE
+ *              |                                                             \--caught up--> LIVE
+ *              +-- N cannot be served: ERROR --> ENDED
+ *
+ * A fault may keep the next frame of a watch back, or freeze its connection: LIVE or HISTORY --> WAITING, and
+ * from there to HISTORY when it lets go.
+ *
+ * LIVE watches are handed each change when the clock reaches it. All others fetch theirs, in bounded steps,
+ * as fast as their client reads: what waits for a client is bounded by WATCH_WAITING_MAX, whatever it does,
+ * and nobody waits for it (but the clock at speed max, which goes at the pace of the slowest). A watch ends
+ * at its timeout, or when the history it still needs has left the window; both are a clean end. A client that
+ * takes nothing at all is cut by its connection.
+ */
+#ifndef REPLAYER_WATCH_H
+#define REPLAYER_WATCH_H
+
+#include "replayer/request/list_options.h"
+#include "replayer/serve/call.h"
+#include "replayer/table/view.h"
+
+#include <uv.h>
+
+#define WATCH_WAITING_MAX (256u << 10) /* bytes queued for one client before it counts as slow */
+
+struct fault_act;
+struct watches;
+
+struct watches_listener {
+	void (*opened)(void *context, size_t running); /* a watch was accepted */
+	void (*caught_up)(void *context);              /* nobody is behind any more */
+};
+
+/* Borrows everything until it is closed. */
+struct watches *watches_new(uv_loop_t *loop, struct world *world, const struct marks *marks, struct run *run,
+	const struct watches_listener *listener, void *context);
+
+/* Watches that begin from now on are subject to faults. Borrowed. */
+void watches_use_faults(struct watches *ws, struct fault_act *faults);
+
+/* No watch may be running. Freed when libuv has let go of its handles. */
+void watches_close(struct watches *ws);
+
+/* Answers a watch request. Takes over the options' selectors; the caller still releases the options. */
+void watch_serve(
+	struct api_call *call, struct collection *c, struct list_options *o, const struct view *view);
+
+/* Hands a change that was just applied to the live watches of its collection. Returns how many it went to. */
+uint64_t watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number);
+
+/* Around a move of the world. Before: every watch remembers the version up to which it was sent everything.
+ * After: it goes on there, through what lies between; or, when the world went back, or the history does not
+ * reach that far, it ends with ERROR 410, which makes clients list again. */
+void watches_before_move(struct watches *ws);
+void watches_after_move(struct watches *ws, bool went_back);
+
+/* Everybody is live. */
+bool watches_all_live(const struct watches *ws);
+
+/* Nobody is behind whom the clock, at speed max, has to wait for. */
+bool watches_keep_up(const struct watches *ws);
+
+/* Ends every running watch cleanly. */
+void watches_end_all(struct watches *ws);
+
+size_t watches_running(const struct watches *ws);
+
+#endif
