@@ -54,7 +54,39 @@ struct table_format {
 	const char *name;
 	const char *columns; /* as in CREATE TABLE */
 	int column_count;
+	/* Of the tables that rows are copied of, what each column is, a letter each: `i` the row's own id,
+	 * `q` a seq, `r` `s` `c` `g` the id of a resource, stream, connection or gap, `.` something else. */
+	const char *roles;
 };
+#define FORMAT_COLUMNS_MAX 40
+
+/* Columns that code has to know, by their places. */
+enum connection_column {
+	CONNECTION_AFTER_SEQ = 1,
+	CONNECTION_STREAM = 2,
+	CONNECTION_PURPOSE = 3,
+	CONNECTION_BEGIN_NS = 10,
+	CONNECTION_DURATION_NS = 12,
+	CONNECTION_FIRST_SEQ = 13,
+	CONNECTION_LAST_SEQ = 14,
+	CONNECTION_END_REASON = 15,
+	CONNECTION_NEXT_DELAY_NS = 31,
+};
+enum mark_column { MARK_AFTER_SEQ = 1, MARK_TIME_NS = 2, MARK_KIND = 3, MARK_STREAM = 4 };
+enum gap_column {
+	GAP_STREAM = 1,
+	GAP_BEGIN_SEQ = 2,
+	GAP_END_SEQ = 3,
+	GAP_BEGIN_NS = 4,
+	GAP_END_NS = 5,
+	GAP_DURATION_NS = 6,
+	GAP_TO_RV = 8,
+	GAP_REASON = 9,
+	GAP_HOW_ENDED = 10,
+	GAP_CONNECTION_AFTER = 12,
+	GAP_UNCHANGED = 17,
+};
+enum missed_column { MISSED_GAP = 1, MISSED_RESOURCE = 3, MISSED_NAMESPACE = 4 };
 
 extern const struct table_format table_formats[TABLE_COUNT];
 

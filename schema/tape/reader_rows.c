@@ -1,27 +1,16 @@
-/*
- * reader_rows.c: the rows of a tape, segment by segment. A row that was open when a segment ended (a
- * connection, a gap) stands again, as it was later, in a following one; the later one counts.
- */
+/* reader_rows.c: the rows of a tape, as the structs of event.h. */
 #include "schema/base/limits.h"
 #include "schema/tape/documents.h"
 #include "schema/tape/reader_internal.h"
+#include "schema/tape/row_reader.h"
 
 #include <stdlib.h>
 
-/* A row whose id an earlier segment has too. */
-struct repeated {
-	int64_t id;
-	size_t segment;
-};
-
 struct row_walk {
 	struct tape *tape;
-	const char *table, *columns;
-	bool copied; /* rows of earlier segments are copied to later ones: the earlier one counts */
-	struct repeated *again; /* sorted, where the later row counts */
-	size_t again_count;
-	int64_t highest; /* id in the segments looked at so far */
-	size_t segment;  /* that is being walked */
+	enum table table;
+	const char *columns;
+	size_t segment; /* that is being walked */
 	/* What to do with a row; a non-zero return stops. */
 	int (*take)(struct row_walk *walk, sqlite3_stmt *row);
 	union {
@@ -35,132 +24,22 @@ struct row_walk {
 	struct err *err; /* for take */
 };
 
-static int compare_repeated(const void *left, const void *right)
+static int take_row(void *context, sqlite3_stmt *row)
 {
-	const struct repeated *a = left, *b = right;
+	struct row_walk *w = context;
 
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	return (a->segment > b->segment) - (a->segment < b->segment);
-}
-
-/* Rows of one segment: its table's columns, of ids from the first one on. */
-struct selection {
-	size_t segment;
-	const char *columns;
-	int64_t first_id;
-};
-
-static int select_rows(struct row_walk *w, const struct selection *s, sqlite3_stmt **ret, struct err *err)
-{
-	char *sql = xasprintf("SELECT %s FROM %s WHERE id >= ? ORDER BY id", s->columns, w->table);
-	int failed = reader_prepare(w->tape, s->segment, sql, ret, err);
-
-	free(sql);
-	if (!failed)
-		sqlite3_bind_int64(*ret, 1, s->first_id);
-	return failed;
-}
-
-static int end_rows(struct row_walk *w, size_t segment, sqlite3_stmt *rows, int step, struct err *err)
-{
-	int failed = 0;
-
-	if (step != SQLITE_DONE)
-		failed = segment_failed(sqlite3_db_handle(rows), err, "cannot read table '%s' of '%s'",
-			w->table, w->tape->segments[segment].file.path);
-	sqlite3_finalize(rows);
-	return failed;
-}
-
-/* Notes the ids of the segment that earlier ones have too, which are not above their highest. */
-static int find_again(struct row_walk *w, size_t segment, struct err *err)
-{
-	const struct selection all = {segment, "id", INT64_MIN};
-	int64_t highest = w->highest;
-	sqlite3_stmt *rows;
-	int step, failed = select_rows(w, &all, &rows, err);
-
-	if (failed)
-		return failed;
-	while ((step = sqlite3_step(rows)) == SQLITE_ROW) {
-		int64_t id = sqlite3_column_int64(rows, 0);
-
-		highest = id > highest ? id : highest;
-		if (id > w->highest)
-			continue;
-		w->again = xrealloc(w->again, (w->again_count + 1) * sizeof(*w->again));
-		w->again[w->again_count++] = (struct repeated){id, segment};
-	}
-	w->highest = highest;
-	return end_rows(w, segment, rows, step, err);
-}
-
-static bool is_superseded(const struct row_walk *w, int64_t id, size_t segment)
-{
-	size_t low = 0, high = w->again_count;
-
-	while (low < high) { /* the first repetition of that id, or one behind */
-		size_t middle = low + (high - low) / 2;
-		const struct repeated *r = &w->again[middle];
-
-		if (r->id < id || (r->id == id && r->segment <= segment))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < w->again_count && w->again[low].id == id;
-}
-
-/* Copied rows begin after the highest id of the segments before: ids do not reach INT64_MAX. */
-static int64_t first_id_of(const struct row_walk *w)
-{
-	if (!w->copied || w->highest == INT64_MIN)
-		return INT64_MIN;
-	return w->highest < INT64_MAX ? w->highest + 1 : INT64_MAX;
-}
-
-static int walk_segment(struct row_walk *w, size_t segment, struct err *err)
-{
-	char *columns = xasprintf("id, %s", w->columns);
-	const struct selection selection = {w->segment = segment, columns, first_id_of(w)};
-	int64_t highest = w->highest;
-	int step = SQLITE_DONE, stop;
-	sqlite3_stmt *rows;
-
-	stop = select_rows(w, &selection, &rows, err);
-	free(columns);
-	if (stop)
-		return stop;
-	while (!stop && (step = sqlite3_step(rows)) == SQLITE_ROW) {
-		int64_t id = sqlite3_column_int64(rows, 0);
-
-		highest = id > highest ? id : highest;
-		if (!is_superseded(w, id, segment))
-			stop = w->take(w, rows);
-	}
-	w->highest = highest;
-	if (stop) {
-		sqlite3_finalize(rows);
-		return stop;
-	}
-	return end_rows(w, segment, rows, step, err);
+	return w->take(w, row);
 }
 
 static int walk_rows(struct row_walk *w, struct err *err)
 {
-	int stop = 0;
+	struct row_reader r;
+	int stop = row_reader_open(w->tape, w->table, &r, err);
 
 	w->err = err;
-	w->highest = INT64_MIN;
-	for (size_t i = 0; i < w->tape->segment_count && !stop && !w->copied; i++)
-		stop = find_again(w, i, err);
-	if (w->again_count)
-		qsort(w->again, w->again_count, sizeof(*w->again), compare_repeated);
-	w->highest = INT64_MIN;
-	for (size_t i = 0; i < w->tape->segment_count && !stop; i++)
-		stop = walk_segment(w, i, err);
-	free(w->again);
+	for (w->segment = 0; w->segment < w->tape->segment_count && !stop; w->segment++)
+		stop = row_reader_segment(&r, w->segment, w->columns, take_row, w, err);
+	row_reader_close(&r);
 	return stop;
 }
 
@@ -218,9 +97,8 @@ int tape_each_mark(struct tape *t, int (*each)(void *context, const struct tape_
 {
 	struct row_walk w = {
 		.tape = t,
-		.table = "mark",
+		.table = TABLE_MARK,
 		.columns = "after_seq, time_ns, kind, stream, connection, rv, object",
-		.copied = true,
 		.take = take_mark,
 		.each.mark = each,
 		.context = context,
@@ -273,7 +151,7 @@ int tape_each_connection(struct tape *t, int (*each)(void *context, const struct
 {
 	struct row_walk w = {
 		.tape = t,
-		.table = "connection",
+		.table = TABLE_CONNECTION,
 		.columns = "stream, purpose, target, server, http_version, tls, start_rv, timeout_seconds, "
 			   "begin_ns, first_byte_after_ns, duration_ns, first_seq, last_seq, end_reason, "
 			   "http_status, retry_after_s, curl_code, os_errno, h2_error, error_status, "
@@ -318,7 +196,7 @@ int tape_each_gap(struct tape *t, int (*each)(void *context, const struct tape_g
 {
 	struct row_walk w = {
 		.tape = t,
-		.table = "gap",
+		.table = TABLE_GAP,
 		.columns = "stream, begin_seq, end_seq, begin_ns, end_ns, duration_ns, from_rv, to_rv, "
 			   "reason, how_ended, connection_before, connection_after, modified, added, "
 			   "deleted, recreated, unchanged",
@@ -352,9 +230,8 @@ int tape_each_missed(struct tape *t, int (*each)(void *context, const struct tap
 {
 	struct row_walk w = {
 		.tape = t,
-		.table = "missed",
+		.table = TABLE_MISSED,
 		.columns = "gap, change, resource, namespace, name, uid, old_uid, rv, old_rv",
-		.copied = true,
 		.take = take_missed,
 		.each.missed = each,
 		.context = context,
@@ -454,9 +331,8 @@ int tape_each_document(struct tape *t, int (*each)(void *context, const struct t
 {
 	struct row_walk w = {
 		.tape = t,
-		.table = "document",
+		.table = TABLE_DOCUMENT,
 		.columns = DOCUMENT_COLUMNS,
-		.copied = true,
 		.take = take_document,
 		.each.document = each,
 		.context = context,

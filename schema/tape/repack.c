@@ -39,23 +39,9 @@ static int report(struct repacker *r, uint64_t bytes, struct err *err)
 	return 0;
 }
 
-static struct value value_of(sqlite3_stmt *row, int column)
-{
-	switch (sqlite3_column_type(row, column)) {
-	case SQLITE_INTEGER: return value_integer(sqlite3_column_int64(row, column));
-	case SQLITE_BLOB:
-		return value_blob((struct slice){
-			sqlite3_column_blob(row, column), (size_t)sqlite3_column_bytes(row, column)});
-	case SQLITE_NULL: return value_text(NULL);
-	default:
-		return value_slice((struct slice){(const char *)sqlite3_column_text(row, column),
-			(size_t)sqlite3_column_bytes(row, column)});
-	}
-}
-
 static int copy_table(struct repacker *r, sqlite3 *from, enum table table, struct err *err)
 {
-	struct value values[40];
+	struct value values[FORMAT_COLUMNS_MAX];
 	char *sql = xasprintf("SELECT * FROM %s", table_formats[table].name);
 	sqlite3_stmt *rows;
 	int step = SQLITE_DONE, failed = segment_prepare(from, sql, &rows, err);
@@ -65,7 +51,7 @@ static int copy_table(struct repacker *r, sqlite3 *from, enum table table, struc
 		return failed;
 	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		for (int i = 0; i < table_formats[table].column_count; i++)
-			values[i] = value_of(rows, i);
+			values[i] = value_of_column(rows, i);
 		failed = row_insert(r->db, table, values, err);
 	}
 	if (!failed && step != SQLITE_DONE)

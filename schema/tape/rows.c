@@ -180,3 +180,17 @@ int row_insert(sqlite3 *db, enum table table, const struct value *values, struct
 	row_statements_release(&once);
 	return failed;
 }
+
+struct value value_of_column(sqlite3_stmt *row, int column)
+{
+	switch (sqlite3_column_type(row, column)) {
+	case SQLITE_INTEGER: return value_integer(sqlite3_column_int64(row, column));
+	case SQLITE_BLOB:
+		return value_blob((struct slice){
+			sqlite3_column_blob(row, column), (size_t)sqlite3_column_bytes(row, column)});
+	case SQLITE_NULL: return value_text(NULL);
+	default:
+		return value_slice((struct slice){(const char *)sqlite3_column_text(row, column),
+			(size_t)sqlite3_column_bytes(row, column)});
+	}
+}

@@ -39,6 +39,20 @@ static inline struct value value_blob(struct slice bytes)
 	return (struct value){.kind = bytes.ptr ? VALUE_BLOB : VALUE_NULL, .bytes = bytes};
 }
 
+/* What a statement's row has there; bytes are borrowed until its next step. */
+struct value value_of_column(sqlite3_stmt *row, int column);
+
+/* The number, 0 where there is none. */
+static inline int64_t value_number(const struct value *v)
+{
+	return v->kind == VALUE_INTEGER ? v->integer : 0;
+}
+
+static inline bool value_is(const struct value *v, const char *text)
+{
+	return v->kind == VALUE_TEXT && slice_is(v->bytes, text);
+}
+
 struct row_queue;
 struct row_queue *row_queue_new(void);
 void row_queue_free(struct row_queue *q);

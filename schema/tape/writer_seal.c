@@ -15,6 +15,7 @@
 #include "schema/tape/reader.h"
 #include "schema/tape/seal.h"
 #include "schema/tape/segment.h"
+#include "schema/tape/state_extents.h"
 #include "schema/tape/writer_internal.h"
 
 #include <stdio.h>
@@ -26,10 +27,8 @@
 	9            /* 0.1 s for the 12 MB of a whole cluster; the highest level saves another seventh */
 #define SEAL_LEVEL 1 /* higher levels cost far more than they save on sorted objects */
 
-/* A segment is begun while a recording goes on: its state is copied in portions of such a size, and as the
- * objects come in the order of storage, a few blocks in memory are enough. */
-#define STATE_PORTION_BYTES (8u << 20)
-#define STATE_CACHE_BYTES   (4u << 20)
+/* The objects of a state are read in the order of storage: a few blocks in memory are enough. */
+#define STATE_CACHE_BYTES (4u << 20)
 
 static const struct pack_options seal_options = {.level = SEAL_LEVEL, .pack_bytes = PACK_BYTES};
 
@@ -144,94 +143,36 @@ static int put_registry(const struct tape_writer *w, sqlite3 *db, struct err *er
 	return 0;
 }
 
-/* A portion of a state on its way into an extent: objects come in the order of storage, in which each block
- * is decoded once, and go in the order of seq. */
-struct portion {
-	struct buf bytes, names;
-	struct portion_object {
-		uint64_t seq;
-		size_t offset, length;
-	} * objects;
-	size_t count;
-};
-
-static int compare_portion_seq(const void *left, const void *right)
+static int copy_live(
+	struct tape *t, uint64_t seq, struct state_extents *to, struct buf *names, struct err *err)
 {
-	const struct portion_object *a = left, *b = right;
-
-	return (a->seq > b->seq) - (a->seq < b->seq);
-}
-
-static int read_portion(struct tape *t, const struct tape_live *live, size_t count, uint64_t max_bytes,
-	struct portion *p, struct err *err)
-{
-	int failed;
-
-	buf_clear(&p->bytes);
-	for (p->count = 0; p->count < count && p->bytes.len < max_bytes; p->count++) {
-		struct slice object;
-		uint64_t seq = live[p->count].seq;
-
-		failed = tape_object(t, seq, &object, err);
-		if (failed)
-			return failed;
-		p->objects[p->count] = (struct portion_object){seq, p->bytes.len, object.len};
-		failed = buf_append(&p->bytes, object.ptr, object.len, err);
-		if (failed)
-			return failed;
-	}
-	return 0;
-}
-
-static int add_portion(struct tape *t, struct portion *p, struct extent *x, struct err *err)
-{
-	int failed;
-
-	qsort(p->objects, p->count, sizeof(*p->objects), compare_portion_seq);
-	for (size_t i = 0; i < p->count; i++) {
-		const struct portion_object *o = &p->objects[i];
-		struct slice object = {p->bytes.ptr + o->offset, o->length};
-		struct event e;
-
-		if ((failed = tape_event(t, o->seq, &e, &p->names, err)) ||
-			(failed = extent_add(x, &e, object, err)))
-			return failed;
-	}
-	return 0;
-}
-
-static int put_portion(struct tape_writer *w, sqlite3 *db, struct tape *t, struct portion *p, struct err *err)
-{
-	struct extent *x = extent_new();
-	int failed = add_portion(t, p, x, err);
+	struct slice object;
+	struct event e;
+	int failed = tape_object(t, seq, &object, err);
 
 	if (!failed)
-		failed = extent_store(db, w->extent_id++, "state", x, &seal_options, err);
-	extent_unref(x);
-	return failed;
+		failed = tape_event(t, seq, &e, names, err);
+	return failed ? failed : state_extents_add(to, &e, object, err);
 }
 
 /* Extents of state get the ids before the first one of events. */
 static int put_state(struct tape_writer *w, sqlite3 *db, struct tape *t, struct err *err)
 {
-	struct portion p = {0};
+	struct state_extents to;
 	struct tape_state *state;
+	struct buf names;
 	int failed = tape_state_at(t, w->durable_seq, 0, &state, err);
 
 	if (failed)
 		return failed;
-	buf_init(&p.bytes, LIMIT_CHUNK_BYTES);
-	buf_init(&p.names, 8 * LIMIT_NAME_BYTES);
-	p.objects = xcalloc(state->count, sizeof(*p.objects));
-	for (size_t begin = 0; begin < state->count && !failed; begin += p.count) {
-		failed = read_portion(
-			t, state->live + begin, state->count - begin, STATE_PORTION_BYTES, &p, err);
-		if (!failed)
-			failed = put_portion(w, db, t, &p, err);
-	}
-	free(p.objects);
-	buf_release(&p.bytes);
-	buf_release(&p.names);
+	buf_init(&names, 8 * LIMIT_NAME_BYTES);
+	state_extents_init(&to, db, &w->extent_id, &seal_options);
+	for (size_t i = 0; i < state->count && !failed; i++)
+		failed = copy_live(t, state->live[i].seq, &to, &names, err);
+	if (!failed)
+		failed = state_extents_end(&to, err);
+	state_extents_release(&to);
+	buf_release(&names);
 	tape_state_free(state);
 	return failed;
 }
