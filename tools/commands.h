@@ -5,6 +5,7 @@
 #include "tools/options.h"
 
 extern const struct command cmd_ctl;
+extern const struct command cmd_cut;
 extern const struct command cmd_diff;
 extern const struct command cmd_diff_state;
 extern const struct command cmd_export;

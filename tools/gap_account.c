@@ -214,7 +214,7 @@ const char *gap_reason_words(const char *reason)
 		{"resource_gone", "the resource was removed"}, {"polled", "nobody watched between two lists"},
 		{"client_closed", "the client ended the watch"},
 		{"not_recorded", "what passed was not written down"},
-		{"left_out", "events were left out when the tape was exported"}};
+		{"left_out", "events were left out when this part of a tape was made"}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (strcmp(rows[i].reason, reason) == 0)

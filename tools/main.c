@@ -35,6 +35,7 @@ const struct command *const commands[] = {
 	&cmd_import,
 	&cmd_recover,
 	&cmd_repack,
+	&cmd_cut,
 	&cmd_help,
 	NULL,
 };

@@ -347,12 +347,22 @@ static int begin_span(struct coverage *c, struct tape *t, struct err *err)
 	return 0;
 }
 
-/* Without an event the first list begins the tape. */
+/* Whether the stream was listed right before the tape's first event: by an empty list, if it has none, or
+ * where the tape was cut. */
+static bool begins_with_list(const struct coverage *c, const struct coverage_stream *s)
+{
+	uint64_t first_seq = c->span.first_seq;
+
+	return s->has_list && (!first_seq || (first_seq > 1 && s->listed_seq == first_seq - 1));
+}
+
 static void end_span(struct coverage *c)
 {
-	for (size_t i = 0; i < c->stream_count && !c->span.first_seq; i++) {
-		if (c->streams[i].has_list && c->streams[i].listed_ns < c->span.begin_ns)
-			c->span.begin_ns = c->streams[i].listed_ns;
+	for (size_t i = 0; i < c->stream_count; i++) {
+		const struct coverage_stream *s = &c->streams[i];
+
+		if (begins_with_list(c, s) && s->listed_ns < c->span.begin_ns)
+			c->span.begin_ns = s->listed_ns;
 	}
 	if (c->span.begin_ns > c->span.end_ns)
 		c->span.begin_ns = c->span.end_ns = 0;

@@ -206,7 +206,7 @@ static int find_time(struct tape *t, const struct moment *m, const struct tape_i
 	}
 	p->by_time = true;
 	p->time_ns = moment_resolve(m, &frame, &p->days);
-	if (rc == 0 && p->time_ns > frame.last_ns)
+	if (rc == 0 && (p->time_ns > frame.last_ns || p->time_ns < frame.first_ns))
 		rc = find_span(t, &p->span, err);
 	if (p->time_ns < p->span.begin_ns)
 		p->place = POSITION_BEFORE;
@@ -245,6 +245,15 @@ static int find_named(struct tape *t, const char *text, const struct tape_info *
 	return find_time(t, &m, info, p, err);
 }
 
+/* Before the first event: a tape may begin with a list before it. */
+static int find_begin_time(struct tape *t, struct tape_position *p, struct err *err)
+{
+	int rc = find_span(t, &p->span, err);
+
+	p->time_ns = p->span.begin_ns;
+	return rc;
+}
+
 /* Of the event that counts. */
 static int find_event_time(
 	struct tape *t, const struct tape_info *info, struct tape_position *p, struct err *err)
@@ -255,7 +264,7 @@ static int find_event_time(
 
 	p->time_ns = info->first_time_ns;
 	if (!info->events || p->seq < info->first_seq)
-		return 0;
+		return info->first_seq > 1 ? find_begin_time(t, p, err) : 0;
 	buf_init(&strings, 8 * LIMIT_NAME_BYTES);
 	rc = tape_event(t, p->seq, &e, &strings, err);
 	if (rc == 0)

@@ -1,11 +1,9 @@
 /* recover.c: see recover.h. Salvage, plan, tell, write. */
+#include "schema/tape/new_tape.h"
 #include "schema/tape/recover_internal.h"
 #include "schema/tape/tape_lock.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the registry ---- */
@@ -98,32 +96,13 @@ static int salvage(struct recovery *r, const char *from, struct err *err)
 	return 0;
 }
 
-/* Under another name until it is finished, so that nobody takes a half for the whole. */
-static int make(struct recovery *r, const char *to, struct err *err)
-{
-	char *temporary = xasprintf("%s.tmp-%ld", to, (long)getpid());
-	int failed;
-
-	if (mkdir(temporary, 0700)) {
-		failed = err_set_errno(err, errno, "cannot create '%s'", temporary);
-	} else {
-		failed = recover_write(r, temporary, err);
-		if (!failed && rename(temporary, to))
-			failed = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, to);
-		if (failed)
-			segment_remove_all(temporary);
-	}
-	free(temporary);
-	return failed;
-}
-
 static int recover(struct recovery *r, const char *from, const char *to, struct err *err)
 {
 	int failed = salvage(r, from, err);
 
 	if (failed || (failed = recover_plan(r, err)) || (failed = recover_tell(r, err)))
 		return failed;
-	return make(r, to, err);
+	return recover_write(r, to, err);
 }
 
 static void release(struct recovery *r)
@@ -136,25 +115,31 @@ static void release(struct recovery *r)
 	free(r->rescued);
 }
 
+/* Keeps writers away meanwhile. */
+static int recover_locked(struct recovery *r, const char *from, const char *to, struct err *err)
+{
+	int fd, failed = tape_lock_share(from, &fd, err);
+
+	if (failed)
+		return failed;
+	failed = recover(r, from, to, err);
+	release(r);
+	if (fd >= 0)
+		close(fd);
+	return failed;
+}
+
 int tape_recover(const char *from, const char *to, const struct tape_recover_options *options,
 	struct tape_recover_result *ret, struct err *err)
 {
 	struct recovery r = {.options = options};
-	char *path = segment_tape_path(from), *new_path = segment_tape_path(to);
-	int fd, failed;
+	char *path = segment_tape_path(from);
+	struct new_tape made;
+	int failed = new_tape_begin(to, &made, err);
 
-	for (size_t len = strlen(new_path); len > 1 && new_path[len - 1] == '/'; len--)
-		new_path[len - 1] = 0;
-	failed = access(new_path, F_OK) == 0 ? err_set(err, ERR_USAGE, "'%s' exists already", to)
-					     : tape_lock_share(path, &fd, err);
-	if (!failed) {
-		failed = recover(&r, path, new_path, err);
-		release(&r);
-		if (fd >= 0)
-			close(fd);
-	}
+	if (!failed)
+		failed = new_tape_end(&made, recover_locked(&r, path, made.temporary, err), err);
 	free(path);
-	free(new_path);
 	if (!failed)
 		*ret = r.result;
 	return failed;

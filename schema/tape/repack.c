@@ -4,13 +4,11 @@
 #include "schema/base/limits.h"
 #include "schema/tape/documents.h"
 #include "schema/tape/extent_store.h"
+#include "schema/tape/new_tape.h"
 #include "schema/tape/reader_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define DOCUMENTS_LEVEL 19
 
@@ -282,37 +280,15 @@ static void set_options(struct repacker *r, const struct tape_repack_options *o)
 		r->o.extent_bytes = LIMIT_CHUNK_BYTES / 2;
 }
 
-/* Without the slashes that it may end with. */
-static int name_length(const char *path)
-{
-	size_t len = strlen(path);
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	return (int)len;
-}
-
-/* Under another name until it is finished, so that nobody takes a half for the whole. */
 static int make(struct repacker *r, const char *to, struct tape_repack_result *ret, struct err *err)
 {
-	char *temporary;
-	int failed;
+	struct new_tape made;
+	int failed = new_tape_begin(to, &made, err);
 
-	if (access(to, F_OK) == 0)
-		return err_set_errno(err, EEXIST, "cannot create '%s'", to);
-	temporary = xasprintf("%.*s.tmp-%ld", name_length(to), to, (long)getpid());
-	r->to = temporary;
-	if (mkdir(temporary, 0700)) {
-		failed = err_set_errno(err, errno, "cannot create '%s'", to);
-	} else {
-		failed = repack(r, ret, err);
-		if (!failed && rename(temporary, to))
-			failed = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, to);
-		if (failed)
-			segment_remove_all(temporary);
-	}
-	free(temporary);
-	return failed;
+	if (failed)
+		return failed;
+	r->to = made.temporary;
+	return new_tape_end(&made, repack(r, ret, err), err);
 }
 
 int tape_repack(const char *from, const char *to, const struct tape_repack_options *options,

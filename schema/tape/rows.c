@@ -56,27 +56,47 @@ size_t row_queue_bytes(const struct row_queue *q)
 	return q->bytes;
 }
 
-void row_queue_add(struct row_queue *q, enum table table, const struct value *values)
+static size_t bytes_of(const struct value *values, int count)
 {
-	int columns = table_formats[table].column_count;
-	size_t bytes = sizeof(struct queued_row) + (size_t)columns * sizeof(struct value);
-	struct queued_row *row;
-	char *at;
+	size_t bytes = (size_t)count * sizeof(*values);
 
-	for (int i = 0; i < columns; i++)
+	for (int i = 0; i < count; i++)
 		bytes += values[i].bytes.len;
-	row = xmalloc(bytes);
-	*row = (struct queued_row){.table = table, .bytes = bytes};
-	at = (char *)&row->values[columns];
-	for (int i = 0; i < columns; i++) {
-		row->values[i] = values[i];
+	return bytes;
+}
+
+/* The bytes go behind the values. */
+static void copy_values(struct value *to, const struct value *values, int count)
+{
+	char *at = (char *)&to[count];
+
+	for (int i = 0; i < count; i++) {
+		to[i] = values[i];
 		if (values[i].kind < VALUE_TEXT)
 			continue;
 		if (values[i].bytes.len)
 			memcpy(at, values[i].bytes.ptr, values[i].bytes.len);
-		row->values[i].bytes.ptr = at;
+		to[i].bytes.ptr = at;
 		at += values[i].bytes.len;
 	}
+}
+
+struct value *values_dup(const struct value *values, int count)
+{
+	struct value *to = xmalloc(bytes_of(values, count));
+
+	copy_values(to, values, count);
+	return to;
+}
+
+void row_queue_add(struct row_queue *q, enum table table, const struct value *values)
+{
+	int columns = table_formats[table].column_count;
+	size_t bytes = sizeof(struct queued_row) + bytes_of(values, columns);
+	struct queued_row *row = xmalloc(bytes);
+
+	*row = (struct queued_row){.table = table, .bytes = bytes};
+	copy_values(row->values, values, columns);
 	*q->last = row;
 	q->last = &row->next;
 	q->bytes += row->bytes;

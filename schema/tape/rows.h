@@ -53,6 +53,9 @@ static inline bool value_is(const struct value *v, const char *text)
 	return v->kind == VALUE_TEXT && slice_is(v->bytes, text);
 }
 
+/* A copy of the values with their bytes, in one block; the caller frees it. */
+struct value *values_dup(const struct value *values, int count);
+
 struct row_queue;
 struct row_queue *row_queue_new(void);
 void row_queue_free(struct row_queue *q);

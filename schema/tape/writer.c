@@ -142,7 +142,7 @@ void tape_writer_abandon(struct tape_writer *w)
 
 static bool has_pending(const struct tape_writer *w)
 {
-	return w->chunk_events || !row_queue_empty(w->rows);
+	return w->last_seq > w->durable_seq || !row_queue_empty(w->rows);
 }
 
 static int finish(struct tape_writer *w, struct err *err)
@@ -208,9 +208,9 @@ static int compress_pending(struct tape_writer *w, bool flush, struct err *err)
 
 int writer_end_frame(struct tape_writer *w, struct err *err)
 {
-	int failed = compress_pending(w, false, err);
+	int failed = w->bulk ? 0 : compress_pending(w, false, err);
 
-	if (failed)
+	if (failed || w->bulk)
 		return failed;
 	failed = frame_writer_end(w->frame, &w->chunk, err);
 	w->frame_broken = failed != 0;
@@ -414,7 +414,8 @@ static bool segment_is_full(const struct tape_writer *w)
 	if (o->segment_age_ns && clock_mono_ns(o->clock) - w->segment_began_ns >= o->segment_age_ns)
 		return true;
 	/* What a segment begins with (live objects, documents) must not fill it. */
-	return open_segment_bytes(w) >= o->segment_bytes + w->segment_born_bytes;
+	return open_segment_bytes(w) >= w->segment_born_bytes &&
+	       open_segment_bytes(w) - w->segment_born_bytes >= o->segment_bytes;
 }
 
 static int seal_what_is_full(struct tape_writer *w, struct err *err)

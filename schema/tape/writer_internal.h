@@ -1,7 +1,7 @@
 /*
  * writer_internal.h: the writer's own state, shared by writer.c (append and flush), writer_rows.c (rows),
- * writer_seal.c (extents, segments, recovery), writer_place.c (is the tape still there) and recover_write.c
- * (a new tape out of a damaged one).
+ * writer_seal.c (extents, segments, recovery), writer_place.c (is the tape still there), writer_copy.c
+ * (events out of other tapes), and by those who make a tape out of others: recover_write.c, remake_internal.h.
  *
  *   append        -> extent: records, sorted later
  *   flush         -> what is new of it is compressed into a chunk; chunk and rows go into one transaction
@@ -12,11 +12,14 @@
 #define SCHEMA_TAPE_WRITER_INTERNAL_H
 
 #include "schema/tape/codec.h"
-#include "schema/tape/extent.h"
+#include "schema/tape/pack.h"
 #include "schema/tape/registry.h"
 #include "schema/tape/rows.h"
 #include "schema/tape/tape_lock.h"
 #include "schema/tape/writer.h"
+
+struct tape;
+struct tape_extent;
 
 /* The ids that rows get, continued across segments. */
 struct row_ids {
@@ -64,6 +67,9 @@ struct tape_writer {
 	/* Set by who makes a tape from another one: rows, clock rows among them, come from there, and so does
 	 * the state before the first event: `seed` puts it into the first segment. */
 	bool copying;
+	/* The tape is thrown away unless it becomes whole: events come by writer_copy_event or
+	 * writer_copy_extent alone, and an extent goes from memory into its sealed form. */
+	bool bulk;
 	int (*seed)(void *context, sqlite3 *db, int64_t *extent_id, struct err *err);
 	void *seed_context;
 	int64_t wall_minus_mono_ns; /* as in the last clock row */
@@ -87,5 +93,18 @@ int writer_ensure_segment(struct tape_writer *w, struct err *err) MUST_CHECK;
 int writer_seal_extent(struct tape_writer *w, struct err *err) MUST_CHECK;
 /* Seals the open segment. */
 int writer_seal_segment(struct tape_writer *w, struct err *err) MUST_CHECK;
+
+/* How extents of a tape that is made at one go are packed: harder if they are small. */
+const struct pack_options *writer_bulk_options(uint64_t raw_bytes);
+
+/* writer_copy.c, of a bulk writer */
+
+/* Appends an event of another tape as it is, but for its seq; stream and resource are the new tape's. */
+int writer_copy_event(
+	struct tape_writer *w, const struct event *e, struct slice object, struct err *err) MUST_CHECK;
+/* Appends a sealed extent as it stands, with its seqs, streams and resources: the first of its events is the
+ * next that this tape gets. What was appended before is sealed. */
+int writer_copy_extent(
+	struct tape_writer *w, struct tape *t, const struct tape_extent *x, struct err *err) MUST_CHECK;
 
 #endif

@@ -40,12 +40,22 @@ static const struct pack_options seal_options = {.level = SEAL_LEVEL, .pack_byte
 
 static const struct pack_options calm_options = {.level = CALM_LEVEL, .pack_bytes = CALM_PACK_BYTES};
 
+/* So much is packed harder also where nobody wants to wait: it takes a twentieth of a second. */
+#define SMALL_EXTENT_BYTES (8u << 20)
+
+const struct pack_options *writer_bulk_options(uint64_t raw_bytes)
+{
+	return raw_bytes > SMALL_EXTENT_BYTES ? &seal_options : &calm_options;
+}
+
 /* How the open extent is to be packed: as an ordinary cluster fills it, or as a storm or an import does. */
 static const struct pack_options *options_for(const struct tape_writer *w)
 {
 	int64_t took_ns = clock_mono_ns(w->options.clock) - w->extent_began_ns;
 	double seconds = (double)(took_ns > 0 ? took_ns : 0) / (double)NS_PER_S;
 
+	if (w->bulk)
+		return writer_bulk_options(w->extent->raw_bytes);
 	return (double)w->extent->raw_bytes > seconds * CALM_BYTES_PER_S ? &seal_options : &calm_options;
 }
 

@@ -50,7 +50,7 @@ class Slices(TapeTest):
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn("nodes are on this tape only in part", done.stderr)
         self.assertIn("2 never ended", self.run_tape("gaps", copy).stdout)
-        self.assertIn("events were left out when the tape was exported", self.run_tape("gaps", copy).stdout)
+        self.assertIn("events were left out when this part of a tape was made", self.run_tape("gaps", copy).stdout)
         self.assertEqual(json.loads(self.run_tape("info", copy, "--json").stdout)["streams_at_end"]["gap"], 2)
         got = self.run_tape("query", copy, "SELECT content_type FROM connections WHERE purpose = 'import'", "--format", "csv").stdout
         self.assertIn("a part of a tape: the events for which time > '22:13:22'", got)

@@ -1,0 +1,21 @@
+/*
+ * new_tape.h: a tape that is made at one go: it has another name until it is whole, so that nobody takes a
+ * half for the whole, and nothing is left of it when its making fails.
+ */
+#ifndef SCHEMA_TAPE_NEW_TAPE_H
+#define SCHEMA_TAPE_NEW_TAPE_H
+
+#include "schema/base/err.h"
+
+struct new_tape {
+	char *path;      /* that it will have */
+	char *temporary; /* an empty folder, to write it to */
+};
+
+/* ERR_USAGE when something has that name already. On success new_tape_end must follow. */
+int new_tape_begin(const char *path, struct new_tape *ret, struct err *err) MUST_CHECK;
+
+/* Gives the tape its name, or, after a failure, removes it and returns that code. */
+int new_tape_end(struct new_tape *n, int failed, struct err *err) MUST_CHECK;
+
+#endif

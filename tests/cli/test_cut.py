@@ -1,0 +1,163 @@
+"""kubetape cut: a part of a tape that is whole."""
+import json
+import os
+import random
+import unittest
+
+from tapes import DEPLOYMENTS, NODES, PODS, SECOND, START, TapeTest, event, pod
+
+ROLLING = "tests/tapes/rolling-update.tape"
+STATE = ("SELECT apigroup, resource, namespace, name, uid, rv, object FROM objects('{}') WHERE {} "
+         "ORDER BY apigroup, resource, namespace, name")
+EVENTS = "SELECT seq, time_ns, type, origin, apigroup, resource, namespace, name, uid, rv, object FROM events WHERE {} ORDER BY seq"
+
+
+def connection(stream, begin, seconds, **more):
+    return {"connection": "watch", "stream": stream, "begin_ns": START + begin * SECOND, "http_status": 200,
+            "duration_ns": seconds * SECOND if seconds else -1, "end_reason": "reset" if seconds else None, **more}
+
+
+class Cut(TapeTest):
+    def cut(self, tape, *args, code=0):
+        """The path of the new tape, which verify finds intact."""
+        path = os.path.join(self.dir, f"cut{len(os.listdir(self.dir))}.tape")
+        done = self.run_tape("cut", tape, *args, "-o", path)
+        self.assertEqual(done.returncode, code, done.stderr)
+        verified = self.run_tape("verify", path)
+        self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
+        return path
+
+    def rows_of(self, tape, sql):
+        done = self.run_tape("query", tape, sql, "--format", "json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), sql)
+        return json.loads(done.stdout)
+
+    def assert_same(self, whole, part, sql):
+        self.assertEqual(self.rows_of(whole, sql), self.rows_of(part, sql), sql)
+
+
+class Stretches(Cut):
+    def test_a_stretch_has_its_events_under_their_numbers_and_every_state_in_it(self):
+        dice = random.Random(7)
+        for _ in range(6):
+            first, last = sorted(dice.sample(range(747), 2))
+            part = self.cut(ROLLING, "--from", str(first), "--until", str(last))
+            self.assert_same(ROLLING, part, EVENTS.format(f"seq > {first} AND seq <= {last}"))
+            self.assertEqual(self.rows_of(part, "SELECT min(seq) AS a, max(seq) AS b FROM events"),
+                             [{"a": first + 1, "b": last}])
+            for seq in {first, last, dice.randint(first, last)}:
+                self.assert_same(ROLLING, part, STATE.format(seq, 1))
+
+    def test_a_cut_of_a_cut_is_that_cut(self):
+        one = self.cut(ROLLING, "--from", "200", "--until", "300")
+        two = self.cut(self.cut(ROLLING, "--from", "100", "--until", "600"), "--from", "200", "--until", "300")
+        for sql in (EVENTS.format(1), STATE.format("start", 1), "SELECT * FROM connections", "SELECT * FROM marks WHERE time_ns > 0",
+                    "SELECT path, variant, body FROM documents ORDER BY 1, 2"):
+            self.assert_same(one, two, sql)
+
+    def test_without_bounds_everything_is_there(self):
+        part = self.cut(ROLLING)
+        for sql in (EVENTS.format(1), "SELECT * FROM connections", "SELECT * FROM marks", "SELECT * FROM gaps",
+                    "SELECT path, variant, body, time_ns FROM documents ORDER BY 1, 2"):
+            self.assert_same(ROLLING, part, sql)
+
+    def test_namespaces_and_resources_show_the_same_objects_at_every_time(self):
+        wanted = "namespace = 'demo' AND resource IN ('pods', 'deployments')"
+        namespaces = self.rows_of(ROLLING, "SELECT namespace, count(*) AS n FROM events WHERE resource = 'pods' GROUP BY 1 ORDER BY n DESC")
+        wanted = wanted.replace("demo", namespaces[0]["namespace"])
+        part = self.cut(ROLLING, "-n", namespaces[0]["namespace"], "--from", "+10s", "--until", "+40s", "pods", "deploy")
+        times = self.rows_of(ROLLING, "SELECT time FROM events WHERE seq IN (420, 500, 560)")
+        for row in times:
+            self.assert_same(ROLLING, part, STATE.format(row["time"], wanted))
+        self.assertEqual(self.rows_of(part, f"SELECT count(*) AS n FROM events WHERE NOT ({wanted})"), [{"n": 0}])
+        self.assertEqual(self.run_tape("get", part, "nodes").returncode, 1)
+
+
+class Rows(Cut):
+    rows = [
+        connection(NODES, 0, None),
+        event(0, "ADDED", pod("a", "u1", 10), origin="list"),
+        event(1, "ADDED", pod("b", "u2", 11, namespace="data"), origin="list"),
+        {"mark": "list", "stream": PODS, "time_ns": START + 2 * SECOND, "rv": "12"},
+        event(5, "MODIFIED", pod("a", "u1", 13)),
+        connection(PODS, 0, 20),
+        {"gap": "reset", "how_ended": "relist", "stream": PODS, "begin_ns": START + 20 * SECOND, "end_ns": START + 30 * SECOND,
+         "duration_ns": 10 * SECOND, "begin_seq": 3, "end_seq": 4, "connection_before": 2, "modified": 1},
+        event(30, "MODIFIED", pod("a", "u1", 20), origin="relist"),
+        connection(PODS, 31, None),
+        event(40, "DELETED", pod("b", "u2", 21, namespace="data")),
+        event(50, "ADDED", {"kind": "Deployment", "metadata": {"name": "d", "namespace": "shop", "uid": "d1", "resourceVersion": "22"}},
+              stream=DEPLOYMENTS),
+    ]
+
+    def gaps(self, tape):
+        return [(r["resource"], r["namespace"], r["reason"], r["how_ended"]) for r in self.rows_of(
+            tape, "SELECT resource, s.namespace AS namespace, reason, how_ended FROM gaps AS g "
+                  "JOIN streams AS s USING (stream, resource) ORDER BY gap")]
+
+    def test_a_gap_that_ends_after_the_cut_never_ended(self):
+        self.assertEqual(self.gaps(self.cut(self.tape, "--until", "+25s")), [("pods", "", "reset", "open")])
+        self.assertEqual(self.gaps(self.cut(self.tape, "--from", "+25s")), [("pods", "", "reset", "relist")])
+        self.assertEqual(self.gaps(self.cut(self.tape, "--from", "+35s")), [])
+        self.assertEqual(self.gaps(self.cut(self.tape, "--until", "+10s")), [])
+
+    def test_a_connection_that_ends_after_the_cut_still_runs(self):
+        rows = self.rows_of(self.cut(self.tape, "--until", "+10s"), "SELECT end_reason, events FROM connections WHERE resource = 'pods'")
+        self.assertEqual(rows, [{"end_reason": None, "events": 0}])
+
+    def test_the_state_at_the_beginning_is_a_complete_list(self):
+        part = self.cut(self.tape, "--from", "+10s")
+        done = self.run_tape("get", part, "pods", "-A", "-o", "name", "--at", "start")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "pod/b\npod/a\n", ""))
+        self.assertEqual(self.rows_of(part, "SELECT kind, rv FROM marks"), [{"kind": "list", "rv": "13"}])
+
+    def test_a_namespace_has_a_stream_of_its_own_with_the_gaps(self):
+        part = self.cut(self.tape, "-n", "data", "-n", "shop", "pods")
+        self.assertEqual(self.gaps(part), [("pods", "data", "reset", "relist"), ("pods", "shop", "reset", "relist")])
+        self.assertEqual(self.rows_of(part, "SELECT count(*) AS n FROM events")[0]["n"], 5)
+        other = self.run_tape("get", part, "pods", "-n", "elsewhere")
+        self.assertEqual(other.returncode, 3, other.stderr)
+
+    def test_what_where_leaves_out_is_a_gap(self):
+        part = self.cut(self.tape, "--where", "type <> 'MODIFIED'")
+        self.assertIn(("pods", "", "left_out", "open"), self.gaps(part))
+        self.assertEqual(self.run_tape("get", part, "pods", "-A").returncode, 3)
+        self.assertEqual(self.run_tape("get", part, "pods", "-A", "--at", "+2s").returncode, 0)
+
+    def test_a_position_outside_the_tape_is_told(self):
+        self.cut(self.tape, "--from", "2001-01-01", code=3)
+
+    def test_the_wrong_way_round_and_names_that_are_taken_are_refused(self):
+        taken = os.path.join(self.dir, "taken")
+        os.mkdir(taken)
+        free = os.path.join(self.dir, "free.tape")
+        for args, code, words in ((["--from", "4", "--until", "2", "-o", free], 2, "the end lies before the beginning"),
+                                  (["-o", taken], 2, "exists already"), ([], 2, "no tape to make"),
+                                  (["-o", free, "--where", "nonsense ="], 2, "syntax error"),
+                                  (["-o", free, "pots"], 1, "did you mean 'pods'"),
+                                  (["-o", os.path.join(free, "x.tape")], 1, "cannot create")):
+            self.assert_fails(self.run_tape("cut", self.tape, *args), code, words)
+        self.assertEqual(sorted(os.listdir(self.dir)), ["taken", "x.tape"])
+
+    def test_of_a_damaged_tape_nothing_is_made_that_is_not_intact(self):
+        dice = random.Random(3)
+        segment = os.path.join(self.tape, "seg-000001.db")
+        with open(segment, "rb") as f:
+            whole = f.read()
+        os.chmod(segment, 0o600)
+        for n in range(40):
+            at = dice.randrange(len(whole) // 3)
+            with open(segment, "wb") as f:
+                f.write(whole[:at] + bytes([whole[at] ^ 1 << dice.randrange(8)]) + whole[at + 1:])
+            part = os.path.join(self.dir, f"part{n}.tape")
+            done = self.run_tape("cut", self.tape, "--until", str(dice.randint(1, 6)), "-o", part)
+            self.assertIn(done.returncode, (0, 1, 3), done.stderr)
+            if os.path.exists(part):
+                self.assertEqual(self.run_tape("verify", part).returncode, 0)
+            else:
+                self.assertNotEqual((done.returncode, done.stderr), (0, ""))
+        self.assertFalse([name for name in os.listdir(self.dir) if ".tmp-" in name])
+
+
+if __name__ == "__main__":
+    unittest.main()

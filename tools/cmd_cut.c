@@ -1,0 +1,222 @@
+/* cmd_cut.c: `kubetape cut`. */
+#include "schema/base/out_file.h"
+#include "schema/base/version.h"
+#include "schema/base/visible.h"
+#include "schema/sql/predicate.h"
+#include "schema/tape/remake.h"
+#include "tools/certainty.h"
+#include "tools/commands.h"
+#include "tools/position_help.h"
+#include "tools/progress.h"
+#include "tools/tape_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct cut_values {
+	const char *from, *until, *where, *output;
+	struct text_list namespaces;
+	bool json;
+};
+
+#define AT(field) offsetof(struct cut_values, field)
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, 0, "from", AT(from), "POSITION", "begin there (default: where the tape begins)"},
+	{OPTION_TEXT, 0, "until", AT(until), "POSITION", "end there (default: where the tape ends)"},
+	{OPTION_LIST, 'n', "namespace", AT(namespaces), "NS",
+		"only objects of this namespace; may be given several times"},
+	{OPTION_TEXT, 0, "where", AT(where), "SQL",
+		"only events for which this holds, over the columns of events"},
+	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to make; it must not exist"},
+	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
+	{.kind = OPTION_END},
+};
+
+struct cut {
+	const struct cut_values *values;
+	struct tape *tape;
+	struct tape_position from, until;
+	struct remake_point from_point, until_point;
+	uint32_t *resources;
+	size_t resource_count;
+	struct predicate *predicate;
+	struct progress progress;
+	struct remake_result result;
+};
+
+/* ---- what is wanted ---- */
+
+static int find_position(struct cut *c, const char *text, struct tape_position *ret,
+	struct remake_point *ret_point, struct err *err)
+{
+	int failed = text ? tape_position_find(c->tape, text, ret, err) : 0;
+
+	if (text && !failed)
+		*ret_point = (struct remake_point){ret->seq, ret->time_ns, ret->by_time};
+	return failed;
+}
+
+static int add_resources(struct cut *c, const char *names, struct err *err)
+{
+	struct tape_names found;
+	int failed = tape_names_choose(c->tape, names, &found, err);
+
+	if (failed)
+		return failed;
+	for (size_t i = 0; i < found.count; i++) {
+		c->resources = xgrow(c->resources, c->resource_count, sizeof(*c->resources));
+		c->resources[c->resource_count++] = found.items[i]->id;
+	}
+	tape_names_release(&found);
+	return 0;
+}
+
+static int compile(struct cut *c, struct err *err)
+{
+	struct moment_frame frame;
+	int failed = tape_position_frame(c->tape, &frame, err);
+
+	return failed ? failed
+		      : predicate_compile(slice_of(c->values->where), &frame, &c->predicate, err);
+}
+
+static int choose(struct cut *c, const struct operands *operands, struct err *err)
+{
+	const struct cut_values *v = c->values;
+	int failed = find_position(c, v->from, &c->from, &c->from_point, err);
+
+	if (!failed)
+		failed = find_position(c, v->until, &c->until, &c->until_point, err);
+	for (size_t i = 1; i < operands->count && !failed; i++)
+		failed = add_resources(c, operands->items[i], err);
+	if (!failed && v->where)
+		failed = compile(c, err);
+	return failed;
+}
+
+/* ---- the work ---- */
+
+static int wants_object(void *context, const struct tape_resource *r, const struct event *e,
+	struct slice object, struct err *err)
+{
+	const struct cut *c = context;
+
+	return predicate_test(c->predicate, r, e, object, err);
+}
+
+static int step(void *context, uint64_t done, uint64_t total)
+{
+	struct cut *c = context;
+
+	return progress_step(&c->progress, done, total);
+}
+
+static int make(struct cut *c, struct err *err)
+{
+	const struct cut_values *v = c->values;
+	const struct remake_options options = {
+		/* Before its first event a tape has rows too: its start is no point that they lie before. */
+		.from = v->from && c->from_point.seq ? &c->from_point : NULL,
+		.until = v->until && !c->until.is_end ? &c->until_point : NULL,
+		.resources = c->resources,
+		.resource_count = c->resource_count,
+		.namespaces = v->namespaces.items,
+		.namespace_count = v->namespaces.count,
+		.hooks = {.wants_object = c->predicate ? wants_object : NULL, .progress = step, .context = c},
+		.program = "kubetape " KUBETAPE_VERSION,
+	};
+	int failed;
+
+	progress_catch_signals();
+	progress_begin(&c->progress, "cutting");
+	failed = tape_remake(c->tape, v->output, &options, &c->result, err);
+	progress_clear(&c->progress);
+	return failed;
+}
+
+static void print_result(const struct cut *c)
+{
+	const struct remake_result *r = &c->result;
+
+	if (c->values->json) {
+		printf("{\"events\": %llu, \"state_objects\": %llu, \"left_out\": %llu}\n",
+			(unsigned long long)r->events, (unsigned long long)r->state_objects,
+			(unsigned long long)r->left_out);
+		return;
+	}
+	fputs("'", stdout);
+	visible_puts(stdout, c->values->output);
+	printf("' begins with %llu objects and has %llu events after them",
+		(unsigned long long)r->state_objects, (unsigned long long)r->events);
+	if (r->left_out)
+		printf("; %llu were left out by '--where'", (unsigned long long)r->left_out);
+	putchar('\n');
+}
+
+/* A position outside the tape is a guess. */
+static int say_what_was_guessed(struct cut *c, struct err *err)
+{
+	struct certainty certainty;
+	int code = certainty_open(&certainty, "cut", c->tape, err);
+
+	if (!code && c->values->from)
+		certainty_of_position(&certainty, &c->from, c->values->from);
+	if (!code && c->values->until)
+		certainty_of_position(&certainty, &c->until, c->values->until);
+	certainty_end(&certainty);
+	certainty_close(&certainty);
+	return code ? code : certainty.is_guess ? EXIT_LOSS : EXIT_OK;
+}
+
+static int cut_tape(struct cut *c, const struct operands *operands, struct err *err)
+{
+	int code = choose(c, operands, err);
+
+	if (!code)
+		code = make(c, err);
+	if (code)
+		return code;
+	print_result(c);
+	return say_what_was_guessed(c, err);
+}
+
+static int cut(void *values, const struct operands *operands, struct err *err)
+{
+	struct cut c = {.values = values};
+	int code = c.values->output ? out_file_refuse_stream(c.values->output, "a tape is a folder", err)
+				    : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
+
+	if (code || (code = tape_open(operands->items[0], &c.tape, err)))
+		return code;
+	code = cut_tape(&c, operands, err);
+	predicate_free(c.predicate);
+	free(c.resources);
+	tape_close(c.tape);
+	return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct cut_values v = {0};
+
+	return command_run(self, argc, argv, &v, cut);
+}
+
+const struct command cmd_cut = {
+	.name = "cut",
+	.operands = "TAPE [RESOURCE]...",
+	.expects = {"a tape and resources", 1, SIZE_MAX},
+	.summary = "make a tape of a part of one: from when to when, which namespaces and resources",
+	.description =
+		"The new tape is whole: it begins with the objects that were live there, and replays alike.\n"
+		"Connections and gaps that reach into the stretch, discovery and documents come along. A tape\n"
+		"that is being recorded is taken as it stands. Cut by time alone events keep their numbers;\n"
+		"otherwise they are numbered anew. With --namespace, objects without a namespace are kept only if\n"
+		"their resource is named. With --where each stream that lacks events has a gap that says so\n"
+		"('left_out').\n\n" POSITION_HELP "\n"
+		"  kubetape cut X.tape --from 9:51 --until +20m -n shop pods,deploy -o shop.tape",
+	.options = rows,
+	.exits = {[EXIT_LOSS] = "done, but a position lies outside the tape"},
+	.run = run,
+};
