@@ -70,7 +70,7 @@ check: deps
 	$(MAKE) -j$(JOBS) VARIANT=asan programs
 	$(MAKE) VARIANT=asan check-unit check-bench
 	$(MAKE) -j$(JOBS) VARIANT=tsan all
-	$(MAKE) VARIANT=tsan TESTS='test_record_ test_replay_run test_replay_control' check-python
+	$(MAKE) VARIANT=tsan TESTS='test_record_ test_replay_run test_replay_control test_replay_long_writes' check-python
 	$(MAKE) VARIANT=asan check-python
 	$(MAKE) check-python
 

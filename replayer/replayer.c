@@ -5,6 +5,7 @@
 #include "replayer/kubeconfig_out.h"
 #include "replayer/run/run.h"
 #include "replayer/serve/ahead.h"
+#include "replayer/serve/offload.h"
 #include "replayer/serve/openapi.h"
 #include "replayer/wire/listener.h"
 #include "replayer/wire/server.h"
@@ -28,7 +29,7 @@
 #define ARENAS_MAX      2
 #define CONNECTIONS_MAX 20000
 #define FILES_KEPT      128
-#define REMIND_MS  10000 /* somebody may wait for a clock that waits for watches */
+#define REMIND_MS       10000 /* somebody may wait for a clock that waits for watches */
 
 /* ---- playing ---- */
 
@@ -243,6 +244,7 @@ static int open_all(struct replayer *r, struct err *err)
 		.types = type_cache_new(),
 		.access = r->api.access,
 		.route_again = api_route_again,
+		.offload = offload_open(&r->loop),
 	};
 	return rc;
 }
@@ -289,6 +291,7 @@ static void close_all(struct replayer *r)
 	keys_close(r->keys);
 	server_close(r->server);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
+	offload_close(r->api.offload);
 	deck_close(&r->deck);
 	watches_close(r->watches);
 	ahead_close(r->api.ahead);

@@ -41,7 +41,7 @@ static bool is_busy(struct settle *s)
 		     now.running != s->last.running;
 
 	s->last = now;
-	return moved || !watches_all_live(s->options.watches);
+	return moved || run->under_way || !watches_all_live(s->options.watches);
 }
 
 static bool is_closed(void *settle)

@@ -112,35 +112,40 @@ static int lay_out(struct slice json, enum layout layout, struct buf *to, struct
 	return rc ? rc : buf_append(to, "\n", 1, err);
 }
 
-static void respond_laid_out(
-	struct exchange *x, const struct answer_headers *h, int status, struct slice json, enum layout layout)
+int respond_lay_out(const struct answer_style *style, struct slice json, struct buf *to, struct err *err)
 {
-	struct buf body;
-
-	buf_init(&body, LIMIT_LIST_BYTES);
-	if (lay_out(json, layout, &body, NULL) == 0)
-		respond_bytes(x, h, status, buf_slice(&body));
-	else
-		exchange_abort(x, ABORT_FIN);
-	buf_release(&body);
+	return lay_out(json, layout_of(style->pretty, style->yaml), to, err);
 }
 
-void respond_json(struct exchange *x, const struct http_request *r, const struct answer_style *style,
-	int status, struct slice json)
+void respond_laid_out(struct exchange *x, const struct http_request *r, const struct answer_style *style, int status,
+	struct slice body)
 {
 	struct answer_headers h;
 
 	answer_headers_init(&h, r, style->yaml ? YAML_TYPE : JSON_TYPE);
 	if (style->warnings.len)
 		answer_headers_add(&h, "Warning", style->warnings);
-	respond_laid_out(x, &h, status, json, layout_of(style->pretty, style->yaml));
+	respond_bytes(x, &h, status, body);
+}
+
+void respond_json(struct exchange *x, const struct http_request *r, const struct answer_style *style,
+	int status, struct slice json)
+{
+	struct buf body;
+
+	buf_init(&body, LIMIT_LIST_BYTES);
+	if (respond_lay_out(style, json, &body, NULL) == 0)
+		respond_laid_out(x, r, style, status, buf_slice(&body));
+	else
+		exchange_abort(x, ABORT_FIN);
+	buf_release(&body);
 }
 
 void respond_status(struct exchange *x, const struct http_request *r, const struct answer_style *style,
 	struct status *status)
 {
 	struct answer_headers h;
-	struct buf json;
+	struct buf json, body;
 	char seconds[16];
 
 	buf_init(&json, LIMIT_REQUEST_HEAD_BYTES * 8);
@@ -148,12 +153,14 @@ void respond_status(struct exchange *x, const struct http_request *r, const stru
 	snprintf(seconds, sizeof(seconds), "%d", status->retry_after_s);
 	if (status->retry_after_s > 0)
 		answer_headers_add(&h, "Retry-After", slice_of(seconds));
-	if (status_write(status, &json, NULL) == 0)
-		respond_laid_out(x, &h, status->code, buf_slice(&json),
-			layout_of(style->pretty_errors, style->yaml_errors));
+	buf_init(&body, LIMIT_LIST_BYTES);
+	if (status_write(status, &json, NULL) == 0 &&
+		lay_out(buf_slice(&json), layout_of(style->pretty_errors, style->yaml_errors), &body, NULL) == 0)
+		respond_bytes(x, &h, status->code, buf_slice(&body));
 	else
 		exchange_abort(x, ABORT_FIN);
 	buf_release(&json);
+	buf_release(&body);
 	status_release(status);
 }
 

@@ -73,6 +73,21 @@ static void fill_place(const struct run *r, int64_t *ret_tape_ns, uint64_t *ret_
 
 /* ---- requests ---- */
 
+struct run_request *run_request_hold(struct run_request *q)
+{
+	if (q)
+		q->holders++;
+	return q;
+}
+
+void run_request_release(struct run_request *q)
+{
+	if (!q || --q->holders)
+		return;
+	buf_release(&q->body);
+	free(q);
+}
+
 static void on_over(void *context, const struct exchange *x, bool whole)
 {
 	struct run_request *q = context;
@@ -86,8 +101,7 @@ static void on_over(void *context, const struct exchange *x, bool whole)
 					 .whole = whole,
 					 .events = q->events,
 					 .bytes = x->body_bytes});
-	buf_release(&q->body);
-	free(q);
+	run_request_release(q);
 }
 
 /* The replay goes on without the file; its exit code will tell again. */
@@ -128,7 +142,7 @@ struct run_request *run_request_begin(
 		return NULL;
 	tell_failure(r);
 	stored = xmalloc(sizeof(*stored));
-	*stored = (struct run_request){r, client, row.id, clock_mono_ns(&clock_system), .events = 0};
+	*stored = (struct run_request){r, client, row.id, clock_mono_ns(&clock_system), .holders = 1};
 	row.verb = slice_of(run_verb(q->request->method, q->verb, verb));
 	row.time_ns = wall_of(r, stored->begin_ns);
 	if (client->seen_seq)

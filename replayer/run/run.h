@@ -37,7 +37,7 @@ struct run_client {
 	int64_t seen_ns; /* monotonic */
 };
 
-/* A request of which the run file has a row; lives as long as its exchange. */
+/* A request of which the run file has a row; lives as long as its exchange, or longer if somebody holds it. */
 struct run_request {
 	struct run *run;
 	struct run_client *client;
@@ -45,6 +45,7 @@ struct run_request {
 	int64_t begin_ns; /* monotonic */
 	uint64_t events;
 	struct buf body; /* as it is stored, until the row of its write has it */
+	unsigned holders;
 };
 
 struct run_pending; /* events handed to watches and not yet known to be out */
@@ -55,6 +56,7 @@ struct run {
 	uint64_t requests, watches, events, bookmarks, cut, writes, faults;
 	uint64_t work;         /* of the writes, those of neither leases nor Events */
 	uint64_t asked;        /* requests for resources, but leases and Events */
+	size_t under_way;      /* writes that are being done beside the loop */
 	struct histogram late; /* from when an event was due until it was handed to the sockets */
 	struct run_client clients[RUN_CLIENTS_MAX];
 	size_t client_count;
@@ -90,6 +92,10 @@ struct run_question {
 /* Stores the request and follows its exchange to the end. NULL without a run file. */
 struct run_request *run_request_begin(
 	struct run *r, struct run_client *client, struct exchange *x, const struct run_question *q);
+
+/* For a write that may outlast the exchange. NULL is held and released, too. */
+struct run_request *run_request_hold(struct run_request *q);
+void run_request_release(struct run_request *q);
 
 /* Its body as it may be stored: as JSON if it came as protobuf, and without secrets; empty if that cannot be
  * told, and for NULL. Valid until the row of its write is stored. */

@@ -70,41 +70,6 @@ int ahead_refuse(struct api_call *call, const struct collection *c, uint64_t rv,
 
 /* ---- waiting ---- */
 
-static struct slice copy_text(struct buf *to, struct slice text)
-{
-	size_t at = to->len;
-
-	if (!text.len || buf_append(to, text.ptr, text.len, NULL))
-		return (struct slice){NULL, 0};
-	return (struct slice){to->ptr + at, text.len};
-}
-
-static size_t text_bytes(const struct http_request *r)
-{
-	size_t n = r->method.len + r->target.len;
-
-	for (size_t i = 0; i < r->header_count; i++)
-		n += r->headers[i].name.len + r->headers[i].value.len;
-	return n;
-}
-
-/* The body is left out: requests that wait have none. */
-static void copy_request(struct waiting *p, const struct http_request *r)
-{
-	size_t bytes = text_bytes(r);
-
-	buf_init(&p->texts, bytes);
-	/* All of it now, so that the texts stay where they are. */
-	(void)!buf_reserve(&p->texts, bytes);
-	p->request = (struct http_request){.header_count = r->header_count, .major = r->major};
-	p->request.method = copy_text(&p->texts, r->method);
-	p->request.target = copy_text(&p->texts, r->target);
-	for (size_t i = 0; i < r->header_count; i++) {
-		p->request.headers[i].name = copy_text(&p->texts, r->headers[i].name);
-		p->request.headers[i].value = copy_text(&p->texts, r->headers[i].value);
-	}
-}
-
 static void waiting_free(struct waiting *p)
 {
 	*p->link = p->next;
@@ -191,7 +156,7 @@ bool ahead_park(struct api_call *call, struct collection *c)
 	p->call = *call;
 	p->c = c;
 	set_deadline(p);
-	copy_request(p, call->request);
+	http_request_copy(call->request, false, &p->texts, &p->request);
 	p->call.request = &p->request;
 	p->next = a->first;
 	p->link = &a->first;

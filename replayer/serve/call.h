@@ -22,6 +22,7 @@ struct ahead;
 struct api_call;
 struct deck;
 struct fault_act;
+struct offload;
 struct player;
 struct run;
 struct run_client;
@@ -56,6 +57,7 @@ struct api {
 	struct fault_act *faults; /* NULL: none */
 	struct type_cache *types; /* how fields are merged */
 	struct access *access;    /* who may ask */
+	struct offload *offload;  /* what does long work */
 	struct flow_control flow; /* what is told of priority and fairness */
 	struct openapi_kept openapi;
 	/* Routes a call again that has waited; its request was copied, counted and stored before. */

@@ -18,6 +18,42 @@ struct slice slice_trim(struct slice s)
 	return s;
 }
 
+size_t http_request_bytes(const struct http_request *r, bool with_body)
+{
+	size_t n = r->method.len + r->target.len + (with_body ? r->body.len : 0);
+
+	for (size_t i = 0; i < r->header_count; i++)
+		n += r->headers[i].name.len + r->headers[i].value.len;
+	return n;
+}
+
+static struct slice copy_text(struct buf *to, struct slice text)
+{
+	size_t at = to->len;
+
+	if (!text.len || buf_append(to, text.ptr, text.len, NULL))
+		return (struct slice){NULL, 0};
+	return (struct slice){to->ptr + at, text.len};
+}
+
+void http_request_copy(const struct http_request *r, bool with_body, struct buf *to, struct http_request *ret)
+{
+	size_t bytes = http_request_bytes(r, with_body);
+
+	buf_init(to, bytes);
+	/* All of it now, so that the texts stay where they are. */
+	(void)!buf_reserve(to, bytes);
+	*ret = (struct http_request){.header_count = r->header_count, .major = r->major};
+	ret->method = copy_text(to, r->method);
+	ret->target = copy_text(to, r->target);
+	for (size_t i = 0; i < r->header_count; i++) {
+		ret->headers[i].name = copy_text(to, r->headers[i].name);
+		ret->headers[i].value = copy_text(to, r->headers[i].value);
+	}
+	if (with_body)
+		ret->body = copy_text(to, r->body);
+}
+
 struct slice http_header_find(const struct http_request *r, const char *name)
 {
 	struct slice wanted = slice_of(name);

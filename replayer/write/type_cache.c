@@ -15,7 +15,8 @@ struct kept {
 
 struct type_cache {
 	struct kept kept[TYPE_DOCUMENTS_KEPT];
-	size_t next; /* the one to be replaced */
+	size_t next;         /* the one to be replaced */
+	const cJSON *pinned; /* its document is not replaced; NULL: any may be */
 };
 
 struct type_cache *type_cache_new(void)
@@ -36,6 +37,11 @@ void type_cache_free(struct type_cache *t)
 	free(t);
 }
 
+void type_cache_pin(struct type_cache *t, const struct field_type *type)
+{
+	t->pinned = !type ? NULL : type->document ? type->document : type->schema;
+}
+
 static const struct kept *find_kept(const struct type_cache *t, const char *path, uint64_t seq)
 {
 	for (size_t i = 0; i < TYPE_DOCUMENTS_KEPT; i++) {
@@ -52,6 +58,8 @@ static const cJSON *parse(struct type_cache *t, const char *path, uint64_t seq, 
 {
 	struct kept *k = &t->kept[t->next];
 
+	if (t->pinned && k->document == t->pinned)
+		k = &t->kept[t->next = (t->next + 1) % TYPE_DOCUMENTS_KEPT];
 	t->next = (t->next + 1) % TYPE_DOCUMENTS_KEPT;
 	kept_release(k);
 	*k = (struct kept){.path = xstrdup(path), .seq = seq};

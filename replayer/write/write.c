@@ -112,7 +112,7 @@ static bool is_part(struct slice sub)
 	return sub.len == 0;
 }
 
-static int do_write(struct write *w)
+int write_do(struct write *w)
 {
 	bool done = false;
 	int rc = w->sub.len ? write_subresource(w, &done) : 0;
@@ -135,7 +135,7 @@ static int do_write(struct write *w)
 	}
 }
 
-static int serve(struct write *w)
+int write_begin(struct write *w)
 {
 	const struct tape_resource *r = &w->c->resource;
 	int rc = parse_options(w);
@@ -146,18 +146,56 @@ static int serve(struct write *w)
 		rc = refuse(w);
 	if (rc == 0)
 		rc = api_view(w->call, w->c, &w->view, &w->st);
-	return rc ? rc : do_write(w);
+	return rc;
 }
 
 /* ---- what is answered ---- */
 
-static int print_answer(struct write *w, struct buf *plain, struct buf *shown)
+void write_text_init(struct write_text *t)
 {
-	int rc = json_tree_print(w->answer, plain, NULL);
+	buf_init(&t->plain, LIMIT_OBJECT_BYTES);
+	buf_init(&t->body, LIMIT_LIST_BYTES);
+}
 
-	if (rc || w->is_status || w->view.form == FORM_OBJECT)
-		return rc ? rc : buf_append(shown, plain->ptr, plain->len, NULL);
-	return view_object(&w->view, buf_slice(plain), shown, NULL);
+void write_text_release(struct write_text *t)
+{
+	buf_release(&t->plain);
+	buf_release(&t->body);
+}
+
+static int too_large(struct write *w)
+{
+	return status_set(
+		&w->st, 500, "InternalError", "Internal error occurred: the answer is too large");
+}
+
+static bool is_shown_as_it_is(const struct write *w)
+{
+	return w->is_status || w->view.form == FORM_OBJECT;
+}
+
+void write_print(struct write *w, struct write_text *ret)
+{
+	int rc = w->st.code || !w->answer ? 0 : json_tree_print(w->answer, &ret->plain, NULL);
+
+	if (rc == 0 && ret->plain.len && is_shown_as_it_is(w))
+		rc = respond_lay_out(&w->call->style, buf_slice(&ret->plain), &ret->body, NULL);
+	if (rc)
+		too_large(w);
+}
+
+/* In another form than the object's own. */
+static int show(struct write *w, struct write_text *text)
+{
+	struct buf shown;
+	int rc;
+
+	buf_init(&shown, 2 * LIMIT_OBJECT_BYTES);
+	rc = view_object(&w->view, buf_slice(&text->plain), &shown, NULL);
+	if (rc == 0)
+		rc = respond_lay_out(&w->call->style, buf_slice(&shown), &text->body, NULL);
+	buf_release(&shown);
+	return rc;
 }
 
 static void store_row(struct write *w, struct slice answer)
@@ -186,29 +224,38 @@ static void store_row(struct write *w, struct slice answer)
 	buf_release(&answered);
 }
 
-static void answer(struct write *w)
+void write_answer(struct write *w, struct write_text *text)
 {
 	struct api_call *call = w->call;
-	struct buf plain, shown;
 
-	buf_init(&plain, LIMIT_OBJECT_BYTES);
-	buf_init(&shown, 2 * LIMIT_OBJECT_BYTES);
-	if (!w->st.code && print_answer(w, &plain, &shown))
-		status_set(&w->st, 500, "InternalError", "Internal error occurred: the answer is too large");
+	if (!w->st.code && !is_shown_as_it_is(w) && show(w, text))
+		too_large(w);
 	if (w->st.code && call->api->run->file) {
-		buf_clear(&plain);
-		(void)!status_write(&w->st, &plain, NULL);
+		buf_clear(&text->plain);
+		(void)!status_write(&w->st, &text->plain, NULL);
 	}
-	store_row(w, buf_slice(&plain));
+	store_row(w, buf_slice(&text->plain));
+	if (!call->x)
+		return;
 	if (w->st.code)
 		api_fail(call, &w->st);
 	else
-		respond_json(call->x, call->request, &call->style, w->code, buf_slice(&shown));
-	buf_release(&plain);
-	buf_release(&shown);
+		respond_laid_out(call->x, call->request, &call->style, w->code, buf_slice(&text->body));
 }
 
-static void release(struct write *w)
+void write_init(struct write *w, struct api_call *call, struct collection *c)
+{
+	*w = (struct write){.call = call,
+		.c = c,
+		.verb = call->verb,
+		.by = program_of(call),
+		.namespace = call->path.namespace,
+		.sub = call->path.subresource,
+		.name = slice_dup(call->path.name)};
+	buf_init(&w->warnings, WRITE_WARNINGS_BYTES);
+}
+
+void write_release(struct write *w)
 {
 	cJSON_Delete(w->old);
 	cJSON_Delete(w->answer);
@@ -219,36 +266,34 @@ static void release(struct write *w)
 
 void write_serve(struct api_call *call, struct collection *c)
 {
-	struct write w = {.call = call,
-		.c = c,
-		.verb = call->verb,
-		.by = program_of(call),
-		.namespace = call->path.namespace,
-		.sub = call->path.subresource,
-		.name = slice_dup(call->path.name)};
+	struct write w;
+	struct write_text text;
 
-	buf_init(&w.warnings, WRITE_WARNINGS_BYTES);
-	(void)!serve(&w);
-	answer(&w);
-	release(&w);
+	if (write_is_long(call, c)) {
+		write_beside(call, c);
+		return;
+	}
+	write_init(&w, call, c);
+	write_text_init(&text);
+	if (write_begin(&w) == 0 && write_do(&w) == 0)
+		write_print(&w, &text);
+	write_answer(&w, &text);
+	write_text_release(&text);
+	write_release(&w);
 }
 
 bool write_serve_scale(struct api_call *call, struct collection *c)
 {
-	struct write w = {.call = call,
-		.c = c,
-		.verb = VERB_UPDATE,
-		.policy = WRITE_ABSORB,
-		.by = program_of(call),
-		.namespace = call->path.namespace,
-		.name = slice_dup(call->path.name)};
+	struct write w;
 	struct buf json;
 	int rc;
 
-	if (!slice_is(call->path.subresource, "scale")) {
-		free(w.name);
+	if (!slice_is(call->path.subresource, "scale"))
 		return false;
-	}
+	write_init(&w, call, c);
+	w.verb = VERB_UPDATE;
+	w.policy = WRITE_ABSORB;
+	w.sub = (struct slice){NULL, 0};
 	buf_init(&json, LIMIT_OBJECT_BYTES);
 	rc = write_load_existing(&w);
 	if (rc == 0)
@@ -260,6 +305,6 @@ bool write_serve_scale(struct api_call *call, struct collection *c)
 	else
 		respond_json(call->x, call->request, &call->style, 200, buf_slice(&json));
 	buf_release(&json);
-	release(&w);
+	write_release(&w);
 	return true;
 }

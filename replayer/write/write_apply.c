@@ -28,10 +28,8 @@ struct writing {
 	char now[TIMESTAMP_BYTES], version[API_VERSION_MAX];
 };
 
-static void writing_init(struct writing *x, const struct write *w)
+static void writing_init(struct writing *x, struct write *w)
 {
-	struct api *api = w->call->api;
-
 	x->name = manager_name(w);
 	x->subresource = slice_dup(w->sub);
 	write_timestamp(x->now, 0);
@@ -39,7 +37,7 @@ static void writing_init(struct writing *x, const struct write *w)
 		.api_version = view_api_version(w->c, x->version),
 		.subresource = x->subresource,
 		.now = x->now,
-		.type = type_cache_find(api->types, api->world, w->c)};
+		.type = write_type(w)};
 	if (slice_is(w->sub, "status"))
 		x->who.ignored = "spec";
 	else if (write_has_subresource(w, "status"))

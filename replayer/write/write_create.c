@@ -88,8 +88,9 @@ static int check_name(struct write *w, cJSON *metadata)
 }
 
 /* A namespace that is known not to exist holds nothing. Where namespaces are not on the tape, all exist. */
-static int check_namespace(struct write *w)
+static int check_namespace(void *context)
 {
+	struct write *w = context;
 	struct collection *namespaces = world_find(
 		w->call->api->world, (struct slice){NULL, 0}, slice_of("v1"), slice_of("namespaces"));
 
@@ -114,15 +115,22 @@ static int check_metadata(struct write *w, cJSON *metadata)
 	return check_name(w, metadata);
 }
 
+/* 1 when a program has written the object, 0 when not. */
+static int was_written(void *context)
+{
+	const struct write *w = context;
+
+	return live_set_find(&w->c->written, w->namespace, slice_of(w->name)) != NULL;
+}
+
 static int check_absent(struct write *w)
 {
 	const struct tape_resource *r = &w->c->resource;
-	bool beside = builtin_is_event(slice_of(r->apigroup), slice_of(r->resource)) &&
-		      w->policy == WRITE_OVERLAY &&
-		      !live_set_find(&w->c->written, w->namespace, slice_of(w->name));
+	bool may_hide =
+		builtin_is_event(slice_of(r->apigroup), slice_of(r->resource)) && w->policy == WRITE_OVERLAY;
 	int rc = write_load(w, slice_of(w->name));
 
-	if (rc || !w->old || beside)
+	if (rc || !w->old || (may_hide && write_in_world(w, was_written, w) == 0))
 		return rc;
 	write_set_details(w, r->resource);
 	return status_set(&w->st, 409, "AlreadyExists", "%s%s%s \"%s\" already exists", r->resource,
@@ -163,7 +171,7 @@ static void begin_metadata(struct write *w, cJSON *metadata)
 
 	uuid_new(uid);
 	write_timestamp(now, 0);
-	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)w->c->rv);
+	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)w->rv);
 	if (w->namespace.len)
 		json_tree_set_text(metadata, "namespace", namespace);
 	json_tree_set_text(metadata, "uid", uid);
@@ -182,7 +190,7 @@ int write_create_object(struct write *w, cJSON *object)
 	int rc = check_metadata(w, metadata);
 
 	if (rc == 0)
-		rc = check_namespace(w);
+		rc = write_in_world(w, check_namespace, w);
 	if (rc == 0)
 		rc = check_absent(w);
 	if (rc == 0) {

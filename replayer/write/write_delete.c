@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define POD_GRACE_S 30
+#define POD_GRACE_S    30
+#define TRIES_MAX      5   /* for an object that somebody else writes to meanwhile */
+#define OBJECTS_A_STEP 200 /* that are looked at before the loop goes on */
 
 /* Pods on a node end when the node says so; elsewhere nothing has to be waited for. */
 static int64_t grace_of(const struct write *w, const cJSON *options)
@@ -116,24 +118,51 @@ static bool is_selected(struct write *w, const struct list_options *o, const str
 	return selectors_match(o->labels, o->fields, live_namespace(l), live_name(l), object);
 }
 
-/* The names first: deleting changes the set. */
-static size_t select_names(struct write *w, const struct list_options *o, char ***ret)
-{
-	size_t at, end, count = 0;
+/* What is to be deleted: names first, because deleting changes the set. Some are looked at at a time, from where the
+ * last ones ended. */
+struct selecting {
+	struct write *w;
+	const struct list_options *options;
+	char *from; /* the key of the next one; NULL: the first */
 	char **names;
+	size_t count, cap;
+	bool is_over;
+};
 
-	live_set_range(&w->c->live, w->namespace, &at, &end);
-	names = xcalloc(end > at ? 2 * (end - at) : 1, sizeof(char *));
-	for (; at < end; at++) {
-		const struct live *l = w->c->live.items[at];
-
-		if (!is_selected(w, o, l))
-			continue;
-		names[count++] = slice_dup(live_namespace(l));
-		names[count++] = slice_dup(live_name(l));
+static void add_names(struct selecting *s, const struct live *l)
+{
+	if (s->count == s->cap) {
+		s->cap = s->cap ? 2 * s->cap : 64;
+		s->names = xrealloc(s->names, s->cap * sizeof(char *));
 	}
-	*ret = names;
-	return count;
+	s->names[s->count++] = slice_dup(live_namespace(l));
+	s->names[s->count++] = slice_dup(live_name(l));
+}
+
+static int select_some(void *context)
+{
+	struct selecting *s = context;
+	const struct live_set *set = &s->w->c->live;
+	size_t at, end, left = s->w->is_beside ? OBJECTS_A_STEP : SIZE_MAX;
+
+	live_set_range(set, s->w->namespace, &at, &end);
+	if (s->from)
+		at = live_set_lower_bound(set, slice_of(s->from));
+	for (; at < end && left > 0; at++, left--) {
+		if (is_selected(s->w, s->options, set->items[at]))
+			add_names(s, set->items[at]);
+	}
+	free(s->from);
+	s->from = at < end ? slice_dup(live_key(set->items[at])) : NULL;
+	return at < end;
+}
+
+static void selecting_release(struct selecting *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->names[i]);
+	free(s->names);
+	free(s->from);
 }
 
 /* One of many; the list shows it as it was. */
@@ -147,8 +176,13 @@ static int remove_one(
 	w->name = xstrdup(name);
 	w->namespace = slice_of(namespace);
 	rc = write_load(w, slice_of(name));
-	if (rc == 0 && w->old) {
+	for (int tries = 0; rc == 0 && w->old; tries++) {
 		rc = write_remove(w, options);
+		if (rc == 0 || !w->is_stale || tries == TRIES_MAX)
+			break;
+		rc = write_load(w, slice_of(name));
+	}
+	if (rc == 0 && w->old) {
 		cJSON_Delete(w->answer);
 		w->answer = NULL;
 		w->is_status = false;
@@ -158,63 +192,87 @@ static int remove_one(
 	return rc;
 }
 
-static void answer_list(struct write *w, cJSON *items)
+static int read_rv(void *context)
+{
+	struct write *w = context;
+
+	w->rv = w->c->rv;
+	return 0;
+}
+
+static int answer_list(struct write *w, cJSON *items)
 {
 	char version[API_VERSION_MAX], rv[24];
-	cJSON *list = cJSON_CreateObject(), *metadata;
-	char *kind = xasprintf("%sList", w->c->resource.kind);
+	cJSON *list, *metadata;
+	char *kind;
+	int rc = write_in_world(w, read_rv, w);
 
-	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)w->c->rv);
+	if (rc)
+		return rc;
+	list = cJSON_CreateObject();
+	kind = xasprintf("%sList", w->c->resource.kind);
+	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)w->rv);
 	cJSON_AddStringToObject(list, "kind", kind);
 	cJSON_AddStringToObject(list, "apiVersion", view_api_version(w->c, version));
 	metadata = cJSON_AddObjectToObject(list, "metadata");
 	cJSON_AddStringToObject(metadata, "resourceVersion", rv);
-	cJSON_AddItemToObject(list, "items", items);
+	cJSON_AddItemToObject(list, "items", cJSON_Duplicate(items, true));
 	free(kind);
 	w->answer = list;
 	w->is_status = true;
 	w->code = 200;
+	return 0;
 }
 
 static int remove_selected(struct write *w, const struct list_options *o, const cJSON *options)
 {
+	struct selecting s = {.w = w, .options = o};
 	cJSON *items = cJSON_CreateArray();
-	char **names;
-	size_t count = select_names(w, o, &names);
-	int rc = 0;
+	int rc;
 
-	for (size_t i = 0; i < count; i += 2) {
-		if (rc == 0)
-			rc = remove_one(w, names[i], names[i + 1], options, items);
-		free(names[i]);
-		free(names[i + 1]);
-	}
-	free(names);
-	if (rc)
-		cJSON_Delete(items);
-	else
-		answer_list(w, items);
+	do
+		rc = write_in_world(w, select_some, &s);
+	while (rc > 0);
+	for (size_t i = 0; i < s.count && rc == 0; i += 2)
+		rc = remove_one(w, s.names[i], s.names[i + 1], options, items);
+	if (rc == 0)
+		rc = answer_list(w, items);
+	cJSON_Delete(items);
+	selecting_release(&s);
 	return rc;
+}
+
+struct list_question {
+	struct write *w;
+	struct list_options options;
+};
+
+static int parse_selectors(void *context)
+{
+	struct list_question *q = context;
+	struct write *w = q->w;
+	const struct selectable_kind kind = api_selectable_kind(w->call->api, w->c);
+
+	return list_options_parse(&w->call->query, false, &kind, &q->options, &w->st);
 }
 
 int write_delete_collection(struct write *w)
 {
-	const struct selectable_kind kind = api_selectable_kind(w->call->api, w->c);
-	struct list_options o = {0};
+	struct list_question q = {.w = w};
 	cJSON *options = NULL;
 	int rc = 0;
 
 	if (strcmp(w->c->resource.resource, "namespaces") == 0 ||
 		(w->c->resource.namespaced && !w->namespace.len))
 		return status_no_method(&w->st);
-	rc = list_options_parse(&w->call->query, false, &kind, &o, &w->st);
+	rc = write_in_world(w, parse_selectors, &q);
 	if (rc == 0)
 		rc = write_body_options(w->call, &options, &w->st);
 	if (rc == 0)
 		rc = check_options(w, options);
 	if (rc == 0)
-		rc = remove_selected(w, &o, options);
+		rc = remove_selected(w, &q.options, options);
 	cJSON_Delete(options);
-	list_options_release(&o);
+	list_options_release(&q.options);
 	return rc;
 }

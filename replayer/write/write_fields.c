@@ -92,7 +92,7 @@ static void warn(struct write *w, const cJSON *faults)
 int write_check_fields(struct write *w, const cJSON *object, const cJSON *duplicates, bool patched)
 {
 	struct slice how = query_get(&w->call->query, "fieldValidation");
-	struct field_type type = type_cache_find(w->call->api->types, w->call->api->world, w->c);
+	struct field_type type = write_type(w);
 	cJSON *unknown, *before, *faults;
 	int rc = 0;
 

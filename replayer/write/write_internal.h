@@ -25,13 +25,50 @@ struct write {
 	struct slice namespace, sub; /* of the path */
 	char *name;                  /* of the path, or of a new object */
 	cJSON *old;                  /* the object as it stands; NULL: there is none */
+	uint64_t old_seq;            /* ... the version that was found under its name; 0: none */
+	uint64_t rv;                 /* of the collection, then */
+	bool has_type;               /* it is known, because write_type was asked */
+	struct field_type type;
 	struct status st;
 	int code;            /* of the answer */
 	cJSON *answer;       /* its body */
 	bool is_status;      /* the answer is no object of the collection */
 	bool managed;        /* its managed fields are up to date */
 	struct buf warnings; /* the header of the answer */
+	bool is_beside;      /* it is done beside the loop (write_job.c) */
+	bool is_stale;       /* ... and meanwhile somebody else has written the object: nothing was stored */
 };
+
+/* ---- write_job.c: writes that take long ---- */
+
+/* Runs a function that uses anything of the replay's that changes: the world, watches, the type cache. A write that is
+ * done beside the loop waits until the loop has run it. Returns what it returns, or ERR_STOPPED. */
+int write_in_world(struct write *w, int (*what)(void *context), void *context) MUST_CHECK;
+
+/* Whether it takes so long that others would notice: by the bytes that are to be read, compared and printed. */
+bool write_is_long(const struct api_call *call, const struct collection *c);
+
+/* Does it beside the loop and answers it later. What the call borrows is copied. */
+void write_beside(struct api_call *call, struct collection *c);
+
+/* ---- write.c ---- */
+
+void write_init(struct write *w, struct api_call *call, struct collection *c);
+void write_release(struct write *w);
+
+/* What is asked for, by which policy, and how it is to be shown: before it is done. */
+int write_begin(struct write *w);
+int write_do(struct write *w);
+
+/* The answer: as it is stored, and as it is sent (empty where write_answer has to lay it out, because that needs the
+ * world). */
+struct write_text {
+	struct buf plain, body;
+};
+void write_text_init(struct write_text *t);
+void write_text_release(struct write_text *t);
+void write_print(struct write *w, struct write_text *ret);
+void write_answer(struct write *w, struct write_text *text);
 
 /* ---- write_object.c: what all objects have ---- */
 
@@ -61,7 +98,13 @@ int write_store(struct write *w, enum event_type type, cJSON *object);
 void write_timestamp(char to[TIMESTAMP_BYTES], int64_t ahead_s);
 
 /* Whether the resource has that subresource, as far as is known. */
-bool write_has_subresource(const struct write *w, const char *name);
+bool write_has_subresource(struct write *w, const char *name);
+
+/* The version to write to; 0: there is none. To be called in the world. */
+uint64_t write_find(const struct write *w, struct slice name);
+
+/* The type of the object. */
+struct field_type write_type(struct write *w);
 
 /* 422 with one cause. `reason` and `field` are constants. */
 int write_invalid(struct write *w, const char *kind, const char *reason, const char *field,

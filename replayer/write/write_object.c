@@ -86,26 +86,62 @@ static const struct write_resource *find_known(const struct tape_resource *r)
 	return NULL;
 }
 
-bool write_has_subresource(const struct write *w, const char *name)
+struct crd_question {
+	const struct write *w;
+	const char *member;
+	bool has;
+};
+
+static int ask_crd(void *context)
+{
+	struct crd_question *q = context;
+	const struct collection *c = q->w->c;
+	struct slice crd, found;
+
+	if (crd_find(q->w->call->api->world, c, &crd))
+		q->has = json_get(crd_version(crd, c->resource.version), q->member, &found, NULL) > 0;
+	return 0;
+}
+
+bool write_has_subresource(struct write *w, const char *name)
 {
 	const struct write_resource *known = find_known(&w->c->resource);
-	char *member = xasprintf("subresources.%s", name);
-	struct slice crd, found;
-	bool has = false;
+	char *member;
+	struct crd_question q;
 
 	if (known)
-		has = *known->subresources && http_list_has(slice_of(known->subresources), name);
-	else if (crd_find(w->call->api->world, w->c, &crd))
-		has = json_get(crd_version(crd, w->c->resource.version), member, &found, NULL) > 0;
+		return *known->subresources && http_list_has(slice_of(known->subresources), name);
+	member = xasprintf("subresources.%s", name);
+	q = (struct crd_question){w, member, false};
+	(void)!write_in_world(w, ask_crd, &q);
 	free(member);
-	return has;
+	return q.has;
+}
+
+static int find_type(void *context)
+{
+	struct write *w = context;
+	struct type_cache *types = w->call->api->types;
+
+	w->type = type_cache_find(types, w->call->api->world, w->c);
+	w->has_type = w->is_beside;
+	if (w->is_beside)
+		type_cache_pin(types, &w->type);
+	return 0;
+}
+
+struct field_type write_type(struct write *w)
+{
+	if (!w->has_type)
+		(void)!write_in_world(w, find_type, w);
+	return w->type;
 }
 
 /* ---- reading ---- */
 
-/* The version to write to; 0: there is none. What an absorbed write made is there for those that change or
- * delete it, and may be made once more; what it deleted, the same program may make anew. */
-static uint64_t find(const struct write *w, struct slice name)
+/* What an absorbed write made is there for those that change or delete it, and may be made once more; what it
+ * deleted, the same program may make anew. */
+uint64_t write_find(const struct write *w, struct slice name)
 {
 	const struct live *l = live_set_find(&w->c->live, w->namespace, name);
 	const struct overlay_version *v = world_remembered(w->call->api->world, w->c, w->namespace, name);
@@ -118,21 +154,42 @@ static uint64_t find(const struct write *w, struct slice name)
 	return v->type == EVENT_DELETED ? seq : v->seq;
 }
 
+struct reading {
+	struct write *w;
+	struct slice name;
+	bool even_hidden;
+	struct buf json; /* of the object; empty: there is none */
+	struct err err;
+};
+
+static int read_version(void *context)
+{
+	struct reading *r = context;
+	struct write *w = r->w;
+	struct slice object;
+	int rc;
+
+	w->rv = w->c->rv;
+	w->old_seq = write_find(w, r->name);
+	if (!w->old_seq || (!r->even_hidden && write_hides(w->call, w->c)))
+		return 0;
+	rc = world_object(w->call->api->world, w->old_seq, &object, &r->err);
+	return rc ? rc : buf_append(&r->json, object.ptr, object.len, &r->err);
+}
+
 static int load(struct write *w, struct slice name, bool even_hidden)
 {
-	uint64_t seq = find(w, name);
-	struct slice object;
-	struct err err;
+	struct reading r = {.w = w, .name = name, .even_hidden = even_hidden};
 	int rc;
 
 	cJSON_Delete(w->old);
 	w->old = NULL;
-	if (!seq || (!even_hidden && write_hides(w->call, w->c)))
-		return 0;
-	rc = world_object(w->call->api->world, seq, &object, &err);
-	if (rc == 0)
-		rc = json_tree_parse(object, &w->old, &err);
-	return rc ? status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", err.text) : 0;
+	buf_init(&r.json, LIMIT_OBJECT_BYTES);
+	rc = write_in_world(w, read_version, &r);
+	if (rc == 0 && r.json.len)
+		rc = json_tree_parse(buf_slice(&r.json), &w->old, &r.err);
+	buf_release(&r.json);
+	return rc ? status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", r.err.text) : 0;
 }
 
 int write_load(struct write *w, struct slice name)
@@ -328,36 +385,88 @@ static bool is_the_tapes(const struct write *w, enum event_type type)
 	       !(v && v->by == w->by && (v->type != EVENT_DELETED || type == EVENT_ADDED));
 }
 
-/* What an absorbed write made, or deleted. */
-static int remember(struct write *w, enum event_type type, const cJSON *object)
+/* A version that is to be stored. */
+struct storing {
+	struct write *w;
+	enum event_type type;
+	struct slice name, json; /* of a deletion, the last state */
+	struct buf numbered;     /* with its resourceVersion, */
+	uint64_t rv;             /* ... this one */
+};
+
+/* Whether the object is no longer the one that was read. */
+static bool has_changed(struct write *w, struct slice name)
 {
-	const struct overlay_version version = {.namespace = w->namespace,
-		.name = slice_of(w->name),
-		.type = is_ending(w, object) ? EVENT_DELETED : type,
-		.by = w->by};
+	w->is_stale = w->is_beside && write_find(w, name) != w->old_seq;
+	return w->is_stale;
+}
+
+/* What an absorbed write made, or deleted. */
+static int remember(void *context)
+{
+	struct storing *s = context;
+	struct write *w = s->w;
+	const struct overlay_version version = {
+		.namespace = w->namespace, .name = s->name, .type = s->type, .by = w->by};
+
+	if (has_changed(w, s->name))
+		return ERR_FAILED;
+	if (!is_the_tapes(w, s->type))
+		world_remember(w->call->api->world, w->c, &version, s->json);
+	return 0;
+}
+
+static int publish(void *context)
+{
+	struct storing *s = context;
+	struct write *w = s->w;
+	struct err err;
+	int rc = has_changed(w, s->name) ? ERR_FAILED : 0;
+
+	if (rc == 0 && s->type == EVENT_ADDED)
+		rc = displace_recorded(w, s->name);
+	if (rc)
+		return rc;
+	s->rv = world_next_rv(w->c);
+	if (object_with_rv(s->json, s->rv, &s->numbered, &err))
+		return status_set(
+			&w->st, 413, "RequestEntityTooLarge", "Request entity is too large: %s", err.text);
+	tell(w, s->type, s->name, buf_slice(&s->numbered));
+	return 0;
+}
+
+static int store(struct write *w, enum event_type type, cJSON *object)
+{
+	cJSON *metadata = json_tree_object(object, "metadata");
+	bool absorbed = w->policy == WRITE_ABSORB;
+	struct storing s = {.w = w, .type = absorbed && is_ending(w, object) ? EVENT_DELETED : type};
+	char *name = xstrdup(absorbed ? w->name : json_tree_text(metadata, "name")), rv[24];
 	struct buf json;
 	struct err err;
 	int rc;
 
-	if (is_the_tapes(w, version.type))
-		return 0;
 	buf_init(&json, LIMIT_OBJECT_BYTES);
+	buf_init(&s.numbered, LIMIT_OBJECT_BYTES);
 	rc = json_tree_print(object, &json, &err);
-	if (rc == 0)
-		world_remember(w->call->api->world, w->c, &version, buf_slice(&json));
-	else
+	s.name = slice_of(name);
+	s.json = buf_slice(&json);
+	if (rc)
 		status_set(&w->st, 413, "RequestEntityTooLarge", "Request entity is too large: %s", err.text);
+	else
+		rc = write_in_world(w, absorbed ? remember : publish, &s);
+	if (rc == 0 && !absorbed) {
+		snprintf(rv, sizeof(rv), "%llu", (unsigned long long)s.rv);
+		json_tree_set_text(metadata, "resourceVersion", rv);
+	}
 	buf_release(&json);
+	buf_release(&s.numbered);
+	free(name);
 	return rc ? ERR_FAILED : 0;
 }
 
 int write_store(struct write *w, enum event_type type, cJSON *object)
 {
 	cJSON *metadata = json_tree_object(object, "metadata");
-	char rv[24], *name;
-	struct buf json;
-	struct err err;
-	int rc = 0;
 
 	write_normalize(w, object);
 	if (w->dry_run) {
@@ -365,24 +474,11 @@ int write_store(struct write *w, enum event_type type, cJSON *object)
 			cJSON_DeleteItemFromObjectCaseSensitive(metadata, "resourceVersion");
 		return 0;
 	}
-	if (w->policy == WRITE_ABSORB)
-		return remember(w, type, object);
-	name = xstrdup(json_tree_text(metadata, "name"));
-	if (type == EVENT_ADDED)
-		rc = displace_recorded(w, slice_of(name));
-	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)world_next_rv(w->c));
-	json_tree_set_text(metadata, "resourceVersion", rv);
-	write_normalize(w, object);
-	buf_init(&json, LIMIT_OBJECT_BYTES);
-	if (rc == 0)
-		rc = json_tree_print(object, &json, &err);
-	if (rc == 0)
-		tell(w, type, slice_of(name), buf_slice(&json));
-	else if (!w->st.code)
-		status_set(&w->st, 413, "RequestEntityTooLarge", "Request entity is too large: %s", err.text);
-	buf_release(&json);
-	free(name);
-	return rc ? ERR_FAILED : 0;
+	if (w->policy != WRITE_ABSORB) {
+		json_tree_set_text(metadata, "resourceVersion", "0"); /* where it belongs; the number is given later */
+		write_normalize(w, object);
+	}
+	return store(w, type, object);
 }
 
 void write_answer_success(struct write *w, int code, const cJSON *object)

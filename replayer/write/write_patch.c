@@ -29,9 +29,8 @@ static int failed(struct write *w, int rc, const struct err *err)
 
 static int patch_by_type(struct write *w, cJSON *patch, cJSON *object)
 {
-	struct api *api = w->call->api;
 	struct err err = {0};
-	int rc = patch_strategic(object, patch, type_cache_find(api->types, api->world, w->c), &err);
+	int rc = patch_strategic(object, patch, write_type(w), &err);
 
 	if (rc == ERR_FAILED)
 		return status_set(&w->st, 500, NULL, "%s", err.text);

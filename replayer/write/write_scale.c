@@ -28,23 +28,36 @@ static void release_paths(struct scale_paths *p)
 	free(p->selector);
 }
 
-static bool find_paths(struct write *w, struct scale_paths *ret)
+struct paths_question {
+	const struct write *w;
+	struct scale_paths *ret;
+};
+
+static int read_crd(void *context)
 {
+	struct paths_question *q = context;
+	const struct collection *c = q->w->c;
 	struct slice crd, scale;
 
-	if (!w->c->custom) {
-		*ret = (struct scale_paths){xstrdup(".spec.replicas"), xstrdup(".status.replicas"), NULL};
-		return true;
-	}
-	if (!crd_find(w->call->api->world, w->c, &crd) ||
-		json_get(crd_version(crd, w->c->resource.version), "subresources.scale", &scale, NULL) <= 0)
-		return false;
-	*ret = (struct scale_paths){path_at(scale, "specReplicasPath"), path_at(scale, "statusReplicasPath"),
-		path_at(scale, "labelSelectorPath")};
-	if (ret->replicas)
-		return true;
-	release_paths(ret);
-	return false;
+	if (!crd_find(q->w->call->api->world, c, &crd) ||
+		json_get(crd_version(crd, c->resource.version), "subresources.scale", &scale, NULL) <= 0)
+		return ERR_NOT_FOUND;
+	*q->ret = (struct scale_paths){path_at(scale, "specReplicasPath"),
+		path_at(scale, "statusReplicasPath"), path_at(scale, "labelSelectorPath")};
+	if (q->ret->replicas)
+		return 0;
+	release_paths(q->ret);
+	return ERR_NOT_FOUND;
+}
+
+static bool find_paths(struct write *w, struct scale_paths *ret)
+{
+	struct paths_question q = {w, ret};
+
+	if (w->c->custom)
+		return write_in_world(w, read_crd, &q) == 0;
+	*ret = (struct scale_paths){xstrdup(".spec.replicas"), xstrdup(".status.replicas"), NULL};
+	return true;
 }
 
 /* The parent of the path's last member, and that member's name (in `path`). */

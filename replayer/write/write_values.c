@@ -98,7 +98,7 @@ static int check_decoding(struct write *w, const cJSON *object, enum value_origi
 /* ---- what the schema of a custom resource refuses ---- */
 
 /* Whether this request sets that field: the status may have a subresource of its own. */
-static bool is_set_here(const struct write *w, const char *field)
+static bool is_set_here(struct write *w, const char *field)
 {
 	bool in_status = strncmp(field, "status", 6) == 0 && strchr(".[", field[6]);
 
@@ -181,7 +181,7 @@ static int check_applied(struct write *w, const cJSON *faults)
 
 static int check_schema(struct write *w, cJSON *object, enum value_origin origin)
 {
-	struct field_type type = type_cache_find(w->call->api->types, w->call->api->world, w->c);
+	struct field_type type = write_type(w);
 	cJSON *faults, *before;
 	int rc;
 

@@ -31,5 +31,6 @@
 #define LIMIT_HELD_BYTES                                                                                     \
 	(256u << 20) /* ... and on all of them, once a connection holds more than a little                   \
 		      */
+#define LIMIT_OFFLOAD_BYTES      (64u << 20)  /* requests that wait for the thread that does long work */
 
 #endif
