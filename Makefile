@@ -7,12 +7,14 @@
 #   make crash    kill writers and fail disks, for long     make fuzz     for FUZZ_SECONDS each target
 #   make clients  client libraries in many languages        make soak     the recorder and a control plane at full speed
 #   make install  to PREFIX (/usr/local), below DESTDIR       make man      the manual pages
+#   make packages .deb, tarball, image ... in build/dist     make check-packages  use each from a clean root
 #   make bench-rivals  the recorder beside Go clients, kubectl and k8shark
 
 VARIANT ?=
 B := build$(if $(VARIANT),/$(VARIANT))
 
 CC ?= gcc
+PKG_CONFIG ?= pkg-config
 PKG_LIBS := zlib libcurl libcjson sqlite3 libzstd libuv libnghttp2 openssl libfyaml libxxhash libedit
 DEPS := gcc make pkg-config python3 python3-venv sqlite3 openssl git \
 	libcurl4-openssl-dev libcjson-dev libsqlite3-dev libzstd-dev libuv1-dev libnghttp2-dev libssl-dev \
@@ -29,8 +31,8 @@ SANITIZE := $(SANITIZE_$(VARIANT))
 CFLAGS ?=
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -I. $(OPT) -fPIC -fvisibility=hidden $(WARN) $(WERROR) $(SANITIZE) $(CFLAGS)
 # One shell call a run, and only once the packages are there.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKG_LIBS)))$(PKG_CFLAGS)
-PKG_LDLIBS = $(eval PKG_LDLIBS := $(shell pkg-config --libs $(PKG_LIBS)))$(PKG_LDLIBS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKG_LIBS)))$(PKG_CFLAGS)
+PKG_LDLIBS = $(eval PKG_LDLIBS := $(shell $(PKG_CONFIG) --libs $(PKG_LIBS)))$(PKG_LDLIBS)
 
 BASE := $(wildcard schema/base/*.c)
 TAPE := $(wildcard schema/tape/*.c)
@@ -46,7 +48,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python lint interop clients soak demo bench fuzz crash clean
+.PHONY: FORCE all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python lint interop clients soak demo bench fuzz crash clean
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/obj/%.o
 
@@ -119,7 +121,16 @@ $(B)/kubetape: $(LIBRARY) $(B)/obj/tools/main.o $(if $(filter tsan,$(VARIANT)),$
 # Nothing in it needs OpenSSL, nor what only sessions do. What is missing nevertheless is found when it is linked.
 NOT_EXTENSION := schema/sql/session.c schema/sql/run_tables.c
 $(B)/kubetape.so: $(call object,$(BASE) $(filter-out schema/tape/redact%,$(TAPE)) $(filter-out $(NOT_EXTENSION),$(SQL)))
-	$(CC) $(ALL_CFLAGS) -shared $(if $(VARIANT),,-Wl,-z,defs) -o $@ $^ $(LDFLAGS) $$(pkg-config --libs sqlite3 libzstd libxxhash) -lm
+	$(CC) $(ALL_CFLAGS) -shared $(if $(VARIANT),,-Wl,-z,defs) -o $@ $^ $(LDFLAGS) $$($(PKG_CONFIG) --libs sqlite3 libzstd libxxhash) -lm
+
+# What `kubetape --version` says of where it comes from: the commit, with a + if the sources differ from it. Sources that
+# are no checkout are given it (COMMIT=...).
+COMMIT ?= $(shell git describe --always --abbrev=12 --exclude='*' --dirty=+ 2>/dev/null || echo unknown)
+$(B)/obj/tools/version.o: ALL_CFLAGS += -DKUBETAPE_COMMIT='"$(COMMIT)"'
+$(B)/obj/tools/version.o: $(B)/commit
+$(B)/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
 
 $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -134,7 +145,7 @@ define link_with_library
 endef
 
 $(B)/unit/%: $(B)/obj/tests/unit/%.o | $(B)/libkubetape.a
-	$(call link_with_library,$$(pkg-config --libs check))
+	$(call link_with_library,$$($(PKG_CONFIG) --libs check))
 
 # The protobuf decoder as a filter; tests/interop/protobuf holds it against the Go types.
 $(B)/protobuf_decode: $(B)/obj/tests/interop/protobuf/decoder/decode_main.o | $(B)/libkubetape.a
@@ -219,7 +230,7 @@ bench-replay: all $(B)/make_tape $(B)/bench/replay_watchers $(B)/bench/write_loo
 $(B)/bench/replay_watchers $(B)/bench/write_loop $(B)/bench/record_floor: $(B)/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(WERROR) $(CFLAGS) -o $@ $< $(LDFLAGS) \
-		$$(pkg-config --libs libcurl libnghttp2 openssl)
+		$$($(PKG_CONFIG) --libs libcurl libnghttp2 openssl)
 
 # A fortieth of it, for the sake of the comparisons: the tape and a plain table must answer alike.
 check-bench: $(B)/bench/gen_stream $(B)/bench/bench
@@ -240,9 +251,10 @@ GONE := $(shell find build -path '*/obj/*.d' 2>/dev/null | sed 's,.*/obj/\(.*\)\
 ifneq ($(GONE),)
 $(shell rm -f $(GONE) $(GONE:.d=.o))
 endif
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -path build/deb -prune -o -name '*.d' -type f -print 2>/dev/null)
 
 include tools/install.mk
+include tools/deploy/packages.mk
 
 clean:
 	rm -rf build

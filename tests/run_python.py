@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the wire and CLI tests (unittest) against the programs in $KUBETAPE_BUILD (default: build).
 
-usage: tests/run_python.py [-j N] [PATTERN]...      PATTERN is a part of a test's id; without one, every test runs.
+usage: tests/run_python.py [-j N] [--folder FOLDER] [PATTERN]...      PATTERN is a part of a test's id; without one, every test runs.
 With -j the files run N at a time, each with its output when it is done. Ends with a plain line
 `N passed, N failed, N skipped`.
 """
@@ -26,9 +26,9 @@ def flatten(suite):
             yield item
 
 
-def collect(patterns):
+def collect(folders, patterns):
     wanted = unittest.TestSuite()
-    for folder in FOLDERS:
+    for folder in folders:
         path = os.path.join(ROOT, folder)
         if not os.path.isdir(path):
             continue
@@ -46,27 +46,28 @@ def run(suite):
     return result.testsRun - failed - len(result.skipped), failed, len(result.skipped)
 
 
-def run_file(name, ids):
+def run_file(folders, name, ids):
     """Tests of one file, in a process of its own."""
     began = time.monotonic()
-    done = subprocess.run([sys.executable, os.path.abspath(__file__), *ids], stdout=subprocess.PIPE,
+    done = subprocess.run([sys.executable, os.path.abspath(__file__), *(f"--folder={f}" for f in folders), *ids], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     counts = re.search(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", done.stdout, re.MULTILINE)
     print(f"{done.stdout}{name}: {time.monotonic() - began:.1f} s", flush=True)
     return [int(n) for n in counts.groups()] if counts else [0, 1, 0]
 
 
-def run_files(suite, jobs):
+def run_files(folders, suite, jobs):
     files = {}
     for test in flatten(suite):
         files.setdefault(test.id().split(".")[0], []).append(test.id())
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        return [sum(column) for column in zip(*pool.map(run_file, files, files.values()))]
+        return [sum(column) for column in zip(*pool.map(lambda name: run_file(folders, name, files[name]), files))]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-j", dest="jobs", type=int, default=1)
+    parser.add_argument("--folder", dest="folders", action="append", help="instead of " + ", ".join(FOLDERS))
     parser.add_argument("patterns", nargs="*")
     args = parser.parse_args()
     os.chdir(ROOT)
@@ -74,9 +75,10 @@ def main():
     build = os.path.abspath(os.environ.get("KUBETAPE_BUILD", "build"))
     os.environ["KUBETAPE_BUILD"] = build
     os.environ.setdefault("KUBETAPE", os.path.join(build, "kubetape"))
-    suite = collect(args.patterns)
+    folders = args.folders or FOLDERS
+    suite = collect(folders, args.patterns)
     if args.jobs > 1 and suite.countTestCases():
-        passed, failed, skipped = run_files(suite, args.jobs)
+        passed, failed, skipped = run_files(folders, suite, args.jobs)
     else:
         passed, failed, skipped = run(suite)
     print(f"{passed} passed, {failed} failed, {skipped} skipped")

@@ -1,8 +1,11 @@
 # install.mk: make man, install, uninstall. PREFIX is where it will be used, DESTDIR where a packager collects it.
+# Manual pages are made by the program itself; a packager that builds it for another machine names PAGES made elsewhere.
 # Included by the Makefile.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+PAGES ?= $(B)/man
+EXTENSIONS ?= lib/kubetape
 ROOT := $(DESTDIR)$(PREFIX)
 DOC := $(ROOT)/share/doc/kubetape
 BASH_COMPLETIONS := $(ROOT)/share/bash-completion/completions
@@ -16,16 +19,16 @@ man: all
 	tools/man/pages.sh $(B)/kubetape $(B)/man
 
 # bash looks up completions by the name of the command, so a plug-in that is called by its own needs a link.
-install: man
-	install -d $(ROOT)/bin $(ROOT)/lib/kubetape $(ROOT)/lib/systemd/system $(ROOT)/share/man/man1 \
+install: all $(if $(filter $(B)/man,$(PAGES)),man)
+	install -d $(ROOT)/bin $(ROOT)/$(EXTENSIONS) $(ROOT)/lib/systemd/system $(ROOT)/share/man/man1 \
 		$(ROOT)/share/man/man5 $(DOC) $(BASH_COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS)
 	install -m 755 $(B)/kubetape $(ROOT)/bin/kubetape
 	ln -sf kubetape $(ROOT)/bin/kubectl-tape
 	ln -sf kubetape $(ROOT)/bin/kubectl_complete-tape
-	install -m 644 $(B)/kubetape.so $(ROOT)/lib/kubetape/kubetape.so
-	install -m 644 $(B)/man/man1/kubetape*.1 $(ROOT)/share/man/man1
+	install -m 644 $(B)/kubetape.so $(ROOT)/$(EXTENSIONS)/kubetape.so
+	install -m 644 $(PAGES)/man1/kubetape*.1 $(ROOT)/share/man/man1
 	ln -sf kubetape.1 $(ROOT)/share/man/man1/kubectl-tape.1
-	install -m 644 $(B)/man/man5/kubetape-tape.5 $(ROOT)/share/man/man5
+	install -m 644 $(PAGES)/man5/kubetape-tape.5 $(ROOT)/share/man/man5
 	install -m 644 tools/completion/kubetape.bash $(BASH_COMPLETIONS)/kubetape
 	ln -sf kubetape $(BASH_COMPLETIONS)/kubectl-tape
 	install -m 644 tools/completion/_kubetape $(ZSH_COMPLETIONS)/_kubetape
@@ -41,4 +44,4 @@ uninstall:
 	rm -f $(ROOT)/share/man/man5/kubetape-tape.5 $(ROOT)/lib/systemd/system/kubetape-record.service
 	rm -f $(BASH_COMPLETIONS)/kubetape $(BASH_COMPLETIONS)/kubectl-tape $(ZSH_COMPLETIONS)/_kubetape
 	rm -f $(FISH_COMPLETIONS)/kubetape.fish
-	rm -rf $(ROOT)/lib/kubetape $(DOC)
+	rm -rf $(ROOT)/$(EXTENSIONS) $(DOC)

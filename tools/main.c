@@ -5,9 +5,9 @@
  */
 #include "schema/base/out_file.h"
 #include "schema/base/similar.h"
-#include "schema/base/version.h"
 #include "tools/commands.h"
 #include "tools/complete.h"
+#include "tools/version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -141,7 +141,7 @@ static int run(int argc, char **argv)
 		return EXIT_OK;
 	}
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
-		printf("kubetape %s\n", KUBETAPE_VERSION);
+		version_print(stdout);
 		return EXIT_OK;
 	}
 	command = find_command(argc, argv, &err);

@@ -170,7 +170,8 @@ class Manifests(unittest.TestCase):
         self.assertEqual(f"0.0.0.0:{ports[service['spec']['ports'][0]['targetPort']]}",
                          [a for a in recorder["args"] if a.startswith("--metrics=")][0].removeprefix("--metrics="))
         self.assertLessEqual(service["spec"]["selector"].items(), pod.items())
-        self.assertEqual(recorder["readinessProbe"]["httpGet"]["port"], "metrics")
+        for probe, path in (("startupProbe", "/healthz"), ("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
+            self.assertEqual(recorder[probe]["httpGet"], {"path": path, "port": "metrics"})
 
     def test_the_tape_is_kept_smaller_than_its_volume(self):
         claim = of_kind(self.objects["base"], "StatefulSet")[0]["spec"]["volumeClaimTemplates"][0]

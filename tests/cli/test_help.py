@@ -70,9 +70,14 @@ class Help(unittest.TestCase):
                 with self.subTest(command=name, option=option):
                     self.assertNotRegex(help_text, r"^[A-Z][a-z]|\.$")
 
-    def test_the_version_is_one_line(self):
+    def test_the_version_says_which_commit_which_formats_and_which_libraries(self):
         for asked in (run("--version"), run("version")):
-            self.assertRegex(asked.stdout, r"^kubetape [0-9]+\.[0-9]+\.[0-9]+\n$")
+            program, commit, formats, libraries = asked.stdout.splitlines()
+            self.assertRegex(program, r"^kubetape [0-9]+\.[0-9]+\.[0-9]+$")
+            self.assertRegex(commit, r"^commit: ([0-9a-f]{12}\+?|unknown)$")
+            self.assertRegex(formats, r"^formats: tape [0-9]+, run [0-9]+$")
+            for name in ("curl", "OpenSSL", "SQLite", "zstd"):
+                self.assertRegex(libraries, rf"\b{name} [0-9]+\.[0-9]+")
             self.assertEqual(asked.returncode, 0)
 
 

@@ -31,6 +31,6 @@ for name in $names; do
 done
 ln -sf kubetape.1 "$folder/man1/kubectl-tape.1"
 # The version and date of the other pages.
-version=$("$program" --version)
+version=$("$program" --version | head -n 1)
 date=$(sed -n '1s/.* 1 \([-0-9]*\) .*/\1/p' "$folder/man1/kubetape.1")
 python3 "$here/format_page.py" "${version#kubetape }" "$date" <"$here/../../schema/FORMAT.md" >"$folder/man5/kubetape-tape.5"

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import unittest
+import urllib.request
 
 from lib import cluster, manifests, paths, process, tape, wait
 from lib.case import Case, recorded
@@ -97,9 +98,10 @@ class Deployment(Case):
 			"KUBERNETES_SERVICE_PORT": str(self.cluster.state["ports"]["kube-apiserver"])})
 		try:
 			recorder.wait_for("^recording [0-9]+ streams")
-			for probe in ("startupProbe", "livenessProbe"):
-				command = [word.replace("/var/lib/kubetape", volume) for word in container[probe]["exec"]["command"]]
-				self.assertEqual(subprocess.run(command, timeout=wait.PATIENCE_S, check=False).returncode, 0, probe)
+			address = re.search(r"metrics at (http://\S+)/metrics", recorder.text("err"))[1]
+			for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+				with urllib.request.urlopen(address + container[probe]["httpGet"]["path"], timeout=wait.PATIENCE_S) as answer:
+					self.assertEqual(answer.status, 200, probe)
 		finally:
 			code = recorder.stop(signal.SIGTERM)
 		self.assertEqual(code, 0, recorder.text("err"))
