@@ -203,7 +203,7 @@ static void begin_to_wait(const struct faults *f, struct episode *e, const struc
 }
 
 /* What is over ends, and what nobody asks for any more is forgotten. */
-static void settle(struct faults *f, const struct fault_now *now)
+void faults_settle(struct faults *f, const struct fault_now *now)
 {
 	size_t kept = 0;
 
@@ -281,7 +281,7 @@ void fault_fire(
 	queue(f, FAULT_BEGINS, e, occasion->stream, now);
 	if (r->for_ns == 0)
 		end_episode(f, e, now);
-	settle(f, now);
+	faults_settle(f, now);
 }
 
 static void fire_at_event(struct faults *f, size_t rule, const struct fault_now *now, const struct event *e)
@@ -379,7 +379,7 @@ size_t faults_settle_past(struct faults *f, const struct tape *t, uint64_t seq, 
 void faults_tick(struct faults *f, const struct fault_now *now)
 {
 	f->seq = now->seq;
-	settle(f, now);
+	faults_settle(f, now);
 	fire_positions(f, now);
 	fault_arm_tick(f, now);
 }
@@ -422,9 +422,8 @@ void faults_next(const struct faults *f, int64_t *ret_tape_ns, int64_t *ret_mono
 	*ret_mono_ns = mono_ns;
 }
 
-bool faults_hold(struct faults *f, const struct fault_now *now)
+bool faults_is_holding(const struct faults *f, const struct fault_now *now)
 {
-	settle(f, now);
 	for (size_t i = 0; i < f->episode_count; i++) {
 		const struct episode *e = &f->episodes[i];
 

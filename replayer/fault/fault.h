@@ -77,8 +77,10 @@ bool faults_take(struct faults *f, struct fault_firing *ret);
 /* The earliest time at which faults_tick has something to do, by each clock; INT64_MAX: none. */
 void faults_next(const struct faults *f, int64_t *ret_tape_ns, int64_t *ret_mono_ns);
 
+/* Ends what is over by `now`, and nothing else. */
+void faults_settle(struct faults *f, const struct fault_now *now);
 /* Whether the replay's clock has to wait for watches to come back. */
-bool faults_hold(struct faults *f, const struct fault_now *now);
+bool faults_is_holding(const struct faults *f, const struct fault_now *now);
 
 /* ---- requests ---- */
 

@@ -344,16 +344,32 @@ static void next(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns)
 		*ret_mono_ns = clock_mono_ns(&clock_system) + NS_PER_S;
 }
 
-static bool hold(void *context)
+static void settle(void *context)
 {
 	struct fault_act *a = context;
 	struct fault_now now;
 
 	fault_act_now(a, &now);
-	return faults_hold(a->faults, &now);
+	faults_settle(a->faults, &now);
 }
 
-const struct player_director fault_act_director = {before, after, tick, next, hold};
+static bool is_holding(const void *context)
+{
+	const struct fault_act *a = context;
+	struct fault_now now;
+
+	fault_act_now(a, &now);
+	return faults_is_holding(a->faults, &now);
+}
+
+const struct player_director fault_act_director = {
+	.before = before,
+	.after = after,
+	.tick = tick,
+	.next = next,
+	.settle = settle,
+	.is_holding = is_holding,
+};
 
 /* ---- what watches tell ---- */
 

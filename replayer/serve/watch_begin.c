@@ -38,8 +38,7 @@ static void on_closed(void *owner)
 	unlink_watch(w);
 	label_selector_free(w->labels);
 	field_selector_free(w->fields);
-	free((void *)(uintptr_t)w->namespace.ptr);
-	free((void *)(uintptr_t)w->name.ptr);
+	free(w->own_path);
 	free(w->websocket);
 	free(w);
 }
@@ -195,6 +194,15 @@ static void begin(struct api_call *call, struct watch *w, const struct list_opti
 	}
 }
 
+static void keep_path(struct watch *w, const struct api_path *path)
+{
+	w->own_path = xmalloc(path->namespace.len + path->name.len + 1);
+	memcpy(w->own_path, path->namespace.ptr ? path->namespace.ptr : "", path->namespace.len);
+	memcpy(w->own_path + path->namespace.len, path->name.ptr ? path->name.ptr : "", path->name.len);
+	w->namespace = (struct slice){w->own_path, path->namespace.len};
+	w->name = (struct slice){w->own_path + path->namespace.len, path->name.len};
+}
+
 static struct watch *new_watch(
 	struct api_call *call, struct collection *c, struct list_options *o, const struct view *view)
 {
@@ -209,8 +217,7 @@ static struct watch *new_watch(
 	w->collection = c;
 	w->state = WATCH_LIVE;
 	w->view = *view;
-	w->namespace = (struct slice){slice_dup(call->path.namespace), call->path.namespace.len};
-	w->name = (struct slice){slice_dup(call->path.name), call->path.name.len};
+	keep_path(w, &call->path);
 	w->labels = o->labels;
 	w->fields = o->fields;
 	w->reads_object = selectors_read_object(o->labels, o->fields);

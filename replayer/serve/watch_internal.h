@@ -33,7 +33,8 @@ struct watch {
 	struct collection *collection;
 	enum watch_state state;
 	struct view view;
-	struct slice namespace, name; /* empty: any; own */
+	struct slice namespace, name; /* empty: any; in own_path */
+	char *own_path;
 	struct label_selector *labels;
 	struct field_selector *fields;
 	bool reads_object;

@@ -32,8 +32,6 @@ static void version_free(struct overlay_version *v)
 {
 	if (!v)
 		return;
-	free((void *)(uintptr_t)v->namespace.ptr);
-	free((void *)(uintptr_t)v->name.ptr);
 	blob_unref(v->object);
 	free(v);
 }
@@ -50,15 +48,18 @@ void overlay_free(struct overlay *o)
 	free(o);
 }
 
-static struct slice copy(struct slice s)
+static struct slice copy(struct slice s, char *to)
 {
-	return (struct slice){slice_dup(s), s.len};
+	if (s.len)
+		memcpy(to, s.ptr, s.len);
+	return (struct slice){to, s.len};
 }
 
 const struct overlay_version *overlay_add(
 	struct overlay *o, const struct overlay_version *v, struct slice object)
 {
-	struct overlay_version *added = xmalloc(sizeof(*added));
+	struct overlay_version *added = xmalloc(sizeof(*added) + v->namespace.len + v->name.len);
+	char *text = (char *)(added + 1);
 
 	if (o->count == o->cap) {
 		o->cap = o->cap ? 2 * o->cap : 64;
@@ -67,8 +68,8 @@ const struct overlay_version *overlay_add(
 	}
 	*added = *v;
 	added->seq = OVERLAY_SEQ + o->count;
-	added->namespace = copy(v->namespace);
-	added->name = copy(v->name);
+	added->namespace = copy(v->namespace, text);
+	added->name = copy(v->name, text + v->namespace.len);
 	added->object = blob_of(object);
 	o->superseded[o->count] = false;
 	o->versions[o->count++] = added;

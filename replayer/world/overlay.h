@@ -23,7 +23,7 @@ struct overlay_version {
 	uint32_t resource;
 	int64_t time_ns;
 	uint64_t by; /* of an absorbed write: the program whose own reads see it; 0: nobody's */
-	struct slice namespace, name; /* own */
+	struct slice namespace, name; /* own: their bytes come after the struct */
 	struct blob *object;          /* of a deletion, the last state */
 };
 

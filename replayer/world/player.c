@@ -66,14 +66,20 @@ static void wait_until(struct player *p, int64_t mono_ns)
 	set_timer(p, mono_ns);
 }
 
-/* The clock goes on behind the end: a cluster that went quiet. */
-static void end(struct player *p, enum player_state state, const struct err *err)
+/* Every change of state goes through here. The clock goes on after the end: a cluster that went quiet. */
+static void player_enter(struct player *p, enum player_state state)
 {
 	p->state = state;
-	if (state == PLAYER_FAILED)
+	if (state == PLAYER_RUNNING)
+		replay_clock_start(&p->clock, clock_mono_ns(&clock_system));
+	else if (state != PLAYER_ENDED)
 		replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
-	else
-		player_tick(p);
+}
+
+static void end(struct player *p, enum player_state state, const struct err *err)
+{
+	player_enter(p, state);
+	player_tick(p);
 	wait_until(p, INT64_MAX);
 	p->listener->ended(p->context, err);
 }
@@ -81,8 +87,11 @@ static void end(struct player *p, enum player_state state, const struct err *err
 /* Asks whoever has a say; while one of them holds, the clock stands still. */
 static bool hold(struct player *p)
 {
-	bool held = player_is_held(p) || (p->closed && p->closed(p->closed_context));
+	bool held;
 
+	if (p->director)
+		p->director->settle(p->director_context);
+	held = player_is_held(p) || (p->closed && p->closed(p->closed_context));
 	if (held && !p->held)
 		replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
 	else if (!held && p->held)
@@ -232,8 +241,7 @@ static void arm(struct player *p)
 
 static void stand_still(struct player *p)
 {
-	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
-	p->state = PLAYER_PAUSED;
+	player_enter(p, PLAYER_PAUSED);
 	p->held = false;
 	wait_until(p, INT64_MAX);
 }
@@ -338,7 +346,7 @@ void player_close(struct player *p)
 {
 	if (!p)
 		return;
-	p->state = PLAYER_FAILED;
+	player_enter(p, PLAYER_FAILED);
 	drop_taken(p);
 	predicate_free(p->stop_when);
 	uv_close((uv_handle_t *)&p->read, on_closed);
@@ -348,8 +356,7 @@ void player_close(struct player *p)
 
 static void run(struct player *p)
 {
-	p->state = PLAYER_RUNNING;
-	replay_clock_start(&p->clock, clock_mono_ns(&clock_system));
+	player_enter(p, PLAYER_RUNNING);
 	arm(p);
 }
 
@@ -434,7 +441,7 @@ void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns)
 	if (runs)
 		run(p);
 	else if (ended)
-		p->state = PLAYER_PAUSED;
+		player_enter(p, PLAYER_PAUSED);
 }
 
 void player_set_speed(struct player *p, double speed)
@@ -486,7 +493,7 @@ enum player_state player_state(const struct player *p)
 
 bool player_is_held(const struct player *p)
 {
-	return p->director && p->director->hold(p->director_context);
+	return p->director && p->director->is_holding(p->director_context);
 }
 
 double player_speed(const struct player *p)

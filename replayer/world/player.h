@@ -8,7 +8,10 @@
  *                                 |  v
  *                                PAUSED
  *
- * Behind the end the clock goes on, unless it is paused or was; a move from there runs or pauses accordingly.
+ *
+ * Any state becomes FAILED when the tape cannot be read, and when the player is closed.
+ *
+ * After the end the clock goes on, unless it is paused or was; a move from there runs or pauses accordingly.
  * One timerfd on the monotonic clock, always set to the absolute time of the next item. With speed max there
  * is nothing to wait for but the listeners: the player goes on when `ready` says so, in small batches, so
  * that sockets have their turn in between.
@@ -48,8 +51,10 @@ struct player_director {
 	/* A time has come that `next` told, or the player was nudged, or the tape has ended. */
 	void (*tick)(void *context);
 	void (*next)(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns);
+	/* Ends what is over by now; before the clock is asked to stand still or to go on. */
+	void (*settle)(void *context);
 	/* Whether the clock has to stand still for now. */
-	bool (*hold)(void *context);
+	bool (*is_holding)(const void *context);
 };
 
 struct player;

@@ -7,10 +7,10 @@
 /* Whether a program wrote an object of the change's name: the tape's are then hidden for good. */
 bool world_hides(const struct collection *in, const struct change *c);
 
-/* Gives the change a version above those that writes took, if it has none. Returns what is then in *c. */
 /* The tape has something to say about an object of which absorbed writes left something. */
 void world_forget(struct world *w, struct collection *in, struct slice namespace, struct slice name);
 
+/* Gives the change a version above those that writes took, if it has none. Returns what is then in *c. */
 struct change *world_move_up(struct world *w, struct collection *in, struct change **c);
 
 /* After a seek: puts what was written over the state of the tape. Versions go on above all that were ever

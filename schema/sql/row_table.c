@@ -51,6 +51,67 @@ void put_time(struct row_store *sink, int64_t time_ns)
 	put_string(sink, time_format(text, time_ns));
 }
 
+static const struct tape_stream no_stream = {0, 0, "", "", ""};
+static const struct tape_resource no_resource = {0, "", "", "", "", false};
+
+/* Numbers that SQL cannot have are no numbers of a tape: ids, counts and bytes are far below 2^63. */
+static int64_t number_at(const void *at, enum row_type type)
+{
+	switch (type) {
+	case ROW_BOOL: return *(const bool *)at;
+	case ROW_INT: return *(const int *)at;
+	case ROW_U32: return *(const uint32_t *)at;
+	case ROW_U64: return (int64_t) * (const uint64_t *)at;
+	default: return *(const int64_t *)at;
+	}
+}
+
+static void put_number(struct row_store *store, enum row_form form, int64_t value)
+{
+	if (form == ROW_TIME)
+		put_time(store, value);
+	else if ((form == ROW_OR_NULL && value == -1) || (form == ROW_NOT_ZERO && value == 0))
+		put_string(store, NULL);
+	else
+		put_integer(store, value);
+}
+
+static void put_column(struct row_store *store, const struct row_column *c, const struct row *row)
+{
+	const char *at = (const char *)row->parts[c->part] + c->offset;
+
+	if (c->put)
+		c->put(store, row);
+	else if (c->type == ROW_STRING)
+		put_string(store, *(const char *const *)at);
+	else if (c->type != ROW_SLICE)
+		put_number(store, c->form, number_at(at, c->type));
+	else if (c->form == ROW_OR_NULL)
+		put_optional(store, *(const struct slice *)at);
+	else
+		put_slice(store, *(const struct slice *)at);
+}
+
+void row_sink_put(struct row_sink *sink, const void *row, const struct tape_stream *stream, uint32_t resource)
+{
+	const struct tape_resource *r = tape_resource_by_id(sink->tape, resource);
+	const struct row parts = {{row, stream ? stream : &no_stream, r ? r : &no_resource}};
+
+	for (unsigned i = 0; i < sink->detail->column_count; i++)
+		put_column(sink->store, &sink->detail->columns[i], &parts);
+}
+
+char *row_table_declare(const struct table_kind *kind)
+{
+	const struct row_detail *detail = kind->detail;
+	char *sql = sqlite3_mprintf("");
+
+	for (unsigned i = 0; i < detail->column_count && sql; i++)
+		sql = sqlite3_mprintf("%z%s%s %s", sql, i ? ", " : "", detail->columns[i].name,
+			detail->columns[i].sql_type);
+	return sql;
+}
+
 void row_table_drop_cache(struct table *t)
 {
 	row_store_free(t->cache);
@@ -72,7 +133,7 @@ static int load(struct table *t, struct err *err)
 		return 0;
 	row_table_drop_cache(t);
 	store = row_store_new(detail_of(t)->column_count);
-	code = detail_of(t)->fill(t->handle->tape, store, err);
+	code = detail_of(t)->fill(t->handle->tape, &(struct row_sink){t->handle->tape, store, detail_of(t)}, err);
 	if (code >= 0) {
 		code = row_store_finish(store, err);
 		if (code)

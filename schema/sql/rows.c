@@ -9,203 +9,199 @@
 #include "schema/sql/row_table.h"
 #include "schema/tape/coverage.h"
 
-static const struct tape_stream no_stream = {0, 0, "", "", ""};
-static const struct tape_resource no_resource = {0, "", "", "", "", false};
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-static const struct tape_stream *stream_of(struct tape *t, uint32_t id)
+#define OF_STREAM(member)   ROW_MEMBER(ROW_STREAM, struct tape_stream, member)
+#define OF_RESOURCE(member) ROW_MEMBER(ROW_RESOURCE, struct tape_resource, member)
+/* clang-format off */
+#define RESOURCE_COLUMNS \
+	{"apigroup", "TEXT", OF_RESOURCE(apigroup)}, \
+	{"version", "TEXT", OF_RESOURCE(version)}, \
+	{"resource", "TEXT", OF_RESOURCE(resource)}
+/* clang-format on */
+
+/* What a row of `stream` is about. */
+static void put_row_of_stream(struct row_sink *sink, const void *row, uint32_t stream)
 {
-	const struct tape_stream *s = tape_stream_by_id(t, id);
+	const struct tape_stream *s = tape_stream_by_id(sink->tape, stream);
 
-	return s ? s : &no_stream;
+	row_sink_put(sink, row, s, s ? s->resource : 0);
 }
-
-static void put_resource(struct row_store *sink, struct tape *t, uint32_t id)
-{
-	const struct tape_resource *r = tape_resource_by_id(t, id);
-
-	r = r ? r : &no_resource;
-	put_string(sink, r->apigroup);
-	put_string(sink, r->version);
-	put_string(sink, r->resource);
-}
-
-struct walk {
-	struct tape *tape;
-	struct row_store *sink;
-};
 
 /* ---- streams ---- */
 
-static int fill_streams(struct tape *t, struct row_store *sink, struct err *err)
+static int fill_streams(struct tape *t, struct row_sink *sink, struct err *err)
 {
 	const struct tape_stream *s;
 
 	(void)err;
-	for (size_t i = 0; (s = tape_stream_at(t, i)); i++) {
-		const struct tape_resource *r = tape_resource_by_id(t, s->resource);
-
-		r = r ? r : &no_resource;
-		put_integer(sink, s->id);
-		put_resource(sink, t, s->resource);
-		put_string(sink, r->kind);
-		put_integer(sink, r->namespaced);
-		put_string(sink, s->namespace);
-		put_string(sink, s->label_selector);
-		put_string(sink, s->field_selector);
-	}
+	for (size_t i = 0; (s = tape_stream_at(t, i)); i++)
+		row_sink_put(sink, s, s, s->resource);
 	return 0;
 }
+
+static const struct row_column stream_columns[] = {
+	{"stream", "INTEGER", OF_STREAM(id)},
+	RESOURCE_COLUMNS,
+	{"kind", "TEXT", OF_RESOURCE(kind)},
+	{"namespaced", "INTEGER", OF_RESOURCE(namespaced)},
+	{"namespace", "TEXT", OF_STREAM(namespace)},
+	{"label_selector", "TEXT", OF_STREAM(label_selector)},
+	{"field_selector", "TEXT", OF_STREAM(field_selector)},
+};
 
 const struct table_kind streams_table = {
 	.name = "streams",
 	.summary = "what was followed: a resource in one namespace or all, with selectors",
-	.columns = "stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, kind TEXT, "
-		   "namespaced INTEGER, namespace TEXT, label_selector TEXT, field_selector TEXT",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){9, fill_streams, NULL},
+	.detail = &(const struct row_detail){stream_columns, COUNT_OF(stream_columns), fill_streams, NULL},
 };
 
 /* ---- connections ---- */
 
-static void put_connection_request(struct walk *w, const struct tape_connection *c)
+static const struct tape_connection *connection_of(const struct row *row)
 {
-	put_integer(w->sink, (int64_t)c->id);
-	put_known(w->sink, c->stream ? (int64_t)c->stream : -1);
-	put_resource(w->sink, w->tape, stream_of(w->tape, c->stream)->resource);
-	put_string(w->sink, c->purpose);
-	put_string(w->sink, c->target);
-	put_string(w->sink, c->server);
-	put_string(w->sink, c->http_version);
-	put_integer(w->sink, c->tls);
-	put_string(w->sink, c->start_rv);
-	put_known(w->sink, c->timeout_seconds);
+	return row->parts[ROW_ITSELF];
 }
 
-static void put_connection_times(struct walk *w, const struct tape_connection *c)
+static void put_connection_end(struct row_store *store, const struct row *row)
 {
-	put_time(w->sink, c->begin_ns);
+	const struct tape_connection *c = connection_of(row);
+
 	if (c->duration_ns >= 0)
-		put_time(w->sink, time_add(c->begin_ns, c->duration_ns));
+		put_time(store, time_add(c->begin_ns, c->duration_ns));
 	else
-		put_string(w->sink, NULL);
-	put_integer(w->sink, c->begin_ns);
-	put_known(w->sink, c->first_byte_after_ns);
-	put_known(w->sink, c->duration_ns);
+		put_string(store, NULL);
 }
 
-static void put_connection_end(struct walk *w, const struct tape_connection *c)
-{
-	put_string(w->sink, c->end_reason);
-	put_known(w->sink, c->http_status);
-	put_known(w->sink, c->retry_after_s);
-	put_known(w->sink, c->curl_code);
-	put_known(w->sink, c->os_errno);
-	put_known(w->sink, c->h2_error);
-	put_string(w->sink, c->error_status);
-	put_string(w->sink, c->content_type);
-	put_string(w->sink, c->audit_id);
-	put_string(w->sink, c->server_date);
-	put_string(w->sink, c->next_action);
-	put_known(w->sink, c->next_delay_ns);
-}
-
-static void put_connection_counts(struct walk *w, const struct tape_connection *c)
-{
-	put_integer(w->sink, (int64_t)c->events);
-	put_integer(w->sink, (int64_t)c->bookmarks);
-	put_integer(w->sink, (int64_t)c->bytes);
-	put_known(w->sink, c->first_seq ? (int64_t)c->first_seq : -1);
-	put_known(w->sink, c->last_seq ? (int64_t)c->last_seq : -1);
-	put_string(w->sink, c->last_rv);
-	put_optional(w->sink, c->tail);
-}
+#define OF_CONNECTION(member) ROW_MEMBER(ROW_ITSELF, struct tape_connection, member)
+static const struct row_column connection_columns[] = {
+	{"connection", "INTEGER", OF_CONNECTION(id)},
+	{"stream", "INTEGER", ROW_NOT_ZERO, OF_CONNECTION(stream)},
+	RESOURCE_COLUMNS,
+	{"purpose", "TEXT", OF_CONNECTION(purpose)},
+	{"target", "TEXT", OF_CONNECTION(target)},
+	{"server", "TEXT", OF_CONNECTION(server)},
+	{"http_version", "TEXT", OF_CONNECTION(http_version)},
+	{"tls", "INTEGER", OF_CONNECTION(tls)},
+	{"start_rv", SQL_RV, OF_CONNECTION(start_rv)},
+	{"timeout_seconds", "INTEGER", ROW_OR_NULL, OF_CONNECTION(timeout_seconds)},
+	{"begin", SQL_TIME, ROW_TIME, OF_CONNECTION(begin_ns)},
+	{"end", SQL_TIME, .put = put_connection_end},
+	{"begin_ns", "INTEGER", OF_CONNECTION(begin_ns)},
+	{"first_byte_after_ns", "INTEGER", ROW_OR_NULL, OF_CONNECTION(first_byte_after_ns)},
+	{"duration_ns", "INTEGER", ROW_OR_NULL, OF_CONNECTION(duration_ns)},
+	{"end_reason", "TEXT", OF_CONNECTION(end_reason)},
+	{"http_status", "INTEGER", ROW_OR_NULL, OF_CONNECTION(http_status)},
+	{"retry_after_s", "INTEGER", ROW_OR_NULL, OF_CONNECTION(retry_after_s)},
+	{"curl_code", "INTEGER", ROW_OR_NULL, OF_CONNECTION(curl_code)},
+	{"os_errno", "INTEGER", ROW_OR_NULL, OF_CONNECTION(os_errno)},
+	{"h2_error", "INTEGER", ROW_OR_NULL, OF_CONNECTION(h2_error)},
+	{"error_status", "TEXT", OF_CONNECTION(error_status)},
+	{"content_type", "TEXT", OF_CONNECTION(content_type)},
+	{"audit_id", "TEXT", OF_CONNECTION(audit_id)},
+	{"server_date", "TEXT", OF_CONNECTION(server_date)},
+	{"next_action", "TEXT", OF_CONNECTION(next_action)},
+	{"next_delay_ns", "INTEGER", ROW_OR_NULL, OF_CONNECTION(next_delay_ns)},
+	{"events", "INTEGER", OF_CONNECTION(events)},
+	{"bookmarks", "INTEGER", OF_CONNECTION(bookmarks)},
+	{"bytes", "INTEGER", OF_CONNECTION(bytes)},
+	{"first_seq", "INTEGER", ROW_NOT_ZERO, OF_CONNECTION(first_seq)},
+	{"last_seq", "INTEGER", ROW_NOT_ZERO, OF_CONNECTION(last_seq)},
+	{"last_rv", SQL_RV, OF_CONNECTION(last_rv)},
+	{"tail", "TEXT", ROW_OR_NULL, OF_CONNECTION(tail)},
+};
 
 static int each_connection(void *context, const struct tape_connection *c)
 {
-	put_connection_request(context, c);
-	put_connection_times(context, c);
-	put_connection_end(context, c);
-	put_connection_counts(context, c);
+	put_row_of_stream(context, c, c->stream);
 	return 0;
 }
 
-static int fill_connections(struct tape *t, struct row_store *sink, struct err *err)
+static int fill_connections(struct tape *t, struct row_sink *sink, struct err *err)
 {
-	return tape_each_connection(t, each_connection, &(struct walk){t, sink}, err);
+	return tape_each_connection(t, each_connection, sink, err);
 }
 
 const struct table_kind connections_table = {
 	.name = "connections",
 	.summary = "one row for each HTTP request of the recorder: how it went, how it ended",
-	.columns =
-		"connection INTEGER, stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, "
-		"purpose TEXT, target TEXT, server TEXT, http_version TEXT, tls INTEGER, start_rv TEXT COLLATE kubetape_rv, "
-		"timeout_seconds INTEGER, "
-		"begin TEXT COLLATE kubetape_time, end TEXT COLLATE kubetape_time, begin_ns INTEGER, "
-		"first_byte_after_ns INTEGER, duration_ns INTEGER, "
-		"end_reason TEXT, http_status INTEGER, retry_after_s INTEGER, curl_code INTEGER, "
-		"os_errno INTEGER, h2_error INTEGER, error_status TEXT, content_type TEXT, "
-		"audit_id TEXT, server_date TEXT, next_action TEXT, next_delay_ns INTEGER, "
-		"events INTEGER, bookmarks INTEGER, bytes INTEGER, first_seq INTEGER, last_seq INTEGER, "
-		"last_rv TEXT COLLATE kubetape_rv, tail TEXT",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){36, fill_connections, NULL},
+	.detail =
+		&(const struct row_detail){
+			connection_columns, COUNT_OF(connection_columns), fill_connections, NULL},
 };
 
 /* ---- gaps ---- */
+
+static const struct tape_gap *gap_of(const struct row *row)
+{
+	return row->parts[ROW_ITSELF];
+}
 
 static bool is_open(const struct tape_gap *g)
 {
 	return strcmp(g->how_ended, "open") == 0;
 }
 
-static void put_gap_interval(struct walk *w, const struct tape_gap *g)
+static void put_gap_end(struct row_store *store, const struct row *row)
 {
-	const struct tape_stream *s = stream_of(w->tape, g->stream);
-
-	put_known(w->sink, g->id ? (int64_t)g->id : -1);
-	put_integer(w->sink, g->stream);
-	put_resource(w->sink, w->tape, s->resource);
-	put_string(w->sink, s->namespace);
-	put_time(w->sink, g->begin_ns);
-	if (is_open(g))
-		put_string(w->sink, NULL);
+	if (is_open(gap_of(row)))
+		put_string(store, NULL);
 	else
-		put_time(w->sink, g->end_ns);
-	put_string(w->sink, g->reason);
-	put_string(w->sink, g->how_ended);
-	put_integer(w->sink, g->begin_ns);
-	put_known(w->sink, is_open(g) ? -1 : g->end_ns);
-	put_known(w->sink, g->duration_ns);
+		put_time(store, gap_of(row)->end_ns);
 }
+
+static void put_gap_end_ns(struct row_store *store, const struct row *row)
+{
+	put_known(store, is_open(gap_of(row)) ? -1 : gap_of(row)->end_ns);
+}
+
+static void put_gap_end_seq(struct row_store *store, const struct row *row)
+{
+	put_known(store, is_open(gap_of(row)) ? -1 : (int64_t)gap_of(row)->end_seq);
+}
+
+#define OF_GAP(member) ROW_MEMBER(ROW_ITSELF, struct tape_gap, member)
+static const struct row_column gap_columns[] = {
+	{"gap", "INTEGER", ROW_NOT_ZERO, OF_GAP(id)},
+	{"stream", "INTEGER", OF_GAP(stream)},
+	RESOURCE_COLUMNS,
+	{"namespace", "TEXT", OF_STREAM(namespace)},
+	{"begin", SQL_TIME, ROW_TIME, OF_GAP(begin_ns)},
+	{"end", SQL_TIME, .put = put_gap_end},
+	{"reason", "TEXT", OF_GAP(reason)},
+	{"how_ended", "TEXT", OF_GAP(how_ended)},
+	{"begin_ns", "INTEGER", OF_GAP(begin_ns)},
+	{"end_ns", "INTEGER", .put = put_gap_end_ns},
+	{"duration_ns", "INTEGER", ROW_OR_NULL, OF_GAP(duration_ns)},
+	{"begin_seq", "INTEGER", OF_GAP(begin_seq)},
+	{"end_seq", "INTEGER", .put = put_gap_end_seq},
+	{"from_rv", SQL_RV, OF_GAP(from_rv)},
+	{"to_rv", SQL_RV, OF_GAP(to_rv)},
+	{"connection_before", "INTEGER", ROW_NOT_ZERO, OF_GAP(connection_before)},
+	{"connection_after", "INTEGER", ROW_NOT_ZERO, OF_GAP(connection_after)},
+	{"modified", "INTEGER", OF_GAP(modified)},
+	{"added", "INTEGER", OF_GAP(added)},
+	{"deleted", "INTEGER", OF_GAP(deleted)},
+	{"recreated", "INTEGER", OF_GAP(recreated)},
+	{"unchanged", "INTEGER", OF_GAP(unchanged)},
+};
 
 static int each_gap(void *context, const struct tape_gap *g)
 {
-	struct walk *w = context;
-
-	put_gap_interval(w, g);
-	put_integer(w->sink, (int64_t)g->begin_seq);
-	put_known(w->sink, is_open(g) ? -1 : (int64_t)g->end_seq);
-	put_string(w->sink, g->from_rv);
-	put_string(w->sink, g->to_rv);
-	put_known(w->sink, g->connection_before ? (int64_t)g->connection_before : -1);
-	put_known(w->sink, g->connection_after ? (int64_t)g->connection_after : -1);
-	put_integer(w->sink, (int64_t)g->modified);
-	put_integer(w->sink, (int64_t)g->added);
-	put_integer(w->sink, (int64_t)g->deleted);
-	put_integer(w->sink, (int64_t)g->recreated);
-	put_integer(w->sink, (int64_t)g->unchanged);
+	put_row_of_stream(context, g, g->stream);
 	return 0;
 }
 
-static int fill_gaps(struct tape *t, struct row_store *sink, struct err *err)
+static int fill_gaps(struct tape *t, struct row_sink *sink, struct err *err)
 {
 	struct coverage *c;
 	int rc = coverage_load(t, &c, err);
 
 	if (rc)
 		return rc;
-	rc = coverage_each_gap(c, t, each_gap, &(struct walk){t, sink}, err);
+	rc = coverage_each_gap(c, t, each_gap, sink, err);
 	coverage_free(c);
 	return rc;
 }
@@ -213,65 +209,68 @@ static int fill_gaps(struct tape *t, struct row_store *sink, struct err *err)
 const struct table_kind gaps_table = {
 	.name = "gaps",
 	.summary = "intervals in which a stream was not watched: why they began, how they ended",
-	.columns =
-		"gap INTEGER, stream INTEGER, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
-		"begin TEXT COLLATE kubetape_time, end TEXT COLLATE kubetape_time, reason TEXT, "
-		"how_ended TEXT, begin_ns INTEGER, end_ns INTEGER, duration_ns INTEGER, "
-		"begin_seq INTEGER, end_seq INTEGER, from_rv TEXT COLLATE kubetape_rv, to_rv TEXT COLLATE kubetape_rv, connection_before INTEGER, "
-		"connection_after INTEGER, modified INTEGER, added INTEGER, deleted INTEGER, "
-		"recreated INTEGER, unchanged INTEGER",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){24, fill_gaps, NULL},
+	.detail = &(const struct row_detail){gap_columns, COUNT_OF(gap_columns), fill_gaps, NULL},
 };
 
 /* ---- missed ---- */
 
+#define OF_MISSED(member) ROW_MEMBER(ROW_ITSELF, struct tape_missed, member)
+static const struct row_column missed_columns[] = {
+	{"gap", "INTEGER", OF_MISSED(gap)},
+	{"change", "TEXT", OF_MISSED(change)},
+	RESOURCE_COLUMNS,
+	{"namespace", "TEXT", OF_MISSED(namespace)},
+	{"name", "TEXT", OF_MISSED(name)},
+	{"uid", "TEXT", OF_MISSED(uid)},
+	{"old_uid", "TEXT", ROW_OR_NULL, OF_MISSED(old_uid)},
+	{"rv", SQL_RV, ROW_OR_NULL, OF_MISSED(rv)},
+	{"old_rv", SQL_RV, ROW_OR_NULL, OF_MISSED(old_rv)},
+};
+
 static int each_missed(void *context, const struct tape_missed *m)
 {
-	struct walk *w = context;
-
-	put_integer(w->sink, (int64_t)m->gap);
-	put_string(w->sink, m->change);
-	put_resource(w->sink, w->tape, m->resource);
-	put_slice(w->sink, m->namespace);
-	put_slice(w->sink, m->name);
-	put_slice(w->sink, m->uid);
-	put_optional(w->sink, m->old_uid);
-	put_optional(w->sink, m->rv);
-	put_optional(w->sink, m->old_rv);
+	row_sink_put(context, m, NULL, m->resource);
 	return 0;
 }
 
-static int fill_missed(struct tape *t, struct row_store *sink, struct err *err)
+static int fill_missed(struct tape *t, struct row_sink *sink, struct err *err)
 {
-	return tape_each_missed(t, each_missed, &(struct walk){t, sink}, err);
+	return tape_each_missed(t, each_missed, sink, err);
 }
 
 const struct table_kind missed_table = {
 	.name = "missed",
 	.summary = "what a gap hid: modified, added, deleted, recreated",
-	.columns =
-		"gap INTEGER, change TEXT, apigroup TEXT, version TEXT, resource TEXT, namespace TEXT, "
-		"name TEXT, uid TEXT, old_uid TEXT, rv TEXT COLLATE kubetape_rv, old_rv TEXT COLLATE kubetape_rv",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){11, fill_missed, NULL},
+	.detail = &(const struct row_detail){missed_columns, COUNT_OF(missed_columns), fill_missed, NULL},
 };
 
 /* ---- marks and bookmarks ---- */
 
+static void put_mark_kind(struct row_store *store, const struct row *row)
+{
+	const struct tape_mark *m = row->parts[ROW_ITSELF];
+
+	put_string(store, mark_kind_name(m->kind));
+}
+
+#define OF_MARK(member) ROW_MEMBER(ROW_ITSELF, struct tape_mark, member)
+static const struct row_column mark_columns[] = {
+	{"after_seq", "INTEGER", OF_MARK(after_seq)},
+	{"time", SQL_TIME, ROW_TIME, OF_MARK(time_ns)},
+	{"time_ns", "INTEGER", OF_MARK(time_ns)},
+	{"kind", "TEXT", .put = put_mark_kind},
+	{"stream", "INTEGER", OF_MARK(stream)},
+	RESOURCE_COLUMNS,
+	{"connection", "INTEGER", ROW_NOT_ZERO, OF_MARK(connection)},
+	{"rv", SQL_RV, OF_MARK(rv)},
+	{"object", "TEXT", ROW_OR_NULL, OF_MARK(object)},
+};
+
 static int each_mark(void *context, const struct tape_mark *m)
 {
-	struct walk *w = context;
-
-	put_integer(w->sink, (int64_t)m->after_seq);
-	put_time(w->sink, m->time_ns);
-	put_integer(w->sink, m->time_ns);
-	put_string(w->sink, mark_kind_name(m->kind));
-	put_integer(w->sink, m->stream);
-	put_resource(w->sink, w->tape, stream_of(w->tape, m->stream)->resource);
-	put_known(w->sink, m->connection ? (int64_t)m->connection : -1);
-	put_slice(w->sink, m->rv);
-	put_optional(w->sink, m->object);
+	put_row_of_stream(context, m, m->stream);
 	return 0;
 }
 
@@ -282,52 +281,56 @@ static int each_bookmark(void *context, const struct tape_mark *m)
 	return is_bookmark ? each_mark(context, m) : 0;
 }
 
-static int fill_marks(struct tape *t, struct row_store *sink, struct err *err)
+static int fill_marks(struct tape *t, struct row_sink *sink, struct err *err)
 {
-	return tape_each_mark(t, each_mark, &(struct walk){t, sink}, err);
+	return tape_each_mark(t, each_mark, sink, err);
 }
 
-static int fill_bookmarks(struct tape *t, struct row_store *sink, struct err *err)
+static int fill_bookmarks(struct tape *t, struct row_sink *sink, struct err *err)
 {
-	return tape_each_mark(t, each_bookmark, &(struct walk){t, sink}, err);
+	return tape_each_mark(t, each_bookmark, sink, err);
 }
-
-#define MARK_COLUMNS                                                                                         \
-	"after_seq INTEGER, time TEXT COLLATE kubetape_time, time_ns INTEGER, kind TEXT, stream INTEGER, "   \
-	"apigroup TEXT, version TEXT, resource TEXT, connection INTEGER, rv TEXT COLLATE kubetape_rv, object TEXT"
 
 const struct table_kind marks_table = {
 	.name = "marks",
 	.summary = "what the server said beside objects: list complete, bookmark, ERROR",
-	.columns = MARK_COLUMNS,
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){11, fill_marks, NULL},
+	.detail = &(const struct row_detail){mark_columns, COUNT_OF(mark_columns), fill_marks, NULL},
 };
 
 const struct table_kind bookmarks_table = {
 	.name = "bookmarks",
 	.summary = "the bookmarks among the marks",
-	.columns = MARK_COLUMNS,
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){11, fill_bookmarks, NULL},
+	.detail = &(const struct row_detail){mark_columns, COUNT_OF(mark_columns), fill_bookmarks, NULL},
 };
 
 /* ---- documents ---- */
 
+static void put_body(struct row_store *store, const struct row *row)
+{
+	const struct tape_document *d = row->parts[ROW_ITSELF];
+
+	put_later(store, d->segment, d->id);
+}
+
+#define OF_DOCUMENT(member) ROW_MEMBER(ROW_ITSELF, struct tape_document, member)
+static const struct row_column document_columns[] = {
+	{"after_seq", "INTEGER", OF_DOCUMENT(after_seq)},
+	{"time", SQL_TIME, ROW_TIME, OF_DOCUMENT(time_ns)},
+	{"time_ns", "INTEGER", OF_DOCUMENT(time_ns)},
+	{"path", "TEXT", OF_DOCUMENT(path)},
+	{"variant", "TEXT", OF_DOCUMENT(variant)},
+	{"http_status", "INTEGER", OF_DOCUMENT(http_status)},
+	{"content_type", "TEXT", OF_DOCUMENT(content_type)},
+	{"etag", "TEXT", OF_DOCUMENT(etag)},
+	{"bytes", "INTEGER", OF_DOCUMENT(raw_bytes)},
+	{"body", "TEXT", .put = put_body},
+};
+
 static int each_document(void *context, const struct tape_document *d)
 {
-	struct row_store *sink = ((struct walk *)context)->sink;
-
-	put_integer(sink, (int64_t)d->after_seq);
-	put_time(sink, d->time_ns);
-	put_integer(sink, d->time_ns);
-	put_string(sink, d->path);
-	put_string(sink, d->variant);
-	put_integer(sink, d->http_status);
-	put_string(sink, d->content_type);
-	put_string(sink, d->etag);
-	put_integer(sink, d->raw_bytes);
-	put_later(sink, d->segment, d->id);
+	row_sink_put(context, d, NULL, 0);
 	return 0;
 }
 
@@ -336,62 +339,79 @@ static int fetch_body(struct tape *t, uint32_t segment, int64_t id, struct buf *
 	return tape_document_body(t, segment, id, to, err);
 }
 
-static int fill_documents(struct tape *t, struct row_store *sink, struct err *err)
+static int fill_documents(struct tape *t, struct row_sink *sink, struct err *err)
 {
-	return tape_each_document(t, each_document, &(struct walk){t, sink}, err);
+	return tape_each_document(t, each_document, sink, err);
 }
 
 const struct table_kind documents_table = {
 	.name = "documents",
 	.summary = "what the server said of itself: discovery, version, OpenAPI",
-	.columns =
-		"after_seq INTEGER, time TEXT COLLATE kubetape_time, time_ns INTEGER, path TEXT, "
-		"variant TEXT, http_status INTEGER, content_type TEXT, etag TEXT, bytes INTEGER, body TEXT",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){10, fill_documents, fetch_body},
+	.detail =
+		&(const struct row_detail){
+			document_columns, COUNT_OF(document_columns), fill_documents, fetch_body},
 };
 
 /* ---- segments ---- */
 
+/* Of the events of a segment, if it has any. */
+static void put_if_events(struct row_store *store, const struct row *row, int64_t time_ns)
+{
+	const struct tape_segment_info *s = row->parts[ROW_ITSELF];
+
+	if (s->events)
+		put_time(store, time_ns);
+	else
+		put_string(store, NULL);
+}
+
+static void put_first_time(struct row_store *store, const struct row *row)
+{
+	const struct tape_segment_info *s = row->parts[ROW_ITSELF];
+
+	put_if_events(store, row, s->first_time_ns);
+}
+
+static void put_last_time(struct row_store *store, const struct row *row)
+{
+	const struct tape_segment_info *s = row->parts[ROW_ITSELF];
+
+	put_if_events(store, row, s->last_time_ns);
+}
+
+#define OF_SEGMENT(member) ROW_MEMBER(ROW_ITSELF, struct tape_segment_info, member)
+static const struct row_column segment_columns[] = {
+	{"segment", "INTEGER", OF_SEGMENT(number)},
+	{"file", "TEXT", OF_SEGMENT(file)},
+	{"sealed", "INTEGER", OF_SEGMENT(sealed)},
+	{"first_seq", "INTEGER", ROW_NOT_ZERO, OF_SEGMENT(first_seq)},
+	{"last_seq", "INTEGER", ROW_NOT_ZERO, OF_SEGMENT(last_seq)},
+	{"events", "INTEGER", OF_SEGMENT(events)},
+	{"extents", "INTEGER", OF_SEGMENT(extents)},
+	{"state_objects", "INTEGER", OF_SEGMENT(state_objects)},
+	{"first_time", SQL_TIME, .put = put_first_time},
+	{"last_time", SQL_TIME, .put = put_last_time},
+	{"raw_bytes", "INTEGER", OF_SEGMENT(raw_bytes)},
+	{"disk_bytes", "INTEGER", OF_SEGMENT(disk_bytes)},
+	{"program", "TEXT", OF_SEGMENT(program)},
+	{"previous_digest", "TEXT", OF_SEGMENT(previous_digest)},
+};
+
 static int each_segment(void *context, const struct tape_segment_info *s)
 {
-	struct row_store *sink = ((struct walk *)context)->sink;
-	bool empty = s->events == 0;
-
-	put_integer(sink, s->number);
-	put_string(sink, s->file);
-	put_integer(sink, s->sealed);
-	put_known(sink, empty ? -1 : (int64_t)s->first_seq);
-	put_known(sink, empty ? -1 : (int64_t)s->last_seq);
-	put_integer(sink, (int64_t)s->events);
-	put_integer(sink, (int64_t)s->extents);
-	put_integer(sink, (int64_t)s->state_objects);
-	if (empty) {
-		put_string(sink, NULL);
-		put_string(sink, NULL);
-	} else {
-		put_time(sink, s->first_time_ns);
-		put_time(sink, s->last_time_ns);
-	}
-	put_integer(sink, (int64_t)s->raw_bytes);
-	put_integer(sink, (int64_t)s->disk_bytes);
-	put_string(sink, s->program);
-	put_string(sink, s->previous_digest);
+	row_sink_put(context, s, NULL, 0);
 	return 0;
 }
 
-static int fill_segments(struct tape *t, struct row_store *sink, struct err *err)
+static int fill_segments(struct tape *t, struct row_sink *sink, struct err *err)
 {
-	return tape_each_segment(t, each_segment, &(struct walk){t, sink}, err);
+	return tape_each_segment(t, each_segment, sink, err);
 }
 
 const struct table_kind segments_table = {
 	.name = "segments",
 	.summary = "the files of the tape",
-	.columns = "segment INTEGER, file TEXT, sealed INTEGER, first_seq INTEGER, last_seq INTEGER, "
-		   "events INTEGER, extents INTEGER, state_objects INTEGER, "
-		   "first_time TEXT COLLATE kubetape_time, last_time TEXT COLLATE kubetape_time, "
-		   "raw_bytes INTEGER, disk_bytes INTEGER, program TEXT, previous_digest TEXT",
 	ROW_TABLE_METHODS,
-	.detail = &(const struct row_detail){14, fill_segments, NULL},
+	.detail = &(const struct row_detail){segment_columns, COUNT_OF(segment_columns), fill_segments, NULL},
 };

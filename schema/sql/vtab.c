@@ -239,7 +239,8 @@ static void table_free(struct owned_table *t)
 
 static int declare(sqlite3 *db, const struct table_kind *kind)
 {
-	char *sql = sqlite3_mprintf("CREATE TABLE x(%s)", kind->columns);
+	char *columns = kind->columns ? sqlite3_mprintf("%s", kind->columns) : kind->declare(kind);
+	char *sql = columns ? sqlite3_mprintf("CREATE TABLE x(%z)", columns) : NULL;
 	int rc = sql ? sqlite3_declare_vtab(db, sql) : SQLITE_NOMEM;
 
 	sqlite3_free(sql);

@@ -52,7 +52,8 @@ struct scan {
 struct table_kind {
 	const char *name;
 	const char *summary; /* what a row is, for people */
-	const char *columns; /* as between the brackets of CREATE TABLE */
+	const char *columns; /* as between the brackets of CREATE TABLE; or NULL, and declare gives them */
+	char *(*declare)(const struct table_kind *kind); /* to be freed by sqlite3_free */
 	size_t scan_bytes;
 	/* Fills SQLite's answer (xBestIndex). SQLITE_OK, or SQLITE_CONSTRAINT for "not with these". */
 	int (*plan)(struct table *t, sqlite3_index_info *info, struct err *err);

@@ -262,6 +262,12 @@ START_TEST(stale_list__shows_the_older_state_for_as_long_as_it_is_said)
 }
 END_TEST
 
+static bool is_holding(struct play *p)
+{
+	faults_settle(p->f, &p->now);
+	return faults_is_holding(p->f, &p->now);
+}
+
 START_TEST(hold__waits_for_the_watches_that_were_ended)
 {
 	struct play p = play("{'rules':[{'when':{'at':'5'},'what':'end','hold':'30s'}]}");
@@ -270,17 +276,17 @@ START_TEST(hold__waits_for_the_watches_that_were_ended)
 
 	watch(&p, &a, &pods, "x");
 	watch(&p, &b, &nodes, "x");
-	ck_assert(!faults_hold(p.f, &p.now));
+	ck_assert(!is_holding(&p));
 	move_to(&p, 5);
 	firing = expect(&p, FAULT_BEGINS, "rule 1");
 	ck_assert(fault_hits(p.f, &firing, &a));
 	ck_assert(fault_hits(p.f, &firing, &b));
-	ck_assert(faults_hold(p.f, &p.now));
+	ck_assert(is_holding(&p));
 	watch(&p, &a, &pods, "x");
 	watch(&p, &other, &nodes, "somebody else");
-	ck_assert(faults_hold(p.f, &p.now));
+	ck_assert(is_holding(&p));
 	watch(&p, &b, &nodes, "x");
-	ck_assert(!faults_hold(p.f, &p.now));
+	ck_assert(!is_holding(&p));
 	faults_free(p.f);
 }
 END_TEST
@@ -297,15 +303,15 @@ START_TEST(hold__of_a_cut_begins_when_the_frame_was_cut)
 	firing = expect(&p, FAULT_BEGINS, "rule 1");
 	ck_assert(fault_hits(p.f, &firing, &a));
 	ck_assert(fault_hits(p.f, &firing, &leaves));
-	ck_assert(!faults_hold(p.f, &p.now));
+	ck_assert(!is_holding(&p));
 	fault_stream_close(p.f, &leaves);
 	move_to(&p, 500);
-	ck_assert(!faults_hold(p.f, &p.now));
+	ck_assert(!is_holding(&p));
 	a.was_cut = true;
 	fault_stream_close(p.f, &a);
-	ck_assert(faults_hold(p.f, &p.now));
+	ck_assert(is_holding(&p));
 	watch(&p, &a, &pods, "x");
-	ck_assert(!faults_hold(p.f, &p.now));
+	ck_assert(!is_holding(&p));
 	faults_free(p.f);
 }
 END_TEST
@@ -324,7 +330,7 @@ START_TEST(hold__has_an_end)
 	faults_next(p.f, &tape_ns, &mono_ns);
 	ck_assert_int_eq(mono_ns, p.now.mono_ns + 30 * NS_PER_S);
 	p.now.mono_ns = mono_ns;
-	ck_assert(!faults_hold(p.f, &p.now));
+	ck_assert(!is_holding(&p));
 	faults_free(p.f);
 }
 END_TEST

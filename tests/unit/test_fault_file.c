@@ -31,7 +31,9 @@ START_TEST(file__is_read_into_rules)
 	ck_assert_str_eq(r->name, "n\u00e9");
 	ck_assert_int_eq(r->when.trigger, FAULT_AT_EVENT);
 	ck_assert_str_eq(r->when.event, "type='DELETED'");
-	ck_assert_int_eq(r->when.nth * 100 + r->when.every * 10 + r->when.moment, 321);
+	ck_assert_int_eq(r->when.nth, 3);
+	ck_assert_int_eq(r->when.every, 2);
+	ck_assert_int_eq(r->when.moment, FAULT_AFTER);
 	ck_assert_uint_eq(r->where.resource.count, 2);
 	ck_assert_str_eq(r->where.resource.items[1], "nodes");
 	ck_assert_str_eq(r->where.namespace, "");
@@ -44,7 +46,8 @@ START_TEST(file__is_read_into_rules)
 	ck_assert_int_eq(r->during.retry_after_ns, 2 * NS_PER_S);
 	ck_assert_str_eq(r->during.message, "m");
 	ck_assert(r->compaction);
-	ck_assert_int_eq(r->stale_ns + r->hold_ns, 11 * NS_PER_S);
+	ck_assert_int_eq(r->stale_ns, 5 * NS_PER_S);
+	ck_assert_int_eq(r->hold_ns, 6 * NS_PER_S);
 	ck_assert_int_eq(r->times, 0);
 	ck_assert(r->probability == 0.5);
 	fault_file_release(&f);
