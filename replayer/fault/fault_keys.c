@@ -98,29 +98,38 @@ const struct fault_keys fault_where_keys = {"where", where_keys, COUNT(where_key
 const struct fault_keys fault_what_keys = {"what", what_keys, COUNT(what_keys)};
 
 const struct fault_shape fault_when_shapes[3] = {
-	{"at", "", "", false, "at a point of the tape"},
-	{"event", "nth every moment", "", false, "at an event"},
-	{"connection", "events after", "", false, "at a watch that a client opens"},
+	{"at", "", "", false, "at a point of the tape", FAULT_AT_NOTHING},
+	{"event", "nth every moment", "", false, "at an event", FAULT_AT_NOTHING},
+	{"connection", "events after", "", false, "at a watch that a client opens", FAULT_AT_NOTHING},
 };
 
 const struct fault_shape fault_what_shapes[FAULT_DO_COUNT] = {
-	{"end", "", "", false, "watches end cleanly"},
-	{"cut", "bytes", "bytes", false,
-		"some bytes of the next frame are sent, then the connection is closed"},
-	{"fin", "", "", true, "the connection is closed without the end of the body"},
-	{"rst", "", "", true, "the connection is reset"},
-	{"goaway", "", "", false, "HTTP/2: GOAWAY and close; HTTP/1.1: as fin"},
-	{"rst_stream", "code", "", false, "HTTP/2: RST_STREAM; HTTP/1.1: as rst"},
-	{"stall", "", "", true, "the connection stays open and nothing moves on it"},
-	{"error", "code reason message status", "", false, "an ERROR event, then a clean end"},
-	{"refuse", "", "", true, "nobody listens: connections are refused"},
-	{"http", "code reason message status retry_after", "code", true, "an HTTP error"},
-	{"stale_list", "by", "by", false, "lists show an older state"},
-	{"delay", "by jitter", "by", false, "frames come later, in their order"},
-	{"duplicate", "count", "", false, "frames come twice"},
-	{"reorder", "count", "", false, "frames come behind events of other resources"},
-	{"drop", "", "", false, "frames never come"},
-	{"nothing", "", "", true, "nothing by itself"},
+	[FAULT_END] = {"end", "", "", false, "watches end cleanly", FAULT_AT_WATCHES},
+	[FAULT_CUT] = {"cut", "bytes", "bytes", false,
+		"some bytes of the next frame are sent, then the connection is closed", FAULT_AT_WATCHES},
+	[FAULT_FIN] = {"fin", "", "", true,
+		"the connection is closed without the end of the body", FAULT_AT_WATCHES},
+	[FAULT_RST] = {"rst", "", "", true, "the connection is reset", FAULT_AT_WATCHES},
+	[FAULT_GOAWAY] = {"goaway", "", "", false,
+		"HTTP/2: GOAWAY and close; HTTP/1.1: as fin", FAULT_AT_WATCHES},
+	[FAULT_RST_STREAM] = {"rst_stream", "code", "", false,
+		"HTTP/2: RST_STREAM; HTTP/1.1: as rst", FAULT_AT_WATCHES},
+	[FAULT_STALL] = {"stall", "", "", true,
+		"the connection stays open and nothing moves on it", FAULT_AT_WATCHES},
+	[FAULT_ERROR] = {"error", "code reason message status", "", false,
+		"an ERROR event, then a clean end", FAULT_AT_WATCHES},
+	[FAULT_REFUSE] = {"refuse", "", "", true,
+		"nobody listens: connections are refused", FAULT_AT_REQUESTS},
+	[FAULT_HTTP] = {"http", "code reason message status retry_after", "code", true,
+		"an HTTP error", FAULT_AT_REQUESTS},
+	[FAULT_STALE_LIST] = {"stale_list", "by", "by", false, "lists show an older state", FAULT_AT_REQUESTS},
+	[FAULT_DELAY] = {"delay", "by jitter", "by", false,
+		"frames come later, in their order", FAULT_AT_FRAMES},
+	[FAULT_DUPLICATE] = {"duplicate", "count", "", false, "frames come twice", FAULT_AT_FRAMES},
+	[FAULT_REORDER] = {"reorder", "count", "", false,
+		"frames come behind events of other resources", FAULT_AT_FRAMES},
+	[FAULT_DROP] = {"drop", "", "", false, "frames never come", FAULT_AT_FRAMES},
+	[FAULT_NOTHING] = {"nothing", "", "", true, "nothing by itself", FAULT_AT_NOTHING},
 };
 
 int fault_word_index(const char *words, struct slice word)
@@ -135,6 +144,26 @@ int fault_word_index(const char *words, struct slice word)
 		at += len + (at[len] == ' ');
 	}
 	return -1;
+}
+
+static bool is_at(int act, enum fault_target target)
+{
+	return act >= 0 && act < FAULT_DO_COUNT && fault_what_shapes[act].target == target;
+}
+
+bool fault_ends_streams(int act)
+{
+	return is_at(act, FAULT_AT_WATCHES);
+}
+
+bool fault_touches_frames(int act)
+{
+	return is_at(act, FAULT_AT_FRAMES);
+}
+
+bool fault_lasts(int act)
+{
+	return is_at(act, FAULT_AT_REQUESTS) || fault_touches_frames(act);
 }
 
 const char *fault_do_word(int act)

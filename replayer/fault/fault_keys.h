@@ -42,6 +42,9 @@ struct fault_keys {
 	size_t count;
 };
 
+/* What an act is aimed at. */
+enum fault_target { FAULT_AT_NOTHING, FAULT_AT_WATCHES, FAULT_AT_REQUESTS, FAULT_AT_FRAMES };
+
 /* Of an object with several shapes: what tells the shape, and which other keys it takes. */
 struct fault_shape {
 	const char *word;     /* of "when" a key that is there, of "what" the value of "do" */
@@ -49,6 +52,7 @@ struct fault_shape {
 	const char *required; /* of those */
 	bool during;          /* of "what": may be an answer to requests */
 	const char *help;
+	enum fault_target target; /* of "what" */
 };
 
 extern const struct fault_keys fault_file_keys, fault_rule_keys, fault_when_keys, fault_where_keys,

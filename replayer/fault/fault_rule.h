@@ -14,7 +14,12 @@
 #define FAULT_UNSAID        (-1) /* as an act, before fault_rule_finish */
 #define FAULT_LENGTH_UNSAID (-1)
 
-/* What happens, in the order of the words in fault_keys.c. */
+/*
+ * What happens. To add one: a constant here; its row in fault_what_shapes (fault_keys.c), which says its word, its
+ * keys and what it is aimed at; who carries it out, in strike() of serve/fault_act.c for watches, in serve/fault_answer.c
+ * for requests, in fault_frame_action() of fault_stream.c for frames; its line in FAULTS.md, on which a test insists, and
+ * in fault-file.schema.json, which a test compares with the tables.
+ */
 enum fault_do {
 	/* to running watches */
 	FAULT_END,        /* the stream ends cleanly */
@@ -145,19 +150,10 @@ void fault_rule_release(struct fault_rule *r);
 /* Moves the rule to the end of the file; ERR_TOO_LARGE (and the rule stays the caller's) when it is full. */
 int fault_file_add(struct fault_file *f, struct fault_rule *r, struct err *err) MUST_CHECK;
 
-/* The acts by what they do. */
-static inline bool fault_ends_streams(int act)
-{
-	return act <= FAULT_ERROR;
-}
-static inline bool fault_touches_frames(int act)
-{
-	return act >= FAULT_DELAY && act <= FAULT_DROP;
-}
-static inline bool fault_lasts(int act)
-{
-	return act >= FAULT_REFUSE && act <= FAULT_DROP;
-}
+/* The acts by what they do; fault_keys.c has the table. */
+bool fault_ends_streams(int act);
+bool fault_touches_frames(int act);
+bool fault_lasts(int act); /* for as long as the rule says: on requests and frames */
 
 /* The same for a gap of the recording, of which there may be any number. */
 void fault_file_add_recorded(struct fault_file *f, struct fault_rule *r);

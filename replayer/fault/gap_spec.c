@@ -97,15 +97,16 @@ static const char *value_of(const char *word, const char *name)
 /* 1 when the word says how watches end or what requests get, 0 when it does not. */
 static int read_act(struct spec *s, const char *word)
 {
-	for (int act = 0; act <= FAULT_HTTP; act++) {
+	for (int act = 0; act < FAULT_DO_COUNT; act++) {
+		bool of_watches = fault_ends_streams(act);
 		const char *value = value_of(word, fault_do_word(act));
-		struct fault_what *what = act >= FAULT_REFUSE ? &s->rule.during : &s->rule.what;
+		struct fault_what *what = of_watches ? &s->rule.what : &s->rule.during;
 		int64_t *number = act == FAULT_CUT ? &what->bytes : &what->code;
 		bool takes = act == FAULT_CUT || act == FAULT_ERROR || act == FAULT_RST_STREAM ||
 			     act == FAULT_HTTP;
 		bool needs = act == FAULT_CUT || act == FAULT_HTTP;
 
-		if (!value)
+		if (!value || (!of_watches && act != FAULT_REFUSE && act != FAULT_HTTP))
 			continue;
 		if (what->act != FAULT_UNSAID)
 			return bad(s, word, "one such word only");

@@ -152,7 +152,7 @@ static void end_with_error(struct watch *w, const struct fault_what *what)
 
 static void strike(struct watch *w, const struct fault_what *what, uint64_t episode)
 {
-	switch (what->act) {
+	switch ((enum fault_do)what->act) {
 	case FAULT_END: watch_end(w); break;
 	case FAULT_FIN: watch_break(w, ABORT_FIN, 0); break;
 	case FAULT_RST: watch_break(w, ABORT_RST, 0); break;
@@ -160,7 +160,17 @@ static void strike(struct watch *w, const struct fault_what *what, uint64_t epis
 	case FAULT_RST_STREAM: watch_break(w, ABORT_STREAM, (uint32_t)what->code); break;
 	case FAULT_STALL: watch_freeze(w, fault_act_bit(episode)); break;
 	case FAULT_ERROR: end_with_error(w, what); break;
-	default: break;
+	/* Frames are cut where they are sent; the others are about requests and frames. */
+	case FAULT_CUT:
+	case FAULT_REFUSE:
+	case FAULT_HTTP:
+	case FAULT_STALE_LIST:
+	case FAULT_DELAY:
+	case FAULT_DUPLICATE:
+	case FAULT_REORDER:
+	case FAULT_DROP:
+	case FAULT_NOTHING:
+	case FAULT_DO_COUNT: break;
 	}
 }
 
