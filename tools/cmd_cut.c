@@ -28,7 +28,7 @@ static const struct option_row rows[] = {
 		"only objects of this namespace; may be given several times"},
 	{OPTION_TEXT, 0, "where", AT(where), "SQL",
 		"only events for which this holds, over the columns of events"},
-	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to make; it must not exist"},
+	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to make, NAME.tape, or NAME.ktape for one file; it must not exist"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };
@@ -199,8 +199,10 @@ static int cut(void *values, const struct operands *operands, struct err *err)
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct cut_values v = {0};
+	int code = command_run(self, argc, argv, &v, cut);
 
-	return command_run(self, argc, argv, &v, cut);
+	free(v.namespaces.items);
+	return code;
 }
 
 const struct command cmd_cut = {

@@ -1,6 +1,7 @@
 /* cmd_import.c: `kubetape import`: a tape made of what other programs wrote. */
 #include "schema/base/out_file.h"
 #include "schema/base/version.h"
+#include "schema/tape/new_tape.h"
 #include "tools/commands.h"
 #include "tools/import.h"
 #include "tools/kshrk_archive.h"
@@ -221,27 +222,48 @@ static int open_input(const char *name, struct err *err)
 	return fd < 0 ? err_set_errno(err, errno, "cannot open '%s'", name) : fd;
 }
 
-static int import(
-	const struct import_options *o, const char *name, struct import_counts *ret, struct err *err)
+static int import_to(const struct import_options *o, const char *tape, int fd, const char *name,
+	struct import_counts *ret, struct err *err)
 {
 	struct tape_writer_options options = {.program = "kubetape " KUBETAPE_VERSION};
 	struct outcome outcome = {0};
 	struct tape_writer *w;
+	int code = tape_writer_open(tape, &options, &w, err);
+
+	if (code)
+		return code;
+	code = copy_to(w, o, fd, name, &outcome, err);
+	if (!code)
+		code = check_outcome(&outcome, name, err);
+	code = close_tape(w, &outcome, code, err);
+	*ret = outcome.counts;
+	return code;
+}
+
+/* A tape in one file appears when it is whole. */
+static int import_to_file(const struct import_options *o, int fd, const char *name, struct import_counts *ret,
+	struct err *err)
+{
+	struct new_tape made;
+	int code = new_tape_begin(o->output, &made, err);
+
+	if (code)
+		return code;
+	return new_tape_end(&made, import_to(o, made.temporary, fd, name, ret, err), err);
+}
+
+static int import(
+	const struct import_options *o, const char *name, struct import_counts *ret, struct err *err)
+{
 	int fd = open_input(name, err), code;
 
 	if (fd < 0)
 		return fd;
 	progress_catch_signals();
-	code = tape_writer_open(o->output, &options, &w, err);
-	if (!code) {
-		code = copy_to(w, o, fd, name, &outcome, err);
-		if (!code)
-			code = check_outcome(&outcome, name, err);
-		code = close_tape(w, &outcome, code, err);
-	}
+	code = new_tape_is_file(o->output) ? import_to_file(o, fd, name, ret, err)
+					   : import_to(o, o->output, fd, name, ret, err);
 	if (fd != STDIN_FILENO)
 		close(fd);
-	*ret = outcome.counts;
 	return code;
 }
 

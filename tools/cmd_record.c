@@ -4,6 +4,7 @@
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
 #include "schema/base/version.h"
+#include "schema/tape/new_tape.h"
 #include "tools/commands.h"
 
 #include <malloc.h> /* GNU: mallopt */
@@ -106,7 +107,8 @@ static int check(const struct record_values *v, const struct operands *operands,
 {
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
-	if (out_file_refuse_stream(v->output, "a tape is a folder", err))
+	if (out_file_refuse_stream(v->output, "a tape is a folder", err) ||
+		new_tape_refuse_file(v->output, err))
 		return ERR_USAGE;
 	if (!v->all && !operands->count)
 		return err_set(err, ERR_USAGE, "nothing to record; name resources, or say '--all'");

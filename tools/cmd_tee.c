@@ -3,6 +3,7 @@
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
 #include "schema/base/version.h"
+#include "schema/tape/new_tape.h"
 #include "tools/commands.h"
 #include "tools/tee/tee.h"
 
@@ -99,7 +100,8 @@ static int check(const struct tee_values *v, const struct operands *operands, st
 {
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
-	if (out_file_refuse_stream(v->output, "a tape is a folder", err))
+	if (out_file_refuse_stream(v->output, "a tape is a folder", err) ||
+		new_tape_refuse_file(v->output, err))
 		return ERR_USAGE;
 	if (operands->child && !operands->child[0])
 		return err_set(err, ERR_USAGE, "no command behind '--'");

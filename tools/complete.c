@@ -54,14 +54,14 @@ static void offer_commands(struct completion *c)
 enum path_kind {
 	PATH_ANY,
 	PATH_DIRECTORY,
-	PATH_TAPE, /* a directory *.tape, or one on the way to it */
+	PATH_TAPE, /* a directory *.tape, a file *.ktape, or a directory on the way to them */
 };
 
-static bool ends_with_tape(const char *name)
+static bool ends_with(const char *name, const char *ending)
 {
-	size_t len = strlen(name);
+	size_t len = strlen(name), ending_len = strlen(ending);
 
-	return len > 5 && strcmp(name + len - 5, ".tape") == 0;
+	return len > ending_len && strcmp(name + len - ending_len, ending) == 0;
 }
 
 /* A name that cannot stand on a line of the answer is left out. */
@@ -84,10 +84,10 @@ static void offer_path(
 	char *path = xasprintf("%s/%s", folder, name), *candidate;
 	struct stat st;
 	bool is_directory = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-	bool goes_on = is_directory && !(kind == PATH_TAPE && ends_with_tape(name));
+	bool goes_on = is_directory && !(kind == PATH_TAPE && ends_with(name, ".tape"));
 
 	free(path);
-	if (!is_directory && kind != PATH_ANY)
+	if (!is_directory && kind != PATH_ANY && !(kind == PATH_TAPE && ends_with(name, ".ktape")))
 		return;
 	candidate = xasprintf("%s%s%s", written, name, goes_on ? "/" : "");
 	offer(c, slice_of(candidate), NULL);

@@ -17,6 +17,7 @@
 #define FORMAT_SEALED_NAME "seg-%06u.db"
 #define FORMAT_OPEN_NAME   "open-%06u.db"
 #define FORMAT_LOCK_NAME   "lock"
+#define FORMAT_FILE_ENDING ".ktape" /* of a tape that is one file: a sealed segment */
 
 /* Rows of plain tables and events are numbered without holes: none comes near these, and one more than them
  * is still a number. */

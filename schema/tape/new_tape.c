@@ -1,6 +1,8 @@
 /* new_tape.c: see new_tape.h. */
 #include "schema/tape/new_tape.h"
 
+#include "schema/base/limits.h"
+#include "schema/tape/remake_internal.h"
 #include "schema/tape/segment.h"
 
 #include <errno.h>
@@ -16,6 +18,20 @@ static void release(struct new_tape *n)
 	*n = (struct new_tape){0};
 }
 
+bool new_tape_is_file(const char *path)
+{
+	return segment_is_file_name(path);
+}
+
+int new_tape_refuse_file(const char *path, struct err *err)
+{
+	if (!segment_is_file_name(path))
+		return 0;
+	return err_set(err, ERR_USAGE,
+		"'%s' would be a tape in one file, and what is written as it comes is a folder: name it otherwise, and make one file of it with 'kubetape cut TAPE -o %s'",
+		path, path);
+}
+
 int new_tape_begin(const char *path, struct new_tape *ret, struct err *err)
 {
 	struct new_tape n = {.path = segment_tape_path(path)};
@@ -24,6 +40,7 @@ int new_tape_begin(const char *path, struct new_tape *ret, struct err *err)
 
 	for (size_t len = strlen(n.path); len > 1 && n.path[len - 1] == '/'; len--)
 		n.path[len - 1] = 0;
+	n.is_file = segment_is_file_name(n.path);
 	n.temporary = xasprintf("%s.tmp-%ld", n.path, (long)getpid());
 	if (lstat(n.path, &st) == 0)
 		failed = err_set(err, ERR_USAGE, "'%s' exists already", path);
@@ -36,11 +53,81 @@ int new_tape_begin(const char *path, struct new_tape *ret, struct err *err)
 	return failed;
 }
 
+static int name_it(const struct new_tape *n, const char *from, struct err *err)
+{
+	return rename(from, n->path)
+		       ? err_set_errno(err, errno, "cannot rename '%s' to '%s'", from, n->path)
+		       : 0;
+}
+
+/* ---- one file ---- */
+
+static bool is_one_segment(const struct segment_file *list, size_t count)
+{
+	return count == 1 && list->sealed;
+}
+
+/* The segment of a folder that has one. */
+static int name_segment(const struct new_tape *n, const char *folder, struct err *err)
+{
+	struct segment_file *list;
+	size_t count;
+	int failed = segment_list(folder, &list, &count, err);
+
+	if (failed)
+		return failed;
+	if (!is_one_segment(list, count))
+		failed = err_set(err, ERR_FAILED, "'%s' has %zu segments, expected 1", folder, count);
+	else if (segment_file_bytes(list) > LIMIT_SEGMENT_BYTES)
+		failed = err_set(err, ERR_TOO_LARGE,
+			"'%s' would have %llu bytes, and a tape in one file has at most %llu: make it a folder",
+			n->path, (unsigned long long)segment_file_bytes(list),
+			(unsigned long long)LIMIT_SEGMENT_BYTES);
+	else
+		failed = name_it(n, list->path, err);
+	segment_list_free(list, count);
+	return failed;
+}
+
+/* Several segments, or one that could not be sealed, are written anew. */
+static int join(const struct new_tape *n, struct err *err)
+{
+	const struct remake_options options = {.one_segment = true};
+	char *joined = xasprintf("%s-1", n->temporary);
+	struct remake_result result;
+	struct tape *t;
+	int failed = tape_open(n->temporary, &t, err);
+
+	if (!failed) {
+		failed = remake_into(t, joined, &options, &result, err);
+		tape_close(t);
+	}
+	if (!failed)
+		failed = name_segment(n, joined, err);
+	segment_remove_all(joined);
+	free(joined);
+	return failed;
+}
+
+static int name_file(const struct new_tape *n, struct err *err)
+{
+	struct segment_file *list;
+	size_t count;
+	bool is_one;
+	int failed = segment_list(n->temporary, &list, &count, err);
+
+	if (failed)
+		return failed;
+	is_one = is_one_segment(list, count);
+	segment_list_free(list, count);
+	return is_one ? name_segment(n, n->temporary, err) : join(n, err);
+}
+
 int new_tape_end(struct new_tape *n, int failed, struct err *err)
 {
-	if (!failed && rename(n->temporary, n->path))
-		failed = err_set_errno(err, errno, "cannot rename '%s' to '%s'", n->temporary, n->path);
-	if (failed)
+	if (!failed)
+		failed = n->is_file ? name_file(n, err) : name_it(n, n->temporary, err);
+	if (failed || n->is_file)
 		segment_remove_all(n->temporary);
 	release(n);
 	return failed;

@@ -7,15 +7,25 @@
 
 #include "schema/base/err.h"
 
+#include <stdbool.h>
+
 struct new_tape {
 	char *path;      /* that it will have */
 	char *temporary; /* an empty folder, to write it to */
+	bool is_file;    /* the folder becomes one file, by the name of the tape */
 };
+
+/* Whether a tape of that name is one file. */
+bool new_tape_is_file(const char *path);
+
+/* ERR_USAGE if it is: what is written as it comes has to be a folder, of which a crash leaves a tape. */
+int new_tape_refuse_file(const char *path, struct err *err) MUST_CHECK;
 
 /* ERR_USAGE when something has that name already. On success new_tape_end must follow. */
 int new_tape_begin(const char *path, struct new_tape *ret, struct err *err) MUST_CHECK;
 
-/* Gives the tape its name, or, after a failure, removes it and returns that code. */
+/* Gives the tape its name, or, after a failure, removes it and returns that code. What becomes one file is made
+ * one segment before, if it is several. */
 int new_tape_end(struct new_tape *n, int failed, struct err *err) MUST_CHECK;
 
 #endif

@@ -75,7 +75,7 @@ static int end_segment(struct remake *r, uint64_t *sealed_bytes, struct err *err
 	struct tape_writer_stats stats;
 
 	tape_writer_stats(r->w, &stats);
-	if (stats.disk_bytes - *sealed_bytes < SEGMENT_BYTES)
+	if (r->o->one_segment || stats.disk_bytes - *sealed_bytes < SEGMENT_BYTES)
 		return tape_writer_flush(r->w, err);
 	*sealed_bytes = stats.disk_bytes;
 	tape_writer_rotate(r->w);
@@ -146,29 +146,31 @@ static void release(struct remake *r)
 	buf_release(&r->names);
 }
 
-static int remake(struct remake *r, const char *to, struct err *err)
+int remake_into(struct tape *from, const char *folder, const struct remake_options *options,
+	struct remake_result *ret, struct err *err)
 {
-	int failed = find_range(r, err);
+	struct remake r = {.from = from, .o = options, .whole = is_whole(options)};
+	int failed = find_range(&r, err);
 
-	tape_set_cache(r->from, CACHE_BYTES);
-	buf_init(&r->names, 8 * LIMIT_NAME_BYTES);
+	tape_set_cache(from, CACHE_BYTES);
+	buf_init(&r.names, 8 * LIMIT_NAME_BYTES);
 	if (!failed)
-		failed = write_tape(r, to, err);
-	release(r);
+		failed = write_tape(&r, folder, err);
+	release(&r);
+	if (!failed)
+		*ret = r.result;
 	return failed;
 }
 
 int tape_remake(struct tape *from, const char *to, const struct remake_options *options,
 	struct remake_result *ret, struct err *err)
 {
-	struct remake r = {.from = from, .o = options, .whole = is_whole(options)};
+	struct remake_options own = *options;
 	struct new_tape made;
 	int failed = new_tape_begin(to, &made, err);
 
 	if (failed)
 		return failed;
-	failed = new_tape_end(&made, remake(&r, made.temporary, err), err);
-	if (!failed)
-		*ret = r.result;
-	return failed;
+	own.one_segment = own.one_segment || made.is_file;
+	return new_tape_end(&made, remake_into(from, made.temporary, &own, ret, err), err);
 }

@@ -55,6 +55,7 @@ struct remake_options {
 	size_t resource_count;
 	const char *const *namespaces; /* none: all, and what has none */
 	size_t namespace_count;
+	bool one_segment; /* however large it becomes */
 	struct remake_hooks hooks;
 	const char *program;
 };

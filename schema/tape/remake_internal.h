@@ -1,6 +1,7 @@
 /*
  * remake_internal.h: what remake.c (the order of things), remake_events.c, remake_streams.c (resources and
- * streams, and where the stretch begins in each), remake_rows.c, remake_gaps.c and remake_documents.c share.
+ * streams, and where the stretch begins in each), remake_rows.c, remake_gaps.c and remake_documents.c share, and
+ * what new_tape.c makes one segment of several with.
  */
 #ifndef SCHEMA_TAPE_REMAKE_INTERNAL_H
 #define SCHEMA_TAPE_REMAKE_INTERNAL_H
@@ -73,6 +74,10 @@ struct remake {
 
 /* Whether a row of that position and time counts as before the point. A NULL point is before everything. */
 bool remake_passed(const struct remake_point *p, uint64_t seq, int64_t time_ns);
+
+/* remake.c: makes the tape in a folder that is empty or not there. */
+int remake_into(struct tape *from, const char *folder, const struct remake_options *options,
+	struct remake_result *ret, struct err *err) MUST_CHECK;
 
 /* remake_streams.c */
 int remake_registry(struct remake *r, struct err *err) MUST_CHECK;

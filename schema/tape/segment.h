@@ -21,8 +21,8 @@ struct segment_file {
 	char *path;
 };
 
-/* The segments in a tape's directory by number; none where a writer was killed before it made the first.
- * ERR_NOT_FOUND when there is no such directory, ERR_CORRUPT when it is no tape's. The caller frees with
+/* The segments in a tape's directory by number, or the one that a tape in one file is; none where a writer was
+ * killed before it made the first. ERR_NOT_FOUND when nothing has that name, ERR_CORRUPT when it is no tape. The caller frees with
  * segment_list_free. */
 int segment_list(
 	const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err) MUST_CHECK;
@@ -32,6 +32,9 @@ void segment_list_free(struct segment_file *list, size_t count);
 void segment_remove_files(const char *tape_path);
 /* Removes a tape that nobody else can know: its directory and every file in it. */
 void segment_remove_all(const char *tape_path);
+
+/* Whether a tape of that name is one file, by the ending of the name. */
+bool segment_is_file_name(const char *path);
 
 /* A tape's path in a form that SQLite takes for a path. The caller frees. */
 char *segment_tape_path(const char *path);

@@ -1,9 +1,11 @@
 /* segment_list.c: the files in a tape's directory, see segment.h: what their names say, and which are left
  * over. */
+#include "schema/base/regular_file.h"
 #include "schema/tape/segment.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -74,6 +76,60 @@ static size_t drop_second_forms(struct segment_file *list, size_t count)
 	return kept;
 }
 
+/* ---- a tape in one file ---- */
+
+bool segment_is_file_name(const char *path)
+{
+	size_t len = strlen(path), ending = strlen(FORMAT_FILE_ENDING);
+
+	return len > ending && strcmp(path + len - ending, FORMAT_FILE_ENDING) == 0;
+}
+
+/* Whether it begins as a segment does, whatever its name is. */
+static bool has_head(const char *path)
+{
+	enum { HEAD_BYTES = 72, APPLICATION_ID = 68 };
+	const unsigned char id[] = {FORMAT_APPLICATION_ID >> 24 & 0xff, FORMAT_APPLICATION_ID >> 16 & 0xff,
+		FORMAT_APPLICATION_ID >> 8 & 0xff, FORMAT_APPLICATION_ID & 0xff};
+	unsigned char head[HEAD_BYTES];
+	int fd = regular_file_open(path, O_RDONLY, NULL);
+	ssize_t got = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+
+	if (fd >= 0)
+		close(fd);
+	return got == HEAD_BYTES && memcmp(head + APPLICATION_ID, id, sizeof(id)) == 0;
+}
+
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Segments of a folder are none: each is only a part. */
+static bool is_one_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	uint32_t number;
+	enum name_kind kind = kind_of_name(slash ? slash + 1 : path, &number);
+
+	if (kind == NAME_OPEN || kind == NAME_SEALED || !is_regular(path))
+		return false;
+	return segment_is_file_name(path) || has_head(path);
+}
+
+static void list_one_file(const char *path, struct segment_file **ret, size_t *ret_count)
+{
+	struct segment_file *list = xcalloc(1, sizeof(*list));
+
+	*list = (struct segment_file){.number = 1, .sealed = true, .path = xstrdup(path)};
+	*ret = list;
+	*ret_count = 1;
+}
+
+/* ---- a folder ---- */
+
 /* What cannot be opened as a folder, as errno says. */
 static int refuse(const char *path, struct err *err)
 {
@@ -142,8 +198,13 @@ int segment_list(const char *tape_path, struct segment_file **ret, size_t *ret_c
 	struct segment_file *list, *again;
 	size_t count, again_count;
 	bool is_tape, agreed = false;
-	int failed = read_list(tape_path, &list, &count, &is_tape, err);
+	int failed;
 
+	if (is_one_file(tape_path)) {
+		list_one_file(tape_path, ret, ret_count);
+		return 0;
+	}
+	failed = read_list(tape_path, &list, &count, &is_tape, err);
 	for (int i = 0; i < LIST_TRIES && !failed && !agreed; i++) {
 		failed = read_list(tape_path, &again, &again_count, &is_tape, err);
 		agreed = !failed && same_list(list, count, again, again_count);

@@ -2,6 +2,7 @@
 #include "schema/tape/tape_lock.h"
 
 #include "schema/base/regular_file.h"
+#include "schema/tape/new_tape.h"
 #include "schema/tape/segment.h"
 
 #include <dirent.h>
@@ -62,6 +63,9 @@ static int make_directory(const char *path, bool *ret_created, struct err *err)
 	char *parent, *slash;
 	int failed;
 
+	failed = new_tape_refuse_file(path, err);
+	if (failed)
+		return failed;
 	*ret_created = mkdir(path, 0700) == 0;
 	if (!*ret_created)
 		return errno == EEXIST ? check_directory(path, err)

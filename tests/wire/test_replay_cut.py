@@ -29,6 +29,7 @@ class Cut(Case):
 		events = {place: [e for e in w.rest() if e["type"] != "BOOKMARK"] for place, w in watches.items()}
 		for w in watches.values():
 			w.close()
+		r.process.wait(timeout=DEADLINE_S)
 		r.codes = (0, 3)
 		return lists, one, events
 
