@@ -93,9 +93,11 @@ static int open_tape(struct replayer *r, struct err *err)
 		rc = replay_bounds_find(r->tape, &r->marks, o->from, o->until, &r->bounds, err);
 	if (rc == 0)
 		rc = world_open(r->tape, &r->marks, r->bounds.from_seq, HISTORY_WINDOW, &r->world, err);
-	if (rc == 0)
-		r->world->time_ns = r->bounds.from_ns;
-	return rc;
+	if (rc)
+		return rc;
+	r->world->time_ns = r->bounds.from_ns;
+	r->world->written_max = o->max_written;
+	return 0;
 }
 
 static void make_url(struct replayer *r)

@@ -41,6 +41,7 @@ struct replay_options {
 	const char *report;      /* a file for the report as JSON; NULL: none */
 	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
 	const struct write_rules *rules; /* what becomes of writes */
+	size_t max_written;              /* bytes of memory for what they leave; 0: any number */
 	char **child;                    /* terminated by NULL; NULL: none */
 	bool keys;                       /* they work beside a child, which has no input then */
 

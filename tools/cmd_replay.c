@@ -13,13 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SETTLE_LIMIT_NS (300 * NS_PER_S)
+#define SETTLE_LIMIT_NS   (300 * NS_PER_S)
+#define MAX_WRITTEN_BYTES (256 << 20)
 
 struct values {
 	const char *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
 	const char *run, *report, *ahead, *gaps;
-	int64_t max_idle_ns, max_lateness_ns, settle_ns, settle_limit_ns, step_ns, seed;
+	int64_t max_idle_ns, max_lateness_ns, settle_ns, settle_limit_ns, step_ns, seed, max_written;
 	struct access_options access;
 	struct text_list hosts;
 	struct text_list gap_specs;
@@ -81,6 +82,8 @@ static const struct option_row options[] = {
 		"tape; exit with 3, or 2, otherwise"},
 	{OPTION_LIST, 0, "write", offsetof(struct values, writes), "RULE",
 		"what becomes of writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see below"},
+	{OPTION_BYTES, 0, "max-written", offsetof(struct values, max_written), "SIZE",
+		"how much memory the objects that clients write may take; 256M unless given, 0: any amount"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
 		"store every request and delivery in FILE, for 'query TAPE --run FILE'"},
 	{OPTION_TEXT, 0, "golden", offsetof(struct values, golden.path), "RUN",
@@ -175,6 +178,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.seed = v->seed,
 		.lenient = v->lenient,
 		.rules = rules,
+		.max_written = (size_t)v->max_written,
 		.child = operands->child,
 		.keys = v->keys,
 		.run = v->run,
@@ -206,6 +210,7 @@ static int run(const struct command *self, int argc, char **argv)
 	struct values v = {.speed = "1",
 		.wait_watchers = 1,
 		.settle_limit_ns = SETTLE_LIMIT_NS,
+		.max_written = MAX_WRITTEN_BYTES,
 		.golden.verdict = {.color = "auto"}};
 	struct operands operands;
 	struct err err = {0};

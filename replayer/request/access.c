@@ -345,11 +345,13 @@ static bool may_enter(struct access *a, const struct http_request *r)
 	return peer_is_ours(r->peer) || (a->cannot_tell && peer_find(r->peer) == PEER_NOBODY);
 }
 
-static int check_control(
-	struct access *a, const struct http_request *r, const struct query *q, struct status *st)
+static bool may_control(const struct access *a, const struct http_request *r, const struct query *q)
 {
-	if (is_token(query_get(q, "token"), a->control_token) || is_token(bearer_of(r), a->control_token))
-		return 0;
+	return is_token(query_get(q, "token"), a->control_token) || is_token(bearer_of(r), a->control_token);
+}
+
+static int refuse_control(struct access *a, struct status *st)
+{
 	if (!a->told)
 		log_warn("a control request was refused: it does not have the token of the control address");
 	a->told = true;
@@ -367,13 +369,13 @@ int access_check(struct access *a, const struct http_request *r, const struct qu
 			return refuse(a, r, st);
 		return is_control ? 0 : status_no_resource(st);
 	}
-	if (is_control)
-		return check_control(a, r, q, st);
-	if (is_known_token(a, bearer_of(r)))
+	if (is_control ? may_control(a, r, q) : is_known_token(a, bearer_of(r)))
 		return 0;
 	rc = check_host(a, r, st);
 	if (rc == 0)
 		rc = check_page(r, st);
+	if (rc == 0 && is_control)
+		return refuse_control(a, st);
 	if (rc == 0 && !may_enter(a, r))
 		rc = refuse(a, r, st);
 	return rc;

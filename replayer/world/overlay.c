@@ -13,7 +13,7 @@ struct overlay {
 	bool *superseded;
 	size_t count, cap;
 	size_t next_drop; /* none before it is superseded and still there, unless it came later */
-	size_t superseded_bytes;
+	size_t bytes, superseded_bytes; /* bytes: of those that are not superseded */
 	struct moved *moved;
 	size_t moved_count, moved_cap; /* cap: a power of two */
 };
@@ -25,7 +25,7 @@ struct overlay *overlay_new(void)
 
 static size_t cost(const struct overlay_version *v)
 {
-	return sizeof(*v) + v->object->len;
+	return sizeof(*v) + v->namespace.len + v->name.len + v->object->len;
 }
 
 static void version_free(struct overlay_version *v)
@@ -73,12 +73,25 @@ const struct overlay_version *overlay_add(
 	added->object = blob_of(object);
 	o->superseded[o->count] = false;
 	o->versions[o->count++] = added;
+	o->bytes += cost(added);
 	return added;
 }
 
 const struct overlay_version *overlay_find(const struct overlay *o, uint64_t seq)
 {
 	return overlay_has(seq) && seq - OVERLAY_SEQ < o->count ? o->versions[seq - OVERLAY_SEQ] : NULL;
+}
+
+size_t overlay_cost(const struct overlay *o, uint64_t seq)
+{
+	const struct overlay_version *v = overlay_find(o, seq);
+
+	return v && !o->superseded[seq - OVERLAY_SEQ] ? cost(v) : 0;
+}
+
+size_t overlay_bytes(const struct overlay *o)
+{
+	return o->bytes;
 }
 
 void overlay_supersede(struct overlay *o, uint64_t seq)
@@ -89,6 +102,7 @@ void overlay_supersede(struct overlay *o, uint64_t seq)
 	if (!v || o->superseded[at])
 		return;
 	o->superseded[at] = true;
+	o->bytes -= cost(v);
 	o->superseded_bytes += cost(v);
 	if (at < o->next_drop)
 		o->next_drop = at;

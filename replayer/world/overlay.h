@@ -45,6 +45,10 @@ const struct overlay_version *overlay_add(
 /* NULL when it was dropped; borrowed until the next add. */
 const struct overlay_version *overlay_find(const struct overlay *o, uint64_t seq);
 
+/* What a version takes; 0 for one that others have replaced, and for none. And all of them. */
+size_t overlay_cost(const struct overlay *o, uint64_t seq);
+size_t overlay_bytes(const struct overlay *o);
+
 /* That version is shown no more but in histories: it may be dropped when many have gathered. */
 void overlay_supersede(struct overlay *o, uint64_t seq);
 

@@ -51,6 +51,9 @@ struct world {
 	struct collection *collections; /* by resource id; an unused id has an empty name */
 	size_t count, recorded_count;   /* recorded: those of the tape; behind them, those that were added */
 	struct overlay *overlay;
+	size_t written_max;         /* bytes of what programs wrote; 0: any number */
+	size_t written_names;       /* of objects, also of deleted ones */
+	bool told_full;             /* the log says that there is no more room */
 	struct rebase *rebase;      /* of the times in objects; NULL: as recorded */
 	struct buf moved;           /* an object with another version, or other times, than on the tape */
 	size_t window;              /* of each history */
@@ -110,6 +113,11 @@ int world_version_at(struct world *w, const struct collection *c, int64_t time_n
 
 /* The version that the next write takes. */
 uint64_t world_next_rv(const struct collection *in);
+
+/* Whether there is room for an object of so many bytes, of `v` namespace, name and type. There always is for
+ * a deletion, and for what takes no more than the version before. */
+bool world_has_room(
+	struct world *w, const struct collection *in, const struct overlay_version *v, size_t bytes);
 
 /* A program's write: of `v` namespace, name and type count; the object bears the next version. Returns its
  * number in the history and the change, which the caller gives back. */

@@ -1,8 +1,12 @@
 /* written.c: the part of a world that programs wrote; see world.h and overlay.h. */
 #include "replayer/kinds/builtin.h"
 #include "replayer/world/world_internal.h"
+#include "schema/base/bytes_format.h"
+#include "schema/base/log.h"
 
 #include <stdlib.h>
+
+#define NAME_COST_BYTES 512 /* of an object, beside its own bytes: in sets, histories and tables */
 
 /* ---- resources that are not on the tape ---- */
 
@@ -113,6 +117,34 @@ uint64_t world_next_rv(const struct collection *in)
 	return in->rv + 1;
 }
 
+/* Of the version that stands there under the name. */
+static size_t cost_in(const struct world *w, const struct live_set *s, const struct overlay_version *v)
+{
+	const struct live *l = live_set_find(s, v->namespace, v->name);
+
+	return l ? overlay_cost(w->overlay, l->seq) : 0;
+}
+
+bool world_has_room(
+	struct world *w, const struct collection *in, const struct overlay_version *v, size_t bytes)
+{
+	char text[BYTES_TEXT_BYTES];
+	size_t before, all;
+
+	if (!w->written_max || v->type == EVENT_DELETED)
+		return true;
+	before = cost_in(w, &in->written, v) + cost_in(w, &in->absorbed, v);
+	all = overlay_bytes(w->overlay) + w->written_names * NAME_COST_BYTES;
+	if (bytes <= before || all - before + bytes <= w->written_max)
+		return true;
+	if (!w->told_full)
+		log_warn(
+			"what programs wrote takes %s, which is all that it may: writes that add to it are refused",
+			bytes_format(text, w->written_max));
+	w->told_full = true;
+	return false;
+}
+
 static void drop_old_versions(struct world *w)
 {
 	uint32_t resource;
@@ -148,7 +180,7 @@ int64_t world_write(struct world *w, struct collection *in, const struct overlay
 	} else {
 		live_set_put(&in->live, v->namespace, v->name, added->seq);
 	}
-	live_set_put(&in->written, v->namespace, v->name, added->seq);
+	w->written_names += live_set_put(&in->written, v->namespace, v->name, added->seq) == 0;
 	in->rv = in->written_rv = added->rv;
 	*ret = change_of_version(added);
 	change_cache_add(w->changes, *ret);

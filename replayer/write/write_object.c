@@ -394,11 +394,18 @@ struct storing {
 	uint64_t rv;             /* ... this one */
 };
 
-/* Whether the object is no longer the one that was read. */
-static bool has_changed(struct write *w, struct slice name)
+/* Whether it may be stored: it must be of the object that was read, and there must be room. */
+static int check_store(struct storing *s, const struct overlay_version *v)
 {
-	w->is_stale = w->is_beside && write_find(w, name) != w->old_seq;
-	return w->is_stale;
+	struct write *w = s->w;
+
+	w->is_stale = w->is_beside && write_find(w, s->name) != w->old_seq;
+	if (w->is_stale)
+		return ERR_FAILED;
+	if (world_has_room(w->call->api->world, w->c, v, s->json.len))
+		return 0;
+	return status_set(
+		&w->st, 500, NULL, "etcdserver: mvcc: database space exceeded"); /* etcd's own words */
 }
 
 /* What an absorbed write made, or deleted. */
@@ -408,20 +415,20 @@ static int remember(void *context)
 	struct write *w = s->w;
 	const struct overlay_version version = {
 		.namespace = w->namespace, .name = s->name, .type = s->type, .by = w->by};
+	int rc = check_store(s, &version);
 
-	if (has_changed(w, s->name))
-		return ERR_FAILED;
-	if (!is_the_tapes(w, s->type))
+	if (rc == 0 && !is_the_tapes(w, s->type))
 		world_remember(w->call->api->world, w->c, &version, s->json);
-	return 0;
+	return rc;
 }
 
 static int publish(void *context)
 {
 	struct storing *s = context;
 	struct write *w = s->w;
+	const struct overlay_version version = {.namespace = w->namespace, .name = s->name, .type = s->type};
 	struct err err;
-	int rc = has_changed(w, s->name) ? ERR_FAILED : 0;
+	int rc = check_store(s, &version);
 
 	if (rc == 0 && s->type == EVENT_ADDED)
 		rc = displace_recorded(w, s->name);
@@ -475,7 +482,8 @@ int write_store(struct write *w, enum event_type type, cJSON *object)
 		return 0;
 	}
 	if (w->policy != WRITE_ABSORB) {
-		json_tree_set_text(metadata, "resourceVersion", "0"); /* where it belongs; the number is given later */
+		json_tree_set_text(
+			metadata, "resourceVersion", "0"); /* where it belongs; the number is given later */
 		write_normalize(w, object);
 	}
 	return store(w, type, object);

@@ -53,6 +53,23 @@ START_TEST(overlay_drop__drops_the_oldest_replaced_versions_and_no_others)
 }
 END_TEST
 
+START_TEST(overlay_bytes__counts_what_no_other_version_has_replaced)
+{
+	struct overlay *o = overlay_new();
+	uint64_t a = add(o, "a", 0, 1000)->seq, b = add(o, "b", 0, 2000)->seq;
+	size_t cost = overlay_cost(o, a);
+
+	ck_assert_uint_ge(cost, 1000);
+	ck_assert_uint_eq(overlay_bytes(o), cost + overlay_cost(o, b));
+	overlay_supersede(o, b);
+	overlay_supersede(o, b);
+	ck_assert_uint_eq(overlay_cost(o, b), 0);
+	ck_assert_uint_eq(overlay_bytes(o), cost);
+	ck_assert_uint_eq(overlay_cost(o, b + 1), 0);
+	overlay_free(o);
+}
+END_TEST
+
 START_TEST(overlay_move__remembers_thousands_of_events_and_their_last_version)
 {
 	struct overlay *o = overlay_new();
@@ -70,4 +87,5 @@ END_TEST
 
 UNIT_MAIN("overlay", overlay__gives_every_version_a_seq_above_those_of_any_tape_and_finds_it_by_that,
 	overlay_drop__drops_the_oldest_replaced_versions_and_no_others,
+	overlay_bytes__counts_what_no_other_version_has_replaced,
 	overlay_move__remembers_thousands_of_events_and_their_last_version)

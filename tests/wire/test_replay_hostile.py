@@ -181,6 +181,50 @@ class Memory(Case):
 		self.assertLess(self.memory_mb(r) - before, 100)
 
 
+class Room(Writes):
+	"""What clients write has only so much room."""
+
+	def fill(self, prefix, size):
+		for i in range(1000):
+			status, answer = self.send("POST", MAPS, config_map("%s%03d" % (prefix, i), data={"k": "v" * size}))
+			if status != 201:
+				return i, status, answer
+		return None
+
+	def test_a_full_replay_says_what_a_cluster_says_whose_store_is_full(self):
+		for policy in ("overlay", "absorb"):
+			self.start("--write", policy, "--max-written", "1M")
+			made, status, answer = self.fill("m", 100_000)
+			self.assertEqual((made, status, answer["message"]), (10, 500, "etcdserver: mvcc: database space exceeded"), policy)
+			self.assertNotIn("reason", answer)
+			self.assertEqual(self.server.stderr().count("writes that add to it are refused"), 1)
+
+	def test_what_is_there_can_be_changed_and_deleted_and_that_makes_room(self):
+		self.start("--write", "overlay", "--max-written", "1M")
+		self.fill("m", 100_000)
+		self.fill("small", 10)
+		changed = {"data": {"k": "w" * 100_000}}
+		self.assertEqual(self.send("PATCH", MAPS + "/m000", changed, MERGE_PATCH)[0], 200)
+		self.assertEqual(self.send("PATCH", MAPS + "/m000", {"data": {"more": "w" * 10_000}}, MERGE_PATCH)[0], 500)
+		self.assertEqual(self.get(MAPS + "/m000")[1]["data"], changed["data"])
+		self.assertEqual(self.send("DELETE", MAPS + "/m001")[0], 200)
+		self.assertEqual(self.send("PATCH", MAPS + "/m000", {"data": {"more": "w" * 10_000}}, MERGE_PATCH)[0], 200)
+
+	def test_names_that_come_and_go_take_room_too(self):
+		self.start("--write", "overlay", "--max-written", "100k")
+		for i in range(1000):
+			status = self.send("POST", MAPS, config_map("n%d" % i))[0]
+			if status == 500:
+				break
+			self.assertEqual((status, self.send("DELETE", MAPS + "/n%d" % i)[0]), (201, 200))
+		self.assertEqual(status, 500)
+
+	def test_there_may_be_no_limit(self):
+		self.start("--write", "overlay", "--max-written", "0")
+		for i in range(3):
+			self.assertEqual(self.send("POST", MAPS, config_map("m%d" % i, data={"k": "v" * 1_000_000}))[0], 201)
+
+
 class Time(Case):
 	"""What takes its time has only so much; the clock is moved."""
 
