@@ -5,6 +5,7 @@
 #   make check-quick  what takes less than a minute of it      make compile_commands.json  for editors
 #   make demo     a tour on a bundled tape                    make bench    measure, write build/bench.json
 #   make crash    kill writers and fail disks, for long     make fuzz     for FUZZ_SECONDS each target
+#   make mutants  read thousands of tapes that were changed at random
 #   make clients  client libraries in many languages        make soak     the recorder and a control plane at full speed
 #   make install  to PREFIX (/usr/local), below DESTDIR       make man      the manual pages
 #   make packages .deb, tarball, image ... in build/dist     make check-packages  use each from a clean root
@@ -48,7 +49,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: FORCE all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python lint interop clients soak demo bench fuzz crash clean
+.PHONY: FORCE all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python lint interop clients soak demo bench fuzz crash mutants clean
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/obj/%.o
 
@@ -176,6 +177,14 @@ $(B)/crash/fault_shim.so: tests/crash/fault_shim.c
 crash: deps
 	$(MAKE) $(CRASH)
 	KUBETAPE_CRASH=all KUBETAPE_BUILD=$(B) python3 tests/run_python.py test_crash test_rotation
+
+# Tapes changed at random, thousands of them, each read by all commands; `make check` takes a few.
+MUTANTS ?= 3000
+SEED ?= $(shell date +%s)
+mutants: deps
+	$(MAKE) -j$(JOBS) all VARIANT=asan
+	KUBETAPE_MUTANTS=$(MUTANTS) KUBETAPE_SEED=$(SEED) KUBETAPE_MUTANT_READERS=100 KUBETAPE_BUILD=build/asan \
+		python3 tests/run_python.py test_mutants
 
 # Every program prints Check's own summary; under a sanitizer each runs in one process, so that leaks count.
 # Behind them, every fuzz target reads its whole corpus once.

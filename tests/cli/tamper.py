@@ -78,6 +78,27 @@ def zunpack(frame, size, prefix=b""):
     return room.raw[:size] if found == size else None
 
 
+class _Buffer(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("at", ctypes.c_size_t)]
+
+
+_zstd.ZSTD_decompressStream.restype = ctypes.c_size_t
+_zstd.ZSTD_decompressStream.argtypes = [ctypes.c_void_p, ctypes.POINTER(_Buffer), ctypes.POINTER(_Buffer)]
+
+
+def zstream(parts):
+    """The bytes of each (data, size) of a frame that runs through all of them."""
+    context, result = _zstd.ZSTD_createDCtx(), []
+    for data, size in parts:
+        room = ctypes.create_string_buffer(size + 64)
+        source, target = _Buffer(ctypes.cast(data, ctypes.c_void_p), len(data), 0), _Buffer(ctypes.cast(room, ctypes.c_void_p), size + 64, 0)
+        while source.at < source.size and _zstd.ZSTD_decompressStream(context, target, source) < 1 << 60 and target.at < target.size:
+            pass
+        result.append(room.raw[:target.at])
+    _zstd.ZSTD_freeDCtx(context)
+    return result
+
+
 def varint(number):
     number &= MASK
     out = bytearray()
