@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -207,6 +209,32 @@ int child_start(uv_loop_t *loop, const struct child_options *options, struct chi
 	else
 		*ret = c;
 	return rc;
+}
+
+/* The shells and wrappers in which a program was started go with it, and it with them. */
+static void kill_tree(pid_t pid)
+{
+	char path[64];
+	FILE *file;
+	int child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	file = fopen(path, "re");
+	kill(pid, SIGSTOP); /* nothing more is started */
+	while (file && fscanf(file, "%d", &child) == 1)
+		kill_tree(child);
+	if (file)
+		fclose(file);
+	kill(pid, SIGKILL);
+}
+
+bool child_kill(struct child *c)
+{
+	bool running = c->running;
+
+	if (running)
+		kill_tree(uv_process_get_pid(&c->process));
+	return running;
 }
 
 void child_signal(struct child *c, int signal_number)

@@ -4,6 +4,7 @@
 
 #include "schema/base/err.h"
 
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <uv.h>
 
@@ -28,6 +29,9 @@ int child_start(
 
 /* Passes a signal on; nothing when it has ended. */
 void child_signal(struct child *c, int signal_number);
+
+/* Kills it, and all that it has started. False: it has ended. */
+bool child_kill(struct child *c);
 
 /* Forgets it; it goes on running. Freed when libuv has let go of the handles. Accepts NULL. */
 void child_close(struct child *c);

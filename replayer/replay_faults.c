@@ -28,6 +28,18 @@ static int load(struct replay_faults *f, struct faults **ret, struct err *err)
 	return fault_load(f->tape, &options, ret, err);
 }
 
+/* Nobody is there to be killed. */
+static int check_restarts(const struct replay_faults *f, struct err *err)
+{
+	for (size_t i = 0; f->loaded && !f->options->child && i < faults_rule_count(f->loaded); i++) {
+		const struct fault_rule *r = faults_rule(f->loaded, i);
+
+		if (r->what.act == FAULT_RESTART)
+			return err_set(err, ERR_USAGE, "%s: 'restart' needs a COMMAND after '--'", r->name);
+	}
+	return 0;
+}
+
 /* The replay was moved. When it went back, what was over happens again; gaps that it jumped over do not. */
 static int on_moved(void *context, bool back, struct err *err)
 {
@@ -53,7 +65,9 @@ int replay_faults_load(const struct replay_options *o, struct tape *tape, const 
 	*ret = (struct replay_faults){.options = o, .tape = tape, .world = world};
 	buf_init(&ret->text, LIMIT_CONFIG_BYTES);
 	rc = fault_is_file(o->gaps) ? fault_file_text(o->gaps, &ret->text, err) : 0;
-	return rc ? rc : load(ret, &ret->loaded, err);
+	if (rc == 0)
+		rc = load(ret, &ret->loaded, err);
+	return rc ? rc : check_restarts(ret, err);
 }
 
 void replay_faults_begin(struct replay_faults *f, struct deck *deck, struct run *run)

@@ -228,6 +228,9 @@ static int open_all(struct replayer *r, struct err *err)
 		rc = open_server(r, err);
 	if (rc == 0 && r->faults.act)
 		fault_act_serve(r->faults.act, r->server);
+	if (rc == 0 && r->faults.act)
+		fault_act_command(r->faults.act,
+			&(struct fault_act_command){replayer_kill_command, replayer_start_command, r});
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
 	r->api = (struct api){
@@ -339,7 +342,8 @@ static void on_child_output(void *context, int fd, const char *bytes, size_t len
 static int begin_terminal(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
-	const struct child_options child = {.command = o->child,
+
+	r->command = (struct child_options){.command = o->child,
 		.kubeconfig = r->kubeconfig,
 		.control_url = r->control_url,
 		.open_files = &r->open_files,
@@ -351,7 +355,7 @@ static int begin_terminal(struct replayer *r, struct err *err)
 		r->keys = keys_open(&r->loop, &r->deck, r->run, replayer_on_quit, r);
 	if (o->keys && !r->keys)
 		return err_set(err, ERR_USAGE, "'--keys' needs a terminal, as stdin and as stderr");
-	return o->child ? child_start(&r->loop, &child, &r->child, err) : 0;
+	return o->child ? child_start(&r->loop, &r->command, &r->child, err) : 0;
 }
 
 /* What begins once clients are served: the command, or the keys; the clock, if nobody is waited for. */

@@ -46,6 +46,8 @@ void replayer_on_child_exit(void *context, int exit_code)
 {
 	struct replayer *r = context;
 
+	if (replayer_was_killed(r))
+		return;
 	if (!r->ended_by)
 		r->ended_by = "command";
 	finish(r, r->asked && exit_code == 128 + SIGTERM ? 0 : exit_code);

@@ -1,4 +1,5 @@
-/* replayer_internal.h: what replayer.c (opening, playing, closing) and replayer_end.c (how it ends) share. */
+/* replayer_internal.h: what replayer.c (opening, playing, closing), replayer_end.c (how it ends) and replayer_restart.c
+ * (how its command is started again) share. */
 #ifndef REPLAYER_INTERNAL_H
 #define REPLAYER_INTERNAL_H
 
@@ -38,7 +39,9 @@ struct replayer {
 	struct delivery delivery;
 	struct tls *tls;
 	struct server *server;
-	struct child *child;
+	struct child *child; /* NULL: none, or none now */
+	struct child_options command;  /* as it is started, and started again */
+	enum { COMMAND_RUNS, COMMAND_DIES, COMMAND_DIED, COMMAND_IS_AWAITED } restart;
 	struct keys *keys; /* NULL: no terminal */
 	struct api api;
 	struct access_options access;
@@ -61,6 +64,14 @@ void replayer_on_child_exit(void *replayer, int exit_code);
 void replayer_on_quit(void *replayer);
 void replayer_on_quiet(void *replayer, bool in_time);
 void replayer_on_ended(void *replayer, const struct err *err);
+
+/* ---- replayer_restart.c ---- */
+
+/* For fault_act_command: the context is the replayer. */
+bool replayer_kill_command(void *replayer);
+void replayer_start_command(void *replayer);
+/* Whether that end is one that a restart wanted. */
+bool replayer_was_killed(struct replayer *r);
 
 /* Tells what happened: the report, and what fell short of what was asked for. */
 int replayer_report(struct replayer *r, struct err *err) MUST_CHECK;

@@ -65,6 +65,7 @@ void faults_free(struct faults *f)
 	free(f->firings);
 	free(f->resources);
 	free(f->floors);
+	free(f->versions);
 	fault_file_release(&f->file);
 	free(f);
 }
@@ -81,7 +82,7 @@ size_t faults_rule_count(const struct faults *f)
 
 /* ---- resources ---- */
 
-static struct resource_state *state_of(struct faults *f, const struct tape_resource *resource)
+struct resource_state *fault_state_of(struct faults *f, const struct tape_resource *resource)
 {
 	size_t id = resource->id;
 
@@ -219,11 +220,13 @@ void faults_settle(struct faults *f, const struct fault_now *now)
 			f->episodes[kept++] = *e;
 	}
 	f->episode_count = kept;
+	fault_await_begin(f, now);
 }
 
 bool fault_length_is_per_event(const struct fault_rule *r)
 {
-	return r->when.trigger == FAULT_AT_EVENT && fault_touches_frames(r->what.act) && r->for_ns == 0;
+	return (r->when.trigger == FAULT_AT_EVENT || r->when.trigger == FAULT_AT_WRITE) &&
+	       fault_touches_frames(r->what.act) && r->for_ns == 0;
 }
 
 /* A position counts from itself, also when the clock jumped past it. */
@@ -244,6 +247,7 @@ static struct episode *new_episode(
 		.rule = rule,
 		.client = client,
 		.begin = *now,
+		.begin_version = f->version_count ? f->versions[f->version_count - 1].seq : 0,
 		.events_left = (uint64_t)r->for_events,
 		.end_tape_ns = FAULT_FOREVER,
 		.end_mono_ns = FAULT_FOREVER};
@@ -401,6 +405,7 @@ void faults_next(const struct faults *f, int64_t *ret_tape_ns, int64_t *ret_mono
 {
 	int64_t tape_ns = fault_arm_next(f, FAULT_TAPE), mono_ns = fault_arm_next(f, FAULT_WALL);
 
+	earliest(&mono_ns, fault_await_next(f));
 	for (size_t i = 0; i < f->rule_count; i++) {
 		if (f->file.rules[i].when.trigger == FAULT_AT_POSITION && !f->states[i].matches)
 			wait_for(f, &f->file.rules[i].when, &tape_ns);
@@ -430,13 +435,13 @@ bool faults_is_holding(const struct faults *f, const struct fault_now *now)
 		if (e->state == EPISODE_AFTER && e->awaited.count && now->mono_ns < e->hold_until_ns)
 			return true;
 	}
-	return false;
+	return fault_awaits_write(f, now);
 }
 
 /* ---- events ---- */
 
 /* Mostly at the end; what a relist showed comes in another order than it was recorded in. */
-static void note_seq(struct rule_state *s, uint64_t seq)
+void fault_note_seq(struct rule_state *s, uint64_t seq)
 {
 	size_t at = s->seq_count;
 
@@ -451,8 +456,7 @@ static void note_seq(struct rule_state *s, uint64_t seq)
 	s->seq_count++;
 }
 
-/* Whether this match, the n-th, is one that counts. */
-static bool is_due(const struct fault_when *w, uint64_t n)
+bool fault_is_due(const struct fault_when *w, uint64_t n)
 {
 	return n >= (uint64_t)w->nth && (n - (uint64_t)w->nth) % (uint64_t)w->every == 0;
 }
@@ -472,10 +476,10 @@ static int test_rule(struct faults *f, size_t i, const struct fault_now *now,
 		return rc;
 	}
 	f->tallies[i].matches += rc > 0;
-	if (rc == 0 || !is_due(&r->when, ++s->matches))
+	if (rc == 0 || !fault_is_due(&r->when, ++s->matches))
 		return 0;
 	if (fault_length_is_per_event(r))
-		note_seq(s, e->seq);
+		fault_note_seq(s, e->seq);
 	if (r->when.moment == FAULT_AFTER && !fault_length_is_per_event(r))
 		s->pending = true;
 	else
@@ -488,7 +492,7 @@ int faults_before(struct faults *f, const struct fault_now *now, const struct ta
 {
 	int rc = 0;
 
-	state_of(f, resource);
+	fault_state_of(f, resource);
 	faults_tick(f, now);
 	for (size_t i = 0; i < f->rule_count && rc == 0; i++)
 		rc = test_rule(f, i, now, resource, e, object, err);
@@ -512,7 +516,7 @@ static void count_event(struct faults *f, const struct fault_now *now, const str
 void faults_after(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
 	const struct event *e)
 {
-	struct resource_state *state = state_of(f, resource);
+	struct resource_state *state = fault_state_of(f, resource);
 	uint64_t rv;
 
 	if (rv_to_u64(e->rv, &rv) && rv > state->last_rv)

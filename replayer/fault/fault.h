@@ -8,6 +8,7 @@
  *     a watch was opened, sent   fault_stream_open, fault_stream_sent
  *     a connection, a request    faults_refuse, faults_request
  *     a frame                    faults_frame
+ *     a write                    faults_write_begins, faults_write_version, faults_write_ends
  *
  * A rule that happens is an *episode*: it begins (running watches in scope are ended), lasts (requests in
  * scope are answered otherwise, or frames are touched), and ends (resourceVersions below the floor expire).
@@ -89,8 +90,9 @@ struct fault_request {
 	const struct tape_resource *resource; /* NULL: none */
 	struct slice namespace;               /* of the path, empty: none */
 	struct slice user_agent, credential;
-	uint64_t rv;   /* asked for; 0: none */
-	bool rv_exact; /* a watch, or a list of just that version: fails when it has expired */
+	uint64_t rv;    /* asked for; 0: none */
+	bool rv_exact;  /* a watch, or a list of just that version: fails when it has expired */
+	bool any_state; /* it may be shown an older state: a server's cache may answer it */
 };
 
 enum fault_answer_kind {
@@ -98,16 +100,25 @@ enum fault_answer_kind {
 	FAULT_INSTEAD, /* rule->during, or rule->what if that is no stream's end: refuse, http, rst, fin,
 			  stall */
 	FAULT_EXPIRED, /* 410: rv is below floor */
-	FAULT_OLDER,   /* a list: from the state at state_ns on the tape */
+	FAULT_OLDER,   /* a list: from an older state */
+	FAULT_LATER,   /* a list: as ever, when later_ns have passed */
+};
+
+/* An older state: of a time, or of an event and the last version that had been written by then. */
+struct fault_state {
+	bool by_seq;
+	int64_t time_ns;
+	uint64_t seq, version;
 };
 
 struct fault_answer {
 	enum fault_answer_kind kind;
 	const struct fault_what *what; /* of FAULT_INSTEAD */
-	size_t rule_index;             /* of FAULT_INSTEAD and FAULT_OLDER */
+	size_t rule_index;             /* of all but FAULT_PASS */
 	uint64_t episode;              /* of FAULT_INSTEAD */
 	uint64_t floor;
-	int64_t state_ns;
+	struct fault_state state; /* of FAULT_OLDER */
+	int64_t later_ns;         /* of FAULT_LATER */
 };
 
 /* Whether connections are to be refused now. */
@@ -169,6 +180,7 @@ struct fault_frame {
 	size_t bytes;   /* of FRAME_CUT */
 	uint64_t rules; /* bit for each rule of the file that changes its course, the first time only */
 	int64_t tape_ns, mono_ns; /* of FRAME_WAIT: which comes first; INT64_MAX: with an event */
+	bool goes_on;             /* of FRAME_WAIT: the tape's clock does not wait for it */
 };
 
 /* For the frame of that event on this watch. The same frame may be asked for again and again. */

@@ -123,6 +123,20 @@ static int read_expression(const struct reader *r, struct slice value, char **re
 	return 0;
 }
 
+static int read_write(const struct reader *r, struct slice value, char **ret)
+{
+	struct fault_kind_of_write kind;
+	struct err err;
+	int rc = read_text(r, value, ret);
+
+	if (rc < 0)
+		return rc;
+	if (fault_write_parse(*ret, &kind, &err))
+		return fail_at(r, value.ptr, &err);
+	fault_kind_of_write_release(&kind);
+	return 0;
+}
+
 /* One of the words, when there are words. */
 static int check_word(const struct reader *r, struct slice value, const char *words, const char *found)
 {
@@ -346,19 +360,18 @@ static int check_shape(const struct reader *r, struct slice object, const struct
 
 static int read_when(const struct reader *r, struct slice object, struct fault_when *ret)
 {
-	static const enum fault_trigger triggers[] = {FAULT_AT_POSITION, FAULT_AT_EVENT, FAULT_AT_CONNECTION};
 	const struct fault_shape *shape = NULL;
 	key_set seen;
 	int rc = read_members(r, object, &fault_when_keys, ret, NULL, NULL, &seen);
 
-	for (size_t i = 0; i < 3 && rc == 0 && !shape; i++) {
+	for (size_t i = 0; i < FAULT_TRIGGERS && rc == 0 && !shape; i++) {
 		if (!(seen >> find_key(&fault_when_keys, slice_of(fault_when_shapes[i].word)) & 1))
 			continue;
 		shape = &fault_when_shapes[i];
-		ret->trigger = triggers[i];
+		ret->trigger = (enum fault_trigger)i;
 	}
 	if (rc == 0 && !shape)
-		return fail(r, object.ptr, "expected one of the keys: at, event, connection");
+		return fail(r, object.ptr, "expected one of the keys: at, event, connection, write");
 	if (rc < 0)
 		return rc;
 	ret->place = place_of(r, object.ptr);
@@ -469,6 +482,7 @@ static int read_value(const struct reader *r, const struct fault_key *key, struc
 	case KEY_TEXT: return read_text(r, value, to);
 	case KEY_TEXTS: return read_texts(r, value, key->words, to);
 	case KEY_EXPRESSION: return read_expression(r, value, to);
+	case KEY_WRITE: return read_write(r, value, to);
 	case KEY_INTEGER: return read_integer(r, value, key->least, key->most, to);
 	case KEY_SHARE: return read_share(r, value, to);
 	case KEY_BOOL: return read_bool(r, value, to);

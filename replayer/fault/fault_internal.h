@@ -1,6 +1,7 @@
 /*
  * fault_internal.h: the state of the faults, shared by fault.c (what happens when), fault_stream.c (what
- * becomes of requests, watches and frames), fault_match.c (who is meant) and fault_tally.c (who was struck).
+ * becomes of requests and watches), fault_frames.c (of frames), fault_writes.c (of writes, and what happens
+ * at them), fault_match.c (who is meant) and fault_tally.c (who was struck).
  *
  * An episode is a rule that has happened:
  *
@@ -29,9 +30,11 @@ struct rule_state {
 	struct predicate *predicate; /* NULL unless FAULT_AT_EVENT */
 	uint64_t seed;
 	uint64_t matches, fired;
-	bool pending;   /* matched the event at hand, happens behind it */
-	bool settled;   /* of the recording, and over before the replay began: it does not happen */
-	uint64_t *seqs; /* events whose frames are touched, ascending */
+	bool pending;           /* matched the event or write at hand, happens after it */
+	bool per_write;         /* the frames of the write at hand are touched */
+	int64_t await_until_ns; /* monotonic: the clock waits for a write; 0: not begun to wait */
+	bool settled;           /* of the recording, and over before the replay began: it does not happen */
+	uint64_t *seqs;         /* events whose frames are touched, ascending */
 	size_t seq_count, seq_cap;
 	struct client_set clients; /* how many watches each has opened */
 };
@@ -44,6 +47,7 @@ struct episode {
 	enum episode_state state;
 	uint64_t client; /* 0: any */
 	struct fault_now begin;
+	uint64_t begin_version; /* the last one that had been written */
 	int64_t end_tape_ns, end_mono_ns;
 	uint64_t events_left;  /* 0: the times count */
 	int64_t hold_until_ns; /* monotonic; 0: not begun to wait */
@@ -63,6 +67,14 @@ struct floor {
 	uint64_t rv;
 };
 
+/* A version of an object that a program wrote, and when. */
+struct fault_version {
+	uint64_t seq;
+	uint64_t position, applied; /* the tape's last event by then, and how many had been applied */
+	int64_t tape_ns, mono_ns;
+};
+#define FAULT_VERSIONS_MAX 65536 /* kept; older ones count as the tape's */
+
 struct faults {
 	struct fault_file file;
 	size_t rule_count;           /* of the file's own rules, which come first */
@@ -80,12 +92,18 @@ struct faults {
 	struct floor *floors;
 	size_t floor_count;
 	struct fault_stream *armed;
+	struct fault_version *versions; /* ascending */
+	size_t version_count, version_cap;
 };
 
 /* ---- fault_match.c ---- */
 
 /* The names as in "pods", "deployments.apps", "crontabs.v1.stable.example.com". */
 bool fault_matches_resource(const struct fault_where *w, const struct tape_resource *resource);
+bool fault_matches_names(const struct fault_texts *names, const struct fault_resource *meant,
+	size_t meant_count, const struct tape_resource *resource);
+/* By whom it is, and in which namespace: not of what resource and kind. */
+bool fault_matches_writer(const struct fault_where *w, const struct fault_request *r);
 bool fault_matches_request(const struct fault_where *w, const struct fault_request *r);
 /* The parts of `where` that the request fits. */
 enum fault_part {
@@ -128,6 +146,11 @@ void fault_fire(
 bool fault_is_over(const struct faults *f, const struct episode *e, const struct fault_now *now);
 /* A sum that stays at FAULT_FOREVER. */
 int64_t fault_later(int64_t from_ns, int64_t by_ns);
+/* Whether this match, the n-th, is one that counts. */
+bool fault_is_due(const struct fault_when *w, uint64_t n);
+/* Remembers an event whose frames are touched. */
+void fault_note_seq(struct rule_state *s, uint64_t seq);
+struct resource_state *fault_state_of(struct faults *f, const struct tape_resource *resource);
 /* Each event that matches is a frame to touch, and there is no while. */
 bool fault_length_is_per_event(const struct fault_rule *r);
 
@@ -135,5 +158,16 @@ bool fault_length_is_per_event(const struct fault_rule *r);
 
 void fault_arm_tick(struct faults *f, const struct fault_now *now);
 int64_t fault_arm_next(const struct faults *f, int clock);
+
+/* ---- fault_writes.c ---- */
+
+/* NULL: the tape's, or too old to be known. */
+const struct fault_version *fault_version_find(const struct faults *f, uint64_t seq);
+/* The last one that was written while the tape stood at that event or before; 0: none. */
+uint64_t fault_version_at(const struct faults *f, uint64_t position);
+/* Whether the clock waits for a write; and until when it does, INT64_MAX: for none. */
+void fault_await_begin(struct faults *f, const struct fault_now *now);
+bool fault_awaits_write(const struct faults *f, const struct fault_now *now);
+int64_t fault_await_next(const struct faults *f);
 
 #endif

@@ -55,7 +55,13 @@ static const struct fault_key when_keys[] = {
 	{"events", KEY_INTEGER, offsetof(struct fault_when, events), NULL, 0, INT64_MAX, false,
 		"once so many events were delivered on that watch"},
 	{"after", KEY_DURATION, offsetof(struct fault_when, after_ns), NULL, 0, 0, false,
-		"once that watch has been open so long"},
+		"once that watch has been open for this duration"},
+	{"write", KEY_WRITE, offsetof(struct fault_when, write), NULL, 0, 0, false,
+		"a kind of write: a verb or 'write' for any, and a resource: 'create pods', 'update pods/status'"},
+	{"since", KEY_TEXT, offsetof(struct fault_when, since), NULL, 0, 0, false,
+		"only writes after this position count"},
+	{"await", KEY_DURATION, offsetof(struct fault_when, await_ns), NULL, 0, 0, false,
+		"the clock waits at 'since' for the write to come, at most for this duration by the wall"},
 };
 
 static const struct fault_key where_keys[] = {
@@ -85,6 +91,8 @@ static const struct fault_key what_keys[] = {
 		"whole seconds for a Retry-After header"},
 	{"by", KEY_DURATION, offsetof(struct fault_what, by_ns), NULL, 0, 0, false,
 		"how much later, or how old"},
+	{"as_of", KEY_TEXT, offsetof(struct fault_what, as_of), NULL, 0, 0, false,
+		"the position on the tape whose state is shown"},
 	{"jitter", KEY_DURATION, offsetof(struct fault_what, jitter_ns), NULL, 0, 0, false,
 		"up to so much later still, by chance"},
 	{"count", KEY_INTEGER, offsetof(struct fault_what, count), NULL, 1, 1 << 20, false,
@@ -97,10 +105,11 @@ const struct fault_keys fault_when_keys = {"when", when_keys, COUNT(when_keys)};
 const struct fault_keys fault_where_keys = {"where", where_keys, COUNT(where_keys)};
 const struct fault_keys fault_what_keys = {"what", what_keys, COUNT(what_keys)};
 
-const struct fault_shape fault_when_shapes[3] = {
+const struct fault_shape fault_when_shapes[FAULT_TRIGGERS] = {
 	{"at", "", "", false, "at a point of the tape", FAULT_AT_NOTHING},
 	{"event", "nth every moment", "", false, "at an event", FAULT_AT_NOTHING},
 	{"connection", "events after", "", false, "at a watch that a client opens", FAULT_AT_NOTHING},
+	{"write", "nth every moment since await", "", false, "at a write", FAULT_AT_NOTHING},
 };
 
 const struct fault_shape fault_what_shapes[FAULT_DO_COUNT] = {
@@ -122,13 +131,29 @@ const struct fault_shape fault_what_shapes[FAULT_DO_COUNT] = {
 		"nobody listens: connections are refused", FAULT_AT_REQUESTS},
 	[FAULT_HTTP] = {"http", "code reason message status retry_after", "code", true,
 		"an HTTP error", FAULT_AT_REQUESTS},
-	[FAULT_STALE_LIST] = {"stale_list", "by", "by", false, "lists show an older state", FAULT_AT_REQUESTS},
+	[FAULT_STALE_LIST] = {"stale_list", "by as_of", "", false,
+		"lists show an older state", FAULT_AT_REQUESTS},
+	[FAULT_STALE_VIEW] = {"stale_view", "as_of", "", false,
+		"lists that may be old show an older state, and watches opened meanwhile stand still there",
+		FAULT_AT_REQUESTS},
+	[FAULT_SLOW] = {"slow", "by", "by", false,
+		"the first list of each client is answered later", FAULT_AT_REQUESTS},
 	[FAULT_DELAY] = {"delay", "by jitter", "by", false,
 		"frames come later, in their order", FAULT_AT_FRAMES},
 	[FAULT_DUPLICATE] = {"duplicate", "count", "", false, "frames come twice", FAULT_AT_FRAMES},
 	[FAULT_REORDER] = {"reorder", "count", "", false,
 		"frames come behind events of other resources", FAULT_AT_FRAMES},
 	[FAULT_DROP] = {"drop", "", "", false, "frames never come", FAULT_AT_FRAMES},
+	[FAULT_BURST] = {"burst", "", "", false,
+		"frames are kept back while it lasts, then come all at once", FAULT_AT_FRAMES},
+	[FAULT_ECHO] = {"echo", "by count", "", false,
+		"what programs wrote comes later to watches", FAULT_AT_FRAMES},
+	[FAULT_WRITE_ERROR] = {"write_error", "code reason message status retry_after", "code", false,
+		"the write gets an HTTP error, before or after it was done", FAULT_AT_WRITES},
+	[FAULT_WRITE_RESET] = {"write_reset", "", "", false,
+		"the write gets no answer: its connection is reset, before or after it was done", FAULT_AT_WRITES},
+	[FAULT_RESTART] = {"restart", "", "", false,
+		"the command is killed, and started again when it is over", FAULT_AT_COMMAND},
 	[FAULT_NOTHING] = {"nothing", "", "", true, "nothing by itself", FAULT_AT_NOTHING},
 };
 
@@ -164,6 +189,11 @@ bool fault_touches_frames(int act)
 bool fault_lasts(int act)
 {
 	return is_at(act, FAULT_AT_REQUESTS) || fault_touches_frames(act);
+}
+
+bool fault_strikes_writes(int act)
+{
+	return is_at(act, FAULT_AT_WRITES);
 }
 
 const char *fault_do_word(int act)

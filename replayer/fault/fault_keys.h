@@ -11,6 +11,7 @@ enum fault_key_kind {
 	KEY_TEXT,       /* char * */
 	KEY_TEXTS,      /* struct fault_texts: one string, or an array of them */
 	KEY_EXPRESSION, /* char *: SQL, compiled to see whether it can be */
+	KEY_WRITE,      /* char *: a kind of write, parsed to see whether it is one */
 	KEY_INTEGER,    /* int64_t */
 	KEY_SHARE,      /* double above 0, at most 1 */
 	KEY_BOOL,       /* bool */
@@ -43,7 +44,14 @@ struct fault_keys {
 };
 
 /* What an act is aimed at. */
-enum fault_target { FAULT_AT_NOTHING, FAULT_AT_WATCHES, FAULT_AT_REQUESTS, FAULT_AT_FRAMES };
+enum fault_target {
+	FAULT_AT_NOTHING,
+	FAULT_AT_WATCHES,
+	FAULT_AT_REQUESTS,
+	FAULT_AT_FRAMES,
+	FAULT_AT_WRITES,
+	FAULT_AT_COMMAND,
+};
 
 /* Of an object with several shapes: what tells the shape, and which other keys it takes. */
 struct fault_shape {
@@ -57,7 +65,7 @@ struct fault_shape {
 
 extern const struct fault_keys fault_file_keys, fault_rule_keys, fault_when_keys, fault_where_keys,
 	fault_what_keys;
-extern const struct fault_shape fault_when_shapes[3], fault_what_shapes[FAULT_DO_COUNT];
+extern const struct fault_shape fault_when_shapes[FAULT_TRIGGERS], fault_what_shapes[FAULT_DO_COUNT];
 
 /* Whether a blank-separated list has the word; its place in it or -1. */
 int fault_word_index(const char *words, struct slice word);
@@ -67,5 +75,8 @@ const char *fault_do_word(int act);
 
 /* "list", "watch", ... */
 #define FAULT_REQUEST_WORDS "list watch get write other"
+
+/* In the order of enum fault_verb; behind them the one for any. */
+#define FAULT_VERB_WORDS "create update patch delete deletecollection write"
 
 #endif

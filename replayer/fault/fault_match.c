@@ -20,10 +20,10 @@ static bool is_named(const char *text, const struct tape_resource *r)
 	       strcmp(text + version_len + 1, r->apigroup) == 0;
 }
 
-static bool is_meant(const struct fault_where *w, const struct tape_resource *resource)
+static bool is_meant(const struct fault_resource *meant, size_t count, const struct tape_resource *resource)
 {
-	for (size_t i = 0; i < w->meant_count; i++) {
-		const struct fault_resource *r = &w->meant[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct fault_resource *r = &meant[i];
 
 		if (strcmp(r->resource, resource->resource) == 0 &&
 			strcmp(r->group, resource->apigroup) == 0 &&
@@ -33,17 +33,23 @@ static bool is_meant(const struct fault_where *w, const struct tape_resource *re
 	return false;
 }
 
-bool fault_matches_resource(const struct fault_where *w, const struct tape_resource *resource)
+bool fault_matches_names(const struct fault_texts *names, const struct fault_resource *meant,
+	size_t meant_count, const struct tape_resource *resource)
 {
-	if (w->resource.count == 0)
+	if (names->count == 0)
 		return true;
-	if (w->meant_count)
-		return resource && is_meant(w, resource);
-	for (size_t i = 0; i < w->resource.count && resource; i++) {
-		if (is_named(w->resource.items[i], resource))
+	if (meant_count)
+		return resource && is_meant(meant, meant_count, resource);
+	for (size_t i = 0; i < names->count && resource; i++) {
+		if (is_named(names->items[i], resource))
 			return true;
 	}
 	return false;
+}
+
+bool fault_matches_resource(const struct fault_where *w, const struct tape_resource *resource)
+{
+	return fault_matches_names(&w->resource, w->meant, w->meant_count, resource);
 }
 
 /* Whether the whole text is as the pattern with * and ? says. Goes back to the last star when what follows it
@@ -88,10 +94,15 @@ static bool fits_credential(const struct fault_where *w, const struct fault_requ
 	return !w->credential || slice_is(r->credential, w->credential);
 }
 
+bool fault_matches_writer(const struct fault_where *w, const struct fault_request *r)
+{
+	return fits_namespace(w, r) && fits_client(w, r) && fits_credential(w, r);
+}
+
 bool fault_matches_request(const struct fault_where *w, const struct fault_request *r)
 {
 	return (w->request_mask >> r->kind & 1) && fault_matches_resource(w, r->resource) &&
-	       fits_namespace(w, r) && fits_client(w, r) && fits_credential(w, r);
+	       fault_matches_writer(w, r);
 }
 
 unsigned fault_parts(const struct fault_where *w, const struct fault_request *r)

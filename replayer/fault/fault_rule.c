@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define RESTART_HOLD_NS (30 * NS_PER_S) /* the clock waits for a program to be back */
+
 static void release_texts(struct fault_texts *t)
 {
 	for (size_t i = 0; i < t->count; i++)
@@ -19,16 +21,29 @@ static void release_what(struct fault_what *w)
 	free(w->reason);
 	free(w->message);
 	free(w->status);
+	free(w->as_of);
+}
+
+static void release_resources(struct fault_resource *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(items[i].resource);
+		free(items[i].group);
+		free(items[i].version);
+	}
+	free(items);
+}
+
+void fault_kind_of_write_release(struct fault_kind_of_write *w)
+{
+	release_texts(&w->resource);
+	release_resources(w->meant, w->meant_count);
+	free(w->subresource);
 }
 
 static void release_where(struct fault_where *w)
 {
-	for (size_t i = 0; i < w->meant_count; i++) {
-		free(w->meant[i].resource);
-		free(w->meant[i].group);
-		free(w->meant[i].version);
-	}
-	free(w->meant);
+	release_resources(w->meant, w->meant_count);
 	release_texts(&w->resource);
 	release_texts(&w->requests);
 	free(w->place);
@@ -37,10 +52,10 @@ static void release_where(struct fault_where *w)
 	free(w->credential);
 }
 
-void fault_where_add(struct fault_where *w, const struct fault_resource *r)
+void fault_resources_add(struct fault_resource **items, size_t *count, const struct fault_resource *r)
 {
-	w->meant = xrealloc(w->meant, (w->meant_count + 1) * sizeof(*w->meant));
-	w->meant[w->meant_count++] = (struct fault_resource){.resource = xstrdup(r->resource),
+	*items = xrealloc(*items, (*count + 1) * sizeof(**items));
+	(*items)[(*count)++] = (struct fault_resource){.resource = xstrdup(r->resource),
 		.group = xstrdup(r->group),
 		.version = r->version ? xstrdup(r->version) : NULL,
 		.namespaced = r->namespaced};
@@ -52,6 +67,9 @@ void fault_rule_release(struct fault_rule *r)
 	free(r->when.at);
 	free(r->when.event);
 	free(r->when.place);
+	free(r->when.write);
+	free(r->when.since);
+	fault_kind_of_write_release(&r->when.written);
 	release_where(&r->where);
 	release_what(&r->what);
 	release_what(&r->during);
@@ -115,12 +133,29 @@ static void finish_where(struct fault_where *w)
 
 static void finish_length(struct fault_rule *r)
 {
-	bool each_event = fault_touches_frames(r->what.act) && r->when.trigger == FAULT_AT_EVENT;
+	bool each_event = fault_touches_frames(r->what.act) &&
+			  (r->when.trigger == FAULT_AT_EVENT || r->when.trigger == FAULT_AT_WRITE);
 
 	if (r->for_events)
 		r->for_ns = FAULT_FOREVER;
 	else if (r->for_ns == FAULT_LENGTH_UNSAID)
 		r->for_ns = fault_lasts(r->what.act) && !each_event ? FAULT_FOREVER : 0;
+}
+
+/* A program that is started again has nothing before its watches are back. */
+static void finish_hold(struct fault_rule *r)
+{
+	if (r->what.act == FAULT_RESTART && !r->hold_ns)
+		r->hold_ns = RESTART_HOLD_NS;
+}
+
+static int finish_write(struct fault_rule *r, struct err *err)
+{
+	fault_kind_of_write_release(&r->when.written);
+	r->when.written = (struct fault_kind_of_write){0};
+	if (r->when.trigger != FAULT_AT_WRITE)
+		return 0;
+	return fault_write_parse(r->when.write, &r->when.written, err);
 }
 
 /* What a request gets while a watch in the same scope is cut off: what keeps a reflector's place. It watches
@@ -143,7 +178,7 @@ static void finish_during(struct fault_rule *r)
 
 static int check_what(const struct fault_what *w, const char *which, struct err *err)
 {
-	if (w->act == FAULT_HTTP && (w->code < 400 || w->code > 599))
+	if ((w->act == FAULT_HTTP || w->act == FAULT_WRITE_ERROR) && (w->code < 400 || w->code > 599))
 		return err_set(
 			err, ERR_USAGE, "bad code %" PRId64 " in '%s': expected 400 to 599", w->code, which);
 	if (w->act == FAULT_ERROR && w->code && (w->code < 400 || w->code > 599))
@@ -206,6 +241,8 @@ static int check_where(const struct fault_where *w, struct err *err)
 /* Whether what it does is done to requests of a kind that `requests` leaves out. */
 static int check_requests(const struct fault_rule *r, struct err *err)
 {
+	bool of_lists = r->what.act == FAULT_STALE_LIST || r->what.act == FAULT_STALE_VIEW ||
+			r->what.act == FAULT_SLOW || r->stale_ns;
 	bool of_watches = fault_ends_streams(r->what.act) || fault_touches_frames(r->what.act);
 	unsigned lists = 1u << FAULT_LIST | 1u << FAULT_WATCH; /* a watch can be a list, too */
 
@@ -213,7 +250,7 @@ static int check_requests(const struct fault_rule *r, struct err *err)
 		return err_set(err, ERR_USAGE,
 			"nothing would happen: '%s' is done to watches, and 'requests' leaves them out",
 			fault_do_word(r->what.act));
-	if ((r->what.act == FAULT_STALE_LIST || r->stale_ns) && !(r->where.request_mask & lists))
+	if (of_lists && !(r->where.request_mask & lists))
 		return err_set(err, ERR_USAGE,
 			"nothing would happen: '%s' is done to lists, and 'requests' leaves them out",
 			r->stale_ns ? "stale" : fault_do_word(r->what.act));
@@ -227,14 +264,35 @@ static int check_scope(const struct fault_rule *r, struct err *err)
 	if (refuses && !fault_where_is_all(&r->where))
 		return err_set(err, ERR_USAGE,
 			"a refused connection has said nothing yet: 'refuse' goes without 'where', 'http' with it");
-	if (r->hold_ns && (!fault_ends_streams(r->what.act) || r->what.act == FAULT_STALL))
+	if (r->hold_ns && r->what.act != FAULT_RESTART &&
+		(!fault_ends_streams(r->what.act) || r->what.act == FAULT_STALL))
 		return err_set(err, ERR_USAGE, "'hold' waits for watches, but '%s' ends none",
 			fault_do_word(r->what.act));
 	if (r->when.trigger == FAULT_AT_POSITION && r->times != 1)
 		return err_set(err, ERR_USAGE, "'times' is %" PRId64 ", but a position comes once", r->times);
 	if (r->what.act == FAULT_NOTHING && r->during.act == FAULT_NOTHING && !r->compaction && !r->stale_ns)
 		return err_set(err, ERR_USAGE, "nothing would happen: expected compaction, stale or during");
+	if (r->when.await_ns && !r->when.since)
+		return err_set(err, ERR_USAGE, "'await' waits at the position of 'since', which is missing");
 	return check_requests(r, err);
+}
+
+/* What an act needs that is more than a word of its own. */
+static int check_act(const struct fault_rule *r, struct err *err)
+{
+	const char *word = fault_do_word(r->what.act);
+
+	if (fault_strikes_writes(r->what.act) && r->when.trigger != FAULT_AT_WRITE)
+		return err_set(err, ERR_USAGE,
+			"'%s' is done to the write that 'when' names: expected 'write' there", word);
+	if (fault_strikes_writes(r->what.act) && r->for_ns)
+		return err_set(err, ERR_USAGE, "'%s' is done to one write: it has no 'for'", word);
+	if (r->what.act == FAULT_BURST && !r->for_ns)
+		return err_set(err, ERR_USAGE,
+			"'burst' keeps back what comes while it lasts, but there is no 'for'");
+	if (r->what.act == FAULT_STALE_LIST && !r->what.by_ns == !r->what.as_of)
+		return err_set(err, ERR_USAGE, "'stale_list' needs one of 'by' and 'as_of'");
+	return 0;
 }
 
 int fault_rule_finish(struct fault_rule *r, size_t number, struct err *err)
@@ -247,11 +305,16 @@ int fault_rule_finish(struct fault_rule *r, size_t number, struct err *err)
 		r->what.code = 410;
 	finish_where(&r->where);
 	finish_length(r);
-	rc = check_where(&r->where, err);
+	finish_hold(r);
+	rc = finish_write(r, err);
+	if (rc == 0)
+		rc = check_where(&r->where, err);
 	if (rc == 0)
 		rc = check_what(&r->what, "what", err);
 	if (rc == 0)
 		rc = check_during(r, err);
+	if (rc == 0)
+		rc = check_act(r, err);
 	if (rc < 0)
 		return rc;
 	finish_during(r);

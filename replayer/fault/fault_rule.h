@@ -6,6 +6,7 @@
 #ifndef REPLAYER_FAULT_RULE_H
 #define REPLAYER_FAULT_RULE_H
 
+#include "replayer/fault/fault_do.h"
 #include "schema/base/moment.h"
 
 #define FAULT_RULES_MAX     64 /* of one file: streams keep a bit for each */
@@ -14,39 +15,12 @@
 #define FAULT_UNSAID        (-1) /* as an act, before fault_rule_finish */
 #define FAULT_LENGTH_UNSAID (-1)
 
-/*
- * What happens. To add one: a constant here; its row in fault_what_shapes (fault_keys.c), which says its word, its
- * keys and what it is aimed at; who carries it out, in strike() of serve/fault_act.c for watches, in serve/fault_answer.c
- * for requests, in fault_frame_action() of fault_stream.c for frames; its line in FAULTS.md, on which a test insists, and
- * in fault-file.schema.json, which a test compares with the tables.
- */
-enum fault_do {
-	/* to running watches */
-	FAULT_END,        /* the stream ends cleanly */
-	FAULT_CUT,        /* some bytes of the next frame, then as FAULT_FIN */
-	FAULT_FIN,        /* the connection is closed without an end of the body */
-	FAULT_RST,        /* the connection is reset */
-	FAULT_GOAWAY,     /* HTTP/2: GOAWAY, then closed; HTTP/1.1: as FAULT_FIN */
-	FAULT_RST_STREAM, /* HTTP/2: the stream is reset; HTTP/1.1: as FAULT_RST */
-	FAULT_STALL,      /* the connection stays, and nothing moves on it */
-	FAULT_ERROR,      /* an ERROR event, then as FAULT_END */
-	/* to requests */
-	FAULT_REFUSE,     /* nobody listens */
-	FAULT_HTTP,       /* an HTTP error */
-	FAULT_STALE_LIST, /* lists show an older state */
-	/* to single frames */
-	FAULT_DELAY,
-	FAULT_DUPLICATE,
-	FAULT_REORDER, /* behind events of other resources */
-	FAULT_DROP,
-	FAULT_NOTHING, /* only what the rest of the rule says, such as a compaction */
-	FAULT_DO_COUNT,
-};
-
 enum fault_trigger {
 	FAULT_AT_POSITION,   /* a point on the tape */
 	FAULT_AT_EVENT,      /* an event that a predicate is true of */
 	FAULT_AT_CONNECTION, /* the n-th watch that a client opens */
+	FAULT_AT_WRITE,      /* a write of a kind */
+	FAULT_TRIGGERS,
 };
 
 enum fault_moment { FAULT_BEFORE, FAULT_AFTER };
@@ -66,26 +40,41 @@ struct fault_texts {
 	size_t count;
 };
 
-struct fault_when {
-	enum fault_trigger trigger;
-	char *at;           /* as tape_position_find takes it */
-	char *place;        /* where it was said, for messages */
-	int64_t at_ns;      /* both by fault_resolve: the time is reached ... */
-	uint64_t at_seq;    /* ... and this event has been applied */
-	char *event;        /* an expression for predicate_compile */
-	int64_t nth;        /* the first match that counts, from 1 */
-	int64_t every;      /* of those behind it, each so many-th */
-	int moment;         /* enum fault_moment */
-	int64_t connection; /* n, from 1, counted for each client */
-	int64_t events;     /* delivered on it before it happens */
-	int64_t after_ns;   /* since it was opened */
-};
-
-/* What a name in `where` means. */
+/* What a name in `where` or `write` means. */
 struct fault_resource {
 	char *resource, *group;
 	char *version; /* NULL: any */
 	bool namespaced;
+};
+
+/* Which writes, as "create pods" and "update pods/status" say it. */
+struct fault_kind_of_write {
+	unsigned verbs;              /* bits by enum fault_verb */
+	struct fault_texts resource; /* at most one name; none: all but leases and events */
+	struct fault_resource *meant;
+	size_t meant_count;
+	char *subresource; /* "": the object itself; NULL: either */
+};
+
+struct fault_when {
+	enum fault_trigger trigger;
+	char *at;                           /* as tape_position_find takes it */
+	char *place;                        /* where it was said, for messages */
+	int64_t at_ns;                      /* both by fault_resolve: the time is reached ... */
+	uint64_t at_seq;                    /* ... and this event has been applied */
+	char *event;                        /* an expression for predicate_compile */
+	int64_t nth;                        /* the first match that counts, from 1 */
+	int64_t every;                      /* of those behind it, each so many-th */
+	int moment;                         /* enum fault_moment */
+	int64_t connection;                 /* n, from 1, counted for each client */
+	int64_t events;                     /* delivered on it before it happens */
+	int64_t after_ns;                   /* since it was opened */
+	char *write;                        /* "create pods", as fault_write_parse takes it */
+	struct fault_kind_of_write written; /* made of it */
+	char *since;                        /* only writes after this position count; NULL: all */
+	int64_t since_ns;                   /* both by fault_resolve, as at_ns and at_seq */
+	uint64_t since_seq;
+	int64_t await_ns; /* the clock waits at that position for the write, at most for this; 0: not */
 };
 
 struct fault_where {
@@ -109,9 +98,13 @@ struct fault_what {
 	char *reason, *message; /* of both; NULL: what the API server says with that code */
 	char *status;           /* of both: a whole Status instead, JSON */
 	int64_t retry_after_ns; /* of FAULT_HTTP; whole seconds; 0 none */
-	int64_t by_ns;          /* of FAULT_DELAY and FAULT_STALE_LIST */
+	int64_t by_ns;          /* of FAULT_DELAY, FAULT_STALE_LIST, FAULT_SLOW and FAULT_ECHO */
 	int64_t jitter_ns;      /* of FAULT_DELAY: up to so much more */
-	int64_t count;          /* of FAULT_DUPLICATE: more copies; of FAULT_REORDER: events to let pass */
+	int64_t count;          /* of FAULT_DUPLICATE: more copies; of FAULT_REORDER: events to let pass; of
+				   FAULT_ECHO without by_ns the same */
+	char *as_of; /* of FAULT_STALE_LIST and FAULT_STALE_VIEW: a position; NULL: by by_ns, or as it begins
+		      */
+	uint64_t as_of_seq; /* made of it by fault_resolve */
 };
 
 struct fault_rule {
@@ -150,16 +143,25 @@ void fault_rule_release(struct fault_rule *r);
 /* Moves the rule to the end of the file; ERR_TOO_LARGE (and the rule stays the caller's) when it is full. */
 int fault_file_add(struct fault_file *f, struct fault_rule *r, struct err *err) MUST_CHECK;
 
-/* The acts by what they do; fault_keys.c has the table. */
-bool fault_ends_streams(int act);
-bool fault_touches_frames(int act);
-bool fault_lasts(int act); /* for as long as the rule says: on requests and frames */
-
 /* The same for a gap of the recording, of which there may be any number. */
 void fault_file_add_recorded(struct fault_file *f, struct fault_rule *r);
 
-/* One more name in the scope; it is copied. */
-void fault_where_add(struct fault_where *w, const struct fault_resource *r);
+/* Appends a copy. */
+void fault_resources_add(struct fault_resource **items, size_t *count, const struct fault_resource *r);
+
+/* Verbs in the order of FAULT_VERB_WORDS. */
+enum fault_verb {
+	FAULT_CREATE,
+	FAULT_UPDATE,
+	FAULT_PATCH,
+	FAULT_DELETE,
+	FAULT_DELETE_COLLECTION,
+	FAULT_VERBS,
+};
+
+/* "VERB[ RESOURCE[/SUBRESOURCE]]"; VERB may be `write`, which is any. ERR_USAGE. */
+int fault_write_parse(const char *text, struct fault_kind_of_write *ret, struct err *err) MUST_CHECK;
+void fault_kind_of_write_release(struct fault_kind_of_write *w);
 
 /* Fills in what was left open and refuses what contradicts itself; for whoever makes a rule. `number` counts
  * from 1 and names a rule without a name. ERR_USAGE. */

@@ -1,4 +1,4 @@
-/* fault_stream.c: what becomes of requests, watches and frames. See fault.h and fault_internal.h. */
+/* fault_stream.c: what becomes of requests and watches. See fault.h and fault_internal.h. */
 #include "replayer/fault/fault_internal.h"
 
 #include "schema/base/clock.h"
@@ -30,6 +30,44 @@ bool faults_refuse(const struct faults *f, const struct fault_now *now)
 	return false;
 }
 
+/* The first list of each client, while it lasts, or of those that it leaves behind. */
+static bool is_first_list(struct episode *e, const struct fault_request *r, uint64_t client)
+{
+	uint32_t resource = r->resource ? r->resource->id : 0;
+
+	return r->kind == FAULT_LIST && !client_set_find(&e->served, client, resource) &&
+	       client_set_add(&e->served, client, resource);
+}
+
+/* What it is frozen at: a position, or how things stood when it began. */
+static struct fault_state state_of_view(const struct faults *f, const struct episode *e)
+{
+	const struct fault_what *what = &rule_of(f, e)->what;
+	uint64_t seq = what->as_of ? what->as_of_seq : e->begin.seq;
+
+	return (struct fault_state){.by_seq = true,
+		.seq = seq,
+		.version = what->as_of ? fault_version_at(f, seq) : e->begin_version};
+}
+
+/* A view and what lists show may be old; only a list that a cache may answer shows a view. */
+static bool answer_older(const struct faults *f, const struct episode *e, const struct fault_now *now,
+	const struct fault_request *r, struct fault_answer *ret)
+{
+	const struct fault_what *what = &rule_of(f, e)->what;
+	bool is_view = what->act == FAULT_STALE_VIEW;
+
+	if ((!is_view && what->act != FAULT_STALE_LIST) || r->kind != FAULT_LIST ||
+		(is_view && !r->any_state))
+		return false;
+	*ret = (struct fault_answer){.kind = FAULT_OLDER, .rule_index = e->rule, .episode = e->id};
+	if (is_view || what->as_of)
+		ret->state = state_of_view(f, e);
+	else
+		ret->state.time_ns = time_sub(now->tape_ns, what->by_ns);
+	return true;
+}
+
 /* What an active episode has for requests; NULL when it has nothing. */
 static const struct fault_what *answer_of(const struct fault_rule *r)
 {
@@ -44,14 +82,17 @@ static bool is_endless(const struct fault_what *what, const struct fault_request
 	return what->act == FAULT_HTTP && what->code == 410 && r->rv == 0;
 }
 
-static bool answer_active(const struct faults *f, const struct episode *e, const struct fault_request *r,
-	struct fault_answer *ret)
+static bool answer_active(const struct faults *f, struct episode *e, const struct fault_now *now,
+	const struct fault_request *r, struct fault_answer *ret)
 {
 	const struct fault_rule *rule = rule_of(f, e);
 	const struct fault_what *what = answer_of(rule);
 
-	if (rule->what.act == FAULT_STALE_LIST && r->kind == FAULT_LIST) {
-		*ret = (struct fault_answer){.kind = FAULT_OLDER, .rule_index = e->rule};
+	if (answer_older(f, e, now, r, ret))
+		return true;
+	if (rule->what.act == FAULT_SLOW && is_first_list(e, r, fault_client(r->user_agent, r->credential))) {
+		*ret = (struct fault_answer){
+			.kind = FAULT_LATER, .rule_index = e->rule, .later_ns = rule->what.by_ns};
 		return true;
 	}
 	if (!what || is_endless(what, r))
@@ -65,15 +106,11 @@ static bool answer_active(const struct faults *f, const struct episode *e, const
 static bool answer_stale(const struct faults *f, struct episode *e, const struct fault_request *r,
 	uint64_t client, struct fault_answer *ret)
 {
-	uint32_t resource = r->resource ? r->resource->id : 0;
-
-	if (!rule_of(f, e)->stale_ns || r->kind != FAULT_LIST ||
-		client_set_find(&e->served, client, resource) ||
-		!client_set_add(&e->served, client, resource))
+	if (!rule_of(f, e)->stale_ns || !is_first_list(e, r, client))
 		return false;
 	*ret = (struct fault_answer){.kind = FAULT_OLDER,
 		.rule_index = e->rule,
-		.state_ns = time_sub(e->begin.tape_ns, rule_of(f, e)->stale_ns)};
+		.state.time_ns = time_sub(e->begin.tape_ns, rule_of(f, e)->stale_ns)};
 	return true;
 }
 
@@ -113,12 +150,9 @@ void faults_request(struct faults *f, const struct fault_now *now, const struct 
 
 		if (!is_of_client(e, client) || !fault_matches_request(&rule_of(f, e)->where, r))
 			continue;
-		if (e->state == EPISODE_ACTIVE ? answer_active(f, e, r, ret)
-					       : answer_stale(f, e, r, client, ret)) {
-			if (ret->kind == FAULT_OLDER && e->state == EPISODE_ACTIVE)
-				ret->state_ns = time_sub(now->tape_ns, rule_of(f, e)->what.by_ns);
+		if (e->state == EPISODE_ACTIVE ? answer_active(f, e, now, r, ret)
+					       : answer_stale(f, e, r, client, ret))
 			return;
-		}
 	}
 	answer_floor(f, r, ret);
 }
@@ -327,7 +361,8 @@ bool fault_hits(struct faults *f, const struct fault_firing *firing, struct faul
 	const struct fault_rule *r = firing->rule;
 	struct episode *e = r->hold_ns ? find_episode(f, firing->episode) : NULL;
 
-	if (firing->step != FAULT_BEGINS || !fault_ends_streams(r->what.act))
+	if (firing->step != FAULT_BEGINS ||
+		(!fault_ends_streams(r->what.act) && r->what.act != FAULT_RESTART))
 		return false;
 	if (firing->stream ? firing->stream != s : !is_in_scope(f, s, firing->rule_index))
 		return false;
@@ -344,148 +379,4 @@ bool fault_hits(struct faults *f, const struct fault_firing *firing, struct faul
 	else if (e && r->what.act != FAULT_STALL)
 		await(e, s);
 	return true;
-}
-
-/* ---- frames ---- */
-
-static bool has_seq(const struct rule_state *s, uint64_t seq)
-{
-	size_t low = 0, high = s->seq_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->seqs[middle] < seq)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < s->seq_count && s->seqs[low] == seq;
-}
-
-static bool in_episode(const struct faults *f, size_t rule, uint64_t client)
-{
-	for (size_t i = 0; i < f->episode_count; i++) {
-		const struct episode *e = &f->episodes[i];
-
-		if (e->rule == rule && e->state == EPISODE_ACTIVE && is_of_client(e, client))
-			return true;
-	}
-	return false;
-}
-
-static bool touches(const struct faults *f, size_t rule, const struct fault_stream *s, const struct event *e)
-{
-	const struct fault_rule *r = &f->file.rules[rule];
-	const struct rule_state *state = &f->states[rule];
-
-	if (!fault_touches_frames(r->what.act))
-		return false;
-	if (fault_length_is_per_event(r) ? !has_seq(state, e->seq) : !in_episode(f, rule, s->client))
-		return false;
-	return r->probability >= 1 || fault_chance(state->seed, e->seq, s->client) < r->probability;
-}
-
-static uint64_t other_events(const struct faults *f, uint32_t resource)
-{
-	return f->applied - (resource < f->resource_count ? f->resources[resource].applied : 0);
-}
-
-/* Remembers when this frame began to wait. False when it is of an event long past: nothing waits for that. */
-static bool is_waiting(
-	const struct faults *f, const struct fault_now *now, struct fault_stream *s, const struct event *e)
-{
-	if (s->waiting_seq == e->seq)
-		return true;
-	if (e->seq < now->seq)
-		return false;
-	s->waiting_seq = e->seq;
-	s->waiting_mono_ns = now->mono_ns;
-	s->waiting_others = other_events(f, s->resource);
-	return true;
-}
-
-static void wait_until(struct fault_frame *ret, int64_t tape_ns, int64_t mono_ns)
-{
-	ret->act = FRAME_WAIT;
-	ret->tape_ns = tape_ns < ret->tape_ns ? tape_ns : ret->tape_ns;
-	ret->mono_ns = mono_ns < ret->mono_ns ? mono_ns : ret->mono_ns;
-}
-
-/* True when the frame is to wait. */
-static bool delay(struct faults *f, const struct fault_now *now, size_t rule, struct fault_stream *s,
-	const struct event *e, struct fault_frame *ret)
-{
-	const struct fault_rule *r = &f->file.rules[rule];
-	double chance = fault_chance(f->states[rule].seed + 1, e->seq, s->client);
-	int64_t by_ns = fault_later(r->what.by_ns, (int64_t)((double)r->what.jitter_ns * chance)), due_ns;
-
-	if (r->clock == FAULT_TAPE) {
-		due_ns = fault_later(e->time_ns, by_ns);
-		if (now->tape_ns >= due_ns)
-			return false;
-		wait_until(ret, due_ns, INT64_MAX);
-		return true;
-	}
-	if (!is_waiting(f, now, s, e))
-		return false;
-	due_ns = fault_later(s->waiting_mono_ns, by_ns);
-	if (now->mono_ns >= due_ns)
-		return false;
-	wait_until(ret, INT64_MAX, due_ns);
-	return true;
-}
-
-static bool reorder(struct faults *f, const struct fault_now *now, const struct fault_what *what,
-	struct fault_stream *s, const struct event *e, struct fault_frame *ret)
-{
-	if (now->ended || !is_waiting(f, now, s, e) ||
-		other_events(f, s->resource) >= s->waiting_others + (uint64_t)what->count)
-		return false;
-	wait_until(ret, INT64_MAX, INT64_MAX);
-	return true;
-}
-
-/* True when something becomes of the frame. */
-static bool touch(struct faults *f, const struct fault_now *now, size_t rule, struct fault_stream *s,
-	const struct event *e, struct fault_frame *ret)
-{
-	const struct fault_what *what = &f->file.rules[rule].what;
-
-	switch (what->act) {
-	case FAULT_DROP: ret->act = FRAME_DROP; return true;
-	case FAULT_DUPLICATE: ret->copies += (size_t)what->count; return true;
-	case FAULT_DELAY: return delay(f, now, rule, s, e, ret);
-	case FAULT_REORDER: return reorder(f, now, what, s, e, ret);
-	default: return false;
-	}
-}
-
-/* A frame that waits is asked for again, and counts once. */
-static void count_touched(struct faults *f, struct fault_stream *s, uint64_t touched, struct fault_frame *ret)
-{
-	ret->rules = touched & ~s->touched;
-	s->touched = ret->act == FRAME_WAIT ? s->touched | touched : 0;
-	for (uint64_t bits = ret->rules; bits; bits &= bits - 1)
-		f->tallies[__builtin_ctzll(bits)].frames++;
-}
-
-void faults_frame(struct faults *f, const struct fault_now *now, struct fault_stream *s,
-	const struct event *e, struct fault_frame *ret)
-{
-	uint64_t touched = 0;
-
-	*ret = (struct fault_frame){.copies = 1, .tape_ns = INT64_MAX, .mono_ns = INT64_MAX};
-	if (s->cut) {
-		ret->act = FRAME_CUT;
-		ret->bytes = s->cut_bytes;
-		return;
-	}
-	for (uint64_t bits = s->rules; bits && ret->act != FRAME_DROP; bits &= bits - 1) {
-		size_t rule = (size_t)__builtin_ctzll(bits);
-
-		if (touches(f, rule, s, e) && touch(f, now, rule, s, e, ret))
-			touched |= UINT64_C(1) << rule;
-	}
-	count_touched(f, s, touched, ret);
 }

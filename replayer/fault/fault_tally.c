@@ -91,6 +91,8 @@ static char *why_nobody(const struct fault_rule *r, const struct fault_tally *t)
 		return part;
 	if (fault_ends_streams(r->what.act))
 		return xstrdup("no watch in its scope was open when it happened");
+	if (r->what.act == FAULT_RESTART)
+		return xstrdup("the command had ended");
 	if (fault_touches_frames(r->what.act))
 		return xstrdup("no watch in its scope was sent such an event");
 	if (r->what.act == FAULT_NOTHING && r->during.act == FAULT_NOTHING && r->compaction)
@@ -121,11 +123,23 @@ static char *why_no_event(const struct fault_rule *r, const struct fault_tally *
 	return xasprintf("chance spared all %llu events that matched", (unsigned long long)t->matches);
 }
 
+static char *why_no_write(const struct fault_rule *r, const struct fault_tally *t)
+{
+	if (t->matches == 0)
+		return xasprintf("nobody wrote so: '%s'%s%s", r->when.write, r->when.since ? " since " : "",
+			r->when.since ? r->when.since : "");
+	if (t->matches < (uint64_t)r->when.nth)
+		return xasprintf("it is for number %lld of the writes that match, and there were %llu",
+			(long long)r->when.nth, (unsigned long long)t->matches);
+	return xasprintf("chance spared all %llu writes that matched", (unsigned long long)t->matches);
+}
+
 static char *why_not_happened(const struct fault_rule *r, const struct fault_tally *t)
 {
 	switch (r->when.trigger) {
 	case FAULT_AT_EVENT: return why_no_event(r, t);
 	case FAULT_AT_CONNECTION: return why_no_watch(r, t);
+	case FAULT_AT_WRITE: return why_no_write(r, t);
 	default: return t->matches ? xstrdup("chance spared it") : xasprintf("'%s' did not come", r->when.at);
 	}
 }

@@ -165,6 +165,7 @@ static void put_value(struct writer *w, const struct fault_key *key, const void 
 
 	switch (key->kind) {
 	case KEY_TEXT:
+	case KEY_WRITE:
 	case KEY_EXPRESSION: put_string(w, *(char *const *)value); break;
 	case KEY_JSON: put(w, *(char *const *)value); break;
 	case KEY_TEXTS: put_texts(w, value); break;
@@ -198,6 +199,7 @@ static bool is_plain(const struct fault_key *key, const void *value, const void 
 {
 	switch (key->kind) {
 	case KEY_TEXT:
+	case KEY_WRITE:
 	case KEY_EXPRESSION:
 	case KEY_JSON: return !*(char *const *)value;
 	case KEY_TEXTS: return ((const struct fault_texts *)value)->count == 0;
@@ -278,6 +280,8 @@ int fault_file_write(const struct fault_file *f, struct buf *to, struct err *err
 
 #define DURATION_PATTERN "^([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h|d))+$|^[0-9]+([.][0-9]+)?$"
 
+#define WRITE_PATTERN "^(create|update|patch|delete|deletecollection|write)( [a-z0-9.-]+(/[a-z]+)?)?$"
+
 static void put_words(struct writer *w, const char *words)
 {
 	open_with(w, "[");
@@ -338,11 +342,18 @@ static void put_duration_type(struct writer *w)
 	put_member(w, "pattern", DURATION_PATTERN);
 }
 
+static void put_write_type(struct writer *w)
+{
+	put_member(w, "type", "string");
+	put_member(w, "pattern", WRITE_PATTERN);
+}
+
 static void put_type(struct writer *w, const struct fault_key *key)
 {
 	switch (key->kind) {
 	case KEY_TEXT:
 	case KEY_EXPRESSION: put_string_type(w, NULL, false); break;
+	case KEY_WRITE: put_write_type(w); break;
 	case KEY_CHOICE: put_string_type(w, key->words, false); break;
 	case KEY_TEXTS: put_texts_type(w, key->words); break;
 	case KEY_INTEGER: put_integer_type(w, key->least, key->most); break;
@@ -470,7 +481,7 @@ static void put_when_schema(struct writer *w)
 	open_with(w, "{");
 	put_key(w, "oneOf");
 	open_with(w, "[");
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < FAULT_TRIGGERS; i++)
 		put_shape(w, &fault_when_keys, &fault_when_shapes[i], NULL);
 	close_with(w, "]}");
 }

@@ -12,12 +12,13 @@
 struct spec {
 	const char *text; /* the whole, for messages */
 	struct fault_rule rule;
-	bool has_stale, has_hold;
+	bool has_stale, has_hold, has_await;
 	struct err *err;
 };
 
 const char gap_spec_words[] =
-	"end cut fin rst goaway rst_stream stall error refuse http stale hold client ns compact wall after optional event";
+	"end cut fin rst goaway rst_stream stall error restart burst echo slow as_of write_error write_reset refuse http "
+	"stale hold client ns requests compact wall after optional since await write event";
 
 static int bad(struct spec *s, const char *word, const char *expected)
 {
@@ -50,6 +51,7 @@ static int read_when(struct spec *s, const char *word)
 {
 	struct fault_when *w = &s->rule.when;
 
+	w->place = xasprintf("gap '%.200s'", s->text);
 	if (*word == '#') {
 		w->trigger = FAULT_AT_EVENT;
 		return parse_count(word + 1, "", &w->nth) && w->nth > 0 ? 0 : bad(s, word, "#1, #2, ...");
@@ -58,7 +60,6 @@ static int read_when(struct spec *s, const char *word)
 		return bad(s, word, "a position such as '+30s', or '#1'");
 	w->trigger = FAULT_AT_POSITION;
 	w->at = xstrdup(word);
-	w->place = xasprintf("gap '%.200s'", s->text);
 	return 0;
 }
 
@@ -94,19 +95,24 @@ static const char *value_of(const char *word, const char *name)
 	return word[len] ? word + len + 1 : word + len;
 }
 
+static bool is_short_word(int act)
+{
+	return fault_ends_streams(act) || act == FAULT_REFUSE || act == FAULT_HTTP || act == FAULT_BURST ||
+	       act == FAULT_RESTART || fault_strikes_writes(act);
+}
+
 /* 1 when the word says how watches end or what requests get, 0 when it does not. */
 static int read_act(struct spec *s, const char *word)
 {
 	for (int act = 0; act < FAULT_DO_COUNT; act++) {
-		bool of_watches = fault_ends_streams(act);
-		const char *value = value_of(word, fault_do_word(act));
-		struct fault_what *what = of_watches ? &s->rule.what : &s->rule.during;
+		const char *value = is_short_word(act) ? value_of(word, fault_do_word(act)) : NULL;
+		bool is_answer = act == FAULT_REFUSE || act == FAULT_HTTP;
+		struct fault_what *what = is_answer ? &s->rule.during : &s->rule.what;
 		int64_t *number = act == FAULT_CUT ? &what->bytes : &what->code;
-		bool takes = act == FAULT_CUT || act == FAULT_ERROR || act == FAULT_RST_STREAM ||
-			     act == FAULT_HTTP;
-		bool needs = act == FAULT_CUT || act == FAULT_HTTP;
+		bool needs = act == FAULT_CUT || act == FAULT_HTTP || act == FAULT_WRITE_ERROR;
+		bool takes = needs || act == FAULT_ERROR || act == FAULT_RST_STREAM;
 
-		if (!value || (!of_watches && act != FAULT_REFUSE && act != FAULT_HTTP))
+		if (!value)
 			continue;
 		if (what->act != FAULT_UNSAID)
 			return bad(s, word, "one such word only");
@@ -116,19 +122,6 @@ static int read_act(struct spec *s, const char *word)
 		return 1;
 	}
 	return 0;
-}
-
-/* 1 when it is such a word, 0 when it is not. */
-static int read_duration(struct spec *s, const char *word, const char *name, bool *has, int64_t *to)
-{
-	const char *value = value_of(word, name);
-
-	if (!value)
-		return 0;
-	if (*has)
-		return twice(s, word);
-	*has = true;
-	return duration_parse(value, to, NULL) ? bad(s, word, "a duration behind '='") : 1;
 }
 
 static int read_pattern(struct spec *s, const char *word, const char *name, bool may_be_empty, char **to)
@@ -143,6 +136,75 @@ static int read_pattern(struct spec *s, const char *word, const char *name, bool
 		return twice(s, word);
 	*to = xstrdup(value);
 	return 1;
+}
+
+/* The acts whose word says how much: "echo=4s", "echo=3ev", "slow=5s", "as_of=seq:2". */
+static int read_measured_act(struct spec *s, const char *word)
+{
+	static const int acts[] = {FAULT_ECHO, FAULT_SLOW, FAULT_STALE_VIEW};
+	static const char *const names[] = {"echo", "slow", "as_of"};
+	struct fault_what *what = &s->rule.what;
+	const char *value = NULL;
+	size_t i = 0;
+
+	while (i < 3 && !(value = value_of(word, names[i])))
+		i++;
+	if (!value)
+		return 0;
+	if (what->act != FAULT_UNSAID)
+		return bad(s, word, "one such word only");
+	what->act = acts[i];
+	if (acts[i] == FAULT_STALE_VIEW && *value)
+		what->as_of = xstrdup(value);
+	else if (acts[i] == FAULT_STALE_VIEW)
+		return bad(s, word, "a position behind '='");
+	else if (acts[i] == FAULT_ECHO && parse_count(value, "ev", &what->count) && what->count > 0)
+		return 1;
+	else if (duration_parse(value, &what->by_ns, NULL))
+		return bad(s, word, "a duration behind '='");
+	return 1;
+}
+
+static int read_write(struct spec *s, const char *word)
+{
+	struct fault_when *w = &s->rule.when;
+	struct fault_kind_of_write kind;
+	struct err err;
+	int rc = read_pattern(s, word, "write", false, &w->write);
+
+	if (rc <= 0)
+		return rc;
+	if (fault_write_parse(w->write, &kind, &err))
+		return err_set(s->err, ERR_USAGE, "bad gap '%.200s': %s", s->text, err.text);
+	fault_kind_of_write_release(&kind);
+	return 1;
+}
+
+static int read_requests(struct spec *s, const char *word)
+{
+	struct fault_texts *to = &s->rule.where.requests;
+	const char *value = value_of(word, "requests");
+
+	if (!value)
+		return 0;
+	if (fault_word_index(FAULT_REQUEST_WORDS, slice_of(value)) < 0)
+		return bad(s, word, "one of " FAULT_REQUEST_WORDS " behind '='");
+	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
+	to->items[to->count++] = xstrdup(value);
+	return 1;
+}
+
+/* 1 when it is such a word, 0 when it is not. */
+static int read_duration(struct spec *s, const char *word, const char *name, bool *has, int64_t *to)
+{
+	const char *value = value_of(word, name);
+
+	if (!value)
+		return 0;
+	if (*has)
+		return twice(s, word);
+	*has = true;
+	return duration_parse(value, to, NULL) ? bad(s, word, "a duration behind '='") : 1;
 }
 
 static int read_flag(struct spec *s, const char *word)
@@ -200,6 +262,16 @@ static int read_word(struct spec *s, const char *word)
 	int rc = read_act(s, word);
 
 	if (rc == 0)
+		rc = read_measured_act(s, word);
+	if (rc == 0)
+		rc = read_write(s, word);
+	if (rc == 0)
+		rc = read_requests(s, word);
+	if (rc == 0)
+		rc = read_pattern(s, word, "since", false, &s->rule.when.since);
+	if (rc == 0)
+		rc = read_duration(s, word, "await", &s->has_await, &s->rule.when.await_ns);
+	if (rc == 0)
 		rc = read_duration(s, word, "stale", &s->has_stale, &s->rule.stale_ns);
 	if (rc == 0)
 		rc = read_duration(s, word, "hold", &s->has_hold, &s->rule.hold_ns);
@@ -237,11 +309,31 @@ static int read_words(struct spec *s, char *rest)
 	return rc;
 }
 
+/* '#N' counts events or writes, and nothing else does. */
+static int check_trigger(struct spec *s)
+{
+	struct fault_when *w = &s->rule.when;
+	bool counts = w->trigger == FAULT_AT_EVENT;
+
+	if (!counts && (w->event || w->write))
+		return bad(s, w->event ? "event=" : "write=", "'#N' at the beginning with it");
+	if (!counts && w->moment == FAULT_AFTER)
+		return bad(s, "after", "it with '#N' only: a position is between two events");
+	if (counts && w->event && w->write)
+		return bad(s, "write=", "either it or 'event='");
+	if (counts && !w->event && !w->write)
+		return bad(s, "", "'event=EXPRESSION' at the end, or 'write=VERB RESOURCE', with '#N'");
+	if (w->write)
+		w->trigger = FAULT_AT_WRITE;
+	else if (w->since)
+		return bad(s, "since", "it with 'write=' only");
+	return 0;
+}
+
 int gap_spec_parse(const char *text, size_t number, struct fault_rule *ret, struct err *err)
 {
 	struct spec s = {.text = text, .rule = fault_rule_default(), .err = err};
 	char *copy = xstrdup(text);
-	bool wants_event;
 	int rc;
 
 	s.rule.name = xasprintf("gap %zu", number);
@@ -249,12 +341,8 @@ int gap_spec_parse(const char *text, size_t number, struct fault_rule *ret, stru
 	s.rule.where.place = xasprintf("bad gap '%.200s'", text);
 	rc = read_words(&s, copy);
 	free(copy);
-	wants_event = s.rule.when.trigger == FAULT_AT_EVENT;
-	if (rc == 0 && wants_event != (s.rule.when.event != NULL))
-		rc = wants_event ? bad(&s, "", "'event=EXPRESSION' at the end, with '#N'")
-				 : bad(&s, "event=", "'#N' at the beginning with it");
-	if (rc == 0 && !wants_event && s.rule.when.moment == FAULT_AFTER)
-		rc = bad(&s, "after", "it with '#N' only: a position is between two events");
+	if (rc == 0)
+		rc = check_trigger(&s);
 	if (s.rule.what.act == FAULT_UNSAID)
 		s.rule.what.act = FAULT_END;
 	if (rc == 0) {

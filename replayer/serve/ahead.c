@@ -18,9 +18,9 @@ struct waiting {
 	struct api_call call;
 	struct http_request request; /* with a copy of its texts */
 	struct buf texts;
-	struct collection *c;
-	int64_t deadline_ns; /* monotonic */
-	bool times_out;      /* the deadline is the client's own */
+	struct collection *c; /* NULL: it waits for its deadline alone */
+	int64_t deadline_ns;  /* monotonic */
+	bool times_out;       /* the deadline is the client's own */
 };
 
 struct ahead {
@@ -102,7 +102,7 @@ static void answer_timeout(struct api_call *call)
 static void go_on(struct waiting *p)
 {
 	exchange_own(p->call.x, NULL, NULL);
-	p->call.has_waited = true;
+	p->call.has_waited = p->c != NULL;
 	if (p->times_out && p->c->rv < p->call.awaited_rv)
 		answer_timeout(&p->call);
 	else
@@ -115,8 +115,9 @@ static struct waiting *find_due(const struct ahead *a, int64_t now_ns)
 	struct waiting *p = a->first;
 
 	for (; p; p = p->next) {
-		world_catch_up(p->call.api->world, p->c);
-		if (p->c->rv >= p->call.awaited_rv || now_ns >= p->deadline_ns)
+		if (p->c)
+			world_catch_up(p->call.api->world, p->c);
+		if ((p->c && p->c->rv >= p->call.awaited_rv) || now_ns >= p->deadline_ns)
 			break;
 	}
 	return p;
@@ -145,17 +146,13 @@ static void set_deadline(struct waiting *p)
 	p->deadline_ns = clock_mono_ns(&clock_system) + (p->times_out ? most_ns : PATIENCE_NS);
 }
 
-bool ahead_park(struct api_call *call, struct collection *c)
+static struct waiting *park(struct api_call *call, struct collection *c)
 {
 	struct ahead *a = call->api->ahead;
-	struct waiting *p;
+	struct waiting *p = xcalloc(1, sizeof(*p));
 
-	if (!call->awaited_rv)
-		return false;
-	p = xcalloc(1, sizeof(*p));
 	p->call = *call;
 	p->c = c;
-	set_deadline(p);
 	http_request_copy(call->request, false, &p->texts, &p->request);
 	p->call.request = &p->request;
 	p->next = a->first;
@@ -166,5 +163,17 @@ bool ahead_park(struct api_call *call, struct collection *c)
 	exchange_own(call->x, &waiting_owner, p);
 	if (!uv_is_active((uv_handle_t *)&a->timer))
 		uv_timer_start(&a->timer, on_look, LOOK_MS, LOOK_MS);
-	return true;
+	return p;
+}
+
+bool ahead_park(struct api_call *call, struct collection *c)
+{
+	if (call->awaited_rv)
+		set_deadline(park(call, c));
+	return call->awaited_rv != 0;
+}
+
+void ahead_delay(struct api_call *call, int64_t by_ns)
+{
+	park(call, NULL)->deadline_ns = clock_mono_ns(&clock_system) + by_ns;
 }

@@ -28,4 +28,7 @@ int ahead_refuse(struct api_call *call, const struct collection *c, uint64_t rv,
  * later, when the version has come or the time is up. */
 bool ahead_park(struct api_call *call, struct collection *c);
 
+/* The request waits that long and is then routed; what it may wait for before does not count. */
+void ahead_delay(struct api_call *call, int64_t by_ns);
+
 #endif

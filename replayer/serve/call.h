@@ -80,8 +80,8 @@ struct api_call {
 	/* What faults made of it. */
 	struct fault_request fault; /* how they see it */
 	uint64_t floor;             /* versions below have expired; 0: as the history says */
-	bool is_older;              /* the state of that time on the tape is to be shown */
-	int64_t older_ns;
+	bool is_older;              /* that older state is to be shown */
+	struct fault_state older;
 	int64_t timeout_ns; /* the client's own limit; not above 0: none */
 	/* Of a version that the replay has not reached: the one to wait for before the error is sent, 0:
 	 * none. */

@@ -65,6 +65,17 @@ void fault_act_jump(struct fault_act *a, const struct tape *t)
 	faults_settle_past(a->faults, t, a->world->seq, a->world->time_ns);
 }
 
+void fault_act_command(struct fault_act *a, const struct fault_act_command *command)
+{
+	a->command = *command;
+}
+
+void fault_act_started(struct fault_act *a)
+{
+	a->command_is_dead = a->command_starts = false;
+	player_nudge(a->player);
+}
+
 void fault_act_serve(struct fault_act *a, struct server *server)
 {
 	a->server = server;
@@ -150,11 +161,12 @@ static void end_with_error(struct watch *w, const struct fault_what *what)
 	watch_end_with_error(w, &st);
 }
 
-static void strike(struct watch *w, const struct fault_what *what, uint64_t episode)
+static void strike_watch(struct watch *w, const struct fault_what *what, uint64_t episode)
 {
 	switch ((enum fault_do)what->act) {
 	case FAULT_END: watch_end(w); break;
 	case FAULT_FIN: watch_break(w, ABORT_FIN, 0); break;
+	case FAULT_RESTART:
 	case FAULT_RST: watch_break(w, ABORT_RST, 0); break;
 	case FAULT_GOAWAY: watch_break(w, ABORT_GOAWAY, 0); break;
 	case FAULT_RST_STREAM: watch_break(w, ABORT_STREAM, (uint32_t)what->code); break;
@@ -165,10 +177,16 @@ static void strike(struct watch *w, const struct fault_what *what, uint64_t epis
 	case FAULT_REFUSE:
 	case FAULT_HTTP:
 	case FAULT_STALE_LIST:
+	case FAULT_STALE_VIEW:
+	case FAULT_SLOW:
 	case FAULT_DELAY:
 	case FAULT_DUPLICATE:
 	case FAULT_REORDER:
 	case FAULT_DROP:
+	case FAULT_BURST:
+	case FAULT_ECHO:
+	case FAULT_WRITE_ERROR:
+	case FAULT_WRITE_RESET:
 	case FAULT_NOTHING:
 	case FAULT_DO_COUNT: break;
 	}
@@ -192,7 +210,7 @@ static void strike_if_hit(void *context, struct watch *w)
 		return;
 	faults_count_watch(s->act->faults, s->firing->rule_index);
 	note_watch(s->act, s->firing->rule_index, s->firing->episode, "watch", w);
-	strike(w, what, s->firing->episode);
+	strike_watch(w, what, s->firing->episode);
 }
 
 static void release_if_free(void *context, struct watch *w)
@@ -202,12 +220,25 @@ static void release_if_free(void *context, struct watch *w)
 		watch_release(w);
 }
 
+/* Whatever still comes of the one that is dead is not answered. */
+static void kill_command(struct fault_act *a, const struct fault_firing *firing)
+{
+	if (!a->command.kill || !a->command.kill(a->command.context))
+		return;
+	a->command_is_dead = true;
+	faults_count_watch(a->faults, firing->rule_index);
+	note_step(a, firing, "restart");
+}
+
 static void begin(struct fault_act *a, const struct fault_firing *firing)
 {
 	struct strike s = {.act = a, .firing = firing};
 
 	note_step(a, firing, "begins");
-	watches_each(a->watches, strike_if_hit, &s);
+	if (firing->rule->what.act == FAULT_RESTART)
+		kill_command(a, firing);
+	if (firing->rule->what.act != FAULT_RESTART || a->command_is_dead)
+		watches_each(a->watches, strike_if_hit, &s);
 	if (fault_ends_streams(firing->rule->what.act))
 		log_info("fault '%s' at event %llu: %s, %zu watches", firing->rule->name,
 			(unsigned long long)firing->at.seq, fault_do_word(firing->rule->what.act), s.hits);
@@ -225,6 +256,12 @@ static void end(struct fault_act *a, const struct fault_firing *firing)
 		fault_act_spit_out(a, firing->episode);
 		server_thaw(a->server, fault_act_bit(firing->episode));
 		watches_each(a->watches, release_if_free, NULL);
+	}
+	if (fault_keeps_frames_back(r->what.act))
+		watches_each(a->watches, release_if_free, NULL);
+	if (r->what.act == FAULT_RESTART && a->command_is_dead) {
+		a->command_starts = true;
+		a->command.start(a->command.context);
 	}
 	if (r->for_ns)
 		log_info("fault '%s' is over at event %llu", r->name, (unsigned long long)firing->at.seq);
@@ -369,7 +406,7 @@ static bool is_holding(const void *context)
 	struct fault_now now;
 
 	fault_act_now(a, &now);
-	return faults_is_holding(a->faults, &now);
+	return faults_is_holding(a->faults, &now) || a->command_starts;
 }
 
 const struct player_director fault_act_director = {
@@ -446,6 +483,51 @@ void fault_act_sent(struct fault_act *a, struct watch *w)
 	fault_act_now(a, &now);
 	fault_stream_sent(a->faults, &now, &w->fault);
 	drain(a);
+}
+
+/* ---- writes ---- */
+
+/* What is done to watches happens at once, what is done to the writer when the write is over: the connection
+ * on which it came is still needed. */
+void fault_act_write_begins(
+	struct api_call *call, const struct fault_write *write, struct fault_write_answer *ret)
+{
+	struct fault_act *a = call->api->faults;
+	struct fault_now now;
+
+	fault_act_now(a, &now);
+	faults_write_begins(a->faults, &now, write, ret);
+	if (ret->what)
+		fault_act_note_write(call, ret->rule_index, fault_do_word(ret->what->act));
+	else
+		drain(a);
+	player_nudge(a->player);
+}
+
+void fault_act_version(struct fault_act *a, const struct collection *in, const struct change *c)
+{
+	struct fault_now now;
+
+	fault_act_now(a, &now);
+	faults_write_version(a->faults, &now, &in->resource, c->seq, c->rv);
+}
+
+void fault_act_write_ends(struct api_call *call, const struct fault_write_answer *answer)
+{
+	struct fault_act *a = call->api->faults;
+	struct fault_now now;
+
+	fault_act_now(a, &now);
+	faults_write_ends(a->faults, &now);
+	if (answer->what && answer->what->act != FAULT_WRITE_ERROR)
+		exchange_abort(call->x, ABORT_RST);
+	drain(a);
+	player_nudge(a->player);
+}
+
+void fault_act_write_error(const struct fault_write_answer *answer, struct status *st)
+{
+	fault_status_of(answer->what, st);
 }
 
 /* ---- beginning anew ---- */

@@ -9,7 +9,7 @@
 #ifndef REPLAYER_FAULT_ACT_H
 #define REPLAYER_FAULT_ACT_H
 
-#include "replayer/fault/fault.h"
+#include "replayer/fault/fault_writes.h"
 #include "replayer/serve/call.h"
 #include "replayer/world/player.h"
 
@@ -41,13 +41,36 @@ extern const struct player_director fault_act_director;
 /* The world was moved: what had happened by then is to happen again. Takes the faults over. */
 void fault_act_restart(struct fault_act *a, struct faults *faults);
 
+/* The program that a replay runs, which `restart` kills and starts again. */
+struct fault_act_command {
+	bool (*kill)(void *context); /* false: there is none any more */
+	void (*start)(void *context);
+	void *context;
+};
+void fault_act_command(struct fault_act *a, const struct fault_act_command *command);
+
+/* It runs again. */
+void fault_act_started(struct fault_act *a);
+
 /* ---- requests ---- */
 
 /* How faults see the request, into call->fault. */
 void fault_act_describe(struct api_call *call);
 
-/* True when a fault answered it. Otherwise call->floor and call->older_ns may be set. */
+/* True when a fault answered it, or will. Otherwise call->floor and call->older may be set. */
 bool fault_act_request(struct api_call *call);
+
+/* ---- writes ---- */
+
+/* Around a write: what becomes of it; what it has written, before watches are handed it; and what happens
+ * after it. */
+void fault_act_write_begins(
+	struct api_call *call, const struct fault_write *write, struct fault_write_answer *ret);
+void fault_act_version(struct fault_act *a, const struct collection *in, const struct change *c);
+void fault_act_write_ends(struct api_call *call, const struct fault_write_answer *answer);
+
+/* The error that a write gets: fills st; the rule stays the owner of its texts. */
+void fault_act_write_error(const struct fault_write_answer *answer, struct status *st);
 
 /* ---- watches ---- */
 

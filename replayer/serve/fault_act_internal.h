@@ -21,8 +21,11 @@ struct fault_act {
 	bool at_event; /* the tape's time is that of the event at hand */
 	int64_t event_ns;
 	bool draining, cannot_listen;
-	uint64_t applied; /* events so far */
-	uint64_t retried; /* of them, when frames that wait were tried last */
+	struct fault_act_command command; /* kill is NULL: there is none */
+	bool command_is_dead;             /* it was killed, and does not run again so far */
+	bool command_starts;              /* it was told to */
+	uint64_t applied;                 /* events so far */
+	uint64_t retried;                 /* of them, when frames that wait were tried last */
 	struct swallowed *swallowed;
 };
 
@@ -45,6 +48,9 @@ static inline uint64_t fault_act_bit(uint64_t episode)
 {
 	return UINT64_C(1) << episode % 64;
 }
+
+/* A write was struck by that rule. */
+void fault_act_note_write(struct api_call *call, size_t rule, const char *what);
 
 /* Lets requests that were swallowed then fail. */
 void fault_act_spit_out(struct fault_act *a, uint64_t episode);

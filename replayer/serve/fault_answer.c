@@ -3,6 +3,7 @@
 #include "replayer/fault/fault_tally.h"
 #include "replayer/request/continue_token.h"
 #include "replayer/request/list_options.h"
+#include "replayer/serve/ahead.h"
 #include "replayer/serve/fault_act_internal.h"
 #include "replayer/serve/unrecorded.h"
 #include "schema/base/clock.h"
@@ -83,6 +84,12 @@ static void find_version(const struct api_call *call, struct fault_request *r)
 			      (limit.len && !slice_is(limit, "0") && !query_has(q, "resourceVersionMatch"));
 }
 
+/* "0" is any version that a server has: one that another server has left behind, too. */
+static bool may_be_any_state(const struct api_call *call)
+{
+	return slice_is(query_get(&call->query, "resourceVersion"), "0");
+}
+
 void fault_act_describe(struct api_call *call)
 {
 	const struct api_path *p = &call->path;
@@ -94,6 +101,7 @@ void fault_act_describe(struct api_call *call)
 		.user_agent = http_header_find(call->request, "User-Agent"),
 		.credential = bearer_of(call->request)};
 	find_version(call, &call->fault);
+	call->fault.any_state = may_be_any_state(call);
 }
 
 /* ---- answers ---- */
@@ -206,6 +214,11 @@ static void answer_instead(struct api_call *call, const struct fault_answer *ans
 	api_fail(call, &st);
 }
 
+static bool begins_with_list(const struct api_call *call)
+{
+	return is_streaming_list(&call->query) || call->fault.any_state;
+}
+
 /* A streaming list is a watch and a list: it is refused as the one, and shows an older state as the other. */
 static void ask(struct fault_act *a, struct api_call *call, struct fault_answer *ret)
 {
@@ -215,18 +228,18 @@ static void ask(struct fault_act *a, struct api_call *call, struct fault_answer 
 
 	fault_act_now(a, &now);
 	faults_request(a->faults, &now, &call->fault, ret);
-	if (ret->kind == FAULT_INSTEAD || call->fault.kind != FAULT_WATCH || !is_streaming_list(&call->query))
+	if (ret->kind == FAULT_INSTEAD || call->fault.kind != FAULT_WATCH || !begins_with_list(call))
 		return;
 	list.kind = FAULT_LIST;
 	faults_request(a->faults, &now, &list, &as_list);
-	if (as_list.kind == FAULT_OLDER)
+	if (as_list.kind == FAULT_OLDER || as_list.kind == FAULT_LATER)
 		*ret = as_list;
 }
 
-static void note_request(struct api_call *call, size_t rule, const char *what)
+static void note_struck(struct api_call *call, size_t rule, const char *step, const char *what)
 {
 	const struct fault_note note = {.rule = rule,
-		.step = "request",
+		.step = step,
 		.what = what,
 		.resource = call->fault.resource,
 		.request = call->stored};
@@ -235,27 +248,52 @@ static void note_request(struct api_call *call, size_t rule, const char *what)
 	fault_act_note(call->api->faults, &note);
 }
 
+static void note_request(struct api_call *call, size_t rule, const char *what)
+{
+	note_struck(call, rule, "request", what);
+}
+
+void fault_act_note_write(struct api_call *call, size_t rule, const char *what)
+{
+	note_struck(call, rule, "write", what);
+}
+
+/* A request that is let through may be so later, or see less. */
+static bool let_through(struct api_call *call, const struct fault_answer *answer)
+{
+	switch (answer->kind) {
+	case FAULT_EXPIRED:
+		call->floor = answer->floor;
+		note_request(call, answer->rule_index, "compaction");
+		break;
+	case FAULT_OLDER:
+		call->is_older = true;
+		call->older = answer->state;
+		note_request(call, answer->rule_index, answer->state.by_seq ? "stale_view" : "stale_list");
+		break;
+	case FAULT_LATER:
+		note_request(call, answer->rule_index, "slow");
+		ahead_delay(call, answer->later_ns);
+		return true;
+	default: break;
+	}
+	return false;
+}
+
 bool fault_act_request(struct api_call *call)
 {
 	struct fault_act *a = call->api->faults;
 	struct fault_answer answer;
 
 	fault_act_describe(call);
+	if (a->command_is_dead) {
+		exchange_abort(call->x, ABORT_RST);
+		return true;
+	}
 	ask(a, call, &answer);
 	player_nudge(a->player);
-	switch (answer.kind) {
-	case FAULT_PASS: return false;
-	case FAULT_EXPIRED:
-		call->floor = answer.floor;
-		note_request(call, answer.rule_index, "compaction");
-		return false;
-	case FAULT_OLDER:
-		call->is_older = true;
-		call->older_ns = answer.state_ns;
-		note_request(call, answer.rule_index, "stale_list");
-		return false;
-	case FAULT_INSTEAD: break;
-	}
+	if (answer.kind != FAULT_INSTEAD)
+		return let_through(call, &answer);
 	note_request(call, answer.rule_index, fault_do_word(answer.what->act));
 	answer_instead(call, &answer);
 	return true;

@@ -108,6 +108,17 @@ static int choose_for_token(struct api_call *call, struct collection *c, const s
 	return use_exact(call->api->world, c, rv, ret, st);
 }
 
+int list_older_version(
+	const struct api_call *call, const struct collection *c, uint64_t *ret, struct err *err)
+{
+	const struct fault_state *older = &call->older;
+
+	if (!older->by_seq)
+		return world_version_at(call->api->world, c, older->time_ns, ret, err);
+	*ret = history_rv_seen(&c->history, older->seq, older->version);
+	return 0;
+}
+
 /* The state of an earlier time, whatever version was asked for. */
 static int choose_older(
 	const struct api_call *call, struct collection *c, struct chosen_state *ret, struct status *st)
@@ -115,7 +126,7 @@ static int choose_older(
 	struct err err;
 	uint64_t rv;
 
-	if (world_version_at(call->api->world, c, call->older_ns, &rv, &err))
+	if (list_older_version(call, c, &rv, &err))
 		return status_set(st, 500, "InternalError", "Internal error occurred: %s", err.text);
 	return use_exact(call->api->world, c, rv, ret, st);
 }

@@ -11,6 +11,10 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 
 void get_serve(struct api_call *call, struct collection *c, const struct view *view);
 
+/* The version that stood when what the call is to be shown did (call->is_older). */
+int list_older_version(
+	const struct api_call *call, const struct collection *c, uint64_t *ret, struct err *err) MUST_CHECK;
+
 /* Events are kept without a cache by the API server, which shows in a few places. */
 bool list_is_uncached(const struct collection *c);
 

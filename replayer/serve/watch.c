@@ -91,6 +91,7 @@ static void wait_frozen(struct watch *w)
 	else if (w->state != WATCH_HISTORY)
 		return;
 	w->wait_tape_ns = w->wait_mono_ns = INT64_MAX;
+	w->wait_goes_on = true;
 	watch_enter(w, WATCH_WAITING);
 }
 
@@ -394,7 +395,7 @@ bool watches_keep_up(const struct watches *ws)
 
 	while (behind && behind->faulty && exchange_is_frozen(behind->x))
 		behind = behind->next_behind;
-	while (waiting && waiting->wait_mono_ns == INT64_MAX)
+	while (waiting && (waiting->wait_goes_on || waiting->wait_mono_ns == INT64_MAX))
 		waiting = waiting->next_behind;
 	return !behind && !waiting;
 }

@@ -3,6 +3,7 @@
 #include "replayer/run/run.h"
 #include "replayer/serve/ahead.h"
 #include "replayer/serve/fault_act.h"
+#include "replayer/serve/list.h"
 #include "replayer/serve/watch_internal.h"
 
 #include <stdlib.h>
@@ -117,14 +118,14 @@ static void take_initial(struct watch *w)
 }
 
 /* A state of the past, and then what has happened since. */
-static void take_older(struct watch *w, int64_t time_ns)
+static void take_older(struct watch *w, const struct api_call *call)
 {
 	struct world *world = w->set->world;
 	struct snapshot *s;
 	struct err err;
 	uint64_t rv;
 
-	if (world_version_at(world, w->collection, time_ns, &rv, &err) ||
+	if (list_older_version(call, w->collection, &rv, &err) ||
 		world_snapshot(world, w->collection, rv, &s, &err)) {
 		watch_end_with_failure(w, &err);
 		return;
@@ -171,7 +172,7 @@ static void begin(struct api_call *call, struct watch *w, const struct list_opti
 
 	if (from_state && call->is_older) {
 		w->initial_end = o->send_initial == YES && o->bookmarks;
-		take_older(w, call->older_ns);
+		take_older(w, call);
 	} else if (rv > w->collection->rv && from_state) {
 		refuse_future_state(call, w, rv);
 	} else if (rv > w->collection->rv && ahead_is_awaited(call, w->collection, rv)) {

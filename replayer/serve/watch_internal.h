@@ -51,6 +51,7 @@ struct watch {
 	struct fault_stream fault;
 	char *agent, *credential;           /* that `fault` points to */
 	int64_t wait_tape_ns, wait_mono_ns; /* of WAITING: whichever comes first; INT64_MAX: an event */
+	bool wait_goes_on;                  /* of WAITING: the tape's clock does not wait for it */
 };
 
 struct watches {

@@ -130,6 +130,7 @@ static enum watch_sent send_change(
 	if (frame.act == FRAME_WAIT) {
 		w->wait_tape_ns = frame.tape_ns;
 		w->wait_mono_ns = frame.mono_ns;
+		w->wait_goes_on = frame.goes_on;
 		return WATCH_LATER;
 	}
 	for (size_t i = 0; i < frame.copies; i++)

@@ -1,6 +1,8 @@
 /* history.c: see history.h. */
 #include "replayer/world/history.h"
 
+#include "replayer/world/overlay.h"
+
 #include "schema/base/buf.h"
 
 #include <stdlib.h>
@@ -94,6 +96,15 @@ const struct history_entry *history_at(const struct history *h, uint64_t number)
 	if (number < h->base || number >= history_end(h))
 		return NULL;
 	return entry(h, (size_t)(number - h->base));
+}
+
+uint64_t history_rv_seen(const struct history *h, uint64_t seq, uint64_t written)
+{
+	size_t i = 0;
+
+	while (i < h->count && entry(h, i)->seq <= (overlay_has(entry(h, i)->seq) ? written : seq))
+		i++;
+	return i ? entry(h, i - 1)->rv : h->floor_rv;
 }
 
 uint64_t history_seq_of(const struct history *h, uint64_t rv)

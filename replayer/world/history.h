@@ -49,6 +49,10 @@ const struct history_entry *history_at(const struct history *h, uint64_t number)
 /* The version at a position: the floor's when it lies before the window. */
 uint64_t history_rv_of(const struct history *h, uint64_t seq);
 
+/* The same for one who has seen, of what programs wrote (overlay.h), all up to `written`, and nothing after
+ * the first event or version that lies behind either. */
+uint64_t history_rv_seen(const struct history *h, uint64_t seq, uint64_t written);
+
 /* The position at which the state was that of rv (floor_rv or above). */
 uint64_t history_seq_of(const struct history *h, uint64_t rv);
 

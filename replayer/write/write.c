@@ -3,6 +3,7 @@
 
 #include "replayer/kinds/builtin.h"
 #include "replayer/run/run.h"
+#include "replayer/serve/fault_act.h"
 #include "replayer/serve/program.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/hash.h"
@@ -224,6 +225,17 @@ static void store_row(struct write *w, struct slice answer)
 	buf_release(&answered);
 }
 
+/* A fault speaks in the place of the answer, or nobody does; what was done is stored as it was. */
+static void answer_as_fault(struct write *w)
+{
+	struct status st = {0};
+
+	if (w->fault.what->act != FAULT_WRITE_ERROR)
+		return;
+	fault_act_write_error(&w->fault, &st);
+	api_fail(w->call, &st);
+}
+
 void write_answer(struct write *w, struct write_text *text)
 {
 	struct api_call *call = w->call;
@@ -237,7 +249,9 @@ void write_answer(struct write *w, struct write_text *text)
 	store_row(w, buf_slice(&text->plain));
 	if (!call->x)
 		return;
-	if (w->st.code)
+	if (w->fault.what)
+		answer_as_fault(w);
+	else if (w->st.code)
 		api_fail(call, &w->st);
 	else
 		respond_laid_out(call->x, call->request, &call->style, w->code, buf_slice(&text->body));
@@ -264,20 +278,49 @@ void write_release(struct write *w)
 	free(w->name);
 }
 
+/* A write that a fault meets before it is done has failed with what the fault says. */
+static int refuse_as_fault(struct write *w)
+{
+	if (!w->fault.what || w->fault.done_first)
+		return 0;
+	if (w->fault.what->act != FAULT_WRITE_ERROR)
+		return status_set(
+			&w->st, 500, "InternalError", "nobody was answered: a fault of the replay says so");
+	fault_act_write_error(&w->fault, &w->st);
+	return ERR_FAILED;
+}
+
+static void ask_faults(struct write *w)
+{
+	const struct tape_resource *r = &w->c->resource;
+	struct slice group = slice_of(r->apigroup), resource = slice_of(r->resource);
+	const struct fault_write asked = {.verb = (enum fault_verb)(w->verb - VERB_CREATE),
+		.resource = r,
+		.subresource = w->sub,
+		.aside = builtin_is_lease(group, resource) || builtin_is_event(group, resource),
+		.request = &w->call->fault};
+
+	if (w->call->api->faults)
+		fault_act_write_begins(w->call, &asked, &w->fault);
+}
+
 void write_serve(struct api_call *call, struct collection *c)
 {
 	struct write w;
 	struct write_text text;
 
-	if (write_is_long(call, c)) {
+	if (!call->api->faults && write_is_long(call, c)) {
 		write_beside(call, c);
 		return;
 	}
 	write_init(&w, call, c);
 	write_text_init(&text);
-	if (write_begin(&w) == 0 && write_do(&w) == 0)
+	ask_faults(&w);
+	if (refuse_as_fault(&w) == 0 && write_begin(&w) == 0 && write_do(&w) == 0)
 		write_print(&w, &text);
 	write_answer(&w, &text);
+	if (call->api->faults)
+		fault_act_write_ends(call, &w.fault);
 	write_text_release(&text);
 	write_release(&w);
 }

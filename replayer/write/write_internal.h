@@ -2,6 +2,7 @@
 #ifndef REPLAYER_WRITE_INTERNAL_H
 #define REPLAYER_WRITE_INTERNAL_H
 
+#include "replayer/fault/fault_writes.h"
 #include "replayer/json/json_tree.h"
 #include "replayer/table/view.h"
 #include "replayer/write/type_cache.h"
@@ -30,6 +31,7 @@ struct write {
 	bool has_type;               /* it is known, because write_type was asked */
 	struct field_type type;
 	struct status st;
+	struct fault_write_answer fault; /* what a fault makes of it */
 	int code;            /* of the answer */
 	cJSON *answer;       /* its body */
 	bool is_status;      /* the answer is no object of the collection */

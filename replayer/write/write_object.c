@@ -1,4 +1,5 @@
 /* write_object.c: what all objects have, and how one is stored; see write_internal.h. */
+#include "replayer/serve/fault_act.h"
 #include "replayer/serve/watch.h"
 #include "replayer/world/crd.h"
 #include "replayer/write/default_values.h"
@@ -336,6 +337,8 @@ static void tell(struct write *w, enum event_type type, struct slice name, struc
 	struct change *c;
 	int64_t number = world_write(api->world, w->c, &version, object, &c);
 
+	if (api->faults)
+		fault_act_version(api->faults, w->c, c);
 	watches_deliver(api->watches, w->c, c, (uint64_t)number);
 	change_unref(c);
 }

@@ -239,7 +239,7 @@ START_TEST(stale__shows_an_older_state_to_each_client_once)
 	move_to(&p, 61);
 	ck_assert_int_eq(ask_watch(&p, &pods, 1).kind, FAULT_PASS);
 	ck_assert_int_eq(ask(&p, request(FAULT_LIST, &nodes, "x", 0)).kind, FAULT_PASS);
-	ck_assert_int_eq(ask(&p, request(FAULT_LIST, &pods, "x", 0)).state_ns, 41 * NS_PER_S);
+	ck_assert_int_eq(ask(&p, request(FAULT_LIST, &pods, "x", 0)).state.time_ns, 41 * NS_PER_S);
 	ck_assert_int_eq(ask(&p, request(FAULT_LIST, &pods, "x", 0)).kind, FAULT_PASS);
 	ck_assert_int_eq(ask(&p, request(FAULT_LIST, &pods, "y", 0)).kind, FAULT_OLDER);
 	faults_free(p.f);
@@ -253,7 +253,7 @@ START_TEST(stale_list__shows_the_older_state_for_as_long_as_it_is_said)
 
 	for (int s = 60; s < 70; s += 3) {
 		move_to(&p, s);
-		ck_assert_int_eq(ask(&p, request(FAULT_LIST, &pods, "x", 0)).state_ns, (s - 20) * NS_PER_S);
+		ck_assert_int_eq(ask(&p, request(FAULT_LIST, &pods, "x", 0)).state.time_ns, (s - 20) * NS_PER_S);
 		ck_assert_int_eq(ask_watch(&p, &pods, 1).kind, FAULT_PASS);
 	}
 	move_to(&p, 70);

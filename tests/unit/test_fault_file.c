@@ -105,7 +105,7 @@ START_TEST(file__is_refused_with_line_column_and_what_was_expected)
 			"for, clock, during, compaction, stale, hold, times, probability, optional"},
 		{RULE("\"what\": \"explode\""),
 			"f.json, line 2, column 35: unknown word 'explode', expected one of: end cut fin rst goaway "
-			"rst_stream stall error refuse http stale_list delay duplicate reorder drop nothing"},
+			"rst_stream stall error refuse http stale_list stale_view slow delay duplicate reorder drop burst echo write_error write_reset restart nothing"},
 		{RULE("\"what\": 3"),
 			"f.json, line 2, column 35: expected a word or an object, found a number"},
 		{RULE("\"what\": {\"bytes\": 3}"), "f.json, line 2, column 35: 'do' is missing"},
@@ -150,7 +150,7 @@ START_TEST(file__is_refused_with_line_column_and_what_was_expected)
 		{RULE("\"what\": \"end\", \"where\": {\"resource\": []}"),
 			"f.json, line 2, column 64: expected at least one string"},
 		{"{\"rules\": [{\"when\": {}, \"what\": \"end\"}]}",
-			"f.json, line 1, column 21: expected one of the keys: at, event, connection"},
+			"f.json, line 1, column 21: expected one of the keys: at, event, connection, write"},
 		{"{\"rules\": [{\"when\": {\"at\": \"+1s\", \"nth\": 2}, \"what\": \"end\"}]}",
 			"f.json, line 1, column 21: 'nth' does not go with 'at'"},
 		{"{\"rules\": [{\"when\": {\"at\": \"+1s\", \"event\": \"1\"}, \"what\": \"end\"}]}",
@@ -337,7 +337,7 @@ START_TEST(gap__is_refused_with_the_word_that_was_not_understood)
 			"bad gap '+1s,1s,PODS': found 'PODS', expected a resource such as 'pods', or one of "
 			"the words of --gap"},
 		{"#0,1s,event=1", "bad gap '#0,1s,event=1': found '#0', expected #1, #2, ..."},
-		{"#1,1s", "bad gap '#1,1s': found '', expected 'event=EXPRESSION' at the end, with '#N'"},
+		{"#1,1s", "bad gap '#1,1s': found '', expected 'event=EXPRESSION' at the end, or 'write=VERB RESOURCE', with '#N'"},
 		{"+1s,1s,event=1",
 			"bad gap '+1s,1s,event=1': found 'event=', expected '#N' at the beginning with it"},
 		{"+1s,1s,after",

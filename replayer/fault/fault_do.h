@@ -1,0 +1,57 @@
+/* fault_do.h: what a fault does, and to whom; fault_keys.c has the words. */
+#ifndef REPLAYER_FAULT_DO_H
+#define REPLAYER_FAULT_DO_H
+
+#include <stdbool.h>
+
+/*
+ * What happens. To add one: a constant here; its row in fault_what_shapes (fault_keys.c), which says its word, its
+ * keys and what it is aimed at; who carries it out, in strike_watch() of serve/fault_act.c for watches, in
+ * serve/fault_answer.c for requests, in touch() of fault_frames.c for frames, in write/write.c for writes; its line in
+ * FAULTS.md, on which a test insists, and in fault-file.schema.json, which a test compares with the tables.
+ */
+enum fault_do {
+	/* to running watches */
+	FAULT_END,        /* the stream ends cleanly */
+	FAULT_CUT,        /* some bytes of the next frame, then as FAULT_FIN */
+	FAULT_FIN,        /* the connection is closed without an end of the body */
+	FAULT_RST,        /* the connection is reset */
+	FAULT_GOAWAY,     /* HTTP/2: GOAWAY, then closed; HTTP/1.1: as FAULT_FIN */
+	FAULT_RST_STREAM, /* HTTP/2: the stream is reset; HTTP/1.1: as FAULT_RST */
+	FAULT_STALL,      /* the connection stays, and nothing moves on it */
+	FAULT_ERROR,      /* an ERROR event, then as FAULT_END */
+	/* to requests */
+	FAULT_REFUSE,     /* nobody listens */
+	FAULT_HTTP,       /* an HTTP error */
+	FAULT_STALE_LIST, /* lists show an older state */
+	FAULT_STALE_VIEW, /* lists that may be old show it, and watches stand still there */
+	FAULT_SLOW,       /* the first list of each client waits */
+	/* to single frames */
+	FAULT_DELAY,
+	FAULT_DUPLICATE,
+	FAULT_REORDER, /* behind events of other resources */
+	FAULT_DROP,
+	FAULT_BURST, /* kept back while it lasts, then all at once */
+	FAULT_ECHO,  /* what programs wrote comes later, and what follows it */
+	/* to single writes */
+	FAULT_WRITE_ERROR, /* an HTTP error, before or after it was done */
+	FAULT_WRITE_RESET, /* no answer: the connection is reset, before or after it was done */
+	/* to the command */
+	FAULT_RESTART, /* it is killed, and started again when the fault is over */
+	FAULT_NOTHING, /* only what the rest of the rule says, such as a compaction */
+	FAULT_DO_COUNT,
+};
+
+/* The acts by what they do; fault_keys.c has the table. */
+bool fault_ends_streams(int act);
+bool fault_touches_frames(int act);
+bool fault_lasts(int act); /* for as long as the rule says: on requests and frames */
+bool fault_strikes_writes(int act);
+
+/* What waits on a watch until the fault is over, while the tape's clock goes on. */
+static inline bool fault_keeps_frames_back(int act)
+{
+	return act == FAULT_BURST || act == FAULT_STALE_VIEW || act == FAULT_ECHO;
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* fault_writes.h: what becomes of the writes of programs, and what begins at them; the rest is in fault.h. */
+#ifndef REPLAYER_FAULT_WRITES_H
+#define REPLAYER_FAULT_WRITES_H
+
+#include "replayer/fault/fault.h"
+
+struct fault_write {
+	enum fault_verb verb;
+	const struct tape_resource *resource;
+	struct slice subresource;
+	bool aside; /* of a lease or an Event: only rules that name these count it */
+	const struct fault_request *request;
+};
+
+/* What becomes of a write. */
+struct fault_write_answer {
+	const struct fault_what
+		*what; /* NULL: as ever; FAULT_WRITE_ERROR, FAULT_WRITE_RESET or FAULT_RESTART */
+	size_t rule_index;
+	bool done_first; /* it is done, though its writer is not told so */
+};
+
+/* A write has come. */
+void faults_write_begins(struct faults *f, const struct fault_now *now, const struct fault_write *w,
+	struct fault_write_answer *ret);
+/* It has made a version of an object, which no watch has been sent yet. */
+void faults_write_version(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
+	uint64_t seq, uint64_t rv);
+/* It is done, or has failed: what happens after it happens. */
+void faults_write_ends(struct faults *f, const struct fault_now *now);
+
+#endif
