@@ -48,7 +48,8 @@ const struct pack_options *writer_bulk_options(uint64_t raw_bytes)
 	return raw_bytes > SMALL_EXTENT_BYTES ? &seal_options : &calm_options;
 }
 
-/* How the open extent is to be packed: as an ordinary cluster fills it, or as a storm or an import does. */
+/* How the open extent is to be packed: as an ordinary cluster fills it, or as a storm or an import does. A copy
+ * of a damaged tape has the source in memory as well, and the higher level takes 85 MB. */
 static const struct pack_options *options_for(const struct tape_writer *w)
 {
 	int64_t took_ns = clock_mono_ns(w->options.clock) - w->extent_began_ns;
@@ -56,6 +57,8 @@ static const struct pack_options *options_for(const struct tape_writer *w)
 
 	if (w->bulk)
 		return writer_bulk_options(w->extent->raw_bytes);
+	if (w->copying)
+		return &seal_options;
 	return (double)w->extent->raw_bytes > seconds * CALM_BYTES_PER_S ? &seal_options : &calm_options;
 }
 
