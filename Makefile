@@ -39,11 +39,12 @@ BASE := $(wildcard schema/base/*.c)
 TAPE := $(wildcard schema/tape/*.c)
 SQL := $(wildcard schema/sql/*.c)
 RUN := $(wildcard schema/run/*.c)
+VIEW := $(wildcard schema/view/*.c)
 ENGINES := $(wildcard recorder/*.c recorder/*/*.c replayer/*.c replayer/*/*.c)
 TOOLS := $(wildcard tools/*.c tools/*/*.c)
 object = $(patsubst %.c,$(B)/obj/%.o,$(1))
 # Everything but main, for the tests to link with.
-LIBRARY := $(call object,$(BASE) $(TAPE) $(SQL) $(RUN) $(ENGINES) $(filter-out tools/main.c,$(TOOLS)))
+LIBRARY := $(call object,$(BASE) $(TAPE) $(SQL) $(RUN) $(VIEW) $(ENGINES) $(filter-out tools/main.c,$(TOOLS)))
 CRASH := $(B)/crash/crash_tape $(B)/crash/rotate_tape $(B)/crash/fault_shim.so
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*.c))
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -132,6 +133,20 @@ $(B)/obj/tools/version.o: $(B)/commit
 $(B)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
+
+# The page of `kubetape view`: its modules joined into one script, everything compressed, and taken into the program.
+PAGE := replayer/view/page
+PAGE_MODULES := $(addprefix $(PAGE)/,model.js source.js file_source.js yaml.js timeline.js panes.js state_pane.js desk_pane.js app.js)
+$(B)/view/app.js: $(PAGE_MODULES)
+	@mkdir -p $(@D)
+	@sed '/^import /d; s/^export //' $^ >$@
+$(B)/view/%: $(PAGE)/%
+	@mkdir -p $(@D)
+	@cp $< $@
+$(B)/view/%.gz: $(B)/view/%
+	@gzip -9nc $< >$@
+$(B)/obj/replayer/view/assets.o: $(addprefix $(B)/view/,index.html.gz app.js.gz style.css.gz)
+$(B)/obj/replayer/view/assets.o: ALL_CFLAGS += -DVIEW_ASSETS='"$(B)/view/"'
 
 $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)

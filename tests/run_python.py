@@ -15,7 +15,7 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOLDERS = ["tests/crash", "tests/cli", "tests/scenarios", "tests/wire"]  # what takes long first
+FOLDERS = ["tests/crash", "tests/cli", "tests/scenarios", "tests/view", "tests/wire"]  # what takes long first
 
 
 def flatten(suite):

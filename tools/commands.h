@@ -23,6 +23,7 @@ extern const struct command cmd_replay;
 extern const struct command cmd_sweep;
 extern const struct command cmd_tee;
 extern const struct command cmd_verify;
+extern const struct command cmd_view;
 
 /* The rows of main.c, ended by NULL, and what `kubetape --help` prints. */
 extern const struct command *const commands[];

@@ -5,6 +5,7 @@
 #ifndef TOOLS_GAP_ACCOUNT_H
 #define TOOLS_GAP_ACCOUNT_H
 
+#include "schema/tape/gap_words.h"
 #include "schema/tape/reader.h"
 
 #define GAP_ATTEMPT_WORDS 12 /* different outcomes that are told apart; the rest is "other" */
@@ -46,8 +47,5 @@ bool gap_accounts_lack_something(const struct gap_accounts *a);
 
 /* Whether something was missed, or nobody can say because it never ended. */
 bool gap_hid_something(const struct gap_account *a);
-
-/* "the connection was reset" for "reset"; the word itself when there is nothing to add. */
-const char *gap_reason_words(const char *reason);
 
 #endif

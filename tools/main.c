@@ -23,6 +23,7 @@ const struct command *const commands[] = {
 	&cmd_tee,
 	&cmd_ctl,
 	&cmd_query,
+	&cmd_view,
 	&cmd_info,
 	&cmd_gaps,
 	&cmd_sweep,

@@ -12,7 +12,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-SCHEMA = ["schema/base", "schema/tape", "schema/run", "schema/sql"]
+SCHEMA = ["schema/base", "schema/tape", "schema/run", "schema/sql", "schema/view"]
 # From the ground up. A room includes those of the floors below, and none beside it.
 REPLAYER_FLOORS = [
     ["replayer/wire", "replayer/json", "replayer/kinds", "replayer/protobuf"],
@@ -21,7 +21,7 @@ REPLAYER_FLOORS = [
     ["replayer/world"],
     ["replayer/table", "replayer/run"],
     ["replayer/serve"],
-    ["replayer/write"],
+    ["replayer/write", "replayer/view"],
     ["replayer"],
 ]
 REPLAYER = sum(REPLAYER_FLOORS, [])
@@ -31,6 +31,7 @@ MAY_INCLUDE = {
     "schema/tape": ["schema/base"],
     "schema/run": ["schema/base"],
     "schema/sql": ["schema/tape", "schema/run", "schema/base"],
+    "schema/view": ["schema/sql", "schema/tape", "schema/base"],
     "recorder": ["schema/sql", "schema/tape", "schema/base"],
     **{room: SCHEMA + sum(REPLAYER_FLOORS[:n], []) for n, floor in enumerate(REPLAYER_FLOORS) for room in floor},
     "tools/tee": SCHEMA + ["recorder"] + REPLAYER,

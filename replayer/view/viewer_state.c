@@ -1,0 +1,167 @@
+/* viewer_state.c: the objects of a resource at a position, as the rows that kubectl prints. */
+#include "replayer/view/viewer_internal.h"
+
+#include "replayer/table/table_columns.h"
+#include "schema/base/clock.h"
+#include "schema/tape/position.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STATE_LIMIT_NS (10 * NS_PER_S)
+#define ROWS_MAX       1000
+
+struct state_rows {
+	struct answer_out *o;
+	const struct table_column *columns;
+	int64_t now_ns;
+	struct slice filter;
+	size_t count; /* rows that pass the filter */
+};
+
+static const struct tape_resource *find_resource(struct tape *t, struct slice name)
+{
+	const struct tape_resource *r;
+	struct slice resource = slice_cut(&name, '.');
+
+	for (size_t i = 0; (r = tape_resource_at(t, i)); i++) {
+		if (slice_is(resource, r->resource) && slice_is(name, r->apigroup))
+			return r;
+	}
+	return NULL;
+}
+
+static bool is_shown(const struct table_column *c)
+{
+	return c->priority == 0 || c->priority == 1;
+}
+
+static void put_columns(struct answer_out *o, const struct table_column *columns)
+{
+	bool any = false;
+
+	answer_put(o, "\"columns\":[");
+	for (const struct table_column *c = columns; c->name; c++) {
+		if (!is_shown(c))
+			continue;
+		answer_put(o, any ? ",{\"wide\":%s" : "{\"wide\":%s", c->priority ? "true" : "false");
+		answer_member(o, "name", slice_of(c->name));
+		answer_put(o, "}");
+		any = true;
+	}
+	answer_put(o, "],\"rows\":[");
+}
+
+static int put_cells(struct state_rows *s, const cJSON *object, struct err *err)
+{
+	int code = 0;
+
+	for (const struct table_column *c = s->columns; c->name && !code; c++) {
+		if (!is_shown(c))
+			continue;
+		answer_put(s->o, ",");
+		code = c->write(&(struct table_cell){object, c, s->now_ns, s->o->to, err});
+	}
+	return code;
+}
+
+/* Rows are (namespace, name, seq, uid, object); told as [namespace, name, seq, uid, cells..]. */
+static int put_row(void *context, const struct sql_value *values, size_t count, struct err *err)
+{
+	struct state_rows *s = context;
+	cJSON *object;
+	int code;
+
+	(void)count;
+	if (s->filter.len &&
+		!memmem(values[1].bytes.ptr, values[1].bytes.len, s->filter.ptr, s->filter.len) &&
+		!memmem(values[0].bytes.ptr, values[0].bytes.len, s->filter.ptr, s->filter.len))
+		return 0;
+	if (s->count++ >= ROWS_MAX)
+		return 0;
+	object = cJSON_ParseWithLength(values[4].bytes.ptr, values[4].bytes.len);
+	if (!object)
+		return err_set(err, ERR_CORRUPT, "an object is not JSON");
+	answer_put(s->o, s->count > 1 ? ",[" : "[");
+	answer_text(s->o, values[0].bytes);
+	answer_put(s->o, ",");
+	answer_text(s->o, values[1].bytes);
+	answer_put(s->o, ",\"%lld\",", (long long)values[2].integer);
+	answer_text(s->o, values[3].bytes);
+	code = put_cells(s, object, err);
+	answer_put(s->o, "]");
+	cJSON_Delete(object);
+	return code ? code : s->o->code;
+}
+
+static int keep_object(void *context, const struct sql_value *values, size_t count, struct err *err)
+{
+	struct buf *to = context;
+
+	(void)count;
+	return buf_append(to, values[0].bytes.ptr, values[0].bytes.len, err);
+}
+
+/* The columns of a custom resource are in its CRD; the caller frees. NULL for a kind that is built in. */
+static int find_custom(
+	struct viewer_desk *d, const struct tape_resource *r, struct table_column **ret, struct err *err)
+{
+	static const char sql[] =
+		"SELECT object FROM objects(:at) WHERE apigroup = 'apiextensions.k8s.io' AND "
+		"resource = 'customresourcedefinitions' AND name = :crd";
+	char *name = xasprintf("%s.%s", r->resource, r->apigroup);
+	struct buf crd;
+	int code;
+
+	buf_init(&crd, LIMIT_OBJECT_BYTES);
+	sql_session_set(d->session, "crd", name);
+	code = sql_session_run(
+		d->session, slice_of(sql), &(struct sql_sink){.row = keep_object, .context = &crd}, err);
+	*ret = !code && crd.len ? table_custom_columns(buf_slice(&crd), r->version) : NULL;
+	buf_release(&crd);
+	free(name);
+	return code;
+}
+
+static void set_position(struct viewer_desk *d, const struct tape_resource *r, uint64_t seq)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)seq);
+	sql_session_set(d->session, "at", text);
+	sql_session_set(d->session, "resource", r->resource);
+	sql_session_set(d->session, "apigroup", r->apigroup);
+	sql_session_limit(d->session, STATE_LIMIT_NS);
+}
+
+int viewer_state(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err)
+{
+	static const char sql[] = "SELECT coalesce(namespace, ''), name, seq, uid, object FROM objects(:at) "
+				  "WHERE resource = :resource AND apigroup = :apigroup";
+	const struct tape_resource *r = find_resource(picture_tape(d->picture), query_get(q, "resource"));
+	struct answer_out o = {to, err, 0};
+	struct state_rows rows = {
+		.o = &o, .now_ns = viewer_number(q, "time", 0), .filter = query_get(q, "filter")};
+	struct table_column *custom;
+	uint64_t seq = (uint64_t)viewer_number(q, "seq", 0);
+	int code = seq ? 0 : tape_position_at_time(picture_tape(d->picture), rows.now_ns, &seq, err);
+
+	if (code)
+		return code;
+	if (!r)
+		return err_set(err, ERR_NOT_FOUND, "that resource is not on the tape");
+	set_position(d, r, seq);
+	code = find_custom(d, r, &custom, err);
+	if (code)
+		return code;
+	rows.columns = custom ? custom : table_kind_columns(slice_of(r->apigroup), slice_of(r->resource));
+	answer_put(&o, "{");
+	put_columns(&o, rows.columns);
+	if (!o.code)
+		code = sql_session_run(
+			d->session, slice_of(sql), &(struct sql_sink){.row = put_row, .context = &rows}, err);
+	answer_put(&o, "],\"total\":%zu}", rows.count);
+	table_custom_columns_free(custom);
+	return code ? code : o.code;
+}

@@ -1,0 +1,19 @@
+/* picture_bars.h: one lane in pixels: stretches of a state, marks, changes, lives and replicas. */
+#ifndef SCHEMA_VIEW_PICTURE_BARS_H
+#define SCHEMA_VIEW_PICTURE_BARS_H
+
+#include "schema/view/answer_out.h"
+#include "schema/view/picture.h"
+
+struct node;
+
+/* Appends
+ * `,"bars":[[x0,x1,state],..],"marks":[[x,note,"seq",count],..],"ticks":[x,..],"lives":[[x,"uid","seq"],
+ * ..],"steps":[[x,wanted,ready],..]`. A lane that is closed also has the marks of what is below it. What
+ * shares a pixel is told once: the state and the note that matter most. */
+void picture_put_bars(struct answer_out *o, struct picture *p, const struct node *n, bool closed,
+	const struct picture_window *w);
+
+const char *picture_note_name(unsigned note);
+
+#endif

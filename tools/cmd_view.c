@@ -1,0 +1,102 @@
+/* cmd_view.c: `kubetape view`: the picture of a tape in a browser. */
+#include "replayer/view/viewer.h"
+#include "schema/base/out_file.h"
+#include "tools/commands.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PORT_MAX 65535
+
+extern char **environ;
+
+struct view_options {
+	const char *run;
+	int64_t port;
+	bool no_browser;
+};
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, 0, "run", offsetof(struct view_options, run), "FILE",
+		"show with it what happened in this replay (--run of replay)"},
+	{OPTION_NUMBER, 0, "port", offsetof(struct view_options, port), "N",
+		"listen on this port of 127.0.0.1 (default: a free one)"},
+	{OPTION_FLAG, 0, "no-browser", offsetof(struct view_options, no_browser), NULL,
+		"only print the address, also on a desktop"},
+	{OPTION_END, 0, NULL, 0, NULL, NULL},
+};
+
+/* On a desktop: whoever looks at the terminal has a screen that a browser can be on. */
+static bool has_desktop(void)
+{
+	const char *const names[] = {"DISPLAY", "WAYLAND_DISPLAY"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return isatty(STDOUT_FILENO);
+	}
+	return false;
+}
+
+/* Without xdg-open nothing happens: the address is printed. */
+static void open_browser(const char *url)
+{
+	char *argv[] = {"xdg-open", (char *)url, NULL};
+	posix_spawn_file_actions_t quiet;
+	pid_t pid;
+
+	posix_spawn_file_actions_init(&quiet);
+	posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	(void)posix_spawnp(&pid, argv[0], &quiet, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&quiet);
+}
+
+static int on_serving(void *context, const char *url, struct err *err)
+{
+	const struct view_options *o = context;
+
+	printf("%s\n", url);
+	if (!o->no_browser && has_desktop())
+		open_browser(url);
+	return out_stream_flush(stdout, err);
+}
+
+static int view(void *values, const struct operands *operands, struct err *err)
+{
+	struct view_options *o = values;
+	struct viewer_options options = {.tape = operands->items[0], .run = o->run, .port = (int)o->port};
+
+	if (o->port > PORT_MAX)
+		return err_set(
+			err, ERR_USAGE, "bad port %lld: expected at most %d", (long long)o->port, PORT_MAX);
+	return viewer_run(&options, on_serving, o, err);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct view_options o = {0};
+
+	return command_run(self, argc, argv, &o, view);
+}
+
+const struct command cmd_view = {
+	.name = "view",
+	.operands = "TAPE",
+	.expects = {"a tape", 1, 1},
+	.summary = "see a tape in a browser: a timeline, the state at a time, who did what",
+	.description =
+		"Prints the address of a page on this machine, and on a desktop opens it; Ctrl-C ends it. The page\n"
+		"shows every object as a lane with its states, restarts, recreations and Warnings, hatches what\n"
+		"nobody watched, and has the state and the changes at any time; '?' shows its keys. What you see is\n"
+		"in the page's address, so that a link leads back to it. A tape that is being recorded is followed.\n\n"
+		"Nobody but you can use the page: it listens on 127.0.0.1 alone, and its address has a token. It asks\n"
+		"no other host for anything and cannot change the tape.",
+	.options = rows,
+	.exits = {[EXIT_LOSS] = ""},
+	.run = run,
+};
