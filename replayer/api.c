@@ -15,6 +15,7 @@
 #include "replayer/serve/unrecorded.h"
 #include "replayer/serve/watch.h"
 #include "replayer/write/write.h"
+#include "schema/base/limits.h"
 
 #include <stdlib.h>
 
@@ -253,6 +254,20 @@ static bool refuse_timeout(struct api_call *call)
 	return true;
 }
 
+/* Whatever has a body. */
+static bool refuse_body(struct api_call *call)
+{
+	struct slice method = call->request->method;
+	struct status st = {0};
+
+	if (!call->request->is_too_large || slice_is(method, "GET") || slice_is(method, "HEAD"))
+		return false;
+	status_set(&st, 413, "RequestEntityTooLarge", "Request entity is too large: limit is %u",
+		LIMIT_REQUEST_BODY_BYTES);
+	api_fail(call, &st);
+	return true;
+}
+
 /* What programs ask for when they have something to do, and not without end. */
 static bool is_doing(const struct api_call *call)
 {
@@ -311,7 +326,9 @@ static void serve(struct api_call *call)
 	api->run->asked += is_doing(call);
 	call->stored = run_request_begin(api->run, call->client, call->x,
 		&(struct run_question){r, &call->path, &call->query, call->verb, &call->body});
-	if ((!api->faults || control_is_asked(call) || !fault_act_request(call)) && !refuse_timeout(call))
+	if (api->faults && !control_is_asked(call) && fault_act_request(call))
+		return;
+	if (!refuse_timeout(call) && !refuse_body(call))
 		route(call);
 }
 

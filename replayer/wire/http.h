@@ -23,14 +23,17 @@ struct http_request {
 	size_t header_count;
 	struct slice body;
 	int major;         /* 1 or 2 */
+	bool is_too_large; /* its body was, and is left out */
 	struct peer *peer; /* who sent it */
 };
 
 /* How many bytes a copy of the request takes, with its body or without. */
 size_t http_request_bytes(const struct http_request *r, bool with_body);
 
-/* A copy that outlives the call: its texts are put into `to`, which has room for them, and stay where they are. */
-void http_request_copy(const struct http_request *r, bool with_body, struct buf *to, struct http_request *ret);
+/* A copy that outlives the call: its texts are put into `to`, which has room for them, and stay where they
+ * are. */
+void http_request_copy(
+	const struct http_request *r, bool with_body, struct buf *to, struct http_request *ret);
 
 /* The first field of that name (any case), trimmed; the empty slice when there is none. */
 struct slice http_header_find(const struct http_request *r, const char *name);

@@ -138,9 +138,6 @@ static int read_content_length(struct slice digits, uint64_t *ret, struct err *e
 	if (!read_number(digits, &length))
 		return err_set(err, ERR_PROTOCOL, "malformed Content-Length '%.*s'",
 			(int)(digits.len > 40 ? 40 : digits.len), digits.ptr);
-	if (length > LIMIT_REQUEST_BODY_BYTES)
-		return err_set(err, ERR_TOO_LARGE, "request body of %llu bytes: maximum is %u",
-			(unsigned long long)length, LIMIT_REQUEST_BODY_BYTES);
 	*ret = length;
 	return 0;
 }
@@ -212,9 +209,9 @@ static int read_chunk_size(struct slice line, uint64_t *ret, struct err *err)
 
 	for (; i < line.len && hex_digit(line.ptr[i]) >= 0; i++) {
 		size = size << 4 | (uint64_t)hex_digit(line.ptr[i]);
-		if (size > LIMIT_REQUEST_BODY_BYTES)
-			return err_set(err, ERR_TOO_LARGE, "request body above the maximum of %u bytes",
-				LIMIT_REQUEST_BODY_BYTES);
+		if (size > LIMIT_DROPPED_BYTES)
+			return err_set(err, ERR_TOO_LARGE, "chunk above the maximum of %u bytes",
+				LIMIT_DROPPED_BYTES);
 	}
 	if (i == 0 || (i < line.len && line.ptr[i] != ';'))
 		return err_set(err, ERR_PROTOCOL, "malformed chunk size");
@@ -258,10 +255,22 @@ static int step_line(struct http1_chunks *c, struct slice in, struct err *err)
 	return rc < 0 ? rc : (int)line.len + 2;
 }
 
+static int take_data(struct http1_chunks *c, struct slice bytes, struct buf *body, struct err *err)
+{
+	if (!c->is_too_large && body->len + bytes.len <= body->max)
+		return buf_append(body, bytes.ptr, bytes.len, err);
+	c->is_too_large = true;
+	c->dropped += body->len + bytes.len;
+	buf_release(body);
+	if (c->dropped > LIMIT_DROPPED_BYTES)
+		return err_set(err, ERR_TOO_LARGE, "request body above the maximum of %zu bytes", body->max);
+	return 0;
+}
+
 static int step_data(struct http1_chunks *c, struct slice in, struct buf *body, struct err *err)
 {
 	size_t n = in.len < c->left ? in.len : (size_t)c->left;
-	int rc = buf_append(body, in.ptr, n, err);
+	int rc = take_data(c, (struct slice){in.ptr, n}, body, err);
 
 	if (rc)
 		return rc;

@@ -15,12 +15,12 @@ struct http1_framing {
 	bool keep_alive;
 	bool chunked;            /* the body comes in chunks; else it has content_length bytes */
 	bool expect_continue;    /* the client waits for "100 Continue" before it sends the body */
-	uint64_t content_length; /* not above LIMIT_REQUEST_BODY_BYTES */
+	uint64_t content_length; /* may be above LIMIT_REQUEST_BODY_BYTES */
 };
 
 /*
  * Reads one request head from the start of `in`. Returns its length with the empty line, 0 when it is not
- * whole yet, ERR_PROTOCOL when it is malformed, ERR_TOO_LARGE when it or its body exceeds limits.h. `scanned`
+ * whole yet, ERR_PROTOCOL when it is malformed, ERR_TOO_LARGE when it exceeds limits.h. `scanned`
  * (0 for a new head) remembers how far earlier calls looked, so that a head that trickles in is not searched
  * again and again. The slices of ret point into `in`; ret->body is left empty.
  */
@@ -42,10 +42,13 @@ enum http1_chunk_state {
 struct http1_chunks {
 	enum http1_chunk_state state;
 	uint64_t left;
+	uint64_t dropped;  /* bytes ... */
+	bool is_too_large; /* ... of a body that exceeded body->max: nothing of it is kept */
 };
 
 /* Appends the data found in `in` to `body` and returns how many bytes of `in` were used; look at c->state for
- * the end. ERR_PROTOCOL, or ERR_TOO_LARGE when the body exceeds body->max. All zero is the start. */
+ * the end. ERR_PROTOCOL, or ERR_TOO_LARGE when more than LIMIT_DROPPED_BYTES were dropped. All zero is the
+ * start. */
 int http1_read_chunks(struct http1_chunks *c, struct slice in, struct buf *body, struct err *err) MUST_CHECK;
 
 /* Appends status line and header fields with the empty line. Names are constants of ours (asserted), values

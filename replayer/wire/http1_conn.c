@@ -32,9 +32,11 @@ struct http1_conn {
 	size_t scanned;    /* of the head */
 	size_t head_bytes; /* of the request whose body is being read */
 	size_t body_bytes; /* of the body, unless it comes in chunks */
+	uint64_t to_drop;  /* of a body that is too large */
 	int64_t since_ns;  /* when the head, or the body, began to arrive; 0: it has not */
 	bool last;         /* close after this answer */
 	bool old;          /* the request was HTTP/1.0 */
+	bool is_too_large; /* ... and its body too large */
 };
 
 static void enter(struct http1_conn *h, enum http1_state state)
@@ -151,7 +153,8 @@ static void dispatch(struct http1_conn *h)
 	request.body = h->framing.chunked ? buf_slice(&h->body)
 					  : (struct slice){in->ptr + h->head_bytes, h->body_bytes};
 	request.peer = conn_peer(h->conn);
-	h->last = !framing.keep_alive;
+	request.is_too_large = h->is_too_large || h->chunks.is_too_large;
+	h->last = !framing.keep_alive || h->to_drop;
 	h->exchange.head_only = slice_is(request.method, "HEAD");
 	enter(h, HTTP1_ANSWER);
 	server_dispatch(conn_server(h->conn), &h->exchange, &request);
@@ -183,10 +186,17 @@ static bool read_head(struct http1_conn *h)
 	h->since_ns = conn_progress_ns(h->conn);
 	h->scanned = 0;
 	h->chunks = (struct http1_chunks){0};
+	h->is_too_large = h->framing.content_length > LIMIT_REQUEST_BODY_BYTES;
+	h->to_drop = h->is_too_large ? h->framing.content_length : 0;
 	h->old = memmem(conn_input(h->conn)->ptr, (size_t)n, " HTTP/1.0\r\n", 11) != NULL;
 	buf_clear(&h->body);
+	if (h->to_drop > LIMIT_DROPPED_BYTES) {
+		refuse(h, 413);
+		return false;
+	}
 	enter(h, HTTP1_BODY);
-	if (h->framing.expect_continue && (h->framing.chunked || h->framing.content_length)) {
+	if (h->framing.expect_continue && !h->is_too_large &&
+		(h->framing.chunked || h->framing.content_length)) {
 		struct blob *b = blob_of(slice_of(go_on));
 
 		exchange_push_raw(&h->exchange, b);
@@ -212,11 +222,28 @@ static bool read_chunks(struct http1_conn *h)
 	return h->chunks.state == HTTP1_CHUNK_DONE;
 }
 
+/* Takes a body that is too large out of the input, because a client may read no answer before it is sent.
+ * True when all has come; at once if the client has asked whether to send it. */
+static bool drop_body(struct http1_conn *h)
+{
+	struct buf *in = conn_input(h->conn);
+	char *at = in->ptr + h->head_bytes;
+	size_t have = in->len - h->head_bytes, n = have < h->to_drop ? have : (size_t)h->to_drop;
+
+	memmove(at, at + n, have - n);
+	in->len -= n;
+	h->to_drop -= n;
+	return h->to_drop == 0 || h->framing.expect_continue;
+}
+
 static bool read_body(struct http1_conn *h)
 {
 	struct buf *in = conn_input(h->conn);
 
-	if (h->framing.chunked) {
+	if (h->is_too_large) {
+		if (!drop_body(h))
+			return false;
+	} else if (h->framing.chunked) {
 		if (!read_chunks(h))
 			return false;
 	} else {

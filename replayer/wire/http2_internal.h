@@ -42,7 +42,8 @@ struct http2_stream {
 	struct http2_field *fields;
 	size_t field_count;
 	struct buf body;
-	size_t kept; /* bytes of head and body */
+	size_t kept;    /* bytes of head and body */
+	size_t dropped; /* ... and of a body that was too large */
 	struct http2_stream *next, *previous;
 	struct http2_stream *next_whole, *previous_whole; /* of those that wait to be handed over */
 };

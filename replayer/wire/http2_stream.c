@@ -241,10 +241,24 @@ int http2_stream_add_field(struct http2_stream *s, struct slice name, struct sli
 	return 0;
 }
 
+/* Of a body that is too large nothing is kept, but it is read, because a client may read no answer before it
+ * is sent. */
+static int drop(struct http2_stream *s, size_t bytes)
+{
+	s->dropped += s->body.len + bytes;
+	s->kept -= s->body.len;
+	s->on->kept -= s->body.len;
+	buf_release(&s->body);
+	return s->dropped > LIMIT_DROPPED_BYTES ? ERR_TOO_LARGE : 0;
+}
+
 int http2_stream_add_body(struct http2_stream *s, struct slice bytes)
 {
-	int rc = keep(s, bytes.len);
+	int rc;
 
+	if (s->dropped || s->body.len + bytes.len > LIMIT_REQUEST_BODY_BYTES)
+		return drop(s, bytes.len);
+	rc = keep(s, bytes.len);
 	return rc ? rc : buf_append(&s->body, bytes.ptr, bytes.len, NULL);
 }
 
@@ -256,7 +270,10 @@ static struct slice head_bytes(const struct http2_stream *s, uint32_t at, uint32
 /* The pseudo fields become what they are in HTTP/1.1. */
 static void fill_request(const struct http2_stream *s, struct http_request *r)
 {
-	*r = (struct http_request){.major = 2, .body = buf_slice(&s->body), .peer = conn_peer(s->on->conn)};
+	*r = (struct http_request){.major = 2,
+		.body = buf_slice(&s->body),
+		.is_too_large = s->dropped > 0,
+		.peer = conn_peer(s->on->conn)};
 	for (size_t i = 0; i < s->field_count; i++) {
 		struct slice name = head_bytes(s, s->fields[i].name, s->fields[i].name_len);
 		struct slice value = head_bytes(s, s->fields[i].value, s->fields[i].value_len);

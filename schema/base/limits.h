@@ -27,10 +27,9 @@
 #define LIMIT_CONFIG_BYTES       (4u << 20)   /* kubeconfig, token, certificate and fault files */
 #define LIMIT_REQUEST_HEAD_BYTES (1u << 20)   /* request line and headers a client sends us */
 #define LIMIT_REQUEST_BODY_BYTES (3u << 20)   /* a client's request body, as the API server limits it */
-#define LIMIT_CONN_HELD_BYTES    (16u << 20) /* requests on their way, on one connection of a client */
-#define LIMIT_HELD_BYTES                                                                                     \
-	(256u << 20) /* ... and on all of them, once a connection holds more than a little                   \
-		      */
+#define LIMIT_DROPPED_BYTES      (64u << 20)  /* read of a body that is too large, and dropped */
+#define LIMIT_CONN_HELD_BYTES    (16u << 20)  /* requests on their way, on one connection of a client */
+#define LIMIT_HELD_BYTES         (256u << 20) /* on all that hold more than a little */
 #define LIMIT_OFFLOAD_BYTES      (64u << 20)  /* requests that wait for the thread that does long work */
 
 #endif

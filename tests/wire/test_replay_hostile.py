@@ -181,6 +181,52 @@ class Memory(Case):
 		self.assertLess(self.memory_mb(r) - before, 100)
 
 
+class TooLarge(Writes):
+	"""Bodies of more than 3 MB get the answer of a cluster, whenever the client reads it."""
+	BODY = json.dumps(config_map("x", data={"k": "v" * 4_000_000})).encode()
+
+	def is_refused(self, status, answer):
+		answer = json.loads(answer)
+		self.assertEqual((status, answer["reason"], answer["message"]),
+			(413, "RequestEntityTooLarge", "Request entity is too large: limit is 3145728"))
+
+	def test_over_http1_and_the_connection_goes_on(self):
+		self.start("--write", "overlay")
+		c = self.server.connect()
+		self.addCleanup(c.close)
+		for chunked in (False, True):
+			c.request("POST", MAPS, iter([self.BODY]) if chunked else self.BODY, {"Content-Type": "application/json"}, encode_chunked=chunked)
+			answer = c.getresponse()
+			self.is_refused(answer.status, answer.read())
+		c.request("GET", MAPS)
+		self.assertEqual(c.getresponse().status, 200)
+
+	def test_over_http2_and_the_connection_goes_on(self):
+		self.start("--write", "overlay")
+		for _ in range(2):
+			done = subprocess.run(["curl", "-sS", "--http2-prior-knowledge", "--noproxy", "*", "-w", "\n%{http_code}", "-H",
+				"Content-Type: application/json", "--data-binary", "@-", "http://127.0.0.1:%d%s" % (self.server.port, MAPS)],
+				input=self.BODY, capture_output=True, timeout=60, check=True)
+			answer, _, status = done.stdout.rpartition(b"\n")
+			self.is_refused(int(status), answer)
+
+	def test_a_client_that_asks_whether_to_send_it_is_told_before(self):
+		self.start("--write", "overlay")
+		with socket.create_connection((self.server.host, self.server.port), timeout=DEADLINE_S) as s:
+			s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 4000000\r\n\r\n" % MAPS.encode())
+			told = b""
+			while piece := s.recv(10000):
+				told += piece
+		self.assertTrue(told.startswith(b"HTTP/1.1 413 "), told)
+		self.assertIn(b"RequestEntityTooLarge", told)
+
+	def test_what_is_far_too_large_is_not_waited_for(self):
+		self.start("--write", "overlay")
+		with socket.create_connection((self.server.host, self.server.port), timeout=DEADLINE_S) as s:
+			s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 400000000\r\n\r\n" % MAPS.encode())
+			self.assertTrue(s.recv(100).startswith(b"HTTP/1.1 413 "))
+
+
 class Room(Writes):
 	"""What clients write has only so much room."""
 

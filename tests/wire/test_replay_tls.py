@@ -102,8 +102,8 @@ class Http2Test(Case):
 		with open(big, "wb") as f:
 			f.write(b"x" * (4 << 20))
 		done = subprocess.run(["curl", "--noproxy", "*", "-s", "--http2", "--cacert", self.authority, "--max-time", "60", "--data-binary",
-			"@" + big, self.url("/api/v1/namespaces/default/pods")], capture_output=True, timeout=90, check=False)
-		self.assertNotEqual(done.returncode, 0)
+			"@" + big, self.url("/api/v1/namespaces/default/pods")], capture_output=True, timeout=90, check=True)
+		self.assertEqual(json.loads(done.stdout)["code"], 413)
 		self.assertEqual(json.loads(self.curl(self.url("/api/v1/pods")))["kind"], "PodList")
 
 
