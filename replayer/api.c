@@ -6,6 +6,7 @@
 #include "replayer/request/access.h"
 #include "replayer/request/duration.h"
 #include "replayer/run/run.h"
+#include "replayer/seen/seen.h"
 #include "replayer/serve/discovery.h"
 #include "replayer/serve/fault_act.h"
 #include "replayer/serve/health.h"
@@ -327,6 +328,8 @@ static void serve(struct api_call *call)
 	call->stored = run_request_begin(api->run, call->client, call->x,
 		&(struct run_question){r, &call->path, &call->query, call->verb, &call->body});
 	if (api->faults && !control_is_asked(call) && fault_act_request(call))
+		return;
+	if (api->seen && seen_serve(api->seen, call))
 		return;
 	if (!refuse_timeout(call) && !refuse_body(call))
 		route(call);

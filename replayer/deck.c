@@ -39,8 +39,12 @@ static int move(struct deck *d, uint64_t seq, int64_t tape_ns, struct err *err)
 {
 	bool back = seq < d->world->seq;
 	struct timeline *timeline;
-	int rc = open_timeline(d, seq, &timeline, err);
+	int rc;
 
+	if (d->is_fixed)
+		return err_set(err, ERR_USAGE,
+			"what a client saw is given again in its order: the replay cannot be moved");
+	rc = open_timeline(d, seq, &timeline, err);
 	if (rc)
 		return rc;
 	watches_before_move(d->watches);

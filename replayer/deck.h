@@ -19,6 +19,7 @@ struct deck {
 	struct watches *watches;
 	uint64_t first_seq, until_seq; /* where it begins and ends */
 	int64_t first_ns;
+	bool is_fixed;                      /* it cannot be moved: what it gives comes in one order */
 	int64_t longest_silence_ns;         /* 0: silences stay */
 	char notice[POSITION_REMARK_BYTES]; /* of the position asked for last: that it is a guess; "" none */
 	/* Told when the replay was moved; NULL: nobody is. A failure is the move's. */

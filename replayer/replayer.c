@@ -4,6 +4,7 @@
 #include "replayer/control.h"
 #include "replayer/kubeconfig_out.h"
 #include "replayer/run/run.h"
+#include "replayer/seen/seen.h"
 #include "replayer/serve/ahead.h"
 #include "replayer/serve/offload.h"
 #include "replayer/serve/openapi.h"
@@ -209,12 +210,43 @@ static int open_run(struct replayer *r, struct err *err)
 	return r->options->run ? run_store_begin(r->run, r->options->run, &facts, err) : 0;
 }
 
+static void on_seen_sent(void *context)
+{
+	settle_sent(((struct replayer *)context)->settle);
+}
+
+static int open_seen(struct replayer *r, struct err *err)
+{
+	const struct replay_options *o = r->options;
+	const struct seen_options options = {.run = o->seen_run, .client = o->seen_client, .tape = r->tape};
+
+	return o->seen_client ? seen_open(&options, &r->seen, err) : 0;
+}
+
+/* After the faults, which direct the player, too. */
+static void begin_seen(struct replayer *r)
+{
+	const struct seen_place place = {.player = r->player,
+		.watches = r->watches,
+		.run = r->run,
+		.other = r->faults.act ? &fault_act_director : NULL,
+		.other_context = r->faults.act};
+
+	if (!r->seen)
+		return;
+	seen_begin(r->seen, &place);
+	seen_tell(r->seen, on_seen_sent, r);
+	r->deck.is_fixed = true;
+}
+
 static int open_all(struct replayer *r, struct err *err)
 {
 	int rc = open_tape(r, err);
 
 	if (rc == 0)
 		rc = replay_faults_load(r->options, r->tape, r->world, &r->faults, err);
+	if (rc == 0)
+		rc = open_seen(r, err);
 	if (rc == 0)
 		rc = open_run(r, err);
 	if (rc == 0)
@@ -224,6 +256,8 @@ static int open_all(struct replayer *r, struct err *err)
 	r->delivery = (struct delivery){.run = r->run, .player = r->player, .watches = r->watches};
 	if (rc == 0)
 		replay_faults_begin(&r->faults, &r->deck, r->run);
+	if (rc == 0)
+		begin_seen(r);
 	if (rc == 0)
 		rc = open_server(r, err);
 	if (rc == 0 && r->faults.act)
@@ -246,6 +280,7 @@ static int open_all(struct replayer *r, struct err *err)
 		.ahead_policy = r->options->ahead,
 		.ahead = ahead_new(&r->loop),
 		.faults = r->faults.act,
+		.seen = r->seen,
 		.types = type_cache_new(),
 		.access = r->api.access,
 		.route_again = api_route_again,
@@ -314,6 +349,7 @@ static void close_all(struct replayer *r)
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
 	replay_faults_close(&r->faults);
+	seen_close(r->seen);
 	type_cache_free(r->api.types);
 	openapi_kept_release(&r->api.openapi);
 	access_free(r->api.access);

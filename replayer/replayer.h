@@ -32,6 +32,8 @@ struct replay_options {
 	bool rebase_time;        /* times in objects are moved to now; see world/rebase.h */
 	bool loop;               /* begin anew at the end */
 	int64_t max_idle_ns;     /* longer silences are cut to this; 0: they stay */
+	const char *seen_client; /* to whom what it saw is given again, see seen/seen.h; NULL: to nobody */
+	const char *seen_run;    /* the live run that it is in */
 	const char *gaps;        /* "recorded", "none", or a fault file; NULL: recorded */
 	const char **gap_specs;  /* further faults in the short form; see fault/gap_spec.h */
 	size_t gap_spec_count;

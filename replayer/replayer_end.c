@@ -8,6 +8,7 @@
  */
 #include "replayer/replayer_internal.h"
 
+#include "replayer/seen/seen.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -106,11 +107,18 @@ static void on_farewell_over(uv_timer_t *handle)
 static void on_drain_tick(uv_timer_t *handle)
 {
 	struct replayer *r = handle->data;
-	bool late = clock_mono_ns(&clock_system) > r->drain_until_ns;
+	int64_t now_ns = clock_mono_ns(&clock_system);
+	bool late = now_ns > r->drain_until_ns;
 	bool sent = watches_all_live(r->watches) || late;
 
-	if (sent)
+	if (seen_is_busy(r->seen)) {
+		r->drain_until_ns = now_ns + DRAIN_NS;
+		return;
+	}
+	if (sent) {
 		watches_end_all(r->watches);
+		seen_end_all(r->seen);
+	}
 	if (r->child && sent && !r->ended_by) {
 		r->ended_by = "tape";
 		uv_timer_stop(&r->drain);
@@ -169,7 +177,7 @@ int replayer_report(struct replayer *r, struct err *err)
 	buf_release(&text);
 	if (rc == 0 && o->report)
 		rc = run_report_write(r->run, &facts, o->report, err);
-	r->missed = fault_act_sum_up(r->faults.act, r->bounds.until_seq);
+	r->missed = fault_act_sum_up(r->faults.act, r->bounds.until_seq) + seen_sum_up(r->seen);
 	r->too_late = o->max_lateness_ns && r->run->late.max_ns > o->max_lateness_ns;
 	if (r->too_late)
 		log_warn("an event was delivered %.3f ms late: the limit is %.3f ms",

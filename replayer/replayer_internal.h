@@ -35,6 +35,7 @@ struct replayer {
 	struct watches *watches;
 	struct deck deck;
 	struct replay_faults faults;
+	struct seen *seen; /* NULL: there is no view to give */
 	struct run *run;
 	struct delivery delivery;
 	struct tls *tls;
@@ -50,7 +51,7 @@ struct replayer {
 	bool over, too_late;
 	bool asked;    /* the child was asked to end */
 	bool restless; /* the clients were never quiet at the end */
-	size_t missed; /* faults that struck nobody and should have */
+	size_t missed; /* faults that struck nobody and should have, watches that nobody asked for again */
 	int port, exit_code;
 	struct err failure; /* of reading the tape while playing; code 0: none */
 };

@@ -8,6 +8,7 @@
 #include "tools/commands.h"
 #include "tools/golden.h"
 #include "tools/position_help.h"
+#include "tools/run_beside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 struct values {
 	const char *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
-	const char *run, *report, *ahead, *gaps;
+	const char *run, *report, *ahead, *gaps, *as_seen_by;
 	int64_t max_idle_ns, max_lateness_ns, settle_ns, settle_limit_ns, step_ns, seed, max_written;
 	struct access_options access;
 	struct text_list hosts;
@@ -69,6 +70,9 @@ static const struct option_row options[] = {
 		"cut longer silences to that; as recorded unless given"},
 	{OPTION_FLAG, 0, "rebase-time", offsetof(struct values, rebase_time), "",
 		"move the times in objects, so that the time at which the tape stands is now"},
+	{OPTION_TEXT, 0, "as-seen-by", offsetof(struct values, as_seen_by), "CLIENT[@RUN]",
+		"give a client what one of the live run RUN saw ('kubetape tee'; TAPE with .run for its ending unless "
+		"given): programs with CLIENT in their User-Agent; see below"},
 	{OPTION_TEXT, 0, "gaps", offsetof(struct values, gaps), "recorded|none|FILE",
 		"cut watches off as the recorder's were (default), not at all, or as a fault file says"},
 	{OPTION_LIST, 0, "gap", offsetof(struct values, gap_specs), "SPEC",
@@ -147,6 +151,20 @@ static enum ahead_policy ahead_of(const char *word)
 	return strcmp(word, "silent") == 0 ? AHEAD_SILENT : AHEAD_EXPIRED;
 }
 
+/* "CLIENT@RUN": both are the caller's. */
+static void parse_seen(const char *text, const char *tape, char **ret_client, char **ret_run)
+{
+	struct slice run = slice_of(text), client;
+	bool has_run = text && strchr(text, '@');
+
+	*ret_client = *ret_run = NULL;
+	if (!text)
+		return;
+	client = slice_cut(&run, '@');
+	*ret_client = slice_dup(client);
+	*ret_run = has_run ? slice_dup(run) : run_beside(tape);
+}
+
 static int serve(const struct values *v, const struct operands *operands, const struct write_rules *rules,
 	double speed, int *ret_exit_code, struct err *err)
 {
@@ -154,6 +172,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.anonymous = v->access.anonymous,
 		.names = v->hosts.items,
 		.name_count = v->hosts.count};
+	char *seen_client, *seen_run;
 	struct replay_options o = {
 		.tape = operands->items[0],
 		.listen = v->listen,
@@ -172,7 +191,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.rebase_time = v->rebase_time,
 		.ahead = ahead_of(v->ahead),
 		.max_idle_ns = v->max_idle_ns,
-		.gaps = v->gaps,
+		.gaps = v->gaps || !v->as_seen_by ? v->gaps : "none",
 		.gap_specs = v->gap_specs.items,
 		.gap_spec_count = v->gap_specs.count,
 		.seed = v->seed,
@@ -189,7 +208,15 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.context = &o,
 	};
 
-	return replayer_run(&o, ret_exit_code, err);
+	int rc;
+
+	parse_seen(v->as_seen_by, o.tape, &seen_client, &seen_run);
+	o.seen_client = seen_client;
+	o.seen_run = seen_run;
+	rc = replayer_run(&o, ret_exit_code, err);
+	free(seen_client);
+	free(seen_run);
+	return rc;
 }
 
 static int serve_and_judge(struct values *v, const struct operands *operands, const struct write_rules *rules,
@@ -227,6 +254,9 @@ static int run(const struct command *self, int argc, char **argv)
 	if (rc == 0 && v.loop && v.exit_at_end)
 		rc = err_set(
 			&err, ERR_USAGE, "'--loop' never comes to the end that '--exit-at-end' waits for");
+	if (rc == 0 && v.as_seen_by && (v.loop || v.rebase_time))
+		rc = err_set(&err, ERR_USAGE,
+			"'--as-seen-by' gives again what was sent, once and as it was: no '--loop', no '--rebase-time'");
 	if (rc == 0)
 		rc = speed_parse(v.speed, &speed, &err);
 	if (rc == 0)
@@ -265,7 +295,12 @@ const struct command cmd_replay = {
 		"that lists and watches see (overlay); writes to recorded resources are checked and answered as\n"
 		"done, and change nothing (absorb); or they are refused (reject). The last --write that fits a\n"
 		"request counts: 'overlay', 'configmaps=overlay', 'deployments.apps:create,delete=reject',\n"
-		"'*:delete=reject', 'pods/status=absorb'.",
+		"'*:delete=reject', 'pods/status=absorb'.\n\n"
+		"With --as-seen-by the watches and reads of a client are those of one that was recorded live: the\n"
+		"n-th request for a path and query gets what the n-th got then, frame by frame and in the order\n"
+		"of all its watches, with the same ends. A watch that it had and does not open again holds the\n"
+		"clock, for 30 s. What the live one did not ask is answered by the tape, as of that moment; so\n"
+		"are other clients, and no recorded gap strikes unless --gaps says so.",
 	.options = options,
 	.exits =
 		{
@@ -273,7 +308,7 @@ const struct command cmd_replay = {
 			[EXIT_FAILED] =
 				"failed, with a sentence on standard error; or the writes differ from those of --golden",
 			[EXIT_LOSS] =
-				"a fault of --gap or --gaps=FILE struck nobody; --from or --until is not on the tape; an event was delivered later than "
+				"a fault of --gap or --gaps=FILE struck nobody; a watch of --as-seen-by was not opened again; --from or --until is not on the tape; an event was delivered later than "
 				"--max-lateness; or the clients were not quiet within --settle-limit",
 		},
 	.run = run,

@@ -5,6 +5,7 @@
 #include "schema/base/version.h"
 #include "schema/tape/new_tape.h"
 #include "tools/commands.h"
+#include "tools/run_beside.h"
 #include "tools/tee/tee.h"
 
 #include <malloc.h> /* GNU: mallopt */
@@ -110,18 +111,6 @@ static int check(const struct tee_values *v, const struct operands *operands, st
 	if (v->groups.count && !v->impersonate)
 		return err_set(err, ERR_USAGE, "'--impersonate-group' wants a user, too: '--impersonate'");
 	return 0;
-}
-
-/* "a/x.tape" gives "a/x.run". */
-static char *run_beside(const char *tape)
-{
-	struct slice stem = slice_of(tape);
-
-	while (stem.len > 1 && stem.ptr[stem.len - 1] == '/')
-		stem.len--;
-	if (stem.len > 5 && memcmp(stem.ptr + stem.len - 5, ".tape", 5) == 0)
-		stem.len -= 5;
-	return xasprintf("%.*s.run", (int)stem.len, stem.ptr);
 }
 
 static enum identity_choice choice_of(const char *word)

@@ -182,8 +182,8 @@ static void store(struct run *r, const struct run_pending *p, int64_t out_ns)
 					   .out_ns = wall_of(r, out_ns)});
 }
 
-void run_sent(struct run *r, struct run_client *client, struct run_request *request, const struct change *c,
-	enum event_type type)
+void run_told(
+	struct run *r, struct run_client *client, struct run_request *request, const struct run_event *e)
 {
 	struct run_pending p;
 
@@ -191,9 +191,9 @@ void run_sent(struct run *r, struct run_client *client, struct run_request *requ
 	if (!request)
 		return;
 	request->events++;
-	client->seen_seq = c->seq;
-	client->seen_rv = c->rv;
-	p = (struct run_pending){client, request->id, c->seq, r->due_ns, type};
+	client->seen_seq = e->seq;
+	client->seen_rv = e->rv;
+	p = (struct run_pending){client, request->id, e->seq, r->due_ns, e->type};
 	if (r->due_ns == RUN_NO_TIME || r->pending_count == PENDING_MAX) {
 		store(r, &p, clock_mono_ns(&clock_system));
 		return;
@@ -203,6 +203,12 @@ void run_sent(struct run *r, struct run_client *client, struct run_request *requ
 		r->pending = xrealloc(r->pending, r->pending_cap * sizeof(*r->pending));
 	}
 	r->pending[r->pending_count++] = p;
+}
+
+void run_sent(struct run *r, struct run_client *client, struct run_request *request, const struct change *c,
+	enum event_type type)
+{
+	run_told(r, client, request, &(struct run_event){c->seq, c->rv, type});
 }
 
 void run_flushed(struct run *r, int64_t out_ns)

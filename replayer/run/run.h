@@ -107,6 +107,14 @@ struct slice run_request_body(const struct run_request *request);
 void run_sent(struct run *r, struct run_client *client, struct run_request *request, const struct change *c,
 	enum event_type type);
 
+/* The same of an event that is on its way already. */
+struct run_event {
+	uint64_t seq, rv;
+	enum event_type type;
+};
+void run_told(
+	struct run *r, struct run_client *client, struct run_request *request, const struct run_event *e);
+
 /* What was queued is out. */
 void run_flushed(struct run *r, int64_t out_ns);
 

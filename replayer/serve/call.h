@@ -27,6 +27,7 @@ struct player;
 struct run;
 struct run_client;
 struct run_request;
+struct seen;
 struct type_cache;
 struct watches;
 struct view;
@@ -55,6 +56,7 @@ struct api {
 	enum ahead_policy ahead_policy;  /* of versions ahead of the position */
 	struct ahead *ahead;
 	struct fault_act *faults; /* NULL: none */
+	struct seen *seen;        /* what one client saw; NULL: nothing is given again */
 	struct type_cache *types; /* how fields are merged */
 	struct access *access;    /* who may ask */
 	struct offload *offload;  /* what does long work */

@@ -405,6 +405,13 @@ void watches_use_faults(struct watches *ws, struct fault_act *faults)
 	ws->faults = faults;
 }
 
+void watches_count_other(struct watches *ws, int change)
+{
+	ws->running += (size_t)change;
+	if (change > 0)
+		ws->listener->opened(ws->context, ws->running);
+}
+
 size_t watches_running(const struct watches *ws)
 {
 	return ws->running;

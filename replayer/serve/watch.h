@@ -67,6 +67,9 @@ bool watches_keep_up(const struct watches *ws);
 /* Ends every running watch cleanly. */
 void watches_end_all(struct watches *ws);
 
+/* A watch that somebody else serves began (1) or is over (-1): it counts as one that runs. */
+void watches_count_other(struct watches *ws, int change);
+
 size_t watches_running(const struct watches *ws);
 
 #endif

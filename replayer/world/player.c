@@ -91,7 +91,7 @@ static bool hold(struct player *p)
 
 	if (p->director)
 		p->director->settle(p->director_context);
-	held = player_is_held(p) || (p->closed && p->closed(p->closed_context));
+	held = player_is_held(p) || player_is_closed(p);
 	if (held && !p->held)
 		replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
 	else if (!held && p->held)
@@ -467,6 +467,11 @@ void player_hold_while(struct player *p, bool (*closed)(void *context), void *co
 {
 	p->closed = closed;
 	p->closed_context = context;
+}
+
+bool player_is_closed(const struct player *p)
+{
+	return p->closed && p->closed(p->closed_context);
 }
 
 void player_nudge(struct player *p)

@@ -80,6 +80,9 @@ void player_tick(struct player *p);
 /* Somebody else who may make the clock stand still; before it is started. */
 void player_hold_while(struct player *p, bool (*closed)(void *context), void *context);
 
+/* Whether it does now. */
+bool player_is_closed(const struct player *p);
+
 /* What the director would say has changed, or what `closed` does. */
 void player_nudge(struct player *p);
 

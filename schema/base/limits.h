@@ -31,5 +31,7 @@
 #define LIMIT_CONN_HELD_BYTES    (16u << 20)  /* requests on their way, on one connection of a client */
 #define LIMIT_HELD_BYTES         (256u << 20) /* on all that hold more than a little */
 #define LIMIT_OFFLOAD_BYTES      (64u << 20)  /* requests that wait for the thread that does long work */
+#define LIMIT_SEEN_REQUESTS      1000000       /* reads of one client in a live run */
+#define LIMIT_SEEN_FRAMES        20000000      /* what its watches were sent; 40 bytes each */
 
 #endif

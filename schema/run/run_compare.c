@@ -292,14 +292,15 @@ static uint64_t number_fact(const struct run_reader *r, const char *name)
 static void describe(struct run_comparison *c, int side)
 {
 	const struct run_reader *r = c->readers[side];
-	const char *tape = run_reader_fact(r, "tape");
+	const char *tape = run_reader_fact(r, "tape"), *source = run_reader_fact(r, "source");
 
+	c->sides[side].is_live = source && strcmp(source, "tee") == 0;
 	c->sides[side].path = c->paths[side];
 	c->sides[side].tape = tape ? tape : "";
 	c->sides[side].first_seq = number_fact(r, "first_seq");
 	c->sides[side].last_seq = number_fact(r, "last_seq");
 	c->sides[side].ended_seq = number_fact(r, "ended_seq");
-	c->sides[side].ended = run_reader_fact(r, "exit_code") != NULL;
+	c->sides[side].ended = run_reader_fact(r, c->sides[side].is_live ? "end_ns" : "exit_code") != NULL;
 }
 
 static int load(struct run_comparison *c, const struct compare_options *options, struct err *err)

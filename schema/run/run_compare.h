@@ -47,6 +47,7 @@ struct run_difference {
 /* What is known of one of the runs. */
 struct run_side {
 	const char *path, *tape;                 /* tape: as it was named when it was replayed; "" unknown */
+	bool is_live;                            /* of a tee: it is of no part of the tape */
 	uint64_t first_seq, last_seq, ended_seq; /* ended_seq: where the replay stood at the end */
 	bool ended;                              /* false: the replay was killed, or still goes on */
 	size_t writes, compared;                 /* all; those that count */

@@ -271,6 +271,16 @@ static int64_t number_of(sqlite3 *db, const char *sql, const char *parameter)
 	return number;
 }
 
+/* One that was cut off before it had a row to its name is nobody's. */
+static bool is_of_tape(sqlite3 *db, const char *tape_id)
+{
+	return number_of(db, "SELECT count(*) FROM run WHERE name = 'tape_id' AND value = ?1", tape_id) ||
+	       !number_of(db,
+		       "SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM requests)"
+		       " OR EXISTS (SELECT 1 FROM sockets)",
+		       NULL);
+}
+
 /* What the file has already. */
 static int look_into(const char *path, const char *tape_id, struct run_past *ret, struct err *err)
 {
@@ -280,8 +290,7 @@ static int look_into(const char *path, const char *tape_id, struct run_past *ret
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
 		application_id(db) != RUN_APPLICATION_ID)
 		rc = err_set(err, ERR_USAGE, "'%s' exists and is not a run: it is left as it is", path);
-	else if (number_of(db, "PRAGMA user_version", NULL) != RUN_VERSION ||
-		 !number_of(db, "SELECT count(*) FROM run WHERE name = 'tape_id' AND value = ?1", tape_id))
+	else if (number_of(db, "PRAGMA user_version", NULL) != RUN_VERSION || !is_of_tape(db, tape_id))
 		rc = err_set(err, ERR_USAGE,
 			"'%s' is a run of something else than this tape: it is left as it is", path);
 	if (rc == 0)

@@ -16,9 +16,10 @@
 /* WAL with synchronous=NORMAL: a commit costs no fsync, the file stays whole whatever happens, and only a
  * crash of the machine can take back the last ones. */
 const char run_schema[] =
+	WAL
+	"BEGIN;" /* a kill leaves all of it or nothing */
 	"PRAGMA application_id = 0x4b545255;"
 	"PRAGMA user_version = 2;"
-	WAL
 	"CREATE TABLE run (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
 	"CREATE TABLE requests (request INTEGER PRIMARY KEY, " WHEN
 	" client TEXT, method TEXT, path TEXT, verb TEXT, " RESOURCE
@@ -45,7 +46,8 @@ const char run_schema[] =
 	"CREATE TABLE frames (request INTEGER NOT NULL, number INTEGER NOT NULL, out_ns INTEGER NOT NULL, "
 	TIME("out") " type TEXT, rv TEXT, uid TEXT, encoding TEXT, body BLOB);"
 	"CREATE TABLE answers (request INTEGER NOT NULL, piece INTEGER NOT NULL, raw_bytes INTEGER, data BLOB,"
-	" PRIMARY KEY (request, piece)) WITHOUT ROWID;";
+	" PRIMARY KEY (request, piece)) WITHOUT ROWID;"
+	"COMMIT;";
 
 const char run_go_on[] =
 	WAL

@@ -21,7 +21,7 @@ REPLAYER_FLOORS = [
     ["replayer/world"],
     ["replayer/table", "replayer/run"],
     ["replayer/serve"],
-    ["replayer/write", "replayer/view"],
+    ["replayer/write", "replayer/seen", "replayer/view"],
     ["replayer"],
 ]
 REPLAYER = sum(REPLAYER_FLOORS, [])

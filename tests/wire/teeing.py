@@ -70,6 +70,13 @@ class Tee(Replay):
 		except AssertionError:
 			raise AssertionError("%r instead of %r" % (self.rows(sql), wanted)) from None
 
+	def wait_query(self, sql, wanted):
+		"""Until the tape has these rows: it is made durable a moment after the run is written, or before."""
+		try:
+			wait_for(lambda: self.query(sql) == wanted, "rows of the tape")
+		except AssertionError:
+			raise AssertionError("%r instead of %r" % (self.query(sql), wanted)) from None
+
 	def wait_events(self, wanted, where="1"):
 		try:
 			wait_for(lambda: self.events(where) == wanted, "events")

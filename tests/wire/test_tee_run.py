@@ -99,7 +99,7 @@ class Ends(RunCase):
 		peer.fin()
 		client.to_the_end()
 		tee.wait_rows("SELECT what, detail FROM faults", [("cut", "cut")])
-		self.assertEqual(tee.query("SELECT tail FROM connections WHERE purpose = 'watch'"), [{"tail": '{"type":"MODI'}])
+		tee.wait_query("SELECT tail FROM connections WHERE purpose = 'watch'", [{"tail": '{"type":"MODI'}])
 
 	def test_with_a_reset(self):
 		tee, client, peer = self.watch()
@@ -191,7 +191,7 @@ class Ends2(RunCase):
 		tee, client, peer = self.watch()
 		self.reply(client, peer, frame(RST_STREAM, 0, 1, struct.pack(">I", 2)))
 		self.check(tee, "rst_stream", 0, "rst_stream", "server", 2)
-		self.assertEqual(tee.query("SELECT end_reason, h2_error FROM connections WHERE purpose = 'watch'"), [{"end_reason": "h2_stream", "h2_error": 2}])
+		tee.wait_query("SELECT end_reason, h2_error FROM connections WHERE purpose = 'watch'", [{"end_reason": "h2_stream", "h2_error": 2}])
 
 	def test_with_the_connection_after_goaway(self):
 		tee, client, peer = self.watch()

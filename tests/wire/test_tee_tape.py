@@ -2,11 +2,12 @@
 
 import json
 import signal
+import subprocess
 import unittest
 
 from fake_apiserver import FakeApiserver, encode, status, wait_for
 from recording import Recording
-from replays import PARTIAL, TABLE
+from replays import DEADLINE_S, KUBETAPE, PARTIAL, TABLE
 from teeing import TeeCase
 
 EVENTS = "SELECT resource, type, origin, namespace, name, uid, rv, object FROM events ORDER BY resource, CAST(rv AS INTEGER), uid"
@@ -40,6 +41,10 @@ class TapeCase(TeeCase):
 		self.assertEqual(watch.status, 200)
 		self.addCleanup(watch.close)
 		return watch
+
+	def assert_sound(self, name):
+		done = subprocess.run([KUBETAPE, "verify", self.path(name)], capture_output=True, text=True, timeout=DEADLINE_S)
+		self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 	def gaps(self, tee):
 		return [tuple(r.values()) for r in tee.query(SPANS)]
@@ -145,8 +150,8 @@ class Streams(TapeCase):
 			x.start()
 			for value in self.pods.objects.values():
 				x.frame("ADDED", value)
-			x.frame("BOOKMARK", end)
 			self.pods.running.append(x)
+			x.frame("BOOKMARK", end)
 			self.pods.serve_orders(x, 1e9)
 
 		self.pods.on_watch(send_state)
@@ -156,8 +161,8 @@ class Streams(TapeCase):
 		self.pods.put("a")
 		watch.next()
 		tee.wait_events(["ADDED a 1001 list", "ADDED b 1002 list", "MODIFIED a 1003"])
-		self.assertEqual(tee.query("SELECT kind, rv FROM marks"), [{"kind": "initial-end", "rv": "1002"}])
-		self.assertEqual(tee.query("SELECT purpose, events FROM connections WHERE end_reason IS NULL"), [{"purpose": "watchlist", "events": 0}])
+		tee.wait_query("SELECT kind, rv FROM marks", [{"kind": "initial-end", "rv": "1002"}])
+		tee.wait_query("SELECT purpose, events FROM connections WHERE end_reason IS NULL", [{"purpose": "watchlist", "events": 0}])
 		tee.wait_rows("SELECT type, seq FROM deliveries ORDER BY number", [("ADDED", 1), ("ADDED", 2), ("MODIFIED", 3)])
 
 	def test_tables_and_metadata_are_no_objects(self):
@@ -186,7 +191,7 @@ class Streams(TapeCase):
 		crontabs.put("c")
 		watch.next()
 		tee.wait_events(["ADDED c 1002"], "resource = 'crontabs'")
-		self.assertEqual(tee.query("SELECT end_reason, target FROM connections WHERE purpose = 'watch'"),
+		tee.wait_query("SELECT end_reason, target FROM connections WHERE purpose = 'watch'",
 			[{"end_reason": None, "target": target + "?watch=1&resourceVersion=1000"}])
 
 	def test_what_the_server_says_of_itself_is_there(self):
@@ -244,7 +249,7 @@ class Gaps(TapeCase):
 		self.assertEqual(tee.watch(PODS + "?watch=1&resourceVersion=1002").status, 429)
 		tee.wait_rows("SELECT what, detail FROM faults ORDER BY fault", [("error", "error_event:410:Expired"), ("http", "http_429")])
 		self.wait_gaps(tee, [("pods", "", "", "error_event:410:Expired", "open", 0, 0, 0, 0)])
-		self.assertEqual(tee.query("SELECT http_status, retry_after_s FROM connections WHERE end_reason = 'http_429'"),
+		tee.wait_query("SELECT http_status, retry_after_s FROM connections WHERE end_reason = 'http_429'",
 			[{"http_status": 429, "retry_after_s": 7}])
 		self.follow(tee)
 		self.wait_gaps(tee, [("pods", "", "", "error_event:410:Expired", "relist", 0, 0, 0, 0)])
@@ -273,6 +278,7 @@ class Gaps(TapeCase):
 		tee.codes = (-signal.SIGKILL,)
 		tee.process.kill()
 		tee.process.wait()
+		self.assert_sound("x.tape")
 		self.pods.delete("b")
 		again = self.start(tape=self.path("x.tape"))
 		self.wait_gaps(again, [("pods", "", "", "recorder_died", "open", 0, 0, 0, 0)])
@@ -282,6 +288,23 @@ class Gaps(TapeCase):
 		self.assertEqual(again.rows("SELECT verb, how, ended_by FROM requests ORDER BY request LIMIT 2"),
 			[("list", "complete", "server"), ("watch", "lost", "tee")])
 		again.wait_rows("SELECT count(*), max(request) FROM requests", [(4, 4)])
+		self.assertEqual(again.stop(), 0)
+		self.assert_sound("x.tape")
+
+	def test_a_kill_at_any_time_leaves_a_sound_tape_and_a_run_that_can_be_read(self):
+		tee = None
+		for round_ in range(4):
+			tee = self.start(tape=self.path("x.tape"))
+			self.follow(tee)
+			self.pods.watching()
+			for i in range(200 * round_):
+				self.pods.put("p%d" % (i % 7))
+			tee.codes = (-signal.SIGKILL,)
+			tee.process.kill()
+			tee.process.wait()
+			self.pods.watching(0)
+			self.assert_sound("x.tape")
+		self.assertEqual(tee.rows("PRAGMA integrity_check"), [("ok",)])
 
 	def test_a_tape_that_is_gone_on_with_after_an_end_in_order(self):
 		tee = self.start(tape=self.path("x.tape"))

@@ -305,8 +305,10 @@ static void end_refused(struct visit *v, const struct visit_ending *end)
 	char reason[END_REASON_BYTES];
 	struct err err;
 
+	if (v->kind != VISIT_WATCH && v->kind != VISIT_LIST)
+		return;
 	visit_find_stream(v, (struct slice){NULL, 0}, false);
-	if (!v->stream || (v->kind != VISIT_WATCH && v->kind != VISIT_LIST))
+	if (!v->stream)
 		return;
 	buf_clear(clean);
 	if (v->redacts && status.len && redactor_answer(v->office->redactor, status, clean, NULL) == 0)

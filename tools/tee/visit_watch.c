@@ -368,6 +368,19 @@ static void store_end(struct visit *v, const struct visit_ending *end, const cha
 		visit_fault(v, end->wall_ns, "watch", what_ended(v, end, has_tail), reason);
 }
 
+/* The front of a frame that never became whole. */
+static void store_part(struct visit *v, struct slice tail)
+{
+	struct watching *w = v->watching;
+
+	if (tail.len)
+		run_file_frame(run_book_file(v->office->run), &(struct run_frame_row){.request = v->id,
+								      .number = ++w->number,
+								      .out_ns = w->item->wall_ns,
+								      .encoding = slice_of("part"),
+								      .body = tail});
+}
+
 static struct slice clean_tail(struct visit *v)
 {
 	struct slice tail = watch_reader_tail(v->watching->reader);
@@ -400,6 +413,7 @@ void visit_watch_end(struct visit *v, const struct visit_ending *end)
 	else
 		visit_end_reason(reason, v, &ending, tail.len > 0);
 	store_end(v, &ending, reason, tail.len > 0);
+	store_part(v, tail);
 	if (!w->is_open)
 		return;
 	if (!w->error_code)

@@ -1,0 +1,60 @@
+/*
+ * seen.h: a replay as one client saw it: what that client read in a live run (kubetape tee) is given to it
+ * again. The same frames on the same watches, in the order and at the moments in which they came, the same
+ * ends in the same way, the same answers to the same reads. All else, and everybody else, gets the ordinary
+ * replay.
+ *
+ *     a read of the client --seen_serve-->  the n-th live one of the same path and query, if there was one
+ *     player --seen_director-->  moments: one frame after the other, of all its watches together
+ *
+ * The moments have one order. A watch that the live client had opened by then and this one has not, holds the
+ * clock, so that no other watch is sent what came later; but not for ever. An answer waits until its moment
+ * has come where the client is ahead of the live one.
+ */
+#ifndef REPLAYER_SEEN_H
+#define REPLAYER_SEEN_H
+
+#include "replayer/serve/call.h"
+
+struct seen;
+struct settle;
+
+struct seen_options {
+	const char *run;    /* a live run of the tape */
+	const char *client; /* a part of its User-Agent; "": every client */
+	struct tape *tape;
+};
+
+/* Reads what the client saw. ERR_USAGE as run_seen_open. Borrows the tape. */
+int seen_open(const struct seen_options *options, struct seen **ret, struct err *err) MUST_CHECK;
+
+/* Once there are a player and watches, which are borrowed: directs the player from now on; another director
+ * goes on to have its say. */
+struct seen_place {
+	struct player *player;
+	struct watches *watches;
+	struct run *run;
+	const struct player_director *other; /* NULL: none */
+	void *other_context;
+};
+void seen_begin(struct seen *s, const struct seen_place *place);
+
+/* An event went to a watch: so that clients may be waited for in lock-step. NULL: nobody wants to know. */
+void seen_tell(struct seen *s, void (*sent)(void *context), void *context);
+
+/* No request may wait and no watch be open. Accepts NULL. */
+void seen_close(struct seen *s);
+
+/* True when it has taken the request. */
+bool seen_serve(struct seen *s, struct api_call *call);
+
+/* Ends every watch that runs. */
+void seen_end_all(struct seen *s);
+
+/* Something is still to be sent to a client that has come. False for NULL. */
+bool seen_is_busy(const struct seen *s);
+
+/* At the end: of how many watches nobody was there to take what they were sent. 0 for NULL. */
+size_t seen_sum_up(const struct seen *s);
+
+#endif

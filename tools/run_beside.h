@@ -1,0 +1,8 @@
+/* run_beside.h: where the run of a tape is unless somebody says so. */
+#ifndef TOOLS_RUN_BESIDE_H
+#define TOOLS_RUN_BESIDE_H
+
+/* "X.run" for "X.tape"; other names get ".run" behind them. The caller frees. */
+char *run_beside(const char *tape);
+
+#endif
