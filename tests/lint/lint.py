@@ -175,6 +175,14 @@ def check_map(paths, findings):
                 findings.append(f"ARCHITECTURE.md: '{pattern}' of '{room}' is not there")
 
 
+def check_links(path, lines, findings):
+    """Links of a document to files beside it lead somewhere."""
+    for number, line in enumerate(lines, 1):
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", line):
+            if "://" not in target and not os.path.exists(os.path.join(ROOT, os.path.dirname(path), target)):
+                findings.append(f"{path}:{number}: '{target}' is not there")
+
+
 def main():
     findings = []
     check_map(tracked(), findings)
@@ -187,6 +195,8 @@ def main():
             continue
         if path.endswith((".c", ".h")):
             check_c(path, lines, findings)
+        if path.endswith(".md"):
+            check_links(path, lines, findings)
         if path != "tests/lint/lint.py":
             findings += [f"{path}:{n}: speaks of somebody's machine, or to its author" for n, text in enumerate(lines, 1) if PERSONAL.search(text)]
     print("\n".join(findings) if findings else "lint: nothing found")

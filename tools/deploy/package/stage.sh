@@ -8,7 +8,7 @@ program=$1 pages=$2 folder=$3
 here=$(dirname "$0")
 rm -rf "$folder"
 mkdir -p "$folder"
-cp -r Makefile README.md ARCHITECTURE.md CHANGELOG.md LICENSE recorder replayer schema tools "$folder"
+cp -r Makefile README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs recorder replayer schema tools "$folder"
 cp -r "$here/debian" "$folder/debian"
 cp -r "$pages" "$folder/debian/pages"
 maintainer="${DEBFULLNAME:-kubetape maintainers} <${DEBEMAIL:-maintainers@kubetape.example}>"
