@@ -140,7 +140,7 @@ class Page(Case):
 			capture_output=True, timeout=120, check=False).returncode == 0
 
 	def test_the_go_function_of_the_page_is_the_one_that_is_tested(self):
-		self.assertIn(self.block("go", "// Replay serves"), read("tests/interop/kubetapetest/replay.go"))
+		self.assertIn(self.block("go", "// Replay serves"), read("tools/testing/kubetapetest/replay.go"))
 
 
 if __name__ == "__main__":

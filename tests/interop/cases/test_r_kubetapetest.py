@@ -6,7 +6,7 @@ import unittest
 
 from lib import paths
 
-FOLDER = os.path.join(paths.HERE, "kubetapetest")
+FOLDER = os.path.join(paths.ROOT, "tools", "testing", "kubetapetest")
 TAPE = os.path.join(paths.ROOT, "tests", "tapes", "rolling-update.tape")
 
 

@@ -1,4 +1,4 @@
-// Package kubetapetest hands a tape to Go tests, as envtest hands them a control plane. It is meant to be copied; replayer/TESTING.md shows it.
+// Package kubetapetest hands a tape to Go tests, as envtest hands them a control plane. replayer/TESTING.md shows how.
 package kubetapetest
 
 import (

@@ -1,0 +1,129 @@
+"""The Helm chart and what watches the recorder: read by the tools that read them, and compared with the plain manifests."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import yaml
+
+from roots import ROOT, TAPE, newest, run
+
+CHART = os.path.join(ROOT, "tools", "deploy", "chart")
+BASE = os.path.join(ROOT, "tools", "deploy", "kubernetes", "base")
+ALERTS = os.path.join(CHART, "files", "alerts.yaml")
+MONITORING = ("metrics.serviceMonitor.enabled=true", "metrics.rules.enabled=true", "metrics.dashboard.enabled=true")
+HELM = shutil.which("helm") or os.path.join(ROOT, "build", "tools", "helm")
+KUBETAPE = os.path.join(ROOT, "build", "kubetape")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def render(*values):
+    settings = [word for value in values for word in ("--set", value)]
+    out = run(HELM, "template", "rec", newest("kubetape-chart-", ".tgz"), "--namespace", "tapes", "--kube-version", "1.34", *settings)
+    return [o for o in yaml.safe_load_all(out) if o]
+
+
+def of_kind(objects, kind):
+    return [o for o in objects if o["kind"] == kind]
+
+
+def metrics():
+    """The names of all metrics, as a recorder serves them: it records a replay of the bundled tape."""
+    with tempfile.TemporaryDirectory(prefix="kubetape-metrics-") as home:
+        script = f'{KUBETAPE} record pods -o {home}/Y.tape --metrics 0 2>{home}/log & pid=$!; ' \
+            f'for i in $(seq 600); do url=$(sed -n "s/.*metrics at //p" {home}/log); ' \
+            f'[ -n "$url" ] && grep -q "^recording" {home}/log && break; sleep 0.1; done; curl -fsS "$url"; kill $pid; wait $pid'
+        text = subprocess.run([KUBETAPE, "replay", TAPE, "--", "sh", "-c", script], capture_output=True, text=True,
+                              timeout=120, check=True).stdout
+    return set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
+
+
+@unittest.skipUnless(os.access(HELM, os.X_OK), "no helm here")
+class Chart(unittest.TestCase):
+
+    def test_helm_finds_nothing_wrong_with_it(self):
+        self.assertIn("0 chart(s) failed", run(HELM, "lint", "--strict", CHART))
+
+    def test_it_is_of_the_version_of_the_program(self):
+        version = run(KUBETAPE, "--version").split()[1]
+        chart = yaml.safe_load(read(os.path.join(CHART, "Chart.yaml")))
+        self.assertEqual((chart["version"], chart["appVersion"]), (version, version))
+
+    def test_without_values_it_runs_the_recorder_of_the_plain_manifests(self):
+        plain = yaml.safe_load(read(os.path.join(BASE, "statefulset.yaml")))["spec"]["template"]["spec"]
+        made = of_kind(render(), "StatefulSet")[0]["spec"]["template"]["spec"]
+        for pod in (plain, made):
+            del pod["serviceAccountName"]
+            pod["containers"][0].pop("imagePullPolicy", None)
+        self.assertEqual(made, plain)
+
+    def test_its_rights_are_those_of_the_plain_manifests(self):
+        plain = [o for o in yaml.safe_load_all(read(os.path.join(BASE, "rbac.yaml"))) if o["kind"] == "ClusterRole"][0]
+        self.assertEqual(of_kind(render(), "ClusterRole")[0]["rules"], plain["rules"])
+
+    def test_secrets_may_be_read_exactly_if_they_are_recorded(self):
+        def may_read(objects):
+            return any("secrets" in r.get("resources", []) or "*" in r.get("apiGroups", []) for r in of_kind(objects, "ClusterRole")[0]["rules"])
+
+        def leaves_out(objects):
+            return "--exclude=secrets" in of_kind(objects, "StatefulSet")[0]["spec"]["template"]["spec"]["containers"][0]["args"]
+        for values in ((), ("record.exclude={}",), ("record.exclude={events}",), ("record.everything=true",)):
+            with self.subTest(values=values):
+                made = render(*values)
+                self.assertEqual(may_read(made), not leaves_out(made))
+
+    def test_no_right_goes_beyond_reading(self):
+        for values in ((), ("record.everything=true",)):
+            for rule in of_kind(render(*values), "ClusterRole")[0]["rules"]:
+                self.assertLessEqual(set(rule["verbs"]), {"get", "list", "watch"})
+
+    def test_monitoring_is_there_if_asked_for(self):
+        self.assertEqual({o["kind"] for o in render()} & {"ServiceMonitor", "PrometheusRule", "ConfigMap"}, set())
+        made = render(*MONITORING)
+        rule = of_kind(made, "PrometheusRule")[0]
+        self.assertEqual(rule["spec"], yaml.safe_load(read(ALERTS)))
+        service = of_kind(made, "Service")[0]
+        monitor = of_kind(made, "ServiceMonitor")[0]["spec"]
+        self.assertLessEqual(monitor["selector"]["matchLabels"].items(), service["metadata"]["labels"].items())
+        self.assertEqual(monitor["endpoints"][0]["port"], service["spec"]["ports"][0]["name"])
+        self.assertEqual(json.loads(of_kind(made, "ConfigMap")[0]["data"]["kubetape.json"])["title"], "kubetape")
+
+
+class Monitoring(unittest.TestCase):
+
+    @unittest.skipUnless(shutil.which("promtool"), "no promtool here")
+    def test_promtool_finds_nothing_wrong_with_the_alerts(self):
+        self.assertIn("SUCCESS", run("promtool", "check", "rules", ALERTS))
+
+    @unittest.skipUnless(shutil.which("promtool"), "no promtool here")
+    def test_a_disk_that_takes_nothing_raises_the_alert_and_one_that_does_raises_none(self):
+        series = [{"series": f'kubetape_tape_writable{{job="{job}"}}', "values": f"{value}+0x10"} for job, value in (("bad", 0), ("good", 1))]
+        series += [{"series": 'kubetape_build_info{job="good"}', "values": "1+0x10"}]
+        wanted = {"eval_time": "5m", "alertname": "KubetapeTapeNotWritable", "exp_alerts": [{
+            "exp_labels": {"severity": "critical", "job": "bad"},
+            "exp_annotations": yaml.safe_load(read(ALERTS))["groups"][0]["rules"][1]["annotations"]}]}
+        quiet = {"eval_time": "9m", "alertname": "KubetapeDown", "exp_alerts": []}
+        with tempfile.TemporaryDirectory(prefix="kubetape-rules-") as home:
+            path = os.path.join(home, "test.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"rule_files": [ALERTS], "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": [wanted, quiet]}]}, file)
+            self.assertIn("SUCCESS", run("promtool", "test", "rules", path))
+
+    def test_alerts_and_board_speak_only_of_metrics_that_the_recorder_serves(self):
+        served = metrics()
+        self.assertGreater(len(served), 20)
+        text = read(ALERTS) + read(os.path.join(CHART, "files", "dashboard.json"))
+        named = {re.sub("_bucket$", "", name) for name in re.findall(r"\b(?:kubetape|process)_[a-z_]+\b", text)}
+        self.assertGreater(len(named), 10)
+        self.assertEqual(named - served, set())
+
+
+if __name__ == "__main__":
+    unittest.main()
