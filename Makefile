@@ -19,7 +19,7 @@ PKG_CONFIG ?= pkg-config
 PKG_LIBS := zlib libcurl libcjson sqlite3 libzstd libuv libnghttp2 openssl libfyaml libxxhash libedit
 DEPS := gcc make pkg-config python3 python3-venv sqlite3 openssl git \
 	libcurl4-openssl-dev libcjson-dev libsqlite3-dev libzstd-dev libuv1-dev libnghttp2-dev libssl-dev \
-	libfyaml-dev libxxhash-dev libedit-dev zlib1g-dev check zstd jq curl clang libclang-rt-dev mandoc
+	libfyaml-dev libxxhash-dev libedit-dev zlib1g-dev check zstd jq curl clang libclang-rt-dev mandoc chromium firefox-esr
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes
 WERROR ?= -Werror

@@ -16,7 +16,8 @@ struct state_rows {
 	struct answer_out *o;
 	const struct table_column *columns;
 	int64_t now_ns;
-	struct slice filter;
+	const char *filter; /* part of a key, as lanes have it */
+	const struct tape_resource *resource;
 	size_t count; /* rows that pass the filter */
 };
 
@@ -66,6 +67,21 @@ static int put_cells(struct state_rows *s, const cJSON *object, struct err *err)
 	return code;
 }
 
+static bool row_matches(const struct state_rows *s, struct slice namespace, struct slice name)
+{
+	const struct tape_resource *r = s->resource;
+	char *key;
+	bool matches;
+
+	if (!*s->filter)
+		return true;
+	key = xasprintf("%s%s%s/%.*s/%.*s", r->resource, *r->apigroup ? "." : "", r->apigroup,
+		(int)namespace.len, namespace.ptr, (int)name.len, name.ptr);
+	matches = strcasestr(key, s->filter) != NULL;
+	free(key);
+	return matches;
+}
+
 /* Rows are (namespace, name, seq, uid, object); told as [namespace, name, seq, uid, cells..]. */
 static int put_row(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
@@ -74,9 +90,7 @@ static int put_row(void *context, const struct sql_value *values, size_t count, 
 	int code;
 
 	(void)count;
-	if (s->filter.len &&
-		!memmem(values[1].bytes.ptr, values[1].bytes.len, s->filter.ptr, s->filter.len) &&
-		!memmem(values[0].bytes.ptr, values[0].bytes.len, s->filter.ptr, s->filter.len))
+	if (!row_matches(s, values[0].bytes, values[1].bytes))
 		return 0;
 	if (s->count++ >= ROWS_MAX)
 		return 0;
@@ -141,8 +155,8 @@ int viewer_state(struct viewer_desk *d, const struct query *q, struct buf *to, s
 				  "WHERE resource = :resource AND apigroup = :apigroup";
 	const struct tape_resource *r = find_resource(picture_tape(d->picture), query_get(q, "resource"));
 	struct answer_out o = {to, err, 0};
-	struct state_rows rows = {
-		.o = &o, .now_ns = viewer_number(q, "time", 0), .filter = query_get(q, "filter")};
+	struct state_rows rows = {.o = &o, .now_ns = viewer_number(q, "time", 0), .resource = r};
+	char *filter;
 	struct table_column *custom;
 	uint64_t seq = (uint64_t)viewer_number(q, "seq", 0);
 	int code = seq ? 0 : tape_position_at_time(picture_tape(d->picture), rows.now_ns, &seq, err);
@@ -156,6 +170,7 @@ int viewer_state(struct viewer_desk *d, const struct query *q, struct buf *to, s
 	if (code)
 		return code;
 	rows.columns = custom ? custom : table_kind_columns(slice_of(r->apigroup), slice_of(r->resource));
+	rows.filter = filter = slice_dup(query_get(q, "filter"));
 	answer_put(&o, "{");
 	put_columns(&o, rows.columns);
 	if (!o.code)
@@ -163,5 +178,6 @@ int viewer_state(struct viewer_desk *d, const struct query *q, struct buf *to, s
 			d->session, slice_of(sql), &(struct sql_sink){.row = put_row, .context = &rows}, err);
 	answer_put(&o, "],\"total\":%zu}", rows.count);
 	table_custom_columns_free(custom);
+	free(filter);
 	return code ? code : o.code;
 }

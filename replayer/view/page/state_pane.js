@@ -17,7 +17,8 @@ export async function statePane(app, pane) {
     pane.replaceChildren(el("p", {class: "dim"}, "nothing is on this tape yet"));
     return;
   }
-  const resource = app.view.resource || fullName(first);
+  const selected = app.view.selected.split("/")[0], own = known.find((/** @type {any} */ r) => fullName(r) === selected);
+  const resource = app.view.resource || fullName(own || first);
   const choose = el("select", {"aria-label": "resource", onchange: () => { app.view.resource = choose.value; app.save(); app.refreshPane(); }},
     ...known.map((/** @type {any} */ r) => el("option", {value: fullName(r), selected: fullName(r) === resource}, visible(fullName(r)))));
   const answer = await app.source.ask("state", {resource, time: c.ns, seq: c.seq, filter: app.view.filter});
