@@ -150,7 +150,7 @@ struct run_request *run_request_begin(
 	fill_place(r, &row.tape_time_ns, &row.seq);
 	buf_init(&stored->body, RUN_BODY_BYTES);
 	if (q->body->bytes.len && q->what->kind == API_PATH_RESOURCE)
-		run_clean_body(r->redactor, q->what, q->body, &stored->body);
+		stored->secret = run_clean_body(r->redactor, q->what, q->body, &stored->body);
 	row.body = buf_slice(&stored->body);
 	if (row.rv.len == 0)
 		row.rv = run_version_in(row.body);

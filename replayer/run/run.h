@@ -45,6 +45,7 @@ struct run_request {
 	int64_t begin_ns; /* monotonic */
 	uint64_t events;
 	struct buf body; /* as it is stored, until the row of its write has it */
+	bool secret;     /* the body held secrets */
 	unsigned holders;
 };
 

@@ -46,31 +46,36 @@ static int clean_yaml(
 	return buf_append(to, body.ptr, body.len, NULL);
 }
 
-static struct redact_target target_of(const struct api_path *what)
+/* 1 if secrets were taken out. */
+static int clean(struct redactor *r, const struct redact_target *target, struct body *body, struct buf *to)
 {
-	return (struct redact_target){what->group, what->resource, what->subresource};
-}
-
-void run_clean_body(struct redactor *r, const struct api_path *what, struct body *body, struct buf *to)
-{
-	const struct redact_target target = target_of(what);
 	struct slice json, text = json_trim(body->bytes);
 
 	if (body_is_protobuf(body) && body_json(body, &json, NULL) == 0)
-		(void)!redactor_body(r, &target, json, to, NULL);
-	else if (memchr(body->bytes.ptr, 0, body->bytes.len))
-		; /* neither JSON nor YAML */
-	else if (text.len && (text.ptr[0] == '{' || text.ptr[0] == '['))
-		(void)!redactor_body(r, &target, body->bytes, to, NULL);
-	else
-		(void)!clean_yaml(r, &target, body->bytes, to);
+		return redactor_body(r, target, json, to, NULL);
+	if (memchr(body->bytes.ptr, 0, body->bytes.len))
+		return 0; /* neither JSON nor YAML */
+	if (text.len && (text.ptr[0] == '{' || text.ptr[0] == '['))
+		return redactor_body(r, target, body->bytes, to, NULL);
+	return clean_yaml(r, target, body->bytes, to);
 }
 
-void run_clean_answer(struct redactor *r, const struct api_path *what, struct slice answer, struct buf *to)
+bool run_clean_body(struct redactor *r, const struct api_path *what, struct body *body, struct buf *to)
 {
-	const struct redact_target target = target_of(what);
+	const struct redact_target target = {what->group, what->resource, what->subresource, false};
 
-	(void)!redactor_body(r, &target, answer, to, NULL);
+	return clean(r, &target, body, to) > 0;
+}
+
+void run_clean_answer(
+	struct redactor *r, const struct api_path *what, bool secret, struct slice answer, struct buf *to)
+{
+	const struct redact_target target = {what->group, what->resource, what->subresource, secret};
+	struct body body;
+
+	body_init(&body, answer);
+	(void)!clean(r, &target, &body, to);
+	body_release(&body);
 }
 
 struct slice run_version_in(struct slice body)

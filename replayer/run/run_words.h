@@ -22,11 +22,12 @@ const char *run_verb(struct slice method, enum verb verb, char to[RUN_VERB_BYTES
 struct run_resource run_resource_of(const struct api_path *p);
 
 /* Appends a body as it may be stored: as JSON if it came as protobuf, and without secrets. Nothing is
- * appended when it cannot be read. */
-void run_clean_body(struct redactor *r, const struct api_path *what, struct body *body, struct buf *to);
+ * appended when it cannot be read. Returns whether it held secrets. */
+bool run_clean_body(struct redactor *r, const struct api_path *what, struct body *body, struct buf *to);
 
-/* Appends an answer in JSON without secrets. Nothing is appended when it cannot be read. */
-void run_clean_answer(struct redactor *r, const struct api_path *what, struct slice answer, struct buf *to);
+/* The same for an answer. secret: what it answers held secrets, which a Status may repeat. */
+void run_clean_answer(
+	struct redactor *r, const struct api_path *what, bool secret, struct slice answer, struct buf *to);
 
 /* The version that a body in JSON bears, without its quotes; empty: none. */
 struct slice run_version_in(struct slice body);

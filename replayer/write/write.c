@@ -219,7 +219,7 @@ static void store_row(struct write *w, struct slice answer)
 
 	buf_init(&answered, LIMIT_OBJECT_BYTES);
 	if (call->api->run->file && answer.len)
-		run_clean_answer(call->api->run->redactor, &call->path, answer, &answered);
+		run_clean_answer(call->api->run->redactor, &call->path, call->stored->secret, answer, &answered);
 	row.object = buf_slice(&answered);
 	run_write(call->api->run, call->stored, &row);
 	buf_release(&answered);

@@ -55,10 +55,13 @@ int redactor_bytes(struct redactor *r, struct slice bytes, struct buf *to, struc
 /* What a client wrote to. */
 struct redact_target {
 	struct slice group, resource, subresource;
+	bool secret; /* of an answer: what it answers held secrets, whatever it was written to */
 };
 
 /* Appends what a client sent: an object, a list, a patch. A body that is for a resource without secrets stays
  * unless it is a Secret all the same. One in which values cannot be told apart becomes the text "redacted".
+ * Of a Status that answers what holds secrets the messages that may repeat a part of it (of 400, 422 and 500)
+ * become digests.
  * Returns 1 if anything was replaced, 0 if the body stays as it is. */
 int redactor_body(struct redactor *r, const struct redact_target *target, struct slice body, struct buf *to,
 	struct err *err) MUST_CHECK;

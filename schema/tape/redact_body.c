@@ -195,16 +195,27 @@ static int redact_other(struct redact_walk *w, struct slice body)
 	return rc ? rc : redact_copy_until(w, body.ptr + body.len);
 }
 
-static int redact_body(struct redact_walk *w, struct slice body, const struct redact_rule *rules)
+/* What cannot be read, decoded or allowed is quoted in the answer, in whole or in part. */
+static int redact_status(struct redact_walk *w, struct slice status)
+{
+	struct slice code = {NULL, 0};
+	bool quotes = json_get(status, "code", &code, NULL) <= 0 || slice_is(code, "400") ||
+		      slice_is(code, "422") || slice_is(code, "500");
+
+	return quotes ? redact_object(w, status, redact_refusal_rules)
+		      : redact_copy_until(w, status.ptr + status.len);
+}
+
+static int redact_body(struct redact_walk *w, struct slice body, const struct redact_rule *rules, bool secret)
 {
 	char first = body.len ? body.ptr[0] : 0;
 
+	if ((rules || secret) && is_status(w->redactor, body))
+		return redact_status(w, body);
 	if (!rules)
 		return redact_other(w, body);
 	if (first == '[')
 		return redact_patch(w, body, rules);
-	if (is_status(w->redactor, body))
-		return redact_copy_until(w, body.ptr + body.len);
 	return first == '{' ? redact_object(w, body, rules) : ERR_PROTOCOL;
 }
 
@@ -218,7 +229,7 @@ int redactor_body(struct redactor *r, const struct redact_target *target, struct
 	struct redact_walk w = {.redactor = r, .at = body.ptr, .to = to};
 	size_t before = to->len;
 
-	int rc = redact_body(&w, json, rules ? rules : rules_of(json));
+	int rc = redact_body(&w, json, rules ? rules : rules_of(json), target->secret);
 
 	if (rc == 0)
 		rc = redact_copy_until(&w, body.ptr + body.len);

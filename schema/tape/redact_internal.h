@@ -47,6 +47,8 @@ extern const struct redact_rule redact_secret_rules[];
 extern const struct redact_rule redact_token_rules[];
 /* Of a Status: all that it may have, and that stays. */
 extern const struct redact_rule redact_status_rules[];
+/* The same without messages, which may repeat a part of what was refused. */
+extern const struct redact_rule redact_refusal_rules[];
 
 /* The rule for the member of that name, as it stands between its quotes; NULL when no rule names it. */
 const struct redact_rule *redact_rule_find(const struct redact_rule *rules, struct slice name);

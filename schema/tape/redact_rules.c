@@ -107,6 +107,33 @@ const struct redact_rule redact_status_rules[] = {
 	END,
 };
 
+static const struct redact_rule refusal_cause[] = {
+	{"reason", REDACT_KEEP, NULL},
+	{"field", REDACT_KEEP, NULL},
+	END,
+};
+
+static const struct redact_rule refusal_details[] = {
+	{"name", REDACT_KEEP, NULL},
+	{"group", REDACT_KEEP, NULL},
+	{"kind", REDACT_KEEP, NULL},
+	{"uid", REDACT_KEEP, NULL},
+	{"causes", REDACT_EACH, refusal_cause},
+	{"retryAfterSeconds", REDACT_KEEP, NULL},
+	END,
+};
+
+const struct redact_rule redact_refusal_rules[] = {
+	{"kind", REDACT_KEEP, NULL},
+	{"apiVersion", REDACT_KEEP, NULL},
+	{"metadata", REDACT_INSIDE, status_metadata},
+	{"status", REDACT_KEEP, NULL},
+	{"reason", REDACT_KEEP, NULL},
+	{"details", REDACT_INSIDE, refusal_details},
+	{"code", REDACT_KEEP, NULL},
+	END,
+};
+
 const struct redact_rule *redact_rule_find(const struct redact_rule *rules, struct slice name)
 {
 	for (; rules->name; rules++) {

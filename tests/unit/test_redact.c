@@ -241,7 +241,7 @@ END_TEST
 static const char *body(const char *target, const char *text)
 {
 	struct slice rest = slice_of(target);
-	struct redact_target to;
+	struct redact_target to = {.secret = false};
 	struct err err;
 
 	to.group = slice_cut(&rest, '/');
@@ -328,6 +328,28 @@ START_TEST(redactor__gives_a_patched_value_the_digest_of_the_object_s)
 }
 END_TEST
 
+#define REFUSED(code)                                                                                           \
+	"{\"kind\":\"Status\",\"message\":\"cannot read (hunter2)\",\"reason\":\"R\",\"details\":{\"causes\":[" \
+	"{\"reason\":\"C\",\"message\":\"not hunter2\",\"field\":\"data.p\"}]},\"code\":" code "}"
+
+START_TEST(redactor__takes_out_messages_that_quote_what_was_refused)
+{
+	const struct redact_target misplaced = {slice_of(""), slice_of("configmaps"), slice_of(""), true};
+	static const char *const kept[] = {"\"reason\":\"R\"", "\"reason\":\"C\"", "\"field\":\"data.p\""};
+	struct err err;
+
+	ck_assert_str_eq(body("/secrets", REFUSED("409")), REFUSED("409"));
+	ck_assert_str_eq(body("/configmaps", REFUSED("400")), REFUSED("400"));
+	body("/secrets", REFUSED("422"));
+	ck_assert(!strstr(out.ptr, "hunter2"));
+	for (size_t i = 0; i < COUNT_OF(kept); i++)
+		ck_assert_msg(strstr(out.ptr, kept[i]) != NULL, "%s in %s", kept[i], out.ptr);
+	buf_clear(&out);
+	ck_assert_int_eq(redactor_body(redactor, &misplaced, slice_of(REFUSED("400")), &out, &err), 1);
+	ck_assert(!memmem(out.ptr, out.len, "hunter2", 7));
+}
+END_TEST
+
 START_TEST(redactor__concerns_core_secrets_only)
 {
 	ck_assert(redactor_concerns("", "secrets"));
@@ -371,5 +393,6 @@ UNIT_MAIN("redact", redactor__leaves_everything_else_byte_for_byte,
 	redactor__tells_length_and_digest_once, redactor__makes_a_status_of_an_error_that_is_none,
 	redactor__finds_the_values_in_whatever_a_client_sends,
 	redactor__leaves_of_what_a_client_sends_all_but_the_values,
-	redactor__gives_a_patched_value_the_digest_of_the_object_s, redactor__concerns_core_secrets_only,
+	redactor__gives_a_patched_value_the_digest_of_the_object_s,
+	redactor__takes_out_messages_that_quote_what_was_refused, redactor__concerns_core_secrets_only,
 	base64__goes_there_and_back)

@@ -73,13 +73,15 @@ static void fill_request(struct visit *v, const struct feed_item *item)
 		.accept = slice_of(v->accept)};
 }
 
-void visit_clean_body(struct visit *v, struct slice bytes, struct buf *to)
+bool visit_clean_body(struct visit *v, struct slice bytes, struct buf *to)
 {
 	struct body body;
+	bool secret;
 
 	body_init(&body, bytes);
-	run_clean_body(v->office->redactor, &v->path, &body, to);
+	secret = run_clean_body(v->office->redactor, &v->path, &body, to);
 	body_release(&body);
+	return secret;
 }
 
 static void store_request(struct visit *v)
@@ -92,7 +94,7 @@ static void store_request(struct visit *v)
 	v->is_stored = true;
 	buf_init(&body, RUN_BODY_BYTES);
 	if (v->asked.len && !v->asked_lost)
-		visit_clean_body(v, buf_slice(&v->asked), &body);
+		(void)visit_clean_body(v, buf_slice(&v->asked), &body);
 	v->row.verb = slice_of(run_verb(slice_of(v->method), v->verb, verb));
 	v->row.body = buf_slice(&body);
 	if (!v->row.rv.len)

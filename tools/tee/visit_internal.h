@@ -68,8 +68,8 @@ struct visit_ending {
 struct slice visit_clean_object(struct visit *v, struct slice object);
 
 /* Appends the body of the request or of its answer as the run stores it: JSON where it came as protobuf, and
- * without secrets. */
-void visit_clean_body(struct visit *v, struct slice bytes, struct buf *to);
+ * without secrets. Returns whether it held any. */
+bool visit_clean_body(struct visit *v, struct slice bytes, struct buf *to);
 
 /* A row of `faults` about this request. */
 void visit_fault(struct visit *v, int64_t wall_ns, const char *step, const char *what, const char *detail);

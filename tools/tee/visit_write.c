@@ -44,14 +44,14 @@ void visit_write_end(struct visit *v)
 		.status = v->status};
 	struct slice answer = visit_read_whole(v);
 	struct buf asked, object;
-	bool is_status;
+	bool is_status, secret = v->asked_lost;
 
 	buf_init(&asked, RUN_BODY_BYTES);
 	buf_init(&object, LIMIT_OBJECT_BYTES);
 	if (v->asked.len && !v->asked_lost)
-		visit_clean_body(v, buf_slice(&v->asked), &asked);
+		secret = visit_clean_body(v, buf_slice(&v->asked), &asked);
 	if (answer.len)
-		visit_clean_body(v, answer, &object);
+		run_clean_answer(v->office->redactor, &v->path, secret, answer, &object);
 	row.body = buf_slice(&asked);
 	row.object = buf_slice(&object);
 	is_status = slice_is(text_at(row.object, "kind"), "Status");
