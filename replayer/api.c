@@ -110,7 +110,9 @@ static void refuse_subresource(struct api_call *call, const struct collection *c
 	struct slice name = p->subresource;
 	struct status st = {0};
 
-	if (is_stream(name))
+	if (verb_is_write(call->verb) && call->verb != VERB_CREATE && !slice_is(name, "proxy"))
+		status_no_method(&st);
+	else if (is_stream(name))
 		status_set(&st, 403, "Forbidden", "%.*s is not possible in a recording", (int)name.len,
 			name.ptr);
 	else if (slice_is(name, "log") && live_set_find(&c->live, p->namespace, p->name))
@@ -148,11 +150,14 @@ static void refuse_unknown(struct api_call *call, const struct collection *c)
 	api_fail(call, &st);
 }
 
-/* A namespaced object needs its namespace in the path, a cluster-scoped one must not have any. */
+/* A namespaced object needs its namespace in the path, a cluster-scoped one must not have any. Bindings can be
+ * made, but not be listed. */
 static bool path_fits(const struct api_path *p, const struct collection *c)
 {
 	if (p->in_namespace)
 		return c->resource.namespaced;
+	if (p->group.len == 0 && slice_is(p->resource, "bindings"))
+		return false;
 	return !c->resource.namespaced || p->name.len == 0;
 }
 

@@ -43,7 +43,7 @@ static struct fy_diag *silent_diag(void)
 
 static int refuse(struct conversion *c, const char *problem)
 {
-	return err_set(c->err, ERR_PROTOCOL, "error converting YAML to JSON: %s", problem);
+	return err_set(c->err, ERR_PROTOCOL, "%s", problem);
 }
 
 static int put(struct conversion *c, const char *text)

@@ -3,13 +3,15 @@
 
 #include "replayer/protobuf/protobuf_table.h"
 
+#define RANKS_OF_ROW 256 /* room for the members of one that is inline */
+
 bool protobuf_find_message(struct slice api_version, struct slice kind, unsigned *ret)
 {
 	for (unsigned i = 0; i < protobuf_kind_count; i++) {
 		const struct protobuf_kind *k = &protobuf_kinds[i];
+		const char *version = protobuf_names[k->api_version];
 
-		if (slice_is(kind, protobuf_names[k->kind]) &&
-			slice_is(api_version, protobuf_names[k->api_version])) {
+		if (slice_is(kind, protobuf_names[k->kind]) && (!*version || slice_is(api_version, version))) {
 			*ret = k->message;
 			return true;
 		}
@@ -28,8 +30,8 @@ static enum protobuf_value value_of(enum protobuf_form form)
 	case PB_DOUBLE: return VALUE_NUMBER;
 	case PB_BYTES: return VALUE_BYTES;
 	case PB_MESSAGE: return VALUE_MESSAGE;
-	case PB_TIME:
-	case PB_MICRO_TIME: return VALUE_TIME;
+	case PB_TIME: return VALUE_TIME;
+	case PB_MICRO_TIME: return VALUE_MICRO_TIME;
 	case PB_QUANTITY: return VALUE_QUANTITY;
 	case PB_INT_OR_STRING: return VALUE_INT_OR_STRING;
 	case PB_STRINGS:
@@ -43,19 +45,29 @@ static enum protobuf_value value_of(enum protobuf_form form)
 	return VALUE_ANY;
 }
 
+const char *protobuf_message_type(unsigned message)
+{
+	return protobuf_names[protobuf_types[message]];
+}
+
 bool protobuf_find_member(unsigned message, const char *name, struct protobuf_member *ret)
 {
-	for (unsigned i = protobuf_starts[message]; i < protobuf_starts[message + 1]; i++) {
+	unsigned begin = protobuf_starts[message];
+
+	for (unsigned i = begin; i < protobuf_starts[message + 1]; i++) {
 		const struct protobuf_row *row = &protobuf_rows[i];
 
 		if (row->flags & ROW_INLINE) {
-			if (protobuf_find_member(row->message, name, ret))
+			if (protobuf_find_member(row->message, name, ret)) {
+				ret->rank = RANKS_OF_ROW * (i - begin) + ret->rank / RANKS_OF_ROW;
 				return true;
+			}
 		} else if (strcmp(protobuf_names[row->name], name) == 0) {
 			*ret = (struct protobuf_member){.value = value_of(row->form),
 				.message = row->message,
 				.is_list = (row->flags & ROW_REPEATED) != 0,
-				.is_map = (row->flags & ROW_MAP) != 0};
+				.is_map = (row->flags & ROW_MAP) != 0,
+				.rank = RANKS_OF_ROW * (i - begin)};
 			return true;
 		}
 	}

@@ -17,6 +17,7 @@ enum protobuf_value {
 	VALUE_INT64,
 	VALUE_NUMBER,
 	VALUE_TIME,
+	VALUE_MICRO_TIME,
 	VALUE_QUANTITY,
 	VALUE_INT_OR_STRING,
 	VALUE_MESSAGE, /* an object with members that are known, too */
@@ -26,10 +27,14 @@ struct protobuf_member {
 	enum protobuf_value value;
 	unsigned message;     /* of VALUE_MESSAGE: its number */
 	bool is_list, is_map; /* of such values, a map under any name */
+	unsigned rank;        /* where it stands among the members of its object */
 };
 
 /* The number of the message that a kind is; false when it is no built-in one. */
 bool protobuf_find_message(struct slice api_version, struct slice kind, unsigned *ret);
+
+/* The Go type of a message: "v1.PodSpec". */
+const char *protobuf_message_type(unsigned message);
 
 /* A member by its name in JSON; false when the message has none of that name. */
 bool protobuf_find_member(unsigned message, const char *name, struct protobuf_member *ret);

@@ -5,6 +5,7 @@
 
 #define CLAUSES_MAX 32
 #define YAML_TYPE   "application/yaml"
+#define BINARY_TYPE "application/vnd.kubernetes.protobuf"
 
 struct clause {
 	struct slice type; /* "application/json" */
@@ -86,14 +87,13 @@ static size_t parse_header(struct slice header, struct clause *ret)
 
 static bool is_our_type(struct slice type, enum accept_by by)
 {
-	static const char *const types[] = {
-		"*/*", "application/json", YAML_TYPE, "application/vnd.kubernetes.protobuf"};
+	static const char *const types[] = {"*/*", "application/json", YAML_TYPE, BINARY_TYPE};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		if (slice_is(type, types[i]))
 			return true;
 	}
-	return by == ACCEPT_BY_HANDLER && slice_is(type, "application/*");
+	return by != ACCEPT_BY_ROUTER && slice_is(type, "application/*");
 }
 
 static bool convert(const struct clause *c, struct accepted *ret)
@@ -125,6 +125,14 @@ static bool convert(const struct clause *c, struct accepted *ret)
 	return false;
 }
 
+/* Tables are not made in protobuf by anyone. */
+static bool exists(const struct clause *c, enum accept_by by, const struct accepted *a, bool stream)
+{
+	bool none = a->form == FORM_TABLE || (a->form == FORM_OBJECT && by == ACCEPT_BY_CUSTOM);
+
+	return !(slice_is(c->type, BINARY_TYPE) && none) && !(stream && a->yaml);
+}
+
 static enum accept_failure choose(struct slice header, enum accept_by by, bool stream, struct accepted *ret)
 {
 	struct clause clauses[CLAUSES_MAX];
@@ -137,7 +145,7 @@ static enum accept_failure choose(struct slice header, enum accept_by by, bool s
 	for (size_t i = 0; i < n; i++) {
 		if (!is_our_type(clauses[i].type, by))
 			continue;
-		if (convert(&clauses[i], ret) && !(stream && ret->yaml))
+		if (convert(&clauses[i], ret) && exists(&clauses[i], by, ret, stream))
 			return ACCEPT_OK;
 		failure = ACCEPT_NO_CONVERSION;
 	}

@@ -29,8 +29,8 @@ enum accept_failure {
 };
 
 /* Who reads the header: the API server's router knows its media types by heart, its handlers take
- * "application/" with a star, too. */
-enum accept_by { ACCEPT_BY_ROUTER, ACCEPT_BY_HANDLER };
+ * "application/" with a star, too, and those of custom resources have no protobuf of the objects themselves. */
+enum accept_by { ACCEPT_BY_ROUTER, ACCEPT_BY_HANDLER, ACCEPT_BY_CUSTOM };
 
 /* For resources. An empty header accepts everything. */
 enum accept_failure accept_resource(struct slice header, enum accept_by by, struct accepted *ret);

@@ -151,6 +151,8 @@ void respond_status(struct exchange *x, const struct http_request *r, const stru
 	buf_init(&json, LIMIT_REQUEST_HEAD_BYTES * 8);
 	answer_headers_init(&h, r, style->yaml_errors ? YAML_TYPE : JSON_TYPE);
 	snprintf(seconds, sizeof(seconds), "%d", status->retry_after_s);
+	if (style->warnings.len)
+		answer_headers_add(&h, "Warning", style->warnings);
 	if (status->retry_after_s > 0)
 		answer_headers_add(&h, "Retry-After", slice_of(seconds));
 	buf_init(&body, LIMIT_LIST_BYTES);

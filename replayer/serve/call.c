@@ -67,7 +67,7 @@ int api_negotiate(struct api_call *call, const struct collection *c, bool list, 
 {
 	bool watch = list && call->verb == VERB_WATCH;
 	struct slice accept = http_header_find(call->request, "Accept");
-	enum accept_by by = c->custom ? ACCEPT_BY_HANDLER : ACCEPT_BY_ROUTER;
+	enum accept_by by = c->custom ? ACCEPT_BY_CUSTOM : ACCEPT_BY_ROUTER;
 
 	switch (accept_resource(accept, by, &call->accepted)) {
 	case ACCEPT_OK:

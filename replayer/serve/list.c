@@ -212,8 +212,7 @@ static char *token_behind(const struct live *l, bool in_namespace, uint64_t rv, 
 	return continue_token_make((int64_t)rv, in_namespace ? live_name(l) : live_key(l), !uncached);
 }
 
-/* Where the page begins. */
-static size_t page_begin(
+size_t list_page_begin(
 	const struct live_set *set, struct slice namespace, const struct continue_token *token, size_t begin)
 {
 	struct buf key;
@@ -237,7 +236,7 @@ static int collect(struct list_answer *a, const struct chosen_state *state, stru
 	size_t at, end;
 
 	live_set_range(state->set, namespace, &at, &end);
-	at = page_begin(state->set, namespace, token, at);
+	at = list_page_begin(state->set, namespace, token, at);
 	a->filter = reads && limit == 0;
 	a->seqs = xmalloc((end > at ? end - at : 1) * sizeof(*a->seqs));
 	for (; at < end && (limit == 0 || a->count < (size_t)limit); at++) {

@@ -2,6 +2,7 @@
 #ifndef REPLAYER_LIST_H
 #define REPLAYER_LIST_H
 
+#include "replayer/request/continue_token.h"
 #include "replayer/request/list_options.h"
 #include "replayer/serve/call.h"
 #include "replayer/table/view.h"
@@ -14,6 +15,10 @@ void get_serve(struct api_call *call, struct collection *c, const struct view *v
 /* The version that stood when what the call is to be shown did (call->is_older). */
 int list_older_version(
 	const struct api_call *call, const struct collection *c, uint64_t *ret, struct err *err) MUST_CHECK;
+
+/* Where the page of a token begins in the set, not before `begin`. `namespace` is that of the path, "" for none. */
+size_t list_page_begin(const struct live_set *set, struct slice namespace, const struct continue_token *token,
+	size_t begin);
 
 /* Events are kept without a cache by the API server, which shows in a few places. */
 bool list_is_uncached(const struct collection *c);

@@ -110,9 +110,11 @@ static int write_head(
 	const struct view *v, const char *rv, const struct list_meta *m, struct buf *to, struct err *err)
 {
 	int rc = buf_printf(to, err,
-		"{\"kind\":\"Table\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%s\"",
-		v->beta ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1", rv);
+		"{\"kind\":\"Table\",\"apiVersion\":\"%s\",\"metadata\":{",
+		v->beta ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1");
 
+	if (rc == 0 && *rv)
+		rc = buf_printf(to, err, "\"resourceVersion\":\"%s\"", rv);
 	if (rc == 0 && m && *m->continue_token)
 		rc = buf_printf(to, err, ",\"continue\":\"%s\"", m->continue_token);
 	if (rc == 0 && m && m->remaining >= 0)

@@ -227,6 +227,18 @@ static const struct table_column attachments[] = {NAME,
 	{"Attacher", "string", 0, cell_text, "spec.attacher", "", "name", NULL},
 	TEXT("PV", "spec.source.persistentVolumeName", ""), TEXT("Node", "spec.nodeName", ""),
 	BOOLEAN("Attached", "status.attached"), AGE, END};
+/* The subresource scale, of built-in kinds and of custom resources. */
+static const struct table_column scales[] = {
+	{"Name", "string", 0, cell_text, "metadata.name", "", NULL, NULL},
+	{"Desired", "integer", 0, cell_number, "spec.replicas", NULL, NULL,
+		"replicas is the desired number of instances for the scaled object."},
+	{"Available", "integer", 0, cell_number, "status.replicas", NULL, NULL,
+		"replicas is the actual number of observed instances of the scaled object."},
+	AGE, END};
+static const struct table_column custom_scales[] = {
+	NAME, {"Desired", "integer", 0, cell_number, "spec.replicas", NULL, NULL, "Number of desired replicas"},
+	{"Available", "integer", 0, cell_number, "status.replicas", NULL, NULL, "Number of actual replicas"},
+	{"Age", "date", 0, cell_age, "metadata.creationTimestamp", NULL, NULL, NULL}, END};
 static const struct table_column volume_classes[] = {NAME, TEXT("DriverName", "driverName", ""), AGE, END};
 
 static const struct {
@@ -260,6 +272,8 @@ static const struct {
 	{"apps", "daemonsets", daemon_sets},
 	{"apps", "statefulsets", stateful_sets},
 	{"apps", "controllerrevisions", revisions},
+	{"autoscaling", "scales", scales},
+	{"autoscaling", "scales/custom", custom_scales},
 	{"autoscaling", "horizontalpodautoscalers", autoscalers},
 	{"batch", "jobs", jobs},
 	{"batch", "cronjobs", cron_jobs},

@@ -74,64 +74,88 @@ static bool takes_all(const cJSON *schema)
 	       !json_tree_at(schema, "properties", NULL);
 }
 
-static void check_typed(const cJSON *value, struct field_type type, const char *place, cJSON *unknown);
-
-static void check_member(const cJSON *member, struct field_type type, const char *place, cJSON *unknown)
+/* Every object has these, whatever its document says. */
+static bool is_head(const char *place, const char *name)
 {
-	char *inner = field_member_place(place, member->string);
-	const cJSON *item;
-	struct field f;
+	return is_type_name(place, name) || (!*place && strcmp(name, "metadata") == 0);
+}
+
+/* What is done with members that are not declared. */
+struct finding {
+	cJSON *unknown;
+	bool drop;
+};
+
+static void check_typed(cJSON *value, struct field_type type, const char *place, const struct finding *to);
+
+static void check_items(cJSON *list, struct field_type type, const char *place, const struct finding *to)
+{
+	cJSON *item;
 	int i = 0;
 
-	field_find(type, member->string, &f);
-	if (!f.declared && !takes_all(type.schema))
-		tell(unknown, inner);
-	else if (!cJSON_IsArray(member))
-		check_typed(member, f.type, inner, unknown);
-	for (item = cJSON_IsArray(member) ? member->child : NULL; item; item = item->next) {
-		char *deeper = xasprintf("%s[%d]", inner, i++);
+	cJSON_ArrayForEach(item, list)
+	{
+		char *inner = xasprintf("%s[%d]", place, i++);
 
-		check_typed(item, f.type, deeper, unknown);
-		free(deeper);
+		check_typed(item, type, inner, to);
+		free(inner);
+	}
+}
+
+static void check_member(
+	cJSON *object, cJSON *member, struct field_type type, const char *place, const struct finding *to)
+{
+	char *inner = field_member_place(place, member->string);
+	struct field f;
+
+	field_find(type, member->string, &f);
+	if (f.declared || takes_all(type.schema)) {
+		if (cJSON_IsArray(member))
+			check_items(member, f.type, inner, to);
+		else
+			check_typed(member, f.type, inner, to);
+	} else if (!is_head(place, member->string)) {
+		tell(to->unknown, inner);
+		if (to->drop)
+			cJSON_Delete(cJSON_DetachItemViaPointer(object, member));
 	}
 	free(inner);
 }
 
-static void check_typed(const cJSON *value, struct field_type type, const char *place, cJSON *unknown)
+static void check_typed(cJSON *value, struct field_type type, const char *place, const struct finding *to)
 {
-	const cJSON *member = type.schema && cJSON_IsObject(value) ? value->child : NULL;
+	cJSON *member = type.schema && cJSON_IsObject(value) ? value->child : NULL;
 
-	for (; member; member = member->next)
-		check_member(member, type, place, unknown);
+	for (cJSON *next; member; member = next) {
+		next = member->next;
+		check_member(value, member, type, place, to);
+	}
 }
 
 /* ---- either ---- */
 
-static void check_custom(const cJSON *object, struct field_type type, cJSON *unknown)
+/* The schema of a CRD says nothing of the metadata. */
+static void check_custom(cJSON *object, struct field_type type, const struct finding *to)
 {
-	static const char *const always[] = {"kind", "apiVersion", "metadata"};
-	const cJSON *member;
+	cJSON *member = object->child;
 
 	type.custom_object = false;
-	cJSON_ArrayForEach(member, object)
-	{
-		bool known = false;
-
-		for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
-			known = known || strcmp(member->string, always[i]) == 0;
-		if (!known)
-			check_member(member, type, "", unknown);
+	for (cJSON *next; member; member = next) {
+		next = member->next;
+		if (!is_head("", member->string))
+			check_member(object, member, type, "", to);
 	}
 }
 
-void field_check(const cJSON *object, struct field_type type, cJSON *unknown)
+void field_check(cJSON *object, struct field_type type, cJSON *unknown, bool drop)
 {
+	const struct finding to = {unknown, drop};
 	unsigned message;
 
 	if (type.custom_object && type.schema)
-		check_custom(object, type, unknown);
+		check_custom(object, type, &to);
 	else if (type.schema)
-		check_typed(object, type, "", unknown);
+		check_typed(object, type, "", &to);
 	else if (!type.custom_object && protobuf_find_message(slice_of(json_tree_text(object, "apiVersion")),
 						slice_of(json_tree_text(object, "kind")), &message))
 		check_message(object, message, "", unknown);

@@ -12,7 +12,8 @@
 /* "spec.replicas" of "spec" and "replicas", "spec" of "" and "spec". The caller frees. */
 char *field_member_place(const char *place, const char *name);
 
-/* Appends the places of unknown members, "spec.containers[0].imgae", to `unknown`, an array. */
-void field_check(const cJSON *object, struct field_type type, cJSON *unknown);
+/* Appends the places of unknown members, "spec.containers[0].imgae", to `unknown`, an array. drop: takes out
+ * of the object those that a document does not have. */
+void field_check(cJSON *object, struct field_type type, cJSON *unknown, bool drop);
 
 #endif

@@ -292,7 +292,7 @@ int patch_json(cJSON **document, const cJSON *patch, struct err *err)
 			JSON_PATCH_OPERATIONS_MAX, cJSON_GetArraySize(patch));
 	cJSON_ArrayForEach(operation, patch)
 	{
-		if (!cJSON_IsObject(operation))
+		if (!cJSON_IsObject(operation) && !cJSON_IsNull(operation))
 			return err_set(err, ERR_USAGE, "an operation of a JSON patch is an object");
 	}
 	cJSON_ArrayForEach(operation, patch)

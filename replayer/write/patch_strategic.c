@@ -536,7 +536,8 @@ static int do_directive(cJSON *object, cJSON *patch, const char *directive, stru
 	bool replace = strcmp(directive, "replace") == 0;
 
 	if (!replace && strcmp(directive, "delete") != 0)
-		return err_set(err, ERR_FAILED, "unknown patch type '%s' in an object", directive);
+		return err_set(err, ERR_FAILED, "unknown patch type: %s in map: map[$patch:%s]", directive,
+			directive);
 	clear(object);
 	if (!replace)
 		return 0;

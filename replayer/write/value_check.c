@@ -1,9 +1,11 @@
 /* value_check.c: see value_check.h. */
 #include "replayer/write/value_check.h"
 
+#include "replayer/json/go_json.h"
 #include "replayer/json/json_index.h"
 #include "replayer/protobuf/protobuf_fields.h"
 #include "replayer/write/field_check.h"
+#include "schema/base/base64.h"
 #include "schema/base/timestamp.h"
 
 #include <math.h>
@@ -15,15 +17,6 @@ static bool is_whole(const cJSON *value)
 }
 
 /* ---- built-in kinds ---- */
-
-static const char *go_word(const cJSON *value)
-{
-	return cJSON_IsString(value)   ? "string"
-	       : cJSON_IsNumber(value) ? "number"
-	       : cJSON_IsBool(value)   ? "bool"
-	       : cJSON_IsArray(value)  ? "array"
-				       : "object";
-}
 
 static bool is_quantity(const cJSON *value)
 {
@@ -45,17 +38,37 @@ static bool is_int(const cJSON *value, double limit)
 	return is_whole(value) && value->valuedouble >= -limit && value->valuedouble < limit;
 }
 
+static bool is_base64(const char *text)
+{
+	struct buf bytes;
+	bool good;
+
+	buf_init(&bytes, strlen(text) + 4);
+	good = base64_decode(slice_of(text), &bytes, NULL) == 0;
+	buf_release(&bytes);
+	return good;
+}
+
+/* Six digits of a fraction, no more and no fewer. */
+static bool is_micro_time(const char *text)
+{
+	const char *dot = strchr(text, '.');
+
+	return timestamp_parse(slice_of(text), NULL) && dot && strspn(dot + 1, "0123456789") == 6;
+}
+
 /* Whether one value, no list and no map, is of that form. */
 static bool has_form(const cJSON *value, enum protobuf_value of)
 {
 	switch (of) {
-	case VALUE_STRING:
-	case VALUE_BYTES: return cJSON_IsString(value);
+	case VALUE_STRING: return cJSON_IsString(value);
+	case VALUE_BYTES: return cJSON_IsString(value) && is_base64(value->valuestring);
 	case VALUE_BOOL: return cJSON_IsBool(value);
 	case VALUE_INT32: return is_int(value, 2147483648.0);
 	case VALUE_INT64: return is_int(value, 9223372036854775808.0);
 	case VALUE_NUMBER: return cJSON_IsNumber(value);
 	case VALUE_TIME: return cJSON_IsString(value) && timestamp_parse(slice_of(value->valuestring), NULL);
+	case VALUE_MICRO_TIME: return cJSON_IsString(value) && is_micro_time(value->valuestring);
 	case VALUE_QUANTITY: return is_quantity(value);
 	case VALUE_INT_OR_STRING: return cJSON_IsString(value) || is_int(value, 2147483648.0);
 	case VALUE_MESSAGE: return cJSON_IsObject(value);
@@ -64,48 +77,91 @@ static bool has_form(const cJSON *value, enum protobuf_value of)
 	return true;
 }
 
+void value_fault_release(struct value_fault *f)
+{
+	free(f->place);
+	free(f->go_type);
+}
+
+static const char *const value_words[] = {[VALUE_STRING] = "string",
+	[VALUE_BYTES] = "[]uint8",
+	[VALUE_BOOL] = "bool",
+	[VALUE_INT32] = "int32",
+	[VALUE_INT64] = "int64",
+	[VALUE_NUMBER] = "float64",
+	[VALUE_TIME] = "v1.Time",
+	[VALUE_MICRO_TIME] = "v1.MicroTime",
+	[VALUE_QUANTITY] = "resource.Quantity",
+	[VALUE_INT_OR_STRING] = "intstr.IntOrString",
+	[VALUE_MESSAGE] = "object"};
+
+/* A member that is checked, and where it stands. */
+struct checked {
+	struct protobuf_member member;
+	const char *place, *within;
+};
+
+/* Times are read as strings. */
+static const char *type_of_value(const struct protobuf_member *m)
+{
+	if (m->value == VALUE_MESSAGE)
+		return protobuf_message_type(m->message);
+	return m->value == VALUE_TIME || m->value == VALUE_MICRO_TIME ? "string" : value_words[m->value];
+}
+
+/* One: it is an item of the list or map that was wrong, and not all of it. */
+static bool tell(const struct checked *c, const cJSON *value, bool one, struct value_fault *ret)
+{
+	const struct protobuf_member *m = &c->member;
+	const char *around = one ? "" : m->is_list ? "[]" : m->is_map ? "map[string]" : "";
+
+	*ret = (struct value_fault){
+		.place = xstrdup(c->place),
+		.within = c->within,
+		.expected = one || !*around ? value_words[m->value]
+			    : m->is_list    ? "array"
+					    : "map",
+		.found = go_json_type(value),
+		.go_type = xasprintf("%s%s", around, type_of_value(m)),
+		.value = value,
+	};
+	return true;
+}
+
 static bool check_message(const cJSON *object, unsigned message, const char *place, struct value_fault *ret);
 
-static bool check_one(
-	const cJSON *value, const struct protobuf_member *m, const char *place, struct value_fault *ret)
+static bool check_one(const struct checked *c, const cJSON *value, struct value_fault *ret)
 {
-	static const char *const words[] = {[VALUE_STRING] = "string",
-		[VALUE_BYTES] = "[]uint8",
-		[VALUE_BOOL] = "bool",
-		[VALUE_INT32] = "int32",
-		[VALUE_INT64] = "int64",
-		[VALUE_NUMBER] = "float64",
-		[VALUE_TIME] = "v1.Time",
-		[VALUE_QUANTITY] = "resource.Quantity",
-		[VALUE_INT_OR_STRING] = "intstr.IntOrString",
-		[VALUE_MESSAGE] = "object"};
+	const struct protobuf_member *m = &c->member;
 
 	if (cJSON_IsNull(value))
 		return false;
 	if (has_form(value, m->value))
-		return m->value == VALUE_MESSAGE && check_message(value, m->message, place, ret);
-	*ret = (struct value_fault){xstrdup(place), words[m->value], go_word(value), value};
-	return true;
+		return m->value == VALUE_MESSAGE && check_message(value, m->message, c->place, ret);
+	return tell(c, value, true, ret);
 }
 
-static bool check_member(
-	const cJSON *value, const struct protobuf_member *m, const char *place, struct value_fault *ret)
+static bool check_member(const struct checked *c, const cJSON *value, struct value_fault *ret)
 {
 	const cJSON *part;
 
-	if (cJSON_IsNull(value) || (!m->is_list && !m->is_map))
-		return check_one(value, m, place, ret);
-	if (m->is_list ? !cJSON_IsArray(value) : !cJSON_IsObject(value)) {
-		*ret = (struct value_fault){
-			xstrdup(place), m->is_list ? "array" : "map", go_word(value), value};
-		return true;
-	}
+	if (cJSON_IsNull(value) || (!c->member.is_list && !c->member.is_map))
+		return check_one(c, value, ret);
+	if (c->member.is_list ? !cJSON_IsArray(value) : !cJSON_IsObject(value))
+		return tell(c, value, false, ret);
 	cJSON_ArrayForEach(part, value)
 	{
-		if (check_one(part, m, place, ret))
+		if (check_one(c, part, ret))
 			return true;
 	}
 	return false;
+}
+
+static const char *bare_type(unsigned message)
+{
+	const char *type = protobuf_message_type(message), *dot = strrchr(type, '.');
+
+	return dot ? dot + 1 : type;
 }
 
 static bool check_message(const cJSON *object, unsigned message, const char *place, struct value_fault *ret)
@@ -114,14 +170,15 @@ static bool check_message(const cJSON *object, unsigned message, const char *pla
 
 	cJSON_ArrayForEach(member, object)
 	{
-		struct protobuf_member m;
+		struct checked c = {.within = bare_type(message)};
 		char *inner;
 		bool wrong;
 
-		if (!protobuf_find_member(message, member->string, &m))
+		if (!protobuf_find_member(message, member->string, &c.member))
 			continue;
 		inner = field_member_place(place, member->string);
-		wrong = check_member(member, &m, inner, ret);
+		c.place = inner;
+		wrong = check_member(&c, member, ret);
 		free(inner);
 		if (wrong)
 			return true;
@@ -140,11 +197,11 @@ bool value_check_builtin(
 
 bool value_check_metadata(const cJSON *metadata, struct value_fault *ret)
 {
-	struct protobuf_member m;
+	struct checked c = {.place = "", .within = "ObjectMeta"};
 	unsigned message;
 
 	return metadata && protobuf_find_message(slice_of("v1"), slice_of("ConfigMap"), &message) &&
-	       protobuf_find_member(message, "metadata", &m) && check_one(metadata, &m, "", ret);
+	       protobuf_find_member(message, "metadata", &c.member) && check_one(&c, metadata, ret);
 }
 
 /* ---- schemas ---- */
@@ -419,7 +476,9 @@ static void complete_object(cJSON *object, const cJSON *schema, bool whole)
 		of = of ? of : cJSON_IsObject(others) ? others : NULL;
 		if (whole && is_of_every_object(member->string))
 			continue;
-		if (of)
+		if (of && cJSON_IsNull(member) && is_nothing(member, of))
+			cJSON_Delete(cJSON_DetachItemViaPointer(object, member));
+		else if (of)
 			complete(member, of, false);
 		else if (drops_others(schema))
 			cJSON_Delete(cJSON_DetachItemViaPointer(object, member));

@@ -12,10 +12,13 @@
 
 /* The first value of a wrong type. */
 struct value_fault {
-	char *place;                  /* "spec.containers.ports.containerPort"; the caller frees */
+	char *place;                  /* "spec.containers.ports.containerPort" */
+	const char *within;           /* the type of which it is a field: "ContainerPort"; a constant */
 	const char *expected, *found; /* "int32", "string": constants, as Go says */
-	const cJSON *value;           /* what stands there; borrowed */
+	char *go_type;      /* of the value, as Go says it in full: "map[string]string", "v1.PodSpec" */
+	const cJSON *value; /* what stands there; borrowed */
 };
+void value_fault_release(struct value_fault *f);
 
 /* False when everything can be decoded, or the kind is none of the built-in ones. */
 bool value_check_builtin(
@@ -39,7 +42,7 @@ extern const char *const value_reasons[]; /* as causes of a Status name them */
 void value_check_schema(const cJSON *value, const cJSON *schema, const char *place, cJSON *faults);
 
 /* What the API server makes of a custom resource before it looks at it: defaults are filled in, fields that
- * the schema does not have are dropped. */
+ * the schema does not have are dropped, and so are nulls where it allows none. */
 void value_complete(cJSON *object, const cJSON *schema);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "replayer/kinds/builtin.h"
 #include "replayer/run/run.h"
+#include "replayer/serve/discovery.h"
 #include "replayer/serve/fault_act.h"
 #include "replayer/serve/program.h"
 #include "replayer/write/write_internal.h"
@@ -33,64 +34,6 @@ bool write_hides(const struct api_call *call, const struct collection *c)
 	return !program_is_of_people(call);
 }
 
-/* What is wrong with the options goes into w->st; the caller looks at its causes. */
-static void check_apply_options(struct write *w)
-{
-	bool apply = slice_is(write_body_type(w->call), WRITE_APPLY_PATCH);
-	struct slice force = query_get(&w->call->query, "force");
-
-	if (apply && !query_get(&w->call->query, "fieldManager").len)
-		status_invalid_cause(&w->st, "FieldValueRequired", "fieldManager",
-			"Required value: is required for apply patch");
-	if (!apply && force.len)
-		status_invalid_cause(&w->st, "FieldValueForbidden", "force",
-			"Forbidden: may not be specified for non-apply patch");
-}
-
-static void check_field_manager(struct write *w)
-{
-	struct slice name = query_get(&w->call->query, "fieldManager");
-
-	if (name.len > FIELD_MANAGER_MAX)
-		status_invalid_cause(&w->st, "FieldValueTooLong", "fieldManager",
-			"Too long: may not be more than %d bytes", FIELD_MANAGER_MAX);
-}
-
-static void check_field_validation(struct write *w)
-{
-	struct slice how = query_get(&w->call->query, "fieldValidation");
-
-	if (how.len && !slice_is(how, "Strict") && !slice_is(how, "Warn") && !slice_is(how, "Ignore"))
-		status_invalid_cause(&w->st, "FieldValueNotSupported", "fieldValidation",
-			"Unsupported value: \"%.*s\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
-			(int)how.len, how.ptr);
-}
-
-static int parse_options(struct write *w)
-{
-	static const char *const kinds[VERB_COUNT] = {
-		[VERB_CREATE] = "CreateOptions",
-		[VERB_UPDATE] = "UpdateOptions",
-		[VERB_PATCH] = "PatchOptions",
-		[VERB_DELETE] = "DeleteOptions",
-		[VERB_DELETE_COLLECTION] = "DeleteOptions",
-	};
-	struct slice value = query_get(&w->call->query, "dryRun");
-
-	w->dry_run = slice_is(value, "All");
-	if (w->verb == VERB_PATCH)
-		check_apply_options(w);
-	check_field_manager(w);
-	if (value.len && !w->dry_run)
-		status_invalid_cause(&w->st, "FieldValueNotSupported", "dryRun",
-			"Unsupported value: \"%.*s\": supported values: \"All\"", (int)value.len, value.ptr);
-	check_field_validation(w);
-	if (w->st.cause_count == 0)
-		return 0;
-	status_invalid_begin(&w->st, kinds[w->verb]);
-	return status_invalid_end(&w->st);
-}
-
 static int refuse(struct write *w)
 {
 	const struct tape_resource *r = &w->c->resource;
@@ -111,6 +54,58 @@ static bool is_part(struct slice sub)
 			return true;
 	}
 	return sub.len == 0;
+}
+
+/* Whether a built-in kind's subresource takes the method. */
+static bool is_taken(const struct write *w)
+{
+	switch (w->verb) {
+	case VERB_CREATE:
+		return slice_is(w->sub, "binding") || slice_is(w->sub, "eviction") ||
+		       slice_is(w->sub, "token");
+	case VERB_UPDATE: return is_part(w->sub);
+	case VERB_PATCH: return is_part(w->sub) && !slice_is(w->sub, "finalize");
+	default: return false;
+	}
+}
+
+static int check_custom_subresource(struct write *w)
+{
+	const struct tape_resource *r = &w->c->resource;
+	char *name = slice_dup(w->sub);
+	bool has =
+		(slice_is(w->sub, "status") || slice_is(w->sub, "scale")) && write_has_subresource(w, name);
+	const char *verb = w->verb == VERB_CREATE ? "create" : "delete";
+
+	free(name);
+	if (!has)
+		return status_not_found(
+			&w->st, slice_of(r->apigroup), slice_of(r->resource), slice_of(w->name));
+	if (w->verb == VERB_UPDATE || w->verb == VERB_PATCH)
+		return 0;
+	w->st.has_details = true;
+	w->st.group = xstrdup(r->apigroup);
+	w->st.kind = xstrdup(r->resource);
+	return status_set(&w->st, 405, "MethodNotAllowed",
+		"%s is not supported on resources of kind \"%s.%s\"", verb, r->resource, r->apigroup);
+}
+
+/* Whether there is such a subresource, and whether it takes the method. */
+static int check_subresource(struct write *w)
+{
+	char *name;
+	bool known;
+
+	if (w->sub.len == 0)
+		return 0;
+	if (w->c->custom)
+		return check_custom_subresource(w);
+	name = xasprintf("/%.*s", (int)w->sub.len, w->sub.ptr);
+	known = discovery_may_know(w->call, name);
+	free(name);
+	if (!known)
+		return status_no_resource(&w->st);
+	return is_taken(w) ? 0 : status_no_method(&w->st);
 }
 
 int write_do(struct write *w)
@@ -139,8 +134,10 @@ int write_do(struct write *w)
 int write_begin(struct write *w)
 {
 	const struct tape_resource *r = &w->c->resource;
-	int rc = parse_options(w);
+	int rc = check_subresource(w);
 
+	if (rc == 0)
+		rc = write_check_options(w);
 	w->policy = write_rules_find(w->call->api->rules, slice_of(r->apigroup), slice_of(r->resource),
 		w->sub, w->verb, is_recorded(w));
 	if (rc == 0 && w->policy == WRITE_REJECT)
@@ -166,8 +163,7 @@ void write_text_release(struct write_text *t)
 
 static int too_large(struct write *w)
 {
-	return status_set(
-		&w->st, 500, "InternalError", "Internal error occurred: the answer is too large");
+	return status_set(&w->st, 500, "InternalError", "Internal error occurred: the answer is too large");
 }
 
 static bool is_shown_as_it_is(const struct write *w)
@@ -219,7 +215,8 @@ static void store_row(struct write *w, struct slice answer)
 
 	buf_init(&answered, LIMIT_OBJECT_BYTES);
 	if (call->api->run->file && answer.len)
-		run_clean_answer(call->api->run->redactor, &call->path, call->stored->secret, answer, &answered);
+		run_clean_answer(
+			call->api->run->redactor, &call->path, call->stored->secret, answer, &answered);
 	row.object = buf_slice(&answered);
 	run_write(call->api->run, call->stored, &row);
 	buf_release(&answered);
@@ -236,12 +233,28 @@ static void answer_as_fault(struct write *w)
 	api_fail(w->call, &st);
 }
 
+/* Lays out what could not be laid out without the world. */
+static void finish_text(struct write *w, struct write_text *text)
+{
+	if (!w->st.code && !is_shown_as_it_is(w) && show(w, text))
+		too_large(w);
+}
+
+static void answer_client(struct write *w, struct write_text *text)
+{
+	struct api_call *call = w->call;
+
+	if (w->st.code)
+		api_fail(call, &w->st);
+	else
+		respond_laid_out(call->x, call->request, &call->style, w->code, buf_slice(&text->body));
+}
+
 void write_answer(struct write *w, struct write_text *text)
 {
 	struct api_call *call = w->call;
 
-	if (!w->st.code && !is_shown_as_it_is(w) && show(w, text))
-		too_large(w);
+	finish_text(w, text);
 	if (w->st.code && call->api->run->file) {
 		buf_clear(&text->plain);
 		(void)!status_write(&w->st, &text->plain, NULL);
@@ -251,10 +264,8 @@ void write_answer(struct write *w, struct write_text *text)
 		return;
 	if (w->fault.what)
 		answer_as_fault(w);
-	else if (w->st.code)
-		api_fail(call, &w->st);
 	else
-		respond_laid_out(call->x, call->request, &call->style, w->code, buf_slice(&text->body));
+		answer_client(w, text);
 }
 
 void write_init(struct write *w, struct api_call *call, struct collection *c)
@@ -328,7 +339,7 @@ void write_serve(struct api_call *call, struct collection *c)
 bool write_serve_scale(struct api_call *call, struct collection *c)
 {
 	struct write w;
-	struct buf json;
+	struct write_text text;
 	int rc;
 
 	if (!slice_is(call->path.subresource, "scale"))
@@ -336,18 +347,20 @@ bool write_serve_scale(struct api_call *call, struct collection *c)
 	write_init(&w, call, c);
 	w.verb = VERB_UPDATE;
 	w.policy = WRITE_ABSORB;
+	w.code = 200;
 	w.sub = (struct slice){NULL, 0};
-	buf_init(&json, LIMIT_OBJECT_BYTES);
-	rc = write_load_existing(&w);
+	write_text_init(&text);
+	rc = api_view(call, c, &w.view, &w.st);
+	if (rc == 0)
+		rc = write_load_existing(&w);
 	if (rc == 0)
 		rc = write_scale_of(&w, w.old, &w.answer);
-	if (rc == 0)
-		rc = json_tree_print(w.answer, &json, NULL);
-	if (rc)
-		api_fail(call, &w.st);
-	else
-		respond_json(call->x, call->request, &call->style, 200, buf_slice(&json));
-	buf_release(&json);
+	if (rc == 0) {
+		write_print(&w, &text);
+		finish_text(&w, &text);
+	}
+	answer_client(&w, &text);
+	write_text_release(&text);
 	write_release(&w);
 	return true;
 }

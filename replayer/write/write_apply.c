@@ -1,4 +1,5 @@
 /* write_apply.c: server-side apply, and who wrote which fields; see write_internal.h and managed_fields.h. */
+#include "replayer/write/field_check.h"
 #include "replayer/write/managed_fields.h"
 #include "replayer/write/write_internal.h"
 
@@ -64,23 +65,47 @@ void write_keep_managers(struct write *w, cJSON *object)
 
 /* ---- what is applied ---- */
 
+/* What is applied must be of the type, if a document says what that is. */
+static int refuse_unknown(struct write *w, cJSON *object)
+{
+	struct field_type type = write_type(w);
+	const char *version = json_tree_text(object, "apiVersion");
+	const cJSON *metadata = json_tree_at(object, "metadata", NULL);
+	cJSON *unknown = cJSON_CreateArray();
+	int rc = 0;
+
+	if (type.schema)
+		field_check(object, type, unknown, false);
+	if (unknown->child)
+		rc = status_set(&w->st, 500, NULL,
+			"failed to create typed patch object (%s/%s; %s%s, Kind=%s): .%s: field not declared in schema",
+			json_tree_text(metadata, "namespace"), json_tree_text(metadata, "name"),
+			strchr(version, '/') ? "" : "/", version, w->c->resource.kind,
+			unknown->child->valuestring);
+	cJSON_Delete(unknown);
+	return rc;
+}
+
 static int check_applied(struct write *w, cJSON *object)
 {
 	const char *kind = json_tree_text(object, "kind"), *version = json_tree_text(object, "apiVersion");
 	char to[API_VERSION_MAX];
 	const char *expected = view_api_version(w->c, to);
+	int rc;
 
 	if (strcmp(kind, w->c->resource.kind) != 0 || !*version)
-		return status_bad_request(&w->st, "invalid object type: %s, Kind=%s", version, kind);
+		return status_bad_request(&w->st, "invalid object type: %s%s, Kind=%s",
+			strchr(version, '/') ? "" : "/", version, kind);
 	if (strcmp(version, expected) != 0)
 		return status_bad_request(&w->st,
 			"Incorrect version specified in apply patch. Specified patch version: %s, expected: %s",
 			version, expected);
 	if (json_tree_at(object, "metadata", "managedFields", NULL))
 		return status_bad_request(&w->st, "metadata.managedFields must be nil");
-	if (!*json_tree_text(json_tree_object(object, "metadata"), "name"))
+	if (!json_tree_at(object, "metadata", "name", NULL))
 		json_tree_set_text(json_tree_object(object, "metadata"), "name", w->name);
-	return write_check_place(w, object);
+	rc = refuse_unknown(w, object);
+	return rc ? rc : write_check_place(w, object);
 }
 
 static int tell_conflicts(struct write *w, const cJSON *conflicts)
@@ -180,7 +205,7 @@ int write_apply(struct write *w)
 
 	if (w->sub.len && !slice_is(w->sub, "status"))
 		return write_unsupported(w);
-	rc = write_body_object(w->call, w->c->resource.kind, &object, &w->st);
+	rc = write_body_object(w->call, BODY_APPLIED, w->c->resource.kind, &object, NULL, &w->st);
 	if (rc)
 		return rc;
 	rc = apply(w, object);

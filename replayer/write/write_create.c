@@ -4,14 +4,12 @@
 #include "replayer/write/write_internal.h"
 #include "schema/base/uuid.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
-#define SUFFIX_CHARACTERS   5
-#define NAME_MAX_CHARACTERS 253
-#define GENERATE_MAX        (63 - SUFFIX_CHARACTERS) /* of the given part, before the suffix */
+#define SUFFIX_CHARACTERS 5
+#define GENERATE_MAX      (63 - SUFFIX_CHARACTERS) /* of the given part, before the suffix */
 
 /* Letters that make no words, as in the names that the API server makes up. */
 static char *generate_name(const char *prefix)
@@ -27,44 +25,10 @@ static char *generate_name(const char *prefix)
 	return xasprintf("%.*s%s", GENERATE_MAX, prefix, suffix);
 }
 
-/* Kinds whose names may be any path segment: with colons, or, of core/v1, with a dot at the end. Of addresses
- * the API server asks that they are some, in the one form that it writes. */
-static bool takes_any_segment(const struct tape_resource *r)
-{
-	static const char *const kinds[][2] = {{"apiextensions.k8s.io", "customresourcedefinitions"},
-		{"apiregistration.k8s.io", "apiservices"},
-		{"certificates.k8s.io", "certificatesigningrequests"},
-		{"certificates.k8s.io", "clustertrustbundles"}, {"networking.k8s.io", "ipaddresses"}};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(r->apigroup, kinds[i][0]) == 0 && strcmp(r->resource, kinds[i][1]) == 0)
-			return true;
-	}
-	return strcmp(r->apigroup, "rbac.authorization.k8s.io") == 0;
-}
-
-/* A path segment for the kinds that allow it; else a DNS subdomain. */
-static bool is_name(const char *name, bool any_segment)
-{
-	size_t length = strlen(name);
-
-	if (any_segment)
-		return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strpbrk(name, "/%");
-	if (length > NAME_MAX_CHARACTERS || !isalnum((unsigned char)name[0]) ||
-		!isalnum((unsigned char)name[length - 1]))
-		return false;
-	for (; *name; name++) {
-		if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) && *name != '-' &&
-			*name != '.')
-			return false;
-	}
-	return true;
-}
-
-static int check_name(struct write *w, cJSON *metadata)
+/* Makes a name where one is wanted. */
+static void find_name(struct write *w, cJSON *metadata)
 {
 	const char *prefix = json_tree_text(metadata, "generateName");
-	const struct tape_resource *r = &w->c->resource;
 
 	if (!*json_tree_text(metadata, "name") && *prefix) {
 		char *name = generate_name(prefix);
@@ -74,17 +38,6 @@ static int check_name(struct write *w, cJSON *metadata)
 	}
 	free(w->name);
 	w->name = xstrdup(json_tree_text(metadata, "name"));
-	if (!*w->name)
-		return write_invalid(w, r->kind, "FieldValueRequired", "metadata.name",
-			"Required value: name or generateName is required");
-	if (!is_name(w->name, takes_any_segment(r)))
-		return write_invalid(w, r->kind, "FieldValueInvalid", "metadata.name",
-			"Invalid value: \"%s\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
-			"characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
-			"'example.com', regex used for validation is "
-			"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
-			w->name);
-	return 0;
 }
 
 /* A namespace that is known not to exist holds nothing. Where namespaces are not on the tape, all exist. */
@@ -109,10 +62,11 @@ static int check_metadata(struct write *w, cJSON *metadata)
 	if (*namespace && !slice_is(w->namespace, namespace))
 		return status_bad_request(&w->st,
 			"the namespace of the provided object does not match the namespace sent on the request");
-	if (*json_tree_text(metadata, "resourceVersion"))
+	if (*json_tree_text(metadata, "resourceVersion") && !w->dry_run)
 		return status_set(&w->st, 500, "InternalError",
 			"Internal error occurred: resourceVersion should not be set on objects to be created");
-	return check_name(w, metadata);
+	find_name(w, metadata);
+	return 0;
 }
 
 /* 1 when a program has written the object, 0 when not. */
@@ -165,6 +119,16 @@ static void begin_spec(struct write *w, cJSON *object)
 			cJSON_CreateStringArray(&kubernetes, 1));
 }
 
+/* What only the API server sets: the object does not have it, and nobody owns it. */
+static void wipe_metadata(cJSON *metadata)
+{
+	static const char *const names[] = {
+		"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		json_tree_set(metadata, names[i], NULL);
+}
+
 static void begin_metadata(struct write *w, cJSON *metadata)
 {
 	char uid[UUID_TEXT_BYTES], now[TIMESTAMP_BYTES], *namespace = slice_dup(w->namespace), rv[24];
@@ -177,9 +141,6 @@ static void begin_metadata(struct write *w, cJSON *metadata)
 	json_tree_set_text(metadata, "uid", uid);
 	json_tree_set_text(metadata, "resourceVersion", rv);
 	json_tree_set_text(metadata, "creationTimestamp", now);
-	json_tree_set(metadata, "deletionTimestamp", NULL);
-	json_tree_set(metadata, "deletionGracePeriodSeconds", NULL);
-	json_tree_set(metadata, "selfLink", NULL);
 	json_tree_set(metadata, "generation", write_counts_generation(w) ? cJSON_CreateNumber(1) : NULL);
 	free(namespace);
 }
@@ -192,11 +153,16 @@ int write_create_object(struct write *w, cJSON *object)
 	if (rc == 0)
 		rc = write_in_world(w, check_namespace, w);
 	if (rc == 0)
+		rc = write_check_custom_kind(w, object);
+	if (rc == 0)
+		rc = write_check_metadata(w, object, false);
+	if (rc == 0)
 		rc = check_absent(w);
 	if (rc == 0) {
 		/* A recorded event of that name is hidden by the new one. */
 		cJSON_Delete(w->old);
 		w->old = NULL;
+		wipe_metadata(metadata);
 		write_keep_managers(w, object);
 		begin_metadata(w, metadata);
 		begin_status(w, object);

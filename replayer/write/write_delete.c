@@ -1,6 +1,7 @@
 /* write_delete.c: DELETE of one object and of a collection; see write_internal.h. */
 #include "replayer/request/list_options.h"
 #include "replayer/request/selectors.h"
+#include "replayer/serve/list.h"
 #include "replayer/write/write_internal.h"
 
 #include <stdio.h>
@@ -10,21 +11,45 @@
 #define TRIES_MAX      5   /* for an object that somebody else writes to meanwhile */
 #define OBJECTS_A_STEP 200 /* that are looked at before the loop goes on */
 
+static bool is_pod(const struct write *w)
+{
+	return strcmp(w->c->resource.resource, "pods") == 0 && !*w->c->resource.apigroup;
+}
+
 /* Pods on a node end when the node says so; elsewhere nothing has to be waited for. */
 static int64_t grace_of(const struct write *w, const cJSON *options)
 {
 	const cJSON *asked = json_tree_at(options, "gracePeriodSeconds", NULL);
 	const cJSON *own = json_tree_at(w->old, "spec", "terminationGracePeriodSeconds", NULL);
 	const char *phase = json_tree_text(json_tree_at(w->old, "status", NULL), "phase");
-	bool is_pod = strcmp(w->c->resource.resource, "pods") == 0 && !*w->c->resource.apigroup;
 
-	if (!is_pod || !*json_tree_text(json_tree_at(w->old, "spec", NULL), "nodeName"))
+	if (!is_pod(w) || !*json_tree_text(json_tree_at(w->old, "spec", NULL), "nodeName"))
 		return 0;
 	if (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
 		return 0;
 	if (cJSON_IsNumber(asked))
-		return (int64_t)asked->valuedouble;
+		return asked->valuedouble < 0 ? 1 : (int64_t)asked->valuedouble;
 	return cJSON_IsNumber(own) ? (int64_t)own->valuedouble : POD_GRACE_S;
+}
+
+/* That an object is to end is a change of what is wanted, where such changes are counted. */
+static void count_generation(cJSON *metadata)
+{
+	const cJSON *generation = json_tree_at(metadata, "generation", NULL);
+
+	if (cJSON_IsNumber(generation) && generation->valuedouble > 0)
+		json_tree_set(metadata, "generation", cJSON_CreateNumber(generation->valuedouble + 1));
+}
+
+static void mark(cJSON *object, int64_t grace_s)
+{
+	cJSON *metadata = json_tree_object(object, "metadata");
+	char when[TIMESTAMP_BYTES];
+
+	write_timestamp(when, grace_s);
+	json_tree_set_text(metadata, "deletionTimestamp", when);
+	json_tree_set(metadata, "deletionGracePeriodSeconds", cJSON_CreateNumber((double)grace_s));
+	count_generation(metadata);
 }
 
 /* What stays for a while: its finalizers, or its node, end it later. */
@@ -34,39 +59,93 @@ static int mark_deleted(struct write *w, int64_t grace_s)
 	cJSON *metadata = json_tree_object(object, "metadata");
 	const cJSON *before = json_tree_at(metadata, "deletionGracePeriodSeconds", NULL);
 	bool marked = json_tree_at(metadata, "deletionTimestamp", NULL) != NULL;
-	char when[TIMESTAMP_BYTES];
 
 	w->answer = object;
 	w->code = 200;
 	if (marked && !(cJSON_IsNumber(before) && grace_s < (int64_t)before->valuedouble))
 		return 0;
-	write_timestamp(when, grace_s);
-	json_tree_set_text(metadata, "deletionTimestamp", when);
-	json_tree_set(metadata, "deletionGracePeriodSeconds", cJSON_CreateNumber((double)grace_s));
-	if (strcmp(w->c->resource.resource, "namespaces") == 0)
+	mark(object, grace_s);
+	if (strcmp(w->c->resource.resource, "namespaces") == 0) {
+		json_tree_set(metadata, "deletionGracePeriodSeconds", NULL);
 		json_tree_set_text(json_tree_object(object, "status"), "phase", "Terminating");
+	}
 	return write_store(w, EVENT_MODIFIED, object);
 }
 
+/* Kinds of which a deletion is answered with the object itself, where others give a Status. */
+static bool is_returned(const struct write *w)
+{
+	static const char *const names[] = {"pods", "services", "serviceaccounts", "persistentvolumes",
+		"persistentvolumeclaims", "podtemplates", "resourcequotas", "csidrivers", "csinodes",
+		"storageclasses", "volumeattachments", "volumeattributesclasses"};
+	const struct tape_resource *r = &w->c->resource;
+
+	if (strcmp(r->apigroup, "resource.k8s.io") == 0)
+		return true;
+	if (*r->apigroup && strcmp(r->apigroup, "storage.k8s.io") != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(r->resource, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A pod is marked even if nothing is left to be waited for. */
 static int remove_now(struct write *w)
 {
 	cJSON *last = cJSON_Duplicate(w->old, true);
 	int rc = write_store(w, EVENT_DELETED, last);
 
-	if (rc == 0)
-		write_answer_success(w, 200, last);
-	cJSON_Delete(last);
-	return rc;
+	if (rc || !is_returned(w)) {
+		if (rc == 0)
+			write_answer_success(w, 200, last);
+		cJSON_Delete(last);
+		return rc;
+	}
+	if (is_pod(w)) {
+		mark(last, 0);
+		write_normalize(w, last);
+	}
+	w->answer = last;
+	w->code = 200;
+	return 0;
+}
+
+/* 409; names the kind where other conflicts name the resource. */
+static int refuse_precondition(
+	struct write *w, const char *what, const char *asked, const char *has, const char *likely)
+{
+	const struct tape_resource *r = &w->c->resource;
+
+	write_set_details(w, r->kind);
+	return status_set(&w->st, 409, "Conflict",
+		"Operation cannot be fulfilled on %s%s%s \"%s\": the %s in the precondition (%s) does not match the %s "
+		"in record (%s). The object might have been %s",
+		r->kind, *r->apigroup ? "." : "", r->apigroup, w->name, what, asked, what, has, likely);
+}
+
+/* The UID and the version that the object must still have. */
+static int check_preconditions(struct write *w, const cJSON *asked)
+{
+	const cJSON *metadata = json_tree_at(w->old, "metadata", NULL);
+	const char *uid = json_tree_text(asked, "uid"), *has_uid = json_tree_text(metadata, "uid");
+	const char *rv = json_tree_text(asked, "resourceVersion"),
+		   *has_rv = json_tree_text(metadata, "resourceVersion");
+
+	if (*uid && strcmp(uid, has_uid) != 0)
+		return refuse_precondition(w, "UID", uid, has_uid, "deleted and then recreated");
+	if (*rv && strcmp(rv, has_rv) != 0)
+		return refuse_precondition(w, "ResourceVersion", rv, has_rv, "modified");
+	return 0;
 }
 
 int write_remove(struct write *w, const cJSON *options)
 {
-	const cJSON *preconditions = json_tree_at(options, "preconditions", NULL);
 	int64_t grace_s = grace_of(w, options);
 	cJSON *marked;
 	bool lasts;
-	int rc = write_check_preconditions(
-		w, json_tree_text(preconditions, "uid"), json_tree_text(preconditions, "resourceVersion"));
+	int rc = check_preconditions(w, json_tree_at(options, "preconditions", NULL));
 
 	if (rc)
 		return rc;
@@ -79,25 +158,11 @@ int write_remove(struct write *w, const cJSON *options)
 	return lasts ? mark_deleted(w, grace_s) : remove_now(w);
 }
 
-static int check_options(struct write *w, const cJSON *options)
-{
-	const cJSON *item;
-
-	cJSON_ArrayForEach(item, json_tree_at(options, "dryRun", NULL))
-	{
-		if (cJSON_IsString(item) && strcmp(item->valuestring, "All") == 0)
-			w->dry_run = true;
-	}
-	return 0;
-}
-
 int write_delete(struct write *w)
 {
-	cJSON *options;
-	int rc = write_body_options(w->call, &options, &w->st);
+	cJSON *options = NULL;
+	int rc = write_delete_options(w, &options);
 
-	if (rc == 0)
-		rc = check_options(w, options);
 	if (rc == 0)
 		rc = write_load_existing(w);
 	if (rc == 0)
@@ -107,6 +172,44 @@ int write_delete(struct write *w)
 }
 
 /* ---- many ---- */
+
+/* The deletion of a collection, or of a page of it: names first, because deleting changes the set. Some are
+ * looked at at a time, from where the last ones ended. */
+struct removal {
+	struct write *w;
+	struct list_options options;
+	struct continue_token token;
+	char *from;   /* the key of the next one that is looked at; NULL: the first */
+	char **names; /* pairs of namespace and name */
+	size_t count, cap;
+	char *next;        /* the token of the next page; NULL when there is none */
+	int64_t remaining; /* of items after the page; -1 not known */
+};
+
+static void release_removal(struct removal *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		free(r->names[i]);
+	free(r->names);
+	free(r->from);
+	free(r->next);
+	continue_token_release(&r->token);
+	list_options_release(&r->options);
+}
+
+static int read_removal(void *context)
+{
+	struct removal *r = context;
+	struct write *w = r->w;
+	const struct selectable_kind kind = api_selectable_kind(w->call->api, w->c);
+	struct err err;
+	int rc = list_options_parse(&w->call->query, false, &kind, &r->options, &w->st);
+
+	if (rc == 0 && *r->options.continue_token &&
+		continue_token_parse(slice_of(r->options.continue_token), &r->token, &err))
+		rc = status_bad_request(&w->st, "invalid continue token: %s", err.text);
+	return rc;
+}
 
 static bool is_selected(struct write *w, const struct list_options *o, const struct live *l)
 {
@@ -118,54 +221,67 @@ static bool is_selected(struct write *w, const struct list_options *o, const str
 	return selectors_match(o->labels, o->fields, live_namespace(l), live_name(l), object);
 }
 
-/* What is to be deleted: names first, because deleting changes the set. Some are looked at at a time, from where the
- * last ones ended. */
-struct selecting {
-	struct write *w;
-	const struct list_options *options;
-	char *from; /* the key of the next one; NULL: the first */
-	char **names;
-	size_t count, cap;
-	bool is_over;
-};
-
-static void add_names(struct selecting *s, const struct live *l)
+static void add_names(struct removal *r, const struct live *l)
 {
-	if (s->count == s->cap) {
-		s->cap = s->cap ? 2 * s->cap : 64;
-		s->names = xrealloc(s->names, s->cap * sizeof(char *));
+	if (r->count == r->cap) {
+		r->cap = r->cap ? 2 * r->cap : 64;
+		r->names = xrealloc(r->names, r->cap * sizeof(char *));
 	}
-	s->names[s->count++] = slice_dup(live_namespace(l));
-	s->names[s->count++] = slice_dup(live_name(l));
+	r->names[r->count++] = slice_dup(live_namespace(l));
+	r->names[r->count++] = slice_dup(live_name(l));
 }
 
+static bool is_full(const struct removal *r)
+{
+	return r->options.limit && r->count >= 2 * (size_t)r->options.limit;
+}
+
+/* The page is full, and the set goes on from `at` to `end`. */
+static void leave_rest(struct removal *r, size_t at, size_t end)
+{
+	const struct collection *c = r->w->c;
+	const struct live *last = c->live.items[at - 1];
+
+	r->next = continue_token_make(
+		(int64_t)c->rv, r->w->namespace.len ? live_name(last) : live_key(last), !list_is_uncached(c));
+	if (!r->options.labels && !r->options.fields)
+		r->remaining = (int64_t)(end - at);
+}
+
+/* 1 if there is more to look at. */
 static int select_some(void *context)
 {
-	struct selecting *s = context;
-	const struct live_set *set = &s->w->c->live;
-	size_t at, end, left = s->w->is_beside ? OBJECTS_A_STEP : SIZE_MAX;
+	struct removal *r = context;
+	const struct live_set *set = &r->w->c->live;
+	size_t at, end, left = r->w->is_beside ? OBJECTS_A_STEP : SIZE_MAX;
 
-	live_set_range(set, s->w->namespace, &at, &end);
-	if (s->from)
-		at = live_set_lower_bound(set, slice_of(s->from));
-	for (; at < end && left > 0; at++, left--) {
-		if (is_selected(s->w, s->options, set->items[at]))
-			add_names(s, set->items[at]);
+	live_set_range(set, r->w->namespace, &at, &end);
+	at = r->from ? live_set_lower_bound(set, slice_of(r->from))
+		     : list_page_begin(set, r->w->namespace, &r->token, at);
+	for (; at < end && left > 0 && !is_full(r); at++, left--) {
+		if (is_selected(r->w, &r->options, set->items[at]))
+			add_names(r, set->items[at]);
 	}
-	free(s->from);
-	s->from = at < end ? slice_dup(live_key(set->items[at])) : NULL;
-	return at < end;
+	free(r->from);
+	r->from = at < end ? slice_dup(live_key(set->items[at])) : NULL;
+	if (at < end && is_full(r))
+		leave_rest(r, at, end);
+	return at < end && !is_full(r);
 }
 
-static void selecting_release(struct selecting *s)
+/* The object as it was. A list of a built-in kind says once what its items are. */
+static cJSON *as_item(const struct write *w)
 {
-	for (size_t i = 0; i < s->count; i++)
-		free(s->names[i]);
-	free(s->names);
-	free(s->from);
+	cJSON *item = cJSON_Duplicate(w->old, true);
+
+	if (!w->c->custom) {
+		cJSON_DeleteItemFromObjectCaseSensitive(item, "kind");
+		cJSON_DeleteItemFromObjectCaseSensitive(item, "apiVersion");
+	}
+	return item;
 }
 
-/* One of many; the list shows it as it was. */
+/* One of many. */
 static int remove_one(
 	struct write *w, const char *namespace, const char *name, const cJSON *options, cJSON *items)
 {
@@ -186,7 +302,7 @@ static int remove_one(
 		cJSON_Delete(w->answer);
 		w->answer = NULL;
 		w->is_status = false;
-		cJSON_AddItemToArray(items, cJSON_Duplicate(w->old, true));
+		cJSON_AddItemToArray(items, as_item(w));
 	}
 	w->namespace = path;
 	return rc;
@@ -200,8 +316,9 @@ static int read_rv(void *context)
 	return 0;
 }
 
-static int answer_list(struct write *w, cJSON *items)
+static int answer_list(struct removal *r, const cJSON *items)
 {
+	struct write *w = r->w;
 	char version[API_VERSION_MAX], rv[24];
 	cJSON *list, *metadata;
 	char *kind;
@@ -216,6 +333,10 @@ static int answer_list(struct write *w, cJSON *items)
 	cJSON_AddStringToObject(list, "apiVersion", view_api_version(w->c, version));
 	metadata = cJSON_AddObjectToObject(list, "metadata");
 	cJSON_AddStringToObject(metadata, "resourceVersion", rv);
+	if (r->next)
+		cJSON_AddStringToObject(metadata, "continue", r->next);
+	if (r->remaining >= 0)
+		cJSON_AddNumberToObject(metadata, "remainingItemCount", (double)r->remaining);
 	cJSON_AddItemToObject(list, "items", cJSON_Duplicate(items, true));
 	free(kind);
 	w->answer = list;
@@ -224,55 +345,45 @@ static int answer_list(struct write *w, cJSON *items)
 	return 0;
 }
 
-static int remove_selected(struct write *w, const struct list_options *o, const cJSON *options)
+static int catch_up(void *context)
 {
-	struct selecting s = {.w = w, .options = o};
-	cJSON *items = cJSON_CreateArray();
-	int rc;
+	const struct write *w = context;
 
-	do
-		rc = write_in_world(w, select_some, &s);
-	while (rc > 0);
-	for (size_t i = 0; i < s.count && rc == 0; i += 2)
-		rc = remove_one(w, s.names[i], s.names[i + 1], options, items);
-	if (rc == 0)
-		rc = answer_list(w, items);
-	cJSON_Delete(items);
-	selecting_release(&s);
-	return rc;
+	world_catch_up(w->call->api->world, w->c);
+	return 0;
 }
 
-struct list_question {
-	struct write *w;
-	struct list_options options;
-};
-
-static int parse_selectors(void *context)
+static int remove_selected(struct removal *r, const cJSON *options)
 {
-	struct list_question *q = context;
-	struct write *w = q->w;
-	const struct selectable_kind kind = api_selectable_kind(w->call->api, w->c);
+	struct write *w = r->w;
+	cJSON *items = cJSON_CreateArray();
+	int rc = write_in_world(w, catch_up, w);
 
-	return list_options_parse(&w->call->query, false, &kind, &q->options, &w->st);
+	while (rc == 0 && (rc = write_in_world(w, select_some, r)) > 0)
+		rc = 0;
+	for (size_t i = 0; i < r->count && rc == 0; i += 2)
+		rc = remove_one(w, r->names[i], r->names[i + 1], options, items);
+	if (rc == 0)
+		rc = answer_list(r, items);
+	cJSON_Delete(items);
+	return rc;
 }
 
 int write_delete_collection(struct write *w)
 {
-	struct list_question q = {.w = w};
+	struct removal r = {.w = w, .remaining = -1};
 	cJSON *options = NULL;
-	int rc = 0;
+	int rc;
 
 	if (strcmp(w->c->resource.resource, "namespaces") == 0 ||
 		(w->c->resource.namespaced && !w->namespace.len))
 		return status_no_method(&w->st);
-	rc = write_in_world(w, parse_selectors, &q);
+	rc = write_in_world(w, read_removal, &r);
 	if (rc == 0)
-		rc = write_body_options(w->call, &options, &w->st);
+		rc = write_delete_options(w, &options);
 	if (rc == 0)
-		rc = check_options(w, options);
-	if (rc == 0)
-		rc = remove_selected(w, &q.options, options);
+		rc = remove_selected(&r, options);
 	cJSON_Delete(options);
-	list_options_release(&q.options);
+	release_removal(&r);
 	return rc;
 }

@@ -33,11 +33,13 @@ static void list_faults(const cJSON *unknown, const cJSON *before, const cJSON *
 	}
 }
 
-static int refuse(struct write *w, const cJSON *faults, bool patched)
+static int refuse(struct write *w, const cJSON *object, const cJSON *faults, bool patched)
 {
-	const char *kind = w->c->resource.kind;
+	const char *kind = json_tree_text(object, "kind"), *version = json_tree_text(object, "apiVersion");
+	const char *slash = strchr(version, '/');
 	const cJSON *fault;
 	struct buf text;
+	char *why;
 	int rc;
 
 	buf_init(&text, LIMIT_REQUEST_BODY_BYTES);
@@ -45,15 +47,14 @@ static int refuse(struct write *w, const cJSON *faults, bool patched)
 	{
 		(void)!buf_printf(&text, NULL, "%s%s", text.len ? ", " : "", fault->valuestring);
 	}
+	why = xasprintf("strict decoding error: %.*s", (int)text.len, text.ptr);
 	if (patched)
-		rc = status_set(&w->st, 422, "Invalid",
-			" \"\" is invalid: patch: Invalid value: strict decoding error: %.*s", (int)text.len,
-			text.ptr);
+		rc = write_refuse_patched(w, object, why);
 	else
-		rc = status_bad_request(&w->st,
-			"%s in version \"%s\" cannot be handled as a %s: strict decoding error: %.*s", kind,
-			w->c->resource.version, kind, (int)text.len, text.ptr);
+		rc = status_bad_request(&w->st, "%s in version \"%s\" cannot be handled as a %s: %s", kind,
+			slash ? slash + 1 : version, kind, why);
 	buf_release(&text);
+	free(why);
 	return rc;
 }
 
@@ -89,25 +90,23 @@ static void warn(struct write *w, const cJSON *faults)
 	w->call->style.warnings = buf_slice(&w->warnings);
 }
 
-int write_check_fields(struct write *w, const cJSON *object, const cJSON *duplicates, bool patched)
+static int check_fields(
+	struct write *w, cJSON *object, struct field_type type, const cJSON *duplicates, bool patched)
 {
 	struct slice how = query_get(&w->call->query, "fieldValidation");
-	struct field_type type = write_type(w);
 	cJSON *unknown, *before, *faults;
 	int rc = 0;
 
-	if (slice_is(how, "Ignore"))
-		return 0;
 	unknown = cJSON_CreateArray();
 	before = cJSON_CreateArray();
 	faults = cJSON_CreateArray();
-	field_check(object, type, unknown);
+	field_check(object, type, unknown, !slice_is(how, "Strict"));
 	if (patched && w->old)
-		field_check(w->old, type, before);
+		field_check(w->old, type, before, false);
 	list_faults(unknown, before, duplicates, faults);
 	if (faults->child && slice_is(how, "Strict"))
-		rc = refuse(w, faults, patched);
-	else if (faults->child)
+		rc = refuse(w, object, faults, patched);
+	else if (faults->child && !slice_is(how, "Ignore"))
 		warn(w, faults);
 	cJSON_Delete(unknown);
 	cJSON_Delete(before);
@@ -115,13 +114,40 @@ int write_check_fields(struct write *w, const cJSON *object, const cJSON *duplic
 	return rc;
 }
 
+int write_check_fields(struct write *w, cJSON *object, const cJSON *duplicates, bool patched)
+{
+	struct field_type type = write_type(w);
+
+	return check_fields(w, object, type, duplicates, patched);
+}
+
+int write_read_other(struct write *w, const struct write_kind *want, cJSON **ret)
+{
+	cJSON *duplicates = cJSON_CreateArray(), *object = NULL;
+	int rc = write_body_object(w->call, BODY_TYPED, want->kind, &object, duplicates, &w->st);
+
+	if (rc == 0)
+		rc = write_check_kind_of(w, object, want, false);
+	if (rc == 0)
+		rc = check_fields(w, object, (struct field_type){0}, duplicates, false);
+	if (rc == 0)
+		rc = write_check_decoding(w, object, want);
+	cJSON_Delete(duplicates);
+	if (rc)
+		cJSON_Delete(object);
+	else
+		*ret = object;
+	return rc;
+}
+
 int write_read_object(struct write *w, cJSON **ret)
 {
 	cJSON *duplicates = cJSON_CreateArray(), *object = NULL;
-	int rc = write_body_strict(w->call, w->c->resource.kind, &object, duplicates, &w->st);
+	int rc = write_body_object(w->call, w->c->custom ? BODY_CUSTOM : BODY_TYPED, w->c->resource.kind,
+		&object, duplicates, &w->st);
 
 	if (rc == 0)
-		rc = write_check_kind(w, object);
+		rc = write_check_kind(w, object, false);
 	if (rc == 0)
 		rc = write_check_fields(w, object, duplicates, false);
 	cJSON_Delete(duplicates);

@@ -8,6 +8,7 @@
 #include "replayer/write/type_cache.h"
 #include "replayer/write/write.h"
 #include "replayer/write/write_body.h"
+#include "replayer/write/write_check.h"
 
 #define TIMESTAMP_BYTES      32
 #define FIELD_MANAGER_MAX    128  /* bytes of its name */
@@ -23,6 +24,7 @@ struct write {
 	bool dry_run;
 	uint64_t by;                 /* who wrote it, a hash of the User-Agent; 0: nobody in particular */
 	struct view view;            /* of the answer */
+	struct collection shown;     /* the kind of the answer when it is none of its own collection */
 	struct slice namespace, sub; /* of the path */
 	char *name;                  /* of the path, or of a new object */
 	cJSON *old;                  /* the object as it stands; NULL: there is none */
@@ -43,11 +45,13 @@ struct write {
 
 /* ---- write_job.c: writes that take long ---- */
 
-/* Runs a function that uses anything of the replay's that changes: the world, watches, the type cache. A write that is
- * done beside the loop waits until the loop has run it. Returns what it returns, or ERR_STOPPED. */
+/* Runs a function that uses anything of the replay's that changes: the world, watches, the type cache. A
+ * write that is done beside the loop waits until the loop has run it. Returns what it returns, or
+ * ERR_STOPPED. */
 int write_in_world(struct write *w, int (*what)(void *context), void *context) MUST_CHECK;
 
-/* Whether it takes so long that others would notice: by the bytes that are to be read, compared and printed. */
+/* Whether it takes so long that others would notice: by the bytes that are to be read, compared and printed.
+ */
 bool write_is_long(const struct api_call *call, const struct collection *c);
 
 /* Does it beside the loop and answers it later. What the call borrows is copied. */
@@ -62,8 +66,8 @@ void write_release(struct write *w);
 int write_begin(struct write *w);
 int write_do(struct write *w);
 
-/* The answer: as it is stored, and as it is sent (empty where write_answer has to lay it out, because that needs the
- * world). */
+/* The answer: as it is stored, and as it is sent (empty where write_answer has to lay it out, because that
+ * needs the world). */
 struct write_text {
 	struct buf plain, body;
 };
@@ -82,14 +86,11 @@ int write_load_named(struct write *w, const cJSON *object);
 /* As write_load, with a 404 when there is none. */
 int write_load_existing(struct write *w);
 
-/* Whether the body is of the collection's kind; fills in a kind that was left out. */
-int write_check_kind(struct write *w, cJSON *object);
+/* Takes empty labels and the like out of the metadata. write_layout.c. */
+void write_drop_empty(cJSON *object);
 
-/* Name and namespace against the path. */
-int write_check_place(struct write *w, cJSON *object);
-
-/* Puts members where the API server has them: kind, apiVersion and metadata first, metadata's own in order,
- * without empty ones. */
+/* Puts members where the API server has them: those of a built-in kind as the fields of its type stand, those
+ * of a custom resource by name. Metadata loses empty ones. write_layout.c. */
 void write_normalize(const struct write *w, cJSON *object);
 
 /* Makes it so, by the policy: the object gets its resourceVersion, and watchers are told. A deletion is given
@@ -121,9 +122,6 @@ int write_unsupported(struct write *w);
 /* Details of an error about the object: name, group, kind. */
 void write_set_details(struct write *w, const char *kind);
 
-/* The resourceVersion and the UID that the object must still have; "" for either. 409 when it has not. */
-int write_check_preconditions(struct write *w, const char *uid, const char *rv);
-
 /* An answer of kind Status that says success, about the object. */
 void write_answer_success(struct write *w, int code, const cJSON *object);
 
@@ -149,24 +147,11 @@ int write_remove(struct write *w, const cJSON *options);
 /* Takes a change of a lasting object further: the last finalizer is gone. */
 bool write_is_over(const struct write *w, const cJSON *object);
 
-/* The Scale of an object, and the object with the replicas of a Scale. write_scale.c. */
+/* The Scale of an object, as which the answer is shown from then on, and the object with the replicas of a
+ * Scale. write_scale.c. */
 int write_scale_of(struct write *w, const cJSON *object, cJSON **ret);
 int write_scale(struct write *w);                   /* a PUT */
 int write_scale_set(struct write *w, cJSON *scale); /* takes it over */
-
-/* The object of the body, of the collection's kind, with its fields checked. write_fields.c. */
-int write_read_object(struct write *w, cJSON **ret);
-
-/* Refuses or warns of fields that the type does not have and those of `duplicates` (may be NULL), as the
- * request wants it. patched: only of those that w->old does not have. */
-int write_check_fields(struct write *w, const cJSON *object, const cJSON *duplicates, bool patched);
-
-/* Refuses values that the type does not allow: 400 as the API server's decoder says it, of a patch 422 and of
- * what is applied 500; those of a custom resource 422 with a cause for each. What w->old has wrong already is
- * let through when it is patched or replaced. A custom resource gets the defaults of its schema, and loses
- * what that does not have. write_values.c. */
-enum value_origin { VALUES_OF_BODY, VALUES_OF_PATCH, VALUES_APPLIED };
-int write_check_values(struct write *w, cJSON *object, enum value_origin origin);
 
 /* Keeps account of who wrote which fields of an object that takes the place of w->old, if nobody has yet.
  * write_apply.c. */

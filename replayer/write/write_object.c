@@ -41,6 +41,24 @@ int write_invalid(
 	return ERR_FAILED;
 }
 
+int write_refuse_patched(struct write *w, const cJSON *object, const char *why)
+{
+	struct buf json, quoted;
+	char *text;
+
+	buf_init(&json, LIMIT_OBJECT_BYTES);
+	buf_init(&quoted, 2 * LIMIT_OBJECT_BYTES);
+	if (json_tree_print(object, &json, NULL) || json_escape(buf_slice(&json), &quoted, NULL))
+		buf_clear(&quoted);
+	text = xasprintf("Invalid value: %.*s: %s", (int)quoted.len, quoted.len ? quoted.ptr : "", why);
+	w->st.has_details = true;
+	status_set(&w->st, 422, "Invalid", " \"\" is invalid: patch: %s", text);
+	status_add_cause(&w->st, "FieldValueInvalid", text, "patch");
+	buf_release(&json);
+	buf_release(&quoted);
+	return ERR_FAILED;
+}
+
 int write_conflict(struct write *w, const char *format, ...)
 {
 	const struct tape_resource *r = &w->c->resource;
@@ -57,20 +75,14 @@ int write_conflict(struct write *w, const char *format, ...)
 	return ERR_FAILED;
 }
 
-int write_check_preconditions(struct write *w, const char *uid, const char *rv)
+int write_check_uid(struct write *w, const char *uid)
 {
-	const cJSON *metadata = json_tree_at(w->old, "metadata", NULL);
-	const char *has_uid = json_tree_text(metadata, "uid"),
-		   *has_rv = json_tree_text(metadata, "resourceVersion");
+	const char *has = json_tree_text(json_tree_at(w->old, "metadata", NULL), "uid");
 
-	if (*uid && strcmp(uid, has_uid) != 0)
-		return write_conflict(w,
-			"Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, has_uid);
-	if (*rv && strcmp(rv, has_rv) != 0)
-		return write_conflict(w,
-			"Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s",
-			rv, has_rv);
-	return 0;
+	if (!*uid || strcmp(uid, has) == 0)
+		return 0;
+	return write_conflict(
+		w, "Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, has);
 }
 
 /* ---- what is known of the kind ---- */
@@ -216,27 +228,6 @@ int write_load_existing(struct write *w)
 	return status_not_found(&w->st, slice_of(r->apigroup), slice_of(r->resource), slice_of(w->name));
 }
 
-int write_check_kind(struct write *w, cJSON *object)
-{
-	const char *kind = json_tree_text(object, "kind"), *version = json_tree_text(object, "apiVersion");
-	const char *expected_kind = w->c->resource.kind;
-	char to[API_VERSION_MAX];
-	const char *expected = view_api_version(w->c, to);
-
-	if (*version && strcmp(version, expected) != 0)
-		return status_bad_request(&w->st,
-			"the API version in the data (%s) does not match the expected API version (%s)",
-			version, expected);
-	if (*kind && strcmp(kind, expected_kind) != 0)
-		return status_bad_request(&w->st,
-			"%s in version \"%s\" cannot be handled as a %s: expected kind %s", kind,
-			w->c->resource.version, expected_kind, expected_kind);
-	json_tree_set_text(object, "kind", expected_kind);
-	json_tree_set_text(object, "apiVersion", expected);
-	json_tree_object(object, "metadata");
-	return 0;
-}
-
 int write_check_place(struct write *w, cJSON *object)
 {
 	cJSON *metadata = json_tree_object(object, "metadata");
@@ -244,12 +235,19 @@ int write_check_place(struct write *w, cJSON *object)
 		   *namespace = json_tree_text(metadata, "namespace");
 	struct slice path = w->namespace;
 
+	if (!*name)
+		return status_bad_request(&w->st,
+			"the name of the object (%s based on URL) was undeterminable: name must be provided",
+			w->name);
 	if (strcmp(name, w->name) != 0)
 		return status_bad_request(&w->st,
 			"the name of the object (%s) does not match the name on the URL (%s)", name, w->name);
+	if (*namespace && !slice_is(path, namespace) && w->verb == VERB_PATCH)
+		return status_bad_request(&w->st,
+			"the namespace of the provided object does not match the namespace sent on the request");
 	if (*namespace && !slice_is(path, namespace))
 		return status_bad_request(&w->st,
-			"the namespace of the object (%s) does not match the namespace on the URL (%.*s)",
+			"the namespace of the object (%s) does not match the namespace on the request (%.*s)",
 			namespace, (int)path.len, path.ptr);
 	if (path.len && !*namespace) {
 		char *text = slice_dup(path);
@@ -258,64 +256,6 @@ int write_check_place(struct write *w, cJSON *object)
 		free(text);
 	}
 	return 0;
-}
-
-/* ---- layout ---- */
-
-static int compare_names(const void *a, const void *b)
-{
-	const cJSON *const *x = a, *const *y = b;
-
-	return strcmp((*x)->string, (*y)->string);
-}
-
-/* Members in the order of the list, then all others: as they stand, or by name. */
-static void order(cJSON *object, const char *const *first, size_t count, bool sorted)
-{
-	size_t n = (size_t)cJSON_GetArraySize(object), at = 0;
-	cJSON **items = xcalloc(n + 1, sizeof(cJSON *));
-
-	for (size_t i = 0; i < count && !sorted; i++) {
-		cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(object, first[i]);
-
-		if (item)
-			items[at++] = item;
-	}
-	while (object->child)
-		items[at++] = cJSON_DetachItemViaPointer(object, object->child);
-	if (sorted)
-		qsort(items, n, sizeof(cJSON *), compare_names);
-	for (size_t i = 0; i < at; i++)
-		cJSON_AddItemToArray(object, items[i]);
-	free(items);
-}
-
-static void drop_empty(cJSON *metadata)
-{
-	static const char *const names[] = {
-		"labels", "annotations", "ownerReferences", "finalizers", "managedFields"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const cJSON *value = cJSON_GetObjectItemCaseSensitive(metadata, names[i]);
-
-		if (value && !value->child && !cJSON_IsString(value))
-			json_tree_set(metadata, names[i], NULL);
-	}
-}
-
-void write_normalize(const struct write *w, cJSON *object)
-{
-	static const char *const top[] = {"kind", "apiVersion", "metadata"};
-	static const char *const metadata[] = {"name", "generateName", "namespace", "selfLink", "uid",
-		"resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-		"deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
-		"managedFields"};
-
-	default_values_agree(object, w->c->resource.apigroup, w->c->resource.resource);
-	drop_empty(json_tree_object(object, "metadata"));
-	order(object, top, sizeof(top) / sizeof(top[0]), w->c->custom);
-	order(json_tree_object(object, "metadata"), metadata, sizeof(metadata) / sizeof(metadata[0]),
-		w->c->custom);
 }
 
 /* ---- storing ---- */

@@ -177,6 +177,17 @@ static void fill(const struct scale_paths *p, const cJSON *object, cJSON *scale,
 	free(selector);
 }
 
+/* A Scale is shown as a kind of its own. */
+static void show(struct write *w)
+{
+	w->shown = (struct collection){.resource = {.apigroup = "autoscaling",
+					       .version = "v1",
+					       .resource = w->c->custom ? "scales/custom" : "scales",
+					       .kind = "Scale",
+					       .namespaced = true}};
+	w->view.collection = &w->shown;
+}
+
 int write_scale_of(struct write *w, const cJSON *object, cJSON **ret)
 {
 	struct scale_paths p;
@@ -190,8 +201,23 @@ int write_scale_of(struct write *w, const cJSON *object, cJSON **ret)
 	if (rc == 0) {
 		*ret = cJSON_CreateObject();
 		fill(&p, object, *ret, w->c->custom);
+		show(w);
 	}
 	release_paths(&p);
+	return rc;
+}
+
+/* A Scale is of its own group, whatever is scaled. */
+static int refuse_replicas(struct write *w, double replicas)
+{
+	int rc = write_invalid(w, "Scale", "FieldValueInvalid", "spec.replicas",
+		"Invalid value: %.0f: must be greater than or equal to 0", replicas);
+
+	free(w->st.group);
+	free(w->st.message);
+	w->st.group = xstrdup("autoscaling");
+	w->st.message = xasprintf(
+		"Scale.autoscaling \"%s\" is invalid: spec.replicas: %s", w->name, w->st.causes[0].message);
 	return rc;
 }
 
@@ -203,14 +229,13 @@ static int check_scale(struct write *w, const cJSON *scale, double *ret)
 	const char *has = json_tree_text(json_tree_at(w->old, "metadata", NULL), "resourceVersion");
 	double n = cJSON_IsNumber(replicas) ? replicas->valuedouble : 0;
 
-	if ((replicas && !cJSON_IsNumber(replicas)) || n < 0)
-		return write_invalid(w, "Scale", "FieldValueInvalid", "spec.replicas",
-			"Invalid value: must be greater than or equal to 0");
+	if (n < 0)
+		return refuse_replicas(w, n);
 	if (*rv && strcmp(rv, has) != 0)
 		return write_conflict(w,
 			"the object has been modified; please apply your changes to the latest version and try again");
 	*ret = n;
-	return write_check_preconditions(w, uid, "");
+	return write_check_uid(w, uid);
 }
 
 int write_scale_set(struct write *w, cJSON *scale)
@@ -237,23 +262,34 @@ int write_scale_set(struct write *w, cJSON *scale)
 		return rc;
 	cJSON_Delete(w->answer);
 	w->answer = answer;
-	w->is_status = true;
 	return 0;
+}
+
+/* The Scale of the body, with values that a Scale can have. */
+static int read_scale(struct write *w, cJSON **ret)
+{
+	static const struct write_kind want = {"Scale", "autoscaling/v1", "autoscaling"};
+	cJSON *scale;
+	int rc = write_read_other(w, &want, &scale);
+
+	if (rc)
+		return rc;
+	rc = write_check_place(w, scale);
+	if (rc)
+		cJSON_Delete(scale);
+	else
+		*ret = scale;
+	return rc;
 }
 
 int write_scale(struct write *w)
 {
 	cJSON *scale;
-	int rc = write_body_object(w->call, "Scale", &scale, &w->st);
+	int rc = read_scale(w, &scale);
 
 	if (rc)
 		return rc;
 	rc = write_load_existing(w);
-	if (rc == 0 && !write_has_subresource(w, "scale"))
-		rc = status_no_resource(&w->st);
-	if (rc == 0 && strcmp(json_tree_text(json_tree_at(scale, "metadata", NULL), "name"), w->name) != 0)
-		rc = status_bad_request(
-			&w->st, "the name of the object does not match the name on the URL (%s)", w->name);
 	if (rc == 0)
 		return write_scale_set(w, scale);
 	cJSON_Delete(scale);

@@ -41,7 +41,7 @@ static int bind_pod(struct write *w, const cJSON *binding)
 	const char *node = json_tree_text(json_tree_at(binding, "target", NULL), "name");
 	const char *has = json_tree_text(json_tree_at(w->old, "spec", NULL), "nodeName");
 	cJSON *pod;
-	int rc = write_check_preconditions(w, json_tree_text(metadata, "uid"), "");
+	int rc = write_check_uid(w, json_tree_text(metadata, "uid"));
 
 	if (rc)
 		return rc;
@@ -107,14 +107,25 @@ static bool is_core(const struct write *w, const char *resource)
 	return !*w->c->resource.apigroup && strcmp(w->c->resource.resource, resource) == 0;
 }
 
-static int post(struct write *w, const char *kind, int (*what)(struct write *w, const cJSON *body))
+/* The name in a binding or an eviction is that of the pod. */
+static int check_name(struct write *w, const cJSON *body, const char *kind)
+{
+	if (strcmp(json_tree_text(json_tree_at(body, "metadata", NULL), "name"), w->name) == 0)
+		return 0;
+	return status_bad_request(&w->st, "name in URL does not match name in %s object", kind);
+}
+
+static int post(
+	struct write *w, const struct write_kind *want, int (*what)(struct write *w, const cJSON *body))
 {
 	cJSON *body;
-	int rc = write_body_object(w->call, kind, &body, &w->st);
+	int rc = write_read_other(w, want, &body);
 
 	if (rc)
 		return rc;
-	rc = write_load_existing(w);
+	rc = check_name(w, body, want->kind);
+	if (rc == 0)
+		rc = write_load_existing(w);
 	if (rc == 0)
 		rc = what(w, body);
 	cJSON_Delete(body);
@@ -123,8 +134,10 @@ static int post(struct write *w, const char *kind, int (*what)(struct write *w, 
 
 static int post_token(struct write *w)
 {
+	static const struct write_kind want = {
+		"TokenRequest", "authentication.k8s.io/v1", "authentication.k8s.io"};
 	cJSON *request;
-	int rc = write_body_object(w->call, "TokenRequest", &request, &w->st);
+	int rc = write_read_other(w, &want, &request);
 
 	if (rc)
 		return rc;
@@ -137,13 +150,15 @@ static int post_token(struct write *w)
 
 int write_subresource(struct write *w, bool *ret_done)
 {
+	static const struct write_kind binding = {"Binding", "v1", ""},
+				       eviction = {"Eviction", "policy/v1", "policy"};
 	bool is_post = w->verb == VERB_CREATE;
 
 	*ret_done = true;
 	if (is_post && slice_is(w->sub, "binding") && is_core(w, "pods"))
-		return post(w, "Binding", bind_pod);
+		return post(w, &binding, bind_pod);
 	if (is_post && slice_is(w->sub, "eviction") && is_core(w, "pods"))
-		return post(w, "Eviction", evict_pod);
+		return post(w, &eviction, evict_pod);
 	if (is_post && slice_is(w->sub, "token") && is_core(w, "serviceaccounts"))
 		return post_token(w);
 	if (slice_is(w->sub, "scale") && w->verb == VERB_UPDATE)

@@ -117,7 +117,7 @@ static int check_version(struct write *w, const cJSON *object, bool rv_required)
 	const cJSON *metadata = json_tree_at(object, "metadata", NULL);
 	const char *uid = json_tree_text(metadata, "uid"), *rv = json_tree_text(metadata, "resourceVersion");
 	const char *has = json_tree_text(json_tree_at(w->old, "metadata", NULL), "resourceVersion");
-	int rc = write_check_preconditions(w, uid, "");
+	int rc = w->verb == VERB_PATCH ? 0 : write_check_uid(w, uid);
 
 	if (rc)
 		return rc;
@@ -163,12 +163,16 @@ static bool is_status(const struct write *w)
 
 int write_replace(struct write *w, cJSON *object, bool rv_required)
 {
-	int rc = write_check_kind(w, object);
+	int rc = write_check_kind(w, object, w->verb == VERB_PATCH);
 
 	if (rc == 0)
 		rc = write_check_place(w, object);
 	if (rc == 0)
 		rc = check_version(w, object, rv_required);
+	if (rc == 0)
+		rc = write_check_custom_kind(w, object);
+	if (rc == 0 && !w->sub.len)
+		rc = write_check_metadata(w, object, true);
 	if (rc) {
 		cJSON_Delete(object);
 		return rc;
@@ -182,6 +186,7 @@ int write_replace(struct write *w, cJSON *object, bool rv_required)
 		keep_member(w->old, object, "status");
 	}
 	keep_metadata(w->old, object);
+	write_drop_empty(object);
 	write_keep_managers(w, object);
 	count_generation(w, object);
 	write_normalize(w, object);
@@ -198,14 +203,15 @@ int write_update(struct write *w)
 
 	if (rc)
 		return rc;
-	rc = write_load_named(w, object);
+	rc = w->c->custom ? write_check_place(w, object) : 0;
+	if (rc == 0)
+		rc = write_load_named(w, object);
 	if (rc == 0)
 		rc = write_check_values(w, object, VALUES_OF_BODY);
-	if (rc == 0 && !w->old && is_created_by_put(w) && !w->sub.len) {
+	if (rc == 0)
 		rc = write_check_place(w, object);
-		if (rc == 0)
-			return write_create_object(w, object);
-	}
+	if (rc == 0 && !w->old && is_created_by_put(w) && !w->sub.len)
+		return write_create_object(w, object);
 	if (rc == 0 && !w->old)
 		rc = write_load_existing(w);
 	if (rc == 0)

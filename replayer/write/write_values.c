@@ -8,22 +8,49 @@
 
 /* ---- what Go can not decode ---- */
 
-static char *decode_error(const struct value_fault *f, const char *within)
+/* Where a text stops being a time of that layout, and what should stand there. */
+static char *time_error(const char *text, bool micro)
 {
+	static const struct {
+		size_t length;
+		const char *layout;
+	} parts[] = {{4, "2006"}, {1, "-"}, {2, "01"}, {1, "-"}, {2, "02"}, {1, "T"}, {2, "15"}, {1, ":"},
+		{2, "04"}, {1, ":"}, {2, "05"}};
+	const char *rest = text, *layout = micro ? ".000000" : "Z07:00";
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		bool fits = parts[i].length == 1 ? *rest == *parts[i].layout
+						 : strspn(rest, "0123456789") >= parts[i].length;
+
+		if (!fits) {
+			layout = parts[i].layout;
+			break;
+		}
+		rest += parts[i].length;
+	}
+	return xasprintf(
+		"parsing time \"%s\" as \"2006-01-02T15:04:05%sZ07:00\": cannot parse \"%s\" as \"%s\"", text,
+		micro ? ".000000" : "", rest, layout);
+}
+
+static char *decode_error(const struct value_fault *f)
+{
+	bool micro = strcmp(f->expected, "v1.MicroTime") == 0;
 	char number[32] = "";
 
 	if (strcmp(f->expected, "resource.Quantity") == 0)
 		return xstrdup("quantities must match the regular expression "
 			       "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-	if (strcmp(f->expected, "v1.Time") == 0 && cJSON_IsString(f->value))
-		return xasprintf(
-			"parsing time \"%s\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"%s\" as "
-			"\"2006\"",
-			f->value->valuestring, f->value->valuestring);
+	if (strcmp(f->expected, "[]uint8") == 0 && cJSON_IsString(f->value))
+		return xasprintf("illegal base64 data at input byte %zu",
+			strspn(f->value->valuestring,
+				"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="));
+	if ((micro || strcmp(f->expected, "v1.Time") == 0) && cJSON_IsString(f->value))
+		return time_error(f->value->valuestring, micro);
 	if (cJSON_IsNumber(f->value) && strncmp(f->expected, "int", 3) == 0)
 		snprintf(number, sizeof(number), " %.15g", f->value->valuedouble);
 	return xasprintf("json: cannot unmarshal %s%s into Go struct field %s%s%s of type %s", f->found,
-		number, within, *f->place ? "." : "", f->place, f->expected);
+		number, f->within, *f->place ? "." : "", f->place, f->go_type);
 }
 
 /* As the server says of what is applied, which it reads by its schema: Go's words and the schema's alike. */
@@ -51,7 +78,8 @@ static int refuse_applied(struct write *w, const char *place, const char *expect
 		view_api_version(w->c, version), w->c->resource.kind, place, schema_type(expected), found);
 }
 
-static int refuse_decoding(struct write *w, enum value_origin origin, const struct value_fault *f)
+static int refuse_decoding(
+	struct write *w, const cJSON *object, enum value_origin origin, const struct value_fault *f)
 {
 	const struct tape_resource *r = &w->c->resource;
 	char *problem;
@@ -59,15 +87,39 @@ static int refuse_decoding(struct write *w, enum value_origin origin, const stru
 
 	if (origin == VALUES_APPLIED)
 		return refuse_applied(w, f->place, f->expected, f->found);
-	problem = decode_error(f, w->c->custom ? "ObjectMeta" : r->kind);
+	problem = decode_error(f);
 	if (origin == VALUES_OF_PATCH)
-		rc = status_set(
-			&w->st, 422, "Invalid", " \"\" is invalid: patch: Invalid value: %s", problem);
+		rc = write_refuse_patched(w, object, problem);
 	else
 		rc = status_bad_request(&w->st, "%s in version \"%s\" cannot be handled as a %s: %s", r->kind,
 			r->version, r->kind, problem);
 	free(problem);
 	return rc;
+}
+
+char *write_decoding_problem(const cJSON *object, const struct write_kind *want)
+{
+	struct value_fault fault;
+	char *problem;
+
+	if (!value_check_builtin(want->api_version, want->kind, object, &fault))
+		return NULL;
+	problem = decode_error(&fault);
+	value_fault_release(&fault);
+	return problem;
+}
+
+int write_check_decoding(struct write *w, const cJSON *object, const struct write_kind *want)
+{
+	const char *slash = strchr(want->api_version, '/');
+	char *problem = write_decoding_problem(object, want);
+
+	if (!problem)
+		return 0;
+	status_bad_request(&w->st, "%s in version \"%s\" cannot be handled as a %s: %s", want->kind,
+		slash ? slash + 1 : want->api_version, want->kind, problem);
+	free(problem);
+	return ERR_FAILED;
 }
 
 static bool has_fault(const struct write *w, const cJSON *object, struct value_fault *ret)
@@ -89,9 +141,9 @@ static int check_decoding(struct write *w, const cJSON *object, enum value_origi
 		return 0;
 	old = w->old && has_fault(w, w->old, &before);
 	if (old)
-		free(before.place);
-	rc = old ? 0 : refuse_decoding(w, origin, &fault);
-	free(fault.place);
+		value_fault_release(&before);
+	rc = old ? 0 : refuse_decoding(w, object, origin, &fault);
+	value_fault_release(&fault);
 	return rc;
 }
 

@@ -67,8 +67,8 @@ static void check_object(struct slice object)
 
 static void check_others(struct slice bytes)
 {
-	static const struct redact_target secrets = {{"", 0}, {"secrets", 7}, {"", 0}},
-					  maps = {{"", 0}, {"configmaps", 10}, {"", 0}};
+	static const struct redact_target secrets = {{"", 0}, {"secrets", 7}, {"", 0}, false},
+					  maps = {{"", 0}, {"configmaps", 10}, {"", 0}, true};
 	struct buf out;
 
 	buf_init(&out, 1 << 24);

@@ -52,12 +52,12 @@ class Validating(Writes):
 		def pod(**container):
 			return {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i", **container}]}}
 		for body, problem in (
-				(pod(name=7), "json: cannot unmarshal number into Go struct field Pod.spec.containers.name of type string"),
+				(pod(name=7), "json: cannot unmarshal number into Go struct field Container.spec.containers.name of type string"),
 				(pod(ports=[{"containerPort": "80"}]),
-					"json: cannot unmarshal string into Go struct field Pod.spec.containers.ports.containerPort of type int32"),
+					"json: cannot unmarshal string into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32"),
 				(pod(ports=[{"containerPort": 1.5}]),
-					"json: cannot unmarshal number 1.5 into Go struct field Pod.spec.containers.ports.containerPort of type int32"),
-				(pod(command="sh"), "json: cannot unmarshal string into Go struct field Pod.spec.containers.command of type array"),
+					"json: cannot unmarshal number 1.5 into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32"),
+				(pod(command="sh"), "json: cannot unmarshal string into Go struct field Container.spec.containers.command of type []string"),
 				(pod(resources={"limits": {"cpu": "x y"}}), "quantities must match the regular expression "
 					"'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")):
 			with self.subTest(problem=problem):

@@ -306,9 +306,10 @@ class Deleting(Writes):
 
 	def test_preconditions_are_held(self):
 		self.start("--write", "overlay")
-		for preconditions in ({"uid": "other"}, {"resourceVersion": "9"}):
+		for preconditions, told in (({"uid": "other"}, "the UID in the precondition (other) does not match the UID in record (uid-a)"),
+				({"resourceVersion": "9"}, "the ResourceVersion in the precondition (9) does not match")):
 			body = self.error(self.send("DELETE", MAPS + "/a", {"preconditions": preconditions}), 409, "Conflict")
-			self.assertIn("Precondition failed", body["message"])
+			self.assertIn(told, body["message"])
 		self.assertEqual(self.send("DELETE", MAPS + "/a", {"preconditions": {"uid": "uid-a"}})[0], 200)
 
 	def test_finalizers_hold_an_object_until_the_last_is_gone(self):
@@ -326,8 +327,9 @@ class Deleting(Writes):
 		self.start("--write", "overlay")
 		status, pod = self.send("DELETE", PODS_PATH + "/web")
 		self.assertEqual((status, pod["metadata"]["deletionGracePeriodSeconds"]), (200, 30))
-		self.assertEqual(self.send("DELETE", PODS_PATH + "/web", {"gracePeriodSeconds": 0})[1]["status"], "Success")
-		self.assertEqual(self.send("DELETE", PODS_PATH + "/idle")[1]["status"], "Success")
+		for target, options in ((PODS_PATH + "/web", {"gracePeriodSeconds": 0}), (PODS_PATH + "/idle", None)):
+			status, pod = self.send("DELETE", target, options)
+			self.assertEqual((status, pod["kind"], pod["metadata"]["deletionGracePeriodSeconds"]), (200, "Pod", 0))
 		self.assertEqual(self.get(PODS_PATH)[1]["items"], [])
 
 	def test_a_collection_is_deleted_by_selector(self):

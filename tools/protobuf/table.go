@@ -116,7 +116,7 @@ func (t *table) add(goType reflect.Type) int {
 		t.messages[number] = rows
 		return number
 	}
-	key := fmt.Sprint(rows)
+	key := goType.Name() + fmt.Sprint(rows) // messages tell the name
 	if same, ok := t.byRows[key]; ok {
 		t.byType[goType] = same
 		return same
@@ -316,6 +316,7 @@ func (t *table) write(w io.Writer, kinds []kind) {
 	fmt.Fprint(w, "#include \"replayer/protobuf/protobuf_table.h\"\n\n/* clang-format off */\n")
 	t.writeKinds(w, kinds)
 	t.writeMessages(w)
+	t.writeTypes(w)
 	t.writeNames(w)
 }
 
@@ -360,6 +361,16 @@ func (t *table) writeMessages(w io.Writer) {
 	fmt.Fprint(w, "};\n\n/* Where the rows of each message begin, and where the last one's end. */\n")
 	fmt.Fprint(w, "const uint16_t protobuf_starts[] = {\n")
 	lines(w, starts)
+	fmt.Fprint(w, "};\n\n")
+}
+
+func (t *table) writeTypes(w io.Writer) {
+	fmt.Fprint(w, "/* The name of a type that has the message, for each. */\nconst uint16_t protobuf_types[] = {\n")
+	var words []string
+	for _, title := range t.titles {
+		words = append(words, strconv.Itoa(t.name(title)))
+	}
+	lines(w, words)
 	fmt.Fprint(w, "};\n\n")
 }
 

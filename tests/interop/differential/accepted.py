@@ -3,55 +3,14 @@ differ, and only what it names is taken out of them: the rest has to be equal.""
 
 import json
 import re
-from typing import Callable, NamedTuple
+
+from differential import accepted_writes
+from differential.sides import Accepted, drop_body, each_json, same_length
 
 AGE = re.compile(r"^(<unknown>|<invalid>|(\d+[smhdy])+)$")
 YAML_LINE = re.compile(r"""(?:("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|.*?):(?= |$))? ?(.*)$""")
 # No version of the recording is as low, all of the cluster's beginning are.
 BEFORE_THE_RECORDING = 100
-
-
-class Accepted(NamedTuple):
-	name: str
-	reason: str
-	apply: Callable  # (live Side, replayed Side): changes both, so that what is accepted is no difference any more
-
-
-def _same_length(live, replayed):
-	"""Bodies that differ as accepted differ in how their length is told."""
-	for side in (live, replayed):
-		for name in ("content-length", "transfer-encoding"):
-			side.headers.pop(name, None)
-
-
-def _drop_body(live, replayed):
-	for side in (live, replayed):
-		side.headers.pop("content-type", None)
-		side.body, side.lines = b"", None
-	_same_length(live, replayed)
-
-
-def _changed(change, text, always=False):
-	"""The text after a change of its JSON; untouched when that changes nothing."""
-	try:
-		before, after = json.loads(text), change(json.loads(text))
-	except ValueError:
-		return text
-	return text if before == after and not always else json.dumps(after).encode()
-
-
-def _each_json(change, live, replayed):
-	"""Apply a change to the JSON of both bodies, or of each line of both."""
-	texts = [(side.body, side.lines) for side in (live, replayed)]
-	for always in (False, True):  # where one of them was changed, the spaces of the others tell nothing any more
-		for side in (live, replayed):
-			if side.lines is not None:
-				side.lines = [_changed(change, line, always) for line in side.lines]
-			else:
-				side.body = _changed(change, side.body, always)
-		if texts == [(side.body, side.lines) for side in (live, replayed)]:
-			return
-	_same_length(live, replayed)
 
 
 def _tables_of(value):
@@ -72,7 +31,7 @@ def plain_bookmarks(live, replayed):
 def answered_as_json(live, replayed):
 	kind = live.headers.get("content-type", "")
 	if kind.startswith("application/vnd.kubernetes.protobuf") and replayed.headers.get("content-type") == "application/json":
-		_drop_body(live, replayed)
+		drop_body(live, replayed)
 
 
 def _yaml_entry(line):
@@ -85,11 +44,23 @@ def _yaml_entry(line):
 	return "%s: %s" % (bare(key or ""), bare(value or ""))
 
 
+def _unfolded(lines):
+	"""Lines that go on with a text that is too long for one are joined to it."""
+	found = [""]
+	for line in lines:
+		indents = [len(text) - len(text.lstrip(" -")) for text in (found[-1], line)]
+		if indents[1] > indents[0] and not found[-1].endswith((":", "|", "|-")):
+			found[-1] += " " + line.lstrip()
+		else:
+			found.append(line)
+	return found[1:]
+
+
 def order_of_yaml(live, replayed):
 	if all(side.headers.get("content-type") == "application/yaml" for side in (live, replayed)):
 		for side in (live, replayed):
-			side.body = "\n".join(sorted(map(_yaml_entry, side.body.decode().splitlines()))).encode()
-		_same_length(live, replayed)
+			side.body = "\n".join(sorted(map(_yaml_entry, _unfolded(side.body.decode().splitlines())))).encode()
+		same_length(live, replayed)
 
 
 def before_the_recording(live, replayed):
@@ -97,7 +68,7 @@ def before_the_recording(live, replayed):
 	too_old = b"too old" in (replayed.body if replayed.lines is None else b"".join(replayed.lines))
 	if rv.isdecimal() and 0 < int(rv) < BEFORE_THE_RECORDING and too_old:
 		live.status = replayed.status
-		_drop_body(live, replayed)
+		drop_body(live, replayed)
 
 
 def hint_of_the_store(live, replayed):
@@ -108,7 +79,7 @@ def hint_of_the_store(live, replayed):
 		return value
 
 	if live.lines and "events" in live.request.target:
-		_each_json(without, live, replayed)
+		each_json(without, live, replayed)
 
 
 def overflow(live, replayed):
@@ -123,25 +94,28 @@ def ages(live, replayed):
 				row["cells"] = ["AGE" if isinstance(c, str) and AGE.match(c) else c for c in row["cells"]]
 		return value
 
-	_each_json(without, live, replayed)
+	each_json(without, live, replayed)
 
 
 def twin_events(live, replayed):
 	if "/events.k8s.io/v1/events" in live.request.target and b'"before"' not in replayed.body:
 		live.status = replayed.status
-		_drop_body(live, replayed)
+		drop_body(live, replayed)
 
 
 def root(live, replayed):
 	if live.request.target.split("?")[0] in ("/", "/index.html"):
-		_drop_body(live, replayed)
+		drop_body(live, replayed)
 
 
 def not_recorded(live, replayed):
 	named = "/componentstatuses" in live.request.target and replayed.status >= 400
-	if (named or b"not part of" in replayed.body) and live.status >= 400:
+	if named:
+		replayed.headers.pop("warning", None)
+	none = b"not part of" in replayed.body or b"not possible in a recording" in replayed.body
+	if (named or none) and live.status >= 400:
 		live.status = replayed.status
-		_drop_body(live, replayed)
+		drop_body(live, replayed)
 
 
 def refused_upgrades(live, replayed):
@@ -174,9 +148,9 @@ def _plain_v2(document):
 
 
 def openapi_v2(live, replayed):
-	if live.request.target != "/openapi/v2" or live.status != 200:
+	if live.request.target.split("?")[0] != "/openapi/v2" or live.status != 200:
 		return
-	_same_length(live, replayed)
+	same_length(live, replayed)
 	for side in (live, replayed):
 		side.headers["etag"] = bool(side.headers.get("etag"))
 		if side.body and side.headers.get("content-type") == "application/json":
@@ -200,7 +174,7 @@ def versions_of_caches(live, replayed):
 		return value
 
 	if query.get("resourceVersion", "").isdecimal() and not exact:
-		_each_json(without, live, replayed)
+		each_json(without, live, replayed)
 
 
 def token_of_a_namespace(live, replayed):
@@ -209,7 +183,7 @@ def token_of_a_namespace(live, replayed):
 		return value
 
 	if "fieldSelector=metadata.namespace" in live.request.target and "limit" in live.request.target:
-		_each_json(without, live, replayed)
+		each_json(without, live, replayed)
 
 
 def order_of_custom_resources(live, replayed):
@@ -219,7 +193,7 @@ def order_of_custom_resources(live, replayed):
 		return value
 
 	if live.request.target.startswith("/apis/test.example.com"):
-		_each_json(in_order, live, replayed)
+		each_json(in_order, live, replayed)
 
 
 def compression(live, replayed):
@@ -227,22 +201,23 @@ def compression(live, replayed):
 		for name in ("content-encoding", "vary"):
 			if name == "content-encoding" or live.headers.get(name) == "Accept-Encoding":
 				del live.headers[name]
-		_same_length(live, replayed)
+		same_length(live, replayed)
 
 
 def warnings(live, replayed):
-	live.headers.pop("warning", None)
+	if live.request.method in ("GET", "HEAD"):
+		live.headers.pop("warning", None)
 
 
 def names_of_checks(live, replayed):
 	if "/poststarthook/" in live.request.target:
 		live.status = replayed.status
 		live.headers = replayed.headers
-		_drop_body(live, replayed)
+		drop_body(live, replayed)
 	if "verbose" in live.request.target:
 		for side in (live, replayed):
 			side.body = side.body.splitlines()[-1] if side.body else b""
-		_same_length(live, replayed)
+		same_length(live, replayed)
 
 
 ACCEPTED = (
@@ -271,4 +246,4 @@ ACCEPTED = (
 		compression),
 	Accepted("no warnings", "headers of the recorder's own requests are not on the tape", warnings),
 	Accepted("names of health checks", "a replay has other parts than an API server", names_of_checks),
-)
+) + accepted_writes.ACCEPTED

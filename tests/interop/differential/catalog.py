@@ -348,10 +348,14 @@ def errors(rvs):
 
 
 def everything(rvs):
-	"""All requests once, in a stable order."""
-	families = (lists(rvs), pages(rvs), selectors(), gets(rvs), numbers(), watches(rvs), forms(rvs), documents(),
+	"""All requests that read."""
+	return itertools.chain(lists(rvs), pages(rvs), selectors(), gets(rvs), numbers(), watches(rvs), forms(rvs), documents(),
 		errors(rvs))
+
+
+def once(requests):
+	"""Each of them once, in a stable order."""
 	found = {}
-	for request in itertools.chain(*families):
-		found.setdefault((request.method, request.target, tuple(request.headers.items()), request.pages), request)
+	for request in requests:
+		found.setdefault((request.method, request.target, tuple(request.headers.items()), request.body, request.pages), request)
 	return list(found.values())

@@ -1,12 +1,13 @@
 """Asks both servers everything and tells what differs."""
 
 import collections
+import itertools
 import threading
 import time
 from typing import NamedTuple
 from urllib.parse import quote
 
-from differential import accepted, catalog, compare, wire
+from differential import accepted, catalog, compare, wire, writes
 
 # Most requests of a server wait a second for the end of a watch.
 THREADS = 48
@@ -81,7 +82,7 @@ def _beyond(live, replayed, used):
 
 def run(scene, say):
 	"""Returns the number of requests, the differences, and how often each accepted one was met."""
-	requests = catalog.everything(scene.rvs)
+	requests = catalog.once(itertools.chain(catalog.everything(scene.rvs), writes.everything()))
 	began = time.monotonic()
 	answers = ask_both(wire.Server(scene.cluster.server), wire.Server(scene.replay.url), requests)
 	used = collections.Counter()

@@ -91,9 +91,12 @@ class Scene:
 
 	def start_replay(self):
 		"""All of the tape is played, so that the position is its end and its events can be watched. The live server does
-		not know either whether a version ahead will come."""
+		not know either whether a version ahead will come. Both take the same token."""
+		token = os.path.join(self.folder, "replay.token")
+		with open(token, "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
+			f.write(cluster.TOKEN)
 		self.replay = replay.Replay(self.tape, self.folder, "replay", "--speed", "max", "--wait-watchers", "0",
-			"--ahead=silent")
+			"--ahead=silent", "--token-file", token)
 
 	# --- the history ---
 

@@ -27,7 +27,8 @@ class Request(NamedTuple):
 
 	def __str__(self):
 		extra = " ".join(f"{name}: {value}" for name, value in self.headers.items())
-		return f"{self.family}: {self.method} {self.target}" + (f" [{extra}]" if extra else "")
+		text = f" {self.body[:200]!r}" if self.body is not None else ""
+		return f"{self.family}: {self.method} {self.target}" + (f" [{extra}]" if extra else "") + text
 
 	@property
 	def query(self):

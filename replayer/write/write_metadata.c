@@ -1,0 +1,278 @@
+/* write_metadata.c: names, labels and owners that no object may have; see write_internal.h. */
+#include "replayer/request/label_syntax.h"
+#include "replayer/write/write_internal.h"
+#include "schema/base/limits.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#define NAME_MAX_CHARACTERS   253
+#define ANNOTATIONS_MAX_BYTES (256 << 10)
+
+/* ---- names ---- */
+
+/* Kinds whose names may be any path segment: with colons, or, of core/v1, with a dot at the end. Of addresses
+ * the API server asks that they are some, in the one form that it writes. */
+static bool takes_any_segment(const struct tape_resource *r)
+{
+	static const char *const kinds[][2] = {{"apiextensions.k8s.io", "customresourcedefinitions"},
+		{"apiregistration.k8s.io", "apiservices"},
+		{"certificates.k8s.io", "certificatesigningrequests"},
+		{"certificates.k8s.io", "clustertrustbundles"}, {"networking.k8s.io", "ipaddresses"}};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(r->apigroup, kinds[i][0]) == 0 && strcmp(r->resource, kinds[i][1]) == 0)
+			return true;
+	}
+	return strcmp(r->apigroup, "rbac.authorization.k8s.io") == 0;
+}
+
+/* A path segment for the kinds that allow it; else a DNS subdomain. */
+static bool is_name(const char *name, bool any_segment)
+{
+	size_t length = strlen(name);
+
+	if (any_segment)
+		return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strpbrk(name, "/%");
+	if (length == 0 || !isalnum((unsigned char)name[0]) || !isalnum((unsigned char)name[length - 1]))
+		return false;
+	for (; *name; name++) {
+		if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) && *name != '-' &&
+			*name != '.')
+			return false;
+	}
+	return true;
+}
+
+static void tell(struct write *w, const char *field, const char *value, const char *problem)
+{
+	status_add_cause(
+		&w->st, "FieldValueInvalid", xasprintf("Invalid value: \"%s\": %s", value, problem), field);
+}
+
+static void check_name(struct write *w, const cJSON *metadata)
+{
+	const char *name = json_tree_text(metadata, "name");
+	bool any_segment = takes_any_segment(&w->c->resource);
+
+	if (!*name) {
+		status_add_cause(&w->st, "FieldValueRequired",
+			xstrdup("Required value: name or generateName is required"), "metadata.name");
+		return;
+	}
+	if (!any_segment && strlen(name) > NAME_MAX_CHARACTERS)
+		tell(w, "metadata.name", name, "must be no more than 253 characters");
+	if (!is_name(name, any_segment))
+		tell(w, "metadata.name", name,
+			"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+			"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+			"validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+}
+
+/* ---- labels and annotations ---- */
+
+/* One cause for each problem of a text that should be a qualified name. */
+static void tell_key_problems(struct write *w, const char *field, const char *key, struct slice checked)
+{
+	char problems[LABEL_PROBLEM_MAX], *at = problems, *next;
+
+	if (!label_key_problem(checked, problems))
+		return;
+	for (; at; at = next) {
+		next = strstr(at, "; ");
+		if (next) {
+			*next = '\0';
+			next += 2;
+		}
+		tell(w, field, key, at);
+	}
+}
+
+static void check_labels(struct write *w, const cJSON *labels)
+{
+	const cJSON *label;
+
+	cJSON_ArrayForEach(label, labels)
+	{
+		const char *value = cJSON_IsString(label) ? label->valuestring : "";
+		const char *problem = label_value_problem(slice_of(value));
+
+		tell_key_problems(w, "metadata.labels", label->string, slice_of(label->string));
+		if (problem)
+			tell(w, "metadata.labels", value, problem);
+	}
+}
+
+/* Their keys may have capital letters anywhere. */
+static void check_annotations(struct write *w, const cJSON *annotations)
+{
+	const cJSON *annotation;
+	size_t bytes = 0;
+
+	cJSON_ArrayForEach(annotation, annotations)
+	{
+		char *key = xstrdup(annotation->string);
+
+		for (char *c = key; *c; c++)
+			*c = (char)tolower((unsigned char)*c);
+		tell_key_problems(w, "metadata.annotations", annotation->string, slice_of(key));
+		bytes += strlen(key) + (cJSON_IsString(annotation) ? strlen(annotation->valuestring) : 0);
+		free(key);
+	}
+	if (bytes > ANNOTATIONS_MAX_BYTES)
+		status_add_cause(&w->st, "FieldValueTooLong",
+			xasprintf("Too long: may not be more than %d bytes", ANNOTATIONS_MAX_BYTES),
+			"metadata.annotations");
+}
+
+/* ---- owners and finalizers ---- */
+
+static void tell_list(struct write *w, const char *field, const cJSON *list, const char *problem)
+{
+	char *text = cJSON_PrintUnformatted(list);
+
+	status_add_cause(
+		&w->st, "FieldValueInvalid", xasprintf("Invalid value: %s: %s", text, problem), field);
+	cJSON_free(text);
+}
+
+static void check_owner(struct write *w, const cJSON *owner)
+{
+	static const struct {
+		const char *name, *field, *problem;
+	} members[] = {{"apiVersion", "metadata.ownerReferences.apiVersion", "version must not be empty"},
+		{"kind", "metadata.ownerReferences.kind", "must not be empty"},
+		{"name", "metadata.ownerReferences.name", "must not be empty"},
+		{"uid", "metadata.ownerReferences.uid", "must not be empty"}};
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		if (!*json_tree_text(owner, members[i].name))
+			tell(w, members[i].field, "", members[i].problem);
+	}
+}
+
+static void check_owners(struct write *w, const cJSON *owners)
+{
+	const cJSON *owner, *controller = NULL;
+
+	cJSON_ArrayForEach(owner, owners)
+	{
+		char *problem;
+
+		check_owner(w, owner);
+		if (!cJSON_IsTrue(json_tree_at(owner, "controller", NULL)))
+			continue;
+		if (!controller) {
+			controller = owner;
+			continue;
+		}
+		problem = xasprintf(
+			"Only one reference can have Controller set to true. Found \"true\" in references "
+			"for %s/%s and %s/%s",
+			json_tree_text(controller, "kind"), json_tree_text(controller, "name"),
+			json_tree_text(owner, "kind"), json_tree_text(owner, "name"));
+		tell_list(w, "metadata.ownerReferences", owners, problem);
+		free(problem);
+	}
+}
+
+static bool has_text(const cJSON *list, const char *text)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, list)
+	{
+		if (cJSON_IsString(item) && strcmp(item->valuestring, text) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Those of built-in kinds have a domain, or are among the few that the API server knows. */
+static void check_finalizer(struct write *w, const char *name, int at)
+{
+	bool standard = strcmp(name, "orphan") == 0 || strcmp(name, "foregroundDeletion") == 0 ||
+			strcmp(name, "kubernetes") == 0;
+	char *field;
+
+	tell_key_problems(w, "metadata.finalizers", name, slice_of(name));
+	if (standard || strchr(name, '/') || w->c->custom)
+		return;
+	field = xasprintf("metadata.finalizers[%d]", at);
+	tell(w, field, name, "name is neither a standard finalizer name nor is it fully qualified");
+	free(field);
+}
+
+static void check_finalizers(struct write *w, const cJSON *finalizers)
+{
+	const cJSON *item;
+	int at = 0;
+
+	cJSON_ArrayForEach(item, finalizers)
+	{
+		check_finalizer(w, cJSON_IsString(item) ? item->valuestring : "", at++);
+	}
+	if (has_text(finalizers, "orphan") && has_text(finalizers, "foregroundDeletion"))
+		tell_list(w, "metadata.finalizers", finalizers,
+			"finalizer orphan and foregroundDeletion cannot be both set");
+}
+
+/* ---- what an update may not change ---- */
+
+static void check_change(struct write *w, const cJSON *metadata)
+{
+	const cJSON *old = json_tree_at(w->old, "metadata", NULL), *item;
+	const char *uid = json_tree_text(metadata, "uid");
+
+	if (*uid && strcmp(uid, json_tree_text(old, "uid")) != 0)
+		tell(w, "metadata.uid", uid, "field is immutable");
+	if (!json_tree_at(old, "deletionTimestamp", NULL))
+		return;
+	cJSON_ArrayForEach(item, json_tree_at(metadata, "finalizers", NULL))
+	{
+		if (cJSON_IsString(item) &&
+			!has_text(json_tree_at(old, "finalizers", NULL), item->valuestring))
+			status_add_cause(&w->st, "FieldValueForbidden",
+				xasprintf(
+					"Forbidden: no new finalizers can be added if the object is being deleted, "
+					"found new finalizers []string{\"%s\"}",
+					item->valuestring),
+				"metadata.finalizers");
+	}
+}
+
+static void check_all(struct write *w, const cJSON *metadata, bool updated)
+{
+	if (updated)
+		check_change(w, metadata);
+	else
+		check_name(w, metadata);
+	check_labels(w, json_tree_at(metadata, "labels", NULL));
+	check_annotations(w, json_tree_at(metadata, "annotations", NULL));
+	check_owners(w, json_tree_at(metadata, "ownerReferences", NULL));
+	check_finalizers(w, json_tree_at(metadata, "finalizers", NULL));
+}
+
+static int refuse(struct write *w)
+{
+	size_t count = w->st.cause_count;
+	const struct tape_resource *r = &w->c->resource;
+	struct buf text;
+
+	buf_init(&text, LIMIT_REQUEST_BODY_BYTES);
+	for (size_t i = 0; i < count; i++)
+		(void)!buf_printf(&text, NULL, "%s%s: %s", i ? ", " : "", w->st.causes[i].field,
+			w->st.causes[i].message);
+	write_set_details(w, r->kind);
+	status_set(&w->st, 422, "Invalid", "%s%s%s \"%s\" is invalid: %s%.*s%s", r->kind,
+		*r->apigroup ? "." : "", r->apigroup, w->name, count > 1 ? "[" : "", (int)text.len, text.ptr,
+		count > 1 ? "]" : "");
+	buf_release(&text);
+	return ERR_FAILED;
+}
+
+int write_check_metadata(struct write *w, const cJSON *object, bool updated)
+{
+	check_all(w, json_tree_at(object, "metadata", NULL), updated);
+	return w->st.cause_count ? refuse(w) : 0;
+}
