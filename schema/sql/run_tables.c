@@ -5,6 +5,7 @@
 
 #include "schema/base/clock.h"
 #include "schema/run/run_file.h"
+#include "schema/sql/staleness.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -177,5 +178,5 @@ int run_tables_add(sqlite3 *db, const char *path, struct time_reader *times, str
 		set_frame(db, times);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !code; i++)
 		code = make_view(db, tables[i], err);
-	return code;
+	return code ? code : staleness_add(db, err);
 }

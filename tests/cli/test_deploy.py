@@ -184,6 +184,66 @@ class Manifests(unittest.TestCase):
         self.assertEqual(container(self.objects["base"])["image"], f"kubetape:{version}")
 
 
+CONTROLLER = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web-operator, annotations: {kubetape/tee: "true"}}
+spec:
+  selector: {matchLabels: {app: web-operator}}
+  template:
+    metadata: {labels: {app: web-operator}}
+    spec:
+      containers: [{name: controller, image: "web-operator:1", env: [{name: A, value: b}]}, {name: beside, image: "other:1"}]
+"""
+
+
+@unittest.skipUnless(KNOWS_OVERLAYS, "no kubectl here that knows components")
+class Sidecar(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory(prefix="kubetape-sidecar-") as folder:
+            shutil.copytree(os.path.join(DEPLOY, "kubernetes", "tee"), os.path.join(folder, "tee"))
+            os.mkdir(os.path.join(folder, "app"))
+            for name, text in (("controller.yaml", CONTROLLER), ("kustomization.yaml", "resources: [controller.yaml]\ncomponents: [../tee]\n")):
+                with open(os.path.join(folder, "app", name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            objects = parse(run("kubectl", "kustomize", os.path.join(folder, "app")))
+        cls.pod = of_kind(objects, "Deployment")[0]["spec"]["template"]["spec"]
+        cls.controller, cls.other = cls.pod["containers"]
+        cls.authority, cls.tee = cls.pod["initContainers"]
+
+    def test_the_controller_talks_to_the_tee_on_the_pods_loopback_and_trusts_it(self):
+        env = {e["name"]: e["value"] for e in self.controller["env"]}
+        listen = [a for a in self.tee["args"] if a.startswith("--listen=")][0].removeprefix("--listen=")
+        self.assertEqual(env["KUBERNETES_SERVICE_HOST"] + ":" + env["KUBERNETES_SERVICE_PORT"], listen)
+        self.assertTrue(listen.startswith("127.0.0.1:"))
+        self.assertEqual(env["A"], "b")
+        mount = self.controller["volumeMounts"][0]
+        self.assertEqual((mount["mountPath"], mount["subPath"]), ("/var/run/secrets/kubernetes.io/serviceaccount/ca.crt", "ca.crt"))
+        places = {m["name"]: m["mountPath"] for m in self.tee["volumeMounts"]}
+        self.assertIn("--ca-dir=" + places[mount["name"]], self.tee["args"])
+        self.assertIn("--ca-dir=" + places[mount["name"]], self.authority["args"])
+
+    def test_the_tees_own_key_and_server_are_nobody_elses(self):
+        self.assertEqual([m.get("subPath") for m in self.controller["volumeMounts"]], ["ca.crt"])
+        self.assertNotIn("volumeMounts", self.other)
+        self.assertFalse([e for e in self.tee["env"] if e["name"].startswith("KUBERNETES_SERVICE")])
+
+    def test_the_tee_is_a_sidecar_that_starts_first_and_knows_its_arguments(self):
+        self.assertEqual(self.tee["restartPolicy"], "Always")
+        known = re.findall(r"^(--[\w-]+)", run(KUBETAPE, "__complete", "tee", "--"), re.MULTILINE)
+        for part in (self.authority, self.tee):
+            command, *options = part["args"]
+            options = options[:options.index("--")] if "--" in options else options
+            self.assertEqual((command, part["image"]), ("tee", "kubetape:" + run(KUBETAPE, "--version").split()[1]))
+            self.assertEqual([o for o in options if o.split("=")[0] not in known], [])
+
+    def test_tape_and_run_are_smaller_than_their_volume_and_nothing_else_can_be_written(self):
+        volume = {v["name"]: v for v in self.pod["volumes"]}["kubetape"]
+        limit = [a for a in self.tee["args"] if a.startswith("--max-size=")][0]
+        self.assertLess(int(re.search(r"=(\d+)G$", limit)[1]), int(volume["emptyDir"]["sizeLimit"].removesuffix("Gi")))
+        self.assertTrue(self.tee["securityContext"]["readOnlyRootFilesystem"])
+
+
 def packages(stage):
     """The packages that a stage of the Dockerfile installs."""
     stages = read(os.path.join(DEPLOY, "Dockerfile")).replace("\\\n", " ").split("\nFROM ")[1:]
