@@ -4,6 +4,7 @@
 
 #include "tools/options.h"
 
+extern const struct command cmd_anonymize;
 extern const struct command cmd_ctl;
 extern const struct command cmd_cut;
 extern const struct command cmd_diff;

@@ -38,6 +38,7 @@ const struct command *const commands[] = {
 	&cmd_recover,
 	&cmd_repack,
 	&cmd_cut,
+	&cmd_anonymize,
 	&cmd_help,
 	NULL,
 };

@@ -24,4 +24,7 @@
  */
 int protobuf_to_json(struct slice body, struct buf *to, struct err *err) MUST_CHECK;
 
+/* The names of the built-in kinds, their API versions and fields, one by one; NULL after the last. */
+const char *protobuf_name_at(size_t index);
+
 #endif

@@ -2234,3 +2234,5 @@ const char *const protobuf_names[] = {
 	"v1.ServiceStatus", "v1.Service", "v1.ServiceAccount", "v1.ServiceAccountList", "v1.ServiceList",
 	"v1.ServiceProxyOptions",
 };
+
+const size_t protobuf_name_count = sizeof(protobuf_names) / sizeof(protobuf_names[0]);

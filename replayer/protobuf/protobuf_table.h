@@ -1,6 +1,6 @@
 /*
  * protobuf_table.h: how every built-in kind looks in protobuf and in JSON. The table (protobuf_table.c) is
- * generated from the Go types by tools/protobuf; protobuf.c reads it, and nobody else.
+ * generated from the Go types by tools/protobuf; protobuf.c and protobuf_names.c read it, and nobody else.
  *
  * A message is a run of rows in the order in which Go prints their fields. Types that look alike (most of a
  * group's versions do) share a message.
@@ -8,6 +8,7 @@
 #ifndef REPLAYER_PROTOBUF_TABLE_H
 #define REPLAYER_PROTOBUF_TABLE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define PROTOBUF_ROWS_MAX 64 /* fields of one message; the generator checks it */
@@ -64,5 +65,6 @@ extern const struct protobuf_row protobuf_rows[];
 extern const uint16_t protobuf_starts[]; /* of each message's rows; the next one's start is their end */
 extern const uint16_t protobuf_types[];  /* for each message the name of a Go type that has it: "v1.PodSpec" */
 extern const char *const protobuf_names[];
+extern const size_t protobuf_name_count;
 
 #endif

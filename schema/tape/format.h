@@ -66,6 +66,8 @@ enum connection_column {
 	CONNECTION_AFTER_SEQ = 1,
 	CONNECTION_STREAM = 2,
 	CONNECTION_PURPOSE = 3,
+	CONNECTION_TARGET = 4,
+	CONNECTION_SERVER = 5,
 	CONNECTION_BEGIN_NS = 10,
 	CONNECTION_DURATION_NS = 12,
 	CONNECTION_FIRST_SEQ = 13,
@@ -76,6 +78,7 @@ enum connection_column {
 	CONNECTION_OS_ERRNO = 19,
 	CONNECTION_H2_ERROR = 20,
 	CONNECTION_ERROR_STATUS = 21,
+	CONNECTION_AUDIT_ID = 23,
 	CONNECTION_BYTES = 25,
 	CONNECTION_EVENTS = 26,
 	CONNECTION_BOOKMARKS = 27,
@@ -84,9 +87,9 @@ enum connection_column {
 	CONNECTION_NEXT_ACTION = 30,
 	CONNECTION_NEXT_DELAY_NS = 31,
 };
-enum mark_column { MARK_AFTER_SEQ = 1, MARK_TIME_NS = 2, MARK_KIND = 3, MARK_STREAM = 4, MARK_CONNECTION = 5 };
+enum mark_column { MARK_AFTER_SEQ = 1, MARK_TIME_NS = 2, MARK_KIND = 3, MARK_STREAM = 4, MARK_CONNECTION = 5, MARK_OBJECT = 7 };
 /* Of clock and epoch: a row holds until the next one. */
-enum held_column { HELD_AFTER_SEQ = 1, HELD_TIME_NS = 2 };
+enum held_column { HELD_AFTER_SEQ = 1, HELD_TIME_NS = 2, EPOCH_CLUSTER_UID = 3, CLOCK_BOOT_ID = 4 };
 enum gap_column {
 	GAP_STREAM = 1,
 	GAP_BEGIN_SEQ = 2,
@@ -100,7 +103,14 @@ enum gap_column {
 	GAP_CONNECTION_AFTER = 12,
 	GAP_UNCHANGED = 17,
 };
-enum missed_column { MISSED_GAP = 1, MISSED_RESOURCE = 3, MISSED_NAMESPACE = 4 };
+enum missed_column {
+	MISSED_GAP = 1,
+	MISSED_RESOURCE = 3,
+	MISSED_NAMESPACE = 4,
+	MISSED_NAME = 5,
+	MISSED_UID = 6,
+	MISSED_OLD_UID = 7,
+};
 
 extern const struct table_format table_formats[TABLE_COUNT];
 

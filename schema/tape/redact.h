@@ -26,11 +26,18 @@ void redactor_close(struct redactor *r); /* NULL is fine */
  * that nobody keeps otherwise. Writes nothing. */
 struct redactor *redactor_of_tape(const char *tape_path);
 
+/* With a random key that nobody keeps. */
+int redactor_random(struct redactor **ret, struct err *err) MUST_CHECK;
+
 /* Removes the key if this redactor made it. NULL is fine. */
 void redactor_discard(struct redactor *r);
 
 /* With a fixed key, for tests. */
 struct redactor *redactor_with_key(const unsigned char key[32]);
+
+/* The digest of any text, under the key. */
+int redactor_digest(
+	const struct redactor *r, struct slice text, unsigned char ret[32], struct err *err) MUST_CHECK;
 
 /* Whether objects of this resource, or of this kind, are Secrets. */
 bool redactor_concerns(const char *group, const char *resource);

@@ -29,19 +29,31 @@ static bool is_redacted(struct slice value)
 	return true;
 }
 
-int redact_text(const struct redactor *r, struct slice value, char to[REDACT_TEXT_BYTES], struct err *err)
+int redactor_digest(const struct redactor *r, struct slice text, unsigned char ret[32], struct err *err)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
+
+	if (!HMAC(EVP_sha256(), r->key, REDACT_KEY_BYTES, (const unsigned char *)(text.ptr ? text.ptr : ""),
+		    text.len, digest, NULL))
+		return err_set(err, ERR_FAILED, "cannot make a digest");
+	memcpy(ret, digest, 32);
+	return 0;
+}
+
+int redact_text(const struct redactor *r, struct slice value, char to[REDACT_TEXT_BYTES], struct err *err)
+{
+	unsigned char digest[32];
 	size_t len = sizeof(prefix) - 1;
+	int failed;
 
 	if (is_redacted(value)) {
 		memcpy(to, value.ptr, value.len);
 		to[value.len] = 0;
 		return 0;
 	}
-	if (!HMAC(EVP_sha256(), r->key, REDACT_KEY_BYTES, (const unsigned char *)(value.ptr ? value.ptr : ""),
-		    value.len, digest, NULL))
-		return err_set(err, ERR_FAILED, "cannot make a digest");
+	failed = redactor_digest(r, value, digest, err);
+	if (failed)
+		return failed;
 	memcpy(to, prefix, len);
 	for (size_t i = 0; i < DIGEST_BYTES; i++)
 		len += (size_t)snprintf(to + len, REDACT_TEXT_BYTES - len, "%02x", digest[i]);
@@ -153,6 +165,16 @@ struct redactor *redactor_of_tape(const char *tape_path)
 	if (!known && getrandom(key, REDACT_KEY_BYTES, 0) != REDACT_KEY_BYTES)
 		abort(); /* 32 bytes are never cut short */
 	return redactor_with_key(key);
+}
+
+int redactor_random(struct redactor **ret, struct err *err)
+{
+	unsigned char key[REDACT_KEY_BYTES];
+
+	if (getrandom(key, REDACT_KEY_BYTES, 0) != REDACT_KEY_BYTES)
+		return err_set_errno(err, errno, "cannot get random bytes");
+	*ret = redactor_with_key(key);
+	return 0;
 }
 
 struct redactor *redactor_with_key(const unsigned char key[32])

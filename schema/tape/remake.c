@@ -144,6 +144,7 @@ static void release(struct remake *r)
 	free(r->gaps);
 	seq_map_release(&r->seqs);
 	buf_release(&r->names);
+	buf_release(&r->scratch);
 }
 
 int remake_into(struct tape *from, const char *folder, const struct remake_options *options,
@@ -154,6 +155,7 @@ int remake_into(struct tape *from, const char *folder, const struct remake_optio
 
 	tape_set_cache(from, CACHE_BYTES);
 	buf_init(&r.names, 8 * LIMIT_NAME_BYTES);
+	buf_init(&r.scratch, HOT_SCRATCH_BYTES);
 	if (!failed)
 		failed = write_tape(&r, folder, err);
 	release(&r);
@@ -172,5 +174,8 @@ int tape_remake(struct tape *from, const char *to, const struct remake_options *
 	if (failed)
 		return failed;
 	own.one_segment = own.one_segment || made.is_file;
-	return new_tape_end(&made, remake_into(from, made.temporary, &own, ret, err), err);
+	failed = remake_into(from, made.temporary, &own, ret, err);
+	if (!failed && own.hooks.check)
+		failed = own.hooks.check(own.hooks.context, made.temporary, err);
+	return new_tape_end(&made, failed, err);
 }

@@ -36,14 +36,16 @@ struct remake_hooks {
 	int (*wants)(void *context, const struct event *e, struct err *err);
 	int (*wants_object)(void *context, const struct tape_resource *r, const struct event *e,
 		struct slice object, struct err *err);
-	/* Puts other names and another object in the place of the old ones. */
-	int (*rewrite)(void *context, const struct tape_resource *r, struct event *e, struct slice *object,
-		struct err *err);
+	/* Puts another object in the place of the old one; its names are read off it again. */
+	int (*rewrite)(void *context, const struct tape_resource *r, struct slice *object, struct err *err);
 	/* The same for rows, in the order of the table's columns; ids and seqs are the old ones. */
 	int (*rewrite_row)(void *context, enum table table, struct value *values, struct err *err);
+	/* 1: it is left out. */
 	int (*rewrite_document)(void *context, struct tape_document *document, struct err *err);
 	int (*rewrite_resource)(void *context, struct tape_resource *r, struct err *err);
 	int (*rewrite_stream)(void *context, struct tape_stream *s, struct err *err);
+	/* The new tape is whole, in that folder, and does not have its name yet. */
+	int (*check)(void *context, const char *folder, struct err *err);
 	/* How many of the events were looked at; non-zero stops. */
 	int (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;

@@ -127,10 +127,10 @@ static int put_document(struct remake *r, const struct kept_document *kept, stru
 	d.body = buf_slice(&body);
 	if (!failed && h->rewrite_document)
 		failed = h->rewrite_document(h->context, &d, err);
-	if (failed >= 0)
+	if (failed == 0)
 		failed = queue_document(r, &d, d.body, seq_map_find(&r->seqs, seq), err);
 	buf_release(&body);
-	return failed;
+	return failed < 0 ? failed : 0;
 }
 
 int remake_put_begin_documents(struct remake *r, struct err *err)

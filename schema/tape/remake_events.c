@@ -42,7 +42,9 @@ static int rewrite(struct remake *r, struct event *e, struct slice *object, stru
 	int failed = 0;
 
 	if (h->rewrite)
-		failed = h->rewrite(h->context, tape_resource_by_id(r->from, old), e, object, err);
+		failed = h->rewrite(h->context, tape_resource_by_id(r->from, old), object, err);
+	if (h->rewrite && failed >= 0)
+		failed = hot_identify(e, *object, &r->scratch, err);
 	e->stream = stream;
 	e->resource = r->resources[old - 1];
 	return failed < 0 ? failed : 0;

@@ -70,6 +70,7 @@ struct remake {
 	struct left_out *left_out; /* [new stream id - 1] */
 	size_t left_out_count;
 	struct buf names;
+	struct buf scratch; /* of names that were read off a rewritten object */
 };
 
 /* Whether a row of that position and time counts as before the point. A NULL point is before everything. */

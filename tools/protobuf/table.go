@@ -381,7 +381,7 @@ func (t *table) writeNames(w io.Writer) {
 		words = append(words, strconv.Quote(name))
 	}
 	lines(w, words)
-	fmt.Fprint(w, "};\n")
+	fmt.Fprint(w, "};\n\nconst size_t protobuf_name_count = sizeof(protobuf_names) / sizeof(protobuf_names[0]);\n")
 }
 
 // The order of enum protobuf_form.
