@@ -90,6 +90,22 @@ static int do_run(struct deck *d, const struct query *q, struct err *err)
 	return rc;
 }
 
+static int do_break(struct deck *d, const struct query *q, struct err *err)
+{
+	static const char *const words[] = {
+		[WATCHES_END] = "end", [WATCHES_RESET] = "rst", [WATCHES_EXPIRE] = "expired"};
+	struct slice how = query_get(q, "how");
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (slice_is(how, words[i])) {
+			watches_break(d->watches, (enum watches_break)i, query_get(q, "resource"));
+			return 0;
+		}
+	}
+	return err_set(err, ERR_USAGE, "bad way to break a watch '%.*s': expected end, rst or expired",
+		(int)(how.len < 40 ? how.len : 40), how.ptr ? how.ptr : "");
+}
+
 static const struct {
 	const char *name;
 	bool changes; /* wants POST */
@@ -104,28 +120,42 @@ static const struct {
 	{"speed", true, do_speed},
 	{"seek", true, do_seek},
 	{"run", true, do_run},
+	{"break", true, do_break},
 };
 
-static void answer(struct api_call *call, control_action *act)
+int control_act(struct deck *d, struct slice method, struct slice name, const struct query *q, struct buf *to,
+	struct err *err)
+{
+	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+		int rc;
+
+		if (!slice_is(name, actions[i].name))
+			continue;
+		if (!slice_is(method, actions[i].changes ? "POST" : "GET")) {
+			(void)!err_set(err, ERR_USAGE, "the method is not allowed here");
+			return 405;
+		}
+		rc = actions[i].act(d, q, err);
+		if (rc == 0)
+			rc = deck_status(d, to, err);
+		return rc == 0 ? 200 : rc == ERR_USAGE ? 400 : 500;
+	}
+	(void)!err_set(err, ERR_NOT_FOUND, "there is no control '%.*s'", (int)(name.len < 40 ? name.len : 40),
+		name.ptr ? name.ptr : "");
+	return 404;
+}
+
+static void fail(struct api_call *call, int code, const struct err *err)
 {
 	struct status st = {0};
-	struct err err = {0};
-	struct buf json;
-	int rc = act(call->api->deck, &call->query, &err);
 
-	buf_init(&json, LIMIT_DOCUMENT_BYTES);
-	if (rc == 0)
-		rc = deck_status(call->api->deck, &json, &err);
-	if (rc == 0) {
-		respond_json(call->x, call->request, &call->style, 200, buf_slice(&json));
-	} else {
-		if (rc == ERR_USAGE)
-			status_bad_request(&st, "%s", err.text);
-		else
-			status_set(&st, 500, "InternalError", "%s", err.text);
-		api_fail(call, &st);
-	}
-	buf_release(&json);
+	if (code == 405)
+		status_no_method(&st);
+	else if (code == 400)
+		status_bad_request(&st, "%s", err->text);
+	else
+		status_set(&st, code, "InternalError", "%s", err->text);
+	api_fail(call, &st);
 }
 
 bool control_is_asked(const struct api_call *call)
@@ -138,23 +168,21 @@ bool control_is_asked(const struct api_call *call)
 bool control_serve(struct api_call *call)
 {
 	struct slice path = call->query.path;
-	struct status st = {0};
+	struct err err = {0};
+	struct buf json;
+	int code;
 
 	if (!control_is_asked(call))
 		return false;
 	path = (struct slice){path.ptr + strlen(PREFIX), path.len - strlen(PREFIX)};
-	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
-		if (!slice_is(path, actions[i].name))
-			continue;
-		if (slice_is(call->request->method, actions[i].changes ? "POST" : "GET")) {
-			answer(call, actions[i].act);
-		} else {
-			status_no_method(&st);
-			api_fail(call, &st);
-		}
-		return true;
-	}
-	return false;
+	buf_init(&json, LIMIT_DOCUMENT_BYTES);
+	code = control_act(call->api->deck, call->request->method, path, &call->query, &json, &err);
+	if (code == 200)
+		respond_json(call->x, call->request, &call->style, 200, buf_slice(&json));
+	else if (code != 404)
+		fail(call, code, &err);
+	buf_release(&json);
+	return code != 404;
 }
 
 char *control_url(const char *url, const char *token, const char *fingerprint)

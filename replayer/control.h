@@ -7,6 +7,7 @@
  *     POST /kubetape/v1/speed?value=N|max
  *     POST /kubetape/v1/seek?to=POSITION
  *     POST /kubetape/v1/run?until=POSITION    or ?when=SQL-EXPRESSION over the columns of `events`
+ *     POST /kubetape/v1/break?how=end|rst|expired[&resource=NAME]   breaks the watches that run now
  *
  * Each takes the control token, as ?token= or "Authorization: Bearer". From the same machine and user they
  * are also served at control_address.h, without it, and where they get through while a fault refuses
@@ -27,6 +28,11 @@ bool control_serve(struct api_call *call);
 
 /* Whether the request is one of these. */
 bool control_is_asked(const struct api_call *call);
+
+/* Does what the last part of such a path says, "seek", and appends the status. Returns an HTTP status; from
+ * 400 on nothing is appended and `err` has a sentence. */
+int control_act(struct deck *d, struct slice method, struct slice name, const struct query *q, struct buf *to,
+	struct err *err) MUST_CHECK;
 
 /* The address to give to whoever steers: that of the replay, the token, and of its certificate the SHA-256 in
  * hexadecimal digits (NULL: it has none). The caller frees. */

@@ -239,6 +239,20 @@ static void begin_seen(struct replayer *r)
 	r->deck.is_fixed = true;
 }
 
+/* On an address of its own: browsers do not know the certificate that clients of the API do. */
+static int open_view(struct replayer *r, struct err *err)
+{
+	const struct viewer_options options = {
+		.tape = r->options->tape, .desk = view_desk_serve, .desk_context = &r->view_desk};
+	int rc;
+
+	if (!r->options->view)
+		return 0;
+	r->view_desk = (struct view_desk){&r->deck, r->run};
+	rc = viewer_open(&r->loop, &options, &r->viewer, err);
+	return rc ? rc : r->options->viewing(r->options->context, viewer_url(r->viewer), err);
+}
+
 static int open_all(struct replayer *r, struct err *err)
 {
 	int rc = open_tape(r, err);
@@ -267,6 +281,8 @@ static int open_all(struct replayer *r, struct err *err)
 			&(struct fault_act_command){replayer_kill_command, replayer_start_command, r});
 	if (rc == 0)
 		rc = write_kubeconfig(r, err);
+	if (rc == 0)
+		rc = open_view(r, err);
 	r->api = (struct api){
 		.tape = r->tape,
 		.world = r->world,
@@ -329,6 +345,7 @@ static void close_all(struct replayer *r)
 {
 	r->over = true;
 	keys_close(r->keys);
+	viewer_close(r->viewer);
 	server_close(r->server);
 	uv_run(&r->loop, UV_RUN_NOWAIT);
 	offload_close(r->api.offload);

@@ -51,6 +51,9 @@ struct replay_options {
 	 * replay. */
 	int (*serving)(void *context, const char *url, const char *control_url, const char *kubeconfig,
 		struct err *err);
+	bool view; /* the page of view/viewer.h beside it; `viewing` is told its address, before `serving` is
+		      called */
+	int (*viewing)(void *context, const char *url, struct err *err);
 	/* Called at the end with the report for people; NULL: nobody wants it. */
 	void (*over)(void *context, const char *report);
 	void *context;

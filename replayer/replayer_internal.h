@@ -1,5 +1,5 @@
-/* replayer_internal.h: what replayer.c (opening, playing, closing), replayer_end.c (how it ends) and replayer_restart.c
- * (how its command is started again) share. */
+/* replayer_internal.h: what replayer.c (opening, playing, closing), replayer_end.c (how it ends) and
+ * replayer_restart.c (how its command is started again) share. */
 #ifndef REPLAYER_INTERNAL_H
 #define REPLAYER_INTERNAL_H
 
@@ -14,6 +14,8 @@
 #include "replayer/request/access.h"
 #include "replayer/serve/watch.h"
 #include "replayer/settle.h"
+#include "replayer/view/viewer.h"
+#include "replayer/view_desk.h"
 #include "replayer/world/player.h"
 
 #include <sys/resource.h>
@@ -40,11 +42,13 @@ struct replayer {
 	struct delivery delivery;
 	struct tls *tls;
 	struct server *server;
-	struct child *child; /* NULL: none, or none now */
-	struct child_options command;  /* as it is started, and started again */
+	struct child *child;          /* NULL: none, or none now */
+	struct child_options command; /* as it is started, and started again */
 	enum { COMMAND_RUNS, COMMAND_DIES, COMMAND_DIED, COMMAND_IS_AWAITED } restart;
 	struct keys *keys; /* NULL: no terminal */
 	struct api api;
+	struct view_desk view_desk;
+	struct viewer *viewer; /* NULL: nobody asked for it */
 	struct access_options access;
 	struct rlimit open_files; /* as we found the limit, and as the child shall */
 	char *host, *url, *control_url, *kubeconfig;

@@ -28,7 +28,7 @@ struct values {
 	struct text_list writes;
 	struct golden_options golden;
 	struct rule_names names; /* if there are rules */
-	bool plain, exit_at_end, loop, rebase_time, ordered, last, lenient, keys;
+	bool plain, exit_at_end, loop, rebase_time, ordered, last, lenient, keys, view;
 };
 
 static const struct option_row options[] = {
@@ -44,6 +44,8 @@ static const struct option_row options[] = {
 		"a further name under which the replay may be asked"},
 	{OPTION_TEXT, 0, "kubeconfig", offsetof(struct values, kubeconfig), "FILE",
 		"write the clients' kubeconfig there and leave it"},
+	{OPTION_FLAG, 0, "view", offsetof(struct values, view), "",
+		"serve the page of 'kubetape view' beside it, with the replay's controls and its clients"},
 	{OPTION_TEXT, 0, "speed", offsetof(struct values, speed), "N|max",
 		"tape seconds for each second, or as fast as the watchers take it"},
 	{OPTION_TEXT, 0, "from", offsetof(struct values, from), "POSITION", "begin there"},
@@ -138,6 +140,13 @@ static int print_serving(
 	return out_stream_flush(stdout, err);
 }
 
+static int print_viewing(void *context, const char *url, struct err *err)
+{
+	(void)context, (void)err;
+	fprintf(stderr, "view at %s\n", url);
+	return 0;
+}
+
 static void print_report(void *context, const char *report)
 {
 	(void)context;
@@ -203,6 +212,8 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.run = v->run,
 		.report = v->report && strcmp(v->report, "-") != 0 ? v->report : NULL,
 		.max_lateness_ns = v->max_lateness_ns,
+		.view = v->view,
+		.viewing = print_viewing,
 		.serving = print_serving,
 		.over = v->report && strcmp(v->report, "-") == 0 ? print_report : NULL,
 		.context = &o,

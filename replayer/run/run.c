@@ -188,11 +188,11 @@ void run_told(
 	struct run_pending p;
 
 	client->events++;
+	client->seen_seq = e->seq;
+	client->seen_rv = e->rv;
 	if (!request)
 		return;
 	request->events++;
-	client->seen_seq = e->seq;
-	client->seen_rv = e->rv;
 	p = (struct run_pending){client, request->id, e->seq, r->due_ns, e->type};
 	if (r->due_ns == RUN_NO_TIME || r->pending_count == PENDING_MAX) {
 		store(r, &p, clock_mono_ns(&clock_system));

@@ -378,6 +378,34 @@ static void end_one(void *unused, struct watch *w)
 	watch_end(w);
 }
 
+struct breaking {
+	enum watches_break how;
+	struct slice resource;
+	size_t count;
+};
+
+static void break_one(void *context, struct watch *w)
+{
+	struct breaking *b = context;
+
+	if (b->resource.len && !slice_is(b->resource, w->collection->resource.resource))
+		return;
+	b->count++;
+	switch (b->how) {
+	case WATCHES_END: watch_end(w); break;
+	case WATCHES_RESET: watch_break(w, ABORT_RST, 0); break;
+	case WATCHES_EXPIRE: end_expired(w, "the watch was broken by hand"); break;
+	}
+}
+
+size_t watches_break(struct watches *ws, enum watches_break how, struct slice resource)
+{
+	struct breaking breaking = {how, resource, 0};
+
+	watches_each(ws, break_one, &breaking);
+	return breaking.count;
+}
+
 void watches_end_all(struct watches *ws)
 {
 	watches_each(ws, end_one, NULL);

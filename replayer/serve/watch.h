@@ -67,6 +67,11 @@ bool watches_keep_up(const struct watches *ws);
 /* Ends every running watch cleanly. */
 void watches_end_all(struct watches *ws);
 
+/* Breaks every running watch of a resource (empty: of all): it ends cleanly, its connection is reset, or it
+ * is told 410 and has to list again. Returns how many. */
+enum watches_break { WATCHES_END, WATCHES_RESET, WATCHES_EXPIRE };
+size_t watches_break(struct watches *ws, enum watches_break how, struct slice resource);
+
 /* A watch that somebody else serves began (1) or is over (-1): it counts as one that runs. */
 void watches_count_other(struct watches *ws, int change);
 
