@@ -150,39 +150,55 @@ static void refuse_unknown(struct api_call *call, const struct collection *c)
 	api_fail(call, &st);
 }
 
-/* A namespaced object needs its namespace in the path, a cluster-scoped one must not have any. Bindings can be
- * made, but not be listed. */
-static bool path_fits(const struct api_path *p, const struct collection *c)
+/* A namespaced object needs its namespace in the path, a cluster-scoped one must not have any. Across
+ * namespaces, custom resources can be listed and watched, and nothing else; bindings, which are only made,
+ * not even that. */
+static bool path_fits(const struct api_call *call, const struct collection *c)
 {
-	if (p->in_namespace)
-		return c->resource.namespaced;
-	if (p->group.len == 0 && slice_is(p->resource, "bindings"))
+	const struct api_path *p = &call->path;
+
+	if (p->in_namespace || !c->resource.namespaced)
+		return p->in_namespace == c->resource.namespaced;
+	if (p->name.len || (p->group.len == 0 && slice_is(p->resource, "bindings")))
 		return false;
-	return !c->resource.namespaced || p->name.len == 0;
+	return !c->custom || call->verb == VERB_LIST || call->verb == VERB_WATCH;
+}
+
+/* By a method that nobody has. */
+static void refuse_method(struct api_call *call, const struct collection *c)
+{
+	const struct api_path *p = &call->path;
+	struct slice sub = p->subresource;
+	bool is_sub = (slice_is(sub, "status") && discovery_may_know(call, "/status")) ||
+		      (slice_is(sub, "scale") && discovery_may_know(call, "/scale"));
+	struct status st = {0};
+
+	if (!c->custom)
+		status_no_method(&st);
+	else if (sub.len && !is_sub)
+		status_not_found(&st, p->group, p->resource, p->name);
+	else
+		status_no_verb(&st, "", p->group, p->resource);
+	api_fail(call, &st);
 }
 
 static void serve_resource(struct api_call *call)
 {
 	const struct api_path *p = &call->path;
 	struct slice method = call->request->method;
-	bool is_get = slice_is(method, "GET");
 	struct collection *c;
-	struct status st = {0};
 
 	if (call->verb == VERB_CREATE && review_serve(call))
 		return;
 	c = collection_find(call);
-	if (!c || !c->served || !path_fits(p, c)) {
+	if (!c || !c->served || !path_fits(call, c)) {
 		refuse_unknown(call, c);
 	} else if (is_stream(p->subresource)) {
 		refuse_subresource(call, c);
 	} else if (verb_is_write(call->verb)) {
 		write_serve(call, c);
-	} else if (!is_get && c->custom && !slice_is(method, "HEAD")) {
-		respond_no_page(call->x, call->request);
-	} else if (!is_get && !c->custom) {
-		status_no_method(&st);
-		api_fail(call, &st);
+	} else if (!slice_is(method, "GET") && !(c->custom && slice_is(method, "HEAD"))) {
+		refuse_method(call, c);
 	} else if (p->subresource.len && !shows_object(call)) {
 		if (!discovery_may_know(call, "/scale") || !write_serve_scale(call, c))
 			refuse_subresource(call, c);
@@ -247,8 +263,9 @@ static void route(struct api_call *call)
 static bool refuse_timeout(struct api_call *call)
 {
 	struct slice timeout = query_get(&call->query, "timeout");
-	char *problem =
-		timeout.len && call->verb != VERB_WATCH ? go_duration_parse(timeout, &call->timeout_ns) : NULL;
+	char *problem = timeout.len && call->verb != VERB_WATCH
+				? go_duration_parse(timeout, &call->timeout_ns)
+				: NULL;
 	struct status st = {0};
 
 	if (!problem)

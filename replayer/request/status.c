@@ -71,6 +71,16 @@ int status_no_method(struct status *s)
 		"the server does not allow this method on the requested resource");
 }
 
+int status_no_verb(struct status *s, const char *verb, struct slice group, struct slice resource)
+{
+	s->has_details = true;
+	s->group = slice_dup(group);
+	s->kind = slice_dup(resource);
+	return status_set(s, 405, "MethodNotAllowed",
+		"%s is not supported on resources of kind \"%.*s.%.*s\"", verb, (int)resource.len,
+		resource.ptr, (int)group.len, group.ptr);
+}
+
 int status_not_found(struct status *s, struct slice group, struct slice resource, struct slice name)
 {
 	s->has_details = true;

@@ -36,6 +36,8 @@ int status_bad_request(struct status *s, const char *format, ...) __attribute__(
 int status_no_resource(struct status *s);
 /* 405 "the server does not allow this method on the requested resource" with empty details. */
 int status_no_method(struct status *s);
+/* The same of a custom resource; `verb` is that of the request, "" if it has none. */
+int status_no_verb(struct status *s, const char *verb, struct slice group, struct slice resource);
 /* 404 of one object: `pods "web" not found`. */
 int status_not_found(struct status *s, struct slice group, struct slice resource, struct slice name);
 /* 410 Expired. */

@@ -20,6 +20,11 @@ static const struct table_column *columns_of(const struct view *v)
 	return table_kind_columns(slice_of(r->apigroup), slice_of(r->resource));
 }
 
+bool table_is_plain(const struct view *v)
+{
+	return !v->collection->custom && columns_of(v) == table_plain_columns;
+}
+
 void table_prepare(struct world *w, struct collection *c)
 {
 	struct slice crd = {NULL, 0};
@@ -123,7 +128,7 @@ static int write_head(
 		rc = buf_printf(to, err, "},\"columnDefinitions\":");
 	if (rc == 0)
 		rc = write_columns(v, to, err);
-	return rc ? rc : buf_printf(to, err, ",\"rows\":[");
+	return rc ? rc : buf_printf(to, err, ",\"rows\":");
 }
 
 int table_head(const struct view *v, const struct list_meta *m, struct buf *to, struct err *err)
@@ -271,6 +276,8 @@ int table_of_one(const struct view *v, struct slice object, struct buf *to, stru
 	snprintf(rv, sizeof(rv), "%.*s", (int)meta.rv.len, meta.rv.ptr ? meta.rv.ptr : "");
 	if (rc == 0)
 		rc = write_head(v, rv, NULL, to, err);
+	if (rc == 0)
+		rc = buf_append(to, "[", 1, err);
 	if (rc == 0)
 		rc = table_row(v, object, to, err);
 	return rc ? rc : buf_append(to, "]}", 2, err);

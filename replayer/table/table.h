@@ -11,7 +11,10 @@
  * a table of it is written. */
 void table_prepare(struct world *w, struct collection *c);
 
-/* {"kind":"Table",...,"rows":[ ; the rows and "]}" follow. */
+/* Whether the kind has no columns but those that all have. */
+bool table_is_plain(const struct view *v);
+
+/* {"kind":"Table",...,"rows": ; the rows in brackets and "}" follow. */
 int table_head(const struct view *v, const struct list_meta *m, struct buf *to, struct err *err) MUST_CHECK;
 int table_row(const struct view *v, struct slice object, struct buf *to, struct err *err) MUST_CHECK;
 

@@ -33,6 +33,9 @@ struct table_column {
 	const char *description; /* NULL: as table_headings.h has it */
 };
 
+/* Name and age, of kinds that have no columns of their own. */
+extern const struct table_column table_plain_columns[];
+
 /* The columns of a built-in resource, ended by a NULL name; those of unknown ones are name and creation. */
 const struct table_column *table_kind_columns(struct slice group, struct slice resource);
 

@@ -50,7 +50,7 @@
 
 #define TEMPLATE_CONTAINERS "spec.template.spec.containers"
 
-static const struct table_column plain[] = {NAME, CREATED_AT, END};
+const struct table_column table_plain_columns[] = {NAME, CREATED_AT, END};
 static const struct table_column aged[] = {NAME, AGE, END};
 static const struct table_column pods[] = {NAME, CELL("Ready", pod_cell_ready, NULL, NULL),
 	CELL("Status", pod_cell_status, NULL, NULL), CELL("Restarts", pod_cell_restarts, NULL, NULL), AGE,
@@ -314,5 +314,5 @@ const struct table_column *table_kind_columns(struct slice group, struct slice r
 		if (slice_is(group, kinds[i].group) && slice_is(resource, kinds[i].resource))
 			return kinds[i].columns;
 	}
-	return plain;
+	return table_plain_columns;
 }

@@ -53,10 +53,17 @@ static int write_list_start(const char *kind, const char *suffix, const char *ve
 	return rc ? rc : buf_printf(to, err, ",\"items\":");
 }
 
-/* Of metadata only, a list without items says null. */
+/* Of metadata only, and of kinds that have no columns of their own, a list without items says null. */
 static bool brackets_come_with_items(const struct view *v)
 {
-	return v->form == FORM_PARTIAL_LIST;
+	return v->form == FORM_PARTIAL_LIST || (v->form == FORM_TABLE && table_is_plain(v));
+}
+
+static int write_table_head(const struct view *v, const struct list_meta *m, struct buf *to, struct err *err)
+{
+	int rc = table_head(v, m, to, err);
+
+	return rc || brackets_come_with_items(v) ? rc : buf_append(to, "[", 1, err);
 }
 
 int view_list_head(const struct view *v, const struct list_meta *m, struct buf *to, struct err *err)
@@ -65,7 +72,7 @@ int view_list_head(const struct view *v, const struct list_meta *m, struct buf *
 	int rc;
 
 	if (v->form == FORM_TABLE)
-		return table_head(v, m, to, err);
+		return write_table_head(v, m, to, err);
 	if (v->form == FORM_PARTIAL_LIST)
 		return write_list_start("PartialObjectMetadata", "List", meta_version(v), m, to, err);
 	view_api_version(v->collection, version);

@@ -83,11 +83,7 @@ static int check_custom_subresource(struct write *w)
 			&w->st, slice_of(r->apigroup), slice_of(r->resource), slice_of(w->name));
 	if (w->verb == VERB_UPDATE || w->verb == VERB_PATCH)
 		return 0;
-	w->st.has_details = true;
-	w->st.group = xstrdup(r->apigroup);
-	w->st.kind = xstrdup(r->resource);
-	return status_set(&w->st, 405, "MethodNotAllowed",
-		"%s is not supported on resources of kind \"%s.%s\"", verb, r->resource, r->apigroup);
+	return status_no_verb(&w->st, verb, slice_of(r->apigroup), slice_of(r->resource));
 }
 
 /* Whether there is such a subresource, and whether it takes the method. */

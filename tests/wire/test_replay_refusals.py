@@ -3,7 +3,8 @@
 import json
 import unittest
 
-from writing import APPLY_PATCH, JSON_PATCH, MAPS, MERGE_PATCH, PODS_PATH, STRATEGIC_PATCH, Writes, config_map
+from replays import WIDGETS, obj
+from writing import APPLY_PATCH, JSON_PATCH, MAPS, MERGE_PATCH, PODS_PATH, STRATEGIC_PATCH, Writes, config_map, tape
 
 HEAD = "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: "
 SHOP = "/apis/apps/v1/namespaces/default/deployments/shop"
@@ -81,6 +82,19 @@ class Refusals(Writes):
 				("PATCH", MAPS + "/a/scale", 404, "NotFound")):
 			with self.subTest(method=method, target=target):
 				self.error(self.send(method, target, {}, MERGE_PATCH if method == "PATCH" else "application/json"), code, reason)
+
+	def test_methods_that_custom_resources_do_not_have_are_told_by_their_own_handler(self):
+		made = tape().listed(WIDGETS, 100, [obj(WIDGETS, "w", 60)])
+		self.start(made=made)
+		group = "/apis/example.com/v1"
+		answer = self.refused(405, ' is not supported on resources of kind "widgets.example.com"', "OPTIONS",
+			group + "/namespaces/default/widgets/w", None, reason="MethodNotAllowed")
+		self.assertEqual(answer["details"], {"group": "example.com", "kind": "widgets"})
+		for method, path in (("POST", "/widgets"), ("PATCH", "/widgets/w"), ("DELETE", "/widgets"), ("OPTIONS", "/widgets")):
+			with self.subTest(method=method):
+				status, _, text = self.server.request(method, group + path, {}, b"{}")
+				self.assertEqual((status, text), (404, b"404 page not found\n"))
+		self.assertEqual(self.get(group + "/widgets")[0], 200)
 
 	def test_a_scale_is_of_its_own_kind(self):
 		self.start("--write", "overlay")

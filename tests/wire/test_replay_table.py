@@ -182,6 +182,11 @@ class TableTest(Case):
 		cells = self.cells(ROLES, obj(ROLES, "r", 5), "/apis/rbac.authorization.k8s.io/v1/roles")
 		self.assertEqual(cells, {"Name": "r", "Created At": "2027-01-15T07:00:00Z"})
 
+	def test_without_rows_kinds_with_columns_of_their_own_have_an_empty_list_and_others_null(self):
+		path = "/apis/rbac.authorization.k8s.io/v1/roles"
+		self.assertEqual([len(self.table(ROLES, [obj(ROLES, "r", 5)], path)["rows"]), self.table(ROLES, [], path)["rows"],
+			self.table(PODS, [], "/api/v1/pods")["rows"], self.table(WIDGETS, [], "/apis/example.com/v1/widgets")["rows"]], [1, None, [], []])
+
 	def test_custom_resource_has_the_columns_of_its_definition(self):
 		crd = obj(CRDS, "widgets.example.com", 3, spec={"versions": [{"name": "v0"}, {"name": "v1", "additionalPrinterColumns": [
 			{"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'},

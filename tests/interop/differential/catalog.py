@@ -353,6 +353,24 @@ def everything(rvs):
 		errors(rvs))
 
 
+def of_each_kind(resources):
+	"""What depends on the kind: its lists, tables, metadata and bookmarks, if it has objects or not. resources: [(path,
+	whether it can be watched)]."""
+	streaming = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
+	for path, watches_too in resources:
+		for accept in ("application/json", TABLE, PARTIAL_LIST, "application/yaml"):
+			yield Request("kind", path, {"Accept": accept})
+		yield Request("kind", url(path, labelSelector="nothing=x"), {"Accept": TABLE})
+		for query in ({"limit": "1", "resourceVersion": "0"}, {"fieldSelector": "metadata.name=x"}, {"fieldSelector": "spec.odd=x"}):
+			yield Request("kind", url(path, **query))
+		for method in ("HEAD", "OPTIONS"):
+			yield Request("kind", path, method=method)
+		for accept in ("application/json", TABLE):
+			yield Request("kind", f"{path}/missing", {"Accept": accept})
+		for accept in ("application/json", TABLE, PARTIAL) if watches_too else ():
+			yield Request("kind", watch(path, **streaming), {"Accept": accept})
+
+
 def once(requests):
 	"""Each of them once, in a stable order."""
 	found = {}

@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import json
 import threading
 import time
 from typing import NamedTuple
@@ -80,11 +81,22 @@ def _beyond(live, replayed, used):
 	return found
 
 
+def resources_of(server):
+	"""[(path, whether it can be watched)] of all that the server's discovery names and that can be listed."""
+	def ask(path):
+		return json.loads(server.ask(wire.Request("discovery", path)).body)
+	roots = ["/api/v1"] + [f"/apis/{v['groupVersion']}" for group in ask("/apis")["groups"] for v in group["versions"]]
+	return [(f"{root}/{r['name']}", "watch" in r["verbs"]) for root in roots for r in ask(root)["resources"]
+		if "list" in r["verbs"] and "/" not in r["name"]]
+
+
 def run(scene, say):
 	"""Returns the number of requests, the differences, and how often each accepted one was met."""
-	requests = catalog.once(itertools.chain(catalog.everything(scene.rvs), writes.everything()))
+	live = wire.Server(scene.cluster.server)
+	requests = catalog.once(itertools.chain(catalog.everything(scene.rvs), writes.everything(),
+		catalog.of_each_kind(resources_of(live))))
 	began = time.monotonic()
-	answers = ask_both(wire.Server(scene.cluster.server), wire.Server(scene.replay.url), requests)
+	answers = ask_both(live, wire.Server(scene.replay.url), requests)
 	used = collections.Counter()
 	found = [d for d in (difference(*each, used) for each in answers) if d]
 	say(f"differential: {len(requests)} requests to both servers in {time.monotonic() - began:.0f} s, "

@@ -173,6 +173,9 @@ def subresources():
 			f"{POD}/binding", f"{CORE}/bindings", f"{CORE}/componentstatuses/x", "/api/v1", "/apis", "/version", "/healthz", "/openapi/v2",
 			f"{CORE}/nothing", f"{CORE}/nothing/x", f"{TEST}/nothing", "/nothing", f"{CORE}/namespaces", f"{CORE}/nodes", MAPS, MAP)):
 		yield send("method", method, path, b'{"dryRun":["All"]}')
+	for method, path in itertools.product(("POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"), (f"{TEST}/widgets", f"{TEST}/widgets/w-1",
+			f"{TEST}/gadgets/g-2/status", f"{TEST}/gadgets/g-2/scale", f"{WIDGET}/status", f"{WIDGET}/scale", f"{WIDGET}/nothing")):
+		yield send("method", method, path, b'{"dryRun":["All"]}')
 
 
 def deletions():
