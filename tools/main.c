@@ -37,6 +37,7 @@ const struct command *const commands[] = {
 	&cmd_import,
 	&cmd_recover,
 	&cmd_repack,
+	&cmd_pin,
 	&cmd_cut,
 	&cmd_anonymize,
 	&cmd_help,

@@ -7,13 +7,12 @@
 #include "tools/sweep.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/own_program.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -37,27 +36,10 @@ void sweep_jobs_prepare(void)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
-#define BUNDLED "/lib/kubetape/bundle/kubetape" /* see tools/deploy/package/launcher.c */
-
-/* This program once more. What the tarball's launcher starts is the dynamic loader, which knows nothing of
- * our options: then it is the launcher that has to be started again. */
-static void execute_self(char *const *arguments)
-{
-	char path[PATH_MAX + sizeof(BUNDLED)];
-	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX);
-	size_t tail = strlen(BUNDLED);
-
-	if (len >= (ssize_t)tail && memcmp(path + len - tail, BUNDLED, tail) == 0) {
-		snprintf(path + len - tail, tail, "/bin/kubetape");
-		execv(path, arguments);
-	} else {
-		execv("/proc/self/exe", arguments);
-	}
-}
-
 /* In the child; does not return. */
 static void become(char *const *arguments, int output)
 {
+	char program[PATH_MAX];
 	sigset_t signals;
 	int input = open("/dev/null", O_RDONLY);
 
@@ -68,7 +50,7 @@ static void become(char *const *arguments, int output)
 	dup2(input, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
-	execute_self(arguments);
+	execv(own_program(program), arguments);
 	_exit(127);
 }
 

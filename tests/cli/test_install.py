@@ -156,7 +156,9 @@ class Install(TapeTest):
         with open(os.path.join(self.root, "lib/systemd/system/kubetape-record.service"), encoding="utf-8") as file:
             text = file.read().replace("\\\n", " ")
         words = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE).group(1).split()
-        default = re.search(r"^Environment=KUBETAPE_RECORD=(.*)$", text, re.MULTILINE).group(1)
+        default = " ".join(re.findall(r'^Environment="?KUBETAPE_\w+=(.*?)"?$', text, re.MULTILINE))
+        self.assertIn("--max-size=", default)  # nobody's disk is filled
+        self.assertIn("--keep-free=", default)
         known = re.findall(r"^(--[\w-]+)", run(self.program, "__complete", "record", "--").stdout, re.MULTILINE)
         used = [w.split("=")[0] for w in words[1:] + default.split() if w.startswith("--")]
         self.assertGreaterEqual(len(used), 4)

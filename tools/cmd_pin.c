@@ -1,0 +1,236 @@
+/*
+ * cmd_pin.c: `kubetape pin`. A pin is a tape in one file, cut out of the one that is recorded: retention
+ * removes whole segments, and what is kept of one has to be whole without its neighbours.
+ */
+#include "schema/base/clock.h"
+#include "schema/base/version.h"
+#include "schema/base/visible.h"
+#include "schema/tape/position.h"
+#include "schema/tape/remake.h"
+#include "tools/commands.h"
+#include "tools/position_help.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIN_ENDING    ".ktape"
+#define PINS_BYTES    (INT64_C(1) << 30)
+#define PINS_MAX      10000 /* in a folder */
+#define SAME_NAME_MAX 1000
+
+struct pin_values {
+	const char *from, *until, *name;
+	int64_t max_size;
+};
+
+#define AT(field) offsetof(struct pin_values, field)
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, 0, "from", AT(from), "POSITION", "begin there (-10m)"},
+	{OPTION_TEXT, 0, "until", AT(until), "POSITION", "end there (end)"},
+	{OPTION_TEXT, 0, "name", AT(name), "NAME", "what the pin is called (the time at which it begins)"},
+	{OPTION_BYTES, 0, "max-size", AT(max_size), "SIZE",
+		"remove the oldest pins while all take more than that (1G; 0: never)"},
+	{.kind = OPTION_END},
+};
+
+/* ---- the folder of the pins ---- */
+
+struct pin_file {
+	char *path;
+	struct timespec made;
+	uint64_t bytes;
+};
+
+struct pins {
+	struct pin_file items[PINS_MAX];
+	size_t count;
+	uint64_t bytes;
+};
+
+static char *pins_folder(const char *tape)
+{
+	size_t len = strlen(tape);
+
+	while (len > 1 && tape[len - 1] == '/')
+		len--;
+	return xasprintf("%.*s.pins", (int)len, tape);
+}
+
+static int pins_compare(const void *a, const void *b)
+{
+	const struct pin_file *x = a, *y = b;
+
+	if (x->made.tv_sec != y->made.tv_sec)
+		return x->made.tv_sec < y->made.tv_sec ? -1 : 1;
+	return (x->made.tv_nsec > y->made.tv_nsec) - (x->made.tv_nsec < y->made.tv_nsec);
+}
+
+static bool is_pin(const char *name)
+{
+	size_t len = strlen(name), ending = strlen(PIN_ENDING);
+
+	return *name != '.' && len > ending && strcmp(name + len - ending, PIN_ENDING) == 0;
+}
+
+static void pins_add(struct pins *p, const char *folder, const char *name)
+{
+	char *path = xasprintf("%s/%s", folder, name);
+	struct stat st;
+
+	if (lstat(path, &st) || !S_ISREG(st.st_mode)) {
+		free(path);
+		return;
+	}
+	p->items[p->count++] = (struct pin_file){path, st.st_mtim, (uint64_t)st.st_size};
+	p->bytes += (uint64_t)st.st_size;
+}
+
+/* Oldest first. */
+static int pins_list(const char *folder, struct pins *ret, struct err *err)
+{
+	DIR *dir = opendir(folder);
+
+	if (!dir)
+		return err_set_errno(err, errno, "cannot read '%s'", folder);
+	for (struct dirent *e; ret->count < PINS_MAX && (e = readdir(dir));) {
+		if (is_pin(e->d_name))
+			pins_add(ret, folder, e->d_name);
+	}
+	closedir(dir);
+	qsort(ret->items, ret->count, sizeof(ret->items[0]), pins_compare);
+	return 0;
+}
+
+/* The newest one stays, however large it is. */
+static int pins_remove_oldest(const char *folder, uint64_t max_bytes, struct err *err)
+{
+	struct pins *p = xcalloc(1, sizeof(*p));
+	int failed = pins_list(folder, p, err);
+
+	for (size_t i = 0; i + 1 < p->count && p->bytes > max_bytes && !failed; i++) {
+		if (unlink(p->items[i].path) && errno != ENOENT)
+			failed = err_set_errno(err, errno, "cannot remove '%s'", p->items[i].path);
+		p->bytes -= p->items[i].bytes;
+	}
+	for (size_t i = 0; i < p->count; i++)
+		free(p->items[i].path);
+	free(p);
+	return failed;
+}
+
+/* ---- one pin ---- */
+
+static int check_name(const char *name, struct err *err)
+{
+	if (*name && *name != '.' && !strchr(name, '/') && strlen(name) < 200)
+		return 0;
+	return err_set(err, ERR_USAGE,
+		"bad name of a pin '%s': expected one that could be a file's, without '/'", name);
+}
+
+/* "2026-11-22T20-05-00Z": as time_format has it, without a fraction and what some file systems refuse. */
+static void name_after_time(char to[TIME_TEXT_BYTES], int64_t time_ns)
+{
+	time_format(to, time_ns - time_ns % NS_PER_S);
+	for (char *p = to; *p; p++) {
+		if (*p == ':')
+			*p = '-';
+		if (*p == '.') {
+			memcpy(p, "Z", 2);
+			break;
+		}
+	}
+}
+
+/* A name that nothing has. The caller frees. */
+static char *free_path(const char *folder, const char *name)
+{
+	char *path = xasprintf("%s/%s" PIN_ENDING, folder, name);
+
+	for (int i = 2; i < SAME_NAME_MAX && access(path, F_OK) == 0; i++) {
+		free(path);
+		path = xasprintf("%s/%s-%d" PIN_ENDING, folder, name, i);
+	}
+	return path;
+}
+
+static int pin_stretch(struct tape *t, const struct pin_values *v, const char *folder, struct err *err)
+{
+	struct tape_position from, until;
+	struct remake_point from_point, until_point;
+	struct remake_options options = {.program = "kubetape " KUBETAPE_VERSION, .one_segment = true};
+	struct remake_result result;
+	char at[TIME_TEXT_BYTES], *path;
+	int failed = tape_position_find(t, v->from, &from, err);
+
+	if (!failed)
+		failed = tape_position_find(t, v->until, &until, err);
+	if (failed)
+		return failed;
+	from_point = (struct remake_point){from.seq, from.time_ns, from.by_time};
+	until_point = (struct remake_point){until.seq, until.time_ns, until.by_time};
+	options.from = from.seq ? &from_point : NULL;
+	options.until = until.is_end ? NULL : &until_point;
+	name_after_time(at, from.place == POSITION_BEFORE ? from.span.begin_ns : from.time_ns);
+	path = free_path(folder, v->name ? v->name : at);
+	failed = tape_remake(t, path, &options, &result, err);
+	if (!failed) {
+		fputs("pinned '", stdout);
+		visible_puts(stdout, path);
+		printf("', which begins with %ju objects and has %ju events after them\n",
+			(uintmax_t)result.state_objects, (uintmax_t)result.events);
+	}
+	free(path);
+	return failed;
+}
+
+static int pin(void *values, const struct operands *operands, struct err *err)
+{
+	const struct pin_values *v = values;
+	char *folder = pins_folder(operands->items[0]);
+	struct tape *t = NULL;
+	int failed = v->name ? check_name(v->name, err) : 0;
+
+	if (!failed)
+		failed = tape_open(operands->items[0], &t, err);
+	if (!failed && mkdir(folder, 0700) && errno != EEXIST)
+		failed = err_set_errno(err, errno, "cannot make '%s'", folder);
+	if (!failed)
+		failed = pin_stretch(t, v, folder, err);
+	if (!failed && v->max_size)
+		failed = pins_remove_oldest(folder, (uint64_t)v->max_size, err);
+	if (t)
+		tape_close(t);
+	free(folder);
+	return failed;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct pin_values v = {.from = "-10m", .until = "end", .max_size = PINS_BYTES};
+
+	return command_run(self, argc, argv, &v, pin);
+}
+
+const struct command cmd_pin = {
+	.name = "pin",
+	.operands = "TAPE",
+	.expects = {"a tape", 1, 1},
+	.summary = "keep a stretch of a tape that retention would remove",
+	.description =
+		"Copies a stretch of a tape, which may be one that is being recorded, to a tape in one file in the\n"
+		"folder TAPE.pins beside it. A pin is whole: it begins with the objects that were live, and every\n"
+		"command reads it. The recorder's --max-size, --max-age and --keep-free leave it alone; the oldest\n"
+		"pins go when all together take more than --max-size of this command. 'record --pin-when' pins by\n"
+		"itself.\n\n" POSITION_HELP "\n"
+		"  kubetape pin /var/lib/kubetape/cluster.tape --from -10m\n"
+		"  kubetape replay /var/lib/kubetape/cluster.tape.pins/2026-11-22T20-05-00Z.ktape",
+	.options = rows,
+	.run = run,
+};
