@@ -88,6 +88,8 @@ static int query(void *values, const struct operands *operands, struct err *err)
 		code = set_parameters(s, &o->parameters, err);
 	if (!code)
 		code = run_sql(s, o, operands, err);
+	if (!code && sql_session_has_guessed(s))
+		code = EXIT_LOSS;
 	sql_session_close(s);
 	return code;
 }
@@ -121,5 +123,9 @@ const struct command cmd_query = {
 		"  kubetape query X.tape --run X.run \"SELECT e.type, e.name, w.verb, w.resource FROM writes w\n"
 		"      JOIN requests r USING (request) JOIN events e ON e.seq = r.seen_seq\"",
 	.options = rows,
+	.exits =
+		{
+			[EXIT_LOSS] = "done, but a statement named a position beside the tape",
+		},
 	.run = run,
 };

@@ -1,7 +1,20 @@
 /* query_run.c: see query_run.h. */
 #include "tools/query_run.h"
 
+#include "schema/base/visible.h"
 #include "tools/sql_progress.h"
+
+static void tell_remark(struct sql_session *s)
+{
+	char remark[POSITION_REMARK_BYTES];
+
+	if (!sql_session_remark(s, remark))
+		return;
+	fflush(stdout);
+	fputs("kubetape query: ", stderr);
+	visible_puts(stderr, remark);
+	fputc('\n', stderr);
+}
 
 int query_run(struct sql_session *s, const struct query_run_options *o, struct slice sql, struct err *err)
 {
@@ -12,5 +25,7 @@ int query_run(struct sql_session *s, const struct query_run_options *o, struct s
 	sql_session_limit(s, o->time_limit_ns);
 	code = sql_progress_run(s, sql, &rows, err);
 	table_out_free(out);
+	if (!code)
+		tell_remark(s);
 	return code;
 }

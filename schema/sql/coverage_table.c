@@ -5,25 +5,37 @@
  */
 #include "schema/sql/coverage_table.h"
 
+#include "schema/sql/event_plan.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #define SEQ_MAX INT64_C(999999999999999999) /* 18 digits: what a position takes */
 
-int position_of_value(struct tape *t, sqlite3_value *value, struct tape_position *ret, struct err *err)
+static int find_position(const struct scan *s, const char *text, struct tape_position *ret, struct err *err)
+{
+	struct tape_handle *h = scan_table(s)->handle;
+	int rc = tape_position_find(h->tape, text, ret, err);
+
+	if (rc == 0 && !h->remark[0])
+		(void)tape_position_remark(ret, text, h->remark);
+	return rc;
+}
+
+int position_of_value(const struct scan *s, sqlite3_value *value, struct tape_position *ret, struct err *err)
 {
 	int64_t seq;
 	char text[32];
 
 	if (!value)
-		return tape_position_find(t, "end", ret, err);
+		return find_position(s, "end", ret, err);
 	if (sqlite3_value_type(value) == SQLITE_TEXT)
-		return tape_position_find(t, (const char *)sqlite3_value_text(value), ret, err);
+		return find_position(s, (const char *)sqlite3_value_text(value), ret, err);
 	if (sqlite3_value_type(value) != SQLITE_INTEGER)
 		return err_set(err, ERR_USAGE, "bad position: expected a seq or a time");
 	seq = sqlite3_value_int64(value);
 	snprintf(text, sizeof(text), "seq:%lld", (long long)(seq < 0 ? 0 : seq < SEQ_MAX ? seq : SEQ_MAX));
-	return tape_position_find(t, text, ret, err);
+	return find_position(s, text, ret, err);
 }
 
 void coverage_drop_cache(struct table *t)
@@ -55,19 +67,19 @@ const char *certainty_word(const struct tape_position *p, const struct coverage_
 /* ---- the table ---- */
 
 enum {
-	COLUMN_STREAM,
-	COLUMN_APIGROUP,
-	COLUMN_VERSION,
-	COLUMN_RESOURCE,
-	COLUMN_NAMESPACE,
-	COLUMN_LABEL_SELECTOR,
-	COLUMN_FIELD_SELECTOR,
-	COLUMN_CERTAINTY,
-	COLUMN_SINCE,
-	COLUMN_UNTIL,
-	COLUMN_GAP,
-	COLUMN_REASON,
-	COLUMN_AT,
+	COVERAGE_COLUMN_STREAM,
+	COVERAGE_COLUMN_APIGROUP,
+	COVERAGE_COLUMN_VERSION,
+	COVERAGE_COLUMN_RESOURCE,
+	COVERAGE_COLUMN_NAMESPACE,
+	COVERAGE_COLUMN_LABEL_SELECTOR,
+	COVERAGE_COLUMN_FIELD_SELECTOR,
+	COVERAGE_COLUMN_CERTAINTY,
+	COVERAGE_COLUMN_SINCE,
+	COVERAGE_COLUMN_UNTIL,
+	COVERAGE_COLUMN_GAP,
+	COVERAGE_COLUMN_REASON,
+	COVERAGE_COLUMN_AT,
 };
 
 struct coverage_scan {
@@ -79,21 +91,35 @@ struct coverage_scan {
 	struct coverage_answer answer;
 };
 
+/* What times are compared with comes after the position: it is looked at whether it is a time. */
+static void take_times(sqlite3_index_info *info)
+{
+	int used = info->idxNum;
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		if (event_plan_usable_time(info, i))
+			info->aConstraintUsage[i].argvIndex = ++used;
+	}
+}
+
 static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
 	(void)t, (void)err;
 	info->estimatedCost = 100;
+	info->idxNum = 0;
 	for (int i = 0; i < info->nConstraint; i++) {
 		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
 
-		if (c->iColumn != COLUMN_AT || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+		if (c->iColumn != COVERAGE_COLUMN_AT || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
 			continue;
 		if (!c->usable)
 			return SQLITE_CONSTRAINT;
 		info->aConstraintUsage[i].argvIndex = 1;
 		info->aConstraintUsage[i].omit = 1;
+		info->idxNum = 1;
 		break;
 	}
+	take_times(info);
 	return SQLITE_OK;
 }
 
@@ -119,16 +145,21 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	struct err *err)
 {
 	struct coverage_scan *c = (struct coverage_scan *)s;
-	int rc;
+	int64_t ns;
+	int rc = 0;
 
-	(void)plan_text, (void)plan_flags;
-	c->at = arg_count ? sqlite3_value_dup(args[0]) : NULL;
+	(void)plan_text;
+	for (int i = plan_flags; i < arg_count && rc >= 0; i++)
+		rc = event_plan_read_time(scan_table(s)->handle->times, args[i], &ns, err);
+	if (rc < 0)
+		return rc;
+	c->at = plan_flags ? sqlite3_value_dup(args[0]) : NULL;
 	c->row = 0;
 	if (c->at && sqlite3_value_type(c->at) == SQLITE_NULL) {
 		s->at_end = true;
 		return 0;
 	}
-	rc = position_of_value(scan_tape(s), c->at, &c->position, err);
+	rc = position_of_value(s, c->at, &c->position, err);
 	if (rc == 0)
 		rc = coverage_of_table(scan_table(s), &c->coverage, err);
 	if (rc == 0)
@@ -158,14 +189,14 @@ static void result_of_answer(const struct coverage_scan *c, sqlite3_context *con
 	const struct coverage_answer *a = &c->answer;
 
 	switch (column) {
-	case COLUMN_CERTAINTY: result_string(context, certainty_word(&c->position, a)); break;
-	case COLUMN_SINCE: result_bound(context, a->since_ns); break;
-	case COLUMN_UNTIL: result_bound(context, a->until_ns); break;
-	case COLUMN_GAP:
+	case COVERAGE_COLUMN_CERTAINTY: result_string(context, certainty_word(&c->position, a)); break;
+	case COVERAGE_COLUMN_SINCE: result_bound(context, a->since_ns); break;
+	case COVERAGE_COLUMN_UNTIL: result_bound(context, a->until_ns); break;
+	case COVERAGE_COLUMN_GAP:
 		if (a->gap)
 			sqlite3_result_int64(context, (sqlite3_int64)a->gap);
 		break;
-	case COLUMN_REASON:
+	case COVERAGE_COLUMN_REASON:
 		if (*a->reason)
 			result_string(context, a->reason);
 		break;
@@ -183,13 +214,13 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 
 	(void)err;
 	switch (i) {
-	case COLUMN_STREAM: sqlite3_result_int64(context, stream->id); break;
-	case COLUMN_APIGROUP: result_string(context, r ? r->apigroup : NULL); break;
-	case COLUMN_VERSION: result_string(context, r ? r->version : NULL); break;
-	case COLUMN_RESOURCE: result_string(context, r ? r->resource : NULL); break;
-	case COLUMN_NAMESPACE: result_string(context, stream->namespace); break;
-	case COLUMN_LABEL_SELECTOR: result_string(context, stream->label_selector); break;
-	case COLUMN_FIELD_SELECTOR: result_string(context, stream->field_selector); break;
+	case COVERAGE_COLUMN_STREAM: sqlite3_result_int64(context, stream->id); break;
+	case COVERAGE_COLUMN_APIGROUP: result_string(context, r ? r->apigroup : NULL); break;
+	case COVERAGE_COLUMN_VERSION: result_string(context, r ? r->version : NULL); break;
+	case COVERAGE_COLUMN_RESOURCE: result_string(context, r ? r->resource : NULL); break;
+	case COVERAGE_COLUMN_NAMESPACE: result_string(context, stream->namespace); break;
+	case COVERAGE_COLUMN_LABEL_SELECTOR: result_string(context, stream->label_selector); break;
+	case COVERAGE_COLUMN_FIELD_SELECTOR: result_string(context, stream->field_selector); break;
 	default: result_of_answer(c, context, i);
 	}
 	return 0;

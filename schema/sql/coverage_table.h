@@ -6,9 +6,9 @@
 #include "schema/tape/position.h"
 
 /* A text is read as a position, a number is a seq, NULL (the pointer) the end. ERR_USAGE for anything else.
- */
+ * What there is to be said of it is noted for whoever runs the statement. */
 int position_of_value(
-	struct tape *t, sqlite3_value *value, struct tape_position *ret, struct err *err) MUST_CHECK;
+	const struct scan *s, sqlite3_value *value, struct tape_position *ret, struct err *err) MUST_CHECK;
 
 /* Kept with the table until the tape has grown; coverage_drop_cache is then the kind's drop_cache. */
 int coverage_of_table(struct table *t, const struct coverage **ret, struct err *err) MUST_CHECK;

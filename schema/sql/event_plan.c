@@ -82,9 +82,14 @@ bool event_plan_usable_text(sqlite3_index_info *info, int i)
 	       strcmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
 
+bool event_plan_usable_number(sqlite3_index_info *info, int i)
+{
+	return info->aConstraint[i].usable && operator_text(info->aConstraint[i].op);
+}
+
 bool event_plan_usable_time(sqlite3_index_info *info, int i)
 {
-	return info->aConstraint[i].usable && operator_text(info->aConstraint[i].op) &&
+	return event_plan_usable_number(info, i) &&
 	       strcmp(sqlite3_vtab_collation(info, i), TIME_COLLATION) == 0;
 }
 
@@ -297,15 +302,29 @@ static int narrow_by_time(
 	return rc < 0 ? rc : 0;
 }
 
-/* A text would be after every number. */
+bool event_plan_is_ns(struct slice column)
+{
+	return slice_is(column, "time_ns") || slice_is(column, "begin_ns") || slice_is(column, "end_ns");
+}
+
+int event_plan_check_ns(struct slice column, sqlite3_value *value, struct err *err)
+{
+	int name = (int)column.len - 3; /* without _ns */
+
+	if (sqlite3_value_numeric_type(value) != SQLITE_TEXT)
+		return 0;
+	return err_set(err, ERR_USAGE,
+		"'%.80s' is compared with '%.*s_ns', nanoseconds since 1970: compare it with '%.*s'",
+		(const char *)sqlite3_value_text(value), name, column.ptr, name, column.ptr);
+}
+
 static int narrow_by_time_ns(struct range *r, char op, sqlite3_value *value, struct err *err)
 {
-	if (sqlite3_value_numeric_type(value) == SQLITE_TEXT)
-		return err_set(err, ERR_USAGE,
-			"'%.80s' is compared with 'time_ns', nanoseconds since 1970: compare it with 'time'",
-			(const char *)sqlite3_value_text(value));
-	narrow_by_number(r, op, value);
-	return 0;
+	int rc = event_plan_check_ns(slice_of("time_ns"), value, err);
+
+	if (rc == 0)
+		narrow_by_number(r, op, value);
+	return rc;
 }
 
 /* The three names that make a resource, as far as they were asked for. */

@@ -79,6 +79,15 @@ bool event_plan_usable_text(sqlite3_index_info *info, int i);
 /* True when condition i may be used and compares times, in a way that a plan has a word for. */
 bool event_plan_usable_time(sqlite3_index_info *info, int i);
 
+/* True when condition i may be used in a way that a plan has a word for. */
+bool event_plan_usable_number(sqlite3_index_info *info, int i);
+
+/* Whether a column with this name holds nanoseconds since 1970. */
+bool event_plan_is_ns(struct slice column);
+
+/* ERR_USAGE for a text that is compared with nanoseconds: it would be after every number. */
+int event_plan_check_ns(struct slice column, sqlite3_value *value, struct err *err) MUST_CHECK;
+
 /* Reads what a time is compared with: 1, 0 for what is never equal, less or more (NULL), or ERR_USAGE. */
 int event_plan_read_time(
 	const struct time_reader *times, sqlite3_value *value, int64_t *ret_ns, struct err *err) MUST_CHECK;

@@ -100,7 +100,7 @@ static int find_position(struct objects_scan *o, struct err *err)
 
 	if (at_seq && sqlite3_value_numeric_type(at_seq) != SQLITE_INTEGER)
 		return err_set(err, ERR_USAGE, "bad position: expected a seq");
-	return position_of_value(scan_tape(&o->scan), at_seq ? at_seq : at, &o->position, err);
+	return position_of_value(&o->scan, at_seq ? at_seq : at, &o->position, err);
 }
 
 static int add_state(struct objects_scan *o, uint64_t seq, uint32_t resource, struct err *err)

@@ -133,7 +133,8 @@ static int load(struct table *t, struct err *err)
 		return 0;
 	row_table_drop_cache(t);
 	store = row_store_new(detail_of(t)->column_count);
-	code = detail_of(t)->fill(t->handle->tape, &(struct row_sink){t->handle->tape, store, detail_of(t)}, err);
+	code = detail_of(t)->fill(
+		t->handle->tape, &(struct row_sink){t->handle->tape, store, detail_of(t)}, err);
 	if (code >= 0) {
 		code = row_store_finish(store, err);
 		if (code)
@@ -150,30 +151,45 @@ static int load(struct table *t, struct err *err)
 
 /* ---- walking ---- */
 
-static bool is_equality(const struct sqlite3_index_constraint *c)
+static bool is_ns(const struct table *t, int column)
 {
-	return c->usable && c->op == SQLITE_INDEX_CONSTRAINT_EQ && c->iColumn >= 0;
+	return column >= 0 && event_plan_is_ns(slice_of(detail_of(t)->columns[column].name));
 }
 
-/* What times are compared with comes after the value of the equality: it is looked at whether it is a time.
- */
-static void take_times(sqlite3_index_info *info, int used)
+static bool is_equality(const struct table *t, const struct sqlite3_index_constraint *c)
 {
+	return c->usable && c->op == SQLITE_INDEX_CONSTRAINT_EQ && c->iColumn >= 0 && !is_ns(t, c->iColumn);
+}
+
+/* What times and nanoseconds are compared with comes after the value of the equality, in the order of the
+ * plan's words: it is looked at whether it can be compared with them. */
+static void take_times(const struct table *t, sqlite3_index_info *info, int used)
+{
+	char *plan = sqlite3_mprintf("");
+
 	for (int i = 0; i < info->nConstraint; i++) {
-		if (event_plan_usable_time(info, i))
-			info->aConstraintUsage[i].argvIndex = ++used;
+		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+
+		if (!event_plan_usable_time(info, i) &&
+			!(is_ns(t, c->iColumn) && event_plan_usable_number(info, i)))
+			continue;
+		info->aConstraintUsage[i].argvIndex = ++used;
+		plan = plan_word_add(plan, detail_of(t)->columns[c->iColumn].name, c->op);
 	}
+	info->idxStr = plan;
+	info->needToFreeIdxStr = 1;
 }
 
 /* Takes the first equality there is; without one it is a walk over everything. */
 int row_table_plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
-	(void)t, (void)err;
+	(void)err;
 	info->idxNum = -1;
 	info->estimatedRows = 1000;
 	info->estimatedCost = 1000;
 	for (int i = 0; i < info->nConstraint; i++) {
-		if (!is_equality(&info->aConstraint[i]) || strcmp(sqlite3_vtab_collation(info, i), "BINARY"))
+		if (!is_equality(t, &info->aConstraint[i]) ||
+			strcmp(sqlite3_vtab_collation(info, i), "BINARY"))
 			continue;
 		info->idxNum = info->aConstraint[i].iColumn;
 		info->aConstraintUsage[i].argvIndex = 1;
@@ -181,17 +197,20 @@ int row_table_plan(struct table *t, sqlite3_index_info *info, struct err *err)
 		info->estimatedCost = 100;
 		break;
 	}
-	take_times(info, info->idxNum >= 0);
+	take_times(t, info, info->idxNum >= 0);
 	return SQLITE_OK;
 }
 
-static int check_times(const struct scan *s, sqlite3_value **values, int count, struct err *err)
+static int check_times(const struct scan *s, const char *plan, sqlite3_value **values, struct err *err)
 {
+	struct plan_word word;
 	int64_t ns;
 	int rc = 0;
 
-	for (int i = 0; i < count && rc >= 0; i++)
-		rc = event_plan_read_time(scan_table(s)->handle->times, values[i], &ns, err);
+	for (int i = 0; rc >= 0 && plan_word_next(&plan, &word); i++)
+		rc = event_plan_is_ns(word.column)
+			     ? event_plan_check_ns(word.column, values[i], err)
+			     : event_plan_read_time(scan_table(s)->handle->times, values[i], &ns, err);
 	return rc < 0 ? rc : 0;
 }
 
@@ -245,9 +264,9 @@ int row_table_filter(struct scan *s, const char *plan, int plan_flags, sqlite3_v
 {
 	struct row_scan *r = (struct row_scan *)s;
 	int equalities = plan_flags >= 0;
-	int failed = check_times(s, args + equalities, arg_count - equalities, err);
+	int failed = check_times(s, plan, args + equalities, err);
 
-	(void)plan;
+	(void)arg_count;
 	if (!failed)
 		failed = load(scan_table(s), err);
 	if (failed)

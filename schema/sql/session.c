@@ -31,6 +31,7 @@ struct sql_session {
 	void (*on_progress)(void *context);
 	void *progress_context;
 	struct walk_watch watch;
+	bool has_guessed;
 	struct time_reader run_times; /* of the wall clock's times in a run */
 };
 
@@ -144,6 +145,19 @@ void sql_session_progress(const struct sql_session *s, const char **ret_table, d
 
 	*ret_table = p.table;
 	*ret_share = p.share;
+}
+
+bool sql_session_remark(struct sql_session *s, char to[POSITION_REMARK_BYTES])
+{
+	bool found = s->watch.remark(s->watch.registry, to);
+
+	s->has_guessed = s->has_guessed || found;
+	return found;
+}
+
+bool sql_session_has_guessed(const struct sql_session *s)
+{
+	return s->has_guessed;
 }
 
 bool sql_text_is_complete(const char *sql)

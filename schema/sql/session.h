@@ -8,7 +8,7 @@
 #ifndef SCHEMA_SQL_SESSION_H
 #define SCHEMA_SQL_SESSION_H
 
-#include "schema/base/buf.h"
+#include "schema/tape/position.h"
 
 struct sql_session;
 
@@ -51,6 +51,13 @@ void sql_session_on_progress(struct sql_session *s, void (*call)(void *context),
  * tell, and *ret_share goes from 0 to 1. A statement of several walks begins again with each. For use in that
  * call. */
 void sql_session_progress(const struct sql_session *s, const char **ret_table, double *ret_share);
+
+/* What is to be said of a position that a statement named since the last call, as objects('12:03') does: one
+ * that lies beside the tape, so that the answer is a guess, or a time of day on several days. False: nothing.
+ */
+bool sql_session_remark(struct sql_session *s, char to[POSITION_REMARK_BYTES]);
+/* Whether that has ever said something. */
+bool sql_session_has_guessed(const struct sql_session *s);
 
 void sql_session_interrupt(struct sql_session *s);
 

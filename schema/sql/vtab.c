@@ -321,6 +321,19 @@ static int failure(void *registry, struct err *err)
 	return time_reader_failure(&((struct registry *)registry)->times, err);
 }
 
+static bool remark(void *registry, char to[POSITION_REMARK_BYTES])
+{
+	bool found = false;
+
+	for (struct tape_handle *h = ((struct registry *)registry)->first; h; h = h->next) {
+		if (h->remark[0] && !found)
+			memcpy(to, h->remark, POSITION_REMARK_BYTES);
+		found = found || h->remark[0];
+		h->remark[0] = 0;
+	}
+	return found;
+}
+
 static struct walk_progress look(void *registry)
 {
 	const struct scan *s = ((struct registry *)registry)->outermost;
@@ -336,7 +349,7 @@ static void watch(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 	(void)argc;
 	if (w)
-		*w = (struct walk_watch){sqlite3_user_data(context), look, failure};
+		*w = (struct walk_watch){sqlite3_user_data(context), look, failure, remark};
 }
 
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)

@@ -31,6 +31,7 @@ struct tape_handle {
 	uint64_t time_checked_seq;
 	int64_t time_checked_ns;
 	bool time_steps_back;
+	char remark[POSITION_REMARK_BYTES]; /* of a position that a statement named; "" none */
 };
 
 /* One virtual table of a connection. */

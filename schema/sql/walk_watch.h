@@ -5,7 +5,7 @@
 #ifndef SCHEMA_SQL_WALK_WATCH_H
 #define SCHEMA_SQL_WALK_WATCH_H
 
-#include "schema/base/err.h"
+#include "schema/tape/position.h"
 
 /* How far the outermost walk of the statement that runs is. */
 struct walk_progress {
@@ -20,6 +20,9 @@ struct walk_watch {
 	struct walk_progress (*look)(void *registry);
 	/* A text that was no time: as time_reader_failure. */
 	int (*failure)(void *registry, struct err *err);
+	/* What tape_position_remark says of the first position named since the last call, of those of which it
+	 * says something. */
+	bool (*remark)(void *registry, char to[POSITION_REMARK_BYTES]);
 };
 
 #define WALK_WATCH_TYPE "kubetape walk watch"

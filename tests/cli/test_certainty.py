@@ -157,7 +157,7 @@ class InSql(CertaintyTest):
         for at, want in (("+12s", {"web-0": "gap", "d": "left", "n1": "unlisted"}), ("+1s", {"web-0": "unlisted", "d": "watched"}),
                          ("end", {"web-0": "watched", "web-1": "watched", "d": "left", "n1": "unlisted"}),
                          ("now", {"web-0": "outside", "web-1": "outside", "d": "outside", "n1": "outside"})):
-            got = self.query(f"SELECT name, certainty FROM objects('{at}')")
+            got = json.loads(self.run_tape("query", self.tape, f"SELECT name, certainty FROM objects('{at}')", "--format", "json").stdout)
             self.assertEqual({r["name"]: r["certainty"] for r in got}, want, at)
     def test_coverage_says_it_of_each_stream(self):
         got = self.query("SELECT resource, certainty, since, until, gap, reason FROM coverage('+12s') ORDER BY resource")
@@ -166,12 +166,21 @@ class InSql(CertaintyTest):
             ("pods", "gap", "2023-11-14T22:13:30.000000000Z", "2023-11-14T22:13:40.500000000Z", 1, "reset")])
         self.assertEqual(self.query("SELECT resource, until FROM coverage('+1s') WHERE resource = 'pods'"),
                          [{"resource": "pods", "until": "2023-11-14T22:13:22.000000000Z"}])
-        self.assertEqual(self.query("SELECT DISTINCT certainty FROM coverage('now')"), [{"certainty": "outside"}])
         self.assertEqual(self.query("SELECT DISTINCT certainty FROM coverage WHERE resource = 'pods'"), [{"certainty": "watched"}])
         # Once for each moment.
         got = self.query("WITH t(at) AS (VALUES ('+1s'), ('+12s'), ('end')) SELECT certainty FROM t JOIN coverage USING (at) WHERE resource = 'pods'")
         self.assertEqual([r["certainty"] for r in got], ["unlisted", "gap", "watched"])
         self.assert_fails(self.run_tape("query", self.tape, "SELECT * FROM coverage('noon')"), 1, "bad position 'noon'")
+
+    def test_a_position_beside_the_tape_is_told(self):
+        for at, place in (("now", "after the end"), ("-1h", "before the beginning"), ("2023-11-13", "before the beginning")):
+            for table in "objects", "coverage":
+                done = self.run_tape("query", self.tape, f"SELECT DISTINCT certainty FROM {table}('{at}')")
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertRegex(done.stderr, f"^kubetape query: '{at}' is .* {place} of the tape, which goes from .* to .*\n$")
+                self.assertNotIn("watched", done.stdout)
+        done = self.run_tape("query", self.tape, "SELECT count(*) FROM events AS e JOIN objects AS o ON o.at = e.seq; SELECT 1 FROM objects('end')")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_objects_at_a_resource_version_do_not_say(self):
         self.assertEqual(self.query("SELECT DISTINCT certainty FROM objects WHERE at_rv = '10'"), [{"certainty": None}])

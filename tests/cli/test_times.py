@@ -49,7 +49,8 @@ class OneDay(TapeTest):
                   "SELECT sum(time > '{}') FROM events", "SELECT * FROM gaps WHERE end < '{}'",
                   "SELECT * FROM connections WHERE begin < '{}'", "SELECT * FROM objects WHERE time < '{}'",
                   "SELECT * FROM changes WHERE time < '{}'", "SELECT * FROM marks WHERE time < '{}'",
-                  "SELECT * FROM segments WHERE first_time < '{}'",
+                  "SELECT * FROM segments WHERE first_time < '{}'", "SELECT * FROM coverage WHERE since < '{}'",
+                  "SELECT * FROM coverage('end') WHERE until BETWEEN '22:13' AND '{}'",
                   "WITH x AS MATERIALIZED (SELECT time FROM events) SELECT * FROM x WHERE time > '{}'",
                   "SELECT * FROM events AS a JOIN events AS b ON b.time > a.time AND b.time < '{}'"]
         for shape in shapes:
@@ -58,8 +59,14 @@ class OneDay(TapeTest):
                     continue
                 done = self.run_tape("query", self.tape, shape.format(text))
                 self.assert_fails(done, 1, f"bad time '{text}': expected {FORMS}")
-        self.assert_fails(self.run_tape("query", self.tape, "SELECT * FROM events WHERE time_ns > '2023-11-14'"), 1,
-                          "compare it with 'time'")
+        for table, column in (("events", "time"), ("changes", "time"), ("gaps", "begin"), ("gaps", "end"), ("connections", "begin"),
+                              ("marks", "time"), ("documents", "time")):
+            for condition in f"{column}_ns > '2023-11-14'", f"{column}_ns = '22:13' AND stream = 1", f"'end' >= {column}_ns":
+                if column == "time" and "stream" in condition:
+                    condition = condition.split(" AND")[0]
+                done = self.run_tape("query", self.tape, f"SELECT count(*) FROM {table} WHERE {condition}")
+                self.assert_fails(done, 1, f"is compared with '{column}_ns', nanoseconds since 1970: compare it with '{column}'")
+        self.assertEqual(self.count(f"begin_ns = '{START + 5 * SECOND}' AND begin = '+5s'", "gaps"), 1)
 
     def test_a_statement_after_one_that_failed_is_none_the_worse(self):
         done = self.run_tape("query", self.tape, stdin="SELECT sum(time > 'x') FROM events;\n")
