@@ -23,6 +23,7 @@ extern const struct command cmd_recover;
 extern const struct command cmd_repack;
 extern const struct command cmd_replay;
 extern const struct command cmd_staleness;
+extern const struct command cmd_shrink;
 extern const struct command cmd_sweep;
 extern const struct command cmd_tee;
 extern const struct command cmd_verify;

@@ -27,6 +27,7 @@ const struct command *const commands[] = {
 	&cmd_info,
 	&cmd_gaps,
 	&cmd_sweep,
+	&cmd_shrink,
 	&cmd_staleness,
 	&cmd_verify,
 	&cmd_get,

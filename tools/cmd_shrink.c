@@ -1,0 +1,311 @@
+/* cmd_shrink.c: `kubetape shrink`. See shrink.h for its parts. */
+#include "schema/base/bytes_format.h"
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+#include "schema/base/out_file.h"
+#include "schema/base/visible.h"
+#include "tools/commands.h"
+#include "tools/shrink.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRIES_MAX    1000
+#define SETTLE_NS    (2 * NS_PER_S)
+#define TIMEOUT_NS   (120 * NS_PER_S)
+#define ALL_WATCHES  "1000000" /* more than anybody opens: the clock starts when all have been quiet */
+#define FIELDS_DEPTH 4
+
+struct shrink_values {
+	const char *output, *gaps, *match, *speed;
+	struct text_list writes;
+	int64_t tries, settle_ns, timeout_ns;
+	bool plain, json;
+};
+
+#define AT(field) offsetof(struct shrink_values, field)
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, 'o', "output", AT(output), "TAPE",
+		"the tape to make, NAME.tape, or NAME.ktape for one file; it must not exist"},
+	{OPTION_TEXT, 0, "gaps", AT(gaps), "recorded|none|FILE",
+		"as of 'replay'; what is left of a FILE becomes TAPE.faults.json"},
+	{OPTION_TEXT, 0, "match", AT(match), "TEXT", "it goes wrong only if its output has TEXT"},
+	{OPTION_NUMBER, 0, "tries", AT(tries), "N", "run the command at most N times; 1000 unless given"},
+	{OPTION_DURATION, 0, "settle", AT(settle_ns), "DURATION",
+		"a command that goes on for ever is ended when it was quiet for so long at the tape's end; 2s"},
+	{OPTION_DURATION, 0, "timeout", AT(timeout_ns), "DURATION", "of one run, 2m unless given"},
+	{OPTION_TEXT, 0, "speed", AT(speed), "N|max", "as of 'replay'; max unless given"},
+	{OPTION_FLAG, 0, "plain", AT(plain), "", "serve HTTP/1.1 without TLS, not HTTPS with HTTP/2"},
+	{OPTION_LIST, 0, "write", AT(writes), "RULE", "as of 'replay'"},
+	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
+	{.kind = OPTION_END},
+};
+
+/* ---- delta debugging ---- */
+
+static void show(const struct shrink *s, const struct shrink_set *set)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r%zu runs: %zu of %zu %s are left (Ctrl-C stops)\033[K", s->tries, shrink_set_left(set),
+			set->count, set->what);
+}
+
+/* Takes up to `size` of the kept ones away, from *at on. Returns how many; their indices are in `taken`. */
+static size_t take_away(struct shrink_set *set, size_t *at, size_t size, size_t *taken)
+{
+	size_t count = 0;
+
+	for (; *at < set->count && count < size; (*at)++) {
+		if (!set->kept[*at])
+			continue;
+		set->kept[*at] = false;
+		taken[count++] = *at;
+	}
+	return count;
+}
+
+static bool goes_on(struct shrink *s)
+{
+	s->stopped = s->stopped || (int64_t)s->tries >= s->o.tries_max;
+	return !s->stopped;
+}
+
+/* One pass over what is kept, `size` of them at a time. Returns how many times they were not needed. */
+static int pass(struct shrink *s, struct shrink_set *set, size_t size, size_t *taken, struct err *err)
+{
+	size_t at = 0;
+	int gone = 0;
+
+	while (goes_on(s)) {
+		size_t count = take_away(set, &at, size, taken);
+		int rc = count ? shrink_try(s, err) : 0;
+
+		for (size_t i = 0; i < count && rc <= 0; i++)
+			set->kept[taken[i]] = true;
+		if (rc < 0)
+			return rc;
+		gone += rc;
+		show(s, set);
+		if (!count)
+			break;
+	}
+	return gone;
+}
+
+static int reduce(struct shrink *s, struct shrink_set *set, struct err *err)
+{
+	size_t *taken = xcalloc(set->count + 1, sizeof(*taken)), size = shrink_set_left(set);
+	int rc = 0;
+
+	while (rc >= 0 && size && goes_on(s)) {
+		rc = pass(s, set, size, taken, err);
+		if (size == 1 && rc <= 0)
+			break;
+		size = size > 1 ? size / 2 : 1;
+	}
+	free(taken);
+	return rc < 0 ? rc : 0;
+}
+
+/* What takes most away comes first: then each run is a short one. */
+static int reduce_all(struct shrink *s, struct err *err)
+{
+	int rc;
+
+	if ((rc = reduce(s, &s->documents, err)) || (rc = reduce(s, &s->resources, err)) ||
+		(rc = reduce(s, &s->rules, err)) || (rc = shrink_find_objects(s, err)) ||
+		(rc = reduce(s, &s->objects, err)) || (rc = shrink_find_events(s, err)) ||
+		(rc = reduce(s, &s->events, err)))
+		return rc;
+	for (size_t depth = 1; depth <= FIELDS_DEPTH && !rc; depth++) {
+		rc = shrink_find_fields(s, depth, err);
+		if (!rc)
+			rc = reduce(s, &s->fields, err);
+	}
+	return rc;
+}
+
+/* ---- the result ---- */
+
+static uint64_t bytes_of(const char *path)
+{
+	struct tape_info info = {0};
+	struct tape *t;
+
+	if (tape_open(path, &t, NULL))
+		return 0;
+	if (tape_info(t, &info, NULL))
+		info.disk_bytes = 0;
+	tape_close(t);
+	return info.disk_bytes;
+}
+
+static void print_json(const struct shrink *s, const char *output, const struct remake_result *made)
+{
+	printf("{\"runs\": %zu, \"events\": %llu, \"state_objects\": %llu, \"rules\": %zu, \"bytes\": %llu, "
+	       "\"smallest\": %s}\n",
+		s->tries + 1, (unsigned long long)made->events, (unsigned long long)made->state_objects,
+		shrink_set_left(&s->rules), (unsigned long long)bytes_of(output), s->stopped ? "false" : "true");
+}
+
+static void print_text(const struct shrink *s, const struct shrink_values *v, const char *faults,
+	const struct remake_result *made)
+{
+	char size[BYTES_TEXT_BYTES], *tape = sweep_word(v->output), *gaps = sweep_word(faults);
+
+	printf("%llu events are left", (unsigned long long)made->events);
+	if (s->has_faults)
+		printf(", and %zu of %zu faults", shrink_set_left(&s->rules), s->rules.count);
+	printf(": %s, after %zu runs%s\n", bytes_format(size, bytes_of(v->output)), s->tries + 1,
+		s->stopped ? "; it may become smaller" : "");
+	printf("again: kubetape replay %s --gaps %s --speed %s --settle %lldms --wait-watchers %s%s --", tape, gaps,
+		v->speed, (long long)(v->settle_ns / NS_PER_MS), s->runs.watches, v->plain ? " --plain" : "");
+	for (char *const *word = s->runs.options.child; *word; word++) {
+		char *own = sweep_word(*word);
+
+		printf(" %s", own);
+		free(own);
+	}
+	putchar('\n');
+	free(tape);
+	free(gaps);
+}
+
+static int finish(struct shrink *s, const struct shrink_values *v, struct err *err)
+{
+	char *faults = s->has_faults ? xasprintf("%s.faults.json", v->output) : xstrdup(v->gaps);
+	struct remake_result made;
+	int rc = shrink_write(s, v->output, faults, &made, err);
+
+	if (!rc && v->json)
+		print_json(s, v->output, &made);
+	else if (!rc)
+		print_text(s, v, faults, &made);
+	free(faults);
+	return rc ? rc : s->stopped ? EXIT_LOSS : EXIT_OK;
+}
+
+/* ---- the command ---- */
+
+static int check(const struct shrink_values *v, const struct operands *operands, struct err *err)
+{
+	struct stat st;
+
+	if (!v->output)
+		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
+	if (!operands->child || !operands->child[0])
+		return err_set(err, ERR_USAGE, "no command behind '--'");
+	if (v->settle_ns < 10 * NS_PER_MS || v->timeout_ns <= 0)
+		return err_set(err, ERR_USAGE, "expected a --settle of 10ms or more, and a --timeout");
+	if (lstat(v->output, &st) == 0)
+		return err_set(err, ERR_USAGE, "'%s' exists already", v->output);
+	return out_file_refuse_stream(v->output, "a tape is a folder", err);
+}
+
+static void init(struct shrink *s, const struct shrink_values *v, const struct operands *operands)
+{
+	*s = (struct shrink){
+		.o = {v->gaps, v->match, v->tries},
+		.runs = {.options = {.tape = operands->items[0],
+				 .child = operands->child,
+				 .speed = v->speed,
+				 .writes = v->writes,
+				 .settle_ns = v->settle_ns,
+				 .timeout_ns = v->timeout_ns,
+				 .plain = v->plain},
+			.watches = xstrdup(ALL_WATCHES)},
+		.has_faults = strcmp(v->gaps, "recorded") != 0 && strcmp(v->gaps, "none") != 0,
+		.rules = {.what = "faults"},
+		.documents = {.what = "sets of documents"},
+		.resources = {.what = "resources"},
+		.objects = {.what = "objects"},
+		.events = {.what = "events"},
+		.fields = {.what = "fields"},
+	};
+	buf_init(&s->scratch, LIMIT_OBJECT_BYTES);
+	shrink_set_add(&s->documents, NULL);
+}
+
+static void release(struct shrink *s)
+{
+	struct shrink_set *sets[] = {&s->rules, &s->documents, &s->resources, &s->objects, &s->events, &s->fields};
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+		shrink_set_release(sets[i]);
+	free(s->runs.folder);
+	free(s->runs.watches);
+	buf_release(&s->scratch);
+	tape_close(s->tape);
+}
+
+static int make_folder(struct shrink *s, const char *output, struct err *err)
+{
+	s->runs.folder = xasprintf("%s.tried-%ld", output, (long)getpid());
+	return mkdir(s->runs.folder, 0700) ? err_set(err, ERR_IO, "cannot make '%s'", s->runs.folder) : 0;
+}
+
+static int shrink_tape(struct shrink *s, const struct shrink_values *v, struct err *err)
+{
+	int rc = make_folder(s, v->output, err);
+
+	if (rc)
+		return rc;
+	sweep_jobs_prepare();
+	shrink_find_resources(s);
+	rc = shrink_learn(s, err);
+	if (!rc && !s->stopped)
+		rc = reduce_all(s, err);
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+	shrink_clean(s);
+	return rc ? rc : finish(s, v, err);
+}
+
+static int shrink(void *values, const struct operands *operands, struct err *err)
+{
+	const struct shrink_values *v = values;
+	struct shrink s;
+	int code = check(v, operands, err);
+
+	if (code)
+		return code;
+	init(&s, v, operands);
+	code = tape_open(operands->items[0], &s.tape, err);
+	if (!code)
+		code = shrink_tape(&s, v, err);
+	release(&s);
+	return code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct shrink_values v = {.gaps = "recorded",
+		.speed = "max",
+		.tries = TRIES_MAX,
+		.settle_ns = SETTLE_NS,
+		.timeout_ns = TIMEOUT_NS};
+	int code = command_run(self, argc, argv, &v, shrink);
+
+	free(v.writes.items);
+	return code;
+}
+
+const struct command cmd_shrink = {
+	.name = "shrink",
+	.operands = "TAPE -- COMMAND...",
+	.expects = {"one tape", 1, 1},
+	.runs_child = true,
+	.summary = "find the smallest tape with which a program still goes wrong",
+	.description =
+		"Runs COMMAND against a replay of the tape (KUBECONFIG is set), and then again and again against\n"
+		"less of it, to find what it needs to go wrong in the same way: to end with the same exit code,\n"
+		"not 0, or to come to no end in time; with --match, to print that text. Taken away are documents,\n"
+		"resources, faults of the file, objects, events and fields, half of what is left, then a quarter,\n"
+		"down to one by one. The command must do the same each time: see 'sweep'.\n\n"
+		"  kubetape shrink X.tape --gaps X.sweep/003.faults.json -o bug.ktape -- ./test.sh",
+	.options = rows,
+	.exits = {[EXIT_LOSS] = "it may become smaller: --tries was reached, or Ctrl-C ended it"},
+	.run = run,
+};

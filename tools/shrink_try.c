@@ -1,0 +1,304 @@
+/* shrink_try.c: a tape and a fault file of what is kept, and a run of the command; see shrink.h. */
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+#include "schema/base/out_file.h"
+#include "schema/base/version.h"
+#include "schema/tape/position.h"
+#include "tools/read_file.h"
+#include "tools/shrink.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the tape ---- */
+
+static int write_tape(struct shrink *s, const char *path, struct remake_result *ret, struct err *err)
+{
+	uint32_t *ids = xcalloc(s->resources.count + 1, sizeof(*ids));
+	struct remake_options options = {
+		.resources = ids,
+		.hooks = {.wants = shrink_wants, .rewrite = shrink_rewrite, .rewrite_document = shrink_rewrite_document,
+			.context = s},
+		.program = "kubetape " KUBETAPE_VERSION,
+	};
+	int failed;
+
+	for (size_t i = 0; i < s->resources.count; i++) {
+		if (s->resources.kept[i])
+			ids[options.resource_count++] = (uint32_t)i + 1;
+	}
+	failed = tape_remake(s->tape, path, &options, ret, err);
+	free(ids);
+	return failed;
+}
+
+/* ---- the fault file: what it says of positions holds for the new tape ---- */
+
+/* How many events there are up to that one. */
+static int count_kept(struct shrink *s, uint64_t seq, uint64_t *ret, struct err *err)
+{
+	const struct tape_filter filter = {.seq_max = seq};
+	struct tape_cursor *c;
+	struct event e;
+	int more = tape_cursor_open(s->tape, &filter, TAPE_FORWARD, &c, err);
+
+	*ret = 0;
+	if (more)
+		return more;
+	while ((more = tape_cursor_next(c, &e, err)) > 0)
+		*ret += (uint64_t)shrink_wants(s, &e, err);
+	tape_cursor_close(c);
+	return more;
+}
+
+/* The objects that the tape begins with have the first numbers. */
+static int count_state(struct shrink *s, uint64_t *ret, struct err *err)
+{
+	struct tape_state *state;
+	struct tape_info info;
+	int failed = tape_info(s->tape, &info, err);
+
+	*ret = 0;
+	if (failed || info.first_seq < 2)
+		return failed;
+	failed = tape_state_at(s->tape, info.first_seq - 1, 0, &state, err);
+	if (failed)
+		return failed;
+	for (size_t i = 0; i < state->count; i++) {
+		const struct tape_live *live = &state->live[i];
+		const struct event e = {.seq = live->seq,
+			.resource = live->resource,
+			.namespace = live->namespace,
+			.name = live->name};
+
+		*ret += (uint64_t)shrink_wants(s, &e, err);
+	}
+	tape_state_free(state);
+	return 0;
+}
+
+/* A position, as an event's number or as a time that does not count from events which may be gone. */
+static int map_position(struct shrink *s, char **text, struct err *err)
+{
+	char time[TIME_TEXT_BYTES];
+	struct tape_position p;
+	uint64_t state, kept;
+	int failed = *text ? tape_position_find(s->tape, *text, &p, err) : 1;
+
+	if (failed)
+		return failed < 0 ? failed : 0;
+	if (p.by_time) {
+		free(*text);
+		*text = xstrdup(time_format(time, p.time_ns));
+		return 0;
+	}
+	if ((failed = count_state(s, &state, err)) || (failed = count_kept(s, p.seq, &kept, err)))
+		return failed;
+	free(*text);
+	*text = xasprintf("seq:%llu", (unsigned long long)(state + kept));
+	return 0;
+}
+
+static int map_rule(struct shrink *s, struct fault_rule *rule, struct err *err)
+{
+	int failed;
+
+	if ((failed = map_position(s, &rule->when.at, err)) || (failed = map_position(s, &rule->when.since, err)))
+		return failed;
+	return map_position(s, &rule->what.as_of, err);
+}
+
+static int parse_faults(const struct shrink *s, struct fault_file *ret, struct err *err)
+{
+	struct buf text;
+	int failed;
+
+	buf_init(&text, LIMIT_CONFIG_BYTES);
+	failed = read_file(s->o.gaps, &text, err);
+	if (!failed)
+		failed = fault_file_parse(buf_slice(&text), s->o.gaps, ret, err);
+	buf_release(&text);
+	return failed;
+}
+
+/* Rules that are kept move to the front. */
+static int choose_rules(struct shrink *s, struct fault_file *file, struct err *err)
+{
+	size_t count = 0;
+	int failed = 0;
+
+	for (size_t i = 0; i < file->count; i++) {
+		if (!s->rules.kept[i]) {
+			fault_rule_release(&file->rules[i]);
+			continue;
+		}
+		if (!failed)
+			failed = map_rule(s, &file->rules[i], err);
+		file->rules[count++] = file->rules[i];
+	}
+	file->count = count;
+	return failed;
+}
+
+static int write_faults(struct shrink *s, const char *path, struct err *err)
+{
+	struct fault_file file = {0};
+	struct buf text;
+	int failed = parse_faults(s, &file, err);
+
+	if (failed)
+		return failed;
+	buf_init(&text, LIMIT_CONFIG_BYTES);
+	failed = choose_rules(s, &file, err);
+	if (!failed)
+		failed = fault_file_write(&file, &text, err);
+	if (!failed)
+		failed = out_file_write(path, buf_slice(&text), err);
+	buf_release(&text);
+	fault_file_release(&file);
+	return failed;
+}
+
+int shrink_write(struct shrink *s, const char *tape, const char *faults, struct remake_result *ret, struct err *err)
+{
+	int failed = write_tape(s, tape, ret, err);
+
+	return failed || !s->has_faults ? failed : write_faults(s, faults, err);
+}
+
+/* ---- a run ---- */
+
+static bool has_text(const char *path, const char *text)
+{
+	struct buf log;
+	bool found = false;
+
+	buf_init(&log, LIMIT_DOCUMENT_BYTES);
+	if (read_file(path, &log, NULL) == 0 && buf_append(&log, "", 1, NULL) == 0)
+		found = memmem(log.ptr, log.len, text, strlen(text)) != NULL;
+	buf_release(&log);
+	return found;
+}
+
+/* 1: `ret` has what it came to, and whether its output has the text; 0: the user has stopped it. */
+static int run_once(struct shrink *s, struct sweep_try *try, struct sweep_answer *ret, bool *ret_match, struct err *err)
+{
+	char *log;
+	int failed;
+
+	s->runs.slot[0] = (struct sweep_slot){.of = try};
+	failed = sweep_run_start(&s->runs, 0, err);
+	if (failed)
+		return failed;
+	if (sweep_jobs_wait(s->runs.job, 1) < 0) {
+		s->stopped = true;
+		return 0;
+	}
+	failed = sweep_run_read(&s->runs, 0, ret, err);
+	log = sweep_run_file(&s->runs, &s->runs.slot[0], "log");
+	*ret_match = !s->o.match || has_text(log, s->o.match);
+	free(log);
+	sweep_run_remove(&s->runs, &s->runs.slot[0]);
+	return failed ? failed : 1;
+}
+
+static char *tried_tape(const struct shrink *s)
+{
+	return xasprintf("%s/tried.ktape", s->runs.folder);
+}
+
+static char *tried_faults(const struct shrink *s)
+{
+	return s->has_faults ? xasprintf("%s/tried.faults.json", s->runs.folder) : xstrdup(s->o.gaps);
+}
+
+static bool is_alike(const struct shrink *s, const struct sweep_answer *answer)
+{
+	return answer->end == s->end && (answer->end != SWEEP_BY_ITSELF || answer->exit_code == s->exit_code);
+}
+
+static int run_tried(struct shrink *s, const char *tape, char *faults, struct err *err)
+{
+	struct sweep_try try = {.number = 1, .faults = faults};
+	struct sweep_answer answer;
+	struct remake_result made;
+	struct err ignored;
+	bool match;
+	int rc = shrink_write(s, tape, faults, &made, err);
+
+	if (rc)
+		return rc;
+	s->runs.options.tape = tape;
+	/* A replay that does not take place, as of a fault file that the tape does not suit, is no such run. */
+	rc = run_once(s, &try, &answer, &match, &ignored);
+	if (rc <= 0)
+		return 0;
+	rc = match && is_alike(s, &answer);
+	sweep_answer_release(&answer);
+	return rc;
+}
+
+int shrink_try(struct shrink *s, struct err *err)
+{
+	char *tape = tried_tape(s), *faults = tried_faults(s);
+	int rc;
+
+	s->tries++;
+	unlink(tape);
+	rc = run_tried(s, tape, faults, err);
+	free(tape);
+	free(faults);
+	return rc;
+}
+
+void shrink_clean(struct shrink *s)
+{
+	char *tape = tried_tape(s), *faults = tried_faults(s);
+
+	unlink(tape);
+	if (s->has_faults)
+		unlink(faults);
+	rmdir(s->runs.folder);
+	free(tape);
+	free(faults);
+}
+
+/* ---- how it goes wrong ---- */
+
+static int take_rules(struct shrink *s, struct err *err)
+{
+	struct fault_file file = {0};
+	int failed = s->has_faults ? parse_faults(s, &file, err) : 1;
+
+	if (failed)
+		return failed < 0 ? failed : 0;
+	for (size_t i = 0; i < file.count; i++)
+		shrink_set_add(&s->rules, NULL);
+	fault_file_release(&file);
+	return 0;
+}
+
+int shrink_learn(struct shrink *s, struct err *err)
+{
+	struct sweep_try try = {.number = 1, .faults = (char *)(uintptr_t)s->o.gaps};
+	struct sweep_answer answer;
+	bool match;
+	int rc = take_rules(s, err);
+
+	if (rc || (rc = run_once(s, &try, &answer, &match, err)) <= 0)
+		return rc;
+	s->end = answer.end;
+	s->exit_code = answer.exit_code;
+	if (answer.watches) {
+		free(s->runs.watches);
+		s->runs.watches = xasprintf("%llu", (unsigned long long)answer.watches);
+	}
+	sweep_answer_release(&answer);
+	if (!match)
+		return err_set(err, ERR_FAILED, "the command does not go wrong: its output lacks '%.100s'", s->o.match);
+	if (s->end == SWEEP_TIMEOUT || s->exit_code || s->o.match)
+		return 0;
+	return err_set(err, ERR_FAILED,
+		"the command does not go wrong: it ends with 0; say with --match what its output has if it does");
+}
