@@ -262,7 +262,8 @@ void server_flush(struct server *s)
 
 		fetch_ahead(s);
 		conn_links(c)->awake = false;
-		conn_flush(c);
+		if (!conn_links(c)->waits) /* else it is flushed when others had their turn */
+			conn_flush(c);
 	}
 	s->flushed_count = s->awake_count = 0;
 }

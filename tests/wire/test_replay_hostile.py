@@ -10,12 +10,13 @@ import socket
 import sqlite3
 import struct
 import subprocess
+import threading
 import time
 import unittest
 
 from http2_raw import CLOSED, END_HEADERS, END_STREAM, HEADERS, RESET, RST_STREAM, Http2, header
 from recording import preload
-from replays import DEADLINE_S, KUBETAPE, TABLE, Case
+from replays import DEADLINE_S, KUBETAPE, PODS, TABLE, Case, Tape, obj
 from writing import APPLY_PATCH, MAPS, MERGE_PATCH, PROGRAM, Writes, config_map, tape
 
 # What a name may hold that a header may not, as JSON writes it.
@@ -323,8 +324,9 @@ class Turns(Case):
 
 	def served_before(self, ask):
 		"""How many requests of many are served before one that comes at the same time, and how many in all."""
+		made = Tape().listed(PODS, 1000, [obj(PODS, "p%d" % i, i + 1) for i in range(60)])
 		run = os.path.join(self.folder, "x.run")
-		r = self.replay(tape(), "--wait-watchers", "0", "--run", run)
+		r = self.replay(made, "--wait-watchers", "0", "--run", run)
 		with contextlib.closing(socket.create_connection((r.host, r.port), timeout=DEADLINE_S)) as good:
 			good.sendall(b"GET /version?first HTTP/1.1\r\nHost: x\r\n\r\n")
 			good.recv(10000)
@@ -337,6 +339,28 @@ class Turns(Case):
 		with sqlite3.connect(run) as db:
 			return db.execute("""SELECT count(*) FILTER (WHERE request < (SELECT request FROM requests WHERE path = '/version?now')),
 				count(*) FROM requests WHERE path LIKE '/api/%'""").fetchone()
+
+	def test_a_long_answer_is_sent_in_turns_also_to_one_who_reads_at_once(self):
+		notes = {"n%d" % i: i for i in range(500)}  # indenting them takes longer than reading them
+		run = os.path.join(self.folder, "x.run")
+		r = self.replay(Tape().listed(PODS, 10_000, [obj(PODS, "p%d" % i, i + 1, notes=notes) for i in range(2000)]),
+			"--wait-watchers", "0", "--run", run)
+
+		def read():
+			with socket.create_connection((r.host, r.port), timeout=DEADLINE_S) as s:
+				s.sendall(b"GET /api/v1/pods?pretty=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+				while s.recv(1 << 20):
+					pass
+		reader = threading.Thread(target=read)
+		with contextlib.closing(r.connect()) as good:
+			reader.start()
+			while reader.is_alive():
+				good.request("GET", "/version")
+				good.getresponse().read()
+		r.stop()
+		with sqlite3.connect(run) as db:
+			self.assertGreater(db.execute("""SELECT count(*) FROM requests AS a, requests AS b WHERE a.path = '/version'
+				AND b.path LIKE '/api/%' AND a.end_ns BETWEEN b.time_ns AND b.end_ns""").fetchone()[0], 1)
 
 	def test_requests_that_come_all_at_once_are_served_in_turns(self):
 		def ask(r):
