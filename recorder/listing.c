@@ -291,9 +291,11 @@ static int complete(struct listing *l, struct err *err)
 int listing_page_end(struct listing *l, int64_t time_ns, struct err *err)
 {
 	const struct buf *token = &l->page.continue_token;
-	int rc = json_list_end(&l->page, take_item, l, err);
+	int rc;
 
+	/* Items that waited for the end come after what other streams were sent meanwhile, and so does their time. */
 	l->time_ns = time_ns;
+	rc = json_list_end(&l->page, take_item, l, err);
 	if (rc == 0)
 		rc = check_head(l, err);
 	if (rc)

@@ -2,9 +2,10 @@
 
 import os
 import subprocess
+import threading
 import unittest
 
-from fake_apiserver import KUBE_SYSTEM, encode, wait_for
+from fake_apiserver import KUBE_SYSTEM, PATIENCE_S, encode, wait_for
 from recording import KUBETAPE, RecordTest, plain_rows, query
 
 
@@ -28,6 +29,35 @@ class Listing(RecordTest):
         self.assertEqual(len(recording.events("origin='list'")), 1203)
         self.assertEqual(len(self.pods.lists()), 3)
         self.assertEqual(recording.query("SELECT count(DISTINCT name) AS n FROM events")[0]["n"], 1203)
+
+    def test_items_that_wait_for_the_end_of_their_list_are_not_older_than_what_came_before_them(self):
+        """All items of the pods have come; that the list ends there, the server says after an event of the nodes."""
+        self.pods.put("a")
+        nodes = self.api.add("nodes", "Node", namespaced=False)
+        more, all_sent, last = (threading.Event() for _ in range(3))
+
+        def in_parts(x):
+            page = encode({"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": str(self.api.rv)},
+                           "items": [self.pods.item(value) for value in self.pods.objects.values()]})
+            x.start()
+            x.chunk(page[:9])
+            more.wait(PATIENCE_S)
+            x.chunk(page[9:])
+            all_sent.set()
+            last.wait(PATIENCE_S)
+            x.end()
+
+        self.pods.on_list(in_parts)
+        recording = self.record("pods", "nodes")
+        nodes.watching()
+        more.set()
+        all_sent.wait(PATIENCE_S)
+        nodes.put("n")
+        recording.wait_events(1)
+        last.set()
+        self.assertEqual(len(recording.wait_events(2)), 2)
+        times = [row["time_ns"] for row in recording.query("SELECT time_ns FROM events ORDER BY seq")]
+        self.assertEqual(times, sorted(times))
 
     def test_closed_descriptors_are_borne(self):
         """Those that are free must not become a socket, a segment or the poll that libuv makes."""
