@@ -7,6 +7,7 @@
 #include "schema/base/visible.h"
 #include "tools/commands.h"
 #include "tools/export_parquet.h"
+#include "tools/export_picture.h"
 #include "tools/export_sql.h"
 #include "tools/progress.h"
 #include "tools/sql_progress.h"
@@ -19,18 +20,24 @@
 #define EVERYTHING "1" /* as a predicate */
 
 struct export_options {
-	const char *format, *table, *where, *output, *run;
+	const char *format, *table, *where, *output, *run, *namespace, *from, *until;
 	int64_t late_ns; /* LATE_UNSAID: not said */
 };
 
 static const struct option_row rows[] = {
-	{OPTION_CHOICE, 0, "format", offsetof(struct export_options, format), "ndjson|csv|trace|parquet",
-		"what to write (default: ndjson)"},
+	{OPTION_CHOICE, 0, "format", offsetof(struct export_options, format),
+		"ndjson|csv|trace|parquet|html|svg", "what to write (default: ndjson)"},
 	{OPTION_CHOICE, 0, "table", offsetof(struct export_options, table),
 		"events|streams|connections|gaps|missed|marks|documents|all",
 		"which table (default: events)"},
 	{OPTION_TEXT, 0, "where", offsetof(struct export_options, where), "SQL",
 		"only events for which this holds, over the columns of events"},
+	{OPTION_TEXT, 'n', "namespace", offsetof(struct export_options, namespace), "NS",
+		"into html and svg, only objects of this namespace"},
+	{OPTION_TEXT, 0, "from", offsetof(struct export_options, from), "POSITION",
+		"begin html and svg there"},
+	{OPTION_TEXT, 0, "until", offsetof(struct export_options, until), "POSITION",
+		"end html and svg there"},
 	{OPTION_TEXT, 0, "run", offsetof(struct export_options, run), "FILE",
 		"into a trace, mark what happened in this replay (--run of replay)"},
 	{OPTION_DURATION, 0, "late", offsetof(struct export_options, late_ns), "DURATION",
@@ -39,6 +46,11 @@ static const struct option_row rows[] = {
 		"write to FILE; '-', which is the default, is stdout"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
+
+static bool is_picture(const struct export_options *o)
+{
+	return strcmp(o->format, "html") == 0 || strcmp(o->format, "svg") == 0;
+}
 
 static bool is_parquet(const struct export_options *o)
 {
@@ -216,7 +228,19 @@ static int write_parquet(
 	return code;
 }
 
-static int write_file(struct sql_session *s, const struct export_options *o, struct err *err)
+static int write_picture(const struct export_options *o, const char *tape, FILE *to, struct err *err)
+{
+	const struct export_picture picture = {.tape = tape,
+		.namespace = o->namespace,
+		.from = o->from,
+		.until = o->until,
+		.where = strcmp(o->where, EVERYTHING) == 0 ? NULL : o->where};
+
+	return strcmp(o->format, "svg") == 0 ? export_svg(&picture, to, err) : export_html(&picture, to, err);
+}
+
+static int write_file(
+	struct sql_session *s, const char *tape, const struct export_options *o, struct err *err)
 {
 	struct out_file *out;
 	int code = out_file_open(o->output ? o->output : "-", &out, err);
@@ -224,7 +248,11 @@ static int write_file(struct sql_session *s, const struct export_options *o, str
 	if (code)
 		return code;
 	progress_catch_signals();
-	code = is_parquet(o) ? write_parquet(s, o, out, err) : write_to(s, o, out_file_stream(out), err);
+	if (is_picture(o))
+		code = write_picture(o, tape, out_file_stream(out), err);
+	else
+		code = is_parquet(o) ? write_parquet(s, o, out, err)
+				     : write_to(s, o, out_file_stream(out), err);
 	if (!code)
 		return out_file_close(out, err);
 	out_file_abandon(out);
@@ -239,6 +267,12 @@ static int check(const struct export_options *o, struct err *err)
 	if (is_parquet(o) && (!o->output || strcmp(o->table, "events") != 0))
 		return err_set(
 			err, ERR_USAGE, "Parquet is written of table events, and needs '--output FILE'");
+	if (is_picture(o) && strcmp(o->table, "events") != 0)
+		return err_set(err, ERR_USAGE,
+			"'--table' picks what is written as rows: a picture shows all of them");
+	if (!is_picture(o) && (o->namespace || o->from || o->until))
+		return err_set(err, ERR_USAGE,
+			"'-n', '--from' and '--until' need '--format html' or 'svg'; for others '--where' does it");
 	if (o->late_ns != LATE_UNSAID && !o->run)
 		return err_set(err, ERR_USAGE, "'--late' marks deliveries of a run: it needs '--run'");
 	return is_parquet(o) ? export_parquet_check(err) : 0;
@@ -264,7 +298,7 @@ static int export(void *values, const struct operands *operands, struct err *err
 		return code;
 	code = o->run ? add_run(s, o, err) : 0;
 	if (!code)
-		code = write_file(s, o, err);
+		code = write_file(s, operands->items[0], o, err);
 	sql_session_close(s);
 	return code;
 }
@@ -281,15 +315,18 @@ const struct command cmd_export = {
 	.name = "export",
 	.operands = "TAPE",
 	.expects = {"one tape", 1, 1},
-	.summary = "write a tape as NDJSON, CSV, Parquet or a timeline",
+	.summary = "write a tape as NDJSON, CSV, Parquet, a timeline, or a page to hand over",
 	.description =
 		"ndjson is one JSON object a line with the object of the event in it; with --table all every\n"
 		"line says its table, and `kubetape import` makes a tape of it again; with --where it says of each\n"
 		"stream what was left out, and so does that tape. trace is the JSON that\n"
 		"ui.perfetto.dev and chrome://tracing show: a track for each object with its phases, one for\n"
 		"each stream's connections, one for its gaps; with --run the writes, faults and late deliveries of\n"
-		"a replay as marks. parquet needs DuckDB's library (libduckdb.so).\n\n"
-		"  kubetape export X.tape --format trace --where \"namespace='shop'\" -o shop.json",
+		"a replay as marks. parquet needs DuckDB's library (libduckdb.so). html is the page of\n"
+		"`kubetape view` in one file with its data, which opens from disk without a server; svg is its\n"
+		"timeline as a drawing.\n\n"
+		"  kubetape export X.tape --format trace --where \"namespace='shop'\" -o shop.json\n"
+		"  kubetape export X.tape --format html --from 9:51 --until 9:53 -n shop -o incident.html",
 	.options = rows,
 	.run = run,
 };

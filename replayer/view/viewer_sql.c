@@ -33,16 +33,6 @@ static int put_columns(void *context, const char *const *names, size_t count, st
 	return r->o->code;
 }
 
-/* A text is cut between two characters. */
-static struct slice cut_text(struct slice text, size_t most)
-{
-	if (text.len <= most)
-		return text;
-	while (most > 0 && ((unsigned char)text.ptr[most] & 0xc0) == 0x80)
-		most--;
-	return (struct slice){text.ptr, most};
-}
-
 static void put_value(struct rows *r, const struct sql_value *v)
 {
 	bool is_exact = v->integer <= EXACT_MAX && v->integer >= -EXACT_MAX;
@@ -51,7 +41,7 @@ static void put_value(struct rows *r, const struct sql_value *v)
 	case SQL_NULL: answer_put(r->o, "null"); break;
 	case SQL_INTEGER: answer_put(r->o, is_exact ? "%lld" : "\"%lld\"", (long long)v->integer); break;
 	case SQL_REAL: answer_put(r->o, v->real - v->real == 0 ? "%.17g" : "\"%g\"", v->real); break;
-	case SQL_TEXT: answer_text(r->o, cut_text(v->bytes, r->cut)); break;
+	case SQL_TEXT: answer_text(r->o, answer_cut(v->bytes, r->cut)); break;
 	case SQL_BLOB: answer_put(r->o, "\"%zu bytes\"", v->bytes.len); break;
 	}
 }

@@ -45,3 +45,12 @@ void answer_number(struct answer_out *o, const char *name, int64_t number)
 {
 	answer_put(o, ",\"%s\":\"%lld\"", name, (long long)number);
 }
+
+struct slice answer_cut(struct slice text, size_t most)
+{
+	if (text.len <= most)
+		return text;
+	while (most > 0 && ((unsigned char)text.ptr[most] & 0xc0) == 0x80)
+		most--;
+	return (struct slice){text.ptr, most};
+}

@@ -40,6 +40,9 @@ int picture_advance(struct picture *p, int64_t budget_ns, struct err *err) MUST_
 /* How much of the tape has been read, 0 to 1. */
 double picture_share(const struct picture *p);
 
+/* From when to when it goes: the tape's span in its bounds, never empty. */
+void picture_span(const struct picture *p, int64_t *ret_from_ns, int64_t *ret_to_ns);
+
 /* The tape that it reads; for reading between two steps. */
 struct tape *picture_tape(struct picture *p);
 

@@ -56,6 +56,14 @@ static int64_t end_of(const struct picture *p)
 	return p->until_ns < end ? p->until_ns : end;
 }
 
+void picture_span(const struct picture *p, int64_t *ret_from_ns, int64_t *ret_to_ns)
+{
+	*ret_from_ns = begin_of(p);
+	*ret_to_ns = end_of(p);
+	if (*ret_to_ns <= *ret_from_ns)
+		*ret_to_ns = *ret_from_ns + 1;
+}
+
 int picture_summary(struct picture *p, struct buf *to, struct err *err)
 {
 	struct answer_out o = {to, err, 0};

@@ -112,9 +112,9 @@ export function yamlLines(json) {
   return to;
 }
 
-/** Lines without managedFields, which every write changes. @param {Line[]} lines */
+/** Lines without what every write changes. @param {Line[]} lines */
 function compared(lines) {
-  return lines.filter(l => !l.path.startsWith("$.metadata.managedFields"));
+  return lines.filter(l => !l.path.startsWith("$.metadata.managedFields") && l.path !== "$.metadata.resourceVersion");
 }
 
 const LINES_MAX = 3000;
