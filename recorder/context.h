@@ -11,6 +11,7 @@
 #include "schema/tape/writer.h"
 
 struct stream;
+struct pinner;
 struct redactor;
 
 struct recorder_counters {
@@ -31,6 +32,7 @@ struct recorder_context {
 	struct recorder_counters counters;
 	struct allowance unfinished; /* of what has arrived and is not whole */
 
+	struct pinner *pinner; /* NULL: nothing is to be pinned */
 	struct notices *notices;
 	struct moderation *moderation;
 

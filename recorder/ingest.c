@@ -2,12 +2,14 @@
 #include "recorder/ingest.h"
 
 #include "recorder/list_item.h"
+#include "recorder/pinner.h"
 #include "schema/base/limits.h"
 #include "schema/tape/redact.h"
 
-void ingest_init(struct ingest *in, struct recorder_context *x, uint32_t stream, bool redacts)
+void ingest_init(struct ingest *in, struct recorder_context *x, uint32_t stream,
+	const struct tape_resource *resource, bool redacts)
 {
-	*in = (struct ingest){.x = x, .stream = stream, .redacts = redacts};
+	*in = (struct ingest){.x = x, .stream = stream, .resource = *resource, .redacts = redacts};
 	in->known = known_new();
 	buf_init(&in->typed, LIMIT_OBJECT_BYTES);
 	buf_init(&in->clean, LIMIT_OBJECT_BYTES);
@@ -48,6 +50,21 @@ static int note(struct ingest *in, const struct ingest_object *o, uint64_t seq, 
 	return 0;
 }
 
+/* The event as a reader would find it. */
+static void offer_to_pinner(
+	struct ingest *in, struct event e, const struct object_meta *m, uint64_t seq, struct slice bytes)
+{
+	e.seq = seq;
+	e.resource = in->resource.id;
+	e.namespace = m->namespace;
+	e.name = m->name;
+	e.uid = m->uid;
+	e.bytes = bytes.len;
+	if (e.origin != ORIGIN_INFERRED)
+		e.rv = m->rv;
+	pinner_event(in->x->pinner, &in->resource, &e, bytes);
+}
+
 int ingest_put(
 	struct ingest *in, const struct ingest_object *o, struct connection *connection, struct err *err)
 {
@@ -80,6 +97,8 @@ int ingest_put(
 		flusher_dirty(x->flusher);
 		if (connection)
 			connection_event(connection, seq);
+		if (x->pinner)
+			offer_to_pinner(in, e, o->meta, seq, bytes);
 		rc = note(in, o, seq, err);
 	}
 	shrink(&in->typed);

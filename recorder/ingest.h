@@ -13,12 +13,15 @@ struct ingest {
 	struct recorder_context *x;
 	struct known *known;
 	uint32_t stream;
+	struct tape_resource resource; /* borrowed */
 	bool redacts;
 	uint64_t events, bytes;  /* put by this run */
 	struct buf typed, clean; /* scratch */
 };
 
-void ingest_init(struct ingest *in, struct recorder_context *x, uint32_t stream, bool redacts);
+/* What `resource` holds must live as long as it. */
+void ingest_init(struct ingest *in, struct recorder_context *x, uint32_t stream,
+	const struct tape_resource *resource, bool redacts);
 void ingest_release(struct ingest *in);
 
 struct ingest_object {

@@ -161,7 +161,7 @@ static void on_rotate(uv_signal_t *handle, int number)
 	struct recorder *r = handle->data;
 
 	(void)number;
-	if (!flusher_tape(r->x.flusher))
+	if (r->state == RECORDER_STOPPED || !flusher_tape(r->x.flusher))
 		return;
 	log_info("beginning a new segment");
 	tape_writer_rotate(flusher_tape(r->x.flusher));
@@ -295,9 +295,12 @@ static int shut_down(struct recorder *r, struct err *err)
 	discovery_free(r->discovery);
 	openapi_free(r->openapi);
 	http_free(r->x.http);
+	if (!r->misplaced)
+		pinner_finish(r->x.pinner);
 	uv_walk(&r->loop, close_handle, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
+	pinner_free(r->x.pinner);
 	redactor_close(r->redactor);
 	cluster_config_free(r->cluster);
 	return rc;
@@ -330,7 +333,8 @@ int recorder_run(const struct recorder_options *options, struct recorder_summary
 		return rc;
 	set_up(&r);
 	/* A tape that cannot be gone on with is told before the cluster is asked anything. */
-	if (recorder_serve_metrics(&r, &r.err) == 0 &&
+	if (pinner_new(&r.x, &options->pins, &r.x.pinner, &r.err) == 0 &&
+		recorder_serve_metrics(&r, &r.err) == 0 &&
 		(access(options->tape_path, F_OK) != 0 || recorder_open_tape(&r, &r.err) == 0))
 		run_loop(&r);
 	sum_up(&r, ret);

@@ -5,6 +5,7 @@
 #define RECORDER_RECORDER_H
 
 #include "recorder/kubeconfig.h"
+#include "recorder/pinner.h"
 #include "schema/tape/writer.h"
 
 struct recorder_options {
@@ -26,6 +27,7 @@ struct recorder_options {
 	bool keep_secrets;
 	bool core_dumps;     /* a crash may leave one although it holds values of Secrets */
 	const char *metrics; /* where to serve them, see metrics_server.h; NULL: nowhere */
+	struct pinner_options pins;
 	struct tape_writer_options tape;
 	/* Every first list is on the tape. */
 	void (*ready)(size_t stream_count);

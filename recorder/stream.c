@@ -208,7 +208,10 @@ int stream_new(
 		return rc;
 	}
 	s->backoff.base_ns = x->retry_delay_ns;
-	ingest_init(&s->ingest, x, s->id, redactor_concerns(r->group, r->resource));
+	ingest_init(&s->ingest, x, s->id,
+		&(struct tape_resource){
+			s->resource_id, s->group, s->version, s->resource, s->kind, r->namespaced},
+		redactor_concerns(r->group, r->resource));
 	frames_init(&s->watch.frames);
 	listing_init(&s->listing, &s->ingest, &s->gap,
 		&(struct listing_target){s->resource_id, s->kind, s->api_version});

@@ -134,20 +134,6 @@ static int check_name(const char *name, struct err *err)
 		"bad name of a pin '%s': expected one that could be a file's, without '/'", name);
 }
 
-/* "2026-11-22T20-05-00Z": as time_format has it, without a fraction and what some file systems refuse. */
-static void name_after_time(char to[TIME_TEXT_BYTES], int64_t time_ns)
-{
-	time_format(to, time_ns - time_ns % NS_PER_S);
-	for (char *p = to; *p; p++) {
-		if (*p == ':')
-			*p = '-';
-		if (*p == '.') {
-			memcpy(p, "Z", 2);
-			break;
-		}
-	}
-}
-
 /* A name that nothing has. The caller frees. */
 static char *free_path(const char *folder, const char *name)
 {
@@ -177,7 +163,7 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 	until_point = (struct remake_point){until.seq, until.time_ns, until.by_time};
 	options.from = from.seq ? &from_point : NULL;
 	options.until = until.is_end ? NULL : &until_point;
-	name_after_time(at, from.place == POSITION_BEFORE ? from.span.begin_ns : from.time_ns);
+	time_format_name(at, from.place == POSITION_BEFORE ? from.span.begin_ns : from.time_ns);
 	path = free_path(folder, v->name ? v->name : at);
 	failed = tape_remake(t, path, &options, &result, err);
 	if (!failed) {

@@ -13,10 +13,11 @@
 
 struct record_values {
 	const char *output, *selector, *field_selector, *kubeconfig, *context, *server, *token_file, *ca,
-		*secrets, *metrics;
-	struct text_list namespaces, excludes;
+		*secrets, *metrics, *pin_hook;
+	struct text_list namespaces, excludes, pin_when;
 	bool all, insecure, wait, core, verbose, quiet;
 	int64_t duration, flush_interval, retry_delay, coalesce;
+	int64_t pin_before, pin_after, pin_every, pin_max_size;
 	int64_t extent_size, segment_size, segment_age, segment_events, max_size, max_age, keep_free;
 };
 
@@ -54,6 +55,15 @@ static const struct option_row rows[] = {
 	{OPTION_DURATION, 0, "max-age", AT(max_age), "TIME", "... and those that ended so long ago"},
 	{OPTION_BYTES, 0, "keep-free", AT(keep_free), "SIZE",
 		"... and while the disk has less free than that"},
+	{OPTION_LIST, 0, "pin-when", AT(pin_when), "SQL",
+		"'kubetape pin' what lies around an event for which this holds, over the columns of events"},
+	{OPTION_DURATION, 0, "pin-before", AT(pin_before), "TIME", "... so much of the time before it (10m)"},
+	{OPTION_DURATION, 0, "pin-after", AT(pin_after), "TIME", "... and so much after it (1m)"},
+	{OPTION_DURATION, 0, "pin-every", AT(pin_every), "TIME", "... no more often than that (10m)"},
+	{OPTION_BYTES, 0, "pin-max-size", AT(pin_max_size), "SIZE",
+		"... and remove the oldest pins while all take more than that (1G; 0: never)"},
+	{OPTION_TEXT, 0, "pin-hook", AT(pin_hook), "COMMAND",
+		"... and run this with sh at that moment; KUBETAPE_* tell it what happened"},
 	{OPTION_TEXT, 0, "metrics", AT(metrics), "ADDR",
 		"serve /metrics and /healthz at PORT or ADDRESS:PORT"},
 	{OPTION_FLAG, 0, "wait", AT(wait), NULL, "wait for a server that is not there yet"},
@@ -121,6 +131,8 @@ static int check(const struct record_values *v, const struct operands *operands,
 		return err_set(err, ERR_USAGE, "option '--flush-interval' wants at least 1ms");
 	if (v->duration == 0)
 		return err_set(err, ERR_USAGE, "option '--duration' wants more than nothing");
+	if (v->pin_hook && !v->pin_when.count)
+		return err_set(err, ERR_USAGE, "'--pin-hook' says what to do, and nothing says when; add '--pin-when SQL'");
 	return check_namespaces(v, err);
 }
 
@@ -139,8 +151,22 @@ static struct tape_writer_options tape_options(const struct record_values *v)
 	};
 }
 
+static struct pinner_options pin_options(const struct record_values *v)
+{
+	return (struct pinner_options){
+		.whens = v->pin_when.items,
+		.when_count = v->pin_when.count,
+		.before_ns = v->pin_before,
+		.after_ns = v->pin_after,
+		.every_ns = v->pin_every,
+		.max_bytes = (uint64_t)v->pin_max_size,
+		.hook = v->pin_hook,
+	};
+}
+
 static void release(struct record_values *v)
 {
+	free(v->pin_when.items);
 	free(v->namespaces.items);
 	free(v->excludes.items);
 }
@@ -152,7 +178,11 @@ static int run(const struct command *self, int argc, char **argv)
 		.secrets = "digest",
 		.duration = NO_DURATION,
 		.flush_interval = 50 * NS_PER_MS,
-		.coalesce = 10 * NS_PER_MS};
+		.coalesce = 10 * NS_PER_MS,
+		.pin_before = 600 * NS_PER_S,
+		.pin_after = 60 * NS_PER_S,
+		.pin_every = 600 * NS_PER_S,
+		.pin_max_size = INT64_C(1) << 30};
 	struct operands operands;
 	struct recorder_summary summary;
 	struct recorder_options o;
@@ -190,6 +220,7 @@ static int run(const struct command *self, int argc, char **argv)
 		.metrics = v.metrics,
 		.core_dumps = v.core,
 		.keep_secrets = strcmp(v.secrets, "keep") == 0,
+		.pins = pin_options(&v),
 		.tape = tape_options(&v),
 		.ready = say_ready,
 	};

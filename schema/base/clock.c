@@ -47,6 +47,19 @@ const char *time_format(char to[TIME_TEXT_BYTES], int64_t time_ns)
 	return to;
 }
 
+#define SECONDS_TEXT_BYTES 19 /* of "2026-11-22T20:05:00" */
+
+const char *time_format_name(char to[TIME_TEXT_BYTES], int64_t time_ns)
+{
+	time_format(to, time_ns);
+	for (char *p = to; *p; p++) {
+		if (*p == ':')
+			*p = '-';
+	}
+	snprintf(to + SECONDS_TEXT_BYTES, TIME_TEXT_BYTES - SECONDS_TEXT_BYTES, "Z");
+	return to;
+}
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';

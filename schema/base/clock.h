@@ -54,6 +54,8 @@ static inline int64_t time_sub(int64_t time_ns, int64_t other_ns)
 /* "2026-11-21T08:44:17.123456789Z", always nine digits; returns to. */
 #define TIME_TEXT_BYTES 40
 const char *time_format(char to[TIME_TEXT_BYTES], int64_t time_ns);
+/* The same to the second, as a file may be called: 2026-11-22T20-05-00Z. */
+const char *time_format_name(char to[TIME_TEXT_BYTES], int64_t time_ns);
 
 /* "250ms", "1m30s", "2h", "1.5s", "7d"; a bare number is seconds. Never negative. */
 int duration_parse(const char *text, int64_t *ret_ns, struct err *err) MUST_CHECK;

@@ -1,0 +1,285 @@
+/* pinner.c: see pinner.h. */
+#include "recorder/pinner.h"
+
+#include "schema/base/log.h"
+#include "schema/base/own_program.h"
+#include "schema/sql/predicate.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOOK_LIMIT_MS   60000
+#define FINISH_LIMIT_MS 60000
+#define PREDICATE_NS    (10 * NS_PER_MS) /* for one event: the sockets wait */
+
+enum pinner_state { PINNER_IDLE, PINNER_WAITING, PINNER_COPYING };
+
+struct pinner {
+	const struct pinner_options *o;
+	const struct recorder_context *x;
+	struct predicate **predicates;
+	bool *complained; /* that a predicate could not be computed */
+	enum pinner_state state;
+	uv_timer_t after, limit;
+	uv_process_t copy, hook;
+	bool hook_runs, gave_up;
+	int64_t next_mono_ns; /* nothing is answered before */
+	int64_t moment_ns;    /* of the event that is answered */
+	char name[TIME_TEXT_BYTES];
+};
+
+/* ---- the copy ---- */
+
+static void on_copy_closed(uv_handle_t *handle)
+{
+	struct pinner *p = handle->data;
+
+	p->state = PINNER_IDLE;
+}
+
+static void on_copied(uv_process_t *process, int64_t status, int signal_number)
+{
+	struct pinner *p = process->data;
+
+	if (status || signal_number)
+		log_warn("the pin '%s' could not be made: see above", p->name);
+	else
+		log_info("pinned '%s.pins/%s.ktape'", p->x->tape_path, p->name);
+	uv_close((uv_handle_t *)process, on_copy_closed);
+}
+
+/* The child says on our stderr why it fails, and nothing else. */
+static int start(struct pinner *p, uv_process_t *process, uv_process_options_t *options)
+{
+	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}, {.flags = UV_IGNORE},
+		{.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO}};
+	int rc;
+
+	options->stdio_count = 3;
+	options->stdio = stdio;
+	rc = uv_spawn(p->x->loop, process, options);
+	process->data = p;
+	if (rc)
+		log_warn("'%s' cannot be run: %s", options->args[0], uv_strerror(rc));
+	return rc;
+}
+
+static char *seconds_text(int64_t time_ns)
+{
+	return xasprintf("@%lld.%09lld", (long long)(time_ns / NS_PER_S), (long long)(time_ns % NS_PER_S));
+}
+
+static void copy(struct pinner *p)
+{
+	char program[PATH_MAX], *from = seconds_text(p->moment_ns - p->o->before_ns);
+	char *until = seconds_text(p->moment_ns + p->o->after_ns);
+	char *max = xasprintf("%llu", (unsigned long long)p->o->max_bytes);
+	char *args[] = {(char *)"kubetape", (char *)"pin", (char *)p->x->tape_path, (char *)"--from", from,
+		(char *)"--until", until, (char *)"--name", p->name, (char *)"--max-size", max, NULL};
+	uv_process_options_t options = {.exit_cb = on_copied, .file = own_program(program), .args = args};
+
+	p->state = PINNER_COPYING;
+	if (start(p, &p->copy, &options))
+		uv_close((uv_handle_t *)&p->copy, on_copy_closed);
+	free(from);
+	free(until);
+	free(max);
+}
+
+/* What is to be on the pin has to be on the tape. */
+static void on_after(uv_timer_t *timer)
+{
+	struct pinner *p = timer->data;
+
+	if (flusher_now(p->x->flusher) == 0)
+		copy(p);
+	else
+		p->state = PINNER_IDLE; /* the disk takes nothing, a pin neither */
+}
+
+/* ---- the hook ---- */
+
+static void on_hook_closed(uv_handle_t *handle)
+{
+	struct pinner *p = handle->data;
+
+	p->hook_runs = false;
+}
+
+static void on_hook_ended(uv_process_t *process, int64_t status, int signal_number)
+{
+	struct pinner *p = process->data;
+
+	uv_timer_stop(&p->limit);
+	if (signal_number)
+		log_warn("the hook '%s' was ended by signal %d", p->o->hook, signal_number);
+	else if (status)
+		log_warn("the hook '%s' ended with exit code %lld", p->o->hook, (long long)status);
+	uv_close((uv_handle_t *)process, on_hook_closed);
+}
+
+/* With all that it has started. */
+static void on_hook_limit(uv_timer_t *timer)
+{
+	struct pinner *p = timer->data;
+
+	if (p->hook_runs)
+		kill(-p->hook.pid, SIGKILL);
+}
+
+#define HOOK_FACTS 10
+
+static char **make_environment(const struct pinner *p, const struct tape_resource *r, const struct event *e,
+	const char *when, char *facts[HOOK_FACTS])
+{
+	static const char *const types[] = {"ADDED", "MODIFIED", "DELETED"};
+	char time[TIME_TEXT_BYTES], **env;
+	size_t count = 0;
+
+	facts[0] = xasprintf("KUBETAPE_TAPE=%s", p->x->tape_path);
+	facts[1] = xasprintf("KUBETAPE_PIN=%s.pins/%s.ktape", p->x->tape_path, p->name);
+	facts[2] = xasprintf("KUBETAPE_WHEN=%s", when);
+	facts[3] = xasprintf("KUBETAPE_TYPE=%s", types[e->type]);
+	facts[4] = xasprintf("KUBETAPE_RESOURCE=%s%s%s", r->resource, *r->apigroup ? "." : "", r->apigroup);
+	facts[5] = xasprintf("KUBETAPE_NAMESPACE=%.*s", (int)e->namespace.len, e->namespace.ptr);
+	facts[6] = xasprintf("KUBETAPE_NAME=%.*s", (int)e->name.len, e->name.ptr);
+	facts[7] = xasprintf("KUBETAPE_UID=%.*s", (int)e->uid.len, e->uid.ptr);
+	facts[8] = xasprintf("KUBETAPE_SEQ=%llu", (unsigned long long)e->seq);
+	facts[9] = xasprintf("KUBETAPE_TIME=%s", time_format(time, e->time_ns));
+	while (environ[count])
+		count++;
+	env = xcalloc(count + HOOK_FACTS + 1, sizeof(*env));
+	memcpy(env, facts, HOOK_FACTS * sizeof(*env)); /* of two equal names getenv takes the first */
+	memcpy(env + HOOK_FACTS, environ, count * sizeof(*env));
+	return env;
+}
+
+static void run_hook(struct pinner *p, const struct tape_resource *r, const struct event *e, const char *when)
+{
+	char *args[] = {(char *)"sh", (char *)"-c", (char *)p->o->hook, NULL};
+	char *facts[HOOK_FACTS], **env = make_environment(p, r, e, when, facts);
+	uv_process_options_t options = {.exit_cb = on_hook_ended,
+		.file = "sh",
+		.args = args,
+		.env = env,
+		.flags = UV_PROCESS_DETACHED}; /* a group of its own, to be ended as a whole */
+
+	p->hook_runs = true;
+	if (start(p, &p->hook, &options))
+		uv_close((uv_handle_t *)&p->hook, on_hook_closed);
+	else
+		uv_timer_start(&p->limit, on_hook_limit, HOOK_LIMIT_MS, 0);
+	for (size_t i = 0; i < HOOK_FACTS; i++)
+		free(facts[i]);
+	free(env);
+}
+
+/* ---- events ---- */
+
+static void answer_event(
+	struct pinner *p, const struct tape_resource *r, const struct event *e, const char *when)
+{
+	p->moment_ns = e->time_ns;
+	p->next_mono_ns = clock_mono_ns(p->x->clock) + p->o->every_ns;
+	time_format_name(p->name, e->time_ns);
+	log_info("event %llu of %s %.*s: %s", (unsigned long long)e->seq, r->resource, (int)e->name.len,
+		e->name.ptr, when);
+	p->state = PINNER_WAITING;
+	uv_timer_start(&p->after, on_after, (uint64_t)(p->o->after_ns / NS_PER_MS), 0);
+	if (p->o->hook && !p->hook_runs)
+		run_hook(p, r, e, when);
+}
+
+static bool is_true(
+	struct pinner *p, size_t i, const struct tape_resource *r, const struct event *e, struct slice object)
+{
+	struct err err;
+	int rc = predicate_test(p->predicates[i], r, e, object, &err);
+
+	if (rc < 0 && !p->complained[i])
+		log_warn("'%s' cannot be told of event %llu: %s", p->o->whens[i], (unsigned long long)e->seq,
+			err.text);
+	if (rc < 0)
+		p->complained[i] = true;
+	return rc > 0;
+}
+
+void pinner_event(
+	struct pinner *p, const struct tape_resource *resource, const struct event *e, struct slice object)
+{
+	if (!p || p->state != PINNER_IDLE || e->origin == ORIGIN_LIST ||
+		clock_mono_ns(p->x->clock) < p->next_mono_ns)
+		return;
+	for (size_t i = 0; i < p->o->when_count; i++) {
+		if (is_true(p, i, resource, e, object)) {
+			answer_event(p, resource, e, p->o->whens[i]);
+			return;
+		}
+	}
+}
+
+/* ---- life ---- */
+
+int pinner_new(const struct recorder_context *x, const struct pinner_options *options, struct pinner **ret,
+	struct err *err)
+{
+	int64_t now = clock_wall_ns(x->clock);
+	const struct moment_frame frame = {now, now, now};
+	struct pinner *p;
+	int rc = 0;
+
+	*ret = NULL;
+	if (!options->when_count)
+		return 0;
+	p = xcalloc(1, sizeof(*p));
+	*p = (struct pinner){.o = options, .x = x};
+	p->predicates = xcalloc(options->when_count, sizeof(*p->predicates));
+	p->complained = xcalloc(options->when_count, sizeof(*p->complained));
+	for (size_t i = 0; i < options->when_count && rc == 0; i++) {
+		rc = predicate_compile(slice_of(options->whens[i]), &frame, &p->predicates[i], err);
+		if (rc == 0)
+			predicate_limit(p->predicates[i], PREDICATE_NS);
+	}
+	if (rc) {
+		pinner_free(p);
+		return rc;
+	}
+	uv_timer_init(x->loop, &p->after);
+	uv_timer_init(x->loop, &p->limit);
+	p->after.data = p->limit.data = p;
+	*ret = p;
+	return 0;
+}
+
+static void on_finish_limit(uv_timer_t *timer)
+{
+	struct pinner *p = timer->data;
+
+	p->gave_up = true;
+}
+
+void pinner_finish(struct pinner *p)
+{
+	if (!p || p->state == PINNER_IDLE)
+		return;
+	if (p->state == PINNER_WAITING) {
+		uv_timer_stop(&p->after);
+		copy(p);
+	}
+	uv_timer_start(&p->after, on_finish_limit, FINISH_LIMIT_MS, 0);
+	while (p->state != PINNER_IDLE && !p->gave_up)
+		uv_run(p->x->loop, UV_RUN_ONCE);
+}
+
+void pinner_free(struct pinner *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->o->when_count; i++)
+		predicate_free(p->predicates[i]);
+	free(p->predicates);
+	free(p->complained);
+	free(p);
+}

@@ -1,0 +1,123 @@
+"""record --pin-when: what lies around the moments that matter is kept, and a hook hears of them."""
+
+import os
+import re
+import subprocess
+import unittest
+
+from fake_apiserver import PATIENCE_S, wait_for
+from recording import KUBETAPE, RecordTest, query
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CRASHES = "resource='pods' AND jget(object,'$.status.reason')='CrashLoopBackOff'"
+
+
+class Pins(RecordTest):
+    def pins(self):
+        folder = self.tape + ".pins"
+        return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".ktape")) if os.path.isdir(folder) else []
+
+    def record_pins(self, *options):
+        recording = self.record("pods", "--pin-when", CRASHES, *options).ready(1)
+        self.pods.watching()
+        return recording
+
+    def crash(self, name, **more):
+        self.pods.put(name, status={"reason": "CrashLoopBackOff"}, **more)
+
+    def test_an_event_for_which_the_expression_holds_is_pinned_with_what_came_before(self):
+        self.pods.put("quiet")
+        recording = self.record_pins("--pin-after", "0s")
+        self.pods.put("before")
+        recording.wait_events(1, "name = 'before'")
+        self.assertEqual(self.pins(), [])
+        self.crash("bad")
+        pin = wait_for(self.pins, "a pin")[0]
+        wait_for(lambda: f"pinned '{pin}'" in recording.stderr, "the line that says so")
+        names = [row["name"] for row in query(pin, "SELECT name FROM events WHERE type = 'ADDED' ORDER BY seq")]
+        self.assertEqual(names, ["quiet", "before", "bad"])
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual(subprocess.run([KUBETAPE, "verify", pin], capture_output=True, timeout=PATIENCE_S, check=False).returncode, 0)
+
+    def test_one_moment_is_answered_once_and_the_next_one_only_after_a_while(self):
+        recording = self.record_pins("--pin-after", "0s", "--pin-every", "1h")
+        for i in range(20):
+            self.crash(f"bad-{i}")
+        wait_for(lambda: "pinned '" in recording.stderr, "a pin")
+        self.crash("late")
+        recording.wait_events(1, "name = 'late'")
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual(len(self.pins()), 1)
+
+    def test_a_recording_that_ends_before_the_time_is_over_pins_what_there_is(self):
+        recording = self.record_pins("--pin-after", "1h")
+        self.crash("bad")
+        recording.wait_events(1, "name = 'bad'")
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual(query(self.pins()[0], "SELECT name FROM events"), [{"name": "bad"}])
+
+    def test_a_first_list_is_no_moment(self):
+        self.crash("long since")
+        recording = self.record_pins("--pin-after", "0s")
+        self.pods.put("now")
+        recording.wait_events(1, "name = 'now'")
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual(self.pins(), [])
+
+    def test_the_hook_hears_what_happened_and_where_the_pin_will_be(self):
+        told = os.path.join(self.folder, "told")
+        hook = f"env | grep ^KUBETAPE_ >{told}.part && mv {told}.part {told}"
+        recording = self.record_pins("--pin-after", "0s", "--pin-hook", hook)
+        self.crash("bad", namespace="shop")
+        wait_for(lambda: os.path.exists(told), "the hook")
+        with open(told, encoding="utf-8") as file:
+            facts = dict(line.rstrip("\n").split("=", 1) for line in file)
+        pin = wait_for(self.pins, "a pin")[0]
+        self.assertEqual({name: facts["KUBETAPE_" + name] for name in ("TAPE", "PIN", "WHEN", "TYPE", "RESOURCE", "NAMESPACE", "NAME", "SEQ")},
+                         {"TAPE": self.tape, "PIN": pin, "WHEN": CRASHES, "TYPE": "ADDED", "RESOURCE": "pods", "NAMESPACE": "shop",
+                          "NAME": "bad", "SEQ": "1"})
+        self.assertEqual(recording.stop(), 0)
+
+    def test_a_hook_that_fails_is_told_and_the_recording_goes_on(self):
+        recording = self.record_pins("--pin-after", "0s", "--pin-hook", "exit 7")
+        self.crash("bad")
+        wait_for(lambda: "ended with exit code 7" in recording.stderr, "the warning")
+        self.pods.put("later")
+        recording.wait_events(1, "name = 'later'")
+        self.assertEqual(recording.stop(), 0)
+
+    def test_the_expressions_of_the_page_about_running_it_for_days_hold_for_what_they_are_about(self):
+        with open(os.path.join(ROOT, "tools", "deploy", "README.md"), encoding="utf-8") as page:
+            expressions = re.findall(r'--pin-when "(.*?)" \\\n', page.read(), re.DOTALL)
+        self.assertEqual(len(expressions), 2)
+        nodes = self.api.add("nodes", "Node", namespaced=False)
+        for resource, expression, bad in (
+                (self.pods, expressions[0], {"containerStatuses": [{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}),
+                (nodes, expressions[1], {"conditions": [{"type": "Ready", "status": "Unknown"}]})):
+            with self.subTest(expression=expression):
+                resource.put("it", status={"conditions": [{"type": "Ready", "status": "True"}]})
+                recording = self.record("pods,nodes", "--pin-when", expression, "--pin-after", "0s").ready(2)
+                resource.watching()
+                resource.put("it", status=bad)
+                wait_for(lambda: "pinned '" in recording.stderr, "a pin")
+                self.assertEqual(recording.stop(), 0)
+
+    def test_an_expression_that_cannot_be_computed_is_told_once(self):
+        recording = self.record("pods", "--pin-when", "jget(name,'$.x')=1").ready(1)
+        self.pods.watching()
+        for name in ("a", "b", "c"):
+            self.pods.put(name)
+            recording.wait_events(1, f"name = '{name}'")
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual(recording.stderr.count("cannot be told of event"), 1)
+
+    def test_what_is_no_expression_is_refused_before_there_is_a_tape(self):
+        for options in (("--pin-when", "nonsense ="), ("--pin-hook", "true")):
+            with self.subTest(options=options):
+                recording = self.record("pods", *options)
+                self.assertEqual(recording.wait(), 2)
+                self.assertFalse(os.path.exists(self.tape))
+
+
+if __name__ == "__main__":
+    unittest.main()
