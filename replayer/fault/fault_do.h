@@ -38,6 +38,8 @@ enum fault_do {
 	FAULT_WRITE_RESET, /* no answer: the connection is reset, before or after it was done */
 	/* to the command */
 	FAULT_RESTART, /* it is killed, and started again when the fault is over */
+	/* to the tape's clock */
+	FAULT_PAUSE,   /* it stands still */
 	FAULT_NOTHING, /* only what the rest of the rule says, such as a compaction */
 	FAULT_DO_COUNT,
 };

@@ -290,6 +290,10 @@ static int check_act(const struct fault_rule *r, struct err *err)
 	if (r->what.act == FAULT_BURST && !r->for_ns)
 		return err_set(err, ERR_USAGE,
 			"'burst' keeps back what comes while it lasts, but there is no 'for'");
+	if (r->what.act == FAULT_PAUSE && (r->for_ns == 0 || r->for_events || r->clock != FAULT_WALL))
+		return err_set(err, ERR_USAGE,
+			"'pause' stops the tape's clock for a duration by the wall: it needs "
+			"'for' and \"clock\": \"wall\"");
 	if (r->what.act == FAULT_STALE_LIST && !r->what.by_ns == !r->what.as_of)
 		return err_set(err, ERR_USAGE, "'stale_list' needs one of 'by' and 'as_of'");
 	return 0;

@@ -32,7 +32,8 @@ void faults_count_request(struct faults *f, size_t rule)
 
 static bool closes_the_door(const struct fault_rule *r)
 {
-	return r->what.act == FAULT_REFUSE || (r->what.act == FAULT_NOTHING && r->during.act == FAULT_REFUSE);
+	return r->what.act == FAULT_REFUSE || r->what.act == FAULT_PAUSE ||
+	       (r->what.act == FAULT_NOTHING && r->during.act == FAULT_REFUSE);
 }
 
 bool faults_has_struck(const struct faults *f, size_t rule)

@@ -2,8 +2,8 @@
  * fault_writes.c: what becomes of writes, what happens at them, and which versions of objects they have made.
  * See fault_writes.h and fault_internal.h.
  */
-#include "replayer/fault/fault_internal.h"
 #include "replayer/fault/fault_writes.h"
+#include "replayer/fault/fault_internal.h"
 
 #include <stdlib.h>
 

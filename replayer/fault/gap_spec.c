@@ -17,7 +17,7 @@ struct spec {
 };
 
 const char gap_spec_words[] =
-	"end cut fin rst goaway rst_stream stall error restart burst echo slow as_of write_error write_reset refuse http "
+	"end cut fin rst goaway rst_stream stall error restart pause burst echo slow as_of write_error write_reset refuse http "
 	"stale hold client ns requests compact wall after optional since await write event";
 
 static int bad(struct spec *s, const char *word, const char *expected)
@@ -98,7 +98,7 @@ static const char *value_of(const char *word, const char *name)
 static bool is_short_word(int act)
 {
 	return fault_ends_streams(act) || act == FAULT_REFUSE || act == FAULT_HTTP || act == FAULT_BURST ||
-	       act == FAULT_RESTART || fault_strikes_writes(act);
+	       act == FAULT_PAUSE || act == FAULT_RESTART || fault_strikes_writes(act);
 }
 
 /* 1 when the word says how watches end or what requests get, 0 when it does not. */

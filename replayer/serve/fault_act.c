@@ -187,6 +187,7 @@ static void strike_watch(struct watch *w, const struct fault_what *what, uint64_
 	case FAULT_ECHO:
 	case FAULT_WRITE_ERROR:
 	case FAULT_WRITE_RESET:
+	case FAULT_PAUSE:
 	case FAULT_NOTHING:
 	case FAULT_DO_COUNT: break;
 	}

@@ -105,7 +105,7 @@ START_TEST(file__is_refused_with_line_column_and_what_was_expected)
 			"for, clock, during, compaction, stale, hold, times, probability, optional"},
 		{RULE("\"what\": \"explode\""),
 			"f.json, line 2, column 35: unknown word 'explode', expected one of: end cut fin rst goaway "
-			"rst_stream stall error refuse http stale_list stale_view slow delay duplicate reorder drop burst echo write_error write_reset restart nothing"},
+			"rst_stream stall error refuse http stale_list stale_view slow delay duplicate reorder drop burst echo write_error write_reset restart pause nothing"},
 		{RULE("\"what\": 3"),
 			"f.json, line 2, column 35: expected a word or an object, found a number"},
 		{RULE("\"what\": {\"bytes\": 3}"), "f.json, line 2, column 35: 'do' is missing"},

@@ -119,6 +119,14 @@ class LateTest(WriteFaultCase):
 		w.until(b'"23"')
 		self.assertEqual([brief_of[0] for brief_of in w.events()], ["MODIFIED", "DELETED", "ADDED"])
 
+	def test_the_clock_stands_still_in_a_pause(self):
+		r = self.fault({"when": {"event": "resource='pods' AND type='DELETED'"}, "what": "pause", "for": "1s", "clock": "wall"},
+			options=("--wait-watchers", "1"))
+		w = self.raw(r)
+		w.until(b'"21"')
+		self.assertIsNone(w.read(SILENCE_S))
+		w.until(b'"26"')
+
 	def test_a_slow_list_is_answered_after_others(self):
 		r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": {"do": "slow", "by": "1s"}}, options=STEPS)
 		slow = self.raw(r, "/api/v1/pods?resourceVersion=0", agent="one")
