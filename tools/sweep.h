@@ -3,10 +3,14 @@
  * a gap at another place, and compares what it came to.
  *
  *     cmd_sweep.c         options, and what is done in which order
+ *     sweep_ground.c      without faults: what it comes to, and always
+ *     sweep_tries.c       with faults: which are tried, and what each comes to
  *     sweep_positions.c   where a gap is interesting
  *     sweep_changes.c     among them: changes of one object that nobody sees one by one
  *     sweep_rows.c        what the tape has, for both
+ *     sweep_patterns.c    where else a program goes blind: at its own writes, in what it lists
  *     sweep_fault.c       the fault file of such a place
+ *     sweep_run.c         one replay: its files
  *     sweep_jobs.c        replays as processes
  *     sweep_answer.c      what a run came to, read from its run file
  *     sweep_compare.c     how two of them differ
@@ -18,9 +22,32 @@
 #include "schema/base/buf.h"
 #include "schema/sql/session.h"
 #include "tools/options.h"
+#include "tools/sweep_answer.h"
 
 #include <stdio.h>
 #include <sys/types.h>
+
+/* ---- how a program goes blind ---- */
+
+enum sweep_pattern {
+	SWEEP_UNOBSERVED, /* changes pass while a watch is away */
+	SWEEP_RESTART,    /* it dies within a write, and starts again */
+	SWEEP_STALE,      /* it starts again, and one resource is older than what it had seen */
+	SWEEP_WRITES,     /* a write is refused, or done without that it is told */
+	SWEEP_COALESCED,  /* changes come all at once, without a list */
+	SWEEP_ECHO,       /* its own writes reach its watches late */
+	SWEEP_SLOW,       /* one resource is listed long after the others */
+	SWEEP_PATTERNS,
+};
+extern const char *const sweep_pattern_names[SWEEP_PATTERNS];
+
+/* "restart,stale" into bits; NULL: all. ERR_USAGE. */
+int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err) MUST_CHECK;
+
+/* The words that are tried at a place of that pattern, the most telling first; NULL behind the last. Of
+ * SWEEP_UNOBSERVED the user has the say. `write` is that of the place. `all`: also those that a program
+ * without retries, or without a look at what is left over when it starts, does not stand. */
+const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, bool all, size_t index);
 
 /* ---- where ---- */
 
@@ -32,12 +59,18 @@ enum sweep_kind {
 	SWEEP_CHANGES,     /* two or three successive changes of one object */
 	SWEEP_SELECTION,   /* an object leaves the selection of a watch; all until it is back */
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
+	SWEEP_WRITE,       /* a write of the program */
+	SWEEP_ALWAYS,      /* the whole of the tape */
 	SWEEP_KINDS,
 };
 extern const char *const sweep_kind_names[SWEEP_KINDS];
 
 struct sweep_position {
+	enum sweep_pattern pattern;
 	enum sweep_kind kind;
+	bool laid_over;         /* what programs write lies over the tape: `--write overlay` */
+	char *write;            /* of SWEEP_WRITE its kind, "create pods"; it is the first one after seq */
+	uint64_t as_of_seq;     /* of SWEEP_STALE: what is shown */
 	uint64_t seq, last_seq; /* the first and the last event that is missed */
 	uint64_t hidden;    /* events of that resource from the one to the other; 0: its watches are late */
 	int64_t for_ns;     /* how long the gap is by the tape's time; 0: until the hidden ones are over */
@@ -68,12 +101,21 @@ struct sweep_search {
 /* "deletions,recreations,every:50". ERR_USAGE. */
 int sweep_search_parse(const char *text, struct sweep_search *ret, struct err *err) MUST_CHECK;
 
-/* The most telling first. `s` has the run without gaps. The caller releases. */
+/* Those of the pattern unobserved, the most telling first. `s` has the run without gaps. The caller releases.
+ */
 int sweep_positions_find(struct sql_session *s, const struct sweep_search *what, struct sweep_positions *ret,
 	struct err *err) MUST_CHECK;
 /* Keeps at most that many of those that are reached, the most telling ones. Returns how many there were. */
 size_t sweep_positions_thin(struct sweep_positions *p, size_t max);
 void sweep_positions_release(struct sweep_positions *p);
+
+/* Adds places of the other patterns, which are bits of `patterns`; those of SWEEP_COALESCED are made of the
+ * ones at hand. `s` has a run without faults, in which what was written lay over the tape if `laid_over` says
+ * so. */
+int sweep_patterns_find(struct sql_session *s, unsigned patterns, bool laid_over, struct sweep_positions *to,
+	struct err *err) MUST_CHECK;
+void sweep_positions_order(struct sweep_positions *p);
+void sweep_positions_leave_out(struct sweep_positions *p, enum sweep_pattern pattern);
 
 /* "recreation of pods shop/web-0"; the caller frees. */
 char *sweep_position_name(const struct sweep_position *p);
@@ -85,6 +127,9 @@ int sweep_words_check(const char *words, struct err *err) MUST_CHECK;
 
 int sweep_fault_write(
 	const struct sweep_position *p, const char *words, const char *path, struct err *err) MUST_CHECK;
+/* A cut at the same place from which every client goes on where it was. False: there is no such place. */
+bool sweep_has_control(const struct sweep_position *p);
+int sweep_control_write(const struct sweep_position *p, const char *path, struct err *err) MUST_CHECK;
 
 /* ---- running ---- */
 
@@ -106,46 +151,6 @@ void sweep_jobs_prepare(void);
  * wants to stop: then all of them have been ended. At least one must be running. */
 int sweep_jobs_wait(struct sweep_job *jobs, size_t count);
 
-/* ---- what a run came to ---- */
-
-enum sweep_end { SWEEP_BY_ITSELF, SWEEP_QUIET, SWEEP_TIMEOUT };
-
-struct sweep_effect {
-	char *key;      /* "configmaps shop/web-0" */
-	char *resource; /* of the key */
-	char *content;
-};
-
-struct sweep_answer {
-	enum sweep_end end;
-	int64_t exit_code;
-	uint64_t watches;             /* opened before the clock ran */
-	uint64_t hits;                /* watches that a fault ended */
-	struct sweep_effect *effects; /* what is left of all that it wrote; sorted */
-	size_t effect_count;
-};
-
-/* `run` may be of any replay. ERR_FAILED when it did not take place. The caller releases. */
-int sweep_answer_read(const char *tape, const char *run, bool timed_out, struct sweep_answer *ret,
-	struct err *err) MUST_CHECK;
-void sweep_answer_release(struct sweep_answer *a);
-
-/* What to look at. */
-struct sweep_measure {
-	bool exit_code, writes;
-	char **unsteady; /* resources whose content differs from run to run by itself */
-	size_t unsteady_count;
-};
-
-/* Appends a sentence for each difference; how many there are. `than` names the first: "without the gap". */
-size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *without,
-	const struct sweep_answer *with, const char *than, struct buf *to);
-
-/* Takes note of what differs in content only, between two runs that should be alike. */
-void sweep_measure_learn(
-	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other);
-void sweep_measure_release(struct sweep_measure *m);
-
 /* ---- the report ---- */
 
 enum sweep_verdict {
@@ -153,6 +158,7 @@ enum sweep_verdict {
 	SWEEP_FINE,
 	SWEEP_WRONG,
 	SWEEP_UNSURE, /* wrong once, and not again */
+	SWEEP_CUT,    /* a harmless cut makes it go wrong as well */
 	SWEEP_NOT_REACHED,
 };
 
@@ -168,8 +174,9 @@ struct sweep_try {
 
 struct sweep_report {
 	const char *tape, *folder;
-	char *again;   /* the command without --gaps and what follows */
-	char *verdict; /* what makes it compare with the run without gaps, to stand before --gaps */
+	char *again;             /* the command without --gaps and what follows */
+	char *verdict;           /* what makes it compare with the run without gaps, to stand before --gaps */
+	char *verdict_laid_over; /* the same for what is tried with --write overlay */
 	char **child;
 	const struct sweep_answer *without;
 	const struct sweep_positions *positions;

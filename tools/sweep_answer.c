@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define EARLIER SWEEP_EARLIER
+
 #define TIME_LEN  20               /* of 2026-01-02T03:04:05Z, but for the Z */
 #define AROUND_NS (120 * NS_PER_S) /* a time so near to the run is the time of day */
 
@@ -60,14 +62,32 @@ static const char effects_sql[] =
 	"  '$.metadata.uid', '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"
 	"  iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name')), content) FROM told";
 
+/* What was made and what was deleted, found at the end or not; and how often what was there before the fault.
+ */
+static const char counts_sql[] =
+	"WITH w AS (SELECT write, time_ns, verb, resource || iif(apigroup = '', '', '.' || apigroup) AS resource,"
+	"  coalesce(namespace || '/', '') AS place, name, iif(verb = 'create' AND json_valid(body),"
+	"   json_extract(body, '$.metadata.generateName'), NULL) AS prefix FROM writes"
+	"  WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND coalesce(subresource, '') = ''"
+	"  AND verb IN ('create', 'delete') AND resource NOT IN ('leases', 'events')),"
+	" made AS (SELECT d.write, max(c.write) AS made, c.time_ns, d.resource, d.place, coalesce(c.prefix || '*', d.name) AS name"
+	"  FROM w AS d LEFT JOIN w AS c ON c.verb = 'create' AND c.resource = d.resource AND c.place = d.place"
+	"  AND c.name = d.name AND c.write < d.write WHERE d.verb = 'delete' GROUP BY d.write)"
+	" SELECT iif(verb = 'create', 'creates', 'deletions') || ' of ' || resource AS key, count(*) FROM w GROUP BY 1"
+	" UNION ALL SELECT '" EARLIER "' || resource || ' ' || place || name, count(*) FROM made"
+	"  WHERE coalesce(time_ns, 0) < coalesce((SELECT min(time_ns) FROM faults WHERE rule = 1 AND step = 'begins'), 1 << 62)"
+	"  GROUP BY 1 ORDER BY key";
+
 static const char facts_sql[] =
 	"SELECT (SELECT value FROM run WHERE name = 'ended_by'),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'exit_code'),"
 	" (SELECT count(*) FROM requests WHERE verb = 'watch' AND status = 200"
 	"  AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')),"
-	" (SELECT count(*) FROM faults WHERE step = 'watch'),"
+	" (SELECT count(*) FROM faults WHERE rule = 1 AND (step IN ('watch', 'frame', 'write', 'restart')"
+	"  OR (step = 'request' AND what IN ('stale_view', 'stale_list', 'slow')))),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'begin_ns'),"
-	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns')";
+	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns'),"
+	" (SELECT count(*) FROM writes WHERE policy = 'absorb' AND status BETWEEN 200 AND 299)";
 
 struct reading {
 	struct sweep_answer *to;
@@ -180,6 +200,7 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	r->to->hits = (uint64_t)v[3].integer;
 	r->begin_ns = v[4].integer;
 	r->end_ns = v[5].integer;
+	r->to->absorbed = (uint64_t)v[6].integer;
 	return 0;
 }
 
@@ -203,6 +224,18 @@ static int on_effect(void *context, const struct sql_value *v, size_t count, str
 	return 0;
 }
 
+static int on_count(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct sweep_answer *to = ((struct reading *)context)->to;
+
+	(void)count;
+	(void)err;
+	to->counts = xrealloc(to->counts, (to->count_count + 1) * sizeof(*to->counts));
+	to->counts[to->count_count++] = (struct sweep_effect){
+		text_of(&v[0]), xstrdup(""), xasprintf("%lld", (long long)v[1].integer)};
+	return 0;
+}
+
 static int by_key(const void *left, const void *right)
 {
 	const struct sweep_effect *a = left, *b = right;
@@ -215,12 +248,15 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 {
 	const struct sql_sink facts = {.row = on_facts, .context = r};
 	const struct sql_sink effects = {.row = on_effect, .context = r};
+	const struct sql_sink counts = {.row = on_count, .context = r};
 	int rc = sql_session_add_run(s, run, err);
 
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(facts_sql), &facts, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(effects_sql), &effects, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(counts_sql), &counts, err);
 	return rc;
 }
 
@@ -257,6 +293,12 @@ void sweep_answer_release(struct sweep_answer *a)
 		free(a->effects[i].resource);
 		free(a->effects[i].content);
 	}
+	for (size_t i = 0; i < a->count_count; i++) {
+		free(a->counts[i].key);
+		free(a->counts[i].resource);
+		free(a->counts[i].content);
+	}
+	free(a->counts);
 	free(a->effects);
 	*a = (struct sweep_answer){0};
 }

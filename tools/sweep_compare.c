@@ -10,11 +10,13 @@
 #define KEYS_SHOWN   10 /* differences told one by one */
 
 /* Appends; what does not fit any more is left out. */
-#define say(to, ...) ((void)!buf_printf(to, NULL, __VA_ARGS__))
+#define say(to, ...) ((void)(to && buf_printf(to, NULL, __VA_ARGS__)))
 
 /* Names and contents are other people's. */
 static void say_visibly(struct buf *to, const char *text, size_t len)
 {
+	if (!to)
+		return;
 	(void)!visible_append(to, (struct slice){text, strnlen(text, len)}, NULL);
 }
 
@@ -105,9 +107,59 @@ size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *w
 	return m->writes ? n + compare_effects(m, without, with, than, to) : n;
 }
 
+static bool is_earlier(const char *key)
+{
+	return strncmp(key, SWEEP_EARLIER, strlen(SWEEP_EARLIER)) == 0;
+}
+
+static void tell_count(
+	struct buf *to, const struct sweep_effect *without, const struct sweep_effect *with, const char *than)
+{
+	say(to, "%s ", with ? with->content : "0");
+	say_visibly(to, with ? with->key : without->key, SIZE_MAX);
+	say(to, " (%s: %s)\n", than, without ? without->content : "0");
+}
+
+/* How often something was done more, or less. */
+static long long difference(const struct sweep_effect *without, const struct sweep_effect *with)
+{
+	return (with ? atoll(with->content) : 0) - (without ? atoll(without->content) : 0);
+}
+
+size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
+	bool earlier, struct buf *to)
+{
+	const struct sweep_answer *without = &g->answer;
+	size_t i = 0, k = 0, n = 0;
+
+	while (!g->measure.counts_vary && (i < without->count_count || k < with->count_count)) {
+		const struct sweep_effect *a = i < without->count_count ? &without->counts[i] : NULL;
+		const struct sweep_effect *b = k < with->count_count ? &with->counts[k] : NULL;
+		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
+		const struct sweep_effect *one = order <= 0 ? a : NULL, *other = order >= 0 ? b : NULL;
+		long long more = difference(one, other);
+
+		i += order <= 0;
+		k += order >= 0;
+		if (is_earlier(one ? one->key : other->key) != earlier || more == 0 || (earlier && more < 0))
+			continue;
+		n++;
+		tell_count(to, one, other, than);
+	}
+	return n;
+}
+
+static bool same_counts(const struct sweep_answer *one, const struct sweep_answer *other)
+{
+	const struct sweep_ground ground = {.answer = *one};
+
+	return sweep_compare_counts(&ground, other, "", false, NULL) == 0;
+}
+
 void sweep_measure_learn(
 	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other)
 {
+	m->counts_vary |= !same_counts(one, other);
 	for (size_t i = 0; i < one->effect_count && i < other->effect_count; i++) {
 		const struct sweep_effect *a = &one->effects[i], *b = &other->effects[i];
 

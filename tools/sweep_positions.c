@@ -20,6 +20,8 @@ const char *const sweep_kind_names[SWEEP_KINDS] = {
 	[SWEEP_CHANGES] = "changes",
 	[SWEEP_SELECTION] = "selection",
 	[SWEEP_EVENT] = "event",
+	[SWEEP_WRITE] = "write",
+	[SWEEP_ALWAYS] = "always",
 };
 
 #define EVERY_MIN 2
@@ -241,13 +243,25 @@ static void find_stretches(const struct sweep_finding *f, int64_t every)
 
 /* ---- the most telling first ---- */
 
+/* Places of one pattern, kind, resource and kind of write are of one sort. */
+static int sort_order(const struct sweep_position *a, const struct sweep_position *b)
+{
+	int order = (int)a->pattern - (int)b->pattern;
+
+	if (order == 0)
+		order = (int)a->kind - (int)b->kind;
+	if (order == 0)
+		order = strcmp(a->resource, b->resource);
+	if (order == 0 && a->write && b->write)
+		order = strcmp(a->write, b->write);
+	return order;
+}
+
 static int by_sort(const void *left, const void *right)
 {
 	const struct sweep_position *a = left, *b = right;
-	int order = (int)a->kind - (int)b->kind;
+	int order = sort_order(a, b);
 
-	if (order == 0)
-		order = strcmp(a->resource, b->resource);
 	return order ? order : (a->seq > b->seq) - (a->seq < b->seq);
 }
 
@@ -265,16 +279,15 @@ static int by_telling(const void *left, const void *right)
 	return (int)a->kind - (int)b->kind;
 }
 
-/* Places of one kind and resource are alike; those of changes know it themselves. */
-static void order_by_telling(struct sweep_positions *p)
+/* Places of one sort are alike; those of changes know it themselves. */
+void sweep_positions_order(struct sweep_positions *p)
 {
 	size_t end;
 
 	if (p->count)
 		qsort(p->items, p->count, sizeof(*p->items), by_sort);
 	for (size_t i = 0; i < p->count; i = end) {
-		for (end = i + 1; end < p->count && p->items[end].kind == p->items[i].kind &&
-				  strcmp(p->items[end].resource, p->items[i].resource) == 0;)
+		for (end = i + 1; end < p->count && sort_order(&p->items[i], &p->items[end]) == 0;)
 			end++;
 		for (size_t k = i; k < end && p->items[k].kind != SWEEP_CHANGES; k++) {
 			p->items[k].turn = k - i;
@@ -308,7 +321,7 @@ int sweep_positions_find(
 		sweep_changes_find(&f);
 	if (rc == 0 && what->kinds[SWEEP_STRETCH])
 		find_stretches(&f, found.every);
-	order_by_telling(&found);
+	sweep_positions_order(&found);
 	sweep_rows_release(&rows);
 	sweep_names_release(&watched);
 	*ret = found;
@@ -322,6 +335,7 @@ static void release(struct sweep_position *p)
 	free(p->resource);
 	free(p->object);
 	free(p->what);
+	free(p->write);
 }
 
 size_t sweep_positions_thin(struct sweep_positions *p, size_t max)
@@ -340,6 +354,19 @@ size_t sweep_positions_thin(struct sweep_positions *p, size_t max)
 	return found;
 }
 
+void sweep_positions_leave_out(struct sweep_positions *p, enum sweep_pattern pattern)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->items[i].pattern == pattern)
+			release(&p->items[i]);
+		else
+			p->items[kept++] = p->items[i];
+	}
+	p->count = kept;
+}
+
 void sweep_positions_release(struct sweep_positions *p)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -350,6 +377,13 @@ void sweep_positions_release(struct sweep_positions *p)
 
 char *sweep_position_name(const struct sweep_position *p)
 {
+	if (p->pattern == SWEEP_STALE)
+		return xasprintf("restart within a %s, %s shown as of event %llu", p->write, p->resource,
+			(unsigned long long)p->as_of_seq);
+	if (p->write)
+		return xasprintf("%s after event %llu", p->write, (unsigned long long)p->seq);
+	if (p->kind == SWEEP_ALWAYS)
+		return xasprintf("%s of %s", sweep_pattern_names[p->pattern], p->resource);
 	if (p->kind == SWEEP_STRETCH)
 		return xasprintf("stretch of %s", p->resource);
 	if (p->what)

@@ -11,6 +11,7 @@ static const char *const verdict_names[] = {
 	[SWEEP_FINE] = "fine",
 	[SWEEP_WRONG] = "wrong",
 	[SWEEP_UNSURE] = "unsure",
+	[SWEEP_CUT] = "wrong when cut",
 	[SWEEP_NOT_REACHED] = "not reached",
 };
 
@@ -54,7 +55,8 @@ char *sweep_word(const char *text)
 static char *repeat_of(const struct sweep_report *r, const struct sweep_try *t)
 {
 	char *faults = sweep_word(t->faults);
-	char *line = xasprintf("%s%s --gaps=%s --", r->again, r->verdict, faults);
+	const char *verdict = t->position->laid_over ? r->verdict_laid_over : r->verdict;
+	char *line = xasprintf("%s%s --gaps=%s --", r->again, verdict, faults);
 
 	free(faults);
 	for (char **child = r->child; *child; child++) {
@@ -85,22 +87,36 @@ static void print_without(const struct sweep_report *r, FILE *to)
 			to);
 }
 
+static void print_place(const struct sweep_position *p, FILE *to)
+{
+	unsigned long long seq = p->seq, last_seq = p->last_seq;
+	const char *how = p->pattern == SWEEP_COALESCED ? "at once" : "missed";
+
+	if (p->write || p->kind == SWEEP_ALWAYS)
+		return;
+	if (p->hidden == 0)
+		fprintf(to, ", its watches away from event %llu to %llu", seq, last_seq);
+	else if (seq == last_seq)
+		fprintf(to, ", event %llu %s", seq, how);
+	else
+		fprintf(to, ", %llu events of %llu to %llu %s", (unsigned long long)p->hidden, seq, last_seq,
+			how);
+}
+
+static const char *const headings[] = {
+	[SWEEP_WRONG] = "WRONG",
+	[SWEEP_UNSURE] = "wrong once, and not again",
+	[SWEEP_CUT] = "wrong with a harmless cut there as well",
+};
+
 static void print_try(const struct sweep_report *r, const struct sweep_try *t, FILE *to)
 {
 	char *name = sweep_position_name(t->position), *repeat = repeat_of(r, t);
 	const char *line = t->differences;
 
-	fprintf(to, "\n%s: ", t->verdict == SWEEP_WRONG ? "WRONG" : "wrong once, and not again");
+	fprintf(to, "\n%s: ", headings[t->verdict]);
 	visible_puts(to, name);
-	fputs(", ", to);
-	if (t->position->hidden == 0)
-		fprintf(to, "its watches away from event %llu to %llu", (unsigned long long)t->position->seq,
-			(unsigned long long)t->position->last_seq);
-	else if (t->position->seq == t->position->last_seq)
-		fprintf(to, "event %llu missed", (unsigned long long)t->position->seq);
-	else
-		fprintf(to, "%llu events of %llu to %llu missed", (unsigned long long)t->position->hidden,
-			(unsigned long long)t->position->seq, (unsigned long long)t->position->last_seq);
+	print_place(t->position, to);
 	fprintf(to, " (%s)\n", t->words);
 	while (line && *line) {
 		int len = (int)strcspn(line, "\n");
@@ -142,10 +158,12 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 
 	print_without(r, to);
 	for (size_t i = 0; i < r->count; i++) {
-		if (r->tries[i].verdict == SWEEP_WRONG || r->tries[i].verdict == SWEEP_UNSURE)
+		enum sweep_verdict verdict = r->tries[i].verdict;
+
+		if (verdict == SWEEP_WRONG || verdict == SWEEP_UNSURE || verdict == SWEEP_CUT)
 			print_try(r, &r->tries[i], to);
 	}
-	fprintf(to, "%s%zu of %zu gaps make it go wrong\n", wrong || unsure ? "\n" : "", wrong,
+	fprintf(to, "%s%zu of %zu faults make it go wrong\n", wrong || unsure ? "\n" : "", wrong,
 		wrong + fine + unsure);
 	print_unreached(r, to);
 	if (unsure)
@@ -185,11 +203,13 @@ static void json_lines(FILE *to, const char *name, const char *lines)
 static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_try *t)
 {
 	const struct sweep_position *p = t->position;
-	bool kept = t->verdict == SWEEP_WRONG || t->verdict == SWEEP_UNSURE;
+	bool kept = t->verdict == SWEEP_WRONG || t->verdict == SWEEP_UNSURE || t->verdict == SWEEP_CUT;
 	char *repeat = kept ? repeat_of(r, t) : NULL;
 
 	fputs("    {", to);
 	json_text(to, "verdict", verdict_names[t->verdict]);
+	fputs(", ", to);
+	json_text(to, "pattern", sweep_pattern_names[p->pattern]);
 	fputs(", ", to);
 	json_text(to, "kind", sweep_kind_names[p->kind]);
 	fprintf(to, ", \"seq\": %llu, \"last_seq\": %llu, \"hidden\": %llu, ", (unsigned long long)p->seq,
@@ -199,6 +219,8 @@ static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_
 	json_text(to, "object", p->object);
 	fputs(", ", to);
 	json_text(to, "what", p->what);
+	fputs(", ", to);
+	json_text(to, "write", p->write);
 	fputs(", ", to);
 	json_text(to, "gap", t->words);
 	fputs(", ", to);

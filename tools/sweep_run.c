@@ -12,14 +12,18 @@
 
 #define ARGUMENTS_MAX 32 /* but --write and the command's */
 #define FOLDERS_MAX   10000
+#define PACE          "50ms" /* for which a program has asked for nothing after an event */
 
 /* ---- files ---- */
 
 char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, const char *suffix)
 {
+	static const char *const stages[] = {"", "-again", "-control"};
+	const char *kind = slot->paced ? "paced" : slot->laid_over ? "overlay" : "without";
+
 	if (!slot->of)
-		return xasprintf("%s/without-%zu.%s", s->folder, slot->number, suffix);
-	return xasprintf("%s/%03zu%s.%s", s->folder, slot->of->number, slot->again ? "-again" : "", suffix);
+		return xasprintf("%s/%s-%zu.%s", s->folder, kind, slot->number, suffix);
+	return xasprintf("%s/%03zu%s.%s", s->folder, slot->of->number, stages[slot->stage], suffix);
 }
 
 void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot)
@@ -38,7 +42,9 @@ static bool is_ours(const char *name)
 {
 	const char *dot = strchr(name, '.');
 
-	return dot && (isdigit((unsigned char)*name) || strncmp(name, "without-", 8) == 0) &&
+	return dot &&
+	       (isdigit((unsigned char)*name) || strncmp(name, "without-", 8) == 0 ||
+		       strncmp(name, "overlay-", 8) == 0 || strncmp(name, "paced-", 6) == 0) &&
 	       (strcmp(dot, ".run") == 0 || strcmp(dot, ".log") == 0 || strcmp(dot, ".faults.json") == 0);
 }
 
@@ -112,15 +118,26 @@ int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *e
 
 /* ---- one run ---- */
 
+char *sweep_slot_faults(const struct sweep_runs *s, const struct sweep_slot *slot)
+{
+	struct sweep_slot first = *slot;
+
+	if (slot->stage == SWEEP_AGAIN)
+		first.stage = SWEEP_FIRST;
+	first.paced = false;
+	return sweep_run_file(s, &first, "faults.json");
+}
+
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 {
 	const struct sweep_options *v = &s->options;
 	const struct sweep_slot *slot = &s->slot[at];
 	char *settle = xasprintf("%lldms", (long long)(v->settle_ns / NS_PER_MS));
 	char *run = sweep_run_file(s, slot, "run"), *log = sweep_run_file(s, slot, "log");
+	char *faults = slot->of ? sweep_slot_faults(s, slot) : NULL;
 	char *fixed[] = {(char *)"kubetape", (char *)"replay", (char *)s->options.tape, (char *)"--gaps",
-		slot->of ? slot->of->faults : (char *)"none", (char *)"--run", run, (char *)"--settle",
-		settle, (char *)"--settle-limit", (char *)"0", (char *)"--wait-watchers", s->watches,
+		faults ? faults : (char *)"none", (char *)"--run", run, (char *)"--settle", settle,
+		(char *)"--settle-limit", (char *)"0", (char *)"--wait-watchers", s->watches,
 		(char *)"--speed", (char *)v->speed, v->plain ? (char *)"--plain" : NULL};
 	size_t count = 0, child_count = 0;
 	char **arguments;
@@ -137,6 +154,14 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 		arguments[count++] = (char *)(i ? "--until" : "--from");
 		arguments[count++] = (char *)(i ? v->until : v->from);
 	}
+	if (slot->laid_over) {
+		arguments[count++] = (char *)"--write";
+		arguments[count++] = (char *)"overlay";
+	}
+	if (slot->paced) {
+		arguments[count++] = (char *)"--lockstep";
+		arguments[count++] = (char *)PACE;
+	}
 	for (size_t i = 0; i < v->writes.count; i++) {
 		arguments[count++] = (char *)"--write";
 		arguments[count++] = (char *)v->writes.items[i];
@@ -146,6 +171,7 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 	rc = sweep_job_start(&s->job[at], arguments, log, v->timeout_ns, err);
 	free(arguments);
 	free(settle);
+	free(faults);
 	free(run);
 	free(log);
 	return rc;

@@ -16,11 +16,19 @@ struct sweep_options {
 	bool plain;
 };
 
+enum sweep_stage {
+	SWEEP_FIRST,
+	SWEEP_AGAIN,   /* what goes wrong once may have been unlucky */
+	SWEEP_CONTROL, /* the same place, with a cut that nobody can mind */
+};
+
 /* A place where one can run. */
 struct sweep_slot {
 	struct sweep_try *of; /* NULL: without a gap */
-	bool again;           /* the second time */
-	size_t number;        /* of a run without a gap */
+	enum sweep_stage stage;
+	size_t number;  /* of a run without a gap */
+	bool laid_over; /* with --write overlay */
+	bool paced;     /* in lock-step, so that each write is the answer to one event */
 };
 
 struct sweep_runs {
@@ -36,6 +44,8 @@ int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *e
 
 /* FOLDER/NAME.suffix of what runs in that slot; the caller frees. */
 char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, const char *suffix);
+/* The fault file of what runs there; the caller frees. */
+char *sweep_slot_faults(const struct sweep_runs *s, const struct sweep_slot *slot);
 /* Its run file and its output are not needed any more. */
 void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot);
 

@@ -4,6 +4,7 @@
 #include "replayer/serve/fault_act.h"
 #include "replayer/serve/list.h"
 #include "replayer/world/reach.h"
+#include "replayer/world/player.h"
 #include "schema/base/clock.h"
 
 #include <stdlib.h>
@@ -128,6 +129,7 @@ static void on_look(uv_timer_t *timer)
 	struct ahead *a = timer->data;
 	int64_t now_ns = clock_mono_ns(&clock_system);
 	struct waiting *p = find_due(a, now_ns);
+	struct player *player = p ? p->call.api->player : NULL;
 
 	/* From the beginning again: what is answered may end a connection, and others that wait with it. */
 	while (p) {
@@ -136,6 +138,8 @@ static void on_look(uv_timer_t *timer)
 	}
 	if (!a->first)
 		uv_timer_stop(&a->timer);
+	if (player && !ahead_has_delayed(a))
+		player_nudge(player);
 }
 
 static void set_deadline(struct waiting *p)
@@ -171,6 +175,15 @@ bool ahead_park(struct api_call *call, struct collection *c)
 	if (call->awaited_rv)
 		set_deadline(park(call, c));
 	return call->awaited_rv != 0;
+}
+
+bool ahead_has_delayed(const struct ahead *a)
+{
+	const struct waiting *p = a->first;
+
+	while (p && p->c)
+		p = p->next;
+	return p != NULL;
 }
 
 void ahead_delay(struct api_call *call, int64_t by_ns)

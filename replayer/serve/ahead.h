@@ -30,5 +30,6 @@ bool ahead_park(struct api_call *call, struct collection *c);
 
 /* The request waits that long and is then routed; what it may wait for before does not count. */
 void ahead_delay(struct api_call *call, int64_t by_ns);
+bool ahead_has_delayed(const struct ahead *a);
 
 #endif

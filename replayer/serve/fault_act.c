@@ -4,6 +4,7 @@
 #include "replayer/fault/fault_keys.h"
 #include "replayer/fault/fault_tally.h"
 #include "replayer/run/run.h"
+#include "replayer/serve/ahead.h"
 #include "replayer/serve/watch_internal.h"
 #include "replayer/wire/server.h"
 #include "schema/base/log.h"
@@ -407,7 +408,8 @@ static bool is_holding(const void *context)
 	struct fault_now now;
 
 	fault_act_now(a, &now);
-	return faults_is_holding(a->faults, &now) || a->command_starts;
+	return faults_is_holding(a->faults, &now) || a->command_starts ||
+	       (a->ahead && ahead_has_delayed(a->ahead));
 }
 
 const struct player_director fault_act_director = {

@@ -24,6 +24,7 @@ struct fault_act {
 	struct fault_act_command command; /* kill is NULL: there is none */
 	bool command_is_dead;             /* it was killed, and does not run again so far */
 	bool command_starts;              /* it was told to */
+	const struct ahead *ahead;        /* where slow lists wait; NULL: there was none */
 	uint64_t applied;                 /* events so far */
 	uint64_t retried;                 /* of them, when frames that wait were tried last */
 	struct swallowed *swallowed;

@@ -274,6 +274,7 @@ static bool let_through(struct api_call *call, const struct fault_answer *answer
 	case FAULT_LATER:
 		note_request(call, answer->rule_index, "slow");
 		ahead_delay(call, answer->later_ns);
+		call->api->faults->ahead = call->api->ahead;
 		return true;
 	default: break;
 	}

@@ -54,9 +54,10 @@ class Informer(threading.Thread):
 	"""Keeps `cache` (key -> object). Handlers: added(new), updated(old, new), deleted(old, tombstone); a deletion that
 	was not seen itself, but follows from a list, is a tombstone."""
 
-	def __init__(self, cluster, path, added, updated, deleted):
+	def __init__(self, cluster, path, added, updated, deleted, first=""):
 		super().__init__(daemon=True)
-		self.cluster, self.path = cluster, path
+		self.cluster, self.path, self.first = cluster, path, first
+		self.synced = threading.Event()
 		self.added, self.updated, self.deleted = added, updated, deleted
 		self.cache = {}
 		self.rv = None
@@ -74,7 +75,7 @@ class Informer(threading.Thread):
 				time.sleep(0.05)
 
 	def list(self):
-		status, answer = self.cluster.ask("GET", self.path)
+		status, answer = self.cluster.ask("GET", self.path + ("?" + self.first if self.first and not self.synced.is_set() else ""))
 		if status != 200:
 			raise OSError(status)
 		there = {key_of(thing): thing for thing in answer["items"]}
@@ -84,6 +85,7 @@ class Informer(threading.Thread):
 			for key, thing in there.items():
 				self.put(key, thing)
 		self.rv = answer["metadata"]["resourceVersion"]
+		self.synced.set()
 
 	def put(self, key, thing):
 		old = self.cache.get(key)

@@ -1,0 +1,148 @@
+/* sweep_ground.c: what the command comes to without faults. See sweep_course.h. */
+#include "tools/sweep_course.h"
+
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+
+#define PACED_EVENTS_MAX 500 /* longer tapes take too long in lock-step */
+
+void sweep_stop(struct sweep *s)
+{
+	s->stopped = true;
+	for (size_t i = 0; i < s->jobs; i++)
+		s->runs.job[i].pid = 0;
+}
+
+/* Starts `jobs` runs at once and compares each with the first of all. Returns how many differ. */
+static int run_without(
+	struct sweep *s, size_t jobs, const struct sweep_slot *as, struct buf *differences, struct err *err)
+{
+	struct sweep_ground *ground = sweep_ground_of(s, as->laid_over);
+	bool is_first = as->number == 1 && !as->paced;
+	int rc = 0, differ = 0;
+
+	for (size_t i = 0; i < jobs && rc == 0; i++) {
+		s->runs.slot[i] = *as;
+		s->runs.slot[i].number += i;
+		rc = sweep_run_start(&s->runs, i, err);
+	}
+	for (size_t left = jobs; left && rc == 0; left--) {
+		int at = sweep_jobs_wait(s->runs.job, jobs);
+		struct sweep_answer answer;
+
+		if (at < 0) {
+			sweep_stop(s);
+			return 0;
+		}
+		rc = sweep_run_read(&s->runs, (size_t)at, is_first ? &ground->answer : &answer, err);
+		if (rc || is_first)
+			continue;
+		if (as->number == 2)
+			sweep_measure_learn(&ground->measure, &ground->answer, &answer);
+		if (sweep_compare(&ground->measure, &ground->answer, &answer, "the first", differences))
+			differ++;
+		else if (!as->paced && (as->number != 2 || !ground->measure.unsteady_count))
+			sweep_run_remove(&s->runs, &s->runs.slot[at]); /* else it is needed later */
+		sweep_answer_release(&answer);
+	}
+	return rc ? rc : differ;
+}
+
+static int check_first(const struct sweep *s, struct err *err)
+{
+	if (s->plain.answer.end != SWEEP_TIMEOUT)
+		return 0;
+	return err_set(err, ERR_FAILED,
+		"without any gap the command comes to no end within %lld s: %s; see '%s/without-1.log'",
+		(long long)(s->v->timeout_ns / NS_PER_S),
+		s->plain.answer.watches
+			? "it goes on writing, or needs a longer --timeout"
+			: "it opened no watch, so that the clock did not start (--wait-watchers 0)",
+		s->runs.folder);
+}
+
+/* Three rounds: to know the answer; to see whether it is always the same; and whether it still is when
+ * several run side by side. */
+int sweep_find_answer(struct sweep *s, struct err *err)
+{
+	struct buf differences;
+	int rc = run_without(s, 1, &(struct sweep_slot){.number = 1}, NULL, err);
+
+	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
+	if (rc == 0 && !s->stopped)
+		rc = check_first(s, err);
+	if (rc == 0 && s->v->wait_watchers < 0 && s->plain.answer.watches) {
+		free(s->runs.watches);
+		s->runs.watches = xasprintf("%llu", (unsigned long long)s->plain.answer.watches);
+	}
+	if (rc == 0 && !s->stopped)
+		rc = run_without(s, 1, &(struct sweep_slot){.number = 2}, &differences, err);
+	if (rc > 0) {
+		s->unsteady = true;
+		fprintf(stderr,
+			"kubetape sweep: the command is not deterministic: of two runs without gaps, the second %.*s",
+			(int)differences.len, differences.ptr);
+		rc = 0;
+	}
+	if (rc == 0 && !s->stopped && !s->unsteady && s->jobs > 1) {
+		buf_clear(&differences);
+		rc = run_without(s, s->jobs, &(struct sweep_slot){.number = 3}, &differences, err);
+		s->alone = rc > 0;
+		s->jobs = s->alone ? 1 : s->jobs;
+	}
+	buf_release(&differences);
+	return rc < 0 ? rc : 0;
+}
+
+/* What a program wrote must still be there when it starts again, and must reach its watches. */
+#define OF_WRITES (1u << SWEEP_RESTART | 1u << SWEEP_STALE | 1u << SWEEP_WRITES | 1u << SWEEP_ECHO)
+
+/* Another answer, with what is written laid over the tape, unless nothing was absorbed or the user had a say.
+ */
+int sweep_find_laid_over(struct sweep *s, struct err *err)
+{
+	bool needed = (s->patterns & OF_WRITES) && s->plain.answer.absorbed && !s->v->writes.count;
+	struct buf differences;
+	int rc;
+
+	if (!needed)
+		return 0;
+	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
+	s->laid_over.measure = (struct sweep_measure){
+		.exit_code = s->plain.measure.exit_code, .writes = s->plain.measure.writes};
+	rc = run_without(s, 1, &(struct sweep_slot){.number = 1, .laid_over = true}, NULL, err);
+	if (rc == 0 && !s->stopped)
+		rc = run_without(
+			s, 1, &(struct sweep_slot){.number = 2, .laid_over = true}, &differences, err);
+	s->laid_over.known = rc == 0 && s->laid_over.answer.end != SWEEP_TIMEOUT;
+	if (rc >= 0 && !s->laid_over.known) {
+		fputs("kubetape sweep: with '--write overlay' the command is not deterministic, or comes to no end: "
+		      "restart, stale, writes and echo are not tried\n",
+			stderr);
+		s->patterns &= ~OF_WRITES;
+		rc = 0;
+	}
+	buf_release(&differences);
+	return rc < 0 ? rc : 0;
+}
+
+/* One in lock-step tells which event each write is the answer to. Where it comes to something else, or would
+ * take too long, any run has to do. */
+int sweep_find_causes(struct sweep *s, struct err *err)
+{
+	bool laid_over = s->laid_over.known;
+	const struct sweep_slot slot = {.number = 1, .laid_over = laid_over, .paced = true};
+	struct buf differences;
+	int rc;
+
+	if (!(s->patterns & OF_WRITES) || s->positions.delivered > PACED_EVENTS_MAX)
+		return 0;
+	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
+	rc = run_without(s, 1, &slot, &differences, err);
+	if (rc == 0 && !s->stopped)
+		s->paced = slot;
+	buf_release(&differences);
+	return rc < 0 ? rc : 0;
+}

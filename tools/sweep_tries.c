@@ -1,0 +1,263 @@
+/* sweep_tries.c: which faults are tried, and what each comes to. See sweep_course.h. */
+#include "tools/sweep_course.h"
+
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define GAP_WORDS "end,compact"
+
+static int open_run(struct sweep *s, const struct sweep_slot *of, struct sql_session **ret, struct err *err)
+{
+	char *run = sweep_run_file(&s->runs, of, "run");
+	int rc = sql_session_open(s->runs.options.tape, ret, err);
+
+	if (rc == 0)
+		rc = sql_session_add_run(*ret, run, err);
+	free(run);
+	return rc;
+}
+
+static int find_unobserved(struct sweep *s, struct err *err)
+{
+	const struct sweep_slot first = {.number = 1};
+	struct sql_session *session = NULL;
+	int rc = open_run(s, &first, &session, err);
+
+	if (rc == 0)
+		rc = sweep_positions_find(session, &s->search, &s->positions, err);
+	sql_session_close(session);
+	return rc;
+}
+
+static int find_others(struct sweep *s, struct err *err)
+{
+	struct sweep_slot of = s->paced;
+	struct sql_session *session = NULL;
+	int rc;
+
+	if (!of.number)
+		of = (struct sweep_slot){.number = 1, .laid_over = s->laid_over.known};
+	rc = open_run(s, &of, &session, err);
+	if (rc == 0)
+		rc = sweep_patterns_find(session, s->patterns, s->laid_over.known, &s->positions, err);
+	sql_session_close(session);
+	return rc;
+}
+
+int sweep_find_positions(struct sweep *s, struct err *err)
+{
+	int rc = find_unobserved(s, err);
+
+	if (rc == 0)
+		rc = sweep_find_causes(s, err);
+	if (rc == 0 && !s->stopped && (s->patterns & ~(1u << SWEEP_UNOBSERVED)))
+		rc = find_others(s, err);
+	if (!(s->patterns >> SWEEP_UNOBSERVED & 1))
+		sweep_positions_leave_out(&s->positions, SWEEP_UNOBSERVED);
+	sweep_positions_order(&s->positions);
+	s->found = sweep_positions_thin(&s->positions, (size_t)s->v->max);
+	return rc;
+}
+
+static const char *words_of(const struct sweep *s, const struct sweep_position *p, size_t index)
+{
+	if (p->pattern != SWEEP_UNOBSERVED)
+		return sweep_pattern_words(p->pattern, p->write, s->v->patterns != NULL, index);
+	if (!s->v->gaps.count)
+		return index ? NULL : GAP_WORDS;
+	return index < s->v->gaps.count ? s->v->gaps.items[index] : NULL;
+}
+
+static void add_try(struct sweep *s, const struct sweep_position *p, const char *words)
+{
+	struct sweep_try *try;
+	struct sweep_slot slot = {0};
+
+	s->tries = xrealloc(s->tries, (s->try_count + 1) * sizeof(*s->tries));
+	try = &s->tries[s->try_count++];
+	*try = (struct sweep_try){.position = p,
+		.words = words,
+		.number = s->try_count,
+		.verdict = p->reached ? SWEEP_UNTRIED : SWEEP_NOT_REACHED};
+	slot.of = try;
+	try->faults = sweep_run_file(&s->runs, &slot, "faults.json");
+}
+
+/* The first words of all places come before the second ones of any. */
+void sweep_make_tries(struct sweep *s)
+{
+	bool more = true;
+
+	for (size_t k = 0; more; k++) {
+		more = false;
+		for (size_t i = 0; i < s->positions.count; i++) {
+			const struct sweep_position *p = &s->positions.items[i];
+			const char *words = k == 0 || p->reached ? words_of(s, p, k) : NULL;
+			bool room = !s->v->max || p->pattern == SWEEP_UNOBSERVED ||
+				    s->try_count < (size_t)s->v->max;
+
+			if (words && room)
+				add_try(s, p, words);
+			more |= words && room;
+		}
+	}
+}
+
+/* The first try that has not begun. */
+static struct sweep_try *next_try(struct sweep *s, size_t *at)
+{
+	while (*at < s->try_count) {
+		struct sweep_try *try = &s->tries[(*at)++];
+
+		if (try->position->reached)
+			return try;
+	}
+	return NULL;
+}
+
+static bool wants_control(const struct sweep *s, const struct sweep_try *try)
+{
+	bool own_words = try->position->pattern != SWEEP_UNOBSERVED || !s->v->gaps.count;
+
+	return own_words && sweep_has_control(try->position);
+}
+
+/* What its last run says of it, and in *ret_next what is to run then; true when something is. */
+static bool judge_run(const struct sweep *s, const struct sweep_slot *slot, bool differs, bool struck,
+	enum sweep_stage *ret_next)
+{
+	struct sweep_try *try = slot->of;
+
+	*ret_next = slot->stage + 1;
+	switch (slot->stage) {
+	case SWEEP_FIRST:
+		try->verdict = !struck ? SWEEP_NOT_REACHED : differs ? SWEEP_UNTRIED : SWEEP_FINE;
+		break;
+	case SWEEP_AGAIN: try->verdict = struck && differs ? SWEEP_WRONG : SWEEP_UNSURE; break;
+	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
+	}
+	if (slot->stage == SWEEP_FIRST)
+		return differs && struck;
+	return slot->stage == SWEEP_AGAIN && try->verdict == SWEEP_WRONG && wants_control(s, try);
+}
+
+/* A program that does not see its own writes, or sees an older state, may make and delete things that nobody
+ * finds at the end. */
+static bool is_about_counts(enum sweep_pattern pattern)
+{
+	return pattern == SWEEP_ECHO || pattern == SWEEP_STALE || pattern == SWEEP_WRITES;
+}
+
+/* Judges what has ended. True in *ret_again when it is to run once more, in that stage. */
+static int judge(struct sweep *s, size_t at, bool *ret_again, enum sweep_stage *ret_next, struct err *err)
+{
+	struct sweep_slot *slot = &s->runs.slot[at];
+	struct sweep_try *try = slot->of;
+	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
+	struct sweep_answer answer;
+	struct buf differences;
+	size_t count;
+	int rc = sweep_run_read(&s->runs, at, &answer, err);
+
+	*ret_again = false;
+	if (rc)
+		return rc;
+	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
+	count = sweep_compare(&ground->measure, &ground->answer, &answer, "without the gap", &differences);
+	if (is_about_counts(try->position->pattern))
+		count += sweep_compare_counts(ground, &answer, "without the fault",
+			try->position->pattern == SWEEP_STALE, &differences);
+	*ret_again = judge_run(s, slot, count, answer.hits, ret_next);
+	if (count && !try->differences)
+		try->differences = slice_dup(buf_slice(&differences));
+	if (!count || slot->stage != SWEEP_FIRST)
+		sweep_run_remove(&s->runs, slot);
+	if (try->verdict == SWEEP_FINE || try->verdict == SWEEP_NOT_REACHED)
+		unlink(try->faults);
+	buf_release(&differences);
+	sweep_answer_release(&answer);
+	return 0;
+}
+
+static int write_faults(
+	struct sweep *s, const struct sweep_try *try, const struct sweep_slot *slot, struct err *err)
+{
+	char *path;
+	int rc;
+
+	if (slot->stage == SWEEP_AGAIN)
+		return 0;
+	path = sweep_slot_faults(&s->runs, slot);
+	rc = slot->stage == SWEEP_CONTROL ? sweep_control_write(try->position, path, err)
+					  : sweep_fault_write(try->position, try->words, path, err);
+	free(path);
+	return rc;
+}
+
+/* What happened at a write is tried again at the program's own pace. */
+static int begin_try(
+	struct sweep *s, size_t at, struct sweep_try *try, enum sweep_stage stage, struct err *err)
+{
+	struct sweep_slot *slot = &s->runs.slot[at];
+	int rc;
+
+	*slot = (struct sweep_slot){.of = try,
+		.stage = stage,
+		.laid_over = try->position->laid_over,
+		.paced = stage != SWEEP_FIRST && try->position->write && s->paced.number};
+	rc = write_faults(s, try, slot, err);
+	return rc ? rc : sweep_run_start(&s->runs, at, err);
+}
+
+size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->try_count; i++)
+		n += s->tries[i].verdict == verdict;
+	return n;
+}
+
+static void show_progress(const struct sweep *s, bool shown)
+{
+	size_t unreached = sweep_count_verdicts(s, SWEEP_NOT_REACHED);
+
+	if (shown)
+		fprintf(stderr, "\r%zu of %zu gaps tried, %zu wrong (Ctrl-C stops)\033[K",
+			s->try_count - unreached - sweep_count_verdicts(s, SWEEP_UNTRIED),
+			s->try_count - unreached, sweep_count_verdicts(s, SWEEP_WRONG));
+}
+
+/* Keeps all jobs busy until there is nothing left to try. */
+int sweep_run_tries(struct sweep *s, struct err *err)
+{
+	bool shown = isatty(STDERR_FILENO), again;
+	enum sweep_stage stage;
+	struct sweep_try *try;
+	size_t next = 0, running = 0;
+	int rc = 0;
+
+	while (rc == 0 && running < s->jobs && (try = next_try(s, &next)))
+		rc = begin_try(s, running++, try, SWEEP_FIRST, err);
+	while (rc == 0 && running) {
+		int at;
+
+		show_progress(s, shown);
+		at = sweep_jobs_wait(s->runs.job, s->jobs);
+		if (at < 0) {
+			sweep_stop(s);
+			break;
+		}
+		rc = judge(s, (size_t)at, &again, &stage, err);
+		try = again ? s->runs.slot[at].of : next_try(s, &next);
+		if (rc == 0 && try)
+			rc = begin_try(s, (size_t)at, try, again ? stage : SWEEP_FIRST, err);
+		else
+			running--;
+	}
+	if (shown)
+		fputs("\r\033[K", stderr);
+	return rc;
+}
