@@ -35,7 +35,7 @@ static int read_window(const struct query *q, struct picture_window *ret, struct
 	ret->from_ns = viewer_number(q, "from", INT64_MIN);
 	ret->to_ns = viewer_number(q, "to", INT64_MIN);
 	ret->width = (unsigned)width;
-	if (ret->to_ns <= ret->from_ns)
+	if (ret->to_ns <= ret->from_ns || ret->from_ns == INT64_MIN)
 		return err_set(
 			err, ERR_USAGE, "expected 'from' and 'to' in nanoseconds, the second one larger");
 	if (width < 1 || width > PICTURE_WIDTH_MAX)

@@ -10,10 +10,11 @@
 #include <string.h>
 
 #define STATE_LIMIT_NS (10 * NS_PER_S)
-#define ROWS_MAX       1000
+#define ROWS_MAX       500
 
 struct state_rows {
 	struct answer_out *o;
+	struct tape *tape;
 	const struct table_column *columns;
 	int64_t now_ns;
 	const char *filter; /* part of a key, as lanes have it */
@@ -82,11 +83,28 @@ static bool row_matches(const struct state_rows *s, struct slice namespace, stru
 	return matches;
 }
 
-/* Rows are (namespace, name, seq, uid, object); told as [namespace, name, seq, uid, cells..]. */
+static int put_object_cells(struct state_rows *s, uint64_t seq, struct err *err)
+{
+	struct slice text;
+	cJSON *object;
+	int code = tape_object(s->tape, seq, &text, err);
+
+	if (code)
+		return code;
+	object = cJSON_ParseWithLength(text.ptr, text.len);
+	if (!object)
+		return err_set(
+			err, ERR_CORRUPT, "the object of event %llu is not JSON", (unsigned long long)seq);
+	code = put_cells(s, object, err);
+	cJSON_Delete(object);
+	return code;
+}
+
+/* Rows are (namespace, name, seq, uid); told as [namespace, name, seq, uid, cells..]. Only objects that are
+ * told are decoded. */
 static int put_row(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
 	struct state_rows *s = context;
-	cJSON *object;
 	int code;
 
 	(void)count;
@@ -94,18 +112,14 @@ static int put_row(void *context, const struct sql_value *values, size_t count, 
 		return 0;
 	if (s->count++ >= ROWS_MAX)
 		return 0;
-	object = cJSON_ParseWithLength(values[4].bytes.ptr, values[4].bytes.len);
-	if (!object)
-		return err_set(err, ERR_CORRUPT, "an object is not JSON");
 	answer_put(s->o, s->count > 1 ? ",[" : "[");
 	answer_text(s->o, values[0].bytes);
 	answer_put(s->o, ",");
 	answer_text(s->o, values[1].bytes);
 	answer_put(s->o, ",\"%lld\",", (long long)values[2].integer);
 	answer_text(s->o, values[3].bytes);
-	code = put_cells(s, object, err);
+	code = put_object_cells(s, (uint64_t)values[2].integer, err);
 	answer_put(s->o, "]");
-	cJSON_Delete(object);
 	return code ? code : s->o->code;
 }
 
@@ -151,11 +165,14 @@ static void set_position(struct viewer_desk *d, const struct tape_resource *r, u
 
 int viewer_state(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err)
 {
-	static const char sql[] = "SELECT coalesce(namespace, ''), name, seq, uid, object FROM objects(:at) "
+	static const char sql[] = "SELECT coalesce(namespace, ''), name, seq, uid FROM objects(:at) "
 				  "WHERE resource = :resource AND apigroup = :apigroup";
 	const struct tape_resource *r = find_resource(picture_tape(d->picture), query_get(q, "resource"));
 	struct answer_out o = {to, err, 0};
-	struct state_rows rows = {.o = &o, .now_ns = viewer_number(q, "time", 0), .resource = r};
+	struct state_rows rows = {.o = &o,
+		.tape = picture_tape(d->picture),
+		.now_ns = viewer_number(q, "time", 0),
+		.resource = r};
 	char *filter;
 	struct table_column *custom;
 	uint64_t seq = (uint64_t)viewer_number(q, "seq", 0);

@@ -46,7 +46,7 @@ void picture_span(const struct picture *p, int64_t *ret_from_ns, int64_t *ret_to
 /* The tape that it reads; for reading between two steps. */
 struct tape *picture_tape(struct picture *p);
 
-/* What is to be seen of a window: time from left to right, `width` pixels. */
+/* What is to be seen of a window: time from left to right, `width` pixels. from_ns is not INT64_MIN. */
 struct picture_window {
 	int64_t from_ns, to_ns;
 	unsigned width;

@@ -39,7 +39,7 @@ static int64_t time_of(const struct picture_window *w, unsigned x)
 /* Of the points in the window: the first, and the one after the last. */
 static size_t points_from(const struct track *t, const struct picture_window *w)
 {
-	return w->from_ns == INT64_MIN ? 0 : track_last_at(t, w->from_ns - 1);
+	return track_last_at(t, w->from_ns - 1);
 }
 
 /* ---- bars ---- */
@@ -132,23 +132,33 @@ struct pixel_note {
 	uint8_t note;
 };
 
-/* All that happened there, as one note a pixel. */
-static void note_track(
-	struct pixel_note *pixels, const struct track *t, const struct picture_window *w, unsigned least)
+static void note_pixel(struct pixel_note *pixels, const struct point *point, const struct picture_window *w)
+{
+	struct pixel_note *at = &pixels[(unsigned)x_of(w, point->time_ns)];
+
+	at->count++;
+	if (point->note <= at->note)
+		return;
+	at->note = (uint8_t)point->note;
+	at->seq = point->seq;
+}
+
+/* All that happened to an object, as one note a pixel. */
+static void note_track(struct pixel_note *pixels, const struct track *t, const struct picture_window *w)
 {
 	for (size_t i = points_from(t, w); i < t->point_count && t->points[i].time_ns <= w->to_ns; i++) {
-		const struct point *point = &t->points[i];
-		struct pixel_note *at;
-
-		if (point->note < least)
-			continue;
-		at = &pixels[(unsigned)x_of(w, point->time_ns)];
-		at->count++;
-		if (point->note <= at->note)
-			continue;
-		at->note = (uint8_t)point->note;
-		at->seq = point->seq;
+		if (t->points[i].note >= NOTE_ADDED)
+			note_pixel(pixels, &t->points[i], w);
 	}
+}
+
+/* What a closed lane shows of one below it. */
+static void note_track_below(struct pixel_note *pixels, const struct track *t, const struct picture_window *w)
+{
+	size_t i = t->loud_count ? track_last_loud_at(t, w->from_ns - 1) : 0;
+
+	for (; i < t->loud_count && t->points[t->loud[i]].time_ns <= w->to_ns; i++)
+		note_pixel(pixels, &t->points[t->loud[i]], w);
 }
 
 static void put_marks(struct answer_out *o, const struct pixel_note *pixels, unsigned width)
@@ -232,10 +242,10 @@ static void put_marks_below(struct answer_out *o, const struct picture *p, const
 {
 	memset(pixels, 0, (w->width + 1) * sizeof(*pixels));
 	if (n->kind == NODE_OBJECT)
-		note_track(pixels, &p->tracks[n->track], w, NOTE_ADDED);
+		note_track(pixels, &p->tracks[n->track], w);
 	for (uint32_t i = 1; closed && i <= n->span; i++) {
 		if (n[i].kind == NODE_OBJECT)
-			note_track(pixels, &p->tracks[n[i].track], w, NOTE_RESTART);
+			note_track_below(pixels, &p->tracks[n[i].track], w);
 	}
 	put_marks(o, pixels, w->width);
 }

@@ -119,6 +119,14 @@ static void find_owner(struct picture *p, size_t at, const struct object_look *l
 
 /* ---- points ---- */
 
+static void note_loud(struct track *t, uint32_t at)
+{
+	if (t->points[at].note < NOTE_RESTART)
+		return;
+	t->loud = xgrow(t->loud, t->loud_count, sizeof(*t->loud));
+	t->loud[t->loud_count++] = at;
+}
+
 void picture_add_point(struct picture *p, size_t at, const struct point *point)
 {
 	struct track *t = &p->tracks[at];
@@ -136,7 +144,7 @@ void picture_add_point(struct picture *p, size_t at, const struct point *point)
 	} else {
 		p->tree_old = true;
 	}
-	t->point_count++;
+	note_loud(t, t->point_count++);
 	p->point_count++;
 }
 
@@ -314,6 +322,11 @@ static void sort_track(struct track *t)
 		if (first)
 			first->note = NOTE_RECREATED;
 	}
+	t->loud_count = 0;
+	free(t->loud);
+	t->loud = NULL;
+	for (uint32_t i = 0; i < t->point_count; i++)
+		note_loud(t, i);
 	t->unsorted = false;
 }
 
@@ -340,6 +353,21 @@ size_t track_last_at(const struct track *t, int64_t time_ns)
 	return low;
 }
 
+size_t track_last_loud_at(const struct track *t, int64_t time_ns)
+{
+	size_t low = 0, high = t->loud_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (t->points[t->loud[middle]].time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 void picture_release_tracks(struct picture *p)
 {
 	for (size_t i = 0; i < p->track_count; i++) {
@@ -350,6 +378,7 @@ void picture_release_tracks(struct picture *p)
 		free(t->lives);
 		free(t->points);
 		free(t->steps);
+		free(t->loud);
 		free(t->key);
 		free(t->kind);
 		free((char *)t->namespace);

@@ -61,7 +61,8 @@ struct track {
 	struct point *points;
 	struct life *lives;
 	struct step *steps;
-	uint32_t point_count, life_count, step_count, busy; /* busy: events seen on the wire */
+	uint32_t *loud; /* places of the points that closed lanes above show: from NOTE_RESTART on */
+	uint32_t loud_count, point_count, life_count, step_count, busy; /* busy: events seen on the wire */
 	bool unsorted;
 	char *kind; /* of an owner that is not on the tape */
 	int64_t generation, restarts;
@@ -142,6 +143,9 @@ int picture_take_event(
 void picture_sort_points(struct picture *p);
 void picture_release_tracks(struct picture *p);
 void bins_add(struct picture *p, uint32_t resource, int64_t time_ns);
+
+/* The last of those points at or before the time, as its place in `loud` + 1; 0: there is none. */
+size_t track_last_loud_at(const struct track *t, int64_t time_ns);
 
 /* The last point at or before the time (by_seq: that event), as its place + 1; 0: there is none. */
 size_t track_last_at(const struct track *t, int64_t time_ns);
