@@ -314,7 +314,7 @@ int form_double(uint64_t bits, struct buf *to, struct err *err)
 	do {
 		snprintf(text, sizeof(text), "%.*e", digits, number);
 	} while (strtod(text, NULL) != number && ++digits < 17);
-	exponent = strchr(text, 'e') + 1;
+	exponent = text + strcspn(text, "e") + 1;
 	power = (int)strtol(exponent, NULL, 10);
 	if (size == 0 || (size >= 1e-6 && size < 1e21)) {
 		if (power >= digits)

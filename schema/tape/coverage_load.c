@@ -269,7 +269,7 @@ static int find_left(struct coverage *c, struct tape *t, struct err *err)
 	for (uint32_t id = 1; id <= c->stream_count && rc == 0; id++) {
 		struct coverage_stream *s = coverage_stream_of(c, id);
 
-		if (!s->has_watch || s->has_open_gap || !s->end_reason)
+		if (!s || !s->has_watch || s->has_open_gap || !s->end_reason)
 			continue;
 		if (s->watch_end_ns == NEVER)
 			rc = find_last_sign(t, s, err);

@@ -1,8 +1,10 @@
 /* format.c: the tables of a segment; their meaning is in FORMAT.md. */
 #include "schema/tape/format.h"
 
+#include <stddef.h>
+
 const struct table_format table_formats[TABLE_COUNT] = {
-	[TABLE_META] = {"meta", "key TEXT PRIMARY KEY, value", 2},
+	[TABLE_META] = {"meta", "key TEXT PRIMARY KEY, value", 2, NULL},
 	[TABLE_RESOURCE] = {"resource",
 		"id INTEGER PRIMARY KEY, apigroup TEXT, version TEXT, resource TEXT, kind TEXT, namespaced "
 		"INTEGER",
@@ -55,16 +57,16 @@ const struct table_format table_formats[TABLE_COUNT] = {
 		"id INTEGER PRIMARY KEY, extent INTEGER, first_seq INTEGER, events INTEGER, first_time_ns "
 		"INTEGER, "
 		"raw_bytes INTEGER, xxh64 INTEGER, data BLOB",
-		8},
+		8, NULL},
 	[TABLE_EXTENT] = {"extent",
 		"id INTEGER PRIMARY KEY, kind TEXT, first_seq INTEGER, last_seq INTEGER, events INTEGER, "
 		"objects INTEGER, min_time_ns INTEGER, max_time_ns INTEGER, raw_bytes INTEGER, blocks "
 		"INTEGER, "
 		"index_raw_bytes INTEGER, index_xxh64 INTEGER, filter_xxh64 INTEGER, filter BLOB, \"index\" "
 		"BLOB",
-		15},
+		15, NULL},
 	[TABLE_BLOCK] = {"block",
 		"id INTEGER PRIMARY KEY, kind TEXT, events INTEGER, raw_bytes INTEGER, xxh64 INTEGER, data "
 		"BLOB",
-		6},
+		6, NULL},
 };

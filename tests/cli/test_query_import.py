@@ -7,7 +7,7 @@ import time
 import unittest
 import zipfile
 
-from tapes import KUBETAPE, TapeTest, event, pod
+from tapes import KUBETAPE, TapeTest, pod
 
 BUNDLED = "tests/tapes/rolling-update.tape"
 

@@ -3,7 +3,7 @@ import itertools
 import json
 import unittest
 
-from tapes import NODES, PODS, TapeTest, event, pod
+from tapes import NODES, TapeTest, event, pod
 
 BUNDLED = "tests/tapes/rolling-update.tape"
 STRANGE = ["7", "9", "10", "11", "99", "100", "1000", "18446744073709551615", "18446744073709551616", "007", "",

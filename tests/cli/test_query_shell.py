@@ -3,7 +3,6 @@ import os
 import pty
 import re
 import select
-import signal
 import time
 import unittest
 

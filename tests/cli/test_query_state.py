@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from tapes import DEPLOYMENTS, PODS, SECOND, START, TapeTest, event, pod
+from tapes import DEPLOYMENTS, SECOND, START, TapeTest, event, pod
 
 
 def running(name, uid, rv, **more):

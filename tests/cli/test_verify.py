@@ -36,7 +36,7 @@ class Verify(TapeTest):
     def test_a_damaged_tape_says_how_many_of_its_events_can_be_read(self):
         whole = os.path.join(self.dir, "whole.tape")
         self.make_tape(whole, self.rows + [event(60 + i, "MODIFIED", pod("b", "u2", 100 + i, spec={"text": "x" * 20000})) for i in range(3)])
-        self.tape, chain = whole, b"x" * 20
+        self.tape = whole
         path = os.path.join(whole, "seg-000001.db")
         with open(path, "rb") as f:
             size = len(f.read())

@@ -160,7 +160,7 @@ START_TEST(watch_reader__reads_websockets_in_fragments_with_pings_between)
 	bytes[len++] = 126; /* 16 bits of length */
 	bytes[len++] = 0;
 	bytes[len++] = (char)(strlen(EVENT_A) - 10);
-	memcpy(bytes + len, EVENT_A + 10, strlen(EVENT_A) - 10);
+	memcpy(bytes + len, &EVENT_A[10], strlen(EVENT_A) - 10);
 	len += strlen(EVENT_A) - 10;
 	bytes[len++] = (char)0x81;
 	bytes[len++] = (char)strlen(EVENT_B);

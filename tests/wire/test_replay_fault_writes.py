@@ -3,13 +3,12 @@
 import http.client
 import json
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
 
 from fault_case import FaultCase, STEPS, a_day
-from replays import CONFIGMAPS, DEADLINE_S, KUBETAPE, NODES, PODS, ROOT, brief, obj
+from replays import DEADLINE_S, KUBETAPE, PODS, ROOT, brief, obj
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 CONTROLLER = os.path.join(ROOT, "tests", "sweep", "controller.py")

@@ -16,7 +16,7 @@ import unittest
 
 from http2_raw import CLOSED, END_HEADERS, END_STREAM, HEADERS, RESET, RST_STREAM, Http2, header
 from recording import preload
-from replays import DEADLINE_S, KUBETAPE, PODS, TABLE, Case, Tape, obj
+from replays import DEADLINE_S, KUBETAPE, PODS, Case, Tape, obj
 from writing import APPLY_PATCH, MAPS, MERGE_PATCH, PROGRAM, Writes, config_map, tape
 
 # What a name may hold that a header may not, as JSON writes it.

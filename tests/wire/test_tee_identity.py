@@ -9,7 +9,7 @@ import sys
 import unittest
 
 from replays import DEADLINE_S, KUBETAPE
-from teeing import OK_EMPTY, RESET, TeeCase
+from teeing import RESET, TeeCase
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n%s\r\n"
 
