@@ -15,9 +15,18 @@ struct term {
 	bool negated;
 };
 
+/* The terms of one field, sorted by their values: first those that it must be equal to, from `negated` on
+ * those that it must not. */
+struct group {
+	size_t begin, negated, end;
+};
+
+/* An object is read once for each field, however many terms there are. */
 struct field_selector {
 	struct term *terms;
 	size_t count;
+	struct group *groups; /* of the terms, once they are resolved */
+	size_t group_count;
 };
 
 /* A term as it stands in the text. */
@@ -154,6 +163,38 @@ int field_selector_parse(struct slice text, struct field_selector **ret, struct 
 	return rc;
 }
 
+static struct slice value_of(const struct term *t)
+{
+	return (struct slice){t->value, t->value_len};
+}
+
+static int compare_by_field(const void *a, const void *b)
+{
+	const struct term *x = a, *y = b;
+	int order = strcmp(x->label, y->label);
+
+	if (order == 0)
+		order = x->negated - y->negated;
+	return order ? order : slice_compare(value_of(x), value_of(y));
+}
+
+static void group_terms(struct field_selector *s)
+{
+	struct group *g = NULL;
+
+	if (s->count)
+		qsort(s->terms, s->count, sizeof(*s->terms), compare_by_field);
+	s->groups = xcalloc(s->count ? s->count : 1, sizeof(*s->groups));
+	for (size_t i = 0; i < s->count; i++) {
+		if (!g || strcmp(s->terms[g->begin].label, s->terms[i].label) != 0) {
+			g = &s->groups[s->group_count++];
+			*g = (struct group){i, i, i};
+		}
+		g->negated += !s->terms[i].negated;
+		g->end = i + 1;
+	}
+}
+
 int field_selector_resolve(struct field_selector *s, const struct selectable_kind *kind, struct err *err)
 {
 	int rc = 0;
@@ -161,6 +202,8 @@ int field_selector_resolve(struct field_selector *s, const struct selectable_kin
 	for (size_t i = 0; s && i < s->count && rc == 0; i++)
 		rc = selectable_field_find(
 			kind, slice_of(s->terms[i].label), &s->terms[i].field, &s->terms[i].path, err);
+	if (s && rc == 0)
+		group_terms(s);
 	return rc;
 }
 
@@ -174,6 +217,7 @@ void field_selector_free(struct field_selector *s)
 		free(s->terms[i].value);
 	}
 	free(s->terms);
+	free(s->groups);
 	free(s);
 }
 
@@ -219,23 +263,38 @@ static struct slice value_at(struct slice object, const char *path, const char *
 	return buf_slice(scratch);
 }
 
-static bool term_matches(const struct term *t, struct slice namespace, struct slice name, struct slice object,
-	struct buf *scratch)
+static struct slice field_of(const struct selectable_field *f, struct slice namespace, struct slice name,
+	struct slice object, struct buf *scratch)
 {
 	struct slice value = {NULL, 0};
 
-	switch (t->field.how) {
-	case SELECT_NAME: value = name; break;
-	case SELECT_NAMESPACE: value = namespace; break;
-	case SELECT_PATH: value = value_at(object, t->field.path, t->field.unset, scratch); break;
+	switch (f->how) {
+	case SELECT_NAME: return name;
+	case SELECT_NAMESPACE: return namespace;
+	case SELECT_PATH: return value_at(object, f->path, f->unset, scratch);
 	case SELECT_EVENT_SOURCE:
 		value = value_at(object, "source.component", "", scratch);
-		if (value.len == 0)
-			value = value_at(object, "reportingComponent", "", scratch);
-		break;
+		return value.len ? value : value_at(object, "reportingComponent", "", scratch);
 	case SELECT_NEVER: break;
 	}
-	return slice_equal(value, (struct slice){t->value, t->value_len}) != t->negated;
+	return value;
+}
+
+static int compare_value(const void *value, const void *term)
+{
+	return slice_compare(*(const struct slice *)value, value_of(term));
+}
+
+/* Of the sorted values that it must be equal to, the first and the last say whether all are the same. */
+static bool group_matches(const struct field_selector *s, const struct group *g, struct slice value)
+{
+	const struct term *negated = &s->terms[g->negated];
+
+	if (g->negated > g->begin && (!slice_equal(value, value_of(&s->terms[g->begin])) ||
+					     !slice_equal(value, value_of(&s->terms[g->negated - 1]))))
+		return false;
+	return g->end == g->negated ||
+	       !bsearch(&value, negated, g->end - g->negated, sizeof(*negated), compare_value);
 }
 
 bool field_selector_matches(
@@ -245,8 +304,12 @@ bool field_selector_matches(
 	bool matches = true;
 
 	buf_init(&scratch, LIMIT_OBJECT_BYTES);
-	for (size_t i = 0; s && i < s->count && matches; i++)
-		matches = term_matches(&s->terms[i], namespace, name, object, &scratch);
+	for (size_t i = 0; s && i < s->group_count && matches; i++) {
+		const struct group *g = &s->groups[i];
+
+		matches = group_matches(
+			s, g, field_of(&s->terms[g->begin].field, namespace, name, object, &scratch));
+	}
 	buf_release(&scratch);
 	return matches;
 }

@@ -9,8 +9,10 @@
 #include "replayer/request/selectors.h"
 #include "replayer/run/run.h"
 #include "replayer/serve/ahead.h"
+#include "replayer/serve/list_yaml.h"
 #include "replayer/serve/program.h"
 #include "replayer/table/table.h"
+#include "schema/base/clock.h"
 #include "schema/base/json_indent.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -18,7 +20,9 @@
 
 #include <stdlib.h>
 
-#define PIECE_BYTES ((size_t)48 << 10) /* of items, then it is sent */
+#define PIECE_BYTES  ((size_t)48 << 10) /* of items, then it is sent */
+#define PIECE_NS     (2 * NS_PER_MS)    /* ... or so long after it was begun, however few were selected */
+#define PIECE_GLANCE 64                 /* items between two looks at the clock */
 
 #define EXPIRED_CONTINUE                                                                                     \
 	"The provided continue parameter is too old to display a consistent list result. You can start a "   \
@@ -189,11 +193,11 @@ struct list_answer {
 	struct label_selector *labels;
 	struct field_selector *fields;
 	bool filter; /* items are yet to be selected while they are written */
-	bool pretty, wrote_item, done;
+	bool pretty, yaml, wrote_item, done;
 	struct json_indent indent;
+	struct list_yaml as_yaml;
 	uint64_t *seqs;
 	size_t count, at;
-	size_t piece_bytes;
 	struct buf piece, raw;
 };
 
@@ -260,11 +264,45 @@ static int collect(struct list_answer *a, const struct chosen_state *state, stru
 
 /* ---- writing ---- */
 
-static int emit(struct list_answer *a, struct err *err)
+enum part { HEAD, ITEM, TAIL };
+
+/* The head and the whole list as it would be with one item. */
+static int begin_yaml(struct list_answer *a, struct err *err)
+{
+	struct buf marked;
+	int rc;
+
+	buf_init(&marked, LIMIT_LIST_BYTES);
+	rc = buf_append(&marked, a->raw.ptr, a->raw.len, err);
+	if (rc == 0)
+		rc = view_list_separator(&a->view, true, &marked, err);
+	if (rc == 0)
+		rc = buf_printf(&marked, err, LIST_YAML_MARK);
+	if (rc == 0)
+		rc = view_list_tail(&a->view, &a->meta, false, &marked, err);
+	if (rc == 0)
+		rc = list_yaml_begin(&a->as_yaml, buf_slice(&a->raw), buf_slice(&marked), err);
+	buf_release(&marked);
+	return rc;
+}
+
+static int emit_yaml(struct list_answer *a, enum part part, struct err *err)
+{
+	switch (part) {
+	case HEAD: return begin_yaml(a, err);
+	case ITEM: return list_yaml_item(&a->as_yaml, buf_slice(&a->raw), &a->piece, err);
+	case TAIL: break;
+	}
+	return list_yaml_end(&a->as_yaml, buf_slice(&a->raw), &a->piece, err);
+}
+
+static int emit(struct list_answer *a, enum part part, struct err *err)
 {
 	int rc = 0;
 
-	if (a->pretty)
+	if (a->yaml)
+		rc = emit_yaml(a, part, err);
+	else if (a->pretty)
 		rc = json_indent_feed(&a->indent, buf_slice(&a->raw), &a->piece, err);
 	else
 		rc = buf_append(&a->piece, a->raw.ptr, a->raw.len, err);
@@ -289,23 +327,30 @@ static int write_item(struct list_answer *a, uint64_t seq, struct err *err)
 	a->wrote_item = true;
 	if (rc == 0)
 		rc = view_list_item(&a->view, object, &a->raw, err);
-	return rc ? rc : emit(a, err);
+	return rc ? rc : emit(a, ITEM, err);
+}
+
+static bool takes_long(size_t items, int64_t begin_ns)
+{
+	return items % PIECE_GLANCE == 0 && clock_mono_ns(&clock_system) - begin_ns > PIECE_NS;
 }
 
 /* Fills the piece. */
 static int write_piece(struct list_answer *a, struct err *err)
 {
+	int64_t begin_ns = clock_mono_ns(&clock_system);
+	size_t items = 0;
 	int rc = 0;
 
-	while (rc == 0 && a->at < a->count && a->piece.len < a->piece_bytes)
+	while (rc == 0 && a->at < a->count && a->piece.len < PIECE_BYTES && !takes_long(++items, begin_ns))
 		rc = write_item(a, a->seqs[a->at++], err);
 	if (rc || a->at < a->count)
 		return rc;
 	rc = view_list_tail(&a->view, &a->meta, !a->wrote_item, &a->raw, err);
-	if (rc == 0 && !a->pretty)
+	if (rc == 0 && !a->pretty && !a->yaml)
 		rc = buf_append(&a->raw, "\n", 1, err);
 	a->done = true;
-	return rc ? rc : emit(a, err);
+	return rc ? rc : emit(a, TAIL, err);
 }
 
 static void push_piece(struct list_answer *a)
@@ -314,10 +359,12 @@ static void push_piece(struct list_answer *a)
 
 	if (b)
 		exchange_push(a->x, b);
-	blob_unref(b);
 	buf_clear(&a->piece);
 	if (a->done)
 		exchange_finish(a->x);
+	else if (!b)
+		exchange_go_on(a->x);
+	blob_unref(b);
 }
 
 /* The head is out, so a failure can only be shown by breaking off. */
@@ -342,6 +389,7 @@ static void on_closed(void *owner)
 	field_selector_free(a->fields);
 	free(a->token);
 	free(a->seqs);
+	list_yaml_release(&a->as_yaml);
 	buf_release(&a->piece);
 	buf_release(&a->raw);
 	free(a);
@@ -353,18 +401,11 @@ static void answer(struct api_call *call, struct list_answer *a)
 {
 	struct answer_headers h;
 
-	answer_headers_init(&h, call->request, JSON_TYPE);
+	answer_headers_init(&h, call->request, a->yaml ? YAML_TYPE : JSON_TYPE);
 	exchange_own(a->x, &list_owner, a);
 	exchange_answer(a->x, 200, h.items, h.count,
 		a->done && a->piece.len <= LENGTH_KNOWN_MAX ? (int64_t)a->piece.len : -1);
 	push_piece(a);
-}
-
-/* YAML is not made piece by piece: nobody asks for a long list in it. */
-static void answer_yaml(struct api_call *call, struct list_answer *a)
-{
-	respond_json(call->x, call->request, &call->style, 200, buf_slice(&a->piece));
-	on_closed(a);
 }
 
 static struct list_answer *new_answer(
@@ -376,8 +417,9 @@ static struct list_answer *new_answer(
 	a->x = call->x;
 	a->view = *view;
 	a->meta = (struct list_meta){rv, "", -1};
-	a->pretty = call->style.pretty && !call->style.yaml;
-	a->piece_bytes = call->style.yaml ? LIMIT_LIST_BYTES : PIECE_BYTES;
+	a->yaml = call->style.yaml;
+	a->pretty = call->style.pretty && !a->yaml;
+	list_yaml_init(&a->as_yaml);
 	a->labels = o->labels;
 	a->fields = o->fields;
 	o->labels = NULL;
@@ -411,7 +453,7 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 	if (rc == 0)
 		rc = view_list_head(&a->view, &a->meta, &a->raw, &err);
 	if (rc == 0)
-		rc = emit(a, &err);
+		rc = emit(a, HEAD, &err);
 	if (rc == 0)
 		rc = write_piece(a, &err);
 	snapshot_unref(state.snapshot);
@@ -422,10 +464,7 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 		api_fail(call, &st);
 		return;
 	}
-	if (call->style.yaml)
-		answer_yaml(call, a);
-	else
-		answer(call, a);
+	answer(call, a);
 }
 
 /* ---- GET ---- */

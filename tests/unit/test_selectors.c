@@ -149,6 +149,24 @@ START_TEST(field_selector__reads_the_fields_of_pods)
 }
 END_TEST
 
+START_TEST(field_selector__takes_several_terms_of_a_field_and_all_must_hold)
+{
+	static const char pod[] = "{\"spec\":{\"nodeName\":\"b\"},\"status\":{\"phase\":\"Running\"}}";
+
+	ck_assert(fields_match("spec.nodeName=b,spec.nodeName==b", &pods, pod));
+	ck_assert(!fields_match("spec.nodeName=a,spec.nodeName=b", &pods, pod));
+	ck_assert(!fields_match("spec.nodeName=b,spec.nodeName=c", &pods, pod));
+	ck_assert(!fields_match("spec.nodeName=b,spec.nodeName!=b", &pods, pod));
+	ck_assert(fields_match(
+		"spec.nodeName!=c,spec.nodeName=b,spec.nodeName!=a,spec.nodeName!=d", &pods, pod));
+	ck_assert(!fields_match(
+		"spec.nodeName!=c,spec.nodeName!=b,spec.nodeName!=a,spec.nodeName!=d", &pods, pod));
+	ck_assert(fields_match("status.phase=Running,spec.nodeName!=c,status.phase!=Failed", &pods, pod));
+	ck_assert(!fields_match("status.phase=Failed,spec.nodeName!=c,status.phase=Running", &pods, pod));
+	ck_assert(!fields_match("spec.nodeName!=c,spec.nodeName!=,status.phase=", &pods, pod));
+}
+END_TEST
+
 START_TEST(field_selector__knows_each_kinds_fields_and_words)
 {
 	static const struct selectable_kind deployments = {
@@ -207,6 +225,7 @@ int main(void)
 		label_selector__says_what_is_wrong_in_the_servers_words,
 		label_selector__checks_keys_and_values,
 		field_selector__reads_the_fields_of_pods,
+		field_selector__takes_several_terms_of_a_field_and_all_must_hold,
 		field_selector__knows_each_kinds_fields_and_words,
 		field_selector__says_what_is_wrong_in_the_servers_words,
 		field_selector__tells_what_it_narrows_to,

@@ -286,6 +286,22 @@ class ErrorTest(Case):
 		self.assertEqual(self.r.request("GET", "/api/v1/pods", {"Accept": "application/yaml;q=0.5,*/*"})[1]["Content-Type"],
 			"application/json")
 
+	def test_a_long_list_in_yaml_has_every_item_once_and_all_that_stands_around_them(self):
+		made = Tape().listed(PODS, 5000, [obj(PODS, "p%04d" % i, i + 1, note="n" * 200) for i in range(1000)])
+		made.listed(WIDGETS, 5000, [{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w%d" % i,
+			"namespace": "n", "resourceVersion": str(i + 1), "uid": "u%d" % i}} for i in range(1000)])
+		r = self.replay(made)
+		for target, accept in (("/api/v1/pods", ""), ("/apis/example.com/v1/widgets", ""),
+				("/api/v1/pods", PARTIAL_LIST[len("application/json"):])):
+			body = r.request("GET", target, {"Accept": "application/yaml" + accept})[2].decode().splitlines()
+			self.assertEqual(len({line for line in body if "name: p" in line or "name: w" in line}), 1000)
+			self.assertEqual(len([line for line in body if line.startswith("- ")]), 1000)
+			around = sorted(line for line in body if not line.startswith(("- ", "  ")) or line == '  resourceVersion: "5000"')
+			self.assertEqual([line.split(":")[0].strip() for line in around],
+				["resourceVersion", "apiVersion", "items", "kind", "metadata"], around)
+		empty = r.request("GET", "/api/v1/namespaces/none/pods", {"Accept": "application/yaml" + PARTIAL_LIST[len("application/json"):]})[2]
+		self.assertIn(b"items: null\n", empty)
+
 	def test_a_character_that_begins_no_token_is_quoted_as_go_does(self):
 		for token, name in (("abc", "'i'"), ("JxYQ", "'\\''"), ("AAAA", "'\\x00'")):
 			self.check("/api/v1/pods?continue=" + token, 400, "invalid character %s looking for beginning of value" % name)

@@ -1,0 +1,32 @@
+/*
+ * list_yaml.h: a list as YAML, made item by item. What stands before and after the items is made of the list
+ * with one item that is a mark, so that the order of members, and which ones there are, is nothing that this
+ * file knows.
+ */
+#ifndef REPLAYER_LIST_YAML_H
+#define REPLAYER_LIST_YAML_H
+
+#include "schema/base/buf.h"
+
+/* The mark as an item of the list, in JSON. */
+#define LIST_YAML_MARK "\"the items stand here\""
+
+struct list_yaml {
+	struct buf json;       /* of the head */
+	struct buf head, tail; /* the YAML around the items */
+	bool has_items;
+};
+
+void list_yaml_init(struct list_yaml *y);
+void list_yaml_release(struct list_yaml *y);
+
+/* First: what stands before the items, and the whole list with the mark in their place, both in JSON. */
+int list_yaml_begin(struct list_yaml *y, struct slice head, struct slice marked, struct err *err) MUST_CHECK;
+
+/* Appends the YAML of one more item, with the comma or the bracket before it. */
+int list_yaml_item(struct list_yaml *y, struct slice json, struct buf *to, struct err *err) MUST_CHECK;
+
+/* Last: appends what stands after the items; the JSON is used if there are none. */
+int list_yaml_end(struct list_yaml *y, struct slice json, struct buf *to, struct err *err) MUST_CHECK;
+
+#endif
