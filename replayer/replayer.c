@@ -227,6 +227,7 @@ static int open_seen(struct replayer *r, struct err *err)
 static void begin_seen(struct replayer *r)
 {
 	const struct seen_place place = {.player = r->player,
+		.world = r->world,
 		.watches = r->watches,
 		.run = r->run,
 		.other = r->faults.act ? &fault_act_director : NULL,

@@ -222,11 +222,24 @@ static bool pass_moment(struct seen *s)
 	return true;
 }
 
+/* Nobody is told of what has not happened yet in the world that answers its writes: several events may have
+ * one time. */
+static bool is_due(const struct seen *s, int64_t until_ns)
+{
+	const struct told *t;
+
+	if (s->at == s->moment_count || s->moments[s->at].time_ns > until_ns)
+		return false;
+	t = &s->tolds[s->moments[s->at].of];
+	return t->due == t->frames || t->live->frames[t->due].event <= s->place.world->seq ||
+	       player_state(s->place.player) == PLAYER_ENDED;
+}
+
 /* All moments up to that time of the tape, as far as none has to wait. */
 static void pass_moments(struct seen *s, int64_t until_ns)
 {
 	s->is_stuck = false;
-	while (!s->is_stuck && s->at < s->moment_count && s->moments[s->at].time_ns <= until_ns)
+	while (!s->is_stuck && is_due(s, until_ns))
 		s->is_stuck = !pass_moment(s);
 }
 

@@ -32,6 +32,7 @@ int seen_open(const struct seen_options *options, struct seen **ret, struct err 
  * goes on to have its say. */
 struct seen_place {
 	struct player *player;
+	const struct world *world; /* which the player moves */
 	struct watches *watches;
 	struct run *run;
 	const struct player_director *other; /* NULL: none */

@@ -1,0 +1,120 @@
+"""A control plane whose controllers reach their API server through tees, one each: they end where they would without, the tapes have
+what an independent watcher saw, and what the scheduler saw makes it do the same again."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+
+from lib import cluster, paths, tape, wait
+from lib.case import Case
+
+TEED = ("kube-controller-manager", "kube-scheduler", "kwok")
+BOUND = "SELECT DISTINCT name FROM writes WHERE subresource = 'binding' AND status = 201 ORDER BY name"
+DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
+	"spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
+		"spec": {"containers": [{"name": "c", "image": "web:1", "resources": {"requests": {"cpu": "100m"}}}]}}}}
+
+
+class Tee:
+	"""`kubetape tee` before a cluster, as a service."""
+
+	def __init__(self, made, folder, name):
+		self.tape, self.run = os.path.join(folder, name + ".tape"), os.path.join(folder, name + ".run")
+		self.kubeconfig, self.log = os.path.join(folder, name + ".kubeconfig"), os.path.join(folder, name + ".log")
+		with open(self.log, "w", encoding="utf-8") as log:
+			self.process = subprocess.Popen([paths.KUBETAPE, "tee", "-o", self.tape, "--kubeconfig", made.kubeconfig,
+				"--client-kubeconfig", self.kubeconfig], stdout=subprocess.PIPE, stderr=log, text=True)
+		if not self.process.stdout.readline().startswith("teeing "):
+			raise RuntimeError(f"the tee has not started, see {self.log}")
+
+	def rows(self, sql):
+		return tape.rows(self.tape, sql, "--run", self.run)
+
+	def end(self):
+		self.process.send_signal(signal.SIGINT)
+		code = self.process.wait(timeout=wait.PATIENCE_S)
+		self.process.stdout.close()
+		return code
+
+
+class Teed(cluster.Cluster):
+	"""A cluster of which some programs come through a tee of their own."""
+
+	tees = {}
+
+	def start(self, name):
+		real = cluster.Cluster.kubeconfig.fget(self)
+		self.through = self.tees[name].kubeconfig if name in self.tees else real
+		super().start(name)
+		self.through = real
+
+	@property
+	def kubeconfig(self):
+		return getattr(self, "through", None) or super().kubeconfig
+
+
+class AControlPlaneBehindTees(Case):
+
+	@contextlib.contextmanager
+	def living(self, folder):
+		made = Teed(cluster.Cluster(os.path.join(folder, "cluster")).anew().folder)
+		try:
+			made.up(("etcd", "kube-apiserver"), nodes=3)
+			made.tees = {name: Tee(made, folder, name) for name in TEED}
+			for name in TEED:
+				made.start(name)
+			yield made
+		finally:
+			for name in reversed(TEED):
+				made.stop(name)
+			for tee in made.tees.values():
+				if tee.process.poll() is None:
+					tee.end()
+			made.down()
+
+	def all_run(self, made):
+		pods = made.kubectl.items("pods", "-n", "default")
+		return len(pods) == 6 and all(p["status"]["phase"] == "Running" for p in pods)
+
+	def test_its_programs_end_where_they_end_without_one(self):
+		folder = self.folder()
+		for name in os.listdir(folder):
+			if name != "cluster":
+				subprocess.run(["rm", "-rf", os.path.join(folder, name)], check=True)
+		with self.living(folder) as made:
+			made.kubectl("apply", "-f", "-", stdin=json.dumps(DEPLOYMENT))
+			wait.until("six pods that run", lambda: self.all_run(made))
+			made.kubectl("delete", "deployment", "web", "-n", "default", "--wait=false")
+			wait.until("none that is left", lambda: not made.kubectl.items("pods", "-n", "default"))
+			for name in reversed(TEED):
+				made.stop(name)
+			codes = {name: tee.end() for name, tee in made.tees.items()}
+		self.assertEqual(codes, dict.fromkeys(TEED, 0))
+		for name, tee in made.tees.items():
+			with self.subTest(program=name):
+				self.check(tee)
+		self.assertEqual(len(made.tees["kube-scheduler"].rows(BOUND)), 6)
+		self.assertEqual(self.bound_again(made.tees["kube-scheduler"], folder), made.tees["kube-scheduler"].rows(BOUND))
+		self.assertEqual(made.tees["kube-controller-manager"].rows(
+			"SELECT count(*) AS n FROM writes WHERE verb = 'create' AND resource = 'pods' AND status = 201"), [{"n": 6}])
+
+	def bound_again(self, tee, folder):
+		"""What the scheduler binds when it is told once more what it was told."""
+		run, log = os.path.join(folder, "again.run"), os.path.join(folder, "again.log")
+		scheduler = " ".join([paths.program("controlplane"), "kube-scheduler", *(f"--{kind}kubeconfig=$KUBECONFIG" for kind in
+			("", "authentication-", "authorization-")), "--bind-address=127.0.0.1", f"--secure-port={cluster.free_ports(1)[0]}"])
+		with open(log, "w", encoding="utf-8") as out:
+			subprocess.run([paths.KUBETAPE, "replay", tee.tape, "--as-seen-by", "kube-scheduler", "--speed", "4", "--lockstep", "100ms",
+				"--settle", "3s", "--run", run, "--", "sh", "-c", "exec " + scheduler], stdout=out, stderr=out, check=True, timeout=300)
+		return tape.rows(tee.tape, BOUND, "--run", run)
+
+	def check(self, tee):
+		subprocess.run([paths.KUBETAPE, "verify", tee.tape], check=True, capture_output=True)
+		self.assertEqual(tee.rows("SELECT * FROM faults WHERE what = 'not_recorded'"), [])
+		self.assertEqual(tee.rows("SELECT request, path, how FROM requests WHERE how = 'unread'"), [])
+		# Everything that a watch was sent stands on the tape, or in the run as it came.
+		self.assertEqual(tee.rows("SELECT d.request, d.number FROM deliveries AS d LEFT JOIN frames AS f USING (request, number)"
+			" WHERE d.seq = 0 AND f.number IS NULL"), [])
+		self.assertGreater(tee.rows("SELECT count(*) AS n FROM deliveries")[0]["n"], 10)
