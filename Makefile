@@ -256,12 +256,12 @@ run-fuzzers: $(patsubst %,$(B)/fuzz/fuzz_%,$(FUZZ))
 	done
 
 # The stream is made once; `make bench BENCH_EVENTS=20000` after `make clean` is a quick look, BENCH=scan,
-# ingest, read, replay, record or sql a part of it. BENCH_TAPE=X.tape takes the events of a tape instead, such as
+# ingest, read, replay, record, tee or sql a part of it. BENCH_TAPE=X.tape takes the events of a tape instead, such as
 # one by tests/interop/record-bench-tape.
 BENCH_EVENTS ?= 120000
 BENCH_STREAM := $(or $(BENCH_TAPE),$(B)/bench/stream.ndjson)
 # Those parts are Python programs of their own; the others are all one C program.
-BENCH_PYTHON := replay record sql
+BENCH_PYTHON := replay record tee sql
 BENCH_C := $(if $(BENCH),$(filter-out $(BENCH_PYTHON),$(BENCH)),all)
 bench: all bench-replay $(B)/bench/gen_stream $(if $(BENCH_C),$(B)/bench/bench $(if $(BENCH_TAPE),,$(BENCH_STREAM)))
 	$(if $(BENCH_C),$(B)/bench/bench $(BENCH_STREAM) $(B)/bench $(B)/bench.json $(BENCH))
@@ -275,8 +275,9 @@ bench-rivals: bench-replay $(B)/bench/gen_stream
 	tests/interop/bench-rivals $(B) $(B)/bench.json
 
 # The programs that stand beside the replay and the recorder.
-bench-replay: all $(B)/make_tape $(B)/bench/replay_watchers $(B)/bench/write_loop $(B)/bench/record_floor
-$(B)/bench/replay_watchers $(B)/bench/write_loop $(B)/bench/record_floor: $(B)/bench/%: tests/bench/%.c
+BENCH_PROGRAMS := $(addprefix $(B)/bench/,replay_watchers write_loop record_floor tee_road)
+bench-replay: all $(B)/make_tape $(BENCH_PROGRAMS)
+$(BENCH_PROGRAMS): $(B)/bench/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE $(OPT) $(WARN) $(WERROR) $(CFLAGS) -o $@ $< $(LDFLAGS) \
 		$$($(PKG_CONFIG) --libs libcurl libnghttp2 openssl)
