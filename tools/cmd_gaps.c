@@ -135,6 +135,10 @@ static void print_end(const struct gap_account *a)
 		printf("the watch went on where it was: nothing was missed\n");
 		return;
 	}
+	if (strcmp(g->how_ended, "filled") == 0) {
+		puts("filled: another recording saw what happened, and was merged with this one");
+		return;
+	}
 	if (is_open(a)) {
 		if (strcmp(g->reason, "left_out") == 0)
 			puts("not at all: what was left out is not on the tape");

@@ -17,6 +17,7 @@ extern const struct command cmd_import;
 extern const struct command cmd_info;
 extern const struct command cmd_log;
 extern const struct command cmd_pin;
+extern const struct command cmd_merge;
 extern const struct command cmd_query;
 extern const struct command cmd_record;
 extern const struct command cmd_recover;

@@ -40,6 +40,7 @@ const struct command *const commands[] = {
 	&cmd_repack,
 	&cmd_pin,
 	&cmd_cut,
+	&cmd_merge,
 	&cmd_anonymize,
 	&cmd_help,
 	NULL,

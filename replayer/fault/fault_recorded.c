@@ -62,7 +62,7 @@ static bool is_own_doing(const struct tape_gap *g)
 		if (strcmp(g->reason, reasons[i]) == 0)
 			return true;
 	}
-	return strcmp(g->how_ended, "restart") == 0;
+	return strcmp(g->how_ended, "restart") == 0 || strcmp(g->how_ended, "filled") == 0;
 }
 
 static int on_gap(void *context, const struct tape_gap *g)

@@ -67,18 +67,28 @@ static int64_t end_of(const struct tape_connection *w)
 	return w->end_reason && w->duration_ns >= 0 ? time_add(w->begin_ns, w->duration_ns) : NEVER;
 }
 
+/* On a tape that was merged of two, watches of both recorders run side by side: the one that ends last counts. */
+static bool ended_before(const struct coverage_stream *s, int64_t end_ns)
+{
+	if (!s->has_watch)
+		return false;
+	return !s->end_reason || (s->watch_end_ns != NEVER && end_ns < s->watch_end_ns);
+}
+
 static void take_watch(struct coverage *c, struct coverage_stream *s, const struct tape_connection *w)
 {
 	int64_t end_ns = end_of(w);
 
 	if (w->http_status >= 300)
 		return; /* it never was one */
+	if (!ended_before(s, end_ns)) {
+		s->last_watch = w->id;
+		s->watch_begin_ns = w->begin_ns;
+		s->watch_end_ns = end_ns;
+		s->end_reason = w->end_reason ? keep_word(c, w->end_reason) : NULL;
+	}
 	s->has_watch = true;
-	s->last_watch = w->id;
-	s->watch_begin_ns = w->begin_ns;
-	s->watch_end_ns = end_ns;
-	s->end_reason = w->end_reason ? keep_word(c, w->end_reason) : NULL;
-	if (end_ns == NEVER || !is_recorders_doing(s->end_reason))
+	if (end_ns == NEVER || !is_recorders_doing(w->end_reason))
 		return;
 	c->ends = xgrow(c->ends, c->end_count, sizeof(*c->ends));
 	c->ends[c->end_count++] = (struct watch_end){w->id, end_ns};
@@ -115,7 +125,7 @@ static int take_gap(void *context, const struct tape_gap *g)
 	lengthen(c, g->begin_ns);
 	if (!is_open(g))
 		lengthen(c, g->end_ns);
-	if (!s)
+	if (!s || strcmp(g->how_ended, "filled") == 0)
 		return 0;
 	s->has_open_gap = is_open(g);
 	c->gaps = xgrow(c->gaps, c->gap_count, sizeof(*c->gaps));

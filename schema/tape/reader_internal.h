@@ -2,7 +2,8 @@
  * reader_internal.h: the reader's own state, shared by reader.c (opening), reader_load.c and
  * reader_segments.c (keeping up with the writer), reader_indexes.c (decoded indexes), reader_extents.c
  * (finding events), reader_blocks.c (decoded objects), reader_rows.c, row_reader.h, cursor.c and state.c, and by
- * those who make tapes from tapes: writer_seal.c, writer_copy.c, repack.c and remake_internal.h.
+ * those who make tapes from tapes: writer_seal.c, writer_copy.c, repack.c, remake_internal.h
+ * and merge_internal.h.
  *
  * A tape is a list of segments, each a list of extents. Extents of events cover the seqs without holes or
  * overlaps; the last ones may still be hot, that is in chunks, and become sealed in their place. Extents of

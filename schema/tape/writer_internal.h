@@ -1,7 +1,8 @@
 /*
  * writer_internal.h: the writer's own state, shared by writer.c (append and flush), writer_rows.c (rows),
  * writer_seal.c (extents, segments, recovery), writer_place.c (is the tape still there), writer_copy.c
- * (events out of other tapes), and by those who make a tape out of others: recover_write.c, remake_internal.h.
+ * (events out of other tapes), and by those who make a tape out of others: recover_write.c, remake_internal.h,
+ * merge_internal.h.
  *
  *   append        -> extent: records, sorted later
  *   flush         -> what is new of it is compressed into a chunk; chunk and rows go into one transaction

@@ -1,0 +1,126 @@
+/* merge.c: see merge.h. The order of things. */
+#include "schema/tape/merge_internal.h"
+#include "schema/base/limits.h"
+#include "schema/tape/new_tape.h"
+
+#include <stdlib.h>
+
+/* Events are read in the order of time, by turns from both. */
+#define CACHE_BYTES (160u << 20)
+
+static int open_source(struct merge_source *s, struct tape *t, struct err *err)
+{
+	int failed;
+
+	s->tape = t;
+	tape_set_cache(t, CACHE_BYTES);
+	failed = tape_info(t, &s->info, err);
+	if (!failed)
+		failed = coverage_load(t, &s->coverage, err);
+	if (failed)
+		return failed;
+	s->span = coverage_span(s->coverage);
+	s->seqs = xcalloc((size_t)s->info.events + 1, sizeof(*s->seqs));
+	s->kept = xcalloc((size_t)s->info.events + 1, sizeof(*s->kept));
+	return 0;
+}
+
+/* The one that begins first is the first. */
+static void put_in_order(struct tape *const tapes[2], struct tape *ordered[2], bool *ret_swapped)
+{
+	struct tape_info infos[2];
+
+	*ret_swapped = tape_info(tapes[0], &infos[0], NULL) == 0 && tape_info(tapes[1], &infos[1], NULL) == 0 &&
+		       infos[0].events && infos[1].events && infos[1].first_time_ns < infos[0].first_time_ns;
+	ordered[0] = tapes[*ret_swapped];
+	ordered[1] = tapes[!*ret_swapped];
+}
+
+static int check_cluster(const struct merge *m, struct err *err)
+{
+	if (m->result.common || m->o->is_one_cluster || !m->sources[0].info.events || !m->sources[1].info.events)
+		return 0;
+	return err_set(err, ERR_USAGE,
+		"'%s' and '%s' have no version of an object in common: nothing shows that they are of one cluster",
+		m->sources[0].tape->path, m->sources[1].tape->path);
+}
+
+static int make(struct merge *m, struct err *err)
+{
+	int failed = writer_ensure_segment(m->w, err);
+
+	if (failed || (failed = merge_registry(m, err)) || (failed = merge_read(m, err)) ||
+		(failed = check_cluster(m, err)) || (failed = merge_read_gaps(m, err)))
+		return failed;
+	merge_sort(m);
+	if ((failed = merge_put_entries(m, err)) || (failed = merge_put_rows(m, err)))
+		return failed;
+	return tape_writer_flush(m->w, err);
+}
+
+static void release(struct merge *m)
+{
+	merge_rows_release(m);
+	merge_events_release(m);
+	free(m->entries);
+	free(m->times_ns);
+	buf_release(&m->names);
+}
+
+static int write_tape(struct merge *m, const char *folder, struct err *err)
+{
+	const struct tape_writer_options options = {.segment_bytes = UINT64_MAX, .program = m->o->program};
+	int failed = tape_writer_open(folder, &options, &m->w, err);
+
+	if (failed)
+		return failed;
+	m->w->copying = m->w->bulk = true;
+	failed = make(m, err);
+	release(m);
+	if (!failed)
+		return tape_writer_close(m->w, err);
+	tape_writer_abandon(m->w);
+	return failed;
+}
+
+static int merge(struct merge *m, struct tape *const tapes[2], const char *folder, struct err *err)
+{
+	int failed = 0;
+
+	buf_init(&m->names, 8 * LIMIT_NAME_BYTES);
+	for (size_t i = 0; i < 2 && !failed; i++)
+		failed = open_source(&m->sources[i], tapes[i], err);
+	if (!failed)
+		return write_tape(m, folder, err);
+	release(m);
+	return failed;
+}
+
+static void swap_result(struct merge_result *r)
+{
+	uint64_t events = r->events[0];
+
+	r->events[0] = r->events[1];
+	r->events[1] = events;
+	r->shift_ns = -r->shift_ns;
+}
+
+int tape_merge(struct tape *const tapes[2], const char *to, const struct merge_options *options,
+	struct merge_result *ret, struct err *err)
+{
+	struct merge m = {.o = options};
+	struct tape *ordered[2];
+	struct new_tape made;
+	bool swapped;
+	int failed = new_tape_begin(to, &made, err);
+
+	if (failed)
+		return failed;
+	put_in_order(tapes, ordered, &swapped);
+	failed = new_tape_end(&made, merge(&m, ordered, made.temporary, err), err);
+	if (swapped)
+		swap_result(&m.result);
+	if (!failed)
+		*ret = m.result;
+	return failed;
+}

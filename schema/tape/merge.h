@@ -1,0 +1,41 @@
+/*
+ * merge.h: one tape out of two recordings of one cluster. An event that both have is on the new tape once; what
+ * one did not see, the other one's watch tells, in its place; a gap in which the other one watched the same
+ * has `how_ended` filled, and is none for whoever asks what the tape can know.
+ *
+ * Order: what watches saw is in the order of the resourceVersions of its resource, everything else in that of
+ * time. The clocks of the two are compared by the events that both saw; times of the second tape are moved by
+ * the difference, if it is more than delivery explains.
+ *
+ * Where the one ends before the other one begins, the streams that both follow have a gap, and what the list
+ * after it lacks was deleted (origin inferred).
+ */
+#ifndef SCHEMA_TAPE_MERGE_H
+#define SCHEMA_TAPE_MERGE_H
+
+#include "schema/tape/reader.h"
+
+struct merge_options {
+	/* The two need not have an object version in common, which would prove it. */
+	bool is_one_cluster;
+	/* How many of the events are done; non-zero stops. May be NULL. */
+	int (*progress)(void *context, uint64_t done, uint64_t total);
+	void *context;
+	const char *program;
+};
+
+struct merge_result {
+	uint64_t events[2]; /* on the new tape, of each */
+	uint64_t common;    /* versions that both have */
+	uint64_t deletions; /* concluded from a list of the later one */
+	uint64_t gaps, filled;
+	int64_t shift_ns; /* by how much the second one's clock was ahead; 0: too little to count */
+};
+
+/* Makes `to`, which must not exist. ERR_USAGE if nothing shows that it is one cluster; ERR_TOO_LARGE for more than
+ * MERGE_EVENTS_MAX events, which are ordered in memory. On failure nothing is left of `to`. */
+#define MERGE_EVENTS_MAX 50000000
+int tape_merge(struct tape *const tapes[2], const char *to, const struct merge_options *options,
+	struct merge_result *ret, struct err *err) MUST_CHECK;
+
+#endif
