@@ -43,6 +43,15 @@ class App {
     this.errors = /** @type {string[]} */ ([]);
     this.view = viewOf("", 0n, 1n);
     this.pane = byId("pane");
+    this.timeline = /** @type {Timeline} */ (/** @type {any} */ (null)); // from start() on
+    /** What the form for breaking a watch holds.
+     * @type {any} */
+    this.breaking = undefined;
+    this.faultText = "";
+    this.deskTimer = 0;
+    /** @type {any} */
+    this.summary = null;
+    this.share = 0;
   }
 
   async start() {
@@ -162,7 +171,8 @@ class App {
     this.timeline.refresh();
   }
 
-  /** Brings a time into the window. @param {bigint} ns */
+  /** Brings a time into the window.
+   * @param {bigint} ns */
   show(ns) {
     const {from, to} = this.view, half = (to - from) / 2n;
     if (ns < from + half / 10n || ns > to - half / 10n)
@@ -236,7 +246,8 @@ class App {
     this.timeline.draw();
   }
 
-  /** Whether a resource has lanes: Events are marks on others. @param {number} id */
+  /** Whether a resource has lanes: Events are marks on others.
+   * @param {number} id */
   isShown(id) {
     const r = this.resources.find(r => r.id === id);
     return !!r;
@@ -354,7 +365,8 @@ class App {
     this.refreshPane();
   }
 
-  /** Fills the pane that is shown, if it is one of these. @param {string[]} [only] */
+  /** Fills the pane that is shown, if it is one of these.
+   * @param {string[]} [only] */
   async refreshPane(only) {
     const p = PANES.find(p => p.id === this.view.pane) || PANES[0], number = ++this.paneNumber;
     if (only && !only.includes(p.id))
@@ -369,7 +381,8 @@ class App {
     }
   }
 
-  /** Calls again in a moment, if that pane is still shown. @param {string} id @param {() => void} call */
+  /** Calls again in a moment, if that pane is still shown.
+   * @param {string} id @param {() => void} call */
   later(id, call) {
     setTimeout(() => { if (this.view.pane === id) this.refreshPane(); else void call; }, 400);
   }

@@ -54,7 +54,8 @@ export async function deskPane(app, pane) {
   app.deskTimer = setTimeout(again, 700);
 }
 
-/** Breaking the watch at the cursor: now, or as a fault for the next replay. @param {any} app */
+/** Breaking the watch at the cursor: now, or as a fault for the next replay.
+ * @param {any} app */
 function breakForm(app) {
   const b = app.breaking = app.breaking || {how: "rst", length: "2ev", resource: app.view.selected.split("/")[0].split(".")[0].replace(/^[ngw]$/, "") || "pods", compact: true};
   const cursor = app.view.cursor, at = cursor ? cursor.seq ? "seq:" + cursor.seq : timeText(cursor.ns, 9).replace(" ", "T") + "Z" : "+10s";

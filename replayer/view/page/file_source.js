@@ -3,14 +3,16 @@
 import {AnswerError} from "./source.js";
 import {STATES, timeText} from "./model.js";
 
-/** The data of this page; null when a server sent it. @returns {Promise<any>} */
+/** The data of this page; null when a server sent it.
+ * @returns {Promise<any>} */
 export async function fileData() {
   const script = document.getElementById("data");
   if (!script)
     return null;
   const packed = Uint8Array.from(atob((script.textContent || "").trim()), c => c.charCodeAt(0));
   script.remove();
-  return JSON.parse(await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))).text());
+  const unpack = new (/** @type {any} */ (window).DecompressionStream)("deflate");
+  return JSON.parse(await new Response(new Blob([packed]).stream().pipeThrough(unpack)).text());
 }
 
 const OPEN_LANES = 400;
@@ -72,7 +74,8 @@ export class FileSource {
 
   // ---- windows ----
 
-  /** From pixels of the data to those of a window. @param {any} p */
+  /** From pixels of the data to those of a window.
+   * @param {any} p */
   scale(p) {
     const from = BigInt(this.data.from), to = BigInt(this.data.to), w0 = BigInt(p.from), length = Number(BigInt(p.to) - w0);
     const begin = Number(from - w0) / length * Number(p.width), by = Number(to - from) / length * Number(p.width) / this.data.width;
@@ -104,7 +107,8 @@ export class FileSource {
     return {lanes, first, total: shown.length, share: 1};
   }
 
-  /** Places of the lanes to show, and whether each is open. @param {any} p @returns {[number, boolean][]} */
+  /** Places of the lanes to show, and whether each is open.
+   * @param {any} p @returns {[number, boolean][]} */
   shownLanes(p) {
     const all = this.data.lanes.lanes, filter = (p.filter || "").toLowerCase(), toggled = new Set((p.toggled || "").split("\n")), keep = filter || p.writer ? this.matches(filter, p.writer) : null;
     const shown = /** @type {[number, boolean][]} */ ([]);
@@ -121,7 +125,8 @@ export class FileSource {
     return shown;
   }
 
-  /** Of each lane: 1 it matches, 2 something below it does. @param {string} filter @param {string} writer */
+  /** Of each lane: 1 it matches, 2 something below it does.
+   * @param {string} filter @param {string} writer */
   matches(filter, writer) {
     const all = this.data.lanes.lanes, keep = new Uint8Array(all.length), path = /** @type {number[]} */ ([]), touched = writer ? new Set(this.rowsOf(writer).map(e => e.key)) : null;
     all.forEach((/** @type {any} */ lane, /** @type {number} */ i) => {
@@ -138,7 +143,8 @@ export class FileSource {
 
   // ---- events ----
 
-  /** Events that a writer changed a field in. @param {string} writer */
+  /** Events that a writer changed a field in.
+   * @param {string} writer */
   rowsOf(writer) {
     return this.events.filter(e => e.type === "MODIFIED" && (this.changesOf.get(e.seq) || []).some(r => (r[6] || "(no manager)") === writer));
   }
@@ -165,7 +171,8 @@ export class FileSource {
     return {share: 1, begin: String(begin), bin: String(bin), writers: [...found.values()].map(w => ({...w, objects: w.keys.size, keys: undefined})).sort((a, b) => b.events - a.events)};
   }
 
-  /** The place in a list of the last event up to a number, or a time. @param {any[]} list @param {any} p */
+  /** The place in a list of the last event up to a number, or a time.
+   * @param {any[]} list @param {any} p */
   lastOf(list, p) {
     const seq = p.seq ? BigInt(p.seq) : null, at = p.at !== undefined ? BigInt(p.at) : null;
     let last = -1;
@@ -173,7 +180,8 @@ export class FileSource {
     return last;
   }
 
-  /** As the server tells of an event. @param {any} e */
+  /** As the server tells of an event.
+   * @param {any} e */
   told(e) {
     const [resource, namespace, ...name] = e.key.split("/"), [short, ...group] = resource.split("."), known = this.data.summary.resources.find((/** @type {any} */ r) => r.resource === short && r.group === group.join("."));
     return {seq: e.seq, time_ns: e.time_ns, type: e.type, origin: e.origin, key: e.key, uid: e.uid, rv: e.rv, resource: short, group: group.join("."), kind: known ? known.kind : short, namespace, name: name.join("/")};
@@ -225,7 +233,8 @@ export class FileSource {
     return {seq: e ? e.seq : "0", time_ns: String(ns), remark: ""};
   }
 
-  /** Names and states: the columns of kubectl are made by the server alone. @param {any} p */
+  /** Names and states: the columns of kubectl are made by the server alone.
+   * @param {any} p */
   state(p) {
     const rows = /** @type {any[]} */ ([]), filter = (p.filter || "").toLowerCase(), lanes = new Map(this.data.lanes.lanes.map((/** @type {any} */ l) => [l.key, l]));
     const x = Number(BigInt(p.time) - BigInt(this.data.from)) / Number(BigInt(this.data.to) - BigInt(this.data.from)) * this.data.width;

@@ -51,7 +51,8 @@ export function dateOf(ns) {
   return {date: new Date(Number(s) * 1000), rest};
 }
 
-/** "2026-11-21 09:51:40.123456789" @param {bigint} ns @param {number} [digits] */
+/** "2026-11-21 09:51:40.123456789"
+ * @param {bigint} ns @param {number} [digits] */
 export function timeText(ns, digits = 3) {
   const {date, rest} = dateOf(ns);
   if (Number.isNaN(date.getTime()))
@@ -60,12 +61,14 @@ export function timeText(ns, digits = 3) {
   return digits ? text + "." + String(rest).padStart(9, "0").slice(0, digits) : text;
 }
 
-/** "09:51:40.123" @param {bigint} ns @param {number} [digits] */
+/** "09:51:40.123"
+ * @param {bigint} ns @param {number} [digits] */
 export function clockText(ns, digits = 3) {
   return timeText(ns, digits).slice(11);
 }
 
-/** "1m05s" @param {number} ns */
+/** "1m05s"
+ * @param {number} ns */
 export function durationText(ns) {
   const a = Math.abs(ns);
   if (a < 1e6) return Math.round(ns / 1e3) + "us";

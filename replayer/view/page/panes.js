@@ -11,7 +11,8 @@ function goTo(app, ns, seq, key) {
   app.show(ns);
 }
 
-/** A row of links: what, and when. @param {any} app @param {any} item */
+/** A row of links: what, and when.
+ * @param {any} app @param {any} item */
 function findingLink(app, item) {
   return el("button", {type: "button", class: "link", onclick: () => goTo(app, BigInt(item.time_ns), item.seq, item.key)},
     el("span", {class: "what"}, el("b", {}, visible(item.name)), el("span", {class: "dim"}, "  " + visible(item.kind) + (item.namespace ? " in " + visible(item.namespace) : "")
@@ -89,7 +90,8 @@ export async function gapsPane(app, pane) {
       el("td", {class: "number"}, String(r.own.length)), el("td", {class: "number"}, String(r.gaps.length)), el("td", {}, visible(r.own.length ? r.own[r.own.length - 1].reason || "not yet" : ""))))));
 }
 
-/** Enter on a row is a click. @param {KeyboardEvent} e */
+/** Enter on a row is a click.
+ * @param {KeyboardEvent} e */
 export function pick(e) {
   if (e.key === "Enter" && e.currentTarget) {
     e.preventDefault();
@@ -187,7 +189,8 @@ async function runStatement(app, sql, out) {
   }
 }
 
-/** The first column that holds times: as nanoseconds or as text. @param {any} answer @returns {((row: any[]) => bigint|null)|null} */
+/** The first column that holds times: as nanoseconds or as text.
+ * @param {any} answer @returns {((row: any[]) => bigint|null)|null} */
 function timeColumn(answer) {
   const at = answer.columns.findIndex((/** @type {string} */ c) => /^(time|begin|end|since|due|out|at)(_ns)?$/.test(c));
   if (at < 0)
@@ -218,7 +221,8 @@ function resultOf(app, answer) {
   return parts;
 }
 
-/** Bars for the last column of numbers. @param {any} answer @param {number} at */
+/** Bars for the last column of numbers.
+ * @param {any} answer @param {number} at */
 function chartOf(answer, at) {
   const most = Math.max(...answer.rows.map((/** @type {any[]} */ r) => r[at])), box = el("div", {class: "tools", "aria-hidden": "true"});
   const canvas = el("canvas", {width: 640, height: 70});

@@ -13,7 +13,8 @@ export class ServerSource {
   constructor() {
     this.token = new URLSearchParams(location.search).get("token") || "";
     this.isFile = false;
-    /** How long answers took, the last hundred: for tests and for the curious. @type {{name: string, ms: number}[]} */
+    /** How long answers took, the last hundred: for tests and for the curious.
+     * @type {{name: string, ms: number}[]} */
     this.times = [];
   }
 
@@ -26,7 +27,7 @@ export class ServerSource {
         p.set(key, String(value));
     }
     const begin = performance.now();
-    const answer = await fetch("data/" + name + (p.size ? "?" + p : ""), {
+    const answer = await fetch("data/" + name + ("?" + p), {
       method: options.method || "GET", body: options.body, signal: options.signal,
       headers: {Authorization: "Bearer " + this.token}, cache: "no-store",
     });

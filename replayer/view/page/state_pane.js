@@ -58,7 +58,8 @@ export async function objectPane(app, pane) {
     head.append(el("span", {class: "dim"}, "there is no version before this one"));
 }
 
-/** What to compare with: at the second cursor, else the version before. @param {any} app @param {string} key @param {any} answer */
+/** What to compare with: at the second cursor, else the version before.
+ * @param {any} app @param {string} key @param {any} answer */
 async function otherVersion(app, key, answer) {
   const mark = app.view.mark;
   if (!app.view.diff || (!mark && answer.before === "0"))
@@ -77,7 +78,7 @@ async function changesOf(app, key, after, until) {
 async function diffOf(app, key, old, now) {
   const [a, b] = BigInt(old.seq) <= BigInt(now.seq) ? [old, now] : [now, old];
   const changes = await changesOf(app, key, a.seq, b.seq), code = el("div", {class: "code"}), lines = diffLines(a.object, b.object);
-  const near = lines.map((_, i) => lines.slice(Math.max(0, i - 3), i + 4).some(l => l.sign !== " "));
+  const near = lines.map((_, i) => lines.slice(Math.max(0, i - 1), i + 2).some(l => l.sign !== " "));
   code.append(el("div", {class: "row dim"}, "--- " + timeText(BigInt(a.time_ns), 6) + ", event " + a.seq + (a.uid !== b.uid ? ", uid " + visible(a.uid) : "")),
     el("div", {class: "row dim"}, "+++ " + timeText(BigInt(b.time_ns), 6) + ", event " + b.seq + (a.uid !== b.uid ? ", uid " + visible(b.uid) : "")));
   lines.forEach(({sign, line}, i) => {

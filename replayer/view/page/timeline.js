@@ -28,9 +28,11 @@ export class Timeline {
     this.watches = {streams: [], watches: [], from: 0n, to: 1n, width: 1};
     /** @type {any} */
     this.density = null;
-    /** Marks that a statement laid on. @type {{ns: bigint, text: string}[]} */
+    /** Marks that a statement laid on.
+     * @type {{ns: bigint, text: string}[]} */
     this.laid = [];
-    /** Where a client of a replay stands. @type {{ns: bigint, text: string}[]} */
+    /** Where a client of a replay stands.
+     * @type {{ns: bigint, text: string}[]} */
     this.beliefs = [];
     this.frames = 0;
     this.asked = 0;
@@ -38,6 +40,12 @@ export class Timeline {
     this.colors = /** @type {Object<string, string>} */ ({});
     this.patterns = /** @type {Map<string, CanvasPattern>} */ (new Map());
     this.range = /** @type {{a: number, b: number}|null} */ (null);
+    /** @type {Map<number, {x: number, y: number}>} */
+    this.pointers = new Map();
+    /** What the pointer does while it is down.
+     * @type {any} */
+    this.drag = null;
+    this.tipNumber = 0;
     this.readColors();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.readColors(); this.draw(); });
     new ResizeObserver(() => this.resize()).observe(stage);
@@ -76,7 +84,8 @@ export class Timeline {
 
   // ---- data ----
 
-  /** Draws at once, and asks when what is there does not cover the window. @param {boolean} [anew] */
+  /** Draws at once, and asks when what is there does not cover the window.
+   * @param {boolean} [anew] */
   refresh(anew = false) {
     this.draw();
     const v = this.view, margin = BigInt(Math.round(this.span * BEYOND)), width = Math.max(1, Math.round(this.plot * (1 + 2 * BEYOND)));
@@ -220,7 +229,8 @@ export class Timeline {
     return low ? text.slice(0, low) + "…" : "";
   }
 
-  /** From pixels of the answer to pixels of the canvas. @param {{from: bigint, to: bigint, width: number}} m */
+  /** From pixels of the answer to pixels of the canvas.
+   * @param {{from: bigint, to: bigint, width: number}} m */
   scale(m) {
     const begin = this.x(m.from), end = this.x(m.to), by = (end - begin) / m.width;
     return (/** @type {number} */ px) => begin + px * by;
@@ -299,7 +309,8 @@ export class Timeline {
     return made;
   }
 
-  /** What is not known: over every lane of the resource that was not watched. @param {Lane} lane @param {number} y */
+  /** What is not known: over every lane of the resource that was not watched.
+   * @param {Lane} lane @param {number} y */
   paintGaps(lane, y) {
     const c = this.context;
     if (!lane.id || lane.type === "namespace")
@@ -320,7 +331,8 @@ export class Timeline {
     }
   }
 
-  /** Replicas: those that are ready as a surface, those that are wanted as a line. @param {Lane} lane @param {number} y @param {(px: number) => number} at */
+  /** Replicas: those that are ready as a surface, those that are wanted as a line.
+   * @param {Lane} lane @param {number} y @param {(px: number) => number} at */
   paintSteps(lane, y, at) {
     const c = this.context, most = Math.max(1, ...lane.steps.map(s => Math.max(s[1], s[2]))), end = this.left + this.plot + 8;
     const height = (/** @type {number} */ n) => n / most * (LANE - 8);
@@ -336,14 +348,15 @@ export class Timeline {
       c.fillRect(x0, y + LANE - 4 - height(wanted), x1 - x0, 1.5);
       if (x1 - x0 > 40 && x0 - labelled > 44) {
         c.font = "600 10.5px system-ui, 'DejaVu Sans', sans-serif";
-        c.fillStyle = "#0b1220";
+        c.fillStyle = this.colors["--ink"];
         c.fillText(ready + "/" + wanted, x0 + 11, y + LANE / 2 + 5);
         labelled = x0;
       }
     });
   }
 
-  /** A new life under an old name: a break, and both UIDs where there is room. @param {Lane} lane @param {number} y @param {(px: number) => number} at */
+  /** A new life under an old name: a break, and both UIDs where there is room.
+   * @param {Lane} lane @param {number} y @param {(px: number) => number} at */
   paintLives(lane, y, at) {
     const c = this.context;
     lane.lives.forEach(([px, uid], i) => {
@@ -390,7 +403,8 @@ export class Timeline {
     c.textAlign = "left";
   }
 
-  /** Connections: one row for each stream that had some. @param {number} n @param {number} y */
+  /** Connections: one row for each stream that had some.
+   * @param {number} n @param {number} y */
   paintWatchRow(n, y) {
     const c = this.context;
     c.font = (n ? "" : "600 ") + "12px system-ui, 'DejaVu Sans', sans-serif";
@@ -532,6 +546,27 @@ export class Timeline {
     c.fillText(text, at + 4, TOP - 6);
   }
 
+  /** Where the replay stands, or what a client had been told by then: belief beside truth.
+   * @param {{ns: bigint, text: string}} b @param {number} i */
+  paintBelief(b, i) {
+    const c = this.context, x = Math.round(this.x(b.ns)) + 0.5, text = visible(b.text), y = TOP + 4 + i * 17;
+    if (x < this.left || x > this.left + this.plot + 8)
+      return;
+    c.strokeStyle = this.colors["--warning"];
+    c.setLineDash([2, 3]);
+    c.beginPath();
+    c.moveTo(x, STRIP);
+    c.lineTo(x, this.height);
+    c.stroke();
+    c.setLineDash([]);
+    c.font = "600 10.5px system-ui, 'DejaVu Sans', sans-serif";
+    const width = c.measureText(text).width + 8, at = Math.max(this.left, Math.min(x - width, this.width - width));
+    c.fillStyle = this.colors["--warning"];
+    c.fillRect(at, y, width, 14);
+    c.fillStyle = this.colors["--ground"];
+    c.fillText(text, at + 4, y + 10.5);
+  }
+
   paintCursors() {
     const c = this.context, v = this.view;
     for (const m of this.laid) {
@@ -548,8 +583,7 @@ export class Timeline {
         c.globalAlpha = 1;
       }
     }
-    for (const b of this.beliefs)
-      this.paintTime(b.ns, this.colors["--warning"], visible(b.text), [2, 3]);
+    this.beliefs.forEach((b, i) => this.paintBelief(b, i));
     if (v.mark)
       this.paintTime(v.mark.ns, this.colors["--mark"], "mark " + clockText(v.mark.ns), [5, 4]);
     if (v.cursor)
@@ -612,10 +646,6 @@ export class Timeline {
     s.addEventListener("pointercancel", e => { this.pointers.delete(e.pointerId); this.drag = null; });
     s.addEventListener("pointerleave", () => this.hideTip());
     s.addEventListener("dblclick", e => { if (this.place(e).y >= TOP) this.zoom(0.4, this.timeAt(this.place(e).x)); });
-    /** @type {Map<number, {x: number, y: number}>} */
-    this.pointers = new Map();
-    /** @type {any} */
-    this.drag = null;
   }
 
   /** @param {MouseEvent} e */
@@ -652,7 +682,7 @@ export class Timeline {
   /** @param {number} x */
   centre(x) {
     const a = this.app, share = Math.max(0, Math.min(1, (x - this.left) / this.plot));
-    const middle = a.begin + BigInt(Math.round(share * Number(a.end - a.begin))), half = (this.view.to - this.view.from) / 2n;
+    const middle = a.begin + BigInt(Math.round(share * Number(a.end - a.begin))), half = BigInt(this.view.to - this.view.from) / 2n;
     a.setWindow(middle - half, middle + half);
   }
 
@@ -767,13 +797,13 @@ export class Timeline {
 
   hideTip() {
     clearTimeout(this.hoverTimer);
-    this.tipNumber = (this.tipNumber || 0) + 1;
+    this.tipNumber = this.tipNumber + 1;
     this.tip.hidden = true;
   }
 
   /** @param {Lane} lane @param {number} x @param {number} y */
   async showTip(lane, x, y) {
-    const number = this.tipNumber = (this.tipNumber || 0) + 1, mark = this.markAt(lane, x), ns = this.timeAt(x);
+    const number = this.tipNumber = this.tipNumber + 1, mark = this.markAt(lane, x), ns = this.timeAt(x);
     const gap = this.gaps.gaps.find((/** @type {any} */ g) => g.id === lane.id && BigInt(g.begin) <= ns && ns <= BigInt(g.end));
     const head = [el("b", {}, visible(lane.label)), " " + visible(lane.kind || "") + ", " + clockText(ns), el("div", {}, this.stateAt(lane, x))];
     if (gap)
@@ -826,7 +856,8 @@ function cut(value) {
   return text.length > 60 ? text.slice(0, 60) + "…" : text;
 }
 
-/** A round time between two lines of the ruler. @param {number} span @param {number} pixels */
+/** A round time between two lines of the ruler.
+ * @param {number} span @param {number} pixels */
 function rulerStep(span, pixels) {
   const least = span / Math.max(1, pixels / 110);
   const rounds = [1, 2, 5, 10, 20, 50, 100, 200, 500].flatMap(n => [n, n * 1e3, n * 1e6]).concat([1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400,

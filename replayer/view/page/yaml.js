@@ -112,14 +112,16 @@ export function yamlLines(json) {
   return to;
 }
 
-/** Lines without what every write changes. @param {Line[]} lines */
+/** Lines without what every write changes.
+ * @param {Line[]} lines */
 function compared(lines) {
   return lines.filter(l => !l.path.startsWith("$.metadata.managedFields") && l.path !== "$.metadata.resourceVersion");
 }
 
 const LINES_MAX = 3000;
 
-/** The lines of both, each with " ", "-" or "+". @param {string} a @param {string} b
+/** The lines of both, each with " ", "-" or "+".
+ * @param {string} a @param {string} b
  * @returns {{sign: string, line: Line}[]} */
 export function diffLines(a, b) {
   const x = compared(yamlLines(a)), y = compared(yamlLines(b)), out = /** @type {{sign: string, line: Line}[]} */ ([]);
@@ -132,7 +134,8 @@ export function diffLines(a, b) {
   return out;
 }
 
-/** The longest common lines. @param {Line[]} x @param {Line[]} y @param {{sign: string, line: Line}[]} out */
+/** The longest common lines.
+ * @param {Line[]} x @param {Line[]} y @param {{sign: string, line: Line}[]} out */
 function middleDiff(x, y, out) {
   if (x.length > LINES_MAX || y.length > LINES_MAX || !x.length || !y.length) {
     x.forEach(line => out.push({sign: "-", line}));
