@@ -3,229 +3,219 @@
 
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
-#include "schema/base/utf8.h"
+#include "schema/base/yaml_text.h"
+#include "schema/base/yaml_words.h"
 
-/* Where a value begins: its line is empty, has "- " on it, or has "key:". */
+#include <stdlib.h>
+
+/* Where a value begins: its line is empty, has "- " or ": " on it, or has "key:". */
 enum place { AT_LINE_START, AFTER_DASH, AFTER_KEY };
 
-static int put_value(FILE *to, struct slice json, unsigned indent, enum place place, struct err *err);
+struct member {
+	struct buf name;
+	struct slice value;
+};
 
-static void put_spaces(FILE *to, unsigned count)
+static int put_value(
+	struct yaml_pen *p, struct slice json, unsigned indent, enum place place, struct err *err);
+
+static int put_text(struct yaml_pen *p, struct slice json, unsigned indent, struct err *err)
 {
-	fprintf(to, "%*s", (int)count, "");
+	struct buf text;
+	int rc;
+
+	buf_init(&text, LIMIT_OBJECT_BYTES);
+	rc = json_unescape(json, &text, err);
+	if (rc == 0)
+		yaml_put_text(p, buf_slice(&text), indent);
+	buf_release(&text);
+	return rc;
 }
 
-/* ---- texts ---- */
+/* ---- the order of members ---- */
 
-/* Words and shapes that YAML readers of any version take for something else than a text. */
-static bool reads_as_other(struct slice text)
+/* Digits from a place on, as a number. */
+static uint64_t number_at(struct slice text, size_t at, size_t *ret_end)
 {
-	static const char *const words[] = {
-		"null", "true", "false", "yes", "no", "on", "off", "y", "n", "~", "nan", "inf"};
+	uint64_t value = 0;
 
-	if (memchr("+-.0123456789=<>", text.ptr[0], 16))
-		return true;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (text.len == strlen(words[i]) && strncasecmp(text.ptr, words[i], text.len) == 0)
+	for (; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9'; at++)
+		value = value * 10 + (uint64_t)(text.ptr[at] - '0');
+	*ret_end = at;
+	return value;
+}
+
+/* Whether digits before the place are more than leading zeros. */
+static bool is_inside_number(struct slice text, size_t at)
+{
+	while (at > 0 && text.ptr[at - 1] >= '0' && text.ptr[at - 1] <= '9') {
+		if (text.ptr[--at] != '0')
 			return true;
 	}
 	return false;
 }
 
-/* Letters, digits and marks that mean nothing to YAML; a space only between others. */
-static bool is_plain(struct slice text)
+static int compare(uint64_t x, uint64_t y)
 {
-	static const char safe[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./@%+=()<>";
-
-	if (text.len == 0 || text.len > 1000 || reads_as_other(text) || strchr("-@%", text.ptr[0]))
-		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		bool inner = i > 0 && i + 1 < text.len;
-		bool colon = text.ptr[i] == ':' && inner && text.ptr[i + 1] != ' ';
-		bool space = text.ptr[i] == ' ' && inner && text.ptr[i + 1] != '#';
-		bool comma = text.ptr[i] == ',' && i > 0;
-
-		if (!text.ptr[i] || (!strchr(safe, text.ptr[i]) && !colon && !space && !comma))
-			return false;
-	}
-	return true;
+	return x < y ? -1 : x > y;
 }
 
-/* One character of a JSON string, or one escape; returns how many bytes it was. */
-static size_t put_unit(FILE *to, struct slice json)
+/* By the first byte of a character: beyond the signs of Latin 1, all are taken for letters. */
+static bool is_letter(char c)
 {
-	static const struct {
-		const char *escape;
-		char plain;
-	} marks[] = {{"\\u003c", '<'}, {"\\u003e", '>'}, {"\\u0026", '&'}};
-	size_t n = json.ptr[0] == '\\' && json.len > 1 ? 2 : 1;
-	uint32_t code;
+	unsigned char u = (unsigned char)c;
 
-	for (size_t i = 0; n == 2 && i < sizeof(marks) / sizeof(*marks); i++) {
-		if (json.len >= 6 && memcmp(json.ptr, marks[i].escape, 6) == 0) {
-			fputc(marks[i].plain, to);
-			return 6;
-		}
-	}
-	if (n == 2) {
-		fwrite(json.ptr, 1, n, to);
-		return n;
-	}
-	n = utf8_read(json, &code); /* json_escape() leaves no other bytes */
-	if (n && utf8_is_active(code))
-		fprintf(to, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
-	else
-		fwrite(json.ptr, 1, n ? n : 1, to);
-	return n ? n : 1;
+	return ((u | 0x20) >= 'a' && (u | 0x20) <= 'z') || u >= 0xc3;
 }
 
-/* In double quotes, where JSON's escapes mean the same; what YAML takes for no character is escaped, too. */
-static int put_quoted(FILE *to, struct slice text, struct err *err)
+/* Two texts that differ first at that place: numbers in them by value, letters after everything else. */
+static int compare_at(struct slice a, struct slice b, size_t at)
 {
-	struct buf quoted;
-	int code;
+	bool x_letter = is_letter(a.ptr[at]), y_letter = is_letter(b.ptr[at]);
+	size_t x_end, y_end;
+	uint64_t x, y;
 
-	buf_init(&quoted, 6 * LIMIT_OBJECT_BYTES + 2);
-	code = json_escape(text, &quoted, err);
-	for (size_t i = 0, n; code == 0 && i < quoted.len; i += n)
-		n = put_unit(to, (struct slice){quoted.ptr + i, quoted.len - i});
-	buf_release(&quoted);
-	return code;
+	if (x_letter != y_letter)
+		return x_letter ? 1 : -1;
+	x = number_at(a, at, &x_end);
+	y = number_at(b, at, &y_end);
+	if (!x_letter && (a.ptr[at] == '0' || b.ptr[at] == '0') && is_inside_number(a, at) && x_end != y_end)
+		return compare(x_end, y_end);
+	if (!x_letter && x != y)
+		return compare(x, y);
+	if (!x_letter && x_end != y_end)
+		return compare(x_end, y_end);
+	return compare((unsigned char)a.ptr[at], (unsigned char)b.ptr[at]);
 }
 
-/* Several lines, none of which needs an escape. */
-static bool is_block(struct slice text)
+static int compare_members(const void *x, const void *y)
 {
-	if (text.len == 0 || !memchr(text.ptr, '\n', text.len) || strchr(" \n\t", text.ptr[0]))
-		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
+	const struct member *m = x, *n = y;
+	struct slice a = buf_slice(&m->name), b = buf_slice(&n->name);
+	size_t at = 0;
 
-		if ((c < 0x20 && c != '\n' && c != '\t') || c >= 0x7f)
-			return false;
-	}
-	return true;
-}
-
-static void put_block(FILE *to, struct slice text, unsigned indent)
-{
-	bool ends = text.ptr[text.len - 1] == '\n';
-	bool ends_twice = ends && text.ptr[text.len - 2] == '\n';
-
-	fputs(!ends ? "|-" : ends_twice ? "|+" : "|", to);
-	while (text.len) {
-		const char *feed = memchr(text.ptr, '\n', text.len);
-		size_t n = feed ? (size_t)(feed - text.ptr) : text.len;
-
-		fputc('\n', to);
-		if (n)
-			put_spaces(to, indent);
-		fwrite(text.ptr, 1, n, to);
-		text.ptr += n + (feed != NULL);
-		text.len -= n + (feed != NULL);
-	}
-	fputc('\n', to);
-}
-
-static int put_text(FILE *to, struct slice json, unsigned indent, struct err *err)
-{
-	struct buf text;
-	int code;
-
-	buf_init(&text, LIMIT_OBJECT_BYTES);
-	code = json_unescape(json, &text, err);
-	if (code) {
-		buf_release(&text);
-		return code;
-	}
-	if (is_block(buf_slice(&text))) {
-		put_block(to, buf_slice(&text), indent);
-	} else if (is_plain(buf_slice(&text))) {
-		fwrite(text.ptr, 1, text.len, to);
-		fputc('\n', to);
-	} else {
-		code = put_quoted(to, buf_slice(&text), err);
-		fputc('\n', to);
-	}
-	buf_release(&text);
-	return code;
-}
-
-static int put_key(FILE *to, struct slice key, struct err *err)
-{
-	struct buf text;
-	int code;
-
-	buf_init(&text, LIMIT_OBJECT_BYTES);
-	code = json_unescape(key, &text, err);
-	if (!code && is_plain(buf_slice(&text)))
-		fwrite(text.ptr, 1, text.len, to);
-	else if (!code)
-		code = put_quoted(to, buf_slice(&text), err);
-	fputc(':', to);
-	buf_release(&text);
-	return code;
+	while (at < a.len && at < b.len && a.ptr[at] == b.ptr[at])
+		at++;
+	if (at < a.len && at < b.len)
+		return compare_at(a, b, at);
+	return a.len != b.len ? compare(a.len, b.len)
+			      : compare((uintptr_t)m->value.ptr, (uintptr_t)n->value.ptr);
 }
 
 /* ---- containers ---- */
 
-/* A list under a key begins in the key's column, as kubectl writes it. */
-static int put_item(FILE *to, struct slice value, unsigned indent, struct err *err)
+static void members_free(struct member *members, size_t count)
 {
-	fputs("- ", to);
-	return put_value(to, value, indent + 2, AFTER_DASH, err);
+	for (size_t i = 0; i < count; i++)
+		buf_release(&members[i].name);
+	free(members);
 }
 
-static int put_member(FILE *to, struct slice key, struct slice value, unsigned indent, struct err *err)
+/* The members of an object in their order; the caller frees. */
+static int read_members(struct slice json, struct member **ret, size_t *ret_count, struct err *err)
 {
-	int rc = put_key(to, key, err);
-
-	if (rc)
-		return rc;
-	return put_value(to, value, indent, AFTER_KEY, err);
-}
-
-static int put_container(FILE *to, struct slice json, unsigned indent, enum place place, struct err *err)
-{
-	bool is_object = json.ptr[0] == '{', first = true;
-	struct slice key = {NULL, 0}, value;
+	struct member *members = NULL;
+	size_t count = 0, cap = 0;
+	struct slice key, value;
 	struct json_iter it;
-	int more, rc;
+	int rc = json_iter_begin(json, &it, err);
 
-	if (place == AFTER_KEY && is_object)
-		indent += 2;
-	rc = json_iter_begin(json, &it, err);
-	if (rc)
-		return rc;
-	while ((more = json_iter_next(&it, &key, &value, err)) > 0) {
-		if (first && place == AFTER_KEY)
-			fputc('\n', to);
-		if (!first || place != AFTER_DASH)
-			put_spaces(to, indent);
-		first = false;
-		rc = is_object ? put_member(to, key, value, indent, err) : put_item(to, value, indent, err);
-		if (rc)
-			return rc;
+	while (rc == 0 && (rc = json_iter_next(&it, &key, &value, err)) > 0) {
+		if (count == cap) {
+			cap = cap ? 2 * cap : 16;
+			members = xrealloc(members, cap * sizeof(*members));
+		}
+		members[count].value = value;
+		buf_init(&members[count].name, LIMIT_OBJECT_BYTES);
+		rc = json_unescape(key, &members[count++].name, err);
 	}
-	if (more == 0 && first)
-		fprintf(to, "%s%s\n", place == AFTER_KEY ? " " : "", is_object ? "{}" : "[]");
-	return more;
+	if (rc) {
+		members_free(members, count);
+		return rc;
+	}
+	if (count)
+		qsort(members, count, sizeof(*members), compare_members);
+	*ret = members;
+	*ret_count = count;
+	return 0;
 }
 
-static int put_value(FILE *to, struct slice json, unsigned indent, enum place place, struct err *err)
+static int put_object(
+	struct yaml_pen *p, struct slice json, unsigned indent, enum place place, struct err *err)
 {
-	if (json.len && (json.ptr[0] == '{' || json.ptr[0] == '['))
-		return put_container(to, json, indent, place, err);
+	struct member *members;
+	size_t count;
+	int rc = read_members(json, &members, &count, err);
+
+	if (rc)
+		return rc;
+	if (count == 0)
+		yaml_put(p, place == AFTER_KEY ? " {}\n" : "{}\n");
+	else if (place == AFTER_KEY)
+		yaml_put(p, "\n");
+	for (size_t i = 0; i < count && rc == 0; i++) {
+		if (i > 0 || place != AFTER_DASH)
+			yaml_put_spaces(p, indent);
+		if (yaml_put_key(p, buf_slice(&members[i].name), indent)) {
+			rc = put_value(p, members[i].value, indent, AFTER_KEY, err);
+		} else {
+			yaml_put(p, " ");
+			rc = put_value(p, members[i].value, indent + 2, AFTER_DASH, err);
+		}
+	}
+	members_free(members, count);
+	return rc;
+}
+
+/* A list under a key begins in the key's column, as kubectl writes it. */
+static int put_list(struct yaml_pen *p, struct slice json, unsigned indent, enum place place, struct err *err)
+{
+	struct slice key, value;
+	struct json_iter it;
+	bool first = true;
+	int rc = json_iter_begin(json, &it, err);
+
+	while (rc == 0 && (rc = json_iter_next(&it, &key, &value, err)) > 0) {
+		if (first && place == AFTER_KEY)
+			yaml_put(p, "\n");
+		if (!first || place != AFTER_DASH)
+			yaml_put_spaces(p, indent);
+		first = false;
+		yaml_put(p, "- ");
+		rc = put_value(p, value, indent + 2, AFTER_DASH, err);
+	}
+	if (rc == 0 && first)
+		yaml_put(p, place == AFTER_KEY ? " []\n" : "[]\n");
+	return rc;
+}
+
+static void put_word(struct yaml_pen *p, struct slice json)
+{
+	char number[YAML_NUMBER_BYTES];
+
+	json = yaml_number(json, number);
+	fprintf(p->to, "%.*s", (int)json.len, json.ptr);
+	yaml_put(p, "\n");
+}
+
+static int put_value(
+	struct yaml_pen *p, struct slice json, unsigned indent, enum place place, struct err *err)
+{
+	if (json.len && json.ptr[0] == '{')
+		return put_object(p, json, place == AFTER_KEY ? indent + 2 : indent, place, err);
+	if (json.len && json.ptr[0] == '[')
+		return put_list(p, json, indent, place, err);
 	if (place == AFTER_KEY)
-		fputc(' ', to);
+		yaml_put(p, " ");
 	if (json.len && json.ptr[0] == '"')
-		return put_text(to, json, place == AFTER_KEY ? indent + 2 : indent, err);
-	fprintf(to, "%.*s\n", (int)json.len, json.ptr);
+		return put_text(p, json, place == AFTER_KEY ? indent + 2 : indent, err);
+	put_word(p, json);
 	return 0;
 }
 
 int yaml_out(FILE *to, struct slice json, unsigned indent, struct err *err)
 {
-	return put_value(to, json, indent, AT_LINE_START, err);
+	struct yaml_pen pen = {.to = to};
+
+	return put_value(&pen, json, indent, AT_LINE_START, err);
 }

@@ -1,6 +1,6 @@
 /*
- * yaml_out.h: JSON as block style YAML, as kubectl prints objects. The order of members stays; texts that
- * YAML could take for something else are quoted, those of several lines become literal blocks.
+ * yaml_out.h: JSON as block style YAML, byte for byte as kubectl and API servers print objects: members by
+ * name, numbers in names by value; texts as yaml_text.h has it.
  */
 #ifndef SCHEMA_BASE_YAML_OUT_H
 #define SCHEMA_BASE_YAML_OUT_H

@@ -63,7 +63,15 @@ class RefusalTest(Case):
 			self.assertEqual((status, answer["reason"]), (406, "NotAcceptable"))
 		status, _, body = self.r.request("GET", "/api/v1/pods?watch=1", {"Accept": "application/yaml"})
 		self.assertEqual(status, 406)
-		self.assertIn(b"application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch", body)
+		self.assertEqual(body.decode(), """apiVersion: v1
+code: 406
+kind: Status
+message: 'only the following media types are accepted: application/json;stream=watch,
+  application/vnd.kubernetes.protobuf;stream=watch'
+metadata: {}
+reason: NotAcceptable
+status: Failure
+""")
 		with self.r.watch("/api/v1/pods?watch=1&resourceVersion=0", accept="application/yaml,application/json;q=0.5") as w:
 			self.assertEqual(w.headers["Content-Type"], "application/json")
 
