@@ -182,12 +182,13 @@ static bool has_text(const char *path, const char *text)
 }
 
 /* 1: `ret` has what it came to, and whether its output has the text; 0: the user has stopped it. */
-static int run_once(struct shrink *s, struct sweep_try *try, struct sweep_answer *ret, bool *ret_match, struct err *err)
+static int run_once(
+	struct shrink *s, const char *faults, struct sweep_answer *ret, bool *ret_match, struct err *err)
 {
 	char *log;
 	int failed;
 
-	s->runs.slot[0] = (struct sweep_slot){.of = try};
+	s->runs.slot[0] = (struct sweep_slot){.number = 1, .faults = faults};
 	failed = sweep_run_start(&s->runs, 0, err);
 	if (failed)
 		return failed;
@@ -218,9 +219,8 @@ static bool is_alike(const struct shrink *s, const struct sweep_answer *answer)
 	return answer->end == s->end && (answer->end != SWEEP_BY_ITSELF || answer->exit_code == s->exit_code);
 }
 
-static int run_tried(struct shrink *s, const char *tape, char *faults, struct err *err)
+static int run_tried(struct shrink *s, const char *tape, const char *faults, struct err *err)
 {
-	struct sweep_try try = {.number = 1, .faults = faults};
 	struct sweep_answer answer;
 	struct remake_result made;
 	struct err ignored;
@@ -231,7 +231,7 @@ static int run_tried(struct shrink *s, const char *tape, char *faults, struct er
 		return rc;
 	s->runs.options.tape = tape;
 	/* A replay that does not take place, as of a fault file that the tape does not suit, is no such run. */
-	rc = run_once(s, &try, &answer, &match, &ignored);
+	rc = run_once(s, faults, &answer, &match, &ignored);
 	if (rc <= 0)
 		return 0;
 	rc = match && is_alike(s, &answer);
@@ -281,12 +281,11 @@ static int take_rules(struct shrink *s, struct err *err)
 
 int shrink_learn(struct shrink *s, struct err *err)
 {
-	struct sweep_try try = {.number = 1, .faults = (char *)(uintptr_t)s->o.gaps};
 	struct sweep_answer answer;
 	bool match;
 	int rc = take_rules(s, err);
 
-	if (rc || (rc = run_once(s, &try, &answer, &match, err)) <= 0)
+	if (rc || (rc = run_once(s, s->o.gaps, &answer, &match, err)) <= 0)
 		return rc;
 	s->end = answer.end;
 	s->exit_code = answer.exit_code;

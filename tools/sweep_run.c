@@ -134,7 +134,7 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 	const struct sweep_slot *slot = &s->slot[at];
 	char *settle = xasprintf("%lldms", (long long)(v->settle_ns / NS_PER_MS));
 	char *run = sweep_run_file(s, slot, "run"), *log = sweep_run_file(s, slot, "log");
-	char *faults = slot->of ? sweep_slot_faults(s, slot) : NULL;
+	char *faults = slot->faults ? xstrdup(slot->faults) : slot->of ? sweep_slot_faults(s, slot) : NULL;
 	char *fixed[] = {(char *)"kubetape", (char *)"replay", (char *)s->options.tape, (char *)"--gaps",
 		faults ? faults : (char *)"none", (char *)"--run", run, (char *)"--settle", settle,
 		(char *)"--settle-limit", (char *)"0", (char *)"--wait-watchers", s->watches,

@@ -27,6 +27,7 @@ struct sweep_slot {
 	struct sweep_try *of; /* NULL: without a gap */
 	enum sweep_stage stage;
 	size_t number;  /* of a run without a gap */
+	const char *faults; /* for --gaps, instead of `of` and its file; NULL: those */
 	bool laid_over; /* with --write overlay */
 	bool paced;     /* in lock-step, so that each write is the answer to one event */
 };
