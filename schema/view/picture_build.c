@@ -156,8 +156,8 @@ static void add_step(struct track *t, const struct event *e, const struct object
 	if (look->wanted < 0 || look->wanted > INT32_MAX || look->ready < 0 || look->ready > INT32_MAX ||
 		(last && last->wanted == wanted && last->ready == ready && last->seq < e->seq))
 		return;
-	t->steps = xgrow(t->steps, t->step_count, sizeof(*t->steps));
 	t->unsorted |= last && last->seq > e->seq;
+	t->steps = xgrow(t->steps, t->step_count, sizeof(*t->steps)); /* `last` is gone */
 	t->steps[t->step_count++] = (struct step){e->time_ns, e->seq, wanted, ready};
 }
 
