@@ -381,13 +381,14 @@ static bool find_label(struct slice labels, const char *key, struct slice *ret)
 	return found;
 }
 
+static int compare_value(const void *value, const void *among)
+{
+	return slice_compare(*(const struct slice *)value, slice_of(*(char *const *)among));
+}
+
 static bool has_value(const struct requirement *r, struct slice value)
 {
-	for (size_t i = 0; i < r->value_count; i++) {
-		if (slice_is(value, r->values[i]))
-			return true;
-	}
-	return false;
+	return r->value_count && bsearch(&value, r->values, r->value_count, sizeof(*r->values), compare_value);
 }
 
 static bool compare_bound(const struct requirement *r, struct slice value)
@@ -406,11 +407,8 @@ static bool compare_bound(const struct requirement *r, struct slice value)
 	return r->op == GREATER ? number > r->bound : number < r->bound;
 }
 
-static bool requirement_matches(const struct requirement *r, struct slice labels)
+static bool requirement_matches(const struct requirement *r, bool present, struct slice value)
 {
-	struct slice value;
-	bool present = find_label(labels, r->key, &value);
-
 	switch (r->op) {
 	case EXISTS: return present;
 	case ABSENT: return !present;
@@ -422,10 +420,20 @@ static bool requirement_matches(const struct requirement *r, struct slice labels
 	return false;
 }
 
+/* A label is looked for once for all requirements of its key that follow one another. */
 bool label_selector_matches(const struct label_selector *s, struct slice labels)
 {
+	struct slice value = {NULL, 0};
+	const char *key = NULL;
+	bool present = false;
+
 	for (size_t i = 0; s && i < s->count; i++) {
-		if (!requirement_matches(&s->requirements[i], labels))
+		const struct requirement *r = &s->requirements[i];
+
+		if (!key || strcmp(key, r->key) != 0)
+			present = find_label(labels, r->key, &value);
+		key = r->key;
+		if (!requirement_matches(r, present, value))
 			return false;
 	}
 	return true;
