@@ -31,6 +31,23 @@ void recorder_stop(struct recorder *r, const struct err *err)
 
 /* ---- what streams tell ---- */
 
+static void on_limit(uv_timer_t *timer)
+{
+	recorder_stop(timer->data, NULL);
+}
+
+static void note_ready(struct recorder *r)
+{
+	struct tape_writer_stats stats;
+
+	tape_writer_stats(flusher_tape(r->x.flusher), &stats);
+	r->ready_seq = stats.last_seq;
+	r->ready_ns = clock_wall_ns(r->x.clock);
+	r->ready_mono_ns = clock_mono_ns(r->x.clock);
+	if (r->o->lasts_from_ready)
+		uv_timer_start(&r->limit, on_limit, (uint64_t)(r->o->duration_ns / NS_PER_MS), 0);
+}
+
 static void look_ready(struct recorder *r)
 {
 	if (r->state != RECORDER_STARTING || r->settled + r->refused < r->stream_count)
@@ -40,6 +57,7 @@ static void look_ready(struct recorder *r)
 		return;
 	r->state = RECORDER_RECORDING;
 	r->was_ready = true;
+	note_ready(r);
 	if (r->o->ready)
 		r->o->ready(r->settled);
 	openapi_update(r->openapi, discovery_document(r->discovery, OPENAPI_INDEX));
@@ -168,11 +186,6 @@ static void on_rotate(uv_signal_t *handle, int number)
 	flusher_dirty(r->x.flusher);
 }
 
-static void on_limit(uv_timer_t *timer)
-{
-	recorder_stop(timer->data, NULL);
-}
-
 static void set_up(struct recorder *r)
 {
 	uv_timer_t *timers[] = {&r->check, &r->limit, &r->retry};
@@ -223,7 +236,7 @@ static void run_loop(struct recorder *r)
 {
 	uv_timer_start(&r->retry, recorder_discover_first, 0, 0);
 	uv_timer_start(&r->check, on_check, CHECK_MS, CHECK_MS);
-	if (r->o->duration_ns)
+	if (r->o->duration_ns && !r->o->lasts_from_ready)
 		uv_timer_start(&r->limit, on_limit, (uint64_t)(r->o->duration_ns / NS_PER_MS), 0);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 }
@@ -237,6 +250,9 @@ static void sum_up(struct recorder *r, struct recorder_summary *ret)
 		tape_writer_stats(flusher_tape(r->x.flusher), &stats);
 	*ret = (struct recorder_summary){
 		.was_ready = r->was_ready,
+		.ready_seq = r->ready_seq,
+		.ready_ns = r->ready_ns,
+		.ready_for_ns = clock_mono_ns(r->x.clock) - r->ready_mono_ns,
 		.streams = r->stream_count,
 		.events = c->events,
 		.bytes = c->bytes,

@@ -38,6 +38,8 @@ struct recorder {
 	uint64_t removed_segments; /* by retention, as told last */
 	uint64_t offer_events;     /* of CRDs and APIServices, when last looked at */
 	char cluster_uid[CLUSTER_UID_BYTES];
+	uint64_t ready_seq;
+	int64_t ready_ns, ready_mono_ns;
 	int64_t begin_mono_ns, discovered_mono_ns, complained_mono_ns;
 	bool by_signal, was_ready;
 	struct err err; /* why it gave up */

@@ -5,18 +5,23 @@
 #include "schema/base/out_file.h"
 #include "schema/base/version.h"
 #include "schema/tape/new_tape.h"
+#include "schema/tape/segment.h"
 #include "tools/commands.h"
+#include "tools/estimate.h"
 
+#include <errno.h>
 #include <malloc.h> /* GNU: mallopt */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 struct record_values {
 	const char *output, *selector, *field_selector, *kubeconfig, *context, *server, *token_file, *ca,
 		*secrets, *metrics, *pin_hook;
 	struct text_list namespaces, excludes, pin_when;
 	bool all, insecure, wait, core, verbose, quiet;
-	int64_t duration, flush_interval, retry_delay, coalesce;
+	int64_t duration, estimate, flush_interval, retry_delay, coalesce;
 	int64_t pin_before, pin_after, pin_every, pin_max_size;
 	int64_t extent_size, segment_size, segment_age, segment_events, max_size, max_age, keep_free;
 };
@@ -39,6 +44,8 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "certificate-authority", AT(ca), "FILE", "who may sign the server's certificate"},
 	{OPTION_FLAG, 0, "insecure-skip-tls-verify", AT(insecure), NULL, "believe any server"},
 	{OPTION_DURATION, 0, "duration", AT(duration), "TIME", "stop after so long"},
+	{OPTION_DURATION, 0, "estimate", AT(estimate), "TIME",
+		"keep nothing: tell what a day would take, from a sample that lasts so long"},
 	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep",
 		"values of Secrets: digests, or as they are"},
 	{OPTION_DURATION, 0, "flush-interval", AT(flush_interval), "TIME", "make durable that often (50ms)"},
@@ -115,10 +122,13 @@ static int check_namespaces(const struct record_values *v, struct err *err)
 
 static int check(const struct record_values *v, const struct operands *operands, struct err *err)
 {
-	if (!v->output)
+	if (v->estimate != NO_DURATION && (v->output || v->duration != NO_DURATION || v->estimate == 0))
+		return err_set(err, ERR_USAGE,
+			"'--estimate' wants a time, and neither '--output' nor '--duration' beside it: it keeps nothing");
+	if (!v->output && v->estimate == NO_DURATION)
 		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
-	if (out_file_refuse_stream(v->output, "a tape is a folder", err) ||
-		new_tape_refuse_file(v->output, err))
+	if (v->output && (out_file_refuse_stream(v->output, "a tape is a folder", err) ||
+				 new_tape_refuse_file(v->output, err)))
 		return ERR_USAGE;
 	if (!v->all && !operands->count)
 		return err_set(err, ERR_USAGE, "nothing to record; name resources, or say '--all'");
@@ -132,7 +142,8 @@ static int check(const struct record_values *v, const struct operands *operands,
 	if (v->duration == 0)
 		return err_set(err, ERR_USAGE, "option '--duration' wants more than nothing");
 	if (v->pin_hook && !v->pin_when.count)
-		return err_set(err, ERR_USAGE, "'--pin-hook' says what to do, and nothing says when; add '--pin-when SQL'");
+		return err_set(err, ERR_USAGE,
+			"'--pin-hook' says what to do, and nothing says when; add '--pin-when SQL'");
 	return check_namespaces(v, err);
 }
 
@@ -171,66 +182,139 @@ static void release(struct record_values *v)
 	free(v->excludes.items);
 }
 
+static struct recorder_options recorder_options(
+	const struct record_values *v, const struct operands *operands)
+{
+	return (struct recorder_options){
+		.cluster = {v->kubeconfig, v->context, v->server, v->token_file, v->ca, v->insecure},
+		.tape_path = v->output,
+		.resources = (const char **)operands->items,
+		.resource_count = operands->count,
+		.all = v->all,
+		.namespaces = v->namespaces.items,
+		.namespace_count = v->namespaces.count,
+		.excludes = v->excludes.items,
+		.exclude_count = v->excludes.count,
+		.label_selector = v->selector,
+		.field_selector = v->field_selector,
+		.duration_ns = v->duration == NO_DURATION ? 0 : v->duration,
+		.flush_interval_ns = v->flush_interval,
+		.rest_ns = v->coalesce,
+		.retry_delay_ns = v->retry_delay,
+		.wait = v->wait,
+		.metrics = v->metrics,
+		.core_dumps = v->core,
+		.keep_secrets = strcmp(v->secrets, "keep") == 0,
+		.pins = pin_options(v),
+		.tape = tape_options(v),
+		.ready = say_ready,
+	};
+}
+
+/* Returns an exit code, or an error. */
+static int record(const struct record_values *v, const struct operands *operands, struct err *err)
+{
+	const struct recorder_options o = recorder_options(v, operands);
+	struct recorder_summary summary;
+	int rc = recorder_run(&o, &summary, err);
+
+	if (!summary.misplaced && (summary.was_ready || (rc == 0 && summary.streams)))
+		say_summary(&summary, v->output);
+	if (rc)
+		return rc;
+	return summary.hidden && !summary.stopped_by_signal ? EXIT_LOSS : EXIT_OK;
+}
+
+/* ---- what a day would cost ---- */
+
+static int estimate_from(const struct record_values *v, const struct recorder_summary *summary,
+	const char *folder, struct err *err)
+{
+	const struct estimate_options options = {.tape_path = v->output,
+		.scratch = folder,
+		.first_seq = summary->ready_seq,
+		.begin_ns = summary->ready_ns,
+		.window_ns = summary->ready_for_ns,
+		.extent_bytes = (uint64_t)v->extent_size,
+		.segment_bytes = (uint64_t)v->segment_size,
+		.max_bytes = (uint64_t)v->max_size};
+
+	if (!summary->was_ready)
+		return err_set(
+			err, ERR_FAILED, "nothing can be told: not every first list was there at the end");
+	return estimate_print(&options, stdout, err);
+}
+
+/* The sample is an ordinary tape in a folder of its own, which goes with it. */
+static int estimate(struct record_values *v, const struct operands *operands, struct err *err)
+{
+	const char *parent = getenv("TMPDIR");
+	char *folder = xasprintf("%s/kubetape-estimate-XXXXXX", parent && *parent ? parent : "/tmp");
+	char *tape, *key;
+	struct recorder_options o;
+	struct recorder_summary summary;
+	int rc;
+
+	if (!mkdtemp(folder)) {
+		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
+		free(folder);
+		return rc;
+	}
+	tape = xasprintf("%s/sample.tape", folder);
+	key = xasprintf("%s.key", tape);
+	v->output = tape;
+	v->duration = v->estimate;
+	o = recorder_options(v, operands);
+	o.lasts_from_ready = true;
+	rc = recorder_run(&o, &summary, err);
+	if (rc == 0)
+		rc = estimate_from(v, &summary, folder, err);
+	segment_remove_all(tape);
+	(void)unlink(key);
+	(void)rmdir(folder);
+	free(key);
+	free(tape);
+	free(folder);
+	return rc;
+}
+
+static void spare_memory(void)
+{
+	mallopt(M_ARENA_MAX, 2); /* each thread's own would keep some 2 MB */
+	/* What is large comes and goes by itself: it would leave holes in the heap. */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
+}
+
+static int work(void *values, const struct operands *operands, struct err *err)
+{
+	struct record_values *v = values;
+	int rc = check(v, operands, err);
+
+	if (rc)
+		return rc;
+	spare_memory();
+	log_set_level(v->verbose ? LOG_LEVEL_DEBUG : v->quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
+	return v->estimate == NO_DURATION ? record(v, operands, err) : estimate(v, operands, err);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct record_values v = {.selector = "",
 		.field_selector = "",
 		.secrets = "digest",
 		.duration = NO_DURATION,
+		.estimate = NO_DURATION,
 		.flush_interval = 50 * NS_PER_MS,
 		.coalesce = 10 * NS_PER_MS,
 		.pin_before = 600 * NS_PER_S,
 		.pin_after = 60 * NS_PER_S,
 		.pin_every = 600 * NS_PER_S,
 		.pin_max_size = INT64_C(1) << 30};
-	struct operands operands;
-	struct recorder_summary summary;
-	struct recorder_options o;
-	struct err err = {0};
-	int rc = options_parse(self, argc, argv, &v, &operands, &err);
+	int code = command_run(self, argc, argv, &v, work);
 
-	if (rc == 0)
-		rc = check(&v, &operands, &err);
-	if (rc) {
-		release(&v);
-		return rc > 0 ? EXIT_OK : command_fail(self, &err);
-	}
-	mallopt(M_ARENA_MAX, 2); /* each thread's own would keep some 2 MB */
-	/* What is large comes and goes by itself: it would leave holes in the heap. */
-	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
-	log_set_level(v.verbose ? LOG_LEVEL_DEBUG : v.quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
-	o = (struct recorder_options){
-		.cluster = {v.kubeconfig, v.context, v.server, v.token_file, v.ca, v.insecure},
-		.tape_path = v.output,
-		.resources = (const char **)operands.items,
-		.resource_count = operands.count,
-		.all = v.all,
-		.namespaces = v.namespaces.items,
-		.namespace_count = v.namespaces.count,
-		.excludes = v.excludes.items,
-		.exclude_count = v.excludes.count,
-		.label_selector = v.selector,
-		.field_selector = v.field_selector,
-		.duration_ns = v.duration == NO_DURATION ? 0 : v.duration,
-		.flush_interval_ns = v.flush_interval,
-		.rest_ns = v.coalesce,
-		.retry_delay_ns = v.retry_delay,
-		.wait = v.wait,
-		.metrics = v.metrics,
-		.core_dumps = v.core,
-		.keep_secrets = strcmp(v.secrets, "keep") == 0,
-		.pins = pin_options(&v),
-		.tape = tape_options(&v),
-		.ready = say_ready,
-	};
-	rc = recorder_run(&o, &summary, &err);
 	release(&v);
-	if (!summary.misplaced && (summary.was_ready || (rc == 0 && summary.streams)))
-		say_summary(&summary, v.output);
-	if (rc)
-		return command_fail(self, &err);
-	return summary.hidden && !summary.stopped_by_signal ? EXIT_LOSS : EXIT_OK;
+	return code;
 }
 
 const struct command cmd_record = {
@@ -251,6 +335,9 @@ const struct command cmd_record = {
 		"--exclude takes the same names. What it names may come later, as a CRD; a name that the\n"
 		"server does not know is warned of at the start. Without a group, 'events' is both of them,\n"
 		"'events.' only those of the core group.\n"
+		"\n"
+		"--estimate 5m records for five minutes into a temporary folder and prints what a day would\n"
+		"take, by resource. The longer the sample, the better it knows what happens rarely.\n"
 		"\n"
 		"The values of Secrets are replaced by keyed digests; the key is kept beside the tape, in\n"
 		"TAPE.key, and a crash leaves no core dump. Ended by a signal, the exit code is 0 and the\n"

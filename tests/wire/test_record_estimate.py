@@ -1,0 +1,75 @@
+"""record --estimate: what a day would take, and nothing is kept."""
+
+import os
+import re
+import subprocess
+import unittest
+
+from fake_apiserver import PATIENCE_S, wait_for
+from recording import KUBETAPE, RecordTest
+
+
+class Estimate(RecordTest):
+    def setUp(self):
+        super().setUp()
+        self.temporary = os.path.join(self.folder, "tmp")
+        os.mkdir(self.temporary)
+        self.maps = self.api.add("configmaps", "ConfigMap")
+        self.pods.put("a")
+        self.maps.put("b")
+
+    def start(self, *options):
+        return subprocess.Popen([KUBETAPE, "record", "--server", self.serve(), "pods", "configmaps", *options], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": self.temporary, "HOME": "/nonexistent"})
+
+    def estimate(self, *options, changes=100):
+        process = self.start("--estimate", "2s", *options)
+        self.pods.watching()
+        for i in range(changes):
+            self.pods.put(f"p{i % 10}")
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, err)
+        return out
+
+    def test_it_counts_what_came_after_the_first_lists_and_leaves_nothing(self):
+        out = self.estimate()
+        events = re.search(r"^pods +(\d+) ", out, re.MULTILINE)
+        self.assertGreater(int(events[1]), 0)
+        self.assertLess(int(events[1]), 100 * 86400 / 1.9)  # the first list's are not among them
+        self.assertNotRegex(out, r"(?m)^configmaps ")
+        self.assertRegex(out, r"(?m)^a day takes about \d.* on disk, and the objects that are there now \d.* once$")
+        self.assertEqual(os.listdir(self.temporary), [])
+
+    def test_with_a_limit_it_tells_how_many_days_that_keeps(self):
+        self.assertRegex(self.estimate("--max-size", "1G"), r"; --max-size 1\.1 GB keeps the last \d+\.\d days$")
+
+    def test_a_cluster_in_which_nothing_happens_takes_next_to_nothing(self):
+        out = self.estimate(changes=0)
+        self.assertNotRegex(out, r"(?m)^pods ")
+        self.assertIn("a day takes about", out)
+
+    def test_a_signal_ends_the_sample_and_tells_what_it_has(self):
+        process = self.start("--estimate", "1h")
+        self.pods.watching()
+        self.pods.put("x")
+        wait_for(lambda: self.pods.watches(), "a watch")
+        line = process.stderr.readline()
+        while not line.startswith("recording"):
+            line = process.stderr.readline()
+        process.terminate()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn("a day takes about", out)
+        self.assertEqual(os.listdir(self.temporary), [])
+
+    def test_it_keeps_nothing_and_so_takes_no_tape(self):
+        for options in (("--estimate", "1s", "-o", self.tape), ("--estimate", "1s", "--duration", "1s"), ("--estimate", "0")):
+            with self.subTest(options=options):
+                process = self.start(*options)
+                _, err = process.communicate(timeout=PATIENCE_S)
+                self.assertEqual(process.returncode, 2)
+                self.assertIn("'--estimate' wants", err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,356 @@
+/* estimate.c: see estimate.h. */
+#include "tools/estimate.h"
+
+#include "schema/base/bytes_format.h"
+#include "schema/base/clock.h"
+#include "schema/base/version.h"
+#include "schema/sql/session.h"
+#include "schema/tape/position.h"
+#include "schema/tape/remake.h"
+#include "schema/tape/segment.h"
+#include "schema/tape/writer.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DAY_S          86400.0
+#define SEGMENT_BYTES  (256u << 20)
+#define SHOWN          20
+#define SURE_OF_EVENTS 200 /* of a resource: with fewer, a first and a further version are not told apart */
+
+/* What a part of the sample has of one resource. */
+struct amount {
+	double events, objects, json_bytes, disk_bytes;
+};
+
+struct estimate_row {
+	char *name;
+	uint32_t resource;
+	struct amount half, whole;
+	double day_events, day_json, day_disk;
+};
+
+struct estimate {
+	const struct estimate_options *o;
+	struct tape *tape;
+	struct estimate_row *rows;
+	size_t row_count;
+	bool is_half; /* which of the two is being counted */
+	uint64_t half_seq;
+	double state_bytes,
+		rest_bytes; /* on disk: the live objects at first; rows of no resource that has events */
+	double seconds;
+};
+
+/* ---- counting ---- */
+
+static struct estimate_row *row_of(struct estimate *e, uint32_t resource)
+{
+	for (size_t i = 0; i < e->row_count; i++) {
+		if (e->rows[i].resource == resource)
+			return &e->rows[i];
+	}
+	e->rows = xgrow(e->rows, e->row_count, sizeof(*e->rows));
+	e->rows[e->row_count] = (struct estimate_row){.resource = resource};
+	return &e->rows[e->row_count++];
+}
+
+static const struct tape_resource *find_resource(
+	const struct tape *t, const struct sql_value *group, const struct sql_value *name)
+{
+	const struct tape_resource *r;
+
+	for (size_t i = 0; (r = tape_resource_at(t, i)); i++) {
+		if (slice_is(name->bytes, r->resource) && slice_is(group->bytes, r->apigroup))
+			return r;
+	}
+	return NULL;
+}
+
+static int take_row(void *context, const struct sql_value *values, size_t count, struct err *err)
+{
+	struct estimate *e = context;
+	const struct tape_resource *r = find_resource(e->tape, &values[0], &values[1]);
+	struct estimate_row *row = r ? row_of(e, r->id) : NULL;
+	struct amount *to = !row ? NULL : e->is_half ? &row->half : &row->whole;
+
+	(void)count;
+	(void)err;
+	if (!row)
+		return 0;
+	if (!row->name)
+		row->name = xasprintf("%s%s%s", r->resource, *r->apigroup ? "." : "", r->apigroup);
+	to->events = (double)values[2].integer;
+	to->objects = (double)values[3].integer;
+	to->json_bytes = (double)values[4].integer;
+	return 0;
+}
+
+static int count_events(struct estimate *e, struct sql_session *session, bool is_half, struct err *err)
+{
+	const struct sql_sink sink = {.row = take_row, .context = e};
+	char *until = is_half ? xasprintf("%llu", (unsigned long long)e->half_seq) : xstrdup("9e18");
+	char *sql = xasprintf(
+		"SELECT apigroup, resource, count(*), count(DISTINCT namespace || '/' || name || '/' || uid), "
+		"sum(length(object)) FROM events WHERE seq > %llu AND seq <= %s GROUP BY 1, 2",
+		(unsigned long long)e->o->first_seq, until);
+	int failed;
+
+	e->is_half = is_half;
+	failed = sql_session_run(session, slice_of(sql), &sink, err);
+	free(sql);
+	free(until);
+	return failed;
+}
+
+static int count_both(struct estimate *e, struct err *err)
+{
+	struct sql_session *session;
+	int failed = sql_session_open(e->o->tape_path, &session, err);
+
+	if (failed)
+		return failed;
+	failed = count_events(e, session, true, err);
+	if (!failed)
+		failed = count_events(e, session, false, err);
+	sql_session_close(session);
+	return failed;
+}
+
+/* ---- measuring ---- */
+
+/* Bytes of all rows, as far as SQLite can tell them: whole pages are too coarse for what a short sample has.
+ */
+static int stored_bytes(const char *path, double *ret, struct err *err)
+{
+	const struct segment_file file = {.number = 1, .sealed = true, .path = (char *)path};
+	struct stat st;
+	sqlite3 *db;
+	int64_t bytes = 0;
+	int failed = segment_open(&file, false, &db, err);
+
+	if (failed)
+		return failed;
+	if (segment_number(db, "SELECT sum(payload) FROM dbstat", 0, &bytes, NULL) && stat(path, &st) == 0)
+		bytes = st.st_size;
+	sqlite3_close(db);
+	*ret = (double)bytes;
+	return 0;
+}
+
+/* What a tape takes that begins after the first lists and ends at until (0: at the end). resource 0: all. */
+static int measure(struct estimate *e, uint64_t until, uint32_t resource, double *ret, struct err *err)
+{
+	const struct remake_point from = {.seq = e->o->first_seq}, end = {.seq = until};
+	const struct remake_options options = {.from = from.seq ? &from : NULL,
+		.until = until ? &end : NULL,
+		.resources = &resource,
+		.resource_count = resource != 0,
+		.program = "kubetape " KUBETAPE_VERSION,
+		.one_segment = true};
+	char *path = xasprintf("%s/part.ktape", e->o->scratch);
+	struct remake_result result;
+	int failed = tape_remake(e->tape, path, &options, &result, err);
+
+	if (!failed)
+		failed = stored_bytes(path, ret, err);
+	(void)unlink(path);
+	free(path);
+	return failed;
+}
+
+static double above(double bytes, double floor)
+{
+	return bytes > floor ? bytes - floor : 0;
+}
+
+static int measure_row(struct estimate *e, struct estimate_row *row, struct err *err)
+{
+	double none = 0, half = 0, whole = 0;
+	int failed = measure(e, e->o->first_seq, row->resource, &none, err);
+
+	if (!failed)
+		failed = measure(e, e->half_seq, row->resource, &half, err);
+	if (!failed)
+		failed = measure(e, 0, row->resource, &whole, err);
+	row->half.disk_bytes = above(half, none);
+	row->whole.disk_bytes = above(whole, none);
+	return failed;
+}
+
+/* What begins with the sample, such as the connections of all watches, is in both halves' rest and so in
+ * neither. */
+static int measure_all(struct estimate *e, struct err *err)
+{
+	double whole = 0, half = 0;
+	int failed = measure(e, e->o->first_seq, 0, &e->state_bytes, err);
+
+	if (!failed)
+		failed = measure(e, e->half_seq, 0, &half, err);
+	if (!failed)
+		failed = measure(e, 0, 0, &whole, err);
+	for (size_t i = 0; i < e->row_count && !failed; i++) {
+		failed = measure_row(e, &e->rows[i], err);
+		whole -= e->rows[i].whole.disk_bytes;
+		half -= e->rows[i].half.disk_bytes;
+	}
+	e->rest_bytes = above(whole, half);
+	return failed;
+}
+
+/* ---- a day ---- */
+
+/* The two costs from the two equations; what they do not tell apart is a cost of each version. */
+static void solve(const struct estimate_row *row, double *ret_first, double *ret_further)
+{
+	const struct amount *h = &row->half, *w = &row->whole;
+	double further_h = h->events - h->objects, further_w = w->events - w->objects;
+	double det = h->objects * further_w - w->objects * further_h, first, further;
+
+	*ret_first = *ret_further = w->events > 0 ? w->disk_bytes / w->events : 0;
+	if (w->events < SURE_OF_EVENTS || fabs(det) < 0.01 * w->objects * w->events)
+		return;
+	first = (h->disk_bytes * further_w - w->disk_bytes * further_h) / det;
+	further = (h->objects * w->disk_bytes - w->objects * h->disk_bytes) / det;
+	if (further <= 0 || first < further)
+		return;
+	*ret_first = first;
+	*ret_further = further;
+}
+
+/* How many objects change in the time of an extent, at most as many as there are events. */
+static double objects_in(const struct estimate *e, const struct estimate_row *row, double seconds)
+{
+	double growth = row->half.objects > 0 ? log2(row->whole.objects / row->half.objects) : 1;
+	double events = row->whole.events * seconds / e->seconds;
+	double objects = row->whole.objects * pow(seconds / e->seconds, fmin(fmax(growth, 0), 1));
+
+	return fmin(objects, events);
+}
+
+static void extrapolate(struct estimate *e)
+{
+	double extent = e->o->extent_bytes ? (double)e->o->extent_bytes : (double)TAPE_EXTENT_BYTES, json = 0;
+	double days = e->seconds / DAY_S, extents, objects, first, further;
+
+	for (size_t i = 0; i < e->row_count; i++)
+		json += e->rows[i].whole.json_bytes / days;
+	extents = fmax(json / extent, 1);
+	for (size_t i = 0; i < e->row_count; i++) {
+		struct estimate_row *row = &e->rows[i];
+
+		solve(row, &first, &further);
+		row->day_events = row->whole.events / days;
+		row->day_json = row->whole.json_bytes / days;
+		objects = objects_in(e, row, DAY_S / extents) * extents;
+		row->day_disk = first * objects + further * (row->day_events - objects);
+	}
+}
+
+static double rest_of_day(const struct estimate *e)
+{
+	return 2 * e->rest_bytes * DAY_S / e->seconds;
+}
+
+/* ---- telling ---- */
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct estimate_row *x = a, *y = b;
+
+	return (x->day_disk < y->day_disk) - (x->day_disk > y->day_disk);
+}
+
+static void print_row(const char *name, double events, double json, double disk, FILE *to)
+{
+	char json_text[BYTES_TEXT_BYTES], disk_text[BYTES_TEXT_BYTES];
+
+	fprintf(to, "%-44s %12.0f %10s %10s\n", name, events, bytes_format(json_text, (uint64_t)json),
+		bytes_format(disk_text, (uint64_t)disk));
+}
+
+static void print_table(const struct estimate *e, FILE *to)
+{
+	double events = 0, json = 0, disk = 0;
+
+	fprintf(to, "%-44s %12s %10s %10s\n", "RESOURCE", "EVENTS/DAY", "JSON/DAY", "DISK/DAY");
+	for (size_t i = 0; i < e->row_count; i++) {
+		const struct estimate_row *row = &e->rows[i];
+
+		if (i < SHOWN) {
+			print_row(row->name, row->day_events, row->day_json, row->day_disk, to);
+			continue;
+		}
+		events += row->day_events;
+		json += row->day_json;
+		disk += row->day_disk;
+	}
+	if (e->row_count > SHOWN)
+		print_row("other resources", events, json, disk, to);
+	print_row("connections, bookmarks, other rows", 0, 0, rest_of_day(e), to);
+}
+
+static double sum_of_day(const struct estimate *e)
+{
+	double sum = rest_of_day(e);
+
+	for (size_t i = 0; i < e->row_count; i++)
+		sum += e->rows[i].day_disk;
+	return sum;
+}
+
+/* Each segment begins with the live objects. */
+static void print_sum(const struct estimate *e, FILE *to)
+{
+	char day[BYTES_TEXT_BYTES], state[BYTES_TEXT_BYTES], max[BYTES_TEXT_BYTES];
+	double segment = e->o->segment_bytes ? (double)e->o->segment_bytes
+			 : e->o->max_bytes   ? fmin((double)e->o->max_bytes / 8, SEGMENT_BYTES)
+					     : SEGMENT_BYTES;
+	double sum = sum_of_day(e);
+
+	if (segment > e->state_bytes)
+		sum *= segment / (segment - e->state_bytes);
+	fprintf(to, "a day takes about %s on disk, and the objects that are there now %s once",
+		bytes_format(day, (uint64_t)sum), bytes_format(state, (uint64_t)e->state_bytes));
+	if (e->o->max_bytes && sum > 0)
+		fprintf(to, "; --max-size %s keeps the last %.1f days", bytes_format(max, e->o->max_bytes),
+			(double)e->o->max_bytes / sum);
+	fputc('\n', to);
+}
+
+static int find_half(struct estimate *e, struct err *err)
+{
+	return tape_position_at_time(e->tape, e->o->begin_ns + e->o->window_ns / 2, &e->half_seq, err);
+}
+
+int estimate_print(const struct estimate_options *options, FILE *to, struct err *err)
+{
+	struct estimate e = {.o = options, .seconds = (double)options->window_ns / NS_PER_S};
+	int failed = tape_open(options->tape_path, &e.tape, err);
+
+	if (failed)
+		return failed;
+	failed = find_half(&e, err);
+	if (!failed && e.half_seq < options->first_seq)
+		e.half_seq = options->first_seq;
+	if (!failed)
+		failed = count_both(&e, err);
+	if (!failed)
+		failed = measure_all(&e, err);
+	if (!failed) {
+		extrapolate(&e);
+		if (e.row_count)
+			qsort(e.rows, e.row_count, sizeof(*e.rows), compare_rows);
+		print_table(&e, to);
+		print_sum(&e, to);
+	}
+	for (size_t i = 0; i < e.row_count; i++)
+		free(e.rows[i].name);
+	free(e.rows);
+	tape_close(e.tape);
+	return failed;
+}

@@ -1,0 +1,31 @@
+/*
+ * estimate.h: what a day of recording will cost, told by a sample of some minutes.
+ *
+ * A tape packs the versions of one object side by side, extent by extent: the first one of an extent costs a
+ * lot, those that follow little. A short sample has few versions of each object, so it is measured twice,
+ * half and whole: two equations for the cost of a first and of a further version of each resource. How many
+ * objects change in the time of an extent follows from how many more the whole sample has than the half, as a
+ * power of time.
+ */
+#ifndef TOOLS_ESTIMATE_H
+#define TOOLS_ESTIMATE_H
+
+#include "schema/base/err.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct estimate_options {
+	const char *tape_path; /* the sample */
+	const char *scratch;   /* a folder for what is tried out; empty afterwards */
+	uint64_t first_seq;    /* what came until then is the first lists */
+	int64_t begin_ns;      /* wall clock, when they were whole */
+	int64_t window_ns;     /* from then on */
+	uint64_t extent_bytes, segment_bytes,
+		max_bytes; /* of the recording to come, as tape_writer_options; 0: default */
+};
+
+/* Prints a table by resource and a sentence of what a day takes. */
+int estimate_print(const struct estimate_options *options, FILE *to, struct err *err) MUST_CHECK;
+
+#endif
