@@ -1,7 +1,10 @@
 /* cmd_view.c: `kubetape view`: the picture of a tape in a browser. */
 #include "replayer/view/viewer.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "tools/commands.h"
+#include "tools/read_file.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -13,7 +16,7 @@
 extern char **environ;
 
 struct view_options {
-	const char *run;
+	const char *run, *sweep;
 	int64_t port;
 	bool no_browser;
 };
@@ -21,6 +24,8 @@ struct view_options {
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "run", offsetof(struct view_options, run), "FILE",
 		"show with it what happened in this replay (--run of replay)"},
+	{OPTION_TEXT, 0, "sweep", offsetof(struct view_options, sweep), "FILE",
+		"show with it what a sweep found (what 'sweep --json' wrote)"},
 	{OPTION_NUMBER, 0, "port", offsetof(struct view_options, port), "N",
 		"listen on this port of 127.0.0.1 (default: a free one)"},
 	{OPTION_FLAG, 0, "no-browser", offsetof(struct view_options, no_browser), NULL,
@@ -66,15 +71,38 @@ static int on_serving(void *context, const char *url, struct err *err)
 	return out_stream_flush(stdout, err);
 }
 
+static int read_sweep(const char *path, struct buf *to, struct err *err)
+{
+	struct slice gaps;
+	int code = read_file(path, to, err);
+
+	if (code)
+		return code;
+	code = json_get(buf_slice(to), "gaps", &gaps, NULL);
+	if (code <= 0 || gaps.ptr[0] != '[')
+		return err_set(err, ERR_USAGE,
+			"'%s' is not what 'sweep --json' writes: it has no list of gaps", path);
+	return 0;
+}
+
 static int view(void *values, const struct operands *operands, struct err *err)
 {
 	struct view_options *o = values;
 	struct viewer_options options = {.tape = operands->items[0], .run = o->run, .port = (int)o->port};
+	struct buf sweep;
+	int code = 0;
 
 	if (o->port > PORT_MAX)
 		return err_set(
 			err, ERR_USAGE, "bad port %lld: expected at most %d", (long long)o->port, PORT_MAX);
-	return viewer_run(&options, on_serving, o, err);
+	buf_init(&sweep, LIMIT_DOCUMENT_BYTES);
+	if (o->sweep)
+		code = read_sweep(o->sweep, &sweep, err);
+	options.sweep = buf_slice(&sweep);
+	if (!code)
+		code = viewer_run(&options, on_serving, o, err);
+	buf_release(&sweep);
+	return code;
 }
 
 static int run(const struct command *self, int argc, char **argv)

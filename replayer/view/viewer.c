@@ -26,7 +26,7 @@ struct viewer {
 	uv_timer_t look;                       /* for news */
 	bool has_timer, closes, wants_more;    /* wants_more: the last step did not reach the end */
 	struct viewer_desk picture_desk, sql_desk;
-	char *tape, *run, *host, *url, *token;
+	char *tape, *run, *sweep, *host, *url, *token;
 };
 
 /* ---- answers ---- */
@@ -297,6 +297,8 @@ static void serve_data(struct viewer *v, struct exchange *x, const struct http_r
 			sql_session_interrupt(v->sql_desk.session);
 		pthread_mutex_unlock(&v->sql_desk.lock);
 		send_answer(x, &(struct viewer_answer){200, JSON_TYPE, false, slice_of("{}")});
+	} else if (slice_is(name, "sweep") && v->sweep && !is_post) {
+		send_answer(x, &(struct viewer_answer){200, JSON_TYPE, false, slice_of(v->sweep)});
 	} else if (slice_is(name, "sql")) {
 		begin_job(v, true, x, r, name);
 	} else if (is_post) {
@@ -369,6 +371,7 @@ static int open_desks(struct viewer *v, struct err *err)
 	v->picture_desk.tape = v->sql_desk.tape = v->tape;
 	v->picture_desk.run = v->sql_desk.run = v->run;
 	v->picture_desk.has_replay = v->options.desk != NULL;
+	v->picture_desk.has_sweep = v->sweep != NULL;
 	pthread_mutex_init(&v->picture_desk.lock, NULL);
 	pthread_mutex_init(&v->sql_desk.lock, NULL);
 	code = picture_open(v->tape, &v->picture_desk.picture, err);
@@ -407,6 +410,7 @@ int viewer_open(uv_loop_t *loop, const struct viewer_options *options, struct vi
 	v->options = *options;
 	v->tape = xstrdup(options->tape);
 	v->run = options->run ? xstrdup(options->run) : NULL;
+	v->sweep = options->sweep.len ? slice_dup(options->sweep) : NULL;
 	v->host = xstrdup(options->host ? options->host : "127.0.0.1");
 	v->token = make_token();
 	so.host = v->host;
@@ -438,6 +442,7 @@ static void viewer_free(struct viewer *v)
 	release_desk(&v->sql_desk);
 	free(v->tape);
 	free(v->run);
+	free(v->sweep);
 	free(v->host);
 	free(v->url);
 	free(v->token);

@@ -22,7 +22,9 @@ struct viewer;
 
 struct viewer_options {
 	const char *tape;
-	const char *run;  /* a run file to show with it; NULL: none */
+	const char *run; /* a run file to show with it; NULL: none */
+	/* The report of a sweep (`sweep --json`) to show with it, checked to be one; copied. Empty: none. */
+	struct slice sweep;
 	const char *host; /* numeric loopback address; NULL: 127.0.0.1 */
 	int port;         /* 0: a free one */
 	/* Answers "desk" and what begins with it on the loop; NULL: there is no replay. Returns an HTTP

@@ -51,8 +51,8 @@ static int answer_summary(struct viewer_desk *d, const struct query *q, struct b
 	struct answer_out o = {to, err, 0};
 
 	(void)q;
-	answer_put(&o, "{\"desk\":%s,\"run\":%s,\"picture\":", d->has_replay ? "true" : "false",
-		d->run ? "true" : "false");
+	answer_put(&o, "{\"desk\":%s,\"run\":%s,\"sweep\":%s,\"picture\":", d->has_replay ? "true" : "false",
+		d->run ? "true" : "false", d->has_sweep ? "true" : "false");
 	if (!o.code)
 		o.code = picture_summary(d->picture, to, err);
 	answer_put(&o, "}");

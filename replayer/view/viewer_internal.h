@@ -33,6 +33,7 @@ struct viewer_job {
 struct viewer_desk {
 	const char *tape, *run;
 	bool has_replay; /* it stands beside one */
+	bool has_sweep;  /* and has the report of one */
 	struct picture *picture;
 	struct sql_session *session;
 	struct writers *writers;

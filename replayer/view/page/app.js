@@ -6,7 +6,7 @@ import {FileSource, fileData} from "./file_source.js";
 import {Timeline} from "./timeline.js";
 import {findingsPane, gapsPane, sqlPane, writersPane} from "./panes.js";
 import {objectPane, statePane} from "./state_pane.js";
-import {deskPane, runPane} from "./desk_pane.js";
+import {deskPane, runPane, sweepPane} from "./desk_pane.js";
 
 /** @typedef {import("./model.js").Cursor} Cursor */
 
@@ -19,12 +19,13 @@ const PANES = [
   {id: "gaps", name: "Gaps and watches", key: "6", fill: gapsPane},
   {id: "desk", name: "Replay desk", key: "7", fill: deskPane},
   {id: "run", name: "Run", key: "8", fill: runPane},
+  {id: "sweep", name: "Sweep", key: "9", fill: sweepPane},
 ];
 
 const KEYS = [
   ["← →", "pan"], ["+ −", "closer, farther"], ["↑ ↓", "select a lane"], ["Enter", "open or close it; its object"], ["[ ]", "previous, next change of it"], [", .", "previous, next event"],
   ["m", "second cursor here: panes compare"], ["d", "what changed, or the whole object"], ["/", "filter lanes"], ["g", "go to a time or position"], ["Space", "play"], ["f", "show all of the tape"],
-  ["z", "close in on the cursor"], ["b", "break the watch at the cursor"], ["1 … 8", "panes"], ["Tab", "into the pane and back"], ["Esc", "back to the timeline"], ["?", "these keys"],
+  ["z", "close in on the cursor"], ["b", "break the watch at the cursor"], ["1 … 9", "panes"], ["Tab", "into the pane and back"], ["Esc", "back to the timeline"], ["?", "these keys"],
 ];
 
 class App {
@@ -37,7 +38,7 @@ class App {
     this.resources = [];
     /** @type {any[]} */
     this.allGaps = [];
-    this.hasDesk = this.hasRun = false;
+    this.hasDesk = this.hasRun = this.hasSweep = false;
     this.live = false;
     this.paneNumber = 0;
     this.errors = /** @type {string[]} */ ([]);
@@ -75,6 +76,7 @@ class App {
     this.resources = p.resources;
     this.hasDesk = s.desk;
     this.hasRun = s.run;
+    this.hasSweep = s.sweep;
     this.live = p.live;
     this.share = p.share;
     const name = p.tape.replace(/\/+$/, "").split("/").pop();
@@ -343,9 +345,15 @@ class App {
 
   // ---- panes ----
 
+  /** Some panes need more than a tape.
+   * @param {string} pane */
+  has(pane) {
+    return pane === "desk" ? this.hasDesk : pane === "run" ? this.hasRun : pane === "sweep" ? this.hasSweep : true;
+  }
+
   makeTabs() {
     const counts = /** @type {Object<string, any>} */ ({gaps: this.allGaps.length ? el("span", {class: "count" + (this.allGaps.some(g => g.hid) ? " bad" : "")}, String(this.allGaps.length)) : null});
-    byId("tabs").replaceChildren(...PANES.filter(p => (p.id !== "desk" || this.hasDesk) && (p.id !== "run" || this.hasRun)).map(p =>
+    byId("tabs").replaceChildren(...PANES.filter(p => this.has(p.id)).map(p =>
       el("button", {type: "button", role: "tab", id: "tab-" + p.id, title: p.name + " (" + p.key + ")", "aria-controls": "pane", onclick: () => this.showPane(p.id)}, p.name, counts[p.id])));
     this.selectTab();
   }
@@ -461,7 +469,7 @@ class App {
       Object.assign(calls, {"ArrowLeft": () => t.panBy(-0.12), "ArrowRight": () => t.panBy(0.12), "ArrowUp": () => this.moveSelection(-1), "ArrowDown": () => this.moveSelection(1), "Enter": () => this.openSelection(),
         "PageDown": () => t.scrollBy(t.rows - 2), "PageUp": () => t.scrollBy(2 - t.rows), "Home": () => t.scrollBy(-1e9), "End": () => t.scrollBy(1e9)});
     const p = PANES.find(p => p.key === key);
-    if (p && (p.id !== "desk" || this.hasDesk) && (p.id !== "run" || this.hasRun))
+    if (p && this.has(p.id))
       return () => this.showPane(p.id);
     return calls[key] || null;
   }

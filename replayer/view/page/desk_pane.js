@@ -103,3 +103,44 @@ export async function runPane(app, pane) {
     tableOf(["tape's time", "what", "verb", "object", "resource", "status", "client"], told.map((/** @type {any[]} */ r) => el("tr", {class: "pick", tabindex: 0, onkeydown: pick, onclick: () => { if (r[0] !== null) { app.setCursor({ns: BigInt(r[0]), seq: null}); app.show(BigInt(r[0])); } }},
       el("td", {}, r[0] === null ? "" : clockText(BigInt(r[0]), 6)), el("td", {class: r[6] === "fault" ? "bad" : ""}, r[6]), el("td", {}, visible(r[1])), el("td", {}, visible(r[2])), el("td", {}, visible(r[3])), el("td", {class: Number(r[4]) >= 400 ? "bad" : ""}, visible(r[4])), el("td", {class: "dim"}, visible(r[5]))))));
 }
+
+// ---- a sweep ----
+
+/** Findings that differ in the same way, whatever the names of the objects are.
+ * @param {any} g */
+function causeOf(g) {
+  return [g.pattern, g.kind, g.resource, ...g.differences.map((/** @type {string} */ d) => d.replace(/[\w.-]*\d[\w.-]*/g, "…"))].join("; ");
+}
+
+/** What a sweep found: by cause, each a link to its place on the timeline.
+ * @param {any} app @param {HTMLElement} pane */
+export async function sweepPane(app, pane) {
+  const sweep = await app.source.ask("sweep", {}), bad = sweep.gaps.filter((/** @type {any} */ g) => g.verdict !== "fine" && g.verdict !== "not reached" && g.verdict !== "untried");
+  /** @type {Map<string, any[]>} */
+  const causes = new Map();
+  for (const g of bad)
+    causes.set(causeOf(g), [...(causes.get(causeOf(g)) || []), g]);
+  const cards = [...causes.values()].sort((a, b) => b.length - a.length).map(list => el("div", {class: "card", "data-cause": ""},
+    el("h3", {}, visible(list[0].pattern) + ", " + visible(list[0].kind) + " of " + visible(list[0].resource), el("span", {class: "total"}, String(list.length))),
+    ...list[0].differences.slice(0, 4).map((/** @type {string} */ d) => el("p", {}, visible(d))),
+    ...list.slice(0, 12).map(g => el("button", {type: "button", class: "link", title: g.repeat ? visible(g.repeat) : null, onclick: () => goToFinding(app, g)},
+      el("span", {class: "what"}, el("b", {}, visible(g.object || g.resource)), el("span", {class: g.verdict === "wrong" ? "bad" : "dim"}, "  " + visible(g.verdict) + ", " + visible(g.gap))), el("time", {}, "event " + g.seq)))));
+  pane.replaceChildren(el("div", {class: "tools"}, el("h2", {}, sweep.wrong + " of " + (sweep.wrong + sweep.fine + sweep.unsure) + " faults make it go wrong"),
+    el("span", {class: "dim"}, sweep.positions + " places tried, " + sweep.not_reached + " not reached" + (sweep.unsure ? ", " + sweep.unsure + " wrong only once" : "")),
+    el("button", {type: "button", onclick: () => markFindings(app, bad)}, "Mark them on the timeline")), el("div", {class: "cards"}, ...cards));
+}
+
+/** @param {any} app @param {any} g */
+async function goToFinding(app, g) {
+  await app.goToEvent(String(g.seq), true);
+  if (g.repeat)
+    app.pane.querySelectorAll("code.command").forEach((/** @type {Element} */ e) => e.remove());
+  if (g.repeat)
+    app.pane.append(el("code", {class: "command"}, visible(g.repeat)));
+}
+
+/** @param {any} app @param {any[]} list */
+async function markFindings(app, list) {
+  const seqs = [...new Set(list.map(g => String(g.seq)))].slice(0, 200), events = await Promise.all(seqs.map(seq => app.source.ask("event", {seq})));
+  app.lay(events.map(e => BigInt(e.time_ns)));
+}
