@@ -46,12 +46,13 @@ void replayer_on_signal(uv_signal_t *handle, int signal_number)
 void replayer_on_child_exit(void *context, int exit_code)
 {
 	struct replayer *r = context;
+	bool as_asked = r->asked && exit_code == 128 + (r->options->kill ? SIGKILL : SIGTERM);
 
 	if (replayer_was_killed(r))
 		return;
 	if (!r->ended_by)
 		r->ended_by = "command";
-	finish(r, r->asked && exit_code == 128 + SIGTERM ? 0 : exit_code);
+	finish(r, as_asked ? 0 : exit_code);
 }
 
 static void on_grace_over(uv_timer_t *handle)
@@ -66,6 +67,8 @@ static void ask_child(struct replayer *r)
 {
 	r->asked = true;
 	run_store_quiet(r->run);
+	if (r->options->kill && child_kill(r->child))
+		return;
 	child_signal(r->child, SIGTERM);
 	uv_timer_start(&r->grace, on_grace_over, GRACE_MS, 0);
 }

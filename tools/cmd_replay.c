@@ -28,7 +28,7 @@ struct values {
 	struct text_list writes;
 	struct golden_options golden;
 	struct rule_names names; /* if there are rules */
-	bool plain, exit_at_end, loop, rebase_time, ordered, last, lenient, keys, view;
+	bool kill, plain, exit_at_end, loop, rebase_time, ordered, last, lenient, keys, view;
 };
 
 static const struct option_row options[] = {
@@ -58,6 +58,8 @@ static const struct option_row options[] = {
 	{OPTION_DURATION, 0, "settle", offsetof(struct values, settle_ns), "DURATION",
 		"start the clock also when clients have opened their watches and were quiet for so long; end the "
 		"command (SIGTERM), or the replay, when they were quiet for so long at the tape's end"},
+	{OPTION_FLAG, 0, "kill", offsetof(struct values, kill), "",
+		"end the command by SIGKILL, not by SIGTERM"},
 	{OPTION_DURATION, 0, "settle-limit", offsetof(struct values, settle_limit_ns), "DURATION",
 		"of --settle: wait no longer than that for clients that are never quiet, and exit with 3 if it was at the "
 		"end; 5m unless given, 0: for ever"},
@@ -194,6 +196,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.wait_watchers = v->wait_watchers,
 		.exit_at_end = v->exit_at_end,
 		.settle_ns = v->settle_ns,
+		.kill = v->kill,
 		.settle_limit_ns = v->settle_limit_ns,
 		.step_ns = v->step_ns,
 		.loop = v->loop,

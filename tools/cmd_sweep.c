@@ -6,6 +6,7 @@
 #include "tools/commands.h"
 #include "tools/position_help.h"
 #include "tools/sweep_course.h"
+#include "tools/sweep_oracle.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -29,6 +30,21 @@ static const struct option_row options[] = {
 		"what a gap is, in words of 'replay --gap'; "
 		"end,compact"
 		" unless given; several are all tried"},
+	{OPTION_LIST, 0, "faults", offsetof(struct sweep_values, faults), "FILE",
+		"try this fault file, and nothing else; several are all tried"},
+	{OPTION_LIST, 0, "invariant", offsetof(struct sweep_values, invariants), "SQL|@NAME",
+		"a run is wrong if this query over tape and run has rows: SQL, or one of @no-hot-loop, @no-conflict-loop, "
+		"@no-refused-write, @no-recreate-storm, @no-double-delete"},
+	{OPTION_FLAG, 0, "kill", offsetof(struct sweep_values, kill), "",
+		"end the command by SIGKILL when it is quiet, not by SIGTERM"},
+	{OPTION_DURATION, 0, "budget", offsetof(struct sweep_values, budget_ns), "DURATION",
+		"begin nothing new after this duration; the most telling places come first"},
+	{OPTION_TEXT, 0, "junit", offsetof(struct sweep_values, junit), "FILE",
+		"write what was found as JUnit XML"},
+	{OPTION_TEXT, 0, "sarif", offsetof(struct sweep_values, sarif), "FILE",
+		"write what was found as SARIF 2.1.0"},
+	{OPTION_TEXT, 0, "html", offsetof(struct sweep_values, html), "FILE",
+		"write what was found as one HTML page"},
 	{OPTION_NUMBER, 0, "max", offsetof(struct sweep_values, max), "N",
 		"try at most N positions, the most telling ones; 100 unless given, 0: all"},
 	{OPTION_NUMBER, 'j', "jobs", offsetof(struct sweep_values, jobs), "N",
@@ -102,11 +118,69 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 	return text;
 }
 
-static int report(struct sweep *s)
+/* The same sweep, for findings of which a replay alone does not tell. */
+static char *make_anew(const struct sweep *s)
 {
+	const struct sweep_values *v = s->v;
+	char *tape = sweep_word(s->runs.options.tape);
+	char *text = xasprintf("kubetape sweep %s --speed %s --settle %lldms --compare %s%s%s", tape,
+		v->speed, (long long)(v->settle_ns / NS_PER_MS), v->compare, v->plain ? " --plain" : "",
+		v->kill ? " --kill" : "");
+
+	free(tape);
+	if (v->from)
+		text = add_option(text, "from", v->from);
+	if (v->until)
+		text = add_option(text, "until", v->until);
+	for (size_t i = 0; i < v->writes.count; i++)
+		text = add_option(text, "write", v->writes.items[i]);
+	for (size_t i = 0; i < v->invariants.count; i++)
+		text = add_option(text, "invariant", v->invariants.items[i]);
+	return text;
+}
+
+/* Into the file, if one was named. */
+static int report_to(const char *path, void (*tell)(const struct sweep_report *r, FILE *to),
+	const struct sweep_report *r, struct err *err)
+{
+	struct out_file *file;
+	int rc = path ? out_file_open(path, &file, err) : 0;
+
+	if (!path || rc)
+		return rc;
+	tell(r, out_file_stream(file));
+	return out_file_close(file, err);
+}
+
+static int report_files(const struct sweep_values *v, const struct sweep_report *r, struct err *err)
+{
+	char *own = xasprintf("%s/sweep.json", r->folder);
+	int rc = report_to(own, sweep_report_json, r, err);
+
+	free(own);
+	if (rc == 0)
+		rc = report_to(v->junit, sweep_report_junit, r, err);
+	if (rc == 0)
+		rc = report_to(v->sarif, sweep_report_sarif, r, err);
+	return rc ? rc : report_to(v->html, sweep_report_html, r, err);
+}
+
+static int verdict_of(const struct sweep *s)
+{
+	if (sweep_count_verdicts(s, SWEEP_WRONG))
+		return EXIT_FAILED;
+	if (s->stopped || sweep_count_verdicts(s, SWEEP_UNSURE) || sweep_count_verdicts(s, SWEEP_CUT))
+		return EXIT_LOSS;
+	return sweep_count_verdicts(s, SWEEP_FINE) ? EXIT_OK : EXIT_LOSS;
+}
+
+static int report(struct sweep *s, int *ret_code, struct err *err)
+{
+	int rc;
 	struct sweep_report r = {.tape = s->runs.options.tape,
 		.folder = s->runs.folder,
 		.again = make_again(s),
+		.anew = make_anew(s),
 		.verdict = make_verdict(s, false),
 		.verdict_laid_over = make_verdict(s, true),
 		.child = s->runs.options.child,
@@ -124,14 +198,13 @@ static int report(struct sweep *s)
 		sweep_report_json(&r, stdout);
 	else
 		sweep_report_text(&r, stdout);
+	rc = report_files(s->v, &r, err);
 	free(r.again);
+	free(r.anew);
 	free(r.verdict);
 	free(r.verdict_laid_over);
-	if (sweep_count_verdicts(s, SWEEP_WRONG))
-		return EXIT_FAILED;
-	if (s->stopped || sweep_count_verdicts(s, SWEEP_UNSURE) || sweep_count_verdicts(s, SWEEP_CUT))
-		return EXIT_LOSS;
-	return sweep_count_verdicts(s, SWEEP_FINE) ? EXIT_OK : EXIT_LOSS;
+	*ret_code = verdict_of(s);
+	return rc;
 }
 
 static int sweep(struct sweep *s, int *ret_code, struct err *err)
@@ -160,9 +233,7 @@ static int sweep(struct sweep *s, int *ret_code, struct err *err)
 		sweep_make_tries(s);
 	if (rc == 0 && !s->stopped)
 		rc = sweep_run_tries(s, err);
-	if (rc == 0)
-		*ret_code = report(s);
-	return rc;
+	return rc ? rc : report(s, ret_code, err);
 }
 
 /* Whatever still runs ends with us, being told so by the kernel. */
@@ -212,7 +283,7 @@ static int check_bounds(const struct sweep_values *v, const char *tape_path, str
 static int check_patterns(struct sweep *s, struct err *err)
 {
 	const struct sweep_values *v = s->v;
-	bool only_gaps = !v->patterns && (v->at || v->events.count || v->gaps.count);
+	bool only_gaps = !v->patterns && !v->faults.count && (v->at || v->events.count || v->gaps.count);
 
 	return sweep_patterns_parse(only_gaps ? "unobserved" : v->patterns, &s->patterns, err);
 }
@@ -238,6 +309,8 @@ static int check(struct sweep *s, const struct operands *operands, struct err *e
 		rc = sweep_words_check(v->gaps.items[i], err);
 	if (rc == 0)
 		rc = check_bounds(v, operands->items[0], err);
+	if (rc == 0)
+		rc = sweep_oracle_check(&v->invariants, err);
 	if (rc == 0 && v->out)
 		rc = out_file_refuse_stream(v->out, "a sweep's results are a folder", err);
 	s->search.wanted = &v->events;
@@ -273,6 +346,8 @@ static int run(const struct command *self, int argc, char **argv)
 			.from = v.from,
 			.until = v.until,
 			.writes = v.writes,
+			.invariants = v.invariants,
+			.kill = v.kill,
 			.settle_ns = v.settle_ns,
 			.timeout_ns = v.timeout_ns,
 			.plain = v.plain};
@@ -285,6 +360,8 @@ static int run(const struct command *self, int argc, char **argv)
 	free(v.gaps.items);
 	free(v.events.items);
 	free(v.writes.items);
+	free(v.faults.items);
+	free(v.invariants.items);
 	return rc < 0 ? command_fail(self, &err) : code;
 }
 

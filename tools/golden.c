@@ -93,7 +93,7 @@ static int learn(const struct golden_options *g, const char *tape, const struct 
 	for (size_t i = 0; i < g->verdict.also.count && rc == 0; i++) {
 		struct sweep_answer other;
 
-		rc = sweep_answer_read(tape, g->verdict.also.items[i], false, &other, err);
+		rc = sweep_answer_read(tape, g->verdict.also.items[i], &(struct sweep_asked){0}, &other, err);
 		if (rc)
 			break;
 		sweep_measure_learn(m, golden, &other);
@@ -134,12 +134,12 @@ static int compare_left(const struct golden_options *g, const char *tape, const 
 	struct sweep_answer golden = {0}, now = {0};
 	struct sweep_measure m = {.exit_code = strstr(g->compare, "exit") != NULL,
 		.writes = strstr(g->compare, "writes") != NULL};
-	int rc = sweep_answer_read(tape, g->path, false, &golden, err);
+	int rc = sweep_answer_read(tape, g->path, &(struct sweep_asked){0}, &golden, err);
 
 	if (rc == 0)
 		rc = learn(g, tape, &golden, &m, err);
 	if (rc == 0)
-		rc = sweep_answer_read(tape, run, false, &now, err);
+		rc = sweep_answer_read(tape, run, &(struct sweep_asked){0}, &now, err);
 	if (rc == 0)
 		rc = tell_left(&m, &golden, &now, err);
 	sweep_measure_release(&m);

@@ -14,7 +14,8 @@
  *     sweep_jobs.c        replays as processes
  *     sweep_answer.c      what a run came to, read from its run file
  *     sweep_compare.c     how two of them differ
- *     sweep_report.c      for people and as JSON
+ *     sweep_causes.c      findings of one cause
+ *     sweep_report.c      for people and as JSON; sweep_junit.c, sweep_sarif.c, sweep_html.c
  */
 #ifndef TOOLS_SWEEP_H
 #define TOOLS_SWEEP_H
@@ -61,6 +62,7 @@ enum sweep_kind {
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
 	SWEEP_WRITE,       /* a write of the program */
 	SWEEP_ALWAYS,      /* the whole of the tape */
+	SWEEP_GIVEN,       /* a fault file of the user's */
 	SWEEP_KINDS,
 };
 extern const char *const sweep_kind_names[SWEEP_KINDS];
@@ -150,47 +152,5 @@ void sweep_jobs_prepare(void);
 /* Waits until one has ended; it is then gone with all that it started. Returns its index, or -1 when the user
  * wants to stop: then all of them have been ended. At least one must be running. */
 int sweep_jobs_wait(struct sweep_job *jobs, size_t count);
-
-/* ---- the report ---- */
-
-enum sweep_verdict {
-	SWEEP_UNTRIED,
-	SWEEP_FINE,
-	SWEEP_WRONG,
-	SWEEP_UNSURE, /* wrong once, and not again */
-	SWEEP_CUT,    /* a harmless cut makes it go wrong as well */
-	SWEEP_NOT_REACHED,
-};
-
-/* One position with one gap. */
-struct sweep_try {
-	const struct sweep_position *position;
-	const char *words;
-	size_t number; /* from 1, in names of files */
-	enum sweep_verdict verdict;
-	char *faults;      /* the file */
-	char *differences; /* a sentence a line */
-};
-
-struct sweep_report {
-	const char *tape, *folder;
-	char *again;             /* the command without --gaps and what follows */
-	char *verdict;           /* what makes it compare with the run without gaps, to stand before --gaps */
-	char *verdict_laid_over; /* the same for what is tried with --write overlay */
-	char **child;
-	const struct sweep_answer *without;
-	const struct sweep_positions *positions;
-	const struct sweep_measure *measure;
-	size_t found; /* positions before some were left out */
-	const struct sweep_try *tries;
-	size_t count, jobs;
-	bool alone, stopped; /* it cannot run side by side; the user stopped it */
-};
-
-/* As a shell reads it; the caller frees. */
-char *sweep_word(const char *text);
-
-void sweep_report_text(const struct sweep_report *r, FILE *to);
-void sweep_report_json(const struct sweep_report *r, FILE *to);
 
 #endif

@@ -11,6 +11,7 @@
 #include "replayer/json/json_tree.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
+#include "tools/sweep_oracle.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -260,8 +261,8 @@ static int read_all(struct sql_session *s, const char *run, struct reading *r, s
 	return rc;
 }
 
-int sweep_answer_read(
-	const char *tape, const char *run, bool timed_out, struct sweep_answer *ret, struct err *err)
+int sweep_answer_read(const char *tape, const char *run, const struct sweep_asked *asked,
+	struct sweep_answer *ret, struct err *err)
 {
 	struct sweep_answer answer = {0};
 	struct reading r = {.to = &answer};
@@ -270,8 +271,10 @@ int sweep_answer_read(
 
 	if (rc == 0)
 		rc = read_all(s, run, &r, err);
+	if (rc == 0 && asked->invariants)
+		rc = sweep_oracle_read(s, asked->invariants, asked->log, &answer.alarms, err);
 	sql_session_close(s);
-	if (timed_out || strcmp(r.ended_by, "limit") == 0)
+	if (asked->timed_out || strcmp(r.ended_by, "limit") == 0)
 		answer.end = SWEEP_TIMEOUT;
 	else if (strcmp(r.ended_by, "quiet") == 0)
 		answer.end = SWEEP_QUIET;
@@ -299,6 +302,7 @@ void sweep_answer_release(struct sweep_answer *a)
 		free(a->counts[i].content);
 	}
 	free(a->counts);
+	free(a->alarms);
 	free(a->effects);
 	*a = (struct sweep_answer){0};
 }

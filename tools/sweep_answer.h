@@ -3,6 +3,7 @@
 #define TOOLS_SWEEP_ANSWER_H
 
 #include "schema/base/buf.h"
+#include "tools/options.h"
 
 enum sweep_end { SWEEP_BY_ITSELF, SWEEP_QUIET, SWEEP_TIMEOUT };
 
@@ -22,11 +23,19 @@ struct sweep_answer {
 	size_t effect_count;
 	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
 	size_t count_count;
+	char *alarms; /* lines of sweep_oracle_read; NULL: not asked for */
+};
+
+/* What else there is to know of a run. */
+struct sweep_asked {
+	const struct text_list *invariants; /* NULL: neither they nor the log count */
+	const char *log;
+	bool timed_out;
 };
 
 /* `run` may be of any replay. ERR_FAILED when it did not take place. The caller releases. */
-int sweep_answer_read(const char *tape, const char *run, bool timed_out, struct sweep_answer *ret,
-	struct err *err) MUST_CHECK;
+int sweep_answer_read(const char *tape, const char *run, const struct sweep_asked *asked,
+	struct sweep_answer *ret, struct err *err) MUST_CHECK;
 void sweep_answer_release(struct sweep_answer *a);
 
 /* What to look at. */
@@ -47,6 +56,10 @@ struct sweep_ground {
 /* Appends a sentence for each difference; how many there are. `than` names the first: "without the gap". */
 size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *without,
 	const struct sweep_answer *with, const char *than, struct buf *to);
+
+/* The same for panics and invariants that without faults nobody broke. */
+size_t sweep_compare_alarms(
+	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to);
 
 /* The same for how often it has created and deleted; or, with `earlier`, only for what it has deleted more
  * often of what had been there before the fault. */

@@ -126,6 +126,39 @@ static long long difference(const struct sweep_effect *without, const struct swe
 	return (with ? atoll(with->content) : 0) - (without ? atoll(without->content) : 0);
 }
 
+/* Up to what names the object, or the end. */
+static size_t alarm_len(const char *line)
+{
+	size_t len = strcspn(line, "\n");
+	const char *is_broken = strstr(line, " is broken: ");
+
+	return is_broken && is_broken < line + len ? (size_t)(is_broken - line) : len;
+}
+
+static bool has_alarm(const char *alarms, const char *line, size_t len)
+{
+	for (const char *at = alarms; at && *at; at += strcspn(at, "\n") + 1) {
+		if (alarm_len(at) == len && strncmp(at, line, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+size_t sweep_compare_alarms(
+	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to)
+{
+	size_t n = 0;
+
+	for (const char *at = with->alarms; at && *at; at += strcspn(at, "\n") + 1) {
+		if (has_alarm(without->alarms, at, alarm_len(at)))
+			continue;
+		n++;
+		say_visibly(to, at, strcspn(at, "\n"));
+		say(to, "\n");
+	}
+	return n;
+}
+
 size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
 	bool earlier, struct buf *to)
 {

@@ -6,6 +6,10 @@
 
 /* What the command line says. */
 struct sweep_values {
+	const char *junit, *sarif, *html;
+	struct text_list faults, invariants;
+	int64_t budget_ns;
+	bool kill;
 	const char *patterns, *at, *out, *compare, *speed, *from, *until;
 	struct text_list gaps, events, writes;
 	int64_t jobs, max, settle_ns, timeout_ns, wait_watchers;
@@ -22,6 +26,7 @@ struct sweep {
 	struct sweep_positions positions;
 	struct sweep_try *tries;
 	size_t try_count, found, jobs;
+	int64_t begun_ns; /* monotonic: trying */
 	bool alone, stopped, unsteady;
 };
 

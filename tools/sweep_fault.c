@@ -192,7 +192,7 @@ static int fill_at_events(
 
 bool sweep_has_control(const struct sweep_position *p)
 {
-	return p->kind != SWEEP_ALWAYS;
+	return p->kind != SWEEP_ALWAYS && p->kind != SWEEP_GIVEN;
 }
 
 static int fill_control(const struct sweep_position *p, struct fault_file *file, struct err *err)

@@ -22,6 +22,7 @@ const char *const sweep_kind_names[SWEEP_KINDS] = {
 	[SWEEP_EVENT] = "event",
 	[SWEEP_WRITE] = "write",
 	[SWEEP_ALWAYS] = "always",
+	[SWEEP_GIVEN] = "given",
 };
 
 #define EVERY_MIN 2
@@ -380,6 +381,8 @@ char *sweep_position_name(const struct sweep_position *p)
 	if (p->pattern == SWEEP_STALE)
 		return xasprintf("restart within a %s, %s shown as of event %llu", p->write, p->resource,
 			(unsigned long long)p->as_of_seq);
+	if (p->kind == SWEEP_GIVEN)
+		return xasprintf("the faults of %s", p->object);
 	if (p->write)
 		return xasprintf("%s after event %llu", p->write, (unsigned long long)p->seq);
 	if (p->kind == SWEEP_ALWAYS)

@@ -1,5 +1,5 @@
 /* sweep_report.c: what a sweep found, for people and as JSON. See sweep.h. */
-#include "tools/sweep.h"
+#include "tools/sweep_report.h"
 
 #include "schema/base/visible.h"
 #include "tools/table_out.h"
@@ -15,7 +15,12 @@ static const char *const verdict_names[] = {
 	[SWEEP_NOT_REACHED] = "not reached",
 };
 
-static size_t count(const struct sweep_report *r, enum sweep_verdict verdict)
+const char *sweep_verdict_name(enum sweep_verdict verdict)
+{
+	return verdict_names[verdict];
+}
+
+size_t sweep_report_count(const struct sweep_report *r, enum sweep_verdict verdict)
 {
 	size_t n = 0;
 
@@ -51,22 +56,32 @@ char *sweep_word(const char *text)
 	return word;
 }
 
-/* The line that does it again, with its verdict; the caller frees. */
-static char *repeat_of(const struct sweep_report *r, const struct sweep_try *t)
+/* Appends the command as words of a shell; takes the line over. */
+static char *add_command(char *line, char *const *command)
 {
-	char *faults = sweep_word(t->faults);
-	const char *verdict = t->position->laid_over ? r->verdict_laid_over : r->verdict;
-	char *line = xasprintf("%s%s --gaps=%s --", r->again, verdict, faults);
-
-	free(faults);
-	for (char **child = r->child; *child; child++) {
-		char *word = sweep_word(*child), *longer = xasprintf("%s %s", line, word);
+	for (; *command; command++) {
+		char *word = sweep_word(*command), *longer = xasprintf("%s %s", line, word);
 
 		free(word);
 		free(line);
 		line = longer;
 	}
 	return line;
+}
+
+char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t)
+{
+	const char *verdict = t->position->laid_over ? r->verdict_laid_over : r->verdict;
+	char *faults = sweep_word(t->faults), *line;
+
+	if (t->only_here)
+		line = xasprintf("%s%s --patterns %s --faults %s --", r->anew,
+			t->position->laid_over ? " --write overlay" : "",
+			sweep_pattern_names[t->position->pattern], faults);
+	else
+		line = xasprintf("%s%s --gaps=%s --", r->again, verdict, faults);
+	free(faults);
+	return add_command(line, r->child);
 }
 
 /* ---- for people ---- */
@@ -92,7 +107,7 @@ static void print_place(const struct sweep_position *p, FILE *to)
 	unsigned long long seq = p->seq, last_seq = p->last_seq;
 	const char *how = p->pattern == SWEEP_COALESCED ? "at once" : "missed";
 
-	if (p->write || p->kind == SWEEP_ALWAYS)
+	if (p->write || p->kind == SWEEP_ALWAYS || p->kind == SWEEP_GIVEN)
 		return;
 	if (p->hidden == 0)
 		fprintf(to, ", its watches away from event %llu to %llu", seq, last_seq);
@@ -111,7 +126,7 @@ static const char *const headings[] = {
 
 static void print_try(const struct sweep_report *r, const struct sweep_try *t, FILE *to)
 {
-	char *name = sweep_position_name(t->position), *repeat = repeat_of(r, t);
+	char *name = sweep_position_name(t->position), *repeat = sweep_repeat_of(r, t);
 	const char *line = t->differences;
 
 	fprintf(to, "\n%s: ", headings[t->verdict]);
@@ -132,7 +147,7 @@ static void print_try(const struct sweep_report *r, const struct sweep_try *t, F
 /* Which resources nobody watched where something would have been tried. */
 static void print_unreached(const struct sweep_report *r, FILE *to)
 {
-	size_t n = count(r, SWEEP_NOT_REACHED), told = 0;
+	size_t n = sweep_report_count(r, SWEEP_NOT_REACHED), told = 0;
 
 	if (n == 0)
 		return;
@@ -152,28 +167,91 @@ static void print_unreached(const struct sweep_report *r, FILE *to)
 	fputs(")\n", to);
 }
 
-void sweep_report_text(const struct sweep_report *r, FILE *to)
+/* "12 places: 10 unobserved, 2 coalesced" */
+static void print_places(const struct sweep_cause *c, FILE *to)
 {
-	size_t wrong = count(r, SWEEP_WRONG), fine = count(r, SWEEP_FINE), unsure = count(r, SWEEP_UNSURE);
+	const char *sign = ":";
 
-	print_without(r, to);
+	if (c->places == 1)
+		return;
+	fprintf(to, "    %zu places", c->places);
+	for (int i = 0; i < SWEEP_PATTERNS; i++) {
+		if (!c->by_pattern[i])
+			continue;
+		fprintf(to, "%s %zu %s", sign, c->by_pattern[i], sweep_pattern_names[i]);
+		sign = ",";
+	}
+	fputc('\n', to);
+}
+
+static void print_findings(const struct sweep_report *r, FILE *to)
+{
+	struct sweep_causes causes;
+
+	sweep_causes_find(r, &causes);
+	for (size_t i = 0; i < causes.count; i++) {
+		print_try(r, causes.items[i].example, to);
+		print_places(&causes.items[i], to);
+	}
 	for (size_t i = 0; i < r->count; i++) {
 		enum sweep_verdict verdict = r->tries[i].verdict;
 
-		if (verdict == SWEEP_WRONG || verdict == SWEEP_UNSURE || verdict == SWEEP_CUT)
+		if (verdict == SWEEP_UNSURE || verdict == SWEEP_CUT)
 			print_try(r, &r->tries[i], to);
 	}
-	fprintf(to, "%s%zu of %zu faults make it go wrong\n", wrong || unsure ? "\n" : "", wrong,
-		wrong + fine + unsure);
+	if (causes.count)
+		fprintf(to, "\n%zu %s\n", causes.count,
+			causes.count == 1 ? "cause" : "causes, one example each");
+	sweep_causes_release(&causes);
+}
+
+/* What was tried of each pattern, and what of it nobody met. */
+static void print_coverage(const struct sweep_report *r, FILE *to)
+{
+	for (int pattern = 0; pattern < SWEEP_PATTERNS; pattern++) {
+		size_t tried = 0, wrong = 0, missed = 0;
+
+		for (size_t i = 0; i < r->count; i++) {
+			const struct sweep_try *t = &r->tries[i];
+
+			if ((int)t->position->pattern != pattern)
+				continue;
+			missed += t->verdict == SWEEP_NOT_REACHED;
+			wrong += t->verdict == SWEEP_WRONG;
+			tried += t->verdict != SWEEP_NOT_REACHED && t->verdict != SWEEP_UNTRIED;
+		}
+		if (tried + missed)
+			fprintf(to, "    %-10s %zu tried, %zu wrong, %zu not reached\n",
+				sweep_pattern_names[pattern], tried, wrong, missed);
+	}
+}
+
+void sweep_report_text(const struct sweep_report *r, FILE *to)
+{
+	size_t wrong = sweep_report_count(r, SWEEP_WRONG), fine = sweep_report_count(r, SWEEP_FINE);
+	size_t unsure = sweep_report_count(r, SWEEP_UNSURE), cut = sweep_report_count(r, SWEEP_CUT);
+
+	print_without(r, to);
+	print_findings(r, to);
+	fprintf(to, "%s%zu of %zu faults make it go wrong\n", unsure || cut ? "\n" : "", wrong,
+		wrong + fine + unsure + cut);
+	print_coverage(r, to);
 	print_unreached(r, to);
 	if (unsure)
 		fprintf(to, "%zu wrong once, and not again: look at the command, or at a longer --settle\n",
 			unsure);
+	if (cut)
+		fprintf(to,
+			"%zu wrong with a harmless cut there as well: not what was hidden makes it go wrong\n",
+			cut);
 	if (r->found > r->positions->count)
 		fprintf(to, "%zu of %zu positions, the most telling ones; --max 0 tries all of them\n",
 			r->positions->count, r->found);
 	if (r->stopped)
-		fprintf(to, "stopped: %zu gaps were not tried\n", count(r, SWEEP_UNTRIED));
+		fprintf(to, "stopped: %zu faults were not tried\n", sweep_report_count(r, SWEEP_UNTRIED));
+	else if (sweep_report_count(r, SWEEP_UNTRIED))
+		fprintf(to, "%zu faults were not tried: the --budget was spent\n",
+			sweep_report_count(r, SWEEP_UNTRIED));
 }
 
 /* ---- as JSON ---- */
@@ -204,7 +282,7 @@ static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_
 {
 	const struct sweep_position *p = t->position;
 	bool kept = t->verdict == SWEEP_WRONG || t->verdict == SWEEP_UNSURE || t->verdict == SWEEP_CUT;
-	char *repeat = kept ? repeat_of(r, t) : NULL;
+	char *repeat = kept ? sweep_repeat_of(r, t) : NULL;
 
 	fputs("    {", to);
 	json_text(to, "verdict", verdict_names[t->verdict]);
@@ -233,6 +311,27 @@ static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_
 	free(repeat);
 }
 
+static void json_causes(FILE *to, const struct sweep_report *r)
+{
+	struct sweep_causes causes;
+
+	sweep_causes_find(r, &causes);
+	fputs(",\n  \"causes\": [", to);
+	for (size_t i = 0; i < causes.count; i++) {
+		char *repeat = sweep_repeat_of(r, causes.items[i].example);
+
+		fputs(i ? ",\n    {" : "\n    {", to);
+		json_text(to, "cause", causes.items[i].key);
+		fprintf(to, ", \"places\": %zu, \"example\": %zu, ", causes.items[i].places,
+			(size_t)(causes.items[i].example - r->tries));
+		json_text(to, "repeat", repeat);
+		fputc('}', to);
+		free(repeat);
+	}
+	fputs(causes.count ? "\n  ]" : "]", to);
+	sweep_causes_release(&causes);
+}
+
 void sweep_report_json(const struct sweep_report *r, FILE *to)
 {
 	fputs("{\n  ", to);
@@ -246,9 +345,10 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 	fprintf(to, "  \"jobs\": %zu, \"stopped\": %s, \"positions\": %zu, \"positions_found\": %zu,\n",
 		r->jobs, r->stopped ? "true" : "false", r->positions->count, r->found);
 	fprintf(to, "  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"not_reached\": %zu,\n  ",
-		count(r, SWEEP_WRONG), count(r, SWEEP_UNSURE), count(r, SWEEP_FINE),
-		count(r, SWEEP_NOT_REACHED));
+		sweep_report_count(r, SWEEP_WRONG), sweep_report_count(r, SWEEP_UNSURE),
+		sweep_report_count(r, SWEEP_FINE), sweep_report_count(r, SWEEP_NOT_REACHED));
 	json_text(to, "again", r->again);
+	json_causes(to, r);
 	fputs(",\n  \"gaps\": [", to);
 	for (size_t i = 0; i < r->count; i++) {
 		fputs(i ? ",\n" : "\n", to);

@@ -42,6 +42,8 @@ static bool is_ours(const char *name)
 {
 	const char *dot = strchr(name, '.');
 
+	if (strcmp(name, "sweep.json") == 0)
+		return true;
 	return dot &&
 	       (isdigit((unsigned char)*name) || strncmp(name, "without-", 8) == 0 ||
 		       strncmp(name, "overlay-", 8) == 0 || strncmp(name, "paced-", 6) == 0) &&
@@ -122,6 +124,8 @@ char *sweep_slot_faults(const struct sweep_runs *s, const struct sweep_slot *slo
 {
 	struct sweep_slot first = *slot;
 
+	if (slot->of->position->kind == SWEEP_GIVEN)
+		return xstrdup(slot->of->faults);
 	if (slot->stage == SWEEP_AGAIN)
 		first.stage = SWEEP_FIRST;
 	first.paced = false;
@@ -158,6 +162,8 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 		arguments[count++] = (char *)"--write";
 		arguments[count++] = (char *)"overlay";
 	}
+	if (v->kill)
+		arguments[count++] = (char *)"--kill";
 	if (slot->paced) {
 		arguments[count++] = (char *)"--lockstep";
 		arguments[count++] = (char *)PACE;
@@ -196,9 +202,10 @@ static int tell_failure(const char *log, struct err *err)
 int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, struct err *err)
 {
 	char *run = sweep_run_file(s, &s->slot[at], "run"), *log = sweep_run_file(s, &s->slot[at], "log");
-	int rc = sweep_answer_read(s->options.tape, run, s->job[at].timed_out, ret, err);
+	const struct sweep_asked asked = {&s->options.invariants, log, s->job[at].timed_out};
+	int rc = sweep_answer_read(s->options.tape, run, &asked, ret, err);
 
-	if (rc)
+	if (rc == ERR_FAILED || rc == ERR_NOT_FOUND)
 		rc = tell_failure(log, err);
 	free(run);
 	free(log);

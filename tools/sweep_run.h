@@ -2,7 +2,7 @@
 #ifndef TOOLS_SWEEP_RUN_H
 #define TOOLS_SWEEP_RUN_H
 
-#include "tools/sweep.h"
+#include "tools/sweep_report.h"
 
 #define SWEEP_JOBS_MAX 64
 
@@ -13,7 +13,8 @@ struct sweep_options {
 	const char *speed, *from, *until; /* as of `replay`; the last two may be NULL */
 	struct text_list writes;
 	int64_t settle_ns, timeout_ns;
-	bool plain;
+	struct text_list invariants;
+	bool plain, kill;
 };
 
 enum sweep_stage {

@@ -1,6 +1,7 @@
 /* sweep_tries.c: which faults are tried, and what each comes to. See sweep_course.h. */
 #include "tools/sweep_course.h"
 
+#include "schema/base/clock.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
@@ -46,9 +47,31 @@ static int find_others(struct sweep *s, struct err *err)
 	return rc;
 }
 
+/* Fault files that the user gives are the only places. */
+static void take_given(struct sweep *s)
+{
+	size_t count = s->v->faults.count;
+	int pattern = s->v->patterns ? __builtin_ctz(s->patterns) : SWEEP_UNOBSERVED;
+
+	s->positions.items = xcalloc(count, sizeof(*s->positions.items));
+	s->positions.count = s->found = count;
+	for (size_t i = 0; i < count; i++)
+		s->positions.items[i] = (struct sweep_position){.pattern = (enum sweep_pattern)pattern,
+			.kind = SWEEP_GIVEN,
+			.resource = xstrdup(""),
+			.object = xstrdup(s->v->faults.items[i]),
+			.reached = true};
+}
+
 int sweep_find_positions(struct sweep *s, struct err *err)
 {
-	int rc = find_unobserved(s, err);
+	int rc = 0;
+
+	if (s->v->faults.count) {
+		take_given(s);
+		return 0;
+	}
+	rc = find_unobserved(s, err);
 
 	if (rc == 0)
 		rc = sweep_find_causes(s, err);
@@ -63,6 +86,8 @@ int sweep_find_positions(struct sweep *s, struct err *err)
 
 static const char *words_of(const struct sweep *s, const struct sweep_position *p, size_t index)
 {
+	if (p->kind == SWEEP_GIVEN)
+		return index ? NULL : "as given";
 	if (p->pattern != SWEEP_UNOBSERVED)
 		return sweep_pattern_words(p->pattern, p->write, s->v->patterns != NULL, index);
 	if (!s->v->gaps.count)
@@ -82,7 +107,8 @@ static void add_try(struct sweep *s, const struct sweep_position *p, const char 
 		.number = s->try_count,
 		.verdict = p->reached ? SWEEP_UNTRIED : SWEEP_NOT_REACHED};
 	slot.of = try;
-	try->faults = sweep_run_file(&s->runs, &slot, "faults.json");
+	try->faults =
+		p->kind == SWEEP_GIVEN ? xstrdup(p->object) : sweep_run_file(&s->runs, &slot, "faults.json");
 }
 
 /* The first words of all places come before the second ones of any. */
@@ -108,6 +134,8 @@ void sweep_make_tries(struct sweep *s)
 /* The first try that has not begun. */
 static struct sweep_try *next_try(struct sweep *s, size_t *at)
 {
+	if (s->v->budget_ns && clock_mono_ns(&clock_system) - s->begun_ns > s->v->budget_ns)
+		return NULL;
 	while (*at < s->try_count) {
 		struct sweep_try *try = &s->tries[(*at)++];
 
@@ -158,7 +186,7 @@ static int judge(struct sweep *s, size_t at, bool *ret_again, enum sweep_stage *
 	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
 	struct sweep_answer answer;
 	struct buf differences;
-	size_t count;
+	size_t count, replayable;
 	int rc = sweep_run_read(&s->runs, at, &answer, err);
 
 	*ret_again = false;
@@ -166,15 +194,19 @@ static int judge(struct sweep *s, size_t at, bool *ret_again, enum sweep_stage *
 		return rc;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
 	count = sweep_compare(&ground->measure, &ground->answer, &answer, "without the gap", &differences);
+	replayable = count;
+	count += sweep_compare_alarms(&ground->answer, &answer, &differences);
 	if (is_about_counts(try->position->pattern))
 		count += sweep_compare_counts(ground, &answer, "without the fault",
 			try->position->pattern == SWEEP_STALE, &differences);
+	try->only_here |= count && !replayable;
 	*ret_again = judge_run(s, slot, count, answer.hits, ret_next);
 	if (count && !try->differences)
 		try->differences = slice_dup(buf_slice(&differences));
 	if (!count || slot->stage != SWEEP_FIRST)
 		sweep_run_remove(&s->runs, slot);
-	if (try->verdict == SWEEP_FINE || try->verdict == SWEEP_NOT_REACHED)
+	if ((try->verdict == SWEEP_FINE || try->verdict == SWEEP_NOT_REACHED) &&
+		try->position->kind != SWEEP_GIVEN)
 		unlink(try->faults);
 	buf_release(&differences);
 	sweep_answer_release(&answer);
@@ -187,7 +219,7 @@ static int write_faults(
 	char *path;
 	int rc;
 
-	if (slot->stage == SWEEP_AGAIN)
+	if (slot->stage == SWEEP_AGAIN || try->position->kind == SWEEP_GIVEN)
 		return 0;
 	path = sweep_slot_faults(&s->runs, slot);
 	rc = slot->stage == SWEEP_CONTROL ? sweep_control_write(try->position, path, err)
@@ -220,14 +252,24 @@ size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict)
 	return n;
 }
 
+/* So far each took as long as the next will. */
+static long long seconds_left(const struct sweep *s, size_t tried, size_t left)
+{
+	int64_t took_ns = clock_mono_ns(&clock_system) - s->begun_ns;
+
+	return tried ? (long long)(took_ns / NS_PER_S * (int64_t)left / (int64_t)tried) : 0;
+}
+
 static void show_progress(const struct sweep *s, bool shown)
 {
-	size_t unreached = sweep_count_verdicts(s, SWEEP_NOT_REACHED);
+	size_t all = s->try_count - sweep_count_verdicts(s, SWEEP_NOT_REACHED);
+	size_t left = sweep_count_verdicts(s, SWEEP_UNTRIED);
 
 	if (shown)
-		fprintf(stderr, "\r%zu of %zu gaps tried, %zu wrong (Ctrl-C stops)\033[K",
-			s->try_count - unreached - sweep_count_verdicts(s, SWEEP_UNTRIED),
-			s->try_count - unreached, sweep_count_verdicts(s, SWEEP_WRONG));
+		fprintf(stderr,
+			"\r%zu of %zu faults tried, %zu wrong, about %lld s left (Ctrl-C stops)\033[K",
+			all - left, all, sweep_count_verdicts(s, SWEEP_WRONG),
+			seconds_left(s, all - left, left));
 }
 
 /* Keeps all jobs busy until there is nothing left to try. */
@@ -238,6 +280,8 @@ int sweep_run_tries(struct sweep *s, struct err *err)
 	struct sweep_try *try;
 	size_t next = 0, running = 0;
 	int rc = 0;
+
+	s->begun_ns = clock_mono_ns(&clock_system);
 
 	while (rc == 0 && running < s->jobs && (try = next_try(s, &next)))
 		rc = begin_try(s, running++, try, SWEEP_FIRST, err);

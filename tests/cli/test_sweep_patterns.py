@@ -1,8 +1,11 @@
 """Each way of going blind that `kubetape sweep` tries: it finds a small controller that falls for it, and not the mended one."""
 
+import html
+import json
 import os
 import sys
 import unittest
+import xml.etree.ElementTree
 
 import test_sweep
 
@@ -50,6 +53,56 @@ class SweepPatternsTest(unittest.TestCase):
 	def test_finds_that_a_resource_not_yet_listed_is_taken_for_empty(self):
 		report = self.try_both("join", "slow")
 		self.assertEqual([gap["resource"] for gap in self.wrong(report)], ["nodes"])
+
+	def test_findings_of_one_cause_are_told_once_and_for_machines(self):
+		files = {name: os.path.join(self.folder, "found." + name) for name in ("junit", "sarif", "html")}
+		options = [word for name, path in files.items() for word in ("--" + name, path)]
+		self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "three.tape"))
+		done = self.sweep("--patterns", "writes", "--settle", "1500ms", "--max", "6", *options,
+			command=[sys.executable, BLIND, "buggy", "again"])
+		self.assertEqual(done.returncode, 1, done.stderr)
+		self.assertIn("\n1 cause\n", done.stdout)
+		self.assertEqual(done.stdout.count("WRONG:"), 1)
+		suite = xml.etree.ElementTree.parse(files["junit"]).getroot().find("testsuite")
+		cases = list(suite.iter("testcase"))
+		self.assertEqual((int(suite.get("tests")), int(suite.get("failures"))), (len(cases), len(list(suite.iter("failure")))))
+		self.assertGreater(int(suite.get("failures")), 1)
+		with open(files["sarif"]) as f:
+			results = json.load(f)["runs"][0]["results"]
+		self.assertEqual([result["ruleId"] for result in results], ["writes"])
+		with open(files["html"]) as f:
+			self.assertIn(results[0]["properties"]["repeat"], html.unescape(f.read()))
+
+	def test_an_invariant_that_is_broken_only_with_a_fault_is_a_finding_and_its_line_repeats_it(self):
+		self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+		twice = "SELECT name FROM writes WHERE status = 409 GROUP BY name HAVING count(*) > 1"
+		done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "4", "--invariant", twice, "--invariant", "@no-hot-loop",
+			command=[sys.executable, BLIND, "mended", "again"])
+		self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+		self.assertIn("    invariant SELECT name FROM writes WHERE status = 409 GROUP BY name HAVING count(*) > 1 is broken: web-0\n", done.stdout)
+		line = next(line for line in done.stdout.splitlines() if line.startswith("    kubetape sweep "))
+		again = self.repeat(line)
+		self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+		self.assertIn("is broken: web-0", again.stdout)
+
+	def test_a_panic_in_the_output_is_a_finding_whatever_is_left(self):
+		once = os.path.join(self.folder, "restarted")
+		self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
+		done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", command=["sh", "-c",
+			'f="%s-$PPID"; [ -e "$f" ] && echo "panic: nil map at 0xc0001" && printf "goroutine 1 [running]:\nmain.sync(0xc000)\n"; touch "$f"; '
+			'exec "%s" "%s" mended again' % (once, sys.executable, BLIND)])
+		self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+		self.assertIn("    panic: nil map at 0x at main.sync\n", done.stdout)
+
+	def test_an_invariant_that_does_not_exist_is_refused(self):
+		done = self.sweep("--invariant", "@no-moon", command=["true"])
+		self.assertEqual(done.returncode, 2)
+		self.assertIn("unknown invariant '@no-moon'", done.stderr)
+
+	def test_a_budget_that_is_spent_is_told(self):
+		self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+		done = self.sweep("--patterns", "restart", "--settle", "500ms", "--budget", "1ms", "-j", "1", command=[sys.executable, BLIND, "mended", "again"])
+		self.assertIn("faults were not tried: the --budget was spent", done.stdout, done.stderr)
 
 	def test_a_pattern_that_does_not_exist_is_refused(self):
 		done = self.sweep("--patterns", "restart,moon", command=["true"])
