@@ -345,7 +345,7 @@ static void on_tick(void *self, int64_t now_ns)
 {
 	struct http1_conn *h = self;
 	int64_t quiet_ns = now_ns - conn_progress_ns(h->conn);
-	bool has_head = h->state == HTTP1_HEAD && conn_input(h->conn)->len;
+	bool has_head = h->state == HTTP1_HEAD && h->since_ns; /* what waits for its turn is not slow */
 	int64_t limit_ns = h->state == HTTP1_BODY ? BODY_NS : has_head ? HEAD_NS : INT64_MAX;
 
 	if (exchange_waiting(&h->exchange) && quiet_ns > server_stall_ns(conn_server(h->conn))) {

@@ -362,6 +362,36 @@ class Turns(Case):
 			self.assertGreater(db.execute("""SELECT count(*) FROM requests AS a, requests AS b WHERE a.path = '/version'
 				AND b.path LIKE '/api/%' AND a.end_ns BETWEEN b.time_ns AND b.end_ns""").fetchone()[0], 1)
 
+	def test_who_sends_requests_without_waiting_for_answers_is_not_taken_for_slow(self):
+		"""What is sent waits for its turn again and again, also while the replay looks who has been slow."""
+		r = self.replay(tape(), "--wait-watchers", "0")
+		count, served = 20_000, []
+
+		def read(s):
+			ended, rest = 0, b""
+			with contextlib.suppress(ConnectionResetError):
+				while ended < count and (piece := s.recv(1 << 20)):
+					rest = (rest + piece)[-(len(piece) + 20):]
+					ended += rest.count(b"HTTP/1.1 200 OK")
+					rest = rest[-14:]
+			served.append(ended)
+		with contextlib.ExitStack() as stack:
+			threads = []
+			for _ in range(4):
+				s = stack.enter_context(socket.create_connection((r.host, r.port), timeout=DEADLINE_S))
+				reader = threading.Thread(target=read, args=(s,))
+				writer = threading.Thread(target=self.send_all, args=(s, b"GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n" * count))
+				threads += [reader, writer]
+			for t in threads:
+				t.start()
+			for t in threads:
+				t.join()
+		self.assertEqual(served, [count] * 4)
+
+	def send_all(self, s, data):
+		with contextlib.suppress(OSError):
+			s.sendall(data)
+
 	def test_requests_that_come_all_at_once_are_served_in_turns(self):
 		def ask(r):
 			s = socket.create_connection((r.host, r.port), timeout=DEADLINE_S)
