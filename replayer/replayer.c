@@ -357,6 +357,7 @@ static void close_all(struct replayer *r)
 	if (r->child) /* it may still run when the replay has failed */
 		child_signal(r->child, SIGTERM);
 	child_close(r->child);
+	replayer_probe_close(r);
 	settle_close(r->settle);
 	uv_close((uv_handle_t *)&r->grace, NULL);
 	uv_close((uv_handle_t *)&r->interrupt, NULL);

@@ -44,6 +44,7 @@ struct replay_options {
 	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
 	const struct write_rules *rules; /* what becomes of writes */
 	size_t max_written;              /* bytes of memory for what they leave; 0: any number */
+	const char *probe;               /* a command for sh, when the child is quiet at the end; NULL: none */
 	bool kill;                       /* the child is ended by SIGKILL, when it is asked to */
 	char **child;                    /* terminated by NULL; NULL: none */
 	bool keys;                       /* they work beside a child, which has no input then */

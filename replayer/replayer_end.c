@@ -63,7 +63,7 @@ static void on_grace_over(uv_timer_t *handle)
 }
 
 /* What the child writes from now on is no part of what it did. */
-static void ask_child(struct replayer *r)
+void replayer_ask_child(struct replayer *r)
 {
 	r->asked = true;
 	run_store_quiet(r->run);
@@ -79,7 +79,7 @@ void replayer_on_quit(void *context)
 
 	r->ended_by = "signal";
 	if (r->child)
-		ask_child(r);
+		replayer_ask_child(r);
 	else
 		finish(r, 0);
 }
@@ -93,7 +93,10 @@ void replayer_on_quiet(void *context, bool in_time)
 	r->ended_by = in_time ? "quiet" : "limit";
 	r->restless = !in_time;
 	if (r->child) {
-		ask_child(r);
+		if (r->options->probe)
+			replayer_probe(r);
+		else
+			replayer_ask_child(r);
 		return;
 	}
 	run_store_quiet(r->run);
@@ -102,7 +105,7 @@ void replayer_on_quiet(void *context, bool in_time)
 
 static void on_farewell_over(uv_timer_t *handle)
 {
-	ask_child(handle->data);
+	replayer_ask_child(handle->data);
 }
 
 /* What was due has been sent. Its watches end, as they do without a child; one that watches again is asked to

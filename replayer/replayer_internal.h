@@ -1,5 +1,7 @@
-/* replayer_internal.h: what replayer.c (opening, playing, closing), replayer_end.c (how it ends) and
- * replayer_restart.c (how its command is started again) share. */
+/*
+ * replayer_internal.h: what replayer.c (opening, playing, closing), replayer_end.c (how it ends), replayer_restart.c (how
+ * its command is started again) and replayer_probe.c (what that is asked at the end) share.
+ */
 #ifndef REPLAYER_INTERNAL_H
 #define REPLAYER_INTERNAL_H
 
@@ -19,6 +21,8 @@
 #include "replayer/world/player.h"
 
 #include <sys/resource.h>
+
+struct probe;
 
 struct replayer {
 	const struct replay_options *options;
@@ -44,6 +48,7 @@ struct replayer {
 	struct server *server;
 	struct child *child;          /* NULL: none, or none now */
 	struct child_options command; /* as it is started, and started again */
+	struct probe *probe;           /* NULL: none, or not yet */
 	enum { COMMAND_RUNS, COMMAND_DIES, COMMAND_DIED, COMMAND_IS_AWAITED } restart;
 	struct keys *keys; /* NULL: no terminal */
 	struct api api;
@@ -69,6 +74,15 @@ void replayer_on_child_exit(void *replayer, int exit_code);
 void replayer_on_quit(void *replayer);
 void replayer_on_quiet(void *replayer, bool in_time);
 void replayer_on_ended(void *replayer, const struct err *err);
+
+/* Asks the command to end. */
+void replayer_ask_child(struct replayer *r);
+
+/* ---- replayer_probe.c ---- */
+
+/* Runs the probe; the command is asked to end when it is over. */
+void replayer_probe(struct replayer *r);
+void replayer_probe_close(struct replayer *r);
 
 /* ---- replayer_restart.c ---- */
 

@@ -18,7 +18,7 @@
 #define MAX_WRITTEN_BYTES (256 << 20)
 
 struct values {
-	const char *listen, *kubeconfig, *speed, *from, *until;
+	const char *probe, *listen, *kubeconfig, *speed, *from, *until;
 	int64_t wait_watchers;
 	const char *run, *report, *ahead, *gaps, *as_seen_by;
 	int64_t max_idle_ns, max_lateness_ns, settle_ns, settle_limit_ns, step_ns, seed, max_written;
@@ -58,6 +58,9 @@ static const struct option_row options[] = {
 	{OPTION_DURATION, 0, "settle", offsetof(struct values, settle_ns), "DURATION",
 		"start the clock also when clients have opened their watches and were quiet for so long; end the "
 		"command (SIGTERM), or the replay, when they were quiet for so long at the tape's end"},
+	{OPTION_TEXT, 0, "probe", offsetof(struct values, probe), "COMMAND",
+		"with --settle: run this by sh when the command is quiet at the end, before it is ended, and keep what it prints "
+		"in the run"},
 	{OPTION_FLAG, 0, "kill", offsetof(struct values, kill), "",
 		"end the command by SIGKILL, not by SIGTERM"},
 	{OPTION_DURATION, 0, "settle-limit", offsetof(struct values, settle_limit_ns), "DURATION",
@@ -197,6 +200,7 @@ static int serve(const struct values *v, const struct operands *operands, const 
 		.exit_at_end = v->exit_at_end,
 		.settle_ns = v->settle_ns,
 		.kill = v->kill,
+		.probe = v->probe,
 		.settle_limit_ns = v->settle_limit_ns,
 		.step_ns = v->step_ns,
 		.loop = v->loop,

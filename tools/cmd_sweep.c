@@ -35,6 +35,8 @@ static const struct option_row options[] = {
 	{OPTION_LIST, 0, "invariant", offsetof(struct sweep_values, invariants), "SQL|@NAME",
 		"a run is wrong if this query over tape and run has rows: SQL, or one of @no-hot-loop, @no-conflict-loop, "
 		"@no-refused-write, @no-recreate-storm, @no-double-delete"},
+	{OPTION_TEXT, 0, "probe", offsetof(struct sweep_values, probe), "COMMAND",
+		"run this by sh when the command is quiet at the end; a run is wrong if it prints, or ends with, something else"},
 	{OPTION_FLAG, 0, "kill", offsetof(struct sweep_values, kill), "",
 		"end the command by SIGKILL when it is quiet, not by SIGTERM"},
 	{OPTION_DURATION, 0, "budget", offsetof(struct sweep_values, budget_ns), "DURATION",
@@ -134,6 +136,8 @@ static char *make_anew(const struct sweep *s)
 		text = add_option(text, "until", v->until);
 	for (size_t i = 0; i < v->writes.count; i++)
 		text = add_option(text, "write", v->writes.items[i]);
+	if (v->probe)
+		text = add_option(text, "probe", v->probe);
 	for (size_t i = 0; i < v->invariants.count; i++)
 		text = add_option(text, "invariant", v->invariants.items[i]);
 	return text;
@@ -348,6 +352,7 @@ static int run(const struct command *self, int argc, char **argv)
 			.writes = v.writes,
 			.invariants = v.invariants,
 			.kill = v.kill,
+			.probe = v.probe,
 			.settle_ns = v.settle_ns,
 			.timeout_ns = v.timeout_ns,
 			.plain = v.plain};

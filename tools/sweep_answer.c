@@ -88,7 +88,9 @@ static const char facts_sql[] =
 	"  OR (step = 'request' AND what IN ('stale_view', 'stale_list', 'slow')))),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'begin_ns'),"
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns'),"
-	" (SELECT count(*) FROM writes WHERE policy = 'absorb' AND status BETWEEN 200 AND 299)";
+	" (SELECT count(*) FROM writes WHERE policy = 'absorb' AND status BETWEEN 200 AND 299),"
+	" (SELECT value || '(exit code ' || (SELECT value FROM run WHERE name = 'probe_exit_code') || ')' FROM run"
+	"  WHERE name = 'probe')";
 
 struct reading {
 	struct sweep_answer *to;
@@ -202,6 +204,8 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	r->begin_ns = v[4].integer;
 	r->end_ns = v[5].integer;
 	r->to->absorbed = (uint64_t)v[6].integer;
+	if (v[7].type == SQL_TEXT)
+		r->to->probe = slice_dup(v[7].bytes);
 	return 0;
 }
 
@@ -303,6 +307,7 @@ void sweep_answer_release(struct sweep_answer *a)
 	}
 	free(a->counts);
 	free(a->alarms);
+	free(a->probe);
 	free(a->effects);
 	*a = (struct sweep_answer){0};
 }

@@ -23,6 +23,7 @@ struct sweep_answer {
 	size_t effect_count;
 	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
 	size_t count_count;
+	char *probe;  /* what the probe printed, and its exit code; NULL: there was none */
 	char *alarms; /* lines of sweep_oracle_read; NULL: not asked for */
 };
 
@@ -59,6 +60,10 @@ size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *w
 
 /* The same for panics and invariants that without faults nobody broke. */
 size_t sweep_compare_alarms(
+	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to);
+
+/* The same for what the probe printed. */
+size_t sweep_compare_probes(
 	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to);
 
 /* The same for how often it has created and deleted; or, with `earlier`, only for what it has deleted more

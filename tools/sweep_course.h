@@ -6,7 +6,7 @@
 
 /* What the command line says. */
 struct sweep_values {
-	const char *junit, *sarif, *html;
+	const char *probe, *junit, *sarif, *html;
 	struct text_list faults, invariants;
 	int64_t budget_ns;
 	bool kill;

@@ -41,7 +41,8 @@ static int run_without(
 			continue;
 		if (as->number == 2)
 			sweep_measure_learn(&ground->measure, &ground->answer, &answer);
-		if (sweep_compare(&ground->measure, &ground->answer, &answer, "the first", differences))
+		if (sweep_compare(&ground->measure, &ground->answer, &answer, "the first", differences) +
+			sweep_compare_probes(&ground->answer, &answer, differences))
 			differ++;
 		else if (!as->paced && (as->number != 2 || !ground->measure.unsteady_count))
 			sweep_run_remove(&s->runs, &s->runs.slot[at]); /* else it is needed later */

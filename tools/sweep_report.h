@@ -29,7 +29,7 @@ struct sweep_try {
 struct sweep_report {
 	const char *tape, *folder;
 	char *again;             /* the command without --gaps and what follows */
-	char *anew; /* the same of a sweep, without --faults and what follows */
+	char *anew;              /* the same of a sweep, without --faults and what follows */
 	char *verdict;           /* what makes it compare with the run without gaps, to stand before --gaps */
 	char *verdict_laid_over; /* the same for what is tried with --write overlay */
 	char **child;

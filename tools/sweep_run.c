@@ -162,6 +162,10 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 		arguments[count++] = (char *)"--write";
 		arguments[count++] = (char *)"overlay";
 	}
+	if (v->probe) {
+		arguments[count++] = (char *)"--probe";
+		arguments[count++] = (char *)v->probe;
+	}
 	if (v->kill)
 		arguments[count++] = (char *)"--kill";
 	if (slot->paced) {

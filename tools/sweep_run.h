@@ -14,6 +14,7 @@ struct sweep_options {
 	struct text_list writes;
 	int64_t settle_ns, timeout_ns;
 	struct text_list invariants;
+	const char *probe; /* NULL: none */
 	bool plain, kill;
 };
 
@@ -27,10 +28,10 @@ enum sweep_stage {
 struct sweep_slot {
 	struct sweep_try *of; /* NULL: without a gap */
 	enum sweep_stage stage;
-	size_t number;  /* of a run without a gap */
+	size_t number;      /* of a run without a gap */
 	const char *faults; /* for --gaps, instead of `of` and its file; NULL: those */
-	bool laid_over; /* with --write overlay */
-	bool paced;     /* in lock-step, so that each write is the answer to one event */
+	bool laid_over;     /* with --write overlay */
+	bool paced;         /* in lock-step, so that each write is the answer to one event */
 };
 
 struct sweep_runs {

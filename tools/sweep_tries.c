@@ -196,6 +196,7 @@ static int judge(struct sweep *s, size_t at, bool *ret_again, enum sweep_stage *
 	count = sweep_compare(&ground->measure, &ground->answer, &answer, "without the gap", &differences);
 	replayable = count;
 	count += sweep_compare_alarms(&ground->answer, &answer, &differences);
+	count += sweep_compare_probes(&ground->answer, &answer, &differences);
 	if (is_about_counts(try->position->pattern))
 		count += sweep_compare_counts(ground, &answer, "without the fault",
 			try->position->pattern == SWEEP_STALE, &differences);

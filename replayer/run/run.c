@@ -290,6 +290,14 @@ int run_store_begin(struct run *r, const char *path, const struct run_facts *f, 
 	return 0;
 }
 
+void run_store_probe(struct run *r, const char *text, int exit_code)
+{
+	if (!r->file)
+		return;
+	run_file_fact(r->file, "probe", text);
+	fact_number(r->file, "probe_exit_code", (uint64_t)exit_code);
+}
+
 void run_store_quiet(struct run *r)
 {
 	if (r->file)

@@ -145,6 +145,9 @@ int run_store_begin(struct run *r, const char *path, const struct run_facts *f, 
 /* The program was asked to end: what it writes from now on is no part of what it did. */
 void run_store_quiet(struct run *r);
 
+/* What the probe printed, and how it ended. */
+void run_store_probe(struct run *r, const char *text, int exit_code);
+
 /* Closes the file, if there is one; every exchange must be over. `ended_by` as FORMAT.md says. A failure is
  * the first of any write. */
 int run_store_end(

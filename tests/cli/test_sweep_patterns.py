@@ -85,6 +85,15 @@ class SweepPatternsTest(unittest.TestCase):
 		self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
 		self.assertIn("is broken: web-0", again.stdout)
 
+	def test_what_a_program_serves_is_asked_before_it_ends(self):
+		self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+		probe = 'cat "%s/served"; exit 4' % self.folder
+		command = ["sh", "-c", 'echo started >"%s/served"; [ -e "%s/served-$PPID" ] && echo again >>"%s/served"; touch "%s/served-$PPID"; '
+			'exec "%s" "%s" mended again' % (4 * (self.folder,) + (sys.executable, BLIND))]
+		done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", "--probe", probe, command=command)
+		self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+		self.assertRegex(done.stdout, r"the probe prints \.\.\.started.+again.+\(exit code 4\) \(without the fault: \.\.\.started.+\(exit code 4\)\)")
+
 	def test_a_panic_in_the_output_is_a_finding_whatever_is_left(self):
 		once = os.path.join(self.folder, "restarted")
 		self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
