@@ -4,6 +4,8 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
+#define QUESTION_MAX_BYTES (256u << 10)
+
 #define USER "\"username\":\"replay\",\"groups\":[\"system:masters\",\"system:authenticated\"]"
 
 static const struct {
@@ -21,10 +23,16 @@ static const struct {
 	{"authentication.k8s.io", "selfsubjectreviews", "SelfSubjectReview", "{\"userInfo\":{" USER "}}"},
 };
 
-/* The question with its answer; a body that is not JSON (protobuf) is answered without repeating it. */
+/* NULL if it is not JSON (protobuf), or far longer than any question. */
+static cJSON *parse_question(struct slice body)
+{
+	return body.len <= QUESTION_MAX_BYTES ? cJSON_ParseWithLength(body.ptr, body.len) : NULL;
+}
+
+/* The question with its answer, or, if it could not be read, without the question. */
 static char *make_answer(size_t which, const struct api_call *call)
 {
-	cJSON *object = cJSON_ParseWithLength(call->request->body.ptr, call->request->body.len);
+	cJSON *object = parse_question(call->request->body);
 	char *version = xasprintf(
 		"%s/%.*s", reviews[which].group, (int)call->path.version.len, call->path.version.ptr);
 	char *text;

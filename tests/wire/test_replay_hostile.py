@@ -229,6 +229,17 @@ class TooLarge(Writes):
 			self.assertTrue(s.recv(100).startswith(b"HTTP/1.1 413 "))
 
 
+class Reviews(Writes):
+
+	def test_a_question_is_repeated_with_its_answer_unless_it_is_far_too_long(self):
+		self.start()
+		for members, repeated in ((2, True), (100_000, False)):
+			question = {"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1",
+				"spec": {"m%d" % i: "" for i in range(members)}}
+			status, answer = self.send("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", question)
+			self.assertEqual((status, answer["status"], bool(answer["spec"])), (201, {"allowed": True}, repeated))
+
+
 class Room(Writes):
 	"""What clients write has only so much room."""
 
