@@ -18,7 +18,7 @@
 #define FIELDS_DEPTH 4
 
 struct shrink_values {
-	const char *output, *gaps, *match, *speed;
+	const char *output, *gaps, *match, *compare, *speed;
 	struct text_list writes;
 	int64_t tries, settle_ns, timeout_ns;
 	bool plain, json;
@@ -32,6 +32,8 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "gaps", AT(gaps), "recorded|none|FILE",
 		"as of 'replay'; what is left of a FILE becomes TAPE.faults.json"},
 	{OPTION_TEXT, 0, "match", AT(match), "TEXT", "it goes wrong only if its output has TEXT"},
+	{OPTION_TEXT, 0, "compare", AT(compare), "exit|writes|exit,writes",
+		"wrong is what it does not come to without the faults: for commands that end well, or never"},
 	{OPTION_NUMBER, 0, "tries", AT(tries), "N", "run the command at most N times; 1000 unless given"},
 	{OPTION_DURATION, 0, "settle", AT(settle_ns), "DURATION",
 		"a command that goes on for ever is ended when it was quiet for so long at the tape's end; 2s"},
@@ -197,6 +199,12 @@ static int check(const struct shrink_values *v, const struct operands *operands,
 		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 	if (!operands->child || !operands->child[0])
 		return err_set(err, ERR_USAGE, "no command behind '--'");
+	if (v->compare && strcmp(v->compare, "exit") != 0 && strcmp(v->compare, "writes") != 0 &&
+		strcmp(v->compare, "exit,writes") != 0)
+		return err_set(err, ERR_USAGE, "bad --compare '%.100s': expected exit, writes or exit,writes",
+			v->compare);
+	if (v->compare && strcmp(v->gaps, "none") == 0)
+		return err_set(err, ERR_USAGE, "'--compare' tells a run with faults from one without: it needs '--gaps'");
 	if (v->settle_ns < 10 * NS_PER_MS || v->timeout_ns <= 0)
 		return err_set(err, ERR_USAGE, "expected a --settle of 10ms or more, and a --timeout");
 	if (lstat(v->output, &st) == 0)
@@ -207,7 +215,9 @@ static int check(const struct shrink_values *v, const struct operands *operands,
 static void init(struct shrink *s, const struct shrink_values *v, const struct operands *operands)
 {
 	*s = (struct shrink){
-		.o = {v->gaps, v->match, v->tries},
+		.o = {v->gaps, v->match, v->compare != NULL, v->tries},
+		.measure = {.exit_code = v->compare && strstr(v->compare, "exit"),
+			.writes = v->compare && strstr(v->compare, "writes")},
 		.runs = {.options = {.tape = operands->items[0],
 				 .child = operands->child,
 				 .speed = v->speed,
@@ -234,6 +244,8 @@ static void release(struct shrink *s)
 
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
 		shrink_set_release(sets[i]);
+	sweep_measure_release(&s->measure);
+	free(s->differences);
 	free(s->runs.folder);
 	free(s->runs.watches);
 	buf_release(&s->scratch);
@@ -301,9 +313,10 @@ const struct command cmd_shrink = {
 	.description =
 		"Runs COMMAND against a replay of the tape (KUBECONFIG is set), and then again and again against\n"
 		"less of it, to find what it needs to go wrong in the same way: to end with the same exit code,\n"
-		"not 0, or to come to no end in time; with --match, to print that text. Taken away are documents,\n"
-		"resources, faults of the file, objects, events and fields, half of what is left, then a quarter,\n"
-		"down to one by one. The command must do the same each time: see 'sweep'.\n\n"
+		"not 0, or to come to no end in time; with --match, to print that text; with --compare, to leave\n"
+		"something else than without the faults. Taken away are documents, resources, faults of the file,\n"
+		"objects, events and fields, half of what is left, then a quarter, down to one by one. The command\n"
+		"must do the same each time: see 'sweep'.\n\n"
 		"  kubetape shrink X.tape --gaps X.sweep/003.faults.json -o bug.ktape -- ./test.sh",
 	.options = rows,
 	.exits = {[EXIT_LOSS] = "it may become smaller: --tries was reached, or Ctrl-C ended it"},

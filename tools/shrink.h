@@ -31,6 +31,7 @@ struct shrink_set {
 struct shrink_options {
 	const char *gaps;  /* "recorded", "none" or a file */
 	const char *match; /* what the output must have; NULL: anything */
+	bool compares;     /* wrong is what it does not come to without faults; by `measure` */
 	int64_t tries_max;
 };
 
@@ -44,6 +45,8 @@ struct shrink {
 	/* How it goes wrong. */
 	enum sweep_end end;
 	int64_t exit_code;
+	struct sweep_measure measure;
+	char *differences; /* from a run without faults, a sentence a line; owned */
 	size_t tries;
 	bool stopped; /* by the user, or at the maximum of tries */
 	struct buf scratch;

@@ -7,6 +7,7 @@
 #include "tools/read_file.h"
 #include "tools/shrink.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,12 +79,25 @@ static int count_state(struct shrink *s, uint64_t *ret, struct err *err)
 	return 0;
 }
 
+/* The number that an event has on the new tape; for one that is gone, of the one before it. */
+static int map_seq(struct shrink *s, uint64_t seq, uint64_t *ret, struct err *err)
+{
+	uint64_t state, kept;
+	int failed = count_state(s, &state, err);
+
+	if (!failed)
+		failed = count_kept(s, seq, &kept, err);
+	if (!failed)
+		*ret = state + kept;
+	return failed;
+}
+
 /* A position, as an event's number or as a time that does not count from events which may be gone. */
 static int map_position(struct shrink *s, char **text, struct err *err)
 {
 	char time[TIME_TEXT_BYTES];
 	struct tape_position p;
-	uint64_t state, kept;
+	uint64_t seq;
 	int failed = *text ? tape_position_find(s->tape, *text, &p, err) : 1;
 
 	if (failed)
@@ -93,18 +107,77 @@ static int map_position(struct shrink *s, char **text, struct err *err)
 		*text = xstrdup(time_format(time, p.time_ns));
 		return 0;
 	}
-	if ((failed = count_state(s, &state, err)) || (failed = count_kept(s, p.seq, &kept, err)))
+	failed = map_seq(s, p.seq, &seq, err);
+	if (failed)
 		return failed;
 	free(*text);
-	*text = xasprintf("seq:%llu", (unsigned long long)(state + kept));
+	*text = xasprintf("seq:%llu", (unsigned long long)seq);
 	return 0;
+}
+
+/* Where a number that `seq` is compared with begins in an expression, after *at; NULL: there is no further one. */
+static const char *find_seq(const char *at)
+{
+	while ((at = strstr(at, "seq"))) {
+		const char *number = at + strlen("seq");
+
+		number += strspn(number, " =<>");
+		if (number > at + strlen("seq") && isdigit((unsigned char)*number))
+			return number;
+		at += strlen("seq");
+	}
+	return NULL;
+}
+
+/* "seq=9": an event that is gone cannot be the one. */
+static int map_one(struct shrink *s, const char *number, char **ret_end, uint64_t *ret, struct err *err)
+{
+	uint64_t seq = strtoull(number, ret_end, 10), before = 0;
+	int failed = map_seq(s, seq, ret, err);
+
+	if (!failed && seq && number[-1] == '=')
+		failed = map_seq(s, seq - 1, &before, err);
+	if (!failed && number[-1] == '=' && before == *ret)
+		*ret = 0;
+	return failed;
+}
+
+static int map_expression(struct shrink *s, char **text, struct err *err)
+{
+	const char *at = *text, *number;
+	struct buf mapped;
+	int failed = 0;
+
+	if (!at || !find_seq(at))
+		return 0;
+	buf_init(&mapped, LIMIT_CONFIG_BYTES);
+	while (!failed && (number = find_seq(at))) {
+		uint64_t seq;
+		char *end;
+
+		failed = map_one(s, number, &end, &seq, err);
+		if (!failed)
+			failed = buf_printf(
+				&mapped, err, "%.*s%llu", (int)(number - at), at, (unsigned long long)seq);
+		at = end;
+	}
+	if (!failed)
+		failed = buf_append(&mapped, at, strlen(at) + 1, err);
+	if (!failed) {
+		free(*text);
+		*text = xstrdup(mapped.ptr);
+	}
+	buf_release(&mapped);
+	return failed;
 }
 
 static int map_rule(struct shrink *s, struct fault_rule *rule, struct err *err)
 {
 	int failed;
 
-	if ((failed = map_position(s, &rule->when.at, err)) || (failed = map_position(s, &rule->when.since, err)))
+	if ((failed = map_position(s, &rule->when.at, err)) ||
+		(failed = map_position(s, &rule->when.since, err)) ||
+		(failed = map_expression(s, &rule->when.event, err)))
 		return failed;
 	return map_position(s, &rule->what.as_of, err);
 }
@@ -219,6 +292,87 @@ static bool is_alike(const struct shrink *s, const struct sweep_answer *answer)
 	return answer->end == s->end && (answer->end != SWEEP_BY_ITSELF || answer->exit_code == s->exit_code);
 }
 
+/* ---- beside a run without faults ---- */
+
+/* Appends in what they differ. 1; 0: the user has stopped it. */
+static int run_both(struct shrink *s, const char *faults, struct buf *differences, struct err *err)
+{
+	struct sweep_answer without, with;
+	bool match;
+	int rc = run_once(s, "none", &without, &match, err);
+
+	if (rc <= 0)
+		return rc;
+	rc = run_once(s, faults, &with, &match, err);
+	if (rc > 0) {
+		if (match)
+			(void)sweep_compare(&s->measure, &without, &with, "without the faults", differences);
+		sweep_answer_release(&with);
+	}
+	sweep_answer_release(&without);
+	return rc;
+}
+
+/* Whether one of the sentences of the first run is among these. */
+static bool is_same_difference(const struct shrink *s, struct slice found)
+{
+	struct slice rest = slice_of(s->differences);
+
+	while (rest.ptr && rest.len) {
+		struct slice line = slice_cut(&rest, '\n');
+
+		if (line.len && memmem(found.ptr, found.len, line.ptr, line.len))
+			return true;
+	}
+	return false;
+}
+
+static int differs_alike(struct shrink *s, const char *faults)
+{
+	struct buf differences;
+	struct err ignored;
+	int rc;
+
+	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
+	rc = run_both(s, faults, &differences, &ignored);
+	rc = rc > 0 && differences.len && is_same_difference(s, buf_slice(&differences));
+	buf_release(&differences);
+	return rc;
+}
+
+/* What differs by itself does not count. */
+static int learn_difference(struct shrink *s, struct err *err)
+{
+	struct sweep_answer one, other;
+	struct buf differences;
+	bool match;
+	int rc = run_once(s, "none", &one, &match, err);
+
+	if (rc <= 0)
+		return rc;
+	rc = run_once(s, "none", &other, &match, err);
+	if (rc > 0) {
+		sweep_measure_learn(&s->measure, &one, &other);
+		if (one.watches) {
+			free(s->runs.watches);
+			s->runs.watches = xasprintf("%llu", (unsigned long long)one.watches);
+		}
+		sweep_answer_release(&other);
+	}
+	sweep_answer_release(&one);
+	if (rc <= 0)
+		return rc;
+	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
+	rc = run_both(s, s->o.gaps, &differences, err);
+	s->differences = slice_dup(buf_slice(&differences));
+	buf_release(&differences);
+	if (rc <= 0 || *s->differences)
+		return rc < 0 ? rc : 0;
+	return err_set(err, ERR_FAILED, "the command does not go wrong: it comes to the same without the faults");
+}
+
+/* ---- one try ---- */
+
 static int run_tried(struct shrink *s, const char *tape, const char *faults, struct err *err)
 {
 	struct sweep_answer answer;
@@ -230,6 +384,8 @@ static int run_tried(struct shrink *s, const char *tape, const char *faults, str
 	if (rc)
 		return rc;
 	s->runs.options.tape = tape;
+	if (s->o.compares)
+		return differs_alike(s, faults);
 	/* A replay that does not take place, as of a fault file that the tape does not suit, is no such run. */
 	rc = run_once(s, faults, &answer, &match, &ignored);
 	if (rc <= 0)
@@ -285,6 +441,8 @@ int shrink_learn(struct shrink *s, struct err *err)
 	bool match;
 	int rc = take_rules(s, err);
 
+	if (!rc && s->o.compares)
+		return learn_difference(s, err);
 	if (rc || (rc = run_once(s, s->o.gaps, &answer, &match, err)) <= 0)
 		return rc;
 	s->end = answer.end;

@@ -119,6 +119,29 @@ class Shrink(unittest.TestCase):
         self.assertIn("it may become smaller", done.stdout)
         self.assertIn("again: kubetape replay ", done.stdout)
 
+    def test_what_a_sweep_has_found_becomes_small(self):
+        """A controller that never ends, and leaks an object whose deletion it was not told."""
+        command = [sys.executable, os.path.join(ROOT, "tests", "sweep", "controller.py"), "tombstone", "tombstone"]
+        sweep = subprocess.run([KUBETAPE, "sweep", self.leaky(), "--at", "deletions", "--max", "1", "-j", "1", "--json", "--plain",
+                                "--settle", "500ms", "-o", self.path("out"), "--", *command], capture_output=True, text=True,
+                               timeout=DEADLINE_S, check=False)
+        self.assertEqual(sweep.returncode, 1, sweep.stderr + sweep.stdout)
+        found = next(g for g in json.loads(sweep.stdout)["gaps"] if g["verdict"] == "wrong")
+        done = self.shrink("--gaps", found["faults"], "--compare", "writes", "--settle", "500ms", "--json", command=command)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        left = self.rows("SELECT DISTINCT resource || ' ' || name AS what FROM events")
+        self.assertEqual([r["what"] for r in left], ["pods web-0"])
+        self.assertLessEqual(json.loads(done.stdout)["events"], 4)
+
+    def leaky(self):
+        made = Tape().listed(PODS, 100, [obj(PODS, f"web-{i}", 10 + i, status={"phase": "Running"}) for i in range(4)])
+        made.listed(NODES, 100, [obj(NODES, "n", 20)])
+        for step in range(3):
+            made.event(1 + step, NODES, "MODIFIED", obj(NODES, "n", 101 + step))
+        made.event(5, PODS, "DELETED", obj(PODS, "web-0", 110, status={"phase": "Running"}))
+        self.tape = made.event(6, PODS, "MODIFIED", obj(PODS, "web-1", 111, status={"phase": "Failed"})).write(self.path("leaky.tape"))
+        return self.tape
+
     def test_a_command_that_does_not_go_wrong_is_told(self):
         for args, command, words in (([], ["true"], "the command does not go wrong: it ends with 0"),
                                      (["--match", "nothing like it"], None, "its output lacks 'nothing like it'")):
