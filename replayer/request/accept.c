@@ -162,6 +162,18 @@ enum accept_failure accept_stream(struct slice header, enum accept_by by, struct
 	return choose(header, by, true, ret);
 }
 
+bool accept_json(struct slice header)
+{
+	struct clause clauses[CLAUSES_MAX];
+	size_t n = parse_header(header, clauses);
+
+	for (size_t i = 0; i < n; i++) {
+		if (slice_is(clauses[i].type, "*/*") || slice_is(clauses[i].type, "application/json"))
+			return true;
+	}
+	return header.len == 0;
+}
+
 bool accept_plain(struct slice header, bool *ret_yaml)
 {
 	struct clause clauses[CLAUSES_MAX];

@@ -38,6 +38,9 @@ enum accept_failure accept_resource(struct slice header, enum accept_by by, stru
 /* For watches, which there are none of in YAML. */
 enum accept_failure accept_stream(struct slice header, enum accept_by by, struct accepted *ret);
 
+/* For documents that there are in JSON alone, as the router looks for it. */
+bool accept_json(struct slice header);
+
 /* Whether any clause takes a plain answer, as error bodies are: if none does they are indented JSON. */
 bool accept_plain(struct slice header, bool *ret_yaml);
 

@@ -306,7 +306,7 @@ bool document_serve(struct api_call *call)
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
 	found = *path && discovery_find_document(call, path, "", &d, &body);
-	if (strcmp(path, "/version") == 0 && !accept_any(call))
+	if (strcmp(path, "/version") == 0 && !accept_json(http_header_find(call->request, "Accept")))
 		refuse_version(call);
 	else if (found)
 		answer_document(call, &d, buf_slice(&body));

@@ -5,6 +5,8 @@
 #include "replayer/write/default_values.h"
 
 #include "replayer/json/json_tree.h"
+#include "schema/base/base64.h"
+#include "schema/base/limits.h"
 
 #include <string.h>
 
@@ -196,6 +198,42 @@ void default_values_fill(cJSON *object, const char *group, const char *resource)
 		fill_replication_controller(object);
 	if (is_job)
 		fill_job(object);
+}
+
+/* Takes them over others of the same name. */
+static void settle_secret_texts(cJSON *secret)
+{
+	cJSON *texts = cJSON_DetachItemFromObjectCaseSensitive(secret, "stringData"), *text;
+	struct buf encoded;
+
+	buf_init(&encoded, 2 * LIMIT_OBJECT_BYTES);
+	cJSON_ArrayForEach(text, texts)
+	{
+		const char *value = cJSON_IsString(text) ? text->valuestring : "";
+
+		buf_clear(&encoded);
+		if (base64_encode(slice_of(value), &encoded, NULL) || buf_append(&encoded, "", 1, NULL))
+			continue;
+		json_tree_set_text(json_tree_object(secret, "data"), text->string, encoded.ptr);
+	}
+	buf_release(&encoded);
+	cJSON_Delete(texts);
+}
+
+void default_values_settle(cJSON *object, const char *group, const char *resource)
+{
+	cJSON *metadata = json_tree_at(object, "metadata", NULL);
+	const char *name = json_tree_text(metadata, "name");
+
+	if (*group)
+		return;
+	if (strcmp(resource, "secrets") == 0) {
+		settle_secret_texts(object);
+		if (!*json_tree_text(object, "type"))
+			json_tree_set_text(object, "type", "Opaque");
+	} else if (strcmp(resource, "namespaces") == 0 && *name) {
+		json_tree_set_text(json_tree_object(metadata, "labels"), "kubernetes.io/metadata.name", name);
+	}
 }
 
 void default_values_agree(cJSON *object, const char *group, const char *resource)

@@ -155,6 +155,8 @@ int write_create_object(struct write *w, cJSON *object)
 	if (rc == 0)
 		rc = write_check_custom_kind(w, object);
 	if (rc == 0)
+		default_values_settle(object, w->c->resource.apigroup, w->c->resource.resource);
+	if (rc == 0)
 		rc = write_check_metadata(w, object, false);
 	if (rc == 0)
 		rc = check_absent(w);

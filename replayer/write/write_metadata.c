@@ -4,44 +4,78 @@
 #include "schema/base/limits.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#define NAME_MAX_CHARACTERS   253
+#define SUBDOMAIN_MAX         253
+#define LABEL_MAX             63
+#define CRON_JOB_MAX          52 /* its jobs are called after it */
 #define ANNOTATIONS_MAX_BYTES (256 << 10)
+
+#define LABEL_PROBLEM                                                                                           \
+	"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start " \
+	"and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "  \
+	"'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+#define SUBDOMAIN_PROBLEM                                                                                          \
+	"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must " \
+	"start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "          \
+	"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 
 /* ---- names ---- */
 
-/* Kinds whose names may be any path segment: with colons, or, of core/v1, with a dot at the end. Of addresses
- * the API server asks that they are some, in the one form that it writes. */
-static bool takes_any_segment(const struct tape_resource *r)
-{
-	static const char *const kinds[][2] = {{"apiextensions.k8s.io", "customresourcedefinitions"},
-		{"apiregistration.k8s.io", "apiservices"},
-		{"certificates.k8s.io", "certificatesigningrequests"},
-		{"certificates.k8s.io", "clustertrustbundles"}, {"networking.k8s.io", "ipaddresses"}};
+/* What the name of an object must be: a DNS subdomain or label, one segment of a path, or nothing. Of
+ * addresses and the like the API server asks more, which is not looked at. */
+enum name_rule { NAME_SUBDOMAIN, NAME_LABEL, NAME_SEGMENT, NAME_ANY };
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(r->apigroup, kinds[i][0]) == 0 && strcmp(r->resource, kinds[i][1]) == 0)
-			return true;
+static enum name_rule name_rule_of(const struct tape_resource *r)
+{
+	static const struct {
+		const char *group, *resource;
+		enum name_rule rule;
+	} rules[] = {
+		{"", "events", NAME_ANY},
+		{"", "namespaces", NAME_LABEL},
+		{"", "services", NAME_LABEL},
+		{"apiextensions.k8s.io", "customresourcedefinitions", NAME_SEGMENT},
+		{"apiregistration.k8s.io", "apiservices", NAME_SEGMENT},
+		{"apps", "statefulsets", NAME_LABEL},
+		{"certificates.k8s.io", "certificatesigningrequests", NAME_SEGMENT},
+		{"certificates.k8s.io", "clustertrustbundles", NAME_SEGMENT},
+		{"networking.k8s.io", "ipaddresses", NAME_SEGMENT},
+		{"policy", "poddisruptionbudgets", NAME_ANY},
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		if (strcmp(r->apigroup, rules[i].group) == 0 && strcmp(r->resource, rules[i].resource) == 0)
+			return rules[i].rule;
 	}
-	return strcmp(r->apigroup, "rbac.authorization.k8s.io") == 0;
+	return strcmp(r->apigroup, "rbac.authorization.k8s.io") == 0 ? NAME_SEGMENT : NAME_SUBDOMAIN;
 }
 
-/* A path segment for the kinds that allow it; else a DNS subdomain. */
-static bool is_name(const char *name, bool any_segment)
+/* A part of a subdomain, between its dots. */
+static bool is_label(struct slice part)
 {
-	size_t length = strlen(name);
-
-	if (any_segment)
-		return strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !strpbrk(name, "/%");
-	if (length == 0 || !isalnum((unsigned char)name[0]) || !isalnum((unsigned char)name[length - 1]))
+	if (!part.len || part.ptr[0] == '-' || part.ptr[part.len - 1] == '-')
 		return false;
-	for (; *name; name++) {
-		if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) && *name != '-' &&
-			*name != '.')
+	for (size_t i = 0; i < part.len; i++) {
+		if (!islower((unsigned char)part.ptr[i]) && !isdigit((unsigned char)part.ptr[i]) &&
+			part.ptr[i] != '-')
 			return false;
 	}
 	return true;
+}
+
+static bool is_subdomain(const char *name)
+{
+	size_t length;
+
+	for (;; name += length + 1) {
+		length = strcspn(name, ".");
+		if (!is_label((struct slice){name, length}))
+			return false;
+		if (!name[length])
+			return true;
+	}
 }
 
 static void tell(struct write *w, const char *field, const char *value, const char *problem)
@@ -50,23 +84,62 @@ static void tell(struct write *w, const char *field, const char *value, const ch
 		&w->st, "FieldValueInvalid", xasprintf("Invalid value: \"%s\": %s", value, problem), field);
 }
 
+static void check_length(struct write *w, const char *name, size_t max)
+{
+	char problem[64];
+
+	if (strlen(name) <= max)
+		return;
+	snprintf(problem, sizeof(problem), "must be no more than %zu characters", max);
+	tell(w, "metadata.name", name, problem);
+}
+
+static void check_label(struct write *w, const char *name)
+{
+	check_length(w, name, LABEL_MAX);
+	if (strchr(name, '.') && is_subdomain(name))
+		tell(w, "metadata.name", name, "must not contain dots");
+	else if (!is_subdomain(name))
+		tell(w, "metadata.name", name, LABEL_PROBLEM);
+}
+
+static void check_subdomain(struct write *w, const char *name)
+{
+	check_length(w, name, SUBDOMAIN_MAX);
+	if (!is_subdomain(name))
+		tell(w, "metadata.name", name, SUBDOMAIN_PROBLEM);
+}
+
+static void check_segment(struct write *w, const char *name)
+{
+	if (strcmp(name, ".") == 0)
+		tell(w, "metadata.name", name, "may not be '.'");
+	if (strcmp(name, "..") == 0)
+		tell(w, "metadata.name", name, "may not be '..'");
+	if (strchr(name, '/'))
+		tell(w, "metadata.name", name, "may not contain '/'");
+	if (strchr(name, '%'))
+		tell(w, "metadata.name", name, "may not contain '%'");
+}
+
 static void check_name(struct write *w, const cJSON *metadata)
 {
 	const char *name = json_tree_text(metadata, "name");
-	bool any_segment = takes_any_segment(&w->c->resource);
+	const struct tape_resource *r = &w->c->resource;
 
 	if (!*name) {
 		status_add_cause(&w->st, "FieldValueRequired",
 			xstrdup("Required value: name or generateName is required"), "metadata.name");
 		return;
 	}
-	if (!any_segment && strlen(name) > NAME_MAX_CHARACTERS)
-		tell(w, "metadata.name", name, "must be no more than 253 characters");
-	if (!is_name(name, any_segment))
-		tell(w, "metadata.name", name,
-			"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-			"and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
-			"validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+	switch (name_rule_of(r)) {
+	case NAME_SUBDOMAIN: check_subdomain(w, name); break;
+	case NAME_LABEL: check_label(w, name); break;
+	case NAME_SEGMENT: check_segment(w, name); break;
+	case NAME_ANY: break;
+	}
+	if (strcmp(r->apigroup, "batch") == 0 && strcmp(r->resource, "cronjobs") == 0)
+		check_length(w, name, CRON_JOB_MAX);
 }
 
 /* ---- labels and annotations ---- */
@@ -241,6 +314,17 @@ static void check_change(struct write *w, const cJSON *metadata)
 	}
 }
 
+/* What a Secret is does not change. */
+static void check_secret_type(struct write *w, const cJSON *object)
+{
+	const struct tape_resource *r = &w->c->resource;
+	const char *type = json_tree_text(object, "type"), *before = json_tree_text(w->old, "type");
+
+	if (!*r->apigroup && strcmp(r->resource, "secrets") == 0 && *before && *type &&
+		strcmp(type, before) != 0)
+		tell(w, "type", type, "field is immutable");
+}
+
 static void check_all(struct write *w, const cJSON *metadata, bool updated)
 {
 	if (updated)
@@ -274,5 +358,7 @@ static int refuse(struct write *w)
 int write_check_metadata(struct write *w, const cJSON *object, bool updated)
 {
 	check_all(w, json_tree_at(object, "metadata", NULL), updated);
+	if (updated)
+		check_secret_type(w, object);
 	return w->st.cause_count ? refuse(w) : 0;
 }

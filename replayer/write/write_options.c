@@ -67,12 +67,11 @@ static int refuse_options(struct write *w, const char *kind)
 static void check_apply_options(struct write *w)
 {
 	bool apply = write_body_type_is(write_body_type(w->call), WRITE_APPLY_PATCH);
-	struct slice force = query_get(&w->call->query, "force");
 
 	if (apply && !query_get(&w->call->query, "fieldManager").len)
 		status_invalid_cause(&w->st, "FieldValueRequired", "fieldManager",
 			"Required value: is required for apply patch");
-	if (!apply && force.len)
+	if (!apply && query_has(&w->call->query, "force"))
 		status_invalid_cause(&w->st, "FieldValueForbidden", "force",
 			"Forbidden: may not be specified for non-apply patch");
 }

@@ -1,4 +1,5 @@
 /* write_update.c: PUT, and what it shares with patches; see write_internal.h. */
+#include "replayer/write/default_values.h"
 #include "replayer/write/write_internal.h"
 
 static bool is_one_of(const char *name, const char *const *names, size_t count)
@@ -186,6 +187,7 @@ int write_replace(struct write *w, cJSON *object, bool rv_required)
 		keep_member(w->old, object, "status");
 	}
 	keep_metadata(w->old, object);
+	default_values_settle(object, w->c->resource.apigroup, w->c->resource.resource);
 	write_drop_empty(object);
 	write_keep_managers(w, object);
 	count_generation(w, object);

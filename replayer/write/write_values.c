@@ -68,14 +68,18 @@ static const char *schema_type(const char *word)
 	return word;
 }
 
-static int refuse_applied(struct write *w, const char *place, const char *expected, const char *found)
+static int refuse_applied(
+	struct write *w, const cJSON *object, const char *place, const char *expected, const char *found)
 {
+	const cJSON *metadata = json_tree_at(object, "metadata", NULL);
 	char version[API_VERSION_MAX];
 
+	view_api_version(w->c, version);
 	return status_set(&w->st, 500, NULL,
-		"failed to create typed patch object (%.*s/%s; %s, Kind=%s): .%s: expected %s, got %s",
-		(int)w->namespace.len, w->namespace.len ? w->namespace.ptr : "", w->name,
-		view_api_version(w->c, version), w->c->resource.kind, place, schema_type(expected), found);
+		"failed to create typed patch object (%s/%s; %s%s, Kind=%s): .%s: expected %s, got %s",
+		json_tree_text(metadata, "namespace"), json_tree_text(metadata, "name"),
+		strchr(version, '/') ? "" : "/", version, w->c->resource.kind, place, schema_type(expected),
+		found);
 }
 
 static int refuse_decoding(
@@ -86,7 +90,7 @@ static int refuse_decoding(
 	int rc;
 
 	if (origin == VALUES_APPLIED)
-		return refuse_applied(w, f->place, f->expected, f->found);
+		return refuse_applied(w, object, f->place, f->expected, f->found);
 	problem = decode_error(f);
 	if (origin == VALUES_OF_PATCH)
 		rc = write_refuse_patched(w, object, problem);
@@ -216,7 +220,7 @@ static int refuse_causes(struct write *w, const cJSON *object, const cJSON *faul
 }
 
 /* What is applied is read by the schema before anything else is looked at. */
-static int check_applied(struct write *w, const cJSON *faults)
+static int check_applied(struct write *w, const cJSON *object, const cJSON *faults)
 {
 	const cJSON *f;
 
@@ -226,7 +230,7 @@ static int check_applied(struct write *w, const cJSON *faults)
 
 		if (*expected)
 			return refuse_applied(
-				w, json_tree_text(f, "field"), expected, json_tree_text(f, "found"));
+				w, object, json_tree_text(f, "field"), expected, json_tree_text(f, "found"));
 	}
 	return 0;
 }
@@ -242,7 +246,7 @@ static int check_schema(struct write *w, cJSON *object, enum value_origin origin
 	value_complete(object, type.schema);
 	faults = schema_faults(object, type.schema);
 	before = w->old && faults->child ? schema_faults(w->old, type.schema) : NULL;
-	rc = origin == VALUES_APPLIED ? check_applied(w, faults) : 0;
+	rc = origin == VALUES_APPLIED ? check_applied(w, object, faults) : 0;
 	if (rc == 0)
 		rc = refuse_causes(w, object, faults, before);
 	cJSON_Delete(faults);

@@ -129,6 +129,8 @@ class OpenApiTest(Case):
 			self.assertEqual(r.request("GET", path, {"Accept": "text/html"})[::2], (406, b""))
 			self.assertEqual(r.request("GET", path, {"Accept": "text/html,*/*"})[0], 200)
 		self.assertEqual(r.request("GET", "/openapi/v3", {"Accept": "text/html"})[0], 200)
+		for accept, status in (("application/yaml", 406), ("application/*", 406), ("application/yaml,*/*", 200), ("application/json;q=0.1", 200)):
+			self.assertEqual(r.request("GET", "/version", {"Accept": accept})[0], status, accept)
 
 	def test_documents_that_are_none_are_left_out(self):
 		made = lists().document("/openapi/v3", json.dumps({"paths": {"api": {}, "apis": {}, "gone": {}}}))

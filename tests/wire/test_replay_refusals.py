@@ -51,6 +51,18 @@ class Refusals(Writes):
 		for metadata in ({"name": "UPPER"}, {"name": "a" * 254}, {"name": "new", "labels": {"a b": "c"}}, {"name": "new", "annotations": {"/": ""}}):
 			self.error(self.send("POST", MAPS, {"metadata": metadata}), 422, "Invalid")
 
+	def test_names_are_checked_by_the_rule_of_their_kind(self):
+		self.start("--write", "overlay")
+		batch, rbac = "/apis/batch/v1/namespaces/default/cronjobs", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+		for path, name, problem in (("/api/v1/namespaces", "a.b", "must not contain dots"), ("/api/v1/namespaces", "a" * 64, "must be no more than 63"),
+				("/api/v1/namespaces/default/services", "A", "a lowercase RFC 1123 label must consist of"), (MAPS, "a..b", "a lowercase RFC 1123 subdomain"),
+				(batch, "a" * 53, "must be no more than 52 characters"), (rbac, "a/b", "may not contain '/'"), (rbac, "..", "may not be '..'")):
+			with self.subTest(path=path, name=name):
+				answer = self.error(self.send("POST", path, {"metadata": {"name": name}}), 422, "Invalid")
+				self.assertIn(f'metadata.name: Invalid value: "{name}": {problem}', answer["message"])
+		for path, name in ((rbac, "system:a"), ("/api/v1/namespaces/default/events", "Odd_Name"), (MAPS, "a.b-c"), ("/api/v1/namespaces", "a" * 63)):
+			self.assertEqual(self.send("POST", path, {"metadata": {"name": name}})[0], 201, name)
+
 	def test_patches_that_are_none_are_told_by_their_type(self):
 		self.start()
 		a, decoding = MAPS + "/a", "error decoding patch: "

@@ -67,7 +67,7 @@ class Validating(Writes):
 		self.assertEqual(self.send("POST", PODS_PATH, good)[0], 201)
 		self.error(self.send("PATCH", MAPS + "/a", {"data": {"k": 1}}, MERGE_PATCH), 422, "Invalid")
 		status, answer = self.send("PATCH", MAPS + "/a?fieldManager=m&force=true", config_map("a", data={"k": 1}), APPLY_PATCH)
-		self.assertEqual((status, answer["message"]), (500, "failed to create typed patch object (default/a; v1, Kind=ConfigMap): "
+		self.assertEqual((status, answer["message"]), (500, "failed to create typed patch object (default/a; /v1, Kind=ConfigMap): "
 			".data: expected string, got number"))
 
 	def test_a_custom_resource_gets_its_defaults_and_loses_what_its_schema_does_not_have(self):

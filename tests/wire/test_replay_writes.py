@@ -3,7 +3,7 @@
 import unittest
 
 from replays import brief
-from writing import LEASES_PATH, MAPS, MERGE_PATCH, PODS_PATH, Writes, config_map
+from writing import LEASES_PATH, MAPS, MERGE_PATCH, PODS_PATH, STRATEGIC_PATCH, Writes, config_map
 
 
 class Creating(Writes):
@@ -290,6 +290,31 @@ class Updating(Writes):
 		self.error(self.send("PUT", path, scale), 409, "Conflict")
 		self.assertEqual(self.get(path)[1]["spec"], {"replicas": 6})
 		self.error(self.get(MAPS + "/a/scale"), 404, "NotFound")
+
+
+class Settling(Writes):
+	"""What the API server makes of an object as soon as it has read it."""
+
+	def test_texts_of_a_secret_become_data(self):
+		self.start("--write", "overlay")
+		path = "/api/v1/namespaces/default/secrets"
+		made = self.send("POST", path, {"metadata": {"name": "s"}, "data": {"a": "eA==", "k": "eA=="}, "stringData": {"a": "b", "e": ""}})[1]
+		self.assertEqual((made["data"], made["type"], made.get("stringData")), ({"a": "Yg==", "e": "", "k": "eA=="}, "Opaque", None))
+		self.assertIn("f:data", made["metadata"]["managedFields"][0]["fieldsV1"])
+		for kind in (MERGE_PATCH, STRATEGIC_PATCH):
+			self.assertEqual(self.send("PATCH", path + "/s", {"stringData": {"n": kind}}, kind)[0], 200)
+		put = self.send("PUT", path + "/s", {"metadata": {"name": "s"}, "stringData": {"only": "b"}})[1]
+		self.assertEqual((put["data"], put["type"]), ({"only": "Yg=="}, "Opaque"))
+		self.assertEqual(self.get(path + "/s")[1]["data"], {"only": "Yg=="})
+		self.error(self.send("PATCH", path + "/s", {"type": "example.com/x"}, MERGE_PATCH), 422, "Invalid")
+
+	def test_a_namespace_is_labelled_with_its_name(self):
+		self.start("--write", "overlay")
+		label = {"kubernetes.io/metadata.name": "new"}
+		self.assertEqual(self.send("POST", "/api/v1/namespaces", {"metadata": {"name": "new"}})[1]["metadata"]["labels"], label)
+		for labels in (None, {"kubernetes.io/metadata.name": "other"}):
+			patched = self.send("PATCH", "/api/v1/namespaces/new", {"metadata": {"labels": labels}}, MERGE_PATCH)[1]
+			self.assertEqual(patched["metadata"]["labels"], label)
 
 
 class Deleting(Writes):

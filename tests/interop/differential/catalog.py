@@ -295,6 +295,8 @@ def documents():
 		for accept in (ABSENT, "application/json", "text/html"):
 			yield Request("document", path, {"Accept": accept} if accept else {})
 		yield Request("document", path, {"Accept": f"{DISCOVERY},application/json"})
+	for accept in ("application/yaml", "application/yaml,*/*", "application/*", PARTIAL, "application/vnd.kubernetes.protobuf;q=0.5,*/*;q=0.1"):
+		yield Request("document", "/version", {"Accept": accept})
 	for path, accept in itertools.product(("/api", "/apis"), (DISCOVERY, BETA_DISCOVERY,
 			f"{BETA_DISCOVERY},application/json", f"{DISCOVERY},{BETA_DISCOVERY},application/json", KUBECTL, "*/*",
 			DISCOVERY + ";profile=nopeer", "application/yaml")):

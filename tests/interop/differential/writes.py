@@ -115,6 +115,28 @@ def values():
 		yield send("value", "POST", LEASES, body("Lease", "coordination.k8s.io/v1", more={"spec": {name: text}}))
 
 
+def makings():
+	"""What is made of kinds of which the API server knows more than their fields: names, texts of Secrets, labels."""
+	for path, api, kind in ((f"{CORE}/namespaces", "v1", "Namespace"), (f"{CORE}/namespaces/a/secrets", "v1", "Secret"),
+			("/apis/rbac.authorization.k8s.io/v1/clusterroles", "rbac.authorization.k8s.io/v1", "ClusterRole")):
+		for name in ("Bad_Name", "a.b", "a.", "a..b", "a.-b", "-a", "a:b", "a" * 64, "a" * 53, "A" * 300, "..", "a/b", "a%b"):
+			yield send("making", "POST", path, body(kind, api, name, **({"labels": {"a b": ""}} if kind == "ClusterRole" else {})))
+	secrets = f"{CORE}/namespaces/a/secrets"
+	for more in ({"stringData": {"a": "b"}}, {"data": {"a": "eA=="}, "stringData": {"a": "b", "c": ""}}, {"data": {"a": "eA=="}}, {"stringData": {}},
+			{"type": "example.com/x", "stringData": {"a": "\u00e9\n"}}, {"stringData": {"a": None}}):
+		yield send("making", "POST", secrets, body("Secret", more=more))
+		yield send("making", "PUT", f"{secrets}/s-tls", body("Secret", name="s-tls", more=more))
+		for kind in (MERGE, STRATEGIC):
+			yield send("making", "PATCH", f"{secrets}/s-tls", json.dumps(more).encode(), kind)
+		if None not in more.get("stringData", {}).values():
+			yield send("making", "PATCH", f"{secrets}/s-tls", body("Secret", name="s-tls", more=more), APPLY, fieldManager="m", force="true")
+	for labels in ({}, None, {"kubernetes.io/metadata.name": "other"}, {"x": "y"}):
+		yield send("making", "PATCH", f"{CORE}/namespaces/a", json.dumps({"metadata": {"labels": labels}}).encode(), MERGE)
+		yield send("making", "POST", f"{CORE}/namespaces", body("Namespace", labels=labels))
+	for force in ("true", "false", "1", ""):
+		yield send("making", "PATCH", MAP, b"{}", MERGE, force=force)
+
+
 def patches():
 	changes = {
 		MERGE: (b"", b"{", b"{}", b"[]", b"null", b"7", b'{"metadata":{"labels":{"x":"y"}}}', b'{"metadata":{"name":"other"}}',
@@ -218,4 +240,4 @@ def answers():
 
 
 def everything():
-	return itertools.chain(bodies(), values(), patches(), subresources(), deletions(), answers())
+	return itertools.chain(bodies(), values(), makings(), patches(), subresources(), deletions(), answers())
