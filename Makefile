@@ -71,7 +71,7 @@ JOBS ?= $(shell nproc)
 TEST_JOBS ?= $(shell echo $$((2 * $(JOBS))))  # Python tests mostly wait
 check: deps
 	$(MAKE) -j$(JOBS) programs
-	$(MAKE) lint check-clang analyze check-unit check-bench
+	$(MAKE) lint format-check check-clang analyze check-unit check-bench
 	$(MAKE) -j$(JOBS) VARIANT=asan programs
 	$(MAKE) VARIANT=asan check-unit check-bench
 	$(MAKE) -j$(JOBS) VARIANT=tsan all
