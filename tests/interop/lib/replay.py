@@ -4,7 +4,7 @@ import json
 import os
 import signal
 
-from lib import paths, process, tape, wait
+from lib import paths, process, tape, teed, wait
 
 
 class Replay:
@@ -17,15 +17,24 @@ class Replay:
 			folder, name)
 		try:
 			self.url = self.child.wait_for(r"^serving .* at (\S+)$", "out").group(1)
+			# `make clients TEE=1`
+			self.tee = teed.Tee(self.kubeconfig, folder, name + "-tee") if os.environ.get("TEE") else None
 		except BaseException:
 			self.child.kill()
 			raise
+		if self.tee:
+			self.kubeconfig = self.tee.kubeconfig
 
 	def __enter__(self):
 		return self
 
 	def __exit__(self, *failure):
+		code = self.tee.end() if self.tee else 0
 		self.child.stop(signal.SIGINT)
+		if code:
+			raise RuntimeError(f"the tee has ended with exit code {code}, see {self.tee.log}")
+		if self.tee and not failure[0]:
+			self.tee.check()
 
 
 class Told:
