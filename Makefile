@@ -75,7 +75,7 @@ check: deps
 	$(MAKE) -j$(JOBS) VARIANT=asan programs
 	$(MAKE) VARIANT=asan check-unit check-bench
 	$(MAKE) -j$(JOBS) VARIANT=tsan all
-	$(MAKE) VARIANT=tsan TESTS='test_record_ test_replay_run test_replay_control test_replay_long_writes' check-python
+	$(MAKE) VARIANT=tsan TESTS='test_record_ test_replay_run test_replay_control test_replay_long_writes test_view_data test_view_desk.Answers' check-python
 	$(MAKE) VARIANT=asan check-python
 	$(MAKE) check-python
 
@@ -256,12 +256,12 @@ run-fuzzers: $(patsubst %,$(B)/fuzz/fuzz_%,$(FUZZ))
 	done
 
 # The stream is made once; `make bench BENCH_EVENTS=20000` after `make clean` is a quick look, BENCH=scan,
-# ingest, read, replay, record, tee or sql a part of it. BENCH_TAPE=X.tape takes the events of a tape instead, such as
+# ingest, read, replay, record, tee, sql or view a part of it. BENCH_TAPE=X.tape takes the events of a tape instead, such as
 # one by tests/interop/record-bench-tape.
 BENCH_EVENTS ?= 120000
 BENCH_STREAM := $(or $(BENCH_TAPE),$(B)/bench/stream.ndjson)
 # Those parts are Python programs of their own; the others are all one C program.
-BENCH_PYTHON := replay record tee sql
+BENCH_PYTHON := replay record tee sql view
 BENCH_C := $(if $(BENCH),$(filter-out $(BENCH_PYTHON),$(BENCH)),all)
 bench: all bench-replay $(B)/bench/gen_stream $(if $(BENCH_C),$(B)/bench/bench $(if $(BENCH_TAPE),,$(BENCH_STREAM)))
 	$(if $(BENCH_C),$(B)/bench/bench $(BENCH_STREAM) $(B)/bench $(B)/bench.json $(BENCH))

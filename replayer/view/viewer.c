@@ -8,7 +8,6 @@
 #include "replayer/wire/server.h"
 #include "schema/base/clock.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -292,10 +291,7 @@ static void serve_data(struct viewer *v, struct exchange *x, const struct http_r
 	} else if (slice_begins(name, "desk")) {
 		serve_desk(v, x, r, q, name);
 	} else if (slice_is(name, "sql/cancel") && is_post) {
-		pthread_mutex_lock(&v->sql_desk.lock);
-		if (v->sql_desk.session)
-			sql_session_interrupt(v->sql_desk.session);
-		pthread_mutex_unlock(&v->sql_desk.lock);
+		sql_session_interrupt(v->sql_desk.session);
 		send_answer(x, &(struct viewer_answer){200, JSON_TYPE, false, slice_of("{}")});
 	} else if (slice_is(name, "sweep") && v->sweep && !is_post) {
 		send_answer(x, &(struct viewer_answer){200, JSON_TYPE, false, slice_of(v->sweep)});
@@ -372,8 +368,6 @@ static int open_desks(struct viewer *v, struct err *err)
 	v->picture_desk.run = v->sql_desk.run = v->run;
 	v->picture_desk.has_replay = v->options.desk != NULL;
 	v->picture_desk.has_sweep = v->sweep != NULL;
-	pthread_mutex_init(&v->picture_desk.lock, NULL);
-	pthread_mutex_init(&v->sql_desk.lock, NULL);
 	code = picture_open(v->tape, &v->picture_desk.picture, err);
 	if (!code)
 		code = viewer_open_session(&v->picture_desk, err);
@@ -433,7 +427,6 @@ static void release_desk(struct viewer_desk *d)
 	picture_close(d->picture);
 	sql_session_close(d->session);
 	writers_free(d->writers);
-	pthread_mutex_destroy(&d->lock);
 }
 
 static void viewer_free(struct viewer *v)
@@ -458,7 +451,7 @@ void viewer_close(struct viewer *v)
 {
 	if (!v)
 		return;
-	v->closes = true;
+	v->closes = v->sql_desk.closes = v->picture_desk.closes = true;
 	if (v->sql_desk.session)
 		sql_session_interrupt(v->sql_desk.session);
 	offload_close(v->statements);

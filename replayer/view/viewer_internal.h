@@ -9,7 +9,7 @@
 #include "schema/view/picture.h"
 #include "schema/view/writers.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 #define VIEWER_BODY_MAX  (1u << 20) /* of a statement */
 #define VIEWER_JOB_BYTES 4096       /* what a waiting request is counted as */
@@ -37,8 +37,8 @@ struct viewer_desk {
 	struct picture *picture;
 	struct sql_session *session;
 	struct writers *writers;
-	pthread_mutex_t lock; /* of `session`, for whom interrupts it */
-	struct err failure;   /* of reading the tape; code 0: none */
+	atomic_bool closes; /* what runs, or begins, is to stop */
+	struct err failure; /* of reading the tape; code 0: none */
 };
 
 /* ---- viewer_answers.c: on the thread for pictures ---- */

@@ -3,7 +3,6 @@
 
 #include "schema/base/clock.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #define STATEMENT_LIMIT_NS (120 * NS_PER_S)
@@ -77,12 +76,24 @@ int viewer_put_rows(struct viewer_desk *d, struct answer_out *o, struct slice sq
 	return o->code;
 }
 
+/* An interrupt between two statements would be forgotten: whoever ends the view may come before the
+ * statement. */
+static void stop_if_closed(void *context)
+{
+	struct viewer_desk *d = context;
+
+	if (d->closes)
+		sql_session_interrupt(d->session);
+}
+
 int viewer_open_session(struct viewer_desk *d, struct err *err)
 {
 	int code = sql_session_open(d->tape, &d->session, err);
 
 	if (!code && d->run)
 		code = sql_session_add_run(d->session, d->run, err);
+	if (!code)
+		sql_session_on_progress(d->session, stop_if_closed, d);
 	return code;
 }
 

@@ -128,8 +128,10 @@ static int find_bins(struct writers *w, struct err *err)
 	tape_close(t);
 	if (code)
 		return code;
+	pthread_mutex_lock(&w->lock);
 	w->begin_ns = info.first_time_ns;
 	w->bin_ns = time_sub(info.last_time_ns, info.first_time_ns) / WRITERS_BINS + 1;
+	pthread_mutex_unlock(&w->lock);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ function findingLink(app, item) {
 
 /** @param {string} note @param {string} title @param {string} words @param {number} total @param {any[]} rows */
 function card(note, title, words, total, rows) {
-  const look = noteOf(note), glyph = el("span", {class: "glyph", "aria-hidden": "true"}, look.glyph);
+  const look = note === "crash" ? {glyph: "✗", color: "--failed"} : noteOf(note), glyph = el("span", {class: "glyph", "aria-hidden": "true"}, look.glyph);
   glyph.style.color = "var(" + look.color + ")";
   return el("div", {class: "card", "data-note": note}, el("h3", {}, glyph, title, el("span", {class: "total"}, String(total))), el("p", {}, words), ...rows);
 }

@@ -4,6 +4,7 @@
 import {NOTES, STATES, clockText, durationText, el, noteOf, timeText, visible} from "./model.js";
 
 const LANE = 22, STRIP = 46, RULER = 20, TOP = STRIP + RULER, INDENT = 13;
+const RANKS = Object.keys(NOTES);
 const BEYOND = 0.5; // of the window's width, asked for on each side
 
 /** @typedef {{type: string, depth: number, below: number, open: boolean, id: number, key: string, label: string, kind: string, resource: string, group: string,
@@ -39,6 +40,7 @@ export class Timeline {
     this.wanted = "";
     this.colors = /** @type {Object<string, string>} */ ({});
     this.patterns = /** @type {Map<string, CanvasPattern>} */ (new Map());
+    this.sprites = /** @type {Map<string, HTMLCanvasElement>} */ (new Map());
     this.range = /** @type {{a: number, b: number}|null} */ (null);
     /** @type {Map<number, {x: number, y: number}>} */
     this.pointers = new Map();
@@ -70,6 +72,7 @@ export class Timeline {
       ...STATES.map(s => s.color)])
       this.colors[name] = style.getPropertyValue(name).trim();
     this.patterns.clear();
+    this.sprites.clear();
   }
 
   resize() {
@@ -256,8 +259,41 @@ export class Timeline {
       c.globalAlpha = 1;
       this.paintLives(lane, y, at);
     }
-    for (const [px, note] of lane.marks)
-      this.paintMark(at(px + 0.5), y, note);
+    this.paintMarks(lane, y, at);
+  }
+
+  /** Marks that would lie on each other are one, that which matters most, with how many there are. Which ones those are
+   * depends on the time and how close it is looked at, so that nothing jumps while the window moves.
+   * @param {Lane} lane @param {number} y @param {(px: number) => number} at */
+  paintMarks(lane, y, at) {
+    const m = this.model, base = Number(m.from - this.app.begin), by = Number(m.to - m.from) / m.width, cell = 2 ** Math.ceil(Math.log2(this.span / this.plot * 15));
+    /** @type {any} */
+    let group = null;
+    const flush = (/** @type {number} */ next) => {
+      if (group)
+        this.paintMark(group.x, y, group.note, next - group.x > 36 ? group.count : 1);
+      group = null;
+    };
+    for (const [px, note, , count] of lane.marks) {
+      const x = at(px + 0.5), rank = RANKS.indexOf(note);
+      if (x < this.left - 30 || x > this.left + this.plot + 30)
+        continue;
+      if (!noteOf(note).glyph) {
+        this.paintMark(x, y, note, 1);
+        continue;
+      }
+      const number = Math.floor((base + px * by) / cell);
+      if (group && group.number !== number)
+        flush(x);
+      if (!group)
+        group = {number, x, note, rank, count};
+      else {
+        group.count += count;
+        if (rank > group.rank)
+          Object.assign(group, {x, note, rank});
+      }
+    }
+    flush(this.left + this.plot + 8);
   }
 
   /** @param {number} x0 @param {number} x1 @param {number} y @param {number} state @param {boolean} pale replicas are drawn over it */
@@ -380,8 +416,8 @@ export class Timeline {
     });
   }
 
-  /** @param {number} x @param {number} y @param {string} note */
-  paintMark(x, y, note) {
+  /** @param {number} x @param {number} y @param {string} note @param {number} count */
+  paintMark(x, y, note, count) {
     const c = this.context, look = noteOf(note);
     if (x < this.left - 2 || x > this.left + this.plot + 8)
       return;
@@ -390,8 +426,31 @@ export class Timeline {
       c.fillRect(Math.round(x) - (note === "added" ? 0 : 1), y + 3, note === "added" ? 1 : 2, LANE - 6);
       return;
     }
+    c.drawImage(this.sprite(note), x - 8, y + LANE / 2 - 8, 16, 16);
+    if (count < 2)
+      return;
+    c.font = "600 10px system-ui, 'DejaVu Sans', sans-serif";
+    const text = count > 999 ? "999+" : String(count), width = c.measureText(text).width + 4;
+    c.fillStyle = this.colors["--ground"];
+    c.globalAlpha = 0.85;
+    c.fillRect(x + 8, y + 5, width, LANE - 10);
+    c.globalAlpha = 1;
+    c.fillStyle = this.colors[look.color];
+    c.fillText(text, x + 10, y + LANE / 2 + 3.5);
+  }
+
+  /** A mark as an image: drawn once.
+   * @param {string} note */
+  sprite(note) {
+    const known = this.sprites.get(note);
+    if (known)
+      return known;
+    const ratio = devicePixelRatio || 1, look = noteOf(note), made = document.createElement("canvas");
+    made.width = made.height = Math.round(16 * ratio);
+    const c = /** @type {CanvasRenderingContext2D} */ (made.getContext("2d"));
+    c.scale(ratio, ratio);
     c.beginPath();
-    c.arc(x, y + LANE / 2, 6.5, 0, 2 * Math.PI);
+    c.arc(8, 8, 6.5, 0, 2 * Math.PI);
     c.fillStyle = this.colors["--ground"];
     c.fill();
     c.lineWidth = 1.4;
@@ -399,8 +458,9 @@ export class Timeline {
     c.stroke();
     c.font = "700 10px system-ui, 'DejaVu Sans', sans-serif";
     c.textAlign = "center";
-    c.fillText(look.glyph, x, y + LANE / 2 + 3.6);
-    c.textAlign = "left";
+    c.fillText(look.glyph, 8, 11.6);
+    this.sprites.set(note, made);
+    return made;
   }
 
   /** Connections: one row for each stream that had some.
