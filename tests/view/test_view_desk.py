@@ -109,6 +109,7 @@ class InABrowser(TapeTest):
         cls.browser.close()
 
     def open(self, desk, fragment):
+        desk.whole()
         self.browser.go(desk.url + fragment)
         self.browser.wait(READY + " && document.getElementById('pane').dataset.pane === 'desk'")
 

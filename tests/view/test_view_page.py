@@ -41,8 +41,9 @@ class Pages:
         self.browser.wait("location.href === 'about:blank'")
 
     def open(self, view, fragment=""):
-        # Only a fragment that differs would not load the page anew.
+        # Only a fragment that differs would not load the page anew. What is still being read fills in later.
         self.leave()
+        view.whole()
         self.browser.go(view.url + fragment)
         self.browser.wait(READY)
 

@@ -40,6 +40,7 @@ class Runs(TapeTest):
         cls.browser.close()
 
     def open(self, view, pane):
+        view.whole()
         self.browser.go(view.url + "#pane=" + pane)
         self.browser.wait(READY + f" && document.getElementById('pane').dataset.pane === '{pane}' && document.getElementById('pane').innerText.length > 20")
 

@@ -117,8 +117,8 @@ class App {
               this.view.to += this.end - before;
             }
             this.timeline.refresh(true);
-            if (this.view.pane === "findings" && reading)
-              this.refreshPane();
+            if (reading)
+              this.refreshPane(["findings", "state"]);
           }
         }
         this.watch();
