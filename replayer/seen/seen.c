@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-/* For how long a watch is waited for that the live client had opened. */
-#define HOLD_NS (30 * NS_PER_S)
+/* For how long a watch is waited for that the live client had opened; and any other read that it had made. */
+#define HOLD_NS      (30 * NS_PER_S)
+#define HOLD_READ_NS (5 * NS_PER_S)
 
 /* ---- loading ---- */
 
@@ -166,7 +167,15 @@ int64_t seen_now(const struct seen *s)
 void seen_let_go(struct seen *s, uint64_t path)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		if (s->tolds[i].path == path)
+		if (s->tolds[i].path == path && s->tolds[i].live->is_watch)
+			s->tolds[i].is_free = true;
+	}
+}
+
+static void let_go_read(struct seen *s, uint64_t key)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->tolds[i].key == key)
 			s->tolds[i].is_free = true;
 	}
 }
@@ -179,28 +188,48 @@ static bool is_missed(const struct told *t)
 
 static void leave(struct seen *s, const struct told *t)
 {
+	if (!t->live->is_watch) {
+		log_info("'%s' has not asked for '%s', which it had read: it is waited for no longer",
+			s->client, t->live->path);
+		let_go_read(s, t->key);
+		return;
+	}
 	log_warn("'%s' has not asked for '%s' again, which it had watched: it is waited for no longer",
 		s->client, t->live->path);
 	s->left++;
 	seen_let_go(s, t->path);
 }
 
-/* Whether the moment has to wait for its watch to be opened. */
-static bool waits(struct seen *s, const struct told *t)
+/* What the live client had asked for before that moment, and this one has not; NULL: nothing. */
+static const struct told *first_missed(struct seen *s, int64_t time_ns)
 {
+	while (s->asked < s->count && !is_missed(&s->tolds[s->asked]))
+		s->asked++;
+	return s->asked < s->count && s->tolds[s->asked].live->time_ns <= time_ns ? &s->tolds[s->asked]
+										  : NULL;
+}
+
+static int64_t patience_ns(const struct told *t)
+{
+	return t->live->is_watch ? HOLD_NS : HOLD_READ_NS;
+}
+
+/* Whether the moment at hand has to wait for a request. */
+static bool waits(struct seen *s)
+{
+	const struct told *missed = first_missed(s, s->moments[s->at].time_ns);
 	int64_t now_ns = clock_mono_ns(&clock_system);
 
-	if (!is_missed(t)) {
-		s->held_ns = 0;
-		return false;
-	}
-	if (!s->held_ns)
+	if (missed != s->missed) {
+		s->missed = missed;
 		s->held_ns = now_ns;
-	if (!s->has_begun || now_ns - s->held_ns < HOLD_NS)
+	}
+	if (!missed)
+		return false;
+	if (!s->has_begun || now_ns - s->held_ns < patience_ns(missed))
 		return true;
-	leave(s, t);
-	s->held_ns = 0;
-	return false;
+	leave(s, missed);
+	return waits(s);
 }
 
 /* False when what is at hand has to wait. */
@@ -208,7 +237,7 @@ static bool pass_moment(struct seen *s)
 {
 	struct told *t = &s->tolds[s->moments[s->at].of];
 
-	if (player_is_closed(s->place.player) || waits(s, t))
+	if (player_is_closed(s->place.player) || waits(s))
 		return false;
 	if (t->running && !seen_watch_send(t->running)) /* what was due before */
 		return false;
@@ -296,9 +325,9 @@ static void next(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns)
 		*ret_tape_ns = parked_ns;
 	if (s->at == s->moment_count)
 		return;
-	if (s->held_ns && s->held_ns + HOLD_NS < *ret_mono_ns)
-		*ret_mono_ns = s->held_ns + HOLD_NS;
-	if (!s->held_ns && s->moments[s->at].time_ns > limit(s) && s->moments[s->at].time_ns < *ret_tape_ns)
+	if (s->missed && s->held_ns + patience_ns(s->missed) < *ret_mono_ns)
+		*ret_mono_ns = s->held_ns + patience_ns(s->missed);
+	if (!s->missed && s->moments[s->at].time_ns > limit(s) && s->moments[s->at].time_ns < *ret_tape_ns)
 		*ret_tape_ns = s->moments[s->at].time_ns;
 }
 

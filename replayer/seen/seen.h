@@ -7,8 +7,8 @@
  *     a read of the client --seen_serve-->  the n-th live one of the same path and query, if there was one
  *     player --seen_director-->  moments: one frame after the other, of all its watches together
  *
- * The moments have one order. A watch that the live client had opened by then and this one has not, holds the
- * clock, so that no other watch is sent what came later; but not for ever. An answer waits until its moment
+ * The moments have one order. What the live client had asked for by then and this one has not, holds the
+ * clock, so that no watch is sent what came later; but not for ever. An answer waits until its moment
  * has come where the client is ahead of the live one.
  */
 #ifndef REPLAYER_SEEN_H

@@ -46,12 +46,14 @@ struct seen {
 	struct seen_moment *moments;
 	size_t moment_count, at;
 	struct parked *parked;
-	bool is_at_event; /* an event is about to be applied ... */
-	int64_t event_ns; /* ... of that time of the tape */
-	int64_t held_ns;  /* since when the moment at hand waits for its watch, monotonic; 0: it does not */
-	bool is_stuck;    /* the moment at hand has to wait */
-	bool has_begun;   /* a watch was opened */
-	size_t left;      /* watches that were waited for in vain */
+	bool is_at_event;          /* an event is about to be applied ... */
+	int64_t event_ns;          /* ... of that time of the tape */
+	size_t asked;              /* tolds before it are asked for, or not waited for */
+	const struct told *missed; /* which the moment at hand waits for; NULL: none ... */
+	int64_t held_ns;           /* ... since then, monotonic */
+	bool is_stuck;             /* the moment at hand has to wait */
+	bool has_begun;            /* a watch was opened */
+	size_t left;               /* watches that were waited for in vain */
 	void (*sent)(void *context);
 	void *sent_context;
 };

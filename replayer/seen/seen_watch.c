@@ -189,7 +189,6 @@ void seen_watch_open(struct seen *s, struct told *t, struct api_call *call)
 		.seen = s, .told = t, .x = call->x, .client = call->client, .stored = call->stored};
 	t->running = w;
 	s->has_begun = true;
-	s->held_ns = 0;
 	call->client->watches++;
 	s->place.run->watches++;
 	exchange_own(call->x, &seen_watch_owner, w);
