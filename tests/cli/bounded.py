@@ -79,6 +79,7 @@ def rarer_readers(tape, scratch):
     return [["repack", tape, "-o", os.path.join(scratch, "repacked.tape")], ["gaps", tape, "--json"], ["info", tape, "--json"],
             ["log", tape, "pods/web-0", "-n", "shop", "--all-fields"], ["get", tape, "crontabs", "-A", "-o", "yaml", "--at", "+5s"],
             ["export", tape, "--format", "trace", "-o", os.devnull], ["export", tape, "--format", "csv", "-o", os.devnull],
+            ["export", tape, "--format", "svg", "-o", os.devnull], ["export", tape, "--format", "html", "-o", os.devnull],
             ["query", tape, "SELECT * FROM changes", "--format", "ndjson"], ["query", tape, "SELECT * FROM gaps JOIN missed ON missed.gap = gaps.id"],
             ["query", tape, "SELECT * FROM coverage, objects"], ["query", tape, "SELECT * FROM connections ORDER BY begin DESC"],
             ["query", tape, "SELECT * FROM events WHERE seq % 3 = 0 AND rv > '5' ORDER BY time DESC"],

@@ -217,7 +217,7 @@ function resultOf(app, answer) {
   });
   const parts = [tools, tableOf(answer.columns.map(visible), rows)];
   if (number > 0 && answer.rows.length > 1 && answer.rows.length <= 60)
-    parts.splice(1, 0, chartOf(answer, number));
+    parts.push(chartOf(answer, number));
   return parts;
 }
 
