@@ -162,6 +162,8 @@ static int anonymize(void *values, const struct operands *operands, struct err *
 	int code = v->output ? out_file_refuse_stream(v->output, "a tape is a folder", err)
 			     : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 
+	if (!code && v->report)
+		code = out_file_check(v->report, err);
 	if (code || (code = tape_open(operands->items[0], &tape, err)))
 		return code;
 	code = make_anonymizer(v, &a, err);

@@ -33,13 +33,10 @@ struct report {
 
 /* ---- counting ---- */
 
+/* The registry's ids count from 1. */
 static struct resource_count *find(struct report *r, uint32_t id)
 {
-	for (size_t i = 0; i < r->resource_count; i++) {
-		if (r->resources[i].resource->id == id)
-			return &r->resources[i];
-	}
-	return NULL;
+	return id && id <= r->resource_count ? &r->resources[id - 1] : NULL;
 }
 
 static void list_resources(struct report *r, struct tape *t)

@@ -240,8 +240,11 @@ static int serve(const struct values *v, const struct operands *operands, const 
 static int serve_and_judge(struct values *v, const struct operands *operands, const struct write_rules *rules,
 	double speed, int *ret_exit_code, struct err *err)
 {
-	int rc = golden_open(&v->golden, &v->run, err);
+	bool has_report_file = v->report && strcmp(v->report, "-") != 0;
+	int rc = has_report_file ? out_file_check(v->report, err) : 0;
 
+	if (rc == 0)
+		rc = golden_open(&v->golden, &v->run, err);
 	if (rc == 0)
 		rc = serve(v, operands, rules, speed, ret_exit_code, err);
 	if (rc == 0)

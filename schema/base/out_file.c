@@ -307,6 +307,42 @@ int out_file_open(const char *path, struct out_file **ret, struct err *err)
 	return 0;
 }
 
+/* 0, or an errno. */
+static int check_target(const char *name, const char *target)
+{
+	struct slice folder = folder_of(target);
+	char *beside = folder.len ? slice_dup(folder) : xstrdup(".");
+	bool can_make = access(beside, W_OK | X_OK) == 0;
+	int code = can_make ? 0 : errno;
+	struct stat st;
+
+	free(beside);
+	if (stat(name, &st))
+		return !target[folder.len] ? EISDIR : code;
+	if (S_ISDIR(st.st_mode))
+		return EISDIR;
+	return (S_ISREG(st.st_mode) && can_make) || access(name, W_OK) == 0 ? 0 : errno;
+}
+
+int out_file_check(const char *path, struct err *err)
+{
+	char *target = out_file_target(path);
+	int given = descriptor_of(target), code, fd;
+
+	if (given < 0) {
+		code = check_target(path, target);
+	} else {
+		fd = duplicate(given);
+		code = fd < 0 ? errno : 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	free(target);
+	if (!code)
+		return 0;
+	return err_set_errno(err, code, given >= 0 ? "cannot write '%s'" : "cannot make '%s'", path);
+}
+
 FILE *out_file_stream(struct out_file *f)
 {
 	return f->stream;

@@ -24,6 +24,10 @@ struct out_file;
  * of a FIFO. */
 int out_file_open(const char *path, struct out_file **ret, struct err *err) MUST_CHECK;
 
+/* The same question before long work whose output comes at its end: whether the folder is there, and the name can
+ * be written. Opens nothing, and so waits for nobody. */
+int out_file_check(const char *path, struct err *err) MUST_CHECK;
+
 /* Where to write; the caller checks with out_stream_check() and never closes it. */
 FILE *out_file_stream(struct out_file *f);
 

@@ -169,6 +169,14 @@ class NamedFiles(OutputCase):
         self.assert_nothing_left()
         self.assertTrue(os.path.islink("/dev/stdout"))
 
+    def test_a_report_that_could_not_be_written_is_told_before_the_work(self):
+        marker = self.path("marker")
+        for name in self.path("none/report"), self.dir:
+            for args in (["replay", self.tape, "--plain", "--report", name, "--", "touch", marker],
+                         ["anonymize", self.tape, "-o", marker, "--report", name]):
+                self.assert_fails(subprocess.run([KUBETAPE, *args], capture_output=True, text=True, timeout=60), 1, f"cannot make '{name}'")
+                self.assertFalse(os.path.exists(marker))
+
     def test_a_mount_is_written_to_as_containers_have_their_files(self):
         """A report that is bound into a container cannot be renamed over."""
         for name in ("outside", "inside"):

@@ -103,6 +103,40 @@ START_TEST(out_file_temporary__has_no_name_anywhere)
 }
 END_TEST
 
+START_TEST(out_file_check__says_what_open_would_say_and_opens_nothing)
+{
+	char *folder = make_folder();
+	static const struct {
+		const char *name;
+		int code;
+	} cases[] = {{"new", 0}, {"fifo", 0}, {"loose", 0}, {"none/x", ERR_NOT_FOUND}, {"", ERR_IO},
+		{"sub", ERR_IO}};
+	struct err err;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *path = xasprintf("%s/%s", folder, cases[i].name);
+
+		if (strcmp(cases[i].name, "fifo") == 0)
+			ck_assert_int_eq(mkfifo(path, 0600), 0);
+		if (strcmp(cases[i].name, "sub") == 0)
+			ck_assert_int_eq(mkdir(path, 0700), 0);
+		if (strcmp(cases[i].name, "loose") == 0)
+			ck_assert_int_eq(symlink("nowhere", path), 0);
+		ck_assert_msg(
+			out_file_check(path, &err) == cases[i].code, "'%s': %s", cases[i].name, err.text);
+		if (cases[i].code)
+			ck_assert_int_eq(out_file_open(path, &(struct out_file *){0}, &err), cases[i].code);
+		remove(strcmp(cases[i].name, "") ? path : "/nonexistent");
+		free(path);
+	}
+	ck_assert_uint_eq(count_files(folder), 0);
+	ck_assert_int_eq(out_file_check("/dev/fd/999", &err), ERR_IO);
+	ck_assert_ok(out_file_check("/dev/null", &err), &err);
+	rmdir(folder);
+	free(folder);
+}
+END_TEST
+
 START_TEST(out_stream__tells_of_what_was_lost)
 {
 	FILE *full = fopen("/dev/full", "w"), *null = fopen("/dev/null", "r");
@@ -124,4 +158,5 @@ END_TEST
 
 UNIT_MAIN("out_file", out_file__appears_when_it_is_closed_and_is_the_owners,
 	out_file__that_is_abandoned_leaves_nothing, out_file__fails_without_an_err_too,
-	out_file_temporary__has_no_name_anywhere, out_stream__tells_of_what_was_lost)
+	out_file_temporary__has_no_name_anywhere, out_file_check__says_what_open_would_say_and_opens_nothing,
+	out_stream__tells_of_what_was_lost)
