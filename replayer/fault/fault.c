@@ -203,12 +203,13 @@ static void begin_to_wait(const struct faults *f, struct episode *e, const struc
 		e->hold_until_ns = fault_later(now->mono_ns, hold_ns);
 }
 
-/* What is over ends, and what nobody asks for any more is forgotten. */
-void faults_settle(struct faults *f, const struct fault_now *now)
+/* What is over ends, and what nobody asks for any more is forgotten; episodes before `first` were looked at.
+ */
+static void settle_from(struct faults *f, size_t first, const struct fault_now *now)
 {
-	size_t kept = 0;
+	size_t kept = first;
 
-	for (size_t i = 0; i < f->episode_count; i++) {
+	for (size_t i = first; i < f->episode_count; i++) {
 		struct episode *e = &f->episodes[i];
 
 		if (e->state == EPISODE_ACTIVE && !e->events_left && fault_is_over(f, e, now))
@@ -220,6 +221,11 @@ void faults_settle(struct faults *f, const struct fault_now *now)
 			f->episodes[kept++] = *e;
 	}
 	f->episode_count = kept;
+}
+
+void faults_settle(struct faults *f, const struct fault_now *now)
+{
+	settle_from(f, 0, now);
 	fault_await_begin(f, now);
 }
 
@@ -241,7 +247,7 @@ static struct episode *new_episode(
 	const struct fault_rule *r = &f->file.rules[rule];
 	struct episode *e;
 
-	f->episodes = xrealloc(f->episodes, (f->episode_count + 1) * sizeof(*f->episodes));
+	f->episodes = xgrow(f->episodes, f->episode_count, sizeof(*f->episodes));
 	e = &f->episodes[f->episode_count++];
 	*e = (struct episode){.id = ++f->episode_id,
 		.rule = rule,
@@ -270,7 +276,7 @@ static bool may_fire(const struct faults *f, size_t rule, const struct fault_occ
 	       fault_chance(s->seed, o->a, o->b) < r->probability;
 }
 
-void fault_fire(
+static void fire(
 	struct faults *f, size_t rule, const struct fault_now *now, const struct fault_occasion *occasion)
 {
 	const struct fault_rule *r = &f->file.rules[rule];
@@ -285,6 +291,12 @@ void fault_fire(
 	queue(f, FAULT_BEGINS, e, occasion->stream, now);
 	if (r->for_ns == 0)
 		end_episode(f, e, now);
+}
+
+void fault_fire(
+	struct faults *f, size_t rule, const struct fault_now *now, const struct fault_occasion *occasion)
+{
+	fire(f, rule, now, occasion);
 	faults_settle(f, now);
 }
 
@@ -302,6 +314,24 @@ static bool is_reached(const struct fault_when *w, const struct fault_now *now)
 	return now->tape_ns >= w->at_ns && now->seq >= w->at_seq;
 }
 
+/* There may be many at one moment: each settles what it began, and nothing else has changed. */
+static void fire_recorded(struct faults *f, const struct fault_now *now)
+{
+	static const struct fault_occasion once = {0};
+
+	for (; f->next_recorded < f->file.count; f->next_recorded++) {
+		size_t first = f->episode_count;
+
+		if (f->states[f->next_recorded].settled)
+			continue;
+		if (!is_reached(&f->file.rules[f->next_recorded].when, now))
+			break;
+		fire(f, f->next_recorded, now, &once);
+		settle_from(f, first, now);
+	}
+	fault_await_begin(f, now);
+}
+
 static void fire_positions(struct faults *f, const struct fault_now *now)
 {
 	static const struct fault_occasion once = {0};
@@ -315,13 +345,7 @@ static void fire_positions(struct faults *f, const struct fault_now *now)
 		f->tallies[i].matches++;
 		fault_fire(f, i, now, &once);
 	}
-	for (; f->next_recorded < f->file.count; f->next_recorded++) {
-		if (f->states[f->next_recorded].settled)
-			continue;
-		if (!is_reached(&f->file.rules[f->next_recorded].when, now))
-			return;
-		fault_fire(f, f->next_recorded, now, &once);
-	}
+	fire_recorded(f, now);
 }
 
 /* ---- what is history when it begins ---- */

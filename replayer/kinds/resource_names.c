@@ -4,6 +4,7 @@
 #include "replayer/kinds/builtin.h"
 #include "replayer/kinds/write_table.h"
 #include "schema/base/limits.h"
+#include "schema/base/text_map.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -95,30 +96,61 @@ static char **well_known_names(const char *group, const char *resource)
 	return names;
 }
 
-static void add_unless_known(struct catalog *to, const char *group, const char *version, const char *resource,
-	const char *kind, bool namespaced)
+/* A catalog that knows what it has: a tape may have any number of resources. */
+struct known {
+	struct catalog *catalog;
+	struct text_map names;
+	char **keys;
+	size_t count;
+};
+
+/* False if it is there. */
+static bool note(struct known *k, const char *group, const char *version, const char *resource)
 {
-	if (catalog_find_version(to, group, version, resource))
-		return;
-	catalog_add(to, &(struct catalog_resource){.group = xstrdup(group),
-				.version = xstrdup(version),
-				.resource = xstrdup(resource),
-				.kind = xstrdup(kind),
-				.singular = lower(kind),
-				.short_names = well_known_names(group, resource),
-				.namespaced = namespaced,
-				.watchable = true});
+	char *key = xasprintf("%s\n%s\n%s", group, version, resource);
+
+	if (text_map_get(&k->names, key)) {
+		free(key);
+		return false;
+	}
+	k->keys = xgrow(k->keys, k->count, sizeof(*k->keys));
+	k->keys[k->count++] = key;
+	text_map_put(&k->names, key, key);
+	return true;
 }
 
-static void add_recorded(struct tape *t, struct catalog *to)
+static void release_known(struct known *k)
+{
+	text_map_release(&k->names);
+	for (size_t i = 0; i < k->count; i++)
+		free(k->keys[i]);
+	free(k->keys);
+}
+
+static void add_unless_known(struct known *to, const char *group, const char *version, const char *resource,
+	const char *kind, bool namespaced)
+{
+	if (!note(to, group, version, resource))
+		return;
+	catalog_add(to->catalog, &(struct catalog_resource){.group = xstrdup(group),
+					 .version = xstrdup(version),
+					 .resource = xstrdup(resource),
+					 .kind = xstrdup(kind),
+					 .singular = lower(kind),
+					 .short_names = well_known_names(group, resource),
+					 .namespaced = namespaced,
+					 .watchable = true});
+}
+
+static void add_recorded(struct tape *t, struct known *to)
 {
 	const struct tape_resource *r;
 
-	for (size_t i = 0; (r = tape_resource_at(t, i)); i++)
+	for (size_t i = 0; t && (r = tape_resource_at(t, i)); i++)
 		add_unless_known(to, r->apigroup, r->version, r->resource, r->kind, r->namespaced);
 }
 
-static void add_builtin(struct catalog *to)
+static void add_builtin(struct known *to)
 {
 	for (unsigned i = 0; i < write_resource_count; i++) {
 		const struct write_resource *r = &write_resources[i];
@@ -129,17 +161,20 @@ static void add_builtin(struct catalog *to)
 
 void resource_names_of(struct tape *t, struct catalog *ret)
 {
-	struct catalog known = {0};
+	struct known known = {.catalog = ret};
 
+	*ret = (struct catalog){0};
 	if (t) {
-		bool core = add_aggregated(t, "/api", &known), rest = add_aggregated(t, "/apis", &known);
+		bool core = add_aggregated(t, "/api", ret), rest = add_aggregated(t, "/apis", ret);
 
 		if (!core || !rest)
-			add_groups(t, &known);
-		add_recorded(t, &known);
+			add_groups(t, ret);
 	}
+	for (size_t i = 0; i < ret->count; i++)
+		(void)note(&known, ret->items[i].group, ret->items[i].version, ret->items[i].resource);
+	add_recorded(t, &known);
 	add_builtin(&known);
-	*ret = known;
+	release_known(&known);
 }
 
 void resource_names_offer(const struct catalog *c, struct similar *s)

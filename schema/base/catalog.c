@@ -101,7 +101,7 @@ static bool is_watchable(struct slice json)
 
 void catalog_add(struct catalog *c, const struct catalog_resource *r)
 {
-	c->items = xrealloc(c->items, (c->count + 1) * sizeof(*c->items));
+	c->items = xgrow(c->items, c->count, sizeof(*c->items));
 	c->items[c->count++] = *r;
 }
 

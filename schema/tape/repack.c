@@ -176,7 +176,7 @@ static int copy_events(struct repacker *r, size_t segment, struct err *err)
 static int copy_segment(struct repacker *r, size_t segment, struct err *err)
 {
 	uint32_t number = r->tape->segments[segment].file.number;
-	int failed = segment_create(r->to, number, &r->db, err);
+	int failed = segment_create(r->to, number, SEGMENT_UNTIL_SEALED, &r->db, err);
 
 	if (failed)
 		return failed;

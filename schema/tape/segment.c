@@ -148,16 +148,16 @@ static void remove_database(const char *path)
 	}
 }
 
-static int make_tables(sqlite3 *db, struct err *err)
+static int make_tables(sqlite3 *db, enum segment_durability durability, struct err *err)
 {
 	char pragmas[256];
 	int failed;
 
 	snprintf(pragmas, sizeof(pragmas),
-		"PRAGMA page_size = %d; PRAGMA application_id = %d; PRAGMA user_version = %d; PRAGMA "
-		"journal_mode = WAL;"
-		"PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; BEGIN",
-		FORMAT_PAGE_BYTES, FORMAT_APPLICATION_ID, FORMAT_VERSION);
+		"PRAGMA synchronous = %s; PRAGMA page_size = %d; PRAGMA application_id = %d; PRAGMA user_version = %d; "
+		"PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864; BEGIN",
+		durability == SEGMENT_DURABLE ? "FULL" : "OFF", FORMAT_PAGE_BYTES, FORMAT_APPLICATION_ID,
+		FORMAT_VERSION);
 	failed = segment_exec(db, pragmas, err);
 	if (failed)
 		return failed;
@@ -174,7 +174,7 @@ static int make_tables(sqlite3 *db, struct err *err)
 
 /* A database with all tables at a temporary path, closed: whoever lists the directory sees it finished or
  * not. */
-static int make_database(const char *path, struct err *err)
+static int make_database(const char *path, enum segment_durability durability, struct err *err)
 {
 	sqlite3 *db = NULL;
 	int failed;
@@ -183,29 +183,46 @@ static int make_database(const char *path, struct err *err)
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
 		failed = segment_failed(db, err, "cannot create '%s'", path);
 	else
-		failed = make_tables(db, err);
+		failed = make_tables(db, durability, err);
 	sqlite3_close(db);
 	if (!failed && chmod(path, 0600))
 		failed = err_set_errno(err, errno, "cannot set the mode of '%s'", path);
 	return failed;
 }
 
-int segment_create(const char *tape_path, uint32_t number, sqlite3 **ret, struct err *err)
+static int open_created(
+	const struct segment_file *file, enum segment_durability durability, sqlite3 **ret, struct err *err)
+{
+	sqlite3 *db;
+	int failed = segment_open(file, true, &db, err);
+
+	if (!failed && durability == SEGMENT_UNTIL_SEALED) {
+		failed = segment_exec(db, "PRAGMA synchronous = OFF", err);
+		if (failed)
+			sqlite3_close(db);
+	}
+	if (!failed)
+		*ret = db;
+	return failed;
+}
+
+int segment_create(const char *tape_path, uint32_t number, enum segment_durability durability, sqlite3 **ret,
+	struct err *err)
 {
 	char *path = open_path(tape_path, number), *temporary = xasprintf("%s.tmp", path);
 	struct segment_file file = {number, false, path};
 	int failed;
 
 	remove_database(path); /* a log left behind would be taken for the new segment's */
-	failed = make_database(temporary, err);
+	failed = make_database(temporary, durability, err);
 	if (!failed && rename(temporary, path))
 		failed = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, path);
 	if (failed)
 		remove_database(temporary);
-	if (!failed)
+	if (!failed && durability == SEGMENT_DURABLE)
 		failed = segment_sync_directory(tape_path, err);
 	if (!failed)
-		failed = segment_open(&file, true, ret, err);
+		failed = open_created(&file, durability, ret, err);
 	free(temporary);
 	free(path);
 	return failed;

@@ -21,9 +21,9 @@ struct segment_file {
 	char *path;
 };
 
-/* The segments in a tape's directory by number, or the one that a tape in one file is; none where a writer was
- * killed before it made the first. ERR_NOT_FOUND when nothing has that name, ERR_CORRUPT when it is no tape. The caller frees with
- * segment_list_free. */
+/* The segments in a tape's directory by number, or the one that a tape in one file is; none where a writer
+ * was killed before it made the first. ERR_NOT_FOUND when nothing has that name, ERR_CORRUPT when it is no
+ * tape. The caller frees with segment_list_free. */
 int segment_list(
 	const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err) MUST_CHECK;
 void segment_list_free(struct segment_file *list, size_t count);
@@ -43,8 +43,11 @@ char *segment_tape_path(const char *path);
  * forms of sealed segments. */
 void segment_sweep(const char *tape_path);
 
-/* A new open segment with all its tables, durable in the directory. */
-int segment_create(const char *tape_path, uint32_t number, sqlite3 **ret, struct err *err) MUST_CHECK;
+/* A new open segment with all its tables, durable in the directory; or, for a tape that counts only when all
+ * of it is sealed, one that never waits for the disk. */
+enum segment_durability { SEGMENT_DURABLE, SEGMENT_UNTIL_SEALED };
+int segment_create(const char *tape_path, uint32_t number, enum segment_durability durability, sqlite3 **ret,
+	struct err *err) MUST_CHECK;
 
 /* Checks that it is a segment of a version we know. Sealed ones open read-only and without locks. */
 int segment_open(

@@ -48,8 +48,8 @@ const struct pack_options *writer_bulk_options(uint64_t raw_bytes)
 	return raw_bytes > SMALL_EXTENT_BYTES ? &seal_options : &calm_options;
 }
 
-/* How the open extent is to be packed: as an ordinary cluster fills it, or as a storm or an import does. A copy
- * of a damaged tape has the source in memory as well, and the higher level takes 85 MB. */
+/* How the open extent is to be packed: as an ordinary cluster fills it, or as a storm or an import does. A
+ * copy of a damaged tape has the source in memory as well, and the higher level takes 85 MB. */
 static const struct pack_options *options_for(const struct tape_writer *w)
 {
 	int64_t took_ns = clock_mono_ns(w->options.clock) - w->extent_began_ns;
@@ -282,7 +282,8 @@ static void go_on_in(struct tape_writer *w, sqlite3 *db)
 static int create_next(struct tape_writer *w, const char *previous_path, struct err *err)
 {
 	sqlite3 *db;
-	int failed = segment_create(w->path, w->segment + 1, &db, err);
+	int failed = segment_create(
+		w->path, w->segment + 1, w->copying ? SEGMENT_UNTIL_SEALED : SEGMENT_DURABLE, &db, err);
 
 	if (failed)
 		return failed;

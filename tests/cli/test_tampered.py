@@ -198,6 +198,29 @@ class Tampered(TapeTest):
         self.assertIn("claims 4294967295 pages", self.run_bounded("info", "X", codes=(1,)).err)
         self.run_readers()
 
+    def make_many(self, table, rows, values):
+        """Rows with ids that follow those that are there."""
+        tape = tamper.copy(os.path.join(GOLDEN, "gaps.tape"), self.tape)
+        with tamper.segment(tamper.segments(tape)[-1]) as db:
+            first = db.execute(f"SELECT max(id) + 1 FROM {table}").fetchone()[0]
+            db.execute("BEGIN")
+            db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(values(0)))})", (values(i) for i in range(first, first + rows)))
+            db.execute("COMMIT")
+
+    @unittest.skipIf(bounded.SANITIZED, "it is their number that counts")
+    def test_two_hundred_thousand_resources_are_found_by_their_names(self):
+        """With a walk through all before for each one it would take minutes."""
+        self.make_many("resource", 200000, lambda i: (i, "g", "v1", f"r{i}", f"K{i}", 1))
+        for command in ["get", "X", "pods", "-A"], ["get", "X", "r1000.g"], ["log", "X", "configmaps"], ["info", "X"]:
+            self.run_bounded(*command)
+
+    @unittest.skipIf(bounded.SANITIZED, "it is their number that counts")
+    def test_three_hundred_thousand_gaps_at_one_moment_do_not_stop_a_replay(self):
+        """With a look at all that last for each one it would take minutes."""
+        at = 1700000000 * 10**9
+        self.make_many("gap", 300000, lambda i: (i, 1, 3, 4, at + i, at + i + 5, 1, "1", "2", "reset", "relist", *[None] * 7))
+        self.run_bounded(*REPLAY, codes=(0,))
+
     def test_missing_segments_are_told_in_one_line(self):
         tape = tamper.copy(os.path.join(GOLDEN, "sealed.tape"), self.tape)
         path = tamper.segments(tape)[-1]

@@ -127,7 +127,7 @@ START_TEST(writer__keeps_the_chain_over_a_segment_that_a_crash_left_incomplete)
 	w = model_open(&m, NULL);
 	model_steps(&m, w, 100, 10);
 	close_writer(w);
-	ck_assert_ok(segment_create(m.path, 2, &db, &err), &err);
+	ck_assert_ok(segment_create(m.path, 2, SEGMENT_DURABLE, &db, &err), &err);
 	sqlite3_close(db);
 	w = model_open(&m, NULL);
 	model_steps(&m, w, 100, 10);
