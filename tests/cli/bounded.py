@@ -74,9 +74,20 @@ def readers(tape, scratch):
             ["export", tape, "--table", "all", "-o", os.devnull], [*replay, "--", "true"]]
 
 
+def remakers(tape, scratch):
+    """Those that make another tape of it."""
+    sound = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tapes", "golden", "gaps.tape")
+    return [["cut", tape, "-o", os.path.join(scratch, "cut.tape")],
+            ["cut", tape, "--from", "3", "--until", "-1s", "-n", "shop", "-n", "default", "-o", os.path.join(scratch, "cut.ktape")],
+            ["cut", tape, "--where", "seq % 3", "-o", os.path.join(scratch, "part.tape")],
+            ["anonymize", tape, "-o", os.path.join(scratch, "anonymized.tape")],
+            ["merge", tape, sound, "--same-cluster", "-o", os.path.join(scratch, "merged.tape")],
+            ["merge", sound, tape, "-o", os.path.join(scratch, "merged.ktape")]]
+
+
 def rarer_readers(tape, scratch):
     """Others, which make something of the tape, or show it in another way."""
-    return [["repack", tape, "-o", os.path.join(scratch, "repacked.tape")], ["gaps", tape, "--json"], ["info", tape, "--json"],
+    return [["repack", tape, "-o", os.path.join(scratch, "repacked.tape")], *remakers(tape, scratch), ["gaps", tape, "--json"], ["info", tape, "--json"],
             ["log", tape, "pods/web-0", "-n", "shop", "--all-fields"], ["get", tape, "crontabs", "-A", "-o", "yaml", "--at", "+5s"],
             ["export", tape, "--format", "trace", "-o", os.devnull], ["export", tape, "--format", "csv", "-o", os.devnull],
             ["export", tape, "--format", "svg", "-o", os.devnull], ["export", tape, "--format", "html", "-o", os.devnull],
