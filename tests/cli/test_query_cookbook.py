@@ -2,6 +2,7 @@
 
 `KUBETAPE_UPDATE_COOKBOOK=1 tests/run_python.py test_query_cookbook` writes the answers anew; read what it changed.
 """
+import json
 import os
 import re
 import sqlite3
@@ -78,9 +79,27 @@ class Cookbook(TapeTest):
                        " VALUES (?1, ?1, 463, 1, 1, 'request', 'rst', 'pods', 2)", (at[463],))
         return path
 
+    def make_live_run(self):
+        """The same as a tee has it: at the times of the tape, whose events came late, one of them much."""
+        path = self.make_run()
+        done = self.run_tape("query", BUNDLED, "SELECT seq, time_ns, uid, rv FROM events", "--format", "json")
+        events = {row["seq"]: row for row in json.loads(done.stdout)}
+        with sqlite3.connect(path) as db:
+            db.execute("INSERT INTO run VALUES ('source', 'tee')")
+            for request, seq, *_ in RUN_REQUESTS:
+                at = events[seq if request < 9 else 465]["time_ns"] + request * 1_000_000
+                db.execute("UPDATE requests SET time_ns = ?1, end_ns = ?1 + 500000, client_id = 1, how = 'complete',"
+                           " ended_by = iif(verb = 'watch' AND request < 8, 'client', 'server') WHERE request = ?2", (at, request))
+                db.execute("UPDATE writes SET time_ns = ? WHERE request = ?", (at, request))
+            for number, (seq, late_us) in enumerate(RUN_DELIVERIES, 1):
+                e = events[seq]
+                db.execute("UPDATE deliveries SET out_ns = ?, due_ns = NULL, number = ?, uid = ?, rv = ?, type = iif(? IN (282, 473), 'DELETED', type)"
+                           " WHERE seq = ?", (e["time_ns"] + late_us * 10_000, number, e["uid"], e["rv"], seq, seq))
+        return path
+
     def answer(self, recipe):
         kind = recipe["tape"].strip()
-        options = ["--run", self.make_run()] if kind == "run" else []
+        options = ["--run", self.make_run()] if kind == "run" else ["--run", self.make_live_run()] if kind == "live" else []
         done = self.run_tape("query", GAPS if kind == "gaps" else BUNDLED, recipe["sql"], *options)
         self.assertEqual((done.returncode, done.stderr), (0, ""), recipe["question"])
         return "".join(line.rstrip() + "\n" for line in done.stdout.splitlines())
