@@ -90,7 +90,8 @@ static const char facts_sql[] =
 	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns'),"
 	" (SELECT count(*) FROM writes WHERE policy = 'absorb' AND status BETWEEN 200 AND 299),"
 	" (SELECT value || '(exit code ' || (SELECT value FROM run WHERE name = 'probe_exit_code') || ')' FROM run"
-	"  WHERE name = 'probe')";
+	"  WHERE name = 'probe'),"
+	" coalesce((SELECT min(time_ns) FROM requests), 0)";
 
 struct reading {
 	struct sweep_answer *to;
@@ -204,6 +205,8 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	r->begin_ns = v[4].integer;
 	r->end_ns = v[5].integer;
 	r->to->absorbed = (uint64_t)v[6].integer;
+	if (v[8].integer > r->begin_ns)
+		r->to->start_ns = v[8].integer - r->begin_ns;
 	if (v[7].type == SQL_TEXT)
 		r->to->probe = slice_dup(v[7].bytes);
 	return 0;

@@ -17,6 +17,7 @@ struct sweep_answer {
 	enum sweep_end end;
 	int64_t exit_code;
 	uint64_t watches;             /* opened before the clock ran */
+	int64_t start_ns;             /* how long it took until it asked for something */
 	uint64_t absorbed;            /* writes of which nothing was kept */
 	uint64_t hits;                /* what the first fault has struck */
 	struct sweep_effect *effects; /* what is left of all that it wrote; sorted */

@@ -27,6 +27,7 @@ struct sweep {
 	struct sweep_try *tries;
 	size_t try_count, found, jobs;
 	int64_t begun_ns; /* monotonic: trying */
+	bool quick;       /* a short time of quiet tells the same, without faults */
 	bool alone, stopped, unsteady;
 };
 

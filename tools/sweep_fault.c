@@ -13,7 +13,6 @@
 #define PAUSE   "1s"
 #define BREATH  "300ms" /* for a program to act on what it has been sent */
 #define AWAIT   "10s"   /* for a write to come */
-#define VIEW    "3s"    /* that a view stands still after a restart */
 
 static int make_rule(const char *words, const char *resource, uint64_t hidden, uint64_t seq,
 	struct fault_rule *ret, struct err *err)
@@ -141,8 +140,10 @@ static int add_view(const struct sweep_position *p, struct fault_file *file, str
 {
 	char *words =
 		xasprintf("as_of=seq:%llu,after,wall,%s", (unsigned long long)p->as_of_seq, p->resource);
-	int rc = add_write_rule(p, words, VIEW, file, err);
+	char *length = xasprintf("%lldms", (long long)(p->for_ns / NS_PER_MS));
+	int rc = add_write_rule(p, words, length, file, err);
 
+	free(length);
 	free(words);
 	return rc;
 }

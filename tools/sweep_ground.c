@@ -64,6 +64,26 @@ static int check_first(const struct sweep *s, struct err *err)
 		s->runs.folder);
 }
 
+/* Whether several may run side by side, and with less time of quiet. What goes wrong is tried again with all
+ * of it. */
+static int find_pace(struct sweep *s, struct buf *differences, struct err *err)
+{
+	bool may_be_quick = s->v->settle_ns > SWEEP_QUICK_NS;
+	int rc = 1;
+
+	if (may_be_quick)
+		rc = run_without(
+			s, s->jobs, &(struct sweep_slot){.number = 3, .quick = true}, differences, err);
+	s->quick = rc == 0;
+	if (rc <= 0 || s->stopped || s->jobs == 1)
+		return rc < 0 ? rc : 0;
+	buf_clear(differences);
+	rc = run_without(s, s->jobs, &(struct sweep_slot){.number = 3 + s->jobs}, differences, err);
+	s->alone = rc > 0;
+	s->jobs = s->alone ? 1 : s->jobs;
+	return rc < 0 ? rc : 0;
+}
+
 /* Three rounds: to know the answer; to see whether it is always the same; and whether it still is when
  * several run side by side. */
 int sweep_find_answer(struct sweep *s, struct err *err)
@@ -87,12 +107,8 @@ int sweep_find_answer(struct sweep *s, struct err *err)
 			(int)differences.len, differences.ptr);
 		rc = 0;
 	}
-	if (rc == 0 && !s->stopped && !s->unsteady && s->jobs > 1) {
-		buf_clear(&differences);
-		rc = run_without(s, s->jobs, &(struct sweep_slot){.number = 3}, &differences, err);
-		s->alone = rc > 0;
-		s->jobs = s->alone ? 1 : s->jobs;
-	}
+	if (rc == 0 && !s->stopped && !s->unsteady)
+		rc = find_pace(s, &differences, err);
 	buf_release(&differences);
 	return rc < 0 ? rc : 0;
 }

@@ -144,20 +144,29 @@ static void print_try(const struct sweep_report *r, const struct sweep_try *t, F
 	free(name);
 }
 
-/* Which resources nobody watched where something would have been tried. */
-static void print_unreached(const struct sweep_report *r, FILE *to)
+static bool is_missed(const struct sweep_try *t, bool at_write)
 {
-	size_t n = sweep_report_count(r, SWEEP_NOT_REACHED), told = 0;
+	return t->verdict == SWEEP_NOT_REACHED && (t->position->write != NULL) == at_write;
+}
 
+/* Which resources nobody watched where something would have been tried, or to which nobody wrote. */
+static void print_missed(const struct sweep_report *r, bool at_write, FILE *to)
+{
+	size_t n = 0, told = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		n += is_missed(&r->tries[i], at_write);
 	if (n == 0)
 		return;
-	fprintf(to, "%zu not reached: no watch was open there (", n);
+	fprintf(to, "%zu not reached: %s (", n,
+		at_write ? "it did not write so, or did not list what may be old"
+			 : "no watch was open there");
 	for (size_t i = 0; i < r->count; i++) {
 		const char *resource = r->tries[i].position->resource;
-		bool seen = r->tries[i].verdict != SWEEP_NOT_REACHED;
+		bool seen = !is_missed(&r->tries[i], at_write);
 
 		for (size_t k = 0; k < i && !seen; k++)
-			seen = r->tries[k].verdict == SWEEP_NOT_REACHED &&
+			seen = is_missed(&r->tries[k], at_write) &&
 			       strcmp(r->tries[k].position->resource, resource) == 0;
 		if (seen)
 			continue;
@@ -236,7 +245,8 @@ void sweep_report_text(const struct sweep_report *r, FILE *to)
 	fprintf(to, "%s%zu of %zu faults make it go wrong\n", unsure || cut ? "\n" : "", wrong,
 		wrong + fine + unsure + cut);
 	print_coverage(r, to);
-	print_unreached(r, to);
+	print_missed(r, false, to);
+	print_missed(r, true, to);
 	if (unsure)
 		fprintf(to, "%zu wrong once, and not again: look at the command, or at a longer --settle\n",
 			unsure);

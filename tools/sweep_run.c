@@ -136,7 +136,8 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 {
 	const struct sweep_options *v = &s->options;
 	const struct sweep_slot *slot = &s->slot[at];
-	char *settle = xasprintf("%lldms", (long long)(v->settle_ns / NS_PER_MS));
+	char *settle =
+		xasprintf("%lldms", (long long)((slot->quick ? SWEEP_QUICK_NS : v->settle_ns) / NS_PER_MS));
 	char *run = sweep_run_file(s, slot, "run"), *log = sweep_run_file(s, slot, "log");
 	char *faults = slot->faults ? xstrdup(slot->faults) : slot->of ? sweep_slot_faults(s, slot) : NULL;
 	char *fixed[] = {(char *)"kubetape", (char *)"replay", (char *)s->options.tape, (char *)"--gaps",

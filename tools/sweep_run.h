@@ -2,9 +2,11 @@
 #ifndef TOOLS_SWEEP_RUN_H
 #define TOOLS_SWEEP_RUN_H
 
+#include "schema/base/clock.h"
 #include "tools/sweep_report.h"
 
 #define SWEEP_JOBS_MAX 64
+#define SWEEP_QUICK_NS (400 * NS_PER_MS) /* of quiet, where that is enough without faults */
 
 /* What is the same in all runs. */
 struct sweep_options {
@@ -31,6 +33,7 @@ struct sweep_slot {
 	size_t number;      /* of a run without a gap */
 	const char *faults; /* for --gaps, instead of `of` and its file; NULL: those */
 	bool laid_over;     /* with --write overlay */
+	bool quick;         /* with a short --settle */
 	bool paced;         /* in lock-step, so that each write is the answer to one event */
 };
 

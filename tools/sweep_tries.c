@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define GAP_WORDS "end,compact"
+#define VIEW_NS        (2 * NS_PER_S) /* that a view stands still, beside the time to start */
+#define STARTS_IN_VIEW 4
+#define GAP_WORDS      "end,compact"
 
 static int open_run(struct sweep *s, const struct sweep_slot *of, struct sql_session **ret, struct err *err)
 {
@@ -32,6 +34,15 @@ static int find_unobserved(struct sweep *s, struct err *err)
 	return rc;
 }
 
+/* A program must have started again while the view stands still. */
+static void set_lengths(struct sweep *s)
+{
+	for (size_t i = 0; i < s->positions.count; i++) {
+		if (s->positions.items[i].pattern == SWEEP_STALE)
+			s->positions.items[i].for_ns = VIEW_NS + STARTS_IN_VIEW * s->plain.answer.start_ns;
+	}
+}
+
 static int find_others(struct sweep *s, struct err *err)
 {
 	struct sweep_slot of = s->paced;
@@ -43,6 +54,7 @@ static int find_others(struct sweep *s, struct err *err)
 	rc = open_run(s, &of, &session, err);
 	if (rc == 0)
 		rc = sweep_patterns_find(session, s->patterns, s->laid_over.known, &s->positions, err);
+	set_lengths(s);
 	sql_session_close(session);
 	return rc;
 }
@@ -163,7 +175,9 @@ static bool judge_run(const struct sweep *s, const struct sweep_slot *slot, bool
 	case SWEEP_FIRST:
 		try->verdict = !struck ? SWEEP_NOT_REACHED : differs ? SWEEP_UNTRIED : SWEEP_FINE;
 		break;
-	case SWEEP_AGAIN: try->verdict = struck && differs ? SWEEP_WRONG : SWEEP_UNSURE; break;
+	case SWEEP_AGAIN:
+		try->verdict = struck && differs ? SWEEP_WRONG : s->quick ? SWEEP_FINE : SWEEP_UNSURE;
+		break;
 	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
 	}
 	if (slot->stage == SWEEP_FIRST)
@@ -176,6 +190,16 @@ static bool judge_run(const struct sweep *s, const struct sweep_slot *slot, bool
 static bool is_about_counts(enum sweep_pattern pattern)
 {
 	return pattern == SWEEP_ECHO || pattern == SWEEP_STALE || pattern == SWEEP_WRITES;
+}
+
+/* Nothing came of it: nothing of it is kept. */
+static void forget_try(const struct sweep *s, struct sweep_try *try)
+{
+	sweep_run_remove(&s->runs, &(struct sweep_slot){.of = try});
+	free(try->differences);
+	try->differences = NULL;
+	if (try->position->kind != SWEEP_GIVEN)
+		unlink(try->faults);
 }
 
 /* Judges what has ended. True in *ret_again when it is to run once more, in that stage. */
@@ -206,9 +230,8 @@ static int judge(struct sweep *s, size_t at, bool *ret_again, enum sweep_stage *
 		try->differences = slice_dup(buf_slice(&differences));
 	if (!count || slot->stage != SWEEP_FIRST)
 		sweep_run_remove(&s->runs, slot);
-	if ((try->verdict == SWEEP_FINE || try->verdict == SWEEP_NOT_REACHED) &&
-		try->position->kind != SWEEP_GIVEN)
-		unlink(try->faults);
+	if (try->verdict == SWEEP_FINE || try->verdict == SWEEP_NOT_REACHED)
+		forget_try(s, try);
 	buf_release(&differences);
 	sweep_answer_release(&answer);
 	return 0;
@@ -239,6 +262,7 @@ static int begin_try(
 	*slot = (struct sweep_slot){.of = try,
 		.stage = stage,
 		.laid_over = try->position->laid_over,
+		.quick = stage == SWEEP_FIRST && s->quick,
 		.paced = stage != SWEEP_FIRST && try->position->write && s->paced.number};
 	rc = write_faults(s, try, slot, err);
 	return rc ? rc : sweep_run_start(&s->runs, at, err);

@@ -84,7 +84,7 @@ class SweepTest(unittest.TestCase):
 			timeout=DEADLINE_S)
 
 	def begin(self, *options, command):
-		return subprocess.Popen(self.arguments("--json", "--settle", "3s", *options, command=command),
+		return subprocess.Popen(self.arguments("--json", "--jobs", "3", "--settle", "3s", *options, command=command),
 			stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 	def end(self, process, code):

@@ -115,6 +115,8 @@ class Count(Blind):
 	def start(self):
 		self.maps.start()
 		self.maps.synced.wait()
+		with LOCK:
+			self.made = len(self.maps.cache)
 		super().start()
 
 
