@@ -24,6 +24,8 @@
 #define PIECE_NS     (2 * NS_PER_MS)    /* ... or so long after it was begun, however few were selected */
 #define PIECE_GLANCE 64                 /* items between two looks at the clock */
 
+#define NO_OBJECT ((struct slice){NULL, 0})
+
 #define EXPIRED_CONTINUE                                                                                     \
 	"The provided continue parameter is too old to display a consistent list result. You can start a "   \
 	"new list without the continue parameter, or use the continue token in this response to retrieve "   \
@@ -196,24 +198,27 @@ struct list_answer {
 	bool pretty, yaml, wrote_item, done;
 	struct json_indent indent;
 	struct list_yaml as_yaml;
+	struct answer_headers headers;
 	uint64_t *seqs;
 	size_t count, at;
+	/* Of a page that is yet to be selected: of all items, `at` were looked at, and `selected` are the
+	 * first ones. */
+	size_t limit, selected; /* limit 0: it is selected */
+	bool in_namespace;
 	struct buf piece, raw;
 };
 
-/* Whether the item of a live entry is on the page. Reads the object if the selectors need it. */
-static int is_selected(struct list_answer *a, const struct live *l, bool read_object, struct err *err)
-{
-	struct slice object = {NULL, 0};
-	int rc = read_object ? world_object(a->world, l->seq, &object, err) : 0;
-
-	return rc ? rc : selectors_match(a->labels, a->fields, live_namespace(l), live_name(l), object);
-}
-
 /* The token behind the item: its key relative to the collection that was asked for. */
-static char *token_behind(const struct live *l, bool in_namespace, uint64_t rv, bool uncached)
+static void set_token(struct list_answer *a, struct slice namespace, struct slice name)
 {
-	return continue_token_make((int64_t)rv, in_namespace ? live_name(l) : live_key(l), !uncached);
+	char *key = a->in_namespace || !namespace.len ? slice_dup(name)
+						      : xasprintf("%.*s/%.*s", (int)namespace.len,
+								namespace.ptr, (int)name.len, name.ptr);
+
+	a->token = continue_token_make(
+		(int64_t)a->meta.rv, slice_of(key), !list_is_uncached(a->view.collection));
+	a->meta.continue_token = a->token;
+	free(key);
 }
 
 size_t list_page_begin(
@@ -232,33 +237,73 @@ size_t list_page_begin(
 	return at > begin ? at : begin;
 }
 
-/* Collects the page's items. Without a limit, selectors that read objects are left for later. */
-static int collect(struct list_answer *a, const struct chosen_state *state, struct slice namespace,
-	const struct continue_token *token, int64_t limit, struct err *err)
+/* Collects the page's items. Where selectors read objects all are collected, and selected while they are
+ * written or, with a limit, by select_page. */
+static void collect(struct list_answer *a, const struct chosen_state *state, struct slice namespace,
+	const struct continue_token *token, size_t limit)
 {
 	bool reads = selectors_read_object(a->labels, a->fields);
 	size_t at, end;
 
 	live_set_range(state->set, namespace, &at, &end);
 	at = list_page_begin(state->set, namespace, token, at);
+	a->in_namespace = namespace.len > 0;
 	a->filter = reads && limit == 0;
+	a->limit = reads ? limit : 0;
 	a->seqs = xmalloc((end > at ? end - at : 1) * sizeof(*a->seqs));
-	for (; at < end && (limit == 0 || a->count < (size_t)limit); at++) {
+	for (; at < end && (limit == 0 || reads || a->count < limit); at++) {
 		const struct live *l = state->set->items[at];
-		int rc = a->filter ? 1 : is_selected(a, l, reads, err);
 
-		if (rc < 0)
-			return rc;
-		if (rc)
+		if (reads ||
+			selectors_match(a->labels, a->fields, live_namespace(l), live_name(l), NO_OBJECT))
 			a->seqs[a->count++] = l->seq;
 	}
 	if (at < end) {
-		a->token = token_behind(state->set->items[at - 1], namespace.len > 0, state->rv,
-			list_is_uncached(a->view.collection));
-		a->meta.continue_token = a->token;
+		set_token(a, live_namespace(state->set->items[at - 1]), live_name(state->set->items[at - 1]));
 		if (!a->labels && !a->fields)
 			a->meta.remaining = (int64_t)(end - at);
 	}
+}
+
+static bool takes_long(size_t items, int64_t begin_ns)
+{
+	return items % PIECE_GLANCE == 0 && clock_mono_ns(&clock_system) - begin_ns > PIECE_NS;
+}
+
+/* Looks at collected items until the page has all of its own. 1: there are more to be looked at. */
+static int look_at_items(struct list_answer *a, struct object_meta *ret_last, struct err *err)
+{
+	int64_t begin_ns = clock_mono_ns(&clock_system);
+	struct slice object;
+	size_t items = 0;
+
+	while (a->at < a->count && a->selected < a->limit) {
+		uint64_t seq = a->seqs[a->at];
+		int rc = takes_long(++items, begin_ns) ? 1 : world_object(a->world, seq, &object, err);
+
+		if (rc == 0)
+			rc = json_scan_object(object, ret_last, err);
+		if (rc)
+			return rc;
+		a->at++;
+		if (selectors_match(a->labels, a->fields, ret_last->namespace, ret_last->name, object))
+			a->seqs[a->selected++] = seq;
+	}
+	return 0;
+}
+
+/* Selects the page among the items that were collected. 1: not yet. */
+static int select_page(struct list_answer *a, struct err *err)
+{
+	struct object_meta last;
+	int rc = a->limit ? look_at_items(a, &last, err) : 0;
+
+	if (rc || !a->limit)
+		return rc;
+	if (a->at < a->count)
+		set_token(a, last.namespace, last.name);
+	a->count = a->selected;
+	a->at = a->limit = 0;
 	return 0;
 }
 
@@ -330,11 +375,6 @@ static int write_item(struct list_answer *a, uint64_t seq, struct err *err)
 	return rc ? rc : emit(a, ITEM, err);
 }
 
-static bool takes_long(size_t items, int64_t begin_ns)
-{
-	return items % PIECE_GLANCE == 0 && clock_mono_ns(&clock_system) - begin_ns > PIECE_NS;
-}
-
 /* Fills the piece. */
 static int write_piece(struct list_answer *a, struct err *err)
 {
@@ -367,20 +407,6 @@ static void push_piece(struct list_answer *a)
 	blob_unref(b);
 }
 
-/* The head is out, so a failure can only be shown by breaking off. */
-static void on_drained(void *owner)
-{
-	struct list_answer *a = owner;
-	struct err err;
-
-	if (write_piece(a, &err)) {
-		log_error("list broken off: %s", err.text);
-		exchange_abort(a->x, ABORT_FIN);
-		return;
-	}
-	push_piece(a);
-}
-
 static void on_closed(void *owner)
 {
 	struct list_answer *a = owner;
@@ -395,17 +421,58 @@ static void on_closed(void *owner)
 	free(a);
 }
 
+static void on_drained(void *owner);
+
 static const struct exchange_owner list_owner = {.drained = on_drained, .closed = on_closed};
 
-static void answer(struct api_call *call, struct list_answer *a)
+/* The head and the first piece. */
+static int begin_answer(struct list_answer *a, struct err *err)
 {
-	struct answer_headers h;
+	int rc = table_sort_rows(&a->view, a->world, a->seqs, a->count, err);
 
-	answer_headers_init(&h, call->request, a->yaml ? YAML_TYPE : JSON_TYPE);
+	if (rc == 0)
+		rc = view_list_head(&a->view, &a->meta, &a->raw, err);
+	if (rc == 0)
+		rc = emit(a, HEAD, err);
+	if (rc == 0)
+		rc = write_piece(a, err);
+	if (rc)
+		return rc;
 	exchange_own(a->x, &list_owner, a);
-	exchange_answer(a->x, 200, h.items, h.count,
+	exchange_answer(a->x, 200, a->headers.items, a->headers.count,
 		a->done && a->piece.len <= LENGTH_KNOWN_MAX ? (int64_t)a->piece.len : -1);
 	push_piece(a);
+	return 0;
+}
+
+/* 1: the page is not selected yet, this is to be called again. */
+static int continue_answer(struct list_answer *a, struct err *err)
+{
+	int rc;
+
+	if (a->x->state == EXCHANGE_OPEN) {
+		rc = select_page(a, err);
+		return rc ? rc : begin_answer(a, err);
+	}
+	rc = write_piece(a, err);
+	if (rc == 0)
+		push_piece(a);
+	return rc;
+}
+
+/* The call is gone, so a failure can only be shown by breaking off. */
+static void on_drained(void *owner)
+{
+	struct list_answer *a = owner;
+	struct err err;
+	int rc = continue_answer(a, &err);
+
+	if (rc > 0) {
+		exchange_go_on(a->x);
+	} else if (rc) {
+		log_error("list broken off: %s", err.text);
+		exchange_abort(a->x, ABORT_FIN);
+	}
 }
 
 static struct list_answer *new_answer(
@@ -420,6 +487,7 @@ static struct list_answer *new_answer(
 	a->yaml = call->style.yaml;
 	a->pretty = call->style.pretty && !a->yaml;
 	list_yaml_init(&a->as_yaml);
+	answer_headers_init(&a->headers, call->request, a->yaml ? YAML_TYPE : JSON_TYPE);
 	a->labels = o->labels;
 	a->fields = o->fields;
 	o->labels = NULL;
@@ -447,24 +515,18 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 	call->client->lists++;
 	call->client->relists += call->client->watches > 0;
 	a = new_answer(call, o, view, state.rv);
-	rc = collect(a, &state, call->path.namespace, &token, o->limit, &err);
-	if (rc == 0)
-		rc = table_sort_rows(view, a->world, a->seqs, a->count, &err);
-	if (rc == 0)
-		rc = view_list_head(&a->view, &a->meta, &a->raw, &err);
-	if (rc == 0)
-		rc = emit(a, HEAD, &err);
-	if (rc == 0)
-		rc = write_piece(a, &err);
+	collect(a, &state, call->path.namespace, &token, (size_t)o->limit);
 	snapshot_unref(state.snapshot);
 	continue_token_release(&token);
-	if (rc) {
+	rc = continue_answer(a, &err);
+	if (rc > 0) {
+		exchange_own(a->x, &list_owner, a);
+		exchange_go_on(a->x);
+	} else if (rc) {
 		on_closed(a);
 		status_set(&st, 500, "InternalError", "Internal error occurred: %s", err.text);
 		api_fail(call, &st);
-		return;
 	}
-	answer(call, a);
 }
 
 /* ---- GET ---- */

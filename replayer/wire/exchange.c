@@ -91,6 +91,7 @@ void exchange_push_raw(struct exchange *x, struct blob *b)
 
 void exchange_go_on(struct exchange *x)
 {
+	x->is_prepared = x->state == EXCHANGE_OPEN;
 	x->carrier->go_on(x);
 }
 
@@ -176,10 +177,11 @@ void exchange_sent(struct exchange *x, size_t n)
 
 bool exchange_refill(struct exchange *x)
 {
-	if (x->state != EXCHANGE_ANSWERING || !x->owner || !x->owner->drained)
+	if ((x->state != EXCHANGE_ANSWERING && !x->is_prepared) || !x->owner || !x->owner->drained)
 		return false;
 	if (x->waiting_bytes >= EXCHANGE_LOW_BYTES)
 		return false;
+	x->is_prepared = false;
 	x->owner->drained(x->owner_context);
 	return true;
 }

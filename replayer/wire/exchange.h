@@ -41,7 +41,8 @@ struct exchange;
 
 /* What an owner implements; each may be NULL. */
 struct exchange_owner {
-	/* Less than EXCHANGE_LOW_BYTES wait and the answer is not finished. May push, finish or abort. */
+	/* Less than EXCHANGE_LOW_BYTES wait and the answer is not finished. May push, finish or abort. Before the
+	 * answer only after exchange_go_on: it may answer then, or go on again. */
 	void (*drained)(void *owner);
 	/* Bytes from the peer on an upgraded connection. */
 	void (*received)(void *owner, struct slice bytes);
@@ -79,6 +80,7 @@ struct exchange {
 	enum exchange_state state;
 	enum exchange_framing framing;
 	bool head_only;                /* the request was a HEAD: the body is not sent */
+	bool is_prepared;              /* OPEN: the owner takes several turns until it answers */
 	enum exchange_abort break_how; /* of BROKEN */
 	uint32_t break_code;
 	const struct exchange_carrier *carrier;
@@ -112,8 +114,8 @@ void exchange_push(struct exchange *x, struct blob *b);
 /* Queues bytes that are sent as they are, without chunk framing. */
 void exchange_push_raw(struct exchange *x, struct blob *b);
 
-/* For an owner that was asked for more and has not got to its end in the time that it may take: it is asked
- * again when others had their turn, whether it has pushed something or not. */
+/* For an owner that was asked for more, or has yet to answer, and has not got to its end in the time that it may take:
+ * it is asked again when others had their turn, whether it has pushed something or not. */
 void exchange_go_on(struct exchange *x);
 
 /* The body is whole; nothing may be pushed any more. */

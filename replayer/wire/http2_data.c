@@ -162,9 +162,15 @@ size_t http2_data_gather(struct http2_conn *h, char *to, size_t max)
 
 	while (h->ready && max - have >= HTTP2_HEAD_BYTES + FRAME_MAX_BYTES) {
 		struct http2_stream *s = take_ready(h);
+		const bool has_head = s->exchange.state != EXCHANGE_OPEN;
 		size_t n;
 
 		exchange_refill(&s->exchange);
+		if (!has_head) { /* an answer that has begun only now: its head is out first */
+			if (s->exchange.state != EXCHANGE_OPEN)
+				http2_data_ready(s);
+			break;
+		}
 		n = put_frame(s, to + have);
 		have += n;
 		if (n && !s->has_ended)

@@ -1,6 +1,7 @@
 """LIST and GET of a replay, as an API server answers them."""
 
 import json
+import subprocess
 import unittest
 
 from replays import (CONFIGMAPS, DEPLOYMENTS, EVENTS, NAMESPACES, NODES, PARTIAL, PARTIAL_LIST, PODS, TABLE, WIDGETS, Case,
@@ -288,6 +289,23 @@ class ErrorTest(Case):
 		self.assertTrue(self.r.request("GET", "/api/v1/pods", {"Accept": table})[2].startswith(b"apiVersion: meta.k8s.io/v1\ncolumnDefinitions:\n- "))
 		self.assertEqual(self.r.request("GET", "/api/v1/pods", {"Accept": "application/yaml;q=0.5,*/*"})[1]["Content-Type"],
 			"application/json")
+
+	def test_pages_of_what_is_selected_among_much_are_together_the_whole_over_both_versions(self):
+		notes = {"n%d" % i: i for i in range(500)}  # they take longer to be read than a turn may
+		r = self.replay(Tape().listed(PODS, 5000, [obj(PODS, "p%04d" % i, i + 1, notes=notes, labels={"l": str(i % 100)}) for i in range(3000)]))
+
+		def ask(target, version):
+			return json.loads(subprocess.run(["curl", "-sS", version, "--noproxy", "*", "http://127.0.0.1:%d%s" % (r.port, target)],
+				capture_output=True, timeout=60, check=True).stdout)
+		for version in ("--http1.1", "--http2-prior-knowledge"):
+			for selector, count in (("labelSelector=l%3D7", 30), ("labelSelector=l%3Dnone", 0)):
+				target = "/api/v1/pods?" + selector
+				whole, found, token = names(ask(target, version)), [], ""
+				while token is not None:
+					page = ask(target + "&limit=12&continue=" + token, version)
+					found += names(page)
+					token = page["metadata"].get("continue")
+				self.assertEqual((len(whole), found), (count, whole))
 
 	def test_a_long_list_in_yaml_has_every_item_once_and_all_that_stands_around_them(self):
 		made = Tape().listed(PODS, 5000, [obj(PODS, "p%04d" % i, i + 1, note="n" * 200) for i in range(1000)])
