@@ -41,6 +41,8 @@ static const struct option_row options[] = {
 		"end the command by SIGKILL when it is quiet, not by SIGTERM"},
 	{OPTION_DURATION, 0, "budget", offsetof(struct sweep_values, budget_ns), "DURATION",
 		"begin nothing new after this duration; the most telling places come first"},
+	{OPTION_TEXT, 0, "again", offsetof(struct sweep_values, again), "DIR",
+		"first try what went wrong in that earlier sweep"},
 	{OPTION_TEXT, 0, "junit", offsetof(struct sweep_values, junit), "FILE",
 		"write what was found as JUnit XML"},
 	{OPTION_TEXT, 0, "sarif", offsetof(struct sweep_values, sarif), "FILE",
@@ -235,6 +237,8 @@ static int sweep(struct sweep *s, int *ret_code, struct err *err)
 		rc = sweep_find_positions(s, err);
 	if (rc == 0)
 		sweep_make_tries(s);
+	if (rc == 0 && s->v->again)
+		rc = sweep_order_again(s, err);
 	if (rc == 0 && !s->stopped)
 		rc = sweep_run_tries(s, err);
 	return rc ? rc : report(s, ret_code, err);

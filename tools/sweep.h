@@ -15,6 +15,8 @@
  *     sweep_answer.c      what a run came to, read from its run file
  *     sweep_compare.c     how two of them differ
  *     sweep_causes.c      findings of one cause
+ *     sweep_again.c       what failed in an earlier sweep comes first
+ *     sweep_oracle.c      panics and invariants
  *     sweep_report.c      for people and as JSON; sweep_junit.c, sweep_sarif.c, sweep_html.c
  */
 #ifndef TOOLS_SWEEP_H

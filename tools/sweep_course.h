@@ -6,7 +6,7 @@
 
 /* What the command line says. */
 struct sweep_values {
-	const char *probe, *junit, *sarif, *html;
+	const char *again, *probe, *junit, *sarif, *html;
 	struct text_list faults, invariants;
 	int64_t budget_ns;
 	bool kill;
@@ -54,5 +54,10 @@ int sweep_find_positions(struct sweep *s, struct err *err) MUST_CHECK;
 void sweep_make_tries(struct sweep *s);
 int sweep_run_tries(struct sweep *s, struct err *err) MUST_CHECK;
 size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict);
+
+/* ---- sweep_again.c ---- */
+
+/* What went wrong in the sweep of that folder comes first. */
+int sweep_order_again(struct sweep *s, struct err *err) MUST_CHECK;
 
 #endif

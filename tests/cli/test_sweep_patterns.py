@@ -108,6 +108,24 @@ class SweepPatternsTest(unittest.TestCase):
 		self.assertEqual(done.returncode, 2)
 		self.assertIn("unknown invariant '@no-moon'", done.stderr)
 
+	def test_what_failed_in_an_earlier_sweep_is_tried_first(self):
+		self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+		earlier = os.path.join(self.folder, "earlier")
+		command = [sys.executable, BLIND, "mended", "again"]
+		first = self.end(self.begin("--patterns", "restart", "--settle", "500ms", "-o", earlier, command=command), 0)
+		with open(os.path.join(earlier, "sweep.json")) as f:
+			kept = json.load(f)
+		kept["gaps"][-1]["verdict"] = "wrong"
+		with open(os.path.join(earlier, "sweep.json"), "w") as f:
+			json.dump(kept, f)
+		again = self.end(self.begin("--patterns", "restart", "--settle", "500ms", "--again", earlier, command=command), 0)
+		place = lambda gap: (gap["write"], gap["seq"], gap["gap"])
+		self.assertEqual(place(again["gaps"][0]), place(first["gaps"][-1]))
+		self.assertEqual(len(again["gaps"]), len(first["gaps"]))
+		missing = self.sweep("--patterns", "restart", "--settle", "500ms", "--again", "/no/such", "-o", os.path.join(self.folder, "third"), command=command)
+		self.assertEqual(missing.returncode, 1)
+		self.assertIn("/no/such/sweep.json", missing.stderr)
+
 	def test_a_budget_that_is_spent_is_told(self):
 		self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
 		done = self.sweep("--patterns", "restart", "--settle", "500ms", "--budget", "1ms", "-j", "1", command=[sys.executable, BLIND, "mended", "again"])
