@@ -8,6 +8,7 @@
 #include "recorder/request_row.h"
 #include "recorder/status_body.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -381,7 +382,7 @@ bool discovery_run(struct discovery *d,
 	d->err = (struct err){0};
 	d->done = done;
 	d->done_context = context;
-	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(roots); i++)
 		ask(d, roots[i][0], roots[i][1]);
 	return true;
 }

@@ -2,6 +2,7 @@
 #include "recorder/exec_plugin.h"
 
 #include "schema/base/base64.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/moment.h"
@@ -146,7 +147,7 @@ static void close_all(struct exec_plugin *p)
 	uv_handle_t *handles[] = {
 		(uv_handle_t *)&p->process, (uv_handle_t *)&p->out, (uv_handle_t *)&p->limit};
 
-	for (size_t i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(handles); i++) {
 		if (!uv_is_closing(handles[i]))
 			uv_close(handles[i], on_closed);
 	}

@@ -3,6 +3,7 @@
  * to watch and when to be called again, the loop obeys.
  */
 #include "recorder/http_request.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
@@ -80,7 +81,7 @@ static void nudge(struct lane *lane)
 	uint64_t before = lane->http->taken;
 	size_t count = 0;
 
-	for (struct watched *w = lane->sockets; w && count < sizeof(sockets) / sizeof(sockets[0]);
+	for (struct watched *w = lane->sockets; w && count < COUNT_OF(sockets);
 		w = w->next)
 		sockets[count++] = w->socket;
 	while (count--)

@@ -1,6 +1,7 @@
 /* http_setup.c: see http_request.h. */
 #include "recorder/http_request.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/version.h"
 
 #include <errno.h>
@@ -101,7 +102,7 @@ static int errno_of(struct http_request *r, int curl_code)
 		return curl_code == CURLE_OK ? 0 : (int)found;
 	if (number)
 		return (int)strtol(number + 6, NULL, 10);
-	for (size_t i = 0; i < sizeof(likely) / sizeof(likely[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(likely); i++) {
 		char words[128];
 
 		if (strstr(r->error, strerror_r(likely[i], words, sizeof(words))))

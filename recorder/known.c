@@ -4,6 +4,7 @@
  */
 #include "recorder/known.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/hash.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -152,7 +153,7 @@ static struct entry *make_entry(const struct known_object *o)
 		.uid_len = (uint16_t)o->uid.len,
 		.rv_len = (uint16_t)o->rv.len,
 	};
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		if (parts[i].len)
 			memcpy(to, parts[i].ptr, parts[i].len);
 		to += parts[i].len;

@@ -6,6 +6,7 @@
 #include "recorder/kubeconfig.h"
 
 #include "schema/base/base64.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <errno.h>
@@ -503,7 +504,7 @@ static void free_config(struct cluster_config *c)
 		&c->username, &c->password, &c->tls_server_name, &c->proxy_url, &c->as_user, &c->as_uid,
 		&c->namespace, &c->user_json, &c->user_directory};
 
-	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(strings); i++)
 		free(*strings[i]);
 	free_texts(c->as_groups);
 	free_exec(c->exec);

@@ -325,15 +325,15 @@ static int open_listener(const struct sockaddr_storage *at, int *ret)
 {
 	bool is_v6 = at->ss_family == AF_INET6;
 	socklen_t len = is_v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-	int fd = socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), yes = 1, failed;
+	int fd = socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), yes = 1, rc;
 
 	if (fd < 0)
 		return errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 	if (bind(fd, (const struct sockaddr *)at, len) || listen(fd, MAX_CLIENTS)) {
-		failed = errno;
+		rc = errno;
 		close(fd);
-		return failed;
+		return rc;
 	}
 	*ret = fd;
 	return 0;
@@ -344,16 +344,16 @@ int metrics_server_open(uv_loop_t *loop, const char *address, metrics_answer *an
 {
 	struct sockaddr_storage at = {0};
 	struct metrics_server *m;
-	int failed, fd = -1;
+	int rc, fd = -1;
 
 	if (parse_address(address, &at))
 		return err_set(err, ERR_USAGE,
 			"cannot serve metrics at '%s': expected PORT or ADDRESS:PORT, such as 9090 or 0.0.0.0:9090",
 			address);
-	failed = open_listener(&at, &fd);
-	if (failed)
+	rc = open_listener(&at, &fd);
+	if (rc)
 		return err_set(err, ERR_NETWORK, "cannot serve metrics at '%s': %s", address,
-			uv_strerror(uv_translate_sys_error(failed)));
+			uv_strerror(uv_translate_sys_error(rc)));
 	m = xcalloc(1, sizeof(*m));
 	m->loop = loop;
 	m->fd = fd;

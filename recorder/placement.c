@@ -2,6 +2,7 @@
 #include "recorder/placement.h"
 
 #include "schema/base/buf.h"
+#include "schema/base/count_of.h"
 
 #include <string.h>
 
@@ -64,7 +65,7 @@ double placement_guess(const char *group, const char *resource, size_t objects)
 {
 	if (is_custom(group))
 		return CUSTOM_RATE * (double)objects;
-	for (size_t i = 0; i < sizeof(lively) / sizeof(lively[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(lively); i++) {
 		if (strcmp(resource, lively[i].resource) == 0)
 			return LIVELY_RATE + lively[i].rate * (double)objects;
 	}

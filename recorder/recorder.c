@@ -8,6 +8,7 @@
 #include "recorder/descriptors.h"
 #include "recorder/metrics_server.h"
 #include "recorder/recorder_internal.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
 #include "schema/tape/reader.h"
@@ -195,7 +196,7 @@ static void set_up(struct recorder *r)
 
 	signal(SIGPIPE, SIG_IGN);
 	uv_loop_init(&r->loop);
-	for (size_t i = 0; i < sizeof(timers) / sizeof(timers[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(timers); i++) {
 		uv_timer_init(&r->loop, timers[i]);
 		timers[i]->data = r;
 	}
@@ -327,13 +328,13 @@ static uint64_t stored_bytes(const char *tape_path, uint64_t fallback)
 {
 	struct tape_info info;
 	struct tape *t;
-	int failed;
+	int rc;
 
 	if (tape_open(tape_path, &t, NULL))
 		return fallback;
-	failed = tape_info(t, &info, NULL);
+	rc = tape_info(t, &info, NULL);
 	tape_close(t);
-	return failed ? fallback : info.disk_bytes;
+	return rc ? fallback : info.disk_bytes;
 }
 
 int recorder_run(const struct recorder_options *options, struct recorder_summary *ret, struct err *err)

@@ -7,6 +7,7 @@
  */
 #include "recorder/metrics_server.h"
 #include "recorder/recorder_internal.h"
+#include "schema/base/count_of.h"
 #include "schema/base/log.h"
 #include "schema/base/version.h"
 
@@ -103,7 +104,7 @@ static const struct stream_column columns[] = {
 
 static void put_streams(const struct recorder *r, struct buf *to)
 {
-	for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+	for (size_t c = 0; c < COUNT_OF(columns); c++) {
 		head(to, columns[c].name, columns[c].type, columns[c].help);
 		for (size_t i = 0; i < r->stream_count; i++) {
 			const struct stream_figures f = stream_figures(r->streams[i]);

@@ -1,5 +1,6 @@
 /* request_row.c: see request_row.h. */
 #include "recorder/request_row.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@ void request_row_release(struct request_row *r)
 {
 	char *strings[] = {r->target, r->server, r->content_type, r->audit_id, r->date, r->error_status};
 
-	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(strings); i++)
 		free(strings[i]);
 	*r = (struct request_row){.set = false};
 }

@@ -1,6 +1,7 @@
 /* stream.c: see stream.h. The states, the delays and the life of a stream. */
 #include "recorder/stream_internal.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
 #include "schema/tape/redact.h"
@@ -179,7 +180,7 @@ static void free_strings(struct stream *s)
 	char *strings[] = {s->group, s->version, s->resource, s->kind, s->namespace, s->label_selector,
 		s->field_selector, s->api_version, s->path, s->name};
 
-	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(strings); i++)
 		free(strings[i]);
 }
 

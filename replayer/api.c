@@ -16,6 +16,7 @@
 #include "replayer/serve/unrecorded.h"
 #include "replayer/serve/watch.h"
 #include "replayer/write/write.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static bool is_stream(struct slice subresource)
 {
 	static const char *const streams[] = {"exec", "attach", "portforward", "proxy"};
 
-	for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(streams); i++) {
 		if (slice_is(subresource, streams[i]))
 			return true;
 	}
@@ -307,7 +308,7 @@ static void tell_flow(struct api_call *call)
 
 	if (control_is_asked(call))
 		return;
-	for (size_t i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(unseen); i++) {
 		if (slice_is(call->path.subresource, unseen[i]))
 			return;
 	}

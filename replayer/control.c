@@ -2,6 +2,7 @@
 #include "replayer/control.h"
 
 #include "replayer/deck.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
@@ -96,7 +97,7 @@ static int do_break(struct deck *d, const struct query *q, struct err *err)
 		[WATCHES_END] = "end", [WATCHES_RESET] = "rst", [WATCHES_EXPIRE] = "expired"};
 	struct slice how = query_get(q, "how");
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (slice_is(how, words[i])) {
 			watches_break(d->watches, (enum watches_break)i, query_get(q, "resource"));
 			return 0;
@@ -126,7 +127,7 @@ static const struct {
 int control_act(struct deck *d, struct slice method, struct slice name, const struct query *q, struct buf *to,
 	struct err *err)
 {
-	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(actions); i++) {
 		int rc;
 
 		if (!slice_is(name, actions[i].name))
@@ -170,19 +171,19 @@ bool control_serve(struct api_call *call)
 	struct slice path = call->query.path;
 	struct err err = {0};
 	struct buf json;
-	int code;
+	int rc;
 
 	if (!control_is_asked(call))
 		return false;
 	path = (struct slice){path.ptr + strlen(PREFIX), path.len - strlen(PREFIX)};
 	buf_init(&json, LIMIT_DOCUMENT_BYTES);
-	code = control_act(call->api->deck, call->request->method, path, &call->query, &json, &err);
-	if (code == 200)
+	rc = control_act(call->api->deck, call->request->method, path, &call->query, &json, &err);
+	if (rc == 200)
 		respond_json(call->x, call->request, &call->style, 200, buf_slice(&json));
-	else if (code != 404)
-		fail(call, code, &err);
+	else if (rc != 404)
+		fail(call, rc, &err);
 	buf_release(&json);
-	return code != 404;
+	return rc != 404;
 }
 
 char *control_url(const char *url, const char *token, const char *fingerprint)

@@ -2,6 +2,7 @@
 #include "replayer/deck.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
@@ -187,7 +188,7 @@ static int put_event(const struct event *e, const struct tape_resource *r, struc
 		{"namespace", e->namespace}, {"name", e->name}, {"uid", e->uid}, {"rv", e->rv}};
 	int rc = buf_printf(to, err, "{\"seq\":%llu", (unsigned long long)e->seq);
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]) && rc == 0; i++)
+	for (size_t i = 0; i < COUNT_OF(members) && rc == 0; i++)
 		rc = put_text(members[i].key, members[i].text, to, err);
 	return rc ? rc : buf_append(to, "}", 1, err);
 }

@@ -58,7 +58,7 @@ int view_desk_serve(void *context, struct slice method, struct slice what, const
 	const struct view_desk *d = context;
 	struct answer_out o = {to, err, 0};
 	struct buf status;
-	int code;
+	int rc;
 
 	(void)body;
 	if (!slice_skip(&what, "desk") || (what.len && !slice_skip(&what, "/"))) {
@@ -66,11 +66,11 @@ int view_desk_serve(void *context, struct slice method, struct slice what, const
 		return 404;
 	}
 	buf_init(&status, LIMIT_DOCUMENT_BYTES);
-	code = control_act(d->deck, method, what, q, &status, err);
-	if (code < 400) {
+	rc = control_act(d->deck, method, what, q, &status, err);
+	if (rc < 400) {
 		put_desk(&o, d, buf_slice(&status));
-		code = o.code ? 500 : code;
+		rc = o.code ? 500 : rc;
 	}
 	buf_release(&status);
-	return code;
+	return rc;
 }

@@ -52,19 +52,19 @@ static int take_item(const struct walk *w, struct slice item, enum form form, en
 
 static int take_text(const struct walk *w, struct slice text, enum word_place place)
 {
-	int failed = 0;
+	int rc = 0;
 
-	while (text.len && !failed) {
+	while (text.len && !rc) {
 		enum form form;
 		struct slice item = {text.ptr, anonymize_form(text, &form)};
 
 		if (form == FORM_PLAIN)
-			failed = put_plain(w, item.ptr, item.ptr + item.len);
+			rc = put_plain(w, item.ptr, item.ptr + item.len);
 		else
-			failed = take_item(w, item, form, place);
+			rc = take_item(w, item, form, place);
 		text = (struct slice){text.ptr + item.len, text.len - item.len};
 	}
-	return failed;
+	return rc;
 }
 
 /* Of the string that begins there, without quotes. */
@@ -112,25 +112,25 @@ static void enter(struct walk *w, char bracket)
 static int take_json(struct walk *w, struct slice json)
 {
 	const char *end = json.ptr + json.len, *kept = json.ptr;
-	int failed = 0;
+	int rc = 0;
 
-	for (const char *at = json.ptr; at < end && !failed;) {
+	for (const char *at = json.ptr; at < end && !rc;) {
 		if (*at == '{' || *at == '[')
 			enter(w, *at);
 		else if ((*at == '}' || *at == ']') && w->depth)
 			w->depth--;
 		if (*at++ != '"')
 			continue;
-		failed = put_plain(w, kept, at);
-		if (!failed) {
+		rc = put_plain(w, kept, at);
+		if (!rc) {
 			struct slice text = string_at(at - 1, end);
 
 			kept = text.ptr + text.len;
 			at = kept < end ? kept + 1 : end;
-			failed = take_string(w, text, is_key(at, end));
+			rc = take_string(w, text, is_key(at, end));
 		}
 	}
-	return failed ? failed : put_plain(w, kept, end);
+	return rc ? rc : put_plain(w, kept, end);
 }
 
 int anonymizer_note_json(struct anonymizer *a, struct slice json, struct err *err)
@@ -166,31 +166,31 @@ int anonymizer_put_text(struct anonymizer *a, struct slice text, struct buf *to,
 /* Without regard to forms, escapes and members: letters and digits that begin with a letter. */
 static int prove_plainly(const struct anonymizer *a, struct slice bytes, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < bytes.len && !failed; i++) {
+	for (size_t i = 0; i < bytes.len && !rc; i++) {
 		size_t begin = i;
 
 		while (i < bytes.len && isalnum((unsigned char)bytes.ptr[i]))
 			i++;
 		if (i > begin && isalpha((unsigned char)bytes.ptr[begin]) && i - begin < ANONYMIZE_WORD_MAX)
-			failed = check_item(a, (struct slice){bytes.ptr + begin, i - begin}, err);
+			rc = check_item(a, (struct slice){bytes.ptr + begin, i - begin}, err);
 	}
-	return failed;
+	return rc;
 }
 
 int anonymizer_prove_json(struct anonymizer *a, struct slice json, struct err *err)
 {
 	struct walk w = {.a = a, .proves = true, .err = err};
-	int failed = json.len ? take_json(&w, json) : 0;
+	int rc = json.len ? take_json(&w, json) : 0;
 
-	return failed ? failed : prove_plainly(a, json, err);
+	return rc ? rc : prove_plainly(a, json, err);
 }
 
 int anonymizer_prove_text(struct anonymizer *a, struct slice text, struct err *err)
 {
 	struct walk w = {.a = a, .proves = true, .err = err};
-	int failed = take_text(&w, text, PLACE_NAME);
+	int rc = take_text(&w, text, PLACE_NAME);
 
-	return failed ? failed : prove_plainly(a, text, err);
+	return rc ? rc : prove_plainly(a, text, err);
 }

@@ -1,4 +1,5 @@
 /* anonymize_forms.c: what a text is made of; see anonymize_internal.h. */
+#include "schema/base/count_of.h"
 #include "tools/anonymize_internal.h"
 
 #include <ctype.h>
@@ -137,7 +138,7 @@ static bool is_quantity(struct slice run)
 			digits++;
 		run = (struct slice){run.ptr + digits, run.len - digits};
 		found = false;
-		for (size_t i = 0; digits && i < sizeof(units) / sizeof(units[0]) && !found; i++)
+		for (size_t i = 0; digits && i < COUNT_OF(units) && !found; i++)
 			found = slice_skip(&run, units[i]);
 	}
 	return found;

@@ -4,6 +4,7 @@
  */
 #include "tools/anonymize_tape.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
@@ -43,28 +44,28 @@ static int walk_registry(struct text_walk *w)
 {
 	const struct tape_resource *r;
 	const struct tape_stream *s;
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; (r = tape_resource_at(w->tape, i)) && !failed; i++) {
-		if (!(failed = walk_word(w, r->apigroup)) && !(failed = walk_word(w, r->version)) &&
-			!(failed = walk_word(w, r->resource)))
-			failed = walk_word(w, r->kind);
+	for (size_t i = 0; (r = tape_resource_at(w->tape, i)) && !rc; i++) {
+		if (!(rc = walk_word(w, r->apigroup)) && !(rc = walk_word(w, r->version)) &&
+			!(rc = walk_word(w, r->resource)))
+			rc = walk_word(w, r->kind);
 	}
-	for (size_t i = 0; (s = tape_stream_at(w->tape, i)) && !failed; i++) {
-		if (!(failed = walk_word(w, s->namespace)) && !(failed = walk_word(w, s->label_selector)))
-			failed = walk_word(w, s->field_selector);
+	for (size_t i = 0; (s = tape_stream_at(w->tape, i)) && !rc; i++) {
+		if (!(rc = walk_word(w, s->namespace)) && !(rc = walk_word(w, s->label_selector)))
+			rc = walk_word(w, s->field_selector);
 	}
-	return failed;
+	return rc;
 }
 
 static int walk_connection(void *context, const struct tape_connection *c)
 {
 	struct text_walk *w = context;
-	int failed;
+	int rc;
 
-	if ((failed = walk_word(w, c->target)) || (failed = walk_word(w, c->server)) ||
-		(failed = walk_word(w, c->audit_id)))
-		return failed;
+	if ((rc = walk_word(w, c->target)) || (rc = walk_word(w, c->server)) ||
+		(rc = walk_word(w, c->audit_id)))
+		return rc;
 	return c->error_status ? walk_json(w, slice_of(c->error_status)) : 0;
 }
 
@@ -75,11 +76,11 @@ static int walk_mark(void *context, const struct tape_mark *mark)
 
 static int walk_missed(void *context, const struct tape_missed *m)
 {
-	int failed;
+	int rc;
 
-	if ((failed = walk_text(context, m->namespace)) || (failed = walk_text(context, m->name)) ||
-		(failed = walk_text(context, m->uid)))
-		return failed;
+	if ((rc = walk_text(context, m->namespace)) || (rc = walk_text(context, m->name)) ||
+		(rc = walk_text(context, m->uid)))
+		return rc;
 	return walk_text(context, m->old_uid);
 }
 
@@ -92,26 +93,26 @@ static int walk_document(void *context, const struct tape_document *d)
 {
 	struct text_walk *w = context;
 	struct buf body;
-	int failed;
+	int rc;
 
-	if ((failed = walk_word(w, d->path)) || (failed = walk_word(w, d->etag)))
-		return failed;
+	if ((rc = walk_word(w, d->path)) || (rc = walk_word(w, d->etag)))
+		return rc;
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	failed = tape_document_body(w->tape, d->segment, d->id, &body, w->err);
-	if (!failed && is_json(d->content_type, buf_slice(&body)))
-		failed = walk_json(w, buf_slice(&body));
+	rc = tape_document_body(w->tape, d->segment, d->id, &body, w->err);
+	if (!rc && is_json(d->content_type, buf_slice(&body)))
+		rc = walk_json(w, buf_slice(&body));
 	buf_release(&body);
-	return failed;
+	return rc;
 }
 
 static int walk_rows(struct text_walk *w)
 {
-	int failed;
+	int rc;
 
-	if ((failed = walk_registry(w)) || (failed = tape_each_connection(w->tape, walk_connection, w, w->err)) ||
-		(failed = tape_each_mark(w->tape, walk_mark, w, w->err)) ||
-		(failed = tape_each_missed(w->tape, walk_missed, w, w->err)))
-		return failed;
+	if ((rc = walk_registry(w)) || (rc = tape_each_connection(w->tape, walk_connection, w, w->err)) ||
+		(rc = tape_each_mark(w->tape, walk_mark, w, w->err)) ||
+		(rc = tape_each_missed(w->tape, walk_missed, w, w->err)))
+		return rc;
 	return tape_each_document(w->tape, walk_document, w, w->err);
 }
 
@@ -119,17 +120,17 @@ static int walk_state(struct text_walk *w, uint64_t seq)
 {
 	struct tape_state *state;
 	struct slice object;
-	int failed = tape_state_at(w->tape, seq, 0, &state, w->err);
+	int rc = tape_state_at(w->tape, seq, 0, &state, w->err);
 
-	if (failed)
-		return failed;
-	for (size_t i = 0; i < state->count && !failed; i++) {
-		failed = tape_object(w->tape, state->live[i].seq, &object, w->err);
-		if (!failed)
-			failed = walk_json(w, object);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < state->count && !rc; i++) {
+		rc = tape_object(w->tape, state->live[i].seq, &object, w->err);
+		if (!rc)
+			rc = walk_json(w, object);
 	}
 	tape_state_free(state);
-	return failed;
+	return rc;
 }
 
 static int tell(struct text_walk *w, uint64_t done, uint64_t total)
@@ -146,26 +147,26 @@ static int walk_events(struct text_walk *w, uint64_t total)
 	struct slice object;
 	struct event e;
 	uint64_t done = 0;
-	int more = tape_cursor_open(w->tape, &all, TAPE_STORED, &c, w->err), failed = 0;
+	int more = tape_cursor_open(w->tape, &all, TAPE_STORED, &c, w->err), rc = 0;
 
 	if (more)
 		return more;
-	while (!failed && (more = tape_cursor_next(c, &e, w->err)) > 0) {
-		failed = tape_cursor_object(c, &object, w->err);
-		if (!failed && !(failed = walk_json(w, object)))
-			failed = tell(w, ++done, total);
+	while (!rc && (more = tape_cursor_next(c, &e, w->err)) > 0) {
+		rc = tape_cursor_object(c, &object, w->err);
+		if (!rc && !(rc = walk_json(w, object)))
+			rc = tell(w, ++done, total);
 	}
 	tape_cursor_close(c);
-	return failed ? failed : more;
+	return rc ? rc : more;
 }
 
 static int walk_tape(struct text_walk *w)
 {
 	struct tape_info info;
-	int failed = tape_info(w->tape, &info, w->err);
+	int rc = tape_info(w->tape, &info, w->err);
 
-	if (failed || (failed = walk_rows(w)) || (failed = walk_events(w, info.events)))
-		return failed;
+	if (rc || (rc = walk_rows(w)) || (rc = walk_events(w, info.events)))
+		return rc;
 	return info.first_seq == 1 ? 0 : walk_state(w, info.first_seq ? info.first_seq - 1 : UINT64_MAX);
 }
 
@@ -180,29 +181,29 @@ struct rewriter {
 static int rewrite_object(void *context, const struct tape_resource *r, struct slice *object, struct err *err)
 {
 	struct rewriter *w = context;
-	int failed;
+	int rc;
 
 	(void)r;
 	buf_clear(&w->object);
-	failed = anonymizer_put_json(w->a, *object, &w->object, err);
+	rc = anonymizer_put_json(w->a, *object, &w->object, err);
 	*object = buf_slice(&w->object);
-	return failed;
+	return rc;
 }
 
 /* What is put there lives until the buffer is cleared: it is reserved whole before. */
 static int rewrite_text(struct rewriter *w, struct slice *text, bool json, struct err *err)
 {
 	size_t begin = w->object.len;
-	int failed;
+	int rc;
 
 	if (!text->len)
 		return 0;
-	failed = json ? anonymizer_put_json(w->a, *text, &w->object, err)
+	rc = json ? anonymizer_put_json(w->a, *text, &w->object, err)
 		      : anonymizer_put_text(w->a, *text, &w->object, err);
-	if (!failed)
-		failed = buf_append(&w->object, "", 1, err);
+	if (!rc)
+		rc = buf_append(&w->object, "", 1, err);
 	*text = (struct slice){w->object.ptr + begin, w->object.len - begin - 1};
-	return failed;
+	return rc;
 }
 
 struct text_column {
@@ -238,74 +239,74 @@ static int rewrite_row(void *context, enum table table, struct value *values, st
 {
 	struct rewriter *w = context;
 	size_t bytes = 0;
-	int failed;
+	int rc;
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(columns); i++)
 		bytes += columns[i].table == table ? values[columns[i].column].bytes.len : 0;
-	failed = make_room(w, bytes, err);
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]) && !failed; i++) {
+	rc = make_room(w, bytes, err);
+	for (size_t i = 0; i < COUNT_OF(columns) && !rc; i++) {
 		if (columns[i].table == table)
-			failed = rewrite_text(w, &values[columns[i].column].bytes, columns[i].json, err);
+			rc = rewrite_text(w, &values[columns[i].column].bytes, columns[i].json, err);
 	}
 	if (table == TABLE_CONNECTION) /* half a line: its words may be cut in two */
 		values[CONNECTION_TAIL] = value_text(NULL);
-	return failed;
+	return rc;
 }
 
 static int rewrite_word(struct rewriter *w, const char **text, struct err *err)
 {
 	struct slice s = *text ? slice_of(*text) : (struct slice){0};
-	int failed = rewrite_text(w, &s, false, err);
+	int rc = rewrite_text(w, &s, false, err);
 
 	if (s.len)
 		*text = s.ptr;
-	return failed;
+	return rc;
 }
 
 static int rewrite_own(struct rewriter *w, char **text, struct err *err)
 {
 	const char *own = *text;
-	int failed = rewrite_word(w, &own, err);
+	int rc = rewrite_word(w, &own, err);
 
 	*text = (char *)(uintptr_t)own;
-	return failed;
+	return rc;
 }
 
 static int rewrite_document(void *context, struct tape_document *d, struct err *err)
 {
 	struct rewriter *w = context;
-	int failed;
+	int rc;
 
 	if (!is_json(d->content_type, d->body))
 		return 1;
-	failed = make_room(w, d->body.len + strlen(d->path) + strlen(d->etag), err);
-	if (!failed)
-		failed = rewrite_word(w, &d->path, err);
-	if (!failed)
-		failed = rewrite_word(w, &d->etag, err);
-	return failed ? failed : rewrite_text(w, &d->body, true, err);
+	rc = make_room(w, d->body.len + strlen(d->path) + strlen(d->etag), err);
+	if (!rc)
+		rc = rewrite_word(w, &d->path, err);
+	if (!rc)
+		rc = rewrite_word(w, &d->etag, err);
+	return rc ? rc : rewrite_text(w, &d->body, true, err);
 }
 
 static int rewrite_resource(void *context, struct tape_resource *r, struct err *err)
 {
 	struct rewriter *w = context;
-	int failed = make_room(w, 4 * LIMIT_NAME_BYTES, err);
+	int rc = make_room(w, 4 * LIMIT_NAME_BYTES, err);
 
-	if (failed || (failed = rewrite_own(w, &r->apigroup, err)) || (failed = rewrite_own(w, &r->version, err)) ||
-		(failed = rewrite_own(w, &r->resource, err)))
-		return failed;
+	if (rc || (rc = rewrite_own(w, &r->apigroup, err)) || (rc = rewrite_own(w, &r->version, err)) ||
+		(rc = rewrite_own(w, &r->resource, err)))
+		return rc;
 	return rewrite_own(w, &r->kind, err);
 }
 
 static int rewrite_stream(void *context, struct tape_stream *s, struct err *err)
 {
 	struct rewriter *w = context;
-	int failed = make_room(
+	int rc = make_room(
 		w, strlen(s->namespace) + strlen(s->label_selector) + strlen(s->field_selector), err);
 
-	if (failed || (failed = rewrite_own(w, &s->namespace, err)) ||
-		(failed = rewrite_own(w, &s->label_selector, err)))
-		return failed;
+	if (rc || (rc = rewrite_own(w, &s->namespace, err)) ||
+		(rc = rewrite_own(w, &s->label_selector, err)))
+		return rc;
 	return rewrite_own(w, &s->field_selector, err);
 }
 
@@ -315,13 +316,13 @@ static int prove(void *context, const char *folder, struct err *err)
 {
 	struct rewriter *r = context;
 	struct text_walk w = {.a = r->a, .o = r->o, .doing = "proving", .proves = true, .err = err};
-	int failed = tape_open(folder, &w.tape, err);
+	int rc = tape_open(folder, &w.tape, err);
 
-	if (failed)
-		return failed;
-	failed = walk_tape(&w);
+	if (rc)
+		return rc;
+	rc = walk_tape(&w);
 	tape_close(w.tape);
-	return failed;
+	return rc;
 }
 
 static int step(void *context, uint64_t done, uint64_t total)
@@ -356,14 +357,14 @@ int anonymize_tape(struct tape *from, const char *to, struct anonymizer *a, cons
 {
 	struct text_walk collect = {.a = a, .tape = from, .o = options, .doing = "collecting", .err = err};
 	struct rewriter w = {.a = a, .o = options};
-	int failed = walk_tape(&collect);
+	int rc = walk_tape(&collect);
 
-	if (!failed)
-		failed = anonymizer_choose(a, err);
-	if (failed)
-		return failed;
+	if (!rc)
+		rc = anonymizer_choose(a, err);
+	if (rc)
+		return rc;
 	buf_init(&w.object, 8 * (size_t)LIMIT_OBJECT_BYTES);
-	failed = remake(from, to, &w, ret, err);
+	rc = remake(from, to, &w, ret, err);
 	buf_release(&w.object);
-	return failed;
+	return rc;
 }

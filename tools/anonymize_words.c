@@ -133,11 +133,11 @@ static int next_byte(struct source *s, unsigned *ret, struct err *err)
 {
 	if (s->at % DIGEST_BYTES == 0) {
 		char *text = xasprintf("%s %u %zu", s->w->text, s->try, s->at);
-		int failed = redactor_digest(s->a->redactor, slice_of(text), s->bytes, err);
+		int rc = redactor_digest(s->a->redactor, slice_of(text), s->bytes, err);
 
 		free(text);
-		if (failed)
-			return failed;
+		if (rc)
+			return rc;
 	}
 	*ret = s->bytes[s->at++ % DIGEST_BYTES];
 	return 0;
@@ -178,24 +178,24 @@ static int make_word(struct source *s, struct buf *to, struct err *err)
 	bool hex = is_hex_word(s->w->text), plain = s->try > TRIES_MAX / 4;
 	size_t more = s->try > TRIES_MAX ? s->try / TRIES_MAX : 0, place = 0;
 	unsigned byte = 0;
-	int failed = 0;
+	int rc = 0;
 
-	for (const char *c = s->w->text; *c && !failed; c++) {
+	for (const char *c = s->w->text; *c && !rc; c++) {
 		if (((unsigned char)*c & 0xc0) == 0x80)
 			continue; /* the rest of a character */
-		failed = next_byte(s, &byte, err);
-		if (!failed)
-			failed = buf_printf(to, err, "%c",
+		rc = next_byte(s, &byte, err);
+		if (!rc)
+			rc = buf_printf(to, err, "%c",
 				isdigit((unsigned char)*c) ? digit(s->w->text, (size_t)(c - s->w->text), byte)
 							   : letter(hex, plain, place, byte));
 		place++;
 	}
-	for (; more && !failed; more--) {
-		failed = next_byte(s, &byte, err);
-		if (!failed)
-			failed = buf_printf(to, err, "%c", letter(false, true, 0, byte));
+	for (; more && !rc; more--) {
+		rc = next_byte(s, &byte, err);
+		if (!rc)
+			rc = buf_printf(to, err, "%c", letter(false, true, 0, byte));
 	}
-	return failed;
+	return rc;
 }
 
 /* Version and variant of a UUID stay, and so do "::" and groups that are 0. */
@@ -213,18 +213,18 @@ static bool stays_in_hex(const struct word *w, size_t at)
 static int make_hex(struct source *s, struct buf *to, struct err *err)
 {
 	unsigned byte = 0;
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; s->w->text[i] && !failed; i++) {
+	for (size_t i = 0; s->w->text[i] && !rc; i++) {
 		if (stays_in_hex(s->w, i)) {
-			failed = buf_append(to, &s->w->text[i], 1, err);
+			rc = buf_append(to, &s->w->text[i], 1, err);
 			continue;
 		}
-		failed = next_byte(s, &byte, err);
-		if (!failed)
-			failed = buf_printf(to, err, "%c", "0123456789abcdef"[byte % 16]);
+		rc = next_byte(s, &byte, err);
+		if (!rc)
+			rc = buf_printf(to, err, "%c", "0123456789abcdef"[byte % 16]);
 	}
-	return failed;
+	return rc;
 }
 
 /* How far an octet moves: the same for all addresses of one network. */
@@ -232,14 +232,14 @@ static int octet_shift(struct anonymizer *a, const char *text, size_t prefix, un
 {
 	unsigned char bytes[DIGEST_BYTES];
 	char *network = xasprintf("network %.*s", (int)prefix, text);
-	int failed;
+	int rc;
 
 	for (char *c = network; *c; c++)
 		*c = *c == '-' ? '.' : *c;
-	failed = redactor_digest(a->redactor, slice_of(network), bytes, err);
+	rc = redactor_digest(a->redactor, slice_of(network), bytes, err);
 	free(network);
 	*ret = bytes[0];
-	return failed;
+	return rc;
 }
 
 /* 0 and 255 mean something. */
@@ -259,19 +259,19 @@ static unsigned first_octet(struct anonymizer *a, unsigned octet)
 static int make_ipv4(struct source *s, struct buf *to, struct err *err)
 {
 	const char *text = s->w->text, *at = text;
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < 4 && !failed; i++) {
+	for (size_t i = 0; i < 4 && !rc; i++) {
 		char *end;
 		unsigned octet = (unsigned)strtoul(at, &end, 10), shift = 0;
 
-		failed = octet_shift(s->a, text, (size_t)(at - text), &shift, err);
+		rc = octet_shift(s->a, text, (size_t)(at - text), &shift, err);
 		octet = i ? move_octet(octet, shift) : first_octet(s->a, octet);
-		if (!failed)
-			failed = buf_printf(to, err, "%u%.1s", octet, i < 3 ? end : "");
+		if (!rc)
+			rc = buf_printf(to, err, "%u%.1s", octet, i < 3 ? end : "");
 		at = i < 3 ? end + 1 : end;
 	}
-	return failed;
+	return rc;
 }
 
 static int make(struct source *s, struct buf *to, struct err *err)
@@ -303,18 +303,18 @@ static bool is_special(const struct word *w)
 static int choose_one(struct anonymizer *a, struct word *w, struct buf *scratch, struct err *err)
 {
 	struct source s = {.a = a, .w = w};
-	int failed;
+	int rc;
 
 	w->stays = is_special(w) || text_map_get(&a->stays, w->text) ||
 		   (!w->in_name && text_map_get(&a->english, w->text));
 	if (w->stays)
 		return 0;
 	do {
-		failed = make(&s, scratch, err);
-		if (!failed)
-			failed = buf_append(scratch, "", 1, err);
-		if (failed)
-			return failed;
+		rc = make(&s, scratch, err);
+		if (!rc)
+			rc = buf_append(scratch, "", 1, err);
+		if (rc)
+			return rc;
 	} while (!is_free(a, scratch->ptr) && s.try++ < 100 * TRIES_MAX && w->form != FORM_IPV4);
 	w->pseudonym = xstrdup(scratch->ptr);
 	text_map_put(&a->taken, w->pseudonym, w);
@@ -343,14 +343,14 @@ static void choose_octets(struct anonymizer *a)
 int anonymizer_choose(struct anonymizer *a, struct err *err)
 {
 	struct buf scratch;
-	int failed = 0;
+	int rc = 0;
 
 	buf_init(&scratch, LIMIT_NAME_BYTES);
 	choose_octets(a);
-	for (size_t i = 0; i < a->count && !failed; i++)
-		failed = choose_one(a, a->list[i], &scratch, err);
+	for (size_t i = 0; i < a->count && !rc; i++)
+		rc = choose_one(a, a->list[i], &scratch, err);
 	buf_release(&scratch);
-	return failed;
+	return rc;
 }
 
 /* ---- rewriting ---- */
@@ -359,7 +359,7 @@ int anonymizer_choose(struct anonymizer *a, struct err *err)
 static int find_or_note(struct anonymizer *a, struct slice text, enum form form, struct word **ret, struct err *err)
 {
 	struct buf scratch;
-	int failed;
+	int rc;
 
 	*ret = words_find(a, text);
 	if (*ret)
@@ -367,14 +367,14 @@ static int find_or_note(struct anonymizer *a, struct slice text, enum form form,
 	if (form != FORM_UUID)
 		return err_set(err, ERR_FAILED, "'%.*s' was not on the tape when its words were collected",
 			(int)text.len, text.ptr);
-	failed = words_note(a, text, form, PLACE_NAME, err);
-	if (failed)
-		return failed;
+	rc = words_note(a, text, form, PLACE_NAME, err);
+	if (rc)
+		return rc;
 	*ret = words_find(a, text);
 	buf_init(&scratch, LIMIT_NAME_BYTES);
-	failed = choose_one(a, *ret, &scratch, err);
+	rc = choose_one(a, *ret, &scratch, err);
 	buf_release(&scratch);
-	return failed;
+	return rc;
 }
 
 /* Capitals where the word had them. */
@@ -382,19 +382,19 @@ int words_put(struct anonymizer *a, struct slice text, enum form form, struct bu
 {
 	size_t begin = to->len;
 	struct word *w;
-	int failed = find_or_note(a, text, form, &w, err);
+	int rc = find_or_note(a, text, form, &w, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (!w->pseudonym)
 		return buf_append(to, text.ptr, text.len, err);
 	w->replaced++;
-	failed = buf_append(to, w->pseudonym, strlen(w->pseudonym), err);
-	for (size_t i = 0; !failed && i < text.len && begin + i < to->len; i++) {
+	rc = buf_append(to, w->pseudonym, strlen(w->pseudonym), err);
+	for (size_t i = 0; !rc && i < text.len && begin + i < to->len; i++) {
 		if (isupper((unsigned char)text.ptr[i]))
 			to->ptr[begin + i] = (char)toupper((unsigned char)to->ptr[begin + i]);
 	}
-	return failed;
+	return rc;
 }
 
 size_t anonymizer_count(const struct anonymizer *a)

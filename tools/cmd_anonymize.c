@@ -60,29 +60,29 @@ static int key_of_file(const char *path, struct redactor **ret, struct err *err)
 	struct redactor *hash = redactor_with_key(zero);
 	unsigned char key[32];
 	struct buf secret;
-	int failed;
+	int rc;
 
 	buf_init(&secret, LIMIT_CONFIG_BYTES);
-	failed = read_file(path, &secret, err);
-	if (!failed && secret.len < KEY_BYTES_MIN)
-		failed = err_set(err, ERR_USAGE, "key file '%s' has %zu bytes, expected at least %d", path, secret.len,
+	rc = read_file(path, &secret, err);
+	if (!rc && secret.len < KEY_BYTES_MIN)
+		rc = err_set(err, ERR_USAGE, "key file '%s' has %zu bytes, expected at least %d", path, secret.len,
 			KEY_BYTES_MIN);
-	if (!failed)
-		failed = redactor_digest(hash, buf_slice(&secret), key, err);
-	if (!failed)
+	if (!rc)
+		rc = redactor_digest(hash, buf_slice(&secret), key, err);
+	if (!rc)
 		*ret = redactor_with_key(key);
 	buf_release(&secret);
 	redactor_close(hash);
-	return failed;
+	return rc;
 }
 
 static int make_anonymizer(const struct anonymize_values *v, struct anonymizer **ret, struct err *err)
 {
 	struct redactor *redactor;
-	int failed = v->key ? key_of_file(v->key, &redactor, err) : redactor_random(&redactor, err);
+	int rc = v->key ? key_of_file(v->key, &redactor, err) : redactor_random(&redactor, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	*ret = anonymizer_new(redactor);
 	for (size_t i = 0; i < v->keep.count; i++)
 		anonymizer_keep(*ret, v->keep.items[i]);
@@ -104,10 +104,10 @@ static void print_words(const struct anonymizer *a, FILE *to)
 static int write_report(const char *path, const struct anonymizer *a, struct err *err)
 {
 	struct out_file *out;
-	int failed = out_file_open(path, &out, err);
+	int rc = out_file_open(path, &out, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	print_words(a, out_file_stream(out));
 	return out_file_close(out, err);
 }
@@ -141,17 +141,17 @@ static int make(const struct anonymize_values *v, struct tape *tape, struct anon
 	struct work work = {0};
 	const struct anonymize_options options = {step, &work, "kubetape " KUBETAPE_VERSION};
 	struct remake_result result;
-	int failed;
+	int rc;
 
 	progress_catch_signals();
-	failed = anonymize_tape(tape, v->output, a, &options, &result, err);
+	rc = anonymize_tape(tape, v->output, a, &options, &result, err);
 	if (work.doing)
 		progress_clear(&work.progress);
-	if (!failed && v->report)
-		failed = write_report(v->report, a, err);
-	if (!failed)
+	if (!rc && v->report)
+		rc = write_report(v->report, a, err);
+	if (!rc)
 		print_result(v, a, &result);
-	return failed;
+	return rc;
 }
 
 static int anonymize(void *values, const struct operands *operands, struct err *err)
@@ -159,28 +159,28 @@ static int anonymize(void *values, const struct operands *operands, struct err *
 	const struct anonymize_values *v = values;
 	struct anonymizer *a = NULL;
 	struct tape *tape;
-	int code = v->output ? out_file_refuse_stream(v->output, "a tape is a folder", err)
+	int rc = v->output ? out_file_refuse_stream(v->output, "a tape is a folder", err)
 			     : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 
-	if (!code && v->report)
-		code = out_file_check(v->report, err);
-	if (code || (code = tape_open(operands->items[0], &tape, err)))
-		return code;
-	code = make_anonymizer(v, &a, err);
-	if (!code)
-		code = make(v, tape, a, err);
+	if (!rc && v->report)
+		rc = out_file_check(v->report, err);
+	if (rc || (rc = tape_open(operands->items[0], &tape, err)))
+		return rc;
+	rc = make_anonymizer(v, &a, err);
+	if (!rc)
+		rc = make(v, tape, a, err);
 	anonymizer_free(a);
 	tape_close(tape);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct anonymize_values v = {0};
-	int code = command_run(self, argc, argv, &v, anonymize);
+	int rc = command_run(self, argc, argv, &v, anonymize);
 
 	free(v.keep.items);
-	return code;
+	return rc;
 }
 
 const struct command cmd_anonymize = {

@@ -1,6 +1,7 @@
 /* cmd_ctl.c: kubetape ctl. */
 #include "replayer/control_client.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/visible.h"
@@ -105,7 +106,7 @@ static int ask(const struct values *v, const struct operands *o, struct buf *to,
 	const char *word = o->items[1], *operand = o->count > 2 ? o->items[2] : NULL;
 	struct control_question q = question_to(v, o->items[0]);
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (strcmp(words[i].word, word) != 0)
 			continue;
 		if (operand && !words[i].parameter)

@@ -50,20 +50,20 @@ struct cut {
 static int find_position(struct cut *c, const char *text, struct tape_position *ret,
 	struct remake_point *ret_point, struct err *err)
 {
-	int failed = text ? tape_position_find(c->tape, text, ret, err) : 0;
+	int rc = text ? tape_position_find(c->tape, text, ret, err) : 0;
 
-	if (text && !failed)
+	if (text && !rc)
 		*ret_point = (struct remake_point){ret->seq, ret->time_ns, ret->by_time};
-	return failed;
+	return rc;
 }
 
 static int add_resources(struct cut *c, const char *names, struct err *err)
 {
 	struct tape_names found;
-	int failed = tape_names_choose(c->tape, names, &found, err);
+	int rc = tape_names_choose(c->tape, names, &found, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < found.count; i++) {
 		c->resources = xgrow(c->resources, c->resource_count, sizeof(*c->resources));
 		c->resources[c->resource_count++] = found.items[i]->id;
@@ -75,24 +75,24 @@ static int add_resources(struct cut *c, const char *names, struct err *err)
 static int compile(struct cut *c, struct err *err)
 {
 	struct moment_frame frame;
-	int failed = tape_position_frame(c->tape, &frame, err);
+	int rc = tape_position_frame(c->tape, &frame, err);
 
-	return failed ? failed
+	return rc ? rc
 		      : predicate_compile(slice_of(c->values->where), &frame, &c->predicate, err);
 }
 
 static int choose(struct cut *c, const struct operands *operands, struct err *err)
 {
 	const struct cut_values *v = c->values;
-	int failed = find_position(c, v->from, &c->from, &c->from_point, err);
+	int rc = find_position(c, v->from, &c->from, &c->from_point, err);
 
-	if (!failed)
-		failed = find_position(c, v->until, &c->until, &c->until_point, err);
-	for (size_t i = 1; i < operands->count && !failed; i++)
-		failed = add_resources(c, operands->items[i], err);
-	if (!failed && v->where)
-		failed = compile(c, err);
-	return failed;
+	if (!rc)
+		rc = find_position(c, v->until, &c->until, &c->until_point, err);
+	for (size_t i = 1; i < operands->count && !rc; i++)
+		rc = add_resources(c, operands->items[i], err);
+	if (!rc && v->where)
+		rc = compile(c, err);
+	return rc;
 }
 
 /* ---- the work ---- */
@@ -126,13 +126,13 @@ static int make(struct cut *c, struct err *err)
 		.hooks = {.wants_object = c->predicate ? wants_object : NULL, .progress = step, .context = c},
 		.program = "kubetape " KUBETAPE_VERSION,
 	};
-	int failed;
+	int rc;
 
 	progress_catch_signals();
 	progress_begin(&c->progress, "cutting");
-	failed = tape_remake(c->tape, v->output, &options, &c->result, err);
+	rc = tape_remake(c->tape, v->output, &options, &c->result, err);
 	progress_clear(&c->progress);
-	return failed;
+	return rc;
 }
 
 static void print_result(const struct cut *c)
@@ -158,25 +158,25 @@ static void print_result(const struct cut *c)
 static int say_what_was_guessed(struct cut *c, struct err *err)
 {
 	struct certainty certainty;
-	int code = certainty_open(&certainty, "cut", c->tape, err);
+	int rc = certainty_open(&certainty, "cut", c->tape, err);
 
-	if (!code && c->values->from)
+	if (!rc && c->values->from)
 		certainty_of_position(&certainty, &c->from, c->values->from);
-	if (!code && c->values->until)
+	if (!rc && c->values->until)
 		certainty_of_position(&certainty, &c->until, c->values->until);
 	certainty_end(&certainty);
 	certainty_close(&certainty);
-	return code ? code : certainty.is_guess ? EXIT_LOSS : EXIT_OK;
+	return rc ? rc : certainty.is_guess ? EXIT_LOSS : EXIT_OK;
 }
 
 static int cut_tape(struct cut *c, const struct operands *operands, struct err *err)
 {
-	int code = choose(c, operands, err);
+	int rc = choose(c, operands, err);
 
-	if (!code)
-		code = make(c, err);
-	if (code)
-		return code;
+	if (!rc)
+		rc = make(c, err);
+	if (rc)
+		return rc;
 	print_result(c);
 	return say_what_was_guessed(c, err);
 }
@@ -184,25 +184,25 @@ static int cut_tape(struct cut *c, const struct operands *operands, struct err *
 static int cut(void *values, const struct operands *operands, struct err *err)
 {
 	struct cut c = {.values = values};
-	int code = c.values->output ? out_file_refuse_stream(c.values->output, "a tape is a folder", err)
+	int rc = c.values->output ? out_file_refuse_stream(c.values->output, "a tape is a folder", err)
 				    : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 
-	if (code || (code = tape_open(operands->items[0], &c.tape, err)))
-		return code;
-	code = cut_tape(&c, operands, err);
+	if (rc || (rc = tape_open(operands->items[0], &c.tape, err)))
+		return rc;
+	rc = cut_tape(&c, operands, err);
 	predicate_free(c.predicate);
 	free(c.resources);
 	tape_close(c.tape);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct cut_values v = {0};
-	int code = command_run(self, argc, argv, &v, cut);
+	int rc = command_run(self, argc, argv, &v, cut);
 
 	free(v.namespaces.items);
-	return code;
+	return rc;
 }
 
 const struct command cmd_cut = {

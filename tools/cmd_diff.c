@@ -47,21 +47,21 @@ static int run(const struct command *self, int argc, char **argv)
 	struct rule_names names = {0};
 	struct operands operands;
 	struct err err = {0};
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
+	int rc = options_parse(self, argc, argv, &o, &operands, &err);
 
-	if (code > 0)
+	if (rc > 0)
 		return EXIT_OK;
-	if (code == 0)
-		code = verdict_order(&o.verdict, o.ordered, o.last, &err);
-	if (code == 0 && (o.verdict.ignore.count || o.verdict.keep.count))
+	if (rc == 0)
+		rc = verdict_order(&o.verdict, o.ordered, o.last, &err);
+	if (rc == 0 && (o.verdict.ignore.count || o.verdict.keep.count))
 		open_names(&names, operands.items[0]);
 	o.verdict.names = &names;
-	if (code == 0)
-		code = verdict_give(&o.verdict, operands.items[0], operands.items[1], &err);
+	if (rc == 0)
+		rc = verdict_give(&o.verdict, operands.items[0], operands.items[1], &err);
 	verdict_release(&o.verdict);
 	rule_names_close(&names);
-	if (code >= 0)
-		return code;
+	if (rc >= 0)
+		return rc;
 	command_fail(self, &err);
 	return EXIT_USAGE;
 }

@@ -120,21 +120,21 @@ struct diff {
 static int choose(struct diff *d, struct err *err)
 {
 	struct buf list;
-	int code;
+	int rc;
 
 	buf_init(&list, LIMIT_CONFIG_BYTES);
-	code = buf_append(&list, "/", 1, err);
-	if (!code && *d->options->resource)
-		code = tape_names_choose(d->tape, d->options->resource, &d->names, err);
-	for (size_t i = 0; i < d->names.count && !code; i++)
-		code = buf_printf(&list, err, "%s %s %s/", d->names.items[i]->apigroup,
+	rc = buf_append(&list, "/", 1, err);
+	if (!rc && *d->options->resource)
+		rc = tape_names_choose(d->tape, d->options->resource, &d->names, err);
+	for (size_t i = 0; i < d->names.count && !rc; i++)
+		rc = buf_printf(&list, err, "%s %s %s/", d->names.items[i]->apigroup,
 			d->names.items[i]->version, d->names.items[i]->resource);
-	if (!code)
-		code = buf_append(&list, "", 1, err);
-	if (!code)
+	if (!rc)
+		rc = buf_append(&list, "", 1, err);
+	if (!rc)
 		sql_session_set(d->session, "resources", list.ptr);
 	buf_release(&list);
-	return code;
+	return rc;
 }
 
 /* History is told forwards. */
@@ -160,12 +160,12 @@ static int find_positions(struct diff *d, struct err *err)
 {
 	static const char *const names[] = {"a", "b"};
 	char seq[32];
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < 2 && !code; i++)
-		code = tape_position_find(d->tape, d->texts[i], &d->positions[i], err);
-	if (code)
-		return code;
+	for (size_t i = 0; i < 2 && !rc; i++)
+		rc = tape_position_find(d->tape, d->texts[i], &d->positions[i], err);
+	if (rc)
+		return rc;
 	put_in_order(d);
 	for (size_t i = 0; i < 2; i++) {
 		snprintf(seq, sizeof(seq), "%llu", (unsigned long long)d->positions[i].seq);
@@ -180,7 +180,7 @@ static int print(struct diff *d, struct err *err)
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full, false}};
 	struct sql_sink sink = {.row = on_row, .context = &p};
 	struct table_out *out = NULL;
-	int code;
+	int rc;
 
 	sql_session_set(d->session, "namespace", o->namespace);
 	sql_session_set(d->session, "all", o->all_fields ? "1" : "0");
@@ -189,9 +189,9 @@ static int print(struct diff *d, struct err *err)
 		table_out_embed(out, state_text_values, false);
 		sink = table_out_sink(out);
 	}
-	code = sql_progress_run(d->session, slice_of(sql), &sink, err);
+	rc = sql_progress_run(d->session, slice_of(sql), &sink, err);
 	table_out_free(out);
-	return code;
+	return rc;
 }
 
 /* Without names every resource is concerned, of which each may be only a part: that is not told then. */
@@ -200,43 +200,43 @@ static int say_what_is_not_known(struct diff *d, struct err *err)
 	const char *namespace = d->options->namespace;
 	const struct tape_resource *r;
 	struct certainty c;
-	int code = certainty_open(&c, "diff-state", d->tape, err);
+	int rc = certainty_open(&c, "diff-state", d->tape, err);
 
-	for (size_t i = 0; i < 2 && !code; i++)
+	for (size_t i = 0; i < 2 && !rc; i++)
 		certainty_of_position(&c, &d->positions[i], d->texts[i]);
-	for (size_t i = 0; i < d->names.count && !code; i++) {
+	for (size_t i = 0; i < d->names.count && !rc; i++) {
 		certainty_of_resource(&c, d->names.items[i], namespace, d->positions, 2);
 		certainty_of_parts(&c, d->names.items[i], namespace);
 	}
-	for (size_t i = 0; !d->names.count && !code && (r = tape_resource_at(d->tape, i)); i++) {
+	for (size_t i = 0; !d->names.count && !rc && (r = tape_resource_at(d->tape, i)); i++) {
 		if (r->namespaced || !*namespace)
 			certainty_of_resource(&c, r, namespace, d->positions, 2);
 	}
 	certainty_end(&c);
 	certainty_close(&c);
-	return code ? code : c.is_guess ? EXIT_LOSS : EXIT_OK;
+	return rc ? rc : c.is_guess ? EXIT_LOSS : EXIT_OK;
 }
 
 static int show(void *values, const struct operands *operands, struct err *err)
 {
 	struct diff d = {.options = values,
 		.texts = {operands->items[1], operands->count > 2 ? operands->items[2] : "end"}};
-	int code = tape_open(operands->items[0], &d.tape, err);
+	int rc = tape_open(operands->items[0], &d.tape, err);
 
-	if (!code)
-		code = sql_session_open(operands->items[0], &d.session, err);
-	if (!code)
-		code = find_positions(&d, err);
-	if (!code)
-		code = choose(&d, err);
-	if (!code)
-		code = print(&d, err);
-	if (!code)
-		code = say_what_is_not_known(&d, err);
+	if (!rc)
+		rc = sql_session_open(operands->items[0], &d.session, err);
+	if (!rc)
+		rc = find_positions(&d, err);
+	if (!rc)
+		rc = choose(&d, err);
+	if (!rc)
+		rc = print(&d, err);
+	if (!rc)
+		rc = say_what_is_not_known(&d, err);
 	tape_names_release(&d.names);
 	sql_session_close(d.session);
 	tape_close(d.tape);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -63,10 +63,10 @@ static int run_statement(
 {
 	struct sql_progress progress;
 	struct sql_sink watched = sql_progress_begin(&progress, s, "exporting ", to, sink);
-	int code = sql_session_run(s, slice_of(sql), &watched, err);
+	int rc = sql_session_run(s, slice_of(sql), &watched, err);
 
 	sql_progress_end(&progress);
-	return code;
+	return rc;
 }
 
 /* ---- tables ---- */
@@ -109,14 +109,14 @@ static int write_table(
 	struct table_out *out = table_out_new(to, format, 0);
 	struct sql_sink sink = table_out_sink(out);
 	char *sql = statement(name, o->where, strcmp(o->table, "all") == 0);
-	int code;
+	int rc;
 
 	if (!is_parquet(o)) /* there objects are texts, so that they stay as they are */
 		table_out_embed(out, objects, true);
-	code = run_statement(s, sql, &sink, to, err);
+	rc = run_statement(s, sql, &sink, to, err);
 	free(sql);
 	table_out_free(out);
-	return code;
+	return rc;
 }
 
 /* Behind the streams, which the rows name, and before everything else: a reader shall not take a part for the
@@ -126,29 +126,29 @@ static int write_left_out(struct sql_session *s, const struct export_options *o,
 	struct table_out *out = table_out_new(to, TABLE_NDJSON, 0);
 	struct sql_sink sink = table_out_sink(out);
 	char *sql = fill(export_left_out_sql, o->where);
-	int code;
+	int rc;
 
 	sql_session_set(s, "where", o->where);
-	code = run_statement(s, sql, &sink, to, err);
+	rc = run_statement(s, sql, &sink, to, err);
 	free(sql);
 	table_out_free(out);
-	return code;
+	return rc;
 }
 
 static int write_tables(struct sql_session *s, const struct export_options *o, FILE *to, struct err *err)
 {
-	int code = 0;
+	int rc = 0;
 
 	if (strcmp(o->table, "all") != 0)
 		return write_table(s, o, o->table, to, err);
 	if (strcmp(o->format, "csv") == 0)
 		return err_set(err, ERR_USAGE, "CSV holds one table: '--table all' needs '--format ndjson'");
-	for (const struct export_table *t = export_tables; t->name && !code; t++) {
-		code = write_table(s, o, t->name, to, err);
-		if (!code && t == export_tables && strcmp(o->where, EVERYTHING) != 0)
-			code = write_left_out(s, o, to, err);
+	for (const struct export_table *t = export_tables; t->name && !rc; t++) {
+		rc = write_table(s, o, t->name, to, err);
+		if (!rc && t == export_tables && strcmp(o->where, EVERYTHING) != 0)
+			rc = write_left_out(s, o, to, err);
 	}
-	return code;
+	return rc;
 }
 
 /* ---- the trace ---- */
@@ -188,28 +188,28 @@ static int write_trace(struct sql_session *s, const struct export_options *o, FI
 	struct trace trace = {to, false};
 	struct sql_sink sink = {.row = trace_row, .context = &trace},
 			bounds = {.row = keep_bounds, .context = s};
-	int code = run_statement(s, export_bounds_sql, &bounds, to, err);
+	int rc = run_statement(s, export_bounds_sql, &bounds, to, err);
 
 	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", to);
-	for (const char *const *format = export_trace_sql; *format && !code; format++) {
+	for (const char *const *format = export_trace_sql; *format && !rc; format++) {
 		char *sql = fill(*format, o->where);
 
-		code = run_statement(s, sql, &sink, to, err);
+		rc = run_statement(s, sql, &sink, to, err);
 		free(sql);
 	}
-	for (const char *const *sql = export_run_sql; o->run && *sql && !code; sql++)
-		code = run_statement(s, *sql, &sink, to, err);
+	for (const char *const *sql = export_run_sql; o->run && *sql && !rc; sql++)
+		rc = run_statement(s, *sql, &sink, to, err);
 	fputs("\n]}\n", to);
-	return code;
+	return rc;
 }
 
 /* ---- the file ---- */
 
 static int write_to(struct sql_session *s, const struct export_options *o, FILE *to, struct err *err)
 {
-	int code = strcmp(o->format, "trace") == 0 ? write_trace(s, o, to, err) : write_tables(s, o, to, err);
+	int rc = strcmp(o->format, "trace") == 0 ? write_trace(s, o, to, err) : write_tables(s, o, to, err);
 
-	return code ? code : out_stream_flush(to, err);
+	return rc ? rc : out_stream_flush(to, err);
 }
 
 /* DuckDB reads lines of JSON from a file that nobody else sees. */
@@ -217,15 +217,15 @@ static int write_parquet(
 	struct sql_session *s, const struct export_options *o, const struct out_file *out, struct err *err)
 {
 	FILE *lines;
-	int code = out_file_temporary(out, &lines, err);
+	int rc = out_file_temporary(out, &lines, err);
 
-	if (code)
-		return code;
-	code = write_to(s, o, lines, err);
-	if (!code)
-		code = export_parquet(lines, out, err);
+	if (rc)
+		return rc;
+	rc = write_to(s, o, lines, err);
+	if (!rc)
+		rc = export_parquet(lines, out, err);
 	fclose(lines);
-	return code;
+	return rc;
 }
 
 static int write_picture(const struct export_options *o, const char *tape, FILE *to, struct err *err)
@@ -243,20 +243,20 @@ static int write_file(
 	struct sql_session *s, const char *tape, const struct export_options *o, struct err *err)
 {
 	struct out_file *out;
-	int code = out_file_open(o->output ? o->output : "-", &out, err);
+	int rc = out_file_open(o->output ? o->output : "-", &out, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	progress_catch_signals();
 	if (is_picture(o))
-		code = write_picture(o, tape, out_file_stream(out), err);
+		rc = write_picture(o, tape, out_file_stream(out), err);
 	else
-		code = is_parquet(o) ? write_parquet(s, o, out, err)
+		rc = is_parquet(o) ? write_parquet(s, o, out, err)
 				     : write_to(s, o, out_file_stream(out), err);
-	if (!code)
+	if (!rc)
 		return out_file_close(out, err);
 	out_file_abandon(out);
-	return code;
+	return rc;
 }
 
 static int check(const struct export_options *o, struct err *err)
@@ -292,15 +292,15 @@ static int export(void *values, const struct operands *operands, struct err *err
 {
 	const struct export_options *o = values;
 	struct sql_session *s;
-	int code;
+	int rc;
 
-	if ((code = check(o, err)) || (code = sql_session_open(operands->items[0], &s, err)))
-		return code;
-	code = o->run ? add_run(s, o, err) : 0;
-	if (!code)
-		code = write_file(s, operands->items[0], o, err);
+	if ((rc = check(o, err)) || (rc = sql_session_open(operands->items[0], &s, err)))
+		return rc;
+	rc = o->run ? add_run(s, o, err) : 0;
+	if (!rc)
+		rc = write_file(s, operands->items[0], o, err);
 	sql_session_close(s);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)

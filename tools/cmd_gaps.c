@@ -1,5 +1,6 @@
 /* cmd_gaps.c: `kubetape gaps`: a readable account of each gap of a tape. */
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
 #include "tools/commands.h"
@@ -173,7 +174,7 @@ static void print_counts(const struct gap_account *a)
 		{a->gap.modified, "modified"}};
 	const char *before = "  missed   ";
 
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+	for (size_t i = 0; i < COUNT_OF(counts); i++) {
 		if (!counts[i].count)
 			continue;
 		printf("%s%llu %s", before, (unsigned long long)counts[i].count, counts[i].word);
@@ -217,7 +218,7 @@ static void print_all_missed(const struct gap_account *a, bool all)
 	static const char *const order[] = {"recreated", "deleted", "added", "modified"};
 	size_t shown = 0;
 
-	for (size_t k = 0; k < sizeof(order) / sizeof(*order); k++) {
+	for (size_t k = 0; k < COUNT_OF(order); k++) {
 		for (size_t i = 0; i < a->missed_count && (all || shown < SHOWN_MISSED); i++) {
 			if (strcmp(a->missed[i].change, order[k]) != 0)
 				continue;
@@ -381,23 +382,23 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	const struct gaps_options *o = values;
 	struct gap_accounts all = {0};
 	struct tape *t;
-	int code = tape_open(operands->items[0], &t, err);
+	int rc = tape_open(operands->items[0], &t, err);
 
-	if (code)
-		return code;
-	code = gap_accounts_read(t, &all, err);
-	if (!code) {
+	if (rc)
+		return rc;
+	rc = gap_accounts_read(t, &all, err);
+	if (!rc) {
 		if (o->json)
 			print_json(operands->items[0], &all, o);
 		else
 			print_page(&all, o);
-		code = out_stream_flush(stdout, err);
-		if (!code && gap_accounts_lack_something(&all))
-			code = EXIT_LOSS;
+		rc = out_stream_flush(stdout, err);
+		if (!rc && gap_accounts_lack_something(&all))
+			rc = EXIT_LOSS;
 	}
 	gap_accounts_release(&all);
 	tape_close(t);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)

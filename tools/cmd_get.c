@@ -144,16 +144,16 @@ static int print_yaml(void *context, const struct sql_value *values, size_t coun
 /* Names come as parameters: what is typed never becomes SQL. */
 static int append_conditions(const struct get *g, struct buf *sql, struct err *err)
 {
-	int code = buf_printf(sql, err,
+	int rc = buf_printf(sql, err,
 		" FROM objects(:seq) WHERE apigroup = :apigroup AND version = :version AND resource = "
 		":resource%s",
 		g->options->namespace ? " AND namespace = :namespace" : "");
 
-	for (size_t i = 0; i < g->name_count && !code; i++)
-		code = buf_printf(sql, err, "%s:name%zu", i ? ", " : " AND name IN (", i);
-	if (!code && g->name_count)
-		code = buf_append(sql, ")", 1, err);
-	return code;
+	for (size_t i = 0; i < g->name_count && !rc; i++)
+		rc = buf_printf(sql, err, "%s:name%zu", i ? ", " : " AND name IN (", i);
+	if (!rc && g->name_count)
+		rc = buf_append(sql, ")", 1, err);
+	return rc;
 }
 
 static const char *columns_of(const struct get *g)
@@ -182,20 +182,20 @@ static int run_into(struct get *g, const struct sql_sink *to, struct err *err)
 	struct selecting selecting = {g, *to};
 	struct sql_sink sink = {select_begin, select_row, select_end, &selecting};
 	struct buf sql;
-	int code;
+	int rc;
 
 	sql_session_set(g->session, "apigroup", g->resource->apigroup);
 	sql_session_set(g->session, "version", g->resource->version);
 	sql_session_set(g->session, "resource", g->resource->resource);
 	buf_init(&sql, LIMIT_CONFIG_BYTES);
-	code = buf_printf(&sql, err, "SELECT %s, name, %s",
+	rc = buf_printf(&sql, err, "SELECT %s, name, %s",
 		g->selector ? "jget(object, '$.metadata.labels')" : "NULL", columns_of(g));
-	if (!code)
-		code = append_conditions(g, &sql, err);
-	if (!code)
-		code = sql_progress_run(g->session, buf_slice(&sql), &sink, err);
+	if (!rc)
+		rc = append_conditions(g, &sql, err);
+	if (!rc)
+		rc = sql_progress_run(g->session, buf_slice(&sql), &sink, err);
 	buf_release(&sql);
-	return code;
+	return rc;
 }
 
 /* ---- tables ---- */
@@ -216,12 +216,12 @@ static int find_crd(struct get *g, struct buf *to, struct err *err)
 		"resource = 'customresourcedefinitions' AND name = :crd";
 	struct sql_sink sink = {.row = keep_object, .context = to};
 	char *name = xasprintf("%s.%s", g->resource->resource, g->resource->apigroup);
-	int code;
+	int rc;
 
 	sql_session_set(g->session, "crd", name);
-	code = sql_progress_run(g->session, slice_of(sql), &sink, err);
+	rc = sql_progress_run(g->session, slice_of(sql), &sink, err);
 	free(name);
-	return code;
+	return rc;
 }
 
 static int print_table(struct get *g, struct err *err)
@@ -230,11 +230,11 @@ static int print_table(struct get *g, struct err *err)
 	struct sql_sink sink = table_out_sink(out);
 	struct get_table *table = NULL;
 	struct buf crd;
-	int code;
+	int rc;
 
 	buf_init(&crd, LIMIT_OBJECT_BYTES);
-	code = find_crd(g, &crd, err);
-	if (!code) {
+	rc = find_crd(g, &crd, err);
+	if (!rc) {
 		table = get_table_new(
 			&(struct get_table_options){.resource = g->resource,
 				.crd = buf_slice(&crd),
@@ -244,12 +244,12 @@ static int print_table(struct get *g, struct err *err)
 				.now_ns = g->position.time_ns},
 			&sink);
 		sink = get_table_sink(table);
-		code = run_into(g, &sink, err);
+		rc = run_into(g, &sink, err);
 	}
 	get_table_free(table);
 	table_out_free(out);
 	buf_release(&crd);
-	return code;
+	return rc;
 }
 
 static int print_resource(struct get *g, struct err *err)
@@ -268,14 +268,14 @@ static int print_resource(struct get *g, struct err *err)
 static int note_missing(struct get *g, struct err *err)
 {
 	const struct tape_resource *r = g->resource;
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < g->name_count && !code; i++) {
+	for (size_t i = 0; i < g->name_count && !rc; i++) {
 		if (!g->found[i])
-			code = buf_printf(&g->missing, err, "%s%s%s%s \"%s\"", g->missing.len ? ", " : "",
+			rc = buf_printf(&g->missing, err, "%s%s%s%s \"%s\"", g->missing.len ? ", " : "",
 				r->resource, *r->apigroup ? "." : "", r->apigroup, g->names[i]);
 	}
-	return code;
+	return rc;
 }
 
 /* ---- what is asked for ---- */
@@ -316,7 +316,7 @@ static void say_what_is_not_known(struct get *g)
 static int print_names(
 	struct get *g, const char *resources, const char *const *names, size_t count, struct err *err)
 {
-	int code = tape_names_choose(g->tape, resources, &g->resources, err);
+	int rc = tape_names_choose(g->tape, resources, &g->resources, err);
 
 	g->names = names;
 	g->name_count = count;
@@ -324,20 +324,20 @@ static int print_names(
 	g->one_object = g->one_object && count == 1 && g->resources.count == 1;
 	g->found = xcalloc(count + 1, sizeof(*g->found));
 	set_parameters(g);
-	if (!code)
+	if (!rc)
 		begin_list(g);
-	for (size_t i = 0; i < g->resources.count && !code; i++) {
+	for (size_t i = 0; i < g->resources.count && !rc; i++) {
 		g->has_rows = false;
 		memset(g->found, 0, count * sizeof(*g->found));
 		g->resource = g->resources.items[i];
-		code = print_resource(g, err);
-		if (!code)
-			code = note_missing(g, err);
+		rc = print_resource(g, err);
+		if (!rc)
+			rc = note_missing(g, err);
 		keep_resource(g);
 	}
 	free(g->found);
 	tape_names_release(&g->resources);
-	return code;
+	return rc;
 }
 
 /* RESOURCE/NAME, of which there may be several. */
@@ -345,14 +345,14 @@ static int print_named(struct get *g, const char *operand, struct err *err)
 {
 	const char *slash = strchr(operand, '/'), *name = slash ? slash + 1 : NULL;
 	char *resource;
-	int code;
+	int rc;
 
 	if (!name || !*name || strchr(name, '/'))
 		return err_set(err, ERR_USAGE, "expected RESOURCE/NAME beside another, found '%s'", operand);
 	resource = slice_dup((struct slice){operand, (size_t)(slash - operand)});
-	code = print_names(g, resource, &name, 1, err);
+	rc = print_names(g, resource, &name, 1, err);
 	free(resource);
-	return code;
+	return rc;
 }
 
 /* kubectl's words, where it is known that there was nothing. */
@@ -370,24 +370,24 @@ static void say_nothing_found(const struct get *g)
 static int print_all(struct get *g, const struct operands *operands, struct err *err)
 {
 	bool named = strchr(operands->items[1], '/');
-	int code = 0;
+	int rc = 0;
 
 	g->many = named && operands->count > 2;
 	g->one_object = operands->count == (named ? 2 : 3);
 	if (!named)
-		code = print_names(g, operands->items[1], (const char *const *)operands->items + 2,
+		rc = print_names(g, operands->items[1], (const char *const *)operands->items + 2,
 			operands->count - 2, err);
-	for (size_t i = 1; named && i < operands->count && !code; i++)
-		code = print_named(g, operands->items[i], err);
-	if (!code && is_output(g, "json") && (g->printed_count || !g->one_object))
+	for (size_t i = 1; named && i < operands->count && !rc; i++)
+		rc = print_named(g, operands->items[i], err);
+	if (!rc && is_output(g, "json") && (g->printed_count || !g->one_object))
 		puts(g->one_object ? "" : "]}");
-	if (!code)
+	if (!rc)
 		say_what_is_not_known(g);
-	if (!code && g->missing.len)
+	if (!rc && g->missing.len)
 		return err_set(err, ERR_NOT_FOUND, "%.*s not found", (int)g->missing.len, g->missing.ptr);
-	if (!code && g->printed_count == 0 && is_table(g))
+	if (!rc && g->printed_count == 0 && is_table(g))
 		say_nothing_found(g);
-	return code;
+	return rc;
 }
 
 /* ---- the command ---- */
@@ -396,28 +396,28 @@ static int get(void *values, const struct operands *operands, struct err *err)
 {
 	const struct get_options *o = values;
 	struct get g = {.options = o};
-	int code = tape_open(operands->items[0], &g.tape, err);
+	int rc = tape_open(operands->items[0], &g.tape, err);
 
 	buf_init(&g.missing, LIMIT_DOCUMENT_BYTES);
-	if (!code && label_selector_parse(slice_of(o->selector), &g.selector, err))
-		code = err_prefix(err, ERR_USAGE, "bad selector '%s'", o->selector);
-	if (!code)
-		code = tape_position_find(g.tape, o->at, &g.position, err);
-	if (!code)
-		code = certainty_open(&g.certainty, "get", g.tape, err);
-	if (!code)
-		code = sql_session_open(operands->items[0], &g.session, err);
-	if (!code)
-		code = print_all(&g, operands, err);
-	if (!code && g.certainty.is_guess)
-		code = EXIT_LOSS;
+	if (!rc && label_selector_parse(slice_of(o->selector), &g.selector, err))
+		rc = err_prefix(err, ERR_USAGE, "bad selector '%s'", o->selector);
+	if (!rc)
+		rc = tape_position_find(g.tape, o->at, &g.position, err);
+	if (!rc)
+		rc = certainty_open(&g.certainty, "get", g.tape, err);
+	if (!rc)
+		rc = sql_session_open(operands->items[0], &g.session, err);
+	if (!rc)
+		rc = print_all(&g, operands, err);
+	if (!rc && g.certainty.is_guess)
+		rc = EXIT_LOSS;
 	certainty_close(&g.certainty);
 	free(g.noted);
 	buf_release(&g.missing);
 	label_selector_free(g.selector);
 	sql_session_close(g.session);
 	tape_close(g.tape);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)

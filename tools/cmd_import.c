@@ -73,19 +73,19 @@ static int stopped(const struct input *in, struct err *err)
 static int copy_documents(struct importer *m, struct input *in, struct tape_writer *w, struct err *err)
 {
 	struct slice document;
-	int more = 0, code;
+	int more = 0, rc;
 
 	while (!is_stopped(in) && (more = next_document(in, &document, err)) != 0) {
 		if (more < 0)
 			return more;
 		in->count++;
-		code = importer_add(m, document, err);
-		if (code)
-			return err_prefix(err, code, "document %llu of '%s'", (unsigned long long)in->count,
+		rc = importer_add(m, document, err);
+		if (rc)
+			return err_prefix(err, rc, "document %llu of '%s'", (unsigned long long)in->count,
 				in->json.name);
 		if (((!in->archive && json_documents_waits(&in->json)) || in->count % FLUSH_DOCUMENTS == 0) &&
-			(code = tape_writer_flush(w, err)))
-			return code;
+			(rc = tape_writer_flush(w, err)))
+			return rc;
 	}
 	return progress_stop_asked() ? stopped(in, err) : 0;
 }
@@ -95,13 +95,13 @@ static int open_documents(struct input *in, struct importer *m, int fd, const ch
 {
 	struct slice first;
 	size_t at = 0;
-	int code;
+	int rc;
 
 	json_documents_init(&in->json, fd, name);
 	yaml_documents_init(&in->yaml, &in->json, importer_base_ns(m));
-	code = json_documents_peek(&in->json, &first, err);
-	if (code)
-		return code;
+	rc = json_documents_peek(&in->json, &first, err);
+	if (rc)
+		return rc;
 	if (slice_begins(first, "age-encryption.org/"))
 		return err_set(err, ERR_USAGE, "'%s' is encrypted: decrypt it with age first", name);
 	if (slice_begins(first, "\x1f\x8b") || slice_begins(first, "\x28\xb5\x2f\xfd"))
@@ -143,14 +143,14 @@ static int read_input(struct input *in, struct importer *m, struct tape_writer *
 	struct err *err)
 {
 	struct stat st;
-	int code = open_documents(in, m, fd, name, err);
+	int rc = open_documents(in, m, fd, name, err);
 
 	in->bytes = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 	progress_begin(&in->progress, "importing");
-	if (!code)
-		code = copy_documents(m, in, w, err);
+	if (!rc)
+		rc = copy_documents(m, in, w, err);
 	progress_clear(&in->progress);
-	return code;
+	return rc;
 }
 
 static int copy_to(struct tape_writer *w, const struct import_options *o, int fd, const char *name,
@@ -159,19 +159,19 @@ static int copy_to(struct tape_writer *w, const struct import_options *o, int fd
 	struct importer *m = importer_new(w, name, wants_now(o, fd) ? &clock_system : NULL);
 	struct input in = {0};
 	struct err late;
-	int code;
+	int rc;
 
 	if (strcmp(o->secrets, "keep") != 0)
 		importer_redact(m, o->output);
-	code = read_input(&in, m, w, fd, name, err);
-	if (importer_end(m, &late) && !code)
-		code = err_copy(err, &late);
+	rc = read_input(&in, m, w, fd, name, err);
+	if (importer_end(m, &late) && !rc)
+		rc = err_copy(err, &late);
 	*ret = (struct outcome){importer_counts(m), in.count, in.bytes != 0};
 	close_documents(&in);
 	importer_free(m);
-	if (tape_writer_flush(w, &late) && !code)
-		code = err_copy(err, &late);
-	return code;
+	if (tape_writer_flush(w, &late) && !rc)
+		rc = err_copy(err, &late);
+	return rc;
 }
 
 /* ---- what is left of it ---- */
@@ -228,16 +228,16 @@ static int import_to(const struct import_options *o, const char *tape, int fd, c
 	struct tape_writer_options options = {.program = "kubetape " KUBETAPE_VERSION};
 	struct outcome outcome = {0};
 	struct tape_writer *w;
-	int code = tape_writer_open(tape, &options, &w, err);
+	int rc = tape_writer_open(tape, &options, &w, err);
 
-	if (code)
-		return code;
-	code = copy_to(w, o, fd, name, &outcome, err);
-	if (!code)
-		code = check_outcome(&outcome, name, err);
-	code = close_tape(w, &outcome, code, err);
+	if (rc)
+		return rc;
+	rc = copy_to(w, o, fd, name, &outcome, err);
+	if (!rc)
+		rc = check_outcome(&outcome, name, err);
+	rc = close_tape(w, &outcome, rc, err);
 	*ret = outcome.counts;
-	return code;
+	return rc;
 }
 
 /* A tape in one file appears when it is whole. */
@@ -245,26 +245,26 @@ static int import_to_file(const struct import_options *o, int fd, const char *na
 	struct err *err)
 {
 	struct new_tape made;
-	int code = new_tape_begin(o->output, &made, err);
+	int rc = new_tape_begin(o->output, &made, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	return new_tape_end(&made, import_to(o, made.temporary, fd, name, ret, err), err);
 }
 
 static int import(
 	const struct import_options *o, const char *name, struct import_counts *ret, struct err *err)
 {
-	int fd = open_input(name, err), code;
+	int fd = open_input(name, err), rc;
 
 	if (fd < 0)
 		return fd;
 	progress_catch_signals();
-	code = new_tape_is_file(o->output) ? import_to_file(o, fd, name, ret, err)
+	rc = new_tape_is_file(o->output) ? import_to_file(o, fd, name, ret, err)
 					   : import_to(o, o->output, fd, name, ret, err);
 	if (fd != STDIN_FILENO)
 		close(fd);
-	return code;
+	return rc;
 }
 
 static void print_counts(const struct import_options *o, const struct import_counts *c)
@@ -289,17 +289,17 @@ static int run(const struct command *self, int argc, char **argv)
 	struct import_counts counts = {0};
 	struct operands operands;
 	struct err err = {0};
-	int code = options_parse(self, argc, argv, &o, &operands, &err);
+	int rc = options_parse(self, argc, argv, &o, &operands, &err);
 
-	if (code > 0)
+	if (rc > 0)
 		return EXIT_OK;
-	if (code == 0 && !o.output)
-		code = err_set(&err, ERR_USAGE, "option '--output' is missing");
-	if (code == 0)
-		code = out_file_refuse_stream(o.output, "a tape is a folder", &err);
-	if (code == 0)
-		code = import(&o, operands.items[0], &counts, &err);
-	if (code < 0)
+	if (rc == 0 && !o.output)
+		rc = err_set(&err, ERR_USAGE, "option '--output' is missing");
+	if (rc == 0)
+		rc = out_file_refuse_stream(o.output, "a tape is a folder", &err);
+	if (rc == 0)
+		rc = import(&o, operands.items[0], &counts, &err);
+	if (rc < 0)
 		return command_fail(self, &err);
 	print_counts(&o, &counts);
 	return counts.left_out ? EXIT_LOSS : EXIT_OK;

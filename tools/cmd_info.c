@@ -1,5 +1,6 @@
 /* cmd_info.c: `kubetape info`: what is on a tape, on a page or as JSON. */
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
 #include "schema/tape/coverage.h"
@@ -72,10 +73,10 @@ static int count_events(struct report *r, struct tape *t, struct err *err)
 	uint64_t bytes = 0;
 	struct event e;
 	int more;
-	int code = tape_cursor_open(t, &all, TAPE_STORED, &c, err);
+	int rc = tape_cursor_open(t, &all, TAPE_STORED, &c, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	progress_begin(&progress, "counting");
 	progress_catch_signals();
 	while ((more = tape_cursor_next(c, &e, err)) > 0) {
@@ -94,13 +95,13 @@ static int count_events(struct report *r, struct tape *t, struct err *err)
 static int count_live(struct report *r, struct tape *t, struct err *err)
 {
 	struct tape_state *state;
-	int code;
+	int rc;
 
 	if (!r->tape.events)
 		return 0;
-	code = tape_state_at(t, r->tape.last_seq, 0, &state, err);
-	if (code)
-		return code;
+	rc = tape_state_at(t, r->tape.last_seq, 0, &state, err);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < state->count; i++) {
 		struct resource_count *count = find(r, state->live[i].resource);
 
@@ -131,15 +132,15 @@ static int count_states(struct report *r, struct tape *t, struct err *err)
 
 static int make_report(struct report *r, struct tape *t, struct err *err)
 {
-	int code = tape_info(t, &r->tape, err);
+	int rc = tape_info(t, &r->tape, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	list_resources(r, t);
-	code = count_events(r, t, err);
-	if (!code)
-		code = count_live(r, t, err);
-	return code ? code : count_states(r, t, err);
+	rc = count_events(r, t, err);
+	if (!rc)
+		rc = count_live(r, t, err);
+	return rc ? rc : count_states(r, t, err);
 }
 
 static double per(uint64_t a, uint64_t b)
@@ -297,10 +298,10 @@ static int print_resource(const struct sql_sink *sink, const struct resource_cou
 	struct sql_value cells[] = {text_value(name), count_value(c->events), count_value(c->added),
 		count_value(c->modified), count_value(c->deleted), count_value(c->live),
 		text_value(bytes_text(raw, c->bytes))};
-	int code = sink->row(sink->context, cells, sizeof(cells) / sizeof(*cells), err);
+	int rc = sink->row(sink->context, cells, COUNT_OF(cells), err);
 
 	free(name);
-	return code;
+	return rc;
 }
 
 static int print_resources(const struct report *r, struct err *err)
@@ -310,19 +311,19 @@ static int print_resources(const struct report *r, struct err *err)
 	struct table_out *out = table_out_new(stdout, TABLE_TEXT, 0);
 	struct sql_sink sink = table_out_sink(out);
 	size_t quiet = 0;
-	int code = sink.begin(sink.context, names, sizeof(names) / sizeof(*names), err);
+	int rc = sink.begin(sink.context, names, COUNT_OF(names), err);
 
-	for (size_t i = 0; i < r->resource_count && !code; i++) {
+	for (size_t i = 0; i < r->resource_count && !rc; i++) {
 		quiet += r->resources[i].events == 0;
 		if (r->resources[i].events)
-			code = print_resource(&sink, &r->resources[i], err);
+			rc = print_resource(&sink, &r->resources[i], err);
 	}
-	if (!code)
-		code = sink.end(sink.context, err);
+	if (!rc)
+		rc = sink.end(sink.context, err);
 	table_out_free(out);
 	if (quiet)
 		printf("and %zu resources without events\n", quiet);
-	return code;
+	return rc;
 }
 
 static int print_page(const struct report *r, struct err *err)
@@ -352,16 +353,16 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	const struct info_options *o = values;
 	struct report r = {.path = operands->items[0]};
 	struct tape *t;
-	int code = tape_open(r.path, &t, err);
+	int rc = tape_open(r.path, &t, err);
 
-	if (code)
-		return code;
-	code = make_report(&r, t, err);
-	if (!code)
-		code = (o->json ? print_json : print_page)(&r, err);
+	if (rc)
+		return rc;
+	rc = make_report(&r, t, err);
+	if (!rc)
+		rc = (o->json ? print_json : print_page)(&r, err);
 	free(r.resources);
 	tape_close(t);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)

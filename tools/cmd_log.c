@@ -183,11 +183,11 @@ struct log {
 
 static int choose(struct log *l, const struct operands *operands, struct err *err)
 {
-	int code = object_name_choose(
+	int rc = object_name_choose(
 		l->session, operands->items[0], operands->items + 1, operands->count - 1, &l->what, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	l->where = xasprintf(
 		"%s%s", l->what.by_uid ? by_uid : by_name, *l->options->namespace ? by_namespace : "");
 	sql_session_set(l->session, "namespace", l->options->namespace);
@@ -205,14 +205,14 @@ static void set_number(struct log *l, const char *name, long long number)
 static int find_bounds(struct log *l, struct err *err)
 {
 	const struct log_options *o = l->options;
-	int code = tape_position_find(l->tape, o->from, &l->from, err);
+	int rc = tape_position_find(l->tape, o->from, &l->from, err);
 
-	if (!code)
-		code = tape_position_find(l->tape, o->until, &l->until, err);
-	if (!code && l->until.seq < l->from.seq)
-		code = err_set(err, ERR_USAGE, "nothing to tell: '%s' lies before '%s'", o->until, o->from);
-	if (code)
-		return code;
+	if (!rc)
+		rc = tape_position_find(l->tape, o->until, &l->until, err);
+	if (!rc && l->until.seq < l->from.seq)
+		rc = err_set(err, ERR_USAGE, "nothing to tell: '%s' lies before '%s'", o->until, o->from);
+	if (rc)
+		return rc;
 	set_number(l, "from", (long long)l->from.seq);
 	set_number(l, "until", (long long)l->until.seq);
 	set_number(l, "from_ns", (long long)l->from.time_ns);
@@ -230,20 +230,20 @@ static int print(struct log *l, struct err *err)
 	struct table_out *out = o->json ? table_out_new(stdout, TABLE_NDJSON, 0) : NULL;
 	struct sql_sink sink = {.row = on_row, .context = &p};
 	char *sql = xasprintf(sql_format, l->where, l->where, l->where);
-	int code;
+	int rc;
 
 	sql_session_set(l->session, "all", o->all_fields ? "1" : "0");
 	if (out) {
 		table_out_embed(out, state_text_values, false);
 		sink = table_out_sink(out);
 	}
-	code = sql_progress_run(l->session, slice_of(sql), &sink, err);
+	rc = sql_progress_run(l->session, slice_of(sql), &sink, err);
 	free(sql);
 	table_out_free(out);
-	if (!code && !out && p.row_count == 0)
-		code = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'%s", l->what.text,
+	if (!rc && !out && p.row_count == 0)
+		rc = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'%s", l->what.text,
 			strcmp(o->from, "start") == 0 && l->until.is_end ? "" : " between these positions");
-	return code;
+	return rc;
 }
 
 /* Gaps stand among the events; here is told of streams whose gaps nobody knows. */
@@ -260,38 +260,38 @@ static int say_what_is_not_known(struct log *l, struct err *err)
 {
 	struct sql_sink sink = {.row = on_stream, .context = l};
 	char *sql = xasprintf(streams_format, l->where);
-	int code = certainty_open(&l->certainty, "log", l->tape, err);
+	int rc = certainty_open(&l->certainty, "log", l->tape, err);
 
-	if (!code) {
+	if (!rc) {
 		certainty_of_position(&l->certainty, &l->from, l->options->from);
 		certainty_of_position(&l->certainty, &l->until, l->options->until);
-		code = sql_session_run(l->session, slice_of(sql), &sink, err);
+		rc = sql_session_run(l->session, slice_of(sql), &sink, err);
 	}
 	certainty_close(&l->certainty);
 	free(sql);
-	return code ? code : l->certainty.is_guess ? EXIT_LOSS : EXIT_OK;
+	return rc ? rc : l->certainty.is_guess ? EXIT_LOSS : EXIT_OK;
 }
 
 static int show(void *values, const struct operands *operands, struct err *err)
 {
 	struct log l = {.options = values};
-	int code = tape_open(operands->items[0], &l.tape, err);
+	int rc = tape_open(operands->items[0], &l.tape, err);
 
-	if (!code)
-		code = sql_session_open(operands->items[0], &l.session, err);
-	if (!code)
-		code = find_bounds(&l, err);
-	if (!code)
-		code = choose(&l, operands, err);
-	if (!code)
-		code = print(&l, err);
-	if (!code)
-		code = say_what_is_not_known(&l, err);
+	if (!rc)
+		rc = sql_session_open(operands->items[0], &l.session, err);
+	if (!rc)
+		rc = find_bounds(&l, err);
+	if (!rc)
+		rc = choose(&l, operands, err);
+	if (!rc)
+		rc = print(&l, err);
+	if (!rc)
+		rc = say_what_is_not_known(&l, err);
 	free(l.where);
 	free(l.what.text);
 	sql_session_close(l.session);
 	tape_close(l.tape);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)

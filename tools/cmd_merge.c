@@ -65,14 +65,14 @@ static int merge_tapes(const struct merge_values *v, struct tape *const tapes[2]
 	struct merge_result result;
 	struct progress progress;
 	const struct merge_options options = {v->same, step, &progress, "kubetape " KUBETAPE_VERSION};
-	int code;
+	int rc;
 
 	progress_catch_signals();
 	progress_begin(&progress, "merging");
-	code = tape_merge(tapes, v->output, &options, &result, err);
+	rc = tape_merge(tapes, v->output, &options, &result, err);
 	progress_clear(&progress);
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	if (v->json)
 		print_json(&result);
 	else
@@ -84,16 +84,16 @@ static int merge(void *values, const struct operands *operands, struct err *err)
 {
 	const struct merge_values *v = values;
 	struct tape *tapes[2] = {NULL, NULL};
-	int code = v->output ? out_file_refuse_stream(v->output, "a tape is a folder", err)
+	int rc = v->output ? out_file_refuse_stream(v->output, "a tape is a folder", err)
 			     : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 
-	for (size_t i = 0; i < 2 && !code; i++)
-		code = tape_open(operands->items[i], &tapes[i], err);
-	if (!code)
-		code = merge_tapes(v, tapes, operands->items, err);
+	for (size_t i = 0; i < 2 && !rc; i++)
+		rc = tape_open(operands->items[i], &tapes[i], err);
+	if (!rc)
+		rc = merge_tapes(v, tapes, operands->items, err);
 	tape_close(tapes[0]);
 	tape_close(tapes[1]);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -111,17 +111,17 @@ static int pins_list(const char *folder, struct pins *ret, struct err *err)
 static int pins_remove_oldest(const char *folder, uint64_t max_bytes, struct err *err)
 {
 	struct pins *p = xcalloc(1, sizeof(*p));
-	int failed = pins_list(folder, p, err);
+	int rc = pins_list(folder, p, err);
 
-	for (size_t i = 0; i + 1 < p->count && p->bytes > max_bytes && !failed; i++) {
+	for (size_t i = 0; i + 1 < p->count && p->bytes > max_bytes && !rc; i++) {
 		if (unlink(p->items[i].path) && errno != ENOENT)
-			failed = err_set_errno(err, errno, "cannot remove '%s'", p->items[i].path);
+			rc = err_set_errno(err, errno, "cannot remove '%s'", p->items[i].path);
 		p->bytes -= p->items[i].bytes;
 	}
 	for (size_t i = 0; i < p->count; i++)
 		free(p->items[i].path);
 	free(p);
-	return failed;
+	return rc;
 }
 
 /* ---- one pin ---- */
@@ -153,27 +153,27 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 	struct remake_options options = {.program = "kubetape " KUBETAPE_VERSION, .one_segment = true};
 	struct remake_result result;
 	char at[TIME_TEXT_BYTES], *path;
-	int failed = tape_position_find(t, v->from, &from, err);
+	int rc = tape_position_find(t, v->from, &from, err);
 
-	if (!failed)
-		failed = tape_position_find(t, v->until, &until, err);
-	if (failed)
-		return failed;
+	if (!rc)
+		rc = tape_position_find(t, v->until, &until, err);
+	if (rc)
+		return rc;
 	from_point = (struct remake_point){from.seq, from.time_ns, from.by_time};
 	until_point = (struct remake_point){until.seq, until.time_ns, until.by_time};
 	options.from = from.seq ? &from_point : NULL;
 	options.until = until.is_end ? NULL : &until_point;
 	time_format_name(at, from.place == POSITION_BEFORE ? from.span.begin_ns : from.time_ns);
 	path = free_path(folder, v->name ? v->name : at);
-	failed = tape_remake(t, path, &options, &result, err);
-	if (!failed) {
+	rc = tape_remake(t, path, &options, &result, err);
+	if (!rc) {
 		fputs("pinned '", stdout);
 		visible_puts(stdout, path);
 		printf("', which begins with %ju objects and has %ju events after them\n",
 			(uintmax_t)result.state_objects, (uintmax_t)result.events);
 	}
 	free(path);
-	return failed;
+	return rc;
 }
 
 static int pin(void *values, const struct operands *operands, struct err *err)
@@ -181,20 +181,20 @@ static int pin(void *values, const struct operands *operands, struct err *err)
 	const struct pin_values *v = values;
 	char *folder = pins_folder(operands->items[0]);
 	struct tape *t = NULL;
-	int failed = v->name ? check_name(v->name, err) : 0;
+	int rc = v->name ? check_name(v->name, err) : 0;
 
-	if (!failed)
-		failed = tape_open(operands->items[0], &t, err);
-	if (!failed && mkdir(folder, 0700) && errno != EEXIST)
-		failed = err_set_errno(err, errno, "cannot make '%s'", folder);
-	if (!failed)
-		failed = pin_stretch(t, v, folder, err);
-	if (!failed && v->max_size)
-		failed = pins_remove_oldest(folder, (uint64_t)v->max_size, err);
+	if (!rc)
+		rc = tape_open(operands->items[0], &t, err);
+	if (!rc && mkdir(folder, 0700) && errno != EEXIST)
+		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
+	if (!rc)
+		rc = pin_stretch(t, v, folder, err);
+	if (!rc && v->max_size)
+		rc = pins_remove_oldest(folder, (uint64_t)v->max_size, err);
 	if (t)
 		tape_close(t);
 	free(folder);
-	return failed;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)

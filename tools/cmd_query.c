@@ -60,47 +60,47 @@ static int run_sql(struct sql_session *s, const struct query_options *o, const s
 {
 	struct query_run_options options = {table_format_parse(o->format), o->time_limit_ns};
 	struct buf sql;
-	int code;
+	int rc;
 
 	if (operands->count == 1 && !o->file && isatty(STDIN_FILENO))
 		return shell_run(s, operands->items[0], &options, err);
 	buf_init(&sql, LIMIT_CONFIG_BYTES);
-	code = read_sql(o, operands, &sql, err);
-	if (!code)
-		code = shell_run_text(s, &options, buf_slice(&sql), err);
+	rc = read_sql(o, operands, &sql, err);
+	if (!rc)
+		rc = shell_run_text(s, &options, buf_slice(&sql), err);
 	buf_release(&sql);
-	return code;
+	return rc;
 }
 
 static int query(void *values, const struct operands *operands, struct err *err)
 {
 	struct query_options *o = values;
 	struct sql_session *s;
-	int code;
+	int rc;
 
 	if (o->file && operands->count > 1)
 		return err_set(err, ERR_USAGE, "both '--file' and an SQL text were given");
-	code = sql_session_open(operands->items[0], &s, err);
-	if (code)
-		return code;
-	code = o->run ? sql_session_add_run(s, o->run, err) : 0;
-	if (!code)
-		code = set_parameters(s, &o->parameters, err);
-	if (!code)
-		code = run_sql(s, o, operands, err);
-	if (!code && sql_session_has_guessed(s))
-		code = EXIT_LOSS;
+	rc = sql_session_open(operands->items[0], &s, err);
+	if (rc)
+		return rc;
+	rc = o->run ? sql_session_add_run(s, o->run, err) : 0;
+	if (!rc)
+		rc = set_parameters(s, &o->parameters, err);
+	if (!rc)
+		rc = run_sql(s, o, operands, err);
+	if (!rc && sql_session_has_guessed(s))
+		rc = EXIT_LOSS;
 	sql_session_close(s);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct query_options o = {.format = "table"};
-	int code = command_run(self, argc, argv, &o, query);
+	int rc = command_run(self, argc, argv, &o, query);
 
 	free(o.parameters.items);
-	return code;
+	return rc;
 }
 
 const struct command cmd_query = {

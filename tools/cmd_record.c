@@ -311,10 +311,10 @@ static int run(const struct command *self, int argc, char **argv)
 		.pin_after = 60 * NS_PER_S,
 		.pin_every = 600 * NS_PER_S,
 		.pin_max_size = INT64_C(1) << 30};
-	int code = command_run(self, argc, argv, &v, work);
+	int rc = command_run(self, argc, argv, &v, work);
 
 	release(&v);
-	return code;
+	return rc;
 }
 
 const struct command cmd_record = {

@@ -197,26 +197,26 @@ static int recover(void *values, const struct operands *operands, struct err *er
 	struct listing l = {.v = v, .from = from};
 	struct tape_recover_options options = {
 		.lost = note_loss, .progress = step, .context = &l, .program = "kubetape " KUBETAPE_VERSION};
-	int failed;
+	int rc;
 
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
-	failed = out_file_refuse_stream(v->output, "a tape is a folder", err);
-	if (failed)
-		return failed;
+	rc = out_file_refuse_stream(v->output, "a tape is a folder", err);
+	if (rc)
+		return rc;
 	progress_catch_signals();
 	progress_begin(&l.progress, "recovering");
-	failed = tape_recover(from, v->output, &options, &result, err);
+	rc = tape_recover(from, v->output, &options, &result, err);
 	progress_clear(&l.progress);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (v->json)
 		print_json_end(&l, &result);
 	else
 		print_end(&l, &result);
-	failed = out_stream_flush(stdout, err);
-	if (failed)
-		return failed;
+	rc = out_stream_flush(stdout, err);
+	if (rc)
+		return rc;
 	return is_complete(&result) ? EXIT_OK : EXIT_LOSS;
 }
 

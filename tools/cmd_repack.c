@@ -66,10 +66,10 @@ static int repack(void *values, const struct operands *operands, struct err *err
 		.context = &progress,
 	};
 	int failed;
-	int code = check(v, err);
+	int rc = check(v, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	progress_catch_signals();
 	progress_begin(&progress, "repacking");
 	failed = tape_repack(operands->items[0], v->output, &options, &result, err);

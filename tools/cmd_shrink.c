@@ -1,6 +1,7 @@
 /* cmd_shrink.c: `kubetape shrink`. See shrink.h for its parts. */
 #include "schema/base/bytes_format.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
@@ -242,7 +243,7 @@ static void release(struct shrink *s)
 {
 	struct shrink_set *sets[] = {&s->rules, &s->documents, &s->resources, &s->objects, &s->events, &s->fields};
 
-	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(sets); i++)
 		shrink_set_release(sets[i]);
 	sweep_measure_release(&s->measure);
 	free(s->differences);
@@ -279,16 +280,16 @@ static int shrink(void *values, const struct operands *operands, struct err *err
 {
 	const struct shrink_values *v = values;
 	struct shrink s;
-	int code = check(v, operands, err);
+	int rc = check(v, operands, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	init(&s, v, operands);
-	code = tape_open(operands->items[0], &s.tape, err);
-	if (!code)
-		code = shrink_tape(&s, v, err);
+	rc = tape_open(operands->items[0], &s.tape, err);
+	if (!rc)
+		rc = shrink_tape(&s, v, err);
 	release(&s);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -298,10 +299,10 @@ static int run(const struct command *self, int argc, char **argv)
 		.tries = TRIES_MAX,
 		.settle_ns = SETTLE_NS,
 		.timeout_ns = TIMEOUT_NS};
-	int code = command_run(self, argc, argv, &v, shrink);
+	int rc = command_run(self, argc, argv, &v, shrink);
 
 	free(v.writes.items);
-	return code;
+	return rc;
 }
 
 const struct command cmd_shrink = {

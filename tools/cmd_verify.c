@@ -179,23 +179,23 @@ static int verify(void *values, const struct operands *operands, struct err *err
 	struct verification v = {.options = o, .path = path, .begin_ns = clock_mono_ns(&clock_system)};
 	struct tape_verify_options options = {
 		.quick = o->quick, .damaged = print_damage, .progress = step, .context = &v};
-	int failed;
+	int rc;
 
 	progress_catch_signals();
 	progress_begin(&v.progress, "verifying");
-	failed = tape_verify(path, &options, &result, err);
+	rc = tape_verify(path, &options, &result, err);
 	progress_clear(&v.progress);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (is_counted(&v, &result))
 		v.readable = readable_count(path, is_stopped, NULL);
 	if (o->json)
 		print_json_end(&v, &result);
 	else
 		print_text_end(&v, &result);
-	failed = out_stream_flush(stdout, err);
-	if (failed)
-		return failed;
+	rc = out_stream_flush(stdout, err);
+	if (rc)
+		return rc;
 	return result.damages ? EXIT_FAILED : EXIT_OK;
 }
 

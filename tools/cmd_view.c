@@ -1,5 +1,6 @@
 /* cmd_view.c: `kubetape view`: the picture of a tape in a browser. */
 #include "replayer/view/viewer.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
@@ -38,7 +39,7 @@ static bool has_desktop(void)
 {
 	const char *const names[] = {"DISPLAY", "WAYLAND_DISPLAY"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		const char *value = getenv(names[i]);
 
 		if (value && *value)
@@ -74,12 +75,12 @@ static int on_serving(void *context, const char *url, struct err *err)
 static int read_sweep(const char *path, struct buf *to, struct err *err)
 {
 	struct slice gaps;
-	int code = read_file(path, to, err);
+	int rc = read_file(path, to, err);
 
-	if (code)
-		return code;
-	code = json_get(buf_slice(to), "gaps", &gaps, NULL);
-	if (code <= 0 || gaps.ptr[0] != '[')
+	if (rc)
+		return rc;
+	rc = json_get(buf_slice(to), "gaps", &gaps, NULL);
+	if (rc <= 0 || gaps.ptr[0] != '[')
 		return err_set(err, ERR_USAGE,
 			"'%s' is not what 'sweep --json' writes: it has no list of gaps", path);
 	return 0;
@@ -90,19 +91,19 @@ static int view(void *values, const struct operands *operands, struct err *err)
 	struct view_options *o = values;
 	struct viewer_options options = {.tape = operands->items[0], .run = o->run, .port = (int)o->port};
 	struct buf sweep;
-	int code = 0;
+	int rc = 0;
 
 	if (o->port > PORT_MAX)
 		return err_set(
 			err, ERR_USAGE, "bad port %lld: expected at most %d", (long long)o->port, PORT_MAX);
 	buf_init(&sweep, LIMIT_DOCUMENT_BYTES);
 	if (o->sweep)
-		code = read_sweep(o->sweep, &sweep, err);
+		rc = read_sweep(o->sweep, &sweep, err);
 	options.sweep = buf_slice(&sweep);
-	if (!code)
-		code = viewer_run(&options, on_serving, o, err);
+	if (!rc)
+		rc = viewer_run(&options, on_serving, o, err);
 	buf_release(&sweep);
-	return code;
+	return rc;
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -98,27 +98,27 @@ static int count_events(struct estimate *e, struct sql_session *session, bool is
 		"SELECT apigroup, resource, count(*), count(DISTINCT namespace || '/' || name || '/' || uid), "
 		"sum(length(object)) FROM events WHERE seq > %llu AND seq <= %s GROUP BY 1, 2",
 		(unsigned long long)e->o->first_seq, until);
-	int failed;
+	int rc;
 
 	e->is_half = is_half;
-	failed = sql_session_run(session, slice_of(sql), &sink, err);
+	rc = sql_session_run(session, slice_of(sql), &sink, err);
 	free(sql);
 	free(until);
-	return failed;
+	return rc;
 }
 
 static int count_both(struct estimate *e, struct err *err)
 {
 	struct sql_session *session;
-	int failed = sql_session_open(e->o->tape_path, &session, err);
+	int rc = sql_session_open(e->o->tape_path, &session, err);
 
-	if (failed)
-		return failed;
-	failed = count_events(e, session, true, err);
-	if (!failed)
-		failed = count_events(e, session, false, err);
+	if (rc)
+		return rc;
+	rc = count_events(e, session, true, err);
+	if (!rc)
+		rc = count_events(e, session, false, err);
 	sql_session_close(session);
-	return failed;
+	return rc;
 }
 
 /* ---- measuring ---- */
@@ -131,10 +131,10 @@ static int stored_bytes(const char *path, double *ret, struct err *err)
 	struct stat st;
 	sqlite3 *db;
 	int64_t bytes = 0;
-	int failed = segment_open(&file, false, &db, err);
+	int rc = segment_open(&file, false, &db, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (segment_number(db, "SELECT sum(payload) FROM dbstat", 0, &bytes, NULL) && stat(path, &st) == 0)
 		bytes = st.st_size;
 	sqlite3_close(db);
@@ -154,13 +154,13 @@ static int measure(struct estimate *e, uint64_t until, uint32_t resource, double
 		.one_segment = true};
 	char *path = xasprintf("%s/part.ktape", e->o->scratch);
 	struct remake_result result;
-	int failed = tape_remake(e->tape, path, &options, &result, err);
+	int rc = tape_remake(e->tape, path, &options, &result, err);
 
-	if (!failed)
-		failed = stored_bytes(path, ret, err);
+	if (!rc)
+		rc = stored_bytes(path, ret, err);
 	(void)unlink(path);
 	free(path);
-	return failed;
+	return rc;
 }
 
 static double above(double bytes, double floor)
@@ -171,15 +171,15 @@ static double above(double bytes, double floor)
 static int measure_row(struct estimate *e, struct estimate_row *row, struct err *err)
 {
 	double none = 0, half = 0, whole = 0;
-	int failed = measure(e, e->o->first_seq, row->resource, &none, err);
+	int rc = measure(e, e->o->first_seq, row->resource, &none, err);
 
-	if (!failed)
-		failed = measure(e, e->half_seq, row->resource, &half, err);
-	if (!failed)
-		failed = measure(e, 0, row->resource, &whole, err);
+	if (!rc)
+		rc = measure(e, e->half_seq, row->resource, &half, err);
+	if (!rc)
+		rc = measure(e, 0, row->resource, &whole, err);
 	row->half.disk_bytes = above(half, none);
 	row->whole.disk_bytes = above(whole, none);
-	return failed;
+	return rc;
 }
 
 /* What begins with the sample, such as the connections of all watches, is in both halves' rest and so in
@@ -187,19 +187,19 @@ static int measure_row(struct estimate *e, struct estimate_row *row, struct err 
 static int measure_all(struct estimate *e, struct err *err)
 {
 	double whole = 0, half = 0;
-	int failed = measure(e, e->o->first_seq, 0, &e->state_bytes, err);
+	int rc = measure(e, e->o->first_seq, 0, &e->state_bytes, err);
 
-	if (!failed)
-		failed = measure(e, e->half_seq, 0, &half, err);
-	if (!failed)
-		failed = measure(e, 0, 0, &whole, err);
-	for (size_t i = 0; i < e->row_count && !failed; i++) {
-		failed = measure_row(e, &e->rows[i], err);
+	if (!rc)
+		rc = measure(e, e->half_seq, 0, &half, err);
+	if (!rc)
+		rc = measure(e, 0, 0, &whole, err);
+	for (size_t i = 0; i < e->row_count && !rc; i++) {
+		rc = measure_row(e, &e->rows[i], err);
 		whole -= e->rows[i].whole.disk_bytes;
 		half -= e->rows[i].half.disk_bytes;
 	}
 	e->rest_bytes = above(whole, half);
-	return failed;
+	return rc;
 }
 
 /* ---- a day ---- */
@@ -330,18 +330,18 @@ static int find_half(struct estimate *e, struct err *err)
 int estimate_print(const struct estimate_options *options, FILE *to, struct err *err)
 {
 	struct estimate e = {.o = options, .seconds = (double)options->window_ns / NS_PER_S};
-	int failed = tape_open(options->tape_path, &e.tape, err);
+	int rc = tape_open(options->tape_path, &e.tape, err);
 
-	if (failed)
-		return failed;
-	failed = find_half(&e, err);
-	if (!failed && e.half_seq < options->first_seq)
+	if (rc)
+		return rc;
+	rc = find_half(&e, err);
+	if (!rc && e.half_seq < options->first_seq)
 		e.half_seq = options->first_seq;
-	if (!failed)
-		failed = count_both(&e, err);
-	if (!failed)
-		failed = measure_all(&e, err);
-	if (!failed) {
+	if (!rc)
+		rc = count_both(&e, err);
+	if (!rc)
+		rc = measure_all(&e, err);
+	if (!rc) {
 		extrapolate(&e);
 		if (e.row_count)
 			qsort(e.rows, e.row_count, sizeof(*e.rows), compare_rows);
@@ -352,5 +352,5 @@ int estimate_print(const struct estimate_options *options, FILE *to, struct err 
 		free(e.rows[i].name);
 	free(e.rows);
 	tape_close(e.tape);
-	return failed;
+	return rc;
 }

@@ -53,12 +53,12 @@ static int put_rows(
 	struct sql_session *s, struct answer_out *o, const char *name, const char *sql, struct err *err)
 {
 	struct rows rows = {o, 0};
-	int code;
+	int rc;
 
 	answer_put(o, ",\"%s\":[", name);
-	code = sql_session_run(s, slice_of(sql), &(struct sql_sink){.row = put_row, .context = &rows}, err);
+	rc = sql_session_run(s, slice_of(sql), &(struct sql_sink){.row = put_row, .context = &rows}, err);
 	answer_put(o, "]");
-	return code ? code : o->code;
+	return rc ? rc : o->code;
 }
 
 static void set_time(struct sql_session *s, const char *name, int64_t time_ns)
@@ -87,22 +87,22 @@ static int put_events(
 		"AND seq IN (SELECT seq FROM events WHERE %s) ORDER BY seq",
 		part);
 	struct sql_session *s;
-	int code = sql_session_open(e->tape, &s, err);
+	int rc = sql_session_open(e->tape, &s, err);
 
-	if (!code) {
+	if (!rc) {
 		set_time(s, "from", w->from_ns);
 		set_time(s, "until", w->to_ns);
 		if (e->namespace)
 			sql_session_set(s, "namespace", e->namespace);
-		code = put_rows(s, o, "events", events, err);
-		if (!code)
-			code = put_rows(s, o, "changes", changes, err);
+		rc = put_rows(s, o, "events", events, err);
+		if (!rc)
+			rc = put_rows(s, o, "changes", changes, err);
 		sql_session_close(s);
 	}
 	free(part);
 	free(events);
 	free(changes);
-	return code;
+	return rc;
 }
 
 static void put_answer(struct answer_out *o, const char *name,
@@ -150,14 +150,14 @@ static int pack(struct slice data, struct buf *to, struct err *err)
 {
 	uLongf len = compressBound(data.len);
 	unsigned char *packed = xmalloc(len);
-	int code = 0;
+	int rc = 0;
 
 	if (compress2(packed, &len, (const unsigned char *)data.ptr, data.len, Z_BEST_COMPRESSION) != Z_OK)
-		code = err_set(err, ERR_FAILED, "cannot compress the page's data");
-	if (!code)
-		code = base64_encode((struct slice){(char *)packed, len}, to, err);
+		rc = err_set(err, ERR_FAILED, "cannot compress the page's data");
+	if (!rc)
+		rc = base64_encode((struct slice){(char *)packed, len}, to, err);
 	free(packed);
-	return code;
+	return rc;
 }
 
 /* The page up to a tag, and what the tag stands for instead of it. */
@@ -179,13 +179,13 @@ static int put_until(FILE *to, struct slice *page, const char *tag, const char *
 static int inflate_all(struct buf texts[3], struct err *err)
 {
 	static const char *const names[] = {"index.html", "style.css", "app.js"};
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < 3 && !code; i++) {
+	for (size_t i = 0; i < 3 && !rc; i++) {
 		buf_init(&texts[i], LIMIT_DOCUMENT_BYTES);
-		code = asset_inflate(asset_find(slice_of(names[i])), &texts[i], err);
+		rc = asset_inflate(asset_find(slice_of(names[i])), &texts[i], err);
 	}
-	return code;
+	return rc;
 }
 
 static int write_page(struct slice packed, FILE *to, struct err *err)
@@ -195,23 +195,23 @@ static int write_page(struct slice packed, FILE *to, struct err *err)
 		"'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n<style>\n";
 	struct buf texts[3] = {0};
 	struct slice page;
-	int code = inflate_all(texts, err);
+	int rc = inflate_all(texts, err);
 
 	page = buf_slice(&texts[0]);
-	if (!code)
-		code = put_until(to, &page, "<link rel=\"stylesheet\" href=\"style.css\">", csp,
+	if (!rc)
+		rc = put_until(to, &page, "<link rel=\"stylesheet\" href=\"style.css\">", csp,
 			buf_slice(&texts[1]), "</style>", err);
-	if (!code)
-		code = put_until(to, &page, "<script type=\"module\" src=\"app.js\"></script>",
+	if (!rc)
+		rc = put_until(to, &page, "<script type=\"module\" src=\"app.js\"></script>",
 			"<script type=\"application/octet-stream\" id=\"data\">", packed, "</script>", err);
-	if (!code)
-		code = put_until(to, &page, "</body>", "<script type=\"module\">\n", buf_slice(&texts[2]),
+	if (!rc)
+		rc = put_until(to, &page, "</body>", "<script type=\"module\">\n", buf_slice(&texts[2]),
 			"</script>\n</body>", err);
-	if (!code)
+	if (!rc)
 		fwrite(page.ptr, 1, page.len, to);
 	for (size_t i = 0; i < 3; i++)
 		buf_release(&texts[i]);
-	return code ? code : out_stream_flush(to, err);
+	return rc ? rc : out_stream_flush(to, err);
 }
 
 int export_html(const struct export_picture *o, FILE *to, struct err *err)
@@ -219,22 +219,22 @@ int export_html(const struct export_picture *o, FILE *to, struct err *err)
 	struct picture_window w = {.width = WIDTH};
 	struct picture *p;
 	struct buf data, packed;
-	int code = export_picture_open(o, &p, &w, err);
+	int rc = export_picture_open(o, &p, &w, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	buf_init(&data, EXPORT_PAGE_BYTES);
 	buf_init(&packed, EXPORT_PAGE_BYTES);
-	code = put_data(o, p, &w, &data, err);
-	if (code == ERR_TOO_LARGE)
-		code = err_suffix(err, code,
+	rc = put_data(o, p, &w, &data, err);
+	if (rc == ERR_TOO_LARGE)
+		rc = err_suffix(err, rc,
 			"a page holds less: narrow it with '--from', '--until', '-n' or '--where'");
-	if (!code)
-		code = pack(buf_slice(&data), &packed, err);
-	if (!code)
-		code = write_page(buf_slice(&packed), to, err);
+	if (!rc)
+		rc = pack(buf_slice(&data), &packed, err);
+	if (!rc)
+		rc = write_page(buf_slice(&packed), to, err);
 	buf_release(&data);
 	buf_release(&packed);
 	picture_close(p);
-	return code;
+	return rc;
 }

@@ -65,10 +65,10 @@ static int load(struct duckdb *d, struct err *err)
 int export_parquet_check(struct err *err)
 {
 	struct duckdb d;
-	int code = load(&d, err);
+	int rc = load(&d, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	dlclose(d.library);
 	return 0;
 }
@@ -110,18 +110,18 @@ static int copy(const struct duckdb *d, const char *sql, struct err *err)
 {
 	void *database = NULL, *connection = NULL;
 	struct duckdb_result result = {0};
-	int code = 0;
+	int rc = 0;
 
 	if (d->open(NULL, &database) || d->connect(database, &connection))
-		code = err_set(err, ERR_FAILED, "cannot open a DuckDB database in memory");
+		rc = err_set(err, ERR_FAILED, "cannot open a DuckDB database in memory");
 	else if (d->query(connection, sql, &result))
-		code = err_set(err, ERR_FAILED, "DuckDB cannot write Parquet: %s", d->result_error(&result));
+		rc = err_set(err, ERR_FAILED, "DuckDB cannot write Parquet: %s", d->result_error(&result));
 	d->destroy_result(&result);
 	if (connection)
 		d->disconnect(&connection);
 	if (database)
 		d->close(&database);
-	return code;
+	return rc;
 }
 
 int export_parquet(FILE *lines, const struct out_file *to, struct err *err)
@@ -129,18 +129,18 @@ int export_parquet(FILE *lines, const struct out_file *to, struct err *err)
 	const char *target = out_file_path(to);
 	char from[32], *sql;
 	struct duckdb d;
-	int code = load(&d, err);
+	int rc = load(&d, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	snprintf(from, sizeof(from), "/proc/self/fd/%d", fileno(lines));
 	if (target && access(from, R_OK) == 0) {
 		sql = make_sql(from, target);
-		code = copy(&d, sql, err);
+		rc = copy(&d, sql, err);
 		free(sql);
 	} else {
-		code = err_set(err, ERR_FAILED, "Parquet cannot be written where /proc is not mounted");
+		rc = err_set(err, ERR_FAILED, "Parquet cannot be written where /proc is not mounted");
 	}
 	dlclose(d.library);
-	return code;
+	return rc;
 }

@@ -27,11 +27,11 @@ static int read_whole(struct picture *p, struct err *err)
 static int find_time(struct picture *p, const char *text, int64_t *ret, struct err *err)
 {
 	struct tape_position position;
-	int code = text ? tape_position_find(picture_tape(p), text, &position, err) : 0;
+	int rc = text ? tape_position_find(picture_tape(p), text, &position, err) : 0;
 
-	if (text && !code)
+	if (text && !rc)
 		*ret = position.time_ns;
-	return code;
+	return rc;
 }
 
 int export_picture_open(const struct export_picture *o, struct picture **ret,
@@ -39,25 +39,25 @@ int export_picture_open(const struct export_picture *o, struct picture **ret,
 {
 	int64_t from_ns = 0, until_ns = 0;
 	struct picture *p;
-	int code = picture_open(o->tape, &p, err);
+	int rc = picture_open(o->tape, &p, err);
 
-	if (code)
-		return code;
-	code = find_time(p, o->from, &from_ns, err);
-	if (!code)
-		code = find_time(p, o->until, &until_ns, err);
-	if (!code && o->from && o->until && from_ns >= until_ns)
-		code = err_set(
+	if (rc)
+		return rc;
+	rc = find_time(p, o->from, &from_ns, err);
+	if (!rc)
+		rc = find_time(p, o->until, &until_ns, err);
+	if (!rc && o->from && o->until && from_ns >= until_ns)
+		rc = err_set(
 			err, ERR_USAGE, "'--from %s' does not lie before '--until %s'", o->from, o->until);
-	if (!code)
+	if (!rc)
 		picture_bound(p, o->namespace, from_ns, until_ns);
-	if (!code && o->where)
-		code = picture_where(p, slice_of(o->where), err);
-	if (!code)
-		code = read_whole(p, err);
-	if (code) {
+	if (!rc && o->where)
+		rc = picture_where(p, slice_of(o->where), err);
+	if (!rc)
+		rc = read_whole(p, err);
+	if (rc) {
 		picture_close(p);
-		return code;
+		return rc;
 	}
 	picture_span(p, &ret_window->from_ns, &ret_window->to_ns);
 	*ret = p;

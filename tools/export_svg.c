@@ -1,5 +1,6 @@
 /* export_svg.c: the timeline as a drawing, from the answers that the page is drawn from. */
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "schema/base/utf8.h"
@@ -176,7 +177,7 @@ static void draw_marks(const struct drawing *d, const cJSON *lane, int y)
 		const char *note = cJSON_GetStringValue(cJSON_GetArrayItem(mark, 1));
 		double x = LEFT + item_number(mark, 0) + 0.5;
 
-		for (size_t i = 0; note && i < sizeof(looks) / sizeof(looks[0]); i++) {
+		for (size_t i = 0; note && i < COUNT_OF(looks); i++) {
 			if (strcmp(looks[i].note, note) != 0)
 				continue;
 			fprintf(d->to,
@@ -261,12 +262,12 @@ static int draw(struct drawing *d, struct picture *p, const char *tape, struct e
 	cJSON *summary = NULL, *lanes = NULL, *gaps = NULL;
 	const cJSON *all, *lane;
 	struct buf json;
-	int code, y = TOP;
+	int rc, y = TOP;
 
 	buf_init(&json, LIMIT_DOCUMENT_BYTES);
-	if ((code = picture_summary(p, &json, err)) || (code = parse(&json, &summary, err)) ||
-		(code = picture_lanes(p, &choice, &json, err)) || (code = parse(&json, &lanes, err)) ||
-		(code = picture_gaps(p, &d->window, &json, err)) || (code = parse(&json, &gaps, err)))
+	if ((rc = picture_summary(p, &json, err)) || (rc = parse(&json, &summary, err)) ||
+		(rc = picture_lanes(p, &choice, &json, err)) || (rc = parse(&json, &lanes, err)) ||
+		(rc = picture_gaps(p, &d->window, &json, err)) || (rc = parse(&json, &gaps, err)))
 		goto out;
 	all = cJSON_GetObjectItemCaseSensitive(lanes, "lanes");
 	d->gaps = cJSON_GetObjectItemCaseSensitive(gaps, "gaps");
@@ -278,24 +279,24 @@ static int draw(struct drawing *d, struct picture *p, const char *tape, struct e
 		y += LANE;
 	}
 	fputs("</svg>\n", d->to);
-	code = out_stream_flush(d->to, err);
+	rc = out_stream_flush(d->to, err);
 out:
 	cJSON_Delete(summary);
 	cJSON_Delete(lanes);
 	cJSON_Delete(gaps);
 	buf_release(&json);
-	return code;
+	return rc;
 }
 
 int export_svg(const struct export_picture *o, FILE *to, struct err *err)
 {
 	struct drawing d = {.to = to, .window = {.width = PLOT}};
 	struct picture *p;
-	int code = export_picture_open(o, &p, &d.window, err);
+	int rc = export_picture_open(o, &p, &d.window, err);
 
-	if (code)
-		return code;
-	code = draw(&d, p, o->tape, err);
+	if (rc)
+		return rc;
+	rc = draw(&d, p, o->tape, err);
 	picture_close(p);
-	return code;
+	return rc;
 }

@@ -83,29 +83,29 @@ static int begin(struct get_table *t, struct err *err)
 {
 	size_t first = t->options.with_namespace;
 	char *headings[MAX_COLUMNS + 1];
-	int code;
+	int rc;
 
 	t->begun = true;
 	headings[0] = heading("namespace");
 	for (size_t i = 0; i < t->column_count; i++)
 		headings[i + 1] = heading(t->columns[i]->name);
-	code = t->to.begin(
+	rc = t->to.begin(
 		t->to.context, (const char *const *)headings + !first, t->column_count + first, err);
 	for (size_t i = 0; i <= t->column_count; i++)
 		free(headings[i]);
-	return code;
+	return rc;
 }
 
 /* Appends the text of one cell, which the writers give as a JSON text or number. */
 static int put_cell(struct get_table *t, const cJSON *object, size_t column, struct err *err)
 {
 	struct table_cell cell = {object, t->columns[column], t->options.now_ns, &t->json, err};
-	int code;
+	int rc;
 
 	buf_clear(&t->json);
-	code = t->columns[column]->write(&cell);
-	if (code)
-		return code;
+	rc = t->columns[column]->write(&cell);
+	if (rc)
+		return rc;
 	if (t->json.len && t->json.ptr[0] == '"')
 		return json_unescape(buf_slice(&t->json), &t->cells, err);
 	return buf_append(&t->cells, t->json.ptr, t->json.len, err);
@@ -115,15 +115,15 @@ static int give_row(struct get_table *t, struct slice namespace, const cJSON *ob
 {
 	size_t first = t->options.with_namespace, ends[MAX_COLUMNS], begin = 0;
 	struct sql_value values[MAX_COLUMNS + 1];
-	int code;
+	int rc;
 
 	buf_clear(&t->cells);
 	for (size_t i = 0; i < t->column_count; i++) {
-		if (i == 0 && (code = buf_append(&t->cells, t->prefix, strlen(t->prefix), err)))
-			return code;
-		code = put_cell(t, object, i, err);
-		if (code)
-			return code;
+		if (i == 0 && (rc = buf_append(&t->cells, t->prefix, strlen(t->prefix), err)))
+			return rc;
+		rc = put_cell(t, object, i, err);
+		if (rc)
+			return rc;
 		ends[i] = t->cells.len;
 	}
 	values[0] = (struct sql_value){.type = SQL_TEXT, .bytes = namespace};
@@ -140,18 +140,18 @@ static int on_row(void *context, const struct sql_value *values, size_t count, s
 {
 	struct get_table *t = context;
 	cJSON *object;
-	int code;
+	int rc;
 
 	(void)count;
-	if (!t->begun && (code = begin(t, err)))
-		return code;
+	if (!t->begun && (rc = begin(t, err)))
+		return rc;
 	object = cJSON_ParseWithLength(values[1].bytes.ptr, values[1].bytes.len);
 	if (!object)
 		return err_set(
 			err, ERR_CORRUPT, "an object of '%s' is not JSON", t->options.resource->resource);
-	code = give_row(t, values[0].bytes, object, err);
+	rc = give_row(t, values[0].bytes, object, err);
 	cJSON_Delete(object);
-	return code;
+	return rc;
 }
 
 static int on_end(void *context, struct err *err)

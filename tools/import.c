@@ -1,4 +1,5 @@
 /* import.c: see import.h. */
+#include "schema/base/count_of.h"
 #include "schema/base/hash.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -126,7 +127,7 @@ static int64_t time_in(struct slice object)
 	struct json_iter it;
 	int64_t newest_ns = 0;
 
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+	for (size_t i = 0; i < COUNT_OF(paths); i++) {
 		if (json_get(object, paths[i], &value, NULL) > 0)
 			take_later(value, &newest_ns);
 	}
@@ -213,15 +214,15 @@ static int make_kind(struct importer *m, const struct import_kind *k, uint32_t *
 		.resource = k->plural ? xstrdup(k->plural) : plural_of(kind),
 		.kind = kind,
 		.namespaced = k->namespaced};
-	int code = import_stream(m, &resource, ret, err);
+	int rc = import_stream(m, &resource, ret, err);
 
 	free(resource.apigroup);
 	free(resource.version);
-	if (code) {
+	if (rc) {
 		free(api_version);
 		free(kind);
 		free(resource.resource);
-		return code;
+		return rc;
 	}
 	note_kind(m, (struct kind_stream){.api_version = api_version,
 			     .kind = kind,
@@ -340,16 +341,16 @@ static int begin_connection(struct importer *m, struct err *err)
 static int append(struct importer *m, struct event *e, const struct object_meta *meta, struct slice object,
 	struct err *err)
 {
-	int code;
+	int rc;
 
-	if ((code = begin_connection(m, err)) ||
-		(code = import_stream_of_object(m, meta, NULL, &e->stream, err)))
-		return code;
+	if ((rc = begin_connection(m, err)) ||
+		(rc = import_stream_of_object(m, meta, NULL, &e->stream, err)))
+		return rc;
 	e->time_ns = time_of(m, object);
 	(void)is_new(m, meta->uid);
-	code = import_append(m, e, object, NULL, err);
-	if (code)
-		return code;
+	rc = import_append(m, e, object, NULL, err);
+	if (rc)
+		return rc;
 	m->counts.events++;
 	return 0;
 }
@@ -362,13 +363,13 @@ static int add_mark(struct importer *m, const struct watch_frame *frame, struct 
 		.object = frame->object};
 	const struct import_kind kind = {frame->meta.api_version, frame->meta.kind, NULL, true};
 	uint32_t stream = 0;
-	int code = begin_connection(m, err);
+	int rc = begin_connection(m, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	mark.connection = m->connection.id;
-	if (mark.kind == MARK_BOOKMARK && (code = import_stream_of_kind(m, &kind, &stream, err)))
-		return code;
+	if (mark.kind == MARK_BOOKMARK && (rc = import_stream_of_kind(m, &kind, &stream, err)))
+		return rc;
 	mark.stream = stream;
 	m->counts.marks++;
 	return import_mark(m, &mark, err);
@@ -379,17 +380,17 @@ static int add_watch_event(struct importer *m, struct err *err)
 {
 	struct event e = {.origin = ORIGIN_WATCH};
 	struct watch_frame frame;
-	int code;
+	int rc;
 
 	if (json_scan_frame(m->document, &frame, NULL) || frame.object.len < 2 || frame.object.ptr[0] != '{')
 		return 0;
 	if (slice_is(frame.type, "BOOKMARK") || slice_is(frame.type, "ERROR"))
-		code = add_mark(m, &frame, err);
+		rc = add_mark(m, &frame, err);
 	else if (event_type_parse(frame.type, &e.type) && frame.meta.kind.len)
-		code = append(m, &e, &frame.meta, frame.object, err);
+		rc = append(m, &e, &frame.meta, frame.object, err);
 	else
 		return 0;
-	return code ? code : 1;
+	return rc ? rc : 1;
 }
 
 /* "PodList" is a list of Pod. */
@@ -397,10 +398,10 @@ int import_typed_item(
 	const struct list_page *list, struct slice item, struct buf *to, unsigned *ret_flags, struct err *err)
 {
 	struct object_meta meta;
-	int code = json_scan_object(item, &meta, err);
+	int rc = json_scan_object(item, &meta, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	if (meta.kind.len)
 		return buf_append(to, item.ptr, item.len, err);
 	*ret_flags = EVENT_TYPED;
@@ -414,16 +415,16 @@ static int add_item(struct importer *m, const struct list_page *list, struct sli
 	struct event e = {.origin = ORIGIN_LIST, .type = EVENT_ADDED};
 	struct object_meta meta;
 	struct buf typed;
-	int code;
+	int rc;
 
 	buf_init(&typed, LIMIT_OBJECT_BYTES);
-	code = import_typed_item(list, item, &typed, &e.flags, err);
-	if (!code)
-		code = json_scan_object(buf_slice(&typed), &meta, err);
-	if (!code)
-		code = append(m, &e, &meta, buf_slice(&typed), err);
+	rc = import_typed_item(list, item, &typed, &e.flags, err);
+	if (!rc)
+		rc = json_scan_object(buf_slice(&typed), &meta, err);
+	if (!rc)
+		rc = append(m, &e, &meta, buf_slice(&typed), err);
 	buf_release(&typed);
-	return code;
+	return rc;
 }
 
 static int add_list_mark(struct importer *m, const struct list_page *list, struct err *err)
@@ -431,12 +432,12 @@ static int add_list_mark(struct importer *m, const struct list_page *list, struc
 	const struct import_kind kind = {
 		list->api_version, {list->kind.ptr, list->kind.len - strlen("List")}, NULL, true};
 	struct tape_mark mark = {.kind = MARK_LIST, .rv = list->rv};
-	int code;
+	int rc;
 
 	if (kind.kind.len == 0 || list->rv.len == 0)
 		return 0; /* a list of anything, as kubectl makes it: it has no resourceVersion */
-	if ((code = begin_connection(m, err)) || (code = import_stream_of_kind(m, &kind, &mark.stream, err)))
-		return code;
+	if ((rc = begin_connection(m, err)) || (rc = import_stream_of_kind(m, &kind, &mark.stream, err)))
+		return rc;
 	mark.connection = m->connection.id;
 	mark.time_ns = m->last_time_ns == INT64_MIN ? 0 : m->last_time_ns;
 	m->counts.marks++;
@@ -447,17 +448,17 @@ static int add_items(struct importer *m, const struct list_page *list, struct er
 {
 	struct json_iter it;
 	struct slice item;
-	int more, code;
+	int more, rc;
 
 	if (list->items.len == 0)
 		return 0;
-	code = json_iter_begin(list->items, &it, err);
-	if (code)
-		return code;
+	rc = json_iter_begin(list->items, &it, err);
+	if (rc)
+		return rc;
 	while ((more = json_iter_next(&it, NULL, &item, err)) > 0) {
-		code = add_item(m, list, item, err);
-		if (code)
-			return code;
+		rc = add_item(m, list, item, err);
+		if (rc)
+			return rc;
 	}
 	return more;
 }
@@ -466,14 +467,14 @@ static int add_list(struct importer *m, struct err *err)
 {
 	struct list_page list;
 	size_t suffix = strlen("List");
-	int code;
+	int rc;
 
 	if (json_scan_list(m->document, &list, NULL) || list.kind.len < suffix ||
 		memcmp(list.kind.ptr + list.kind.len - suffix, "List", suffix) != 0 ||
 		!import_raw(m, "items").ptr)
 		return 0;
-	if ((code = add_items(m, &list, err)) || (code = add_list_mark(m, &list, err)))
-		return code;
+	if ((rc = add_items(m, &list, err)) || (rc = add_list_mark(m, &list, err)))
+		return rc;
 	return 1;
 }
 
@@ -481,30 +482,30 @@ static int add_object(struct importer *m, struct err *err)
 {
 	struct event e = {.origin = ORIGIN_WATCH};
 	struct object_meta meta;
-	int code;
+	int rc;
 
 	if (json_scan_object(m->document, &meta, NULL) || !meta.kind.len || !meta.name.len)
 		return 0;
 	if (!meta.rv.len) {
-		code = import_snapshot(m, &meta, err);
-		return code ? code : 1;
+		rc = import_snapshot(m, &meta, err);
+		return rc ? rc : 1;
 	}
 	e.type = is_new(m, meta.uid) ? EVENT_ADDED : EVENT_MODIFIED;
-	code = append(m, &e, &meta, m->document, err);
-	return code ? code : 1;
+	rc = append(m, &e, &meta, m->document, err);
+	return rc ? rc : 1;
 }
 
 static int add_row(struct importer *m, struct err *err)
 {
 	const char *table = import_text(m, "table");
-	int code;
+	int rc;
 
 	if (!*table && import_raw(m, "seq").len && import_raw(m, "object").len)
 		table = "events";
 	if (!*table)
 		return 0;
-	code = import_row(m, table, err);
-	return code ? code : 1;
+	rc = import_row(m, table, err);
+	return rc ? rc : 1;
 }
 
 int importer_add(struct importer *m, struct slice document, struct err *err)
@@ -517,7 +518,7 @@ int importer_add(struct importer *m, struct slice document, struct err *err)
 	buf_clear(&m->texts);
 	if (!buf_reserve(&m->texts, 2 * document.len + 256))
 		return err_set(err, ERR_TOO_LARGE, "a document of %zu bytes is too large", document.len);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && !done; i++)
+	for (size_t i = 0; i < COUNT_OF(kinds) && !done; i++)
 		done = kinds[i](m, err);
 	m->counts.left_out += done == 0;
 	return done < 0 ? done : 0;
@@ -525,12 +526,12 @@ int importer_add(struct importer *m, struct slice document, struct err *err)
 
 int importer_end(struct importer *m, struct err *err)
 {
-	int code = import_queued_rows(m, INT64_MAX, err);
+	int rc = import_queued_rows(m, INT64_MAX, err);
 
-	if (!code && m->has_event_row && !m->has_stream_row)
-		code = import_begin_connection(m, "events alone: nothing tells when they were watched", err);
-	if (code || !m->connection.id)
-		return code;
+	if (!rc && m->has_event_row && !m->has_stream_row)
+		rc = import_begin_connection(m, "events alone: nothing tells when they were watched", err);
+	if (rc || !m->connection.id)
+		return rc;
 	m->connection.duration_ns = clock_wall_ns(&clock_system) - m->connection.begin_ns;
 	m->connection.end_reason = "complete";
 	m->connection.events = m->counts.events;

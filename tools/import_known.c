@@ -92,12 +92,12 @@ struct import_object *import_known_make(
 int import_known_set(
 	struct import_object *o, struct slice uid, struct slice rv, struct slice object, struct err *err)
 {
-	int code;
+	int rc;
 
 	buf_clear(&o->object);
-	code = buf_append(&o->object, object.ptr, object.len, err);
-	if (code)
-		return code;
+	rc = buf_append(&o->object, object.ptr, object.len, err);
+	if (rc)
+		return rc;
 	free(o->uid);
 	free(o->rv);
 	o->uid = slice_dup(uid);

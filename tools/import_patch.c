@@ -38,24 +38,24 @@ static int give(struct importer *m, struct import_object *o, cJSON *tree, struct
 	struct object_meta meta;
 	struct buf object;
 	char rv[24];
-	int code;
+	int rc;
 
 	snprintf(rv, sizeof(rv), "%llu", (unsigned long long)++m->made_rv);
 	json_tree_set_text(json_tree_object(tree, "metadata"), "resourceVersion", rv);
 	buf_init(&object, LIMIT_OBJECT_BYTES);
-	code = json_tree_print(tree, &object, err);
-	if (!code)
-		code = json_scan_object(buf_slice(&object), &meta, err);
+	rc = json_tree_print(tree, &object, err);
+	if (!rc)
+		rc = json_scan_object(buf_slice(&object), &meta, err);
 	e->stream = o->stream;
-	if (!code)
-		code = import_append(m, e, buf_slice(&object), &m->last_seq, err);
-	if (!code)
-		code = import_known_set(o, meta.uid, meta.rv, buf_slice(&object), err);
-	if (!code && e->type == EVENT_DELETED)
+	if (!rc)
+		rc = import_append(m, e, buf_slice(&object), &m->last_seq, err);
+	if (!rc)
+		rc = import_known_set(o, meta.uid, meta.rv, buf_slice(&object), err);
+	if (!rc && e->type == EVENT_DELETED)
 		import_known_delete(o);
-	m->counts.events += code == 0;
+	m->counts.events += rc == 0;
 	buf_release(&object);
-	return code;
+	return rc;
 }
 
 static int64_t time_after(struct importer *m, int64_t after_ns)
@@ -73,24 +73,24 @@ static int give_json(struct importer *m, uint32_t stream, const struct object_me
 {
 	struct import_object *o = import_known_make(&m->known, stream, meta->namespace, meta->name);
 	cJSON *tree;
-	int code;
+	int rc;
 
-	code = json_tree_parse(json, &tree, err);
-	if (code)
-		return code;
-	code = give(m, o, tree, e, err);
+	rc = json_tree_parse(json, &tree, err);
+	if (rc)
+		return rc;
+	rc = give(m, o, tree, e, err);
 	cJSON_Delete(tree);
-	return code;
+	return rc;
 }
 
 int import_snapshot(struct importer *m, const struct object_meta *meta, struct err *err)
 {
 	struct event e = {.origin = ORIGIN_LIST, .type = EVENT_ADDED, .time_ns = time_after(m, 0)};
 	uint32_t stream;
-	int code;
+	int rc;
 
-	if ((code = begin(m, err)) || (code = import_stream_of_object(m, meta, NULL, &stream, err)))
-		return code;
+	if ((rc = begin(m, err)) || (rc = import_stream_of_object(m, meta, NULL, &stream, err)))
+		return rc;
 	return give_json(m, stream, meta, m->document, &e, err);
 }
 
@@ -120,15 +120,15 @@ static int create(struct importer *m, const struct patch *p, struct err *err)
 	struct event e = {.origin = ORIGIN_WATCH, .type = EVENT_ADDED, .time_ns = time_after(m, p->after_ns)};
 	struct object_meta meta;
 	uint32_t stream;
-	int code;
+	int rc;
 
 	if (json_scan_object(p->content, &meta, NULL) || !meta.kind.len || !meta.name.len) {
 		m->counts.left_out++;
 		return 0;
 	}
-	code = import_stream_of_object(m, &meta, p->resource, &stream, err);
-	if (code)
-		return code;
+	rc = import_stream_of_object(m, &meta, p->resource, &stream, err);
+	if (rc)
+		return rc;
 	return give_json(m, stream, &meta, p->content, &e, err);
 }
 
@@ -137,18 +137,18 @@ static int change(struct importer *m, const struct patch *p, struct import_objec
 {
 	struct event e = {.origin = ORIGIN_WATCH, .time_ns = time_after(m, p->after_ns)};
 	cJSON *tree = NULL, *patch = NULL;
-	int code = json_tree_parse(buf_slice(&o->object), &tree, err);
+	int rc = json_tree_parse(buf_slice(&o->object), &tree, err);
 
 	e.type = p->deletes ? EVENT_DELETED : EVENT_MODIFIED;
-	if (!code && !p->deletes)
-		code = json_tree_parse(p->content, &patch, err);
-	if (!code && patch)
+	if (!rc && !p->deletes)
+		rc = json_tree_parse(p->content, &patch, err);
+	if (!rc && patch)
 		strategic_merge(tree, patch);
-	if (!code)
-		code = give(m, o, tree, &e, err);
+	if (!rc)
+		rc = give(m, o, tree, &e, err);
 	cJSON_Delete(patch);
 	cJSON_Delete(tree);
-	return code;
+	return rc;
 }
 
 static int apply(struct importer *m, const struct patch *p, struct err *err)
@@ -168,14 +168,14 @@ static int apply(struct importer *m, const struct patch *p, struct err *err)
 int import_patch(struct importer *m, struct err *err)
 {
 	struct patch p;
-	int code;
+	int rc;
 
 	if (!slice_is(import_raw(m, "kind"), "\"ResourcePatch\"") ||
 		!strstr(import_text(m, "apiVersion"), "kwok.x-k8s.io"))
 		return 0;
 	p = read_patch(m);
-	code = begin(m, err);
-	if (!code)
-		code = apply(m, &p, err);
-	return code ? code : 1;
+	rc = begin(m, err);
+	if (!rc)
+		rc = apply(m, &p, err);
+	return rc ? rc : 1;
 }

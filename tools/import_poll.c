@@ -42,7 +42,7 @@ static int make_path(struct importer *m, const char *path, const struct api_path
 	struct tape_stream stream = {
 		.namespace = slice_dup(parts->namespace), .label_selector = none, .field_selector = none};
 	struct import_path *made = xcalloc(1, sizeof(*made));
-	int code = import_make_stream(m, &resource, &stream, &made->stream, err);
+	int rc = import_make_stream(m, &resource, &stream, &made->stream, err);
 
 	made->path = xstrdup(path);
 	made->resource = stream.resource;
@@ -55,7 +55,7 @@ static int make_path(struct importer *m, const char *path, const struct api_path
 	free(resource.resource);
 	free(resource.kind);
 	free(stream.namespace);
-	return code;
+	return rc;
 }
 
 /* The path of a list or a watch event; `kind`: of its objects. Whether objects lie in namespaces shows in the
@@ -65,7 +65,7 @@ static int path_of(struct importer *m, const char *path, struct slice kind, bool
 {
 	struct api_path parts;
 	char *kind_text;
-	int code;
+	int rc;
 
 	*ret = text_map_get(&m->paths_by_path, path);
 	if (*ret)
@@ -73,9 +73,9 @@ static int path_of(struct importer *m, const char *path, struct slice kind, bool
 	api_path_parse(slice_of(path), &parts);
 	parts.in_namespace |= namespaced;
 	kind_text = slice_dup(kind);
-	code = make_path(m, path, &parts, kind_text, ret, err);
+	rc = make_path(m, path, &parts, kind_text, ret, err);
 	free(kind_text);
-	return code;
+	return rc;
 }
 
 /* ---- lists ---- */
@@ -141,13 +141,13 @@ static const char *change_of(const struct import_object *o, const struct object_
 static int give(
 	struct importer *m, const struct poll *p, struct event *e, struct slice object, struct err *err)
 {
-	int code;
+	int rc;
 
 	e->stream = p->path->stream;
 	e->time_ns = p->time_ns;
-	code = import_append(m, e, object, &m->last_seq, err);
-	if (code)
-		return code;
+	rc = import_append(m, e, object, &m->last_seq, err);
+	if (rc)
+		return rc;
 	m->counts.events++;
 	return 0;
 }
@@ -159,21 +159,21 @@ static int give_item(struct importer *m, struct poll *p, struct import_object *o
 	struct event e = {.origin = p->is_first ? ORIGIN_LIST : ORIGIN_RELIST};
 	struct object_meta meta;
 	struct buf typed;
-	int code;
+	int rc;
 
 	e.type = *change == 'm' ? EVENT_MODIFIED : EVENT_ADDED;
 	buf_init(&typed, LIMIT_OBJECT_BYTES);
-	code = import_typed_item(&p->list, item, &typed, &e.flags, err);
-	if (!code)
-		code = json_scan_object(buf_slice(&typed), &meta, err);
-	if (!code && !p->is_first)
-		code = note_missed(m, p, change, o, &meta, err);
-	if (!code)
-		code = give(m, p, &e, buf_slice(&typed), err);
-	if (!code)
-		code = import_known_set(o, meta.uid, meta.rv, buf_slice(&typed), err);
+	rc = import_typed_item(&p->list, item, &typed, &e.flags, err);
+	if (!rc)
+		rc = json_scan_object(buf_slice(&typed), &meta, err);
+	if (!rc && !p->is_first)
+		rc = note_missed(m, p, change, o, &meta, err);
+	if (!rc)
+		rc = give(m, p, &e, buf_slice(&typed), err);
+	if (!rc)
+		rc = import_known_set(o, meta.uid, meta.rv, buf_slice(&typed), err);
 	buf_release(&typed);
-	return code;
+	return rc;
 }
 
 static int compare_item(struct importer *m, struct poll *p, struct slice item, struct err *err)
@@ -181,10 +181,10 @@ static int compare_item(struct importer *m, struct poll *p, struct slice item, s
 	struct import_object *o;
 	struct object_meta meta;
 	const char *change;
-	int code = json_scan_object(item, &meta, err);
+	int rc = json_scan_object(item, &meta, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	o = import_known_make(&m->known, p->path->stream, meta.namespace, meta.name);
 	o->seen = p->path->list_count;
 	change = change_of(o, &meta);
@@ -192,9 +192,9 @@ static int compare_item(struct importer *m, struct poll *p, struct slice item, s
 		p->unchanged++;
 		return 0;
 	}
-	code = begin_gap(m, p, err);
-	if (code)
-		return code;
+	rc = begin_gap(m, p, err);
+	if (rc)
+		return rc;
 	return give_item(m, p, o, item, change, err);
 }
 
@@ -202,7 +202,7 @@ static int compare_item(struct importer *m, struct poll *p, struct slice item, s
  * list's is its upper bound. */
 static int compare_rest(struct importer *m, struct poll *p, struct err *err)
 {
-	int code;
+	int rc;
 
 	for (size_t i = 0; i < m->known.slot_count; i++) {
 		struct import_object *o = m->known.slots[i];
@@ -210,9 +210,9 @@ static int compare_rest(struct importer *m, struct poll *p, struct err *err)
 
 		if (!o || o->stream != p->path->stream || !o->live || o->seen == p->path->list_count)
 			continue;
-		if ((code = begin_gap(m, p, err)) || (code = note_missed(m, p, "deleted", o, NULL, err)) ||
-			(code = give(m, p, &e, buf_slice(&o->object), err)))
-			return code;
+		if ((rc = begin_gap(m, p, err)) || (rc = note_missed(m, p, "deleted", o, NULL, err)) ||
+			(rc = give(m, p, &e, buf_slice(&o->object), err)))
+			return rc;
 		import_known_delete(o);
 	}
 	return 0;
@@ -221,7 +221,7 @@ static int compare_rest(struct importer *m, struct poll *p, struct err *err)
 static int end_gap(struct importer *m, struct poll *p, struct err *err)
 {
 	char *rv;
-	int code;
+	int rc;
 
 	if (!p->gap.id)
 		return 0;
@@ -230,9 +230,9 @@ static int end_gap(struct importer *m, struct poll *p, struct err *err)
 	p->gap.to_rv = rv;
 	p->gap.unchanged = p->unchanged;
 	p->gap.how_ended = "relist";
-	code = tape_writer_gap(m->writer, &p->gap, err);
+	rc = tape_writer_gap(m->writer, &p->gap, err);
 	free(rv);
-	return code;
+	return rc;
 }
 
 static int end_list(struct importer *m, struct poll *p, struct err *err)
@@ -252,19 +252,19 @@ static int compare_list(struct importer *m, struct poll *p, struct err *err)
 	struct json_iter it;
 	struct slice item;
 	int more = 0;
-	int code;
+	int rc;
 
-	if (!p->is_first && !p->path->is_watched && (code = begin_gap(m, p, err)))
-		return code;
-	if (p->list.items.len && (code = json_iter_begin(p->list.items, &it, err)))
-		return code;
+	if (!p->is_first && !p->path->is_watched && (rc = begin_gap(m, p, err)))
+		return rc;
+	if (p->list.items.len && (rc = json_iter_begin(p->list.items, &it, err)))
+		return rc;
 	while (p->list.items.len && (more = json_iter_next(&it, NULL, &item, err)) > 0) {
-		code = compare_item(m, p, item, err);
-		if (code)
-			return code;
+		rc = compare_item(m, p, item, err);
+		if (rc)
+			return rc;
 	}
-	if ((code = more) < 0 || (code = compare_rest(m, p, err)) || (code = end_gap(m, p, err)))
-		return code;
+	if ((rc = more) < 0 || (rc = compare_rest(m, p, err)) || (rc = end_gap(m, p, err)))
+		return rc;
 	return end_list(m, p, err);
 }
 
@@ -279,14 +279,14 @@ static int add_poll(struct importer *m, const char *path, struct slice body, int
 {
 	struct poll p = {.time_ns = time_ns};
 	struct slice kind;
-	int code = json_scan_list(body, &p.list, err);
+	int rc = json_scan_list(body, &p.list, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	kind = (struct slice){p.list.kind.ptr, p.list.kind.len - strlen("List")};
-	code = path_of(m, path, kind, in_namespace(p.list.items), &p.path, err);
-	if (code)
-		return code;
+	rc = path_of(m, path, kind, in_namespace(p.list.items), &p.path, err);
+	if (rc)
+		return rc;
 	p.path->list_count++;
 	p.is_first = p.path->list_count == 1 && !p.path->is_watched;
 	return compare_list(m, &p, err);
@@ -301,15 +301,15 @@ static int add_watched(struct importer *m, const char *path, struct slice type, 
 	struct import_path *p;
 	struct import_object *o;
 	struct object_meta meta;
-	int code;
+	int rc;
 
 	if (!event_type_parse(type, &e.type) || json_scan_object(object, &meta, NULL) || !meta.kind.len) {
 		m->counts.left_out++;
 		return 0;
 	}
-	code = path_of(m, path, meta.kind, meta.namespace.len > 0, &p, err);
-	if (code)
-		return code;
+	rc = path_of(m, path, meta.kind, meta.namespace.len > 0, &p, err);
+	if (rc)
+		return rc;
 	p->is_watched = true;
 	p->last_ns = time_ns;
 	o = import_known_make(&m->known, p->stream, meta.namespace, meta.name);
@@ -317,9 +317,9 @@ static int add_watched(struct importer *m, const char *path, struct slice type, 
 	if (o->live && e.type == EVENT_ADDED && slice_is(meta.uid, o->uid) && slice_is(meta.rv, o->rv))
 		return 0;
 	e.stream = p->stream;
-	code = import_append(m, &e, object, &m->last_seq, err);
-	if (code)
-		return code;
+	rc = import_append(m, &e, object, &m->last_seq, err);
+	if (rc)
+		return rc;
 	m->counts.events++;
 	if (e.type == EVENT_DELETED) {
 		import_known_delete(o);
@@ -370,11 +370,11 @@ static int add_refusal(struct importer *m, const char *path, int64_t status, int
 		.next_delay_ns = -1,
 		.end_reason = "http",
 		.next_action = "retry"};
-	int code;
+	int rc;
 
 	m->counts.rows++;
-	code = tape_writer_begin_connection(m->writer, &c, err);
-	return code ? code : tape_writer_end_connection(m->writer, &c, err);
+	rc = tape_writer_begin_connection(m->writer, &c, err);
+	return rc ? rc : tape_writer_end_connection(m->writer, &c, err);
 }
 
 static bool is_about_the_server(const char *path)
@@ -421,15 +421,15 @@ static int add_known_record(struct importer *m, const char *path, int64_t time_n
 int import_record(struct importer *m, struct err *err)
 {
 	const char *path;
-	int code;
+	int rc;
 
 	if (!import_raw(m, "response_body").len || !import_raw(m, "captured_at").len)
 		return 0;
 	path = import_text(m, "api_path");
 	if (*path != '/')
 		return 0;
-	code = import_begin_connection(m, "k8shark's records: lists by turns, times of its requests", err);
-	if (!code)
-		code = add_known_record(m, path, time_of_record(m), err);
-	return code ? code : 1;
+	rc = import_begin_connection(m, "k8shark's records: lists by turns, times of its requests", err);
+	if (!rc)
+		rc = add_known_record(m, path, time_of_record(m), err);
+	return rc ? rc : 1;
 }

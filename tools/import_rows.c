@@ -2,6 +2,7 @@
  * import_rows.c: rows as `kubetape export` writes them. Streams, connections and gaps get the ids that our
  * tape gives, and what refers to them follows.
  */
+#include "schema/base/count_of.h"
 #include "tools/import_internal.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static int stream_of(struct importer *m, uint32_t *ret, struct err *err)
 {
 	struct tape_resource resource = resource_of(m);
 	int64_t id = import_number(m, "stream", 0);
-	int code;
+	int rc;
 
 	*ret = (uint32_t)id_map_get(&m->streams, id);
 	if (*ret || !*resource.resource)
@@ -28,9 +29,9 @@ static int stream_of(struct importer *m, uint32_t *ret, struct err *err)
 	if (!*resource.kind)
 		resource.kind = import_text(m, "object.kind");
 	resource.namespaced = *import_text(m, "namespace") != 0;
-	code = import_stream(m, &resource, ret, err);
-	if (code)
-		return code;
+	rc = import_stream(m, &resource, ret, err);
+	if (rc)
+		return rc;
 	if (id)
 		id_map_put(&m->streams, id, *ret);
 	return 0;
@@ -43,10 +44,10 @@ static int add_stream(struct importer *m, struct err *err)
 		.label_selector = import_text(m, "label_selector"),
 		.field_selector = import_text(m, "field_selector")};
 	uint32_t id;
-	int code = import_make_stream(m, &resource, &stream, &id, err);
+	int rc = import_make_stream(m, &resource, &stream, &id, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	id_map_put(&m->streams, import_number(m, "stream", 0), id);
 	m->has_stream_row = true;
 	return 0;
@@ -71,15 +72,15 @@ static int add_event(struct importer *m, struct err *err)
 		.origin = origin_of(import_text(m, "origin")),
 		.flags = (unsigned)import_number(m, "flags", 0) & EVENT_TYPED,
 		.rv = slice_of(import_text(m, "rv"))};
-	int code;
+	int rc;
 
 	if (queued)
 		return queued;
 	if (!event_type_parse(slice_of(import_text(m, "type")), &e.type))
 		return err_set(err, ERR_PROTOCOL, "a row of events has no type");
-	if ((code = stream_of(m, &e.stream, err)) ||
-		(code = import_append(m, &e, import_raw(m, "object"), &m->last_seq, err)))
-		return code;
+	if ((rc = stream_of(m, &e.stream, err)) ||
+		(rc = import_append(m, &e, import_raw(m, "object"), &m->last_seq, err)))
+		return rc;
 	m->has_event_row = true;
 	m->counts.events++;
 	return 0;
@@ -93,7 +94,7 @@ static int write_mark(struct importer *m, struct err *err)
 		.connection = id_map_get(&m->connections, import_number(m, "connection", 0)),
 		.rv = slice_of(import_text(m, "rv")),
 		.object = import_raw(m, "object")};
-	int code;
+	int rc;
 
 	if (slice_is(mark.object, "null"))
 		mark.object = (struct slice){NULL, 0};
@@ -101,9 +102,9 @@ static int write_mark(struct importer *m, struct err *err)
 		if (strcmp(kind, mark_kind_name((enum mark_kind)i)) == 0)
 			mark.kind = (enum mark_kind)i;
 	}
-	code = stream_of(m, &mark.stream, err);
-	if (code)
-		return code;
+	rc = stream_of(m, &mark.stream, err);
+	if (rc)
+		return rc;
 	m->counts.marks++;
 	return import_mark(m, &mark, err);
 }
@@ -168,31 +169,31 @@ static int write_queued(struct importer *m, const struct queued_row *row, struct
 {
 	struct slice document = m->document;
 	size_t texts = m->texts.len;
-	int code;
+	int rc;
 
 	m->document = slice_of(row->line);
 	buf_clear(&m->texts);
 	if (!buf_reserve(&m->texts, 2 * m->document.len + 256))
-		code = err_set(err, ERR_TOO_LARGE, "a row of %zu bytes is too large", m->document.len);
+		rc = err_set(err, ERR_TOO_LARGE, "a row of %zu bytes is too large", m->document.len);
 	else
-		code = row->write(m, err);
+		rc = row->write(m, err);
 	m->document = document;
 	m->texts.len = texts;
-	return code;
+	return rc;
 }
 
 int import_queued_rows(struct importer *m, int64_t seq, struct err *err)
 {
-	int code = 0;
+	int rc = 0;
 
 	import_seqs_pass(&m->seqs, seq, m->last_seq);
 	if (!m->queue_sorted && m->queue_count)
 		qsort(m->queue + m->queue_done, m->queue_count - m->queue_done, sizeof(*m->queue), by_place);
 	m->queue_sorted = true;
-	for (; m->queue_done < m->queue_count && m->queue[m->queue_done].after_seq < seq && !code;
+	for (; m->queue_done < m->queue_count && m->queue[m->queue_done].after_seq < seq && !rc;
 		m->queue_done++)
-		code = write_queued(m, &m->queue[m->queue_done], err);
-	return code;
+		rc = write_queued(m, &m->queue[m->queue_done], err);
+	return rc;
 }
 
 /* ---- connections and gaps ---- */
@@ -250,7 +251,7 @@ static int renumber_connection(struct importer *m, struct err *err)
 {
 	struct tape_connection c = connection_of(m);
 	uint64_t first = import_seqs_get(&m->seqs, (int64_t)c.first_seq - 1) + 1, last = m->last_seq;
-	int code = 0;
+	int rc = 0;
 
 	if (first == c.first_seq && last == c.last_seq)
 		return 0;
@@ -258,24 +259,24 @@ static int renumber_connection(struct importer *m, struct err *err)
 	c.first_seq = first <= last ? first : 0;
 	c.last_seq = first <= last ? last : 0;
 	if (import_number(m, "stream", 0))
-		code = stream_of(m, &c.stream, err);
-	if (!code)
-		code = import_clean_connection(m, &c, err);
-	return code ? code : tape_writer_end_connection(m->writer, &c, err);
+		rc = stream_of(m, &c.stream, err);
+	if (!rc)
+		rc = import_clean_connection(m, &c, err);
+	return rc ? rc : tape_writer_end_connection(m->writer, &c, err);
 }
 
 static int add_connection(struct importer *m, struct err *err)
 {
 	struct tape_connection c = connection_of(m);
-	int code;
+	int rc;
 
-	if (import_number(m, "stream", 0) && (code = stream_of(m, &c.stream, err)))
-		return code;
-	code = import_clean_connection(m, &c, err);
-	if (!code)
-		code = tape_writer_begin_connection(m->writer, &c, err);
-	if (code)
-		return code;
+	if (import_number(m, "stream", 0) && (rc = stream_of(m, &c.stream, err)))
+		return rc;
+	rc = import_clean_connection(m, &c, err);
+	if (!rc)
+		rc = tape_writer_begin_connection(m->writer, &c, err);
+	if (rc)
+		return rc;
 	id_map_put(&m->connections, import_number(m, "connection", 0), c.id);
 	m->counts.rows++;
 	if (c.first_seq) {
@@ -309,15 +310,15 @@ static int renumber_gap(struct importer *m, struct err *err)
 {
 	struct tape_gap g = gap_of(m);
 	uint64_t begin = import_seqs_get(&m->seqs, (int64_t)g.begin_seq), end = g.end_seq ? m->last_seq : 0;
-	int code;
+	int rc;
 
 	if (begin == g.begin_seq && end == g.end_seq)
 		return 0;
 	g.id = id_map_get(&m->gaps, import_number(m, "gap", 0));
 	g.begin_seq = begin;
 	g.end_seq = end;
-	code = stream_of(m, &g.stream, err);
-	return code ? code : tape_writer_gap(m->writer, &g, err);
+	rc = stream_of(m, &g.stream, err);
+	return rc ? rc : tape_writer_gap(m->writer, &g, err);
 }
 
 /* A gap without a number is concluded from rows, which are ours as well. */
@@ -325,12 +326,12 @@ static int add_gap(struct importer *m, struct err *err)
 {
 	struct tape_gap g = gap_of(m);
 	int64_t id = import_number(m, "gap", 0);
-	int code;
+	int rc;
 
 	if (!id)
 		return 0;
-	if ((code = stream_of(m, &g.stream, err)) || (code = tape_writer_gap(m->writer, &g, err)))
-		return code;
+	if ((rc = stream_of(m, &g.stream, err)) || (rc = tape_writer_gap(m->writer, &g, err)))
+		return rc;
 	id_map_put(&m->gaps, id, g.id);
 	import_seqs_want(&m->seqs, (int64_t)g.begin_seq);
 	enqueue(m, (int64_t)(g.end_seq ? g.end_seq : g.begin_seq), renumber_gap);
@@ -346,22 +347,22 @@ static int write_left_out(struct importer *m, struct err *err)
 		.begin_seq = m->last_seq,
 		.begin_ns = import_number(m, "begin_ns", 0),
 		.duration_ns = -1};
-	int code = stream_of(m, &g.stream, err);
+	int rc = stream_of(m, &g.stream, err);
 
 	m->counts.rows++;
-	return code ? code : tape_writer_gap(m->writer, &g, err);
+	return rc ? rc : tape_writer_gap(m->writer, &g, err);
 }
 
 static int add_left_out(struct importer *m, struct err *err)
 {
-	int code;
+	int rc;
 
 	if (!m->lacks)
 		m->lacks = xasprintf("a part of a tape: the events for which %s", import_text(m, "where"));
-	code = import_begin_connection(m, m->lacks, err);
-	if (!code)
+	rc = import_begin_connection(m, m->lacks, err);
+	if (!rc)
 		enqueue(m, import_number(m, "begin_seq", 1) - 1, write_left_out);
-	return code;
+	return rc;
 }
 
 static int add_missed(struct importer *m, struct err *err)
@@ -376,12 +377,12 @@ static int add_missed(struct importer *m, struct err *err)
 		.rv = slice_of(import_text(m, "rv")),
 		.old_rv = slice_of(import_text(m, "old_rv"))};
 	uint32_t stream;
-	int code;
+	int rc;
 
 	resource.namespaced = missed.namespace.len > 0;
-	if ((code = import_stream(m, &resource, &stream, err)) ||
-		(code = tape_writer_resource(m->writer, &resource, &missed.resource, err)))
-		return code;
+	if ((rc = import_stream(m, &resource, &stream, err)) ||
+		(rc = tape_writer_resource(m->writer, &resource, &missed.resource, err)))
+		return rc;
 	m->counts.rows++;
 	return tape_writer_missed(m->writer, &missed, err);
 }
@@ -395,7 +396,7 @@ int import_row(struct importer *m, const char *table, struct err *err)
 		{"connections", add_connection}, {"gaps", add_gap}, {"missed", add_missed},
 		{"marks", add_mark}, {"documents", add_document}};
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+	for (size_t i = 0; i < COUNT_OF(tables); i++) {
 		if (strcmp(tables[i].table, table) == 0)
 			return tables[i].add(m, err);
 	}

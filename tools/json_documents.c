@@ -159,11 +159,11 @@ uint64_t json_documents_passed(const struct json_documents *d)
 
 int json_documents_peek(struct json_documents *d, struct slice *ret, struct err *err)
 {
-	int code;
+	int rc;
 
 	while (!d->ended && d->bytes.len < 64) {
-		if ((code = read_more(d, err)) < 0)
-			return code;
+		if ((rc = read_more(d, err)) < 0)
+			return rc;
 	}
 	*ret = buf_slice(&d->bytes);
 	return 0;

@@ -88,10 +88,10 @@ static int find_end(const struct kshrk_archive *a, uint64_t *ret, struct err *er
 static int find_directory(const struct kshrk_archive *a, struct directory *ret, struct err *err)
 {
 	uint64_t end = 0, end64;
-	int code = find_end(a, &end, err);
+	int rc = find_end(a, &end, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	*ret = (struct directory){.count = number_at(a->map + end + 10, 2),
 		.bytes = number_at(a->map + end + 12, 4),
 		.offset = number_at(a->map + end + 16, 4)};
@@ -142,10 +142,10 @@ static int read_directory(struct kshrk_archive *a, struct err *err)
 {
 	struct directory d = {0};
 	const uint8_t *at, *end;
-	int code = find_directory(a, &d, err);
+	int rc = find_directory(a, &d, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	a->entries = xcalloc(d.count + 1, sizeof(*a->entries));
 	at = a->map + d.offset;
 	end = at + d.bytes;
@@ -159,8 +159,8 @@ static int read_directory(struct kshrk_archive *a, struct err *err)
 		if (length > (uint64_t)(end - at))
 			return damaged(a, "a directory entry is cut off", (uint64_t)(at - a->map), err);
 		if (is_record((struct slice){(const char *)at + ENTRY_BYTES, name_len}) &&
-			(code = add_entry(a, at, err)))
-			return code;
+			(rc = add_entry(a, at, err)))
+			return rc;
 		at += length;
 	}
 	return 0;
@@ -189,13 +189,13 @@ static int check_overlaps(struct kshrk_archive *a, struct err *err)
 static int read_record(struct kshrk_archive *a, const struct entry *e, size_t most, struct err *err)
 {
 	struct slice data = {(const char *)a->map + e->offset, (size_t)e->bytes};
-	int code;
+	int rc;
 
 	buf_clear(&a->record);
-	code = codec_unpack_front(data, most, &a->record, err);
-	if (code)
+	rc = codec_unpack_front(data, most, &a->record, err);
+	if (rc)
 		return err_prefix(
-			err, code, "record at offset %llu of '%s'", (unsigned long long)e->offset, a->name);
+			err, rc, "record at offset %llu of '%s'", (unsigned long long)e->offset, a->name);
 	return 0;
 }
 
@@ -217,14 +217,14 @@ static bool find_time(struct slice record, int64_t *ret_ns)
 /* The time stands near the front; where it does not, the whole record is looked through. */
 static int read_time(struct kshrk_archive *a, struct entry *e, struct err *err)
 {
-	int code = read_record(a, e, FRONT_BYTES, err);
+	int rc = read_record(a, e, FRONT_BYTES, err);
 
-	if (code || find_time(buf_slice(&a->record), &e->time_ns) || a->record.len < FRONT_BYTES)
-		return code;
-	code = read_record(a, e, SIZE_MAX, err);
-	if (!code)
+	if (rc || find_time(buf_slice(&a->record), &e->time_ns) || a->record.len < FRONT_BYTES)
+		return rc;
+	rc = read_record(a, e, SIZE_MAX, err);
+	if (!rc)
 		(void)find_time(buf_slice(&a->record), &e->time_ns);
-	return code;
+	return rc;
 }
 
 static int compare_times(const void *left, const void *right)
@@ -238,12 +238,12 @@ static int compare_times(const void *left, const void *right)
 
 static int read_times(struct kshrk_archive *a, struct err *err)
 {
-	int code;
+	int rc;
 
 	for (size_t i = 0; i < a->count; i++) {
-		code = read_time(a, &a->entries[i], err);
-		if (code)
-			return code;
+		rc = read_time(a, &a->entries[i], err);
+		if (rc)
+			return rc;
 	}
 	qsort(a->entries, a->count, sizeof(*a->entries), compare_times);
 	return 0;
@@ -268,14 +268,14 @@ static int map_file(struct kshrk_archive *a, int fd, struct err *err)
 int kshrk_archive_open(int fd, const char *name, struct kshrk_archive **ret, struct err *err)
 {
 	struct kshrk_archive *a = xcalloc(1, sizeof(*a));
-	int code;
+	int rc;
 
 	a->name = name;
 	buf_init(&a->record, RECORD_MAX);
-	if ((code = map_file(a, fd, err)) || (code = read_directory(a, err)) ||
-		(code = check_overlaps(a, err)) || (code = read_times(a, err))) {
+	if ((rc = map_file(a, fd, err)) || (rc = read_directory(a, err)) ||
+		(rc = check_overlaps(a, err)) || (rc = read_times(a, err))) {
 		kshrk_archive_close(a);
-		return code;
+		return rc;
 	}
 	*ret = a;
 	return 0;
@@ -294,13 +294,13 @@ void kshrk_archive_close(struct kshrk_archive *a)
 
 int kshrk_archive_next(struct kshrk_archive *a, struct slice *ret, struct err *err)
 {
-	int code;
+	int rc;
 
 	if (a->at == a->count)
 		return 0;
-	code = read_record(a, &a->entries[a->at], SIZE_MAX, err);
-	if (code)
-		return code;
+	rc = read_record(a, &a->entries[a->at], SIZE_MAX, err);
+	if (rc)
+		return rc;
 	a->passed += a->entries[a->at++].bytes;
 	*ret = buf_slice(&a->record);
 	return 1;

@@ -162,13 +162,13 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct err err;
-	int code;
+	int rc;
 
 	occupy_descriptors();
 	signal(SIGPIPE, SIG_DFL); /* `| head` ends us in silence, whoever started us */
-	code = run(argc, argv);
-	if (out_stream_flush(stdout, &err) == 0 || (code != EXIT_OK && code != EXIT_LOSS))
-		return code;
+	rc = run(argc, argv);
+	if (out_stream_flush(stdout, &err) == 0 || (rc != EXIT_OK && rc != EXIT_LOSS))
+		return rc;
 	say_error(argc > 1 ? argv[1] : "", &err);
 	return EXIT_FAILED;
 }

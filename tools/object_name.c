@@ -13,11 +13,11 @@ static int by_name(
 {
 	struct tape_names names = {0};
 	struct tape *t = NULL;
-	int code = tape_open(tape_path, &t, err);
+	int rc = tape_open(tape_path, &t, err);
 
-	if (!code)
-		code = tape_names_choose(t, resource, &names, err);
-	if (!code) {
+	if (!rc)
+		rc = tape_names_choose(t, resource, &names, err);
+	if (!rc) {
 		sql_session_set(s, "resource", names.items[0]->resource);
 		sql_session_set(s, "apigroup", names.items[0]->apigroup);
 		sql_session_set(s, "version", names.items[0]->version);
@@ -25,7 +25,7 @@ static int by_name(
 	}
 	tape_names_release(&names);
 	tape_close(t);
-	return code;
+	return rc;
 }
 
 /* ---- UIDs ---- */
@@ -55,12 +55,12 @@ static void release_uids(struct found_uids *found)
 static int find_uids(struct sql_session *s, const char *word, struct found_uids *ret, struct err *err)
 {
 	struct sql_sink sink = {.row = keep_uid, .context = ret};
-	int code;
+	int rc;
 
 	sql_session_set(s, "uid", word);
-	code = sql_progress_run(s, slice_of("SELECT uid FROM events WHERE uid = :uid LIMIT 1"), &sink, err);
-	if (code || ret->count || !*word)
-		return code;
+	rc = sql_progress_run(s, slice_of("SELECT uid FROM events WHERE uid = :uid LIMIT 1"), &sink, err);
+	if (rc || ret->count || !*word)
+		return rc;
 	return sql_progress_run(s,
 		slice_of("SELECT DISTINCT uid FROM events WHERE substr(uid, 1, length(:uid)) = :uid LIMIT 2"),
 		&sink, err);
@@ -84,22 +84,22 @@ static int by_uid(struct sql_session *s, const char *tape_path, const char *word
 	struct err *err)
 {
 	struct found_uids found = {0};
-	int code = find_uids(s, word, &found, err);
+	int rc = find_uids(s, word, &found, err);
 
-	if (!code && !(found.count && strcmp(found.uids[0], word) == 0) && is_resource(tape_path, word))
-		code = err_set(
+	if (!rc && !(found.count && strcmp(found.uids[0], word) == 0) && is_resource(tape_path, word))
+		rc = err_set(
 			err, ERR_USAGE, "'%s' is a resource, not an object; name one: %s/NAME", word, word);
-	else if (!code && found.count == 0)
-		code = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'", word);
-	else if (!code && found.count > 1)
-		code = err_set(err, ERR_USAGE, "several UIDs begin with '%s', among them '%s' and '%s'", word,
+	else if (!rc && found.count == 0)
+		rc = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'", word);
+	else if (!rc && found.count > 1)
+		rc = err_set(err, ERR_USAGE, "several UIDs begin with '%s', among them '%s' and '%s'", word,
 			found.uids[0], found.uids[1]);
-	if (!code) {
+	if (!rc) {
 		sql_session_set(s, "uid", found.uids[0]);
 		*ret = (struct object_name){true, xstrdup(found.uids[0])};
 	}
 	release_uids(&found);
-	return code;
+	return rc;
 }
 
 int object_name_choose(struct sql_session *s, const char *tape_path, char *const *words, size_t count,
@@ -107,7 +107,7 @@ int object_name_choose(struct sql_session *s, const char *tape_path, char *const
 {
 	const char *slash = strchr(words[0], '/'), *name = count > 1 ? words[1] : slash ? slash + 1 : NULL;
 	char *resource;
-	int code;
+	int rc;
 
 	if (!name)
 		return by_uid(s, tape_path, words[0], ret, err);
@@ -115,9 +115,9 @@ int object_name_choose(struct sql_session *s, const char *tape_path, char *const
 		return err_set(err, ERR_USAGE, "expected RESOURCE/NAME or RESOURCE NAME, found '%s%s%s'",
 			words[0], count > 1 ? " " : "", count > 1 ? words[1] : "");
 	resource = slice_dup((struct slice){words[0], slash ? (size_t)(slash - words[0]) : strlen(words[0])});
-	code = by_name(s, tape_path, resource, name, err);
-	if (!code)
+	rc = by_name(s, tape_path, resource, name, err);
+	if (!rc)
 		*ret = (struct object_name){false, xasprintf("%s/%s", resource, name)};
 	free(resource);
-	return code;
+	return rc;
 }

@@ -144,7 +144,7 @@ static void add_to_list(struct text_list *list, const char *value)
 static int store(const struct option_row *row, const char *value, void *values, struct err *err)
 {
 	void *field = (char *)values + row->offset;
-	int code;
+	int rc;
 
 	switch (row->kind) {
 	case OPTION_FLAG: *(bool *)field = true; return 0;
@@ -152,11 +152,11 @@ static int store(const struct option_row *row, const char *value, void *values, 
 	case OPTION_LIST: add_to_list(field, value); return 0;
 	case OPTION_NUMBER: return parse_number(row, value, field, err);
 	case OPTION_BYTES:
-		code = bytes_parse(value, field, err);
-		return code ? err_prefix(err, code, "option '--%s'", row->name) : 0;
+		rc = bytes_parse(value, field, err);
+		return rc ? err_prefix(err, rc, "option '--%s'", row->name) : 0;
 	case OPTION_DURATION:
-		code = duration_parse(value, field, err);
-		return code ? err_prefix(err, code, "option '--%s'", row->name) : 0;
+		rc = duration_parse(value, field, err);
+		return rc ? err_prefix(err, rc, "option '--%s'", row->name) : 0;
 	case OPTION_CHOICE:
 		if (!is_choice(row->words, value))
 			return err_set(err, ERR_USAGE, "option '--%s' wants one of %s, found '%s'", row->name,
@@ -284,7 +284,7 @@ int options_parse(
 	struct operands operands = {0};
 	const struct option_row *row;
 	char *hidden[MAX_SIGNS] = {0};
-	int found, code;
+	int found, rc;
 
 	make_getopt_tables(c, letters, longs);
 	argc = cut_child(argc, argv, &operands);
@@ -298,16 +298,16 @@ int options_parse(
 		if (found == ':' || found == '?')
 			return refuse(c, found, argv[optind - 1], err);
 		row = row_of(c, found);
-		code = store(row, value_of(row, found, argv[optind - 1]), values, err);
-		if (code)
-			return code;
+		rc = store(row, value_of(row, found, argv[optind - 1]), values, err);
+		if (rc)
+			return rc;
 	}
 	show_signs(argc, argv, hidden);
 	operands.items = argv + optind;
 	operands.count = (size_t)(argc - optind);
-	code = check_operands(c, &operands, err);
-	if (code)
-		return code;
+	rc = check_operands(c, &operands, err);
+	if (rc)
+		return rc;
 	*ret = operands;
 	return 0;
 }
@@ -381,11 +381,11 @@ int command_run(const struct command *c, int argc, char **argv, void *values,
 {
 	struct operands operands;
 	struct err err = {0};
-	int code = options_parse(c, argc, argv, values, &operands, &err);
+	int rc = options_parse(c, argc, argv, values, &operands, &err);
 
-	if (code > 0)
+	if (rc > 0)
 		return EXIT_OK;
-	if (code == 0)
-		code = work(values, &operands, &err);
-	return code < 0 ? command_fail(c, &err) : code;
+	if (rc == 0)
+		rc = work(values, &operands, &err);
+	return rc < 0 ? command_fail(c, &err) : rc;
 }

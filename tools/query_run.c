@@ -20,12 +20,12 @@ int query_run(struct sql_session *s, const struct query_run_options *o, struct s
 {
 	struct table_out *out = table_out_new(stdout, o->format, table_out_terminal_width(stdout));
 	struct sql_sink rows = table_out_sink(out);
-	int code;
+	int rc;
 
 	sql_session_limit(s, o->time_limit_ns);
-	code = sql_progress_run(s, sql, &rows, err);
+	rc = sql_progress_run(s, sql, &rows, err);
 	table_out_free(out);
-	if (!code)
+	if (!rc)
 		tell_remark(s);
-	return code;
+	return rc;
 }

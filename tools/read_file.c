@@ -27,11 +27,11 @@ int read_all(int fd, const char *name, struct buf *to, struct err *err)
 
 int read_file(const char *path, struct buf *to, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), code;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 
 	if (fd < 0)
 		return err_set_errno(err, errno, "cannot open '%s'", path);
-	code = read_all(fd, path, to, err);
+	rc = read_all(fd, path, to, err);
 	close(fd);
-	return code;
+	return rc;
 }

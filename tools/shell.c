@@ -33,21 +33,21 @@ static int run_statement(struct shell *s, struct err *err)
 {
 	int64_t begin_ns = clock_mono_ns(&clock_system);
 	char text[TIME_TEXT_BYTES];
-	int code = query_run(s->session, &s->options, buf_slice(&s->sql), err);
+	int rc = query_run(s->session, &s->options, buf_slice(&s->sql), err);
 
 	buf_clear(&s->sql);
-	if (!code && s->is_timed)
+	if (!rc && s->is_timed)
 		fprintf(stderr, "took %s\n", duration_format(text, clock_mono_ns(&clock_system) - begin_ns));
 	fflush(stdout);
-	return code;
+	return rc;
 }
 
 static int run_when_whole(struct shell *s, struct err *err)
 {
-	int code = buf_append(&s->sql, "", 1, err); /* the terminator that the question needs */
+	int rc = buf_append(&s->sql, "", 1, err); /* the terminator that the question needs */
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	s->sql.len--;
 	return sql_text_is_complete(s->sql.ptr) ? run_statement(s, err) : 0;
 }
@@ -55,22 +55,22 @@ static int run_when_whole(struct shell *s, struct err *err)
 /* Takes a line, which may begin, go on with or end a statement, or be a command. */
 static int take_line(struct shell *s, struct slice line, struct err *err)
 {
-	int code;
+	int rc;
 
 	if (s->sql.len == 0 && is_blank(line))
 		return 0;
 	if (s->sql.len == 0 && line.ptr[0] == '.') {
 		char *command = slice_dup(line);
 
-		code = shell_command(s, command, err);
+		rc = shell_command(s, command, err);
 		free(command);
-		return code;
+		return rc;
 	}
 	if (memchr(line.ptr, 0, line.len))
 		return err_set(err, ERR_USAGE, "the SQL text has a NUL byte in it");
-	if ((code = buf_append(&s->sql, line.ptr, line.len, err)) ||
-		(code = buf_append(&s->sql, "\n", 1, err)))
-		return code;
+	if ((rc = buf_append(&s->sql, line.ptr, line.len, err)) ||
+		(rc = buf_append(&s->sql, "\n", 1, err)))
+		return rc;
 	return memchr(line.ptr, ';', line.len) ? run_when_whole(s, err) : 0;
 }
 
@@ -83,46 +83,46 @@ static int take_end(struct shell *s, struct err *err)
 static int take_text(struct shell *s, struct slice text, struct err *err)
 {
 	const char *at = text.ptr, *end = text.ptr + text.len;
-	int code = 0;
+	int rc = 0;
 
-	while (at < end && !code && !s->is_over) {
+	while (at < end && !rc && !s->is_over) {
 		const char *feed = memchr(at, '\n', (size_t)(end - at));
 		struct slice line = {at, (size_t)((feed ? feed : end) - at)};
 
-		code = take_line(s, line, err);
+		rc = take_line(s, line, err);
 		at = feed ? feed + 1 : end;
 	}
-	return code ? code : take_end(s, err);
+	return rc ? rc : take_end(s, err);
 }
 
 int shell_read_file(struct shell *s, const char *path, struct err *err)
 {
 	struct buf text;
-	int code;
+	int rc;
 
 	if (s->depth == MAX_DEPTH)
 		return err_set(
 			err, ERR_USAGE, "files are read by files %d deep: '%s' is not", MAX_DEPTH, path);
 	buf_init(&text, LIMIT_CONFIG_BYTES);
 	s->depth++;
-	code = read_file(path, &text, err);
-	if (!code)
-		code = take_text(s, buf_slice(&text), err);
+	rc = read_file(path, &text, err);
+	if (!rc)
+		rc = take_text(s, buf_slice(&text), err);
 	s->depth--;
 	buf_release(&text);
-	return code;
+	return rc;
 }
 
 int shell_run_text(
 	struct sql_session *session, const struct query_run_options *o, struct slice text, struct err *err)
 {
 	struct shell s;
-	int code;
+	int rc;
 
 	shell_init(&s, session, o);
-	code = take_text(&s, text, err);
+	rc = take_text(&s, text, err);
 	buf_release(&s.sql);
-	return code;
+	return rc;
 }
 
 /* ---- at a terminal ---- */

@@ -5,6 +5,7 @@
 #include "tools/shell_internal.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@ static const struct {
 
 static int print_examples(void)
 {
-	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+	for (size_t i = 0; i < COUNT_OF(examples); i++)
 		printf("-- %s\n%s\n", examples[i].question, examples[i].sql);
 	return 0;
 }
@@ -109,28 +110,28 @@ static int print_schema(struct shell *s, const char *table, struct err *err)
 	size_t printed = 0;
 	struct sql_sink sink = {keep_columns, print_column, end_columns, &printed};
 	char *sql;
-	int code;
+	int rc;
 
 	if (!is_word(table))
 		return err_set(err, ERR_USAGE, "there is no table '%s'", table);
 	printf("%s\n", table);
 	sql = xasprintf("PRAGMA table_xinfo(%s)", table);
-	code = sql_session_run(s->session, slice_of(sql), &sink, err);
+	rc = sql_session_run(s->session, slice_of(sql), &sink, err);
 	free(sql);
-	return code || printed ? code : err_set(err, ERR_USAGE, "there is no table '%s'", table);
+	return rc || printed ? rc : err_set(err, ERR_USAGE, "there is no table '%s'", table);
 }
 
 static int on_schema(struct shell *s, const char *operand, struct err *err)
 {
 	const char *name, *summary;
-	int code;
+	int rc;
 
 	if (*operand)
 		return print_schema(s, operand, err);
 	for (size_t i = 0; (name = sql_table_name(i, &summary)); i++) {
-		code = print_schema(s, name, err);
-		if (code)
-			return code;
+		rc = print_schema(s, name, err);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -210,7 +211,7 @@ static const struct shell_command commands[] = {
 	{".exit", "", "the same", on_quit},
 };
 
-#define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
+#define COMMAND_COUNT (COUNT_OF(commands))
 
 const char *shell_command_name(size_t i)
 {
@@ -250,17 +251,17 @@ int shell_command(struct shell *s, const char *line, struct err *err)
 
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		char *operand;
-		int code;
+		int rc;
 
 		if (!slice_is((struct slice){line, len}, commands[i].name))
 			continue;
 		operand = operand_of(line + len);
-		code = *commands[i].operand || !*operand
+		rc = *commands[i].operand || !*operand
 			       ? commands[i].run(s, operand, err)
 			       : err_set(err, ERR_USAGE, "'%s' takes nothing, found '%s'", commands[i].name,
 					 operand);
 		free(operand);
-		return code;
+		return rc;
 	}
 	return err_set(
 		err, ERR_USAGE, "there is no command '%.*s'; see '.help'", (int)(len < 80 ? len : 80), line);

@@ -1,5 +1,6 @@
 /* shell_words.c: what the tab key offers in the shell: after FROM and JOIN the tables, else whatever can
  * stand in a statement. */
+#include "schema/base/count_of.h"
 #include "tools/shell_internal.h"
 
 #include <ctype.h>
@@ -80,7 +81,7 @@ struct shell_words *shell_words_new(struct sql_session *session)
 		ask(session, sql, (struct sql_sink){.row = add_column, .context = w});
 		free(sql);
 	}
-	for (size_t i = 0; i < sizeof(sql_words) / sizeof(*sql_words); i++)
+	for (size_t i = 0; i < COUNT_OF(sql_words); i++)
 		add(w, slice_of(sql_words[i]));
 	return w;
 }

@@ -23,15 +23,15 @@ static int write_tape(struct shrink *s, const char *path, struct remake_result *
 			.context = s},
 		.program = "kubetape " KUBETAPE_VERSION,
 	};
-	int failed;
+	int rc;
 
 	for (size_t i = 0; i < s->resources.count; i++) {
 		if (s->resources.kept[i])
 			ids[options.resource_count++] = (uint32_t)i + 1;
 	}
-	failed = tape_remake(s->tape, path, &options, ret, err);
+	rc = tape_remake(s->tape, path, &options, ret, err);
 	free(ids);
-	return failed;
+	return rc;
 }
 
 /* ---- the fault file: what it says of positions holds for the new tape ---- */
@@ -58,14 +58,14 @@ static int count_state(struct shrink *s, uint64_t *ret, struct err *err)
 {
 	struct tape_state *state;
 	struct tape_info info;
-	int failed = tape_info(s->tape, &info, err);
+	int rc = tape_info(s->tape, &info, err);
 
 	*ret = 0;
-	if (failed || info.first_seq < 2)
-		return failed;
-	failed = tape_state_at(s->tape, info.first_seq - 1, 0, &state, err);
-	if (failed)
-		return failed;
+	if (rc || info.first_seq < 2)
+		return rc;
+	rc = tape_state_at(s->tape, info.first_seq - 1, 0, &state, err);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < state->count; i++) {
 		const struct tape_live *live = &state->live[i];
 		const struct event e = {.seq = live->seq,
@@ -83,13 +83,13 @@ static int count_state(struct shrink *s, uint64_t *ret, struct err *err)
 static int map_seq(struct shrink *s, uint64_t seq, uint64_t *ret, struct err *err)
 {
 	uint64_t state, kept;
-	int failed = count_state(s, &state, err);
+	int rc = count_state(s, &state, err);
 
-	if (!failed)
-		failed = count_kept(s, seq, &kept, err);
-	if (!failed)
+	if (!rc)
+		rc = count_kept(s, seq, &kept, err);
+	if (!rc)
 		*ret = state + kept;
-	return failed;
+	return rc;
 }
 
 /* A position, as an event's number or as a time that does not count from events which may be gone. */
@@ -98,18 +98,18 @@ static int map_position(struct shrink *s, char **text, struct err *err)
 	char time[TIME_TEXT_BYTES];
 	struct tape_position p;
 	uint64_t seq;
-	int failed = *text ? tape_position_find(s->tape, *text, &p, err) : 1;
+	int rc = *text ? tape_position_find(s->tape, *text, &p, err) : 1;
 
-	if (failed)
-		return failed < 0 ? failed : 0;
+	if (rc)
+		return rc < 0 ? rc : 0;
 	if (p.by_time) {
 		free(*text);
 		*text = xstrdup(time_format(time, p.time_ns));
 		return 0;
 	}
-	failed = map_seq(s, p.seq, &seq, err);
-	if (failed)
-		return failed;
+	rc = map_seq(s, p.seq, &seq, err);
+	if (rc)
+		return rc;
 	free(*text);
 	*text = xasprintf("seq:%llu", (unsigned long long)seq);
 	return 0;
@@ -133,111 +133,111 @@ static const char *find_seq(const char *at)
 static int map_one(struct shrink *s, const char *number, char **ret_end, uint64_t *ret, struct err *err)
 {
 	uint64_t seq = strtoull(number, ret_end, 10), before = 0;
-	int failed = map_seq(s, seq, ret, err);
+	int rc = map_seq(s, seq, ret, err);
 
-	if (!failed && seq && number[-1] == '=')
-		failed = map_seq(s, seq - 1, &before, err);
-	if (!failed && number[-1] == '=' && before == *ret)
+	if (!rc && seq && number[-1] == '=')
+		rc = map_seq(s, seq - 1, &before, err);
+	if (!rc && number[-1] == '=' && before == *ret)
 		*ret = 0;
-	return failed;
+	return rc;
 }
 
 static int map_expression(struct shrink *s, char **text, struct err *err)
 {
 	const char *at = *text, *number;
 	struct buf mapped;
-	int failed = 0;
+	int rc = 0;
 
 	if (!at || !find_seq(at))
 		return 0;
 	buf_init(&mapped, LIMIT_CONFIG_BYTES);
-	while (!failed && (number = find_seq(at))) {
+	while (!rc && (number = find_seq(at))) {
 		uint64_t seq;
 		char *end;
 
-		failed = map_one(s, number, &end, &seq, err);
-		if (!failed)
-			failed = buf_printf(
+		rc = map_one(s, number, &end, &seq, err);
+		if (!rc)
+			rc = buf_printf(
 				&mapped, err, "%.*s%llu", (int)(number - at), at, (unsigned long long)seq);
 		at = end;
 	}
-	if (!failed)
-		failed = buf_append(&mapped, at, strlen(at) + 1, err);
-	if (!failed) {
+	if (!rc)
+		rc = buf_append(&mapped, at, strlen(at) + 1, err);
+	if (!rc) {
 		free(*text);
 		*text = xstrdup(mapped.ptr);
 	}
 	buf_release(&mapped);
-	return failed;
+	return rc;
 }
 
 static int map_rule(struct shrink *s, struct fault_rule *rule, struct err *err)
 {
-	int failed;
+	int rc;
 
-	if ((failed = map_position(s, &rule->when.at, err)) ||
-		(failed = map_position(s, &rule->when.since, err)) ||
-		(failed = map_expression(s, &rule->when.event, err)))
-		return failed;
+	if ((rc = map_position(s, &rule->when.at, err)) ||
+		(rc = map_position(s, &rule->when.since, err)) ||
+		(rc = map_expression(s, &rule->when.event, err)))
+		return rc;
 	return map_position(s, &rule->what.as_of, err);
 }
 
 static int parse_faults(const struct shrink *s, struct fault_file *ret, struct err *err)
 {
 	struct buf text;
-	int failed;
+	int rc;
 
 	buf_init(&text, LIMIT_CONFIG_BYTES);
-	failed = read_file(s->o.gaps, &text, err);
-	if (!failed)
-		failed = fault_file_parse(buf_slice(&text), s->o.gaps, ret, err);
+	rc = read_file(s->o.gaps, &text, err);
+	if (!rc)
+		rc = fault_file_parse(buf_slice(&text), s->o.gaps, ret, err);
 	buf_release(&text);
-	return failed;
+	return rc;
 }
 
 /* Rules that are kept move to the front. */
 static int choose_rules(struct shrink *s, struct fault_file *file, struct err *err)
 {
 	size_t count = 0;
-	int failed = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < file->count; i++) {
 		if (!s->rules.kept[i]) {
 			fault_rule_release(&file->rules[i]);
 			continue;
 		}
-		if (!failed)
-			failed = map_rule(s, &file->rules[i], err);
+		if (!rc)
+			rc = map_rule(s, &file->rules[i], err);
 		file->rules[count++] = file->rules[i];
 	}
 	file->count = count;
-	return failed;
+	return rc;
 }
 
 static int write_faults(struct shrink *s, const char *path, struct err *err)
 {
 	struct fault_file file = {0};
 	struct buf text;
-	int failed = parse_faults(s, &file, err);
+	int rc = parse_faults(s, &file, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	buf_init(&text, LIMIT_CONFIG_BYTES);
-	failed = choose_rules(s, &file, err);
-	if (!failed)
-		failed = fault_file_write(&file, &text, err);
-	if (!failed)
-		failed = out_file_write(path, buf_slice(&text), err);
+	rc = choose_rules(s, &file, err);
+	if (!rc)
+		rc = fault_file_write(&file, &text, err);
+	if (!rc)
+		rc = out_file_write(path, buf_slice(&text), err);
 	buf_release(&text);
 	fault_file_release(&file);
-	return failed;
+	return rc;
 }
 
 int shrink_write(struct shrink *s, const char *tape, const char *faults, struct remake_result *ret, struct err *err)
 {
-	int failed = write_tape(s, tape, ret, err);
+	int rc = write_tape(s, tape, ret, err);
 
-	return failed || !s->has_faults ? failed : write_faults(s, faults, err);
+	return rc || !s->has_faults ? rc : write_faults(s, faults, err);
 }
 
 /* ---- a run ---- */
@@ -259,22 +259,22 @@ static int run_once(
 	struct shrink *s, const char *faults, struct sweep_answer *ret, bool *ret_match, struct err *err)
 {
 	char *log;
-	int failed;
+	int rc;
 
 	s->runs.slot[0] = (struct sweep_slot){.number = 1, .faults = faults};
-	failed = sweep_run_start(&s->runs, 0, err);
-	if (failed)
-		return failed;
+	rc = sweep_run_start(&s->runs, 0, err);
+	if (rc)
+		return rc;
 	if (sweep_jobs_wait(s->runs.job, 1) < 0) {
 		s->stopped = true;
 		return 0;
 	}
-	failed = sweep_run_read(&s->runs, 0, ret, err);
+	rc = sweep_run_read(&s->runs, 0, ret, err);
 	log = sweep_run_file(&s->runs, &s->runs.slot[0], "log");
 	*ret_match = !s->o.match || has_text(log, s->o.match);
 	free(log);
 	sweep_run_remove(&s->runs, &s->runs.slot[0]);
-	return failed ? failed : 1;
+	return rc ? rc : 1;
 }
 
 static char *tried_tape(const struct shrink *s)
@@ -425,10 +425,10 @@ void shrink_clean(struct shrink *s)
 static int take_rules(struct shrink *s, struct err *err)
 {
 	struct fault_file file = {0};
-	int failed = s->has_faults ? parse_faults(s, &file, err) : 1;
+	int rc = s->has_faults ? parse_faults(s, &file, err) : 1;
 
-	if (failed)
-		return failed < 0 ? failed : 0;
+	if (rc)
+		return rc < 0 ? rc : 0;
 	for (size_t i = 0; i < file.count; i++)
 		shrink_set_add(&s->rules, NULL);
 	fault_file_release(&file);

@@ -1,5 +1,6 @@
 /* shrink_units.c: what there is to take away from a tape; see shrink.h. */
 #include "replayer/json/json_tree.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "tools/shrink.h"
 
@@ -85,14 +86,14 @@ static int each_event(struct shrink *s, int (*each)(struct shrink *s, struct tap
 	const struct tape_filter all = {0};
 	struct tape_cursor *c;
 	struct event e;
-	int more = tape_cursor_open(s->tape, &all, TAPE_FORWARD, &c, err), failed = 0;
+	int more = tape_cursor_open(s->tape, &all, TAPE_FORWARD, &c, err), rc = 0;
 
 	if (more)
 		return more;
-	while (!failed && (more = tape_cursor_next(c, &e, err)) > 0)
-		failed = each(s, c, &e, err);
+	while (!rc && (more = tape_cursor_next(c, &e, err)) > 0)
+		rc = each(s, c, &e, err);
 	tape_cursor_close(c);
-	return failed ? failed : more;
+	return rc ? rc : more;
 }
 
 static int take_object(struct shrink *s, struct tape_cursor *c, const struct event *e, struct err *err)
@@ -107,13 +108,13 @@ int shrink_find_objects(struct shrink *s, struct err *err)
 {
 	struct tape_state *state;
 	struct tape_info info;
-	int failed = tape_info(s->tape, &info, err);
+	int rc = tape_info(s->tape, &info, err);
 
 	shrink_set_release(&s->objects);
-	if (!failed)
-		failed = tape_state_at(s->tape, info.first_seq ? info.first_seq - 1 : UINT64_MAX, 0, &state, err);
-	if (failed)
-		return failed;
+	if (!rc)
+		rc = tape_state_at(s->tape, info.first_seq ? info.first_seq - 1 : UINT64_MAX, 0, &state, err);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < state->count; i++)
 		add_object(s, state->live[i].resource, state->live[i].namespace, state->live[i].name);
 	tape_state_free(state);
@@ -188,7 +189,7 @@ static bool is_needed(const char *path)
 	static const char *const needed[] = {"apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace",
 		"metadata.uid", "metadata.resourceVersion"};
 
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(needed); i++) {
 		if (strcmp(path, needed[i]) == 0)
 			return true;
 	}
@@ -238,10 +239,10 @@ static int take_fields(struct shrink *s, struct slice object, const char *resour
 {
 	const struct field_walk w = {s, resource, depth};
 	cJSON *tree;
-	int failed = json_tree_parse(object, &tree, err);
+	int rc = json_tree_parse(object, &tree, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	walk_fields(&w, tree, "", 1);
 	cJSON_Delete(tree);
 	return 0;
@@ -253,20 +254,20 @@ int shrink_find_fields(struct shrink *s, size_t depth, struct err *err)
 	struct tape_cursor *c;
 	struct slice object;
 	struct event e;
-	int more = tape_cursor_open(s->tape, &all, TAPE_STORED, &c, err), failed = 0;
+	int more = tape_cursor_open(s->tape, &all, TAPE_STORED, &c, err), rc = 0;
 
 	if (more)
 		return more;
-	while (!failed && (more = tape_cursor_next(c, &e, err)) > 0) {
+	while (!rc && (more = tape_cursor_next(c, &e, err)) > 0) {
 		if (!is_object_kept(s, &e) || !is_event_kept(s, e.seq))
 			continue;
-		failed = tape_cursor_object(c, &object, err);
-		if (!failed)
-			failed = take_fields(
+		rc = tape_cursor_object(c, &object, err);
+		if (!rc)
+			rc = take_fields(
 				s, object, tape_resource_by_id(s->tape, e.resource)->resource, depth, err);
 	}
 	tape_cursor_close(c);
-	return failed ? failed : more;
+	return rc ? rc : more;
 }
 
 /* Byte for byte as it was, as long as it keeps everything. */
@@ -275,19 +276,19 @@ int shrink_rewrite(void *context, const struct tape_resource *r, struct slice *o
 	struct shrink *s = context;
 	const struct field_walk w = {s, r->resource, 0};
 	cJSON *tree;
-	int failed;
+	int rc;
 
 	if (shrink_set_left(&s->fields) == s->fields.count)
 		return 0;
-	failed = json_tree_parse(*object, &tree, err);
-	if (failed)
-		return failed;
+	rc = json_tree_parse(*object, &tree, err);
+	if (rc)
+		return rc;
 	walk_fields(&w, tree, "", 1);
 	buf_clear(&s->scratch);
-	failed = json_tree_print(tree, &s->scratch, err);
+	rc = json_tree_print(tree, &s->scratch, err);
 	cJSON_Delete(tree);
 	*object = buf_slice(&s->scratch);
-	return failed;
+	return rc;
 }
 
 int shrink_rewrite_document(void *context, struct tape_document *d, struct err *err)

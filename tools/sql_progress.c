@@ -85,12 +85,12 @@ int sql_progress_run(struct sql_session *s, struct slice sql, const struct sql_s
 	struct sql_progress progress;
 	struct sigaction before;
 	struct sql_sink sink;
-	int code;
+	int rc;
 
 	progress_catch_interrupt(&before);
 	sink = sql_progress_begin(&progress, s, "", stdout, rows);
-	code = sql_session_run(s, sql, &sink, err);
+	rc = sql_session_run(s, sql, &sink, err);
 	sql_progress_end(&progress);
 	progress_release_interrupt(&before);
-	return code;
+	return rc;
 }

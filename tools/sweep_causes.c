@@ -1,4 +1,5 @@
 /* sweep_causes.c: findings of one cause: what differs, without whose it is. See sweep_report.h. */
+#include "schema/base/count_of.h"
 #include "tools/sweep_report.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@ static char *sort_of(const char *line, size_t len)
 	static const char *const hows[] = {" is missing", " is left with other content", " is left"};
 	char *text = slice_dup((struct slice){line, len}), *space = strchr(text, ' '), *sort = NULL;
 
-	for (size_t i = 0; i < sizeof(hows) / sizeof(hows[0]) && !sort && space; i++) {
+	for (size_t i = 0; i < COUNT_OF(hows) && !sort && space; i++) {
 		bool deletion = strncmp(text, "deletion of ", 12) == 0;
 
 		if (strstr(text, hows[i]))

@@ -1,6 +1,7 @@
 /* sweep_oracle.c: see sweep_oracle.h. */
 #include "tools/sweep_oracle.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <stdio.h>
@@ -101,7 +102,7 @@ static const char *find_alarm(const char *line)
 	static const char *const words[] = {
 		"Observed a panic", "panic: ", "fatal error: ", "WARNING: DATA RACE"};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		const char *at = strstr(line, words[i]);
 
 		if (at)

@@ -2,6 +2,7 @@
 #include "tools/sweep_run.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -30,7 +31,7 @@ void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot)
 {
 	static const char *const suffixes[] = {"run", "log"};
 
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
 		char *path = sweep_run_file(s, slot, suffixes[i]);
 
 		unlink(path);
@@ -151,7 +152,7 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 	while (v->child[child_count])
 		child_count++;
 	arguments = xcalloc(ARGUMENTS_MAX + 2 * v->writes.count + child_count, sizeof(*arguments));
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]) && fixed[i]; i++)
+	for (size_t i = 0; i < COUNT_OF(fixed) && fixed[i]; i++)
 		arguments[count++] = fixed[i];
 	for (int i = 0; i < 2; i++) {
 		if (i ? !v->until : !v->from)

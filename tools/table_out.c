@@ -204,26 +204,26 @@ static void put_csv_row(struct table_out *out, const struct sql_value *values)
 static int append_cell(struct buf *to, const struct sql_value *v, struct err *err)
 {
 	char text[40];
-	int code = 0;
+	int rc = 0;
 
 	switch (v->type) {
 	case SQL_INTEGER: return buf_printf(to, err, "%lld", (long long)v->integer);
 	case SQL_REAL: return buf_printf(to, err, "%s", real_text(text, v->real));
 	case SQL_TEXT: return visible_append(to, v->bytes, err);
 	case SQL_BLOB:
-		for (size_t i = 0; i < v->bytes.len && !code; i++)
-			code = buf_printf(to, err, "%02x", (unsigned char)v->bytes.ptr[i]);
-		return code;
+		for (size_t i = 0; i < v->bytes.len && !rc; i++)
+			rc = buf_printf(to, err, "%02x", (unsigned char)v->bytes.ptr[i]);
+		return rc;
 	default: return 0;
 	}
 }
 
 static int hold_cell(struct table_out *out, const struct sql_value *v, struct err *err)
 {
-	int code = append_cell(&out->held, v, err);
+	int rc = append_cell(&out->held, v, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	if (out->held_cells == out->ends_cap) {
 		out->ends_cap = out->ends_cap ? 2 * out->ends_cap : 256;
 		out->ends = xrealloc(out->ends, out->ends_cap * sizeof(*out->ends));
@@ -337,7 +337,7 @@ static void put_held(struct table_out *out)
 
 static int hold_row(struct table_out *out, const struct sql_value *values, struct err *err)
 {
-	int code;
+	int rc;
 
 	for (size_t i = 0; i < out->column_count; i++) {
 		bool is_number = values[i].type == SQL_INTEGER || values[i].type == SQL_REAL;
@@ -346,9 +346,9 @@ static int hold_row(struct table_out *out, const struct sql_value *values, struc
 			out->is_right[i] = is_number;
 		if (!is_number && values[i].type != SQL_NULL)
 			out->is_right[i] = false;
-		code = hold_cell(out, &values[i], err);
-		if (code)
-			return code;
+		rc = hold_cell(out, &values[i], err);
+		if (rc)
+			return rc;
 	}
 	if (out->widths || out->row_count >= HELD_ROWS || out->held.len >= HELD_BYTES)
 		put_held(out);
@@ -408,14 +408,14 @@ static int on_begin(void *context, const char *const *names, size_t count, struc
 static int on_row(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
 	struct table_out *out = context;
-	int code;
+	int rc;
 
 	(void)count;
 	switch (out->format) {
 	case TABLE_TEXT:
-		code = hold_row(out, values, err);
-		if (code)
-			return code;
+		rc = hold_row(out, values, err);
+		if (rc)
+			return rc;
 		break;
 	case TABLE_JSON:
 	case TABLE_NDJSON: put_json_row(out, values); break;

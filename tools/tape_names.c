@@ -43,15 +43,15 @@ int tape_names_choose(struct tape *t, const char *names, struct tape_names *ret,
 	struct catalog known = {0};
 	struct catalog_choice choice = {0};
 	struct tape_names found = {0};
-	int failed;
+	int rc;
 
 	resource_names_of(t, &known);
-	failed = catalog_choose(&known, names, &choice, NULL);
-	if (!failed)
+	rc = catalog_choose(&known, names, &choice, NULL);
+	if (!rc)
 		take(t, &choice, &found);
 	catalog_choice_release(&choice);
 	catalog_release(&known);
-	if (failed || found.count == 0)
+	if (rc || found.count == 0)
 		return not_there(t, names, err);
 	*ret = found;
 	return 0;

@@ -70,23 +70,23 @@ static int append_time(struct yaml_documents *y, int64_t offset_ns, struct err *
 
 static int append_line(struct yaml_documents *y, struct slice line, struct err *err)
 {
-	int code = 0;
+	int rc = 0;
 
-	while (line.len && !code) {
+	while (line.len && !rc) {
 		const char *dollar = memchr(line.ptr, '$', line.len);
 		size_t plain = dollar ? (size_t)(dollar - line.ptr) : line.len, taken;
 		int64_t offset_ns;
 
-		code = buf_append(&y->text, line.ptr, plain, err);
+		rc = buf_append(&y->text, line.ptr, plain, err);
 		line = (struct slice){line.ptr + plain, line.len - plain};
-		taken = code ? 0 : offset_at(line, &offset_ns);
+		taken = rc ? 0 : offset_at(line, &offset_ns);
 		if (taken)
-			code = append_time(y, offset_ns, err);
-		else if (line.len && !code)
-			code = buf_append(&y->text, line.ptr, taken = 1, err);
+			rc = append_time(y, offset_ns, err);
+		else if (line.len && !rc)
+			rc = buf_append(&y->text, line.ptr, taken = 1, err);
 		line = (struct slice){line.ptr + taken, line.len - taken};
 	}
-	return code;
+	return rc;
 }
 
 /* 1 when there is a document in text, 0 at the end. */
@@ -94,7 +94,7 @@ static int read_document(struct yaml_documents *y, struct err *err)
 {
 	bool empty = true;
 	struct slice line;
-	int more, code;
+	int more, rc;
 
 	buf_clear(&y->text);
 	while ((more = json_documents_line(y->lines, &line, err)) > 0) {
@@ -103,25 +103,25 @@ static int read_document(struct yaml_documents *y, struct err *err)
 		if (is_divider(line) || (empty && says_nothing(line)))
 			continue;
 		empty = false;
-		code = append_line(y, line, err);
-		if (code)
-			return code;
+		rc = append_line(y, line, err);
+		if (rc)
+			return rc;
 	}
 	return more < 0 ? more : !empty;
 }
 
 int yaml_documents_next(struct yaml_documents *y, struct slice *ret, struct err *err)
 {
-	int more = read_document(y, err), code;
+	int more = read_document(y, err), rc;
 
 	if (more <= 0)
 		return more;
 	free(y->json);
 	y->json = NULL;
 	y->lines->count++;
-	code = yaml_to_json(buf_slice(&y->text), &y->json, err);
-	if (code)
-		return err_prefix(err, code, "document %llu of '%s'", (unsigned long long)y->lines->count,
+	rc = yaml_to_json(buf_slice(&y->text), &y->json, err);
+	if (rc)
+		return err_prefix(err, rc, "document %llu of '%s'", (unsigned long long)y->lines->count,
 			y->lines->name);
 	*ret = slice_of(y->json);
 	return 1;

@@ -1,7 +1,7 @@
 /* fault_keys.c: see fault_keys.h. The texts go into the JSON Schema, where editors show them. */
 #include "replayer/fault/fault_keys.h"
+#include "schema/base/count_of.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct fault_key file_keys[] = {
 	{"$schema", KEY_IGNORED, 0, NULL, 0, 0, false, "where this schema is, for editors"},
@@ -99,11 +99,11 @@ static const struct fault_key what_keys[] = {
 		"how many further copies, or how many events to let pass; 1 when absent"},
 };
 
-const struct fault_keys fault_file_keys = {"fault file", file_keys, COUNT(file_keys)};
-const struct fault_keys fault_rule_keys = {"rule", rule_keys, COUNT(rule_keys)};
-const struct fault_keys fault_when_keys = {"when", when_keys, COUNT(when_keys)};
-const struct fault_keys fault_where_keys = {"where", where_keys, COUNT(where_keys)};
-const struct fault_keys fault_what_keys = {"what", what_keys, COUNT(what_keys)};
+const struct fault_keys fault_file_keys = {"fault file", file_keys, COUNT_OF(file_keys)};
+const struct fault_keys fault_rule_keys = {"rule", rule_keys, COUNT_OF(rule_keys)};
+const struct fault_keys fault_when_keys = {"when", when_keys, COUNT_OF(when_keys)};
+const struct fault_keys fault_where_keys = {"where", where_keys, COUNT_OF(where_keys)};
+const struct fault_keys fault_what_keys = {"what", what_keys, COUNT_OF(what_keys)};
 
 const struct fault_shape fault_when_shapes[FAULT_TRIGGERS] = {
 	{"at", "", "", false, "at a point of the tape", FAULT_AT_NOTHING},

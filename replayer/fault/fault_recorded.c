@@ -5,6 +5,7 @@
 #include "replayer/fault/fault_recorded.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/rv.h"
 #include "schema/tape/reader.h"
@@ -58,7 +59,7 @@ static bool is_own_doing(const struct tape_gap *g)
 	static const char *const reasons[] = {
 		"client_stop", "recorder_died", "left_out", "client_closed", "not_recorded", "polled"};
 
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++) {
+	for (size_t i = 0; i < COUNT_OF(reasons); i++) {
 		if (strcmp(g->reason, reasons[i]) == 0)
 			return true;
 	}
@@ -135,13 +136,13 @@ static struct fault_what outcome_of(const struct tape_connection *c)
 		"no_response", "tls", "h2_conn", "h2_stream", "goaway", "reset"};
 	struct fault_what what = act(FAULT_NOTHING);
 
-	if (is_word(c->end_reason, refused, sizeof(refused) / sizeof(*refused))) {
+	if (is_word(c->end_reason, refused, COUNT_OF(refused))) {
 		what = act(FAULT_HTTP);
 		what.code = REFUSED_CODE;
 		return what;
 	}
 	if (c->http_status <= 0 &&
-		is_word(c->end_reason, unanswered, sizeof(unanswered) / sizeof(*unanswered)))
+		is_word(c->end_reason, unanswered, COUNT_OF(unanswered)))
 		return act(FAULT_RST);
 	if (strncmp(c->end_reason, "http_", 5) != 0 || c->http_status < 400 || c->http_status > 599)
 		return what;
@@ -156,7 +157,7 @@ static struct fault_what outcome_of(const struct tape_connection *c)
 
 static bool was_refused(const struct tape_connection *c)
 {
-	return is_word(c->end_reason, refused, sizeof(refused) / sizeof(*refused));
+	return is_word(c->end_reason, refused, COUNT_OF(refused));
 }
 
 static bool is_attempt(const struct recorded_gap *g, const struct tape_connection *c)

@@ -5,6 +5,7 @@
 #include "replayer/json/yaml_json.h"
 
 #include "replayer/json/json_tree.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 
 #include <libfyaml.h>
@@ -98,7 +99,7 @@ static const char *word_of(struct slice text)
 
 	if (slice_is(text, "null"))
 		return "null";
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		for (size_t k = 1; k < 5 && words[i][k]; k++) {
 			if (slice_is(text, words[i][k]))
 				return words[i][0];

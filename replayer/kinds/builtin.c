@@ -1,5 +1,6 @@
 /* builtin.c: see builtin.h. */
 #include "replayer/kinds/builtin.h"
+#include "schema/base/count_of.h"
 
 static const char *const groups[] = {"", "admissionregistration.k8s.io", "apiextensions.k8s.io",
 	"apiregistration.k8s.io", "apps", "authentication.k8s.io", "authorization.k8s.io", "autoscaling",
@@ -43,7 +44,7 @@ static const struct {
 
 bool builtin_group(struct slice group)
 {
-	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(groups); i++) {
 		if (slice_is(group, groups[i]))
 			return true;
 	}
@@ -52,7 +53,7 @@ bool builtin_group(struct slice group)
 
 const char *builtin_short_names(struct slice group, struct slice resource)
 {
-	for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(short_names); i++) {
 		if (slice_is(group, short_names[i].group) && slice_is(resource, short_names[i].resource))
 			return short_names[i].names;
 	}

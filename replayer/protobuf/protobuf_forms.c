@@ -3,6 +3,7 @@
 
 #include "replayer/protobuf/protobuf_wire.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_compact.h"
 #include "schema/base/json_scan.h"
 
@@ -185,7 +186,7 @@ static bool is_quantity_suffix(struct slice s)
 		"", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
 	size_t digits;
 
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
 		if (slice_is(s, suffixes[i]))
 			return true;
 	}

@@ -2,6 +2,7 @@
 #include "replayer/request/accept.h"
 
 #include "replayer/wire/http.h"
+#include "schema/base/count_of.h"
 
 #define CLAUSES_MAX 32
 #define YAML_TYPE   "application/yaml"
@@ -89,7 +90,7 @@ static bool is_our_type(struct slice type, enum accept_by by)
 {
 	static const char *const types[] = {"*/*", "application/json", YAML_TYPE, BINARY_TYPE};
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(types); i++) {
 		if (slice_is(type, types[i]))
 			return true;
 	}
@@ -116,7 +117,7 @@ static bool convert(const struct clause *c, struct accepted *ret)
 		return c->group.len == 0 && c->version.len == 0;
 	if (!slice_is(c->group, "meta.k8s.io") || (!beta && !slice_is(c->version, "v1")))
 		return false;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
 		if (slice_is(c->as, forms[i].as)) {
 			ret->form = forms[i].form;
 			return true;

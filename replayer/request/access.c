@@ -2,6 +2,7 @@
 #include "replayer/request/access.h"
 
 #include "replayer/wire/peer.h"
+#include "schema/base/count_of.h"
 #include "schema/base/log.h"
 
 #include <arpa/inet.h>
@@ -263,7 +264,7 @@ static bool is_private_name(struct slice name)
 
 	if (!memchr(name.ptr, '.', name.len))
 		return true;
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(ends); i++) {
 		if (ends_with(name, ends[i]))
 			return true;
 	}

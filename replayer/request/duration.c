@@ -1,5 +1,6 @@
 /* duration.c: see duration.h. */
 #include "replayer/request/duration.h"
+#include "schema/base/count_of.h"
 
 static struct slice skip(struct slice s, size_t n)
 {
@@ -59,7 +60,7 @@ static double unit_ns(struct slice unit)
 	} units[] = {{"ns", 1}, {"us", 1e3}, {"\xc2\xb5s", 1e3}, {"\xce\xbcs", 1e3}, {"ms", 1e6}, {"s", 1e9},
 		{"m", 60e9}, {"h", 3600e9}};
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(units); i++) {
 		if (slice_is(unit, units[i].name))
 			return units[i].ns;
 	}

@@ -5,6 +5,7 @@
 #include "replayer/request/label_selector.h"
 
 #include "replayer/request/label_syntax.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 
 #include <errno.h>
@@ -82,7 +83,7 @@ static struct token next_symbol(struct slice in)
 		{"<", TOKEN_LESS},
 	};
 
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(symbols); i++) {
 		size_t n = strlen(symbols[i].text);
 
 		if (in.len >= n && memcmp(in.ptr, symbols[i].text, n) == 0)

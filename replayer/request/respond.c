@@ -2,6 +2,7 @@
 #include "replayer/request/respond.h"
 
 #include "replayer/request/accept.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_indent.h"
 #include "schema/base/limits.h"
 #include "schema/base/yaml_out.h"
@@ -15,7 +16,7 @@ static bool is_true_word(struct slice word)
 {
 	static const char *const words[] = {"1", "t", "T", "true", "TRUE", "True"};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (slice_is(word, words[i]))
 			return true;
 	}
@@ -58,7 +59,7 @@ void answer_headers_init(struct answer_headers *h, const struct http_request *r,
 
 void answer_headers_add(struct answer_headers *h, const char *name, struct slice value)
 {
-	if (h->count < sizeof(h->items) / sizeof(h->items[0]))
+	if (h->count < COUNT_OF(h->items))
 		h->items[h->count++] = (struct http_header){slice_of(name), value};
 }
 

@@ -1,6 +1,7 @@
 /* selectable_fields.c: see selectable_fields.h. */
 #include "replayer/request/selectable_fields.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 
 struct row {
@@ -171,7 +172,7 @@ int selectable_field_find(const struct selectable_kind *kind, struct slice label
 	*ret_path = NULL;
 	if (kind->custom)
 		return find_custom(kind, label, ret, ret_path, err);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
 		if (slice_is(kind->group, kinds[i].group) && slice_is(kind->resource, kinds[i].resource)) {
 			rows = kinds[i].rows;
 			wording = kinds[i].wording;

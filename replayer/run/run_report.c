@@ -5,6 +5,7 @@
 #include "replayer/fault/fault_tally.h"
 #include "replayer/world/replay_clock.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
@@ -51,7 +52,7 @@ static int write_lateness(const struct run *r, struct buf *to, struct err *err)
 {
 	int rc = buf_printf(to, err, ",\"lateness_us\":{");
 
-	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]) && rc == 0; i++)
+	for (size_t i = 0; i < COUNT_OF(percentiles) && rc == 0; i++)
 		rc = buf_printf(to, err, "\"%s\":%.1f,", percentiles[i].name,
 			(double)histogram_at(&r->late, percentiles[i].part) / 1000);
 	return rc ? rc : buf_printf(to, err, "\"max\":%.1f}", (double)r->late.max_ns / 1000);
@@ -155,7 +156,7 @@ int run_report_text(const struct run *r, const struct run_facts *f, struct buf *
 		(unsigned long long)r->watches, (unsigned long long)f->connections_cut,
 		(unsigned long long)r->events, (unsigned long long)r->bookmarks);
 
-	for (size_t i = 0; i < sizeof(percentiles) / sizeof(percentiles[0]) && rc == 0 && r->late.count; i++)
+	for (size_t i = 0; i < COUNT_OF(percentiles) && rc == 0 && r->late.count; i++)
 		rc = buf_printf(to, err, "%s%s %.1f us", i ? ", " : "lateness     ", percentiles[i].name,
 			(double)histogram_at(&r->late, percentiles[i].part) / 1000);
 	if (rc == 0 && r->late.count)

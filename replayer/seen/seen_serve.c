@@ -3,6 +3,7 @@
 
 #include "replayer/wire/websocket.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/hash.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -56,7 +57,7 @@ static bool can_read(const struct told *t, struct slice accept)
 {
 	static const char *const forms[] = {"protobuf", "cbor"};
 
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(forms); i++) {
 		if (strstr(t->live->content_type, forms[i]) && !has_word(accept, forms[i]))
 			return false;
 	}

@@ -3,6 +3,7 @@
 
 #include "replayer/serve/watch.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -27,7 +28,7 @@ static struct blob *json_frame(const char *type, struct slice object)
 	const struct slice parts[] = {slice_of("{\"type\":\""), slice_of(type), slice_of("\",\"object\":"),
 		object, slice_of("}\n")};
 
-	return blob_join(parts, sizeof(parts) / sizeof(parts[0]));
+	return blob_join(parts, COUNT_OF(parts));
 }
 
 static struct blob *protobuf_frame(struct slice bytes)

@@ -3,8 +3,8 @@
 
 #include "replayer/serve/fault_act.h"
 #include "replayer/serve/list.h"
-#include "replayer/world/reach.h"
 #include "replayer/world/player.h"
+#include "replayer/world/reach.h"
 #include "schema/base/clock.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "replayer/serve/fault_act_internal.h"
 #include "replayer/serve/unrecorded.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <stdio.h>
@@ -128,7 +129,7 @@ void fault_status_of(const struct fault_what *what, struct status *ret)
 {
 	const char *reason = what->code < 500 ? "BadRequest" : "InternalError", *message = "an error";
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(known); i++) {
 		if (known[i].code == what->code) {
 			reason = known[i].reason;
 			message = known[i].message;

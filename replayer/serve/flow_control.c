@@ -1,6 +1,7 @@
 /* flow_control.c: see flow_control.h. */
 #include "replayer/serve/flow_control.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@ static struct collection *find_collection(struct world *w, const char *resource)
 {
 	static const char *const versions[] = {"v1", "v1beta3", "v1beta2"};
 
-	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(versions); i++) {
 		struct collection *c =
 			world_find(w, slice_of(GROUP), slice_of(versions[i]), slice_of(resource));
 

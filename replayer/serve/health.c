@@ -1,5 +1,6 @@
 /* health.c: see health.h. */
 #include "replayer/serve/health.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
@@ -18,7 +19,7 @@ bool health_serve(struct api_call *call)
 	static const char *const roots[] = {"/healthz", "/livez", "/readyz"};
 	struct slice path = call->query.path;
 
-	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(roots); i++) {
 		size_t n = strlen(roots[i]);
 		struct slice below;
 

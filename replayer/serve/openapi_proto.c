@@ -5,6 +5,7 @@
 #include "replayer/serve/openapi_proto.h"
 
 #include "replayer/json/json_tree.h"
+#include "schema/base/count_of.h"
 #include "schema/base/varint.h"
 
 #include <stdlib.h>
@@ -44,7 +45,7 @@ struct message {
 	unsigned char wraps[WRAPS_MAX + 1];
 };
 
-#define FIELDS(of) of, sizeof(of) / sizeof((of)[0])
+#define FIELDS(of) of, COUNT_OF(of)
 
 /* clang-format off */
 static const struct message schema_message, schema_item;
@@ -271,7 +272,7 @@ static int put_parameter(unsigned number, const cJSON *object, struct buf *to, s
 {
 	const char *in = json_tree_text(object, "in");
 
-	for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(parameters); i++) {
 		if (strcmp(parameters[i].in, in) == 0)
 			return put_message(number, &parameters[i].message, object, to, err);
 	}

@@ -3,6 +3,7 @@
 
 #include "replayer/json/json_tree.h"
 #include "replayer/serve/openapi_proto.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
@@ -93,7 +94,7 @@ static void drop_limits(cJSON *schema)
 		cJSON_GetObjectItemCaseSensitive(schema, "x-kubernetes-preserve-unknown-fields"));
 	bool both = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(schema, "x-kubernetes-int-or-string"));
 
-	for (size_t i = 0; (open || both) && i < sizeof(members) / sizeof(members[0]); i++)
+	for (size_t i = 0; (open || both) && i < COUNT_OF(members); i++)
 		drop(schema, members[i]);
 }
 

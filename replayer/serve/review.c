@@ -1,5 +1,6 @@
 /* review.c: see review.h. */
 #include "replayer/serve/review.h"
+#include "schema/base/count_of.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static char *make_answer(size_t which, const struct api_call *call)
 
 bool review_serve(struct api_call *call)
 {
-	for (size_t i = 0; i < sizeof(reviews) / sizeof(reviews[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(reviews); i++) {
 		char *text;
 
 		if (!slice_is(call->path.group, reviews[i].group) ||

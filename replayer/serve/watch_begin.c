@@ -5,6 +5,7 @@
 #include "replayer/serve/fault_act.h"
 #include "replayer/serve/list.h"
 #include "replayer/serve/watch_internal.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
@@ -253,7 +254,7 @@ static void answer_upgrade(struct api_call *call, const char *accept)
 	};
 
 	call->x->more_header_count = 0;
-	exchange_answer(call->x, 101, headers, sizeof(headers) / sizeof(headers[0]), -1);
+	exchange_answer(call->x, 101, headers, COUNT_OF(headers), -1);
 }
 
 void watch_serve(struct api_call *call, struct collection *c, struct list_options *o, const struct view *view)

@@ -1,6 +1,7 @@
 /* table_autoscaler.c: what a HorizontalPodAutoscaler aims at and where it stands, "cpu: 40%/80%"; see
  * table_writers.h. */
 #include "replayer/table/table_writers.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ static const struct metric_type {
 
 static const struct metric_type *type_of(const cJSON *metric)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(types); i++) {
 		if (strcmp(cell_string(metric, "type", ""), types[i].type) == 0)
 			return &types[i];
 	}

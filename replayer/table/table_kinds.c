@@ -3,6 +3,7 @@
 #include "replayer/table/table_columns.h"
 #include "replayer/table/table_pod.h"
 #include "replayer/table/table_writers.h"
+#include "schema/base/count_of.h"
 
 #define NAME                                                                                                 \
 	{                                                                                                    \
@@ -310,7 +311,7 @@ static const struct {
 
 const struct table_column *table_kind_columns(struct slice group, struct slice resource)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
 		if (slice_is(group, kinds[i].group) && slice_is(resource, kinds[i].resource))
 			return kinds[i].columns;
 	}

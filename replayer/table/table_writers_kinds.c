@@ -1,6 +1,7 @@
 /* table_writers_kinds.c: cells that only one kind has; see table_writers.h. */
 #include "replayer/table/age.h"
 #include "replayer/table/table_writers.h"
+#include "schema/base/count_of.h"
 #include "schema/base/moment.h"
 
 #include <ctype.h>
@@ -42,7 +43,7 @@ int cell_job_status(const struct table_cell *c)
 		{"Suspended", "Suspended"}, {"FailureTarget", "FailureTarget"},
 		{"SuccessCriteriaMet", "SuccessCriteriaMet"}};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (words[i].condition ? cell_has_condition(c->object, words[i].condition)
 				       : cell_at(c->object, "metadata.deletionTimestamp") != NULL)
 			return cell_put_text(c, words[i].word);
@@ -403,7 +404,7 @@ int cell_access_modes(const struct table_cell *c)
 		{"ReadWriteOncePod", "RWOP"}};
 	struct cell_joined j = {0};
 
-	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(modes); i++) {
 		const cJSON *entry;
 
 		cJSON_ArrayForEach(entry, cell_at(c->object, c->column->a))

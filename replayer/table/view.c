@@ -4,6 +4,7 @@
 #include "replayer/kinds/zero_table.h"
 #include "replayer/table/meta_order.h"
 #include "replayer/table/table.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
@@ -218,7 +219,7 @@ struct blob *view_new_frame(const struct view *v, const char *type, struct slice
 	int rc;
 
 	if (v->form == FORM_OBJECT)
-		return blob_join(parts, sizeof(parts) / sizeof(parts[0]));
+		return blob_join(parts, COUNT_OF(parts));
 	buf_init(&b, 2 * LIMIT_OBJECT_BYTES);
 	rc = buf_printf(&b, NULL, "{\"type\":\"%s\",\"object\":", type);
 	if (rc == 0)

@@ -3,6 +3,7 @@
  * joined into one, below VIEW_ASSETS; the assembler takes them in (.incbin, of GNU as).
  */
 #include "replayer/view/assets.h"
+#include "schema/base/count_of.h"
 
 #include <zlib.h>
 
@@ -25,7 +26,7 @@ const struct asset *asset_find(struct slice name)
 
 	if (!name.len)
 		name = slice_of("index.html");
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(all); i++) {
 		if (!slice_is(name, all[i].name))
 			continue;
 		all[i].gzip.len = (size_t)(ends[i] - all[i].gzip.ptr);

@@ -362,19 +362,19 @@ static char *make_token(void)
 
 static int open_desks(struct viewer *v, struct err *err)
 {
-	int code;
+	int rc;
 
 	v->picture_desk.tape = v->sql_desk.tape = v->tape;
 	v->picture_desk.run = v->sql_desk.run = v->run;
 	v->picture_desk.has_replay = v->options.desk != NULL;
 	v->picture_desk.has_sweep = v->sweep != NULL;
-	code = picture_open(v->tape, &v->picture_desk.picture, err);
-	if (!code)
-		code = viewer_open_session(&v->picture_desk, err);
-	if (!code)
-		code = viewer_open_session(&v->sql_desk, err);
+	rc = picture_open(v->tape, &v->picture_desk.picture, err);
+	if (!rc)
+		rc = viewer_open_session(&v->picture_desk, err);
+	if (!rc)
+		rc = viewer_open_session(&v->sql_desk, err);
 	v->picture_desk.writers = writers_new(v->tape);
-	return code;
+	return rc;
 }
 
 static void open_threads(struct viewer *v, uv_loop_t *loop)
@@ -399,7 +399,7 @@ int viewer_open(uv_loop_t *loop, const struct viewer_options *options, struct vi
 {
 	struct viewer *v = xcalloc(1, sizeof(*v));
 	struct server_options so = {.handle = viewer_handle, .context = v, .connections = CONNECTIONS_MAX};
-	int code;
+	int rc;
 
 	v->options = *options;
 	v->tape = xstrdup(options->tape);
@@ -409,12 +409,12 @@ int viewer_open(uv_loop_t *loop, const struct viewer_options *options, struct vi
 	v->token = make_token();
 	so.host = v->host;
 	so.port = options->port;
-	code = open_desks(v, err);
-	if (!code)
-		code = server_open(loop, &so, &v->server, err);
-	if (code) {
+	rc = open_desks(v, err);
+	if (!rc)
+		rc = server_open(loop, &so, &v->server, err);
+	if (rc) {
 		viewer_close(v);
-		return code;
+		return rc;
 	}
 	open_threads(v, loop);
 	make_url(v);

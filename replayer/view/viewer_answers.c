@@ -2,6 +2,7 @@
 #include "replayer/view/viewer_internal.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/tape/position.h"
 
@@ -80,10 +81,10 @@ static int answer_lanes(struct viewer_desk *d, const struct query *q, struct buf
 		.writers = d->writers,
 		.all_open = query_true(q, "all")};
 	int64_t first = viewer_number(q, "first", 0), count = viewer_number(q, "count", 200);
-	int code = read_window(q, &c.window, err);
+	int rc = read_window(q, &c.window, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	if (first < 0 || count < 0 || count > PICTURE_LANES_MAX)
 		return err_set(err, ERR_USAGE, "bad count %lld: expected at most %d", (long long)count,
 			PICTURE_LANES_MAX);
@@ -98,17 +99,17 @@ static int answer_lanes(struct viewer_desk *d, const struct query *q, struct buf
 static int answer_gaps(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err)
 {
 	struct picture_window w;
-	int code = read_window(q, &w, err);
+	int rc = read_window(q, &w, err);
 
-	return code ? code : picture_gaps(d->picture, &w, to, err);
+	return rc ? rc : picture_gaps(d->picture, &w, to, err);
 }
 
 static int answer_watches(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err)
 {
 	struct picture_window w;
-	int code = read_window(q, &w, err);
+	int rc = read_window(q, &w, err);
 
-	return code ? code : picture_watches(d->picture, &w, to, err);
+	return rc ? rc : picture_watches(d->picture, &w, to, err);
 }
 
 static int answer_writers(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err)
@@ -157,14 +158,14 @@ static int put_changes(struct viewer_desk *d, struct answer_out *o, const char *
 	char *sql = xasprintf("SELECT seq, to_time(time_ns), field, path, op, old_json, new_json, manager "
 			      "FROM changes WHERE %s ORDER BY seq",
 		where);
-	int code;
+	int rc;
 
 	sql_session_limit(d->session, ANSWER_LIMIT_NS);
 	answer_put(o, ",\"changes\":{");
-	code = o->code ? o->code : viewer_put_rows(d, o, slice_of(sql), CHANGES_MAX, VALUE_MAX, err);
+	rc = o->code ? o->code : viewer_put_rows(d, o, slice_of(sql), CHANGES_MAX, VALUE_MAX, err);
 	answer_put(o, "}");
 	free(sql);
-	return code ? code : o->code;
+	return rc ? rc : o->code;
 }
 
 static void set_number(struct viewer_desk *d, const char *name, uint64_t number)
@@ -182,18 +183,18 @@ static int find_event(struct viewer_desk *d, const struct query *q, uint64_t *re
 	int64_t at_ns = viewer_number(q, "at", INT64_MAX);
 	struct picture_near near;
 	char *key;
-	int code;
+	int rc;
 
 	if (!query_has(q, "key")) {
 		*ret = seq;
 		return seq ? 0 : tape_position_at_time(picture_tape(d->picture), at_ns, ret, err);
 	}
 	key = slice_dup(query_get(q, "key"));
-	code = picture_find(d->picture, key, seq, at_ns, &near, err);
+	rc = picture_find(d->picture, key, seq, at_ns, &near, err);
 	free(key);
-	if (!code)
+	if (!rc)
 		*ret = near.at;
-	return code;
+	return rc;
 }
 
 static int put_event_and_changes(struct viewer_desk *d, struct answer_out *o, uint64_t seq, struct err *err)
@@ -203,22 +204,22 @@ static int put_event_and_changes(struct viewer_desk *d, struct answer_out *o, ui
 	struct slice object;
 	struct event e;
 	struct buf keep;
-	int code;
+	int rc;
 
 	buf_init(&keep, LIMIT_OBJECT_BYTES);
-	code = tape_event(t, seq, &e, &keep, err);
-	if (!code)
-		code = tape_object(t, seq, &object, err);
-	r = code ? NULL : tape_resource_by_id(t, e.resource);
+	rc = tape_event(t, seq, &e, &keep, err);
+	if (!rc)
+		rc = tape_object(t, seq, &object, err);
+	r = rc ? NULL : tape_resource_by_id(t, e.resource);
 	if (r) {
 		put_event(o, r, &e);
 		put_raw(o, "reason", object, "reason");
 		put_raw(o, "message", object, "message");
 		set_number(d, "seq", seq);
-		code = put_changes(d, o, "seq = :seq", err);
+		rc = put_changes(d, o, "seq = :seq", err);
 	}
 	buf_release(&keep);
-	return code;
+	return rc;
 }
 
 /* One event in a few words: who changed what. */
@@ -226,16 +227,16 @@ static int answer_event(struct viewer_desk *d, const struct query *q, struct buf
 {
 	struct answer_out o = {to, err, 0};
 	uint64_t seq;
-	int code = find_event(d, q, &seq, err);
+	int rc = find_event(d, q, &seq, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	if (!seq)
 		return err_set(err, ERR_NOT_FOUND, "there is no event up to then");
 	answer_put(&o, "{");
-	code = put_event_and_changes(d, &o, seq, err);
+	rc = put_event_and_changes(d, &o, seq, err);
 	answer_put(&o, "}");
-	return code ? code : o.code;
+	return rc ? rc : o.code;
 }
 
 /* ---- of objects ---- */
@@ -247,19 +248,19 @@ static int put_object(struct viewer_desk *d, struct answer_out *o, uint64_t seq,
 	struct slice object;
 	struct event e;
 	struct buf keep;
-	int code;
+	int rc;
 
 	buf_init(&keep, LIMIT_OBJECT_BYTES);
-	code = tape_event(picture_tape(d->picture), seq, &e, &keep, err);
-	if (!code)
-		code = tape_object(picture_tape(d->picture), seq, &object, err);
-	r = code ? NULL : tape_resource_by_id(picture_tape(d->picture), e.resource);
+	rc = tape_event(picture_tape(d->picture), seq, &e, &keep, err);
+	if (!rc)
+		rc = tape_object(picture_tape(d->picture), seq, &object, err);
+	r = rc ? NULL : tape_resource_by_id(picture_tape(d->picture), e.resource);
 	if (r) {
 		put_event(o, r, &e);
 		answer_member(o, "object", brief ? (struct slice){NULL, 0} : object);
 	}
 	buf_release(&keep);
-	return code;
+	return rc;
 }
 
 static int answer_object(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err)
@@ -268,19 +269,19 @@ static int answer_object(struct viewer_desk *d, const struct query *q, struct bu
 	char *key = slice_dup(query_get(q, "key"));
 	struct answer_out o = {to, err, 0};
 	struct picture_near near = {0};
-	int code = picture_find(d->picture, key, seq, viewer_number(q, "at", INT64_MAX), &near, err);
+	int rc = picture_find(d->picture, key, seq, viewer_number(q, "at", INT64_MAX), &near, err);
 
 	free(key);
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	answer_put(&o, "{\"before\":\"%llu\",\"after\":\"%llu\"", (unsigned long long)near.before,
 		(unsigned long long)near.after);
 	if (near.at) {
 		answer_put(&o, ",");
-		code = put_object(d, &o, near.at, query_true(q, "brief"), err);
+		rc = put_object(d, &o, near.at, query_true(q, "brief"), err);
 	}
 	answer_put(&o, "}");
-	return code ? code : o.code;
+	return rc ? rc : o.code;
 }
 
 /* "pods/shop/web-0" as parameters of a statement. */
@@ -308,20 +309,20 @@ static int set_key(struct viewer_desk *d, struct slice key, struct err *err)
 static int answer_changes(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err)
 {
 	struct answer_out o = {to, err, 0};
-	int code = set_key(d, query_get(q, "key"), err);
+	int rc = set_key(d, query_get(q, "key"), err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	set_number(d, "after", (uint64_t)viewer_number(q, "after", 0));
 	set_number(d, "until", (uint64_t)viewer_number(q, "until", INT64_MAX));
 	answer_put(&o, "{\"key\":");
 	answer_text(&o, query_get(q, "key"));
-	code = put_changes(d, &o,
+	rc = put_changes(d, &o,
 		"resource = :resource AND apigroup = :apigroup AND namespace = :namespace AND name = :name AND "
 		"seq > :after AND seq <= :until",
 		err);
 	answer_put(&o, "}");
-	return code ? code : o.code;
+	return rc ? rc : o.code;
 }
 
 /* Any form in which people write positions, as an event and a time. */
@@ -331,14 +332,14 @@ static int answer_position(struct viewer_desk *d, const struct query *q, struct 
 	char *text, remark[POSITION_REMARK_BYTES] = "";
 	struct answer_out o = {to, err, 0};
 	struct tape_position p = {.time_ns = at_ns, .days = 1};
-	int code;
+	int rc;
 
 	text = slice_dup(query_get(q, "at"));
 	if (at_ns != INT64_MIN)
-		code = tape_position_at_time(picture_tape(d->picture), at_ns, &p.seq, err);
+		rc = tape_position_at_time(picture_tape(d->picture), at_ns, &p.seq, err);
 	else
-		code = tape_position_find(picture_tape(d->picture), text, &p, err);
-	if (!code) {
+		rc = tape_position_find(picture_tape(d->picture), text, &p, err);
+	if (!rc) {
 		(void)!tape_position_remark(&p, text, remark);
 		answer_put(&o, "{\"seq\":\"%llu\"", (unsigned long long)p.seq);
 		answer_number(&o, "time_ns", p.time_ns);
@@ -346,7 +347,7 @@ static int answer_position(struct viewer_desk *d, const struct query *q, struct 
 		answer_put(&o, "}");
 	}
 	free(text);
-	return code ? code : o.code;
+	return rc ? rc : o.code;
 }
 
 /* ---- all of them ---- */
@@ -365,7 +366,7 @@ void viewer_answer(struct viewer_desk *d, struct viewer_job *job)
 		job->code = err_copy(&job->err, &d->failure);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (!slice_is(job->name, rows[i].name))
 			continue;
 		job->code = rows[i].answer(d, &job->query, &job->answer, &job->err);

@@ -41,15 +41,15 @@ int viewer_run(const struct viewer_options *options,
 {
 	struct viewer *v = NULL;
 	struct run_loop r;
-	int code;
+	int rc;
 
 	begin_loop(&r);
-	code = viewer_open(&r.loop, options, &v, err);
-	if (!code)
-		code = serving(context, viewer_url(v), err);
-	if (!code)
+	rc = viewer_open(&r.loop, options, &v, err);
+	if (!rc)
+		rc = serving(context, viewer_url(v), err);
+	if (!rc)
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 	viewer_close(v);
 	end_loop(&r);
-	return code;
+	return rc;
 }

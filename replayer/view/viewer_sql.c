@@ -66,10 +66,10 @@ int viewer_put_rows(struct viewer_desk *d, struct answer_out *o, struct slice sq
 {
 	struct rows rows = {o, 0, most, cut, 0};
 	struct sql_sink sink = {.begin = put_columns, .row = put_row, .context = &rows};
-	int code = sql_session_run(d->session, sql, &sink, err);
+	int rc = sql_session_run(d->session, sql, &sink, err);
 
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	if (!rows.statements)
 		answer_put(o, "\"columns\":[],\"rows\":[");
 	answer_put(o, "],\"truncated\":%s", rows.statements > 1 || rows.count > most ? "true" : "false");
@@ -88,13 +88,13 @@ static void stop_if_closed(void *context)
 
 int viewer_open_session(struct viewer_desk *d, struct err *err)
 {
-	int code = sql_session_open(d->tape, &d->session, err);
+	int rc = sql_session_open(d->tape, &d->session, err);
 
-	if (!code && d->run)
-		code = sql_session_add_run(d->session, d->run, err);
-	if (!code)
+	if (!rc && d->run)
+		rc = sql_session_add_run(d->session, d->run, err);
+	if (!rc)
 		sql_session_on_progress(d->session, stop_if_closed, d);
-	return code;
+	return rc;
 }
 
 void viewer_sql(struct viewer_desk *d, struct viewer_job *job)

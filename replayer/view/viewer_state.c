@@ -57,15 +57,15 @@ static void put_columns(struct answer_out *o, const struct table_column *columns
 
 static int put_cells(struct state_rows *s, const cJSON *object, struct err *err)
 {
-	int code = 0;
+	int rc = 0;
 
-	for (const struct table_column *c = s->columns; c->name && !code; c++) {
+	for (const struct table_column *c = s->columns; c->name && !rc; c++) {
 		if (!is_shown(c))
 			continue;
 		answer_put(s->o, ",");
-		code = c->write(&(struct table_cell){object, c, s->now_ns, s->o->to, err});
+		rc = c->write(&(struct table_cell){object, c, s->now_ns, s->o->to, err});
 	}
-	return code;
+	return rc;
 }
 
 static bool row_matches(const struct state_rows *s, struct slice namespace, struct slice name)
@@ -87,17 +87,17 @@ static int put_object_cells(struct state_rows *s, uint64_t seq, struct err *err)
 {
 	struct slice text;
 	cJSON *object;
-	int code = tape_object(s->tape, seq, &text, err);
+	int rc = tape_object(s->tape, seq, &text, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	object = cJSON_ParseWithLength(text.ptr, text.len);
 	if (!object)
 		return err_set(
 			err, ERR_CORRUPT, "the object of event %llu is not JSON", (unsigned long long)seq);
-	code = put_cells(s, object, err);
+	rc = put_cells(s, object, err);
 	cJSON_Delete(object);
-	return code;
+	return rc;
 }
 
 /* Rows are (namespace, name, seq, uid); told as [namespace, name, seq, uid, cells..]. Only objects that are
@@ -105,7 +105,7 @@ static int put_object_cells(struct state_rows *s, uint64_t seq, struct err *err)
 static int put_row(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
 	struct state_rows *s = context;
-	int code;
+	int rc;
 
 	(void)count;
 	if (!row_matches(s, values[0].bytes, values[1].bytes))
@@ -118,9 +118,9 @@ static int put_row(void *context, const struct sql_value *values, size_t count, 
 	answer_text(s->o, values[1].bytes);
 	answer_put(s->o, ",\"%lld\",", (long long)values[2].integer);
 	answer_text(s->o, values[3].bytes);
-	code = put_object_cells(s, (uint64_t)values[2].integer, err);
+	rc = put_object_cells(s, (uint64_t)values[2].integer, err);
 	answer_put(s->o, "]");
-	return code ? code : s->o->code;
+	return rc ? rc : s->o->code;
 }
 
 static int keep_object(void *context, const struct sql_value *values, size_t count, struct err *err)
@@ -140,16 +140,16 @@ static int find_custom(
 		"resource = 'customresourcedefinitions' AND name = :crd";
 	char *name = xasprintf("%s.%s", r->resource, r->apigroup);
 	struct buf crd;
-	int code;
+	int rc;
 
 	buf_init(&crd, LIMIT_OBJECT_BYTES);
 	sql_session_set(d->session, "crd", name);
-	code = sql_session_run(
+	rc = sql_session_run(
 		d->session, slice_of(sql), &(struct sql_sink){.row = keep_object, .context = &crd}, err);
-	*ret = !code && crd.len ? table_custom_columns(buf_slice(&crd), r->version) : NULL;
+	*ret = !rc && crd.len ? table_custom_columns(buf_slice(&crd), r->version) : NULL;
 	buf_release(&crd);
 	free(name);
-	return code;
+	return rc;
 }
 
 static void set_position(struct viewer_desk *d, const struct tape_resource *r, uint64_t seq)
@@ -176,25 +176,25 @@ int viewer_state(struct viewer_desk *d, const struct query *q, struct buf *to, s
 	char *filter;
 	struct table_column *custom;
 	uint64_t seq = (uint64_t)viewer_number(q, "seq", 0);
-	int code = seq ? 0 : tape_position_at_time(picture_tape(d->picture), rows.now_ns, &seq, err);
+	int rc = seq ? 0 : tape_position_at_time(picture_tape(d->picture), rows.now_ns, &seq, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	if (!r)
 		return err_set(err, ERR_NOT_FOUND, "that resource is not on the tape");
 	set_position(d, r, seq);
-	code = find_custom(d, r, &custom, err);
-	if (code)
-		return code;
+	rc = find_custom(d, r, &custom, err);
+	if (rc)
+		return rc;
 	rows.columns = custom ? custom : table_kind_columns(slice_of(r->apigroup), slice_of(r->resource));
 	rows.filter = filter = slice_dup(query_get(q, "filter"));
 	answer_put(&o, "{");
 	put_columns(&o, rows.columns);
 	if (!o.code)
-		code = sql_session_run(
+		rc = sql_session_run(
 			d->session, slice_of(sql), &(struct sql_sink){.row = put_row, .context = &rows}, err);
 	answer_put(&o, "],\"total\":%zu}", rows.count);
 	table_custom_columns_free(custom);
 	free(filter);
-	return code ? code : o.code;
+	return rc ? rc : o.code;
 }

@@ -1,5 +1,6 @@
 /* http.c: see http.h. */
 #include "replayer/wire/http.h"
+#include "schema/base/count_of.h"
 
 #include <strings.h>
 #include <time.h>
@@ -139,7 +140,7 @@ const char *http_reason(int status)
 		{505, "HTTP Version Not Supported"},
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		if (names[i].status == status)
 			return names[i].reason;
 	}

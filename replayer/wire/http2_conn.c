@@ -4,6 +4,7 @@
 #include "replayer/wire/http2_internal.h"
 #include "replayer/wire/server.h"
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
@@ -425,7 +426,7 @@ void *http2_conn_new(struct conn *c)
 	nghttp2_option_del(option);
 	nghttp2_session_callbacks_del(cb);
 	nghttp2_submit_settings(
-		h->session, NGHTTP2_FLAG_NONE, settings, sizeof(settings) / sizeof(settings[0]));
+		h->session, NGHTTP2_FLAG_NONE, settings, COUNT_OF(settings));
 	http2_session_speaks(h);
 	return h;
 }

@@ -1,6 +1,7 @@
 /* change.c: see change.h. */
 #include "replayer/world/change.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/rv.h"
@@ -37,7 +38,7 @@ static struct blob *frame_of(enum event_type type, struct slice object)
 	const struct slice parts[] = {slice_of("{\"type\":\""), slice_of(name), slice_of("\",\"object\":"),
 		object, slice_of("}\n")};
 
-	return blob_join(parts, sizeof(parts) / sizeof(parts[0]));
+	return blob_join(parts, COUNT_OF(parts));
 }
 
 static struct slice keep(struct buf *b, struct slice s)

@@ -6,6 +6,7 @@
 
 #include "replayer/json/json_tree.h"
 #include "schema/base/base64.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <string.h>
@@ -72,7 +73,6 @@ static const struct {
 	{"batch", "jobs", {"spec", "template", "spec"}},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NAME_BYTES   64
 
 static void fill_path(cJSON *object, const char *path, const char *value)
@@ -97,14 +97,14 @@ static void fill_path(cJSON *object, const char *path, const char *value)
 
 static void fill_pod_spec(cJSON *object, const char *group, const char *resource)
 {
-	for (size_t i = 0; i < COUNT(pod_specs); i++) {
+	for (size_t i = 0; i < COUNT_OF(pod_specs); i++) {
 		cJSON *spec = object;
 
 		if (strcmp(pod_specs[i].group, group) != 0 || strcmp(pod_specs[i].resource, resource) != 0)
 			continue;
 		for (const char *const *name = pod_specs[i].path; *name; name++)
 			spec = json_tree_at(spec, *name, NULL);
-		for (size_t k = 0; k < COUNT(of_pods); k++)
+		for (size_t k = 0; k < COUNT_OF(of_pods); k++)
 			fill_path(spec, of_pods[k].path, of_pods[k].value);
 	}
 }
@@ -116,7 +116,7 @@ static void fill_rolling(cJSON *spec, const struct rolling *r)
 	fill_path(strategy, "type", "\"RollingUpdate\"");
 	if (!strategy || strcmp(json_tree_text(strategy, "type"), "RollingUpdate") != 0)
 		return;
-	for (size_t i = 0; i < COUNT(r->parameters) && r->parameters[i]; i++)
+	for (size_t i = 0; i < COUNT_OF(r->parameters) && r->parameters[i]; i++)
 		fill_path(json_tree_object(strategy, "rollingUpdate"), r->parameters[i], r->values[i]);
 }
 
@@ -183,11 +183,11 @@ void default_values_fill(cJSON *object, const char *group, const char *resource)
 	 */
 	if (is_job && !json_tree_at(spec, "parallelism", NULL) && !json_tree_at(spec, "completions", NULL))
 		fill_path(object, "spec.completions", "1");
-	for (size_t i = 0; i < COUNT(values); i++) {
+	for (size_t i = 0; i < COUNT_OF(values); i++) {
 		if (strcmp(values[i].group, group) == 0 && strcmp(values[i].resource, resource) == 0)
 			fill_path(object, values[i].path, values[i].value);
 	}
-	for (size_t i = 0; i < COUNT(rollings); i++) {
+	for (size_t i = 0; i < COUNT_OF(rollings); i++) {
 		if (strcmp(group, "apps") == 0 && strcmp(rollings[i].resource, resource) == 0)
 			fill_rolling(spec, &rollings[i]);
 	}

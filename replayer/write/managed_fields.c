@@ -1,5 +1,6 @@
 /* managed_fields.c: see managed_fields.h. */
 #include "replayer/write/managed_fields.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
@@ -78,7 +79,7 @@ static int compare_managers(const void *a, const void *b)
 	const struct manager *x = a, *y = b;
 	int order = 0;
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]) && order == 0; i++)
+	for (size_t i = 0; i < COUNT_OF(members) && order == 0; i++)
 		order = strcmp(json_tree_text(x->entry, members[i]), json_tree_text(y->entry, members[i]));
 	return order;
 }
@@ -162,10 +163,10 @@ static void strip(cJSON **set)
 		"f:uid", "f:clusterName", "f:generation", "f:managedFields", "f:resourceVersion"};
 	cJSON *stripped = cJSON_CreateObject(), *below;
 
-	for (size_t i = 0; i < sizeof(top) / sizeof(top[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(top); i++)
 		field_set_mark(field_set_step(stripped, top[i]));
 	below = field_set_step(stripped, "f:metadata");
-	for (size_t i = 0; i < sizeof(metadata) / sizeof(metadata[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(metadata); i++)
 		field_set_mark(field_set_step(below, metadata[i]));
 	field_set_change(set, stripped, FIELD_SET_DIFFERENCE);
 	cJSON_Delete(stripped);
@@ -259,7 +260,7 @@ static cJSON *hollow(const cJSON *object)
 		"metadata", "spec", "status", "template", "strategy", "updateStrategy", "jobTemplate"};
 	cJSON *made = cJSON_CreateObject();
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		const cJSON *part = cJSON_GetObjectItemCaseSensitive(object, parts[i]);
 
 		if (cJSON_IsObject(part))

@@ -7,6 +7,7 @@
 #include "replayer/serve/fault_act.h"
 #include "replayer/serve/program.h"
 #include "replayer/write/write_internal.h"
+#include "schema/base/count_of.h"
 #include "schema/base/hash.h"
 #include "schema/base/limits.h"
 #include "schema/run/run_file.h"
@@ -49,7 +50,7 @@ static bool is_part(struct slice sub)
 	static const char *const parts[] = {
 		"status", "finalize", "approval", "ephemeralcontainers", "resize", "scale"};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		if (slice_is(sub, parts[i]))
 			return true;
 	}

@@ -3,6 +3,7 @@
 
 #include "replayer/json/go_json.h"
 #include "replayer/json/yaml_json.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <stdio.h>
@@ -171,7 +172,7 @@ static int check_texts(const struct reading *r, const cJSON *object)
 
 	cJSON_ArrayForEach(member, object)
 	{
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		for (size_t i = 0; i < COUNT_OF(names); i++) {
 			char *problem;
 			int rc;
 

@@ -2,6 +2,7 @@
 #include "replayer/kinds/builtin.h"
 #include "replayer/write/default_values.h"
 #include "replayer/write/write_internal.h"
+#include "schema/base/count_of.h"
 #include "schema/base/uuid.h"
 
 #include <stdio.h>
@@ -125,7 +126,7 @@ static void wipe_metadata(cJSON *metadata)
 	static const char *const names[] = {
 		"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(names); i++)
 		json_tree_set(metadata, names[i], NULL);
 }
 

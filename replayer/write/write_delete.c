@@ -3,6 +3,7 @@
 #include "replayer/request/selectors.h"
 #include "replayer/serve/list.h"
 #include "replayer/write/write_internal.h"
+#include "schema/base/count_of.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ static bool is_returned(const struct write *w)
 		return true;
 	if (*r->apigroup && strcmp(r->apigroup, "storage.k8s.io") != 0)
 		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		if (strcmp(r->resource, names[i]) == 0)
 			return true;
 	}

@@ -2,6 +2,7 @@
 #include "replayer/protobuf/protobuf_fields.h"
 #include "replayer/write/default_values.h"
 #include "replayer/write/write_internal.h"
+#include "schema/base/count_of.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static void put_head_first(cJSON *object)
 {
 	static const char *const names[] = {"metadata", "apiVersion", "kind"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(object, names[i]);
 
 		if (member)
@@ -125,7 +126,7 @@ void write_drop_empty(cJSON *object)
 	static const char *const names[] = {
 		"labels", "annotations", "ownerReferences", "finalizers", "managedFields"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		const cJSON *value = cJSON_GetObjectItemCaseSensitive(metadata, names[i]);
 
 		if (value && !value->child && !cJSON_IsString(value))

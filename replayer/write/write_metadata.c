@@ -1,6 +1,7 @@
 /* write_metadata.c: names, labels and owners that no object may have; see write_internal.h. */
 #include "replayer/request/label_syntax.h"
 #include "replayer/write/write_internal.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <ctype.h>
@@ -45,7 +46,7 @@ static enum name_rule name_rule_of(const struct tape_resource *r)
 		{"policy", "poddisruptionbudgets", NAME_ANY},
 	};
 
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(rules); i++) {
 		if (strcmp(r->apigroup, rules[i].group) == 0 && strcmp(r->resource, rules[i].resource) == 0)
 			return rules[i].rule;
 	}
@@ -218,7 +219,7 @@ static void check_owner(struct write *w, const cJSON *owner)
 		{"name", "metadata.ownerReferences.name", "must not be empty"},
 		{"uid", "metadata.ownerReferences.uid", "must not be empty"}};
 
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(members); i++) {
 		if (!*json_tree_text(owner, members[i].name))
 			tell(w, members[i].field, "", members[i].problem);
 	}

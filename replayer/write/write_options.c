@@ -1,6 +1,7 @@
 /* write_options.c: the options of a write, in its query or, of a deletion, in its body; see write_internal.h.
  */
 #include "replayer/write/write_internal.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/utf8.h"
 
@@ -261,7 +262,7 @@ static void check_policy(struct write *w, const cJSON *options)
 	static const char *const policies[] = {"", "Foreground", "Background", "Orphan"};
 	bool known = false;
 
-	for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(policies); i++)
 		known = known || strcmp(policy, policies[i]) == 0;
 	if (*policy && cJSON_IsBool(json_tree_at(options, "orphanDependents", NULL)))
 		status_invalid_cause(&w->st, "FieldValueInvalid", "propagationPolicy",

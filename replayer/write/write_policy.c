@@ -2,12 +2,13 @@
 #include "replayer/write/write_policy.h"
 
 #include "replayer/kinds/builtin.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
 static const char *const policies[] = {"overlay", "absorb", "reject"};
 
-#define POLICY_COUNT (sizeof(policies) / sizeof(policies[0]))
+#define POLICY_COUNT (COUNT_OF(policies))
 #define ALL_VERBS    (~0u)
 
 const char *write_policy_name(enum write_policy policy)

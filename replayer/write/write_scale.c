@@ -2,6 +2,7 @@
  * write_internal.h. */
 #include "replayer/world/crd.h"
 #include "replayer/write/write_internal.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
@@ -147,7 +148,7 @@ static void add_metadata(const cJSON *object, cJSON *scale)
 		"name", "namespace", "uid", "resourceVersion", "creationTimestamp"};
 	cJSON *to = cJSON_AddObjectToObject(scale, "metadata");
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		const cJSON *value = json_tree_at(object, "metadata", names[i], NULL);
 
 		if (value)

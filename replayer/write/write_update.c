@@ -1,6 +1,7 @@
 /* write_update.c: PUT, and what it shares with patches; see write_internal.h. */
 #include "replayer/write/default_values.h"
 #include "replayer/write/write_internal.h"
+#include "schema/base/count_of.h"
 
 static bool is_one_of(const char *name, const char *const *names, size_t count)
 {
@@ -11,7 +12,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 	return false;
 }
 
-#define IN(name, list) is_one_of(name, list, sizeof(list) / sizeof(list[0]))
+#define IN(name, list) is_one_of(name, list, COUNT_OF(list))
 
 /* Kinds that a PUT creates when they are not there. */
 static bool is_created_by_put(const struct write *w)
@@ -57,7 +58,7 @@ static void keep_metadata(const cJSON *old, cJSON *object)
 	const cJSON *from = json_tree_at(old, "metadata", NULL);
 	cJSON *to = json_tree_object(object, "metadata");
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(own); i++)
 		keep_member(from, to, own[i]);
 }
 

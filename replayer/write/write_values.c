@@ -1,6 +1,7 @@
 /* write_values.c: what becomes of values that a type does not allow; see write_internal.h. */
 #include "replayer/write/value_check.h"
 #include "replayer/write/write_internal.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <stdio.h>
@@ -18,7 +19,7 @@ static char *time_error(const char *text, bool micro)
 		{2, "04"}, {1, ":"}, {2, "05"}};
 	const char *rest = text, *layout = micro ? ".000000" : "Z07:00";
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		bool fits = parts[i].length == 1 ? *rest == *parts[i].layout
 						 : strspn(rest, "0123456789") >= parts[i].length;
 
@@ -61,7 +62,7 @@ static const char *schema_type(const char *word)
 		{"integer", "numeric (int or float)"}, {"number", "numeric (int or float)"},
 		{"bool", "boolean"}, {"array", "list"}, {"object", "map"}};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (strcmp(word, words[i][0]) == 0)
 			return words[i][1];
 	}

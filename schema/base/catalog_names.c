@@ -1,6 +1,7 @@
 /* catalog_names.c: what a name means among the resources of a catalog; see catalog.h. */
 #include "schema/base/catalog.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/similar.h"
 
 #include <ctype.h>
@@ -216,7 +217,7 @@ static const struct {
 	{"events", "", "events.k8s.io"},
 	{"ingresses", "networking.k8s.io", "extensions"},
 };
-#define TWINS (sizeof(twins) / sizeof(twins[0]))
+#define TWINS (COUNT_OF(twins))
 
 static bool are_twins(const struct catalog_resource *a, const struct catalog_resource *b)
 {

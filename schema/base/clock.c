@@ -1,5 +1,6 @@
 /* clock.c: see clock.h. */
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -120,7 +121,7 @@ static size_t read_unit(const char *at, int64_t *ret_ns)
 {
 	size_t len = strcspn(at, "0123456789");
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(units); i++) {
 		if (strlen(units[i].name) == len && memcmp(units[i].name, at, len) == 0) {
 			*ret_ns = units[i].ns;
 			return len;

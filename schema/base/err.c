@@ -31,20 +31,20 @@ static int code_of_errno(int errnum)
 
 int err_set_errno(struct err *err, int errnum, const char *format, ...)
 {
-	int code = code_of_errno(errnum), n;
+	int rc = code_of_errno(errnum), n;
 	char words[128];
 	va_list ap;
 
 	if (!err)
-		return code;
-	err->code = code;
+		return rc;
+	err->code = rc;
 	va_start(ap, format);
 	n = vsnprintf(err->text, sizeof(err->text), format, ap);
 	va_end(ap);
 	if (n >= 0 && (size_t)n < sizeof(err->text))
 		snprintf(err->text + n, sizeof(err->text) - (size_t)n, ": %s",
 			strerror_r(errnum, words, sizeof(words)));
-	return code;
+	return rc;
 }
 
 int err_prefix(struct err *err, int code, const char *format, ...)

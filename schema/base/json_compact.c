@@ -1,6 +1,7 @@
 /* json_compact.c: see json_compact.h. One loop, no recursion: the open brackets are on a stack of bytes. */
 #include "schema/base/json_compact.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 /* What may come next. */
@@ -149,7 +150,7 @@ static int copy_word(struct compact *c)
 {
 	static const char *const words[] = {"true", "false", "null"};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		size_t len = strlen(words[i]);
 
 		if ((size_t)(c->end - c->at) < len || memcmp(c->at, words[i], len) != 0)

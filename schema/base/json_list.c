@@ -5,6 +5,7 @@
  */
 #include "schema/base/json_list.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/json_walk.h"
 
@@ -18,7 +19,7 @@ void json_list_init(struct json_list *l, size_t max_bytes)
 
 	*l = (struct json_list){.is_first = true};
 	buf_init(&l->pending, max_bytes);
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
 		buf_init(texts[i], MAX_TEXT_BYTES);
 }
 
@@ -26,7 +27,7 @@ void json_list_release(struct json_list *l)
 {
 	struct buf *bufs[] = {&l->pending, &l->kind, &l->api_version, &l->rv, &l->continue_token};
 
-	for (size_t i = 0; i < sizeof(bufs) / sizeof(bufs[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(bufs); i++)
 		buf_release(bufs[i]);
 }
 
@@ -36,7 +37,7 @@ void json_list_clear(struct json_list *l)
 
 	if (l->pending.cap > KEEP_BYTES)
 		buf_release(&l->pending);
-	for (size_t i = 0; i < sizeof(bufs) / sizeof(bufs[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(bufs); i++)
 		buf_clear(bufs[i]);
 	l->state = JSON_LIST_BEGINS;
 	l->is_first = true;

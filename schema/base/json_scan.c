@@ -4,6 +4,7 @@
  */
 #include "schema/base/json_scan.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/json_walk.h"
 
 /* A member to take, and where its text goes. */
@@ -17,7 +18,6 @@ struct field {
 	{                                                                                                    \
 		{key, sizeof(key) - 1}, to, kind                                                             \
 	}
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct slice text_of(struct slice value, char first)
 {

@@ -2,6 +2,7 @@
 #include "schema/base/moment.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 
 #include <assert.h>
 #include <time.h>
@@ -173,7 +174,7 @@ static bool read_word(const char *text, struct moment *ret)
 		enum moment_form form;
 	} words[] = {{"now", MOMENT_NOW}, {"start", MOMENT_START}, {"end", MOMENT_END}};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (strcmp(words[i].word, text) == 0) {
 			*ret = (struct moment){words[i].form, 0};
 			return true;

@@ -6,6 +6,7 @@
  * containers have them, or its folder may not be written, it cannot be replaced and is emptied instead.
  */
 #include "schema/base/out_file.h"
+#include "schema/base/count_of.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,7 @@ static int descriptor_of(const char *path)
 		return STDOUT_FILENO;
 	if (strcmp(path, "/dev/stderr") == 0)
 		return STDERR_FILENO;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+	for (size_t i = 0; i < COUNT_OF(folders); i++) {
 		size_t len = strlen(folders[i]);
 		char *end;
 		long fd;
@@ -313,12 +314,12 @@ static int check_target(const char *name, const char *target)
 	struct slice folder = folder_of(target);
 	char *beside = folder.len ? slice_dup(folder) : xstrdup(".");
 	bool can_make = access(beside, W_OK | X_OK) == 0;
-	int code = can_make ? 0 : errno;
+	int rc = can_make ? 0 : errno;
 	struct stat st;
 
 	free(beside);
 	if (stat(name, &st))
-		return !target[folder.len] ? EISDIR : code;
+		return !target[folder.len] ? EISDIR : rc;
 	if (S_ISDIR(st.st_mode))
 		return EISDIR;
 	return (S_ISREG(st.st_mode) && can_make) || access(name, W_OK) == 0 ? 0 : errno;
@@ -327,20 +328,20 @@ static int check_target(const char *name, const char *target)
 int out_file_check(const char *path, struct err *err)
 {
 	char *target = out_file_target(path);
-	int given = descriptor_of(target), code, fd;
+	int given = descriptor_of(target), rc, fd;
 
 	if (given < 0) {
-		code = check_target(path, target);
+		rc = check_target(path, target);
 	} else {
 		fd = duplicate(given);
-		code = fd < 0 ? errno : 0;
+		rc = fd < 0 ? errno : 0;
 		if (fd >= 0)
 			close(fd);
 	}
 	free(target);
-	if (!code)
+	if (!rc)
 		return 0;
-	return err_set_errno(err, code, given >= 0 ? "cannot write '%s'" : "cannot make '%s'", path);
+	return err_set_errno(err, rc, given >= 0 ? "cannot write '%s'" : "cannot make '%s'", path);
 }
 
 FILE *out_file_stream(struct out_file *f)

@@ -1,6 +1,7 @@
 /* yaml_text.c: see yaml_text.h. The styles are those that libyaml chooses. */
 #include "schema/base/yaml_text.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/utf8.h"
 #include "schema/base/yaml_words.h"
 
@@ -162,7 +163,7 @@ static void put_escape(struct yaml_pen *p, uint32_t c)
 		{0x2028, "\\L"}, {0x2029, "\\P"}};
 	char code[16];
 
-	for (size_t i = 0; i < sizeof(escapes) / sizeof(*escapes); i++) {
+	for (size_t i = 0; i < COUNT_OF(escapes); i++) {
 		if (escapes[i].c == c) {
 			yaml_put(p, escapes[i].escape);
 			return;

@@ -1,5 +1,6 @@
 /* yaml_words.c: see yaml_words.h. */
 #include "schema/base/yaml_words.h"
+#include "schema/base/count_of.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +19,7 @@ static bool is_word(struct slice text)
 		"FALSE", "off", "Off", "OFF", ".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf",
 		"+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+	for (size_t i = 0; i < COUNT_OF(words); i++) {
 		if (slice_is(text, words[i]))
 			return true;
 	}

@@ -1,6 +1,7 @@
 /* compare_body.c: see compare_body.h. */
 #include "schema/run/compare_body.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/hash.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -194,7 +195,7 @@ static bool is_not_taken(const struct walk *w, struct slice name)
 		return false;
 	if (!to_status)
 		return w->body->has_status && slice_is(name, "status");
-	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(always); i++) {
 		if (slice_is(name, always[i]))
 			return false;
 	}

@@ -1,5 +1,6 @@
 /* compare_rules.c: see compare_rules.h. */
 #include "schema/run/compare_rules.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
@@ -154,7 +155,7 @@ static int parse_field(struct rule *rule, struct slice field, struct err *err)
 		rule->whole = true;
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(classes); i++) {
 		if (slice_is(field, classes[i].word)) {
 			rule->of = classes[i].of;
 			return 0;

@@ -8,6 +8,7 @@
 #include "schema/run/run_file_internal.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/out_file.h"
 
 #include <errno.h>
@@ -20,9 +21,9 @@
 
 static int failed(struct run_file *f, struct err *err)
 {
-	int code = sqlite3_errcode(f->db);
+	int rc = sqlite3_errcode(f->db);
 
-	return err_set(err, code == SQLITE_FULL ? ERR_NO_SPACE : ERR_IO, "cannot write the run '%s': %s",
+	return err_set(err, rc == SQLITE_FULL ? ERR_NO_SPACE : ERR_IO, "cannot write the run '%s': %s",
 		f->path, sqlite3_errmsg(f->db));
 }
 
@@ -155,7 +156,7 @@ static int make_room(const char *path, struct err *err)
 	sqlite3_close(db);
 	if (!is_run)
 		return err_set(err, ERR_USAGE, "'%s' exists and is not a run: it is left as it is", path);
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+	for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
 		char *name = xasprintf("%s%s", path, suffixes[i]);
 
 		unlink(name);

@@ -72,16 +72,16 @@ static char *text_of(sqlite3_stmt *stmt, int column)
 static int read_facts(struct run_reader *r, struct err *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code;
+	int rc;
 
 	if (sqlite3_prepare_v2(r->db, "SELECT name, value FROM run", -1, &stmt, NULL))
 		return unreadable(r, err);
-	while ((code = sqlite3_step(stmt)) == SQLITE_ROW && r->fact_count < FACTS_MAX) {
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW && r->fact_count < FACTS_MAX) {
 		r->facts[r->fact_count].name = text_of(stmt, 0);
 		r->facts[r->fact_count++].value = text_of(stmt, 1);
 	}
 	sqlite3_finalize(stmt);
-	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : unreadable(r, err);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : unreadable(r, err);
 }
 
 static int prepare(struct run_reader *r, struct err *err)
@@ -167,11 +167,11 @@ static int64_t time_column(sqlite3_stmt *stmt, int i)
 int run_reader_next_write(struct run_reader *r, struct run_written *ret, struct err *err)
 {
 	sqlite3_stmt *s = r->writes;
-	int code = sqlite3_step(s);
+	int rc = sqlite3_step(s);
 
-	if (code == SQLITE_DONE)
+	if (rc == SQLITE_DONE)
 		return 0;
-	if (code != SQLITE_ROW)
+	if (rc != SQLITE_ROW)
 		return unreadable(r, err);
 	*ret = (struct run_written){.write = (uint64_t)sqlite3_column_int64(s, 0),
 		.row = {.request = (uint64_t)sqlite3_column_int64(s, 1),

@@ -1,6 +1,7 @@
 /* run_seen.c: see run_seen.h. */
 #include "schema/run/run_seen.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/rv.h"
 #include "schema/run/run_reader.h"
@@ -56,7 +57,7 @@ static enum seen_end end_of(const char *how, const char *by)
 	} words[] = {{"complete", SEEN_COMPLETE}, {"fin", SEEN_FIN}, {"reset", SEEN_RESET},
 		{"rst_stream", SEEN_RST_STREAM}, {"goaway", SEEN_GOAWAY}};
 
-	for (size_t i = 0; how && by && i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; how && by && i < COUNT_OF(words); i++) {
 		if (strcmp(by, "server") == 0 && strcmp(how, words[i].word) == 0)
 			return words[i].end;
 	}

@@ -76,14 +76,14 @@ static void version_init(struct version *v)
 
 static int version_set(struct version *v, const struct event *e, struct slice object, struct err *err)
 {
-	int code;
+	int rc;
 
 	v->seq = 0;
 	buf_clear(&v->uid);
 	buf_clear(&v->object);
-	if ((code = buf_append(&v->uid, e->uid.ptr, e->uid.len, err)) ||
-		(code = buf_append(&v->object, object.ptr, object.len, err)))
-		return code;
+	if ((rc = buf_append(&v->uid, e->uid.ptr, e->uid.len, err)) ||
+		(rc = buf_append(&v->object, object.ptr, object.len, err)))
+		return rc;
 	v->seq = e->seq;
 	v->resource = e->resource;
 	return 0;
@@ -101,24 +101,24 @@ static int version_before(struct tape *t, const struct event *e, struct version 
 	struct slice object;
 	struct buf keep;
 	uint64_t seq;
-	int code;
+	int rc;
 
 	v->seq = 0;
-	code = tape_previous(t, e->seq, &seq, err);
-	if (code)
-		return code;
+	rc = tape_previous(t, e->seq, &seq, err);
+	if (rc)
+		return rc;
 	if (!seq)
 		return 0;
 	buf_init(&keep, LIMIT_OBJECT_BYTES);
-	code = tape_event(t, seq, &before, &keep, err);
-	if (!code && before.type != EVENT_DELETED && before.resource == e->resource &&
+	rc = tape_event(t, seq, &before, &keep, err);
+	if (!rc && before.type != EVENT_DELETED && before.resource == e->resource &&
 		slice_equal(before.uid, e->uid)) {
-		code = tape_object(t, seq, &object, err);
-		if (!code)
-			code = version_set(v, &before, object, err);
+		rc = tape_object(t, seq, &object, err);
+		if (!rc)
+			rc = version_set(v, &before, object, err);
 	}
 	buf_release(&keep);
-	return code;
+	return rc;
 }
 
 /* ---- walk ---- */
@@ -128,34 +128,34 @@ static int load_versions(struct changes_scan *c, struct err *err)
 {
 	struct version last = c->new;
 	struct slice object;
-	int code;
+	int rc;
 
 	c->new = c->old;
 	c->old = last;
 	if (!(is_version_of(&c->old, &c->event) && c->old.seq < c->event.seq) &&
-		(code = version_before(scan_tape(&c->scan), &c->event, &c->old, err)))
-		return code;
-	code = tape_cursor_object(c->cursor, &object, err);
-	if (code)
-		return code;
+		(rc = version_before(scan_tape(&c->scan), &c->event, &c->old, err)))
+		return rc;
+	rc = tape_cursor_object(c->cursor, &object, err);
+	if (rc)
+		return rc;
 	return version_set(&c->new, &c->event, object, err);
 }
 
 static int compare_versions(struct changes_scan *c, struct err *err)
 {
-	int code = load_versions(c, err);
+	int rc = load_versions(c, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	c->has_old = c->old.seq != 0;
 	c->row = 0;
 	c->row_count = !c->has_old || c->event.type == EVENT_DELETED;
 	if (!c->has_old)
 		return json_diff_make(c->diff, (struct slice){NULL, 0}, (struct slice){NULL, 0}, false, err);
-	code = json_diff_make(
+	rc = json_diff_make(
 		c->diff, buf_slice(&c->old.object), buf_slice(&c->new.object), c->all_fields, err);
-	if (code)
-		return err_prefix(err, code, "cannot compare event %llu with the one before",
+	if (rc)
+		return err_prefix(err, rc, "cannot compare event %llu with the one before",
 			(unsigned long long)c->event.seq);
 	c->row_count += json_diff_count(c->diff);
 	return 0;
@@ -170,13 +170,13 @@ static void forget_deleted(struct changes_scan *c)
 
 static int next_event(struct changes_scan *c, struct err *err)
 {
-	int more, code;
+	int more, rc;
 
 	do {
 		forget_deleted(c);
 		more = event_query_next(&c->query, c->cursor, &c->event, err);
-		if (more > 0 && (code = compare_versions(c, err)))
-			return code;
+		if (more > 0 && (rc = compare_versions(c, err)))
+			return rc;
 	} while (more > 0 && c->row_count == 0);
 	c->scan.at_end = more == 0;
 	return more < 0 ? more : 0;
@@ -198,7 +198,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	struct changes_scan *c = (struct changes_scan *)s;
 	struct plan_word word;
 	const char *at = plan_text;
-	int code;
+	int rc;
 
 	version_init(&c->old);
 	version_init(&c->new);
@@ -208,12 +208,12 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 			c->all_fields = sqlite3_value_int(args[i]) != 0;
 	}
 	scan_expects(s, false);
-	code = event_query_make(scan_table(s)->handle, plan_text, args, arg_count, &c->query, err);
-	if (code)
-		return code;
-	code = event_query_open(scan_table(s)->handle, &c->query, plan_flags, &c->cursor, err);
-	if (code)
-		return code;
+	rc = event_query_make(scan_table(s)->handle, plan_text, args, arg_count, &c->query, err);
+	if (rc)
+		return rc;
+	rc = event_query_open(scan_table(s)->handle, &c->query, plan_flags, &c->cursor, err);
+	if (rc)
+		return rc;
 	return next_event(c, err);
 }
 

@@ -7,6 +7,7 @@
 #include "schema/sql/event_plan.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/sql/rv_collation.h"
 
 #include <math.h>
@@ -151,19 +152,19 @@ static int time_order_holds(struct tape_handle *h, bool *ret, struct err *err)
 	struct tape_filter rest = {.seq_min = h->time_checked_seq + 1};
 	struct tape_info info;
 	struct tape_cursor *c;
-	int code = tape_info(h->tape, &info, err);
+	int rc = tape_info(h->tape, &info, err);
 
-	if (!code && !h->time_steps_back && info.last_seq > h->time_checked_seq &&
+	if (!rc && !h->time_steps_back && info.last_seq > h->time_checked_seq &&
 		info.events < TIME_CHECK_EVENTS) {
-		code = tape_cursor_open(h->tape, &rest, TAPE_FORWARD, &c, err);
-		if (code)
-			return code;
-		code = check_times(h, c, err);
+		rc = tape_cursor_open(h->tape, &rest, TAPE_FORWARD, &c, err);
+		if (rc)
+			return rc;
+		rc = check_times(h, c, err);
 		tape_cursor_close(c);
 	}
-	if (!code)
+	if (!rc)
 		*ret = !h->time_steps_back && info.last_seq <= h->time_checked_seq;
-	return code;
+	return rc;
 }
 
 /* Events of one time come by seq, so that only seq may be asked for behind the time, the same way round. */
@@ -454,7 +455,7 @@ int event_query_make(struct tape_handle *h, const char *plan, sqlite3_value **ar
 void event_query_release(struct event_query *q)
 {
 	free(q->wanted);
-	for (size_t i = 0; i < sizeof(q->texts) / sizeof(*q->texts); i++)
+	for (size_t i = 0; i < COUNT_OF(q->texts); i++)
 		free(q->texts[i]);
 	*q = (struct event_query){0};
 }
@@ -466,10 +467,10 @@ int event_query_open(struct tape_handle *h, const struct event_query *q, int wal
 				: walk_flags & WALK_STORED ? TAPE_STORED
 							   : TAPE_FORWARD;
 	bool holds = true;
-	int code;
+	int rc;
 
-	if (walk_flags & WALK_BY_TIME && (code = time_order_holds(h, &holds, err)))
-		return code;
+	if (walk_flags & WALK_BY_TIME && (rc = time_order_holds(h, &holds, err)))
+		return rc;
 	if (!holds)
 		return err_set(
 			err, ERR_BUSY, "the tape's clock has stepped back: the order has to be sorted");

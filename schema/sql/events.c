@@ -21,12 +21,12 @@ struct events_scan {
 
 static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
-	int code = event_plan_make(t, info, (info->colUsed >> COLUMN_OBJECT) & 1, 0, NULL);
+	int rc = event_plan_make(t, info, (info->colUsed >> COLUMN_OBJECT) & 1, 0, NULL);
 
 	(void)err;
-	if (code == SQLITE_OK && !(info->colUsed >> (COLUMN_SEQ + 1)))
+	if (rc == SQLITE_OK && !(info->colUsed >> (COLUMN_SEQ + 1)))
 		info->idxNum |= WALK_NUMBERS;
-	return code;
+	return rc;
 }
 
 /* What count(*) and the like need is known without a look at any event. */
@@ -74,29 +74,29 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	struct err *err)
 {
 	struct events_scan *e = (struct events_scan *)s;
-	int code = event_query_make(scan_table(s)->handle, plan_text, args, arg_count, &e->query, err);
+	int rc = event_query_make(scan_table(s)->handle, plan_text, args, arg_count, &e->query, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	e->numbers = plan_flags & WALK_NUMBERS;
 	if (e->numbers) {
 		begin_numbers(e, &scan_table(s)->handle->info, plan_flags & WALK_BACKWARD);
 		return 0;
 	}
 	scan_expects(s, plan_flags & WALK_STORED);
-	code = event_query_open(scan_table(s)->handle, &e->query, plan_flags, &e->cursor, err);
-	if (code)
-		return code;
+	rc = event_query_open(scan_table(s)->handle, &e->query, plan_flags, &e->cursor, err);
+	if (rc)
+		return rc;
 	return next(s, err);
 }
 
 static int object_result(struct events_scan *e, sqlite3_context *context, struct err *err)
 {
 	struct slice object;
-	int code = tape_cursor_object(e->cursor, &object, err);
+	int rc = tape_cursor_object(e->cursor, &object, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	result_slice(context, object);
 	return 0;
 }

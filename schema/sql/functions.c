@@ -2,6 +2,7 @@
 #include "schema/sql/functions.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/moment.h"
@@ -33,17 +34,17 @@ static void result_err(sqlite3_context *context, const struct err *err)
 int result_escaped(sqlite3_context *context, struct slice escaped, struct err *err)
 {
 	struct buf text;
-	int code;
+	int rc;
 
 	if (!escaped.len || !memchr(escaped.ptr, '\\', escaped.len)) {
 		result_slice(context, escaped);
 		return 0;
 	}
 	buf_init(&text, LIMIT_OBJECT_BYTES);
-	code = json_unescape(escaped, &text, err);
-	if (code) {
+	rc = json_unescape(escaped, &text, err);
+	if (rc) {
 		buf_release(&text);
-		return code;
+		return rc;
 	}
 	result_slice(context, buf_slice(&text));
 	buf_release(&text);
@@ -106,41 +107,41 @@ static void jget(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 static int append_member(struct buf *to, const char *name, struct slice value, bool is_json, struct err *err)
 {
-	int code;
+	int rc;
 
 	if (value.len == 0 && is_json)
 		return 0;
-	code = buf_printf(to, err, "%s\"%s\":", to->ptr[to->len - 1] == '{' ? "" : ",", name);
-	if (code)
-		return code;
+	rc = buf_printf(to, err, "%s\"%s\":", to->ptr[to->len - 1] == '{' ? "" : ",", name);
+	if (rc)
+		return rc;
 	return is_json ? visible_append_json(to, value, err) : json_escape(value, to, err);
 }
 
 static int append_change(struct buf *to, const struct json_change *c, struct err *err)
 {
 	const char *op = !c->old_value.len ? "add" : !c->new_value.len ? "remove" : "replace";
-	int code;
+	int rc;
 
-	if ((code = buf_append(to, to->len > 1 ? ",{" : "{", to->len > 1 ? 2 : 1, err)) ||
-		(code = append_member(to, "path", c->path, false, err)) ||
-		(code = append_member(to, "field", c->field, false, err)) ||
-		(code = append_member(to, "op", slice_of(op), false, err)) ||
-		(code = append_member(to, "old", c->old_value, true, err)) ||
-		(code = append_member(to, "new", c->new_value, true, err)))
-		return code;
+	if ((rc = buf_append(to, to->len > 1 ? ",{" : "{", to->len > 1 ? 2 : 1, err)) ||
+		(rc = append_member(to, "path", c->path, false, err)) ||
+		(rc = append_member(to, "field", c->field, false, err)) ||
+		(rc = append_member(to, "op", slice_of(op), false, err)) ||
+		(rc = append_member(to, "old", c->old_value, true, err)) ||
+		(rc = append_member(to, "new", c->new_value, true, err)))
+		return rc;
 	return buf_append(to, "}", 1, err);
 }
 
 static int append_changes(struct buf *to, const struct json_diff *d, struct err *err)
 {
-	int code = buf_append(to, "[", 1, err);
+	int rc = buf_append(to, "[", 1, err);
 
-	for (size_t i = 0; i < json_diff_count(d) && !code; i++) {
+	for (size_t i = 0; i < json_diff_count(d) && !rc; i++) {
 		struct json_change c = json_diff_at(d, i);
 
-		code = append_change(to, &c, err);
+		rc = append_change(to, &c, err);
 	}
-	return code ? code : buf_append(to, "]", 1, err);
+	return rc ? rc : buf_append(to, "]", 1, err);
 }
 
 static void jdiff(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -219,25 +220,25 @@ static int open_table(sqlite3 *db, const char *path, const char *prefix, const c
 				    "CREATE VIRTUAL TABLE temp.\"%w%w\" USING kubetape(%Q, %Q)",
 		prefix, kind, prefix, kind, path, kind);
 	char *message = NULL;
-	int code = 0;
+	int rc = 0;
 
 	if (!sql || sqlite3_exec(db, sql, NULL, NULL, &message))
-		code = err_set(err, ERR_FAILED, "%s", message ? message : "out of memory");
+		rc = err_set(err, ERR_FAILED, "%s", message ? message : "out of memory");
 	sqlite3_free(message);
 	sqlite3_free(sql);
-	return code;
+	return rc;
 }
 
 /* Makes the temp tables PREFIXevents, PREFIXobjects, ... of the tape, in place of such tables that exist. */
 static int open_tape(sqlite3 *db, const char *path, const char *prefix, struct err *err)
 {
 	const struct table_kind *kind;
-	int code;
+	int rc;
 
 	for (size_t i = 0; (kind = table_kind_at(i)); i++) {
-		code = open_table(db, path, prefix, kind->name, err);
-		if (code)
-			return code;
+		rc = open_table(db, path, prefix, kind->name, err);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -279,7 +280,7 @@ int functions_register(sqlite3 *db)
 	};
 	int rc = SQLITE_OK;
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions) && rc == SQLITE_OK; i++)
+	for (size_t i = 0; i < COUNT_OF(functions) && rc == SQLITE_OK; i++)
 		rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arg_count,
 			functions[i].flags, NULL, functions[i].call, NULL, NULL, NULL);
 	return rc;

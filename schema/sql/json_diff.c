@@ -7,6 +7,7 @@
  */
 #include "schema/sql/json_diff.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
@@ -85,11 +86,11 @@ static int add_change(struct json_diff *d, struct slice old, struct slice new, s
 {
 	struct change_texts c = {
 		d->texts.len, d->path.len, d->texts.len + d->path.len, d->field.len, old, new};
-	int code;
+	int rc;
 
-	if ((code = buf_append(&d->texts, d->path.ptr, d->path.len, err)) ||
-		(code = buf_append(&d->texts, d->field.ptr, d->field.len, err)))
-		return code;
+	if ((rc = buf_append(&d->texts, d->path.ptr, d->path.len, err)) ||
+		(rc = buf_append(&d->texts, d->field.ptr, d->field.len, err)))
+		return rc;
 	if (d->count == d->cap) {
 		d->cap = d->cap ? 2 * d->cap : 64;
 		d->changes = xrealloc(d->changes, d->cap * sizeof(*d->changes));
@@ -131,11 +132,11 @@ static bool is_plain_name(struct slice name)
 static int append_name(
 	struct buf *to, const char *before, struct slice name, const char *behind, struct err *err)
 {
-	int code;
+	int rc;
 
-	if ((code = buf_append(to, before, strlen(before), err)) ||
-		(code = buf_append(to, name.ptr, name.len, err)))
-		return code;
+	if ((rc = buf_append(to, before, strlen(before), err)) ||
+		(rc = buf_append(to, name.ptr, name.len, err)))
+		return rc;
 	return buf_append(to, behind, strlen(behind), err);
 }
 
@@ -155,10 +156,10 @@ static int enter_member(struct json_diff *d, struct slice key, struct err *err)
 	struct slice name = name_of(d, key);
 	bool plain = is_plain_name(name);
 	const char *dot = d->field.len ? "." : "";
-	int code = append_name(&d->path, plain ? "." : ".\"", name, plain ? "" : "\"", err);
+	int rc = append_name(&d->path, plain ? "." : ".\"", name, plain ? "" : "\"", err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	return append_name(&d->field, plain ? dot : "[", name, plain ? "" : "]", err);
 }
 
@@ -166,11 +167,11 @@ static int enter_member(struct json_diff *d, struct slice key, struct err *err)
 static int enter_item(struct json_diff *d, const struct part *item, struct err *err)
 {
 	struct slice key = name_of(d, item->key);
-	int code;
+	int rc;
 
-	code = buf_printf(&d->path, err, "[%zu]", item->index);
-	if (code)
-		return code;
+	rc = buf_printf(&d->path, err, "[%zu]", item->index);
+	if (rc)
+		return rc;
 	if (key.len && key.len <= KEY_SHOWN_MAX)
 		return append_name(&d->field, "[", key, "]", err);
 	return buf_printf(&d->field, err, "[%zu]", item->index);
@@ -183,16 +184,16 @@ static int compare_below(
 	const struct part *there = new ? new : old;
 	struct slice old_value = old ? old->value : absent.value, new_value = new ? new->value : absent.value;
 	size_t path_len = d->path.len, field_len = d->field.len;
-	int code;
+	int rc;
 
 	if (slice_equal(old_value, new_value))
 		return 0;
-	code = is_member ? enter_member(d, there->key, err) : enter_item(d, there, err);
-	if (!code)
-		code = compare(d, old_value, new_value, err);
+	rc = is_member ? enter_member(d, there->key, err) : enter_item(d, there, err);
+	if (!rc)
+		rc = compare(d, old_value, new_value, err);
 	d->path.len = path_len;
 	d->field.len = field_len;
-	return code;
+	return rc;
 }
 
 /* ---- taking a level apart ---- */
@@ -212,10 +213,10 @@ static int push_parts(struct json_diff *d, struct slice value, struct err *err)
 	struct json_iter it;
 	struct part part = {0};
 	int more;
-	int code = json_iter_begin(value, &it, err);
+	int rc = json_iter_begin(value, &it, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	while ((more = json_iter_next(&it, &part.key, &part.value, err)) > 0) {
 		push_part(d, part);
 		part.index++;
@@ -232,15 +233,15 @@ static int push_level(
 	struct json_diff *d, struct slice old, struct slice new, struct level *ret, struct err *err)
 {
 	struct level l = {.old = d->part_count};
-	int code = push_parts(d, old, err);
+	int rc = push_parts(d, old, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	l.new = d->part_count;
 	l.old_count = l.new - l.old;
-	code = push_parts(d, new, err);
-	if (code)
-		return code;
+	rc = push_parts(d, new, err);
+	if (rc)
+		return rc;
 	l.new_count = d->part_count - l.new;
 	*ret = l;
 	return 0;
@@ -299,9 +300,9 @@ static size_t sort_members(struct part *members, size_t count)
 static int merge_members(struct json_diff *d, const struct level *l, struct err *err)
 {
 	size_t i = 0, k = 0;
-	int code = 0;
+	int rc = 0;
 
-	while ((i < l->old_count || k < l->new_count) && !code) {
+	while ((i < l->old_count || k < l->new_count) && !rc) {
 		const struct part *old = i < l->old_count ? &d->parts[l->old + i] : NULL;
 		const struct part *new = k < l->new_count ? &d->parts[l->new + k] : NULL;
 		int order = !old ? 1 : !new ? -1 : json_text_compare(old->key, new->key);
@@ -309,25 +310,25 @@ static int merge_members(struct json_diff *d, const struct level *l, struct err 
 		i += order <= 0;
 		k += order >= 0;
 		if (!is_noise(d, order <= 0 ? old->key : new->key))
-			code = compare_parts(d, order <= 0 ? old : NULL, order >= 0 ? new : NULL, true, err);
+			rc = compare_parts(d, order <= 0 ? old : NULL, order >= 0 ? new : NULL, true, err);
 	}
-	return code;
+	return rc;
 }
 
 static int compare_objects(struct json_diff *d, struct slice old, struct slice new, struct err *err)
 {
 	size_t base = d->part_count;
 	struct level l = {0};
-	int code = push_level(d, old, new, &l, err);
+	int rc = push_level(d, old, new, &l, err);
 
-	if (!code && !is_parallel(d, &l)) {
+	if (!rc && !is_parallel(d, &l)) {
 		l.old_count = sort_members(d->parts + l.old, l.old_count);
 		l.new_count = sort_members(d->parts + l.new, l.new_count);
 	}
-	if (!code)
-		code = merge_members(d, &l, err);
+	if (!rc)
+		rc = merge_members(d, &l, err);
 	d->part_count = base;
-	return code;
+	return rc;
 }
 
 /* ---- arrays ---- */
@@ -382,7 +383,7 @@ static bool name_both(struct json_diff *d, const struct level *l)
 		       name_by_value(new, l->new_count);
 	if (!all_begin_with(old, count, "{", true))
 		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		if (name_items(old, l->old_count, names[i]) && name_items(new, l->new_count, names[i]))
 			return true;
 	}
@@ -410,7 +411,7 @@ static struct part *find_named(
 /* Sets *moved when an item stands in another place than it did. */
 static int compare_named(struct json_diff *d, const struct level *l, bool *moved, struct err *err)
 {
-	int code;
+	int rc;
 
 	for (size_t i = 0; i < l->new_count; i++) {
 		struct part *new = &d->parts[l->new + i];
@@ -420,29 +421,29 @@ static int compare_named(struct json_diff *d, const struct level *l, bool *moved
 			old->is_matched = true;
 			*moved |= old != &d->parts[l->old + i];
 		}
-		code = compare_parts(d, old, new, false, err);
-		if (code)
-			return code;
+		rc = compare_parts(d, old, new, false, err);
+		if (rc)
+			return rc;
 	}
 	for (size_t i = 0; i < l->old_count; i++) {
 		if (!d->parts[l->old + i].is_matched &&
-			(code = compare_parts(d, &d->parts[l->old + i], NULL, false, err)))
-			return code;
+			(rc = compare_parts(d, &d->parts[l->old + i], NULL, false, err)))
+			return rc;
 	}
 	return 0;
 }
 
 static int compare_by_position(struct json_diff *d, const struct level *l, struct err *err)
 {
-	int code;
+	int rc;
 
 	for (size_t i = 0; i < l->old_count || i < l->new_count; i++) {
 		const struct part *old = i < l->old_count ? &d->parts[l->old + i] : NULL;
 		const struct part *new = i < l->new_count ? &d->parts[l->new + i] : NULL;
 
-		code = compare_parts(d, old, new, false, err);
-		if (code)
-			return code;
+		rc = compare_parts(d, old, new, false, err);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -452,18 +453,18 @@ static int compare_arrays(struct json_diff *d, struct slice old, struct slice ne
 	size_t base = d->part_count, count = d->count;
 	struct level l = {0};
 	bool moved = false;
-	int code = push_level(d, old, new, &l, err);
+	int rc = push_level(d, old, new, &l, err);
 
-	if (!code && name_both(d, &l)) {
-		code = compare_named(d, &l, &moved, err);
-	} else if (!code) {
+	if (!rc && name_both(d, &l)) {
+		rc = compare_named(d, &l, &moved, err);
+	} else if (!rc) {
 		name_by_position(d, &l);
-		code = compare_by_position(d, &l, err);
+		rc = compare_by_position(d, &l, err);
 	}
-	if (!code && moved && d->count == count)
-		code = add_change(d, old, new, err);
+	if (!rc && moved && d->count == count)
+		rc = add_change(d, old, new, err);
 	d->part_count = base;
-	return code;
+	return rc;
 }
 
 /* ---- values ---- */
@@ -471,7 +472,7 @@ static int compare_arrays(struct json_diff *d, struct slice old, struct slice ne
 static int compare(struct json_diff *d, struct slice old, struct slice new, struct err *err)
 {
 	bool same_kind = old.len && new.len &&old.ptr[0] == new.ptr[0];
-	int code;
+	int rc;
 
 	if (!same_kind || (old.ptr[0] != '{' && old.ptr[0] != '['))
 		return same_value(old, new) ? 0 : add_change(d, old, new, err);
@@ -479,14 +480,14 @@ static int compare(struct json_diff *d, struct slice old, struct slice new, stru
 		return err_set(
 			err, ERR_TOO_LARGE, "cannot compare JSON deeper than %d levels", LIMIT_JSON_DEPTH);
 	d->depth++;
-	code = old.ptr[0] == '{' ? compare_objects(d, old, new, err) : compare_arrays(d, old, new, err);
+	rc = old.ptr[0] == '{' ? compare_objects(d, old, new, err) : compare_arrays(d, old, new, err);
 	d->depth--;
-	return code;
+	return rc;
 }
 
 int json_diff_make(struct json_diff *d, struct slice old, struct slice new, bool with_noise, struct err *err)
 {
-	int code;
+	int rc;
 
 	old = json_trim(old);
 	new = json_trim(new);
@@ -497,8 +498,8 @@ int json_diff_make(struct json_diff *d, struct slice old, struct slice new, bool
 	buf_clear(&d->field);
 	if (slice_equal(old, new))
 		return 0;
-	code = buf_append(&d->path, "$", 1, err);
-	if (code)
-		return code;
+	rc = buf_append(&d->path, "$", 1, err);
+	if (rc)
+		return rc;
 	return compare(d, old, new, err);
 }

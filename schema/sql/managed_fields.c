@@ -53,13 +53,13 @@ static int find(struct slice value, bool (*is_it)(struct slice key, struct slice
 {
 	struct json_iter it;
 	struct slice key = {NULL, 0}, item;
-	int more, code;
+	int more, rc;
 
 	if (value.len == 0 || (value.ptr[0] != '{' && value.ptr[0] != '['))
 		return 0;
-	code = json_iter_begin(value, &it, err);
-	if (code)
-		return code;
+	rc = json_iter_begin(value, &it, err);
+	if (rc)
+		return rc;
 	while ((more = json_iter_next(&it, &key, &item, err)) > 0) {
 		if (is_it(key, item, context)) {
 			*ret = item;
@@ -222,19 +222,19 @@ int managed_fields_manager(
 	struct slice old_entries = {NULL, 0}, entries, entry;
 	struct verdict v = {0};
 	struct json_iter it;
-	int more, code;
+	int more, rc;
 
-	if (old.len && (code = json_get(old, entries_path, &old_entries, err)) < 0)
-		return code;
+	if (old.len && (rc = json_get(old, entries_path, &old_entries, err)) < 0)
+		return rc;
 	more = json_get(new, entries_path, &entries, err);
 	if (more <= 0 || entries.ptr[0] != '[')
 		return more < 0 ? more : 0;
-	code = json_iter_begin(entries, &it, err);
-	if (code)
-		return code;
+	rc = json_iter_begin(entries, &it, err);
+	if (rc)
+		return rc;
 	while ((more = json_iter_next(&it, NULL, &entry, err)) > 0) {
-		if ((code = look_at_entry(&v, entry, old_entries, new, path, err)) < 0)
-			return code;
+		if ((rc = look_at_entry(&v, entry, old_entries, new, path, err)) < 0)
+			return rc;
 	}
 	if (more < 0)
 		return more;

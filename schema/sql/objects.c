@@ -106,13 +106,13 @@ static int find_position(struct objects_scan *o, struct err *err)
 static int add_state(struct objects_scan *o, uint64_t seq, uint32_t resource, struct err *err)
 {
 	struct tape_state *state;
-	int code;
+	int rc;
 
 	if (seq == 0)
 		return 0;
-	code = tape_state_at(scan_tape(&o->scan), seq, resource, &state, err);
-	if (code)
-		return code;
+	rc = tape_state_at(scan_tape(&o->scan), seq, resource, &state, err);
+	if (rc)
+		return rc;
 	o->states = xrealloc(o->states, (o->state_count + 1) * sizeof(struct tape_state *));
 	o->states[o->state_count++] = state;
 	return 0;
@@ -129,14 +129,14 @@ static int add_states_at_rv(struct objects_scan *o, sqlite3_value *rv, struct er
 	const char *text = (const char *)sqlite3_value_text(rv);
 	const struct tape_resource *r;
 	uint64_t seq;
-	int code;
+	int rc;
 
 	for (size_t i = 0; (r = tape_resource_at(t, i)); i++) {
 		if (!wants_resource(&o->query, r->id))
 			continue;
-		if ((code = tape_position_at_rv(t, r->id, slice_of(text), &seq, err)) ||
-			(code = add_state(o, seq, r->id, err)))
-			return code;
+		if ((rc = tape_position_at_rv(t, r->id, slice_of(text), &seq, err)) ||
+			(rc = add_state(o, seq, r->id, err)))
+			return rc;
 	}
 	return 0;
 }
@@ -144,7 +144,7 @@ static int add_states_at_rv(struct objects_scan *o, sqlite3_value *rv, struct er
 static int add_states(struct objects_scan *o, struct err *err)
 {
 	sqlite3_value *rv = o->inputs[COLUMN_AT_RV - COLUMN_AT];
-	int code;
+	int rc;
 
 	for (size_t i = 0; i < INPUT_COUNT; i++) {
 		if (o->inputs[i] && sqlite3_value_type(o->inputs[i]) == SQLITE_NULL)
@@ -154,8 +154,8 @@ static int add_states(struct objects_scan *o, struct err *err)
 		return 0;
 	if (rv)
 		return add_states_at_rv(o, rv, err);
-	code = find_position(o, err);
-	return code ? code : add_state(o, o->position.seq, o->query.filter.resource, err);
+	rc = find_position(o, err);
+	return rc ? rc : add_state(o, o->position.seq, o->query.filter.resource, err);
 }
 
 /* ---- walk ---- */
@@ -201,18 +201,18 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	struct err *err)
 {
 	struct objects_scan *o = (struct objects_scan *)s;
-	int code;
+	int rc;
 
 	(void)plan_flags;
 	buf_init(&o->event_keep, LIMIT_OBJECT_BYTES);
 	scan_expects(s, false);
-	code = event_query_make(scan_table(s)->handle, plan_text, args, arg_count, &o->query, err);
-	if (code)
-		return code;
+	rc = event_query_make(scan_table(s)->handle, plan_text, args, arg_count, &o->query, err);
+	if (rc)
+		return rc;
 	take_inputs(o, plan_text, args, arg_count);
-	code = add_states(o, err);
-	if (code)
-		return code;
+	rc = add_states(o, err);
+	if (rc)
+		return rc;
 	settle(o);
 	return 0;
 }
@@ -258,10 +258,10 @@ static int certainty_result(struct objects_scan *o, sqlite3_context *context, st
 static int object_result(struct objects_scan *o, sqlite3_context *context, struct err *err)
 {
 	struct slice object;
-	int code = tape_object(scan_tape(&o->scan), current(o)->seq, &object, err);
+	int rc = tape_object(scan_tape(&o->scan), current(o)->seq, &object, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	result_slice(context, object);
 	return 0;
 }
@@ -277,7 +277,7 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 		.uid = live->uid,
 		.rv = live->rv};
 	bool in_state = i == COLUMN_SEQ || (i >= COLUMN_APIGROUP && i <= COLUMN_RV);
-	int code;
+	int rc;
 
 	if (i == COLUMN_OBJECT)
 		return object_result(o, context, err);
@@ -288,8 +288,8 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 			sqlite3_result_value(context, o->inputs[i - COLUMN_AT]);
 		return 0;
 	}
-	if (!in_state && (code = load_event(o, err)))
-		return code;
+	if (!in_state && (rc = load_event(o, err)))
+		return rc;
 	event_result(context, scan_tape(s), in_state ? &e : &o->event, i);
 	return 0;
 }

@@ -57,10 +57,10 @@ void row_store_free(struct row_store *s)
 static int write_page(struct row_store *s, struct row_page *p, struct err *err)
 {
 	size_t len = p->cell_bytes + p->text_bytes;
-	int code = s->file ? 0 : out_file_temporary(NULL, &s->file, err);
+	int rc = s->file ? 0 : out_file_temporary(NULL, &s->file, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	p->offset = s->file_bytes;
 	if (fwrite(p->bytes, 1, len, s->file) != len || fflush(s->file))
 		return err_set_errno(err, errno, "cannot keep rows in a temporary file");
@@ -166,14 +166,14 @@ int row_view_seek(struct row_view *v, const struct row_store *s, size_t row, str
 {
 	const struct row_page *p;
 	const char *bytes;
-	int code;
+	int rc;
 
 	if (row - v->first < v->count)
 		return 0;
 	row_view_release(v);
 	p = page_of(s, row);
-	if (!p->bytes && (code = read_page(v, s, p, err)))
-		return code;
+	if (!p->bytes && (rc = read_page(v, s, p, err)))
+		return rc;
 	bytes = p->bytes ? p->bytes : v->own;
 	v->first = p->first;
 	v->count = p->count;

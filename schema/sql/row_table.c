@@ -127,22 +127,22 @@ static const struct row_detail *detail_of(const struct table *t)
 static int load(struct table *t, struct err *err)
 {
 	struct row_store *store;
-	int code;
+	int rc;
 
 	if (t->cache && t->cache_generation == t->handle->generation)
 		return 0;
 	row_table_drop_cache(t);
 	store = row_store_new(detail_of(t)->column_count);
-	code = detail_of(t)->fill(
+	rc = detail_of(t)->fill(
 		t->handle->tape, &(struct row_sink){t->handle->tape, store, detail_of(t)}, err);
-	if (code >= 0) {
-		code = row_store_finish(store, err);
-		if (code)
-			err_prefix(err, code, "cannot keep the rows of '%s'", t->kind->name);
+	if (rc >= 0) {
+		rc = row_store_finish(store, err);
+		if (rc)
+			err_prefix(err, rc, "cannot keep the rows of '%s'", t->kind->name);
 	}
-	if (code < 0) {
+	if (rc < 0) {
 		row_store_free(store);
-		return code;
+		return rc;
 	}
 	t->cache = store;
 	t->cache_generation = t->handle->generation;
@@ -247,10 +247,10 @@ static int settle(struct row_scan *r, struct err *err)
 	size_t count = row_store_count(store);
 
 	for (; r->row < count; r->row++) {
-		int code = row_view_seek(&r->view, store, r->row, err);
+		int rc = row_view_seek(&r->view, store, r->row, err);
 
-		if (code)
-			return code;
+		if (rc)
+			return rc;
 		if (may_match(r))
 			break;
 	}
@@ -264,13 +264,13 @@ int row_table_filter(struct scan *s, const char *plan, int plan_flags, sqlite3_v
 {
 	struct row_scan *r = (struct row_scan *)s;
 	int equalities = plan_flags >= 0;
-	int failed = check_times(s, plan, args + equalities, err);
+	int rc = check_times(s, plan, args + equalities, err);
 
 	(void)arg_count;
-	if (!failed)
-		failed = load(scan_table(s), err);
-	if (failed)
-		return failed;
+	if (!rc)
+		rc = load(scan_table(s), err);
+	if (rc)
+		return rc;
 	r->row = 0;
 	r->column = plan_flags;
 	r->value = equalities ? sqlite3_value_dup(args[0]) : NULL;
@@ -288,14 +288,14 @@ int row_table_next(struct scan *s, struct err *err)
 static int give_later(struct scan *s, sqlite3_context *context, const struct cell *cell, struct err *err)
 {
 	struct buf text;
-	int code;
+	int rc;
 
 	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	code = detail_of(scan_table(s))->fetch(scan_tape(s), cell->number, cell->value, &text, err);
-	if (!code)
+	rc = detail_of(scan_table(s))->fetch(scan_tape(s), cell->number, cell->value, &text, err);
+	if (!rc)
 		result_slice(context, (struct slice){text.ptr ? text.ptr : "", text.len});
 	buf_release(&text);
-	return code;
+	return rc;
 }
 
 int row_table_column(struct scan *s, sqlite3_context *context, int column, struct err *err)

@@ -6,10 +6,10 @@
  * events of a streaming list, ERROR; `bookmarks` only its bookmarks.
  */
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/sql/row_table.h"
 #include "schema/tape/coverage.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 #define OF_STREAM(member)   ROW_MEMBER(ROW_STREAM, struct tape_stream, member)
 #define OF_RESOURCE(member) ROW_MEMBER(ROW_RESOURCE, struct tape_resource, member)

@@ -4,6 +4,7 @@
 #include "schema/run/run_reader.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/run/run_file.h"
 #include "schema/sql/staleness.h"
 
@@ -41,14 +42,14 @@ static int attach(sqlite3 *db, const char *path, struct err *err)
 {
 	char *uri = read_only_uri(path);
 	sqlite3_stmt *stmt = NULL;
-	int code = 0;
+	int rc = 0;
 
 	if (sqlite3_prepare_v2(db, "ATTACH ?1 AS run", -1, &stmt, NULL) ||
 		sqlite3_bind_text(stmt, 1, uri, -1, SQLITE_STATIC) || sqlite3_step(stmt) != SQLITE_DONE)
-		code = err_set(err, ERR_FAILED, "cannot open the run '%s': %s", path, sqlite3_errmsg(db));
+		rc = err_set(err, ERR_FAILED, "cannot open the run '%s': %s", path, sqlite3_errmsg(db));
 	sqlite3_finalize(stmt);
 	free(uri);
-	return code;
+	return rc;
 }
 
 /* Older versions are read, too. */
@@ -68,20 +69,20 @@ static int check_run(sqlite3 *db, const char *path, struct err *err)
 	static const int64_t answers[] = {RUN_APPLICATION_ID, RUN_VERSION, 0};
 	static const char *const problems[] = {"is not a run: its application_id is", "is a run of version",
 		"is not a run: tables that do not belong to one:"};
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers) && !code; i++) {
+	for (size_t i = 0; i < COUNT_OF(answers) && !rc; i++) {
 		sqlite3_stmt *stmt = NULL;
 
 		if (sqlite3_prepare_v2(db, questions[i], -1, &stmt, NULL) || sqlite3_step(stmt) != SQLITE_ROW)
-			code = err_set(
+			rc = err_set(
 				err, ERR_CORRUPT, "cannot read the run '%s': %s", path, sqlite3_errmsg(db));
 		else if (!is_fine(i, sqlite3_column_int64(stmt, 0), answers[i]))
-			code = err_set(err, ERR_CORRUPT, "'%s' %s %lld, expected %lld", path, problems[i],
+			rc = err_set(err, ERR_CORRUPT, "'%s' %s %lld, expected %lld", path, problems[i],
 				(long long)sqlite3_column_int64(stmt, 0), (long long)answers[i]);
 		sqlite3_finalize(stmt);
 	}
-	return code;
+	return rc;
 }
 
 /* ---- its times ---- */
@@ -112,7 +113,7 @@ static const char *collation_of(const char *column)
 
 	if (strcmp(column, "tape_time") == 0)
 		return TIME_COLLATION;
-	for (size_t i = 0; i < sizeof(wall) / sizeof(*wall); i++) {
+	for (size_t i = 0; i < COUNT_OF(wall); i++) {
 		if (strcmp(column, wall[i]) == 0)
 			return RUN_TIME_COLLATION;
 	}
@@ -152,31 +153,31 @@ static int make_view(sqlite3 *db, const char *table, struct err *err)
 			    ? sqlite3_mprintf("CREATE TEMP VIEW \"%w\" AS SELECT %s FROM run.\"%w\"", table,
 				      columns, table)
 			    : NULL;
-	int code = 0;
+	int rc = 0;
 
 	if (sql && sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		code = err_set(
+		rc = err_set(
 			err, ERR_FAILED, "cannot read the run's table '%s': %s", table, sqlite3_errmsg(db));
 	sqlite3_free(columns);
 	sqlite3_free(sql);
-	return code;
+	return rc;
 }
 
 int run_tables_add(sqlite3 *db, const char *path, struct time_reader *times, struct err *err)
 {
 	static const char *const tables[] = {
 		"requests", "deliveries", "writes", "faults", "clients", "sockets", "frames", "answers"};
-	int code = run_path_check(path, err);
+	int rc = run_path_check(path, err);
 
-	if (!code)
-		code = attach(db, path, err);
-	if (!code)
-		code = check_run(db, path, err);
-	if (!code && time_collation_register(db, RUN_TIME_COLLATION, times) != SQLITE_OK)
-		code = err_set(err, ERR_FAILED, "cannot prepare SQL: %s", sqlite3_errmsg(db));
-	if (!code)
+	if (!rc)
+		rc = attach(db, path, err);
+	if (!rc)
+		rc = check_run(db, path, err);
+	if (!rc && time_collation_register(db, RUN_TIME_COLLATION, times) != SQLITE_OK)
+		rc = err_set(err, ERR_FAILED, "cannot prepare SQL: %s", sqlite3_errmsg(db));
+	if (!rc)
 		set_frame(db, times);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !code; i++)
-		code = make_view(db, tables[i], err);
-	return code ? code : staleness_add(db, err);
+	for (size_t i = 0; i < COUNT_OF(tables) && !rc; i++)
+		rc = make_view(db, tables[i], err);
+	return rc ? rc : staleness_add(db, err);
 }

@@ -6,6 +6,7 @@
  */
 #include "schema/sql/sandbox.h"
 
+#include "schema/base/count_of.h"
 #include "schema/sql/extension.h"
 
 #include <sqlite3.h>
@@ -32,11 +33,11 @@ static bool is_harmless_pragma(const char *name, const char *argument)
 	static const char *const without[] = {
 		"table_list", "function_list", "module_list", "database_list", "collation_list"};
 
-	for (size_t i = 0; argument && i < sizeof(with_argument) / sizeof(*with_argument); i++) {
+	for (size_t i = 0; argument && i < COUNT_OF(with_argument); i++) {
 		if (sqlite3_stricmp(name, with_argument[i]) == 0)
 			return true;
 	}
-	for (size_t i = 0; !argument && i < sizeof(without) / sizeof(*without); i++) {
+	for (size_t i = 0; !argument && i < COUNT_OF(without); i++) {
 		if (sqlite3_stricmp(name, without[i]) == 0)
 			return true;
 	}
@@ -64,7 +65,7 @@ static bool is_fickle_function(const char *name)
 	static const char *const names[] = {"random", "randomblob", "current_time", "current_date",
 		"current_timestamp", "changes", "total_changes", "last_insert_rowid"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		if (sqlite3_stricmp(name, names[i]) == 0)
 			return true;
 	}

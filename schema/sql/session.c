@@ -54,13 +54,13 @@ static int on_progress(void *context)
 static int open_tables(sqlite3 *db, const char *tape_path, struct err *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = 0;
+	int rc = 0;
 
 	if (sqlite3_prepare_v2(db, "SELECT kubetape_open(?1)", -1, &stmt, NULL) ||
 		sqlite3_bind_text(stmt, 1, tape_path, -1, SQLITE_STATIC) || sqlite3_step(stmt) != SQLITE_ROW)
-		code = err_set(err, ERR_FAILED, "%s", sqlite3_errmsg(db));
+		rc = err_set(err, ERR_FAILED, "%s", sqlite3_errmsg(db));
 	sqlite3_finalize(stmt);
-	return code;
+	return rc;
 }
 
 /* In a connection of our own, where nobody misses SQLite's. */
@@ -75,25 +75,25 @@ static int replace_length(sqlite3 *db, struct err *err)
 static int watch_walks(struct sql_session *s, struct err *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = 0;
+	int rc = 0;
 
 	if (sqlite3_prepare_v2(s->db, "SELECT kubetape_watch(?1)", -1, &stmt, NULL) ||
 		sqlite3_bind_pointer(stmt, 1, &s->watch, WALK_WATCH_TYPE, NULL) ||
 		sqlite3_step(stmt) != SQLITE_ROW)
-		code = err_set(err, ERR_FAILED, "%s", sqlite3_errmsg(s->db));
+		rc = err_set(err, ERR_FAILED, "%s", sqlite3_errmsg(s->db));
 	sqlite3_finalize(stmt);
-	return code;
+	return rc;
 }
 
 int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err)
 {
 	struct sql_session *s = xcalloc(1, sizeof(*s));
-	int code;
+	int rc;
 
-	if ((code = sandbox_open(&s->db, err)) || (code = replace_length(s->db, err)) ||
-		(code = open_tables(s->db, tape_path, err)) || (code = watch_walks(s, err))) {
+	if ((rc = sandbox_open(&s->db, err)) || (rc = replace_length(s->db, err)) ||
+		(rc = open_tables(s->db, tape_path, err)) || (rc = watch_walks(s, err))) {
 		sql_session_close(s);
-		return code;
+		return rc;
 	}
 	sandbox_close_doors(s->db, SANDBOX_ANY);
 	sqlite3_progress_handler(s->db, PROGRESS_STEPS, on_progress, s);
@@ -174,14 +174,14 @@ void sql_session_interrupt(struct sql_session *s)
 
 int sql_session_add_run(struct sql_session *s, const char *path, struct err *err)
 {
-	int code;
+	int rc;
 
 	sqlite3_set_authorizer(s->db, NULL, NULL);
 	sqlite3_limit(s->db, SQLITE_LIMIT_ATTACHED, 1);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	code = run_tables_add(s->db, path, &s->run_times, err);
+	rc = run_tables_add(s->db, path, &s->run_times, err);
 	sandbox_close_doors(s->db, SANDBOX_ANY);
-	return code;
+	return rc;
 }
 
 /* ---- running ---- */
@@ -294,13 +294,13 @@ static int give_rows(struct sql_session *s, sqlite3_stmt *stmt, struct sql_value
 static int begin(sqlite3_stmt *stmt, size_t count, const struct sql_sink *sink, struct err *err)
 {
 	const char **names = xcalloc(count + 1, sizeof(*names));
-	int code;
+	int rc;
 
 	for (size_t i = 0; i < count; i++)
 		names[i] = sqlite3_column_name(stmt, (int)i);
-	code = sink->begin ? sink->begin(sink->context, names, count, err) : 0;
+	rc = sink->begin ? sink->begin(sink->context, names, count, err) : 0;
 	free(names);
-	return code;
+	return rc;
 }
 
 static int run_statement(
@@ -308,21 +308,21 @@ static int run_statement(
 {
 	size_t count = (size_t)sqlite3_column_count(stmt);
 	struct sql_value *values;
-	int code;
+	int rc;
 
-	if ((code = bind_parameters(s, stmt, err)) || (code = begin(stmt, count, sink, err)))
-		return code;
+	if ((rc = bind_parameters(s, stmt, err)) || (rc = begin(stmt, count, sink, err)))
+		return rc;
 	values = xcalloc(count + 1, sizeof(*values));
 	(void)!time_failure(s, NULL); /* of a statement before */
-	code = give_rows(s, stmt, values, count, sink, err);
+	rc = give_rows(s, stmt, values, count, sink, err);
 	free(values);
-	return code || !sink->end ? code : sink->end(sink->context, err);
+	return rc || !sink->end ? rc : sink->end(sink->context, err);
 }
 
 int sql_session_run(struct sql_session *s, struct slice sql, const struct sql_sink *sink, struct err *err)
 {
 	const char *at = sql.ptr, *end = sql.ptr + sql.len;
-	int code = 0;
+	int rc = 0;
 
 	if (sql.len > LIMIT_DOCUMENT_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "the SQL text of %zu bytes exceeds the maximum of %u",
@@ -330,14 +330,14 @@ int sql_session_run(struct sql_session *s, struct slice sql, const struct sql_si
 	if (memchr(sql.ptr, 0, sql.len))
 		return err_set(err, ERR_USAGE, "the SQL text has a NUL byte in it");
 	s->timed_out = false;
-	while (at < end && !code) {
+	while (at < end && !rc) {
 		sqlite3_stmt *stmt = NULL;
 
 		if (sqlite3_prepare_v2(s->db, at, (int)(end - at), &stmt, &at))
 			return statement_failed(s, err);
 		if (stmt)
-			code = run_statement(s, stmt, sink, err);
+			rc = run_statement(s, stmt, sink, err);
 		sqlite3_finalize(stmt);
 	}
-	return code;
+	return rc;
 }

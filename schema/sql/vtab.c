@@ -8,6 +8,7 @@
 #include "schema/sql/vtab.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/sql/session.h"
 
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static const struct table_kind *const kinds[] = {
 
 const struct table_kind *table_kind_at(size_t index)
 {
-	return index < sizeof(kinds) / sizeof(*kinds) ? kinds[index] : NULL;
+	return index < COUNT_OF(kinds) ? kinds[index] : NULL;
 }
 
 const char *sql_table_name(size_t index, const char **ret_summary)
@@ -90,7 +91,7 @@ static int handle_open(struct registry *r, const char *path, struct tape_handle 
 	struct tape_handle *h;
 	struct tape_info info;
 	struct tape *tape;
-	int code;
+	int rc;
 
 	for (h = r->first; h; h = h->next) {
 		if (strcmp(h->path, path) == 0) {
@@ -99,13 +100,13 @@ static int handle_open(struct registry *r, const char *path, struct tape_handle 
 			return 0;
 		}
 	}
-	code = tape_open(path, &tape, err);
-	if (code)
-		return code;
-	code = tape_info(tape, &info, err);
-	if (code) {
+	rc = tape_open(path, &tape, err);
+	if (rc)
+		return rc;
+	rc = tape_info(tape, &info, err);
+	if (rc) {
 		tape_close(tape);
-		return code;
+		return rc;
 	}
 	tape_set_cache(tape, ORDERED_CACHE_BYTES);
 	h = xcalloc(1, sizeof(*h));
@@ -161,12 +162,12 @@ static void handle_close(struct registry *r, struct tape_handle *h)
 static int handle_refresh(struct tape_handle *h, struct err *err)
 {
 	bool was_open = h->info.open;
-	int more, code;
+	int more, rc;
 
 	if (h->scan_count)
 		return 0;
-	if ((more = code = tape_refresh(h->tape, err)) < 0 || (code = tape_info(h->tape, &h->info, err)))
-		return code;
+	if ((more = rc = tape_refresh(h->tape, err)) < 0 || (rc = tape_info(h->tape, &h->info, err)))
+		return rc;
 	h->generation += more || was_open || h->info.open;
 	return 0;
 }
@@ -211,13 +212,13 @@ static int table_open(
 {
 	struct tape_handle *handle = NULL;
 	struct owned_table *t;
-	int code;
+	int rc;
 
 	if (!find_kind(kind))
 		return err_set(err, ERR_USAGE, "a tape has no table '%s'", kind);
-	code = handle_open(r, path, &handle, err);
-	if (code)
-		return code;
+	rc = handle_open(r, path, &handle, err);
+	if (rc)
+		return rc;
 	t = xcalloc(1, sizeof(*t));
 	t->table.kind = find_kind(kind);
 	t->table.handle = handle;

@@ -119,11 +119,11 @@ int frame_writer_put(struct frame_writer *f, struct slice raw, bool flush, struc
 int frame_writer_end(struct frame_writer *f, struct buf *to, struct err *err)
 {
 	const struct slice nothing = {NULL, 0};
-	int failed = f->zstd ? compress(f, nothing, ZSTD_e_end, to, err) : 0;
+	int rc = f->zstd ? compress(f, nothing, ZSTD_e_end, to, err) : 0;
 
 	ZSTD_freeCCtx(f->zstd);
 	f->zstd = NULL;
-	return failed;
+	return rc;
 }
 
 size_t frame_writer_memory(const struct frame_writer *f)

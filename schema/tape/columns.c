@@ -130,22 +130,22 @@ static int put_varint(struct buf *to, uint64_t value, struct err *err)
 int columns_write(
 	struct columns *c, size_t events, size_t objects, size_t blocks, struct buf *to, struct err *err)
 {
-	int failed;
+	int rc;
 
 	if (c->full)
 		return err_set(err, ERR_TOO_LARGE, "index of an extent exceeds %u bytes", LIMIT_INDEX_BYTES);
-	if ((failed = put_varint(to, events, err)) || (failed = put_varint(to, objects, err)) ||
-		(failed = put_varint(to, blocks, err)))
-		return failed;
+	if ((rc = put_varint(to, events, err)) || (rc = put_varint(to, objects, err)) ||
+		(rc = put_varint(to, blocks, err)))
+		return rc;
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		failed = put_varint(to, c->bytes[i].len, err);
-		if (failed)
-			return failed;
+		rc = put_varint(to, c->bytes[i].len, err);
+		if (rc)
+			return rc;
 	}
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		failed = buf_append(to, c->bytes[i].ptr, c->bytes[i].len, err);
-		if (failed)
-			return failed;
+		rc = buf_append(to, c->bytes[i].ptr, c->bytes[i].len, err);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }

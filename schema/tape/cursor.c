@@ -286,10 +286,10 @@ static int enter(struct tape_cursor *c, size_t i, struct err *err)
 {
 	struct tape_extent *entry = &c->tape->events.items[i];
 	struct extent *x;
-	int failed = reader_extent(c->tape, entry, &x, err);
+	int rc = reader_extent(c->tape, entry, &x, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	c->extent = extent_ref(x);
 	c->entry = i;
 	c->first_seq = entry->first_seq;
@@ -306,10 +306,10 @@ static int enter_next(struct tape_cursor *c, struct err *err)
 	while (begin < end) {
 		size_t i = c->order == TAPE_BACKWARD ? --end : begin++;
 		bool perhaps;
-		int failed = may_match(c, &c->tape->events.items[i], &perhaps, err);
+		int rc = may_match(c, &c->tape->events.items[i], &perhaps, err);
 
-		if (failed)
-			return failed;
+		if (rc)
+			return rc;
 		if (perhaps)
 			return enter(c, i, err);
 	}

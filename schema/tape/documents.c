@@ -46,9 +46,9 @@ int documents_append(const struct document_body *b, struct slice pack, struct bu
 	struct slice found;
 
 	if (b->packed) {
-		int failed = documents_find(pack, b->offset, b->raw_bytes, b->xxh64, &found, err);
+		int rc = documents_find(pack, b->offset, b->raw_bytes, b->xxh64, &found, err);
 
-		return failed ? failed : buf_append(to, found.ptr, found.len, err);
+		return rc ? rc : buf_append(to, found.ptr, found.len, err);
 	}
 	if (b->raw_bytes < 0)
 		return err_set(err, ERR_CORRUPT, "found a size of %lld bytes", (long long)b->raw_bytes);
@@ -61,12 +61,12 @@ int documents_append(const struct document_body *b, struct slice pack, struct bu
 static int check_places(sqlite3 *db, int64_t pack_bytes, struct err *err)
 {
 	int64_t claimed;
-	int failed = segment_number(db,
+	int rc = segment_number(db,
 		"SELECT total(max(raw_bytes, 0)) FROM document WHERE id > 0 AND typeof(body) = 'integer'", 0,
 		&claimed, err);
 
-	if (failed || claimed <= pack_bytes)
-		return failed;
+	if (rc || claimed <= pack_bytes)
+		return rc;
 	return err_set(err, ERR_CORRUPT, "found %lld bytes of documents in a pack of %lld",
 		(long long)claimed, (long long)pack_bytes);
 }
@@ -74,25 +74,25 @@ static int check_places(sqlite3 *db, int64_t pack_bytes, struct err *err)
 int documents_unpack(sqlite3 *db, struct buf *to, struct err *err)
 {
 	sqlite3_stmt *row;
-	int step, failed = segment_prepare(
+	int step, rc = segment_prepare(
 			  db, "SELECT raw_bytes, xxh64, body FROM document WHERE id = 0", &row, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	step = sqlite3_step(row);
 	if (step == SQLITE_ROW) {
 		struct document_body pack = documents_body(row, 0);
 
-		failed = documents_append(&pack, (struct slice){NULL, 0}, to, err);
-		if (!failed)
-			failed = check_places(db, (int64_t)pack.raw_bytes, err);
-		if (failed)
-			err_prefix(err, failed, "pack of documents");
+		rc = documents_append(&pack, (struct slice){NULL, 0}, to, err);
+		if (!rc)
+			rc = check_places(db, (int64_t)pack.raw_bytes, err);
+		if (rc)
+			err_prefix(err, rc, "pack of documents");
 	} else if (step != SQLITE_DONE) {
-		failed = segment_failed(db, err, "cannot read the pack of documents");
+		rc = segment_failed(db, err, "cannot read the pack of documents");
 	}
 	sqlite3_finalize(row);
-	return failed;
+	return rc;
 }
 
 bool documents_want_packing(sqlite3 *db, bool newest_only)
@@ -117,11 +117,11 @@ static int take_document(struct document_packer *p, sqlite3_stmt *row, struct er
 	size_t begin = p->raw.len;
 	int64_t id = sqlite3_column_int64(row, 0);
 	struct document_body body = documents_body(row, 1);
-	int failed;
+	int rc;
 
-	failed = documents_append(&body, buf_slice(&p->old), &p->raw, err);
-	if (failed)
-		return err_prefix(err, failed, "document %lld", (long long)id);
+	rc = documents_append(&body, buf_slice(&p->old), &p->raw, err);
+	if (rc)
+		return err_prefix(err, rc, "document %lld", (long long)id);
 	sqlite3_bind_int64(p->place, 1, (int64_t)begin);
 	sqlite3_bind_int64(
 		p->place, 2, (int64_t)codec_hash((struct slice){p->raw.ptr + begin, p->raw.len - begin}));
@@ -144,51 +144,51 @@ static int take_documents(struct document_packer *p, struct err *err)
 	/* Packed ones first: they have had room before. What is sorted is not disturbed by the updates. */
 	sqlite3_stmt *row;
 	int step = SQLITE_DONE;
-	int failed = segment_prepare(p->db,
+	int rc = segment_prepare(p->db,
 		"SELECT id, raw_bytes, xxh64, body FROM document WHERE id > 0 "
 		"ORDER BY typeof(body) = 'blob', id",
 		&row, err);
 
-	if (failed)
-		return failed;
-	while (!failed && (step = sqlite3_step(row)) == SQLITE_ROW) {
+	if (rc)
+		return rc;
+	while (!rc && (step = sqlite3_step(row)) == SQLITE_ROW) {
 		if (has_room(p, row))
-			failed = take_document(p, row, err);
+			rc = take_document(p, row, err);
 	}
-	if (!failed && step != SQLITE_DONE)
-		failed = segment_failed(p->db, err, "cannot read table 'document'");
+	if (!rc && step != SQLITE_DONE)
+		rc = segment_failed(p->db, err, "cannot read table 'document'");
 	sqlite3_finalize(row);
-	return failed;
+	return rc;
 }
 
 static int insert_pack(struct document_packer *p, struct slice data, struct err *err)
 {
 	sqlite3_stmt *put;
-	int failed = segment_prepare(
+	int rc = segment_prepare(
 		p->db, "REPLACE INTO document(id, raw_bytes, xxh64, body) VALUES (0, ?, ?, ?)", &put, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	sqlite3_bind_int64(put, 1, (int64_t)p->raw.len);
 	sqlite3_bind_int64(put, 2, (int64_t)codec_hash(data));
 	sqlite3_bind_blob64(put, 3, data.ptr, data.len, SQLITE_STATIC);
 	if (sqlite3_step(put) != SQLITE_DONE)
-		failed = segment_failed(p->db, err, "cannot write the pack of documents");
+		rc = segment_failed(p->db, err, "cannot write the pack of documents");
 	sqlite3_finalize(put);
-	return failed;
+	return rc;
 }
 
 static int put_pack(struct document_packer *p, int level, struct err *err)
 {
 	struct buf data;
-	int failed;
+	int rc;
 
 	buf_init(&data, LIMIT_CHUNK_BYTES);
-	failed = codec_pack_long(buf_slice(&p->raw), level, &data, err);
-	if (!failed)
-		failed = insert_pack(p, buf_slice(&data), err);
+	rc = codec_pack_long(buf_slice(&p->raw), level, &data, err);
+	if (!rc)
+		rc = insert_pack(p, buf_slice(&data), err);
 	buf_release(&data);
-	return failed;
+	return rc;
 }
 
 /* One alone has nobody to share with. */
@@ -201,37 +201,37 @@ static bool is_worth_it(sqlite3 *db)
 
 static int pack_all(struct document_packer *p, int level, bool newest_only, struct err *err)
 {
-	int failed;
+	int rc;
 
-	if (newest_only && (failed = segment_exec(
+	if (newest_only && (rc = segment_exec(
 				    p->db, "DELETE FROM document WHERE id > 0 AND id NOT IN " NEWEST, err)))
-		return failed;
+		return rc;
 	if (!is_worth_it(p->db))
 		return 0;
-	if ((failed = documents_unpack(p->db, &p->old, err)) ||
-		(failed = segment_prepare(
+	if ((rc = documents_unpack(p->db, &p->old, err)) ||
+		(rc = segment_prepare(
 			 p->db, "UPDATE document SET body = ?, xxh64 = ? WHERE id = ?", &p->place, err)) ||
-		(failed = take_documents(p, err)))
-		return failed;
+		(rc = take_documents(p, err)))
+		return rc;
 	return p->raw.len ? put_pack(p, level, err) : 0;
 }
 
 int documents_pack(sqlite3 *db, int level, bool newest_only, struct err *err)
 {
 	struct document_packer p = {.db = db};
-	int failed = segment_exec(db, "BEGIN IMMEDIATE", err);
+	int rc = segment_exec(db, "BEGIN IMMEDIATE", err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	buf_init(&p.old, LIMIT_DOCUMENT_BYTES);
 	buf_init(&p.raw, LIMIT_DOCUMENT_BYTES);
-	failed = pack_all(&p, level, newest_only, err);
+	rc = pack_all(&p, level, newest_only, err);
 	sqlite3_finalize(p.place);
-	if (!failed)
-		failed = segment_exec(db, "COMMIT", err);
-	if (failed)
+	if (!rc)
+		rc = segment_exec(db, "COMMIT", err);
+	if (rc)
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	buf_release(&p.old);
 	buf_release(&p.raw);
-	return failed;
+	return rc;
 }

@@ -203,14 +203,14 @@ static int check_room(const struct extent *x, struct err *err)
 int extent_add(struct extent *x, const struct event *e, struct slice object, struct err *err)
 {
 	size_t offset = x->bytes.len;
-	int failed = buf_append(&x->bytes, object.ptr, object.len, err);
+	int rc = buf_append(&x->bytes, object.ptr, object.len, err);
 
-	if (failed)
-		return err_prefix(err, failed, "extent is full");
-	failed = extent_add_placed(x, e, offset, object.len, err);
-	if (failed)
+	if (rc)
+		return err_prefix(err, rc, "extent is full");
+	rc = extent_add_placed(x, e, offset, object.len, err);
+	if (rc)
 		x->bytes.len = offset;
-	return failed;
+	return rc;
 }
 
 int extent_add_placed(struct extent *x, const struct event *e, size_t offset, size_t length, struct err *err)
@@ -218,10 +218,10 @@ int extent_add_placed(struct extent *x, const struct event *e, size_t offset, si
 	struct extent_event *to;
 	uint64_t rv = 0;
 	bool numeric = rv_to_u64(e->rv, &rv);
-	int failed = check_room(x, err);
+	int rc = check_room(x, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (x->event_count == x->event_cap)
 		extent_reserve(x, x->event_cap ? x->event_cap * 2 : 1024, 0);
 	to = &x->events[x->event_count++];

@@ -73,28 +73,28 @@ static int store(struct store *s, const char *kind, struct extent *x, const stru
 {
 	sqlite3 *db = s->statements.db;
 	struct packed_extent p;
-	int failed = pack_extent(x, options, insert_block, s, &p, err);
+	int rc = pack_extent(x, options, insert_block, s, &p, err);
 
-	if (failed)
-		return failed;
-	if (!(failed = insert_extent(db, s->extent_id, kind, x, &p, err)) &&
-		!(failed = delete_chunks(db, s->extent_id, err)))
-		failed = segment_exec(db, "COMMIT", err);
+	if (rc)
+		return rc;
+	if (!(rc = insert_extent(db, s->extent_id, kind, x, &p, err)) &&
+		!(rc = delete_chunks(db, s->extent_id, err)))
+		rc = segment_exec(db, "COMMIT", err);
 	pack_release(&p);
-	return failed;
+	return rc;
 }
 
 int extent_store(sqlite3 *db, int64_t id, const char *kind, struct extent *x,
 	const struct pack_options *options, struct err *err)
 {
 	struct store s = {.statements = {.db = db}, .extent_id = id};
-	int failed = segment_exec(db, "BEGIN IMMEDIATE", err);
+	int rc = segment_exec(db, "BEGIN IMMEDIATE", err);
 
-	if (failed)
-		return failed;
-	failed = store(&s, kind, x, options, err);
+	if (rc)
+		return rc;
+	rc = store(&s, kind, x, options, err);
 	row_statements_release(&s.statements);
-	if (failed)
+	if (rc)
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-	return failed;
+	return rc;
 }

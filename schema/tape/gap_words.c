@@ -1,5 +1,6 @@
 /* gap_words.c: see gap_words.h. */
 #include "schema/tape/gap_words.h"
+#include "schema/base/count_of.h"
 
 #include <string.h>
 
@@ -25,7 +26,7 @@ const char *gap_reason_words(const char *reason)
 		{"not_recorded", "what passed was not written down"},
 		{"left_out", "events were left out when this part of a tape was made"}};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (strcmp(rows[i].reason, reason) == 0)
 			return rows[i].words;
 	}

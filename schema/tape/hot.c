@@ -10,7 +10,7 @@
 static int plain_name(struct slice *name, const char *what, struct buf *scratch, struct err *err)
 {
 	size_t at = scratch->len;
-	int failed;
+	int rc;
 
 	if (name->len > LIMIT_NAME_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "%s of an object has %zu bytes, the maximum is %d", what,
@@ -18,11 +18,11 @@ static int plain_name(struct slice *name, const char *what, struct buf *scratch,
 	if (name->len == 0 || !memchr(name->ptr, '\\', name->len))
 		return 0;
 	/* All at once: it is not to move while slices point into it. */
-	failed = buf_reserve(scratch, HOT_SCRATCH_BYTES - scratch->len)
+	rc = buf_reserve(scratch, HOT_SCRATCH_BYTES - scratch->len)
 			 ? json_unescape(*name, scratch, err)
 			 : err_set(err, ERR_TOO_LARGE, "no memory");
-	if (failed)
-		return err_prefix(err, failed, "%s of an object", what);
+	if (rc)
+		return err_prefix(err, rc, "%s of an object", what);
 	*name = (struct slice){scratch->ptr + at, scratch->len - at};
 	return 0;
 }
@@ -31,7 +31,7 @@ int hot_identify_scanned(struct event *e, struct slice object, const struct obje
 	struct buf *scratch, struct err *err)
 {
 	struct object_meta meta = *scanned;
-	int failed;
+	int rc;
 
 	if (object.len > LIMIT_OBJECT_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "object of %zu bytes exceeds the maximum of %u",
@@ -40,11 +40,11 @@ int hot_identify_scanned(struct event *e, struct slice object, const struct obje
 		return err_set(err, ERR_TOO_LARGE, "resourceVersion of %zu bytes exceeds the maximum of %d",
 			e->rv.len, LIMIT_NAME_BYTES);
 	buf_clear(scratch);
-	if ((failed = plain_name(&meta.namespace, "namespace", scratch, err)) ||
-		(failed = plain_name(&meta.name, "name", scratch, err)) ||
-		(failed = plain_name(&meta.uid, "uid", scratch, err)) ||
-		(failed = plain_name(&meta.rv, "resourceVersion", scratch, err)))
-		return failed;
+	if ((rc = plain_name(&meta.namespace, "namespace", scratch, err)) ||
+		(rc = plain_name(&meta.name, "name", scratch, err)) ||
+		(rc = plain_name(&meta.uid, "uid", scratch, err)) ||
+		(rc = plain_name(&meta.rv, "resourceVersion", scratch, err)))
+		return rc;
 	e->namespace = meta.namespace;
 	e->name = meta.name;
 	e->uid = meta.uid;
@@ -56,10 +56,10 @@ int hot_identify_scanned(struct event *e, struct slice object, const struct obje
 int hot_identify(struct event *e, struct slice object, struct buf *scratch, struct err *err)
 {
 	struct object_meta meta;
-	int failed = json_scan_object(object, &meta, err);
+	int rc = json_scan_object(object, &meta, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	return hot_identify_scanned(e, object, &meta, scratch, err);
 }
 
@@ -69,7 +69,7 @@ int hot_put_head(
 	bool rv_given = e->origin == ORIGIN_INFERRED;
 	uint8_t head[1 + 4 * VARINT_MAX_BYTES];
 	size_t n = 0;
-	int failed;
+	int rc;
 
 	head[n++] = (uint8_t)(head_of(e) | (rv_given ? HEAD_RV_GIVEN : 0));
 	n += varint_put(head + n, e->stream);
@@ -77,9 +77,9 @@ int hot_put_head(
 	n += varint_put(head + n, length);
 	if (rv_given)
 		n += varint_put(head + n, e->rv.len);
-	failed = buf_append(raw, head, n, err);
-	if (failed)
-		return failed;
+	rc = buf_append(raw, head, n, err);
+	if (rc)
+		return rc;
 	return rv_given ? buf_append(raw, e->rv.ptr, e->rv.len, err) : 0;
 }
 
@@ -113,7 +113,7 @@ static int get_record(struct hot_reader *h, struct varint_reader *r, const struc
 	struct slice object;
 	uint64_t length, rv_length, stream_id;
 	uint8_t head;
-	int failed;
+	int rc;
 
 	if (r->at == r->end)
 		return err_set(err, ERR_CORRUPT, "chunk ends before its last event");
@@ -132,9 +132,9 @@ static int get_record(struct hot_reader *h, struct varint_reader *r, const struc
 			err, ERR_CORRUPT, "record of event %llu makes no sense", (unsigned long long)e->seq);
 	e->stream = stream->id;
 	e->resource = stream->resource;
-	failed = hot_identify(e, object, &h->scratch, err);
-	if (failed)
-		return err_prefix(err, failed, "event %llu", (unsigned long long)e->seq);
+	rc = hot_identify(e, object, &h->scratch, err);
+	if (rc)
+		return err_prefix(err, rc, "event %llu", (unsigned long long)e->seq);
 	if (h->extent->bytes.len + extent_index_memory(h->extent) > LIMIT_HOT_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "hot extent exceeds %u bytes", LIMIT_HOT_BYTES);
 	return extent_add_placed(h->extent, e, (size_t)(object.ptr - h->extent->bytes.ptr), object.len, err);
@@ -212,27 +212,27 @@ int hot_reader_load(struct hot_reader *h, sqlite3 *db, int64_t extent_id, const 
 	struct err *err)
 {
 	sqlite3_stmt *rows;
-	int step, failed = 0, count = 0;
+	int step, rc = 0, count = 0;
 
-	failed = segment_prepare(db,
+	rc = segment_prepare(db,
 		"SELECT id, extent, first_seq, events, first_time_ns, raw_bytes, xxh64, data FROM chunk "
 		"WHERE extent = ? AND id > ? ORDER BY id",
 		&rows, err);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	sqlite3_bind_int64(rows, 1, extent_id);
 	sqlite3_bind_int64(rows, 2, h->last_chunk);
-	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+	while (!rc && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		struct hot_chunk chunk = chunk_of(rows);
 
-		failed = hot_reader_take(h, registry, &chunk, err);
-		if (failed)
-			err_prefix(err, failed, "'%s' chunk %lld", sqlite3_db_filename(db, "main"),
+		rc = hot_reader_take(h, registry, &chunk, err);
+		if (rc)
+			err_prefix(err, rc, "'%s' chunk %lld", sqlite3_db_filename(db, "main"),
 				(long long)chunk.id);
-		count += !failed;
+		count += !rc;
 	}
-	if (!failed && step != SQLITE_DONE)
-		failed = segment_failed(db, err, "cannot read '%s'", sqlite3_db_filename(db, "main"));
+	if (!rc && step != SQLITE_DONE)
+		rc = segment_failed(db, err, "cannot read '%s'", sqlite3_db_filename(db, "main"));
 	sqlite3_finalize(rows);
-	return failed ? failed : count;
+	return rc ? rc : count;
 }

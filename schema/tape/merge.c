@@ -1,6 +1,6 @@
 /* merge.c: see merge.h. The order of things. */
-#include "schema/tape/merge_internal.h"
 #include "schema/base/limits.h"
+#include "schema/tape/merge_internal.h"
 #include "schema/tape/new_tape.h"
 
 #include <stdlib.h>
@@ -10,15 +10,15 @@
 
 static int open_source(struct merge_source *s, struct tape *t, struct err *err)
 {
-	int failed;
+	int rc;
 
 	s->tape = t;
 	tape_set_cache(t, CACHE_BYTES);
-	failed = tape_info(t, &s->info, err);
-	if (!failed)
-		failed = coverage_load(t, &s->coverage, err);
-	if (failed)
-		return failed;
+	rc = tape_info(t, &s->info, err);
+	if (!rc)
+		rc = coverage_load(t, &s->coverage, err);
+	if (rc)
+		return rc;
 	s->span = coverage_span(s->coverage);
 	s->seqs = xcalloc((size_t)s->info.events + 1, sizeof(*s->seqs));
 	s->kept = xcalloc((size_t)s->info.events + 1, sizeof(*s->kept));
@@ -47,14 +47,14 @@ static int check_cluster(const struct merge *m, struct err *err)
 
 static int make(struct merge *m, struct err *err)
 {
-	int failed = writer_ensure_segment(m->w, err);
+	int rc = writer_ensure_segment(m->w, err);
 
-	if (failed || (failed = merge_registry(m, err)) || (failed = merge_read(m, err)) ||
-		(failed = check_cluster(m, err)) || (failed = merge_read_gaps(m, err)))
-		return failed;
+	if (rc || (rc = merge_registry(m, err)) || (rc = merge_read(m, err)) ||
+		(rc = check_cluster(m, err)) || (rc = merge_read_gaps(m, err)))
+		return rc;
 	merge_sort(m);
-	if ((failed = merge_put_entries(m, err)) || (failed = merge_put_rows(m, err)))
-		return failed;
+	if ((rc = merge_put_entries(m, err)) || (rc = merge_put_rows(m, err)))
+		return rc;
 	return tape_writer_flush(m->w, err);
 }
 
@@ -70,30 +70,30 @@ static void release(struct merge *m)
 static int write_tape(struct merge *m, const char *folder, struct err *err)
 {
 	const struct tape_writer_options options = {.segment_bytes = UINT64_MAX, .program = m->o->program};
-	int failed = tape_writer_open(folder, &options, &m->w, err);
+	int rc = tape_writer_open(folder, &options, &m->w, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	m->w->copying = m->w->bulk = true;
-	failed = make(m, err);
+	rc = make(m, err);
 	release(m);
-	if (!failed)
+	if (!rc)
 		return tape_writer_close(m->w, err);
 	tape_writer_abandon(m->w);
-	return failed;
+	return rc;
 }
 
 static int merge(struct merge *m, struct tape *const tapes[2], const char *folder, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
 	buf_init(&m->names, 8 * LIMIT_NAME_BYTES);
-	for (size_t i = 0; i < 2 && !failed; i++)
-		failed = open_source(&m->sources[i], tapes[i], err);
-	if (!failed)
+	for (size_t i = 0; i < 2 && !rc; i++)
+		rc = open_source(&m->sources[i], tapes[i], err);
+	if (!rc)
 		return write_tape(m, folder, err);
 	release(m);
-	return failed;
+	return rc;
 }
 
 static void swap_result(struct merge_result *r)
@@ -112,15 +112,15 @@ int tape_merge(struct tape *const tapes[2], const char *to, const struct merge_o
 	struct tape *ordered[2];
 	struct new_tape made;
 	bool swapped;
-	int failed = new_tape_begin(to, &made, err);
+	int rc = new_tape_begin(to, &made, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	put_in_order(tapes, ordered, &swapped);
-	failed = new_tape_end(&made, merge(&m, ordered, made.temporary, err), err);
+	rc = new_tape_end(&made, merge(&m, ordered, made.temporary, err), err);
 	if (swapped)
 		swap_result(&m.result);
-	if (!failed)
+	if (!rc)
 		*ret = m.result;
-	return failed;
+	return rc;
 }

@@ -105,17 +105,17 @@ static int put_news(struct merge *m, const struct merge_entry *entry, struct eve
 	struct err *err)
 {
 	struct slice object;
-	int failed;
+	int rc;
 
 	if (live->lives && e->type != EVENT_DELETED && !is_same_uid(live, e)) {
-		failed = end_former(m, live, e, entry->time_ns, e->rv, err);
-		if (failed)
-			return failed;
+		rc = end_former(m, live, e, entry->time_ns, e->rv, err);
+		if (rc)
+			return rc;
 	}
 	set_type(m, live, e);
-	failed = tape_object(m->sources[entry->source].tape, entry->seq, &object, err);
-	if (failed)
-		return failed;
+	rc = tape_object(m->sources[entry->source].tape, entry->seq, &object, err);
+	if (rc)
+		return rc;
 	remember(live, e, entry->source);
 	m->result.events[entry->source]++;
 	return append(m, e, object, entry->time_ns, err);
@@ -127,10 +127,10 @@ static int put_event(struct merge *m, const struct merge_entry *entry, struct er
 	struct merge_live *live;
 	struct event e;
 	bool news;
-	int failed = tape_event(s->tape, entry->seq, &e, &m->names, err);
+	int rc = tape_event(s->tape, entry->seq, &e, &m->names, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	e.resource = entry->resource;
 	e.stream = s->streams[e.stream - 1];
 	if (entry->rank == MERGE_STATE)
@@ -140,14 +140,14 @@ static int put_event(struct merge *m, const struct merge_entry *entry, struct er
 	live = find_live(m, entry->resource, &e);
 	news = is_news(live, &e);
 	if (news)
-		failed = put_news(m, entry, &e, live, err);
-	if (!failed && entry->source && e.type != EVENT_DELETED && live->lives && is_same_uid(live, &e))
+		rc = put_news(m, entry, &e, live, err);
+	if (!rc && entry->source && e.type != EVENT_DELETED && live->lives && is_same_uid(live, &e))
 		live->in_second = true;
 	if (entry->rank != MERGE_STATE) {
 		s->kept[entry->seq - s->info.first_seq] = news ? m->w->last_seq : 0;
 		s->seqs[entry->seq - s->info.first_seq] = m->w->last_seq;
 	}
-	return failed;
+	return rc;
 }
 
 /* ---- what a list tells by what it lacks ---- */
@@ -159,13 +159,13 @@ static int conclude_deletion(
 	struct slice object;
 	struct buf names;
 	struct event e;
-	int failed;
+	int rc;
 
 	buf_init(&names, m->names.max);
-	failed = tape_event(t, live->seq, &e, &names, err);
-	if (!failed)
-		failed = tape_object(t, live->seq, &object, err);
-	if (!failed) {
+	rc = tape_event(t, live->seq, &e, &names, err);
+	if (!rc)
+		rc = tape_object(t, live->seq, &object, err);
+	if (!rc) {
 		e.resource = live->resource;
 		e.stream = live->stream;
 		e.type = EVENT_DELETED;
@@ -173,10 +173,10 @@ static int conclude_deletion(
 		e.rv = rv;
 		live->lives = false;
 		m->result.deletions++;
-		failed = append(m, &e, object, time_ns, err);
+		rc = append(m, &e, object, time_ns, err);
 	}
 	buf_release(&names);
-	return failed;
+	return rc;
 }
 
 static int end_former(struct merge *m, struct merge_live *live, const struct event *e, int64_t time_ns,
@@ -195,13 +195,13 @@ static bool is_of_stream(const struct merge_live *live, const struct tape_stream
 static int conclude_deletions(struct merge *m, const struct tape_mark *mark, int64_t time_ns, struct err *err)
 {
 	const struct tape_stream *s = registry_stream(&m->w->registry, mark->stream);
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < m->live_count && !failed; i++) {
+	for (size_t i = 0; i < m->live_count && !rc; i++) {
 		if (is_of_stream(m->lives[i], s) && !m->lives[i]->in_second)
-			failed = conclude_deletion(m, m->lives[i], mark->rv, time_ns, err);
+			rc = conclude_deletion(m, m->lives[i], mark->rv, time_ns, err);
 	}
-	return failed;
+	return rc;
 }
 
 /* ---- marks ---- */
@@ -236,12 +236,12 @@ static int put_mark(struct merge *m, const struct merge_entry *entry, struct err
 	const struct merge_source *first = &m->sources[0];
 	const struct tape_mark *mark = &m->sources[entry->source].marks[entry->seq].mark;
 	bool first_is_over = merge_time(first, first->span.end_ns) <= entry->time_ns;
-	int failed = 0;
+	int rc = 0;
 
 	if (entry->rank == MERGE_LIST && entry->source && first_is_over && m->listed[mark->stream - 1])
-		failed = conclude_deletions(m, mark, entry->time_ns, err);
-	if (failed)
-		return failed;
+		rc = conclude_deletions(m, mark, entry->time_ns, err);
+	if (rc)
+		return rc;
 	if (entry->rank == MERGE_LIST)
 		m->listed[mark->stream - 1] = true;
 	if (!is_behind(m, mark))
@@ -260,14 +260,14 @@ static int report(const struct merge *m, size_t done, struct err *err)
 
 int merge_put_entries(struct merge *m, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < m->entry_count && !failed; i++) {
+	for (size_t i = 0; i < m->entry_count && !rc; i++) {
 		const struct merge_entry *e = &m->entries[i];
 
-		failed = e->rank == MERGE_LIST || e->rank == MERGE_MARK ? put_mark(m, e, err) : put_event(m, e, err);
-		if (!failed)
-			failed = report(m, i + 1, err);
+		rc = e->rank == MERGE_LIST || e->rank == MERGE_MARK ? put_mark(m, e, err) : put_event(m, e, err);
+		if (!rc)
+			rc = report(m, i + 1, err);
 	}
-	return failed;
+	return rc;
 }

@@ -29,13 +29,13 @@ static struct merge_entry *add_entry(struct merge *m)
 
 static int add_version(struct merge *m, struct versions *v, const struct event *e, uint32_t resource, struct err *err)
 {
-	int failed;
+	int rc;
 
 	buf_clear(&m->names);
-	failed = buf_printf(&m->names, err, "%u %d %.*s %.*s", resource, e->type == EVENT_DELETED, (int)e->uid.len,
+	rc = buf_printf(&m->names, err, "%u %d %.*s %.*s", resource, e->type == EVENT_DELETED, (int)e->uid.len,
 		e->uid.ptr, (int)e->rv.len, e->rv.ptr);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	v->items = xgrow(v->items, v->count, sizeof(*v->items));
 	v->items[v->count++] = (struct version){
 		codec_hash(buf_slice(&m->names)), e->time_ns, e->origin == ORIGIN_WATCH};
@@ -69,21 +69,21 @@ static int read_state(struct merge *m, uint8_t source, struct versions *v, struc
 	struct merge_source *s = &m->sources[source];
 	struct tape_state *state;
 	struct event e;
-	int failed = tape_state_at(s->tape, s->info.first_seq ? s->info.first_seq - 1 : UINT64_MAX, 0, &state, err);
+	int rc = tape_state_at(s->tape, s->info.first_seq ? s->info.first_seq - 1 : UINT64_MAX, 0, &state, err);
 
-	if (failed)
-		return failed;
-	for (size_t i = 0; i < state->count && !failed; i++) {
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < state->count && !rc; i++) {
 		struct buf names;
 
 		buf_init(&names, m->names.max);
-		failed = tape_event(s->tape, state->live[i].seq, &e, &names, err);
-		if (!failed)
-			failed = add_event(m, source, &e, true, v, err);
+		rc = tape_event(s->tape, state->live[i].seq, &e, &names, err);
+		if (!rc)
+			rc = add_event(m, source, &e, true, v, err);
 		buf_release(&names);
 	}
 	tape_state_free(state);
-	return failed;
+	return rc;
 }
 
 static int read_events(struct merge *m, uint8_t source, struct versions *v, struct err *err)
@@ -91,14 +91,14 @@ static int read_events(struct merge *m, uint8_t source, struct versions *v, stru
 	const struct tape_filter all = {0};
 	struct tape_cursor *c;
 	struct event e;
-	int more = tape_cursor_open(m->sources[source].tape, &all, TAPE_FORWARD, &c, err), failed = 0;
+	int more = tape_cursor_open(m->sources[source].tape, &all, TAPE_FORWARD, &c, err), rc = 0;
 
 	if (more)
 		return more;
-	while (!failed && (more = tape_cursor_next(c, &e, err)) > 0)
-		failed = add_event(m, source, &e, false, v, err);
+	while (!rc && (more = tape_cursor_next(c, &e, err)) > 0)
+		rc = add_event(m, source, &e, false, v, err);
 	tape_cursor_close(c);
-	return failed ? failed : more;
+	return rc ? rc : more;
 }
 
 /* ---- marks ---- */
@@ -186,20 +186,20 @@ static void shift(struct merge *m)
 int merge_read(struct merge *m, struct err *err)
 {
 	struct versions v[2] = {0};
-	int failed = 0;
+	int rc = 0;
 
-	for (uint8_t i = 0; i < 2 && !failed; i++) {
+	for (uint8_t i = 0; i < 2 && !rc; i++) {
 		struct mark_walk walk = {m, i};
 
-		if (!(failed = m->sources[i].info.first_seq == 1 ? 0 : read_state(m, i, &v[i], err)) &&
-			!(failed = read_events(m, i, &v[i], err)))
-			failed = tape_each_mark(m->sources[i].tape, take_mark, &walk, err);
+		if (!(rc = m->sources[i].info.first_seq == 1 ? 0 : read_state(m, i, &v[i], err)) &&
+			!(rc = read_events(m, i, &v[i], err)))
+			rc = tape_each_mark(m->sources[i].tape, take_mark, &walk, err);
 	}
 	compare_clocks(m, v);
 	shift(m);
 	free(v[0].items);
 	free(v[1].items);
-	return failed;
+	return rc;
 }
 
 /* ---- the order ---- */

@@ -14,30 +14,30 @@
 static int add_all(struct merge *m, struct merge_source *s, struct err *err)
 {
 	const struct registry *old = &s->tape->registry;
-	int failed = 0;
+	int rc = 0;
 
 	s->resources = xcalloc(old->resource_count + 1, sizeof(*s->resources));
 	s->streams = xcalloc(old->stream_count + 1, sizeof(*s->streams));
-	for (size_t i = 0; i < old->resource_count && !failed; i++)
-		failed = tape_writer_resource(m->w, &old->resources[i], &s->resources[i], err);
-	for (size_t i = 0; i < old->stream_count && !failed; i++) {
+	for (size_t i = 0; i < old->resource_count && !rc; i++)
+		rc = tape_writer_resource(m->w, &old->resources[i], &s->resources[i], err);
+	for (size_t i = 0; i < old->stream_count && !rc; i++) {
 		struct tape_stream stream = old->streams[i];
 
 		stream.resource = s->resources[stream.resource - 1];
-		failed = tape_writer_stream(m->w, &stream, &s->streams[i], err);
+		rc = tape_writer_stream(m->w, &stream, &s->streams[i], err);
 	}
-	return failed;
+	return rc;
 }
 
 int merge_registry(struct merge *m, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < 2 && !failed; i++)
-		failed = add_all(m, &m->sources[i], err);
+	for (size_t i = 0; i < 2 && !rc; i++)
+		rc = add_all(m, &m->sources[i], err);
 	m->listed = xcalloc(m->w->registry.stream_count + 1, sizeof(*m->listed));
 	m->highest = xcalloc(m->w->registry.stream_count + 1, sizeof(*m->highest));
-	return failed;
+	return rc;
 }
 
 /* ---- numbers ---- */
@@ -151,12 +151,12 @@ static int put_table(struct merge *m, struct merge_source *s, enum table table,
 {
 	struct row_walk walk = {m, s, err};
 	struct row_reader rows;
-	int failed = row_reader_open(s->tape, table, &rows, err);
+	int rc = row_reader_open(s->tape, table, &rows, err);
 
-	for (size_t i = 0; i < s->tape->segment_count && !failed; i++)
-		failed = row_reader_values(&rows, i, take, &walk, err);
+	for (size_t i = 0; i < s->tape->segment_count && !rc; i++)
+		rc = row_reader_values(&rows, i, take, &walk, err);
 	row_reader_close(&rows);
-	return failed;
+	return rc;
 }
 
 /* ---- documents: the second tape's where they are others ---- */
@@ -165,25 +165,25 @@ static int is_known_document(struct merge *m, const struct tape_document *d, str
 {
 	struct tape_document other;
 	struct buf known;
-	int failed;
+	int rc;
 
 	buf_init(&known, LIMIT_DOCUMENT_BYTES);
-	failed = tape_document(m->sources[0].tape, d->path, d->variant, 0, &other, &known, NULL);
-	*ret = !failed && slice_equal(buf_slice(&known), body);
+	rc = tape_document(m->sources[0].tape, d->path, d->variant, 0, &other, &known, NULL);
+	*ret = !rc && slice_equal(buf_slice(&known), body);
 	buf_release(&known);
 	(void)err;
-	return failed == ERR_NOT_FOUND ? 0 : failed;
+	return rc == ERR_NOT_FOUND ? 0 : rc;
 }
 
 static int queue_document(struct merge *m, const struct merge_source *s, const struct tape_document *d, struct slice body,
 	struct err *err)
 {
 	struct buf packed;
-	int failed;
+	int rc;
 
 	buf_init(&packed, LIMIT_CHUNK_BYTES);
-	failed = codec_pack(body, DOCUMENT_LEVEL, &packed, err);
-	if (!failed)
+	rc = codec_pack(body, DOCUMENT_LEVEL, &packed, err);
+	if (!rc)
 		row_queue_add(m->w->rows, TABLE_DOCUMENT,
 			(struct value[]){value_integer(++m->w->ids.document),
 				value_integer((int64_t)map_seq(s, d->after_seq)),
@@ -193,7 +193,7 @@ static int queue_document(struct merge *m, const struct merge_source *s, const s
 				value_integer((int64_t)codec_hash(buf_slice(&packed))),
 				value_blob(buf_slice(&packed))});
 	buf_release(&packed);
-	return failed ? failed : tape_writer_flush(m->w, err);
+	return rc ? rc : tape_writer_flush(m->w, err);
 }
 
 static int take_document(void *context, const struct tape_document *d)
@@ -204,24 +204,24 @@ static int take_document(void *context, const struct tape_document *d)
 	     *etag = xstrdup(d->etag);
 	bool known = false;
 	struct buf body;
-	int failed;
+	int rc;
 
 	own.path = path;
 	own.variant = variant;
 	own.content_type = type;
 	own.etag = etag;
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	failed = tape_document_body(w->s->tape, own.segment, own.id, &body, w->err);
-	if (!failed && w->s != &w->m->sources[0])
-		failed = is_known_document(w->m, &own, buf_slice(&body), &known, w->err);
-	if (!failed && !known)
-		failed = queue_document(w->m, w->s, &own, buf_slice(&body), w->err);
+	rc = tape_document_body(w->s->tape, own.segment, own.id, &body, w->err);
+	if (!rc && w->s != &w->m->sources[0])
+		rc = is_known_document(w->m, &own, buf_slice(&body), &known, w->err);
+	if (!rc && !known)
+		rc = queue_document(w->m, w->s, &own, buf_slice(&body), w->err);
 	buf_release(&body);
 	free(path);
 	free(variant);
 	free(type);
 	free(etag);
-	return failed;
+	return rc;
 }
 
 /* ---- gaps ---- */
@@ -246,15 +246,15 @@ static int take_gap(void *context, const struct tape_gap *gap)
 
 int merge_read_gaps(struct merge *m, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < 2 && !failed; i++) {
+	for (size_t i = 0; i < 2 && !rc; i++) {
 		struct merge_source *s = &m->sources[i];
 		struct row_walk walk = {m, s, err};
 
-		failed = coverage_each_gap(s->coverage, s->tape, take_gap, &walk, err);
+		rc = coverage_each_gap(s->coverage, s->tape, take_gap, &walk, err);
 	}
-	return failed;
+	return rc;
 }
 
 static void release_gaps(struct merge_source *s)
@@ -348,16 +348,16 @@ static int put_missed(struct merge *m, size_t source, uint64_t old_gap, int64_t 
 static int put_gaps(struct merge *m, size_t source, struct err *err)
 {
 	const struct merge_source *s = &m->sources[source];
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < s->gap_count && !failed; i++) {
+	for (size_t i = 0; i < s->gap_count && !rc; i++) {
 		uint64_t filled = m->result.filled;
 
-		failed = put_gap(m, source, &s->gaps[i], err);
-		if (!failed && m->result.filled == filled && s->gaps[i].gap.id)
-			failed = put_missed(m, source, s->gaps[i].gap.id, m->w->ids.gap, err);
+		rc = put_gap(m, source, &s->gaps[i], err);
+		if (!rc && m->result.filled == filled && s->gaps[i].gap.id)
+			rc = put_missed(m, source, s->gaps[i].gap.id, m->w->ids.gap, err);
 	}
-	return failed;
+	return rc;
 }
 
 struct missed_walk {
@@ -428,32 +428,32 @@ static bool is_followed_by(const struct merge_source *s, uint32_t stream)
 
 static int put_pauses(struct merge *m, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (uint32_t id = 1; id <= m->w->registry.stream_count && !failed; id++) {
+	for (uint32_t id = 1; id <= m->w->registry.stream_count && !rc; id++) {
 		if (is_followed_by(&m->sources[0], id) && is_followed_by(&m->sources[1], id))
-			failed = put_pause(m, id, err);
+			rc = put_pause(m, id, err);
 	}
-	return failed;
+	return rc;
 }
 
 /* ---- all ---- */
 
 int merge_put_rows(struct merge *m, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < 2 && !failed; i++) {
+	for (size_t i = 0; i < 2 && !rc; i++) {
 		struct merge_source *s = &m->sources[i];
 		struct row_walk walk = {m, s, err};
 
-		if (!(failed = put_table(m, s, TABLE_CONNECTION, take_connection, err)) &&
-			!(failed = put_table(m, s, TABLE_CLOCK, take_clock, err)) &&
-			!(failed = put_table(m, s, TABLE_EPOCH, take_epoch, err)) &&
-			!(failed = tape_each_document(s->tape, take_document, &walk, err)))
-			failed = put_gaps(m, i, err);
+		if (!(rc = put_table(m, s, TABLE_CONNECTION, take_connection, err)) &&
+			!(rc = put_table(m, s, TABLE_CLOCK, take_clock, err)) &&
+			!(rc = put_table(m, s, TABLE_EPOCH, take_epoch, err)) &&
+			!(rc = tape_each_document(s->tape, take_document, &walk, err)))
+			rc = put_gaps(m, i, err);
 	}
-	return failed ? failed : put_pauses(m, err);
+	return rc ? rc : put_pauses(m, err);
 }
 
 void merge_rows_release(struct merge *m)

@@ -3,24 +3,25 @@
  * two thirds of them are random: a pack whose frame refers to them is a seventh smaller than one that has to
  * spell them again. FORMAT.md, section 5, has the text.
  */
+#include "schema/base/count_of.h"
 #include "schema/tape/pack.h"
 
 static int put(struct buf *to, const char *before, struct slice value, struct err *err)
 {
-	int failed = buf_append(to, before, strlen(before), err);
+	int rc = buf_append(to, before, strlen(before), err);
 
-	return failed ? failed : buf_append(to, value.ptr, value.len, err);
+	return rc ? rc : buf_append(to, value.ptr, value.len, err);
 }
 
 int pack_names_add(const struct extent_object *o, struct buf *to, struct err *err)
 {
 	static const char end[] = "\",\"resourceVersion\":\"";
-	int failed;
+	int rc;
 
-	if ((failed = put(to, "\"name\":\"", o->name, err)) ||
-		(o->namespace.len && (failed = put(to, "\",\"namespace\":\"", o->namespace, err))) ||
-		(failed = put(to, "\",\"uid\":\"", o->uid, err)))
-		return failed;
+	if ((rc = put(to, "\"name\":\"", o->name, err)) ||
+		(o->namespace.len && (rc = put(to, "\",\"namespace\":\"", o->namespace, err))) ||
+		(rc = put(to, "\",\"uid\":\"", o->uid, err)))
+		return rc;
 	return buf_append(to, end, sizeof(end) - 1, err);
 }
 
@@ -74,7 +75,7 @@ const char *block_kind_name(enum block_kind kind)
 
 bool block_kind_find(struct slice name, enum block_kind *ret)
 {
-	for (size_t i = 0; i < sizeof(kind_names) / sizeof(kind_names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(kind_names); i++) {
 		if (!slice_is(name, kind_names[i]))
 			continue;
 		*ret = (enum block_kind)i;

@@ -36,21 +36,21 @@ int new_tape_begin(const char *path, struct new_tape *ret, struct err *err)
 {
 	struct new_tape n = {.path = segment_tape_path(path)};
 	struct stat st;
-	int failed = 0;
+	int rc = 0;
 
 	for (size_t len = strlen(n.path); len > 1 && n.path[len - 1] == '/'; len--)
 		n.path[len - 1] = 0;
 	n.is_file = segment_is_file_name(n.path);
 	n.temporary = xasprintf("%s.tmp-%ld", n.path, (long)getpid());
 	if (lstat(n.path, &st) == 0)
-		failed = err_set(err, ERR_USAGE, "'%s' exists already", path);
+		rc = err_set(err, ERR_USAGE, "'%s' exists already", path);
 	else if (mkdir(n.temporary, 0700))
-		failed = err_set_errno(err, errno, "cannot create '%s'", path);
-	if (failed)
+		rc = err_set_errno(err, errno, "cannot create '%s'", path);
+	if (rc)
 		release(&n);
 	else
 		*ret = n;
-	return failed;
+	return rc;
 }
 
 static int name_it(const struct new_tape *n, const char *from, struct err *err)
@@ -72,21 +72,21 @@ static int name_segment(const struct new_tape *n, const char *folder, struct err
 {
 	struct segment_file *list;
 	size_t count;
-	int failed = segment_list(folder, &list, &count, err);
+	int rc = segment_list(folder, &list, &count, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (!is_one_segment(list, count))
-		failed = err_set(err, ERR_FAILED, "'%s' has %zu segments, expected 1", folder, count);
+		rc = err_set(err, ERR_FAILED, "'%s' has %zu segments, expected 1", folder, count);
 	else if (segment_file_bytes(list) > LIMIT_SEGMENT_BYTES)
-		failed = err_set(err, ERR_TOO_LARGE,
+		rc = err_set(err, ERR_TOO_LARGE,
 			"'%s' would have %llu bytes, and a tape in one file has at most %llu: make it a folder",
 			n->path, (unsigned long long)segment_file_bytes(list),
 			(unsigned long long)LIMIT_SEGMENT_BYTES);
 	else
-		failed = name_it(n, list->path, err);
+		rc = name_it(n, list->path, err);
 	segment_list_free(list, count);
-	return failed;
+	return rc;
 }
 
 /* Several segments, or one that could not be sealed, are written anew. */
@@ -96,17 +96,17 @@ static int join(const struct new_tape *n, struct err *err)
 	char *joined = xasprintf("%s-1", n->temporary);
 	struct remake_result result;
 	struct tape *t;
-	int failed = tape_open(n->temporary, &t, err);
+	int rc = tape_open(n->temporary, &t, err);
 
-	if (!failed) {
-		failed = remake_into(t, joined, &options, &result, err);
+	if (!rc) {
+		rc = remake_into(t, joined, &options, &result, err);
 		tape_close(t);
 	}
-	if (!failed)
-		failed = name_segment(n, joined, err);
+	if (!rc)
+		rc = name_segment(n, joined, err);
 	segment_remove_all(joined);
 	free(joined);
-	return failed;
+	return rc;
 }
 
 static int name_file(const struct new_tape *n, struct err *err)
@@ -114,10 +114,10 @@ static int name_file(const struct new_tape *n, struct err *err)
 	struct segment_file *list;
 	size_t count;
 	bool is_one;
-	int failed = segment_list(n->temporary, &list, &count, err);
+	int rc = segment_list(n->temporary, &list, &count, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	is_one = is_one_segment(list, count);
 	segment_list_free(list, count);
 	return is_one ? name_segment(n, n->temporary, err) : join(n, err);

@@ -53,7 +53,7 @@ static int give(struct packer *p, size_t number, const struct buf *data, struct 
 static int finish_pack(struct packer *p, struct err *err)
 {
 	struct packed_block *b;
-	int failed;
+	int rc;
 
 	if (p->pack_events == 0)
 		return 0;
@@ -61,10 +61,10 @@ static int finish_pack(struct packer *p, struct err *err)
 	b->events = p->pack_events;
 	b->raw_bytes = p->gather.len;
 	buf_clear(&p->frame);
-	if ((failed = codec_pack_delta(
+	if ((rc = codec_pack_delta(
 		     buf_slice(&p->names), buf_slice(&p->gather), p->options->level, &p->frame, err)) ||
-		(failed = give(p, p->out.block_count - 1, &p->frame, err)))
-		return failed;
+		(rc = give(p, p->out.block_count - 1, &p->frame, err)))
+		return rc;
 	buf_clear(&p->gather);
 	buf_clear(&p->names);
 	p->pack_events = 0;
@@ -74,14 +74,14 @@ static int finish_pack(struct packer *p, struct err *err)
 static int add_to_pack(struct packer *p, uint32_t object_index, struct slice object, struct err *err)
 {
 	bool named = p->pack_events && p->named == object_index;
-	int failed;
+	int rc;
 
-	if (!named && (failed = pack_names_add(&p->x->objects[object_index], &p->names, err)))
-		return failed;
+	if (!named && (rc = pack_names_add(&p->x->objects[object_index], &p->names, err)))
+		return rc;
 	p->named = object_index;
-	failed = buf_append(&p->gather, object.ptr, object.len, err);
-	if (failed)
-		return failed;
+	rc = buf_append(&p->gather, object.ptr, object.len, err);
+	if (rc)
+		return rc;
 	p->pack_events++;
 	return p->gather.len >= p->options->pack_bytes || p->names.len >= LIMIT_PREFIX_BYTES / 2
 		       ? finish_pack(p, err)
@@ -98,10 +98,10 @@ static int finish_chain(struct packer *p, struct err *err)
 
 static int begin_chain(struct packer *p, uint32_t object_index, struct err *err)
 {
-	int failed = finish_chain(p, err);
+	int rc = finish_chain(p, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	add_block(p, BLOCK_CHAIN);
 	p->chain = p->out.block_count;
 	p->chain_object = object_index;
@@ -125,19 +125,19 @@ static int add_to_chain(struct packer *p, uint32_t object_index, struct slice ob
 	struct packed_block *b;
 	uint8_t head[2 * VARINT_MAX_BYTES];
 	size_t head_len;
-	int failed;
+	int rc;
 
-	if (!chain_goes_on(p, object_index, object.len) && (failed = begin_chain(p, object_index, err)))
-		return failed;
+	if (!chain_goes_on(p, object_index, object.len) && (rc = begin_chain(p, object_index, err)))
+		return rc;
 	buf_clear(&p->frame);
-	failed = codec_pack_delta(p->chain_previous, object, p->options->level, &p->frame, err);
-	if (failed)
-		return failed;
+	rc = codec_pack_delta(p->chain_previous, object, p->options->level, &p->frame, err);
+	if (rc)
+		return rc;
 	head_len = varint_put(head, object.len);
 	head_len += varint_put(head + head_len, p->frame.len);
-	if ((failed = buf_append(&p->frames, head, head_len, err)) ||
-		(failed = buf_append(&p->frames, p->frame.ptr, p->frame.len, err)))
-		return failed;
+	if ((rc = buf_append(&p->frames, head, head_len, err)) ||
+		(rc = buf_append(&p->frames, p->frame.ptr, p->frame.len, err)))
+		return rc;
 	b = &p->out.blocks[p->chain - 1];
 	b->events++;
 	b->raw_bytes += object.len;
@@ -148,19 +148,19 @@ static int add_to_chain(struct packer *p, uint32_t object_index, struct slice ob
 static int fill_blocks(struct packer *p, struct err *err)
 {
 	const struct extent *x = p->x;
-	int failed;
+	int rc;
 
 	for (size_t i = 0; i < x->event_count; i++) {
 		const struct extent_event *e = &x->events[x->layout[i]];
 		struct slice object = {x->bytes.ptr + e->offset, e->length};
 
-		failed = object.len >= CHAIN_MIN_BYTES ? add_to_chain(p, e->object, object, err)
+		rc = object.len >= CHAIN_MIN_BYTES ? add_to_chain(p, e->object, object, err)
 						       : add_to_pack(p, e->object, object, err);
-		if (failed)
-			return failed;
+		if (rc)
+			return rc;
 	}
-	failed = finish_pack(p, err);
-	return failed ? failed : finish_chain(p, err);
+	rc = finish_pack(p, err);
+	return rc ? rc : finish_chain(p, err);
 }
 
 static void put_object_columns(const struct extent *x, struct columns *c)
@@ -232,7 +232,7 @@ static int pack_index(struct packer *p, struct err *err)
 {
 	struct columns *c = columns_new();
 	struct buf raw;
-	int failed;
+	int rc;
 
 	for (size_t i = 0; i < p->out.block_count; i++)
 		column_put(c, COLUMN_BLOCK,
@@ -241,14 +241,14 @@ static int pack_index(struct packer *p, struct err *err)
 	put_layout_columns(p->x, c);
 	put_event_columns(p->x, c);
 	buf_init(&raw, LIMIT_INDEX_BYTES);
-	failed = columns_write(c, p->x->event_count, p->x->object_count, p->out.block_count, &raw, err);
+	rc = columns_write(c, p->x->event_count, p->x->object_count, p->out.block_count, &raw, err);
 	columns_free(c);
 	p->out.index_raw_bytes = raw.len;
-	if (!failed)
-		failed = codec_pack(buf_slice(&raw), p->options->level > 1 ? INDEX_LEVEL_LARGE : INDEX_LEVEL,
+	if (!rc)
+		rc = codec_pack(buf_slice(&raw), p->options->level > 1 ? INDEX_LEVEL_LARGE : INDEX_LEVEL,
 			&p->out.index, err);
 	buf_release(&raw);
-	return failed;
+	return rc;
 }
 
 uint32_t filter_hash_uid(struct slice uid)
@@ -273,7 +273,7 @@ int pack_filter(const struct extent *x, struct buf *to, struct err *err)
 {
 	size_t n = 2 * x->object_count;
 	uint32_t *hashes = xmalloc(n * sizeof(*hashes)), previous = 0;
-	int failed = 0;
+	int rc = 0;
 
 	for (size_t i = 0; i < x->object_count; i++) {
 		const struct extent_object *o = &x->objects[i];
@@ -283,23 +283,23 @@ int pack_filter(const struct extent *x, struct buf *to, struct err *err)
 	}
 	if (n)
 		qsort(hashes, n, sizeof(*hashes), compare_u32);
-	for (size_t i = 0; i < n && !failed; i++) {
+	for (size_t i = 0; i < n && !rc; i++) {
 		uint8_t bytes[VARINT_MAX_BYTES];
 
 		if (i && hashes[i] == previous)
 			continue;
-		failed = buf_append(to, bytes, varint_put(bytes, hashes[i] - previous), err);
+		rc = buf_append(to, bytes, varint_put(bytes, hashes[i] - previous), err);
 		previous = hashes[i];
 	}
 	free(hashes);
-	return failed;
+	return rc;
 }
 
 int pack_extent(struct extent *x, const struct pack_options *options, pack_sink *sink, void *context,
 	struct packed_extent *ret, struct err *err)
 {
 	struct packer p = {.x = x, .options = options, .sink = sink, .context = context};
-	int failed;
+	int rc;
 
 	extent_sort(x);
 	buf_init(&p.gather, LIMIT_CHUNK_BYTES);
@@ -308,18 +308,18 @@ int pack_extent(struct extent *x, const struct pack_options *options, pack_sink 
 	buf_init(&p.frame, LIMIT_CHUNK_BYTES);
 	buf_init(&p.out.index, LIMIT_INDEX_BYTES);
 	buf_init(&p.out.filter, LIMIT_INDEX_BYTES);
-	failed = fill_blocks(&p, err);
+	rc = fill_blocks(&p, err);
 	buf_release(&p.gather);
 	buf_release(&p.names);
 	buf_release(&p.frames);
 	buf_release(&p.frame);
-	if (!failed)
-		failed = pack_index(&p, err);
-	if (!failed)
-		failed = pack_filter(x, &p.out.filter, err);
-	if (failed) {
+	if (!rc)
+		rc = pack_index(&p, err);
+	if (!rc)
+		rc = pack_filter(x, &p.out.filter, err);
+	if (rc) {
 		pack_release(&p.out);
-		return failed;
+		return rc;
 	}
 	*ret = p.out;
 	return 0;

@@ -508,16 +508,16 @@ int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err
 	struct raw_db *db = xcalloc(1, sizeof(*db));
 	uint64_t bytes; /* what is beyond the maximum is not looked at */
 	struct stat st;
-	int failed;
+	int rc;
 
 	db->path = xstrdup(path);
 	db->fd = regular_file_open(path, O_RDONLY, err);
-	failed = db->fd < 0           ? db->fd
+	rc = db->fd < 0           ? db->fd
 		 : fstat(db->fd, &st) ? err_set_errno(err, errno, "cannot stat '%s'", path)
 				      : 0;
-	if (failed) {
+	if (rc) {
 		raw_close(db);
-		return failed;
+		return rc;
 	}
 	bytes = (uint64_t)st.st_size < LIMIT_SEGMENT_BYTES ? (uint64_t)st.st_size : LIMIT_SEGMENT_BYTES;
 	buf_init(&db->payload, LIMIT_STORED_BYTES);

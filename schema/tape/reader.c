@@ -55,11 +55,11 @@ static bool take_sealed_form(struct tape *t, struct tape_segment *s)
  * half of it. But the sealed form was there before that. */
 static int open_segment(struct tape *t, struct tape_segment *s, struct err *err)
 {
-	int failed = segment_open(&s->file, false, &s->db, err);
+	int rc = segment_open(&s->file, false, &s->db, err);
 
 	if (s->file.sealed || !take_sealed_form(t, s))
-		return failed;
-	if (!failed)
+		return rc;
+	if (!rc)
 		sqlite3_close(s->db);
 	s->db = NULL;
 	return segment_open(&s->file, false, &s->db, err);
@@ -68,15 +68,15 @@ static int open_segment(struct tape *t, struct tape_segment *s, struct err *err)
 int reader_db(struct tape *t, size_t segment, sqlite3 **ret, struct err *err)
 {
 	struct tape_segment *s = &t->segments[segment];
-	int failed;
+	int rc;
 
 	s->used = ++t->tick;
 	if (!s->db) {
 		if (t->open_count >= MAX_OPEN_SEGMENTS)
 			close_least_used(t);
-		failed = open_segment(t, s, err);
-		if (failed)
-			return failed;
+		rc = open_segment(t, s, err);
+		if (rc)
+			return rc;
 		t->open[t->open_count++] = segment;
 	}
 	*ret = s->db;
@@ -86,9 +86,9 @@ int reader_db(struct tape *t, size_t segment, sqlite3 **ret, struct err *err)
 int reader_prepare(struct tape *t, size_t segment, const char *sql, sqlite3_stmt **ret, struct err *err)
 {
 	sqlite3 *db;
-	int failed = reader_db(t, segment, &db, err);
+	int rc = reader_db(t, segment, &db, err);
 
-	return failed ? failed : segment_prepare(db, sql, ret, err);
+	return rc ? rc : segment_prepare(db, sql, ret, err);
 }
 
 size_t reader_excess(const struct tape *t)
@@ -118,13 +118,13 @@ static struct tape *new_tape(void)
 int tape_open(const char *path, struct tape **ret, struct err *err)
 {
 	struct tape *t = new_tape();
-	int failed;
+	int rc;
 
 	t->path = segment_tape_path(path);
-	failed = reader_load(t, err);
-	if (failed) {
+	rc = reader_load(t, err);
+	if (rc) {
 		tape_close(t);
-		return failed;
+		return rc;
 	}
 	*ret = t;
 	return 0;
@@ -133,15 +133,15 @@ int tape_open(const char *path, struct tape **ret, struct err *err)
 int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err)
 {
 	struct tape *t = new_tape();
-	int failed;
+	int rc;
 
 	t->path = xstrdup(path);
 	t->segments = xcalloc(1, sizeof(*t->segments));
 	t->segments[t->segment_count++].file = (struct segment_file){number, true, xstrdup(path)};
-	failed = reader_load_segment(t, 0, err);
-	if (failed) {
+	rc = reader_load_segment(t, 0, err);
+	if (rc) {
 		tape_close(t);
-		return failed;
+		return rc;
 	}
 	*ret = t;
 	return 0;
@@ -170,10 +170,10 @@ void tape_close(struct tape *t)
 int tape_refresh(struct tape *t, struct err *err)
 {
 	uint64_t before = last_seq(t);
-	int failed;
+	int rc;
 
-	failed = reader_load(t, err);
-	return failed ? failed : last_seq(t) > before;
+	rc = reader_load(t, err);
+	return rc ? rc : last_seq(t) > before;
 }
 
 void tape_set_cache(struct tape *t, size_t bytes)
@@ -211,15 +211,15 @@ static int count_ids(struct tape *t, const char *table, uint64_t *ret, struct er
 		     *sql_max = xasprintf("SELECT max(id) FROM %s WHERE id > 0", table);
 		int64_t low = INT64_MAX, high = 0;
 		sqlite3 *db;
-		int failed;
+		int rc;
 
-		if (!(failed = reader_db(t, i, &db, err)) &&
-			!(failed = segment_number(db, sql, INT64_MAX, &low, err)))
-			failed = segment_number(db, sql_max, 0, &high, err);
+		if (!(rc = reader_db(t, i, &db, err)) &&
+			!(rc = segment_number(db, sql, INT64_MAX, &low, err)))
+			rc = segment_number(db, sql_max, 0, &high, err);
 		free(sql);
 		free(sql_max);
-		if (failed)
-			return failed;
+		if (rc)
+			return rc;
 		lowest = low < lowest ? low : lowest;
 		highest = high > highest ? high : highest;
 	}
@@ -232,7 +232,7 @@ int tape_info(struct tape *t, struct tape_info *ret, struct err *err)
 	struct tape_info info = {
 		.segments = t->segment_count, .last_seq = last_seq(t), .disk_bytes = file_bytes(t)};
 	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-	int failed;
+	int rc;
 
 	for (size_t i = 0; i < t->events.count; i++) {
 		const struct tape_extent *x = &t->events.items[i];
@@ -246,9 +246,9 @@ int tape_info(struct tape *t, struct tape_info *ret, struct err *err)
 	info.first_time_ns = info.events ? first_ns : 0;
 	info.last_time_ns = info.events ? last_ns : 0;
 	info.open = t->segment_count && !t->segments[t->segment_count - 1].file.sealed;
-	if ((failed = count_ids(t, "gap", &info.gaps, err)) ||
-		(failed = count_ids(t, "connection", &info.connections, err)))
-		return failed;
+	if ((rc = count_ids(t, "gap", &info.gaps, err)) ||
+		(rc = count_ids(t, "connection", &info.connections, err)))
+		return rc;
 	*ret = info;
 	return 0;
 }

@@ -103,25 +103,25 @@ static int read_block(struct tape *t, const struct tape_extent *entry, const str
 	struct tape_segment *s = &t->segments[entry->segment];
 	uint32_t number = x->events[index].block;
 	sqlite3 *db;
-	int failed = reader_db(t, entry->segment, &db, err);
+	int rc = reader_db(t, entry->segment, &db, err);
 
-	if (!failed && !s->read_block)
-		failed = segment_prepare(db,
+	if (!rc && !s->read_block)
+		rc = segment_prepare(db,
 			"SELECT kind, events, raw_bytes, xxh64, data FROM block WHERE id = ?", &s->read_block,
 			err);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	sqlite3_bind_int64(s->read_block, 1, block_id(entry->id, number));
 	switch (sqlite3_step(s->read_block)) {
-	case SQLITE_ROW: failed = decode_block(t, s->read_block, x, index, ret, err); break;
-	case SQLITE_DONE: failed = err_set(err, ERR_CORRUPT, "it is not there"); break;
-	default: failed = segment_failed(db, err, "cannot read it");
+	case SQLITE_ROW: rc = decode_block(t, s->read_block, x, index, ret, err); break;
+	case SQLITE_DONE: rc = err_set(err, ERR_CORRUPT, "it is not there"); break;
+	default: rc = segment_failed(db, err, "cannot read it");
 	}
 	sqlite3_reset(s->read_block);
-	if (failed)
-		err_prefix(err, failed, "'%s' block %u of extent %lld", s->file.path, number,
+	if (rc)
+		err_prefix(err, rc, "'%s' block %u of extent %lld", s->file.path, number,
 			(long long)entry->id);
-	return failed;
+	return rc;
 }
 
 /* The block of the event of x at index. */
@@ -130,7 +130,7 @@ static int get_block(struct tape *t, const struct tape_extent *entry, const stru
 {
 	int64_t id = block_id(entry->id, x->events[index].block);
 	struct cached_block *c = find_cached(t, entry->segment, id);
-	int failed;
+	int rc;
 
 	if (c) {
 		unlink_from_order(t, c);
@@ -138,9 +138,9 @@ static int get_block(struct tape *t, const struct tape_extent *entry, const stru
 		*ret = c->block;
 		return 0;
 	}
-	failed = read_block(t, entry, x, index, ret, err);
-	if (failed)
-		return failed;
+	rc = read_block(t, entry, x, index, ret, err);
+	if (rc)
+		return rc;
 	remember(t, entry->segment, id, *ret);
 	return 0;
 }
@@ -150,14 +150,14 @@ int reader_object(struct tape *t, const struct tape_extent *entry, const struct 
 {
 	const struct extent_event *e = &x->events[index];
 	struct block *b = NULL;
-	int failed;
+	int rc;
 
 	if (x->bytes.len) { /* of a hot extent, which may have been sealed since x was taken */
 		*ret = (struct slice){x->bytes.ptr + e->offset, e->length};
 		return 0;
 	}
-	failed = get_block(t, entry, x, index, &b, err);
-	if (failed)
-		return failed;
+	rc = get_block(t, entry, x, index, &b, err);
+	if (rc)
+		return rc;
 	return block_get(b, e->offset, e->length, ret, err);
 }

@@ -29,10 +29,10 @@ static int find_in(
 	struct tape *t, struct tape_extent *entry, uint64_t seq, struct place *ret, struct err *err)
 {
 	struct place place = {.entry = entry};
-	int failed = reader_extent(t, entry, &place.extent, err);
+	int rc = reader_extent(t, entry, &place.extent, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	place.index = extent_find_seq(place.extent, seq);
 	if (place.index == place.extent->event_count || place.extent->events[place.index].seq != seq)
 		return ERR_NOT_FOUND;
@@ -86,11 +86,11 @@ int tape_event(struct tape *t, uint64_t seq, struct event *ret, struct buf *keep
 	struct event e;
 	struct slice *const texts[] = {&e.namespace, &e.name, &e.uid, &e.rv};
 	size_t bytes = 0;
-	int failed;
+	int rc;
 
-	failed = find_seq(t, seq, &place, err);
-	if (failed)
-		return failed;
+	rc = find_seq(t, seq, &place, err);
+	if (rc)
+		return rc;
 	extent_event_get(place.extent, place.index, rv, &e);
 	for (size_t i = 0; i < 4; i++)
 		bytes += texts[i]->len;
@@ -113,11 +113,11 @@ int tape_event(struct tape *t, uint64_t seq, struct event *ret, struct buf *keep
 int tape_object(struct tape *t, uint64_t seq, struct slice *ret, struct err *err)
 {
 	struct place place;
-	int failed;
+	int rc;
 
-	failed = find_seq(t, seq, &place, err);
-	if (failed)
-		return failed;
+	rc = find_seq(t, seq, &place, err);
+	if (rc)
+		return rc;
 	return reader_object(t, place.entry, place.extent, place.index, ret, err);
 }
 
@@ -155,21 +155,21 @@ static int look_before(
 {
 	const struct extent_object *key = look->key;
 	uint32_t hash = filter_hash_key(key->resource, key->namespace, key->name);
-	int failed;
+	int rc;
 
 	while (before-- > 0 && !look->best) {
 		struct tape_extent *entry = &list->items[before];
 		struct extent *x;
 		bool perhaps;
 
-		failed = reader_may_have(t, entry, hash, &perhaps, err);
-		if (failed)
-			return failed;
+		rc = reader_may_have(t, entry, hash, &perhaps, err);
+		if (rc)
+			return rc;
 		if (!perhaps)
 			continue;
-		failed = reader_extent(t, entry, &x, err);
-		if (failed)
-			return failed;
+		rc = reader_extent(t, entry, &x, err);
+		if (rc)
+			return rc;
 		look->best = last_before(x, key, look->seq);
 	}
 	return 0;
@@ -185,28 +185,28 @@ int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *e
 	struct place place;
 	struct look_back look = {.seq = seq};
 	struct extent *own;
-	int failed = 0;
+	int rc = 0;
 
-	failed = find_seq(t, seq, &place, err);
-	if (failed)
-		return failed;
+	rc = find_seq(t, seq, &place, err);
+	if (rc)
+		return rc;
 	own = extent_ref(place.extent);
 	look.key = &own->objects[own->events[place.index].object];
 	look.best = last_before(own, look.key, seq);
 	if (is_in(&t->events, place.entry))
-		failed = look_before(t, &t->events, (size_t)(place.entry - t->events.items), &look, err);
-	if (!failed)
-		failed = look_before(t, &t->states, count_first_states(t), &look, err);
+		rc = look_before(t, &t->events, (size_t)(place.entry - t->events.items), &look, err);
+	if (!rc)
+		rc = look_before(t, &t->states, count_first_states(t), &look, err);
 	extent_unref(own);
-	if (!failed)
+	if (!rc)
 		*ret_seq = look.best;
-	return failed;
+	return rc;
 }
 
 int tape_seq_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct err *err)
 {
 	uint64_t after = 1;
-	int failed;
+	int rc;
 
 	for (size_t i = 0; i < t->events.count; i++) {
 		struct tape_extent *entry = &t->events.items[i];
@@ -215,9 +215,9 @@ int tape_seq_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct 
 		after = entry->last_seq + 1;
 		if (entry->max_time_ns < time_ns)
 			continue;
-		failed = reader_extent(t, entry, &x, err);
-		if (failed)
-			return failed;
+		rc = reader_extent(t, entry, &x, err);
+		if (rc)
+			return rc;
 		for (size_t k = 0; k < x->event_count; k++) {
 			if (x->events[k].time_ns >= time_ns) {
 				*ret_seq = x->events[k].seq;

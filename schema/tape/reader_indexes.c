@@ -118,10 +118,10 @@ static int decompress_index(sqlite3_stmt *columns, struct buf *raw, struct err *
 {
 	struct slice index = {sqlite3_column_blob(columns, 0), (size_t)sqlite3_column_bytes(columns, 0)};
 	int64_t raw_bytes = sqlite3_column_int64(columns, 1);
-	int failed = checksum_expect(codec_hash(index), (uint64_t)sqlite3_column_int64(columns, 2), err);
+	int rc = checksum_expect(codec_hash(index), (uint64_t)sqlite3_column_int64(columns, 2), err);
 
-	if (failed)
-		return err_prefix(err, failed, "index");
+	if (rc)
+		return err_prefix(err, rc, "index");
 	return unpack_index_bytes(index, raw_bytes < 0 ? 0 : (uint64_t)raw_bytes, raw, err);
 }
 
@@ -129,30 +129,30 @@ static int decompress_index(sqlite3_stmt *columns, struct buf *raw, struct err *
 static int read_index(struct tape *t, const struct tape_extent *row, struct buf *raw, struct err *err)
 {
 	sqlite3_stmt *columns;
-	int failed = reader_prepare(t, row->segment,
+	int rc = reader_prepare(t, row->segment,
 		"SELECT \"index\", index_raw_bytes, index_xxh64 FROM extent WHERE id = ?", &columns, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	sqlite3_bind_int64(columns, 1, row->id);
 	if (sqlite3_step(columns) == SQLITE_ROW)
-		failed = decompress_index(columns, raw, err);
+		rc = decompress_index(columns, raw, err);
 	else
-		failed = segment_failed(sqlite3_db_handle(columns), err, "cannot read the index");
+		rc = segment_failed(sqlite3_db_handle(columns), err, "cannot read the index");
 	sqlite3_finalize(columns);
-	return failed;
+	return rc;
 }
 
 static int decode_index(const struct tape *t, struct tape_extent *row, struct slice raw, struct err *err)
 {
 	struct extent *x;
-	int failed = unpack_extent(raw, &x, err);
+	int rc = unpack_extent(raw, &x, err);
 
-	if (failed)
-		return failed;
-	if ((failed = check_against_row(row, x, err)) || (failed = check_names(t, x, err))) {
+	if (rc)
+		return rc;
+	if ((rc = check_against_row(row, x, err)) || (rc = check_names(t, x, err))) {
 		extent_unref(x);
-		return failed;
+		return rc;
 	}
 	row->index = x;
 	return 0;
@@ -182,15 +182,15 @@ static int failed_at(const struct tape *t, const struct tape_extent *row, int fa
 static int load_index(struct tape *t, struct tape_extent *row, struct err *err)
 {
 	struct buf raw;
-	int failed;
+	int rc;
 
 	buf_init(&raw, LIMIT_INDEX_BYTES);
-	failed = read_index(t, row, &raw, err);
-	if (!failed)
-		failed = decode_index(t, row, buf_slice(&raw), err);
+	rc = read_index(t, row, &raw, err);
+	if (!rc)
+		rc = decode_index(t, row, buf_slice(&raw), err);
 	buf_release(&raw);
-	if (failed)
-		return failed_at(t, row, failed, err);
+	if (rc)
+		return failed_at(t, row, rc, err);
 	note_rvs(row);
 	keep_index(t, row);
 	return 0;
@@ -198,7 +198,7 @@ static int load_index(struct tape *t, struct tape_extent *row, struct err *err)
 
 int reader_extent(struct tape *t, struct tape_extent *row, struct extent **ret, struct err *err)
 {
-	int failed;
+	int rc;
 
 	if (row->hot) {
 		extent_sort(row->hot->extent);
@@ -206,8 +206,8 @@ int reader_extent(struct tape *t, struct tape_extent *row, struct extent **ret, 
 		return 0;
 	}
 	row->used = ++t->tick;
-	if (!row->index && (failed = load_index(t, row, err)))
-		return failed;
+	if (!row->index && (rc = load_index(t, row, err)))
+		return rc;
 	*ret = row->index;
 	return 0;
 }
@@ -218,43 +218,43 @@ int reader_extent(struct tape *t, struct tape_extent *row, struct extent **ret, 
 static int decode_filter(sqlite3_stmt *columns, struct tape_extent *row, struct err *err)
 {
 	struct slice filter = {sqlite3_column_blob(columns, 0), (size_t)sqlite3_column_bytes(columns, 0)};
-	int failed = checksum_expect(codec_hash(filter), (uint64_t)sqlite3_column_int64(columns, 1), err);
+	int rc = checksum_expect(codec_hash(filter), (uint64_t)sqlite3_column_int64(columns, 1), err);
 
-	if (failed)
-		return err_prefix(err, failed, "filter");
+	if (rc)
+		return err_prefix(err, rc, "filter");
 	return filter_decode(filter, &row->filter, &row->filter_count, err);
 }
 
 static int load_filter(struct tape *t, struct tape_extent *row, struct err *err)
 {
 	sqlite3_stmt *columns;
-	int failed = reader_prepare(
+	int rc = reader_prepare(
 		t, row->segment, "SELECT filter, filter_xxh64 FROM extent WHERE id = ?", &columns, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	sqlite3_bind_int64(columns, 1, row->id);
 	if (sqlite3_step(columns) == SQLITE_ROW)
-		failed = decode_filter(columns, row, err);
+		rc = decode_filter(columns, row, err);
 	else
-		failed = segment_failed(sqlite3_db_handle(columns), err, "cannot read the filter");
+		rc = segment_failed(sqlite3_db_handle(columns), err, "cannot read the filter");
 	sqlite3_finalize(columns);
-	if (failed)
-		return failed_at(t, row, failed, err);
+	if (rc)
+		return failed_at(t, row, rc, err);
 	keep_filter(t, row);
 	return 0;
 }
 
 int reader_may_have(struct tape *t, struct tape_extent *row, uint32_t hash, bool *ret, struct err *err)
 {
-	int failed;
+	int rc;
 
 	*ret = true;
 	if (row->hot)
 		return 0;
 	row->used = ++t->tick;
-	if (!row->filter && (failed = load_filter(t, row, err)))
-		return failed;
+	if (!row->filter && (rc = load_filter(t, row, err)))
+		return rc;
 	*ret = filter_has(row->filter, row->filter_count, hash);
 	return 0;
 }

@@ -82,13 +82,13 @@ static size_t place_of(const struct tape *t, const struct tape_extent *x)
 static int take_events(struct tape *t, const struct tape_extent *x, struct err *err)
 {
 	size_t place = place_of(t, x);
-	int failed;
+	int rc;
 
 	if (place == SIZE_MAX)
 		return err_set(err, ERR_CORRUPT, "extent %lld of '%s' was sealed before an older one",
 			(long long)x->id, t->segments[x->segment].file.path);
-	if ((failed = check_bounds(t, x, false, err)) || (failed = check_first(t, place, x, err)))
-		return failed;
+	if ((rc = check_bounds(t, x, false, err)) || (rc = check_first(t, place, x, err)))
+		return rc;
 	if (place == t->events.count)
 		add_entry(&t->events);
 	release_hot(&t->events.items[place]);
@@ -99,10 +99,10 @@ static int take_events(struct tape *t, const struct tape_extent *x, struct err *
 
 static int take_state(struct tape *t, const struct tape_extent *x, struct err *err)
 {
-	int failed = check_bounds(t, x, true, err);
+	int rc = check_bounds(t, x, true, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	*add_entry(&t->states) = *x;
 	return 0;
 }
@@ -113,16 +113,16 @@ static int load_extents(
 {
 	sqlite3_stmt *rows;
 	int step = SQLITE_DONE;
-	int failed = segment_prepare(db,
+	int rc = segment_prepare(db,
 		"SELECT id, first_seq, last_seq, events, raw_bytes, min_time_ns, max_time_ns FROM extent "
 		"WHERE id > ? AND kind = ? ORDER BY id",
 		&rows, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	sqlite3_bind_int64(rows, 1, after_id);
 	sqlite3_bind_text(rows, 2, of_state ? "state" : "events", -1, SQLITE_STATIC);
-	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+	while (!rc && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		struct tape_extent x = {
 			.segment = segment,
 			.id = sqlite3_column_int64(rows, 0),
@@ -134,12 +134,12 @@ static int load_extents(
 			.max_time_ns = sqlite3_column_int64(rows, 6),
 		};
 
-		failed = of_state ? take_state(t, &x, err) : take_events(t, &x, err);
+		rc = of_state ? take_state(t, &x, err) : take_events(t, &x, err);
 	}
-	if (!failed && step != SQLITE_DONE)
-		failed = segment_failed(db, err, "cannot read '%s'", t->segments[segment].file.path);
+	if (!rc && step != SQLITE_DONE)
+		rc = segment_failed(db, err, "cannot read '%s'", t->segments[segment].file.path);
 	sqlite3_finalize(rows);
-	return failed;
+	return rc;
 }
 
 /* The hot extent of that id, made when it is not known. */
@@ -198,53 +198,53 @@ static int load_chunks(struct tape *t, size_t segment, sqlite3 *db, struct err *
 {
 	sqlite3_stmt *rows;
 	int step = SQLITE_DONE, count = 0;
-	int failed = segment_prepare(
+	int rc = segment_prepare(
 		db, "SELECT DISTINCT extent FROM chunk WHERE extent > ? ORDER BY extent", &rows, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	sqlite3_bind_int64(rows, 1, t->segments[segment].last_extent);
-	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
-		failed = count++ ? err_set(err, ERR_CORRUPT, "'%s' has two hot extents",
+	while (!rc && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+		rc = count++ ? err_set(err, ERR_CORRUPT, "'%s' has two hot extents",
 					   t->segments[segment].file.path)
 				 : load_chunks_of(t, segment, sqlite3_column_int64(rows, 0), db, err);
 	}
-	if (!failed && step != SQLITE_DONE)
-		failed = segment_failed(db, err, "cannot read '%s'", t->segments[segment].file.path);
+	if (!rc && step != SQLITE_DONE)
+		rc = segment_failed(db, err, "cannot read '%s'", t->segments[segment].file.path);
 	sqlite3_finalize(rows);
-	return failed;
+	return rc;
 }
 
 static int load_state(struct tape *t, size_t segment, sqlite3 *db, struct err *err)
 {
 	struct tape_segment *s = &t->segments[segment];
 	int64_t complete = 0;
-	int failed;
+	int rc;
 
 	if (s->has_state)
 		return 0;
-	failed = segment_number(db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err);
-	if (failed)
-		return failed;
-	failed = complete ? load_extents(t, segment, db, true, 0, err) : 0;
-	s->has_state = !failed && complete;
-	return failed;
+	rc = segment_number(db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err);
+	if (rc)
+		return rc;
+	rc = complete ? load_extents(t, segment, db, true, 0, err) : 0;
+	s->has_state = !rc && complete;
+	return rc;
 }
 
 static int load_snapshot(struct tape *t, size_t segment, sqlite3 *db, struct err *err)
 {
 	struct tape_segment *s = &t->segments[segment];
 	int64_t first_seq = 0;
-	int failed;
+	int rc;
 
-	if ((failed = registry_load(&t->registry, db, err)) ||
-		(failed = segment_number(
+	if ((rc = registry_load(&t->registry, db, err)) ||
+		(rc = segment_number(
 			 db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err)))
-		return failed;
+		return rc;
 	s->first_seq = (uint64_t)first_seq;
-	if ((failed = load_extents(t, segment, db, false, s->last_extent, err)) ||
-		(failed = load_chunks(t, segment, db, err)))
-		return failed;
+	if ((rc = load_extents(t, segment, db, false, s->last_extent, err)) ||
+		(rc = load_chunks(t, segment, db, err)))
+		return rc;
 	return load_state(t, segment, db, err);
 }
 
@@ -252,14 +252,14 @@ int reader_load_segment(struct tape *t, size_t segment, struct err *err)
 {
 	bool sealed = t->segments[segment].file.sealed;
 	sqlite3 *db;
-	int failed;
+	int rc;
 
-	if ((failed = reader_db(t, segment, &db, err)) || (failed = segment_exec(db, "BEGIN", err)))
-		return failed;
-	failed = load_snapshot(t, segment, db, err);
+	if ((rc = reader_db(t, segment, &db, err)) || (rc = segment_exec(db, "BEGIN", err)))
+		return rc;
+	rc = load_snapshot(t, segment, db, err);
 	sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
-	t->segments[segment].settled = sealed && !failed;
-	return failed;
+	t->segments[segment].settled = sealed && !rc;
+	return rc;
 }
 
 /* A segment that we knew open may have been sealed since: its old file is gone from the directory. Extents
@@ -301,15 +301,15 @@ int reader_load(struct tape *t, struct err *err)
 {
 	struct segment_file *list;
 	size_t count;
-	int failed = segment_list(t->path, &list, &count, err);
+	int rc = segment_list(t->path, &list, &count, err);
 
-	if (failed)
-		return failed;
-	failed = merge_segments(t, list, count, err);
+	if (rc)
+		return rc;
+	rc = merge_segments(t, list, count, err);
 	segment_list_free(list, count);
-	for (size_t i = 0; i < t->segment_count && !failed; i++) {
+	for (size_t i = 0; i < t->segment_count && !rc; i++) {
 		if (!t->segments[i].settled)
-			failed = reader_load_segment(t, i, err);
+			rc = reader_load_segment(t, i, err);
 	}
-	return failed;
+	return rc;
 }

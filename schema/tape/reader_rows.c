@@ -262,16 +262,16 @@ static const char *keep_text(struct tape *t, sqlite3_stmt *row, int column)
 static int find_pack(struct tape *t, sqlite3 *db, struct err *err)
 {
 	int64_t xxh64;
-	int failed = segment_number(db, "SELECT xxh64 FROM document WHERE id = 0", 0, &xxh64, err);
+	int rc = segment_number(db, "SELECT xxh64 FROM document WHERE id = 0", 0, &xxh64, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (t->documents.len && xxh64 == t->documents_xxh64)
 		return 0;
 	buf_clear(&t->documents);
-	failed = documents_unpack(db, &t->documents, err);
-	if (failed)
-		return failed;
+	rc = documents_unpack(db, &t->documents, err);
+	if (rc)
+		return rc;
 	t->documents_xxh64 = xxh64;
 	return 0;
 }
@@ -279,10 +279,10 @@ static int find_pack(struct tape *t, sqlite3 *db, struct err *err)
 static int append_body(struct tape *t, sqlite3_stmt *row, struct buf *to, struct err *err)
 {
 	struct document_body body = documents_body(row, DOCUMENT_BODY);
-	int failed;
+	int rc;
 
-	if (body.packed && (failed = find_pack(t, sqlite3_db_handle(row), err)))
-		return failed;
+	if (body.packed && (rc = find_pack(t, sqlite3_db_handle(row), err)))
+		return rc;
 	return documents_append(&body, buf_slice(&t->documents), to, err);
 }
 
@@ -291,10 +291,10 @@ static int give_document(
 	struct tape *t, sqlite3_stmt *row, struct tape_document *ret, struct buf *body, struct err *err)
 {
 	size_t begin = body ? body->len : 0;
-	int failed = body ? append_body(t, row, body, err) : 0;
+	int rc = body ? append_body(t, row, body, err) : 0;
 
-	if (failed)
-		return err_prefix(err, failed, "document '%s'", word_at(row, 2));
+	if (rc)
+		return err_prefix(err, rc, "document '%s'", word_at(row, 2));
 	buf_clear(&t->document_text);
 	/* Reserved whole, so that no text moves while others are added. */
 	if (!buf_reserve(&t->document_text, t->document_text.max))
@@ -347,25 +347,25 @@ int tape_document(struct tape *t, const char *path, const char *variant, uint64_
 	for (size_t i = t->segment_count; i-- > 0;) {
 		sqlite3_stmt *row;
 		int step;
-		int failed = reader_prepare(t, i,
+		int rc = reader_prepare(t, i,
 			"SELECT id, " DOCUMENT_COLUMNS " FROM document "
 			"WHERE path = ? AND variant = ? AND after_seq <= ? ORDER BY id DESC LIMIT 1",
 			&row, err);
 
-		if (failed)
-			return failed;
+		if (rc)
+			return rc;
 		sqlite3_bind_text(row, 1, path, -1, SQLITE_STATIC);
 		sqlite3_bind_text(row, 2, variant, -1, SQLITE_STATIC);
 		sqlite3_bind_int64(row, 3, after_seq ? (int64_t)after_seq : INT64_MAX);
 		step = sqlite3_step(row);
 		if (step == SQLITE_ROW)
-			failed = give_document(t, row, ret, body, err);
+			rc = give_document(t, row, ret, body, err);
 		else if (step != SQLITE_DONE)
-			failed = segment_failed(
+			rc = segment_failed(
 				sqlite3_db_handle(row), err, "cannot read '%s'", t->segments[i].file.path);
 		sqlite3_finalize(row);
-		if (failed || step == SQLITE_ROW)
-			return failed;
+		if (rc || step == SQLITE_ROW)
+			return rc;
 	}
 	return err_set(err, ERR_NOT_FOUND, "tape '%s' has no document '%s'", t->path, path);
 }
@@ -373,21 +373,21 @@ int tape_document(struct tape *t, const char *path, const char *variant, uint64_
 int tape_document_body(struct tape *t, uint32_t segment, int64_t id, struct buf *body, struct err *err)
 {
 	sqlite3_stmt *row;
-	int step, failed;
+	int step, rc;
 
 	if (segment >= t->segment_count)
 		return err_set(err, ERR_NOT_FOUND, "tape '%s' has no document %lld", t->path, (long long)id);
-	failed = reader_prepare(
+	rc = reader_prepare(
 		t, segment, "SELECT id, " DOCUMENT_COLUMNS " FROM document WHERE id = ?", &row, err);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	sqlite3_bind_int64(row, 1, id);
 	step = sqlite3_step(row);
-	failed = step == SQLITE_ROW    ? append_body(t, row, body, err)
+	rc = step == SQLITE_ROW    ? append_body(t, row, body, err)
 		 : step == SQLITE_DONE ? err_set(err, ERR_NOT_FOUND, "it is not there")
 				       : segment_failed(sqlite3_db_handle(row), err, "cannot read it");
 	sqlite3_finalize(row);
-	if (failed)
-		err_prefix(err, failed, "'%s' document %lld", t->segments[segment].file.path, (long long)id);
-	return failed;
+	if (rc)
+		err_prefix(err, rc, "'%s' document %lld", t->segments[segment].file.path, (long long)id);
+	return rc;
 }

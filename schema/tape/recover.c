@@ -76,20 +76,20 @@ static int salvage(struct recovery *r, const char *from, struct err *err)
 {
 	struct segment_file *list;
 	size_t count;
-	int failed = segment_list(from, &list, &count, err);
+	int rc = segment_list(from, &list, &count, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (!count)
-		failed = err_set(err, ERR_NOT_FOUND, "tape '%s' is empty", from);
+		rc = err_set(err, ERR_NOT_FOUND, "tape '%s' is empty", from);
 	r->segments = xcalloc(count, sizeof(*r->segments));
-	for (size_t i = 0; i < count && !failed; i++) {
-		failed = salvage_segment(&list[i], &r->segments[i], err);
-		r->segment_count += !failed;
+	for (size_t i = 0; i < count && !rc; i++) {
+		rc = salvage_segment(&list[i], &r->segments[i], err);
+		r->segment_count += !rc;
 	}
 	segment_list_free(list, count);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	load_registry(r);
 	for (size_t i = 0; i < r->segment_count; i++)
 		salvage_settle(&r->segments[i], &r->registry);
@@ -98,10 +98,10 @@ static int salvage(struct recovery *r, const char *from, struct err *err)
 
 static int recover(struct recovery *r, const char *from, const char *to, struct err *err)
 {
-	int failed = salvage(r, from, err);
+	int rc = salvage(r, from, err);
 
-	if (failed || (failed = recover_plan(r, err)) || (failed = recover_tell(r, err)))
-		return failed;
+	if (rc || (rc = recover_plan(r, err)) || (rc = recover_tell(r, err)))
+		return rc;
 	return recover_write(r, to, err);
 }
 
@@ -118,15 +118,15 @@ static void release(struct recovery *r)
 /* Keeps writers away meanwhile. */
 static int recover_locked(struct recovery *r, const char *from, const char *to, struct err *err)
 {
-	int fd, failed = tape_lock_share(from, &fd, err);
+	int fd, rc = tape_lock_share(from, &fd, err);
 
-	if (failed)
-		return failed;
-	failed = recover(r, from, to, err);
+	if (rc)
+		return rc;
+	rc = recover(r, from, to, err);
 	release(r);
 	if (fd >= 0)
 		close(fd);
-	return failed;
+	return rc;
 }
 
 int tape_recover(const char *from, const char *to, const struct tape_recover_options *options,
@@ -135,12 +135,12 @@ int tape_recover(const char *from, const char *to, const struct tape_recover_opt
 	struct recovery r = {.options = options};
 	char *path = segment_tape_path(from);
 	struct new_tape made;
-	int failed = new_tape_begin(to, &made, err);
+	int rc = new_tape_begin(to, &made, err);
 
-	if (!failed)
-		failed = new_tape_end(&made, recover_locked(&r, path, made.temporary, err), err);
+	if (!rc)
+		rc = new_tape_end(&made, recover_locked(&r, path, made.temporary, err), err);
 	free(path);
-	if (!failed)
+	if (!rc)
 		*ret = r.result;
-	return failed;
+	return rc;
 }

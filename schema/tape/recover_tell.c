@@ -74,13 +74,13 @@ static int tell_events(
 	struct recovery *r, const struct lost_run *run, const struct extent *x, struct err *err)
 {
 	size_t begin = run->first - run->span->first, end = run->last - run->span->first + 1;
-	int failed = 0;
+	int rc = 0;
 
-	for (; begin < end && x && r->told < RECOVER_TOLD_MAX && !failed; begin++)
-		failed = tell_event(r, run->span, x, begin, err);
+	for (; begin < end && x && r->told < RECOVER_TOLD_MAX && !rc; begin++)
+		rc = tell_event(r, run->span, x, begin, err);
 	r->told += end - begin;
 	r->result.untold += end - begin;
-	return failed;
+	return rc;
 }
 
 /* Runs come extent by extent: each index is decoded once. */
@@ -89,19 +89,19 @@ static int tell_runs(struct recovery *r, struct err *err)
 	const struct span *span = NULL;
 	struct extent *x = NULL;
 	struct lost_run run = {0};
-	int failed = 0;
+	int rc = 0;
 
-	for (uint64_t seq = 0; !failed && recover_next_run(r, seq, &run); seq = run.last + 1) {
+	for (uint64_t seq = 0; !rc && recover_next_run(r, seq, &run); seq = run.last + 1) {
 		if (run.span->extent && run.span != span && r->told < RECOVER_TOLD_MAX) {
 			extent_unref(x);
 			span = run.span;
 			x = salvage_extent(&r->segments[span->segment], span->extent, &r->registry);
 		}
-		failed = run.span->extent ? tell_events(r, &run, run.span == span ? x : NULL, err)
+		rc = run.span->extent ? tell_events(r, &run, run.span == span ? x : NULL, err)
 					  : tell_hole(r, &run, err);
 	}
 	extent_unref(x);
-	return failed;
+	return rc;
 }
 
 /* ---- rows ---- */
@@ -178,25 +178,25 @@ static int tell_rows(struct recovery *r, enum table table, struct err *err)
 {
 	size_t count;
 	struct found_row *found = find_rows(r, table, &count);
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < count && !failed; i++) {
+	for (size_t i = 0; i < count && !rc; i++) {
 		if (i && found[i].id == found[i - 1].id)
 			continue;
 		if (i)
-			failed = tell_missing(r, table, found[i - 1].id, found[i].id, err);
-		if (!failed && found[i].fault != ROW_USABLE)
-			failed = tell_unusable(r, table, &found[i], err);
+			rc = tell_missing(r, table, found[i - 1].id, found[i].id, err);
+		if (!rc && found[i].fault != ROW_USABLE)
+			rc = tell_unusable(r, table, &found[i], err);
 	}
 	free(found);
-	return failed;
+	return rc;
 }
 
 static int tell_hidden(struct recovery *r, const struct salvaged *s, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (int table = TABLE_CONNECTION; table <= TABLE_DOCUMENT && !failed; table++) {
+	for (int table = TABLE_CONNECTION; table <= TABLE_DOCUMENT && !rc; table++) {
 		bool hides = raw_hides_rows(s->db, (enum table)table);
 		struct tape_loss loss = {.file = s->name,
 			.why = hides ? "a page of them is damaged"
@@ -206,20 +206,20 @@ static int tell_hidden(struct recovery *r, const struct salvaged *s, struct err 
 		if (!hides && !s->strange_ids[table])
 			continue;
 		r->result.rows_unknown = true;
-		failed = tell(r, &loss, err);
+		rc = tell(r, &loss, err);
 	}
-	return failed;
+	return rc;
 }
 
 int recover_tell(struct recovery *r, struct err *err)
 {
-	int failed = tell_runs(r, err);
+	int rc = tell_runs(r, err);
 
-	for (int table = TABLE_CONNECTION; table <= TABLE_DOCUMENT && !failed; table++)
-		failed = tell_rows(r, (enum table)table, err);
-	for (size_t i = 0; i < r->segment_count && !failed; i++) {
+	for (int table = TABLE_CONNECTION; table <= TABLE_DOCUMENT && !rc; table++)
+		rc = tell_rows(r, (enum table)table, err);
+	for (size_t i = 0; i < r->segment_count && !rc; i++) {
 		r->result.mended_pages += raw_mended_count(r->segments[i].db);
-		failed = tell_hidden(r, &r->segments[i], err);
+		rc = tell_hidden(r, &r->segments[i], err);
 	}
-	return failed;
+	return rc;
 }

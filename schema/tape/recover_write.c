@@ -47,21 +47,21 @@ static int put_state_slice(const struct extent *from, const struct object_slice 
 	int64_t *id, struct err *err)
 {
 	struct extent *x = extent_new();
-	int failed = 0;
+	int rc = 0;
 
-	for (uint32_t i = slice->begin; i < slice->end && !failed; i++) {
+	for (uint32_t i = slice->begin; i < slice->end && !rc; i++) {
 		struct slice object = object_slice_get(slice, i);
 		char rv[RV_TEXT_BYTES];
 		struct event event;
 
 		extent_event_get(from, i, rv, &event);
 		if (object.len)
-			failed = extent_add(x, &event, object, err);
+			rc = extent_add(x, &event, object, err);
 	}
-	if (!failed && x->event_count)
-		failed = extent_store(db, (*id)++, "state", x, &state_options, err);
+	if (!rc && x->event_count)
+		rc = extent_store(db, (*id)++, "state", x, &state_options, err);
 	extent_unref(x);
-	return failed;
+	return rc;
 }
 
 static int put_state_extent(struct salvaged *s, const struct kept_extent *e, struct extent *x, sqlite3 *db,
@@ -69,33 +69,33 @@ static int put_state_extent(struct salvaged *s, const struct kept_extent *e, str
 {
 	struct extent_objects *objects = extent_objects_new(s, e, x);
 	struct object_slice slice = {0};
-	int failed = 0;
+	int rc = 0;
 
-	for (uint32_t begin = 0; begin < x->event_count && !failed; begin = slice.end) {
+	for (uint32_t begin = 0; begin < x->event_count && !rc; begin = slice.end) {
 		object_slice_read(&slice, objects, begin);
-		failed = put_state_slice(x, &slice, db, id, err);
+		rc = put_state_slice(x, &slice, db, id, err);
 	}
 	object_slice_release(&slice);
 	extent_objects_free(objects);
-	return failed;
+	return rc;
 }
 
 static int put_first_state(void *context, sqlite3 *db, int64_t *extent_id, struct err *err)
 {
 	struct recovery *r = context;
 	struct salvaged *s = &r->segments[0];
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < s->extent_count && !failed; i++) {
+	for (size_t i = 0; i < s->extent_count && !rc; i++) {
 		const struct kept_extent *e = &s->extents[i];
 		struct extent *x = e->is_state && e->is_readable && e->last_seq < r->first_seq
 					   ? salvage_extent(s, e, &r->registry)
 					   : NULL;
 
-		failed = x ? put_state_extent(s, e, x, db, extent_id, err) : 0;
+		rc = x ? put_state_extent(s, e, x, db, extent_id, err) : 0;
 		extent_unref(x);
 	}
-	return failed;
+	return rc;
 }
 
 /* ---- rows ---- */
@@ -191,9 +191,9 @@ static int flush_rows(struct copy *c, struct err *err)
 static int copy_rows(struct copy *c, struct salvaged *s, struct err *err)
 {
 	const struct kept_row *before = NULL;
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < s->row_count && !failed; i++) {
+	for (size_t i = 0; i < s->row_count && !rc; i++) {
 		const struct kept_row *kept = &s->rows[i];
 		bool again = before && before->table == kept->table && before->id == kept->id;
 		struct raw_row row;
@@ -205,20 +205,20 @@ static int copy_rows(struct copy *c, struct salvaged *s, struct err *err)
 			is_copy(c, kept) || !salvage_row(s, kept, &row))
 			continue;
 		queue_mapped(c, &row);
-		failed = flush_rows(c, err);
+		rc = flush_rows(c, err);
 	}
-	return failed;
+	return rc;
 }
 
 static int copy_rows_and_documents(struct copy *c, struct salvaged *s, struct err *err)
 {
-	int failed;
+	int rc;
 
 	buf_init(&c->pack, LIMIT_DOCUMENT_BYTES);
 	salvage_pack(s, &c->pack);
-	failed = copy_rows(c, s, err);
+	rc = copy_rows(c, s, err);
 	buf_release(&c->pack);
-	return failed;
+	return rc;
 }
 
 /* The first segment that has the stream's row says when it began. */
@@ -322,15 +322,15 @@ static void find_next_run(struct copy *c, uint64_t seq)
 /* Where there are more lost runs than anybody will look at, the last one stands for those that follow. */
 static int add_gaps_before(struct copy *c, uint64_t old_seq, int64_t time_ns, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	while (!failed && c->gaps_made < GAPS_MAX && c->next_run.first < old_seq) {
+	while (!rc && c->gaps_made < GAPS_MAX && c->next_run.first < old_seq) {
 		add_gaps_of_run(c, &c->next_run, time_ns);
 		find_next_run(c, c->next_run.last + 1);
-		failed = flush_rows(c, err);
+		rc = flush_rows(c, err);
 	}
 	c->last_time_ns = time_ns;
-	return failed;
+	return rc;
 }
 
 /* ---- events ---- */
@@ -338,14 +338,14 @@ static int add_gaps_before(struct copy *c, uint64_t old_seq, int64_t time_ns, st
 static int put_event(struct copy *c, const struct event *e, struct slice object, struct err *err)
 {
 	uint64_t seq;
-	int failed;
+	int rc;
 
-	failed = add_gaps_before(c, e->seq, e->time_ns, err);
-	if (failed)
-		return failed;
-	failed = tape_writer_append(c->w, e, object, &seq, err);
-	if (failed)
-		return failed;
+	rc = add_gaps_before(c, e->seq, e->time_ns, err);
+	if (rc)
+		return rc;
+	rc = tape_writer_append(c->w, e, object, &seq, err);
+	if (rc)
+		return rc;
 	if (seq != recover_map(c->r, e->seq))
 		return err_set(err, ERR_FAILED, "event %llu became %llu, expected %llu",
 			(unsigned long long)e->seq, (unsigned long long)seq,
@@ -404,30 +404,30 @@ static int put_rescued_event(struct copy *c, const struct rescued *found, struct
 static int put_rescued(struct copy *c, uint64_t end, struct err *err)
 {
 	const struct recovery *r = c->r;
-	int failed = 0;
+	int rc = 0;
 
-	while (!failed && c->next_rescued < r->rescued_count && r->rescued[c->next_rescued].seq < end)
-		failed = put_rescued_event(c, &r->rescued[c->next_rescued++], err);
-	return failed;
+	while (!rc && c->next_rescued < r->rescued_count && r->rescued[c->next_rescued].seq < end)
+		rc = put_rescued_event(c, &r->rescued[c->next_rescued++], err);
+	return rc;
 }
 
 static int put_slice(struct copy *c, const struct kept_extent *e, const struct extent *x,
 	const struct object_slice *slice, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (uint32_t i = slice->begin; i < slice->end && !failed; i++) {
+	for (uint32_t i = slice->begin; i < slice->end && !rc; i++) {
 		struct slice object = object_slice_get(slice, i);
 		char rv[RV_TEXT_BYTES];
 		struct event event;
 
-		failed = put_rescued(c, x->events[i].seq, err);
-		if (failed || lost_bits_has(e->lost, i))
+		rc = put_rescued(c, x->events[i].seq, err);
+		if (rc || lost_bits_has(e->lost, i))
 			continue;
 		extent_event_get(x, i, rv, &event);
-		failed = object.len ? put_event(c, &event, object, err) : lost_since(event.seq, err);
+		rc = object.len ? put_event(c, &event, object, err) : lost_since(event.seq, err);
 	}
-	return failed;
+	return rc;
 }
 
 static int put_objects(
@@ -435,46 +435,46 @@ static int put_objects(
 {
 	struct extent_objects *objects = extent_objects_new(s, e, x);
 	struct object_slice slice = {0};
-	int failed = 0;
+	int rc = 0;
 
-	for (uint32_t begin = 0; begin < x->event_count && !failed; begin = slice.end) {
+	for (uint32_t begin = 0; begin < x->event_count && !rc; begin = slice.end) {
 		object_slice_read(&slice, objects, begin);
-		failed = put_slice(c, e, x, &slice, err);
+		rc = put_slice(c, e, x, &slice, err);
 	}
 	object_slice_release(&slice);
 	extent_objects_free(objects);
-	return failed;
+	return rc;
 }
 
 static int put_extent(struct copy *c, struct salvaged *s, const struct kept_extent *e, struct err *err)
 {
 	struct extent *x = salvage_extent(s, e, &c->r->registry);
-	int failed = x && x->event_count == e->events ? put_objects(c, s, e, x, err)
+	int rc = x && x->event_count == e->events ? put_objects(c, s, e, x, err)
 						      : lost_since(e->first_seq, err);
 
 	extent_unref(x);
-	return failed ? failed : progress(c->r, e->raw_bytes, err);
+	return rc ? rc : progress(c->r, e->raw_bytes, err);
 }
 
 static int copy_segment(struct copy *c, size_t segment, struct err *err)
 {
 	struct salvaged *s = &c->r->segments[segment];
 	bool last = segment + 1 == c->r->segment_count;
-	int failed = copy_rows_and_documents(c, s, err);
+	int rc = copy_rows_and_documents(c, s, err);
 
-	for (size_t i = 0; i < s->extent_count && !failed; i++) {
+	for (size_t i = 0; i < s->extent_count && !rc; i++) {
 		if (!s->extents[i].is_state && s->extents[i].is_readable)
-			failed = put_extent(c, s, &s->extents[i], err);
+			rc = put_extent(c, s, &s->extents[i], err);
 	}
-	if (!failed)
-		failed = put_rescued(c, last ? UINT64_MAX : c->r->segments[segment + 1].first_seq, err);
-	if (!failed && last)
-		failed = add_gaps_before(c, UINT64_MAX, c->last_time_ns, err);
-	if (!failed && !last)
+	if (!rc)
+		rc = put_rescued(c, last ? UINT64_MAX : c->r->segments[segment + 1].first_seq, err);
+	if (!rc && last)
+		rc = add_gaps_before(c, UINT64_MAX, c->last_time_ns, err);
+	if (!rc && !last)
 		tape_writer_rotate(c->w);
 	c->unflushed_bytes = 0;
 	raw_rest(s->db);
-	return failed ? failed : tape_writer_flush(c->w, err);
+	return rc ? rc : tape_writer_flush(c->w, err);
 }
 
 static int64_t highest_gap(const struct recovery *r)
@@ -494,7 +494,7 @@ static int64_t highest_gap(const struct recovery *r)
 
 static int copy_all(struct copy *c, struct err *err)
 {
-	int failed;
+	int rc;
 
 	c->w->copying = true;
 	c->w->seed = put_first_state;
@@ -504,9 +504,9 @@ static int copy_all(struct copy *c, struct err *err)
 	find_next_run(c, 0);
 	copy_registry(c);
 	for (size_t i = 0; i < c->r->segment_count; i++) {
-		failed = copy_segment(c, i, err);
-		if (failed)
-			return failed;
+		rc = copy_segment(c, i, err);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -516,16 +516,16 @@ int recover_write(struct recovery *r, const char *to, struct err *err)
 	struct tape_writer_options options = {.segment_bytes = UINT64_MAX, .program = r->options->program};
 	struct copy c = {.r = r};
 	struct tape_writer_stats stats;
-	int failed = tape_writer_open(to, &options, &c.w, err);
+	int rc = tape_writer_open(to, &options, &c.w, err);
 
-	if (failed)
-		return failed;
-	failed = copy_all(&c, err);
+	if (rc)
+		return rc;
+	rc = copy_all(&c, err);
 	forget_source(&c);
 	extent_unref(c.run_index);
-	if (failed) {
+	if (rc) {
 		tape_writer_abandon(c.w);
-		return failed;
+		return rc;
 	}
 	tape_writer_stats(c.w, &stats);
 	r->result.segments = stats.segments;

@@ -3,6 +3,7 @@
  * annotation: as JSON, as YAML, compressed in base64. The well-known ones are named; of all others the text
  * decides.
  */
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/tape/redact_internal.h"
 
@@ -147,7 +148,7 @@ static bool may_hold_data(struct slice text, unsigned nesting)
 
 static enum redact_annotation rule_of_name(struct slice name, struct slice text)
 {
-	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(named); i++) {
 		if (matches(name, named[i].name))
 			return named[i].what;
 	}

@@ -44,16 +44,16 @@ int redact_text(const struct redactor *r, struct slice value, char to[REDACT_TEX
 {
 	unsigned char digest[32];
 	size_t len = sizeof(prefix) - 1;
-	int failed;
+	int rc;
 
 	if (is_redacted(value)) {
 		memcpy(to, value.ptr, value.len);
 		to[value.len] = 0;
 		return 0;
 	}
-	failed = redactor_digest(r, value, digest, err);
-	if (failed)
-		return failed;
+	rc = redactor_digest(r, value, digest, err);
+	if (rc)
+		return rc;
 	memcpy(to, prefix, len);
 	for (size_t i = 0; i < DIGEST_BYTES; i++)
 		len += (size_t)snprintf(to + len, REDACT_TEXT_BYTES - len, "%02x", digest[i]);

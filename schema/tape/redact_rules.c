@@ -1,5 +1,6 @@
 /* redact_rules.c: see redact_internal.h. What may stay of a Secret; whatever is not here is taken for a
  * value. */
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/tape/redact_internal.h"
 
@@ -156,7 +157,7 @@ static const struct {
 		redact_token_rules},
 };
 
-#define TARGETS (sizeof(targets) / sizeof(targets[0]))
+#define TARGETS (COUNT_OF(targets))
 
 const struct redact_rule *redact_rules_of_resource(
 	struct slice group, struct slice resource, struct slice subresource)

@@ -131,21 +131,21 @@ static int load_rows(struct registry *r, sqlite3 *db, const char *sql,
 	int (*take)(struct registry *, sqlite3_stmt *), struct err *err)
 {
 	sqlite3_stmt *statement;
-	int step = SQLITE_DONE, failed = segment_prepare(db, sql, &statement, err);
+	int step = SQLITE_DONE, rc = segment_prepare(db, sql, &statement, err);
 
-	if (failed)
-		return failed;
-	while (!failed && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+	if (rc)
+		return rc;
+	while (!rc && (step = sqlite3_step(statement)) == SQLITE_ROW) {
 		if (take(r, statement))
-			failed = err_set(err, ERR_CORRUPT,
+			rc = err_set(err, ERR_CORRUPT,
 				"'%s': id %lld of a resource or stream is out of order",
 				sqlite3_db_filename(db, "main"),
 				(long long)sqlite3_column_int64(statement, 0));
 	}
-	if (!failed && step != SQLITE_DONE)
-		failed = segment_failed(db, err, "cannot read '%s'", sqlite3_db_filename(db, "main"));
+	if (!rc && step != SQLITE_DONE)
+		rc = segment_failed(db, err, "cannot read '%s'", sqlite3_db_filename(db, "main"));
 	sqlite3_finalize(statement);
-	return failed;
+	return rc;
 }
 
 static int take_resource(struct registry *r, sqlite3_stmt *statement)
@@ -183,12 +183,12 @@ static int take_stream(struct registry *r, sqlite3_stmt *statement)
 
 int registry_load(struct registry *r, sqlite3 *db, struct err *err)
 {
-	int failed = load_rows(r, db,
+	int rc = load_rows(r, db,
 		"SELECT id, apigroup, version, resource, kind, namespaced FROM resource ORDER BY id",
 		take_resource, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	return load_rows(r, db,
 		"SELECT id, resource, namespace, label_selector, field_selector FROM stream ORDER BY id",
 		take_stream, err);

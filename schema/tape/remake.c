@@ -30,10 +30,10 @@ static int find_range(struct remake *r, struct err *err)
 {
 	const struct remake_point *from = r->o->from, *until = r->o->until;
 	struct tape *t = r->from;
-	int failed = tape_info(t, &r->info, err);
+	int rc = tape_info(t, &r->info, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	r->first_seq = r->info.first_seq;
 	r->last_seq = r->info.last_seq;
 	if (!r->info.events) {
@@ -60,12 +60,12 @@ static void begin_numbers(struct remake *r)
 
 static int choose(struct remake *r, struct err *err)
 {
-	int failed;
+	int rc;
 
-	if ((failed = coverage_load(r->from, &r->coverage, err)) || (failed = remake_registry(r, err)) ||
-		(failed = remake_choose_state(r, err)) || (failed = remake_find_begins(r, err)) ||
-		(failed = remake_choose_documents(r, err)) || (failed = remake_rows_open(r, err)))
-		return failed;
+	if ((rc = coverage_load(r->from, &r->coverage, err)) || (rc = remake_registry(r, err)) ||
+		(rc = remake_choose_state(r, err)) || (rc = remake_find_begins(r, err)) ||
+		(rc = remake_choose_documents(r, err)) || (rc = remake_rows_open(r, err)))
+		return rc;
 	begin_numbers(r);
 	return 0;
 }
@@ -85,31 +85,31 @@ static int end_segment(struct remake *r, uint64_t *sealed_bytes, struct err *err
 static int put_segments(struct remake *r, struct err *err)
 {
 	uint64_t sealed_bytes = 0;
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < r->from->segment_count && !failed; i++) {
+	for (size_t i = 0; i < r->from->segment_count && !rc; i++) {
 		bool last = i + 1 == r->from->segment_count;
 
-		if ((failed = remake_put_events(r, i, err)) || (failed = remake_put_rows(r, i, err)) ||
-			(failed = remake_put_documents(r, i, err)))
-			return failed;
-		failed = last ? 0 : end_segment(r, &sealed_bytes, err);
+		if ((rc = remake_put_events(r, i, err)) || (rc = remake_put_rows(r, i, err)) ||
+			(rc = remake_put_documents(r, i, err)))
+			return rc;
+		rc = last ? 0 : end_segment(r, &sealed_bytes, err);
 	}
-	return failed;
+	return rc;
 }
 
 static int put_all(struct remake *r, struct err *err)
 {
-	int failed = writer_ensure_segment(r->w, err);
+	int rc = writer_ensure_segment(r->w, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	remake_put_begins(r);
-	if ((failed = remake_put_begin_documents(r, err)) || (failed = put_segments(r, err)))
-		return failed;
+	if ((rc = remake_put_begin_documents(r, err)) || (rc = put_segments(r, err)))
+		return rc;
 	remake_put_held(r);
-	if ((failed = remake_put_gaps(r, err)) || (failed = remake_put_missed(r, err)))
-		return failed;
+	if ((rc = remake_put_gaps(r, err)) || (rc = remake_put_missed(r, err)))
+		return rc;
 	remake_put_left_out(r);
 	return tape_writer_flush(r->w, err);
 }
@@ -117,20 +117,20 @@ static int put_all(struct remake *r, struct err *err)
 static int write_tape(struct remake *r, const char *to, struct err *err)
 {
 	const struct tape_writer_options options = {.segment_bytes = UINT64_MAX, .program = r->o->program};
-	int failed = tape_writer_open(to, &options, &r->w, err);
+	int rc = tape_writer_open(to, &options, &r->w, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	r->w->copying = r->w->bulk = true;
 	r->w->seed = remake_put_state;
 	r->w->seed_context = r;
-	failed = choose(r, err);
-	if (!failed)
-		failed = put_all(r, err);
-	if (!failed)
+	rc = choose(r, err);
+	if (!rc)
+		rc = put_all(r, err);
+	if (!rc)
 		return tape_writer_close(r->w, err);
 	tape_writer_abandon(r->w);
-	return failed;
+	return rc;
 }
 
 static void release(struct remake *r)
@@ -151,17 +151,17 @@ int remake_into(struct tape *from, const char *folder, const struct remake_optio
 	struct remake_result *ret, struct err *err)
 {
 	struct remake r = {.from = from, .o = options, .whole = is_whole(options)};
-	int failed = find_range(&r, err);
+	int rc = find_range(&r, err);
 
 	tape_set_cache(from, CACHE_BYTES);
 	buf_init(&r.names, 8 * LIMIT_NAME_BYTES);
 	buf_init(&r.scratch, HOT_SCRATCH_BYTES);
-	if (!failed)
-		failed = write_tape(&r, folder, err);
+	if (!rc)
+		rc = write_tape(&r, folder, err);
 	release(&r);
-	if (!failed)
+	if (!rc)
 		*ret = r.result;
-	return failed;
+	return rc;
 }
 
 int tape_remake(struct tape *from, const char *to, const struct remake_options *options,
@@ -169,13 +169,13 @@ int tape_remake(struct tape *from, const char *to, const struct remake_options *
 {
 	struct remake_options own = *options;
 	struct new_tape made;
-	int failed = new_tape_begin(to, &made, err);
+	int rc = new_tape_begin(to, &made, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	own.one_segment = own.one_segment || made.is_file;
-	failed = remake_into(from, made.temporary, &own, ret, err);
-	if (!failed && own.hooks.check)
-		failed = own.hooks.check(own.hooks.context, made.temporary, err);
-	return new_tape_end(&made, failed, err);
+	rc = remake_into(from, made.temporary, &own, ret, err);
+	if (!rc && own.hooks.check)
+		rc = own.hooks.check(own.hooks.context, made.temporary, err);
+	return new_tape_end(&made, rc, err);
 }

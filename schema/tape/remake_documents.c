@@ -80,10 +80,10 @@ static void choose_newest(struct remake *r)
 
 int remake_choose_documents(struct remake *r, struct err *err)
 {
-	int failed = tape_each_document(r->from, take_document, r, err);
+	int rc = tape_each_document(r->from, take_document, r, err);
 
 	choose_newest(r);
-	return failed;
+	return rc;
 }
 
 void remake_documents_release(struct remake *r)
@@ -97,11 +97,11 @@ static int queue_document(
 	struct remake *r, const struct tape_document *d, struct slice body, uint64_t after_seq, struct err *err)
 {
 	struct buf packed;
-	int failed;
+	int rc;
 
 	buf_init(&packed, LIMIT_CHUNK_BYTES);
-	failed = codec_pack(body, DOCUMENT_LEVEL, &packed, err);
-	if (!failed)
+	rc = codec_pack(body, DOCUMENT_LEVEL, &packed, err);
+	if (!rc)
 		row_queue_add(r->w->rows, TABLE_DOCUMENT,
 			(struct value[]){value_integer(++r->w->ids.document),
 				value_integer((int64_t)after_seq), value_integer(d->time_ns),
@@ -111,7 +111,7 @@ static int queue_document(
 				value_integer((int64_t)codec_hash(buf_slice(&packed))),
 				value_blob(buf_slice(&packed))});
 	buf_release(&packed);
-	return failed ? failed : tape_writer_flush(r->w, err);
+	return rc ? rc : tape_writer_flush(r->w, err);
 }
 
 static int put_document(struct remake *r, const struct kept_document *kept, struct err *err)
@@ -120,37 +120,37 @@ static int put_document(struct remake *r, const struct kept_document *kept, stru
 	struct tape_document d = kept->document;
 	uint64_t seq = kept->begins ? r->first_seq - 1 : d.after_seq;
 	struct buf body;
-	int failed;
+	int rc;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	failed = tape_document_body(r->from, d.segment, d.id, &body, err);
+	rc = tape_document_body(r->from, d.segment, d.id, &body, err);
 	d.body = buf_slice(&body);
-	if (!failed && h->rewrite_document)
-		failed = h->rewrite_document(h->context, &d, err);
-	if (failed == 0)
-		failed = queue_document(r, &d, d.body, seq_map_find(&r->seqs, seq), err);
+	if (!rc && h->rewrite_document)
+		rc = h->rewrite_document(h->context, &d, err);
+	if (rc == 0)
+		rc = queue_document(r, &d, d.body, seq_map_find(&r->seqs, seq), err);
 	buf_release(&body);
-	return failed < 0 ? failed : 0;
+	return rc < 0 ? rc : 0;
 }
 
 int remake_put_begin_documents(struct remake *r, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < r->document_count && !failed; i++) {
+	for (size_t i = 0; i < r->document_count && !rc; i++) {
 		if (r->documents[i].begins && !r->documents[i].replaced)
-			failed = put_document(r, &r->documents[i], err);
+			rc = put_document(r, &r->documents[i], err);
 	}
-	return failed;
+	return rc;
 }
 
 int remake_put_documents(struct remake *r, size_t segment, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < r->document_count && !failed; i++) {
+	for (size_t i = 0; i < r->document_count && !rc; i++) {
 		if (!r->documents[i].begins && r->documents[i].document.segment == segment)
-			failed = put_document(r, &r->documents[i], err);
+			rc = put_document(r, &r->documents[i], err);
 	}
-	return failed;
+	return rc;
 }

@@ -39,15 +39,15 @@ static int rewrite(struct remake *r, struct event *e, struct slice *object, stru
 {
 	const struct remake_hooks *h = &r->o->hooks;
 	uint32_t old = e->resource, stream = remake_stream_id(r, e->stream, e->namespace);
-	int failed = 0;
+	int rc = 0;
 
 	if (h->rewrite)
-		failed = h->rewrite(h->context, tape_resource_by_id(r->from, old), object, err);
-	if (h->rewrite && failed >= 0)
-		failed = hot_identify(e, *object, &r->scratch, err);
+		rc = h->rewrite(h->context, tape_resource_by_id(r->from, old), object, err);
+	if (h->rewrite && rc >= 0)
+		rc = hot_identify(e, *object, &r->scratch, err);
 	e->stream = stream;
 	e->resource = r->resources[old - 1];
-	return failed < 0 ? failed : 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* ---- the state ---- */
@@ -64,11 +64,11 @@ static int ask_for_state_object(struct remake *r, uint64_t seq, struct err *err)
 	struct slice object = {0};
 	uint32_t stream;
 	struct event e;
-	int failed = tape_event(r->from, seq, &e, &r->names, err);
+	int rc = tape_event(r->from, seq, &e, &r->names, err);
 
-	if (!failed && r->o->hooks.wants_object && remake_stream_id(r, e.stream, e.namespace))
-		failed = tape_object(r->from, seq, &object, err);
-	return failed ? failed : is_wanted(r, &e, object, &stream, err);
+	if (!rc && r->o->hooks.wants_object && remake_stream_id(r, e.stream, e.namespace))
+		rc = tape_object(r->from, seq, &object, err);
+	return rc ? rc : is_wanted(r, &e, object, &stream, err);
 }
 
 /* Their old seqs, in order, are the first in the new order. */
@@ -93,10 +93,10 @@ static int choose_some(struct remake *r, struct err *err)
 
 int remake_choose_state(struct remake *r, struct err *err)
 {
-	int failed = tape_state_at(r->from, r->first_seq - 1, 0, &r->state, err);
+	int rc = tape_state_at(r->from, r->first_seq - 1, 0, &r->state, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	r->state_wanted = xcalloc(r->state->count + 1, sizeof(*r->state_wanted));
 	if (!r->whole)
 		return choose_some(r, err);
@@ -108,11 +108,11 @@ static int put_state_object(struct remake *r, uint64_t seq, struct state_extents
 {
 	struct slice object;
 	struct event e;
-	int failed = tape_object(r->from, seq, &object, err);
+	int rc = tape_object(r->from, seq, &object, err);
 
-	if (failed || (failed = tape_event(r->from, seq, &e, &r->names, err)) ||
-		(failed = rewrite(r, &e, &object, err)))
-		return failed;
+	if (rc || (rc = tape_event(r->from, seq, &e, &r->names, err)) ||
+		(rc = rewrite(r, &e, &object, err)))
+		return rc;
 	e.seq = seq_map_find(&r->seqs, seq);
 	r->result.state_objects++;
 	return state_extents_add(to, &e, object, err);
@@ -122,18 +122,18 @@ int remake_put_state(void *context, sqlite3 *db, int64_t *extent_id, struct err 
 {
 	struct remake *r = context;
 	struct state_extents to;
-	int failed = 0;
+	int rc = 0;
 
 	state_extents_init(
 		&to, db, extent_id, writer_bulk_options(r->state->count > SMALL_STATE ? UINT64_MAX : 0));
-	for (size_t i = 0; i < r->state->count && !failed; i++) {
+	for (size_t i = 0; i < r->state->count && !rc; i++) {
 		if (r->state_wanted[i])
-			failed = put_state_object(r, r->state->live[i].seq, &to, err);
+			rc = put_state_object(r, r->state->live[i].seq, &to, err);
 	}
-	if (!failed)
-		failed = state_extents_end(&to, err);
+	if (!rc)
+		rc = state_extents_end(&to, err);
 	state_extents_release(&to);
-	return failed;
+	return rc;
 }
 
 /* ---- events ---- */
@@ -152,10 +152,10 @@ static int put_event(struct remake *r, struct tape_cursor *c, struct event *e, s
 	bool reads = r->o->hooks.wants_object && remake_stream_id(r, e->stream, e->namespace);
 	struct slice object = {0};
 	uint32_t stream;
-	int wanted, failed = reads ? tape_cursor_object(c, &object, err) : 0;
+	int wanted, rc = reads ? tape_cursor_object(c, &object, err) : 0;
 
-	if (failed || (e->seq % PROGRESS_EVENTS == 0 && (failed = report(r, e->seq, err))))
-		return failed;
+	if (rc || (e->seq % PROGRESS_EVENTS == 0 && (rc = report(r, e->seq, err))))
+		return rc;
 	wanted = is_wanted(r, e, object, &stream, err);
 	if (wanted < 0)
 		return wanted;
@@ -163,9 +163,9 @@ static int put_event(struct remake *r, struct tape_cursor *c, struct event *e, s
 		seq_map_tell(&r->seqs, wanted);
 	if (!wanted)
 		return 0;
-	if ((!reads && (failed = tape_cursor_object(c, &object, err))) ||
-		(failed = rewrite(r, e, &object, err)))
-		return failed;
+	if ((!reads && (rc = tape_cursor_object(c, &object, err))) ||
+		(rc = rewrite(r, e, &object, err)))
+		return rc;
 	r->result.events++;
 	return writer_copy_event(r->w, e, object, err);
 }
@@ -175,14 +175,14 @@ static int put_range(struct remake *r, uint64_t first, uint64_t last, struct err
 	const struct tape_filter filter = {.seq_min = first, .seq_max = last};
 	struct tape_cursor *c;
 	struct event e;
-	int more, failed = tape_cursor_open(r->from, &filter, TAPE_FORWARD, &c, err);
+	int more, rc = tape_cursor_open(r->from, &filter, TAPE_FORWARD, &c, err);
 
-	if (failed)
-		return failed;
-	while (!failed && (more = tape_cursor_next(c, &e, err)) > 0)
-		failed = put_event(r, c, &e, err);
+	if (rc)
+		return rc;
+	while (!rc && (more = tape_cursor_next(c, &e, err)) > 0)
+		rc = put_event(r, c, &e, err);
 	tape_cursor_close(c);
-	return failed ? failed : more;
+	return rc ? rc : more;
 }
 
 /* What nothing has to be asked about need not be decoded. */
@@ -207,16 +207,16 @@ static int put_extent(struct remake *r, const struct tape_extent *x, struct err 
 
 int remake_put_events(struct remake *r, size_t segment, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < r->from->events.count && !failed; i++) {
+	for (size_t i = 0; i < r->from->events.count && !rc; i++) {
 		const struct tape_extent *x = &r->from->events.items[i];
 
 		if (x->segment != segment)
 			continue;
-		failed = put_extent(r, x, err);
-		if (!failed && x->last_seq >= r->first_seq && x->first_seq <= r->last_seq)
-			failed = report(r, x->last_seq < r->last_seq ? x->last_seq : r->last_seq, err);
+		rc = put_extent(r, x, err);
+		if (!rc && x->last_seq >= r->first_seq && x->first_seq <= r->last_seq)
+			rc = report(r, x->last_seq < r->last_seq ? x->last_seq : r->last_seq, err);
 	}
-	return failed;
+	return rc;
 }

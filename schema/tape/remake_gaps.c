@@ -40,9 +40,9 @@ static void map_gap(const struct remake *r, struct tape_gap *g)
 static int put_gap(struct remake *r, const struct tape_gap *gap, struct err *err)
 {
 	const struct remade_stream *s = remake_stream(r, gap->stream);
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; s && i < s->count && !failed; i++) {
+	for (size_t i = 0; s && i < s->count && !rc; i++) {
 		struct tape_gap own = *gap;
 
 		own.stream = s->ids[i];
@@ -51,9 +51,9 @@ static int put_gap(struct remake *r, const struct tape_gap *gap, struct err *err
 		own.connection_after += own.connection_after ? i : 0;
 		if ((int64_t)own.id > r->w->ids.gap)
 			r->w->ids.gap = (int64_t)own.id;
-		failed = tape_writer_gap(r->w, &own, err);
+		rc = tape_writer_gap(r->w, &own, err);
 	}
-	return failed;
+	return rc;
 }
 
 static void keep_gap(struct remake *r, const struct tape_gap *gap)
@@ -90,11 +90,11 @@ static int compare_gaps(const void *left, const void *right)
 int remake_put_gaps(struct remake *r, struct err *err)
 {
 	struct gap_walk walk = {r, err};
-	int failed = coverage_each_gap(r->coverage, r->from, take_gap, &walk, err);
+	int rc = coverage_each_gap(r->coverage, r->from, take_gap, &walk, err);
 
 	if (r->gap_count)
 		qsort(r->gaps, r->gap_count, sizeof(*r->gaps), compare_gaps);
-	return failed;
+	return rc;
 }
 
 /* ---- what was missed in them ---- */

@@ -1,5 +1,6 @@
 /* remake_rows.c: connections, marks, the clock and the cluster's lives on their way into a new tape. */
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/tape/position.h"
 #include "schema/tape/remake_internal.h"
@@ -15,7 +16,7 @@ struct row_walk {
 };
 
 static const enum table tables[] = {TABLE_CONNECTION, TABLE_MARK, TABLE_CLOCK, TABLE_EPOCH};
-#define TABLES (sizeof(tables) / sizeof(tables[0]))
+#define TABLES (COUNT_OF(tables))
 
 /* ---- one row ---- */
 
@@ -38,10 +39,10 @@ int remake_put_row(struct remake *r, enum table table, struct value *values, str
 {
 	const struct remake_hooks *h = &r->o->hooks;
 	int64_t *highest = highest_id(&r->w->ids, table);
-	int failed = h->rewrite_row ? h->rewrite_row(h->context, table, values, err) : 0;
+	int rc = h->rewrite_row ? h->rewrite_row(h->context, table, values, err) : 0;
 
-	if (failed < 0)
-		return failed;
+	if (rc < 0)
+		return rc;
 	if (value_number(&values[0]) > *highest)
 		*highest = value_number(&values[0]);
 	row_queue_add(r->w->rows, table, values);
@@ -61,17 +62,17 @@ static int put_copies(
 		remake_stream(r, (uint32_t)value_number(&values[stream_column]));
 	int64_t id = value_number(&values[0]), mark_id = r->w->ids.mark;
 	struct value copy[FORMAT_COLUMNS_MAX];
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; s && i < s->count && !failed; i++) {
+	for (size_t i = 0; s && i < s->count && !rc; i++) {
 		memcpy(copy, values, (size_t)table_formats[table].column_count * sizeof(*copy));
 		copy[0] = value_integer(table == TABLE_MARK ? ++mark_id : id * r->id_spread + (int64_t)i);
 		copy[stream_column] = value_integer(s->ids[i]);
 		if (table == TABLE_MARK)
 			copy[MARK_CONNECTION].integer += (int64_t)i;
-		failed = remake_put_row(r, table, copy, err);
+		rc = remake_put_row(r, table, copy, err);
 	}
-	return failed;
+	return rc;
 }
 
 /* ---- connections ---- */
@@ -85,13 +86,13 @@ static int cut_connection(struct remake *r, struct value *values, struct err *er
 	static const int unknown[] = {CONNECTION_END_REASON, CONNECTION_ERROR_STATUS, CONNECTION_LAST_RV,
 		CONNECTION_TAIL, CONNECTION_NEXT_ACTION};
 	uint64_t seq;
-	int failed = tape_position_at_time(r->from, value_number(&values[CONNECTION_BEGIN_NS]), &seq, err);
+	int rc = tape_position_at_time(r->from, value_number(&values[CONNECTION_BEGIN_NS]), &seq, err);
 
-	if (failed)
-		return failed;
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < COUNT_OF(ends); i++)
 		values[ends[i]] = value_integer(0);
-	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(unknown); i++)
 		values[unknown[i]] = value_text(NULL);
 	values[CONNECTION_DURATION_NS] = values[CONNECTION_NEXT_DELAY_NS] = value_integer(-1);
 	values[CONNECTION_AFTER_SEQ] = value_integer((int64_t)seq);
@@ -134,16 +135,16 @@ static int take_connection(void *context, struct value *values)
 	int64_t begin_ns = value_number(&values[CONNECTION_BEGIN_NS]);
 	int64_t duration_ns = value_number(&values[CONNECTION_DURATION_NS]);
 	int64_t end_ns = ended && duration_ns > 0 ? time_add(begin_ns, duration_ns) : begin_ns;
-	int failed;
+	int rc;
 
 	if (is_before(r, values, end_ns))
 		return 0;
 	if (!is_told(r, values, end_ns)) {
 		if (!ended || begin_ns > r->o->until->time_ns)
 			return 0;
-		failed = cut_connection(r, values, walk->err);
-		if (failed)
-			return failed;
+		rc = cut_connection(r, values, walk->err);
+		if (rc)
+			return rc;
 	}
 	map_seq(r, &values[CONNECTION_AFTER_SEQ]);
 	map_events(r, values);
@@ -198,10 +199,10 @@ static int take_held(struct row_walk *walk, enum table table, struct value *valu
 	const struct remake_hooks *h = &r->o->hooks;
 	uint64_t seq = (uint64_t)value_number(&values[HELD_AFTER_SEQ]);
 	int64_t time_ns = value_number(&values[HELD_TIME_NS]);
-	int failed = h->rewrite_row ? h->rewrite_row(h->context, table, values, walk->err) : 0;
+	int rc = h->rewrite_row ? h->rewrite_row(h->context, table, values, walk->err) : 0;
 
-	if (failed < 0)
-		return failed;
+	if (rc < 0)
+		return rc;
 	if (remake_passed(r->o->from, seq, time_ns)) {
 		free(r->held[table]);
 		r->held[table] = values_dup(values, table_formats[table].column_count);
@@ -242,13 +243,13 @@ static int check_ids(const struct remake *r, struct err *err)
 
 int remake_rows_open(struct remake *r, struct err *err)
 {
-	int failed;
+	int rc;
 
 	r->id_spread = r->o->namespace_count ? (int64_t)r->o->namespace_count : 1;
-	failed = check_ids(r, err);
-	for (size_t i = 0; i < TABLES && !failed; i++)
-		failed = row_reader_open(r->from, tables[i], &r->readers[tables[i]], err);
-	return failed;
+	rc = check_ids(r, err);
+	for (size_t i = 0; i < TABLES && !rc; i++)
+		rc = row_reader_open(r->from, tables[i], &r->readers[tables[i]], err);
+	return rc;
 }
 
 void remake_rows_close(struct remake *r)
@@ -268,9 +269,9 @@ int remake_put_rows(struct remake *r, size_t segment, struct err *err)
 		[TABLE_EPOCH] = take_epoch,
 	};
 	struct row_walk walk = {r, err};
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < TABLES && !failed; i++)
-		failed = row_reader_values(&r->readers[tables[i]], segment, take[tables[i]], &walk, err);
-	return failed;
+	for (size_t i = 0; i < TABLES && !rc; i++)
+		rc = row_reader_values(&r->readers[tables[i]], segment, take[tables[i]], &walk, err);
+	return rc;
 }

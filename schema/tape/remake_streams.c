@@ -21,13 +21,13 @@ static bool is_wanted_resource(const struct remake *r, const struct tape_resourc
 static int add_resource(struct remake *r, const struct tape_resource *old, struct err *err)
 {
 	struct tape_resource resource = *old;
-	int failed = 0;
+	int rc = 0;
 
 	if (!is_wanted_resource(r, old))
 		return 0;
 	if (r->o->hooks.rewrite_resource)
-		failed = r->o->hooks.rewrite_resource(r->o->hooks.context, &resource, err);
-	return failed < 0 ? failed
+		rc = r->o->hooks.rewrite_resource(r->o->hooks.context, &resource, err);
+	return rc < 0 ? rc
 			  : tape_writer_resource(r->w, &resource, &r->resources[old->id - 1], err);
 }
 
@@ -35,16 +35,16 @@ static int add_stream_of(struct remake *r, const struct tape_stream *old, const 
 	struct remade_stream *to, struct err *err)
 {
 	struct tape_stream stream = *old;
-	int failed = 0;
+	int rc = 0;
 
 	stream.resource = r->resources[old->resource - 1];
 	stream.namespace = (char *)(uintptr_t)namespace;
 	if (r->o->hooks.rewrite_stream)
-		failed = r->o->hooks.rewrite_stream(r->o->hooks.context, &stream, err);
-	if (failed >= 0)
-		failed = tape_writer_stream(r->w, &stream, &to->ids[to->count], err);
-	to->count += failed >= 0;
-	return failed;
+		rc = r->o->hooks.rewrite_stream(r->o->hooks.context, &stream, err);
+	if (rc >= 0)
+		rc = tape_writer_stream(r->w, &stream, &to->ids[to->count], err);
+	to->count += rc >= 0;
+	return rc;
 }
 
 static bool is_wanted_namespace(const struct remake *r, const char *namespace)
@@ -60,7 +60,7 @@ static int add_stream(struct remake *r, const struct tape_stream *old, struct er
 {
 	const struct tape_resource *resource = tape_resource_by_id(r->from, old->resource);
 	struct remade_stream *to = &r->streams[old->id - 1];
-	int failed = 0;
+	int rc = 0;
 
 	if (!r->resources[old->resource - 1] || (resource->namespaced && *old->namespace &&
 							!is_wanted_namespace(r, old->namespace)))
@@ -69,26 +69,26 @@ static int add_stream(struct remake *r, const struct tape_stream *old, struct er
 	to->ids = xcalloc(to->by_namespace ? r->o->namespace_count : 1, sizeof(*to->ids));
 	if (!to->by_namespace)
 		return add_stream_of(r, old, old->namespace, to, err);
-	for (size_t i = 0; i < r->o->namespace_count && failed >= 0; i++)
-		failed = add_stream_of(r, old, r->o->namespaces[i], to, err);
-	return failed;
+	for (size_t i = 0; i < r->o->namespace_count && rc >= 0; i++)
+		rc = add_stream_of(r, old, r->o->namespaces[i], to, err);
+	return rc;
 }
 
 int remake_registry(struct remake *r, struct err *err)
 {
 	const struct registry *old = &r->from->registry;
-	int failed = 0;
+	int rc = 0;
 
 	r->resources = xcalloc(old->resource_count + 1, sizeof(*r->resources));
 	r->streams = xcalloc(old->stream_count + 1, sizeof(*r->streams));
 	r->stream_count = old->stream_count;
-	for (size_t i = 0; i < old->resource_count && failed >= 0; i++)
-		failed = add_resource(r, &old->resources[i], err);
-	for (size_t i = 0; i < old->stream_count && failed >= 0; i++)
-		failed = add_stream(r, &old->streams[i], err);
+	for (size_t i = 0; i < old->resource_count && rc >= 0; i++)
+		rc = add_resource(r, &old->resources[i], err);
+	for (size_t i = 0; i < old->stream_count && rc >= 0; i++)
+		rc = add_stream(r, &old->streams[i], err);
 	r->left_out_count = r->w->registry.stream_count;
 	r->left_out = xcalloc(r->left_out_count + 1, sizeof(*r->left_out));
-	return failed < 0 ? failed : 0;
+	return rc < 0 ? rc : 0;
 }
 
 void remake_streams_release(struct remake *r)
@@ -183,9 +183,9 @@ static int take_versions(struct remake *r, uint64_t first, struct err *err)
 
 int remake_find_begins(struct remake *r, struct err *err)
 {
-	int failed = r->o->from ? tape_each_mark(r->from, take_mark, r, err) : 0;
+	int rc = r->o->from ? tape_each_mark(r->from, take_mark, r, err) : 0;
 
-	return failed || !r->o->from ? failed : take_versions(r, first_untold(r), err);
+	return rc || !r->o->from ? rc : take_versions(r, first_untold(r), err);
 }
 
 void remake_put_begins(struct remake *r)

@@ -42,35 +42,35 @@ static int copy_table(struct repacker *r, sqlite3 *from, enum table table, struc
 	struct value values[FORMAT_COLUMNS_MAX];
 	char *sql = xasprintf("SELECT * FROM %s", table_formats[table].name);
 	sqlite3_stmt *rows;
-	int step = SQLITE_DONE, failed = segment_prepare(from, sql, &rows, err);
+	int step = SQLITE_DONE, rc = segment_prepare(from, sql, &rows, err);
 
 	free(sql);
-	if (failed)
-		return failed;
-	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+	if (rc)
+		return rc;
+	while (!rc && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		for (int i = 0; i < table_formats[table].column_count; i++)
 			values[i] = value_of_column(rows, i);
-		failed = row_insert(r->db, table, values, err);
+		rc = row_insert(r->db, table, values, err);
 	}
-	if (!failed && step != SQLITE_DONE)
-		failed = segment_failed(from, err, "cannot read table '%s'", table_formats[table].name);
+	if (!rc && step != SQLITE_DONE)
+		rc = segment_failed(from, err, "cannot read table '%s'", table_formats[table].name);
 	sqlite3_finalize(rows);
-	return failed;
+	return rc;
 }
 
 static int copy_rows(struct repacker *r, size_t segment, struct err *err)
 {
 	sqlite3 *from;
-	int failed;
+	int rc;
 
-	if ((failed = reader_db(r->tape, segment, &from, err)) ||
-		(failed = segment_exec(r->db, "BEGIN", err)))
-		return failed;
-	for (int table = TABLE_META; table < TABLE_CHUNK && !failed; table++)
-		failed = copy_table(r, from, (enum table)table, err);
-	if (!failed)
-		failed = extent_store_meta(r->db, "previous_digest", value_text(r->digest), err);
-	return failed ? failed : segment_exec(r->db, "COMMIT", err);
+	if ((rc = reader_db(r->tape, segment, &from, err)) ||
+		(rc = segment_exec(r->db, "BEGIN", err)))
+		return rc;
+	for (int table = TABLE_META; table < TABLE_CHUNK && !rc; table++)
+		rc = copy_table(r, from, (enum table)table, err);
+	if (!rc)
+		rc = extent_store_meta(r->db, "previous_digest", value_text(r->digest), err);
+	return rc ? rc : segment_exec(r->db, "COMMIT", err);
 }
 
 static int store(struct repacker *r, const char *kind, struct extent *x, struct err *err)
@@ -85,24 +85,24 @@ static int store(struct repacker *r, const char *kind, struct extent *x, struct 
 static int copy_state_extent(struct repacker *r, struct tape_extent *row, struct err *err)
 {
 	struct extent *from, *x = extent_new();
-	int failed = reader_extent(r->tape, row, &from, err);
+	int rc = reader_extent(r->tape, row, &from, err);
 
-	from = failed ? NULL : extent_ref(from);
-	for (size_t k = 0; !failed && k < from->event_count; k++) {
+	from = rc ? NULL : extent_ref(from);
+	for (size_t k = 0; !rc && k < from->event_count; k++) {
 		char rv[RV_TEXT_BYTES];
 		struct slice object;
 		struct event e;
 
 		extent_event_get(from, k, rv, &e);
-		failed = reader_object(r->tape, row, from, k, &object, err);
-		if (!failed)
-			failed = extent_add(x, &e, object, err);
+		rc = reader_object(r->tape, row, from, k, &object, err);
+		if (!rc)
+			rc = extent_add(x, &e, object, err);
 	}
-	if (!failed)
-		failed = store(r, "state", x, err);
+	if (!rc)
+		rc = store(r, "state", x, err);
 	extent_unref(from);
 	extent_unref(x);
-	return failed;
+	return rc;
 }
 
 /* The seqs of a segment end before the next one's first. */
@@ -117,12 +117,12 @@ static struct tape_filter filter_of(const struct tape *t, size_t segment)
 
 static int next_event(struct tape_cursor *c, struct event *e, struct slice *object, struct err *err)
 {
-	int more = tape_cursor_next(c, e, err), failed;
+	int more = tape_cursor_next(c, e, err), rc;
 
 	if (more <= 0)
 		return more;
-	failed = tape_cursor_object(c, object, err);
-	return failed ? failed : 1;
+	rc = tape_cursor_object(c, object, err);
+	return rc ? rc : 1;
 }
 
 static bool is_full(const struct repacker *r, const struct extent *x)
@@ -135,15 +135,15 @@ static bool is_full(const struct repacker *r, const struct extent *x)
 static int copy_event(
 	struct repacker *r, struct extent **x, const struct event *e, struct slice object, struct err *err)
 {
-	int failed;
+	int rc;
 
-	if ((failed = extent_add(*x, e, object, err)) || (failed = report(r, e->bytes, err)))
-		return failed;
+	if ((rc = extent_add(*x, e, object, err)) || (rc = report(r, e->bytes, err)))
+		return rc;
 	if (!is_full(r, *x))
 		return 0;
-	failed = store(r, "events", *x, err);
-	if (failed)
-		return failed;
+	rc = store(r, "events", *x, err);
+	if (rc)
+		return rc;
 	extent_unref(*x);
 	*x = extent_new();
 	return 0;
@@ -156,45 +156,45 @@ static int copy_events(struct repacker *r, size_t segment, struct err *err)
 	struct extent *x;
 	struct slice object;
 	struct event e;
-	int more, failed = 0;
+	int more, rc = 0;
 
 	if (filter.seq_max && filter.seq_max < filter.seq_min)
 		return 0; /* a segment without events */
-	failed = tape_cursor_open(r->tape, &filter, TAPE_FORWARD, &c, err);
-	if (failed)
-		return failed;
+	rc = tape_cursor_open(r->tape, &filter, TAPE_FORWARD, &c, err);
+	if (rc)
+		return rc;
 	x = extent_new();
-	while (!failed && (more = next_event(c, &e, &object, err)) > 0)
-		failed = copy_event(r, &x, &e, object, err);
-	if (!failed)
-		failed = more < 0 ? more : store(r, "events", x, err);
+	while (!rc && (more = next_event(c, &e, &object, err)) > 0)
+		rc = copy_event(r, &x, &e, object, err);
+	if (!rc)
+		rc = more < 0 ? more : store(r, "events", x, err);
 	extent_unref(x);
 	tape_cursor_close(c);
-	return failed;
+	return rc;
 }
 
 static int copy_segment(struct repacker *r, size_t segment, struct err *err)
 {
 	uint32_t number = r->tape->segments[segment].file.number;
-	int failed = segment_create(r->to, number, SEGMENT_UNTIL_SEALED, &r->db, err);
+	int rc = segment_create(r->to, number, SEGMENT_UNTIL_SEALED, &r->db, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	r->extent_id = 1;
-	failed = copy_rows(r, segment, err);
-	for (size_t i = 0; i < r->tape->states.count && !failed; i++) {
+	rc = copy_rows(r, segment, err);
+	for (size_t i = 0; i < r->tape->states.count && !rc; i++) {
 		if (r->tape->states.items[i].segment == segment)
-			failed = copy_state_extent(r, &r->tape->states.items[i], err);
+			rc = copy_state_extent(r, &r->tape->states.items[i], err);
 	}
-	if (!failed)
-		failed = copy_events(r, segment, err);
-	if (!failed)
-		failed = documents_pack(r->db, DOCUMENTS_LEVEL, false, err);
-	if (!failed)
-		failed = segment_seal(r->to, number, r->db, r->digest, err);
-	if (failed)
+	if (!rc)
+		rc = copy_events(r, segment, err);
+	if (!rc)
+		rc = documents_pack(r->db, DOCUMENTS_LEVEL, false, err);
+	if (!rc)
+		rc = segment_seal(r->to, number, r->db, r->digest, err);
+	if (rc)
 		sqlite3_close(r->db);
-	return failed;
+	return rc;
 }
 
 static bool same_event(const struct event *a, const struct event *b)
@@ -208,7 +208,7 @@ static bool same_event(const struct event *a, const struct event *b)
 static int compare_cursors(
 	struct repacker *r, struct tape_cursor *old, struct tape_cursor *new, struct err *err)
 {
-	int failed;
+	int rc;
 
 	for (;;) {
 		struct slice old_object, new_object;
@@ -223,9 +223,9 @@ static int compare_cursors(
 		if (old_more != new_more || !same_event(&a, &b) || !slice_equal(old_object, new_object))
 			return err_set(err, ERR_FAILED, "repacked tape differs at event %llu",
 				(unsigned long long)(old_more ? a.seq : b.seq));
-		failed = report(r, a.bytes, err);
-		if (failed)
-			return failed;
+		rc = report(r, a.bytes, err);
+		if (rc)
+			return rc;
 	}
 }
 
@@ -235,21 +235,21 @@ static int compare(struct repacker *r, struct tape_repack_result *ret, struct er
 	struct tape_filter filter = {.seq_max = r->info.last_seq};
 	struct tape_info info;
 	struct tape *made;
-	int failed = tape_open(r->to, &made, err);
+	int rc = tape_open(r->to, &made, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	/* Walking in the order of seqs touches every block of an extent again and again. */
 	tape_set_cache(made, r->o.extent_bytes + r->o.extent_bytes / 4);
-	if (!(failed = tape_cursor_open(r->tape, &filter, TAPE_FORWARD, &old, err)) &&
-		!(failed = tape_cursor_open(made, NULL, TAPE_FORWARD, &new, err)) &&
-		!(failed = compare_cursors(r, old, new, err)))
-		failed = tape_info(made, &info, err);
+	if (!(rc = tape_cursor_open(r->tape, &filter, TAPE_FORWARD, &old, err)) &&
+		!(rc = tape_cursor_open(made, NULL, TAPE_FORWARD, &new, err)) &&
+		!(rc = compare_cursors(r, old, new, err)))
+		rc = tape_info(made, &info, err);
 	tape_cursor_close(old);
 	tape_cursor_close(new);
 	tape_close(made);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	*ret = (struct tape_repack_result){.events = r->info.events,
 		.raw_bytes = r->info.raw_bytes,
 		.old_disk_bytes = r->info.disk_bytes,
@@ -259,11 +259,11 @@ static int compare(struct repacker *r, struct tape_repack_result *ret, struct er
 
 static int repack(struct repacker *r, struct tape_repack_result *ret, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < r->tape->segment_count && !failed; i++)
-		failed = copy_segment(r, i, err);
-	return failed ? failed : compare(r, ret, err);
+	for (size_t i = 0; i < r->tape->segment_count && !rc; i++)
+		rc = copy_segment(r, i, err);
+	return rc ? rc : compare(r, ret, err);
 }
 
 static void set_options(struct repacker *r, const struct tape_repack_options *o)
@@ -283,10 +283,10 @@ static void set_options(struct repacker *r, const struct tape_repack_options *o)
 static int make(struct repacker *r, const char *to, struct tape_repack_result *ret, struct err *err)
 {
 	struct new_tape made;
-	int failed = new_tape_begin(to, &made, err);
+	int rc = new_tape_begin(to, &made, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	r->to = made.temporary;
 	return new_tape_end(&made, repack(r, ret, err), err);
 }
@@ -295,15 +295,15 @@ int tape_repack(const char *from, const char *to, const struct tape_repack_optio
 	struct tape_repack_result *ret, struct err *err)
 {
 	struct repacker r = {0};
-	int failed;
+	int rc;
 
 	set_options(&r, options);
-	failed = tape_open(from, &r.tape, err);
-	if (failed)
-		return failed;
-	failed = tape_info(r.tape, &r.info, err);
-	if (!failed)
-		failed = make(&r, to, ret, err);
+	rc = tape_open(from, &r.tape, err);
+	if (rc)
+		return rc;
+	rc = tape_info(r.tape, &r.info, err);
+	if (!rc)
+		rc = make(&r, to, ret, err);
 	tape_close(r.tape);
-	return failed;
+	return rc;
 }

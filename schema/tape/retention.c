@@ -62,20 +62,20 @@ int retention_apply(const char *tape_path, const struct retention *limits, int64
 	struct segment_file *list;
 	size_t count, may_go;
 	uint64_t total;
-	int failed = segment_list(tape_path, &list, &count, err);
+	int rc = segment_list(tape_path, &list, &count, err);
 
 	*ret = (struct retention_removed){0};
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	total = total_bytes(list, count);
 	may_go = removable(list, count);
-	for (size_t i = 0; i < may_go && list[i].sealed && !failed; i++) {
+	for (size_t i = 0; i < may_go && list[i].sealed && !rc; i++) {
 		struct sealed_file file = look_at(list[i].path);
 
 		if (!is_too_much(limits, tape_path, total, now_ns - file.sealed_ns))
 			break;
 		if (unlink(list[i].path)) {
-			failed = err_set_errno(err, errno, "cannot remove '%s'", list[i].path);
+			rc = err_set_errno(err, errno, "cannot remove '%s'", list[i].path);
 			break;
 		}
 		total -= file.bytes;
@@ -83,5 +83,5 @@ int retention_apply(const char *tape_path, const struct retention *limits, int64
 		ret->bytes += file.bytes;
 	}
 	segment_list_free(list, count);
-	return failed;
+	return rc;
 }

@@ -38,23 +38,23 @@ static int compare_repeated(const void *left, const void *right)
 static int select_rows(struct row_reader *r, const struct selection *s, sqlite3_stmt **ret, struct err *err)
 {
 	char *sql = xasprintf("SELECT %s FROM %s WHERE id >= ? ORDER BY id", s->columns, table_name(r));
-	int failed = reader_prepare(r->tape, s->segment, sql, ret, err);
+	int rc = reader_prepare(r->tape, s->segment, sql, ret, err);
 
 	free(sql);
-	if (!failed)
+	if (!rc)
 		sqlite3_bind_int64(*ret, 1, s->first_id);
-	return failed;
+	return rc;
 }
 
 static int end_rows(struct row_reader *r, size_t segment, sqlite3_stmt *rows, int step, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
 	if (step != SQLITE_DONE)
-		failed = segment_failed(sqlite3_db_handle(rows), err, "cannot read table '%s' of '%s'",
+		rc = segment_failed(sqlite3_db_handle(rows), err, "cannot read table '%s' of '%s'",
 			table_name(r), r->tape->segments[segment].file.path);
 	sqlite3_finalize(rows);
-	return failed;
+	return rc;
 }
 
 /* Notes the ids of the segment that earlier ones have too, which are not above their highest. */
@@ -63,10 +63,10 @@ static int find_again(struct row_reader *r, size_t segment, struct err *err)
 	const struct selection all = {segment, "id", INT64_MIN};
 	int64_t highest = r->highest;
 	sqlite3_stmt *rows;
-	int step, failed = select_rows(r, &all, &rows, err);
+	int step, rc = select_rows(r, &all, &rows, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	while ((step = sqlite3_step(rows)) == SQLITE_ROW) {
 		int64_t id = sqlite3_column_int64(rows, 0);
 
@@ -82,15 +82,15 @@ static int find_again(struct row_reader *r, size_t segment, struct err *err)
 
 int row_reader_open(struct tape *t, enum table table, struct row_reader *ret, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
 	*ret = (struct row_reader){.tape = t, .table = table, .highest = INT64_MIN};
-	for (size_t i = 0; i < t->segment_count && !failed && is_written_again(table); i++)
-		failed = find_again(ret, i, err);
+	for (size_t i = 0; i < t->segment_count && !rc && is_written_again(table); i++)
+		rc = find_again(ret, i, err);
 	if (ret->again_count)
 		qsort(ret->again, ret->again_count, sizeof(*ret->again), compare_repeated);
 	ret->highest = INT64_MIN;
-	return failed;
+	return rc;
 }
 
 void row_reader_close(struct row_reader *r)

@@ -131,14 +131,14 @@ static sqlite3_stmt *prepare_insert(sqlite3 *db, enum table table)
 
 static int step_insert(sqlite3_stmt *statement, enum table table, const struct value *values)
 {
-	int failed = SQLITE_OK;
+	int rc = SQLITE_OK;
 
-	for (int i = 0; i < table_formats[table].column_count && !failed; i++)
-		failed = bind(statement, i + 1, &values[i]);
-	if (!failed && sqlite3_step(statement) != SQLITE_DONE)
-		failed = SQLITE_ERROR;
+	for (int i = 0; i < table_formats[table].column_count && !rc; i++)
+		rc = bind(statement, i + 1, &values[i]);
+	if (!rc && sqlite3_step(statement) != SQLITE_DONE)
+		rc = SQLITE_ERROR;
 	sqlite3_reset(statement);
-	return failed;
+	return rc;
 }
 
 void row_statements_release(struct row_statements *s)
@@ -152,15 +152,15 @@ void row_statements_release(struct row_statements *s)
 
 static int execute(struct row_statements *s, sqlite3_stmt **statement, const char *sql, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	if (!*statement && (failed = segment_prepare(s->db, sql, statement, err)))
-		return failed;
+	if (!*statement && (rc = segment_prepare(s->db, sql, statement, err)))
+		return rc;
 	if (sqlite3_step(*statement) != SQLITE_DONE)
-		failed = segment_failed(
+		rc = segment_failed(
 			s->db, err, "'%s' failed on '%s'", sql, sqlite3_db_filename(s->db, "main"));
 	sqlite3_reset(*statement);
-	return failed;
+	return rc;
 }
 
 int row_begin(struct row_statements *s, struct err *err)
@@ -185,20 +185,20 @@ int row_insert_prepared(
 
 int row_queue_insert(const struct row_queue *q, struct row_statements *s, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
-	for (const struct queued_row *row = q->first; row && !failed; row = row->next)
-		failed = row_insert_prepared(s, row->table, row->values, err);
-	return failed;
+	for (const struct queued_row *row = q->first; row && !rc; row = row->next)
+		rc = row_insert_prepared(s, row->table, row->values, err);
+	return rc;
 }
 
 int row_insert(sqlite3 *db, enum table table, const struct value *values, struct err *err)
 {
 	struct row_statements once = {.db = db};
-	int failed = row_insert_prepared(&once, table, values, err);
+	int rc = row_insert_prepared(&once, table, values, err);
 
 	row_statements_release(&once);
-	return failed;
+	return rc;
 }
 
 struct value value_of_column(sqlite3_stmt *row, int column)

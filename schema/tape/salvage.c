@@ -298,14 +298,14 @@ const struct kept_row *salvage_find_row(const struct salvaged *s, enum table tab
 int salvage_segment(const struct segment_file *file, struct salvaged *ret, struct err *err)
 {
 	struct salvaged s = {.file = *file};
-	int failed;
+	int rc;
 
 	s.file.path = xstrdup(file->path);
 	s.name = strrchr(s.file.path, '/') + 1;
-	failed = raw_open(file->path, file->sealed, &s.db, err);
-	if (failed) {
+	rc = raw_open(file->path, file->sealed, &s.db, err);
+	if (rc) {
 		salvaged_release(&s);
-		return failed;
+		return rc;
 	}
 	raw_each_row(s.db, take_row, &s);
 	mark_unusable_documents(&s);

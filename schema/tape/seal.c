@@ -127,25 +127,25 @@ static int append_to(struct pages *p, char digest_hex[SEAL_DIGEST_BYTES], struct
 {
 	uint8_t footer[SEAL_FOOTER_BYTES], *sums;
 	struct stat st;
-	int failed;
+	int rc;
 
 	if (fstat(p->fd, &st))
 		return err_set_errno(err, errno, "cannot stat '%s'", p->path);
-	failed = read_page_bytes(p, err);
-	if (failed)
-		return failed;
+	rc = read_page_bytes(p, err);
+	if (rc)
+		return rc;
 	p->count = (uint64_t)st.st_size / p->bytes;
 	sums = xmalloc(8 * p->count);
-	failed = each_page(p, keep_sum, sums, err);
-	if (!failed) {
+	rc = each_page(p, keep_sum, sums, err);
+	if (!rc) {
 		make_footer(footer, sums, p);
-		failed = write_all(p->fd, p->path, sums, 8 * p->count, p->count * p->bytes, err);
+		rc = write_all(p->fd, p->path, sums, 8 * p->count, p->count * p->bytes, err);
 	}
-	if (!failed)
-		failed = write_all(p->fd, p->path, footer, SEAL_FOOTER_BYTES, p->count * (p->bytes + 8), err);
+	if (!rc)
+		rc = write_all(p->fd, p->path, footer, SEAL_FOOTER_BYTES, p->count * (p->bytes + 8), err);
 	free(sums);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	digest_to_hex(footer + FOOTER_DIGEST, digest_hex);
 	if (fchmod(p->fd, 0400) || fsync(p->fd))
 		return err_set_errno(err, errno, "cannot make '%s' durable", p->path);
@@ -155,13 +155,13 @@ static int append_to(struct pages *p, char digest_hex[SEAL_DIGEST_BYTES], struct
 int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
 	struct pages p = {.fd = regular_file_open(path, O_RDWR, err), .path = path};
-	int failed;
+	int rc;
 
 	if (p.fd < 0)
 		return p.fd;
-	failed = append_to(&p, ret_digest_hex, err);
+	rc = append_to(&p, ret_digest_hex, err);
 	close(p.fd);
-	return failed;
+	return rc;
 }
 
 /* The footer of a file, checked against itself and the file's size. */
@@ -239,13 +239,13 @@ static int check_against_footer(const uint8_t *footer, struct check *c, struct e
 	uint64_t pages = c->pages.count, page_bytes = c->pages.bytes, at = pages * page_bytes,
 		 expected = seal_get_u64(footer + FOOTER_SUMS);
 	uint8_t *fresh = xmalloc(8 * pages);
-	int failed = each_page(&c->pages, keep_sum, fresh, err);
-	bool intact = !failed && sum_of(fresh, 8 * pages) == expected;
+	int rc = each_page(&c->pages, keep_sum, fresh, err);
+	bool intact = !rc && sum_of(fresh, 8 * pages) == expected;
 
-	if (!failed && !intact &&
+	if (!rc && !intact &&
 		report(c, "the sums of the pages", at, 8 * pages, sum_of(c->sums, 8 * pages), expected))
-		failed = ERR_STOPPED;
-	for (uint64_t page = 0; page < pages && !failed; page++) {
+		rc = ERR_STOPPED;
+	for (uint64_t page = 0; page < pages && !rc; page++) {
 		uint64_t kept = seal_get_u64(c->sums + 8 * page), made = seal_get_u64(fresh + 8 * page);
 		char what[48];
 
@@ -254,10 +254,10 @@ static int check_against_footer(const uint8_t *footer, struct check *c, struct e
 		snprintf(what, sizeof(what), intact ? "the sum of page %" PRIu64 : "page %" PRIu64, page + 1);
 		if (intact ? report(c, what, at + 8 * page, 8, kept, made)
 			   : report(c, what, page * page_bytes, page_bytes, made, kept))
-			failed = ERR_STOPPED;
+			rc = ERR_STOPPED;
 	}
 	free(fresh);
-	return failed;
+	return rc;
 }
 
 /* What the next segment names must follow from the sums, or it would prove nothing about them. */
@@ -282,26 +282,26 @@ static int check_fd(struct check *c, char digest_hex[SEAL_DIGEST_BYTES], struct 
 	struct pages *p = &c->pages;
 	uint8_t footer[SEAL_FOOTER_BYTES], *sums;
 	uint64_t at;
-	int failed = read_footer(p->fd, p->path, footer, err);
+	int rc = read_footer(p->fd, p->path, footer, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	p->count = seal_get_u64(footer + FOOTER_PAGES);
 	p->bytes = seal_get_u64(footer + FOOTER_PAGE_BYTES);
 	at = p->count * p->bytes;
 	sums = xmalloc(8 * p->count);
 	if (pread(p->fd, sums, 8 * p->count, (off_t)at) != (ssize_t)(8 * p->count))
-		failed = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, p->path, at);
+		rc = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, p->path, at);
 	c->sums = sums;
-	if (!failed && sum_of(sums, 8 * p->count) != seal_get_u64(footer + FOOTER_SUMS))
-		failed = check_against_footer(footer, c, err);
-	else if (!failed && !(failed = check_digest(footer, c)))
-		failed = each_page(p, compare_sum, c, err);
+	if (!rc && sum_of(sums, 8 * p->count) != seal_get_u64(footer + FOOTER_SUMS))
+		rc = check_against_footer(footer, c, err);
+	else if (!rc && !(rc = check_digest(footer, c)))
+		rc = each_page(p, compare_sum, c, err);
 	free(sums);
 	digest_to_hex(footer + FOOTER_DIGEST, digest_hex);
-	if (failed == ERR_STOPPED)
+	if (rc == ERR_STOPPED)
 		return err_set(err, ERR_STOPPED, "check of '%s' was stopped", p->path);
-	return failed ? failed : c->found;
+	return rc ? rc : c->found;
 }
 
 int seal_check(const char *path, int (*damaged)(void *context, const struct seal_damage *d),
@@ -322,13 +322,13 @@ int seal_check(const char *path, int (*damaged)(void *context, const struct seal
 int seal_digest(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err)
 {
 	uint8_t footer[SEAL_FOOTER_BYTES];
-	int fd = regular_file_open(path, O_RDONLY, err), failed;
+	int fd = regular_file_open(path, O_RDONLY, err), rc;
 
 	if (fd < 0)
 		return fd;
-	failed = read_footer(fd, path, footer, err);
+	rc = read_footer(fd, path, footer, err);
 	close(fd);
-	if (!failed)
+	if (!rc)
 		digest_to_hex(footer + FOOTER_DIGEST, ret_digest_hex);
-	return failed;
+	return rc;
 }

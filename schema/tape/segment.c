@@ -1,6 +1,7 @@
 /* segment.c: see segment.h. */
 #include "schema/tape/segment.h"
 
+#include "schema/base/count_of.h"
 #include "schema/tape/seal.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 /* What stands beside a database, and it itself. */
 static const char *const suffixes[] = {"-wal", "-shm", "-journal", ""};
-#define DATABASE_FILES (sizeof(suffixes) / sizeof(suffixes[0]))
+#define DATABASE_FILES (COUNT_OF(suffixes))
 
 /* The disk's own error at the last access to the database or its log, 0 for none. */
 static int errno_of(sqlite3 *db)
@@ -41,7 +42,7 @@ static bool is_read_error(sqlite3 *db, int sqlite_code)
 
 int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
 {
-	int sqlite_code = db ? sqlite3_errcode(db) & 0xff : SQLITE_NOMEM, code = ERR_IO;
+	int sqlite_code = db ? sqlite3_errcode(db) & 0xff : SQLITE_NOMEM, rc = ERR_IO;
 	char what[512];
 	va_list ap;
 
@@ -53,12 +54,12 @@ int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
 	if (sqlite_code == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC)
 		return err_set(err, ERR_NO_SPACE, "%s: %s", what, sqlite3_errstr(SQLITE_FULL));
 	if (sqlite_code == SQLITE_FULL)
-		code = ERR_NO_SPACE;
+		rc = ERR_NO_SPACE;
 	else if (sqlite_code == SQLITE_CORRUPT || sqlite_code == SQLITE_NOTADB || sqlite_code == SQLITE_ERROR)
-		code = ERR_CORRUPT;
+		rc = ERR_CORRUPT;
 	else if (sqlite_code == SQLITE_BUSY)
-		code = ERR_BUSY;
-	return err_set(err, code, "%s: %s", what, db ? sqlite3_errmsg(db) : "out of memory");
+		rc = ERR_BUSY;
+	return err_set(err, rc, "%s: %s", what, db ? sqlite3_errmsg(db) : "out of memory");
 }
 
 int segment_exec(sqlite3 *db, const char *sql, struct err *err)
@@ -82,10 +83,10 @@ int segment_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct err
 int segment_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret, struct err *err)
 {
 	sqlite3_stmt *statement;
-	int step, failed = segment_prepare(db, sql, &statement, err);
+	int step, rc = segment_prepare(db, sql, &statement, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	step = sqlite3_step(statement);
 	*ret = fallback;
 	if (step == SQLITE_ROW && sqlite3_column_type(statement, 0) != SQLITE_NULL)
@@ -112,13 +113,13 @@ char *segment_meta(sqlite3 *db, const char *key)
 
 int segment_sync_directory(const char *path, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), failed;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 
 	if (fd < 0)
 		return err_set_errno(err, errno, "cannot open directory '%s'", path);
-	failed = fsync(fd) ? err_set_errno(err, errno, "cannot sync directory '%s'", path) : 0;
+	rc = fsync(fd) ? err_set_errno(err, errno, "cannot sync directory '%s'", path) : 0;
 	close(fd);
-	return failed;
+	return rc;
 }
 
 static char *sealed_path(const char *tape_path, uint32_t number)
@@ -151,23 +152,23 @@ static void remove_database(const char *path)
 static int make_tables(sqlite3 *db, enum segment_durability durability, struct err *err)
 {
 	char pragmas[256];
-	int failed;
+	int rc;
 
 	snprintf(pragmas, sizeof(pragmas),
 		"PRAGMA synchronous = %s; PRAGMA page_size = %d; PRAGMA application_id = %d; PRAGMA user_version = %d; "
 		"PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864; BEGIN",
 		durability == SEGMENT_DURABLE ? "FULL" : "OFF", FORMAT_PAGE_BYTES, FORMAT_APPLICATION_ID,
 		FORMAT_VERSION);
-	failed = segment_exec(db, pragmas, err);
-	if (failed)
-		return failed;
+	rc = segment_exec(db, pragmas, err);
+	if (rc)
+		return rc;
 	for (int i = 0; i < TABLE_COUNT; i++) {
 		char *sql = xasprintf("CREATE TABLE %s(%s)", table_formats[i].name, table_formats[i].columns);
 
-		failed = segment_exec(db, sql, err);
+		rc = segment_exec(db, sql, err);
 		free(sql);
-		if (failed)
-			return failed;
+		if (rc)
+			return rc;
 	}
 	return segment_exec(db, "COMMIT", err);
 }
@@ -177,33 +178,33 @@ static int make_tables(sqlite3 *db, enum segment_durability durability, struct e
 static int make_database(const char *path, enum segment_durability durability, struct err *err)
 {
 	sqlite3 *db = NULL;
-	int failed;
+	int rc;
 
 	remove_database(path);
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK)
-		failed = segment_failed(db, err, "cannot create '%s'", path);
+		rc = segment_failed(db, err, "cannot create '%s'", path);
 	else
-		failed = make_tables(db, durability, err);
+		rc = make_tables(db, durability, err);
 	sqlite3_close(db);
-	if (!failed && chmod(path, 0600))
-		failed = err_set_errno(err, errno, "cannot set the mode of '%s'", path);
-	return failed;
+	if (!rc && chmod(path, 0600))
+		rc = err_set_errno(err, errno, "cannot set the mode of '%s'", path);
+	return rc;
 }
 
 static int open_created(
 	const struct segment_file *file, enum segment_durability durability, sqlite3 **ret, struct err *err)
 {
 	sqlite3 *db;
-	int failed = segment_open(file, true, &db, err);
+	int rc = segment_open(file, true, &db, err);
 
-	if (!failed && durability == SEGMENT_UNTIL_SEALED) {
-		failed = segment_exec(db, "PRAGMA synchronous = OFF", err);
-		if (failed)
+	if (!rc && durability == SEGMENT_UNTIL_SEALED) {
+		rc = segment_exec(db, "PRAGMA synchronous = OFF", err);
+		if (rc)
 			sqlite3_close(db);
 	}
-	if (!failed)
+	if (!rc)
 		*ret = db;
-	return failed;
+	return rc;
 }
 
 int segment_create(const char *tape_path, uint32_t number, enum segment_durability durability, sqlite3 **ret,
@@ -211,21 +212,21 @@ int segment_create(const char *tape_path, uint32_t number, enum segment_durabili
 {
 	char *path = open_path(tape_path, number), *temporary = xasprintf("%s.tmp", path);
 	struct segment_file file = {number, false, path};
-	int failed;
+	int rc;
 
 	remove_database(path); /* a log left behind would be taken for the new segment's */
-	failed = make_database(temporary, durability, err);
-	if (!failed && rename(temporary, path))
-		failed = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, path);
-	if (failed)
+	rc = make_database(temporary, durability, err);
+	if (!rc && rename(temporary, path))
+		rc = err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, path);
+	if (rc)
 		remove_database(temporary);
-	if (!failed && durability == SEGMENT_DURABLE)
-		failed = segment_sync_directory(tape_path, err);
-	if (!failed)
-		failed = open_created(&file, durability, ret, err);
+	if (!rc && durability == SEGMENT_DURABLE)
+		rc = segment_sync_directory(tape_path, err);
+	if (!rc)
+		rc = open_created(&file, durability, ret, err);
 	free(temporary);
 	free(path);
-	return failed;
+	return rc;
 }
 
 static bool is_sound(sqlite3 *db)
@@ -245,11 +246,11 @@ static bool is_sound(sqlite3 *db)
 static int sealed_page_bytes(sqlite3 *db, int64_t *ret, struct err *err)
 {
 	int64_t mean_bytes;
-	int failed = segment_number(
+	int rc = segment_number(
 		db, "SELECT CAST(avg(length(data)) AS INTEGER) FROM block", 0, &mean_bytes, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	*ret = mean_bytes < SMALL_BLOCK_BYTES ? FORMAT_SMALL_PAGE_BYTES : FORMAT_PAGE_BYTES;
 	return 0;
 }
@@ -259,32 +260,32 @@ static int copy_compact(sqlite3 *db, const char *to, struct err *err)
 	sqlite3_stmt *statement;
 	int64_t page_bytes = FORMAT_PAGE_BYTES;
 	char sql[40];
-	int failed = sealed_page_bytes(db, &page_bytes, err);
+	int rc = sealed_page_bytes(db, &page_bytes, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	snprintf(sql, sizeof(sql), "PRAGMA page_size = %d", (int)page_bytes);
 	/* Of the copy only: in WAL mode the database keeps its own. */
-	if ((failed = segment_exec(db, sql, err)) ||
-		(failed = segment_prepare(db, "VACUUM INTO ?", &statement, err)))
-		return failed;
+	if ((rc = segment_exec(db, sql, err)) ||
+		(rc = segment_prepare(db, "VACUUM INTO ?", &statement, err)))
+		return rc;
 	sqlite3_bind_text(statement, 1, to, -1, SQLITE_STATIC);
 	if (sqlite3_step(statement) != SQLITE_DONE)
-		failed = segment_failed(db, err, "cannot write '%s'", to);
+		rc = segment_failed(db, err, "cannot write '%s'", to);
 	sqlite3_finalize(statement);
 	/* Then it is the copy that could not be read back, and its file's own error is gone with it. */
-	if (failed == ERR_CORRUPT && is_sound(db))
-		failed = err_set_errno(err, EIO, "cannot write '%s'", to);
-	return failed;
+	if (rc == ERR_CORRUPT && is_sound(db))
+		rc = err_set_errno(err, EIO, "cannot write '%s'", to);
+	return rc;
 }
 
 static int make_sealed_file(
 	sqlite3 *db, const char *temporary, const char *sealed, char digest_hex[33], struct err *err)
 {
-	int failed;
+	int rc;
 
-	if ((failed = copy_compact(db, temporary, err)) || (failed = seal_append(temporary, digest_hex, err)))
-		return failed;
+	if ((rc = copy_compact(db, temporary, err)) || (rc = seal_append(temporary, digest_hex, err)))
+		return rc;
 	if (rename(temporary, sealed))
 		return err_set_errno(err, errno, "cannot rename '%s' to '%s'", temporary, sealed);
 	return 0;
@@ -304,18 +305,18 @@ int segment_seal(const char *tape_path, uint32_t number, sqlite3 *db, char diges
 	char *opened = open_path(tape_path, number);
 	char *sealed = sealed_path(tape_path, number);
 	char *temporary = xasprintf("%s.tmp", sealed);
-	int failed;
+	int rc;
 
 	remove_database(temporary);
-	failed = make_sealed_file(db, temporary, sealed, digest_hex, err);
-	if (failed) {
+	rc = make_sealed_file(db, temporary, sealed, digest_hex, err);
+	if (rc) {
 		remove_database(temporary);
 	} else {
-		failed = segment_sync_directory(tape_path, err);
-		if (failed)
+		rc = segment_sync_directory(tape_path, err);
+		if (rc)
 			unlink(sealed); /* not known to be durable: the open one goes on */
 	}
-	if (!failed) {
+	if (!rc) {
 		/* All of it is in the sealed file. */
 		sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		sqlite3_close(db);
@@ -324,5 +325,5 @@ int segment_seal(const char *tape_path, uint32_t number, sqlite3 *db, char diges
 	free(opened);
 	free(sealed);
 	free(temporary);
-	return failed;
+	return rc;
 }

@@ -1,5 +1,6 @@
 /* segment_list.c: the files in a tape's directory, see segment.h: what their names say, and which are left
  * over. */
+#include "schema/base/count_of.h"
 #include "schema/base/regular_file.h"
 #include "schema/tape/segment.h"
 
@@ -198,22 +199,22 @@ int segment_list(const char *tape_path, struct segment_file **ret, size_t *ret_c
 	struct segment_file *list, *again;
 	size_t count, again_count;
 	bool is_tape, agreed = false;
-	int failed;
+	int rc;
 
 	if (is_one_file(tape_path)) {
 		list_one_file(tape_path, ret, ret_count);
 		return 0;
 	}
-	failed = read_list(tape_path, &list, &count, &is_tape, err);
-	for (int i = 0; i < LIST_TRIES && !failed && !agreed; i++) {
-		failed = read_list(tape_path, &again, &again_count, &is_tape, err);
-		agreed = !failed && same_list(list, count, again, again_count);
+	rc = read_list(tape_path, &list, &count, &is_tape, err);
+	for (int i = 0; i < LIST_TRIES && !rc && !agreed; i++) {
+		rc = read_list(tape_path, &again, &again_count, &is_tape, err);
+		agreed = !rc && same_list(list, count, again, again_count);
 		segment_list_free(list, count);
-		list = failed ? NULL : again;
-		count = failed ? 0 : again_count;
+		list = rc ? NULL : again;
+		count = rc ? 0 : again_count;
 	}
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (!is_tape) {
 		segment_list_free(list, count);
 		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it has no segment", tape_path);
@@ -232,7 +233,7 @@ static struct file_sizes sizes_of(const struct segment_file *file)
 	static const char *const suffixes[] = {"", "-wal"};
 	struct file_sizes sizes = {0};
 
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+	for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
 		char *path = xasprintf("%s%s", file->path, suffixes[i]);
 		struct stat st;
 

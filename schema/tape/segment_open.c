@@ -4,6 +4,7 @@
  * triggers, computed columns, defaults, indices on expressions); what the file claims to be must fit what is
  * on the disk; and no value is larger than those that writers make.
  */
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/regular_file.h"
 #include "schema/tape/segment.h"
@@ -40,11 +41,11 @@ static const struct {
 static int check_header(sqlite3 *db, const char *path, struct err *err)
 {
 	int64_t application_id, version;
-	int failed;
+	int rc;
 
-	if ((failed = segment_number(db, "PRAGMA application_id", 0, &application_id, err)) ||
-		(failed = segment_number(db, "PRAGMA user_version", 0, &version, err)))
-		return failed;
+	if ((rc = segment_number(db, "PRAGMA application_id", 0, &application_id, err)) ||
+		(rc = segment_number(db, "PRAGMA user_version", 0, &version, err)))
+		return rc;
 	if (application_id != FORMAT_APPLICATION_ID)
 		return err_set(err, ERR_CORRUPT,
 			"'%s' is not a segment of a tape: application id 0x%llx, expected 0x%x", path,
@@ -71,11 +72,11 @@ static int check_size(sqlite3 *db, const struct segment_file *file, struct err *
 	uint64_t bytes = file_bytes(file->path, "");
 	uint64_t log_bytes = file->sealed ? 0 : file_bytes(file->path, "-wal"), room;
 	int64_t page_bytes, pages;
-	int failed;
+	int rc;
 
-	if ((failed = segment_number(db, "PRAGMA page_size", 0, &page_bytes, err)) ||
-		(failed = segment_number(db, "PRAGMA page_count", 0, &pages, err)))
-		return failed;
+	if ((rc = segment_number(db, "PRAGMA page_size", 0, &page_bytes, err)) ||
+		(rc = segment_number(db, "PRAGMA page_count", 0, &pages, err)))
+		return rc;
 	if (page_bytes != FORMAT_PAGE_BYTES && (!file->sealed || page_bytes != FORMAT_SMALL_PAGE_BYTES))
 		return err_set(err, ERR_CORRUPT, "'%s' has pages of %lld bytes, expected %d", file->path,
 			(long long)page_bytes, FORMAT_PAGE_BYTES);
@@ -124,32 +125,32 @@ static int check_schema(sqlite3 *db, const char *path, struct err *err)
 {
 	sqlite3_stmt *rows;
 	int step, count = 0;
-	int failed = segment_prepare(db, "SELECT type, name, sql FROM sqlite_schema", &rows, err);
+	int rc = segment_prepare(db, "SELECT type, name, sql FROM sqlite_schema", &rows, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	while ((step = sqlite3_step(rows)) == SQLITE_ROW && is_of_the_format(rows))
 		count++;
 	if (step == SQLITE_ROW)
-		failed = err_set(err, ERR_CORRUPT, "'%s' defines %.20s '%.60s' otherwise than a segment does",
+		rc = err_set(err, ERR_CORRUPT, "'%s' defines %.20s '%.60s' otherwise than a segment does",
 			path, (const char *)sqlite3_column_text(rows, 0),
 			(const char *)sqlite3_column_text(rows, 1));
 	else if (step != SQLITE_DONE)
-		failed = segment_failed(db, err, "cannot read '%s'", path);
+		rc = segment_failed(db, err, "cannot read '%s'", path);
 	else if (count != TABLE_COUNT + 1)
-		failed = err_set(err, ERR_CORRUPT, "'%s' has %d tables and indices, expected %d", path, count,
+		rc = err_set(err, ERR_CORRUPT, "'%s' has %d tables and indices, expected %d", path, count,
 			TABLE_COUNT + 1);
 	sqlite3_finalize(rows);
-	return failed;
+	return rc;
 }
 
 static int check_identity(sqlite3 *db, const struct segment_file *file, struct err *err)
 {
-	int failed = check_header(db, file->path, err);
+	int rc = check_header(db, file->path, err);
 
-	if (!failed)
-		failed = check_size(db, file, err);
-	return failed ? failed : check_schema(db, file->path, err);
+	if (!rc)
+		rc = check_size(db, file, err);
+	return rc ? rc : check_schema(db, file->path, err);
 }
 
 /* ---- opening ---- */
@@ -177,10 +178,10 @@ static char *immutable_uri(const char *path)
 static int open_immutable(const char *path, sqlite3 **ret)
 {
 	char *uri = immutable_uri(path);
-	int code = sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	int rc = sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
 
 	free(uri);
-	return code;
+	return rc;
 }
 
 /* An open segment that nobody can write here. Where SQLite may not make the index of the log that its readers
@@ -189,17 +190,17 @@ static int open_frozen(const char *path, sqlite3 **ret)
 {
 	char *log = xasprintf("%s-wal", path);
 	bool has_log = access(log, F_OK) == 0;
-	int code;
+	int rc;
 
 	free(log);
 	if (!has_log)
 		return open_immutable(path, ret);
-	code = sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY, "unix-none");
-	if (code == SQLITE_OK)
-		code = sqlite3_exec(*ret, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
-	if (code == SQLITE_OK)
-		code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	return code;
+	rc = sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY, "unix-none");
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(*ret, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	return rc;
 }
 
 static int open_database(const struct segment_file *file, enum access access, sqlite3 **ret)
@@ -216,24 +217,24 @@ static int open_database(const struct segment_file *file, enum access access, sq
 static int check_files(const struct segment_file *file, struct err *err)
 {
 	static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && !failed; i++) {
+	for (size_t i = 0; i < COUNT_OF(suffixes) && !rc; i++) {
 		char *name = xasprintf("%s%s", file->path, suffixes[i]);
 
-		failed = regular_file_check(name, err);
+		rc = regular_file_check(name, err);
 		free(name);
 	}
-	if (!failed && file_bytes(file->path, "") > LIMIT_SEGMENT_BYTES)
+	if (!rc && file_bytes(file->path, "") > LIMIT_SEGMENT_BYTES)
 		return err_set(err, ERR_TOO_LARGE, "'%s' has %llu bytes, the maximum is %llu", file->path,
 			(unsigned long long)file_bytes(file->path, ""),
 			(unsigned long long)LIMIT_SEGMENT_BYTES);
-	return failed;
+	return rc;
 }
 
 static void set_limits(sqlite3 *db)
 {
-	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(limits); i++)
 		sqlite3_limit(db, limits[i].id, limits[i].value);
 }
 
@@ -242,22 +243,22 @@ static int open_as(const struct segment_file *file, enum access access, sqlite3 
 	struct err *err)
 {
 	sqlite3 *db = NULL;
-	int failed = 0;
+	int rc = 0;
 
 	if (open_database(file, access, &db) != SQLITE_OK)
-		failed = segment_failed(db, err, "cannot open '%s'", file->path);
-	if (!failed) {
+		rc = segment_failed(db, err, "cannot open '%s'", file->path);
+	if (!rc) {
 		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
 		set_limits(db);
 		sqlite3_exec(db, PRAGMAS, NULL, NULL, NULL);
 		if (access != WRITE)
 			sqlite3_exec(db, READER_PRAGMAS, NULL, NULL, NULL);
-		failed = check_identity(db, file, err);
+		rc = check_identity(db, file, err);
 	}
-	if (failed) {
+	if (rc) {
 		*ret_sqlite_code = sqlite3_errcode(db);
 		sqlite3_close(db);
-		return failed;
+		return rc;
 	}
 	*ret = db;
 	return 0;
@@ -265,14 +266,14 @@ static int open_as(const struct segment_file *file, enum access access, sqlite3 
 
 int segment_open(const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err)
 {
-	int sqlite_code, failed = check_files(file, err);
+	int sqlite_code, rc = check_files(file, err);
 
-	if (failed)
-		return failed;
-	failed = open_as(file, for_writing ? WRITE : READ, ret, &sqlite_code, err);
-	if (!failed || for_writing || file->sealed)
-		return failed;
+	if (rc)
+		return rc;
+	rc = open_as(file, for_writing ? WRITE : READ, ret, &sqlite_code, err);
+	if (!rc || for_writing || file->sealed)
+		return rc;
 	if (sqlite_code != SQLITE_CANTOPEN && sqlite_code != SQLITE_READONLY)
-		return failed;
+		return rc;
 	return open_as(file, FROZEN, ret, &sqlite_code, err);
 }

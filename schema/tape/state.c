@@ -46,10 +46,10 @@ static int collect_extent(struct tape *t, struct tape_extent *entry, const struc
 	struct live_map *m, struct err *err)
 {
 	struct extent *x;
-	int failed = reader_extent(t, entry, &x, err);
+	int rc = reader_extent(t, entry, &x, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	take_extent(m, x, wanted);
 	return 0;
 }
@@ -57,17 +57,17 @@ static int collect_extent(struct tape *t, struct tape_extent *entry, const struc
 static int collect(struct tape *t, const struct wanted *wanted, struct live_map *m, struct err *err)
 {
 	size_t first = first_segment(t, wanted->seq);
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < t->states.count && !failed; i++) {
+	for (size_t i = 0; i < t->states.count && !rc; i++) {
 		if (t->states.items[i].segment == first)
-			failed = collect_extent(t, &t->states.items[i], wanted, m, err);
+			rc = collect_extent(t, &t->states.items[i], wanted, m, err);
 	}
-	for (size_t i = 0; i < t->events.count && !failed; i++) {
+	for (size_t i = 0; i < t->events.count && !rc; i++) {
 		if (t->events.items[i].segment >= first && t->events.items[i].first_seq <= wanted->seq)
-			failed = collect_extent(t, &t->events.items[i], wanted, m, err);
+			rc = collect_extent(t, &t->events.items[i], wanted, m, err);
 	}
-	return failed;
+	return rc;
 }
 
 /* Bytewise order of "namespace/name", as the API server's storage keys: "a-b/" comes before "a/". */
@@ -125,19 +125,19 @@ int tape_state_at(struct tape *t, uint64_t seq, uint32_t resource, struct tape_s
 {
 	const struct wanted wanted = {seq, resource};
 	struct live_map *m = xcalloc(1, sizeof(*m));
-	int failed;
+	int rc;
 
 	live_map_init(m, reader_state_bytes(t));
-	failed = collect(t, &wanted, m, err);
-	if (!failed && m->is_full)
-		failed = err_set(err, ERR_TOO_LARGE,
+	rc = collect(t, &wanted, m, err);
+	if (!rc && m->is_full)
+		rc = err_set(err, ERR_TOO_LARGE,
 			"state of '%s' after event %llu takes more than %zu bytes: the file has not that many objects",
 			t->path, (unsigned long long)seq, m->max_bytes);
-	if (failed)
+	if (rc)
 		free_map(m);
 	else
 		*ret = make_state(m);
-	return failed;
+	return rc;
 }
 
 void tape_state_free(struct tape_state *s)

@@ -1,6 +1,7 @@
 /* state_extents.c: see state_extents.h. */
 #include "schema/tape/state_extents.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/tape/extent_store.h"
 
@@ -59,39 +60,39 @@ static int add_item(struct state_extents *s, const struct state_item *item, stru
 static int store(struct state_extents *s, struct err *err)
 {
 	struct extent *x;
-	int failed = 0;
+	int rc = 0;
 
 	if (!s->count)
 		return 0;
 	x = extent_new();
 	qsort(s->items, s->count, sizeof(*s->items), compare_seq);
-	for (size_t i = 0; i < s->count && !failed; i++)
-		failed = add_item(s, &s->items[i], x, err);
-	if (!failed)
-		failed = extent_store(s->db, (*s->extent_id)++, "state", x, s->options, err);
+	for (size_t i = 0; i < s->count && !rc; i++)
+		rc = add_item(s, &s->items[i], x, err);
+	if (!rc)
+		rc = extent_store(s->db, (*s->extent_id)++, "state", x, s->options, err);
 	extent_unref(x);
 	s->count = 0;
 	buf_clear(&s->bytes);
-	return failed;
+	return rc;
 }
 
 static int put_bytes(struct state_extents *s, const struct event *e, struct slice object, struct err *err)
 {
 	const struct slice parts[] = {e->namespace, e->name, e->uid, e->rv, object};
-	int failed = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !failed; i++)
-		failed = buf_append(&s->bytes, parts[i].ptr, parts[i].len, err);
-	return failed;
+	for (size_t i = 0; i < COUNT_OF(parts) && !rc; i++)
+		rc = buf_append(&s->bytes, parts[i].ptr, parts[i].len, err);
+	return rc;
 }
 
 int state_extents_add(struct state_extents *s, const struct event *e, struct slice object, struct err *err)
 {
 	struct state_item item = {.event = *e, .offset = s->bytes.len, .length = object.len};
-	int failed = put_bytes(s, e, object, err);
+	int rc = put_bytes(s, e, object, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	s->items = xgrow(s->items, s->count, sizeof(*s->items));
 	s->items[s->count++] = item;
 	return s->bytes.len >= PORTION_BYTES ? store(s, err) : 0;

@@ -43,7 +43,7 @@ static int check_directory(const char *path, struct err *err)
 	struct segment_file *list;
 	size_t count;
 	struct stat st;
-	int failed;
+	int rc;
 
 	if (stat(path, &st))
 		return err_set_errno(err, errno, "cannot open '%s'", path);
@@ -51,9 +51,9 @@ static int check_directory(const char *path, struct err *err)
 		return err_set(err, ERR_CORRUPT, "'%s' is not a tape: it is not a directory", path);
 	if (is_empty_directory(path))
 		return 0;
-	failed = segment_list(path, &list, &count, err);
-	if (failed)
-		return failed;
+	rc = segment_list(path, &list, &count, err);
+	if (rc)
+		return rc;
 	segment_list_free(list, count);
 	return 0;
 }
@@ -61,11 +61,11 @@ static int check_directory(const char *path, struct err *err)
 static int make_directory(const char *path, bool *ret_created, struct err *err)
 {
 	char *parent, *slash;
-	int failed;
+	int rc;
 
-	failed = new_tape_refuse_file(path, err);
-	if (failed)
-		return failed;
+	rc = new_tape_refuse_file(path, err);
+	if (rc)
+		return rc;
 	*ret_created = mkdir(path, 0700) == 0;
 	if (!*ret_created)
 		return errno == EEXIST ? check_directory(path, err)
@@ -74,9 +74,9 @@ static int make_directory(const char *path, bool *ret_created, struct err *err)
 	slash = strrchr(parent, '/');
 	if (slash)
 		slash[slash == parent] = 0;
-	failed = segment_sync_directory(slash ? parent : ".", err);
+	rc = segment_sync_directory(slash ? parent : ".", err);
 	free(parent);
-	return failed;
+	return rc;
 }
 
 /* Another holder may have removed the file between our open() and our flock(). */
@@ -91,39 +91,39 @@ static bool is_in_place(int fd, const char *path)
 static int take_file(const char *tape_path, int *ret_fd, struct err *err)
 {
 	char *path = lock_path(tape_path);
-	int fd = regular_file_open(path, O_RDWR | O_CREAT, err), failed = 0;
+	int fd = regular_file_open(path, O_RDWR | O_CREAT, err), rc = 0;
 
 	if (fd < 0)
-		failed = fd;
+		rc = fd;
 	else if (flock(fd, LOCK_EX | LOCK_NB))
-		failed = err_set(err, ERR_BUSY, "tape '%s' is being written by another process", tape_path);
+		rc = err_set(err, ERR_BUSY, "tape '%s' is being written by another process", tape_path);
 	else if (!is_in_place(fd, path))
-		failed = err_set(err, ERR_NOT_FOUND, "cannot lock '%s': others remove it", path);
-	if (!failed)
+		rc = err_set(err, ERR_NOT_FOUND, "cannot lock '%s': others remove it", path);
+	if (!rc)
 		*ret_fd = fd;
 	else if (fd >= 0)
 		close(fd);
 	free(path);
-	return failed;
+	return rc;
 }
 
 int tape_lock_take(const char *tape_path, struct tape_lock *ret, struct err *err)
 {
 	bool created_once = false;
-	int failed = ERR_NOT_FOUND;
+	int rc = ERR_NOT_FOUND;
 
-	for (int i = 0; i < TAKE_TRIES && failed == ERR_NOT_FOUND; i++) {
+	for (int i = 0; i < TAKE_TRIES && rc == ERR_NOT_FOUND; i++) {
 		struct tape_lock lock = {.fd = -1};
 
-		failed = make_directory(tape_path, &lock.created, err);
+		rc = make_directory(tape_path, &lock.created, err);
 		created_once = created_once || lock.created;
-		if (!failed)
-			failed = take_file(tape_path, &lock.fd, err);
+		if (!rc)
+			rc = take_file(tape_path, &lock.fd, err);
 		lock.created = created_once;
-		if (!failed)
+		if (!rc)
 			*ret = lock;
 	}
-	return failed;
+	return rc;
 }
 
 bool tape_lock_is_in_place(const char *tape_path, const struct tape_lock *lock)

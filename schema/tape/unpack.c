@@ -175,10 +175,10 @@ static int get_events(struct column_reader *r, struct extent *x, struct err *err
 static int decode(struct slice raw, struct extent *x, struct err *err)
 {
 	struct column_reader r;
-	int failed = column_reader_begin(raw, &r, err);
+	int rc = column_reader_begin(raw, &r, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (r.events > LIMIT_EXTENT_EVENTS || r.objects > r.events)
 		return damaged("counts are out of bounds", err);
 	x->event_count = r.events;
@@ -189,9 +189,9 @@ static int decode(struct slice raw, struct extent *x, struct err *err)
 	x->layout = xcalloc(r.events, sizeof(*x->layout));
 	if (r.events)
 		memset(x->events, 0, r.events * sizeof(*x->events));
-	if ((failed = get_objects(&r, x, err)) || (failed = get_layout(&r, x, err)) ||
-		(failed = get_places(&r, x, err)) || (failed = get_events(&r, x, err)))
-		return failed;
+	if ((rc = get_objects(&r, x, err)) || (rc = get_layout(&r, x, err)) ||
+		(rc = get_places(&r, x, err)) || (rc = get_events(&r, x, err)))
+		return rc;
 	x->sorted = true;
 	return column_reader_done(&r) ? 0 : damaged("columns are longer or shorter than the counts say", err);
 }
@@ -207,11 +207,11 @@ int unpack_index_bytes(struct slice index, uint64_t index_raw_bytes, struct buf 
 int unpack_extent(struct slice raw, struct extent **ret, struct err *err)
 {
 	struct extent *x = extent_new();
-	int failed = decode(raw, x, err);
+	int rc = decode(raw, x, err);
 
-	if (failed) {
+	if (rc) {
 		extent_unref(x);
-		return failed;
+		return rc;
 	}
 	*ret = x;
 	return 0;
@@ -220,14 +220,14 @@ int unpack_extent(struct slice raw, struct extent **ret, struct err *err)
 int unpack_index(struct slice index, uint64_t index_raw_bytes, struct extent **ret, struct err *err)
 {
 	struct buf raw;
-	int failed;
+	int rc;
 
 	buf_init(&raw, LIMIT_INDEX_BYTES);
-	failed = unpack_index_bytes(index, index_raw_bytes, &raw, err);
-	if (!failed)
-		failed = unpack_extent(buf_slice(&raw), ret, err);
+	rc = unpack_index_bytes(index, index_raw_bytes, &raw, err);
+	if (!rc)
+		rc = unpack_extent(buf_slice(&raw), ret, err);
 	buf_release(&raw);
-	return failed;
+	return rc;
 }
 
 static int open_chain(struct block *b, struct slice data, struct err *err)
@@ -277,7 +277,7 @@ int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_
 	struct slice names, struct block **ret, struct err *err)
 {
 	struct block *b;
-	int failed;
+	int rc;
 
 	if (raw_bytes > LIMIT_BLOCK_BYTES || events == 0 || raw_bytes < (uint64_t)events * MIN_OBJECT_BYTES)
 		return err_set(err, ERR_CORRUPT, "block claims %u objects in %llu bytes, the maximum is %u",
@@ -290,12 +290,12 @@ int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_
 	b->events = events;
 	buf_init(&b->bytes, raw_bytes);
 	buf_init(&b->data, LIMIT_CHUNK_BYTES);
-	failed = kind == BLOCK_CHAIN   ? open_chain(b, data, err)
+	rc = kind == BLOCK_CHAIN   ? open_chain(b, data, err)
 		 : kind == BLOCK_NAMED ? open_named(b, data, names, err)
 				       : codec_unpack(data, raw_bytes, &b->bytes, err);
-	if (failed) {
+	if (rc) {
 		block_free(b);
-		return failed;
+		return rc;
 	}
 	*ret = b;
 	return 0;
@@ -305,15 +305,15 @@ int block_open_of(const struct extent *x, uint32_t index, enum block_kind kind, 
 	uint32_t events, uint64_t raw_bytes, struct block **ret, struct err *err)
 {
 	struct buf names;
-	int failed = 0;
+	int rc = 0;
 
 	buf_init(&names, LIMIT_PREFIX_BYTES);
 	if (kind == BLOCK_NAMED)
-		failed = pack_names(x, index, &names, err);
-	if (!failed)
-		failed = block_open(kind, data, events, raw_bytes, buf_slice(&names), ret, err);
+		rc = pack_names(x, index, &names, err);
+	if (!rc)
+		rc = block_open(kind, data, events, raw_bytes, buf_slice(&names), ret, err);
 	buf_release(&names);
-	return failed;
+	return rc;
 }
 
 void block_free(struct block *b)

@@ -300,15 +300,15 @@ static void forget_history(struct verifier *v)
 /* Opens the current file, or the sealed form that it has got since the directory was read. */
 static int open_current(struct verifier *v, struct segment_file *sealed, struct err *err)
 {
-	int failed = segment_open(v->file, false, &v->db, err);
+	int rc = segment_open(v->file, false, &v->db, err);
 
 	if (v->file->sealed)
-		return failed;
+		return rc;
 	*sealed = (struct segment_file){
 		v->file->number, true, xasprintf("%s/" FORMAT_SEALED_NAME, v->path, v->file->number)};
 	if (access(sealed->path, F_OK))
-		return failed;
-	if (!failed)
+		return rc;
+	if (!rc)
 		sqlite3_close(v->db);
 	v->db = NULL;
 	v->file = sealed;
@@ -320,16 +320,16 @@ static int open_current(struct verifier *v, struct segment_file *sealed, struct 
 static sqlite3 *open_checked(struct verifier *v, struct segment_file *sealed)
 {
 	struct err err = {0};
-	int failed = v->file->sealed ? 0 : open_current(v, sealed, &err);
+	int rc = v->file->sealed ? 0 : open_current(v, sealed, &err);
 
-	if (!failed && v->file->sealed) {
+	if (!rc && v->file->sealed) {
 		if (!check_pages(v))
 			return NULL;
-		failed = segment_open(v->file, false, &v->db, &err);
+		rc = segment_open(v->file, false, &v->db, &err);
 	}
-	if (failed && !is_gone(v, v->file))
+	if (rc && !is_gone(v, v->file))
 		verify_report(v, UINT64_MAX, 0, "", "", "%s", err.text);
-	return failed ? NULL : v->db;
+	return rc ? NULL : v->db;
 }
 
 static void check_segment(struct verifier *v, const struct segment_file *file)
@@ -412,9 +412,9 @@ int tape_verify(const char *path, const struct tape_verify_options *options, str
 	char *tape_path = segment_tape_path(path);
 	struct segment_file *list;
 	size_t count;
-	int failed = segment_list(tape_path, &list, &count, err);
+	int rc = segment_list(tape_path, &list, &count, err);
 
-	if (!failed) {
+	if (!rc) {
 		v.path = tape_path;
 		v.total = bytes_to_read(list, count, options->quick);
 		v.places = row_places_new();
@@ -429,10 +429,10 @@ int tape_verify(const char *path, const struct tape_verify_options *options, str
 		free(v.tape_id);
 		segment_list_free(list, count);
 		if (v.stopped)
-			failed = err_set(err, ERR_STOPPED, "check of '%s' was stopped", path);
+			rc = err_set(err, ERR_STOPPED, "check of '%s' was stopped", path);
 	}
 	free(tape_path);
-	if (!failed)
+	if (!rc)
 		*ret = v.result;
-	return failed;
+	return rc;
 }

@@ -1,5 +1,6 @@
 /* verify_rows.c: the tables of a segment that hold no events: resources and streams, documents, and the rest.
  */
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/documents.h"
@@ -145,7 +146,7 @@ void verify_rows(struct verifier *v)
 	static const char *const tables[] = {"connection", "mark", "gap"};
 
 	check_ids(v);
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(tables); i++) {
 		char *sql = xasprintf("SELECT id, stream FROM %s WHERE stream <> 0 AND stream NOT IN "
 				      "(SELECT id FROM stream)",
 			tables[i]);

@@ -74,10 +74,10 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 {
 	struct tape_writer *w;
 	struct tape_lock lock;
-	int failed = tape_lock_take(path, &lock, err);
+	int rc = tape_lock_take(path, &lock, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	w = xcalloc(1, sizeof(*w));
 	w->lock = lock;
 	w->path = segment_tape_path(path);
@@ -89,10 +89,10 @@ int tape_writer_open(const char *path, const struct tape_writer_options *options
 	set_options(w, options);
 	read_boot_id(w->boot_id);
 	w->extent_began_ns = clock_mono_ns(w->options.clock);
-	failed = writer_recover(w, err);
-	if (failed) {
+	rc = writer_recover(w, err);
+	if (rc) {
 		tape_writer_abandon(w);
-		return failed;
+		return rc;
 	}
 	w->durable_seq = w->last_seq;
 	*ret = w;
@@ -147,35 +147,35 @@ static bool has_pending(const struct tape_writer *w)
 
 static int finish(struct tape_writer *w, struct err *err)
 {
-	int failed = tape_writer_flush(w, err);
+	int rc = tape_writer_flush(w, err);
 
-	if (!failed)
-		failed = tape_writer_check_place(w, err);
-	if (!failed && w->db)
-		failed = writer_seal_extent(w, err);
-	if (!failed && w->db)
-		failed = writer_seal_segment(w, err);
-	return failed;
+	if (!rc)
+		rc = tape_writer_check_place(w, err);
+	if (!rc && w->db)
+		rc = writer_seal_extent(w, err);
+	if (!rc && w->db)
+		rc = writer_seal_segment(w, err);
+	return rc;
 }
 
 /* Sealing writes all it needs anew, so that a disk which failed once may be asked again. */
 int tape_writer_close(struct tape_writer *w, struct err *err)
 {
-	int failed = finish(w, err);
+	int rc = finish(w, err);
 
-	if (failed == ERR_IO)
-		failed = finish(w, err);
+	if (rc == ERR_IO)
+		rc = finish(w, err);
 	if (w->misplaced) {
 		tape_writer_abandon(w);
-		return failed;
+		return rc;
 	}
-	if (failed && !has_pending(w))
-		err_suffix(err, failed, "all events are stored, and the next writer of the tape seals them");
-	else if (failed && w->last_seq > w->durable_seq)
-		err_suffix(err, failed, "the last %ju events are not stored",
+	if (rc && !has_pending(w))
+		err_suffix(err, rc, "all events are stored, and the next writer of the tape seals them");
+	else if (rc && w->last_seq > w->durable_seq)
+		err_suffix(err, rc, "the last %ju events are not stored",
 			(uintmax_t)(w->last_seq - w->durable_seq));
 	tape_writer_abandon(w);
-	return failed;
+	return rc;
 }
 
 static struct slice uncompressed(const struct tape_writer *w)
@@ -191,15 +191,15 @@ static struct slice uncompressed(const struct tape_writer *w)
 static int compress_pending(struct tape_writer *w, bool flush, struct err *err)
 {
 	struct slice records = uncompressed(w);
-	int failed;
+	int rc;
 
 	if (w->frame_broken)
 		return err_set(
 			err, ERR_FAILED, "tape '%s' cannot go on after a failure to compress", w->path);
-	failed = frame_writer_put(w->frame, records, flush, &w->chunk, err);
-	if (failed) {
+	rc = frame_writer_put(w->frame, records, flush, &w->chunk, err);
+	if (rc) {
 		w->frame_broken = true;
-		return failed;
+		return rc;
 	}
 	w->chunk_raw_bytes += records.len;
 	w->compressed_bytes += records.len;
@@ -208,13 +208,13 @@ static int compress_pending(struct tape_writer *w, bool flush, struct err *err)
 
 int writer_end_frame(struct tape_writer *w, struct err *err)
 {
-	int failed = w->bulk ? 0 : compress_pending(w, false, err);
+	int rc = w->bulk ? 0 : compress_pending(w, false, err);
 
-	if (failed || w->bulk)
-		return failed;
-	failed = frame_writer_end(w->frame, &w->chunk, err);
-	w->frame_broken = failed != 0;
-	return failed;
+	if (rc || w->bulk)
+		return rc;
+	rc = frame_writer_end(w->frame, &w->chunk, err);
+	w->frame_broken = rc != 0;
+	return rc;
 }
 
 static void queue_chunk(struct tape_writer *w)
@@ -245,10 +245,10 @@ static void queue_chunk(struct tape_writer *w)
 /* What came since the last chunk becomes the next one. The extent has its id only in an open segment. */
 static int finish_chunk(struct tape_writer *w, struct err *err)
 {
-	int failed = compress_pending(w, true, err);
+	int rc = compress_pending(w, true, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	queue_chunk(w);
 	w->next_chunk_id++;
 	w->chunk_events = 0;
@@ -294,11 +294,11 @@ int tape_writer_append(
 	struct tape_writer *w, const struct event *e, struct slice object, uint64_t *ret_seq, struct err *err)
 {
 	struct object_meta meta;
-	int failed;
+	int rc;
 
-	failed = json_scan_object(object, &meta, err);
-	if (failed)
-		return failed;
+	rc = json_scan_object(object, &meta, err);
+	if (rc)
+		return rc;
 	return tape_writer_append_scanned(w, e, object, &meta, ret_seq, err);
 }
 
@@ -307,14 +307,14 @@ static int put_record(struct tape_writer *w, const struct event *e, struct slice
 {
 	struct extent *x = w->extent;
 	size_t before = x->bytes.len;
-	int failed;
+	int rc;
 
 	if (w->chunk_events == 0)
 		begin_chunk(w, e);
-	if ((failed = hot_put_head(&x->bytes, e, object.len, w->last_time_ns, err)) ||
-		(failed = extent_add(x, e, object, err))) {
+	if ((rc = hot_put_head(&x->bytes, e, object.len, w->last_time_ns, err)) ||
+		(rc = extent_add(x, e, object, err))) {
 		x->bytes.len = before;
-		return failed;
+		return rc;
 	}
 	return 0;
 }
@@ -325,17 +325,17 @@ int tape_writer_append_scanned(struct tape_writer *w, const struct event *e, str
 	const struct tape_stream *stream = registry_stream(&w->registry, e->stream);
 	bool was_full = tape_writer_is_full(w);
 	struct event own = *e;
-	int failed;
+	int rc;
 
 	if (!stream)
 		return err_set(
 			err, ERR_USAGE, "event names stream %u, which the tape does not have", e->stream);
 	own.seq = w->last_seq + 1;
 	own.resource = stream->resource;
-	if ((failed = compress_some(w, err)) || (failed = check_room(w, object.len, err)) ||
-		(failed = hot_identify_scanned(&own, object, scanned, &w->scratch, err)) ||
-		(failed = put_record(w, &own, object, err)))
-		return failed;
+	if ((rc = compress_some(w, err)) || (rc = check_room(w, object.len, err)) ||
+		(rc = hot_identify_scanned(&own, object, scanned, &w->scratch, err)) ||
+		(rc = put_record(w, &own, object, err)))
+		return rc;
 	w->last_time_ns = own.time_ns;
 	w->chunk_events++;
 	w->last_seq++;
@@ -364,16 +364,16 @@ static void note_clock(struct tape_writer *w)
 
 static int commit_pending(struct tape_writer *w, struct err *err)
 {
-	int failed = row_begin(&w->statements, err);
+	int rc = row_begin(&w->statements, err);
 
-	if (failed)
-		return failed;
-	failed = row_queue_insert(w->rows, &w->statements, err);
-	if (!failed)
-		failed = row_commit(&w->statements, err);
-	if (failed) {
+	if (rc)
+		return rc;
+	rc = row_queue_insert(w->rows, &w->statements, err);
+	if (!rc)
+		rc = row_commit(&w->statements, err);
+	if (rc) {
 		sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
-		return err_prefix(err, failed, "tape '%s'", w->path);
+		return err_prefix(err, rc, "tape '%s'", w->path);
 	}
 	row_queue_clear(w->rows);
 	w->durable_seq = w->last_seq;
@@ -421,13 +421,13 @@ static bool segment_is_full(const struct tape_writer *w)
 static int seal_what_is_full(struct tape_writer *w, struct err *err)
 {
 	bool rotate = segment_is_full(w);
-	int failed;
+	int rc;
 
 	if (!rotate && !extent_is_full(w))
 		return 0;
-	failed = writer_seal_extent(w, err);
-	if (failed)
-		return failed;
+	rc = writer_seal_extent(w, err);
+	if (rc)
+		return rc;
 	return rotate ? writer_seal_segment(w, err) : 0;
 }
 
@@ -442,15 +442,15 @@ static int apply_retention(struct tape_writer *w, struct err *err)
 {
 	const struct clock *clock = w->options.clock;
 	struct retention_removed removed;
-	int failed;
+	int rc;
 
 	if (!retention_is_due(w))
 		return 0;
 	w->retained_ns = clock_mono_ns(clock);
-	failed = retention_apply(w->path, &w->options.retention, clock_wall_ns(clock), &removed, err);
+	rc = retention_apply(w->path, &w->options.retention, clock_wall_ns(clock), &removed, err);
 	w->removed.segments += removed.segments;
 	w->removed.bytes += removed.bytes;
-	return failed;
+	return rc;
 }
 
 /* One that does not succeed is made up for by the next. */
@@ -465,54 +465,54 @@ static void checkpoint(struct tape_writer *w)
 /* What is due beside making things durable. */
 static int tend(struct tape_writer *w, struct err *err)
 {
-	int failed = 0;
+	int rc = 0;
 
 	if (w->db)
-		failed = seal_what_is_full(w, err);
+		rc = seal_what_is_full(w, err);
 	else
 		w->rotate_wanted = false; /* the next segment is a new one anyway */
-	if (!failed)
-		failed = apply_retention(w, err);
-	if (!failed)
+	if (!rc)
+		rc = apply_retention(w, err);
+	if (!rc)
 		checkpoint(w);
-	return failed;
+	return rc;
 }
 
 static int commit(struct tape_writer *w, struct err *err)
 {
-	int failed;
+	int rc;
 
 	if (w->last_seq > w->durable_seq)
 		note_clock(w);
-	failed = writer_ensure_segment(w, err);
-	if (failed)
-		return failed;
-	if (w->chunk_events && (failed = finish_chunk(w, err)))
-		return failed;
+	rc = writer_ensure_segment(w, err);
+	if (rc)
+		return rc;
+	if (w->chunk_events && (rc = finish_chunk(w, err)))
+		return rc;
 	return commit_pending(w, err);
 }
 
 /* A tape that is not there any more explains every other failure. */
 int tape_writer_commit(struct tape_writer *w, struct err *err)
 {
-	int failed, misplaced;
+	int rc, misplaced;
 
 	if (!has_pending(w))
 		return 0;
-	failed = commit(w, err);
+	rc = commit(w, err);
 	misplaced = tape_writer_check_place(w, err);
-	return misplaced ? misplaced : failed;
+	return misplaced ? misplaced : rc;
 }
 
 int tape_writer_flush(struct tape_writer *w, struct err *err)
 {
-	int failed = tape_writer_commit(w, err), misplaced;
+	int rc = tape_writer_commit(w, err), misplaced;
 
-	if (failed)
-		return failed;
-	failed = tend(w, err);
-	misplaced = failed ? tape_writer_check_place(w, err) : 0;
-	return misplaced ? misplaced : failed;
+	if (rc)
+		return rc;
+	rc = tend(w, err);
+	misplaced = rc ? tape_writer_check_place(w, err) : 0;
+	return misplaced ? misplaced : rc;
 }
 
 static uint64_t pending_bytes(const struct tape_writer *w)

@@ -8,12 +8,12 @@
 int writer_copy_event(struct tape_writer *w, const struct event *e, struct slice object, struct err *err)
 {
 	struct event own = *e;
-	int failed;
+	int rc;
 
 	own.seq = w->last_seq + 1;
-	failed = extent_add(w->extent, &own, object, err);
-	if (failed)
-		return failed;
+	rc = extent_add(w->extent, &own, object, err);
+	if (rc)
+		return rc;
 	w->last_seq++;
 	return tape_writer_is_full(w) ? tape_writer_flush(w, err) : 0;
 }
@@ -63,54 +63,54 @@ static int copy_rows(
 	char *sql = xasprintf("SELECT * FROM %s WHERE id BETWEEN ? AND ?", table_formats[table].name);
 	struct value values[FORMAT_COLUMNS_MAX];
 	sqlite3_stmt *rows;
-	int step = SQLITE_DONE, failed = segment_prepare(from, sql, &rows, err);
+	int step = SQLITE_DONE, rc = segment_prepare(from, sql, &rows, err);
 
 	free(sql);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	sqlite3_bind_int64(rows, 1, ids[0]);
 	sqlite3_bind_int64(rows, 2, ids[1]);
-	while (!failed && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+	while (!rc && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		for (int i = 0; i < table_formats[table].column_count; i++)
 			values[i] = value_of_column(rows, i);
-		failed = table == TABLE_BLOCK ? insert_block(c, values, err) : insert_extent(c, values, err);
+		rc = table == TABLE_BLOCK ? insert_block(c, values, err) : insert_extent(c, values, err);
 	}
-	if (!failed && step != SQLITE_DONE)
-		failed = segment_failed(
+	if (!rc && step != SQLITE_DONE)
+		rc = segment_failed(
 			from, err, "cannot read table '%s' of '%s'", table_formats[table].name, c->path);
 	sqlite3_finalize(rows);
-	return failed;
+	return rc;
 }
 
 static int insert_all(const struct extent_copy *c, sqlite3 *from, struct err *err)
 {
 	const int64_t extents[] = {c->from->id, c->from->id};
 	const int64_t blocks[] = {block_id(c->from->id, 0), block_id(c->from->id + 1, 0) - 1};
-	int failed = row_begin(&c->w->statements, err);
+	int rc = row_begin(&c->w->statements, err);
 
-	if (failed)
-		return failed;
-	if (!(failed = copy_rows(c, from, TABLE_EXTENT, extents, err)) &&
-		!(failed = copy_rows(c, from, TABLE_BLOCK, blocks, err)))
-		failed = row_commit(&c->w->statements, err);
-	if (failed)
+	if (rc)
+		return rc;
+	if (!(rc = copy_rows(c, from, TABLE_EXTENT, extents, err)) &&
+		!(rc = copy_rows(c, from, TABLE_BLOCK, blocks, err)))
+		rc = row_commit(&c->w->statements, err);
+	if (rc)
 		sqlite3_exec(c->w->db, "ROLLBACK", NULL, NULL, NULL);
-	return failed;
+	return rc;
 }
 
 int writer_copy_extent(struct tape_writer *w, struct tape *t, const struct tape_extent *x, struct err *err)
 {
 	const struct extent_copy c = {.w = w, .from = x, .path = t->segments[x->segment].file.path};
 	sqlite3 *from;
-	int failed;
+	int rc;
 
 	if (x->first_seq != w->last_seq + 1)
 		return err_set(err, ERR_USAGE, "an extent begins at event %llu, expected %llu",
 			(unsigned long long)x->first_seq, (unsigned long long)w->last_seq + 1);
-	if ((failed = tape_writer_flush(w, err)) || (failed = writer_ensure_segment(w, err)) ||
-		(failed = writer_seal_extent(w, err)) || (failed = reader_db(t, x->segment, &from, err)) ||
-		(failed = insert_all(&c, from, err)))
-		return failed;
+	if ((rc = tape_writer_flush(w, err)) || (rc = writer_ensure_segment(w, err)) ||
+		(rc = writer_seal_extent(w, err)) || (rc = reader_db(t, x->segment, &from, err)) ||
+		(rc = insert_all(&c, from, err)))
+		return rc;
 	w->extent_id++;
 	w->last_seq = w->durable_seq = x->last_seq;
 	w->sealed_raw_bytes += x->raw_bytes;

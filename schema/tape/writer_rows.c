@@ -147,16 +147,16 @@ int tape_writer_epoch(struct tape_writer *w, const char *cluster_uid, const char
 int tape_writer_document(struct tape_writer *w, const struct tape_document *d, struct err *err)
 {
 	struct buf body;
-	int failed;
+	int rc;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	failed = codec_pack(d->body, DOCUMENT_LEVEL, &body, err);
-	if (!failed)
+	rc = codec_pack(d->body, DOCUMENT_LEVEL, &body, err);
+	if (!rc)
 		row_queue_add(w->rows, TABLE_DOCUMENT,
 			(struct value[]){N(++w->ids.document), after_seq(w), N(d->time_ns), T(d->path),
 				T(d->variant), N(d->http_status), T(d->content_type), T(d->etag),
 				N(d->body.len), N(codec_hash(buf_slice(&body))),
 				value_blob(buf_slice(&body))});
 	buf_release(&body);
-	return failed;
+	return rc;
 }

@@ -77,15 +77,15 @@ static void begin_extent(struct tape_writer *w)
 
 int writer_seal_extent(struct tape_writer *w, struct err *err)
 {
-	int failed;
+	int rc;
 
 	if (w->extent->event_count == 0)
 		return 0;
-	failed = writer_end_frame(w, err);
-	if (!failed)
-		failed = extent_store(w->db, w->extent_id, "events", w->extent, options_for(w), err);
-	if (failed)
-		return err_prefix(err, failed, "tape '%s': cannot seal an extent", w->path);
+	rc = writer_end_frame(w, err);
+	if (!rc)
+		rc = extent_store(w->db, w->extent_id, "events", w->extent, options_for(w), err);
+	if (rc)
+		return err_prefix(err, rc, "tape '%s': cannot seal an extent", w->path);
 	w->sealed_raw_bytes += w->extent->raw_bytes;
 	begin_extent(w);
 	return 0;
@@ -114,23 +114,23 @@ const char *tape_writer_id(struct tape_writer *w)
 
 static int put_identity(struct tape_writer *w, sqlite3 *db, struct err *err)
 {
-	int failed;
+	int rc;
 
-	if ((failed = extent_store_meta(db, "tape_id", value_text(tape_writer_id(w)), err)) ||
-		(failed = extent_store_meta(db, "segment", value_integer(w->segment), err)) ||
-		(failed = extent_store_meta(
+	if ((rc = extent_store_meta(db, "tape_id", value_text(tape_writer_id(w)), err)) ||
+		(rc = extent_store_meta(db, "segment", value_integer(w->segment), err)) ||
+		(rc = extent_store_meta(
 			 db, "first_seq", value_integer((int64_t)w->segment_first_seq), err)) ||
-		(failed = extent_store_meta(
+		(rc = extent_store_meta(
 			 db, "created_ns", value_integer(clock_wall_ns(w->options.clock)), err)) ||
-		(failed = extent_store_meta(db, "program",
+		(rc = extent_store_meta(db, "program",
 			 value_text(w->options.program ? w->options.program : "kubetape"), err)))
-		return failed;
+		return rc;
 	return extent_store_meta(db, "previous_digest", value_text(w->previous_digest), err);
 }
 
 static int put_registry(const struct tape_writer *w, sqlite3 *db, struct err *err)
 {
-	int failed;
+	int rc;
 
 	for (size_t i = 0; i < w->registry.resource_count; i++) {
 		const struct tape_resource *r = &w->registry.resources[i];
@@ -138,9 +138,9 @@ static int put_registry(const struct tape_writer *w, sqlite3 *db, struct err *er
 			value_text(r->version), value_text(r->resource), value_text(r->kind),
 			value_integer(r->namespaced)};
 
-		failed = row_insert(db, TABLE_RESOURCE, values, err);
-		if (failed)
-			return failed;
+		rc = row_insert(db, TABLE_RESOURCE, values, err);
+		if (rc)
+			return rc;
 	}
 	for (size_t i = 0; i < w->registry.stream_count; i++) {
 		const struct tape_stream *s = &w->registry.streams[i];
@@ -149,9 +149,9 @@ static int put_registry(const struct tape_writer *w, sqlite3 *db, struct err *er
 			value_text(s->field_selector), value_integer((int64_t)w->segment_first_seq - 1),
 			value_integer(clock_wall_ns(w->options.clock))};
 
-		failed = row_insert(db, TABLE_STREAM, values, err);
-		if (failed)
-			return failed;
+		rc = row_insert(db, TABLE_STREAM, values, err);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -161,11 +161,11 @@ static int copy_live(
 {
 	struct slice object;
 	struct event e;
-	int failed = tape_object(t, seq, &object, err);
+	int rc = tape_object(t, seq, &object, err);
 
-	if (!failed)
-		failed = tape_event(t, seq, &e, names, err);
-	return failed ? failed : state_extents_add(to, &e, object, err);
+	if (!rc)
+		rc = tape_event(t, seq, &e, names, err);
+	return rc ? rc : state_extents_add(to, &e, object, err);
 }
 
 /* Extents of state get the ids before the first one of events. */
@@ -174,78 +174,78 @@ static int put_state(struct tape_writer *w, sqlite3 *db, struct tape *t, struct 
 	struct state_extents to;
 	struct tape_state *state;
 	struct buf names;
-	int failed = tape_state_at(t, w->durable_seq, 0, &state, err);
+	int rc = tape_state_at(t, w->durable_seq, 0, &state, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	buf_init(&names, 8 * LIMIT_NAME_BYTES);
 	state_extents_init(&to, db, &w->extent_id, &seal_options);
-	for (size_t i = 0; i < state->count && !failed; i++)
-		failed = copy_live(t, state->live[i].seq, &to, &names, err);
-	if (!failed)
-		failed = state_extents_end(&to, err);
+	for (size_t i = 0; i < state->count && !rc; i++)
+		rc = copy_live(t, state->live[i].seq, &to, &names, err);
+	if (!rc)
+		rc = state_extents_end(&to, err);
 	state_extents_release(&to);
 	buf_release(&names);
 	tape_state_free(state);
-	return failed;
+	return rc;
 }
 
 /* What a stream's resourceVersion was at the segment's start, as a list would say it. */
 static int put_positions(const char *previous_path, sqlite3 *db, struct err *err)
 {
 	sqlite3_stmt *copy;
-	int failed = segment_prepare(db, "ATTACH ? AS previous", &copy, err);
+	int rc = segment_prepare(db, "ATTACH ? AS previous", &copy, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	sqlite3_bind_text(copy, 1, previous_path, -1, SQLITE_STATIC);
-	failed = sqlite3_step(copy) == SQLITE_DONE
+	rc = sqlite3_step(copy) == SQLITE_DONE
 			 ? 0
 			 : segment_failed(db, err, "cannot read '%s'", previous_path);
 	sqlite3_finalize(copy);
-	if (failed)
-		return failed;
-	failed = segment_exec(db, "INSERT INTO document SELECT * FROM previous.document", err);
-	if (!failed)
-		failed = segment_exec(db,
+	if (rc)
+		return rc;
+	rc = segment_exec(db, "INSERT INTO document SELECT * FROM previous.document", err);
+	if (!rc)
+		rc = segment_exec(db,
 			"INSERT INTO mark SELECT * FROM previous.mark WHERE id IN "
 			"(SELECT max(id) FROM previous.mark WHERE kind <> 'error' GROUP BY stream)",
 			err);
 	sqlite3_exec(db, "DETACH previous", NULL, NULL, NULL);
-	if (!failed && documents_want_packing(db, true))
-		failed = documents_pack(db, DOCUMENTS_LEVEL, true, err);
-	return failed;
+	if (!rc && documents_want_packing(db, true))
+		rc = documents_pack(db, DOCUMENTS_LEVEL, true, err);
+	return rc;
 }
 
 /* Positions, documents and state of the segment before. */
 static int take_over(struct tape_writer *w, sqlite3 *db, const char *previous_path, struct err *err)
 {
 	struct tape *t;
-	int failed;
+	int rc;
 
-	if ((failed = put_positions(previous_path, db, err)) ||
-		(failed = reader_open_sealed(previous_path, w->segment - 1, &t, err)))
-		return failed;
+	if ((rc = put_positions(previous_path, db, err)) ||
+		(rc = reader_open_sealed(previous_path, w->segment - 1, &t, err)))
+		return rc;
 	tape_set_cache(t, STATE_CACHE_BYTES);
-	failed = put_state(w, db, t, err);
+	rc = put_state(w, db, t, err);
 	tape_close(t);
-	return failed;
+	return rc;
 }
 
 /* Everything but events that a segment needs to stand alone: identity, registry,
  * documents, positions, state. */
 static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous_path, struct err *err)
 {
-	int failed;
+	int rc;
 
-	if ((failed = segment_exec(db, "BEGIN", err)) || (failed = put_identity(w, db, err)) ||
-		(failed = put_registry(w, db, err)) || (failed = segment_exec(db, "COMMIT", err)))
-		return failed;
+	if ((rc = segment_exec(db, "BEGIN", err)) || (rc = put_identity(w, db, err)) ||
+		(rc = put_registry(w, db, err)) || (rc = segment_exec(db, "COMMIT", err)))
+		return rc;
 	if (previous_path)
-		failed = take_over(w, db, previous_path, err);
+		rc = take_over(w, db, previous_path, err);
 	else if (w->seed)
-		failed = w->seed(w->seed_context, db, &w->extent_id, err);
-	return failed ? failed : extent_store_meta(db, "state_complete", value_integer(1), err);
+		rc = w->seed(w->seed_context, db, &w->extent_id, err);
+	return rc ? rc : extent_store_meta(db, "state_complete", value_integer(1), err);
 }
 
 static uint64_t born_bytes(sqlite3 *db)
@@ -282,18 +282,18 @@ static void go_on_in(struct tape_writer *w, sqlite3 *db)
 static int create_next(struct tape_writer *w, const char *previous_path, struct err *err)
 {
 	sqlite3 *db;
-	int failed = segment_create(
+	int rc = segment_create(
 		w->path, w->segment + 1, w->copying ? SEGMENT_UNTIL_SEALED : SEGMENT_DURABLE, &db, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	w->segment++;
 	w->segment_first_seq = w->durable_seq + 1;
 	w->extent_id = 1;
-	failed = fill_segment(w, db, previous_path, err);
-	if (failed) {
+	rc = fill_segment(w, db, previous_path, err);
+	if (rc) {
 		segment_discard(w->path, w->segment--, db);
-		return failed;
+		return rc;
 	}
 	go_on_in(w, db);
 	w->segment_born_bytes = born_bytes(db);
@@ -325,19 +325,19 @@ static bool is_intact(const char *sealed_path)
 int writer_ensure_segment(struct tape_writer *w, struct err *err)
 {
 	char *previous;
-	int failed;
+	int rc;
 
 	if (w->db)
 		return 0;
 	previous = newest_path(w);
-	failed = create_next(w, previous, err);
+	rc = create_next(w, previous, err);
 	/* SQLite may call "malformed" what it could not read. What we have just made is not, and is made anew
 	 * at the next try; of the other one the sums tell. */
-	if (failed == ERR_CORRUPT && (!previous || is_intact(previous)))
-		failed = ERR_IO;
+	if (rc == ERR_CORRUPT && (!previous || is_intact(previous)))
+		rc = ERR_IO;
 	free(previous);
-	if (failed)
-		return err_prefix(err, failed, "tape '%s': cannot begin a segment", w->path);
+	if (rc)
+		return err_prefix(err, rc, "tape '%s': cannot begin a segment", w->path);
 	return 0;
 }
 
@@ -345,17 +345,17 @@ int writer_seal_segment(struct tape_writer *w, struct err *err)
 {
 	struct stat st;
 	char *path;
-	int failed;
+	int rc;
 
 	row_statements_release(&w->statements);
 	w->statements.db = w->db;
 	if (documents_want_packing(w->db, false) &&
-		(failed = documents_pack(w->db, DOCUMENTS_LEVEL, false, err)))
-		return err_prefix(err, failed, "tape '%s': cannot pack the documents of segment %u", w->path,
+		(rc = documents_pack(w->db, DOCUMENTS_LEVEL, false, err)))
+		return err_prefix(err, rc, "tape '%s': cannot pack the documents of segment %u", w->path,
 			w->segment);
-	failed = segment_seal(w->path, w->segment, w->db, w->previous_digest, err);
-	if (failed)
-		return err_prefix(err, failed, "tape '%s': cannot seal segment %u", w->path, w->segment);
+	rc = segment_seal(w->path, w->segment, w->db, w->previous_digest, err);
+	if (rc)
+		return err_prefix(err, rc, "tape '%s': cannot seal segment %u", w->path, w->segment);
 	w->db = NULL;
 	w->rotate_wanted = false;
 	w->retained_ns = 0;
@@ -371,30 +371,30 @@ static int highest(sqlite3 *db, const char *table, int64_t *id, struct err *err)
 {
 	char *sql = xasprintf("SELECT max(id) FROM %s", table);
 	int64_t found;
-	int failed = segment_number(db, sql, 0, &found, err);
+	int rc = segment_number(db, sql, 0, &found, err);
 
 	free(sql);
-	if (!failed && found > FORMAT_ID_MAX)
+	if (!rc && found > FORMAT_ID_MAX)
 		return err_set(err, ERR_CORRUPT, "'%s': table '%s' has a row %lld, after which there is none",
 			sqlite3_db_filename(db, "main"), table, (long long)found);
-	if (!failed && found > *id)
+	if (!rc && found > *id)
 		*id = found;
-	return failed;
+	return rc;
 }
 
 static int recover_ids(struct tape_writer *w, sqlite3 *db, struct err *err)
 {
 	struct row_ids *ids = &w->ids;
-	int failed;
+	int rc;
 
-	if ((failed = highest(db, "connection", &ids->connection, err)) ||
-		(failed = highest(db, "mark", &ids->mark, err)) ||
-		(failed = highest(db, "gap", &ids->gap, err)) ||
-		(failed = highest(db, "missed", &ids->missed, err)) ||
-		(failed = highest(db, "clock", &ids->clock, err)) ||
-		(failed = highest(db, "epoch", &ids->epoch, err)) ||
-		(failed = highest(db, "document", &ids->document, err)))
-		return failed;
+	if ((rc = highest(db, "connection", &ids->connection, err)) ||
+		(rc = highest(db, "mark", &ids->mark, err)) ||
+		(rc = highest(db, "gap", &ids->gap, err)) ||
+		(rc = highest(db, "missed", &ids->missed, err)) ||
+		(rc = highest(db, "clock", &ids->clock, err)) ||
+		(rc = highest(db, "epoch", &ids->epoch, err)) ||
+		(rc = highest(db, "document", &ids->document, err)))
+		return rc;
 	return registry_load(&w->registry, db, err);
 }
 
@@ -403,15 +403,15 @@ static int recover_totals(
 {
 	int64_t raw_bytes, last_seq, first_seq;
 	struct stat st;
-	int failed;
+	int rc;
 
-	if ((failed = segment_number(
+	if ((rc = segment_number(
 		     db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err)) ||
-		(failed = segment_number(db, "SELECT sum(raw_bytes) FROM extent WHERE kind = 'events'", 0,
+		(rc = segment_number(db, "SELECT sum(raw_bytes) FROM extent WHERE kind = 'events'", 0,
 			 &raw_bytes, err)) ||
-		(failed = segment_number(db, "SELECT max(last_seq) FROM extent WHERE kind = 'events'",
+		(rc = segment_number(db, "SELECT max(last_seq) FROM extent WHERE kind = 'events'",
 			 first_seq - 1, &last_seq, err)))
-		return failed;
+		return rc;
 	w->sealed_raw_bytes += (uint64_t)raw_bytes;
 	w->last_seq = (uint64_t)last_seq > w->last_seq ? (uint64_t)last_seq : w->last_seq;
 	w->sealed_segments += file->sealed;
@@ -442,28 +442,28 @@ static int seal_hot_extent(struct tape_writer *w, sqlite3 *db, int64_t id, struc
 static int seal_hot(struct tape_writer *w, sqlite3 *db, struct err *err)
 {
 	int64_t id;
-	int failed;
+	int rc;
 
 	do {
-		failed = segment_number(db, "SELECT min(extent) FROM chunk", 0, &id, err);
-		if (!failed && id)
-			failed = seal_hot_extent(w, db, id, err);
-	} while (!failed && id);
-	return failed;
+		rc = segment_number(db, "SELECT min(extent) FROM chunk", 0, &id, err);
+		if (!rc && id)
+			rc = seal_hot_extent(w, db, id, err);
+	} while (!rc && id);
+	return rc;
 }
 
 /* Goes on in the open segment that a crash left. */
 static int adopt(struct tape_writer *w, sqlite3 *db, struct err *err)
 {
 	int64_t first_seq, complete, last_extent = 0;
-	int failed;
+	int rc;
 
-	if ((failed = segment_number(
+	if ((rc = segment_number(
 		     db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err)) ||
-		(failed = segment_number(
+		(rc = segment_number(
 			 db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err)) ||
-		(failed = highest(db, "extent", &last_extent, err)))
-		return failed;
+		(rc = highest(db, "extent", &last_extent, err)))
+		return rc;
 	if (!complete) {
 		segment_discard(w->path, w->segment--, db);
 		return 0;
@@ -478,43 +478,43 @@ static int adopt(struct tape_writer *w, sqlite3 *db, struct err *err)
 static int recover_segment(struct tape_writer *w, const struct segment_file *file, bool last, struct err *err)
 {
 	sqlite3 *db;
-	int failed = segment_open(file, !file->sealed, &db, err);
+	int rc = segment_open(file, !file->sealed, &db, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	w->segment = file->number;
-	failed = recover_ids(w, db, err);
-	if (!failed)
-		failed = recover_totals(w, file, db, err);
+	rc = recover_ids(w, db, err);
+	if (!rc)
+		rc = recover_totals(w, file, db, err);
 	if (file->sealed) {
 		sqlite3_close(db);
-		return failed ? failed : seal_digest(file->path, w->previous_digest, err);
+		return rc ? rc : seal_digest(file->path, w->previous_digest, err);
 	}
-	if (!failed)
-		failed = seal_hot(w, db, err);
-	if (!failed && last)
-		failed = adopt(w, db, err);
-	else if (!failed)
-		failed = segment_seal(w->path, file->number, db, w->previous_digest, err);
-	if (failed && w->db != db)
+	if (!rc)
+		rc = seal_hot(w, db, err);
+	if (!rc && last)
+		rc = adopt(w, db, err);
+	else if (!rc)
+		rc = segment_seal(w->path, file->number, db, w->previous_digest, err);
+	if (rc && w->db != db)
 		sqlite3_close(db);
-	return failed;
+	return rc;
 }
 
 int writer_recover(struct tape_writer *w, struct err *err)
 {
 	struct segment_file *list;
 	size_t count;
-	int failed = segment_list(w->path, &list, &count, NULL);
+	int rc = segment_list(w->path, &list, &count, NULL);
 
 	w->next_chunk_id = 1;
 	w->extent_id = 1;
-	w->is_new = failed || !count;
-	if (failed)
+	w->is_new = rc || !count;
+	if (rc)
 		return 0; /* an empty directory: tape_writer_open has looked that nothing else is there */
 	segment_sweep(w->path);
-	for (size_t i = 0; i < count && !failed; i++)
-		failed = recover_segment(w, &list[i], i + 1 == count, err);
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = recover_segment(w, &list[i], i + 1 == count, err);
 	segment_list_free(list, count);
-	return failed;
+	return rc;
 }

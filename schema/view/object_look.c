@@ -1,6 +1,7 @@
 /* object_look.c: see object_look.h. */
 #include "schema/view/object_look.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 
 #include <stdlib.h>
@@ -115,7 +116,7 @@ static enum look_state state_of_phase(struct slice phase)
 		{"Succeeded", LOOK_SUCCEEDED}, {"Failed", LOOK_FAILED}, {"Lost", LOOK_FAILED},
 		{"Terminating", LOOK_TERMINATING}, {"Unknown", LOOK_DEGRADED}};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (slice_is(phase, rows[i].phase))
 			return rows[i].state;
 	}
@@ -135,7 +136,7 @@ static enum look_state state_of_conditions(struct slice status)
 		return LOOK_FAILED;
 	if (slice_is(condition(status, "Complete"), "True"))
 		return LOOK_SUCCEEDED;
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(good); i++) {
 		struct slice found = condition(status, good[i]);
 
 		if (is_false(found))

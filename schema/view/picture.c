@@ -62,7 +62,7 @@ static void begin_bins(struct picture *p)
 int picture_open(const char *path, struct picture **ret, struct err *err)
 {
 	struct picture *p = xcalloc(1, sizeof(*p));
-	int code;
+	int rc;
 
 	buf_init(&p->key, 8 * LIMIT_NAME_BYTES);
 	buf_init(&p->plain, LIMIT_OBJECT_BYTES);
@@ -71,14 +71,14 @@ int picture_open(const char *path, struct picture **ret, struct err *err)
 	p->from_ns = INT64_MIN;
 	p->looked_ns = INT64_MIN;
 	p->next_seq = 1;
-	code = tape_open(path, &p->tape, err);
-	if (!code)
-		code = tape_info(p->tape, &p->info, err);
-	if (!code)
-		code = picture_load_rows(p, err);
-	if (code) {
+	rc = tape_open(path, &p->tape, err);
+	if (!rc)
+		rc = tape_info(p->tape, &p->info, err);
+	if (!rc)
+		rc = picture_load_rows(p, err);
+	if (rc) {
 		picture_close(p);
-		return code;
+		return rc;
 	}
 	begin_bins(p);
 	*ret = p;
@@ -163,19 +163,19 @@ static int take_next(struct picture *p, struct err *err)
 {
 	struct slice object;
 	struct event e;
-	int more = tape_cursor_next(p->cursor, &e, err), code;
+	int more = tape_cursor_next(p->cursor, &e, err), rc;
 
 	if (more <= 0)
 		return more;
-	code = tape_cursor_object(p->cursor, &object, err);
-	if (!code && p->where)
-		code = predicate_test(p->where, tape_resource_by_id(p->tape, e.resource), &e, object, err);
-	else if (!code)
-		code = 1;
-	if (code > 0)
-		code = picture_take_event(p, &e, object, err);
+	rc = tape_cursor_object(p->cursor, &object, err);
+	if (!rc && p->where)
+		rc = predicate_test(p->where, tape_resource_by_id(p->tape, e.resource), &e, object, err);
+	else if (!rc)
+		rc = 1;
+	if (rc > 0)
+		rc = picture_take_event(p, &e, object, err);
 	p->read_count++;
-	return code ? code : 1;
+	return rc ? rc : 1;
 }
 
 /* The cursor gave all that it had. */

@@ -21,18 +21,18 @@ static int put_key(struct buf *key, const struct tape_resource *r, struct slice 
 	struct slice name)
 {
 	const char *resource = r ? r->resource : NULL, *group = r ? r->apigroup : "";
-	int code = resource ? buf_printf(key, NULL, "%s%s%s", resource, *group ? "." : "", group)
+	int rc = resource ? buf_printf(key, NULL, "%s%s%s", resource, *group ? "." : "", group)
 			    : buf_append(key, kind.ptr, kind.len, NULL);
 
-	if (!code)
-		code = buf_append(key, "/", 1, NULL);
-	if (!code)
-		code = buf_append(key, namespace.ptr, namespace.len, NULL);
-	if (!code)
-		code = buf_append(key, "/", 1, NULL);
-	if (!code)
-		code = buf_append(key, name.ptr, name.len, NULL);
-	return code ? code : buf_append(key, "", 1, NULL);
+	if (!rc)
+		rc = buf_append(key, "/", 1, NULL);
+	if (!rc)
+		rc = buf_append(key, namespace.ptr, namespace.len, NULL);
+	if (!rc)
+		rc = buf_append(key, "/", 1, NULL);
+	if (!rc)
+		rc = buf_append(key, name.ptr, name.len, NULL);
+	return rc ? rc : buf_append(key, "", 1, NULL);
 }
 
 size_t picture_track(struct picture *p, const struct tape_resource *r, struct slice kind,

@@ -1,4 +1,5 @@
 /* picture_lanes.c: which lanes there are to be seen, and each with its bars. */
+#include "schema/base/count_of.h"
 #include "schema/view/picture_bars.h"
 #include "schema/view/picture_internal.h"
 #include "schema/view/writers.h"
@@ -43,7 +44,7 @@ static void match_nodes(struct picture *p, const struct picture_choice *c)
 
 		n->matches = node_matches(p, n, c);
 		n->inside = false;
-		if (n->depth >= sizeof(open_at) / sizeof(open_at[0]))
+		if (n->depth >= COUNT_OF(open_at))
 			continue;
 		open_at[n->depth] = i;
 		for (deep = n->depth; n->matches && deep > 0; deep--)

@@ -99,20 +99,20 @@ int picture_load_rows(struct picture *p, struct err *err)
 {
 	struct missed_walk walk = {p, p->missed_count, 0};
 	struct coverage *c;
-	int code = coverage_load(p->tape, &c, err);
+	int rc = coverage_load(p->tape, &c, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	picture_release_rows(p);
 	p->span = coverage_span(c);
-	code = coverage_each_gap(c, p->tape, take_gap, p, err);
-	if (!code)
-		code = tape_each_connection(p->tape, take_connection, p, err);
-	if (!code)
-		code = tape_each_missed(p->tape, take_missed, &walk, err);
+	rc = coverage_each_gap(c, p->tape, take_gap, p, err);
+	if (!rc)
+		rc = tape_each_connection(p->tape, take_connection, p, err);
+	if (!rc)
+		rc = tape_each_missed(p->tape, take_missed, &walk, err);
 	p->missed_count = walk.count;
 	coverage_free(c);
-	return code;
+	return rc;
 }
 
 /* ---- telling ---- */

@@ -6,6 +6,7 @@
 #include "schema/view/picture_internal.h"
 
 #include "schema/base/clock.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
@@ -195,7 +196,7 @@ static bool is_workload(const struct tree *t, uint32_t track)
 		"replicationcontrollers", "nodes"};
 	struct slice resource = resource_name(&t->p->tracks[track]);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		if (slice_is(resource, names[i]))
 			return true;
 	}

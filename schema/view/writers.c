@@ -120,14 +120,14 @@ static int find_bins(struct writers *w, struct err *err)
 {
 	struct tape_info info;
 	struct tape *t;
-	int code = tape_open(w->path, &t, err);
+	int rc = tape_open(w->path, &t, err);
 
-	if (code)
-		return code;
-	code = tape_info(t, &info, err);
+	if (rc)
+		return rc;
+	rc = tape_info(t, &info, err);
 	tape_close(t);
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&w->lock);
 	w->begin_ns = info.first_time_ns;
 	w->bin_ns = time_sub(info.last_time_ns, info.first_time_ns) / WRITERS_BINS + 1;
@@ -137,17 +137,17 @@ static int find_bins(struct writers *w, struct err *err)
 
 static int open_session(struct writers *w, struct sql_session **ret, struct err *err)
 {
-	int code = sql_session_open(w->path, ret, err);
+	int rc = sql_session_open(w->path, ret, err);
 
-	if (code)
-		return code;
+	if (rc)
+		return rc;
 	sql_session_on_progress(*ret, on_progress, w);
 	pthread_mutex_lock(&w->lock);
 	w->session = *ret;
 	if (w->stopped)
-		code = err_set(err, ERR_STOPPED, "stopped");
+		rc = err_set(err, ERR_STOPPED, "stopped");
 	pthread_mutex_unlock(&w->lock);
-	return code;
+	return rc;
 }
 
 static void *count_all(void *context)
@@ -158,17 +158,17 @@ static void *count_all(void *context)
 	struct writers *w = context;
 	struct sql_session *session = NULL;
 	struct err err = {0};
-	int code = find_bins(w, &err);
+	int rc = find_bins(w, &err);
 
-	if (!code)
-		code = open_session(w, &session, &err);
-	if (!code)
-		code = sql_session_run(
+	if (!rc)
+		rc = open_session(w, &session, &err);
+	if (!rc)
+		rc = sql_session_run(
 			session, slice_of(sql), &(struct sql_sink){.row = take_row, .context = w}, &err);
 	pthread_mutex_lock(&w->lock);
 	w->session = NULL;
 	w->share = 1;
-	if (code)
+	if (rc)
 		w->failure = err;
 	pthread_mutex_unlock(&w->lock);
 	sql_session_close(session);

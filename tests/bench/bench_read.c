@@ -4,6 +4,7 @@
  */
 #include "tests/bench/bench.h"
 
+#include "schema/base/count_of.h"
 #include "schema/sql/session.h"
 #include "schema/tape/reader.h"
 
@@ -343,7 +344,7 @@ static void bench_sql(struct bench *b, sqlite3 *db)
 	struct err err;
 
 	bench_check(sql_session_open(b->tape, &session, &err), &err);
-	for (size_t q = 0; q < sizeof(queries) / sizeof(queries[0]); q++) {
+	for (size_t q = 0; q < COUNT_OF(queries); q++) {
 		double ours[BENCH_ROUNDS], rival[BENCH_ROUNDS];
 		int64_t answer = 0, rival_answer = 0;
 

@@ -12,10 +12,10 @@
 #define TESTS_BENCH_GEN_H
 
 #include "schema/base/buf.h"
+#include "schema/base/count_of.h"
 
 #include <stdio.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define NODE_COUNT      60
 #define APP_COUNT       170
 #define MAX_REPLICAS    40

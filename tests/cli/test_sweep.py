@@ -19,233 +19,233 @@ DEADLINE_S = 300
 
 
 class Story(Tape):
-	"""Pods on two nodes that end and are made anew, as a StatefulSet does it; the last one is not made again."""
+    """Pods on two nodes that end and are made anew, as a StatefulSet does it; the last one is not made again."""
 
-	def __init__(self, names):
-		super().__init__()
-		self.rv, self.at = 100, 0
-		pods = [self.pod(name, 0, "Running", "node-0") for name in names]
-		nodes = [self.node("node-0"), self.node("node-1")]
-		self.listed(PODS, self.rv, pods).listed(NODES, self.rv, nodes)
-		for name in names:
-			end = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
-			self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", **end))
-			self.next(PODS, "DELETED", self.pod(name, 0, "Succeeded", "node-0", **end))
-			if name != names[-1]:
-				self.next(PODS, "ADDED", self.pod(name, 1, "Pending", "node-1"))
-				self.next(PODS, "MODIFIED", self.pod(name, 1, "Running", "node-1"))
-			self.next(NODES, "MODIFIED", self.node("node-0"))
-			self.next(NODES, "MODIFIED", self.node("node-1"))
+    def __init__(self, names):
+        super().__init__()
+        self.rv, self.at = 100, 0
+        pods = [self.pod(name, 0, "Running", "node-0") for name in names]
+        nodes = [self.node("node-0"), self.node("node-1")]
+        self.listed(PODS, self.rv, pods).listed(NODES, self.rv, nodes)
+        for name in names:
+            end = {"deletionTimestamp": "2027-01-15T08:00:00Z"}
+            self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", **end))
+            self.next(PODS, "DELETED", self.pod(name, 0, "Succeeded", "node-0", **end))
+            if name != names[-1]:
+                self.next(PODS, "ADDED", self.pod(name, 1, "Pending", "node-1"))
+                self.next(PODS, "MODIFIED", self.pod(name, 1, "Running", "node-1"))
+            self.next(NODES, "MODIFIED", self.node("node-0"))
+            self.next(NODES, "MODIFIED", self.node("node-1"))
 
-	def pod(self, name, life, phase, node, **meta):
-		self.rv += 1
-		pod = obj(PODS, name, self.rv, uid="%s-life-%d" % (name, life), spec={"nodeName": node}, status={"phase": phase})
-		pod["metadata"].update(meta)
-		return pod
+    def pod(self, name, life, phase, node, **meta):
+        self.rv += 1
+        pod = obj(PODS, name, self.rv, uid="%s-life-%d" % (name, life), spec={"nodeName": node}, status={"phase": phase})
+        pod["metadata"].update(meta)
+        return pod
 
-	def node(self, name):
-		self.rv += 1
-		return obj(NODES, name, self.rv)
+    def node(self, name):
+        self.rv += 1
+        return obj(NODES, name, self.rv)
 
-	def next(self, stream, kind, thing):
-		self.at += 1
-		self.event(self.at, stream, kind, thing)
+    def next(self, stream, kind, thing):
+        self.at += 1
+        self.event(self.at, stream, kind, thing)
 
 
 class Ending(Story):
-	"""Pods that run and fail, one after the other; the second one loses its label for a while, the third for ever."""
+    """Pods that run and fail, one after the other; the second one loses its label for a while, the third for ever."""
 
-	def __init__(self, names):
-		Tape.__init__(self)
-		self.rv, self.at = 100, 0
-		self.listed(PODS, self.rv, [self.pod(name, 0, "Pending", "node-0", labels={"app": "web"}) for name in names])
-		for name in names:
-			self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", labels={"app": "web"}))
-			if name != names[0]:
-				self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", labels={"app": "other"}))
-			if name == names[1]:
-				self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", labels={"app": "web"}))
-			label = "other" if name == names[2] else "web"
-			self.next(PODS, "MODIFIED", self.pod(name, 0, "Failed", "node-0", labels={"app": label}))
+    def __init__(self, names):
+        Tape.__init__(self)
+        self.rv, self.at = 100, 0
+        self.listed(PODS, self.rv, [self.pod(name, 0, "Pending", "node-0", labels={"app": "web"}) for name in names])
+        for name in names:
+            self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", labels={"app": "web"}))
+            if name != names[0]:
+                self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", labels={"app": "other"}))
+            if name == names[1]:
+                self.next(PODS, "MODIFIED", self.pod(name, 0, "Running", "node-0", labels={"app": "web"}))
+            label = "other" if name == names[2] else "web"
+            self.next(PODS, "MODIFIED", self.pod(name, 0, "Failed", "node-0", labels={"app": label}))
 
 
 class SweepTest(unittest.TestCase):
-	def setUp(self):
-		self.scratch = tempfile.TemporaryDirectory()
-		self.addCleanup(self.scratch.cleanup)
-		self.folder = self.scratch.name
-		self.tape = Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "story.tape"))
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+        self.folder = self.scratch.name
+        self.tape = Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "story.tape"))
 
-	def arguments(self, *options, command):
-		return [KUBETAPE, "sweep", self.tape, "-o", os.path.join(self.folder, "out"), *options, "--", *command]
+    def arguments(self, *options, command):
+        return [KUBETAPE, "sweep", self.tape, "-o", os.path.join(self.folder, "out"), *options, "--", *command]
 
-	def sweep(self, *options, command):
-		return subprocess.run(self.arguments(*options, command=command), capture_output=True, text=True,
-			timeout=DEADLINE_S)
+    def sweep(self, *options, command):
+        return subprocess.run(self.arguments(*options, command=command), capture_output=True, text=True,
+            timeout=DEADLINE_S)
 
-	def begin(self, *options, command):
-		return subprocess.Popen(self.arguments("--json", "--jobs", "3", "--settle", "3s", *options, command=command),
-			stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def begin(self, *options, command):
+        return subprocess.Popen(self.arguments("--json", "--jobs", "3", "--settle", "3s", *options, command=command),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-	def end(self, process, code):
-		output, errors = process.communicate(timeout=DEADLINE_S)
-		self.assertEqual(process.returncode, code, output + errors)
-		return json.loads(output)
+    def end(self, process, code):
+        output, errors = process.communicate(timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, code, output + errors)
+        return json.loads(output)
 
-	def wrong(self, report):
-		return [gap for gap in report["gaps"] if gap["verdict"] == "wrong"]
+    def wrong(self, report):
+        return [gap for gap in report["gaps"] if gap["verdict"] == "wrong"]
 
-	def try_both(self, name, places, *options):
-		"""The gaps that make the buggy one go wrong; the mended one must stand them all."""
-		both = [self.begin("--at", places, *options, "-o", os.path.join(self.folder, kind),
-			command=[sys.executable, CONTROLLER, kind, name]) for kind in ("mended", "buggy")]
-		mended, report = self.end(both[0], 0), self.end(both[1], 1)
-		self.assertGreater(mended["fine"], 0)
-		self.assertEqual(mended["wrong"], 0)
-		for gap in self.wrong(report):
-			self.assertTrue(os.path.exists(gap["faults"]), gap)
-		return report
+    def try_both(self, name, places, *options):
+        """The gaps that make the buggy one go wrong; the mended one must stand them all."""
+        both = [self.begin("--at", places, *options, "-o", os.path.join(self.folder, kind),
+            command=[sys.executable, CONTROLLER, kind, name]) for kind in ("mended", "buggy")]
+        mended, report = self.end(both[0], 0), self.end(both[1], 1)
+        self.assertGreater(mended["fine"], 0)
+        self.assertEqual(mended["wrong"], 0)
+        for gap in self.wrong(report):
+            self.assertTrue(os.path.exists(gap["faults"]), gap)
+        return report
 
-	def replay(self, report, gap, command):
-		"""What the reproducing command leaves, as the writes of its run: the last verb for each name."""
-		run = os.path.join(self.folder, "again.run")
-		parts = report["again"].split()
-		done = subprocess.run([KUBETAPE, *parts[1:], "--gaps", gap["faults"], "--run", run, "--", *command],
-			capture_output=True, text=True, timeout=DEADLINE_S)
-		self.assertEqual(done.returncode, 0, done.stderr)
-		sql = "SELECT name, verb FROM writes WHERE resource = 'configmaps' AND status < 300 ORDER BY write"
-		rows = subprocess.run([KUBETAPE, "query", self.tape, "--run", run, "--format", "json", sql],
-			capture_output=True, text=True, check=True, timeout=DEADLINE_S)
-		return {row["name"]: row["verb"] for row in json.loads(rows.stdout)}
+    def replay(self, report, gap, command):
+        """What the reproducing command leaves, as the writes of its run: the last verb for each name."""
+        run = os.path.join(self.folder, "again.run")
+        parts = report["again"].split()
+        done = subprocess.run([KUBETAPE, *parts[1:], "--gaps", gap["faults"], "--run", run, "--", *command],
+            capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        sql = "SELECT name, verb FROM writes WHERE resource = 'configmaps' AND status < 300 ORDER BY write"
+        rows = subprocess.run([KUBETAPE, "query", self.tape, "--run", run, "--format", "json", sql],
+            capture_output=True, text=True, check=True, timeout=DEADLINE_S)
+        return {row["name"]: row["verb"] for row in json.loads(rows.stdout)}
 
-	def test_finds_a_tombstone_that_is_dropped_and_tells_how_to_see_it_again(self):
-		report = self.try_both("tombstone", "deletions")
-		missed = {gap["object"] for gap in self.wrong(report)}
-		self.assertIn("default/web-2", missed)
-		gap = next(gap for gap in self.wrong(report) if gap["object"] == "default/web-2")
-		self.assertEqual(gap["differences"], ["configmaps default/web-2 is left (without the gap: not)"])
-		self.assertEqual(self.repeat(gap["repeat"]).returncode, 1)
-		left = self.replay(report, gap, [sys.executable, CONTROLLER, "buggy", "tombstone"])
-		self.assertEqual(left["web-2"], "create")
-		self.assertEqual(left["web-1"], "create")
+    def test_finds_a_tombstone_that_is_dropped_and_tells_how_to_see_it_again(self):
+        report = self.try_both("tombstone", "deletions")
+        missed = {gap["object"] for gap in self.wrong(report)}
+        self.assertIn("default/web-2", missed)
+        gap = next(gap for gap in self.wrong(report) if gap["object"] == "default/web-2")
+        self.assertEqual(gap["differences"], ["configmaps default/web-2 is left (without the gap: not)"])
+        self.assertEqual(self.repeat(gap["repeat"]).returncode, 1)
+        left = self.replay(report, gap, [sys.executable, CONTROLLER, "buggy", "tombstone"])
+        self.assertEqual(left["web-2"], "create")
+        self.assertEqual(left["web-1"], "create")
 
-	def repeat(self, line, command=""):
-		"""What the line of a finding says when it is pasted into a shell; with `command`, of another one."""
-		if command:
-			line = line.split(" -- ")[0] + " -- " + command
-		folder = os.path.dirname(KUBETAPE)
-		return subprocess.run(["sh", "-c", line], cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE_S,
-			env={**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"]})
+    def repeat(self, line, command=""):
+        """What the line of a finding says when it is pasted into a shell; with `command`, of another one."""
+        if command:
+            line = line.split(" -- ")[0] + " -- " + command
+        folder = os.path.dirname(KUBETAPE)
+        return subprocess.run(["sh", "-c", line], cwd=self.folder, capture_output=True, text=True, timeout=DEADLINE_S,
+            env={**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"]})
 
-	def test_the_line_of_a_finding_repeats_it_with_its_verdict(self):
-		done = self.sweep("--at", "deletions", "--settle", "2s", command=[sys.executable, CONTROLLER, "buggy", "tombstone"])
-		self.assertEqual(done.returncode, 1, done.stderr)
-		paragraph = next(p for p in done.stdout.split("\n\n") if "default/web-2" in p).splitlines()
-		self.assertEqual(paragraph[1], "    configmaps default/web-2 is left (without the gap: not)")
-		again = self.repeat(paragraph[-1])
-		self.assertEqual((again.returncode, again.stdout.splitlines()[-1]), (1, "configmaps default/web-2 is left (golden: not)"), again.stderr)
-		mended = self.repeat(paragraph[-1], "%s %s mended tombstone" % (sys.executable, CONTROLLER))
-		self.assertEqual(mended.returncode, 0, mended.stdout + mended.stderr)
-		self.assertIn("no difference: ", mended.stdout)
-		crashed = self.repeat(paragraph[-1], "sh -c 'exit 9'")
-		self.assertEqual(crashed.returncode, 9)
-		self.assertIn("ends by itself, exit code 9 (golden: is quiet at the end, exit code 0)", crashed.stdout)
+    def test_the_line_of_a_finding_repeats_it_with_its_verdict(self):
+        done = self.sweep("--at", "deletions", "--settle", "2s", command=[sys.executable, CONTROLLER, "buggy", "tombstone"])
+        self.assertEqual(done.returncode, 1, done.stderr)
+        paragraph = next(p for p in done.stdout.split("\n\n") if "default/web-2" in p).splitlines()
+        self.assertEqual(paragraph[1], "    configmaps default/web-2 is left (without the gap: not)")
+        again = self.repeat(paragraph[-1])
+        self.assertEqual((again.returncode, again.stdout.splitlines()[-1]), (1, "configmaps default/web-2 is left (golden: not)"), again.stderr)
+        mended = self.repeat(paragraph[-1], "%s %s mended tombstone" % (sys.executable, CONTROLLER))
+        self.assertEqual(mended.returncode, 0, mended.stdout + mended.stderr)
+        self.assertIn("no difference: ", mended.stdout)
+        crashed = self.repeat(paragraph[-1], "sh -c 'exit 9'")
+        self.assertEqual(crashed.returncode, 9)
+        self.assertIn("ends by itself, exit code 9 (golden: is quiet at the end, exit code 0)", crashed.stdout)
 
-	def test_what_an_earlier_sweep_has_left_is_kept(self):
-		here = lambda *options: subprocess.run([KUBETAPE, "sweep", self.tape, "--at", "none", *options, "--", "true"], cwd=self.folder,
-			capture_output=True, text=True, timeout=DEADLINE_S)
-		for name in ("story", "story-2", "story-3"):
-			done = here()
-			self.assertTrue(os.path.exists(os.path.join(self.folder, name + ".sweep", "without-1.run")), done.stderr)
-		self.assertEqual(done.stderr, "kubetape sweep: earlier ones are kept: this one is 'story-3.sweep'\n")
-		done = here("-o", "story.sweep")
-		self.assertEqual((done.returncode, done.stderr),
-			(2, "kubetape sweep: 'story.sweep' holds an earlier sweep, which is not thrown away: remove it, or name another folder\n"))
-		os.mkdir(os.path.join(self.folder, "empty"))
-		self.assertNotEqual(here("-o", "empty").returncode, 2)
+    def test_what_an_earlier_sweep_has_left_is_kept(self):
+        here = lambda *options: subprocess.run([KUBETAPE, "sweep", self.tape, "--at", "none", *options, "--", "true"], cwd=self.folder,
+            capture_output=True, text=True, timeout=DEADLINE_S)
+        for name in ("story", "story-2", "story-3"):
+            done = here()
+            self.assertTrue(os.path.exists(os.path.join(self.folder, name + ".sweep", "without-1.run")), done.stderr)
+        self.assertEqual(done.stderr, "kubetape sweep: earlier ones are kept: this one is 'story-3.sweep'\n")
+        done = here("-o", "story.sweep")
+        self.assertEqual((done.returncode, done.stderr),
+            (2, "kubetape sweep: 'story.sweep' holds an earlier sweep, which is not thrown away: remove it, or name another folder\n"))
+        os.mkdir(os.path.join(self.folder, "empty"))
+        self.assertNotEqual(here("-o", "empty").returncode, 2)
 
-	def test_gaps_can_be_stalls(self):
-		done = self.sweep("--at", "deletions", "--max", "1", "--settle", "500ms", "--gap", "stall", command=[sys.executable, CONTROLLER, "mended", "tombstone"])
-		self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+    def test_gaps_can_be_stalls(self):
+        done = self.sweep("--at", "deletions", "--max", "1", "--settle", "500ms", "--gap", "stall", command=[sys.executable, CONTROLLER, "mended", "tombstone"])
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
-	def test_finds_an_identity_that_is_a_name(self):
-		report = self.try_both("identity", "recreations")
-		self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-0", "default/web-1"})
-		self.assertIn("web-0-life-0", self.wrong(report)[0]["differences"][0])
+    def test_finds_an_identity_that_is_a_name(self):
+        report = self.try_both("identity", "recreations")
+        self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-0", "default/web-1"})
+        self.assertIn("web-0-life-0", self.wrong(report)[0]["differences"][0])
 
-	def test_finds_a_step_that_must_be_seen(self):
-		report = self.try_both("edge", "every:4")
-		self.assertTrue(all(gap["resource"] == "pods" for gap in self.wrong(report)))
+    def test_finds_a_step_that_must_be_seen(self):
+        report = self.try_both("edge", "every:4")
+        self.assertTrue(all(gap["resource"] == "pods" for gap in self.wrong(report)))
 
-	def test_finds_a_step_of_which_only_the_end_is_seen(self):
-		self.tape = Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))
-		report = self.try_both("failed", "changes")
-		self.assertIn("status.phase Running, then status.phase Failed", {gap["what"] for gap in self.wrong(report)})
+    def test_finds_a_step_of_which_only_the_end_is_seen(self):
+        self.tape = Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))
+        report = self.try_both("failed", "changes")
+        self.assertIn("status.phase Running, then status.phase Failed", {gap["what"] for gap in self.wrong(report)})
 
-	def test_finds_an_object_that_left_a_selection_unseen(self):
-		self.tape = Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))
-		report = self.try_both("selected", "selections")
-		self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-2"})
+    def test_finds_an_object_that_left_a_selection_unseen(self):
+        self.tape = Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))
+        report = self.try_both("selected", "selections")
+        self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-2"})
 
-	def test_finds_a_cache_that_is_believed_while_it_is_stale(self):
-		# At speed max it would be chance which of two watches a program hears first, also without a gap.
-		report = self.try_both("stale", "every:8", "--speed", "4")
-		self.assertIn("nodes", {gap["resource"] for gap in report["gaps"]})
-		self.assertIn("pods", {gap["resource"] for gap in self.wrong(report)})
+    def test_finds_a_cache_that_is_believed_while_it_is_stale(self):
+        # At speed max it would be chance which of two watches a program hears first, also without a gap.
+        report = self.try_both("stale", "every:8", "--speed", "4")
+        self.assertIn("nodes", {gap["resource"] for gap in report["gaps"]})
+        self.assertIn("pods", {gap["resource"] for gap in self.wrong(report)})
 
-	def test_says_where_nobody_watched(self):
-		report = self.end(self.begin("--at", "none", "--event", "resource = 'nodes'", "--event", "type = 'DELETED'",
-			command=[sys.executable, CONTROLLER, "mended", "tombstone"]), 0)
-		self.assertEqual({gap["resource"] for gap in report["gaps"] if gap["verdict"] == "not reached"}, {"nodes"})
-		self.assertEqual({gap["resource"] for gap in report["gaps"] if gap["verdict"] == "fine"}, {"pods"})
+    def test_says_where_nobody_watched(self):
+        report = self.end(self.begin("--at", "none", "--event", "resource = 'nodes'", "--event", "type = 'DELETED'",
+            command=[sys.executable, CONTROLLER, "mended", "tombstone"]), 0)
+        self.assertEqual({gap["resource"] for gap in report["gaps"] if gap["verdict"] == "not reached"}, {"nodes"})
+        self.assertEqual({gap["resource"] for gap in report["gaps"] if gap["verdict"] == "fine"}, {"pods"})
 
-	def test_a_command_that_is_not_deterministic_is_told_so_in_a_sentence(self):
-		count = os.path.join(self.folder, "count")
-		script = 'n=$(cat "$0" 2>/dev/null || echo 0); echo $((n + 1)) >"$0"; exit $((n % 2))'
-		done = self.sweep(command=["sh", "-c", script, count])
-		self.assertEqual(done.returncode, 3, done.stderr)
-		self.assertIn("the command is not deterministic: of two runs without gaps, the second ends by itself, "
-			"exit code 1 (the first: ends by itself, exit code 0)", done.stderr)
+    def test_a_command_that_is_not_deterministic_is_told_so_in_a_sentence(self):
+        count = os.path.join(self.folder, "count")
+        script = 'n=$(cat "$0" 2>/dev/null || echo 0); echo $((n + 1)) >"$0"; exit $((n % 2))'
+        done = self.sweep(command=["sh", "-c", script, count])
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("the command is not deterministic: of two runs without gaps, the second ends by itself, "
+            "exit code 1 (the first: ends by itself, exit code 0)", done.stderr)
 
-	def test_a_command_that_cannot_be_run_is_one_sentence(self):
-		done = self.sweep(command=["/no/such/command"])
-		self.assertEqual(done.returncode, 1)
-		self.assertIn("cannot run '/no/such/command'", done.stderr)
+    def test_a_command_that_cannot_be_run_is_one_sentence(self):
+        done = self.sweep(command=["/no/such/command"])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot run '/no/such/command'", done.stderr)
 
-	def test_a_tape_that_is_not_there_is_one_sentence(self):
-		self.tape = os.path.join(self.folder, "none.tape")
-		done = self.sweep(command=["true"])
-		self.assertEqual(done.returncode, 1)
-		self.assertRegex(done.stderr, r"^kubetape sweep: .*none\.tape.*\n$")
-		self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+    def test_a_tape_that_is_not_there_is_one_sentence(self):
+        self.tape = os.path.join(self.folder, "none.tape")
+        done = self.sweep(command=["true"])
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^kubetape sweep: .*none\.tape.*\n$")
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
 
-	def test_refuses_what_it_does_not_understand(self):
-		for options, words in (
-				(["--at", "moon"], "bad place 'moon'"),
-				(["--gap", "boom!"], "bad gap"),
-				(["--from", "7:00"], "bad --from: '7:00' is 2027-01-15T07:00:00"),
-				(["--until", "seq:999"], "bad --until: 'seq:999' lies after the end"),
-				(["--event", "no_such_column"], "no_such_column"),
-				(["--compare", "mood"], "bad --compare 'mood'")):
-			done = self.sweep(*options, command=["true"])
-			self.assertEqual(done.returncode, 2, options)
-			self.assertIn(words, done.stderr)
+    def test_refuses_what_it_does_not_understand(self):
+        for options, words in (
+                (["--at", "moon"], "bad place 'moon'"),
+                (["--gap", "boom!"], "bad gap"),
+                (["--from", "7:00"], "bad --from: '7:00' is 2027-01-15T07:00:00"),
+                (["--until", "seq:999"], "bad --until: 'seq:999' lies after the end"),
+                (["--event", "no_such_column"], "no_such_column"),
+                (["--compare", "mood"], "bad --compare 'mood'")):
+            done = self.sweep(*options, command=["true"])
+            self.assertEqual(done.returncode, 2, options)
+            self.assertIn(words, done.stderr)
 
-	def test_an_interrupt_ends_the_sweep_and_all_that_it_started(self):
-		pids = os.path.join(self.folder, "pids")
-		script = 'echo $$ >>"%s"; exec "%s" "%s" mended tombstone' % (pids, sys.executable, CONTROLLER)
-		process = subprocess.Popen(self.arguments("--settle", "60s", command=["sh", "-c", script]),
-			stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-		deadline = time.monotonic() + 60
-		while not (os.path.exists(pids) and os.path.getsize(pids)) and time.monotonic() < deadline:
-			time.sleep(0.02)
-		process.send_signal(signal.SIGINT)
-		_, errors = process.communicate(timeout=60)
-		self.assertEqual(process.returncode, 3, errors)
-		with open(pids) as f:
-			for pid in f.read().split():
-				self.assertFalse(os.path.exists("/proc/" + pid), "still running: " + pid)
+    def test_an_interrupt_ends_the_sweep_and_all_that_it_started(self):
+        pids = os.path.join(self.folder, "pids")
+        script = 'echo $$ >>"%s"; exec "%s" "%s" mended tombstone' % (pids, sys.executable, CONTROLLER)
+        process = subprocess.Popen(self.arguments("--settle", "60s", command=["sh", "-c", script]),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while not (os.path.exists(pids) and os.path.getsize(pids)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3, errors)
+        with open(pids) as f:
+            for pid in f.read().split():
+                self.assertFalse(os.path.exists("/proc/" + pid), "still running: " + pid)
 
 
 if __name__ == "__main__":
-	unittest.main()
+    unittest.main()

@@ -13,125 +13,125 @@ BLIND = os.path.join(test_sweep.ROOT, "tests", "sweep", "blind.py")
 
 
 class SweepPatternsTest(unittest.TestCase):
-	setUp = test_sweep.SweepTest.setUp
-	arguments, sweep, repeat = test_sweep.SweepTest.arguments, test_sweep.SweepTest.sweep, test_sweep.SweepTest.repeat
-	begin, end, wrong = test_sweep.SweepTest.begin, test_sweep.SweepTest.end, test_sweep.SweepTest.wrong
+    setUp = test_sweep.SweepTest.setUp
+    arguments, sweep, repeat = test_sweep.SweepTest.arguments, test_sweep.SweepTest.sweep, test_sweep.SweepTest.repeat
+    begin, end, wrong = test_sweep.SweepTest.begin, test_sweep.SweepTest.end, test_sweep.SweepTest.wrong
 
-	def try_both(self, name, pattern, *options, pods=("web-0", "web-1")):
-		self.tape = test_sweep.Story(pods).write(os.path.join(self.folder, "short.tape"))
-		both = [self.begin("--patterns", pattern, "--settle", "1500ms", *options, "-o", os.path.join(self.folder, kind),
-			command=[sys.executable, BLIND, kind, name]) for kind in ("mended", "buggy")]
-		mended, report = self.end(both[0], 0), self.end(both[1], 1)
-		self.assertGreater(mended["fine"], 0)
-		self.assertEqual(mended["wrong"], 0, mended)
-		return report
+    def try_both(self, name, pattern, *options, pods=("web-0", "web-1")):
+        self.tape = test_sweep.Story(pods).write(os.path.join(self.folder, "short.tape"))
+        both = [self.begin("--patterns", pattern, "--settle", "1500ms", *options, "-o", os.path.join(self.folder, kind),
+            command=[sys.executable, BLIND, kind, name]) for kind in ("mended", "buggy")]
+        mended, report = self.end(both[0], 0), self.end(both[1], 1)
+        self.assertGreater(mended["fine"], 0)
+        self.assertEqual(mended["wrong"], 0, mended)
+        return report
 
-	def test_finds_two_steps_of_which_only_one_is_done_before_a_restart(self):
-		report = self.try_both("steps", "restart")
-		found = self.wrong(report)[0]
-		self.assertEqual((found["pattern"], found["write"], found["gap"]), ("restart", "create configmaps", "restart,after"))
-		again = self.repeat(found["repeat"])
-		self.assertEqual(again.returncode, 1, again.stderr)
-		self.assertIn("configmaps default/second-web-0 is missing", again.stdout)
+    def test_finds_two_steps_of_which_only_one_is_done_before_a_restart(self):
+        report = self.try_both("steps", "restart")
+        found = self.wrong(report)[0]
+        self.assertEqual((found["pattern"], found["write"], found["gap"]), ("restart", "create configmaps", "restart,after"))
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertIn("configmaps default/second-web-0 is missing", again.stdout)
 
-	def test_finds_trust_in_an_older_list_after_a_restart(self):
-		report = self.try_both("owner", "stale", "--max", "3")
-		self.assertIn("2 deletions of the earlier configmaps default/web-0 (without the fault: 1)", self.wrong(report)[0]["differences"])
+    def test_finds_trust_in_an_older_list_after_a_restart(self):
+        report = self.try_both("owner", "stale", "--max", "3")
+        self.assertIn("2 deletions of the earlier configmaps default/web-0 (without the fault: 1)", self.wrong(report)[0]["differences"])
 
-	def test_finds_that_an_error_is_taken_for_a_write_undone(self):
-		report = self.try_both("again", "writes", "--max", "6")
-		self.assertLessEqual({gap["gap"] for gap in self.wrong(report)}, {"write_error=504,after", "write_reset,after"})
+    def test_finds_that_an_error_is_taken_for_a_write_undone(self):
+        report = self.try_both("again", "writes", "--max", "6")
+        self.assertLessEqual({gap["gap"] for gap in self.wrong(report)}, {"write_error=504,after", "write_reset,after"})
 
-	def test_finds_that_own_writes_are_counted_by_what_a_watch_says(self):
-		report = self.try_both("count", "echo", "--speed", "4")
-		self.assertIn("echo", {gap["pattern"] for gap in self.wrong(report)})
+    def test_finds_that_own_writes_are_counted_by_what_a_watch_says(self):
+        report = self.try_both("count", "echo", "--speed", "4")
+        self.assertIn("echo", {gap["pattern"] for gap in self.wrong(report)})
 
-	def test_finds_what_passes_too_fast_to_be_looked_at(self):
-		report = self.try_both("verified", "coalesced", "--speed", "4", pods=("web-0",))
-		self.assertIn("termination", {gap["kind"] for gap in self.wrong(report)})
+    def test_finds_what_passes_too_fast_to_be_looked_at(self):
+        report = self.try_both("verified", "coalesced", "--speed", "4", pods=("web-0",))
+        self.assertIn("termination", {gap["kind"] for gap in self.wrong(report)})
 
-	def test_finds_that_a_resource_not_yet_listed_is_taken_for_empty(self):
-		report = self.try_both("join", "slow")
-		self.assertEqual([gap["resource"] for gap in self.wrong(report)], ["nodes"])
+    def test_finds_that_a_resource_not_yet_listed_is_taken_for_empty(self):
+        report = self.try_both("join", "slow")
+        self.assertEqual([gap["resource"] for gap in self.wrong(report)], ["nodes"])
 
-	def test_findings_of_one_cause_are_told_once_and_for_machines(self):
-		files = {name: os.path.join(self.folder, "found." + name) for name in ("junit", "sarif", "html")}
-		options = [word for name, path in files.items() for word in ("--" + name, path)]
-		self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "three.tape"))
-		done = self.sweep("--patterns", "writes", "--settle", "1500ms", "--max", "6", *options,
-			command=[sys.executable, BLIND, "buggy", "again"])
-		self.assertEqual(done.returncode, 1, done.stderr)
-		self.assertIn("\n1 cause\n", done.stdout)
-		self.assertEqual(done.stdout.count("WRONG:"), 1)
-		suite = xml.etree.ElementTree.parse(files["junit"]).getroot().find("testsuite")
-		cases = list(suite.iter("testcase"))
-		self.assertEqual((int(suite.get("tests")), int(suite.get("failures"))), (len(cases), len(list(suite.iter("failure")))))
-		self.assertGreater(int(suite.get("failures")), 1)
-		with open(files["sarif"]) as f:
-			results = json.load(f)["runs"][0]["results"]
-		self.assertEqual([result["ruleId"] for result in results], ["writes"])
-		with open(files["html"]) as f:
-			self.assertIn(results[0]["properties"]["repeat"], html.unescape(f.read()))
+    def test_findings_of_one_cause_are_told_once_and_for_machines(self):
+        files = {name: os.path.join(self.folder, "found." + name) for name in ("junit", "sarif", "html")}
+        options = [word for name, path in files.items() for word in ("--" + name, path)]
+        self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "three.tape"))
+        done = self.sweep("--patterns", "writes", "--settle", "1500ms", "--max", "6", *options,
+            command=[sys.executable, BLIND, "buggy", "again"])
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("\n1 cause\n", done.stdout)
+        self.assertEqual(done.stdout.count("WRONG:"), 1)
+        suite = xml.etree.ElementTree.parse(files["junit"]).getroot().find("testsuite")
+        cases = list(suite.iter("testcase"))
+        self.assertEqual((int(suite.get("tests")), int(suite.get("failures"))), (len(cases), len(list(suite.iter("failure")))))
+        self.assertGreater(int(suite.get("failures")), 1)
+        with open(files["sarif"]) as f:
+            results = json.load(f)["runs"][0]["results"]
+        self.assertEqual([result["ruleId"] for result in results], ["writes"])
+        with open(files["html"]) as f:
+            self.assertIn(results[0]["properties"]["repeat"], html.unescape(f.read()))
 
-	def test_an_invariant_that_is_broken_only_with_a_fault_is_a_finding_and_its_line_repeats_it(self):
-		self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
-		twice = "SELECT name FROM writes WHERE status = 409 GROUP BY name HAVING count(*) > 1"
-		done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "4", "--invariant", twice, "--invariant", "@no-hot-loop",
-			command=[sys.executable, BLIND, "mended", "again"])
-		self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-		self.assertIn("    invariant SELECT name FROM writes WHERE status = 409 GROUP BY name HAVING count(*) > 1 is broken: web-0\n", done.stdout)
-		line = next(line for line in done.stdout.splitlines() if line.startswith("    kubetape sweep "))
-		again = self.repeat(line)
-		self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
-		self.assertIn("is broken: web-0", again.stdout)
+    def test_an_invariant_that_is_broken_only_with_a_fault_is_a_finding_and_its_line_repeats_it(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        twice = "SELECT name FROM writes WHERE status = 409 GROUP BY name HAVING count(*) > 1"
+        done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "4", "--invariant", twice, "--invariant", "@no-hot-loop",
+            command=[sys.executable, BLIND, "mended", "again"])
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("    invariant SELECT name FROM writes WHERE status = 409 GROUP BY name HAVING count(*) > 1 is broken: web-0\n", done.stdout)
+        line = next(line for line in done.stdout.splitlines() if line.startswith("    kubetape sweep "))
+        again = self.repeat(line)
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertIn("is broken: web-0", again.stdout)
 
-	def test_what_a_program_serves_is_asked_before_it_ends(self):
-		self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
-		probe = 'cat "%s/served"; exit 4' % self.folder
-		command = ["sh", "-c", 'echo started >"%s/served"; [ -e "%s/served-$PPID" ] && echo again >>"%s/served"; touch "%s/served-$PPID"; '
-			'exec "%s" "%s" mended again' % (4 * (self.folder,) + (sys.executable, BLIND))]
-		done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", "--probe", probe, command=command)
-		self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-		self.assertRegex(done.stdout, r"the probe prints \.\.\.started.+again.+\(exit code 4\) \(without the fault: \.\.\.started.+\(exit code 4\)\)")
+    def test_what_a_program_serves_is_asked_before_it_ends(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        probe = 'cat "%s/served"; exit 4' % self.folder
+        command = ["sh", "-c", 'echo started >"%s/served"; [ -e "%s/served-$PPID" ] && echo again >>"%s/served"; touch "%s/served-$PPID"; '
+            'exec "%s" "%s" mended again' % (4 * (self.folder,) + (sys.executable, BLIND))]
+        done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", "--probe", probe, command=command)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"the probe prints \.\.\.started.+again.+\(exit code 4\) \(without the fault: \.\.\.started.+\(exit code 4\)\)")
 
-	def test_a_panic_in_the_output_is_a_finding_whatever_is_left(self):
-		once = os.path.join(self.folder, "restarted")
-		self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
-		done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", command=["sh", "-c",
-			'f="%s-$PPID"; [ -e "$f" ] && echo "panic: nil map at 0xc0001" && printf "goroutine 1 [running]:\nmain.sync(0xc000)\n"; touch "$f"; '
-			'exec "%s" "%s" mended again' % (once, sys.executable, BLIND)])
-		self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-		self.assertIn("    panic: nil map at 0x at main.sync\n", done.stdout)
+    def test_a_panic_in_the_output_is_a_finding_whatever_is_left(self):
+        once = os.path.join(self.folder, "restarted")
+        self.tape = test_sweep.Story(["web-0"]).write(os.path.join(self.folder, "one.tape"))
+        done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", command=["sh", "-c",
+            'f="%s-$PPID"; [ -e "$f" ] && echo "panic: nil map at 0xc0001" && printf "goroutine 1 [running]:\nmain.sync(0xc000)\n"; touch "$f"; '
+            'exec "%s" "%s" mended again' % (once, sys.executable, BLIND)])
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("    panic: nil map at 0x at main.sync\n", done.stdout)
 
-	def test_an_invariant_that_does_not_exist_is_refused(self):
-		done = self.sweep("--invariant", "@no-moon", command=["true"])
-		self.assertEqual(done.returncode, 2)
-		self.assertIn("unknown invariant '@no-moon'", done.stderr)
+    def test_an_invariant_that_does_not_exist_is_refused(self):
+        done = self.sweep("--invariant", "@no-moon", command=["true"])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("unknown invariant '@no-moon'", done.stderr)
 
-	def test_what_failed_in_an_earlier_sweep_is_tried_first(self):
-		self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
-		earlier = os.path.join(self.folder, "earlier")
-		command = [sys.executable, BLIND, "mended", "again"]
-		first = self.end(self.begin("--patterns", "restart", "--settle", "500ms", "-o", earlier, command=command), 0)
-		with open(os.path.join(earlier, "sweep.json")) as f:
-			kept = json.load(f)
-		kept["gaps"][-1]["verdict"] = "wrong"
-		with open(os.path.join(earlier, "sweep.json"), "w") as f:
-			json.dump(kept, f)
-		again = self.end(self.begin("--patterns", "restart", "--settle", "500ms", "--again", earlier, command=command), 0)
-		place = lambda gap: (gap["write"], gap["seq"], gap["gap"])
-		self.assertEqual(place(again["gaps"][0]), place(first["gaps"][-1]))
-		self.assertEqual(len(again["gaps"]), len(first["gaps"]))
-		missing = self.sweep("--patterns", "restart", "--settle", "500ms", "--again", "/no/such", "-o", os.path.join(self.folder, "third"), command=command)
-		self.assertEqual(missing.returncode, 1)
-		self.assertIn("/no/such/sweep.json", missing.stderr)
+    def test_what_failed_in_an_earlier_sweep_is_tried_first(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        earlier = os.path.join(self.folder, "earlier")
+        command = [sys.executable, BLIND, "mended", "again"]
+        first = self.end(self.begin("--patterns", "restart", "--settle", "500ms", "-o", earlier, command=command), 0)
+        with open(os.path.join(earlier, "sweep.json")) as f:
+            kept = json.load(f)
+        kept["gaps"][-1]["verdict"] = "wrong"
+        with open(os.path.join(earlier, "sweep.json"), "w") as f:
+            json.dump(kept, f)
+        again = self.end(self.begin("--patterns", "restart", "--settle", "500ms", "--again", earlier, command=command), 0)
+        place = lambda gap: (gap["write"], gap["seq"], gap["gap"])
+        self.assertEqual(place(again["gaps"][0]), place(first["gaps"][-1]))
+        self.assertEqual(len(again["gaps"]), len(first["gaps"]))
+        missing = self.sweep("--patterns", "restart", "--settle", "500ms", "--again", "/no/such", "-o", os.path.join(self.folder, "third"), command=command)
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("/no/such/sweep.json", missing.stderr)
 
-	def test_a_budget_that_is_spent_is_told(self):
-		self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
-		done = self.sweep("--patterns", "restart", "--settle", "500ms", "--budget", "1ms", "-j", "1", command=[sys.executable, BLIND, "mended", "again"])
-		self.assertIn("faults were not tried: the --budget was spent", done.stdout, done.stderr)
+    def test_a_budget_that_is_spent_is_told(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        done = self.sweep("--patterns", "restart", "--settle", "500ms", "--budget", "1ms", "-j", "1", command=[sys.executable, BLIND, "mended", "again"])
+        self.assertIn("faults were not tried: the --budget was spent", done.stdout, done.stderr)
 
-	def test_a_pattern_that_does_not_exist_is_refused(self):
-		done = self.sweep("--patterns", "restart,moon", command=["true"])
-		self.assertEqual(done.returncode, 2)
-		self.assertIn("bad pattern 'moon'", done.stderr)
+    def test_a_pattern_that_does_not_exist_is_refused(self):
+        done = self.sweep("--patterns", "restart,moon", command=["true"])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("bad pattern 'moon'", done.stderr)

@@ -1,6 +1,7 @@
 /* crafted_tape.c: see crafted_tape.h. */
 #include "tests/fuzz/crafted_tape.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/format.h"
@@ -195,7 +196,7 @@ static void bind_value(sqlite3_stmt *update, unsigned kind, int32_t value)
 	switch (kind % 6) {
 	case 0: sqlite3_bind_null(update, 1); break;
 	case 1: sqlite3_bind_int64(update, 1, value); break;
-	case 2: sqlite3_bind_int64(update, 1, odd[(uint32_t)value % (sizeof(odd) / sizeof(odd[0]))]); break;
+	case 2: sqlite3_bind_int64(update, 1, odd[(uint32_t)value % (COUNT_OF(odd))]); break;
 	case 3: sqlite3_bind_zeroblob(update, 1, value & 0xffff); break;
 	case 4: sqlite3_bind_text(update, 1, (char *)&value, 4, SQLITE_TRANSIENT); break;
 	default: sqlite3_bind_double(update, 1, value * 1e10);

@@ -3,6 +3,7 @@
  * the stored bytes; in a second form (high bit of kind) the bytes are what frames are to hold, so that the
  * fuzzer need not guess checksums.
  */
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/varint.h"
 #include "schema/tape/codec.h"
@@ -16,8 +17,8 @@ static void ask(struct block *b, uint64_t raw_bytes)
 {
 	const uint64_t offsets[] = {0, 1, 2, raw_bytes / 2, raw_bytes - 1, raw_bytes, UINT64_MAX};
 
-	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-		for (size_t k = 0; k < sizeof(offsets) / sizeof(offsets[0]); k++) {
+	for (size_t i = 0; i < COUNT_OF(offsets); i++) {
+		for (size_t k = 0; k < COUNT_OF(offsets); k++) {
 			struct err err = {0};
 			struct slice got;
 			int failed = block_get(b, offsets[i], offsets[k], &got, &err);

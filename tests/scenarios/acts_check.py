@@ -9,205 +9,205 @@ FIRST_HALF = ["ADDED a u1 90 app=web", "ADDED b u2 91 app=db", "MODIFIED a u1 10
 
 @act("000-a", "a program that returns stops without a word", program("naive.py", "return"), gaps="000-a")
 def returns(t, p):
-	t.assertEqual((p.code, lines(p.out)), (0, FIRST_HALF + ["watch channel closed"]))
-	t.assertEqual(p.asked(), [("WATCH", "", 200)])
+    t.assertEqual((p.code, lines(p.out)), (0, FIRST_HALF + ["watch channel closed"]))
+    t.assertEqual(p.asked(), [("WATCH", "", 200)])
 
 
 def goes_on(t, p, before="100"):
-	t.assertEqual(p.code, 0, p.out)
-	t.assertEqual(ways_in(p), 1, p.asked())
-	t.assertEqual(p.asked()[-1], ("WATCH", before, 200))
+    t.assertEqual(p.code, 0, p.out)
+    t.assertEqual(ways_in(p), 1, p.asked())
+    t.assertEqual(p.asked()[-1], ("WATCH", before, 200))
 
 
 for gaps, end in (("000-a", "a clean end"), ("000-b", "a reset")):
-	both_modes(lambda mode, env, gaps=gaps, end=end: act(gaps, f"kubectl wait goes on behind {end}{mode}",
-		wait_for_deletion("a"), tape="recreated", gaps=gaps, env=env)(goes_on))
+    both_modes(lambda mode, env, gaps=gaps, end=end: act(gaps, f"kubectl wait goes on behind {end}{mode}",
+        wait_for_deletion("a"), tape="recreated", gaps=gaps, env=env)(goes_on))
 
 
 @act("000-b", "a program that returns cannot tell a reset from an end", program("naive.py", "return"), gaps="000-b")
 def cannot_tell(t, p):
-	t.assertEqual((p.code, lines(p.out)), (0, FIRST_HALF + ["watch channel closed"]))
+    t.assertEqual((p.code, lines(p.out)), (0, FIRST_HALF + ["watch channel closed"]))
 
 
 @act("000-b", "kubectl get -w ends with exit code 0", kubectl("get", "pods", "-A", "-w", "--no-headers"), gaps="000-b")
 def get_w_ends(t, p):
-	t.assertEqual(p.code, 0)
-	t.assertEqual([line.split()[1] for line in lines(p.out)], ["a", "b", "a", "c"])
+    t.assertEqual(p.code, 0)
+    t.assertEqual([line.split()[1] for line in lines(p.out)], ["a", "b", "a", "c"])
 
 
 @act("000-f", "kubectl get -w prints an ERROR as a row and exits with 0",
-	kubectl("get", "pods", "-A", "-w", "--output-watch-events"), gaps="000-f")
+    kubectl("get", "pods", "-A", "-w", "--output-watch-events"), gaps="000-f")
 def get_w_shows_errors(t, p):
-	t.assertEqual(p.code, 0, p.err)
-	t.assertRegex(lines(p.out)[-1], r"^ERROR .*Expired")
+    t.assertEqual(p.code, 0, p.err)
+    t.assertRegex(lines(p.out)[-1], r"^ERROR .*Expired")
 
 
 @act("000-c", "a program that reads on spins and asks nobody", program("naive.py", "continue"), gaps="000-a")
 def spins(t, p):
-	t.assertEqual((p.code, lines(p.out)), (0, FIRST_HALF + ["watch channel closed", "and closed again: very often"]))
-	t.assertEqual(p.asked(), [("WATCH", "", 200)])
+    t.assertEqual((p.code, lines(p.out)), (0, FIRST_HALF + ["watch channel closed", "and closed again: very often"]))
+    t.assertEqual(p.asked(), [("WATCH", "", 200)])
 
 
 @act("000-d", "the watch outlives the object", program("watch.py", "/api/v1/pods?watch=true&resourceVersion=95"
-	"&fieldSelector=metadata.name%3Da", "200"), tape="recreated")
+    "&fieldSelector=metadata.name%3Da", "200"), tape="recreated")
 def outlives(t, p):
-	t.assertEqual(lines(p.out)[1:], ["MODIFIED a u1 100", "DELETED a u1 180", "ADDED a u2 200"])
-	t.assertEqual(len(p.asked()), 1)
+    t.assertEqual(lines(p.out)[1:], ["MODIFIED a u1 100", "DELETED a u1 180", "ADDED a u2 200"])
+    t.assertEqual(len(p.asked()), 1)
 
 
 @act("000-e", "watching again without a resourceVersion forgets deletions", program("rewatch.py"), gaps="000-e")
 def forgets(t, p):
-	out = lines(p.out)
-	again = out.index("watch channel closed, watching again in a moment") + 1
-	t.assertEqual(out[:again - 1], FIRST_HALF)
-	t.assertEqual(out[again:again + 2], ["ADDED a u1 100 app=web", "ADDED c u3 110 app=web"])
-	t.assertNotIn("DELETED", p.out)
-	t.assertEqual(out[-2:], ["believes in a b c last", "there are a c last"])
+    out = lines(p.out)
+    again = out.index("watch channel closed, watching again in a moment") + 1
+    t.assertEqual(out[:again - 1], FIRST_HALF)
+    t.assertEqual(out[again:again + 2], ["ADDED a u1 100 app=web", "ADDED c u3 110 app=web"])
+    t.assertNotIn("DELETED", p.out)
+    t.assertEqual(out[-2:], ["believes in a b c last", "there are a c last"])
 
 
 @act("000-f", "an ERROR is no pod", program("cast.py"), gaps="000-f")
 def is_no_pod(t, p):
-	t.assertEqual(lines(p.out)[-2:], ["error casting Status 410", "watch channel closed"])
+    t.assertEqual(lines(p.out)[-2:], ["error casting Status 410", "watch channel closed"])
 
 
 @act("000-g", "a program's own timer restarts a silent watch", program("idle.py"), options=("--speed", "0.4"))
 def restarts(t, p):
-	out = lines(p.out)
-	t.assertEqual([line.split()[3] for line in out if not line.startswith("nothing")], ["100", "110", "120", "130", "140"])
-	t.assertIn("nothing for a while, watching again at 110", out)
-	closed_by_client = p.rows("SELECT 1 FROM requests WHERE verb = 'watch' AND NOT whole")
-	t.assertGreaterEqual(len(closed_by_client), 2)
+    out = lines(p.out)
+    t.assertEqual([line.split()[3] for line in out if not line.startswith("nothing")], ["100", "110", "120", "130", "140"])
+    t.assertIn("nothing for a while, watching again at 110", out)
+    closed_by_client = p.rows("SELECT 1 FROM requests WHERE verb = 'watch' AND NOT whole")
+    t.assertGreaterEqual(len(closed_by_client), 2)
 
 
 # ---- 001: five abnormal situations ----
 
 @act("S1", "a program waits for the server to be there", program("first_list.py"), gaps="S1")
 def waits(t, p):
-	t.assertEqual((p.code, lines(p.out)[-1]), (0, "listed 2 pods at 95"))
-	t.assertIn("connection refused", p.out)
-	t.assertEqual(p.asked(), [("LIST", "", 200)])
+    t.assertEqual((p.code, lines(p.out)[-1]), (0, "listed 2 pods at 95"))
+    t.assertIn("connection refused", p.out)
+    t.assertEqual(p.asked(), [("LIST", "", 200)])
 
 
 @act("S2", "a create on the kept connection after the watch has ended", program("create_after.py"), gaps="000-a")
 def creates(t, p):
-	t.assertEqual(lines(p.out)[-2:], ["watch over", "created 201"])
+    t.assertEqual(lines(p.out)[-2:], ["watch over", "created 201"])
 
 
 @act("S3", "a client that leaves during an outage leaves nothing behind", program("outage.py", "leave"), gaps="S3")
 def leaves(t, p):
-	t.assertEqual(lines(p.out)[-2:], ["left", "the server is back"])
-	t.assertEqual(len(p.rows("SELECT 1 FROM requests")), 1)
+    t.assertEqual(lines(p.out)[-2:], ["left", "the server is back"])
+    t.assertEqual(len(p.rows("SELECT 1 FROM requests")), 1)
 
 
 @act("S4", "a create during an outage fails at once", program("outage.py", "create"), gaps="S3")
 def fails(t, p):
-	t.assertEqual(lines(p.out)[-3:], ["create: connection refused", "the server is back", "watching again: 140"])
-	t.assertEqual(p.rows("SELECT 1 FROM requests WHERE method = 'POST'"), [])
+    t.assertEqual(lines(p.out)[-3:], ["create: connection refused", "the server is back", "watching again: 140"])
+    t.assertEqual(p.rows("SELECT 1 FROM requests WHERE method = 'POST'"), [])
 
 
 def never_deleted(t, p):
-	t.assertEqual(p.code, 1, p.out + p.err)
-	t.assertIn("timed out waiting for the condition", p.err)
+    t.assertEqual(p.code, 1, p.out + p.err)
+    t.assertIn("timed out waiting for the condition", p.err)
 
 
 def recreated_behind_410(t, p):
-	never_deleted(t, p)
-	way_in = p.asked()[0][0]
-	t.assertEqual([one[:2] for one in p.asked() if one[0] == way_in or one[1] == "100"][1:3], [("WATCH", "100"), (way_in, "100")])
+    never_deleted(t, p)
+    way_in = p.asked()[0][0]
+    t.assertEqual([one[:2] for one in p.asked() if one[0] == way_in or one[1] == "100"][1:3], [("WATCH", "100"), (way_in, "100")])
 
 
 def deleted(t, p):
-	t.assertEqual(p.code, 0, p.out)
-	t.assertIn("condition met", p.out)
+    t.assertEqual(p.code, 0, p.out)
+    t.assertIn("condition met", p.out)
 
 
 def seen_going(t, p):
-	deleted(t, p)
-	t.assertEqual((ways_in(p), p.asked()[-1]), (1, ("WATCH", "100", 200)))
+    deleted(t, p)
+    t.assertEqual((ways_in(p), p.asked()[-1]), (1, ("WATCH", "100", 200)))
 
 
 def found_gone(t, p):
-	deleted(t, p)
-	t.assertEqual(ways_in(p), 2, p.asked())
+    deleted(t, p)
+    t.assertEqual(ways_in(p), 2, p.asked())
 
 
 S5 = [
-	("kubectl wait never learns of the deletion", wait_for_deletion("a", IN_VAIN), "S5", recreated_behind_410),
-	("control: with its history kept, it is seen", wait_for_deletion("a"), "S5-kept", seen_going),
-	("control: what only goes is missed by the list", wait_for_deletion("gone"), "S5", found_gone),
-	("control: a server that tells of the new one only", wait_for_deletion("a", IN_VAIN), "S5-untold", never_deleted)]
+    ("kubectl wait never learns of the deletion", wait_for_deletion("a", IN_VAIN), "S5", recreated_behind_410),
+    ("control: with its history kept, it is seen", wait_for_deletion("a"), "S5-kept", seen_going),
+    ("control: what only goes is missed by the list", wait_for_deletion("gone"), "S5", found_gone),
+    ("control: a server that tells of the new one only", wait_for_deletion("a", IN_VAIN), "S5-untold", never_deleted)]
 for title, client, gaps, check in S5:
-	both_modes(lambda mode, env, title=title, client=client, gaps=gaps, check=check:
-		act("S5", title + mode, client, tape="recreated", gaps=gaps, env=env)(check))
+    both_modes(lambda mode, env, title=title, client=client, gaps=gaps, check=check:
+        act("S5", title + mode, client, tape="recreated", gaps=gaps, env=env)(check))
 
 
 # ---- 003: what a storage watcher promises ----
 
 @act("003-initial", "what is there comes first, then what changes, and nothing twice",
-	program("watch.py", "/api/v1/pods?watch=true&resourceVersion=0", "140"), tape="labels")
+    program("watch.py", "/api/v1/pods?watch=true&resourceVersion=0", "140"), tape="labels")
 def initial(t, p):
-	t.assertEqual(lines(p.out)[1:], ["ADDED pod u5 92", "ADDED pod u4 91", "ADDED a u1 90 app=web", "MODIFIED a u1 100 app=other",
-		"MODIFIED a u1 110 app=web", "MODIFIED pod u4 120", "MODIFIED pod u5 125", "DELETED a u1 130 app=web", "ADDED last u9 140 app=web"])
+    t.assertEqual(lines(p.out)[1:], ["ADDED pod u5 92", "ADDED pod u4 91", "ADDED a u1 90 app=web", "MODIFIED a u1 100 app=other",
+        "MODIFIED a u1 110 app=web", "MODIFIED pod u4 120", "MODIFIED pod u5 125", "DELETED a u1 130 app=web", "ADDED last u9 140 app=web"])
 
 
 @act("003-from", "a watch from N begins behind N", program("watch.py", "/api/v1/pods?watch=true&resourceVersion=110", "140"),
-	tape="labels", options=("--from", "end", "--wait-watchers", "0"))
+    tape="labels", options=("--from", "end", "--wait-watchers", "0"))
 def begins_behind(t, p):
-	t.assertEqual(lines(p.out)[1], "MODIFIED pod u4 120")
+    t.assertEqual(lines(p.out)[1], "MODIFIED pod u4 120")
 
 
 @act("003-prefix", "a namespace is not the beginning of another's name",
-	program("watch.py", "/api/v1/namespaces/a/pods?watch=true&resourceVersion=95", "125"), tape="labels")
+    program("watch.py", "/api/v1/namespaces/a/pods?watch=true&resourceVersion=95", "125"), tape="labels")
 def prefix(t, p):
-	t.assertEqual(lines(p.out)[1:], ["MODIFIED pod u5 125"])
+    t.assertEqual(lines(p.out)[1:], ["MODIFIED pod u5 125"])
 
 
 @act("003-filter", "what leaves the selection is DELETED with its old state, and ADDED when it is back",
-	program("watch.py", "/api/v1/pods?watch=true&resourceVersion=95&labelSelector=app%3Dweb", "140"), tape="labels")
+    program("watch.py", "/api/v1/pods?watch=true&resourceVersion=95&labelSelector=app%3Dweb", "140"), tape="labels")
 def filters(t, p):
-	t.assertEqual(lines(p.out)[1:], ["DELETED a u1 100 app=web", "ADDED a u1 110 app=web", "DELETED a u1 130 app=web", "ADDED last u9 140 app=web"])
+    t.assertEqual(lines(p.out)[1:], ["DELETED a u1 100 app=web", "ADDED a u1 110 app=web", "DELETED a u1 130 app=web", "ADDED last u9 140 app=web"])
 
 
 @act("003-deleted", "DELETED is the last state with the deletion's resourceVersion",
-	program("watch.py", "/api/v1/pods?watch=true&resourceVersion=0", "120"))
+    program("watch.py", "/api/v1/pods?watch=true&resourceVersion=0", "120"))
 def deletes(t, p):
-	t.assertEqual([line for line in lines(p.out) if " b " in line], ["ADDED b u2 91 app=db", "DELETED b u2 120 app=db"])
+    t.assertEqual([line for line in lines(p.out) if " b " in line], ["ADDED b u2 91 app=db", "DELETED b u2 120 app=db"])
 
 
 @act("003-bookmark", "progress is a BOOKMARK with nothing but a resourceVersion, to those who allow it",
-	program("watch.py", "/api/v1/pods?watch=true&resourceVersion=95&timeoutSeconds=3&allowWatchBookmarks=true"))
+    program("watch.py", "/api/v1/pods?watch=true&resourceVersion=95&timeoutSeconds=3&allowWatchBookmarks=true"))
 def bookmark(t, p):
-	t.assertEqual(lines(p.out)[-2:], ["BOOKMARK - - 140", "ended"])
+    t.assertEqual(lines(p.out)[-2:], ["BOOKMARK - - 140", "ended"])
 
 
 @act("003-headers", "a watch is open before anything happens",
-	program("watch.py", "/api/v1/pods?watch=true&resourceVersion=95&timeoutSeconds=1"), options=("--wait-watchers", "2"))
+    program("watch.py", "/api/v1/pods?watch=true&resourceVersion=95&timeoutSeconds=1"), options=("--wait-watchers", "2"))
 def headers_first(t, p):
-	t.assertEqual(lines(p.out), ["opened 200", "ended"])
+    t.assertEqual(lines(p.out), ["opened 200", "ended"])
 
 
 @act("003-compaction", "history that is gone is an ERROR 410, and then the end",
-	program("watch.py", "/api/v1/pods?watch=true&resourceVersion=100"), gaps="003-compaction", options=("--wait-watchers", "0"))
+    program("watch.py", "/api/v1/pods?watch=true&resourceVersion=100"), gaps="003-compaction", options=("--wait-watchers", "0"))
 def compaction(t, p):
-	t.assertEqual(lines(p.out)[1:], ["ERROR - - -", "code 410 Expired too old resource version: 100 (120)", "ended"])
+    t.assertEqual(lines(p.out)[1:], ["ERROR - - -", "code 410 Expired too old resource version: 100 (120)", "ended"])
 
 
 @act("003-compaction", "a watch that runs does not notice", program("watch.py", "/api/v1/pods?watch=true&resourceVersion=95", "140"),
-	gaps="003-compaction")
+    gaps="003-compaction")
 def compaction_while_running(t, p):
-	t.assertEqual([line.split()[3] for line in lines(p.out)[1:]], ["100", "110", "120", "130", "140"])
+    t.assertEqual([line.split()[3] for line in lines(p.out)[1:]], ["100", "110", "120", "130", "140"])
 
 
 ERRORS = {"003-no-leader": "etcdserver: no leader", "003-decode-error": "unable to transform key: cipher: message authentication failed"}
 for name, message in ERRORS.items():
-	def error_comes_last(t, p, message=message):
-		t.assertEqual(lines(p.out)[-3:], ["ERROR - - -", "code 500 InternalError " + message, "ended"])
+    def error_comes_last(t, p, message=message):
+        t.assertEqual(lines(p.out)[-3:], ["ERROR - - -", "code 500 InternalError " + message, "ended"])
 
-	def lists_again(t, p):
-		never_deleted(t, p)
-		t.assertEqual(ways_in(p), 2, p.asked())
+    def lists_again(t, p):
+        never_deleted(t, p)
+        t.assertEqual(ways_in(p), 2, p.asked())
 
-	act(name, "the ERROR comes last, then the end", program("watch.py", "/api/v1/pods?watch=true&resourceVersion=95"),
-		tape="recreated", gaps=name)(error_comes_last)
-	act(name, "kubectl wait lists again and misses the recreation", wait_for_deletion("a", IN_VAIN), tape="recreated", gaps=name,
-		env=CLASSIC)(lists_again)
+    act(name, "the ERROR comes last, then the end", program("watch.py", "/api/v1/pods?watch=true&resourceVersion=95"),
+        tape="recreated", gaps=name)(error_comes_last)
+    act(name, "kubectl wait lists again and misses the recreation", wait_for_deletion("a", IN_VAIN), tape="recreated", gaps=name,
+        env=CLASSIC)(lists_again)

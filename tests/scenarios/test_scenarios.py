@@ -7,8 +7,8 @@ from playing import tests_of
 
 
 class Scenario(tests_of(act for act in scenarios.ACTS if not (act.is_go or act.is_js))):
-	pass
+    pass
 
 
 if __name__ == "__main__":
-	unittest.main()
+    unittest.main()

@@ -19,144 +19,144 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 def nothing(*_):
-	pass
+    pass
 
 
 class Blind:
-	def __init__(self, buggy):
-		self.cluster, self.buggy = Cluster(), buggy
-		self.pods = Informer(self.cluster, "/api/v1/pods", self.added, self.updated, self.deleted, "resourceVersion=0")
+    def __init__(self, buggy):
+        self.cluster, self.buggy = Cluster(), buggy
+        self.pods = Informer(self.cluster, "/api/v1/pods", self.added, self.updated, self.deleted, "resourceVersion=0")
 
-	def body(self, meta, data):
-		return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+    def body(self, meta, data):
+        return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
 
-	def create(self, name, **data):
-		return self.cluster.ask("POST", MAPS, self.body({"name": name}, data))[0]
+    def create(self, name, **data):
+        return self.cluster.ask("POST", MAPS, self.body({"name": name}, data))[0]
 
-	def drop(self, name):
-		self.cluster.ask("DELETE", MAPS + "/" + name)
+    def drop(self, name):
+        self.cluster.ask("DELETE", MAPS + "/" + name)
 
-	def added(self, pod):
-		pass
+    def added(self, pod):
+        pass
 
-	def updated(self, old, pod):
-		pass
+    def updated(self, old, pod):
+        pass
 
-	def deleted(self, pod, _):
-		pass
+    def deleted(self, pod, _):
+        pass
 
-	def start(self):
-		self.pods.start()
+    def start(self):
+        self.pods.start()
 
 
 class Steps(Blind):
-	def added(self, pod):
-		name = pod["metadata"]["name"]
-		first = self.create("first-" + name)
-		if first == 201 or not self.buggy:
-			self.create("second-" + name)
+    def added(self, pod):
+        name = pod["metadata"]["name"]
+        first = self.create("first-" + name)
+        if first == 201 or not self.buggy:
+            self.create("second-" + name)
 
 
 class Owner(Blind):
-	def added(self, pod):
-		name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-		if "deletionTimestamp" in pod["metadata"]:
-			self.end(name, uid)
-		else:
-			self.create(name, uid=uid)
+    def added(self, pod):
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        if "deletionTimestamp" in pod["metadata"]:
+            self.end(name, uid)
+        else:
+            self.create(name, uid=uid)
 
-	def updated(self, old, pod):
-		if old["metadata"]["uid"] != pod["metadata"]["uid"]:
-			self.end(old["metadata"]["name"], old["metadata"]["uid"])
-		self.added(pod)
+    def updated(self, old, pod):
+        if old["metadata"]["uid"] != pod["metadata"]["uid"]:
+            self.end(old["metadata"]["name"], old["metadata"]["uid"])
+        self.added(pod)
 
-	def deleted(self, pod, _):
-		self.end(pod["metadata"]["name"], pod["metadata"]["uid"])
+    def deleted(self, pod, _):
+        self.end(pod["metadata"]["name"], pod["metadata"]["uid"])
 
-	def end(self, name, uid):
-		status, thing = self.cluster.ask("GET", MAPS + "/" + name)
-		if status == 200 and (self.buggy or thing["data"]["uid"] == uid):
-			self.drop(name)
+    def end(self, name, uid):
+        status, thing = self.cluster.ask("GET", MAPS + "/" + name)
+        if status == 200 and (self.buggy or thing["data"]["uid"] == uid):
+            self.drop(name)
 
 
 class Again(Blind):
-	def added(self, pod):
-		name = pod["metadata"]["name"]
-		for _ in range(10):
-			try:
-				meta = {"generateName": name + "-"} if self.buggy else {"name": name}
-				status = self.cluster.ask("POST", MAPS, self.body(meta, {}))[0]
-				if status in (201, 409):
-					return
-			except (OSError, ValueError):
-				pass
-			time.sleep(0.05)
+    def added(self, pod):
+        name = pod["metadata"]["name"]
+        for _ in range(10):
+            try:
+                meta = {"generateName": name + "-"} if self.buggy else {"name": name}
+                status = self.cluster.ask("POST", MAPS, self.body(meta, {}))[0]
+                if status in (201, 409):
+                    return
+            except (OSError, ValueError):
+                pass
+            time.sleep(0.05)
 
 
 class Count(Blind):
-	def __init__(self, buggy):
-		super().__init__(buggy)
-		self.wanted, self.made = 0, 0
-		self.maps = Informer(self.cluster, MAPS, self.look, nothing, self.look)
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.wanted, self.made = 0, 0
+        self.maps = Informer(self.cluster, MAPS, self.look, nothing, self.look)
 
-	def added(self, pod):
-		self.wanted = 2
-		self.look()
+    def added(self, pod):
+        self.wanted = 2
+        self.look()
 
-	def updated(self, old, pod):
-		self.look()
+    def updated(self, old, pod):
+        self.look()
 
-	def look(self, *_):
-		there = len(self.maps.cache) if self.buggy else max(self.made, len(self.maps.cache))
-		for _ in range(self.wanted - there):
-			self.cluster.ask("POST", MAPS, self.body({"generateName": "c-"}, {}))
-			self.made += 1
+    def look(self, *_):
+        there = len(self.maps.cache) if self.buggy else max(self.made, len(self.maps.cache))
+        for _ in range(self.wanted - there):
+            self.cluster.ask("POST", MAPS, self.body({"generateName": "c-"}, {}))
+            self.made += 1
 
-	def start(self):
-		self.maps.start()
-		self.maps.synced.wait()
-		with LOCK:
-			self.made = len(self.maps.cache)
-		super().start()
+    def start(self):
+        self.maps.start()
+        self.maps.synced.wait()
+        with LOCK:
+            self.made = len(self.maps.cache)
+        super().start()
 
 
 class Verified(Blind):
-	"""Looks at what ends a little later, in the cache."""
+    """Looks at what ends a little later, in the cache."""
 
-	def added(self, pod):
-		self.create(pod["metadata"]["name"])
+    def added(self, pod):
+        self.create(pod["metadata"]["name"])
 
-	def updated(self, old, pod):
-		if "deletionTimestamp" in pod["metadata"]:
-			threading.Timer(0.1, self.verify, (pod["metadata"]["name"],)).start()
+    def updated(self, old, pod):
+        if "deletionTimestamp" in pod["metadata"]:
+            threading.Timer(0.1, self.verify, (pod["metadata"]["name"],)).start()
 
-	def deleted(self, pod, _):
-		if not self.buggy:
-			self.drop(pod["metadata"]["name"])
+    def deleted(self, pod, _):
+        if not self.buggy:
+            self.drop(pod["metadata"]["name"])
 
-	def verify(self, name):
-		with LOCK:
-			if "default/" + name in self.pods.cache:
-				self.drop(name)
+    def verify(self, name):
+        with LOCK:
+            if "default/" + name in self.pods.cache:
+                self.drop(name)
 
 
 class Join(Blind):
-	def __init__(self, buggy):
-		super().__init__(buggy)
-		self.nodes = Informer(self.cluster, "/api/v1/nodes", nothing, nothing, nothing)
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.nodes = Informer(self.cluster, "/api/v1/nodes", nothing, nothing, nothing)
 
-	def added(self, pod):
-		node = pod["spec"]["nodeName"]
-		self.create(pod["metadata"]["name"], node=node if "/" + node in self.nodes.cache else "nowhere")
+    def added(self, pod):
+        node = pod["spec"]["nodeName"]
+        self.create(pod["metadata"]["name"], node=node if "/" + node in self.nodes.cache else "nowhere")
 
-	def start(self):
-		self.nodes.start()
-		self.nodes.synced.wait(0.3 if self.buggy else None)
-		super().start()
+    def start(self):
+        self.nodes.start()
+        self.nodes.synced.wait(0.3 if self.buggy else None)
+        super().start()
 
 
 if __name__ == "__main__":
-	KINDS = {"steps": Steps, "owner": Owner, "again": Again, "count": Count, "verified": Verified, "join": Join}
-	KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
-	while True:
-		time.sleep(60)
+    KINDS = {"steps": Steps, "owner": Owner, "again": Again, "count": Count, "verified": Verified, "join": Join}
+    KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
+    while True:
+        time.sleep(60)

@@ -19,86 +19,86 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 
 
 class Controller:
-	def __init__(self, name, buggy):
-		self.cluster = Cluster()
-		self.name, self.buggy = name, buggy
-		pods = "/api/v1/pods?labelSelector=app%3Dweb" if name == "selected" else "/api/v1/pods"
-		self.pods = Informer(self.cluster, pods, self.pod_added, self.pod_updated, self.pod_deleted)
-		self.nodes = Informer(self.cluster, "/api/v1/nodes", self.node_added, self.node_updated, self.node_deleted)
+    def __init__(self, name, buggy):
+        self.cluster = Cluster()
+        self.name, self.buggy = name, buggy
+        pods = "/api/v1/pods?labelSelector=app%3Dweb" if name == "selected" else "/api/v1/pods"
+        self.pods = Informer(self.cluster, pods, self.pod_added, self.pod_updated, self.pod_deleted)
+        self.nodes = Informer(self.cluster, "/api/v1/nodes", self.node_added, self.node_updated, self.node_deleted)
 
-	def keep(self, name, **data):
-		body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
-		status, _ = self.cluster.ask("POST", MAPS, body)
-		if status == 409:
-			self.cluster.ask("PUT", MAPS + "/" + name, body)
+    def keep(self, name, **data):
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+        status, _ = self.cluster.ask("POST", MAPS, body)
+        if status == 409:
+            self.cluster.ask("PUT", MAPS + "/" + name, body)
 
-	def drop(self, name):
-		self.cluster.ask("DELETE", MAPS + "/" + name)
+    def drop(self, name):
+        self.cluster.ask("DELETE", MAPS + "/" + name)
 
-	# ---- pods ----
+    # ---- pods ----
 
-	def pod_added(self, pod):
-		name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-		if self.name in ("tombstone", "selected"):
-			self.keep(name)
-		elif self.name == "failed" and not self.buggy and pod["status"]["phase"] == "Failed":
-			self.keep(name)
-		elif self.name == "identity":
-			self.keep(name, uid=uid)
-		elif self.name == "edge" and not self.buggy and pod["status"]["phase"] == "Running":
-			self.keep(name)
-		elif self.name == "stale" and not self.buggy:
-			self.tell_node(pod["spec"]["nodeName"])
+    def pod_added(self, pod):
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        if self.name in ("tombstone", "selected"):
+            self.keep(name)
+        elif self.name == "failed" and not self.buggy and pod["status"]["phase"] == "Failed":
+            self.keep(name)
+        elif self.name == "identity":
+            self.keep(name, uid=uid)
+        elif self.name == "edge" and not self.buggy and pod["status"]["phase"] == "Running":
+            self.keep(name)
+        elif self.name == "stale" and not self.buggy:
+            self.tell_node(pod["spec"]["nodeName"])
 
-	def pod_updated(self, old, pod):
-		name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
-		if self.name == "identity" and not self.buggy and uid != old["metadata"]["uid"]:
-			self.keep(name, uid=uid)
-		elif self.name == "edge":
-			was, phase = old["status"]["phase"], pod["status"]["phase"]
-			if phase == "Running" and (was == "Pending" or not self.buggy):
-				self.keep(name)
-			elif phase != "Running" and not self.buggy:
-				self.drop(name)
-		elif self.name == "failed" and pod["status"]["phase"] == "Failed":
-			if not self.buggy or old["status"]["phase"] == "Running":
-				self.keep(name)
-		elif self.name == "stale" and not self.buggy:
-			self.tell_node(old["spec"]["nodeName"])
-			self.tell_node(pod["spec"]["nodeName"])
+    def pod_updated(self, old, pod):
+        name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
+        if self.name == "identity" and not self.buggy and uid != old["metadata"]["uid"]:
+            self.keep(name, uid=uid)
+        elif self.name == "edge":
+            was, phase = old["status"]["phase"], pod["status"]["phase"]
+            if phase == "Running" and (was == "Pending" or not self.buggy):
+                self.keep(name)
+            elif phase != "Running" and not self.buggy:
+                self.drop(name)
+        elif self.name == "failed" and pod["status"]["phase"] == "Failed":
+            if not self.buggy or old["status"]["phase"] == "Running":
+                self.keep(name)
+        elif self.name == "stale" and not self.buggy:
+            self.tell_node(old["spec"]["nodeName"])
+            self.tell_node(pod["spec"]["nodeName"])
 
-	def pod_deleted(self, pod, tombstone):
-		if self.name in ("tombstone", "selected") and tombstone and self.buggy:
-			return
-		if self.name == "stale":
-			if not self.buggy:
-				self.tell_node(pod["spec"]["nodeName"])
-			return
-		self.drop(pod["metadata"]["name"])
+    def pod_deleted(self, pod, tombstone):
+        if self.name in ("tombstone", "selected") and tombstone and self.buggy:
+            return
+        if self.name == "stale":
+            if not self.buggy:
+                self.tell_node(pod["spec"]["nodeName"])
+            return
+        self.drop(pod["metadata"]["name"])
 
-	# ---- nodes ----
+    # ---- nodes ----
 
-	def tell_node(self, node):
-		pods = sorted(p["metadata"]["name"] for p in self.pods.cache.values() if p["spec"]["nodeName"] == node)
-		if "/" + node in self.nodes.cache:
-			self.keep(node, pods=" ".join(pods))
+    def tell_node(self, node):
+        pods = sorted(p["metadata"]["name"] for p in self.pods.cache.values() if p["spec"]["nodeName"] == node)
+        if "/" + node in self.nodes.cache:
+            self.keep(node, pods=" ".join(pods))
 
-	def node_added(self, node):
-		self.tell_node(node["metadata"]["name"])
+    def node_added(self, node):
+        self.tell_node(node["metadata"]["name"])
 
-	def node_updated(self, _, node):
-		self.tell_node(node["metadata"]["name"])
+    def node_updated(self, _, node):
+        self.tell_node(node["metadata"]["name"])
 
-	def node_deleted(self, node, _):
-		self.drop(node["metadata"]["name"])
+    def node_deleted(self, node, _):
+        self.drop(node["metadata"]["name"])
 
-	def run(self):
-		self.pods.start()
-		if self.name == "stale":
-			self.nodes.start()
-		while True:
-			time.sleep(60)
+    def run(self):
+        self.pods.start()
+        if self.name == "stale":
+            self.nodes.start()
+        while True:
+            time.sleep(60)
 
 
 if __name__ == "__main__":
-	Controller(sys.argv[2], sys.argv[1] != "mended").run()
+    Controller(sys.argv[2], sys.argv[1] != "mended").run()

@@ -17,106 +17,106 @@ LOCK = threading.RLock()
 
 
 class Gone(Exception):
-	pass
+    pass
 
 
 class Cluster:
-	"""Requests to the API server that KUBECONFIG names."""
+    """Requests to the API server that KUBECONFIG names."""
 
-	def __init__(self):
-		with open(os.environ["KUBECONFIG"]) as f:
-			cluster = json.load(f)["clusters"][0]["cluster"]
-		self.url = urllib.parse.urlsplit(cluster["server"])
-		self.context = None
-		if self.url.scheme == "https":
-			pem = base64.b64decode(cluster["certificate-authority-data"]).decode()
-			self.context = ssl.create_default_context(cadata=pem)
+    def __init__(self):
+        with open(os.environ["KUBECONFIG"]) as f:
+            cluster = json.load(f)["clusters"][0]["cluster"]
+        self.url = urllib.parse.urlsplit(cluster["server"])
+        self.context = None
+        if self.url.scheme == "https":
+            pem = base64.b64decode(cluster["certificate-authority-data"]).decode()
+            self.context = ssl.create_default_context(cadata=pem)
 
-	def open(self, method, path, body=None):
-		if self.context:
-			connection = http.client.HTTPSConnection(self.url.hostname, self.url.port, context=self.context)
-		else:
-			connection = http.client.HTTPConnection(self.url.hostname, self.url.port)
-		text = json.dumps(body) if body is not None else None
-		connection.request(method, path, text, {"Content-Type": "application/json", "User-Agent": "small-controller/1"})
-		return connection, connection.getresponse()
+    def open(self, method, path, body=None):
+        if self.context:
+            connection = http.client.HTTPSConnection(self.url.hostname, self.url.port, context=self.context)
+        else:
+            connection = http.client.HTTPConnection(self.url.hostname, self.url.port)
+        text = json.dumps(body) if body is not None else None
+        connection.request(method, path, text, {"Content-Type": "application/json", "User-Agent": "small-controller/1"})
+        return connection, connection.getresponse()
 
-	def ask(self, method, path, body=None):
-		"""(status, parsed body)"""
-		connection, response = self.open(method, path, body)
-		try:
-			return response.status, json.loads(response.read())
-		finally:
-			connection.close()
+    def ask(self, method, path, body=None):
+        """(status, parsed body)"""
+        connection, response = self.open(method, path, body)
+        try:
+            return response.status, json.loads(response.read())
+        finally:
+            connection.close()
 
 
 class Informer(threading.Thread):
-	"""Keeps `cache` (key -> object). Handlers: added(new), updated(old, new), deleted(old, tombstone); a deletion that
-	was not seen itself, but follows from a list, is a tombstone."""
+    """Keeps `cache` (key -> object). Handlers: added(new), updated(old, new), deleted(old, tombstone); a deletion that
+    was not seen itself, but follows from a list, is a tombstone."""
 
-	def __init__(self, cluster, path, added, updated, deleted, first=""):
-		super().__init__(daemon=True)
-		self.cluster, self.path, self.first = cluster, path, first
-		self.synced = threading.Event()
-		self.added, self.updated, self.deleted = added, updated, deleted
-		self.cache = {}
-		self.rv = None
+    def __init__(self, cluster, path, added, updated, deleted, first=""):
+        super().__init__(daemon=True)
+        self.cluster, self.path, self.first = cluster, path, first
+        self.synced = threading.Event()
+        self.added, self.updated, self.deleted = added, updated, deleted
+        self.cache = {}
+        self.rv = None
 
-	def run(self):
-		while True:
-			try:
-				if self.rv is None:
-					self.list()
-				self.watch()
-			except Gone:
-				self.rv = None
-				time.sleep(0.05)
-			except (OSError, http.client.HTTPException, ValueError):
-				time.sleep(0.05)
+    def run(self):
+        while True:
+            try:
+                if self.rv is None:
+                    self.list()
+                self.watch()
+            except Gone:
+                self.rv = None
+                time.sleep(0.05)
+            except (OSError, http.client.HTTPException, ValueError):
+                time.sleep(0.05)
 
-	def list(self):
-		status, answer = self.cluster.ask("GET", self.path + ("?" + self.first if self.first and not self.synced.is_set() else ""))
-		if status != 200:
-			raise OSError(status)
-		there = {key_of(thing): thing for thing in answer["items"]}
-		with LOCK:
-			for key in [key for key in self.cache if key not in there]:
-				self.deleted(self.cache.pop(key), True)
-			for key, thing in there.items():
-				self.put(key, thing)
-		self.rv = answer["metadata"]["resourceVersion"]
-		self.synced.set()
+    def list(self):
+        status, answer = self.cluster.ask("GET", self.path + ("?" + self.first if self.first and not self.synced.is_set() else ""))
+        if status != 200:
+            raise OSError(status)
+        there = {key_of(thing): thing for thing in answer["items"]}
+        with LOCK:
+            for key in [key for key in self.cache if key not in there]:
+                self.deleted(self.cache.pop(key), True)
+            for key, thing in there.items():
+                self.put(key, thing)
+        self.rv = answer["metadata"]["resourceVersion"]
+        self.synced.set()
 
-	def put(self, key, thing):
-		old = self.cache.get(key)
-		self.cache[key] = thing
-		if old is None:
-			self.added(thing)
-		elif old["metadata"]["resourceVersion"] != thing["metadata"]["resourceVersion"]:
-			self.updated(old, thing)
+    def put(self, key, thing):
+        old = self.cache.get(key)
+        self.cache[key] = thing
+        if old is None:
+            self.added(thing)
+        elif old["metadata"]["resourceVersion"] != thing["metadata"]["resourceVersion"]:
+            self.updated(old, thing)
 
-	def watch(self):
-		connection, response = self.cluster.open(
-			"GET", self.path + ("&" if "?" in self.path else "?") + "watch=true&allowWatchBookmarks=true&resourceVersion=" + self.rv)
-		try:
-			if response.status != 200:
-				raise Gone if response.status == 410 else OSError(response.status)
-			for line in response:
-				self.take(json.loads(line))
-		finally:
-			connection.close()
+    def watch(self):
+        connection, response = self.cluster.open(
+            "GET", self.path + ("&" if "?" in self.path else "?") + "watch=true&allowWatchBookmarks=true&resourceVersion=" + self.rv)
+        try:
+            if response.status != 200:
+                raise Gone if response.status == 410 else OSError(response.status)
+            for line in response:
+                self.take(json.loads(line))
+        finally:
+            connection.close()
 
-	def take(self, event):
-		thing = event["object"]
-		if event["type"] == "ERROR":
-			raise Gone
-		with LOCK:
-			if event["type"] == "DELETED":
-				self.deleted(self.cache.pop(key_of(thing), thing), False)
-			elif event["type"] != "BOOKMARK":
-				self.put(key_of(thing), thing)
-		self.rv = thing["metadata"]["resourceVersion"]
+    def take(self, event):
+        thing = event["object"]
+        if event["type"] == "ERROR":
+            raise Gone
+        with LOCK:
+            if event["type"] == "DELETED":
+                self.deleted(self.cache.pop(key_of(thing), thing), False)
+            elif event["type"] != "BOOKMARK":
+                self.put(key_of(thing), thing)
+        self.rv = thing["metadata"]["resourceVersion"]
 
 
 def key_of(thing):
-	return thing["metadata"].get("namespace", "") + "/" + thing["metadata"]["name"]
+    return thing["metadata"].get("namespace", "") + "/" + thing["metadata"]["name"]

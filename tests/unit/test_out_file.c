@@ -1,3 +1,4 @@
+#include "schema/base/count_of.h"
 #include "schema/base/out_file.h"
 #include "tests/unit/unit.h"
 
@@ -113,7 +114,7 @@ START_TEST(out_file_check__says_what_open_would_say_and_opens_nothing)
 		{"sub", ERR_IO}};
 	struct err err;
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		char *path = xasprintf("%s/%s", folder, cases[i].name);
 
 		if (strcmp(cases[i].name, "fifo") == 0)

@@ -1,4 +1,5 @@
 /* test_sql_events.c: the tables events and objects against the history they were made from. */
+#include "schema/base/count_of.h"
 #include "schema/sql/text_length.h"
 #include "tests/unit/sql_rows.h"
 #include "tests/unit/tape_model.h"
@@ -371,7 +372,7 @@ START_TEST(length__counts_characters_as_sqlite_does)
 		0, 1, 2, 2, 3, 3, 3, 4, 4, 4, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 16, 16};
 	struct fixture f;
 
-	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+	for (size_t i = 0; i < COUNT_OF(lengths); i++)
 		ck_assert_uint_eq(text_length_of((struct slice){text, i}), lengths[i]);
 	ck_assert_uint_eq(text_length_of((struct slice){"0123456789\0more", 15}), 10);
 	ck_assert_uint_eq(text_length_of(slice_of("0123456789abcdef0123456789abcd\xc3\xa9"

@@ -2,10 +2,10 @@
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
 
+#include "schema/base/count_of.h"
 #include <check.h>
 #include <stdlib.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Fails the test unless `call` returns 0 or more, and prints the sentence that it left in err. */
 #define ck_assert_ok(call, err)                                                                              \

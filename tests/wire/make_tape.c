@@ -23,6 +23,7 @@
  * with STREAM = {"group":"apps","version":"v1","resource":"deployments","kind":"Deployment",
  *     "namespaced":true,"namespace":"","label_selector":"","field_selector":""}
  */
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/tape/writer.h"
@@ -234,7 +235,7 @@ static int add_line(struct maker *m, struct slice line, struct err *err)
 		tape_writer_rotate(m->writer);
 	if (slice_is(raw_at(m, "flush"), "true") || slice_is(raw_at(m, "rotate"), "true"))
 		return tape_writer_flush(m->writer, err);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
 		const char *value = text_at(m, kinds[i].member);
 
 		if (*value)

@@ -16,198 +16,198 @@ SILENCE_S = 0.3
 
 
 class WriteFaultCase(FaultCase):
-	def create(self, replay, name):
-		thing = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}}
-		return replay.request("POST", MAPS, {"Content-Type": "application/json"}, json.dumps(thing))[0]
+    def create(self, replay, name):
+        thing = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}}
+        return replay.request("POST", MAPS, {"Content-Type": "application/json"}, json.dumps(thing))[0]
 
-	def names(self, replay):
-		return [item["metadata"]["name"] for item in replay.get(MAPS)[1]["items"]]
+    def names(self, replay):
+        return [item["metadata"]["name"] for item in replay.get(MAPS)[1]["items"]]
 
-	def meet(self, kind, what, **more):
-		return self.fault({"when": {"write": kind, **more}, "what": what}, options=STEPS)
+    def meet(self, kind, what, **more):
+        return self.fault({"when": {"write": kind, **more}, "what": what}, options=STEPS)
 
 
 class StruckWriteTest(WriteFaultCase):
-	def test_an_error_before_the_write_leaves_it_undone(self):
-		r = self.meet("create configmaps", {"do": "write_error", "code": 409}, nth=2)
-		self.assertEqual([self.create(r, name) for name in "abc"], [201, 409, 201])
-		self.assertEqual(self.names(r), ["a", "c"])
+    def test_an_error_before_the_write_leaves_it_undone(self):
+        r = self.meet("create configmaps", {"do": "write_error", "code": 409}, nth=2)
+        self.assertEqual([self.create(r, name) for name in "abc"], [201, 409, 201])
+        self.assertEqual(self.names(r), ["a", "c"])
 
-	def test_an_error_after_the_write_leaves_it_done(self):
-		r = self.meet("create configmaps", {"do": "write_error", "code": 504}, moment="after")
-		self.assertEqual([self.create(r, name) for name in "ab"], [504, 201])
-		self.assertEqual(self.names(r), ["a", "b"])
+    def test_an_error_after_the_write_leaves_it_done(self):
+        r = self.meet("create configmaps", {"do": "write_error", "code": 504}, moment="after")
+        self.assertEqual([self.create(r, name) for name in "ab"], [504, 201])
+        self.assertEqual(self.names(r), ["a", "b"])
 
-	def test_a_reset_before_and_after_the_write(self):
-		for moment, left in (("before", []), ("after", ["a"])):
-			r = self.meet("write configmaps", "write_reset", moment=moment)
-			with self.assertRaises((ConnectionError, http.client.HTTPException)):
-				self.create(r, "a")
-			self.assertEqual(self.names(r), left)
+    def test_a_reset_before_and_after_the_write(self):
+        for moment, left in (("before", []), ("after", ["a"])):
+            r = self.meet("write configmaps", "write_reset", moment=moment)
+            with self.assertRaises((ConnectionError, http.client.HTTPException)):
+                self.create(r, "a")
+            self.assertEqual(self.names(r), left)
 
-	def test_writes_of_another_kind_do_not_count(self):
-		r = self.meet("create configmaps", {"do": "write_error", "code": 500})
-		self.assertEqual(r.request("DELETE", MAPS + "/none")[0], 404)
-		self.assertEqual(r.request("PUT", "/api/v1/namespaces/default/pods/a/status", {"Content-Type": "application/json"},
-			json.dumps(obj(PODS, "a", 5)))[0], 200)
-		self.assertEqual(self.create(r, "a"), 500)
+    def test_writes_of_another_kind_do_not_count(self):
+        r = self.meet("create configmaps", {"do": "write_error", "code": 500})
+        self.assertEqual(r.request("DELETE", MAPS + "/none")[0], 404)
+        self.assertEqual(r.request("PUT", "/api/v1/namespaces/default/pods/a/status", {"Content-Type": "application/json"},
+            json.dumps(obj(PODS, "a", 5)))[0], 200)
+        self.assertEqual(self.create(r, "a"), 500)
 
-	def test_writes_count_from_a_position_on(self):
-		r = self.meet("create configmaps", {"do": "write_error", "code": 500}, since="seq:5")
-		self.assertEqual(self.create(r, "a"), 201)
-		self.step(r, 2)
-		self.assertEqual(self.create(r, "b"), 500)
+    def test_writes_count_from_a_position_on(self):
+        r = self.meet("create configmaps", {"do": "write_error", "code": 500}, since="seq:5")
+        self.assertEqual(self.create(r, "a"), 201)
+        self.step(r, 2)
+        self.assertEqual(self.create(r, "b"), 500)
 
-	def test_the_clock_waits_for_the_write(self):
-		r = self.fault({"when": {"write": "create configmaps", "since": "seq:5", "await": "60s"},
-			"what": {"do": "write_error", "code": 409}}, options=("--wait-watchers", "1"))
-		with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
-			self.assertEqual([brief(e)[2] for e in w.take(2)], ["21", "22"])
-			self.assertEqual(self.create(r, "a"), 409)
-			self.assertEqual([brief(e)[2] for e in w.take(3)], ["23", "25", "26"])
+    def test_the_clock_waits_for_the_write(self):
+        r = self.fault({"when": {"write": "create configmaps", "since": "seq:5", "await": "60s"},
+            "what": {"do": "write_error", "code": 409}}, options=("--wait-watchers", "1"))
+        with r.watch("/api/v1/pods?watch=1&resourceVersion=20") as w:
+            self.assertEqual([brief(e)[2] for e in w.take(2)], ["21", "22"])
+            self.assertEqual(self.create(r, "a"), 409)
+            self.assertEqual([brief(e)[2] for e in w.take(3)], ["23", "25", "26"])
 
-	def test_a_write_that_nobody_makes_is_said_so(self):
-		r = self.meet("delete pods", {"do": "write_error", "code": 500})
-		r.codes = (3,)
-		r.stop()
-		self.assertIn("nobody wrote so: 'delete pods'", r.stderr())
+    def test_a_write_that_nobody_makes_is_said_so(self):
+        r = self.meet("delete pods", {"do": "write_error", "code": 500})
+        r.codes = (3,)
+        r.stop()
+        self.assertIn("nobody wrote so: 'delete pods'", r.stderr())
 
 
 class BeginsAtWriteTest(WriteFaultCase):
-	def test_watches_end_after_the_first_create(self):
-		r = self.fault({"when": {"write": "create configmaps", "moment": "after"}, "where": {"resource": "pods"}, "what": "end"},
-			options=STEPS)
-		pods, nodes = self.raw(r), self.raw(r, "/api/v1/nodes?watch=1&resourceVersion=20")
-		self.assertEqual(self.create(r, "a"), 201)
-		pods.until(b"\r\n0\r\n\r\n")
-		nodes.until(b"\r\n\r\n")
-		self.assertIsNone(nodes.read(SILENCE_S))
+    def test_watches_end_after_the_first_create(self):
+        r = self.fault({"when": {"write": "create configmaps", "moment": "after"}, "where": {"resource": "pods"}, "what": "end"},
+            options=STEPS)
+        pods, nodes = self.raw(r), self.raw(r, "/api/v1/nodes?watch=1&resourceVersion=20")
+        self.assertEqual(self.create(r, "a"), 201)
+        pods.until(b"\r\n0\r\n\r\n")
+        nodes.until(b"\r\n\r\n")
+        self.assertIsNone(nodes.read(SILENCE_S))
 
 
 class LateTest(WriteFaultCase):
-	def test_what_was_written_comes_after_events_of_the_tape(self):
-		r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "configmaps"}, "what": {"do": "echo", "count": 2}}, options=STEPS)
-		with r.watch(MAPS + "?watch=1") as w:
-			self.create(r, "a")
-			w.connection.sock.settimeout(SILENCE_S)
-			with self.assertRaises(TimeoutError):
-				w.next()
-			self.assertEqual(self.names(r), ["a"])
-		with r.watch(MAPS + "?watch=1&resourceVersion=1") as w:
-			self.step(r, 2)
-			self.assertEqual(brief(w.next())[:2], ("ADDED", "a"))
+    def test_what_was_written_comes_after_events_of_the_tape(self):
+        r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "configmaps"}, "what": {"do": "echo", "count": 2}}, options=STEPS)
+        with r.watch(MAPS + "?watch=1") as w:
+            self.create(r, "a")
+            w.connection.sock.settimeout(SILENCE_S)
+            with self.assertRaises(TimeoutError):
+                w.next()
+            self.assertEqual(self.names(r), ["a"])
+        with r.watch(MAPS + "?watch=1&resourceVersion=1") as w:
+            self.step(r, 2)
+            self.assertEqual(brief(w.next())[:2], ("ADDED", "a"))
 
-	def test_one_write_can_be_late_alone(self):
-		r = self.fault({"when": {"write": "create configmaps", "nth": 2}, "what": {"do": "echo", "count": 1}}, options=STEPS)
-		with r.watch(MAPS + "?watch=1") as w:
-			self.create(r, "a")
-			self.assertEqual(brief(w.next())[:2], ("ADDED", "a"))
-			self.create(r, "b")
-			self.create(r, "c")
-			self.step(r, 1)
-			self.assertEqual([brief(e)[:2] for e in w.take(2)], [("ADDED", "b"), ("ADDED", "c")])
+    def test_one_write_can_be_late_alone(self):
+        r = self.fault({"when": {"write": "create configmaps", "nth": 2}, "what": {"do": "echo", "count": 1}}, options=STEPS)
+        with r.watch(MAPS + "?watch=1") as w:
+            self.create(r, "a")
+            self.assertEqual(brief(w.next())[:2], ("ADDED", "a"))
+            self.create(r, "b")
+            self.create(r, "c")
+            self.step(r, 1)
+            self.assertEqual([brief(e)[:2] for e in w.take(2)], [("ADDED", "b"), ("ADDED", "c")])
 
-	def test_a_burst_comes_at_once_on_the_same_watch(self):
-		r = self.fault({"when": {"event": "resource='pods' AND type='DELETED'"}, "where": {"resource": "pods", "requests": "watch"},
-			"what": "burst", "for": {"events": 2}}, options=STEPS)
-		w = self.raw(r)
-		self.step(r, 2)
-		w.until(b'"21"')
-		self.assertIsNone(w.read(SILENCE_S))
-		self.step(r, 1)
-		w.until(b'"23"')
-		self.assertEqual([brief_of[0] for brief_of in w.events()], ["MODIFIED", "DELETED", "ADDED"])
+    def test_a_burst_comes_at_once_on_the_same_watch(self):
+        r = self.fault({"when": {"event": "resource='pods' AND type='DELETED'"}, "where": {"resource": "pods", "requests": "watch"},
+            "what": "burst", "for": {"events": 2}}, options=STEPS)
+        w = self.raw(r)
+        self.step(r, 2)
+        w.until(b'"21"')
+        self.assertIsNone(w.read(SILENCE_S))
+        self.step(r, 1)
+        w.until(b'"23"')
+        self.assertEqual([brief_of[0] for brief_of in w.events()], ["MODIFIED", "DELETED", "ADDED"])
 
-	def test_the_clock_stands_still_in_a_pause(self):
-		r = self.fault({"when": {"event": "resource='pods' AND type='DELETED'"}, "what": "pause", "for": "1s", "clock": "wall"},
-			options=("--wait-watchers", "1"))
-		w = self.raw(r)
-		w.until(b'"21"')
-		self.assertIsNone(w.read(SILENCE_S))
-		w.until(b'"26"')
+    def test_the_clock_stands_still_in_a_pause(self):
+        r = self.fault({"when": {"event": "resource='pods' AND type='DELETED'"}, "what": "pause", "for": "1s", "clock": "wall"},
+            options=("--wait-watchers", "1"))
+        w = self.raw(r)
+        w.until(b'"21"')
+        self.assertIsNone(w.read(SILENCE_S))
+        w.until(b'"26"')
 
-	def test_a_slow_list_is_answered_after_others(self):
-		r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": {"do": "slow", "by": "1s"}}, options=STEPS)
-		slow = self.raw(r, "/api/v1/pods?resourceVersion=0", agent="one")
-		self.assertEqual(r.get("/api/v1/nodes")[0], 200)
-		self.assertEqual(slow.received, b"")
-		slow.until(b"PodList")
-		again = self.raw(r, "/api/v1/pods?resourceVersion=0", agent="one")
-		again.until(b"PodList")
+    def test_a_slow_list_is_answered_after_others(self):
+        r = self.fault({"when": {"at": "+0s"}, "where": {"resource": "pods"}, "what": {"do": "slow", "by": "1s"}}, options=STEPS)
+        slow = self.raw(r, "/api/v1/pods?resourceVersion=0", agent="one")
+        self.assertEqual(r.get("/api/v1/nodes")[0], 200)
+        self.assertEqual(slow.received, b"")
+        slow.until(b"PodList")
+        again = self.raw(r, "/api/v1/pods?resourceVersion=0", agent="one")
+        again.until(b"PodList")
 
 
 class ViewTest(WriteFaultCase):
-	def view(self, as_of="seq:4"):
-		r = self.fault({"when": {"at": "seq:7"}, "where": {"resource": "pods"}, "what": {"do": "stale_view", "as_of": as_of}, "for": {"events": 1}, "optional": True},
-			options=STEPS)
-		before = self.raw(r)
-		self.step(r, 4)
-		before.until(b'"23"')
-		return r
+    def view(self, as_of="seq:4"):
+        r = self.fault({"when": {"at": "seq:7"}, "where": {"resource": "pods"}, "what": {"do": "stale_view", "as_of": as_of}, "for": {"events": 1}, "optional": True},
+            options=STEPS)
+        before = self.raw(r)
+        self.step(r, 4)
+        before.until(b'"23"')
+        return r
 
-	def pods(self, answer):
-		return [(p["metadata"]["name"], p["metadata"]["uid"]) for p in answer["items"]]
+    def pods(self, answer):
+        return [(p["metadata"]["name"], p["metadata"]["uid"]) for p in answer["items"]]
 
-	def test_a_list_that_may_be_old_is(self):
-		r = self.view()
-		old = r.get("/api/v1/pods?resourceVersion=0")[1]
-		self.assertEqual((old["metadata"]["resourceVersion"], self.pods(old)), ("21", [("a", "uid-a"), ("w", "u1")]))
+    def test_a_list_that_may_be_old_is(self):
+        r = self.view()
+        old = r.get("/api/v1/pods?resourceVersion=0")[1]
+        self.assertEqual((old["metadata"]["resourceVersion"], self.pods(old)), ("21", [("a", "uid-a"), ("w", "u1")]))
 
-	def test_a_consistent_list_and_a_read_by_name_are_not(self):
-		r = self.view()
-		self.assertEqual(self.pods(r.get("/api/v1/pods")[1]), [("a", "uid-a"), ("w", "u2")])
-		self.assertEqual(r.get("/api/v1/namespaces/default/pods/w")[1]["metadata"]["uid"], "u2")
+    def test_a_consistent_list_and_a_read_by_name_are_not(self):
+        r = self.view()
+        self.assertEqual(self.pods(r.get("/api/v1/pods")[1]), [("a", "uid-a"), ("w", "u2")])
+        self.assertEqual(r.get("/api/v1/namespaces/default/pods/w")[1]["metadata"]["uid"], "u2")
 
-	def test_a_watch_from_there_stands_still_until_it_is_over(self):
-		r = self.view()
-		w = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=21")
-		w.until(b"\r\n\r\n")
-		self.assertIsNone(w.read(SILENCE_S))
-		self.step(r, 1)
-		w.until(b'"25"')
-		self.assertEqual([e[2] for e in w.events()], ["22", "23", "25"])
+    def test_a_watch_from_there_stands_still_until_it_is_over(self):
+        r = self.view()
+        w = self.raw(r, "/api/v1/pods?watch=1&resourceVersion=21")
+        w.until(b"\r\n\r\n")
+        self.assertIsNone(w.read(SILENCE_S))
+        self.step(r, 1)
+        w.until(b'"25"')
+        self.assertEqual([e[2] for e in w.events()], ["22", "23", "25"])
 
-	def test_other_resources_are_as_ever(self):
-		r = self.view()
-		self.assertEqual(r.get("/api/v1/nodes?resourceVersion=0")[1]["items"][0]["metadata"]["resourceVersion"], "24")
+    def test_other_resources_are_as_ever(self):
+        r = self.view()
+        self.assertEqual(r.get("/api/v1/nodes?resourceVersion=0")[1]["items"][0]["metadata"]["resourceVersion"], "24")
 
 
 class RestartTest(FaultCase):
-	def play(self, *options, command=("buggy", "tombstone")):
-		tape, self.run_file = self.tape(a_day()), os.path.join(self.folder, "x.run")
-		self.starts = os.path.join(self.folder, "starts")
-		script = 'echo $$ >>"%s"; "%s" "%s" %s & trap "kill $!" TERM; wait; exit 0' % (self.starts, sys.executable, CONTROLLER, " ".join(command))
-		return subprocess.run([KUBETAPE, "replay", tape, "--speed", "max", "--settle", "1s", "--gaps", "none", "--run", self.run_file, *options,
-			"--", "sh", "-c", script], capture_output=True, text=True, timeout=DEADLINE_S)
+    def play(self, *options, command=("buggy", "tombstone")):
+        tape, self.run_file = self.tape(a_day()), os.path.join(self.folder, "x.run")
+        self.starts = os.path.join(self.folder, "starts")
+        script = 'echo $$ >>"%s"; "%s" "%s" %s & trap "kill $!" TERM; wait; exit 0' % (self.starts, sys.executable, CONTROLLER, " ".join(command))
+        return subprocess.run([KUBETAPE, "replay", tape, "--speed", "max", "--settle", "1s", "--gaps", "none", "--run", self.run_file, *options,
+            "--", "sh", "-c", script], capture_output=True, text=True, timeout=DEADLINE_S)
 
-	def pids(self):
-		with open(self.starts) as f:
-			return f.read().split()
+    def pids(self):
+        with open(self.starts) as f:
+            return f.read().split()
 
-	def writes(self):
-		rows = sqlite3.connect(self.run_file).execute("SELECT verb, name, status FROM writes WHERE resource = 'configmaps' ORDER BY write")
-		return rows.fetchall()
+    def writes(self):
+        rows = sqlite3.connect(self.run_file).execute("SELECT verb, name, status FROM writes WHERE resource = 'configmaps' ORDER BY write")
+        return rows.fetchall()
 
-	def test_the_command_dies_after_its_write_and_is_started_again(self):
-		done = self.play("--gap", "#1,0s,restart,after,write=create configmaps")
-		self.assertEqual(done.returncode, 0, done.stderr)
-		self.assertEqual(len(self.pids()), 2)
-		self.assertFalse(os.path.exists("/proc/" + self.pids()[0]))
-		writes = self.writes()
-		self.assertEqual(writes[0], ("create", "a", 201))
-		self.assertIn(("create", "a", 409), writes)
+    def test_the_command_dies_after_its_write_and_is_started_again(self):
+        done = self.play("--gap", "#1,0s,restart,after,write=create configmaps")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(self.pids()), 2)
+        self.assertFalse(os.path.exists("/proc/" + self.pids()[0]))
+        writes = self.writes()
+        self.assertEqual(writes[0], ("create", "a", 201))
+        self.assertIn(("create", "a", 409), writes)
 
-	def test_before_its_write_nothing_is_done(self):
-		done = self.play("--gap", "#1,0s,restart,write=create configmaps")
-		self.assertEqual(done.returncode, 0, done.stderr)
-		self.assertNotIn(("create", "a", 409), self.writes())
-		self.assertIn(("create", "a", 201), self.writes())
+    def test_before_its_write_nothing_is_done(self):
+        done = self.play("--gap", "#1,0s,restart,write=create configmaps")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn(("create", "a", 409), self.writes())
+        self.assertIn(("create", "a", 201), self.writes())
 
-	def test_what_passes_while_it_is_away_is_missed(self):
-		done = self.play("--gap", "#1,2ev,restart,pods,event=type='DELETED'")
-		self.assertEqual((done.returncode, len(self.pids())), (0, 2), done.stderr)
-		self.assertNotIn("delete", {verb for verb, _, _ in self.writes()})
+    def test_what_passes_while_it_is_away_is_missed(self):
+        done = self.play("--gap", "#1,2ev,restart,pods,event=type='DELETED'")
+        self.assertEqual((done.returncode, len(self.pids())), (0, 2), done.stderr)
+        self.assertNotIn("delete", {verb for verb, _, _ in self.writes()})
 
-	def test_without_a_command_it_is_refused(self):
-		done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--gap", "+1s,0s,restart"], capture_output=True, text=True, timeout=DEADLINE_S)
-		self.assertEqual((done.returncode, done.stderr), (2, "kubetape replay: gap 1: 'restart' needs a COMMAND after '--'\n"))
+    def test_without_a_command_it_is_refused(self):
+        done = subprocess.run([KUBETAPE, "replay", self.tape(a_day()), "--gap", "+1s,0s,restart"], capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual((done.returncode, done.stderr), (2, "kubetape replay: gap 1: 'restart' needs a COMMAND after '--'\n"))

@@ -2,6 +2,7 @@
 #include "tools/tee/identity.h"
 
 #include "replayer/kubeconfig_out.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
 
@@ -259,7 +260,7 @@ static cJSON *client_user(const struct identity *i)
 
 	if (!user)
 		user = cJSON_CreateObject();
-	for (size_t k = 0; k < sizeof(certificates) / sizeof(certificates[0]); k++)
+	for (size_t k = 0; k < COUNT_OF(certificates); k++)
 		cJSON_DeleteItemFromObjectCaseSensitive(user, certificates[k]);
 	if (i->says_who) {
 		set_text(user, "token", i->secret);

@@ -2,6 +2,7 @@
 #include "tools/tee/rewrite.h"
 
 #include "replayer/wire/http.h"
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static bool is_binary(struct slice alternative)
 	static const char *const types[] = {
 		"application/vnd.kubernetes.protobuf", "application/cbor", "application/cbor-seq"};
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(types); i++) {
 		if (slice_equal_nocase(media_type(alternative), slice_of(types[i])))
 			return true;
 	}

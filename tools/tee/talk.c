@@ -2,6 +2,7 @@
 #include "tools/tee/talk.h"
 
 #include "replayer/wire/http.h"
+#include "schema/base/count_of.h"
 
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@ static bool is_watch(struct slice target)
 {
 	static const char *const signs[] = {"watch=", "/watch/"};
 
-	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(signs); i++) {
 		if (memmem(target.ptr, target.len, signs[i], strlen(signs[i])))
 			return true;
 	}

@@ -15,49 +15,49 @@ LOTS = ("--ignore", "pods/binding=target", "--ignore", "events=*")
 
 class AloneInLockStep(Case):
 
-	@classmethod
-	def setUpClass(cls):
-		cls.made = controllers.Recorded.kept(os.path.join(recorded().folder, "controllers"))
+    @classmethod
+    def setUpClass(cls):
+        cls.made = controllers.Recorded.kept(os.path.join(recorded().folder, "controllers"))
 
-	def run_each(self, program, tape=None, **runs):
-		"""All runs of a program at the same time: it mostly waits."""
-		def one(name, options):
-			return lockstep.Run(tape or self.made.tape, self.folder(), f"{program}-{name}",
-				lambda config: controllers.command(program, config, self.made.pki), *options)
-		with concurrent.futures.ThreadPoolExecutor(len(runs)) as pool:
-			return list(pool.map(one, runs, runs.values()))
+    def run_each(self, program, tape=None, **runs):
+        """All runs of a program at the same time: it mostly waits."""
+        def one(name, options):
+            return lockstep.Run(tape or self.made.tape, self.folder(), f"{program}-{name}",
+                lambda config: controllers.command(program, config, self.made.pki), *options)
+        with concurrent.futures.ThreadPoolExecutor(len(runs)) as pool:
+            return list(pool.map(one, runs, runs.values()))
 
-	def assert_same(self, one, two, *options):
-		code, said = lockstep.diff(one, two, *options)
-		self.assertEqual(code, 0, said)
+    def assert_same(self, one, two, *options):
+        code, said = lockstep.diff(one, two, *options)
+        self.assertEqual(code, 0, said)
 
-	def test_the_controller_manager_does_the_same_twice_and_over_a_gap(self):
-		first, again, gap = self.run_each("kube-controller-manager", first=(), again=(), gap=GAP)
-		self.assertEqual([r.code for r in (first, again, gap)], [0, 0, 0])
-		self.assertTrue(first.writes("resource = 'deployments' AND subresource = 'status' AND status = 200"))
-		self.assert_same(first, again)
-		self.assert_same(first, gap, "--last")
+    def test_the_controller_manager_does_the_same_twice_and_over_a_gap(self):
+        first, again, gap = self.run_each("kube-controller-manager", first=(), again=(), gap=GAP)
+        self.assertEqual([r.code for r in (first, again, gap)], [0, 0, 0])
+        self.assertTrue(first.writes("resource = 'deployments' AND subresource = 'status' AND status = 200"))
+        self.assert_same(first, again)
+        self.assert_same(first, gap, "--last")
 
-	def test_the_scheduler_binds_the_same_pods_twice_and_over_a_gap(self):
-		first, again, gap = self.run_each("kube-scheduler", first=(), again=(), gap=GAP)
-		self.assertEqual([r.code for r in (first, again, gap)], [0, 0, 0])
-		self.assertTrue(first.writes("subresource = 'binding' AND status = 201"))
-		self.assert_same(first, again, *LOTS)
-		self.assert_same(first, gap, "--last", *LOTS)
+    def test_the_scheduler_binds_the_same_pods_twice_and_over_a_gap(self):
+        first, again, gap = self.run_each("kube-scheduler", first=(), again=(), gap=GAP)
+        self.assertEqual([r.code for r in (first, again, gap)], [0, 0, 0])
+        self.assertTrue(first.writes("subresource = 'binding' AND status = 201"))
+        self.assert_same(first, again, *LOTS)
+        self.assert_same(first, gap, "--last", *LOTS)
 
-	def test_kwok_holds_the_nodes_and_starts_what_is_not_running_yet_over_a_gap(self):
-		"""It waits for random times, in which its recorded self comes first or not. Asked to end, it ends with 0 or 1."""
-		run, = self.run_each("kwok", gap=GAP)
-		self.assertEqual(len({w["name"] for w in run.writes("resource = 'leases' AND status IN (200, 201)")}), controllers.NODES)
-		self.assertEqual(run.writes("status >= 400 AND status <> 409"), [])
-		self.assertTrue(run.writes("resource = 'pods' AND subresource = 'status' AND status = 200"))
+    def test_kwok_holds_the_nodes_and_starts_what_is_not_running_yet_over_a_gap(self):
+        """It waits for random times, in which its recorded self comes first or not. Asked to end, it ends with 0 or 1."""
+        run, = self.run_each("kwok", gap=GAP)
+        self.assertEqual(len({w["name"] for w in run.writes("resource = 'leases' AND status IN (200, 201)")}), controllers.NODES)
+        self.assertEqual(run.writes("status >= 400 AND status <> 409"), [])
+        self.assertTrue(run.writes("resource = 'pods' AND subresource = 'status' AND status = 200"))
 
-	def test_kwok_does_the_same_twice_on_a_tape_without_its_own_past(self):
-		"""But for the addresses of pods, which it gives out in a random order."""
-		own = "type = 'MODIFIED' AND json_extract(object, '$.metadata.managedFields[#-1].manager') IS 'kwok'"
-		inputs = lockstep.without(self.made.tape, own, os.path.join(self.folder(), "inputs.tape"))
-		patient = ("--settle", "9s", "--write", "overlay")  # longer than it waits for anything
-		first, again = self.run_each("kwok", inputs, first=patient, again=patient)
-		self.assertEqual(len({w["name"] for w in first.writes("resource = 'pods' AND subresource = 'status' AND status = 200")}),
-			controllers.REPLICAS)
-		self.assert_same(first, again, "--ignore", "pods/status=status.podIP")
+    def test_kwok_does_the_same_twice_on_a_tape_without_its_own_past(self):
+        """But for the addresses of pods, which it gives out in a random order."""
+        own = "type = 'MODIFIED' AND json_extract(object, '$.metadata.managedFields[#-1].manager') IS 'kwok'"
+        inputs = lockstep.without(self.made.tape, own, os.path.join(self.folder(), "inputs.tape"))
+        patient = ("--settle", "9s", "--write", "overlay")  # longer than it waits for anything
+        first, again = self.run_each("kwok", inputs, first=patient, again=patient)
+        self.assertEqual(len({w["name"] for w in first.writes("resource = 'pods' AND subresource = 'status' AND status = 200")}),
+            controllers.REPLICAS)
+        self.assert_same(first, again, "--ignore", "pods/status=status.podIP")

@@ -15,40 +15,40 @@ CONTROLLERS = ("deployment-controller", "replicaset-controller", "job-controller
 
 
 def kubetape(*arguments):
-	return subprocess.run([paths.KUBETAPE, *arguments], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([paths.KUBETAPE, *arguments], capture_output=True, text=True, timeout=300, check=False)
 
 
 class ControllerManager(unittest.TestCase):
 
-	def setUp(self):
-		folder = tempfile.TemporaryDirectory(prefix="kubetape-interop-")  # pylint: disable=consider-using-with
-		self.addCleanup(folder.cleanup)
-		self.folder = folder.name
-		self.tape = os.path.join(self.folder, "inputs.tape")
-		rows = [line for line in kubetape("export", TAPE, "--table", "all").stdout.splitlines() if self.is_input(json.loads(line))]
-		with open(self.tape + ".ndjson", "w", encoding="utf-8") as file:
-			file.write("\n".join(rows))
-		made = kubetape("import", self.tape + ".ndjson", "-o", self.tape)
-		self.assertEqual(made.returncode, 0, made.stderr)
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="kubetape-interop-")  # pylint: disable=consider-using-with
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.tape = os.path.join(self.folder, "inputs.tape")
+        rows = [line for line in kubetape("export", TAPE, "--table", "all").stdout.splitlines() if self.is_input(json.loads(line))]
+        with open(self.tape + ".ndjson", "w", encoding="utf-8") as file:
+            file.write("\n".join(rows))
+        made = kubetape("import", self.tape + ".ndjson", "-o", self.tape)
+        self.assertEqual(made.returncode, 0, made.stderr)
 
-	@staticmethod
-	def is_input(row):
-		return row["table"] == "documents" or row.get("resource") in INPUTS
+    @staticmethod
+    def is_input(row):
+        return row["table"] == "documents" or row.get("resource") in INPUTS
 
-	def replay(self, name, controllers, *options):
-		"""The run, and how the replay ended."""
-		run, config = (os.path.join(self.folder, name + ending) for ending in (".run", ".kubeconfig"))
-		command = [paths.program("kube-controller-manager"), *(f"--{what}={config}" for what in
-			("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")), "--secure-port=0", "--leader-elect=true",
-			"--controllers=" + ",".join(controllers)]
-		return run, kubetape("replay", self.tape, "--rebase-time", "--speed", "10", "--wait-watchers", "99", "--settle", "4s", "--write", "overlay", "--run", run,
-			"--kubeconfig", config, *options, "--", *command)
+    def replay(self, name, controllers, *options):
+        """The run, and how the replay ended."""
+        run, config = (os.path.join(self.folder, name + ending) for ending in (".run", ".kubeconfig"))
+        command = [paths.program("kube-controller-manager"), *(f"--{what}={config}" for what in
+            ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")), "--secure-port=0", "--leader-elect=true",
+            "--controllers=" + ",".join(controllers)]
+        return run, kubetape("replay", self.tape, "--rebase-time", "--speed", "10", "--wait-watchers", "99", "--settle", "4s", "--write", "overlay", "--run", run,
+            "--kubeconfig", config, *options, "--", *command)
 
-	def test_it_comes_to_the_same_twice_and_to_something_else_without_a_controller(self):
-		first, done = self.replay("first", CONTROLLERS)
-		self.assertEqual(done.returncode, 0, done.stderr[-3000:])
-		_, done = self.replay("second", CONTROLLERS, "--golden", first, "--last")
-		self.assertEqual(done.returncode, 0, done.stdout[-3000:])
-		_, done = self.replay("third", [c for c in CONTROLLERS if c != "job-controller"], "--golden", first, "--last")
-		self.assertEqual(done.returncode, 1, done.stderr[-3000:])
-		self.assertIn("- create pods shop/sums-", done.stdout)
+    def test_it_comes_to_the_same_twice_and_to_something_else_without_a_controller(self):
+        first, done = self.replay("first", CONTROLLERS)
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        _, done = self.replay("second", CONTROLLERS, "--golden", first, "--last")
+        self.assertEqual(done.returncode, 0, done.stdout[-3000:])
+        _, done = self.replay("third", [c for c in CONTROLLERS if c != "job-controller"], "--golden", first, "--last")
+        self.assertEqual(done.returncode, 1, done.stderr[-3000:])
+        self.assertIn("- create pods shop/sums-", done.stdout)

@@ -12,4 +12,4 @@ from playing import tests_of  # noqa: E402
 
 
 class AScenario(tests_of(act for act in scenarios.ACTS if act.is_go or act.is_js)):
-	pass
+    pass

@@ -13,87 +13,87 @@ from lib.case import Case
 TEED = ("kube-controller-manager", "kube-scheduler", "kwok")
 BOUND = "SELECT DISTINCT name FROM writes WHERE subresource = 'binding' AND status = 201 ORDER BY name"
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
-	"spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
-		"spec": {"containers": [{"name": "c", "image": "web:1", "resources": {"requests": {"cpu": "100m"}}}]}}}}
+    "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "c", "image": "web:1", "resources": {"requests": {"cpu": "100m"}}}]}}}}
 
 
 class Teed(cluster.Cluster):
-	"""A cluster of which some programs come through a tee of their own."""
+    """A cluster of which some programs come through a tee of their own."""
 
-	tees = {}
+    tees = {}
 
-	def start(self, name):
-		real = cluster.Cluster.kubeconfig.fget(self)
-		self.through = self.tees[name].kubeconfig if name in self.tees else real
-		super().start(name)
-		self.through = real
+    def start(self, name):
+        real = cluster.Cluster.kubeconfig.fget(self)
+        self.through = self.tees[name].kubeconfig if name in self.tees else real
+        super().start(name)
+        self.through = real
 
-	@property
-	def kubeconfig(self):
-		return getattr(self, "through", None) or super().kubeconfig
+    @property
+    def kubeconfig(self):
+        return getattr(self, "through", None) or super().kubeconfig
 
 
 class AControlPlaneBehindTees(Case):
 
-	@contextlib.contextmanager
-	def living(self, folder):
-		made = Teed(cluster.Cluster(os.path.join(folder, "cluster")).anew().folder)
-		try:
-			made.up(("etcd", "kube-apiserver"), nodes=3)
-			made.tees = {name: teed.Tee(made.kubeconfig, folder, name) for name in TEED}
-			for name in TEED:
-				made.start(name)
-			yield made
-		finally:
-			for name in reversed(TEED):
-				made.stop(name)
-			for tee in made.tees.values():
-				tee.end()
-			made.down()
+    @contextlib.contextmanager
+    def living(self, folder):
+        made = Teed(cluster.Cluster(os.path.join(folder, "cluster")).anew().folder)
+        try:
+            made.up(("etcd", "kube-apiserver"), nodes=3)
+            made.tees = {name: teed.Tee(made.kubeconfig, folder, name) for name in TEED}
+            for name in TEED:
+                made.start(name)
+            yield made
+        finally:
+            for name in reversed(TEED):
+                made.stop(name)
+            for tee in made.tees.values():
+                tee.end()
+            made.down()
 
-	def all_run(self, made):
-		pods = made.kubectl.items("pods", "-n", "default")
-		return len(pods) == 6 and all(p["status"]["phase"] == "Running" for p in pods)
+    def all_run(self, made):
+        pods = made.kubectl.items("pods", "-n", "default")
+        return len(pods) == 6 and all(p["status"]["phase"] == "Running" for p in pods)
 
-	def test_its_programs_end_where_they_end_without_one(self):
-		folder = self.folder()
-		with self.living(folder) as made:
-			made.kubectl("apply", "-f", "-", stdin=json.dumps(DEPLOYMENT))
-			wait.until("six pods that run", lambda: self.all_run(made))
-			made.kubectl("delete", "deployment", "web", "-n", "default", "--wait=false")
-			wait.until("none that is left", lambda: not made.kubectl.items("pods", "-n", "default"))
-			for name in reversed(TEED):
-				made.stop(name)
-			codes = {name: tee.end() for name, tee in made.tees.items()}
-		self.assertEqual(codes, dict.fromkeys(TEED, 0))
-		for name, tee in made.tees.items():
-			with self.subTest(program=name):
-				tee.check()
-				self.assertGreater(tee.rows("SELECT count(*) AS n FROM deliveries")[0]["n"], 10)
-		self.assertEqual(len(made.tees["kube-scheduler"].rows(BOUND)), 6)
-		self.assertEqual(self.bound_again(made.tees["kube-scheduler"], folder), made.tees["kube-scheduler"].rows(BOUND))
-		self.assertEqual(made.tees["kube-controller-manager"].rows(
-			"SELECT count(*) AS n FROM writes WHERE verb = 'create' AND resource = 'pods' AND status = 201"), [{"n": 6}])
+    def test_its_programs_end_where_they_end_without_one(self):
+        folder = self.folder()
+        with self.living(folder) as made:
+            made.kubectl("apply", "-f", "-", stdin=json.dumps(DEPLOYMENT))
+            wait.until("six pods that run", lambda: self.all_run(made))
+            made.kubectl("delete", "deployment", "web", "-n", "default", "--wait=false")
+            wait.until("none that is left", lambda: not made.kubectl.items("pods", "-n", "default"))
+            for name in reversed(TEED):
+                made.stop(name)
+            codes = {name: tee.end() for name, tee in made.tees.items()}
+        self.assertEqual(codes, dict.fromkeys(TEED, 0))
+        for name, tee in made.tees.items():
+            with self.subTest(program=name):
+                tee.check()
+                self.assertGreater(tee.rows("SELECT count(*) AS n FROM deliveries")[0]["n"], 10)
+        self.assertEqual(len(made.tees["kube-scheduler"].rows(BOUND)), 6)
+        self.assertEqual(self.bound_again(made.tees["kube-scheduler"], folder), made.tees["kube-scheduler"].rows(BOUND))
+        self.assertEqual(made.tees["kube-controller-manager"].rows(
+            "SELECT count(*) AS n FROM writes WHERE verb = 'create' AND resource = 'pods' AND status = 201"), [{"n": 6}])
 
-	def bound_again(self, tee, folder):
-		"""What the scheduler binds when it is told once more what it was told."""
-		run, log = os.path.join(folder, "again.run"), os.path.join(folder, "again.log")
-		scheduler = " ".join([paths.program("controlplane"), "kube-scheduler", *(f"--{kind}kubeconfig=$KUBECONFIG" for kind in
-			("", "authentication-", "authorization-")), "--bind-address=127.0.0.1", f"--secure-port={cluster.free_ports(1)[0]}",
-			"--leader-elect=false"])  # to become the leader takes chance and time, in which the tape goes on
-		with open(log, "w", encoding="utf-8") as out:
-			# Without an election it ends with 1 when it is asked to.
-			subprocess.run([paths.KUBETAPE, "replay", tee.tape, "--as-seen-by", "kube-scheduler", "--speed", "4", "--lockstep", "100ms",
-				"--settle", "3s", "--run", run, "--", "sh", "-c", "exec " + scheduler], stdout=out, stderr=out, check=False, timeout=300)
-		return tape.rows(tee.tape, BOUND, "--run", run)
+    def bound_again(self, tee, folder):
+        """What the scheduler binds when it is told once more what it was told."""
+        run, log = os.path.join(folder, "again.run"), os.path.join(folder, "again.log")
+        scheduler = " ".join([paths.program("controlplane"), "kube-scheduler", *(f"--{kind}kubeconfig=$KUBECONFIG" for kind in
+            ("", "authentication-", "authorization-")), "--bind-address=127.0.0.1", f"--secure-port={cluster.free_ports(1)[0]}",
+            "--leader-elect=false"])  # to become the leader takes chance and time, in which the tape goes on
+        with open(log, "w", encoding="utf-8") as out:
+            # Without an election it ends with 1 when it is asked to.
+            subprocess.run([paths.KUBETAPE, "replay", tee.tape, "--as-seen-by", "kube-scheduler", "--speed", "4", "--lockstep", "100ms",
+                "--settle", "3s", "--run", run, "--", "sh", "-c", "exec " + scheduler], stdout=out, stderr=out, check=False, timeout=300)
+        return tape.rows(tee.tape, BOUND, "--run", run)
 
 
 class ClientsBehindATee(Case):
-	"""All others, and all that can happen to their watches: `make clients TEE=1`."""
+    """All others, and all that can happen to their watches: `make clients TEE=1`."""
 
-	def test_they_see_what_they_see_without_one(self):
-		client = next(c for c in languages.ALL if c.name.startswith("client-go 0.37 typed, streaming"))
-		with unittest.mock.patch.dict(os.environ, TEE="1"):
-			for check in ("whole", "ends", "breaks", "expires"):
-				with self.subTest(check=check):
-					getattr(client.trial(self.folder(), False), check)()
+    def test_they_see_what_they_see_without_one(self):
+        client = next(c for c in languages.ALL if c.name.startswith("client-go 0.37 typed, streaming"))
+        with unittest.mock.patch.dict(os.environ, TEE="1"):
+            for check in ("whole", "ends", "breaks", "expires"):
+                with self.subTest(check=check):
+                    getattr(client.trial(self.folder(), False), check)()

@@ -12,15 +12,15 @@ import duckdb
 
 LARGEST = 1 << 27
 EVENTS = {
-	"seq": "BIGINT", "time": "VARCHAR", "time_ns": "BIGINT", "origin": "VARCHAR", "type": "VARCHAR", "apigroup": "VARCHAR",
-	"version": "VARCHAR", "resource": "VARCHAR", "namespace": "VARCHAR", "name": "VARCHAR", "uid": "VARCHAR",
-	"rv": "VARCHAR", "bytes": "BIGINT", "object": "VARCHAR"}
+    "seq": "BIGINT", "time": "VARCHAR", "time_ns": "BIGINT", "origin": "VARCHAR", "type": "VARCHAR", "apigroup": "VARCHAR",
+    "version": "VARCHAR", "resource": "VARCHAR", "namespace": "VARCHAR", "name": "VARCHAR", "uid": "VARCHAR",
+    "rv": "VARCHAR", "bytes": "BIGINT", "object": "VARCHAR"}
 OTHER = ("streams", "connections", "gaps", "missed", "marks")
 KEY = "apigroup, resource, namespace, name"
 # Fields of one value that stand in no list, which both sides name alike.
 FIELDS = ("$.spec.replicas", "$.spec.nodeName", "$.spec.renewTime", "$.spec.holderIdentity", "$.metadata.generation",
-	"$.metadata.deletionTimestamp", "$.status.phase", "$.status.observedGeneration", "$.status.availableReplicas",
-	"$.status.readyReplicas", "$.status.replicas", "$.status.podIP")
+    "$.metadata.deletionTimestamp", "$.status.phase", "$.status.observedGeneration", "$.status.availableReplicas",
+    "$.status.readyReplicas", "$.status.replicas", "$.status.podIP")
 
 DEFINITIONS = f"""
 CREATE VIEW events AS SELECT *, TRY_CAST(rv AS BIGINT) AS rv_number FROM read_parquet($folder || '/events.parquet');
@@ -48,29 +48,29 @@ CREATE TABLE changes AS WITH v AS (SELECT seq, type, resource, name, uid, path, 
 
 
 def load(folder):
-	db = duckdb.connect()
-	for statement in DEFINITIONS.replace("$folder", "'" + folder.replace("'", "''") + "'").split(";\n"):
-		if statement.strip():
-			db.execute(statement)
-	for name in OTHER:
-		path = os.path.join(folder, name + ".ndjson")
-		if os.path.getsize(path):
-			db.execute(f"CREATE TABLE {name} AS FROM read_json('{path}', format = 'newline_delimited', "
-				"convert_strings_to_integers = false, timestampformat = 'never', dateformat = 'never')")
-	return db
+    db = duckdb.connect()
+    for statement in DEFINITIONS.replace("$folder", "'" + folder.replace("'", "''") + "'").split(";\n"):
+        if statement.strip():
+            db.execute(statement)
+    for name in OTHER:
+        path = os.path.join(folder, name + ".ndjson")
+        if os.path.getsize(path):
+            db.execute(f"CREATE TABLE {name} AS FROM read_json('{path}', format = 'newline_delimited', "
+                "convert_strings_to_integers = false, timestampformat = 'never', dateformat = 'never')")
+    return db
 
 
 def answer(db, statement):
-	try:
-		done = db.execute(statement)
-		return {"columns": [column[0] for column in done.description], "rows": done.fetchall()}
-	except duckdb.Error as err:
-		return {"error": str(err)}
+    try:
+        done = db.execute(statement)
+        return {"columns": [column[0] for column in done.description], "rows": done.fetchall()}
+    except duckdb.Error as err:
+        return {"error": str(err)}
 
 
 def main():
-	db = load(sys.argv[1])
-	json.dump([answer(db, statement) for statement in json.load(sys.stdin)], sys.stdout, default=str)
+    db = load(sys.argv[1])
+    json.dump([answer(db, statement) for statement in json.load(sys.stdin)], sys.stdout, default=str)
 
 
 main()

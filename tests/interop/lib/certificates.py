@@ -8,34 +8,34 @@ SERVER_NAMES = "DNS:localhost,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.0.0.
 
 
 def _openssl(*args):
-	subprocess.run(["openssl", *args], check=True, capture_output=True)
+    subprocess.run(["openssl", *args], check=True, capture_output=True)
 
 
 def _signed(folder, name, subject, extensions):
-	"""A key and a certificate signed by the folder's CA."""
-	key, crt = (os.path.join(folder, f"{name}.{end}") for end in ("key", "crt"))
-	request = os.path.join(folder, f"{name}.csr")
-	config = os.path.join(folder, f"{name}.ext")
-	with open(config, "w", encoding="utf-8") as f:
-		f.write(extensions)
-	_openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-		"-keyout", key, "-subj", subject, "-out", request)
-	_openssl("x509", "-req", "-in", request, "-CA", os.path.join(folder, "ca.crt"),
-		"-CAkey", os.path.join(folder, "ca.key"), "-CAcreateserial", "-days", "30", "-extfile", config, "-out", crt)
-	os.remove(request)
-	os.remove(config)
+    """A key and a certificate signed by the folder's CA."""
+    key, crt = (os.path.join(folder, f"{name}.{end}") for end in ("key", "crt"))
+    request = os.path.join(folder, f"{name}.csr")
+    config = os.path.join(folder, f"{name}.ext")
+    with open(config, "w", encoding="utf-8") as f:
+        f.write(extensions)
+    _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+        "-keyout", key, "-subj", subject, "-out", request)
+    _openssl("x509", "-req", "-in", request, "-CA", os.path.join(folder, "ca.crt"),
+        "-CAkey", os.path.join(folder, "ca.key"), "-CAcreateserial", "-days", "30", "-extfile", config, "-out", crt)
+    os.remove(request)
+    os.remove(config)
 
 
 def make(folder):
-	"""ca, server and admin pairs and the service account key pair sa.key, sa.pub."""
-	os.makedirs(folder, mode=0o700)
-	_openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-		"-keyout", os.path.join(folder, "ca.key"), "-out", os.path.join(folder, "ca.crt"), "-days", "30",
-		"-subj", "/CN=interop-ca", "-addext", "basicConstraints=critical,CA:TRUE",
-		"-addext", "keyUsage=critical,keyCertSign,digitalSignature")
-	_signed(folder, "server", "/CN=kube-apiserver",
-		f"subjectAltName={SERVER_NAMES}\nextendedKeyUsage=serverAuth\n")
-	_signed(folder, "admin", "/O=system:masters/CN=admin-by-certificate", "extendedKeyUsage=clientAuth\n")
-	sa = os.path.join(folder, "sa.key")
-	_openssl("genrsa", "-out", sa, "2048")
-	_openssl("rsa", "-in", sa, "-pubout", "-out", os.path.join(folder, "sa.pub"))
+    """ca, server and admin pairs and the service account key pair sa.key, sa.pub."""
+    os.makedirs(folder, mode=0o700)
+    _openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+        "-keyout", os.path.join(folder, "ca.key"), "-out", os.path.join(folder, "ca.crt"), "-days", "30",
+        "-subj", "/CN=interop-ca", "-addext", "basicConstraints=critical,CA:TRUE",
+        "-addext", "keyUsage=critical,keyCertSign,digitalSignature")
+    _signed(folder, "server", "/CN=kube-apiserver",
+        f"subjectAltName={SERVER_NAMES}\nextendedKeyUsage=serverAuth\n")
+    _signed(folder, "admin", "/O=system:masters/CN=admin-by-certificate", "extendedKeyUsage=clientAuth\n")
+    sa = os.path.join(folder, "sa.key")
+    _openssl("genrsa", "-out", sa, "2048")
+    _openssl("rsa", "-in", sa, "-pubout", "-out", os.path.join(folder, "sa.pub"))

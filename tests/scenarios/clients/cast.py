@@ -4,8 +4,8 @@ import kube
 
 watch = kube.open_watch("/api/v1/pods?watch=true&resourceVersion=95")
 while event := kube.next_event(watch):
-	if event["object"]["kind"] != "Pod":
-		kube.tell("error casting", event["object"]["kind"], event["object"].get("code"))
-		continue
-	kube.tell_event(event)
+    if event["object"]["kind"] != "Pod":
+        kube.tell("error casting", event["object"]["kind"], event["object"].get("code"))
+        continue
+    kube.tell_event(event)
 kube.tell("watch channel closed")

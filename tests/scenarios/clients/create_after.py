@@ -7,7 +7,7 @@ kube.request("/version", connection=kept)
 local = kept.sock.getsockname()
 watch = kube.open_watch("/api/v1/pods?watch=true")
 while event := kube.next_event(watch):
-	kube.tell_event(event)
+    kube.tell_event(event)
 kube.tell("watch over")
 made = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "made", "namespace": "default"}}
 status, _ = kube.request("/api/v1/namespaces/default/configmaps", "POST", made, connection=kept)
