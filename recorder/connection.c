@@ -54,7 +54,7 @@ static void take_answer(struct tape_connection *row, const struct http_answer *a
 		row->server = answer->server;
 }
 
-static struct slice cut(struct slice s, size_t max)
+static struct slice connection_cut(struct slice s, size_t max)
 {
 	return (struct slice){s.ptr, s.len < max ? s.len : max};
 }
@@ -70,10 +70,11 @@ int connection_end(struct connection *c, struct recorder_context *x, const struc
 	if (answer)
 		take_answer(&c->row, answer);
 	snprintf(c->reason, sizeof(c->reason), "%s", end->reason);
-	status = end->error_status.len ? slice_dup(cut(end->error_status, CONNECTION_STATUS_BYTES)) : NULL;
+	status = end->error_status.len ? slice_dup(connection_cut(end->error_status, CONNECTION_STATUS_BYTES))
+				       : NULL;
 	c->row.end_reason = c->reason;
 	c->row.error_status = status;
-	c->row.tail = cut(end->tail, CONNECTION_TAIL_BYTES);
+	c->row.tail = connection_cut(end->tail, CONNECTION_TAIL_BYTES);
 	c->row.last_rv = end->last_rv;
 	c->row.next_action = end->next_action;
 	c->row.next_delay_ns = end->next_delay_ns;

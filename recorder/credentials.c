@@ -12,7 +12,7 @@
 #define TOKEN_FILE_AGE_NS (10 * NS_PER_S)
 /* A plugin's token is renewed that much before it expires, so that no request meets the edge. */
 #define EXPIRY_LEEWAY_NS (10 * NS_PER_S)
-/* What a plugin gave is used for so long even when it says, or the clocks make it, that it has expired: the
+/* What a plugin gave is used for this long even when it says, or the clocks make it, that it has expired: the
  * server will judge, and the plugin is not run for every request. */
 #define MIN_ANSWER_AGE_NS (5 * NS_PER_S)
 

@@ -16,7 +16,7 @@
 #include <curl/curl.h>
 #include <stdlib.h>
 
-/* A request whose connection was dropped is made so many times more. */
+/* A request whose connection was dropped is made this many times more. */
 #define MAX_TRIES  3
 #define PLAIN      "application/json"
 #define AGGREGATED "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
@@ -247,7 +247,7 @@ static void request(struct document *doc)
 		http_get(doc->discovery->http, doc->path, *doc->variant ? AGGREGATED : PLAIN, &handler);
 }
 
-static void ask(struct discovery *d, const char *path, const char *variant)
+static void discovery_ask(struct discovery *d, const char *path, const char *variant)
 {
 	struct document *doc = document_at(d, path, variant);
 
@@ -267,7 +267,7 @@ static int ask_group_version(void *context, struct slice gv)
 	struct discovery *d = context;
 	char *path = xasprintf("/apis/%.*s", (int)gv.len, gv.ptr);
 
-	ask(d, path, "");
+	discovery_ask(d, path, "");
 	free(path);
 	return 0;
 }
@@ -360,7 +360,7 @@ static void step_done(struct discovery *d)
 	}
 	d->in_groups = true;
 	d->pending++; /* so that no answer can end the step while it is being asked for */
-	ask(d, "/api/v1", "");
+	discovery_ask(d, "/api/v1", "");
 	if (catalog_group_versions(buf_slice(&groups->body), ask_group_version, d, &d->err) && !d->err.code)
 		d->err.code = ERR_PROTOCOL;
 	if (--d->pending == 0)
@@ -383,6 +383,6 @@ bool discovery_run(struct discovery *d,
 	d->done = done;
 	d->done_context = context;
 	for (size_t i = 0; i < COUNT_OF(roots); i++)
-		ask(d, roots[i][0], roots[i][1]);
+		discovery_ask(d, roots[i][0], roots[i][1]);
 	return true;
 }

@@ -153,7 +153,7 @@ static void close_all(struct exec_plugin *p)
 	}
 }
 
-static int judge(struct exec_plugin *p, struct exec_answer *a, struct err *err)
+static int exec_plugin_judge(struct exec_plugin *p, struct exec_answer *a, struct err *err)
 {
 	const char *command = p->config->command;
 	int rc;
@@ -182,7 +182,7 @@ static void finish_when_done(struct exec_plugin *p)
 		return;
 	p->stopped = true;
 	close_all(p);
-	err.code = judge(p, &answer, &err);
+	err.code = exec_plugin_judge(p, &answer, &err);
 	p->done(p->context, &answer, &err);
 }
 

@@ -82,7 +82,7 @@ void flusher_dirty(struct flusher *f)
 	start_timer(f, f->o.interval_ns / NS_PER_MS);
 }
 
-static void complain(struct flusher *f)
+static void flusher_complain(struct flusher *f)
 {
 	int64_t now = clock_mono_ns(f->clock);
 
@@ -112,14 +112,14 @@ static void account(struct flusher *f)
 }
 
 /* What a flush came to; the writer is the loop's. */
-static void judge(struct flusher *f)
+static void flusher_judge(struct flusher *f)
 {
 	struct tape_writer_work work;
 	bool hold;
 
 	account(f);
 	if (f->result == ERR_NO_SPACE || f->result == ERR_IO) {
-		complain(f);
+		flusher_complain(f);
 	} else if (f->result) {
 		f->o.fatal(f->o.owner, &f->err);
 		return;
@@ -179,7 +179,7 @@ static void on_flushed(uv_work_t *work, int status)
 			free(f);
 		return;
 	}
-	judge(f);
+	flusher_judge(f);
 	http_open_gate(f->http);
 }
 
@@ -281,6 +281,6 @@ int flusher_now(struct flusher *f)
 {
 	reclaim(f);
 	flush(f, tape_writer_commit);
-	judge(f);
+	flusher_judge(f);
 	return f->result;
 }

@@ -41,7 +41,7 @@ struct tape_writer *flusher_tape(struct flusher *f);
 /* A flush runs: flusher_tape would have to wait, and what can be done later is better done then. */
 bool flusher_is_busy(const struct flusher *f);
 
-/* For whoever looks on: as of the last flush, so that nobody waits for the one that runs. */
+/* For observers: as of the last flush, so that nobody waits for the one that runs. */
 #define FLUSH_BUCKETS 10
 extern const int64_t flush_bucket_ns[FLUSH_BUCKETS]; /* upper bounds */
 struct flusher_figures {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* So many ERROR events in a row, without a frame between, and the stream lists again. */
+/* This many ERROR events in a row, without a frame between, and the stream lists again. */
 #define MAX_ERRORS 3
 
 static bool is_refusal(int status)

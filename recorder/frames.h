@@ -23,7 +23,7 @@ void frames_release(struct frames *f);
 int frames_feed(struct frames *f, struct slice bytes, int (*each)(void *context, struct slice line),
 	void *context, struct err *err) MUST_CHECK;
 
-/* The bytes behind the last line feed; borrowed until the next call. */
+/* The bytes after the last line feed; borrowed until the next call. */
 static inline struct slice frames_tail(const struct frames *f)
 {
 	return buf_slice(&f->partial);

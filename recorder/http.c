@@ -79,7 +79,7 @@ static void detach(struct http_request *r)
 
 static void start_waiting(struct http *h);
 
-static void finish(struct http_request *r, CURLcode code)
+static void http_finish(struct http_request *r, CURLcode code)
 {
 	struct http_handler handler = r->handler;
 	struct http_answer answer = http_answer_so_far(r);
@@ -130,7 +130,7 @@ void http_take_results(struct lane *lane)
 			continue;
 		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&r);
 		if (r->phase == PHASE_RUNNING)
-			finish(r, code);
+			http_finish(r, code);
 	}
 }
 
@@ -212,7 +212,7 @@ static void stamp_begin(struct http_request *r)
 	r->begin_mono_ns = clock_mono_ns(r->http->clock);
 }
 
-static void start(struct http_request *r)
+static void http_start(struct http_request *r)
 {
 	struct http *h = r->http;
 	struct err err = {0};
@@ -260,11 +260,11 @@ static void start_waiting(struct http *h)
 			return;
 		}
 		if (r->lane != LIST_LANE || h->lists_running < MAX_LISTS)
-			start(r);
+			http_start(r);
 	}
 }
 
-static struct http_request *make(
+static struct http_request *http_make(
 	struct http *h, const char *target, const char *accept, const struct http_handler *handler)
 {
 	struct http_request *r = xcalloc(1, sizeof(*r)), *last = h->requests;
@@ -289,7 +289,7 @@ static struct http_request *make(
 struct http_request *http_get(
 	struct http *h, const char *target, const char *accept, const struct http_handler *handler)
 {
-	struct http_request *r = make(h, target, accept, handler);
+	struct http_request *r = http_make(h, target, accept, handler);
 
 	start_waiting(h);
 	return r;
@@ -298,7 +298,7 @@ struct http_request *http_get(
 struct http_request *http_watch(
 	struct http *h, const char *target, double rate, const struct http_handler *handler)
 {
-	struct http_request *r = make(h, target, "application/json", handler);
+	struct http_request *r = http_make(h, target, "application/json", handler);
 
 	take_place(r, rate);
 	start_waiting(h);
@@ -414,7 +414,7 @@ static void on_sweep(uv_timer_t *timer)
 		if (r->phase == PHASE_RUNNING)
 			snprintf(r->error, sizeof(r->error), "no answer within %d s",
 				(int)(ANSWER_TIMEOUT_NS / NS_PER_S));
-		finish(r, code);
+		http_finish(r, code);
 	}
 	if (h->closing)
 		return;
@@ -463,7 +463,7 @@ static void deliver_backlog(struct http *h)
 
 		if (r && r->handler.on_body(r->handler.context, bytes, item->time_ns)) {
 			r->aborted = true;
-			finish(r, CURLE_WRITE_ERROR);
+			http_finish(r, CURLE_WRITE_ERROR);
 		}
 	}
 }

@@ -2,7 +2,7 @@
  * http.h: GET requests to one server, many at a time, on one loop; the only file that knows libcurl.
  *
  * Watches never end by themselves; everything else has connections of its own, so that a list never queues
- * behind watches that hold all streams of a connection. Over TLS HTTP/2 is used where the server speaks it,
+ * after watches that hold all streams of a connection. Over TLS HTTP/2 is used where the server speaks it,
  * with few connections: eight, until more than a hundred watches are on one.
  *
  * Callbacks come from the loop, never from inside http_get. on_done is the last one of a request; after

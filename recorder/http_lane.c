@@ -81,8 +81,7 @@ static void nudge(struct lane *lane)
 	uint64_t before = lane->http->taken;
 	size_t count = 0;
 
-	for (struct watched *w = lane->sockets; w && count < COUNT_OF(sockets);
-		w = w->next)
+	for (struct watched *w = lane->sockets; w && count < COUNT_OF(sockets); w = w->next)
 		sockets[count++] = w->socket;
 	while (count--)
 		act(lane, sockets[count], CURL_CSELECT_IN);

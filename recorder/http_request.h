@@ -12,7 +12,7 @@
 #include <curl/curl.h>
 #include <netinet/in.h>
 
-/* The watches are shared among so many connections, or a little more when there are hundreds of them. */
+/* The watches are shared among this many connections, or a little more when there are hundreds of them. */
 #define WATCH_LANES                 7
 #define LIST_LANE                   WATCH_LANES
 #define LANES                       (WATCH_LANES + 1)

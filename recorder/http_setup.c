@@ -12,7 +12,7 @@
 #define CONNECT_TIMEOUT_S    30
 #define KEEPALIVE_IDLE_S     30
 #define KEEPALIVE_INTERVAL_S 15
-#define DEAD_PEER_MS         60000 /* unanswered data or probes for so long: the peer is gone */
+#define DEAD_PEER_MS         60000 /* unanswered data or probes for this long: the peer is gone */
 #define LIST_STALL_S         60
 #define LIST_BUFFER_BYTES    (128 << 10)
 

@@ -39,7 +39,7 @@ static void shrink(struct buf *b)
 		buf_release(b);
 }
 
-static int note(struct ingest *in, const struct ingest_object *o, uint64_t seq, struct err *err)
+static int ingest_note(struct ingest *in, const struct ingest_object *o, uint64_t seq, struct err *err)
 {
 	const struct object_meta *m = o->meta;
 	const struct known_object known = {m->namespace, m->name, m->uid, m->rv, seq};
@@ -99,7 +99,7 @@ int ingest_put(
 			connection_event(connection, seq);
 		if (x->pinner)
 			offer_to_pinner(in, e, o->meta, seq, bytes);
-		rc = note(in, o, seq, err);
+		rc = ingest_note(in, o, seq, err);
 	}
 	shrink(&in->typed);
 	shrink(&in->clean);

@@ -1,5 +1,5 @@
 /*
- * known.c: see known.h. A hash table with open addressing over entries that hold their strings behind them.
+ * known.c: see known.h. A hash table with open addressing over entries that hold their strings after them.
  * Removal leaves a tombstone; growing forgets them.
  */
 #include "recorder/known.h"
@@ -63,7 +63,7 @@ static bool is_key(const struct entry *e, uint64_t hash, struct slice namespace,
 }
 
 /* The slot of the key, or NULL. */
-static struct entry **find(const struct known *k, struct slice namespace, struct slice name)
+static struct entry **known_find(const struct known *k, struct slice namespace, struct slice name)
 {
 	uint64_t hash = hash_key(namespace, name);
 
@@ -126,7 +126,7 @@ size_t known_count(const struct known *k)
 
 bool known_get(const struct known *k, struct slice namespace, struct slice name, struct known_object *ret)
 {
-	struct entry **slot = find(k, namespace, name);
+	struct entry **slot = known_find(k, namespace, name);
 
 	if (!slot)
 		return false;
@@ -134,7 +134,7 @@ bool known_get(const struct known *k, struct slice namespace, struct slice name,
 	return true;
 }
 
-static bool fits(const struct known_object *o)
+static bool known_fits(const struct known_object *o)
 {
 	return o->namespace.len <= LIMIT_NAME_BYTES && o->name.len <= LIMIT_NAME_BYTES &&
 	       o->uid.len <= LIMIT_NAME_BYTES && o->rv.len <= LIMIT_NAME_BYTES;
@@ -177,9 +177,9 @@ int known_put(struct known *k, const struct known_object *object, struct err *er
 {
 	struct entry **slot, *e;
 
-	if (!fits(object))
+	if (!known_fits(object))
 		return err_set(err, ERR_TOO_LARGE, "name of object '%.80s' is too long", object->name.ptr);
-	slot = find(k, object->namespace, object->name);
+	slot = known_find(k, object->namespace, object->name);
 	if (slot && object->uid.len && object->rv.len && update_in_place(*slot, object)) {
 		e = *slot;
 	} else {
@@ -202,7 +202,7 @@ int known_put(struct known *k, const struct known_object *object, struct err *er
 
 void known_remove(struct known *k, struct slice namespace, struct slice name)
 {
-	struct entry **slot = find(k, namespace, name);
+	struct entry **slot = known_find(k, namespace, name);
 
 	if (!slot)
 		return;
@@ -219,7 +219,7 @@ void known_sweep_begin(struct known *k)
 
 void known_saw(struct known *k, struct slice namespace, struct slice name)
 {
-	struct entry **slot = find(k, namespace, name);
+	struct entry **slot = known_find(k, namespace, name);
 
 	assert(slot);
 	(*slot)->sweep = k->sweep;
@@ -227,7 +227,7 @@ void known_saw(struct known *k, struct slice namespace, struct slice name)
 
 bool known_was_seen(const struct known *k, struct slice namespace, struct slice name)
 {
-	struct entry **slot = find(k, namespace, name);
+	struct entry **slot = known_find(k, namespace, name);
 
 	return slot && (*slot)->sweep == k->sweep;
 }

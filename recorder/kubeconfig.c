@@ -403,7 +403,7 @@ static void read_in_cluster(struct cluster_config *c)
 		c->ca_file = xstrdup(SERVICE_ACCOUNT "/ca.crt");
 }
 
-static void replace(char **field, const char *value)
+static void kubeconfig_replace(char **field, const char *value)
 {
 	free(*field);
 	*field = value ? xstrdup(value) : NULL;
@@ -412,19 +412,19 @@ static void replace(char **field, const char *value)
 static void apply_wishes(const struct kubeconfig_wishes *wishes, struct cluster_config *c)
 {
 	if (wishes->server)
-		replace(&c->server, wishes->server);
+		kubeconfig_replace(&c->server, wishes->server);
 	if (wishes->token_file) {
-		replace(&c->token_file, wishes->token_file);
-		replace(&c->token, NULL);
+		kubeconfig_replace(&c->token_file, wishes->token_file);
+		kubeconfig_replace(&c->token, NULL);
 		c->token_over_http = true;
 	}
 	if (wishes->certificate_authority || wishes->insecure) {
-		replace(&c->ca_file, wishes->certificate_authority);
+		kubeconfig_replace(&c->ca_file, wishes->certificate_authority);
 		buf_release(&c->ca_data);
 		c->insecure = false;
 	}
 	if (wishes->insecure) {
-		replace(&c->ca_file, NULL);
+		kubeconfig_replace(&c->ca_file, NULL);
 		c->insecure = true;
 	}
 }

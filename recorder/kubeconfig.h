@@ -39,7 +39,7 @@ struct cluster_config {
 	char **as_groups; /* terminated by NULL, or NULL */
 	struct exec_config *exec;
 	char *namespace; /* of the context */
-	/* The user's entry as the file has it, for whoever writes a kubeconfig of his own: JSON, and the directory
+	/* The user's entry as the file has it, for code that writes another kubeconfig: JSON, and the directory
 	 * that relative paths in it belong to. */
 	char *user_json, *user_directory;
 	bool insecure;

@@ -275,7 +275,7 @@ static int go_on(struct listing *l, struct slice token, struct err *err)
 	return 1;
 }
 
-static int complete(struct listing *l, struct err *err)
+static int listing_complete(struct listing *l, struct err *err)
 {
 	int rc = put_unseen(l, err);
 
@@ -301,7 +301,7 @@ int listing_page_end(struct listing *l, int64_t time_ns, struct err *err)
 	if (rc)
 		return rc;
 	snprintf(l->rv, sizeof(l->rv), "%.*s", (int)l->page.rv.len, l->page.rv.ptr);
-	return token->len ? go_on(l, buf_slice(token), err) : complete(l, err);
+	return token->len ? go_on(l, buf_slice(token), err) : listing_complete(l, err);
 }
 
 int listing_nothing(struct listing *l, const char *rv, int64_t time_ns, struct err *err)

@@ -118,7 +118,7 @@ static void send_answer(struct client *c, int status, const struct buf *body, bo
 }
 
 /* "GET /metrics?x HTTP/1.1" */
-static void answer(struct client *c)
+static void metrics_server_answer(struct client *c)
 {
 	const char *end = memchr(c->head, '\r', c->len), *method_end, *path_end;
 	bool is_get, is_head;
@@ -165,7 +165,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *block)
 	}
 	c->len += (size_t)n;
 	if (memmem(c->head, c->len, "\r\n\r\n", 4) || memmem(c->head, c->len, "\n\n", 2))
-		answer(c);
+		metrics_server_answer(c);
 	else if (c->len == sizeof(c->head))
 		leave(c);
 }

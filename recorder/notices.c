@@ -8,7 +8,7 @@
 
 #define WINDOW_NS NS_PER_S
 
-static struct notice_kind *find(struct notices *n, const char *what)
+static struct notice_kind *notices_find(struct notices *n, const char *what)
 {
 	for (size_t i = 0; i < NOTICE_KINDS; i++) {
 		struct notice_kind *k = &n->kinds[i];
@@ -19,7 +19,7 @@ static struct notice_kind *find(struct notices *n, const char *what)
 	return NULL;
 }
 
-static void tell(struct notice_kind *k)
+static void notices_tell(struct notice_kind *k)
 {
 	if (k->more)
 		log_write(k->level, "%u more stream%s: %s", k->more, k->more == 1 ? "" : "s", k->what);
@@ -35,14 +35,14 @@ static struct notice_kind *take_place(struct notices *n)
 		if (n->kinds[i].since_mono_ns < oldest->since_mono_ns)
 			oldest = &n->kinds[i];
 	}
-	tell(oldest);
+	notices_tell(oldest);
 	return oldest;
 }
 
 void notices_say(struct notices *n, int64_t now_mono_ns, enum log_level level, const char *name,
 	const char *what, const char *detail)
 {
-	struct notice_kind *k = find(n, what);
+	struct notice_kind *k = notices_find(n, what);
 
 	if (k) {
 		k->more++;
@@ -61,6 +61,6 @@ void notices_tick(struct notices *n, int64_t now_mono_ns)
 		struct notice_kind *k = &n->kinds[i];
 
 		if (k->since_mono_ns && now_mono_ns - k->since_mono_ns >= WINDOW_NS)
-			tell(k);
+			notices_tell(k);
 	}
 }

@@ -67,7 +67,7 @@ void openapi_free(struct openapi *o)
 
 /* ---- what there is ---- */
 
-static struct document *find(struct openapi *o, struct slice path, const char *variant)
+static struct document *openapi_find(struct openapi *o, struct slice path, const char *variant)
 {
 	for (size_t i = 0; i < o->count; i++) {
 		if (slice_is(path, o->documents[i].path) && strcmp(o->documents[i].variant, variant) == 0)
@@ -80,7 +80,7 @@ static void name(struct openapi *o, struct slice target, const char *variant)
 {
 	const char *query = memchr(target.ptr, '?', target.len);
 	struct slice path = {target.ptr, query ? (size_t)(query - target.ptr) : target.len};
-	struct document *d = find(o, path, variant);
+	struct document *d = openapi_find(o, path, variant);
 
 	if (!d) {
 		if (o->count == MAX_DOCUMENTS)
@@ -118,7 +118,8 @@ static void read_index(struct openapi *o, struct slice index)
 
 static void fetch_next(struct openapi *o);
 
-static int keep(struct openapi *o, struct document *d, const struct http_answer *answer, struct err *err)
+static int openapi_keep(
+	struct openapi *o, struct document *d, const struct http_answer *answer, struct err *err)
 {
 	const struct tape_document row = {
 		.time_ns = answer->begin_ns,
@@ -167,7 +168,7 @@ static bool is_busy(const struct http_answer *answer)
 
 /* A server in trouble is left alone for a while. One that answers has trouble with that document alone, which
  * comes again when discovery does. */
-static int64_t plan(struct openapi *o, const struct http_answer *answer)
+static int64_t openapi_plan(struct openapi *o, const struct http_answer *answer)
 {
 	if (!is_busy(answer) && answer->status < 500 && !answer->curl_code) {
 		backoff_reset(&o->backoff);
@@ -187,7 +188,7 @@ static void on_done(void *context, const struct http_answer *answer)
 	struct openapi *o = context;
 	struct document *d = &o->documents[o->at];
 	bool is_whole = answer->status == 200 && !answer->curl_code;
-	int64_t delay_ns = plan(o, answer);
+	int64_t delay_ns = openapi_plan(o, answer);
 	struct err err;
 	int rc = account(o, d, answer, delay_ns, &err);
 
@@ -195,7 +196,7 @@ static void on_done(void *context, const struct http_answer *answer)
 	o->at += !is_busy(answer);
 	d->refused = answer->status >= 400 && answer->status < 500 && answer->status != 429;
 	if (rc == 0 && is_whole)
-		rc = keep(o, d, answer, &err);
+		rc = openapi_keep(o, d, answer, &err);
 	buf_release(&o->body);
 	flusher_dirty(o->x->flusher);
 	if (rc)

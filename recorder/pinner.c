@@ -51,7 +51,7 @@ static void on_copied(uv_process_t *process, int64_t status, int signal_number)
 }
 
 /* The child says on our stderr why it fails, and nothing else. */
-static int start(struct pinner *p, uv_process_t *process, uv_process_options_t *options)
+static int pinner_start(struct pinner *p, uv_process_t *process, uv_process_options_t *options)
 {
 	uv_stdio_container_t stdio[3] = {{.flags = UV_IGNORE}, {.flags = UV_IGNORE},
 		{.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO}};
@@ -71,7 +71,7 @@ static char *seconds_text(int64_t time_ns)
 	return xasprintf("@%lld.%09lld", (long long)(time_ns / NS_PER_S), (long long)(time_ns % NS_PER_S));
 }
 
-static void copy(struct pinner *p)
+static void pinner_copy(struct pinner *p)
 {
 	char program[PATH_MAX], *from = seconds_text(p->moment_ns - p->o->before_ns);
 	char *until = seconds_text(p->moment_ns + p->o->after_ns);
@@ -81,7 +81,7 @@ static void copy(struct pinner *p)
 	uv_process_options_t options = {.exit_cb = on_copied, .file = own_program(program), .args = args};
 
 	p->state = PINNER_COPYING;
-	if (start(p, &p->copy, &options))
+	if (pinner_start(p, &p->copy, &options))
 		uv_close((uv_handle_t *)&p->copy, on_copy_closed);
 	free(from);
 	free(until);
@@ -94,7 +94,7 @@ static void on_after(uv_timer_t *timer)
 	struct pinner *p = timer->data;
 
 	if (flusher_now(p->x->flusher) == 0)
-		copy(p);
+		pinner_copy(p);
 	else
 		p->state = PINNER_IDLE; /* the disk takes nothing, a pin neither */
 }
@@ -167,7 +167,7 @@ static void run_hook(struct pinner *p, const struct tape_resource *r, const stru
 		.flags = UV_PROCESS_DETACHED}; /* a group of its own, to be ended as a whole */
 
 	p->hook_runs = true;
-	if (start(p, &p->hook, &options))
+	if (pinner_start(p, &p->hook, &options))
 		uv_close((uv_handle_t *)&p->hook, on_hook_closed);
 	else
 		uv_timer_start(&p->limit, on_hook_limit, HOOK_LIMIT_MS, 0);
@@ -266,7 +266,7 @@ void pinner_finish(struct pinner *p)
 		return;
 	if (p->state == PINNER_WAITING) {
 		uv_timer_stop(&p->after);
-		copy(p);
+		pinner_copy(p);
 	}
 	uv_timer_start(&p->after, on_finish_limit, FINISH_LIMIT_MS, 0);
 	while (p->state != PINNER_IDLE && !p->gave_up)

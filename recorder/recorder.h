@@ -20,11 +20,11 @@ struct recorder_options {
 	size_t exclude_count;
 	const char *label_selector, *field_selector; /* "" for none */
 	int64_t duration_ns;                         /* 0: until a signal */
-	bool lasts_from_ready;                       /* ... counted from the last first list, not from the start */
-	int64_t flush_interval_ns;                   /* how long an event may wait to become durable */
-	int64_t rest_ns;        /* of the loop when much arrives, see moderation.h; 0: never */
-	int64_t retry_delay_ns; /* the first back-off; 0: as client-go's */
-	bool wait;              /* keep trying to reach the server at start */
+	bool lasts_from_ready;     /* ... counted from the last first list, not from the start */
+	int64_t flush_interval_ns; /* how long an event may wait to become durable */
+	int64_t rest_ns;           /* of the loop when much arrives, see moderation.h; 0: never */
+	int64_t retry_delay_ns;    /* the first back-off; 0: as client-go's */
+	bool wait;                 /* keep trying to reach the server at start */
 	bool keep_secrets;
 	bool core_dumps;     /* a crash may leave one although it holds values of Secrets */
 	const char *metrics; /* where to serve them, see metrics_server.h; NULL: nowhere */
@@ -42,9 +42,9 @@ struct recorder_summary {
 	uint64_t reconnects, disk_bytes;
 	int64_t duration_ns;
 	bool stopped_by_signal;
-	uint64_t ready_seq;              /* of the last event by then, when was_ready */
-	int64_t ready_ns, ready_for_ns;  /* wall clock; for how long after */
-	bool misplaced; /* the tape was removed or moved: it is not at its path */
+	uint64_t ready_seq;             /* of the last event by then, when was_ready */
+	int64_t ready_ns, ready_for_ns; /* wall clock; for how long after */
+	bool misplaced;                 /* the tape was removed or moved: it is not at its path */
 };
 
 /*

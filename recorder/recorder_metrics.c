@@ -223,7 +223,7 @@ static int answer_ready(const struct recorder *r, struct buf *to)
 	return 200;
 }
 
-static int answer(void *context, struct slice path, struct buf *to)
+static int recorder_metrics_answer(void *context, struct slice path, struct buf *to)
 {
 	const struct recorder *r = context;
 
@@ -245,7 +245,7 @@ int recorder_serve_metrics(struct recorder *r, struct err *err)
 
 	if (!r->o->metrics)
 		return 0;
-	rc = metrics_server_open(&r->loop, r->o->metrics, answer, r, &r->metrics, err);
+	rc = metrics_server_open(&r->loop, r->o->metrics, recorder_metrics_answer, r, &r->metrics, err);
 	if (rc)
 		return rc;
 	log_info("metrics at http://%s/metrics", metrics_server_address(r->metrics));

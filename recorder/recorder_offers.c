@@ -139,7 +139,7 @@ static int begin_with(
 }
 
 /* Names that mean nothing are told before there is a tape. */
-static int begin(struct recorder *r, const struct discovery_result *result)
+static int recorder_offers_begin(struct recorder *r, const struct discovery_result *result)
 {
 	struct catalog_choice choice = {0};
 	int rc;
@@ -170,7 +170,7 @@ static void on_first_discovery(void *context, const struct discovery_result *res
 	}
 	if (err->code)
 		recorder_stop(r, err);
-	else if (begin(r, result))
+	else if (recorder_offers_begin(r, result))
 		recorder_stop(r, &r->err);
 	r->discovered_mono_ns = clock_mono_ns(r->x.clock);
 }

@@ -1,6 +1,6 @@
 /*
  * restart.c: see restart.h. The resume point of a stream is its last mark (a list or a bookmark) or the last
- * event of its watch behind that; events are walked backwards only as far as marks leave open.
+ * event of its watch after that; events are walked backwards only as far as marks leave open.
  */
 #include "recorder/restart.h"
 
@@ -26,7 +26,7 @@ struct past {
 	bool listed;       /* a whole list is on the tape */
 	uint64_t mark_seq; /* events up to here are older than the mark */
 	char mark_rv[RESUME_RV_BYTES];
-	char last_rv[RESUME_RV_BYTES], before[RESUME_RV_BYTES]; /* of events behind the mark; "" none */
+	char last_rv[RESUME_RV_BYTES], before[RESUME_RV_BYTES]; /* of events after the mark; "" none */
 	struct member *members;                                 /* of last_rv, newest first */
 	size_t member_count;
 	uint64_t last_watch, open_gap;
@@ -121,7 +121,7 @@ static int take_gap(void *context, const struct tape_gap *gap)
 	return 0;
 }
 
-/* ---- events behind the last mark ---- */
+/* ---- events after the last mark ---- */
 
 static void add_member(struct past *p, const struct event *e)
 {

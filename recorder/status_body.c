@@ -15,7 +15,7 @@ static bool text_at(struct slice json, const char *path, struct buf *to)
 	       json_unescape(value, to, NULL) == 0;
 }
 
-static void put(char *to, size_t size, struct slice text)
+static void status_body_put(char *to, size_t size, struct slice text)
 {
 	size_t len = text.len < size - 1 ? text.len : size - 1;
 
@@ -32,9 +32,9 @@ void status_body_message(struct slice body, int http_status, char to[STATUS_MESS
 
 	buf_init(&text, 1 << 20);
 	if (text_at(body, "$.message", &text))
-		put(to, STATUS_MESSAGE_BYTES, buf_slice(&text));
+		status_body_put(to, STATUS_MESSAGE_BYTES, buf_slice(&text));
 	else
-		put(to, STATUS_MESSAGE_BYTES, body.len < 2048 ? body : (struct slice){0});
+		status_body_put(to, STATUS_MESSAGE_BYTES, body.len < 2048 ? body : (struct slice){0});
 	buf_release(&text);
 	if (!*to)
 		snprintf(to, STATUS_MESSAGE_BYTES, "HTTP status %d", http_status);
@@ -47,7 +47,7 @@ void status_body_reason(struct slice body, char to[STATUS_REASON_BYTES])
 	buf_init(&text, 1 << 16);
 	*to = 0;
 	if (text_at(body, "$.reason", &text))
-		put(to, STATUS_REASON_BYTES, buf_slice(&text));
+		status_body_put(to, STATUS_REASON_BYTES, buf_slice(&text));
 	buf_release(&text);
 }
 
@@ -60,7 +60,7 @@ long status_body_number(struct slice body, const char *path)
 
 	if (json_get(body, path, &value, NULL) <= 0 || value.len >= sizeof(digits))
 		return -1;
-	put(digits, sizeof(digits), value);
+	status_body_put(digits, sizeof(digits), value);
 	number = strtol(digits, &end, 10);
 	return end == digits || *end ? -1 : number;
 }

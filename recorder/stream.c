@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* A resource with bookmarks gives a byte a minute; silence for so long means that nobody is there. */
+/* A resource with bookmarks gives a byte a minute; silence for this long means that nobody is there. */
 #define STALL_NS (150 * NS_PER_S)
 /* Without bookmarks only the time-out that was asked for tells. */
 #define OVERDUE_NS (30 * NS_PER_S)
-/* The server ends the stream after an ERROR; one that does not is left after so long. */
+/* The server ends the stream after an ERROR; one that does not is left after this long. */
 #define ERROR_LINGER_NS (5 * NS_PER_S)
 
 double recorder_chance(void)

@@ -70,7 +70,7 @@ int stream_vanished(struct stream *s, struct err *err) MUST_CHECK;
 /* This is another life of the cluster: forget where we were and list. */
 void stream_new_epoch(struct stream *s);
 
-/* For whoever looks on; strings are borrowed. */
+/* For observers; strings are borrowed. */
 struct stream_figures {
 	const char *group, *resource, *namespace;
 	uint64_t events, bytes, objects, gaps;

@@ -191,7 +191,7 @@ static void tell_gap(const struct stream *s)
 		(uintmax_t)g->deleted, (uintmax_t)g->recreated);
 }
 
-static int complete(struct stream *s, uint64_t connection, int64_t time_ns, struct err *err)
+static int stream_list_complete(struct stream *s, uint64_t connection, int64_t time_ns, struct err *err)
 {
 	const struct tape_mark mark = {.time_ns = time_ns,
 		.kind = MARK_LIST,
@@ -313,7 +313,7 @@ static void on_list_done(void *context, const struct http_answer *answer)
 	next = followup_list(&outcome);
 	delay = stream_plan(s, &next, answer->retry_after_s);
 	if (end_page(s, answer, s->page_err.code != 0, &next, delay, &err) ||
-		(rc == 0 && complete(s, connection, now, &err))) {
+		(rc == 0 && stream_list_complete(s, connection, now, &err))) {
 		stream_fatal(s, &err);
 		return;
 	}

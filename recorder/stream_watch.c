@@ -9,7 +9,7 @@
 
 /* As client-go's reflectors draw it. */
 #define MIN_TIMEOUT_S 300
-/* A watch that stood for so long without an ERROR is one. */
+/* A watch that stood for this long without an ERROR is one. */
 #define SETTLE_NS (1 * NS_PER_S)
 /* A 410 so soon after a list is not answered by the next list at once. */
 #define JUST_LISTED_NS (5 * NS_PER_S)
@@ -365,7 +365,8 @@ static bool was_overtaken(struct stream *s, const struct http_answer *answer)
 	return s->overtaken && !before;
 }
 
-static struct followup judge(struct stream *s, const struct http_answer *answer, const char *error_reason)
+static struct followup stream_watch_judge(
+	struct stream *s, const struct http_answer *answer, const char *error_reason)
 {
 	struct slice error = buf_slice(&s->watch.error);
 	const struct watch_outcome outcome = {
@@ -511,7 +512,7 @@ void stream_watch_ended(struct stream *s, const struct http_answer *answer)
 	status_body_reason(buf_slice(&w->error), error_reason);
 	end.reason = reason_of(s, answer, error_reason, reason_text);
 	stream_note_status(s, answer);
-	next = judge(s, answer, error_reason);
+	next = stream_watch_judge(s, answer, error_reason);
 	is_silent = was_silent(s, answer, &next);
 	end.next_delay_ns = stream_plan(s, &next, wanted_delay(s, answer));
 	end.next_action = is_silent ? "probe" : followup_word(&next, false);

@@ -333,7 +333,7 @@ void api_route_again(struct api_call *call)
 	query_release(&call->query);
 }
 
-static void serve(struct api_call *call)
+static void api_serve(struct api_call *call)
 {
 	struct api *api = call->api;
 	const struct http_request *r = call->request;
@@ -371,7 +371,7 @@ void api_handle(void *context, struct exchange *x, const struct http_request *r)
 	if (access_check(api->access, r, &call.query, control_is_asked(&call), &st))
 		respond_status(x, r, &call.style, &st);
 	else
-		serve(&call);
+		api_serve(&call);
 	body_release(&call.body);
 	query_release(&call.query);
 }

@@ -11,9 +11,9 @@
 struct child;
 
 struct child_options {
-	char **command;          /* with its arguments, NULL after the last */
-	const char *kubeconfig;  /* what KUBECONFIG says to it */
-	const char *control_url; /* what KUBETAPE_CONTROL says to it (control.h); NULL: nothing */
+	char **command;                  /* with its arguments, NULL after the last */
+	const char *kubeconfig;          /* what KUBECONFIG says to it */
+	const char *control_url;         /* what KUBETAPE_CONTROL says to it (control.h); NULL: nothing */
 	const struct rlimit *open_files; /* its limit; NULL: ours */
 	/* Gets the exit code; 128 + the signal's number if a signal ended it. */
 	void (*exited)(void *context, int exit_code);

@@ -146,7 +146,7 @@ int control_act(struct deck *d, struct slice method, struct slice name, const st
 	return 404;
 }
 
-static void fail(struct api_call *call, int code, const struct err *err)
+static void control_fail(struct api_call *call, int code, const struct err *err)
 {
 	struct status st = {0};
 
@@ -181,7 +181,7 @@ bool control_serve(struct api_call *call)
 	if (rc == 200)
 		respond_json(call->x, call->request, &call->style, 200, buf_slice(&json));
 	else if (rc != 404)
-		fail(call, rc, &err);
+		control_fail(call, rc, &err);
 	buf_release(&json);
 	return rc != 404;
 }

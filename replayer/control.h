@@ -34,7 +34,7 @@ bool control_is_asked(const struct api_call *call);
 int control_act(struct deck *d, struct slice method, struct slice name, const struct query *q, struct buf *to,
 	struct err *err) MUST_CHECK;
 
-/* The address to give to whoever steers: that of the replay, the token, and of its certificate the SHA-256 in
+/* The address for those who steer: that of the replay, the token, and of its certificate the SHA-256 in
  * hexadecimal digits (NULL: it has none). The caller frees. */
 char *control_url(const char *url, const char *token, const char *fingerprint);
 

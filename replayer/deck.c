@@ -36,7 +36,7 @@ void deck_close(struct deck *d)
 	d->timeline = NULL;
 }
 
-static int move(struct deck *d, uint64_t seq, int64_t tape_ns, struct err *err)
+static int deck_move(struct deck *d, uint64_t seq, int64_t tape_ns, struct err *err)
 {
 	bool back = seq < d->world->seq;
 	struct timeline *timeline;
@@ -95,17 +95,17 @@ int deck_seek(struct deck *d, const char *position, struct err *err)
 	if (rc)
 		return rc;
 	if (p.seq <= d->first_seq)
-		return move(d, d->first_seq, p.time_ns > d->first_ns ? p.time_ns : d->first_ns, err);
-	return move(d, p.seq < d->until_seq ? p.seq : d->until_seq, p.time_ns, err);
+		return deck_move(d, d->first_seq, p.time_ns > d->first_ns ? p.time_ns : d->first_ns, err);
+	return deck_move(d, p.seq < d->until_seq ? p.seq : d->until_seq, p.time_ns, err);
 }
 
 int deck_rewind(struct deck *d, struct err *err)
 {
 	*d->notice = 0;
-	return move(d, d->first_seq, d->first_ns, err);
+	return deck_move(d, d->first_seq, d->first_ns, err);
 }
 
-static void run(struct deck *d)
+static void deck_run(struct deck *d)
 {
 	player_start(d->player);
 	player_resume(d->player);
@@ -123,7 +123,7 @@ int deck_run_until(struct deck *d, const char *position, struct err *err)
 			"'%s' lies not ahead of the position: event %llu, position %llu", position,
 			(unsigned long long)p.seq, (unsigned long long)d->world->seq);
 	player_stop_at(d->player, p.seq);
-	run(d);
+	deck_run(d);
 	return 0;
 }
 
@@ -139,7 +139,7 @@ int deck_run_until_event(struct deck *d, struct slice expression, struct err *er
 	if (rc)
 		return err_prefix(err, rc, "bad expression");
 	player_stop_when(d->player, predicate);
-	run(d);
+	deck_run(d);
 	return 0;
 }
 

@@ -31,7 +31,7 @@ struct deck {
 int deck_open(struct deck *d, struct err *err) MUST_CHECK;
 void deck_close(struct deck *d); /* before the player */
 
-/* Moves to a position, backwards or forwards. Watches go on from what they were sent; whoever cannot is told
+/* Moves to a position, backwards or forwards. Watches go on from what they were sent; one that cannot is told
  * to list again. A position outside first_seq to until_seq is taken for the nearest of them, and the notice
  * says so. On failure the replay is over.
  */
@@ -40,7 +40,7 @@ int deck_seek(struct deck *d, const char *position, struct err *err) MUST_CHECK;
 /* To the beginning. */
 int deck_rewind(struct deck *d, struct err *err) MUST_CHECK;
 
-/* Runs (if it does not already) and pauses at a position, or behind the first event for which an SQL
+/* Runs (if it does not already) and pauses at a position, or after the first event for which an SQL
  * expression is true. */
 int deck_run_until(struct deck *d, const char *position, struct err *err) MUST_CHECK;
 int deck_run_until_event(struct deck *d, struct slice expression, struct err *err) MUST_CHECK;

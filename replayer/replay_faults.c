@@ -7,7 +7,7 @@
 #include "schema/base/limits.h"
 
 /* At speed max a recorded gap is over at once: the clock waits so long for watches to come back. In lock-step
- * it does so behind every gap. */
+ * it does so after every gap. */
 #define GAP_HOLD_NS (30 * NS_PER_S)
 
 static int load(struct replay_faults *f, struct faults **ret, struct err *err)

@@ -414,7 +414,7 @@ static int begin_terminal(struct replayer *r, struct err *err)
 }
 
 /* What begins once clients are served: the command, or the keys; the clock, if nobody is waited for. */
-static int begin(struct replayer *r, struct err *err)
+static int replayer_begin(struct replayer *r, struct err *err)
 {
 	const struct replay_options *o = r->options;
 	int rc;
@@ -441,7 +441,7 @@ int replayer_run(const struct replay_options *options, int *ret_exit_code, struc
 	open_loop(&r);
 	rc = open_all(&r, err);
 	if (rc == 0)
-		rc = begin(&r, err);
+		rc = replayer_begin(&r, err);
 	if (rc == 0 && !r.over)
 		uv_run(&r.loop, UV_RUN_DEFAULT);
 	if (rc == 0)

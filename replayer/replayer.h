@@ -23,7 +23,7 @@ struct replay_options {
 	double speed;                        /* SPEED_MAX or above 0 */
 	const char *from;        /* NULL: where the first lists are complete; see schema/tape/position.h */
 	const char *until;       /* NULL: the tape's end */
-	int64_t wait_watchers;   /* the clock starts with so many watches; 0 at once */
+	int64_t wait_watchers;   /* the clock starts with this many watches; 0 at once */
 	bool exit_at_end;        /* end with the tape; a child is asked to, unless settle_ns says when */
 	int64_t settle_ns;       /* see settle.h; the child is ended when it is quiet at the end; 0: not */
 	int64_t settle_limit_ns; /* for how long quiet is waited for; 0: for ever */
@@ -44,10 +44,10 @@ struct replay_options {
 	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
 	const struct write_rules *rules; /* what becomes of writes */
 	size_t max_written;              /* bytes of memory for what they leave; 0: any number */
-	const char *probe;               /* a command for sh, when the child is quiet at the end; NULL: none */
-	bool kill;                       /* the child is ended by SIGKILL, when it is asked to */
-	char **child;                    /* terminated by NULL; NULL: none */
-	bool keys;                       /* they work beside a child, which has no input then */
+	const char *probe; /* a command for sh, when the child is quiet at the end; NULL: none */
+	bool kill;         /* the child is ended by SIGKILL, when it is asked to */
+	char **child;      /* terminated by NULL; NULL: none */
+	bool keys;         /* they work beside a child, which has no input then */
 
 	/* Called once, when it accepts connections and the kubeconfig is complete; its failure ends the
 	 * replay. */

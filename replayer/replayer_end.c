@@ -21,7 +21,7 @@
 #define FAREWELL_MS    1000            /* for a child to end because its watches have */
 #define GRACE_MS       10000           /* for one that was asked to */
 
-static void finish(struct replayer *r, int exit_code)
+static void replayer_end_finish(struct replayer *r, int exit_code)
 {
 	if (r->over)
 		return;
@@ -39,7 +39,7 @@ void replayer_on_signal(uv_signal_t *handle, int signal_number)
 	if (r->child)
 		child_signal(r->child, signal_number);
 	else
-		finish(r, 0);
+		replayer_end_finish(r, 0);
 }
 
 /* A child that dies of the signal by which it was asked to end has done nothing wrong. */
@@ -52,7 +52,7 @@ void replayer_on_child_exit(void *context, int exit_code)
 		return;
 	if (!r->ended_by)
 		r->ended_by = "command";
-	finish(r, as_asked ? 0 : exit_code);
+	replayer_end_finish(r, as_asked ? 0 : exit_code);
 }
 
 static void on_grace_over(uv_timer_t *handle)
@@ -81,7 +81,7 @@ void replayer_on_quit(void *context)
 	if (r->child)
 		replayer_ask_child(r);
 	else
-		finish(r, 0);
+		replayer_end_finish(r, 0);
 }
 
 void replayer_on_quiet(void *context, bool in_time)
@@ -100,7 +100,7 @@ void replayer_on_quiet(void *context, bool in_time)
 		return;
 	}
 	run_store_quiet(r->run);
-	finish(r, 0);
+	replayer_end_finish(r, 0);
 }
 
 static void on_farewell_over(uv_timer_t *handle)
@@ -130,14 +130,14 @@ static void on_drain_tick(uv_timer_t *handle)
 		uv_timer_stop(&r->drain);
 		uv_timer_start(&r->grace, on_farewell_over, FAREWELL_MS, 0);
 	} else if (!r->child && (watches_running(r->watches) == 0 || late)) {
-		finish(r, 0);
+		replayer_end_finish(r, 0);
 	}
 }
 
 static void rewind_to_start(struct replayer *r)
 {
 	if (deck_rewind(&r->deck, &r->failure))
-		finish(r, 1);
+		replayer_end_finish(r, 1);
 }
 
 void replayer_on_ended(void *context, const struct err *err)
@@ -146,7 +146,7 @@ void replayer_on_ended(void *context, const struct err *err)
 
 	if (err) {
 		r->failure = *err;
-		finish(r, 1);
+		replayer_end_finish(r, 1);
 		return;
 	}
 	if (r->options->loop && r->bounds.until_seq > r->bounds.from_seq) {

@@ -48,7 +48,7 @@ struct replayer {
 	struct server *server;
 	struct child *child;          /* NULL: none, or none now */
 	struct child_options command; /* as it is started, and started again */
-	struct probe *probe;           /* NULL: none, or not yet */
+	struct probe *probe;          /* NULL: none, or not yet */
 	enum { COMMAND_RUNS, COMMAND_DIES, COMMAND_DIED, COMMAND_IS_AWAITED } restart;
 	struct keys *keys; /* NULL: no terminal */
 	struct api api;

@@ -19,7 +19,7 @@ bool replayer_kill_command(void *context)
 	return true;
 }
 
-static void start(struct replayer *r)
+static void replayer_restart_start(struct replayer *r)
 {
 	struct err err;
 
@@ -39,7 +39,7 @@ void replayer_start_command(void *context)
 	struct replayer *r = context;
 
 	if (r->restart == COMMAND_DIED)
-		start(r);
+		replayer_restart_start(r);
 	else if (r->restart == COMMAND_DIES)
 		r->restart = COMMAND_IS_AWAITED;
 }
@@ -47,7 +47,7 @@ void replayer_start_command(void *context)
 bool replayer_was_killed(struct replayer *r)
 {
 	if (r->restart == COMMAND_IS_AWAITED && !r->asked)
-		start(r);
+		replayer_restart_start(r);
 	else if (r->restart == COMMAND_DIES && !r->asked)
 		r->restart = COMMAND_DIED;
 	else

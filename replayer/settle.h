@@ -1,5 +1,5 @@
 /*
- * settle.h: knows when the clients of a replay have become quiet: for so long no watch came or went, no event
+ * settle.h: knows when the clients of a replay have become quiet: for this long no watch came or went, no event
  * was sent and nothing was written (but leases and Events, which programs write without end).
  *
  *     before the clock runs   quiet, with a watch open: everybody is there, the clock starts
@@ -7,7 +7,7 @@
  *
  * Clients that are never quiet are waited for no longer than the limit, in both places.
  *
- * In lock-step the clock stands still behind each event that went to a watch, until the clients, whom it may
+ * In lock-step the clock stands still after each event that went to a watch, until the clients, whom it may
  * have given something to do, have been quiet: they have not asked for anything, either. So they find the
  * same state at each event whenever they are played to, however fast they are.
  */

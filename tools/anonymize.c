@@ -98,7 +98,7 @@ static int take_string(struct walk *w, struct slice text, bool key)
 }
 
 /* An item of an array has the rule of the array. */
-static void enter(struct walk *w, char bracket)
+static void anonymize_enter(struct walk *w, char bracket)
 {
 	struct slice member = {0};
 
@@ -116,7 +116,7 @@ static int take_json(struct walk *w, struct slice json)
 
 	for (const char *at = json.ptr; at < end && !rc;) {
 		if (*at == '{' || *at == '[')
-			enter(w, *at);
+			anonymize_enter(w, *at);
 		else if ((*at == '}' || *at == ']') && w->depth)
 			w->depth--;
 		if (*at++ != '"')

@@ -45,13 +45,14 @@ static size_t escape_length(struct slice text)
 }
 
 /* "dddd-dd-dd" as a pattern: d a digit, h a hexadecimal one, others themselves. */
-static bool fits(struct slice text, const char *pattern)
+static bool anonymize_forms_fits(struct slice text, const char *pattern)
 {
 	size_t i;
 
 	for (i = 0; pattern[i]; i++) {
-		if (pattern[i] == 'd' ? !is_digit_at(text, i)
-				      : pattern[i] == 'h' ? !is_hex_at(text, i) : byte_at(text, i) != pattern[i])
+		if (pattern[i] == 'd'       ? !is_digit_at(text, i)
+			: pattern[i] == 'h' ? !is_hex_at(text, i)
+					    : byte_at(text, i) != pattern[i])
 			return false;
 	}
 	return true;
@@ -62,7 +63,8 @@ static size_t time_length(struct slice text)
 {
 	size_t len = 19;
 
-	if (!fits(text, "dddd-dd-ddTdd:dd:dd") && !fits(text, "dddd-dd-dd dd:dd:dd"))
+	if (!anonymize_forms_fits(text, "dddd-dd-ddTdd:dd:dd") &&
+		!anonymize_forms_fits(text, "dddd-dd-dd dd:dd:dd"))
 		return 0;
 	if (byte_at(text, len) == '.') {
 		for (len++; is_digit_at(text, len);)
@@ -73,8 +75,10 @@ static size_t time_length(struct slice text)
 
 static size_t uuid_length(struct slice text)
 {
-	return fits(text, "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh") && !is_word_at(text, UUID_BYTES) ? UUID_BYTES
-												  : 0;
+	return anonymize_forms_fits(text, "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh") &&
+			       !is_word_at(text, UUID_BYTES)
+		       ? UUID_BYTES
+		       : 0;
 }
 
 static size_t octet_length(struct slice text, size_t at)
@@ -96,7 +100,8 @@ static size_t ipv4_length(struct slice text)
 		size_t len = octet_length(text, at);
 
 		at += len;
-		if (!len || (i == 3 ? is_word_at(text, at) : (byte_at(text, at) != '.' && byte_at(text, at) != '-')))
+		if (!len || (i == 3 ? is_word_at(text, at)
+				    : (byte_at(text, at) != '.' && byte_at(text, at) != '-')))
 			return 0;
 		if (i < 3 && separator && separator != text.ptr[at])
 			return 0;
@@ -127,8 +132,8 @@ static size_t ipv6_length(struct slice text)
 /* 512Mi, 100m, 1h30m: digits and units by turns. */
 static bool is_quantity(struct slice run)
 {
-	static const char *const units[] = {"Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "ms", "us", "ns", "min", "m", "s",
-		"h", "d", "k", "n", "u", "M", "G", "T", "P", "E", "B"};
+	static const char *const units[] = {"Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "ms", "us", "ns", "min", "m",
+		"s", "h", "d", "k", "n", "u", "M", "G", "T", "P", "E", "B"};
 	bool found = true;
 
 	while (run.len && found) {

@@ -37,7 +37,7 @@ enum word_place { PLACE_NAME, PLACE_SENTENCE };
 
 /* Something of the old tape. */
 struct word {
-	char *text; /* small letters */
+	char *text;      /* small letters */
 	char *pseudonym; /* NULL: it stays, or nobody has decided yet */
 	enum form form;
 	bool stays, in_name; /* in_name: it stands outside of sentences, too */
@@ -45,10 +45,10 @@ struct word {
 };
 
 struct anonymizer {
-	struct redactor *redactor; /* has the key */
-	struct text_map words;     /* struct word by its text */
-	struct word **list;        /* in the order in which they were met */
-	struct text_map taken;     /* pseudonyms */
+	struct redactor *redactor;      /* has the key */
+	struct text_map words;          /* struct word by its text */
+	struct word **list;             /* in the order in which they were met */
+	struct text_map taken;          /* pseudonyms */
 	struct text_map stays, english; /* of the rules; the values mean nothing */
 	unsigned char octets[256];      /* of addresses: what becomes of each first one; 0: it stays */
 	char **owned;                   /* keys of these maps */
@@ -58,7 +58,8 @@ struct anonymizer {
 int words_note(struct anonymizer *a, struct slice text, enum form form, enum word_place place,
 	struct err *err) MUST_CHECK;
 /* Appends what the new tape has in its place. */
-int words_put(struct anonymizer *a, struct slice text, enum form form, struct buf *to, struct err *err) MUST_CHECK;
+int words_put(
+	struct anonymizer *a, struct slice text, enum form form, struct buf *to, struct err *err) MUST_CHECK;
 /* NULL: the old tape does not have it. */
 struct word *words_find(const struct anonymizer *a, struct slice text);
 

@@ -8,7 +8,8 @@
 const char *const anonymize_kept_members[] = {"resourceVersion", "remainingItemCount", NULL};
 
 /* Members that hold sentences. In them a word of English stays, unless it is part of a name somewhere. */
-const char *const anonymize_text_members[] = {"message", "note", "description", "x-kubernetes-description", NULL};
+const char *const anonymize_text_members[] = {
+	"message", "note", "description", "x-kubernetes-description", NULL};
 
 /* Resources, their short names, verbs; the words of Kubernetes' own labels, names, conditions, reasons and
  * values. All small letters; whatever else is in a name becomes a pseudonym. */

@@ -24,14 +24,16 @@ static int walk_json(struct text_walk *w, struct slice json)
 {
 	if (!json.len)
 		return 0;
-	return w->proves ? anonymizer_prove_json(w->a, json, w->err) : anonymizer_note_json(w->a, json, w->err);
+	return w->proves ? anonymizer_prove_json(w->a, json, w->err)
+			 : anonymizer_note_json(w->a, json, w->err);
 }
 
 static int walk_text(struct text_walk *w, struct slice text)
 {
 	if (!text.len)
 		return 0;
-	return w->proves ? anonymizer_prove_text(w->a, text, w->err) : anonymizer_note_text(w->a, text, w->err);
+	return w->proves ? anonymizer_prove_text(w->a, text, w->err)
+			 : anonymizer_note_text(w->a, text, w->err);
 }
 
 /* NULL is fine. */
@@ -133,7 +135,7 @@ static int walk_state(struct text_walk *w, uint64_t seq)
 	return rc;
 }
 
-static int tell(struct text_walk *w, uint64_t done, uint64_t total)
+static int anonymize_tape_tell(struct text_walk *w, uint64_t done, uint64_t total)
 {
 	if (done % 1024 || !w->o->progress || !w->o->progress(w->o->context, w->doing, done, total))
 		return 0;
@@ -154,7 +156,7 @@ static int walk_events(struct text_walk *w, uint64_t total)
 	while (!rc && (more = tape_cursor_next(c, &e, w->err)) > 0) {
 		rc = tape_cursor_object(c, &object, w->err);
 		if (!rc && !(rc = walk_json(w, object)))
-			rc = tell(w, ++done, total);
+			rc = anonymize_tape_tell(w, ++done, total);
 	}
 	tape_cursor_close(c);
 	return rc ? rc : more;
@@ -199,7 +201,7 @@ static int rewrite_text(struct rewriter *w, struct slice *text, bool json, struc
 	if (!text->len)
 		return 0;
 	rc = json ? anonymizer_put_json(w->a, *text, &w->object, err)
-		      : anonymizer_put_text(w->a, *text, &w->object, err);
+		  : anonymizer_put_text(w->a, *text, &w->object, err);
 	if (!rc)
 		rc = buf_append(&w->object, "", 1, err);
 	*text = (struct slice){w->object.ptr + begin, w->object.len - begin - 1};
@@ -304,8 +306,7 @@ static int rewrite_stream(void *context, struct tape_stream *s, struct err *err)
 	int rc = make_room(
 		w, strlen(s->namespace) + strlen(s->label_selector) + strlen(s->field_selector), err);
 
-	if (rc || (rc = rewrite_own(w, &s->namespace, err)) ||
-		(rc = rewrite_own(w, &s->label_selector, err)))
+	if (rc || (rc = rewrite_own(w, &s->namespace, err)) || (rc = rewrite_own(w, &s->label_selector, err)))
 		return rc;
 	return rewrite_own(w, &s->field_selector, err);
 }
@@ -325,14 +326,15 @@ static int prove(void *context, const char *folder, struct err *err)
 	return rc;
 }
 
-static int step(void *context, uint64_t done, uint64_t total)
+static int anonymize_tape_step(void *context, uint64_t done, uint64_t total)
 {
 	struct rewriter *w = context;
 
 	return w->o->progress ? w->o->progress(w->o->context, "rewriting", done, total) : 0;
 }
 
-static int remake(struct tape *from, const char *to, struct rewriter *w, struct remake_result *ret, struct err *err)
+static int remake(
+	struct tape *from, const char *to, struct rewriter *w, struct remake_result *ret, struct err *err)
 {
 	const struct remake_options options = {
 		.hooks =
@@ -343,7 +345,7 @@ static int remake(struct tape *from, const char *to, struct rewriter *w, struct 
 				.rewrite_resource = rewrite_resource,
 				.rewrite_stream = rewrite_stream,
 				.check = prove,
-				.progress = step,
+				.progress = anonymize_tape_step,
 				.context = w,
 			},
 		.program = w->o->program,
@@ -352,8 +354,8 @@ static int remake(struct tape *from, const char *to, struct rewriter *w, struct 
 	return tape_remake(from, to, &options, ret, err);
 }
 
-int anonymize_tape(struct tape *from, const char *to, struct anonymizer *a, const struct anonymize_options *options,
-	struct remake_result *ret, struct err *err)
+int anonymize_tape(struct tape *from, const char *to, struct anonymizer *a,
+	const struct anonymize_options *options, struct remake_result *ret, struct err *err)
 {
 	struct text_walk collect = {.a = a, .tape = from, .o = options, .doing = "collecting", .err = err};
 	struct rewriter w = {.a = a, .o = options};

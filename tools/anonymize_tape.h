@@ -17,7 +17,7 @@ struct anonymize_options {
  * word is left that was to be replaced. Documents that are not JSON are left out. On failure nothing is left of
  * `to`.
  */
-int anonymize_tape(struct tape *from, const char *to, struct anonymizer *a, const struct anonymize_options *options,
-	struct remake_result *ret, struct err *err) MUST_CHECK;
+int anonymize_tape(struct tape *from, const char *to, struct anonymizer *a,
+	const struct anonymize_options *options, struct remake_result *ret, struct err *err) MUST_CHECK;
 
 #endif

@@ -6,9 +6,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#define WORDS_MAX      4000000 /* of a tape; a word takes some hundred bytes */
-#define TRIES_MAX      64      /* before a pseudonym becomes longer than its word */
-#define DIGEST_BYTES   32
+#define WORDS_MAX    4000000 /* of a tape; a word takes some hundred bytes */
+#define TRIES_MAX    64      /* before a pseudonym becomes longer than its word */
+#define DIGEST_BYTES 32
 
 /* ---- lists ---- */
 
@@ -100,7 +100,8 @@ struct word *words_find(const struct anonymizer *a, struct slice text)
 	return text_map_get(&a->words, key_of(text, key));
 }
 
-int words_note(struct anonymizer *a, struct slice text, enum form form, enum word_place place, struct err *err)
+int words_note(
+	struct anonymizer *a, struct slice text, enum form form, enum word_place place, struct err *err)
 {
 	char key[128];
 	struct word *w = text_map_get(&a->words, key_of(text, key));
@@ -274,11 +275,11 @@ static int make_ipv4(struct source *s, struct buf *to, struct err *err)
 	return rc;
 }
 
-static int make(struct source *s, struct buf *to, struct err *err)
+static int anonymize_words_make(struct source *s, struct buf *to, struct err *err)
 {
 	buf_clear(to);
 	s->at = 0;
-	return s->w->form == FORM_WORD ? make_word(s, to, err)
+	return s->w->form == FORM_WORD   ? make_word(s, to, err)
 	       : s->w->form == FORM_IPV4 ? make_ipv4(s, to, err)
 					 : make_hex(s, to, err);
 }
@@ -296,7 +297,8 @@ static bool is_special(const struct word *w)
 	const char *text = w->text;
 
 	if (w->form == FORM_IPV4)
-		return strncmp(text, "127.", 4) == 0 || strncmp(text, "0.", 2) == 0 || strncmp(text, "255.", 4) == 0;
+		return strncmp(text, "127.", 4) == 0 || strncmp(text, "0.", 2) == 0 ||
+		       strncmp(text, "255.", 4) == 0;
 	return w->form == FORM_IPV6 && strspn(text, ":0") + 1 >= strlen(text);
 }
 
@@ -310,7 +312,7 @@ static int choose_one(struct anonymizer *a, struct word *w, struct buf *scratch,
 	if (w->stays)
 		return 0;
 	do {
-		rc = make(&s, scratch, err);
+		rc = anonymize_words_make(&s, scratch, err);
 		if (!rc)
 			rc = buf_append(scratch, "", 1, err);
 		if (rc)
@@ -356,7 +358,8 @@ int anonymizer_choose(struct anonymizer *a, struct err *err)
 /* ---- rewriting ---- */
 
 /* UUIDs alone need not be collected before: no sentence has one by chance. */
-static int find_or_note(struct anonymizer *a, struct slice text, enum form form, struct word **ret, struct err *err)
+static int find_or_note(
+	struct anonymizer *a, struct slice text, enum form form, struct word **ret, struct err *err)
 {
 	struct buf scratch;
 	int rc;

@@ -70,7 +70,7 @@ static void put_stream(const struct tape_resource *r, const struct tape_stream *
 
 /* ---- streams ---- */
 
-/* Why it is not known, behind the stream's name. */
+/* Why it is not known, after the stream's name. */
 static void put_reason(const struct coverage_answer *a)
 {
 	char since[TIME_TEXT_BYTES], until[TIME_TEXT_BYTES];

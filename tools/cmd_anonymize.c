@@ -25,7 +25,8 @@ struct anonymize_values {
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE",
 		"the tape to make, NAME.tape, or NAME.ktape for one file; it must not exist"},
-	{OPTION_LIST, 0, "keep", AT(keep), "WORD,...", "words that stay beside those of Kubernetes (may be repeated)"},
+	{OPTION_LIST, 0, "keep", AT(keep), "WORD,...",
+		"words that stay beside those of Kubernetes (may be repeated)"},
 	{OPTION_TEXT, 0, "key", AT(key), "FILE",
 		"a secret: the same one makes the same pseudonyms; a new one each time unless given"},
 	{OPTION_TEXT, 0, "report", AT(report), "FILE",
@@ -39,7 +40,7 @@ struct work {
 	const char *doing;
 };
 
-static int step(void *context, const char *doing, uint64_t done, uint64_t total)
+static int anonymize_step(void *context, const char *doing, uint64_t done, uint64_t total)
 {
 	struct work *w = context;
 
@@ -65,8 +66,8 @@ static int key_of_file(const char *path, struct redactor **ret, struct err *err)
 	buf_init(&secret, LIMIT_CONFIG_BYTES);
 	rc = read_file(path, &secret, err);
 	if (!rc && secret.len < KEY_BYTES_MIN)
-		rc = err_set(err, ERR_USAGE, "key file '%s' has %zu bytes, expected at least %d", path, secret.len,
-			KEY_BYTES_MIN);
+		rc = err_set(err, ERR_USAGE, "key file '%s' has %zu bytes, expected at least %d", path,
+			secret.len, KEY_BYTES_MIN);
 	if (!rc)
 		rc = redactor_digest(hash, buf_slice(&secret), key, err);
 	if (!rc)
@@ -112,7 +113,8 @@ static int write_report(const char *path, const struct anonymizer *a, struct err
 	return out_file_close(out, err);
 }
 
-static void print_result(const struct anonymize_values *v, const struct anonymizer *a, const struct remake_result *r)
+static void print_result(
+	const struct anonymize_values *v, const struct anonymizer *a, const struct remake_result *r)
 {
 	unsigned long long words = 0, places = 0;
 	struct anonymized w;
@@ -124,22 +126,23 @@ static void print_result(const struct anonymize_values *v, const struct anonymiz
 		places += w.count;
 	}
 	if (v->json) {
-		printf("{\"events\": %llu, \"words\": %llu, \"places\": %llu}\n", (unsigned long long)r->events,
-			words, places);
+		printf("{\"events\": %llu, \"words\": %llu, \"places\": %llu}\n",
+			(unsigned long long)r->events, words, places);
 		return;
 	}
-	printf("%llu words were replaced in %llu places of %llu events; none of them is left in '", words, places,
-		(unsigned long long)r->events);
+	printf("%llu words were replaced in %llu places of %llu events; none of them is left in '", words,
+		places, (unsigned long long)r->events);
 	visible_puts(stdout, v->output);
 	puts("'");
 }
 
 /* ---- the command ---- */
 
-static int make(const struct anonymize_values *v, struct tape *tape, struct anonymizer *a, struct err *err)
+static int anonymize_make(
+	const struct anonymize_values *v, struct tape *tape, struct anonymizer *a, struct err *err)
 {
 	struct work work = {0};
-	const struct anonymize_options options = {step, &work, "kubetape " KUBETAPE_VERSION};
+	const struct anonymize_options options = {anonymize_step, &work, "kubetape " KUBETAPE_VERSION};
 	struct remake_result result;
 	int rc;
 
@@ -160,7 +163,7 @@ static int anonymize(void *values, const struct operands *operands, struct err *
 	struct anonymizer *a = NULL;
 	struct tape *tape;
 	int rc = v->output ? out_file_refuse_stream(v->output, "a tape is a folder", err)
-			     : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
+			   : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 
 	if (!rc && v->report)
 		rc = out_file_check(v->report, err);
@@ -168,13 +171,13 @@ static int anonymize(void *values, const struct operands *operands, struct err *
 		return rc;
 	rc = make_anonymizer(v, &a, err);
 	if (!rc)
-		rc = make(v, tape, a, err);
+		rc = anonymize_make(v, tape, a, err);
 	anonymizer_free(a);
 	tape_close(tape);
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int anonymize_run(const struct command *self, int argc, char **argv)
 {
 	struct anonymize_values v = {0};
 	int rc = command_run(self, argc, argv, &v, anonymize);
@@ -199,5 +202,5 @@ const struct command cmd_anonymize = {
 		"stays is how many of what there were, and when: that may tell something, too.\n\n"
 		"  kubetape anonymize X.tape -o Y.ktape",
 	.options = rows,
-	.run = run,
+	.run = anonymize_run,
 };

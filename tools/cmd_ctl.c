@@ -101,7 +101,7 @@ static struct control_question question_to(const struct values *v, const char *a
 		.timeout_ns = v->timeout_ns && v->timeout_ns < ANSWER_NS ? v->timeout_ns : ANSWER_NS};
 }
 
-static int ask(const struct values *v, const struct operands *o, struct buf *to, struct err *err)
+static int ctl_ask(const struct values *v, const struct operands *o, struct buf *to, struct err *err)
 {
 	const char *word = o->items[1], *operand = o->count > 2 ? o->items[2] : NULL;
 	struct control_question q = question_to(v, o->items[0]);
@@ -111,9 +111,9 @@ static int ask(const struct values *v, const struct operands *o, struct buf *to,
 			continue;
 		if (operand && !words[i].parameter)
 			return err_set(
-				err, ERR_USAGE, "'%s' takes nothing behind it, found '%s'", word, operand);
+				err, ERR_USAGE, "'%s' takes nothing after it, found '%s'", word, operand);
 		if (!operand && words[i].needs_operand)
-			return err_set(err, ERR_USAGE, "'%s' wants something behind it", word);
+			return err_set(err, ERR_USAGE, "'%s' wants something after it", word);
 		q.action = words[i].action;
 		q.name = operand ? words[i].parameter : NULL;
 		q.value = operand;
@@ -168,7 +168,7 @@ static int wait_for_stop(const struct values *v, const char *address, struct buf
 	return rc;
 }
 
-static int check(const struct values *v, const struct operands *o, struct err *err)
+static int ctl_check(const struct values *v, const struct operands *o, struct err *err)
 {
 	bool until = strncmp(o->items[1], "until", 5) == 0;
 
@@ -220,12 +220,12 @@ static int steer(void *values, const struct operands *o, struct err *err)
 {
 	const struct values *v = values;
 	struct buf status;
-	int rc = check(v, o, err);
+	int rc = ctl_check(v, o, err);
 
 	signal(SIGPIPE, SIG_IGN); /* a replay that closes early is no reason to end without a word */
 	buf_init(&status, LIMIT_DOCUMENT_BYTES);
 	if (rc == 0)
-		rc = ask(v, o, &status, err);
+		rc = ctl_ask(v, o, &status, err);
 	if (rc == 0 && v->wait)
 		rc = wait_and_tell(v, o->items[0], &status, err);
 	else if (rc == 0)
@@ -236,7 +236,7 @@ static int steer(void *values, const struct operands *o, struct err *err)
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int ctl_run(const struct command *self, int argc, char **argv)
 {
 	struct values v = {0};
 
@@ -277,5 +277,5 @@ const struct command cmd_ctl = {
 				"waited in vain: the tape ended before, the time was over, or somebody else "
 				"told the replay to pause elsewhere",
 		},
-	.run = run,
+	.run = ctl_run,
 };

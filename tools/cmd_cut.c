@@ -28,7 +28,8 @@ static const struct option_row rows[] = {
 		"only objects of this namespace; may be given several times"},
 	{OPTION_TEXT, 0, "where", AT(where), "SQL",
 		"only events for which this holds, over the columns of events"},
-	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to make, NAME.tape, or NAME.ktape for one file; it must not exist"},
+	{OPTION_TEXT, 'o', "output", AT(output), "TAPE",
+		"the tape to make, NAME.tape, or NAME.ktape for one file; it must not exist"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };
@@ -77,11 +78,10 @@ static int compile(struct cut *c, struct err *err)
 	struct moment_frame frame;
 	int rc = tape_position_frame(c->tape, &frame, err);
 
-	return rc ? rc
-		      : predicate_compile(slice_of(c->values->where), &frame, &c->predicate, err);
+	return rc ? rc : predicate_compile(slice_of(c->values->where), &frame, &c->predicate, err);
 }
 
-static int choose(struct cut *c, const struct operands *operands, struct err *err)
+static int cut_choose(struct cut *c, const struct operands *operands, struct err *err)
 {
 	const struct cut_values *v = c->values;
 	int rc = find_position(c, v->from, &c->from, &c->from_point, err);
@@ -105,14 +105,14 @@ static int wants_object(void *context, const struct tape_resource *r, const stru
 	return predicate_test(c->predicate, r, e, object, err);
 }
 
-static int step(void *context, uint64_t done, uint64_t total)
+static int cut_step(void *context, uint64_t done, uint64_t total)
 {
 	struct cut *c = context;
 
 	return progress_step(&c->progress, done, total);
 }
 
-static int make(struct cut *c, struct err *err)
+static int cut_make(struct cut *c, struct err *err)
 {
 	const struct cut_values *v = c->values;
 	const struct remake_options options = {
@@ -123,7 +123,9 @@ static int make(struct cut *c, struct err *err)
 		.resource_count = c->resource_count,
 		.namespaces = v->namespaces.items,
 		.namespace_count = v->namespaces.count,
-		.hooks = {.wants_object = c->predicate ? wants_object : NULL, .progress = step, .context = c},
+		.hooks = {.wants_object = c->predicate ? wants_object : NULL,
+			.progress = cut_step,
+			.context = c},
 		.program = "kubetape " KUBETAPE_VERSION,
 	};
 	int rc;
@@ -171,10 +173,10 @@ static int say_what_was_guessed(struct cut *c, struct err *err)
 
 static int cut_tape(struct cut *c, const struct operands *operands, struct err *err)
 {
-	int rc = choose(c, operands, err);
+	int rc = cut_choose(c, operands, err);
 
 	if (!rc)
-		rc = make(c, err);
+		rc = cut_make(c, err);
 	if (rc)
 		return rc;
 	print_result(c);
@@ -185,7 +187,7 @@ static int cut(void *values, const struct operands *operands, struct err *err)
 {
 	struct cut c = {.values = values};
 	int rc = c.values->output ? out_file_refuse_stream(c.values->output, "a tape is a folder", err)
-				    : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
+				  : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 
 	if (rc || (rc = tape_open(operands->items[0], &c.tape, err)))
 		return rc;
@@ -196,7 +198,7 @@ static int cut(void *values, const struct operands *operands, struct err *err)
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int cut_run(const struct command *self, int argc, char **argv)
 {
 	struct cut_values v = {0};
 	int rc = command_run(self, argc, argv, &v, cut);
@@ -220,5 +222,5 @@ const struct command cmd_cut = {
 		"  kubetape cut X.tape --from 9:51 --until +20m -n shop pods,deploy -o shop.tape",
 	.options = rows,
 	.exits = {[EXIT_LOSS] = "done, but a position lies outside the tape"},
-	.run = run,
+	.run = cut_run,
 };

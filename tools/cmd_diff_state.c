@@ -117,7 +117,7 @@ struct diff {
 };
 
 /* Names as kubectl takes them; they are looked up on the tape. */
-static int choose(struct diff *d, struct err *err)
+static int diff_state_choose(struct diff *d, struct err *err)
 {
 	struct buf list;
 	int rc;
@@ -217,7 +217,7 @@ static int say_what_is_not_known(struct diff *d, struct err *err)
 	return rc ? rc : c.is_guess ? EXIT_LOSS : EXIT_OK;
 }
 
-static int show(void *values, const struct operands *operands, struct err *err)
+static int diff_state_show(void *values, const struct operands *operands, struct err *err)
 {
 	struct diff d = {.options = values,
 		.texts = {operands->items[1], operands->count > 2 ? operands->items[2] : "end"}};
@@ -228,7 +228,7 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	if (!rc)
 		rc = find_positions(&d, err);
 	if (!rc)
-		rc = choose(&d, err);
+		rc = diff_state_choose(&d, err);
 	if (!rc)
 		rc = print(&d, err);
 	if (!rc)
@@ -239,11 +239,11 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int diff_state_run(const struct command *self, int argc, char **argv)
 {
 	struct diff_options o = {.namespace = "", .resource = "", .color = "auto"};
 
-	return command_run(self, argc, argv, &o, show);
+	return command_run(self, argc, argv, &o, diff_state_show);
 }
 
 const struct command cmd_diff_state = {
@@ -263,5 +263,5 @@ const struct command cmd_diff_state = {
 				"done, but the tape cannot know it: a position lies outside it, or something was "
 				"not watched there",
 		},
-	.run = run,
+	.run = diff_state_run,
 };

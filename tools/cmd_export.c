@@ -81,7 +81,7 @@ static const char *table_sql(const char *name)
 }
 
 /* Puts the predicate where the statement has room for one. The caller frees. */
-static char *fill(const char *sql, const char *where)
+static char *export_fill(const char *sql, const char *where)
 {
 	const char *hole = strstr(sql, "%s");
 
@@ -91,7 +91,7 @@ static char *fill(const char *sql, const char *where)
 /* `tagged`: each row begins with the name of its table. */
 static char *statement(const char *name, const char *where, bool tagged)
 {
-	char *sql = fill(table_sql(name), where);
+	char *sql = export_fill(table_sql(name), where);
 	const char *hidden = strcmp(name, "events") == 0 ? "stream, flags, " : "";
 	char *tagged_sql =
 		tagged ? xasprintf("SELECT '%s' AS \"table\", %s%s", name, hidden, sql + strlen("SELECT "))
@@ -119,13 +119,13 @@ static int write_table(
 	return rc;
 }
 
-/* Behind the streams, which the rows name, and before everything else: a reader shall not take a part for the
+/* After the streams, which the rows name, and before everything else: a reader shall not take a part for the
  * whole. */
 static int write_left_out(struct sql_session *s, const struct export_options *o, FILE *to, struct err *err)
 {
 	struct table_out *out = table_out_new(to, TABLE_NDJSON, 0);
 	struct sql_sink sink = table_out_sink(out);
-	char *sql = fill(export_left_out_sql, o->where);
+	char *sql = export_fill(export_left_out_sql, o->where);
 	int rc;
 
 	sql_session_set(s, "where", o->where);
@@ -192,7 +192,7 @@ static int write_trace(struct sql_session *s, const struct export_options *o, FI
 
 	fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", to);
 	for (const char *const *format = export_trace_sql; *format && !rc; format++) {
-		char *sql = fill(*format, o->where);
+		char *sql = export_fill(*format, o->where);
 
 		rc = run_statement(s, sql, &sink, to, err);
 		free(sql);
@@ -252,14 +252,14 @@ static int write_file(
 		rc = write_picture(o, tape, out_file_stream(out), err);
 	else
 		rc = is_parquet(o) ? write_parquet(s, o, out, err)
-				     : write_to(s, o, out_file_stream(out), err);
+				   : write_to(s, o, out_file_stream(out), err);
 	if (!rc)
 		return out_file_close(out, err);
 	out_file_abandon(out);
 	return rc;
 }
 
-static int check(const struct export_options *o, struct err *err)
+static int export_check(const struct export_options *o, struct err *err)
 {
 	if (o->run && strcmp(o->format, "trace") != 0)
 		return err_set(
@@ -294,7 +294,7 @@ static int export(void *values, const struct operands *operands, struct err *err
 	struct sql_session *s;
 	int rc;
 
-	if ((rc = check(o, err)) || (rc = sql_session_open(operands->items[0], &s, err)))
+	if ((rc = export_check(o, err)) || (rc = sql_session_open(operands->items[0], &s, err)))
 		return rc;
 	rc = o->run ? add_run(s, o, err) : 0;
 	if (!rc)

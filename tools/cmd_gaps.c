@@ -377,7 +377,7 @@ static void print_json(const char *path, const struct gap_accounts *all, const s
 
 /* ---- the command ---- */
 
-static int show(void *values, const struct operands *operands, struct err *err)
+static int gaps_show(void *values, const struct operands *operands, struct err *err)
 {
 	const struct gaps_options *o = values;
 	struct gap_accounts all = {0};
@@ -401,11 +401,11 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int gaps_run(const struct command *self, int argc, char **argv)
 {
 	struct gaps_options o = {0};
 
-	return command_run(self, argc, argv, &o, show);
+	return command_run(self, argc, argv, &o, gaps_show);
 }
 
 const struct command cmd_gaps = {
@@ -425,5 +425,5 @@ const struct command cmd_gaps = {
 			[EXIT_LOSS] =
 				"a gap hid something or never ended, or the tape does not tell when a stream was watched",
 		},
-	.run = run,
+	.run = gaps_run,
 };

@@ -420,7 +420,7 @@ static int get(void *values, const struct operands *operands, struct err *err)
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int get_run(const struct command *self, int argc, char **argv)
 {
 	struct get_options o = {.at = "end", .output = "table", .selector = ""};
 
@@ -445,5 +445,5 @@ const struct command cmd_get = {
 				"done, but the tape cannot know it: the position lies outside it, or what is shown "
 				"was not watched there",
 		},
-	.run = run,
+	.run = get_run,
 };

@@ -40,7 +40,7 @@ static int help(void *values, const struct operands *operands, struct err *err)
 	return out_stream_flush(stdout, err);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int help_run(const struct command *self, int argc, char **argv)
 {
 	struct help_options o = {.format = "text"};
 
@@ -54,5 +54,5 @@ const struct command cmd_help = {
 	.summary = "show how a command is used",
 	.description = "Prints the options of a command, or the list of commands.",
 	.options = rows,
-	.run = run,
+	.run = help_run,
 };

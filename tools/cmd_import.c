@@ -241,8 +241,8 @@ static int import_to(const struct import_options *o, const char *tape, int fd, c
 }
 
 /* A tape in one file appears when it is whole. */
-static int import_to_file(const struct import_options *o, int fd, const char *name, struct import_counts *ret,
-	struct err *err)
+static int import_to_file(
+	const struct import_options *o, int fd, const char *name, struct import_counts *ret, struct err *err)
 {
 	struct new_tape made;
 	int rc = new_tape_begin(o->output, &made, err);
@@ -261,7 +261,7 @@ static int import(
 		return fd;
 	progress_catch_signals();
 	rc = new_tape_is_file(o->output) ? import_to_file(o, fd, name, ret, err)
-					   : import_to(o, o->output, fd, name, ret, err);
+					 : import_to(o, o->output, fd, name, ret, err);
 	if (fd != STDIN_FILENO)
 		close(fd);
 	return rc;
@@ -283,7 +283,7 @@ static void print_counts(const struct import_options *o, const struct import_cou
 		putchar('\n');
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int import_run(const struct command *self, int argc, char **argv)
 {
 	struct import_options o = {.times = "auto", .secrets = "digest"};
 	struct import_counts counts = {0};
@@ -323,5 +323,5 @@ const struct command cmd_import = {
 		{
 			[EXIT_LOSS] = "done, but documents were left out",
 		},
-	.run = run,
+	.run = import_run,
 };

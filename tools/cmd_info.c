@@ -35,7 +35,7 @@ struct report {
 /* ---- counting ---- */
 
 /* The registry's ids count from 1. */
-static struct resource_count *find(struct report *r, uint32_t id)
+static struct resource_count *info_find(struct report *r, uint32_t id)
 {
 	return id && id <= r->resource_count ? &r->resources[id - 1] : NULL;
 }
@@ -54,7 +54,7 @@ static void list_resources(struct report *r, struct tape *t)
 
 static void count_event(struct report *r, const struct event *e)
 {
-	struct resource_count *count = find(r, e->resource);
+	struct resource_count *count = info_find(r, e->resource);
 
 	if (!count)
 		return;
@@ -103,7 +103,7 @@ static int count_live(struct report *r, struct tape *t, struct err *err)
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < state->count; i++) {
-		struct resource_count *count = find(r, state->live[i].resource);
+		struct resource_count *count = info_find(r, state->live[i].resource);
 
 		if (count)
 			count->live++;
@@ -348,7 +348,7 @@ static int print_page(const struct report *r, struct err *err)
 	return print_resources(r, err);
 }
 
-static int show(void *values, const struct operands *operands, struct err *err)
+static int info_show(void *values, const struct operands *operands, struct err *err)
 {
 	const struct info_options *o = values;
 	struct report r = {.path = operands->items[0]};
@@ -365,11 +365,11 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int info_run(const struct command *self, int argc, char **argv)
 {
 	struct info_options o = {0};
 
-	return command_run(self, argc, argv, &o, show);
+	return command_run(self, argc, argv, &o, info_show);
 }
 
 const struct command cmd_info = {
@@ -381,5 +381,5 @@ const struct command cmd_info = {
 		"Prints times, sizes, counts and the resources of a tape, which may be one that is being\n"
 		"recorded. 'live' counts the objects that exist at the end of the tape.",
 	.options = rows,
-	.run = run,
+	.run = info_run,
 };

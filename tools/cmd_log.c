@@ -181,7 +181,7 @@ struct log {
 	struct tape_position from, until;
 };
 
-static int choose(struct log *l, const struct operands *operands, struct err *err)
+static int log_choose(struct log *l, const struct operands *operands, struct err *err)
 {
 	int rc = object_name_choose(
 		l->session, operands->items[0], operands->items + 1, operands->count - 1, &l->what, err);
@@ -272,7 +272,7 @@ static int say_what_is_not_known(struct log *l, struct err *err)
 	return rc ? rc : l->certainty.is_guess ? EXIT_LOSS : EXIT_OK;
 }
 
-static int show(void *values, const struct operands *operands, struct err *err)
+static int log_show(void *values, const struct operands *operands, struct err *err)
 {
 	struct log l = {.options = values};
 	int rc = tape_open(operands->items[0], &l.tape, err);
@@ -282,7 +282,7 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	if (!rc)
 		rc = find_bounds(&l, err);
 	if (!rc)
-		rc = choose(&l, operands, err);
+		rc = log_choose(&l, operands, err);
 	if (!rc)
 		rc = print(&l, err);
 	if (!rc)
@@ -294,11 +294,11 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int log_run(const struct command *self, int argc, char **argv)
 {
 	struct log_options o = {.namespace = "", .color = "auto", .from = "start", .until = "end"};
 
-	return command_run(self, argc, argv, &o, show);
+	return command_run(self, argc, argv, &o, log_show);
 }
 
 const struct command cmd_log = {
@@ -319,5 +319,5 @@ const struct command cmd_log = {
 				"done, but the tape cannot know it: a position lies outside it, or it does not tell "
 				"when the resource was watched",
 		},
-	.run = run,
+	.run = log_run,
 };

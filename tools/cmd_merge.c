@@ -26,7 +26,7 @@ static const struct option_row rows[] = {
 	{.kind = OPTION_END},
 };
 
-static int step(void *context, uint64_t done, uint64_t total)
+static int merge_step(void *context, uint64_t done, uint64_t total)
 {
 	return progress_step(context, done, total);
 }
@@ -35,9 +35,9 @@ static void print_json(const struct merge_result *r)
 {
 	printf("{\"events\": [%llu, %llu], \"common\": %llu, \"deletions\": %llu, \"gaps\": %llu, \"filled\": %llu, "
 	       "\"clock_ahead_ns\": %lld}\n",
-		(unsigned long long)r->events[0], (unsigned long long)r->events[1], (unsigned long long)r->common,
-		(unsigned long long)r->deletions, (unsigned long long)r->gaps, (unsigned long long)r->filled,
-		(long long)r->shift_ns);
+		(unsigned long long)r->events[0], (unsigned long long)r->events[1],
+		(unsigned long long)r->common, (unsigned long long)r->deletions, (unsigned long long)r->gaps,
+		(unsigned long long)r->filled, (long long)r->shift_ns);
 }
 
 static void print_text(const struct merge_values *v, char *const *tapes, const struct merge_result *r)
@@ -53,18 +53,20 @@ static void print_text(const struct merge_values *v, char *const *tapes, const s
 	printf("'; %llu versions were on both", (unsigned long long)r->common);
 	if (r->deletions)
 		printf("; %llu deletions follow from a list", (unsigned long long)r->deletions);
-	printf("; %llu of %llu gaps are filled\n", (unsigned long long)r->filled, (unsigned long long)r->gaps);
+	printf("; %llu of %llu gaps are filled\n", (unsigned long long)r->filled,
+		(unsigned long long)r->gaps);
 	if (r->shift_ns)
 		printf("the clock of the second was %s %s: its times were moved\n",
 			duration_format(length, r->shift_ns < 0 ? -r->shift_ns : r->shift_ns),
 			r->shift_ns < 0 ? "behind" : "ahead");
 }
 
-static int merge_tapes(const struct merge_values *v, struct tape *const tapes[2], char *const *names, struct err *err)
+static int merge_tapes(
+	const struct merge_values *v, struct tape *const tapes[2], char *const *names, struct err *err)
 {
 	struct merge_result result;
 	struct progress progress;
-	const struct merge_options options = {v->same, step, &progress, "kubetape " KUBETAPE_VERSION};
+	const struct merge_options options = {v->same, merge_step, &progress, "kubetape " KUBETAPE_VERSION};
 	int rc;
 
 	progress_catch_signals();
@@ -85,7 +87,7 @@ static int merge(void *values, const struct operands *operands, struct err *err)
 	const struct merge_values *v = values;
 	struct tape *tapes[2] = {NULL, NULL};
 	int rc = v->output ? out_file_refuse_stream(v->output, "a tape is a folder", err)
-			     : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
+			   : err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 
 	for (size_t i = 0; i < 2 && !rc; i++)
 		rc = tape_open(operands->items[i], &tapes[i], err);
@@ -96,7 +98,7 @@ static int merge(void *values, const struct operands *operands, struct err *err)
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int merge_run(const struct command *self, int argc, char **argv)
 {
 	struct merge_values v = {0};
 
@@ -115,5 +117,5 @@ const struct command cmd_merge = {
 		"there is a gap, and what the list after it lacks was deleted.\n\n"
 		"  kubetape merge A.tape B.tape -o C.tape",
 	.options = rows,
-	.run = run,
+	.run = merge_run,
 };

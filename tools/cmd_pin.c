@@ -197,7 +197,7 @@ static int pin(void *values, const struct operands *operands, struct err *err)
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int pin_run(const struct command *self, int argc, char **argv)
 {
 	struct pin_values v = {.from = "-10m", .until = "end", .max_size = PINS_BYTES};
 
@@ -218,5 +218,5 @@ const struct command cmd_pin = {
 		"  kubetape pin /var/lib/kubetape/cluster.tape --from -10m\n"
 		"  kubetape replay /var/lib/kubetape/cluster.tape.pins/2026-11-22T20-05-00Z.ktape",
 	.options = rows,
-	.run = run,
+	.run = pin_run,
 };

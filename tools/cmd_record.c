@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "token-file", AT(token_file), "FILE", "a bearer token, read again as it changes"},
 	{OPTION_TEXT, 0, "certificate-authority", AT(ca), "FILE", "who may sign the server's certificate"},
 	{OPTION_FLAG, 0, "insecure-skip-tls-verify", AT(insecure), NULL, "believe any server"},
-	{OPTION_DURATION, 0, "duration", AT(duration), "TIME", "stop after so long"},
+	{OPTION_DURATION, 0, "duration", AT(duration), "TIME", "stop after this duration"},
 	{OPTION_DURATION, 0, "estimate", AT(estimate), "TIME",
 		"keep nothing: tell what a day would take, from a sample that lasts so long"},
 	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep",
@@ -53,13 +53,14 @@ static const struct option_row rows[] = {
 		"take what comes so close together at once when busy (10ms)"},
 	{OPTION_DURATION, 0, "retry-delay", AT(retry_delay), "TIME", "first delay after a failure (800ms)"},
 	{OPTION_BYTES, 0, "segment-size", AT(segment_size), "SIZE",
-		"begin a new segment at so many stored bytes (256M, at most 2G)"},
-	{OPTION_DURATION, 0, "segment-age", AT(segment_age), "TIME", "... or after so long"},
-	{OPTION_NUMBER, 0, "segment-events", AT(segment_events), "N", "... or after so many events"},
+		"begin a new segment at this size on disk (256M, at most 2G)"},
+	{OPTION_DURATION, 0, "segment-age", AT(segment_age), "TIME", "... or at this age"},
+	{OPTION_NUMBER, 0, "segment-events", AT(segment_events), "N", "... or after this number of events"},
 	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",
-		"sort and pack events by so many bytes of JSON (64M)"},
-	{OPTION_BYTES, 0, "max-size", AT(max_size), "SIZE", "remove the oldest segments above so many bytes"},
-	{OPTION_DURATION, 0, "max-age", AT(max_age), "TIME", "... and those that ended so long ago"},
+		"sort and pack events in extents of this much JSON (64M)"},
+	{OPTION_BYTES, 0, "max-size", AT(max_size), "SIZE",
+		"remove the oldest segments while the tape is larger"},
+	{OPTION_DURATION, 0, "max-age", AT(max_age), "TIME", "... and those that ended longer ago than this"},
 	{OPTION_BYTES, 0, "keep-free", AT(keep_free), "SIZE",
 		"... and while the disk has less free than that"},
 	{OPTION_LIST, 0, "pin-when", AT(pin_when), "SQL",
@@ -120,7 +121,7 @@ static int check_namespaces(const struct record_values *v, struct err *err)
 	return 0;
 }
 
-static int check(const struct record_values *v, const struct operands *operands, struct err *err)
+static int record_check(const struct record_values *v, const struct operands *operands, struct err *err)
 {
 	if (v->estimate != NO_DURATION && (v->output || v->duration != NO_DURATION || v->estimate == 0))
 		return err_set(err, ERR_USAGE,
@@ -175,7 +176,7 @@ static struct pinner_options pin_options(const struct record_values *v)
 	};
 }
 
-static void release(struct record_values *v)
+static void record_release(struct record_values *v)
 {
 	free(v->pin_when.items);
 	free(v->namespaces.items);
@@ -286,10 +287,10 @@ static void spare_memory(void)
 	mallopt(M_TRIM_THRESHOLD, 2 * LARGE_BYTES);
 }
 
-static int work(void *values, const struct operands *operands, struct err *err)
+static int record_work(void *values, const struct operands *operands, struct err *err)
 {
 	struct record_values *v = values;
-	int rc = check(v, operands, err);
+	int rc = record_check(v, operands, err);
 
 	if (rc)
 		return rc;
@@ -298,7 +299,7 @@ static int work(void *values, const struct operands *operands, struct err *err)
 	return v->estimate == NO_DURATION ? record(v, operands, err) : estimate(v, operands, err);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int record_run(const struct command *self, int argc, char **argv)
 {
 	struct record_values v = {.selector = "",
 		.field_selector = "",
@@ -311,9 +312,9 @@ static int run(const struct command *self, int argc, char **argv)
 		.pin_after = 60 * NS_PER_S,
 		.pin_every = 600 * NS_PER_S,
 		.pin_max_size = INT64_C(1) << 30};
-	int rc = command_run(self, argc, argv, &v, work);
+	int rc = command_run(self, argc, argv, &v, record_work);
 
-	release(&v);
+	record_release(&v);
 	return rc;
 }
 
@@ -349,5 +350,5 @@ const struct command cmd_record = {
 			[EXIT_OK] = "done, or ended by a signal: the last line says what is missing",
 			[EXIT_LOSS] = "ended by --duration, and gaps hid changes",
 		},
-	.run = run,
+	.run = record_run,
 };

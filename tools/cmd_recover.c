@@ -151,7 +151,7 @@ static int note_loss(void *context, const struct tape_loss *loss)
 	return ferror(stdout);
 }
 
-static int step(void *context, uint64_t done, uint64_t total)
+static int recover_step(void *context, uint64_t done, uint64_t total)
 {
 	struct listing *l = context;
 
@@ -186,7 +186,7 @@ static void print_end(const struct listing *l, const struct tape_recover_result 
 		printf("pages mended, of which a single bit was wrong: %llu\n",
 			(unsigned long long)r->mended_pages);
 	if (r->tail_unknown)
-		puts("the end of the tape is damaged: events behind the last one may be lost without a trace");
+		puts("the end of the tape is damaged: events after the last one may be lost without a trace");
 }
 
 static int recover(void *values, const struct operands *operands, struct err *err)
@@ -195,8 +195,10 @@ static int recover(void *values, const struct operands *operands, struct err *er
 	const char *from = operands->items[0];
 	struct tape_recover_result result;
 	struct listing l = {.v = v, .from = from};
-	struct tape_recover_options options = {
-		.lost = note_loss, .progress = step, .context = &l, .program = "kubetape " KUBETAPE_VERSION};
+	struct tape_recover_options options = {.lost = note_loss,
+		.progress = recover_step,
+		.context = &l,
+		.program = "kubetape " KUBETAPE_VERSION};
 	int rc;
 
 	if (!v->output)
@@ -220,7 +222,7 @@ static int recover(void *values, const struct operands *operands, struct err *er
 	return is_complete(&result) ? EXIT_OK : EXIT_LOSS;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int recover_run(const struct command *self, int argc, char **argv)
 {
 	struct recover_values v = {0};
 
@@ -236,7 +238,7 @@ const struct command cmd_recover = {
 		"Makes a new tape of everything that is intact, and prints a line for everything that is not,\n"
 		"up to ten thousand of them.\n"
 		"A page of a sealed segment in which a single bit is wrong is mended by its checksum.\n"
-		"Exit code 3 when something was lost, 0 when nothing was. Where events are lost the ones behind\n"
+		"Exit code 3 when something was lost, 0 when nothing was. Where events are lost the ones after\n"
 		"them get lower numbers, and the loss becomes a gap of the streams it may have been of. The\n"
 		"damaged tape is only read.",
 	.options = rows,
@@ -245,5 +247,5 @@ const struct command cmd_recover = {
 			[EXIT_OK] = "nothing was lost",
 			[EXIT_LOSS] = "something was lost",
 		},
-	.run = run,
+	.run = recover_run,
 };

@@ -19,13 +19,14 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to make; it must not exist"},
 	{OPTION_NUMBER, 0, "level", AT(level), "N", "effort of compression, 1 to 19 (9)"},
 	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",
-		"sort events by so many bytes of JSON (256M)"},
-	{OPTION_BYTES, 0, "block-size", AT(block_size), "SIZE", "compress objects by so many bytes (4M)"},
+		"sort events in extents of this much JSON (256M)"},
+	{OPTION_BYTES, 0, "block-size", AT(block_size), "SIZE",
+		"compress objects in blocks of this size (4M)"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };
 
-static int check(const struct repack_values *v, struct err *err)
+static int repack_check(const struct repack_values *v, struct err *err)
 {
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
@@ -35,7 +36,7 @@ static int check(const struct repack_values *v, struct err *err)
 	return out_file_refuse_stream(v->output, "a tape is a folder", err);
 }
 
-static int step(void *context, uint64_t done_bytes, uint64_t total_bytes)
+static int repack_step(void *context, uint64_t done_bytes, uint64_t total_bytes)
 {
 	return progress_step(context, done_bytes, total_bytes);
 }
@@ -62,11 +63,11 @@ static int repack(void *values, const struct operands *operands, struct err *err
 	const struct tape_repack_options options = {
 		.pack = {(int)v->level, (size_t)v->block_size},
 		.extent_bytes = (uint64_t)v->extent_size,
-		.progress = step,
+		.progress = repack_step,
 		.context = &progress,
 	};
 	int failed;
-	int rc = check(v, err);
+	int rc = repack_check(v, err);
 
 	if (rc)
 		return rc;
@@ -79,7 +80,7 @@ static int repack(void *values, const struct operands *operands, struct err *err
 	return failed;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int repack_run(const struct command *self, int argc, char **argv)
 {
 	struct repack_values v = {.level = tape_repack_defaults.pack.level};
 
@@ -96,5 +97,5 @@ const struct command cmd_repack = {
 		"recorder can spend, and compares the two event by event before it is done. The old tape\n"
 		"is only read. Larger blocks are smaller on disk and slower to look one object up in.",
 	.options = rows,
-	.run = run,
+	.run = repack_run,
 };

@@ -56,8 +56,8 @@ static const struct option_row options[] = {
 		"end when the tape has, not only on a signal: all watches end, and a command that goes on a second later "
 		"is ended (SIGTERM), unless --settle says when"},
 	{OPTION_DURATION, 0, "settle", offsetof(struct values, settle_ns), "DURATION",
-		"start the clock also when clients have opened their watches and were quiet for so long; end the "
-		"command (SIGTERM), or the replay, when they were quiet for so long at the tape's end"},
+		"start the clock also when clients have opened their watches and were quiet for this long; end the "
+		"command (SIGTERM), or the replay, when they were quiet for this long at the tape's end"},
 	{OPTION_TEXT, 0, "probe", offsetof(struct values, probe), "COMMAND",
 		"with --settle: run this by sh when the command is quiet at the end, before it is ended, and keep what it prints "
 		"in the run"},
@@ -67,7 +67,7 @@ static const struct option_row options[] = {
 		"of --settle: wait no longer than that for clients that are never quiet, and exit with 3 if it was at the "
 		"end; 5m unless given, 0: for ever"},
 	{OPTION_DURATION, 0, "lockstep", offsetof(struct values, step_ns), "DURATION",
-		"after each event that somebody is sent wait until the clients were quiet for so long, so that they "
+		"after each event that somebody is sent wait until the clients were quiet for this long, so that they "
 		"do the same each time"},
 	{OPTION_FLAG, 0, "loop", offsetof(struct values, loop), "", "begin anew when the tape ends"},
 	{OPTION_CHOICE, 0, "ahead", offsetof(struct values, ahead), "reached|silent|expired",
@@ -179,8 +179,8 @@ static void parse_seen(const char *text, const char *tape, char **ret_client, ch
 	*ret_run = has_run ? slice_dup(run) : run_beside(tape);
 }
 
-static int serve(const struct values *v, const struct operands *operands, const struct write_rules *rules,
-	double speed, int *ret_exit_code, struct err *err)
+static int replay_serve(const struct values *v, const struct operands *operands,
+	const struct write_rules *rules, double speed, int *ret_exit_code, struct err *err)
 {
 	const struct access_options access = {.token_file = v->access.token_file,
 		.anonymous = v->access.anonymous,
@@ -246,7 +246,7 @@ static int serve_and_judge(struct values *v, const struct operands *operands, co
 	if (rc == 0)
 		rc = golden_open(&v->golden, &v->run, err);
 	if (rc == 0)
-		rc = serve(v, operands, rules, speed, ret_exit_code, err);
+		rc = replay_serve(v, operands, rules, speed, ret_exit_code, err);
 	if (rc == 0)
 		rc = golden_judge(&v->golden, operands->items[0], v->run, ret_exit_code, err);
 	golden_close(&v->golden);
@@ -268,7 +268,7 @@ static int run(const struct command *self, int argc, char **argv)
 	int rc = options_parse(self, argc, argv, &v, &operands, &err);
 
 	if (rc == 0 && operands.child && !operands.child[0])
-		rc = err_set(&err, ERR_USAGE, "no command behind '--'");
+		rc = err_set(&err, ERR_USAGE, "no command after '--'");
 	if (rc == 0 && v.access.anonymous && v.access.token_file)
 		rc = err_set(&err, ERR_USAGE,
 			"'--anonymous' serves everybody, '--token-file' only who has its token");

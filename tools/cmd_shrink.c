@@ -37,7 +37,7 @@ static const struct option_row rows[] = {
 		"wrong is what it does not come to without the faults: for commands that end well, or never"},
 	{OPTION_NUMBER, 0, "tries", AT(tries), "N", "run the command at most N times; 1000 unless given"},
 	{OPTION_DURATION, 0, "settle", AT(settle_ns), "DURATION",
-		"a command that goes on for ever is ended when it was quiet for so long at the tape's end; 2s"},
+		"a command that goes on for ever is ended when it was quiet for this long at the tape's end; 2s"},
 	{OPTION_DURATION, 0, "timeout", AT(timeout_ns), "DURATION", "of one run, 2m unless given"},
 	{OPTION_TEXT, 0, "speed", AT(speed), "N|max", "as of 'replay'; max unless given"},
 	{OPTION_FLAG, 0, "plain", AT(plain), "", "serve HTTP/1.1 without TLS, not HTTPS with HTTP/2"},
@@ -48,11 +48,11 @@ static const struct option_row rows[] = {
 
 /* ---- delta debugging ---- */
 
-static void show(const struct shrink *s, const struct shrink_set *set)
+static void shrink_show(const struct shrink *s, const struct shrink_set *set)
 {
 	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r%zu runs: %zu of %zu %s are left (Ctrl-C stops)\033[K", s->tries, shrink_set_left(set),
-			set->count, set->what);
+		fprintf(stderr, "\r%zu runs: %zu of %zu %s are left (Ctrl-C stops)\033[K", s->tries,
+			shrink_set_left(set), set->count, set->what);
 }
 
 /* Takes up to `size` of the kept ones away, from *at on. Returns how many; their indices are in `taken`. */
@@ -90,7 +90,7 @@ static int pass(struct shrink *s, struct shrink_set *set, size_t size, size_t *t
 		if (rc < 0)
 			return rc;
 		gone += rc;
-		show(s, set);
+		shrink_show(s, set);
 		if (!count)
 			break;
 	}
@@ -150,7 +150,8 @@ static void print_json(const struct shrink *s, const char *output, const struct 
 	printf("{\"runs\": %zu, \"events\": %llu, \"state_objects\": %llu, \"rules\": %zu, \"bytes\": %llu, "
 	       "\"smallest\": %s}\n",
 		s->tries + 1, (unsigned long long)made->events, (unsigned long long)made->state_objects,
-		shrink_set_left(&s->rules), (unsigned long long)bytes_of(output), s->stopped ? "false" : "true");
+		shrink_set_left(&s->rules), (unsigned long long)bytes_of(output),
+		s->stopped ? "false" : "true");
 }
 
 static void print_text(const struct shrink *s, const struct shrink_values *v, const char *faults,
@@ -163,8 +164,9 @@ static void print_text(const struct shrink *s, const struct shrink_values *v, co
 		printf(", and %zu of %zu faults", shrink_set_left(&s->rules), s->rules.count);
 	printf(": %s, after %zu runs%s\n", bytes_format(size, bytes_of(v->output)), s->tries + 1,
 		s->stopped ? "; it may become smaller" : "");
-	printf("again: kubetape replay %s --gaps %s --speed %s --settle %lldms --wait-watchers %s%s --", tape, gaps,
-		v->speed, (long long)(v->settle_ns / NS_PER_MS), s->runs.watches, v->plain ? " --plain" : "");
+	printf("again: kubetape replay %s --gaps %s --speed %s --settle %lldms --wait-watchers %s%s --", tape,
+		gaps, v->speed, (long long)(v->settle_ns / NS_PER_MS), s->runs.watches,
+		v->plain ? " --plain" : "");
 	for (char *const *word = s->runs.options.child; *word; word++) {
 		char *own = sweep_word(*word);
 
@@ -176,7 +178,7 @@ static void print_text(const struct shrink *s, const struct shrink_values *v, co
 	free(gaps);
 }
 
-static int finish(struct shrink *s, const struct shrink_values *v, struct err *err)
+static int shrink_finish(struct shrink *s, const struct shrink_values *v, struct err *err)
 {
 	char *faults = s->has_faults ? xasprintf("%s.faults.json", v->output) : xstrdup(v->gaps);
 	struct remake_result made;
@@ -192,20 +194,21 @@ static int finish(struct shrink *s, const struct shrink_values *v, struct err *e
 
 /* ---- the command ---- */
 
-static int check(const struct shrink_values *v, const struct operands *operands, struct err *err)
+static int shrink_check(const struct shrink_values *v, const struct operands *operands, struct err *err)
 {
 	struct stat st;
 
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 	if (!operands->child || !operands->child[0])
-		return err_set(err, ERR_USAGE, "no command behind '--'");
+		return err_set(err, ERR_USAGE, "no command after '--'");
 	if (v->compare && strcmp(v->compare, "exit") != 0 && strcmp(v->compare, "writes") != 0 &&
 		strcmp(v->compare, "exit,writes") != 0)
 		return err_set(err, ERR_USAGE, "bad --compare '%.100s': expected exit, writes or exit,writes",
 			v->compare);
 	if (v->compare && strcmp(v->gaps, "none") == 0)
-		return err_set(err, ERR_USAGE, "'--compare' tells a run with faults from one without: it needs '--gaps'");
+		return err_set(err, ERR_USAGE,
+			"'--compare' tells a run with faults from one without: it needs '--gaps'");
 	if (v->settle_ns < 10 * NS_PER_MS || v->timeout_ns <= 0)
 		return err_set(err, ERR_USAGE, "expected a --settle of 10ms or more, and a --timeout");
 	if (lstat(v->output, &st) == 0)
@@ -239,9 +242,10 @@ static void init(struct shrink *s, const struct shrink_values *v, const struct o
 	shrink_set_add(&s->documents, NULL);
 }
 
-static void release(struct shrink *s)
+static void shrink_release(struct shrink *s)
 {
-	struct shrink_set *sets[] = {&s->rules, &s->documents, &s->resources, &s->objects, &s->events, &s->fields};
+	struct shrink_set *sets[] = {
+		&s->rules, &s->documents, &s->resources, &s->objects, &s->events, &s->fields};
 
 	for (size_t i = 0; i < COUNT_OF(sets); i++)
 		shrink_set_release(sets[i]);
@@ -273,14 +277,14 @@ static int shrink_tape(struct shrink *s, const struct shrink_values *v, struct e
 	if (isatty(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
 	shrink_clean(s);
-	return rc ? rc : finish(s, v, err);
+	return rc ? rc : shrink_finish(s, v, err);
 }
 
 static int shrink(void *values, const struct operands *operands, struct err *err)
 {
 	const struct shrink_values *v = values;
 	struct shrink s;
-	int rc = check(v, operands, err);
+	int rc = shrink_check(v, operands, err);
 
 	if (rc)
 		return rc;
@@ -288,11 +292,11 @@ static int shrink(void *values, const struct operands *operands, struct err *err
 	rc = tape_open(operands->items[0], &s.tape, err);
 	if (!rc)
 		rc = shrink_tape(&s, v, err);
-	release(&s);
+	shrink_release(&s);
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int shrink_run(const struct command *self, int argc, char **argv)
 {
 	struct shrink_values v = {.gaps = "recorded",
 		.speed = "max",
@@ -321,5 +325,5 @@ const struct command cmd_shrink = {
 		"  kubetape shrink X.tape --gaps X.sweep/003.faults.json -o bug.ktape -- ./test.sh",
 	.options = rows,
 	.exits = {[EXIT_LOSS] = "it may become smaller: --tries was reached, or Ctrl-C ended it"},
-	.run = run,
+	.run = shrink_run,
 };

@@ -114,7 +114,7 @@ static int check_run(struct sql_session *s, const char *path, struct err *err)
 		"'%s' is the run of a replay: what a client was told live is in one of 'kubetape tee'", path);
 }
 
-static int show(void *values, const struct operands *operands, struct err *err)
+static int staleness_show(void *values, const struct operands *operands, struct err *err)
 {
 	const struct staleness_options *o = values;
 	struct sql_session *s;
@@ -140,11 +140,11 @@ static int show(void *values, const struct operands *operands, struct err *err)
 	return rc;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int staleness_run(const struct command *self, int argc, char **argv)
 {
 	struct staleness_options o = {.client = NULL};
 
-	return command_run(self, argc, argv, &o, show);
+	return command_run(self, argc, argv, &o, staleness_show);
 }
 
 const struct command cmd_staleness = {
@@ -166,5 +166,5 @@ const struct command cmd_staleness = {
 		{
 			[EXIT_LOSS] = "done, but run and tape have nothing in common",
 		},
-	.run = run,
+	.run = staleness_run,
 };

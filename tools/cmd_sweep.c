@@ -52,14 +52,14 @@ static const struct option_row options[] = {
 	{OPTION_NUMBER, 0, "max", offsetof(struct sweep_values, max), "N",
 		"try at most N positions, the most telling ones; 100 unless given, 0: all"},
 	{OPTION_NUMBER, 'j', "jobs", offsetof(struct sweep_values, jobs), "N",
-		"run so many side by side, if the command allows it; four for each processor unless given"},
+		"how many to run side by side, if the command allows it; four for each processor unless given"},
 	{OPTION_TEXT, 0, "compare", offsetof(struct sweep_values, compare), "exit|writes|exit,writes",
 		"what makes a run a wrong one; both unless given"},
 	{OPTION_TEXT, 'o', "out", offsetof(struct sweep_values, out), "DIR",
 		"where the fault files go, and run and output of what went wrong; NAME.sweep unless given, or NAME-2.sweep "
 		"if that is there"},
 	{OPTION_DURATION, 0, "settle", offsetof(struct sweep_values, settle_ns), "DURATION",
-		"a command that goes on for ever is ended when it was quiet for so long at the tape's end; 2s"},
+		"a command that goes on for ever is ended when it was quiet for this long at the tape's end; 2s"},
 	{OPTION_DURATION, 0, "timeout", offsetof(struct sweep_values, timeout_ns), "DURATION",
 		"of one run, 2m unless given"},
 	{OPTION_TEXT, 0, "speed", offsetof(struct sweep_values, speed), "N|max",
@@ -245,7 +245,7 @@ static int sweep(struct sweep *s, int *ret_code, struct err *err)
 }
 
 /* Whatever still runs ends with us, being told so by the kernel. */
-static void release(struct sweep *s)
+static void sweep_release(struct sweep *s)
 {
 	sweep_answer_release(&s->plain.answer);
 	sweep_answer_release(&s->laid_over.answer);
@@ -296,13 +296,13 @@ static int check_patterns(struct sweep *s, struct err *err)
 	return sweep_patterns_parse(only_gaps ? "unobserved" : v->patterns, &s->patterns, err);
 }
 
-static int check(struct sweep *s, const struct operands *operands, struct err *err)
+static int sweep_check(struct sweep *s, const struct operands *operands, struct err *err)
 {
 	const struct sweep_values *v = s->v;
 	int rc = 0;
 
 	if (!operands->child || !operands->child[0])
-		return err_set(err, ERR_USAGE, "no command behind '--'");
+		return err_set(err, ERR_USAGE, "no command after '--'");
 	if (v->jobs > SWEEP_JOBS_MAX || v->settle_ns < 10 * NS_PER_MS || v->timeout_ns <= 0)
 		return err_set(err, ERR_USAGE,
 			"expected at most %d jobs, a --settle of 10ms or more, and a --timeout",
@@ -346,7 +346,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (rc > 0)
 		return EXIT_OK;
 	if (rc == 0)
-		rc = check(&s, &operands, &err);
+		rc = sweep_check(&s, &operands, &err);
 	if (rc == 0) {
 		s.runs.options = (struct sweep_options){.tape = operands.items[0],
 			.child = operands.child,
@@ -365,7 +365,7 @@ static int run(const struct command *self, int argc, char **argv)
 						     : xasprintf("%lld", (long long)v.wait_watchers);
 		rc = sweep(&s, &code, &err);
 	}
-	release(&s);
+	sweep_release(&s);
 	free(v.gaps.items);
 	free(v.events.items);
 	free(v.writes.items);

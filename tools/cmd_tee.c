@@ -54,13 +54,14 @@ static const struct option_row rows[] = {
 	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep",
 		"values of Secrets on the tape: digests, or as they are"},
 	{OPTION_BYTES, 0, "segment-size", AT(segment_size), "SIZE",
-		"begin a new segment at so many stored bytes (256M)"},
-	{OPTION_DURATION, 0, "segment-age", AT(segment_age), "TIME", "... or after so long"},
-	{OPTION_NUMBER, 0, "segment-events", AT(segment_events), "N", "... or after so many events"},
+		"begin a new segment at this size on disk (256M)"},
+	{OPTION_DURATION, 0, "segment-age", AT(segment_age), "TIME", "... or at this age"},
+	{OPTION_NUMBER, 0, "segment-events", AT(segment_events), "N", "... or after this number of events"},
 	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",
-		"sort and pack events by so many bytes of JSON (16M)"},
-	{OPTION_BYTES, 0, "max-size", AT(max_size), "SIZE", "remove the oldest segments above so many bytes"},
-	{OPTION_DURATION, 0, "max-age", AT(max_age), "TIME", "... and those that ended so long ago"},
+		"sort and pack events in extents of this much JSON (16M)"},
+	{OPTION_BYTES, 0, "max-size", AT(max_size), "SIZE",
+		"remove the oldest segments while the tape is larger"},
+	{OPTION_DURATION, 0, "max-age", AT(max_age), "TIME", "... and those that ended longer ago than this"},
 	{OPTION_BYTES, 0, "keep-free", AT(keep_free), "SIZE",
 		"... and while the disk has less free than that"},
 	{OPTION_FLAG, 0, "core", AT(core), NULL,
@@ -97,7 +98,7 @@ static void say_summary(const struct tee_summary *s, const char *tape)
 	fputc('\n', stderr);
 }
 
-static int check(const struct tee_values *v, const struct operands *operands, struct err *err)
+static int tee_check(const struct tee_values *v, const struct operands *operands, struct err *err)
 {
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to write; name one with '-o TAPE'");
@@ -105,7 +106,7 @@ static int check(const struct tee_values *v, const struct operands *operands, st
 		new_tape_refuse_file(v->output, err))
 		return ERR_USAGE;
 	if (operands->child && !operands->child[0])
-		return err_set(err, ERR_USAGE, "no command behind '--'");
+		return err_set(err, ERR_USAGE, "no command after '--'");
 	if (v->fail_open && v->fail_closed)
 		return err_set(err, ERR_USAGE, "'--fail-open' and '--fail-closed' contradict each other");
 	if (v->groups.count && !v->impersonate)
@@ -132,7 +133,8 @@ static struct tape_writer_options writer_options(const struct tee_values *v)
 	};
 }
 
-static int serve(struct tee_values *v, const struct operands *operands, int *ret_exit_code, struct err *err)
+static int tee_serve(
+	struct tee_values *v, const struct operands *operands, int *ret_exit_code, struct err *err)
 {
 	const char **groups = xcalloc(v->groups.count + 1, sizeof(*groups));
 	char *run_path = v->run ? xstrdup(v->run) : run_beside(v->output);
@@ -175,11 +177,11 @@ static int run(const struct command *self, int argc, char **argv)
 	int rc = options_parse(self, argc, argv, &v, &operands, &err);
 
 	if (rc == 0)
-		rc = check(&v, &operands, &err);
+		rc = tee_check(&v, &operands, &err);
 	if (rc == 0) {
 		mallopt(M_ARENA_MAX, 2); /* each thread's own would keep some 2 MB */
 		log_set_level(v.verbose ? LOG_LEVEL_DEBUG : v.quiet ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO);
-		rc = serve(&v, &operands, &exit_code, &err);
+		rc = tee_serve(&v, &operands, &exit_code, &err);
 	}
 	free(v.groups.items);
 	if (rc > 0)

@@ -199,7 +199,7 @@ static int verify(void *values, const struct operands *operands, struct err *err
 	return result.damages ? EXIT_FAILED : EXIT_OK;
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int verify_run(const struct command *self, int argc, char **argv)
 {
 	struct verify_options o = {0};
 
@@ -226,5 +226,5 @@ const struct command cmd_verify = {
 				"it is damaged; or it cannot be read, and one sentence on standard error says why",
 			[EXIT_LOSS] = "",
 		},
-	.run = run,
+	.run = verify_run,
 };

@@ -34,7 +34,7 @@ static const struct option_row rows[] = {
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
-/* On a desktop: whoever looks at the terminal has a screen that a browser can be on. */
+/* On a desktop, where a browser has a screen to be on. */
 static bool has_desktop(void)
 {
 	const char *const names[] = {"DISPLAY", "WAYLAND_DISPLAY"};

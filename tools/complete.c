@@ -30,7 +30,7 @@ struct option_word {
 struct place {
 	const struct option_row *awaits; /* the option whose value is next, or NULL */
 	size_t operands;
-	bool is_child; /* behind "--" */
+	bool is_child; /* after "--" */
 };
 
 /* ---- candidates ---- */
@@ -318,8 +318,8 @@ static void complete_arguments(
 }
 
 /* The command, which options of its own may precede, and where it stands; NULL: there is none before the last word. */
-static size_t find_command(const struct command *const *commands, char *const *words, size_t count,
-	const struct command **ret)
+static size_t find_command(
+	const struct command *const *commands, char *const *words, size_t count, const struct command **ret)
 {
 	*ret = NULL;
 	for (size_t i = 0; i + 1 < count; i++) {

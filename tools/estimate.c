@@ -143,7 +143,8 @@ static int stored_bytes(const char *path, double *ret, struct err *err)
 }
 
 /* What a tape takes that begins after the first lists and ends at until (0: at the end). resource 0: all. */
-static int measure(struct estimate *e, uint64_t until, uint32_t resource, double *ret, struct err *err)
+static int estimate_measure(
+	struct estimate *e, uint64_t until, uint32_t resource, double *ret, struct err *err)
 {
 	const struct remake_point from = {.seq = e->o->first_seq}, end = {.seq = until};
 	const struct remake_options options = {.from = from.seq ? &from : NULL,
@@ -171,12 +172,12 @@ static double above(double bytes, double floor)
 static int measure_row(struct estimate *e, struct estimate_row *row, struct err *err)
 {
 	double none = 0, half = 0, whole = 0;
-	int rc = measure(e, e->o->first_seq, row->resource, &none, err);
+	int rc = estimate_measure(e, e->o->first_seq, row->resource, &none, err);
 
 	if (!rc)
-		rc = measure(e, e->half_seq, row->resource, &half, err);
+		rc = estimate_measure(e, e->half_seq, row->resource, &half, err);
 	if (!rc)
-		rc = measure(e, 0, row->resource, &whole, err);
+		rc = estimate_measure(e, 0, row->resource, &whole, err);
 	row->half.disk_bytes = above(half, none);
 	row->whole.disk_bytes = above(whole, none);
 	return rc;
@@ -187,12 +188,12 @@ static int measure_row(struct estimate *e, struct estimate_row *row, struct err 
 static int measure_all(struct estimate *e, struct err *err)
 {
 	double whole = 0, half = 0;
-	int rc = measure(e, e->o->first_seq, 0, &e->state_bytes, err);
+	int rc = estimate_measure(e, e->o->first_seq, 0, &e->state_bytes, err);
 
 	if (!rc)
-		rc = measure(e, e->half_seq, 0, &half, err);
+		rc = estimate_measure(e, e->half_seq, 0, &half, err);
 	if (!rc)
-		rc = measure(e, 0, 0, &whole, err);
+		rc = estimate_measure(e, 0, 0, &whole, err);
 	for (size_t i = 0; i < e->row_count && !rc; i++) {
 		rc = measure_row(e, &e->rows[i], err);
 		whole -= e->rows[i].whole.disk_bytes;

@@ -227,8 +227,8 @@ int export_html(const struct export_picture *o, FILE *to, struct err *err)
 	buf_init(&packed, EXPORT_PAGE_BYTES);
 	rc = put_data(o, p, &w, &data, err);
 	if (rc == ERR_TOO_LARGE)
-		rc = err_suffix(err, rc,
-			"a page holds less: narrow it with '--from', '--until', '-n' or '--where'");
+		rc = err_suffix(
+			err, rc, "a page holds less: narrow it with '--from', '--until', '-n' or '--where'");
 	if (!rc)
 		rc = pack(buf_slice(&data), &packed, err);
 	if (!rc)

@@ -40,7 +40,7 @@ static int not_loaded(const char *given, struct err *err)
 		given ? given : "libduckdb.so");
 }
 
-static int load(struct duckdb *d, struct err *err)
+static int export_parquet_load(struct duckdb *d, struct err *err)
 {
 	const char *given = getenv("KUBETAPE_DUCKDB"), *name = given ? given : "libduckdb.so";
 
@@ -65,7 +65,7 @@ static int load(struct duckdb *d, struct err *err)
 int export_parquet_check(struct err *err)
 {
 	struct duckdb d;
-	int rc = load(&d, err);
+	int rc = export_parquet_load(&d, err);
 
 	if (rc)
 		return rc;
@@ -106,7 +106,7 @@ static char *make_sql(const char *from, const char *to)
 	return sql;
 }
 
-static int copy(const struct duckdb *d, const char *sql, struct err *err)
+static int export_parquet_copy(const struct duckdb *d, const char *sql, struct err *err)
 {
 	void *database = NULL, *connection = NULL;
 	struct duckdb_result result = {0};
@@ -129,14 +129,14 @@ int export_parquet(FILE *lines, const struct out_file *to, struct err *err)
 	const char *target = out_file_path(to);
 	char from[32], *sql;
 	struct duckdb d;
-	int rc = load(&d, err);
+	int rc = export_parquet_load(&d, err);
 
 	if (rc)
 		return rc;
 	snprintf(from, sizeof(from), "/proc/self/fd/%d", fileno(lines));
 	if (target && access(from, R_OK) == 0) {
 		sql = make_sql(from, target);
-		rc = copy(&d, sql, err);
+		rc = export_parquet_copy(&d, sql, err);
 		free(sql);
 	} else {
 		rc = err_set(err, ERR_FAILED, "Parquet cannot be written where /proc is not mounted");

@@ -59,7 +59,7 @@ static const char objects[] =
 				   "time_ns") ", 'args', json_object(" CLOCK("time_ns") ", 'seq', seq, 'origin', origin, 'uid', uid, "
 											"'rv', rv, 'bytes', bytes)) FROM k WHERE is_wanted";
 
-/* What belongs to no stream has a track of its own, behind those of the streams. */
+/* What belongs to no stream has a track of its own, after those of the streams. */
 #define NO_STREAM "(SELECT coalesce(max(stream), 0) + 1 FROM streams)"
 static const char connections[] =
 	"SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', 1, 'args', "

@@ -34,7 +34,7 @@ static const char style[] =
 
 /* ---- text ---- */
 
-/* At most so many characters; what XML cannot hold, or what does something, becomes a question mark. */
+/* At most this many characters; what XML cannot hold, or what does something, becomes a question mark. */
 static void put_text(FILE *to, const char *text, size_t most)
 {
 	struct slice rest = slice_of(text ? text : "");
@@ -249,7 +249,7 @@ static void draw_head(const struct drawing *d, const char *tape, int height)
 }
 
 /* An answer as a tree; the caller deletes it. */
-static int parse(struct buf *json, cJSON **ret, struct err *err)
+static int export_svg_parse(struct buf *json, cJSON **ret, struct err *err)
 {
 	*ret = cJSON_ParseWithLength(json->ptr, json->len);
 	buf_clear(json);
@@ -265,9 +265,9 @@ static int draw(struct drawing *d, struct picture *p, const char *tape, struct e
 	int rc, y = TOP;
 
 	buf_init(&json, LIMIT_DOCUMENT_BYTES);
-	if ((rc = picture_summary(p, &json, err)) || (rc = parse(&json, &summary, err)) ||
-		(rc = picture_lanes(p, &choice, &json, err)) || (rc = parse(&json, &lanes, err)) ||
-		(rc = picture_gaps(p, &d->window, &json, err)) || (rc = parse(&json, &gaps, err)))
+	if ((rc = picture_summary(p, &json, err)) || (rc = export_svg_parse(&json, &summary, err)) ||
+		(rc = picture_lanes(p, &choice, &json, err)) || (rc = export_svg_parse(&json, &lanes, err)) ||
+		(rc = picture_gaps(p, &d->window, &json, err)) || (rc = export_svg_parse(&json, &gaps, err)))
 		goto out;
 	all = cJSON_GetObjectItemCaseSensitive(lanes, "lanes");
 	d->gaps = cJSON_GetObjectItemCaseSensitive(gaps, "gaps");

@@ -10,7 +10,7 @@ struct reading {
 	struct gap_accounts *to;
 };
 
-static char *copy(const char *text)
+static char *gap_account_copy(const char *text)
 {
 	return xstrdup(text ? text : "");
 }
@@ -24,10 +24,10 @@ static int on_gap(void *context, const struct tape_gap *gap)
 	to->items = xgrow(to->items, to->count, sizeof(*to->items));
 	a = &to->items[to->count++];
 	*a = (struct gap_account){.gap = *gap};
-	a->gap.from_rv = copy(gap->from_rv);
-	a->gap.to_rv = copy(gap->to_rv);
-	a->gap.reason = copy(gap->reason);
-	a->gap.how_ended = copy(gap->how_ended);
+	a->gap.from_rv = gap_account_copy(gap->from_rv);
+	a->gap.to_rv = gap_account_copy(gap->to_rv);
+	a->gap.reason = gap_account_copy(gap->reason);
+	a->gap.how_ended = gap_account_copy(gap->how_ended);
 	a->stream = tape_stream_by_id(r->tape, gap->stream);
 	a->resource = a->stream ? tape_resource_by_id(r->tape, a->stream->resource) : NULL;
 	return 0;
@@ -43,7 +43,7 @@ static int on_missed(void *context, const struct tape_missed *m)
 		if (a->gap.id != m->gap)
 			continue;
 		a->missed = xgrow(a->missed, a->missed_count, sizeof(*a->missed));
-		a->missed[a->missed_count++] = (struct gap_missed){.change = copy(m->change),
+		a->missed[a->missed_count++] = (struct gap_missed){.change = gap_account_copy(m->change),
 			.namespace = slice_dup(m->namespace),
 			.name = slice_dup(m->name),
 			.uid = slice_dup(m->uid),
@@ -69,8 +69,8 @@ static void count_attempt(struct gap_account *a, const char *purpose, const char
 	if (i == a->attempt_count) {
 		bool last = i == GAP_ATTEMPT_WORDS - 1;
 
-		a->attempts[i] = (struct gap_attempt){
-			copy(last ? "request" : purpose), copy(last ? "other" : reason), 0};
+		a->attempts[i] = (struct gap_attempt){gap_account_copy(last ? "request" : purpose),
+			gap_account_copy(last ? "other" : reason), 0};
 		a->attempt_count++;
 	}
 	a->attempts[i].count++;
@@ -147,7 +147,7 @@ int gap_accounts_read(struct tape *t, struct gap_accounts *ret, struct err *err)
 	return 0;
 }
 
-static void release(struct gap_account *a)
+static void gap_account_release(struct gap_account *a)
 {
 	free((char *)a->gap.from_rv);
 	free((char *)a->gap.to_rv);
@@ -174,7 +174,7 @@ static void release(struct gap_account *a)
 void gap_accounts_release(struct gap_accounts *a)
 {
 	for (size_t i = 0; i < a->count; i++)
-		release(&a->items[i]);
+		gap_account_release(&a->items[i]);
 	free(a->items);
 	*a = (struct gap_accounts){0};
 }

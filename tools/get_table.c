@@ -19,7 +19,7 @@ struct get_table {
 	size_t column_count; /* without the namespace */
 	char *prefix;
 	bool begun;
-	struct buf cells; /* texts of a row, one behind the other */
+	struct buf cells; /* texts of a row, one after the other */
 	struct buf json;  /* one cell as the writers give it */
 };
 
@@ -79,7 +79,7 @@ static char *heading(const char *name)
 	return text;
 }
 
-static int begin(struct get_table *t, struct err *err)
+static int get_table_begin(struct get_table *t, struct err *err)
 {
 	size_t first = t->options.with_namespace;
 	char *headings[MAX_COLUMNS + 1];
@@ -89,8 +89,7 @@ static int begin(struct get_table *t, struct err *err)
 	headings[0] = heading("namespace");
 	for (size_t i = 0; i < t->column_count; i++)
 		headings[i + 1] = heading(t->columns[i]->name);
-	rc = t->to.begin(
-		t->to.context, (const char *const *)headings + !first, t->column_count + first, err);
+	rc = t->to.begin(t->to.context, (const char *const *)headings + !first, t->column_count + first, err);
 	for (size_t i = 0; i <= t->column_count; i++)
 		free(headings[i]);
 	return rc;
@@ -143,7 +142,7 @@ static int on_row(void *context, const struct sql_value *values, size_t count, s
 	int rc;
 
 	(void)count;
-	if (!t->begun && (rc = begin(t, err)))
+	if (!t->begun && (rc = get_table_begin(t, err)))
 		return rc;
 	object = cJSON_ParseWithLength(values[1].bytes.ptr, values[1].bytes.len);
 	if (!object)

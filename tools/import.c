@@ -343,8 +343,7 @@ static int append(struct importer *m, struct event *e, const struct object_meta 
 {
 	int rc;
 
-	if ((rc = begin_connection(m, err)) ||
-		(rc = import_stream_of_object(m, meta, NULL, &e->stream, err)))
+	if ((rc = begin_connection(m, err)) || (rc = import_stream_of_object(m, meta, NULL, &e->stream, err)))
 		return rc;
 	e->time_ns = time_of(m, object);
 	(void)is_new(m, meta->uid);

@@ -6,7 +6,7 @@
  *                    --output-watch-events -o json` writes them; BOOKMARK and ERROR become marks
  *   objects          {"kind":"Pod",...}, as `kubectl get -w -o json` writes them: ADDED when the UID is new,
  *                    else MODIFIED. Deletions do not show in such a stream.
- *   lists            {"kind":"PodList","items":[...]}: items of a first list, and a mark behind them
+ *   lists            {"kind":"PodList","items":[...]}: items of a first list, and a mark after them
  *   exported rows    what `kubetape export` writes, with or without "table"
  *   records          of k8shark (import_poll.c): lists again and again, with gaps between them
  *   patches          of kwok (import_patch.c), and the objects without resourceVersions before them

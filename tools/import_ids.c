@@ -18,7 +18,7 @@ static struct id_pair *slot_of(const struct id_map *m, int64_t from)
 	return &m->slots[at];
 }
 
-static void grow(struct id_map *m)
+static void import_ids_grow(struct id_map *m)
 {
 	struct id_map old = *m;
 
@@ -45,7 +45,7 @@ void id_map_put(struct id_map *m, int64_t from, uint64_t to)
 	struct id_pair *slot;
 
 	if (2 * m->count >= m->cap)
-		grow(m);
+		import_ids_grow(m);
 	slot = slot_of(m, from);
 	m->count += slot->to == 0;
 	*slot = (struct id_pair){from, to};

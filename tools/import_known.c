@@ -54,7 +54,7 @@ struct import_object *import_known_find(
 	return *slot_of(k, hash_of(stream, namespace, name), stream, namespace, name);
 }
 
-static void grow(struct import_known *k)
+static void import_known_grow(struct import_known *k)
 {
 	struct import_known larger = {
 		.slot_count = k->slot_count ? 2 * k->slot_count : 256, .count = k->count};
@@ -77,7 +77,7 @@ struct import_object *import_known_make(
 	struct import_object **slot;
 
 	if (2 * k->count >= k->slot_count)
-		grow(k);
+		import_known_grow(k);
 	slot = slot_of(k, hash, stream, namespace, name);
 	if (*slot)
 		return *slot;

@@ -26,14 +26,15 @@ struct patch {
 	int64_t after_ns;
 };
 
-static int begin(struct importer *m, struct err *err)
+static int import_patch_begin(struct importer *m, struct err *err)
 {
 	return import_begin_connection(
 		m, "kwok's recording: resourceVersions made up, times counted from the import", err);
 }
 
 /* Appends the tree with the next resourceVersion, and remembers it. */
-static int give(struct importer *m, struct import_object *o, cJSON *tree, struct event *e, struct err *err)
+static int import_patch_give(
+	struct importer *m, struct import_object *o, cJSON *tree, struct event *e, struct err *err)
 {
 	struct object_meta meta;
 	struct buf object;
@@ -78,7 +79,7 @@ static int give_json(struct importer *m, uint32_t stream, const struct object_me
 	rc = json_tree_parse(json, &tree, err);
 	if (rc)
 		return rc;
-	rc = give(m, o, tree, e, err);
+	rc = import_patch_give(m, o, tree, e, err);
 	cJSON_Delete(tree);
 	return rc;
 }
@@ -89,7 +90,7 @@ int import_snapshot(struct importer *m, const struct object_meta *meta, struct e
 	uint32_t stream;
 	int rc;
 
-	if ((rc = begin(m, err)) || (rc = import_stream_of_object(m, meta, NULL, &stream, err)))
+	if ((rc = import_patch_begin(m, err)) || (rc = import_stream_of_object(m, meta, NULL, &stream, err)))
 		return rc;
 	return give_json(m, stream, meta, m->document, &e, err);
 }
@@ -145,13 +146,13 @@ static int change(struct importer *m, const struct patch *p, struct import_objec
 	if (!rc && patch)
 		strategic_merge(tree, patch);
 	if (!rc)
-		rc = give(m, o, tree, &e, err);
+		rc = import_patch_give(m, o, tree, &e, err);
 	cJSON_Delete(patch);
 	cJSON_Delete(tree);
 	return rc;
 }
 
-static int apply(struct importer *m, const struct patch *p, struct err *err)
+static int import_patch_apply(struct importer *m, const struct patch *p, struct err *err)
 {
 	uint32_t stream = import_stream_of_resource(m, p->group, p->version, p->resource);
 	struct import_object *o =
@@ -174,8 +175,8 @@ int import_patch(struct importer *m, struct err *err)
 		!strstr(import_text(m, "apiVersion"), "kwok.x-k8s.io"))
 		return 0;
 	p = read_patch(m);
-	rc = begin(m, err);
+	rc = import_patch_begin(m, err);
 	if (!rc)
-		rc = apply(m, &p, err);
+		rc = import_patch_apply(m, &p, err);
 	return rc ? rc : 1;
 }

@@ -138,7 +138,7 @@ static const char *change_of(const struct import_object *o, const struct object_
 	return slice_is(now->rv, o->rv) ? NULL : "modified";
 }
 
-static int give(
+static int import_poll_give(
 	struct importer *m, const struct poll *p, struct event *e, struct slice object, struct err *err)
 {
 	int rc;
@@ -169,7 +169,7 @@ static int give_item(struct importer *m, struct poll *p, struct import_object *o
 	if (!rc && !p->is_first)
 		rc = note_missed(m, p, change, o, &meta, err);
 	if (!rc)
-		rc = give(m, p, &e, buf_slice(&typed), err);
+		rc = import_poll_give(m, p, &e, buf_slice(&typed), err);
 	if (!rc)
 		rc = import_known_set(o, meta.uid, meta.rv, buf_slice(&typed), err);
 	buf_release(&typed);
@@ -211,7 +211,7 @@ static int compare_rest(struct importer *m, struct poll *p, struct err *err)
 		if (!o || o->stream != p->path->stream || !o->live || o->seen == p->path->list_count)
 			continue;
 		if ((rc = begin_gap(m, p, err)) || (rc = note_missed(m, p, "deleted", o, NULL, err)) ||
-			(rc = give(m, p, &e, buf_slice(&o->object), err)))
+			(rc = import_poll_give(m, p, &e, buf_slice(&o->object), err)))
 			return rc;
 		import_known_delete(o);
 	}

@@ -18,7 +18,7 @@ void import_seqs_want(struct import_seqs *s, int64_t from)
 	s->sorted = false;
 }
 
-static int compare(const void *left, const void *right)
+static int import_seqs_compare(const void *left, const void *right)
 {
 	const struct import_seq *a = left, *b = right;
 
@@ -28,7 +28,7 @@ static int compare(const void *left, const void *right)
 void import_seqs_pass(struct import_seqs *s, int64_t from, uint64_t last)
 {
 	if (!s->sorted && s->done < s->count)
-		qsort(s->items + s->done, s->count - s->done, sizeof(*s->items), compare);
+		qsort(s->items + s->done, s->count - s->done, sizeof(*s->items), import_seqs_compare);
 	s->sorted = true;
 	for (; s->done < s->count && s->items[s->done].from < from; s->done++)
 		s->items[s->done].to = last;
@@ -39,6 +39,6 @@ uint64_t import_seqs_get(const struct import_seqs *s, int64_t from)
 	const struct import_seq key = {.from = from}, *found = NULL;
 
 	if (s->done)
-		found = bsearch(&key, s->items, s->done, sizeof(key), compare);
+		found = bsearch(&key, s->items, s->done, sizeof(key), import_seqs_compare);
 	return found ? found->to : 0;
 }

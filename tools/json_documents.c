@@ -1,4 +1,4 @@
-/* json_documents.c: see json_documents.h. Only brackets and strings are looked at; whoever takes a document
+/* json_documents.c: see json_documents.h. Only brackets and strings are looked at; the taker of a document
  * apart finds what else is wrong with it. */
 #include "tools/json_documents.h"
 
@@ -26,7 +26,7 @@ static bool is_space(char c)
 }
 
 /* Steps over one byte; true when it closed the document. */
-static bool step(struct json_documents *d, char c)
+static bool json_documents_step(struct json_documents *d, char c)
 {
 	if (d->in_string) {
 		if (d->escaped)
@@ -56,7 +56,7 @@ static bool find_end(struct json_documents *d)
 
 		if (d->depth == 0 && is_space(c))
 			d->begin = d->at;
-		else if (step(d, c) || d->depth == 0)
+		else if (json_documents_step(d, c) || d->depth == 0)
 			return true;
 	}
 	return false;
@@ -107,7 +107,7 @@ static int read_more(struct json_documents *d, struct err *err)
 	return 1;
 }
 
-static int refuse(const struct json_documents *d, struct err *err)
+static int json_documents_refuse(const struct json_documents *d, struct err *err)
 {
 	return err_set(err, ERR_PROTOCOL, "document %llu of '%s' is no JSON object: it begins with 0x%02x",
 		(unsigned long long)d->count + 1, d->name, (unsigned char)d->bytes.ptr[d->begin]);
@@ -144,7 +144,7 @@ int json_documents_next(struct json_documents *d, struct slice *ret, struct err 
 	}
 	bytes = d->bytes.ptr + d->begin;
 	if (*bytes != '{')
-		return refuse(d, err);
+		return json_documents_refuse(d, err);
 	*ret = (struct slice){bytes, d->at - d->begin};
 	if (d->spread)
 		take_out_spaces(ret, bytes);

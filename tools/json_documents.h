@@ -1,5 +1,5 @@
 /*
- * json_documents.h: JSON documents one behind the other in a stream of bytes, on one line each (NDJSON) or
+ * json_documents.h: JSON documents one after the other in a stream of bytes, on one line each (NDJSON) or
  * spread over many, as `kubectl get -w -o json` prints them.
  */
 #ifndef TOOLS_JSON_DOCUMENTS_H

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define FRONT_BYTES     (64u << 10) /* of a record, in which its time stands */
+#define FRONT_BYTES     (64u << 10)  /* of a record, in which its time stands */
 #define RECORD_MAX      (256u << 20) /* bytes of one record, decompressed */
 #define END_BYTES       22           /* of the end record, without its comment */
 #define END_SCAN        (END_BYTES + 65535)
@@ -53,7 +53,8 @@ static bool has_bytes(const struct kshrk_archive *a, uint64_t offset, uint64_t c
 	return offset <= a->len && count <= a->len - offset;
 }
 
-static int damaged(const struct kshrk_archive *a, const char *what, uint64_t offset, struct err *err)
+static int kshrk_archive_damaged(
+	const struct kshrk_archive *a, const char *what, uint64_t offset, struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "'%s' is no whole archive: %s at offset %llu", a->name, what,
 		(unsigned long long)offset);
@@ -81,10 +82,10 @@ static int find_end(const struct kshrk_archive *a, uint64_t *ret, struct err *er
 			return 0;
 		}
 	}
-	return damaged(a, "it has no directory: cut off, perhaps,", a->len, err);
+	return kshrk_archive_damaged(a, "it has no directory: cut off, perhaps,", a->len, err);
 }
 
-/* The 64-bit form stands before the other one, behind a locator. */
+/* The 64-bit form stands before the other one, after a locator. */
 static int find_directory(const struct kshrk_archive *a, struct directory *ret, struct err *err)
 {
 	uint64_t end = 0, end64;
@@ -97,16 +98,16 @@ static int find_directory(const struct kshrk_archive *a, struct directory *ret, 
 		.offset = number_at(a->map + end + 16, 4)};
 	if (ret->count == 0xffff || ret->offset == 0xffffffff) {
 		if (end < LOCATOR64_BYTES || memcmp(a->map + end - LOCATOR64_BYTES, "PK\6\7", 4) != 0)
-			return damaged(a, "no 64-bit directory", end, err);
+			return kshrk_archive_damaged(a, "no 64-bit directory", end, err);
 		end64 = number_at(a->map + end - LOCATOR64_BYTES + 8, 8);
 		if (!has_bytes(a, end64, END64_BYTES) || memcmp(a->map + end64, "PK\6\6", 4) != 0)
-			return damaged(a, "no 64-bit directory", end64, err);
+			return kshrk_archive_damaged(a, "no 64-bit directory", end64, err);
 		*ret = (struct directory){.count = number_at(a->map + end64 + 32, 8),
 			.bytes = number_at(a->map + end64 + 40, 8),
 			.offset = number_at(a->map + end64 + 48, 8)};
 	}
 	if (!has_bytes(a, ret->offset, ret->bytes) || ret->count > ret->bytes / ENTRY_BYTES)
-		return damaged(a, "the directory lies outside", ret->offset, err);
+		return kshrk_archive_damaged(a, "the directory lies outside", ret->offset, err);
 	return 0;
 }
 
@@ -129,10 +130,10 @@ static int add_entry(struct kshrk_archive *a, const uint8_t *at, struct err *err
 			"entries of '%s' are compressed by ZIP itself (method %llu): only stored ones can be read",
 			a->name, (unsigned long long)method);
 	if (!has_bytes(a, local, LOCAL_BYTES) || memcmp(a->map + local, "PK\3\4", 4) != 0)
-		return damaged(a, "no entry", local, err);
+		return kshrk_archive_damaged(a, "no entry", local, err);
 	data = local + LOCAL_BYTES + number_at(a->map + local + 26, 2) + number_at(a->map + local + 28, 2);
 	if (!has_bytes(a, data, bytes))
-		return damaged(a, "an entry lies outside", data, err);
+		return kshrk_archive_damaged(a, "an entry lies outside", data, err);
 	a->entries[a->count] = (struct entry){.offset = data, .bytes = bytes, .number = a->count};
 	a->count++;
 	return 0;
@@ -153,11 +154,12 @@ static int read_directory(struct kshrk_archive *a, struct err *err)
 		uint64_t name_len, length;
 
 		if (end - at < ENTRY_BYTES || memcmp(at, "PK\1\2", 4) != 0)
-			return damaged(a, "no directory entry", (uint64_t)(at - a->map), err);
+			return kshrk_archive_damaged(a, "no directory entry", (uint64_t)(at - a->map), err);
 		name_len = number_at(at + 28, 2);
 		length = ENTRY_BYTES + name_len + number_at(at + 30, 2) + number_at(at + 32, 2);
 		if (length > (uint64_t)(end - at))
-			return damaged(a, "a directory entry is cut off", (uint64_t)(at - a->map), err);
+			return kshrk_archive_damaged(
+				a, "a directory entry is cut off", (uint64_t)(at - a->map), err);
 		if (is_record((struct slice){(const char *)at + ENTRY_BYTES, name_len}) &&
 			(rc = add_entry(a, at, err)))
 			return rc;
@@ -179,7 +181,7 @@ static int check_overlaps(struct kshrk_archive *a, struct err *err)
 	qsort(a->entries, a->count, sizeof(*a->entries), compare_offsets);
 	for (size_t i = 1; i < a->count; i++) {
 		if (a->entries[i].offset - a->entries[i - 1].offset < a->entries[i - 1].bytes)
-			return damaged(a, "two entries overlap", a->entries[i].offset, err);
+			return kshrk_archive_damaged(a, "two entries overlap", a->entries[i].offset, err);
 	}
 	return 0;
 }
@@ -199,7 +201,7 @@ static int read_record(struct kshrk_archive *a, const struct entry *e, size_t mo
 	return 0;
 }
 
-/* The record may be cut off behind the time. */
+/* The record may be cut off after the time. */
 static bool find_time(struct slice record, int64_t *ret_ns)
 {
 	struct slice key, value;
@@ -272,8 +274,8 @@ int kshrk_archive_open(int fd, const char *name, struct kshrk_archive **ret, str
 
 	a->name = name;
 	buf_init(&a->record, RECORD_MAX);
-	if ((rc = map_file(a, fd, err)) || (rc = read_directory(a, err)) ||
-		(rc = check_overlaps(a, err)) || (rc = read_times(a, err))) {
+	if ((rc = map_file(a, fd, err)) || (rc = read_directory(a, err)) || (rc = check_overlaps(a, err)) ||
+		(rc = read_times(a, err))) {
 		kshrk_archive_close(a);
 		return rc;
 	}

@@ -128,7 +128,7 @@ static const struct command *find_command(int argc, char **argv, struct err *err
 	return NULL;
 }
 
-static int run(int argc, char **argv)
+static int main_run(int argc, char **argv)
 {
 	const struct command *command;
 	struct err err;
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 
 	occupy_descriptors();
 	signal(SIGPIPE, SIG_DFL); /* `| head` ends us in silence, whoever started us */
-	rc = run(argc, argv);
+	rc = main_run(argc, argv);
 	if (out_stream_flush(stdout, &err) == 0 || (rc != EXIT_OK && rc != EXIT_LOSS))
 		return rc;
 	say_error(argc > 1 ? argv[1] : "", &err);

@@ -1,6 +1,6 @@
 /*
  * manpage.h: manual pages from the option tables, in the man(7) language. tools/man/pages.sh puts what is
- * written by hand (tools/man/PAGE.roff) and the references to other pages behind it.
+ * written by hand (tools/man/PAGE.roff) and the references to other pages after it.
  */
 #ifndef TOOLS_MANPAGE_H
 #define TOOLS_MANPAGE_H

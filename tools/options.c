@@ -35,7 +35,7 @@ static void begin_help_line(FILE *to, int column)
 	fprintf(to, "%s%*s", has_room ? "" : "\n", has_room ? HELP_COLUMN - column : HELP_COLUMN, "");
 }
 
-/* Prints the words of a text, as many on a line as fit, behind a line that has reached the given column. */
+/* Prints the words of a text, as many on a line as fit, after a line that has reached the given column. */
 static void print_words(FILE *to, const char *text, int column)
 {
 	int used = HELP_WIDTH;
@@ -141,7 +141,7 @@ static void add_to_list(struct text_list *list, const char *value)
 	list->items[list->count++] = value;
 }
 
-static int store(const struct option_row *row, const char *value, void *values, struct err *err)
+static int options_store(const struct option_row *row, const char *value, void *values, struct err *err)
 {
 	void *field = (char *)values + row->offset;
 	int rc;
@@ -168,7 +168,7 @@ static int store(const struct option_row *row, const char *value, void *values, 
 	return err_set(err, ERR_USAGE, "option '--%s' cannot be stored", row->name);
 }
 
-/* getopt's two forms of the table: letters (behind "+:"-less ":" for own messages) and long names. */
+/* getopt's two forms of the table: letters (after "+:"-less ":" for own messages) and long names. */
 static void make_getopt_tables(const struct command *c, char *letters, struct option *longs)
 {
 	size_t n = count_rows(c->options);
@@ -208,7 +208,7 @@ static int refuse_long(const struct command *c, const char *word, struct err *er
 
 /* The sentence for what getopt did not like; it leaves the option, or 0 for an
  * unknown long one, in optopt. */
-static int refuse(const struct command *c, int found, const char *word, struct err *err)
+static int options_refuse(const struct command *c, int found, const char *word, struct err *err)
 {
 	const struct option_row *row = row_of(c, optopt);
 
@@ -272,7 +272,7 @@ static int check_operands(const struct command *c, const struct operands *found,
 		return err_set(err, ERR_USAGE, "expected %s, found %zu operand%s", expected->words,
 			found->count, found->count == 1 ? "" : "s");
 	if (found->child && !c->runs_child)
-		return err_set(err, ERR_USAGE, "expected %s, found '--' behind it", expected->words);
+		return err_set(err, ERR_USAGE, "expected %s, found '--' after it", expected->words);
 	return 0;
 }
 
@@ -296,9 +296,9 @@ int options_parse(
 			return 1;
 		}
 		if (found == ':' || found == '?')
-			return refuse(c, found, argv[optind - 1], err);
+			return options_refuse(c, found, argv[optind - 1], err);
 		row = row_of(c, found);
-		rc = store(row, value_of(row, found, argv[optind - 1]), values, err);
+		rc = options_store(row, value_of(row, found, argv[optind - 1]), values, err);
 		if (rc)
 			return rc;
 	}

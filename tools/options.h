@@ -59,7 +59,7 @@ struct command {
 	const char *name;
 	const char *operands; /* "TAPE [SQL]", "[RESOURCE]..."; words as in option_row */
 	struct operand_count expects;
-	bool runs_child;         /* a command line may stand behind `--` */
+	bool runs_child;         /* a command line may stand after `--` */
 	const char *summary;     /* one line for the list of commands, lower case, no full stop */
 	const char *description; /* a paragraph or two for --help, lines of at most 90 columns */
 	/* For the manual page: what an exit code means of this command, one line each. NULL: what it means of
@@ -69,7 +69,7 @@ struct command {
 	int (*run)(const struct command *self, int argc, char **argv); /* argv[0] is the command's name */
 };
 
-/* What is left of a command line: operands, and what stood behind a lone `--`. */
+/* What is left of a command line: operands, and what stood after a lone `--`. */
 struct operands {
 	char **items;
 	size_t count;

@@ -44,7 +44,7 @@ static bool begins_with(struct slice s, char mark)
 	return s.len && s.ptr[0] == mark;
 }
 
-static struct slice skip(struct slice s)
+static struct slice rule_names_skip(struct slice s)
 {
 	return (struct slice){s.ptr + 1, s.len - 1};
 }
@@ -63,7 +63,7 @@ static struct parts take_apart(enum rule_form form, const char *rule)
 		if (begins_with(rest, '/')) {
 			p.sub = until(&rest, form == RULE_OF_WRITES ? ".:=" : ":=");
 		} else if (begins_with(rest, '.')) {
-			rest = skip(rest);
+			rest = rule_names_skip(rest);
 			p.group = until(&rest, "/:=");
 		}
 	}

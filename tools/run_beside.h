@@ -2,7 +2,7 @@
 #ifndef TOOLS_RUN_BESIDE_H
 #define TOOLS_RUN_BESIDE_H
 
-/* "X.run" for "X.tape"; other names get ".run" behind them. The caller frees. */
+/* "X.run" for "X.tape"; other names get ".run" after them. The caller frees. */
 char *run_beside(const char *tape);
 
 #endif

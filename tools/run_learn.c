@@ -25,7 +25,7 @@ static bool has(const struct run_lessons *l, const char *text)
 	return false;
 }
 
-static void add(struct run_lessons *l, const char *text)
+static void run_learn_add(struct run_lessons *l, const char *text)
 {
 	l->keys = xrealloc(l->keys, (l->count + 1) * sizeof(char *));
 	l->keys[l->count++] = xstrdup(text);
@@ -47,7 +47,7 @@ static void learn_write(struct run_lessons *l, const struct run_difference *d)
 
 	if (run_lessons_cover(l, d))
 		return;
-	add(l, key_of(d));
+	run_learn_add(l, key_of(d));
 	log_info("good runs differ in whether they %s %s '%s%s%s': not compared", a->verb, a->resource,
 		a->namespace, *a->namespace ? "/" : "", a->name);
 }
@@ -98,7 +98,7 @@ static bool learn_field(
 	       append_field(path, &text) && buf_append(&text, "", 1, NULL) == 0;
 	if (done && !has(l, text.ptr)) {
 		done = compare_rules_ignore(rules, text.ptr, NULL) == 0;
-		add(l, text.ptr);
+		run_learn_add(l, text.ptr);
 		log_info("good runs differ in '%s': not compared", text.ptr);
 	}
 	buf_release(&text);

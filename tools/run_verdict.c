@@ -27,7 +27,7 @@ static int ignore(void *rules, const char *text, struct err *err)
 	return compare_rules_ignore(rules, text, err);
 }
 
-static int keep(void *rules, const char *text, struct err *err)
+static int run_verdict_keep(void *rules, const char *text, struct err *err)
 {
 	return compare_rules_keep(rules, text, err);
 }
@@ -50,7 +50,7 @@ static int make_rules(const struct verdict_options *o, struct compare_rules **re
 	int rc = add_rules(o, &o->ignore, rules, ignore, err);
 
 	if (rc == 0)
-		rc = add_rules(o, &o->keep, rules, keep, err);
+		rc = add_rules(o, &o->keep, rules, run_verdict_keep, err);
 	if (rc)
 		compare_rules_free(rules);
 	else
@@ -289,7 +289,7 @@ static int print_all(struct printer *p, const struct verdict_options *o, struct 
 	return a->ended && b->ended ? EXIT_OK : EXIT_LOSS;
 }
 
-static int step(void *context, uint64_t done_bytes, uint64_t total_bytes)
+static int run_verdict_step(void *context, uint64_t done_bytes, uint64_t total_bytes)
 {
 	return progress_step(context, done_bytes, total_bytes);
 }
@@ -300,7 +300,7 @@ int verdict_give(const struct verdict_options *o, const char *first, const char 
 	struct compare_options options = {
 		.order = o->order,
 		.client = o->client,
-		.progress = step,
+		.progress = run_verdict_step,
 		.context = &progress,
 	};
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full, true}};

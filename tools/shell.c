@@ -68,8 +68,7 @@ static int take_line(struct shell *s, struct slice line, struct err *err)
 	}
 	if (memchr(line.ptr, 0, line.len))
 		return err_set(err, ERR_USAGE, "the SQL text has a NUL byte in it");
-	if ((rc = buf_append(&s->sql, line.ptr, line.len, err)) ||
-		(rc = buf_append(&s->sql, "\n", 1, err)))
+	if ((rc = buf_append(&s->sql, line.ptr, line.len, err)) || (rc = buf_append(&s->sql, "\n", 1, err)))
 		return rc;
 	return memchr(line.ptr, ';', line.len) ? run_when_whole(s, err) : 0;
 }
@@ -127,14 +126,14 @@ int shell_run_text(
 
 /* ---- at a terminal ---- */
 
-static void tell(const struct err *err)
+static void shell_tell(const struct err *err)
 {
 	visible_puts(stderr, err->text);
 	fputc('\n', stderr);
 }
 
 /* The whole statement comes back with one press of a key; a comment would swallow what stands behind it. */
-static void remember(struct line_reader *lines, struct buf *typed)
+static void shell_remember(struct line_reader *lines, struct buf *typed)
 {
 	bool has_comment;
 
@@ -156,14 +155,14 @@ static void take_typed_line(struct shell *s, struct line_reader *lines, struct b
 	if (buf_printf(typed, &err, "%s\n", line))
 		buf_clear(typed); /* too much to be remembered */
 	if (take_line(s, slice_of(line), &err)) {
-		tell(&err);
+		shell_tell(&err);
 		buf_clear(&s->sql);
 	}
 	if (s->sql.len == 0)
-		remember(lines, typed);
+		shell_remember(lines, typed);
 }
 
-static void ask(struct shell *s, struct line_reader *lines)
+static void shell_ask(struct shell *s, struct line_reader *lines)
 {
 	enum line_result result;
 	struct buf typed;
@@ -197,7 +196,7 @@ int shell_run(struct sql_session *session, const char *tape_path, const struct q
 	s.words = shell_words_new(session);
 	printf("%s: .tables, .schema, .help for more; Ctrl-D leaves\n", tape_path);
 	lines = line_reader_open(history, shell_words_complete, s.words);
-	ask(&s, lines);
+	shell_ask(&s, lines);
 	line_reader_close(lines);
 	shell_words_free(s.words);
 	buf_release(&s.sql);

@@ -257,9 +257,9 @@ int shell_command(struct shell *s, const char *line, struct err *err)
 			continue;
 		operand = operand_of(line + len);
 		rc = *commands[i].operand || !*operand
-			       ? commands[i].run(s, operand, err)
-			       : err_set(err, ERR_USAGE, "'%s' takes nothing, found '%s'", commands[i].name,
-					 operand);
+			     ? commands[i].run(s, operand, err)
+			     : err_set(err, ERR_USAGE, "'%s' takes nothing, found '%s'", commands[i].name,
+				       operand);
 		free(operand);
 		return rc;
 	}

@@ -18,7 +18,7 @@ static const char *const sql_words[] = {"SELECT", "FROM", "WHERE", "GROUP", "BY"
 	"UNION", "WITH", "MATERIALIZED", "EXPLAIN", "QUERY", "PLAN", "jget(", "jdiff(", "to_ns(", "to_time(",
 	"duration(", "rv_cmp(", "count(", "sum(", "min(", "max(", "substr(", "json_each(", "group_concat("};
 
-static void add(struct shell_words *w, struct slice word)
+static void shell_words_add(struct shell_words *w, struct slice word)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		if (slice_is(word, w->items[i]))
@@ -32,7 +32,7 @@ static int add_column(void *context, const struct sql_value *values, size_t coun
 {
 	(void)err;
 	if (count > 1 && values[1].type == SQL_TEXT)
-		add(context, values[1].bytes);
+		shell_words_add(context, values[1].bytes);
 	return 0;
 }
 
@@ -50,7 +50,7 @@ static int add_run_table(void *context, const struct sql_value *values, size_t c
 }
 
 /* What cannot be read is not offered. */
-static void ask(struct sql_session *session, const char *sql, struct sql_sink sink)
+static void shell_words_ask(struct sql_session *session, const char *sql, struct sql_sink sink)
 {
 	struct err err;
 
@@ -74,15 +74,15 @@ struct shell_words *shell_words_new(struct sql_session *session)
 	struct shell_words *w = xcalloc(1, sizeof(*w));
 	const char *name;
 
-	ask(session, "PRAGMA table_list", (struct sql_sink){.row = add_run_table, .context = w});
+	shell_words_ask(session, "PRAGMA table_list", (struct sql_sink){.row = add_run_table, .context = w});
 	for (size_t i = 0; (name = table_at(w, i)); i++) {
 		char *sql = xasprintf("PRAGMA table_xinfo(%s)", name);
 
-		ask(session, sql, (struct sql_sink){.row = add_column, .context = w});
+		shell_words_ask(session, sql, (struct sql_sink){.row = add_column, .context = w});
 		free(sql);
 	}
 	for (size_t i = 0; i < COUNT_OF(sql_words); i++)
-		add(w, slice_of(sql_words[i]));
+		shell_words_add(w, slice_of(sql_words[i]));
 	return w;
 }
 

@@ -22,8 +22,8 @@
 struct shrink_set {
 	const char *what; /* "objects" */
 	bool *kept;
-	char **names;      /* of objects and fields: owned */
-	uint64_t *seqs;    /* of events: in order */
+	char **names;   /* of objects and fields: owned */
+	uint64_t *seqs; /* of events: in order */
 	size_t count;
 	struct text_map places; /* of names */
 };
@@ -67,7 +67,8 @@ size_t shrink_set_left(const struct shrink_set *set);
 
 /* As hooks of tape_remake, whose context is the struct shrink. */
 int shrink_wants(void *context, const struct event *e, struct err *err) MUST_CHECK;
-int shrink_rewrite(void *context, const struct tape_resource *r, struct slice *object, struct err *err) MUST_CHECK;
+int shrink_rewrite(
+	void *context, const struct tape_resource *r, struct slice *object, struct err *err) MUST_CHECK;
 int shrink_rewrite_document(void *context, struct tape_document *d, struct err *err) MUST_CHECK;
 
 /* ---- shrink_try.c ---- */

@@ -19,7 +19,9 @@ static int write_tape(struct shrink *s, const char *path, struct remake_result *
 	uint32_t *ids = xcalloc(s->resources.count + 1, sizeof(*ids));
 	struct remake_options options = {
 		.resources = ids,
-		.hooks = {.wants = shrink_wants, .rewrite = shrink_rewrite, .rewrite_document = shrink_rewrite_document,
+		.hooks = {.wants = shrink_wants,
+			.rewrite = shrink_rewrite,
+			.rewrite_document = shrink_rewrite_document,
 			.context = s},
 		.program = "kubetape " KUBETAPE_VERSION,
 	};
@@ -175,8 +177,7 @@ static int map_rule(struct shrink *s, struct fault_rule *rule, struct err *err)
 {
 	int rc;
 
-	if ((rc = map_position(s, &rule->when.at, err)) ||
-		(rc = map_position(s, &rule->when.since, err)) ||
+	if ((rc = map_position(s, &rule->when.at, err)) || (rc = map_position(s, &rule->when.since, err)) ||
 		(rc = map_expression(s, &rule->when.event, err)))
 		return rc;
 	return map_position(s, &rule->what.as_of, err);
@@ -233,7 +234,8 @@ static int write_faults(struct shrink *s, const char *path, struct err *err)
 	return rc;
 }
 
-int shrink_write(struct shrink *s, const char *tape, const char *faults, struct remake_result *ret, struct err *err)
+int shrink_write(
+	struct shrink *s, const char *tape, const char *faults, struct remake_result *ret, struct err *err)
 {
 	int rc = write_tape(s, tape, ret, err);
 
@@ -368,7 +370,8 @@ static int learn_difference(struct shrink *s, struct err *err)
 	buf_release(&differences);
 	if (rc <= 0 || *s->differences)
 		return rc < 0 ? rc : 0;
-	return err_set(err, ERR_FAILED, "the command does not go wrong: it comes to the same without the faults");
+	return err_set(
+		err, ERR_FAILED, "the command does not go wrong: it comes to the same without the faults");
 }
 
 /* ---- one try ---- */
@@ -453,7 +456,8 @@ int shrink_learn(struct shrink *s, struct err *err)
 	}
 	sweep_answer_release(&answer);
 	if (!match)
-		return err_set(err, ERR_FAILED, "the command does not go wrong: its output lacks '%.100s'", s->o.match);
+		return err_set(err, ERR_FAILED, "the command does not go wrong: its output lacks '%.100s'",
+			s->o.match);
 	if (s->end == SWEEP_TIMEOUT || s->exit_code || s->o.match)
 		return 0;
 	return err_set(err, ERR_FAILED,

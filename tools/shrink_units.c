@@ -61,7 +61,8 @@ void shrink_find_resources(struct shrink *s)
 
 static char *object_key(uint32_t resource, struct slice namespace, struct slice name)
 {
-	return xasprintf("%u %.*s/%.*s", resource, (int)namespace.len, namespace.ptr, (int)name.len, name.ptr);
+	return xasprintf(
+		"%u %.*s/%.*s", resource, (int)namespace.len, namespace.ptr, (int)name.len, name.ptr);
 }
 
 static bool is_resource_kept(const struct shrink *s, uint32_t id)
@@ -80,8 +81,9 @@ static void add_object(struct shrink *s, uint32_t resource, struct slice namespa
 	free(key);
 }
 
-static int each_event(struct shrink *s, int (*each)(struct shrink *s, struct tape_cursor *c, const struct event *e,
-						 struct err *err), struct err *err)
+static int each_event(struct shrink *s,
+	int (*each)(struct shrink *s, struct tape_cursor *c, const struct event *e, struct err *err),
+	struct err *err)
 {
 	const struct tape_filter all = {0};
 	struct tape_cursor *c;
@@ -186,8 +188,8 @@ int shrink_wants(void *context, const struct event *e, struct err *err)
 /* Without these it is no object of that tape any more. */
 static bool is_needed(const char *path)
 {
-	static const char *const needed[] = {"apiVersion", "kind", "metadata", "metadata.name", "metadata.namespace",
-		"metadata.uid", "metadata.resourceVersion"};
+	static const char *const needed[] = {"apiVersion", "kind", "metadata", "metadata.name",
+		"metadata.namespace", "metadata.uid", "metadata.resourceVersion"};
 
 	for (size_t i = 0; i < COUNT_OF(needed); i++) {
 		if (strcmp(path, needed[i]) == 0)
@@ -226,7 +228,8 @@ static void walk_fields(const struct field_walk *w, cJSON *node, const char *pat
 
 	if (w->depth && depth > w->depth)
 		return;
-	for (cJSON *child = cJSON_IsObject(node) || cJSON_IsArray(node) ? node->child : NULL; child; child = next) {
+	for (cJSON *child = cJSON_IsObject(node) || cJSON_IsArray(node) ? node->child : NULL; child;
+		child = next) {
 		next = child->next;
 		if (child->string)
 			walk_member(w, node, child, path, depth);
@@ -235,7 +238,8 @@ static void walk_fields(const struct field_walk *w, cJSON *node, const char *pat
 	}
 }
 
-static int take_fields(struct shrink *s, struct slice object, const char *resource, size_t depth, struct err *err)
+static int take_fields(
+	struct shrink *s, struct slice object, const char *resource, size_t depth, struct err *err)
 {
 	const struct field_walk w = {s, resource, depth};
 	cJSON *tree;

@@ -8,7 +8,7 @@
 
 #define SHOW_AFTER_NS (NS_PER_S / 2)
 
-static void clear(struct sql_progress *p)
+static void sql_progress_clear(struct sql_progress *p)
 {
 	if (p->is_shown)
 		fputs("\r\033[K", stderr);
@@ -47,7 +47,7 @@ static int on_row(void *context, const struct sql_value *values, size_t count, s
 	struct sql_progress *p = context;
 
 	if (p->is_beside_rows) {
-		clear(p);
+		sql_progress_clear(p);
 		p->is_wanted = false;
 	}
 	return p->rows.row(p->rows.context, values, count, err);
@@ -57,7 +57,7 @@ static int on_end(void *context, struct err *err)
 {
 	struct sql_progress *p = context;
 
-	clear(p);
+	sql_progress_clear(p);
 	return p->rows.end ? p->rows.end(p->rows.context, err) : 0;
 }
 
@@ -76,7 +76,7 @@ struct sql_sink sql_progress_begin(struct sql_progress *p, struct sql_session *s
 
 void sql_progress_end(struct sql_progress *p)
 {
-	clear(p);
+	sql_progress_clear(p);
 	sql_session_on_progress(p->session, NULL, NULL);
 }
 

@@ -47,7 +47,7 @@ void state_text_name(struct slice namespace, struct slice name)
 }
 
 /* Not in the middle of a character. */
-static struct slice cut(const struct state_text *t, struct slice text)
+static struct slice state_text_cut(const struct state_text *t, struct slice text)
 {
 	size_t n = CUT_BYTES;
 
@@ -60,7 +60,7 @@ static struct slice cut(const struct state_text *t, struct slice text)
 
 static void put_cut(const struct state_text *t, struct slice text)
 {
-	struct slice shown = cut(t, text);
+	struct slice shown = state_text_cut(t, text);
 
 	visible_put(stdout, shown);
 	if (shown.len < text.len)

@@ -121,7 +121,7 @@ static cJSON *list_at(cJSON *object, const char *name)
 	return list;
 }
 
-static void replace(cJSON *object, const char *name, const cJSON *value)
+static void strategic_merge_replace(cJSON *object, const char *name, const cJSON *value)
 {
 	cJSON *copy = copy_of(value);
 
@@ -138,7 +138,7 @@ static void merge_list(cJSON *object, const char *name, const cJSON *list, const
 	cJSON *have;
 
 	if (!order && !key) {
-		replace(object, name, list);
+		strategic_merge_replace(object, name, list);
 		return;
 	}
 	have = list_at(object, name);
@@ -163,7 +163,7 @@ static void delete_values(cJSON *object, const char *name, const cJSON *values)
 
 /* ---- objects ---- */
 
-static void clear(cJSON *object)
+static void strategic_merge_clear(cJSON *object)
 {
 	while (object->child)
 		cJSON_Delete(cJSON_DetachItemViaPointer(object, object->child));
@@ -198,7 +198,7 @@ static void merge_member(cJSON *object, const cJSON *patch, const cJSON *part)
 	else if (cJSON_IsObject(part) && cJSON_IsObject(have))
 		strategic_merge(have, part);
 	else
-		replace(object, part->string, part);
+		strategic_merge_replace(object, part->string, part);
 }
 
 static void follow_directive(cJSON *object, const cJSON *patch, const cJSON *part)
@@ -216,7 +216,7 @@ void strategic_merge(cJSON *object, const cJSON *patch)
 	const cJSON *part;
 
 	if (directive_is(patch, "replace") || directive_is(patch, "delete"))
-		clear(object);
+		strategic_merge_clear(object);
 	cJSON_ArrayForEach(part, patch)
 	{
 		if (part->string[0] == '$')

@@ -47,7 +47,7 @@ extern const char *const sweep_pattern_names[SWEEP_PATTERNS];
 /* "restart,stale" into bits; NULL: all. ERR_USAGE. */
 int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err) MUST_CHECK;
 
-/* The words that are tried at a place of that pattern, the most telling first; NULL behind the last. Of
+/* The words that are tried at a place of that pattern, the most telling first; NULL after the last. Of
  * SWEEP_UNOBSERVED the user has the say. `write` is that of the place. `all`: also those that a program
  * without retries, or without a look at what is left over when it starts, does not stand. */
 const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, bool all, size_t index);

@@ -144,7 +144,7 @@ static void add_window(struct windows *to, size_t first, size_t last, const char
 	to->items[to->count++] = (struct window){first, last, xstrdup(sort)};
 }
 
-/* The next event of that object that changes something; SWEEP_NO_ROW behind its end. */
+/* The next event of that object that changes something; SWEEP_NO_ROW after its end. */
 static size_t next_change(const struct sweep_rows *rows, size_t at)
 {
 	const struct sweep_row *r = &rows->items[at];

@@ -62,7 +62,7 @@ static int make_gap(
 	return 0;
 }
 
-/* At speed max a gap is over in no time. Behind a stretch the clock stands still, and watches stay away for a
+/* At speed max a gap is over in no time. After a stretch the clock stands still, and watches stay away for a
  * while, so that the program acts on what else happened before it hears what it missed. */
 static int make_pause(const struct sweep_position *p, struct fault_rule *ret, struct err *err)
 {
@@ -80,7 +80,7 @@ static int make_pause(const struct sweep_position *p, struct fault_rule *ret, st
 	return 0;
 }
 
-static int add(struct fault_file *file, struct fault_rule *rule, struct err *err)
+static int sweep_fault_add(struct fault_file *file, struct fault_rule *rule, struct err *err)
 {
 	int rc = fault_file_add(file, rule, err);
 
@@ -102,7 +102,7 @@ static int add_spec(
 	}
 	free(rule.name);
 	rule.name = name;
-	rc = add(file, &rule, err);
+	rc = sweep_fault_add(file, &rule, err);
 	if (rc == 0)
 		*ret = &file->rules[file->count - 1];
 	return rc;
@@ -180,13 +180,13 @@ static int fill_at_events(
 	int rc = make_gap(p, words, &rule, err);
 
 	if (rc == 0)
-		rc = add(file, &rule, err);
+		rc = sweep_fault_add(file, &rule, err);
 	if (rc == 0 && p->pattern == SWEEP_COALESCED)
 		return add_pause(file, p->seq, err);
 	if (rc == 0 && p->until_seq) {
 		rc = make_pause(p, &rule, err);
 		if (rc == 0)
-			rc = add(file, &rule, err);
+			rc = sweep_fault_add(file, &rule, err);
 	}
 	return rc;
 }

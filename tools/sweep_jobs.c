@@ -100,7 +100,7 @@ static void press(struct sweep_job *job, int64_t now_ns)
 }
 
 /* Until the next deadline, or a signal. Returns the signal's number, or -1. */
-static int rest(const struct sweep_job *jobs, size_t count)
+static int sweep_jobs_rest(const struct sweep_job *jobs, size_t count)
 {
 	int64_t until_ns = INT64_MAX, left_ns;
 	struct timespec left;
@@ -145,7 +145,7 @@ static void end_all(struct sweep_job *jobs, size_t count)
 			if (jobs[i].pid)
 				press(&jobs[i], clock_mono_ns(&clock_system));
 		}
-		if (rest(jobs, count) == SIGINT) {
+		if (sweep_jobs_rest(jobs, count) == SIGINT) {
 			for (size_t i = 0; i < count; i++)
 				jobs[i].deadline_ns = 0;
 		}
@@ -165,7 +165,7 @@ int sweep_jobs_wait(struct sweep_job *jobs, size_t count)
 			if (jobs[i].pid)
 				press(&jobs[i], clock_mono_ns(&clock_system));
 		}
-		signal_number = rest(jobs, count);
+		signal_number = sweep_jobs_rest(jobs, count);
 		if (signal_number == SIGINT || signal_number == SIGTERM) {
 			end_all(jobs, count);
 			return -1;

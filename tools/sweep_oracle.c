@@ -85,7 +85,7 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 	return 0;
 }
 
-static int ask(struct sql_session *s, const char *text, struct buf *to, struct err *err)
+static int sweep_oracle_ask(struct sql_session *s, const char *text, struct buf *to, struct err *err)
 {
 	const struct sweep_invariant *known = find_invariant(text);
 	struct asking asking = {.name = text, .to = to};
@@ -167,7 +167,7 @@ int sweep_oracle_read(struct sql_session *s, const struct text_list *invariants,
 		fclose(file);
 	}
 	for (size_t i = 0; i < invariants->count && rc == 0; i++)
-		rc = ask(s, invariants->items[i], &text, err);
+		rc = sweep_oracle_ask(s, invariants->items[i], &text, err);
 	if (rc == 0)
 		*ret_alarms = slice_dup(buf_slice(&text));
 	buf_release(&text);

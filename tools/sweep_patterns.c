@@ -55,7 +55,7 @@ int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err)
 
 /* ---- what is tried there ---- */
 
-/* NULL behind the last, however far. */
+/* NULL after the last, however far. */
 static const char *word_at(const char *const *words, size_t index)
 {
 	while (*words && index) {

@@ -224,7 +224,7 @@ static void find_stretch(const struct sweep_finding *f, size_t begin, size_t end
 	}
 }
 
-/* Stretches of so many events that the program was sent. */
+/* Stretches of this many events that the program was sent. */
 static void find_stretches(const struct sweep_finding *f, int64_t every)
 {
 	int64_t seen = 0;

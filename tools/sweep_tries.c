@@ -203,7 +203,8 @@ static void forget_try(const struct sweep *s, struct sweep_try *try)
 }
 
 /* Judges what has ended. True in *ret_again when it is to run once more, in that stage. */
-static int judge(struct sweep *s, size_t at, bool *ret_again, enum sweep_stage *ret_next, struct err *err)
+static int sweep_tries_judge(
+	struct sweep *s, size_t at, bool *ret_again, enum sweep_stage *ret_next, struct err *err)
 {
 	struct sweep_slot *slot = &s->runs.slot[at];
 	struct sweep_try *try = slot->of;
@@ -319,7 +320,7 @@ int sweep_run_tries(struct sweep *s, struct err *err)
 			sweep_stop(s);
 			break;
 		}
-		rc = judge(s, (size_t)at, &again, &stage, err);
+		rc = sweep_tries_judge(s, (size_t)at, &again, &stage, err);
 		try = again ? s->runs.slot[at].of : next_try(s, &next);
 		if (rc == 0 && try)
 			rc = begin_try(s, (size_t)at, try, again ? stage : SWEEP_FIRST, err);

@@ -304,7 +304,7 @@ static void put_line(struct table_out *out, size_t first, bool names)
 	}
 }
 
-static void measure(struct table_out *out)
+static void table_out_measure(struct table_out *out)
 {
 	size_t used = 0;
 
@@ -326,7 +326,7 @@ static void measure(struct table_out *out)
 static void put_held(struct table_out *out)
 {
 	if (!out->widths) {
-		measure(out);
+		table_out_measure(out);
 		put_line(out, 0, true);
 	}
 	for (size_t cell = 0; cell < out->held_cells; cell += out->column_count)
@@ -370,7 +370,7 @@ void table_out_free(struct table_out *out)
 	free(out);
 }
 
-/* Columns may be named by whoever writes custom resource definitions. The caller frees. */
+/* Authors of custom resource definitions name columns as they like. The caller frees. */
 static char *name_of(const struct table_out *out, const char *name)
 {
 	struct buf shown;

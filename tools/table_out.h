@@ -38,7 +38,7 @@ void table_out_embed(struct table_out *out, const char *const *columns, bool exa
 /* Gives statements' rows to `out`. */
 struct sql_sink table_out_sink(struct table_out *out);
 
-/* Columns of the terminal behind `to`, 0 when it is none. */
+/* Columns of the terminal after `to`, 0 when it is none. */
 unsigned table_out_terminal_width(FILE *to);
 
 /* Texts as the formats have them (table_out_text.c). */

@@ -32,7 +32,7 @@ struct chunk {
 	char bytes[8192];
 };
 
-static void put(struct chunk *c, const char *bytes, size_t len)
+static void table_out_text_put(struct chunk *c, const char *bytes, size_t len)
 {
 	if (c->len + len > sizeof(c->bytes)) {
 		fwrite(c->bytes, 1, c->len, c->to);
@@ -52,9 +52,9 @@ static void put_ascii_escape(struct chunk *to, unsigned char c)
 	const char *at = c ? strchr(from, c) : NULL;
 
 	if (at)
-		put(to, (char[]){'\\', letters[at - from]}, 2);
+		table_out_text_put(to, (char[]){'\\', letters[at - from]}, 2);
 	else
-		put(to, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
+		table_out_text_put(to, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
 }
 
 /* Active characters are escaped, also because some of them end a line for some readers, which a line of
@@ -68,11 +68,12 @@ static size_t put_special(struct chunk *to, struct slice text)
 	if (n == 1)
 		put_ascii_escape(to, (unsigned char)code);
 	else if (n && utf8_is_active(code))
-		put(to, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", (unsigned)code));
+		table_out_text_put(
+			to, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", (unsigned)code));
 	else if (n)
-		put(to, text.ptr, n);
+		table_out_text_put(to, text.ptr, n);
 	else
-		put(to, "\xef\xbf\xbd", 3);
+		table_out_text_put(to, "\xef\xbf\xbd", 3);
 	return n ? n : 1;
 }
 
@@ -82,18 +83,18 @@ void table_out_json_string(FILE *to, struct slice text)
 
 	chunk.to = to;
 	chunk.len = 0;
-	put(&chunk, "\"", 1);
+	table_out_text_put(&chunk, "\"", 1);
 	while (text.len) {
 		size_t n = plain_json(text);
 
 		if (n)
-			put(&chunk, text.ptr, n);
+			table_out_text_put(&chunk, text.ptr, n);
 		if (n < text.len)
 			n += put_special(&chunk, (struct slice){text.ptr + n, text.len - n});
 		text.ptr += n;
 		text.len -= n;
 	}
-	put(&chunk, "\"", 1);
+	table_out_text_put(&chunk, "\"", 1);
 	fwrite(chunk.bytes, 1, chunk.len, to);
 }
 

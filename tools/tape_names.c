@@ -11,7 +11,7 @@ static bool is_resource(const struct tape_resource *r, const struct catalog_reso
 	       strcmp(r->resource, c->resource) == 0;
 }
 
-static void take(struct tape *t, const struct catalog_choice *choice, struct tape_names *ret)
+static void tape_names_take(struct tape *t, const struct catalog_choice *choice, struct tape_names *ret)
 {
 	const struct tape_resource *r;
 
@@ -48,7 +48,7 @@ int tape_names_choose(struct tape *t, const char *names, struct tape_names *ret,
 	resource_names_of(t, &known);
 	rc = catalog_choose(&known, names, &choice, NULL);
 	if (!rc)
-		take(t, &choice, &found);
+		tape_names_take(t, &choice, &found);
 	catalog_choice_release(&choice);
 	catalog_release(&known);
 	if (rc || found.count == 0)

@@ -1,5 +1,5 @@
 /*
- * yaml_documents.h: YAML documents one behind the other, divided by lines of `---`, as JSON. The times that a
+ * yaml_documents.h: YAML documents one after the other, divided by lines of `---`, as JSON. The times that a
  * recording of kwok holds relative to its beginning, $(time-offset-nanosecond N), become times.
  */
 #ifndef TOOLS_YAML_DOCUMENTS_H

@@ -29,7 +29,7 @@ enum fault_do {
 	/* to single frames */
 	FAULT_DELAY,
 	FAULT_DUPLICATE,
-	FAULT_REORDER, /* behind events of other resources */
+	FAULT_REORDER, /* after events of other resources */
 	FAULT_DROP,
 	FAULT_BURST, /* kept back while it lasts, then all at once */
 	FAULT_ECHO,  /* what programs wrote comes later, and what follows it */

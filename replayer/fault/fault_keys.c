@@ -2,7 +2,6 @@
 #include "replayer/fault/fault_keys.h"
 #include "schema/base/count_of.h"
 
-
 static const struct fault_key file_keys[] = {
 	{"$schema", KEY_IGNORED, 0, NULL, 0, 0, false, "where this schema is, for editors"},
 	{"seed", KEY_INTEGER, offsetof(struct fault_file, seed), NULL, 0, INT64_MAX, false,
@@ -26,11 +25,11 @@ static const struct fault_key rule_keys[] = {
 	{"during", KEY_WHAT, offsetof(struct fault_rule, during), NULL, 0, 0, false,
 		"what requests in scope get while it lasts"},
 	{"compaction", KEY_BOOL, offsetof(struct fault_rule, compaction), NULL, 0, 0, false,
-		"afterwards whoever resumes from before its end is told 410 and must list again"},
+		"afterwards a client that resumes from before its end gets 410 and must list again"},
 	{"stale", KEY_DURATION, offsetof(struct fault_rule, stale_ns), NULL, 0, 0, false,
 		"afterwards the first list of each client shows the state that long before the fault began"},
 	{"hold", KEY_DURATION, offsetof(struct fault_rule, hold_ns), NULL, 0, 0, false,
-		"afterwards the replay waits, at most so long by the wall, until the ended watches are back"},
+		"afterwards the replay waits, at most this long by the wall clock, until the ended watches are back"},
 	{"times", KEY_INTEGER, offsetof(struct fault_rule, times), NULL, 0, INT64_MAX, false,
 		"how often it may happen; 0: whenever it applies; 1 when absent"},
 	{"probability", KEY_SHARE, offsetof(struct fault_rule, probability), NULL, 0, 0, false,
@@ -47,13 +46,13 @@ static const struct fault_key when_keys[] = {
 	{"nth", KEY_INTEGER, offsetof(struct fault_when, nth), NULL, 1, INT64_MAX, false,
 		"the first match that counts; 1 when absent"},
 	{"every", KEY_INTEGER, offsetof(struct fault_when, every), NULL, 1, INT64_MAX, false,
-		"of the matches behind the first, each so many-th; 1 when absent"},
+		"of the matches after the first, every n-th; 1 if absent"},
 	{"moment", KEY_CHOICE, offsetof(struct fault_when, moment), "before after", 0, 0, false,
 		"before (the default) or after the event is delivered"},
 	{"connection", KEY_INTEGER, offsetof(struct fault_when, connection), NULL, 1, INT64_MAX, false,
 		"the n-th watch in scope that a client opens, counted for each client"},
 	{"events", KEY_INTEGER, offsetof(struct fault_when, events), NULL, 0, INT64_MAX, false,
-		"once so many events were delivered on that watch"},
+		"after this number of events on that watch"},
 	{"after", KEY_DURATION, offsetof(struct fault_when, after_ns), NULL, 0, 0, false,
 		"once that watch has been open for this duration"},
 	{"write", KEY_WRITE, offsetof(struct fault_when, write), NULL, 0, 0, false,
@@ -79,7 +78,7 @@ static const struct fault_key where_keys[] = {
 
 static const struct fault_key what_keys[] = {
 	{"bytes", KEY_INTEGER, offsetof(struct fault_what, bytes), NULL, 0, 1 << 30, false,
-		"so many bytes of the frame are sent first"},
+		"how many bytes of the frame are sent first"},
 	{"code", KEY_INTEGER, offsetof(struct fault_what, code), NULL, 0, 599, false,
 		"a status code, 400 to 599; of rst_stream HTTP/2's error code, 0 to 13"},
 	{"reason", KEY_TEXT, offsetof(struct fault_what, reason), NULL, 0, 0, false,

@@ -76,7 +76,7 @@ const char *fault_do_word(int act);
 /* "list", "watch", ... */
 #define FAULT_REQUEST_WORDS "list watch get write other"
 
-/* In the order of enum fault_verb; behind them the one for any. */
+/* In the order of enum fault_verb; after them the one for any. */
 #define FAULT_VERB_WORDS "create update patch delete deletecollection write"
 
 #endif

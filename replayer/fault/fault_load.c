@@ -39,7 +39,8 @@ bool fault_is_file(const char *gaps)
 	return gaps && strcmp(gaps, "recorded") != 0 && strcmp(gaps, "none") != 0;
 }
 
-static int fill(struct tape *t, const struct fault_load_options *o, struct fault_file *file, struct err *err)
+static int fault_load_fill(
+	struct tape *t, const struct fault_load_options *o, struct fault_file *file, struct err *err)
 {
 	const struct fault_ground ground = {t, o->lenient, o->goes_on};
 	bool recorded = !o->gaps || strcmp(o->gaps, "recorded") == 0;
@@ -74,7 +75,7 @@ static void settle_past(const struct tape *t, const struct fault_load_options *o
 int fault_load(struct tape *t, const struct fault_load_options *o, struct faults **ret, struct err *err)
 {
 	struct fault_file file = {0};
-	int rc = fill(t, o, &file, err);
+	int rc = fault_load_fill(t, o, &file, err);
 
 	*ret = NULL;
 	if (rc == 0 && file.count)

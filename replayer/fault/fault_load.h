@@ -16,8 +16,8 @@ struct fault_load_options {
 	const char *const *specs; /* in the short form; beside the others */
 	size_t spec_count;
 	int64_t seed;             /* 0: the file's */
-	int64_t recorded_hold_ns; /* how long the clock waits behind a recorded gap for watches; 0: not */
-	int64_t hold_ns;          /* and behind any other that says nothing of it */
+	int64_t recorded_hold_ns; /* how long the clock waits after a recorded gap for watches; 0: not */
+	int64_t hold_ns;          /* and after any other that says nothing of it */
 	bool lenient, goes_on;    /* see struct fault_ground */
 	uint64_t begin_seq;       /* where the replay begins */
 	int64_t begin_ns;

@@ -141,8 +141,7 @@ static struct fault_what outcome_of(const struct tape_connection *c)
 		what.code = REFUSED_CODE;
 		return what;
 	}
-	if (c->http_status <= 0 &&
-		is_word(c->end_reason, unanswered, COUNT_OF(unanswered)))
+	if (c->http_status <= 0 && is_word(c->end_reason, unanswered, COUNT_OF(unanswered)))
 		return act(FAULT_RST);
 	if (strncmp(c->end_reason, "http_", 5) != 0 || c->http_status < 400 || c->http_status > 599)
 		return what;
@@ -192,7 +191,7 @@ static int compare_attempts(const void *left, const void *right)
 	return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
 }
 
-static void release(struct reading *r)
+static void fault_recorded_release(struct reading *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		struct recorded_gap *g = &r->gaps[i];
@@ -383,6 +382,6 @@ int fault_recorded_add(struct tape *t, struct fault_file *to, struct err *err)
 	if (to->recorded_count)
 		qsort(to->rules + (to->count - to->recorded_count), to->recorded_count, sizeof(*to->rules),
 			compare_rules);
-	release(&r);
+	fault_recorded_release(&r);
 	return rc;
 }

@@ -13,7 +13,7 @@
 
 struct tape;
 
-/* Adds the rules behind those of the file, in the order in which they happen. */
+/* Adds the rules after those of the file, in the order in which they happen. */
 int fault_recorded_add(struct tape *t, struct fault_file *to, struct err *err) MUST_CHECK;
 
 #endif

@@ -84,7 +84,7 @@ void fault_file_release(struct fault_file *f)
 	*f = (struct fault_file){0};
 }
 
-static void append(struct fault_file *f, struct fault_rule *r)
+static void fault_rule_append(struct fault_file *f, struct fault_rule *r)
 {
 	f->rules = xrealloc(f->rules, (f->count + 1) * sizeof(*f->rules));
 	f->rules[f->count++] = *r;
@@ -95,13 +95,13 @@ int fault_file_add(struct fault_file *f, struct fault_rule *r, struct err *err)
 {
 	if (f->count == FAULT_RULES_MAX)
 		return err_set(err, ERR_TOO_LARGE, "more than %d faults", FAULT_RULES_MAX);
-	append(f, r);
+	fault_rule_append(f, r);
 	return 0;
 }
 
 void fault_file_add_recorded(struct fault_file *f, struct fault_rule *r)
 {
-	append(f, r);
+	fault_rule_append(f, r);
 	f->recorded_count++;
 }
 

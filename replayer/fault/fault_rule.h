@@ -64,7 +64,7 @@ struct fault_when {
 	uint64_t at_seq;                    /* ... and this event has been applied */
 	char *event;                        /* an expression for predicate_compile */
 	int64_t nth;                        /* the first match that counts, from 1 */
-	int64_t every;                      /* of those behind it, each so many-th */
+	int64_t every;                      /* of those after it, every n-th */
 	int moment;                         /* enum fault_moment */
 	int64_t connection;                 /* n, from 1, counted for each client */
 	int64_t events;                     /* delivered on it before it happens */
@@ -113,7 +113,7 @@ struct fault_rule {
 	struct fault_where where;
 	struct fault_what what;
 	int64_t for_ns;           /* FAULT_FOREVER when nothing was said and the act lasts */
-	int64_t for_events;       /* instead: until so many events in scope were applied; 0 none */
+	int64_t for_events;       /* instead: until this many events in scope were applied; 0 none */
 	int clock;                /* enum fault_clock: of for, by, jitter and after */
 	struct fault_what during; /* what requests in scope get meanwhile; act as in `what` */
 	bool compaction;          /* afterwards a resume from before its end is told 410 */
@@ -163,7 +163,7 @@ enum fault_verb {
 int fault_write_parse(const char *text, struct fault_kind_of_write *ret, struct err *err) MUST_CHECK;
 void fault_kind_of_write_release(struct fault_kind_of_write *w);
 
-/* Fills in what was left open and refuses what contradicts itself; for whoever makes a rule. `number` counts
+/* Fills in what was left open and refuses what contradicts itself; for all that makes rules. `number` counts
  * from 1 and names a rule without a name. ERR_USAGE. */
 int fault_rule_finish(struct fault_rule *r, size_t number, struct err *err) MUST_CHECK;
 

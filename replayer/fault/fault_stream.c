@@ -198,7 +198,7 @@ static int64_t since_opened(
 }
 
 /* Fires those of the armed rules whose events and time have come. */
-static void look(struct faults *f, const struct fault_now *now, struct fault_stream *s)
+static void fault_stream_look(struct faults *f, const struct fault_now *now, struct fault_stream *s)
 {
 	uint64_t armed = s->armed;
 
@@ -222,7 +222,7 @@ void fault_arm_tick(struct faults *f, const struct fault_now *now)
 {
 	for (struct fault_stream *s = f->armed, *next; s; s = next) {
 		next = s->next;
-		look(f, now, s);
+		fault_stream_look(f, now, s);
 	}
 }
 
@@ -284,14 +284,14 @@ void fault_stream_open(
 	if (!s->armed)
 		return;
 	arm(f, s);
-	look(f, now, s);
+	fault_stream_look(f, now, s);
 }
 
 void fault_stream_sent(struct faults *f, const struct fault_now *now, struct fault_stream *s)
 {
 	s->sent++;
 	if (s->armed)
-		look(f, now, s);
+		fault_stream_look(f, now, s);
 }
 
 static struct episode *find_episode(struct faults *f, uint64_t id)

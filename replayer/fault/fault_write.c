@@ -18,7 +18,7 @@ struct writer {
 	bool first; /* of the members of the object or array that is open */
 };
 
-static void put(struct writer *w, const char *text)
+static void fault_write_put(struct writer *w, const char *text)
 {
 	if (w->rc == 0)
 		w->rc = buf_append(&w->text, text, strlen(text), w->err);
@@ -38,19 +38,19 @@ static void put_number(struct writer *w, int64_t number)
 
 static void open_with(struct writer *w, const char *bracket)
 {
-	put(w, bracket);
+	fault_write_put(w, bracket);
 	w->first = true;
 }
 
 static void close_with(struct writer *w, const char *bracket)
 {
-	put(w, bracket);
+	fault_write_put(w, bracket);
 	w->first = false;
 }
 
 static void put_item(struct writer *w)
 {
-	put(w, w->first ? "" : ",");
+	fault_write_put(w, w->first ? "" : ",");
 	w->first = false;
 }
 
@@ -58,7 +58,7 @@ static void put_key(struct writer *w, const char *key)
 {
 	put_item(w);
 	put_string(w, key);
-	put(w, ":");
+	fault_write_put(w, ":");
 }
 
 static void put_member(struct writer *w, const char *key, const char *value)
@@ -68,7 +68,7 @@ static void put_member(struct writer *w, const char *key, const char *value)
 }
 
 /* Appends the text indented, with a line feed. */
-static int finish(struct writer *w, struct buf *to)
+static int fault_write_finish(struct writer *w, struct buf *to)
 {
 	struct json_indent indent = {0};
 	int rc = w->rc;
@@ -144,9 +144,9 @@ static void put_length(struct writer *w, const int64_t *ns)
 		put_duration(w, *ns);
 		return;
 	}
-	put(w, "{\"events\":");
+	fault_write_put(w, "{\"events\":");
 	put_number(w, *events);
-	put(w, "}");
+	fault_write_put(w, "}");
 }
 
 static void put_word(struct writer *w, const char *words, int index)
@@ -167,14 +167,14 @@ static void put_value(struct writer *w, const struct fault_key *key, const void 
 	case KEY_TEXT:
 	case KEY_WRITE:
 	case KEY_EXPRESSION: put_string(w, *(char *const *)value); break;
-	case KEY_JSON: put(w, *(char *const *)value); break;
+	case KEY_JSON: fault_write_put(w, *(char *const *)value); break;
 	case KEY_TEXTS: put_texts(w, value); break;
 	case KEY_INTEGER: put_number(w, *(const int64_t *)value); break;
 	case KEY_SHARE:
 		if (w->rc == 0)
 			w->rc = buf_printf(&w->text, w->err, "%.17g", *(const double *)value);
 		break;
-	case KEY_BOOL: put(w, *(const bool *)value ? "true" : "false"); break;
+	case KEY_BOOL: fault_write_put(w, *(const bool *)value ? "true" : "false"); break;
 	case KEY_DURATION: put_duration(w, *(const int64_t *)value); break;
 	case KEY_CHOICE: put_word(w, key->words, *(const int *)value); break;
 	case KEY_LENGTH: put_length(w, value); break;
@@ -273,7 +273,7 @@ int fault_file_write(const struct fault_file *f, struct buf *to, struct err *err
 	open_with(&w, "{");
 	put_keys(&w, &fault_file_keys, f, &plain, "");
 	close_with(&w, "}");
-	return finish(&w, to);
+	return fault_write_finish(&w, to);
 }
 
 /* ---- the schema ---- */
@@ -302,7 +302,7 @@ static void put_string_type(struct writer *w, const char *words, bool not_empty)
 {
 	put_member(w, "type", "string");
 	if (not_empty && !words)
-		put(w, ",\"minLength\":1");
+		fault_write_put(w, ",\"minLength\":1");
 	if (!words)
 		return;
 	put_key(w, "enum");
@@ -314,7 +314,7 @@ static void put_texts_type(struct writer *w, const char *words)
 	put_key(w, "oneOf");
 	open_with(w, "[{");
 	put_string_type(w, words, true);
-	put(w, "},");
+	fault_write_put(w, "},");
 	open_with(w, "{");
 	put_member(w, "type", "array");
 	put_key(w, "minItems");
@@ -359,7 +359,7 @@ static void put_type(struct writer *w, const struct fault_key *key)
 	case KEY_INTEGER: put_integer_type(w, key->least, key->most); break;
 	case KEY_SHARE:
 		put_member(w, "type", "number");
-		put(w, ",\"exclusiveMinimum\":0,\"maximum\":1");
+		fault_write_put(w, ",\"exclusiveMinimum\":0,\"maximum\":1");
 		break;
 	case KEY_BOOL: put_member(w, "type", "boolean"); break;
 	case KEY_DURATION: put_duration_type(w); break;
@@ -372,9 +372,9 @@ static void put_type(struct writer *w, const struct fault_key *key)
 	case KEY_LENGTH: put_member(w, "$ref", "#/$defs/length"); break;
 	case KEY_RULES:
 		put_member(w, "type", "array");
-		put(w, ",\"maxItems\":");
+		fault_write_put(w, ",\"maxItems\":");
 		put_number(w, FAULT_RULES_MAX);
-		put(w, ",\"items\":{\"$ref\":\"#/$defs/rule\"}");
+		fault_write_put(w, ",\"items\":{\"$ref\":\"#/$defs/rule\"}");
 		break;
 	case KEY_IGNORED: break;
 	}
@@ -389,12 +389,12 @@ static void put_property(struct writer *w, const struct fault_key *key)
 	close_with(w, "}");
 }
 
-/* The members of an object's schema behind its properties: those of `required` and the one word. */
+/* The members of an object's schema after its properties: those of `required` and the one word. */
 static void close_object(struct writer *w, const char *word, const char *required)
 {
 	close_with(w, "}");
 	put_key(w, "additionalProperties");
-	put(w, "false");
+	fault_write_put(w, "false");
 	put_key(w, "required");
 	open_with(w, "[");
 	if (*word) {
@@ -492,8 +492,9 @@ static void put_length_schema(struct writer *w)
 	put_key(w, "oneOf");
 	open_with(w, "[{");
 	put_duration_type(w);
-	put(w, "},{\"type\":\"object\",\"properties\":{\"events\":{\"type\":\"integer\",\"minimum\":1}},"
-	       "\"additionalProperties\":false,\"required\":[\"events\"]}]}");
+	fault_write_put(w,
+		"},{\"type\":\"object\",\"properties\":{\"events\":{\"type\":\"integer\",\"minimum\":1}},"
+		"\"additionalProperties\":false,\"required\":[\"events\"]}]}");
 	w->first = false;
 }
 
@@ -524,5 +525,5 @@ int fault_schema_write(struct buf *to, struct err *err)
 	put_length_schema(&w);
 	close_with(&w, "}");
 	close_with(&w, "}");
-	return finish(&w, to);
+	return fault_write_finish(&w, to);
 }

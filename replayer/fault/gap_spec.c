@@ -117,7 +117,7 @@ static int read_act(struct spec *s, const char *word)
 		if (what->act != FAULT_UNSAID)
 			return bad(s, word, "one such word only");
 		if ((*value && !takes) || (!*value && needs) || (*value && !parse_count(value, "", number)))
-			return bad(s, word, takes ? "a number behind '='" : "no value");
+			return bad(s, word, takes ? "a number after '='" : "no value");
 		what->act = act;
 		return 1;
 	}
@@ -131,7 +131,7 @@ static int read_pattern(struct spec *s, const char *word, const char *name, bool
 	if (!value)
 		return 0;
 	if (strchr(word, '=') == NULL || (!*value && !may_be_empty))
-		return bad(s, word, "a value behind '='");
+		return bad(s, word, "a value after '='");
 	if (*to)
 		return twice(s, word);
 	*to = xstrdup(value);
@@ -157,11 +157,11 @@ static int read_measured_act(struct spec *s, const char *word)
 	if (acts[i] == FAULT_STALE_VIEW && *value)
 		what->as_of = xstrdup(value);
 	else if (acts[i] == FAULT_STALE_VIEW)
-		return bad(s, word, "a position behind '='");
+		return bad(s, word, "a position after '='");
 	else if (acts[i] == FAULT_ECHO && parse_count(value, "ev", &what->count) && what->count > 0)
 		return 1;
 	else if (duration_parse(value, &what->by_ns, NULL))
-		return bad(s, word, "a duration behind '='");
+		return bad(s, word, "a duration after '='");
 	return 1;
 }
 
@@ -188,7 +188,7 @@ static int read_requests(struct spec *s, const char *word)
 	if (!value)
 		return 0;
 	if (fault_word_index(FAULT_REQUEST_WORDS, slice_of(value)) < 0)
-		return bad(s, word, "one of " FAULT_REQUEST_WORDS " behind '='");
+		return bad(s, word, "one of " FAULT_REQUEST_WORDS " after '='");
 	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
 	to->items[to->count++] = xstrdup(value);
 	return 1;
@@ -204,7 +204,7 @@ static int read_duration(struct spec *s, const char *word, const char *name, boo
 	if (*has)
 		return twice(s, word);
 	*has = true;
-	return duration_parse(value, to, NULL) ? bad(s, word, "a duration behind '='") : 1;
+	return duration_parse(value, to, NULL) ? bad(s, word, "a duration after '='") : 1;
 }
 
 static int read_flag(struct spec *s, const char *word)
@@ -304,7 +304,7 @@ static int read_words(struct spec *s, char *rest)
 		else
 			rc = i == 1 ? read_length(s, word) : read_word(s, word);
 		if (rc == 0 && i == 0 && !rest)
-			rc = bad(s, "", "a length behind the position");
+			rc = bad(s, "", "a length after the position");
 	}
 	return rc;
 }

@@ -56,7 +56,7 @@ static char *quote_byte(unsigned char c)
 }
 
 /* Keeps the problem with the byte at hand, or that there is none; returns false. */
-static bool complain(struct scan *s, const char *context)
+static bool go_json_complain(struct scan *s, const char *context)
 {
 	char *byte;
 
@@ -86,7 +86,7 @@ static bool is_at(const struct scan *s, const char *characters)
 static bool skip_digits(struct scan *s, const char *context)
 {
 	if (!is_at(s, DIGITS))
-		return complain(s, context);
+		return go_json_complain(s, context);
 	while (is_at(s, DIGITS))
 		s->at++;
 	return true;
@@ -121,11 +121,11 @@ static bool scan_escape(struct scan *s)
 		return true;
 	}
 	if (!is_at(s, "u"))
-		return complain(s, "in string escape code");
+		return go_json_complain(s, "in string escape code");
 	s->at++;
 	for (int i = 0; i < 4; i++, s->at++) {
 		if (!is_at(s, DIGITS "abcdefABCDEF"))
-			return complain(s, "in \\u hexadecimal character escape");
+			return go_json_complain(s, "in \\u hexadecimal character escape");
 	}
 	return true;
 }
@@ -138,13 +138,13 @@ static bool scan_string(struct scan *s)
 			if (!scan_escape(s))
 				return false;
 		} else if ((unsigned char)*s->at < 0x20) {
-			return complain(s, "in string literal");
+			return go_json_complain(s, "in string literal");
 		} else {
 			s->at++;
 		}
 	}
 	if (s->at == s->end)
-		return complain(s, "");
+		return go_json_complain(s, "");
 	s->at++;
 	return true;
 }
@@ -157,7 +157,7 @@ static bool scan_literal(struct scan *s, const char *word)
 		if (s->at < s->end && *s->at == *c)
 			continue;
 		snprintf(context, sizeof(context), "in literal %s (expecting '%c')", word, *c);
-		return complain(s, context);
+		return go_json_complain(s, context);
 	}
 	return true;
 }
@@ -173,7 +173,7 @@ static bool goes_on(struct scan *s, char close, const char *context)
 		return false;
 	}
 	if (!is_at(s, ","))
-		return complain(s, context);
+		return go_json_complain(s, context);
 	s->at++;
 	skip_space(s);
 	return true;
@@ -182,12 +182,12 @@ static bool goes_on(struct scan *s, char close, const char *context)
 static bool scan_member(struct scan *s)
 {
 	if (!is_at(s, "\""))
-		return complain(s, "looking for beginning of object key string");
+		return go_json_complain(s, "looking for beginning of object key string");
 	if (!scan_string(s))
 		return false;
 	skip_space(s);
 	if (!is_at(s, ":"))
-		return complain(s, "after object key");
+		return go_json_complain(s, "after object key");
 	s->at++;
 	return scan_value(s);
 }
@@ -250,7 +250,7 @@ static bool scan_value(struct scan *s)
 		return scan_literal(s, "false");
 	if (is_at(s, "n"))
 		return scan_literal(s, "null");
-	return complain(s, "looking for beginning of value");
+	return go_json_complain(s, "looking for beginning of value");
 }
 
 char *go_json_problem(struct slice text)
@@ -261,6 +261,6 @@ char *go_json_problem(struct slice text)
 		return s.problem;
 	skip_space(&s);
 	if (s.at < s.end)
-		complain(&s, "after top-level value");
+		go_json_complain(&s, "after top-level value");
 	return s.problem;
 }

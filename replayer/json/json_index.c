@@ -54,7 +54,7 @@ void json_index_remove(struct json_index *x, const cJSON *member)
 		x->count--;
 }
 
-static void replace(cJSON *object, cJSON *old, const char *name, cJSON *value)
+static void json_index_replace(cJSON *object, cJSON *old, const char *name, cJSON *value)
 {
 	char *own = xstrdup(name);
 
@@ -70,7 +70,7 @@ void json_index_set(struct json_index *x, cJSON *object, const char *name, cJSON
 	if (old)
 		json_index_remove(x, old);
 	if (old && value)
-		replace(object, old, name, value);
+		json_index_replace(object, old, name, value);
 	else if (value)
 		cJSON_AddItemToObject(object, name, value);
 	else if (old)

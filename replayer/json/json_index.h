@@ -3,7 +3,7 @@
  * for all members of a large object takes time that grows with their square; a client decides how many there
  * are. An index costs nothing for objects of few members, which are walked.
  *
- * It sees what it is told: whoever changes an indexed object by other functions than these adds and removes
+ * It sees what it is told: code that changes an indexed object by other functions than these adds and removes
  * the members here, too. Names must be there once.
  */
 #ifndef REPLAYER_JSON_INDEX_H

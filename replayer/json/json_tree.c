@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#define EXACT_DIGITS   15 /* a double keeps any number of so many digits */
+#define EXACT_DIGITS   15 /* a double keeps any number of this many digits */
 #define DUPLICATES_MAX 100
 #define PLACE_BYTES    1000 /* of the text of a place */
 

@@ -42,12 +42,12 @@ static struct fy_diag *silent_diag(void)
 	return fy_diag_create(&config);
 }
 
-static int refuse(struct conversion *c, const char *problem)
+static int yaml_json_refuse(struct conversion *c, const char *problem)
 {
 	return err_set(c->err, ERR_PROTOCOL, "%s", problem);
 }
 
-static int put(struct conversion *c, const char *text)
+static int yaml_json_put(struct conversion *c, const char *text)
 {
 	return buf_append(&c->json, text, strlen(text), c->err);
 }
@@ -61,10 +61,10 @@ static int separate(struct conversion *c)
 		return 0;
 	if (in->is_mapping && in->has_key) {
 		in->has_key = false;
-		return put(c, ":");
+		return yaml_json_put(c, ":");
 	}
 	in->has_key = in->is_mapping;
-	return in->count++ ? put(c, ",") : 0;
+	return in->count++ ? yaml_json_put(c, ",") : 0;
 }
 
 static bool is_next_a_key(const struct conversion *c)
@@ -77,18 +77,18 @@ static int open_level(struct conversion *c, bool is_mapping)
 	int rc;
 
 	if (is_next_a_key(c))
-		return refuse(c, "a key is no text");
+		return yaml_json_refuse(c, "a key is no text");
 	if (c->depth == JSON_TREE_DEPTH_MAX)
 		return err_set(c->err, ERR_TOO_LARGE, "YAML is nested more than %d levels deep",
 			JSON_TREE_DEPTH_MAX);
 	rc = separate(c);
 	c->levels[c->depth++] = (struct level){.is_mapping = is_mapping};
-	return rc ? rc : put(c, is_mapping ? "{" : "[");
+	return rc ? rc : yaml_json_put(c, is_mapping ? "{" : "[");
 }
 
 static int close_level(struct conversion *c)
 {
-	return put(c, c->levels[--c->depth].is_mapping ? "}" : "]");
+	return yaml_json_put(c, c->levels[--c->depth].is_mapping ? "}" : "]");
 }
 
 /* The JSON word that plain text stands for; NULL when it is a text or a number. */
@@ -123,7 +123,7 @@ static int put_scalar(struct conversion *c, const struct fy_event_scalar_data *s
 	if (rc)
 		return rc;
 	if (word)
-		return put(c, word);
+		return yaml_json_put(c, word);
 	if (plain && json_tree_is_number(text))
 		return buf_append(&c->json, text.ptr, text.len, c->err);
 	return json_escape(text, &c->json, c->err);
@@ -137,7 +137,7 @@ static int convert_event(struct conversion *c, const struct fy_event *event)
 	case FYET_MAPPING_END:
 	case FYET_SEQUENCE_END: return close_level(c);
 	case FYET_SCALAR: return put_scalar(c, &event->scalar);
-	case FYET_ALIAS: return refuse(c, "aliases are not read");
+	case FYET_ALIAS: return yaml_json_refuse(c, "aliases are not read");
 	default: return 0;
 	}
 }
@@ -153,7 +153,7 @@ static int convert(struct conversion *c, struct fy_parser *parser)
 
 		over = is_whole;
 		if (!event || (event->type == FYET_STREAM_END && !is_whole))
-			rc = refuse(c, "not a YAML document");
+			rc = yaml_json_refuse(c, "not a YAML document");
 		else if (!is_whole)
 			rc = convert_event(c, event);
 		is_whole = event && event->type == FYET_DOCUMENT_END;
@@ -188,7 +188,7 @@ int yaml_to_json(struct slice text, char **ret, struct err *err)
 	if (has_too_many_brackets(text))
 		rc = err_set(err, ERR_TOO_LARGE, "more than %d brackets are open", BRACKETS_MAX);
 	else if (!parser || fy_parser_set_string(parser, text.ptr ? text.ptr : "", text.len))
-		rc = refuse(&c, "not a YAML document");
+		rc = yaml_json_refuse(&c, "not a YAML document");
 	else
 		rc = convert(&c, parser);
 	fy_parser_destroy(parser);

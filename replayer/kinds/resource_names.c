@@ -105,7 +105,7 @@ struct known {
 };
 
 /* False if it is there. */
-static bool note(struct known *k, const char *group, const char *version, const char *resource)
+static bool resource_names_note(struct known *k, const char *group, const char *version, const char *resource)
 {
 	char *key = xasprintf("%s\n%s\n%s", group, version, resource);
 
@@ -130,7 +130,7 @@ static void release_known(struct known *k)
 static void add_unless_known(struct known *to, const char *group, const char *version, const char *resource,
 	const char *kind, bool namespaced)
 {
-	if (!note(to, group, version, resource))
+	if (!resource_names_note(to, group, version, resource))
 		return;
 	catalog_add(to->catalog, &(struct catalog_resource){.group = xstrdup(group),
 					 .version = xstrdup(version),
@@ -171,7 +171,8 @@ void resource_names_of(struct tape *t, struct catalog *ret)
 			add_groups(t, ret);
 	}
 	for (size_t i = 0; i < ret->count; i++)
-		(void)note(&known, ret->items[i].group, ret->items[i].version, ret->items[i].resource);
+		(void)resource_names_note(
+			&known, ret->items[i].group, ret->items[i].version, ret->items[i].resource);
 	add_recorded(t, &known);
 	add_builtin(&known);
 	release_known(&known);

@@ -11,7 +11,8 @@ bool protobuf_find_message(struct slice api_version, struct slice kind, unsigned
 		const struct protobuf_kind *k = &protobuf_kinds[i];
 		const char *version = protobuf_names[k->api_version];
 
-		if (slice_is(kind, protobuf_names[k->kind]) && (!*version || slice_is(api_version, version))) {
+		if (slice_is(kind, protobuf_names[k->kind]) &&
+			(!*version || slice_is(api_version, version))) {
 			*ret = k->message;
 			return true;
 		}

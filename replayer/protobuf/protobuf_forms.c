@@ -127,7 +127,7 @@ static void print_fraction(char *to, size_t size, uint64_t whole, uint64_t fract
 		snprintf(to + n, size - (size_t)n, ".%0*" PRIu64, (int)digits, fraction);
 }
 
-/* Below a second one unit, above it hours, minutes and seconds, each only behind a larger one. */
+/* Below a second one unit, above it hours, minutes and seconds, each only after a larger one. */
 static int print_duration(uint64_t ns, const char *sign, struct buf *to, struct err *err)
 {
 	char number[48];

@@ -79,7 +79,7 @@ const struct protobuf_kind protobuf_kinds[] = {
 };
 const unsigned protobuf_kind_count = 338;
 
-/* JSON name, number, form, flags, message. Behind "=" the number of the message and a type that has it. */
+/* JSON name, number, form, flags, message. After "=" the number of the message and a type that has it. */
 const struct protobuf_row protobuf_rows[] = {
 	/* = 0 v1.CreateOptions */
 	{0,1,0,9,0}, {1,3,0,8,0}, {2,4,0,8,0},

@@ -63,7 +63,7 @@ extern const struct protobuf_kind protobuf_kinds[];
 extern const unsigned protobuf_kind_count;
 extern const struct protobuf_row protobuf_rows[];
 extern const uint16_t protobuf_starts[]; /* of each message's rows; the next one's start is their end */
-extern const uint16_t protobuf_types[];  /* for each message the name of a Go type that has it: "v1.PodSpec" */
+extern const uint16_t protobuf_types[]; /* for each message the name of a Go type that has it: "v1.PodSpec" */
 extern const char *const protobuf_names[];
 extern const size_t protobuf_name_count;
 

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define TOKEN_BYTES        32
-#define TOKEN_MAX_BYTES    4096
-#define HOST_NAME_BYTES    256
+#define TOKEN_BYTES     32
+#define TOKEN_MAX_BYTES 4096
+#define HOST_NAME_BYTES 256
 
 enum access_mode {
 	ACCESS_OURS,  /* without a token, our own processes */
@@ -30,9 +30,9 @@ struct access {
 	const struct access_options *options;
 	enum access_mode mode;
 	char *token, *control_token, *key; /* key: of the tokens that are given out */
-	char machine[HOST_NAME_BYTES]; /* its name; "" when it is not known */
-	bool cannot_tell;              /* the system does not say whose local processes are */
-	bool told;                     /* the log says that somebody was refused */
+	char machine[HOST_NAME_BYTES];     /* its name; "" when it is not known */
+	bool cannot_tell;                  /* the system does not say whose local processes are */
+	bool told;                         /* the log says that somebody was refused */
 };
 
 /* ---- opening ---- */
@@ -179,7 +179,8 @@ static char *token_of(const struct access *a, struct slice id)
 	unsigned len = 0;
 	char *hex, *token;
 
-	if (!HMAC(EVP_sha256(), a->key, (int)strlen(a->key), (const unsigned char *)id.ptr, id.len, proof, &len))
+	if (!HMAC(EVP_sha256(), a->key, (int)strlen(a->key), (const unsigned char *)id.ptr, id.len, proof,
+		    &len))
 		abort();
 	hex = hex_of(proof, len);
 	token = xasprintf("%.*s.%s", (int)id.len, id.ptr, hex);
@@ -209,7 +210,7 @@ static bool is_known_token(const struct access *a, struct slice found)
 	return is_given;
 }
 
-/* What stands behind "Bearer " in the header; empty when nothing does, as an empty variable in a script
+/* What stands after "Bearer " in the header; empty when nothing does, as an empty variable in a script
  * leaves it. */
 static struct slice bearer_of(const struct http_request *r)
 {
@@ -324,7 +325,7 @@ static int check_page(const struct http_request *r, struct status *st)
 
 /* ---- who asks ---- */
 
-static int refuse(struct access *a, const struct http_request *r, struct status *st)
+static int access_refuse(struct access *a, const struct http_request *r, struct status *st)
 {
 	struct peer *p = r->peer;
 
@@ -367,7 +368,7 @@ int access_check(struct access *a, const struct http_request *r, const struct qu
 
 	if (r->peer->beside) {
 		if (!peer_is_ours(r->peer))
-			return refuse(a, r, st);
+			return access_refuse(a, r, st);
 		return is_control ? 0 : status_no_resource(st);
 	}
 	if (is_control ? may_control(a, r, q) : is_known_token(a, bearer_of(r)))
@@ -378,6 +379,6 @@ int access_check(struct access *a, const struct http_request *r, const struct qu
 	if (rc == 0 && is_control)
 		return refuse_control(a, st);
 	if (rc == 0 && !may_enter(a, r))
-		rc = refuse(a, r, st);
+		rc = access_refuse(a, r, st);
 	return rc;
 }

@@ -30,12 +30,12 @@ static bool split(struct slice path, struct segments *ret)
 	return true;
 }
 
-static struct slice take(struct segments *s, size_t *at)
+static struct slice api_path_take(struct segments *s, size_t *at)
 {
 	return *at < s->count ? s->at[(*at)++] : (struct slice){NULL, 0};
 }
 
-/* "status" and "finalize" behind a namespace are its subresources, anything else a resource inside it. */
+/* "status" and "finalize" after a namespace are its subresources, anything else a resource inside it. */
 static bool is_inside_namespace(const struct segments *s, size_t at)
 {
 	if (s->count - at < 3 || !slice_is(s->at[at], "namespaces"))
@@ -55,10 +55,10 @@ static void read_resource(struct segments *s, size_t at, struct api_path *ret)
 		ret->in_namespace = ret->namespace.len > 0;
 		at += 2;
 	}
-	ret->resource = take(s, &at);
-	ret->name = take(s, &at);
-	ret->subresource = take(s, &at);
-	ret->rest = take(s, &at);
+	ret->resource = api_path_take(s, &at);
+	ret->name = api_path_take(s, &at);
+	ret->subresource = api_path_take(s, &at);
+	ret->rest = api_path_take(s, &at);
 }
 
 void api_path_parse(struct slice path, struct api_path *ret)
@@ -77,14 +77,14 @@ void api_path_parse(struct slice path, struct api_path *ret)
 		return;
 	}
 	if (!core && at < s.count) {
-		ret->group = take(&s, &at);
+		ret->group = api_path_take(&s, &at);
 		ret->kind = API_PATH_GROUP;
 	} else {
 		ret->kind = API_PATH_ROOT;
 	}
 	if (at == s.count)
 		return;
-	ret->version = take(&s, &at);
+	ret->version = api_path_take(&s, &at);
 	ret->kind = API_PATH_VERSION;
 	if (at < s.count)
 		read_resource(&s, at, ret);

@@ -27,7 +27,7 @@ struct api_path {
 	struct slice group, version, resource, namespace, name, subresource;
 	struct slice rest; /* what follows the subresource, as of a proxy */
 	bool in_namespace; /* the path names a namespace */
-	bool forced_watch; /* the old form with /watch/ behind the version */
+	bool forced_watch; /* the old form with /watch/ after the version */
 };
 
 /* The path without its query, decoded (query.h). */

@@ -15,11 +15,11 @@ struct continue_token {
 	size_t key_len;
 };
 
-/* ERR_PROTOCOL: the text is what stands behind "invalid continue token: " in the 400. The caller releases. */
+/* ERR_PROTOCOL: the text is what stands after "invalid continue token: " in the 400. The caller releases. */
 int continue_token_parse(struct slice text, struct continue_token *ret, struct err *err) MUST_CHECK;
 void continue_token_release(struct continue_token *t);
 
-/* The token for the page behind the item `last_key`, relative to the collection: "ns/name", or "name" inside
+/* The token for the page after the item `last_key`, relative to the collection: "ns/name", or "name" inside
  * a namespace and for cluster-scoped kinds. slash: as the watch cache writes it. The caller frees. */
 char *continue_token_make(int64_t rv, struct slice last_key, bool slash);
 

@@ -2,7 +2,7 @@
 #include "replayer/request/duration.h"
 #include "schema/base/count_of.h"
 
-static struct slice skip(struct slice s, size_t n)
+static struct slice duration_skip(struct slice s, size_t n)
 {
 	return (struct slice){s.ptr + n, s.len - n};
 }
@@ -29,13 +29,13 @@ static bool take_number(struct slice *rest, double *ret)
 
 	for (size_t i = 0; i < whole; i++)
 		value = value * 10 + (rest->ptr[i] - '0');
-	*rest = skip(*rest, whole);
+	*rest = duration_skip(*rest, whole);
 	if (rest->len && rest->ptr[0] == '.') {
-		*rest = skip(*rest, 1);
+		*rest = duration_skip(*rest, 1);
 		part = count_digits(*rest);
 		for (size_t i = 0; i < part; i++, scale /= 10)
 			value += (rest->ptr[i] - '0') * scale;
-		*rest = skip(*rest, part);
+		*rest = duration_skip(*rest, part);
 	}
 	*ret = value;
 	return whole || part;
@@ -47,7 +47,7 @@ static struct slice take_unit(struct slice *rest)
 
 	while (unit.len < rest->len && rest->ptr[unit.len] != '.' && !is_digit(rest->ptr[unit.len]))
 		unit.len++;
-	*rest = skip(*rest, unit.len);
+	*rest = duration_skip(*rest, unit.len);
 	return unit;
 }
 
@@ -74,7 +74,7 @@ char *go_duration_parse(struct slice text, int64_t *ret_ns)
 	double sum = 0, number;
 
 	if (rest.len && (rest.ptr[0] == '-' || rest.ptr[0] == '+'))
-		rest = skip(rest, 1);
+		rest = duration_skip(rest, 1);
 	while (!slice_is(rest, "0")) {
 		struct slice unit;
 

@@ -129,7 +129,7 @@ static int read_tokens(struct slice in, struct parser *p, struct err *err)
 }
 
 /* The token ahead. Among names and values "in" and "notin" are words like others. */
-static struct token look(const struct parser *p, bool among_words)
+static struct token label_selector_look(const struct parser *p, bool among_words)
 {
 	struct token t = p->tokens[p->at];
 
@@ -138,9 +138,9 @@ static struct token look(const struct parser *p, bool among_words)
 	return t;
 }
 
-static struct token take(struct parser *p, bool among_words)
+static struct token label_selector_take(struct parser *p, bool among_words)
 {
-	struct token t = look(p, among_words);
+	struct token t = label_selector_look(p, among_words);
 
 	if (p->at + 1 < p->count)
 		p->at++;
@@ -173,11 +173,11 @@ static void add_value(struct requirement *r, struct slice value)
 static int parse_list(struct parser *p, struct requirement *r, struct err *err)
 {
 	for (;;) {
-		struct token t = take(p, true);
+		struct token t = label_selector_take(p, true);
 
 		if (t.kind == TOKEN_WORD) {
 			add_value(r, t.text);
-			t = look(p, true);
+			t = label_selector_look(p, true);
 			if (t.kind == TOKEN_CLOSE)
 				return 0;
 			if (t.kind != TOKEN_COMMA)
@@ -188,26 +188,26 @@ static int parse_list(struct parser *p, struct requirement *r, struct err *err)
 			return expected(t, "',', or identifier", err);
 		if (r->value_count == 0)
 			add_value(r, slice_of(""));
-		t = look(p, true);
+		t = label_selector_look(p, true);
 		if (t.kind == TOKEN_CLOSE || t.kind == TOKEN_COMMA)
 			add_value(r, slice_of(""));
 		if (t.kind == TOKEN_CLOSE)
 			return 0;
 		if (t.kind == TOKEN_COMMA)
-			take(p, true);
+			label_selector_take(p, true);
 	}
 }
 
 static int parse_values(struct parser *p, struct requirement *r, struct err *err)
 {
-	struct token t = take(p, true);
+	struct token t = label_selector_take(p, true);
 	int rc;
 
 	if (t.kind != TOKEN_OPEN)
 		return err_set(err, ERR_PROTOCOL, "found '%.*s' expected: '('", (int)t.text.len, t.text.ptr);
-	t = look(p, true);
+	t = label_selector_look(p, true);
 	if (t.kind == TOKEN_CLOSE) {
-		take(p, true);
+		label_selector_take(p, true);
 		add_value(r, slice_of(""));
 		return 0;
 	}
@@ -215,19 +215,19 @@ static int parse_values(struct parser *p, struct requirement *r, struct err *err
 		return expected(t, "',', ')' or identifier", err);
 	rc = parse_list(p, r, err);
 	if (rc == 0)
-		take(p, true);
+		label_selector_take(p, true);
 	return rc;
 }
 
 static int parse_exact_value(struct parser *p, struct requirement *r, struct err *err)
 {
-	struct token t = look(p, true);
+	struct token t = label_selector_look(p, true);
 
 	if (t.kind == TOKEN_END || t.kind == TOKEN_COMMA) {
 		add_value(r, slice_of(""));
 		return 0;
 	}
-	t = take(p, true);
+	t = label_selector_take(p, true);
 	if (t.kind != TOKEN_WORD)
 		return expected(t, "identifier", err);
 	add_value(r, t.text);
@@ -236,7 +236,7 @@ static int parse_exact_value(struct parser *p, struct requirement *r, struct err
 
 static int parse_operator(struct parser *p, struct requirement *r, struct err *err)
 {
-	struct token t = take(p, false);
+	struct token t = label_selector_take(p, false);
 
 	switch (t.kind) {
 	case TOKEN_IN: r->op = IN; return parse_values(p, r, err);
@@ -276,20 +276,20 @@ static int check_values(const struct requirement *r, struct slice key, struct er
 
 static int parse_requirement(struct parser *p, struct requirement *r, struct err *err)
 {
-	struct token t = take(p, true), next;
+	struct token t = label_selector_take(p, true), next;
 	bool negated = t.kind == TOKEN_NOT;
 	char problem[LABEL_PROBLEM_MAX];
 	int rc = 0;
 
 	if (negated)
-		t = take(p, true);
+		t = label_selector_take(p, true);
 	if (t.kind != TOKEN_WORD)
 		return expected(t, "identifier", err);
 	if (label_key_problem(t.text, problem))
 		return err_set(err, ERR_PROTOCOL, "<nil>: Invalid value: \"%.*s\": %s", (int)t.text.len,
 			t.text.ptr, problem);
 	r->key = slice_dup(t.text);
-	next = look(p, true);
+	next = label_selector_look(p, true);
 	r->op = negated ? ABSENT : EXISTS;
 	if (!negated && next.kind != TOKEN_END && next.kind != TOKEN_COMMA)
 		rc = parse_operator(p, r, err);
@@ -310,7 +310,7 @@ static int parse_selector(struct parser *p, struct err *err)
 	int rc;
 
 	for (;;) {
-		struct token t = look(p, true);
+		struct token t = label_selector_look(p, true);
 
 		if (t.kind == TOKEN_END)
 			return 0;
@@ -319,12 +319,12 @@ static int parse_selector(struct parser *p, struct err *err)
 		rc = parse_requirement(p, new_requirement(p->out), err);
 		if (rc)
 			return err_prefix(err, rc, "unable to parse requirement");
-		t = take(p, true);
+		t = label_selector_take(p, true);
 		if (t.kind == TOKEN_END)
 			return 0;
 		if (t.kind != TOKEN_COMMA)
 			return expected(t, "',' or 'end of string'", err);
-		t = look(p, true);
+		t = label_selector_look(p, true);
 		if (t.kind != TOKEN_WORD && t.kind != TOKEN_NOT)
 			return expected(t, "identifier after ','", err);
 	}
@@ -389,7 +389,8 @@ static int compare_value(const void *value, const void *among)
 
 static bool has_value(const struct requirement *r, struct slice value)
 {
-	return r->value_count && bsearch(&value, r->values, r->value_count, sizeof(*r->values), compare_value);
+	return r->value_count &&
+	       bsearch(&value, r->values, r->value_count, sizeof(*r->values), compare_value);
 }
 
 static bool compare_bound(const struct requirement *r, struct slice value)

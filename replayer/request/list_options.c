@@ -136,7 +136,7 @@ static void check_watch(const struct list_options *o, const char *match, struct 
 			"resourceVersionMatch is forbidden when continue is provided");
 }
 
-static int check(const struct list_options *o, const char *match, struct status *st)
+static int list_options_check(const struct list_options *o, const char *match, struct status *st)
 {
 	struct status found = {0};
 
@@ -180,7 +180,7 @@ int list_options_parse(const struct query *q, bool force_watch, const struct sel
 		rc = parse_fields(q, o, ret_status);
 	fill_in(o, match);
 	if (rc == 0)
-		rc = check(o, match, ret_status);
+		rc = list_options_check(o, match, ret_status);
 	if (rc == 0)
 		rc = resolve_fields(kind, o, ret_status);
 	/* The old path form is checked as a list, and the server fills nothing in for it. */

@@ -75,7 +75,7 @@ void query_release(struct query *q)
 	q->bytes = NULL;
 }
 
-static const struct query_pair *find(const struct query *q, const char *name)
+static const struct query_pair *query_find(const struct query *q, const char *name)
 {
 	for (size_t i = 0; i < q->count; i++) {
 		if (slice_is(q->pairs[i].name, name))
@@ -86,19 +86,19 @@ static const struct query_pair *find(const struct query *q, const char *name)
 
 bool query_has(const struct query *q, const char *name)
 {
-	return find(q, name) != NULL;
+	return query_find(q, name) != NULL;
 }
 
 struct slice query_get(const struct query *q, const char *name)
 {
-	const struct query_pair *pair = find(q, name);
+	const struct query_pair *pair = query_find(q, name);
 
 	return pair ? pair->value : (struct slice){NULL, 0};
 }
 
 bool query_true(const struct query *q, const char *name)
 {
-	const struct query_pair *pair = find(q, name);
+	const struct query_pair *pair = query_find(q, name);
 
 	return pair && !slice_is(pair->value, "0") && !slice_equal_nocase(pair->value, slice_of("false"));
 }

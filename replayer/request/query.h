@@ -15,7 +15,7 @@ struct query_pair {
 
 struct query {
 	struct slice path; /* decoded */
-	struct slice raw;  /* what stood behind the question mark, as it was */
+	struct slice raw;  /* what stood after the question mark, as it was */
 	bool bad_path;     /* the path is not valid percent-encoding */
 	struct query_pair pairs[QUERY_PAIRS_MAX];
 	size_t count;

@@ -118,8 +118,8 @@ int respond_lay_out(const struct answer_style *style, struct slice json, struct 
 	return lay_out(json, layout_of(style->pretty, style->yaml), to, err);
 }
 
-void respond_laid_out(struct exchange *x, const struct http_request *r, const struct answer_style *style, int status,
-	struct slice body)
+void respond_laid_out(struct exchange *x, const struct http_request *r, const struct answer_style *style,
+	int status, struct slice body)
 {
 	struct answer_headers h;
 
@@ -158,7 +158,8 @@ void respond_status(struct exchange *x, const struct http_request *r, const stru
 		answer_headers_add(&h, "Retry-After", slice_of(seconds));
 	buf_init(&body, LIMIT_LIST_BYTES);
 	if (status_write(status, &json, NULL) == 0 &&
-		lay_out(buf_slice(&json), layout_of(style->pretty_errors, style->yaml_errors), &body, NULL) == 0)
+		lay_out(buf_slice(&json), layout_of(style->pretty_errors, style->yaml_errors), &body, NULL) ==
+			0)
 		respond_bytes(x, &h, status->code, buf_slice(&body));
 	else
 		exchange_abort(x, ABORT_FIN);

@@ -45,15 +45,16 @@ void respond_json(struct exchange *x, const struct http_request *r, const struct
 	int status, struct slice json);
 
 /* The same in two steps, of which the first, that takes long, needs nothing but the JSON. */
-int respond_lay_out(const struct answer_style *style, struct slice json, struct buf *to, struct err *err) MUST_CHECK;
-void respond_laid_out(struct exchange *x, const struct http_request *r, const struct answer_style *style, int status,
-	struct slice body);
+int respond_lay_out(
+	const struct answer_style *style, struct slice json, struct buf *to, struct err *err) MUST_CHECK;
+void respond_laid_out(struct exchange *x, const struct http_request *r, const struct answer_style *style,
+	int status, struct slice body);
 
 /* Sends the error and releases it. */
 void respond_status(struct exchange *x, const struct http_request *r, const struct answer_style *style,
 	struct status *status);
 
-/* Text with a line feed behind it, as of a path that is not the API's. */
+/* Text with a line feed after it, as of a path that is not the API's. */
 void respond_text(struct exchange *x, const struct http_request *r, int status, const char *text);
 
 /* 404 "404 page not found" in plain text. */

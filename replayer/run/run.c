@@ -167,7 +167,7 @@ struct slice run_request_body(const struct run_request *request)
 
 /* ---- deliveries ---- */
 
-static void store(struct run *r, const struct run_pending *p, int64_t out_ns)
+static void run_store(struct run *r, const struct run_pending *p, int64_t out_ns)
 {
 	static const char *const types[] = {
 		[EVENT_ADDED] = "ADDED", [EVENT_MODIFIED] = "MODIFIED", [EVENT_DELETED] = "DELETED"};
@@ -195,7 +195,7 @@ void run_told(
 	request->events++;
 	p = (struct run_pending){client, request->id, e->seq, r->due_ns, e->type};
 	if (r->due_ns == RUN_NO_TIME || r->pending_count == PENDING_MAX) {
-		store(r, &p, clock_mono_ns(&clock_system));
+		run_store(r, &p, clock_mono_ns(&clock_system));
 		return;
 	}
 	if (r->pending_count == r->pending_cap) {
@@ -216,7 +216,7 @@ void run_flushed(struct run *r, int64_t out_ns)
 	if (r->pending_count)
 		tell_failure(r);
 	for (size_t i = 0; i < r->pending_count; i++)
-		store(r, &r->pending[i], out_ns);
+		run_store(r, &r->pending[i], out_ns);
 	r->pending_count = 0;
 }
 

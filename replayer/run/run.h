@@ -6,8 +6,8 @@
  *     api_handle          run_request_begin, run_request_end
  *     a watch sends       run_sent
  *     a batch is out      run_delivered
- *     whoever writes      run_write
- *     whoever makes faults  run_fault
+ *     a write is done     run_write
+ *     a fault happens     run_fault
  */
 #ifndef REPLAYER_RUN_H
 #define REPLAYER_RUN_H
@@ -119,7 +119,7 @@ void run_told(
 /* What was queued is out. */
 void run_flushed(struct run *r, int64_t out_ns);
 
-/* Events that were due at a time went out to so many watches; both times monotonic. */
+/* Events that were due at a time went out to this many watches; both times monotonic. */
 void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watches);
 
 /* ---- writes and faults ---- */

@@ -302,7 +302,7 @@ static void after(void *context, const struct collection *in, const struct chang
 	s->is_at_event = false;
 }
 
-static void tick(void *context)
+static void seen_tick(void *context)
 {
 	struct seen *s = context;
 
@@ -331,7 +331,7 @@ static void next(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns)
 		*ret_tape_ns = s->moments[s->at].time_ns;
 }
 
-static void settle(void *context)
+static void seen_settle(void *context)
 {
 	struct seen *s = context;
 
@@ -352,9 +352,9 @@ static bool is_holding(const void *context)
 
 static const struct player_director seen_director = {.before = before,
 	.after = after,
-	.tick = tick,
+	.tick = seen_tick,
 	.next = next,
-	.settle = settle,
+	.settle = seen_settle,
 	.is_holding = is_holding};
 
 void seen_begin(struct seen *s, const struct seen_place *place)

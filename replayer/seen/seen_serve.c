@@ -64,7 +64,7 @@ static bool can_read(const struct told *t, struct slice accept)
 	return true;
 }
 
-static struct told *find(struct seen *s, uint64_t key, struct slice accept)
+static struct told *seen_serve_find(struct seen *s, uint64_t key, struct slice accept)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		struct told *t = &s->tolds[i];
@@ -137,7 +137,7 @@ static int take_piece(void *context, struct slice packed, size_t raw_bytes, stru
 	return codec_unpack(packed, raw_bytes, body, err);
 }
 
-static void answer(struct seen *s, struct told *t, struct exchange *x)
+static void seen_serve_answer(struct seen *s, struct told *t, struct exchange *x)
 {
 	struct buf body;
 	const struct seen_taker taker = {take_piece, &body};
@@ -167,7 +167,7 @@ static void unlink_parked(struct parked *p)
 	free(p);
 }
 
-/* The client has gone; whoever asks next gets the answer. */
+/* The client has gone; the next one that asks gets the answer. */
 static void on_parked_closed(void *owner)
 {
 	struct parked *p = owner;
@@ -211,7 +211,7 @@ void seen_serve_parked(struct seen *s)
 
 		exchange_own(x, NULL, NULL);
 		unlink_parked(p);
-		answer(s, t, x);
+		seen_serve_answer(s, t, x);
 	}
 }
 
@@ -272,7 +272,7 @@ bool seen_serve(struct seen *s, struct api_call *call)
 		return false;
 	path = hash_add(HASH_EMPTY, call->query.path);
 	key = hash_of(&call->query, path, accept);
-	t = find(s, key, accept);
+	t = seen_serve_find(s, key, accept);
 	if (!t || (!t->live->is_watch && is_far_ahead(s, t)))
 		return serve_otherwise(s, call, path);
 	t->is_given = true;
@@ -281,6 +281,6 @@ bool seen_serve(struct seen *s, struct api_call *call)
 	else if (is_early(s, t))
 		park(s, t, call->x);
 	else
-		answer(s, t, call->x);
+		seen_serve_answer(s, t, call->x);
 	return true;
 }

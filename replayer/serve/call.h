@@ -93,8 +93,7 @@ struct api_call {
 
 /* What the client accepts of a list (or a watch) or of an object goes into the call; ERR_FAILED with the
  * status to answer. */
-int api_negotiate(
-	struct api_call *call, const struct collection *c, bool list, struct status *st) MUST_CHECK;
+int api_negotiate(struct api_call *call, const struct collection *c, bool list, struct status *st) MUST_CHECK;
 
 /* After that: how objects are shown. */
 int api_choose_view(

@@ -14,7 +14,7 @@ struct writer {
 	int rc;
 };
 
-static void put(struct writer *w, const char *text)
+static void derived_discovery_put(struct writer *w, const char *text)
 {
 	if (w->rc == 0)
 		w->rc = buf_append(w->to, text, strlen(text), w->err);
@@ -23,7 +23,7 @@ static void put(struct writer *w, const char *text)
 /* The key's text is written as it is: `,"name":` or `{"name":`. */
 static void put_string(struct writer *w, const char *key, const char *value)
 {
-	put(w, key);
+	derived_discovery_put(w, key);
 	if (w->rc == 0)
 		w->rc = json_escape(slice_of(value), w->to, w->err);
 }
@@ -68,10 +68,10 @@ static void put_short_names(struct writer *w, const struct tape_resource *r)
 
 	if (!*names)
 		return;
-	put(w, ",\"shortNames\":[\"");
+	derived_discovery_put(w, ",\"shortNames\":[\"");
 	for (const char *c = names; *c; c++)
-		put(w, *c == ',' ? "\",\"" : (char[2]){*c, 0});
-	put(w, "\"]");
+		derived_discovery_put(w, *c == ',' ? "\",\"" : (char[2]){*c, 0});
+	derived_discovery_put(w, "\"]");
 }
 
 #define VERBS ",\"verbs\":[\"get\",\"list\",\"watch\"]"
@@ -84,11 +84,11 @@ static void put_aggregated_resource(struct writer *w, const struct tape_resource
 	put_string(w, ",\"responseKind\":{\"group\":", r->apigroup);
 	put_string(w, ",\"version\":", r->version);
 	put_string(w, ",\"kind\":", r->kind);
-	put(w, r->namespaced ? "},\"scope\":\"Namespaced\"" : "},\"scope\":\"Cluster\"");
+	derived_discovery_put(w, r->namespaced ? "},\"scope\":\"Namespaced\"" : "},\"scope\":\"Cluster\"");
 	put_singular(w, ",\"singularResource\":", r->kind);
-	put(w, VERBS);
+	derived_discovery_put(w, VERBS);
 	put_short_names(w, r);
-	put(w, "}");
+	derived_discovery_put(w, "}");
 }
 
 static void put_aggregated_version(
@@ -97,33 +97,33 @@ static void put_aggregated_version(
 	const char *comma = "";
 
 	put_string(w, "{\"version\":", version);
-	put(w, ",\"resources\":[");
+	derived_discovery_put(w, ",\"resources\":[");
 	for (size_t i = 0; i < world->count; i++) {
 		if (!is_in(resource_at(world, i), group, version))
 			continue;
-		put(w, comma);
+		derived_discovery_put(w, comma);
 		put_aggregated_resource(w, resource_at(world, i));
 		comma = ",";
 	}
-	put(w, "],\"freshness\":\"Current\"}");
+	derived_discovery_put(w, "],\"freshness\":\"Current\"}");
 }
 
 static void put_aggregated_group(struct writer *w, const struct world *world, const char *group)
 {
 	const char *comma = "";
 
-	put(w, "{\"metadata\":{");
+	derived_discovery_put(w, "{\"metadata\":{");
 	if (*group)
 		put_string(w, "\"name\":", group);
-	put(w, "},\"versions\":[");
+	derived_discovery_put(w, "},\"versions\":[");
 	for (size_t i = 0; i < world->count; i++) {
 		if (!is_first(world, i, true) || !is_in(resource_at(world, i), group, NULL))
 			continue;
-		put(w, comma);
+		derived_discovery_put(w, comma);
 		put_aggregated_version(w, world, group, resource_at(world, i)->version);
 		comma = ",";
 	}
-	put(w, "]}");
+	derived_discovery_put(w, "]}");
 }
 
 int derive_aggregated(const struct world *world, bool core, struct buf *to, struct err *err)
@@ -131,17 +131,18 @@ int derive_aggregated(const struct world *world, bool core, struct buf *to, stru
 	struct writer w = {to, err, 0};
 	const char *comma = "";
 
-	put(&w, "{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"metadata\":{},\"items\":[");
+	derived_discovery_put(&w,
+		"{\"kind\":\"APIGroupDiscoveryList\",\"apiVersion\":\"apidiscovery.k8s.io/v2\",\"metadata\":{},\"items\":[");
 	for (size_t i = 0; i < world->count; i++) {
 		const struct tape_resource *r = resource_at(world, i);
 
 		if (!is_first(world, i, false) || !*r->apigroup != core)
 			continue;
-		put(&w, comma);
+		derived_discovery_put(&w, comma);
 		put_aggregated_group(&w, world, r->apigroup);
 		comma = ",";
 	}
-	put(&w, "]}");
+	derived_discovery_put(&w, "]}");
 	return w.rc;
 }
 
@@ -152,14 +153,14 @@ int derive_core_versions(const struct world *world, struct buf *to, struct err *
 	struct writer w = {to, err, 0};
 	const char *comma = "";
 
-	put(&w, "{\"kind\":\"APIVersions\",\"versions\":[");
+	derived_discovery_put(&w, "{\"kind\":\"APIVersions\",\"versions\":[");
 	for (size_t i = 0; i < world->count; i++) {
 		if (!is_first(world, i, true) || *resource_at(world, i)->apigroup)
 			continue;
 		put_string(&w, comma, resource_at(world, i)->version);
 		comma = ",";
 	}
-	put(&w, "],\"serverAddressByClientCIDRs\":[]}");
+	derived_discovery_put(&w, "],\"serverAddressByClientCIDRs\":[]}");
 	return w.rc;
 }
 
@@ -169,7 +170,7 @@ static void put_group_version(struct writer *w, const struct tape_resource *r)
 
 	put_string(w, "{\"groupVersion\":", both);
 	put_string(w, ",\"version\":", r->version);
-	put(w, "}");
+	derived_discovery_put(w, "}");
 	free(both);
 }
 
@@ -178,17 +179,17 @@ static void put_group(struct writer *w, const struct world *world, const struct 
 	const char *comma = "";
 
 	put_string(w, "\"name\":", first->apigroup);
-	put(w, ",\"versions\":[");
+	derived_discovery_put(w, ",\"versions\":[");
 	for (size_t i = 0; i < world->count; i++) {
 		if (!is_first(world, i, true) || !is_in(resource_at(world, i), first->apigroup, NULL))
 			continue;
-		put(w, comma);
+		derived_discovery_put(w, comma);
 		put_group_version(w, resource_at(world, i));
 		comma = ",";
 	}
-	put(w, "],\"preferredVersion\":");
+	derived_discovery_put(w, "],\"preferredVersion\":");
 	put_group_version(w, first);
-	put(w, "}");
+	derived_discovery_put(w, "}");
 }
 
 int derive_group_list(const struct world *world, struct buf *to, struct err *err)
@@ -196,16 +197,16 @@ int derive_group_list(const struct world *world, struct buf *to, struct err *err
 	struct writer w = {to, err, 0};
 	const char *comma = "";
 
-	put(&w, "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\",\"groups\":[");
+	derived_discovery_put(&w, "{\"kind\":\"APIGroupList\",\"apiVersion\":\"v1\",\"groups\":[");
 	for (size_t i = 0; i < world->count; i++) {
 		if (!is_first(world, i, false) || !*resource_at(world, i)->apigroup)
 			continue;
-		put(&w, comma);
-		put(&w, "{");
+		derived_discovery_put(&w, comma);
+		derived_discovery_put(&w, "{");
 		put_group(&w, world, resource_at(world, i));
 		comma = ",";
 	}
-	put(&w, "]}");
+	derived_discovery_put(&w, "]}");
 	return w.rc;
 }
 
@@ -218,7 +219,7 @@ int derive_group(const struct world *world, struct slice group, struct buf *to, 
 
 		if (!r || !slice_is(group, r->apigroup))
 			continue;
-		put(&w, "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",");
+		derived_discovery_put(&w, "{\"kind\":\"APIGroup\",\"apiVersion\":\"v1\",");
 		put_group(&w, world, r);
 		return w.rc;
 	}
@@ -229,11 +230,11 @@ static void put_resource(struct writer *w, const struct tape_resource *r)
 {
 	put_string(w, "{\"name\":", r->resource);
 	put_singular(w, ",\"singularName\":", r->kind);
-	put(w, r->namespaced ? ",\"namespaced\":true" : ",\"namespaced\":false");
+	derived_discovery_put(w, r->namespaced ? ",\"namespaced\":true" : ",\"namespaced\":false");
 	put_string(w, ",\"kind\":", r->kind);
-	put(w, VERBS);
+	derived_discovery_put(w, VERBS);
 	put_short_names(w, r);
-	put(w, "}");
+	derived_discovery_put(w, "}");
 }
 
 int derive_resources(
@@ -253,13 +254,13 @@ int derive_resources(
 				group.len ? "\"apiVersion\":\"v1\"," : "", r->apigroup, group.len ? "/" : "",
 				r->version);
 		else
-			put(&w, ",");
+			derived_discovery_put(&w, ",");
 		put_resource(&w, r);
 		any = true;
 	}
 	if (!any)
 		return err_set(err, ERR_NOT_FOUND, "no version '%.*s' of group '%.*s'", (int)version.len,
 			version.ptr, (int)group.len, group.ptr);
-	put(&w, "]}");
+	derived_discovery_put(&w, "]}");
 	return w.rc;
 }

@@ -268,7 +268,7 @@ void discovery_serve(struct api_call *call)
 	int aggregated = accept_aggregated_discovery(http_header_find(call->request, "Accept"));
 	bool core = slice_is(call->query.path, "/api") || slice_is(call->query.path, "/api/");
 
-	/* Only the list of groups without a slash behind it has the new form. */
+	/* Only the list of groups without a slash after it has the new form. */
 	if (call->path.kind != API_PATH_ROOT || aggregated == 0 || slice_is(call->query.path, "/apis/"))
 		serve_classic(call);
 	else if (aggregated < 0)

@@ -232,7 +232,7 @@ static void kill_command(struct fault_act *a, const struct fault_firing *firing)
 	note_step(a, firing, "restart");
 }
 
-static void begin(struct fault_act *a, const struct fault_firing *firing)
+static void fault_act_begin(struct fault_act *a, const struct fault_firing *firing)
 {
 	struct strike s = {.act = a, .firing = firing};
 
@@ -297,7 +297,7 @@ static void drain(struct fault_act *a)
 	a->draining = true;
 	while (faults_take(a->faults, &firing)) {
 		if (firing.step == FAULT_BEGINS)
-			begin(a, &firing);
+			fault_act_begin(a, &firing);
 		else
 			end(a, &firing);
 	}
@@ -363,13 +363,13 @@ static void after(void *context, const struct collection *in, const struct chang
 	fault_act_now(a, &now);
 	faults_after(a->faults, &now, &in->resource, &e);
 	drain(a);
-	if (a->watches->waiting) /* behind this event on the wire, too, which may be on another connection */
+	if (a->watches->waiting) /* after this event on the wire, too, which may be on another connection */
 		player_flush(a->player);
 	try_waiting(a);
 	a->at_event = false;
 }
 
-static void tick(void *context)
+static void fault_act_tick(void *context)
 {
 	struct fault_act *a = context;
 	struct fault_now now;
@@ -393,7 +393,7 @@ static void next(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns)
 		*ret_mono_ns = clock_mono_ns(&clock_system) + NS_PER_S;
 }
 
-static void settle(void *context)
+static void fault_act_settle(void *context)
 {
 	struct fault_act *a = context;
 	struct fault_now now;
@@ -415,9 +415,9 @@ static bool is_holding(const void *context)
 const struct player_director fault_act_director = {
 	.before = before,
 	.after = after,
-	.tick = tick,
+	.tick = fault_act_tick,
 	.next = next,
-	.settle = settle,
+	.settle = fault_act_settle,
 	.is_holding = is_holding,
 };
 
@@ -466,7 +466,7 @@ void fault_act_frame(struct fault_act *a, struct watch *w, const struct change *
 	faults_frame(a->faults, &now, &w->fault, &e, ret);
 	for (uint64_t bits = ret->rules; bits; bits &= bits - 1)
 		note_watch(a, (size_t)__builtin_ctzll(bits), 0, "frame", w);
-	if (ret->act == FRAME_CUT) /* by whoever puts it on the wire, as every other frame */
+	if (ret->act == FRAME_CUT) /* by the code that puts it on the wire, as every other frame */
 		*ret = (struct fault_frame){.act = FRAME_SEND, .copies = 1};
 	else if (ret->act == FRAME_WAIT)
 		player_nudge(a->player);
@@ -535,7 +535,7 @@ void fault_act_write_error(const struct fault_write_answer *answer, struct statu
 
 /* ---- beginning anew ---- */
 
-static void forget(void *context, struct watch *w)
+static void fault_act_forget(void *context, struct watch *w)
 {
 	struct fault_act *a = context;
 
@@ -554,13 +554,13 @@ static void reopen(void *context, struct watch *w)
 
 void fault_act_restart(struct fault_act *a, struct faults *faults)
 {
-	watches_each(a->watches, forget, a);
+	watches_each(a->watches, fault_act_forget, a);
 	server_thaw(a->server, UINT64_MAX);
 	faults_inherit(faults, a->faults);
 	faults_free(a->faults);
 	a->faults = faults;
 	a->at_event = false;
-	tick(a);
+	fault_act_tick(a);
 	watches_each(a->watches, reopen, a);
 	player_nudge(a->player);
 }

@@ -221,7 +221,7 @@ static bool begins_with_list(const struct api_call *call)
 }
 
 /* A streaming list is a watch and a list: it is refused as the one, and shows an older state as the other. */
-static void ask(struct fault_act *a, struct api_call *call, struct fault_answer *ret)
+static void fault_answer_ask(struct fault_act *a, struct api_call *call, struct fault_answer *ret)
 {
 	struct fault_request list = call->fault;
 	struct fault_answer as_list;
@@ -292,7 +292,7 @@ bool fault_act_request(struct api_call *call)
 		exchange_abort(call->x, ABORT_RST);
 		return true;
 	}
-	ask(a, call, &answer);
+	fault_answer_ask(a, call, &answer);
 	player_nudge(a->player);
 	if (answer.kind != FAULT_INSTEAD)
 		return let_through(call, &answer);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static void answer(struct api_call *call, const char *text, bool whole)
+static void health_answer(struct api_call *call, const char *text, bool whole)
 {
 	struct answer_headers h;
 
@@ -29,12 +29,12 @@ bool health_serve(struct api_call *call)
 		if (below.len == 0 && query_has(&call->query, "verbose")) {
 			char *text = xasprintf("[+]ping ok\n[+]replay ok\n%s check passed\n", roots[i] + 1);
 
-			answer(call, text, true);
+			health_answer(call, text, true);
 			free(text);
 			return true;
 		}
 		if (below.len == 0 || slice_is(below, "/ping") || slice_is(below, "/etcd")) {
-			answer(call, "ok", below.len == 0);
+			health_answer(call, "ok", below.len == 0);
 			return true;
 		}
 	}

@@ -208,7 +208,7 @@ struct list_answer {
 	struct buf piece, raw;
 };
 
-/* The token behind the item: its key relative to the collection that was asked for. */
+/* The token after the item: its key relative to the collection that was asked for. */
 static void set_token(struct list_answer *a, struct slice namespace, struct slice name)
 {
 	char *key = a->in_namespace || !namespace.len ? slice_dup(name)
@@ -239,7 +239,7 @@ size_t list_page_begin(
 
 /* Collects the page's items. Where selectors read objects all are collected, and selected while they are
  * written or, with a limit, by select_page. */
-static void collect(struct list_answer *a, const struct chosen_state *state, struct slice namespace,
+static void list_collect(struct list_answer *a, const struct chosen_state *state, struct slice namespace,
 	const struct continue_token *token, size_t limit)
 {
 	bool reads = selectors_read_object(a->labels, a->fields);
@@ -515,7 +515,7 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 	call->client->lists++;
 	call->client->relists += call->client->watches > 0;
 	a = new_answer(call, o, view, state.rv);
-	collect(a, &state, call->path.namespace, &token, (size_t)o->limit);
+	list_collect(a, &state, call->path.namespace, &token, (size_t)o->limit);
 	snapshot_unref(state.snapshot);
 	continue_token_release(&token);
 	rc = continue_answer(a, &err);

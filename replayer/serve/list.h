@@ -17,8 +17,8 @@ int list_older_version(
 	const struct api_call *call, const struct collection *c, uint64_t *ret, struct err *err) MUST_CHECK;
 
 /* Where the page of a token begins in the set, not before `begin`. `namespace` is that of the path, "" for none. */
-size_t list_page_begin(const struct live_set *set, struct slice namespace, const struct continue_token *token,
-	size_t begin);
+size_t list_page_begin(
+	const struct live_set *set, struct slice namespace, const struct continue_token *token, size_t begin);
 
 /* Events are kept without a cache by the API server, which shows in a few places. */
 bool list_is_uncached(const struct collection *c);

@@ -39,7 +39,7 @@ struct offload {
 	bool stopping;
 };
 
-static void append(struct list *l, struct entry *e)
+static void offload_append(struct list *l, struct entry *e)
 {
 	e->next = NULL;
 	if (l->last)
@@ -49,7 +49,7 @@ static void append(struct list *l, struct entry *e)
 	l->last = e;
 }
 
-static struct entry *take(struct list *l)
+static struct entry *offload_take(struct list *l)
 {
 	struct entry *e = l->first;
 
@@ -68,7 +68,7 @@ static struct entry *wait_for_job(struct offload *o)
 	struct entry *e = NULL;
 
 	pthread_mutex_lock(&o->lock);
-	while (!o->stopping && !(e = take(&o->waiting)))
+	while (!o->stopping && !(e = offload_take(&o->waiting)))
 		pthread_cond_wait(&o->changed, &o->lock);
 	pthread_mutex_unlock(&o->lock);
 	return e;
@@ -82,7 +82,7 @@ static void *run_jobs(void *context)
 	while ((e = wait_for_job(o))) {
 		e->job.work(e->job.context);
 		pthread_mutex_lock(&o->lock);
-		append(&o->over, e);
+		offload_append(&o->over, e);
 		pthread_mutex_unlock(&o->lock);
 		uv_async_send(&o->bell);
 	}
@@ -131,7 +131,7 @@ static struct entry *take_locked(struct offload *o, struct list *from)
 	struct entry *e;
 
 	pthread_mutex_lock(&o->lock);
-	e = take(from);
+	e = offload_take(from);
 	pthread_mutex_unlock(&o->lock);
 	return e;
 }
@@ -181,7 +181,7 @@ bool offload_start(struct offload *o, const struct offload_job *job)
 	e = xmalloc(sizeof(*e));
 	e->job = *job;
 	pthread_mutex_lock(&o->lock);
-	append(&o->waiting, e);
+	offload_append(&o->waiting, e);
 	pthread_cond_signal(&o->changed);
 	pthread_mutex_unlock(&o->lock);
 	return true;

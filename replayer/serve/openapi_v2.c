@@ -36,13 +36,13 @@ void openapi_v2_free(struct openapi_v2 *v)
 
 /* ---- schemas ---- */
 
-static void drop(cJSON *object, const char *name)
+static void openapi_v2_drop(cJSON *object, const char *name)
 {
 	cJSON_DeleteItemFromObjectCaseSensitive(object, name);
 }
 
 /* Moves a member, if it is there. */
-static void move(cJSON *from, const char *name, cJSON *to, const char *new_name)
+static void openapi_v2_move(cJSON *from, const char *name, cJSON *to, const char *new_name)
 {
 	cJSON *value = cJSON_DetachItemFromObjectCaseSensitive(from, name);
 
@@ -57,8 +57,8 @@ static void unwrap_reference(cJSON *schema)
 
 	if (cJSON_GetArraySize(all) != 1 || !cJSON_GetObjectItemCaseSensitive(all->child, "$ref"))
 		return;
-	move(all->child, "$ref", schema, "$ref");
-	drop(schema, "allOf");
+	openapi_v2_move(all->child, "$ref", schema, "$ref");
+	openapi_v2_drop(schema, "allOf");
 }
 
 static void rename_reference(cJSON *schema)
@@ -78,9 +78,9 @@ static void drop_choices(cJSON *schema)
 {
 	bool any_of_several = cJSON_GetObjectItemCaseSensitive(schema, "oneOf");
 
-	drop(schema, "oneOf");
-	drop(schema, "anyOf");
-	drop(schema, "not");
+	openapi_v2_drop(schema, "oneOf");
+	openapi_v2_drop(schema, "anyOf");
+	openapi_v2_drop(schema, "not");
 	if (any_of_several && !cJSON_GetObjectItemCaseSensitive(schema, "type"))
 		cJSON_AddStringToObject(schema, "type", "string");
 }
@@ -95,7 +95,7 @@ static void drop_limits(cJSON *schema)
 	bool both = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(schema, "x-kubernetes-int-or-string"));
 
 	for (size_t i = 0; (open || both) && i < COUNT_OF(members); i++)
-		drop(schema, members[i]);
+		openapi_v2_drop(schema, members[i]);
 }
 
 static void convert_schema(cJSON *schema)
@@ -106,8 +106,8 @@ static void convert_schema(cJSON *schema)
 		return;
 	unwrap_reference(schema);
 	rename_reference(schema);
-	drop(schema, "default");
-	drop(schema, "nullable");
+	openapi_v2_drop(schema, "default");
+	openapi_v2_drop(schema, "nullable");
 	drop_limits(schema);
 	drop_choices(schema);
 	cJSON_ArrayForEach(property, cJSON_GetObjectItemCaseSensitive(schema, "properties"))
@@ -128,7 +128,7 @@ static void convert_parameter(cJSON *parameter)
 	while (cJSON_IsObject(schema) && schema->child) {
 		char *name = xstrdup(schema->child->string);
 
-		move(schema, name, parameter, name);
+		openapi_v2_move(schema, name, parameter, name);
 		free(name);
 	}
 	cJSON_Delete(schema);
@@ -184,7 +184,7 @@ static void convert_body(cJSON *operation)
 	parameter = cJSON_CreateObject();
 	cJSON_AddStringToObject(parameter, "name", "body");
 	cJSON_AddStringToObject(parameter, "in", "body");
-	move(body, "required", parameter, "required");
+	openapi_v2_move(body, "required", parameter, "required");
 	move_schema(content, parameter);
 	all = cJSON_GetObjectItemCaseSensitive(operation, "parameters");
 	if (!all)
@@ -266,7 +266,7 @@ void openapi_v2_add(struct openapi_v2 *v, cJSON *v3)
 {
 	cJSON *components = cJSON_GetObjectItemCaseSensitive(v3, "components");
 
-	move(v3, "info", v->document, "info");
+	openapi_v2_move(v3, "info", v->document, "info");
 	take_members(cJSON_GetObjectItemCaseSensitive(v3, "paths"), v->paths, convert_path);
 	take_members(cJSON_GetObjectItemCaseSensitive(components, "schemas"), v->definitions, convert_schema);
 	take_security(v, cJSON_DetachItemFromObjectCaseSensitive(components, "securitySchemes"));

@@ -100,7 +100,7 @@ static bool may_be_unrecorded(struct api_call *call)
 	       builtin_is_event(p->group, p->resource) || !has_discovery(call);
 }
 
-static struct collection *add(struct api_call *call)
+static struct collection *unrecorded_add(struct api_call *call)
 {
 	struct collection *c;
 	struct tape_resource r;
@@ -120,5 +120,5 @@ struct collection *collection_find(struct api_call *call)
 	const struct api_path *p = &call->path;
 	struct collection *c = world_find(call->api->world, p->group, p->version, p->resource);
 
-	return c ? c : add(call);
+	return c ? c : unrecorded_add(call);
 }

@@ -83,7 +83,7 @@ void watch_break(struct watch *w, enum exchange_abort how, uint32_t code)
 	exchange_break(w->x, how, code);
 }
 
-/* From LIVE it goes on behind everything that it was handed. */
+/* From LIVE it goes on after everything that it was handed. */
 static void wait_frozen(struct watch *w)
 {
 	if (w->state == WATCH_LIVE)
@@ -133,7 +133,7 @@ static uint64_t deliver_to(struct watch *w, struct change *c, uint64_t number)
 	return reached;
 }
 
-/* A live watch whose number lies behind was not concerned by what came since. */
+/* A live watch whose number lies after was not concerned by what came since. */
 uint64_t watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number)
 {
 	uint64_t reached = 0;
@@ -170,7 +170,7 @@ static void step_initial(struct watch *w)
 	change_unref(c);
 }
 
-/* One change that lies behind the position. */
+/* One change that lies after the position. */
 static void step_history(struct watch *w)
 {
 	const struct history *h = &w->collection->history;
@@ -256,7 +256,7 @@ static bool has_periodic_bookmarks(const struct watch *w)
 	return w->bookmarks && w->state == WATCH_LIVE && !list_is_uncached(w->collection);
 }
 
-static void tick(void *context, struct watch *w)
+static void watch_tick(void *context, struct watch *w)
 {
 	int64_t now_ns = *(const int64_t *)context;
 
@@ -285,7 +285,7 @@ static void on_tick(uv_timer_t *handle)
 {
 	int64_t now_ns = clock_mono_ns(&clock_system);
 
-	watches_each(handle->data, tick, &now_ns);
+	watches_each(handle->data, watch_tick, &now_ns);
 }
 
 /* ---- the set ---- */
@@ -325,7 +325,7 @@ void watches_close(struct watches *ws)
 	uv_close((uv_handle_t *)&ws->stepper, on_handle_closed);
 }
 
-static void remember(void *unused, struct watch *w)
+static void watch_remember(void *unused, struct watch *w)
 {
 	const struct history *h = &w->collection->history;
 	const struct history_entry *last = w->number ? history_at(h, w->number - 1) : NULL;
@@ -339,7 +339,7 @@ static void remember(void *unused, struct watch *w)
 
 void watches_before_move(struct watches *ws)
 {
-	watches_each(ws, remember, NULL);
+	watches_each(ws, watch_remember, NULL);
 }
 
 static void end_expired(struct watch *w, const char *why)

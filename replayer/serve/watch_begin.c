@@ -12,7 +12,7 @@
 #define TIMEOUT_LEAST_S 1800          /* without timeoutSeconds: this to twice this */
 #define TIMEOUT_MOST_S  (365 * 86400) /* longer wishes are the same as for ever */
 
-/* The client has read: whoever is behind can be sent more. */
+/* The client has read: a watch that is behind can be sent more. */
 static void on_drained(void *owner)
 {
 	struct watch *w = owner;

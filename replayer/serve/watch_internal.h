@@ -13,11 +13,11 @@
 #include "schema/base/clock.h"
 
 #define WATCH_BOOKMARK_NS   (60 * NS_PER_S) /* between bookmarks */
-#define WATCH_BEFORE_END_NS (2 * NS_PER_S)  /* the last bookmarks come so long before the end */
+#define WATCH_BEFORE_END_NS (2 * NS_PER_S)  /* the last bookmarks come this long before the end */
 
 enum watch_state {
 	WATCH_INITIAL, /* the objects that existed when it began are being sent */
-	WATCH_HISTORY, /* changes that lie behind the position are being sent */
+	WATCH_HISTORY, /* changes that lie after the position are being sent */
 	WATCH_LIVE,    /* has everything up to the position */
 	WATCH_WAITING, /* a fault keeps its next frame back */
 	WATCH_ENDED,   /* finished; what is queued still goes out */
@@ -76,7 +76,7 @@ void watch_enter(struct watch *w, enum watch_state state);
 /* Ends the stream cleanly; what is queued still goes out. */
 void watch_end(struct watch *w);
 
-/* Breaks it off behind what is queued. */
+/* Breaks it off after what is queued. */
 void watch_break(struct watch *w, enum exchange_abort how, uint32_t code);
 
 /* Its connection stands still until watch_release. */

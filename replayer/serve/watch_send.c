@@ -20,7 +20,7 @@ static struct slice event_text(const struct blob *frame)
 	return (struct slice){blob_body(frame).ptr, frame->len - 1};
 }
 
-/* Sends the first bytes of a frame, behind the head of its chunk or message if it has one, and no more. */
+/* Sends the first bytes of a frame, after the head of its chunk or message if it has one, and no more. */
 static void push_cut(struct watch *w, const struct blob *frame)
 {
 	struct blob *message = w->websocket ? websocket_frame(WEBSOCKET_TEXT, event_text(frame)) : NULL;

@@ -114,8 +114,7 @@ static int write_columns(const struct view *v, struct buf *to, struct err *err)
 static int write_head(
 	const struct view *v, const char *rv, const struct list_meta *m, struct buf *to, struct err *err)
 {
-	int rc = buf_printf(to, err,
-		"{\"kind\":\"Table\",\"apiVersion\":\"%s\",\"metadata\":{",
+	int rc = buf_printf(to, err, "{\"kind\":\"Table\",\"apiVersion\":\"%s\",\"metadata\":{",
 		v->beta ? "meta.k8s.io/v1beta1" : "meta.k8s.io/v1");
 
 	if (rc == 0 && *rv)

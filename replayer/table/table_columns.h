@@ -50,7 +50,7 @@ void table_custom_columns_free(struct table_column *columns);
 const cJSON *cell_at(const cJSON *object, const char *path);
 const char *cell_string(const cJSON *object, const char *path, const char *otherwise);
 int64_t cell_integer(const cJSON *object, const char *path, int64_t otherwise);
-/* The value behind "=" of the entry of a list whose member `key` is `value`: conditions, addresses. */
+/* The value after "=" of the entry of a list whose member `key` is `value`: conditions, addresses. */
 const cJSON *cell_entry(const cJSON *list, const char *key, const char *value);
 /* Whether a condition in the status of that type is "True". */
 bool cell_has_condition(const cJSON *object, const char *type);

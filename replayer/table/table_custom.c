@@ -24,7 +24,7 @@ static bool take_name(const char **at, const char *stops, char to[NAME_MAX_BYTES
 }
 
 /* [?(@.type=="Ready")]: the first entry of which that holds. */
-static const cJSON *filter(const cJSON *list, const char **at)
+static const cJSON *table_custom_filter(const cJSON *list, const char **at)
 {
 	char member[NAME_MAX_BYTES], value[NAME_MAX_BYTES];
 
@@ -49,7 +49,7 @@ static const cJSON *bracket(const cJSON *object, const char **at)
 	char name[NAME_MAX_BYTES];
 
 	if (strncmp(*at, "?(@.", 4) == 0)
-		return filter(object, at);
+		return table_custom_filter(object, at);
 	if (**at == '\'' || **at == '"') {
 		(*at)++;
 		if (!take_name(at, "'\"", name))

@@ -236,8 +236,8 @@ static const struct table_column scales[] = {
 	{"Available", "integer", 0, cell_number, "status.replicas", NULL, NULL,
 		"replicas is the actual number of observed instances of the scaled object."},
 	AGE, END};
-static const struct table_column custom_scales[] = {
-	NAME, {"Desired", "integer", 0, cell_number, "spec.replicas", NULL, NULL, "Number of desired replicas"},
+static const struct table_column custom_scales[] = {NAME,
+	{"Desired", "integer", 0, cell_number, "spec.replicas", NULL, NULL, "Number of desired replicas"},
 	{"Available", "integer", 0, cell_number, "status.replicas", NULL, NULL, "Number of actual replicas"},
 	{"Age", "date", 0, cell_age, "metadata.creationTimestamp", NULL, NULL, NULL}, END};
 static const struct table_column volume_classes[] = {NAME, TEXT("DriverName", "driverName", ""), AGE, END};

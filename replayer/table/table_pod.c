@@ -142,7 +142,7 @@ static void sum_up_containers(struct pod_summary *s, const cJSON *pod)
 		set_status(s, "", "NotReady");
 }
 
-static void begin(struct pod_summary *s, const cJSON *pod)
+static void table_pod_begin(struct pod_summary *s, const cJSON *pod)
 {
 	const cJSON *scheduled = cell_entry(cell_at(pod, "status.conditions"), "type", "PodScheduled");
 	const cJSON *container;
@@ -165,7 +165,7 @@ static void sum_up(const cJSON *pod, struct pod_summary *ret)
 	const char *phase = cell_string(pod, "status.phase", "");
 	bool over = strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 
-	begin(s, pod);
+	table_pod_begin(s, pod);
 	if (!sum_up_init(s, &sidecars, pod) || cell_has_condition(pod, "Initialized")) {
 		s->restarts = sidecars.restarts;
 		s->last_restart = sidecars.last_restart;

@@ -1,5 +1,5 @@
 /*
- * table_writers.h: the cells of built-in kinds. What a and b of the column mean stands behind each.
+ * table_writers.h: the cells of built-in kinds. What a and b of the column mean stands after each.
  */
 #ifndef REPLAYER_TABLE_WRITERS_H
 #define REPLAYER_TABLE_WRITERS_H

@@ -38,7 +38,7 @@ void exchange_own(struct exchange *x, const struct exchange_owner *owner, void *
 	count_in(x, waiting);
 }
 
-static void grow(struct exchange *x)
+static void exchange_grow(struct exchange *x)
 {
 	uint32_t cap = x->cap ? 2 * x->cap : 4;
 	struct exchange_piece *ring = xmalloc(cap * sizeof(*ring));
@@ -51,10 +51,10 @@ static void grow(struct exchange *x)
 	x->cap = cap;
 }
 
-static void add(struct exchange *x, struct blob *b, struct slice bytes)
+static void exchange_add(struct exchange *x, struct blob *b, struct slice bytes)
 {
 	if (x->count == x->cap)
-		grow(x);
+		exchange_grow(x);
 	x->pieces[(x->first + x->count++) % x->cap] = (struct exchange_piece){b, bytes};
 	count_in(x, bytes.len);
 	x->body_bytes += bytes.len;
@@ -81,12 +81,12 @@ void exchange_push(struct exchange *x, struct blob *b)
 {
 	assert(x->state == EXCHANGE_ANSWERING);
 	if (!x->head_only)
-		add(x, blob_ref(b), x->framing == FRAMING_CHUNKS ? blob_chunk(b) : blob_body(b));
+		exchange_add(x, blob_ref(b), x->framing == FRAMING_CHUNKS ? blob_chunk(b) : blob_body(b));
 }
 
 void exchange_push_raw(struct exchange *x, struct blob *b)
 {
-	add(x, blob_ref(b), blob_body(b));
+	exchange_add(x, blob_ref(b), blob_body(b));
 }
 
 void exchange_go_on(struct exchange *x)
@@ -100,7 +100,7 @@ void exchange_finish(struct exchange *x)
 	assert(x->state == EXCHANGE_ANSWERING);
 	x->state = EXCHANGE_FINISHED;
 	if (x->framing == FRAMING_CHUNKS && !x->head_only)
-		add(x, NULL, slice_of(last_chunk));
+		exchange_add(x, NULL, slice_of(last_chunk));
 	x->carrier->wake(x);
 }
 

@@ -94,7 +94,7 @@ struct exchange {
 	size_t more_header_count;
 	int status;          /* of the answer; 0 before it */
 	uint64_t body_bytes; /* queued so far */
-	/* Whoever watches from aside is told once, at the end: `whole` when all of the answer was sent. */
+	/* An observer is told once, at the end: `whole` when all of the answer was sent. */
 	void (*over)(void *context, const struct exchange *x, bool whole);
 	void *over_context;
 };

@@ -35,7 +35,7 @@ int http1_read_head(struct slice in, size_t *scanned, struct http_request *ret,
 enum http1_chunk_state {
 	HTTP1_CHUNK_SIZE,     /* the line with the size is next */
 	HTTP1_CHUNK_DATA,     /* `left` bytes of data are next */
-	HTTP1_CHUNK_DATA_END, /* the CRLF behind the data is next */
+	HTTP1_CHUNK_DATA_END, /* the CRLF after the data is next */
 	HTTP1_CHUNK_TRAILER,  /* trailer lines until an empty one; ignored */
 	HTTP1_CHUNK_DONE,
 };

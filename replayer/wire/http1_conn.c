@@ -39,7 +39,7 @@ struct http1_conn {
 	bool is_too_large; /* ... and its body too large */
 };
 
-static void enter(struct http1_conn *h, enum http1_state state)
+static void http1_conn_enter(struct http1_conn *h, enum http1_state state)
 {
 	h->state = state;
 	conn_set_input_max(h->conn, state == HTTP1_ANSWER ? INPUT_WHILE_BUSY : INPUT_OTHERWISE);
@@ -85,7 +85,7 @@ static enum exchange_framing send_head(
 	}
 	buf_release(&head);
 	if (status == 101)
-		enter(h, HTTP1_UPGRADED);
+		http1_conn_enter(h, HTTP1_UPGRADED);
 	return length < 0 && !h->old && !bodiless ? FRAMING_CHUNKS : FRAMING_NONE;
 }
 
@@ -123,7 +123,7 @@ static const struct exchange_carrier carrier = {send_head, wake, go_on, abort_an
 /* ---- the request ---- */
 
 /* What cannot be read as a request is answered in plain text, and the connection ends. */
-static void refuse(struct http1_conn *h, int status)
+static void http1_conn_refuse(struct http1_conn *h, int status)
 {
 	const struct http_header headers[] = {
 		{slice_of("Content-Type"), slice_of("text/plain; charset=utf-8")},
@@ -132,7 +132,7 @@ static void refuse(struct http1_conn *h, int status)
 	struct blob *b = blob_of(slice_of(text));
 
 	h->last = true;
-	enter(h, HTTP1_ANSWER);
+	http1_conn_enter(h, HTTP1_ANSWER);
 	exchange_answer(&h->exchange, status, headers, status == 429 ? 2 : 1, (int64_t)strlen(text));
 	exchange_push(&h->exchange, b);
 	exchange_finish(&h->exchange);
@@ -156,7 +156,7 @@ static void dispatch(struct http1_conn *h)
 	request.is_too_large = h->is_too_large || h->chunks.is_too_large;
 	h->last = !framing.keep_alive || h->to_drop;
 	h->exchange.head_only = slice_is(request.method, "HEAD");
-	enter(h, HTTP1_ANSWER);
+	http1_conn_enter(h, HTTP1_ANSWER);
 	server_dispatch(conn_server(h->conn), &h->exchange, &request);
 	if (conn_is_closed(h->conn))
 		return;
@@ -176,7 +176,7 @@ static bool read_head(struct http1_conn *h)
 	int n = http1_read_head(buf_slice(conn_input(h->conn)), &h->scanned, &request, &h->framing, &err);
 
 	if (n < 0) {
-		refuse(h, n == ERR_TOO_LARGE ? 431 : 400);
+		http1_conn_refuse(h, n == ERR_TOO_LARGE ? 431 : 400);
 		return false;
 	}
 	if (n == 0)
@@ -191,10 +191,10 @@ static bool read_head(struct http1_conn *h)
 	h->old = memmem(conn_input(h->conn)->ptr, (size_t)n, " HTTP/1.0\r\n", 11) != NULL;
 	buf_clear(&h->body);
 	if (h->to_drop > LIMIT_DROPPED_BYTES) {
-		refuse(h, 413);
+		http1_conn_refuse(h, 413);
 		return false;
 	}
-	enter(h, HTTP1_BODY);
+	http1_conn_enter(h, HTTP1_BODY);
 	if (h->framing.expect_continue && !h->is_too_large &&
 		(h->framing.chunked || h->framing.content_length)) {
 		struct blob *b = blob_of(slice_of(go_on));
@@ -214,7 +214,7 @@ static bool read_chunks(struct http1_conn *h)
 	int n = http1_read_chunks(&h->chunks, (struct slice){at, have}, &h->body, NULL);
 
 	if (n < 0) {
-		refuse(h, n == ERR_TOO_LARGE ? 413 : 400);
+		http1_conn_refuse(h, n == ERR_TOO_LARGE ? 413 : 400);
 		return false;
 	}
 	memmove(at, at + n, have - (size_t)n);
@@ -293,7 +293,7 @@ static void next_request(struct http1_conn *h)
 		conn_close(h->conn);
 		return;
 	}
-	enter(h, HTTP1_HEAD);
+	http1_conn_enter(h, HTTP1_HEAD);
 	if (conn_input(h->conn)->len)
 		conn_yield(h->conn);
 }
@@ -377,7 +377,7 @@ static void relieve(void *self)
 
 	if (h->state != HTTP1_HEAD && h->state != HTTP1_BODY)
 		return;
-	refuse(h, 429);
+	http1_conn_refuse(h, 429);
 	buf_release(conn_input(h->conn));
 	buf_release(&h->body);
 }

@@ -425,8 +425,7 @@ void *http2_conn_new(struct conn *c)
 		abort();
 	nghttp2_option_del(option);
 	nghttp2_session_callbacks_del(cb);
-	nghttp2_submit_settings(
-		h->session, NGHTTP2_FLAG_NONE, settings, COUNT_OF(settings));
+	nghttp2_submit_settings(h->session, NGHTTP2_FLAG_NONE, settings, COUNT_OF(settings));
 	http2_session_speaks(h);
 	return h;
 }

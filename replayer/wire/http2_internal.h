@@ -55,7 +55,7 @@ struct http2_conn {
 	bool has_broken;     /* some stream is to be broken off */
 	bool must_close;     /* when what is queued is out ... */
 	bool must_reset;     /* ... and so */
-	int64_t window;      /* so many bytes may be sent on all streams together */
+	int64_t window;      /* this many bytes may be sent on all streams together */
 	struct http2_stream *ready, *last_ready;
 	struct buf out; /* frames that the socket has not taken yet */
 	struct http2_stream *streams;

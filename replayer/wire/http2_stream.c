@@ -216,7 +216,7 @@ bool http2_streams_break_off(struct http2_conn *h)
 /* ---- the request ---- */
 
 /* Counts what is kept of the request. ERR_TOO_LARGE: with this it is too much. */
-static int keep(struct http2_stream *s, size_t bytes)
+static int http2_stream_keep(struct http2_stream *s, size_t bytes)
 {
 	s->kept += bytes;
 	s->on->kept += bytes;
@@ -231,7 +231,7 @@ int http2_stream_add_field(struct http2_stream *s, struct slice name, struct sli
 	struct http2_field f = {(uint32_t)s->head.len, (uint32_t)name.len, (uint32_t)(s->head.len + name.len),
 		(uint32_t)value.len};
 
-	if (s->field_count == HTTP_HEADERS_MAX || keep(s, name.len + value.len + sizeof(f)) ||
+	if (s->field_count == HTTP_HEADERS_MAX || http2_stream_keep(s, name.len + value.len + sizeof(f)) ||
 		buf_append(&s->head, name.ptr, name.len, NULL) ||
 		buf_append(&s->head, value.ptr, value.len, NULL))
 		return ERR_TOO_LARGE;
@@ -243,7 +243,7 @@ int http2_stream_add_field(struct http2_stream *s, struct slice name, struct sli
 
 /* Of a body that is too large nothing is kept, but it is read, because a client may read no answer before it
  * is sent. */
-static int drop(struct http2_stream *s, size_t bytes)
+static int http2_stream_drop(struct http2_stream *s, size_t bytes)
 {
 	s->dropped += s->body.len + bytes;
 	s->kept -= s->body.len;
@@ -257,8 +257,8 @@ int http2_stream_add_body(struct http2_stream *s, struct slice bytes)
 	int rc;
 
 	if (s->dropped || s->body.len + bytes.len > LIMIT_REQUEST_BODY_BYTES)
-		return drop(s, bytes.len);
-	rc = keep(s, bytes.len);
+		return http2_stream_drop(s, bytes.len);
+	rc = http2_stream_keep(s, bytes.len);
 	return rc ? rc : buf_append(&s->body, bytes.ptr, bytes.len, NULL);
 }
 

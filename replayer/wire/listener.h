@@ -19,7 +19,7 @@ int listener_parse(const char *text, char **ret_host, int *ret_port, struct err 
 int listener_open(struct listener *l, const char *host, int port, struct err *err) MUST_CHECK;
 void listener_close(struct listener *l);
 
-/* Nobody listens any more: whoever connects is refused by the kernel, and whoever waits to be accepted is
+/* Nobody listens any more: connections are refused by the kernel, and those that wait to be accepted are
  * reset. The port stays ours. */
 void listener_refuse(struct listener *l);
 int listener_accept_again(struct listener *l, struct err *err) MUST_CHECK;

@@ -87,7 +87,7 @@ bool peer_is_loopback_address(const char *host)
 
 /* ---- the kernel's socket table ---- */
 
-static int ask(int fd, const struct ends *e)
+static int peer_ask(int fd, const struct ends *e)
 {
 	struct question q = {.head = {.nlmsg_len = sizeof(q),
 				     .nlmsg_type = SOCK_DIAG_BY_FAMILY,
@@ -131,7 +131,7 @@ static int find_socket(const struct ends *e, struct inet_diag_msg *ret)
 
 	if (fd < 0)
 		return -errno;
-	rc = ask(fd, e);
+	rc = peer_ask(fd, e);
 	if (rc == 0)
 		rc = read_answer(fd, ret);
 	close(fd);

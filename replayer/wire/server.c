@@ -19,7 +19,7 @@
 #define CONTROL_PLACES      16
 #define ACCEPTS_A_TURN      64 /* so that a storm of new connections does not hold up running ones */
 #define TICK_MS             1000
-#define TURN_NS             (10 * NS_PER_MS) /* then whoever can wait waits */
+#define TURN_NS             (10 * NS_PER_MS) /* then what can wait waits */
 #define CONTROL_BACKLOG     64
 /* A connection that is kept without a request for this long gives way to a new one when there are too many.
  */
@@ -323,7 +323,7 @@ static bool make_room(struct server *s)
 }
 
 /* Who comes waits in the kernel's queue meanwhile. */
-static void rest(struct server *s, bool is_control)
+static void server_rest(struct server *s, bool is_control)
 {
 	if (is_control)
 		s->control_resting = true;
@@ -347,7 +347,7 @@ static int accept_next(struct server *s, bool is_control)
 		fd = accept4(from, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	}
 	if (fd < 0)
-		rest(s, is_control);
+		server_rest(s, is_control);
 	return fd;
 }
 
@@ -358,7 +358,7 @@ static bool is_full(struct server *s, bool is_control)
 
 	if (s->conn_count < places || (!is_control && make_room(s)))
 		return false;
-	rest(s, is_control);
+	server_rest(s, is_control);
 	return true;
 }
 

@@ -19,8 +19,8 @@ struct server_options {
 	const char *host;   /* numeric address */
 	int port;           /* 0: a free one */
 	struct tls *tls;    /* NULL: plain; borrowed */
-	int64_t stall_ns;   /* a peer that takes nothing for so long is cut; 0: 10 s */
-	size_t connections; /* at most so many at once; 0: 20,000. The one that was longest without a request
+	int64_t stall_ns;   /* a peer that takes nothing for this long is cut; 0: 10 s */
+	size_t connections; /* at most this many at once; 0: 20,000. The one that was longest without a request
 			     * gives way to a new one */
 	bool has_control;   /* also listens at control_address.h, whatever happens to the port */
 	server_handler *handle;
@@ -44,7 +44,7 @@ uint64_t server_cut_count(const struct server *s);
  * earlier when what was just queued should not wait. */
 void server_flush(struct server *s);
 
-/* Nobody listens any more: whoever connects is refused by the kernel. Connections take no further
+/* Nobody listens any more: connections are refused by the kernel. Connections take no further
  * request, and are reset when none is under way. Or listens again, on the same port: ERR_NETWORK when
  * somebody else has it by then. */
 void server_refuse(struct server *s);

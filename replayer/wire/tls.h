@@ -20,7 +20,7 @@ void tls_free(struct tls *t);
 /* The authority's certificate in PEM, for clients; borrowed. */
 const char *tls_authority_pem(const struct tls *t);
 
-/* The SHA-256 of the server's certificate, in hexadecimal digits: whoever has it can tell the server from
+/* The SHA-256 of the server's certificate, in hexadecimal digits: a client that has it can tell the server from
  * others without the authority; borrowed. */
 const char *tls_fingerprint(const struct tls *t);
 

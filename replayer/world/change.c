@@ -41,7 +41,7 @@ static struct blob *frame_of(enum event_type type, struct slice object)
 	return blob_join(parts, COUNT_OF(parts));
 }
 
-static struct slice keep(struct buf *b, struct slice s)
+static struct slice change_keep(struct buf *b, struct slice s)
 {
 	size_t at = b->len;
 
@@ -95,8 +95,8 @@ struct change *change_new(const struct event *e, struct slice object, uint64_t r
 	buf_init(&c->keep, 2 * LIMIT_NAME_BYTES);
 	/* Reserved at once, so that the second name does not move the first. */
 	if (buf_reserve(&c->keep, e->namespace.len + e->name.len)) {
-		c->namespace = keep(&c->keep, e->namespace);
-		c->name = keep(&c->keep, e->name);
+		c->namespace = change_keep(&c->keep, e->namespace);
+		c->name = change_keep(&c->keep, e->name);
 	}
 	buf_init(&renumbered, LIMIT_OBJECT_BYTES);
 	if (e->origin == ORIGIN_INFERRED && c->rv && object_with_rv(object, c->rv, &renumbered, NULL) == 0)
@@ -268,7 +268,7 @@ void change_cache_rebase(struct change_cache *cc, const struct rebase *r)
 	cc->rebase = r;
 }
 
-static struct change *find(struct change_cache *cc, uint64_t seq)
+static struct change *change_find(struct change_cache *cc, uint64_t seq)
 {
 	struct change *c = *bucket_of(cc, seq);
 
@@ -279,7 +279,7 @@ static struct change *find(struct change_cache *cc, uint64_t seq)
 
 void change_cache_add(struct change_cache *cc, struct change *c)
 {
-	struct change **bucket = bucket_of(cc, c->seq), *old = find(cc, c->seq);
+	struct change **bucket = bucket_of(cc, c->seq), *old = change_find(cc, c->seq);
 
 	if (old == c)
 		return;
@@ -338,7 +338,7 @@ static int read_event(
 
 int change_cache_get(struct change_cache *cc, uint64_t seq, uint64_t rv, struct change **ret, struct err *err)
 {
-	struct change *c = find(cc, seq);
+	struct change *c = change_find(cc, seq);
 	int rc;
 
 	if (c) {

@@ -3,7 +3,7 @@
  * some watcher asked for. A change is made once and shared by reference; each encoding is made once, when the
  * first watcher needs it.
  *
- * A cache keeps the latest changes, so that watchers who are a little behind read no tape.
+ * A cache keeps the latest changes, so that watchers who are a little after read no tape.
  */
 #ifndef REPLAYER_CHANGE_H
 #define REPLAYER_CHANGE_H

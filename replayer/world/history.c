@@ -33,7 +33,7 @@ static void drop_oldest(struct history *h)
 	h->base++;
 }
 
-static void grow(struct history *h)
+static void history_grow(struct history *h)
 {
 	size_t cap = h->cap ? 2 * h->cap : 64;
 	struct history_entry *ring = xmalloc(cap * sizeof(*ring));
@@ -53,7 +53,7 @@ void history_add(struct history *h, uint64_t rv, uint64_t seq)
 	if (h->count == h->max)
 		drop_oldest(h);
 	if (h->count == h->cap)
-		grow(h);
+		history_grow(h);
 	h->count++;
 	*entry(h, h->count - 1) = (struct history_entry){rv > least ? rv : least, seq};
 }

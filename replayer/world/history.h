@@ -4,7 +4,7 @@
  *
  * A watch from N gets the entries whose version is above N. Versions never go down here: an event that
  * arrived with a lower one than its predecessor (another stream of the same resource) counts as having its
- * predecessor's, so that whoever resumes behind either gets both.
+ * predecessor's, so that a client that resumes after either gets both.
  */
 #ifndef REPLAYER_HISTORY_H
 #define REPLAYER_HISTORY_H
@@ -50,7 +50,7 @@ const struct history_entry *history_at(const struct history *h, uint64_t number)
 uint64_t history_rv_of(const struct history *h, uint64_t seq);
 
 /* The same for one who has seen, of what programs wrote (overlay.h), all up to `written`, and nothing after
- * the first event or version that lies behind either. */
+ * the first event or version that lies after either. */
 uint64_t history_rv_seen(const struct history *h, uint64_t seq, uint64_t written);
 
 /* The position at which the state was that of rv (floor_rv or above). */

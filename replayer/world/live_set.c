@@ -1,6 +1,6 @@
 /*
  * live_set.c: see live_set.h. A sorted array of pointers: changes of existing objects, by far the most
- * frequent, touch one entry; a new or deleted one moves 8 bytes for each object behind it.
+ * frequent, touch one entry; a new or deleted one moves 8 bytes for each object after it.
  */
 #include "replayer/world/live_set.h"
 
@@ -148,7 +148,7 @@ void live_set_range(const struct live_set *s, struct slice namespace, size_t *re
 		return;
 	}
 	*ret_begin = search(s, namespace, (struct slice){"", 0}, &found);
-	/* '0' is the character behind '/': the first key that is not "namespace/...". */
+	/* '0' is the character after '/': the first key that is not "namespace/...". */
 	after = xasprintf("%.*s0", (int)namespace.len, namespace.ptr);
 	*ret_end = live_set_lower_bound(s, slice_of(after));
 	free(after);

@@ -84,7 +84,7 @@ static void find_start(struct loader *l)
 	free(seen);
 }
 
-static void measure(struct loader *l)
+static void marks_measure(struct loader *l)
 {
 	const struct tape_resource *resource;
 	const struct tape_stream *stream;
@@ -105,7 +105,7 @@ int marks_load(struct tape *tape, struct marks *ret, struct err *err)
 	struct loader l = {.tape = tape, .marks = &m};
 	int rc;
 
-	measure(&l);
+	marks_measure(&l);
 	l.begins = xcalloc(l.stream_count, sizeof(*l.begins));
 	m.bookmarks = xcalloc(m.resource_count, sizeof(struct blob *));
 	rc = tape_each_connection(tape, note_begin, &l, err);

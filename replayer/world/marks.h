@@ -30,7 +30,7 @@ struct marks {
 int marks_load(struct tape *tape, struct marks *ret, struct err *err) MUST_CHECK;
 void marks_release(struct marks *m);
 
-/* Index of the first mark that a replay which stands behind the event `seq` has not passed: marks written
+/* Index of the first mark that a replay which stands after the event `seq` has not passed: marks written
  * right after that event count as passed. */
 size_t marks_behind(const struct marks *m, uint64_t seq);
 

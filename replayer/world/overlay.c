@@ -48,7 +48,7 @@ void overlay_free(struct overlay *o)
 	free(o);
 }
 
-static struct slice copy(struct slice s, char *to)
+static struct slice overlay_copy(struct slice s, char *to)
 {
 	if (s.len)
 		memcpy(to, s.ptr, s.len);
@@ -68,8 +68,8 @@ const struct overlay_version *overlay_add(
 	}
 	*added = *v;
 	added->seq = OVERLAY_SEQ + o->count;
-	added->namespace = copy(v->namespace, text);
-	added->name = copy(v->name, text + v->namespace.len);
+	added->namespace = overlay_copy(v->namespace, text);
+	added->name = overlay_copy(v->name, text + v->namespace.len);
 	added->object = blob_of(object);
 	o->superseded[o->count] = false;
 	o->versions[o->count++] = added;

@@ -84,7 +84,7 @@ static void end(struct player *p, enum player_state state, const struct err *err
 	p->listener->ended(p->context, err);
 }
 
-/* Asks whoever has a say; while one of them holds, the clock stands still. */
+/* Asks all that have a say; while one of them holds, the clock stands still. */
 static bool hold(struct player *p)
 {
 	bool held;
@@ -129,7 +129,7 @@ static bool is_directed(const struct player *p, const struct timeline_item *item
 }
 
 /* Takes the next item, unless one is waiting, and announces it. */
-static int take(struct player *p, bool waiting, struct err *err)
+static int player_take(struct player *p, bool waiting, struct err *err)
 {
 	const struct timeline_item *item = &p->taken;
 	int rc;
@@ -151,7 +151,7 @@ static int take(struct player *p, bool waiting, struct err *err)
 	return rc ? rc : 1;
 }
 
-static void apply(struct player *p)
+static void player_apply(struct player *p)
 {
 	struct timeline_item item = p->taken;
 	struct collection *in;
@@ -206,12 +206,12 @@ static int play_batch(struct player *p, struct err *err)
 
 		if (rc <= 0)
 			return rc;
-		rc = take(p, false, err);
+		rc = player_take(p, false, err);
 		if (rc < 0)
 			return rc;
 		if (hold(p))
 			return 0;
-		apply(p);
+		player_apply(p);
 	}
 	return 1;
 }
@@ -354,7 +354,7 @@ void player_close(struct player *p)
 	close(p->timer_fd);
 }
 
-static void run(struct player *p)
+static void player_run(struct player *p)
 {
 	player_enter(p, PLAYER_RUNNING);
 	arm(p);
@@ -363,7 +363,7 @@ static void run(struct player *p)
 void player_start(struct player *p)
 {
 	if (p->state == PLAYER_WAITING)
-		run(p);
+		player_run(p);
 }
 
 void player_pause(struct player *p)
@@ -377,7 +377,7 @@ void player_pause(struct player *p)
 void player_resume(struct player *p)
 {
 	if (p->state == PLAYER_PAUSED)
-		run(p);
+		player_run(p);
 	else if (p->state == PLAYER_ENDED)
 		replay_clock_start(&p->clock, clock_mono_ns(&clock_system));
 }
@@ -416,8 +416,8 @@ void player_step(struct player *p, uint64_t changes)
 	if (p->state != PLAYER_PAUSED)
 		return;
 	p->steps = changes;
-	while (p->steps && (rc = take(p, true, &err)) > 0) {
-		apply(p);
+	while (p->steps && (rc = player_take(p, true, &err)) > 0) {
+		player_apply(p);
 		if (p->stop) /* a step over it is one to it */
 			note_stop(p);
 	}
@@ -439,7 +439,7 @@ void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns)
 	replay_clock_stop(&p->clock, clock_mono_ns(&clock_system));
 	replay_clock_set(&p->clock, tape_ns, clock_mono_ns(&clock_system));
 	if (runs)
-		run(p);
+		player_run(p);
 	else if (ended)
 		player_enter(p, PLAYER_PAUSED);
 }

@@ -1,6 +1,6 @@
 /*
  * player.h: moves the position. Takes from the timeline what is due, applies it to the world and tells
- * whoever listens.
+ * those who listen.
  *
  *     WAITING --player_start--> RUNNING --last item applied--> ENDED
  *                                 ^  |
@@ -97,7 +97,7 @@ void player_pause(struct player *p);                   /* from WAITING, too */
 void player_resume(struct player *p);                  /* from PAUSED; in ENDED lets the clock go on */
 void player_set_speed(struct player *p, double speed); /* from now on; as in player_options */
 
-/* Applies the next changes at once, however far away they are, and stands still behind them. */
+/* Applies the next changes at once, however far away they are, and stands still after them. */
 void player_step(struct player *p, uint64_t changes);
 
 /* Where it was told to pause; the latest stop takes the place of the one before. */
@@ -124,7 +124,7 @@ void player_stop_when(struct player *p, struct predicate *predicate);
 void player_read(void *player);
 
 /* Goes on with another timeline, or with the first one, whose items begin at that tape time: after the world
- * was moved. Whoever ran runs. */
+ * was moved. A player that ran runs. */
 void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns);
 
 /* With speed max: somebody who was behind has caught up. */
@@ -136,7 +136,7 @@ enum player_state player_state(const struct player *p);
 bool player_is_held(const struct player *p);
 double player_speed(const struct player *p);
 
-/* Tape time now; behind the end it goes on, but with speed max. */
+/* Tape time now; after the end it goes on, but with speed max. */
 int64_t player_tape_ns(const struct player *p);
 
 /* The clock's anchor: at the monotonic time it returns, the tape's time was *ret_tape_ns. */

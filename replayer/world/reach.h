@@ -9,7 +9,7 @@
 #include "replayer/world/world.h"
 
 /* Whether the collection, which has not reached the version, does so by the event last_seq if the replay just
- * goes on. False for a version that it has shown before it went back: whoever has that one has what is no
+ * goes on. False for a version that it has shown before it went back: a client that has that one has what is no
  * longer so. */
 bool world_will_reach(struct world *w, const struct collection *c, uint64_t rv, uint64_t last_seq);
 

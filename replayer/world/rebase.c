@@ -23,7 +23,7 @@ struct rebase {
 	int64_t asked_ns;   /* wall time of the latest question before the beginning */
 };
 
-static void add(struct rebase *r, int64_t tape_ns, int64_t wall_ns)
+static void rebase_add(struct rebase *r, int64_t tape_ns, int64_t wall_ns)
 {
 	const struct anchor *last = r->count ? &r->anchors[r->count - 1] : NULL;
 
@@ -51,7 +51,7 @@ void rebase_restart(struct rebase *r, int64_t tape_ns)
 	r->count = 0;
 	r->reached_ns = tape_ns;
 	r->asked_ns = wall_ns;
-	add(r, tape_ns, whole_seconds_behind(tape_ns, wall_ns));
+	rebase_add(r, tape_ns, whole_seconds_behind(tape_ns, wall_ns));
 }
 
 struct rebase *rebase_new(const struct clock *clock, int64_t tape_ns)
@@ -107,8 +107,8 @@ void rebase_reach(struct rebase *r, int64_t tape_ns)
 		return;
 	late_ns = time_sub(wall_ns, rebase_time(r, tape_ns));
 	if (late_ns > TOLERANCE_NS || late_ns < -TOLERANCE_NS) {
-		add(r, r->reached_ns, rebase_time(r, r->reached_ns));
-		add(r, tape_ns, whole_seconds_behind(tape_ns, wall_ns));
+		rebase_add(r, r->reached_ns, rebase_time(r, r->reached_ns));
+		rebase_add(r, tape_ns, whole_seconds_behind(tape_ns, wall_ns));
 	}
 	r->reached_ns = tape_ns;
 }

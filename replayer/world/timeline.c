@@ -62,7 +62,7 @@ static void close_previous(struct timeline *t)
 }
 
 /* Waits for room. The consumer is told outside of the lock. */
-static void put(struct timeline *t, struct timeline_item item)
+static void timeline_put(struct timeline *t, struct timeline_item item)
 {
 	bool tell;
 
@@ -97,7 +97,7 @@ static void queue(struct timeline *t, int64_t time_ns, struct change *change, co
 		t->cut_ns = time_add(t->cut_ns, silence_ns - longest_ns);
 	if (time_ns > t->latest_ns)
 		t->latest_ns = time_ns;
-	put(t, (struct timeline_item){time_sub(t->latest_ns, t->cut_ns), t->cut_ns, change, mark});
+	timeline_put(t, (struct timeline_item){time_sub(t->latest_ns, t->cut_ns), t->cut_ns, change, mark});
 }
 
 static int queue_event(struct timeline *t, struct err *err)
@@ -307,7 +307,7 @@ void timeline_close(struct timeline *t)
 }
 
 /* With the lock held: what can be said of the next item. */
-static int look(struct timeline *t, struct err *err)
+static int timeline_look(struct timeline *t, struct err *err)
 {
 	if (t->count)
 		return 1;
@@ -332,7 +332,7 @@ int timeline_next_due(struct timeline *t, int64_t *ret_ns, struct err *err)
 	int rc;
 
 	pthread_mutex_lock(&t->lock);
-	rc = look(t, err);
+	rc = timeline_look(t, err);
 	if (rc == 1)
 		*ret_ns = t->items[t->first].due_ns;
 	pthread_mutex_unlock(&t->lock);
@@ -344,7 +344,7 @@ int timeline_take(struct timeline *t, struct timeline_item *ret, struct err *err
 	int rc;
 
 	pthread_mutex_lock(&t->lock);
-	rc = look(t, err);
+	rc = timeline_look(t, err);
 	if (rc == 1)
 		take_first(t, ret);
 	pthread_mutex_unlock(&t->lock);
@@ -358,7 +358,7 @@ int timeline_take_waiting(struct timeline *t, struct timeline_item *ret, struct 
 	pthread_mutex_lock(&t->lock);
 	while (t->count == 0 && !t->done)
 		pthread_cond_wait(&t->changed, &t->lock);
-	rc = look(t, err);
+	rc = timeline_look(t, err);
 	if (rc == 1)
 		take_first(t, ret);
 	pthread_mutex_unlock(&t->lock);

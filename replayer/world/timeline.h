@@ -18,11 +18,11 @@ struct timeline;
 struct timeline_item {
 	int64_t due_ns;          /* when to show it; tape time, less the silences that were cut short */
 	int64_t cut_ns;          /* how much of silences was cut before it: due_ns + cut_ns is tape time */
-	struct change *change;   /* owned by whoever took the item; NULL for a mark */
+	struct change *change;   /* owned by the taker of the item; NULL for a mark */
 	const struct mark *mark; /* NULL for a change */
 };
 
-/* Begins behind the event from_seq and ends with until_seq. Silences longer than longest_silence_ns are shown
+/* Begins after the event from_seq and ends with until_seq. Silences longer than longest_silence_ns are shown
  * as that long (0: as they were). Opens the tape for itself; borrows the marks. `ready` is called in the
  * reading thread when there is something again after timeline_next_due had said TIMELINE_NOT_YET. */
 struct timeline_options {

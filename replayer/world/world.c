@@ -362,7 +362,7 @@ void world_apply_mark(struct world *w, const struct mark *m)
 	}
 }
 
-/* The first event of the collection behind the position; kept until the position has reached it. */
+/* The first event of the collection after the position; kept until the position has reached it. */
 static int find_next(struct world *w, struct collection *c, struct err *err)
 {
 	struct tape_filter filter = {.resource = c->resource.id, .seq_min = w->seq + 1};

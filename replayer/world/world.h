@@ -20,7 +20,7 @@ struct collection {
 	bool served;                   /* its first list is complete at the position: it can be asked for */
 	uint64_t rv;                   /* of a list taken now: not below any version of it seen so far */
 	bool shares_counter;           /* see counter.h */
-	uint64_t next_seq, next_rv;    /* its first event behind the position, once it was looked for */
+	uint64_t next_seq, next_rv;    /* its first event after the position, once it was looked for */
 	uint64_t shown_rv;             /* the highest rv before the last move */
 	struct live_set live;
 	struct history history;
@@ -29,7 +29,7 @@ struct collection {
 	uint64_t columns_seq;         /* of the CRD version they were made from */
 	void (*columns_free)(struct table_column *columns); /* as the one who made them says */
 	/* What programs wrote: the names that are no longer the tape's (deleted ones, too), each with the seq
-	 * of its last version, and the highest resourceVersion that a write or an event behind one took. */
+	 * of its last version, and the highest resourceVersion that a write or an event after one took. */
 	struct live_set written;
 	uint64_t written_rv;
 	struct live_set absorbed; /* what absorbed writes made and deleted; see world_remember */
@@ -49,7 +49,7 @@ struct world {
 	const struct marks *marks;
 	struct change_cache *changes;
 	struct collection *collections; /* by resource id; an unused id has an empty name */
-	size_t count, recorded_count;   /* recorded: those of the tape; behind them, those that were added */
+	size_t count, recorded_count;   /* recorded: those of the tape; after them, those that were added */
 	struct overlay *overlay;
 	size_t written_max;         /* bytes of what programs wrote; 0: any number */
 	size_t written_names;       /* of objects, also of deleted ones */
@@ -98,7 +98,7 @@ int64_t world_apply_change(struct world *w, struct change **c);
 void world_apply_mark(struct world *w, const struct mark *m);
 
 /* Raises the collection's version to the cluster's counter, as a request to the API server does, as far as
- * the collection's next event lies behind that. Before anything is answered from it. */
+ * the collection's next event lies after that. Before anything is answered from it. */
 void world_catch_up(struct world *w, struct collection *c);
 
 /* The state of a resource when its version was rv: not below the history's floor, not above collection->rv.
@@ -114,7 +114,7 @@ int world_version_at(struct world *w, const struct collection *c, int64_t time_n
 /* The version that the next write takes. */
 uint64_t world_next_rv(const struct collection *in);
 
-/* Whether there is room for an object of so many bytes, of `v` namespace, name and type. There always is for
+/* Whether there is room for an object of this many bytes, of `v` namespace, name and type. There always is for
  * a deletion, and for what takes no more than the version before. */
 bool world_has_room(
 	struct world *w, const struct collection *in, const struct overlay_version *v, size_t bytes);

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* A path of members; "[]" behind one: in each item of the list. What leads to the last is not made. */
+/* A path of members; "[]" after one: in each item of the list. What leads to the last is not made. */
 struct default_value {
 	const char *group, *resource, *path, *value;
 };
@@ -73,7 +73,7 @@ static const struct {
 	{"batch", "jobs", {"spec", "template", "spec"}},
 };
 
-#define NAME_BYTES   64
+#define NAME_BYTES 64
 
 static void fill_path(cJSON *object, const char *path, const char *value)
 {

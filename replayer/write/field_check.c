@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static void tell(cJSON *unknown, const char *place)
+static void field_check_tell(cJSON *unknown, const char *place)
 {
 	if (cJSON_GetArraySize(unknown) < UNKNOWN_FIELDS_MAX)
 		cJSON_AddItemToArray(unknown, cJSON_CreateString(place));
@@ -56,7 +56,7 @@ static void check_message(const cJSON *value, unsigned message, const char *plac
 			continue;
 		inner = field_member_place(place, member->string);
 		if (!protobuf_find_member(message, member->string, &m))
-			tell(unknown, inner);
+			field_check_tell(unknown, inner);
 		else if (m.value == VALUE_MESSAGE && m.is_map)
 			check_each(member, m.message, inner, unknown);
 		else if (m.value == VALUE_MESSAGE)
@@ -115,7 +115,7 @@ static void check_member(
 		else
 			check_typed(member, f.type, inner, to);
 	} else if (!is_head(place, member->string)) {
-		tell(to->unknown, inner);
+		field_check_tell(to->unknown, inner);
 		if (to->drop)
 			cJSON_Delete(cJSON_DetachItemViaPointer(object, member));
 	}

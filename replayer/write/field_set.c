@@ -45,14 +45,14 @@ static cJSON *last_step(cJSON *set, const char *step)
 	return last && strcmp(last->string, step) == 0 ? last : cJSON_AddObjectToObject(set, step);
 }
 
-static cJSON *walk(cJSON *set, const struct field_path *path)
+static cJSON *field_set_walk(cJSON *set, const struct field_path *path)
 {
-	return path ? last_step(walk(set, path->up), path->step) : set;
+	return path ? last_step(field_set_walk(set, path->up), path->step) : set;
 }
 
 void field_set_append(cJSON *set, const struct field_path *path)
 {
-	field_set_mark(walk(set, path));
+	field_set_mark(field_set_walk(set, path));
 }
 
 bool field_set_is_empty(const cJSON *set)

@@ -30,7 +30,7 @@ void field_set_mark(cJSON *set);
 cJSON *field_set_below(const cJSON *set, const char *step);
 cJSON *field_set_step(cJSON *set, const char *step);
 
-/* Adds a field. For whoever walks an object: a path that comes again does so before any path beside it. */
+/* Adds a field. For code that walks an object: a path that comes again does so before any path beside it. */
 void field_set_append(cJSON *set, const struct field_path *path);
 
 /* A new set. Of a difference, fields stay when only one above them goes. */

@@ -387,7 +387,7 @@ void field_changes_release(struct field_changes *c)
 
 /* ---- removing ---- */
 
-/* What was emptied is null until all is done: whoever holds the member itself goes on holding it. An item of
+/* What was emptied is null until all is done: code that holds the member itself may keep it. An item of
  * a list stays without what it had. */
 #define EMPTIED 1 /* in valueint of such a null, which other nulls do not have */
 

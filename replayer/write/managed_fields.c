@@ -181,7 +181,7 @@ static void ignore(cJSON *set, const struct field_writer *who)
 	free(step);
 }
 
-static void compare(
+static void managed_fields_compare(
 	const cJSON *old, const cJSON *new, const struct field_writer *who, struct field_changes *ret)
 {
 	field_walk_compare(old, new, who->type, ret);
@@ -365,7 +365,7 @@ void managed_update(const cJSON *old, cJSON *new, const struct field_writer *who
 		return;
 	if (!old)
 		old = empty = nothing_yet(new, who);
-	compare(old, new, who, &c);
+	managed_fields_compare(old, new, who, &c);
 	take_from_others(&m, NULL, &c);
 	add_update(&m, field_set_combine(c.modified, c.added, FIELD_SET_UNION), who->name, who);
 	drop_empty(&m);
@@ -506,7 +506,7 @@ static void read_for_apply(const cJSON *live, const struct field_writer *who, st
 	if (!live || ret->count)
 		return;
 	empty = nothing_yet(live, who);
-	compare(empty, live, who, &c);
+	managed_fields_compare(empty, live, who, &c);
 	add_update(ret, field_set_combine(c.modified, c.added, FIELD_SET_UNION), FIRST, who);
 	field_changes_release(&c);
 	cJSON_Delete(empty);
@@ -528,14 +528,14 @@ static cJSON *replace_set(struct managers *m, const cJSON *object, const struct 
 }
 
 /* Writes the managers into `made`. Returns the conflicts that forbid it, NULL when there are none. */
-static cJSON *settle(
+static cJSON *managed_fields_settle(
 	struct managers *m, const cJSON *live, cJSON *made, const struct field_writer *who, bool force)
 {
 	struct manager *self = find_manager(m, who, true);
 	struct field_changes c;
 	cJSON *conflicts, *list = NULL;
 
-	compare(live, made, who, &c);
+	managed_fields_compare(live, made, who, &c);
 	conflicts = find_conflicts(m, self, &c);
 	allow_last_applied(conflicts, live, who);
 	if (conflicts->child && !force) {
@@ -572,7 +572,7 @@ int managed_apply(const cJSON *live, const cJSON *object, const struct field_wri
 	if (last)
 		prune(made, &m, last, who->type);
 	*ret = made;
-	*ret_conflicts = settle(&m, before, made, who, force);
+	*ret_conflicts = managed_fields_settle(&m, before, made, who, force);
 	if (*ret_conflicts) {
 		cJSON_Delete(made);
 		*ret = NULL;

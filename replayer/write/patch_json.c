@@ -128,7 +128,7 @@ static int add_item(struct patching *p, struct place to, const char *pointer, cJ
 }
 
 /* Takes the value over. */
-static int add(struct patching *p, const char *pointer, cJSON *value, struct err *err)
+static int patch_json_add(struct patching *p, const char *pointer, cJSON *value, struct err *err)
 {
 	struct place to;
 	int rc = find_place(p, pointer, &to, err);
@@ -194,7 +194,7 @@ static void put_in_place(struct patching *p, cJSON *old, cJSON *value)
 	cJSON_Delete(value);
 }
 
-static int replace(struct patching *p, const char *pointer, cJSON *value, struct err *err)
+static int patch_json_replace(struct patching *p, const char *pointer, cJSON *value, struct err *err)
 {
 	cJSON *old;
 	int rc;
@@ -207,7 +207,7 @@ static int replace(struct patching *p, const char *pointer, cJSON *value, struct
 	}
 	rc = find_value(p, pointer, &old, err);
 	if (rc == 0 && !old)
-		return add(p, pointer, value, err);
+		return patch_json_add(p, pointer, value, err);
 	if (rc)
 		cJSON_Delete(value);
 	else
@@ -227,7 +227,7 @@ static int test(struct patching *p, const char *pointer, const cJSON *value, str
 		       : err_set(err, ERR_FAILED, "testing path '%s' value failed", pointer);
 }
 
-static int copy(struct patching *p, const char *from, const char *pointer, struct err *err)
+static int patch_json_copy(struct patching *p, const char *from, const char *pointer, struct err *err)
 {
 	cJSON *value;
 	char *text;
@@ -241,18 +241,18 @@ static int copy(struct patching *p, const char *from, const char *pointer, struc
 	if (p->copied > JSON_PATCH_COPIED_MAX)
 		return err_set(
 			err, ERR_TOO_LARGE, "copies come to more than %d bytes", JSON_PATCH_COPIED_MAX);
-	return add(p, pointer, value ? cJSON_Duplicate(value, true) : cJSON_CreateNull(), err);
+	return patch_json_add(p, pointer, value ? cJSON_Duplicate(value, true) : cJSON_CreateNull(), err);
 }
 
-static int move(struct patching *p, const char *from, const char *pointer, struct err *err)
+static int patch_json_move(struct patching *p, const char *from, const char *pointer, struct err *err)
 {
 	cJSON *value;
 	int rc = detach(p, from, &value, err);
 
-	return rc ? rc : add(p, pointer, value, err);
+	return rc ? rc : patch_json_add(p, pointer, value, err);
 }
 
-static int apply(struct patching *p, const cJSON *operation, struct err *err)
+static int patch_json_apply(struct patching *p, const cJSON *operation, struct err *err)
 {
 	static const cJSON null = {.type = cJSON_NULL};
 	const char *op = json_tree_text(operation, "op"), *from = json_tree_text(operation, "from");
@@ -265,15 +265,15 @@ static int apply(struct patching *p, const cJSON *operation, struct err *err)
 	if (strcmp(op, "remove") == 0)
 		return remove_value(p, pointer, err);
 	if (strcmp(op, "copy") == 0)
-		return copy(p, from, pointer, err);
+		return patch_json_copy(p, from, pointer, err);
 	if (strcmp(op, "move") == 0)
-		return move(p, from, pointer, err);
+		return patch_json_move(p, from, pointer, err);
 	if (strcmp(op, "test") == 0)
 		return test(p, pointer, value, err);
 	if (strcmp(op, "add") == 0)
-		return add(p, pointer, cJSON_Duplicate(value, true), err);
+		return patch_json_add(p, pointer, cJSON_Duplicate(value, true), err);
 	if (strcmp(op, "replace") == 0)
-		return replace(p, pointer, cJSON_Duplicate(value, true), err);
+		return patch_json_replace(p, pointer, cJSON_Duplicate(value, true), err);
 	return err_set(err, ERR_FAILED, "unknown operation '%s'", op);
 }
 
@@ -297,7 +297,7 @@ int patch_json(cJSON **document, const cJSON *patch, struct err *err)
 	}
 	cJSON_ArrayForEach(operation, patch)
 	{
-		rc = apply(&p, operation, err);
+		rc = patch_json_apply(&p, operation, err);
 		if (rc)
 			break;
 	}

@@ -524,7 +524,7 @@ static int merge_member(struct merging *to, cJSON *value, struct err *err)
 	return rc;
 }
 
-static void clear(cJSON *object)
+static void patch_strategic_clear(cJSON *object)
 {
 	while (object->child)
 		cJSON_Delete(cJSON_DetachItemViaPointer(object, object->child));
@@ -538,7 +538,7 @@ static int do_directive(cJSON *object, cJSON *patch, const char *directive, stru
 	if (!replace && strcmp(directive, "delete") != 0)
 		return err_set(err, ERR_FAILED, "unknown patch type: %s in map: map[$patch:%s]", directive,
 			directive);
-	clear(object);
+	patch_strategic_clear(object);
 	if (!replace)
 		return 0;
 	drop_directives(patch, true);

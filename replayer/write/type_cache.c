@@ -54,7 +54,7 @@ static const struct kept *find_kept(const struct type_cache *t, const char *path
 }
 
 /* What is no JSON is kept as nothing, too. */
-static const cJSON *parse(struct type_cache *t, const char *path, uint64_t seq, struct slice json)
+static const cJSON *type_cache_parse(struct type_cache *t, const char *path, uint64_t seq, struct slice json)
 {
 	struct kept *k = &t->kept[t->next];
 
@@ -81,7 +81,7 @@ static struct field_type of_custom(struct type_cache *t, struct world *w, const 
 		parsed = kept->document;
 	else if (seq &&
 		 json_get(crd_version(crd, c->resource.version), "schema.openAPIV3Schema", &schema, NULL) > 0)
-		parsed = parse(t, path, seq, schema);
+		parsed = type_cache_parse(t, path, seq, schema);
 	free(path);
 	return field_type_of_custom(parsed);
 }
@@ -111,7 +111,7 @@ static const cJSON *recorded_document(struct type_cache *t, struct world *w, con
 	if (kept)
 		parsed = kept->document;
 	else if (tape_document(w->tape, path, "", w->seq, &d, &body, NULL) == 0)
-		parsed = parse(t, path, d.after_seq + 1, buf_slice(&body));
+		parsed = type_cache_parse(t, path, d.after_seq + 1, buf_slice(&body));
 	buf_release(&body);
 	free(path);
 	return parsed;

@@ -110,7 +110,7 @@ static const char *type_of_value(const struct protobuf_member *m)
 }
 
 /* One: it is an item of the list or map that was wrong, and not all of it. */
-static bool tell(const struct checked *c, const cJSON *value, bool one, struct value_fault *ret)
+static bool value_check_tell(const struct checked *c, const cJSON *value, bool one, struct value_fault *ret)
 {
 	const struct protobuf_member *m = &c->member;
 	const char *around = one ? "" : m->is_list ? "[]" : m->is_map ? "map[string]" : "";
@@ -138,7 +138,7 @@ static bool check_one(const struct checked *c, const cJSON *value, struct value_
 		return false;
 	if (has_form(value, m->value))
 		return m->value == VALUE_MESSAGE && check_message(value, m->message, c->place, ret);
-	return tell(c, value, true, ret);
+	return value_check_tell(c, value, true, ret);
 }
 
 static bool check_member(const struct checked *c, const cJSON *value, struct value_fault *ret)
@@ -148,7 +148,7 @@ static bool check_member(const struct checked *c, const cJSON *value, struct val
 	if (cJSON_IsNull(value) || (!c->member.is_list && !c->member.is_map))
 		return check_one(c, value, ret);
 	if (c->member.is_list ? !cJSON_IsArray(value) : !cJSON_IsObject(value))
-		return tell(c, value, false, ret);
+		return value_check_tell(c, value, false, ret);
 	cJSON_ArrayForEach(part, value)
 	{
 		if (check_one(c, part, ret))
@@ -216,7 +216,7 @@ const char *const value_reasons[] = {
 };
 
 /* NULL when there are enough. */
-static cJSON *add(cJSON *faults, enum value_reason reason, const char *place, char *message)
+static cJSON *value_check_add(cJSON *faults, enum value_reason reason, const char *place, char *message)
 {
 	cJSON *fault = NULL;
 
@@ -236,7 +236,7 @@ static void add_invalid(cJSON *faults, const char *place, const cJSON *value, ch
 	char *shown = cJSON_IsArray(value) ? xasprintf("%d", cJSON_GetArraySize(value))
 					   : cJSON_PrintUnformatted(value);
 
-	add(faults, VALUE_INVALID, place,
+	value_check_add(faults, VALUE_INVALID, place,
 		xasprintf("Invalid value: %s: %s in body %s", shown, place, problem));
 	free(shown);
 	free(problem);
@@ -265,7 +265,7 @@ static bool check_type(const cJSON *value, const cJSON *schema, const char *plac
 	cJSON *fault;
 
 	if (!fits) {
-		fault = add(faults, VALUE_OF_OTHER_TYPE, place,
+		fault = value_check_add(faults, VALUE_OF_OTHER_TYPE, place,
 			xasprintf("Invalid value: \"%s\": %s in body must be of type %s: \"%s\"", found,
 				place, type, found));
 		cJSON_AddStringToObject(fault, "expected", type);
@@ -292,7 +292,7 @@ static void check_enum(const cJSON *value, const cJSON *schema, const char *plac
 	}
 	if (known && !item) {
 		shown = cJSON_PrintUnformatted(value);
-		add(faults, VALUE_NOT_SUPPORTED, place,
+		value_check_add(faults, VALUE_NOT_SUPPORTED, place,
 			xasprintf("Unsupported value: %s: supported values: %s", shown, all));
 		cJSON_free(shown);
 	}
@@ -339,7 +339,7 @@ static void check_text(const cJSON *value, const cJSON *schema, const char *plac
 	if (limit(schema, "minLength", &bound) && length < bound)
 		add_invalid(faults, place, value, xasprintf("should be at least %.0f chars long", bound));
 	if (limit(schema, "maxLength", &bound) && length > bound)
-		add(faults, VALUE_TOO_LONG, place,
+		value_check_add(faults, VALUE_TOO_LONG, place,
 			xasprintf("Too long: may not be more than %.0f bytes", bound));
 }
 
@@ -353,7 +353,7 @@ static void check_count(const cJSON *value, const cJSON *schema, const char *pla
 	if (limit(schema, array ? "minItems" : "minProperties", &bound) && count < bound)
 		add_invalid(faults, place, value, xasprintf("should have at least %.0f %s", bound, what));
 	if (limit(schema, array ? "maxItems" : "maxProperties", &bound) && count > bound)
-		add(faults, VALUE_TOO_MANY, place,
+		value_check_add(faults, VALUE_TOO_MANY, place,
 			xasprintf("Too many: %d: must have at most %.0f item%s", count, bound,
 				bound == 1 ? "" : "s"));
 }
@@ -379,7 +379,7 @@ static void check_object(const cJSON *value, const cJSON *schema, const char *pl
 
 		if (of && is_nothing(json_index_find(&members, name->valuestring), of) &&
 			!json_tree_at(of, "default", NULL))
-			add(faults, VALUE_REQUIRED, inner, xstrdup("Required value"));
+			value_check_add(faults, VALUE_REQUIRED, inner, xstrdup("Required value"));
 		free(inner);
 	}
 	json_index_release(&members);
@@ -460,7 +460,7 @@ static bool is_of_every_object(const char *name)
 	return strcmp(name, "kind") == 0 || strcmp(name, "apiVersion") == 0 || strcmp(name, "metadata") == 0;
 }
 
-static void complete(cJSON *value, const cJSON *schema, bool whole);
+static void value_check_complete(cJSON *value, const cJSON *schema, bool whole);
 
 static void complete_object(cJSON *object, const cJSON *schema, bool whole)
 {
@@ -479,13 +479,13 @@ static void complete_object(cJSON *object, const cJSON *schema, bool whole)
 		if (of && cJSON_IsNull(member) && is_nothing(member, of))
 			cJSON_Delete(cJSON_DetachItemViaPointer(object, member));
 		else if (of)
-			complete(member, of, false);
+			value_check_complete(member, of, false);
 		else if (drops_others(schema))
 			cJSON_Delete(cJSON_DetachItemViaPointer(object, member));
 	}
 }
 
-static void complete(cJSON *value, const cJSON *schema, bool whole)
+static void value_check_complete(cJSON *value, const cJSON *schema, bool whole)
 {
 	const cJSON *items = json_tree_at(schema, "items", NULL);
 	cJSON *item;
@@ -493,10 +493,10 @@ static void complete(cJSON *value, const cJSON *schema, bool whole)
 	if (cJSON_IsObject(value))
 		complete_object(value, schema, whole);
 	for (item = cJSON_IsArray(value) ? value->child : NULL; item; item = item->next)
-		complete(item, items, false);
+		value_check_complete(item, items, false);
 }
 
 void value_complete(cJSON *object, const cJSON *schema)
 {
-	complete(object, schema, true);
+	value_check_complete(object, schema, true);
 }

@@ -35,7 +35,7 @@ bool write_hides(const struct api_call *call, const struct collection *c)
 	return !program_is_of_people(call);
 }
 
-static int refuse(struct write *w)
+static int write_refuse(struct write *w)
 {
 	const struct tape_resource *r = &w->c->resource;
 
@@ -138,7 +138,7 @@ int write_begin(struct write *w)
 	w->policy = write_rules_find(w->call->api->rules, slice_of(r->apigroup), slice_of(r->resource),
 		w->sub, w->verb, is_recorded(w));
 	if (rc == 0 && w->policy == WRITE_REJECT)
-		rc = refuse(w);
+		rc = write_refuse(w);
 	if (rc == 0)
 		rc = api_view(w->call, w->c, &w->view, &w->st);
 	return rc;
@@ -179,7 +179,7 @@ void write_print(struct write *w, struct write_text *ret)
 }
 
 /* In another form than the object's own. */
-static int show(struct write *w, struct write_text *text)
+static int write_show(struct write *w, struct write_text *text)
 {
 	struct buf shown;
 	int rc;
@@ -233,7 +233,7 @@ static void answer_as_fault(struct write *w)
 /* Lays out what could not be laid out without the world. */
 static void finish_text(struct write *w, struct write_text *text)
 {
-	if (!w->st.code && !is_shown_as_it_is(w) && show(w, text))
+	if (!w->st.code && !is_shown_as_it_is(w) && write_show(w, text))
 		too_large(w);
 }
 

@@ -61,7 +61,7 @@ static char *summarize(struct slice body)
 }
 
 /* 400 for what is no object at all; takes over the problem. */
-static int refuse(const struct reading *r, char *problem)
+static int write_body_refuse(const struct reading *r, char *problem)
 {
 	char *summary = summarize(r->call->body.bytes);
 	int rc;
@@ -87,7 +87,7 @@ static int refuse_size(const struct reading *r, const struct err *err)
 /* Before anything else the API server looks for the kind, with a reader that knows nothing but that. */
 static int refuse_head(const struct reading *r, const char *problem)
 {
-	return refuse(r, xasprintf("couldn't get version/kind; json parse error: %s", problem));
+	return write_body_refuse(r, xasprintf("couldn't get version/kind; json parse error: %s", problem));
 }
 
 /* ---- encodings ---- */
@@ -121,9 +121,10 @@ static int parse_yaml(const struct reading *r, cJSON **ret)
 	if (rc == ERR_TOO_LARGE)
 		return refuse_size(r, &err);
 	if (rc)
-		return refuse(r, xasprintf("%syaml: %s",
-					 r->reader == BODY_APPLIED ? "error converting YAML to JSON: " : "",
-					 err.text));
+		return write_body_refuse(
+			r, xasprintf("%syaml: %s",
+				   r->reader == BODY_APPLIED ? "error converting YAML to JSON: " : "",
+				   err.text));
 	rc = json_tree_parse(slice_of(json), ret, &err);
 	free(json);
 	if (rc == ERR_TOO_LARGE)
@@ -138,17 +139,17 @@ static int parse_protobuf(const struct reading *r, cJSON **ret)
 	int rc;
 
 	if (!r->call->body.bytes.len)
-		return refuse(r, xstrdup("empty data"));
+		return write_body_refuse(r, xstrdup("empty data"));
 	rc = body_json(&r->call->body, &json, &err);
 	if (rc == 0)
 		rc = json_tree_parse(json, ret, &err);
 	if (rc == ERR_TOO_LARGE)
 		return refuse_size(r, &err);
-	return rc ? refuse(r, xstrdup(err.text)) : 0;
+	return rc ? write_body_refuse(r, xstrdup(err.text)) : 0;
 }
 
 /* What is applied is YAML, whatever it looks like. */
-static int parse(const struct reading *r, cJSON **ret, cJSON *duplicates)
+static int write_body_parse(const struct reading *r, cJSON **ret, cJSON *duplicates)
 {
 	struct slice type = write_body_type(r->call);
 	bool is_named = http_header_find(r->call->request, "Content-Type").len > 0;
@@ -198,7 +199,7 @@ static int check_head(const struct reading *r, const cJSON *object)
 
 	if (rc || r->reader != BODY_CUSTOM || *json_tree_text(object, "kind"))
 		return rc;
-	return refuse(
+	return write_body_refuse(
 		r, xasprintf("Object 'Kind' is missing in '%.*s'", (int)body.len, body.len ? body.ptr : ""));
 }
 
@@ -212,7 +213,8 @@ static int refuse_type(const struct reading *r, const cJSON *value)
 	char *problem =
 		xasprintf("json: cannot unmarshal %s into Go value of type %s", go_json_type(value), into);
 	int rc = r->reader == BODY_APPLIED
-			 ? refuse(r, xasprintf("error unmarshaling JSON: while decoding JSON: %s", problem))
+			 ? write_body_refuse(
+				   r, xasprintf("error unmarshaling JSON: while decoding JSON: %s", problem))
 			 : refuse_head(r, problem);
 
 	free(problem);
@@ -224,7 +226,7 @@ int write_body_object(struct api_call *call, enum body_reader reader, const char
 {
 	const struct reading r = {call, reader, kind, st};
 	cJSON *object;
-	int rc = parse(&r, &object, duplicates);
+	int rc = write_body_parse(&r, &object, duplicates);
 
 	if (rc)
 		return rc;

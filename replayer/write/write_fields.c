@@ -33,7 +33,7 @@ static void list_faults(const cJSON *unknown, const cJSON *before, const cJSON *
 	}
 }
 
-static int refuse(struct write *w, const cJSON *object, const cJSON *faults, bool patched)
+static int write_fields_refuse(struct write *w, const cJSON *object, const cJSON *faults, bool patched)
 {
 	const char *kind = json_tree_text(object, "kind"), *version = json_tree_text(object, "apiVersion");
 	const char *slash = strchr(version, '/');
@@ -105,7 +105,7 @@ static int check_fields(
 		field_check(w->old, type, before, false);
 	list_faults(unknown, before, duplicates, faults);
 	if (faults->child && slice_is(how, "Strict"))
-		rc = refuse(w, object, faults, patched);
+		rc = write_fields_refuse(w, object, faults, patched);
 	else if (faults->child && !slice_is(how, "Ignore"))
 		warn(w, faults);
 	cJSON_Delete(unknown);

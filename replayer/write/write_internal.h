@@ -34,13 +34,13 @@ struct write {
 	struct field_type type;
 	struct status st;
 	struct fault_write_answer fault; /* what a fault makes of it */
-	int code;            /* of the answer */
-	cJSON *answer;       /* its body */
-	bool is_status;      /* the answer is no object of the collection */
-	bool managed;        /* its managed fields are up to date */
-	struct buf warnings; /* the header of the answer */
-	bool is_beside;      /* it is done beside the loop (write_job.c) */
-	bool is_stale;       /* ... and meanwhile somebody else has written the object: nothing was stored */
+	int code;                        /* of the answer */
+	cJSON *answer;                   /* its body */
+	bool is_status;                  /* the answer is no object of the collection */
+	bool managed;                    /* its managed fields are up to date */
+	struct buf warnings;             /* the header of the answer */
+	bool is_beside;                  /* it is done beside the loop (write_job.c) */
+	bool is_stale; /* ... and meanwhile somebody else has written the object: nothing was stored */
 };
 
 /* ---- write_job.c: writes that take long ---- */
@@ -80,7 +80,7 @@ void write_answer(struct write *w, struct write_text *text);
 
 /* The object of that name into w->old; NULL when there is none. */
 int write_load(struct write *w, struct slice name);
-/* The same for `object` in the body of an update: a hidden recorded lease is there for whoever names its
+/* The same for `object` in the body of an update: a hidden recorded lease is there for a client that names its
  * version, having seen it in a list or watch. */
 int write_load_named(struct write *w, const cJSON *object);
 /* As write_load, with a 404 when there is none. */

@@ -10,7 +10,7 @@
 #define LONG_COLLECTION   100 /* objects that a request deletes */
 #define TRIES_MAX         5   /* then somebody else always was faster */
 
-/* One write. Owned by whoever has it: first the loop, then the thread, then the loop again. */
+/* One write. Owned by one at a time: first the loop, then the thread, then the loop again. */
 struct job {
 	struct write w;
 	struct api_call call;
@@ -95,7 +95,7 @@ static int unpin_type(void *context)
 	return 0;
 }
 
-static void work(void *context)
+static void write_job_work(void *context)
 {
 	struct job *j = context;
 	int rc = j->is_begun ? do_until_stored(j) : ERR_FAILED;
@@ -161,8 +161,10 @@ static struct job *job_new(const struct api_call *call, struct collection *c)
 void write_beside(struct api_call *call, struct collection *c)
 {
 	struct job *j = job_new(call, c);
-	const struct offload_job job = {
-		.work = work, .done = done, .context = j, .bytes = http_request_bytes(call->request, true)};
+	const struct offload_job job = {.work = write_job_work,
+		.done = done,
+		.context = j,
+		.bytes = http_request_bytes(call->request, true)};
 	struct status st = {0};
 
 	j->is_begun = write_begin(&j->w) == 0;

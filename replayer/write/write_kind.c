@@ -57,7 +57,7 @@ static void begin_metadata(cJSON *object)
 }
 
 /* An object that says nothing of itself is what is expected. */
-static void complete(cJSON *object, const struct write_kind *want)
+static void write_kind_complete(cJSON *object, const struct write_kind *want)
 {
 	json_tree_set_text(object, "kind", want->kind);
 	json_tree_set_text(object, "apiVersion", want->api_version);
@@ -83,7 +83,7 @@ int write_check_kind_of(struct write *w, cJSON *object, const struct write_kind 
 	}
 	if (strcmp(version, want->api_version) != 0)
 		return refuse_version(w, version, want->api_version);
-	complete(object, want);
+	write_kind_complete(object, want);
 	return 0;
 }
 

@@ -79,7 +79,7 @@ static bool is_subdomain(const char *name)
 	}
 }
 
-static void tell(struct write *w, const char *field, const char *value, const char *problem)
+static void write_metadata_tell(struct write *w, const char *field, const char *value, const char *problem)
 {
 	status_add_cause(
 		&w->st, "FieldValueInvalid", xasprintf("Invalid value: \"%s\": %s", value, problem), field);
@@ -92,35 +92,35 @@ static void check_length(struct write *w, const char *name, size_t max)
 	if (strlen(name) <= max)
 		return;
 	snprintf(problem, sizeof(problem), "must be no more than %zu characters", max);
-	tell(w, "metadata.name", name, problem);
+	write_metadata_tell(w, "metadata.name", name, problem);
 }
 
 static void check_label(struct write *w, const char *name)
 {
 	check_length(w, name, LABEL_MAX);
 	if (strchr(name, '.') && is_subdomain(name))
-		tell(w, "metadata.name", name, "must not contain dots");
+		write_metadata_tell(w, "metadata.name", name, "must not contain dots");
 	else if (!is_subdomain(name))
-		tell(w, "metadata.name", name, LABEL_PROBLEM);
+		write_metadata_tell(w, "metadata.name", name, LABEL_PROBLEM);
 }
 
 static void check_subdomain(struct write *w, const char *name)
 {
 	check_length(w, name, SUBDOMAIN_MAX);
 	if (!is_subdomain(name))
-		tell(w, "metadata.name", name, SUBDOMAIN_PROBLEM);
+		write_metadata_tell(w, "metadata.name", name, SUBDOMAIN_PROBLEM);
 }
 
 static void check_segment(struct write *w, const char *name)
 {
 	if (strcmp(name, ".") == 0)
-		tell(w, "metadata.name", name, "may not be '.'");
+		write_metadata_tell(w, "metadata.name", name, "may not be '.'");
 	if (strcmp(name, "..") == 0)
-		tell(w, "metadata.name", name, "may not be '..'");
+		write_metadata_tell(w, "metadata.name", name, "may not be '..'");
 	if (strchr(name, '/'))
-		tell(w, "metadata.name", name, "may not contain '/'");
+		write_metadata_tell(w, "metadata.name", name, "may not contain '/'");
 	if (strchr(name, '%'))
-		tell(w, "metadata.name", name, "may not contain '%'");
+		write_metadata_tell(w, "metadata.name", name, "may not contain '%'");
 }
 
 static void check_name(struct write *w, const cJSON *metadata)
@@ -158,7 +158,7 @@ static void tell_key_problems(struct write *w, const char *field, const char *ke
 			*next = '\0';
 			next += 2;
 		}
-		tell(w, field, key, at);
+		write_metadata_tell(w, field, key, at);
 	}
 }
 
@@ -173,7 +173,7 @@ static void check_labels(struct write *w, const cJSON *labels)
 
 		tell_key_problems(w, "metadata.labels", label->string, slice_of(label->string));
 		if (problem)
-			tell(w, "metadata.labels", value, problem);
+			write_metadata_tell(w, "metadata.labels", value, problem);
 	}
 }
 
@@ -221,7 +221,7 @@ static void check_owner(struct write *w, const cJSON *owner)
 
 	for (size_t i = 0; i < COUNT_OF(members); i++) {
 		if (!*json_tree_text(owner, members[i].name))
-			tell(w, members[i].field, "", members[i].problem);
+			write_metadata_tell(w, members[i].field, "", members[i].problem);
 	}
 }
 
@@ -273,7 +273,8 @@ static void check_finalizer(struct write *w, const char *name, int at)
 	if (standard || strchr(name, '/') || w->c->custom)
 		return;
 	field = xasprintf("metadata.finalizers[%d]", at);
-	tell(w, field, name, "name is neither a standard finalizer name nor is it fully qualified");
+	write_metadata_tell(
+		w, field, name, "name is neither a standard finalizer name nor is it fully qualified");
 	free(field);
 }
 
@@ -299,7 +300,7 @@ static void check_change(struct write *w, const cJSON *metadata)
 	const char *uid = json_tree_text(metadata, "uid");
 
 	if (*uid && strcmp(uid, json_tree_text(old, "uid")) != 0)
-		tell(w, "metadata.uid", uid, "field is immutable");
+		write_metadata_tell(w, "metadata.uid", uid, "field is immutable");
 	if (!json_tree_at(old, "deletionTimestamp", NULL))
 		return;
 	cJSON_ArrayForEach(item, json_tree_at(metadata, "finalizers", NULL))
@@ -323,7 +324,7 @@ static void check_secret_type(struct write *w, const cJSON *object)
 
 	if (!*r->apigroup && strcmp(r->resource, "secrets") == 0 && *before && *type &&
 		strcmp(type, before) != 0)
-		tell(w, "type", type, "field is immutable");
+		write_metadata_tell(w, "type", type, "field is immutable");
 }
 
 static void check_all(struct write *w, const cJSON *metadata, bool updated)
@@ -338,7 +339,7 @@ static void check_all(struct write *w, const cJSON *metadata, bool updated)
 	check_finalizers(w, json_tree_at(metadata, "finalizers", NULL));
 }
 
-static int refuse(struct write *w)
+static int write_metadata_refuse(struct write *w)
 {
 	size_t count = w->st.cause_count;
 	const struct tape_resource *r = &w->c->resource;
@@ -361,5 +362,5 @@ int write_check_metadata(struct write *w, const cJSON *object, bool updated)
 	check_all(w, json_tree_at(object, "metadata", NULL), updated);
 	if (updated)
 		check_secret_type(w, object);
-	return w->st.cause_count ? refuse(w) : 0;
+	return w->st.cause_count ? write_metadata_refuse(w) : 0;
 }

@@ -190,7 +190,7 @@ static int read_version(void *context)
 	return rc ? rc : buf_append(&r->json, object.ptr, object.len, &r->err);
 }
 
-static int load(struct write *w, struct slice name, bool even_hidden)
+static int write_object_load(struct write *w, struct slice name, bool even_hidden)
 {
 	struct reading r = {.w = w, .name = name, .even_hidden = even_hidden};
 	int rc;
@@ -207,7 +207,7 @@ static int load(struct write *w, struct slice name, bool even_hidden)
 
 int write_load(struct write *w, struct slice name)
 {
-	return load(w, name, false);
+	return write_object_load(w, name, false);
 }
 
 int write_load_named(struct write *w, const cJSON *object)
@@ -215,7 +215,7 @@ int write_load_named(struct write *w, const cJSON *object)
 	const cJSON *metadata = json_tree_at(object, "metadata", NULL);
 	bool seen = *json_tree_text(metadata, "uid") || *json_tree_text(metadata, "resourceVersion");
 
-	return load(w, slice_of(w->name), seen);
+	return write_object_load(w, slice_of(w->name), seen);
 }
 
 int write_load_existing(struct write *w)
@@ -270,7 +270,7 @@ void write_timestamp(char to[TIMESTAMP_BYTES], int64_t ahead_s)
 	strftime(to, TIMESTAMP_BYTES, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
-static void tell(struct write *w, enum event_type type, struct slice name, struct slice object)
+static void write_object_tell(struct write *w, enum event_type type, struct slice name, struct slice object)
 {
 	struct api *api = w->call->api;
 	const struct overlay_version version = {.type = type, .namespace = w->namespace, .name = name};
@@ -299,7 +299,7 @@ static int displace_recorded(struct write *w, struct slice name)
 	if (rc == 0)
 		rc = object_with_rv(object, world_next_rv(w->c), &last, &err);
 	if (rc == 0)
-		tell(w, EVENT_DELETED, name, buf_slice(&last));
+		write_object_tell(w, EVENT_DELETED, name, buf_slice(&last));
 	else
 		status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", err.text);
 	buf_release(&last);
@@ -381,11 +381,11 @@ static int publish(void *context)
 	if (object_with_rv(s->json, s->rv, &s->numbered, &err))
 		return status_set(
 			&w->st, 413, "RequestEntityTooLarge", "Request entity is too large: %s", err.text);
-	tell(w, s->type, s->name, buf_slice(&s->numbered));
+	write_object_tell(w, s->type, s->name, buf_slice(&s->numbered));
 	return 0;
 }
 
-static int store(struct write *w, enum event_type type, cJSON *object)
+static int write_object_store(struct write *w, enum event_type type, cJSON *object)
 {
 	cJSON *metadata = json_tree_object(object, "metadata");
 	bool absorbed = w->policy == WRITE_ABSORB;
@@ -429,7 +429,7 @@ int write_store(struct write *w, enum event_type type, cJSON *object)
 			metadata, "resourceVersion", "0"); /* where it belongs; the number is given later */
 		write_normalize(w, object);
 	}
-	return store(w, type, object);
+	return write_object_store(w, type, object);
 }
 
 void write_answer_success(struct write *w, int code, const cJSON *object)

@@ -98,7 +98,7 @@ void write_rules_release(struct write_rules *rules)
 	*rules = (struct write_rules){0};
 }
 
-static bool fits(const struct write_rule *r, struct slice group, struct slice resource,
+static bool write_policy_fits(const struct write_rule *r, struct slice group, struct slice resource,
 	struct slice subresource, enum verb verb)
 {
 	return (r->verbs & 1u << verb) && (!r->resource.len || slice_equal(r->resource, resource)) &&
@@ -112,7 +112,7 @@ enum write_policy write_rules_find(const struct write_rules *rules, struct slice
 	bool beside = builtin_is_lease(group, resource) || builtin_is_event(group, resource);
 
 	for (size_t i = rules->count; i; i--) {
-		if (fits(&rules->items[i - 1], group, resource, subresource, verb))
+		if (write_policy_fits(&rules->items[i - 1], group, resource, subresource, verb))
 			return rules->items[i - 1].policy;
 	}
 	return recorded && !beside ? WRITE_ABSORB : WRITE_OVERLAY;

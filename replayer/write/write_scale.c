@@ -62,7 +62,7 @@ static bool find_paths(struct write *w, struct scale_paths *ret)
 }
 
 /* The parent of the path's last member, and that member's name (in `path`). */
-static cJSON *walk(cJSON *object, char *path, bool make, const char **ret_last)
+static cJSON *write_scale_walk(cJSON *object, char *path, bool make, const char **ret_last)
 {
 	char *rest = path + (*path == '.'), *dot;
 
@@ -82,7 +82,7 @@ static cJSON *value_at(const cJSON *object, const char *path)
 	cJSON *found = NULL;
 
 	if (copy)
-		found = walk((cJSON *)(uintptr_t)object, copy, false, &last);
+		found = write_scale_walk((cJSON *)(uintptr_t)object, copy, false, &last);
 	if (found)
 		found = json_tree_at(found, last, NULL);
 	free(copy);
@@ -156,7 +156,7 @@ static void add_metadata(const cJSON *object, cJSON *scale)
 	}
 }
 
-static void fill(const struct scale_paths *p, const cJSON *object, cJSON *scale, bool custom)
+static void write_scale_fill(const struct scale_paths *p, const cJSON *object, cJSON *scale, bool custom)
 {
 	const cJSON *replicas = value_at(object, p->replicas),
 		    *running = value_at(object, p->status_replicas);
@@ -179,7 +179,7 @@ static void fill(const struct scale_paths *p, const cJSON *object, cJSON *scale,
 }
 
 /* A Scale is shown as a kind of its own. */
-static void show(struct write *w)
+static void write_scale_show(struct write *w)
 {
 	w->shown = (struct collection){.resource = {.apigroup = "autoscaling",
 					       .version = "v1",
@@ -201,8 +201,8 @@ int write_scale_of(struct write *w, const cJSON *object, cJSON **ret)
 			"Internal error occurred: the spec replicas field \"%s\" does not exist", p.replicas);
 	if (rc == 0) {
 		*ret = cJSON_CreateObject();
-		fill(&p, object, *ret, w->c->custom);
-		show(w);
+		write_scale_fill(&p, object, *ret, w->c->custom);
+		write_scale_show(w);
 	}
 	release_paths(&p);
 	return rc;
@@ -253,7 +253,7 @@ int write_scale_set(struct write *w, cJSON *scale)
 	if (!find_paths(w, &p))
 		return status_no_resource(&w->st);
 	object = cJSON_Duplicate(w->old, true);
-	parent = walk(object, p.replicas, true, &last);
+	parent = write_scale_walk(object, p.replicas, true, &last);
 	json_tree_set(parent, last, cJSON_CreateNumber(replicas));
 	release_paths(&p);
 	rc = write_replace(w, object, false);

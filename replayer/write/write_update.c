@@ -145,7 +145,7 @@ bool write_is_over(const struct write *w, const cJSON *object)
 }
 
 /* The last state still shows the finalizer whose removal ends the object. */
-static int store(struct write *w, cJSON *object)
+static int write_update_store(struct write *w, cJSON *object)
 {
 	cJSON *last;
 	int rc;
@@ -196,7 +196,7 @@ int write_replace(struct write *w, cJSON *object, bool rv_required)
 	w->answer = object;
 	w->code = 200;
 	/* What changes nothing makes no version. */
-	return json_tree_equal(w->old, object) ? 0 : store(w, object);
+	return json_tree_equal(w->old, object) ? 0 : write_update_store(w, object);
 }
 
 int write_update(struct write *w)

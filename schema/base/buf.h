@@ -35,7 +35,7 @@ static inline void buf_clear(struct buf *b)
 	b->len = 0;
 }
 
-/* Makes room for `more` bytes behind len and returns where they go, NULL when that exceeds the maximum or
+/* Makes room for `more` bytes after len and returns where they go, NULL when that exceeds the maximum or
  * memory; the caller writes and then adds to b->len. */
 char *buf_reserve(struct buf *b, size_t more) MUST_CHECK;
 
@@ -102,7 +102,7 @@ void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *old, size_t size);
 char *xstrdup(const char *text);
 
-/* Room for one more behind `count` items of an array that grows by this alone: it doubles. */
+/* Room for one more after `count` items of an array that grows by this alone: it doubles. */
 void *xgrow(void *old, size_t count, size_t item_bytes);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *xvasprintf(const char *format, va_list ap) __attribute__((format(printf, 1, 0)));

@@ -78,7 +78,7 @@ bool catalog_has(const struct catalog *c, const char *group, const char *resourc
 	return false;
 }
 
-static void choose(struct catalog_choice *choice, const struct catalog_resource *r)
+static void catalog_names_choose(struct catalog_choice *choice, const struct catalog_resource *r)
 {
 	for (size_t i = 0; i < choice->count; i++) {
 		if (same_thing(choice->items[i], r))
@@ -117,7 +117,7 @@ static void choose_category(const struct catalog *c, const char *name, struct ca
 {
 	for (size_t i = 0; i < c->count; i++) {
 		if (c->items[i].watchable && match_name(&c->items[i], name) == MATCH_CATEGORY)
-			choose(choice, &c->items[i]);
+			catalog_names_choose(choice, &c->items[i]);
 	}
 }
 
@@ -153,7 +153,7 @@ static int choose_name(
 	if (m == MATCH_CATEGORY)
 		choose_category(c, name, choice);
 	else
-		choose(choice, r);
+		catalog_names_choose(choice, r);
 	return 0;
 }
 
@@ -200,7 +200,7 @@ void catalog_choose_all(const struct catalog *c, struct catalog_choice *choice)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		if (c->items[i].watchable)
-			choose(choice, &c->items[i]);
+			catalog_names_choose(choice, &c->items[i]);
 	}
 }
 
@@ -237,7 +237,7 @@ static void choose_twins(
 {
 	for (size_t i = 0; i < c->count; i++) {
 		if (are_twins(&c->items[i], of))
-			choose(choice, &c->items[i]);
+			catalog_names_choose(choice, &c->items[i]);
 	}
 }
 
@@ -257,7 +257,7 @@ static int find_one(void *context, const char *name)
 	if (m == MATCH_CATEGORY)
 		choose_category(f->catalog, name, f->choice);
 	else
-		choose(f->choice, r);
+		catalog_names_choose(f->choice, r);
 	if (!strchr(name, '.'))
 		choose_twins(f->catalog, r, f->choice);
 	return 0;
@@ -291,7 +291,7 @@ static int exclude_one(void *context, const char *name)
 
 	for (size_t i = 0; is_group(name) && i < n->choice->count; i++) {
 		if (strcmp(n->choice->items[i]->group, name + 2) == 0)
-			choose(&out, n->choice->items[i]);
+			catalog_names_choose(&out, n->choice->items[i]);
 	}
 	if (!is_group(name) && choose_name(n->catalog, name, &out, NULL))
 		return 0;

@@ -2,7 +2,7 @@
  * json_block.h: what the engines share: 64 bytes of JSON as bit masks (bit i is byte i), and how to get from
  * the bytes that look like quotes and brackets to those that are.
  *
- * Three steps for each block: a quote behind an odd run of backslashes is none; the exclusive or of all quote
+ * Three steps for each block: a quote after an odd run of backslashes is none; the exclusive or of all quote
  * bits up to each position tells which bytes lie in a string; brackets in strings do not count. State goes
  * from block to block: whether the next byte is escaped, whether we are in a string, and the depth.
  */
@@ -26,7 +26,7 @@ struct json_state {
 };
 
 /* The bytes that a backslash escapes. In a run of backslashes the second, fourth, ... are escaped, and so is
- * the byte behind a run of odd length: that is, in each run and one byte beyond, every byte at odd distance
+ * the byte after a run of odd length: that is, in each run and one byte beyond, every byte at odd distance
  * from the run's start. Adding the starts at even positions makes a carry ripple through just those runs,
  * which tells runs that start even from runs that start odd. */
 JSON_INLINE uint64_t json_block_escaped(uint64_t backslash, struct json_state *s)

@@ -7,11 +7,11 @@
 /* What may come next. */
 enum expect {
 	EXPECT_VALUE,
-	EXPECT_VALUE_OR_END, /* behind '[' */
+	EXPECT_VALUE_OR_END, /* after '[' */
 	EXPECT_KEY,
-	EXPECT_KEY_OR_END,   /* behind '{' */
-	EXPECT_COMMA_OR_END, /* behind a value inside brackets */
-	EXPECT_NOTHING,      /* behind the value */
+	EXPECT_KEY_OR_END,   /* after '{' */
+	EXPECT_COMMA_OR_END, /* after a value inside brackets */
+	EXPECT_NOTHING,      /* after the value */
 };
 
 struct compact {
@@ -24,7 +24,7 @@ struct compact {
 	char open[LIMIT_JSON_DEPTH]; /* '{' or '[' */
 };
 
-static int put(struct compact *c, const char *bytes, size_t len)
+static int json_compact_put(struct compact *c, const char *bytes, size_t len)
 {
 	return c->to ? buf_append(c->to, bytes, len, c->err) : 0;
 }
@@ -97,8 +97,8 @@ static int copy_string(struct compact *c)
 		if (*c->at == '\\') {
 			rc = skip_escape(c);
 		} else if (unsafe) {
-			rc = put(c, plain, (size_t)(c->at - plain));
-			rc = rc < 0 ? rc : put(c, escape, 6);
+			rc = json_compact_put(c, plain, (size_t)(c->at - plain));
+			rc = rc < 0 ? rc : json_compact_put(c, escape, 6);
 			plain = c->at += unsafe;
 		} else {
 			c->at++;
@@ -109,7 +109,7 @@ static int copy_string(struct compact *c)
 	if (rc < 0)
 		return rc;
 	c->at++;
-	return put(c, plain, (size_t)(c->at - plain));
+	return json_compact_put(c, plain, (size_t)(c->at - plain));
 }
 
 static size_t skip_digits(struct compact *c)
@@ -143,7 +143,7 @@ static int copy_number(struct compact *c)
 		if (skip_digits(c) == 0)
 			return bad(c, "a digit");
 	}
-	return put(c, start, (size_t)(c->at - start));
+	return json_compact_put(c, start, (size_t)(c->at - start));
 }
 
 static int copy_word(struct compact *c)
@@ -156,7 +156,7 @@ static int copy_word(struct compact *c)
 		if ((size_t)(c->end - c->at) < len || memcmp(c->at, words[i], len) != 0)
 			continue;
 		c->at += len;
-		return put(c, words[i], len);
+		return json_compact_put(c, words[i], len);
 	}
 	return bad(c, "a value");
 }
@@ -167,14 +167,14 @@ static int open_bracket(struct compact *c)
 		return err_set(c->err, ERR_TOO_LARGE, "JSON nests deeper than %d", LIMIT_JSON_DEPTH);
 	c->open[c->depth++] = *c->at;
 	c->expect = *c->at == '{' ? EXPECT_KEY_OR_END : EXPECT_VALUE_OR_END;
-	return put(c, c->at++, 1);
+	return json_compact_put(c, c->at++, 1);
 }
 
 static int close_bracket(struct compact *c)
 {
 	c->depth--;
 	c->expect = c->depth ? EXPECT_COMMA_OR_END : EXPECT_NOTHING;
-	return put(c, c->at++, 1);
+	return json_compact_put(c, c->at++, 1);
 }
 
 static int copy_value(struct compact *c)
@@ -203,7 +203,7 @@ static int copy_key(struct compact *c)
 		return bad(c, "a colon");
 	c->at++;
 	c->expect = EXPECT_VALUE;
-	return put(c, ":", 1);
+	return json_compact_put(c, ":", 1);
 }
 
 static int copy_comma(struct compact *c)
@@ -211,7 +211,7 @@ static int copy_comma(struct compact *c)
 	if (*c->at != ',')
 		return bad(c, c->open[c->depth - 1] == '{' ? "',' or '}'" : "',' or ']'");
 	c->expect = c->open[c->depth - 1] == '{' ? EXPECT_KEY : EXPECT_VALUE;
-	return put(c, c->at++, 1);
+	return json_compact_put(c, c->at++, 1);
 }
 
 static bool may_end(enum expect expect)
@@ -220,7 +220,7 @@ static bool may_end(enum expect expect)
 }
 
 /* At a byte that is no white space. */
-static int step(struct compact *c)
+static int json_compact_step(struct compact *c)
 {
 	if (may_end(c->expect) && *c->at == (c->open[c->depth - 1] == '{' ? '}' : ']'))
 		return close_bracket(c);
@@ -235,7 +235,7 @@ static int step(struct compact *c)
 	return bad(c, "the end");
 }
 
-static int run(struct compact *c, struct slice json, struct buf *to, struct err *err)
+static int json_compact_run(struct compact *c, struct slice json, struct buf *to, struct err *err)
 {
 	int rc = 0;
 
@@ -247,7 +247,7 @@ static int run(struct compact *c, struct slice json, struct buf *to, struct err 
 	c->expect = EXPECT_VALUE;
 	c->depth = 0;
 	for (skip_space(c); rc == 0 && c->at < c->end; skip_space(c))
-		rc = step(c);
+		rc = json_compact_step(c);
 	if (rc == 0 && c->expect != EXPECT_NOTHING)
 		return bad(c, "more");
 	return rc;
@@ -257,13 +257,13 @@ int json_compact(struct slice json, struct buf *to, struct err *err)
 {
 	struct compact c;
 
-	return run(&c, json, to, err);
+	return json_compact_run(&c, json, to, err);
 }
 
 int json_check(struct slice json, size_t *ret_at, const char **ret_expected)
 {
 	struct compact c;
-	int rc = run(&c, json, NULL, NULL);
+	int rc = json_compact_run(&c, json, NULL, NULL);
 
 	if (rc < 0) {
 		*ret_at = (size_t)(c.at - c.begin);

@@ -10,7 +10,7 @@ static int new_line(unsigned depth, struct buf *to, struct err *err)
 	return rc;
 }
 
-static int put(struct buf *to, char c, struct err *err)
+static int json_indent_put(struct buf *to, char c, struct err *err)
 {
 	return buf_append(to, &c, 1, err);
 }
@@ -23,7 +23,7 @@ static int inside_string(struct json_indent *j, char c, struct buf *to, struct e
 		j->escaped = true;
 	else if (c == '"')
 		j->in_string = false;
-	return put(to, c, err);
+	return json_indent_put(to, c, err);
 }
 
 static int close_bracket(struct json_indent *j, char c, struct buf *to, struct err *err)
@@ -35,7 +35,7 @@ static int close_bracket(struct json_indent *j, char c, struct buf *to, struct e
 	if (!j->opened)
 		rc = new_line(j->depth, to, err);
 	j->opened = false;
-	return rc ? rc : put(to, c, err);
+	return rc ? rc : json_indent_put(to, c, err);
 }
 
 static int feed_char(struct json_indent *j, char c, struct buf *to, struct err *err)
@@ -54,11 +54,11 @@ static int feed_char(struct json_indent *j, char c, struct buf *to, struct err *
 	j->depth += j->opened;
 	j->in_string = c == '"';
 	if (rc == 0)
-		rc = put(to, c, err);
+		rc = json_indent_put(to, c, err);
 	if (rc == 0 && c == ',')
 		rc = new_line(j->depth, to, err);
 	if (rc == 0 && c == ':')
-		rc = put(to, ' ', err);
+		rc = json_indent_put(to, ' ', err);
 	return rc;
 }
 

@@ -120,7 +120,7 @@ static int read_path(const char *path, struct step steps[PATH_MAX_STEPS], struct
 
 /* Leaves the empty slice in *ret when the path leads nowhere. Calls itself once a
  * step, through the next two. */
-static int find(struct json_cursor *c, const struct step *steps, int count, struct slice *ret);
+static int json_path_find(struct json_cursor *c, const struct step *steps, int count, struct slice *ret);
 
 /* Goes on after a match: a later member of the same name would count instead. */
 static int find_member(struct json_cursor *c, const struct step *steps, int count, struct slice *ret)
@@ -132,7 +132,7 @@ static int find_member(struct json_cursor *c, const struct step *steps, int coun
 
 	while (rc == 0 && (rc = json_next_member(c, &first, &key)) > 0) {
 		if (json_key_equal(&key, steps->name))
-			rc = find(c, steps + 1, count - 1, ret);
+			rc = json_path_find(c, steps + 1, count - 1, ret);
 		else
 			rc = json_take(c, &other);
 	}
@@ -148,14 +148,14 @@ static int find_item(struct json_cursor *c, const struct step *steps, int count,
 
 	while (rc == 0 && (rc = json_next_item(c, &first)) > 0) {
 		if (index++ == steps->index)
-			rc = find(c, steps + 1, count - 1, ret);
+			rc = json_path_find(c, steps + 1, count - 1, ret);
 		else
 			rc = json_take(c, &other);
 	}
 	return rc;
 }
 
-static int find(struct json_cursor *c, const struct step *steps, int count, struct slice *ret)
+static int json_path_find(struct json_cursor *c, const struct step *steps, int count, struct slice *ret)
 {
 	struct slice other;
 	char bracket = json_peek(c);
@@ -179,7 +179,7 @@ int json_get(struct slice json, const char *path, struct slice *ret_value, struc
 
 	if (count < 0)
 		return count;
-	rc = find(&c, steps, count, &value);
+	rc = json_path_find(&c, steps, count, &value);
 	if (rc == 0)
 		rc = json_finish(&c);
 	if (rc < 0 || !value.ptr)

@@ -1,6 +1,6 @@
 /*
  * json_scan.c: frames, objects and list pages. Members come in any order: built-in resources are sent in the
- * order of Go's structs, custom resources sorted by key, so that a list's kind may stand behind its items.
+ * order of Go's structs, custom resources sorted by key, so that a list's kind may stand after its items.
  */
 #include "schema/base/json_scan.h"
 

@@ -37,7 +37,7 @@ static struct json_masks read_block(const char *at)
 	return m;
 }
 
-static int step(const char *at, struct json_state *s)
+static int json_skip_portable_step(const char *at, struct json_state *s)
 {
 	struct json_masks m = read_block(at);
 	uint64_t quote = m.quote & ~json_block_escaped(m.backslash, s);
@@ -54,12 +54,12 @@ const char *json_skip_portable(const char *at, const char *end, unsigned max_dep
 	int n;
 
 	for (; end - at >= JSON_BLOCK_BYTES; at += JSON_BLOCK_BYTES) {
-		n = step(at, &s);
+		n = json_skip_portable_step(at, &s);
 		if (n)
 			return n < 0 ? NULL : at + n;
 	}
 	memset(tail, ' ', sizeof(tail));
 	memcpy(tail, at, (size_t)(end - at));
-	n = step(tail, &s);
+	n = json_skip_portable_step(tail, &s);
 	return n <= 0 ? NULL : at + n;
 }

@@ -51,7 +51,7 @@ void json_skip_spaces(struct json_cursor *c)
 }
 
 /* "bad JSON at byte N: expected ..., found ...". */
-static int fail(struct json_cursor *c, const char *expected)
+static int json_walk_fail(struct json_cursor *c, const char *expected)
 {
 	size_t offset = (size_t)(c->at - c->begin);
 
@@ -68,7 +68,7 @@ static int fail(struct json_cursor *c, const char *expected)
 int json_enter(struct json_cursor *c, char bracket)
 {
 	if (json_peek(c) != bracket)
-		return fail(c, bracket == '{' ? "an object" : "an array");
+		return json_walk_fail(c, bracket == '{' ? "an object" : "an array");
 	if (c->depth == LIMIT_JSON_DEPTH)
 		return err_set(c->err, ERR_PROTOCOL, "bad JSON at byte %zu: nested deeper than %d",
 			(size_t)(c->at - c->begin), LIMIT_JSON_DEPTH);
@@ -122,7 +122,7 @@ static inline const char *find_quote_or_backslash(const char *at, const char *en
 }
 #endif
 
-/* Where the string ends whose first byte behind the quote is `at`: at the closing quote, NULL when there is
+/* Where the string ends whose first byte after the quote is `at`: at the closing quote, NULL when there is
  * none. *ret_escaped is set to true when a backslash is met. */
 static inline const char *string_end(const char *at, const char *end, bool *ret_escaped)
 {
@@ -154,9 +154,9 @@ static inline int next_element(struct json_cursor *c, bool *first, char bracket,
 		return 1;
 	}
 	if (found != ',')
-		return fail(c, expected);
+		return json_walk_fail(c, expected);
 	c->at++;
-	/* A bracket behind a comma is refused where the value or key is read. */
+	/* A bracket after a comma is refused where the value or key is read. */
 	return 1;
 }
 
@@ -168,7 +168,7 @@ int json_next_member(struct json_cursor *c, bool *first, struct json_key *ret)
 	if (rc <= 0)
 		return rc;
 	if (json_peek(c) != '"')
-		return fail(c, "a key");
+		return json_walk_fail(c, "a key");
 	ret->escaped = false;
 	close = string_end(c->at + 1, c->end, &ret->escaped);
 	if (!close)
@@ -177,7 +177,7 @@ int json_next_member(struct json_cursor *c, bool *first, struct json_key *ret)
 	ret->text = (struct slice){c->at + 1, (size_t)(close - c->at - 1)};
 	c->at = close + 1;
 	if (json_peek(c) != ':')
-		return fail(c, "':'");
+		return json_walk_fail(c, "':'");
 	c->at++;
 	return 1;
 }
@@ -221,7 +221,7 @@ static inline int skip_container(struct json_cursor *c)
 		return fail_container(c);
 	if (behind[-1] != *c->at + 2) { /* in ASCII ] is [ + 2, and } is { + 2 */
 		c->at = behind - 1;
-		return fail(c, "the other bracket");
+		return json_walk_fail(c, "the other bracket");
 	}
 	c->at = behind;
 	return 0;
@@ -244,7 +244,7 @@ static int skip_word(struct json_cursor *c, const char *word)
 	size_t len = strlen(word);
 
 	if ((size_t)(c->end - c->at) < len || memcmp(c->at, word, len) != 0)
-		return fail(c, "a value");
+		return json_walk_fail(c, "a value");
 	c->at += len;
 	return 0;
 }
@@ -270,13 +270,13 @@ static int skip_number(struct json_cursor *c)
 {
 	skip_char(c, '-', '-');
 	if (!skip_char(c, '0', '0') && !skip_digits(c))
-		return fail(c, "a digit");
+		return json_walk_fail(c, "a digit");
 	if (skip_char(c, '.', '.') && !skip_digits(c))
-		return fail(c, "a digit");
+		return json_walk_fail(c, "a digit");
 	if (skip_char(c, 'e', 'E')) {
 		skip_char(c, '+', '-');
 		if (!skip_digits(c))
-			return fail(c, "a digit");
+			return json_walk_fail(c, "a digit");
 	}
 	return 0;
 }
@@ -294,7 +294,7 @@ static int skip_value(struct json_cursor *c)
 	default:
 		if (c->at < c->end && *c->at >= '0' && *c->at <= '9')
 			return skip_number(c);
-		return fail(c, "a value");
+		return json_walk_fail(c, "a value");
 	}
 }
 
@@ -315,7 +315,7 @@ int json_take(struct json_cursor *c, struct slice *ret_value)
 int json_finish(struct json_cursor *c)
 {
 	json_peek(c);
-	return c->at == c->end ? 0 : fail(c, "nothing behind the value");
+	return c->at == c->end ? 0 : json_walk_fail(c, "nothing after the value");
 }
 
 bool json_key_equal_escaped(const struct json_key *key, struct slice name)

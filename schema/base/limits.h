@@ -14,8 +14,8 @@
 #define LIMIT_DOCUMENT_BYTES     (64u << 20)  /* a discovery or OpenAPI document */
 #define LIMIT_CHUNK_BYTES        (512u << 20) /* objects of one extent */
 #define LIMIT_BLOCK_BYTES        (128u << 20) /* raw bytes of one sealed block */
-#define LIMIT_INDEX_BYTES        (96u << 20)  /* raw bytes of one extent's index: its names may be most of it */
-#define LIMIT_EXTENT_EVENTS      (1u << 22)   /* events of one extent */
+#define LIMIT_INDEX_BYTES        (96u << 20) /* raw bytes of one extent's index: its names may be most of it */
+#define LIMIT_EXTENT_EVENTS      (1u << 22)  /* events of one extent */
 #define LIMIT_EXTENT_MEMORY      (160u << 20) /* what an extent takes in memory beside its objects */
 #define LIMIT_HOT_BYTES          (192u << 20) /* what a hot extent takes with them: two extents and an object */
 #define LIMIT_PREFIX_BYTES       (32u << 20)  /* the names that a block's frame refers to */
@@ -31,7 +31,7 @@
 #define LIMIT_CONN_HELD_BYTES    (16u << 20)  /* requests on their way, on one connection of a client */
 #define LIMIT_HELD_BYTES         (256u << 20) /* on all that hold more than a little */
 #define LIMIT_OFFLOAD_BYTES      (64u << 20)  /* requests that wait for the thread that does long work */
-#define LIMIT_SEEN_REQUESTS      1000000       /* reads of one client in a live run */
-#define LIMIT_SEEN_FRAMES        20000000      /* what its watches were sent; 40 bytes each */
+#define LIMIT_SEEN_REQUESTS      1000000      /* reads of one client in a live run */
+#define LIMIT_SEEN_FRAMES        20000000     /* what its watches were sent; 40 bytes each */
 
 #endif

@@ -156,7 +156,7 @@ static int give_name(struct out_file *f)
 	return -1;
 }
 
-/* Where temporary files go: a folder, with a slash behind it. The caller frees. */
+/* Where temporary files go: a folder, with a slash after it. The caller frees. */
 static char *temporary_folder(const struct out_file *beside)
 {
 	const char *usual = getenv("TMPDIR");
@@ -274,7 +274,7 @@ static int open_target(struct out_file *f)
 	return open_directly(f->name, &st);
 }
 
-static void release(struct out_file *f)
+static void out_file_release(struct out_file *f)
 {
 	if (f->stream)
 		fclose(f->stream);
@@ -389,7 +389,7 @@ int out_file_close(struct out_file *f, struct err *err)
 	if (fclose(f->stream))
 		rc = err_set_errno(err, errno, "cannot write '%s'", f->name);
 	f->stream = NULL;
-	release(f);
+	out_file_release(f);
 	return rc;
 }
 
@@ -399,7 +399,7 @@ void out_file_abandon(struct out_file *f)
 		return;
 	if (f->part)
 		unlink(f->part);
-	release(f);
+	out_file_release(f);
 }
 
 int out_file_write(const char *path, struct slice bytes, struct err *err)

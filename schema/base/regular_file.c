@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int refuse(const char *path, struct err *err)
+static int regular_file_refuse(const char *path, struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "'%s' is not a regular file", path);
 }
@@ -19,12 +19,12 @@ int regular_file_open(const char *path, int flags, struct err *err)
 
 	if (fd < 0)
 		return errno == ENXIO || errno == EISDIR
-			       ? refuse(path, err)
+			       ? regular_file_refuse(path, err)
 			       : err_set_errno(err, errno, "cannot open '%s'", path);
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return fd;
 	close(fd);
-	return refuse(path, err);
+	return regular_file_refuse(path, err);
 }
 
 /* SEEK_DATA is Linux's. */
@@ -41,5 +41,5 @@ int regular_file_check(const char *path, struct err *err)
 {
 	struct stat st;
 
-	return stat(path, &st) || S_ISREG(st.st_mode) ? 0 : refuse(path, err);
+	return stat(path, &st) || S_ISREG(st.st_mode) ? 0 : regular_file_refuse(path, err);
 }

@@ -17,7 +17,7 @@ static size_t slot_of(const struct text_map *m, const char *key)
 }
 
 /* Where the key is, or would be put. */
-static struct text_entry *find(const struct text_map *m, const char *key)
+static struct text_entry *text_map_find(const struct text_map *m, const char *key)
 {
 	size_t at = slot_of(m, key);
 
@@ -27,7 +27,7 @@ static struct text_entry *find(const struct text_map *m, const char *key)
 }
 
 /* Makes room for as many again as there are, without those that were removed. */
-static void grow(struct text_map *m)
+static void text_map_grow(struct text_map *m)
 {
 	struct text_map old = *m;
 	size_t count = 0;
@@ -42,7 +42,7 @@ static void grow(struct text_map *m)
 	m->used = count;
 	for (size_t i = 0; i < old.cap; i++) {
 		if (old.slots[i].value)
-			*find(m, old.slots[i].key) = old.slots[i];
+			*text_map_find(m, old.slots[i].key) = old.slots[i];
 	}
 	free(old.slots);
 }
@@ -55,7 +55,7 @@ void text_map_release(struct text_map *m)
 
 void *text_map_get(const struct text_map *m, const char *key)
 {
-	return m->cap ? find(m, key)->value : NULL;
+	return m->cap ? text_map_find(m, key)->value : NULL;
 }
 
 void text_map_put(struct text_map *m, const char *key, void *value)
@@ -63,8 +63,8 @@ void text_map_put(struct text_map *m, const char *key, void *value)
 	struct text_entry *entry;
 
 	if (2 * (m->used + 1) > m->cap)
-		grow(m);
-	entry = find(m, key);
+		text_map_grow(m);
+	entry = text_map_find(m, key);
 	m->used += entry->key == NULL;
 	*entry = (struct text_entry){key, value};
 }
@@ -72,5 +72,5 @@ void text_map_put(struct text_map *m, const char *key, void *value)
 void text_map_remove(struct text_map *m, const char *key)
 {
 	if (m->cap)
-		find(m, key)->value = NULL;
+		text_map_find(m, key)->value = NULL;
 }

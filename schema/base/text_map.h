@@ -1,5 +1,5 @@
 /*
- * text_map.h: finding things by their names in constant time, however many there are and whoever chose the
+ * text_map.h: finding things by their names in constant time, however many there are and wherever they come from, by the
  * names: each map hashes with a seed of its own.
  */
 #ifndef SCHEMA_BASE_TEXT_MAP_H

@@ -32,7 +32,7 @@ static void date_of(int64_t days, int64_t *ret_year, int *ret_month, int *ret_da
 	*ret_year = era * 400 + year + (*ret_month <= 2);
 }
 
-/* So many digits as a number; -1 when they are none. */
+/* This many digits as a number; -1 when they are none. */
 static int digits(const char *at, int count)
 {
 	int n = 0;

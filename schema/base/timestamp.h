@@ -11,7 +11,7 @@
 /* Whether the text, without quotes, is one; *ret_ns is Unix time and may be NULL. */
 bool timestamp_parse(struct slice text, int64_t *ret_ns);
 
-/* Moves the time that stands there (timestamp_parse said so) by so many nanoseconds, in as many digits as it
+/* Moves the time that stands there (timestamp_parse said so) by this number of nanoseconds, in as many digits as it
  * has; what is finer is cut off. Left as it is when the result would be no such time. */
 void timestamp_shift(char *text, size_t len, int64_t by_ns);
 

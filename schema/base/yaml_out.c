@@ -55,7 +55,7 @@ static bool is_inside_number(struct slice text, size_t at)
 	return false;
 }
 
-static int compare(uint64_t x, uint64_t y)
+static int yaml_out_compare(uint64_t x, uint64_t y)
 {
 	return x < y ? -1 : x > y;
 }
@@ -80,12 +80,12 @@ static int compare_at(struct slice a, struct slice b, size_t at)
 	x = number_at(a, at, &x_end);
 	y = number_at(b, at, &y_end);
 	if (!x_letter && (a.ptr[at] == '0' || b.ptr[at] == '0') && is_inside_number(a, at) && x_end != y_end)
-		return compare(x_end, y_end);
+		return yaml_out_compare(x_end, y_end);
 	if (!x_letter && x != y)
-		return compare(x, y);
+		return yaml_out_compare(x, y);
 	if (!x_letter && x_end != y_end)
-		return compare(x_end, y_end);
-	return compare((unsigned char)a.ptr[at], (unsigned char)b.ptr[at]);
+		return yaml_out_compare(x_end, y_end);
+	return yaml_out_compare((unsigned char)a.ptr[at], (unsigned char)b.ptr[at]);
 }
 
 static int compare_members(const void *x, const void *y)
@@ -98,8 +98,8 @@ static int compare_members(const void *x, const void *y)
 		at++;
 	if (at < a.len && at < b.len)
 		return compare_at(a, b, at);
-	return a.len != b.len ? compare(a.len, b.len)
-			      : compare((uintptr_t)m->value.ptr, (uintptr_t)n->value.ptr);
+	return a.len != b.len ? yaml_out_compare(a.len, b.len)
+			      : yaml_out_compare((uintptr_t)m->value.ptr, (uintptr_t)n->value.ptr);
 }
 
 /* ---- containers ---- */

@@ -28,7 +28,7 @@ static bool is_word(struct slice text)
 
 /* ---- numbers ---- */
 
-/* 0x1f, 0o17, 0b11 behind the sign. */
+/* 0x1f, 0o17, 0b11 after the sign. */
 static bool is_based(const char *p)
 {
 	int base = p[0] != '0'                  ? 0

@@ -37,7 +37,7 @@ void word_table_free(struct word_table *t)
 	free(t);
 }
 
-static struct word *find(const struct word_table *t, struct slice text)
+static struct word *compare_body_find(const struct word_table *t, struct slice text)
 {
 	uint64_t hash = hash_add(HASH_EMPTY, text);
 
@@ -47,14 +47,14 @@ static struct word *find(const struct word_table *t, struct slice text)
 	}
 }
 
-static void grow(struct word_table *t)
+static void compare_body_grow(struct word_table *t)
 {
 	struct word_table larger = {.cap = t->cap ? 2 * t->cap : 64, .count = t->count};
 
 	larger.items = xcalloc(larger.cap, sizeof(*larger.items));
 	for (size_t i = 0; i < t->cap; i++) {
 		if (t->items[i].text)
-			*find(&larger, slice_of(t->items[i].text)) = t->items[i];
+			*compare_body_find(&larger, slice_of(t->items[i].text)) = t->items[i];
 	}
 	free(t->items);
 	*t = larger;
@@ -65,8 +65,8 @@ void word_table_add(struct word_table *t, struct slice text, const char *meaning
 	struct word *w;
 
 	if (2 * (t->count + 1) > t->cap)
-		grow(t);
-	w = find(t, text);
+		compare_body_grow(t);
+	w = compare_body_find(t, text);
 	if (w->text)
 		return;
 	*w = (struct word){slice_dup(text), xstrdup(meaning)};
@@ -75,7 +75,7 @@ void word_table_add(struct word_table *t, struct slice text, const char *meaning
 
 bool word_table_has(const struct word_table *t, struct slice text)
 {
-	return t->count && find(t, text)->text;
+	return t->count && compare_body_find(t, text)->text;
 }
 
 static bool in_word(char c)
@@ -107,7 +107,7 @@ static const char *meaning_of(const struct word_table *t, struct slice text, siz
 		const struct word *w;
 
 		*ret_len = word_length(text, also[i]);
-		w = *ret_len && t->count ? find(t, (struct slice){text.ptr, *ret_len}) : NULL;
+		w = *ret_len && t->count ? compare_body_find(t, (struct slice){text.ptr, *ret_len}) : NULL;
 		if (w && w->text)
 			return w->meaning;
 	}
@@ -242,7 +242,7 @@ static int append_object(struct walk *w, struct slice object, struct err *err)
 static bool is_ignored_operation(const struct walk *w, struct slice operation)
 {
 	struct slice pointer, names[RULE_DEPTH_MAX];
-	size_t count = 0, at = 2; /* behind the quote and the first slash */
+	size_t count = 0, at = 2; /* after the quote and the first slash */
 
 	if (w->levels != 1 || json_get(operation, "path", &pointer, NULL) <= 0 || pointer.len < 3)
 		return false;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #define KEY_BYTES_MAX    (8u * LIMIT_NAME_BYTES)
-#define EVENT_ENDING_MIN 8 /* hexadecimal digits of a time, behind the last dot of an event's name */
+#define EVENT_ENDING_MIN 8 /* hexadecimal digits of a time, after the last dot of an event's name */
 
 struct load {
 	const struct compare_load *with;

@@ -71,7 +71,7 @@ static struct slice until(struct slice *rest, const char *bytes)
 	return head;
 }
 
-static bool skip(struct slice *rest, char byte)
+static bool compare_rules_skip(struct slice *rest, char byte)
 {
 	if (rest->len == 0 || rest->ptr[0] != byte)
 		return false;
@@ -93,11 +93,11 @@ static int parse_head(struct rule *rule, struct slice head, struct err *err)
 	struct slice verbs;
 
 	rule->resource = until(&head, "./:");
-	if (skip(&head, '.'))
+	if (compare_rules_skip(&head, '.'))
 		rule->group = until(&head, "/:");
-	if (skip(&head, '/'))
+	if (compare_rules_skip(&head, '/'))
 		rule->sub = until(&head, ":");
-	if (skip(&head, ':'))
+	if (compare_rules_skip(&head, ':'))
 		rule->verbs = verbs = head;
 	else
 		verbs = (struct slice){NULL, 0};
@@ -112,7 +112,7 @@ static int parse_head(struct rule *rule, struct slice head, struct err *err)
 		if (!good)
 			return err_set(err, ERR_USAGE, "bad rule '%s': '%.*s' is no verb of a write",
 				rule->text, (int)verb.len, verb.ptr);
-		skip(&verbs, ',');
+		compare_rules_skip(&verbs, ',');
 	}
 	return 0;
 }
@@ -136,12 +136,12 @@ static int parse_names(struct rule *rule, struct slice rest, struct err *err)
 	while (rc == 0 && rest.len) {
 		struct slice name;
 
-		if (skip(&rest, '.')) {
+		if (compare_rules_skip(&rest, '.')) {
 			name = until(&rest, ".[");
 		} else {
-			skip(&rest, '[');
+			compare_rules_skip(&rest, '[');
 			name = until(&rest, "]");
-			if (!skip(&rest, ']'))
+			if (!compare_rules_skip(&rest, ']'))
 				return err_set(err, ERR_USAGE, "bad rule '%s': ']' is missing", rule->text);
 		}
 		rc = add_name(rule, name, err);
@@ -171,7 +171,7 @@ static int parse_field(struct rule *rule, struct slice field, struct err *err)
 	return parse_names(rule, field, err);
 }
 
-static int add(struct rule_list *list, const char *text, struct err *err)
+static int compare_rules_add(struct rule_list *list, const char *text, struct err *err)
 {
 	struct rule rule = {.text = xstrdup(text)};
 	const char *equals = head_end(rule.text);
@@ -192,12 +192,12 @@ static int add(struct rule_list *list, const char *text, struct err *err)
 
 int compare_rules_ignore(struct compare_rules *r, const char *text, struct err *err)
 {
-	return add(&r->ignored, text, err);
+	return compare_rules_add(&r->ignored, text, err);
 }
 
 int compare_rules_keep(struct compare_rules *r, const char *text, struct err *err)
 {
-	return add(&r->kept, text, err);
+	return compare_rules_add(&r->kept, text, err);
 }
 
 struct compare_rules *compare_rules_new(void)
@@ -205,13 +205,13 @@ struct compare_rules *compare_rules_new(void)
 	struct compare_rules *r = xcalloc(1, sizeof(*r));
 
 	for (const char *const *text = compare_rules_default; *text; text++) {
-		if (add(&r->ignored, *text, NULL))
+		if (compare_rules_add(&r->ignored, *text, NULL))
 			abort(); /* our own */
 	}
 	return r;
 }
 
-static void release(struct rule_list *list)
+static void compare_rules_release(struct rule_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		free(list->items[i].text);
@@ -222,8 +222,8 @@ void compare_rules_free(struct compare_rules *r)
 {
 	if (!r)
 		return;
-	release(&r->ignored);
-	release(&r->kept);
+	compare_rules_release(&r->ignored);
+	compare_rules_release(&r->kept);
 	free(r);
 }
 
@@ -234,7 +234,7 @@ static bool has_verb(struct slice verbs, struct slice verb)
 	while (verbs.len) {
 		if (slice_equal(until(&verbs, ","), verb))
 			return true;
-		skip(&verbs, ',');
+		compare_rules_skip(&verbs, ',');
 	}
 	return false;
 }
@@ -255,7 +255,7 @@ struct question {
 	size_t count;
 };
 
-static bool fits(const struct rule *rule, const struct question *q)
+static bool compare_rules_fits(const struct rule *rule, const struct question *q)
 {
 	size_t skipped;
 
@@ -276,7 +276,7 @@ static bool fits(const struct rule *rule, const struct question *q)
 static bool any(const struct rule_list *list, const struct question *q)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		if (fits(&list->items[i], q))
+		if (compare_rules_fits(&list->items[i], q))
 			return true;
 	}
 	return false;

@@ -22,8 +22,8 @@ struct run_comparison {
 	size_t count, cap;
 };
 
-static void add(struct run_comparison *c, enum difference_kind kind, const struct run_action *first,
-	const struct run_action *second)
+static void run_compare_add(struct run_comparison *c, enum difference_kind kind,
+	const struct run_action *first, const struct run_action *second)
 {
 	if (c->count == c->cap) {
 		c->cap = c->cap ? 2 * c->cap : 16;
@@ -51,12 +51,12 @@ static void pair(struct run_comparison *c, const size_t begin[2], const size_t e
 			k++;
 		if (k < end[1])
 			c->matched[1][k] = true;
-		add(c, k < end[1] ? OTHER_BODY : ONLY_IN_FIRST, a,
+		run_compare_add(c, k < end[1] ? OTHER_BODY : ONLY_IN_FIRST, a,
 			k < end[1] ? &c->actions[1].items[k] : NULL);
 	}
 	for (size_t k = begin[1]; k < end[1]; k++) {
 		if (!c->matched[1][k])
-			add(c, ONLY_IN_SECOND, NULL, &c->actions[1].items[k]);
+			run_compare_add(c, ONLY_IN_SECOND, NULL, &c->actions[1].items[k]);
 	}
 }
 
@@ -132,7 +132,7 @@ static void match_key(struct run_comparison *c, const size_t begin[2], const siz
 			continue;
 		c->matched[0][i] = c->matched[1][k] = true;
 		if (a->counts && a->times != c->actions[1].items[k].times)
-			add(c, OTHER_TIMES, a, &c->actions[1].items[k]);
+			run_compare_add(c, OTHER_TIMES, a, &c->actions[1].items[k]);
 	}
 }
 
@@ -303,7 +303,7 @@ static void describe(struct run_comparison *c, int side)
 	c->sides[side].ended = run_reader_fact(r, c->sides[side].is_live ? "end_ns" : "exit_code") != NULL;
 }
 
-static int load(struct run_comparison *c, const struct compare_options *options, struct err *err)
+static int run_compare_load(struct run_comparison *c, const struct compare_options *options, struct err *err)
 {
 	struct compare_load l = {options, word_table_new()};
 	int rc = 0;
@@ -348,7 +348,7 @@ int run_compare(const char *first, const char *second, const struct compare_opti
 			describe(c, side);
 	}
 	if (rc == 0)
-		rc = load(c, options, err);
+		rc = run_compare_load(c, options, err);
 	if (rc == 0)
 		rc = compare(c, options->order, err);
 	if (rc)

@@ -93,7 +93,7 @@ static void wait_for_tick(struct run_file *f)
 	}
 }
 
-static void *run(void *context)
+static void *run_file_run(void *context)
 {
 	struct run_file *f = context;
 	struct err err = {0};
@@ -195,7 +195,7 @@ static int open_database(struct run_file *f, const char *first, struct err *err)
 	return rc;
 }
 
-static void release(struct run_file *f)
+static void run_file_release(struct run_file *f)
 {
 	for (int i = 0; i < RUN_STATEMENTS; i++)
 		sqlite3_finalize(f->statements[i]);
@@ -221,10 +221,10 @@ static int open_file(const char *path, const char *first, struct run_file **ret,
 	pthread_cond_init(&f->room, NULL);
 	buf_init(&f->filling, SIZE_MAX);
 	rc = open_database(f, first, err);
-	if (rc == 0 && pthread_create(&f->thread, NULL, run, f))
+	if (rc == 0 && pthread_create(&f->thread, NULL, run_file_run, f))
 		rc = err_set(err, ERR_FAILED, "cannot start a thread for the run '%s'", path);
 	if (rc) {
-		release(f);
+		run_file_release(f);
 		return rc;
 	}
 	*ret = f;
@@ -359,6 +359,6 @@ int run_file_close(struct run_file *f, struct err *err)
 		rc = err_set(err, f->failure.code, "%s", f->failure.text);
 	else
 		rc = exec(f, run_finish, err);
-	release(f);
+	run_file_release(f);
 	return rc;
 }

@@ -38,7 +38,7 @@ static int pragma(struct run_reader *r, const char *sql, int64_t *ret, struct er
 }
 
 /* A run holds plain tables only; anything else was put there by somebody else. */
-static int check(struct run_reader *r, struct err *err)
+static int run_reader_check(struct run_reader *r, struct err *err)
 {
 	int64_t id, version, strangers;
 	int rc = pragma(r, "PRAGMA application_id", &id, err);
@@ -49,8 +49,8 @@ static int check(struct run_reader *r, struct err *err)
 	if (rc == 0)
 		rc = pragma(r, "PRAGMA user_version", &version, err);
 	if (rc == 0 && (version < 1 || version > RUN_VERSION))
-		return err_set(err, ERR_CORRUPT, "'%s' is a run of version %lld, expected at most %d", r->path,
-			(long long)version, RUN_VERSION);
+		return err_set(err, ERR_CORRUPT, "'%s' is a run of version %lld, expected at most %d",
+			r->path, (long long)version, RUN_VERSION);
 	if (rc == 0)
 		rc = pragma(r,
 			"SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index')"
@@ -84,7 +84,7 @@ static int read_facts(struct run_reader *r, struct err *err)
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : unreadable(r, err);
 }
 
-static int prepare(struct run_reader *r, struct err *err)
+static int run_reader_prepare(struct run_reader *r, struct err *err)
 {
 	static const char sql[] =
 		"SELECT write, request, time_ns, tape_time_ns, seq, client, verb, apigroup, version, resource,"
@@ -117,11 +117,11 @@ int run_reader_open(const char *path, struct run_reader **ret, struct err *err)
 	if (rc == 0)
 		sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	if (rc == 0)
-		rc = check(r, err);
+		rc = run_reader_check(r, err);
 	if (rc == 0)
 		rc = read_facts(r, err);
 	if (rc == 0)
-		rc = prepare(r, err);
+		rc = run_reader_prepare(r, err);
 	if (rc)
 		run_reader_close(r);
 	else
@@ -152,7 +152,7 @@ const char *run_reader_fact(const struct run_reader *r, const char *name)
 	return NULL;
 }
 
-static struct slice column(sqlite3_stmt *stmt, int i)
+static struct slice run_reader_column(sqlite3_stmt *stmt, int i)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, i);
 
@@ -178,19 +178,19 @@ int run_reader_next_write(struct run_reader *r, struct run_written *ret, struct 
 			.time_ns = time_column(s, 2),
 			.tape_time_ns = time_column(s, 3),
 			.seq = (uint64_t)sqlite3_column_int64(s, 4),
-			.client = column(s, 5),
-			.verb = column(s, 6),
-			.what = {column(s, 7), column(s, 8), column(s, 9), column(s, 10), column(s, 11),
-				column(s, 12)},
-			.policy = column(s, 13),
-			.content_type = column(s, 14),
+			.client = run_reader_column(s, 5),
+			.verb = run_reader_column(s, 6),
+			.what = {run_reader_column(s, 7), run_reader_column(s, 8), run_reader_column(s, 9),
+				run_reader_column(s, 10), run_reader_column(s, 11), run_reader_column(s, 12)},
+			.policy = run_reader_column(s, 13),
+			.content_type = run_reader_column(s, 14),
 			.dry_run = sqlite3_column_int(s, 15) != 0,
-			.body = column(s, 16),
-			.object = column(s, 17),
+			.body = run_reader_column(s, 16),
+			.object = run_reader_column(s, 17),
 			.status = sqlite3_column_int(s, 18),
-			.reason = column(s, 19),
-			.rv = column(s, 20),
-			.uid = column(s, 21)}};
+			.reason = run_reader_column(s, 19),
+			.rv = run_reader_column(s, 20),
+			.uid = run_reader_column(s, 21)}};
 	return 1;
 }
 

@@ -26,7 +26,8 @@ static void end_row(struct run_file *f)
 	pthread_mutex_unlock(&f->mutex);
 }
 
-static void put(struct run_file *f, enum cell kind, const void *head, size_t head_len, struct slice bytes)
+static void run_rows_put(
+	struct run_file *f, enum cell kind, const void *head, size_t head_len, struct slice bytes)
 {
 	char byte = (char)kind;
 
@@ -37,7 +38,7 @@ static void put(struct run_file *f, enum cell kind, const void *head, size_t hea
 
 static void put_integer(struct run_file *f, int64_t n)
 {
-	put(f, CELL_INTEGER, &n, sizeof(n), (struct slice){NULL, 0});
+	run_rows_put(f, CELL_INTEGER, &n, sizeof(n), (struct slice){NULL, 0});
 }
 
 static void put_known(struct run_file *f, bool known, int64_t n)
@@ -45,14 +46,14 @@ static void put_known(struct run_file *f, bool known, int64_t n)
 	if (known)
 		put_integer(f, n);
 	else
-		put(f, CELL_NULL, NULL, 0, (struct slice){NULL, 0});
+		run_rows_put(f, CELL_NULL, NULL, 0, (struct slice){NULL, 0});
 }
 
 static void put_blob(struct run_file *f, struct slice s)
 {
 	uint32_t len = (uint32_t)s.len;
 
-	put(f, CELL_BLOB, &len, sizeof(len), s);
+	run_rows_put(f, CELL_BLOB, &len, sizeof(len), s);
 }
 
 static void put_text(struct run_file *f, struct slice s)
@@ -60,7 +61,7 @@ static void put_text(struct run_file *f, struct slice s)
 	uint32_t len = (uint32_t)s.len;
 
 	if (s.len)
-		put(f, CELL_TEXT, &len, sizeof(len), s);
+		run_rows_put(f, CELL_TEXT, &len, sizeof(len), s);
 	else
 		put_known(f, false, 0);
 }
@@ -71,7 +72,7 @@ static void put_resource(struct run_file *f, const struct run_resource *r)
 	static const uint32_t none;
 
 	if (r->resource.len && !r->apigroup.len)
-		put(f, CELL_TEXT, &none, sizeof(none), (struct slice){NULL, 0});
+		run_rows_put(f, CELL_TEXT, &none, sizeof(none), (struct slice){NULL, 0});
 	else
 		put_text(f, r->apigroup);
 	put_text(f, r->version);

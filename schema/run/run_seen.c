@@ -22,7 +22,7 @@ static int unreadable(const struct run_seen *s, struct err *err)
 	return err_set(err, ERR_CORRUPT, "cannot read the run '%s': %s", s->path, sqlite3_errmsg(s->db));
 }
 
-static int prepare(struct run_seen *s, const char *sql, sqlite3_stmt **ret, struct err *err)
+static int run_seen_prepare(struct run_seen *s, const char *sql, sqlite3_stmt **ret, struct err *err)
 {
 	return sqlite3_prepare_v2(s->db, sql, -1, ret, NULL) ? unreadable(s, err) : 0;
 }
@@ -94,7 +94,7 @@ static const char requests_sql[] =
 static int load_requests(struct run_seen *s, const char *client, struct err *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	int code = SQLITE_DONE, rc = prepare(s, requests_sql, &stmt, err);
+	int code = SQLITE_DONE, rc = run_seen_prepare(s, requests_sql, &stmt, err);
 
 	if (rc == 0)
 		sqlite3_bind_text(stmt, 1, client, -1, SQLITE_STATIC);
@@ -154,7 +154,7 @@ static int load_frames(struct run_seen *s, struct err *err)
 	struct seen_request *r = NULL;
 	sqlite3_stmt *stmt = NULL;
 	size_t total = 0;
-	int code = SQLITE_DONE, rc = prepare(s, frames_sql, &stmt, err);
+	int code = SQLITE_DONE, rc = run_seen_prepare(s, frames_sql, &stmt, err);
 
 	while (rc == 0 && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
 		uint64_t id = (uint64_t)sqlite3_column_int64(stmt, 0);
@@ -183,7 +183,8 @@ static int no_such_client(struct run_seen *s, const char *client, struct err *er
 {
 	sqlite3_stmt *stmt = NULL;
 	char *names = NULL;
-	int rc = prepare(s, "SELECT group_concat(DISTINCT ifnull(client, '')) FROM clients", &stmt, err);
+	int rc = run_seen_prepare(
+		s, "SELECT group_concat(DISTINCT ifnull(client, '')) FROM clients", &stmt, err);
 
 	if (rc)
 		return rc;
@@ -197,7 +198,7 @@ static int no_such_client(struct run_seen *s, const char *client, struct err *er
 	return rc;
 }
 
-static int check(const char *path, const char *tape_id, struct err *err)
+static int run_seen_check(const char *path, const char *tape_id, struct err *err)
 {
 	struct run_reader *r;
 	const char *source, *of;
@@ -227,15 +228,15 @@ static int open_database(struct run_seen *s, struct err *err)
 	if (sqlite3_open_v2(s->path, &s->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL))
 		return err_set(err, ERR_IO, "cannot open the run '%s': %s", s->path, sqlite3_errmsg(s->db));
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	rc = prepare(s, frame_sql, &s->frame, err);
-	return rc ? rc : prepare(s, pieces_sql, &s->pieces, err);
+	rc = run_seen_prepare(s, frame_sql, &s->frame, err);
+	return rc ? rc : run_seen_prepare(s, pieces_sql, &s->pieces, err);
 }
 
 int run_seen_open(
 	const char *path, const char *tape_id, const char *client, struct run_seen **ret, struct err *err)
 {
 	struct run_seen *s;
-	int rc = check(path, tape_id, err);
+	int rc = run_seen_check(path, tape_id, err);
 
 	if (rc)
 		return rc;

@@ -2,7 +2,7 @@
  * changes.c: the table `changes`, one row for each field that an event changed against the version of the
  * same object (resource and UID) before it.
  *
- * An object that appears is one row with path '$' and op 'add', one that goes is one with op 'remove' behind
+ * An object that appears is one row with path '$' and op 'add', one that goes is one with op 'remove' after
  * the fields that its last state changed. metadata.managedFields and metadata.resourceVersion are left out
  * unless the hidden column all_fields is 1. `manager` is who owns the changed field by managedFields.
  *
@@ -55,7 +55,7 @@ struct changes_scan {
 
 /* ---- plan ---- */
 
-static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
+static int changes_plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
 	int rc = event_plan_make(t, info, true, COLUMN_ALL_FIELDS, "all_fields");
 
@@ -182,7 +182,7 @@ static int next_event(struct changes_scan *c, struct err *err)
 	return more < 0 ? more : 0;
 }
 
-static int next(struct scan *s, struct err *err)
+static int changes_next(struct scan *s, struct err *err)
 {
 	struct changes_scan *c = (struct changes_scan *)s;
 
@@ -192,8 +192,8 @@ static int next(struct scan *s, struct err *err)
 	return next_event(c, err);
 }
 
-static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args, int arg_count,
-	struct err *err)
+static int changes_filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args,
+	int arg_count, struct err *err)
 {
 	struct changes_scan *c = (struct changes_scan *)s;
 	struct plan_word word;
@@ -220,7 +220,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 /* ---- columns ---- */
 
 /* The current row; a row about the whole object has the path '$'. */
-static struct json_change current(const struct changes_scan *c)
+static struct json_change changes_current(const struct changes_scan *c)
 {
 	struct slice none = {NULL, 0};
 
@@ -285,7 +285,7 @@ static void result_raw(sqlite3_context *context, struct slice value)
 		result_slice(context, value);
 }
 
-static int column(struct scan *s, sqlite3_context *context, int i, struct err *err)
+static int changes_column(struct scan *s, sqlite3_context *context, int i, struct err *err)
 {
 	struct changes_scan *c = (struct changes_scan *)s;
 	struct json_change change;
@@ -294,7 +294,7 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 		event_result(context, scan_tape(s), &c->event, i);
 		return 0;
 	}
-	change = current(c);
+	change = changes_current(c);
 	switch (i) {
 	case COLUMN_OBJECT: result_slice(context, buf_slice(&c->new.object)); break;
 	case COLUMN_PATH: result_slice(context, change.path); break;
@@ -318,7 +318,7 @@ static double share(const struct scan *s)
 	return c->cursor ? tape_cursor_share(c->cursor) : 1;
 }
 
-static void reset(struct scan *s)
+static void changes_reset(struct scan *s)
 {
 	struct changes_scan *c = (struct changes_scan *)s;
 
@@ -339,10 +339,10 @@ const struct table_kind changes_table = {
 				      "op TEXT, old, new, manager TEXT, all_fields INTEGER HIDDEN, "
 				      "old_json TEXT HIDDEN, new_json TEXT HIDDEN",
 	.scan_bytes = sizeof(struct changes_scan),
-	.plan = plan,
-	.filter = filter,
-	.next = next,
-	.column = column,
+	.plan = changes_plan,
+	.filter = changes_filter,
+	.next = changes_next,
+	.column = changes_column,
 	.share = share,
-	.reset = reset,
+	.reset = changes_reset,
 };

@@ -102,7 +102,7 @@ static void take_times(sqlite3_index_info *info)
 	}
 }
 
-static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
+static int coverage_table_plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
 	(void)t, (void)err;
 	info->estimatedCost = 100;
@@ -123,14 +123,14 @@ static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
 	return SQLITE_OK;
 }
 
-static const struct tape_stream *current(const struct coverage_scan *c)
+static const struct tape_stream *coverage_table_current(const struct coverage_scan *c)
 {
 	return tape_stream_at(scan_tape(&c->scan), c->row);
 }
 
-static void settle(struct coverage_scan *c)
+static void coverage_table_settle(struct coverage_scan *c)
 {
-	const struct tape_stream *s = current(c);
+	const struct tape_stream *s = coverage_table_current(c);
 	struct coverage_point point;
 
 	c->scan.at_end = !s;
@@ -141,8 +141,8 @@ static void settle(struct coverage_scan *c)
 	c->answer = coverage_at(c->coverage, s->id, &point);
 }
 
-static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args, int arg_count,
-	struct err *err)
+static int coverage_table_filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args,
+	int arg_count, struct err *err)
 {
 	struct coverage_scan *c = (struct coverage_scan *)s;
 	int64_t ns;
@@ -163,17 +163,17 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	if (rc == 0)
 		rc = coverage_of_table(scan_table(s), &c->coverage, err);
 	if (rc == 0)
-		settle(c);
+		coverage_table_settle(c);
 	return rc;
 }
 
-static int next(struct scan *s, struct err *err)
+static int coverage_table_next(struct scan *s, struct err *err)
 {
 	struct coverage_scan *c = (struct coverage_scan *)s;
 
 	(void)err;
 	c->row++;
-	settle(c);
+	coverage_table_settle(c);
 	return 0;
 }
 
@@ -184,11 +184,12 @@ static void result_bound(sqlite3_context *context, int64_t ns)
 		result_time(context, ns);
 }
 
-static void result_of_answer(const struct coverage_scan *c, sqlite3_context *context, int column)
+static void result_of_answer(
+	const struct coverage_scan *c, sqlite3_context *context, int coverage_table_column)
 {
 	const struct coverage_answer *a = &c->answer;
 
-	switch (column) {
+	switch (coverage_table_column) {
 	case COVERAGE_COLUMN_CERTAINTY: result_string(context, certainty_word(&c->position, a)); break;
 	case COVERAGE_COLUMN_SINCE: result_bound(context, a->since_ns); break;
 	case COVERAGE_COLUMN_UNTIL: result_bound(context, a->until_ns); break;
@@ -206,10 +207,10 @@ static void result_of_answer(const struct coverage_scan *c, sqlite3_context *con
 	}
 }
 
-static int column(struct scan *s, sqlite3_context *context, int i, struct err *err)
+static int coverage_table_column(struct scan *s, sqlite3_context *context, int i, struct err *err)
 {
 	const struct coverage_scan *c = (const struct coverage_scan *)s;
-	const struct tape_stream *stream = current(c);
+	const struct tape_stream *stream = coverage_table_current(c);
 	const struct tape_resource *r = tape_resource_by_id(scan_tape(s), stream->resource);
 
 	(void)err;
@@ -226,7 +227,7 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 	return 0;
 }
 
-static void reset(struct scan *s)
+static void coverage_table_reset(struct scan *s)
 {
 	struct coverage_scan *c = (struct coverage_scan *)s;
 
@@ -243,10 +244,10 @@ const struct table_kind coverage_table = {
 		"field_selector TEXT, certainty TEXT, since TEXT COLLATE kubetape_time, "
 		"until TEXT COLLATE kubetape_time, gap INTEGER, reason TEXT, at HIDDEN",
 	.scan_bytes = sizeof(struct coverage_scan),
-	.plan = plan,
-	.filter = filter,
-	.next = next,
-	.column = column,
-	.reset = reset,
+	.plan = coverage_table_plan,
+	.filter = coverage_table_filter,
+	.next = coverage_table_next,
+	.column = coverage_table_column,
+	.reset = coverage_table_reset,
 	.drop_cache = coverage_drop_cache,
 };

@@ -167,7 +167,7 @@ static int time_order_holds(struct tape_handle *h, bool *ret, struct err *err)
 	return rc;
 }
 
-/* Events of one time come by seq, so that only seq may be asked for behind the time, the same way round. */
+/* Events of one time come by seq, so that only seq may be asked for after the time, the same way round. */
 static bool is_order_of_time(struct table *t, const sqlite3_index_info *info)
 {
 	int first = info->aOrderBy[0].iColumn;
@@ -393,7 +393,7 @@ static void narrow_by_rv(struct event_query *q, char op, sqlite3_value *value)
 }
 
 /* Conditions on the time are left to others. */
-static void apply(struct event_query *q, struct range *seq, struct wanted_names *names,
+static void event_plan_apply(struct event_query *q, struct range *seq, struct wanted_names *names,
 	const struct plan_word *word, sqlite3_value *value)
 {
 	if (sqlite3_value_type(value) == SQLITE_NULL)
@@ -435,7 +435,7 @@ int event_query_make(struct tape_handle *h, const char *plan, sqlite3_value **ar
 			rc = err_set(err, ERR_FAILED, "a plan for %d conditions came with %d", i, arg_count);
 			break;
 		}
-		apply(&q, &seq, &names, &word, args[i]);
+		event_plan_apply(&q, &seq, &names, &word, args[i]);
 		rc = apply_time(&time, h->times, &word, args[i], err);
 	}
 	if (rc) {

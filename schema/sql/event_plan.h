@@ -8,7 +8,7 @@
  * wider than the condition but never narrower.
  *
  * A plan is text that EXPLAIN QUERY PLAN shows, and that people can read: a word for each condition, column
- * and operator, and behind them in brackets how the events are walked: `resource= rv>= (by seq)`.
+ * and operator, and after them in brackets how the events are walked: `resource= rv>= (by seq)`.
  */
 #ifndef SCHEMA_SQL_EVENT_PLAN_H
 #define SCHEMA_SQL_EVENT_PLAN_H
@@ -67,7 +67,7 @@ struct plan_word {
 /* Appends the condition to the plan, which is the caller's to free with sqlite3_free; returns the new one. */
 char *plan_word_add(char *plan, const char *column, unsigned char op);
 
-/* The next word of the plan, or false behind the last. */
+/* The next word of the plan, or false after the last. */
 bool plan_word_next(const char **plan, struct plan_word *ret);
 
 /* The name of a column that all tables of events have. */

@@ -19,7 +19,7 @@ struct events_scan {
 	bool numbers, backward;
 };
 
-static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
+static int events_plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
 	int rc = event_plan_make(t, info, (info->colUsed >> COLUMN_OBJECT) & 1, 0, NULL);
 
@@ -55,7 +55,7 @@ static int next_number(struct events_scan *e)
 	return 0;
 }
 
-static int next(struct scan *s, struct err *err)
+static int events_next(struct scan *s, struct err *err)
 {
 	struct events_scan *e = (struct events_scan *)s;
 	int more;
@@ -70,8 +70,8 @@ static int next(struct scan *s, struct err *err)
 	return 0;
 }
 
-static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args, int arg_count,
-	struct err *err)
+static int events_filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args,
+	int arg_count, struct err *err)
 {
 	struct events_scan *e = (struct events_scan *)s;
 	int rc = event_query_make(scan_table(s)->handle, plan_text, args, arg_count, &e->query, err);
@@ -87,7 +87,7 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	rc = event_query_open(scan_table(s)->handle, &e->query, plan_flags, &e->cursor, err);
 	if (rc)
 		return rc;
-	return next(s, err);
+	return events_next(s, err);
 }
 
 static int object_result(struct events_scan *e, sqlite3_context *context, struct err *err)
@@ -101,7 +101,7 @@ static int object_result(struct events_scan *e, sqlite3_context *context, struct
 	return 0;
 }
 
-static int column(struct scan *s, sqlite3_context *context, int i, struct err *err)
+static int events_column(struct scan *s, sqlite3_context *context, int i, struct err *err)
 {
 	struct events_scan *e = (struct events_scan *)s;
 	uint64_t number;
@@ -126,7 +126,7 @@ static double share(const struct scan *s)
 	return e->cursor ? tape_cursor_share(e->cursor) : 1;
 }
 
-static void reset(struct scan *s)
+static void events_reset(struct scan *s)
 {
 	struct events_scan *e = (struct events_scan *)s;
 
@@ -140,10 +140,10 @@ const struct table_kind events_table = {
 	.summary = "one row for each thing that was delivered, in the order of arrival by seq",
 	.columns = EVENT_COLUMNS ", stream INTEGER HIDDEN, flags INTEGER HIDDEN, rv_number INTEGER HIDDEN",
 	.scan_bytes = sizeof(struct events_scan),
-	.plan = plan,
-	.filter = filter,
-	.next = next,
-	.column = column,
+	.plan = events_plan,
+	.filter = events_filter,
+	.next = events_next,
+	.column = events_column,
 	.share = share,
-	.reset = reset,
+	.reset = events_reset,
 };

@@ -78,7 +78,7 @@ struct json_change json_diff_at(const struct json_diff *d, size_t index)
 		{d->texts.ptr + c->field, c->field_len}, c->old_value, c->new_value};
 }
 
-static int compare(struct json_diff *d, struct slice old, struct slice new, struct err *err);
+static int json_diff_compare(struct json_diff *d, struct slice old, struct slice new, struct err *err);
 
 /* ---- what was found ---- */
 
@@ -190,7 +190,7 @@ static int compare_below(
 		return 0;
 	rc = is_member ? enter_member(d, there->key, err) : enter_item(d, there, err);
 	if (!rc)
-		rc = compare(d, old_value, new_value, err);
+		rc = json_diff_compare(d, old_value, new_value, err);
 	d->path.len = path_len;
 	d->field.len = field_len;
 	return rc;
@@ -469,7 +469,7 @@ static int compare_arrays(struct json_diff *d, struct slice old, struct slice ne
 
 /* ---- values ---- */
 
-static int compare(struct json_diff *d, struct slice old, struct slice new, struct err *err)
+static int json_diff_compare(struct json_diff *d, struct slice old, struct slice new, struct err *err)
 {
 	bool same_kind = old.len && new.len &&old.ptr[0] == new.ptr[0];
 	int rc;
@@ -501,5 +501,5 @@ int json_diff_make(struct json_diff *d, struct slice old, struct slice new, bool
 	rc = buf_append(&d->path, "$", 1, err);
 	if (rc)
 		return rc;
-	return compare(d, old, new, err);
+	return json_diff_compare(d, old, new, err);
 }

@@ -48,8 +48,9 @@ static bool next_step(struct slice *path, struct step *ret)
 /* ---- looking things up ---- */
 
 /* Calls `is_it` for each member or item; 1 and its value when it says so. */
-static int find(struct slice value, bool (*is_it)(struct slice key, struct slice value, void *context),
-	void *context, struct slice *ret, struct err *err)
+static int managed_fields_find(struct slice value,
+	bool (*is_it)(struct slice key, struct slice value, void *context), void *context, struct slice *ret,
+	struct err *err)
 {
 	struct json_iter it;
 	struct slice key = {NULL, 0}, item;
@@ -124,7 +125,7 @@ static bool has_members(struct slice wanted, struct slice item)
 	if (item.len == 0 || item.ptr[0] != '{' || json_iter_begin(wanted, &it, NULL))
 		return false;
 	while ((more = json_iter_next(&it, &key, &value, NULL)) > 0) {
-		if (find(item, is_named, &key, &have, NULL) <= 0 || !same_value(have, value))
+		if (managed_fields_find(item, is_named, &key, &have, NULL) <= 0 || !same_value(have, value))
 			return false;
 	}
 	return more == 0;
@@ -168,12 +169,12 @@ static int owns(struct slice tree, struct slice object, struct slice path, struc
 		struct slice value = {NULL, 0};
 		bool is_item = step.name.ptr == NULL;
 
-		found = find(object, is_item ? is_at : is_named,
+		found = managed_fields_find(object, is_item ? is_at : is_named,
 			is_item ? (void *)&step.index : (void *)&step.name, &value, err);
 		object = found > 0 ? value : (struct slice){NULL, 0};
 		if (found >= 0)
-			found = is_item ? find(tree, is_field_of_item, &object, &tree, err)
-					: find(tree, is_field_named, &step.name, &tree, err);
+			found = is_item ? managed_fields_find(tree, is_field_of_item, &object, &tree, err)
+					: managed_fields_find(tree, is_field_named, &step.name, &tree, err);
 	}
 	return found;
 }
@@ -194,7 +195,7 @@ static int look_at_entry(struct verdict *v, struct slice entry, struct slice old
 	struct slice path, struct err *err)
 {
 	struct slice same, manager, tree;
-	int is_old = find(old_entries, equals, &entry, &same, err), found;
+	int is_old = managed_fields_find(old_entries, equals, &entry, &same, err), found;
 
 	if (is_old < 0)
 		return is_old;

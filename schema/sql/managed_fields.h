@@ -7,7 +7,7 @@
 /*
  * The manager that most likely made the change at `path` (as json_diff gives it) between two versions of an
  * object: of the entries that are new or other in `new` the one that owns the path, else the only such entry;
- * else whoever owns the path, because entries have times in whole seconds and two writes of one manager leave
+ * else the manager that owns the path, because entries have times in whole seconds and two writes of one manager leave
  * the same. `old` may be empty. Returns 1 with the name (still escaped, borrowed from `new`), 0 when nothing
  * tells, negative when something is not JSON.
  */

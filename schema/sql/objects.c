@@ -50,7 +50,7 @@ static bool is_condition(sqlite3_index_info *info, int i)
 	       (c->iColumn == COLUMN_TIME && event_plan_usable_time(info, i));
 }
 
-static int plan(struct table *t, sqlite3_index_info *info, struct err *err)
+static int objects_plan(struct table *t, sqlite3_index_info *info, struct err *err)
 {
 	char *text = sqlite3_mprintf("");
 	int used = 0;
@@ -160,7 +160,7 @@ static int add_states(struct objects_scan *o, struct err *err)
 
 /* ---- walk ---- */
 
-static const struct tape_live *current(const struct objects_scan *o)
+static const struct tape_live *objects_current(const struct objects_scan *o)
 {
 	return &o->states[o->state]->live[o->row];
 }
@@ -172,7 +172,7 @@ static bool is_text(struct slice have, const char *want)
 
 static bool is_wanted(const struct objects_scan *o)
 {
-	const struct tape_live *live = current(o);
+	const struct tape_live *live = objects_current(o);
 	const struct tape_filter *f = &o->query.filter;
 
 	return wants_resource(&o->query, live->resource) && is_text(live->namespace, f->namespace) &&
@@ -180,7 +180,7 @@ static bool is_wanted(const struct objects_scan *o)
 }
 
 /* From the current place to the first row that is wanted. */
-static void settle(struct objects_scan *o)
+static void objects_settle(struct objects_scan *o)
 {
 	o->event.seq = 0;
 	while (o->state < o->state_count) {
@@ -197,8 +197,8 @@ static void settle(struct objects_scan *o)
 	o->scan.at_end = true;
 }
 
-static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args, int arg_count,
-	struct err *err)
+static int objects_filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3_value **args,
+	int arg_count, struct err *err)
 {
 	struct objects_scan *o = (struct objects_scan *)s;
 	int rc;
@@ -213,17 +213,17 @@ static int filter(struct scan *s, const char *plan_text, int plan_flags, sqlite3
 	rc = add_states(o, err);
 	if (rc)
 		return rc;
-	settle(o);
+	objects_settle(o);
 	return 0;
 }
 
-static int next(struct scan *s, struct err *err)
+static int objects_next(struct scan *s, struct err *err)
 {
 	struct objects_scan *o = (struct objects_scan *)s;
 
 	(void)err;
 	o->row++;
-	settle(o);
+	objects_settle(o);
 	return 0;
 }
 
@@ -232,7 +232,7 @@ static int load_event(struct objects_scan *o, struct err *err)
 {
 	if (o->event.seq)
 		return 0;
-	return tape_event(scan_tape(&o->scan), current(o)->seq, &o->event, &o->event_keep, err);
+	return tape_event(scan_tape(&o->scan), objects_current(o)->seq, &o->event, &o->event_keep, err);
 }
 
 static int certainty_result(struct objects_scan *o, sqlite3_context *context, struct err *err)
@@ -258,7 +258,7 @@ static int certainty_result(struct objects_scan *o, sqlite3_context *context, st
 static int object_result(struct objects_scan *o, sqlite3_context *context, struct err *err)
 {
 	struct slice object;
-	int rc = tape_object(scan_tape(&o->scan), current(o)->seq, &object, err);
+	int rc = tape_object(scan_tape(&o->scan), objects_current(o)->seq, &object, err);
 
 	if (rc)
 		return rc;
@@ -269,7 +269,7 @@ static int object_result(struct objects_scan *o, sqlite3_context *context, struc
 static int column(struct scan *s, sqlite3_context *context, int i, struct err *err)
 {
 	struct objects_scan *o = (struct objects_scan *)s;
-	const struct tape_live *live = current(o);
+	const struct tape_live *live = objects_current(o);
 	struct event e = {.seq = live->seq,
 		.resource = live->resource,
 		.namespace = live->namespace,
@@ -294,7 +294,7 @@ static int column(struct scan *s, sqlite3_context *context, int i, struct err *e
 	return 0;
 }
 
-static void reset(struct scan *s)
+static void objects_reset(struct scan *s)
 {
 	struct objects_scan *o = (struct objects_scan *)s;
 
@@ -313,10 +313,10 @@ const struct table_kind objects_table = {
 	.summary = "what existed: at the end, or at a point of the tape as in objects('12:03:05')",
 	.columns = EVENT_COLUMNS ", certainty TEXT, at HIDDEN, at_seq HIDDEN, at_rv HIDDEN",
 	.scan_bytes = sizeof(struct objects_scan),
-	.plan = plan,
-	.filter = filter,
-	.next = next,
+	.plan = objects_plan,
+	.filter = objects_filter,
+	.next = objects_next,
 	.column = column,
-	.reset = reset,
+	.reset = objects_reset,
 	.drop_cache = coverage_drop_cache,
 };

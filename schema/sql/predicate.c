@@ -165,7 +165,7 @@ static int on_progress(void *context)
 }
 
 /* On lines of its own, so that a comment at the expression's end ends there. */
-static int prepare(struct predicate *p, struct slice expression, struct err *err)
+static int predicate_prepare(struct predicate *p, struct slice expression, struct err *err)
 {
 	static const char before[] = "SELECT 1 FROM event WHERE (\n", after[] = "\n)";
 	const char *rest;
@@ -183,7 +183,7 @@ static int prepare(struct predicate *p, struct slice expression, struct err *err
 	if (rc != SQLITE_OK)
 		rc = err_set(err, ERR_USAGE, "%s", sqlite3_errmsg(p->db));
 	else if (!p->statement || *rest)
-		rc = err_set(err, ERR_USAGE, "expected one expression, found something behind it");
+		rc = err_set(err, ERR_USAGE, "expected one expression, found something after it");
 	else if (sqlite3_bind_parameter_count(p->statement))
 		rc = err_set(err, ERR_USAGE, "parameters such as '%s' have no value here",
 			sqlite3_bind_parameter_name(p->statement, 1)
@@ -222,7 +222,7 @@ int predicate_compile(
 	if (rc == 0) {
 		sandbox_close_doors(p->db, SANDBOX_STEADY);
 		sqlite3_progress_handler(p->db, PROGRESS_STEPS, on_progress, p);
-		rc = prepare(p, expression, err);
+		rc = predicate_prepare(p, expression, err);
 	}
 	if (rc < 0) {
 		predicate_free(p);

@@ -13,7 +13,7 @@
 struct row_page {
 	size_t first, count; /* rows */
 	size_t cell_bytes, text_bytes;
-	char *bytes; /* cells, and behind them the texts; NULL when they are in the file */
+	char *bytes; /* cells, and after them the texts; NULL when they are in the file */
 	off_t offset;
 };
 

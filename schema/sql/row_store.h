@@ -27,7 +27,7 @@ struct cell {
 
 struct row_store;
 
-/* Of rows with so many cells each. */
+/* Of rows with this number of cells each. */
 struct row_store *row_store_new(unsigned width);
 void row_store_free(struct row_store *s); /* accepts NULL */
 

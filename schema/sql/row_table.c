@@ -124,7 +124,7 @@ static const struct row_detail *detail_of(const struct table *t)
 }
 
 /* The rows of the tape as it now is, read when they are not at hand. */
-static int load(struct table *t, struct err *err)
+static int row_table_load(struct table *t, struct err *err)
 {
 	struct row_store *store;
 	int rc;
@@ -241,7 +241,7 @@ static bool may_match(const struct row_scan *r)
 }
 
 /* From the current row to the first that may match. */
-static int settle(struct row_scan *r, struct err *err)
+static int row_table_settle(struct row_scan *r, struct err *err)
 {
 	const struct row_store *store = scan_table(&r->scan)->cache;
 	size_t count = row_store_count(store);
@@ -268,13 +268,13 @@ int row_table_filter(struct scan *s, const char *plan, int plan_flags, sqlite3_v
 
 	(void)arg_count;
 	if (!rc)
-		rc = load(scan_table(s), err);
+		rc = row_table_load(scan_table(s), err);
 	if (rc)
 		return rc;
 	r->row = 0;
 	r->column = plan_flags;
 	r->value = equalities ? sqlite3_value_dup(args[0]) : NULL;
-	return settle(r, err);
+	return row_table_settle(r, err);
 }
 
 int row_table_next(struct scan *s, struct err *err)
@@ -282,7 +282,7 @@ int row_table_next(struct scan *s, struct err *err)
 	struct row_scan *r = (struct row_scan *)s;
 
 	r->row++;
-	return settle(r, err);
+	return row_table_settle(r, err);
 }
 
 static int give_later(struct scan *s, sqlite3_context *context, const struct cell *cell, struct err *err)

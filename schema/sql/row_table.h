@@ -25,7 +25,7 @@ struct row {
 
 enum row_form {
 	ROW_AS_IS,
-	ROW_OR_NULL, /* NULL in SQL for -1, and for an empty slice */
+	ROW_OR_NULL,  /* NULL in SQL for -1, and for an empty slice */
 	ROW_NOT_ZERO, /* NULL in SQL for 0 */
 	ROW_TIME,     /* nanoseconds as text */
 };
@@ -70,7 +70,8 @@ struct row_sink {
 };
 
 /* A row of the resource with this id (0: none), which is followed by `stream` (NULL: by none or by many). */
-void row_sink_put(struct row_sink *sink, const void *row, const struct tape_stream *stream, uint32_t resource);
+void row_sink_put(
+	struct row_sink *sink, const void *row, const struct tape_stream *stream, uint32_t resource);
 
 /* One cell each; what they cannot keep (memory, maximum) is reported when the table is walked. NULL in SQL
  * is: put_known of -1, put_string of NULL, put_optional of an empty slice. */
@@ -84,9 +85,9 @@ void put_later(struct row_store *sink, uint32_t number, int64_t value); /* a tex
 
 /* The size and the functions of such a kind. */
 #define ROW_TABLE_METHODS                                                                                    \
-	.declare = row_table_declare, .scan_bytes = ROW_TABLE_SCAN_BYTES, .plan = row_table_plan, .filter = row_table_filter,              \
-	.next = row_table_next, .column = row_table_column, .reset = row_table_reset,                        \
-	.drop_cache = row_table_drop_cache
+	.declare = row_table_declare, .scan_bytes = ROW_TABLE_SCAN_BYTES, .plan = row_table_plan,            \
+	.filter = row_table_filter, .next = row_table_next, .column = row_table_column,                      \
+	.reset = row_table_reset, .drop_cache = row_table_drop_cache
 
 struct row_scan {
 	struct scan scan;

@@ -10,7 +10,6 @@
 #include "schema/sql/row_table.h"
 #include "schema/tape/coverage.h"
 
-
 #define OF_STREAM(member)   ROW_MEMBER(ROW_STREAM, struct tape_stream, member)
 #define OF_RESOURCE(member) ROW_MEMBER(ROW_RESOURCE, struct tape_resource, member)
 /* clang-format off */
@@ -127,9 +126,8 @@ const struct table_kind connections_table = {
 	.name = "connections",
 	.summary = "one row for each HTTP request of the recorder: how it went, how it ended",
 	ROW_TABLE_METHODS,
-	.detail =
-		&(const struct row_detail){
-			connection_columns, COUNT_OF(connection_columns), fill_connections, NULL},
+	.detail = &(const struct row_detail){connection_columns, COUNT_OF(connection_columns),
+		fill_connections, NULL},
 };
 
 /* ---- gaps ---- */
@@ -348,9 +346,8 @@ const struct table_kind documents_table = {
 	.name = "documents",
 	.summary = "what the server said of itself: discovery, version, OpenAPI",
 	ROW_TABLE_METHODS,
-	.detail =
-		&(const struct row_detail){
-			document_columns, COUNT_OF(document_columns), fill_documents, fetch_body},
+	.detail = &(const struct row_detail){document_columns, COUNT_OF(document_columns), fill_documents,
+		fetch_body},
 };
 
 /* ---- segments ---- */

@@ -120,7 +120,7 @@ static const char *collation_of(const char *column)
 	return NULL;
 }
 
-/* `"name"`, or `"time" COLLATE ... AS "time"`, behind what there is. */
+/* `"name"`, or `"time" COLLATE ... AS "time"`, after what there is. */
 static char *add_column(char *list, const char *name)
 {
 	const char *collation = collation_of(name), *comma = *list ? ", " : "";

@@ -3,7 +3,7 @@
 
 #include "schema/base/rv.h"
 
-static int compare(void *context, int a_len, const void *a_bytes, int b_len, const void *b_bytes)
+static int rv_collation_compare(void *context, int a_len, const void *a_bytes, int b_len, const void *b_bytes)
 {
 	struct slice a = {a_bytes, (size_t)a_len}, b = {b_bytes, (size_t)b_len};
 	bool a_is_rv = rv_valid(a), b_is_rv = rv_valid(b);
@@ -18,5 +18,5 @@ static int compare(void *context, int a_len, const void *a_bytes, int b_len, con
 
 int rv_collation_register(sqlite3 *db)
 {
-	return sqlite3_create_collation_v2(db, RV_COLLATION, SQLITE_UTF8, NULL, compare, NULL);
+	return sqlite3_create_collation_v2(db, RV_COLLATION, SQLITE_UTF8, NULL, rv_collation_compare, NULL);
 }

@@ -20,7 +20,8 @@ int sandbox_open(sqlite3 **ret, struct err *err)
 	int rc = sqlite3_auto_extension(entry);
 
 	if (rc == SQLITE_OK)
-		rc = sqlite3_open_v2(":memory:", ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+		rc = sqlite3_open_v2(
+			":memory:", ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
 	sqlite3_cancel_auto_extension(entry);
 	if (rc != SQLITE_OK)
 		return err_set(err, ERR_FAILED, "cannot open a database in memory: %s", sqlite3_errstr(rc));

@@ -291,7 +291,7 @@ static int give_rows(struct sql_session *s, sqlite3_stmt *stmt, struct sql_value
 	return rc == SQLITE_DONE ? time_failure(s, err) : statement_failed(s, err);
 }
 
-static int begin(sqlite3_stmt *stmt, size_t count, const struct sql_sink *sink, struct err *err)
+static int session_begin(sqlite3_stmt *stmt, size_t count, const struct sql_sink *sink, struct err *err)
 {
 	const char **names = xcalloc(count + 1, sizeof(*names));
 	int rc;
@@ -310,7 +310,7 @@ static int run_statement(
 	struct sql_value *values;
 	int rc;
 
-	if ((rc = bind_parameters(s, stmt, err)) || (rc = begin(stmt, count, sink, err)))
+	if ((rc = bind_parameters(s, stmt, err)) || (rc = session_begin(stmt, count, sink, err)))
 		return rc;
 	values = xcalloc(count + 1, sizeof(*values));
 	(void)!time_failure(s, NULL); /* of a statement before */

@@ -62,7 +62,7 @@ int time_reader_failure(struct time_reader *r, struct err *err)
 /* ---- comparing ---- */
 
 /* Where nobody asks for the error in the end, because no table is read any more, SQLite is told to stop. */
-static void complain(struct time_reader *r, const struct err *wrong)
+static void time_collation_complain(struct time_reader *r, const struct err *wrong)
 {
 	if (r->wrong.code)
 		sqlite3_interrupt(r->db);
@@ -76,12 +76,13 @@ static bool read_time(struct time_reader *r, struct slice text, int64_t *ret_ns)
 
 	if (time_reader_read(r, text, ret_ns, &wrong) == 0)
 		return true;
-	complain(r, &wrong);
+	time_collation_complain(r, &wrong);
 	return false;
 }
 
 /* What is no time comes after the times, bytewise. */
-static int compare(void *context, int a_len, const void *a_bytes, int b_len, const void *b_bytes)
+static int time_collation_compare(
+	void *context, int a_len, const void *a_bytes, int b_len, const void *b_bytes)
 {
 	struct slice a = {a_bytes, (size_t)a_len}, b = {b_bytes, (size_t)b_len};
 	int64_t a_ns = 0, b_ns = 0;
@@ -101,5 +102,5 @@ static int compare(void *context, int a_len, const void *a_bytes, int b_len, con
 int time_collation_register(sqlite3 *db, const char *name, struct time_reader *r)
 {
 	r->db = db;
-	return sqlite3_create_collation_v2(db, name, SQLITE_UTF8, r, compare, NULL);
+	return sqlite3_create_collation_v2(db, name, SQLITE_UTF8, r, time_collation_compare, NULL);
 }

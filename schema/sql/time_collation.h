@@ -4,7 +4,7 @@
  * `time > '-5m'`.
  *
  * A text that is no time must not become an empty result. A collating sequence cannot fail, so that this one
- * keeps the sentence, and whoever runs the statement asks for it: the virtual tables before each row, the
+ * keeps the sentence, and the code that runs the statement asks for it: the virtual tables before each row, the
  * session after each.
  */
 #ifndef SCHEMA_SQL_TIME_COLLATION_H

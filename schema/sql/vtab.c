@@ -77,7 +77,7 @@ static int code_of(const struct err *err)
 	}
 }
 
-static int fail(sqlite3_vtab *base, const struct err *err)
+static int vtab_fail(sqlite3_vtab *base, const struct err *err)
 {
 	sqlite3_free(base->zErrMsg);
 	base->zErrMsg = sqlite3_mprintf("%s", err->text);
@@ -298,7 +298,7 @@ static int on_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	struct err err = {0};
 	int rc = t->kind->plan(t, info, &err);
 
-	return rc < 0 ? fail(base, &err) : rc;
+	return rc < 0 ? vtab_fail(base, &err) : rc;
 }
 
 /* ---- scans ---- */
@@ -335,7 +335,7 @@ static bool remark(void *registry, char to[POSITION_REMARK_BYTES])
 	return found;
 }
 
-static struct walk_progress look(void *registry)
+static struct walk_progress vtab_look(void *registry)
 {
 	const struct scan *s = ((struct registry *)registry)->outermost;
 
@@ -350,7 +350,7 @@ static void watch(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 	(void)argc;
 	if (w)
-		*w = (struct walk_watch){sqlite3_user_data(context), look, failure, remark};
+		*w = (struct walk_watch){sqlite3_user_data(context), vtab_look, failure, remark};
 }
 
 static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
@@ -360,7 +360,7 @@ static int on_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 	struct scan *s;
 
 	if (handle_refresh(t->handle, &err))
-		return fail(base, &err);
+		return vtab_fail(base, &err);
 	if (!is_scanned(registry_of(t))) {
 		set_times(registry_of(t));
 		registry_of(t)->times.wrong.code = 0;
@@ -397,7 +397,7 @@ static int on_filter(
 	s->row_id = 0;
 	if (scan_table(s)->kind->filter(s, plan ? plan : "", plan_flags, args, arg_count, &err) < 0 ||
 		failure(registry_of(scan_table(s)), &err))
-		return fail(base->pVtab, &err);
+		return vtab_fail(base->pVtab, &err);
 	return SQLITE_OK;
 }
 
@@ -407,7 +407,7 @@ static int on_next(sqlite3_vtab_cursor *base)
 	struct err err = {0};
 
 	if (failure(registry_of(scan_table(s)), &err) || scan_table(s)->kind->next(s, &err) < 0)
-		return fail(base->pVtab, &err);
+		return vtab_fail(base->pVtab, &err);
 	return SQLITE_OK;
 }
 
@@ -422,7 +422,7 @@ static int on_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
 	struct err err = {0};
 
 	if (scan_table(s)->kind->column(s, context, column, &err) < 0)
-		return fail(base->pVtab, &err);
+		return vtab_fail(base->pVtab, &err);
 	return SQLITE_OK;
 }
 

@@ -11,7 +11,7 @@
 #include "schema/base/buf.h"
 
 uint64_t codec_hash(struct slice bytes);                          /* XXH64, seed 0 */
-uint64_t codec_hash_two(struct slice first, struct slice second); /* of both, one behind the other */
+uint64_t codec_hash_two(struct slice first, struct slice second); /* of both, one after the other */
 /* For what is compared in memory only: a third of the time, and nothing of the format. */
 uint64_t codec_hash_for_memory(struct slice bytes);
 void codec_digest(struct slice bytes, uint8_t ret[16]); /* XXH3-128, seed 0, in canonical (big-endian) form */

@@ -172,7 +172,7 @@ int column_reader_begin(struct slice index, struct column_reader *ret, struct er
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
 		if (head.failed || lengths[i] > (uint64_t)(head.end - head.at))
 			return err_set(
-				err, ERR_CORRUPT, "index of an extent: column %zu ends behind the index", i);
+				err, ERR_CORRUPT, "index of an extent: column %zu ends after the index", i);
 		r.columns[i] = (struct varint_reader){head.at, head.at + lengths[i], false};
 		head.at += lengths[i];
 	}
@@ -182,7 +182,7 @@ int column_reader_begin(struct slice index, struct column_reader *ret, struct er
 	return 0;
 }
 
-static bool take(struct varint_reader *r, void *to, uint64_t len)
+static bool columns_take(struct varint_reader *r, void *to, uint64_t len)
 {
 	if (len > (uint64_t)(r->end - r->at)) {
 		r->failed = true;
@@ -206,7 +206,7 @@ struct slice column_get_text(
 	}
 	if (shared)
 		memcpy(scratch, previous.ptr, shared);
-	if (!take(from, scratch + shared, rest))
+	if (!columns_take(from, scratch + shared, rest))
 		return (struct slice){NULL, 0};
 	return (struct slice){scratch, shared + rest};
 }
@@ -219,7 +219,8 @@ struct slice column_get_uid(struct column_reader *r, enum column column, char *s
 
 	if (form > LIMIT_NAME_BYTES + 1)
 		from->failed = true;
-	if (from->failed || !take(from, form ? (void *)scratch : (void *)bytes, form ? form - 1 : UUID_BYTES))
+	if (from->failed ||
+		!columns_take(from, form ? (void *)scratch : (void *)bytes, form ? form - 1 : UUID_BYTES))
 		return (struct slice){NULL, 0};
 	if (form)
 		return (struct slice){scratch, form - 1};

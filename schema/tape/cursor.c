@@ -129,7 +129,7 @@ static bool object_matches(const struct tape_cursor *c, const struct extent_obje
 	       text_matches(&c->uid, o->uid);
 }
 
-/* Malformed ones stand behind all others. */
+/* Malformed ones stand after all others. */
 static int compare_rv(const struct extent *x, const struct extent_event *e, const struct cursor_rv *bound)
 {
 	char digits[RV_TEXT_BYTES];
@@ -202,7 +202,7 @@ static void plan_list(struct tape_cursor *c)
 }
 
 /* Puts `at` on the first event of the walk in this extent that is not before next_seq. */
-static void plan(struct tape_cursor *c)
+static void cursor_plan(struct tape_cursor *c)
 {
 	const struct extent *x = c->extent;
 	size_t count = x->event_count;
@@ -282,7 +282,7 @@ static size_t first_ahead(const struct tape_cursor *c, size_t *ret_end)
 	return 0;
 }
 
-static int enter(struct tape_cursor *c, size_t i, struct err *err)
+static int cursor_enter(struct tape_cursor *c, size_t i, struct err *err)
 {
 	struct tape_extent *entry = &c->tape->events.items[i];
 	struct extent *x;
@@ -294,7 +294,7 @@ static int enter(struct tape_cursor *c, size_t i, struct err *err)
 	c->entry = i;
 	c->first_seq = entry->first_seq;
 	c->last_seq = entry->last_seq;
-	plan(c);
+	cursor_plan(c);
 	return 1;
 }
 
@@ -311,13 +311,13 @@ static int enter_next(struct tape_cursor *c, struct err *err)
 		if (rc)
 			return rc;
 		if (perhaps)
-			return enter(c, i, err);
+			return cursor_enter(c, i, err);
 	}
 	return 0;
 }
 
 /* The next event of this extent in the order of the walk, matching or not; false at its end. */
-static bool step(struct tape_cursor *c)
+static bool cursor_step(struct tape_cursor *c)
 {
 	const struct extent *x = c->extent;
 	size_t count = c->listed ? c->list_count : c->order == TAPE_STORED ? c->layout_count : x->event_count;
@@ -345,7 +345,7 @@ static void pass_extent(struct tape_cursor *c)
 	leave_extent(c);
 }
 
-static void give(struct tape_cursor *c, struct event *ret)
+static void cursor_give(struct tape_cursor *c, struct event *ret)
 {
 	extent_event_get(c->extent, c->current, c->rv, ret);
 	if (c->order == TAPE_FORWARD)
@@ -365,10 +365,10 @@ int tape_cursor_next(struct tape_cursor *c, struct event *ret, struct err *err)
 			if (entered == 0)
 				break;
 		}
-		while (step(c)) {
+		while (cursor_step(c)) {
 			if (!event_matches(c, &c->extent->events[c->current]))
 				continue;
-			give(c, ret);
+			cursor_give(c, ret);
 			return 1;
 		}
 		pass_extent(c);

@@ -203,8 +203,8 @@ static int pack_all(struct document_packer *p, int level, bool newest_only, stru
 {
 	int rc;
 
-	if (newest_only && (rc = segment_exec(
-				    p->db, "DELETE FROM document WHERE id > 0 AND id NOT IN " NEWEST, err)))
+	if (newest_only &&
+		(rc = segment_exec(p->db, "DELETE FROM document WHERE id > 0 AND id NOT IN " NEWEST, err)))
 		return rc;
 	if (!is_worth_it(p->db))
 		return 0;

@@ -1,6 +1,6 @@
 /*
  * documents.h: the documents of a segment packed together. They describe the same types again and again, and
- * most of them come twice, as JSON and as protobuf: one behind the other in one zstd frame they take a
+ * most of them come twice, as JSON and as protobuf: one after the other in one zstd frame they take a
  * quarter of what they take each by itself. FORMAT.md, section 3, has the rows.
  */
 #ifndef SCHEMA_TAPE_DOCUMENTS_H

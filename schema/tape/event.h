@@ -22,7 +22,7 @@ enum event_origin {
 };
 
 enum event_flags {
-	/* `"kind":..,"apiVersion":..,` was put behind the opening brace: items of lists come without. */
+	/* `"kind":..,"apiVersion":..,` was put after the opening brace: items of lists come without. */
 	EVENT_TYPED = 1,
 };
 

@@ -48,7 +48,7 @@ struct extent {
 	size_t text_count;
 	uint64_t raw_bytes; /* sum of lengths */
 	int64_t min_time_ns, max_time_ns;
-	struct buf bytes; /* hot: the objects, one behind the other */
+	struct buf bytes; /* hot: the objects, one after the other */
 	size_t room;      /* of bytes' memory, so much was filled before */
 
 	struct arena *arena; /* what the slices point into */

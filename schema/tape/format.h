@@ -87,7 +87,14 @@ enum connection_column {
 	CONNECTION_NEXT_ACTION = 30,
 	CONNECTION_NEXT_DELAY_NS = 31,
 };
-enum mark_column { MARK_AFTER_SEQ = 1, MARK_TIME_NS = 2, MARK_KIND = 3, MARK_STREAM = 4, MARK_CONNECTION = 5, MARK_OBJECT = 7 };
+enum mark_column {
+	MARK_AFTER_SEQ = 1,
+	MARK_TIME_NS = 2,
+	MARK_KIND = 3,
+	MARK_STREAM = 4,
+	MARK_CONNECTION = 5,
+	MARK_OBJECT = 7
+};
 /* Of clock and epoch: a row holds until the next one. */
 enum held_column { HELD_AFTER_SEQ = 1, HELD_TIME_NS = 2, EPOCH_CLUSTER_UID = 3, CLOCK_BOOT_ID = 4 };
 enum gap_column {

@@ -19,8 +19,8 @@ static int plain_name(struct slice *name, const char *what, struct buf *scratch,
 		return 0;
 	/* All at once: it is not to move while slices point into it. */
 	rc = buf_reserve(scratch, HOT_SCRATCH_BYTES - scratch->len)
-			 ? json_unescape(*name, scratch, err)
-			 : err_set(err, ERR_TOO_LARGE, "no memory");
+		     ? json_unescape(*name, scratch, err)
+		     : err_set(err, ERR_TOO_LARGE, "no memory");
 	if (rc)
 		return err_prefix(err, rc, "%s of an object", what);
 	*name = (struct slice){scratch->ptr + at, scratch->len - at};
@@ -162,7 +162,7 @@ static int get_records(
 		if (get_record(h, &r, registry, &e, err))
 			return ERR_CORRUPT;
 	}
-	return r.at == r.end ? 0 : err_set(err, ERR_CORRUPT, "chunk has bytes behind its last event");
+	return r.at == r.end ? 0 : err_set(err, ERR_CORRUPT, "chunk has bytes after its last event");
 }
 
 uint64_t hot_chunk_sum(const struct hot_chunk *chunk)

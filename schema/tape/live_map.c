@@ -62,7 +62,7 @@ struct live_object *live_map_find(
 	return *link_of(m, resource, namespace, name);
 }
 
-static void grow(struct live_map *m)
+static void live_map_grow(struct live_map *m)
 {
 	struct live_map old = *m;
 
@@ -87,7 +87,7 @@ static size_t cost_of(const struct live_object *o)
 	return sizeof(*o) + o->namespace_len + o->name_len + o->uid_len + o->rv_room + MALLOC_BYTES;
 }
 
-static void drop(struct live_map *m, struct live_object **link)
+static void live_map_drop(struct live_map *m, struct live_object **link)
 {
 	struct live_object *o = *link;
 
@@ -97,7 +97,7 @@ static void drop(struct live_map *m, struct live_object **link)
 	free(o);
 }
 
-static char *put(char *to, struct slice text)
+static char *live_map_put(char *to, struct slice text)
 {
 	if (text.len)
 		memcpy(to, text.ptr, text.len);
@@ -116,22 +116,23 @@ static struct live_object *new_object(const struct event *e)
 		.name_len = (uint16_t)e->name.len,
 		.uid_len = (uint16_t)e->uid.len,
 		.rv_room = rv_room};
-	put(put(put(o->text, e->namespace), e->name), e->uid);
+	live_map_put(live_map_put(live_map_put(o->text, e->namespace), e->name), e->uid);
 	return o;
 }
 
-static bool fits(const struct live_object *o, const struct event *e)
+static bool live_map_fits(const struct live_object *o, const struct event *e)
 {
 	return slice_equal(live_object_uid(o), e->uid) && e->rv.len <= o->rv_room;
 }
 
 /* Puts the object of an event that has another uid, or a longer rv, into the place of the one before. */
-static struct live_object *replace(struct live_map *m, struct live_object **link, const struct event *e)
+static struct live_object *live_map_replace(
+	struct live_map *m, struct live_object **link, const struct event *e)
 {
 	struct live_object *o = new_object(e);
 
 	if (*link)
-		drop(m, link);
+		live_map_drop(m, link);
 	if (m->bytes + cost_of(o) > m->max_bytes) {
 		m->is_full = true;
 		free(o);
@@ -153,22 +154,22 @@ struct live_object *live_map_note(struct live_map *m, const struct extent *x, si
 	if (m->is_full)
 		return NULL;
 	if (m->count >= m->bucket_count)
-		grow(m);
+		live_map_grow(m);
 	extent_event_get(x, index, rv, &e);
 	link = link_of(m, e.resource, e.namespace, e.name);
 	o = *link;
 	if (e.type == EVENT_DELETED) {
 		if (o)
-			drop(m, link);
+			live_map_drop(m, link);
 		return NULL;
 	}
-	if (!o || !fits(o, &e))
-		o = replace(m, link, &e);
+	if (!o || !live_map_fits(o, &e))
+		o = live_map_replace(m, link, &e);
 	if (!o)
 		return NULL;
 	o->seq = e.seq;
 	o->rv_len = (uint16_t)e.rv.len;
-	put(o->text + o->namespace_len + o->name_len + o->uid_len, e.rv);
+	live_map_put(o->text + o->namespace_len + o->name_len + o->uid_len, e.rv);
 	return o;
 }
 

@@ -30,22 +30,24 @@ static void put_in_order(struct tape *const tapes[2], struct tape *ordered[2], b
 {
 	struct tape_info infos[2];
 
-	*ret_swapped = tape_info(tapes[0], &infos[0], NULL) == 0 && tape_info(tapes[1], &infos[1], NULL) == 0 &&
-		       infos[0].events && infos[1].events && infos[1].first_time_ns < infos[0].first_time_ns;
+	*ret_swapped = tape_info(tapes[0], &infos[0], NULL) == 0 &&
+		       tape_info(tapes[1], &infos[1], NULL) == 0 && infos[0].events && infos[1].events &&
+		       infos[1].first_time_ns < infos[0].first_time_ns;
 	ordered[0] = tapes[*ret_swapped];
 	ordered[1] = tapes[!*ret_swapped];
 }
 
 static int check_cluster(const struct merge *m, struct err *err)
 {
-	if (m->result.common || m->o->is_one_cluster || !m->sources[0].info.events || !m->sources[1].info.events)
+	if (m->result.common || m->o->is_one_cluster || !m->sources[0].info.events ||
+		!m->sources[1].info.events)
 		return 0;
 	return err_set(err, ERR_USAGE,
 		"'%s' and '%s' have no version of an object in common: nothing shows that they are of one cluster",
 		m->sources[0].tape->path, m->sources[1].tape->path);
 }
 
-static int make(struct merge *m, struct err *err)
+static int merge_make(struct merge *m, struct err *err)
 {
 	int rc = writer_ensure_segment(m->w, err);
 
@@ -75,7 +77,7 @@ static int write_tape(struct merge *m, const char *folder, struct err *err)
 	if (rc)
 		return rc;
 	m->w->copying = m->w->bulk = true;
-	rc = make(m, err);
+	rc = merge_make(m, err);
 	release(m);
 	if (!rc)
 		return tape_writer_close(m->w, err);

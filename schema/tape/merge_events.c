@@ -10,8 +10,8 @@
 
 static struct merge_live *find_live(struct merge *m, uint32_t resource, const struct event *e)
 {
-	char *key = xasprintf("%u %.*s/%.*s", resource, (int)e->namespace.len, e->namespace.ptr, (int)e->name.len,
-		e->name.ptr);
+	char *key = xasprintf("%u %.*s/%.*s", resource, (int)e->namespace.len, e->namespace.ptr,
+		(int)e->name.len, e->name.ptr);
 	struct merge_live *live = text_map_get(&m->live, key);
 
 	if (live) {
@@ -66,7 +66,7 @@ static bool is_news(const struct merge_live *live, const struct event *e)
 	return !is_known_version(live, e->rv);
 }
 
-static void remember(struct merge_live *live, const struct event *e, uint8_t source)
+static void merge_events_remember(struct merge_live *live, const struct event *e, uint8_t source)
 {
 	free(live->uid);
 	free(live->rv);
@@ -80,7 +80,8 @@ static void remember(struct merge_live *live, const struct event *e, uint8_t sou
 
 /* ---- one event ---- */
 
-static int append(struct merge *m, struct event *e, struct slice object, int64_t time_ns, struct err *err)
+static int merge_events_append(
+	struct merge *m, struct event *e, struct slice object, int64_t time_ns, struct err *err)
 {
 	e->time_ns = time_ns;
 	m->times_ns = xgrow(m->times_ns, m->time_count, sizeof(*m->times_ns));
@@ -101,8 +102,8 @@ static void set_type(const struct merge *m, const struct merge_live *live, struc
 static int end_former(struct merge *m, struct merge_live *live, const struct event *e, int64_t time_ns,
 	struct slice rv, struct err *err);
 
-static int put_news(struct merge *m, const struct merge_entry *entry, struct event *e, struct merge_live *live,
-	struct err *err)
+static int put_news(struct merge *m, const struct merge_entry *entry, struct event *e,
+	struct merge_live *live, struct err *err)
 {
 	struct slice object;
 	int rc;
@@ -116,9 +117,9 @@ static int put_news(struct merge *m, const struct merge_entry *entry, struct eve
 	rc = tape_object(m->sources[entry->source].tape, entry->seq, &object, err);
 	if (rc)
 		return rc;
-	remember(live, e, entry->source);
+	merge_events_remember(live, e, entry->source);
 	m->result.events[entry->source]++;
-	return append(m, e, object, entry->time_ns, err);
+	return merge_events_append(m, e, object, entry->time_ns, err);
 }
 
 static int put_event(struct merge *m, const struct merge_entry *entry, struct err *err)
@@ -173,7 +174,7 @@ static int conclude_deletion(
 		e.rv = rv;
 		live->lives = false;
 		m->result.deletions++;
-		rc = append(m, &e, object, time_ns, err);
+		rc = merge_events_append(m, &e, object, time_ns, err);
 	}
 	buf_release(&names);
 	return rc;
@@ -213,8 +214,8 @@ static void queue_mark(struct merge *m, const struct tape_mark *mark, int64_t ti
 	row_queue_add(w->rows, TABLE_MARK,
 		(struct value[]){value_integer(++w->ids.mark), value_integer((int64_t)w->last_seq),
 			value_integer(time_ns), value_text(mark_kind_name(mark->kind)),
-			value_integer(mark->stream), value_integer((int64_t)connection), value_slice(mark->rv),
-			value_slice(mark->object)});
+			value_integer(mark->stream), value_integer((int64_t)connection),
+			value_slice(mark->rv), value_slice(mark->object)});
 }
 
 /* Versions that marks tell go up, as they do for one who follows a stream. */
@@ -245,15 +246,17 @@ static int put_mark(struct merge *m, const struct merge_entry *entry, struct err
 	if (entry->rank == MERGE_LIST)
 		m->listed[mark->stream - 1] = true;
 	if (!is_behind(m, mark))
-		queue_mark(m, mark, entry->time_ns, 2 * mark->connection - (mark->connection && !entry->source));
+		queue_mark(
+			m, mark, entry->time_ns, 2 * mark->connection - (mark->connection && !entry->source));
 	return row_queue_bytes(m->w->rows) > (8u << 20) ? tape_writer_flush(m->w, err) : 0;
 }
 
 /* ---- all ---- */
 
-static int report(const struct merge *m, size_t done, struct err *err)
+static int merge_events_report(const struct merge *m, size_t done, struct err *err)
 {
-	if (done % PROGRESS_ENTRIES || !m->o->progress || !m->o->progress(m->o->context, done, m->entry_count))
+	if (done % PROGRESS_ENTRIES || !m->o->progress ||
+		!m->o->progress(m->o->context, done, m->entry_count))
 		return 0;
 	return err_set(err, ERR_STOPPED, "stopped before the tape was made");
 }
@@ -265,9 +268,10 @@ int merge_put_entries(struct merge *m, struct err *err)
 	for (size_t i = 0; i < m->entry_count && !rc; i++) {
 		const struct merge_entry *e = &m->entries[i];
 
-		rc = e->rank == MERGE_LIST || e->rank == MERGE_MARK ? put_mark(m, e, err) : put_event(m, e, err);
+		rc = e->rank == MERGE_LIST || e->rank == MERGE_MARK ? put_mark(m, e, err)
+								    : put_event(m, e, err);
 		if (!rc)
-			rc = report(m, i + 1, err);
+			rc = merge_events_report(m, i + 1, err);
 	}
 	return rc;
 }

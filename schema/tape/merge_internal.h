@@ -23,8 +23,8 @@ enum merge_rank {
 /* An event, an object that a tape begins with, or a mark of one of the tapes. */
 struct merge_entry {
 	int64_t time_ns;
-	uint64_t rv;   /* of what a watch saw, if it is a number; else 0 */
-	uint64_t seq;  /* of an event; of a mark: its index */
+	uint64_t rv;       /* of what a watch saw, if it is a number; else 0 */
+	uint64_t seq;      /* of an event; of a mark: its index */
 	uint32_t resource; /* of the new tape */
 	uint8_t source, rank;
 };
@@ -50,8 +50,8 @@ struct merge_source {
 	struct merge_mark *marks;
 	struct merge_gap *gaps;
 	size_t mark_count, gap_count;
-	uint64_t *seqs;   /* [old seq - first]: the last event of the new tape when it was its turn */
-	uint64_t *kept;   /* [the same]: its own number there, 0: the other one has it, or it is older */
+	uint64_t *seqs; /* [old seq - first]: the last event of the new tape when it was its turn */
+	uint64_t *kept; /* [the same]: its own number there, 0: the other one has it, or it is older */
 };
 
 /* An object of the new tape as it was last. */
@@ -75,9 +75,9 @@ struct merge {
 	struct text_map live; /* struct merge_live by "resource namespace/name" */
 	struct merge_live **lives;
 	size_t live_count;
-	bool *listed;       /* [new stream id - 1]: a list of it is on the new tape */
-	char **highest;     /* [new stream id - 1]: version told by a mark, or NULL */
-	int64_t *times_ns;  /* of the events of the new tape */
+	bool *listed;      /* [new stream id - 1]: a list of it is on the new tape */
+	char **highest;    /* [new stream id - 1]: version told by a mark, or NULL */
+	int64_t *times_ns; /* of the events of the new tape */
 	size_t time_count;
 	struct buf names;
 };
@@ -88,7 +88,8 @@ static inline int64_t merge_time(const struct merge_source *s, int64_t time_ns)
 }
 
 /* merge_order.c */
-int merge_read(struct merge *m, struct err *err) MUST_CHECK; /* entries, marks; the shift of the second tape */
+int merge_read(
+	struct merge *m, struct err *err) MUST_CHECK; /* entries, marks; the shift of the second tape */
 void merge_sort(struct merge *m);
 
 /* merge_events.c */

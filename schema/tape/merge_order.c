@@ -27,23 +27,24 @@ static struct merge_entry *add_entry(struct merge *m)
 	return &m->entries[m->entry_count++];
 }
 
-static int add_version(struct merge *m, struct versions *v, const struct event *e, uint32_t resource, struct err *err)
+static int add_version(
+	struct merge *m, struct versions *v, const struct event *e, uint32_t resource, struct err *err)
 {
 	int rc;
 
 	buf_clear(&m->names);
-	rc = buf_printf(&m->names, err, "%u %d %.*s %.*s", resource, e->type == EVENT_DELETED, (int)e->uid.len,
-		e->uid.ptr, (int)e->rv.len, e->rv.ptr);
+	rc = buf_printf(&m->names, err, "%u %d %.*s %.*s", resource, e->type == EVENT_DELETED,
+		(int)e->uid.len, e->uid.ptr, (int)e->rv.len, e->rv.ptr);
 	if (rc)
 		return rc;
 	v->items = xgrow(v->items, v->count, sizeof(*v->items));
-	v->items[v->count++] = (struct version){
-		codec_hash(buf_slice(&m->names)), e->time_ns, e->origin == ORIGIN_WATCH};
+	v->items[v->count++] =
+		(struct version){codec_hash(buf_slice(&m->names)), e->time_ns, e->origin == ORIGIN_WATCH};
 	return 0;
 }
 
-static int add_event(struct merge *m, uint8_t source, const struct event *e, bool is_state, struct versions *v,
-	struct err *err)
+static int add_event(struct merge *m, uint8_t source, const struct event *e, bool is_state,
+	struct versions *v, struct err *err)
 {
 	const struct merge_source *s = &m->sources[source];
 	uint32_t resource = s->resources[e->resource - 1];
@@ -60,7 +61,9 @@ static int add_event(struct merge *m, uint8_t source, const struct event *e, boo
 		.seq = e->seq,
 		.resource = resource,
 		.source = source,
-		.rank = is_state ? MERGE_STATE : e->origin == ORIGIN_WATCH ? MERGE_WATCHED : MERGE_LISTED};
+		.rank = is_state                    ? MERGE_STATE
+			: e->origin == ORIGIN_WATCH ? MERGE_WATCHED
+						    : MERGE_LISTED};
 	return add_version(m, v, e, resource, err);
 }
 
@@ -69,7 +72,8 @@ static int read_state(struct merge *m, uint8_t source, struct versions *v, struc
 	struct merge_source *s = &m->sources[source];
 	struct tape_state *state;
 	struct event e;
-	int rc = tape_state_at(s->tape, s->info.first_seq ? s->info.first_seq - 1 : UINT64_MAX, 0, &state, err);
+	int rc = tape_state_at(
+		s->tape, s->info.first_seq ? s->info.first_seq - 1 : UINT64_MAX, 0, &state, err);
 
 	if (rc)
 		return rc;
@@ -118,11 +122,11 @@ static int take_mark(void *context, const struct tape_mark *mark)
 		return 0;
 	own.stream = s->streams[mark->stream - 1];
 	own.rv = mark->rv.ptr ? (struct slice){slice_dup(mark->rv), mark->rv.len} : mark->rv;
-	own.object = mark->object.ptr ? (struct slice){slice_dup(mark->object), mark->object.len} : mark->object;
+	own.object =
+		mark->object.ptr ? (struct slice){slice_dup(mark->object), mark->object.len} : mark->object;
 	s->marks = xgrow(s->marks, s->mark_count, sizeof(*s->marks));
 	s->marks[s->mark_count] = (struct merge_mark){own};
-	*add_entry(walk->m) = (struct merge_entry){
-		.time_ns = mark->time_ns,
+	*add_entry(walk->m) = (struct merge_entry){.time_ns = mark->time_ns,
 		.seq = s->mark_count++,
 		.source = walk->source,
 		.rank = mark->kind == MARK_LIST || mark->kind == MARK_INITIAL_END ? MERGE_LIST : MERGE_MARK};

@@ -85,7 +85,8 @@ static void map_delivered(const struct merge_source *s, struct value *first, str
 	uint64_t from = (uint64_t)value_number(first), to = (uint64_t)value_number(last);
 	uint64_t new_first = 0, new_last = 0;
 
-	for (uint64_t seq = from; from && seq <= to && seq >= s->info.first_seq && seq <= s->info.last_seq; seq++) {
+	for (uint64_t seq = from; from && seq <= to && seq >= s->info.first_seq && seq <= s->info.last_seq;
+		seq++) {
 		uint64_t kept = s->kept[seq - s->info.first_seq];
 
 		new_first = new_first ? new_first : kept;
@@ -161,7 +162,8 @@ static int put_table(struct merge *m, struct merge_source *s, enum table table,
 
 /* ---- documents: the second tape's where they are others ---- */
 
-static int is_known_document(struct merge *m, const struct tape_document *d, struct slice body, bool *ret, struct err *err)
+static int is_known_document(
+	struct merge *m, const struct tape_document *d, struct slice body, bool *ret, struct err *err)
 {
 	struct tape_document other;
 	struct buf known;
@@ -175,8 +177,8 @@ static int is_known_document(struct merge *m, const struct tape_document *d, str
 	return rc == ERR_NOT_FOUND ? 0 : rc;
 }
 
-static int queue_document(struct merge *m, const struct merge_source *s, const struct tape_document *d, struct slice body,
-	struct err *err)
+static int queue_document(struct merge *m, const struct merge_source *s, const struct tape_document *d,
+	struct slice body, struct err *err)
 {
 	struct buf packed;
 	int rc;
@@ -187,8 +189,9 @@ static int queue_document(struct merge *m, const struct merge_source *s, const s
 		row_queue_add(m->w->rows, TABLE_DOCUMENT,
 			(struct value[]){value_integer(++m->w->ids.document),
 				value_integer((int64_t)map_seq(s, d->after_seq)),
-				value_integer(merge_time(s, d->time_ns)), value_text(d->path), value_text(d->variant),
-				value_integer(d->http_status), value_text(d->content_type), value_text(d->etag),
+				value_integer(merge_time(s, d->time_ns)), value_text(d->path),
+				value_text(d->variant), value_integer(d->http_status),
+				value_text(d->content_type), value_text(d->etag),
 				value_integer((int64_t)body.len),
 				value_integer((int64_t)codec_hash(buf_slice(&packed))),
 				value_blob(buf_slice(&packed))});
@@ -304,7 +307,8 @@ static bool was_watched(const struct merge_source *s, uint32_t stream, int64_t b
 	return true;
 }
 
-static bool saw_it(const struct merge *m, const struct merge_source *other, uint32_t stream, int64_t begin_ns, int64_t end_ns)
+static bool saw_it(const struct merge *m, const struct merge_source *other, uint32_t stream, int64_t begin_ns,
+	int64_t end_ns)
 {
 	int64_t shift_ns = other->shift_ns;
 

@@ -6,7 +6,7 @@
 #include "schema/base/count_of.h"
 #include "schema/tape/pack.h"
 
-static int put(struct buf *to, const char *before, struct slice value, struct err *err)
+static int names_put(struct buf *to, const char *before, struct slice value, struct err *err)
 {
 	int rc = buf_append(to, before, strlen(before), err);
 
@@ -18,9 +18,9 @@ int pack_names_add(const struct extent_object *o, struct buf *to, struct err *er
 	static const char end[] = "\",\"resourceVersion\":\"";
 	int rc;
 
-	if ((rc = put(to, "\"name\":\"", o->name, err)) ||
-		(o->namespace.len && (rc = put(to, "\",\"namespace\":\"", o->namespace, err))) ||
-		(rc = put(to, "\",\"uid\":\"", o->uid, err)))
+	if ((rc = names_put(to, "\"name\":\"", o->name, err)) ||
+		(o->namespace.len && (rc = names_put(to, "\",\"namespace\":\"", o->namespace, err))) ||
+		(rc = names_put(to, "\",\"uid\":\"", o->uid, err)))
 		return rc;
 	return buf_append(to, end, sizeof(end) - 1, err);
 }

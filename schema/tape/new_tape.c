@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void release(struct new_tape *n)
+static void new_tape_release(struct new_tape *n)
 {
 	free(n->path);
 	free(n->temporary);
@@ -47,7 +47,7 @@ int new_tape_begin(const char *path, struct new_tape *ret, struct err *err)
 	else if (mkdir(n.temporary, 0700))
 		rc = err_set_errno(err, errno, "cannot create '%s'", path);
 	if (rc)
-		release(&n);
+		new_tape_release(&n);
 	else
 		*ret = n;
 	return rc;
@@ -55,9 +55,8 @@ int new_tape_begin(const char *path, struct new_tape *ret, struct err *err)
 
 static int name_it(const struct new_tape *n, const char *from, struct err *err)
 {
-	return rename(from, n->path)
-		       ? err_set_errno(err, errno, "cannot rename '%s' to '%s'", from, n->path)
-		       : 0;
+	return rename(from, n->path) ? err_set_errno(err, errno, "cannot rename '%s' to '%s'", from, n->path)
+				     : 0;
 }
 
 /* ---- one file ---- */
@@ -129,6 +128,6 @@ int new_tape_end(struct new_tape *n, int failed, struct err *err)
 		failed = n->is_file ? name_file(n, err) : name_it(n, n->temporary, err);
 	if (failed || n->is_file)
 		segment_remove_all(n->temporary);
-	release(n);
+	new_tape_release(n);
 	return failed;
 }

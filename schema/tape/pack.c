@@ -1,6 +1,6 @@
 /*
  * pack.c: making a sealed extent, see pack.h. unpack.c reads it back; FORMAT.md has the byte tables. The
- * columns are written one behind the other so that like stands by like when zstd sees them.
+ * columns are written one after the other so that like stands by like when zstd sees them.
  */
 #include "schema/tape/pack.h"
 
@@ -28,7 +28,7 @@ struct packer {
 	size_t chain; /* index + 1 of the chain block being filled */
 	uint32_t chain_object;
 	struct slice chain_previous;
-	struct buf frames; /* of the chain, each behind its head */
+	struct buf frames; /* of the chain, each after its head */
 	struct buf frame;
 };
 
@@ -45,7 +45,7 @@ static struct packed_block *add_block(struct packer *p, enum block_kind kind)
 	return b;
 }
 
-static int give(struct packer *p, size_t number, const struct buf *data, struct err *err)
+static int pack_give(struct packer *p, size_t number, const struct buf *data, struct err *err)
 {
 	return p->sink(p->context, number, &p->out.blocks[number], buf_slice(data), err);
 }
@@ -63,7 +63,7 @@ static int finish_pack(struct packer *p, struct err *err)
 	buf_clear(&p->frame);
 	if ((rc = codec_pack_delta(
 		     buf_slice(&p->names), buf_slice(&p->gather), p->options->level, &p->frame, err)) ||
-		(rc = give(p, p->out.block_count - 1, &p->frame, err)))
+		(rc = pack_give(p, p->out.block_count - 1, &p->frame, err)))
 		return rc;
 	buf_clear(&p->gather);
 	buf_clear(&p->names);
@@ -93,7 +93,7 @@ static int finish_chain(struct packer *p, struct err *err)
 	size_t chain = p->chain;
 
 	p->chain = 0;
-	return chain ? give(p, chain - 1, &p->frames, err) : 0;
+	return chain ? pack_give(p, chain - 1, &p->frames, err) : 0;
 }
 
 static int begin_chain(struct packer *p, uint32_t object_index, struct err *err)
@@ -118,7 +118,7 @@ static bool chain_goes_on(const struct packer *p, uint32_t object_index, size_t 
 	       b->events < CHAIN_LENGTH && b->raw_bytes + length <= LIMIT_BLOCK_BYTES;
 }
 
-/* A chain's data is its frames one behind the other, each behind the varints of its
+/* A chain's data is its frames one after the other, each after the varints of its
  * raw and its frame length. */
 static int add_to_chain(struct packer *p, uint32_t object_index, struct slice object, struct err *err)
 {
@@ -155,7 +155,7 @@ static int fill_blocks(struct packer *p, struct err *err)
 		struct slice object = {x->bytes.ptr + e->offset, e->length};
 
 		rc = object.len >= CHAIN_MIN_BYTES ? add_to_chain(p, e->object, object, err)
-						       : add_to_pack(p, e->object, object, err);
+						   : add_to_pack(p, e->object, object, err);
 		if (rc)
 			return rc;
 	}

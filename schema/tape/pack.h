@@ -66,7 +66,7 @@ int unpack_extent(struct slice raw, struct extent **ret, struct err *err) MUST_C
 /* A decoded block, as far as it was needed: a pack whole, a chain up to the last version asked for. */
 struct block {
 	enum block_kind kind;
-	struct buf bytes; /* objects of layout order, one behind the other; bytes.max is the raw size */
+	struct buf bytes; /* objects of layout order, one after the other; bytes.max is the raw size */
 	struct buf data;  /* chain: the stored bytes still needed */
 	uint32_t decoded, events;
 	size_t *frame_end; /* chain: of each version, in data */

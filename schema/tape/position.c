@@ -96,7 +96,7 @@ static int look_at_mark(void *context, const struct tape_mark *mark)
 	return 0;
 }
 
-/* Behind the last event of the resource the tape still knows as much as the server told in marks. */
+/* After the last event of the resource the tape still knows as much as the server told in marks. */
 static int place_rv(
 	struct tape *t, uint32_t resource, struct slice rv, struct tape_position *p, struct err *err)
 {

@@ -57,7 +57,7 @@ static uint32_t u32_at(const uint8_t *at)
 	return u16_at(at) << 16 | u16_at(at + 2);
 }
 
-/* Pages of damaged frames of the log stand behind the others, so that what is on them has a place too. */
+/* Pages of damaged frames of the log stand after the others, so that what is on them has a place too. */
 static bool read_page(const struct raw_db *db, uint32_t number, uint8_t to[PAGE])
 {
 	if (number > db->pages)
@@ -181,7 +181,7 @@ static size_t local_bytes(const struct raw_db *db, uint64_t payload)
 	return local <= most ? local : least;
 }
 
-/* Where the page's own header is: behind the file's on page 1. */
+/* Where the page's own header is: after the file's on page 1. */
 static const uint8_t *header_of(const uint8_t page[PAGE], uint32_t number)
 {
 	return page + (number == 1 ? HEADER_BYTES : 0);
@@ -513,8 +513,8 @@ int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err
 	db->path = xstrdup(path);
 	db->fd = regular_file_open(path, O_RDONLY, err);
 	rc = db->fd < 0           ? db->fd
-		 : fstat(db->fd, &st) ? err_set_errno(err, errno, "cannot stat '%s'", path)
-				      : 0;
+	     : fstat(db->fd, &st) ? err_set_errno(err, errno, "cannot stat '%s'", path)
+				  : 0;
 	if (rc) {
 		raw_close(db);
 		return rc;

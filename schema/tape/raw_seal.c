@@ -149,7 +149,7 @@ static bool find_flipped_bit(const struct raw_seal *s, uint64_t index, uint64_t 
 	return false;
 }
 
-static void judge(struct raw_seal *s, const uint64_t *fresh, const uint64_t *kept)
+static void raw_seal_judge(struct raw_seal *s, const uint64_t *fresh, const uint64_t *kept)
 {
 	uint32_t tries = 0, good = 0;
 
@@ -188,7 +188,7 @@ static void try_page_size(struct raw_seal *s, uint64_t page_bytes, uint64_t *bes
 		*best = equal * page_bytes;
 		s->pages = (uint32_t)pages;
 		s->notes = xcalloc(pages, sizeof(*s->notes));
-		judge(s, fresh, kept);
+		raw_seal_judge(s, fresh, kept);
 	}
 	free(fresh);
 	free(kept);

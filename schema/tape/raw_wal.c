@@ -37,7 +37,7 @@ struct raw_wal {
 	struct frame *newest;  /* the last undamaged frame of each page, sorted by page */
 	struct frame *damaged; /* damaged frames that no later frame makes up for */
 	size_t newest_count, damaged_count;
-	uint32_t unknown_order; /* behind the last damaged frame of an unknown page; 0: none */
+	uint32_t unknown_order; /* after the last damaged frame of an unknown page; 0: none */
 };
 
 static uint32_t u32_at(const uint8_t *at)
@@ -83,7 +83,7 @@ static struct sum sum_of_frame(const struct raw_wal *w, struct sum seed, const u
 
 /* ---- frames ---- */
 
-/* Frames of the log's former lives stand behind those of this one: theirs is another salt. */
+/* Frames of the log's former lives stand after those of this one: theirs is another salt. */
 static bool has_salt(const struct raw_wal *w, const uint8_t *frame)
 {
 	unsigned differing = 0;
@@ -156,7 +156,7 @@ static bool has_undamaged(const struct raw_wal *w)
 	return false;
 }
 
-/* What stands behind the last whole transaction was never promised to anybody. */
+/* What stands after the last whole transaction was never promised to anybody. */
 static void drop_unfinished(struct raw_wal *w)
 {
 	while (w->count && (w->frames[w->count - 1].damaged || !w->frames[w->count - 1].pages))
@@ -174,7 +174,7 @@ static uint32_t highest_page(const struct raw_wal *w)
 	return highest;
 }
 
-/* What is damaged of the last transaction, or stands behind it, a crash may have cut off. */
+/* What is damaged of the last transaction, or stands after it, a crash may have cut off. */
 static off_t find_break(const struct raw_wal *w, bool header_holds)
 {
 	size_t last = w->count; /* where the last transaction begins */
@@ -200,7 +200,7 @@ static int compare_frames(const void *left, const void *right)
 }
 
 /* Sorted by page and order, a damaged frame is made up for by any undamaged one
- * behind it of the same page. */
+ * after it of the same page. */
 static void sort_frames(struct raw_wal *w)
 {
 	w->newest = xcalloc(w->count, sizeof(*w->newest));
@@ -290,7 +290,7 @@ uint32_t raw_wal_pages(const struct raw_wal *w)
 	return w->pages < w->highest_page ? w->pages : w->highest_page;
 }
 
-static const struct frame *find(const struct frame *frames, size_t count, uint32_t page)
+static const struct frame *raw_wal_find(const struct frame *frames, size_t count, uint32_t page)
 {
 	size_t low = 0, high = count;
 
@@ -312,17 +312,17 @@ static bool read_page(const struct raw_wal *w, const struct frame *frame, uint8_
 
 bool raw_wal_page(const struct raw_wal *w, uint32_t number, uint8_t *to)
 {
-	const struct frame *frame = find(w->newest, w->newest_count, number);
+	const struct frame *frame = raw_wal_find(w->newest, w->newest_count, number);
 
 	return frame && read_page(w, frame, to);
 }
 
 bool raw_wal_is_stale(const struct raw_wal *w, uint32_t number)
 {
-	const struct frame *newest = find(w->newest, w->newest_count, number);
+	const struct frame *newest = raw_wal_find(w->newest, w->newest_count, number);
 
 	return (newest ? newest->order : 0) < w->unknown_order ||
-	       find(w->damaged, w->damaged_count, number) != NULL;
+	       raw_wal_find(w->damaged, w->damaged_count, number) != NULL;
 }
 
 uint32_t raw_wal_damaged_count(const struct raw_wal *w)

@@ -97,7 +97,7 @@ int tape_cursor_next(struct tape_cursor *c, struct event *ret, struct err *err) 
 /* The bytes of the current event's object; valid until the next call that reads an object from this tape. */
 int tape_cursor_object(struct tape_cursor *c, struct slice *ret, struct err *err) MUST_CHECK;
 
-/* How much of the way lies behind the cursor, 0 to 1: by seq, or by extents in the order of storage. */
+/* How much of the way lies after the cursor, 0 to 1: by seq, or by extents in the order of storage. */
 double tape_cursor_share(const struct tape_cursor *c);
 
 /* One object by its event's seq; same life time. ERR_NOT_FOUND for a seq that is not on the tape. */

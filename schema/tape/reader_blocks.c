@@ -39,7 +39,7 @@ static size_t cost_of(const struct block *b)
 	return b->bytes.max + b->data.cap;
 }
 
-static void forget(struct tape *t, struct cached_block *c)
+static void reader_blocks_forget(struct tape *t, struct cached_block *c)
 {
 	struct cached_block **link = bucket_of(t, c->segment, c->id);
 
@@ -59,10 +59,10 @@ static void make_room(struct tape *t, uint64_t bytes)
 
 	max = max > excess ? max - excess : 0;
 	while (t->oldest && (bytes > max || t->cache_bytes > max - bytes))
-		forget(t, t->oldest);
+		reader_blocks_forget(t, t->oldest);
 }
 
-static void remember(struct tape *t, size_t segment, int64_t id, struct block *b)
+static void reader_blocks_remember(struct tape *t, size_t segment, int64_t id, struct block *b)
 {
 	struct cached_block *c = xcalloc(1, sizeof(*c)), **bucket = bucket_of(t, segment, id);
 
@@ -75,7 +75,7 @@ static void remember(struct tape *t, size_t segment, int64_t id, struct block *b
 void reader_release_blocks(struct tape *t)
 {
 	while (t->oldest)
-		forget(t, t->oldest);
+		reader_blocks_forget(t, t->oldest);
 }
 
 /* Columns: kind, events, raw_bytes, xxh64, data. x has an event in it at index. */
@@ -119,8 +119,8 @@ static int read_block(struct tape *t, const struct tape_extent *entry, const str
 	}
 	sqlite3_reset(s->read_block);
 	if (rc)
-		err_prefix(err, rc, "'%s' block %u of extent %lld", s->file.path, number,
-			(long long)entry->id);
+		err_prefix(
+			err, rc, "'%s' block %u of extent %lld", s->file.path, number, (long long)entry->id);
 	return rc;
 }
 
@@ -141,7 +141,7 @@ static int get_block(struct tape *t, const struct tape_extent *entry, const stru
 	rc = read_block(t, entry, x, index, ret, err);
 	if (rc)
 		return rc;
-	remember(t, entry->segment, id, *ret);
+	reader_blocks_remember(t, entry->segment, id, *ret);
 	return 0;
 }
 

@@ -30,7 +30,8 @@ static struct kept_part part_of(const struct tape *t, const struct tape_extent *
 		is_state, (size_t)(row - (is_state ? t->states.items : t->events.items)), 0};
 }
 
-static void keep(struct tape *t, struct kept_parts *parts, const struct tape_extent *row, size_t bytes)
+static void reader_indexes_keep(
+	struct tape *t, struct kept_parts *parts, const struct tape_extent *row, size_t bytes)
 {
 	parts->items = xgrow(parts->items, parts->count, sizeof(*parts->items));
 	parts->items[parts->count] = part_of(t, row);
@@ -63,7 +64,7 @@ static void keep_index(struct tape *t, struct tape_extent *row)
 {
 	struct tape_extent *oldest;
 
-	keep(t, &t->indexes, row, extent_index_memory(row->index) + INDEX_FIXED_BYTES);
+	reader_indexes_keep(t, &t->indexes, row, extent_index_memory(row->index) + INDEX_FIXED_BYTES);
 	while (t->indexes.bytes > INDEX_CACHE_BYTES && (oldest = take_oldest(t, &t->indexes))) {
 		extent_unref(oldest->index);
 		oldest->index = NULL;
@@ -74,7 +75,8 @@ static void keep_filter(struct tape *t, struct tape_extent *row)
 {
 	struct tape_extent *oldest;
 
-	keep(t, &t->filters, row, row->filter_count * sizeof(*row->filter) + FILTER_FIXED_BYTES);
+	reader_indexes_keep(
+		t, &t->filters, row, row->filter_count * sizeof(*row->filter) + FILTER_FIXED_BYTES);
 	while (t->filters.bytes + reader_excess(t) > FILTER_CACHE_BYTES &&
 		(oldest = take_oldest(t, &t->filters))) {
 		free(oldest->filter);

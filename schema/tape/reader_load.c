@@ -51,7 +51,7 @@ static int check_bounds(const struct tape *t, const struct tape_extent *x, bool 
 		(unsigned long long)x->first_seq, (unsigned long long)x->last_seq);
 }
 
-/* The seq that the extent behind the first `count` ones begins with. */
+/* The seq that the extent after the first `count` ones begins with. */
 static uint64_t expected_first(const struct tape *t, size_t count, size_t segment)
 {
 	return count ? t->events.items[count - 1].last_seq + 1 : t->segments[segment].first_seq;
@@ -68,7 +68,7 @@ static int check_first(const struct tape *t, size_t count, const struct tape_ext
 		(unsigned long long)expected);
 }
 
-/* Where the sealed extent goes: in the place of the hot one that it was, else behind all. SIZE_MAX when an
+/* Where the sealed extent goes: in the place of the hot one that it was, else after all. SIZE_MAX when an
  * older one is still hot, which cannot be. */
 static size_t place_of(const struct tape *t, const struct tape_extent *x)
 {
@@ -107,7 +107,7 @@ static int take_state(struct tape *t, const struct tape_extent *x, struct err *e
 	return 0;
 }
 
-/* Those of events, or of the state, behind that id. */
+/* Those of events, or of the state, after that id. */
 static int load_extents(
 	struct tape *t, size_t segment, sqlite3 *db, bool of_state, int64_t after_id, struct err *err)
 {
@@ -206,8 +206,8 @@ static int load_chunks(struct tape *t, size_t segment, sqlite3 *db, struct err *
 	sqlite3_bind_int64(rows, 1, t->segments[segment].last_extent);
 	while (!rc && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		rc = count++ ? err_set(err, ERR_CORRUPT, "'%s' has two hot extents",
-					   t->segments[segment].file.path)
-				 : load_chunks_of(t, segment, sqlite3_column_int64(rows, 0), db, err);
+				       t->segments[segment].file.path)
+			     : load_chunks_of(t, segment, sqlite3_column_int64(rows, 0), db, err);
 	}
 	if (!rc && step != SQLITE_DONE)
 		rc = segment_failed(db, err, "cannot read '%s'", t->segments[segment].file.path);

@@ -253,7 +253,7 @@ static const char *keep_text(struct tape *t, sqlite3_stmt *row, int column)
 	return at;
 }
 
-/* Behind the id. The body comes last: it is read only where it is asked for. */
+/* After the id. The body comes last: it is read only where it is asked for. */
 #define DOCUMENT_COLUMNS                                                                                     \
 	"time_ns, path, variant, http_status, content_type, etag, after_seq, raw_bytes, xxh64, body"
 #define DOCUMENT_BODY 8
@@ -384,8 +384,8 @@ int tape_document_body(struct tape *t, uint32_t segment, int64_t id, struct buf 
 	sqlite3_bind_int64(row, 1, id);
 	step = sqlite3_step(row);
 	rc = step == SQLITE_ROW    ? append_body(t, row, body, err)
-		 : step == SQLITE_DONE ? err_set(err, ERR_NOT_FOUND, "it is not there")
-				       : segment_failed(sqlite3_db_handle(row), err, "cannot read it");
+	     : step == SQLITE_DONE ? err_set(err, ERR_NOT_FOUND, "it is not there")
+				   : segment_failed(sqlite3_db_handle(row), err, "cannot read it");
 	sqlite3_finalize(row);
 	if (rc)
 		err_prefix(err, rc, "'%s' document %lld", t->segments[segment].file.path, (long long)id);

@@ -53,7 +53,7 @@ static bool find_row(struct recovery *r, enum table table, int64_t id, struct ra
 	return false;
 }
 
-/* Ids go up without holes; behind one that is in no segment any more none can be used. */
+/* Ids go up without holes; after one that is in no segment any more none can be used. */
 static void load_registry(struct recovery *r)
 {
 	struct registry *g = &r->registry;
@@ -105,7 +105,7 @@ static int recover(struct recovery *r, const char *from, const char *to, struct 
 	return recover_write(r, to, err);
 }
 
-static void release(struct recovery *r)
+static void recover_release(struct recovery *r)
 {
 	for (size_t i = 0; i < r->segment_count; i++)
 		salvaged_release(&r->segments[i]);
@@ -123,7 +123,7 @@ static int recover_locked(struct recovery *r, const char *from, const char *to, 
 	if (rc)
 		return rc;
 	rc = recover(r, from, to, err);
-	release(r);
+	recover_release(r);
 	if (fd >= 0)
 		close(fd);
 	return rc;

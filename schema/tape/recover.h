@@ -3,7 +3,7 @@
  *
  * What is left is read off the pages (raw_db.h), so that a damaged page hides nothing but what is on it. An
  * event is intact when its block and its index are, or when a later segment keeps it as state. Events keep
- * their order; where some are lost the ones behind them get lower seqs, so that there are no holes, and every
+ * their order; where some are lost the ones after them get lower seqs, so that there are no holes, and every
  * row that names a seq follows. Each lost run of events becomes a gap row (`reason` lost, `how_ended`
  * recovered) of every stream it may have been of.
  */

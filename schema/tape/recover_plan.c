@@ -21,7 +21,7 @@ static struct span *add_span(struct recovery *r, uint64_t first, uint64_t last, 
 	return span;
 }
 
-static bool step(struct recovery *r, uint64_t bytes)
+static bool recover_plan_step(struct recovery *r, uint64_t bytes)
 {
 	r->done_bytes += bytes;
 	return r->options->progress &&
@@ -78,7 +78,7 @@ static bool take_readable(struct recovery *r, size_t segment, struct kept_extent
 	extent_unref(x);
 	add_span(r, e->first_seq, e->last_seq, segment)->extent = e;
 	*next = e->last_seq + 1;
-	return !step(r, e->raw_bytes);
+	return !recover_plan_step(r, e->raw_bytes);
 }
 
 /* False when it is to stop. */
@@ -278,7 +278,7 @@ static uint64_t next_lost(const struct span *span, uint64_t seq)
 	return e ? span->first + lost_bits_next(e->lost, seq - span->first, e->events) : seq;
 }
 
-/* The end of the lost seqs from `seq` on: the first that is not, or is rescued, or lies behind the span. */
+/* The end of the lost seqs from `seq` on: the first that is not, or is rescued, or lies after the span. */
 static uint64_t end_of_lost(const struct recovery *r, const struct span *span, size_t rescued, uint64_t seq)
 {
 	const struct kept_extent *e = span->extent;

@@ -98,7 +98,7 @@ static int tell_runs(struct recovery *r, struct err *err)
 			x = salvage_extent(&r->segments[span->segment], span->extent, &r->registry);
 		}
 		rc = run.span->extent ? tell_events(r, &run, run.span == span ? x : NULL, err)
-					  : tell_hole(r, &run, err);
+				      : tell_hole(r, &run, err);
 	}
 	extent_unref(x);
 	return rc;

@@ -450,7 +450,7 @@ static int put_extent(struct copy *c, struct salvaged *s, const struct kept_exte
 {
 	struct extent *x = salvage_extent(s, e, &c->r->registry);
 	int rc = x && x->event_count == e->events ? put_objects(c, s, e, x, err)
-						      : lost_since(e->first_seq, err);
+						  : lost_since(e->first_seq, err);
 
 	extent_unref(x);
 	return rc ? rc : progress(c->r, e->raw_bytes, err);

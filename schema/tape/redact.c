@@ -43,7 +43,7 @@ static int put_text(struct redact_walk *w, const char *text, enum redact_form fo
 }
 
 /* Does not leave in memory what it need not. */
-static void forget(struct buf *plain)
+static void redact_forget(struct buf *plain)
 {
 	if (plain->ptr)
 		explicit_bzero(plain->ptr, plain->cap);
@@ -67,7 +67,7 @@ static int plain_value(struct slice value, enum redact_form form, struct buf *to
 		buf_clear(to);
 		rc = buf_append(to, text.ptr, text.len, err);
 	}
-	forget(&text);
+	redact_forget(&text);
 	return rc;
 }
 
@@ -86,7 +86,7 @@ int redact_value(struct redact_walk *w, struct slice value, enum redact_form for
 		rc = put_text(w, text, form);
 	w->at = value.ptr + value.len;
 	w->replaced++;
-	forget(&plain);
+	redact_forget(&plain);
 	return rc;
 }
 
@@ -169,7 +169,7 @@ static int redact_annotation(struct redact_walk *w, struct slice name, struct sl
 		rc = redact_object_in_text(w, value, buf_slice(&inner));
 	else if (rule == REDACT_ANNOTATION_VALUE)
 		rc = redact_value(w, value, REDACT_FORM_TEXT);
-	forget(&inner);
+	redact_forget(&inner);
 	return rc;
 }
 

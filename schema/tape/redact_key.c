@@ -84,8 +84,8 @@ static int check_owner(int fd, const char *path, const char *tape_path, struct e
 	if (key.st_uid == geteuid() || key.st_uid == 0 ||
 		(stat(tape_path, &tape) == 0 && tape.st_uid == key.st_uid))
 		return 0;
-	return err_set(err, ERR_DENIED, "key file '%s' belongs to another user (%ju) and may be known",
-		path, (uintmax_t)key.st_uid);
+	return err_set(err, ERR_DENIED, "key file '%s' belongs to another user (%ju) and may be known", path,
+		(uintmax_t)key.st_uid);
 }
 
 static int read_key(

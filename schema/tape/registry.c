@@ -44,7 +44,7 @@ static char *stream_key(const struct tape_stream *s)
 }
 
 /* Frees the key. */
-static uint32_t find(const struct text_map *ids, char *key)
+static uint32_t registry_find(const struct text_map *ids, char *key)
 {
 	void *found = text_map_get(ids, key);
 
@@ -53,7 +53,7 @@ static uint32_t find(const struct text_map *ids, char *key)
 }
 
 /* Takes the key over. */
-static void note(struct registry *r, struct text_map *ids, char *key, uint32_t id)
+static void registry_note(struct registry *r, struct text_map *ids, char *key, uint32_t id)
 {
 	if (text_map_get(ids, key)) {
 		free(key);
@@ -66,12 +66,12 @@ static void note(struct registry *r, struct text_map *ids, char *key, uint32_t i
 
 uint32_t registry_find_resource(const struct registry *r, const struct tape_resource *resource)
 {
-	return find(&r->resource_ids, resource_key(resource));
+	return registry_find(&r->resource_ids, resource_key(resource));
 }
 
 uint32_t registry_find_stream(const struct registry *r, const struct tape_stream *stream)
 {
-	return find(&r->stream_ids, stream_key(stream));
+	return registry_find(&r->stream_ids, stream_key(stream));
 }
 
 uint32_t registry_add_resource(struct registry *r, const struct tape_resource *resource)
@@ -87,7 +87,7 @@ uint32_t registry_add_resource(struct registry *r, const struct tape_resource *r
 		.kind = xstrdup(resource->kind),
 		.namespaced = resource->namespaced,
 	};
-	note(r, &r->resource_ids, resource_key(resource), id);
+	registry_note(r, &r->resource_ids, resource_key(resource), id);
 	return id;
 }
 
@@ -103,7 +103,7 @@ uint32_t registry_add_stream(struct registry *r, const struct tape_stream *strea
 		.label_selector = xstrdup(stream->label_selector),
 		.field_selector = xstrdup(stream->field_selector),
 	};
-	note(r, &r->stream_ids, stream_key(stream), id);
+	registry_note(r, &r->stream_ids, stream_key(stream), id);
 	return id;
 }
 

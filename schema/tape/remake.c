@@ -40,8 +40,9 @@ static int find_range(struct remake *r, struct err *err)
 		r->first_seq = t->segment_count ? t->segments[t->segment_count - 1].first_seq : 1;
 		r->last_seq = r->first_seq - 1;
 	}
-	if (from && until && (from->seq > until->seq ||
-				     (from->by_time && until->by_time && from->time_ns > until->time_ns)))
+	if (from && until &&
+		(from->seq > until->seq ||
+			(from->by_time && until->by_time && from->time_ns > until->time_ns)))
 		return err_set(err, ERR_USAGE, "the end lies before the beginning");
 	if (until && until->seq < r->last_seq)
 		r->last_seq = until->seq < r->first_seq ? r->first_seq - 1 : until->seq;
@@ -58,7 +59,7 @@ static void begin_numbers(struct remake *r)
 	r->w->last_seq = r->w->durable_seq = r->whole ? r->first_seq - 1 : r->seqs.state_count;
 }
 
-static int choose(struct remake *r, struct err *err)
+static int remake_choose(struct remake *r, struct err *err)
 {
 	int rc;
 
@@ -124,7 +125,7 @@ static int write_tape(struct remake *r, const char *to, struct err *err)
 	r->w->copying = r->w->bulk = true;
 	r->w->seed = remake_put_state;
 	r->w->seed_context = r;
-	rc = choose(r, err);
+	rc = remake_choose(r, err);
 	if (!rc)
 		rc = put_all(r, err);
 	if (!rc)
@@ -133,7 +134,7 @@ static int write_tape(struct remake *r, const char *to, struct err *err)
 	return rc;
 }
 
-static void release(struct remake *r)
+static void remake_release(struct remake *r)
 {
 	coverage_free(r->coverage);
 	remake_rows_close(r);
@@ -158,7 +159,7 @@ int remake_into(struct tape *from, const char *folder, const struct remake_optio
 	buf_init(&r.scratch, HOT_SCRATCH_BYTES);
 	if (!rc)
 		rc = write_tape(&r, folder, err);
-	release(&r);
+	remake_release(&r);
 	if (!rc)
 		*ret = r.result;
 	return rc;

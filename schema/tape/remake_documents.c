@@ -35,8 +35,8 @@ static void release_document(struct tape_document *d)
 static void add_document(struct remake *r, const struct tape_document *d, bool begins)
 {
 	r->documents = xgrow(r->documents, r->document_count, sizeof(*r->documents));
-	r->documents[r->document_count++] = (struct kept_document){
-		.document = own_document(d), .begins = begins};
+	r->documents[r->document_count++] =
+		(struct kept_document){.document = own_document(d), .begins = begins};
 }
 
 static int take_document(void *context, const struct tape_document *d)
@@ -93,8 +93,8 @@ void remake_documents_release(struct remake *r)
 	free(r->documents);
 }
 
-static int queue_document(
-	struct remake *r, const struct tape_document *d, struct slice body, uint64_t after_seq, struct err *err)
+static int queue_document(struct remake *r, const struct tape_document *d, struct slice body,
+	uint64_t after_seq, struct err *err)
 {
 	struct buf packed;
 	int rc;

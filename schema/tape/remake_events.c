@@ -13,8 +13,8 @@
 /* ---- one event ---- */
 
 /* Whether it goes into the new tape: 1, with the id of its stream there, or 0. */
-static int is_wanted(struct remake *r, const struct event *e, struct slice object, uint32_t *ret_stream,
-	struct err *err)
+static int is_wanted(
+	struct remake *r, const struct event *e, struct slice object, uint32_t *ret_stream, struct err *err)
 {
 	const struct remake_hooks *h = &r->o->hooks;
 	uint32_t stream = remake_stream_id(r, e->stream, e->namespace);
@@ -110,8 +110,7 @@ static int put_state_object(struct remake *r, uint64_t seq, struct state_extents
 	struct event e;
 	int rc = tape_object(r->from, seq, &object, err);
 
-	if (rc || (rc = tape_event(r->from, seq, &e, &r->names, err)) ||
-		(rc = rewrite(r, &e, &object, err)))
+	if (rc || (rc = tape_event(r->from, seq, &e, &r->names, err)) || (rc = rewrite(r, &e, &object, err)))
 		return rc;
 	e.seq = seq_map_find(&r->seqs, seq);
 	r->result.state_objects++;
@@ -138,7 +137,7 @@ int remake_put_state(void *context, sqlite3 *db, int64_t *extent_id, struct err 
 
 /* ---- events ---- */
 
-static int report(const struct remake *r, uint64_t seq, struct err *err)
+static int remake_events_report(const struct remake *r, uint64_t seq, struct err *err)
 {
 	const struct remake_hooks *h = &r->o->hooks;
 
@@ -154,7 +153,7 @@ static int put_event(struct remake *r, struct tape_cursor *c, struct event *e, s
 	uint32_t stream;
 	int wanted, rc = reads ? tape_cursor_object(c, &object, err) : 0;
 
-	if (rc || (e->seq % PROGRESS_EVENTS == 0 && (rc = report(r, e->seq, err))))
+	if (rc || (e->seq % PROGRESS_EVENTS == 0 && (rc = remake_events_report(r, e->seq, err))))
 		return rc;
 	wanted = is_wanted(r, e, object, &stream, err);
 	if (wanted < 0)
@@ -163,8 +162,7 @@ static int put_event(struct remake *r, struct tape_cursor *c, struct event *e, s
 		seq_map_tell(&r->seqs, wanted);
 	if (!wanted)
 		return 0;
-	if ((!reads && (rc = tape_cursor_object(c, &object, err))) ||
-		(rc = rewrite(r, e, &object, err)))
+	if ((!reads && (rc = tape_cursor_object(c, &object, err))) || (rc = rewrite(r, e, &object, err)))
 		return rc;
 	r->result.events++;
 	return writer_copy_event(r->w, e, object, err);
@@ -216,7 +214,8 @@ int remake_put_events(struct remake *r, size_t segment, struct err *err)
 			continue;
 		rc = put_extent(r, x, err);
 		if (!rc && x->last_seq >= r->first_seq && x->first_seq <= r->last_seq)
-			rc = report(r, x->last_seq < r->last_seq ? x->last_seq : r->last_seq, err);
+			rc = remake_events_report(
+				r, x->last_seq < r->last_seq ? x->last_seq : r->last_seq, err);
 	}
 	return rc;
 }

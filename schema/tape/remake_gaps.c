@@ -128,10 +128,10 @@ static int take_missed(void *context, const struct tape_missed *missed)
 		return 0;
 	return remake_put_row(r, TABLE_MISSED,
 		(struct value[]){value_integer(r->w->ids.missed + 1),
-			value_integer((int64_t)missed->gap * r->id_spread + copy),
-			value_text(missed->change), value_integer(r->resources[missed->resource - 1]),
-			value_slice(missed->namespace), value_slice(missed->name), value_slice(missed->uid),
-			value_slice(missed->old_uid), value_slice(missed->rv), value_slice(missed->old_rv)},
+			value_integer((int64_t)missed->gap * r->id_spread + copy), value_text(missed->change),
+			value_integer(r->resources[missed->resource - 1]), value_slice(missed->namespace),
+			value_slice(missed->name), value_slice(missed->uid), value_slice(missed->old_uid),
+			value_slice(missed->rv), value_slice(missed->old_rv)},
 		walk->err);
 }
 

@@ -33,7 +33,7 @@ struct remade_stream {
 	bool by_namespace; /* ids are in the order of the wanted namespaces */
 	/* Where the stretch begins: whether the stream was listed by then, and the version it had. */
 	bool listed;
-	char *rv; /* NULL: not known */
+	char *rv;          /* NULL: not known */
 	uint64_t mark_seq; /* of the last mark before: events after it may have higher versions */
 };
 
@@ -54,7 +54,7 @@ struct remake {
 	struct seq_map seqs;
 	struct remade_stream *streams; /* [old id - 1] */
 	size_t stream_count;
-	uint32_t *resources; /* [old id - 1]: the new id, or 0 */
+	uint32_t *resources;      /* [old id - 1]: the new id, or 0 */
 	struct tape_state *state; /* at the beginning */
 	bool *state_wanted;
 	/* Ids of connections and gaps: the old one times this, for a stream that becomes several. */
@@ -63,8 +63,9 @@ struct remake {
 	struct kept_gap *gaps; /* in the order of ids */
 	size_t gap_count;
 	struct row_reader readers[TABLE_COUNT];
-	struct value *held[TABLE_COUNT]; /* of rows that hold until the next one: the last before the stretch */
-	bool begun[TABLE_COUNT];         /* what held at the beginning is on the new tape */
+	struct value
+		*held[TABLE_COUNT]; /* of rows that hold until the next one: the last before the stretch */
+	bool begun[TABLE_COUNT];    /* what held at the beginning is on the new tape */
 	struct kept_document *documents;
 	size_t document_count;
 	struct left_out *left_out; /* [new stream id - 1] */

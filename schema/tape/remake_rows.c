@@ -58,8 +58,7 @@ static void map_seq(const struct remake *r, struct value *v)
 static int put_copies(
 	struct remake *r, enum table table, struct value *values, int stream_column, struct err *err)
 {
-	const struct remade_stream *s =
-		remake_stream(r, (uint32_t)value_number(&values[stream_column]));
+	const struct remade_stream *s = remake_stream(r, (uint32_t)value_number(&values[stream_column]));
 	int64_t id = value_number(&values[0]), mark_id = r->w->ids.mark;
 	struct value copy[FORMAT_COLUMNS_MAX];
 	int rc = 0;

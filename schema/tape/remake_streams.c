@@ -27,8 +27,7 @@ static int add_resource(struct remake *r, const struct tape_resource *old, struc
 		return 0;
 	if (r->o->hooks.rewrite_resource)
 		rc = r->o->hooks.rewrite_resource(r->o->hooks.context, &resource, err);
-	return rc < 0 ? rc
-			  : tape_writer_resource(r->w, &resource, &r->resources[old->id - 1], err);
+	return rc < 0 ? rc : tape_writer_resource(r->w, &resource, &r->resources[old->id - 1], err);
 }
 
 static int add_stream_of(struct remake *r, const struct tape_stream *old, const char *namespace,
@@ -38,7 +37,7 @@ static int add_stream_of(struct remake *r, const struct tape_stream *old, const 
 	int rc = 0;
 
 	stream.resource = r->resources[old->resource - 1];
-	stream.namespace = (char *)(uintptr_t)namespace;
+	stream.namespace = (char *)(uintptr_t) namespace;
 	if (r->o->hooks.rewrite_stream)
 		rc = r->o->hooks.rewrite_stream(r->o->hooks.context, &stream, err);
 	if (rc >= 0)
@@ -62,8 +61,8 @@ static int add_stream(struct remake *r, const struct tape_stream *old, struct er
 	struct remade_stream *to = &r->streams[old->id - 1];
 	int rc = 0;
 
-	if (!r->resources[old->resource - 1] || (resource->namespaced && *old->namespace &&
-							!is_wanted_namespace(r, old->namespace)))
+	if (!r->resources[old->resource - 1] ||
+		(resource->namespaced && *old->namespace && !is_wanted_namespace(r, old->namespace)))
 		return 0;
 	to->by_namespace = r->o->namespace_count && resource->namespaced && !*old->namespace;
 	to->ids = xcalloc(to->by_namespace ? r->o->namespace_count : 1, sizeof(*to->ids));

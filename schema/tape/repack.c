@@ -28,7 +28,7 @@ struct repacker {
 	int64_t extent_id;
 };
 
-static int report(struct repacker *r, uint64_t bytes, struct err *err)
+static int repack_report(struct repacker *r, uint64_t bytes, struct err *err)
 {
 	/* Every byte is written once and compared once. */
 	r->done_bytes += bytes;
@@ -63,8 +63,7 @@ static int copy_rows(struct repacker *r, size_t segment, struct err *err)
 	sqlite3 *from;
 	int rc;
 
-	if ((rc = reader_db(r->tape, segment, &from, err)) ||
-		(rc = segment_exec(r->db, "BEGIN", err)))
+	if ((rc = reader_db(r->tape, segment, &from, err)) || (rc = segment_exec(r->db, "BEGIN", err)))
 		return rc;
 	for (int table = TABLE_META; table < TABLE_CHUNK && !rc; table++)
 		rc = copy_table(r, from, (enum table)table, err);
@@ -73,7 +72,7 @@ static int copy_rows(struct repacker *r, size_t segment, struct err *err)
 	return rc ? rc : segment_exec(r->db, "COMMIT", err);
 }
 
-static int store(struct repacker *r, const char *kind, struct extent *x, struct err *err)
+static int repack_store(struct repacker *r, const char *kind, struct extent *x, struct err *err)
 {
 	if (x->event_count == 0)
 		return 0;
@@ -99,7 +98,7 @@ static int copy_state_extent(struct repacker *r, struct tape_extent *row, struct
 			rc = extent_add(x, &e, object, err);
 	}
 	if (!rc)
-		rc = store(r, "state", x, err);
+		rc = repack_store(r, "state", x, err);
 	extent_unref(from);
 	extent_unref(x);
 	return rc;
@@ -137,11 +136,11 @@ static int copy_event(
 {
 	int rc;
 
-	if ((rc = extent_add(*x, e, object, err)) || (rc = report(r, e->bytes, err)))
+	if ((rc = extent_add(*x, e, object, err)) || (rc = repack_report(r, e->bytes, err)))
 		return rc;
 	if (!is_full(r, *x))
 		return 0;
-	rc = store(r, "events", *x, err);
+	rc = repack_store(r, "events", *x, err);
 	if (rc)
 		return rc;
 	extent_unref(*x);
@@ -167,7 +166,7 @@ static int copy_events(struct repacker *r, size_t segment, struct err *err)
 	while (!rc && (more = next_event(c, &e, &object, err)) > 0)
 		rc = copy_event(r, &x, &e, object, err);
 	if (!rc)
-		rc = more < 0 ? more : store(r, "events", x, err);
+		rc = more < 0 ? more : repack_store(r, "events", x, err);
 	extent_unref(x);
 	tape_cursor_close(c);
 	return rc;
@@ -223,13 +222,13 @@ static int compare_cursors(
 		if (old_more != new_more || !same_event(&a, &b) || !slice_equal(old_object, new_object))
 			return err_set(err, ERR_FAILED, "repacked tape differs at event %llu",
 				(unsigned long long)(old_more ? a.seq : b.seq));
-		rc = report(r, a.bytes, err);
+		rc = repack_report(r, a.bytes, err);
 		if (rc)
 			return rc;
 	}
 }
 
-static int compare(struct repacker *r, struct tape_repack_result *ret, struct err *err)
+static int repack_compare(struct repacker *r, struct tape_repack_result *ret, struct err *err)
 {
 	struct tape_cursor *old = NULL, *new = NULL;
 	struct tape_filter filter = {.seq_max = r->info.last_seq};
@@ -263,7 +262,7 @@ static int repack(struct repacker *r, struct tape_repack_result *ret, struct err
 
 	for (size_t i = 0; i < r->tape->segment_count && !rc; i++)
 		rc = copy_segment(r, i, err);
-	return rc ? rc : compare(r, ret, err);
+	return rc ? rc : repack_compare(r, ret, err);
 }
 
 static void set_options(struct repacker *r, const struct tape_repack_options *o)
@@ -280,7 +279,7 @@ static void set_options(struct repacker *r, const struct tape_repack_options *o)
 		r->o.extent_bytes = LIMIT_CHUNK_BYTES / 2;
 }
 
-static int make(struct repacker *r, const char *to, struct tape_repack_result *ret, struct err *err)
+static int repack_make(struct repacker *r, const char *to, struct tape_repack_result *ret, struct err *err)
 {
 	struct new_tape made;
 	int rc = new_tape_begin(to, &made, err);
@@ -303,7 +302,7 @@ int tape_repack(const char *from, const char *to, const struct tape_repack_optio
 		return rc;
 	rc = tape_info(r.tape, &r.info, err);
 	if (!rc)
-		rc = make(&r, to, ret, err);
+		rc = repack_make(&r, to, ret, err);
 	tape_close(r.tape);
 	return rc;
 }

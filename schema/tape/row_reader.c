@@ -123,7 +123,7 @@ static int64_t first_id_of(const struct row_reader *r)
 	return r->highest < INT64_MAX ? r->highest + 1 : INT64_MAX;
 }
 
-static int walk(struct row_reader *r, const struct selection *s,
+static int row_reader_walk(struct row_reader *r, const struct selection *s,
 	int (*take)(void *context, sqlite3_stmt *row), void *context, struct err *err)
 {
 	int64_t highest = r->highest;
@@ -153,7 +153,7 @@ int row_reader_segment(struct row_reader *r, size_t segment, const char *columns
 {
 	char *with_id = xasprintf("id, %s", columns);
 	const struct selection s = {segment, with_id, first_id_of(r)};
-	int stop = walk(r, &s, take, context, err);
+	int stop = row_reader_walk(r, &s, take, context, err);
 
 	free(with_id);
 	return stop;
@@ -183,5 +183,5 @@ int row_reader_values(struct row_reader *r, size_t segment, int (*take)(void *co
 	struct value_walk w = {r->table, take, context};
 	const struct selection s = {segment, "*", first_id_of(r)};
 
-	return walk(r, &s, take_values, &w, err);
+	return row_reader_walk(r, &s, take_values, &w, err);
 }

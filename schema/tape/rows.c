@@ -10,7 +10,7 @@ struct queued_row {
 	struct queued_row *next;
 	enum table table;
 	size_t bytes;
-	struct value values[]; /* and behind them the copies of their bytes */
+	struct value values[]; /* and after them the copies of their bytes */
 };
 
 struct row_queue {

@@ -360,10 +360,10 @@ static bool read_chunk(
 
 struct chunk_reader {
 	struct hot_reader hot;
-	uint64_t first_seq, behind; /* of the first intact chunk; behind the last one */
+	uint64_t first_seq, behind; /* of the first intact chunk; after the last one */
 };
 
-/* Decodes chunks [begin, end), which are one hot extent's, until one is missing: the ones behind it refer to
+/* Decodes chunks [begin, end), which are one hot extent's, until one is missing: the ones after it refer to
  * it. A row with a bad sum may say anything, also of where it belongs. */
 static void decode_chunks(struct salvaged *s, size_t begin, size_t end, const struct registry *registry,
 	struct chunk_reader *ret)

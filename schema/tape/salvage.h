@@ -56,7 +56,7 @@ struct kept_extent {
 	uint64_t first_seq, last_seq; /* of the index, or as the row says */
 	uint64_t events, raw_bytes;   /* of the index */
 	struct lost_bits *lost;       /* by event: its object cannot be read; NULL: none is lost */
-	uint64_t hot_lost;            /* hot: events behind last_seq whose chunks cannot be decoded */
+	uint64_t hot_lost;            /* hot: events after last_seq whose chunks cannot be decoded */
 };
 
 struct salvaged {
@@ -107,7 +107,7 @@ struct block_shape {
 	uint32_t index;
 };
 /* The block, if its row can be read and its frame decoded; what the frames' own checksums say decides, so
- * that a damaged number in the row does no harm. Of a chain, versions behind a damaged one cannot be had. */
+ * that a damaged number in the row does no harm. Of a chain, versions after a damaged one cannot be had. */
 bool salvage_block(struct salvaged *s, int64_t extent, uint32_t number, const struct block_shape *shape,
 	struct block **ret);
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Blocks that are kept open: as many as that, and no more than so many bytes unless it is one. */
+/* Blocks that are kept open: as many as that, and no more than this many bytes unless it is one. */
 #define OPEN_BLOCKS      64
 #define OPEN_BLOCK_BYTES (32u << 20)
 

@@ -206,7 +206,7 @@ struct check {
 	int found;
 };
 
-static int report(struct check *c, const char *what, uint64_t offset, uint64_t length, uint64_t found,
+static int seal_report(struct check *c, const char *what, uint64_t offset, uint64_t length, uint64_t found,
 	uint64_t expected)
 {
 	struct seal_damage d = {.offset = offset, .length = length, .what = what};
@@ -229,7 +229,7 @@ static int compare_sum(void *context, uint64_t page, uint64_t sum)
 	if (sum == expected)
 		return 0;
 	snprintf(what, sizeof(what), "page %" PRIu64, page + 1);
-	return report(c, what, page * page_bytes, page_bytes, sum, expected) ? ERR_STOPPED : 0;
+	return seal_report(c, what, page * page_bytes, page_bytes, sum, expected) ? ERR_STOPPED : 0;
 }
 
 /* The sums themselves are damaged: they are made again. When those are what was sealed, only the sums are
@@ -243,7 +243,7 @@ static int check_against_footer(const uint8_t *footer, struct check *c, struct e
 	bool intact = !rc && sum_of(fresh, 8 * pages) == expected;
 
 	if (!rc && !intact &&
-		report(c, "the sums of the pages", at, 8 * pages, sum_of(c->sums, 8 * pages), expected))
+		seal_report(c, "the sums of the pages", at, 8 * pages, sum_of(c->sums, 8 * pages), expected))
 		rc = ERR_STOPPED;
 	for (uint64_t page = 0; page < pages && !rc; page++) {
 		uint64_t kept = seal_get_u64(c->sums + 8 * page), made = seal_get_u64(fresh + 8 * page);
@@ -252,8 +252,8 @@ static int check_against_footer(const uint8_t *footer, struct check *c, struct e
 		if (kept == made)
 			continue;
 		snprintf(what, sizeof(what), intact ? "the sum of page %" PRIu64 : "page %" PRIu64, page + 1);
-		if (intact ? report(c, what, at + 8 * page, 8, kept, made)
-			   : report(c, what, page * page_bytes, page_bytes, made, kept))
+		if (intact ? seal_report(c, what, at + 8 * page, 8, kept, made)
+			   : seal_report(c, what, page * page_bytes, page_bytes, made, kept))
 			rc = ERR_STOPPED;
 	}
 	free(fresh);

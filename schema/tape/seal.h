@@ -23,7 +23,7 @@ static inline uint64_t seal_get_u64(const uint8_t *from)
 	return value;
 }
 
-/* Puts the sums behind a finished database file, makes it durable and read-only. */
+/* Puts the sums after a finished database file, makes it durable and read-only. */
 int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err) MUST_CHECK;
 
 /* What a check found wrong; offset and length in the file, texts borrowed for the call. */

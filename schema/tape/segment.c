@@ -173,7 +173,7 @@ static int make_tables(sqlite3 *db, enum segment_durability durability, struct e
 	return segment_exec(db, "COMMIT", err);
 }
 
-/* A database with all tables at a temporary path, closed: whoever lists the directory sees it finished or
+/* A database with all tables at a temporary path, closed: a reader of the directory sees it finished or
  * not. */
 static int make_database(const char *path, enum segment_durability durability, struct err *err)
 {
@@ -266,8 +266,7 @@ static int copy_compact(sqlite3 *db, const char *to, struct err *err)
 		return rc;
 	snprintf(sql, sizeof(sql), "PRAGMA page_size = %d", (int)page_bytes);
 	/* Of the copy only: in WAL mode the database keeps its own. */
-	if ((rc = segment_exec(db, sql, err)) ||
-		(rc = segment_prepare(db, "VACUUM INTO ?", &statement, err)))
+	if ((rc = segment_exec(db, sql, err)) || (rc = segment_prepare(db, "VACUUM INTO ?", &statement, err)))
 		return rc;
 	sqlite3_bind_text(statement, 1, to, -1, SQLITE_STATIC);
 	if (sqlite3_step(statement) != SQLITE_DONE)

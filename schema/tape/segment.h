@@ -1,9 +1,9 @@
 /*
  * segment.h: the SQLite files of a tape: made, opened, listed, sealed.
  *
- *   create --> open-000007.db (WAL, one writer) --seal--> seg-000007.db (one file, read-only, sums behind it)
+ *   create --> open-000007.db (WAL, one writer) --seal--> seg-000007.db (one file, read-only, sums after it)
  *
- * Sealing writes a compact copy under a temporary name, puts the sums of its pages behind it (seal.h), makes
+ * Sealing writes a compact copy under a temporary name, puts the sums of its pages after it (seal.h), makes
  * it durable, renames it, and only then removes the open files. A crash in between leaves either the open
  * segment or both; when both are there the sealed one counts.
  */

@@ -15,7 +15,7 @@
 /* Passes over a directory until two agree; a writer makes and seals segments much more slowly. */
 #define LIST_TRIES 10
 
-/* Splits a name that the format makes of a number: the number, and what stands behind ".db". */
+/* Splits a name that the format makes of a number: the number, and what stands after ".db". */
 static bool split_name(const char *name, const char *format, uint32_t *ret_number, const char **ret_rest)
 {
 	size_t prefix = (size_t)(strchr(format, '%') - format);
@@ -132,7 +132,7 @@ static void list_one_file(const char *path, struct segment_file **ret, size_t *r
 /* ---- a folder ---- */
 
 /* What cannot be opened as a folder, as errno says. */
-static int refuse(const char *path, struct err *err)
+static int segment_list_refuse(const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	uint32_t number;
@@ -157,7 +157,7 @@ static int read_list(
 	struct dirent *entry;
 
 	if (!dir)
-		return refuse(tape_path, err);
+		return segment_list_refuse(tape_path, err);
 	while ((entry = readdir(dir))) {
 		struct segment_file file = {0};
 		enum name_kind kind = kind_of_name(entry->d_name, &file.number);

@@ -161,7 +161,7 @@ enum access { READ, WRITE, FROZEN };
 static char *immutable_uri(const char *path)
 {
 	const char *scheme =
-		*path == '/' ? "file://" : "file:"; /* behind "//" an authority ends at the next / */
+		*path == '/' ? "file://" : "file:"; /* after "//" an authority ends at the next / */
 	char *uri = xmalloc(3 * strlen(path) + 32), *to = uri + strlen(scheme);
 
 	memcpy(uri, scheme, strlen(scheme));

@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 struct seq_map {
-	bool same;         /* all are kept, under their old numbers */
-	uint64_t *state;   /* the old seqs of objects that are the state at the start, in order; they come first */
+	bool same; /* all are kept, under their old numbers */
+	uint64_t *
+		state; /* the old seqs of objects that are the state at the start, in order; they come first */
 	size_t state_count;
 	uint64_t first;    /* the old seq of the first event that was told of */
 	uint64_t *bits;    /* of it and those after it: kept or not */

@@ -30,7 +30,7 @@ static void take_extent(struct live_map *m, const struct extent *x, const struct
 	}
 }
 
-/* The last segment that begins with a state and not behind the position. */
+/* The last segment that begins with a state and not after the position. */
 static size_t first_segment(const struct tape *t, uint64_t seq)
 {
 	size_t segment = 0;
@@ -54,7 +54,7 @@ static int collect_extent(struct tape *t, struct tape_extent *entry, const struc
 	return 0;
 }
 
-static int collect(struct tape *t, const struct wanted *wanted, struct live_map *m, struct err *err)
+static int state_collect(struct tape *t, const struct wanted *wanted, struct live_map *m, struct err *err)
 {
 	size_t first = first_segment(t, wanted->seq);
 	int rc = 0;
@@ -128,7 +128,7 @@ int tape_state_at(struct tape *t, uint64_t seq, uint32_t resource, struct tape_s
 	int rc;
 
 	live_map_init(m, reader_state_bytes(t));
-	rc = collect(t, &wanted, m, err);
+	rc = state_collect(t, &wanted, m, err);
 	if (!rc && m->is_full)
 		rc = err_set(err, ERR_TOO_LARGE,
 			"state of '%s' after event %llu takes more than %zu bytes: the file has not that many objects",

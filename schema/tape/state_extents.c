@@ -57,7 +57,7 @@ static int add_item(struct state_extents *s, const struct state_item *item, stru
 	return extent_add(x, &e, (struct slice){at, item->length}, err);
 }
 
-static int store(struct state_extents *s, struct err *err)
+static int state_extents_store(struct state_extents *s, struct err *err)
 {
 	struct extent *x;
 	int rc = 0;
@@ -95,10 +95,10 @@ int state_extents_add(struct state_extents *s, const struct event *e, struct sli
 		return rc;
 	s->items = xgrow(s->items, s->count, sizeof(*s->items));
 	s->items[s->count++] = item;
-	return s->bytes.len >= PORTION_BYTES ? store(s, err) : 0;
+	return s->bytes.len >= PORTION_BYTES ? state_extents_store(s, err) : 0;
 }
 
 int state_extents_end(struct state_extents *s, struct err *err)
 {
-	return store(s, err);
+	return state_extents_store(s, err);
 }

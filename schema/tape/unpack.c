@@ -13,7 +13,7 @@
 #define MIN_OBJECT_BYTES 2   /* {} */
 #define FRAME_HEAD_BYTES 128 /* more than each frame of a chain costs beside its contents */
 
-static int damaged(const char *what, struct err *err)
+static int unpack_damaged(const char *what, struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "index of an extent: %s", what);
 }
@@ -30,7 +30,7 @@ static int get_objects(struct column_reader *r, struct extent *x, struct err *er
 		uint64_t run = column_get(r, COLUMN_RUN);
 
 		if (resource == 0 || resource > UINT32_MAX || run == 0 || run > r->events - first)
-			return damaged("runs of objects exceed the events", err);
+			return unpack_damaged("runs of objects exceed the events", err);
 		*o = (struct extent_object){
 			.resource = (uint32_t)resource, .first = (uint32_t)first, .count = (uint32_t)run};
 		o->namespace = column_get_text(r, COLUMN_NAMESPACE, previous.namespace, namespace);
@@ -39,13 +39,13 @@ static int get_objects(struct column_reader *r, struct extent *x, struct err *er
 		o->name = extent_keep(x, column_get_text(r, COLUMN_NAME, previous.name, name));
 		o->uid = extent_keep(x, column_get_uid(r, COLUMN_UID, uid));
 		if (i && extent_compare_object(&previous, o) >= 0)
-			return damaged("objects are not in order", err);
+			return unpack_damaged("objects are not in order", err);
 		if (extent_index_memory(x) > LIMIT_EXTENT_MEMORY)
-			return damaged("names exceed the maximum", err);
+			return unpack_damaged("names exceed the maximum", err);
 		first += run;
 		previous = *o;
 	}
-	return first == r->events ? 0 : damaged("runs of objects do not cover the events", err);
+	return first == r->events ? 0 : unpack_damaged("runs of objects do not cover the events", err);
 }
 
 /* Fills the layout, which must be a permutation that goes up within each object's run. */
@@ -61,9 +61,9 @@ static int get_layout(struct column_reader *r, struct extent *x, struct err *err
 			place = wrap_add(place, unzigzag(column_get(r, COLUMN_PLACE)));
 			length = wrap_add(length, unzigzag(column_get(r, COLUMN_LENGTH)));
 			if (place < 0 || (uint64_t)place >= r->events || (k && place <= before))
-				return damaged("layout is not in the order of events", err);
+				return unpack_damaged("layout is not in the order of events", err);
 			if (length < MIN_OBJECT_BYTES || length > LIMIT_OBJECT_BYTES)
-				return damaged("length of an object is out of bounds", err);
+				return unpack_damaged("length of an object is out of bounds", err);
 			x->layout[i] = (uint32_t)place;
 			x->events[place].object = (uint32_t)o;
 			x->events[place].length = (uint32_t)length;
@@ -72,7 +72,7 @@ static int get_layout(struct column_reader *r, struct extent *x, struct err *err
 	}
 	for (i = 0; i < r->events; i++) {
 		if (x->events[i].block != 1)
-			return damaged("layout names an event twice", err);
+			return unpack_damaged("layout names an event twice", err);
 	}
 	return 0;
 }
@@ -115,17 +115,17 @@ static int get_places(struct column_reader *r, struct extent *x, struct err *err
 		struct block_walk *w = &walks[e->length >= CHAIN_MIN_BYTES];
 
 		if (w->left == 0 && !next_block(w))
-			return damaged("blocks hold fewer events than the index", err);
+			return unpack_damaged("blocks hold fewer events than the index", err);
 		e->block = (uint32_t)w->number;
 		e->offset = (uint32_t)w->offset;
 		w->offset += e->length;
 		w->left--;
 		x->raw_bytes += e->length;
 		if (w->offset > LIMIT_BLOCK_BYTES || x->raw_bytes > LIMIT_CHUNK_BYTES)
-			return damaged("objects exceed the maximum", err);
+			return unpack_damaged("objects exceed the maximum", err);
 	}
 	if (walks[0].left || walks[1].left || next_block(&walks[0]) || next_block(&walks[1]))
-		return damaged("blocks hold more events than the index", err);
+		return unpack_damaged("blocks hold more events than the index", err);
 	return 0;
 }
 
@@ -154,14 +154,15 @@ static int get_events(struct column_reader *r, struct extent *x, struct err *err
 		uint64_t step = column_get(r, COLUMN_SEQ) + 1, head, stream;
 
 		if (step == 0 || seq + step < seq)
-			return damaged("numbers of events go back", err);
+			return unpack_damaged("numbers of events go back", err);
 		seq += step;
 		time_ns = wrap_add(time_ns, unzigzag(column_get(r, COLUMN_TIME)));
 		head = column_get(r, COLUMN_HEAD);
 		stream = column_get(r, COLUMN_STREAM);
 		if (!head_is_known(head) || head & HEAD_RV_GIVEN || stream > UINT32_MAX ||
 			!get_rv(r, x, e, &rv))
-			return damaged("event has an unknown type, origin, stream or resourceVersion", err);
+			return unpack_damaged(
+				"event has an unknown type, origin, stream or resourceVersion", err);
 		e->seq = seq;
 		e->time_ns = time_ns;
 		e->head = (uint8_t)head;
@@ -180,11 +181,11 @@ static int decode(struct slice raw, struct extent *x, struct err *err)
 	if (rc)
 		return rc;
 	if (r.events > LIMIT_EXTENT_EVENTS || r.objects > r.events)
-		return damaged("counts are out of bounds", err);
+		return unpack_damaged("counts are out of bounds", err);
 	x->event_count = r.events;
 	x->object_count = r.objects;
 	if (extent_index_memory(x) > LIMIT_EXTENT_MEMORY)
-		return damaged("events and objects exceed the maximum", err);
+		return unpack_damaged("events and objects exceed the maximum", err);
 	extent_reserve(x, r.events, r.objects);
 	x->layout = xcalloc(r.events, sizeof(*x->layout));
 	if (r.events)
@@ -193,7 +194,9 @@ static int decode(struct slice raw, struct extent *x, struct err *err)
 		(rc = get_places(&r, x, err)) || (rc = get_events(&r, x, err)))
 		return rc;
 	x->sorted = true;
-	return column_reader_done(&r) ? 0 : damaged("columns are longer or shorter than the counts say", err);
+	return column_reader_done(&r)
+		       ? 0
+		       : unpack_damaged("columns are longer or shorter than the counts say", err);
 }
 
 int unpack_index_bytes(struct slice index, uint64_t index_raw_bytes, struct buf *to, struct err *err)
@@ -291,8 +294,8 @@ int block_open(enum block_kind kind, struct slice data, uint32_t events, uint64_
 	buf_init(&b->bytes, raw_bytes);
 	buf_init(&b->data, LIMIT_CHUNK_BYTES);
 	rc = kind == BLOCK_CHAIN   ? open_chain(b, data, err)
-		 : kind == BLOCK_NAMED ? open_named(b, data, names, err)
-				       : codec_unpack(data, raw_bytes, &b->bytes, err);
+	     : kind == BLOCK_NAMED ? open_named(b, data, names, err)
+				   : codec_unpack(data, raw_bytes, &b->bytes, err);
 	if (rc) {
 		block_free(b);
 		return rc;

@@ -75,7 +75,7 @@ struct block_crew {
 
 /* ---- one block, in any thread ---- */
 
-static void find(struct block_check *b, const char *table, int64_t id, const char *found,
+static void verify_blocks_find(struct block_check *b, const char *table, int64_t id, const char *found,
 	const char *expected, const char *what)
 {
 	if (b->finding_count++ >= FINDINGS_MAX)
@@ -89,7 +89,7 @@ static void find_in_block(struct block_check *b, const char *text)
 {
 	char *what = xasprintf("block %u of extent %lld: %s", b->number, (long long)b->c->id, text);
 
-	find(b, "block", b->id, "", "", what);
+	verify_blocks_find(b, "block", b->id, "", "", what);
 	free(what);
 }
 
@@ -97,7 +97,7 @@ static void find_in_extent(struct block_check *b, const char *found, const char 
 {
 	char *what = xasprintf("extent %lld: %s", (long long)b->c->id, text);
 
-	find(b, "extent", b->c->id, found, expected, what);
+	verify_blocks_find(b, "extent", b->c->id, found, expected, what);
 	free(what);
 }
 
@@ -109,7 +109,7 @@ static void find_sum(struct block_check *b, uint64_t found)
 	snprintf(expected_text, sizeof(expected_text), "%016" PRIx64, b->xxh64);
 	snprintf(what, sizeof(what), "bad checksum of block %u of extent %lld", b->number,
 		(long long)b->c->id);
-	find(b, "block", b->id, found_text, expected_text, what);
+	verify_blocks_find(b, "block", b->id, found_text, expected_text, what);
 }
 
 static bool same_identity(const struct event *a, const struct event *b)
@@ -219,7 +219,7 @@ static void check_block(struct block_check *b)
 
 /* ---- the crew ---- */
 
-static void *work(void *context)
+static void *verify_blocks_work(void *context)
 {
 	struct block_crew *crew = context;
 
@@ -263,7 +263,7 @@ struct block_crew *block_crew_new(void)
 	for (size_t i = 0; i < RING; i++)
 		buf_init(&crew->ring[i].data, LIMIT_CHUNK_BYTES);
 	while (wanted > 1 && crew->thread_count < wanted &&
-		pthread_create(&crew->threads[crew->thread_count], NULL, work, crew) == 0)
+		pthread_create(&crew->threads[crew->thread_count], NULL, verify_blocks_work, crew) == 0)
 		crew->thread_count++;
 	return crew;
 }
@@ -286,7 +286,7 @@ void block_crew_free(struct block_crew *crew)
 	free(crew);
 }
 
-static void tell(struct checked *c, struct block_check *b)
+static void verify_blocks_tell(struct checked *c, struct block_check *b)
 {
 	size_t kept = b->finding_count < FINDINGS_MAX ? b->finding_count : FINDINGS_MAX;
 
@@ -318,7 +318,7 @@ static void retire(struct checked *c)
 	crew->retired++;
 	pthread_mutex_unlock(&crew->lock);
 	crew->bytes -= b->cost;
-	tell(c, b);
+	verify_blocks_tell(c, b);
 	c->v->result.raw_bytes += b->decoded_bytes;
 	if (!c->v->stopped)
 		verify_advance(c->v, b->data.len);

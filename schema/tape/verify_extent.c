@@ -1,5 +1,5 @@
 /*
- * verify_extent.c: extents against what they describe; verify_blocks.c looks at their objects. Behind each
+ * verify_extent.c: extents against what they describe; verify_blocks.c looks at their objects. After each
  * extent of events the live objects are known, with a hash of their bytes; what the next segment keeps as
  * state must be just these.
  */
@@ -220,7 +220,7 @@ static void check_state_is_whole(struct verifier *v, uint64_t found)
 
 /* ---- extents ---- */
 
-static void release(struct checked *c)
+static void verify_extent_release(struct checked *c)
 {
 	extent_unref(c->x);
 	free(c->hashes);
@@ -262,7 +262,7 @@ static uint64_t check_extent(struct verifier *v, sqlite3_stmt *row, bool is_stat
 		v->live_known = false;
 		v->next_seq = (uint64_t)sqlite3_column_int64(row, 2) + 1;
 	}
-	release(&c);
+	verify_extent_release(&c);
 	return events;
 }
 

@@ -1,6 +1,6 @@
 /*
  * verify_log.c: SQLite's log beside an open segment. SQLite ends its reading at the first frame whose sum
- * does not hold, and says nothing: a flipped bit hides every transaction behind it. What stands behind can be
+ * does not hold, and says nothing: a flipped bit hides every transaction after it. What stands after can be
  * proved all the same (raw_wal.h).
  */
 #include "schema/tape/raw_wal.h"
@@ -14,7 +14,7 @@ struct place {
 	uint64_t offset, length; /* length 0: intact, or begun again by its writer while it was read */
 };
 
-static struct place look(const struct verifier *v)
+static struct place verify_log_look(const struct verifier *v)
 {
 	struct raw_wal *log = raw_wal_open(v->file->path);
 	struct place found;
@@ -25,24 +25,24 @@ static struct place look(const struct verifier *v)
 	return found;
 }
 
-/* A writer is perhaps in the middle of a frame when the first look reads it, and behind it at the next one:
+/* A writer is perhaps in the middle of a frame when the first look reads it, and after it at the next one:
  * what is damaged is so at the same place each time. */
 void verify_log(struct verifier *v)
 {
-	struct place found = look(v), before = {0};
+	struct place found = verify_log_look(v), before = {0};
 	const char *database = v->name;
 	char *name;
 
 	for (int looks = 1; found.length && found.offset != before.offset && looks < LOOKS_MAX; looks++) {
 		before = found;
-		found = look(v);
+		found = verify_log_look(v);
 	}
 	if (!found.length)
 		return;
 	name = xasprintf("%s-wal", database);
 	v->name = name;
 	verify_report(v, found.offset, found.length, "", "",
-		"bad checksum of %s, which hides whole transactions behind it",
+		"bad checksum of %s, which hides whole transactions after it",
 		found.offset ? "a frame" : "the header");
 	v->name = database;
 	free(name);

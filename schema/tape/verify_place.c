@@ -26,7 +26,7 @@ struct row_places *row_places_new(void)
 	return xcalloc(1, sizeof(struct row_places));
 }
 
-static void forget(struct leaves *l)
+static void verify_place_forget(struct leaves *l)
 {
 	free(l->items);
 	*l = (struct leaves){0};
@@ -34,7 +34,7 @@ static void forget(struct leaves *l)
 
 void row_places_reset(struct row_places *p)
 {
-	forget(&p->leaves);
+	verify_place_forget(&p->leaves);
 	p->found = 0;
 }
 
@@ -42,7 +42,7 @@ void row_places_free(struct row_places *p)
 {
 	if (!p)
 		return;
-	forget(&p->leaves);
+	verify_place_forget(&p->leaves);
 	free(p);
 }
 
@@ -62,7 +62,7 @@ static void read_leaves(struct leaves *l, sqlite3 *db, const char *table)
 		table);
 	sqlite3_stmt *rows;
 
-	forget(l);
+	verify_place_forget(l);
 	l->table = table;
 	if (segment_prepare(db, sql, &rows, NULL) == 0) {
 		while (sqlite3_step(rows) == SQLITE_ROW)

@@ -17,14 +17,14 @@
 
 #define DEFAULT_SEGMENT_BYTES (256u << 20)
 
-/* Records are compressed when so many wait, also between flushes: while the caches have them, and a flush has
+/* Records are compressed when this many wait, also between flushes: while the caches have them, and a flush has
  * less to do. */
 #define COMPRESS_BYTES (256u << 10)
 
 /* So much of it becomes a row of its own: SQLite copies a row twice on its way to the disk. */
 #define CHUNK_BYTES (1u << 20)
 
-/* SQLite's log is copied into the database when it has so many pages; by us, not within a commit. */
+/* SQLite's log is copied into the database when it has this many pages; by us, not within a commit. */
 #define CHECKPOINT_PAGES 1000
 
 /* Segments are looked at when one was sealed, and that often for their age and for free space. */
@@ -145,7 +145,7 @@ static bool has_pending(const struct tape_writer *w)
 	return w->last_seq > w->durable_seq || !row_queue_empty(w->rows);
 }
 
-static int finish(struct tape_writer *w, struct err *err)
+static int writer_finish(struct tape_writer *w, struct err *err)
 {
 	int rc = tape_writer_flush(w, err);
 
@@ -161,10 +161,10 @@ static int finish(struct tape_writer *w, struct err *err)
 /* Sealing writes all it needs anew, so that a disk which failed once may be asked again. */
 int tape_writer_close(struct tape_writer *w, struct err *err)
 {
-	int rc = finish(w, err);
+	int rc = writer_finish(w, err);
 
 	if (rc == ERR_IO)
-		rc = finish(w, err);
+		rc = writer_finish(w, err);
 	if (w->misplaced) {
 		tape_writer_abandon(w);
 		return rc;

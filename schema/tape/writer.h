@@ -106,7 +106,7 @@ int tape_writer_check_place(struct tape_writer *w, struct err *err) MUST_CHECK;
  * with the live objects. */
 int tape_writer_commit(struct tape_writer *w, struct err *err) MUST_CHECK;
 
-/* What the next flush has to do: so many bytes, and whether there is anything that takes a while (sealing,
+/* What the next flush has to do: this many bytes, and whether there is anything that takes a while (sealing,
  * beginning a segment with its state, checkpoints of SQLite, retention). For callers who let another thread
  * do that. */
 struct tape_writer_work {

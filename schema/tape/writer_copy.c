@@ -27,7 +27,7 @@ struct extent_copy {
 	struct err *err;
 };
 
-static int damaged(const struct extent_copy *c, const char *what, struct err *err)
+static int writer_copy_damaged(const struct extent_copy *c, const char *what, struct err *err)
 {
 	return err_set(err, ERR_CORRUPT, "bad checksum of %s of extent %lld in '%s'", what,
 		(long long)c->from->id, c->path);
@@ -38,7 +38,7 @@ static int insert_block(const struct extent_copy *c, struct value *values, struc
 	enum { XXH64 = 4, DATA = 5 };
 
 	if (codec_hash(values[DATA].bytes) != (uint64_t)values[XXH64].integer)
-		return damaged(c, "a block", err);
+		return writer_copy_damaged(c, "a block", err);
 	values[0].integer = block_id(
 		c->w->extent_id, (uint32_t)values[0].integer & ((UINT32_C(1) << BLOCK_NUMBER_BITS) - 1));
 	return row_insert_prepared(&c->w->statements, TABLE_BLOCK, values, err);
@@ -49,9 +49,9 @@ static int insert_extent(const struct extent_copy *c, struct value *values, stru
 	enum { INDEX_XXH64 = 11, FILTER_XXH64 = 12, FILTER = 13, INDEX = 14 };
 
 	if (codec_hash(values[INDEX].bytes) != (uint64_t)values[INDEX_XXH64].integer)
-		return damaged(c, "the index", err);
+		return writer_copy_damaged(c, "the index", err);
 	if (codec_hash(values[FILTER].bytes) != (uint64_t)values[FILTER_XXH64].integer)
-		return damaged(c, "the filter", err);
+		return writer_copy_damaged(c, "the filter", err);
 	values[0].integer = c->w->extent_id;
 	return row_insert_prepared(&c->w->statements, TABLE_EXTENT, values, err);
 }

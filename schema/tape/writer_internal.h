@@ -50,7 +50,7 @@ struct tape_writer {
 	struct row_ids ids;
 
 	struct extent *extent;   /* the open one; its bytes are hot records */
-	size_t compressed_bytes; /* so many of them went into the frame */
+	size_t compressed_bytes; /* this many of them went into the frame */
 	int64_t extent_id, extent_began_ns;
 	struct frame_writer *frame;
 	bool frame_broken;

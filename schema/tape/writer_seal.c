@@ -199,9 +199,8 @@ static int put_positions(const char *previous_path, sqlite3 *db, struct err *err
 	if (rc)
 		return rc;
 	sqlite3_bind_text(copy, 1, previous_path, -1, SQLITE_STATIC);
-	rc = sqlite3_step(copy) == SQLITE_DONE
-			 ? 0
-			 : segment_failed(db, err, "cannot read '%s'", previous_path);
+	rc = sqlite3_step(copy) == SQLITE_DONE ? 0
+					       : segment_failed(db, err, "cannot read '%s'", previous_path);
 	sqlite3_finalize(copy);
 	if (rc)
 		return rc;
@@ -349,10 +348,9 @@ int writer_seal_segment(struct tape_writer *w, struct err *err)
 
 	row_statements_release(&w->statements);
 	w->statements.db = w->db;
-	if (documents_want_packing(w->db, false) &&
-		(rc = documents_pack(w->db, DOCUMENTS_LEVEL, false, err)))
-		return err_prefix(err, rc, "tape '%s': cannot pack the documents of segment %u", w->path,
-			w->segment);
+	if (documents_want_packing(w->db, false) && (rc = documents_pack(w->db, DOCUMENTS_LEVEL, false, err)))
+		return err_prefix(
+			err, rc, "tape '%s': cannot pack the documents of segment %u", w->path, w->segment);
 	rc = segment_seal(w->path, w->segment, w->db, w->previous_digest, err);
 	if (rc)
 		return err_prefix(err, rc, "tape '%s': cannot seal segment %u", w->path, w->segment);
@@ -388,8 +386,7 @@ static int recover_ids(struct tape_writer *w, sqlite3 *db, struct err *err)
 	int rc;
 
 	if ((rc = highest(db, "connection", &ids->connection, err)) ||
-		(rc = highest(db, "mark", &ids->mark, err)) ||
-		(rc = highest(db, "gap", &ids->gap, err)) ||
+		(rc = highest(db, "mark", &ids->mark, err)) || (rc = highest(db, "gap", &ids->gap, err)) ||
 		(rc = highest(db, "missed", &ids->missed, err)) ||
 		(rc = highest(db, "clock", &ids->clock, err)) ||
 		(rc = highest(db, "epoch", &ids->epoch, err)) ||
@@ -405,8 +402,7 @@ static int recover_totals(
 	struct stat st;
 	int rc;
 
-	if ((rc = segment_number(
-		     db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err)) ||
+	if ((rc = segment_number(db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err)) ||
 		(rc = segment_number(db, "SELECT sum(raw_bytes) FROM extent WHERE kind = 'events'", 0,
 			 &raw_bytes, err)) ||
 		(rc = segment_number(db, "SELECT max(last_seq) FROM extent WHERE kind = 'events'",
@@ -458,8 +454,7 @@ static int adopt(struct tape_writer *w, sqlite3 *db, struct err *err)
 	int64_t first_seq, complete, last_extent = 0;
 	int rc;
 
-	if ((rc = segment_number(
-		     db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err)) ||
+	if ((rc = segment_number(db, "SELECT value FROM meta WHERE key = 'first_seq'", 1, &first_seq, err)) ||
 		(rc = segment_number(
 			 db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err)) ||
 		(rc = highest(db, "extent", &last_extent, err)))

@@ -22,7 +22,7 @@ void answer_member(struct answer_out *o, const char *name, struct slice text);
 /* `,"name":"123"`: numbers that may need all of 64 bits. */
 void answer_number(struct answer_out *o, const char *name, int64_t number);
 
-/* The text up to so many bytes, cut between two characters. */
+/* The text up to this many bytes, cut between two characters. */
 struct slice answer_cut(struct slice text, size_t most);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * picture.h: the numbers behind a picture of a tape: lanes of objects with their states and marks, how many
+ * picture.h: the numbers after a picture of a tape: lanes of objects with their states and marks, how many
  * events there were when, gaps, watches, and the way from one change to the next.
  *
  * A picture reads each object of the tape once, in the order of storage and in steps (picture_advance), and

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define DENSE_TIMES 4 /* above so many points a pixel, pixels are looked at and not points */
+#define DENSE_TIMES 4 /* above this many points a pixel, pixels are looked at and not points */
 
 const char *picture_note_name(unsigned note)
 {

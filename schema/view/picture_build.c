@@ -22,7 +22,7 @@ static int put_key(struct buf *key, const struct tape_resource *r, struct slice 
 {
 	const char *resource = r ? r->resource : NULL, *group = r ? r->apigroup : "";
 	int rc = resource ? buf_printf(key, NULL, "%s%s%s", resource, *group ? "." : "", group)
-			    : buf_append(key, kind.ptr, kind.len, NULL);
+			  : buf_append(key, kind.ptr, kind.len, NULL);
 
 	if (!rc)
 		rc = buf_append(key, "/", 1, NULL);

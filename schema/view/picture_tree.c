@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define COST_TIMES  20   /* between two makings, as many times of what one takes */
-#define OPEN_NODES  400  /* up to so many lanes everything is open at first */
+#define OPEN_NODES  400  /* up to this many lanes everything is open at first */
 #define OPEN_SPACES 3000 /* ... and all namespaces */
 
 /* What a place in the tree is sorted by. */

@@ -54,7 +54,7 @@ void bench_write_stream(struct bench *b, const char *tape_path, const char *stre
 void bench_scan(struct bench *b);
 void bench_ingest(struct bench *b);
 void bench_cold_lookups(struct bench *b, const char *tape_path, uint64_t events); /* ... too */
-void bench_repack(struct bench *b, double zstd3_bytes); /* a part of bench_ingest */
+void bench_repack(struct bench *b, double zstd3_bytes);                           /* a part of bench_ingest */
 void bench_read(struct bench *b);
 void bench_verify(struct bench *b, const char *table_path); /* a part of bench_read */
 

@@ -31,7 +31,7 @@ struct known_stream {
 	uint32_t id;
 };
 
-/* When to flush: after so many lines, at the ticks between these times of lines, or, both 0, by the clock. */
+/* When to flush: after this many lines, at the ticks between these times of lines, or, both 0, by the clock. */
 struct pace {
 	uint64_t lines_per_flush;
 	const int64_t *times_ns;

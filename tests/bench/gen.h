@@ -16,10 +16,10 @@
 
 #include <stdio.h>
 
-#define NODE_COUNT      60
-#define APP_COUNT       170
-#define MAX_REPLICAS    40
-#define TEXT_MAX        (1u << 20) /* of one object */
+#define NODE_COUNT   60
+#define APP_COUNT    170
+#define MAX_REPLICAS 40
+#define TEXT_MAX     (1u << 20) /* of one object */
 
 enum timer_kind {
 	TIMER_NODE_LEASE,

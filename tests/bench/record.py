@@ -29,7 +29,7 @@ SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 8
 GOAL_US = 37
 FLOOD_S = 120  # at most
 LAZY = ("--flush-interval", "1s", "--coalesce", "50ms")  # what being durable each 50 ms and exact to 10 ms costs
-MODERATE_RATE, MODERATE_EVENTS = 150, 8  # from there on the recorder rests until so many more have come, see moderation.c
+MODERATE_RATE, MODERATE_EVENTS = 150, 8  # from there on the recorder rests until this many more have come, see moderation.c
 
 
 def measure(processes, seconds, seal=lambda: None):

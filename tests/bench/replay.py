@@ -303,7 +303,7 @@ def large_tape(folder):
         row("seek in it, median", times[len(times) // 2], "ms", "<= 50")
         row("seek in it, median, CPU of the loop", used[len(used) // 2], "ms", "<= 50")
         row("seek in it, slowest of 200", times[-1], "ms", "<= 50")
-        row("memory of the replay behind 200 seeks, beside that behind 50", r.memory() / 1e6, "MB", "", early / 1e6, "itself")
+        row("memory of the replay after 200 seeks, beside that after 50", r.memory() / 1e6, "MB", "", early / 1e6, "itself")
     shutil.rmtree(tape)
 
 

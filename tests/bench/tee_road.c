@@ -5,7 +5,7 @@
  *     tee_road splice PORT                passes on what comes to the port PORT, by splice(2)
  *     tee_road sink PORT EVENTS           watches through the port PORT; prints {"p50_us":, "p99_us":} of how
  *                                         late events are, from the write(2) before the road
- *     tee_road hold PORT WATCHES          opens so many watches, prints a line, and holds them
+ *     tee_road hold PORT WATCHES          opens this many watches, prints a line, and holds them
  *
  * source and splice print their own port first. Each event carries the monotonic time at which it was sent.
  */

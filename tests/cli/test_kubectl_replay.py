@@ -143,7 +143,7 @@ class ReplayCommandTest(Case):
                 ([], "expected one tape"), ([tape, "--speed", "0"], "bad speed '0'"), ([tape, "--speed", "fast"], "bad speed"),
                 ([tape, "--listen", "nowhere"], "bad address 'nowhere'"), ([tape, "--listen", "host.example:1"], "numeric"),
                 ([tape, "--from", "soon"], "soon"), ([tape, "--from", "end", "--until", "seq:1"], "nothing to replay"),
-                ([tape, "--loop", "--exit-at-end"], "never comes to the end"), ([tape, "--nonsense"], "unknown option"), ([tape, "--"], "no command behind")):
+                ([tape, "--loop", "--exit-at-end"], "never comes to the end"), ([tape, "--nonsense"], "unknown option"), ([tape, "--"], "no command after")):
             done = self.run_replay(*arguments)
             self.assertEqual(done.returncode, 2, arguments)
             self.assertEqual(len(done.stderr.strip().split("\n")), 1, done.stderr)

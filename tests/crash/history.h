@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define HISTORY_STREAMS    2
-#define HISTORY_MARK_EVERY 10 /* behind each of these events comes a mark that names it */
+#define HISTORY_MARK_EVERY 10 /* after each of these events comes a mark that names it */
 #define HISTORY_TEXT_BYTES 24000
 
 struct history_event {

@@ -1,6 +1,6 @@
 /*
  * replay_main.c: runs a fuzz target over the files and directories that are named, and over the empty input.
- * Each input is read into memory of its own size, so that a sanitizer sees a byte read behind its end.
+ * Each input is read into memory of its own size, so that a sanitizer sees a byte read after its end.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -20,7 +20,7 @@ def goes_on(t, p, before="100"):
 
 
 for gaps, end in (("000-a", "a clean end"), ("000-b", "a reset")):
-    both_modes(lambda mode, env, gaps=gaps, end=end: act(gaps, f"kubectl wait goes on behind {end}{mode}",
+    both_modes(lambda mode, env, gaps=gaps, end=end: act(gaps, f"kubectl wait goes on after {end}{mode}",
         wait_for_deletion("a"), tape="recreated", gaps=gaps, env=env)(goes_on))
 
 
@@ -93,7 +93,7 @@ def creates(t, p):
     t.assertEqual(lines(p.out)[-2:], ["watch over", "created 201"])
 
 
-@act("S3", "a client that leaves during an outage leaves nothing behind", program("outage.py", "leave"), gaps="S3")
+@act("S3", "a client that leaves during an outage leaves nothing after", program("outage.py", "leave"), gaps="S3")
 def leaves(t, p):
     t.assertEqual(lines(p.out)[-2:], ["left", "the server is back"])
     t.assertEqual(len(p.rows("SELECT 1 FROM requests")), 1)
@@ -150,7 +150,7 @@ def initial(t, p):
         "MODIFIED a u1 110 app=web", "MODIFIED pod u4 120", "MODIFIED pod u5 125", "DELETED a u1 130 app=web", "ADDED last u9 140 app=web"])
 
 
-@act("003-from", "a watch from N begins behind N", program("watch.py", "/api/v1/pods?watch=true&resourceVersion=110", "140"),
+@act("003-from", "a watch from N begins after N", program("watch.py", "/api/v1/pods?watch=true&resourceVersion=110", "140"),
     tape="labels", options=("--from", "end", "--wait-watchers", "0"))
 def begins_behind(t, p):
     t.assertEqual(lines(p.out)[1], "MODIFIED pod u4 120")

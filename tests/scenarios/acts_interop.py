@@ -39,13 +39,13 @@ def go_goes_on(t, p):
 
 for gaps, end in (("000-a", "a clean end"), ("000-b", "a reset")):
     for protocol, http in ((HTTP1, "HTTP/1.1"), (HTTP2, "HTTP/2")):
-        act(gaps, f"Go: an informer goes on behind {end}, {http}", go("informer"), gaps=gaps, protocol=protocol)(go_goes_on)
+        act(gaps, f"Go: an informer goes on after {end}, {http}", go("informer"), gaps=gaps, protocol=protocol)(go_goes_on)
 
 
 # Every other end inside the stream.
 for word in ("cut=40", "fin", "goaway"):
     for protocol, http in ((HTTP1, "HTTP/1.1"), (HTTP2, "HTTP/2")):
-        act("000-b", f"Go: an informer goes on behind {word.replace('=40', ' in a frame')}, {http}", go("informer"), protocol=protocol,
+        act("000-b", f"Go: an informer goes on after {word.replace('=40', ' in a frame')}, {http}", go("informer"), protocol=protocol,
             options=("--gap", f"#1,0s,{word},hold=60s,pods,event=type='DELETED'"))(go_goes_on)
 
 
@@ -76,13 +76,13 @@ def go_waits_at_429(t, p):
     t.assertIn("OnDelete b u2 120", p.out)
 
 
-@act("000-f", "Go: behind a 410 for its list, an informer lists without a version", go("informer"), gaps="000-f-list", env=CLASSIC)
+@act("000-f", "Go: after a 410 for its list, an informer lists without a version", go("informer"), gaps="000-f-list", env=CLASSIC)
 def go_lists_without(t, p):
     t.assertEqual(p.asked()[2:4], [("LIST", "110", 410), ("LIST", "", 200)])
     t.assertEqual(lines(p.out)[-1], "cache: a=u1 c=u3 last=u9")
 
 
-@act("000-f", "Go: behind a version that is too large for its list, an informer lists without one", go("informer"),
+@act("000-f", "Go: after a version that is too large for its list, an informer lists without one", go("informer"),
     gaps="000-f-too-large", env=CLASSIC)
 @act("000-f", "Go: the message alone says it as well", go("informer"), gaps="000-f-too-large-message", env=CLASSIC)
 def go_lists_smaller(t, p):
@@ -90,7 +90,7 @@ def go_lists_smaller(t, p):
     t.assertEqual(p.asked()[-2:], [("LIST", "", 200), ("WATCH", "110", 200)])
 
 
-@act("000-f", "Go: behind a server that falls back again and again, a reflector lists at its last version, then without one",
+@act("000-f", "Go: after a server that falls back again and again, a reflector lists at its last version, then without one",
     go("seeks"), env=CLASSIC)
 def go_lists_and_lists(t, p):
     t.assertEqual(p.code, 0, p.out + p.err)
@@ -98,7 +98,7 @@ def go_lists_and_lists(t, p):
     t.assertEqual(lists, [("0", 200), ("140", 504), ("", 200), ("110", 504), ("", 200), ("120", 504), ("", 200)])
 
 
-@act("000-f", "Go: what is unchanged behind a 410 is told to those who want to be told again, and only to them", go("resync"),
+@act("000-f", "Go: what is unchanged after a 410 is told to those who want to be told again, and only to them", go("resync"),
     env=CLASSIC, options=("--wait-watchers", "1000000", "--gap", "#1,1ev,error=410,compact,hold=60s,pods,event=type='DELETED'"))
 def go_tells_again(t, p):
     t.assertEqual(p.code, 0, p.out + p.err)
@@ -109,14 +109,14 @@ def go_tells_again(t, p):
     t.assertEqual([word for word in behind if "again" not in word], told["each hour:"])
 
 
-@act("000-f", "Go: behind a 410 on a further page, a pager lists everything at once", go("pages"), gaps="000-f-page")
+@act("000-f", "Go: after a 410 on a further page, a pager lists everything at once", go("pages"), gaps="000-f-page")
 def go_lists_all(t, p):
     t.assertEqual(lines(p.out), ["there are a b"])
     t.assertEqual([status for _, _, status in p.asked()], [200, 410, 200])
     t.assertNotIn("limit", paths(p)[-1])
 
 
-@act("000-f", "Go: a RetryWatcher watches again behind an ERROR 500", go("retrywatcher"), tape="recreated", gaps="003-no-leader")
+@act("000-f", "Go: a RetryWatcher watches again after an ERROR 500", go("retrywatcher"), tape="recreated", gaps="003-no-leader")
 def go_retries_500(t, p):
     t.assertEqual([line.split()[-1] for line in lines(p.out)], ["100", "101", "180", "190", "200", "310", "ever"])
 
@@ -133,7 +133,7 @@ def go_told_once(t, p):
 
 # 418: an error that it has never heard of.
 for code in (504, 418):
-    act("000-f", f"Go: a RetryWatcher watches again behind an ERROR {code}", go("retrywatcher"),
+    act("000-f", f"Go: a RetryWatcher watches again after an ERROR {code}", go("retrywatcher"),
         options=("--gap", f"#1,0s,error={code},hold=60s,pods,event=type='DELETED'"))(go_told_once)
 
 
@@ -235,7 +235,7 @@ for title, gaps, protocol, check in S5_GO:
         act("S5", title + http + mode, go("informer"), tape="recreated", gaps=gaps, protocol=protocol, env={**env, **IMPATIENT})(check)
 
 
-@act("S5", "Go: behind a 410 an informer lists at its last version, without a limit", go("informer"), tape="recreated", gaps="S5", env=CLASSIC)
+@act("S5", "Go: after a 410 an informer lists at its last version, without a limit", go("informer"), tape="recreated", gaps="S5", env=CLASSIC)
 def go_lists_at_last(t, p):
     t.assertEqual(paths(p)[2:4], ["/api/v1/pods?allowWatchBookmarks=true&resourceVersion=101&watch=true", "/api/v1/pods?resourceVersion=101"])
 

@@ -67,7 +67,7 @@ def read_tape(path):
 
 class Play:
     """A replay that has ended, and what its client said: `code`, `out` (without the replay's own first line), `err`
-    (with the replay's log). Behind it stand the tables of its run."""
+    (with the replay's log). After it stand the tables of its run."""
 
     def __init__(self, folder, tape, gaps=None, options=(), command=(), env=None, say=None):
         self.folder = folder

@@ -253,7 +253,8 @@ START_TEST(stale_list__shows_the_older_state_for_as_long_as_it_is_said)
 
 	for (int s = 60; s < 70; s += 3) {
 		move_to(&p, s);
-		ck_assert_int_eq(ask(&p, request(FAULT_LIST, &pods, "x", 0)).state.time_ns, (s - 20) * NS_PER_S);
+		ck_assert_int_eq(
+			ask(&p, request(FAULT_LIST, &pods, "x", 0)).state.time_ns, (s - 20) * NS_PER_S);
 		ck_assert_int_eq(ask_watch(&p, &pods, 1).kind, FAULT_PASS);
 	}
 	move_to(&p, 70);

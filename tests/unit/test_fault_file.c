@@ -318,18 +318,18 @@ START_TEST(gap__is_refused_with_the_word_that_was_not_understood)
 	static const struct {
 		const char *text, *sentence;
 	} rows[] = {{"", "bad gap '': found '', expected a position such as '+30s', or '#1'"},
-		{"+30s", "bad gap '+30s': found '', expected a length behind the position"},
+		{"+30s", "bad gap '+30s': found '', expected a length after the position"},
 		{"+30s,x",
 			"bad gap '+30s,x': found 'x', expected a duration such as '10s', or '3ev' for three events"},
 		{"+30s,0ev",
 			"bad gap '+30s,0ev': found '0ev', expected a duration such as '10s', or '3ev' for three "
 			"events"},
 		{"+1s,1s,rst=3", "bad gap '+1s,1s,rst=3': found 'rst=3', expected no value"},
-		{"+1s,1s,cut", "bad gap '+1s,1s,cut': found 'cut', expected a number behind '='"},
-		{"+1s,1s,cut=x", "bad gap '+1s,1s,cut=x': found 'cut=x', expected a number behind '='"},
+		{"+1s,1s,cut", "bad gap '+1s,1s,cut': found 'cut', expected a number after '='"},
+		{"+1s,1s,cut=x", "bad gap '+1s,1s,cut=x': found 'cut=x', expected a number after '='"},
 		{"+1s,1s,rst,end", "bad gap '+1s,1s,rst,end': found 'end', expected one such word only"},
-		{"+1s,1s,hold=x", "bad gap '+1s,1s,hold=x': found 'hold=x', expected a duration behind '='"},
-		{"+1s,1s,client=", "bad gap '+1s,1s,client=': found 'client=', expected a value behind '='"},
+		{"+1s,1s,hold=x", "bad gap '+1s,1s,hold=x': found 'hold=x', expected a duration after '='"},
+		{"+1s,1s,client=", "bad gap '+1s,1s,client=': found 'client=', expected a value after '='"},
 		{"+1s,1s,",
 			"bad gap '+1s,1s,': found '', expected a resource such as 'pods', or one of the words of "
 			"--gap"},
@@ -337,7 +337,8 @@ START_TEST(gap__is_refused_with_the_word_that_was_not_understood)
 			"bad gap '+1s,1s,PODS': found 'PODS', expected a resource such as 'pods', or one of "
 			"the words of --gap"},
 		{"#0,1s,event=1", "bad gap '#0,1s,event=1': found '#0', expected #1, #2, ..."},
-		{"#1,1s", "bad gap '#1,1s': found '', expected 'event=EXPRESSION' at the end, or 'write=VERB RESOURCE', with '#N'"},
+		{"#1,1s",
+			"bad gap '#1,1s': found '', expected 'event=EXPRESSION' at the end, or 'write=VERB RESOURCE', with '#N'"},
 		{"+1s,1s,event=1",
 			"bad gap '+1s,1s,event=1': found 'event=', expected '#N' at the beginning with it"},
 		{"+1s,1s,after",

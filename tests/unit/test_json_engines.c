@@ -254,7 +254,7 @@ START_TEST(engines__read_random_frames_as_cjson_does)
 }
 END_TEST
 
-/* A copy of its own size, so that a sanitizer sees a byte read behind its end. */
+/* A copy of its own size, so that a sanitizer sees a byte read after its end. */
 static int scan_copy(struct slice json, struct watch_frame *ret)
 {
 	char *exact = xmalloc(json.len);

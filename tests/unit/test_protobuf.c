@@ -267,7 +267,7 @@ START_TEST(body__is_refused_when_cut_inside_a_field)
 
 	buf_init(&json, JSON_MAX);
 	for (size_t len = 0; len < body.bytes.len; len++) {
-		char *exact = xmalloc(len); /* so that a sanitizer sees a byte read behind the end */
+		char *exact = xmalloc(len); /* so that a sanitizer sees a byte read after the end */
 		int rc;
 
 		memcpy(exact, body.bytes.ptr, len);

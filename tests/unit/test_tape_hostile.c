@@ -138,7 +138,7 @@ START_TEST(reader__refuses_what_no_writer_wrote)
 		{false, "UPDATE chunk SET raw_bytes = raw_bytes + 1", "decompressed bytes, expected"},
 		{false, "UPDATE chunk SET events = events + 1", "ends before its last event"},
 		{false, "UPDATE chunk SET events = 0", "claims 0 events"},
-		{false, "UPDATE chunk SET events = events - 1", "bytes behind its last event"},
+		{false, "UPDATE chunk SET events = events - 1", "bytes after its last event"},
 		{false, "UPDATE chunk SET data = bomb(20000000)", "found"},
 		{false, "UPDATE chunk SET data = zeroblob(9)", "cannot decompress"},
 		{false, "UPDATE chunk SET first_seq = first_seq + 1", "begins at event"},

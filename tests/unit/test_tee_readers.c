@@ -102,7 +102,7 @@ START_TEST(watch_reader__tells_lines_that_are_no_events)
 }
 END_TEST
 
-/* A Namespace n: WatchEvent {type ADDED, object {raw: envelope}} behind its length. */
+/* A Namespace n: WatchEvent {type ADDED, object {raw: envelope}} after its length. */
 START_TEST(watch_reader__reads_protobuf)
 {
 	static const char event[] =

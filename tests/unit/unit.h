@@ -6,7 +6,6 @@
 #include <check.h>
 #include <stdlib.h>
 
-
 /* Fails the test unless `call` returns 0 or more, and prints the sentence that it left in err. */
 #define ck_assert_ok(call, err)                                                                              \
 	do {                                                                                                 \

@@ -241,7 +241,7 @@ class Resource:
         return len(running)
 
     def watching(self, count=1, seconds=PATIENCE_S):
-        """Waits until so many watches stand."""
+        """Waits until this many watches stand."""
         wait_for(lambda: len(self.running) == count, f"{count} watches of {self.plural}", seconds)
 
     def lists(self):

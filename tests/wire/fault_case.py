@@ -50,7 +50,7 @@ class Raw:
         self.socket.sendall(("GET %s HTTP/1.1\r\nHost: x\r\nUser-Agent: %s\r\n\r\n" % (target, agent)).encode())
 
     def read(self, seconds=DEADLINE_S):
-        """More bytes: False at the end, "reset" at a reset, None when nothing comes for so long."""
+        """More bytes: False at the end, "reset" at a reset, None when nothing comes for this long."""
         self.socket.settimeout(seconds)
         try:
             more = self.socket.recv(65536)
@@ -81,7 +81,7 @@ class Raw:
                 return
 
     def chunks(self):
-        """(whole chunks, what follows them) behind the head"""
+        """(whole chunks, what follows them) after the head"""
         rest = self.received.split(b"\r\n\r\n", 1)[1]
         whole = []
         while b"\r\n" in rest:

@@ -114,7 +114,7 @@ class Http2:
         return self.until(lambda frame: False)
 
     def is_silent(self, seconds):
-        """Whether nothing comes for so long."""
+        """Whether nothing comes for this long."""
         old = self.socket.gettimeout()
         self.socket.settimeout(seconds)
         begin = time.monotonic()

@@ -80,7 +80,7 @@ class Http2Exchange(Exchange):
         self.streaming = False
 
     def trailers(self, *pairs):
-        """A clean end with headers behind the body."""
+        """A clean end with headers after the body."""
         self.connection.send(HEADERS, END_HEADERS | END_STREAM, self.stream, b"".join(header(*p) for p in pairs))
         self.streaming = False
 

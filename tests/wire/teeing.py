@@ -97,7 +97,7 @@ class Peer:
         self.socket.sendall(data)
 
     def read(self, seconds=DEADLINE_S):
-        """More bytes; False when nothing comes for so long, or it has ended: then `end` says how."""
+        """More bytes; False when nothing comes for this long, or it has ended: then `end` says how."""
         self.socket.settimeout(seconds)
         is_broken = self.wait(seconds)
         try:
@@ -133,7 +133,7 @@ class Peer:
         """Takes off what has come up to and with these bytes, or that many."""
         while not self.has(wanted):
             if not self.read():
-                raise AssertionError("%r instead of %r behind %r" % (self.end, wanted, self.received))
+                raise AssertionError("%r instead of %r after %r" % (self.end, wanted, self.received))
         n = wanted if isinstance(wanted, int) else self.received.index(wanted) + len(wanted)
         taken, self.received = self.received[:n], self.received[n:]
         return taken

@@ -72,14 +72,14 @@ class GivenUp(Http2Test):
         raise Cut()
 
     def overtaken(self, times):
-        """A recording, ended, of which so many watches behind the first are overtaken; what it says of its watches."""
+        """A recording, ended, of which this many watches after the first are overtaken; what it says of its watches."""
         recording = self.follow().ready(1)
         self.pods.watching()
         self.pods.put("a")
         recording.wait_events(1)
         self.pods.on_watch(*[self.give_up] * times)
         self.pods.disturb(lambda x: x.end())
-        wait_for(lambda: len(self.pods.watches()) == times + 2, "the watch behind them")
+        wait_for(lambda: len(self.pods.watches()) == times + 2, "the watch after them")
         self.pods.watching()
         self.pods.put("b")
         recording.wait_events(2)
@@ -110,7 +110,7 @@ class Goaway(Http2Test):
         self.recording.wait_events(100)
 
     def opened(self, count):
-        """Waits until so many watches of each thing have been opened, and stand."""
+        """Waits until this many watches of each thing have been opened, and stand."""
         wait_for(lambda: sum(len(t.watches()) for t in self.things) >= 100 * count, "watches")
         for t in self.things:
             t.watching()

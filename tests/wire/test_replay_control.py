@@ -410,7 +410,7 @@ class Reflector:
             try:
                 event = self.stream.next()
             except TimeoutError:
-                self.close()  # the reader cannot go on behind a timeout
+                self.close()  # the reader cannot go on after a timeout
                 continue
             if event is None:
                 self.close()

@@ -148,7 +148,7 @@ class WatchEndsTest(FaultCase):
         self.assertNotIn(b'"22"', received)
 
     def test_websocket_is_cut_inside_a_message(self):
-        """Behind the head of the message: bytes that are none are an error of the protocol, which some clients
+        """After the head of the message: bytes that are none are an error of the protocol, which some clients
         never recover from."""
         received = self.websocket(self.cut({"do": "cut", "bytes": 9}))
         self.assertRegex(received, rb'(?s)"21".*\x81\x7e..\{"type":"$')

@@ -14,7 +14,7 @@ SLACK_S = 40  # for a machine that is busy; times on the tape lie further apart
 
 
 def text(seconds, fraction=""):
-    """A time so many seconds after the tape's beginning."""
+    """A time this many seconds after the tape's beginning."""
     return (BEGIN + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S") + fraction + "Z"
 
 

@@ -89,7 +89,7 @@ class SeenCase(TeeCase):
         return thread
 
     def opened(self, count):
-        """Until the client has asked for so many watches, of which the last one stands."""
+        """Until the client has asked for this many watches, of which the last one stands."""
         wait_for(lambda: len(self.pods.watches()) == count and len(self.pods.running) == 1, "%d watches" % count)
 
     def again(self, tee, *options, client="reader"):

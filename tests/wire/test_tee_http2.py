@@ -116,7 +116,7 @@ class Requests(Raw):
         block = size + fields() + b"".join(indexed(b"x-%d" % i, v) for i, v in enumerate(values))
         client.send(frame(HEADERS, END_HEADERS | END_STREAM, 1, block))
         self.assertEqual(self.block_of(peer, 1)[0]["x-0"], "A" * 1000)
-        # The oldest of seven is still there, in the place behind the 61 that everybody knows.
+        # The oldest of seven is still there, in the place after the 61 that everybody knows.
         client.send(frame(HEADERS, END_HEADERS | END_STREAM, 3, fields() + bytes([0x80 | 61 + 7])))
         self.assertEqual(self.block_of(peer, 3)[0]["x-0"], "A" * 1000)
 

@@ -146,7 +146,7 @@ class Usage(Identity):
             (("--server", "http://127.0.0.1:1", "--identity", "own"), "names no credentials"),
             (("--server", "http://127.0.0.1:1", "--identity", "client", "--impersonate", "x"), "leaves that to clients"),
             (("--server", "http://127.0.0.1:1", "--listen", "localhost:0"), "no numeric address"),
-            (("--server", "http://127.0.0.1:1", "--"), "no command behind '--'"),
+            (("--server", "http://127.0.0.1:1", "--"), "no command after '--'"),
         ):
             with self.subTest(arguments=arguments):
                 code, said = self.fails(*arguments)

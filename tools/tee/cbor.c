@@ -57,7 +57,7 @@ static int read_head(struct slice in, struct cbor_head *ret, struct err *err)
 	return 1;
 }
 
-static struct slice skip(struct slice s, size_t n)
+static struct slice cbor_skip(struct slice s, size_t n)
 {
 	return (struct slice){s.ptr + n, s.len - n};
 }
@@ -74,7 +74,7 @@ int64_t cbor_length(struct slice in, struct err *err)
 
 		if (rc <= 0)
 			return rc;
-		rest = skip(rest, h.len);
+		rest = cbor_skip(rest, h.len);
 		wanted--;
 		if (h.major == MAJOR_BYTES || h.major == MAJOR_TEXT) {
 			if (h.value > rest.len)
@@ -82,7 +82,7 @@ int64_t cbor_length(struct slice in, struct err *err)
 					       ? err_set(err, ERR_PROTOCOL, "CBOR text of %" PRIu64 " bytes",
 							 h.value)
 					       : 0;
-			rest = skip(rest, (size_t)h.value);
+			rest = cbor_skip(rest, (size_t)h.value);
 		} else if (h.major == MAJOR_ARRAY || h.major == MAJOR_MAP) {
 			if (h.value > LIMIT_OBJECT_BYTES)
 				return err_set(err, ERR_PROTOCOL, "CBOR list of %" PRIu64 " items", h.value);
@@ -103,7 +103,7 @@ struct cbor_walk {
 	unsigned depth;
 };
 
-static int put(struct cbor_walk *w, const char *text)
+static int cbor_put(struct cbor_walk *w, const char *text)
 {
 	return buf_append(w->to, text, strlen(text), w->err);
 }
@@ -144,10 +144,10 @@ static int put_simple(struct cbor_walk *w, const struct cbor_head *h)
 	if (h->info >= 25)
 		return put_float(w, h);
 	switch (h->value) {
-	case SIMPLE_FALSE: return put(w, "false");
-	case SIMPLE_TRUE: return put(w, "true");
+	case SIMPLE_FALSE: return cbor_put(w, "false");
+	case SIMPLE_TRUE: return cbor_put(w, "true");
 	case SIMPLE_NULL:
-	case SIMPLE_UNDEFINED: return put(w, "null");
+	case SIMPLE_UNDEFINED: return cbor_put(w, "null");
 	default: return err_set(w->err, ERR_PROTOCOL, "CBOR value %" PRIu64 " is not known", h->value);
 	}
 }
@@ -158,10 +158,10 @@ static int put_bytes(struct cbor_walk *w, struct slice bytes, uint64_t tag)
 
 	if (tag != TAG_BASE64 && tag != TAG_BASE64URL && tag != TAG_BASE16)
 		return json_escape(bytes, w->to, w->err);
-	rc = put(w, "\"");
+	rc = cbor_put(w, "\"");
 	if (rc == 0)
 		rc = base64_encode(bytes, w->to, w->err);
-	return rc ? rc : put(w, "\"");
+	return rc ? rc : cbor_put(w, "\"");
 }
 
 static int put_text(struct cbor_walk *w, const struct cbor_head *h, uint64_t tag)
@@ -170,29 +170,29 @@ static int put_text(struct cbor_walk *w, const struct cbor_head *h, uint64_t tag
 
 	if (h->value > w->rest.len)
 		return err_set(w->err, ERR_PROTOCOL, "CBOR text is cut short");
-	w->rest = skip(w->rest, bytes.len);
+	w->rest = cbor_skip(w->rest, bytes.len);
 	return put_bytes(w, bytes, h->major == MAJOR_BYTES ? tag : 0);
 }
 
 static int put_list(struct cbor_walk *w, const struct cbor_head *h)
 {
 	bool is_map = h->major == MAJOR_MAP;
-	int rc = put(w, is_map ? "{" : "[");
+	int rc = cbor_put(w, is_map ? "{" : "[");
 
 	if (++w->depth > DEPTH_MAX)
 		return err_set(w->err, ERR_PROTOCOL, "CBOR is nested deeper than %d", DEPTH_MAX);
 	for (uint64_t i = 0; i < h->value && rc == 0; i++) {
 		if (i)
-			rc = put(w, ",");
+			rc = cbor_put(w, ",");
 		if (rc == 0)
 			rc = put_item(w, 0);
 		if (rc == 0 && is_map)
-			rc = put(w, ":");
+			rc = cbor_put(w, ":");
 		if (rc == 0 && is_map)
 			rc = put_item(w, 0);
 	}
 	w->depth--;
-	return rc ? rc : put(w, is_map ? "}" : "]");
+	return rc ? rc : cbor_put(w, is_map ? "}" : "]");
 }
 
 static int put_item(struct cbor_walk *w, uint64_t tag)
@@ -202,7 +202,7 @@ static int put_item(struct cbor_walk *w, uint64_t tag)
 
 	if (rc <= 0)
 		return rc ? rc : err_set(w->err, ERR_PROTOCOL, "CBOR is cut short");
-	w->rest = skip(w->rest, h.len);
+	w->rest = cbor_skip(w->rest, h.len);
 	switch (h.major) {
 	case MAJOR_UNSIGNED: return buf_printf(w->to, w->err, "%" PRIu64, h.value);
 	case MAJOR_NEGATIVE:
@@ -230,7 +230,7 @@ int cbor_to_json(struct slice item, struct buf *to, struct err *err)
 	int rc = put_item(&w, 0);
 
 	if (rc == 0 && w.rest.len)
-		rc = err_set(err, ERR_PROTOCOL, "%zu bytes behind the CBOR item", w.rest.len);
+		rc = err_set(err, ERR_PROTOCOL, "%zu bytes after the CBOR item", w.rest.len);
 	if (rc)
 		to->len = before;
 	return rc;

@@ -28,7 +28,7 @@ static ssize_t read_socket(struct channel *c, char *to, size_t max)
 	return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : CHANNEL_RESET;
 }
 
-/* Behind a goodbye only the end of the connection counts. */
+/* After a goodbye only the end of the connection counts. */
 static ssize_t read_end(struct channel *c, char *to, size_t max)
 {
 	ssize_t n;

@@ -44,7 +44,7 @@ void channel_say_fin(struct channel *c);
 /* The peer has acknowledged all that was sent. */
 bool channel_is_drained(const struct channel *c);
 
-/* Closes; so that the peer sees a reset, or else a FIN behind what the kernel still holds. */
+/* Closes; so that the peer sees a reset, or else a FIN after what the kernel still holds. */
 void channel_close(struct channel *c, bool by_reset);
 
 /* As every client and server of Go has it: small pieces at once, and a dead peer is found after minutes. */

@@ -88,7 +88,7 @@ static void drop_visits(struct desk *d)
 
 /* ---- the thread ---- */
 
-static void tick(struct desk *d)
+static void desk_tick(struct desk *d)
 {
 	int64_t now = clock_mono_ns(&clock_system);
 	struct err err;
@@ -126,24 +126,24 @@ static void take_blocks(struct desk *d, struct feed_block *b)
 	}
 }
 
-static void rest(int64_t until_mono_ns)
+static void desk_rest(int64_t until_mono_ns)
 {
 	const struct timespec until = {until_mono_ns / NS_PER_S, until_mono_ns % NS_PER_S};
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
-static void *work(void *context)
+static void *desk_work(void *context)
 {
 	struct desk *d = context;
 	bool closed = false;
 
 	while (!closed) {
 		if (tape_book_is_stuck(d->office.book) && !feed_is_closed(d->o.feed))
-			rest(next_tick_ns(d));
+			desk_rest(next_tick_ns(d));
 		else
 			take_blocks(d, feed_take(d->o.feed, next_tick_ns(d), &closed));
-		tick(d);
+		desk_tick(d);
 	}
 	drop_visits(d);
 	return NULL;
@@ -210,7 +210,7 @@ int desk_open(const struct desk_options *options, struct desk **ret, struct err 
 	office_init(&d->office);
 	d->office.server_path = xstrdup(options->server_path);
 	rc = open_books(d, err);
-	if (rc == 0 && pthread_create(&d->thread, NULL, work, d))
+	if (rc == 0 && pthread_create(&d->thread, NULL, desk_work, d))
 		rc = err_set(err, ERR_FAILED, "cannot start a thread");
 	if (rc) {
 		(void)close_books(d, &never, NULL);

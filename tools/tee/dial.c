@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define ADDRESSES_MAX 8
-#define IMPATIENCE_MS 3000 /* an address that says nothing for so long is left, if there is another one */
+#define IMPATIENCE_MS 3000 /* an address that says nothing for this long is left, if there is another one */
 
 struct address {
 	struct sockaddr_storage bytes;
@@ -73,7 +73,7 @@ void dial_drop(struct dial *d)
 	let_go(d);
 }
 
-static void fail(struct dial *d, const struct err *err)
+static void dial_fail(struct dial *d, const struct err *err)
 {
 	let_go(d);
 	d->done(d->context, -1, d->count && d->all_refused, err);
@@ -159,7 +159,7 @@ static void try_next(struct dial *d)
 		d->all_refused &= number == ECONNREFUSED;
 	}
 	err_set(&err, ERR_NETWORK, "cannot reach '%s': %s", d->target->authority, strerror(d->why));
-	fail(d, &err);
+	dial_fail(d, &err);
 }
 
 static void on_resolved(void *context, const struct addrinfo *list, const struct err *err)
@@ -175,7 +175,7 @@ static void on_resolved(void *context, const struct addrinfo *list, const struct
 	if (d->count)
 		try_next(d);
 	else
-		fail(d, err);
+		dial_fail(d, err);
 }
 
 struct dial *dial_start(struct target *t, dial_done *done, void *context)

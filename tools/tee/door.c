@@ -75,7 +75,7 @@ static void on_pair_closed(void *owner, struct pair *p)
 	d->count--;
 }
 
-static void tell(void *owner, const char *what, const char *detail)
+static void door_tell(void *owner, const char *what, const char *detail)
 {
 	struct door *d = owner;
 
@@ -103,7 +103,7 @@ static void open_again(struct door *d)
 	if (!d->is_shut)
 		return;
 	if (listener_accept_again(&d->port, &err)) {
-		tell(d, "nobody can connect", err.text);
+		door_tell(d, "nobody can connect", err.text);
 		uv_timer_start(&d->knocker, on_knock_time, KNOCK_MOST_MS, 0);
 		return;
 	}
@@ -156,7 +156,7 @@ static void on_unreached(void *owner, bool is_refused, const struct err *err)
 	if (is_refused)
 		shut(d);
 	else
-		tell(d, "a client could not be served", err->text);
+		door_tell(d, "a client could not be served", err->text);
 }
 
 /* ---- looking ---- */
@@ -211,7 +211,7 @@ static void accept_one(struct door *d, int fd)
 	struct pair *p;
 
 	if (d->count >= CONNECTIONS_MAX) {
-		tell(d, "a connection was refused", "there are too many");
+		door_tell(d, "a connection was refused", "there are too many");
 		close(fd);
 		return;
 	}
@@ -232,7 +232,7 @@ static void on_connection(uv_poll_t *handle, int status, int events)
 		int fd = accept4(d->port.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-			tell(d, "cannot take a connection", strerror(errno));
+			door_tell(d, "cannot take a connection", strerror(errno));
 		if (fd < 0)
 			return;
 		accept_one(d, fd);
@@ -298,7 +298,7 @@ int door_open(const struct door_options *options, struct door **ret, struct err 
 	d->pairs.closed = on_pair_closed;
 	d->pairs.unreached = on_unreached;
 	d->pairs.look = on_look_wanted;
-	d->pairs.tell = tell;
+	d->pairs.tell = door_tell;
 	d->pairs.owner = d;
 	d->pairs.scratch = d->scratch;
 	start_handles(d);

@@ -3,7 +3,7 @@
  *
  *     OPEN --the real server refuses connections--> SHUT --it takes them again--> OPEN
  *
- * While it is shut nobody listens, and whoever comes is refused by the kernel, as it would have been by the
+ * While it is shut nobody listens, and connections are refused by the kernel, as it would have been by the
  * server's: clients take that for another thing than a connection that is broken off. Whether the server is
  * there again is tried with connections that say nothing.
  */

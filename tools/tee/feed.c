@@ -1,4 +1,4 @@
-/* feed.c: see feed.h. Items lie one behind the other in blocks; a block is full when the next one does not
+/* feed.c: see feed.h. Items lie one after the other in blocks; a block is full when the next one does not
  * fit. */
 #include "tools/tee/feed.h"
 
@@ -11,7 +11,7 @@
 #define BLOCK_BYTES  ((size_t)256 << 10)
 #define SPARE_BLOCKS 4
 #define HURRY_BYTES  ((size_t)1 << 20) /* so much is taken at once; less may wait for more to come */
-#define REST_NS      (10 * NS_PER_MS)  /* ... for so long: to wake the desk for each event costs more */
+#define REST_NS      (10 * NS_PER_MS)  /* ... for this long: to wake the desk for each event costs more */
 #define SMALL_BYTES  16384             /* such an item fits in when the rest does not any more */
 
 struct feed {
@@ -137,7 +137,7 @@ static void write_item(const struct feed *f, const struct feed_entry *e, size_t 
 }
 
 /* With the mutex held. Pieces of bodies come in any number; all else is bounded by the requests under way. */
-static bool fits(struct feed *f, const struct feed_entry *e, size_t bytes)
+static bool feed_fits(struct feed *f, const struct feed_entry *e, size_t bytes)
 {
 	bool is_body = e->kind == FEED_BODY || e->kind == FEED_ASKED;
 	size_t most = is_body ? f->max_bytes : bytes > SMALL_BYTES ? f->max_bytes : 2 * f->max_bytes;
@@ -155,7 +155,7 @@ bool feed_put(struct feed *f, const struct feed_entry *e)
 	bool fit, was_empty;
 
 	pthread_mutex_lock(&f->mutex);
-	fit = fits(f, e, bytes);
+	fit = feed_fits(f, e, bytes);
 	was_empty = !f->first;
 	if (fit) {
 		b = block_for(f, bytes);

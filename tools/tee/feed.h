@@ -3,7 +3,7 @@
  * time at which it happened. The loop puts and never waits; the desk's thread takes.
  *
  * The queue has a maximum, and what was taken counts until it was given back. When it is full, pieces of
- * bodies are turned away, and whoever puts decides: it loses them and says so later (FEED_LOST), or it stops
+ * bodies are turned away, and the caller decides: it loses them and says so later (FEED_LOST), or it stops
  * reading until there is room. What is small and tells of beginnings and ends still fits.
  */
 #ifndef TOOLS_TEE_FEED_H
@@ -121,7 +121,7 @@ struct feed_block {
 struct feed_block *feed_take(struct feed *f, int64_t until_mono_ns, bool *ret_closed);
 void feed_give_back(struct feed *f, struct feed_block *b);
 
-/* The item at *at, which is moved behind it; NULL at the end of the block. */
+/* The item at *at, which is moved after it; NULL at the end of the block. */
 const struct feed_item *feed_next(const struct feed_block *b, size_t *at);
 
 #endif

@@ -19,7 +19,7 @@ void field_list_release(struct field_list *l)
 	*l = (struct field_list){.count = 0};
 }
 
-static struct field *add(struct field_list *l)
+static struct field *fields_add(struct field_list *l)
 {
 	if (l->count == l->cap) {
 		l->cap = l->cap ? 2 * l->cap : 32;
@@ -31,7 +31,7 @@ static struct field *add(struct field_list *l)
 
 void field_list_add(struct field_list *l, struct slice name, struct slice value)
 {
-	struct field *f = add(l);
+	struct field *f = fields_add(l);
 
 	f->name = name;
 	f->value = value;
@@ -77,7 +77,7 @@ void field_change(struct field *f, struct slice value)
 
 void field_append(struct field_list *l, const char *name, struct slice value)
 {
-	struct field *f = add(l);
+	struct field *f = fields_add(l);
 
 	f->name = slice_of(name);
 	field_change(f, value);
@@ -107,7 +107,7 @@ bool field_number(struct slice digits, uint64_t *ret)
 
 /* ---- HTTP/1.1 ---- */
 
-/* An empty line is a line feed behind a line feed, with or without a carriage return between them. */
+/* An empty line is a line feed after a line feed, with or without a carriage return between them. */
 size_t h1_head_length(struct slice in, size_t *scanned)
 {
 	size_t from = *scanned > 2 ? *scanned - 2 : 0;

@@ -11,7 +11,7 @@ void h1_body_begin(struct h1_body *b, enum h1_framing framing, uint64_t length)
 	*b = (struct h1_body){.framing = framing, .left = framing == H1_LENGTH ? length : 0};
 }
 
-static struct slice take(struct slice *in, uint64_t most)
+static struct slice h1_body_take(struct slice *in, uint64_t most)
 {
 	size_t n = in->len < most ? in->len : (size_t)most;
 	struct slice taken = {in->ptr, n};
@@ -23,7 +23,7 @@ static struct slice take(struct slice *in, uint64_t most)
 /* A piece of data, as far as there is some: 1. */
 static bool take_data(struct h1_body *b, struct slice *in, struct slice *ret)
 {
-	*ret = take(in, b->left);
+	*ret = h1_body_take(in, b->left);
 	b->left -= ret->len;
 	return ret->len > 0;
 }
@@ -85,7 +85,7 @@ static enum h1_step next_of_chunks(struct h1_body *b, struct slice *in, struct s
 				b->state = b->left ? H1_CHUNK_DATA : H1_CHUNK_DATA_END;
 				return H1_STEP_DATA;
 			}
-		} else if (!take_framing(b, *take(in, 1).ptr)) {
+		} else if (!take_framing(b, *h1_body_take(in, 1).ptr)) {
 			return H1_STEP_NONSENSE;
 		}
 	}
@@ -101,6 +101,6 @@ enum h1_step h1_body_next(struct h1_body *b, struct slice *in, struct slice *ret
 			return H1_STEP_DATA;
 		return b->left ? H1_STEP_MORE : H1_STEP_OVER;
 	case H1_CHUNKED: return next_of_chunks(b, in, ret_data);
-	default: *ret_data = take(in, UINT64_MAX); return ret_data->len ? H1_STEP_DATA : H1_STEP_MORE;
+	default: *ret_data = h1_body_take(in, UINT64_MAX); return ret_data->len ? H1_STEP_DATA : H1_STEP_MORE;
 	}
 }

@@ -147,7 +147,7 @@ static int pass_head_unread(struct road *r, struct buf *out, struct err *err)
 	return rc;
 }
 
-static int refuse(struct err *err)
+static int h1_road_refuse(struct err *err)
 {
 	return err_set(err, ERR_DENIED, "a client asks without the tee's own token, or as somebody else");
 }
@@ -166,7 +166,7 @@ static int send_head(struct road *r, struct buf *out, struct err *err)
 	t = road_begin_talk(r, &head);
 	push_talk(r, t);
 	if (!rewrite_fields(r->o.rewrite, &r->fields))
-		return refuse(err);
+		return h1_road_refuse(err);
 	rc = h1_head_write(line, &r->fields, out, err);
 	begin_head(&r->requests);
 	r->requests.state = H1_IN_BODY;

@@ -56,7 +56,7 @@ static bool is_collected(const struct h2_frame *f)
 	}
 }
 
-static struct slice take(struct slice *in, size_t most)
+static struct slice h2_frames_take(struct slice *in, size_t most)
 {
 	size_t n = in->len < most ? in->len : most;
 	struct slice taken = {in->ptr, n};
@@ -67,7 +67,7 @@ static struct slice take(struct slice *in, size_t most)
 
 static bool take_head(struct h2_cutter *c, struct slice *in)
 {
-	struct slice part = take(in, H2_HEAD_BYTES - c->head_len);
+	struct slice part = h2_frames_take(in, H2_HEAD_BYTES - c->head_len);
 
 	if (part.len)
 		memcpy(c->head + c->head_len, part.ptr, part.len);
@@ -79,9 +79,9 @@ static bool take_head(struct h2_cutter *c, struct slice *in)
 }
 
 /* A collected payload that lies in the input whole is not copied. */
-static int collect(struct h2_cutter *c, struct slice *in, struct slice *ret, struct err *err)
+static int h2_frames_collect(struct h2_cutter *c, struct slice *in, struct slice *ret, struct err *err)
 {
-	struct slice part = take(in, c->left);
+	struct slice part = h2_frames_take(in, c->left);
 	int rc;
 
 	c->left -= (uint32_t)part.len;
@@ -103,10 +103,10 @@ int h2_cut(struct h2_cutter *c, struct slice *in, struct h2_piece *ret, struct e
 	if (is_new && !take_head(c, in))
 		return 0;
 	if (is_collected(&c->frame)) {
-		rc = collect(c, in, &payload, err);
+		rc = h2_frames_collect(c, in, &payload, err);
 		is_new = true;
 	} else {
-		payload = take(in, c->left);
+		payload = h2_frames_take(in, c->left);
 		c->left -= (uint32_t)payload.len;
 		rc = is_new || payload.len;
 	}

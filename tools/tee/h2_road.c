@@ -28,7 +28,7 @@ struct h2_lane {
 	struct h2_cutter cutter;
 	struct h2_gather gather;
 	struct h2_decoder *decoder;
-	struct told_sizes told; /* by whoever sends in this direction */
+	struct told_sizes told; /* by the sender in this direction */
 	int64_t goaway;         /* its code; NO_GOAWAY: none was sent */
 	bool is_padded;         /* the DATA frame at hand: how much padding follows is not known yet */
 	uint32_t data_left;     /* of its data, without padding */

@@ -57,7 +57,7 @@ static char *make_sentence(const struct identity *i)
 				   : "whose credentials the tee sends");
 }
 
-static int choose(struct identity *i, struct err *err)
+static int identity_choose(struct identity *i, struct err *err)
 {
 	enum identity_choice choice = i->o->choice;
 
@@ -141,7 +141,7 @@ int identity_open(uv_loop_t *loop, const struct cluster_config *config,
 	i->credentials = credentials_new(loop, &clock_system, config);
 	buf_init(&i->certificate, LIMIT_CONFIG_BYTES);
 	buf_init(&i->key, LIMIT_CONFIG_BYTES);
-	rc = choose(i, err);
+	rc = identity_choose(i, err);
 	if (rc == 0)
 		rc = make_secret(i, err);
 	if (rc == 0)

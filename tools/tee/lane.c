@@ -49,7 +49,7 @@ bool lane_flush(struct pair *p, struct lane *l)
 }
 
 /* Writes what it can and holds the rest. False when the pair is broken. */
-static bool give(struct pair *p, struct lane *l, struct slice bytes)
+static bool lane_give(struct pair *p, struct lane *l, struct slice bytes)
 {
 	ssize_t n = 0;
 
@@ -94,7 +94,7 @@ static bool take_unread(struct pair *p)
 static bool take_answer(struct pair *p, struct slice bytes)
 {
 	struct err err;
-	bool given = give(p, &p->down, bytes);
+	bool given = lane_give(p, &p->down, bytes);
 
 	if (road_answer(p->road, bytes, &err)) {
 		pair_refuse(p, &err);
@@ -122,7 +122,7 @@ static bool carry_end(struct pair *p, struct lane *l)
 	return false;
 }
 
-/* Whoever loses a server that has gone comes back at once, and should then find what it would have found. */
+/* A client that loses its server comes back at once, and should then find what it would have found. */
 static bool has_to_look(struct pair *p, const struct lane *l, ssize_t end)
 {
 	if (l != &p->down || p->has_looked || end == CHANNEL_GOODBYE)

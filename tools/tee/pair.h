@@ -10,7 +10,7 @@
  * told of a server that it would not have reached.
  *
  * A lane takes bytes from one end to the other. It reads on when the other end has taken what it has read,
- * so that whoever reads slowly is sent to slowly. When its source ends, its sink does, in the same way, after
+ * so that a slow reader is sent to slowly. When its source ends, its sink does, in the same way, after
  * all that was read.
  */
 #ifndef TOOLS_TEE_PAIR_H

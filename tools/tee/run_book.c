@@ -70,7 +70,7 @@ int run_book_open(const struct run_book_options *options, struct run_book **ret,
 	return 0;
 }
 
-static void release(struct run_book *b)
+static void run_book_release(struct run_book *b)
 {
 	for (size_t i = 0; i < b->client_count; i++) {
 		free(b->clients[i]->client.name);
@@ -94,7 +94,7 @@ int run_book_close(struct run_book *b, const struct run_book_end *end, struct er
 	if (end->exit_code >= 0)
 		fact_number(b->file, "exit_code", end->exit_code);
 	rc = run_file_close(b->file, err);
-	release(b);
+	run_book_release(b);
 	return rc;
 }
 
@@ -105,7 +105,7 @@ void run_book_discard(struct run_book *b)
 	(void)!run_file_close(b->file, NULL);
 	if (b->past.is_new)
 		unlink(b->path);
-	release(b);
+	run_book_release(b);
 }
 
 struct run_file *run_book_file(struct run_book *b)

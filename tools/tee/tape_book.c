@@ -34,7 +34,7 @@ struct tape_book {
 	struct err failure; /* that ended it; code 0: none */
 };
 
-static void release(struct tape_book *b)
+static void tape_book_release(struct tape_book *b)
 {
 	for (size_t i = 0; i < b->document_count; i++) {
 		free(b->documents[i].path);
@@ -54,7 +54,7 @@ void tape_book_discard(struct tape_book *b)
 	if (b->writer && !b->is_resumed)
 		redactor_discard(b->redactor);
 	tape_writer_discard(b->writer);
-	release(b);
+	tape_book_release(b);
 }
 
 int tape_book_open(const struct tape_book_options *options, struct tape_book **ret, struct err *err)
@@ -92,7 +92,7 @@ int tape_book_close(struct tape_book *b, struct err *err)
 		rc = tape_writer_close(b->writer, err);
 	else if (b->failure.code)
 		rc = err_copy(err, &b->failure);
-	release(b);
+	tape_book_release(b);
 	return rc;
 }
 
@@ -156,7 +156,7 @@ int64_t tape_book_due_ns(const struct tape_book *b)
 	return b->due_ns;
 }
 
-static void complain(struct tape_book *b, const struct err *err, int64_t now_ns)
+static void tape_book_complain(struct tape_book *b, const struct err *err, int64_t now_ns)
 {
 	if (!b->is_failing || now_ns - b->complained_ns > COMPLAIN_NS) {
 		log_error("%s; nothing is lost yet, trying again", err->text);
@@ -177,7 +177,7 @@ void tape_book_tick(struct tape_book *b, int64_t now_ns)
 	b->due_ns = INT64_MAX;
 	rc = tape_writer_flush(b->writer, &err);
 	if (rc == ERR_NO_SPACE || rc == ERR_IO) {
-		complain(b, &err, now_ns);
+		tape_book_complain(b, &err, now_ns);
 		return;
 	}
 	if (rc) {

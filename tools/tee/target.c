@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRESH_NS (5 * NS_PER_S) /* an answer of the name service counts for so long */
+#define FRESH_NS (5 * NS_PER_S) /* an answer of the name service counts for this long */
 
 struct target_wait {
 	uv_getaddrinfo_t request;

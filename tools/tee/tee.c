@@ -38,7 +38,7 @@ struct tee {
 
 /* ---- the end ---- */
 
-static void finish(struct tee *t, const char *ended_by, int exit_code)
+static void tee_finish(struct tee *t, const char *ended_by, int exit_code)
 {
 	if (t->is_over)
 		return;
@@ -56,12 +56,12 @@ static void on_signal(uv_signal_t *handle, int number)
 	if (t->child)
 		child_signal(t->child, number);
 	else
-		finish(t, "signal", 0);
+		tee_finish(t, "signal", 0);
 }
 
 static void on_child_exit(void *context, int exit_code)
 {
-	finish(context, "command", exit_code);
+	tee_finish(context, "command", exit_code);
 }
 
 /* ---- coming about ---- */
@@ -158,7 +158,7 @@ static int write_kubeconfig(struct tee *t, struct err *err)
 		t->identity, t->kubeconfig, t->url, t->tls ? tee_tls_authority_pem(t->tls) : NULL, err);
 }
 
-static int start(struct tee *t, struct err *err)
+static int tee_start(struct tee *t, struct err *err)
 {
 	const struct tee_options *o = t->o;
 	struct child_options child = {.command = o->child, .exited = on_child_exit, .context = t};
@@ -183,8 +183,8 @@ static void on_identity(void *context, const struct err *err)
 	if (t->is_over)
 		return;
 	t->failure = *err;
-	if (err->code || start(t, &t->failure))
-		finish(t, "failure", 1);
+	if (err->code || tee_start(t, &t->failure))
+		tee_finish(t, "failure", 1);
 }
 
 static void on_tick(uv_timer_t *timer)

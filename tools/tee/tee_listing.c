@@ -79,7 +79,7 @@ static int miss(struct tee_listing *l, const char *change, const struct object_m
 	return tape_writer_missed(writer, &row, err);
 }
 
-static int append(struct tee_listing *l, const struct shelf_object *o, struct err *err)
+static int tee_listing_append(struct tee_listing *l, const struct shelf_object *o, struct err *err)
 {
 	uint64_t seq;
 	int rc = shelf_append(l->stream->ledger, l->stream, o, &seq, err);
@@ -131,7 +131,7 @@ static int put_deletion(struct tee_listing *l, const struct known_object *gone, 
 	if (rc == 0)
 		rc = json_scan_object(buf_slice(&bytes), &meta, err);
 	if (rc == 0)
-		rc = append(l,
+		rc = tee_listing_append(l,
 			&(struct shelf_object){.type = EVENT_DELETED,
 				.origin = ORIGIN_INFERRED,
 				.time_ns = time_ns,
@@ -155,7 +155,7 @@ static int put_item(struct tee_listing *l, const struct shelf_object *o, struct 
 	item.origin = l->is_first ? ORIGIN_LIST : ORIGIN_RELIST;
 	if (!known_get(l->stream->ledger->live, m->namespace, m->name, &live)) {
 		rc = miss(l, "added", m, NULL, err);
-		return rc ? rc : append(l, &item, err);
+		return rc ? rc : tee_listing_append(l, &item, err);
 	}
 	if (slice_equal(live.uid, m->uid) && slice_equal(live.rv, m->rv)) {
 		l->unchanged++;
@@ -167,12 +167,12 @@ static int put_item(struct tee_listing *l, const struct shelf_object *o, struct 
 	if (slice_equal(live.uid, m->uid)) {
 		item.type = EVENT_MODIFIED;
 		rc = miss(l, "modified", m, &live, err);
-		return rc ? rc : append(l, &item, err);
+		return rc ? rc : tee_listing_append(l, &item, err);
 	}
 	rc = miss(l, "recreated", m, &live, err);
 	if (rc == 0)
 		rc = put_deletion(l, &live, m->rv, o->time_ns, err);
-	return rc ? rc : append(l, &item, err);
+	return rc ? rc : tee_listing_append(l, &item, err);
 }
 
 int tee_listing_item(struct tee_listing *l, const struct object_meta *meta, struct slice bytes,

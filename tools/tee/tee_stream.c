@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LASTING_NS NS_PER_S /* a gap that lasts for so long is a row, even if it hid nothing */
+#define LASTING_NS NS_PER_S /* a gap that lasts for this long is a row, even if it hid nothing */
 
 /* ---- which ---- */
 

@@ -18,7 +18,7 @@ struct tee_tls {
 
 /* ---- the client's hello ---- */
 
-/* The extension is the list behind its length of two bytes. */
+/* The extension is the list after its length of two bytes. */
 static int on_hello(SSL *ssl, int *alert, void *unused)
 {
 	struct hello *h = SSL_get_app_data(ssl);

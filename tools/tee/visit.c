@@ -207,7 +207,7 @@ static void free_visit(struct visit *v)
 
 static void take_lost(struct visit *v)
 {
-	decoder_free(v->decoder); /* nothing can be read behind a hole */
+	decoder_free(v->decoder); /* nothing can be read after a hole */
 	v->decoder = NULL;
 	if (v->watching)
 		visit_watch_lost(v);
@@ -350,7 +350,7 @@ static void store_faults(struct visit *v, const struct visit_ending *end)
 		visit_fault(v, end->wall_ns, "request", word, detail);
 }
 
-static void finish(struct visit *v, const struct visit_ending *end)
+static void visit_finish(struct visit *v, const struct visit_ending *end)
 {
 	store_request(v);
 	if (v->watching)
@@ -378,7 +378,7 @@ void visit_end(struct visit *v, const struct feed_item *item)
 		memcpy(&number, code.ptr, sizeof(number));
 		end.code = number;
 	}
-	finish(v, &end);
+	visit_finish(v, &end);
 }
 
 void visit_drop(struct visit *v)
@@ -389,5 +389,5 @@ void visit_drop(struct visit *v)
 		.wall_ns = clock_wall_ns(&clock_system),
 		.mono_ns = clock_mono_ns(&clock_system)};
 
-	finish(v, &end);
+	visit_finish(v, &end);
 }

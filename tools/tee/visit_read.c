@@ -149,7 +149,7 @@ static void give_up_list(struct visit *v, int rc, const struct err *err)
 	v->reading->is_on_tape = false;
 }
 
-static void cut(struct visit *v, struct slice bytes)
+static void visit_read_cut(struct visit *v, struct slice bytes)
 {
 	struct err err;
 	int rc = json_list_feed(&v->reading->list, bytes, take_item, v, &err);
@@ -244,7 +244,7 @@ static void keep_whole(struct visit *v)
 	if (v->redacts && r->keeps)
 		answer_keeper_put(&r->keeper, buf_slice(&clean));
 	if (r->is_on_tape)
-		cut(v, buf_slice(&clean));
+		visit_read_cut(v, buf_slice(&clean));
 	buf_release(&clean);
 }
 
@@ -294,7 +294,7 @@ void visit_read_body(struct visit *v, struct slice bytes)
 	if (r->keeps && !v->redacts)
 		answer_keeper_put(&r->keeper, bytes);
 	if (r->is_on_tape && !r->collects)
-		cut(v, bytes);
+		visit_read_cut(v, bytes);
 }
 
 /* A watch that was refused, or a list that was: an attempt of its stream. */

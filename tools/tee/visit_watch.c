@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SETTLED_NS NS_PER_S /* a watch that stood for so long without an ERROR is one */
+#define SETTLED_NS NS_PER_S /* a watch that stood for this long without an ERROR is one */
 
 struct watching {
 	struct watch_reader *reader;
@@ -49,7 +49,7 @@ static void find_stream(struct visit *v, const struct object_meta *m)
 		join_stream(v);
 }
 
-static void settle(struct visit *v)
+static void visit_watch_settle(struct visit *v)
 {
 	struct watching *w = v->watching;
 	struct err err;
@@ -174,7 +174,7 @@ static void take_object(struct visit *v, const struct watch_event *e, enum event
 	struct err err;
 
 	find_stream(v, &meta);
-	settle(v);
+	visit_watch_settle(v);
 	if (v->stream && meta.name.len && !is_other_form(v, &meta)) {
 		office_judge(v->office, put_on_tape(v, &o, &placed, &err), &err);
 		count_on_connection(v, placed.seq);
@@ -230,7 +230,7 @@ static void take_bookmark(struct visit *v, const struct watch_event *e)
 	bool is_end = ends_state(e->frame.object);
 
 	find_stream(v, m);
-	settle(v);
+	visit_watch_settle(v);
 	if (is_end)
 		end_listing(v, m->rv);
 	put_mark(v, is_end ? MARK_INITIAL_END : MARK_BOOKMARK, m->rv, object);
@@ -341,7 +341,7 @@ void visit_watch_body(struct visit *v, struct slice bytes, const struct feed_ite
 void visit_watch_tick(struct visit *v, int64_t now_mono_ns)
 {
 	if (!v->watching->error_code && now_mono_ns - v->answer_mono_ns >= SETTLED_NS)
-		settle(v);
+		visit_watch_settle(v);
 }
 
 /* ---- its end ---- */
@@ -417,7 +417,7 @@ void visit_watch_end(struct visit *v, const struct visit_ending *end)
 	if (!w->is_open)
 		return;
 	if (!w->error_code)
-		settle(v); /* however short it was */
+		visit_watch_settle(v); /* however short it was */
 	connection = v->connection.id;
 	visit_connection_end(v, &ending, reason, buf_slice(&w->error_status), tail);
 	if (!w->is_settled && w->error_code) {

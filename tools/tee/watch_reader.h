@@ -1,9 +1,9 @@
 /*
  * watch_reader.h: the events of a watch, out of the body of its answer, whichever way it is framed:
  *
- *     JSON       a document for each event, a line feed behind it
+ *     JSON       a document for each event, a line feed after it
  *     protobuf   4 bytes of a length, then metav1.WatchEvent {1: type, 2: RawExtension {1: object}}
- *     CBOR       one item behind the other
+ *     CBOR       one item after the other
  *     WebSocket  each of these in a message of its own, without line feed and length
  */
 #ifndef TOOLS_TEE_WATCH_READER_H
@@ -34,7 +34,7 @@ void watch_reader_free(struct watch_reader *r); /* accepts NULL */
 int watch_reader_feed(struct watch_reader *r, struct slice bytes, watch_reader_each *each, void *context,
 	struct err *err) MUST_CHECK;
 
-/* So many bytes did not come: what follows is read from the next event on, if that can be found. */
+/* This many bytes did not come: what follows is read from the next event on, if that can be found. */
 void watch_reader_lose(struct watch_reader *r);
 
 /* The answer is whole: a last document without line feed counts. */

@@ -69,7 +69,7 @@ class Beside(http.client.HTTPConnection):
 
 
 class Control:
-    """The control API of a replay: control("seek", to=5) returns the status behind it."""
+    """The control API of a replay: control("seek", to=5) returns the status after it."""
 
     def __init__(self, url):
         self._port = urllib.parse.urlsplit(url).port

@@ -20,7 +20,7 @@ BUILT_IN = RESOURCES[:-1]
 BROKEN = [{"do": "rst"}, {"do": "fin"}, {"do": "cut", "bytes": 40}, {"do": "goaway"}, {"do": "error", "code": 410},
     {"do": "error", "code": 500, "reason": "InternalError", "message": "etcdserver: no leader"}]
 FAULTS = {
-    # Of one resource, as Go lists again behind a watch that ended within a second and told nothing.
+    # Of one resource, as Go lists again after a watch that ended within a second and told nothing.
     "ends": [{"when": {"event": "resource='pods' AND type='MODIFIED'", "nth": 5, "every": 20},
         "where": {"resource": "pods"}, "what": "end", "times": 4, "hold": "60s"}],
     "breaks": [{"when": {"event": "resource='pods'", "nth": 12 * n}, "where": {"resource": "pods"}, "what": what,

@@ -37,7 +37,7 @@ static bool find_root(char path[PATH_MAX])
 }
 
 /* The loader's own options first, then the program and its arguments. Returns if it cannot be started. */
-static void start(const char *root, int argc, char **argv)
+static void launcher_start(const char *root, int argc, char **argv)
 {
 	char **words = calloc((size_t)argc + OWN_WORDS, sizeof(*words));
 	char *bundle, *loader, *program;
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	static char root[PATH_MAX];
 
 	if (argc > 0 && find_root(root))
-		start(root, argc, argv);
+		launcher_start(root, argc, argv);
 	fprintf(stderr, "kubetape: cannot start the program below '%s': %s\n", root, strerror(errno));
 	return 1;
 }
