@@ -39,8 +39,8 @@ struct estimate {
 	struct tape *tape;
 	struct estimate_row *rows;
 	size_t row_count;
-	bool is_half; /* which of the two is being counted */
-	uint64_t half_seq;
+	bool is_half;                    /* which of the two is being counted */
+	struct remake_point first, half; /* where the sample begins; the middle of its time */
 	double state_bytes,
 		rest_bytes; /* on disk: the live objects at first; rows of no resource that has events */
 	double seconds;
@@ -48,12 +48,21 @@ struct estimate {
 
 /* ---- counting ---- */
 
-static struct estimate_row *row_of(struct estimate *e, uint32_t resource)
+static struct estimate_row *find_row(const struct estimate *e, uint32_t resource)
 {
 	for (size_t i = 0; i < e->row_count; i++) {
 		if (e->rows[i].resource == resource)
 			return &e->rows[i];
 	}
+	return NULL;
+}
+
+static struct estimate_row *row_of(struct estimate *e, uint32_t resource)
+{
+	struct estimate_row *row = find_row(e, resource);
+
+	if (row)
+		return row;
 	e->rows = xgrow(e->rows, e->row_count, sizeof(*e->rows));
 	e->rows[e->row_count] = (struct estimate_row){.resource = resource};
 	return &e->rows[e->row_count++];
@@ -93,37 +102,40 @@ static int take_row(void *context, const struct sql_value *values, size_t count,
 static int count_events(struct estimate *e, struct sql_session *session, bool is_half, struct err *err)
 {
 	const struct sql_sink sink = {.row = take_row, .context = e};
-	char *until = is_half ? xasprintf("%llu", (unsigned long long)e->half_seq) : xstrdup("9e18");
+	char *until = is_half ? xasprintf("%llu", (unsigned long long)e->half.seq) : xstrdup("9e18");
 	char *sql = xasprintf(
 		"SELECT apigroup, resource, count(*), count(DISTINCT namespace || '/' || name || '/' || uid), "
 		"sum(length(object)) FROM events WHERE seq > %llu AND seq <= %s GROUP BY 1, 2",
 		(unsigned long long)e->o->first_seq, until);
-	int rc;
+	int failed;
 
 	e->is_half = is_half;
-	rc = sql_session_run(session, slice_of(sql), &sink, err);
+	failed = sql_session_run(session, slice_of(sql), &sink, err);
 	free(sql);
 	free(until);
-	return rc;
+	return failed;
 }
 
 static int count_both(struct estimate *e, struct err *err)
 {
 	struct sql_session *session;
-	int rc = sql_session_open(e->o->tape_path, &session, err);
+	int failed = sql_session_open(e->o->tape_path, &session, err);
 
-	if (rc)
-		return rc;
-	rc = count_events(e, session, true, err);
-	if (!rc)
-		rc = count_events(e, session, false, err);
+	if (failed)
+		return failed;
+	failed = count_events(e, session, true, err);
+	if (!failed)
+		failed = count_events(e, session, false, err);
 	sql_session_close(session);
-	return rc;
+	return failed;
 }
 
 /* ---- measuring ---- */
 
-/* Bytes of all rows, as far as SQLite can tell them: whole pages are too coarse for what a short sample has.
+/*
+ * Bytes of all rows, as far as SQLite can tell them: whole pages are too coarse for what a short sample has.
+ * Documents come once, with the first lists or soon after them, and with them most connections of a sample: a
+ * watch lasts for many minutes.
  */
 static int stored_bytes(const char *path, double *ret, struct err *err)
 {
@@ -131,37 +143,47 @@ static int stored_bytes(const char *path, double *ret, struct err *err)
 	struct stat st;
 	sqlite3 *db;
 	int64_t bytes = 0;
-	int rc = segment_open(&file, false, &db, err);
+	int failed = segment_open(&file, false, &db, err);
 
-	if (rc)
-		return rc;
-	if (segment_number(db, "SELECT sum(payload) FROM dbstat", 0, &bytes, NULL) && stat(path, &st) == 0)
+	if (failed)
+		return failed;
+	if (segment_number(db, "SELECT sum(payload) FROM dbstat WHERE name NOT IN ('document', 'connection')",
+		    0, &bytes, NULL) &&
+		stat(path, &st) == 0)
 		bytes = st.st_size;
 	sqlite3_close(db);
 	*ret = (double)bytes;
 	return 0;
 }
 
-/* What a tape takes that begins after the first lists and ends at until (0: at the end). resource 0: all. */
-static int estimate_measure(
-	struct estimate *e, uint64_t until, uint32_t resource, double *ret, struct err *err)
+/* Some of the resources. */
+struct selection {
+	uint32_t *ids;
+	size_t count;
+};
+
+/* What a tape of them takes that begins after the first lists and ends at until (NULL: at the end). By
+ * resource and never by time alone: that would copy extents as they stand, and one measure would not compare
+ * with the other. */
+static int measure(struct estimate *e, const struct remake_point *until, const struct selection *of,
+	double *ret, struct err *err)
 {
-	const struct remake_point from = {.seq = e->o->first_seq}, end = {.seq = until};
-	const struct remake_options options = {.from = from.seq ? &from : NULL,
-		.until = until ? &end : NULL,
-		.resources = &resource,
-		.resource_count = resource != 0,
+	const struct remake_options options = {.from = e->first.seq ? &e->first : NULL,
+		.until = until,
+		.resources = of->ids,
+		.resource_count = of->count,
 		.program = "kubetape " KUBETAPE_VERSION,
-		.one_segment = true};
+		.one_segment = true,
+		.packs_hard = true};
 	char *path = xasprintf("%s/part.ktape", e->o->scratch);
 	struct remake_result result;
-	int rc = tape_remake(e->tape, path, &options, &result, err);
+	int failed = tape_remake(e->tape, path, &options, &result, err);
 
-	if (!rc)
-		rc = stored_bytes(path, ret, err);
+	if (!failed)
+		failed = stored_bytes(path, ret, err);
 	(void)unlink(path);
 	free(path);
-	return rc;
+	return failed;
 }
 
 static double above(double bytes, double floor)
@@ -169,38 +191,56 @@ static double above(double bytes, double floor)
 	return bytes > floor ? bytes - floor : 0;
 }
 
-static int measure_row(struct estimate *e, struct estimate_row *row, struct err *err)
+/* Without what is there at first. */
+static int measure_both(
+	struct estimate *e, const struct selection *of, double *ret_half, double *ret_whole, struct err *err)
 {
 	double none = 0, half = 0, whole = 0;
-	int rc = estimate_measure(e, e->o->first_seq, row->resource, &none, err);
+	int failed = measure(e, &e->first, of, &none, err);
 
-	if (!rc)
-		rc = estimate_measure(e, e->half_seq, row->resource, &half, err);
-	if (!rc)
-		rc = estimate_measure(e, 0, row->resource, &whole, err);
-	row->half.disk_bytes = above(half, none);
-	row->whole.disk_bytes = above(whole, none);
-	return rc;
+	if (!failed)
+		failed = measure(e, &e->half, of, &half, err);
+	if (!failed)
+		failed = measure(e, NULL, of, &whole, err);
+	*ret_half = above(half, none);
+	*ret_whole = above(whole, none);
+	e->state_bytes += none;
+	return failed;
 }
 
-/* What begins with the sample, such as the connections of all watches, is in both halves' rest and so in
- * neither. */
+/* Resources without events have rows too. What begins with the sample, such as the connections of all
+ * watches, is in both measures, and so in neither half. */
+static int measure_rest(struct estimate *e, struct err *err)
+{
+	struct selection rest = {0};
+	const struct tape_resource *r;
+	double half = 0, whole = 0;
+	int failed = 0;
+
+	for (size_t i = 0; (r = tape_resource_at(e->tape, i)); i++) {
+		if (find_row(e, r->id))
+			continue;
+		rest.ids = xgrow(rest.ids, rest.count, sizeof(*rest.ids));
+		rest.ids[rest.count++] = r->id;
+	}
+	if (rest.count)
+		failed = measure_both(e, &rest, &half, &whole, err);
+	e->rest_bytes = above(whole, half);
+	free(rest.ids);
+	return failed;
+}
+
 static int measure_all(struct estimate *e, struct err *err)
 {
-	double whole = 0, half = 0;
-	int rc = estimate_measure(e, e->o->first_seq, 0, &e->state_bytes, err);
+	int failed = measure_rest(e, err);
 
-	if (!rc)
-		rc = estimate_measure(e, e->half_seq, 0, &half, err);
-	if (!rc)
-		rc = estimate_measure(e, 0, 0, &whole, err);
-	for (size_t i = 0; i < e->row_count && !rc; i++) {
-		rc = measure_row(e, &e->rows[i], err);
-		whole -= e->rows[i].whole.disk_bytes;
-		half -= e->rows[i].half.disk_bytes;
+	for (size_t i = 0; i < e->row_count && !failed; i++) {
+		struct estimate_row *row = &e->rows[i];
+		const struct selection of = {&row->resource, 1};
+
+		failed = measure_both(e, &of, &row->half.disk_bytes, &row->whole.disk_bytes, err);
 	}
-	e->rest_bytes = above(whole, half);
-	return rc;
+	return failed;
 }
 
 /* ---- a day ---- */
@@ -292,7 +332,7 @@ static void print_table(const struct estimate *e, FILE *to)
 	}
 	if (e->row_count > SHOWN)
 		print_row("other resources", events, json, disk, to);
-	print_row("connections, bookmarks, other rows", 0, 0, rest_of_day(e), to);
+	print_row("bookmarks and other rows", 0, 0, rest_of_day(e), to);
 }
 
 static double sum_of_day(const struct estimate *e)
@@ -325,24 +365,27 @@ static void print_sum(const struct estimate *e, FILE *to)
 
 static int find_half(struct estimate *e, struct err *err)
 {
-	return tape_position_at_time(e->tape, e->o->begin_ns + e->o->window_ns / 2, &e->half_seq, err);
+	e->first = (struct remake_point){.seq = e->o->first_seq, .time_ns = e->o->begin_ns};
+	e->half = (struct remake_point){
+		.seq = e->o->first_seq, .time_ns = e->o->begin_ns + e->o->window_ns / 2};
+	return tape_position_at_time(e->tape, e->half.time_ns, &e->half.seq, err);
 }
 
 int estimate_print(const struct estimate_options *options, FILE *to, struct err *err)
 {
 	struct estimate e = {.o = options, .seconds = (double)options->window_ns / NS_PER_S};
-	int rc = tape_open(options->tape_path, &e.tape, err);
+	int failed = tape_open(options->tape_path, &e.tape, err);
 
-	if (rc)
-		return rc;
-	rc = find_half(&e, err);
-	if (!rc && e.half_seq < options->first_seq)
-		e.half_seq = options->first_seq;
-	if (!rc)
-		rc = count_both(&e, err);
-	if (!rc)
-		rc = measure_all(&e, err);
-	if (!rc) {
+	if (failed)
+		return failed;
+	failed = find_half(&e, err);
+	if (!failed && e.half.seq < e.first.seq)
+		e.half = e.first;
+	if (!failed)
+		failed = count_both(&e, err);
+	if (!failed)
+		failed = measure_all(&e, err);
+	if (!failed) {
 		extrapolate(&e);
 		if (e.row_count)
 			qsort(e.rows, e.row_count, sizeof(*e.rows), compare_rows);
@@ -353,5 +396,5 @@ int estimate_print(const struct estimate_options *options, FILE *to, struct err 
 		free(e.rows[i].name);
 	free(e.rows);
 	tape_close(e.tape);
-	return rc;
+	return failed;
 }

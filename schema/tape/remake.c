@@ -123,6 +123,7 @@ static int write_tape(struct remake *r, const char *to, struct err *err)
 	if (rc)
 		return rc;
 	r->w->copying = r->w->bulk = true;
+	r->w->packs_hard = r->o->packs_hard;
 	r->w->seed = remake_put_state;
 	r->w->seed_context = r;
 	rc = remake_choose(r, err);

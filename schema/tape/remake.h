@@ -58,6 +58,7 @@ struct remake_options {
 	const char *const *namespaces; /* none: all, and what has none */
 	size_t namespace_count;
 	bool one_segment; /* however large it becomes */
+	bool packs_hard;  /* as a recorder with time to spare, also what is large */
 	struct remake_hooks hooks;
 	const char *program;
 };

@@ -71,6 +71,7 @@ struct tape_writer {
 	/* The tape is thrown away unless it becomes whole: events come by writer_copy_event or
 	 * writer_copy_extent alone, and an extent goes from memory into its sealed form. */
 	bool bulk;
+	bool packs_hard; /* ... but takes its time to pack */
 	int (*seed)(void *context, sqlite3 *db, int64_t *extent_id, struct err *err);
 	void *seed_context;
 	int64_t wall_minus_mono_ns; /* as in the last clock row */

@@ -55,6 +55,8 @@ static const struct pack_options *options_for(const struct tape_writer *w)
 	int64_t took_ns = clock_mono_ns(w->options.clock) - w->extent_began_ns;
 	double seconds = (double)(took_ns > 0 ? took_ns : 0) / (double)NS_PER_S;
 
+	if (w->packs_hard)
+		return &calm_options;
 	if (w->bulk)
 		return writer_bulk_options(w->extent->raw_bytes);
 	if (w->copying)
