@@ -107,27 +107,27 @@ static int count_events(struct estimate *e, struct sql_session *session, bool is
 		"SELECT apigroup, resource, count(*), count(DISTINCT namespace || '/' || name || '/' || uid), "
 		"sum(length(object)) FROM events WHERE seq > %llu AND seq <= %s GROUP BY 1, 2",
 		(unsigned long long)e->o->first_seq, until);
-	int failed;
+	int rc;
 
 	e->is_half = is_half;
-	failed = sql_session_run(session, slice_of(sql), &sink, err);
+	rc = sql_session_run(session, slice_of(sql), &sink, err);
 	free(sql);
 	free(until);
-	return failed;
+	return rc;
 }
 
 static int count_both(struct estimate *e, struct err *err)
 {
 	struct sql_session *session;
-	int failed = sql_session_open(e->o->tape_path, &session, err);
+	int rc = sql_session_open(e->o->tape_path, &session, err);
 
-	if (failed)
-		return failed;
-	failed = count_events(e, session, true, err);
-	if (!failed)
-		failed = count_events(e, session, false, err);
+	if (rc)
+		return rc;
+	rc = count_events(e, session, true, err);
+	if (!rc)
+		rc = count_events(e, session, false, err);
 	sql_session_close(session);
-	return failed;
+	return rc;
 }
 
 /* ---- measuring ---- */
@@ -143,10 +143,10 @@ static int stored_bytes(const char *path, double *ret, struct err *err)
 	struct stat st;
 	sqlite3 *db;
 	int64_t bytes = 0;
-	int failed = segment_open(&file, false, &db, err);
+	int rc = segment_open(&file, false, &db, err);
 
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	if (segment_number(db, "SELECT sum(payload) FROM dbstat WHERE name NOT IN ('document', 'connection')",
 		    0, &bytes, NULL) &&
 		stat(path, &st) == 0)
@@ -165,7 +165,7 @@ struct selection {
 /* What a tape of them takes that begins after the first lists and ends at until (NULL: at the end). By
  * resource and never by time alone: that would copy extents as they stand, and one measure would not compare
  * with the other. */
-static int measure(struct estimate *e, const struct remake_point *until, const struct selection *of,
+static int estimate_measure(struct estimate *e, const struct remake_point *until, const struct selection *of,
 	double *ret, struct err *err)
 {
 	const struct remake_options options = {.from = e->first.seq ? &e->first : NULL,
@@ -177,13 +177,13 @@ static int measure(struct estimate *e, const struct remake_point *until, const s
 		.packs_hard = true};
 	char *path = xasprintf("%s/part.ktape", e->o->scratch);
 	struct remake_result result;
-	int failed = tape_remake(e->tape, path, &options, &result, err);
+	int rc = tape_remake(e->tape, path, &options, &result, err);
 
-	if (!failed)
-		failed = stored_bytes(path, ret, err);
+	if (!rc)
+		rc = stored_bytes(path, ret, err);
 	(void)unlink(path);
 	free(path);
-	return failed;
+	return rc;
 }
 
 static double above(double bytes, double floor)
@@ -196,16 +196,16 @@ static int measure_both(
 	struct estimate *e, const struct selection *of, double *ret_half, double *ret_whole, struct err *err)
 {
 	double none = 0, half = 0, whole = 0;
-	int failed = measure(e, &e->first, of, &none, err);
+	int rc = estimate_measure(e, &e->first, of, &none, err);
 
-	if (!failed)
-		failed = measure(e, &e->half, of, &half, err);
-	if (!failed)
-		failed = measure(e, NULL, of, &whole, err);
+	if (!rc)
+		rc = estimate_measure(e, &e->half, of, &half, err);
+	if (!rc)
+		rc = estimate_measure(e, NULL, of, &whole, err);
 	*ret_half = above(half, none);
 	*ret_whole = above(whole, none);
 	e->state_bytes += none;
-	return failed;
+	return rc;
 }
 
 /* Resources without events have rows too. What begins with the sample, such as the connections of all
@@ -215,7 +215,7 @@ static int measure_rest(struct estimate *e, struct err *err)
 	struct selection rest = {0};
 	const struct tape_resource *r;
 	double half = 0, whole = 0;
-	int failed = 0;
+	int rc = 0;
 
 	for (size_t i = 0; (r = tape_resource_at(e->tape, i)); i++) {
 		if (find_row(e, r->id))
@@ -224,23 +224,23 @@ static int measure_rest(struct estimate *e, struct err *err)
 		rest.ids[rest.count++] = r->id;
 	}
 	if (rest.count)
-		failed = measure_both(e, &rest, &half, &whole, err);
+		rc = measure_both(e, &rest, &half, &whole, err);
 	e->rest_bytes = above(whole, half);
 	free(rest.ids);
-	return failed;
+	return rc;
 }
 
 static int measure_all(struct estimate *e, struct err *err)
 {
-	int failed = measure_rest(e, err);
+	int rc = measure_rest(e, err);
 
-	for (size_t i = 0; i < e->row_count && !failed; i++) {
+	for (size_t i = 0; i < e->row_count && !rc; i++) {
 		struct estimate_row *row = &e->rows[i];
 		const struct selection of = {&row->resource, 1};
 
-		failed = measure_both(e, &of, &row->half.disk_bytes, &row->whole.disk_bytes, err);
+		rc = measure_both(e, &of, &row->half.disk_bytes, &row->whole.disk_bytes, err);
 	}
-	return failed;
+	return rc;
 }
 
 /* ---- a day ---- */
@@ -374,18 +374,18 @@ static int find_half(struct estimate *e, struct err *err)
 int estimate_print(const struct estimate_options *options, FILE *to, struct err *err)
 {
 	struct estimate e = {.o = options, .seconds = (double)options->window_ns / NS_PER_S};
-	int failed = tape_open(options->tape_path, &e.tape, err);
+	int rc = tape_open(options->tape_path, &e.tape, err);
 
-	if (failed)
-		return failed;
-	failed = find_half(&e, err);
-	if (!failed && e.half.seq < e.first.seq)
+	if (rc)
+		return rc;
+	rc = find_half(&e, err);
+	if (!rc && e.half.seq < e.first.seq)
 		e.half = e.first;
-	if (!failed)
-		failed = count_both(&e, err);
-	if (!failed)
-		failed = measure_all(&e, err);
-	if (!failed) {
+	if (!rc)
+		rc = count_both(&e, err);
+	if (!rc)
+		rc = measure_all(&e, err);
+	if (!rc) {
 		extrapolate(&e);
 		if (e.row_count)
 			qsort(e.rows, e.row_count, sizeof(*e.rows), compare_rows);
@@ -396,5 +396,5 @@ int estimate_print(const struct estimate_options *options, FILE *to, struct err 
 		free(e.rows[i].name);
 	free(e.rows);
 	tape_close(e.tape);
-	return failed;
+	return rc;
 }

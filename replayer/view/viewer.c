@@ -451,7 +451,9 @@ void viewer_close(struct viewer *v)
 {
 	if (!v)
 		return;
-	v->closes = v->sql_desk.closes = v->picture_desk.closes = true;
+	v->closes = true;
+	v->sql_desk.closes = true;
+	v->picture_desk.closes = true;
 	if (v->sql_desk.session)
 		sql_session_interrupt(v->sql_desk.session);
 	offload_close(v->statements);
