@@ -48,7 +48,7 @@ class Cookbook(TapeTest):
         event(100, "MODIFIED", pod("web-0", "w2", 25)),
         {"gap": "reset", "how_ended": "relist", "stream": PODS, "begin_ns": START + 30 * SECOND,
          "end_ns": START + 45 * SECOND, "duration_ns": 15 * SECOND, "begin_seq": 4, "end_seq": 6, "from_rv": "12",
-         "to_rv": "20", "recreated": 1},
+         "to_rv": "20", "recreated": 1, "deleted": 1},
         {"gap": "goaway", "how_ended": "rewatch", "stream": NODES, "begin_ns": START + 60 * SECOND,
          "end_ns": START + 61 * SECOND, "duration_ns": SECOND, "begin_seq": 6, "end_seq": 6},
         {"missed": "deleted", "gap_id": 1, "stream": PODS, "namespace": "shop", "name": "cache-0", "uid": "c1"},

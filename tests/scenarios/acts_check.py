@@ -93,7 +93,7 @@ def creates(t, p):
     t.assertEqual(lines(p.out)[-2:], ["watch over", "created 201"])
 
 
-@act("S3", "a client that leaves during an outage leaves nothing after", program("outage.py", "leave"), gaps="S3")
+@act("S3", "a client that leaves during an outage leaves nothing behind", program("outage.py", "leave"), gaps="S3")
 def leaves(t, p):
     t.assertEqual(lines(p.out)[-2:], ["left", "the server is back"])
     t.assertEqual(len(p.rows("SELECT 1 FROM requests")), 1)

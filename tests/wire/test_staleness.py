@@ -62,13 +62,13 @@ class Staleness(TeeCase):
         self.assertEqual([(r["rv"], r["name"]) for r in late], [("1002", "a"), ("1003", "a")])
         self.assertGreater(late[1]["late_ns"], 200_000_000)
         self.assertLess(late[0]["late_ns"], late[1]["late_ns"])
-        self.assertEqual(self.query("SELECT verb, name, basis_rv, newest_rv, after FROM stale_writes"),
-            [{"verb": "update", "name": "a", "basis_rv": 1002, "newest_rv": 1003, "after": 1}])
+        self.assertEqual(self.query("SELECT verb, name, basis_rv, newest_rv, behind FROM stale_writes"),
+            [{"verb": "update", "name": "a", "basis_rv": 1002, "newest_rv": 1003, "behind": 1}])
         told = json.loads(self.staleness("--json").stdout)
         self.assertEqual([(c["events"], c["writes"], c["stale_writes"]) for c in told["clients"]], [(2, 1, 1)])
         self.assertEqual(told["clients"][0]["max_ms"], round(late[1]["late_ns"] / 1e6, 3))
         self.assertEqual(told["clients"][0]["p50_ms"], round(late[0]["late_ns"] / 1e6, 3))
-        self.assertEqual([(w["verb"], w["name"], w["after"]) for w in told["stale_writes"]], [("update", "a", 1)])
+        self.assertEqual([(w["verb"], w["name"], w["behind"]) for w in told["stale_writes"]], [("update", "a", 1)])
         text = self.staleness()
         self.assertEqual((text.returncode, text.stderr), (0, ""))
         self.assertIn("writes on old news:", text.stdout)
