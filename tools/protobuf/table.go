@@ -336,7 +336,7 @@ func (t *table) writeKinds(w io.Writer, kinds []kind) {
 }
 
 func (t *table) writeMessages(w io.Writer) {
-	fmt.Fprint(w, "/* JSON name, number, form, flags, message. Behind \"=\" the number of the message and a type that has it. */\n")
+	fmt.Fprint(w, "/* JSON name, number, form, flags, message. After \"=\" the number of the message and a type that has it. */\n")
 	fmt.Fprint(w, "const struct protobuf_row protobuf_rows[] = {\n")
 	first := 0
 	starts := []string{}
