@@ -411,11 +411,6 @@ uint64_t stream_watch_events(const struct stream *s)
 	return s->watch_events;
 }
 
-bool stream_is_watched(const struct stream *s)
-{
-	return s->state == STREAM_WATCHING;
-}
-
 bool stream_is_missing(const struct stream *s)
 {
 	return s->missing && s->state == STREAM_WAITING && known_count(s->ingest.known) > 0;

@@ -88,7 +88,6 @@ const char *stream_name(const struct stream *s); /* "pods", "deployments.apps", 
 const char *stream_group(const struct stream *s);
 const char *stream_resource(const struct stream *s);
 uint64_t stream_watch_events(const struct stream *s); /* recorded from watches */
-bool stream_is_watched(const struct stream *s);       /* right now */
 bool stream_is_refused(const struct stream *s);       /* the last attempt met 401, 403 or 404 */
 
 #endif

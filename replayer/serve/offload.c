@@ -187,11 +187,6 @@ bool offload_start(struct offload *o, const struct offload_job *job)
 	return true;
 }
 
-size_t offload_count(const struct offload *o)
-{
-	return o->count;
-}
-
 static void on_closed(uv_handle_t *bell)
 {
 	struct offload *o = bell->data;

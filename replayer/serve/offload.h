@@ -41,7 +41,4 @@ bool offload_start(struct offload *o, const struct offload_job *job) MUST_CHECK;
 /* For a job: runs `what` on the loop and returns what that returns; ERR_STOPPED when the loop is at its end. */
 int offload_ask(struct offload *o, int (*what)(void *context), void *context) MUST_CHECK;
 
-/* How many jobs are not done. */
-size_t offload_count(const struct offload *o);
-
 #endif

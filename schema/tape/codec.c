@@ -306,11 +306,6 @@ int codec_unpack_front(struct slice data, size_t most, struct buf *to, struct er
 	return code ? err_set(err, ERR_CORRUPT, "the compressed bytes are cut off") : 0;
 }
 
-int codec_unpack_whole(struct slice data, struct buf *to, struct err *err)
-{
-	return codec_unpack_front(data, SIZE_MAX, to, err);
-}
-
 static int window_for(size_t bytes)
 {
 	int log = 10;

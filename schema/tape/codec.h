@@ -44,9 +44,8 @@ int codec_unpack(struct slice data, size_t raw_bytes, struct buf *to, struct err
 /* As codec_pack, with a window over all of raw, up to 128 MiB: for much that is alike and far apart. */
 int codec_pack_long(struct slice raw, int level, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Frames of others, whose length they need not tell: as much as `to` may hold, else ERR_TOO_LARGE. */
-int codec_unpack_whole(struct slice data, struct buf *to, struct err *err) MUST_CHECK;
-/* The same, and no more than is needed for `most` bytes. */
+/* Frames of others, whose length they need not tell: what is needed for `most` bytes, and no more; ERR_TOO_LARGE when
+ * `to` may not hold it. */
 int codec_unpack_front(struct slice data, size_t most, struct buf *to, struct err *err) MUST_CHECK;
 
 /* One frame that refers to `previous`. unpack writes exactly raw_bytes at `to`. */

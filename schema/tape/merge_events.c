@@ -212,7 +212,7 @@ static void queue_mark(struct merge *m, const struct tape_mark *mark, int64_t ti
 	struct tape_writer *w = m->w;
 
 	row_queue_add(w->rows, TABLE_MARK,
-		(struct value[]){value_integer(++w->ids.mark), value_integer((int64_t)w->last_seq),
+		(struct value[]){value_integer(++w->ids[TABLE_MARK]), value_integer((int64_t)w->last_seq),
 			value_integer(time_ns), value_text(mark_kind_name(mark->kind)),
 			value_integer(mark->stream), value_integer((int64_t)connection),
 			value_slice(mark->rv), value_slice(mark->object)});

@@ -107,8 +107,8 @@ static int take_connection(void *context, struct value *v)
 		return err_set(w->err, ERR_CORRUPT, "connection %lld of '%s' cannot be one", (long long)id,
 			w->s->tape->path);
 	v[0] = value_integer((int64_t)map_id(m, w->s, (uint64_t)id));
-	if (v[0].integer > m->w->ids.connection)
-		m->w->ids.connection = v[0].integer;
+	if (v[0].integer > m->w->ids[TABLE_CONNECTION])
+		m->w->ids[TABLE_CONNECTION] = v[0].integer;
 	v[CONNECTION_STREAM] = value_integer(stream ? w->s->streams[stream - 1] : 0);
 	v[CONNECTION_AFTER_SEQ] =
 		value_integer((int64_t)map_seq(w->s, (uint64_t)value_number(&v[CONNECTION_AFTER_SEQ])));
@@ -128,7 +128,7 @@ static int take_clock(void *context, struct value *v)
 
 	if (w->s != first && time_ns < merge_time(first, first->span.end_ns))
 		return 0;
-	v[0] = value_integer(++m->w->ids.clock);
+	v[0] = value_integer(++m->w->ids[TABLE_CLOCK]);
 	v[HELD_AFTER_SEQ] = value_integer((int64_t)map_seq(w->s, (uint64_t)value_number(&v[HELD_AFTER_SEQ])));
 	v[HELD_TIME_NS] = value_integer(time_ns);
 	row_queue_add(m->w->rows, TABLE_CLOCK, v);
@@ -140,7 +140,7 @@ static int take_epoch(void *context, struct value *v)
 	const struct row_walk *w = context;
 	struct merge *m = w->m;
 
-	v[0] = value_integer(++m->w->ids.epoch);
+	v[0] = value_integer(++m->w->ids[TABLE_EPOCH]);
 	v[HELD_AFTER_SEQ] = value_integer((int64_t)map_seq(w->s, (uint64_t)value_number(&v[HELD_AFTER_SEQ])));
 	v[HELD_TIME_NS] = value_integer(merge_time(w->s, value_number(&v[HELD_TIME_NS])));
 	row_queue_add(m->w->rows, TABLE_EPOCH, v);
@@ -187,7 +187,7 @@ static int queue_document(struct merge *m, const struct merge_source *s, const s
 	rc = codec_pack(body, DOCUMENT_LEVEL, &packed, err);
 	if (!rc)
 		row_queue_add(m->w->rows, TABLE_DOCUMENT,
-			(struct value[]){value_integer(++m->w->ids.document),
+			(struct value[]){value_integer(++m->w->ids[TABLE_DOCUMENT]),
 				value_integer((int64_t)map_seq(s, d->after_seq)),
 				value_integer(merge_time(s, d->time_ns)), value_text(d->path),
 				value_text(d->variant), value_integer(d->http_status),
@@ -359,7 +359,7 @@ static int put_gaps(struct merge *m, size_t source, struct err *err)
 
 		rc = put_gap(m, source, &s->gaps[i], err);
 		if (!rc && m->result.filled == filled && s->gaps[i].gap.id)
-			rc = put_missed(m, source, s->gaps[i].gap.id, m->w->ids.gap, err);
+			rc = put_missed(m, source, s->gaps[i].gap.id, m->w->ids[TABLE_GAP], err);
 	}
 	return rc;
 }

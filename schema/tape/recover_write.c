@@ -115,20 +115,10 @@ static bool is_seq(enum table table, int column)
 	}
 }
 
-static void raise_id(struct row_ids *ids, enum table table, int64_t id)
+static void raise_id(struct tape_writer *w, enum table table, int64_t id)
 {
-	int64_t *const highest[TABLE_COUNT] = {
-		[TABLE_CONNECTION] = &ids->connection,
-		[TABLE_MARK] = &ids->mark,
-		[TABLE_GAP] = &ids->gap,
-		[TABLE_MISSED] = &ids->missed,
-		[TABLE_CLOCK] = &ids->clock,
-		[TABLE_EPOCH] = &ids->epoch,
-		[TABLE_DOCUMENT] = &ids->document,
-	};
-
-	if (highest[table] && id > *highest[table])
-		*highest[table] = id;
+	if (id > w->ids[table])
+		w->ids[table] = id;
 }
 
 /* A segment begins with copies of the last marks and documents, which we have already. */
@@ -149,7 +139,7 @@ static bool is_copy(struct copy *c, const struct kept_row *row)
 static void queue_row(struct copy *c, enum table table, const struct value *values, int64_t id)
 {
 	row_queue_add(c->w->rows, table, values);
-	raise_id(&c->w->ids, table, id);
+	raise_id(c->w, table, id);
 	c->r->result.rows++;
 }
 

@@ -103,7 +103,7 @@ static int queue_document(struct remake *r, const struct tape_document *d, struc
 	rc = codec_pack(body, DOCUMENT_LEVEL, &packed, err);
 	if (!rc)
 		row_queue_add(r->w->rows, TABLE_DOCUMENT,
-			(struct value[]){value_integer(++r->w->ids.document),
+			(struct value[]){value_integer(++r->w->ids[TABLE_DOCUMENT]),
 				value_integer((int64_t)after_seq), value_integer(d->time_ns),
 				value_text(d->path), value_text(d->variant), value_integer(d->http_status),
 				value_text(d->content_type), value_text(d->etag),

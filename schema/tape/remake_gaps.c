@@ -49,8 +49,8 @@ static int put_gap(struct remake *r, const struct tape_gap *gap, struct err *err
 		own.id = gap->id ? gap->id * (uint64_t)r->id_spread + i : 0;
 		own.connection_before += own.connection_before ? i : 0;
 		own.connection_after += own.connection_after ? i : 0;
-		if ((int64_t)own.id > r->w->ids.gap)
-			r->w->ids.gap = (int64_t)own.id;
+		if ((int64_t)own.id > r->w->ids[TABLE_GAP])
+			r->w->ids[TABLE_GAP] = (int64_t)own.id;
 		rc = tape_writer_gap(r->w, &own, err);
 	}
 	return rc;
@@ -127,7 +127,7 @@ static int take_missed(void *context, const struct tape_missed *missed)
 	if (copy < 0)
 		return 0;
 	return remake_put_row(r, TABLE_MISSED,
-		(struct value[]){value_integer(r->w->ids.missed + 1),
+		(struct value[]){value_integer(r->w->ids[TABLE_MISSED] + 1),
 			value_integer((int64_t)missed->gap * r->id_spread + copy), value_text(missed->change),
 			value_integer(r->resources[missed->resource - 1]), value_slice(missed->namespace),
 			value_slice(missed->name), value_slice(missed->uid), value_slice(missed->old_uid),

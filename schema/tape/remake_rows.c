@@ -20,25 +20,10 @@ static const enum table tables[] = {TABLE_CONNECTION, TABLE_MARK, TABLE_CLOCK, T
 
 /* ---- one row ---- */
 
-static int64_t *highest_id(struct row_ids *ids, enum table table)
-{
-	int64_t *const highest[TABLE_COUNT] = {
-		[TABLE_CONNECTION] = &ids->connection,
-		[TABLE_MARK] = &ids->mark,
-		[TABLE_GAP] = &ids->gap,
-		[TABLE_MISSED] = &ids->missed,
-		[TABLE_CLOCK] = &ids->clock,
-		[TABLE_EPOCH] = &ids->epoch,
-		[TABLE_DOCUMENT] = &ids->document,
-	};
-
-	return highest[table];
-}
-
 int remake_put_row(struct remake *r, enum table table, struct value *values, struct err *err)
 {
 	const struct remake_hooks *h = &r->o->hooks;
-	int64_t *highest = highest_id(&r->w->ids, table);
+	int64_t *highest = &r->w->ids[table];
 	int rc = h->rewrite_row ? h->rewrite_row(h->context, table, values, err) : 0;
 
 	if (rc < 0)
@@ -59,7 +44,7 @@ static int put_copies(
 	struct remake *r, enum table table, struct value *values, int stream_column, struct err *err)
 {
 	const struct remade_stream *s = remake_stream(r, (uint32_t)value_number(&values[stream_column]));
-	int64_t id = value_number(&values[0]), mark_id = r->w->ids.mark;
+	int64_t id = value_number(&values[0]), mark_id = r->w->ids[TABLE_MARK];
 	struct value copy[FORMAT_COLUMNS_MAX];
 	int rc = 0;
 
@@ -179,7 +164,7 @@ static void put_held(struct remake *r, enum table table)
 	r->begun[table] = true;
 	if (!held)
 		return;
-	held[0] = value_integer(++*highest_id(&r->w->ids, table));
+	held[0] = value_integer(++r->w->ids[table]);
 	held[HELD_AFTER_SEQ] = value_integer((int64_t)seq_map_find(&r->seqs, r->first_seq - 1));
 	row_queue_add(r->w->rows, table, held);
 }
@@ -211,7 +196,7 @@ static int take_held(struct row_walk *walk, enum table table, struct value *valu
 		return 0;
 	if (!r->begun[table])
 		put_held(r, table);
-	values[0] = value_integer(++*highest_id(&r->w->ids, table));
+	values[0] = value_integer(++r->w->ids[table]);
 	map_seq(r, &values[HELD_AFTER_SEQ]);
 	row_queue_add(r->w->rows, table, values);
 	return 0;

@@ -196,7 +196,7 @@ void remake_put_begins(struct remake *r)
 
 		for (size_t k = 0; k < s->count && s->listed; k++)
 			row_queue_add(r->w->rows, TABLE_MARK,
-				(struct value[]){value_integer(++r->w->ids.mark),
+				(struct value[]){value_integer(++r->w->ids[TABLE_MARK]),
 					value_integer((int64_t)seq_map_find(&r->seqs, from->seq)),
 					value_integer(from->time_ns), value_text("list"),
 					value_integer(s->ids[k]), value_integer(0), value_text(s->rv),
@@ -225,7 +225,7 @@ void remake_put_left_out(struct remake *r)
 			continue;
 		for (int k = GAP_CONNECTION_AFTER - 1; k <= GAP_UNCHANGED; k++)
 			values[k] = value_integer(0);
-		values[0] = value_integer(++r->w->ids.gap);
+		values[0] = value_integer(++r->w->ids[TABLE_GAP]);
 		values[GAP_STREAM] = value_integer((int64_t)i + 1);
 		values[GAP_BEGIN_SEQ] = value_integer((int64_t)seq_map_find(&r->seqs, l->seq));
 		values[GAP_END_SEQ] = value_integer(0);

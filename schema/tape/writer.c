@@ -356,7 +356,7 @@ static void note_clock(struct tape_writer *w)
 		return;
 	if (w->clock_known && moved > -CLOCK_STEP_NS && moved < CLOCK_STEP_NS)
 		return;
-	values[0].integer = ++w->ids.clock;
+	values[0].integer = ++w->ids[TABLE_CLOCK];
 	row_queue_add(w->rows, TABLE_CLOCK, values);
 	w->wall_minus_mono_ns = wall_ns - mono_ns;
 	w->clock_known = true;

@@ -13,6 +13,7 @@
 #define SCHEMA_TAPE_WRITER_INTERNAL_H
 
 #include "schema/tape/codec.h"
+#include "schema/tape/format.h"
 #include "schema/tape/pack.h"
 #include "schema/tape/registry.h"
 #include "schema/tape/rows.h"
@@ -21,11 +22,6 @@
 
 struct tape;
 struct tape_extent;
-
-/* The ids that rows get, continued across segments. */
-struct row_ids {
-	int64_t connection, mark, gap, missed, clock, epoch, document;
-};
 
 struct tape_writer {
 	char *path;
@@ -47,7 +43,7 @@ struct tape_writer {
 
 	struct registry registry;
 	struct row_queue *rows;
-	struct row_ids ids;
+	int64_t ids[TABLE_COUNT]; /* the highest of rows that have one, continued across segments */
 
 	struct extent *extent;   /* the open one; its bytes are hot records */
 	size_t compressed_bytes; /* this many of them went into the frame */

@@ -91,14 +91,14 @@ static void queue_connection(struct tape_writer *w, const struct tape_connection
 int tape_writer_begin_connection(struct tape_writer *w, struct tape_connection *c, struct err *err)
 {
 	(void)err;
-	c->id = (uint64_t)++w->ids.connection;
+	c->id = (uint64_t)++w->ids[TABLE_CONNECTION];
 	queue_connection(w, c);
 	return 0;
 }
 
 int tape_writer_end_connection(struct tape_writer *w, const struct tape_connection *c, struct err *err)
 {
-	if (!c->id || (int64_t)c->id > w->ids.connection)
+	if (!c->id || (int64_t)c->id > w->ids[TABLE_CONNECTION])
 		return err_set(err, ERR_USAGE, "connection %llu was never begun", (unsigned long long)c->id);
 	queue_connection(w, c);
 	return 0;
@@ -108,8 +108,8 @@ int tape_writer_mark(struct tape_writer *w, const struct tape_mark *m, struct er
 {
 	(void)err;
 	row_queue_add(w->rows, TABLE_MARK,
-		(struct value[]){N(++w->ids.mark), after_seq(w), N(m->time_ns), T(mark_kind_name(m->kind)),
-			N(m->stream), N(m->connection), S(m->rv), S(m->object)});
+		(struct value[]){N(++w->ids[TABLE_MARK]), after_seq(w), N(m->time_ns),
+			T(mark_kind_name(m->kind)), N(m->stream), N(m->connection), S(m->rv), S(m->object)});
 	return 0;
 }
 
@@ -117,7 +117,7 @@ int tape_writer_gap(struct tape_writer *w, struct tape_gap *g, struct err *err)
 {
 	(void)err;
 	if (!g->id)
-		g->id = (uint64_t)++w->ids.gap;
+		g->id = (uint64_t)++w->ids[TABLE_GAP];
 	row_queue_add(w->rows, TABLE_GAP,
 		(struct value[]){N(g->id), N(g->stream), N(g->begin_seq), N(g->end_seq), N(g->begin_ns),
 			N(g->end_ns), N(g->duration_ns), T(g->from_rv), T(g->to_rv), T(g->reason),
@@ -130,8 +130,8 @@ int tape_writer_missed(struct tape_writer *w, const struct tape_missed *m, struc
 {
 	(void)err;
 	row_queue_add(w->rows, TABLE_MISSED,
-		(struct value[]){N(++w->ids.missed), N(m->gap), T(m->change), N(m->resource), S(m->namespace),
-			S(m->name), S(m->uid), S(m->old_uid), S(m->rv), S(m->old_rv)});
+		(struct value[]){N(++w->ids[TABLE_MISSED]), N(m->gap), T(m->change), N(m->resource),
+			S(m->namespace), S(m->name), S(m->uid), S(m->old_uid), S(m->rv), S(m->old_rv)});
 	return 0;
 }
 
@@ -139,7 +139,7 @@ int tape_writer_epoch(struct tape_writer *w, const char *cluster_uid, const char
 {
 	(void)err;
 	row_queue_add(w->rows, TABLE_EPOCH,
-		(struct value[]){N(++w->ids.epoch), after_seq(w), N(clock_wall_ns(w->options.clock)),
+		(struct value[]){N(++w->ids[TABLE_EPOCH]), after_seq(w), N(clock_wall_ns(w->options.clock)),
 			T(cluster_uid), T(reason)});
 	return 0;
 }
@@ -153,7 +153,7 @@ int tape_writer_document(struct tape_writer *w, const struct tape_document *d, s
 	rc = codec_pack(d->body, DOCUMENT_LEVEL, &body, err);
 	if (!rc)
 		row_queue_add(w->rows, TABLE_DOCUMENT,
-			(struct value[]){N(++w->ids.document), after_seq(w), N(d->time_ns), T(d->path),
+			(struct value[]){N(++w->ids[TABLE_DOCUMENT]), after_seq(w), N(d->time_ns), T(d->path),
 				T(d->variant), N(d->http_status), T(d->content_type), T(d->etag),
 				N(d->body.len), N(codec_hash(buf_slice(&body))),
 				value_blob(buf_slice(&body))});

@@ -7,9 +7,11 @@
  *
  * No event goes into a segment before it is complete, so one that a crash left incomplete is thrown away.
  */
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/tape/documents.h"
 #include "schema/tape/extent_store.h"
+#include "schema/tape/format.h"
 #include "schema/tape/hot.h"
 #include "schema/tape/pack.h"
 #include "schema/tape/reader.h"
@@ -384,17 +386,13 @@ static int highest(sqlite3 *db, const char *table, int64_t *id, struct err *err)
 
 static int recover_ids(struct tape_writer *w, sqlite3 *db, struct err *err)
 {
-	struct row_ids *ids = &w->ids;
-	int rc;
+	static const enum table numbered[] = {TABLE_CONNECTION, TABLE_MARK, TABLE_GAP, TABLE_MISSED,
+		TABLE_CLOCK, TABLE_EPOCH, TABLE_DOCUMENT};
+	int rc = 0;
 
-	if ((rc = highest(db, "connection", &ids->connection, err)) ||
-		(rc = highest(db, "mark", &ids->mark, err)) || (rc = highest(db, "gap", &ids->gap, err)) ||
-		(rc = highest(db, "missed", &ids->missed, err)) ||
-		(rc = highest(db, "clock", &ids->clock, err)) ||
-		(rc = highest(db, "epoch", &ids->epoch, err)) ||
-		(rc = highest(db, "document", &ids->document, err)))
-		return rc;
-	return registry_load(&w->registry, db, err);
+	for (size_t i = 0; i < COUNT_OF(numbered) && !rc; i++)
+		rc = highest(db, table_formats[numbered[i]].name, &w->ids[numbered[i]], err);
+	return rc ? rc : registry_load(&w->registry, db, err);
 }
 
 static int recover_totals(
