@@ -18,6 +18,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import unittest
 import urllib.request
 
 NAMES = {"chromium": ["chromium", "chromium-browser", "google-chrome"], "firefox": ["firefox-esr", "firefox"]}
@@ -330,3 +331,24 @@ class Firefox(Browser):
 
 def open_browser(name, scheme=None):
     return {"chromium": Chromium, "firefox": Firefox}[name](scheme)
+
+
+class OneBrowser:
+    """For a TestCase: one browser, started once for all its tests, which are skipped where the machine does not have it."""
+    name = None  # whichever there is
+
+    @classmethod
+    def setUpClass(cls):
+        name = next((n for n in ([cls.name] if cls.name else NAMES) if find(n)), None)
+        if not name:
+            raise unittest.SkipTest(f"there is {'no ' + cls.name if cls.name else 'neither ' + ' nor '.join(NAMES)} on this machine")
+        cls.browser = open_browser(name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+
+    def leave(self):
+        """What a page still asks for after its view has gone is none of the next test's."""
+        self.browser.go("about:blank")
+        self.browser.wait("location.href === 'about:blank'")

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import time
-import unittest
 import urllib.parse
 
 import browsers
@@ -96,18 +95,7 @@ class Answers(TapeTest):
         self.assertNotIn("view at", done.stderr)
 
 
-class InABrowser(TapeTest):
-    @classmethod
-    def setUpClass(cls):
-        name = next((n for n in ("chromium", "firefox") if browsers.find(n)), None)
-        if not name:
-            raise unittest.SkipTest("there is neither chromium nor firefox on this machine")
-        cls.browser = browsers.open_browser(name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-
+class InABrowser(browsers.OneBrowser, TapeTest):
     def open(self, desk, fragment):
         desk.whole()
         self.browser.go(desk.url + fragment)

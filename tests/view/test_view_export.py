@@ -3,7 +3,6 @@ import base64
 import json
 import os
 import re
-import unittest
 import zlib
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -85,25 +84,13 @@ class Files(TapeTest):
         ElementTree.fromstring(self.export(self.tape, "--format", "svg", "--where", "0"))
 
 
-class FromDisk:
-    """A page from disk in one browser."""
-    name = None
-
-    @classmethod
-    def setUpClass(cls):
-        if not browsers.find(cls.name):
-            raise unittest.SkipTest(f"there is no {cls.name} on this machine")
-        cls.browser = browsers.open_browser(cls.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
+class FromDisk(browsers.OneBrowser):
+    """A page from disk."""
 
     def open(self, tape, fragment, *options):
         path = os.path.join(self.dir, "page.html")
         self.assertEqual(self.run_tape("export", tape, "--format", "html", "-o", path, *options).returncode, 0)
-        self.browser.go("about:blank")
-        self.browser.wait("location.href === 'about:blank'")
+        self.leave()
         self.browser.errors.clear()
         self.browser.requests.clear()
         self.browser.go("file://" + path + fragment)
@@ -119,8 +106,7 @@ class FromDisk:
         own = json.loads(self.browser.evaluate(lanes))
         with View(ROLLING) as view:
             view.whole()
-            self.browser.go("about:blank")
-            self.browser.wait("location.href === 'about:blank'")
+            self.leave()
             self.browser.go(view.url + "#filter=web")
             self.browser.wait(READY)
             served = json.loads(self.browser.evaluate(lanes))

@@ -2,7 +2,6 @@
 that it asks nobody else for anything."""
 import json
 import os
-import unittest
 from urllib.parse import quote
 
 import browsers
@@ -15,30 +14,12 @@ GAPS = os.path.join(ROOT, "tests/tapes/watch-gaps.tape")
 READY = "document.documentElement.dataset.ready === '1' && kubetape.timeline.model.to > 1n && !!document.getElementById('pane').dataset.pane"
 
 
-class Pages:
-    """Tests of one browser, which is started once."""
-    name = None
-
-    @classmethod
-    def setUpClass(cls):
-        if not browsers.find(cls.name):
-            raise unittest.SkipTest(f"there is no {cls.name} on this machine")
-        cls.browser = browsers.open_browser(cls.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-
+class Pages(browsers.OneBrowser):
     def setUp(self):
         super().setUp()
         self.leave()
         self.browser.errors.clear()
         self.browser.requests.clear()
-
-    def leave(self):
-        """What a page still asks for after its view has gone is none of the next test's."""
-        self.browser.go("about:blank")
-        self.browser.wait("location.href === 'about:blank'")
 
     def open(self, view, fragment=""):
         # Only a fragment that differs would not load the page anew. What is still being read fills in later.

@@ -2,7 +2,6 @@
 import json
 import os
 import sys
-import unittest
 
 import browsers
 from viewing import View
@@ -27,18 +26,7 @@ for method, path, body in (('GET', '/api/v1/pods', None), ('POST', '/api/v1/name
 """
 
 
-class Runs(TapeTest):
-    @classmethod
-    def setUpClass(cls):
-        name = next((n for n in ("chromium", "firefox") if browsers.find(n)), None)
-        if not name:
-            raise unittest.SkipTest("there is neither chromium nor firefox on this machine")
-        cls.browser = browsers.open_browser(name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.close()
-
+class Runs(browsers.OneBrowser, TapeTest):
     def open(self, view, pane):
         view.whole()
         self.browser.go(view.url + "#pane=" + pane)

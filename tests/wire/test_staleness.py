@@ -39,8 +39,7 @@ class Staleness(TeeCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def test_a_client_whose_watch_stood_still_was_told_late_and_acted_on_old_news(self):
-        # The client's watch is cut; it comes back a while later and is told what happened meanwhile.
+    def cut_a_watch_and_change_what_it_showed(self):
         watch = self.live.watch(PODS + "?watch=1&resourceVersion=1001")
         self.pods.watching(2)
         self.pods.put("a", uid="u-a")
@@ -50,8 +49,16 @@ class Staleness(TeeCase):
         self.pods.watching(1)
         self.pods.put("a", uid="u-a")
         self.recording.wait_events(3)
-        first = time.monotonic()
+
+    def put_a(self):
+        """The client writes on what it knows."""
         self.live.request("PUT", POD + "a", {"Content-Type": "application/json"}, json.dumps({"metadata": {"name": "a", "uid": "u-a"}}))
+
+    def test_a_client_whose_watch_stood_still_was_told_late_and_acted_on_old_news(self):
+        self.cut_a_watch_and_change_what_it_showed()
+        first = time.monotonic()
+        self.put_a()
+        # It comes back a while later and is told what happened meanwhile.
         wait_for(lambda: time.monotonic() - first > 0.2, "a while")
         again = self.live.watch(PODS + "?watch=1&resourceVersion=1002")
         again.next()
@@ -74,17 +81,9 @@ class Staleness(TeeCase):
         self.assertIn("writes on old news:", text.stdout)
 
     def test_what_a_client_has_read_or_written_itself_is_no_old_news_to_it(self):
-        watch = self.live.watch(PODS + "?watch=1&resourceVersion=1001")
-        self.pods.watching(2)
-        self.pods.put("a", uid="u-a")
-        watch.next()
-        watch.connection.sock.close()
-        watch.close()
-        self.pods.watching(1)
-        self.pods.put("a", uid="u-a")
-        self.recording.wait_events(3)
+        self.cut_a_watch_and_change_what_it_showed()
         self.live.get(PODS)
-        self.live.request("PUT", POD + "a", {"Content-Type": "application/json"}, json.dumps({"metadata": {"name": "a", "uid": "u-a"}}))
+        self.put_a()
         self.live.wait_rows("SELECT count(*) FROM writes", [(1,)])
         self.end()
         self.assertEqual(self.query("SELECT * FROM stale_writes"), [])
