@@ -77,12 +77,22 @@ static int take_mark(void *context, const struct tape_mark *mark)
 	return 0;
 }
 
-/* One without an end ended with the last thing on the tape, as far as anybody knows. */
-static int64_t end_of(const struct load *l, const struct tape_connection *c)
+int64_t restart_connection_end(const struct tape_connection *c, int64_t last_ns)
 {
 	if (!c->end_reason)
-		return l->last_ns > c->begin_ns ? l->last_ns : c->begin_ns;
+		return last_ns > c->begin_ns ? last_ns : c->begin_ns;
 	return c->duration_ns >= 0 ? time_add(c->begin_ns, c->duration_ns) : INT64_MIN;
+}
+
+int restart_end_connection(
+	struct tape_writer *w, const struct tape_connection *c, int64_t last_ns, struct err *err)
+{
+	struct tape_connection row = *c;
+
+	row.end_reason = "recorder_died";
+	row.duration_ns = time_sub(restart_connection_end(c, last_ns), c->begin_ns);
+	row.next_action = "stop";
+	return tape_writer_end_connection(w, &row, err);
 }
 
 static int take_connection(void *context, const struct tape_connection *c)
@@ -92,19 +102,11 @@ static int take_connection(void *context, const struct tape_connection *c)
 
 	if (p && strcmp(c->purpose, "watch") == 0) {
 		p->last_watch = c->id;
-		p->watch_end_ns = end_of(l, c);
+		p->watch_end_ns = restart_connection_end(c, l->last_ns);
 		snprintf(p->end_reason, sizeof(p->end_reason), "%s",
 			c->end_reason ? c->end_reason : "recorder_died");
 	}
-	if (!c->end_reason) {
-		struct tape_connection row = *c;
-
-		row.end_reason = "recorder_died";
-		row.duration_ns = time_sub(end_of(l, c), c->begin_ns);
-		row.next_action = "stop";
-		return tape_writer_end_connection(flusher_tape(l->x->flusher), &row, l->err);
-	}
-	return 0;
+	return c->end_reason ? 0 : restart_end_connection(flusher_tape(l->x->flusher), c, l->last_ns, l->err);
 }
 
 static int take_gap(void *context, const struct tape_gap *gap)

@@ -27,9 +27,7 @@ static const struct option_row options[] = {
 	{OPTION_LIST, 0, "event", offsetof(struct sweep_values, events), "EXPRESSION",
 		"also at each event that this SQL expression over the columns of 'events' is true of"},
 	{OPTION_LIST, 0, "gap", offsetof(struct sweep_values, gaps), "WORDS",
-		"what a gap is, in words of 'replay --gap'; "
-		"end,compact"
-		" unless given; several are all tried"},
+		"what a gap is, in words of 'replay --gap'; end,compact unless given; several are all tried"},
 	{OPTION_LIST, 0, "faults", offsetof(struct sweep_values, faults), "FILE",
 		"try this fault file, and nothing else; several are all tried"},
 	{OPTION_LIST, 0, "invariant", offsetof(struct sweep_values, invariants), "SQL|@NAME",

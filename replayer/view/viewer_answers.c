@@ -197,28 +197,40 @@ static int find_event(struct viewer_desk *d, const struct query *q, uint64_t *re
 	return rc;
 }
 
-static int put_event_and_changes(struct viewer_desk *d, struct answer_out *o, uint64_t seq, struct err *err)
+/* An event with its object, borrowed until it is released. */
+struct told_event {
+	struct event e;
+	struct slice object;
+	const struct tape_resource *resource; /* NULL: the event could not be read */
+	struct buf keep;
+};
+
+static int read_event(struct viewer_desk *d, uint64_t seq, struct told_event *ret, struct err *err)
 {
 	struct tape *t = picture_tape(d->picture);
-	const struct tape_resource *r;
-	struct slice object;
-	struct event e;
-	struct buf keep;
 	int rc;
 
-	buf_init(&keep, LIMIT_OBJECT_BYTES);
-	rc = tape_event(t, seq, &e, &keep, err);
+	buf_init(&ret->keep, LIMIT_OBJECT_BYTES);
+	rc = tape_event(t, seq, &ret->e, &ret->keep, err);
 	if (!rc)
-		rc = tape_object(t, seq, &object, err);
-	r = rc ? NULL : tape_resource_by_id(t, e.resource);
-	if (r) {
-		put_event(o, r, &e);
-		put_raw(o, "reason", object, "reason");
-		put_raw(o, "message", object, "message");
+		rc = tape_object(t, seq, &ret->object, err);
+	ret->resource = rc ? NULL : tape_resource_by_id(t, ret->e.resource);
+	return rc;
+}
+
+static int put_event_and_changes(struct viewer_desk *d, struct answer_out *o, uint64_t seq, struct err *err)
+{
+	struct told_event told;
+	int rc = read_event(d, seq, &told, err);
+
+	if (told.resource) {
+		put_event(o, told.resource, &told.e);
+		put_raw(o, "reason", told.object, "reason");
+		put_raw(o, "message", told.object, "message");
 		set_number(d, "seq", seq);
 		rc = put_changes(d, o, "seq = :seq", err);
 	}
-	buf_release(&keep);
+	buf_release(&told.keep);
 	return rc;
 }
 
@@ -244,22 +256,14 @@ static int answer_event(struct viewer_desk *d, const struct query *q, struct buf
 /* The object as it was at a position, as the text of its JSON: numbers keep their digits. */
 static int put_object(struct viewer_desk *d, struct answer_out *o, uint64_t seq, bool brief, struct err *err)
 {
-	const struct tape_resource *r;
-	struct slice object;
-	struct event e;
-	struct buf keep;
-	int rc;
+	struct told_event told;
+	int rc = read_event(d, seq, &told, err);
 
-	buf_init(&keep, LIMIT_OBJECT_BYTES);
-	rc = tape_event(picture_tape(d->picture), seq, &e, &keep, err);
-	if (!rc)
-		rc = tape_object(picture_tape(d->picture), seq, &object, err);
-	r = rc ? NULL : tape_resource_by_id(picture_tape(d->picture), e.resource);
-	if (r) {
-		put_event(o, r, &e);
-		answer_member(o, "object", brief ? (struct slice){NULL, 0} : object);
+	if (told.resource) {
+		put_event(o, told.resource, &told.e);
+		answer_member(o, "object", brief ? (struct slice){NULL, 0} : told.object);
 	}
-	buf_release(&keep);
+	buf_release(&told.keep);
 	return rc;
 }
 

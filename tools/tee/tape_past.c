@@ -2,6 +2,7 @@
 #include "tools/tee/tape_past.h"
 
 #include "recorder/end_reason.h"
+#include "recorder/restart.h"
 #include "recorder/resume.h"
 #include "schema/base/limits.h"
 #include "schema/tape/position.h"
@@ -69,37 +70,22 @@ static int take_mark(void *context, const struct tape_mark *mark)
 	return 0;
 }
 
-static int64_t end_of(const struct load *l, const struct tape_connection *c)
-{
-	if (!c->end_reason)
-		return l->last_ns > c->begin_ns ? l->last_ns : c->begin_ns;
-	return c->duration_ns >= 0 ? time_add(c->begin_ns, c->duration_ns) : INT64_MIN;
-}
-
-/* As a recorder's that was killed. */
-static int end_connection(struct load *l, const struct tape_connection *c)
-{
-	struct tape_connection row = *c;
-
-	row.end_reason = "recorder_died";
-	row.duration_ns = time_sub(end_of(l, c), c->begin_ns);
-	row.next_action = "stop";
-	return tape_writer_end_connection(tape_book_writer(l->shelf->book), &row, l->err);
-}
-
 static int take_connection(void *context, const struct tape_connection *c)
 {
 	struct load *l = context;
 	struct stream_past *p = past_of(l, c->stream);
 	bool is_watch = strcmp(c->purpose, "watch") == 0 || strcmp(c->purpose, "watchlist") == 0;
+	int64_t end_ns = restart_connection_end(c, l->last_ns);
 
-	if (p && is_watch && c->http_status < 300 && end_of(l, c) >= p->watch_end_ns) {
+	if (p && is_watch && c->http_status < 300 && end_ns >= p->watch_end_ns) {
 		p->connection = c->id;
-		p->watch_end_ns = end_of(l, c);
+		p->watch_end_ns = end_ns;
 		copy_text(p->reason, sizeof(p->reason),
 			slice_of(c->end_reason ? c->end_reason : "recorder_died"));
 	}
-	return c->end_reason ? 0 : end_connection(l, c);
+	return c->end_reason
+		       ? 0
+		       : restart_end_connection(tape_book_writer(l->shelf->book), c, l->last_ns, l->err);
 }
 
 static int take_gap(void *context, const struct tape_gap *gap)
