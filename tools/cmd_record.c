@@ -3,11 +3,11 @@
 #include "schema/base/bytes_format.h"
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
-#include "schema/base/version.h"
 #include "schema/tape/new_tape.h"
 #include "schema/tape/segment.h"
 #include "tools/commands.h"
 #include "tools/estimate.h"
+#include "tools/tape_limits.h"
 
 #include <errno.h>
 #include <malloc.h> /* GNU: mallopt */
@@ -23,12 +23,13 @@ struct record_values {
 	bool all, insecure, wait, core, verbose, quiet;
 	int64_t duration, estimate, flush_interval, retry_delay, coalesce;
 	int64_t pin_before, pin_after, pin_every, pin_max_size;
-	int64_t extent_size, segment_size, segment_age, segment_events, max_size, max_age, keep_free;
+	struct tape_limits limits;
 };
 
 #define NO_DURATION (-1)
 
-#define AT(field) offsetof(struct record_values, field)
+#define AT(field)       offsetof(struct record_values, field)
+#define LIMIT_AT(field) AT(limits.field)
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to write, or to go on with"},
@@ -45,24 +46,14 @@ static const struct option_row rows[] = {
 	{OPTION_FLAG, 0, "insecure-skip-tls-verify", AT(insecure), NULL, "believe any server"},
 	{OPTION_DURATION, 0, "duration", AT(duration), "TIME", "stop after this duration"},
 	{OPTION_DURATION, 0, "estimate", AT(estimate), "TIME",
-		"keep nothing: tell what a day would take, from a sample that lasts so long"},
+		"keep nothing: tell what a day would take, from a sample of this length"},
 	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep",
 		"values of Secrets: digests, or as they are"},
 	{OPTION_DURATION, 0, "flush-interval", AT(flush_interval), "TIME", "make durable that often (50ms)"},
 	{OPTION_DURATION, 0, "coalesce", AT(coalesce), "TIME",
 		"take what comes so close together at once when busy (10ms)"},
 	{OPTION_DURATION, 0, "retry-delay", AT(retry_delay), "TIME", "first delay after a failure (800ms)"},
-	{OPTION_BYTES, 0, "segment-size", AT(segment_size), "SIZE",
-		"begin a new segment at this size on disk (256M, at most 2G)"},
-	{OPTION_DURATION, 0, "segment-age", AT(segment_age), "TIME", "... or at this age"},
-	{OPTION_NUMBER, 0, "segment-events", AT(segment_events), "N", "... or after this number of events"},
-	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",
-		"sort and pack events in extents of this much JSON (64M)"},
-	{OPTION_BYTES, 0, "max-size", AT(max_size), "SIZE",
-		"remove the oldest segments while the tape is larger"},
-	{OPTION_DURATION, 0, "max-age", AT(max_age), "TIME", "... and those that ended longer ago than this"},
-	{OPTION_BYTES, 0, "keep-free", AT(keep_free), "SIZE",
-		"... and while the disk has less free than that"},
+	TAPE_LIMIT_ROWS(LIMIT_AT, "64M"),
 	{OPTION_LIST, 0, "pin-when", AT(pin_when), "SQL",
 		"'kubetape pin' what lies around an event for which this holds, over the columns of events"},
 	{OPTION_DURATION, 0, "pin-before", AT(pin_before), "TIME", "... so much of the time before it (10m)"},
@@ -151,18 +142,6 @@ static int record_check(const struct record_values *v, const struct operands *op
 /* Memory of that size is the system's again when it is freed. */
 #define LARGE_BYTES (1 << 20)
 
-static struct tape_writer_options tape_options(const struct record_values *v)
-{
-	return (struct tape_writer_options){
-		.program = "kubetape " KUBETAPE_VERSION,
-		.extent_bytes = (uint64_t)v->extent_size,
-		.segment_bytes = (uint64_t)v->segment_size,
-		.segment_age_ns = v->segment_age,
-		.segment_events = (uint64_t)v->segment_events,
-		.retention = {(uint64_t)v->max_size, v->max_age, (uint64_t)v->keep_free},
-	};
-}
-
 static struct pinner_options pin_options(const struct record_values *v)
 {
 	return (struct pinner_options){
@@ -207,7 +186,7 @@ static struct recorder_options recorder_options(
 		.core_dumps = v->core,
 		.keep_secrets = strcmp(v->secrets, "keep") == 0,
 		.pins = pin_options(v),
-		.tape = tape_options(v),
+		.tape = tape_limits_options(&v->limits),
 		.ready = say_ready,
 	};
 }
@@ -236,9 +215,9 @@ static int estimate_from(const struct record_values *v, const struct recorder_su
 		.first_seq = summary->ready_seq,
 		.begin_ns = summary->ready_ns,
 		.window_ns = summary->ready_for_ns,
-		.extent_bytes = (uint64_t)v->extent_size,
-		.segment_bytes = (uint64_t)v->segment_size,
-		.max_bytes = (uint64_t)v->max_size};
+		.extent_bytes = (uint64_t)v->limits.extent_size,
+		.segment_bytes = (uint64_t)v->limits.segment_size,
+		.max_bytes = (uint64_t)v->limits.max_size};
 
 	if (!summary->was_ready)
 		return err_set(

@@ -2,10 +2,10 @@
 #include "schema/base/bytes_format.h"
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
-#include "schema/base/version.h"
 #include "schema/tape/new_tape.h"
 #include "tools/commands.h"
 #include "tools/run_beside.h"
+#include "tools/tape_limits.h"
 #include "tools/tee/tee.h"
 
 #include <malloc.h> /* GNU: mallopt */
@@ -20,11 +20,12 @@ struct tee_values {
 	const char *output, *run, *kubeconfig, *context, *server, *token_file, *ca, *listen,
 		*client_kubeconfig, *ca_folder, *identity, *impersonate, *secrets;
 	struct text_list groups;
-	int64_t segment_size, segment_age, segment_events, extent_size, max_size, max_age, keep_free;
+	struct tape_limits limits;
 	bool insecure, fail_open, fail_closed, core, verbose, quiet;
 };
 
-#define AT(field) offsetof(struct tee_values, field)
+#define AT(field)       offsetof(struct tee_values, field)
+#define LIMIT_AT(field) AT(limits.field)
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to write, or to go on with"},
@@ -53,17 +54,7 @@ static const struct option_row rows[] = {
 	{OPTION_FLAG, 0, "fail-closed", AT(fail_closed), NULL, "... or let clients wait for the disk"},
 	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep",
 		"values of Secrets on the tape: digests, or as they are"},
-	{OPTION_BYTES, 0, "segment-size", AT(segment_size), "SIZE",
-		"begin a new segment at this size on disk (256M)"},
-	{OPTION_DURATION, 0, "segment-age", AT(segment_age), "TIME", "... or at this age"},
-	{OPTION_NUMBER, 0, "segment-events", AT(segment_events), "N", "... or after this number of events"},
-	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",
-		"sort and pack events in extents of this much JSON (16M)"},
-	{OPTION_BYTES, 0, "max-size", AT(max_size), "SIZE",
-		"remove the oldest segments while the tape is larger"},
-	{OPTION_DURATION, 0, "max-age", AT(max_age), "TIME", "... and those that ended longer ago than this"},
-	{OPTION_BYTES, 0, "keep-free", AT(keep_free), "SIZE",
-		"... and while the disk has less free than that"},
+	TAPE_LIMIT_ROWS(LIMIT_AT, "16M"),
 	{OPTION_FLAG, 0, "core", AT(core), NULL,
 		"a crash may dump memory that holds tokens and values of Secrets"},
 	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "say more"},
@@ -123,14 +114,10 @@ static enum identity_choice choice_of(const char *word)
 
 static struct tape_writer_options writer_options(const struct tee_values *v)
 {
-	return (struct tape_writer_options){
-		.program = "kubetape " KUBETAPE_VERSION,
-		.extent_bytes = v->extent_size ? (uint64_t)v->extent_size : EXTENT_BYTES,
-		.segment_bytes = (uint64_t)v->segment_size,
-		.segment_age_ns = v->segment_age,
-		.segment_events = (uint64_t)v->segment_events,
-		.retention = {(uint64_t)v->max_size, v->max_age, (uint64_t)v->keep_free},
-	};
+	struct tape_writer_options options = tape_limits_options(&v->limits);
+
+	options.extent_bytes = options.extent_bytes ? options.extent_bytes : EXTENT_BYTES;
+	return options;
 }
 
 static int tee_serve(

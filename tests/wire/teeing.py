@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 
-from fake_apiserver import wait_for
+from fake_apiserver import FakeApiserver, wait_for
 from recording import query
 from replays import DEADLINE_S, KUBETAPE, Case, Replay
 
@@ -270,3 +270,14 @@ class TeeCase(Case):
         client = self.client(tee, protocols)
         thread.join(DEADLINE_S)
         return client, found[0]
+
+
+class ApiCase(TeeCase):
+    """The server is an API server with pods."""
+
+    def setUp(self):
+        super().setUp()
+        self.api = FakeApiserver()
+        self.pods = self.api.add("pods", "Pod", short_names=["po"])
+        self.addCleanup(self.api.__exit__)
+        self.api.listen()

@@ -9,6 +9,7 @@ import unittest
 
 from fake_apiserver import PATIENCE_S, encode, wait_for
 from recording import RecordTest, preload
+from small_disk import SmallDisk
 
 
 def pod(i, size):
@@ -91,24 +92,11 @@ class SlowDisk(RecordTest):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "mounting needs root")
-class FullDisk(RecordTest):
+class FullDisk(SmallDisk, RecordTest):
     def setUp(self):
         super().setUp()
-        self.disk = os.path.join(self.folder, "disk")
-        os.mkdir(self.disk)
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", self.disk], capture_output=True, text=True, check=False)
-        if done.returncode:
-            self.skipTest(f"no mounts of our own here: {done.stderr.strip()}")
-        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
+        self.mount(os.path.join(self.folder, "disk"))
         self.tape = os.path.join(self.disk, "x.tape")
-
-    def fill(self):
-        with open(os.path.join(self.disk, "ballast"), "wb", buffering=0) as f:
-            try:
-                while True:
-                    f.write(os.urandom(4096))
-            except OSError:
-                pass
 
     def test_it_says_so_waits_and_goes_on_when_there_is_room_again(self):
         recording = self.record().ready(1)

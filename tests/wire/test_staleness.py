@@ -5,22 +5,18 @@ import subprocess
 import time
 import unittest
 
-from fake_apiserver import FakeApiserver, wait_for
+from fake_apiserver import wait_for
 from recording import Recording
 from replays import DEADLINE_S, KUBETAPE
-from teeing import TeeCase
+from teeing import ApiCase
 
 PODS = "/api/v1/pods"
 POD = "/api/v1/namespaces/default/pods/"
 
 
-class Staleness(TeeCase):
+class Staleness(ApiCase):
     def setUp(self):
         super().setUp()
-        self.api = FakeApiserver()
-        self.pods = self.api.add("pods", "Pod")
-        self.addCleanup(self.api.__exit__)
-        self.api.listen()
         self.pods.put("old")
         self.recording = Recording(self.path("observer.tape"), "pods", "--server", self.api.url).ready()
         self.live = self.tee(self.api.url, tape=self.path("live.tape"))

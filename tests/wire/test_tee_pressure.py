@@ -5,9 +5,10 @@ import subprocess
 import threading
 import unittest
 
-from fake_apiserver import PATIENCE_S, FakeApiserver, encode, wait_for
+from fake_apiserver import PATIENCE_S, encode, wait_for
 from recording import is_sanitized, preload
-from teeing import TeeCase
+from small_disk import SmallDisk
+from teeing import ApiCase
 
 PODS = "/api/v1/pods"
 LARGE = 200_000
@@ -21,14 +22,7 @@ def frame(i, size=LARGE):
     return b'{"type":"ADDED","object":%s}\n' % encode(pod(i, size))
 
 
-class Pressure(TeeCase):
-    def setUp(self):
-        super().setUp()
-        self.api = FakeApiserver()
-        self.pods = self.api.add("pods", "Pod")
-        self.addCleanup(self.api.__exit__)
-        self.api.listen()
-
+class Pressure(ApiCase):
     def follow(self, tee):
         tee.get(PODS)
         watch = tee.watch(PODS + "?watch=1&resourceVersion=1000")
@@ -97,23 +91,10 @@ class SlowDisk(Pressure):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "mounting needs root")
-class FullDisk(Pressure):
+class FullDisk(SmallDisk, Pressure):
     def setUp(self):
         super().setUp()
-        self.disk = self.path("disk")
-        os.mkdir(self.disk)
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", self.disk], capture_output=True, text=True, check=False)
-        if done.returncode:
-            self.skipTest("no mounts of our own here: " + done.stderr.strip())
-        self.addCleanup(subprocess.run, ["umount", "-l", self.disk], check=True)
-
-    def fill(self):
-        with open(os.path.join(self.disk, "ballast"), "wb", buffering=0) as f:
-            try:
-                while True:
-                    f.write(os.urandom(4096))
-            except OSError:
-                pass
+        self.mount(self.path("disk"))
 
     def test_clients_are_served_on_and_the_tape_goes_on_when_there_is_room_again(self):
         tee = self.tee(self.api.url, "--run", self.path("x.run"), tape=os.path.join(self.disk, "x.tape"))

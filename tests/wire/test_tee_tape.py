@@ -5,10 +5,10 @@ import signal
 import subprocess
 import unittest
 
-from fake_apiserver import FakeApiserver, encode, status, wait_for
+from fake_apiserver import encode, status, wait_for
 from recording import Recording
 from replays import DEADLINE_S, KUBETAPE, PARTIAL, TABLE
-from teeing import TeeCase
+from teeing import ApiCase
 
 EVENTS = "SELECT resource, type, origin, namespace, name, uid, rv, object FROM events ORDER BY resource, CAST(rv AS INTEGER), uid"
 SPANS = ("SELECT s.resource, s.namespace, s.field_selector, g.reason, g.how_ended, g.modified, g.added, g.deleted, g.recreated"
@@ -16,14 +16,7 @@ SPANS = ("SELECT s.resource, s.namespace, s.field_selector, g.reason, g.how_ende
 PODS = "/api/v1/pods"
 
 
-class TapeCase(TeeCase):
-    def setUp(self):
-        super().setUp()
-        self.api = FakeApiserver()
-        self.pods = self.api.add("pods", "Pod", short_names=["po"])
-        self.addCleanup(self.api.__exit__)
-        self.api.listen()
-
+class TapeCase(ApiCase):
     def start(self, *options, **more):
         return self.tee(self.api.url, *options, **more)
 
