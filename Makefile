@@ -53,7 +53,7 @@ FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
 .PHONY: FORCE all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python lint format format-check check-clang analyze coverage interop clients soak demo bench fuzz crash mutants clean
 .DELETE_ON_ERROR:
-.PRECIOUS: $(B)/obj/%.o
+.PRECIOUS: $(B)/obj/%.o $(B)/view/%
 
 all: $(B)/kubetape $(B)/kubetape.so $(B)/kubectl-tape $(B)/kubectl_complete-tape
 
