@@ -19,6 +19,7 @@
 struct attempt {
 	int64_t begin_ns;
 	bool refused;
+	bool expired; /* the watch was told to list: what a list shows is known from the next one on */
 	struct fault_what what; /* FAULT_NOTHING: it was answered */
 };
 
@@ -129,6 +130,11 @@ static bool is_word(const char *word, const char *const *words, size_t count)
 
 static const char *const refused[] = {"refused", "dns", "connect_timeout"};
 
+static bool was_expired(const struct tape_connection *c)
+{
+	return strncmp(c->end_reason, "error_event:410", 15) == 0;
+}
+
 /* What a request got: nobody there, no answer, an error; anything else was an answer. */
 static struct fault_what outcome_of(const struct tape_connection *c)
 {
@@ -136,7 +142,7 @@ static struct fault_what outcome_of(const struct tape_connection *c)
 		"no_response", "tls", "h2_conn", "h2_stream", "goaway", "reset"};
 	struct fault_what what = act(FAULT_NOTHING);
 
-	if (is_word(c->end_reason, refused, COUNT_OF(refused))) {
+	if (is_word(c->end_reason, refused, COUNT_OF(refused)) || was_expired(c)) {
 		what = act(FAULT_HTTP);
 		what.code = REFUSED_CODE;
 		return what;
@@ -178,7 +184,7 @@ static int on_connection(void *context, const struct tape_connection *c)
 		} else if (is_attempt(g, c)) {
 			g->attempts = xrealloc(g->attempts, (g->attempt_count + 1) * sizeof(*g->attempts));
 			g->attempts[g->attempt_count++] =
-				(struct attempt){c->begin_ns, was_refused(c), outcome_of(c)};
+				(struct attempt){c->begin_ns, was_refused(c), was_expired(c), outcome_of(c)};
 		}
 	}
 	return 0;
@@ -278,13 +284,16 @@ static void add_end(const struct reading *r, const struct recorded_gap *g, struc
 
 static bool is_same(const struct attempt *a, const struct attempt *b)
 {
-	return a->refused == b->refused && a->what.act == b->what.act && a->what.code == b->what.code &&
-	       a->what.retry_after_ns == b->what.retry_after_ns;
+	return a->refused == b->refused && a->expired == b->expired && a->what.act == b->what.act &&
+	       a->what.code == b->what.code && a->what.retry_after_ns == b->what.retry_after_ns;
 }
 
-static void add_outcome(const struct reading *r, const struct recorded_gap *g, const struct fault_what *what,
+/* After a 410 a watch from before is told so again, because history is gone; but the state that a list would show is
+ * not on the tape until the recorder listed, and the one before the gap is the wrong one. */
+static void add_outcome(const struct reading *r, const struct recorded_gap *g, const struct attempt *attempt,
 	int64_t begin_ns, int64_t end_ns, struct fault_file *to)
 {
+	const struct fault_what *what = &attempt->what;
 	struct fault_rule rule;
 
 	if (what->act == FAULT_NOTHING || begin_ns >= end_ns)
@@ -293,6 +302,10 @@ static void add_outcome(const struct reading *r, const struct recorded_gap *g, c
 	set_scope(r->tape, g, &rule.where);
 	rule.what = act(FAULT_NOTHING);
 	rule.during = copy_of(what);
+	if (attempt->expired) {
+		rule.where.request_mask = 1u << FAULT_LIST;
+		rule.where.and_streaming = true;
+	}
 	rule.for_ns = length_between(begin_ns, end_ns);
 	fault_file_add_recorded(to, &rule);
 }
@@ -349,7 +362,7 @@ static void add_outcomes(struct reading *r, struct recorded_gap *g, struct fault
 
 		if (!last && is_same(&g->attempts[i], &g->attempts[i + 1]))
 			continue;
-		add_outcome(r, g, &g->attempts[i].what, begin_ns, end_ns, to);
+		add_outcome(r, g, &g->attempts[i], begin_ns, end_ns, to);
 		if (g->attempts[i].refused && begin_ns < end_ns)
 			add_edges(r, begin_ns, end_ns);
 		if (!last)

@@ -85,6 +85,7 @@ struct fault_where {
 	char *place;                  /* where it was said, for messages */
 	char *namespace;              /* of the request's path; NULL: any; "" those of all namespaces */
 	bool and_wider;               /* with a namespace: requests over all namespaces, too; not in files */
+	bool and_streaming;           /* with lists: watches that begin with one, too; not in files */
 	char *client;                 /* a pattern with * and ? over the User-Agent; NULL: any */
 	char *credential;             /* a bearer token; NULL: any */
 	struct fault_texts requests;  /* words of enum fault_request_kind; empty: all */

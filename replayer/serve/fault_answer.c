@@ -220,7 +220,8 @@ static bool begins_with_list(const struct api_call *call)
 	return is_streaming_list(&call->query) || call->fault.any_state;
 }
 
-/* A streaming list is a watch and a list: it is refused as the one, and shows an older state as the other. */
+/* A streaming list is a watch and a list: it is refused as the one, or as the other if the rule says so, and shows an
+ * older state as the other. */
 static void fault_answer_ask(struct fault_act *a, struct api_call *call, struct fault_answer *ret)
 {
 	struct fault_request list = call->fault;
@@ -233,7 +234,9 @@ static void fault_answer_ask(struct fault_act *a, struct api_call *call, struct 
 		return;
 	list.kind = FAULT_LIST;
 	faults_request(a->faults, &now, &list, &as_list);
-	if (as_list.kind == FAULT_OLDER || as_list.kind == FAULT_LATER)
+	if (as_list.kind == FAULT_OLDER || as_list.kind == FAULT_LATER ||
+		(as_list.kind == FAULT_INSTEAD &&
+			faults_rule(a->faults, as_list.rule_index)->where.and_streaming))
 		*ret = as_list;
 }
 

@@ -200,6 +200,26 @@ START_TEST(attempts__are_answered_as_they_were_one_after_the_other)
 }
 END_TEST
 
+START_TEST(lists__wait_from_a_410_until_the_recorder_listed)
+{
+	const struct fault_request list = {.kind = FAULT_LIST, .resource = &pods};
+	struct maker m = maker();
+	uint64_t id = connection(&m, m.pods, 1, "reset", 200);
+	struct play p;
+
+	connection(&m, m.pods, 12, "error_event:410:Expired", 200);
+	gap(&m, m.pods, id, "reset", 10, 20, "relist", "300");
+	p = play_of(&m);
+	go_to(&p, 12);
+	ck_assert_int_eq(ask(&p, list).kind, FAULT_INSTEAD);
+	ck_assert_int_eq(ask(&p, list).what->code, 429);
+	ck_assert_ptr_null(instead(&p, &pods));
+	go_to(&p, 20);
+	ck_assert_int_eq(ask(&p, list).kind, FAULT_PASS);
+	faults_free(p.f);
+}
+END_TEST
+
 START_TEST(relist__expires_everything_before_it)
 {
 	struct maker m = maker();
@@ -277,6 +297,7 @@ END_TEST
 
 UNIT_MAIN("fault_recorded", gap__ends_watches_as_the_recorders_ended,
 	gap__of_a_namespace_breaks_what_spans_all_unless_that_was_recorded_as_well,
-	attempts__are_answered_as_they_were_one_after_the_other, relist__expires_everything_before_it,
+	attempts__are_answered_as_they_were_one_after_the_other,
+	lists__wait_from_a_410_until_the_recorder_listed, relist__expires_everything_before_it,
 	connections__are_refused_while_no_stream_found_anybody, gap__of_the_recorders_own_making_is_no_fault,
 	gap__that_never_ended_lasts)

@@ -7,9 +7,42 @@ import unittest
 from fake_apiserver import PATIENCE_S, wait_for
 from fault_case import Raw
 from recording import RecordTest
-from replays import KUBETAPE, Replay, brief
+from replays import KUBETAPE, PODS, T0, Case, Replay, Tape, brief, obj
 
 LAST_CHUNK = b"\r\n0\r\n\r\n"
+
+
+def second(s):
+    return T0 + s * 10**9
+
+
+class ToldToListTest(Case):
+    def setUp(self):
+        """A watch is reset at 10 s; the next one, at 12 s, is told that history is gone; the recorder lists at 20 s."""
+        super().setUp()
+        made = Tape().listed(PODS, 10, [obj(PODS, "a", 5)])
+        made.lines += [
+            {"connection": "watch", "stream": PODS, "begin_ns": second(1), "duration_ns": 9 * 10**9, "http_status": 200, "end_reason": "reset"},
+            {"connection": "watch", "stream": PODS, "begin_ns": second(12), "duration_ns": 10**6, "http_status": 200,
+             "end_reason": "error_event:410:Expired"}]
+        made.event(20, PODS, "MODIFIED", obj(PODS, "a", 25), origin="relist").mark("list", PODS, 30, 20)
+        made.lines.append({"gap": "reset", "how_ended": "relist", "stream": PODS, "begin_ns": second(10), "end_ns": second(20),
+            "duration_ns": 10 * 10**9, "begin_seq": 1, "end_seq": 2, "from_rv": "10", "to_rv": "30", "connection_before": 1})
+        made.event(30, PODS, "MODIFIED", obj(PODS, "a", 35))
+        self.served = self.replay(made, "--wait-watchers", "99")
+
+    def seek(self, s):
+        self.assertEqual(self.served.request("POST", f"/kubetape/v1/seek?to=%2B{s}s")[0], 200)
+
+    def test_no_list_shows_the_state_before_the_gap_once_history_was_gone(self):
+        streaming = "/api/v1/pods?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
+        self.seek(15)
+        for path in ("/api/v1/pods", "/api/v1/pods?resourceVersion=0", streaming):
+            with self.subTest(path):
+                self.assertEqual(self.served.request("GET", path)[0], 429)
+        self.seek(25)
+        status, answer = self.served.get("/api/v1/pods")
+        self.assertEqual((status, [i["metadata"]["resourceVersion"] for i in answer["items"]]), (200, ["25"]))
 
 
 class RecordedGapTest(RecordTest):
