@@ -2,7 +2,7 @@
  * http.c: see http.h. The life of requests. Inside libcurl's callbacks no transfer may be added or removed,
  * so cancellations that come from there are kept and done afterwards.
  */
-#include "recorder/http_request.h"
+#include "recorder/http_internal.h"
 
 #include "schema/base/limits.h"
 

@@ -1,8 +1,8 @@
 /*
- * http_lane.c: see http_request.h. libcurl's multi_socket interface under libuv: libcurl says which sockets
+ * http_lane.c: see http_internal.h. libcurl's multi_socket interface under libuv: libcurl says which sockets
  * to watch and when to be called again, the loop obeys.
  */
-#include "recorder/http_request.h"
+#include "recorder/http_internal.h"
 #include "schema/base/count_of.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* http_setup.c: see http_request.h. */
-#include "recorder/http_request.h"
+/* http_setup.c: see http_internal.h. */
+#include "recorder/http_internal.h"
 
 #include "schema/base/count_of.h"
 #include "schema/base/version.h"

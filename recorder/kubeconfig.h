@@ -6,7 +6,7 @@
 #ifndef RECORDER_KUBECONFIG_H
 #define RECORDER_KUBECONFIG_H
 
-#include "schema/base/buf.h"
+#include "schema/base/config_file.h"
 
 /* What the command line says, over everything that files say; NULL and false: nothing. */
 struct kubeconfig_wishes {
@@ -51,8 +51,5 @@ struct cluster_config {
 int kubeconfig_load(
 	const struct kubeconfig_wishes *wishes, struct cluster_config **ret, struct err *err) MUST_CHECK;
 void cluster_config_free(struct cluster_config *c);
-
-/* Appends the whole file, at most LIMIT_CONFIG_BYTES. */
-int read_config_file(const char *path, struct buf *to, struct err *err) MUST_CHECK;
 
 #endif

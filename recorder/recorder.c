@@ -60,7 +60,7 @@ static void look_ready(struct recorder *r)
 	r->was_ready = true;
 	note_ready(r);
 	if (r->o->ready)
-		r->o->ready(r->settled);
+		r->o->ready(r->o->ready_context, r->settled);
 	openapi_update(r->openapi, discovery_document(r->discovery, OPENAPI_INDEX));
 }
 
@@ -120,6 +120,22 @@ static void tell_removed(struct recorder *r)
 		log_info("removed the oldest segments, %ju so far, to keep the tape within its limits",
 			(uintmax_t)stats.removed_segments);
 	r->removed_segments = stats.removed_segments;
+	if (stats.forced_segments > r->forced_segments)
+		log_warn("removed %ju segments that the store does not have, because the disk is full",
+			(uintmax_t)stats.forced_segments);
+	r->forced_segments = stats.forced_segments;
+}
+
+/* A segment more than before is one more that is sealed. */
+static void push_sealed(struct recorder *r)
+{
+	struct tape_writer_stats stats;
+
+	tape_writer_stats(flusher_tape(r->x.flusher), &stats);
+	if (stats.segments + stats.removed_segments == r->pushed_segments)
+		return;
+	r->pushed_segments = stats.segments + stats.removed_segments;
+	pusher_wake(r->pusher);
 }
 
 static void count_failing(struct status_streams *to, const struct stream *s, int64_t now)
@@ -159,9 +175,10 @@ static void on_check(uv_timer_t *timer)
 		return;
 	}
 	tell_removed(r);
+	push_sealed(r);
 	look_ready(r); /* a disk that was full when the last list came may have got room */
 	recorder_look_for_offers(r, missing);
-	status_draw(&r->status, &r->x, &streams);
+	status_draw(&r->status, &r->x, &streams, r->pusher);
 }
 
 /* ---- beginning and end ---- */
@@ -178,13 +195,40 @@ static void on_signal(uv_signal_t *handle, int number)
 static void on_rotate(uv_signal_t *handle, int number)
 {
 	struct recorder *r = handle->data;
+	struct tape_writer_stats stats;
 
 	(void)number;
 	if (r->state == RECORDER_STOPPED || !flusher_tape(r->x.flusher))
 		return;
+	tape_writer_stats(flusher_tape(r->x.flusher), &stats);
+	if (stats.last_seq == r->rotated_seq) {
+		log_info("no new segment: no event has come since the last one was asked for");
+		return;
+	}
+	r->rotated_seq = stats.last_seq;
 	log_info("beginning a new segment");
 	tape_writer_rotate(flusher_tape(r->x.flusher));
 	flusher_dirty(r->x.flusher);
+}
+
+static bool store_has(void *pusher, uint32_t number)
+{
+	return pusher_has(pusher, number);
+}
+
+static int set_up_push(struct recorder *r, struct err *err)
+{
+	int rc;
+
+	r->tape_options = r->o->tape;
+	if (!r->o->push.url)
+		return 0;
+	rc = pusher_new(&r->o->push, &r->pusher, err);
+	if (rc)
+		return rc;
+	r->tape_options.retention.may_go = store_has;
+	r->tape_options.retention.context = r->pusher;
+	return 0;
 }
 
 static void set_up(struct recorder *r)
@@ -323,6 +367,24 @@ static int shut_down(struct recorder *r, struct err *err)
 	return rc;
 }
 
+/* The tape is closed, and so its last segment sealed. */
+static void end_push(struct recorder *r, struct recorder_summary *ret)
+{
+	struct pusher_figures f;
+	struct err err;
+
+	if (!r->pusher)
+		return;
+	if (r->tape && !r->misplaced && !never_began(r))
+		pusher_wake(r->pusher);
+	if (pusher_finish(r->pusher, r->misplaced ? 0 : r->o->push_limit_ns, &f, &err) == 0) {
+		log_info("the store has %ju segments of the tape", (uintmax_t)f.push.stored_segments);
+		return;
+	}
+	log_warn("the store lacks segments of the tape, 'kubetape push' goes on with them: %s", err.text);
+	ret->unpushed = true;
+}
+
 /* What the tape takes once it is sealed; sealing makes it smaller. */
 static uint64_t stored_bytes(const char *tape_path, uint64_t fallback)
 {
@@ -345,9 +407,13 @@ int recorder_run(const struct recorder_options *options, struct recorder_summary
 	*ret = (struct recorder_summary){0};
 	rc = descriptors_prepare(err);
 	if (rc == 0)
+		rc = set_up_push(&r, err);
+	if (rc == 0)
 		rc = kubeconfig_load(&options->cluster, &r.cluster, err);
-	if (rc)
+	if (rc) {
+		(void)!pusher_finish(r.pusher, 0, NULL, NULL);
 		return rc;
+	}
 	set_up(&r);
 	/* A tape that cannot be gone on with is told before the cluster is asked anything. */
 	if (pinner_new(&r.x, &options->pins, &r.x.pinner, &r.err) == 0 &&
@@ -357,6 +423,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_summary
 	sum_up(&r, ret);
 	rc = shut_down(&r, err);
 	ret->misplaced = r.misplaced;
+	end_push(&r, ret);
 	if (!r.misplaced)
 		ret->disk_bytes = stored_bytes(options->tape_path, ret->disk_bytes);
 	return r.err.code ? err_copy(err, &r.err) : rc;

@@ -6,6 +6,7 @@
 
 #include "recorder/kubeconfig.h"
 #include "recorder/pinner.h"
+#include "recorder/push/pusher.h"
 #include "schema/tape/writer.h"
 
 struct recorder_options {
@@ -29,9 +30,12 @@ struct recorder_options {
 	bool core_dumps;     /* a crash may leave one although it holds values of Secrets */
 	const char *metrics; /* where to serve them, see metrics_server.h; NULL: nowhere */
 	struct pinner_options pins;
+	struct push_options push; /* url NULL: nowhere */
+	int64_t push_limit_ns;    /* for how long to push what is left at the end */
 	struct tape_writer_options tape;
 	/* Every first list is on the tape. */
-	void (*ready)(size_t stream_count);
+	void (*ready)(void *context, size_t stream_count);
+	void *ready_context;
 };
 
 struct recorder_summary {
@@ -44,6 +48,7 @@ struct recorder_summary {
 	bool stopped_by_signal;
 	uint64_t ready_seq;             /* of the last event by then, when was_ready */
 	int64_t ready_ns, ready_for_ns; /* wall clock; for how long after */
+	bool unpushed;                  /* the store does not have all, for a reason that was logged */
 	bool misplaced;                 /* the tape was removed or moved: it is not at its path */
 };
 

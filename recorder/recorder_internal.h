@@ -26,6 +26,9 @@ struct recorder {
 	struct stream **streams;
 	size_t stream_count, settled, refused;
 	struct metrics_server *metrics; /* NULL when not asked for */
+	struct pusher *pusher;          /* the same */
+	struct tape_writer_options tape_options;
+	uint64_t pushed_segments; /* of the tape, when the pusher was woken last */
 	struct status status;
 	struct notices notices;
 	struct moderation moderation;
@@ -35,8 +38,9 @@ struct recorder {
 	bool discover_soon;  /* a CRD or an APIService changed */
 	bool discover_again; /* and its documents may follow later */
 
-	uint64_t removed_segments; /* by retention, as told last */
-	uint64_t offer_events;     /* of CRDs and APIServices, when last looked at */
+	uint64_t rotated_seq; /* the tape's last event when a signal last asked for a new segment */
+	uint64_t removed_segments, forced_segments; /* by retention, as told last */
+	uint64_t offer_events;                      /* of CRDs and APIServices, when last looked at */
 	char cluster_uid[CLUSTER_UID_BYTES];
 	uint64_t ready_seq;
 	int64_t ready_ns, ready_mono_ns;

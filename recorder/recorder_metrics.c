@@ -168,6 +168,27 @@ static void put_tape(const struct flusher_figures *f, struct buf *to)
 		f->tape.removed_segments);
 }
 
+static void put_push(const struct recorder *r, struct buf *to)
+{
+	struct pusher_figures f;
+	int64_t since;
+
+	if (!r->pusher)
+		return;
+	f = pusher_figures(r->pusher);
+	since = f.push.oldest_waiting_ns;
+	counter(to, "kubetape_pushed_segments_total", "Segments written to the store.", f.push.segments);
+	counter(to, "kubetape_pushed_bytes_total", "Their bytes.", f.push.bytes);
+	gauge(to, "kubetape_push_waiting_segments", "Sealed segments that the store does not have.",
+		(double)f.push.waiting_segments);
+	gauge(to, "kubetape_push_lag_seconds", "For how long the oldest of them has been sealed.",
+		since ? (double)time_sub(clock_wall_ns(r->x.clock), since) / 1e9 : 0);
+	gauge(to, "kubetape_push_failing", "1 while the store takes nothing.", f.failing);
+	gauge(to, "kubetape_push_lost_segments",
+		"Segments that the disk had no room for before they were in the store.",
+		(double)f.push.lost_segments);
+}
+
 static void put_process(const struct recorder *r, struct buf *to)
 {
 	struct rusage used;
@@ -202,6 +223,7 @@ static void put_metrics(const struct recorder *r, struct buf *to)
 	counter(to, "kubetape_repeats_total", "Events delivered again and not recorded twice.", c->repeats);
 	put_flushes(&figures, to);
 	put_tape(&figures, to);
+	put_push(r, to);
 	put_process(r, to);
 }
 

@@ -24,7 +24,7 @@
 
 int recorder_open_tape(struct recorder *r, struct err *err)
 {
-	int rc = tape_writer_open(r->o->tape_path, &r->o->tape, &r->tape, err);
+	int rc = tape_writer_open(r->o->tape_path, &r->tape_options, &r->tape, err);
 
 	if (rc)
 		return rc;

@@ -3,6 +3,7 @@
 #define RECORDER_STATUS_H
 
 #include "recorder/context.h"
+#include "recorder/push/pusher.h"
 
 struct status {
 	bool on_terminal;
@@ -20,7 +21,8 @@ struct status_streams {
 	const char *failure; /* and why; borrowed */
 };
 
-/* Draws the line anew; about once a second. Nothing happens when this is no terminal. */
-void status_draw(struct status *s, const struct recorder_context *x, const struct status_streams *streams);
+/* Draws the line anew; about once a second. Nothing happens when this is no terminal. The pusher may be NULL. */
+void status_draw(struct status *s, const struct recorder_context *x, const struct status_streams *streams,
+	struct pusher *pusher);
 
 #endif

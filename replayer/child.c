@@ -1,6 +1,7 @@
 /* child.c: see child.h. */
 #include "replayer/child.h"
 
+#include "replayer/process_tree.h"
 #include "schema/base/buf.h"
 
 #include <errno.h>
@@ -211,21 +212,9 @@ int child_start(uv_loop_t *loop, const struct child_options *options, struct chi
 	return rc;
 }
 
-/* The shells and wrappers in which a program was started go with it, and it with them. */
-static void kill_tree(pid_t pid)
+pid_t child_pid(const struct child *c)
 {
-	char path[64];
-	FILE *file;
-	int child;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	file = fopen(path, "re");
-	kill(pid, SIGSTOP); /* nothing more is started */
-	while (file && fscanf(file, "%d", &child) == 1)
-		kill_tree(child);
-	if (file)
-		fclose(file);
-	kill(pid, SIGKILL);
+	return c->running ? uv_process_get_pid(&c->process) : 0;
 }
 
 bool child_kill(struct child *c)
@@ -233,7 +222,7 @@ bool child_kill(struct child *c)
 	bool running = c->running;
 
 	if (running)
-		kill_tree(uv_process_get_pid(&c->process));
+		process_tree_kill(uv_process_get_pid(&c->process));
 	return running;
 }
 

@@ -30,6 +30,9 @@ int child_start(
 /* Passes a signal on; nothing when it has ended. */
 void child_signal(struct child *c, int signal_number);
 
+/* 0 when it has ended. */
+pid_t child_pid(const struct child *c);
+
 /* Kills it, and all that it has started. False: it has ended. */
 bool child_kill(struct child *c);
 

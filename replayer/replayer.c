@@ -3,6 +3,7 @@
 
 #include "replayer/control.h"
 #include "replayer/kubeconfig_out.h"
+#include "replayer/process_tree.h"
 #include "replayer/run/run.h"
 #include "replayer/seen/seen.h"
 #include "replayer/serve/ahead.h"
@@ -10,7 +11,9 @@
 #include "replayer/serve/openapi.h"
 #include "replayer/wire/listener.h"
 #include "replayer/wire/server.h"
+#include "replayer/write/service_pool.h"
 #include "replayer/write/type_cache.h"
+#include "replayer/write/upkeep.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/base/log.h"
@@ -31,6 +34,7 @@
 #define CONNECTIONS_MAX 20000
 #define FILES_KEPT      128
 #define REMIND_MS       10000 /* somebody may wait for a clock that waits for watches */
+#define REST_MS         5000  /* how often to look whether the tape is not read any more */
 
 /* ---- playing ---- */
 
@@ -67,6 +71,15 @@ static void on_reminder(uv_timer_t *handle)
 	if (player_state(r->player) == PLAYER_WAITING)
 		log_info("the clock has not started: %zu of %lld watches are open (--wait-watchers)",
 			watches_running(r->watches), (long long)r->options->wait_watchers);
+}
+
+/* A replay that serves the last state, or waits, need not keep what it decoded (malloc_trim is GNU's). */
+static void on_rest(uv_timer_t *handle)
+{
+	struct replayer *r = handle->data;
+
+	if (world_rest(r->world))
+		malloc_trim(0);
 }
 
 static void on_caught_up(void *context)
@@ -223,21 +236,30 @@ static int open_seen(struct replayer *r, struct err *err)
 	return o->seen_client ? seen_open(&options, &r->seen, err) : 0;
 }
 
-/* After the faults, which direct the player, too. */
+/* After the upkeep and the faults, which direct the player, too. */
 static void begin_seen(struct replayer *r)
 {
 	const struct seen_place place = {.player = r->player,
 		.world = r->world,
 		.watches = r->watches,
 		.run = r->run,
-		.other = r->faults.act ? &fault_act_director : NULL,
-		.other_context = r->faults.act};
+		.other = &upkeep_director,
+		.other_context = r->upkeep};
 
 	if (!r->seen)
 		return;
 	seen_begin(r->seen, &place);
 	seen_tell(r->seen, on_seen_sent, r);
 	r->deck.is_fixed = true;
+}
+
+/* All that have a say in what happens when. */
+static void begin_directors(struct replayer *r)
+{
+	replay_faults_begin(&r->faults, &r->deck, r->run);
+	r->upkeep = upkeep_new(&r->api, r->player, r->options->gc, r->faults.act ? &fault_act_director : NULL,
+		r->faults.act);
+	begin_seen(r);
 }
 
 /* On an address of its own: browsers do not know the certificate that clients of the API do. */
@@ -270,9 +292,7 @@ static int open_all(struct replayer *r, struct err *err)
 	r->run->world = r->world;
 	r->delivery = (struct delivery){.run = r->run, .player = r->player, .watches = r->watches};
 	if (rc == 0)
-		replay_faults_begin(&r->faults, &r->deck, r->run);
-	if (rc == 0)
-		begin_seen(r);
+		begin_directors(r);
 	if (rc == 0)
 		rc = open_server(r, err);
 	if (rc == 0 && r->faults.act)
@@ -298,12 +318,21 @@ static int open_all(struct replayer *r, struct err *err)
 		.ahead = ahead_new(&r->loop),
 		.faults = r->faults.act,
 		.seen = r->seen,
+		.upkeep = r->upkeep,
 		.types = type_cache_new(),
 		.access = r->api.access,
 		.route_again = api_route_again,
 		.offload = offload_open(&r->loop),
 	};
 	return rc;
+}
+
+static bool is_command_awake(void *context)
+{
+	const struct replayer *r = context;
+	pid_t pid = r->child ? child_pid(r->child) : 0;
+
+	return pid && process_tree_is_awake(pid);
 }
 
 static void open_settle(struct replayer *r)
@@ -314,6 +343,7 @@ static void open_settle(struct replayer *r)
 		.player = r->player,
 		.watches = r->watches,
 		.run = r->run,
+		.is_awake = is_command_awake,
 		.quiet = replayer_on_quiet,
 		.context = r};
 
@@ -331,8 +361,9 @@ static void open_loop(struct replayer *r)
 	uv_timer_init(&r->loop, &r->drain);
 	uv_timer_init(&r->loop, &r->grace);
 	uv_timer_init(&r->loop, &r->reminder);
+	uv_timer_init(&r->loop, &r->rest);
 	r->interrupt.data = r->terminate.data = r->hangup.data = r->drain.data = r->grace.data =
-		r->reminder.data = r;
+		r->reminder.data = r->rest.data = r;
 	uv_signal_start(&r->interrupt, replayer_on_signal, SIGINT);
 	uv_signal_start(&r->terminate, replayer_on_signal, SIGTERM);
 	if (signal(SIGHUP, SIG_IGN) != SIG_IGN) /* as under nohup */
@@ -365,11 +396,14 @@ static void close_all(struct replayer *r)
 	uv_close((uv_handle_t *)&r->hangup, NULL);
 	uv_close((uv_handle_t *)&r->drain, NULL);
 	uv_close((uv_handle_t *)&r->reminder, NULL);
+	uv_close((uv_handle_t *)&r->rest, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
+	upkeep_free(r->upkeep);
 	replay_faults_close(&r->faults);
 	seen_close(r->seen);
 	type_cache_free(r->api.types);
+	service_pool_free(r->api.services);
 	openapi_kept_release(&r->api.openapi);
 	access_free(r->api.access);
 	r->run->player = NULL;
@@ -424,6 +458,7 @@ static int replayer_begin(struct replayer *r, struct err *err)
 	rc = begin_terminal(r, err);
 	if (rc)
 		return rc;
+	uv_timer_start(&r->rest, on_rest, REST_MS, REST_MS);
 	if (o->settle_ns || o->step_ns)
 		open_settle(r);
 	if (o->wait_watchers == 0)

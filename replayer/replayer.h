@@ -43,6 +43,7 @@ struct replay_options {
 	const char *report;      /* a file for the report as JSON; NULL: none */
 	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
 	const struct write_rules *rules; /* what becomes of writes */
+	bool gc;                         /* dependents go with their owners; see write/collector.h */
 	size_t max_written;              /* bytes of memory for what they leave; 0: any number */
 	const char *probe; /* a command for sh, when the child is quiet at the end; NULL: none */
 	bool kill;         /* the child is ended by SIGKILL, when it is asked to */

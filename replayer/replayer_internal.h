@@ -28,7 +28,7 @@ struct replayer {
 	const struct replay_options *options;
 	uv_loop_t loop;
 	uv_signal_t interrupt, terminate, hangup;
-	uv_timer_t drain, grace, reminder;
+	uv_timer_t drain, grace, reminder, rest;
 	struct settle *settle; /* NULL: nobody waits for quiet */
 	const char *ended_by;  /* as the run file says */
 	int64_t drain_until_ns;
@@ -41,6 +41,7 @@ struct replayer {
 	struct watches *watches;
 	struct deck deck;
 	struct replay_faults faults;
+	struct upkeep *upkeep;
 	struct seen *seen; /* NULL: there is no view to give */
 	struct run *run;
 	struct delivery delivery;

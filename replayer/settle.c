@@ -11,7 +11,8 @@
 #define LOOKS    8 /* in the time that counts as quiet */
 #define LOOK_MIN (5 * NS_PER_MS)
 /* A client that is never quiet does not stop the tape for ever. */
-#define STEP_MAX (30 * NS_PER_S)
+#define STEP_MAX  (30 * NS_PER_S)
+#define AWAKE_MAX (5 * NS_PER_S) /* for which work without a request counts */
 
 /* What moves when somebody does something. */
 struct doings {
@@ -31,6 +32,7 @@ struct settle {
 	bool closed, warned;
 	uint64_t asked;
 	int64_t closed_ns, idle_ns; /* since when; and since when nobody did anything */
+	int64_t doing_ns;           /* when something was sent or written the last time */
 };
 
 static bool is_busy(struct settle *s)
@@ -65,11 +67,20 @@ static void warn_once(struct settle *s)
 	s->warned = true;
 }
 
+/* Whether the command is at work on what it has been sent. It is looked at only when nothing else has moved. */
+static bool is_at_work(struct settle *s, bool doing, int64_t now_ns)
+{
+	const struct settle_options *o = &s->options;
+
+	if (doing)
+		s->doing_ns = now_ns;
+	return !doing && o->is_awake && now_ns - s->doing_ns < AWAKE_MAX && o->is_awake(o->context);
+}
+
 static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 {
-	if (busy || s->options.run->asked != s->asked)
+	if (busy)
 		s->idle_ns = now_ns;
-	s->asked = s->options.run->asked;
 	if (!s->closed)
 		return;
 	if (now_ns - s->closed_ns >= STEP_MAX)
@@ -113,10 +124,12 @@ static void on_look(uv_timer_t *timer)
 	struct settle *s = timer->data;
 	int64_t now_ns = clock_mono_ns(&clock_system);
 	enum player_state state = player_state(s->options.player);
-	bool busy = is_busy(s);
+	bool busy = is_busy(s), asked = s->options.run->asked != s->asked;
+	bool at_work = is_at_work(s, busy, now_ns);
 
-	look_at_step(s, busy, now_ns);
-	if (busy || s->closed || state == PLAYER_RUNNING || player_is_held(s->options.player))
+	s->asked = s->options.run->asked;
+	look_at_step(s, busy || asked || at_work, now_ns);
+	if (busy || at_work || s->closed || state == PLAYER_RUNNING || player_is_held(s->options.player))
 		s->since_ns = now_ns;
 	if (!s->options.quiet_ns || !is_waiting(s, state, now_ns))
 		return;
@@ -141,7 +154,7 @@ struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options
 	uint64_t every_ms = (uint64_t)((every_ns < LOOK_MIN ? LOOK_MIN : every_ns) / NS_PER_MS);
 
 	s->options = *options;
-	s->since_ns = clock_mono_ns(&clock_system);
+	s->since_ns = s->doing_ns = clock_mono_ns(&clock_system);
 	uv_timer_init(loop, &s->timer);
 	s->timer.data = s;
 	uv_timer_start(&s->timer, on_look, every_ms, every_ms);

@@ -5,7 +5,9 @@
  *     before the clock runs   quiet, with a watch open: everybody is there, the clock starts
  *     at the end of the tape  quiet: what there was to do is done, `quiet` is called, once
  *
- * Clients that are never quiet are waited for no longer than the limit, in both places.
+ * Clients that are never quiet are waited for no longer than the limit, in both places. A command that has threads at
+ * work, or waiting for a processor, is not quiet either, for a while: on a busy machine it may just not have come to
+ * ask. One that is always at work is taken at its requests.
  *
  * In lock-step the clock stands still after each event that went to a watch, until the clients, whom it may
  * have given something to do, have been quiet: they have not asked for anything, either. So they find the
@@ -27,6 +29,7 @@ struct settle_options {
 	struct player *player;
 	const struct watches *watches;
 	const struct run *run;
+	bool (*is_awake)(void *context); /* whether the command has threads at work; NULL: nobody knows */
 	void (*quiet)(void *context, bool in_time); /* in_time: they are; else the limit was reached */
 	void *context;
 };

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the wire and CLI tests (unittest) against the programs in $KUBETAPE_BUILD (default: build).
 
-usage: tests/run_python.py [-j N] [--folder FOLDER] [PATTERN]...      PATTERN is a part of a test's id; without one, every test runs.
+usage: tests/run_python.py [-j N] [--folder FOLDER] [--without PATTERN] [PATTERN]...
+PATTERN is a part of a test's id; without one, every test runs.
 With -j the files run N at a time, each with its output when it is done. Ends with a plain line
 `N passed, N failed, N skipped`.
 """
@@ -26,14 +27,15 @@ def flatten(suite):
             yield item
 
 
-def collect(folders, patterns):
+def collect(folders, patterns, without):
     wanted = unittest.TestSuite()
     for folder in folders:
         path = os.path.join(ROOT, folder)
         if not os.path.isdir(path):
             continue
         found = unittest.TestLoader().discover(path, pattern="test_*.py", top_level_dir=path)
-        wanted.addTests(t for t in flatten(found) if not patterns or any(p in t.id() for p in patterns))
+        wanted.addTests(t for t in flatten(found)
+                        if (not patterns or any(p in t.id() for p in patterns)) and not any(p in t.id() for p in without))
     return wanted
 
 
@@ -70,6 +72,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("-j", dest="jobs", type=int, default=1)
     parser.add_argument("--folder", dest="folders", action="append", help="instead of " + ", ".join(FOLDERS))
+    parser.add_argument("--without", action="append", default=[], metavar="PATTERN")
     parser.add_argument("patterns", nargs="*")
     args = parser.parse_args()
     os.chdir(ROOT)
@@ -78,7 +81,7 @@ def main():
     os.environ["KUBETAPE_BUILD"] = build
     os.environ.setdefault("KUBETAPE", os.path.join(build, "kubetape"))
     folders = args.folders or FOLDERS
-    suite = collect(folders, args.patterns)
+    suite = collect(folders, args.patterns, args.without)
     if args.jobs > 1 and suite.countTestCases():
         passed, failed, skipped = run_files(folders, suite, args.jobs)
     else:

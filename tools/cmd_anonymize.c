@@ -4,10 +4,10 @@
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
 #include "schema/tape/redact.h"
-#include "tools/anonymize_tape.h"
+#include "tools/anonymize/anonymize_tape.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/read_file.h"
 #include "tools/commands.h"
-#include "tools/progress.h"
-#include "tools/read_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

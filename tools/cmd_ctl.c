@@ -5,8 +5,8 @@
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/visible.h"
+#include "tools/cli/position_help.h"
 #include "tools/commands.h"
-#include "tools/position_help.h"
 
 #include <signal.h>
 #include <stdio.h>

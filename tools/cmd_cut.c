@@ -4,11 +4,11 @@
 #include "schema/base/visible.h"
 #include "schema/sql/predicate.h"
 #include "schema/tape/remake.h"
-#include "tools/certainty.h"
+#include "tools/cli/position_help.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/tape_names.h"
 #include "tools/commands.h"
-#include "tools/position_help.h"
-#include "tools/progress.h"
-#include "tools/tape_names.h"
+#include "tools/out/certainty.h"
 
 #include <stdio.h>
 #include <stdlib.h>

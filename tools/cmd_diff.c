@@ -1,7 +1,7 @@
 /* cmd_diff.c: `kubetape diff`: whether a program did the same in two replays. */
 #include "schema/run/run_reader.h"
 #include "tools/commands.h"
-#include "tools/run_verdict.h"
+#include "tools/sweep/run_verdict.h"
 
 struct diff_options {
 	struct verdict_options verdict;

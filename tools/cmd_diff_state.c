@@ -2,17 +2,19 @@
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
-#include "tools/certainty.h"
+#include "tools/cli/position_help.h"
+#include "tools/cli/sql_progress.h"
+#include "tools/cli/tape_names.h"
+#include "tools/cli/time_shown.h"
 #include "tools/commands.h"
-#include "tools/position_help.h"
-#include "tools/sql_progress.h"
-#include "tools/state_text.h"
-#include "tools/table_out.h"
-#include "tools/tape_names.h"
+#include "tools/out/bookkeeping.h"
+#include "tools/out/certainty.h"
+#include "tools/out/state_text.h"
+#include "tools/out/table_out.h"
 
 struct diff_options {
 	const char *namespace, *resource, *color;
-	bool all_fields, full, json;
+	bool all, all_fields, full, json, local;
 };
 
 static const struct option_row rows[] = {
@@ -20,6 +22,7 @@ static const struct option_row rows[] = {
 		"only objects of this namespace"},
 	{OPTION_TEXT, 'r', "resource", offsetof(struct diff_options, resource), "RESOURCE,...",
 		"only objects of these resources: pods,deploy"},
+	{OPTION_FLAG, 'a', "all", offsetof(struct diff_options, all), NULL, "also " BOOKKEEPING_HELP},
 	{OPTION_FLAG, 0, "all-fields", offsetof(struct diff_options, all_fields), NULL,
 		"also managedFields and resourceVersion"},
 	{OPTION_FLAG, 0, "full", offsetof(struct diff_options, full), NULL, "do not cut long values"},
@@ -27,6 +30,7 @@ static const struct option_row rows[] = {
 		"colour the changes (default: auto)"},
 	{OPTION_FLAG, 0, "json", offsetof(struct diff_options, json), NULL,
 		"print one JSON object a difference"},
+	LOCAL_TIME_ROW(diff_options),
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
@@ -35,22 +39,27 @@ static const struct option_row rows[] = {
 	"(:resources = '/' OR instr(:resources, '/' || apigroup || ' ' || version || ' ' || resource || '/'))"
 
 /* An object is the same when its UID is; one that another took the name of is "recreated". */
-static const char sql[] =
-	"WITH a AS MATERIALIZED (SELECT seq, apigroup, version, resource, namespace, name, uid FROM objects(:a) "
-	"WHERE (:namespace = '' OR namespace = :namespace) AND " IS_CHOSEN "), "
-	"b AS MATERIALIZED (SELECT seq, apigroup, version, resource, namespace, name, uid FROM objects(:b) "
-	"WHERE (:namespace = '' OR namespace = :namespace) AND " IS_CHOSEN "), "
-	"pairs AS (SELECT a.apigroup, a.version, a.resource, a.namespace, a.name, a.uid AS old_uid, b.uid AS uid, "
-	"a.seq AS old_seq, b.seq AS seq FROM a LEFT JOIN b USING (apigroup, version, resource, namespace, name) "
-	"WHERE b.seq IS NOT a.seq UNION ALL "
-	"SELECT b.apigroup, b.version, b.resource, b.namespace, b.name, NULL, b.uid, NULL, b.seq "
+#define PAIRS                                                                                                \
+	"WITH a AS MATERIALIZED (SELECT seq, apigroup, version, resource, namespace, name, uid FROM "        \
+	"objects(:a) WHERE (:namespace = '' OR namespace = :namespace) AND " IS_CHOSEN "), "                 \
+	"b AS MATERIALIZED (SELECT seq, apigroup, version, resource, namespace, name, uid FROM objects(:b) " \
+	"WHERE (:namespace = '' OR namespace = :namespace) AND " IS_CHOSEN "), "                             \
+	"pairs AS (SELECT a.apigroup, a.version, a.resource, a.namespace, a.name, a.uid AS old_uid, "        \
+	"b.uid AS uid, a.seq AS old_seq, b.seq AS seq FROM a "                                               \
+	"LEFT JOIN b USING (apigroup, version, resource, namespace, name) WHERE b.seq IS NOT a.seq "         \
+	"UNION ALL SELECT b.apigroup, b.version, b.resource, b.namespace, b.name, NULL, b.uid, NULL, b.seq " \
 	"FROM b LEFT JOIN a USING (apigroup, version, resource, namespace, name) WHERE a.seq IS NULL) "
+
+static const char count_sql[] = PAIRS "SELECT count(*) FROM pairs";
+
+static const char sql[] = PAIRS
 	"SELECT iif(old_seq IS NULL, 'added', iif(seq IS NULL, 'deleted', iif(uid <> old_uid, 'recreated', "
 	"'modified'))) AS change, p.apigroup, p.version, p.resource, p.namespace, p.name, old_uid, uid, old_seq, seq, "
 	"jget(d.value, '$.op') AS op, jget(d.value, '$.field') AS field, d.value -> '$.old' AS old, "
-	"d.value -> '$.new' AS new FROM pairs AS p LEFT JOIN json_each(iif(seq IS NULL OR old_seq IS NULL, NULL, "
+	"d.value -> '$.new' AS new, jget(d.value, '$.manager') AS manager FROM pairs AS p "
+	"LEFT JOIN json_each(iif(seq IS NULL OR old_seq IS NULL, NULL, "
 	"jdiff((SELECT object FROM events AS e WHERE e.seq = p.old_seq), "
-	"(SELECT object FROM events AS e WHERE e.seq = p.seq), :all))) AS d "
+	"(SELECT object FROM events AS e WHERE e.seq = p.seq), :all, 1))) AS d "
 	"ORDER BY p.apigroup, p.resource, p.version, p.namespace, p.name";
 
 enum {
@@ -67,7 +76,8 @@ enum {
 	OP,
 	FIELD,
 	OLD,
-	NEW
+	NEW,
+	MANAGER,
 };
 
 struct printer {
@@ -102,8 +112,8 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 	p->seq = v[SEQ].integer;
 	p->old_seq = v[OLD_SEQ].integer;
 	if (v[FIELD].type == SQL_TEXT)
-		state_text_change(&p->text, v[OP].bytes, v[FIELD].bytes, v[OLD].bytes, v[NEW].bytes,
-			(struct slice){NULL, 0});
+		state_text_change(
+			&p->text, v[OP].bytes, v[FIELD].bytes, v[OLD].bytes, v[NEW].bytes, v[MANAGER].bytes);
 	return out_stream_check(stdout, err);
 }
 
@@ -116,25 +126,74 @@ struct diff {
 	struct tape_position positions[2]; /* from, to */
 };
 
-/* Names as kubectl takes them; they are looked up on the tape. */
-static int diff_state_choose(struct diff *d, struct err *err)
+static int append_resource(struct buf *to, const struct tape_resource *r, struct err *err)
+{
+	return buf_printf(to, err, "%s %s %s/", r->apigroup, r->version, r->resource);
+}
+
+/* All that are bookkeeping, or all that are not. */
+static int append_all(struct diff *d, bool bookkeeping, struct buf *to, struct err *err)
+{
+	const struct tape_resource *r;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && (r = tape_resource_at(d->tape, i)); i++) {
+		if (is_bookkeeping(r) == bookkeeping)
+			rc = append_resource(to, r, err);
+	}
+	return rc ? rc : buf_append(to, "-", 1, err); /* an empty list would mean any resource */
+}
+
+/* Sets :resources; to bookkeeping alone, or to what is to be told of. */
+static int set_resources(struct diff *d, bool bookkeeping, struct err *err)
 {
 	struct buf list;
 	int rc;
 
 	buf_init(&list, LIMIT_CONFIG_BYTES);
 	rc = buf_append(&list, "/", 1, err);
-	if (!rc && *d->options->resource)
-		rc = tape_names_choose(d->tape, d->options->resource, &d->names, err);
-	for (size_t i = 0; i < d->names.count && !rc; i++)
-		rc = buf_printf(&list, err, "%s %s %s/", d->names.items[i]->apigroup,
-			d->names.items[i]->version, d->names.items[i]->resource);
+	if (!rc && (bookkeeping || (!d->names.count && !d->options->all)))
+		rc = append_all(d, bookkeeping, &list, err);
+	for (size_t i = 0; i < d->names.count && !rc && !bookkeeping; i++)
+		rc = append_resource(&list, d->names.items[i], err);
 	if (!rc)
 		rc = buf_append(&list, "", 1, err);
 	if (!rc)
 		sql_session_set(d->session, "resources", list.ptr);
 	buf_release(&list);
 	return rc;
+}
+
+/* Names as kubectl takes them; they are looked up on the tape. */
+static int diff_state_choose(struct diff *d, struct err *err)
+{
+	int rc = 0;
+
+	if (*d->options->resource)
+		rc = tape_names_choose(d->tape, d->options->resource, &d->names, err);
+	return rc ? rc : set_resources(d, false, err);
+}
+
+static int say_count(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	(void)context, (void)count, (void)err;
+	if (v[0].integer)
+		fprintf(stderr,
+			"kubetape diff-state: left out %lld objects of " BOOKKEEPING_HELP
+			"; --all shows them\n",
+			(long long)v[0].integer);
+	return 0;
+}
+
+static int say_what_was_left_out(struct diff *d, struct err *err)
+{
+	struct sql_sink sink = {.row = say_count};
+	int rc;
+
+	if (d->names.count || d->options->all)
+		return 0;
+	rc = set_resources(d, true, err);
+	return rc ? rc : sql_session_run(d->session, slice_of(count_sql), &sink, err);
 }
 
 /* History is told forwards. */
@@ -202,6 +261,7 @@ static int say_what_is_not_known(struct diff *d, struct err *err)
 	struct certainty c;
 	int rc = certainty_open(&c, "diff-state", d->tape, err);
 
+	c.local = d->options->local;
 	for (size_t i = 0; i < 2 && !rc; i++)
 		certainty_of_position(&c, &d->positions[i], d->texts[i]);
 	for (size_t i = 0; i < d->names.count && !rc; i++) {
@@ -209,7 +269,7 @@ static int say_what_is_not_known(struct diff *d, struct err *err)
 		certainty_of_parts(&c, d->names.items[i], namespace);
 	}
 	for (size_t i = 0; !d->names.count && !rc && (r = tape_resource_at(d->tape, i)); i++) {
-		if (r->namespaced || !*namespace)
+		if ((r->namespaced || !*namespace) && (d->options->all || !is_bookkeeping(r)))
 			certainty_of_resource(&c, r, namespace, d->positions, 2);
 	}
 	certainty_end(&c);
@@ -232,6 +292,8 @@ static int diff_state_show(void *values, const struct operands *operands, struct
 	if (!rc)
 		rc = print(&d, err);
 	if (!rc)
+		rc = say_what_was_left_out(&d, err);
+	if (!rc)
 		rc = say_what_is_not_known(&d, err);
 	tape_names_release(&d.names);
 	sql_session_close(d.session);
@@ -253,8 +315,10 @@ const struct command cmd_diff_state = {
 	.summary = "compare the objects at two points of a tape",
 	.description =
 		"Prints which objects were added (+), deleted (-), deleted and made again under their name (!)\n"
-		"or changed (~) from the first point to the second (default: the end), and the fields. History is\n"
-		"told forwards, whichever of the two comes first.\n\n" POSITION_HELP "\n"
+		"or changed (~) from the first point to the second (default: the end), and the fields, each with\n"
+		"who wrote it last by managedFields. History is told forwards, whichever of the two comes first.\n" BOOKKEEPING_HELP
+		" are left out unless they are named\n"
+		"or --all is given.\n\n" POSITION_HELP "\n"
 		"  kubetape diff-state X.tape 12:03:05 12:04:00 -n shop",
 	.options = rows,
 	.exits =

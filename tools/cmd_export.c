@@ -5,13 +5,13 @@
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/sql_progress.h"
 #include "tools/commands.h"
-#include "tools/export_parquet.h"
-#include "tools/export_picture.h"
-#include "tools/export_sql.h"
-#include "tools/progress.h"
-#include "tools/sql_progress.h"
-#include "tools/table_out.h"
+#include "tools/out/export_parquet.h"
+#include "tools/out/export_picture.h"
+#include "tools/out/export_sql.h"
+#include "tools/out/table_out.h"
 
 #include <stdlib.h>
 

@@ -3,16 +3,17 @@
 #include "schema/base/count_of.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
+#include "tools/cli/time_shown.h"
 #include "tools/commands.h"
 #include "tools/gap_account.h"
-#include "tools/table_out.h"
+#include "tools/out/table_out.h"
 
 #include <stdlib.h>
 
 #define SHOWN_MISSED 20 /* of one gap, unless all are asked for */
 
 struct gaps_options {
-	bool json, lossy, all;
+	bool json, lossy, all, local;
 };
 
 static const struct option_row rows[] = {
@@ -22,6 +23,7 @@ static const struct option_row rows[] = {
 		"only gaps that hid something, or never ended"},
 	{OPTION_FLAG, 'a', "all", offsetof(struct gaps_options, all), NULL,
 		"list every missed change, not the first twenty of each gap"},
+	LOCAL_TIME_ROW(gaps_options),
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
@@ -64,7 +66,7 @@ static void print_scope(const char *word, const char *text)
 	print_visible(text);
 }
 
-static void print_head(const struct gap_account *a)
+static void print_head(const struct gap_account *a, bool local)
 {
 	char begin[TIME_TEXT_BYTES], end[TIME_TEXT_BYTES], length[TIME_TEXT_BYTES];
 	const struct tape_gap *g = &a->gap;
@@ -79,11 +81,11 @@ static void print_head(const struct gap_account *a)
 		print_scope("with labels", a->stream->label_selector);
 		print_scope("with fields", a->stream->field_selector);
 	}
-	printf("\n  when     %s", time_format(begin, g->begin_ns));
+	printf("\n  when     %s", time_shown(begin, g->begin_ns, local, TIME_DIGITS_ALL));
 	if (is_open(a))
 		printf(", never ended");
 	else
-		printf(" to %s (%s)", time_format(end, g->end_ns),
+		printf(" to %s (%s)", time_shown(end, g->end_ns, local, TIME_DIGITS_ALL),
 			duration_format(length,
 				g->duration_ns >= 0 ? g->duration_ns : time_sub(g->end_ns, g->begin_ns)));
 	printf(", after event %llu\n", (unsigned long long)g->begin_seq);
@@ -232,7 +234,7 @@ static void print_all_missed(const struct gap_account *a, bool all)
 
 static void print_gap(const struct gap_account *a, const struct gaps_options *o)
 {
-	print_head(a);
+	print_head(a, o->local);
 	print_why(a);
 	print_attempts(a);
 	print_end(a);

@@ -2,25 +2,29 @@
  * cmd_get.c: `kubetape get`: the objects at a point of the tape, as kubectl get shows those of a cluster.
  *
  * Every output is one SQL statement for each resource over objects(:seq). Its first columns are the labels,
- * which the selector looks at, and the name; the row goes on without them.
+ * which the selector looks at, the name, and the object if rows are to be sorted; the row goes on without them.
  */
 #include "replayer/request/label_selector.h"
 #include "schema/base/limits.h"
 #include "schema/base/visible.h"
-#include "schema/base/yaml_out.h"
-#include "tools/certainty.h"
+#include "tools/cli/follow.h"
+#include "tools/cli/position_help.h"
+#include "tools/cli/sql_progress.h"
+#include "tools/cli/tape_names.h"
 #include "tools/commands.h"
-#include "tools/get_table.h"
-#include "tools/position_help.h"
-#include "tools/sql_progress.h"
-#include "tools/table_out.h"
-#include "tools/tape_names.h"
+#include "tools/get/get_output.h"
+#include "tools/get/json_path.h"
+#include "tools/get/sorted_rows.h"
+#include "tools/out/certainty.h"
+#include "tools/out/get_table.h"
+#include "tools/out/table_out.h"
 
 #include <stdlib.h>
 
 struct get_options {
 	bool all_namespaces; /* as it is without, for those who are used to writing it */
-	const char *namespace, *at, *output, *selector;
+	bool show_labels, managed, watch;
+	const char *namespace, *at, *output, *selector, *sort_by;
 };
 
 static const struct option_row rows[] = {
@@ -30,16 +34,27 @@ static const struct option_row rows[] = {
 		"objects of all namespaces, which is the default"},
 	{OPTION_TEXT, 0, "at", offsetof(struct get_options, at), "POSITION",
 		"show that moment (default: the end)"},
+	{OPTION_FLAG, 'w', "watch", offsetof(struct get_options, watch), NULL,
+		"and a row for each change after it, as long as the tape is recorded"},
 	{OPTION_TEXT, 'l', "selector", offsetof(struct get_options, selector), "SELECTOR",
 		"only objects with these labels"},
-	{OPTION_CHOICE, 'o', "output", offsetof(struct get_options, output), "table|wide|name|yaml|json",
-		"how to print them (default: table)"},
+	{OPTION_TEXT, 'o', "output", offsetof(struct get_options, output), GET_OUTPUT_WORDS,
+		"how to print them, as kubectl does (default: table)"},
+	{OPTION_FLAG, 0, "show-labels", offsetof(struct get_options, show_labels), NULL,
+		"with the labels as the last column of a table"},
+	{OPTION_FLAG, 0, "show-managed-fields", offsetof(struct get_options, managed), NULL,
+		"with metadata.managedFields in yaml and json"},
+	{OPTION_TEXT, 0, "sort-by", offsetof(struct get_options, sort_by), "PATH",
+		"in the order of a value: .metadata.creationTimestamp"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
 struct get {
 	const struct get_options *options;
 	struct tape *tape;
+	struct tape *grown; /* the same, as it grows while it is watched */
+	bool is_watching;   /* what stood at the position was printed */
+	uint64_t seen_seq;  /* and what came up to this event */
 	struct sql_session *session;
 	struct label_selector *selector;
 	struct tape_names resources;
@@ -47,7 +62,9 @@ struct get {
 	const char *const *names;             /* asked for, name_count of them; 0: any */
 	bool *found;                          /* of each of them, in this resource */
 	size_t name_count, printed_count;
-	bool list_begun;
+	struct get_output *output; /* of whole objects; NULL for the other forms */
+	struct json_path *sort_by; /* NULL: in the order of names */
+	bool sort_key_found;
 	bool has_rows;      /* this resource has some */
 	bool one_object;    /* a single one is asked for, so that no list goes around it */
 	bool many;          /* several resources are asked for, so that names tell which */
@@ -70,17 +87,20 @@ static bool is_table(const struct get *g)
 
 /* ---- rows ---- */
 
-/* A sink that drops rows the selector does not want, and the labels of the others. */
+#define ROW_LEADING 3 /* columns before a row that goes on */
+
+/* A sink that drops rows the selector does not want, and the labels of the others, and sorts them if asked to. */
 struct selecting {
 	struct get *get;
 	struct sql_sink to;
+	struct sorted_rows sorted;
 };
 
 static int select_begin(void *context, const char *const *names, size_t count, struct err *err)
 {
 	struct selecting *s = context;
 
-	return s->to.begin ? s->to.begin(s->to.context, names + 2, count - 2, err) : 0;
+	return s->to.begin ? s->to.begin(s->to.context, names + ROW_LEADING, count - ROW_LEADING, err) : 0;
 }
 
 static int select_row(void *context, const struct sql_value *values, size_t count, struct err *err)
@@ -95,14 +115,19 @@ static int select_row(void *context, const struct sql_value *values, size_t coun
 	s->get->printed_count++;
 	for (size_t i = 0; i < s->get->name_count; i++)
 		s->get->found[i] |= slice_is(values[1].bytes, s->get->names[i]);
-	return s->to.row(s->to.context, values + 2, count - 2, err);
+	if (s->get->sort_by)
+		return sorted_rows_add(
+			&s->sorted, values[2].bytes, values + ROW_LEADING, count - ROW_LEADING, err);
+	return s->to.row(s->to.context, values + ROW_LEADING, count - ROW_LEADING, err);
 }
 
 static int select_end(void *context, struct err *err)
 {
 	struct selecting *s = context;
+	int rc = sorted_rows_give(&s->sorted, &s->to, err);
 
-	return s->to.end ? s->to.end(s->to.context, err) : 0;
+	s->get->sort_key_found |= s->sorted.key_found;
+	return !rc && s->to.end ? s->to.end(s->to.context, err) : rc;
 }
 
 static int print_name(void *context, const struct sql_value *values, size_t count, struct err *err)
@@ -118,25 +143,12 @@ static int print_name(void *context, const struct sql_value *values, size_t coun
 	return 0;
 }
 
-static int print_json(void *context, const struct sql_value *values, size_t count, struct err *err)
-{
-	const struct get *g = context;
-
-	(void)count, (void)err;
-	if (!g->one_object)
-		fputs(g->printed_count > 1 ? ",\n" : "\n", stdout);
-	visible_put_json(stdout, values[0].bytes);
-	return 0;
-}
-
-static int print_yaml(void *context, const struct sql_value *values, size_t count, struct err *err)
+static int print_object(void *context, const struct sql_value *values, size_t count, struct err *err)
 {
 	const struct get *g = context;
 
 	(void)count;
-	if (g->printed_count > 1)
-		puts("---");
-	return yaml_out(stdout, values[0].bytes, 0, err);
+	return get_output_add(g->output, values[0].bytes, err);
 }
 
 /* ---- statements ---- */
@@ -145,30 +157,40 @@ static int print_yaml(void *context, const struct sql_value *values, size_t coun
 static int append_conditions(const struct get *g, struct buf *sql, struct err *err)
 {
 	int rc = buf_printf(sql, err,
-		" FROM objects(:seq) WHERE apigroup = :apigroup AND version = :version AND resource = "
-		":resource%s",
+		" FROM %s AND apigroup = :apigroup AND version = :version AND resource = :resource%s",
+		g->is_watching ? "events WHERE seq > :seen AND seq <= :seq AND origin <> 'list'"
+			       : "objects(:seq) WHERE true",
 		g->options->namespace ? " AND namespace = :namespace" : "");
 
 	for (size_t i = 0; i < g->name_count && !rc; i++)
 		rc = buf_printf(sql, err, "%s:name%zu", i ? ", " : " AND name IN (", i);
 	if (!rc && g->name_count)
 		rc = buf_append(sql, ")", 1, err);
-	return rc;
+	return rc || !g->is_watching ? rc : buf_printf(sql, err, " ORDER BY seq");
 }
 
 static const char *columns_of(const struct get *g)
 {
 	if (is_output(g, "name"))
 		return "name";
-	return is_output(g, "json") || is_output(g, "yaml") ? "object" : "namespace, object";
+	if (g->is_watching)
+		return "namespace, object, time_ns";
+	return g->output ? "object" : "namespace, object";
+}
+
+static void set_number(struct get *g, const char *name, uint64_t value)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
+	sql_session_set(g->session, name, number);
 }
 
 static void set_parameters(struct get *g)
 {
 	char number[32];
 
-	snprintf(number, sizeof(number), "%llu", (unsigned long long)g->position.seq);
-	sql_session_set(g->session, "seq", number);
+	set_number(g, "seq", g->position.seq);
 	if (g->options->namespace)
 		sql_session_set(g->session, "namespace", g->options->namespace);
 	for (size_t i = 0; i < g->name_count; i++) {
@@ -179,7 +201,7 @@ static void set_parameters(struct get *g)
 
 static int run_into(struct get *g, const struct sql_sink *to, struct err *err)
 {
-	struct selecting selecting = {g, *to};
+	struct selecting selecting = {.get = g, .to = *to, .sorted = {.by = g->sort_by}};
 	struct sql_sink sink = {select_begin, select_row, select_end, &selecting};
 	struct buf sql;
 	int rc;
@@ -188,14 +210,59 @@ static int run_into(struct get *g, const struct sql_sink *to, struct err *err)
 	sql_session_set(g->session, "version", g->resource->version);
 	sql_session_set(g->session, "resource", g->resource->resource);
 	buf_init(&sql, LIMIT_CONFIG_BYTES);
-	rc = buf_printf(&sql, err, "SELECT %s, name, %s",
-		g->selector ? "jget(object, '$.metadata.labels')" : "NULL", columns_of(g));
+	rc = buf_printf(&sql, err, "SELECT %s, name, %s, %s",
+		g->selector ? "jget(object, '$.metadata.labels')" : "NULL", g->sort_by ? "object" : "NULL",
+		columns_of(g));
 	if (!rc)
 		rc = append_conditions(g, &sql, err);
 	if (!rc)
 		rc = sql_progress_run(g->session, buf_slice(&sql), &sink, err);
 	buf_release(&sql);
+	sorted_rows_release(&selecting.sorted);
 	return rc;
+}
+
+/* ---- watching ---- */
+
+struct watching {
+	struct get *get;
+	struct sql_sink to;
+	struct table_out *out; /* NULL: names are printed */
+};
+
+static int print_changes(void *context, bool is_last, struct err *err)
+{
+	struct watching *w = context;
+	struct get *g = w->get;
+	struct tape_info info;
+	int rc = tape_refresh(g->grown, err);
+
+	(void)is_last;
+	if (rc >= 0)
+		rc = tape_info(g->grown, &info, err);
+	if (rc || info.last_seq <= g->seen_seq)
+		return rc;
+	set_number(g, "seen", g->seen_seq);
+	set_number(g, "seq", info.last_seq);
+	g->seen_seq = info.last_seq;
+	rc = run_into(g, &w->to, err);
+	if (w->out)
+		table_out_settle(w->out);
+	return rc;
+}
+
+/* Every change up to the end of the tape, and on while it is recorded. `to` has had the state. */
+static int watch(struct get *g, const struct sql_sink *to, struct table_out *out, struct err *err)
+{
+	struct watching w = {g, *to, out};
+	int rc;
+
+	g->is_watching = true;
+	g->seen_seq = g->position.seq;
+	if (out)
+		table_out_settle(out);
+	rc = print_changes(&w, false, err);
+	return rc ? rc : follow_recording(g->grown, "get", print_changes, &w, err);
 }
 
 /* ---- tables ---- */
@@ -224,6 +291,18 @@ static int find_crd(struct get *g, struct buf *to, struct err *err)
 	return rc;
 }
 
+/* The sink's end comes once, after what is watched. */
+static int print_rows(struct get *g, struct sql_sink sink, struct table_out *out, struct err *err)
+{
+	const struct sql_sink part = {.row = sink.row, .context = sink.context};
+	int rc = run_into(g, g->options->watch ? &part : &sink, err);
+
+	if (rc || !g->options->watch)
+		return rc;
+	rc = watch(g, &part, out, err);
+	return rc || !sink.end ? rc : sink.end(sink.context, err);
+}
+
 static int print_table(struct get *g, struct err *err)
 {
 	struct table_out *out = table_out_new(stdout, TABLE_TEXT, table_out_terminal_width(stdout));
@@ -241,10 +320,10 @@ static int print_table(struct get *g, struct err *err)
 				.with_namespace = g->resource->namespaced && !g->options->namespace,
 				.with_resource = g->many,
 				.wide = is_output(g, "wide"),
+				.with_labels = g->options->show_labels,
 				.now_ns = g->position.time_ns},
 			&sink);
-		sink = get_table_sink(table);
-		rc = run_into(g, &sink, err);
+		rc = print_rows(g, get_table_sink(table), out, err);
 	}
 	get_table_free(table);
 	table_out_free(out);
@@ -254,14 +333,9 @@ static int print_table(struct get *g, struct err *err)
 
 static int print_resource(struct get *g, struct err *err)
 {
-	struct sql_sink sink = {.row = print_json, .context = g};
+	struct sql_sink sink = {.row = g->output ? print_object : print_name, .context = g};
 
-	if (is_output(g, "json"))
-		return run_into(g, &sink, err);
-	sink.row = is_output(g, "yaml") ? print_yaml : print_name;
-	if (is_output(g, "yaml") || is_output(g, "name"))
-		return run_into(g, &sink, err);
-	return print_table(g, err);
+	return is_table(g) ? print_table(g, err) : print_rows(g, sink, NULL, err);
 }
 
 /* Says which of the names this resource did not have. */
@@ -279,13 +353,6 @@ static int note_missing(struct get *g, struct err *err)
 }
 
 /* ---- what is asked for ---- */
-
-static void begin_list(struct get *g)
-{
-	if (is_output(g, "json") && !g->one_object && !g->list_begun)
-		fputs("{\"kind\":\"List\",\"apiVersion\":\"v1\",\"metadata\":{},\"items\":[", stdout);
-	g->list_begun = true;
-}
 
 /* Each once, however often it is named. */
 static void keep_resource(struct get *g)
@@ -324,8 +391,6 @@ static int print_names(
 	g->one_object = g->one_object && count == 1 && g->resources.count == 1;
 	g->found = xcalloc(count + 1, sizeof(*g->found));
 	set_parameters(g);
-	if (!rc)
-		begin_list(g);
 	for (size_t i = 0; i < g->resources.count && !rc; i++) {
 		g->has_rows = false;
 		memset(g->found, 0, count * sizeof(*g->found));
@@ -366,6 +431,24 @@ static void say_nothing_found(const struct get *g)
 		fputs("No resources found\n", stderr);
 }
 
+static int get_check(const struct get_options *o, const struct operands *operands, struct err *err)
+{
+	const char *what = operands->items[1];
+	bool many = strchr(what, ',') || (strchr(what, '/') && operands->count > 2);
+
+	if (!o->watch)
+		return 0;
+	if (strcmp(o->output, "table") && strcmp(o->output, "wide") && strcmp(o->output, "name"))
+		return err_set(err, ERR_USAGE,
+			"'--watch' prints rows, with -o wide or -o name; 'kubetape events -f -o json' prints objects' changes as JSON");
+	if (*o->sort_by)
+		return err_set(err, ERR_USAGE,
+			"'--watch' prints rows as they come; '--sort-by' does not go with it");
+	return many ? err_set(err, ERR_USAGE, "'--watch' takes one resource, found '%s'%s", what,
+			      strchr(what, ',') ? "" : " and more")
+		    : 0;
+}
+
 /* "pods web-0 web-1" and "pod/web-0 pod/web-1" mean the same thing. */
 static int print_all(struct get *g, const struct operands *operands, struct err *err)
 {
@@ -379,8 +462,11 @@ static int print_all(struct get *g, const struct operands *operands, struct err 
 			operands->count - 2, err);
 	for (size_t i = 1; named && i < operands->count && !rc; i++)
 		rc = print_named(g, operands->items[i], err);
-	if (!rc && is_output(g, "json") && (g->printed_count || !g->one_object))
-		puts(g->one_object ? "" : "]}");
+	if (!rc && g->output)
+		rc = get_output_print(g->output, g->one_object, err);
+	if (!rc && g->sort_by && g->printed_count && !g->sort_key_found)
+		rc = err_set(
+			err, ERR_FAILED, "no object has a value at '%s' to sort by", g->options->sort_by);
 	if (!rc)
 		say_what_is_not_known(g);
 	if (!rc && g->missing.len)
@@ -396,11 +482,19 @@ static int get(void *values, const struct operands *operands, struct err *err)
 {
 	const struct get_options *o = values;
 	struct get g = {.options = o};
-	int rc = tape_open(operands->items[0], &g.tape, err);
+	int rc = get_check(o, operands, err);
 
+	if (!rc)
+		rc = tape_open(operands->items[0], &g.tape, err);
+	if (!rc && o->watch)
+		rc = tape_open(operands->items[0], &g.grown, err);
 	buf_init(&g.missing, LIMIT_DOCUMENT_BYTES);
 	if (!rc && label_selector_parse(slice_of(o->selector), &g.selector, err))
 		rc = err_prefix(err, ERR_USAGE, "bad selector '%s'", o->selector);
+	if (!rc)
+		rc = get_output_new(o->output, o->managed, &g.output, err);
+	if (!rc && *o->sort_by)
+		rc = json_path_parse_relaxed(slice_of(o->sort_by), &g.sort_by, err);
 	if (!rc)
 		rc = tape_position_find(g.tape, o->at, &g.position, err);
 	if (!rc)
@@ -412,17 +506,20 @@ static int get(void *values, const struct operands *operands, struct err *err)
 	if (!rc && g.certainty.is_guess)
 		rc = EXIT_LOSS;
 	certainty_close(&g.certainty);
+	get_output_free(g.output);
+	json_path_free(g.sort_by);
 	free(g.noted);
 	buf_release(&g.missing);
 	label_selector_free(g.selector);
 	sql_session_close(g.session);
+	tape_close(g.grown);
 	tape_close(g.tape);
 	return rc;
 }
 
 static int get_run(const struct command *self, int argc, char **argv)
 {
-	struct get_options o = {.at = "end", .output = "table", .selector = ""};
+	struct get_options o = {.at = "end", .output = "table", .selector = "", .sort_by = ""};
 
 	return command_run(self, argc, argv, &o, get);
 }
@@ -434,10 +531,13 @@ const struct command cmd_get = {
 	.summary = "show the objects at a point of a tape",
 	.description =
 		"What `kubectl get` would have shown at that time, with the same columns. RESOURCE is a name\n"
-		"as kubectl takes it: pods, po, deployments.apps, several separated by commas. The objects of\n"
-		"-o json and yaml are as they were delivered.\n\n" POSITION_HELP "\n"
+		"as kubectl takes it: pods, po, deployments.apps, several separated by commas. -o takes jsonpath\n"
+		"and custom-columns as kubectl does; json and yaml leave out managedFields unless asked for.\n\n" POSITION_HELP
+		"\n"
 		"  kubetape get X.tape pods -n shop --at 12:03:05\n"
-		"  kubetape get X.tape deploy/web -o yaml --at -5m",
+		"  kubetape get X.tape pods -n shop -w --at -5m\n"
+		"  kubetape get X.tape deploy/web -o yaml --at -5m\n"
+		"  kubetape get X.tape pods -o custom-columns=NAME:.metadata.name,NODE:.spec.nodeName",
 	.options = rows,
 	.exits =
 		{

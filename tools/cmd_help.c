@@ -1,7 +1,7 @@
 /* cmd_help.c: `kubetape help`: what --help prints, and the sources that the manual pages are made of. */
 #include "schema/base/out_file.h"
+#include "tools/cli/manpage.h"
 #include "tools/commands.h"
-#include "tools/manpage.h"
 
 #include <string.h>
 

@@ -1,12 +1,16 @@
 /* cmd_import.c: `kubetape import`: a tape made of what other programs wrote. */
+#include "schema/base/count_of.h"
 #include "schema/base/out_file.h"
 #include "schema/base/version.h"
+#include "schema/base/visible.h"
 #include "schema/tape/new_tape.h"
+#include "tools/cli/progress.h"
 #include "tools/commands.h"
-#include "tools/import.h"
-#include "tools/kshrk_archive.h"
-#include "tools/progress.h"
-#include "tools/yaml_documents.h"
+#include "tools/import/bundle.h"
+#include "tools/import/bundle_files.h"
+#include "tools/import/import.h"
+#include "tools/import/kshrk_archive.h"
+#include "tools/import/yaml_documents.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -19,16 +23,19 @@
 #define FLUSH_DOCUMENTS 2000
 
 struct import_options {
-	const char *output, *times, *secrets;
+	const char *output, *from, *times, *secrets;
 	bool json;
 };
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", offsetof(struct import_options, output), "TAPE",
 		"the tape to make, or to go on with (required)"},
+	{OPTION_CHOICE, 0, "from", offsetof(struct import_options, from),
+		"auto|documents|must-gather|support-bundle|crust-gather",
+		"what the input is (default: its content tells): a stream of documents, or a bundle"},
 	{OPTION_CHOICE, 0, "times", offsetof(struct import_options, times), "auto|now|objects",
 		"where arrival times come from that the input lacks: of reading, or the objects' own "
-		"time stamps (default: now for a pipe, objects for a file)"},
+		"time stamps (default: now for a pipe, objects for a file, the moment of a bundle)"},
 	{OPTION_CHOICE, 0, "secrets", offsetof(struct import_options, secrets), "digest|keep",
 		"values of Secrets: digests (default), or as they are"},
 	{OPTION_FLAG, 0, "json", offsetof(struct import_options, json), NULL, "print the counts as JSON"},
@@ -106,7 +113,7 @@ static int open_documents(struct input *in, struct importer *m, int fd, const ch
 		return err_set(err, ERR_USAGE, "'%s' is encrypted: decrypt it with age first", name);
 	if (slice_begins(first, "\x1f\x8b") || slice_begins(first, "\x28\xb5\x2f\xfd"))
 		return err_set(err, ERR_USAGE,
-			"'%s' is compressed: unpack it first, as by `zcat`, or `tar -xOzf` for an archive",
+			"'%s' is compressed: unpack it first, as by `zcat`; an archive is read from a file",
 			name);
 	if (kshrk_archive_is(first))
 		return kshrk_archive_open(fd, name, &in->archive, err);
@@ -132,6 +139,13 @@ static bool wants_now(const struct import_options *o, int fd)
 		return strcmp(o->times, "now") == 0;
 	return fstat(fd, &st) == 0 && !S_ISREG(st.st_mode);
 }
+
+/* What the command tells in the end. */
+struct import_result {
+	struct import_counts counts;
+	struct bundle_counts bundle;
+	bool is_bundle;
+};
 
 struct outcome {
 	struct import_counts counts;
@@ -252,41 +266,177 @@ static int import_to_file(
 	return new_tape_end(&made, import_to(o, made.temporary, fd, name, ret, err), err);
 }
 
+/* ---- bundles ---- */
+
+/* What a bundle's reader tells while it reads. */
+struct bundle_host {
+	struct progress progress;
+	uint64_t bytes; /* of the archive; 0: a folder */
+	uint64_t complaints;
+};
+
+/* More are counted. */
+#define COMPLAINTS_MAX 8
+
+static bool host_step(void *context, uint64_t bytes)
+{
+	struct bundle_host *host = context;
+
+	return progress_step(&host->progress, bytes, host->bytes);
+}
+
+static void host_complain(void *context, const struct err *why)
+{
+	struct bundle_host *host = context;
+
+	if (++host->complaints > COMPLAINTS_MAX)
+		return;
+	progress_clear(&host->progress);
+	fputs("kubetape import: left out: ", stderr);
+	visible_puts(stderr, why->text);
+	fputc('\n', stderr);
+}
+
+static enum bundle_form form_of(const char *from)
+{
+	static const char *const forms[] = {[BUNDLE_MUST_GATHER] = "must-gather",
+		[BUNDLE_SUPPORT_BUNDLE] = "support-bundle",
+		[BUNDLE_CRUST_GATHER] = "crust-gather"};
+
+	for (size_t i = BUNDLE_MUST_GATHER; i < COUNT_OF(forms); i++) {
+		if (strcmp(from, forms[i]) == 0)
+			return (enum bundle_form)i;
+	}
+	return BUNDLE_ANY;
+}
+
+/* A folder, or a file that begins as an archive does. */
+static bool is_bundle(const struct import_options *o, int fd, uint64_t *ret_bytes)
+{
+	char bytes[512];
+	struct stat st;
+	ssize_t got;
+
+	*ret_bytes = 0;
+	if (strcmp(o->from, "documents") == 0 || fstat(fd, &st))
+		return false;
+	if (S_ISDIR(st.st_mode) || form_of(o->from) != BUNDLE_ANY)
+		return true;
+	got = S_ISREG(st.st_mode) ? pread(fd, bytes, sizeof(bytes), 0) : 0;
+	*ret_bytes = (uint64_t)st.st_size;
+	return got > 0 && bundle_files_may_be((struct slice){bytes, (size_t)got});
+}
+
+static int copy_bundle(struct tape_writer *w, const struct import_options *o, int fd, const char *name,
+	struct bundle_host *host, struct import_result *ret, struct err *err)
+{
+	bool reading = strcmp(o->times, "now") == 0;
+	struct importer *m = importer_new(w, name, reading ? &clock_system : NULL);
+	const struct bundle_options options = {.form = form_of(o->from),
+		.times_of_objects = strcmp(o->times, "objects") == 0,
+		.context = host,
+		.step = host_step,
+		.complain = host_complain};
+	int rc;
+
+	if (strcmp(o->secrets, "keep") != 0)
+		importer_redact(m, o->output);
+	progress_begin(&host->progress, "importing");
+	rc = bundle_import(m, fd, name, &options, &ret->bundle, err);
+	progress_clear(&host->progress);
+	if (!rc)
+		rc = importer_end(m, err);
+	ret->counts = importer_counts(m);
+	importer_free(m);
+	if (host->complaints > COMPLAINTS_MAX)
+		fprintf(stderr, "kubetape import: and %llu more\n",
+			(unsigned long long)(host->complaints - COMPLAINTS_MAX));
+	return rc;
+}
+
+/* The tape appears when it is whole. */
+static int import_bundle(const struct import_options *o, int fd, const char *name, uint64_t bytes,
+	struct import_result *ret, struct err *err)
+{
+	struct tape_writer_options options = {.program = "kubetape " KUBETAPE_VERSION};
+	struct bundle_host host = {.bytes = bytes};
+	struct tape_writer *w;
+	struct new_tape made;
+	int rc = new_tape_begin(o->output, &made, err);
+
+	ret->is_bundle = true;
+	if (rc)
+		return rc;
+	rc = tape_writer_open(made.temporary, &options, &w, err);
+	if (!rc) {
+		rc = copy_bundle(w, o, fd, name, &host, ret, err);
+		if (rc)
+			tape_writer_abandon(w);
+		else
+			rc = tape_writer_close(w, err);
+	}
+	return new_tape_end(&made, rc, err);
+}
+
+/* ---- the command ---- */
+
 static int import(
-	const struct import_options *o, const char *name, struct import_counts *ret, struct err *err)
+	const struct import_options *o, const char *name, struct import_result *ret, struct err *err)
 {
 	int fd = open_input(name, err), rc;
+	uint64_t bytes;
 
 	if (fd < 0)
 		return fd;
 	progress_catch_signals();
-	rc = new_tape_is_file(o->output) ? import_to_file(o, fd, name, ret, err)
-					 : import_to(o, o->output, fd, name, ret, err);
+	if (is_bundle(o, fd, &bytes))
+		rc = import_bundle(o, fd, name, bytes, ret, err);
+	else
+		rc = new_tape_is_file(o->output) ? import_to_file(o, fd, name, &ret->counts, err)
+						 : import_to(o, o->output, fd, name, &ret->counts, err);
 	if (fd != STDIN_FILENO)
 		close(fd);
 	return rc;
 }
 
-static void print_counts(const struct import_options *o, const struct import_counts *c)
+static void print_json(const struct import_result *r)
 {
-	if (o->json)
-		printf("{\"events\": %llu, \"marks\": %llu, \"rows\": %llu, \"left_out\": %llu}\n",
-			(unsigned long long)c->events, (unsigned long long)c->marks,
-			(unsigned long long)c->rows, (unsigned long long)c->left_out);
-	else
-		printf("%llu events and %llu other rows in '%s'", (unsigned long long)c->events,
-			(unsigned long long)(c->marks + c->rows), o->output);
-	if (!o->json && c->left_out)
+	printf("{\"events\": %llu, \"marks\": %llu, \"rows\": %llu, \"left_out\": %llu",
+		(unsigned long long)r->counts.events, (unsigned long long)r->counts.marks,
+		(unsigned long long)r->counts.rows, (unsigned long long)r->counts.left_out);
+	if (r->is_bundle)
+		printf(", \"logs\": %llu, \"audit_logs\": %llu, \"other_files\": %llu, \"lost\": %llu",
+			(unsigned long long)r->bundle.logs, (unsigned long long)r->bundle.audit_logs,
+			(unsigned long long)r->bundle.other_files, (unsigned long long)r->bundle.lost);
+	puts("}");
+}
+
+static void print_bundle(const struct bundle_counts *c)
+{
+	if (c->lost)
+		printf(", at least %llu files lost in a damaged archive", (unsigned long long)c->lost);
+	if (c->logs + c->audit_logs + c->other_files)
+		printf("; not taken in: %llu logs, %llu audit logs, %llu other files",
+			(unsigned long long)c->logs, (unsigned long long)c->audit_logs,
+			(unsigned long long)c->other_files);
+}
+
+static void print_text(const struct import_options *o, const struct import_result *r)
+{
+	printf("%llu events and %llu other rows in '%s'", (unsigned long long)r->counts.events,
+		(unsigned long long)(r->counts.marks + r->counts.rows), o->output);
+	if (r->counts.left_out)
 		printf(", %llu documents left out: they are nothing that a tape could hold",
-			(unsigned long long)c->left_out);
-	if (!o->json)
-		putchar('\n');
+			(unsigned long long)r->counts.left_out);
+	if (r->is_bundle)
+		print_bundle(&r->bundle);
+	putchar('\n');
 }
 
 static int import_run(const struct command *self, int argc, char **argv)
 {
-	struct import_options o = {.times = "auto", .secrets = "digest"};
-	struct import_counts counts = {0};
+	struct import_options o = {.from = "auto", .times = "auto", .secrets = "digest"};
+	struct import_result result = {0};
 	struct operands operands;
 	struct err err = {0};
 	int rc = options_parse(self, argc, argv, &o, &operands, &err);
@@ -298,26 +448,33 @@ static int import_run(const struct command *self, int argc, char **argv)
 	if (rc == 0)
 		rc = out_file_refuse_stream(o.output, "a tape is a folder", &err);
 	if (rc == 0)
-		rc = import(&o, operands.items[0], &counts, &err);
+		rc = import(&o, operands.items[0], &result, &err);
 	if (rc < 0)
 		return command_fail(self, &err);
-	print_counts(&o, &counts);
-	return counts.left_out ? EXIT_LOSS : EXIT_OK;
+	if (o.json)
+		print_json(&result);
+	else
+		print_text(&o, &result);
+	return result.counts.left_out || result.bundle.lost ? EXIT_LOSS : EXIT_OK;
 }
 
 const struct command cmd_import = {
 	.name = "import",
-	.operands = "FILE|-",
+	.operands = "FILE|FOLDER|-",
 	.expects = {"one file or '-'", 1, 1},
-	.summary = "make a tape of watch events, objects or exported rows",
+	.summary = "make a tape of watch events, objects, exported rows or a support bundle",
 	.description =
 		"Reads JSON documents, one a line or spread over many: watch events as an API server writes\n"
 		"them, objects as `kubectl get -w -o json` prints them, lists, and what `kubetape export`\n"
 		"wrote; k8shark's archives (.kshrk) and records; and YAML, as kwok records it. What they lack\n"
 		"is told by the tape: see connections, purpose 'import', and gaps between lists. Values of\n"
 		"Secrets are replaced as `kubetape record` replaces them; what was replaced before stays.\n\n"
+		"Bundles are read as well, as folder, tar (.gz, .xz, .zst, .bz2) or zip: OpenShift's must-gather\n"
+		"and `oc adm inspect`, Troubleshoot's support bundles, crust-gather with the patches of its\n"
+		"`record`. They show a moment, or what their recorder saw; logs are not taken in.\n\n"
 		"  kubectl get pods -w --output-watch-events -o json | kubetape import - -o X.tape\n"
-		"  kubetape export X.tape --table all | kubetape import - -o Y.tape",
+		"  kubetape export X.tape --table all | kubetape import - -o Y.tape\n"
+		"  kubetape import must-gather.tar.gz -o case.ktape",
 	.options = rows,
 	.exits =
 		{

@@ -1,21 +1,24 @@
 /* cmd_info.c: `kubetape info`: what is on a tape, on a page or as JSON. */
+#include "recorder/push/push_note.h"
 #include "schema/base/clock.h"
 #include "schema/base/count_of.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
 #include "schema/tape/coverage.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/time_shown.h"
 #include "tools/commands.h"
-#include "tools/progress.h"
-#include "tools/table_out.h"
+#include "tools/out/table_out.h"
 
 #include <stdlib.h>
 
 struct info_options {
-	bool json;
+	bool json, local;
 };
 
 static const struct option_row rows[] = {
 	{OPTION_FLAG, 0, "json", offsetof(struct info_options, json), NULL, "print one JSON object"},
+	LOCAL_TIME_ROW(info_options),
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
@@ -26,6 +29,7 @@ struct resource_count {
 
 struct report {
 	const char *path;
+	bool local; /* times are shown in the local zone */
 	struct tape_info tape;
 	size_t stream_count, resource_count;
 	size_t states[COVERAGE_STATE_COUNT]; /* of the streams, at the end of the tape */
@@ -194,6 +198,22 @@ static void print_json_states(const struct report *r)
 	fputs("},\n", stdout);
 }
 
+static void print_json_push(const struct report *r)
+{
+	struct push_note note;
+	struct push_lag lag;
+
+	if (!push_note_read(r->path, &note))
+		return;
+	lag = push_note_lag(r->path, &note);
+	fputs("  \"push\": {\"url\": ", stdout);
+	table_out_json_string(stdout, slice_of(note.url));
+	printf(", \"waiting_segments\": %ju, \"waiting_bytes\": %ju, \"waiting_ns\": %lld},\n",
+		(uintmax_t)lag.segments, (uintmax_t)lag.bytes,
+		lag.segments ? (long long)time_sub(clock_wall_ns(&clock_system), lag.since_ns) : 0);
+	free(note.url);
+}
+
 static int print_json(const struct report *r, struct err *err)
 {
 	fputs("{\n  ", stdout);
@@ -214,6 +234,7 @@ static int print_json(const struct report *r, struct err *err)
 		(long long)(time_sub(r->tape.last_time_ns, r->tape.first_time_ns)));
 	print_json_number("raw_bytes", r->tape.raw_bytes);
 	print_json_number("disk_bytes", r->tape.disk_bytes);
+	print_json_push(r);
 	printf("  \"open\": %s,\n  \"by_resource\": [", r->tape.open ? "true" : "false");
 	for (size_t i = 0; i < r->resource_count; i++) {
 		fputs(i ? ",\n" : "\n", stdout);
@@ -245,8 +266,9 @@ static void print_times(const struct report *r)
 		printf("time         no events\n");
 		return;
 	}
-	printf("time         %s to %s (%s)\n", time_format(first, r->tape.first_time_ns),
-		time_format(last, r->tape.last_time_ns),
+	printf("time         %s to %s (%s)\n",
+		time_shown(first, r->tape.first_time_ns, r->local, TIME_DIGITS_ALL),
+		time_shown(last, r->tape.last_time_ns, r->local, TIME_DIGITS_ALL),
 		duration_format(span, time_sub(r->tape.last_time_ns, r->tape.first_time_ns)));
 }
 
@@ -326,6 +348,27 @@ static int print_resources(const struct report *r, struct err *err)
 	return rc;
 }
 
+/* As of the last push; the store itself is not asked. */
+static void print_push(const struct report *r)
+{
+	char bytes[32], span[TIME_TEXT_BYTES];
+	struct push_note note;
+	struct push_lag lag;
+
+	if (!push_note_read(r->path, &note))
+		return;
+	lag = push_note_lag(r->path, &note);
+	fputs("pushed       to ", stdout);
+	visible_puts(stdout, note.url);
+	if (lag.segments)
+		printf(", which lacks %ju sealed segments (%s), for %s\n", (uintmax_t)lag.segments,
+			bytes_text(bytes, lag.bytes),
+			duration_format(span, time_sub(clock_wall_ns(&clock_system), lag.since_ns)));
+	else
+		puts(", which has every sealed segment");
+	free(note.url);
+}
+
 static int print_page(const struct report *r, struct err *err)
 {
 	fputs("tape         ", stdout);
@@ -340,6 +383,7 @@ static int print_page(const struct report *r, struct err *err)
 	print_states(r);
 	print_sizes(r);
 	printf("segments     %llu\n", (unsigned long long)r->tape.segments);
+	print_push(r);
 	printf("connections  %llu\n", (unsigned long long)r->tape.connections);
 	printf("gaps         %llu\n", (unsigned long long)r->tape.gaps);
 	if (!r->resource_count)
@@ -351,7 +395,7 @@ static int print_page(const struct report *r, struct err *err)
 static int info_show(void *values, const struct operands *operands, struct err *err)
 {
 	const struct info_options *o = values;
-	struct report r = {.path = operands->items[0]};
+	struct report r = {.path = operands->items[0], .local = o->local};
 	struct tape *t;
 	int rc = tape_open(r.path, &t, err);
 

@@ -1,23 +1,27 @@
 /*
- * cmd_log.c: `kubetape log`: the life of one object: each event with the fields it changed, and the times in
- * which nobody watched.
+ * cmd_log.c: `kubetape log`: the life of an object, or of several: each event with the fields it changed, and the times
+ * in which nobody watched.
  */
-#include "schema/base/clock.h"
+#include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
-#include "tools/certainty.h"
+#include "tools/cli/follow.h"
+#include "tools/cli/object_name.h"
+#include "tools/cli/position_help.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/sql_progress.h"
+#include "tools/cli/time_shown.h"
 #include "tools/commands.h"
-#include "tools/object_name.h"
-#include "tools/position_help.h"
-#include "tools/sql_progress.h"
-#include "tools/state_text.h"
-#include "tools/table_out.h"
+#include "tools/out/certainty.h"
+#include "tools/out/owner_tree.h"
+#include "tools/out/state_text.h"
+#include "tools/out/table_out.h"
 
 #include <stdlib.h>
 
 struct log_options {
 	const char *namespace, *color, *from, *until;
-	bool all_fields, full, json;
+	bool all_fields, full, json, follow, with_owned, local;
 };
 
 static const struct option_row rows[] = {
@@ -27,9 +31,14 @@ static const struct option_row rows[] = {
 		"only what happened after that (default: start)"},
 	{OPTION_TEXT, 0, "until", offsetof(struct log_options, until), "POSITION",
 		"only what had happened by then (default: end)"},
+	{OPTION_FLAG, 'f', "follow", offsetof(struct log_options, follow), NULL,
+		"go on with what comes, as long as the tape is being recorded"},
+	{OPTION_FLAG, 0, "with-owned", offsetof(struct log_options, with_owned), NULL,
+		"also what the objects own, and first of all as a tree: ReplicaSets, Pods, also deleted ones"},
 	{OPTION_FLAG, 0, "all-fields", offsetof(struct log_options, all_fields), NULL,
 		"also managedFields and resourceVersion"},
 	{OPTION_FLAG, 0, "full", offsetof(struct log_options, full), NULL, "do not cut long values"},
+	LOCAL_TIME_ROW(log_options),
 	{OPTION_CHOICE, 0, "color", offsetof(struct log_options, color), "auto|always|never",
 		"colour the changes (default: auto)"},
 	{OPTION_FLAG, 0, "json", offsetof(struct log_options, json), NULL, "print one JSON object a change"},
@@ -43,21 +52,22 @@ static const char sql_format[] =
 	"WITH first AS MATERIALIZED (SELECT apigroup, resource, namespace, min(seq) AS seq FROM events WHERE %s "
 	"GROUP BY apigroup, resource, namespace), "
 	"e AS MATERIALIZED (SELECT seq, time, time_ns, type, origin, apigroup, version, resource, namespace, "
-	"name, uid, rv FROM events WHERE %s AND seq > :from AND seq <= :until), "
+	"name, uid, rv, user, user_agent FROM events WHERE %s AND seq > :from AND seq <= :until), "
 	"c AS MATERIALIZED (SELECT seq, op, field, old_json AS old, new_json AS new, manager FROM changes "
 	"WHERE all_fields = :all AND %s AND seq > :from AND seq <= :until) "
 	"SELECT * FROM (SELECT e.seq, time, time_ns, type, origin, resource, namespace, name, uid, rv, op, field, "
 	"iif(field = '', NULL, old) AS old, iif(field = '', NULL, new) AS new, manager, "
-	"NULL AS reason, NULL AS how_ended, NULL AS duration_ns FROM e LEFT JOIN c USING (seq) "
+	"NULL AS reason, NULL AS how_ended, NULL AS duration_ns, user, user_agent FROM e LEFT JOIN c USING (seq) "
 	"UNION ALL SELECT g.begin_seq, g.begin, g.begin_ns, NULL, NULL, g.resource, g.namespace, NULL, NULL, NULL, "
-	"NULL, NULL, NULL, NULL, NULL, g.reason, g.how_ended, coalesce(g.duration_ns, g.end_ns - g.begin_ns) "
+	"NULL, NULL, NULL, NULL, NULL, g.reason, g.how_ended, coalesce(g.duration_ns, g.end_ns - g.begin_ns), NULL, NULL "
 	"FROM gaps AS g WHERE EXISTS (SELECT 1 FROM first AS f WHERE f.resource = g.resource AND f.apigroup = g.apigroup "
 	"AND (g.namespace = '' OR g.namespace = f.namespace) AND f.seq <= g.begin_seq) "
-	"AND g.begin_ns <= :until_ns AND (g.end_ns IS NULL OR g.end_ns > :from_ns)) ORDER BY seq, type IS NULL";
+	"AND g.begin_ns > :told_ns AND g.begin_ns <= :until_ns AND (g.end_ns IS NULL OR g.end_ns > :from_ns)) ORDER BY seq, type IS NULL";
 
 static const char streams_format[] = "SELECT DISTINCT stream FROM events WHERE %s";
 
 static const char by_uid[] = "uid = :uid";
+static const char by_uids[] = "uid IN (SELECT value FROM json_each(:uids))";
 static const char by_name[] =
 	"apigroup = :apigroup AND version = :version AND resource = :resource AND name = :name";
 static const char by_namespace[] = " AND namespace = :namespace";
@@ -81,21 +91,44 @@ enum {
 	REASON,
 	HOW_ENDED,
 	DURATION,
+	USER,
+	USER_AGENT,
 };
 
 struct printer {
 	struct state_text text;
-	bool all_fields;
+	bool all_fields, local;
+	bool many; /* gaps may be of several resources */
 	int64_t last_seq, last_time_ns;
+	int64_t told_ns; /* when the last gap began that was printed */
 	size_t row_count;
 };
 
+static const char *shown(const struct printer *p, const struct sql_value *v, char to[TIME_TEXT_BYTES])
+{
+	return time_shown(to, v[TIME_NS].integer, p->local, TIME_DIGITS_ALL);
+}
+
+/* Who asked for it, by the audit log. */
+static void print_request(const struct sql_value *v)
+{
+	struct slice agent = v[USER_AGENT].bytes;
+
+	if (v[USER].type != SQL_TEXT)
+		return;
+	fputs(" by ", stdout);
+	visible_put(stdout, v[USER].bytes);
+	fputs(" (", stdout);
+	visible_put(stdout, slice_cut(&agent, '/'));
+	putchar(')');
+}
+
 static void print_event(struct printer *p, const struct sql_value *v)
 {
-	char since[TIME_TEXT_BYTES];
+	char since[TIME_TEXT_BYTES], time[TIME_TEXT_BYTES];
 
 	state_text_begin(&p->text, STATE_HEAD);
-	printf("%.*s ", (int)v[TIME].bytes.len, v[TIME].bytes.ptr);
+	printf("%s ", shown(p, v, time));
 	printf("%-8.*s", (int)v[TYPE].bytes.len, v[TYPE].bytes.ptr);
 	state_text_end(&p->text);
 	putchar(' ');
@@ -110,6 +143,7 @@ static void print_event(struct printer *p, const struct sql_value *v)
 		printf(" (%.*s)", (int)v[ORIGIN].bytes.len, v[ORIGIN].bytes.ptr);
 	if (p->last_time_ns)
 		printf(" +%s", duration_format(since, time_sub(v[TIME_NS].integer, p->last_time_ns)));
+	print_request(v);
 	if (v[OP].type == SQL_NULL)
 		fputs(p->all_fields ? " (nothing changed)"
 				    : " (nothing but managedFields or resourceVersion)",
@@ -121,10 +155,15 @@ static void print_event(struct printer *p, const struct sql_value *v)
 static void print_gap(struct printer *p, const struct sql_value *v)
 {
 	bool open = slice_is(v[HOW_ENDED].bytes, "open");
-	char length[TIME_TEXT_BYTES];
+	char length[TIME_TEXT_BYTES], time[TIME_TEXT_BYTES];
 
+	p->told_ns = v[TIME_NS].integer;
 	state_text_begin(&p->text, STATE_GAP);
-	printf("%.*s NOT WATCHED", (int)v[TIME].bytes.len, v[TIME].bytes.ptr);
+	printf("%s NOT WATCHED", shown(p, v, time));
+	if (p->many) {
+		putchar(' ');
+		visible_put(stdout, v[RESOURCE].bytes);
+	}
 	if (open)
 		fputs(" from here on", stdout);
 	else if (v[DURATION].type == SQL_INTEGER)
@@ -142,8 +181,10 @@ static void print_gap(struct printer *p, const struct sql_value *v)
 /* What a first list shows may be of any age. */
 static void print_beginning(struct printer *p, const struct sql_value *v)
 {
+	char time[TIME_TEXT_BYTES];
+
 	state_text_begin(&p->text, STATE_GAP);
-	printf("%.*s NOT WATCHED before: this was the first list", (int)v[TIME].bytes.len, v[TIME].bytes.ptr);
+	printf("%s NOT WATCHED before: this was the first list", shown(p, v, time));
 	state_text_end(&p->text);
 	putchar('\n');
 }
@@ -179,19 +220,106 @@ struct log {
 	char *where; /* SQL that picks out its events */
 	struct certainty certainty;
 	struct tape_position from, until;
+	struct owner_tree *owned; /* of several objects, or with what they own; else NULL */
+	struct printer printer;
+	struct table_out *out; /* NULL: for people */
 };
 
-static int log_choose(struct log *l, const struct operands *operands, struct err *err)
+static char *log_where(const struct log *l, const char *object)
 {
-	int rc = object_name_choose(
-		l->session, operands->items[0], operands->items + 1, operands->count - 1, &l->what, err);
+	return xasprintf("%s%s", object, *l->options->namespace ? by_namespace : "");
+}
 
+static int add_root(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	char *uid = slice_dup(v[0].bytes);
+
+	(void)count, (void)err;
+	owner_tree_add_root(context, uid);
+	free(uid);
+	return 0;
+}
+
+/* Every object that ever had that name. */
+static int choose_one_of_many(struct log *l, const struct operands *operands, size_t i, struct err *err)
+{
+	struct object_name what = {0};
+	struct sql_sink sink = {.row = add_root, .context = l->owned};
+	char *where, *statement;
+	int rc;
+
+	if (operands->count > 2 && !strchr(operands->items[i], '/'))
+		return err_set(err, ERR_USAGE,
+			"expected RESOURCE/NAME or RESOURCE NAME, found '%s' beside other objects",
+			operands->items[i]);
+	rc = object_name_choose(l->session, operands->items[0], operands->items + i, 1, &what, err);
 	if (rc)
 		return rc;
-	l->where = xasprintf(
-		"%s%s", l->what.by_uid ? by_uid : by_name, *l->options->namespace ? by_namespace : "");
+	where = log_where(l, what.by_uid ? by_uid : by_name);
+	statement = xasprintf("SELECT DISTINCT uid FROM events WHERE %s", where);
+	rc = sql_progress_run(l->session, slice_of(statement), &sink, err);
+	free(l->what.text);
+	l->what.text = what.text;
+	free(statement);
+	free(where);
+	return rc;
+}
+
+/* What they own up to the last event that is to be told. */
+static int log_set_uids(struct log *l, struct err *err)
+{
+	struct buf uids;
+	int rc = 0;
+
+	if (!l->owned)
+		return 0;
+	buf_init(&uids, LIMIT_LIST_BYTES);
+	if (l->options->with_owned)
+		rc = owner_tree_read(l->owned, l->tape, l->until.seq, err);
+	if (!rc)
+		rc = owner_tree_uids(l->owned, &uids, err);
+	if (!rc)
+		rc = buf_append(&uids, "", 1, err);
+	if (!rc)
+		sql_session_set(l->session, "uids", uids.ptr);
+	buf_release(&uids);
+	return rc;
+}
+
+static int choose_many(struct log *l, const struct operands *operands, struct err *err)
+{
+	int rc = 0;
+
+	l->owned = owner_tree_new();
+	for (size_t i = 1; i < operands->count && !rc; i++)
+		rc = choose_one_of_many(l, operands, i, err);
+	l->where = xstrdup(by_uids);
+	if (!rc)
+		rc = log_set_uids(l, err);
+	if (!rc && l->options->with_owned && !l->options->json) {
+		owner_tree_print(l->owned);
+		putchar('\n');
+	}
+	return rc;
+}
+
+/* One object by RESOURCE NAME is two words as well. */
+static int log_choose(struct log *l, const struct operands *operands, struct err *err)
+{
+	bool many = operands->count > 3 || (operands->count == 3 && strchr(operands->items[1], '/'));
+	int rc;
+
 	sql_session_set(l->session, "namespace", l->options->namespace);
-	return 0;
+	if (l->options->with_owned && operands->count == 3 && !many)
+		return err_set(err, ERR_USAGE, "with --with-owned write '%s/%s'", operands->items[1],
+			operands->items[2]);
+	if (many || l->options->with_owned)
+		return choose_many(l, operands, err);
+	rc = object_name_choose(
+		l->session, operands->items[0], operands->items + 1, operands->count - 1, &l->what, err);
+	if (!rc)
+		l->where = log_where(l, l->what.by_uid ? by_uid : by_name);
+	return rc;
 }
 
 static void set_number(struct log *l, const char *name, long long number)
@@ -205,8 +333,13 @@ static void set_number(struct log *l, const char *name, long long number)
 static int find_bounds(struct log *l, struct err *err)
 {
 	const struct log_options *o = l->options;
-	int rc = tape_position_find(l->tape, o->from, &l->from, err);
+	int rc;
 
+	if (o->follow && strcmp(o->until, "end") != 0)
+		return err_set(err, ERR_USAGE,
+			"--follow goes on after the end of the tape; --until '%s' does not go with it",
+			o->until);
+	rc = tape_position_find(l->tape, o->from, &l->from, err);
 	if (!rc)
 		rc = tape_position_find(l->tape, o->until, &l->until, err);
 	if (!rc && l->until.seq < l->from.seq)
@@ -215,6 +348,7 @@ static int find_bounds(struct log *l, struct err *err)
 		return rc;
 	set_number(l, "from", (long long)l->from.seq);
 	set_number(l, "until", (long long)l->until.seq);
+	set_number(l, "told_ns", INT64_MIN);
 	set_number(l, "from_ns", (long long)l->from.time_ns);
 	set_number(l, "until_ns", l->until.is_end ? INT64_MAX : (long long)l->until.time_ns);
 	return 0;
@@ -222,28 +356,87 @@ static int find_bounds(struct log *l, struct err *err)
 
 /* ---- telling ---- */
 
+/* A row for programs. */
+static int on_json_begin(void *context, const char *const *names, size_t count, struct err *err)
+{
+	struct log *l = context;
+	struct sql_sink to = table_out_sink(l->out);
+
+	return to.begin(to.context, names, count, err);
+}
+
+static int on_json_row(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct log *l = context;
+	struct sql_sink to = table_out_sink(l->out);
+
+	if (v[TYPE].type == SQL_NULL)
+		l->printer.told_ns = v[TIME_NS].integer;
+	return to.row(to.context, v, count, err);
+}
+
+static int on_json_end(void *context, struct err *err)
+{
+	struct log *l = context;
+	struct sql_sink to = table_out_sink(l->out);
+
+	return to.end(to.context, err);
+}
+
 static int print(struct log *l, struct err *err)
 {
-	const struct log_options *o = l->options;
-	struct printer p = {
-		.text = {state_text_wants_color(o->color), o->full, false}, .all_fields = o->all_fields};
-	struct table_out *out = o->json ? table_out_new(stdout, TABLE_NDJSON, 0) : NULL;
-	struct sql_sink sink = {.row = on_row, .context = &p};
+	struct sql_sink sink = {.row = on_row, .context = &l->printer};
 	char *sql = xasprintf(sql_format, l->where, l->where, l->where);
 	int rc;
 
-	sql_session_set(l->session, "all", o->all_fields ? "1" : "0");
-	if (out) {
-		table_out_embed(out, state_text_values, false);
-		sink = table_out_sink(out);
-	}
+	if (l->out)
+		sink = (struct sql_sink){on_json_begin, on_json_row, on_json_end, l};
 	rc = sql_progress_run(l->session, slice_of(sql), &sink, err);
 	free(sql);
-	table_out_free(out);
-	if (!rc && !out && p.row_count == 0)
+	return rc;
+}
+
+/* What was recorded since. */
+static int print_more(void *context, bool is_last, struct err *err)
+{
+	struct log *l = context;
+	struct tape_info info;
+	int rc = tape_refresh(l->tape, err);
+
+	(void)is_last;
+	if (rc >= 0)
+		rc = tape_info(l->tape, &info, err);
+	if (rc)
+		return rc;
+	set_number(l, "from", (long long)l->until.seq);
+	set_number(l, "told_ns", l->printer.told_ns);
+	l->until.seq = info.last_seq;
+	set_number(l, "until", (long long)l->until.seq);
+	rc = log_set_uids(l, err);
+	if (!rc)
+		rc = print(l, err);
+	return rc;
+}
+
+static int print_all(struct log *l, struct err *err)
+{
+	const struct log_options *o = l->options;
+	int rc;
+
+	l->printer = (struct printer){.text = {state_text_wants_color(o->color), o->full, false},
+		.all_fields = o->all_fields,
+		.local = o->local,
+		.many = l->owned,
+		.told_ns = INT64_MIN};
+	l->out = o->json ? table_out_new(stdout, TABLE_NDJSON, 0) : NULL;
+	sql_session_set(l->session, "all", o->all_fields ? "1" : "0");
+	if (l->out)
+		table_out_embed(l->out, state_text_values, false);
+	rc = print(l, err);
+	if (!rc && !l->out && l->printer.row_count == 0 && !o->follow)
 		rc = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'%s", l->what.text,
 			strcmp(o->from, "start") == 0 && l->until.is_end ? "" : " between these positions");
-	return rc;
+	return rc || !o->follow ? rc : follow_recording(l->tape, "log", print_more, l, err);
 }
 
 /* Gaps stand among the events; here is told of streams whose gaps nobody knows. */
@@ -262,6 +455,7 @@ static int say_what_is_not_known(struct log *l, struct err *err)
 	char *sql = xasprintf(streams_format, l->where);
 	int rc = certainty_open(&l->certainty, "log", l->tape, err);
 
+	l->certainty.local = l->options->local;
 	if (!rc) {
 		certainty_of_position(&l->certainty, &l->from, l->options->from);
 		certainty_of_position(&l->certainty, &l->until, l->options->until);
@@ -284,9 +478,11 @@ static int log_show(void *values, const struct operands *operands, struct err *e
 	if (!rc)
 		rc = log_choose(&l, operands, err);
 	if (!rc)
-		rc = print(&l, err);
+		rc = print_all(&l, err);
 	if (!rc)
 		rc = say_what_is_not_known(&l, err);
+	table_out_free(l.out);
+	owner_tree_free(l.owned);
 	free(l.where);
 	free(l.what.text);
 	sql_session_close(l.session);
@@ -303,15 +499,18 @@ static int log_run(const struct command *self, int argc, char **argv)
 
 const struct command cmd_log = {
 	.name = "log",
-	.operands = "TAPE UID|RESOURCE[/NAME] [NAME]",
-	.expects = {"a tape and an object", 2, 3},
-	.summary = "tell the life of one object",
+	.operands = "TAPE UID|RESOURCE[/NAME]... [NAME]",
+	.expects = {"a tape and an object", 2, SIZE_MAX},
+	.summary = "tell the life of an object, or of several",
 	.description =
 		"Prints every event of the object with the fields it changed, old and new, and who wrote them\n"
 		"by managedFields; and the times in which its resource was not watched. Of a UID, as much as no\n"
-		"other begins with is enough.\n\n" POSITION_HELP "\n"
+		"other begins with is enough. Several objects are told together, in the order of time; each of\n"
+		"them is RESOURCE/NAME. --with-owned adds what they own, by owner references at any time.\n\n" POSITION_HELP
+		"\n"
 		"  kubetape log X.tape deploy/web -n shop\n"
-		"  kubetape log X.tape deploy/web -n shop --from 09:51:40 --until +30s",
+		"  kubetape log X.tape deploy/web -n shop --from 09:51:40 --until +30s\n"
+		"  kubetape log X.tape deploy/web -n shop --with-owned",
 	.options = rows,
 	.exits =
 		{

@@ -5,8 +5,8 @@
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
 #include "schema/tape/merge.h"
+#include "tools/cli/progress.h"
 #include "tools/commands.h"
-#include "tools/progress.h"
 
 #include <stdio.h>
 

@@ -7,8 +7,8 @@
 #include "schema/base/visible.h"
 #include "schema/tape/position.h"
 #include "schema/tape/remake.h"
+#include "tools/cli/position_help.h"
 #include "tools/commands.h"
-#include "tools/position_help.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,16 +3,17 @@
  * shell (shell.h).
  */
 #include "schema/base/limits.h"
+#include "tools/cli/read_file.h"
+#include "tools/cli/tape_set.h"
 #include "tools/commands.h"
-#include "tools/read_file.h"
-#include "tools/shell.h"
+#include "tools/shell/shell.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 struct query_options {
 	const char *format, *file, *run;
-	struct text_list parameters;
+	struct text_list parameters, tapes;
 	int64_t time_limit_ns;
 };
 
@@ -22,6 +23,8 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 'f', "file", offsetof(struct query_options, file), "FILE", "read the SQL from FILE"},
 	{OPTION_TEXT, 0, "run", offsetof(struct query_options, run), "FILE",
 		"add the tables of a run that 'kubetape replay --run' made"},
+	{OPTION_LIST, 0, "tapes", offsetof(struct query_options, tapes), "[NAME=]PLACE",
+		"ask many tapes at once: a tape, a folder of tapes, or s3://...; tables get a column cluster"},
 	{OPTION_LIST, 'p', "param", offsetof(struct query_options, parameters), "NAME=VALUE",
 		"what :NAME means in the SQL"},
 	{OPTION_DURATION, 0, "time-limit", offsetof(struct query_options, time_limit_ns), "DURATION",
@@ -29,11 +32,21 @@ static const struct option_row rows[] = {
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
+/* With --tapes no tape stands before it. */
+static const char *sql_operand(const struct query_options *o, const struct operands *operands)
+{
+	size_t before = o->tapes.count ? 0 : 1;
+
+	return operands->count > before ? operands->items[before] : NULL;
+}
+
 static int read_sql(
 	const struct query_options *o, const struct operands *operands, struct buf *to, struct err *err)
 {
-	if (operands->count > 1)
-		return buf_append(to, operands->items[1], strlen(operands->items[1]), err);
+	const char *sql = sql_operand(o, operands);
+
+	if (sql)
+		return buf_append(to, sql, strlen(sql), err);
 	if (o->file && strcmp(o->file, "-") != 0)
 		return read_file(o->file, to, err);
 	return read_all(STDIN_FILENO, "stdin", to, err);
@@ -62,8 +75,8 @@ static int run_sql(struct sql_session *s, const struct query_options *o, const s
 	struct buf sql;
 	int rc;
 
-	if (operands->count == 1 && !o->file && isatty(STDIN_FILENO))
-		return shell_run(s, operands->items[0], &options, err);
+	if (!sql_operand(o, operands) && !o->file && isatty(STDIN_FILENO))
+		return shell_run(s, o->tapes.count ? "tapes" : operands->items[0], &options, err);
 	buf_init(&sql, LIMIT_CONFIG_BYTES);
 	rc = read_sql(o, operands, &sql, err);
 	if (!rc)
@@ -72,15 +85,44 @@ static int run_sql(struct sql_session *s, const struct query_options *o, const s
 	return rc;
 }
 
+static int query_check(const struct query_options *o, const struct operands *operands, struct err *err)
+{
+	bool many = o->tapes.count;
+
+	if (o->file && sql_operand(o, operands))
+		return err_set(err, ERR_USAGE, "both '--file' and an SQL text were given");
+	if (many && operands->count > 1)
+		return err_set(err, ERR_USAGE, "'--tapes' names the tapes: '%s' stands beside it",
+			operands->items[0]);
+	if (many && o->run)
+		return err_set(err, ERR_USAGE, "'--run' is of one tape, '--tapes' of many");
+	if (!many && !operands->count)
+		return err_set(err, ERR_USAGE, "expected a tape and perhaps one SQL text, found 0 operands");
+	return 0;
+}
+
+static int open_session(const struct query_options *o, const struct operands *operands,
+	struct sql_session **ret, struct err *err)
+{
+	struct tape_set set;
+	int rc;
+
+	if (!o->tapes.count)
+		return sql_session_open(operands->items[0], ret, err);
+	rc = tape_set_find(&o->tapes, &set, err);
+	if (!rc)
+		rc = sql_session_open_many(set.tapes, set.count, ret, err);
+	tape_set_release(&set);
+	return rc;
+}
+
 static int query(void *values, const struct operands *operands, struct err *err)
 {
 	struct query_options *o = values;
 	struct sql_session *s;
-	int rc;
+	int rc = query_check(o, operands, err);
 
-	if (o->file && operands->count > 1)
-		return err_set(err, ERR_USAGE, "both '--file' and an SQL text were given");
-	rc = sql_session_open(operands->items[0], &s, err);
+	rc = rc ? rc : open_session(o, operands, &s, err);
 	if (rc)
 		return rc;
 	rc = o->run ? sql_session_add_run(s, o->run, err) : 0;
@@ -100,13 +142,14 @@ static int run(const struct command *self, int argc, char **argv)
 	int rc = command_run(self, argc, argv, &o, query);
 
 	free(o.parameters.items);
+	free(o.tapes.items);
 	return rc;
 }
 
 const struct command cmd_query = {
 	.name = "query",
 	.operands = "TAPE [SQL]",
-	.expects = {"a tape and perhaps one SQL text", 1, 2},
+	.expects = {"a tape and perhaps one SQL text", 0, 2},
 	.summary = "ask a tape in SQL",
 	.description =
 		"Runs SQL over the tape and prints the rows. Without SQL it reads statements from stdin; at a\n"
@@ -117,11 +160,15 @@ const struct command cmd_query = {
 		"jget(object, '$.metadata.name') reads a value out of an object.\n\n"
 		"The rows of events come in no promised order; ORDER BY seq gives the order of arrival and\n"
 		"costs nothing. Nothing a statement does can write or open another file.\n\n"
+		"With --tapes it asks many tapes at once, of a fleet or of one cluster before and after:\n"
+		"each table has the rows of all of them and a column `cluster` first, `tapes` says which\n"
+		"there are. A position is given as objects WHERE at = '12:03'.\n\n"
 		"  kubetape query X.tape \"SELECT time, type, name FROM events WHERE resource='pods' ORDER "
 		"BY seq\"\n"
 		"  kubetape query X.tape \"SELECT * FROM missed JOIN gaps USING (gap)\" --format json\n"
 		"  kubetape query X.tape --run X.run \"SELECT e.type, e.name, w.verb, w.resource FROM writes w\n"
-		"      JOIN requests r USING (request) JOIN events e ON e.seq = r.seen_seq\"",
+		"      JOIN requests r USING (request) JOIN events e ON e.seq = r.seen_seq\"\n"
+		"  kubetape query --tapes s3://tapes/prod \"SELECT cluster, count(*) FROM events GROUP BY 1\"",
 	.options = rows,
 	.exits =
 		{

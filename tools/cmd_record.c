@@ -5,9 +5,11 @@
 #include "schema/base/out_file.h"
 #include "schema/tape/new_tape.h"
 #include "schema/tape/segment.h"
+#include "tools/audit/audit_beside.h"
+#include "tools/cli/store_options.h"
+#include "tools/cli/tape_limits.h"
 #include "tools/commands.h"
 #include "tools/estimate.h"
-#include "tools/tape_limits.h"
 
 #include <errno.h>
 #include <malloc.h> /* GNU: mallopt */
@@ -18,18 +20,22 @@
 
 struct record_values {
 	const char *output, *selector, *field_selector, *kubeconfig, *context, *server, *token_file, *ca,
-		*secrets, *metrics, *pin_hook;
+		*secrets, *metrics, *pin_hook, *audit_log;
 	struct text_list namespaces, excludes, pin_when;
 	bool all, insecure, wait, core, verbose, quiet;
 	int64_t duration, estimate, flush_interval, retry_delay, coalesce;
 	int64_t pin_before, pin_after, pin_every, pin_max_size;
 	struct tape_limits limits;
+	const char *push;
+	struct store_values store;
 };
 
-#define NO_DURATION (-1)
+#define NO_DURATION   (-1)
+#define PUSH_RETRY_NS (60 * NS_PER_S) /* then the push begins anew */
 
 #define AT(field)       offsetof(struct record_values, field)
 #define LIMIT_AT(field) AT(limits.field)
+#define STORE_AT(field) AT(store.field)
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to write, or to go on with"},
@@ -63,6 +69,11 @@ static const struct option_row rows[] = {
 		"... and remove the oldest pins while all take more than that (1G; 0: never)"},
 	{OPTION_TEXT, 0, "pin-hook", AT(pin_hook), "COMMAND",
 		"... and run this with sh at that moment; KUBETAPE_* tell it what happened"},
+	{OPTION_TEXT, 0, "audit-log", AT(audit_log), "FILE",
+		"follow this audit log of the API server, and join it to the tape as 'kubetape audit' does"},
+	{OPTION_TEXT, 0, "push", AT(push), "URL",
+		"'kubetape push' each segment to s3://BUCKET/PREFIX once it is sealed; until then it is not removed"},
+	STORE_ROWS(STORE_AT),
 	{OPTION_TEXT, 0, "metrics", AT(metrics), "ADDR",
 		"serve /metrics and /healthz at PORT or ADDRESS:PORT"},
 	{OPTION_FLAG, 0, "wait", AT(wait), NULL, "wait for a server that is not there yet"},
@@ -72,11 +83,12 @@ static const struct option_row rows[] = {
 	{.kind = OPTION_END},
 };
 
-static void say_ready(size_t streams)
+static void say_ready(void *context, size_t streams)
 {
 	log_clear_status();
 	fprintf(stderr, "recording %zu streams\n", streams);
 	fflush(stderr);
+	audit_beside_ready(context);
 }
 
 static void say_summary(const struct recorder_summary *s, const char *tape)
@@ -133,6 +145,10 @@ static int record_check(const struct record_values *v, const struct operands *op
 		return err_set(err, ERR_USAGE, "option '--flush-interval' wants at least 1ms");
 	if (v->duration == 0)
 		return err_set(err, ERR_USAGE, "option '--duration' wants more than nothing");
+	if (v->push && v->estimate != NO_DURATION)
+		return err_set(err, ERR_USAGE, "'--estimate' keeps nothing that '--push' could send");
+	if (!v->push && (v->store.cluster || v->store.endpoint || v->store.profile))
+		return err_set(err, ERR_USAGE, "'--cluster', '--endpoint' and '--profile' want '--push URL'");
 	if (v->pin_hook && !v->pin_when.count)
 		return err_set(err, ERR_USAGE,
 			"'--pin-hook' says what to do, and nothing says when; add '--pin-when SQL'");
@@ -153,6 +169,15 @@ static struct pinner_options pin_options(const struct record_values *v)
 		.max_bytes = (uint64_t)v->pin_max_size,
 		.hook = v->pin_hook,
 	};
+}
+
+/* While recording a store is asked again for as long as it takes. */
+static struct s3_options push_store(const struct record_values *v)
+{
+	struct s3_options options = store_options(&v->store);
+
+	options.retry_ns = PUSH_RETRY_NS;
+	return options;
 }
 
 static void record_release(struct record_values *v)
@@ -186,6 +211,11 @@ static struct recorder_options recorder_options(
 		.core_dumps = v->core,
 		.keep_secrets = strcmp(v->secrets, "keep") == 0,
 		.pins = pin_options(v),
+		.push = {.tape_path = v->output,
+			.url = v->push,
+			.cluster = v->store.cluster,
+			.store = push_store(v)},
+		.push_limit_ns = v->store.retry_for,
 		.tape = tape_limits_options(&v->limits),
 		.ready = say_ready,
 	};
@@ -194,14 +224,21 @@ static struct recorder_options recorder_options(
 /* Returns an exit code, or an error. */
 static int record(const struct record_values *v, const struct operands *operands, struct err *err)
 {
-	const struct recorder_options o = recorder_options(v, operands);
+	struct recorder_options o = recorder_options(v, operands);
+	struct audit_beside *audit =
+		v->audit_log ? audit_beside_start(v->output, v->audit_log, NS_PER_S) : NULL;
 	struct recorder_summary summary;
-	int rc = recorder_run(&o, &summary, err);
+	int rc;
 
+	o.ready_context = audit;
+	rc = recorder_run(&o, &summary, err);
+	audit_beside_end(audit);
 	if (!summary.misplaced && (summary.was_ready || (rc == 0 && summary.streams)))
 		say_summary(&summary, v->output);
 	if (rc)
 		return rc;
+	if (summary.unpushed)
+		return EXIT_LOSS;
 	return summary.hidden && !summary.stopped_by_signal ? EXIT_LOSS : EXIT_OK;
 }
 
@@ -290,7 +327,8 @@ static int record_run(const struct command *self, int argc, char **argv)
 		.pin_before = 600 * NS_PER_S,
 		.pin_after = 60 * NS_PER_S,
 		.pin_every = 600 * NS_PER_S,
-		.pin_max_size = INT64_C(1) << 30};
+		.pin_max_size = INT64_C(1) << 30,
+		.store = STORE_DEFAULTS};
 	int rc = command_run(self, argc, argv, &v, record_work);
 
 	record_release(&v);
@@ -309,8 +347,9 @@ const struct command cmd_record = {
 		"found as kubectl finds it. A tape that is there already is gone on with.\n"
 		"\n"
 		"'recording N streams' on stderr says that every first list is on the tape. SIGINT or\n"
-		"SIGTERM ends the recording, SIGUSR1 begins a new segment of the tape. Segments are what\n"
-		"--max-size, --max-age and --keep-free remove, oldest first; what stays is a whole tape.\n"
+		"SIGTERM ends the recording, SIGUSR1 begins a new segment of the tape if an event has come\n"
+		"since it last did. Segments are what --max-size, --max-age and --keep-free remove, oldest\n"
+		"first; what stays is a whole tape.\n"
 		"\n"
 		"--exclude takes the same names. What it names may come later, as a CRD; a name that the\n"
 		"server does not know is warned of at the start. Without a group, 'events' is both of them,\n"
@@ -327,7 +366,8 @@ const struct command cmd_record = {
 	.exits =
 		{
 			[EXIT_OK] = "done, or ended by a signal: the last line says what is missing",
-			[EXIT_LOSS] = "ended by --duration, and gaps hid changes",
+			[EXIT_LOSS] =
+				"ended by --duration, and gaps hid changes; or the store of --push lacks segments",
 		},
 	.run = record_run,
 };

@@ -4,9 +4,9 @@
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
 #include "schema/tape/recover.h"
+#include "tools/cli/progress.h"
 #include "tools/commands.h"
-#include "tools/progress.h"
-#include "tools/table_out.h"
+#include "tools/out/table_out.h"
 
 #include <stdio.h>
 
@@ -84,11 +84,12 @@ static void print_json_end(const struct listing *l, const struct tape_recover_re
 		print_json_begin(l);
 	printf("%s],\n  \"events\": %llu,\n  \"lost_events\": %llu,\n  \"rows\": %llu,\n  \"lost_rows\": %llu,\n"
 	       "  \"untold\": %llu,\n  \"segments\": %llu,\n  \"mended_pages\": %llu,\n"
-	       "  \"rows_unknown\": %s,\n  \"tail_unknown\": %s\n}\n",
+	       "  \"rows_unknown\": %s,\n  \"tail_unknown\": %s,\n  \"state_unknown\": %s\n}\n",
 		l->printed ? "\n  " : "", (unsigned long long)r->events, (unsigned long long)r->lost_events,
 		(unsigned long long)r->rows, (unsigned long long)r->lost_rows, (unsigned long long)r->untold,
 		(unsigned long long)r->segments, (unsigned long long)r->mended_pages,
-		r->rows_unknown ? "true" : "false", r->tail_unknown ? "true" : "false");
+		r->rows_unknown ? "true" : "false", r->tail_unknown ? "true" : "false",
+		r->state_unknown ? "true" : "false");
 }
 
 /* ---- for people ---- */
@@ -165,7 +166,7 @@ static const char *plural(uint64_t count)
 
 static bool is_complete(const struct tape_recover_result *r)
 {
-	return !r->lost_events && !r->lost_rows && !r->rows_unknown && !r->tail_unknown;
+	return !r->lost_events && !r->lost_rows && !r->rows_unknown && !r->tail_unknown && !r->state_unknown;
 }
 
 static void print_end(const struct listing *l, const struct tape_recover_result *r)
@@ -175,7 +176,7 @@ static void print_end(const struct listing *l, const struct tape_recover_result 
 	printf("recovered %llu event%s", (unsigned long long)r->events, plural(r->events));
 	if (is_complete(r))
 		fputs(", lost nothing;", stdout);
-	else if (r->lost_events || r->lost_rows || !r->tail_unknown)
+	else if (r->lost_events || r->lost_rows || r->rows_unknown)
 		printf(", lost %llu event%s and %s%llu row%s;", (unsigned long long)r->lost_events,
 			plural(r->lost_events), r->rows_unknown ? "at least " : "",
 			(unsigned long long)r->lost_rows, plural(r->lost_rows));
@@ -187,6 +188,8 @@ static void print_end(const struct listing *l, const struct tape_recover_result 
 			(unsigned long long)r->mended_pages);
 	if (r->tail_unknown)
 		puts("the end of the tape is damaged: events after the last one may be lost without a trace");
+	if (r->state_unknown)
+		puts("the segment with the objects that lived before the first event is missing: what lived then is unknown");
 }
 
 static int recover(void *values, const struct operands *operands, struct err *err)

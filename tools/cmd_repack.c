@@ -2,8 +2,8 @@
 #include "schema/base/bytes_format.h"
 #include "schema/base/out_file.h"
 #include "schema/tape/repack.h"
+#include "tools/cli/progress.h"
 #include "tools/commands.h"
-#include "tools/progress.h"
 
 #include <stdio.h>
 

@@ -5,10 +5,10 @@
 #include "replayer/write/write_policy.h"
 #include "schema/base/clock.h"
 #include "schema/base/out_file.h"
+#include "tools/cli/position_help.h"
 #include "tools/commands.h"
-#include "tools/golden.h"
-#include "tools/position_help.h"
-#include "tools/run_beside.h"
+#include "tools/sweep/golden.h"
+#include "tools/sweep/run_beside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct values {
 	struct text_list writes;
 	struct golden_options golden;
 	struct rule_names names; /* if there are rules */
-	bool kill, plain, exit_at_end, loop, rebase_time, ordered, last, lenient, keys, view;
+	bool kill, plain, exit_at_end, loop, rebase_time, ordered, last, lenient, keys, view, gc;
 };
 
 static const struct option_row options[] = {
@@ -93,6 +93,8 @@ static const struct option_row options[] = {
 		"tape; exit with 3, or 2, otherwise"},
 	{OPTION_LIST, 0, "write", offsetof(struct values, writes), "RULE",
 		"what becomes of writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see below"},
+	{OPTION_FLAG, 0, "gc", offsetof(struct values, gc), "",
+		"collect what names an owner that a program has deleted, as a cluster's garbage collector does"},
 	{OPTION_BYTES, 0, "max-written", offsetof(struct values, max_written), "SIZE",
 		"how much memory the objects that clients write may take; 256M unless given, 0: any amount"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
@@ -213,6 +215,7 @@ static int replay_serve(const struct values *v, const struct operands *operands,
 		.seed = v->seed,
 		.lenient = v->lenient,
 		.rules = rules,
+		.gc = v->gc,
 		.max_written = (size_t)v->max_written,
 		.child = operands->child,
 		.keys = v->keys,

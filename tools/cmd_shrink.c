@@ -6,7 +6,7 @@
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
 #include "tools/commands.h"
-#include "tools/shrink.h"
+#include "tools/sweep/shrink.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -154,28 +154,43 @@ static void print_json(const struct shrink *s, const char *output, const struct 
 		s->stopped ? "false" : "true");
 }
 
+static void print_word(const char *word)
+{
+	char *own = sweep_word(word);
+
+	printf(" %s", own);
+	free(own);
+}
+
+static void print_again(const struct shrink *s, const struct shrink_values *v, const char *faults)
+{
+	fputs("again: kubetape replay", stdout);
+	print_word(v->output);
+	fputs(" --gaps", stdout);
+	print_word(faults);
+	printf(" --speed %s --settle %lldms --wait-watchers %s%s", v->speed,
+		(long long)(v->settle_ns / NS_PER_MS), s->runs.watches, v->plain ? " --plain" : "");
+	for (size_t i = 0; i < v->writes.count; i++) {
+		fputs(" --write", stdout);
+		print_word(v->writes.items[i]);
+	}
+	fputs(" --", stdout);
+	for (char *const *word = s->runs.options.child; *word; word++)
+		print_word(*word);
+	putchar('\n');
+}
+
 static void print_text(const struct shrink *s, const struct shrink_values *v, const char *faults,
 	const struct remake_result *made)
 {
-	char size[BYTES_TEXT_BYTES], *tape = sweep_word(v->output), *gaps = sweep_word(faults);
+	char size[BYTES_TEXT_BYTES];
 
 	printf("%llu events are left", (unsigned long long)made->events);
 	if (s->has_faults)
 		printf(", and %zu of %zu faults", shrink_set_left(&s->rules), s->rules.count);
 	printf(": %s, after %zu runs%s\n", bytes_format(size, bytes_of(v->output)), s->tries + 1,
 		s->stopped ? "; it may become smaller" : "");
-	printf("again: kubetape replay %s --gaps %s --speed %s --settle %lldms --wait-watchers %s%s --", tape,
-		gaps, v->speed, (long long)(v->settle_ns / NS_PER_MS), s->runs.watches,
-		v->plain ? " --plain" : "");
-	for (char *const *word = s->runs.options.child; *word; word++) {
-		char *own = sweep_word(*word);
-
-		printf(" %s", own);
-		free(own);
-	}
-	putchar('\n');
-	free(tape);
-	free(gaps);
+	print_again(s, v, faults);
 }
 
 static int shrink_finish(struct shrink *s, const struct shrink_values *v, struct err *err)
@@ -222,7 +237,8 @@ static void init(struct shrink *s, const struct shrink_values *v, const struct o
 		.o = {v->gaps, v->match, v->compare != NULL, v->tries},
 		.measure = {.exit_code = v->compare && strstr(v->compare, "exit"),
 			.writes = v->compare && strstr(v->compare, "writes")},
-		.runs = {.options = {.tape = operands->items[0],
+		.runs = {.options = {.replay = &cmd_replay,
+				 .tape = operands->items[0],
 				 .child = operands->child,
 				 .speed = v->speed,
 				 .writes = v->writes,

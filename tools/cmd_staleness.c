@@ -2,9 +2,9 @@
  * them. */
 #include "schema/base/log.h"
 #include "schema/sql/session.h"
+#include "tools/cli/sql_progress.h"
 #include "tools/commands.h"
-#include "tools/sql_progress.h"
-#include "tools/table_out.h"
+#include "tools/out/table_out.h"
 
 #include <stdio.h>
 

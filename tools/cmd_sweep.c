@@ -3,10 +3,10 @@
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "schema/tape/position.h"
+#include "tools/cli/position_help.h"
 #include "tools/commands.h"
-#include "tools/position_help.h"
-#include "tools/sweep_course.h"
-#include "tools/sweep_oracle.h"
+#include "tools/sweep/sweep_course.h"
+#include "tools/sweep/sweep_oracle.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ static const struct option_row options[] = {
 	{OPTION_LIST, 0, "faults", offsetof(struct sweep_values, faults), "FILE",
 		"try this fault file, and nothing else; several are all tried"},
 	{OPTION_LIST, 0, "invariant", offsetof(struct sweep_values, invariants), "SQL|@NAME",
-		"a run is wrong if this query over tape and run has rows: SQL, or one of @no-hot-loop, @no-conflict-loop, "
+		"a run is wrong if this query over tape and run has rows, at its end or for the time of --settle before: SQL, or one of @no-hot-loop, @no-conflict-loop, "
 		"@no-refused-write, @no-recreate-storm, @no-double-delete"},
 	{OPTION_TEXT, 0, "probe", offsetof(struct sweep_values, probe), "COMMAND",
 		"run this by sh when the command is quiet at the end; a run is wrong if it prints, or ends with, something else"},
@@ -39,6 +39,10 @@ static const struct option_row options[] = {
 		"end the command by SIGKILL when it is quiet, not by SIGTERM"},
 	{OPTION_DURATION, 0, "budget", offsetof(struct sweep_values, budget_ns), "DURATION",
 		"begin nothing new after this duration; the most telling places come first"},
+	{OPTION_TEXT, 0, "shard", offsetof(struct sweep_values, shard), "I/N",
+		"try only this part of the faults, of N parts from 0, on one of many machines"},
+	{OPTION_LIST, 0, "merge", offsetof(struct sweep_values, merge), "DIR",
+		"run nothing: make one report of what the shards left in these folders"},
 	{OPTION_TEXT, 0, "again", offsetof(struct sweep_values, again), "DIR",
 		"first try what went wrong in that earlier sweep"},
 	{OPTION_TEXT, 0, "junit", offsetof(struct sweep_values, junit), "FILE",
@@ -62,6 +66,8 @@ static const struct option_row options[] = {
 		"of one run, 2m unless given"},
 	{OPTION_TEXT, 0, "speed", offsetof(struct sweep_values, speed), "N|max",
 		"as of 'replay'; max unless given"},
+	{OPTION_DURATION, 0, "lockstep", offsetof(struct sweep_values, lockstep_ns), "DURATION",
+		"as of 'replay'; 50ms if two runs at --speed max differ"},
 	{OPTION_TEXT, 0, "from", offsetof(struct sweep_values, from), "POSITION", "begin there"},
 	{OPTION_TEXT, 0, "until", offsetof(struct sweep_values, until), "POSITION", "end there"},
 	{OPTION_FLAG, 0, "plain", offsetof(struct sweep_values, plain), "",
@@ -69,6 +75,8 @@ static const struct option_row options[] = {
 	{OPTION_NUMBER, 0, "wait-watchers", offsetof(struct sweep_values, wait_watchers), "N",
 		"start the clock when N watches are open (0: at once); found out unless given"},
 	{OPTION_LIST, 0, "write", offsetof(struct sweep_values, writes), "RULE", "as of 'replay'"},
+	{OPTION_FLAG, 0, "gc", offsetof(struct sweep_values, gc), "",
+		"collect what names an owner that the program has deleted, as of 'replay'"},
 	{OPTION_FLAG, 0, "json", offsetof(struct sweep_values, json), "", "report as JSON"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
@@ -85,14 +93,27 @@ static char *add_option(char *text, const char *name, const char *value)
 	return longer;
 }
 
+static char *add_lockstep(char *text, const struct sweep *s)
+{
+	int64_t lockstep_ns = s->runs.options.lockstep_ns;
+	char *value = xasprintf("%lldms", (long long)(lockstep_ns / NS_PER_MS));
+
+	if (lockstep_ns)
+		text = add_option(text, "lockstep", value);
+	free(value);
+	return text;
+}
+
 static char *make_again(const struct sweep *s)
 {
 	const struct sweep_values *v = s->v;
 	char *tape = sweep_word(s->runs.options.tape);
-	char *text = xasprintf("kubetape replay %s --speed %s --settle %lldms --wait-watchers %s%s", tape,
-		v->speed, (long long)(v->settle_ns / NS_PER_MS), s->runs.watches, v->plain ? " --plain" : "");
+	char *text = xasprintf("kubetape replay %s --speed %s --settle %lldms --wait-watchers %s%s%s", tape,
+		v->speed, (long long)(v->settle_ns / NS_PER_MS), s->runs.watches, v->plain ? " --plain" : "",
+		v->gc ? " --gc" : "");
 
 	free(tape);
+	text = add_lockstep(text, s);
 	if (v->from)
 		text = add_option(text, "from", v->from);
 	if (v->until)
@@ -125,11 +146,12 @@ static char *make_anew(const struct sweep *s)
 {
 	const struct sweep_values *v = s->v;
 	char *tape = sweep_word(s->runs.options.tape);
-	char *text = xasprintf("kubetape sweep %s --speed %s --settle %lldms --compare %s%s%s", tape,
+	char *text = xasprintf("kubetape sweep %s --speed %s --settle %lldms --compare %s%s%s%s", tape,
 		v->speed, (long long)(v->settle_ns / NS_PER_MS), v->compare, v->plain ? " --plain" : "",
-		v->kill ? " --kill" : "");
+		v->kill ? " --kill" : "", v->gc ? " --gc" : "");
 
 	free(tape);
+	text = add_lockstep(text, s);
 	if (v->from)
 		text = add_option(text, "from", v->from);
 	if (v->until)
@@ -158,7 +180,7 @@ static int report_to(const char *path, void (*tell)(const struct sweep_report *r
 
 static int report_files(const struct sweep_values *v, const struct sweep_report *r, struct err *err)
 {
-	char *own = xasprintf("%s/sweep.json", r->folder);
+	char *own = *r->folder ? xasprintf("%s/sweep.json", r->folder) : NULL;
 	int rc = report_to(own, sweep_report_json, r, err);
 
 	free(own);
@@ -169,13 +191,28 @@ static int report_files(const struct sweep_values *v, const struct sweep_report 
 	return rc ? rc : report_to(v->html, sweep_report_html, r, err);
 }
 
-static int verdict_of(const struct sweep *s)
+/* A shard has done its part, whatever it found: the merge judges. */
+static int verdict_of(const struct sweep_report *r)
 {
-	if (sweep_count_verdicts(s, SWEEP_WRONG))
+	if (r->shard && !r->stopped)
+		return EXIT_OK;
+	if (sweep_report_count(r, SWEEP_WRONG))
 		return EXIT_FAILED;
-	if (s->stopped || sweep_count_verdicts(s, SWEEP_UNSURE) || sweep_count_verdicts(s, SWEEP_CUT))
+	if (r->stopped || sweep_report_count(r, SWEEP_UNSURE) || sweep_report_count(r, SWEEP_CUT) ||
+		(r->merged && sweep_report_count(r, SWEEP_UNTRIED)))
 		return EXIT_LOSS;
-	return sweep_count_verdicts(s, SWEEP_FINE) ? EXIT_OK : EXIT_LOSS;
+	return sweep_report_count(r, SWEEP_FINE) ? EXIT_OK : EXIT_LOSS;
+}
+
+static int report_all(
+	const struct sweep_values *v, const struct sweep_report *r, int *ret_code, struct err *err)
+{
+	if (v->json)
+		sweep_report_json(r, stdout);
+	else
+		sweep_report_text(r, stdout);
+	*ret_code = verdict_of(r);
+	return report_files(v, r, err);
 }
 
 static int report(struct sweep *s, int *ret_code, struct err *err)
@@ -196,18 +233,36 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 		.count = s->try_count,
 		.jobs = s->jobs,
 		.alone = s->alone,
+		.shard = s->v->shard,
 		.stopped = s->stopped};
 
-	if (s->v->json)
-		sweep_report_json(&r, stdout);
-	else
-		sweep_report_text(&r, stdout);
-	rc = report_files(s->v, &r, err);
+	rc = report_all(s->v, &r, ret_code, err);
 	free(r.again);
 	free(r.anew);
 	free(r.verdict);
 	free(r.verdict_laid_over);
-	*ret_code = verdict_of(s);
+	if (s->healed)
+		fprintf(stderr,
+			"kubetape sweep: in %zu runs an invariant was broken for a while, and held later: no finding\n",
+			s->healed);
+	return rc;
+}
+
+/* What the shards found, as one sweep that had found it all. */
+static int merge(const struct sweep_values *v, int *ret_code, struct err *err)
+{
+	struct sweep_runs runs = {0};
+	struct sweep_merged m;
+	int rc = sweep_merge(&v->merge, &m, err);
+
+	runs.options.tape = m.report.tape;
+	if (rc == 0 && v->out)
+		rc = sweep_folder_prepare(&runs, v->out, err);
+	m.report.folder = runs.folder ? runs.folder : "";
+	m.report.merged = true;
+	rc = rc ? rc : report_all(v, &m.report, ret_code, err);
+	sweep_merged_release(&m);
+	free(runs.folder);
 	return rc;
 }
 
@@ -239,6 +294,8 @@ static int sweep(struct sweep *s, int *ret_code, struct err *err)
 		rc = sweep_order_again(s, err);
 	if (rc == 0 && !s->stopped)
 		rc = sweep_run_tries(s, err);
+	if (rc == 0 && !s->stopped)
+		rc = sweep_narrow(s, err);
 	return rc ? rc : report(s, ret_code, err);
 }
 
@@ -253,6 +310,7 @@ static void sweep_release(struct sweep *s)
 	for (size_t i = 0; i < s->try_count; i++) {
 		free(s->tries[i].faults);
 		free(s->tries[i].differences);
+		free(s->tries[i].narrowed);
 	}
 	free(s->tries);
 	free(s->runs.folder);
@@ -297,16 +355,21 @@ static int check_patterns(struct sweep *s, struct err *err)
 static int sweep_check(struct sweep *s, const struct operands *operands, struct err *err)
 {
 	const struct sweep_values *v = s->v;
-	int rc = 0;
+	int rc = v->shard ? sweep_shard_parse(v->shard, &s->shard, err) : 0;
 
+	if (rc)
+		return rc;
+	if (!operands->count)
+		return err_set(err, ERR_USAGE, "expected one tape, found 0 operands");
 	if (!operands->child || !operands->child[0])
 		return err_set(err, ERR_USAGE, "no command after '--'");
 	if (v->jobs > SWEEP_JOBS_MAX || v->settle_ns < 10 * NS_PER_MS || v->timeout_ns <= 0)
 		return err_set(err, ERR_USAGE,
 			"expected at most %d jobs, a --settle of 10ms or more, and a --timeout",
 			SWEEP_JOBS_MAX);
-	s->plain.measure.exit_code = strstr(v->compare, "exit") != NULL;
-	s->plain.measure.writes = strstr(v->compare, "writes") != NULL;
+	s->asked.exit_code = strstr(v->compare, "exit") != NULL;
+	s->asked.writes = strstr(v->compare, "writes") != NULL;
+	s->plain.measure = s->asked;
 	if (strcmp(v->compare, "exit") != 0 && strcmp(v->compare, "writes") != 0 &&
 		strcmp(v->compare, "exit,writes") != 0)
 		return err_set(err, ERR_USAGE, "bad --compare '%.100s': expected exit, writes or exit,writes",
@@ -319,10 +382,20 @@ static int sweep_check(struct sweep *s, const struct operands *operands, struct 
 		rc = sweep_oracle_check(&v->invariants, err);
 	if (rc == 0 && v->out)
 		rc = out_file_refuse_stream(v->out, "a sweep's results are a folder", err);
+	if (rc == 0 && v->invariants.count > SWEEP_INVARIANTS_MAX)
+		rc = err_set(err, ERR_USAGE, "more than %d invariants", SWEEP_INVARIANTS_MAX);
 	s->search.wanted = &v->events;
 	if (rc == 0)
 		rc = check_patterns(s, err);
 	return rc ? rc : sweep_search_parse(v->at ? v->at : PLACES, &s->search, err);
+}
+
+static int check_merge(const struct sweep_values *v, const struct operands *operands, struct err *err)
+{
+	if (operands->count || operands->child || v->shard)
+		return err_set(err, ERR_USAGE,
+			"'--merge' runs nothing: neither a tape, a command nor '--shard' stands beside it");
+	return 0;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -343,10 +416,17 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (rc > 0)
 		return EXIT_OK;
+	if (rc == 0 && v.merge.count) {
+		rc = check_merge(&v, &operands, &err);
+		rc = rc ? rc : merge(&v, &code, &err);
+		free(v.merge.items);
+		return rc < 0 ? command_fail(self, &err) : code;
+	}
 	if (rc == 0)
 		rc = sweep_check(&s, &operands, &err);
 	if (rc == 0) {
-		s.runs.options = (struct sweep_options){.tape = operands.items[0],
+		s.runs.options = (struct sweep_options){.replay = &cmd_replay,
+			.tape = operands.items[0],
 			.child = operands.child,
 			.speed = v.speed,
 			.from = v.from,
@@ -354,9 +434,11 @@ static int run(const struct command *self, int argc, char **argv)
 			.writes = v.writes,
 			.invariants = v.invariants,
 			.kill = v.kill,
+			.gc = v.gc,
 			.probe = v.probe,
 			.settle_ns = v.settle_ns,
 			.timeout_ns = v.timeout_ns,
+			.lockstep_ns = v.lockstep_ns,
 			.plain = v.plain};
 		s.jobs = v.jobs ? (size_t)v.jobs : 1;
 		s.runs.watches = v.wait_watchers < 0 ? xstrdup(ALL_WATCHES)
@@ -375,7 +457,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command cmd_sweep = {
 	.name = "sweep",
 	.operands = "TAPE -- COMMAND...",
-	.expects = {"one tape", 1, 1},
+	.expects = {"one tape", 0, 1},
 	.runs_child = true,
 	.summary = "find the gaps and faults at which a program goes wrong",
 	.description =
@@ -392,6 +474,8 @@ const struct command cmd_sweep = {
 		"one place for each sort of them; that an object leaves the selection of a watch, and all until\n"
 		"it is back; and what one resource does in a stretch of N events, while the others go on\n"
 		"(every:N; a sixteenth of the tape unless given).\n\n" POSITION_HELP "\n"
+		"On many machines: each runs the same sweep with '--shard I/N' and a folder of its own, and\n"
+		"ends with 0 once its part is done; '--merge DIR --merge DIR' makes one report of them.\n\n"
 		"Exit codes: 0 nothing goes wrong, 1 something does (or the sweep failed, with a sentence on\n"
 		"stderr), 2 usage, 3 cannot tell: the command is not deterministic, was not reached by any gap,\n"
 		"went wrong only once, or Ctrl-C ended the sweep.",

@@ -3,9 +3,9 @@
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
 #include "schema/tape/new_tape.h"
+#include "tools/cli/tape_limits.h"
 #include "tools/commands.h"
-#include "tools/run_beside.h"
-#include "tools/tape_limits.h"
+#include "tools/sweep/run_beside.h"
 #include "tools/tee/tee.h"
 
 #include <malloc.h> /* GNU: mallopt */

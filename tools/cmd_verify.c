@@ -4,10 +4,10 @@
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
 #include "schema/tape/verify.h"
+#include "tools/cli/progress.h"
 #include "tools/commands.h"
-#include "tools/progress.h"
-#include "tools/readable.h"
-#include "tools/table_out.h"
+#include "tools/out/readable.h"
+#include "tools/out/table_out.h"
 
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
+#include "tools/cli/read_file.h"
 #include "tools/commands.h"
-#include "tools/read_file.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -344,17 +344,26 @@ static double sum_of_day(const struct estimate *e)
 	return sum;
 }
 
-/* Each segment begins with the live objects. */
-static void print_sum(const struct estimate *e, FILE *to)
+/* How often the live objects are stored: once in a group of segments, as schema/tape/writer_group.c makes them. */
+static double bytes_of_group(const struct estimate *e)
 {
-	char day[BYTES_TEXT_BYTES], state[BYTES_TEXT_BYTES], max[BYTES_TEXT_BYTES];
 	double segment = e->o->segment_bytes ? (double)e->o->segment_bytes
 			 : e->o->max_bytes   ? fmin((double)e->o->max_bytes / 8, SEGMENT_BYTES)
 					     : SEGMENT_BYTES;
-	double sum = sum_of_day(e);
+	double group = TAPE_GROUP_STATES * e->state_bytes;
 
-	if (segment > e->state_bytes)
-		sum *= segment / (segment - e->state_bytes);
+	if (e->o->max_bytes)
+		group = fmin(group, (double)e->o->max_bytes / TAPE_RETAINED_GROUPS);
+	return fmax(segment, group);
+}
+
+static void print_sum(const struct estimate *e, FILE *to)
+{
+	char day[BYTES_TEXT_BYTES], state[BYTES_TEXT_BYTES], max[BYTES_TEXT_BYTES];
+	double sum = sum_of_day(e), group = bytes_of_group(e);
+
+	if (group > e->state_bytes)
+		sum *= group / (group - e->state_bytes);
 	fprintf(to, "a day takes about %s on disk, and the objects that are there now %s once",
 		bytes_format(day, (uint64_t)sum), bytes_format(state, (uint64_t)e->state_bytes));
 	if (e->o->max_bytes && sum > 0)

@@ -3,11 +3,12 @@
  * `const struct command cmd_NAME`, declare it in commands.h and put it into the table below; help, man pages
  * and completions follow from the table.
  */
+#include "recorder/push/remote_tape.h"
 #include "schema/base/out_file.h"
 #include "schema/base/similar.h"
+#include "tools/cli/complete.h"
+#include "tools/cli/version.h"
 #include "tools/commands.h"
-#include "tools/complete.h"
-#include "tools/version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +25,19 @@ const struct command *const commands[] = {
 	&cmd_ctl,
 	&cmd_query,
 	&cmd_view,
+	&cmd_mcp,
 	&cmd_info,
 	&cmd_gaps,
 	&cmd_sweep,
 	&cmd_shrink,
 	&cmd_staleness,
 	&cmd_verify,
+	&cmd_events,
 	&cmd_get,
 	&cmd_log,
+	&cmd_why,
+	&cmd_report,
+	&cmd_audit,
 	&cmd_diff_state,
 	&cmd_diff,
 	&cmd_export,
@@ -41,6 +47,7 @@ const struct command *const commands[] = {
 	&cmd_pin,
 	&cmd_cut,
 	&cmd_merge,
+	&cmd_push,
 	&cmd_anonymize,
 	&cmd_help,
 	NULL,
@@ -165,6 +172,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	occupy_descriptors();
+	remote_tape_init();
 	signal(SIGPIPE, SIG_DFL); /* `| head` ends us in silence, whoever started us */
 	rc = main_run(argc, argv);
 	if (out_stream_flush(stdout, &err) == 0 || (rc != EXIT_OK && rc != EXIT_LOSS))

@@ -5,10 +5,12 @@
 #include <stdbool.h>
 
 /*
- * What happens. To add one: a constant here; its row in fault_what_shapes (fault_keys.c), which says its word, its
- * keys and what it is aimed at; who carries it out, in strike_watch() of serve/fault_act.c for watches, in
- * serve/fault_answer.c for requests, in touch() of fault_frames.c for frames, in write/write.c for writes; its line in
- * FAULTS.md, on which a test insists, and in fault-file.schema.json, which a test compares with the tables.
+ * What happens. To add one:
+ *   a constant here, and its row in fault_what_shapes (fault_keys.c): word, keys, and what it is aimed at;
+ *   the code that carries it out: strike_watch() of serve/fault_act.c for watches, serve/fault_answer.c for
+ *   requests, touch() of fault_frames.c for frames, write/write.c for writes;
+ *   its line in FAULTS.md, on which a test insists, and fault-file.schema.json, which `make fault-schema` writes
+ *   from the tables and a test compares with them.
  */
 enum fault_do {
 	/* to running watches */

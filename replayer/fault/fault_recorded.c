@@ -57,8 +57,8 @@ static struct fault_what act(enum fault_do what)
 
 static bool is_own_doing(const struct tape_gap *g)
 {
-	static const char *const reasons[] = {
-		"client_stop", "recorder_died", "left_out", "client_closed", "not_recorded", "polled"};
+	static const char *const reasons[] = {"client_stop", "recorder_died", "left_out", "client_closed",
+		"not_recorded", "polled", "snapshot", "state_lost"};
 
 	for (size_t i = 0; i < COUNT_OF(reasons); i++) {
 		if (strcmp(g->reason, reasons[i]) == 0)

@@ -23,23 +23,39 @@ struct conversion {
 	struct buf json;
 	struct level levels[JSON_TREE_DEPTH_MAX + 1];
 	size_t depth; /* levels that are open */
+	size_t line;  /* of the last event, from 1 */
 	struct err *err;
 };
 
-/* libfyaml would print what it does not understand. */
-static void say_nothing(struct fy_diag *diag, void *user, const char *text, size_t len)
+/* libfyaml would print what it does not understand. Its first words say where: "<memory-...>:4:1: error: ...". */
+static void take_line(struct fy_diag *diag, void *user, const char *text, size_t len)
 {
-	(void)diag, (void)user, (void)text, (void)len;
+	const char *place = memmem(text, len, ">:", 2);
+	size_t *line = user;
+
+	(void)diag;
+	if (!place || *line)
+		return;
+	for (place += 2; place < text + len && *place >= '0' && *place <= '9' && *line < 100000000; place++)
+		*line = 10 * *line + (size_t)(*place - '0');
 }
 
-static struct fy_diag *silent_diag(void)
+static struct fy_diag *silent_diag(size_t *line)
 {
 	struct fy_diag_cfg config;
 
 	fy_diag_cfg_default(&config);
 	config.fp = NULL;
-	config.output_fn = say_nothing;
+	config.output_fn = take_line;
+	config.user = line;
 	return fy_diag_create(&config);
+}
+
+static size_t line_of_event(struct fy_event *event, size_t otherwise)
+{
+	const struct fy_mark *mark = event ? fy_event_start_mark(event) : NULL;
+
+	return mark && mark->line >= 0 ? (size_t)mark->line + 1 : otherwise;
 }
 
 static int yaml_json_refuse(struct conversion *c, const char *problem)
@@ -151,6 +167,7 @@ static int convert(struct conversion *c, struct fy_parser *parser)
 	while (rc == 0 && !over) {
 		struct fy_event *event = fy_parser_parse(parser);
 
+		c->line = line_of_event(event, c->line);
 		over = is_whole;
 		if (!event || (event->type == FYET_STREAM_END && !is_whole))
 			rc = yaml_json_refuse(c, "not a YAML document");
@@ -178,7 +195,15 @@ static bool has_too_many_brackets(struct slice text)
 
 int yaml_to_json(struct slice text, char **ret, struct err *err)
 {
-	struct fy_diag *diag = silent_diag();
+	size_t line;
+
+	return yaml_to_json_line(text, ret, &line, err);
+}
+
+int yaml_to_json_line(struct slice text, char **ret, size_t *ret_line, struct err *err)
+{
+	size_t line = 0;
+	struct fy_diag *diag = silent_diag(&line);
 	const struct fy_parse_cfg config = {.flags = FYPCF_QUIET, .diag = diag};
 	struct fy_parser *parser = fy_parser_create(&config);
 	struct conversion c = {.err = err};
@@ -191,6 +216,8 @@ int yaml_to_json(struct slice text, char **ret, struct err *err)
 		rc = yaml_json_refuse(&c, "not a YAML document");
 	else
 		rc = convert(&c, parser);
+	if (rc)
+		*ret_line = line ? line : c.line;
 	fy_parser_destroy(parser);
 	fy_diag_unref(diag);
 	if (rc) {

@@ -9,4 +9,7 @@
  * ERR_TOO_LARGE when it is nested more than JSON_TREE_DEPTH_MAX levels deep. */
 int yaml_to_json(struct slice text, char **ret, struct err *err) MUST_CHECK;
 
+/* The same; after a failure *ret_line is the line, from 1, where it was found, 0 if nothing tells. */
+int yaml_to_json_line(struct slice text, char **ret, size_t *ret_line, struct err *err) MUST_CHECK;
+
 #endif

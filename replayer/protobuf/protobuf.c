@@ -106,7 +106,7 @@ static size_t find_row(struct rows rows, size_t from, uint32_t number)
 	return rows.count;
 }
 
-/* Fills one span for each row. */
+/* Fills one span for each row. Fields of older and newer releases are skipped, as by the API server. */
 static int find_spans(struct decoder *d, struct rows rows, struct slice bytes, struct span *spans)
 {
 	struct slice rest = bytes;
@@ -115,17 +115,16 @@ static int find_spans(struct decoder *d, struct rows rows, struct slice bytes, s
 	int rc;
 
 	memset(spans, 0, rows.count * sizeof(spans[0]));
-	while ((rc = wire_next(&rest, &f, d->err)) > 0) {
+	for (; (rc = wire_next(&rest, &f, d->err)) > 0; begin = bytes.len - rest.len) {
 		at = find_row(rows, at, f.number);
 		if (at == rows.count)
-			return err_set(d->err, ERR_PROTOCOL, "unknown field %" PRIu32, f.number);
+			continue;
 		if (spans[at].count++ == 0)
 			spans[at].first = begin;
 		else if (is_singular(&rows.first[at]))
 			return err_set(d->err, ERR_PROTOCOL, "field %" PRIu32 " ('%s') is there twice",
 				f.number, protobuf_names[rows.first[at].name]);
-		begin = bytes.len - rest.len;
-		spans[at].end = begin;
+		spans[at].end = bytes.len - rest.len;
 	}
 	return rc;
 }

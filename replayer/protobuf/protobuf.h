@@ -16,7 +16,7 @@
 
 /*
  * Appends the object as one line of JSON without a line feed. ERR_PROTOCOL: the body is malformed, or of a
- * kind or with a field that is unknown; the sentence names the place ("'spec.containers[2].image'"), and is
+ * kind that is unknown; the sentence names the place ("'spec.containers[2].image'"), and is
  * fit for the message of a 400. ERR_TOO_LARGE: the body, its depth or the JSON (by to->max) exceeds its
  * maximum. On failure `to` is as it was.
  *

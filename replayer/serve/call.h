@@ -28,7 +28,9 @@ struct run;
 struct run_client;
 struct run_request;
 struct seen;
+struct service_pool;
 struct type_cache;
+struct upkeep;
 struct watches;
 struct view;
 struct write_rules;
@@ -55,12 +57,14 @@ struct api {
 	const struct write_rules *rules; /* what becomes of writes */
 	enum ahead_policy ahead_policy;  /* of versions ahead of the position */
 	struct ahead *ahead;
-	struct fault_act *faults; /* NULL: none */
-	struct seen *seen;        /* what one client saw; NULL: nothing is given again */
-	struct type_cache *types; /* how fields are merged */
-	struct access *access;    /* who may ask */
-	struct offload *offload;  /* what does long work */
-	struct flow_control flow; /* what is told of priority and fairness */
+	struct fault_act *faults;      /* NULL: none */
+	struct seen *seen;             /* what one client saw; NULL: nothing is given again */
+	struct type_cache *types;      /* how fields are merged */
+	struct access *access;         /* who may ask */
+	struct offload *offload;       /* what does long work */
+	struct service_pool *services; /* what addresses services have; NULL: nobody has asked */
+	struct upkeep *upkeep;         /* what the replay does with what was written */
+	struct flow_control flow;      /* what is told of priority and fairness */
 	struct openapi_kept openapi;
 	/* Routes a call again that has waited; its request was copied, counted and stored before. */
 	void (*route_again)(struct api_call *call);

@@ -2,7 +2,9 @@
 #include "replayer/serve/discovery.h"
 
 #include "replayer/kinds/builtin.h"
+#include "replayer/serve/defined_discovery.h"
 #include "replayer/serve/derived_discovery.h"
+#include "replayer/world/crd.h"
 #include "schema/base/hash.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
@@ -61,17 +63,27 @@ static void answer_aggregated(struct api_call *call, const char *etag, struct sl
 
 static void serve_aggregated(struct api_call *call, bool core)
 {
-	struct tape_document d;
+	const struct slice any = {NULL, 0};
+	struct world *w = call->api->world;
+	struct tape_document d = {0};
 	struct buf body;
 	struct err err;
+	bool recorded;
+	int rc = 0;
 
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
-	if (discovery_find_document(call, core ? "/api" : "/apis", "aggregated", &d, &body) &&
-		d.http_status == 200)
-		answer_aggregated(call, d.etag, buf_slice(&body));
-	else if (derive_aggregated(call->api->world, core, &body, &err) == 0 &&
-		 buf_append(&body, "\n", 1, &err) == 0)
-		answer_aggregated(call, NULL, buf_slice(&body));
+	recorded = discovery_find_document(call, core ? "/api" : "/apis", "aggregated", &d, &body) &&
+		   d.http_status == 200;
+	if (!recorded) {
+		buf_clear(&body);
+		rc = derive_aggregated(w, core, &body, &err);
+	}
+	if (rc == 0 && !core && defined_discovery_add(w, DEFINED_AGGREGATED, any, any, &body))
+		recorded = false;
+	if (rc == 0 && !recorded)
+		rc = buf_append(&body, "\n", 1, &err);
+	if (rc == 0)
+		answer_aggregated(call, recorded ? d.etag : NULL, buf_slice(&body));
 	else
 		exchange_abort(call->x, ABORT_FIN);
 	buf_release(&body);
@@ -167,6 +179,38 @@ bool discovery_knows_group(struct api_call *call)
 	return known;
 }
 
+/* What programs have defined is laid into it. */
+static bool add_defined(struct api_call *call, struct buf *body)
+{
+	const struct api_path *p = &call->path;
+	struct slice path = call->query.path;
+
+	if (slice_is(path, "/apis") || slice_is(path, "/apis/"))
+		return defined_discovery_add(call->api->world, DEFINED_GROUPS, p->group, p->version, body);
+	if (!p->group.len)
+		return false;
+	return defined_discovery_add(call->api->world,
+		p->kind == API_PATH_GROUP ? DEFINED_GROUP : DEFINED_RESOURCES, p->group, p->version, body);
+}
+
+/* Whether a CRD that a program wrote gives the path's resource that subresource; -1 if none defines it. */
+static int defines_part(struct api_call *call, const char *subresource)
+{
+	const struct api_path *p = &call->path;
+	struct world *w = call->api->world;
+	const struct collection *c = world_find(w, p->group, p->version, p->resource);
+	struct slice crd, found;
+	char *member;
+	int has;
+
+	if (!c || !c->defined || !crd_find(w, c, &crd))
+		return -1;
+	member = xasprintf("subresources.%s", *subresource == '/' ? subresource + 1 : subresource);
+	has = json_get(crd_version(crd, c->resource.version), member, &found, NULL) > 0;
+	free(member);
+	return has;
+}
+
 /* otherwise: the answer where no document was recorded. */
 static bool names_resource(struct api_call *call, const char *subresource, bool otherwise)
 {
@@ -190,7 +234,9 @@ bool discovery_knows_resource(struct api_call *call)
 
 bool discovery_may_know(struct api_call *call, const char *subresource)
 {
-	return names_resource(call, subresource, true);
+	int defined = defines_part(call, subresource);
+
+	return defined >= 0 ? defined : names_resource(call, subresource, true);
 }
 
 /* Nothing below a group or version that does not exist: plain text where even the group is unknown. */
@@ -251,6 +297,10 @@ static void serve_classic(struct api_call *call)
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
 	recorded = discovery_find_document(call, path, "", &d, &body);
 	known = recorded || derive(call, &body) == 0;
+	if (add_defined(call, &body)) {
+		known = true;
+		recorded = false;
+	}
 	if (!known)
 		refuse_unknown(call);
 	else if (!accept_any(call))

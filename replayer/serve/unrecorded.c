@@ -4,6 +4,7 @@
 #include "replayer/json/json_tree.h"
 #include "replayer/kinds/builtin.h"
 #include "replayer/kinds/write_table.h"
+#include "replayer/world/crd.h"
 #include "schema/base/limits.h"
 
 #include <stdlib.h>
@@ -120,5 +121,10 @@ struct collection *collection_find(struct api_call *call)
 	const struct api_path *p = &call->path;
 	struct collection *c = world_find(call->api->world, p->group, p->version, p->resource);
 
-	return c ? c : unrecorded_add(call);
+	if (!c)
+		c = crd_define(call->api->world, p->group, p->version, p->resource);
+	if (!c)
+		return unrecorded_add(call);
+	crd_refresh(call->api->world, c);
+	return c;
 }

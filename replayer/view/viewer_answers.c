@@ -155,8 +155,8 @@ static void put_raw(struct answer_out *o, const char *name, struct slice object,
 
 static int put_changes(struct viewer_desk *d, struct answer_out *o, const char *where, struct err *err)
 {
-	char *sql = xasprintf("SELECT seq, to_time(time_ns), field, path, op, old_json, new_json, manager "
-			      "FROM changes WHERE %s ORDER BY seq",
+	char *sql = xasprintf("SELECT seq, to_time(time_ns), field, path, op, old_json, new_json, manager, "
+			      "user, user_agent FROM changes WHERE %s ORDER BY seq",
 		where);
 	int rc;
 

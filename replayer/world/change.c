@@ -252,19 +252,23 @@ static void evict(struct change_cache *cc, struct change *c)
 	change_unref(c);
 }
 
+void change_cache_forget(struct change_cache *cc)
+{
+	while (cc->oldest)
+		evict(cc, cc->oldest);
+}
+
 void change_cache_free(struct change_cache *cc)
 {
 	if (!cc)
 		return;
-	while (cc->oldest)
-		evict(cc, cc->oldest);
+	change_cache_forget(cc);
 	free(cc);
 }
 
 void change_cache_rebase(struct change_cache *cc, const struct rebase *r)
 {
-	while (cc->oldest)
-		evict(cc, cc->oldest);
+	change_cache_forget(cc);
 	cc->rebase = r;
 }
 

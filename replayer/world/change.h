@@ -83,6 +83,9 @@ void change_cache_free(struct change_cache *cc);
  * moves none. */
 void change_cache_rebase(struct change_cache *cc, const struct rebase *r);
 
+/* Forgets what is cached. */
+void change_cache_forget(struct change_cache *cc);
+
 /* The change of that seq, from the cache, the overlay or the tape; the caller owns the reference. rv as in
  * change_new. */
 int change_cache_get(

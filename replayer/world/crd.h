@@ -1,4 +1,7 @@
-/* crd.h: what the CustomResourceDefinition of a recorded custom resource says, as it was at the position. */
+/*
+ * crd.h: what the CustomResourceDefinition of a custom resource says, as it was at the position, and custom resources that exist
+ * because a program has defined them: in one version, the one that is stored.
+ */
 #ifndef REPLAYER_CRD_H
 #define REPLAYER_CRD_H
 
@@ -7,6 +10,22 @@
 /* The CRD of a collection. Returns the seq of its version, 0 when there is none; *ret is borrowed until the
  * next object is read. */
 uint64_t crd_find(struct world *w, const struct collection *c, struct slice *ret);
+
+/* The CRD of that name, also one that was absorbed; otherwise the same. */
+uint64_t crd_find_named(struct world *w, struct slice name, struct slice *ret);
+
+/* Adds the collection that a CRD written by a program defines; NULL if none does, or the resource is there in another version. */
+struct collection *crd_define(
+	struct world *w, struct slice group, struct slice version, struct slice resource);
+
+/* Stops or goes on serving a collection, as its CRD was deleted or made again by a program. */
+void crd_refresh(struct world *w, struct collection *c);
+
+/* Tells each CRD that defines a resource which is not on the tape; the bytes are borrowed during the call, which reads no object. */
+void crd_each_defining(struct world *w, void (*each)(void *context, struct slice crd), void *context);
+
+/* The name of the version that is stored and served; empty if there is none. */
+struct slice crd_stored_version(struct slice crd);
 
 /* The entry of spec.versions with that name; the empty slice when there is none. */
 struct slice crd_version(struct slice crd, const char *version);

@@ -33,6 +33,11 @@ static int add_mark(void *context, const struct tape_mark *row)
 	const struct tape_stream *stream = tape_stream_by_id(l->tape, row->stream);
 	struct mark *mark;
 
+	/* Of no stream: everything up to here was there at the beginning, though no list is known to be whole. */
+	if (!row->stream && row->kind == MARK_LIST) {
+		l->marks->start_seq = row->after_seq;
+		l->marks->start_ns = row->time_ns;
+	}
 	if (!stream || row->kind == MARK_ERROR)
 		return 0;
 	if (l->marks->count == l->cap) {

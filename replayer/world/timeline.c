@@ -228,6 +228,10 @@ static void *read_all(void *argument)
 
 	while (rc > 0 && !is_stopping(t))
 		rc = read_item(t, &err);
+	if (t->tape) { /* nothing more is read; malloc_trim is GNU's */
+		tape_give_back(t->tape);
+		malloc_trim(0);
+	}
 	pthread_mutex_lock(&t->lock);
 	t->done = true;
 	if (rc < 0)

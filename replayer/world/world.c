@@ -219,6 +219,14 @@ int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_
 	return rc;
 }
 
+bool world_rest(struct world *w)
+{
+	if (!tape_rest(w->tape))
+		return false;
+	change_cache_forget(w->changes);
+	return true;
+}
+
 static void drop_snapshots(struct world *w)
 {
 	while (w->snapshots) {
@@ -234,6 +242,7 @@ int world_seek(struct world *w, uint64_t seq, struct err *err)
 	int rc;
 
 	drop_snapshots(w);
+	w->untold++;
 	world_note_shown(w);
 	for (size_t i = 0; i < w->count; i++) {
 		struct collection *c = &w->collections[i];
@@ -336,8 +345,10 @@ int64_t world_apply_change(struct world *w, struct change **change)
 		previous = live_set_put(&in->live, c->namespace, c->name, c->seq);
 	c->previous_seq = previous;
 	c->previous_known = true;
-	if (!is_change(c->origin))
+	if (!is_change(c->origin)) {
+		w->untold++;
 		return -1;
+	}
 	change_cache_add(w->changes, c);
 	history_add(&in->history, c->rv ? c->rv : in->rv, c->seq);
 	if (c->rv > in->rv)

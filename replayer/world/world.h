@@ -20,6 +20,8 @@ struct collection {
 	bool served;                   /* its first list is complete at the position: it can be asked for */
 	uint64_t rv;                   /* of a list taken now: not below any version of it seen so far */
 	bool shares_counter;           /* see counter.h */
+	bool defined;                  /* by a CRD that a program wrote; see crd.h */
+	bool undefined;                /* it was served, and a program has deleted its CRD */
 	uint64_t next_seq, next_rv;    /* its first event after the position, once it was looked for */
 	uint64_t shown_rv;             /* the highest rv before the last move */
 	struct live_set live;
@@ -51,15 +53,16 @@ struct world {
 	struct collection *collections; /* by resource id; an unused id has an empty name */
 	size_t count, recorded_count;   /* recorded: those of the tape; after them, those that were added */
 	struct overlay *overlay;
-	size_t written_max;         /* bytes of what programs wrote; 0: any number */
-	size_t written_names;       /* of objects, also of deleted ones */
-	bool told_full;             /* the log says that there is no more room */
-	struct rebase *rebase;      /* of the times in objects; NULL: as recorded */
-	struct buf moved;           /* an object with another version, or other times, than on the tape */
-	size_t window;              /* of each history */
-	uint64_t seq;               /* the position: everything up to this event has been applied */
-	int64_t time_ns;            /* tape time of what was applied last */
-	uint64_t counter;           /* the largest version that resources which share a counter have told */
+	size_t written_max;    /* bytes of what programs wrote; 0: any number */
+	size_t written_names;  /* of objects, also of deleted ones */
+	bool told_full;        /* the log says that there is no more room */
+	struct rebase *rebase; /* of the times in objects; NULL: as recorded */
+	struct buf moved;      /* an object with another version, or other times, than on the tape */
+	size_t window;         /* of each history */
+	uint64_t seq;          /* the position: everything up to this event has been applied */
+	uint64_t untold;  /* counts how often live sets changed without a change: moves, items of lists */
+	int64_t time_ns;  /* tape time of what was applied last */
+	uint64_t counter; /* the largest version that resources which share a counter have told */
 	uint64_t shown_counter;     /* the highest counter before the last move */
 	uint64_t final_counter;     /* that it has at the event final_seq; see reach.c */
 	uint64_t final_seq;         /* 0: not looked for */
@@ -133,6 +136,10 @@ void world_remember(
 /* What is kept; NULL when it is nothing, or the tape has moved on. */
 const struct overlay_version *world_remembered(
 	const struct world *w, const struct collection *in, struct slice namespace, struct slice name);
+
+/* To be called now and then: if nothing was read from the tape since the last call, gives back what is kept of it
+ * in memory. Nobody may hold what he borrowed. True if something was given back. */
+bool world_rest(struct world *w);
 
 /* The object of a live entry; borrowed until the next object is read from the tape. */
 int world_object(struct world *w, uint64_t seq, struct slice *ret, struct err *err) MUST_CHECK;

@@ -18,6 +18,7 @@ struct default_value {
 
 static const struct default_value values[] = {
 	{"", "replicationcontrollers", "spec.replicas", "1"},
+	{"", "persistentvolumeclaims", "spec.volumeMode", "\"Filesystem\""},
 	{"", "services", "spec.type", "\"ClusterIP\""},
 	{"", "services", "spec.sessionAffinity", "\"None\""},
 	{"", "services", "spec.ports[].protocol", "\"TCP\""},
@@ -159,6 +160,17 @@ static void fill_job(cJSON *object)
 		"batch.kubernetes.io/controller-uid", uid);
 }
 
+/* A job without labels bears those of its template. */
+static void fill_job_labels(cJSON *object)
+{
+	const cJSON *labels = json_tree_at(object, "spec", "template", "metadata", "labels", NULL);
+	cJSON *metadata = json_tree_at(object, "metadata", NULL);
+
+	if (cJSON_GetArraySize(labels) && cJSON_IsObject(metadata) &&
+		!cJSON_GetArraySize(json_tree_at(metadata, "labels", NULL)))
+		json_tree_set(metadata, "labels", cJSON_Duplicate(labels, true));
+}
+
 /* The oldest kind of workload selects by the labels of its template, and bears them, where nothing is said.
  */
 static void fill_replication_controller(cJSON *object)
@@ -196,8 +208,10 @@ void default_values_fill(cJSON *object, const char *group, const char *resource)
 		fill_target_ports(spec);
 	if (!*group && strcmp(resource, "replicationcontrollers") == 0)
 		fill_replication_controller(object);
-	if (is_job)
+	if (is_job) {
 		fill_job(object);
+		fill_job_labels(object);
+	}
 }
 
 /* Takes them over others of the same name. */

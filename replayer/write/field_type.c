@@ -21,6 +21,18 @@ struct field_type field_type_find(struct slice name)
 	return (struct field_type){0};
 }
 
+struct field_type field_type_of_resource(const char *group, const char *version, const char *resource)
+{
+	for (unsigned i = 0; i < write_resource_count; i++) {
+		const struct write_resource *k = &write_resources[i];
+
+		if (strcmp(k->resource, resource) == 0 && strcmp(k->group, group) == 0 &&
+			strcmp(k->version, version) == 0)
+			return field_type_find(slice_of(k->type));
+	}
+	return (struct field_type){0};
+}
+
 static void read_keys(struct slice names, struct field *ret)
 {
 	ret->list = LIST_MAP;

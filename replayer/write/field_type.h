@@ -42,6 +42,9 @@ struct field {
 /* The type of that name in the table; nothing known when there is none. */
 struct field_type field_type_find(struct slice name);
 
+/* The type of a built-in resource; nothing known when it is none. */
+struct field_type field_type_of_resource(const char *group, const char *version, const char *resource);
+
 /* That of a schema in a document. */
 struct field_type field_type_of_schema(const cJSON *schema, const cJSON *document);
 

@@ -117,18 +117,6 @@ static const cJSON *recorded_document(struct type_cache *t, struct world *w, con
 	return parsed;
 }
 
-static struct field_type of_table(const struct tape_resource *r)
-{
-	for (unsigned i = 0; i < write_resource_count; i++) {
-		const struct write_resource *k = &write_resources[i];
-
-		if (strcmp(k->resource, r->resource) == 0 && strcmp(k->group, r->apigroup) == 0 &&
-			strcmp(k->version, r->version) == 0)
-			return field_type_find(slice_of(k->type));
-	}
-	return (struct field_type){0};
-}
-
 struct field_type type_cache_find(struct type_cache *t, struct world *w, const struct collection *c)
 {
 	const cJSON *document, *schema;
@@ -141,5 +129,5 @@ struct field_type type_cache_find(struct type_cache *t, struct world *w, const s
 		if (is_of_kind(schema, &c->resource))
 			return field_type_of_schema(schema, document);
 	}
-	return of_table(&c->resource);
+	return field_type_of_resource(c->resource.apigroup, c->resource.version, c->resource.resource);
 }

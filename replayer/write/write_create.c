@@ -152,6 +152,8 @@ int write_create_object(struct write *w, cJSON *object)
 	int rc = check_metadata(w, metadata);
 
 	if (rc == 0)
+		rc = write_check_crd(w);
+	if (rc == 0)
 		rc = write_in_world(w, check_namespace, w);
 	if (rc == 0)
 		rc = write_check_custom_kind(w, object);
@@ -171,8 +173,14 @@ int write_create_object(struct write *w, cJSON *object)
 		begin_status(w, object);
 		begin_spec(w, object);
 		default_values_fill(object, w->c->resource.apigroup, w->c->resource.resource);
-		rc = write_store(w, EVENT_ADDED, object);
+		rc = write_settle_service(w, object);
 	}
+	if (rc == 0)
+		rc = write_begin_crd(w, object);
+	if (rc == 0)
+		rc = write_store(w, EVENT_ADDED, object);
+	if (rc == 0)
+		rc = write_establish_crd(w, object);
 	if (rc) {
 		cJSON_Delete(object);
 		return rc;

@@ -3,7 +3,9 @@
 #include "replayer/request/selectors.h"
 #include "replayer/serve/list.h"
 #include "replayer/write/write_internal.h"
+#include "schema/base/clock.h"
 #include "schema/base/count_of.h"
+#include "schema/base/timestamp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,11 @@
 static bool is_pod(const struct write *w)
 {
 	return strcmp(w->c->resource.resource, "pods") == 0 && !*w->c->resource.apigroup;
+}
+
+static bool is_namespace(const struct write *w)
+{
+	return strcmp(w->c->resource.resource, "namespaces") == 0 && !*w->c->resource.apigroup;
 }
 
 /* Pods on a node end when the node says so; elsewhere nothing has to be waited for. */
@@ -53,24 +60,29 @@ static void mark(cJSON *object, int64_t grace_s)
 	count_generation(metadata);
 }
 
-/* What stays for a while: its finalizers, or its node, end it later. */
-static int mark_deleted(struct write *w, int64_t grace_s)
+static bool is_marked(const cJSON *object)
 {
-	cJSON *object = cJSON_Duplicate(w->old, true);
-	cJSON *metadata = json_tree_object(object, "metadata");
-	const cJSON *before = json_tree_at(metadata, "deletionGracePeriodSeconds", NULL);
-	bool marked = json_tree_at(metadata, "deletionTimestamp", NULL) != NULL;
+	return json_tree_at(object, "metadata", "deletionTimestamp", NULL) != NULL;
+}
 
-	w->answer = object;
-	w->code = 200;
-	if (marked && !(cJSON_IsNumber(before) && grace_s < (int64_t)before->valuedouble))
-		return 0;
-	mark(object, grace_s);
-	if (strcmp(w->c->resource.resource, "namespaces") == 0) {
-		json_tree_set(metadata, "deletionGracePeriodSeconds", NULL);
-		json_tree_set_text(json_tree_object(object, "status"), "phase", "Terminating");
-	}
-	return write_store(w, EVENT_MODIFIED, object);
+static int64_t marked_grace(const cJSON *object)
+{
+	const cJSON *grace = json_tree_at(object, "metadata", "deletionGracePeriodSeconds", NULL);
+
+	return cJSON_IsNumber(grace) ? (int64_t)grace->valuedouble : 0;
+}
+
+/* A pod that is ending already ends earlier: counted from when it was first asked to. */
+static void shorten(cJSON *object, int64_t grace_s)
+{
+	cJSON *metadata = json_tree_object(object, "metadata");
+	char *when = xstrdup(json_tree_text(metadata, "deletionTimestamp"));
+
+	if (timestamp_parse(slice_of(when), NULL))
+		timestamp_shift(when, strlen(when), (grace_s - marked_grace(object)) * NS_PER_S);
+	json_tree_set_text(metadata, "deletionTimestamp", when);
+	json_tree_set(metadata, "deletionGracePeriodSeconds", cJSON_CreateNumber((double)grace_s));
+	free(when);
 }
 
 /* Kinds of which a deletion is answered with the object itself, where others give a Status. */
@@ -90,27 +102,6 @@ static bool is_returned(const struct write *w)
 			return true;
 	}
 	return false;
-}
-
-/* A pod is marked even if nothing is left to be waited for. */
-static int remove_now(struct write *w)
-{
-	cJSON *last = cJSON_Duplicate(w->old, true);
-	int rc = write_store(w, EVENT_DELETED, last);
-
-	if (rc || !is_returned(w)) {
-		if (rc == 0)
-			write_answer_success(w, 200, last);
-		cJSON_Delete(last);
-		return rc;
-	}
-	if (is_pod(w)) {
-		mark(last, 0);
-		write_normalize(w, last);
-	}
-	w->answer = last;
-	w->code = 200;
-	return 0;
 }
 
 /* 409; names the kind where other conflicts name the resource. */
@@ -141,22 +132,91 @@ static int check_preconditions(struct write *w, const cJSON *asked)
 	return 0;
 }
 
-int write_remove(struct write *w, const cJSON *options)
+/* What a deletion makes of an object. */
+struct departure {
+	cJSON *object;    /* as it is then */
+	bool is_graceful; /* a pod, which is asked to end before it does */
+	bool is_pending;  /* it was asked already, and for no later: nothing changes */
+};
+
+static void ask_to_end(struct write *w, const cJSON *options, struct departure *d)
 {
 	int64_t grace_s = grace_of(w, options);
-	cJSON *marked;
-	bool lasts;
+	bool is_asked = cJSON_IsNumber(json_tree_at(options, "gracePeriodSeconds", NULL));
+
+	if (!is_marked(w->old)) {
+		mark(d->object, grace_s);
+		d->is_graceful = true;
+	} else if (marked_grace(w->old) > 0) {
+		d->is_graceful = is_asked && grace_s < marked_grace(w->old);
+		d->is_pending = !d->is_graceful;
+		if (d->is_graceful)
+			shorten(d->object, grace_s);
+	}
+}
+
+/* Finalizers hold every object, and those of its spec a namespace. */
+static bool is_held(const struct write *w, const cJSON *object)
+{
+	return cJSON_GetArraySize(json_tree_at(object, "metadata", "finalizers", NULL)) > 0 ||
+	       (is_namespace(w) && cJSON_GetArraySize(json_tree_at(object, "spec", "finalizers", NULL)) > 0);
+}
+
+/* What stays for a while: its finalizers, or its node, end it later. */
+static int keep_ending(struct write *w, cJSON *object)
+{
+	w->answer = object;
+	w->code = 200;
+	return json_tree_equal(w->old, object) ? 0 : write_store(w, EVENT_MODIFIED, object);
+}
+
+static int remove_now(struct write *w, const struct departure *d)
+{
+	bool is_told = d->is_graceful && w->policy != WRITE_ABSORB;
+	int rc = is_told ? write_store(w, EVENT_MODIFIED, d->object) : 0;
+
+	if (rc == 0)
+		rc = write_store(w, EVENT_DELETED, d->object);
+	if (rc == 0 && is_returned(w)) {
+		w->answer = d->object;
+		w->code = 200;
+		return 0;
+	}
+	if (rc == 0)
+		write_answer_success(w, 200, d->object);
+	cJSON_Delete(d->object);
+	return rc;
+}
+
+/* Held by finalizers alone: it is asked to end, at once. */
+static void mark_held(const struct write *w, cJSON *object)
+{
+	mark(object, 0);
+	if (!is_namespace(w))
+		return;
+	json_tree_set(json_tree_object(object, "metadata"), "deletionGracePeriodSeconds", NULL);
+	json_tree_set_text(json_tree_object(object, "status"), "phase", "Terminating");
+}
+
+int write_remove(struct write *w, const cJSON *options)
+{
+	struct departure d = {0};
 	int rc = check_preconditions(w, json_tree_at(options, "preconditions", NULL));
 
 	if (rc)
 		return rc;
-	marked = cJSON_Duplicate(w->old, true);
-	json_tree_set_text(json_tree_object(marked, "metadata"), "deletionTimestamp", "now");
-	json_tree_set(json_tree_object(marked, "metadata"), "deletionGracePeriodSeconds",
-		cJSON_CreateNumber((double)grace_s));
-	lasts = !write_is_over(w, marked);
-	cJSON_Delete(marked);
-	return lasts ? mark_deleted(w, grace_s) : remove_now(w);
+	d.object = cJSON_Duplicate(w->old, true);
+	if (is_pod(w))
+		ask_to_end(w, options, &d);
+	if (d.is_pending)
+		return keep_ending(w, d.object);
+	write_propagate(w, options, d.object);
+	write_end_crd(w, d.object);
+	if (is_held(w, d.object) && !is_marked(d.object))
+		mark_held(w, d.object);
+	if (is_held(w, d.object) || marked_grace(d.object) > 0)
+		return keep_ending(w, d.object);
+	return remove_now(w, &d);
 }
 
 int write_delete(struct write *w)

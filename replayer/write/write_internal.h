@@ -1,4 +1,4 @@
-/* write_internal.h: what the write*.c share. */
+/* write_internal.h: what the write*.c share, and own_write.h, owners.h, crd_ending.c and upkeep.c, which write as they do. */
 #ifndef REPLAYER_WRITE_INTERNAL_H
 #define REPLAYER_WRITE_INTERNAL_H
 
@@ -144,8 +144,45 @@ int write_replace(struct write *w, cJSON *object, bool rv_required);
 /* Deletes w->old, with the options of the body (may be NULL); the answer is made. */
 int write_remove(struct write *w, const cJSON *options);
 
-/* Takes a change of a lasting object further: the last finalizer is gone. */
+/* Gives a service the addresses, node ports and policies that it lacks, and keeps those that it had as w->old; nothing to other
+ * kinds. 422 if another service has what it asks for. write_service.c. */
+int write_settle_service(struct write *w, cJSON *object);
+
+/* ---- write_crd.c: nothing is done to other kinds ---- */
+
+#define FINALIZER_CRD "customresourcecleanup.apiextensions.k8s.io" /* custom resources go first */
+
+bool write_is_crd(const struct collection *c);
+
+/* Fills in what a new CRD lacks; 422 for one that defines nothing. */
+int write_begin_crd(struct write *w, cJSON *object);
+
+/* Stores a CRD that has just been created once more: its names are accepted, and it is established. */
+int write_establish_crd(struct write *w, const cJSON *object);
+
+/* A CRD that is being deleted waits for its custom resources. */
+void write_end_crd(const struct write *w, cJSON *object);
+
+/* 403 for a new custom resource whose CRD is being deleted. */
+int write_check_crd(struct write *w);
+
+/* ---- write_propagate.c ---- */
+
+#define FINALIZER_ORPHAN     "orphan"             /* dependents are to stay; then the object goes */
+#define FINALIZER_FOREGROUND "foregroundDeletion" /* dependents go first */
+
+/* Gives an object that is being deleted the finalizer of what the options ask for its dependents, or takes it
+ * away. */
+void write_propagate(const struct write *w, const cJSON *options, cJSON *object);
+
+bool write_has_finalizer(const cJSON *object, const char *name);
+void write_drop_finalizer(cJSON *object, const char *name);
+
+/* Whether that state of an object is its end: it is being deleted, and nothing holds it any more. */
 bool write_is_over(const struct write *w, const cJSON *object);
+
+/* Stores an object that takes the place of w->old: as a change, or as its deletion if it is over. */
+int write_store_changed(struct write *w, cJSON *object);
 
 /* The Scale of an object, as which the answer is shown from then on, and the object with the replicas of a
  * Scale. write_scale.c. */

@@ -294,6 +294,17 @@ static void check_finalizers(struct write *w, const cJSON *finalizers)
 
 /* ---- what an update may not change ---- */
 
+/* The API server looks twice, and tells two causes. */
+static void tell_late_finalizer(struct write *w, const char *name)
+{
+	for (int i = 0; i < 2; i++)
+		status_add_cause(&w->st, "FieldValueForbidden",
+			xasprintf("Forbidden: no new finalizers can be added if the object is being deleted, "
+				  "found new finalizers []string{\"%s\"}",
+				name),
+			"metadata.finalizers");
+}
+
 static void check_change(struct write *w, const cJSON *metadata)
 {
 	const cJSON *old = json_tree_at(w->old, "metadata", NULL), *item;
@@ -307,12 +318,7 @@ static void check_change(struct write *w, const cJSON *metadata)
 	{
 		if (cJSON_IsString(item) &&
 			!has_text(json_tree_at(old, "finalizers", NULL), item->valuestring))
-			status_add_cause(&w->st, "FieldValueForbidden",
-				xasprintf(
-					"Forbidden: no new finalizers can be added if the object is being deleted, "
-					"found new finalizers []string{\"%s\"}",
-					item->valuestring),
-				"metadata.finalizers");
+			tell_late_finalizer(w, item->valuestring);
 	}
 }
 
@@ -339,16 +345,29 @@ static void check_all(struct write *w, const cJSON *metadata, bool updated)
 	check_finalizers(w, json_tree_at(metadata, "finalizers", NULL));
 }
 
+/* Whether an earlier cause says the same. */
+static bool is_told(const struct status *st, size_t at)
+{
+	for (size_t i = 0; i < at; i++) {
+		if (strcmp(st->causes[i].message, st->causes[at].message) == 0 &&
+			strcmp(st->causes[i].field, st->causes[at].field) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int write_metadata_refuse(struct write *w)
 {
-	size_t count = w->st.cause_count;
+	size_t count = 0;
 	const struct tape_resource *r = &w->c->resource;
 	struct buf text;
 
 	buf_init(&text, LIMIT_REQUEST_BODY_BYTES);
-	for (size_t i = 0; i < count; i++)
-		(void)!buf_printf(&text, NULL, "%s%s: %s", i ? ", " : "", w->st.causes[i].field,
-			w->st.causes[i].message);
+	for (size_t i = 0; i < w->st.cause_count; i++) {
+		if (!is_told(&w->st, i))
+			(void)!buf_printf(&text, NULL, "%s%s: %s", count++ ? ", " : "", w->st.causes[i].field,
+				w->st.causes[i].message);
+	}
 	write_set_details(w, r->kind);
 	status_set(&w->st, 422, "Invalid", "%s%s%s \"%s\" is invalid: %s%.*s%s", r->kind,
 		*r->apigroup ? "." : "", r->apigroup, w->name, count > 1 ? "[" : "", (int)text.len, text.ptr,

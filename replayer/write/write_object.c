@@ -3,6 +3,7 @@
 #include "replayer/serve/watch.h"
 #include "replayer/world/crd.h"
 #include "replayer/write/default_values.h"
+#include "replayer/write/upkeep.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
@@ -280,6 +281,7 @@ static void write_object_tell(struct write *w, enum event_type type, struct slic
 	if (api->faults)
 		fault_act_version(api->faults, w->c, c);
 	watches_deliver(api->watches, w->c, c, (uint64_t)number);
+	upkeep_wrote(api->upkeep, w->c, c);
 	change_unref(c);
 }
 
@@ -362,6 +364,7 @@ static int remember(void *context)
 
 	if (rc == 0 && !is_the_tapes(w, s->type))
 		world_remember(w->call->api->world, w->c, &version, s->json);
+	w->old_seq = write_find(w, s->name); /* it may be written once more */
 	return rc;
 }
 
@@ -382,6 +385,7 @@ static int publish(void *context)
 		return status_set(
 			&w->st, 413, "RequestEntityTooLarge", "Request entity is too large: %s", err.text);
 	write_object_tell(w, s->type, s->name, buf_slice(&s->numbered));
+	w->old_seq = write_find(w, s->name); /* it may be written once more */
 	return 0;
 }
 

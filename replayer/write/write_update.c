@@ -144,15 +144,14 @@ bool write_is_over(const struct write *w, const cJSON *object)
 	       !(is_namespace && cJSON_GetArraySize(json_tree_at(object, "spec", "finalizers", NULL)));
 }
 
-/* The last state still shows the finalizer whose removal ends the object. */
-static int write_update_store(struct write *w, cJSON *object)
+int write_store_changed(struct write *w, cJSON *object)
 {
 	cJSON *last;
 	int rc;
 
 	if (!write_is_over(w, object))
 		return write_store(w, EVENT_MODIFIED, object);
-	last = cJSON_Duplicate(w->old, true);
+	last = cJSON_Duplicate(w->old, true); /* which still shows the finalizer whose removal ends it */
 	rc = write_store(w, EVENT_DELETED, last);
 	cJSON_Delete(last);
 	return rc;
@@ -175,6 +174,8 @@ int write_replace(struct write *w, cJSON *object, bool rv_required)
 		rc = write_check_custom_kind(w, object);
 	if (rc == 0 && !w->sub.len)
 		rc = write_check_metadata(w, object, true);
+	if (rc == 0 && !w->sub.len)
+		rc = write_settle_service(w, object);
 	if (rc) {
 		cJSON_Delete(object);
 		return rc;
@@ -196,7 +197,7 @@ int write_replace(struct write *w, cJSON *object, bool rv_required)
 	w->answer = object;
 	w->code = 200;
 	/* What changes nothing makes no version. */
-	return json_tree_equal(w->old, object) ? 0 : write_update_store(w, object);
+	return json_tree_equal(w->old, object) ? 0 : write_store_changed(w, object);
 }
 
 int write_update(struct write *w)

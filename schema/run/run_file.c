@@ -176,7 +176,12 @@ static int create_empty(const char *path, struct err *err)
 	return 0;
 }
 
-static int open_database(struct run_file *f, const char *first, struct err *err)
+/* With WAL and NORMAL the file stays whole whatever happens, and only a crash of the machine can take back the last
+ * commits. The run of a replay can be made again: it is not waited for at all. */
+static const char *const durability[] = {
+	[false] = "PRAGMA synchronous = OFF", [true] = "PRAGMA synchronous = NORMAL"};
+
+static int open_database(struct run_file *f, bool is_live, const char *first, struct err *err)
 {
 	char *uri;
 	int rc;
@@ -186,7 +191,9 @@ static int open_database(struct run_file *f, const char *first, struct err *err)
 	free(uri);
 	if (rc)
 		return err_set(err, ERR_IO, "cannot make the run '%s': %s", f->path, sqlite3_errstr(rc));
-	rc = exec(f, first, err);
+	rc = exec(f, durability[is_live], err);
+	if (rc == 0)
+		rc = exec(f, first, err);
 	for (int i = 0; i < RUN_STATEMENTS && rc == 0; i++) {
 		if (sqlite3_prepare_v3(
 			    f->db, run_statements[i], -1, SQLITE_PREPARE_PERSISTENT, &f->statements[i], NULL))
@@ -209,7 +216,8 @@ static void run_file_release(struct run_file *f)
 }
 
 /* `first`: the SQL that makes the tables, or goes on with them. */
-static int open_file(const char *path, const char *first, struct run_file **ret, struct err *err)
+static int open_file(
+	const char *path, bool is_live, const char *first, struct run_file **ret, struct err *err)
 {
 	struct run_file *f = xcalloc(1, sizeof(*f));
 	int rc;
@@ -220,7 +228,7 @@ static int open_file(const char *path, const char *first, struct run_file **ret,
 	pthread_cond_init(&f->work, NULL);
 	pthread_cond_init(&f->room, NULL);
 	buf_init(&f->filling, SIZE_MAX);
-	rc = open_database(f, first, err);
+	rc = open_database(f, is_live, first, err);
 	if (rc == 0 && pthread_create(&f->thread, NULL, run_file_run, f))
 		rc = err_set(err, ERR_FAILED, "cannot start a thread for the run '%s'", path);
 	if (rc) {
@@ -231,11 +239,11 @@ static int open_file(const char *path, const char *first, struct run_file **ret,
 	return 0;
 }
 
-static int open_new(const char *path, struct run_file **ret, struct err *err)
+static int open_new(const char *path, bool is_live, struct run_file **ret, struct err *err)
 {
 	int rc = create_empty(path, err);
 
-	return rc ? rc : open_file(path, run_schema, ret, err);
+	return rc ? rc : open_file(path, is_live, run_schema, ret, err);
 }
 
 int run_file_open(const char *path, struct run_file **ret, struct err *err)
@@ -246,7 +254,7 @@ int run_file_open(const char *path, struct run_file **ret, struct err *err)
 	if (rc == 0)
 		rc = make_room(target, err);
 	if (rc == 0)
-		rc = open_new(target, ret, err);
+		rc = open_new(target, false, ret, err);
 	free(target);
 	return rc;
 }
@@ -312,11 +320,11 @@ static int go_on(const char *path, const char *tape_id, struct run_file **ret, s
 
 	if (is_there && st.st_size) {
 		rc = look_into(path, tape_id, ret_past, err);
-		return rc ? rc : open_file(path, run_go_on, ret, err);
+		return rc ? rc : open_file(path, true, run_go_on, ret, err);
 	}
 	*ret_past = (struct run_past){.is_new = true};
 	rc = is_there ? make_room(path, err) : 0;
-	return rc ? rc : open_new(path, ret, err);
+	return rc ? rc : open_new(path, true, ret, err);
 }
 
 int run_file_go_on(const char *path, const char *tape_id, struct run_file **ret, struct run_past *ret_past,

@@ -4,7 +4,7 @@
  *
  * An object that appears is one row with path '$' and op 'add', one that goes is one with op 'remove' after
  * the fields that its last state changed. metadata.managedFields and metadata.resourceVersion are left out
- * unless the hidden column all_fields is 1. `manager` is who owns the changed field by managedFields.
+ * unless the hidden column all_fields is 1. event_changes.h says what a row is, and whom `manager` names.
  *
  * `old` and `new` are values of SQL that keep what JSON says: texts without quotes, numbers (integers too
  * large for SQL as their digits), true and false as these words, null as NULL. The hidden columns old_json
@@ -13,12 +13,10 @@
  * Walking in the order of storage finds the versions of one object one after another, so that each is decoded
  * once; where the walk does not, the version before is fetched by itself.
  */
+#include "schema/sql/audit_columns.h"
+#include "schema/sql/event_changes.h"
 #include "schema/sql/event_plan.h"
 #include "schema/sql/functions.h"
-#include "schema/sql/json_diff.h"
-#include "schema/sql/managed_fields.h"
-
-#include "schema/base/limits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,13 +31,7 @@ enum {
 	COLUMN_ALL_FIELDS,
 	COLUMN_OLD_JSON,
 	COLUMN_NEW_JSON,
-};
-
-/* A version of an object, kept. */
-struct version {
-	uint64_t seq; /* 0: none */
-	uint32_t resource;
-	struct buf uid, object;
+	COLUMN_AUDIT,
 };
 
 struct changes_scan {
@@ -47,10 +39,9 @@ struct changes_scan {
 	struct event_query query;
 	struct tape_cursor *cursor;
 	struct event event;
-	bool all_fields, has_old;
-	struct version old, new;
-	struct json_diff *diff;
-	size_t row, row_count; /* of the current event; a row past the diff's is about the whole object */
+	bool all_fields;
+	struct event_changes *changes; /* of the current event */
+	size_t row;
 };
 
 /* ---- plan ---- */
@@ -65,121 +56,21 @@ static int changes_plan(struct table *t, sqlite3_index_info *info, struct err *e
 	return rc;
 }
 
-/* ---- versions ---- */
-
-static void version_init(struct version *v)
-{
-	v->seq = 0;
-	buf_init(&v->uid, LIMIT_NAME_BYTES + 16);
-	buf_init(&v->object, LIMIT_OBJECT_BYTES);
-}
-
-static int version_set(struct version *v, const struct event *e, struct slice object, struct err *err)
-{
-	int rc;
-
-	v->seq = 0;
-	buf_clear(&v->uid);
-	buf_clear(&v->object);
-	if ((rc = buf_append(&v->uid, e->uid.ptr, e->uid.len, err)) ||
-		(rc = buf_append(&v->object, object.ptr, object.len, err)))
-		return rc;
-	v->seq = e->seq;
-	v->resource = e->resource;
-	return 0;
-}
-
-static bool is_version_of(const struct version *v, const struct event *e)
-{
-	return v->seq && v->resource == e->resource && slice_equal(buf_slice(&v->uid), e->uid);
-}
-
-/* Looks up the version before `e`; v->seq is 0 when there is none of the same object. */
-static int version_before(struct tape *t, const struct event *e, struct version *v, struct err *err)
-{
-	struct event before;
-	struct slice object;
-	struct buf keep;
-	uint64_t seq;
-	int rc;
-
-	v->seq = 0;
-	rc = tape_previous(t, e->seq, &seq, err);
-	if (rc)
-		return rc;
-	if (!seq)
-		return 0;
-	buf_init(&keep, LIMIT_OBJECT_BYTES);
-	rc = tape_event(t, seq, &before, &keep, err);
-	if (!rc && before.type != EVENT_DELETED && before.resource == e->resource &&
-		slice_equal(before.uid, e->uid)) {
-		rc = tape_object(t, seq, &object, err);
-		if (!rc)
-			rc = version_set(v, &before, object, err);
-	}
-	buf_release(&keep);
-	return rc;
-}
-
 /* ---- walk ---- */
-
-/* Puts the event's object into c->new and the version before it into c->old. */
-static int load_versions(struct changes_scan *c, struct err *err)
-{
-	struct version last = c->new;
-	struct slice object;
-	int rc;
-
-	c->new = c->old;
-	c->old = last;
-	if (!(is_version_of(&c->old, &c->event) && c->old.seq < c->event.seq) &&
-		(rc = version_before(scan_tape(&c->scan), &c->event, &c->old, err)))
-		return rc;
-	rc = tape_cursor_object(c->cursor, &object, err);
-	if (rc)
-		return rc;
-	return version_set(&c->new, &c->event, object, err);
-}
-
-static int compare_versions(struct changes_scan *c, struct err *err)
-{
-	int rc = load_versions(c, err);
-
-	if (rc)
-		return rc;
-	c->has_old = c->old.seq != 0;
-	c->row = 0;
-	c->row_count = !c->has_old || c->event.type == EVENT_DELETED;
-	if (!c->has_old)
-		return json_diff_make(c->diff, (struct slice){NULL, 0}, (struct slice){NULL, 0}, false, err);
-	rc = json_diff_make(
-		c->diff, buf_slice(&c->old.object), buf_slice(&c->new.object), c->all_fields, err);
-	if (rc)
-		return err_prefix(err, rc, "cannot compare event %llu with the one before",
-			(unsigned long long)c->event.seq);
-	c->row_count += json_diff_count(c->diff);
-	return 0;
-}
-
-/* After a deletion nothing follows it: the next object of that UID is new. */
-static void forget_deleted(struct changes_scan *c)
-{
-	if (c->event.type == EVENT_DELETED)
-		c->new.seq = 0;
-}
 
 static int next_event(struct changes_scan *c, struct err *err)
 {
-	int more, rc;
+	int more, count;
 
-	do {
-		forget_deleted(c);
-		more = event_query_next(&c->query, c->cursor, &c->event, err);
-		if (more > 0 && (rc = compare_versions(c, err)))
-			return rc;
-	} while (more > 0 && c->row_count == 0);
+	c->row = 0;
+	while ((more = event_query_next(&c->query, c->cursor, &c->event, err)) > 0) {
+		count = event_changes_make(
+			c->changes, scan_tape(&c->scan), c->cursor, &c->event, c->all_fields, err);
+		if (count)
+			return count < 0 ? count : 0;
+	}
 	c->scan.at_end = more == 0;
-	return more < 0 ? more : 0;
+	return more;
 }
 
 static int changes_next(struct scan *s, struct err *err)
@@ -187,7 +78,7 @@ static int changes_next(struct scan *s, struct err *err)
 	struct changes_scan *c = (struct changes_scan *)s;
 
 	s->row_id++;
-	if (++c->row < c->row_count)
+	if (++c->row < event_changes_count(c->changes))
 		return 0;
 	return next_event(c, err);
 }
@@ -200,9 +91,7 @@ static int changes_filter(struct scan *s, const char *plan_text, int plan_flags,
 	const char *at = plan_text;
 	int rc;
 
-	version_init(&c->old);
-	version_init(&c->new);
-	c->diff = json_diff_new();
+	c->changes = event_changes_new();
 	for (int i = 0; i < arg_count && plan_word_next(&at, &word); i++) {
 		if (slice_is(word.column, "all_fields"))
 			c->all_fields = sqlite3_value_int(args[i]) != 0;
@@ -219,37 +108,12 @@ static int changes_filter(struct scan *s, const char *plan_text, int plan_flags,
 
 /* ---- columns ---- */
 
-/* The current row; a row about the whole object has the path '$'. */
-static struct json_change changes_current(const struct changes_scan *c)
+static int manager_result(struct changes_scan *c, sqlite3_context *context, struct err *err)
 {
-	struct slice none = {NULL, 0};
+	struct change_who who;
+	int rc = event_changes_who(c->changes, c->row, &who, err);
 
-	if (c->row < json_diff_count(c->diff))
-		return json_diff_at(c->diff, c->row);
-	return (struct json_change){slice_of("$"), slice_of(""),
-		c->has_old ? buf_slice(&c->old.object) : none,
-		c->event.type == EVENT_DELETED ? none : buf_slice(&c->new.object)};
-}
-
-static const char *op_of(const struct changes_scan *c, const struct json_change *change)
-{
-	bool whole = c->row >= json_diff_count(c->diff);
-
-	if (whole)
-		return c->event.type == EVENT_ADDED     ? "add"
-		       : c->event.type == EVENT_DELETED ? "remove"
-							: "replace";
-	return !change->old_value.len ? "add" : !change->new_value.len ? "remove" : "replace";
-}
-
-static int manager_result(
-	struct changes_scan *c, const struct json_change *change, sqlite3_context *context, struct err *err)
-{
-	struct slice manager;
-	int found = managed_fields_manager(c->has_old ? buf_slice(&c->old.object) : (struct slice){NULL, 0},
-		buf_slice(&c->new.object), change->path, &manager, err);
-
-	return found > 0 ? result_escaped(context, manager, err) : found;
+	return !rc && who.manager.ptr ? result_escaped(context, who.manager, err) : rc;
 }
 
 static bool is_integer_beyond_sql(struct slice value)
@@ -288,23 +152,25 @@ static void result_raw(sqlite3_context *context, struct slice value)
 static int changes_column(struct scan *s, sqlite3_context *context, int i, struct err *err)
 {
 	struct changes_scan *c = (struct changes_scan *)s;
-	struct json_change change;
+	struct event_change row;
 
+	if (i >= COLUMN_AUDIT)
+		return audit_columns_result(scan_table(s)->handle, context, &c->event, i - COLUMN_AUDIT, err);
 	if (i < COLUMN_OBJECT) {
 		event_result(context, scan_tape(s), &c->event, i);
 		return 0;
 	}
-	change = changes_current(c);
+	row = event_changes_at(c->changes, c->row);
 	switch (i) {
-	case COLUMN_OBJECT: result_slice(context, buf_slice(&c->new.object)); break;
-	case COLUMN_PATH: result_slice(context, change.path); break;
-	case COLUMN_FIELD: result_slice(context, change.field); break;
-	case COLUMN_OP: result_string(context, op_of(c, &change)); break;
-	case COLUMN_OLD: return result_value(context, change.old_value, err);
-	case COLUMN_NEW: return result_value(context, change.new_value, err);
-	case COLUMN_MANAGER: return manager_result(c, &change, context, err);
-	case COLUMN_OLD_JSON: result_raw(context, change.old_value); break;
-	case COLUMN_NEW_JSON: result_raw(context, change.new_value); break;
+	case COLUMN_OBJECT: result_slice(context, event_changes_object(c->changes)); break;
+	case COLUMN_PATH: result_slice(context, row.change.path); break;
+	case COLUMN_FIELD: result_slice(context, row.change.field); break;
+	case COLUMN_OP: result_string(context, change_op_name(row.op)); break;
+	case COLUMN_OLD: return result_value(context, row.change.old_value, err);
+	case COLUMN_NEW: return result_value(context, row.change.new_value, err);
+	case COLUMN_MANAGER: return manager_result(c, context, err);
+	case COLUMN_OLD_JSON: result_raw(context, row.change.old_value); break;
+	case COLUMN_NEW_JSON: result_raw(context, row.change.new_value); break;
 	case COLUMN_ALL_FIELDS: sqlite3_result_int(context, c->all_fields); break;
 	default: break;
 	}
@@ -324,11 +190,7 @@ static void changes_reset(struct scan *s)
 
 	tape_cursor_close(c->cursor);
 	event_query_release(&c->query);
-	json_diff_free(c->diff);
-	buf_release(&c->old.uid);
-	buf_release(&c->old.object);
-	buf_release(&c->new.uid);
-	buf_release(&c->new.object);
+	event_changes_free(c->changes);
 	*c = (struct changes_scan){.scan = c->scan};
 }
 
@@ -337,7 +199,7 @@ const struct table_kind changes_table = {
 	.summary = "one row for each field that an event changed: path, old, new, manager",
 	.columns = EVENT_NAME_COLUMNS ", bytes INTEGER HIDDEN, object TEXT HIDDEN, path TEXT, field TEXT, "
 				      "op TEXT, old, new, manager TEXT, all_fields INTEGER HIDDEN, "
-				      "old_json TEXT HIDDEN, new_json TEXT HIDDEN",
+				      "old_json TEXT HIDDEN, new_json TEXT HIDDEN" AUDIT_COLUMNS,
 	.scan_bytes = sizeof(struct changes_scan),
 	.plan = changes_plan,
 	.filter = changes_filter,

@@ -6,9 +6,10 @@
  * order of arrival says ORDER BY seq, which costs no sort.
  */
 #include "schema/base/rv.h"
+#include "schema/sql/audit_columns.h"
 #include "schema/sql/event_plan.h"
 
-enum { COLUMN_STREAM = COLUMN_OF_KIND, COLUMN_FLAGS, COLUMN_RV_NUMBER };
+enum { COLUMN_STREAM = COLUMN_OF_KIND, COLUMN_FLAGS, COLUMN_RV_NUMBER, COLUMN_AUDIT };
 
 struct events_scan {
 	struct scan scan;
@@ -106,6 +107,8 @@ static int events_column(struct scan *s, sqlite3_context *context, int i, struct
 	struct events_scan *e = (struct events_scan *)s;
 	uint64_t number;
 
+	if (i >= COLUMN_AUDIT)
+		return audit_columns_result(scan_table(s)->handle, context, &e->event, i - COLUMN_AUDIT, err);
 	switch (i) {
 	case COLUMN_OBJECT: return object_result(e, context, err);
 	case COLUMN_STREAM: sqlite3_result_int64(context, e->event.stream); break;
@@ -138,7 +141,8 @@ static void events_reset(struct scan *s)
 const struct table_kind events_table = {
 	.name = "events",
 	.summary = "one row for each thing that was delivered, in the order of arrival by seq",
-	.columns = EVENT_COLUMNS ", stream INTEGER HIDDEN, flags INTEGER HIDDEN, rv_number INTEGER HIDDEN",
+	.columns = EVENT_COLUMNS
+	", stream INTEGER HIDDEN, flags INTEGER HIDDEN, rv_number INTEGER HIDDEN" AUDIT_COLUMNS,
 	.scan_bytes = sizeof(struct events_scan),
 	.plan = events_plan,
 	.filter = events_filter,

@@ -10,6 +10,7 @@
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
 #include "schema/sql/json_diff.h"
+#include "schema/sql/managed_fields.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -117,7 +118,27 @@ static int append_member(struct buf *to, const char *name, struct slice value, b
 	return is_json ? visible_append_json(to, value, err) : json_escape(value, to, err);
 }
 
-static int append_change(struct buf *to, const struct json_change *c, struct err *err)
+/* Between quotes it is still as JSON has it. */
+static int append_manager(
+	struct buf *to, struct slice old, struct slice new, struct slice path, struct err *err)
+{
+	struct slice manager;
+	int found = managed_fields_manager(old, new, path, &manager, err);
+
+	if (found <= 0)
+		return found;
+	manager = (struct slice){manager.ptr - 1, manager.len + 2};
+	return append_member(to, "manager", manager, true, err);
+}
+
+/* What jdiff compares, and what it tells. */
+struct two_texts {
+	struct slice old, new;
+	bool with_noise, with_managers;
+};
+
+static int append_change(
+	struct buf *to, const struct json_change *c, const struct two_texts *texts, struct err *err)
 {
 	const char *op = !c->old_value.len ? "add" : !c->new_value.len ? "remove" : "replace";
 	int rc;
@@ -127,36 +148,39 @@ static int append_change(struct buf *to, const struct json_change *c, struct err
 		(rc = append_member(to, "field", c->field, false, err)) ||
 		(rc = append_member(to, "op", slice_of(op), false, err)) ||
 		(rc = append_member(to, "old", c->old_value, true, err)) ||
-		(rc = append_member(to, "new", c->new_value, true, err)))
+		(rc = append_member(to, "new", c->new_value, true, err)) ||
+		(texts->with_managers && (rc = append_manager(to, texts->old, texts->new, c->path, err))))
 		return rc;
 	return buf_append(to, "}", 1, err);
 }
 
-static int append_changes(struct buf *to, const struct json_diff *d, struct err *err)
+static int append_changes(
+	struct buf *to, const struct json_diff *d, const struct two_texts *texts, struct err *err)
 {
 	int rc = buf_append(to, "[", 1, err);
 
 	for (size_t i = 0; i < json_diff_count(d) && !rc; i++) {
 		struct json_change c = json_diff_at(d, i);
 
-		rc = append_change(to, &c, err);
+		rc = append_change(to, &c, texts, err);
 	}
 	return rc ? rc : buf_append(to, "]", 1, err);
 }
 
 static void jdiff(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-	struct slice old = value_slice(argv[0]), new = value_slice(argv[1]);
+	struct two_texts texts = {value_slice(argv[0]), value_slice(argv[1]),
+		argc > 2 && sqlite3_value_int(argv[2]), argc > 3 && sqlite3_value_int(argv[3])};
 	struct json_diff *d;
 	struct err err = {0};
 	struct buf to;
 
-	if (!old.ptr || !new.ptr)
+	if (!texts.old.ptr || !texts.new.ptr)
 		return;
 	d = json_diff_new();
 	buf_init(&to, LIMIT_LIST_BYTES);
-	if (json_diff_make(d, old, new, argc > 2 && sqlite3_value_int(argv[2]), &err) ||
-		append_changes(&to, d, &err)) {
+	if (json_diff_make(d, texts.old, texts.new, texts.with_noise, &err) ||
+		append_changes(&to, d, &texts, &err)) {
 		result_err(context, &err);
 	} else {
 		result_slice(context, buf_slice(&to));
@@ -270,6 +294,7 @@ int functions_register(sqlite3 *db)
 		{"jget", 2, pure, jget},
 		{"jdiff", 2, pure, jdiff},
 		{"jdiff", 3, pure, jdiff},
+		{"jdiff", 4, pure, jdiff},
 		{"to_ns", 1, pure, to_ns},
 		{"to_time", 1, pure, to_time},
 		{"duration", 1, pure, duration},

@@ -3,8 +3,9 @@
  *
  *   jget(JSON, PATH)                the value at a path such as '$.metadata.labels.app', as json_extract
  *                                   gives it, without reading what it skips
- *   jdiff(OLD, NEW [, ALL])         the fields in which two JSON texts differ, as a JSON array; ALL other than
- *                                   0: also managedFields and resourceVersion
+ *   jdiff(OLD, NEW [, ALL [, WHO]]) the fields in which two JSON texts differ, as a JSON array; ALL other than
+ *                                   0: also managedFields and resourceVersion; WHO other than 0: with the manager
+ *                                   of each field, where the managedFields of NEW tell
  *   to_ns(TIME)                     nanoseconds since 1970
  *   to_time(NS)                     the other way round
  *   duration(NS)                    for people: '12.4s'

@@ -39,6 +39,8 @@ struct json_diff {
 	struct buf name; /* of the member or item that is entered, without escapes */
 	bool with_noise;
 	unsigned depth;
+	struct slice old_managers, new_managers; /* managedFields, where they were met */
+	bool met_managers;
 };
 
 struct json_diff *json_diff_new(void)
@@ -296,6 +298,23 @@ static size_t sort_members(struct part *members, size_t count)
 	return kept;
 }
 
+/* They are found on the way, and asked for later. */
+static void note_managers(struct json_diff *d, const struct part *old, const struct part *new)
+{
+	if (!slice_is(old ? old->key : new->key, "managedFields"))
+		return;
+	d->met_managers = true;
+	d->old_managers = old ? old->value : (struct slice){NULL, 0};
+	d->new_managers = new ? new->value : (struct slice){NULL, 0};
+}
+
+bool json_diff_managers(const struct json_diff *d, struct slice *ret_old, struct slice *ret_new)
+{
+	*ret_old = d->old_managers;
+	*ret_new = d->new_managers;
+	return d->met_managers;
+}
+
 /* Walks two sorted runs side by side. */
 static int merge_members(struct json_diff *d, const struct level *l, struct err *err)
 {
@@ -309,7 +328,9 @@ static int merge_members(struct json_diff *d, const struct level *l, struct err 
 
 		i += order <= 0;
 		k += order >= 0;
-		if (!is_noise(d, order <= 0 ? old->key : new->key))
+		if (is_noise(d, order <= 0 ? old->key : new->key))
+			note_managers(d, order <= 0 ? old : NULL, order >= 0 ? new : NULL);
+		else
 			rc = compare_parts(d, order <= 0 ? old : NULL, order >= 0 ? new : NULL, true, err);
 	}
 	return rc;
@@ -493,6 +514,7 @@ int json_diff_make(struct json_diff *d, struct slice old, struct slice new, bool
 	new = json_trim(new);
 	d->count = d->part_count = d->depth = 0;
 	d->with_noise = with_noise;
+	d->met_managers = false;
 	buf_clear(&d->texts);
 	buf_clear(&d->path);
 	buf_clear(&d->field);

@@ -36,4 +36,8 @@ size_t json_diff_count(const struct json_diff *d);
 /* Valid until the next json_diff_make. */
 struct json_change json_diff_at(const struct json_diff *d, size_t index);
 
+/* The values of metadata.managedFields that the comparison passed by, absent ones empty. False when it did not come
+ * there, because nothing or all of metadata differs, or noise was compared as well. */
+bool json_diff_managers(const struct json_diff *d, struct slice *ret_old, struct slice *ret_new);
+
 #endif

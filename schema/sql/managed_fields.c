@@ -191,6 +191,17 @@ struct verdict {
 	size_t changed_count;
 };
 
+/* The name between its quotes: 1, 0 when the entry has none. */
+static int manager_of(struct slice entry, struct slice *ret, struct err *err)
+{
+	int found = json_get(entry, "manager", ret, err);
+
+	if (found <= 0 || ret->len < 2)
+		return found < 0 ? found : 0;
+	*ret = (struct slice){ret->ptr + 1, ret->len - 2};
+	return 1;
+}
+
 static int look_at_entry(struct verdict *v, struct slice entry, struct slice old_entries, struct slice new,
 	struct slice path, struct err *err)
 {
@@ -199,10 +210,9 @@ static int look_at_entry(struct verdict *v, struct slice entry, struct slice old
 
 	if (is_old < 0)
 		return is_old;
-	found = json_get(entry, "manager", &manager, err);
-	if (found <= 0 || manager.len < 2)
-		return found < 0 ? found : 0;
-	manager = (struct slice){manager.ptr + 1, manager.len - 2};
+	found = manager_of(entry, &manager, err);
+	if (found <= 0)
+		return found;
 	found = json_get(entry, "fieldsV1", &tree, err);
 	if (found > 0)
 		found = owns(tree, new, path, err);
@@ -217,28 +227,72 @@ static int look_at_entry(struct verdict *v, struct slice entry, struct slice old
 	return found < 0 ? found : 0;
 }
 
+int managed_fields_entries(struct slice old, struct slice new, struct managed_entries *ret, struct err *err)
+{
+	int rc = 0;
+
+	*ret = (struct managed_entries){{NULL, 0}, {NULL, 0}};
+	if (old.len)
+		rc = json_get(old, entries_path, &ret->old, err);
+	if (rc >= 0)
+		rc = json_get(new, entries_path, &ret->new, err);
+	return rc < 0 ? rc : 0;
+}
+
+/* 1, or 0 when the new version has no entries. */
+static int walk_entries(const struct managed_entries *entries, struct json_iter *ret, struct err *err)
+{
+	int rc;
+
+	if (!entries->new.len || entries->new.ptr[0] != '[')
+		return 0;
+	rc = json_iter_begin(entries->new, ret, err);
+	return rc ? rc : 1;
+}
+
 int managed_fields_manager(
 	struct slice old, struct slice new, struct slice path, struct slice *ret_manager, struct err *err)
 {
-	struct slice old_entries = {NULL, 0}, entries, entry;
+	struct managed_entries entries;
 	struct verdict v = {0};
 	struct json_iter it;
-	int more, rc;
+	struct slice entry;
+	int more = managed_fields_entries(old, new, &entries, err), rc;
 
-	if (old.len && (rc = json_get(old, entries_path, &old_entries, err)) < 0)
-		return rc;
-	more = json_get(new, entries_path, &entries, err);
-	if (more <= 0 || entries.ptr[0] != '[')
-		return more < 0 ? more : 0;
-	rc = json_iter_begin(entries, &it, err);
-	if (rc)
-		return rc;
+	if (!more)
+		more = walk_entries(&entries, &it, err);
+	if (more <= 0)
+		return more;
 	while ((more = json_iter_next(&it, NULL, &entry, err)) > 0) {
-		if ((rc = look_at_entry(&v, entry, old_entries, new, path, err)) < 0)
+		if ((rc = look_at_entry(&v, entry, entries.old, new, path, err)) < 0)
 			return rc;
 	}
 	if (more < 0)
 		return more;
 	*ret_manager = v.changed_owner.ptr ? v.changed_owner : v.changed_count == 1 ? v.changed : v.owner;
 	return ret_manager->ptr != NULL;
+}
+
+int managed_fields_writer(const struct managed_entries *entries, struct slice *ret_manager, struct err *err)
+{
+	struct slice entry, same, manager, writer = {NULL, 0};
+	struct json_iter it;
+	int more = walk_entries(entries, &it, err), found;
+
+	if (more <= 0)
+		return more;
+	while ((more = json_iter_next(&it, NULL, &entry, err)) > 0) {
+		found = managed_fields_find(entries->old, equals, &entry, &same, err);
+		if (found == 0 && (found = manager_of(entry, &manager, err)) > 0) {
+			if (writer.ptr && !slice_equal(writer, manager))
+				return 0;
+			writer = manager;
+			found = 0;
+		}
+		if (found < 0)
+			return found;
+	}
+	if (more == 0 && writer.ptr)
+		*ret_manager = writer;
+	return more < 0 ? more : writer.ptr != NULL;
 }

@@ -14,4 +14,17 @@
 int managed_fields_manager(struct slice old, struct slice new, struct slice path, struct slice *ret_manager,
 	struct err *err) MUST_CHECK;
 
+/* The values of metadata.managedFields of two versions, empty where there are none. */
+struct managed_entries {
+	struct slice old, new;
+};
+
+int managed_fields_entries(
+	struct slice old, struct slice new, struct managed_entries *ret, struct err *err) MUST_CHECK;
+
+/* The manager that wrote everything, whichever path it has, because all entries that are new or other are its own.
+ * Returns as managed_fields_manager() does: 0 when there are several or none. */
+int managed_fields_writer(
+	const struct managed_entries *entries, struct slice *ret_manager, struct err *err) MUST_CHECK;
+
 #endif

@@ -7,7 +7,7 @@
  *
  * A kind of row_table has a list of columns, each with its name, its type and where its value comes from: a
  * member of the row, of the row's stream or of its resource, or a function. What SQL is told of the table and what a
- * row holds are made from that list. To add a column: one line in it, and one in COOKBOOK.md.
+ * row holds are made from that list. To add a column: one line in it, and one in docs/tables.md.
  */
 #ifndef SCHEMA_SQL_ROW_TABLE_H
 #define SCHEMA_SQL_ROW_TABLE_H

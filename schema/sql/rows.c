@@ -387,6 +387,7 @@ static const struct row_column segment_columns[] = {
 	{"events", "INTEGER", OF_SEGMENT(events)},
 	{"extents", "INTEGER", OF_SEGMENT(extents)},
 	{"state_objects", "INTEGER", OF_SEGMENT(state_objects)},
+	{"state_segment", "INTEGER", OF_SEGMENT(state_segment)},
 	{"first_time", SQL_TIME, .put = put_first_time},
 	{"last_time", SQL_TIME, .put = put_last_time},
 	{"raw_bytes", "INTEGER", OF_SEGMENT(raw_bytes)},

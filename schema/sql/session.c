@@ -5,6 +5,7 @@
 #include "schema/base/limits.h"
 #include "schema/sql/run_tables.h"
 #include "schema/sql/sandbox.h"
+#include "schema/sql/side_by_side.h"
 #include "schema/sql/text_length.h"
 #include "schema/sql/time_collation.h"
 #include "schema/sql/walk_watch.h"
@@ -85,13 +86,16 @@ static int watch_walks(struct sql_session *s, struct err *err)
 	return rc;
 }
 
-int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err)
+/* count 0: one tape, whose tables are its own. */
+static int session_open(const struct sql_tape *tapes, size_t count, struct sql_session **ret, struct err *err)
 {
 	struct sql_session *s = xcalloc(1, sizeof(*s));
 	int rc;
 
 	if ((rc = sandbox_open(&s->db, err)) || (rc = replace_length(s->db, err)) ||
-		(rc = open_tables(s->db, tape_path, err)) || (rc = watch_walks(s, err))) {
+		(rc = count ? side_by_side_open(s->db, tapes, count, err)
+			    : open_tables(s->db, tapes->path, err)) ||
+		(rc = watch_walks(s, err))) {
 		sql_session_close(s);
 		return rc;
 	}
@@ -99,6 +103,17 @@ int sql_session_open(const char *tape_path, struct sql_session **ret, struct err
 	sqlite3_progress_handler(s->db, PROGRESS_STEPS, on_progress, s);
 	*ret = s;
 	return 0;
+}
+
+int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err)
+{
+	return session_open(&(struct sql_tape){.path = tape_path}, 0, ret, err);
+}
+
+int sql_session_open_many(
+	const struct sql_tape *tapes, size_t count, struct sql_session **ret, struct err *err)
+{
+	return session_open(tapes, count, ret, err);
 }
 
 void sql_session_close(struct sql_session *s)

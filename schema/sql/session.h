@@ -1,5 +1,5 @@
 /*
- * session.h: SQL over one tape, for programs that know nothing of SQLite.
+ * session.h: SQL over one tape, or several, for programs that know nothing of SQLite.
  *
  * A session is a private database in memory with the tables of the tape and nothing else. It can read them
  * and compute, and cannot write, attach, load or open anything, whatever the statement says. Not
@@ -31,6 +31,14 @@ struct sql_sink {
 };
 
 int sql_session_open(const char *tape_path, struct sql_session **ret, struct err *err) MUST_CHECK;
+
+/* The same over several tapes: every table has the rows of all, with a column `cluster` before the others; a table
+ * `tapes` has cluster and name of each. */
+struct sql_tape {
+	const char *path, *name, *cluster;
+};
+int sql_session_open_many(
+	const struct sql_tape *tapes, size_t count, struct sql_session **ret, struct err *err) MUST_CHECK;
 void sql_session_close(struct sql_session *s);
 
 /* Adds the tables of a run file (schema/run/run_file.h), read-only: requests, deliveries, writes, faults and

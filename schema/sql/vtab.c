@@ -29,6 +29,7 @@ static const struct table_kind *const kinds[] = {
 	&events_table,
 	&objects_table,
 	&changes_table,
+	&audit_table,
 	&streams_table,
 	&connections_table,
 	&gaps_table,
@@ -153,9 +154,17 @@ static void handle_close(struct registry *r, struct tape_handle *h)
 	if (--h->table_count)
 		return;
 	handle_unlink(r, h);
+	audit_book_close(h->book);
 	tape_close(h->tape);
 	free(h->path);
 	free(h);
+}
+
+/* Who made which event is written beside the tape, by others. */
+static int book_refresh(struct tape_handle *h, struct err *err)
+{
+	h->claim_seq = 0;
+	return h->book ? audit_book_refresh(h->book, err) : audit_book_open(h->path, &h->book, err);
 }
 
 /* In a sealed segment nothing changes: what was read of it stays good. */
@@ -169,7 +178,7 @@ static int handle_refresh(struct tape_handle *h, struct err *err)
 	if ((more = rc = tape_refresh(h->tape, err)) < 0 || (rc = tape_info(h->tape, &h->info, err)))
 		return rc;
 	h->generation += more || was_open || h->info.open;
-	return 0;
+	return book_refresh(h, err);
 }
 
 void scan_expects(const struct scan *s, bool stored_order)

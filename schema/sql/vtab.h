@@ -3,7 +3,8 @@
  *
  * One SQLite module, "kubetape", serves every table: the second argument of CREATE VIRTUAL TABLE names a
  * `table_kind`, whose functions see tapes and `struct err` and only as much of SQLite as they must. To add a
- * table: write its kind in a file of its own, declare it below and put it into the list in vtab.c.
+ * table: write its kind in a file of its own, declare it below, put it into the list in vtab.c, and its columns into
+ * docs/tables.md.
  *
  * All tables of one connection that name one tape share one open tape with its block cache. It is refreshed
  * when a statement opens a scan while no other scan is open, so that a statement sees one fixed view.
@@ -13,6 +14,7 @@
 
 #include "schema/sql/time_collation.h"
 #include "schema/sql/walk_watch.h"
+#include "schema/tape/audit_book.h"
 #include "schema/tape/reader.h"
 
 #include <sqlite3ext.h>
@@ -32,6 +34,10 @@ struct tape_handle {
 	int64_t time_checked_ns;
 	bool time_steps_back;
 	char remark[POSITION_REMARK_BYTES]; /* of a position that a statement named; "" none */
+	struct audit_book *book;            /* NULL: the tape has none */
+	uint64_t claim_seq;                 /* of the event that was asked about last */
+	int has_claim;
+	struct audit_claim claim;
 };
 
 /* One virtual table of a connection. */
@@ -79,7 +85,7 @@ static inline struct tape *scan_tape(const struct scan *s)
 	return scan_table(s)->handle->tape;
 }
 
-extern const struct table_kind events_table, objects_table, changes_table;
+extern const struct table_kind events_table, objects_table, changes_table, audit_table;
 extern const struct table_kind streams_table, connections_table, gaps_table, coverage_table, missed_table;
 extern const struct table_kind marks_table, bookmarks_table, documents_table, segments_table;
 

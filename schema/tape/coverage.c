@@ -79,6 +79,12 @@ static struct coverage_answer unlisted_until(int64_t ns)
 	return (struct coverage_answer){COVERAGE_UNLISTED, INT64_MIN, ns, 0, ""};
 }
 
+/* A list, and nobody watched after it: that tells all there is to know. */
+static bool is_snapshot(const struct coverage_stream *s)
+{
+	return s->has_list && s->has_open_gap;
+}
+
 struct coverage_answer coverage_at(
 	const struct coverage *c, uint32_t stream, const struct coverage_point *point)
 {
@@ -89,7 +95,7 @@ struct coverage_answer coverage_at(
 	if (g)
 		return (struct coverage_answer){
 			g->id ? COVERAGE_GAP : COVERAGE_LEFT, g->begin_ns, g->end_ns, g->id, g->reason};
-	if (!s || (c->has_import && !s->has_watch))
+	if (!s || (c->has_import && !s->has_watch && !is_snapshot(s)))
 		return (struct coverage_answer){COVERAGE_UNTOLD, INT64_MIN, NEVER, 0, ""};
 	if (c->has_lists && !s->has_mark)
 		return unlisted_until(NEVER);
@@ -105,7 +111,7 @@ size_t coverage_untold_count(const struct coverage *c)
 	size_t count = 0;
 
 	for (size_t i = 0; i < c->stream_count; i++)
-		count += c->has_import && !c->streams[i].has_watch;
+		count += c->has_import && !c->streams[i].has_watch && !is_snapshot(&c->streams[i]);
 	return count;
 }
 

@@ -122,7 +122,8 @@ static int take_gap(void *context, const struct tape_gap *g)
 	struct coverage_stream *s = coverage_stream_of(c, g->stream);
 	struct coverage_gap *gap;
 
-	lengthen(c, g->begin_ns);
+	/* After a snapshot nothing is known: the tape ends with it, before the gap. */
+	lengthen(c, strcmp(g->reason, "snapshot") == 0 ? g->begin_ns - 1 : g->begin_ns);
 	if (!is_open(g))
 		lengthen(c, g->end_ns);
 	if (!s || strcmp(g->how_ended, "filled") == 0)

@@ -384,6 +384,11 @@ int tape_cursor_object(struct tape_cursor *c, struct slice *ret, struct err *err
 	return reader_object(c->tape, &c->tape->events.items[c->entry], c->extent, c->current, ret, err);
 }
 
+uint64_t tape_cursor_part_end(const struct tape_cursor *c)
+{
+	return c->extent ? c->last_seq : 0;
+}
+
 double tape_cursor_share(const struct tape_cursor *c)
 {
 	const struct extent_list *list = &c->tape->events;

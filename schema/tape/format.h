@@ -1,5 +1,5 @@
 /*
- * format.h: the names and numbers of the tape format, version 1. FORMAT.md is the specification; whoever
+ * format.h: the names and numbers of the tape format, versions 1 and 2. FORMAT.md is the specification; whoever
  * changes one changes the other in the same commit.
  */
 #ifndef SCHEMA_TAPE_FORMAT_H
@@ -7,7 +7,9 @@
 
 #include <stdint.h>
 
-#define FORMAT_VERSION        1
+#define FORMAT_VERSION        2          /* the latest */
+#define FORMAT_VERSION_WHOLE  1          /* of a segment that begins with the live objects */
+#define FORMAT_VERSION_UPON   2          /* ... that builds upon one before it */
 #define FORMAT_APPLICATION_ID 0x4b545045 /* "KTPE" */
 #define FORMAT_PAGE_BYTES     4096
 /* Of a sealed segment whose blocks are small: half a page at the end of each is lost. */

@@ -22,9 +22,11 @@ const char *gap_reason_words(const char *reason)
 		{"bad_encoding", "what came could not be decompressed"},
 		{"client_stop", "the recorder was stopped"}, {"recorder_died", "the recorder died"},
 		{"resource_gone", "the resource was removed"}, {"polled", "nobody watched between two lists"},
+		{"snapshot", "what there was at one moment was collected, and nobody watched"},
 		{"client_closed", "the client ended the watch"},
 		{"not_recorded", "what passed was not written down"},
-		{"left_out", "events were left out when this part of a tape was made"}};
+		{"left_out", "events were left out when this part of a tape was made"},
+		{"state_lost", "the segment with the objects that lived before is lost"}};
 
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		if (strcmp(rows[i].reason, reason) == 0)

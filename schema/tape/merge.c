@@ -1,5 +1,6 @@
 /* merge.c: see merge.h. The order of things. */
 #include "schema/base/limits.h"
+#include "schema/tape/audit_carry.h"
 #include "schema/tape/merge_internal.h"
 #include "schema/tape/new_tape.h"
 
@@ -119,7 +120,11 @@ int tape_merge(struct tape *const tapes[2], const char *to, const struct merge_o
 	if (rc)
 		return rc;
 	put_in_order(tapes, ordered, &swapped);
-	rc = new_tape_end(&made, merge(&m, ordered, made.temporary, err), err);
+	rc = merge(&m, ordered, made.temporary, err);
+	if (!rc)
+		rc = audit_carry(
+			(const char *[]){tapes[0]->path, tapes[1]->path}, 2, made.temporary, false, err);
+	rc = new_tape_end(&made, rc, err);
 	if (swapped)
 		swap_result(&m.result);
 	if (!rc)

@@ -320,6 +320,38 @@ static bool saw_it(const struct merge *m, const struct merge_source *other, uint
 	return false;
 }
 
+/* When the second tape lists a stream first, as time of ours; INT64_MAX: never. */
+static int64_t first_list_ns(const struct merge *m, uint32_t stream)
+{
+	const struct merge_source *b = &m->sources[1];
+
+	for (size_t i = 0; i < b->mark_count; i++) {
+		const struct tape_mark *mark = &b->marks[i].mark;
+
+		if (mark->stream == stream && (mark->kind == MARK_LIST || mark->kind == MARK_INITIAL_END))
+			return merge_time(b, mark->time_ns);
+	}
+	return INT64_MAX;
+}
+
+/* The first tape ends with what was there at a moment, and not by a recorder that was stopped. */
+static bool ends_as_snapshot(const struct merge_gap *gap)
+{
+	return gap->end_ns == INT64_MAX && strcmp(gap->gap.reason, "snapshot") == 0;
+}
+
+/* What nobody watched after a snapshot ends where the second tape lists it. */
+static void end_snapshot(const struct merge *m, struct tape_gap *g)
+{
+	int64_t listed_ns = first_list_ns(m, g->stream);
+
+	if (listed_ns == INT64_MAX || listed_ns < g->begin_ns)
+		return;
+	g->end_ns = listed_ns;
+	g->end_seq = seq_at(m, listed_ns);
+	g->how_ended = "relist";
+}
+
 static int put_gap(struct merge *m, size_t source, const struct merge_gap *gap, struct err *err)
 {
 	const struct merge_source *s = &m->sources[source];
@@ -336,6 +368,8 @@ static int put_gap(struct merge *m, size_t source, const struct merge_gap *gap, 
 	g.connection_before = map_id(m, s, g.connection_before);
 	g.connection_after = map_id(m, s, g.connection_after);
 	m->result.gaps++;
+	if (source == 0 && ends_as_snapshot(gap))
+		end_snapshot(m, &g);
 	if (saw_it(m, &m->sources[!source], g.stream, begin_ns, end_ns)) {
 		m->result.filled++;
 		g.how_ended = "filled";
@@ -396,8 +430,8 @@ static int put_missed(struct merge *m, size_t source, uint64_t old_gap, int64_t 
 /* Where the first tape ends before the second one has listed a stream that both follow. */
 static int put_pause(struct merge *m, uint32_t stream, struct err *err)
 {
-	const struct merge_source *a = &m->sources[0], *b = &m->sources[1];
-	int64_t begin_ns = merge_time(a, a->span.end_ns);
+	const struct merge_source *a = &m->sources[0];
+	int64_t begin_ns = merge_time(a, a->span.end_ns), listed_ns = first_list_ns(m, stream);
 	struct tape_gap g = {.stream = stream,
 		.begin_ns = begin_ns,
 		.begin_seq = seq_at(m, begin_ns),
@@ -405,20 +439,12 @@ static int put_pause(struct merge *m, uint32_t stream, struct err *err)
 		.reason = "client_stop",
 		.how_ended = "relist"};
 
-	for (size_t i = 0; i < b->mark_count; i++) {
-		const struct tape_mark *mark = &b->marks[i].mark;
-		bool is_list = mark->kind == MARK_LIST || mark->kind == MARK_INITIAL_END;
-
-		if (mark->stream != stream || !is_list)
-			continue;
-		if (merge_time(b, mark->time_ns) <= begin_ns)
-			return 0;
-		g.end_ns = merge_time(b, mark->time_ns);
-		g.end_seq = seq_at(m, g.end_ns);
-		m->result.gaps++;
-		return tape_writer_gap(m->w, &g, err);
-	}
-	return 0;
+	if (listed_ns == INT64_MAX || listed_ns <= begin_ns)
+		return 0;
+	g.end_ns = listed_ns;
+	g.end_seq = seq_at(m, listed_ns);
+	m->result.gaps++;
+	return tape_writer_gap(m->w, &g, err);
 }
 
 static bool is_followed_by(const struct merge_source *s, uint32_t stream)
@@ -432,12 +458,17 @@ static bool is_followed_by(const struct merge_source *s, uint32_t stream)
 
 static int put_pauses(struct merge *m, struct err *err)
 {
+	const struct merge_source *a = &m->sources[0];
+	bool *is_told = xcalloc(m->w->registry.stream_count + 1, sizeof(*is_told));
 	int rc = 0;
 
+	for (size_t i = 0; i < a->gap_count; i++)
+		is_told[a->streams[a->gaps[i].gap.stream - 1]] |= ends_as_snapshot(&a->gaps[i]);
 	for (uint32_t id = 1; id <= m->w->registry.stream_count && !rc; id++) {
-		if (is_followed_by(&m->sources[0], id) && is_followed_by(&m->sources[1], id))
+		if (!is_told[id] && is_followed_by(&m->sources[0], id) && is_followed_by(&m->sources[1], id))
 			rc = put_pause(m, id, err);
 	}
+	free(is_told);
 	return rc;
 }
 

@@ -2,6 +2,7 @@
 #include "schema/tape/new_tape.h"
 
 #include "schema/base/limits.h"
+#include "schema/tape/audit_carry.h"
 #include "schema/tape/remake_internal.h"
 #include "schema/tape/segment.h"
 
@@ -126,6 +127,8 @@ int new_tape_end(struct new_tape *n, int failed, struct err *err)
 {
 	if (!failed)
 		failed = n->is_file ? name_file(n, err) : name_it(n, n->temporary, err);
+	if (!failed && n->is_file)
+		failed = audit_carry_out(n->temporary, n->path, err);
 	if (failed || n->is_file)
 		segment_remove_all(n->temporary);
 	new_tape_release(n);

@@ -473,8 +473,17 @@ bool raw_read_row(struct raw_db *db, struct raw_place place, enum table table, s
 
 /* ---- opening ---- */
 
-/* A later format must not be read as this one; a version that is one flipped bit
- * away from ours may be ours. */
+/* One flipped bit away from a version of ours; but the next one is more likely to be what it says. */
+static bool is_near_ours(uint32_t version)
+{
+	for (uint32_t known = 1; known <= FORMAT_VERSION; known++) {
+		if (version != FORMAT_VERSION + 1 && __builtin_popcount(version ^ known) <= 1)
+			return true;
+	}
+	return false;
+}
+
+/* A later format must not be read as this one. */
 static int check_version(const struct raw_db *db, const char *path, struct err *err)
 {
 	uint8_t page[PAGE];
@@ -483,8 +492,7 @@ static int check_version(const struct raw_db *db, const char *path, struct err *
 	if (!read_page(db, 1, page) || u32_at(page + HEADER_APPLICATION) != FORMAT_APPLICATION_ID)
 		return 0;
 	version = u32_at(page + HEADER_VERSION);
-	if (version <= FORMAT_VERSION || (!db->seal && __builtin_popcount(version ^ FORMAT_VERSION) == 1) ||
-		is_bad(db, 1))
+	if (version <= FORMAT_VERSION || (!db->seal && is_near_ours(version)) || is_bad(db, 1))
 		return 0;
 	return err_set(err, ERR_CORRUPT, "'%s' has format version %u, this program reads 1 to %d", path,
 		version, FORMAT_VERSION);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #define DEFAULT_CACHE_BYTES (96u << 20) /* an extent and a half: what an ordered scan touches */
+#define INDEX_CACHE_BYTES   (64u << 20)
+#define FEW_CACHE_BYTES     (4u << 20) /* for walks in the order of storage */
 
 void reader_close_segment(struct tape *t, struct tape_segment *s)
 {
@@ -110,6 +112,7 @@ static struct tape *new_tape(void)
 	struct tape *t = xcalloc(1, sizeof(*t));
 
 	t->cache_max_bytes = DEFAULT_CACHE_BYTES;
+	t->indexes_max_bytes = INDEX_CACHE_BYTES;
 	buf_init(&t->document_text, 64 * LIMIT_NAME_BYTES);
 	buf_init(&t->documents, LIMIT_DOCUMENT_BYTES);
 	return t;
@@ -130,21 +133,32 @@ int tape_open(const char *path, struct tape **ret, struct err *err)
 	return 0;
 }
 
-int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err)
+int reader_open_segments(const struct segment_file *list, size_t count, struct tape **ret, struct err *err)
 {
 	struct tape *t = new_tape();
-	int rc;
+	int rc = 0;
 
-	t->path = xstrdup(path);
-	t->segments = xcalloc(1, sizeof(*t->segments));
-	t->segments[t->segment_count++].file = (struct segment_file){number, true, xstrdup(path)};
-	rc = reader_load_segment(t, 0, err);
+	t->path = xstrdup(list[0].path);
+	t->cache_max_bytes = t->indexes_max_bytes = FEW_CACHE_BYTES;
+	t->segments = xcalloc(count, sizeof(*t->segments));
+	for (size_t i = 0; i < count && !rc; i++) {
+		t->segments[t->segment_count++].file =
+			(struct segment_file){list[i].number, list[i].sealed, xstrdup(list[i].path)};
+		rc = reader_load_segment(t, i, err);
+	}
 	if (rc) {
 		tape_close(t);
 		return rc;
 	}
 	*ret = t;
 	return 0;
+}
+
+int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err)
+{
+	const struct segment_file file = {number, true, (char *)path};
+
+	return reader_open_segments(&file, 1, ret, err);
 }
 
 void tape_close(struct tape *t)
@@ -179,6 +193,22 @@ int tape_refresh(struct tape *t, struct err *err)
 void tape_set_cache(struct tape *t, size_t bytes)
 {
 	t->cache_max_bytes = bytes;
+}
+
+void tape_give_back(struct tape *t)
+{
+	reader_release_blocks(t);
+	reader_forget_indexes(t);
+}
+
+bool tape_rest(struct tape *t)
+{
+	bool rests = t->tick == t->rest_tick && (t->newest || t->indexes.count || t->filters.count);
+
+	t->rest_tick = t->tick;
+	if (rests)
+		tape_give_back(t);
+	return rests;
 }
 
 static uint64_t file_bytes(const struct tape *t)
@@ -254,6 +284,11 @@ int tape_info(struct tape *t, struct tape_info *ret, struct err *err)
 }
 
 /* A lock of our own is held for no longer than it takes to look. */
+const char *tape_path_of(const struct tape *t)
+{
+	return t->path;
+}
+
 bool tape_has_writer(const struct tape *t)
 {
 	int fd = -1, rc = tape_lock_share(t->path, &fd, NULL);

@@ -18,8 +18,7 @@ struct tape;
 int tape_open(const char *path, struct tape **ret, struct err *err) MUST_CHECK;
 void tape_close(struct tape *t); /* accepts NULL */
 
-/* A view of one sealed segment alone, for the writer: no directory is read, so that rotation costs the same
- * however long the tape is. */
+/* A view of one sealed segment alone; no directory is read. Its state is there only if it has one. */
 int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err) MUST_CHECK;
 
 /* Looks for what the writer has made durable since. Returns 1 when there is more than before, else 0. */
@@ -27,6 +26,14 @@ int tape_refresh(struct tape *t, struct err *err) MUST_CHECK;
 
 /* Bytes of decoded blocks to keep, 64 MiB unless set. Ordered scans want one extent's worth. */
 void tape_set_cache(struct tape *t, size_t bytes);
+
+/* As it was opened. */
+const char *tape_path_of(const struct tape *t);
+
+/* Gives back all that is kept decoded: blocks, indexes, filters. What was borrowed of an object goes with it. */
+void tape_give_back(struct tape *t);
+/* The same if nothing was asked of the tape since the last call; true if something was given back. */
+bool tape_rest(struct tape *t);
 
 /* Whether a writer holds the tape now: it is being recorded, not cut off. */
 bool tape_has_writer(const struct tape *t);
@@ -47,11 +54,12 @@ struct tape_segment_info {
 	uint32_t number;
 	const char *file; /* its name in the tape's directory */
 	bool sealed;
-	uint64_t first_seq, last_seq, events;  /* 0 when there are none */
-	int64_t first_time_ns, last_time_ns;   /* of those events */
-	uint64_t extents;                      /* parts the events are stored in, the hot one included */
-	uint64_t state_objects;                /* live objects that stand at its start */
-	uint64_t raw_bytes, disk_bytes;        /* of the events' objects; of the file */
+	uint64_t first_seq, last_seq, events; /* 0 when there are none */
+	int64_t first_time_ns, last_time_ns;  /* of those events */
+	uint64_t extents;                     /* parts the events are stored in, the hot one included */
+	uint64_t state_objects;               /* live objects that stand at its start */
+	uint32_t state_segment;         /* the segment that has its live objects: itself, or one before */
+	uint64_t raw_bytes, disk_bytes; /* of the events' objects; of the file */
 	const char *program, *previous_digest; /* NULL when it does not say */
 	const char *tape_id;                   /* the same in all segments of a tape */
 };
@@ -96,6 +104,10 @@ int tape_cursor_next(struct tape_cursor *c, struct event *ret, struct err *err) 
 
 /* The bytes of the current event's object; valid until the next call that reads an object from this tape. */
 int tape_cursor_object(struct tape_cursor *c, struct slice *ret, struct err *err) MUST_CHECK;
+
+/* In the order of storage: the highest seq of the part of the tape that the cursor stands in. All events of later parts
+ * are higher. */
+uint64_t tape_cursor_part_end(const struct tape_cursor *c);
 
 /* How much of the way lies after the cursor, 0 to 1: by seq, or by extents in the order of storage. */
 double tape_cursor_share(const struct tape_cursor *c);

@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 
-#define INDEX_CACHE_BYTES  (64u << 20)
 #define FILTER_CACHE_BYTES (64u << 20)
 
 /* What each costs beside its contents; so the lists below stay short enough to be searched. */
@@ -65,7 +64,7 @@ static void keep_index(struct tape *t, struct tape_extent *row)
 	struct tape_extent *oldest;
 
 	reader_indexes_keep(t, &t->indexes, row, extent_index_memory(row->index) + INDEX_FIXED_BYTES);
-	while (t->indexes.bytes > INDEX_CACHE_BYTES && (oldest = take_oldest(t, &t->indexes))) {
+	while (t->indexes.bytes > t->indexes_max_bytes && (oldest = take_oldest(t, &t->indexes))) {
 		extent_unref(oldest->index);
 		oldest->index = NULL;
 	}
@@ -259,6 +258,23 @@ int reader_may_have(struct tape *t, struct tape_extent *row, uint32_t hash, bool
 		return rc;
 	*ret = filter_has(row->filter, row->filter_count, hash);
 	return 0;
+}
+
+void reader_forget_indexes(struct tape *t)
+{
+	for (size_t i = 0; i < t->indexes.count; i++) {
+		struct tape_extent *row = entry_of(t, &t->indexes.items[i]);
+
+		extent_unref(row->index);
+		row->index = NULL;
+	}
+	for (size_t i = 0; i < t->filters.count; i++) {
+		struct tape_extent *row = entry_of(t, &t->filters.items[i]);
+
+		free(row->filter);
+		row->filter = NULL;
+	}
+	reader_release_indexes(t);
 }
 
 void reader_release_indexes(struct tape *t)

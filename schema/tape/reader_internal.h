@@ -2,7 +2,7 @@
  * reader_internal.h: the reader's own state, shared by reader.c (opening), reader_load.c and
  * reader_segments.c (keeping up with the writer), reader_indexes.c (decoded indexes), reader_extents.c
  * (finding events), reader_blocks.c (decoded objects), reader_rows.c, row_reader.h, cursor.c and state.c, and by
- * those who make tapes from tapes: writer_seal.c, writer_copy.c, repack.c, remake_internal.h
+ * those who make tapes from tapes: writer_group.c, writer_copy.c, repack.c, remake_internal.h
  * and merge_internal.h.
  *
  * A tape is a list of segments, each a list of extents. Extents of events cover the seqs without holes or
@@ -27,6 +27,7 @@ struct tape_segment {
 	int64_t last_extent; /* id of the newest sealed extent of events we know */
 	uint64_t first_seq;  /* of the first event that is or will be in it */
 	bool has_state;      /* its extents of state are complete, and in the list */
+	uint32_t base;       /* number of the segment that has its state; 0: not known yet */
 	bool settled;        /* read after it was sealed: nothing will come to it any more */
 };
 
@@ -88,7 +89,8 @@ struct tape {
 	struct cached_block *buckets[BLOCK_BUCKETS], *newest, *oldest;
 	size_t cache_bytes, cache_max_bytes;
 	struct kept_parts indexes, filters;
-	uint64_t tick;
+	size_t indexes_max_bytes;
+	uint64_t tick, rest_tick; /* rest_tick: the tick at the last tape_rest */
 	struct buf document_text; /* what tape_document's strings point into */
 	struct buf documents;     /* the pack of documents that was decoded last, of that sum */
 	int64_t documents_xxh64;
@@ -101,6 +103,18 @@ int reader_db(struct tape *t, size_t segment, sqlite3 **ret, struct err *err) MU
 int reader_prepare(
 	struct tape *t, size_t segment, const char *sql, sqlite3_stmt **ret, struct err *err) MUST_CHECK;
 void reader_close_segment(struct tape *t, struct tape_segment *s);
+
+/* A view of some successive segments, for a tape's writer: no directory is read, so that rotation costs the same
+ * however long the tape is. Little is kept in memory. */
+int reader_open_segments(
+	const struct segment_file *list, size_t count, struct tape **ret, struct err *err) MUST_CHECK;
+
+/* state.c: the live objects after event seq, each with the event that gave its last version, as they are stored:
+ * extent by extent, so that each block is decoded once. What is given is borrowed for the call; anything but 0
+ * ends the walk and is returned. */
+int reader_each_live(struct tape *t, uint64_t seq,
+	int (*each)(void *context, const struct event *e, struct slice object), void *context,
+	struct err *err) MUST_CHECK;
 
 /* What a state may take in memory: more than that is claimed, but not on the disk. */
 size_t reader_state_bytes(const struct tape *t);
@@ -117,6 +131,7 @@ int reader_extent(struct tape *t, struct tape_extent *entry, struct extent **ret
 int reader_may_have(
 	struct tape *t, struct tape_extent *entry, uint32_t hash, bool *ret, struct err *err) MUST_CHECK;
 void reader_release_indexes(struct tape *t);
+void reader_forget_indexes(struct tape *t); /* the entries stay */
 
 /* reader_blocks.c: x is the entry's extent, which may have been hot when it was taken. */
 int reader_object(struct tape *t, const struct tape_extent *entry, const struct extent *x, size_t index,

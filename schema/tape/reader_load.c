@@ -226,8 +226,10 @@ static int load_state(struct tape *t, size_t segment, sqlite3 *db, struct err *e
 	rc = segment_number(db, "SELECT value FROM meta WHERE key = 'state_complete'", 0, &complete, err);
 	if (rc)
 		return rc;
-	rc = complete ? load_extents(t, segment, db, true, 0, err) : 0;
-	s->has_state = !rc && complete;
+	if (!complete || (rc = segment_base(db, s->file.number, &s->base, err)) || s->base != s->file.number)
+		return rc;
+	rc = load_extents(t, segment, db, true, 0, err);
+	s->has_state = !rc;
 	return rc;
 }
 
@@ -297,19 +299,33 @@ static int merge_segments(struct tape *t, struct segment_file *list, size_t coun
 	return 0;
 }
 
+/* A tape that begins in the middle of a group has no state to begin with. */
+static int check_base(const struct tape *t, struct err *err)
+{
+	const struct tape_segment *first = t->segment_count ? &t->segments[0] : NULL;
+
+	if (!first || !first->base || first->base == first->file.number)
+		return 0;
+	return err_set(err, ERR_CORRUPT,
+		"tape '%s' begins with segment %u, which builds upon segment %u, and that is missing: "
+		"'kubetape recover' saves the events",
+		t->path, first->file.number, first->base);
+}
+
 int reader_load(struct tape *t, struct err *err)
 {
 	struct segment_file *list;
-	size_t count;
+	size_t count, orphans;
 	int rc = segment_list(t->path, &list, &count, err);
 
 	if (rc)
 		return rc;
-	rc = merge_segments(t, list, count, err);
+	orphans = t->segment_count ? 0 : segment_count_orphans(list, count);
+	rc = merge_segments(t, list + orphans, count - orphans, err);
 	segment_list_free(list, count);
 	for (size_t i = 0; i < t->segment_count && !rc; i++) {
 		if (!t->segments[i].settled)
 			rc = reader_load_segment(t, i, err);
 	}
-	return rc;
+	return rc ? rc : check_base(t, err);
 }

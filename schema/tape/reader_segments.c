@@ -43,7 +43,8 @@ int tape_each_segment(struct tape *t, int (*each)(void *context, const struct ta
 		struct tape_segment_info s = {.number = file->number,
 			.sealed = file->sealed,
 			.file = name ? name + 1 : file->path,
-			.disk_bytes = segment_file_bytes(file)};
+			.disk_bytes = segment_file_bytes(file),
+			.state_segment = t->segments[i].base ? t->segments[i].base : file->number};
 		char *program, *digest, *id;
 		sqlite3 *db;
 

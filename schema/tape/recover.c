@@ -1,4 +1,6 @@
 /* recover.c: see recover.h. Salvage, plan, tell, write. */
+#include "schema/tape/audit_carry.h"
+#include "schema/tape/fetched.h"
 #include "schema/tape/new_tape.h"
 #include "schema/tape/recover_internal.h"
 #include "schema/tape/tape_lock.h"
@@ -72,6 +74,29 @@ static void load_registry(struct recovery *r)
 
 /* ---- the whole ---- */
 
+static bool is_orphan(const struct salvaged *s, uint32_t first)
+{
+	return s->base && s->base < first;
+}
+
+/* What a removal that was cut short has left: it is of no meaning. Where nothing else is left it is kept, though nobody
+ * knows the state before it. */
+static void drop_orphans(struct recovery *r)
+{
+	uint32_t first = r->segment_count ? r->segments[0].file.number : 0;
+	size_t orphans = 0;
+
+	while (orphans < r->segment_count && is_orphan(&r->segments[orphans], first))
+		orphans++;
+	r->result.state_unknown = orphans && orphans == r->segment_count;
+	if (r->result.state_unknown)
+		return;
+	for (size_t i = 0; i < orphans; i++)
+		salvaged_release(&r->segments[i]);
+	r->segment_count -= orphans;
+	memmove(r->segments, r->segments + orphans, r->segment_count * sizeof(*r->segments));
+}
+
 static int salvage(struct recovery *r, const char *from, struct err *err)
 {
 	struct segment_file *list;
@@ -84,12 +109,14 @@ static int salvage(struct recovery *r, const char *from, struct err *err)
 		rc = err_set(err, ERR_NOT_FOUND, "tape '%s' is empty", from);
 	r->segments = xcalloc(count, sizeof(*r->segments));
 	for (size_t i = 0; i < count && !rc; i++) {
-		rc = salvage_segment(&list[i], &r->segments[i], err);
+		rc = fetched_complete(list[i].path, err);
+		rc = rc ? rc : salvage_segment(&list[i], &r->segments[i], err);
 		r->segment_count += !rc;
 	}
 	segment_list_free(list, count);
 	if (rc)
 		return rc;
+	drop_orphans(r);
 	load_registry(r);
 	for (size_t i = 0; i < r->segment_count; i++)
 		salvage_settle(&r->segments[i], &r->registry);
@@ -129,6 +156,15 @@ static int recover_locked(struct recovery *r, const char *from, const char *to, 
 	return rc;
 }
 
+static int recover_into(struct recovery *r, const char *from, struct new_tape *made, struct err *err)
+{
+	int rc = recover_locked(r, from, made->temporary, err);
+
+	if (!rc)
+		rc = audit_carry(&from, 1, made->temporary, true, err);
+	return new_tape_end(made, rc, err);
+}
+
 int tape_recover(const char *from, const char *to, const struct tape_recover_options *options,
 	struct tape_recover_result *ret, struct err *err)
 {
@@ -138,7 +174,7 @@ int tape_recover(const char *from, const char *to, const struct tape_recover_opt
 	int rc = new_tape_begin(to, &made, err);
 
 	if (!rc)
-		rc = new_tape_end(&made, recover_locked(&r, path, made.temporary, err), err);
+		rc = recover_into(&r, path, &made, err);
 	free(path);
 	if (!rc)
 		*ret = r.result;

@@ -42,6 +42,9 @@ struct tape_recover_result {
 	uint64_t mended_pages; /* in which a single bit was flipped, and turned back */
 	bool rows_unknown;     /* some were told lost without their ids */
 	bool tail_unknown;     /* something is damaged at the end, so that nobody knows what came there */
+	/* The segment is missing whose state the first ones build upon: each stream has a gap (`reason` state_lost) from the
+	 * first event to the end. */
+	bool state_unknown;
 };
 
 /*

@@ -323,6 +323,26 @@ static int add_gaps_before(struct copy *c, uint64_t old_seq, int64_t time_ns, st
 	return rc;
 }
 
+/* Nobody knows which objects lived when the first event came, until the tape ends. */
+static int add_gaps_of_state(struct copy *c, const struct event *first, struct err *err)
+{
+	struct tape_gap gap = {
+		.begin_seq = recover_map(c->r, first->seq) - 1,
+		.begin_ns = first->time_ns,
+		.duration_ns = -1,
+		.reason = "state_lost",
+		.how_ended = "open",
+	};
+	int rc = 0;
+
+	for (uint32_t i = 0; i < c->w->registry.stream_count && !rc; i++) {
+		gap.id = (uint64_t)++c->gap_id;
+		gap.stream = i + 1;
+		rc = tape_writer_gap(c->w, &gap, err);
+	}
+	return rc;
+}
+
 /* ---- events ---- */
 
 static int put_event(struct copy *c, const struct event *e, struct slice object, struct err *err)
@@ -331,6 +351,8 @@ static int put_event(struct copy *c, const struct event *e, struct slice object,
 	int rc;
 
 	rc = add_gaps_before(c, e->seq, e->time_ns, err);
+	if (!rc && c->r->result.state_unknown && !c->r->result.events)
+		rc = add_gaps_of_state(c, e, err);
 	if (rc)
 		return rc;
 	rc = tape_writer_append(c->w, e, object, &seq, err);

@@ -3,6 +3,7 @@
  * first; then comes each segment of the old tape, its events before its rows, which name them; gaps last.
  */
 #include "schema/base/limits.h"
+#include "schema/tape/audit_carry.h"
 #include "schema/tape/new_tape.h"
 #include "schema/tape/remake_internal.h"
 
@@ -166,6 +167,14 @@ int remake_into(struct tape *from, const char *folder, const struct remake_optio
 	return rc;
 }
 
+static int carry_book(const char *from, const char *folder, const struct remake_hooks *hooks, struct err *err)
+{
+	const struct audit_rewrite rewrite = {hooks->rewrite_claim, hooks->context};
+
+	return hooks->rewrite_claim ? audit_carry_all(from, folder, &rewrite, err)
+				    : audit_carry(&from, 1, folder, false, err);
+}
+
 int tape_remake(struct tape *from, const char *to, const struct remake_options *options,
 	struct remake_result *ret, struct err *err)
 {
@@ -177,6 +186,8 @@ int tape_remake(struct tape *from, const char *to, const struct remake_options *
 		return rc;
 	own.one_segment = own.one_segment || made.is_file;
 	rc = remake_into(from, made.temporary, &own, ret, err);
+	if (!rc)
+		rc = carry_book(from->path, made.temporary, &own.hooks, err);
 	if (!rc && own.hooks.check)
 		rc = own.hooks.check(own.hooks.context, made.temporary, err);
 	return new_tape_end(&made, rc, err);

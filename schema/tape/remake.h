@@ -19,6 +19,7 @@
 #ifndef SCHEMA_TAPE_REMAKE_H
 #define SCHEMA_TAPE_REMAKE_H
 
+#include "schema/tape/audit_book.h"
 #include "schema/tape/reader.h"
 #include "schema/tape/rows.h"
 
@@ -40,6 +41,8 @@ struct remake_hooks {
 	int (*rewrite)(void *context, const struct tape_resource *r, struct slice *object, struct err *err);
 	/* The same for rows, in the order of the table's columns; ids and seqs are the old ones. */
 	int (*rewrite_row)(void *context, enum table table, struct value *values, struct err *err);
+	/* The same for what the tape's audit book claims (audit_book.h). */
+	int (*rewrite_claim)(void *context, struct audit_claim *claim, struct err *err);
 	/* 1: it is left out. */
 	int (*rewrite_document)(void *context, struct tape_document *document, struct err *err);
 	int (*rewrite_resource)(void *context, struct tape_resource *r, struct err *err);

@@ -2,6 +2,7 @@
 #include "schema/tape/repack.h"
 
 #include "schema/base/limits.h"
+#include "schema/tape/audit_carry.h"
 #include "schema/tape/documents.h"
 #include "schema/tape/extent_store.h"
 #include "schema/tape/new_tape.h"
@@ -69,7 +70,11 @@ static int copy_rows(struct repacker *r, size_t segment, struct err *err)
 		rc = copy_table(r, from, (enum table)table, err);
 	if (!rc)
 		rc = extent_store_meta(r->db, "previous_digest", value_text(r->digest), err);
-	return rc ? rc : segment_exec(r->db, "COMMIT", err);
+	if (!rc)
+		rc = segment_exec(r->db, "COMMIT", err);
+	if (!rc && r->tape->segments[segment].base != r->tape->segments[segment].file.number)
+		rc = segment_build_upon(r->db, r->tape->segments[segment].base, err);
+	return rc;
 }
 
 static int repack_store(struct repacker *r, const char *kind, struct extent *x, struct err *err)
@@ -287,7 +292,10 @@ static int repack_make(struct repacker *r, const char *to, struct tape_repack_re
 	if (rc)
 		return rc;
 	r->to = made.temporary;
-	return new_tape_end(&made, repack(r, ret, err), err);
+	rc = repack(r, ret, err);
+	if (!rc)
+		rc = audit_carry_all(r->tape->path, made.temporary, NULL, err);
+	return new_tape_end(&made, rc, err);
 }
 
 int tape_repack(const char *from, const char *to, const struct tape_repack_options *options,

@@ -41,11 +41,15 @@ static uint64_t free_bytes(const char *path)
 	return statvfs(path, &fs) ? UINT64_MAX : (uint64_t)fs.f_bavail * fs.f_frsize;
 }
 
-static bool is_too_much(const struct retention *limits, const char *tape_path, uint64_t total, int64_t age_ns)
+static bool is_too_much(const struct retention *limits, uint64_t total, int64_t age_ns)
 {
 	return (limits->max_bytes && total > limits->max_bytes) ||
-	       (limits->max_age_ns && age_ns > limits->max_age_ns) ||
-	       (limits->keep_free_bytes && free_bytes(tape_path) < limits->keep_free_bytes);
+	       (limits->max_age_ns && age_ns > limits->max_age_ns);
+}
+
+static bool disk_is_short(const struct retention *limits, const char *tape_path)
+{
+	return limits->keep_free_bytes && free_bytes(tape_path) < limits->keep_free_bytes;
 }
 
 /* How many of the oldest may go: the newest sealed one stays, as the next segment is made from it. */
@@ -56,32 +60,72 @@ static size_t removable(const struct segment_file *list, size_t count)
 	return count ? count - 1 : 0;
 }
 
+static bool is_elsewhere(const struct retention *limits, const struct segment_file *file)
+{
+	return !limits->may_go || limits->may_go(limits->context, file->number);
+}
+
+static int remove_files(const struct retention *limits, const struct segment_file *list, size_t count,
+	struct retention_removed *removed, struct err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct sealed_file file = look_at(list[i].path);
+
+		if (unlink(list[i].path))
+			return err_set_errno(err, errno, "cannot remove '%s'", list[i].path);
+		removed->segments++;
+		removed->bytes += file.bytes;
+		removed->forced += !is_elsewhere(limits, &list[i]);
+	}
+	return 0;
+}
+
+/* A group is as old as the newest of its segments, and goes as a whole: what of it is nowhere else stays unless the disk is
+ * short. */
+static bool group_is_too_much(const struct retention *limits, const char *tape_path, uint64_t total,
+	const struct segment_file *list, size_t group, int64_t now_ns)
+{
+	if (disk_is_short(limits, tape_path))
+		return true;
+	for (size_t i = 0; i < group; i++) {
+		if (!is_elsewhere(limits, &list[i]))
+			return false;
+	}
+	return is_too_much(limits, total, time_sub(now_ns, look_at(list[group - 1].path).sealed_ns));
+}
+
+static int remove_groups(const char *tape_path, const struct retention *limits, int64_t now_ns,
+	const struct segment_file *list, size_t count, struct retention_removed *ret, struct err *err)
+{
+	uint64_t total = total_bytes(list, count);
+	size_t may_go = removable(list, count), at = segment_count_orphans(list, count), group;
+	int rc = remove_files(limits, list, at < may_go ? at : may_go, ret, err);
+
+	for (; !rc && at < count; at += group) {
+		/* What is not too old by its first segment need not be looked at. */
+		if (!group_is_too_much(limits, tape_path, total - ret->bytes, list + at, 1, now_ns))
+			break;
+		group = segment_count_group(list + at, count - at);
+		ret->held_up = at + group == count;
+		if (at + group > may_go ||
+			!group_is_too_much(limits, tape_path, total - ret->bytes, list + at, group, now_ns))
+			break;
+		rc = remove_files(limits, list + at, group, ret, err);
+	}
+	return rc;
+}
+
 int retention_apply(const char *tape_path, const struct retention *limits, int64_t now_ns,
 	struct retention_removed *ret, struct err *err)
 {
 	struct segment_file *list;
-	size_t count, may_go;
-	uint64_t total;
+	size_t count;
 	int rc = segment_list(tape_path, &list, &count, err);
 
 	*ret = (struct retention_removed){0};
 	if (rc)
 		return rc;
-	total = total_bytes(list, count);
-	may_go = removable(list, count);
-	for (size_t i = 0; i < may_go && list[i].sealed && !rc; i++) {
-		struct sealed_file file = look_at(list[i].path);
-
-		if (!is_too_much(limits, tape_path, total, now_ns - file.sealed_ns))
-			break;
-		if (unlink(list[i].path)) {
-			rc = err_set_errno(err, errno, "cannot remove '%s'", list[i].path);
-			break;
-		}
-		total -= file.bytes;
-		ret->segments++;
-		ret->bytes += file.bytes;
-	}
+	rc = remove_groups(tape_path, limits, now_ns, list, count, ret, err);
 	segment_list_free(list, count);
 	return rc;
 }

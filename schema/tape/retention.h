@@ -1,6 +1,7 @@
 /*
  * retention.h: how much of a tape is kept. The oldest sealed segments go first; the open one and the newest
- * sealed one never do, and because every segment begins with the live objects, what is left is a whole tape.
+ * sealed one never do. Segments that build upon the state of another one go together with it, so that what is
+ * left is a whole tape.
  */
 #ifndef SCHEMA_TAPE_RETENTION_H
 #define SCHEMA_TAPE_RETENTION_H
@@ -11,10 +12,16 @@ struct retention {
 	uint64_t max_bytes;       /* of all segments together; 0: any */
 	int64_t max_age_ns;       /* since a segment was sealed; 0: any */
 	uint64_t keep_free_bytes; /* of the file system; 0: none */
+	/* Whether a segment is elsewhere as well, and may go: one that is not goes for keep_free_bytes alone. NULL: all may.
+	 * Called by the thread that writes. */
+	bool (*may_go)(void *context, uint32_t number);
+	void *context;
 };
 
 struct retention_removed {
 	uint64_t segments, bytes;
+	bool held_up;    /* more would have been removed, but the newest segments build upon it */
+	uint64_t forced; /* of these segments: may_go said no */
 };
 
 static inline bool retention_is_set(const struct retention *r)
@@ -22,7 +29,7 @@ static inline bool retention_is_set(const struct retention *r)
 	return r->max_bytes || r->max_age_ns || r->keep_free_bytes;
 }
 
-/* Removes what is too much, oldest first. A file that cannot be removed ends it with ERR_IO; what was removed
+/* Removes what is too much, oldest first, and what an earlier call that was cut short has left. A file that cannot be removed ends it with ERR_IO; what was removed
  * before is counted all the same. */
 int retention_apply(const char *tape_path, const struct retention *limits, int64_t now_ns,
 	struct retention_removed *ret, struct err *err) MUST_CHECK;

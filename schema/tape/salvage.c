@@ -60,6 +60,8 @@ static void keep_meta(struct salvaged *s, const struct raw_row *row)
 		s->first_seq = (uint64_t)value->integer;
 	if (slice_is(key->bytes, "state_complete"))
 		s->has_state = value->integer != 0;
+	if (slice_is(key->bytes, "state_segment"))
+		s->base = value->integer;
 }
 
 static void keep_block(struct salvaged *s, const struct raw_row *row)

@@ -63,8 +63,9 @@ struct salvaged {
 	struct segment_file file;
 	const char *name; /* in the directory */
 	struct raw_db *db;
-	uint64_t first_seq;    /* by meta; 0: not known */
-	bool has_state;        /* by meta: its state is complete */
+	uint64_t first_seq; /* by meta; 0: not known */
+	bool has_state;     /* by meta: its state is complete */
+	int64_t base;       /* by meta: the segment that has its state, unless it has; 0: it does not say */
 	struct kept_row *rows; /* sorted by table, id and order */
 	size_t row_count;
 	bool strange_ids[TABLE_COUNT]; /* a row has a number that no row can have */

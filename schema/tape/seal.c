@@ -1,9 +1,11 @@
 /* seal.c: see seal.h. */
 #include "schema/tape/seal.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/regular_file.h"
 #include "schema/tape/codec.h"
+#include "schema/tape/fetched.h"
 #include "schema/tape/format.h"
 
 #include <errno.h>
@@ -309,8 +311,10 @@ int seal_check(const char *path, int (*damaged)(void *context, const struct seal
 	struct err *err)
 {
 	struct check c = {.damaged = damaged, .progress = progress, .context = context};
-	int result;
+	int result = fetched_complete(path, err);
 
+	if (result)
+		return result;
 	c.pages = (struct pages){.fd = regular_file_open(path, O_RDONLY, err), .path = path};
 	if (c.pages.fd < 0)
 		return c.pages.fd;
@@ -331,4 +335,66 @@ int seal_digest(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct
 	if (!rc)
 		digest_to_hex(footer + FOOTER_DIGEST, ret_digest_hex);
 	return rc;
+}
+
+/* ---- for those who read a file page by page ---- */
+
+uint64_t seal_tail_bytes(struct slice end, uint64_t file_bytes)
+{
+	static const uint64_t page_bytes[] = {FORMAT_PAGE_BYTES, FORMAT_SMALL_PAGE_BYTES};
+	uint64_t pages = 0;
+
+	if (end.len >= SEAL_FOOTER_BYTES)
+		pages = seal_get_u64((const uint8_t *)end.ptr + end.len - SEAL_FOOTER_BYTES + FOOTER_PAGES);
+	for (size_t i = 0; i < COUNT_OF(page_bytes); i++) {
+		if (pages < file_bytes / page_bytes[i] &&
+			pages * (page_bytes[i] + 8) + SEAL_FOOTER_BYTES == file_bytes)
+			return 8 * pages + SEAL_FOOTER_BYTES;
+	}
+	return end.len;
+}
+
+void seal_release(struct seal_sums *s)
+{
+	free(s->sums);
+	*s = (struct seal_sums){0};
+}
+
+static int check_sums(const uint8_t *footer, const struct seal_sums *s, const char *path,
+	const char *digest_hex, struct err *err)
+{
+	char found[SEAL_DIGEST_BYTES];
+	uint8_t made[16];
+
+	codec_digest((struct slice){(const char *)s->sums, 8 * s->pages}, made);
+	digest_to_hex(made, found);
+	if (memcmp(made, footer + FOOTER_DIGEST, sizeof(made)) == 0 && strcmp(found, digest_hex) == 0)
+		return 0;
+	return err_set(
+		err, ERR_CORRUPT, "bad digest of '%s': found %s, expected %s", path, found, digest_hex);
+}
+
+int seal_load(int fd, const char *path, const char *digest_hex, struct seal_sums *ret, struct err *err)
+{
+	uint8_t footer[SEAL_FOOTER_BYTES];
+	struct seal_sums s;
+	uint64_t at;
+	int rc = read_footer(fd, path, footer, err);
+
+	if (rc)
+		return rc;
+	s = (struct seal_sums){
+		seal_get_u64(footer + FOOTER_PAGES), seal_get_u64(footer + FOOTER_PAGE_BYTES), NULL};
+	s.sums = xmalloc(8 * s.pages);
+	at = s.pages * s.page_bytes;
+	if (pread(fd, s.sums, 8 * s.pages, (off_t)at) != (ssize_t)(8 * s.pages))
+		rc = err_set_errno(err, EIO, "cannot read '%s' at offset %" PRIu64, path, at);
+	else
+		rc = check_sums(footer, &s, path, digest_hex, err);
+	if (rc) {
+		seal_release(&s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
 }

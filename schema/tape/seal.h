@@ -43,4 +43,19 @@ int seal_check(const char *path, int (*damaged)(void *context, const struct seal
 /* The digest in the footer, without reading the pages. */
 int seal_digest(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err) MUST_CHECK;
 
+/* The sums of a file's pages, and what they are of. */
+struct seal_sums {
+	uint64_t pages, page_bytes;
+	uint8_t *sums; /* eight bytes for each page, see seal_get_u64 */
+};
+
+/* How many bytes at the end of a file of that size are sums and footer, as the footer in a stretch of its end says; the stretch's
+ * length when it says nothing that makes sense. */
+uint64_t seal_tail_bytes(struct slice end, uint64_t file_bytes);
+
+/* Reads the sums, and holds them against the footer and the digest that the file is expected to have. */
+int seal_load(
+	int fd, const char *path, const char *digest_hex, struct seal_sums *ret, struct err *err) MUST_CHECK;
+void seal_release(struct seal_sums *s);
+
 #endif

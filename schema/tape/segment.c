@@ -2,6 +2,7 @@
 #include "schema/tape/segment.h"
 
 #include "schema/base/count_of.h"
+#include "schema/tape/fetched.h"
 #include "schema/tape/seal.h"
 
 #include <errno.h>
@@ -49,6 +50,8 @@ int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
 	va_start(ap, format);
 	vsnprintf(what, sizeof(what), format, ap);
 	va_end(ap);
+	if (fetched_take_error(err))
+		return err_prefix(err, ERR_NETWORK, "%s", what);
 	if (is_read_error(db, sqlite_code))
 		return err_set_errno(err, errno_of(db), "%s", what);
 	if (sqlite_code == SQLITE_IOERR && sqlite3_system_errno(db) == ENOSPC)
@@ -111,6 +114,31 @@ char *segment_meta(sqlite3 *db, const char *key)
 	return value;
 }
 
+int segment_build_upon(sqlite3 *db, uint32_t base, struct err *err)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql),
+		"BEGIN; INSERT OR REPLACE INTO meta VALUES ('state_segment', %u); PRAGMA user_version = %d; COMMIT",
+		base, FORMAT_VERSION_UPON);
+	return segment_exec(db, sql, err);
+}
+
+int segment_base(sqlite3 *db, uint32_t number, uint32_t *ret, struct err *err)
+{
+	int64_t base;
+	int rc = segment_number(db, "SELECT value FROM meta WHERE key = 'state_segment'", number, &base, err);
+
+	if (rc)
+		return rc;
+	if (base < 1 || base > number)
+		return err_set(err, ERR_CORRUPT,
+			"'%s' builds upon segment %lld, which does not come before it",
+			sqlite3_db_filename(db, "main"), (long long)base);
+	*ret = (uint32_t)base;
+	return 0;
+}
+
 int segment_sync_directory(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
@@ -158,7 +186,7 @@ static int make_tables(sqlite3 *db, enum segment_durability durability, struct e
 		"PRAGMA synchronous = %s; PRAGMA page_size = %d; PRAGMA application_id = %d; PRAGMA user_version = %d; "
 		"PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 67108864; BEGIN",
 		durability == SEGMENT_DURABLE ? "FULL" : "OFF", FORMAT_PAGE_BYTES, FORMAT_APPLICATION_ID,
-		FORMAT_VERSION);
+		FORMAT_VERSION_WHOLE);
 	rc = segment_exec(db, pragmas, err);
 	if (rc)
 		return rc;

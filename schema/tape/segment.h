@@ -58,6 +58,18 @@ int segment_open(
 uint64_t segment_file_bytes(const struct segment_file *file);
 uint64_t segment_allocated_bytes(const struct segment_file *file);
 
+/* Lets a new segment build upon an earlier one that has the live objects, instead of having them itself. */
+int segment_build_upon(sqlite3 *db, uint32_t base, struct err *err) MUST_CHECK;
+/* The number of the segment that has the live objects for the one of that number: itself, or an earlier one. */
+int segment_base(sqlite3 *db, uint32_t number, uint32_t *ret, struct err *err) MUST_CHECK;
+
+/* How many segments at the front of a list build upon one that is missing: a removal that was cut short left
+ * them, and they are of no meaning. 0 if all of them do. */
+size_t segment_count_orphans(const struct segment_file *list, size_t count);
+/* How many segments at the front stand or fall together: one with the live objects, and those that build upon
+ * it; or those that build upon a missing one. */
+size_t segment_count_group(const struct segment_file *list, size_t count);
+
 /* Closes db and removes an open segment that nothing was put into. */
 void segment_discard(const char *tape_path, uint32_t number, sqlite3 *db);
 

@@ -2,6 +2,7 @@
  * over. */
 #include "schema/base/count_of.h"
 #include "schema/base/regular_file.h"
+#include "schema/tape/fetched.h"
 #include "schema/tape/segment.h"
 
 #include <dirent.h>
@@ -255,6 +256,8 @@ uint64_t segment_allocated_bytes(const struct segment_file *file)
 {
 	struct file_sizes sizes = sizes_of(file);
 
+	if (fetched_is(file->path)) /* its holes are filled when they are read */
+		return sizes.bytes;
 	return sizes.allocated < sizes.bytes ? sizes.allocated : sizes.bytes;
 }
 
@@ -263,6 +266,38 @@ void segment_list_free(struct segment_file *list, size_t count)
 	for (size_t i = 0; i < count; i++)
 		free(list[i].path);
 	free(list);
+}
+
+/* The segment that it builds upon, its own number if that is none or nobody can tell. */
+static uint32_t base_of(const struct segment_file *file)
+{
+	uint32_t base = file->number;
+	sqlite3 *db;
+
+	if (segment_open(file, false, &db, NULL))
+		return base;
+	if (segment_base(db, file->number, &base, NULL))
+		base = file->number;
+	sqlite3_close(db);
+	return base;
+}
+
+size_t segment_count_orphans(const struct segment_file *list, size_t count)
+{
+	size_t orphans = 0;
+
+	while (orphans < count && base_of(&list[orphans]) < list[0].number)
+		orphans++;
+	return orphans < count ? orphans : 0;
+}
+
+size_t segment_count_group(const struct segment_file *list, size_t count)
+{
+	size_t group = count ? 1 : 0;
+
+	while (group < count && base_of(&list[group]) <= list[0].number)
+		group++;
+	return group;
 }
 
 static bool is_leftover(const char *name, const struct segment_file *list, size_t count)

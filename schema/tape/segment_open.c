@@ -7,6 +7,7 @@
 #include "schema/base/count_of.h"
 #include "schema/base/limits.h"
 #include "schema/base/regular_file.h"
+#include "schema/tape/fetched.h"
 #include "schema/tape/segment.h"
 
 #include <stdio.h>
@@ -178,7 +179,8 @@ static char *immutable_uri(const char *path)
 static int open_immutable(const char *path, sqlite3 **ret)
 {
 	char *uri = immutable_uri(path);
-	int rc = sqlite3_open_v2(uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+	int rc = sqlite3_open_v2(
+		uri, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, fetched_is(path) ? fetched_vfs() : NULL);
 
 	free(uri);
 	return rc;

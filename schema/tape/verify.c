@@ -1,5 +1,6 @@
 /* verify.c: see verify.h. Files in their order, each with its sums, its facts and its plain tables. */
 #include "schema/base/limits.h"
+#include "schema/tape/audit_book.h"
 #include "schema/tape/verify_internal.h"
 
 #include <inttypes.h>
@@ -137,6 +138,37 @@ static void check_first_seq(struct verifier *v)
 	check_meta(v, "first_seq", number);
 }
 
+/* A segment has the live objects, or builds upon the last one that has them; its version says which. */
+static void check_base(struct verifier *v)
+{
+	uint32_t number = v->file->number, base = number;
+	int64_t version = 0, states = 0;
+	struct err err = {0};
+	char expected[24];
+
+	if (segment_base(v->db, number, &base, &err)) {
+		verify_report_row(v, "meta", 0, "", "", "%s", err.text);
+		return;
+	}
+	if (segment_number(v->db, "PRAGMA user_version", 0, &version, NULL) == 0 &&
+		(version == FORMAT_VERSION_UPON) != (base != number))
+		verify_report(v, UINT64_MAX, 0, "", "", "format version %lld, but its state is in segment %u",
+			(long long)version, base);
+	if (base == number) {
+		v->base = number;
+		return;
+	}
+	if (v->is_first)
+		verify_report(v, UINT64_MAX, 0, "", "", "builds upon segment %u, which is missing", base);
+	snprintf(expected, sizeof(expected), "%u", v->base);
+	if (v->base && base != v->base)
+		check_meta(v, "state_segment", expected);
+	if (segment_number(v->db, "SELECT count(*) FROM extent WHERE kind = 'state'", 0, &states, NULL) ==
+			0 &&
+		states)
+		verify_report(v, UINT64_MAX, 0, "", "", "a state, though it builds upon segment %u", base);
+}
+
 static void check_facts(struct verifier *v, bool complete)
 {
 	char number[24];
@@ -151,6 +183,8 @@ static void check_facts(struct verifier *v, bool complete)
 		check_meta(v, "state_complete", "1");
 	check_chain(v, complete);
 	check_first_seq(v);
+	if (complete)
+		check_base(v);
 }
 
 /* SQLite's own opinion of a file that has no sums of its own yet. */
@@ -175,7 +209,7 @@ static void check_content(struct verifier *v, bool complete)
 	check_structure(v);
 	verify_documents(v);
 	verify_rows(v);
-	if (complete)
+	if (complete && v->base == v->file->number)
 		verify_extents(v, "state");
 	verify_extents(v, "events");
 	verify_chunks(v);
@@ -342,6 +376,7 @@ static void check_segment(struct verifier *v, const struct segment_file *file)
 	v->own_known = false;
 	row_places_reset(v->places);
 	opened = open_checked(v, &sealed) != NULL;
+	v->base = opened ? v->base : 0;
 	v->result.stored_bytes += stored_bytes(v);
 	if (opened)
 		check_database(v);
@@ -405,13 +440,35 @@ static void check_all(struct verifier *v, const struct segment_file *list, size_
 	}
 }
 
+/* ---- what the audit log says ---- */
+
+static void claim_damaged(void *context, const char *what)
+{
+	verify_report(context, UINT64_MAX, 0, "", "", "%s", what);
+}
+
+static void check_audit_book(struct verifier *v)
+{
+	char *path = audit_book_path(v->path);
+	struct audit_book *book;
+	struct err err = {0};
+
+	v->name = strrchr(path, '/') + 1;
+	if (audit_book_open(v->path, &book, &err))
+		claim_damaged(v, err.text);
+	else if (book && !v->stopped)
+		audit_book_verify(book, claim_damaged, v);
+	audit_book_close(book);
+	free(path);
+}
+
 int tape_verify(const char *path, const struct tape_verify_options *options, struct tape_verify_result *ret,
 	struct err *err)
 {
 	struct verifier v = {.options = options, .is_first = true};
 	char *tape_path = segment_tape_path(path);
 	struct segment_file *list;
-	size_t count;
+	size_t count, orphans;
 	int rc = segment_list(tape_path, &list, &count, err);
 
 	if (!rc) {
@@ -421,7 +478,9 @@ int tape_verify(const char *path, const struct tape_verify_options *options, str
 		v.crew = options->quick ? NULL : block_crew_new();
 		v.live_max_bytes = live_bytes(list, count);
 		live_map_init(&v.live, v.live_max_bytes);
-		check_all(&v, list, count);
+		orphans = segment_count_orphans(list, count);
+		check_all(&v, list + orphans, count - orphans);
+		check_audit_book(&v);
 		live_map_release(&v.live);
 		block_crew_free(v.crew);
 		row_places_free(v.places);

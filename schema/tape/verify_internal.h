@@ -29,7 +29,8 @@ struct verifier {
 	uint64_t next_seq;                /* 0: not known */
 	char previous[SEAL_DIGEST_BYTES]; /* digest of the segment before */
 	bool previous_known, is_first;    /* is_first: no segment before, or none that could be read */
-	struct live_map live;             /* after next_seq - 1 */
+	uint32_t base;        /* the last segment that begins with the whole state; 0: not known */
+	struct live_map live; /* after next_seq - 1 */
 	bool live_known;
 	size_t live_max_bytes;
 

@@ -15,7 +15,8 @@
  */
 #define INDEX_ROOM_BYTES (24u << 20)
 
-#define DEFAULT_SEGMENT_BYTES (256u << 20)
+#define DEFAULT_SEGMENT_BYTES     (256u << 20)
+#define DEFAULT_SMALL_STATE_BYTES (2u << 20)
 
 /* Records are compressed when this many wait, also between flushes: while the caches have them, and a flush has
  * less to do. */
@@ -65,6 +66,8 @@ static void set_options(struct tape_writer *w, const struct tape_writer_options 
 		w->options.segment_bytes = default_segment_bytes(&w->options.retention);
 	if (w->options.segment_bytes > LIMIT_SEGMENT_BYTES / 4 && w->options.segment_bytes != UINT64_MAX)
 		w->options.segment_bytes = LIMIT_SEGMENT_BYTES / 4;
+	if (!w->options.small_state_bytes)
+		w->options.small_state_bytes = DEFAULT_SMALL_STATE_BYTES;
 	if (!w->options.clock)
 		w->options.clock = &clock_system;
 }
@@ -339,6 +342,7 @@ int tape_writer_append_scanned(struct tape_writer *w, const struct event *e, str
 	w->last_time_ns = own.time_ns;
 	w->chunk_events++;
 	w->last_seq++;
+	writer_group_count(w, own.type, object.len);
 	if (ret_seq)
 		*ret_seq = own.seq;
 	return !was_full && tape_writer_is_full(w) ? writer_end_frame(w, err) : 0;
@@ -450,6 +454,8 @@ static int apply_retention(struct tape_writer *w, struct err *err)
 	rc = retention_apply(w->path, &w->options.retention, clock_wall_ns(clock), &removed, err);
 	w->removed.segments += removed.segments;
 	w->removed.bytes += removed.bytes;
+	w->group.holds_up |= removed.held_up;
+	w->removed.forced += removed.forced;
 	return rc;
 }
 
@@ -562,6 +568,7 @@ void tape_writer_stats(const struct tape_writer *w, struct tape_writer_stats *re
 		.raw_bytes = w->sealed_raw_bytes + w->extent->raw_bytes,
 		.disk_bytes = w->sealed_disk_bytes - w->removed.bytes + open_segment_bytes(w),
 		.removed_segments = w->removed.segments,
+		.forced_segments = w->removed.forced,
 		.pending_bytes = pending_bytes(w),
 	};
 }

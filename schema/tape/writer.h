@@ -21,6 +21,11 @@
 /* Raw bytes of objects in an extent before it is sealed, when nothing else is asked for. */
 #define TAPE_EXTENT_BYTES (64u << 20)
 
+/* Segments that share a state take this many times what it does before the next one begins with the state, but no
+ * more than this part of what retention leaves to the tape. */
+#define TAPE_GROUP_STATES    11
+#define TAPE_RETAINED_GROUPS 4
+
 struct tape_writer;
 
 struct tape_writer_options {
@@ -29,8 +34,11 @@ struct tape_writer_options {
 	/* A segment's stored bytes before the next one begins; 0: 256 MiB, or an eighth of
 	 * retention.max_bytes when that is less. At most LIMIT_SEGMENT_BYTES / 4; UINT64_MAX: without end. */
 	uint64_t segment_bytes;
-	int64_t segment_age_ns;     /* 0: never by age */
-	uint64_t segment_events;    /* 0: never by count */
+	int64_t segment_age_ns;  /* 0: never by age */
+	uint64_t segment_events; /* 0: never by count */
+	/* A segment begins with the whole state if that is less JSON, about; 0: 2 MiB. A larger state stands only
+	 * in some: FORMAT.md tells when. */
+	uint64_t small_state_bytes;
 	struct retention retention; /* applied whenever a segment was sealed, and about every minute */
 	const struct clock *clock;  /* NULL: clock_system */
 	const char *program;        /* noted in the tape: "kubetape 0.1.0" */
@@ -138,6 +146,7 @@ struct tape_writer_stats {
 	uint64_t raw_bytes, disk_bytes; /* of the whole tape */
 	uint64_t pending_bytes;         /* appended, not yet flushed */
 	uint64_t removed_segments;      /* by retention, in this life of the writer */
+	uint64_t forced_segments;       /* ... of them those that were nowhere else, see retention.h */
 };
 void tape_writer_stats(const struct tape_writer *w, struct tape_writer_stats *ret);
 

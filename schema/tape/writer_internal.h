@@ -1,7 +1,7 @@
 /*
  * writer_internal.h: the writer's own state, shared by writer.c (append and flush), writer_rows.c (rows),
  * writer_seal.c (extents, segments, recovery), writer_place.c (is the tape still there), writer_copy.c
- * (events out of other tapes), and by those who make a tape out of others: recover_write.c, remake_internal.h,
+ * (events out of other tapes), writer_group.c (segments that share a state), and by those who make a tape out of others: recover_write.c, remake_internal.h,
  * merge_internal.h.
  *
  *   append        -> extent: records, sorted later
@@ -20,8 +20,19 @@
 #include "schema/tape/tape_lock.h"
 #include "schema/tape/writer.h"
 
+struct segment_file;
 struct tape;
 struct tape_extent;
+
+/* The segments since the last one that begins with the whole state. */
+struct segment_group {
+	uint32_t base;       /* the number of that one; 0: there is none */
+	int64_t began_ns;    /* wall clock */
+	uint64_t disk_bytes; /* of its sealed ones */
+	uint64_t live_bytes; /* of the objects that live now, as JSON: what was added less what was deleted */
+	bool live_known;
+	bool holds_up; /* retention would remove it if it were not the last one */
+};
 
 struct tape_writer {
 	char *path;
@@ -59,6 +70,7 @@ struct tape_writer {
 	uint64_t last_seq, durable_seq;
 	uint64_t sealed_raw_bytes; /* of all extents of events */
 	uint64_t sealed_disk_bytes, sealed_segments;
+	struct segment_group group;
 	struct retention_removed removed;
 	int64_t retained_ns; /* monotonic, when retention was last applied; 0: to be done at the next flush */
 	/* Set by who makes a tape from another one: rows, clock rows among them, come from there, and so does
@@ -94,6 +106,28 @@ int writer_seal_segment(struct tape_writer *w, struct err *err) MUST_CHECK;
 
 /* How extents of a tape that is made at one go are packed: harder if they are small. */
 const struct pack_options *writer_bulk_options(uint64_t raw_bytes);
+
+/* How extents are packed where nobody waits longer than need be. */
+extern const struct pack_options writer_seal_options;
+
+/* writer_group.c */
+
+/* Whether the next segment begins with the whole state, and with that a group. */
+bool writer_group_is_over(const struct tape_writer *w);
+/* The segment that was just made does. */
+void writer_group_begin(struct tape_writer *w, int64_t now_ns);
+/* Puts the live objects at the end of the last sealed segment into a new one. */
+int writer_put_state(struct tape_writer *w, sqlite3 *db, struct err *err) MUST_CHECK;
+/* Counts an event that was appended. */
+void writer_group_count(struct tape_writer *w, enum event_type type, size_t bytes);
+/* Notes in the open segment, which is about to be sealed, what the next writer has to know. */
+int writer_group_note(struct tape_writer *w, struct err *err) MUST_CHECK;
+/* What a segment of an existing tape is to its group; in their order. */
+int writer_group_recover(
+	struct tape_writer *w, const struct segment_file *file, sqlite3 *db, struct err *err) MUST_CHECK;
+/* Counts what lives where the last segment does not say it. What cannot be counted stays unknown, and the next
+ * segment begins with the whole state. */
+void writer_group_measure(struct tape_writer *w, const struct segment_file *last);
 
 /* writer_copy.c, of a bulk writer */
 

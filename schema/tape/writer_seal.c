@@ -2,8 +2,8 @@
  * writer_seal.c: the slow end of the writer: extents, segments, and finding one's feet after a crash.
  *
  *   segment N full:  its extent is sealed -> N is sealed
- *   next flush:      N+1 is created; it names N's digest and begins with the state; `state_complete` is
- *                    written last
+ *   next flush:      N+1 is created; it names N's digest and begins with the state, or names the segment that
+ *                    does (writer_group.c); `state_complete` is written last
  *
  * No event goes into a segment before it is complete, so one that a crash left incomplete is thrown away.
  */
@@ -14,10 +14,8 @@
 #include "schema/tape/format.h"
 #include "schema/tape/hot.h"
 #include "schema/tape/pack.h"
-#include "schema/tape/reader.h"
 #include "schema/tape/seal.h"
 #include "schema/tape/segment.h"
-#include "schema/tape/state_extents.h"
 #include "schema/tape/writer_internal.h"
 
 #include <stdio.h>
@@ -29,10 +27,7 @@
 	9            /* 0.1 s for the 12 MB of a whole cluster; the highest level saves another seventh */
 #define SEAL_LEVEL 1 /* higher levels cost far more than they save on sorted objects */
 
-/* The objects of a state are read in the order of storage: a few blocks in memory are enough. */
-#define STATE_CACHE_BYTES (4u << 20)
-
-static const struct pack_options seal_options = {.level = SEAL_LEVEL, .pack_bytes = PACK_BYTES};
+const struct pack_options writer_seal_options = {.level = SEAL_LEVEL, .pack_bytes = PACK_BYTES};
 
 /* At such a rate there is time: the higher level takes 3 ms for each MB, 1 % of a processor at most, for a
  * sixth of the size. Larger packs are a tenth smaller, and take 0.1 ms more to find one object in. */
@@ -47,7 +42,7 @@ static const struct pack_options calm_options = {.level = CALM_LEVEL, .pack_byte
 
 const struct pack_options *writer_bulk_options(uint64_t raw_bytes)
 {
-	return raw_bytes > SMALL_EXTENT_BYTES ? &seal_options : &calm_options;
+	return raw_bytes > SMALL_EXTENT_BYTES ? &writer_seal_options : &calm_options;
 }
 
 /* How the open extent is to be packed: as an ordinary cluster fills it, or as a storm or an import does. A
@@ -62,8 +57,9 @@ static const struct pack_options *options_for(const struct tape_writer *w)
 	if (w->bulk)
 		return writer_bulk_options(w->extent->raw_bytes);
 	if (w->copying)
-		return &seal_options;
-	return (double)w->extent->raw_bytes > seconds * CALM_BYTES_PER_S ? &seal_options : &calm_options;
+		return &writer_seal_options;
+	return (double)w->extent->raw_bytes > seconds * CALM_BYTES_PER_S ? &writer_seal_options
+									 : &calm_options;
 }
 
 static void begin_extent(struct tape_writer *w)
@@ -160,40 +156,6 @@ static int put_registry(const struct tape_writer *w, sqlite3 *db, struct err *er
 	return 0;
 }
 
-static int copy_live(
-	struct tape *t, uint64_t seq, struct state_extents *to, struct buf *names, struct err *err)
-{
-	struct slice object;
-	struct event e;
-	int rc = tape_object(t, seq, &object, err);
-
-	if (!rc)
-		rc = tape_event(t, seq, &e, names, err);
-	return rc ? rc : state_extents_add(to, &e, object, err);
-}
-
-/* Extents of state get the ids before the first one of events. */
-static int put_state(struct tape_writer *w, sqlite3 *db, struct tape *t, struct err *err)
-{
-	struct state_extents to;
-	struct tape_state *state;
-	struct buf names;
-	int rc = tape_state_at(t, w->durable_seq, 0, &state, err);
-
-	if (rc)
-		return rc;
-	buf_init(&names, 8 * LIMIT_NAME_BYTES);
-	state_extents_init(&to, db, &w->extent_id, &seal_options);
-	for (size_t i = 0; i < state->count && !rc; i++)
-		rc = copy_live(t, state->live[i].seq, &to, &names, err);
-	if (!rc)
-		rc = state_extents_end(&to, err);
-	state_extents_release(&to);
-	buf_release(&names);
-	tape_state_free(state);
-	return rc;
-}
-
 /* What a stream's resourceVersion was at the segment's start, as a list would say it. */
 static int put_positions(const char *previous_path, sqlite3 *db, struct err *err)
 {
@@ -221,23 +183,20 @@ static int put_positions(const char *previous_path, sqlite3 *db, struct err *err
 }
 
 /* Positions, documents and state of the segment before. */
-static int take_over(struct tape_writer *w, sqlite3 *db, const char *previous_path, struct err *err)
+static int take_over(
+	struct tape_writer *w, sqlite3 *db, const char *previous_path, bool whole, struct err *err)
 {
-	struct tape *t;
-	int rc;
+	int rc = put_positions(previous_path, db, err);
 
-	if ((rc = put_positions(previous_path, db, err)) ||
-		(rc = reader_open_sealed(previous_path, w->segment - 1, &t, err)))
+	if (rc)
 		return rc;
-	tape_set_cache(t, STATE_CACHE_BYTES);
-	rc = put_state(w, db, t, err);
-	tape_close(t);
-	return rc;
+	return whole ? writer_put_state(w, db, err) : segment_build_upon(db, w->group.base, err);
 }
 
-/* Everything but events that a segment needs to stand alone: identity, registry,
- * documents, positions, state. */
-static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous_path, struct err *err)
+/* Everything but events that a segment needs: identity, registry, documents, positions, and the state unless it
+ * builds upon that of an earlier one. */
+static int fill_segment(
+	struct tape_writer *w, sqlite3 *db, const char *previous_path, bool whole, struct err *err)
 {
 	int rc;
 
@@ -245,7 +204,7 @@ static int fill_segment(struct tape_writer *w, sqlite3 *db, const char *previous
 		(rc = put_registry(w, db, err)) || (rc = segment_exec(db, "COMMIT", err)))
 		return rc;
 	if (previous_path)
-		rc = take_over(w, db, previous_path, err);
+		rc = take_over(w, db, previous_path, whole, err);
 	else if (w->seed)
 		rc = w->seed(w->seed_context, db, &w->extent_id, err);
 	return rc ? rc : extent_store_meta(db, "state_complete", value_integer(1), err);
@@ -285,6 +244,7 @@ static void go_on_in(struct tape_writer *w, sqlite3 *db)
 static int create_next(struct tape_writer *w, const char *previous_path, struct err *err)
 {
 	sqlite3 *db;
+	bool whole = writer_group_is_over(w);
 	int rc = segment_create(
 		w->path, w->segment + 1, w->copying ? SEGMENT_UNTIL_SEALED : SEGMENT_DURABLE, &db, err);
 
@@ -293,11 +253,13 @@ static int create_next(struct tape_writer *w, const char *previous_path, struct 
 	w->segment++;
 	w->segment_first_seq = w->durable_seq + 1;
 	w->extent_id = 1;
-	rc = fill_segment(w, db, previous_path, err);
+	rc = fill_segment(w, db, previous_path, whole, err);
 	if (rc) {
 		segment_discard(w->path, w->segment--, db);
 		return rc;
 	}
+	if (whole)
+		writer_group_begin(w, clock_wall_ns(w->options.clock));
 	go_on_in(w, db);
 	w->segment_born_bytes = born_bytes(db);
 	w->clock_known = false;
@@ -325,6 +287,20 @@ static bool is_intact(const char *sealed_path)
 	return damages == 0 || damages == ERR_IO;
 }
 
+/* All that the next segment may be made of. */
+static bool is_group_intact(const struct tape_writer *w)
+{
+	bool intact = true;
+
+	for (uint32_t i = w->group.base; i && i <= w->segment && intact; i++) {
+		char *path = xasprintf("%s/" FORMAT_SEALED_NAME, w->path, i);
+
+		intact = is_intact(path);
+		free(path);
+	}
+	return intact;
+}
+
 int writer_ensure_segment(struct tape_writer *w, struct err *err)
 {
 	char *previous;
@@ -335,8 +311,8 @@ int writer_ensure_segment(struct tape_writer *w, struct err *err)
 	previous = newest_path(w);
 	rc = create_next(w, previous, err);
 	/* SQLite may call "malformed" what it could not read. What we have just made is not, and is made anew
-	 * at the next try; of the other one the sums tell. */
-	if (rc == ERR_CORRUPT && (!previous || is_intact(previous)))
+	 * at the next try; of the others the sums tell. */
+	if (rc == ERR_CORRUPT && is_group_intact(w))
 		rc = ERR_IO;
 	free(previous);
 	if (rc)
@@ -352,6 +328,8 @@ int writer_seal_segment(struct tape_writer *w, struct err *err)
 
 	row_statements_release(&w->statements);
 	w->statements.db = w->db;
+	if ((rc = writer_group_note(w, err)))
+		return err_prefix(err, rc, "tape '%s': cannot seal segment %u", w->path, w->segment);
 	if (documents_want_packing(w->db, false) && (rc = documents_pack(w->db, DOCUMENTS_LEVEL, false, err)))
 		return err_prefix(
 			err, rc, "tape '%s': cannot pack the documents of segment %u", w->path, w->segment);
@@ -363,8 +341,10 @@ int writer_seal_segment(struct tape_writer *w, struct err *err)
 	w->retained_ns = 0;
 	w->sealed_segments++;
 	path = newest_path(w);
-	if (path && stat(path, &st) == 0)
+	if (path && stat(path, &st) == 0) {
 		w->sealed_disk_bytes += (uint64_t)st.st_size;
+		w->group.disk_bytes += (uint64_t)st.st_size;
+	}
 	free(path);
 	return 0;
 }
@@ -428,7 +408,7 @@ static int seal_hot_extent(struct tape_writer *w, sqlite3 *db, int64_t id, struc
 	if (found > 0) {
 		w->last_seq = extent_last_seq(hot.extent);
 		w->sealed_raw_bytes += hot.extent->raw_bytes;
-		found = extent_store(db, id, "events", hot.extent, &seal_options, err);
+		found = extent_store(db, id, "events", hot.extent, &writer_seal_options, err);
 	}
 	hot_reader_release(&hot);
 	return found < 0 ? found : 0;
@@ -481,6 +461,8 @@ static int recover_segment(struct tape_writer *w, const struct segment_file *fil
 	rc = recover_ids(w, db, err);
 	if (!rc)
 		rc = recover_totals(w, file, db, err);
+	if (!rc)
+		rc = writer_group_recover(w, file, db, err);
 	if (file->sealed) {
 		sqlite3_close(db);
 		return rc ? rc : seal_digest(file->path, w->previous_digest, err);
@@ -510,6 +492,12 @@ int writer_recover(struct tape_writer *w, struct err *err)
 	segment_sweep(w->path);
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = recover_segment(w, &list[i], i + 1 == count, err);
+	if (!rc && w->segment && !w->group.base)
+		rc = err_set(err, ERR_CORRUPT,
+			"tape '%s' cannot be gone on with: segment %u builds upon one that is missing",
+			w->path, w->segment);
+	if (!rc && count)
+		writer_group_measure(w, &list[count - 1]);
 	segment_list_free(list, count);
 	return rc;
 }

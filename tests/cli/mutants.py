@@ -14,7 +14,7 @@ import sys
 import tamper
 
 GOLDEN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tapes", "golden")
-TAPES = ["chains.tape", "gaps.tape", "killed.tape", "open.tape", "packed.tape", "repacked.tape", "rotated.tape", "sealed.tape"]
+TAPES = ["chains.tape", "gaps.tape", "grouped.tape", "killed.tape", "open.tape", "packed.tape", "repacked.tape", "rotated.tape", "sealed.tape"]
 TABLES = ["meta", "resource", "stream", "connection", "mark", "gap", "missed", "clock", "epoch", "document", "chunk", "extent", "block"]
 NUMBERS = [0, 1, -1, 2, 255, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**48, 2**62, 2**63 - 1, -2**63, -2**63 + 1, 10**18]
 WORDS = ["", "a", "\0", "\u202e\x1b[2J", "x" * 5000, "../../../x", "9" * 400, "-1", "1e999", "pods", "open", "relist", "list",

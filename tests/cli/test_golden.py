@@ -1,4 +1,4 @@
-"""Tapes of format 1, good and bad, as they were made once: what every command says of them, for ever."""
+"""Tapes of formats 1 and 2, good and bad, as they were made once: what every command says of them, for ever."""
 import json
 import os
 import shutil
@@ -8,7 +8,7 @@ from golden import DAMAGES, GOLDEN, GOOD, copy_good, make_bad, make_golden
 from tapes import TapeTest
 
 EVENTS = ("SELECT time_ns, type, origin, resource, name, uid, rv, object FROM events ORDER BY seq")
-SEGMENTS = {"rotated": 3, "repacked": 3, "killed": 2, "packed": 2}
+SEGMENTS = {"rotated": 3, "repacked": 3, "killed": 2, "packed": 2, "grouped": 2}
 OBJECTS = "SELECT count(*) AS events, sum(length(object) > 0) AS objects FROM events"
 
 
@@ -191,7 +191,7 @@ class BadTapes(Golden):
 
     def test_newer_version(self):
         self.bad("newer-version")
-        sentence = "has format version 2, this program reads 1 to 1"
+        sentence = "has format version 3, this program reads 1 to 2"
         self.verify(sentence)
         self.refused(sentence, ["info", self.tape], ["query", self.tape, OBJECTS],
                      ["recover", self.tape, "-o", self.new])

@@ -187,7 +187,7 @@ class Commands(TapeTest):
 
     def test_tables_and_their_columns(self):
         tables = [line.split()[0] for line in self.run_text(".tables\n").splitlines()]
-        self.assertEqual(tables[:4], ["events", "objects", "changes", "streams"])
+        self.assertEqual(tables[:4], ["events", "objects", "changes", "audit"])
         for line in self.run_text(".tables\n").splitlines():
             self.assertGreater(len(line.split()), 3)
         self.assertEqual(self.run_text(".schema gaps\n").split()[:3], ["gaps", "gap", "INTEGER"])

@@ -1,5 +1,6 @@
 """kubetape get, log and diff-state: everyday questions without SQL."""
 import json
+import os
 import unittest
 
 from tapes import DEPLOYMENTS, SECOND, START, TapeTest, event, pod
@@ -117,6 +118,16 @@ class State(TapeTest):
         self.assert_fails(self.run_tape("log", self.tape, "pods/"), 2, "expected RESOURCE/NAME or RESOURCE NAME")
         self.assert_fails(self.run_tape("log", self.tape, "cats", "tom"), 1, "no resource 'cats'")
 
+    def test_log_tells_several_objects_together_in_the_order_of_time(self):
+        told = [line.split()[1:4] for line in self.ok("log", self.tape, "deploy/web", "pods/web-0", "pods/db-0").splitlines() if "rv" in line]
+        self.assertEqual(told, [["ADDED", "pods", "shop/web-0"], ["ADDED", "pods", "data/db-0"], ["ADDED", "deployments", "shop/web"],
+                                ["MODIFIED", "deployments", "shop/web"], ["DELETED", "pods", "data/db-0"], ["DELETED", "pods", "shop/web-0"],
+                                ["ADDED", "pods", "shop/web-0"]])
+        rows = [json.loads(line) for line in self.ok("log", self.tape, "pods/web-0", "pods/db-0", "--json").splitlines()]
+        self.assertEqual([r["seq"] for r in rows if r["type"]], [1, 2, 5, 6, 7])
+        self.assert_fails(self.run_tape("log", self.tape, "pods/web-0", "pods/db-0", "u1"), 2, "found 'u1' beside other objects")
+        self.assert_fails(self.run_tape("log", self.tape, "d1", "-f", "--until", "3"), 2, "--until '3'")
+
     def test_diff_state_tells_what_came_went_and_changed(self):
         self.assertEqual(self.ok("diff-state", self.tape, "3", "end"), (
             "- pods data/db-0\n"
@@ -131,6 +142,54 @@ class State(TapeTest):
         rows = [json.loads(line) for line in self.ok("diff-state", self.tape, "1", "2", "--json").splitlines()]
         self.assertEqual([(r["change"], r["name"], r["field"]) for r in rows],
                          [("added", "db-0", None)])
+
+
+BUNDLED = "tests/tapes/rolling-update.tape"
+
+
+class Bundled(TapeTest):
+    def setUp(self):
+        super().setUp()
+        self.tape = BUNDLED
+
+    def test_log_with_owned_shows_the_tree_that_owner_references_make_and_tells_all_of_it(self):
+        done = self.run_tape("log", BUNDLED, "deploy/web", "-n", "shop", "--with-owned")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        tree, told = done.stdout.split("\n\n", 1)
+        owners = self.query("SELECT DISTINCT resource, name, uid, jget(o.value, '$.uid') AS owner FROM events, "
+                            "json_each(jget(object, '$.metadata.ownerReferences')) AS o WHERE resource IN ('pods', 'replicasets')")
+        root = self.query("SELECT DISTINCT uid FROM events WHERE resource = 'deployments' AND name = 'web' AND namespace = 'shop'")[0]["uid"]
+        sets = {r["uid"]: r["name"] for r in owners if r["owner"] == root}
+        lines = [(len(line) - len(line.lstrip()), line.split()[1]) for line in tree.splitlines()]
+        self.assertEqual(lines[0], (0, "shop/web"))
+        self.assertEqual({name for depth, name in lines if depth == 2}, {"shop/" + name for name in sets.values()})
+        self.assertEqual({name for depth, name in lines if depth == 4}, {"shop/" + r["name"] for r in owners if r["owner"] in sets})
+        self.assertIn(", deleted", tree)
+        uids = [root, *sets, *(r["uid"] for r in owners if r["owner"] in sets)]
+        count = self.query(f"SELECT count(*) AS n FROM events WHERE uid IN ({','.join(repr(u) for u in uids)})")[0]["n"]
+        self.assertEqual(sum(" rv " in line for line in told.splitlines()), count)
+
+    def test_diff_state_says_who_wrote_and_leaves_out_bookkeeping(self):
+        done = self.run_tape("diff-state", BUNDLED, "245", "246")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("registry.example/web:1 -> registry.example/web:2  (kubectl-set)\n", done.stdout)
+        done = self.run_tape("diff-state", BUNDLED, "246", "end")
+        self.assertNotIn("leases", done.stdout)
+        left = int(done.stderr.split("left out ")[1].split()[0])
+        everything = self.run_tape("diff-state", BUNDLED, "246", "end", "--all")
+        self.assertEqual(everything.stderr, "")
+        heads = [[line for line in d.stdout.splitlines() if not line.startswith(" ")] for d in (done, everything)]
+        self.assertEqual(len(heads[1]) - len(heads[0]), left)
+        named = self.run_tape("diff-state", BUNDLED, "246", "end", "-r", "leases")
+        self.assertEqual((named.stderr, "leases.coordination.k8s.io" in named.stdout), ("", True))
+
+    def test_times_are_local_when_asked(self):
+        env = {**os.environ, "TZ": "JST-9"}
+        for words in (["info"], ["log", "deploy/web", "-n", "shop"]):
+            text = self.run_tape(words[0], BUNDLED, *words[1:], "--local", env=env).stdout
+            self.assertIn("2026-11-21T18:51:29.4", text)
+            self.assertIn("+09:00", text)
+        self.assertIn("2023-11-15T07:13:50.000000000+09:00", self.run_tape("gaps", "tests/tapes/watch-gaps.tape", "--local", env=env).stdout)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """kubetape recover: what it prints, how it ends, and what is in the new tape."""
 import json
 import os
+import shutil
 import sqlite3
 import unittest
 from hashlib import sha512
@@ -75,6 +76,19 @@ class Recover(TapeTest):
         with open(path, "rb") as f:
             self.assertEqual(f.read(), before)
         self.assertEqual(sorted(os.listdir(self.tape)), ["lock", "seg-000001.db"])
+
+    def test_without_the_segment_that_has_the_state_nobody_knows_what_lived(self):
+        grouped = os.path.join(self.dir, "grouped.tape")
+        os.mkdir(grouped)
+        shutil.copy("tests/tapes/golden/grouped.tape/seg-000002.db", grouped)
+        done = self.run_tape("recover", grouped, "-o", self.new)
+        self.assertEqual((done.returncode, done.stderr), (3, ""))
+        self.assertIn("what lived then is unknown", done.stdout)
+        self.assertEqual(len(self.events_of(self.new)), 13)
+        rows = json.loads(self.run_tape("query", self.new, "SELECT certainty, reason FROM coverage", "--format", "json").stdout)
+        self.assertEqual({(r["certainty"], r["reason"]) for r in rows}, {("gap", "state_lost")})
+        self.assertEqual(self.run_tape("get", self.new, "pods", "-A").returncode, 3)
+        self.assertEqual(self.run_tape("verify", self.new).returncode, 0)
 
     def test_what_cannot_be_done_is_said(self):
         self.assertEqual(self.run_tape("recover", self.tape).returncode, 2)

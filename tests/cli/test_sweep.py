@@ -168,6 +168,14 @@ class SweepTest(unittest.TestCase):
         done = self.sweep("--at", "deletions", "--max", "1", "--settle", "500ms", "--gap", "stall", command=[sys.executable, CONTROLLER, "mended", "tombstone"])
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
+    def test_of_a_stretch_only_the_event_that_matters_stays_hidden(self):
+        report = self.end(self.begin("--at", "every:8", "--settle", "1s", command=[sys.executable, CONTROLLER, "buggy", "tombstone"]), 1)
+        narrowed = [gap for gap in self.wrong(report) if "narrowed_from" in gap]
+        self.assertEqual([(gap["hidden"], gap["seq"]) for gap in narrowed], [(1, gap["last_seq"]) for gap in narrowed])
+        self.assertEqual(len(narrowed), 1)
+        self.assertGreater(narrowed[0]["narrowed_from"]["hidden"], 1)
+        self.assertEqual(self.repeat(narrowed[0]["repeat"]).returncode, 1)
+
     def test_finds_an_identity_that_is_a_name(self):
         report = self.try_both("identity", "recreations")
         self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-0", "default/web-1"})
@@ -198,6 +206,19 @@ class SweepTest(unittest.TestCase):
             command=[sys.executable, CONTROLLER, "mended", "tombstone"]), 0)
         self.assertEqual({gap["resource"] for gap in report["gaps"] if gap["verdict"] == "not reached"}, {"nodes"})
         self.assertEqual({gap["resource"] for gap in report["gaps"] if gap["verdict"] == "fine"}, {"pods"})
+
+    def test_a_command_that_differs_at_full_speed_is_given_time_after_each_event(self):
+        count = os.path.join(self.folder, "count")
+        script = 'n=$(cat "$0" 2>/dev/null || echo 0); echo $((n + 1)) >"$0"; exit $((n == 1))'
+        done = self.sweep(command=["sh", "-c", script, count])
+        self.assertIn("each event waits until the command is quiet (--lockstep 50ms)", done.stderr)
+        self.assertNotIn("not deterministic", done.stderr)
+        self.assertIn("without gaps the command ends by itself with exit code 0", done.stdout)
+
+    def test_a_finding_in_lock_step_is_repeated_in_lock_step(self):
+        report = self.end(self.begin("--at", "none", "--event", "name = 'web-2' AND type = 'DELETED'", "--lockstep", "20ms",
+            command=[sys.executable, CONTROLLER, "buggy", "tombstone"]), 1)
+        self.assertIn(" --lockstep 20ms ", self.wrong(report)[0]["repeat"])
 
     def test_a_command_that_is_not_deterministic_is_told_so_in_a_sentence(self):
         count = os.path.join(self.folder, "count")

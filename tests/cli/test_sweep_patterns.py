@@ -85,6 +85,17 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
         self.assertIn("is broken: web-0", again.stdout)
 
+    def test_an_invariant_that_stays_broken_ends_the_run_and_one_for_the_end_does_not(self):
+        self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "three.tape"))
+        twice = "SELECT name FROM writes WHERE status = 409 GROUP BY name HAVING count(*) > 1"
+        at_the_end = "SELECT 'too few' FROM (SELECT count(*) AS n FROM writes) WHERE n < 5"
+        done = self.sweep("--patterns", "restart", "--settle", "500ms", "--speed", "3", "--max", "1", "--invariant", twice, "--invariant", at_the_end,
+            command=[sys.executable, BLIND, "mended", "again"])
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"    invariant SELECT name .+ > 1 is broken: web-\d\n"
+            r" +\(seen at event \d+, and still after that: the run was ended\)\n")
+        self.assertNotIn("is broken: too few", done.stdout)
+
     def test_what_a_program_serves_is_asked_before_it_ends(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
         probe = 'cat "%s/served"; exit 4' % self.folder
@@ -107,6 +118,8 @@ class SweepPatternsTest(unittest.TestCase):
         done = self.sweep("--invariant", "@no-moon", command=["true"])
         self.assertEqual(done.returncode, 2)
         self.assertIn("unknown invariant '@no-moon'", done.stderr)
+        done = self.sweep("--invariant", "SELECT nonsense FROM writes", command=["true"])
+        self.assertEqual((done.returncode, done.stderr), (2, "kubetape sweep: bad invariant 'SELECT nonsense FROM writes': no such column: nonsense\n"))
 
     def test_what_failed_in_an_earlier_sweep_is_tried_first(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))

@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 /* Small, so that a few milliseconds see every kind of step. */
-static const struct tape_writer_options options = {.extent_bytes = 40000, .segment_events = 150};
+static const struct tape_writer_options options = {
+	.extent_bytes = 40000, .segment_events = 150, .small_state_bytes = 1};
 
 #define FLUSH_TRIES    50
 #define NEW_TAPE_EVERY 40 /* rounds, so that checking does not grow */

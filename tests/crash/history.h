@@ -29,7 +29,7 @@ static inline uint64_t history_mix(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* Objects of 12 names, each of them one in six deleted and made again; one in ten is large. */
+/* Objects of 12 names, a sixth of the events deletions, and somewhat more that say they add; one in ten is large. */
 static inline void history_make(uint64_t seq, struct history_event *ret)
 {
 	uint64_t random = history_mix(seq);
@@ -44,7 +44,9 @@ static inline void history_make(uint64_t seq, struct history_event *ret)
 	memcpy(ret->object + n, "\"}", 3);
 	ret->event = (struct event){
 		.time_ns = INT64_C(1700000000000000000) + (int64_t)seq * 1000003,
-		.type = random / 1000 % 6 == 0 ? EVENT_DELETED : EVENT_MODIFIED,
+		.type = random / 1000 % 30 < 5    ? EVENT_DELETED
+			: random / 1000 % 30 < 11 ? EVENT_ADDED
+						  : EVENT_MODIFIED,
 		.origin = ORIGIN_WATCH,
 		.stream = stream,
 	};

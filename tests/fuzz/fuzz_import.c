@@ -1,15 +1,11 @@
 /*
  * fuzz_import.c: what `kubetape import` reads of others. Input: a byte that says how it is read, then the
- * bytes: 0 an archive of k8shark, 1 YAML documents, 2 two JSON objects, a line each, of which the second is a
- * strategic merge patch, 3 documents for the importer, which makes a tape of them.
+ * bytes: 0 an archive of k8shark, 1 YAML documents, 2 documents for the importer, which makes a tape of them.
  */
-#include "replayer/json/json_tree.h"
-#include "schema/base/limits.h"
 #include "tests/fuzz/fuzz.h"
-#include "tools/import.h"
-#include "tools/kshrk_archive.h"
-#include "tools/strategic_merge.h"
-#include "tools/yaml_documents.h"
+#include "tools/import/import.h"
+#include "tools/import/kshrk_archive.h"
+#include "tools/import/yaml_documents.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -45,28 +41,6 @@ static void read_yaml(int fd)
 	json_documents_release(&lines);
 }
 
-static void merge(struct slice text)
-{
-	const char *feed = memchr(text.ptr, '\n', text.len);
-	cJSON *object = NULL, *patch = NULL;
-	struct slice first, second;
-	struct buf printed;
-
-	if (!feed)
-		return;
-	first = (struct slice){text.ptr, (size_t)(feed - text.ptr)};
-	second = (struct slice){feed + 1, text.len - first.len - 1};
-	buf_init(&printed, LIMIT_OBJECT_BYTES);
-	if (json_tree_parse(first, &object, NULL) == 0 && json_tree_parse(second, &patch, NULL) == 0 &&
-		cJSON_IsObject(object) && cJSON_IsObject(patch)) {
-		strategic_merge(object, patch);
-		fuzz_demand(json_tree_print(object, &printed, NULL) == 0);
-	}
-	buf_release(&printed);
-	cJSON_Delete(object);
-	cJSON_Delete(patch);
-}
-
 static void import(int fd)
 {
 	char path[64], command[100];
@@ -100,10 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	fd = memfd_create("fuzz", MFD_CLOEXEC);
 	fuzz_demand(
 		fd >= 0 && write(fd, text.ptr, text.len) == (ssize_t)text.len && lseek(fd, 0, SEEK_SET) == 0);
-	switch (bytes[0] % 4) {
+	switch (bytes[0] % 3) {
 	case 0: read_archive(fd); break;
 	case 1: read_yaml(fd); break;
-	case 2: merge(text); break;
 	default: import(fd);
 	}
 	close(fd);

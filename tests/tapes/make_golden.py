@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the golden tapes of format 1. They were made once, when the format was fixed, and stay as they are for ever:
+"""Makes the golden tapes, of formats 1 and 2. They were made once, when the format was fixed, and stay as they are for ever:
 a program that reads a later format must still read these (schema/FORMAT.md, "Promise").
 
 usage: tests/tapes/make_golden.py OUT      OUT must not exist; wants build/make_tape and build/kubetape
@@ -110,6 +110,14 @@ def documents(count):
              "body": {"group": i, "types": [text(f"type/{n}", 60) for n in range(40)]}} for i in range(count)]
 
 
+def long(first, count):
+    """As history(), with much text that compresses away: a state of more than 2 MiB, which not every segment repeats."""
+    rows = history(first, count)
+    for row in rows:
+        row["object"]["spec"]["blob"] = "blob " * 60000
+    return rows
+
+
 FLUSH, ROTATE = {"flush": True}, {"rotate": True}
 
 # By name: the lines for make_tape. Events and rows in this order.
@@ -122,6 +130,8 @@ TAPES = {
     "killed": [*marks(5), *history(0, 25), ROTATE, *history(25, 15), FLUSH, *history(40, 10), FLUSH, {"kill": True}],
     # Made later than the others: packs that refer to names, documents packed together, pages of 1024 bytes.
     "packed": [*marks(6), *documents(5), *history(0, 60), ROTATE, *history(60, 30)],
+    # Format 2: a segment that builds upon the state of the one before it.
+    "grouped": [*marks(7), *long(0, 20), ROTATE, *long(20, 12)],
 }
 REPACKED = "rotated"
 
@@ -220,7 +230,7 @@ def damages(out):
         "empty-file": {"of": "sealed", "file": "seg-000001.db", "cut": 0},
         "missing-middle": {"of": "rotated", "file": "seg-000002.db", "remove": True},
         "wrong-digest": {"of": "rotated", "file": "seg-000001.db", "put": wrong_digest(first)},
-        "newer-version": {"of": "open", "file": "open-000001.db", "put": [{"at": 60, "bytes": "00000002"}]},
+        "newer-version": {"of": "open", "file": "open-000001.db", "put": [{"at": 60, "bytes": "00000003"}]},
         "other-database": {"of": "open", "file": "open-000001.db", "put": [{"at": 68, "bytes": "00000000"}]},
         "torn-log": {"of": "killed", "file": "open-000002.db-wal",
                      "cut": os.path.getsize(os.path.join(out, "killed.tape/open-000002.db-wal")) - 5000},

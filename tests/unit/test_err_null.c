@@ -28,7 +28,7 @@
 #include "schema/tape/repack.h"
 #include "schema/tape/verify.h"
 #include "tests/unit/tape_files.h"
-#include "tools/read_file.h"
+#include "tools/cli/read_file.h"
 
 #define NO_JSON "this is no JSON"
 #define NOWHERE "/nonexistent/x"

@@ -102,6 +102,41 @@ START_TEST(retention__never_removes_the_newest_sealed_segment)
 }
 END_TEST
 
+static bool up_to(void *context, uint32_t number)
+{
+	return number <= *(const uint32_t *)context;
+}
+
+START_TEST(retention__keeps_what_may_not_go_unless_the_disk_is_short)
+{
+	uint32_t through = 2;
+	struct tape_writer_options options = {.extent_bytes = 100000,
+		.segment_events = 100,
+		.retention = {.max_bytes = 1, .may_go = up_to, .context = &through}};
+	struct retention_removed removed;
+	struct tape_writer_stats stats;
+	struct model m;
+	struct tape_writer *w;
+	struct err err;
+	uint64_t first, bytes;
+
+	model_init(&m, 4);
+	w = model_open(&m, &options);
+	model_steps(&m, w, 1000, 10);
+	ck_assert_uint_ge(count_segments(&m, &first, &bytes), 6);
+	tape_writer_stats(w, &stats);
+	ck_assert_uint_eq(stats.removed_segments, 2);
+	ck_assert_uint_eq(stats.forced_segments, 0);
+	options.retention.keep_free_bytes = UINT64_MAX;
+	ck_assert_ok(retention_apply(m.path, &options.retention, 0, &removed, &err), &err);
+	ck_assert_uint_ge(removed.segments, 4);
+	ck_assert_uint_eq(removed.forced, removed.segments);
+	tape_writer_abandon(w);
+	model_release(&m);
+}
+END_TEST
+
 UNIT_MAIN("retention", retention__by_size_removes_the_oldest_and_leaves_a_whole_tape,
 	retention__by_age_removes_what_was_sealed_too_long_ago,
-	retention__never_removes_the_newest_sealed_segment)
+	retention__never_removes_the_newest_sealed_segment,
+	retention__keeps_what_may_not_go_unless_the_disk_is_short)

@@ -170,6 +170,39 @@ START_TEST(managed_fields__tells_who_wrote_the_path)
 }
 END_TEST
 
+static void check_writer(const char *old, const char *new, const char *want)
+{
+	struct slice manager = {NULL, 0};
+	struct managed_entries entries;
+	struct err err;
+	int found;
+
+	ck_assert_ok(managed_fields_entries(slice_of(old), slice_of(new), &entries, &err), &err);
+	found = managed_fields_writer(&entries, &manager, &err);
+	ck_assert_ok(found, &err);
+	ck_assert_int_eq(found, want != NULL);
+	if (want)
+		ck_assert_slice_eq(manager, want);
+}
+
+START_TEST(managed_fields__tell_of_one_writer_only_where_all_new_entries_are_its_own)
+{
+	const char *old = OBJECT(ENTRY("helm", "1", SPEC_ENTRY) "," ENTRY("kubelet", "1", STATUS_ENTRY));
+	const char *scaled =
+		OBJECT(ENTRY("kubectl", "2", SPEC_ENTRY) "," ENTRY("kubelet", "1", STATUS_ENTRY));
+	const char *both = OBJECT(ENTRY("kubectl", "2", SPEC_ENTRY) "," ENTRY("kubelet", "2", STATUS_ENTRY));
+	const char *twice = OBJECT(ENTRY("kubelet", "2", SPEC_ENTRY) "," ENTRY("kubelet", "2", STATUS_ENTRY));
+
+	check_writer(old, scaled, "kubectl");
+	check_writer(old, twice, "kubelet");
+	check_writer(old, both, NULL);
+	check_writer(old, old, NULL);
+	check_writer("", twice, "kubelet");
+	check_writer("", both, NULL);
+	check_writer(old, "{}", NULL);
+}
+END_TEST
+
 /* ---- the table ---- */
 
 struct fixture {
@@ -293,6 +326,10 @@ START_TEST(jdiff__gives_the_differences_as_json)
 		"{\"path\":\"$.\xc3\xa9\",\"field\":\"\xc3\xa9\",\"op\":\"add\",\"new\":{}}]\n");
 	ck_assert_sql(f.session, "SELECT jdiff('{}', '{}'), jdiff(NULL, '{}')", "[]|-\n");
 	ck_assert_sql(f.session,
+		"SELECT jget(jdiff('{\"a\":1,\"metadata\":{}}', '{\"a\":2,\"metadata\":{\"managedFields\":[{\"manager\":"
+		"\"m\\\"\",\"fieldsV1\":{\"f:a\":{}}}]}}', 0, 1), '$[0].manager')",
+		"m\"\n");
+	ck_assert_sql(f.session,
 		"SELECT value ->> '$.new' FROM json_each(jdiff('{\"a\":{\"b\":1}}', '{\"a\":{\"b\":2}}'))",
 		"2\n");
 	ck_assert_sql_fails(f.session, "SELECT jdiff('{', '{}')", "JSON");
@@ -305,4 +342,5 @@ UNIT_MAIN("sql_changes", jdiff__gives_the_differences_as_json, json_diff__names_
 	json_diff__takes_strings_for_what_they_mean_and_numbers_as_they_are_written,
 	json_diff__leaves_out_what_every_write_changes_unless_asked,
 	json_diff__survives_every_cut_of_a_document, managed_fields__tells_who_wrote_the_path,
+	managed_fields__tell_of_one_writer_only_where_all_new_entries_are_its_own,
 	changes__compares_versions_of_one_uid_only, changes__is_the_same_in_every_order_of_walking)

@@ -317,8 +317,27 @@ START_TEST(cursor__follows_a_tape_that_another_process_writes)
 }
 END_TEST
 
+START_TEST(rest__gives_back_what_nothing_asks_for_and_it_is_read_again)
+{
+	struct slice object;
+	struct fixture f;
+	struct err err;
+
+	setup(&f);
+	ck_assert_ok(tape_object(f.t, 1, &object, &err), &err);
+	ck_assert(!tape_rest(f.t)); /* it was just asked for */
+	ck_assert(tape_rest(f.t));
+	ck_assert(!tape_rest(f.t)); /* nothing is left to give back */
+	ck_assert_ok(tape_object(f.t, 1, &object, &err), &err);
+	ck_assert_slice_eq(object, f.m.events[0].object);
+	check_state(&f, f.m.count, 0);
+	teardown(&f);
+}
+END_TEST
+
 UNIT_MAIN("tape reading", cursor__gives_events_in_order_from_any_position_forward_and_backward,
 	cursor__gives_all_versions_of_a_uid, cursor__gives_a_time_range_of_a_resource,
 	cursor__gives_a_range_of_resource_versions_of_a_resource, state__is_found_by_time,
 	state__is_found_by_a_resource_version_of_a_resource,
-	cursor__follows_a_tape_that_another_process_writes)
+	cursor__follows_a_tape_that_another_process_writes,
+	rest__gives_back_what_nothing_asks_for_and_it_is_read_again)

@@ -7,6 +7,7 @@ import threading
 import time
 
 from viewing import View
+from audit_log import request, write_log
 from tapes import MAKE_TAPE, NODES, PODS, SECOND, START, TapeTest, event, lines_of, pod
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -123,6 +124,18 @@ class Bundled(TapeTest):
             told = view.ask("changes", key="deployments.apps/shop/web", after=row["seq"] - 1, until=row["seq"])["changes"]["rows"]
         self.assertEqual(json.loads(answer["object"]), row["object"] if isinstance(row["object"], dict) else json.loads(row["object"]))
         self.assertEqual([[r[3], r[7]] for r in told], [[c["path"], c["manager"]] for c in changes])
+
+
+class Audited(TapeTest):
+    rows = [event(0, "ADDED", running("a", "a1", 1)), event(1, "MODIFIED", running("a", "a1", 2, x="1")), event(2, "MODIFIED", running("a", "a1", 3, x="2"))]
+
+    def test_a_change_names_who_asked_for_it_as_far_as_the_audit_log_was_joined(self):
+        log = write_log(os.path.join(self.dir, "audit.log"), [request("update", self.rows[1]["object"], 0.9, user="alice", agent="curl/8")])
+        self.assertEqual(self.run_tape("audit", self.tape, log).returncode, 0)
+        with View(self.tape) as view:
+            view.whole()
+            told = [view.ask("event", seq=seq)["changes"]["rows"][0][8:] for seq in (2, 3)]
+        self.assertEqual(told, [["alice", "curl/8"], [None, None]])
 
 
 class Small(TapeTest):

@@ -205,6 +205,7 @@ class Canary(RecordTest):
         pattern = open("/proc/sys/kernel/core_pattern", encoding="utf-8").read()
         if not pattern.startswith("core") or "/" in pattern or resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
             self.skipTest("core dumps go elsewhere here")
+        self.addCleanup(signal.signal, signal.SIGQUIT, signal.signal(signal.SIGQUIT, signal.SIG_DFL))  # a shell's background jobs ignore it
         for arguments, dumps in (((), False), (("--core",), True), (("--secrets=keep",), True)):
             recording = self.begin(*arguments, before=["sh", "-c", 'ulimit -c unlimited; cd "$0" && exec "$@"', self.folder]).ready(1)
             recording.stop(signal.SIGQUIT)

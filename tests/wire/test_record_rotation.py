@@ -24,6 +24,21 @@ class Rotation(RecordTest):
         self.assertEqual(self.sealed(), ["seg-000001.db", "seg-000002.db"])
         self.assertEqual(recording.events(), ["ADDED a 1001 list", "ADDED b 1002"])
 
+    def test_a_second_signal_without_an_event_costs_nothing(self):
+        self.pods.put("a")
+        recording = self.record().ready(1)
+        self.pods.watching()
+        recording.process.send_signal(signal.SIGUSR1)
+        wait_for(self.sealed, "a sealed segment")
+        recording.process.send_signal(signal.SIGUSR1)
+        wait_for(lambda: "no new segment: no event has come" in recording.stderr, "the answer to the second signal")
+        self.pods.put("b")
+        recording.wait_events(2)
+        recording.process.send_signal(signal.SIGUSR1)
+        wait_for(lambda: len(self.sealed()) == 2, "another sealed segment")
+        self.assertEqual(recording.stop(), 0)
+        self.assertEqual(recording.events(), ["ADDED a 1001 list", "ADDED b 1002"])
+
     def test_segments_by_count_and_the_oldest_removed_above_a_size(self):
         recording = self.record("pods", "--segment-events", "5", "--max-size", "100K").ready(1)
         self.pods.watching()

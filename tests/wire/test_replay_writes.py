@@ -190,8 +190,7 @@ class Encoding(Writes):
 
     def test_what_protobuf_does_not_know_is_a_clear_400(self):
         self.start()
-        for body, words in ((protobuf("v1", "Gizmo", b""), "Gizmo"), (protobuf("v1", "ConfigMap", field(15, "x")), "15"),
-                (b"k8s\0\xff", "protobuf"), (b"nonsense", "protobuf")):
+        for body, words in ((protobuf("v1", "Gizmo", b""), "Gizmo"), (b"k8s\0\xff", "protobuf"), (b"nonsense", "protobuf")):
             with self.subTest(body=body):
                 self.assertIn(words, self.error(self.send("POST", MAPS, body, self.TYPE), 400, "BadRequest")["message"])
 

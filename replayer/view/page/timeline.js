@@ -907,6 +907,9 @@ export function tipOfEvent(event, note) {
     list.append(el("li", {}, "and " + (rows.length - 7) + " more"));
   if (list.children.length)
     out.push(list);
+  const [user, agent] = rows.length ? rows[0].slice(8) : [];
+  if (user)
+    out.push(el("div", {}, "asked for by " + visible(user) + (agent ? " with " + visible(agent) : "") + " (audit log)"));
   return out;
 }
 

@@ -1,0 +1,278 @@
+/* manifest.c: see manifest.h. */
+#include "recorder/push/manifest.h"
+
+#include "schema/base/clock.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+#include "schema/base/moment.h"
+#include "schema/base/version.h"
+#include "schema/tape/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MANIFEST_VERSION 1
+
+void manifest_release(struct manifest *m)
+{
+	free(m->tape_id);
+	free(m->cluster);
+	free(m->name);
+	free(m->segments);
+	free(m->losses);
+	*m = (struct manifest){0};
+}
+
+const struct manifest_segment *manifest_find(const struct manifest *m, uint32_t number)
+{
+	for (size_t i = 0; i < m->segment_count; i++) {
+		if (m->segments[i].number == number)
+			return &m->segments[i];
+	}
+	return NULL;
+}
+
+void manifest_add(struct manifest *m, const struct manifest_segment *segment)
+{
+	size_t at = m->segment_count;
+
+	while (at && m->segments[at - 1].number >= segment->number)
+		at--;
+	if (at == m->segment_count || m->segments[at].number != segment->number) {
+		m->segments = xrealloc(m->segments, (m->segment_count + 1) * sizeof(*m->segments));
+		memmove(&m->segments[at + 1], &m->segments[at],
+			(m->segment_count++ - at) * sizeof(*m->segments));
+	}
+	m->segments[at] = *segment;
+}
+
+void manifest_add_loss(struct manifest *m, const struct manifest_loss *loss)
+{
+	m->losses = xrealloc(m->losses, (m->loss_count + 1) * sizeof(*m->losses));
+	m->losses[m->loss_count++] = *loss;
+}
+
+/* ---- from JSON ---- */
+
+static uint64_t number_at(struct slice json, const char *path)
+{
+	struct slice value;
+	char text[32];
+
+	if (json_get(json, path, &value, NULL) <= 0 || value.len >= sizeof(text))
+		return 0;
+	snprintf(text, sizeof(text), "%.*s", (int)value.len, value.ptr);
+	return strtoull(text, NULL, 10);
+}
+
+static bool flag_at(struct slice json, const char *path)
+{
+	struct slice value;
+
+	return json_get(json, path, &value, NULL) > 0 && slice_is(value, "true");
+}
+
+/* "" when it is not there, is no text, or does not fit. */
+static void text_at(struct slice json, const char *path, char *to, size_t size)
+{
+	struct slice value;
+	struct buf text;
+
+	*to = 0;
+	buf_init(&text, size - 1);
+	if (json_get(json, path, &value, NULL) > 0 && value.len && *value.ptr == '"' &&
+		!json_unescape(value, &text, NULL))
+		snprintf(to, size, "%.*s", (int)text.len, text.ptr ? text.ptr : "");
+	buf_release(&text);
+}
+
+static int64_t time_at(struct slice json, const char *path)
+{
+	char text[TIME_TEXT_BYTES];
+	int64_t ns;
+
+	text_at(json, path, text, sizeof(text));
+	return moment_is_absolute(slice_of(text), &ns) ? ns : 0;
+}
+
+static char *copy_at(struct slice json, const char *path)
+{
+	char text[LIMIT_NAME_BYTES];
+
+	text_at(json, path, text, sizeof(text));
+	return xstrdup(text);
+}
+
+static bool is_sum(const char *text, size_t digits)
+{
+	return strlen(text) == digits && strspn(text, "0123456789abcdef") == digits;
+}
+
+/* Of what makes no sense, in a sentence. */
+#define TOLD_BYTES 200
+
+static int take_segment(struct manifest *m, struct slice json, struct err *err)
+{
+	struct manifest_segment s = {.bytes = number_at(json, "$.bytes"),
+		.first_seq = number_at(json, "$.first_seq"),
+		.last_seq = number_at(json, "$.last_seq"),
+		.events = number_at(json, "$.events"),
+		.first_time_ns = time_at(json, "$.first_time"),
+		.last_time_ns = time_at(json, "$.last_time"),
+		.pushed_ns = time_at(json, "$.pushed")};
+	uint64_t number = number_at(json, "$.segment");
+
+	s.number = (uint32_t)number;
+	text_at(json, "$.sha256", s.sha256, sizeof(s.sha256));
+	text_at(json, "$.digest", s.digest, sizeof(s.digest));
+	if (!number || number > UINT32_MAX || s.bytes > LIMIT_SEGMENT_BYTES ||
+		!is_sum(s.sha256, S3_SUM_BYTES - 1) || !is_sum(s.digest, SEAL_DIGEST_BYTES - 1))
+		return err_set(err, ERR_PROTOCOL, "a segment of the manifest makes no sense: %.*s",
+			(int)(json.len < TOLD_BYTES ? json.len : TOLD_BYTES), json.len ? json.ptr : "");
+	manifest_add(m, &s);
+	return 0;
+}
+
+static int take_loss(struct manifest *m, struct slice json, struct err *err)
+{
+	const struct manifest_loss loss = {(uint32_t)number_at(json, "$.first"),
+		(uint32_t)number_at(json, "$.last"), time_at(json, "$.noticed")};
+
+	(void)err;
+	manifest_add_loss(m, &loss);
+	return 0;
+}
+
+static int each_of(struct slice json, const char *path,
+	int (*take)(struct manifest *m, struct slice json, struct err *err), struct manifest *m,
+	struct err *err)
+{
+	struct slice list, item;
+	struct json_iter it;
+	int rc = json_get(json, path, &list, err);
+
+	if (rc <= 0)
+		return rc;
+	rc = json_iter_begin(list, &it, err);
+	while (!rc && (rc = json_iter_next(&it, NULL, &item, err)) > 0)
+		rc = take(m, item, err);
+	return rc;
+}
+
+int manifest_parse(struct slice json, struct manifest *ret, struct err *err)
+{
+	struct manifest m = {0};
+	uint64_t version = number_at(json, "$.manifest");
+	int rc;
+
+	if (version != MANIFEST_VERSION)
+		return err_set(err, ERR_PROTOCOL,
+			version ? "the manifest is of version %" PRIu64 ", this program knows 1"
+				: "no manifest of a tape",
+			version);
+	m.tape_id = copy_at(json, "$.tape_id");
+	m.cluster = copy_at(json, "$.cluster");
+	m.name = copy_at(json, "$.name");
+	m.complete = flag_at(json, "$.complete");
+	if ((rc = each_of(json, "$.segments", take_segment, &m, err)) ||
+		(rc = each_of(json, "$.lost", take_loss, &m, err))) {
+		manifest_release(&m);
+		return rc;
+	}
+	*ret = m;
+	return 0;
+}
+
+/* ---- to JSON ---- */
+
+static int put_text(struct buf *to, const char *name, const char *text, struct err *err)
+{
+	int rc = buf_printf(to, err, "  \"%s\": ", name);
+
+	rc = rc ? rc : json_escape(slice_of(text), to, err);
+	return rc ? rc : buf_append(to, ",\n", 2, err);
+}
+
+static int put_segment(struct buf *to, const struct manifest_segment *s, bool first, struct err *err)
+{
+	char begin[TIME_TEXT_BYTES], end[TIME_TEXT_BYTES], pushed[TIME_TEXT_BYTES];
+
+	return buf_printf(to, err,
+		"%s    {\"segment\": %u, \"file\": \"" FORMAT_SEALED_NAME "\", \"bytes\": %" PRIu64
+		", \"sha256\": \"%s\", \"digest\": \"%s\", \"first_seq\": %" PRIu64 ", \"last_seq\": %" PRIu64
+		", \"events\": %" PRIu64
+		", \"first_time\": \"%s\", \"last_time\": \"%s\", \"pushed\": \"%s\"}",
+		first ? "" : ",\n", s->number, s->number, s->bytes, s->sha256, s->digest, s->first_seq,
+		s->last_seq, s->events, s->events ? time_format(begin, s->first_time_ns) : "",
+		s->events ? time_format(end, s->last_time_ns) : "", time_format(pushed, s->pushed_ns));
+}
+
+static int put_loss(struct buf *to, const struct manifest_loss *l, bool first, struct err *err)
+{
+	char noticed[TIME_TEXT_BYTES];
+
+	return buf_printf(to, err, "%s    {\"first\": %u, \"last\": %u, \"noticed\": \"%s\"}",
+		first ? "" : ",\n", l->first, l->last, time_format(noticed, l->noticed_ns));
+}
+
+int manifest_format(const struct manifest *m, struct buf *to, struct err *err)
+{
+	int rc = buf_printf(to, err, "{\n  \"manifest\": %d,\n  \"kubetape\": \"%s\",\n", MANIFEST_VERSION,
+		KUBETAPE_VERSION);
+
+	rc = rc ? rc : put_text(to, "tape_id", m->tape_id, err);
+	rc = rc ? rc : put_text(to, "cluster", m->cluster, err);
+	rc = rc ? rc : put_text(to, "name", m->name, err);
+	rc = rc ? rc
+		: buf_printf(to, err, "  \"complete\": %s,\n  \"segments\": [\n",
+			  m->complete ? "true" : "false");
+	for (size_t i = 0; i < m->segment_count && !rc; i++)
+		rc = put_segment(to, &m->segments[i], i == 0, err);
+	rc = rc ? rc : buf_printf(to, err, "\n  ],\n  \"lost\": [\n");
+	for (size_t i = 0; i < m->loss_count && !rc; i++)
+		rc = put_loss(to, &m->losses[i], i == 0, err);
+	return rc ? rc : buf_printf(to, err, "\n  ]\n}\n");
+}
+
+/* ---- in the store ---- */
+
+int manifest_read(struct s3 *s, const char *key, struct manifest *ret, struct err *err)
+{
+	struct s3_object object;
+	struct buf json;
+	int rc;
+
+	buf_init(&json, LIMIT_DOCUMENT_BYTES);
+	rc = s3_get(s, key, &json, &object, err);
+	if (!rc) {
+		rc = manifest_parse(buf_slice(&json), ret, err);
+		if (rc)
+			rc = err_prefix(err, rc, "cannot read '%s'", key);
+		else
+			snprintf(ret->etag, sizeof(ret->etag), "%s", object.etag);
+	}
+	buf_release(&json);
+	return rc;
+}
+
+int manifest_write(struct s3 *s, const char *key, struct manifest *m, struct err *err)
+{
+	char sum[S3_SUM_BYTES];
+	struct s3_put put = {.key = key,
+		.content_type = "application/json",
+		.sha256 = sum,
+		.only_new = !*m->etag,
+		.only_etag = *m->etag ? m->etag : NULL,
+		.ret_etag = m->etag};
+	struct buf json;
+	int rc;
+
+	buf_init(&json, LIMIT_DOCUMENT_BYTES);
+	rc = manifest_format(m, &json, err);
+	put.memory = buf_slice(&json);
+	rc = rc ? rc : s3_sum_of(put.memory, sum, err);
+	rc = rc ? rc : s3_put(s, &put, err);
+	buf_release(&json);
+	return rc;
+}

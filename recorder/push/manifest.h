@@ -1,0 +1,61 @@
+/*
+ * manifest.h: what a store has of a tape, in its object manifest.json beside the segments:
+ *
+ *   PREFIX/cluster=CLUSTER/tape=TAPE_ID/seg-000001.db
+ *                                       seg-000002.db
+ *                                       manifest.json   written after each of them
+ *
+ * A segment counts once the manifest names it.
+ */
+#ifndef RECORDER_PUSH_MANIFEST_H
+#define RECORDER_PUSH_MANIFEST_H
+
+#include "recorder/push/s3.h"
+#include "schema/tape/seal.h"
+
+#define MANIFEST_NAME "manifest.json"
+
+/* One sealed segment; numbers of events as in reader.h. */
+struct manifest_segment {
+	uint32_t number;
+	uint64_t bytes;
+	char sha256[S3_SUM_BYTES], digest[SEAL_DIGEST_BYTES]; /* of the file; of its pages, see seal.h */
+	uint64_t first_seq, last_seq, events;                 /* 0 when it has none */
+	int64_t first_time_ns, last_time_ns;
+	int64_t pushed_ns;
+};
+
+/* Segments that were removed here before the store had them. */
+struct manifest_loss {
+	uint32_t first, last;
+	int64_t noticed_ns;
+};
+
+struct manifest {
+	char *tape_id, *cluster, *name;    /* name: of the tape's folder, without its ending */
+	bool complete;                     /* nobody was writing the tape when its last segment was pushed */
+	struct manifest_segment *segments; /* by number */
+	size_t segment_count;
+	struct manifest_loss *losses;
+	size_t loss_count;
+	char etag[128]; /* as it was read; "" when there was none */
+};
+
+void manifest_release(struct manifest *m);
+
+/* ERR_PROTOCOL for what is no manifest. */
+int manifest_parse(struct slice json, struct manifest *ret, struct err *err) MUST_CHECK;
+int manifest_format(const struct manifest *m, struct buf *to, struct err *err) MUST_CHECK;
+
+/* The one at that key. ERR_NOT_FOUND, and as ERR_* in s3.h. */
+int manifest_read(struct s3 *s, const char *key, struct manifest *ret, struct err *err) MUST_CHECK;
+
+/* ERR_BUSY when it is no longer the one that was read. */
+int manifest_write(struct s3 *s, const char *key, struct manifest *m, struct err *err) MUST_CHECK;
+
+const struct manifest_segment *manifest_find(const struct manifest *m, uint32_t number);
+/* Replaces the one of that number, if there is one. */
+void manifest_add(struct manifest *m, const struct manifest_segment *segment);
+void manifest_add_loss(struct manifest *m, const struct manifest_loss *loss);
+
+#endif

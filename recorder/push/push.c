@@ -1,0 +1,490 @@
+/* push.c: see push.h. */
+#include "recorder/push/push.h"
+
+#include "recorder/push/push_note.h"
+#include "schema/base/clock.h"
+#include "schema/base/regular_file.h"
+#include "schema/base/version.h"
+#include "schema/tape/reader.h"
+#include "schema/tape/segment.h"
+#include "schema/tape/tape_lock.h"
+#include "schema/tape/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MANIFEST_TRIES 20 /* others may push the same tape */
+
+struct push {
+	struct push_options options;
+	struct s3 *store;
+	struct s3_place place; /* key: of the tape's folder */
+	char *url, *manifest_key;
+	struct manifest manifest;
+	struct push_figures figures;
+	uint32_t first_seen;              /* number of the first segment that was ever here, for this push */
+	uint64_t total_bytes, done_bytes; /* of this run */
+	struct err damage;
+};
+
+/* ---- what is here ---- */
+
+/* The last part of the path, without its ending. */
+static char *tape_name(const char *path)
+{
+	size_t len = strlen(path), begin, end;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	for (begin = len; begin && path[begin - 1] != '/';)
+		begin--;
+	for (end = len; end > begin && path[end] != '.';)
+		end--;
+	end = end > begin && (strncmp(path + end, ".tape", 5) == 0 || strncmp(path + end, ".ktape", 6) == 0)
+		      ? end
+		      : len;
+	return slice_dup((struct slice){path + begin, end - begin});
+}
+
+static int take_id(void *context, const struct tape_segment_info *s)
+{
+	char **id = context;
+
+	*id = xstrdup(s->tape_id ? s->tape_id : "");
+	return 1;
+}
+
+static int find_id(const char *path, char **ret, struct err *err)
+{
+	struct tape *t;
+	int rc = tape_open(path, &t, err);
+
+	if (rc)
+		return rc;
+	*ret = NULL;
+	rc = tape_each_segment(t, take_id, ret, err);
+	tape_close(t);
+	if (rc < 0)
+		return rc;
+	if (!*ret || !**ret) {
+		free(*ret);
+		return err_set(err, ERR_NOT_FOUND, "tape '%s' has nothing on it yet", path);
+	}
+	return 0;
+}
+
+static bool has_writer(const char *path)
+{
+	int fd = -1, rc = tape_lock_share(path, &fd, NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return rc == ERR_BUSY;
+}
+
+/* A killed writer left the last segment open; the next one seals it, and that is what we are here. */
+static int seal_what_is_left(const char *path, struct err *err)
+{
+	struct tape_writer *w;
+	int rc = tape_writer_open(
+		path, &(struct tape_writer_options){.program = "kubetape " KUBETAPE_VERSION}, &w, err);
+
+	if (!rc)
+		rc = tape_writer_close(w, err);
+	return rc == ERR_BUSY ? 0 : rc;
+}
+
+static int list_sealed(struct push *p, struct segment_file **ret, size_t *ret_count, struct err *err)
+{
+	size_t count;
+	int rc = segment_list(p->options.tape_path, ret, &count, err);
+
+	p->figures.open = has_writer(p->options.tape_path);
+	if (!rc && count && !(*ret)[count - 1].sealed && !p->figures.open) {
+		segment_list_free(*ret, count);
+		rc = seal_what_is_left(p->options.tape_path, err);
+		if (!rc)
+			rc = segment_list(p->options.tape_path, ret, &count, err);
+	}
+	if (rc)
+		return rc;
+	if (count && !(*ret)[count - 1].sealed)
+		free((*ret)[--count].path);
+	*ret_count = count;
+	return 0;
+}
+
+/* ---- beginning ---- */
+
+static int check_cluster(const char *name, struct err *err)
+{
+	if (*name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+		return 0;
+	return err_set(err, ERR_USAGE, "bad name of a cluster '%s': expected one without '/'", name);
+}
+
+static int read_manifest(struct push *p, struct err *err)
+{
+	struct manifest m;
+	struct err why;
+	int rc = manifest_read(p->store, p->manifest_key, &m, &why);
+
+	if (rc == ERR_NOT_FOUND) {
+		*p->manifest.etag = 0;
+		p->manifest.segment_count = p->manifest.loss_count = 0;
+		return 0;
+	}
+	if (rc)
+		return err_copy(err, &why);
+	if (strcmp(m.tape_id, p->manifest.tape_id) != 0) {
+		rc = err_set(err, ERR_FAILED, "'%s/" MANIFEST_NAME "' is of tape %s, expected %s", p->url,
+			m.tape_id, p->manifest.tape_id);
+		manifest_release(&m);
+		return rc;
+	}
+	manifest_release(&p->manifest);
+	p->manifest = m;
+	return 0;
+}
+
+static int name_places(struct push *p, const char *cluster, const char *id, struct err *err)
+{
+	int rc = s3_place_parse(p->options.url, &p->place, err);
+	char *prefix;
+
+	if (rc)
+		return rc;
+	prefix = p->place.key;
+	p->place.key = xasprintf("%s%scluster=%s/tape=%s", prefix, *prefix ? "/" : "", cluster, id);
+	p->url = xasprintf("%s%s/%s", S3_SCHEME, p->place.bucket, p->place.key);
+	p->manifest_key = xasprintf("%s/" MANIFEST_NAME, p->place.key);
+	free(prefix);
+	return 0;
+}
+
+static int begin(struct push *p, struct err *err)
+{
+	char *name = tape_name(p->options.tape_path), *id = NULL;
+	const char *cluster = p->options.cluster ? p->options.cluster : name;
+	int rc = check_cluster(cluster, err);
+
+	rc = rc ? rc : find_id(p->options.tape_path, &id, err);
+	rc = rc ? rc : name_places(p, cluster, id, err);
+	rc = rc ? rc : s3_open(&p->options.store, p->place.bucket, &p->store, err);
+	if (rc) {
+		free(name);
+		free(id);
+		return rc;
+	}
+	p->manifest = (struct manifest){.tape_id = id, .cluster = xstrdup(cluster), .name = name};
+	return read_manifest(p, err);
+}
+
+int push_open(const struct push_options *options, struct push **ret, struct err *err)
+{
+	struct push *p = xcalloc(1, sizeof(*p));
+	int rc;
+
+	p->options = *options;
+	rc = begin(p, err);
+	if (rc) {
+		push_close(p);
+		return rc;
+	}
+	*ret = p;
+	return 0;
+}
+
+void push_close(struct push *p)
+{
+	if (!p)
+		return;
+	manifest_release(&p->manifest);
+	s3_close(p->store);
+	s3_place_release(&p->place);
+	free(p->url);
+	free(p->manifest_key);
+	free(p);
+}
+
+/* ---- the manifest, which others may write as well ---- */
+
+/* What we know goes into what is there now. */
+static int merge_manifest(struct push *p, struct err *err)
+{
+	struct manifest mine = p->manifest;
+	int rc;
+
+	p->manifest = (struct manifest){.tape_id = xstrdup(mine.tape_id),
+		.cluster = xstrdup(mine.cluster),
+		.name = xstrdup(mine.name)};
+	rc = read_manifest(p, err);
+	for (size_t i = 0; i < mine.segment_count && !rc; i++)
+		manifest_add(&p->manifest, &mine.segments[i]);
+	if (!p->manifest.loss_count) {
+		for (size_t i = 0; i < mine.loss_count && !rc; i++)
+			manifest_add_loss(&p->manifest, &mine.losses[i]);
+	}
+	p->manifest.complete = mine.complete;
+	manifest_release(&mine);
+	return rc;
+}
+
+static int write_manifest(struct push *p, struct err *err)
+{
+	struct err why;
+	int rc = ERR_BUSY;
+
+	for (int i = 0; i < MANIFEST_TRIES && rc == ERR_BUSY; i++) {
+		rc = manifest_write(p->store, p->manifest_key, &p->manifest, &why);
+		if (rc == ERR_BUSY && merge_manifest(p, err))
+			return ERR_NETWORK;
+	}
+	return rc ? err_copy(err, &why) : 0;
+}
+
+/* ---- one segment ---- */
+
+static int take_facts(void *context, const struct tape_segment_info *s)
+{
+	struct manifest_segment *to = context;
+
+	to->first_seq = s->first_seq;
+	to->last_seq = s->last_seq;
+	to->events = s->events;
+	to->first_time_ns = s->first_time_ns;
+	to->last_time_ns = s->last_time_ns;
+	return 0;
+}
+
+static int note_damage(void *context, const struct seal_damage *d)
+{
+	struct push *p = context;
+
+	return err_set(&p->damage, ERR_CORRUPT, "%s has sum %s, expected %s", d->what, d->found, d->expected);
+}
+
+static int sum_file(const char *path, struct manifest_segment *s, struct err *err)
+{
+	int fd = regular_file_open(path, O_RDONLY, err), rc;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		rc = err_set_errno(err, errno, "cannot look at '%s'", path);
+	else
+		rc = s3_sum_of_file(fd, 0, s->bytes = (uint64_t)st.st_size, s->sha256, err);
+	close(fd);
+	return rc;
+}
+
+/* Nothing damaged goes where it would be believed. */
+static int examine(struct push *p, const struct segment_file *f, struct manifest_segment *s, struct err *err)
+{
+	struct tape *t;
+	int rc;
+
+	p->damage = (struct err){0};
+	rc = seal_check(f->path, note_damage, NULL, p, s->digest, err);
+	if (p->damage.code)
+		rc = err_set(
+			err, ERR_CORRUPT, "'%s' is damaged and was not pushed: %s", f->path, p->damage.text);
+	if (rc)
+		return rc;
+	rc = reader_open_sealed(f->path, f->number, &t, err);
+	if (rc)
+		return rc;
+	rc = tape_each_segment(t, take_facts, s, err);
+	tape_close(t);
+	return rc ? rc : sum_file(f->path, s, err);
+}
+
+/* The store has an object of that name, which the manifest does not name: a push was killed in between, or is under way. */
+static int check_stored(struct push *p, const char *key, const struct manifest_segment *s, struct err *err)
+{
+	struct s3_object object;
+	int rc = s3_head(p->store, key, &object, err);
+
+	if (rc)
+		return rc;
+	if (object.bytes == s->bytes && strcmp(object.sha256, s->sha256) == 0)
+		return 0;
+	return err_set(err, ERR_FAILED,
+		"the store has another '%s': %llu bytes with sum '%.16s', expected %llu with '%.16s'; "
+		"remove it there, or push to another prefix",
+		key, (unsigned long long)object.bytes, object.sha256, (unsigned long long)s->bytes,
+		s->sha256);
+}
+
+static int put_segment(
+	struct push *p, const struct segment_file *f, const struct manifest_segment *s, struct err *err)
+{
+	char *key = xasprintf("%s/" FORMAT_SEALED_NAME, p->place.key, s->number);
+	const struct s3_put put = {.key = key,
+		.path = f->path,
+		.content_type = "application/vnd.sqlite3",
+		.sha256 = s->sha256,
+		.only_new = true};
+	struct err why;
+	struct s3_object object;
+	int rc = s3_head(p->store, key, &object, &why);
+
+	if (rc == ERR_NOT_FOUND)
+		rc = s3_put(p->store, &put, &why);
+	else if (!rc)
+		rc = ERR_BUSY;
+	if (rc == ERR_BUSY)
+		rc = check_stored(p, key, s, err);
+	else if (rc)
+		err_copy(err, &why);
+	free(key);
+	return rc;
+}
+
+static int push_segment(struct push *p, const struct segment_file *f, struct err *err)
+{
+	struct manifest_segment s = {.number = f->number};
+	int rc = examine(p, f, &s, err);
+
+	rc = rc ? rc : put_segment(p, f, &s, err);
+	if (rc)
+		return rc;
+	s.pushed_ns = clock_wall_ns(&clock_system);
+	manifest_add(&p->manifest, &s);
+	rc = write_manifest(p, err);
+	if (rc)
+		return rc;
+	p->figures.segments++;
+	p->figures.bytes += s.bytes;
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+static uint64_t file_bytes(const struct segment_file *f, int64_t *ret_sealed_ns)
+{
+	struct stat st;
+
+	*ret_sealed_ns = 0;
+	if (stat(f->path, &st))
+		return 0;
+	*ret_sealed_ns = (int64_t)st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
+	return (uint64_t)st.st_size;
+}
+
+static void count_waiting(struct push *p, const struct segment_file *list, size_t count)
+{
+	struct push_figures *f = &p->figures;
+	bool all = true;
+
+	f->stored_segments = p->manifest.segment_count;
+	f->stored_bytes = f->waiting_segments = f->waiting_bytes = 0;
+	f->oldest_waiting_ns = 0;
+	for (size_t i = 0; i < p->manifest.segment_count; i++)
+		f->stored_bytes += p->manifest.segments[i].bytes;
+	for (size_t i = 0; i < count; i++) {
+		int64_t sealed_ns;
+		uint64_t bytes = file_bytes(&list[i], &sealed_ns);
+
+		if (manifest_find(&p->manifest, list[i].number)) {
+			f->through = all ? list[i].number : f->through;
+			continue;
+		}
+		f->oldest_waiting_ns = all ? sealed_ns : f->oldest_waiting_ns;
+		all = false;
+		f->waiting_segments++;
+		f->waiting_bytes += bytes;
+	}
+}
+
+/* Segments between those that are there and the first one here: gone before they were pushed. */
+static void note_losses(struct push *p, const struct segment_file *list, size_t count)
+{
+	const struct manifest *m = &p->manifest;
+	uint32_t next = m->segment_count ? m->segments[m->segment_count - 1].number + 1 : p->first_seen;
+	uint32_t known = m->loss_count ? m->losses[m->loss_count - 1].last : 0;
+
+	next = known >= next ? known + 1 : next;
+	if (count && list[0].number > next && next)
+		manifest_add_loss(&p->manifest,
+			&(struct manifest_loss){next, list[0].number - 1, clock_wall_ns(&clock_system)});
+	if (count && !p->first_seen)
+		p->first_seen = list[0].number;
+	p->figures.lost_segments = 0;
+	for (size_t i = 0; i < m->loss_count; i++)
+		p->figures.lost_segments += m->losses[i].last - m->losses[i].first + 1;
+}
+
+static int step(struct push *p, uint64_t bytes, struct err *err)
+{
+	p->done_bytes += bytes;
+	if (p->options.progress && p->options.progress(p->options.context, p->done_bytes, p->total_bytes))
+		return err_set(err, ERR_STOPPED, "stopped; what is pushed stays, and the next push goes on");
+	return 0;
+}
+
+/* A segment that retention removed meanwhile is none of ours any more. */
+static int push_listed(struct push *p, const struct segment_file *f, struct err *err)
+{
+	int64_t sealed_ns;
+	uint64_t bytes = file_bytes(f, &sealed_ns);
+	int rc = push_segment(p, f, err);
+
+	if (rc && access(f->path, F_OK))
+		return 0;
+	if (rc == ERR_CORRUPT) {
+		p->figures.damaged_segments++;
+		return step(p, bytes, err);
+	}
+	return rc ? rc : step(p, bytes, err);
+}
+
+static int push_all(struct push *p, const struct segment_file *list, size_t count, struct err *err)
+{
+	int rc = step(p, 0, err);
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		if (!manifest_find(&p->manifest, list[i].number))
+			rc = push_listed(p, &list[i], err);
+		count_waiting(p, list, count);
+	}
+	if (rc || p->figures.waiting_segments || p->manifest.complete == !p->figures.open)
+		return rc;
+	p->manifest.complete = !p->figures.open;
+	return write_manifest(p, err);
+}
+
+int push_run(struct push *p, struct err *err)
+{
+	struct segment_file *list;
+	size_t count;
+	int rc = list_sealed(p, &list, &count, err);
+
+	if (rc)
+		return rc;
+	note_losses(p, list, count);
+	count_waiting(p, list, count);
+	p->figures.damaged_segments = 0;
+	p->done_bytes = 0;
+	p->total_bytes = p->figures.waiting_bytes;
+	rc = push_all(p, list, count, err);
+	segment_list_free(list, count);
+	push_note_write(p->options.tape_path,
+		&(struct push_note){p->url, p->figures.through, clock_wall_ns(&clock_system)});
+	return rc ? rc : p->figures.damaged_segments ? ERR_CORRUPT : 0;
+}
+
+struct push_figures push_figures(const struct push *p)
+{
+	return p->figures;
+}
+
+const char *push_url(const struct push *p)
+{
+	return p->url;
+}

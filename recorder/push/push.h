@@ -1,0 +1,50 @@
+/*
+ * push.h: a tape into a store. The unit is the sealed segment, which never changes: each is written once, under the condition that
+ * there is none of its name, and then the manifest that names it (manifest.h). Killed anywhere, a push is repeated
+ * without harm and goes on where it was.
+ */
+#ifndef RECORDER_PUSH_PUSH_H
+#define RECORDER_PUSH_PUSH_H
+
+#include "recorder/push/manifest.h"
+
+struct push_options {
+	const char *tape_path;
+	const char *url;     /* s3://BUCKET/PREFIX */
+	const char *cluster; /* NULL: the tape's name */
+	struct s3_options store;
+	/* How far it is, in bytes of segments; non-zero stops. May be NULL. */
+	int (*progress)(void *context, uint64_t done, uint64_t total);
+	void *context;
+};
+
+struct push;
+
+/* Looks for the tape and reads the manifest, if there is one. ERR_USAGE, ERR_NOT_FOUND no tape, ERR_CORRUPT, and what s3.h
+ * says. Everything is borrowed for the life of the push. */
+int push_open(const struct push_options *options, struct push **ret, struct err *err) MUST_CHECK;
+void push_close(struct push *p); /* accepts NULL */
+
+struct push_figures {
+	uint64_t segments, bytes;                 /* written by this push, so far */
+	uint64_t stored_segments, stored_bytes;   /* that the store has of the tape */
+	uint64_t waiting_segments, waiting_bytes; /* sealed here, and not there */
+	uint64_t lost_segments;                   /* removed here before they were there, all together */
+	uint64_t damaged_segments;                /* not pushed: their sums do not fit */
+	uint32_t through;          /* the store has every segment up to this number that is here or was */
+	int64_t oldest_waiting_ns; /* wall clock: when the oldest of those that wait was sealed; 0: none waits */
+	bool open;                 /* a writer holds the tape: there will be more */
+};
+
+/* Pushes the sealed segments that the store does not have. A tape that nobody writes, and whose last segment a killed writer
+ * left open, has it sealed first. Where a segment is damaged the others are pushed, and ERR_CORRUPT tells of it at
+ * the end. May be called again when there is more. */
+int push_run(struct push *p, struct err *err) MUST_CHECK;
+
+/* Of the last push_run, as far as it came. */
+struct push_figures push_figures(const struct push *p);
+
+/* s3://BUCKET/PREFIX/cluster=CLUSTER/tape=ID; borrowed. */
+const char *push_url(const struct push *p);
+
+#endif

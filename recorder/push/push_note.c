@@ -1,0 +1,102 @@
+/* push_note.c: see push_note.h. */
+#include "recorder/push/push_note.h"
+
+#include "schema/base/clock.h"
+#include "schema/base/config_file.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/limits.h"
+#include "schema/base/moment.h"
+#include "schema/base/out_file.h"
+#include "schema/tape/segment.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+static char *note_path(const char *tape_path)
+{
+	size_t len = strlen(tape_path);
+
+	while (len > 1 && tape_path[len - 1] == '/')
+		len--;
+	return xasprintf("%.*s.push", (int)len, tape_path);
+}
+
+static int write_note(const char *path, const struct push_note *note)
+{
+	char time[TIME_TEXT_BYTES];
+	struct buf json;
+	int rc;
+
+	buf_init(&json, LIMIT_CONFIG_BYTES);
+	rc = buf_printf(&json, NULL, "{\"url\": ");
+	rc = rc ? rc : json_escape(slice_of(note->url), &json, NULL);
+	rc = rc ? rc
+		: buf_printf(&json, NULL, ", \"through\": %u, \"time\": \"%s\"}\n", note->through,
+			  time_format(time, note->pushed_ns));
+	rc = rc ? rc : out_file_write(path, buf_slice(&json), NULL);
+	buf_release(&json);
+	return rc;
+}
+
+void push_note_write(const char *tape_path, const struct push_note *note)
+{
+	char *path = note_path(tape_path);
+
+	(void)!write_note(path, note);
+	free(path);
+}
+
+static bool take_note(struct slice json, struct push_note *ret)
+{
+	struct slice url, through, time;
+	struct buf text;
+	bool whole = json_get(json, "$.url", &url, NULL) > 0 &&
+		     json_get(json, "$.through", &through, NULL) > 0 &&
+		     json_get(json, "$.time", &time, NULL) > 0 && time.len > 2;
+
+	if (!whole)
+		return false;
+	buf_init(&text, LIMIT_NAME_BYTES);
+	whole = json_unescape(url, &text, NULL) == 0 &&
+		moment_is_absolute((struct slice){time.ptr + 1, time.len - 2}, &ret->pushed_ns);
+	ret->url = whole ? slice_dup(buf_slice(&text)) : NULL;
+	ret->through = (uint32_t)strtoul(through.ptr, NULL, 10); /* a member follows: it ends */
+	buf_release(&text);
+	return whole;
+}
+
+bool push_note_read(const char *tape_path, struct push_note *ret)
+{
+	char *path = note_path(tape_path);
+	struct buf json;
+	bool found;
+
+	buf_init(&json, LIMIT_CONFIG_BYTES);
+	found = read_config_file(path, &json, NULL) == 0 && buf_append(&json, "", 1, NULL) == 0;
+	json.len -= found;
+	found = found && take_note(buf_slice(&json), ret);
+	buf_release(&json);
+	free(path);
+	return found;
+}
+
+struct push_lag push_note_lag(const char *tape_path, const struct push_note *note)
+{
+	struct push_lag lag = {0};
+	struct segment_file *list;
+	size_t count;
+
+	if (segment_list(tape_path, &list, &count, NULL))
+		return lag;
+	for (size_t i = 0; i < count; i++) {
+		struct stat st;
+
+		if (!list[i].sealed || list[i].number <= note->through || stat(list[i].path, &st))
+			continue;
+		if (!lag.segments++)
+			lag.since_ns = (int64_t)st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
+		lag.bytes += (uint64_t)st.st_size;
+	}
+	segment_list_free(list, count);
+	return lag;
+}

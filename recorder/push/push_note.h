@@ -1,0 +1,29 @@
+/*
+ * push_note.h: the file TAPE.push beside a tape that was pushed: where to, and how much of it, so that `info` can say what the
+ * store lacks without asking it. Losing it loses nothing.
+ */
+#ifndef RECORDER_PUSH_PUSH_NOTE_H
+#define RECORDER_PUSH_PUSH_NOTE_H
+
+#include "schema/base/buf.h"
+
+struct push_note {
+	char *url;
+	uint32_t through;  /* the store has every segment up to this number */
+	int64_t pushed_ns; /* wall clock: when that was found */
+};
+
+/* Failures are no matter. */
+void push_note_write(const char *tape_path, const struct push_note *note);
+
+/* False when there is none; the caller frees the URL. */
+bool push_note_read(const char *tape_path, struct push_note *ret);
+
+/* Sealed segments here that the store does not have, and when the first of them was sealed; 0: there is none. */
+struct push_lag {
+	uint64_t segments, bytes;
+	int64_t since_ns;
+};
+struct push_lag push_note_lag(const char *tape_path, const struct push_note *note);
+
+#endif

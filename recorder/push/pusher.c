@@ -1,0 +1,240 @@
+/* pusher.c: see pusher.h. */
+#include "recorder/push/pusher.h"
+
+#include "schema/base/clock.h"
+#include "schema/base/log.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define FIRST_DELAY_S 1
+#define LAST_DELAY_S  60
+
+struct pusher {
+	struct push_options options;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	/* Under the lock. */
+	bool runs, wanted, ends;
+	int64_t give_up_ns; /* monotonic, once it ends */
+	struct pusher_figures figures;
+	struct err err;
+	_Atomic uint32_t through;
+	/* The thread's own. */
+	struct push *push;
+	struct push_figures before; /* of pushes that were closed */
+	bool told;                  /* that it fails */
+};
+
+/* ---- the thread ---- */
+
+static bool is_over(void *context)
+{
+	struct pusher *p = context;
+	bool over;
+
+	pthread_mutex_lock(&p->lock);
+	over = p->ends && clock_mono_ns(&clock_system) >= p->give_up_ns;
+	pthread_mutex_unlock(&p->lock);
+	return over;
+}
+
+static void note_figures(struct pusher *p)
+{
+	struct push_figures f = push_figures(p->push);
+
+	f.segments += p->before.segments;
+	f.bytes += p->before.bytes;
+	pthread_mutex_lock(&p->lock);
+	p->figures.push = f;
+	pthread_mutex_unlock(&p->lock);
+	atomic_store(&p->through, f.through);
+}
+
+static int on_progress(void *context, uint64_t done, uint64_t total)
+{
+	struct pusher *p = context;
+
+	(void)done, (void)total;
+	if (p->push)
+		note_figures(p);
+	return is_over(p);
+}
+
+/* A store that is asked again is in trouble until it has answered. */
+static void note_trouble(struct pusher *p, const struct err *why)
+{
+	pthread_mutex_lock(&p->lock);
+	p->figures.failing = why != NULL;
+	snprintf(p->figures.trouble, sizeof(p->figures.trouble), "%.255s", why ? why->text : "");
+	p->err = why ? *why : (struct err){0};
+	pthread_mutex_unlock(&p->lock);
+	if (why && !p->told)
+		log_warn("%s; the segments stay here, trying again", why->text);
+	else if (!why && p->told)
+		log_info("the store takes segments again");
+	p->told = why != NULL;
+}
+
+static void on_wait(void *context, const struct err *why, int64_t delay_ns)
+{
+	(void)delay_ns;
+	note_trouble(context, why);
+}
+
+/* What a push knows of the store may be wrong after a failure: the next one asks again. */
+static void drop_push(struct pusher *p)
+{
+	struct push_figures f = push_figures(p->push);
+
+	p->before.segments += f.segments;
+	p->before.bytes += f.bytes;
+	push_close(p->push);
+	p->push = NULL;
+}
+
+static int push_once(struct pusher *p)
+{
+	struct err err = {0};
+	int rc = p->push ? 0 : push_open(&p->options, &p->push, &err);
+
+	if (!rc)
+		rc = push_run(p->push, &err);
+	if (p->push)
+		note_figures(p);
+	if (rc != ERR_STOPPED || !p->err.code) /* else the store's own words tell more */
+		note_trouble(p, rc ? &err : NULL);
+	if (rc && p->push)
+		drop_push(p);
+	return rc;
+}
+
+/* Until something is wanted, or that much time has passed. */
+static void pusher_wait(struct pusher *p, int64_t delay_s)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += delay_s;
+	pthread_mutex_lock(&p->lock);
+	while (!p->ends && (delay_s || !p->wanted)) {
+		if (!delay_s)
+			pthread_cond_wait(&p->changed, &p->lock);
+		else if (pthread_cond_timedwait(&p->changed, &p->lock, &until))
+			break;
+	}
+	p->wanted = false;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static bool has_ended(struct pusher *p)
+{
+	bool ends;
+
+	pthread_mutex_lock(&p->lock);
+	ends = p->ends;
+	pthread_mutex_unlock(&p->lock);
+	return ends;
+}
+
+static void *pusher_run(void *context)
+{
+	struct pusher *p = context;
+	int64_t delay_s = 0;
+
+	for (bool last = false; !last;) {
+		pusher_wait(p, delay_s);
+		last = has_ended(p);
+		if (push_once(p) == 0)
+			delay_s = 0;
+		else if (!last)
+			delay_s = !delay_s                     ? FIRST_DELAY_S
+				  : 2 * delay_s < LAST_DELAY_S ? 2 * delay_s
+							       : LAST_DELAY_S;
+	}
+	push_close(p->push);
+	return NULL;
+}
+
+/* ---- from outside ---- */
+
+int pusher_new(const struct push_options *options, struct pusher **ret, struct err *err)
+{
+	struct pusher *p = xcalloc(1, sizeof(*p));
+	pthread_condattr_t monotonic;
+	struct s3_place place;
+	int rc = s3_place_parse(options->url, &place, err);
+
+	if (rc) {
+		free(p);
+		return rc;
+	}
+	s3_place_release(&place);
+	p->options = *options;
+	p->options.progress = on_progress;
+	p->options.context = p;
+	p->options.store.waits = on_wait;
+	p->options.store.stop = is_over;
+	p->options.store.context = p;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&p->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	*ret = p;
+	return 0;
+}
+
+void pusher_wake(struct pusher *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->wanted = true;
+	if (!p->runs)
+		p->runs = pthread_create(&p->thread, NULL, pusher_run, p) == 0;
+	pthread_cond_signal(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+bool pusher_has(const struct pusher *p, uint32_t number)
+{
+	return number <= atomic_load(&p->through);
+}
+
+struct pusher_figures pusher_figures(struct pusher *p)
+{
+	struct pusher_figures f;
+
+	pthread_mutex_lock(&p->lock);
+	f = p->figures;
+	pthread_mutex_unlock(&p->lock);
+	return f;
+}
+
+int pusher_finish(struct pusher *p, int64_t limit_ns, struct pusher_figures *ret_figures, struct err *err)
+{
+	int rc = 0;
+
+	if (!p)
+		return 0;
+	pthread_mutex_lock(&p->lock);
+	p->ends = true;
+	p->give_up_ns = time_add(clock_mono_ns(&clock_system), limit_ns);
+	pthread_cond_signal(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	if (p->runs)
+		pthread_join(p->thread, NULL);
+	if (p->err.code)
+		rc = err_copy(err, &p->err);
+	if (ret_figures)
+		*ret_figures = p->figures;
+	pthread_cond_destroy(&p->changed);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+	return rc;
+}

@@ -1,0 +1,401 @@
+/* remote_tape.c: see remote_tape.h. */
+#include "recorder/push/remote_tape.h"
+
+#include "recorder/push/manifest.h"
+#include "recorder/push/remote_cache.h"
+#include "recorder/push/remote_find.h"
+#include "schema/base/clock.h"
+#include "schema/base/config_file.h"
+#include "schema/base/limits.h"
+#include "schema/base/out_file.h"
+#include "schema/tape/fetched.h"
+#include "schema/tape/format.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define RETRY_NS    (60 * NS_PER_S)
+#define HASH_DIGITS 16
+#define TRIM_EVERY  (256u << 20) /* bytes fetched */
+#define NAMED_MAX   5
+
+static const struct s3_options reading = {.retry_ns = RETRY_NS};
+
+/* A tape of which segments are read; they stay until the process ends. */
+struct remote {
+	char *folder; /* root/HASH */
+	struct s3_place place;
+	struct manifest manifest;
+	struct s3 *store;
+	pthread_mutex_t lock; /* of the store */
+	struct remote *next;
+};
+
+static struct {
+	char *root; /* NULL: there is none */
+	pthread_mutex_t lock;
+	struct remote *remotes;
+	uint64_t fetched_bytes; /* since the cache was last trimmed */
+} cache = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- what readers ask ---- */
+
+static void remote_free(struct remote *r)
+{
+	s3_close(r->store);
+	s3_place_release(&r->place);
+	manifest_release(&r->manifest);
+	free(r->folder);
+	free(r);
+}
+
+static int read_file(const char *folder, const char *name, struct buf *to, struct err *err)
+{
+	char *path = xasprintf("%s/%s", folder, name);
+	int rc = read_config_file(path, to, err);
+
+	free(path);
+	return rc;
+}
+
+static int remote_load(struct remote *r, struct err *err)
+{
+	struct buf text;
+	char *url;
+	int rc;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	rc = read_file(r->folder, "place", &text, err);
+	url = slice_dup(buf_slice(&text));
+	rc = rc ? rc : s3_place_parse(url, &r->place, err);
+	buf_clear(&text);
+	rc = rc ? rc : read_file(r->folder, MANIFEST_NAME, &text, err);
+	rc = rc ? rc : manifest_parse(buf_slice(&text), &r->manifest, err);
+	rc = rc ? rc : s3_open(&reading, r->place.bucket, &r->store, err);
+	free(url);
+	buf_release(&text);
+	return rc;
+}
+
+/* The tape of a folder, with the cache locked. */
+static int remote_of(struct slice folder, struct remote **ret, struct err *err)
+{
+	struct remote *r;
+	int rc;
+
+	for (r = cache.remotes; r; r = r->next) {
+		if (slice_is(folder, r->folder)) {
+			*ret = r;
+			return 0;
+		}
+	}
+	r = xcalloc(1, sizeof(*r));
+	r->folder = slice_dup(folder);
+	pthread_mutex_init(&r->lock, NULL);
+	rc = remote_load(r, err);
+	if (rc) {
+		remote_free(r);
+		return rc;
+	}
+	r->next = cache.remotes;
+	cache.remotes = r;
+	*ret = r;
+	return 0;
+}
+
+/* ROOT/HASH/NAME.tape/seg-000001.db: the folder ROOT/HASH, and the segment's number. */
+static bool split_path(const char *path, struct slice *ret_folder, uint32_t *ret_number)
+{
+	size_t root = cache.root ? strlen(cache.root) : 0;
+	const char *hash = path + root + 1, *tape, *name = strrchr(path, '/');
+
+	if (!root || strncmp(path, cache.root, root) != 0 || path[root] != '/')
+		return false;
+	tape = strchr(hash, '/');
+	if (!tape || tape - hash != HASH_DIGITS || !name || name == tape)
+		return false;
+	*ret_folder = (struct slice){path, (size_t)(tape - path)};
+	return sscanf(name, "/" FORMAT_SEALED_NAME, ret_number) == 1;
+}
+
+static int find_segment(
+	const char *path, struct remote **ret_remote, const struct manifest_segment **ret, struct err *err)
+{
+	struct slice folder;
+	uint32_t number;
+	int rc;
+
+	if (!split_path(path, &folder, &number))
+		return 0;
+	pthread_mutex_lock(&cache.lock);
+	rc = remote_of(folder, ret_remote, err);
+	pthread_mutex_unlock(&cache.lock);
+	if (rc)
+		return rc;
+	*ret = manifest_find(&(*ret_remote)->manifest, number);
+	return *ret != NULL;
+}
+
+static int on_find(void *context, const char *path, struct fetched_segment *ret, struct err *err)
+{
+	const struct manifest_segment *s;
+	struct remote *r;
+	int found = find_segment(path, &r, &s, err), rc;
+
+	(void)context;
+	if (found <= 0)
+		return found;
+	rc = remote_cache_file(path, s->bytes, err);
+	if (rc)
+		return rc;
+	ret->bytes = s->bytes;
+	snprintf(ret->digest, sizeof(ret->digest), "%s", s->digest);
+	return 1;
+}
+
+static void count_fetched(size_t bytes)
+{
+	bool trim;
+
+	pthread_mutex_lock(&cache.lock);
+	cache.fetched_bytes += bytes;
+	trim = cache.fetched_bytes > TRIM_EVERY;
+	cache.fetched_bytes = trim ? 0 : cache.fetched_bytes;
+	pthread_mutex_unlock(&cache.lock);
+	if (trim)
+		remote_cache_trim(cache.root);
+}
+
+static int on_fetch(
+	void *context, const char *path, uint64_t offset, size_t bytes, struct buf *to, struct err *err)
+{
+	const struct manifest_segment *s;
+	struct remote *r;
+	int rc = find_segment(path, &r, &s, err);
+	char *key;
+
+	(void)context;
+	if (rc <= 0)
+		return rc ? rc : err_set(err, ERR_NOT_FOUND, "'%s' is nowhere to be fetched from", path);
+	key = xasprintf("%s%s" FORMAT_SEALED_NAME, r->place.key, *r->place.key ? "/" : "", s->number);
+	pthread_mutex_lock(&r->lock);
+	rc = s3_get_range(r->store, key, offset, bytes, to, err);
+	pthread_mutex_unlock(&r->lock);
+	free(key);
+	if (!rc)
+		count_fetched(bytes);
+	return rc;
+}
+
+void remote_tape_init(void)
+{
+	static const struct fetched_source source = {.find = on_find, .fetch = on_fetch};
+
+	if (!cache.root && remote_cache_root(&cache.root, NULL) == 0)
+		fetched_set_source(&source);
+}
+
+/* Only a folder that is there has its real name. */
+static int make_root(struct err *err)
+{
+	char *root;
+	int rc = remote_cache_root(&root, err);
+
+	if (rc)
+		return rc;
+	rc = remote_cache_make(root, err);
+	free(root);
+	if (rc)
+		return rc;
+	free(cache.root);
+	cache.root = NULL;
+	remote_tape_init();
+	remote_cache_trim(cache.root);
+	return 0;
+}
+
+/* ---- from a URL to a folder ---- */
+
+/* Tapes of different stores and places have different folders. */
+static int folder_of(const struct s3_place *p, char **ret, struct err *err)
+{
+	const char *endpoint = getenv("AWS_ENDPOINT_URL_S3");
+	char sum[S3_SUM_BYTES], *what;
+	int rc;
+
+	endpoint = endpoint ? endpoint : getenv("AWS_ENDPOINT_URL");
+	what = xasprintf("%s\n%s\n%s", endpoint ? endpoint : "", p->bucket, p->key);
+	rc = s3_sum_of(slice_of(what), sum, err);
+	free(what);
+	if (!rc)
+		*ret = xasprintf("%s/%.*s", cache.root, HASH_DIGITS, sum);
+	return rc;
+}
+
+/* A name that is safe as a file's. */
+static char *tape_folder(const char *folder, const struct manifest *m)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	bool is_safe =
+		*m->name && *m->name != '.' && strlen(m->name) < 200 && m->name[strspn(m->name, safe)] == 0;
+
+	return xasprintf("%s/%s.tape", folder, is_safe ? m->name : "tape");
+}
+
+/* Readers want segments without holes between them: those from the last hole on. */
+static size_t first_of_run(const struct manifest *m)
+{
+	size_t first = m->segment_count;
+
+	while (first &&
+		(first == m->segment_count || m->segments[first - 1].number + 1 == m->segments[first].number))
+		first--;
+	return first;
+}
+
+static int lay_out(const char *tape, const struct manifest *m, char **ret_note, struct err *err)
+{
+	size_t first = first_of_run(m);
+	int rc = remote_cache_make(tape, err);
+
+	if (!rc && !m->segment_count)
+		return err_set(err, ERR_NOT_FOUND, "the manifest names no segment yet");
+	for (size_t i = first; i < m->segment_count && !rc; i++) {
+		char *path = xasprintf("%s/" FORMAT_SEALED_NAME, tape, m->segments[i].number);
+
+		rc = remote_cache_file(path, m->segments[i].bytes, err);
+		free(path);
+	}
+	if (!rc && first)
+		*ret_note = xasprintf("the store lacks segments before %u: the tape is read from there on, "
+				      "what came before is not shown",
+			m->segments[first].number);
+	return rc;
+}
+
+static int write_file(const char *folder, const char *name, struct slice text, struct err *err)
+{
+	char *path = xasprintf("%s/%s", folder, name);
+	int rc = out_file_write(path, text, err);
+
+	free(path);
+	return rc;
+}
+
+/* What the folder needs so that other processes find the rest. */
+static int note_place(const char *folder, const struct s3_place *p, const struct manifest *m, struct err *err)
+{
+	char *url = xasprintf("%s%s/%s", S3_SCHEME, p->bucket, p->key);
+	struct buf json;
+	int rc;
+
+	buf_init(&json, LIMIT_DOCUMENT_BYTES);
+	rc = remote_cache_make(folder, err);
+	rc = rc ? rc : manifest_format(m, &json, err);
+	rc = rc ? rc : write_file(folder, MANIFEST_NAME, buf_slice(&json), err);
+	rc = rc ? rc : write_file(folder, "place", slice_of(url), err);
+	buf_release(&json);
+	free(url);
+	return rc;
+}
+
+static int refuse_many(const struct s3_place *p, const struct remote_places *found, struct err *err)
+{
+	struct buf names;
+	int rc = 0;
+
+	buf_init(&names, ERR_TEXT_MAX);
+	for (size_t i = 0; i < found->count && i < NAMED_MAX && !rc; i++)
+		rc = buf_printf(
+			&names, NULL, "%s%s%s/%s", i ? ", " : "", S3_SCHEME, p->bucket, found->keys[i]);
+	rc = err_set(err, ERR_USAGE, "there are %zu tapes below, name one of them: %.*s%s", found->count,
+		(int)names.len, names.ptr, found->count > NAMED_MAX ? " ..." : "");
+	buf_release(&names);
+	return rc;
+}
+
+/* The place of the one tape that is meant. */
+static int settle_place(struct s3 *s, struct s3_place *p, struct err *err)
+{
+	struct remote_places found;
+	int rc = remote_find(s, p->key, &found, err);
+
+	if (rc)
+		return rc;
+	if (found.count > 1) {
+		rc = refuse_many(p, &found, err);
+	} else {
+		free(p->key);
+		p->key = xstrdup(found.keys[0]);
+	}
+	remote_places_release(&found);
+	return rc;
+}
+
+static int resolve_in(struct s3 *s, struct s3_place *p, char **ret_path, char **ret_note, struct err *err)
+{
+	char *folder = NULL, *tape = NULL, *key;
+	struct manifest m;
+	int rc = settle_place(s, p, err);
+
+	if (rc)
+		return rc;
+	key = xasprintf("%s%s" MANIFEST_NAME, p->key, *p->key ? "/" : "");
+	rc = manifest_read(s, key, &m, err);
+	free(key);
+	if (rc)
+		return rc;
+	rc = folder_of(p, &folder, err);
+	tape = rc ? NULL : tape_folder(folder, &m);
+	rc = rc ? rc : note_place(folder, p, &m, err);
+	rc = rc ? rc : lay_out(tape, &m, ret_note, err);
+	if (!rc)
+		*ret_path = tape;
+	else
+		free(tape);
+	free(folder);
+	manifest_release(&m);
+	return rc;
+}
+
+int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struct err *err)
+{
+	struct s3_place place = {0};
+	struct s3 *s = NULL;
+	struct err why;
+	int rc = s3_place_parse(url, &place, &why);
+
+	*ret_note = NULL;
+	rc = rc ? rc : s3_open(&reading, place.bucket, &s, &why);
+	rc = rc ? rc : make_root(&why);
+	rc = rc ? rc : resolve_in(s, &place, ret_path, ret_note, &why);
+	s3_close(s);
+	s3_place_release(&place);
+	if (rc)
+		err_copy(err, &why);
+	return rc == 0 || rc == ERR_USAGE ? rc : err_prefix(err, rc, "cannot read '%s'", url);
+}
+
+int remote_tape_each(const char *url, int (*each)(void *context, const char *url, struct err *err),
+	void *context, struct err *err)
+{
+	struct remote_places found = {0};
+	struct s3_place place = {0};
+	struct s3 *s = NULL;
+	int rc = s3_place_parse(url, &place, err);
+
+	rc = rc ? rc : s3_open(&reading, place.bucket, &s, err);
+	rc = rc ? rc : remote_find(s, place.key, &found, err);
+	for (size_t i = 0; i < found.count && !rc; i++) {
+		char *one = xasprintf("%s%s/%s", S3_SCHEME, place.bucket, found.keys[i]);
+
+		rc = each(context, one, err);
+		free(one);
+	}
+	remote_places_release(&found);
+	s3_close(s);
+	s3_place_release(&place);
+	return rc;
+}

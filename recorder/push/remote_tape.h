@@ -1,0 +1,24 @@
+/*
+ * remote_tape.h: a tape in a store, which is to every reader a folder of this machine: its segments are there with their
+ * full size, and come as they are read (fetched.h).
+ */
+#ifndef RECORDER_PUSH_REMOTE_TAPE_H
+#define RECORDER_PUSH_REMOTE_TAPE_H
+
+#include "schema/base/err.h"
+
+#include <stddef.h>
+
+/* Once, before any tape is opened: from then on readers find what such folders lack. */
+void remote_tape_init(void);
+
+/* The folder that stands for the tape at s3://BUCKET/KEY, or for the only one below it; the caller frees. *ret_note is a sentence
+ * when something has to be said of it, else NULL. ERR_USAGE when there are several, which it names; ERR_NOT_FOUND, and
+ * what s3.h says. */
+int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struct err *err) MUST_CHECK;
+
+/* The URL of each tape there or below; non-zero of `each` ends the walk and is returned. */
+int remote_tape_each(const char *url, int (*each)(void *context, const char *url, struct err *err),
+	void *context, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,150 @@
+/* s3_error.c: what a store refuses, as a sentence that says what to do. */
+#include "recorder/push/s3_internal.h"
+#include "recorder/push/xml_text.h"
+#include "schema/base/clock.h"
+#include "schema/base/count_of.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum refusal { REFUSES, DENIES, LACKS_BUCKET, LACKS_KEY, HAS_CHANGED, IS_BUSY, CLOCK_IS_OFF, KEYS_ENDED };
+
+/* The codes that are worth words of their own; any other one goes by the status. */
+static const struct {
+	const char *code;
+	enum refusal means;
+} codes[] = {
+	{"AccessDenied", DENIES},
+	{"InvalidAccessKeyId", DENIES},
+	{"SignatureDoesNotMatch", DENIES},
+	{"InvalidToken", KEYS_ENDED},
+	{"ExpiredToken", KEYS_ENDED},
+	{"TokenRefreshRequired", KEYS_ENDED},
+	{"RequestTimeTooSkewed", CLOCK_IS_OFF},
+	{"RequestExpired", CLOCK_IS_OFF},
+	{"NoSuchBucket", LACKS_BUCKET},
+	{"NoSuchKey", LACKS_KEY},
+	{"NoSuchUpload", IS_BUSY}, /* somebody else pushes the same and began anew */
+	{"PreconditionFailed", HAS_CHANGED},
+	{"ConditionalRequestConflict", IS_BUSY},
+	{"SlowDown", IS_BUSY},
+	{"RequestTimeout", IS_BUSY},
+	{"OperationAborted", IS_BUSY},
+	{"BadDigest", IS_BUSY},
+	{"IncompleteBody", IS_BUSY},
+	{"XAmzContentSHA256Mismatch", IS_BUSY},
+};
+
+static enum refusal means_of(const char *code, int status)
+{
+	for (size_t i = 0; code && i < COUNT_OF(codes); i++) {
+		if (strcmp(code, codes[i].code) == 0)
+			return codes[i].means;
+	}
+	switch (status) {
+	case 401:
+	case 403: return DENIES;
+	case 404: return LACKS_KEY;
+	case 412: return HAS_CHANGED;
+	case 408:
+	case 429: return IS_BUSY;
+	default: return status >= 500 && status != 501 ? IS_BUSY : REFUSES;
+	}
+}
+
+/* By how much our clock is ahead of the Date that the store answered with; 0 when it named none. */
+static int64_t ahead_ns(const char *date)
+{
+	struct tm tm = {0};
+
+	if (!strptime(date, "%a, %d %b %Y %H:%M:%S GMT", &tm))
+		return 0;
+	return clock_wall_ns(&clock_system) - (int64_t)timegm(&tm) * NS_PER_S;
+}
+
+static int refuse_clock(const char *subject, const char *date, struct err *err)
+{
+	int64_t ahead = ahead_ns(date);
+	char time[TIME_TEXT_BYTES];
+
+	if (!ahead)
+		return err_set(err, ERR_DENIED,
+			"%s: the clocks of this machine and of the store disagree; set this one right",
+			subject);
+	return err_set(err, ERR_DENIED,
+		"%s: the clock of this machine is %s %s that of the store; set it right", subject,
+		duration_format(time, (ahead < 0 ? -ahead : ahead) / NS_PER_S * NS_PER_S),
+		ahead < 0 ? "behind" : "ahead of");
+}
+
+static char *subject_of(const struct s3 *s, const struct s3_request *r)
+{
+	return r->key ? xasprintf("cannot %s '%s%s/%s'", r->verb, S3_SCHEME, s->bucket, r->key)
+		      : xasprintf("cannot %s '%s%s'", r->verb, S3_SCHEME, s->bucket);
+}
+
+/* The bucket is in another region: where, the store says in a header or in its answer. */
+static bool moves(struct s3 *s, const struct web_answer *a)
+{
+	char *region = *a->region ? xstrdup(a->region) : xml_text(buf_slice(&a->body), "Region");
+	bool is_new = region && *region && strcmp(region, s->region) != 0 && !s->has_moved;
+
+	if (is_new) {
+		snprintf(s->region, sizeof(s->region), "%s", region);
+		s->has_moved = true;
+	}
+	free(region);
+	return is_new;
+}
+
+static bool renews(struct s3 *s)
+{
+	const struct aws_keys *keys;
+
+	if (s->has_renewed || aws_keys_get(s->aws, true, &keys, NULL))
+		return false;
+	s->has_renewed = true;
+	return true;
+}
+
+static int refuse_as(struct s3 *s, enum refusal means, const char *subject, const char *said,
+	const struct web_answer *a, struct err *err)
+{
+	const struct aws_keys *keys;
+
+	switch (means) {
+	case CLOCK_IS_OFF: return refuse_clock(subject, a->date, err);
+	case LACKS_BUCKET:
+		return err_set(err, ERR_FAILED, "%s: the store has no bucket '%s'", subject, s->bucket);
+	case LACKS_KEY: return err_set(err, ERR_NOT_FOUND, "%s: there is no such object", subject);
+	case HAS_CHANGED: return err_set(err, ERR_BUSY, "%s: it is there already, or has changed", subject);
+	case IS_BUSY: return err_set(err, ERR_NETWORK, "%s: %s", subject, said);
+	case DENIES:
+	case KEYS_ENDED:
+		return err_set(err, ERR_DENIED, "%s: %s; the credentials are those of %s", subject, said,
+			aws_keys_get(s->aws, false, &keys, NULL) ? "nobody" : keys->source);
+	default: return err_set(err, ERR_FAILED, "%s: %s", subject, said);
+	}
+}
+
+int s3_refuse(struct s3 *s, const struct s3_request *r, const struct web_answer *a, bool *ret_again,
+	struct err *err)
+{
+	struct slice body = buf_slice(&a->body);
+	char *code = xml_text(body, "Code"), *message = xml_text(body, "Message");
+	char *said = xasprintf("the store says %s%s%.400s (status %d)", code ? code : "no",
+		message ? ": " : "", message ? message : "", a->status);
+	char *subject = subject_of(s, r);
+	enum refusal means = means_of(code, a->status);
+	int rc = refuse_as(s, means, subject, said, a, err);
+
+	*ret_again = means == IS_BUSY;
+	if (means != HAS_CHANGED && means != IS_BUSY && !moves(s, a) && means == KEYS_ENDED)
+		(void)renews(s);
+	free(code);
+	free(message);
+	free(said);
+	free(subject);
+	return rc;
+}

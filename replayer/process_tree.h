@@ -1,0 +1,15 @@
+/* process_tree.h: a process and all that it has started, as /proc tells of them. Processes that have left the tree (a
+ * daemon, whose parent has ended) are not seen. */
+#ifndef REPLAYER_PROCESS_TREE_H
+#define REPLAYER_PROCESS_TREE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Kills all of them; the shells and wrappers in which a program was started go with it, and it with them. */
+void process_tree_kill(pid_t pid);
+
+/* Whether a thread of theirs runs, waits for a processor, or waits for the disk. */
+bool process_tree_is_awake(pid_t pid);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * owner_index.h: which objects name which owners, by the owners' UIDs. An entry says that an object once named the
+ * owner: whether it still does, its bytes tell.
+ */
+#ifndef REPLAYER_OWNER_INDEX_H
+#define REPLAYER_OWNER_INDEX_H
+
+#include "replayer/world/world.h"
+
+/* An object by its name. */
+struct object_ref {
+	uint32_t resource;
+	char *namespace, *name; /* owned; "" without a namespace */
+};
+
+struct owner_index;
+
+struct owner_index *owner_index_new(void);
+void owner_index_free(struct owner_index *x); /* accepts NULL */
+
+/* Reads every live object of the world, in the place of what was known. Objects that cannot be read have no owners. */
+void owner_index_fill(struct owner_index *x, struct world *w);
+
+/* The object is there with these bytes, or was and is gone. */
+void owner_index_add(struct owner_index *x, const struct change *c);
+void owner_index_remove(struct owner_index *x, const struct change *c);
+
+/* The objects that name this owner, by resource, namespace and name. Returns how many; the caller frees the list with
+ * object_refs_free. */
+size_t owner_index_find(const struct owner_index *x, const char *uid, struct object_ref **ret);
+void object_refs_free(struct object_ref *refs, size_t count);
+
+#endif

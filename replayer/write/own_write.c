@@ -1,0 +1,71 @@
+/* own_write.c: see own_write.h. */
+#include "replayer/write/own_write.h"
+
+#include "schema/base/log.h"
+
+void own_write_begin(struct own_write *o, struct api *api, struct collection *c, enum verb verb,
+	struct slice namespace, struct slice name)
+{
+	const struct tape_resource *r = &c->resource;
+
+	*o = (struct own_write){.call = {.api = api, .verb = verb}};
+	o->call.request = &o->request;
+	o->call.path = (struct api_path){.kind = API_PATH_RESOURCE,
+		.group = slice_of(r->apigroup),
+		.version = slice_of(r->version),
+		.resource = slice_of(r->resource),
+		.namespace = namespace,
+		.in_namespace = r->namespaced,
+		.name = name};
+	write_init(&o->w, &o->call, c);
+	o->w.policy = WRITE_OVERLAY;
+	if (write_load(&o->w, name))
+		log_warn("%.*s of %s cannot be read: %s", (int)name.len, name.ptr, r->resource,
+			o->w.st.message);
+}
+
+void own_write_end(struct own_write *o)
+{
+	write_release(&o->w);
+}
+
+const char *own_write_uid(const struct own_write *o)
+{
+	return json_tree_text(json_tree_at(o->w.old, "metadata", NULL), "uid");
+}
+
+static void tell_failure(const struct own_write *o, int rc)
+{
+	if (rc)
+		log_warn("%s of %s could not be written by the replay itself: %s", o->w.name,
+			o->w.c->resource.resource, o->w.st.message);
+}
+
+void own_write_remove(struct own_write *o, cJSON *options)
+{
+	tell_failure(o, write_remove(&o->w, options));
+	cJSON_Delete(options);
+}
+
+void own_write_replace(struct own_write *o, cJSON *object)
+{
+	tell_failure(o, write_store_changed(&o->w, object));
+	cJSON_Delete(object);
+}
+
+void own_write_drop_finalizer(struct own_write *o, const char *name)
+{
+	cJSON *object = cJSON_Duplicate(o->w.old, true);
+
+	write_drop_finalizer(object, name);
+	own_write_replace(o, object);
+}
+
+bool own_write_is_allowed(const struct own_write *o)
+{
+	const struct tape_resource *r = &o->w.c->resource;
+	const struct slice whole = {NULL, 0};
+
+	return write_rules_find(o->call.api->rules, slice_of(r->apigroup), slice_of(r->resource), whole,
+		       o->w.verb, r->id < o->call.api->world->recorded_count) == WRITE_OVERLAY;
+}

@@ -1,0 +1,37 @@
+/*
+ * own_write.h: writes that the replay does by itself, as a cluster's kubelets and controllers would: no client has
+ * asked for them, no fault meets them, and no row of a run tells of them. Watches do.
+ */
+#ifndef REPLAYER_OWN_WRITE_H
+#define REPLAYER_OWN_WRITE_H
+
+#include "replayer/write/write_internal.h"
+
+struct own_write {
+	struct http_request request; /* that nobody has sent */
+	struct api_call call;
+	struct write w;
+};
+
+/* Begins a write of the object of that name, overlaid, and loads it: `w.old` is NULL if there is none. The slices must last
+ * until own_write_end. */
+void own_write_begin(struct own_write *o, struct api *api, struct collection *c, enum verb verb,
+	struct slice namespace, struct slice name);
+void own_write_end(struct own_write *o);
+
+/* The uid of the object at hand; "" if there is none. Borrowed until it is written. */
+const char *own_write_uid(const struct own_write *o);
+
+/* Deletes the object at hand as a client does with these options, which are taken over. */
+void own_write_remove(struct own_write *o, cJSON *options);
+
+/* Puts this in the place of the object at hand; taken over. Without its last finalizer an object that is ending is gone. */
+void own_write_replace(struct own_write *o, cJSON *object);
+
+/* The object at hand without that finalizer. */
+void own_write_drop_finalizer(struct own_write *o, const char *name);
+
+/* Whether a client's write of this kind would be overlaid: what is absorbed or rejected is not ours to write either. */
+bool own_write_is_allowed(const struct own_write *o);
+
+#endif

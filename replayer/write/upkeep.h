@@ -1,0 +1,31 @@
+/*
+ * upkeep.h: what a cluster does by itself with what programs write: the grace of pods runs out, custom
+ * resources go with their CRD, dependents are collected.
+ *
+ *     a write is stored --upkeep_wrote--> what is to be done, and when
+ *     the player        --upkeep_director--> done: before an event that is due later, or when its time has come
+ *
+ * All of it goes by the clock of the replay, in an order that follows from what was written: a clock that stands still ends no
+ * pod. At speed max, once the tape has ended, no time passes any more: what waits for a time is then done at once.
+ */
+#ifndef REPLAYER_UPKEEP_H
+#define REPLAYER_UPKEEP_H
+
+#include "replayer/serve/call.h"
+#include "replayer/world/player.h"
+
+struct upkeep;
+
+/* Directs the player from now on; another director goes on to have its say (NULL: there is none). All is borrowed, and the
+ * api need not be filled yet. gc: dependents are collected. */
+struct upkeep *upkeep_new(struct api *api, struct player *player, bool gc,
+	const struct player_director *other, void *other_context);
+void upkeep_free(struct upkeep *u); /* accepts NULL */
+
+/* The context is a struct upkeep. */
+extern const struct player_director upkeep_director;
+
+/* A write was stored as this change, and watches were told. */
+void upkeep_wrote(struct upkeep *u, const struct collection *in, const struct change *c);
+
+#endif

@@ -1,0 +1,253 @@
+/* event_changes.c: see event_changes.h. */
+#include "schema/sql/event_changes.h"
+
+#include "schema/base/limits.h"
+#include "schema/sql/managed_fields.h"
+
+#include <stdlib.h>
+
+/* A version of an object, kept. */
+struct version {
+	uint64_t seq; /* 0: none */
+	uint32_t resource;
+	struct buf uid, object;
+};
+
+struct event_changes {
+	struct version old, new;
+	enum event_type type;
+	bool has_old;
+	struct json_diff *diff;
+	size_t count; /* the change past those of the diff is about the whole object */
+	/* Of all changes, if managedFields tell of one writer; looked for when first asked. */
+	bool writer_known;
+	struct slice writer;
+	/* Of the request; the book is opened when first asked. */
+	struct tape *tape; /* borrowed */
+	struct buf rv;
+	struct audit_book *book;
+	bool book_known;
+};
+
+const char *change_op_name(enum change_op op)
+{
+	static const char *const names[] = {
+		[CHANGE_ADD] = "add", [CHANGE_REMOVE] = "remove", [CHANGE_REPLACE] = "replace"};
+
+	return names[op];
+}
+
+/* ---- versions ---- */
+
+static void version_init(struct version *v)
+{
+	v->seq = 0;
+	buf_init(&v->uid, LIMIT_NAME_BYTES + 16);
+	buf_init(&v->object, LIMIT_OBJECT_BYTES);
+}
+
+static void version_release(struct version *v)
+{
+	buf_release(&v->uid);
+	buf_release(&v->object);
+}
+
+static int version_set(struct version *v, const struct event *e, struct slice object, struct err *err)
+{
+	int rc;
+
+	v->seq = 0;
+	buf_clear(&v->uid);
+	buf_clear(&v->object);
+	if ((rc = buf_append(&v->uid, e->uid.ptr, e->uid.len, err)) ||
+		(rc = buf_append(&v->object, object.ptr, object.len, err)))
+		return rc;
+	v->seq = e->seq;
+	v->resource = e->resource;
+	return 0;
+}
+
+static bool is_version_of(const struct version *v, const struct event *e)
+{
+	return v->seq && v->resource == e->resource && slice_equal(buf_slice(&v->uid), e->uid);
+}
+
+/* Looks up the version before `e`; v->seq is 0 when there is none of the same object. */
+static int version_before(struct tape *t, const struct event *e, struct version *v, struct err *err)
+{
+	struct event before;
+	struct slice object;
+	struct buf keep;
+	uint64_t seq;
+	int rc;
+
+	v->seq = 0;
+	rc = tape_previous(t, e->seq, &seq, err);
+	if (rc)
+		return rc;
+	if (!seq)
+		return 0;
+	buf_init(&keep, LIMIT_OBJECT_BYTES);
+	rc = tape_event(t, seq, &before, &keep, err);
+	if (!rc && before.type != EVENT_DELETED && before.resource == e->resource &&
+		slice_equal(before.uid, e->uid)) {
+		rc = tape_object(t, seq, &object, err);
+		if (!rc)
+			rc = version_set(v, &before, object, err);
+	}
+	buf_release(&keep);
+	return rc;
+}
+
+/* Puts the event's object into c->new and the version before it into c->old. */
+static int load_versions(struct event_changes *c, struct tape *t, struct tape_cursor *cursor,
+	const struct event *e, struct err *err)
+{
+	struct version last = c->new;
+	struct slice object;
+	int rc;
+
+	c->new = c->old;
+	c->old = last;
+	if (!(is_version_of(&c->old, e) && c->old.seq < e->seq) && (rc = version_before(t, e, &c->old, err)))
+		return rc;
+	rc = tape_cursor_object(cursor, &object, err);
+	if (rc)
+		return rc;
+	return version_set(&c->new, e, object, err);
+}
+
+/* ---- changes ---- */
+
+struct event_changes *event_changes_new(void)
+{
+	struct event_changes *c = xcalloc(1, sizeof(*c));
+
+	version_init(&c->old);
+	version_init(&c->new);
+	buf_init(&c->rv, LIMIT_NAME_BYTES + 16);
+	c->diff = json_diff_new();
+	return c;
+}
+
+void event_changes_free(struct event_changes *c)
+{
+	if (!c)
+		return;
+	version_release(&c->old);
+	version_release(&c->new);
+	json_diff_free(c->diff);
+	buf_release(&c->rv);
+	audit_book_close(c->book);
+	free(c);
+}
+
+int event_changes_make(struct event_changes *c, struct tape *t, struct tape_cursor *cursor,
+	const struct event *e, bool with_noise, struct err *err)
+{
+	struct slice none = {NULL, 0};
+	int rc;
+
+	/* After a deletion the next object of that UID is new. */
+	if (c->type == EVENT_DELETED)
+		c->new.seq = 0;
+	c->count = 0;
+	c->writer_known = false;
+	c->tape = t;
+	buf_clear(&c->rv);
+	rc = load_versions(c, t, cursor, e, err);
+	if (!rc)
+		rc = buf_append(&c->rv, e->rv.ptr, e->rv.len, err);
+	if (rc)
+		return rc;
+	c->type = e->type;
+	c->has_old = c->old.seq != 0;
+	rc = json_diff_make(c->diff, c->has_old ? buf_slice(&c->old.object) : none,
+		c->has_old ? buf_slice(&c->new.object) : none, with_noise, err);
+	if (rc)
+		return err_prefix(
+			err, rc, "cannot compare event %llu with the one before", (unsigned long long)e->seq);
+	c->count = json_diff_count(c->diff) + (!c->has_old || e->type == EVENT_DELETED);
+	return (int)c->count;
+}
+
+size_t event_changes_count(const struct event_changes *c)
+{
+	return c->count;
+}
+
+struct slice event_changes_object(const struct event_changes *c)
+{
+	return buf_slice(&c->new.object);
+}
+
+static struct event_change change_of_field(const struct json_diff *d, size_t index)
+{
+	struct json_change change = json_diff_at(d, index);
+	enum change_op op = !change.old_value.len   ? CHANGE_ADD
+			    : !change.new_value.len ? CHANGE_REMOVE
+						    : CHANGE_REPLACE;
+
+	return (struct event_change){op, false, change};
+}
+
+struct event_change event_changes_at(const struct event_changes *c, size_t index)
+{
+	static const enum change_op ops[] = {[EVENT_ADDED] = CHANGE_ADD,
+		[EVENT_MODIFIED] = CHANGE_REPLACE,
+		[EVENT_DELETED] = CHANGE_REMOVE};
+	struct slice none = {NULL, 0};
+
+	if (index < json_diff_count(c->diff))
+		return change_of_field(c->diff, index);
+	return (struct event_change){ops[c->type], true,
+		{slice_of("$"), slice_of(""), c->has_old ? buf_slice(&c->old.object) : none,
+			c->type == EVENT_DELETED ? none : buf_slice(&c->new.object)}};
+}
+
+/* ---- who ---- */
+
+/* The writer of all changes, if there is only one. */
+static int find_writer(struct event_changes *c, struct slice old, struct err *err)
+{
+	struct managed_entries entries;
+	int rc = 0;
+
+	if (c->writer_known)
+		return 0;
+	c->writer = (struct slice){NULL, 0};
+	if (!json_diff_managers(c->diff, &entries.old, &entries.new))
+		rc = managed_fields_entries(old, buf_slice(&c->new.object), &entries, err);
+	if (!rc)
+		rc = managed_fields_writer(&entries, &c->writer, err);
+	c->writer_known = rc >= 0;
+	return rc < 0 ? rc : 0;
+}
+
+int event_changes_who(struct event_changes *c, size_t index, struct change_who *ret, struct err *err)
+{
+	struct event_change change = event_changes_at(c, index);
+	struct slice old = c->has_old ? buf_slice(&c->old.object) : (struct slice){NULL, 0};
+	int rc;
+
+	*ret = (struct change_who){{NULL, 0}};
+	if (change.is_whole && c->type != EVENT_ADDED)
+		return 0;
+	rc = find_writer(c, old, err);
+	if (rc)
+		return rc;
+	ret->manager = c->writer;
+	if (c->writer.ptr || change.is_whole)
+		return 0;
+	rc = managed_fields_manager(old, buf_slice(&c->new.object), change.change.path, &ret->manager, err);
+	return rc < 0 ? rc : 0;
+}
+
+int event_changes_request(struct event_changes *c, struct audit_claim *ret, struct err *err)
+{
+	const struct event e = {.type = c->type, .uid = buf_slice(&c->new.uid), .rv = buf_slice(&c->rv)};
+	int rc = c->book_known ? 0 : audit_book_open(tape_path_of(c->tape), &c->book, err);
+
+	c->book_known = !rc;
+	return rc ? rc : audit_book_find(c->book, &e, ret, err);
+}

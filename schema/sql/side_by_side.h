@@ -1,0 +1,18 @@
+/*
+ * side_by_side.h: several tapes in one connection. Each table is a view over those of all tapes with a column `cluster`
+ * before its own; a condition on it passes the other tapes by. `tapes` has a row for each.
+ */
+#ifndef SCHEMA_SQL_SIDE_BY_SIDE_H
+#define SCHEMA_SQL_SIDE_BY_SIDE_H
+
+#include "schema/sql/session.h"
+
+#include <sqlite3.h>
+
+/* As many as SQLite joins in one view. */
+#define SIDE_BY_SIDE_MAX 500
+
+/* Makes tables and views in a connection that has the extension. */
+int side_by_side_open(sqlite3 *db, const struct sql_tape *tapes, size_t count, struct err *err) MUST_CHECK;
+
+#endif

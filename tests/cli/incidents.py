@@ -1,0 +1,220 @@
+"""Incidents as rows of tapes: what a recorder sees of a cluster when something goes wrong."""
+from audit_log import managed, stamp
+from tapes import DEPLOYMENTS, NODES, PODS, event
+
+REPLICASETS = {"group": "apps", "version": "v1", "resource": "replicasets", "kind": "ReplicaSet", "namespaced": True}
+NAMESPACES = {"version": "v1", "resource": "namespaces", "kind": "Namespace", "namespaced": False}
+EVENTS = {"version": "v1", "resource": "events", "kind": "Event", "namespaced": True}
+QUOTAS = {"version": "v1", "resource": "resourcequotas", "kind": "ResourceQuota", "namespaced": True}
+LEASES = {"group": "coordination.k8s.io", "version": "v1", "resource": "leases", "kind": "Lease", "namespaced": True}
+WEBHOOKS = {"group": "admissionregistration.k8s.io", "version": "v1", "resource": "validatingwebhookconfigurations",
+            "kind": "ValidatingWebhookConfiguration", "namespaced": False}
+STREAMS = {"Pod": PODS, "Deployment": DEPLOYMENTS, "ReplicaSet": REPLICASETS, "Node": NODES, "Namespace": NAMESPACES, "Event": EVENTS,
+           "ResourceQuota": QUOTAS, "Lease": LEASES, "ValidatingWebhookConfiguration": WEBHOOKS}
+
+
+class Cluster:
+    """Makes events in order; each object keeps what it was last."""
+
+    def __init__(self):
+        self.rows, self.rv = [], 100
+
+    def put(self, at, type_, obj, **more):
+        self.rv += 1
+        obj["metadata"]["resourceVersion"] = str(self.rv)
+        self.rows.append(event(at, type_, {**obj, "metadata": dict(obj["metadata"])}, stream=STREAMS[obj["kind"]], **more))
+        return obj
+
+    def add(self, at, obj, **more):
+        return self.put(at, "ADDED", obj, **more)
+
+    def change(self, at, obj, manager=None, subresource=None, **members):
+        """The object with other members; who wrote it stands in managedFields if it is said."""
+        new = {**obj, **members, "metadata": {**obj["metadata"], **members.get("metadata", {})}}
+        if manager:
+            new["metadata"]["managedFields"] = [
+                e for e in obj["metadata"].get("managedFields", []) if e["manager"] != manager] + managed(
+                    (manager, at, subresource) if subresource else (manager, at))
+        return self.put(at, "MODIFIED", new)
+
+    def delete(self, at, obj, **more):
+        return self.put(at, "DELETED", {**obj, "metadata": dict(obj["metadata"])}, **more)
+
+
+def obj(kind, name, namespace="shop", api="v1", owner=None, uid=None, **members):
+    meta = {"name": name, "uid": uid or f"{kind.lower()}-{name}", "creationTimestamp": stamp(0)[:19] + "Z"}
+    if namespace:
+        meta["namespace"] = namespace
+    if owner:
+        meta["ownerReferences"] = [{"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
+                                    "uid": owner["metadata"]["uid"], "controller": True}]
+    return {"kind": kind, "apiVersion": api, "metadata": meta, **members}
+
+
+def template(image="web:1", memory=None):
+    container = {"name": "app", "image": image}
+    if memory:
+        container["resources"] = {"limits": {"memory": memory}}
+    return {"spec": {"containers": [container]}}
+
+
+def condition(type_, status, reason, message):
+    return {"type": type_, "status": status, "reason": reason, "message": message}
+
+
+def web(cluster, at=0, image="web:1", replicas=1, **more):
+    """A Deployment with its ReplicaSet and a Pod."""
+    deployment = cluster.add(at, obj("Deployment", "web", api="apps/v1", spec={"replicas": replicas, "template": template(image, **more)}),
+                             origin="list" if at == 0 else "watch")
+    replicaset = cluster.add(at, obj("ReplicaSet", "web-1", api="apps/v1", owner=deployment, spec={"replicas": replicas}))
+    pod = cluster.add(at, obj("Pod", "web-1-a", owner=replicaset, spec={**template(image, **more)["spec"], "nodeName": "n1"},
+                              status={"phase": "Running"}))
+    return deployment, replicaset, pod
+
+
+def new_pod(cluster, at, deployment, status, image="web:2", **more):
+    """What a changed template makes: another ReplicaSet and its Pod, which comes to that status."""
+    replicaset = cluster.add(at, obj("ReplicaSet", "web-2", api="apps/v1", owner=deployment, spec={"replicas": 1}))
+    pod = cluster.add(at + 0.1, obj("Pod", "web-2-b", owner=replicaset, spec={**template(image, **more)["spec"], "nodeName": "n1"},
+                                    status={"phase": "Pending"}))
+    not_ready = condition("Ready", "False", "ContainersNotReady", "containers with unready status: [app]")
+    return cluster.change(at + 5, pod, "kubelet", "status", status={"phase": "Running", "conditions": [not_ready], **status})
+
+
+def bad_image():
+    c = Cluster()
+    deployment, _, _ = web(c)
+    deployment = c.change(10, deployment, "kubectl-set", spec={"replicas": 1, "template": template("web:tpyo")})
+    new_pod(c, 10.2, deployment, {"containerStatuses": [{
+        "name": "app", "image": "web:tpyo", "restartCount": 0,
+        "state": {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image \"web:tpyo\""}}}]}, "web:tpyo")
+    return c.rows
+
+
+def out_of_memory():
+    c = Cluster()
+    deployment, _, _ = web(c, memory="512Mi")
+    deployment = c.change(10, deployment, "helm", spec={"replicas": 1, "template": template("web:1", "64Mi")})
+    new_pod(c, 10.2, deployment, {"containerStatuses": [{
+        "name": "app", "image": "web:1", "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]}, "web:1", memory="64Mi")
+    return c.rows
+
+
+def eviction():
+    c = Cluster()
+    _, _, pod = web(c)
+    node = c.add(0, obj("Node", "n1", namespace=None, status={"conditions": [condition("MemoryPressure", "False", "Ok", "")]}), origin="list")
+    c.change(20, node, "kubelet", "status", status={"conditions": [
+        condition("MemoryPressure", "True", "KubeletHasInsufficientMemory", "kubelet has insufficient memory available")]})
+    c.change(21, pod, "kubelet", "status", status={"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."})
+    return c.rows
+
+
+def quota():
+    c = Cluster()
+    deployment, replicaset, _ = web(c)
+    limits = c.add(0, obj("ResourceQuota", "team", spec={"hard": {"pods": "10"}}), origin="list")
+    c.change(5, limits, "kubectl-edit", spec={"hard": {"pods": "1"}})
+    deployment = c.change(10, deployment, "kubectl", spec={"replicas": 3, "template": template()})
+    c.change(10.2, replicaset, "kube-controller-manager", "status", status={"conditions": [condition(
+        "ReplicaFailure", "True", "FailedCreate", "pods \"web-1-x\" is forbidden: exceeded quota: team, requested: pods=1, used: pods=1, limited: pods=1")]})
+    return c.rows
+
+
+def scaled_to_zero():
+    c = Cluster()
+    deployment, replicaset, pod = web(c)
+    c.change(30, deployment, "kubectl", spec={"replicas": 0, "template": template()})
+    c.change(30.1, replicaset, "kube-controller-manager", spec={"replicas": 0})
+    c.change(30.2, pod, metadata={"deletionTimestamp": stamp(60)[:19] + "Z"})
+    c.delete(33, pod)
+    return c.rows
+
+
+def namespace_deleted():
+    c = Cluster()
+    namespace = c.add(0, obj("Namespace", "shop", namespace=None, status={"phase": "Active"}), origin="list")
+    deployment, _, pod = web(c)
+    namespace = c.change(10, namespace, metadata={"deletionTimestamp": stamp(10)[:19] + "Z"}, status={"phase": "Terminating"})
+    c.delete(11, pod)
+    c.delete(12, deployment)
+    c.delete(13, namespace)
+    return c.rows
+
+
+def node_lost():
+    c = Cluster()
+    node = c.add(0, obj("Node", "n1", namespace=None, status={"conditions": [condition("Ready", "True", "KubeletReady", "")]}), origin="list")
+    _, _, pod = web(c)
+    lease = c.add(0, obj("Lease", "n1", namespace="kube-node-lease", api="coordination.k8s.io/v1", spec={"renewTime": stamp(0)}), origin="list")
+    for at in (10, 20):
+        lease = c.change(at, lease, "kubelet", spec={"renewTime": stamp(at)})
+    c.change(60, node, "kube-controller-manager", "status", status={"conditions": [
+        condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")]})
+    pod = c.change(90, pod, "kube-controller-manager", "status", status={"conditions": [
+        condition("DisruptionTarget", "True", "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")]})
+    c.delete(91, pod)
+    return c.rows
+
+
+def webhook(message="failed calling webhook \"check.example.com\": connect: connection refused"):
+    c = Cluster()
+    deployment, replicaset, _ = web(c)
+    c.add(10, obj("ValidatingWebhookConfiguration", "checks", namespace=None, api="admissionregistration.k8s.io/v1", webhooks=[{
+        "name": "check.example.com", "failurePolicy": "Fail", "clientConfig": {"service": {"namespace": "checks", "name": "check"}}}]))
+    deployment = c.change(20, deployment, "kubectl", spec={"replicas": 2, "template": template()})
+    c.change(20.2, replicaset, "kube-controller-manager", "status", status={"conditions": [
+        condition("ReplicaFailure", "True", "FailedCreate", f"Internal error occurred: {message}")]})
+    return c.rows
+
+
+def expired_certificate():
+    return webhook("failed calling webhook \"check.example.com\": tls: failed to verify certificate: x509: certificate has expired "
+                   "or is not yet valid")
+
+
+def fight():
+    c = Cluster()
+    deployment, _, _ = web(c)
+    for i in range(8):
+        deployment = c.change(10 + i, deployment, ("argocd", "tuner")[i % 2], spec={"replicas": (1, 5)[i % 2], "template": template()})
+    return c.rows
+
+
+def deleted_in_a_gap():
+    c = Cluster()
+    _, _, pod = web(c)
+    rows = c.rows
+    rows.append(event(60, "DELETED", pod, origin="inferred", rv="900"))
+    rows.append({"gap": "reset", "how_ended": "relist", "stream": PODS, "begin_ns": rows[0]["time_ns"] + 30 * 10**9,
+                 "end_ns": rows[0]["time_ns"] + 60 * 10**9, "duration_ns": 30 * 10**9, "begin_seq": 3, "end_seq": 4, "deleted": 1})
+    return rows
+
+
+# What each is called: the rows, what is asked about, and the steps that must be told: (rule, resource, a part of its text).
+INCIDENTS = {
+    "bad image": (bad_image(), "deploy/web", [
+        ("pod-in-trouble", "pods", "not ready"), ("image", "pods", "web:tpyo"), ("image-changed", "deployments", "web:1 -> web:tpyo")]),
+    "out of memory": (out_of_memory(), "pods/web-2-b", [
+        ("oom-killed", "pods", "its limit: 64Mi"), ("limit-changed", "deployments", "512Mi -> 64Mi")]),
+    "eviction": (eviction(), "pods/web-1-a", [
+        ("evicted", "pods", "low on resource: memory"), ("node-under-pressure", "nodes", "MemoryPressure")]),
+    "quota": (quota(), "deploy/web", [
+        ("replicaset-in-trouble", "replicasets", "cannot make"), ("cannot-make-pods", "replicasets", "exceeded quota: team"),
+        ("quota", "resourcequotas", "allows"), ("quota-changed", "resourcequotas", "spec.hard.pods 10 -> 1")]),
+    "scaled to zero": (scaled_to_zero(), "pods/web-1-a", [
+        ("deleted", "pods", "was deleted"), ("owner-scaled-down", "replicasets", "1 -> 0"), ("owner-changed", "deployments", "spec.replicas 1 -> 0")]),
+    "namespace deleted": (namespace_deleted(), "pods/web-1-a", [
+        ("deleted", "pods", "was deleted"), ("namespace-deleted", "namespaces", "holds it")]),
+    "node lost": (node_lost(), "pods/web-1-a", [
+        ("deleted", "pods", "was deleted"), ("disrupted", "pods", "DeletionByTaintManager"), ("node-lost", "nodes", "Kubelet stopped posting"),
+        ("lease-stopped", "leases", "last time, 40")]),
+    "webhook": (webhook(), "rs/web-1", [
+        ("cannot-make-pods", "replicasets", "connection refused"), ("webhook", "validatingwebhookconfigurations", "checks/check"),
+        ("webhook-changed", "validatingwebhookconfigurations", "was made")]),
+    "expired certificate": (expired_certificate(), "rs/web-1", [
+        ("cannot-make-pods", "replicasets", "certificate has expired"), ("webhook", "validatingwebhookconfigurations", "checks/check")]),
+    "fight": (fight(), "deploy/web", [("fought-over", "deployments", "write spec.replicas in turns, 7 times")]),
+    "deleted in a gap": (deleted_in_a_gap(), "pods/web-1-a", [("deleted", "pods", "while nobody watched")]),
+}

@@ -1,0 +1,302 @@
+"""kubetape push: a tape into an object store, whatever becomes of the program and of the store."""
+import json
+import os
+import signal
+import subprocess
+import threading
+
+from s3_store import SECRET, Answers, S3Store
+from tapes import KUBETAPE, TapeTest, event, pod
+
+
+def segments(count, each=4):
+    """Rows of a tape of so many segments."""
+    rows = []
+    for i in range(count):
+        rows += [{"rotate": True}] if i else []
+        rows += [event(10 * i + n, "ADDED", pod(f"p{i}-{n}", f"u{i}-{n}", 10 * i + n + 1)) for n in range(each)]
+    return rows
+
+
+class PushTest(TapeTest):
+    rows = segments(3)
+
+    def setUp(self):
+        super().setUp()
+        self.store = S3Store()
+        self.store.__enter__()
+        self.addCleanup(self.store.__exit__)
+
+    def env(self, **more):
+        return {"PATH": os.environ["PATH"], "HOME": self.dir, "XDG_CACHE_HOME": os.path.join(self.dir, "cache"), **self.store.env, **more}
+
+    def push(self, *options, code=0, url="s3://tapes/prod", env=None):
+        done = self.run_tape("push", self.tape, url, *options, env=self.env(**(env or {})))
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def refused(self, sentence, *options, code=1, **more):
+        done = self.push(*options, code=code, **more)
+        self.assert_fails(done, code, sentence)
+
+    def manifest(self):
+        (key,) = self.store.keys("manifest.json")
+        return json.loads(self.store.objects[key].body)
+
+    def assert_stored(self, tape=None):
+        """The store has what the tape has, byte for byte, and the manifest names each segment once."""
+        tape = tape or self.tape
+        here = {n: open(os.path.join(tape, n), "rb").read() for n in os.listdir(tape) if n.startswith("seg-")}
+        there = {os.path.basename(k): self.store.objects[k].body for k in self.store.keys("seg-")}
+        self.assertEqual(there, here)
+        self.assertEqual([s["file"] for s in self.manifest()["segments"]], sorted(here))
+
+
+class Push(PushTest):
+    def test_every_segment_is_in_the_store_once_with_its_sum(self):
+        self.push("--cluster", "eu-1")
+        self.assert_stored()
+        self.assertTrue(all(k.startswith("prod/cluster=eu-1/tape=") for k in self.store.keys()))
+        manifest = self.manifest()
+        self.assertEqual((manifest["cluster"], manifest["complete"], manifest["lost"]), ("eu-1", True, []))
+        self.assertEqual([(s["segment"], s["first_seq"], s["last_seq"]) for s in manifest["segments"]], [(1, 1, 4), (2, 5, 8), (3, 9, 12)])
+        for s in manifest["segments"]:
+            (key,) = self.store.keys(s["file"])
+            self.assertEqual(self.store.objects[key].sha256, s["sha256"])
+
+    def test_what_is_there_is_not_sent_again(self):
+        self.push()
+        before = self.store.count("PUT")
+        self.assertIn("pushed 0 segments", self.push().stdout)
+        self.assertEqual(self.store.count("PUT"), before)
+
+    def test_the_cluster_is_called_after_the_tape_unless_it_is_named(self):
+        self.push()
+        self.assertEqual(self.manifest()["cluster"], "x")
+
+    def test_a_tape_that_a_killed_writer_left_open_is_sealed_and_pushed_whole(self):
+        self.tape = os.path.join(self.dir, "killed.tape")
+        self.make_tape(self.tape, [*segments(2), {"flush": True}, {"kill": True}])
+        self.push()
+        self.assert_stored()
+        self.assertEqual(self.manifest()["segments"][-1]["last_seq"], 8)
+
+    def test_large_segments_go_in_parts(self):
+        self.push("--part-size", "16K")
+        self.assert_stored()
+        self.assertGreater(sum(1 for m, _, q in self.store.requests if m == "PUT" and "partNumber" in q), 3)
+        self.assertEqual(self.store.uploads, {})
+
+    def test_parts_that_a_killed_push_left_are_given_back(self):
+        self.push("--part-size", "16K")
+        key = self.store.keys("seg-000003")[0]
+        del self.store.objects[key], self.store.objects[self.store.keys("manifest")[0]]
+        self.store.uploads["left"] = (key, {1: b"half"}, "")
+        self.push("--part-size", "16K")
+        self.assert_stored()
+        self.assertEqual(self.store.uploads, {})
+
+    def test_two_tapes_with_one_prefix_stand_side_by_side(self):
+        self.push()
+        other = os.path.join(self.dir, "other.tape")
+        self.make_tape(other, segments(1))
+        self.tape = other
+        self.push()
+        self.assertEqual(len(self.store.keys("manifest.json")), 2)
+
+    def test_two_pushes_at_once_do_no_harm(self):
+        both = [subprocess.Popen([KUBETAPE, "push", self.tape, "s3://tapes/prod"], env=self.env(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                for _ in range(2)]
+        for one in both:
+            _, errors = one.communicate(timeout=60)
+            self.assertEqual((one.returncode, errors), (0, b""))
+        self.assert_stored()
+
+    def test_a_damaged_segment_stays_here_and_the_others_go(self):
+        path = os.path.join(self.tape, "seg-000002.db")
+        os.chmod(path, 0o600)
+        with open(path, "r+b") as file:
+            file.seek(5000)
+            file.write(b"\xff\xff")
+        self.refused("seg-000002.db' is damaged and was not pushed: page ")
+        self.assertEqual([os.path.basename(k) for k in self.store.keys("seg-")], ["seg-000001.db", "seg-000003.db"])
+
+    def test_the_rest_of_a_tape_follows_when_it_is_there(self):
+        self.push()
+        subprocess.run([os.path.join(os.path.dirname(KUBETAPE), "make_tape"), self.tape, "0"], check=True, timeout=60,
+                       input=(json.dumps(event(100, "ADDED", pod("late", "u-late", 900))) + "\n").encode())
+        self.assertIn("pushed 1 segments", self.push().stdout)
+        self.assert_stored()
+
+
+class Trouble(PushTest):
+    def test_a_busy_store_is_asked_again(self):
+        self.store.fail("PUT", "seg-000002", "SlowDown", times=3)
+        self.store.fail("GET", "manifest", "InternalError")
+        self.push()
+        self.assert_stored()
+
+    def test_a_store_that_stays_busy_is_given_up_in_one_sentence(self):
+        self.store.fail("PUT", "seg-000002", "SlowDown", times=100)
+        done = self.push("--retry-for", "500ms", code=1)
+        self.assertIn("kubetape push: cannot write 's3://tapes/prod/", done.stderr.splitlines()[-1])
+        self.assertIn("the store says SlowDown", done.stderr)
+        self.store.faults.clear()
+        self.push()
+        self.assert_stored()
+
+    def test_a_connection_that_is_cut_is_made_again(self):
+        self.store.fail("PUT", "seg-000001", "cut", times=2)
+        self.store.fail("PUT", "manifest", "cut")
+        self.push()
+        self.assert_stored()
+
+    def test_an_answer_that_is_lost_does_no_harm(self):
+        self.store.fail("PUT", "seg-000001", "lost answer")
+        self.store.fail("PUT", "manifest", "lost answer", times=2)
+        self.push()
+        self.assert_stored()
+
+    def test_an_object_that_the_store_has_half_of_is_told_and_not_believed(self):
+        self.store.fail("PUT", "seg-000002", "half")
+        self.assertIn("the store has another", self.push(code=1).stderr)
+        self.assertEqual(len(self.manifest()["segments"]), 1)
+        del self.store.objects[self.store.keys("seg-000002")[0]]
+        self.push()
+        self.assert_stored()
+
+    def test_a_bucket_that_vanishes_is_told_and_nothing_here_is_lost(self):
+        before = sorted(os.listdir(self.tape))
+        self.store.fail("PUT", "seg-000002", "vanish")
+        self.refused("the store has no bucket 'tapes'")
+        self.assertEqual(sorted(os.listdir(self.tape)), before)
+
+    def test_wrong_keys_are_told_with_where_they_come_from(self):
+        self.refused("SignatureDoesNotMatch", env={"AWS_SECRET_ACCESS_KEY": "wrong"})
+        self.refused("the credentials are those of the environment", env={"AWS_ACCESS_KEY_ID": "AKIDNOBODY"})
+        self.assertEqual(self.store.objects, {})
+
+    def test_a_clock_that_is_off_is_told_by_how_much(self):
+        self.store.ahead_s = 7200
+        done = self.push(code=1)
+        self.assertRegex(done.stderr, "^kubetape push: .*the clock of this machine is (1h59m|2h00m) behind that of the store; set it right\n$")
+
+    def test_a_store_that_is_away_is_told(self):
+        self.refused("no whole answer from 'http://127.0.0.1:1'", "--endpoint", "http://127.0.0.1:1", "--retry-for", "0")
+
+    def test_another_region_is_learnt_from_the_store(self):
+        self.store.region = "eu-central-1"
+        self.push()
+        self.assert_stored()
+
+    def test_without_credentials_it_says_where_it_looked(self):
+        env = {k: v for k, v in self.env().items() if not k.startswith(("AWS_ACCESS", "AWS_SECRET"))}
+        done = self.run_tape("push", self.tape, "s3://tapes/prod", env=env)
+        self.assert_fails(done, 1, "no credentials for the store")
+
+    def test_bad_words_are_usage_errors(self):
+        self.refused("expected s3://BUCKET/PREFIX", url="/somewhere", code=2)
+        self.refused("names no bucket", url="s3:///x", code=2)
+        self.refused("bad name of a cluster 'a/b'", "--cluster", "a/b", code=2)
+
+
+class Identity(PushTest):
+    """Where credentials come from."""
+    rows = segments(1)
+
+    def bare(self, **more):
+        env = {k: v for k, v in self.env().items() if not k.startswith(("AWS_ACCESS", "AWS_SECRET"))}
+        return {**env, **more}
+
+    def file(self, name, text):
+        path = os.path.join(self.dir, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def pushes(self, **env):
+        done = self.run_tape("push", self.tape, "s3://tapes/prod", env=self.bare(**env))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assert_stored()
+
+    def test_of_the_profile_in_the_shared_file(self):
+        path = self.file("credentials", f"[default]\naws_access_key_id = other\naws_secret_access_key = x\n\n[ops]\n# ours\n"
+                                        f"aws_access_key_id=AKIDTEST\naws_secret_access_key = {SECRET}\n")
+        self.pushes(AWS_SHARED_CREDENTIALS_FILE=path, AWS_PROFILE="ops")
+
+    def test_region_and_endpoint_of_the_profile_in_the_configuration(self):
+        self.store.region = "eu-north-1"
+        path = self.file("config", f"[profile ops]\nregion = eu-north-1\nendpoint_url = {self.store.endpoint}\n"
+                                   f"aws_access_key_id = AKIDTEST\naws_secret_access_key = {SECRET}\n")
+        self.pushes(AWS_CONFIG_FILE=path, AWS_PROFILE="ops", AWS_ENDPOINT_URL="")
+
+    def test_a_profile_that_is_nowhere_is_told(self):
+        self.assert_fails(self.run_tape("push", self.tape, "s3://tapes/prod", "--profile", "ops", env=self.bare()), 1, "no profile 'ops'")
+
+    def test_a_session_token_is_sent(self):
+        self.store.token = "session"
+        self.push(env={"AWS_SESSION_TOKEN": "session"})
+        self.assert_stored()
+
+    def keys(self):
+        return {"AccessKeyId": "AKIDTEST", "SecretAccessKey": SECRET, "Token": "session", "Expiration": "2199-01-01T00:00:00Z"}
+
+    def test_of_the_containers_service_with_its_token(self):
+        self.store.token = "session"
+        with Answers({("GET", "/keys"): json.dumps(self.keys())}) as service:
+            self.pushes(AWS_CONTAINER_CREDENTIALS_FULL_URI=service.url + "/keys",
+                        AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=self.file("token", "pod-token\n"))
+            self.assertEqual(service.seen[0][2]["Authorization"], "pod-token")
+
+    def test_of_the_instances_metadata(self):
+        self.store.token = "session"
+        base = "/latest/meta-data/iam/security-credentials/"
+        with Answers({("PUT", "/latest/api/token"): "imds", ("GET", base): "node-role\n", ("GET", base + "node-role"): json.dumps(self.keys())}) as service:
+            self.pushes(AWS_EC2_METADATA_DISABLED="false", AWS_EC2_METADATA_SERVICE_ENDPOINT=service.url)
+            self.assertEqual([h.get("X-aws-ec2-metadata-token") for _, _, h in service.seen], [None, "imds", "imds"])
+
+    def test_of_a_web_identity(self):
+        self.store.token = "session"
+        answer = (f"<R><Credentials><AccessKeyId>AKIDTEST</AccessKeyId><SecretAccessKey>{SECRET}</SecretAccessKey>"
+                  "<SessionToken>session</SessionToken><Expiration>2199-01-01T00:00:00Z</Expiration></Credentials></R>")
+        with Answers({("POST", "/"): answer}) as service:
+            self.pushes(AWS_WEB_IDENTITY_TOKEN_FILE=self.file("jwt", "a.b.c\n"), AWS_ROLE_ARN="arn:aws:iam::1:role/tapes",
+                        AWS_ENDPOINT_URL_STS=service.url)
+            self.assertIn("WebIdentityToken=a.b.c", service.bodies[0])
+            self.assertIn("RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Ftapes", service.bodies[0])
+
+    def test_a_web_identity_that_is_refused_is_told(self):
+        with Answers({}) as service:
+            done = self.run_tape("push", self.tape, "s3://tapes/prod", env=self.bare(
+                AWS_WEB_IDENTITY_TOKEN_FILE=self.file("jwt", "x"), AWS_ROLE_ARN="r", AWS_ENDPOINT_URL_STS=service.url))
+        self.assert_fails(done, 1, "the web identity was not taken for the role: InvalidIdentityToken (status 403)")
+
+
+class Death(PushTest):
+    rows = segments(4)
+
+    def test_killed_at_each_request_it_is_repeated_without_harm(self):
+        count = 0
+        while True:
+            process = subprocess.Popen([KUBETAPE, "push", self.tape, "s3://tapes/prod", "--part-size", "24K"], env=self.env(),
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            struck = threading.Event()
+
+            def strike(process=process, struck=struck):
+                struck.set()
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+
+            with self.store.lock:
+                self.store.faults = [("PUT", "", strike if count % 2 else "lost answer")]
+                if count % 2 == 0:
+                    self.store.faults.append(("PUT", "", strike))
+            process.wait(timeout=60)
+            if not struck.is_set():
+                break
+            count += 1
+            self.assertLess(count, 60)
+        self.store.faults = []
+        self.push()
+        self.assert_stored()
+        self.assertGreater(count, 3)

@@ -1,0 +1,73 @@
+"""`query --tapes`: many tapes in one question."""
+import json
+import os
+
+from s3_store import S3Store
+from tapes import TapeTest, event, pod
+
+
+class Tapes(TapeTest):
+    def setUp(self):
+        super().setUp()
+        self.folder = os.path.join(self.dir, "fleet")
+        os.mkdir(self.folder)
+        for n, name in enumerate(("eu", "us")):
+            rows = [event(10 * i, "ADDED" if i == 0 else "MODIFIED", pod("web", f"u{n}", 10 * n + i + 1, spec={"i": i})) for i in range(3 + n)]
+            self.make_tape(os.path.join(self.folder, name + ".tape"), [*rows, event(5, "ADDED", pod(f"only-{name}", f"o{n}", 99))])
+
+    def ask(self, sql, *places, code=0, env=None):
+        words = [w for p in places or [self.folder] for w in ("--tapes", p)]
+        done = self.run_tape("query", *words, sql, "--format", "json", env=env)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return json.loads(done.stdout) if code == 0 else done
+
+    def test_every_table_has_the_rows_of_all_tapes_with_their_cluster_first(self):
+        self.assertEqual(self.ask("SELECT cluster, count(*) AS n FROM events GROUP BY 1"), [{"cluster": "eu", "n": 4}, {"cluster": "us", "n": 5}])
+        self.assertEqual(list(self.ask("SELECT * FROM objects LIMIT 1")[0])[0], "cluster")
+        for table in ("objects", "changes", "gaps", "missed", "connections", "streams", "segments", "coverage", "audit"):
+            self.ask(f"SELECT cluster, count(*) AS n FROM {table} GROUP BY 1")
+
+    def test_answers_are_those_of_each_tape_alone(self):
+        together = self.ask("SELECT * FROM events WHERE cluster = 'us' AND name = 'web' ORDER BY seq")
+        alone = json.loads(self.run_tape("query", os.path.join(self.folder, "us.tape"), "SELECT * FROM events WHERE name = 'web' ORDER BY seq",
+                                         "--format", "json").stdout)
+        self.assertEqual(together, [{"cluster": "us", **row} for row in alone])
+
+    def test_clusters_are_joined_at_positions_of_their_own(self):
+        sql = ("SELECT jget(a.object, '$.spec.i') AS a, jget(b.object, '$.spec.i') AS b FROM objects a JOIN objects b USING (namespace, name) "
+               "WHERE a.cluster = 'eu' AND b.cluster = 'us' AND a.at = '+10s' AND b.at = 'end' AND name = 'web'")
+        self.assertEqual(self.ask(sql), [{"a": 1, "b": 3}])
+        missing = ("SELECT a.name FROM objects a LEFT JOIN objects b ON b.cluster = 'us' AND b.name = a.name "
+                   "WHERE a.cluster = 'eu' AND b.name IS NULL")
+        self.assertEqual(self.ask(missing), [{"name": "only-eu"}])
+
+    def test_tapes_are_named_on_the_command_line(self):
+        rows = self.ask("SELECT cluster, tape FROM tapes ORDER BY 1", "before=" + os.path.join(self.folder, "eu.tape"),
+                        "after=" + os.path.join(self.folder, "us.tape"))
+        self.assertEqual([r["cluster"] for r in rows], ["after", "before"])
+        self.assertTrue(rows[0]["tape"].endswith("us.tape"))
+
+    def test_a_store_is_asked_as_a_folder_is(self):
+        with S3Store() as store:
+            env = {"PATH": os.environ["PATH"], "XDG_CACHE_HOME": os.path.join(self.dir, "cache"), **store.env}
+            for name in ("eu", "us"):
+                done = self.run_tape("push", os.path.join(self.folder, name + ".tape"), "s3://tapes/prod", "--cluster", name + "-1", env=env)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            rows = self.ask("SELECT cluster, count(*) AS n FROM events GROUP BY 1", "s3://tapes/prod", env=env)
+        self.assertEqual(rows, [{"cluster": "eu-1", "n": 4}, {"cluster": "us-1", "n": 5}])
+
+    def test_a_position_that_no_tape_has_is_told(self):
+        done = self.run_tape("query", "--tapes", self.folder, "SELECT count(*) FROM objects WHERE at = '2001-01-01'")
+        self.assertEqual(done.returncode, 3, done.stderr)
+
+    def test_statements_cannot_write(self):
+        for sql in ("DROP VIEW events", "CREATE TEMP TABLE x(a)", "INSERT INTO tapes VALUES('a', 'b')", "ATTACH 'x' AS y"):
+            self.assertIn("a tape can only be read", self.ask(sql, code=1).stderr)
+
+    def test_bad_words_are_usage_errors(self):
+        tape = os.path.join(self.folder, "eu.tape")
+        self.assert_fails(self.run_tape("query", "--tapes", tape, tape, "SELECT 1"), 2, "'--tapes' names the tapes")
+        self.assert_fails(self.run_tape("query"), 2, "expected a tape")
+        self.assert_fails(self.run_tape("query", "--tapes", self.dir + "/none", "SELECT 1"), 1, "No such file")
+        os.mkdir(self.dir + "/empty")
+        self.assert_fails(self.run_tape("query", "--tapes", self.dir + "/empty", "SELECT 1"), 1, "no tape in")

@@ -1,0 +1,209 @@
+"""Tapes in an object store, read by every command: what is fetched, what is kept, and what is told when the store fails."""
+import json
+import os
+import random
+import shutil
+import subprocess
+import unittest
+
+from s3_store import S3Store
+from tapes import KUBETAPE, TapeTest, event, pod
+
+BIG = random.Random(5)
+
+
+def large(i, n):
+    """A pod that takes 20 kB on disk."""
+    return pod(f"p{i}-{n}", f"u{i}-{n}", 100 * i + n + 1, spec={"noise": f"{BIG.getrandbits(120000):x}"})
+
+
+class RemoteTest(TapeTest):
+    segments = 4
+
+    def setUp(self):
+        super().setUp()
+        self.store = S3Store()
+        self.store.__enter__()
+        self.addCleanup(self.store.__exit__)
+        self.cache = os.path.join(self.dir, "cache")
+        self.make_tape(self.tape, self.tape_rows())
+        self.push(self.tape)
+
+    def tape_rows(self):
+        rows = []
+        for i in range(self.segments):
+            rows += [{"rotate": True}] if i else []
+            rows += [event(60 * i + n, "ADDED", large(i, n)) for n in range(20)]
+        return rows
+
+    def env(self, **more):
+        return {"PATH": os.environ["PATH"], "HOME": self.dir, "XDG_CACHE_HOME": self.cache, **self.store.env, **more}
+
+    def push(self, tape, *options):
+        done = self.run_tape("push", tape, "s3://tapes/prod", *options, env=self.env())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def run_remote(self, *args, code=0, **env):
+        done = self.run_tape(*args, env=self.env(**env))
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def fetched_bytes(self):
+        """What reads of segments have asked for."""
+        return sum(int(b) - int(a) + 1 for a, b in self.store.ranges)
+
+    def stored_bytes(self):
+        return sum(len(self.store.objects[k].body) for k in self.store.keys("seg-"))
+
+    def cached_files(self):
+        return sorted(os.path.join(d, n) for d, _, names in os.walk(self.cache) for n in names if n.startswith("seg-"))
+
+    def cached_bytes(self):
+        return sum(os.stat(f).st_blocks * 512 for f in self.cached_files())
+
+
+class Reading(RemoteTest):
+    def assert_same(self, *words, place="s3://tapes/prod"):
+        """The command says the same of the tape here and of the one in the store."""
+        here = self.run_tape(words[0], self.tape, *words[1:])
+        there = self.run_remote(words[0], place, *words[1:], code=here.returncode)
+        self.assertEqual((there.stdout, there.stderr), (here.stdout, here.stderr))
+        self.assertTrue(here.stdout)
+
+    def test_every_command_reads_it_as_it_reads_a_folder(self):
+        self.assert_same("query", "SELECT seq, name, length(object), time FROM events")
+        self.assert_same("query", "SELECT count(*) FROM connections")
+        self.assert_same("get", "pods", "-A", "--at", "30", "-o", "name")
+        self.assert_same("log", "pods/p2-3", "-n", "shop")
+        self.assert_same("gaps")
+        self.assert_same("export", "--format", "ndjson")
+
+    def test_info_and_verify_say_the_same_but_for_the_place(self):
+        here = json.loads(self.run_tape("info", self.tape, "--json").stdout)
+        there = json.loads(self.run_remote("info", "s3://tapes/prod", "--json").stdout)
+        for told in (here, there):
+            for key in ("path", "tape", "push"):  # only the tape that was pushed knows of that
+                told.pop(key, None)
+        self.assertEqual(here, there)
+        done = self.run_remote("verify", "s3://tapes/prod/cluster=x")
+        self.assertIn("intact", done.stdout)
+
+    @unittest.skipUnless(shutil.which("kubectl"), "no kubectl here")
+    def test_a_replay_serves_it(self):
+        done = self.run_remote("replay", "s3://tapes/prod", "--from", "end", "--", "kubectl", "get", "pods", "-n", "shop", "-o", "name")
+        self.assertEqual(done.stdout.count("pod/p"), 80)
+
+    def test_recover_makes_an_ordinary_tape_of_it(self):
+        out = os.path.join(self.dir, "y.tape")
+        self.run_remote("recover", "s3://tapes/prod", "-o", out)
+        self.assertEqual(self.run_tape("verify", out).returncode, 0)
+
+    def test_only_what_is_asked_for_is_fetched(self):
+        self.run_remote("get", "s3://tapes/prod", "pod/p0-1", "-n", "shop", "--at", "10", "-o", "json")
+        self.assertLess(self.fetched_bytes(), self.stored_bytes() / 2 + 4 * 300000)
+        shares = [os.stat(f).st_blocks * 512 / os.stat(f).st_size for f in self.cached_files()]
+        self.assertLess(min(shares), 1)
+
+    def test_what_is_here_is_not_fetched_again(self):
+        self.run_remote("export", "s3://tapes/prod", "--format", "ndjson")
+        self.store.ranges.clear()
+        self.run_remote("export", "s3://tapes/prod", "--format", "ndjson")
+        self.assertEqual(self.store.ranges, [])
+
+    def test_what_is_added_in_the_store_is_seen(self):
+        self.run_remote("info", "s3://tapes/prod")
+        subprocess.run([os.path.join(os.path.dirname(KUBETAPE), "make_tape"), self.tape, "0"], check=True, timeout=60,
+                       input=(json.dumps(event(900, "ADDED", pod("late", "u-late", 9000))) + "\n").encode())
+        self.push(self.tape)
+        done = self.run_remote("query", "s3://tapes/prod", "SELECT count(*) AS n FROM events WHERE name = 'late'", "--format", "json")
+        self.assertEqual(json.loads(done.stdout), [{"n": 1}])
+
+    def test_several_tapes_below_a_place_are_named(self):
+        other = os.path.join(self.dir, "other.tape")
+        self.make_tape(other, [event(1, "ADDED", pod("a", "u", 1))])
+        self.push(other, "--cluster", "eu")
+        done = self.run_remote("info", "s3://tapes/prod", code=2)
+        self.assert_fails(done, 2, "there are 2 tapes below, name one of them: s3://tapes/prod/cluster=eu/tape=")
+        self.run_remote("info", "s3://tapes/prod/cluster=eu")
+
+    def test_files_of_the_cache_are_their_owners_alone(self):
+        self.run_remote("info", "s3://tapes/prod")
+        modes = {os.stat(os.path.join(d, n)).st_mode & 0o077 for d, _, names in os.walk(self.cache) for n in names}
+        self.assertEqual(modes, {0})
+
+
+class Trouble(RemoteTest):
+    segments = 2
+
+    def query(self, code=0, **env):
+        return self.run_remote("query", "s3://tapes/prod", "SELECT sum(length(object)) AS n FROM events", "--format", "json", code=code, **env)
+
+    def expected(self):
+        return json.loads(self.run_tape("query", self.tape, "SELECT sum(length(object)) AS n FROM events", "--format", "json").stdout)
+
+    def test_a_store_that_is_busy_or_cuts_off_is_asked_again(self):
+        self.store.fail("GET", "seg-", "SlowDown", times=2)
+        self.store.fail("GET", "seg-", "cut answer")
+        self.assertEqual(json.loads(self.query().stdout), self.expected())
+
+    def test_bytes_that_were_changed_in_the_store_are_not_believed(self):
+        key = self.store.keys("seg-000001")[0]
+        body = bytearray(self.store.objects[key].body)
+        body[len(body) // 2] ^= 1
+        self.store.objects[key].body = bytes(body)
+        self.assertRegex(self.query(code=1).stderr, "^kubetape query: .*page [0-9]+ of .*seg-000001.db' is damaged where it was fetched from\n$")
+
+    def test_bytes_that_were_changed_in_the_cache_are_fetched_again(self):
+        self.query()
+        path = self.cached_files()[0]
+        with open(path, "r+b") as file:
+            file.seek(os.stat(path).st_size // 2)
+            file.write(b"\0" * 5000)
+        self.assertEqual(json.loads(self.query().stdout), self.expected())
+
+    def test_a_cache_that_was_cut_short_or_removed_is_filled_again(self):
+        self.query()
+        os.truncate(self.cached_files()[0], 1000)
+        os.remove(self.cached_files()[1])
+        self.assertEqual(json.loads(self.query().stdout), self.expected())
+
+    def test_an_object_that_vanished_is_told(self):
+        self.run_remote("info", "s3://tapes/prod")
+        shutil.rmtree(self.cache)
+        del self.store.objects[self.store.keys("seg-000002")[0]]
+        self.assert_fails(self.query(code=1), 1, "there is no such object")
+
+    def test_places_without_a_tape_are_told(self):
+        self.assert_fails(self.run_remote("info", "s3://tapes/nothing", code=1), 1, "cannot read 's3://tapes/nothing': no tape there")
+        self.assert_fails(self.run_remote("info", "s3://other/x", code=1), 1, "the store has no bucket 'other'")
+
+    def test_a_hole_between_segments_is_told_and_the_rest_is_read(self):
+        key = self.store.keys("manifest.json")[0]
+        manifest = json.loads(self.store.objects[key].body)
+        manifest["segments"][1]["segment"] = 3
+        self.store.objects[key.replace("manifest.json", "seg-000003.db")] = self.store.objects[self.store.keys("seg-000002")[0]]
+        self.store.objects[key].body = json.dumps(manifest).encode()
+        done = self.run_remote("query", "s3://tapes/prod", "SELECT min(seq) AS n FROM events", "--format", "json")
+        self.assertEqual(json.loads(done.stdout), [{"n": 21}])
+        self.assertIn("the store lacks segments before 3", done.stderr)
+
+    def test_the_cache_stays_within_its_size(self):
+        other = os.path.join(self.dir, "other.tape")
+        self.make_tape(other, [event(1, "ADDED", pod("a", "u", 1))])
+        self.push(other, "--cluster", "eu")
+        self.run_remote("export", "s3://tapes/prod/cluster=x", "--format", "ndjson")
+        before = self.cached_bytes()
+        self.run_remote("info", "s3://tapes/prod/cluster=eu", KUBETAPE_CACHE_SIZE="1G")
+        self.assertGreaterEqual(self.cached_bytes(), before)
+        self.run_remote("info", "s3://tapes/prod/cluster=eu", KUBETAPE_CACHE_SIZE="100k")
+        self.assertLess(self.cached_bytes(), before / 2)
+        self.run_remote("export", "s3://tapes/prod/cluster=x", "--format", "ndjson", KUBETAPE_CACHE_SIZE="100k")
+
+    def test_several_readers_fill_one_cache(self):
+        readers = [subprocess.Popen([KUBETAPE, "query", "s3://tapes/prod", "SELECT sum(length(object)) AS n FROM events", "--format", "json"],
+                                    env=self.env(), stdout=subprocess.PIPE, text=True) for _ in range(4)]
+        for reader in readers:
+            self.assertEqual(json.loads(reader.communicate(timeout=60)[0]), self.expected())
+
+    def test_a_tape_is_not_written_there(self):
+        self.assert_fails(self.run_remote("cut", self.tape, "-o", "s3://tapes/y", code=2), 2, "write a tape here and 'kubetape push' it")

@@ -1,0 +1,87 @@
+"""kubetape why: the chain of causes of what is the matter with an object."""
+import json
+import os
+import unittest
+
+from audit_log import request, write_log
+from incidents import INCIDENTS
+from tapes import TapeTest, event, pod
+
+
+class Why(TapeTest):
+    def why(self, *args, tape=None):
+        done = self.run_tape("why", tape or self.tape, *args, "-o", "json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def test_each_incident_is_told_with_its_cause(self):
+        for number, (name, (rows, what, expected)) in enumerate(INCIDENTS.items()):
+            with self.subTest(incident=name):
+                tape = os.path.join(self.dir, f"{number}.tape")
+                self.make_tape(tape, rows)
+                steps = self.why(what, tape=tape)["steps"]
+                told = [(s["rule"], s["resource"]) for s in steps]
+                self.assertEqual(told[:len(expected)], [(rule, resource) for rule, resource, _ in expected])
+                for step, (_, _, text) in zip(steps, expected):
+                    self.assertIn(text, step["text"])
+                    self.assertIn(step["certainty"], ("certain", "likely"))
+                    self.assertGreater(step["seq"], 0)
+
+    def test_what_was_made_leads_to_what_its_owner_was_asked_for(self):
+        bundled = "tests/tapes/rolling-update.tape"
+        for what, rules, kinds in [("pods/web-585f66c874-chscg", ["appeared", "owner-scaled-up", "owner-changed"], ["pods", "replicasets", "deployments"]),
+                                   ("pods/web-585f66c874-nbzft", ["appeared", "owner-made", "owner-changed"], ["pods", "replicasets", "deployments"]),
+                                   ("replicasets/web-585f66c874", ["changed", "owner-changed"], ["replicasets", "deployments"])]:
+            steps = self.why(what, "-n", "shop", tape=bundled)["steps"]
+            self.assertEqual(([s["rule"] for s in steps], [s["resource"] for s in steps]), (rules, kinds), what)
+        made = {"ownerReferences": [{"uid": "rs", "name": "web", "kind": "ReplicaSet", "controller": True}]}
+        rows = [event(1, "ADDED", pod("a", "a", 1, metadata=made)), event(2, "DELETED", pod("a", "a", 2, metadata=made)), event(3, "ADDED", pod("b", "b", 3, metadata=made))]
+        self.make_tape(self.tape, rows)
+        self.assertEqual([(s["rule"], s["name"]) for s in self.why("pods/b")["steps"]][:2], [("appeared", "b"), ("takes-a-place", "a")])
+
+    def test_a_cause_is_never_later_than_what_it_explains_as_far_as_the_order_tells(self):
+        self.make_tape(self.tape, INCIDENTS["scaled to zero"][0])
+        numbers = [s["seq"] for s in self.why("pods/web-1-a")["steps"]]
+        self.assertEqual(numbers, sorted(numbers, reverse=True))
+
+    def test_the_manager_is_named_and_the_audit_log_names_the_user(self):
+        rows, what, _ = INCIDENTS["scaled to zero"]
+        self.make_tape(self.tape, rows)
+        before = self.why(what)
+        self.assertEqual((before["steps"][-1]["manager"], before["steps"][-1]["user"]), ("kubectl", None))
+        self.assertIn("audit log would say", before["end"])
+        scaled = next(r["object"] for r in rows if r["object"]["kind"] == "Deployment" and r["object"]["spec"]["replicas"] == 0)
+        log = write_log(os.path.join(self.dir, "audit.log"), [request("patch", scaled, 29.99, user="mallory")])
+        self.assertEqual(self.run_tape("audit", self.tape, log).returncode, 0)
+        after = self.why(what)
+        self.assertEqual((after["steps"][-1]["user"], after["known"]), ("mallory", True))
+
+    def test_a_gap_that_hides_the_cause_is_named(self):
+        rows, what, _ = INCIDENTS["deleted in a gap"]
+        self.make_tape(self.tape, rows)
+        told = self.why(what)
+        self.assertIn("not watched from", told["steps"][0]["gap"])
+        self.assertFalse(told["known"])
+        self.assertIn("not watched from", self.run_tape("why", self.tape, what).stdout)
+
+    def test_a_deletion_without_a_trace_is_nobodys(self):
+        self.make_tape(self.tape, [event(1, "ADDED", pod("web-0", "u1", 10)), event(9, "DELETED", pod("web-0", "u1", 12))])
+        told = self.why("pods/web-0")
+        self.assertEqual((len(told["steps"]), told["known"], told["steps"][0]["user"]), (1, False, None))
+        self.assertIn("not known", told["end"])
+
+    def test_what_is_asked_of_an_earlier_position_knows_nothing_later(self):
+        rows, _, _ = INCIDENTS["scaled to zero"]
+        self.make_tape(self.tape, rows)
+        steps = self.why("pods/web-1-a", "--at", "3")["steps"]
+        self.assertEqual(steps[0]["rule"], "appeared")
+        self.assertLessEqual(max(s["seq"] for s in steps), 3)
+
+    def test_what_the_tape_does_not_have_is_one_sentence(self):
+        self.make_tape(self.tape, INCIDENTS["fight"][0])
+        self.assert_fails(self.run_tape("why", self.tape, "pods/none"), 1, "no event of it")
+        self.assert_fails(self.run_tape("why", self.tape, "nothings/web"), 1, "nothings")
+
+
+if __name__ == "__main__":
+    unittest.main()

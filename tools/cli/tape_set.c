@@ -1,0 +1,196 @@
+/* tape_set.c: see tape_set.h. */
+#include "tools/cli/tape_set.h"
+
+#include "recorder/push/remote_tape.h"
+#include "recorder/push/s3.h"
+#include "schema/tape/format.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER_DEPTH 4 /* a copy of a store's: cluster=NAME/tape=ID */
+
+static void add_tape(struct tape_set *set, const char *path, const char *name, const char *cluster)
+{
+	set->tapes = xrealloc(set->tapes, (set->count + 1) * sizeof(*set->tapes));
+	set->tapes[set->count++] = (struct sql_tape){xstrdup(path), xstrdup(name), xstrdup(cluster)};
+}
+
+/* The file's name without its ending. */
+static struct slice base_name(const char *path)
+{
+	static const char *const endings[] = {".tape", FORMAT_FILE_ENDING};
+	struct slice s = slice_of(path);
+
+	while (s.len > 1 && s.ptr[s.len - 1] == '/')
+		s.len--;
+	for (const char *slash; (slash = memchr(s.ptr, '/', s.len)) && s.len > 1;)
+		s = (struct slice){slash + 1, s.len - (size_t)(slash + 1 - s.ptr)};
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t len = strlen(endings[i]);
+
+		if (s.len > len && memcmp(s.ptr + s.len - len, endings[i], len) == 0)
+			s.len -= len;
+	}
+	return s;
+}
+
+static char *cluster_of(const char *given, const char *path)
+{
+	const char *part = strstr(path, "cluster=");
+
+	if (given)
+		return xstrdup(given);
+	if (part && (part == path || part[-1] == '/')) {
+		part += strlen("cluster=");
+		return slice_dup((struct slice){part, strcspn(part, "/")});
+	}
+	return slice_dup(base_name(path));
+}
+
+static void add_named(struct tape_set *set, const char *path, const char *name, const char *given)
+{
+	char *cluster = cluster_of(given, name);
+
+	add_tape(set, path, name, cluster);
+	free(cluster);
+}
+
+/* ---- in a store ---- */
+
+struct store_walk {
+	struct tape_set *set;
+	const char *given;
+};
+
+static int add_remote(void *context, const char *url, struct err *err)
+{
+	struct store_walk *w = context;
+	char *path, *note;
+	int rc = remote_tape_resolve(url, &path, &note, err);
+
+	if (rc)
+		return rc;
+	if (note)
+		fprintf(stderr, "'%s': %s\n", url, note);
+	add_named(w->set, path, url, w->given);
+	free(note);
+	free(path);
+	return 0;
+}
+
+/* ---- in folders ---- */
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool is_segment(const char *name)
+{
+	return strncmp(name, "seg-", 4) == 0 || strncmp(name, "open-", 5) == 0;
+}
+
+static int compare_entries(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int add_below(struct tape_set *set, const char *path, const char *given, int depth, struct err *err);
+
+/* An entry of a folder that is no tape itself. */
+static int add_entry(struct tape_set *set, const char *folder, const char *name, const char *given, int depth,
+	struct err *err)
+{
+	char *path = xasprintf("%s/%s", folder, name);
+	size_t len = strlen(name), ending = strlen(FORMAT_FILE_ENDING);
+	int rc = 0;
+
+	if (is_folder(path) && depth)
+		rc = add_below(set, path, given, depth - 1, err);
+	else if (len > ending && strcmp(name + len - ending, FORMAT_FILE_ENDING) == 0)
+		add_named(set, path, path, given);
+	free(path);
+	return rc;
+}
+
+static int add_below(struct tape_set *set, const char *path, const char *given, int depth, struct err *err)
+{
+	struct dirent **entries;
+	int count = scandir(path, &entries, NULL, compare_entries), rc = 0;
+	bool is_tape = false;
+
+	if (count < 0)
+		return err_set_errno(err, errno, "cannot read '%s'", path);
+	for (int i = 0; i < count; i++)
+		is_tape |= is_segment(entries[i]->d_name);
+	if (is_tape)
+		add_named(set, path, path, given);
+	for (int i = 0; i < count; i++) {
+		if (!rc && !is_tape && *entries[i]->d_name != '.')
+			rc = add_entry(set, path, entries[i]->d_name, given, depth, err);
+		free(entries[i]);
+	}
+	free(entries);
+	return rc;
+}
+
+/* ---- a word ---- */
+
+/* "NAME=PLACE": what stands before the first '=' if it could not be a part of a path. NULL: no name. */
+static char *take_name(const char **word)
+{
+	const char *equals = strchr(*word, '=');
+	char *name;
+
+	if (!equals || equals == *word || memchr(*word, '/', (size_t)(equals - *word)) ||
+		access(*word, F_OK) == 0)
+		return NULL;
+	name = slice_dup((struct slice){*word, (size_t)(equals - *word)});
+	*word = equals + 1;
+	return name;
+}
+
+static int add_word(struct tape_set *set, const char *word, struct err *err)
+{
+	char *given = take_name(&word);
+	size_t before = set->count;
+	int rc = 0;
+
+	if (s3_is_url(word))
+		rc = remote_tape_each(word, add_remote, &(struct store_walk){set, given}, err);
+	else if (is_folder(word))
+		rc = add_below(set, word, given, FOLDER_DEPTH, err);
+	else
+		add_named(set, word, word, given);
+	if (!rc && set->count == before)
+		rc = err_set(err, ERR_NOT_FOUND, "no tape in '%s'", word);
+	free(given);
+	return rc;
+}
+
+int tape_set_find(const struct text_list *words, struct tape_set *ret, struct err *err)
+{
+	int rc = 0;
+
+	*ret = (struct tape_set){0};
+	for (size_t i = 0; i < words->count && !rc; i++)
+		rc = add_word(ret, words->items[i], err);
+	return rc;
+}
+
+void tape_set_release(struct tape_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		free((char *)set->tapes[i].path);
+		free((char *)set->tapes[i].name);
+		free((char *)set->tapes[i].cluster);
+	}
+	free(set->tapes);
+	*set = (struct tape_set){0};
+}

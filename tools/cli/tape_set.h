@@ -1,0 +1,19 @@
+/* tape_set.h: many tapes, as people name them: a tape, a folder with tapes in it, a place in a store; each with a name for its
+ * cluster before it, if they like: eu=X.tape. */
+#ifndef TOOLS_TAPE_SET_H
+#define TOOLS_TAPE_SET_H
+
+#include "schema/sql/session.h"
+#include "tools/cli/options.h"
+
+struct tape_set {
+	struct sql_tape *tapes; /* texts are the set's own */
+	size_t count;
+};
+
+/* A cluster is called as the words say; else as a part cluster=NAME of the path says, as it is in a store; else as the
+ * tape's file. ERR_NOT_FOUND where there is no tape. The caller releases in any case. */
+int tape_set_find(const struct text_list *words, struct tape_set *ret, struct err *err) MUST_CHECK;
+void tape_set_release(struct tape_set *set);
+
+#endif

@@ -1,0 +1,111 @@
+/* cmd_why.c: `kubetape why`. */
+#include "schema/tape/position.h"
+#include "tools/cli/object_name.h"
+#include "tools/cli/position_help.h"
+#include "tools/commands.h"
+#include "tools/out/certainty.h"
+#include "tools/out/state_text.h"
+#include "tools/why/why.h"
+
+#include <stdlib.h>
+
+struct why_values {
+	const char *namespace, *at, *format, *color;
+};
+
+#define AT(field) offsetof(struct why_values, field)
+
+static const struct option_row rows[] = {
+	{OPTION_TEXT, 'n', "namespace", AT(namespace), "NS",
+		"the object's namespace, if several have one of its name"},
+	{OPTION_TEXT, 0, "at", AT(at), "POSITION", "as it was there (default: at the end)"},
+	{OPTION_CHOICE, 'o', "output", AT(format), "text|json", "for people, or one JSON object"},
+	{OPTION_CHOICE, 0, "color", AT(color), "auto|always|never", "color the objects"},
+	{.kind = OPTION_END},
+};
+
+struct why {
+	const struct why_values *values;
+	struct tape *tape;
+	struct sql_session *session;
+	struct object_name what;
+	struct tape_position at;
+	struct why_chain chain;
+};
+
+static int why_choose(struct why *w, const struct operands *operands, struct err *err)
+{
+	int rc = tape_position_find(w->tape, w->values->at, &w->at, err);
+
+	return rc ? rc
+		  : object_name_choose(w->session, operands->items[0], operands->items + 1,
+			    operands->count - 1, &w->what, err);
+}
+
+/* A position outside the tape is a guess. */
+static int why_say(struct why *w, struct err *err)
+{
+	struct certainty certainty;
+	int rc = certainty_open(&certainty, "why", w->tape, err);
+
+	if (!rc)
+		certainty_of_position(&certainty, &w->at, w->values->at);
+	certainty_end(&certainty);
+	certainty_close(&certainty);
+	if (rc)
+		return rc;
+	if (strcmp(w->values->format, "json") == 0)
+		why_print_json(&w->chain);
+	else
+		why_print(&w->chain, state_text_wants_color(w->values->color));
+	return certainty.is_guess ? EXIT_LOSS : EXIT_OK;
+}
+
+static int why(void *values, const struct operands *operands, struct err *err)
+{
+	struct why w = {.values = values};
+	int rc = tape_open(operands->items[0], &w.tape, err);
+
+	if (!rc)
+		rc = sql_session_open(operands->items[0], &w.session, err);
+	if (!rc)
+		rc = why_choose(&w, operands, err);
+	if (!rc && (rc = why_find(w.session, w.what.by_uid, w.values->namespace, w.at.seq, &w.chain, err)))
+		rc = err_prefix(err, rc, "cannot explain '%s'", w.what.text);
+	if (!rc)
+		rc = why_say(&w, err);
+	why_release(&w.chain);
+	free(w.what.text);
+	sql_session_close(w.session);
+	tape_close(w.tape);
+	return rc;
+}
+
+static int why_run(const struct command *self, int argc, char **argv)
+{
+	struct why_values v = {.namespace = "", .at = "end", .format = "text", .color = "auto"};
+
+	return command_run(self, argc, argv, &v, why);
+}
+
+const struct command cmd_why = {
+	.name = "why",
+	.operands = "TAPE UID|RESOURCE[/NAME] [NAME]",
+	.expects = {"a tape and an object", 2, 3},
+	.summary = "tell why an object is as it is: the chain of causes, each with its evidence",
+	.description =
+		"Begins with what is the matter with the object at that position (deleted, evicted, killed for its\n"
+		"memory, without an image, a node or a quota), and goes on to what caused it: an owner that was\n"
+		"scaled or changed, a node that was lost, a namespace that went. Each step has the event that\n"
+		"shows it, and how sure it is:\n\n"
+		"  certain    the data say so: the object itself, an Event, the audit log\n"
+		"  likely     it follows from owner references and the order of events\n\n"
+		"The last line says why the chain ends: somebody asked for it, or the cause does not show on the\n"
+		"tape. A step that a gap hides says so. Who it was comes from the audit log if 'kubetape audit' has\n"
+		"joined it, else from managedFields.\n\n" POSITION_HELP "\n"
+		"  kubetape why X.tape pods/web-0 -n shop\n"
+		"  kubetape why X.tape deploy/web -n shop --at 09:51:40 -o json",
+	.options = rows,
+	.exits = {[EXIT_LOSS] = "done, but the position lies outside the tape"},
+	.run = why_run,
+};

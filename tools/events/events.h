@@ -1,0 +1,26 @@
+/*
+ * events.h: the events of a tape as lines, in the order of their arrival, with the gaps between them; also of a tape that
+ * is being recorded.
+ *
+ * Each part of a tape is read in the order of its storage, where the versions of an object lie side by side, and its
+ * lines are sorted before they are printed. So each object is decoded once, and memory holds the lines of one part.
+ */
+#ifndef TOOLS_EVENTS_H
+#define TOOLS_EVENTS_H
+
+#include "schema/tape/position.h"
+#include "tools/events/event_line.h"
+
+struct events_wanted {
+	const struct object_patterns *patterns;
+	const char *namespace;            /* "" any */
+	struct tape_position from, until; /* after the one, up to the other */
+	bool follow;                      /* goes on as long as the tape is recorded */
+};
+
+/* Prints to stdout. *ret_left_out: how many events were not printed because they are bookkeeping. Ends early, without an
+ * error, after a signal that progress.h notes. */
+int events_print(struct tape *t, const struct events_wanted *wanted, const struct event_line_style *style,
+	uint64_t *ret_left_out, struct err *err) MUST_CHECK;
+
+#endif

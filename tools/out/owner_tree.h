@@ -1,0 +1,29 @@
+/*
+ * owner_tree.h: which objects belong to which, by the owner references that they ever had, also of those that are
+ * deleted: a Deployment, its ReplicaSets, their Pods.
+ */
+#ifndef TOOLS_OWNER_TREE_H
+#define TOOLS_OWNER_TREE_H
+
+#include "schema/tape/reader.h"
+
+struct owner_tree;
+
+struct owner_tree *owner_tree_new(void);
+void owner_tree_free(struct owner_tree *o); /* accepts NULL */
+
+/* The object of that UID, and what it owns. */
+void owner_tree_add_root(struct owner_tree *o, const char *uid);
+
+/* Reads the events that are new since the last call, up to that one; bookkeeping (bookkeeping.h) is passed by. Reads
+ * objects of the tape. */
+int owner_tree_read(struct owner_tree *o, struct tape *t, uint64_t last_seq, struct err *err) MUST_CHECK;
+
+/* Appends the UIDs of the roots and of all that they own as a JSON array. */
+int owner_tree_uids(struct owner_tree *o, struct buf *to, struct err *err) MUST_CHECK;
+
+/* One line for each of those objects to stdout, below its owner: when it was first and last seen, and whether it is
+ * deleted. Positions are event numbers. */
+void owner_tree_print(struct owner_tree *o);
+
+#endif

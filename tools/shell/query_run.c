@@ -1,0 +1,31 @@
+/* query_run.c: see query_run.h. */
+#include "tools/shell/query_run.h"
+
+#include "schema/base/visible.h"
+#include "tools/cli/sql_progress.h"
+
+static void tell_remark(struct sql_session *s)
+{
+	char remark[POSITION_REMARK_BYTES];
+
+	if (!sql_session_remark(s, remark))
+		return;
+	fflush(stdout);
+	fputs("kubetape query: ", stderr);
+	visible_puts(stderr, remark);
+	fputc('\n', stderr);
+}
+
+int query_run(struct sql_session *s, const struct query_run_options *o, struct slice sql, struct err *err)
+{
+	struct table_out *out = table_out_new(stdout, o->format, table_out_terminal_width(stdout));
+	struct sql_sink rows = table_out_sink(out);
+	int rc;
+
+	sql_session_limit(s, o->time_limit_ns);
+	rc = sql_progress_run(s, sql, &rows, err);
+	table_out_free(out);
+	if (!rc)
+		tell_remark(s);
+	return rc;
+}

@@ -1,0 +1,168 @@
+/*
+ * sweep.h: the parts of `kubetape sweep`, which runs a command against one replay after the other, each with
+ * a gap at another place, and compares what it came to.
+ *
+ *     cmd_sweep.c         options, and what is done in which order
+ *     sweep_ground.c      without faults: what it comes to, and always
+ *     sweep_tries.c       with faults: which are tried, and what each comes to
+ *     sweep_positions.c   where a gap is interesting
+ *     sweep_changes.c     among them: changes of one object that nobody sees one by one
+ *     sweep_rows.c        what the tape has, for both
+ *     sweep_patterns.c    where else a program goes blind: at its own writes, in what it lists
+ *     sweep_fault.c       the fault file of such a place
+ *     sweep_run.c         one replay: its files
+ *     sweep_jobs.c        replays as processes
+ *     sweep_answer.c      what a run came to, read from its run file
+ *     sweep_compare.c     how two of them differ
+ *     sweep_causes.c      findings of one cause
+ *     sweep_merge.c       one sweep over many machines: parts of it, and one report of them
+ *     sweep_again.c       what failed in an earlier sweep comes first
+ *     sweep_oracle.c      panics and invariants
+ *     sweep_look.c        invariants of a run that goes on
+ *     sweep_narrow.c      the smallest fault of a finding
+ *     sweep_report.c      for people and as JSON; sweep_junit.c, sweep_sarif.c, sweep_html.c
+ */
+#ifndef TOOLS_SWEEP_H
+#define TOOLS_SWEEP_H
+
+#include "schema/base/buf.h"
+#include "schema/sql/session.h"
+#include "tools/cli/options.h"
+#include "tools/sweep/sweep_answer.h"
+
+#include <stdio.h>
+#include <sys/types.h>
+
+/* ---- how a program goes blind ---- */
+
+enum sweep_pattern {
+	SWEEP_UNOBSERVED, /* changes pass while a watch is away */
+	SWEEP_RESTART,    /* it dies within a write, and starts again */
+	SWEEP_STALE,      /* it starts again, and one resource is older than what it had seen */
+	SWEEP_WRITES,     /* a write is refused, or done without that it is told */
+	SWEEP_COALESCED,  /* changes come all at once, without a list */
+	SWEEP_ECHO,       /* its own writes reach its watches late */
+	SWEEP_SLOW,       /* one resource is listed long after the others */
+	SWEEP_PATTERNS,
+};
+extern const char *const sweep_pattern_names[SWEEP_PATTERNS];
+
+/* "restart,stale" into bits; NULL: all. ERR_USAGE. */
+int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err) MUST_CHECK;
+
+/* The words that are tried at a place of that pattern, the most telling first; NULL after the last. Of
+ * SWEEP_UNOBSERVED the user has the say. `write` is that of the place. `all`: also those that a program
+ * without retries, or without a look at what is left over when it starts, does not stand. */
+const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, bool all, size_t index);
+
+/* ---- where ---- */
+
+enum sweep_kind {
+	SWEEP_DELETION,    /* a DELETED event is missed */
+	SWEEP_RECREATION,  /* all from a deletion to the creation of another object of that name */
+	SWEEP_TERMINATION, /* all from a first deletionTimestamp to the deletion */
+	SWEEP_STRETCH,     /* what one resource does in a stretch of the tape */
+	SWEEP_CHANGES,     /* two or three successive changes of one object */
+	SWEEP_SELECTION,   /* an object leaves the selection of a watch; all until it is back */
+	SWEEP_EVENT,       /* an event that the user's expression is true of */
+	SWEEP_WRITE,       /* a write of the program */
+	SWEEP_ALWAYS,      /* the whole of the tape */
+	SWEEP_GIVEN,       /* a fault file of the user's */
+	SWEEP_KINDS,
+};
+extern const char *const sweep_kind_names[SWEEP_KINDS];
+
+struct sweep_position {
+	enum sweep_pattern pattern;
+	enum sweep_kind kind;
+	bool laid_over;         /* what programs write lies over the tape: `--write overlay` */
+	char *write;            /* of SWEEP_WRITE its kind, "create pods"; it is the first one after seq */
+	uint64_t as_of_seq;     /* of SWEEP_STALE: what is shown */
+	uint64_t seq, last_seq; /* the first and the last event that is missed */
+	uint64_t hidden;    /* events of that resource from the one to the other; 0: its watches are late */
+	int64_t for_ns;     /* how long the gap is by the tape's time; 0: until the hidden ones are over */
+	uint64_t until_seq; /* of a stretch: its last event, of whatever resource */
+	char *resource;     /* as fault files name it */
+	char *object;       /* "shop/web-0"; NULL for a stretch */
+	char *what;         /* "status.phase Running, then deleted"; NULL: the kind says it all */
+	size_t alike;       /* places of this sort that the tape has */
+	size_t turn;        /* of them, which this is, from 0 */
+	bool reached;       /* the program was sent that event in the run without gaps */
+};
+
+struct sweep_positions {
+	struct sweep_position *items;
+	size_t count;
+	uint64_t delivered; /* different events that the program was sent */
+	int64_t every;      /* how many of them a stretch has */
+};
+
+/* Which to look for. */
+struct sweep_search {
+	bool kinds[SWEEP_KINDS];
+	int64_t every; /* events of a stretch; 0: such that there are SWEEP_STRETCHES or fewer */
+	const struct text_list *wanted; /* expressions */
+};
+#define SWEEP_STRETCHES 16
+
+/* "deletions,recreations,every:50". ERR_USAGE. */
+int sweep_search_parse(const char *text, struct sweep_search *ret, struct err *err) MUST_CHECK;
+
+/* Those of the pattern unobserved, the most telling first. `s` has the run without gaps. The caller releases.
+ */
+int sweep_positions_find(struct sql_session *s, const struct sweep_search *what, struct sweep_positions *ret,
+	struct err *err) MUST_CHECK;
+/* Keeps at most that many of those that are reached, the most telling ones. Returns how many there were. */
+size_t sweep_positions_thin(struct sweep_positions *p, size_t max);
+void sweep_positions_release(struct sweep_positions *p);
+
+/* Adds places of the other patterns, which are bits of `patterns`; those of SWEEP_COALESCED are made of the
+ * ones at hand. `s` has a run without faults, in which what was written lay over the tape if `laid_over` says
+ * so. */
+int sweep_patterns_find(struct sql_session *s, unsigned patterns, bool laid_over, struct sweep_positions *to,
+	struct err *err) MUST_CHECK;
+void sweep_positions_order(struct sweep_positions *p);
+void sweep_positions_leave_out(struct sweep_positions *p, enum sweep_pattern pattern);
+
+/* "recreation of pods shop/web-0"; the caller frees. */
+char *sweep_position_name(const struct sweep_position *p);
+
+/* ---- the gap ---- */
+
+/* Whether the words can be those of a gap: as in --gap, without time and length. */
+int sweep_words_check(const char *words, struct err *err) MUST_CHECK;
+
+int sweep_fault_write(
+	const struct sweep_position *p, const char *words, const char *path, struct err *err) MUST_CHECK;
+/* A cut at the same place from which every client goes on where it was. False: there is no such place. */
+bool sweep_has_control(const struct sweep_position *p);
+int sweep_control_write(const struct sweep_position *p, const char *path, struct err *err) MUST_CHECK;
+
+/* ---- running ---- */
+
+struct sweep_job {
+	pid_t pid; /* 0: none */
+	int64_t deadline_ns;
+	bool timed_out;
+};
+
+/* Forks a process that runs `replay` with these arguments (the first is its name, NULL after the last), in a process
+ * group of its own. Its output goes to the file. */
+int sweep_job_start(struct sweep_job *job, const struct command *replay, char **arguments, const char *log,
+	int64_t timeout_ns, struct err *err) MUST_CHECK;
+
+/* From now on SIGINT and SIGTERM wait to be seen by sweep_jobs_wait, and children are waited for there. */
+void sweep_jobs_prepare(void);
+
+/* What looks at jobs as they go, every so often. */
+struct sweep_looker {
+	int64_t every_ns;
+	bool (*look)(void *context, size_t at); /* true: it has seen enough, the job is asked to end */
+	void *context;
+};
+
+/* Waits until one has ended; it is then gone with all that it started. Returns its index, or -1 when the user
+ * wants to stop: then all of them have been ended. At least one must be running. `looker` may be NULL. */
+int sweep_jobs_wait(struct sweep_job *jobs, size_t count, const struct sweep_looker *looker);
+
+#endif

@@ -1,0 +1,82 @@
+/* sweep_again.c: what went wrong in an earlier sweep is tried first. See sweep_course.h. */
+#include "tools/sweep/sweep_course.h"
+
+#include "replayer/json/json_tree.h"
+#include "schema/base/limits.h"
+#include "tools/cli/read_file.h"
+
+#include <stdlib.h>
+
+static bool is_text(const cJSON *gap, const char *name, const char *expected)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(gap, name);
+	const char *text = cJSON_IsString(value) ? value->valuestring : "";
+
+	return strcmp(text, expected ? expected : "") == 0;
+}
+
+static bool is_number(const cJSON *gap, const char *name, uint64_t expected)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(gap, name);
+
+	return cJSON_IsNumber(value) && (uint64_t)value->valuedouble == expected;
+}
+
+static bool is_same(const cJSON *gap, const struct sweep_try *t)
+{
+	const struct sweep_position *p = t->position;
+	const cJSON *narrowed_from = cJSON_GetObjectItemCaseSensitive(gap, "narrowed_from");
+	const cJSON *place = narrowed_from ? narrowed_from : gap;
+
+	return is_text(gap, "pattern", sweep_pattern_names[p->pattern]) && is_text(gap, "gap", t->words) &&
+	       is_text(gap, "resource", p->resource) && is_text(gap, "write", p->write) &&
+	       is_number(place, "seq", p->seq) && is_number(place, "last_seq", p->last_seq);
+}
+
+static bool has_failed(const cJSON *gaps, const struct sweep_try *t)
+{
+	const cJSON *gap;
+
+	cJSON_ArrayForEach(gap, gaps)
+	{
+		if (!is_text(gap, "verdict", sweep_verdict_name(SWEEP_FINE)) &&
+			!is_text(gap, "verdict", sweep_verdict_name(SWEEP_NOT_REACHED)) && is_same(gap, t))
+			return true;
+	}
+	return false;
+}
+
+/* In the order in which they were, what has failed before what has not. */
+static void put_first(struct sweep *s, const cJSON *gaps)
+{
+	struct sweep_try *sorted = xcalloc(s->try_count + 1, sizeof(*sorted));
+	size_t count = 0;
+
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < s->try_count; i++) {
+			if (has_failed(gaps, &s->tries[i]) == (round == 0))
+				sorted[count++] = s->tries[i];
+		}
+	}
+	free(s->tries);
+	s->tries = sorted;
+}
+
+int sweep_order_again(struct sweep *s, struct err *err)
+{
+	char *path = xasprintf("%s/sweep.json", s->v->again);
+	cJSON *tree = NULL;
+	struct buf text;
+	int rc;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	rc = read_file(path, &text, err);
+	if (rc == 0)
+		rc = json_tree_parse(buf_slice(&text), &tree, err);
+	if (rc == 0)
+		put_first(s, cJSON_GetObjectItemCaseSensitive(tree, "gaps"));
+	cJSON_Delete(tree);
+	buf_release(&text);
+	free(path);
+	return rc;
+}

@@ -1,0 +1,319 @@
+/*
+ * sweep_answer.c: what a run came to. See sweep.h.
+ *
+ * Two programs that do their work well need not write the same things: who missed a state writes nothing
+ * about it. So not the writes are compared, but what is left of them at the end: of each object the last
+ * content, and nothing of objects that are gone by then, whether the tape deleted them or the program did.
+ * Leases and Events do not count, nor do what the server fills in and the time of day.
+ */
+#include "tools/sweep/sweep.h"
+
+#include "replayer/json/json_tree.h"
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+#include "tools/sweep/sweep_oracle.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#define EARLIER SWEEP_EARLIER
+
+#define TIME_LEN  20               /* of 2026-01-02T03:04:05Z, but for the Z */
+#define AROUND_NS (120 * NS_PER_S) /* a time so near to the run is the time of day */
+
+/* What is left, one row for each object (and subresource, where writes are absorbed). Of an update that was
+ * absorbed only what it changes counts: the rest is the version that the program happened to see. */
+static const char effects_sql[] =
+	"WITH w AS (SELECT write, verb, apigroup, resource, coalesce(subresource, '') AS part,"
+	"  coalesce(namespace, '') AS namespace, coalesce(name, '') AS name, policy, body, object,"
+	"  coalesce(iif(verb = 'create' AND json_valid(body), json_extract(body, '$.metadata.generateName'), NULL),"
+	"   '') AS prefix"
+	"  FROM writes WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
+	"  AND resource NOT IN ('leases', 'events')),"
+	" deleted AS (SELECT apigroup, resource, namespace, name, max(write) AS at, policy FROM w"
+	"  WHERE verb = 'delete' AND part = '' GROUP BY 1, 2, 3, 4),"
+	" after AS (SELECT w.* FROM w LEFT JOIN deleted USING (apigroup, resource, namespace, name)"
+	"  WHERE w.verb NOT LIKE 'delete%' AND w.write > coalesce(deleted.at, 0)),"
+	" left AS (SELECT max(write) AS at, * FROM after"
+	"  GROUP BY apigroup, resource, namespace, name, iif(policy = 'overlay', '', part)),"
+	" effects AS (SELECT 'kept' AS what, apigroup, resource, namespace, name, part, policy, verb, body, object,"
+	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"
+	"    AND a.namespace = l.namespace AND a.name = l.name AND prefix <> '') AS prefix FROM left AS l"
+	"  UNION ALL SELECT 'deleted', apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
+	"   FROM deleted AS d WHERE NOT EXISTS (SELECT 1 FROM after AS a WHERE a.apigroup = d.apigroup"
+	"    AND a.resource = d.resource AND a.namespace = d.namespace AND a.name = d.name)"
+	"  UNION ALL SELECT DISTINCT 'deleted', apigroup, resource, namespace, '(all)', '', policy, 'delete', NULL,"
+	"   NULL, NULL FROM w WHERE verb = 'deletecollection'),"
+	" placed AS (SELECT *, (SELECT type FROM events AS e WHERE e.apigroup = f.apigroup"
+	"   AND e.resource = f.resource AND coalesce(e.namespace, '') = f.namespace AND e.name = f.name"
+	"   AND e.seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
+	"   ORDER BY e.seq DESC LIMIT 1) AS last_type FROM effects AS f),"
+	" told AS (SELECT *, CASE WHEN what = 'deleted' THEN '' WHEN policy = 'overlay' THEN object"
+	"   WHEN verb = 'update' THEN coalesce((SELECT jdiff(e.object, p.object) FROM events AS e"
+	"    WHERE e.apigroup = p.apigroup AND e.resource = p.resource AND coalesce(e.namespace, '') = p.namespace"
+	"    AND e.name = p.name AND e.rv = json_extract(p.body, '$.metadata.resourceVersion') LIMIT 1), body)"
+	"   ELSE body END AS content FROM placed AS p"
+	"  WHERE coalesce(last_type, '') <> 'DELETED' AND (what = 'kept' OR last_type IS NOT NULL"
+	"   OR name = '(all)'))"
+	" SELECT iif(what = 'deleted', 'deletion of ', '') || resource || iif(apigroup = '', '', '.' || apigroup)"
+	"  || iif(part = '' OR policy = 'overlay', '', '/' || part) || ' '"
+	"  || iif(namespace = '', '', namespace || '/') || iif(coalesce(prefix, '') = '', name, prefix || '*'),"
+	" resource || iif(apigroup = '', '', '.' || apigroup), iif(json_valid(content) AND json_type(content) ="
+	"  'object', json_remove(content, '$.metadata.resourceVersion', '$.metadata.managedFields',"
+	"  '$.metadata.uid', '$.metadata.creationTimestamp', '$.metadata.generation', '$.metadata.selfLink',"
+	"  iif(coalesce(prefix, '') = '', '$.metadata.selfLink', '$.metadata.name')), content) FROM told";
+
+/* What was made and what was deleted, found at the end or not; and how often what was there before the fault.
+ */
+static const char counts_sql[] =
+	"WITH w AS (SELECT write, time_ns, verb, resource || iif(apigroup = '', '', '.' || apigroup) AS resource,"
+	"  coalesce(namespace || '/', '') AS place, name, iif(verb = 'create' AND json_valid(body),"
+	"   json_extract(body, '$.metadata.generateName'), NULL) AS prefix FROM writes"
+	"  WHERE status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0 AND coalesce(subresource, '') = ''"
+	"  AND verb IN ('create', 'delete') AND resource NOT IN ('leases', 'events')),"
+	" made AS (SELECT d.write, max(c.write) AS made, c.time_ns, d.resource, d.place, coalesce(c.prefix || '*', d.name) AS name"
+	"  FROM w AS d LEFT JOIN w AS c ON c.verb = 'create' AND c.resource = d.resource AND c.place = d.place"
+	"  AND c.name = d.name AND c.write < d.write WHERE d.verb = 'delete' GROUP BY d.write)"
+	" SELECT iif(verb = 'create', 'creates', 'deletions') || ' of ' || resource AS key, count(*) FROM w GROUP BY 1"
+	" UNION ALL SELECT '" EARLIER "' || resource || ' ' || place || name, count(*) FROM made"
+	"  WHERE coalesce(time_ns, 0) < coalesce((SELECT min(time_ns) FROM faults WHERE rule = 1 AND step = 'begins'), 1 << 62)"
+	"  GROUP BY 1 ORDER BY key";
+
+static const char facts_sql[] =
+	"SELECT (SELECT value FROM run WHERE name = 'ended_by'),"
+	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'exit_code'),"
+	" (SELECT count(*) FROM requests WHERE verb = 'watch' AND status = 200"
+	"  AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')),"
+	" (SELECT count(*) FROM faults WHERE rule = 1 AND (step IN ('watch', 'frame', 'write', 'restart')"
+	"  OR (step = 'request' AND what IN ('stale_view', 'stale_list', 'slow')))),"
+	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'begin_ns'),"
+	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'end_ns'),"
+	" (SELECT count(*) FROM writes WHERE policy = 'absorb' AND status BETWEEN 200 AND 299),"
+	" (SELECT value || '(exit code ' || (SELECT value FROM run WHERE name = 'probe_exit_code') || ')' FROM run"
+	"  WHERE name = 'probe'),"
+	" coalesce((SELECT min(time_ns) FROM requests), 0),"
+	" (SELECT max(pause) FROM (SELECT time_ns - lag(time_ns) OVER (ORDER BY time_ns) AS pause FROM requests"
+	"  WHERE coalesce(resource, '') NOT IN ('leases', 'events')))";
+
+struct reading {
+	struct sweep_answer *to;
+	char ended_by[16];
+	int64_t begin_ns, end_ns;
+};
+
+/* ---- the time of day ---- */
+
+static bool is_digits(const char *text, const char *form)
+{
+	for (; *form; text++, form++) {
+		if (*form == '0' ? (*text < '0' || *text > '9') : *text != *form)
+			return false;
+	}
+	return true;
+}
+
+static bool is_now(const struct reading *r, const char *text)
+{
+	struct tm tm = {0};
+	int64_t ns;
+
+	if (!is_digits(text, "0000-00-00T00:00:00") || !strptime(text, "%Y-%m-%dT%H:%M:%S", &tm))
+		return false;
+	ns = (int64_t)timegm(&tm) * NS_PER_S;
+	return ns >= r->begin_ns - AROUND_NS && ns <= r->end_ns + AROUND_NS;
+}
+
+/* Writes NOW over times of day, fractions of seconds included. */
+static void hide_times(const struct reading *r, char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		if (*text < '0' || *text > '9' || !is_now(r, text)) {
+			*to++ = *text++;
+			continue;
+		}
+		text += TIME_LEN - 1;
+		if (*text == '.')
+			text += 1 + strspn(text + 1, "0123456789");
+		memcpy(to, "NOW", 3);
+		to += 3;
+	}
+	*to = '\0';
+}
+
+/* ---- one text for one meaning ---- */
+
+static int by_name(const void *left, const void *right)
+{
+	const cJSON *a = *(cJSON *const *)left, *b = *(cJSON *const *)right;
+
+	return strcmp(a->string ? a->string : "", b->string ? b->string : "");
+}
+
+static void sort_members(cJSON *object)
+{
+	size_t count = (size_t)cJSON_GetArraySize(object);
+	cJSON **members = xcalloc(count + 1, sizeof(*members));
+
+	for (size_t i = 0; i < count; i++)
+		members[i] = cJSON_DetachItemFromArray(object, 0);
+	qsort(members, count, sizeof(*members), by_name);
+	for (size_t i = 0; i < count; i++)
+		cJSON_AddItemToArray(object, members[i]);
+	free(members);
+}
+
+/* json_tree_parse has limited the depth. */
+static void sort_tree(cJSON *tree)
+{
+	if (cJSON_IsObject(tree))
+		sort_members(tree);
+	for (cJSON *child = tree->child; child; child = child->next)
+		sort_tree(child);
+}
+
+/* A program may create an object in one run and update it in another: the order of
+ * members is not its work. */
+static char *normal_text(struct slice text)
+{
+	cJSON *tree = NULL;
+	struct buf out;
+	char *result;
+
+	if (json_tree_parse(text, &tree, NULL))
+		return slice_dup(text);
+	buf_init(&out, LIMIT_DOCUMENT_BYTES);
+	sort_tree(tree);
+	result = json_tree_print(tree, &out, NULL) == 0 ? slice_dup(buf_slice(&out)) : slice_dup(text);
+	buf_release(&out);
+	cJSON_Delete(tree);
+	return result;
+}
+
+/* ---- reading ---- */
+
+static int on_facts(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct reading *r = context;
+
+	(void)count;
+	(void)err;
+	if (v[0].type == SQL_TEXT && v[0].bytes.len < sizeof(r->ended_by))
+		memcpy(r->ended_by, v[0].bytes.ptr, v[0].bytes.len);
+	r->to->exit_code = v[1].integer;
+	r->to->watches = (uint64_t)v[2].integer;
+	r->to->hits = (uint64_t)v[3].integer;
+	r->begin_ns = v[4].integer;
+	r->end_ns = v[5].integer;
+	r->to->absorbed = (uint64_t)v[6].integer;
+	if (v[8].integer > r->begin_ns)
+		r->to->start_ns = v[8].integer - r->begin_ns;
+	r->to->pause_ns = v[9].type == SQL_INTEGER ? v[9].integer : 0;
+	if (v[7].type == SQL_TEXT)
+		r->to->probe = slice_dup(v[7].bytes);
+	return 0;
+}
+
+static char *text_of(const struct sql_value *v)
+{
+	return v->type == SQL_TEXT || v->type == SQL_BLOB ? slice_dup(v->bytes) : xstrdup("");
+}
+
+static int on_effect(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct reading *r = context;
+	struct sweep_answer *to = r->to;
+	struct sweep_effect *e;
+
+	(void)count;
+	(void)err;
+	to->effects = xrealloc(to->effects, (to->effect_count + 1) * sizeof(*to->effects));
+	e = &to->effects[to->effect_count++];
+	*e = (struct sweep_effect){text_of(&v[0]), text_of(&v[1]), normal_text(v[2].bytes)};
+	hide_times(r, e->content);
+	return 0;
+}
+
+static int on_count(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct sweep_answer *to = ((struct reading *)context)->to;
+
+	(void)count;
+	(void)err;
+	to->counts = xrealloc(to->counts, (to->count_count + 1) * sizeof(*to->counts));
+	to->counts[to->count_count++] = (struct sweep_effect){
+		text_of(&v[0]), xstrdup(""), xasprintf("%lld", (long long)v[1].integer)};
+	return 0;
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct sweep_effect *a = left, *b = right;
+	int order = strcmp(a->key, b->key);
+
+	return order ? order : strcmp(a->content, b->content);
+}
+
+static int read_all(struct sql_session *s, const char *run, struct reading *r, struct err *err)
+{
+	const struct sql_sink facts = {.row = on_facts, .context = r};
+	const struct sql_sink effects = {.row = on_effect, .context = r};
+	const struct sql_sink counts = {.row = on_count, .context = r};
+	int rc = sql_session_add_run(s, run, err);
+
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(facts_sql), &facts, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(effects_sql), &effects, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(counts_sql), &counts, err);
+	return rc;
+}
+
+int sweep_answer_read(const char *tape, const char *run, const struct sweep_asked *asked,
+	struct sweep_answer *ret, struct err *err)
+{
+	struct sweep_answer answer = {0};
+	struct reading r = {.to = &answer};
+	struct sql_session *s = NULL;
+	int rc = sql_session_open(tape, &s, err);
+
+	if (rc == 0)
+		rc = read_all(s, run, &r, err);
+	if (rc == 0 && asked->invariants)
+		rc = sweep_oracle_read(s, asked->invariants, asked->log, &answer.alarms, err);
+	sql_session_close(s);
+	if (asked->timed_out || strcmp(r.ended_by, "limit") == 0)
+		answer.end = SWEEP_TIMEOUT;
+	else if (strcmp(r.ended_by, "quiet") == 0)
+		answer.end = SWEEP_QUIET;
+	else if (rc == 0 && (!*r.ended_by || strcmp(r.ended_by, "failure") == 0))
+		rc = err_set(err, ERR_FAILED, "the replay of '%s' failed, or was killed", run);
+	if (answer.effect_count)
+		qsort(answer.effects, answer.effect_count, sizeof(*answer.effects), by_key);
+	if (rc)
+		sweep_answer_release(&answer);
+	else
+		*ret = answer;
+	return rc;
+}
+
+void sweep_answer_release(struct sweep_answer *a)
+{
+	for (size_t i = 0; i < a->effect_count; i++) {
+		free(a->effects[i].key);
+		free(a->effects[i].resource);
+		free(a->effects[i].content);
+	}
+	for (size_t i = 0; i < a->count_count; i++) {
+		free(a->counts[i].key);
+		free(a->counts[i].resource);
+		free(a->counts[i].content);
+	}
+	free(a->counts);
+	free(a->alarms);
+	free(a->probe);
+	free(a->effects);
+	*a = (struct sweep_answer){0};
+}

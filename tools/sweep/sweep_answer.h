@@ -1,0 +1,83 @@
+/* sweep_answer.h: what a run of a sweep came to, and how two of them differ. See sweep.h. */
+#ifndef TOOLS_SWEEP_ANSWER_H
+#define TOOLS_SWEEP_ANSWER_H
+
+#include "schema/base/buf.h"
+#include "tools/cli/options.h"
+
+enum sweep_end { SWEEP_BY_ITSELF, SWEEP_QUIET, SWEEP_TIMEOUT };
+
+struct sweep_effect {
+	char *key;      /* "configmaps shop/web-0" */
+	char *resource; /* of the key */
+	char *content;
+};
+
+struct sweep_answer {
+	enum sweep_end end;
+	int64_t exit_code;
+	uint64_t watches;             /* opened before the clock ran */
+	int64_t start_ns;             /* how long it took until it asked for something */
+	int64_t pause_ns;             /* the longest between two of its requests, leases and Events aside */
+	uint64_t absorbed;            /* writes of which nothing was kept */
+	uint64_t hits;                /* what the first fault has struck */
+	struct sweep_effect *effects; /* what is left of all that it wrote; sorted */
+	size_t effect_count;
+	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
+	size_t count_count;
+	char *probe;  /* what the probe printed, and its exit code; NULL: there was none */
+	char *alarms; /* lines of sweep_oracle_read; NULL: not asked for */
+};
+
+/* What else there is to know of a run. */
+struct sweep_asked {
+	const struct text_list *invariants; /* NULL: neither they nor the log count */
+	const char *log;
+	bool timed_out;
+};
+
+/* `run` may be of any replay. ERR_FAILED when it did not take place. The caller releases. */
+int sweep_answer_read(const char *tape, const char *run, const struct sweep_asked *asked,
+	struct sweep_answer *ret, struct err *err) MUST_CHECK;
+void sweep_answer_release(struct sweep_answer *a);
+
+/* What to look at. */
+struct sweep_measure {
+	bool exit_code, writes;
+	bool counts_vary; /* they differ from run to run by themselves */
+	char **unsteady;  /* resources whose content differs from run to run by itself */
+	size_t unsteady_count;
+};
+
+/* What the program comes to without faults. */
+struct sweep_ground {
+	struct sweep_answer answer;
+	struct sweep_measure measure;
+	int64_t pause_ns; /* the longest that it makes once the clock runs */
+	bool known;
+};
+
+/* Appends a sentence for each difference; how many there are. `than` names the first: "without the gap". */
+size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *without,
+	const struct sweep_answer *with, const char *than, struct buf *to);
+
+/* The same for panics and invariants that without faults nobody broke. */
+size_t sweep_compare_alarms(
+	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to);
+
+/* The same for what the probe printed. */
+size_t sweep_compare_probes(
+	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to);
+
+/* The same for how often it has created and deleted; or, with `earlier`, only for what it has deleted more
+ * often of what had been there before the fault. */
+size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
+	bool earlier, struct buf *to);
+#define SWEEP_EARLIER "deletions of the earlier "
+
+/* Takes note of what differs in content only, between two runs that should be alike. */
+void sweep_measure_learn(
+	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other);
+void sweep_measure_release(struct sweep_measure *m);
+
+#endif

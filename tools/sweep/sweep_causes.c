@@ -1,0 +1,124 @@
+/* sweep_causes.c: findings of one cause: what differs, without whose it is. See sweep_report.h. */
+#include "schema/base/count_of.h"
+#include "tools/sweep/sweep_report.h"
+
+#include <stdlib.h>
+
+#define KEY_BYTES 2000
+
+/* What a sentence says, whatever object it is about: "configmaps is missing". */
+static char *sort_of(const char *line, size_t len)
+{
+	static const char *const hows[] = {" is missing", " is left with other content", " is left"};
+	char *text = slice_dup((struct slice){line, len}), *space = strchr(text, ' '), *sort = NULL;
+
+	for (size_t i = 0; i < COUNT_OF(hows) && !sort && space; i++) {
+		bool deletion = strncmp(text, "deletion of ", 12) == 0;
+
+		if (strstr(text, hows[i]))
+			sort = xasprintf("%s%.*s%s", deletion ? "deletion of " : "",
+				(int)strcspn(text + (deletion ? 12 : 0), " "), text + (deletion ? 12 : 0),
+				hows[i]);
+	}
+	if (!sort && *text >= '0' && *text <= '9' && space) {
+		char *earlier = strstr(text, "the earlier ");
+		size_t most = earlier ? (size_t)(earlier - text) + 12 + strcspn(earlier + 12, " ")
+				      : strcspn(text, "(");
+
+		sort = slice_dup((struct slice){space + 1, most - (size_t)(space + 1 - text)});
+	}
+	if (!sort && strncmp(text, "the probe prints", 16) == 0)
+		sort = xstrdup("the probe prints something else");
+	if (!sort)
+		sort = slice_dup((struct slice){text, strcspn(text, "(")});
+	free(text);
+	return sort;
+}
+
+/* The sorts of its sentences, each once, in their order. */
+static char *key_of(const struct sweep_try *t)
+{
+	const char *line = t->differences;
+	char *key = xstrdup("");
+
+	while (line && *line) {
+		size_t len = strcspn(line, "\n");
+		char *sort = sort_of(line, len);
+
+		if (!strstr(key, sort) && strlen(key) < KEY_BYTES) {
+			char *longer = xasprintf("%s%s%s", key, *key ? "; " : "", sort);
+
+			free(key);
+			key = longer;
+		}
+		free(sort);
+		line += len + (line[len] == '\n');
+	}
+	return key;
+}
+
+bool sweep_is_cause(const struct sweep_try *t, const char *key)
+{
+	char *own = key_of(t);
+	bool is = strcmp(own, key) == 0;
+
+	free(own);
+	return is;
+}
+
+/* Fewer events, an earlier pattern, an earlier place. */
+static bool is_simpler(const struct sweep_try *a, const struct sweep_try *b)
+{
+	if (a->position->pattern != b->position->pattern)
+		return a->position->pattern < b->position->pattern;
+	if (a->position->hidden != b->position->hidden)
+		return a->position->hidden < b->position->hidden;
+	return a->position->seq < b->position->seq;
+}
+
+static void count_in(struct sweep_causes *c, const struct sweep_try *t)
+{
+	char *key = key_of(t);
+	size_t i = 0;
+
+	while (i < c->count && strcmp(c->items[i].key, key) != 0)
+		i++;
+	if (i < c->count) {
+		free(key);
+	} else {
+		c->items = xrealloc(c->items, ++c->count * sizeof(*c->items));
+		c->items[i] = (struct sweep_cause){.key = key, .example = t};
+	}
+	c->items[i].places++;
+	c->items[i].by_pattern[t->position->pattern]++;
+	if (is_simpler(t, c->items[i].example))
+		c->items[i].example = t;
+}
+
+static int by_places(const void *left, const void *right)
+{
+	const struct sweep_cause *a = left, *b = right;
+
+	if (a->places != b->places)
+		return a->places > b->places ? -1 : 1;
+	return strcmp(a->key, b->key);
+}
+
+void sweep_causes_find(const struct sweep_report *r, struct sweep_causes *ret)
+{
+	*ret = (struct sweep_causes){0};
+	for (size_t i = 0; i < r->count; i++) {
+		if (r->tries[i].verdict == SWEEP_WRONG)
+			count_in(ret, &r->tries[i]);
+	}
+	if (ret->count)
+		qsort(ret->items, ret->count, sizeof(*ret->items), by_places);
+}
+
+void sweep_causes_release(struct sweep_causes *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		free(c->items[i].key);
+	free(c->items);
+	*c = (struct sweep_causes){0};
+}

@@ -1,0 +1,232 @@
+/* sweep_compare.c: how two runs differ. See sweep.h. */
+#include "tools/sweep/sweep.h"
+
+#include "schema/base/visible.h"
+
+#include <stdlib.h>
+
+#define SHOWN_BEFORE 20 /* bytes of content before the first that differs */
+#define SHOWN_BYTES  90
+#define KEYS_SHOWN   10 /* differences told one by one */
+
+/* Appends; what does not fit any more is left out. */
+#define say(to, ...) ((void)(to && buf_printf(to, NULL, __VA_ARGS__)))
+
+/* Names and contents are other people's. */
+static void say_visibly(struct buf *to, const char *text, size_t len)
+{
+	if (!to)
+		return;
+	(void)!visible_append(to, (struct slice){text, strnlen(text, len)}, NULL);
+}
+
+static bool is_unsteady(const struct sweep_measure *m, const char *resource)
+{
+	for (size_t i = 0; i < m->unsteady_count; i++) {
+		if (strcmp(m->unsteady[i], resource) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void tell_end(struct buf *to, const struct sweep_answer *a)
+{
+	switch (a->end) {
+	case SWEEP_TIMEOUT: say(to, "does not come to an end"); break;
+	case SWEEP_QUIET: say(to, "is quiet at the end, exit code %lld", (long long)a->exit_code); break;
+	case SWEEP_BY_ITSELF: say(to, "ends by itself, exit code %lld", (long long)a->exit_code); break;
+	}
+}
+
+static size_t compare_ends(
+	const struct sweep_answer *without, const struct sweep_answer *with, const char *than, struct buf *to)
+{
+	if (without->end == with->end &&
+		(with->end == SWEEP_TIMEOUT || without->exit_code == with->exit_code))
+		return 0;
+	tell_end(to, with);
+	say(to, " (%s: ", than);
+	tell_end(to, without);
+	say(to, ")\n");
+	return 1;
+}
+
+/* The part of two texts where they begin to differ. */
+static void tell_contents(
+	struct buf *to, const char *key, const char *without, const char *with, const char *than)
+{
+	size_t same = 0;
+
+	while (without[same] && without[same] == with[same])
+		same++;
+	same = same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
+	say_visibly(to, key, SIZE_MAX);
+	say(to, " is left with other content: ...");
+	say_visibly(to, with + same, SHOWN_BYTES);
+	say(to, " (%s: ...", than);
+	say_visibly(to, without + same, SHOWN_BYTES);
+	say(to, ")\n");
+}
+
+/* Walks both lists, which are sorted. */
+static size_t compare_effects(const struct sweep_measure *m, const struct sweep_answer *without,
+	const struct sweep_answer *with, const char *than, struct buf *to)
+{
+	size_t i = 0, k = 0, n = 0;
+
+	while (i < without->effect_count || k < with->effect_count) {
+		const struct sweep_effect *a = i < without->effect_count ? &without->effects[i] : NULL;
+		const struct sweep_effect *b = k < with->effect_count ? &with->effects[k] : NULL;
+		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
+		bool differs = order || (!is_unsteady(m, a->resource) && strcmp(a->content, b->content) != 0);
+
+		i += order <= 0;
+		k += order >= 0;
+		if (!differs || n++ >= KEYS_SHOWN)
+			continue;
+		if (order == 0) {
+			tell_contents(to, a->key, a->content, b->content, than);
+			continue;
+		}
+		say_visibly(to, order < 0 ? a->key : b->key, SIZE_MAX);
+		if (order < 0)
+			say(to, " is missing\n");
+		else
+			say(to, " is left (%s: not)\n", than);
+	}
+	if (n > KEYS_SHOWN)
+		say(to, "and %zu more\n", n - KEYS_SHOWN);
+	return n;
+}
+
+size_t sweep_compare(const struct sweep_measure *m, const struct sweep_answer *without,
+	const struct sweep_answer *with, const char *than, struct buf *to)
+{
+	size_t n = m->exit_code || with->end == SWEEP_TIMEOUT ? compare_ends(without, with, than, to) : 0;
+
+	return m->writes ? n + compare_effects(m, without, with, than, to) : n;
+}
+
+size_t sweep_compare_probes(
+	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to)
+{
+	const char *a = without->probe ? without->probe : "", *b = with->probe ? with->probe : "";
+	size_t same = 0;
+
+	if (strcmp(a, b) == 0)
+		return 0;
+	while (a[same] && a[same] == b[same])
+		same++;
+	same = same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
+	say(to, "the probe prints ...");
+	say_visibly(to, b + same, SHOWN_BYTES);
+	say(to, " (without the fault: ...");
+	say_visibly(to, a + same, SHOWN_BYTES);
+	say(to, ")\n");
+	return 1;
+}
+
+static bool is_earlier(const char *key)
+{
+	return strncmp(key, SWEEP_EARLIER, strlen(SWEEP_EARLIER)) == 0;
+}
+
+static void tell_count(
+	struct buf *to, const struct sweep_effect *without, const struct sweep_effect *with, const char *than)
+{
+	say(to, "%s ", with ? with->content : "0");
+	say_visibly(to, with ? with->key : without->key, SIZE_MAX);
+	say(to, " (%s: %s)\n", than, without ? without->content : "0");
+}
+
+/* How often something was done more, or less. */
+static long long difference(const struct sweep_effect *without, const struct sweep_effect *with)
+{
+	return (with ? atoll(with->content) : 0) - (without ? atoll(without->content) : 0);
+}
+
+/* Up to what names the object, or the end. */
+static size_t alarm_len(const char *line)
+{
+	size_t len = strcspn(line, "\n");
+	const char *is_broken = strstr(line, " is broken: ");
+
+	return is_broken && is_broken < line + len ? (size_t)(is_broken - line) : len;
+}
+
+static bool has_alarm(const char *alarms, const char *line, size_t len)
+{
+	for (const char *at = alarms; at && *at; at += strcspn(at, "\n") + 1) {
+		if (alarm_len(at) == len && strncmp(at, line, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+size_t sweep_compare_alarms(
+	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to)
+{
+	size_t n = 0;
+
+	for (const char *at = with->alarms; at && *at; at += strcspn(at, "\n") + 1) {
+		if (has_alarm(without->alarms, at, alarm_len(at)))
+			continue;
+		n++;
+		say_visibly(to, at, strcspn(at, "\n"));
+		say(to, "\n");
+	}
+	return n;
+}
+
+size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
+	bool earlier, struct buf *to)
+{
+	const struct sweep_answer *without = &g->answer;
+	size_t i = 0, k = 0, n = 0;
+
+	while (!g->measure.counts_vary && (i < without->count_count || k < with->count_count)) {
+		const struct sweep_effect *a = i < without->count_count ? &without->counts[i] : NULL;
+		const struct sweep_effect *b = k < with->count_count ? &with->counts[k] : NULL;
+		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
+		const struct sweep_effect *one = order <= 0 ? a : NULL, *other = order >= 0 ? b : NULL;
+		long long more = difference(one, other);
+
+		i += order <= 0;
+		k += order >= 0;
+		if (is_earlier(one ? one->key : other->key) != earlier || more == 0 || (earlier && more < 0))
+			continue;
+		n++;
+		tell_count(to, one, other, than);
+	}
+	return n;
+}
+
+static bool same_counts(const struct sweep_answer *one, const struct sweep_answer *other)
+{
+	const struct sweep_ground ground = {.answer = *one};
+
+	return sweep_compare_counts(&ground, other, "", false, NULL) == 0;
+}
+
+void sweep_measure_learn(
+	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other)
+{
+	m->counts_vary |= !same_counts(one, other);
+	for (size_t i = 0; i < one->effect_count && i < other->effect_count; i++) {
+		const struct sweep_effect *a = &one->effects[i], *b = &other->effects[i];
+
+		if (strcmp(a->key, b->key) != 0 || strcmp(a->content, b->content) == 0 ||
+			is_unsteady(m, a->resource))
+			continue;
+		m->unsteady = xrealloc(m->unsteady, (m->unsteady_count + 1) * sizeof(*m->unsteady));
+		m->unsteady[m->unsteady_count++] = xstrdup(a->resource);
+	}
+}
+
+void sweep_measure_release(struct sweep_measure *m)
+{
+	for (size_t i = 0; i < m->unsteady_count; i++)
+		free(m->unsteady[i]);
+	free(m->unsteady);
+	*m = (struct sweep_measure){0};
+}

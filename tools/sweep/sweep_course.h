@@ -1,0 +1,90 @@
+/* sweep_course.h: a sweep as it goes: what it was asked for, and how far it is. See sweep.h. */
+#ifndef TOOLS_SWEEP_COURSE_H
+#define TOOLS_SWEEP_COURSE_H
+
+#include "tools/sweep/sweep_merge.h"
+#include "tools/sweep/sweep_run.h"
+
+#define SWEEP_INVARIANTS_MAX 64
+
+/* What the command line says. */
+struct sweep_values {
+	const char *again, *probe, *junit, *sarif, *html;
+	const char *shard;
+	struct text_list faults, invariants, merge;
+	int64_t budget_ns;
+	bool kill;
+	const char *patterns, *at, *out, *compare, *speed, *from, *until;
+	struct text_list gaps, events, writes;
+	int64_t jobs, max, settle_ns, timeout_ns, lockstep_ns, wait_watchers;
+	bool plain, json, gc;
+};
+
+struct sweep {
+	const struct sweep_values *v;
+	struct sweep_runs runs;
+	struct sweep_search search;
+	unsigned patterns;
+	struct sweep_measure asked; /* what --compare says */
+	struct sweep_shard shard;
+	struct sweep_ground plain, laid_over; /* laid_over: known when something is tried on it */
+	struct sweep_slot paced;              /* number 0: there is no run in lock-step */
+	struct sweep_positions positions;
+	struct sweep_try *tries;
+	size_t try_count, found, jobs;
+	uint64_t eventual; /* bits of invariants that are broken for a while without faults, too */
+	size_t healed;     /* runs in which an invariant was broken, and held at the end */
+	int64_t begun_ns;  /* monotonic: trying */
+	bool quick;        /* a short time of quiet tells the same, without faults */
+	bool alone, stopped, unsteady;
+};
+
+/* ---- sweep_ground.c: without faults ---- */
+
+static inline struct sweep_ground *sweep_ground_of(struct sweep *s, bool laid_over)
+{
+	return laid_over ? &s->laid_over : &s->plain;
+}
+
+/* The user has stopped it: nothing runs any more. */
+void sweep_stop(struct sweep *s);
+
+/* What the command comes to, always the same or not, also side by side. */
+int sweep_find_answer(struct sweep *s, struct err *err) MUST_CHECK;
+/* The same with what it writes laid over the tape, if a pattern needs that. */
+int sweep_find_laid_over(struct sweep *s, struct err *err) MUST_CHECK;
+/* A run in lock-step, once it is known how long the tape is. */
+int sweep_find_causes(struct sweep *s, struct err *err) MUST_CHECK;
+
+/* ---- sweep_tries.c: with faults ---- */
+
+int sweep_find_positions(struct sweep *s, struct err *err) MUST_CHECK;
+void sweep_make_tries(struct sweep *s);
+int sweep_run_tries(struct sweep *s, struct err *err) MUST_CHECK;
+size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict);
+
+/* How a run differs from the right answer, a sentence a line; NULL: it does not. The caller frees. */
+char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer);
+
+/* ---- sweep_narrow.c ---- */
+
+/* Makes the fault of each cause's example smaller, as long as it goes wrong in the same way. */
+int sweep_narrow(struct sweep *s, struct err *err) MUST_CHECK;
+
+/* ---- sweep_look.c: as it goes ---- */
+
+#define SWEEP_LOOK_NS (200 * NS_PER_MS)
+
+/* Asks the invariants about the run in that slot, if it has become quiet since they were asked: nothing was added to
+ * its run file from one look to the next. One that is broken, and is not without faults, stands in the slot. True when it
+ * is still broken after the time of --settle: it does not heal. Of a run without faults learns which are broken on the
+ * way, and need only hold at the end. The context is the sweep. */
+bool sweep_look(void *sweep, size_t at);
+void sweep_alarm_release(struct sweep_alarm *a);
+
+/* ---- sweep_again.c ---- */
+
+/* What went wrong in the sweep of that folder comes first. */
+int sweep_order_again(struct sweep *s, struct err *err) MUST_CHECK;
+
+#endif

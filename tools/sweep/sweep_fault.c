@@ -1,0 +1,254 @@
+/* sweep_fault.c: the fault file of a position. See sweep.h. */
+#include "tools/sweep/sweep.h"
+
+#include "replayer/fault/fault_file.h"
+#include "replayer/fault/gap_spec.h"
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+#include "schema/base/out_file.h"
+
+#include <stdlib.h>
+
+#define HOLD_NS (30 * NS_PER_S) /* so long the clock waits for watches to come back */
+#define PAUSE   "1s"
+#define BREATH  "300ms" /* for a program to act on what it has been sent */
+#define AWAIT   "10s"   /* for a write to come */
+
+static int make_rule(const char *words, const char *resource, uint64_t hidden, uint64_t seq,
+	struct fault_rule *ret, struct err *err)
+{
+	char *spec = xasprintf("#1,%lluev,%s%s%s,event=seq=%llu", (unsigned long long)hidden, words,
+		*words ? "," : "", resource, (unsigned long long)seq);
+	int rc = gap_spec_parse(spec, 1, ret, err);
+
+	free(spec);
+	return rc;
+}
+
+int sweep_words_check(const char *words, struct err *err)
+{
+	struct fault_rule rule;
+	int rc;
+
+	if (strstr(words, "event="))
+		return err_set(err, ERR_USAGE, "bad gap '%.200s': 'event=' is for --event to say", words);
+	rc = make_rule(words, "pods", 1, 1, &rule, err);
+	if (rc == 0)
+		fault_rule_release(&rule);
+	return rc;
+}
+
+static int make_gap(
+	const struct sweep_position *p, const char *words, struct fault_rule *ret, struct err *err)
+{
+	struct fault_rule rule;
+	char *name;
+	int rc = make_rule(words, p->resource, p->hidden ? p->hidden : 1, p->seq, &rule, err);
+
+	if (rc)
+		return rc;
+	name = sweep_position_name(p);
+	free(rule.name);
+	rule.name = xasprintf(
+		"%s, events %llu to %llu", name, (unsigned long long)p->seq, (unsigned long long)p->last_seq);
+	free(name);
+	if (p->for_ns) {
+		rule.for_events = 0;
+		rule.for_ns = p->for_ns;
+	}
+	if (!rule.hold_ns && fault_ends_streams(rule.what.act) && rule.what.act != FAULT_STALL)
+		rule.hold_ns = HOLD_NS;
+	*ret = rule;
+	return 0;
+}
+
+/* At speed max a gap is over in no time. After a stretch the clock stands still, and watches stay away for a
+ * while, so that the program acts on what else happened before it hears what it missed. */
+static int make_pause(const struct sweep_position *p, struct fault_rule *ret, struct err *err)
+{
+	char *spec = xasprintf(
+		"seq:%llu," PAUSE ",http=429,wall,%s", (unsigned long long)p->until_seq, p->resource);
+	int rc = gap_spec_parse(spec, 2, ret, err);
+
+	free(spec);
+	if (rc)
+		return rc;
+	ret->what.act = FAULT_NOTHING;
+	ret->optional = true; /* nobody need ask meanwhile */
+	free(ret->name);
+	ret->name = xstrdup("time to act on the rest");
+	return 0;
+}
+
+static int sweep_fault_add(struct fault_file *file, struct fault_rule *rule, struct err *err)
+{
+	int rc = fault_file_add(file, rule, err);
+
+	if (rc)
+		fault_rule_release(rule);
+	return rc;
+}
+
+/* Adds what the short form says, under that name; *ret may change it further, until the next is added. */
+static int add_spec(
+	struct fault_file *file, const char *spec, char *name, struct fault_rule **ret, struct err *err)
+{
+	struct fault_rule rule;
+	int rc = gap_spec_parse(spec, file->count + 1, &rule, err);
+
+	if (rc) {
+		free(name);
+		return rc;
+	}
+	free(rule.name);
+	rule.name = name;
+	rc = sweep_fault_add(file, &rule, err);
+	if (rc == 0)
+		*ret = &file->rules[file->count - 1];
+	return rc;
+}
+
+/* The program has acted on all before that event when it comes. */
+static int add_pause(struct fault_file *file, uint64_t seq, struct err *err)
+{
+	struct fault_rule *rule;
+	char *spec = xasprintf("#1," BREATH ",pause,wall,event=seq>=%llu", (unsigned long long)seq);
+	int rc = add_spec(file, spec, xstrdup("time to act on what came before"), &rule, err);
+
+	free(spec);
+	if (rc == 0)
+		rule->optional = true;
+	return rc;
+}
+
+/* A write is the program's answer to what it had seen by then: the tape stands still there until it comes. */
+static int add_write_rule(const struct sweep_position *p, const char *words, const char *length,
+	struct fault_file *file, struct err *err)
+{
+	struct fault_rule *rule;
+	char *since =
+		p->seq ? xasprintf(",since=seq:%llu,await=" AWAIT, (unsigned long long)p->seq) : xstrdup("");
+	char *spec = xasprintf("#1,%s,%s%s,write=%s", length, words, since, p->write);
+	int rc = add_spec(file, spec, sweep_position_name(p), &rule, err);
+
+	free(since);
+	free(spec);
+	return rc;
+}
+
+static int add_view(const struct sweep_position *p, struct fault_file *file, struct err *err)
+{
+	char *words =
+		xasprintf("as_of=seq:%llu,after,wall,%s", (unsigned long long)p->as_of_seq, p->resource);
+	char *length = xasprintf("%lldms", (long long)(p->for_ns / NS_PER_MS));
+	int rc = add_write_rule(p, words, length, file, err);
+
+	free(length);
+	free(words);
+	return rc;
+}
+
+static int fill_at_write(
+	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
+{
+	int rc = p->pattern == SWEEP_STALE ? add_view(p, file, err) : 0;
+
+	if (rc == 0)
+		rc = add_write_rule(p, words, "0s", file, err);
+	if (rc == 0 && p->seq)
+		rc = add_pause(file, p->seq, err);
+	return rc;
+}
+
+static int fill_always(
+	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
+{
+	struct fault_rule *rule;
+	char *spec = xasprintf("+0s,1h,%s,wall,%s", words, p->resource);
+	int rc = add_spec(file, spec, sweep_position_name(p), &rule, err);
+
+	free(spec);
+	if (rc == 0)
+		rule->for_ns = FAULT_FOREVER;
+	return rc;
+}
+
+static int fill_at_events(
+	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
+{
+	struct fault_rule rule;
+	int rc = make_gap(p, words, &rule, err);
+
+	if (rc == 0)
+		rc = sweep_fault_add(file, &rule, err);
+	if (rc == 0 && p->pattern == SWEEP_COALESCED)
+		return add_pause(file, p->seq, err);
+	if (rc == 0 && p->until_seq) {
+		rc = make_pause(p, &rule, err);
+		if (rc == 0)
+			rc = sweep_fault_add(file, &rule, err);
+	}
+	return rc;
+}
+
+bool sweep_has_control(const struct sweep_position *p)
+{
+	return p->kind != SWEEP_ALWAYS && p->kind != SWEEP_GIVEN;
+}
+
+static int fill_control(const struct sweep_position *p, struct fault_file *file, struct err *err)
+{
+	struct fault_rule *rule;
+	char *spec;
+	int rc;
+
+	if (p->write)
+		return fill_at_write(
+			&(struct sweep_position){.seq = p->seq, .write = p->write, .resource = p->resource},
+			"end,after,optional", file, err);
+	spec = xasprintf("#1,0s,end,optional,%s,event=seq=%llu", p->resource, (unsigned long long)p->seq);
+	rc = add_spec(file, spec, xstrdup("a harmless cut"), &rule, err);
+	free(spec);
+	return rc;
+}
+
+static int write_file(struct fault_file *file, const char *path, struct err *err)
+{
+	struct buf text;
+	int rc;
+
+	buf_init(&text, LIMIT_CONFIG_BYTES);
+	rc = fault_file_write(file, &text, err);
+	if (rc == 0)
+		rc = out_file_write(path, buf_slice(&text), err);
+	buf_release(&text);
+	return rc;
+}
+
+int sweep_control_write(const struct sweep_position *p, const char *path, struct err *err)
+{
+	struct fault_file file = {.seed = FAULT_SEED_DEFAULT};
+	int rc = fill_control(p, &file, err);
+
+	if (rc == 0)
+		rc = write_file(&file, path, err);
+	fault_file_release(&file);
+	return rc;
+}
+
+int sweep_fault_write(const struct sweep_position *p, const char *words, const char *path, struct err *err)
+{
+	struct fault_file file = {.seed = FAULT_SEED_DEFAULT};
+	int rc;
+
+	if (p->write)
+		rc = fill_at_write(p, words, &file, err);
+	else if (p->kind == SWEEP_ALWAYS)
+		rc = fill_always(p, words, &file, err);
+	else
+		rc = fill_at_events(p, words, &file, err);
+	if (rc == 0)
+		rc = write_file(&file, path, err);
+	fault_file_release(&file);
+	return rc;
+}

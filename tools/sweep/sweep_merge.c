@@ -1,0 +1,386 @@
+/* sweep_merge.c: see sweep_merge.h. */
+#include "tools/sweep/sweep_merge.h"
+
+#include "replayer/json/json_tree.h"
+#include "schema/base/hash.h"
+#include "schema/base/limits.h"
+#include "tools/cli/read_file.h"
+
+#include <stdlib.h>
+
+#define SHARDS_MAX 100000
+
+int sweep_shard_parse(const char *text, struct sweep_shard *ret, struct err *err)
+{
+	char *slash, *end;
+	uint64_t index = strtoull(text, &slash, 10),
+		 count = *slash == '/' ? strtoull(slash + 1, &end, 10) : 0;
+
+	if (*text < '0' || *text > '9' || *slash != '/' || slash[1] < '0' || slash[1] > '9' || *end ||
+		index >= count || count > SHARDS_MAX)
+		return err_set(
+			err, ERR_USAGE, "bad shard '%.100s': expected I/N, with I from 0 to N - 1", text);
+	*ret = (struct sweep_shard){index, count};
+	return 0;
+}
+
+/* What a fault is, wherever it is listed. */
+static char *identity_of(const struct sweep_try *t)
+{
+	const struct sweep_position *p = t->narrowed_from ? t->narrowed_from : t->position;
+
+	return xasprintf("%d %d %llu %llu %s %s %s %s", p->pattern, p->kind, (unsigned long long)p->seq,
+		(unsigned long long)p->last_seq, p->resource, p->object ? p->object : "",
+		p->write ? p->write : "", t->words);
+}
+
+bool sweep_shard_has(const struct sweep_shard *shard, const struct sweep_try *t)
+{
+	char *identity = identity_of(t);
+	uint64_t hash = hash_add(HASH_EMPTY, slice_of(identity));
+
+	free(identity);
+	return !shard->count || (hash ^ hash >> 32) % shard->count == shard->index;
+}
+
+/* ---- what a report says ---- */
+
+static const char *text_of(const cJSON *of, const char *name)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(of, name);
+
+	return cJSON_IsString(value) ? value->valuestring : NULL;
+}
+
+static uint64_t number_of(const cJSON *of, const char *name)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(of, name);
+
+	return cJSON_IsNumber(value) && value->valuedouble > 0 ? (uint64_t)value->valuedouble : 0;
+}
+
+static bool is_true(const cJSON *of, const char *name)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(of, name));
+}
+
+static char *copy_of(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+/* Where a word stands in a list of names; -1: it is none of them. */
+static int find_name(const char *word, const char *const *names, int count)
+{
+	for (int i = 0; word && i < count; i++) {
+		if (strcmp(word, names[i]) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static int find_verdict(const char *word)
+{
+	for (int i = SWEEP_UNTRIED; word && i <= SWEEP_NOT_REACHED; i++) {
+		if (strcmp(word, sweep_verdict_name((enum sweep_verdict)i)) == 0)
+			return i;
+	}
+	return -1;
+}
+
+/* The text, with the folder that a shard wrote into replaced by where that is now. */
+static char *move(const char *text, const char *from, const char *to)
+{
+	char *made = xstrdup("");
+
+	for (const char *at; text && *from && (at = strstr(text, from)); text = at + strlen(from)) {
+		char *longer = xasprintf("%s%.*s%s", made, (int)(at - text), text, to);
+
+		free(made);
+		made = longer;
+	}
+	if (text && *text) {
+		char *longer = xasprintf("%s%s", made, text);
+
+		free(made);
+		made = longer;
+	}
+	return made;
+}
+
+static char *lines_of(const cJSON *list)
+{
+	char *lines = NULL;
+	const cJSON *line;
+
+	cJSON_ArrayForEach(line, list)
+	{
+		char *longer = cJSON_IsString(line)
+				       ? xasprintf("%s%s\n", lines ? lines : "", line->valuestring)
+				       : NULL;
+
+		if (longer) {
+			free(lines);
+			lines = longer;
+		}
+	}
+	return lines;
+}
+
+/* ---- faults ---- */
+
+static void try_release(struct sweep_try *t)
+{
+	free(t->faults);
+	free(t->differences);
+	free(t->repeat);
+}
+
+static int take_place(const cJSON *gap, struct sweep_position *p, struct err *err)
+{
+	int pattern = find_name(text_of(gap, "pattern"), sweep_pattern_names, SWEEP_PATTERNS);
+	int kind = find_name(text_of(gap, "kind"), sweep_kind_names, SWEEP_KINDS);
+	const char *resource = text_of(gap, "resource");
+
+	if (pattern < 0 || kind < 0 || find_verdict(text_of(gap, "verdict")) < 0 || !text_of(gap, "gap"))
+		return err_set(err, ERR_PROTOCOL,
+			"a fault of the report makes no sense: pattern '%s', kind '%s'",
+			text_of(gap, "pattern"), text_of(gap, "kind"));
+	*p = (struct sweep_position){.pattern = (enum sweep_pattern)pattern,
+		.kind = (enum sweep_kind)kind,
+		.seq = number_of(gap, "seq"),
+		.last_seq = number_of(gap, "last_seq"),
+		.hidden = number_of(gap, "hidden"),
+		.as_of_seq = number_of(gap, "as_of_seq"),
+		.resource = xstrdup(resource ? resource : ""),
+		.object = copy_of(text_of(gap, "object")),
+		.what = copy_of(text_of(gap, "what")),
+		.write = copy_of(text_of(gap, "write"))};
+	return 0;
+}
+
+static void take_findings(const cJSON *gap, const char *from, const char *to, struct sweep_try *t)
+{
+	try_release(t);
+	t->verdict = (enum sweep_verdict)find_verdict(text_of(gap, "verdict"));
+	t->faults = move(text_of(gap, "faults"), from, to);
+	t->repeat = text_of(gap, "repeat") ? move(text_of(gap, "repeat"), from, to) : NULL;
+	t->differences = lines_of(cJSON_GetObjectItemCaseSensitive(gap, "differences"));
+}
+
+static struct sweep_try *find_try(struct sweep_merged *m, const struct sweep_try *like)
+{
+	char *wanted = identity_of(like);
+	struct sweep_try *found = NULL;
+
+	for (size_t i = 0; i < m->count && !found; i++) {
+		char *identity = identity_of(&m->tries[i]);
+
+		if (strcmp(identity, wanted) == 0)
+			found = &m->tries[i];
+		free(identity);
+	}
+	free(wanted);
+	return found;
+}
+
+static void position_release(struct sweep_position *p)
+{
+	if (!p)
+		return;
+	free(p->resource);
+	free(p->object);
+	free(p->what);
+	free(p->write);
+	free(p);
+}
+
+/* The place that a finding was narrowed down from, by which it is known; NULL: it was not. */
+static struct sweep_position *wider_place(const cJSON *gap, const struct sweep_position *place)
+{
+	const cJSON *from = cJSON_GetObjectItemCaseSensitive(gap, "narrowed_from");
+	struct sweep_position *wider;
+
+	if (!cJSON_IsObject(from))
+		return NULL;
+	wider = xcalloc(1, sizeof(*wider));
+	*wider = *place;
+	wider->resource = xstrdup(place->resource);
+	wider->object = copy_of(place->object);
+	wider->what = copy_of(place->what);
+	wider->write = copy_of(place->write);
+	wider->seq = number_of(from, "seq");
+	wider->last_seq = number_of(from, "last_seq");
+	wider->hidden = number_of(from, "hidden");
+	return wider;
+}
+
+static void places_release(struct sweep_try *t)
+{
+	position_release((struct sweep_position *)t->position);
+	position_release((struct sweep_position *)t->narrowed_from);
+}
+
+static struct sweep_try *add_try(struct sweep_merged *m, const struct sweep_try *new)
+{
+	struct sweep_try *t;
+
+	m->tries = xrealloc(m->tries, (m->count + 1) * sizeof(*m->tries));
+	t = &m->tries[m->count++];
+	*t = (struct sweep_try){.words = xstrdup(new->words), .number = m->count};
+	return t;
+}
+
+/* A fault that is known already counts as the shard says that tried it. */
+static int take_gap(
+	struct sweep_merged *m, const cJSON *gap, const char *from, const char *to, struct err *err)
+{
+	struct sweep_position *place = xcalloc(1, sizeof(*place));
+	struct sweep_try new = {.position = place}, *known;
+	int rc = take_place(gap, place, err);
+
+	if (rc) {
+		free(place);
+		return rc;
+	}
+	new.narrowed_from = wider_place(gap, place);
+	new.words = text_of(gap, "gap");
+	known = find_try(m, &new);
+	known = known ? known : add_try(m, &new);
+	if (known->position && known->verdict != SWEEP_UNTRIED) {
+		places_release(&new);
+		return 0;
+	}
+	places_release(known);
+	known->position = new.position;
+	known->narrowed_from = new.narrowed_from;
+	take_findings(gap, from, to, known);
+	return 0;
+}
+
+/* ---- reports ---- */
+
+static void take_unsteady(struct sweep_merged *m, const cJSON *list)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, list)
+	{
+		size_t i = 0;
+
+		while (cJSON_IsString(item) && i < m->measure.unsteady_count &&
+			strcmp(m->measure.unsteady[i], item->valuestring) != 0)
+			i++;
+		if (cJSON_IsString(item) && i == m->measure.unsteady_count) {
+			m->measure.unsteady =
+				xrealloc(m->measure.unsteady, (i + 1) * sizeof(*m->measure.unsteady));
+			m->measure.unsteady[m->measure.unsteady_count++] = xstrdup(item->valuestring);
+		}
+	}
+}
+
+static int check_same(const struct sweep_merged *m, const cJSON *report, const char *folder, struct err *err)
+{
+	const cJSON *without = cJSON_GetObjectItemCaseSensitive(report, "without");
+
+	if (strcmp(m->report.tape, text_of(report, "tape")) != 0)
+		return err_set(err, ERR_USAGE, "'%s' is a sweep of '%s', the others are of '%s'", folder,
+			text_of(report, "tape"), m->report.tape);
+	if ((uint64_t)m->without.exit_code == number_of(without, "exit_code") &&
+		m->without.effect_count == number_of(without, "left"))
+		return 0;
+	return err_set(err, ERR_USAGE,
+		"without faults the command came to something else in '%s': exit code %llu and %llu things left, "
+		"in the others %lld and %zu",
+		folder, (unsigned long long)number_of(without, "exit_code"),
+		(unsigned long long)number_of(without, "left"), (long long)m->without.exit_code,
+		m->without.effect_count);
+}
+
+static void take_head(struct sweep_merged *m, const cJSON *report)
+{
+	const cJSON *without = cJSON_GetObjectItemCaseSensitive(report, "without");
+	const char *ended_by = text_of(without, "ended_by");
+
+	m->report.tape = copy_of(text_of(report, "tape"));
+	m->report.again = copy_of(text_of(report, "again"));
+	m->report.jobs = number_of(report, "jobs");
+	m->without.end = ended_by && strcmp(ended_by, "quiet") == 0 ? SWEEP_QUIET : SWEEP_BY_ITSELF;
+	m->without.exit_code = (int64_t)number_of(without, "exit_code");
+	m->without.effect_count = number_of(without, "left");
+	m->positions.delivered = number_of(without, "events");
+}
+
+static int take_report(struct sweep_merged *m, const cJSON *report, const char *folder, struct err *err)
+{
+	const cJSON *gap, *gaps = cJSON_GetObjectItemCaseSensitive(report, "gaps");
+	const char *was = text_of(report, "folder");
+	uint64_t found = number_of(report, "positions_found"), count = number_of(report, "positions");
+	int rc = 0;
+
+	if (!text_of(report, "tape") || !was || !cJSON_IsArray(gaps))
+		return err_set(err, ERR_PROTOCOL, "'%s/sweep.json' is no report of a sweep", folder);
+	if (!m->report.tape)
+		take_head(m, report);
+	else
+		rc = check_same(m, report, folder, err);
+	m->report.found = found > m->report.found ? found : m->report.found;
+	m->positions.count = count > m->positions.count ? count : m->positions.count;
+	m->report.alone |= is_true(report, "alone");
+	m->report.stopped |= is_true(report, "stopped");
+	take_unsteady(m, cJSON_GetObjectItemCaseSensitive(report, "unsteady"));
+	cJSON_ArrayForEach(gap, gaps)
+	{
+		rc = rc ? rc : take_gap(m, gap, was, folder, err);
+	}
+	return rc;
+}
+
+static int take_folder(struct sweep_merged *m, const char *folder, struct err *err)
+{
+	char *path = xasprintf("%s/sweep.json", folder);
+	cJSON *tree = NULL;
+	struct buf text;
+	int rc;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	rc = read_file(path, &text, err);
+	if (rc == 0)
+		rc = json_tree_parse(buf_slice(&text), &tree, err);
+	if (rc == 0)
+		rc = take_report(m, tree, folder, err);
+	cJSON_Delete(tree);
+	buf_release(&text);
+	free(path);
+	return rc;
+}
+
+int sweep_merge(const struct text_list *folders, struct sweep_merged *ret, struct err *err)
+{
+	int rc = 0;
+
+	*ret = (struct sweep_merged){0};
+	for (size_t i = 0; i < folders->count && !rc; i++)
+		rc = take_folder(ret, folders->items[i], err);
+	ret->report.without = &ret->without;
+	ret->report.positions = &ret->positions;
+	ret->report.measure = &ret->measure;
+	ret->report.tries = ret->tries;
+	ret->report.count = ret->count;
+	return rc;
+}
+
+void sweep_merged_release(struct sweep_merged *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		try_release(&m->tries[i]);
+		places_release(&m->tries[i]);
+		free((char *)m->tries[i].words);
+	}
+	free(m->tries);
+	for (size_t i = 0; i < m->measure.unsteady_count; i++)
+		free(m->measure.unsteady[i]);
+	free(m->measure.unsteady);
+	free((char *)m->report.tape);
+	free(m->report.again);
+}

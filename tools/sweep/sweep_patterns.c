@@ -1,0 +1,341 @@
+/*
+ * sweep_patterns.c: where a program goes blind beside the gaps of its watches: at its own writes, and in what
+ * it lists. See sweep.h.
+ *
+ * A write is told by its kind and by the last event before it: with what a program has seen by then, its
+ * first write of that kind is the same one in each run.
+ */
+#include "tools/sweep/sweep.h"
+
+#include "schema/base/clock.h"
+
+#include <stdlib.h>
+
+#define WRITES_OF_A_KIND 6 /* that are places: the first ones, and the last */
+#define OLDER_STATES     3 /* of one resource that a view is frozen at */
+
+const char *const sweep_pattern_names[SWEEP_PATTERNS] = {
+	[SWEEP_UNOBSERVED] = "unobserved",
+	[SWEEP_RESTART] = "restart",
+	[SWEEP_STALE] = "stale",
+	[SWEEP_WRITES] = "writes",
+	[SWEEP_COALESCED] = "coalesced",
+	[SWEEP_ECHO] = "echo",
+	[SWEEP_SLOW] = "slow",
+};
+
+static int find_pattern(const char *name)
+{
+	for (int i = 0; i < SWEEP_PATTERNS; i++) {
+		if (strcmp(sweep_pattern_names[i], name) == 0)
+			return i;
+	}
+	return -1;
+}
+
+int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err)
+{
+	char *copy = xstrdup(text ? text : ""), *rest = copy;
+	int rc = 0;
+
+	*ret = text ? 0 : (1u << SWEEP_PATTERNS) - 1;
+	for (char *word; text && rc == 0 && (word = strsep(&rest, ","));) {
+		int pattern = find_pattern(word);
+
+		if (pattern >= 0)
+			*ret |= 1u << pattern;
+		else
+			rc = err_set(err, ERR_USAGE,
+				"bad pattern '%.100s': expected unobserved, restart, stale, writes, coalesced, echo or slow",
+				word);
+	}
+	free(copy);
+	return rc;
+}
+
+/* ---- what is tried there ---- */
+
+/* NULL after the last, however far. */
+static const char *word_at(const char *const *words, size_t index)
+{
+	while (*words && index) {
+		words++;
+		index--;
+	}
+	return *words;
+}
+
+static const char *words_of_write(const char *write, bool all, size_t index)
+{
+	static const char *const conflicts[] = {"write_error=409", "write_error=504,after",
+		"write_reset,after", "write_reset", "write_error=500", "write_error=429", NULL};
+	static const char *const done[] = {"write_error=504,after", "write_reset,after", NULL};
+	bool conflict = strncmp(write, "update", 6) == 0 || strncmp(write, "patch", 5) == 0;
+
+	if (!all)
+		return word_at(done, index);
+	return word_at(conflict ? conflicts : conflicts + 1, index);
+}
+
+const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, bool all, size_t index)
+{
+	static const char *const after[] = {"restart,after", NULL};
+	static const char *const both[] = {"restart,after", "restart", NULL};
+	static const char *const coalesced[] = {"burst", NULL};
+	static const char *const echo[] = {"echo=4s", NULL};
+	static const char *const slow[] = {"slow=3s", NULL};
+
+	switch (pattern) {
+	case SWEEP_RESTART: return word_at(all ? both : after, index);
+	case SWEEP_STALE: return word_at(after, index);
+	case SWEEP_WRITES: return words_of_write(write, all, index);
+	case SWEEP_COALESCED: return word_at(coalesced, index);
+	case SWEEP_ECHO: return word_at(echo, index);
+	case SWEEP_SLOW: return word_at(slow, index);
+	case SWEEP_UNOBSERVED:
+	case SWEEP_PATTERNS: break;
+	}
+	return NULL;
+}
+
+/* ---- what the run without faults tells ---- */
+
+/* A write of the program. */
+struct own_write {
+	uint64_t seq; /* the last event before it */
+	char *kind, *resource;
+};
+
+/* An older state that a cache may show, and from when on it is wrong. */
+struct older_state {
+	uint64_t as_of_seq, wrong_seq;
+	char *resource, *what;
+};
+
+struct facts {
+	struct own_write *writes;
+	size_t write_count;
+	struct older_state *older;
+	size_t older_count;
+	struct sweep_positions *to;
+	unsigned patterns;
+	bool laid_over;
+};
+
+static int add_write(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct facts *f = context;
+
+	(void)count;
+	(void)err;
+	f->writes = xrealloc(f->writes, (f->write_count + 1) * sizeof(*f->writes));
+	f->writes[f->write_count++] =
+		(struct own_write){(uint64_t)v[0].integer, slice_dup(v[1].bytes), slice_dup(v[2].bytes)};
+	return 0;
+}
+
+static int add_older(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct facts *f = context;
+
+	(void)count;
+	(void)err;
+	f->older = xrealloc(f->older, (f->older_count + 1) * sizeof(*f->older));
+	f->older[f->older_count++] = (struct older_state){
+		(uint64_t)v[0].integer, (uint64_t)v[1].integer, slice_dup(v[2].bytes), slice_dup(v[3].bytes)};
+	return 0;
+}
+
+static struct sweep_position *add_place(
+	struct facts *f, enum sweep_pattern pattern, enum sweep_kind kind, const char *resource)
+{
+	struct sweep_positions *to = f->to;
+	struct sweep_position *p;
+
+	to->items = xrealloc(to->items, (to->count + 1) * sizeof(*to->items));
+	p = &to->items[to->count++];
+	*p = (struct sweep_position){.pattern = pattern,
+		.kind = kind,
+		.laid_over = f->laid_over,
+		.resource = xstrdup(resource),
+		.reached = true};
+	return p;
+}
+
+/* Resources that were listed or watched. */
+static int add_watched(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct facts *f = context;
+	char *resource = slice_dup(v[0].bytes);
+
+	(void)count;
+	(void)err;
+	if (f->patterns >> SWEEP_SLOW & 1)
+		add_place(f, SWEEP_SLOW, SWEEP_ALWAYS, resource);
+	if ((f->patterns >> SWEEP_ECHO & 1) && v[1].integer)
+		add_place(f, SWEEP_ECHO, SWEEP_ALWAYS, resource);
+	free(resource);
+	return 0;
+}
+
+#define RESOURCE "resource || iif(apigroup = '', '', '.' || apigroup)"
+
+static const char writes_sql[] =
+	"SELECT seq, verb || ' ' || " RESOURCE
+	" || iif(coalesce(subresource, '') = '', '', '/' || subresource), " RESOURCE
+	" FROM writes WHERE resource NOT IN ('leases', 'events') AND coalesce(dry_run, 0) = 0 ORDER BY write";
+
+/* What it watches, and whether it writes there itself. */
+static const char watched_sql[] = "SELECT name, name IN (SELECT " RESOURCE
+				  " FROM writes WHERE policy = 'overlay' AND status < 300) FROM"
+				  " (SELECT DISTINCT " RESOURCE
+				  " AS name FROM requests WHERE verb = 'watch' AND status = 200) ORDER BY 1";
+
+/* States that a program has gone past, of resources that it lists at 0: just before an object was gone, with
+ * the first deletionTimestamp, and just before its spec changed. */
+static const char older_sql[] =
+	"WITH listed AS (SELECT DISTINCT " RESOURCE
+	" AS name FROM requests WHERE verb IN ('list', 'watch') AND rv = '0'),"
+	" seen AS (SELECT seq, type, " RESOURCE " AS name, uid, object FROM events WHERE origin <> 'list'"
+	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')"
+	"  AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')),"
+	" old AS (SELECT min(seq) AS as_of, min(seq) + 1 AS wrong, name, 'about to be deleted' AS what FROM seen"
+	"   WHERE jget(object, '$.metadata.deletionTimestamp') IS NOT NULL AND type = 'MODIFIED' GROUP BY name, uid"
+	"  UNION ALL SELECT seq - 1, seq, name, 'not deleted' FROM seen WHERE type = 'DELETED'"
+	"  UNION ALL SELECT min(c.seq) - 1, c.seq, c.resource || iif(c.apigroup = '', '', '.' || c.apigroup), 'with an older spec'"
+	"   FROM changes AS c WHERE c.type = 'MODIFIED' AND c.path LIKE '$.spec%' AND c.seq IN (SELECT seq FROM seen)"
+	"   GROUP BY c.seq)"
+	" SELECT as_of, wrong, name, what FROM old WHERE name IN (SELECT name FROM listed) ORDER BY name, what, as_of";
+
+static void release_facts(struct facts *f)
+{
+	for (size_t i = 0; i < f->write_count; i++) {
+		free(f->writes[i].kind);
+		free(f->writes[i].resource);
+	}
+	for (size_t i = 0; i < f->older_count; i++) {
+		free(f->older[i].resource);
+		free(f->older[i].what);
+	}
+	free(f->writes);
+	free(f->older);
+}
+
+/* ---- places ---- */
+
+static void add_write_place(struct facts *f, enum sweep_pattern pattern, const struct own_write *w)
+{
+	struct sweep_position *p = add_place(f, pattern, SWEEP_WRITE, w->resource);
+
+	p->write = xstrdup(w->kind);
+	p->seq = p->last_seq = w->seq;
+}
+
+/* How many of that kind come before, and come at all. Two after the same event are one place. */
+static bool is_chosen(const struct facts *f, size_t at)
+{
+	size_t before = 0, after = 0;
+
+	for (size_t i = 0; i < f->write_count; i++) {
+		if (strcmp(f->writes[i].kind, f->writes[at].kind) != 0)
+			continue;
+		if (i < at && f->writes[i].seq == f->writes[at].seq)
+			return false;
+		before += i < at;
+		after += i > at;
+	}
+	return before < WRITES_OF_A_KIND - 1 || after == 0;
+}
+
+static void find_at_writes(struct facts *f)
+{
+	for (size_t i = 0; i < f->write_count; i++) {
+		if (!is_chosen(f, i))
+			continue;
+		if (f->patterns >> SWEEP_RESTART & 1)
+			add_write_place(f, SWEEP_RESTART, &f->writes[i]);
+		if (f->patterns >> SWEEP_WRITES & 1)
+			add_write_place(f, SWEEP_WRITES, &f->writes[i]);
+	}
+}
+
+static void add_stale(struct facts *f, const struct older_state *o, const struct own_write *w)
+{
+	struct sweep_position *p = add_place(f, SWEEP_STALE, SWEEP_WRITE, o->resource);
+
+	p->write = xstrdup(w->kind);
+	p->seq = p->last_seq = w->seq;
+	p->as_of_seq = o->as_of_seq;
+	p->what = xstrdup(o->what);
+}
+
+/* The program starts again after it has acted on what is newer: within the first write from then on, and
+ * within the last one of the run. */
+static void find_stale(struct facts *f)
+{
+	size_t alike = 0;
+
+	for (size_t i = 0; i < f->older_count; i++) {
+		const struct older_state *o = &f->older[i];
+		size_t w = 0;
+
+		alike = i && strcmp(o->resource, o[-1].resource) == 0 && strcmp(o->what, o[-1].what) == 0
+				? alike + 1
+				: 0;
+		while (w < f->write_count && f->writes[w].seq < o->wrong_seq)
+			w++;
+		if (alike >= OLDER_STATES || w == f->write_count)
+			continue;
+		add_stale(f, o, &f->writes[w]);
+		if (f->writes[f->write_count - 1].seq != f->writes[w].seq)
+			add_stale(f, o, &f->writes[f->write_count - 1]);
+	}
+}
+
+/* What one may miss may also come all at once; what only a list tells is left out. */
+static void find_coalesced(struct facts *f)
+{
+	size_t count = f->to->count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct sweep_position *of = &f->to->items[i];
+		struct sweep_position *p;
+		bool is_one = of->kind == SWEEP_TERMINATION || of->kind == SWEEP_RECREATION ||
+			      of->kind == SWEEP_CHANGES;
+
+		if (of->pattern != SWEEP_UNOBSERVED || !is_one)
+			continue;
+		p = add_place(f, SWEEP_COALESCED, of->kind, of->resource);
+		of = &f->to->items[i];
+		p->seq = of->seq;
+		p->last_seq = of->last_seq;
+		p->hidden = of->hidden;
+		p->object = of->object ? xstrdup(of->object) : NULL;
+		p->what = of->what ? xstrdup(of->what) : NULL;
+		p->reached = of->reached;
+		p->laid_over = false;
+	}
+}
+
+int sweep_patterns_find(
+	struct sql_session *s, unsigned patterns, bool laid_over, struct sweep_positions *to, struct err *err)
+{
+	struct facts f = {.to = to, .patterns = patterns, .laid_over = laid_over};
+	const struct sql_sink writes = {.row = add_write, .context = &f},
+			      older = {.row = add_older, .context = &f},
+			      watched = {.row = add_watched, .context = &f};
+	int rc = sql_session_run(s, slice_of(writes_sql), &writes, err);
+
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(watched_sql), &watched, err);
+	if (rc == 0 && (patterns >> SWEEP_STALE & 1))
+		rc = sql_session_run(s, slice_of(older_sql), &older, err);
+	if (rc == 0) {
+		find_at_writes(&f);
+		find_stale(&f);
+		if (patterns >> SWEEP_COALESCED & 1)
+			find_coalesced(&f);
+	}
+	release_facts(&f);
+	return rc;
+}

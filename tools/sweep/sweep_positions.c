@@ -1,0 +1,395 @@
+/*
+ * sweep_positions.c: where a gap is interesting. See sweep.h.
+ *
+ * No gap is made to hide an object's whole life (but between the two lives of a recreated one): of such an
+ * object no program can know, so it would find the good ones guilty, too.
+ */
+#include "tools/sweep/sweep_rows.h"
+
+#include "schema/base/clock.h"
+#include "schema/sql/predicate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+const char *const sweep_kind_names[SWEEP_KINDS] = {
+	[SWEEP_DELETION] = "deletion",
+	[SWEEP_RECREATION] = "recreation",
+	[SWEEP_TERMINATION] = "termination",
+	[SWEEP_STRETCH] = "stretch",
+	[SWEEP_CHANGES] = "changes",
+	[SWEEP_SELECTION] = "selection",
+	[SWEEP_EVENT] = "event",
+	[SWEEP_WRITE] = "write",
+	[SWEEP_ALWAYS] = "always",
+	[SWEEP_GIVEN] = "given",
+};
+
+#define EVERY_MIN 2
+
+/* ---- what to look for ---- */
+
+static bool read_every(const char *word, int64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoll(word, &end, 10);
+	return errno == 0 && *end == '\0' && *word >= '0' && *word <= '9' && *ret > 0;
+}
+
+static int read_word(char *word, struct sweep_search *s, struct err *err)
+{
+	if (strcmp(word, "deletions") == 0)
+		s->kinds[SWEEP_DELETION] = true;
+	else if (strcmp(word, "recreations") == 0)
+		s->kinds[SWEEP_RECREATION] = true;
+	else if (strcmp(word, "terminations") == 0)
+		s->kinds[SWEEP_TERMINATION] = true;
+	else if (strcmp(word, "changes") == 0)
+		s->kinds[SWEEP_CHANGES] = true;
+	else if (strcmp(word, "selections") == 0)
+		s->kinds[SWEEP_SELECTION] = true;
+	else if (strcmp(word, "every") == 0)
+		s->kinds[SWEEP_STRETCH] = true;
+	else if (strncmp(word, "every:", 6) == 0 && read_every(word + 6, &s->every))
+		s->kinds[SWEEP_STRETCH] = true;
+	else if (strcmp(word, "none") != 0)
+		return err_set(err, ERR_USAGE,
+			"bad place '%.100s': expected deletions, recreations, terminations, changes, selections, "
+			"every, every:N or none",
+			word);
+	return 0;
+}
+
+int sweep_search_parse(const char *text, struct sweep_search *ret, struct err *err)
+{
+	char *copy = xstrdup(text), *rest = copy;
+	int rc = 0;
+
+	for (char *word; rc == 0 && (word = strsep(&rest, ","));)
+		rc = read_word(word, ret, err);
+	for (size_t i = 0; rc == 0 && i < ret->wanted->count; i++) {
+		struct predicate *p = NULL;
+
+		rc = predicate_compile(slice_of(ret->wanted->items[i]), NULL, &p, err);
+		predicate_free(p);
+	}
+	ret->kinds[SWEEP_EVENT] = ret->wanted->count > 0;
+	free(copy);
+	return rc;
+}
+
+/* The first event of the end of the object that is deleted there. */
+static size_t find_termination(const struct sweep_rows *rows, size_t deleted)
+{
+	size_t first = deleted;
+
+	for (size_t i = rows->items[deleted].previous; i != SWEEP_NO_ROW; i = rows->items[i].previous) {
+		if (!rows->items[i].terminating || strcmp(rows->items[i].uid, rows->items[deleted].uid) != 0)
+			break;
+		first = i;
+	}
+	return first;
+}
+
+/* ---- finding ---- */
+
+struct sweep_position *sweep_positions_add(
+	const struct sweep_finding *f, enum sweep_kind kind, size_t first, size_t last)
+{
+	const struct sweep_row *r = &f->all->items[first];
+	struct sweep_position *p;
+
+	f->to->items = xrealloc(f->to->items, (f->to->count + 1) * sizeof(*f->to->items));
+	p = &f->to->items[f->to->count++];
+	*p = (struct sweep_position){.kind = kind,
+		.seq = r->seq,
+		.last_seq = f->all->items[last].seq,
+		.resource = xstrdup(r->resource),
+		.object = kind == SWEEP_STRETCH ? NULL : xstrdup(r->object),
+		.reached = r->reached};
+	for (size_t i = first; i <= last; i++)
+		p->hidden += sweep_rows_of_one_resource(f->all, first, i);
+	return p;
+}
+
+/* An object that leaves the selection of a watch, and all until it is back. */
+static void find_selection(const struct sweep_finding *f, size_t left)
+{
+	const struct sweep_row *rows = f->all->items;
+	size_t i = rows[left].next;
+
+	sweep_positions_add(f, SWEEP_SELECTION, left, left);
+	while (i != SWEEP_NO_ROW && !rows[i].entered)
+		i = rows[i].next;
+	if (i != SWEEP_NO_ROW && strcmp(rows[i].uid, rows[left].uid) == 0 &&
+		sweep_rows_life_end(f->all, left, i + 1) > i)
+		sweep_positions_add(f, SWEEP_SELECTION, left, i);
+}
+
+static void find_around(const struct sweep_finding *f, size_t i)
+{
+	const struct sweep_row *r = &f->all->items[i];
+	size_t first;
+
+	if (r->wanted)
+		sweep_positions_add(f, SWEEP_EVENT, i, i);
+	if (r->left && f->what->kinds[SWEEP_SELECTION])
+		find_selection(f, i);
+	if (r->type != 'D')
+		return;
+	if (f->what->kinds[SWEEP_DELETION])
+		sweep_positions_add(f, SWEEP_DELETION, i, i);
+	if (f->what->kinds[SWEEP_RECREATION] && r->next != SWEEP_NO_ROW &&
+		strcmp(f->all->items[r->next].uid, r->uid) != 0)
+		sweep_positions_add(f, SWEEP_RECREATION, i, r->next);
+	first = f->what->kinds[SWEEP_TERMINATION] ? find_termination(f->all, i) : i;
+	if (first < i && sweep_rows_life_end(f->all, first, i + 1) > i)
+		sweep_positions_add(f, SWEEP_TERMINATION, first, i);
+}
+
+/* From the one event to the other, or to what comes behind the last. */
+static int64_t time_between(const struct sweep_rows *rows, size_t first, size_t end)
+{
+	int64_t first_ns = rows->items[first].time_ns;
+
+	return end < rows->count ? rows->items[end].time_ns - first_ns
+				 : rows->items[end - 1].time_ns - first_ns + NS_PER_S;
+}
+
+/* The gap lasts until what the others do in that stretch is over as well, so that they are seen while this
+ * resource is not. */
+static struct sweep_position *add_stretch(const struct sweep_finding *f, size_t first, size_t end)
+{
+	struct sweep_position *p;
+	size_t last = end - 1;
+
+	while (!sweep_rows_of_one_resource(f->all, first, last))
+		last--;
+	p = sweep_positions_add(f, SWEEP_STRETCH, first, last);
+	p->until_seq = f->all->items[end - 1].seq;
+	p->for_ns = time_between(f->all, first, end);
+	return p;
+}
+
+/* A watch without events of the tape, as of what the program itself writes: it is
+ * late, and misses nothing. */
+static void add_lateness(const struct sweep_finding *f, const char *resource, size_t first, size_t end)
+{
+	struct sweep_position *p = add_stretch(f, first, end);
+
+	free(p->resource);
+	p->resource = xstrdup(resource);
+	p->hidden = 0;
+	p->last_seq = p->until_seq;
+	if (p->for_ns == 0)
+		p->for_ns = 1;
+}
+
+static size_t find_next_of_resource(const struct sweep_rows *rows, size_t of, size_t i, size_t end)
+{
+	while (i < end && !(rows->items[i].reached && sweep_rows_of_one_resource(rows, of, i)))
+		i++;
+	return i;
+}
+
+static bool is_in_stretch(const struct sweep_rows *rows, const char *resource, size_t begin, size_t end)
+{
+	for (size_t i = begin; i < end; i++) {
+		if (rows->items[i].reached && strcmp(rows->items[i].resource, resource) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* One resource after the other, each from its first event in the stretch. */
+static void find_stretch(const struct sweep_finding *f, size_t begin, size_t end)
+{
+	const struct sweep_rows *rows = f->all;
+
+	for (size_t i = begin; i < end; i++) {
+		if (!rows->items[i].reached || find_next_of_resource(rows, i, begin, end) < i)
+			continue;
+		for (size_t first = i; first < end;) {
+			size_t stop = sweep_rows_life_end(rows, first, end);
+
+			add_stretch(f, first, stop);
+			first = find_next_of_resource(rows, i, stop, end);
+		}
+	}
+	for (size_t i = 0; i < f->watched->count; i++) {
+		if (!is_in_stretch(rows, f->watched->items[i], begin, end))
+			add_lateness(f, f->watched->items[i], begin, end);
+	}
+}
+
+/* Stretches of this many events that the program was sent. */
+static void find_stretches(const struct sweep_finding *f, int64_t every)
+{
+	int64_t seen = 0;
+	size_t begin = 0;
+
+	for (size_t i = 0; i < f->all->count; i++) {
+		if (!f->all->items[i].reached)
+			continue;
+		if (seen && seen % every == 0)
+			find_stretch(f, begin, i);
+		if (seen++ % every == 0)
+			begin = i;
+	}
+	if (seen)
+		find_stretch(f, begin, f->all->count);
+}
+
+/* ---- the most telling first ---- */
+
+/* Places of one pattern, kind, resource and kind of write are of one sort. */
+static int sort_order(const struct sweep_position *a, const struct sweep_position *b)
+{
+	int order = (int)a->pattern - (int)b->pattern;
+
+	if (order == 0)
+		order = (int)a->kind - (int)b->kind;
+	if (order == 0)
+		order = strcmp(a->resource, b->resource);
+	if (order == 0 && a->write && b->write)
+		order = strcmp(a->write, b->write);
+	return order;
+}
+
+static int by_sort(const void *left, const void *right)
+{
+	const struct sweep_position *a = left, *b = right;
+	int order = sort_order(a, b);
+
+	return order ? order : (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* The first of each sort come before the second of any, and what is rare on the tape before what is not. */
+static int by_telling(const void *left, const void *right)
+{
+	const struct sweep_position *a = left, *b = right;
+
+	if (a->turn != b->turn)
+		return a->turn < b->turn ? -1 : 1;
+	if (a->alike != b->alike)
+		return a->alike < b->alike ? -1 : 1;
+	if (a->seq != b->seq)
+		return a->seq < b->seq ? -1 : 1;
+	return (int)a->kind - (int)b->kind;
+}
+
+/* Places of one sort are alike; those of changes know it themselves. */
+void sweep_positions_order(struct sweep_positions *p)
+{
+	size_t end;
+
+	if (p->count)
+		qsort(p->items, p->count, sizeof(*p->items), by_sort);
+	for (size_t i = 0; i < p->count; i = end) {
+		for (end = i + 1; end < p->count && sort_order(&p->items[i], &p->items[end]) == 0;)
+			end++;
+		for (size_t k = i; k < end && p->items[k].kind != SWEEP_CHANGES; k++) {
+			p->items[k].turn = k - i;
+			p->items[k].alike = end - i;
+		}
+	}
+	if (p->count)
+		qsort(p->items, p->count, sizeof(*p->items), by_telling);
+}
+
+int sweep_positions_find(
+	struct sql_session *s, const struct sweep_search *what, struct sweep_positions *ret, struct err *err)
+{
+	struct sweep_positions found = {.every = what->every};
+	struct sweep_rows rows = {0};
+	struct sweep_names watched = {0};
+	const struct sweep_finding f = {what, &rows, &watched, &found};
+	int rc = sweep_rows_read(s, what, &rows, err);
+
+	if (rc == 0)
+		rc = sweep_names_read(s, &watched, err);
+	for (size_t i = 0; i < rows.count; i++)
+		found.delivered += rows.items[i].reached;
+	if (found.every == 0)
+		found.every = (int64_t)(found.delivered + SWEEP_STRETCHES - 1) / SWEEP_STRETCHES;
+	if (found.every < EVERY_MIN && what->every == 0)
+		found.every = EVERY_MIN;
+	for (size_t i = 0; rc == 0 && i < rows.count; i++)
+		find_around(&f, i);
+	if (rc == 0 && what->kinds[SWEEP_CHANGES])
+		sweep_changes_find(&f);
+	if (rc == 0 && what->kinds[SWEEP_STRETCH])
+		find_stretches(&f, found.every);
+	sweep_positions_order(&found);
+	sweep_rows_release(&rows);
+	sweep_names_release(&watched);
+	*ret = found;
+	return rc;
+}
+
+/* ---- keeping ---- */
+
+static void release(struct sweep_position *p)
+{
+	free(p->resource);
+	free(p->object);
+	free(p->what);
+	free(p->write);
+}
+
+size_t sweep_positions_thin(struct sweep_positions *p, size_t max)
+{
+	size_t found = p->count, reached = 0, kept = 0;
+
+	for (size_t i = 0; i < found; i++) {
+		if (p->items[i].reached && max && reached == max) {
+			release(&p->items[i]);
+			continue;
+		}
+		reached += p->items[i].reached;
+		p->items[kept++] = p->items[i];
+	}
+	p->count = kept;
+	return found;
+}
+
+void sweep_positions_leave_out(struct sweep_positions *p, enum sweep_pattern pattern)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		if (p->items[i].pattern == pattern)
+			release(&p->items[i]);
+		else
+			p->items[kept++] = p->items[i];
+	}
+	p->count = kept;
+}
+
+void sweep_positions_release(struct sweep_positions *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		release(&p->items[i]);
+	free(p->items);
+	*p = (struct sweep_positions){0};
+}
+
+char *sweep_position_name(const struct sweep_position *p)
+{
+	if (p->pattern == SWEEP_STALE)
+		return xasprintf("restart within a %s, %s shown as of event %llu", p->write, p->resource,
+			(unsigned long long)p->as_of_seq);
+	if (p->kind == SWEEP_GIVEN)
+		return xasprintf("the faults of %s", p->object);
+	if (p->write)
+		return xasprintf("%s after event %llu", p->write, (unsigned long long)p->seq);
+	if (p->kind == SWEEP_ALWAYS)
+		return xasprintf("%s of %s", sweep_pattern_names[p->pattern], p->resource);
+	if (p->kind == SWEEP_STRETCH)
+		return xasprintf("stretch of %s", p->resource);
+	if (p->what)
+		return xasprintf("changes of %s %s: %s", p->resource, p->object, p->what);
+	return xasprintf("%s of %s %s", sweep_kind_names[p->kind], p->resource, p->object);
+}

@@ -1,0 +1,401 @@
+/* sweep_report.c: what a sweep found, for people and as JSON. See sweep.h. */
+#include "tools/sweep/sweep_report.h"
+
+#include "schema/base/visible.h"
+#include "tools/out/table_out.h"
+
+#include <stdlib.h>
+
+static const char *const verdict_names[] = {
+	[SWEEP_UNTRIED] = "untried",
+	[SWEEP_FINE] = "fine",
+	[SWEEP_WRONG] = "wrong",
+	[SWEEP_UNSURE] = "unsure",
+	[SWEEP_CUT] = "wrong when cut",
+	[SWEEP_NOT_REACHED] = "not reached",
+};
+
+const char *sweep_verdict_name(enum sweep_verdict verdict)
+{
+	return verdict_names[verdict];
+}
+
+size_t sweep_report_count(const struct sweep_report *r, enum sweep_verdict verdict)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		n += r->tries[i].verdict == verdict;
+	return n;
+}
+
+static bool is_plain_word(const char *text)
+{
+	return *text &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+") ==
+		       strlen(text);
+}
+
+char *sweep_word(const char *text)
+{
+	size_t quotes = 0;
+	char *word, *at;
+
+	if (is_plain_word(text))
+		return xstrdup(text);
+	for (const char *c = text; *c; c++)
+		quotes += *c == '\'';
+	word = at = xmalloc(strlen(text) + 3 * quotes + 3);
+	*at++ = '\'';
+	for (; *text; text++) {
+		if (*text == '\'')
+			at = stpcpy(at, "'\\'");
+		*at++ = *text;
+	}
+	stpcpy(at, "'");
+	return word;
+}
+
+/* Appends the command as words of a shell; takes the line over. */
+static char *add_command(char *line, char *const *command)
+{
+	for (; *command; command++) {
+		char *word = sweep_word(*command), *longer = xasprintf("%s %s", line, word);
+
+		free(word);
+		free(line);
+		line = longer;
+	}
+	return line;
+}
+
+char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t)
+{
+	const char *verdict = t->position->laid_over ? r->verdict_laid_over : r->verdict;
+	char *faults, *line;
+
+	if (t->repeat)
+		return xstrdup(t->repeat);
+	faults = sweep_word(t->faults);
+	if (t->only_here)
+		line = xasprintf("%s%s --patterns %s --faults %s --", r->anew,
+			t->position->laid_over ? " --write overlay" : "",
+			sweep_pattern_names[t->position->pattern], faults);
+	else
+		line = xasprintf("%s%s --gaps=%s --", r->again, verdict, faults);
+	free(faults);
+	return add_command(line, r->child);
+}
+
+/* ---- for people ---- */
+
+static void print_without(const struct sweep_report *r, FILE *to)
+{
+	fprintf(to, "without gaps the command %s with exit code %lld",
+		r->without->end == SWEEP_QUIET ? "is quiet at the end and leaves" : "ends by itself",
+		(long long)r->without->exit_code);
+	fprintf(to, "; it was sent %llu events, and %zu things that it wrote are left\n",
+		(unsigned long long)r->positions->delivered, r->without->effect_count);
+	for (size_t i = 0; i < r->measure->unsteady_count; i++)
+		fprintf(to,
+			"what it writes into %s differs from run to run: only whether it is there is compared\n",
+			r->measure->unsteady[i]);
+	if (r->alone)
+		fputs("side by side with itself the command comes to something else: one ran after the other\n",
+			to);
+}
+
+static void print_place(const struct sweep_position *p, FILE *to)
+{
+	unsigned long long seq = p->seq, last_seq = p->last_seq;
+	const char *how = p->pattern == SWEEP_COALESCED ? "at once" : "missed";
+
+	if (p->write || p->kind == SWEEP_ALWAYS || p->kind == SWEEP_GIVEN)
+		return;
+	if (p->hidden == 0)
+		fprintf(to, ", its watches away from event %llu to %llu", seq, last_seq);
+	else if (seq == last_seq)
+		fprintf(to, ", event %llu %s", seq, how);
+	else
+		fprintf(to, ", %llu events of %llu to %llu %s", (unsigned long long)p->hidden, seq, last_seq,
+			how);
+}
+
+static const char *const headings[] = {
+	[SWEEP_WRONG] = "WRONG",
+	[SWEEP_UNSURE] = "wrong once, and not again",
+	[SWEEP_CUT] = "wrong with a harmless cut there as well",
+};
+
+static void print_try(const struct sweep_report *r, const struct sweep_try *t, FILE *to)
+{
+	char *name = sweep_position_name(t->position), *repeat = sweep_repeat_of(r, t);
+	const char *line = t->differences;
+
+	fprintf(to, "\n%s: ", headings[t->verdict]);
+	visible_puts(to, name);
+	print_place(t->position, to);
+	if (t->narrowed_from)
+		fprintf(to, ", narrowed from %llu", (unsigned long long)t->narrowed_from->hidden);
+	fprintf(to, " (%s)\n", t->words);
+	while (line && *line) {
+		int len = (int)strcspn(line, "\n");
+
+		fprintf(to, "    %.*s\n", len, line);
+		line += len + (line[len] == '\n');
+	}
+	fprintf(to, "    %s\n", repeat);
+	free(repeat);
+	free(name);
+}
+
+static bool is_missed(const struct sweep_try *t, bool at_write)
+{
+	return t->verdict == SWEEP_NOT_REACHED && (t->position->write != NULL) == at_write;
+}
+
+/* Which resources nobody watched where something would have been tried, or to which nobody wrote. */
+static void print_missed(const struct sweep_report *r, bool at_write, FILE *to)
+{
+	size_t n = 0, told = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		n += is_missed(&r->tries[i], at_write);
+	if (n == 0)
+		return;
+	fprintf(to, "%zu not reached: %s (", n,
+		at_write ? "it did not write so, or did not list what may be old"
+			 : "no watch was open there");
+	for (size_t i = 0; i < r->count; i++) {
+		const char *resource = r->tries[i].position->resource;
+		bool seen = !is_missed(&r->tries[i], at_write);
+
+		for (size_t k = 0; k < i && !seen; k++)
+			seen = is_missed(&r->tries[k], at_write) &&
+			       strcmp(r->tries[k].position->resource, resource) == 0;
+		if (seen)
+			continue;
+		fputs(told++ ? ", " : "", to);
+		visible_puts(to, resource);
+	}
+	fputs(")\n", to);
+}
+
+/* "12 places: 10 unobserved, 2 coalesced" */
+static void print_places(const struct sweep_cause *c, FILE *to)
+{
+	const char *sign = ":";
+
+	if (c->places == 1)
+		return;
+	fprintf(to, "    %zu places", c->places);
+	for (int i = 0; i < SWEEP_PATTERNS; i++) {
+		if (!c->by_pattern[i])
+			continue;
+		fprintf(to, "%s %zu %s", sign, c->by_pattern[i], sweep_pattern_names[i]);
+		sign = ",";
+	}
+	fputc('\n', to);
+}
+
+static void print_findings(const struct sweep_report *r, FILE *to)
+{
+	struct sweep_causes causes;
+
+	sweep_causes_find(r, &causes);
+	for (size_t i = 0; i < causes.count; i++) {
+		print_try(r, causes.items[i].example, to);
+		print_places(&causes.items[i], to);
+	}
+	for (size_t i = 0; i < r->count; i++) {
+		enum sweep_verdict verdict = r->tries[i].verdict;
+
+		if (verdict == SWEEP_UNSURE || verdict == SWEEP_CUT)
+			print_try(r, &r->tries[i], to);
+	}
+	if (causes.count)
+		fprintf(to, "\n%zu %s\n", causes.count,
+			causes.count == 1 ? "cause" : "causes, one example each");
+	sweep_causes_release(&causes);
+}
+
+/* What was tried of each pattern, and what of it nobody met. */
+static void print_coverage(const struct sweep_report *r, FILE *to)
+{
+	for (int pattern = 0; pattern < SWEEP_PATTERNS; pattern++) {
+		size_t tried = 0, wrong = 0, missed = 0;
+
+		for (size_t i = 0; i < r->count; i++) {
+			const struct sweep_try *t = &r->tries[i];
+
+			if ((int)t->position->pattern != pattern)
+				continue;
+			missed += t->verdict == SWEEP_NOT_REACHED;
+			wrong += t->verdict == SWEEP_WRONG;
+			tried += t->verdict != SWEEP_NOT_REACHED && t->verdict != SWEEP_UNTRIED;
+		}
+		if (tried + missed)
+			fprintf(to, "    %-10s %zu tried, %zu wrong, %zu not reached\n",
+				sweep_pattern_names[pattern], tried, wrong, missed);
+	}
+}
+
+/* Why some were not tried. */
+static void print_untried(const struct sweep_report *r, FILE *to)
+{
+	size_t untried = sweep_report_count(r, SWEEP_UNTRIED);
+
+	if (!untried)
+		return;
+	if (r->shard)
+		fprintf(to, "shard %s: %zu faults are for the others to try%s\n", r->shard, untried,
+			r->stopped ? ", or were not tried because it was stopped" : "");
+	else if (r->merged)
+		fprintf(to, "%zu faults were not tried by any shard\n", untried);
+	else if (r->stopped)
+		fprintf(to, "stopped: %zu faults were not tried\n", untried);
+	else
+		fprintf(to, "%zu faults were not tried: the --budget was spent\n", untried);
+}
+
+void sweep_report_text(const struct sweep_report *r, FILE *to)
+{
+	size_t wrong = sweep_report_count(r, SWEEP_WRONG), fine = sweep_report_count(r, SWEEP_FINE);
+	size_t unsure = sweep_report_count(r, SWEEP_UNSURE), cut = sweep_report_count(r, SWEEP_CUT);
+
+	print_without(r, to);
+	print_findings(r, to);
+	fprintf(to, "%s%zu of %zu faults make it go wrong\n", unsure || cut ? "\n" : "", wrong,
+		wrong + fine + unsure + cut);
+	print_coverage(r, to);
+	print_missed(r, false, to);
+	print_missed(r, true, to);
+	if (unsure)
+		fprintf(to, "%zu wrong once, and not again: look at the command, or at a longer --settle\n",
+			unsure);
+	if (cut)
+		fprintf(to,
+			"%zu wrong with a harmless cut there as well: not what was hidden makes it go wrong\n",
+			cut);
+	if (r->found > r->positions->count)
+		fprintf(to, "%zu of %zu positions, the most telling ones; --max 0 tries all of them\n",
+			r->positions->count, r->found);
+	print_untried(r, to);
+}
+
+/* ---- as JSON ---- */
+
+static void json_text(FILE *to, const char *name, const char *text)
+{
+	fprintf(to, "\"%s\": ", name);
+	if (text)
+		table_out_json_string(to, slice_of(text));
+	else
+		fputs("null", to);
+}
+
+static void json_lines(FILE *to, const char *name, const char *lines)
+{
+	fprintf(to, "\"%s\": [", name);
+	for (size_t i = 0; lines && *lines; i++) {
+		size_t len = strcspn(lines, "\n");
+
+		fputs(i ? ", " : "", to);
+		table_out_json_string(to, (struct slice){lines, len});
+		lines += len + (lines[len] == '\n');
+	}
+	fputc(']', to);
+}
+
+static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_try *t)
+{
+	const struct sweep_position *p = t->position;
+	bool kept = t->verdict == SWEEP_WRONG || t->verdict == SWEEP_UNSURE || t->verdict == SWEEP_CUT;
+	char *repeat = kept ? sweep_repeat_of(r, t) : NULL;
+
+	fputs("    {", to);
+	json_text(to, "verdict", verdict_names[t->verdict]);
+	fputs(", ", to);
+	json_text(to, "pattern", sweep_pattern_names[p->pattern]);
+	fputs(", ", to);
+	json_text(to, "kind", sweep_kind_names[p->kind]);
+	fprintf(to, ", \"seq\": %llu, \"last_seq\": %llu, \"hidden\": %llu, \"as_of_seq\": %llu, ",
+		(unsigned long long)p->seq, (unsigned long long)p->last_seq, (unsigned long long)p->hidden,
+		(unsigned long long)p->as_of_seq);
+	if (t->narrowed_from)
+		fprintf(to, "\"narrowed_from\": {\"seq\": %llu, \"last_seq\": %llu, \"hidden\": %llu}, ",
+			(unsigned long long)t->narrowed_from->seq,
+			(unsigned long long)t->narrowed_from->last_seq,
+			(unsigned long long)t->narrowed_from->hidden);
+	json_text(to, "resource", p->resource);
+	fputs(", ", to);
+	json_text(to, "object", p->object);
+	fputs(", ", to);
+	json_text(to, "what", p->what);
+	fputs(", ", to);
+	json_text(to, "write", p->write);
+	fputs(", ", to);
+	json_text(to, "gap", t->words);
+	fputs(", ", to);
+	json_text(to, "faults", kept ? t->faults : NULL);
+	fputs(", ", to);
+	json_text(to, "repeat", repeat);
+	fputs(", ", to);
+	json_lines(to, "differences", t->differences);
+	fputc('}', to);
+	free(repeat);
+}
+
+static void json_causes(FILE *to, const struct sweep_report *r)
+{
+	struct sweep_causes causes;
+
+	sweep_causes_find(r, &causes);
+	fputs(",\n  \"causes\": [", to);
+	for (size_t i = 0; i < causes.count; i++) {
+		char *repeat = sweep_repeat_of(r, causes.items[i].example);
+
+		fputs(i ? ",\n    {" : "\n    {", to);
+		json_text(to, "cause", causes.items[i].key);
+		fprintf(to, ", \"places\": %zu, \"example\": %zu, ", causes.items[i].places,
+			(size_t)(causes.items[i].example - r->tries));
+		json_text(to, "repeat", repeat);
+		fputc('}', to);
+		free(repeat);
+	}
+	fputs(causes.count ? "\n  ]" : "]", to);
+	sweep_causes_release(&causes);
+}
+
+void sweep_report_json(const struct sweep_report *r, FILE *to)
+{
+	fputs("{\n  ", to);
+	json_text(to, "tape", r->tape);
+	fputs(",\n  ", to);
+	json_text(to, "folder", r->folder);
+	fprintf(to,
+		",\n  \"without\": {\"ended_by\": \"%s\", \"exit_code\": %lld, \"events\": %llu, \"left\": %zu},\n",
+		r->without->end == SWEEP_QUIET ? "quiet" : "command", (long long)r->without->exit_code,
+		(unsigned long long)r->positions->delivered, r->without->effect_count);
+	fprintf(to, "  \"jobs\": %zu, \"stopped\": %s, \"positions\": %zu, \"positions_found\": %zu,\n",
+		r->jobs, r->stopped ? "true" : "false", r->positions->count, r->found);
+	fputs("  ", to);
+	json_text(to, "shard", r->shard);
+	fprintf(to, ", \"alone\": %s, \"unsteady\": [", r->alone ? "true" : "false");
+	for (size_t i = 0; i < r->measure->unsteady_count; i++) {
+		fputs(i ? ", " : "", to);
+		table_out_json_string(to, slice_of(r->measure->unsteady[i]));
+	}
+	fputs("],\n", to);
+	fprintf(to, "  \"wrong\": %zu, \"unsure\": %zu, \"fine\": %zu, \"not_reached\": %zu,\n  ",
+		sweep_report_count(r, SWEEP_WRONG), sweep_report_count(r, SWEEP_UNSURE),
+		sweep_report_count(r, SWEEP_FINE), sweep_report_count(r, SWEEP_NOT_REACHED));
+	json_text(to, "again", r->again);
+	json_causes(to, r);
+	fputs(",\n  \"gaps\": [", to);
+	for (size_t i = 0; i < r->count; i++) {
+		fputs(i ? ",\n" : "\n", to);
+		json_try(to, r, &r->tries[i]);
+	}
+	fputs(r->count ? "\n  ]\n}\n" : "]\n}\n", to);
+}

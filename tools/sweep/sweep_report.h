@@ -1,0 +1,83 @@
+/* sweep_report.h: what a sweep found, in each form in which it is told. See sweep.h. */
+#ifndef TOOLS_SWEEP_REPORT_H
+#define TOOLS_SWEEP_REPORT_H
+
+#include "tools/sweep/sweep.h"
+
+#include <stdio.h>
+
+enum sweep_verdict {
+	SWEEP_UNTRIED,
+	SWEEP_FINE,
+	SWEEP_WRONG,
+	SWEEP_UNSURE, /* wrong once, and not again */
+	SWEEP_CUT,    /* a harmless cut makes it go wrong as well */
+	SWEEP_NOT_REACHED,
+};
+
+/* One position with one gap. */
+struct sweep_try {
+	const struct sweep_position *position;
+	struct sweep_position
+		*narrowed; /* owned, its texts are not: the position, once it is a smaller one */
+	const struct sweep_position *narrowed_from; /* what it was before; NULL: it is as it was */
+	const char *words;
+	size_t number; /* from 1, in names of files */
+	enum sweep_verdict verdict;
+	char *faults;      /* the file */
+	char *differences; /* a sentence a line */
+	char *repeat;      /* the line that does it again, if another sweep found it; else NULL */
+	bool only_here;    /* what differs is nothing that `replay --golden` compares */
+};
+
+struct sweep_report {
+	const char *tape, *folder;
+	char *again;             /* the command without --gaps and what follows */
+	char *anew;              /* the same of a sweep, without --faults and what follows */
+	char *verdict;           /* what makes it compare with the run without gaps, to stand before --gaps */
+	char *verdict_laid_over; /* the same for what is tried with --write overlay */
+	char **child;
+	const struct sweep_answer *without;
+	const struct sweep_positions *positions;
+	const struct sweep_measure *measure;
+	size_t found; /* positions before some were left out */
+	const struct sweep_try *tries;
+	size_t count, jobs;
+	const char *shard;   /* "2/8": the others' faults are untried here; NULL: all are its own */
+	bool merged;         /* made of the reports of shards */
+	bool alone, stopped; /* it cannot run side by side; the user stopped it */
+};
+
+/* The line that does a finding again, with its verdict; the caller frees. */
+char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t);
+size_t sweep_report_count(const struct sweep_report *r, enum sweep_verdict verdict);
+const char *sweep_verdict_name(enum sweep_verdict verdict);
+
+/* Findings that differ from the right answer in the same way, in whatever objects. */
+struct sweep_cause {
+	char *key;                       /* "configmaps is missing" */
+	const struct sweep_try *example; /* the simplest */
+	size_t places;
+	size_t by_pattern[SWEEP_PATTERNS];
+};
+struct sweep_causes {
+	struct sweep_cause *items;
+	size_t count;
+};
+/* Of those that are wrong, most places first; the caller releases. */
+void sweep_causes_find(const struct sweep_report *r, struct sweep_causes *ret);
+void sweep_causes_release(struct sweep_causes *c);
+/* Whether a finding has the cause of that key. */
+bool sweep_is_cause(const struct sweep_try *t, const char *key);
+
+/* As a shell reads it; the caller frees. */
+char *sweep_word(const char *text);
+
+void sweep_report_text(const struct sweep_report *r, FILE *to);
+void sweep_report_json(const struct sweep_report *r, FILE *to);
+/* For machines that read tests, and for people in a browser: one page that needs nothing else. */
+void sweep_report_junit(const struct sweep_report *r, FILE *to);
+void sweep_report_sarif(const struct sweep_report *r, FILE *to);
+void sweep_report_html(const struct sweep_report *r, FILE *to);
+
+#endif

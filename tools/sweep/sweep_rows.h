@@ -1,0 +1,69 @@
+/*
+ * sweep_rows.h: the events of the tape as the search for places sees them: which object they are of, whether
+ * the program was sent them in the run without gaps, and what they change. See sweep.h.
+ */
+#ifndef TOOLS_SWEEP_ROWS_H
+#define TOOLS_SWEEP_ROWS_H
+
+#include "tools/sweep/sweep.h"
+
+/* One event of the tape. */
+struct sweep_row {
+	uint64_t seq;
+	int64_t time_ns;
+	char type; /* of ADDED, MODIFIED, DELETED the first letter */
+	bool reached, terminating, wanted;
+	bool left, entered; /* the selection of a watch, without being deleted or created */
+	char *resource, *object, *uid;
+	char *change;          /* "status.phase Running"; NULL: nothing that a program would act on */
+	size_t previous, next; /* event of that object, by name; SWEEP_NO_ROW: there is none */
+};
+#define SWEEP_NO_ROW SIZE_MAX
+
+struct sweep_rows {
+	struct sweep_row *items;
+	size_t count, cap;
+};
+
+/* Names of resources. */
+struct sweep_names {
+	char **items;
+	size_t count;
+};
+
+/* What is looked for, in what, and where it goes. */
+struct sweep_finding {
+	const struct sweep_search *what;
+	const struct sweep_rows *all;
+	const struct sweep_names *watched;
+	struct sweep_positions *to;
+};
+
+/* All between the first and the last position of the run, linked by object. `s` has the run without gaps. The
+ * caller releases, also on failure. */
+int sweep_rows_read(struct sql_session *s, const struct sweep_search *what, struct sweep_rows *ret,
+	struct err *err) MUST_CHECK;
+void sweep_rows_release(struct sweep_rows *rows);
+
+/* The resources that the program watched, on the tape or not. */
+int sweep_names_read(struct sql_session *s, struct sweep_names *ret, struct err *err) MUST_CHECK;
+void sweep_names_release(struct sweep_names *names);
+
+bool sweep_rows_of_one_resource(const struct sweep_rows *rows, size_t a, size_t b);
+
+/* Where the first object of that resource ends that began at `first` or later; `end` when none does. */
+size_t sweep_rows_life_end(const struct sweep_rows *rows, size_t first, size_t end);
+
+/* A place that hides what that resource does from the one event to the other; borrowed until the next. */
+struct sweep_position *sweep_positions_add(
+	const struct sweep_finding *f, enum sweep_kind kind, size_t first, size_t last);
+
+/* ---- sweep_changes.c ---- */
+
+/* What events of type MODIFIED change, into the rows. */
+int sweep_changes_read(struct sql_session *s, struct sweep_rows *rows, struct err *err) MUST_CHECK;
+
+/* Adds each two and three successive changes of one object, one place for each sort. */
+void sweep_changes_find(const struct sweep_finding *f);
+
+#endif

@@ -1,0 +1,235 @@
+/* sweep_run.c: see sweep_run.h. */
+#include "tools/sweep/sweep_run.h"
+
+#include "schema/base/clock.h"
+#include "schema/base/count_of.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ARGUMENTS_MAX 32 /* but --write and the command's */
+#define FOLDERS_MAX   10000
+
+/* ---- files ---- */
+
+char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, const char *suffix)
+{
+	static const char *const stages[] = {"", "-again", "-control", "-narrow"};
+	const char *kind = slot->paced ? "paced" : slot->laid_over ? "overlay" : "without";
+
+	if (!slot->of)
+		return xasprintf("%s/%s-%zu.%s", s->folder, kind, slot->number, suffix);
+	return xasprintf("%s/%03zu%s.%s", s->folder, slot->of->number, stages[slot->stage], suffix);
+}
+
+void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot)
+{
+	static const char *const suffixes[] = {"run", "log"};
+
+	for (size_t i = 0; i < COUNT_OF(suffixes); i++) {
+		char *path = sweep_run_file(s, slot, suffixes[i]);
+
+		unlink(path);
+		free(path);
+	}
+}
+
+static bool is_ours(const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	if (strcmp(name, "sweep.json") == 0)
+		return true;
+	return dot &&
+	       (isdigit((unsigned char)*name) || strncmp(name, "without-", 8) == 0 ||
+		       strncmp(name, "overlay-", 8) == 0 || strncmp(name, "paced-", 6) == 0) &&
+	       (strcmp(dot, ".run") == 0 || strcmp(dot, ".log") == 0 || strcmp(dot, ".faults.json") == 0);
+}
+
+static int has_sweep(const char *folder, bool *ret, struct err *err)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	bool found = false;
+
+	if (!dir)
+		return err_set_errno(err, errno, "cannot open '%s'", folder);
+	while (!found && (entry = readdir(dir)))
+		found = is_ours(entry->d_name);
+	closedir(dir);
+	*ret = found;
+	return 0;
+}
+
+/* One that the user has named may be there, but nothing of it is thrown away. */
+static int use_folder(struct sweep_runs *s, const char *folder, struct err *err)
+{
+	bool has = false;
+	int rc = 0;
+
+	s->folder = xstrdup(folder);
+	if (mkdir(folder, 0700) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return err_set_errno(err, errno, "cannot make '%s'", folder);
+	rc = has_sweep(folder, &has, err);
+	if (rc == 0 && has)
+		return err_set(err, ERR_USAGE,
+			"'%s' holds an earlier sweep, which is not thrown away: remove it, or name another folder",
+			folder);
+	return rc;
+}
+
+/* NAME.sweep, or NAME-2.sweep and so on: the first that is not there. */
+static int make_folder(struct sweep_runs *s, const char *name, int len, struct err *err)
+{
+	for (int n = 1; n < FOLDERS_MAX; n++) {
+		char number[16] = "";
+
+		if (n > 1)
+			snprintf(number, sizeof(number), "-%d", n);
+		free(s->folder);
+		s->folder = xasprintf("%.*s%s.sweep", len, name, number);
+		if (mkdir(s->folder, 0700) == 0) {
+			if (n > 1)
+				fprintf(stderr, "kubetape sweep: earlier ones are kept: this one is '%s'\n",
+					s->folder);
+			return 0;
+		}
+		if (errno != EEXIST)
+			return err_set_errno(err, errno, "cannot make '%s'", s->folder);
+	}
+	return err_set(err, ERR_FAILED, "'%.*s.sweep' and %d more folders are there: name one with --out",
+		len, name, FOLDERS_MAX - 2);
+}
+
+int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *err)
+{
+	const char *slash = strrchr(s->options.tape, '/');
+	const char *name = slash && slash[1] ? slash + 1 : s->options.tape;
+	size_t len = strlen(name);
+
+	if (len > 5 && strcmp(name + len - 5, ".tape") == 0)
+		len -= 5;
+	return folder ? use_folder(s, folder, err) : make_folder(s, name, (int)len, err);
+}
+
+/* ---- one run ---- */
+
+char *sweep_slot_faults(const struct sweep_runs *s, const struct sweep_slot *slot)
+{
+	struct sweep_slot first = *slot;
+
+	if (slot->of->position->kind == SWEEP_GIVEN)
+		return xstrdup(slot->of->faults);
+	if (slot->stage == SWEEP_AGAIN)
+		first.stage = SWEEP_FIRST;
+	first.paced = false;
+	return sweep_run_file(s, &first, "faults.json");
+}
+
+static char *milliseconds(int64_t ns)
+{
+	return xasprintf("%lldms", (long long)(ns / NS_PER_MS));
+}
+
+/* An option that has a value; NULL: it is not given. */
+static size_t add_value(char **to, const char *option, const char *value)
+{
+	if (!value)
+		return 0;
+	to[0] = (char *)option;
+	to[1] = (char *)value;
+	return 2;
+}
+
+static size_t add_flag(char **to, const char *option, bool given)
+{
+	to[0] = (char *)option;
+	return given;
+}
+
+/* What not every run has. Returns how many words it added. */
+static size_t add_choices(
+	const struct sweep_options *v, const struct sweep_slot *slot, const char *lockstep, char **to)
+{
+	size_t n = add_value(to, "--from", v->from);
+
+	n += add_value(to + n, "--until", v->until);
+	n += add_value(to + n, "--write", slot->laid_over ? "overlay" : NULL);
+	n += add_value(to + n, "--probe", v->probe);
+	n += add_flag(to + n, "--kill", v->kill);
+	n += add_flag(to + n, "--gc", v->gc);
+	n += add_value(to + n, "--lockstep", lockstep);
+	for (size_t i = 0; i < v->writes.count; i++)
+		n += add_value(to + n, "--write", v->writes.items[i]);
+	return n;
+}
+
+int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
+{
+	const struct sweep_options *v = &s->options;
+	const struct sweep_slot *slot = &s->slot[at];
+	int64_t lockstep_ns = v->lockstep_ns ? v->lockstep_ns : slot->paced ? SWEEP_PACE_NS : 0;
+	char *settle = milliseconds(slot->quick ? s->quick_ns : v->settle_ns);
+	char *lockstep = milliseconds(lockstep_ns);
+	char *run = sweep_run_file(s, slot, "run"), *log = sweep_run_file(s, slot, "log");
+	char *faults = slot->faults ? xstrdup(slot->faults) : slot->of ? sweep_slot_faults(s, slot) : NULL;
+	char *fixed[] = {(char *)"replay", (char *)s->options.tape, (char *)"--gaps",
+		faults ? faults : (char *)"none", (char *)"--run", run, (char *)"--settle", settle,
+		(char *)"--settle-limit", (char *)"0", (char *)"--wait-watchers", s->watches,
+		(char *)"--speed", (char *)v->speed, v->plain ? (char *)"--plain" : NULL};
+	size_t count = 0, child_count = 0;
+	char **arguments;
+	int rc;
+
+	while (v->child[child_count])
+		child_count++;
+	arguments = xcalloc(ARGUMENTS_MAX + 2 * v->writes.count + child_count, sizeof(*arguments));
+	for (size_t i = 0; i < COUNT_OF(fixed) && fixed[i]; i++)
+		arguments[count++] = fixed[i];
+	count += add_choices(v, slot, lockstep_ns ? lockstep : NULL, arguments + count);
+	arguments[count++] = (char *)"--";
+	memcpy(arguments + count, v->child, child_count * sizeof(*arguments));
+	rc = sweep_job_start(&s->job[at], v->replay, arguments, log, v->timeout_ns, err);
+	free(arguments);
+	free(lockstep);
+	free(settle);
+	free(faults);
+	free(run);
+	free(log);
+	return rc;
+}
+
+/* The last line of the log says why. */
+static int tell_failure(const char *log, struct err *err)
+{
+	char line[256], last[256] = "";
+	FILE *file = fopen(log, "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (*line)
+			memcpy(last, line, sizeof(last));
+	}
+	if (file)
+		fclose(file);
+	return err_set(err, ERR_FAILED, "a replay failed, see '%s': %.150s", log, last);
+}
+
+int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, struct err *err)
+{
+	char *run = sweep_run_file(s, &s->slot[at], "run"), *log = sweep_run_file(s, &s->slot[at], "log");
+	const struct sweep_asked asked = {&s->options.invariants, log, s->job[at].timed_out};
+	int rc = sweep_answer_read(s->options.tape, run, &asked, ret, err);
+
+	if (rc == ERR_FAILED || rc == ERR_NOT_FOUND)
+		rc = tell_failure(log, err);
+	free(run);
+	free(log);
+	return rc;
+}

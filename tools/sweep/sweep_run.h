@@ -1,0 +1,76 @@
+/* sweep_run.h: one run of a sweep: its files, its process, and what it came to. See sweep.h. */
+#ifndef TOOLS_SWEEP_RUN_H
+#define TOOLS_SWEEP_RUN_H
+
+#include "schema/base/clock.h"
+#include "tools/sweep/sweep_report.h"
+
+#define SWEEP_JOBS_MAX 64
+#define SWEEP_PACE_NS  (50 * NS_PER_MS) /* of lock-step: for which a program has asked for nothing */
+
+/* What is the same in all runs. */
+struct sweep_options {
+	const struct command *replay; /* what a run is */
+	const char *tape;
+	char **child;
+	const char *speed, *from, *until; /* as of `replay`; the last two may be NULL */
+	struct text_list writes;
+	int64_t settle_ns, timeout_ns;
+	int64_t lockstep_ns; /* 0: none */
+	struct text_list invariants;
+	const char *probe; /* NULL: none */
+	bool plain, kill, gc;
+};
+
+enum sweep_stage {
+	SWEEP_FIRST,
+	SWEEP_AGAIN,   /* what goes wrong once may have been unlucky */
+	SWEEP_CONTROL, /* the same place, with a cut that nobody can mind */
+	SWEEP_NARROW,  /* less of the same place */
+};
+
+/* A place where one can run. */
+struct sweep_slot {
+	struct sweep_try *of; /* NULL: without a gap */
+	enum sweep_stage stage;
+	size_t number;      /* of a run without a gap */
+	const char *faults; /* for --gaps, instead of `of` and its file; NULL: those */
+	bool laid_over;     /* with --write overlay */
+	bool quick;         /* with a short --settle */
+	bool paced;         /* in lock-step, so that each write is the answer to one event */
+	struct sweep_alarm {
+		char *line;       /* owned: the invariant that does not hold; NULL: all do */
+		int64_t since_ns; /* monotonic */
+		uint64_t seq;     /* where that was seen */
+		bool is_told;     /* for so long that the run is ended for it */
+	} broken;
+	int64_t changed_ns,
+		looked_ns; /* of sweep_look.c: when its run file had changed, as of the last look, and as
+					  of the last question */
+};
+
+struct sweep_runs {
+	struct sweep_options options;
+	int64_t quick_ns;       /* of a short --settle */
+	char *folder, *watches; /* owned; for --wait-watchers */
+	struct sweep_job job[SWEEP_JOBS_MAX];
+	struct sweep_slot slot[SWEEP_JOBS_MAX];
+};
+
+/* Makes the folder. NULL: one that is not there yet, named after the tape. One that is named must not hold an
+ * earlier sweep: ERR_USAGE. */
+int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *err) MUST_CHECK;
+
+/* FOLDER/NAME.suffix of what runs in that slot; the caller frees. */
+char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, const char *suffix);
+/* The fault file of what runs there; the caller frees. */
+char *sweep_slot_faults(const struct sweep_runs *s, const struct sweep_slot *slot);
+/* Its run file and its output are not needed any more. */
+void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot);
+
+/* Starts what stands in that slot. */
+int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err) MUST_CHECK;
+/* What it came to, when it has ended; the caller releases. */
+int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, struct err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,392 @@
+/* sweep_tries.c: which faults are tried, and what each comes to. See sweep_course.h. */
+#include "tools/sweep/sweep_course.h"
+
+#include "schema/base/clock.h"
+#include "schema/base/limits.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define VIEW_NS        (2 * NS_PER_S) /* that a view stands still, beside the time to start */
+#define STARTS_IN_VIEW 4
+#define GAP_WORDS      "end,compact"
+
+static int open_run(struct sweep *s, const struct sweep_slot *of, struct sql_session **ret, struct err *err)
+{
+	char *run = sweep_run_file(&s->runs, of, "run");
+	int rc = sql_session_open(s->runs.options.tape, ret, err);
+
+	if (rc == 0)
+		rc = sql_session_add_run(*ret, run, err);
+	free(run);
+	return rc;
+}
+
+static int find_unobserved(struct sweep *s, struct err *err)
+{
+	const struct sweep_slot first = {.number = 1};
+	struct sql_session *session = NULL;
+	int rc = open_run(s, &first, &session, err);
+
+	if (rc == 0)
+		rc = sweep_positions_find(session, &s->search, &s->positions, err);
+	sql_session_close(session);
+	return rc;
+}
+
+/* A program must have started again while the view stands still. */
+static void set_lengths(struct sweep *s)
+{
+	for (size_t i = 0; i < s->positions.count; i++) {
+		if (s->positions.items[i].pattern == SWEEP_STALE)
+			s->positions.items[i].for_ns = VIEW_NS + STARTS_IN_VIEW * s->plain.answer.start_ns;
+	}
+}
+
+static int find_others(struct sweep *s, struct err *err)
+{
+	struct sweep_slot of = s->paced;
+	struct sql_session *session = NULL;
+	int rc;
+
+	if (!of.number)
+		of = (struct sweep_slot){.number = 1, .laid_over = s->laid_over.known};
+	rc = open_run(s, &of, &session, err);
+	if (rc == 0)
+		rc = sweep_patterns_find(session, s->patterns, s->laid_over.known, &s->positions, err);
+	set_lengths(s);
+	sql_session_close(session);
+	return rc;
+}
+
+/* Fault files that the user gives are the only places. */
+static void take_given(struct sweep *s)
+{
+	size_t count = s->v->faults.count;
+	int pattern = s->v->patterns ? __builtin_ctz(s->patterns) : SWEEP_UNOBSERVED;
+
+	s->positions.items = xcalloc(count, sizeof(*s->positions.items));
+	s->positions.count = s->found = count;
+	for (size_t i = 0; i < count; i++)
+		s->positions.items[i] = (struct sweep_position){.pattern = (enum sweep_pattern)pattern,
+			.kind = SWEEP_GIVEN,
+			.resource = xstrdup(""),
+			.object = xstrdup(s->v->faults.items[i]),
+			.reached = true};
+}
+
+int sweep_find_positions(struct sweep *s, struct err *err)
+{
+	int rc = 0;
+
+	if (s->v->faults.count) {
+		take_given(s);
+		return 0;
+	}
+	rc = find_unobserved(s, err);
+
+	if (rc == 0)
+		rc = sweep_find_causes(s, err);
+	if (rc == 0 && !s->stopped && (s->patterns & ~(1u << SWEEP_UNOBSERVED)))
+		rc = find_others(s, err);
+	if (!(s->patterns >> SWEEP_UNOBSERVED & 1))
+		sweep_positions_leave_out(&s->positions, SWEEP_UNOBSERVED);
+	sweep_positions_order(&s->positions);
+	s->found = sweep_positions_thin(&s->positions, (size_t)s->v->max);
+	return rc;
+}
+
+static const char *words_of(const struct sweep *s, const struct sweep_position *p, size_t index)
+{
+	if (p->kind == SWEEP_GIVEN)
+		return index ? NULL : "as given";
+	if (p->pattern != SWEEP_UNOBSERVED)
+		return sweep_pattern_words(p->pattern, p->write, s->v->patterns != NULL, index);
+	if (!s->v->gaps.count)
+		return index ? NULL : GAP_WORDS;
+	return index < s->v->gaps.count ? s->v->gaps.items[index] : NULL;
+}
+
+static void add_try(struct sweep *s, const struct sweep_position *p, const char *words)
+{
+	struct sweep_try *try;
+	struct sweep_slot slot = {0};
+
+	s->tries = xrealloc(s->tries, (s->try_count + 1) * sizeof(*s->tries));
+	try = &s->tries[s->try_count++];
+	*try = (struct sweep_try){.position = p,
+		.words = words,
+		.number = s->try_count,
+		.verdict = p->reached ? SWEEP_UNTRIED : SWEEP_NOT_REACHED};
+	slot.of = try;
+	try->faults =
+		p->kind == SWEEP_GIVEN ? xstrdup(p->object) : sweep_run_file(&s->runs, &slot, "faults.json");
+}
+
+/* The first words of all places come before the second ones of any. */
+void sweep_make_tries(struct sweep *s)
+{
+	bool more = true;
+
+	for (size_t k = 0; more; k++) {
+		more = false;
+		for (size_t i = 0; i < s->positions.count; i++) {
+			const struct sweep_position *p = &s->positions.items[i];
+			const char *words = k == 0 || p->reached ? words_of(s, p, k) : NULL;
+			bool room = !s->v->max || p->pattern == SWEEP_UNOBSERVED ||
+				    s->try_count < (size_t)s->v->max;
+
+			if (words && room)
+				add_try(s, p, words);
+			more |= words && room;
+		}
+	}
+}
+
+/* The first try that has not begun. */
+static struct sweep_try *next_try(struct sweep *s, size_t *at)
+{
+	if (s->v->budget_ns && clock_mono_ns(&clock_system) - s->begun_ns > s->v->budget_ns)
+		return NULL;
+	while (*at < s->try_count) {
+		struct sweep_try *try = &s->tries[(*at)++];
+
+		if (try->position->reached && sweep_shard_has(&s->shard, try))
+			return try;
+	}
+	return NULL;
+}
+
+static bool wants_control(const struct sweep *s, const struct sweep_try *try)
+{
+	bool own_words = try->position->pattern != SWEEP_UNOBSERVED || !s->v->gaps.count;
+
+	return own_words && sweep_has_control(try->position);
+}
+
+/* What its last run says of it, and in *ret_next what is to run then; true when something is. */
+static bool judge_run(const struct sweep *s, const struct sweep_slot *slot, bool differs, bool struck,
+	enum sweep_stage *ret_next)
+{
+	struct sweep_try *try = slot->of;
+
+	*ret_next = slot->stage + 1;
+	switch (slot->stage) {
+	case SWEEP_FIRST:
+		try->verdict = !struck ? SWEEP_NOT_REACHED : differs ? SWEEP_UNTRIED : SWEEP_FINE;
+		break;
+	case SWEEP_AGAIN:
+		try->verdict = struck && differs ? SWEEP_WRONG : s->quick ? SWEEP_FINE : SWEEP_UNSURE;
+		break;
+	case SWEEP_CONTROL: try->verdict = differs ? SWEEP_CUT : SWEEP_WRONG; break;
+	case SWEEP_NARROW: break;
+	}
+	if (slot->stage == SWEEP_FIRST)
+		return differs && struck;
+	return slot->stage == SWEEP_AGAIN && try->verdict == SWEEP_WRONG && wants_control(s, try);
+}
+
+/* A program that does not see its own writes, or sees an older state, may make and delete things that nobody
+ * finds at the end. */
+static bool is_about_counts(enum sweep_pattern pattern)
+{
+	return pattern == SWEEP_ECHO || pattern == SWEEP_STALE || pattern == SWEEP_WRITES;
+}
+
+/* Nothing came of it: nothing of it is kept. */
+static void forget_try(const struct sweep *s, struct sweep_try *try)
+{
+	sweep_run_remove(&s->runs, &(struct sweep_slot){.of = try});
+	free(try->differences);
+	try->differences = NULL;
+	if (try->position->kind != SWEEP_GIVEN)
+		unlink(try->faults);
+}
+
+/* A question that was broken when it was last asked, and is at the end, has been so from there on. */
+static size_t compare_alarms(const struct sweep_ground *ground, const struct sweep_slot *slot,
+	const struct sweep_answer *answer, struct buf *to)
+{
+	const struct sweep_alarm *broken = &slot->broken;
+	bool is_broken = broken->line && answer->alarms && strstr(answer->alarms, broken->line);
+	size_t count = sweep_compare_alarms(&ground->answer, answer, to);
+
+	if (count && is_broken)
+		(void)!buf_printf(to, NULL, "(seen at event %llu)\n", (unsigned long long)broken->seq);
+	return count;
+}
+
+/* A run that was ended for an invariant comes to nothing else. */
+static size_t compare_all(const struct sweep_ground *ground, const struct sweep_slot *slot,
+	const struct sweep_answer *answer, bool *only_here, struct buf *to)
+{
+	enum sweep_pattern pattern = slot->of->position->pattern;
+	size_t count = 0, replayable;
+
+	if (slot->broken.is_told) {
+		*only_here = true;
+		(void)!buf_printf(to, NULL,
+			"%s(seen at event %llu, and still after that: the run was ended)\n",
+			slot->broken.line, (unsigned long long)slot->broken.seq);
+		return 1;
+	}
+	replayable = count = sweep_compare(&ground->measure, &ground->answer, answer, "without the gap", to);
+	count += compare_alarms(ground, slot, answer, to);
+	count += sweep_compare_probes(&ground->answer, answer, to);
+	if (is_about_counts(pattern))
+		count +=
+			sweep_compare_counts(ground, answer, "without the fault", pattern == SWEEP_STALE, to);
+	*only_here |= count && !replayable;
+	return count;
+}
+
+char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const struct sweep_answer *answer)
+{
+	bool only_here = false;
+	struct buf text;
+	char *result = NULL;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	if (compare_all(sweep_ground_of(s, slot->laid_over), slot, answer, &only_here, &text))
+		result = slice_dup(buf_slice(&text));
+	buf_release(&text);
+	return result;
+}
+
+/* Judges what has ended. True in *ret_again when it is to run once more, in that stage. */
+static int sweep_tries_judge(
+	struct sweep *s, size_t at, bool *ret_again, enum sweep_stage *ret_next, struct err *err)
+{
+	struct sweep_slot *slot = &s->runs.slot[at];
+	struct sweep_try *try = slot->of;
+	struct sweep_ground *ground = sweep_ground_of(s, slot->laid_over);
+	struct sweep_answer answer;
+	struct buf differences;
+	size_t count;
+	int rc = sweep_run_read(&s->runs, at, &answer, err);
+
+	*ret_again = false;
+	if (rc)
+		return rc;
+	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
+	count = compare_all(ground, slot, &answer, &try->only_here, &differences);
+	*ret_again = judge_run(s, slot, count, answer.hits, ret_next);
+	if (count && !try->differences)
+		try->differences = slice_dup(buf_slice(&differences));
+	if (!count || slot->stage != SWEEP_FIRST)
+		sweep_run_remove(&s->runs, slot);
+	if (try->verdict == SWEEP_FINE || try->verdict == SWEEP_NOT_REACHED)
+		forget_try(s, try);
+	s->healed += slot->broken.line && !slot->broken.is_told &&
+		     !(answer.alarms && strstr(answer.alarms, slot->broken.line));
+	sweep_alarm_release(&slot->broken);
+	buf_release(&differences);
+	sweep_answer_release(&answer);
+	return 0;
+}
+
+static int write_faults(
+	struct sweep *s, const struct sweep_try *try, const struct sweep_slot *slot, struct err *err)
+{
+	char *path;
+	int rc;
+
+	if (slot->stage == SWEEP_AGAIN || try->position->kind == SWEEP_GIVEN)
+		return 0;
+	path = sweep_slot_faults(&s->runs, slot);
+	rc = slot->stage == SWEEP_CONTROL ? sweep_control_write(try->position, path, err)
+					  : sweep_fault_write(try->position, try->words, path, err);
+	free(path);
+	return rc;
+}
+
+/* What happened at a write is tried again at the program's own pace. */
+static int begin_try(
+	struct sweep *s, size_t at, struct sweep_try *try, enum sweep_stage stage, struct err *err)
+{
+	struct sweep_slot *slot = &s->runs.slot[at];
+	int rc;
+
+	*slot = (struct sweep_slot){.of = try,
+		.stage = stage,
+		.laid_over = try->position->laid_over,
+		.quick = stage == SWEEP_FIRST && s->quick,
+		.paced = stage != SWEEP_FIRST && try->position->write && s->paced.number};
+	rc = write_faults(s, try, slot, err);
+	return rc ? rc : sweep_run_start(&s->runs, at, err);
+}
+
+size_t sweep_count_verdicts(const struct sweep *s, enum sweep_verdict verdict)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->try_count; i++)
+		n += s->tries[i].verdict == verdict;
+	return n;
+}
+
+/* So far each took as long as the next will. */
+static long long seconds_left(const struct sweep *s, size_t tried, size_t left)
+{
+	int64_t took_ns = clock_mono_ns(&clock_system) - s->begun_ns;
+
+	return tried ? (long long)(took_ns / NS_PER_S * (int64_t)left / (int64_t)tried) : 0;
+}
+
+/* What other shards will try. */
+static size_t count_elsewhere(const struct sweep *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->try_count && s->shard.count; i++)
+		n += s->tries[i].verdict == SWEEP_UNTRIED && !sweep_shard_has(&s->shard, &s->tries[i]);
+	return n;
+}
+
+static void show_progress(const struct sweep *s, bool shown)
+{
+	size_t elsewhere = count_elsewhere(s);
+	size_t all = s->try_count - sweep_count_verdicts(s, SWEEP_NOT_REACHED) - elsewhere;
+	size_t left = sweep_count_verdicts(s, SWEEP_UNTRIED) - elsewhere;
+
+	if (shown)
+		fprintf(stderr,
+			"\r%zu of %zu faults tried, %zu wrong, about %lld s left (Ctrl-C stops)\033[K",
+			all - left, all, sweep_count_verdicts(s, SWEEP_WRONG),
+			seconds_left(s, all - left, left));
+}
+
+/* Keeps all jobs busy until there is nothing left to try. */
+int sweep_run_tries(struct sweep *s, struct err *err)
+{
+	const struct sweep_looker looker = {SWEEP_LOOK_NS, sweep_look, s};
+	bool shown = isatty(STDERR_FILENO), again;
+	enum sweep_stage stage;
+	struct sweep_try *try;
+	size_t next = 0, running = 0;
+	int rc = 0;
+
+	s->begun_ns = clock_mono_ns(&clock_system);
+
+	while (rc == 0 && running < s->jobs && (try = next_try(s, &next)))
+		rc = begin_try(s, running++, try, SWEEP_FIRST, err);
+	while (rc == 0 && running) {
+		int at;
+
+		show_progress(s, shown);
+		at = sweep_jobs_wait(s->runs.job, s->jobs, s->v->invariants.count ? &looker : NULL);
+		if (at < 0) {
+			sweep_stop(s);
+			break;
+		}
+		rc = sweep_tries_judge(s, (size_t)at, &again, &stage, err);
+		try = again ? s->runs.slot[at].of : next_try(s, &next);
+		if (rc == 0 && try)
+			rc = begin_try(s, (size_t)at, try, again ? stage : SWEEP_FIRST, err);
+		else
+			running--;
+	}
+	if (shown)
+		fputs("\r\033[K", stderr);
+	return rc;
+}
