@@ -26,8 +26,8 @@ struct aws;
 int aws_open(struct web *web, const char *profile, struct aws **ret, struct err *err) MUST_CHECK;
 void aws_close(struct aws *a); /* accepts NULL */
 
-/* The keys of now, borrowed until the next call. `renew`: those that were given were refused. ERR_DENIED when there are
- * none anywhere, or whoever gives them refuses; ERR_NETWORK, ERR_PROTOCOL. */
+/* The keys of now, borrowed until the next call. `renew`: those that were given were refused. ERR_DENIED when no place
+ * has any, or the service that issues them refuses; ERR_NETWORK, ERR_PROTOCOL. */
 int aws_keys_get(struct aws *a, bool renew, const struct aws_keys **ret, struct err *err) MUST_CHECK;
 
 /* Of the environment, else of the profile; NULL when neither says. Borrowed. */

@@ -68,7 +68,7 @@ void aws_profile_read(struct slice text, bool is_config, struct aws_profile *ret
 	}
 }
 
-/* Where a file is: the variable says so, or it is in the home directory; NULL when there is none. */
+/* The path of a file: the value of the variable, else a file in the home directory; NULL without one. */
 static char *file_path(const char *variable, const char *name)
 {
 	const char *path = getenv(variable), *home = getenv("HOME");

@@ -213,7 +213,7 @@ void push_close(struct push *p)
 
 /* ---- the manifest, which others may write as well ---- */
 
-/* What we know goes into what is there now. */
+/* Adds our segments to the manifest that is in the store now. */
 static int merge_manifest(struct push *p, struct err *err)
 {
 	struct manifest mine = p->manifest;
@@ -428,7 +428,7 @@ static int step(struct push *p, uint64_t bytes, struct err *err)
 	return 0;
 }
 
-/* A segment that retention removed meanwhile is none of ours any more. */
+/* Passes over a segment that retention removed since it was listed. */
 static int push_listed(struct push *p, const struct segment_file *f, struct err *err)
 {
 	int64_t sealed_ns;

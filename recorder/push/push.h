@@ -1,7 +1,7 @@
 /*
- * push.h: a tape into a store. The unit is the sealed segment, which never changes: each is written once, under the condition that
- * there is none of its name, and then the manifest that names it (manifest.h). Killed anywhere, a push is repeated
- * without harm and goes on where it was.
+ * push.h: a tape into a store. The unit is the sealed segment, which never changes: each is written once, on the condition that
+ * no object has its name yet, and after it the manifest that names it (manifest.h). A push that was killed at any
+ * moment goes on where it was.
  */
 #ifndef RECORDER_PUSH_PUSH_H
 #define RECORDER_PUSH_PUSH_H

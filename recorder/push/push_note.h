@@ -16,10 +16,10 @@ struct push_note {
 /* Failures are no matter. */
 void push_note_write(const char *tape_path, const struct push_note *note);
 
-/* False when there is none; the caller frees the URL. */
+/* False if the tape has no note; the caller frees the URL. */
 bool push_note_read(const char *tape_path, struct push_note *ret);
 
-/* Sealed segments here that the store does not have, and when the first of them was sealed; 0: there is none. */
+/* Sealed segments here that the store does not have, and when the first of them was sealed (0 without one). */
 struct push_lag {
 	uint64_t segments, bytes;
 	int64_t since_ns;
