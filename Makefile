@@ -180,7 +180,7 @@ $(B)/commit: FORCE
 
 # The page of `kubetape view`: its modules joined into one script, everything compressed, and taken into the program.
 PAGE := replayer/view/page
-PAGE_MODULES := $(addprefix $(PAGE)/,model.js source.js file_source.js yaml.js timeline.js panes.js state_pane.js desk_pane.js app.js)
+PAGE_MODULES := $(addprefix $(PAGE)/,model.js source.js file_source.js yaml.js timeline.js panes.js state_pane.js golden_pane.js desk_pane.js app.js)
 $(B)/view/app.js: $(PAGE_MODULES)
 	@mkdir -p $(@D)
 	@sed '/^import /d; s/^export //' $^ >$@

@@ -265,8 +265,11 @@ static void begin_directors(struct replayer *r)
 /* On an address of its own: browsers do not know the certificate that clients of the API do. */
 static int open_view(struct replayer *r, struct err *err)
 {
-	const struct viewer_options options = {
-		.tape = r->options->tape, .desk = view_desk_serve, .desk_context = &r->view_desk};
+	const struct viewer_options options = {.tape = r->options->tape,
+		.run = r->options->run,
+		.golden = r->options->golden,
+		.desk = view_desk_serve,
+		.desk_context = &r->view_desk};
 	int rc;
 
 	if (!r->options->view)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct access_options;
+struct viewer_golden;
 struct write_rules;
 
 struct replay_options {
@@ -56,6 +57,7 @@ struct replay_options {
 		struct err *err);
 	bool view; /* the page of view/viewer.h beside it; `viewing` is told its address, before `serving` is
 		      called */
+	const struct viewer_golden *golden; /* to show beside the run; NULL: none */
 	int (*viewing)(void *context, const char *url, struct err *err);
 	/* Called at the end with the report for people; NULL: nobody wants it. */
 	void (*over)(void *context, const char *report);

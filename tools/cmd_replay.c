@@ -1,6 +1,7 @@
 /* cmd_replay.c: kubetape replay. */
 #include "replayer/replayer.h"
 #include "replayer/request/access.h"
+#include "replayer/view/viewer.h"
 #include "replayer/world/replay_clock.h"
 #include "replayer/write/write_policy.h"
 #include "schema/base/clock.h"
@@ -8,6 +9,7 @@
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
 #include "tools/sweep/golden.h"
+#include "tools/sweep/golden_beside.h"
 #include "tools/sweep/run_beside.h"
 
 #include <stdio.h>
@@ -27,7 +29,8 @@ struct values {
 	struct text_list gap_specs;
 	struct text_list writes;
 	struct golden_options golden;
-	struct rule_names names; /* if there are rules */
+	const struct viewer_golden *beside; /* the golden run on the page; NULL: none */
+	struct rule_names names;            /* if there are rules */
 	bool kill, plain, exit_at_end, loop, rebase_time, ordered, last, lenient, keys, view, gc;
 };
 
@@ -45,7 +48,8 @@ static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "kubeconfig", offsetof(struct values, kubeconfig), "FILE",
 		"write the clients' kubeconfig there and leave it"},
 	{OPTION_FLAG, 0, "view", offsetof(struct values, view), "",
-		"serve the page of 'kubetape view' beside it, with the replay's controls and its clients"},
+		"serve the page of 'kubetape view' beside it, with the replay's controls and its clients, and with "
+		"--golden what that run was told and wrote beside what this one is"},
 	{OPTION_TEXT, 0, "speed", offsetof(struct values, speed), "N|max",
 		"tape seconds for each second, or as fast as the watchers take it"},
 	{OPTION_TEXT, 0, "from", offsetof(struct values, from), "POSITION", "begin there"},
@@ -223,6 +227,7 @@ static int replay_serve(const struct values *v, const struct operands *operands,
 		.report = v->report && strcmp(v->report, "-") != 0 ? v->report : NULL,
 		.max_lateness_ns = v->max_lateness_ns,
 		.view = v->view,
+		.golden = v->beside,
 		.viewing = print_viewing,
 		.serving = print_serving,
 		.over = v->report && strcmp(v->report, "-") == 0 ? print_report : NULL,
@@ -240,6 +245,26 @@ static int replay_serve(const struct values *v, const struct operands *operands,
 	return rc;
 }
 
+/* With the golden run on the page, if there are both. */
+static int serve_beside(struct values *v, const struct operands *operands, const struct write_rules *rules,
+	double speed, int *ret_exit_code, struct err *err)
+{
+	struct viewer_golden beside = {.run = v->golden.path, .compare = golden_beside_answer};
+	struct golden_beside *b = NULL;
+	int rc = 0;
+
+	if (v->view && v->golden.path) {
+		rc = golden_beside_open(&v->golden.verdict, v->golden.path, &b, err);
+		beside.context = b;
+		v->beside = &beside;
+	}
+	if (rc == 0)
+		rc = replay_serve(v, operands, rules, speed, ret_exit_code, err);
+	v->beside = NULL;
+	golden_beside_close(b);
+	return rc;
+}
+
 static int serve_and_judge(struct values *v, const struct operands *operands, const struct write_rules *rules,
 	double speed, int *ret_exit_code, struct err *err)
 {
@@ -249,7 +274,7 @@ static int serve_and_judge(struct values *v, const struct operands *operands, co
 	if (rc == 0)
 		rc = golden_open(&v->golden, &v->run, err);
 	if (rc == 0)
-		rc = replay_serve(v, operands, rules, speed, ret_exit_code, err);
+		rc = serve_beside(v, operands, rules, speed, ret_exit_code, err);
 	if (rc == 0)
 		rc = golden_judge(&v->golden, operands->items[0], v->run, ret_exit_code, err);
 	golden_close(&v->golden);

@@ -6,6 +6,7 @@
 #include "schema/base/out_file.h"
 #include "tools/cli/read_file.h"
 #include "tools/commands.h"
+#include "tools/sweep/golden_beside.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -17,7 +18,7 @@
 extern char **environ;
 
 struct view_options {
-	const char *run, *sweep;
+	const char *run, *golden, *sweep;
 	int64_t port;
 	bool no_browser;
 };
@@ -25,6 +26,8 @@ struct view_options {
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "run", offsetof(struct view_options, run), "FILE",
 		"show with it what happened in this replay (--run of replay)"},
+	{OPTION_TEXT, 0, "golden", offsetof(struct view_options, golden), "RUN",
+		"of --run: show beside it what an earlier run was told and wrote, and where they differ"},
 	{OPTION_TEXT, 0, "sweep", offsetof(struct view_options, sweep), "FILE",
 		"show with it what a sweep found (what 'sweep --json' wrote)"},
 	{OPTION_NUMBER, 0, "port", offsetof(struct view_options, port), "N",
@@ -86,6 +89,24 @@ static int read_sweep(const char *path, struct buf *to, struct err *err)
 	return 0;
 }
 
+static int view_serve(struct view_options *o, struct viewer_options *options, struct err *err)
+{
+	const struct verdict_options verdict = {0};
+	struct viewer_golden golden = {.run = o->golden, .compare = golden_beside_answer};
+	struct golden_beside *b = NULL;
+	int rc = 0;
+
+	if (o->golden) {
+		rc = golden_beside_open(&verdict, o->golden, &b, err);
+		golden.context = b;
+		options->golden = &golden;
+	}
+	if (rc == 0)
+		rc = viewer_run(options, on_serving, o, err);
+	golden_beside_close(b);
+	return rc;
+}
+
 static int view(void *values, const struct operands *operands, struct err *err)
 {
 	struct view_options *o = values;
@@ -96,12 +117,14 @@ static int view(void *values, const struct operands *operands, struct err *err)
 	if (o->port > PORT_MAX)
 		return err_set(
 			err, ERR_USAGE, "bad port %lld: expected at most %d", (long long)o->port, PORT_MAX);
+	if (o->golden && !o->run)
+		return err_set(err, ERR_USAGE, "'--golden' is of '--run': two runs stand beside each other");
 	buf_init(&sweep, LIMIT_DOCUMENT_BYTES);
 	if (o->sweep)
 		rc = read_sweep(o->sweep, &sweep, err);
 	options.sweep = buf_slice(&sweep);
 	if (!rc)
-		rc = viewer_run(&options, on_serving, o, err);
+		rc = view_serve(o, &options, err);
 	buf_release(&sweep);
 	return rc;
 }

@@ -24,8 +24,9 @@ struct viewer {
 	struct offload *pictures, *statements; /* one thread each */
 	uv_timer_t look;                       /* for news */
 	bool has_timer, closes, wants_more;    /* wants_more: the last step did not reach the end */
-	struct viewer_desk picture_desk, sql_desk;
-	char *tape, *run, *sweep, *host, *url, *token;
+	struct viewer_desk picture_desk, sql_desk, golden_desk;
+	struct viewer_golden golden;
+	char *tape, *run, *golden_run, *sweep, *host, *url, *token;
 };
 
 /* ---- answers ---- */
@@ -360,6 +361,21 @@ static char *make_token(void)
 	return text;
 }
 
+static int open_golden(struct viewer *v, struct err *err)
+{
+	struct viewer_desk *d = &v->golden_desk;
+
+	if (!v->options.golden)
+		return 0;
+	v->golden = *v->options.golden;
+	v->golden.run = v->golden_run = xstrdup(v->golden.run);
+	v->picture_desk.golden = &v->golden;
+	v->picture_desk.golden_desk = d;
+	d->tape = v->tape;
+	d->run = v->golden_run;
+	return viewer_open_session(d, err);
+}
+
 static int open_desks(struct viewer *v, struct err *err)
 {
 	int rc;
@@ -373,6 +389,8 @@ static int open_desks(struct viewer *v, struct err *err)
 		rc = viewer_open_session(&v->picture_desk, err);
 	if (!rc)
 		rc = viewer_open_session(&v->sql_desk, err);
+	if (!rc)
+		rc = open_golden(v, err);
 	v->picture_desk.writers = writers_new(v->tape);
 	return rc;
 }
@@ -433,8 +451,10 @@ static void viewer_free(struct viewer *v)
 {
 	release_desk(&v->picture_desk);
 	release_desk(&v->sql_desk);
+	release_desk(&v->golden_desk);
 	free(v->tape);
 	free(v->run);
+	free(v->golden_run);
 	free(v->sweep);
 	free(v->host);
 	free(v->url);
@@ -454,6 +474,7 @@ void viewer_close(struct viewer *v)
 	v->closes = true;
 	v->sql_desk.closes = true;
 	v->picture_desk.closes = true;
+	v->golden_desk.closes = true;
 	if (v->sql_desk.session)
 		sql_session_interrupt(v->sql_desk.session);
 	offload_close(v->statements);

@@ -20,9 +20,18 @@
 struct query;
 struct viewer;
 
+/* An earlier run, shown beside the run of the options. */
+struct viewer_golden {
+	const char *run;
+	/* Appends how the writes of both compare, as JSON; called on the thread for pictures. */
+	int (*compare)(void *context, const char *now, struct buf *to, struct err *err);
+	void *context;
+};
+
 struct viewer_options {
 	const char *tape;
-	const char *run; /* a run file to show with it; NULL: none */
+	const char *run;                    /* a run file to show with it; NULL: none */
+	const struct viewer_golden *golden; /* goes with a run; copied; NULL: none */
 	/* The report of a sweep (`sweep --json`) to show with it, checked to be one; copied. Empty: none. */
 	struct slice sweep;
 	const char *host; /* numeric loopback address; NULL: 127.0.0.1 */

@@ -52,8 +52,9 @@ static int answer_summary(struct viewer_desk *d, const struct query *q, struct b
 	struct answer_out o = {to, err, 0};
 
 	(void)q;
-	answer_put(&o, "{\"desk\":%s,\"run\":%s,\"sweep\":%s,\"picture\":", d->has_replay ? "true" : "false",
-		d->run ? "true" : "false", d->has_sweep ? "true" : "false");
+	answer_put(&o, "{\"desk\":%s,\"run\":%s,\"golden\":%s,\"sweep\":%s,\"picture\":",
+		d->has_replay ? "true" : "false", d->run ? "true" : "false", d->golden ? "true" : "false",
+		d->has_sweep ? "true" : "false");
 	if (!o.code)
 		o.code = picture_summary(d->picture, to, err);
 	answer_put(&o, "}");
@@ -364,7 +365,8 @@ void viewer_answer(struct viewer_desk *d, struct viewer_job *job)
 	} rows[] = {{"summary", answer_summary}, {"density", answer_density}, {"notable", answer_notable},
 		{"lanes", answer_lanes}, {"gaps", answer_gaps}, {"watches", answer_watches},
 		{"writers", answer_writers}, {"event", answer_event}, {"object", answer_object},
-		{"changes", answer_changes}, {"position", answer_position}, {"state", viewer_state}};
+		{"changes", answer_changes}, {"position", answer_position}, {"state", viewer_state},
+		{"golden", viewer_golden}};
 
 	if (d->failure.code) {
 		job->code = err_copy(&job->err, &d->failure);

@@ -1,8 +1,9 @@
-/* viewer_internal.h: what viewer.c, viewer_answers.c, viewer_state.c and viewer_sql.c share. */
+/* viewer_internal.h: what viewer.c, viewer_answers.c, viewer_state.c, viewer_golden.c and viewer_sql.c share. */
 #ifndef REPLAYER_VIEW_VIEWER_INTERNAL_H
 #define REPLAYER_VIEW_VIEWER_INTERNAL_H
 
 #include "replayer/request/query.h"
+#include "replayer/view/viewer.h"
 #include "schema/base/limits.h"
 #include "schema/sql/session.h"
 #include "schema/view/answer_out.h"
@@ -32,8 +33,10 @@ struct viewer_job {
 /* What a thread works with; each has its own. */
 struct viewer_desk {
 	const char *tape, *run;
-	bool has_replay; /* it stands beside one */
-	bool has_sweep;  /* and has the report of one */
+	bool has_replay;                    /* it stands beside one */
+	bool has_sweep;                     /* and has the report of one */
+	const struct viewer_golden *golden; /* NULL: none */
+	struct viewer_desk *golden_desk;    /* the tape with the golden run; has no more than a session */
 	struct picture *picture;
 	struct sql_session *session;
 	struct writers *writers;
@@ -56,6 +59,10 @@ int viewer_put_rows(struct viewer_desk *d, struct answer_out *o, struct slice sq
 /* ---- viewer_state.c ---- */
 
 int viewer_state(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err) MUST_CHECK;
+
+/* ---- viewer_golden.c ---- */
+
+int viewer_golden(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err) MUST_CHECK;
 
 /* ---- viewer_sql.c: on the thread for SQL ---- */
 

@@ -20,6 +20,8 @@ struct run_comparison {
 	bool *matched[2]; /* crossed off */
 	struct run_difference *items;
 	size_t count, cap;
+	struct run_match *matches;
+	size_t match_count, match_cap;
 };
 
 static void run_compare_add(struct run_comparison *c, enum difference_kind kind,
@@ -30,6 +32,16 @@ static void run_compare_add(struct run_comparison *c, enum difference_kind kind,
 		c->items = xrealloc(c->items, c->cap * sizeof(*c->items));
 	}
 	c->items[c->count++] = (struct run_difference){kind, first, second};
+}
+
+static void run_compare_match(
+	struct run_comparison *c, const struct run_action *first, const struct run_action *second)
+{
+	if (c->match_count == c->match_cap) {
+		c->match_cap = c->match_cap ? 2 * c->match_cap : 16;
+		c->matches = xrealloc(c->matches, c->match_cap * sizeof(*c->matches));
+	}
+	c->matches[c->match_count++] = (struct run_match){first, second};
 }
 
 static bool is_same(const struct run_action *a, const struct run_action *b)
@@ -133,6 +145,8 @@ static void match_key(struct run_comparison *c, const size_t begin[2], const siz
 		c->matched[0][i] = c->matched[1][k] = true;
 		if (a->counts && a->times != c->actions[1].items[k].times)
 			run_compare_add(c, OTHER_TIMES, a, &c->actions[1].items[k]);
+		else
+			run_compare_match(c, a, &c->actions[1].items[k]);
 	}
 }
 
@@ -250,6 +264,7 @@ static void follow(struct run_comparison *c, size_t head, const struct table *t)
 
 		if (way == '=') {
 			pair(c, begin, (const size_t[2]){head + i, head + k});
+			run_compare_match(c, &c->actions[0].items[head + i], &c->actions[1].items[head + k]);
 			begin[0] = head + i + 1;
 			begin[1] = head + k + 1;
 		}
@@ -266,11 +281,13 @@ static int compare_sequences(struct run_comparison *c, struct err *err)
 	struct table t = {0};
 	int rc;
 
-	while (head < shorter && is_same(&a->items[head], &b->items[head]))
-		head++;
+	for (; head < shorter && is_same(&a->items[head], &b->items[head]); head++)
+		run_compare_match(c, &a->items[head], &b->items[head]);
 	while (tail < shorter - head &&
-		is_same(&a->items[a->count - 1 - tail], &b->items[b->count - 1 - tail]))
+		is_same(&a->items[a->count - 1 - tail], &b->items[b->count - 1 - tail])) {
 		tail++;
+		run_compare_match(c, &a->items[a->count - tail], &b->items[b->count - tail]);
+	}
 	t.rows = a->count - head - tail;
 	t.columns = b->count - head - tail;
 	rc = fill_table(c, head, &t, err);
@@ -369,6 +386,7 @@ void run_comparison_free(struct run_comparison *c)
 		free(c->paths[side]);
 	}
 	free(c->items);
+	free(c->matches);
 	free(c);
 }
 
@@ -380,6 +398,16 @@ size_t run_comparison_count(const struct run_comparison *c)
 struct run_difference run_comparison_at(const struct run_comparison *c, size_t index)
 {
 	return c->items[index];
+}
+
+size_t run_comparison_match_count(const struct run_comparison *c)
+{
+	return c->match_count;
+}
+
+struct run_match run_comparison_match_at(const struct run_comparison *c, size_t index)
+{
+	return c->matches[index];
 }
 
 const struct run_side *run_comparison_side(const struct run_comparison *c, int side)

@@ -44,6 +44,11 @@ struct run_difference {
 	const struct run_action *first, *second; /* NULL where it is not */
 };
 
+/* What both did alike. */
+struct run_match {
+	const struct run_action *first, *second;
+};
+
 /* What is known of one of the runs. */
 struct run_side {
 	const char *path, *tape;                 /* tape: as it was named when it was replayed; "" unknown */
@@ -64,6 +69,10 @@ void run_comparison_free(struct run_comparison *c); /* accepts NULL */
 /* The differences; index below the count. */
 size_t run_comparison_count(const struct run_comparison *c);
 struct run_difference run_comparison_at(const struct run_comparison *c, size_t index);
+
+/* What is no difference; index below the count. */
+size_t run_comparison_match_count(const struct run_comparison *c);
+struct run_match run_comparison_match_at(const struct run_comparison *c, size_t index);
 const struct run_side *run_comparison_side(const struct run_comparison *c, int side); /* 0, 1 */
 
 #endif

@@ -1,8 +1,6 @@
 /* run_verdict.c: see run_verdict.h. */
 #include "tools/sweep/run_verdict.h"
 
-#include "tools/sweep/run_learn.h"
-
 #include "schema/base/clock.h"
 #include "schema/base/log.h"
 #include "schema/base/out_file.h"
@@ -19,7 +17,7 @@ struct printer {
 	struct state_text text;
 	struct json_diff *diff;
 	const struct run_comparison *comparison;
-	struct run_lessons lessons;
+	struct verdict_measure measure;
 };
 
 static int ignore(void *rules, const char *text, struct err *err)
@@ -44,18 +42,35 @@ static int add_rules(const struct verdict_options *o, const struct text_list *li
 	return rc;
 }
 
-static int make_rules(const struct verdict_options *o, struct compare_rules **ret, struct err *err)
+int verdict_measure_make(const struct verdict_options *o, struct verdict_measure *ret, struct err *err)
 {
-	struct compare_rules *rules = compare_rules_new();
-	int rc = add_rules(o, &o->ignore, rules, ignore, err);
+	struct verdict_measure m = {.rules = compare_rules_new()};
+	int rc = add_rules(o, &o->ignore, m.rules, ignore, err);
 
 	if (rc == 0)
-		rc = add_rules(o, &o->keep, rules, run_verdict_keep, err);
+		rc = add_rules(o, &o->keep, m.rules, run_verdict_keep, err);
 	if (rc)
-		compare_rules_free(rules);
+		verdict_measure_release(&m);
 	else
-		*ret = rules;
+		*ret = m;
 	return rc;
+}
+
+int verdict_measure_learn(struct verdict_measure *m, const struct verdict_options *o,
+	const struct compare_options *options, const char *first, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < o->also.count && rc == 0; i++)
+		rc = run_learn(&m->lessons, m->rules, options, first, o->also.items[i], err);
+	return rc;
+}
+
+void verdict_measure_release(struct verdict_measure *m)
+{
+	run_lessons_release(&m->lessons);
+	compare_rules_free(m->rules);
+	*m = (struct verdict_measure){0};
 }
 
 void verdict_release(struct verdict_options *o)
@@ -75,11 +90,11 @@ int verdict_order(struct verdict_options *o, bool ordered, bool last, struct err
 
 int verdict_check(const struct verdict_options *o, struct err *err)
 {
-	struct compare_rules *rules;
-	int rc = make_rules(o, &rules, err);
+	struct verdict_measure m;
+	int rc = verdict_measure_make(o, &m, err);
 
 	if (rc == 0)
-		compare_rules_free(rules);
+		verdict_measure_release(&m);
 	return rc;
 }
 
@@ -253,7 +268,7 @@ static size_t count_all(const struct printer *p)
 	for (size_t i = 0; i < run_comparison_count(p->comparison); i++) {
 		struct run_difference d = run_comparison_at(p->comparison, i);
 
-		count += !run_lessons_cover(&p->lessons, &d);
+		count += !run_lessons_cover(&p->measure.lessons, &d);
 	}
 	return count;
 }
@@ -271,7 +286,7 @@ static int print_all(struct printer *p, const struct verdict_options *o, struct 
 	for (size_t i = 0; i < run_comparison_count(p->comparison) && rc == 0; i++) {
 		struct run_difference d = run_comparison_at(p->comparison, i);
 
-		if (run_lessons_cover(&p->lessons, &d))
+		if (run_lessons_cover(&p->measure.lessons, &d))
 			continue;
 		rc = o->json ? print_json(p, &d, err) : print_text(p, &d, err);
 	}
@@ -305,13 +320,12 @@ int verdict_give(const struct verdict_options *o, const char *first, const char 
 	};
 	struct printer p = {.text = {state_text_wants_color(o->color), o->full, true}};
 	struct run_comparison *comparison = NULL;
-	struct compare_rules *rules = NULL;
-	int rc = make_rules(o, &rules, err);
+	int rc = verdict_measure_make(o, &p.measure, err);
 
-	options.rules = rules;
+	options.rules = p.measure.rules;
 	progress_begin(&progress, "comparing");
-	for (size_t i = 0; i < o->also.count && rc == 0; i++)
-		rc = run_learn(&p.lessons, rules, &options, first, o->also.items[i], err);
+	if (rc == 0)
+		rc = verdict_measure_learn(&p.measure, o, &options, first, err);
 	if (rc == 0)
 		rc = run_compare(first, second, &options, &comparison, err);
 	progress_clear(&progress);
@@ -321,8 +335,7 @@ int verdict_give(const struct verdict_options *o, const char *first, const char 
 		rc = print_all(&p, o, err);
 	}
 	json_diff_free(p.diff);
-	run_lessons_release(&p.lessons);
 	run_comparison_free(comparison);
-	compare_rules_free(rules);
+	verdict_measure_release(&p.measure);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include "schema/run/run_compare.h"
 #include "tools/cli/options.h"
 #include "tools/sweep/rule_names.h"
+#include "tools/sweep/run_learn.h"
 
 /* As the command line gives them. */
 struct verdict_options {
@@ -29,6 +30,20 @@ int verdict_order(struct verdict_options *o, bool ordered, bool last, struct err
 
 /* Whether the rules make sense: 0 or ERR_USAGE. */
 int verdict_check(const struct verdict_options *o, struct err *err) MUST_CHECK;
+
+/* What two runs are compared by: the rules, and what further good runs teach. */
+struct verdict_measure {
+	struct compare_rules *rules;
+	struct run_lessons lessons;
+};
+
+/* The rules of the options alone. */
+int verdict_measure_make(
+	const struct verdict_options *o, struct verdict_measure *ret, struct err *err) MUST_CHECK;
+/* Adds what the runs of `also` teach beside the first one; `options` has the measure's rules. */
+int verdict_measure_learn(struct verdict_measure *m, const struct verdict_options *o,
+	const struct compare_options *options, const char *first, struct err *err) MUST_CHECK;
+void verdict_measure_release(struct verdict_measure *m);
 
 /* Compares and prints. Returns EXIT_OK, EXIT_FAILED when they differ, EXIT_LOSS when they do not but one of
  * them is of a replay that did not end in order; or a negative code when they cannot be compared. */

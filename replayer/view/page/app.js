@@ -38,7 +38,7 @@ class App {
     this.resources = [];
     /** @type {any[]} */
     this.allGaps = [];
-    this.hasDesk = this.hasRun = this.hasSweep = false;
+    this.hasDesk = this.hasRun = this.hasGolden = this.hasSweep = false;
     this.live = false;
     this.paneNumber = 0;
     this.errors = /** @type {string[]} */ ([]);
@@ -76,6 +76,7 @@ class App {
     this.resources = p.resources;
     this.hasDesk = s.desk;
     this.hasRun = s.run;
+    this.hasGolden = s.golden;
     this.hasSweep = s.sweep;
     this.live = p.live;
     this.share = p.share;
@@ -242,9 +243,10 @@ class App {
       this.refreshPane();
   }
 
-  /** @param {bigint[]} times */
-  lay(times) {
-    this.timeline.laid = times.map(ns => ({ns, text: ""}));
+  /** Marks on the timeline; hollow ones are those of a golden run.
+   * @param {bigint[]} times @param {bigint[]} [golden] */
+  lay(times, golden = []) {
+    this.timeline.laid = [...golden.map(ns => ({ns, hollow: true})), ...times.map(ns => ({ns, hollow: false}))];
     this.timeline.draw();
   }
 
@@ -354,7 +356,7 @@ class App {
   makeTabs() {
     const counts = /** @type {Object<string, any>} */ ({gaps: this.allGaps.length ? el("span", {class: "count" + (this.allGaps.some(g => g.hid) ? " bad" : "")}, String(this.allGaps.length)) : null});
     byId("tabs").replaceChildren(...PANES.filter(p => this.has(p.id)).map(p =>
-      el("button", {type: "button", role: "tab", id: "tab-" + p.id, title: p.name + " (" + p.key + ")", "aria-controls": "pane", onclick: () => this.showPane(p.id)}, p.name, counts[p.id])));
+      el("button", {type: "button", role: "tab", id: "tab-" + p.id, title: p.name + " (" + p.key + ")", "aria-controls": "pane", onclick: () => this.showPane(p.id)}, p.id === "run" && this.hasGolden ? "Golden beside now" : p.name, counts[p.id])));
     this.selectTab();
   }
 

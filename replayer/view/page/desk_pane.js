@@ -1,8 +1,9 @@
 // @ts-check
-// Beside a running replay: its clock and its clients, and breaking a watch. And what happened in a run that is over.
+// Beside a running replay: its clock and its clients, and breaking a watch. And what happened in a run.
 import {AnswerError} from "./source.js";
 import {clockText, durationText, el, timeText, visible} from "./model.js";
 import {pick, tableOf} from "./panes.js";
+import {goldenPart} from "./golden_pane.js";
 
 const HOWS = [["end", "ends cleanly", "end"], ["rst", "connection is reset", "rst"], ["error=410", "ERROR 410 in the watch", "error"], ["goaway", "GOAWAY", "goaway"], ["stall", "goes silent", "stall"]];
 
@@ -86,7 +87,7 @@ function saveText(name, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-// ---- a run that is over ----
+// ---- a run ----
 
 const RUN_SUMS = "SELECT (SELECT count(*) FROM requests) AS requests, (SELECT count(*) FROM deliveries) AS deliveries, (SELECT max(lateness_ns) FROM deliveries) AS latest, (SELECT count(*) FROM writes) AS writes, (SELECT count(*) FROM faults) AS faults";
 const RUN_ROWS = "SELECT tape_time_ns, verb, coalesce(namespace || '/', '') || coalesce(name, '') AS object, resource, status, client, 'write' AS what FROM writes UNION ALL "
@@ -94,14 +95,30 @@ const RUN_ROWS = "SELECT tape_time_ns, verb, coalesce(namespace || '/', '') || c
 
 /** @param {any} app @param {HTMLElement} pane */
 export async function runPane(app, pane) {
-  const sums = await app.source.ask("sql", {}, {method: "POST", body: RUN_SUMS}), rows = await app.source.ask("sql", {}, {method: "POST", body: RUN_ROWS});
+  const begin = performance.now(), golden = app.hasGolden ? await goldenPart(app) : [], sums = await app.source.ask("sql", {}, {method: "POST", body: RUN_SUMS}), rows = await app.source.ask("sql", {}, {method: "POST", body: RUN_ROWS});
   const [requests, deliveries, latest, writes, faults] = sums.rows[0];
   const told = rows.rows.filter((/** @type {any[]} */ r) => r[6] !== "request" || !/^(get|list|watch)$/.test(r[1]) || Number(r[4]) >= 400);
-  pane.replaceChildren(
+  pane.replaceChildren(...golden,
     el("div", {class: "tools"}, el("h2", {}, "What the program did"), el("span", {class: "dim"}, requests + " requests, " + deliveries + " deliveries" + (latest === null ? "" : ", the latest " + durationText(Number(latest)) + " late") + ", " + writes + " writes, " + faults + " faults"),
       el("button", {type: "button", onclick: () => app.lay(told.filter((/** @type {any[]} */ r) => r[6] === "write" && r[0] !== null).map((/** @type {any[]} */ r) => BigInt(r[0])))}, "Mark the writes on the timeline")),
     tableOf(["tape's time", "what", "verb", "object", "resource", "status", "client"], told.map((/** @type {any[]} */ r) => el("tr", {class: "pick", tabindex: 0, onkeydown: pick, onclick: () => { if (r[0] !== null) { app.setCursor({ns: BigInt(r[0]), seq: null}); app.show(BigInt(r[0])); } }},
       el("td", {}, r[0] === null ? "" : clockText(BigInt(r[0]), 6)), el("td", {class: r[6] === "fault" ? "bad" : ""}, r[6]), el("td", {}, visible(r[1])), el("td", {}, visible(r[2])), el("td", {}, visible(r[3])), el("td", {class: Number(r[4]) >= 400 ? "bad" : ""}, visible(r[4])), el("td", {class: "dim"}, visible(r[5]))))));
+  if (app.hasDesk)
+    followRun(app, performance.now() - begin);
+}
+
+/** While the replay goes on there is more to tell; not while somebody reads with the keyboard.
+ * @param {any} app @param {number} took so that a long run does not keep the replay busy */
+function followRun(app, took) {
+  clearTimeout(app.deskTimer);
+  app.deskTimer = setTimeout(() => {
+    if (app.view.pane !== "run")
+      return;
+    if (document.activeElement && document.activeElement !== app.pane && app.pane.contains(document.activeElement))
+      followRun(app, took);
+    else
+      app.refreshPane(["run"]);
+  }, Math.max(1000, 10 * took));
 }
 
 // ---- a sweep ----

@@ -57,7 +57,7 @@ export class FileSource {
   /** @param {string} name @param {Object<string, any>} p */
   answer(name, p) {
     switch (name) {
-    case "summary": return {desk: false, run: false, sweep: false, picture: {...this.data.summary, live: false, share: 1, begin: this.data.from, end: this.data.to}};
+    case "summary": return {desk: false, run: false, golden: false, sweep: false, picture: {...this.data.summary, live: false, share: 1, begin: this.data.from, end: this.data.to}};
     case "density": case "notable": return this.data[name];
     case "gaps": return this.gaps(p);
     case "watches": return this.watches(p);

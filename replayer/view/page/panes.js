@@ -131,7 +131,7 @@ export async function writersPane(app, pane) {
 }
 
 /** @param {HTMLCanvasElement} canvas @param {number[]} counts @param {number} most */
-function paintHeat(canvas, counts, most) {
+export function paintHeat(canvas, counts, most) {
   const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")), width = canvas.width / counts.length;
   c.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--accent").trim();
   counts.forEach((n, i) => {

@@ -30,7 +30,7 @@ export class Timeline {
     /** @type {any} */
     this.density = null;
     /** Marks that a statement laid on.
-     * @type {{ns: bigint, text: string}[]} */
+     * @type {{ns: bigint, hollow: boolean}[]} */
     this.laid = [];
     /** Where a client of a replay stands.
      * @type {{ns: bigint, text: string}[]} */
@@ -632,12 +632,15 @@ export class Timeline {
     for (const m of this.laid) {
       const x = this.x(m.ns);
       if (x >= this.left && x <= this.left + this.plot) {
-        c.fillStyle = this.colors["--spec"];
+        const y = m.hollow ? TOP - 9 : TOP;
+        c.fillStyle = c.strokeStyle = this.colors["--spec"];
+        c.lineWidth = 1.2;
         c.beginPath();
-        c.moveTo(x - 4, TOP);
-        c.lineTo(x + 4, TOP);
-        c.lineTo(x, TOP + 7);
-        c.fill();
+        c.moveTo(x - 4, y);
+        c.lineTo(x + 4, y);
+        c.lineTo(x, y + 7);
+        c.closePath();
+        if (m.hollow) c.stroke(); else c.fill();
         c.globalAlpha = 0.25;
         c.fillRect(x, TOP, 1, this.height - TOP);
         c.globalAlpha = 1;
