@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEPTH_MAX 32 /* of wrappers that start one another */
 
@@ -15,6 +16,7 @@ struct tree_visit {
 	void (*leave)(struct tree_visit *v, pid_t pid);
 	void (*thread)(struct tree_visit *v, pid_t pid, const char *tid);
 	bool awake;
+	uint64_t pages;
 };
 
 static FILE *open_of_thread(pid_t pid, const char *tid, const char *file)
@@ -110,4 +112,28 @@ bool process_tree_is_awake(pid_t pid)
 
 	tree_walk(&v, pid, 0);
 	return v.awake;
+}
+
+/* ---- memory ---- */
+
+static void visit_memory(struct tree_visit *v, pid_t pid)
+{
+	char path[64];
+	unsigned long long size, resident;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%llu %llu", &size, &resident) == 2)
+		v->pages += resident;
+	if (file)
+		fclose(file);
+}
+
+uint64_t process_tree_memory(pid_t pid)
+{
+	struct tree_visit v = {.process = visit_memory};
+
+	tree_walk(&v, pid, 0);
+	return v.pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }

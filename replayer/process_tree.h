@@ -4,6 +4,7 @@
 #define REPLAYER_PROCESS_TREE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Kills all of them; the shells and wrappers in which a program was started go with it, and it with them. */
@@ -11,5 +12,8 @@ void process_tree_kill(pid_t pid);
 
 /* Whether a thread of theirs runs, waits for a processor, or waits for the disk. */
 bool process_tree_is_awake(pid_t pid);
+
+/* How much memory they have, in bytes that are in RAM; what several share counts for each. */
+uint64_t process_tree_memory(pid_t pid);
 
 #endif

@@ -348,6 +348,8 @@ static void open_settle(struct replayer *r)
 		.run = r->run,
 		.is_awake = is_command_awake,
 		.quiet = replayer_on_quiet,
+		.moment = r->options->probe ? replayer_on_moment : NULL,
+		.is_asking = replayer_is_probing,
 		.context = r};
 
 	r->delivery.settle = r->settle = settle_open(&r->loop, &options);
@@ -365,8 +367,9 @@ static void open_loop(struct replayer *r)
 	uv_timer_init(&r->loop, &r->grace);
 	uv_timer_init(&r->loop, &r->reminder);
 	uv_timer_init(&r->loop, &r->rest);
+	uv_timer_init(&r->loop, &r->patience);
 	r->interrupt.data = r->terminate.data = r->hangup.data = r->drain.data = r->grace.data =
-		r->reminder.data = r->rest.data = r;
+		r->reminder.data = r->rest.data = r->patience.data = r;
 	uv_signal_start(&r->interrupt, replayer_on_signal, SIGINT);
 	uv_signal_start(&r->terminate, replayer_on_signal, SIGTERM);
 	if (signal(SIGHUP, SIG_IGN) != SIG_IGN) /* as under nohup */
@@ -400,6 +403,7 @@ static void close_all(struct replayer *r)
 	uv_close((uv_handle_t *)&r->drain, NULL);
 	uv_close((uv_handle_t *)&r->reminder, NULL);
 	uv_close((uv_handle_t *)&r->rest, NULL);
+	uv_close((uv_handle_t *)&r->patience, NULL);
 	uv_run(&r->loop, UV_RUN_DEFAULT);
 	uv_loop_close(&r->loop);
 	upkeep_free(r->upkeep);

@@ -8,6 +8,8 @@
  */
 #include "replayer/replayer_internal.h"
 
+#include "replayer/process_tree.h"
+#include "replayer/run/run.h"
 #include "replayer/seen/seen.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
@@ -59,6 +61,8 @@ static void on_grace_over(uv_timer_t *handle)
 {
 	struct replayer *r = handle->data;
 
+	log_warn("the command did not end within %d s of SIGTERM", GRACE_MS / 1000);
+	run_store_killed(r->run);
 	child_signal(r->child, SIGKILL);
 }
 
@@ -93,8 +97,9 @@ void replayer_on_quiet(void *context, bool in_time)
 	r->ended_by = in_time ? "quiet" : "limit";
 	r->restless = !in_time;
 	if (r->child) {
+		run_store_memory(r->run, process_tree_memory(child_pid(r->child)));
 		if (r->options->probe)
-			replayer_probe(r);
+			replayer_probe(r, true);
 		else
 			replayer_ask_child(r);
 		return;

@@ -1,6 +1,6 @@
 /*
  * replayer_internal.h: what replayer.c (opening, playing, closing), replayer_end.c (how it ends), replayer_restart.c (how
- * its command is started again) and replayer_probe.c (what that is asked at the end) share.
+ * its command is started again) and replayer_probe.c (what that is asked when it is quiet) share.
  */
 #ifndef REPLAYER_INTERNAL_H
 #define REPLAYER_INTERNAL_H
@@ -29,6 +29,7 @@ struct replayer {
 	uv_loop_t loop;
 	uv_signal_t interrupt, terminate, hangup;
 	uv_timer_t drain, grace, reminder, rest;
+	uv_timer_t patience;   /* with a probe */
 	struct settle *settle; /* NULL: nobody waits for quiet */
 	const char *ended_by;  /* as the run file says */
 	int64_t drain_until_ns;
@@ -49,7 +50,7 @@ struct replayer {
 	struct server *server;
 	struct child *child;          /* NULL: none, or none now */
 	struct child_options command; /* as it is started, and started again */
-	struct probe *probe;          /* NULL: none, or not yet */
+	struct probe *probe;          /* NULL: none is asked */
 	enum { COMMAND_RUNS, COMMAND_DIES, COMMAND_DIED, COMMAND_IS_AWAITED } restart;
 	struct keys *keys; /* NULL: no terminal */
 	struct api api;
@@ -81,8 +82,11 @@ void replayer_ask_child(struct replayer *r);
 
 /* ---- replayer_probe.c ---- */
 
-/* Runs the probe; the command is asked to end when it is over. */
-void replayer_probe(struct replayer *r);
+/* Runs the probe; at the end, the command is asked to end when it is over. One at a time. */
+void replayer_probe(struct replayer *r, bool at_end);
+/* For settle.h: the context is the replayer. */
+void replayer_on_moment(void *replayer);
+bool replayer_is_probing(void *replayer);
 void replayer_probe_close(struct replayer *r);
 
 /* ---- replayer_restart.c ---- */

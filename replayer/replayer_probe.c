@@ -1,7 +1,7 @@
 /*
- * replayer_probe.c: a question to the command once it is quiet, before it is asked to end: what it serves,
- * which is not what it writes. See replayer_internal.h. What the probe prints goes through a file without a
- * name, and into the run.
+ * replayer_probe.c: a question to the command at quiet moments, and at the end before it is asked to end: what it
+ * serves, which is not what it writes. See replayer_internal.h. What the probe prints goes through a file without a
+ * name, and into the run; on the way only if the position is still the one at which it was asked.
  */
 #include "replayer/replayer_internal.h"
 
@@ -21,6 +21,8 @@ struct probe {
 	struct replayer *replayer;
 	struct child *child;
 	FILE *output;
+	bool at_end;
+	uint64_t seq; /* the position when it began */
 	char path[64];
 	char *command[6];
 };
@@ -33,6 +35,17 @@ static void on_probe_late(uv_timer_t *timer)
 	child_kill(r->probe->child);
 }
 
+/* What comes after it: it is over, or could not be asked. */
+static void probe_end(struct replayer *r)
+{
+	bool at_end = r->probe->at_end;
+
+	uv_timer_stop(&r->patience);
+	replayer_probe_close(r);
+	if (at_end)
+		replayer_ask_child(r);
+}
+
 static void on_probe_exit(void *context, int exit_code)
 {
 	struct probe *p = context;
@@ -43,24 +56,21 @@ static void on_probe_exit(void *context, int exit_code)
 	rewind(p->output);
 	n = fread(text, 1, PROBE_BYTES, p->output);
 	text[n] = '\0';
-	uv_timer_stop(&r->grace);
-	run_store_probe(r->run, text, exit_code);
-	replayer_ask_child(r);
+	if (p->at_end)
+		run_store_probe(r->run, text, exit_code);
+	else if (p->seq == r->world->seq)
+		run_store_probe_on_the_way(r->run, text, exit_code);
+	probe_end(r);
 }
 
-void replayer_probe(struct replayer *r)
+static int probe_start(struct replayer *r, struct err *err)
 {
-	struct probe *p = xcalloc(1, sizeof(*p));
+	struct probe *p = r->probe;
 	struct child_options options = r->command;
-	struct err err;
+	int rc = out_file_temporary(NULL, &p->output, err);
 
-	r->probe = p;
-	p->replayer = r;
-	if (out_file_temporary(NULL, &p->output, &err)) {
-		log_error("no probe: %s", err.text);
-		replayer_ask_child(r);
-		return;
-	}
+	if (rc)
+		return rc;
 	snprintf(p->path, sizeof(p->path), "/proc/%d/fd/%d", (int)getpid(), fileno(p->output));
 	p->command[0] = (char *)"sh";
 	p->command[1] = (char *)"-c";
@@ -70,12 +80,39 @@ void replayer_probe(struct replayer *r)
 	options.command = p->command;
 	options.exited = on_probe_exit;
 	options.context = p;
-	if (child_start(&r->loop, &options, &p->child, &err)) {
-		log_error("no probe: %s", err.text);
-		replayer_ask_child(r);
+	rc = child_start(&r->loop, &options, &p->child, err);
+	if (rc == 0)
+		uv_timer_start(&r->patience, on_probe_late, PROBE_MS, 0);
+	return rc;
+}
+
+void replayer_probe(struct replayer *r, bool at_end)
+{
+	struct err err;
+
+	if (r->probe) { /* what it will say is as good */
+		r->probe->at_end |= at_end;
 		return;
 	}
-	uv_timer_start(&r->grace, on_probe_late, PROBE_MS, 0);
+	r->probe = xcalloc(1, sizeof(*r->probe));
+	*r->probe = (struct probe){.replayer = r, .at_end = at_end, .seq = r->world->seq};
+	if (probe_start(r, &err) == 0)
+		return;
+	log_error("no probe: %s", err.text);
+	probe_end(r);
+}
+
+void replayer_on_moment(void *context)
+{
+	struct replayer *r = context;
+
+	if (r->child && r->restart == COMMAND_RUNS && !r->ended_by)
+		replayer_probe(r, false);
+}
+
+bool replayer_is_probing(void *context)
+{
+	return ((struct replayer *)context)->probe != NULL;
 }
 
 void replayer_probe_close(struct replayer *r)

@@ -33,6 +33,9 @@ struct settle {
 	uint64_t asked;
 	int64_t closed_ns, idle_ns; /* since when; and since when nobody did anything */
 	int64_t doing_ns;           /* when something was sent or written the last time */
+	/* Of moments on the way. */
+	int64_t still_ns; /* since when nobody did anything, and the clock ran */
+	int64_t told_ns;  /* when such a moment was told */
 };
 
 static bool is_busy(struct settle *s)
@@ -77,6 +80,27 @@ static bool is_at_work(struct settle *s, bool doing, int64_t now_ns)
 	return !doing && o->is_awake && now_ns - s->doing_ns < AWAKE_MAX && o->is_awake(o->context);
 }
 
+static bool is_asking(const struct settle *s)
+{
+	return s->options.moment && s->options.is_asking(s->options.context);
+}
+
+static void tell_of_moment(struct settle *s, int64_t now_ns)
+{
+	if (!s->options.moment || is_asking(s))
+		return;
+	s->told_ns = now_ns;
+	s->options.moment(s->options.context);
+}
+
+/* In lock-step: once for each step, which it ends. True while somebody asks. */
+static bool is_told_of_moment(struct settle *s, int64_t now_ns)
+{
+	if (s->told_ns < s->closed_ns)
+		tell_of_moment(s, now_ns);
+	return is_asking(s);
+}
+
 static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 {
 	if (busy)
@@ -87,8 +111,18 @@ static void look_at_step(struct settle *s, bool busy, int64_t now_ns)
 		warn_once(s);
 	else if (now_ns - s->idle_ns < s->options.step_ns)
 		return;
+	if (is_told_of_moment(s, now_ns))
+		return;
 	s->closed = false;
 	player_nudge(s->options.player);
+}
+
+static void look_for_moment(struct settle *s, bool still, int64_t now_ns)
+{
+	if (!still)
+		s->still_ns = now_ns;
+	else if (now_ns - s->still_ns >= SETTLE_MOMENT_NS && now_ns - s->told_ns >= SETTLE_AGAIN_NS)
+		tell_of_moment(s, now_ns);
 }
 
 /* Whether it waits, with somebody to wait for, and since when. */
@@ -125,11 +159,13 @@ static void on_look(uv_timer_t *timer)
 	int64_t now_ns = clock_mono_ns(&clock_system);
 	enum player_state state = player_state(s->options.player);
 	bool busy = is_busy(s), asked = s->options.run->asked != s->asked;
-	bool at_work = is_at_work(s, busy, now_ns);
+	bool at_work = is_at_work(s, busy, now_ns), still;
 
 	s->asked = s->options.run->asked;
 	look_at_step(s, busy || asked || at_work, now_ns);
-	if (busy || at_work || s->closed || state == PLAYER_RUNNING || player_is_held(s->options.player))
+	still = !busy && !at_work && !s->closed && !player_is_held(s->options.player);
+	look_for_moment(s, still && state == PLAYER_RUNNING, now_ns);
+	if (!still || state == PLAYER_RUNNING || is_asking(s))
 		s->since_ns = now_ns;
 	if (!s->options.quiet_ns || !is_waiting(s, state, now_ns))
 		return;
@@ -144,6 +180,8 @@ static int64_t shortest(const struct settle_options *o)
 {
 	int64_t ns = o->step_ns ? o->step_ns : o->quiet_ns;
 
+	if (o->moment && SETTLE_MOMENT_NS < ns)
+		ns = SETTLE_MOMENT_NS;
 	return o->limit_ns && o->limit_ns < ns ? o->limit_ns : ns;
 }
 
@@ -154,7 +192,7 @@ struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options
 	uint64_t every_ms = (uint64_t)((every_ns < LOOK_MIN ? LOOK_MIN : every_ns) / NS_PER_MS);
 
 	s->options = *options;
-	s->since_ns = s->doing_ns = clock_mono_ns(&clock_system);
+	s->since_ns = s->doing_ns = s->still_ns = clock_mono_ns(&clock_system);
 	uv_timer_init(loop, &s->timer);
 	s->timer.data = s;
 	uv_timer_start(&s->timer, on_look, every_ms, every_ms);

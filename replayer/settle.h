@@ -18,8 +18,12 @@
 
 #include "replayer/serve/watch.h"
 #include "replayer/world/player.h"
+#include "schema/base/clock.h"
 
 struct settle;
+
+#define SETTLE_MOMENT_NS (200 * NS_PER_MS)
+#define SETTLE_AGAIN_NS  NS_PER_S /* how often it is told while they stay quiet */
 
 /* Borrows everything. */
 struct settle_options {
@@ -31,6 +35,10 @@ struct settle_options {
 	const struct run *run;
 	bool (*is_awake)(void *context); /* whether the command has threads at work; NULL: nobody knows */
 	void (*quiet)(void *context, bool in_time); /* in_time: they are; else the limit was reached */
+	/* The clients are quiet on the way: in lock-step after each event, else for SETTLE_MOMENT_NS. NULL: nobody
+	 * wants to know. In lock-step the clock goes on when `is_asking` says no. */
+	void (*moment)(void *context);
+	bool (*is_asking)(void *context);
 	void *context;
 };
 struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options);

@@ -63,8 +63,8 @@ static const struct option_row options[] = {
 		"start the clock also when clients have opened their watches and were quiet for this long; end the "
 		"command (SIGTERM), or the replay, when they were quiet for this long at the tape's end"},
 	{OPTION_TEXT, 0, "probe", offsetof(struct values, probe), "COMMAND",
-		"with --settle: run this by sh when the command is quiet at the end, before it is ended, and keep what it prints "
-		"in the run"},
+		"with --settle: run this by sh when the command is quiet, on the way and at the end before it is ended, and keep "
+		"what it prints in the run"},
 	{OPTION_FLAG, 0, "kill", offsetof(struct values, kill), "",
 		"end the command by SIGKILL, not by SIGTERM"},
 	{OPTION_DURATION, 0, "settle-limit", offsetof(struct values, settle_limit_ns), "DURATION",

@@ -34,7 +34,7 @@ static const struct option_row options[] = {
 		"a run is wrong if this query over tape and run has rows, at its end or for the time of --settle before: SQL, or one of @no-hot-loop, @no-conflict-loop, "
 		"@no-refused-write, @no-recreate-storm, @no-double-delete"},
 	{OPTION_TEXT, 0, "probe", offsetof(struct sweep_values, probe), "COMMAND",
-		"run this by sh when the command is quiet at the end; a run is wrong if it prints, or ends with, something else"},
+		"run this by sh when the command is quiet, on the way and at the end; a run is wrong if it prints, or ends with, something else"},
 	{OPTION_FLAG, 0, "kill", offsetof(struct sweep_values, kill), "",
 		"end the command by SIGKILL when it is quiet, not by SIGTERM"},
 	{OPTION_DURATION, 0, "budget", offsetof(struct sweep_values, budget_ns), "DURATION",

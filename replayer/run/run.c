@@ -298,6 +298,29 @@ void run_store_probe(struct run *r, const char *text, int exit_code)
 	fact_number(r->file, "probe_exit_code", (uint64_t)exit_code);
 }
 
+void run_store_probe_on_the_way(struct run *r, const char *text, int exit_code)
+{
+	const struct run_probe_row row = {.time_ns = wall_of(r, clock_mono_ns(&clock_system)),
+		.seq = r->world->seq,
+		.output = slice_of(text),
+		.exit_code = exit_code};
+
+	if (r->file)
+		run_file_probe(r->file, &row);
+}
+
+void run_store_memory(struct run *r, uint64_t bytes)
+{
+	if (r->file)
+		fact_number(r->file, "memory_bytes", bytes);
+}
+
+void run_store_killed(struct run *r)
+{
+	if (r->file)
+		fact_number(r->file, "killed_ns", (uint64_t)wall_of(r, clock_mono_ns(&clock_system)));
+}
+
 void run_store_quiet(struct run *r)
 {
 	if (r->file)

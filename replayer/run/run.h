@@ -145,8 +145,13 @@ int run_store_begin(struct run *r, const char *path, const struct run_facts *f, 
 /* The program was asked to end: what it writes from now on is no part of what it did. */
 void run_store_quiet(struct run *r);
 
-/* What the probe printed, and how it ended. */
+/* What the probe printed, and how it ended: at the end, or on the way, at the position where it is. */
 void run_store_probe(struct run *r, const char *text, int exit_code);
+void run_store_probe_on_the_way(struct run *r, const char *text, int exit_code);
+
+/* What the program has in memory when it is quiet at the end; that it had to be killed there. */
+void run_store_memory(struct run *r, uint64_t bytes);
+void run_store_killed(struct run *r);
 
 /* Closes the file, if there is one; every exchange must be over. `ended_by` as FORMAT.md says. A failure is
  * the first of any write. */

@@ -161,6 +161,15 @@ struct run_piece_row {
 };
 void run_file_piece(struct run_file *f, const struct run_piece_row *row);
 
+/* What the program served at a quiet moment on the way, asked by a probe. */
+struct run_probe_row {
+	int64_t time_ns;
+	uint64_t seq;
+	struct slice output;
+	int exit_code;
+};
+void run_file_probe(struct run_file *f, const struct run_probe_row *row);
+
 /* One thing that a fault did. */
 struct run_fault_row {
 	int64_t time_ns, tape_time_ns;

@@ -185,6 +185,16 @@ void run_file_fault(struct run_file *f, const struct run_fault_row *row)
 	end_row(f);
 }
 
+void run_file_probe(struct run_file *f, const struct run_probe_row *row)
+{
+	begin_row(f, RUN_PROBE);
+	put_integer(f, row->time_ns);
+	put_integer(f, (int64_t)row->seq);
+	put_text(f, row->output);
+	put_integer(f, row->exit_code);
+	end_row(f);
+}
+
 void run_file_client(struct run_file *f, const struct run_client_row *row)
 {
 	begin_row(f, RUN_CLIENT);

@@ -13,6 +13,11 @@
 #define RESOURCE \
 	"apigroup TEXT, version TEXT, resource TEXT, subresource TEXT, namespace TEXT, name TEXT,"
 
+/* Earlier runs lack it. */
+#define PROBES \
+	"CREATE TABLE IF NOT EXISTS probes (probe INTEGER PRIMARY KEY, time_ns INTEGER, " TIME("time") \
+	" seq INTEGER, output TEXT, exit_code INTEGER);"
+
 /* A commit costs no fsync. */
 const char run_schema[] =
 	WAL
@@ -46,10 +51,12 @@ const char run_schema[] =
 	TIME("out") " type TEXT, rv TEXT, uid TEXT, encoding TEXT, body BLOB);"
 	"CREATE TABLE answers (request INTEGER NOT NULL, piece INTEGER NOT NULL, raw_bytes INTEGER, data BLOB,"
 	" PRIMARY KEY (request, piece)) WITHOUT ROWID;"
+	PROBES
 	"COMMIT;";
 
 const char run_go_on[] =
 	WAL
+	PROBES
 	"UPDATE requests SET how = 'lost', ended_by = 'tee' WHERE end_ns IS NULL AND how IS NULL;"
 	"UPDATE sockets SET how = 'lost', ended_by = 'tee' WHERE end_ns IS NULL AND how IS NULL;"
 	"DELETE FROM run WHERE name IN ('end_ns', 'ended_seq', 'exit_code', 'ended_by');";
@@ -86,4 +93,5 @@ const char *const run_statements[RUN_STATEMENTS] = {
 	[RUN_FRAME] = "INSERT INTO frames (request, number, out_ns, type, rv, uid, encoding, body)"
 		      " VALUES (?,?,?,?,?,?,?,?)",
 	[RUN_PIECE] = "INSERT INTO answers (request, piece, raw_bytes, data) VALUES (?,?,?,?)",
+	[RUN_PROBE] = "INSERT INTO probes (time_ns, seq, output, exit_code) VALUES (?,?,?,?)",
 };

@@ -17,6 +17,7 @@ enum run_statement {
 	RUN_SOCKET_END,
 	RUN_FRAME,
 	RUN_PIECE,
+	RUN_PROBE,
 	RUN_STATEMENTS,
 };
 

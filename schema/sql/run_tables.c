@@ -165,8 +165,8 @@ static int make_view(sqlite3 *db, const char *table, struct err *err)
 
 int run_tables_add(sqlite3 *db, const char *path, struct time_reader *times, struct err *err)
 {
-	static const char *const tables[] = {
-		"requests", "deliveries", "writes", "faults", "clients", "sockets", "frames", "answers"};
+	static const char *const tables[] = {"requests", "deliveries", "writes", "faults", "clients",
+		"sockets", "frames", "answers", "probes"};
 	int rc = run_path_check(path, err);
 
 	if (!rc)

@@ -18,6 +18,7 @@
  *     sweep_merge.c       one sweep over many machines: parts of it, and one report of them
  *     sweep_again.c       what failed in an earlier sweep comes first
  *     sweep_oracle.c      panics and invariants
+ *     sweep_health.c      hangs, growth, what is served on the way
  *     sweep_look.c        invariants of a run that goes on
  *     sweep_narrow.c      the smallest fault of a finding
  *     sweep_report.c      for people and as JSON; sweep_junit.c, sweep_sarif.c, sweep_html.c

@@ -283,6 +283,8 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 		rc = read_all(s, run, &r, err);
 	if (rc == 0 && asked->invariants)
 		rc = sweep_oracle_read(s, asked->invariants, asked->log, &answer.alarms, err);
+	if (rc == 0 && asked->invariants)
+		rc = sweep_health_read(s, asked->settle_ns, &answer.health, err);
 	sql_session_close(s);
 	if (asked->timed_out || strcmp(r.ended_by, "limit") == 0)
 		answer.end = SWEEP_TIMEOUT;
@@ -311,6 +313,7 @@ void sweep_answer_release(struct sweep_answer *a)
 		free(a->counts[i].resource);
 		free(a->counts[i].content);
 	}
+	sweep_health_release(&a->health);
 	free(a->counts);
 	free(a->alarms);
 	free(a->probe);

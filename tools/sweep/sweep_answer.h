@@ -4,6 +4,7 @@
 
 #include "schema/base/buf.h"
 #include "tools/cli/options.h"
+#include "tools/sweep/sweep_health.h"
 
 enum sweep_end { SWEEP_BY_ITSELF, SWEEP_QUIET, SWEEP_TIMEOUT };
 
@@ -25,14 +26,16 @@ struct sweep_answer {
 	size_t effect_count;
 	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
 	size_t count_count;
-	char *probe;  /* what the probe printed, and its exit code; NULL: there was none */
-	char *alarms; /* lines of sweep_oracle_read; NULL: not asked for */
+	char *probe;                /* what the probe printed, and its exit code; NULL: there was none */
+	char *alarms;               /* lines of sweep_oracle_read; NULL: not asked for */
+	struct sweep_health health; /* not asked for either, then */
 };
 
 /* What else there is to know of a run. */
 struct sweep_asked {
 	const struct text_list *invariants; /* NULL: neither they nor the log count */
 	const char *log;
+	int64_t settle_ns; /* for which it was quiet at the end */
 	bool timed_out;
 };
 

@@ -43,6 +43,7 @@ static int run_without(
 		rc = sweep_run_read(&s->runs, (size_t)at, is_first ? &ground->answer : &answer, err);
 		if (rc || is_first)
 			continue;
+		sweep_health_learn(&ground->answer.health, &answer.health);
 		if (as->number == 2) {
 			ground->pause_ns = answer.pause_ns; /* the first has waited for watches */
 			sweep_measure_learn(&ground->measure, &ground->answer, &answer);

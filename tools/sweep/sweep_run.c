@@ -170,12 +170,17 @@ static size_t add_choices(
 	return n;
 }
 
+int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *slot)
+{
+	return slot->quick ? s->quick_ns : s->options.settle_ns;
+}
+
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 {
 	const struct sweep_options *v = &s->options;
 	const struct sweep_slot *slot = &s->slot[at];
 	int64_t lockstep_ns = v->lockstep_ns ? v->lockstep_ns : slot->paced ? SWEEP_PACE_NS : 0;
-	char *settle = milliseconds(slot->quick ? s->quick_ns : v->settle_ns);
+	char *settle = milliseconds(sweep_slot_settle(s, slot));
 	char *lockstep = milliseconds(lockstep_ns);
 	char *run = sweep_run_file(s, slot, "run"), *log = sweep_run_file(s, slot, "log");
 	char *faults = slot->faults ? xstrdup(slot->faults) : slot->of ? sweep_slot_faults(s, slot) : NULL;
@@ -224,7 +229,10 @@ static int tell_failure(const char *log, struct err *err)
 int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, struct err *err)
 {
 	char *run = sweep_run_file(s, &s->slot[at], "run"), *log = sweep_run_file(s, &s->slot[at], "log");
-	const struct sweep_asked asked = {&s->options.invariants, log, s->job[at].timed_out};
+	const struct sweep_asked asked = {.invariants = &s->options.invariants,
+		.log = log,
+		.settle_ns = sweep_slot_settle(s, &s->slot[at]),
+		.timed_out = s->job[at].timed_out};
 	int rc = sweep_answer_read(s->options.tape, run, &asked, ret, err);
 
 	if (rc == ERR_FAILED || rc == ERR_NOT_FOUND)

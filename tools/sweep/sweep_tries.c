@@ -217,8 +217,8 @@ static size_t compare_alarms(const struct sweep_ground *ground, const struct swe
 }
 
 /* A run that was ended for an invariant comes to nothing else. */
-static size_t compare_all(const struct sweep_ground *ground, const struct sweep_slot *slot,
-	const struct sweep_answer *answer, bool *only_here, struct buf *to)
+static size_t compare_all(const struct sweep *s, const struct sweep_ground *ground,
+	const struct sweep_slot *slot, const struct sweep_answer *answer, bool *only_here, struct buf *to)
 {
 	enum sweep_pattern pattern = slot->of->position->pattern;
 	size_t count = 0, replayable;
@@ -233,6 +233,8 @@ static size_t compare_all(const struct sweep_ground *ground, const struct sweep_
 	replayable = count = sweep_compare(&ground->measure, &ground->answer, answer, "without the gap", to);
 	count += compare_alarms(ground, slot, answer, to);
 	count += sweep_compare_probes(&ground->answer, answer, to);
+	count += sweep_health_compare(
+		&ground->answer.health, &answer->health, sweep_slot_settle(&s->runs, slot), to);
 	if (is_about_counts(pattern))
 		count +=
 			sweep_compare_counts(ground, answer, "without the fault", pattern == SWEEP_STALE, to);
@@ -247,7 +249,7 @@ char *sweep_differences(struct sweep *s, const struct sweep_slot *slot, const st
 	char *result = NULL;
 
 	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	if (compare_all(sweep_ground_of(s, slot->laid_over), slot, answer, &only_here, &text))
+	if (compare_all(s, sweep_ground_of(s, slot->laid_over), slot, answer, &only_here, &text))
 		result = slice_dup(buf_slice(&text));
 	buf_release(&text);
 	return result;
@@ -269,7 +271,7 @@ static int sweep_tries_judge(
 	if (rc)
 		return rc;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
-	count = compare_all(ground, slot, &answer, &try->only_here, &differences);
+	count = compare_all(s, ground, slot, &answer, &try->only_here, &differences);
 	*ret_again = judge_run(s, slot, count, answer.hits, ret_next);
 	if (count && !try->differences)
 		try->differences = slice_dup(buf_slice(&differences));

@@ -1,0 +1,276 @@
+/* sweep_health.c: see sweep_health.h. */
+#include "tools/sweep/sweep_health.h"
+
+#include "schema/base/bytes_format.h"
+#include "schema/base/clock.h"
+#include "schema/base/visible.h"
+
+#include <stdlib.h>
+
+#define SHOWN_BYTES     90
+#define ASKS_IN_SILENCE 4 /* requests in the time of quiet, by which a program counts as one that goes on asking */
+
+static const char watches_sql[] =
+	"SELECT DISTINCT path FROM requests, (SELECT CAST(value AS INTEGER) AS quiet_ns FROM run WHERE name = 'quiet_ns')"
+	" WHERE verb = 'watch' AND status = 200 AND time_ns <= quiet_ns AND (end_ns IS NULL OR end_ns >= quiet_ns)";
+
+static const char facts_sql[] =
+	"SELECT quiet_ns, quiet_ns - (SELECT max(time_ns) FROM requests"
+	"  WHERE time_ns <= quiet_ns AND coalesce(resource, '') NOT IN ('leases', 'events')),"
+	" (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'memory_bytes'),"
+	" (SELECT value FROM run WHERE name = 'killed_ns')"
+	" FROM (SELECT CAST(value AS INTEGER) AS quiet_ns FROM run WHERE name = 'quiet_ns')";
+
+static const char served_sql[] =
+	"SELECT seq, time_ns, coalesce(output, '') || '(exit code ' || exit_code || ')' FROM probes AS p"
+	" WHERE NOT EXISTS (SELECT 1 FROM faults AS b WHERE b.step = 'begins' AND b.time_ns <= p.time_ns AND NOT EXISTS"
+	"  (SELECT 1 FROM faults AS e WHERE e.step = 'ends' AND e.rule = b.rule AND e.episode = b.episode"
+	"   AND e.time_ns <= p.time_ns)) ORDER BY probe";
+
+/* ---- reading ---- */
+
+static bool is_selector(struct slice parameter)
+{
+	return slice_begins(parameter, "labelSelector=") || slice_begins(parameter, "fieldSelector=");
+}
+
+/* The path without what differs from request to request. */
+static char *watch_name(struct slice path)
+{
+	struct slice parameters = path, place = slice_cut(&parameters, '?');
+	char *name = slice_dup(place);
+	const char *sign = "?";
+
+	while (parameters.len) {
+		struct slice parameter = slice_cut(&parameters, '&');
+		char *longer;
+
+		if (!is_selector(parameter))
+			continue;
+		longer = xasprintf("%s%s%.*s", name, sign, (int)parameter.len, parameter.ptr);
+		free(name);
+		name = longer;
+		sign = "&";
+	}
+	return name;
+}
+
+static bool has_watch(const struct sweep_health *h, const char *name)
+{
+	for (size_t i = 0; i < h->watch_count; i++) {
+		if (strcmp(h->watches[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int on_watch(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct sweep_health *h = context;
+	char *name = watch_name(v[0].bytes);
+
+	(void)count;
+	(void)err;
+	if (has_watch(h, name)) {
+		free(name);
+		return 0;
+	}
+	h->watches = xrealloc(h->watches, (h->watch_count + 1) * sizeof(*h->watches));
+	h->watches[h->watch_count++] = name;
+	return 0;
+}
+
+static int on_facts(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct sweep_health *h = context;
+
+	(void)count;
+	(void)err;
+	h->is_known = v[0].type == SQL_INTEGER;
+	h->silence_ns = v[1].type == SQL_INTEGER ? v[1].integer : INT64_MAX;
+	h->memory_bytes = v[2].type == SQL_INTEGER ? (uint64_t)v[2].integer : 0;
+	h->killed = v[3].type != SQL_NULL;
+	return 0;
+}
+
+static int on_served(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct sweep_health *h = context;
+
+	(void)count;
+	(void)err;
+	h->served = xrealloc(h->served, (h->served_count + 1) * sizeof(*h->served));
+	h->served[h->served_count++] =
+		(struct sweep_served){(uint64_t)v[0].integer, v[1].integer, slice_dup(v[2].bytes)};
+	return 0;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+int sweep_health_read(struct sql_session *s, int64_t settle_ns, struct sweep_health *ret, struct err *err)
+{
+	const struct sql_sink watches = {.row = on_watch, .context = ret};
+	const struct sql_sink facts = {.row = on_facts, .context = ret};
+	const struct sql_sink served = {.row = on_served, .context = ret};
+	int rc;
+
+	*ret = (struct sweep_health){.silence_ns = INT64_MAX};
+	rc = sql_session_run(s, slice_of(watches_sql), &watches, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(facts_sql), &facts, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(served_sql), &served, err);
+	ret->asks = ret->silence_ns < settle_ns / ASKS_IN_SILENCE;
+	if (ret->watch_count)
+		qsort(ret->watches, ret->watch_count, sizeof(*ret->watches), by_name);
+	return rc;
+}
+
+void sweep_health_release(struct sweep_health *h)
+{
+	for (size_t i = 0; i < h->watch_count; i++)
+		free(h->watches[i]);
+	for (size_t i = 0; i < h->served_count; i++)
+		free(h->served[i].text);
+	free(h->watches);
+	free(h->served);
+	*h = (struct sweep_health){0};
+}
+
+/* ---- what is always so ---- */
+
+/* NULL: nothing was asked at that position. */
+static const char *served_at(const struct sweep_health *h, uint64_t seq)
+{
+	const char *text = NULL;
+
+	for (size_t i = 0; i < h->served_count; i++)
+		text = h->served[i].seq == seq ? h->served[i].text : text;
+	return text;
+}
+
+static void forget_served(struct sweep_health *h, const struct sweep_health *other)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->served_count; i++) {
+		const char *text = served_at(other, h->served[i].seq);
+
+		if (text && strcmp(text, h->served[i].text) != 0)
+			free(h->served[i].text);
+		else
+			h->served[kept++] = h->served[i];
+	}
+	h->served_count = kept;
+}
+
+void sweep_health_learn(struct sweep_health *h, const struct sweep_health *other)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < h->watch_count; i++) {
+		if (has_watch(other, h->watches[i]))
+			h->watches[kept++] = h->watches[i];
+		else
+			free(h->watches[i]);
+	}
+	h->watch_count = kept;
+	h->is_known &= other->is_known;
+	h->killed |= other->killed;
+	h->asks &= other->asks;
+	if (other->memory_bytes > h->memory_bytes)
+		h->memory_bytes = other->memory_bytes;
+	forget_served(h, other);
+}
+
+/* ---- how two differ ---- */
+
+/* Appends; what does not fit any more is left out. */
+#define say(to, ...) ((void)!buf_printf(to, NULL, __VA_ARGS__))
+
+static void say_visibly(struct buf *to, const char *text)
+{
+	(void)!visible_append(to, (struct slice){text, strnlen(text, SHOWN_BYTES)}, NULL);
+}
+
+static size_t compare_watches(
+	const struct sweep_health *without, const struct sweep_health *with, struct buf *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < without->watch_count; i++) {
+		if (has_watch(with, without->watches[i]))
+			continue;
+		n++;
+		say(to, "hangs: it does not watch ");
+		say_visibly(to, without->watches[i]);
+		say(to, " any more\n");
+	}
+	return n;
+}
+
+static size_t compare_memory(
+	const struct sweep_health *without, const struct sweep_health *with, struct buf *to)
+{
+	char now[BYTES_TEXT_BYTES], before[BYTES_TEXT_BYTES];
+
+	if (!without->memory_bytes || with->memory_bytes < SWEEP_GROWN_TIMES * without->memory_bytes ||
+		with->memory_bytes - without->memory_bytes < SWEEP_GROWN_BYTES)
+		return 0;
+	say(to, "grew: more than %d times the memory when it is quiet (%s, without the fault %s at most)\n",
+		SWEEP_GROWN_TIMES, bytes_format(now, with->memory_bytes),
+		bytes_format(before, without->memory_bytes));
+	return 1;
+}
+
+/* From the first wrong answer on, unless a right one follows within the time. */
+static size_t compare_served(const struct sweep_health *without, const struct sweep_health *with, int64_t settle_ns,
+	struct buf *to)
+{
+	const struct sweep_served *since = NULL;
+
+	for (size_t i = 0; i < with->served_count; i++) {
+		const struct sweep_served *now = &with->served[i];
+		const char *right = served_at(without, now->seq);
+
+		if (!right)
+			continue;
+		if (strcmp(right, now->text) == 0)
+			since = NULL;
+		else if (!since)
+			since = now;
+		if (!since || now->time_ns - since->time_ns < settle_ns)
+			continue;
+		say(to, "the probe prints, on the way, ");
+		say_visibly(to, now->text);
+		say(to, " (without the fault: ");
+		say_visibly(to, right);
+		say(to, "; from event %llu to %llu)\n", (unsigned long long)since->seq,
+			(unsigned long long)now->seq);
+		return 1;
+	}
+	return 0;
+}
+
+size_t sweep_health_compare(const struct sweep_health *without, const struct sweep_health *with, int64_t settle_ns,
+	struct buf *to)
+{
+	size_t n = compare_served(without, with, settle_ns, to);
+
+	if (!without->is_known || !with->is_known)
+		return n;
+	n += compare_watches(without, with, to);
+	n += compare_memory(without, with, to);
+	if (with->killed && !without->killed) {
+		say(to, "hangs: it does not end when it is asked to (SIGTERM)\n");
+		n++;
+	}
+	if (without->asks && with->silence_ns >= settle_ns) {
+		say(to, "hangs: it has stopped asking (without the fault it goes on when it is quiet)\n");
+		n++;
+	}
+	return n;
+}
