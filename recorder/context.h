@@ -11,6 +11,7 @@
 #include "schema/tape/writer.h"
 
 struct stream;
+struct last_words;
 struct pinner;
 struct redactor;
 
@@ -32,7 +33,8 @@ struct recorder_context {
 	struct recorder_counters counters;
 	struct allowance unfinished; /* of what has arrived and is not whole */
 
-	struct pinner *pinner; /* NULL: nothing is to be pinned */
+	struct pinner *pinner;         /* NULL: nothing is to be pinned */
+	struct last_words *last_words; /* NULL: no logs are fetched */
 	struct notices *notices;
 	struct moderation *moderation;
 

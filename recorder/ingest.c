@@ -1,6 +1,7 @@
 /* ingest.c: see ingest.h. */
 #include "recorder/ingest.h"
 
+#include "recorder/last_words.h"
 #include "recorder/list_item.h"
 #include "recorder/pinner.h"
 #include "schema/base/limits.h"
@@ -51,7 +52,7 @@ static int ingest_note(struct ingest *in, const struct ingest_object *o, uint64_
 }
 
 /* The event as a reader would find it. */
-static void offer_to_pinner(
+static void offer_event(
 	struct ingest *in, struct event e, const struct object_meta *m, uint64_t seq, struct slice bytes)
 {
 	e.seq = seq;
@@ -63,6 +64,7 @@ static void offer_to_pinner(
 	if (e.origin != ORIGIN_INFERRED)
 		e.rv = m->rv;
 	pinner_event(in->x->pinner, &in->resource, &e, bytes);
+	last_words_event(in->x->last_words, &in->resource, &e, bytes);
 }
 
 int ingest_put(
@@ -97,8 +99,8 @@ int ingest_put(
 		flusher_dirty(x->flusher);
 		if (connection)
 			connection_event(connection, seq);
-		if (x->pinner)
-			offer_to_pinner(in, e, o->meta, seq, bytes);
+		if (x->pinner || x->last_words)
+			offer_event(in, e, o->meta, seq, bytes);
 		rc = ingest_note(in, o, seq, err);
 	}
 	shrink(&in->typed);

@@ -6,6 +6,7 @@
  *   DISCOVERING --catalog--> STARTING --every first list--> RECORDING --signal, time--> STOPPED
  */
 #include "recorder/descriptors.h"
+#include "recorder/last_words.h"
 #include "recorder/metrics_server.h"
 #include "recorder/recorder_internal.h"
 #include "schema/base/count_of.h"
@@ -49,6 +50,15 @@ static void note_ready(struct recorder *r)
 		uv_timer_start(&r->limit, on_limit, (uint64_t)(r->o->duration_ns / NS_PER_MS), 0);
 }
 
+static void doubt_logs(const struct recorder *r)
+{
+	for (size_t i = 0; i < r->stream_count; i++) {
+		if (strcmp(stream_resource(r->streams[i]), "pods") == 0)
+			return;
+	}
+	log_warn("no pods are recorded: '--logs' has nothing that tells of containers that die");
+}
+
 static void look_ready(struct recorder *r)
 {
 	if (r->state != RECORDER_STARTING || r->settled + r->refused < r->stream_count)
@@ -59,6 +69,8 @@ static void look_ready(struct recorder *r)
 	r->state = RECORDER_RECORDING;
 	r->was_ready = true;
 	note_ready(r);
+	if (r->x.last_words)
+		doubt_logs(r);
 	if (r->o->ready)
 		r->o->ready(r->o->ready_context, r->settled);
 	openapi_update(r->openapi, discovery_document(r->discovery, OPENAPI_INDEX));
@@ -274,6 +286,7 @@ static void set_up(struct recorder *r)
 	r->x.flusher = flusher_new(&r->loop, r->x.clock, r->x.http, &flushing);
 	r->discovery = discovery_new(r->x.http);
 	r->openapi = openapi_new(&r->x);
+	r->x.last_words = r->o->log_lines ? last_words_new(&r->x, r->o->log_lines) : NULL;
 	status_init(&r->status);
 }
 
@@ -346,11 +359,13 @@ static int shut_down(struct recorder *r, struct err *err)
 	log_clear_status();
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_stop(r->streams[i], "client_stop");
+	last_words_end(r->x.last_words);
 	if (flusher_tape(r->x.flusher))
 		rc = end_tape(r, err);
 	for (size_t i = 0; i < r->stream_count; i++)
 		stream_free(r->streams[i]);
 	free(r->streams);
+	last_words_free(r->x.last_words);
 	metrics_server_close(r->metrics);
 	flusher_free(r->x.flusher);
 	discovery_free(r->discovery);

@@ -30,6 +30,7 @@ struct recorder_options {
 	bool core_dumps;     /* a crash may leave one although it holds values of Secrets */
 	const char *metrics; /* where to serve them, see metrics_server.h; NULL: nowhere */
 	struct pinner_options pins;
+	unsigned log_lines;       /* to keep of containers that die, see last_words.h; 0: no logs */
 	struct push_options push; /* url NULL: nowhere */
 	int64_t push_limit_ns;    /* for how long to push what is left at the end */
 	struct tape_writer_options tape;

@@ -12,6 +12,7 @@
 #include "replayer/serve/health.h"
 #include "replayer/serve/list.h"
 #include "replayer/serve/openapi.h"
+#include "replayer/serve/pod_logs.h"
 #include "replayer/serve/review.h"
 #include "replayer/serve/unrecorded.h"
 #include "replayer/serve/watch.h"
@@ -105,6 +106,14 @@ static bool is_stream(struct slice subresource)
 	return false;
 }
 
+static bool is_log(const struct api_call *call, const struct collection *c)
+{
+	const struct api_path *p = &call->path;
+
+	return slice_is(p->subresource, "log") && slice_is(p->resource, "pods") && !p->group.len &&
+	       !p->rest.len && live_set_find(&c->live, p->namespace, p->name);
+}
+
 static void refuse_subresource(struct api_call *call, const struct collection *c)
 {
 	const struct api_path *p = &call->path;
@@ -116,8 +125,6 @@ static void refuse_subresource(struct api_call *call, const struct collection *c
 	else if (is_stream(name))
 		status_set(&st, 403, "Forbidden", "%.*s is not possible in a recording", (int)name.len,
 			name.ptr);
-	else if (slice_is(name, "log") && live_set_find(&c->live, p->namespace, p->name))
-		status_bad_request(&st, "logs are not part of a recording");
 	else if (slice_is(name, "finalize") && slice_is(p->resource, "namespaces"))
 		status_no_method(&st);
 	else if (c->custom || slice_is(name, "log"))
@@ -200,6 +207,8 @@ static void serve_resource(struct api_call *call)
 		write_serve(call, c);
 	} else if (!slice_is(method, "GET") && !(c->custom && slice_is(method, "HEAD"))) {
 		refuse_method(call, c);
+	} else if (is_log(call, c)) {
+		pod_logs_serve(call, c);
 	} else if (p->subresource.len && !shows_object(call)) {
 		if (!discovery_may_know(call, "/scale") || !write_serve_scale(call, c))
 			refuse_subresource(call, c);

@@ -1,4 +1,5 @@
 /* cmd_record.c: `kubetape record`. */
+#include "recorder/last_words.h"
 #include "recorder/recorder.h"
 #include "schema/base/bytes_format.h"
 #include "schema/base/log.h"
@@ -22,8 +23,9 @@ struct record_values {
 	const char *output, *selector, *field_selector, *kubeconfig, *context, *server, *token_file, *ca,
 		*secrets, *metrics, *pin_hook, *audit_log;
 	struct text_list namespaces, excludes, pin_when;
-	bool all, insecure, wait, core, verbose, quiet;
+	bool logs, all, insecure, wait, core, verbose, quiet;
 	int64_t duration, estimate, flush_interval, retry_delay, coalesce;
+	int64_t log_lines;
 	int64_t pin_before, pin_after, pin_every, pin_max_size;
 	struct tape_limits limits;
 	const char *push;
@@ -69,6 +71,8 @@ static const struct option_row rows[] = {
 		"... and remove the oldest pins while all take more than that (1G; 0: never)"},
 	{OPTION_TEXT, 0, "pin-hook", AT(pin_hook), "COMMAND",
 		"... and run this with sh at that moment; KUBETAPE_* tell it what happened"},
+	{OPTION_FLAG, 0, "logs", AT(logs), NULL, "fetch the last lines of containers that die"},
+	{OPTION_NUMBER, 0, "log-lines", AT(log_lines), "N", "... so many of each (100), at most 64 KiB"},
 	{OPTION_TEXT, 0, "audit-log", AT(audit_log), "FILE",
 		"follow this audit log of the API server, and join it to the tape as 'kubetape audit' does"},
 	{OPTION_TEXT, 0, "push", AT(push), "URL",
@@ -152,6 +156,9 @@ static int record_check(const struct record_values *v, const struct operands *op
 	if (v->pin_hook && !v->pin_when.count)
 		return err_set(err, ERR_USAGE,
 			"'--pin-hook' says what to do, and nothing says when; add '--pin-when SQL'");
+	if (v->log_lines < 1 || v->log_lines > LAST_WORDS_LINES_MAX)
+		return err_set(err, ERR_USAGE, "option '--log-lines' wants a number from 1 to %d, found %lld",
+			LAST_WORDS_LINES_MAX, (long long)v->log_lines);
 	return check_namespaces(v, err);
 }
 
@@ -211,6 +218,7 @@ static struct recorder_options recorder_options(
 		.core_dumps = v->core,
 		.keep_secrets = strcmp(v->secrets, "keep") == 0,
 		.pins = pin_options(v),
+		.log_lines = v->logs ? (unsigned)v->log_lines : 0,
 		.push = {.tape_path = v->output,
 			.url = v->push,
 			.cluster = v->store.cluster,
@@ -324,6 +332,7 @@ static int record_run(const struct command *self, int argc, char **argv)
 		.estimate = NO_DURATION,
 		.flush_interval = 50 * NS_PER_MS,
 		.coalesce = 10 * NS_PER_MS,
+		.log_lines = 100,
 		.pin_before = 600 * NS_PER_S,
 		.pin_after = 60 * NS_PER_S,
 		.pin_every = 600 * NS_PER_S,

@@ -38,6 +38,7 @@ static const struct table_kind *const kinds[] = {
 	&marks_table,
 	&bookmarks_table,
 	&documents_table,
+	&logs_table,
 	&segments_table,
 };
 

@@ -88,6 +88,7 @@ static inline struct tape *scan_tape(const struct scan *s)
 extern const struct table_kind events_table, objects_table, changes_table, audit_table;
 extern const struct table_kind streams_table, connections_table, gaps_table, coverage_table, missed_table;
 extern const struct table_kind marks_table, bookmarks_table, documents_table, segments_table;
+extern const struct table_kind logs_table;
 
 /* The kinds in the order in which kubetape_open makes them; NULL past the end. */
 const struct table_kind *table_kind_at(size_t index);

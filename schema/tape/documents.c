@@ -5,9 +5,11 @@
 #include "schema/tape/checksum.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/format.h"
+#include "schema/tape/pod_log.h"
 #include "schema/tape/segment.h"
 
-#define NEWEST "(SELECT max(id) FROM document WHERE id > 0 GROUP BY path, variant)"
+/* What holds where the next segment begins. Logs are about a moment, and stay in the segment of it. */
+#define NEWEST "(SELECT max(id) FROM document WHERE id > 0 AND NOT " POD_LOG_SQL " GROUP BY path, variant)"
 
 int documents_find(struct slice pack, int64_t offset, int64_t raw_bytes, uint64_t xxh64, struct slice *ret,
 	struct err *err)

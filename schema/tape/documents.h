@@ -15,7 +15,7 @@
 
 /* In one transaction: puts the documents of an open segment, packed before or not, into one pack, as many as
  * a pack may hold; one alone is left as it is. With newest_only those that a later one of the same path and
- * variant replaces are left out. On failure the segment is as it was. */
+ * variant replaces are left out, and so are logs. On failure the segment is as it was. */
 int documents_pack(sqlite3 *db, int level, bool newest_only, struct err *err) MUST_CHECK;
 
 /* True when some document of the segment is not packed, or, with newest_only, is replaced by a later one. */

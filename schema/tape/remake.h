@@ -6,7 +6,8 @@
  * begins with, and a mark says of each stream that was listed by then that its list is complete. Connections
  * and gaps that reach into the stretch are kept, those that reach beyond its end are cut off there. Documents,
  * the relation of the clocks and the life of the cluster are those that held at the beginning, and what came
- * later.
+ * later. Logs of containers that died are kept if they were fetched in the stretch and time, resource and
+ * namespace alone decide.
  *
  *   by time alone    events keep their seqs, and whole extents are copied as they stand
  *   by resource      streams of other resources are not on the new tape

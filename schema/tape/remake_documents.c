@@ -1,6 +1,7 @@
 /* remake_documents.c: the documents of a stretch, and those that held where it begins. */
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
+#include "schema/tape/pod_log.h"
 #include "schema/tape/remake_internal.h"
 
 #include <stdlib.h>
@@ -39,13 +40,46 @@ static void add_document(struct remake *r, const struct tape_document *d, bool b
 		(struct kept_document){.document = own_document(d), .begins = begins};
 }
 
+static bool has_namespace(const struct remake *r, struct slice namespace)
+{
+	for (size_t i = 0; i < r->o->namespace_count; i++) {
+		if (slice_is(namespace, r->o->namespaces[i]))
+			return true;
+	}
+	return r->o->namespace_count == 0;
+}
+
+static bool has_pods(const struct remake *r)
+{
+	for (size_t i = 0; i < r->o->resource_count; i++) {
+		const struct tape_resource *resource = tape_resource_by_id(r->from, r->o->resources[i]);
+
+		if (resource && !*resource->apigroup && strcmp(resource->resource, "pods") == 0)
+			return true;
+	}
+	return r->o->resource_count == 0;
+}
+
+/* A log is about a moment, and about a pod that has to be on the new tape. */
+static bool is_kept(const struct remake *r, const struct tape_document *d, bool begins)
+{
+	struct pod_log log;
+
+	if (!pod_log_parse(d, &log))
+		return true;
+	return !begins && !r->o->hooks.wants && !r->o->hooks.wants_object && has_pods(r) &&
+	       has_namespace(r, log.namespace);
+}
+
 static int take_document(void *context, const struct tape_document *d)
 {
 	struct remake *r = context;
+	bool begins = remake_passed(r->o->from, d->after_seq, d->time_ns);
 
 	if (r->o->until && !remake_passed(r->o->until, d->after_seq, d->time_ns))
 		return 0;
-	add_document(r, d, remake_passed(r->o->from, d->after_seq, d->time_ns));
+	if (is_kept(r, d, begins))
+		add_document(r, d, begins);
 	return 0;
 }
 

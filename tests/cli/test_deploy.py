@@ -113,6 +113,18 @@ class Manifests(unittest.TestCase):
                            else is_path_allowed(self.objects["base"], path))
                 self.assertTrue(allowed)
 
+    @unittest.skipUnless(KNOWS_OVERLAYS, "this kubectl is older than the overlays (1.21 knows them)")
+    def test_the_component_for_logs_adds_the_option_and_one_right(self):
+        with tempfile.TemporaryDirectory(prefix="kubetape-logs-") as folder:
+            shutil.copytree(os.path.join(DEPLOY, "kubernetes"), folder, dirs_exist_ok=True)
+            os.mkdir(os.path.join(folder, "mine"))
+            with open(os.path.join(folder, "mine", "kustomization.yaml"), "w", encoding="utf-8") as file:
+                file.write("resources: [../base]\ncomponents: [../logs]\n")
+            objects = parse(run("kubectl", "kustomize", os.path.join(folder, "mine")))
+        self.assertIn("--logs", container(objects)["args"])
+        self.assertTrue(is_allowed(objects, "get", "", "pods/log"))
+        self.assertFalse(is_allowed(self.objects["base"], "get", "", "pods/log"))
+
     def test_no_right_goes_beyond_reading(self):
         for name in OVERLAYS:
             for role in of_kind(self.objects[name], "ClusterRole"):

@@ -68,6 +68,12 @@ class Chart(unittest.TestCase):
         plain = [o for o in yaml.safe_load_all(read(os.path.join(BASE, "rbac.yaml"))) if o["kind"] == "ClusterRole"][0]
         self.assertEqual(of_kind(render(), "ClusterRole")[0]["rules"], plain["rules"])
 
+    def test_logs_may_be_read_exactly_if_they_are_recorded(self):
+        for values, wanted in (((), False), (("record.logs=true",), True)):
+            made = render(*values)
+            self.assertEqual(any("pods/log" in r.get("resources", []) for r in of_kind(made, "ClusterRole")[0]["rules"]), wanted)
+            self.assertEqual("--logs" in of_kind(made, "StatefulSet")[0]["spec"]["template"]["spec"]["containers"][0]["args"], wanted)
+
     def test_secrets_may_be_read_exactly_if_they_are_recorded(self):
         def may_read(objects):
             return any("secrets" in r.get("resources", []) or "*" in r.get("apiGroups", []) for r in of_kind(objects, "ClusterRole")[0]["rules"])
