@@ -52,7 +52,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: FORCE all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python check-python-and-variants lint format format-check check-clang analyze coverage fault-schema interop clients zoo soak demo bench fuzz crash mutants sweep-calm clean
+.PHONY: FORCE all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python check-python-and-variants check-python-asan check-python-tsan lint format format-check check-clang analyze coverage fault-schema interop clients zoo soak demo bench fuzz crash mutants sweep-calm clean
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/obj/%.o $(B)/view/%
 
@@ -73,22 +73,27 @@ THREADED := --without test_record_hostile test_record_ test_replay_run test_repl
 # Everything that needs nothing but Debian packages: as built, and again under the sanitizers. The recorder and
 # the replay have further threads, so tests of them run under ThreadSanitizer too.
 JOBS ?= $(shell nproc)
-TEST_JOBS ?= $(shell echo $$((2 * $(JOBS))))  # Python tests mostly wait
+TEST_JOBS ?= $(shell echo $$((3 * $(JOBS))))  # Python tests mostly wait
 check: deps
 	$(MAKE) -j$(JOBS) programs
 	$(MAKE) lint format-check check-clang analyze check-unit check-bench
 	$(MAKE) check-python-and-variants
 	$(MAKE) -j$(JOBS) VARIANT=asan programs
 	$(MAKE) VARIANT=asan check-unit check-bench
-	$(MAKE) VARIANT=asan check-python
 	$(MAKE) -j$(JOBS) VARIANT=tsan all
-	$(MAKE) VARIANT=tsan TESTS='$(THREADED)' check-python
+	$(MAKE) -j2 check-python-asan check-python-tsan
 
 # The tests as built; they wait more than they work, so the variants are compiled with the processor time they leave.
 # What that comes to shows when their turn comes.
 check-python-and-variants:
 	{ nice $(MAKE) -j$(JOBS) VARIANT=asan programs; nice $(MAKE) -j$(JOBS) VARIANT=tsan all; } >build/variants.log 2>&1 & \
 		$(MAKE) check-python; result=$$?; wait; exit $$result
+
+# Side by side, as both mostly wait. Not by the shell's `&`: what it starts ignores SIGINT, and so would the programs tested.
+check-python-asan:
+	$(MAKE) VARIANT=asan check-python
+check-python-tsan:
+	$(MAKE) VARIANT=tsan TESTS='$(THREADED)' check-python
 
 # What to run while writing: under a minute.
 check-quick:
