@@ -11,6 +11,7 @@
 #include "tools/sweep/golden.h"
 #include "tools/sweep/golden_beside.h"
 #include "tools/sweep/run_beside.h"
+#include "tools/sweep/tried_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,8 @@ struct values {
 	bool kill, plain, exit_at_end, loop, rebase_time, ordered, last, lenient, keys, view, gc;
 };
 
+#define VALUE_AT(field) offsetof(struct values, field)
+
 static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "listen", offsetof(struct values, listen), "ADDR:PORT",
 		"where to serve; 127.0.0.1:0 unless given, port 0 picks a free one"},
@@ -52,8 +55,7 @@ static const struct option_row options[] = {
 		"--golden what that run was told and wrote beside what this one is"},
 	{OPTION_TEXT, 0, "speed", offsetof(struct values, speed), "N|max",
 		"tape seconds for each second, or as fast as the watchers take it"},
-	{OPTION_TEXT, 0, "from", offsetof(struct values, from), "POSITION", "begin there"},
-	{OPTION_TEXT, 0, "until", offsetof(struct values, until), "POSITION", "end there"},
+	BOUND_ROWS(VALUE_AT),
 	{OPTION_NUMBER, 0, "wait-watchers", offsetof(struct values, wait_watchers), "N",
 		"start the clock when N watches are open; 0: at once; 1 unless given"},
 	{OPTION_FLAG, 0, "exit-at-end", offsetof(struct values, exit_at_end), "",

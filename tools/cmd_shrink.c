@@ -7,25 +7,24 @@
 #include "schema/base/visible.h"
 #include "tools/commands.h"
 #include "tools/sweep/shrink.h"
+#include "tools/sweep/tried_options.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define TRIES_MAX    1000
-#define SETTLE_NS    (2 * NS_PER_S)
-#define TIMEOUT_NS   (120 * NS_PER_S)
-#define ALL_WATCHES  "1000000" /* more than anybody opens: the clock starts when all have been quiet */
 #define FIELDS_DEPTH 4
 
 struct shrink_values {
-	const char *output, *gaps, *match, *compare, *speed;
-	struct text_list writes;
-	int64_t tries, settle_ns, timeout_ns;
-	bool plain, json;
+	struct tried_values tried;
+	const char *output, *gaps, *match;
+	int64_t tries;
+	bool json;
 };
 
-#define AT(field) offsetof(struct shrink_values, field)
+#define AT(field)       offsetof(struct shrink_values, field)
+#define TRIED_AT(field) offsetof(struct shrink_values, tried.field)
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE",
@@ -33,15 +32,12 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "gaps", AT(gaps), "recorded|none|FILE",
 		"as of 'replay'; what is left of a FILE becomes TAPE.faults.json"},
 	{OPTION_TEXT, 0, "match", AT(match), "TEXT", "it goes wrong only if its output has TEXT"},
-	{OPTION_TEXT, 0, "compare", AT(compare), "exit|writes|exit,writes",
-		"wrong is what it does not come to without the faults: for commands that end well, or never"},
+	TRIED_COMPARE_ROW(TRIED_AT,
+		"wrong is what it does not come to without the faults: for commands that end well, or never"),
 	{OPTION_NUMBER, 0, "tries", AT(tries), "N", "run the command at most N times; 1000 unless given"},
-	{OPTION_DURATION, 0, "settle", AT(settle_ns), "DURATION",
-		"a command that goes on for ever is ended when it was quiet for this long at the tape's end; 2s"},
-	{OPTION_DURATION, 0, "timeout", AT(timeout_ns), "DURATION", "of one run, 2m unless given"},
-	{OPTION_TEXT, 0, "speed", AT(speed), "N|max", "as of 'replay'; max unless given"},
-	{OPTION_FLAG, 0, "plain", AT(plain), "", "serve HTTP/1.1 without TLS, not HTTPS with HTTP/2"},
-	{OPTION_LIST, 0, "write", AT(writes), "RULE", "as of 'replay'"},
+	TRIED_TIME_ROWS(TRIED_AT),
+	TRIED_PLAIN_ROW(TRIED_AT),
+	TRIED_WRITE_ROW(TRIED_AT),
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };
@@ -168,11 +164,12 @@ static void print_again(const struct shrink *s, const struct shrink_values *v, c
 	print_word(v->output);
 	fputs(" --gaps", stdout);
 	print_word(faults);
-	printf(" --speed %s --settle %lldms --wait-watchers %s%s", v->speed,
-		(long long)(v->settle_ns / NS_PER_MS), s->runs.watches, v->plain ? " --plain" : "");
-	for (size_t i = 0; i < v->writes.count; i++) {
+	printf(" --speed %s --settle %lldms --wait-watchers %s%s", v->tried.speed,
+		(long long)(v->tried.settle_ns / NS_PER_MS), s->runs.watches,
+		v->tried.plain ? " --plain" : "");
+	for (size_t i = 0; i < v->tried.writes.count; i++) {
 		fputs(" --write", stdout);
-		print_word(v->writes.items[i]);
+		print_word(v->tried.writes.items[i]);
 	}
 	fputs(" --", stdout);
 	for (char *const *word = s->runs.options.child; *word; word++)
@@ -212,20 +209,17 @@ static int shrink_finish(struct shrink *s, const struct shrink_values *v, struct
 static int shrink_check(const struct shrink_values *v, const struct operands *operands, struct err *err)
 {
 	struct stat st;
+	int rc = tried_check(&v->tried, err);
 
 	if (!v->output)
 		return err_set(err, ERR_USAGE, "no tape to make; name one with '-o TAPE'");
 	if (!operands->child || !operands->child[0])
 		return err_set(err, ERR_USAGE, "no command after '--'");
-	if (v->compare && strcmp(v->compare, "exit") != 0 && strcmp(v->compare, "writes") != 0 &&
-		strcmp(v->compare, "exit,writes") != 0)
-		return err_set(err, ERR_USAGE, "bad --compare '%.100s': expected exit, writes or exit,writes",
-			v->compare);
-	if (v->compare && strcmp(v->gaps, "none") == 0)
+	if (v->tried.compare && strcmp(v->gaps, "none") == 0)
 		return err_set(err, ERR_USAGE,
 			"'--compare' tells a run with faults from one without: it needs '--gaps'");
-	if (v->settle_ns < 10 * NS_PER_MS || v->timeout_ns <= 0)
-		return err_set(err, ERR_USAGE, "expected a --settle of 10ms or more, and a --timeout");
+	if (rc)
+		return rc;
 	if (lstat(v->output, &st) == 0)
 		return err_set(err, ERR_USAGE, "'%s' exists already", v->output);
 	return out_file_refuse_stream(v->output, "a tape is a folder", err);
@@ -234,17 +228,17 @@ static int shrink_check(const struct shrink_values *v, const struct operands *op
 static void init(struct shrink *s, const struct shrink_values *v, const struct operands *operands)
 {
 	*s = (struct shrink){
-		.o = {v->gaps, v->match, v->compare != NULL, v->tries},
-		.measure = {.exit_code = v->compare && strstr(v->compare, "exit"),
-			.writes = v->compare && strstr(v->compare, "writes")},
+		.o = {v->gaps, v->match, v->tried.compare != NULL, v->tries},
+		.measure = {.exit_code = v->tried.compare && strstr(v->tried.compare, "exit"),
+			.writes = v->tried.compare && strstr(v->tried.compare, "writes")},
 		.runs = {.options = {.replay = &cmd_replay,
 				 .tape = operands->items[0],
 				 .child = operands->child,
-				 .speed = v->speed,
-				 .writes = v->writes,
-				 .settle_ns = v->settle_ns,
-				 .timeout_ns = v->timeout_ns,
-				 .plain = v->plain},
+				 .speed = v->tried.speed,
+				 .writes = v->tried.writes,
+				 .settle_ns = v->tried.settle_ns,
+				 .timeout_ns = v->tried.timeout_ns,
+				 .plain = v->tried.plain},
 			.watches = xstrdup(ALL_WATCHES)},
 		.has_faults = strcmp(v->gaps, "recorded") != 0 && strcmp(v->gaps, "none") != 0,
 		.rules = {.what = "faults"},
@@ -314,14 +308,10 @@ static int shrink(void *values, const struct operands *operands, struct err *err
 
 static int shrink_run(const struct command *self, int argc, char **argv)
 {
-	struct shrink_values v = {.gaps = "recorded",
-		.speed = "max",
-		.tries = TRIES_MAX,
-		.settle_ns = SETTLE_NS,
-		.timeout_ns = TIMEOUT_NS};
+	struct shrink_values v = {.gaps = "recorded", .tries = TRIES_MAX, .tried = TRIED_DEFAULTS};
 	int rc = command_run(self, argc, argv, &v, shrink);
 
-	free(v.writes.items);
+	free(v.tried.writes.items);
 	return rc;
 }
 

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #define POSITIONS_MAX 100
-#define SETTLE_NS     (2 * NS_PER_S)
-#define TIMEOUT_NS    (120 * NS_PER_S)
-#define ALL_WATCHES   "1000000" /* more than anybody opens: the clock starts when all have been quiet */
 #define PLACES        "deletions,recreations,terminations,changes,selections,every"
+
+#define SWEEP_AT(field) offsetof(struct sweep_values, field)
+#define TRIED_AT(field) offsetof(struct sweep_values, tried.field)
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "patterns", offsetof(struct sweep_values, patterns), "LIST",
@@ -55,26 +55,18 @@ static const struct option_row options[] = {
 		"try at most N positions, the most telling ones; 100 unless given, 0: all"},
 	{OPTION_NUMBER, 'j', "jobs", offsetof(struct sweep_values, jobs), "N",
 		"how many to run side by side, if the command allows it; four for each processor unless given"},
-	{OPTION_TEXT, 0, "compare", offsetof(struct sweep_values, compare), "exit|writes|exit,writes",
-		"what makes a run a wrong one; both unless given"},
+	TRIED_COMPARE_ROW(TRIED_AT, "what makes a run a wrong one; both unless given"),
 	{OPTION_TEXT, 'o', "out", offsetof(struct sweep_values, out), "DIR",
 		"where the fault files go, and run and output of what went wrong; NAME.sweep unless given, or NAME-2.sweep "
 		"if that is there"},
-	{OPTION_DURATION, 0, "settle", offsetof(struct sweep_values, settle_ns), "DURATION",
-		"a command that goes on for ever is ended when it was quiet for this long at the tape's end; 2s"},
-	{OPTION_DURATION, 0, "timeout", offsetof(struct sweep_values, timeout_ns), "DURATION",
-		"of one run, 2m unless given"},
-	{OPTION_TEXT, 0, "speed", offsetof(struct sweep_values, speed), "N|max",
-		"as of 'replay'; max unless given"},
+	TRIED_TIME_ROWS(TRIED_AT),
 	{OPTION_DURATION, 0, "lockstep", offsetof(struct sweep_values, lockstep_ns), "DURATION",
 		"as of 'replay'; 50ms if two runs at --speed max differ"},
-	{OPTION_TEXT, 0, "from", offsetof(struct sweep_values, from), "POSITION", "begin there"},
-	{OPTION_TEXT, 0, "until", offsetof(struct sweep_values, until), "POSITION", "end there"},
-	{OPTION_FLAG, 0, "plain", offsetof(struct sweep_values, plain), "",
-		"serve HTTP/1.1 without TLS, not HTTPS with HTTP/2"},
+	BOUND_ROWS(SWEEP_AT),
+	TRIED_PLAIN_ROW(TRIED_AT),
 	{OPTION_NUMBER, 0, "wait-watchers", offsetof(struct sweep_values, wait_watchers), "N",
 		"start the clock when N watches are open (0: at once); found out unless given"},
-	{OPTION_LIST, 0, "write", offsetof(struct sweep_values, writes), "RULE", "as of 'replay'"},
+	TRIED_WRITE_ROW(TRIED_AT),
 	{OPTION_FLAG, 0, "gc", offsetof(struct sweep_values, gc), "",
 		"collect what names an owner that the program has deleted, as of 'replay'"},
 	{OPTION_FLAG, 0, "json", offsetof(struct sweep_values, json), "", "report as JSON"},
@@ -109,8 +101,8 @@ static char *make_again(const struct sweep *s)
 	const struct sweep_values *v = s->v;
 	char *tape = sweep_word(s->runs.options.tape);
 	char *text = xasprintf("kubetape replay %s --speed %s --settle %lldms --wait-watchers %s%s%s", tape,
-		v->speed, (long long)(v->settle_ns / NS_PER_MS), s->runs.watches, v->plain ? " --plain" : "",
-		v->gc ? " --gc" : "");
+		v->tried.speed, (long long)(v->tried.settle_ns / NS_PER_MS), s->runs.watches,
+		v->tried.plain ? " --plain" : "", v->gc ? " --gc" : "");
 
 	free(tape);
 	text = add_lockstep(text, s);
@@ -118,8 +110,8 @@ static char *make_again(const struct sweep *s)
 		text = add_option(text, "from", v->from);
 	if (v->until)
 		text = add_option(text, "until", v->until);
-	for (size_t i = 0; i < v->writes.count; i++)
-		text = add_option(text, "write", v->writes.items[i]);
+	for (size_t i = 0; i < v->tried.writes.count; i++)
+		text = add_option(text, "write", v->tried.writes.items[i]);
 	return text;
 }
 
@@ -135,7 +127,7 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 
 	if (sweep_ground_of(s, laid_over)->measure.unsteady_count)
 		text = add_option(text, "also", also);
-	text = add_option(text, "compare", s->v->compare);
+	text = add_option(text, "compare", s->v->tried.compare);
 	free(golden);
 	free(also);
 	return text;
@@ -147,8 +139,8 @@ static char *make_anew(const struct sweep *s)
 	const struct sweep_values *v = s->v;
 	char *tape = sweep_word(s->runs.options.tape);
 	char *text = xasprintf("kubetape sweep %s --speed %s --settle %lldms --compare %s%s%s%s", tape,
-		v->speed, (long long)(v->settle_ns / NS_PER_MS), v->compare, v->plain ? " --plain" : "",
-		v->kill ? " --kill" : "", v->gc ? " --gc" : "");
+		v->tried.speed, (long long)(v->tried.settle_ns / NS_PER_MS), v->tried.compare,
+		v->tried.plain ? " --plain" : "", v->kill ? " --kill" : "", v->gc ? " --gc" : "");
 
 	free(tape);
 	text = add_lockstep(text, s);
@@ -156,8 +148,8 @@ static char *make_anew(const struct sweep *s)
 		text = add_option(text, "from", v->from);
 	if (v->until)
 		text = add_option(text, "until", v->until);
-	for (size_t i = 0; i < v->writes.count; i++)
-		text = add_option(text, "write", v->writes.items[i]);
+	for (size_t i = 0; i < v->tried.writes.count; i++)
+		text = add_option(text, "write", v->tried.writes.items[i]);
 	if (v->probe)
 		text = add_option(text, "probe", v->probe);
 	for (size_t i = 0; i < v->invariants.count; i++)
@@ -363,17 +355,12 @@ static int sweep_check(struct sweep *s, const struct operands *operands, struct 
 		return err_set(err, ERR_USAGE, "expected one tape, found 0 operands");
 	if (!operands->child || !operands->child[0])
 		return err_set(err, ERR_USAGE, "no command after '--'");
-	if (v->jobs > SWEEP_JOBS_MAX || v->settle_ns < 10 * NS_PER_MS || v->timeout_ns <= 0)
-		return err_set(err, ERR_USAGE,
-			"expected at most %d jobs, a --settle of 10ms or more, and a --timeout",
-			SWEEP_JOBS_MAX);
-	s->asked.exit_code = strstr(v->compare, "exit") != NULL;
-	s->asked.writes = strstr(v->compare, "writes") != NULL;
+	if (v->jobs > SWEEP_JOBS_MAX)
+		return err_set(err, ERR_USAGE, "expected at most %d jobs", SWEEP_JOBS_MAX);
+	rc = tried_check(&v->tried, err);
+	s->asked.exit_code = strstr(v->tried.compare, "exit") != NULL;
+	s->asked.writes = strstr(v->tried.compare, "writes") != NULL;
 	s->plain.measure = s->asked;
-	if (strcmp(v->compare, "exit") != 0 && strcmp(v->compare, "writes") != 0 &&
-		strcmp(v->compare, "exit,writes") != 0)
-		return err_set(err, ERR_USAGE, "bad --compare '%.100s': expected exit, writes or exit,writes",
-			v->compare);
 	for (size_t i = 0; i < v->gaps.count && rc == 0; i++)
 		rc = sweep_words_check(v->gaps.items[i], err);
 	if (rc == 0)
@@ -402,12 +389,9 @@ static int run(const struct command *self, int argc, char **argv)
 {
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	struct sweep_values v = {.at = NULL,
-		.compare = "exit,writes",
-		.speed = "max",
+		.tried = TRIED_DEFAULTS,
 		.jobs = processors > 8 ? 32 : 4 * processors,
 		.max = POSITIONS_MAX,
-		.settle_ns = SETTLE_NS,
-		.timeout_ns = TIMEOUT_NS,
 		.wait_watchers = -1};
 	struct sweep s = {.v = &v};
 	struct operands operands;
@@ -416,6 +400,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (rc > 0)
 		return EXIT_OK;
+	v.tried.compare = v.tried.compare ? v.tried.compare : "exit,writes";
 	if (rc == 0 && v.merge.count) {
 		rc = check_merge(&v, &operands, &err);
 		rc = rc ? rc : merge(&v, &code, &err);
@@ -428,18 +413,18 @@ static int run(const struct command *self, int argc, char **argv)
 		s.runs.options = (struct sweep_options){.replay = &cmd_replay,
 			.tape = operands.items[0],
 			.child = operands.child,
-			.speed = v.speed,
+			.speed = v.tried.speed,
 			.from = v.from,
 			.until = v.until,
-			.writes = v.writes,
+			.writes = v.tried.writes,
 			.invariants = v.invariants,
 			.kill = v.kill,
 			.gc = v.gc,
 			.probe = v.probe,
-			.settle_ns = v.settle_ns,
-			.timeout_ns = v.timeout_ns,
+			.settle_ns = v.tried.settle_ns,
+			.timeout_ns = v.tried.timeout_ns,
 			.lockstep_ns = v.lockstep_ns,
-			.plain = v.plain};
+			.plain = v.tried.plain};
 		s.jobs = v.jobs ? (size_t)v.jobs : 1;
 		s.runs.watches = v.wait_watchers < 0 ? xstrdup(ALL_WATCHES)
 						     : xasprintf("%lld", (long long)v.wait_watchers);
@@ -448,7 +433,7 @@ static int run(const struct command *self, int argc, char **argv)
 	sweep_release(&s);
 	free(v.gaps.items);
 	free(v.events.items);
-	free(v.writes.items);
+	free(v.tried.writes.items);
 	free(v.faults.items);
 	free(v.invariants.items);
 	return rc < 0 ? command_fail(self, &err) : code;

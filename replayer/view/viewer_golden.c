@@ -12,9 +12,10 @@
 
 #define RESOURCE "coalesce(r.resource, '') || iif(r.apigroup <> '', '.' || r.apigroup, '') AS resource"
 
-static const char told[] = "SELECT coalesce(r.client, '') AS client, " RESOURCE
-			   ", d.seq * :bins / (:last + 1) AS bin, count(*) AS events FROM deliveries AS d "
-			   "JOIN requests AS r ON r.request = d.request WHERE d.seq > 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
+static const char told[] =
+	"SELECT coalesce(r.client, '') AS client, " RESOURCE
+	", d.seq * :bins / (:last + 1) AS bin, count(*) AS events FROM deliveries AS d "
+	"JOIN requests AS r ON r.request = d.request WHERE d.seq > 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
 
 static const char asked[] = "SELECT coalesce(client, '') AS client, " RESOURCE
 			    ", sum(verb = 'list') AS lists, sum(verb = 'watch') AS watches, "
@@ -33,7 +34,8 @@ static int put_query(
 }
 
 /* What the clients of a run asked, and what they were told until now. */
-static int put_run(struct viewer_desk *d, struct answer_out *o, const char *last, const char *name, struct err *err)
+static int put_run(
+	struct viewer_desk *d, struct answer_out *o, const char *last, const char *name, struct err *err)
 {
 	char bins[16];
 	int rc;

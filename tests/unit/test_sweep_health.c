@@ -47,7 +47,8 @@ START_TEST(sweep_health__tells_growth_only_by_its_factor_and_more_than_noise)
 	struct sweep_health grown = well;
 
 	grown.memory_bytes = 80 * MIB;
-	ck_told(grown, "grew: more than 2 times the memory when it is quiet (83.9 MB, without the fault 41.9 MB at most)\n");
+	ck_told(grown,
+		"grew: more than 2 times the memory when it is quiet (83.9 MB, without the fault 41.9 MB at most)\n");
 	grown.memory_bytes = 79 * MIB;
 	ck_told(grown, "");
 }
@@ -84,8 +85,10 @@ END_TEST
 START_TEST(sweep_health__forgives_a_wrong_answer_that_is_right_in_time)
 {
 	struct sweep_served right[] = {{1, 0, (char *)"a"}, {2, 0, (char *)"b"}, {3, 0, (char *)"c"}};
-	struct sweep_served healed[] = {{1, 0, (char *)"a"}, {2, NS_PER_S, (char *)"x"}, {3, 4 * NS_PER_S, (char *)"c"}};
-	struct sweep_served wrong[] = {{2, NS_PER_S, (char *)"x"}, {9, 2 * NS_PER_S, (char *)"?"}, {3, 3 * NS_PER_S, (char *)"y"}};
+	struct sweep_served healed[] = {
+		{1, 0, (char *)"a"}, {2, NS_PER_S, (char *)"x"}, {3, 4 * NS_PER_S, (char *)"c"}};
+	struct sweep_served wrong[] = {
+		{2, NS_PER_S, (char *)"x"}, {9, 2 * NS_PER_S, (char *)"?"}, {3, 3 * NS_PER_S, (char *)"y"}};
 	const struct sweep_health without = {.served = right, .served_count = 3};
 	struct sweep_health with = {.served = healed, .served_count = 3};
 	struct buf to;
@@ -94,12 +97,14 @@ START_TEST(sweep_health__forgives_a_wrong_answer_that_is_right_in_time)
 	ck_assert_uint_eq(sweep_health_compare(&without, &with, SETTLE_NS, &to), 0);
 	with.served = wrong;
 	ck_assert_uint_eq(sweep_health_compare(&without, &with, SETTLE_NS, &to), 1);
-	ck_assert_slice_eq(buf_slice(&to), "the probe prints, on the way, y (without the fault: c; from event 2 to 3)\n");
+	ck_assert_slice_eq(buf_slice(&to),
+		"the probe prints, on the way, y (without the fault: c; from event 2 to 3)\n");
 	buf_release(&to);
 }
 END_TEST
 
 UNIT_MAIN("sweep_health", sweep_health__says_nothing_of_two_that_are_alike,
 	sweep_health__tells_growth_only_by_its_factor_and_more_than_noise,
-	sweep_health__tells_of_a_program_that_neither_asks_nor_ends, sweep_health__learns_only_what_is_so_in_every_run,
+	sweep_health__tells_of_a_program_that_neither_asks_nor_ends,
+	sweep_health__learns_only_what_is_so_in_every_run,
 	sweep_health__forgives_a_wrong_answer_that_is_right_in_time)

@@ -113,7 +113,8 @@ static void put_value(struct answer_out *o, struct slice json)
 }
 
 /* `[field, golden, now]` of what the bodies differ in. */
-static int put_fields(struct answer_out *o, const struct beside_row *r, struct json_diff *diff, struct err *err)
+static int put_fields(
+	struct answer_out *o, const struct beside_row *r, struct json_diff *diff, struct err *err)
 {
 	int rc = json_diff_make(diff, slice_of(*r->golden->body ? r->golden->body : "{}"),
 		slice_of(*r->now->body ? r->now->body : "{}"), true, err);
@@ -170,8 +171,8 @@ static int put_rows(struct answer_out *o, struct beside_rows *rows, struct err *
 	return rc ? rc : o->code;
 }
 
-static int put_comparison(const struct golden_beside *b, const struct run_comparison *c, struct buf *to,
-	struct err *err)
+static int put_comparison(
+	const struct golden_beside *b, const struct run_comparison *c, struct buf *to, struct err *err)
 {
 	const struct run_side *golden = run_comparison_side(c, 0), *now = run_comparison_side(c, 1);
 	struct answer_out o = {to, err, 0};

@@ -1,10 +1,6 @@
 /* sweep_again.c: what went wrong in an earlier sweep is tried first. See sweep_course.h. */
 #include "tools/sweep/sweep_course.h"
 
-#include "replayer/json/json_tree.h"
-#include "schema/base/limits.h"
-#include "tools/cli/read_file.h"
-
 #include <stdlib.h>
 
 static bool is_text(const cJSON *gap, const char *name, const char *expected)
@@ -64,19 +60,11 @@ static void put_first(struct sweep *s, const cJSON *gaps)
 
 int sweep_order_again(struct sweep *s, struct err *err)
 {
-	char *path = xasprintf("%s/sweep.json", s->v->again);
-	cJSON *tree = NULL;
-	struct buf text;
-	int rc;
+	cJSON *report = NULL;
+	int rc = sweep_report_read(s->v->again, &report, err);
 
-	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	rc = read_file(path, &text, err);
 	if (rc == 0)
-		rc = json_tree_parse(buf_slice(&text), &tree, err);
-	if (rc == 0)
-		put_first(s, cJSON_GetObjectItemCaseSensitive(tree, "gaps"));
-	cJSON_Delete(tree);
-	buf_release(&text);
-	free(path);
+		put_first(s, cJSON_GetObjectItemCaseSensitive(report, "gaps"));
+	cJSON_Delete(report);
 	return rc;
 }

@@ -4,6 +4,7 @@
 
 #include "tools/sweep/sweep_merge.h"
 #include "tools/sweep/sweep_run.h"
+#include "tools/sweep/tried_options.h"
 
 #define SWEEP_INVARIANTS_MAX 64
 
@@ -14,10 +15,11 @@ struct sweep_values {
 	struct text_list faults, invariants, merge;
 	int64_t budget_ns;
 	bool kill;
-	const char *patterns, *at, *out, *compare, *speed, *from, *until;
-	struct text_list gaps, events, writes;
-	int64_t jobs, max, settle_ns, timeout_ns, lockstep_ns, wait_watchers;
-	bool plain, json, gc;
+	struct tried_values tried;
+	const char *patterns, *at, *out, *from, *until;
+	struct text_list gaps, events;
+	int64_t jobs, max, lockstep_ns, wait_watchers;
+	bool json, gc;
 };
 
 struct sweep {

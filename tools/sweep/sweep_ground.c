@@ -64,7 +64,7 @@ static int check_first(const struct sweep *s, struct err *err)
 		return 0;
 	return err_set(err, ERR_FAILED,
 		"without any gap the command comes to no end within %lld s: %s; see '%s/without-1.log'",
-		(long long)(s->v->timeout_ns / NS_PER_S),
+		(long long)(s->v->tried.timeout_ns / NS_PER_S),
 		s->plain.answer.watches
 			? "it goes on writing, or needs a longer --timeout"
 			: "it opened no watch, so that the clock did not start (--wait-watchers 0)",
@@ -83,7 +83,7 @@ static int64_t choose_quick(const struct sweep *s)
  * of it. */
 static int find_pace(struct sweep *s, struct buf *differences, struct err *err)
 {
-	bool may_be_quick = s->v->settle_ns > QUICK_MAX_NS;
+	bool may_be_quick = s->v->tried.settle_ns > QUICK_MAX_NS;
 	int rc = 1;
 
 	s->runs.quick_ns = choose_quick(s);
@@ -136,7 +136,7 @@ static int find_answer_in_lockstep(struct sweep *s, struct buf *differences, str
 
 int sweep_find_answer(struct sweep *s, struct err *err)
 {
-	bool may_be_slower = !s->runs.options.lockstep_ns && strcmp(s->v->speed, "max") == 0;
+	bool may_be_slower = !s->runs.options.lockstep_ns && strcmp(s->v->tried.speed, "max") == 0;
 	struct buf differences;
 	int rc;
 
@@ -164,7 +164,7 @@ int sweep_find_answer(struct sweep *s, struct err *err)
  */
 int sweep_find_laid_over(struct sweep *s, struct err *err)
 {
-	bool needed = (s->patterns & OF_WRITES) && s->plain.answer.absorbed && !s->v->writes.count;
+	bool needed = (s->patterns & OF_WRITES) && s->plain.answer.absorbed && !s->v->tried.writes.count;
 	struct buf differences;
 	int rc;
 

@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-#define SHOWN_BYTES     90
-#define ASKS_IN_SILENCE 4 /* requests in the time of quiet, by which a program counts as one that goes on asking */
+#define SHOWN_BYTES 90
+#define ASKS_IN_SILENCE                                                                                      \
+	4 /* requests in the time of quiet, by which a program counts as one that goes on asking */
 
 static const char watches_sql[] =
 	"SELECT DISTINCT path FROM requests, (SELECT CAST(value AS INTEGER) AS quiet_ns FROM run WHERE name = 'quiet_ns')"
@@ -227,8 +228,8 @@ static size_t compare_memory(
 }
 
 /* From the first wrong answer on, unless a right one follows within the time. */
-static size_t compare_served(const struct sweep_health *without, const struct sweep_health *with, int64_t settle_ns,
-	struct buf *to)
+static size_t compare_served(const struct sweep_health *without, const struct sweep_health *with,
+	int64_t settle_ns, struct buf *to)
 {
 	const struct sweep_served *since = NULL;
 
@@ -255,8 +256,8 @@ static size_t compare_served(const struct sweep_health *without, const struct sw
 	return 0;
 }
 
-size_t sweep_health_compare(const struct sweep_health *without, const struct sweep_health *with, int64_t settle_ns,
-	struct buf *to)
+size_t sweep_health_compare(const struct sweep_health *without, const struct sweep_health *with,
+	int64_t settle_ns, struct buf *to)
 {
 	size_t n = compare_served(without, with, settle_ns, to);
 

@@ -22,17 +22,18 @@ struct sweep_served {
 struct sweep_health {
 	char **watches; /* open when it was quiet at the end: paths with their selectors; sorted */
 	size_t watch_count;
-	bool is_known; /* false: it ended by itself, and nothing of this is */
-	bool killed;   /* it did not end when it was asked to */
-	bool asks;     /* it asks for something again and again, also when it is quiet */
-	int64_t silence_ns;    /* how long it had asked for nothing when it was quiet; leases and Events aside */
+	bool is_known;      /* false: it ended by itself, and nothing of this is */
+	bool killed;        /* it did not end when it was asked to */
+	bool asks;          /* it asks for something again and again, also when it is quiet */
+	int64_t silence_ns; /* how long it had asked for nothing when it was quiet; leases and Events aside */
 	uint64_t memory_bytes; /* when it was quiet at the end; 0: not known */
 	struct sweep_served *served;
 	size_t served_count;
 };
 
 /* `s` has the run, which was quiet for that long at the end. The caller releases, also after a failure. */
-int sweep_health_read(struct sql_session *s, int64_t settle_ns, struct sweep_health *ret, struct err *err) MUST_CHECK;
+int sweep_health_read(
+	struct sql_session *s, int64_t settle_ns, struct sweep_health *ret, struct err *err) MUST_CHECK;
 void sweep_health_release(struct sweep_health *h);
 
 /* What another run without faults says: only what is so in both is so. */
@@ -40,7 +41,7 @@ void sweep_health_learn(struct sweep_health *h, const struct sweep_health *other
 
 /* Appends a sentence for each thing that is worse with the fault; how many there are. What a probe was told on the way
  * counts if it was wrong for `settle_ns`. */
-size_t sweep_health_compare(const struct sweep_health *without, const struct sweep_health *with, int64_t settle_ns,
-	struct buf *to);
+size_t sweep_health_compare(const struct sweep_health *without, const struct sweep_health *with,
+	int64_t settle_ns, struct buf *to);
 
 #endif

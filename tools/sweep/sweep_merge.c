@@ -1,7 +1,6 @@
 /* sweep_merge.c: see sweep_merge.h. */
 #include "tools/sweep/sweep_merge.h"
 
-#include "replayer/json/json_tree.h"
 #include "schema/base/hash.h"
 #include "schema/base/limits.h"
 #include "tools/cli/read_file.h"
@@ -44,6 +43,21 @@ bool sweep_shard_has(const struct sweep_shard *shard, const struct sweep_try *t)
 }
 
 /* ---- what a report says ---- */
+
+int sweep_report_read(const char *folder, cJSON **ret, struct err *err)
+{
+	char *path = xasprintf("%s/sweep.json", folder);
+	struct buf text;
+	int rc;
+
+	buf_init(&text, LIMIT_DOCUMENT_BYTES);
+	rc = read_file(path, &text, err);
+	if (rc == 0)
+		rc = json_tree_parse(buf_slice(&text), ret, err);
+	buf_release(&text);
+	free(path);
+	return rc;
+}
 
 static const char *text_of(const cJSON *of, const char *name)
 {
@@ -338,20 +352,12 @@ static int take_report(struct sweep_merged *m, const cJSON *report, const char *
 
 static int take_folder(struct sweep_merged *m, const char *folder, struct err *err)
 {
-	char *path = xasprintf("%s/sweep.json", folder);
-	cJSON *tree = NULL;
-	struct buf text;
-	int rc;
+	cJSON *report = NULL;
+	int rc = sweep_report_read(folder, &report, err);
 
-	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	rc = read_file(path, &text, err);
 	if (rc == 0)
-		rc = json_tree_parse(buf_slice(&text), &tree, err);
-	if (rc == 0)
-		rc = take_report(m, tree, folder, err);
-	cJSON_Delete(tree);
-	buf_release(&text);
-	free(path);
+		rc = take_report(m, report, folder, err);
+	cJSON_Delete(report);
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #ifndef TOOLS_SWEEP_MERGE_H
 #define TOOLS_SWEEP_MERGE_H
 
+#include "replayer/json/json_tree.h"
 #include "tools/sweep/sweep_report.h"
 
 /* The part I of N, from 0; count 0: all of it. */
@@ -15,6 +16,9 @@ struct sweep_shard {
 /* "2/8". ERR_USAGE. */
 int sweep_shard_parse(const char *text, struct sweep_shard *ret, struct err *err) MUST_CHECK;
 bool sweep_shard_has(const struct sweep_shard *shard, const struct sweep_try *t);
+
+/* The sweep.json that a sweep has left in its folder; the caller deletes. */
+int sweep_report_read(const char *folder, cJSON **ret, struct err *err) MUST_CHECK;
 
 /* A report, and what it is made of. */
 struct sweep_merged {
