@@ -107,6 +107,12 @@ static int do_break(struct deck *d, const struct query *q, struct err *err)
 		(int)(how.len < 40 ? how.len : 40), how.ptr ? how.ptr : "");
 }
 
+static int do_view(struct deck *d, const struct query *q, struct err *err)
+{
+	(void)q;
+	return deck_show(d, err);
+}
+
 static const struct {
 	const char *name;
 	bool changes; /* wants POST */
@@ -122,6 +128,7 @@ static const struct {
 	{"seek", true, do_seek},
 	{"run", true, do_run},
 	{"break", true, do_break},
+	{"view", true, do_view},
 };
 
 int control_act(struct deck *d, struct slice method, struct slice name, const struct query *q, struct buf *to,

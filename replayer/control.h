@@ -8,13 +8,14 @@
  *     POST /kubetape/v1/seek?to=POSITION
  *     POST /kubetape/v1/run?until=POSITION    or ?when=SQL-EXPRESSION over the columns of `events`
  *     POST /kubetape/v1/break?how=end|rst|expired[&resource=NAME]   breaks the watches that run now
+ *     POST /kubetape/v1/view                  opens the page beside the replay (view/viewer.h)
  *
  * Each takes the control token, as ?token= or "Authorization: Bearer". From the same machine and user they
  * are also served at control_address.h, without it, and where they get through while a fault refuses
  * connections.
  *
  * Each answers with the status as it is then (`notice`: that the position asked for last is a guess, and
- * why), or with an error of kind Status. The status has the event that happened last as `event`, and as
+ * why; `view`: the address of the page, once it is open), or with an error of kind Status. The status has the event that happened last as `event`, and as
  * `stop` what became of the latest run: its `number`, and a `state` of none, ahead, reached or failed (see
  * player_stop).
  */

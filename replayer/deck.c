@@ -223,6 +223,17 @@ static int put_stop(const struct deck *d, struct buf *to, struct err *err)
 		(unsigned long long)stop.number, states[stop.state]);
 }
 
+static int put_view(const struct deck *d, struct buf *to, struct err *err)
+{
+	return d->view_url ? put_text("view", slice_of(d->view_url), to, err)
+			   : buf_printf(to, err, ",\"view\":null");
+}
+
+int deck_show(struct deck *d, struct err *err)
+{
+	return d->view_url ? 0 : d->show(d->show_context, &d->view_url, err);
+}
+
 int deck_status(const struct deck *d, struct buf *to, struct err *err)
 {
 	static const char *const states[] = {"waiting", "running", "paused", "ended", "failed"};
@@ -248,5 +259,7 @@ int deck_status(const struct deck *d, struct buf *to, struct err *err)
 		rc = put_event_or_null(d, to, err);
 	if (rc == 0)
 		rc = put_notice(d, to, err);
+	if (rc == 0)
+		rc = put_view(d, to, err);
 	return rc ? rc : put_stop(d, to, err);
 }

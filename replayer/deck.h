@@ -25,6 +25,10 @@ struct deck {
 	/* Told when the replay was moved; NULL: nobody is. A failure is the move's. */
 	int (*moved)(void *context, bool back, struct err *err);
 	void *context;
+	/* Opens the page beside the replay, if it is not open yet; *ret_url is borrowed as long as the deck lives. */
+	int (*show)(void *show_context, const char **ret_url, struct err *err);
+	void *show_context;
+	const char *view_url; /* of the page; NULL: it is not open */
 };
 
 /* Opens the timeline from the world's position on and hands it to the player. Called once. */
@@ -44,6 +48,9 @@ int deck_rewind(struct deck *d, struct err *err) MUST_CHECK;
  * expression is true. */
 int deck_run_until(struct deck *d, const char *position, struct err *err) MUST_CHECK;
 int deck_run_until_event(struct deck *d, struct slice expression, struct err *err) MUST_CHECK;
+
+/* Opens the page of the replay (view/viewer.h), if it is not open yet. */
+int deck_show(struct deck *d, struct err *err) MUST_CHECK;
 
 /* Appends the last event that happened, as "DELETED pods shop/web-0 rv 5321"; nothing where there is none. */
 int deck_event_text(const struct deck *d, struct buf *to, struct err *err) MUST_CHECK;

@@ -263,8 +263,9 @@ static void begin_directors(struct replayer *r)
 }
 
 /* On an address of its own: browsers do not know the certificate that clients of the API do. */
-static int open_view(struct replayer *r, struct err *err)
+static int show_view(void *context, const char **ret_url, struct err *err)
 {
+	struct replayer *r = context;
 	const struct viewer_options options = {.tape = r->options->tape,
 		.run = r->options->run,
 		.golden = r->options->golden,
@@ -272,11 +273,23 @@ static int open_view(struct replayer *r, struct err *err)
 		.desk_context = &r->view_desk};
 	int rc;
 
-	if (!r->options->view)
-		return 0;
 	r->view_desk = (struct view_desk){&r->deck, r->run};
 	rc = viewer_open(&r->loop, &options, &r->viewer, err);
-	return rc ? rc : r->options->viewing(r->options->context, viewer_url(r->viewer), err);
+	if (rc == 0)
+		*ret_url = viewer_url(r->viewer);
+	return rc;
+}
+
+static int open_view(struct replayer *r, struct err *err)
+{
+	int rc;
+
+	r->deck.show = show_view;
+	r->deck.show_context = r;
+	if (!r->options->view)
+		return 0;
+	rc = deck_show(&r->deck, err);
+	return rc ? rc : r->options->viewing(r->options->context, r->deck.view_url, err);
 }
 
 static int open_all(struct replayer *r, struct err *err)

@@ -44,6 +44,7 @@ static const struct {
 	{"seek", "seek", "to", true},
 	{"until", "run", "until", true},
 	{"until-event", "run", "when", true},
+	{"view", "view", NULL, false},
 };
 
 /* Without the quotes of a string; empty when it is not there. */
@@ -120,7 +121,7 @@ static int ctl_ask(const struct values *v, const struct operands *o, struct buf 
 		return control_ask(&q, to, err);
 	}
 	return err_set(err, ERR_USAGE,
-		"unknown word '%s': expected status, pause, resume, rewind, step, speed, seek, until or until-event",
+		"unknown word '%s': expected status, pause, resume, rewind, step, speed, seek, until, until-event or view",
 		word);
 }
 
@@ -191,8 +192,13 @@ static int tell_notice(const struct operands *o, struct slice status)
 	return EXIT_LOSS;
 }
 
-static void print_answer(const struct values *v, struct slice status)
+static void print_answer(const struct values *v, const char *word, struct slice status)
 {
+	if (!v->json && strcmp(word, "view") == 0) {
+		print_text(status, "view", "");
+		putchar('\n');
+		return;
+	}
 	if (!v->json) {
 		print_status(status);
 		return;
@@ -202,14 +208,15 @@ static void print_answer(const struct values *v, struct slice status)
 }
 
 /* That a position was not reached is an answer, and no failure. */
-static int wait_and_tell(const struct values *v, const char *address, struct buf *status, struct err *err)
+static int wait_and_tell(
+	const struct values *v, const struct operands *o, struct buf *status, struct err *err)
 {
 	struct err why;
-	int rc = wait_for_stop(v, address, status, &why);
+	int rc = wait_for_stop(v, o->items[0], status, &why);
 
 	if (rc < 0 && rc != ERR_STOPPED)
 		return err_copy(err, &why);
-	print_answer(v, buf_slice(status));
+	print_answer(v, o->items[1], buf_slice(status));
 	if (rc == 0)
 		return EXIT_OK;
 	fprintf(stderr, "kubetape ctl: %s\n", why.text);
@@ -227,9 +234,9 @@ static int steer(void *values, const struct operands *o, struct err *err)
 	if (rc == 0)
 		rc = ctl_ask(v, o, &status, err);
 	if (rc == 0 && v->wait)
-		rc = wait_and_tell(v, o->items[0], &status, err);
+		rc = wait_and_tell(v, o, &status, err);
 	else if (rc == 0)
-		print_answer(v, buf_slice(&status));
+		print_answer(v, o->items[1], buf_slice(&status));
 	if (rc == 0)
 		rc = tell_notice(o, buf_slice(&status));
 	buf_release(&status);
@@ -259,14 +266,15 @@ const struct command cmd_ctl = {
 		"  rewind               move to the beginning\n"
 		"  until POSITION       run, and pause there\n"
 		"  until-event SQL      run, and pause after the first event for which the expression over\n"
-		"                       the columns of `events` is true\n\n"
-		"Each prints where the replay stands then, and at which event. The last two return at once, or with\n"
-		"--wait when the replay has paused there.\n\n" POSITION_HELP
+		"                       the columns of `events` is true\n"
+		"  view                 open the page with the replay's desk, as --view does, and print its address\n\n"
+		"Each but the last prints where the replay stands then, and at which event. until and until-event\n"
+		"return at once, or with --wait when the replay has paused there.\n\n" POSITION_HELP
 		"\nThe same over HTTP, with the token as 'token=T' in the query or as\n"
 		"'Authorization: Bearer T', and the status as the answer:\n\n"
 		"  GET  URL/kubetape/v1/status\n"
 		"  POST URL/kubetape/v1/pause  resume  rewind  step?count=N  speed?value=N|max\n"
-		"       seek?to=POSITION  run?until=POSITION  run?when=SQL",
+		"       seek?to=POSITION  run?until=POSITION  run?when=SQL  view",
 	.options = options,
 	.exits =
 		{

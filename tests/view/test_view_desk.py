@@ -6,6 +6,7 @@ import re
 import subprocess
 import time
 import urllib.parse
+import urllib.request
 
 import browsers
 from viewing import View
@@ -90,9 +91,17 @@ class Answers(TapeTest):
             with self.assertRaises((ConnectionResetError, http.client.IncompleteRead)):
                 pods.read()
 
-    def test_without_the_option_there_is_no_page(self):
+    def test_without_the_option_there_is_no_page_until_ctl_opens_it(self):
         done = self.run_tape("replay", ROLLING, "--plain", "--speed", "max", "--wait-watchers", "0", "--exit-at-end")
         self.assertNotIn("view at", done.stderr)
+        with subprocess.Popen([KUBETAPE, "replay", ROLLING, "--plain"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True) as replay:
+            port = replay.stdout.readline().strip().rsplit(":", 1)[1]
+            self.assertEqual(json.loads(self.run_tape("ctl", port, "status", "--json").stdout)["view"], None)
+            pages = {self.run_tape("ctl", port, "view").stdout for _ in range(2)}
+            self.assertEqual((len(pages), json.loads(self.run_tape("ctl", port, "status", "--json").stdout)["view"] + "\n"), (1, next(iter(pages))))
+            with urllib.request.urlopen(pages.pop().replace("/?", "/data/desk?").strip(), timeout=PATIENCE_S) as answer:
+                self.assertEqual(json.load(answer)["status"]["state"], "waiting")
+            replay.terminate()
 
 
 class InABrowser(browsers.OneBrowser, TapeTest):

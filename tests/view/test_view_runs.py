@@ -1,6 +1,8 @@
 """A run and a sweep in the page: what a program did, and what made it go wrong."""
+import contextlib
 import json
 import os
+import sqlite3
 import sys
 
 import browsers
@@ -47,6 +49,23 @@ class Runs(browsers.OneBrowser, TapeTest):
             self.assertIn("404", text)
             self.browser.evaluate("[...document.querySelectorAll('#pane button')].find(b => b.textContent.startsWith('Mark')).click()")
             self.browser.wait("kubetape.timeline.laid.length === 1")
+            self.check_quiet()
+
+    def test_deliveries_that_were_late_lead_to_their_events(self):
+        run = os.path.join(self.dir, "x.run")
+        done = self.run_tape("replay", ROLLING, "--plain", "--speed", "max", "--wait-watchers", "0", "--run", run, "--", sys.executable, "-c", CLIENT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with contextlib.closing(sqlite3.connect(run)) as db, db:
+            for seq, late_ns in ((473, 8_000_000), (456, 20_000_000), (500, 900_000)):
+                db.execute("INSERT INTO deliveries (request, seq, type, due_ns, out_ns) SELECT min(request), ?, 'MODIFIED', 0, ? FROM requests", (seq, late_ns))
+        with View(ROLLING, "--run", run) as view:
+            self.open(view, "run")
+            self.assertEqual(self.browser.evaluate("[...document.querySelectorAll('#pane tr[data-late]')].map(r => [r.dataset.late, r.lastChild.textContent])"),
+                             [["456", "20ms"], ["473", "8ms"]])
+            self.browser.evaluate("document.getElementById('mark-late').click()")
+            self.browser.wait("kubetape.timeline.laid.length === 2")
+            self.browser.evaluate("document.querySelector('#pane tr[data-late]').click()")
+            self.browser.wait("kubetape.view.cursor && kubetape.view.cursor.seq === '456'")
             self.check_quiet()
 
     def test_findings_of_a_sweep_are_grouped_by_cause_and_lead_to_their_places(self):

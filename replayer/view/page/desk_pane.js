@@ -93,16 +93,29 @@ const RUN_SUMS = "SELECT (SELECT count(*) FROM requests) AS requests, (SELECT co
 const RUN_ROWS = "SELECT tape_time_ns, verb, coalesce(namespace || '/', '') || coalesce(name, '') AS object, resource, status, client, 'write' AS what FROM writes UNION ALL "
   + "SELECT tape_time_ns, verb, path, resource, status, client, 'request' FROM requests UNION ALL SELECT tape_time_ns, step, detail, resource, NULL, NULL, 'fault' FROM faults ORDER BY 1 LIMIT 2000";
 
+const RUN_LATE = "SELECT e.time_ns, d.seq, d.type, r.resource, coalesce(e.namespace || '/', '') || e.name, r.client, d.lateness_ns FROM (SELECT * FROM deliveries WHERE lateness_ns >= 1000000 ORDER BY lateness_ns DESC LIMIT 30) AS d "
+  + "JOIN requests AS r ON r.request = d.request JOIN events AS e ON e.seq = d.seq ORDER BY d.lateness_ns DESC";
+
+/** The deliveries that were late by most.
+ * @param {any} app @returns {Promise<Node[]>} */
+async function lateParts(app) {
+  const late = (await app.source.ask("sql", {}, {method: "POST", body: RUN_LATE})).rows;
+  return [el("div", {class: "tools"}, el("h2", {}, late.length ? "Delivered late" : "Nothing was delivered a millisecond late"),
+    late.length ? el("button", {type: "button", id: "mark-late", onclick: () => app.lay(late.map((/** @type {any[]} */ r) => BigInt(r[0])))}, "Mark on the timeline") : null),
+  late.length ? tableOf(["event", "type", "resource", "object", "client", "late by"], late.map((/** @type {any[]} */ r) => el("tr", {class: "pick", tabindex: 0, "data-late": String(r[1]), onkeydown: pick, onclick: () => { app.setCursor({ns: BigInt(r[0]), seq: String(r[1])}); app.show(BigInt(r[0])); }},
+    el("td", {class: "number"}, String(r[1])), ...[r[2], r[3], r[4], r[5]].map(v => el("td", {}, visible(v || ""))), el("td", {class: "number bad"}, durationText(Number(r[6])))))) : ""];
+}
+
 /** @param {any} app @param {HTMLElement} pane */
 export async function runPane(app, pane) {
   const begin = performance.now(), golden = app.hasGolden ? await goldenPart(app) : [], sums = await app.source.ask("sql", {}, {method: "POST", body: RUN_SUMS}), rows = await app.source.ask("sql", {}, {method: "POST", body: RUN_ROWS});
-  const [requests, deliveries, latest, writes, faults] = sums.rows[0];
+  const late = await lateParts(app), [requests, deliveries, latest, writes, faults] = sums.rows[0];
   const told = rows.rows.filter((/** @type {any[]} */ r) => r[6] !== "request" || !/^(get|list|watch)$/.test(r[1]) || Number(r[4]) >= 400);
   pane.replaceChildren(...golden,
     el("div", {class: "tools"}, el("h2", {}, "What the program did"), el("span", {class: "dim"}, requests + " requests, " + deliveries + " deliveries" + (latest === null ? "" : ", the latest " + durationText(Number(latest)) + " late") + ", " + writes + " writes, " + faults + " faults"),
       el("button", {type: "button", onclick: () => app.lay(told.filter((/** @type {any[]} */ r) => r[6] === "write" && r[0] !== null).map((/** @type {any[]} */ r) => BigInt(r[0])))}, "Mark the writes on the timeline")),
     tableOf(["tape's time", "what", "verb", "object", "resource", "status", "client"], told.map((/** @type {any[]} */ r) => el("tr", {class: "pick", tabindex: 0, onkeydown: pick, onclick: () => { if (r[0] !== null) { app.setCursor({ns: BigInt(r[0]), seq: null}); app.show(BigInt(r[0])); } }},
-      el("td", {}, r[0] === null ? "" : clockText(BigInt(r[0]), 6)), el("td", {class: r[6] === "fault" ? "bad" : ""}, r[6]), el("td", {}, visible(r[1])), el("td", {}, visible(r[2])), el("td", {}, visible(r[3])), el("td", {class: Number(r[4]) >= 400 ? "bad" : ""}, visible(r[4])), el("td", {class: "dim"}, visible(r[5]))))));
+      el("td", {}, r[0] === null ? "" : clockText(BigInt(r[0]), 6)), el("td", {class: r[6] === "fault" ? "bad" : ""}, r[6]), el("td", {}, visible(r[1])), el("td", {}, visible(r[2])), el("td", {}, visible(r[3])), el("td", {class: Number(r[4]) >= 400 ? "bad" : ""}, visible(r[4])), el("td", {class: "dim"}, visible(r[5]))))), ...late);
   if (app.hasDesk)
     followRun(app, performance.now() - begin);
 }
