@@ -1,16 +1,15 @@
 /* pinner.c: see pinner.h. */
 #include "recorder/pinner.h"
 
+#include "recorder/pin_hook.h"
 #include "schema/base/log.h"
 #include "schema/base/own_program.h"
 #include "schema/sql/predicate.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define HOOK_LIMIT_MS   60000
 #define FINISH_LIMIT_MS 60000
 #define PREDICATE_NS    (10 * NS_PER_MS) /* for one event: the sockets wait */
 
@@ -22,11 +21,12 @@ struct pinner {
 	struct predicate **predicates;
 	bool *complained; /* that a predicate could not be computed */
 	enum pinner_state state;
-	uv_timer_t after, limit;
-	uv_process_t copy, hook;
-	bool hook_runs, gave_up;
-	int64_t next_mono_ns; /* nothing is answered before */
-	int64_t moment_ns;    /* of the event that is answered */
+	uv_timer_t after;
+	uv_process_t copy;
+	bool gave_up;
+	struct pin_hook *hook; /* NULL: nobody hears of it */
+	int64_t next_mono_ns;  /* nothing is answered before */
+	int64_t moment_ns;     /* of the event that is answered */
 	char name[TIME_TEXT_BYTES];
 };
 
@@ -99,84 +99,16 @@ static void on_after(uv_timer_t *timer)
 		p->state = PINNER_IDLE; /* the disk takes nothing, a pin neither */
 }
 
-/* ---- the hook ---- */
-
-static void on_hook_closed(uv_handle_t *handle)
-{
-	struct pinner *p = handle->data;
-
-	p->hook_runs = false;
-}
-
-static void on_hook_ended(uv_process_t *process, int64_t status, int signal_number)
-{
-	struct pinner *p = process->data;
-
-	uv_timer_stop(&p->limit);
-	if (signal_number)
-		log_warn("the hook '%s' was ended by signal %d", p->o->hook, signal_number);
-	else if (status)
-		log_warn("the hook '%s' ended with exit code %lld", p->o->hook, (long long)status);
-	uv_close((uv_handle_t *)process, on_hook_closed);
-}
-
-/* With all that it has started. */
-static void on_hook_limit(uv_timer_t *timer)
-{
-	struct pinner *p = timer->data;
-
-	if (p->hook_runs)
-		kill(-p->hook.pid, SIGKILL);
-}
-
-#define HOOK_FACTS 10
-
-static char **make_environment(const struct pinner *p, const struct tape_resource *r, const struct event *e,
-	const char *when, char *facts[HOOK_FACTS])
-{
-	static const char *const types[] = {"ADDED", "MODIFIED", "DELETED"};
-	char time[TIME_TEXT_BYTES], **env;
-	size_t count = 0;
-
-	facts[0] = xasprintf("KUBETAPE_TAPE=%s", p->x->tape_path);
-	facts[1] = xasprintf("KUBETAPE_PIN=%s.pins/%s.ktape", p->x->tape_path, p->name);
-	facts[2] = xasprintf("KUBETAPE_WHEN=%s", when);
-	facts[3] = xasprintf("KUBETAPE_TYPE=%s", types[e->type]);
-	facts[4] = xasprintf("KUBETAPE_RESOURCE=%s%s%s", r->resource, *r->apigroup ? "." : "", r->apigroup);
-	facts[5] = xasprintf("KUBETAPE_NAMESPACE=%.*s", (int)e->namespace.len, e->namespace.ptr);
-	facts[6] = xasprintf("KUBETAPE_NAME=%.*s", (int)e->name.len, e->name.ptr);
-	facts[7] = xasprintf("KUBETAPE_UID=%.*s", (int)e->uid.len, e->uid.ptr);
-	facts[8] = xasprintf("KUBETAPE_SEQ=%llu", (unsigned long long)e->seq);
-	facts[9] = xasprintf("KUBETAPE_TIME=%s", time_format(time, e->time_ns));
-	while (environ[count])
-		count++;
-	env = xcalloc(count + HOOK_FACTS + 1, sizeof(*env));
-	memcpy(env, facts, HOOK_FACTS * sizeof(*env)); /* of two equal names getenv takes the first */
-	memcpy(env + HOOK_FACTS, environ, count * sizeof(*env));
-	return env;
-}
-
-static void run_hook(struct pinner *p, const struct tape_resource *r, const struct event *e, const char *when)
-{
-	char *args[] = {(char *)"sh", (char *)"-c", (char *)p->o->hook, NULL};
-	char *facts[HOOK_FACTS], **env = make_environment(p, r, e, when, facts);
-	uv_process_options_t options = {.exit_cb = on_hook_ended,
-		.file = "sh",
-		.args = args,
-		.env = env,
-		.flags = UV_PROCESS_DETACHED}; /* a group of its own, to be ended as a whole */
-
-	p->hook_runs = true;
-	if (pinner_start(p, &p->hook, &options))
-		uv_close((uv_handle_t *)&p->hook, on_hook_closed);
-	else
-		uv_timer_start(&p->limit, on_hook_limit, HOOK_LIMIT_MS, 0);
-	for (size_t i = 0; i < HOOK_FACTS; i++)
-		free(facts[i]);
-	free(env);
-}
-
 /* ---- events ---- */
+
+static void tell_hook(
+	struct pinner *p, const struct tape_resource *r, const struct event *e, const char *when)
+{
+	char *pin = xasprintf("%s.pins/%s.ktape", p->x->tape_path, p->name);
+
+	pin_hook_run(p->hook, &(struct pin_facts){p->x->tape_path, pin, when, r, e});
+	free(pin);
+}
 
 static void answer_event(
 	struct pinner *p, const struct tape_resource *r, const struct event *e, const char *when)
@@ -188,8 +120,7 @@ static void answer_event(
 		e->name.ptr, when);
 	p->state = PINNER_WAITING;
 	uv_timer_start(&p->after, on_after, (uint64_t)(p->o->after_ns / NS_PER_MS), 0);
-	if (p->o->hook && !p->hook_runs)
-		run_hook(p, r, e, when);
+	tell_hook(p, r, e, when);
 }
 
 static bool is_true(
@@ -247,8 +178,9 @@ int pinner_new(const struct recorder_context *x, const struct pinner_options *op
 		return rc;
 	}
 	uv_timer_init(x->loop, &p->after);
-	uv_timer_init(x->loop, &p->limit);
-	p->after.data = p->limit.data = p;
+	p->after.data = p;
+	if (options->hook)
+		p->hook = pin_hook_new(x, options->hook);
 	*ret = p;
 	return 0;
 }
@@ -262,7 +194,10 @@ static void on_finish_limit(uv_timer_t *timer)
 
 void pinner_finish(struct pinner *p)
 {
-	if (!p || p->state == PINNER_IDLE)
+	if (!p)
+		return;
+	pin_hook_finish(p->hook);
+	if (p->state == PINNER_IDLE)
 		return;
 	if (p->state == PINNER_WAITING) {
 		uv_timer_stop(&p->after);
@@ -279,6 +214,7 @@ void pinner_free(struct pinner *p)
 		return;
 	for (size_t i = 0; i < p->o->when_count; i++)
 		predicate_free(p->predicates[i]);
+	pin_hook_free(p->hook);
 	free(p->predicates);
 	free(p->complained);
 	free(p);

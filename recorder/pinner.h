@@ -1,7 +1,7 @@
 /*
  * pinner.h: keeps what retention would remove at the moments that matter: when an expression is true of an
- * event, a hook is run at once, and a little later, so that what follows is on it too, `kubetape pin` copies
- * the stretch around that moment. Both are processes of their own: the recorder never waits for them.
+ * event, a hook is told at once, and a little later, so that what follows is on it too, `kubetape pin` copies
+ * the stretch around that moment. The recorder never waits for either.
  *
  *   IDLE --an event--> WAITING --after_ns--> COPYING --the process ends--> IDLE
  *
@@ -19,7 +19,7 @@ struct pinner_options {
 	int64_t before_ns, after_ns; /* of the stretch */
 	int64_t every_ns;            /* at most one pin, and one hook, in that time */
 	uint64_t max_bytes;          /* of all pins together; 0: any */
-	const char *hook;            /* for sh -c; NULL: none */
+	const char *hook;            /* see pin_hook.h; NULL: none */
 };
 
 /* *ret is NULL if nothing is to be pinned. Everything is borrowed. ERR_USAGE for an expression that is none.

@@ -69,8 +69,9 @@ static const struct option_row rows[] = {
 	{OPTION_DURATION, 0, "pin-every", AT(pin_every), "TIME", "... no more often than that (10m)"},
 	{OPTION_BYTES, 0, "pin-max-size", AT(pin_max_size), "SIZE",
 		"... and remove the oldest pins while all take more than that (1G; 0: never)"},
-	{OPTION_TEXT, 0, "pin-hook", AT(pin_hook), "COMMAND",
-		"... and run this with sh at that moment; KUBETAPE_* tell it what happened"},
+	{OPTION_TEXT, 0, "pin-hook", AT(pin_hook), "COMMAND|URL",
+		"... and run this with sh at that moment, where KUBETAPE_* tell it what happened; or post "
+		"that as JSON to this https:// or http:// address"},
 	{OPTION_FLAG, 0, "logs", AT(logs), NULL, "fetch the last lines of containers that die"},
 	{OPTION_NUMBER, 0, "log-lines", AT(log_lines), "N", "... so many of each (100), at most 64 KiB"},
 	{OPTION_TEXT, 0, "audit-log", AT(audit_log), "FILE",

@@ -1,8 +1,11 @@
 """record --pin-when: what lies around the moments that matter is kept, and a hook hears of them."""
 
+import http.server
+import json
 import os
 import re
 import subprocess
+import threading
 import unittest
 
 from fake_apiserver import PATIENCE_S, wait_for
@@ -85,6 +88,37 @@ class Pins(RecordTest):
         self.pods.put("later")
         recording.wait_events(1, "name = 'later'")
         self.assertEqual(recording.stop(), 0)
+
+    def test_a_webhook_is_posted_the_same_facts_as_json(self):
+        posted = []
+
+        class Hook(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                posted.append((self.path, self.headers["Content-Type"], self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(500 if self.path == "/broken/secret" else 204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            address = f"http://127.0.0.1:{server.server_port}"
+            for path in ("/services/secret", "/broken/secret"):
+                recording = self.record_pins("--pin-after", "0s", "--pin-every", "0s", "--pin-hook", address + path)
+                self.crash(f"bad-{len(posted)}", namespace="shop")
+                wait_for(lambda: "pinned '" in recording.stderr, "a pin")
+                self.assertEqual(recording.stop(), 0)
+            server.shutdown()
+        (path, kind, body), (_, _, other) = posted
+        facts, second = json.loads(body), json.loads(other)
+        self.assertEqual((path, kind), ("/services/secret", "application/json"))
+        self.assertEqual({name: facts[name] for name in ("tape", "when", "type", "resource", "namespace", "name", "seq", "text")},
+                         {"tape": self.tape, "when": CRASHES, "type": "ADDED", "resource": "pods", "namespace": "shop", "name": "bad-0",
+                          "seq": 1, "text": f"pods shop/bad-0: {CRASHES}"})
+        self.assertEqual(second["name"], "bad-1")
+        self.assertIn(f"the hook at '{address}' was not told: it answered 500", recording.stderr)
+        self.assertNotIn("secret", recording.stderr)
 
     def test_the_expressions_of_the_page_about_running_it_for_days_hold_for_what_they_are_about(self):
         with open(os.path.join(ROOT, "tools", "deploy", "README.md"), encoding="utf-8") as page:

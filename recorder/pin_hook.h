@@ -1,0 +1,31 @@
+/*
+ * pin_hook.h: who hears of a moment that is pinned: a command for sh, or a URL to which the facts are posted as JSON. One
+ * runs at a time, for a minute at most, and the recorder waits for neither; what fails is one line of the log.
+ */
+#ifndef RECORDER_PIN_HOOK_H
+#define RECORDER_PIN_HOOK_H
+
+#include "recorder/context.h"
+#include "schema/tape/event.h"
+
+struct pin_hook;
+
+/* `hook` is borrowed, as is the context. */
+struct pin_hook *pin_hook_new(const struct recorder_context *x, const char *hook);
+
+struct pin_facts {
+	const char *tape, *pin, *when; /* the tape, where the pin will be, the expression that held */
+	const struct tape_resource *resource;
+	const struct event *event;
+};
+
+/* Nothing while it still runs. NULL is fine, here and below. */
+void pin_hook_run(struct pin_hook *h, const struct pin_facts *facts);
+
+/* The recording is over: gives a request that is under way some more seconds. Enters the loop. */
+void pin_hook_finish(struct pin_hook *h);
+
+/* After the loop was closed. */
+void pin_hook_free(struct pin_hook *h);
+
+#endif
