@@ -211,3 +211,95 @@ for name, message in ERRORS.items():
         tape="recreated", gaps=name)(error_comes_last)
     act(name, "kubectl wait lists again and misses the recreation", wait_for_deletion("a", IN_VAIN), tape="recreated", gaps=name,
         env=CLASSIC)(lists_again)
+
+
+# ---- 004: writes, older views, and what comes late ----
+
+def statuses(p):
+    """Of the writes of ConfigMaps, in order."""
+    return [row["status"] for row in p.rows("SELECT status FROM writes WHERE resource = 'configmaps' ORDER BY write")]
+
+
+def gap(text):
+    return ("--gap", text, "--wait-watchers", "0")
+
+
+@act("004-done", "a write that timed out may have been done", program("writer.py"), options=gap("#1,0s,write_error=504,after,write=create configmaps"))
+def timed_out(t, p):
+    t.assertEqual((p.code, lines(p.out)), (0, ["creating", "504 Timeout", "creating", "409 AlreadyExists"]))
+
+
+@act("004-done", "so may one that got no answer", program("writer.py"), options=gap("#1,0s,write_reset,after,write=create configmaps"))
+def no_answer(t, p):
+    t.assertEqual((p.code, lines(p.out)), (0, ["creating", "no answer", "creating", "409 AlreadyExists"]))
+
+
+@act("004-done", "or not", program("writer.py"), options=gap("#1,0s,write_reset,write=create configmaps"))
+def not_done(t, p):
+    t.assertEqual((p.code, lines(p.out)), (0, ["creating", "no answer", "creating", "201 created"]))
+
+
+@act("004-done", "kubectl create tells of the time-out, and does not try again", kubectl("create", "configmap", "made"),
+    options=gap("#1,0s,write_error=504,after,write=create configmaps"))
+def kubectl_times_out(t, p):
+    t.assertEqual(p.code, 1)
+    t.assertIn("error: failed to create configmap: Timeout: ", p.err)
+    t.assertEqual(len(statuses(p)), 1)
+
+
+@act("004-done", "kubectl create waits as long as a 429 says, and tries again", kubectl("create", "configmap", "made"), gaps="004-busy",
+    options=("--wait-watchers", "0"))
+def kubectl_tries_again(t, p):
+    t.assertEqual((p.code, statuses(p)), (0, [429, 201]), p.err)
+
+
+@act("004-restart", "a program that died within its write finds it done", program("writer.py"),
+    options=gap("#1,0s,restart,after,write=create configmaps"))
+def died(t, p):
+    t.assertEqual((p.code, lines(p.out)), (0, ["creating", "creating", "409 AlreadyExists"]))
+
+
+@act("004-view", "a list at 0 may be old, a list without a version is not", program("older.py"),
+    options=gap("+0s,1h,as_of=seq:3,wall,pods"))
+def may_be_old(t, p):
+    t.assertEqual(lines(p.out), ["at 0: a b", "now: a c last"])
+
+
+AT_THE_END = ("--from", "end", "--wait-watchers", "0", "--lenient", "--gap", "end,1h,as_of=seq:3,wall,pods")
+
+
+@act("004-view", "kubectl get lists without a version, and sees what is", kubectl("get", "pods", "-o", "name"), options=AT_THE_END)
+def kubectl_is_not_old(t, p):
+    t.assertEqual(lines(p.out), ["pod/a", "pod/c", "pod/last"])
+
+
+@act("004-list", "under stale_list every list is old, and a read by name is not", program("older.py"), gaps="004-list",
+    options=("--wait-watchers", "0"))
+def all_are_old(t, p):
+    t.assertEqual(lines(p.out), ["at 0: a b", "now: a b"])
+
+
+@act("004-echo", "a read shows an own write before a watch does", program("own.py"), tape="busy",
+    options=("--gap", "+0s,1h,echo=3ev,wall,configmaps", "--wait-watchers", "2"))
+def seen_late(t, p):
+    t.assertEqual(lines(p.out)[:2], ["created 201", "read 200"])
+    t.assertRegex(lines(p.out)[-1], "^ADDED made ")
+    told = p.rows("SELECT r.resource, d.out_ns FROM deliveries d JOIN requests r USING (request) ORDER BY d.out_ns")
+    t.assertGreaterEqual([row["resource"] for row in told].index("configmaps"), 2)
+
+
+@act("004-burst", "what is kept back comes in its order and without a list", program("two.py"), tape="busy",
+    options=("--gap", "#1,3ev,burst,pods,requests=watch,event=resource='pods'", "--wait-watchers", "2"))
+def at_once(t, p):
+    t.assertEqual([line.split()[3] for line in lines(p.out) if " n1 " not in line], ["100", "110", "120"])
+    t.assertEqual([one[0] for one in p.asked()], ["LIST", "WATCH"])
+    told = p.rows("SELECT r.resource, d.seq FROM deliveries d JOIN requests r USING (request) ORDER BY d.out_ns, d.seq")
+    t.assertLess(told.index(next(row for row in told if row["resource"] == "nodes")), told.index(next(row for row in told if row["resource"] == "pods")))
+
+
+@act("004-slow", "one resource is listed long after the other", program("two.py"), tape="busy",
+    options=("--gap", "+0s,1h,slow=1s,wall,nodes", "--wait-watchers", "2"))
+def listed_late(t, p):
+    took = {row["resource"]: row["duration_ns"] for row in p.rows("SELECT resource, duration_ns FROM requests WHERE verb = 'list'")}
+    t.assertGreaterEqual(took["nodes"], 1_000_000_000)
+    t.assertEqual(len(took), 2)
