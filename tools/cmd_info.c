@@ -198,15 +198,15 @@ static void print_json_states(const struct report *r)
 	fputs("},\n", stdout);
 }
 
-static void print_json_push(const struct report *r)
+static void print_json_push(const struct report *r, const char *member, enum push_note_kind kind)
 {
 	struct push_note note;
 	struct push_lag lag;
 
-	if (!push_note_read(r->path, &note))
+	if (!push_note_read(r->path, kind, &note))
 		return;
 	lag = push_note_lag(r->path, &note);
-	fputs("  \"push\": {\"url\": ", stdout);
+	printf("  \"%s\": {\"url\": ", member);
 	table_out_json_string(stdout, slice_of(note.url));
 	printf(", \"waiting_segments\": %ju, \"waiting_bytes\": %ju, \"waiting_ns\": %lld},\n",
 		(uintmax_t)lag.segments, (uintmax_t)lag.bytes,
@@ -234,7 +234,8 @@ static int print_json(const struct report *r, struct err *err)
 		(long long)(time_sub(r->tape.last_time_ns, r->tape.first_time_ns)));
 	print_json_number("raw_bytes", r->tape.raw_bytes);
 	print_json_number("disk_bytes", r->tape.disk_bytes);
-	print_json_push(r);
+	print_json_push(r, "push", PUSH_NOTE_STORE);
+	print_json_push(r, "push_clickhouse", PUSH_NOTE_CLICKHOUSE);
 	printf("  \"open\": %s,\n  \"by_resource\": [", r->tape.open ? "true" : "false");
 	for (size_t i = 0; i < r->resource_count; i++) {
 		fputs(i ? ",\n" : "\n", stdout);
@@ -349,13 +350,13 @@ static int print_resources(const struct report *r, struct err *err)
 }
 
 /* As of the last push; the store itself is not asked. */
-static void print_push(const struct report *r)
+static void print_push(const struct report *r, enum push_note_kind kind)
 {
 	char bytes[32], span[TIME_TEXT_BYTES];
 	struct push_note note;
 	struct push_lag lag;
 
-	if (!push_note_read(r->path, &note))
+	if (!push_note_read(r->path, kind, &note))
 		return;
 	lag = push_note_lag(r->path, &note);
 	fputs("pushed       to ", stdout);
@@ -383,7 +384,8 @@ static int print_page(const struct report *r, struct err *err)
 	print_states(r);
 	print_sizes(r);
 	printf("segments     %llu\n", (unsigned long long)r->tape.segments);
-	print_push(r);
+	print_push(r, PUSH_NOTE_STORE);
+	print_push(r, PUSH_NOTE_CLICKHOUSE);
 	printf("connections  %llu\n", (unsigned long long)r->tape.connections);
 	printf("gaps         %llu\n", (unsigned long long)r->tape.gaps);
 	if (!r->resource_count)

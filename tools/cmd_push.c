@@ -131,7 +131,7 @@ const struct command cmd_push = {
 	.operands = "TAPE URL",
 	.expects = {"a tape and a place in a store", 2, 2},
 	.takes_urls = true,
-	.summary = "put a tape into an object store",
+	.summary = "put a tape into an object store, or into ClickHouse",
 	.description =
 		"Writes each sealed segment of a tape, which may be one that is being recorded, once to\n"
 		"s3://BUCKET/PREFIX/cluster=NAME/tape=ID/, and after each a manifest that names it with its\n"
@@ -142,8 +142,14 @@ const struct command cmd_push = {
 		"Credentials, region and endpoint are found as the AWS tools find them: the environment, a pod's\n"
 		"service account, the profile in ~/.aws, the container's and the machine's metadata.\n"
 		"\n"
+		"clickhouse+https://[USER@]HOST[:PORT]/DATABASE (or clickhouse+http) gets the rows of each segment\n"
+		"in the tables 'events', 'gaps' and 'missed', which are made where they lack, and then one in\n"
+		"'segments'. User and password may be in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD. A push that\n"
+		"was killed inserts its last segment again: ask with FINAL.\n"
+		"\n"
 		"  kubetape push X.tape s3://tapes/prod --cluster eu-1\n"
-		"  kubetape info s3://tapes/prod/cluster=eu-1",
+		"  kubetape info s3://tapes/prod/cluster=eu-1\n"
+		"  kubetape push X.tape clickhouse+https://writer@db.example/tapes --cluster eu-1",
 	.options = rows,
 	.exits =
 		{

@@ -77,7 +77,8 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "audit-log", AT(audit_log), "FILE",
 		"follow this audit log of the API server, and join it to the tape as 'kubetape audit' does"},
 	{OPTION_TEXT, 0, "push", AT(push), "URL",
-		"'kubetape push' each segment to s3://BUCKET/PREFIX once it is sealed; until then it is not removed"},
+		"'kubetape push' each segment to s3://BUCKET/PREFIX or clickhouse+https://HOST/DATABASE once it "
+		"is sealed; until then it is not removed"},
 	STORE_ROWS(STORE_AT),
 	{OPTION_TEXT, 0, "metrics", AT(metrics), "ADDR",
 		"serve /metrics and /healthz at PORT or ADDRESS:PORT"},

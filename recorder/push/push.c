@@ -1,6 +1,7 @@
 /* push.c: see push.h. */
 #include "recorder/push/push.h"
 
+#include "recorder/push/house.h"
 #include "recorder/push/push_note.h"
 #include "schema/base/clock.h"
 #include "schema/base/regular_file.h"
@@ -21,6 +22,7 @@
 
 struct push {
 	struct push_options options;
+	struct house *house; /* instead of the store, NULL: an object store */
 	struct s3 *store;
 	struct s3_place place; /* key: of the tape's folder */
 	char *url, *manifest_key;
@@ -131,8 +133,11 @@ static int read_manifest(struct push *p, struct err *err)
 {
 	struct manifest m;
 	struct err why;
-	int rc = manifest_read(p->store, p->manifest_key, &m, &why);
+	int rc;
 
+	if (p->house)
+		return house_read(p->house, &p->manifest, err);
+	rc = manifest_read(p->store, p->manifest_key, &m, &why);
 	if (rc == ERR_NOT_FOUND) {
 		*p->manifest.etag = 0;
 		p->manifest.segment_count = p->manifest.loss_count = 0;
@@ -166,6 +171,24 @@ static int name_places(struct push *p, const char *cluster, const char *id, stru
 	return 0;
 }
 
+static int open_bucket(struct push *p, struct err *err)
+{
+	int rc = name_places(p, p->manifest.cluster, p->manifest.tape_id, err);
+
+	return rc ? rc : s3_open(&p->options.store, p->place.bucket, &p->store, err);
+}
+
+static int open_house(struct push *p, struct err *err)
+{
+	const struct house_options options = {
+		p->options.url, p->manifest.cluster, p->manifest.tape_id, &p->options.store};
+	int rc = house_open(&options, &p->house, err);
+
+	if (!rc)
+		p->url = xstrdup(house_url(p->house));
+	return rc;
+}
+
 static int begin(struct push *p, struct err *err)
 {
 	char *name = tape_name(p->options.tape_path), *id = NULL;
@@ -173,15 +196,13 @@ static int begin(struct push *p, struct err *err)
 	int rc = check_cluster(cluster, err);
 
 	rc = rc ? rc : find_id(p->options.tape_path, &id, err);
-	rc = rc ? rc : name_places(p, cluster, id, err);
-	rc = rc ? rc : s3_open(&p->options.store, p->place.bucket, &p->store, err);
 	if (rc) {
 		free(name);
-		free(id);
 		return rc;
 	}
 	p->manifest = (struct manifest){.tape_id = id, .cluster = xstrdup(cluster), .name = name};
-	return read_manifest(p, err);
+	rc = clickhouse_is_url(p->options.url) ? open_house(p, err) : open_bucket(p, err);
+	return rc ? rc : read_manifest(p, err);
 }
 
 int push_open(const struct push_options *options, struct push **ret, struct err *err)
@@ -199,10 +220,29 @@ int push_open(const struct push_options *options, struct push **ret, struct err 
 	return 0;
 }
 
+int push_check_url(const char *url, struct err *err)
+{
+	struct s3_place place;
+	struct clickhouse *server;
+	int rc;
+
+	if (clickhouse_is_url(url)) {
+		rc = clickhouse_open(url, &(struct s3_options){0}, &server, err);
+		if (!rc)
+			clickhouse_close(server);
+		return rc;
+	}
+	rc = s3_place_parse(url, &place, err);
+	if (!rc)
+		s3_place_release(&place);
+	return rc;
+}
+
 void push_close(struct push *p)
 {
 	if (!p)
 		return;
+	house_close(p->house);
 	manifest_release(&p->manifest);
 	s3_close(p->store);
 	s3_place_release(&p->place);
@@ -237,7 +277,7 @@ static int merge_manifest(struct push *p, struct err *err)
 static int write_manifest(struct push *p, struct err *err)
 {
 	struct err why;
-	int rc = ERR_BUSY;
+	int rc = p->house ? 0 : ERR_BUSY;
 
 	for (int i = 0; i < MANIFEST_TRIES && rc == ERR_BUSY; i++) {
 		rc = manifest_write(p->store, p->manifest_key, &p->manifest, &why);
@@ -346,15 +386,26 @@ static int put_segment(
 	return rc;
 }
 
+/* The objects that were live before come along where no segment before it is there. */
+static int put_rows(
+	struct push *p, const struct segment_file *f, const struct manifest_segment *s, struct err *err)
+{
+	bool with_state = !manifest_find(&p->manifest, s->number - 1);
+	int rc = house_put(p->house, f->path, s, with_state, err);
+
+	return rc ? rc : house_note(p->house, s, err);
+}
+
 static int push_segment(struct push *p, const struct segment_file *f, struct err *err)
 {
 	struct manifest_segment s = {.number = f->number};
 	int rc = examine(p, f, &s, err);
 
-	rc = rc ? rc : put_segment(p, f, &s, err);
+	s.pushed_ns = clock_wall_ns(&clock_system);
+	if (!rc)
+		rc = p->house ? put_rows(p, f, &s, err) : put_segment(p, f, &s, err);
 	if (rc)
 		return rc;
-	s.pushed_ns = clock_wall_ns(&clock_system);
 	manifest_add(&p->manifest, &s);
 	rc = write_manifest(p, err);
 	if (rc)
@@ -474,8 +525,9 @@ int push_run(struct push *p, struct err *err)
 	p->total_bytes = p->figures.waiting_bytes;
 	rc = push_all(p, list, count, err);
 	segment_list_free(list, count);
-	push_note_write(p->options.tape_path,
-		&(struct push_note){p->url, p->figures.through, clock_wall_ns(&clock_system)});
+	push_note_write(
+		p->options.tape_path, &(struct push_note){p->house ? PUSH_NOTE_CLICKHOUSE : PUSH_NOTE_STORE,
+					      p->url, p->figures.through, clock_wall_ns(&clock_system)});
 	return rc ? rc : p->figures.damaged_segments ? ERR_CORRUPT : 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * push.h: a tape into a store. The unit is the sealed segment, which never changes: each is written once, on the condition that
- * no object has its name yet, and after it the manifest that names it (manifest.h). A push that was killed at any
- * moment goes on where it was.
+ * no object has its name yet, and after it the manifest that names it (manifest.h). Into ClickHouse go the rows of each segment,
+ * and after them a row that names it (house.h). A push that was killed at any moment goes on where it was.
  */
 #ifndef RECORDER_PUSH_PUSH_H
 #define RECORDER_PUSH_PUSH_H
@@ -10,7 +10,7 @@
 
 struct push_options {
 	const char *tape_path;
-	const char *url;     /* s3://BUCKET/PREFIX */
+	const char *url;     /* s3://BUCKET/PREFIX, or as in clickhouse.h */
 	const char *cluster; /* NULL: the tape's name */
 	struct s3_options store;
 	/* How far it is, in bytes of segments; non-zero stops. May be NULL. */
@@ -44,7 +44,10 @@ int push_run(struct push *p, struct err *err) MUST_CHECK;
 /* Of the last push_run, as far as it came. */
 struct push_figures push_figures(const struct push *p);
 
-/* s3://BUCKET/PREFIX/cluster=CLUSTER/tape=ID; borrowed. */
+/* ERR_USAGE for what names no place that a tape can be pushed to. */
+int push_check_url(const char *url, struct err *err) MUST_CHECK;
+
+/* s3://BUCKET/PREFIX/cluster=CLUSTER/tape=ID, or the database's; borrowed. */
 const char *push_url(const struct push *p);
 
 #endif

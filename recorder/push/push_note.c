@@ -12,13 +12,16 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static char *note_path(const char *tape_path)
+static const char *const endings[PUSH_NOTE_KINDS] = {
+	[PUSH_NOTE_STORE] = "push", [PUSH_NOTE_CLICKHOUSE] = "push-clickhouse"};
+
+static char *note_path(const char *tape_path, enum push_note_kind kind)
 {
 	size_t len = strlen(tape_path);
 
 	while (len > 1 && tape_path[len - 1] == '/')
 		len--;
-	return xasprintf("%.*s.push", (int)len, tape_path);
+	return xasprintf("%.*s.%s", (int)len, tape_path, endings[kind]);
 }
 
 static int write_note(const char *path, const struct push_note *note)
@@ -40,7 +43,7 @@ static int write_note(const char *path, const struct push_note *note)
 
 void push_note_write(const char *tape_path, const struct push_note *note)
 {
-	char *path = note_path(tape_path);
+	char *path = note_path(tape_path, note->kind);
 
 	(void)!write_note(path, note);
 	free(path);
@@ -65,9 +68,9 @@ static bool take_note(struct slice json, struct push_note *ret)
 	return whole;
 }
 
-bool push_note_read(const char *tape_path, struct push_note *ret)
+bool push_note_read(const char *tape_path, enum push_note_kind kind, struct push_note *ret)
 {
-	char *path = note_path(tape_path);
+	char *path = note_path(tape_path, kind);
 	struct buf json;
 	bool found;
 
@@ -75,6 +78,7 @@ bool push_note_read(const char *tape_path, struct push_note *ret)
 	found = read_config_file(path, &json, NULL) == 0 && buf_append(&json, "", 1, NULL) == 0;
 	json.len -= found;
 	found = found && take_note(buf_slice(&json), ret);
+	ret->kind = kind;
 	buf_release(&json);
 	free(path);
 	return found;

@@ -1,13 +1,16 @@
 /*
- * push_note.h: the file TAPE.push beside a tape that was pushed: where to, and how much of it, so that `info` can say what the
- * store lacks without asking it. Losing it loses nothing.
+ * push_note.h: the file TAPE.push (TAPE.push-clickhouse) beside a tape that was pushed: where to, and how much of it, so that
+ * `info` can say what the store lacks without asking it. Losing it loses nothing.
  */
 #ifndef RECORDER_PUSH_PUSH_NOTE_H
 #define RECORDER_PUSH_PUSH_NOTE_H
 
 #include "schema/base/buf.h"
 
+enum push_note_kind { PUSH_NOTE_STORE, PUSH_NOTE_CLICKHOUSE, PUSH_NOTE_KINDS };
+
 struct push_note {
+	enum push_note_kind kind;
 	char *url;
 	uint32_t through;  /* the store has every segment up to this number */
 	int64_t pushed_ns; /* wall clock: when that was found */
@@ -17,7 +20,7 @@ struct push_note {
 void push_note_write(const char *tape_path, const struct push_note *note);
 
 /* False if the tape has no note; the caller frees the URL. */
-bool push_note_read(const char *tape_path, struct push_note *ret);
+bool push_note_read(const char *tape_path, enum push_note_kind kind, struct push_note *ret);
 
 /* Sealed segments here that the store does not have, and when the first of them was sealed (0 without one). */
 struct push_lag {

@@ -166,14 +166,12 @@ int pusher_new(const struct push_options *options, struct pusher **ret, struct e
 {
 	struct pusher *p = xcalloc(1, sizeof(*p));
 	pthread_condattr_t monotonic;
-	struct s3_place place;
-	int rc = s3_place_parse(options->url, &place, err);
+	int rc = push_check_url(options->url, err);
 
 	if (rc) {
 		free(p);
 		return rc;
 	}
-	s3_place_release(&place);
 	p->options = *options;
 	p->options.progress = on_progress;
 	p->options.context = p;

@@ -1,6 +1,6 @@
 /* s3.c: see s3.h: where an object is, and one request for it. */
+#include "recorder/push/patience.h"
 #include "recorder/push/s3_internal.h"
-
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 
@@ -8,12 +8,8 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-#define FIRST_DELAY_NS (200 * NS_PER_MS)
-#define LAST_DELAY_NS  (20 * NS_PER_S)
-#define LOOK_NS        (50 * NS_PER_MS)
 #define DEFAULT_REGION "us-east-1"
 #define EMPTY_SHA256   "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define SUM_BLOCK      (256u << 10)
@@ -163,31 +159,6 @@ done:
 	return rc;
 }
 
-/* True when somebody wants us to end. */
-static bool wait_for(const struct s3 *s, int64_t delay_ns)
-{
-	int64_t until = clock_mono_ns(&clock_system) + delay_ns;
-	const struct timespec step = {0, LOOK_NS};
-
-	while (clock_mono_ns(&clock_system) < until) {
-		if (s->options.stop && s->options.stop(s->options.context))
-			return true;
-		nanosleep(&step, NULL);
-	}
-	return false;
-}
-
-/* Doubled each time, with half of it by chance so that many who were refused do not come back at once. */
-static int64_t delay_of(unsigned attempt, int retry_after_s)
-{
-	int64_t delay = FIRST_DELAY_NS << (attempt < 8 ? attempt : 8);
-
-	if (retry_after_s > 0)
-		return retry_after_s * NS_PER_S;
-	delay = delay < LAST_DELAY_NS ? delay : LAST_DELAY_NS;
-	return delay / 2 + clock_mono_ns(&clock_system) % (delay / 2);
-}
-
 int s3_call(struct s3 *s, const struct s3_request *r, struct web_answer *ret, struct err *err)
 {
 	int64_t give_up = clock_mono_ns(&clock_system) + (r->once ? 0 : s->options.retry_ns);
@@ -205,12 +176,12 @@ int s3_call(struct s3 *s, const struct s3_request *r, struct web_answer *ret, st
 			return 0;
 		if (moved != s->has_moved || renewed != s->has_renewed)
 			continue;
-		delay = delay_of(attempt, ret->retry_after_s);
+		delay = patience_delay(attempt, ret->retry_after_s);
 		if (!again || clock_mono_ns(&clock_system) + delay > give_up)
 			return err_copy(err, &why);
 		if (s->options.waits)
 			s->options.waits(s->options.context, &why, delay);
-		if (wait_for(s, delay))
+		if (patience_wait(delay, s->options.stop, s->options.context))
 			return err_set(err, ERR_STOPPED, "stopped while waiting: %s", why.text);
 	}
 }

@@ -1,0 +1,128 @@
+"""kubetape push into ClickHouse: a stand-in, and the engine itself where the package chdb is installed."""
+import json
+import os
+import re
+import subprocess
+import threading
+
+from clickhouse_server import Chdb, ClickHouse, Rows, chdb_session
+from tapes import KUBETAPE, PODS, TapeTest, event, pod
+from test_push import segments
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+COLUMNS = ("seq", "type", "origin", "apigroup", "version", "resource", "namespace", "name", "uid", "rv", "object")
+
+
+class PushTest(TapeTest):
+    rows = segments(2)
+    engine = Rows
+
+    def setUp(self):
+        super().setUp()
+        self.server = ClickHouse(self.engine)
+        self.server.__enter__()
+        self.addCleanup(self.server.__exit__)
+
+    def env(self):
+        return {"PATH": os.environ["PATH"], "HOME": self.dir, **self.server.env}
+
+    def push(self, *options, code=0, url=None, env=None):
+        done = self.run_tape("push", self.tape, url or self.server.url, *options, env=env or self.env())
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def assert_stored(self):
+        """The events there are those on the tape, also before duplicates are merged."""
+        want = self.query(f"SELECT {', '.join(COLUMNS)}, time_ns FROM events ORDER BY seq")
+        for rows in (self.server.engine.all_rows("events"), self.server.rows("events")):
+            rows = sorted(rows, key=lambda r: r["seq"])
+            self.assertEqual([{**{c: r[c] for c in COLUMNS}, "time_ns": r["time"]} for r in rows], want)
+        account = [(r["segment"], r["events"]) for r in self.server.rows("segments")]
+        self.assertEqual(sorted(account), [(r["segment"], r["events"]) for r in self.query("SELECT segment, events FROM segments ORDER BY segment")])
+
+
+class Push(PushTest):
+    def test_every_event_is_a_row_and_every_segment_is_accounted_for(self):
+        self.push("--cluster", "it's\\eu-1")
+        self.assert_stored()
+        self.assertEqual({r["cluster"] for r in self.server.rows("events")}, {"it's\\eu-1"})
+        said = self.run_tape("info", self.tape).stdout
+        self.assertIn(f"pushed       to {self.server.url.replace('writer@', '')}, which has every sealed segment", said)
+
+    def test_what_is_there_is_not_sent_again(self):
+        self.push()
+        before = len(self.server.requests)
+        self.assertIn("pushed 0 segments", self.push().stdout)
+        self.assertEqual(len(self.server.requests), before + 1)
+
+    def test_a_push_that_is_killed_at_any_request_is_gone_on_with_and_nothing_comes_twice(self):
+        self.push()
+        count = len(self.server.requests)
+        for number in range(count):
+            self.server.engine = self.engine()
+            with self.subTest(request=number):
+                started, holder = threading.Event(), []
+                self.server.kill_after(number, lambda: started.wait() and holder[0])
+                holder.append(subprocess.Popen([KUBETAPE, "push", self.tape, self.server.url], env=self.env(),
+                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                started.set()
+                self.assertEqual(holder[0].wait(60), -9)
+                self.push()
+                self.assert_stored()
+
+    def test_a_server_that_is_busy_is_asked_again(self):
+        self.server.refuse = [(500, "Code: 252. DB::Exception: Too many parts (300). (TOO_MANY_PARTS)"), (503, "")]
+        self.assertIn("TOO_MANY_PARTS", self.push().stderr)
+        self.assert_stored()
+
+    def test_what_it_refuses_is_one_sentence_in_its_words(self):
+        wrong = {**self.env(), "CLICKHOUSE_PASSWORD": "wrong"}
+        done = self.push(code=1, env=wrong)
+        self.assert_fails(done, 1, "answered 403: Code: 516. DB::Exception: writer: Authentication failed")
+        self.assertNotIn("wrong", done.stderr)
+        self.server.refuse = [(404, "Code: 81. DB::Exception: Database tapes does not exist. (UNKNOWN_DATABASE)")]
+        self.assert_fails(self.push(code=1), 1, "Database tapes does not exist")
+
+    def test_a_url_that_names_no_database_or_a_password_is_a_usage_error(self):
+        for url, sentence in (("clickhouse+http://h", "is no place in ClickHouse"), ("clickhouse+ftp://h/d", "is no place in ClickHouse"),
+                              ("clickhouse+http://h/d;x", "is no place in ClickHouse"), ("clickhouse+https://u:secret@h/d", "CLICKHOUSE_PASSWORD")):
+            done = self.push(code=2, url=url)
+            self.assert_fails(done, 2, sentence)
+            self.assertNotIn("secret@", done.stderr)
+
+    def test_objects_from_before_the_tape_come_along(self):
+        cut = os.path.join(self.dir, "cut.tape")
+        self.assertEqual(self.run_tape("cut", self.tape, "--from", "seq:3", "-o", cut).returncode, 0)
+        self.tape = cut
+        self.push()
+        self.assertEqual(sorted(r["seq"] for r in self.server.rows("events")), list(range(1, 9)))
+
+
+class Gaps(PushTest):
+    rows = [event(0, "ADDED", pod("a", "u", 1)), {"gap": "http_410", "how_ended": "relist", "stream": PODS, "begin_ns": 1700000000000000000, "end_ns": 1700000005000000000}]
+
+    def test_gaps_are_rows_too(self):
+        self.push()
+        want = self.query("SELECT gap, reason, how_ended, resource, begin_ns, end_ns FROM gaps WHERE gap IS NOT NULL")
+        self.assertTrue(want)
+        self.assertEqual([{"gap": r["gap"], "reason": r["reason"], "how_ended": r["how_ended"], "resource": r["resource"],
+                           "begin_ns": r["begin"], "end_ns": r["end"]} for r in self.server.rows("gaps")], want)
+
+
+if chdb_session:
+    class Engine(PushTest):
+        """The same with ClickHouse's own engine."""
+        engine = Chdb
+
+        def test_the_engine_makes_the_tables_takes_the_rows_and_remembers_tokens(self):
+            self.push("--cluster", "it's\\eu-1")
+            self.assert_stored()
+            self.server.engine.query("TRUNCATE TABLE segments")
+            self.push("--cluster", "it's\\eu-1")
+            self.assert_stored()
+            with open(os.path.join(ROOT, "docs", "tapes.md"), encoding="utf-8") as page:
+                questions = re.findall(r"```\n(SELECT .*?)```", page.read(), re.DOTALL)
+            self.assertEqual(len(questions), 2)
+            for question in questions:
+                self.server.engine.query(question)
+            self.assertEqual(json.loads(self.server.engine.query("SELECT uniqExact(name) AS n FROM events FINAL FORMAT JSONEachRow"))["n"], 8)
