@@ -2,6 +2,7 @@
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
+#include "schema/tape/audit_book.h"
 #include "tools/cli/position_help.h"
 #include "tools/cli/sql_progress.h"
 #include "tools/cli/tape_names.h"
@@ -52,14 +53,25 @@ static const struct option_row rows[] = {
 
 static const char count_sql[] = PAIRS "SELECT count(*) FROM pairs";
 
-static const char sql[] = PAIRS
-	"SELECT iif(old_seq IS NULL, 'added', iif(seq IS NULL, 'deleted', iif(uid <> old_uid, 'recreated', "
-	"'modified'))) AS change, p.apigroup, p.version, p.resource, p.namespace, p.name, old_uid, uid, old_seq, seq, "
+/* The request that changed a field last, or made or deleted an object (field ''), as far as the audit log says it: nobody looks for
+ * that where none was joined. */
+#define REQUESTS                                                                                             \
+	", requests AS MATERIALIZED (SELECT uid, field, max(seq), user, user_agent FROM changes WHERE "      \
+	":audited AND seq > :a AND seq <= :b AND all_fields = :all AND (:namespace = '' OR "                 \
+	"namespace = :namespace) GROUP BY uid, field) "
+
+static const char sql[] = PAIRS REQUESTS
+	"SELECT iif(old_seq IS NULL, 'added', iif(seq IS NULL, 'deleted', iif(p.uid <> old_uid, 'recreated', "
+	"'modified'))) AS change, p.apigroup, p.version, p.resource, p.namespace, p.name, old_uid, p.uid, old_seq, seq, "
 	"jget(d.value, '$.op') AS op, jget(d.value, '$.field') AS field, d.value -> '$.old' AS old, "
-	"d.value -> '$.new' AS new, jget(d.value, '$.manager') AS manager FROM pairs AS p "
-	"LEFT JOIN json_each(iif(seq IS NULL OR old_seq IS NULL, NULL, "
+	"d.value -> '$.new' AS new, jget(d.value, '$.manager') AS manager, w.user AS user, w.user_agent AS user_agent, "
+	"m.user AS made_by, m.user_agent AS made_with, g.user AS deleted_by, g.user_agent AS deleted_with "
+	"FROM pairs AS p LEFT JOIN json_each(iif(seq IS NULL OR old_seq IS NULL, NULL, "
 	"jdiff((SELECT object FROM events AS e WHERE e.seq = p.old_seq), "
 	"(SELECT object FROM events AS e WHERE e.seq = p.seq), :all, 1))) AS d "
+	"LEFT JOIN requests AS w ON w.uid = p.uid AND w.field = jget(d.value, '$.field') AND p.uid = p.old_uid "
+	"LEFT JOIN requests AS m ON m.uid = p.uid AND m.field = '' AND p.uid IS NOT p.old_uid "
+	"LEFT JOIN requests AS g ON g.uid = p.old_uid AND g.field = '' AND p.uid IS NOT p.old_uid "
 	"ORDER BY p.apigroup, p.resource, p.version, p.namespace, p.name";
 
 enum {
@@ -78,12 +90,49 @@ enum {
 	OLD,
 	NEW,
 	MANAGER,
+	USER,
+	USER_AGENT,
+	MADE_BY,
+	MADE_WITH,
+	DELETED_BY,
+	DELETED_WITH,
 };
 
 struct printer {
 	struct state_text text;
 	int64_t old_seq, seq; /* of the object printed last */
 };
+
+/* Who asked for it, by the audit log; `what` is "deleted" or "made". */
+static void print_request(const char *what, const struct sql_value *user, const struct sql_value *agent)
+{
+	struct slice program = agent->bytes;
+
+	if (user->type != SQL_TEXT)
+		return;
+	printf("  %s by ", what);
+	visible_put(stdout, user->bytes);
+	fputs(" (", stdout);
+	visible_put(stdout, slice_cut(&program, '/'));
+	putchar(')');
+}
+
+static int print_field(const struct printer *p, const struct sql_value *v, struct err *err)
+{
+	struct slice manager = v[MANAGER].bytes, user = v[USER].bytes;
+	struct buf who;
+	int rc = 0;
+
+	buf_init(&who, 2 * LIMIT_CONFIG_BYTES);
+	if (v[USER].type == SQL_TEXT)
+		rc = buf_printf(&who, err, "%.*s%sasked by %.*s", (int)manager.len, manager.ptr,
+			manager.len ? ", " : "", (int)user.len, user.ptr);
+	if (!rc)
+		state_text_change(&p->text, v[OP].bytes, v[FIELD].bytes, v[OLD].bytes, v[NEW].bytes,
+			who.len ? buf_slice(&who) : manager);
+	buf_release(&who);
+	return rc;
+}
 
 static void print_object(const struct printer *p, const struct sql_value *v)
 {
@@ -98,6 +147,8 @@ static void print_object(const struct printer *p, const struct sql_value *v)
 	state_text_name(v[NAMESPACE].bytes, v[NAME].bytes);
 	if (slice_is(v[CHANGE].bytes, "recreated"))
 		fputs(" (deleted and made again)", stdout);
+	print_request("deleted", &v[DELETED_BY], &v[DELETED_WITH]);
+	print_request("made", &v[MADE_BY], &v[MADE_WITH]);
 	state_text_end(&p->text);
 	putchar('\n');
 }
@@ -105,6 +156,7 @@ static void print_object(const struct printer *p, const struct sql_value *v)
 static int on_row(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	struct printer *p = context;
+	int rc = 0;
 
 	(void)count;
 	if (v[SEQ].integer != p->seq || v[OLD_SEQ].integer != p->old_seq)
@@ -112,9 +164,8 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 	p->seq = v[SEQ].integer;
 	p->old_seq = v[OLD_SEQ].integer;
 	if (v[FIELD].type == SQL_TEXT)
-		state_text_change(
-			&p->text, v[OP].bytes, v[FIELD].bytes, v[OLD].bytes, v[NEW].bytes, v[MANAGER].bytes);
-	return out_stream_check(stdout, err);
+		rc = print_field(p, v, err);
+	return rc ? rc : out_stream_check(stdout, err);
 }
 
 struct diff {
@@ -233,6 +284,18 @@ static int find_positions(struct diff *d, struct err *err)
 	return 0;
 }
 
+static int look_for_audit(struct diff *d, struct err *err)
+{
+	struct audit_book *book;
+	int rc = audit_book_open(tape_path_of(d->tape), &book, err);
+
+	if (rc)
+		return rc;
+	sql_session_set(d->session, "audited", book ? "1" : "0");
+	audit_book_close(book);
+	return 0;
+}
+
 static int print(struct diff *d, struct err *err)
 {
 	const struct diff_options *o = d->options;
@@ -241,6 +304,9 @@ static int print(struct diff *d, struct err *err)
 	struct table_out *out = NULL;
 	int rc;
 
+	rc = look_for_audit(d, err);
+	if (rc)
+		return rc;
 	sql_session_set(d->session, "namespace", o->namespace);
 	sql_session_set(d->session, "all", o->all_fields ? "1" : "0");
 	if (o->json) {
@@ -316,7 +382,7 @@ const struct command cmd_diff_state = {
 	.description =
 		"Prints which objects were added (+), deleted (-), deleted and made again under their name (!)\n"
 		"or changed (~) from the first point to the second (default: the end), and the fields, each with\n"
-		"who wrote it last by managedFields. History is told forwards, whichever of the two comes first.\n" BOOKKEEPING_HELP
+		"who wrote it last by managedFields, and who asked for it by the audit log (`kubetape audit`). History is told forwards, whichever of the two comes first.\n" BOOKKEEPING_HELP
 		" are left out unless they are named\n"
 		"or --all is given.\n\n" POSITION_HELP "\n"
 		"  kubetape diff-state X.tape 12:03:05 12:04:00 -n shop",

@@ -29,12 +29,22 @@ static int64_t system_mono_ns(void *context)
 
 const struct clock clock_system = {system_wall_ns, system_mono_ns, NULL};
 
+/* Writes the last `count` digits of the number and the mark after them; returns where they end. A printf takes ten times as
+ * long, for each of a million events. */
+static char *put_digits(char *to, unsigned number, unsigned count, char mark)
+{
+	for (unsigned i = count; i-- > 0; number /= 10)
+		to[i] = (char)('0' + number % 10);
+	to[count] = mark;
+	return to + count + 1;
+}
+
 const char *time_format(char to[TIME_TEXT_BYTES], int64_t time_ns)
 {
 	int64_t s = time_ns / NS_PER_S, ns = time_ns % NS_PER_S;
+	char *at = to;
 	time_t t;
 	struct tm tm;
-	size_t n;
 
 	if (ns < 0) {
 		ns += NS_PER_S;
@@ -43,8 +53,14 @@ const char *time_format(char to[TIME_TEXT_BYTES], int64_t time_ns)
 	t = (time_t)s;
 	if (!gmtime_r(&t, &tm))
 		tm = (struct tm){.tm_year = 70, .tm_mday = 1};
-	n = strftime(to, TIME_TEXT_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(to + n, TIME_TEXT_BYTES - n, ".%09uZ", (unsigned)(ns % NS_PER_S));
+	at = put_digits(at, (unsigned)tm.tm_year + 1900, 4, '-');
+	at = put_digits(at, (unsigned)tm.tm_mon + 1, 2, '-');
+	at = put_digits(at, (unsigned)tm.tm_mday, 2, 'T');
+	at = put_digits(at, (unsigned)tm.tm_hour, 2, ':');
+	at = put_digits(at, (unsigned)tm.tm_min, 2, ':');
+	at = put_digits(at, (unsigned)tm.tm_sec, 2, '.');
+	at = put_digits(at, (unsigned)ns, 9, 'Z');
+	*at = 0;
 	return to;
 }
 

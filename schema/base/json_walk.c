@@ -211,12 +211,17 @@ static int fail_container(struct json_cursor *c)
 		*c->at == '{' ? "object" : "array", (size_t)(c->at - c->begin));
 }
 
+const char *json_container_end(const struct json_cursor *c, const char *limit)
+{
+	if (c->depth >= LIMIT_JSON_DEPTH)
+		return NULL;
+	return current_engine()(c->at, limit, LIMIT_JSON_DEPTH - c->depth);
+}
+
 static inline int skip_container(struct json_cursor *c)
 {
-	const char *behind = NULL;
+	const char *behind = json_container_end(c, c->end);
 
-	if (c->depth < LIMIT_JSON_DEPTH)
-		behind = current_engine()(c->at, c->end, LIMIT_JSON_DEPTH - c->depth);
 	if (!behind)
 		return fail_container(c);
 	if (behind[-1] != *c->at + 2) { /* in ASCII ] is [ + 2, and } is { + 2 */

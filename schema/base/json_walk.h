@@ -49,6 +49,9 @@ int json_next_item(struct json_cursor *c, bool *first) MUST_CHECK;
 /* Jumps over one value and returns its bytes. */
 int json_take(struct json_cursor *c, struct slice *ret_value) MUST_CHECK;
 
+/* Where the object or array at hand ends, if it does so before `limit`, which lies in the text; else NULL. */
+const char *json_container_end(const struct json_cursor *c, const char *limit);
+
 /* Fails unless only white space follows. */
 int json_finish(struct json_cursor *c) MUST_CHECK;
 

@@ -22,6 +22,7 @@ struct event_changes {
 	/* Of all changes, if managedFields tell of one writer; looked for when first asked. */
 	bool writer_known;
 	struct slice writer;
+	struct managed_entries entries;
 	/* Of the request; the book is opened when first asked. */
 	struct tape *tape; /* borrowed */
 	struct buf rv;
@@ -208,18 +209,18 @@ struct event_change event_changes_at(const struct event_changes *c, size_t index
 /* ---- who ---- */
 
 /* The writer of all changes, if there is only one. */
-static int find_writer(struct event_changes *c, struct slice old, struct err *err)
+static int find_writer(struct event_changes *c, struct err *err)
 {
-	struct managed_entries entries;
+	struct slice old = c->has_old ? buf_slice(&c->old.object) : (struct slice){NULL, 0};
 	int rc = 0;
 
 	if (c->writer_known)
 		return 0;
 	c->writer = (struct slice){NULL, 0};
-	if (!json_diff_managers(c->diff, &entries.old, &entries.new))
-		rc = managed_fields_entries(old, buf_slice(&c->new.object), &entries, err);
+	if (!json_diff_managers(c->diff, &c->entries.old, &c->entries.new))
+		rc = managed_fields_entries(old, buf_slice(&c->new.object), &c->entries, err);
 	if (!rc)
-		rc = managed_fields_writer(&entries, &c->writer, err);
+		rc = managed_fields_writer(&c->entries, &c->writer, err);
 	c->writer_known = rc >= 0;
 	return rc < 0 ? rc : 0;
 }
@@ -227,19 +228,19 @@ static int find_writer(struct event_changes *c, struct slice old, struct err *er
 int event_changes_who(struct event_changes *c, size_t index, struct change_who *ret, struct err *err)
 {
 	struct event_change change = event_changes_at(c, index);
-	struct slice old = c->has_old ? buf_slice(&c->old.object) : (struct slice){NULL, 0};
 	int rc;
 
 	*ret = (struct change_who){{NULL, 0}};
 	if (change.is_whole && c->type != EVENT_ADDED)
 		return 0;
-	rc = find_writer(c, old, err);
+	rc = find_writer(c, err);
 	if (rc)
 		return rc;
 	ret->manager = c->writer;
 	if (c->writer.ptr || change.is_whole)
 		return 0;
-	rc = managed_fields_manager(old, buf_slice(&c->new.object), change.change.path, &ret->manager, err);
+	rc = managed_fields_owner(
+		&c->entries, buf_slice(&c->new.object), change.change.path, &ret->manager, err);
 	return rc < 0 ? rc : 0;
 }
 

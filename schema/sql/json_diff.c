@@ -1,11 +1,11 @@
 /*
  * json_diff.c: see json_diff.h.
  *
- * A value is compared by `compare`, which calls itself through `compare_objects` and `compare_arrays` for
+ * A value is compared by `json_diff_compare`, which calls itself through `diff_compare_objects` and `compare_arrays` for
  * values of the same kind. Members and items of the level at hand lie on a stack of `part`s; the path to it
  * is kept in two buffers that are cut back on the way up.
  */
-#include "schema/sql/json_diff.h"
+#include "schema/sql/json_diff_internal.h"
 
 #include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
@@ -16,32 +16,6 @@
 /* Arrays longer than this are matched by position: looking for what names their items takes n * n steps. */
 #define MATCH_MAX     512
 #define KEY_SHOWN_MAX 255 /* bytes of a name that is shown; items with longer ones have their number */
-
-/* A member of an object or an item of an array. */
-struct part {
-	struct slice key; /* member name, or what names the item; empty when nothing does */
-	struct slice value;
-	size_t index; /* place in its parent */
-	bool is_matched;
-};
-
-struct change_texts {
-	size_t path, path_len, field, field_len; /* in texts */
-	struct slice old_value, new_value;
-};
-
-struct json_diff {
-	struct change_texts *changes;
-	size_t count, cap;
-	struct part *parts;
-	size_t part_count, part_cap;
-	struct buf texts, path, field;
-	struct buf name; /* of the member or item that is entered, without escapes */
-	bool with_noise;
-	unsigned depth;
-	struct slice old_managers, new_managers; /* managedFields, where they were met */
-	bool met_managers;
-};
 
 struct json_diff *json_diff_new(void)
 {
@@ -84,7 +58,7 @@ static int json_diff_compare(struct json_diff *d, struct slice old, struct slice
 
 /* ---- what was found ---- */
 
-static int add_change(struct json_diff *d, struct slice old, struct slice new, struct err *err)
+int diff_add_change(struct json_diff *d, struct slice old, struct slice new, struct err *err)
 {
 	struct change_texts c = {
 		d->texts.len, d->path.len, d->texts.len + d->path.len, d->field.len, old, new};
@@ -114,7 +88,7 @@ static bool same_value(struct slice a, struct slice b)
 	return slice_equal(a, b) || (is_string(a) && is_string(b) && json_text_compare(a, b) == 0);
 }
 
-static bool same_name(struct slice a, struct slice b)
+bool diff_same_name(struct slice a, struct slice b)
 {
 	return slice_equal(a, b) || json_text_compare(a, b) == 0;
 }
@@ -153,7 +127,7 @@ static struct slice name_of(struct json_diff *d, struct slice key)
 	return buf_slice(&d->name);
 }
 
-static int enter_member(struct json_diff *d, struct slice key, struct err *err)
+int diff_enter_member(struct json_diff *d, struct slice key, struct err *err)
 {
 	struct slice name = name_of(d, key);
 	bool plain = is_plain_name(name);
@@ -179,7 +153,7 @@ static int enter_item(struct json_diff *d, const struct part *item, struct err *
 	return buf_printf(&d->field, err, "[%zu]", item->index);
 }
 
-static int compare_below(
+int diff_compare_below(
 	struct json_diff *d, const struct part *old, const struct part *new, bool is_member, struct err *err)
 {
 	static const struct part absent = {0};
@@ -190,7 +164,7 @@ static int compare_below(
 
 	if (slice_equal(old_value, new_value))
 		return 0;
-	rc = is_member ? enter_member(d, there->key, err) : enter_item(d, there, err);
+	rc = is_member ? diff_enter_member(d, there->key, err) : enter_item(d, there, err);
 	if (!rc)
 		rc = json_diff_compare(d, old_value, new_value, err);
 	d->path.len = path_len;
@@ -200,7 +174,7 @@ static int compare_below(
 
 /* ---- taking a level apart ---- */
 
-static void push_part(struct json_diff *d, struct part part)
+void diff_push_part(struct json_diff *d, struct part part)
 {
 	if (d->part_count == d->part_cap) {
 		d->part_cap = d->part_cap ? 2 * d->part_cap : 256;
@@ -220,16 +194,11 @@ static int push_parts(struct json_diff *d, struct slice value, struct err *err)
 	if (rc)
 		return rc;
 	while ((more = json_iter_next(&it, &part.key, &part.value, err)) > 0) {
-		push_part(d, part);
+		diff_push_part(d, part);
 		part.index++;
 	}
 	return more;
 }
-
-/* Two neighbouring runs of parts on the stack. Indexes, because the stack moves when it grows. */
-struct level {
-	size_t old, old_count, new, new_count;
-};
 
 static int push_level(
 	struct json_diff *d, struct slice old, struct slice new, struct level *ret, struct err *err)
@@ -250,106 +219,12 @@ static int push_level(
 }
 
 /* Compares one part with its counterpart; copies, because the stack may move below. */
-static int compare_parts(
+int diff_compare_parts(
 	struct json_diff *d, const struct part *old, const struct part *new, bool is_member, struct err *err)
 {
 	struct part old_copy = old ? *old : (struct part){0}, new_copy = new ? *new : (struct part){0};
 
-	return compare_below(d, old ? &old_copy : NULL, new ? &new_copy : NULL, is_member, err);
-}
-
-/* ---- objects ---- */
-
-static bool is_noise(const struct json_diff *d, struct slice key)
-{
-	return !d->with_noise && d->depth == 2 && slice_is(buf_slice(&d->field), "metadata") &&
-	       (slice_is(key, "managedFields") || slice_is(key, "resourceVersion"));
-}
-
-static int by_key(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-	int order = json_text_compare(x->key, y->key);
-
-	return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-/* Whether both sides have the same members in the same order, which is how Kubernetes writes them. */
-static bool is_parallel(const struct json_diff *d, const struct level *l)
-{
-	for (size_t i = 0; i < l->old_count && l->old_count == l->new_count; i++) {
-		if (!same_name(d->parts[l->old + i].key, d->parts[l->new + i].key))
-			return false;
-	}
-	return l->old_count == l->new_count;
-}
-
-/* Sorted by name, of equal names only the last: the one that counts. Returns how many are left. */
-static size_t sort_members(struct part *members, size_t count)
-{
-	size_t kept = 0;
-
-	qsort(members, count, sizeof(*members), by_key);
-	for (size_t i = 0; i < count; i++) {
-		if (kept && same_name(members[kept - 1].key, members[i].key))
-			kept--;
-		members[kept++] = members[i];
-	}
-	return kept;
-}
-
-/* They are found on the way, and asked for later. */
-static void note_managers(struct json_diff *d, const struct part *old, const struct part *new)
-{
-	if (!slice_is(old ? old->key : new->key, "managedFields"))
-		return;
-	d->met_managers = true;
-	d->old_managers = old ? old->value : (struct slice){NULL, 0};
-	d->new_managers = new ? new->value : (struct slice){NULL, 0};
-}
-
-bool json_diff_managers(const struct json_diff *d, struct slice *ret_old, struct slice *ret_new)
-{
-	*ret_old = d->old_managers;
-	*ret_new = d->new_managers;
-	return d->met_managers;
-}
-
-/* Walks two sorted runs side by side. */
-static int merge_members(struct json_diff *d, const struct level *l, struct err *err)
-{
-	size_t i = 0, k = 0;
-	int rc = 0;
-
-	while ((i < l->old_count || k < l->new_count) && !rc) {
-		const struct part *old = i < l->old_count ? &d->parts[l->old + i] : NULL;
-		const struct part *new = k < l->new_count ? &d->parts[l->new + k] : NULL;
-		int order = !old ? 1 : !new ? -1 : json_text_compare(old->key, new->key);
-
-		i += order <= 0;
-		k += order >= 0;
-		if (is_noise(d, order <= 0 ? old->key : new->key))
-			note_managers(d, order <= 0 ? old : NULL, order >= 0 ? new : NULL);
-		else
-			rc = compare_parts(d, order <= 0 ? old : NULL, order >= 0 ? new : NULL, true, err);
-	}
-	return rc;
-}
-
-static int compare_objects(struct json_diff *d, struct slice old, struct slice new, struct err *err)
-{
-	size_t base = d->part_count;
-	struct level l = {0};
-	int rc = push_level(d, old, new, &l, err);
-
-	if (!rc && !is_parallel(d, &l)) {
-		l.old_count = sort_members(d->parts + l.old, l.old_count);
-		l.new_count = sort_members(d->parts + l.new, l.new_count);
-	}
-	if (!rc)
-		rc = merge_members(d, &l, err);
-	d->part_count = base;
-	return rc;
+	return diff_compare_below(d, old ? &old_copy : NULL, new ? &new_copy : NULL, is_member, err);
 }
 
 /* ---- arrays ---- */
@@ -442,13 +317,13 @@ static int compare_named(struct json_diff *d, const struct level *l, bool *moved
 			old->is_matched = true;
 			*moved |= old != &d->parts[l->old + i];
 		}
-		rc = compare_parts(d, old, new, false, err);
+		rc = diff_compare_parts(d, old, new, false, err);
 		if (rc)
 			return rc;
 	}
 	for (size_t i = 0; i < l->old_count; i++) {
 		if (!d->parts[l->old + i].is_matched &&
-			(rc = compare_parts(d, &d->parts[l->old + i], NULL, false, err)))
+			(rc = diff_compare_parts(d, &d->parts[l->old + i], NULL, false, err)))
 			return rc;
 	}
 	return 0;
@@ -462,7 +337,7 @@ static int compare_by_position(struct json_diff *d, const struct level *l, struc
 		const struct part *old = i < l->old_count ? &d->parts[l->old + i] : NULL;
 		const struct part *new = i < l->new_count ? &d->parts[l->new + i] : NULL;
 
-		rc = compare_parts(d, old, new, false, err);
+		rc = diff_compare_parts(d, old, new, false, err);
 		if (rc)
 			return rc;
 	}
@@ -483,7 +358,7 @@ static int compare_arrays(struct json_diff *d, struct slice old, struct slice ne
 		rc = compare_by_position(d, &l, err);
 	}
 	if (!rc && moved && d->count == count)
-		rc = add_change(d, old, new, err);
+		rc = diff_add_change(d, old, new, err);
 	d->part_count = base;
 	return rc;
 }
@@ -496,12 +371,14 @@ static int json_diff_compare(struct json_diff *d, struct slice old, struct slice
 	int rc;
 
 	if (!same_kind || (old.ptr[0] != '{' && old.ptr[0] != '['))
-		return same_value(old, new) ? 0 : add_change(d, old, new, err);
+		return same_value(old, new) ? 0 : diff_add_change(d, old, new, err);
+	if (old.ptr[0] == '{')
+		return diff_compare_objects(d, old, new, err);
 	if (d->depth >= LIMIT_JSON_DEPTH)
 		return err_set(
 			err, ERR_TOO_LARGE, "cannot compare JSON deeper than %d levels", LIMIT_JSON_DEPTH);
 	d->depth++;
-	rc = old.ptr[0] == '{' ? compare_objects(d, old, new, err) : compare_arrays(d, old, new, err);
+	rc = compare_arrays(d, old, new, err);
 	d->depth--;
 	return rc;
 }

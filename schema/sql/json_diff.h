@@ -4,7 +4,8 @@
  * Subtrees with equal bytes are skipped without being read, so that the cost follows the size of the change.
  * Items of arrays are matched by what names them (name, type, key, ... whichever all items have and no two
  * share), plain values of arrays that grew or shrank by themselves, everything else by position. An array
- * that only changed its order is one change of the whole array. White space and the escapes of strings make
+ * that only changed its order is one change of the whole array; and so is an object in which a name stands twice and that has other
+ * names than before. White space and the escapes of strings make
  * no difference; numbers are compared as they are written.
  */
 #ifndef SCHEMA_SQL_JSON_DIFF_H

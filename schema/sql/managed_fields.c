@@ -250,21 +250,18 @@ static int walk_entries(const struct managed_entries *entries, struct json_iter 
 	return rc ? rc : 1;
 }
 
-int managed_fields_manager(
-	struct slice old, struct slice new, struct slice path, struct slice *ret_manager, struct err *err)
+int managed_fields_owner(const struct managed_entries *entries, struct slice new, struct slice path,
+	struct slice *ret_manager, struct err *err)
 {
-	struct managed_entries entries;
 	struct verdict v = {0};
 	struct json_iter it;
 	struct slice entry;
-	int more = managed_fields_entries(old, new, &entries, err), rc;
+	int more = walk_entries(entries, &it, err), rc;
 
-	if (!more)
-		more = walk_entries(&entries, &it, err);
 	if (more <= 0)
 		return more;
 	while ((more = json_iter_next(&it, NULL, &entry, err)) > 0) {
-		if ((rc = look_at_entry(&v, entry, entries.old, new, path, err)) < 0)
+		if ((rc = look_at_entry(&v, entry, entries->old, new, path, err)) < 0)
 			return rc;
 	}
 	if (more < 0)
@@ -273,26 +270,59 @@ int managed_fields_manager(
 	return ret_manager->ptr != NULL;
 }
 
+int managed_fields_manager(
+	struct slice old, struct slice new, struct slice path, struct slice *ret_manager, struct err *err)
+{
+	struct managed_entries entries;
+	int rc = managed_fields_entries(old, new, &entries, err);
+
+	return rc ? rc : managed_fields_owner(&entries, new, path, ret_manager, err);
+}
+
+/* Notes the manager of an entry that is new or other. */
+static int join_writer(struct slice entry, struct slice *writer, bool *several, struct err *err)
+{
+	struct slice manager;
+	int found = manager_of(entry, &manager, err);
+
+	if (found <= 0)
+		return found;
+	*several |= writer->ptr && !slice_equal(*writer, manager);
+	*writer = manager;
+	return 0;
+}
+
+/* Entries that stay mostly keep their order, so that each old one is looked at once. */
+static int is_old_entry(struct slice entry, struct json_iter *next_old, struct slice old, struct err *err)
+{
+	struct slice same;
+	int more = next_old->ended ? 0 : json_iter_next(next_old, NULL, &same, err);
+
+	if (more < 0 || (more > 0 && slice_equal(same, entry)))
+		return more;
+	return managed_fields_find(old, equals, &entry, &same, err);
+}
+
 int managed_fields_writer(const struct managed_entries *entries, struct slice *ret_manager, struct err *err)
 {
-	struct slice entry, same, manager, writer = {NULL, 0};
-	struct json_iter it;
-	int more = walk_entries(entries, &it, err), found;
+	struct slice entry, writer = {NULL, 0};
+	struct json_iter it, old = {.ended = true};
+	bool several = false;
+	int more = walk_entries(entries, &it, err), found = 0;
 
-	if (more <= 0)
-		return more;
-	while ((more = json_iter_next(&it, NULL, &entry, err)) > 0) {
-		found = managed_fields_find(entries->old, equals, &entry, &same, err);
-		if (found == 0 && (found = manager_of(entry, &manager, err)) > 0) {
-			if (writer.ptr && !slice_equal(writer, manager))
-				return 0;
-			writer = manager;
-			found = 0;
-		}
+	if (more > 0 && entries->old.len && entries->old.ptr[0] == '[')
+		found = json_iter_begin(entries->old, &old, err);
+	if (more <= 0 || found < 0)
+		return found < 0 ? found : more;
+	while (!several && (more = json_iter_next(&it, NULL, &entry, err)) > 0) {
+		found = is_old_entry(entry, &old, entries->old, err);
+		if (found == 0)
+			found = join_writer(entry, &writer, &several, err);
 		if (found < 0)
 			return found;
 	}
-	if (more == 0 && writer.ptr)
-		*ret_manager = writer;
-	return more < 0 ? more : writer.ptr != NULL;
+	if (more < 0 || several || !writer.ptr)
+		return more < 0 ? more : 0;
+	*ret_manager = writer;
+	return 1;
 }

@@ -22,6 +22,10 @@ struct managed_entries {
 int managed_fields_entries(
 	struct slice old, struct slice new, struct managed_entries *ret, struct err *err) MUST_CHECK;
 
+/* managed_fields_manager() for a caller that has the entries. */
+int managed_fields_owner(const struct managed_entries *entries, struct slice new, struct slice path,
+	struct slice *ret_manager, struct err *err) MUST_CHECK;
+
 /* The manager that wrote everything, whichever path it has, because all entries that are new or other are its own.
  * Returns as managed_fields_manager() does: 0 when there are several or none. */
 int managed_fields_writer(

@@ -389,6 +389,16 @@ uint64_t tape_cursor_part_end(const struct tape_cursor *c)
 	return c->extent ? c->last_seq : 0;
 }
 
+uint64_t tape_part_end(const struct tape *t, uint64_t seq)
+{
+	const struct extent_list *list = &t->events;
+	size_t i = count_before(list, seq + 1);
+
+	if (list->count == 0)
+		return 0;
+	return list->items[i < list->count ? i : list->count - 1].last_seq;
+}
+
 double tape_cursor_share(const struct tape_cursor *c)
 {
 	const struct extent_list *list = &c->tape->events;

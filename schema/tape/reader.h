@@ -109,6 +109,9 @@ int tape_cursor_object(struct tape_cursor *c, struct slice *ret, struct err *err
  * are higher. */
 uint64_t tape_cursor_part_end(const struct tape_cursor *c);
 
+/* The highest seq of the part that has the first event after `seq`, or that is the last one; 0 when there are no events. */
+uint64_t tape_part_end(const struct tape *t, uint64_t seq);
+
 /* How much of the way lies after the cursor, 0 to 1: by seq, or by extents in the order of storage. */
 double tape_cursor_share(const struct tape_cursor *c);
 

@@ -11,6 +11,7 @@
  * callbacks see the main thread only. Where there is one processor the main thread checks, too.
  */
 #include "schema/base/limits.h"
+#include "schema/base/processors.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/hot.h"
 #include "schema/tape/pack.h"
@@ -18,7 +19,6 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -242,20 +242,10 @@ static void *verify_blocks_work(void *context)
 	return NULL;
 }
 
-/* Those that we may run on: sched_getaffinity is Linux's. */
-static size_t processors(void)
-{
-	cpu_set_t cpus;
-
-	if (sched_getaffinity(0, sizeof(cpus), &cpus))
-		return 1;
-	return CPU_COUNT(&cpus) < THREADS_MAX ? (size_t)CPU_COUNT(&cpus) : THREADS_MAX;
-}
-
 struct block_crew *block_crew_new(void)
 {
 	struct block_crew *crew = xcalloc(1, sizeof(*crew));
-	size_t wanted = processors();
+	size_t wanted = processors(THREADS_MAX);
 
 	pthread_mutex_init(&crew->lock, NULL);
 	pthread_cond_init(&crew->more, NULL);

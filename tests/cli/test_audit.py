@@ -60,6 +60,23 @@ class ByVersion(Audit):
         self.assertEqual([(o["user"], o["verb"]) for o in objects], [(None, None), ("alice", "patch"), ("carol", "delete")])
         self.assertIn(" by carol (kubectl)", self.run_tape("log", self.tape, "pods/web-0").stdout)
 
+    def test_diff_state_names_the_user_of_what_was_made_changed_and_deleted(self):
+        path = os.path.join(self.dir, "diff.tape")
+        self.make_tape(path, [event(0, "ADDED", web(5, "old", "u5")), event(1, "ADDED", web(10)),
+                              event(5, "MODIFIED", web(11, spec={"nodeName": "n1"})), event(6, "MODIFIED", web(12, spec={"nodeName": "n1"}, status={"phase": "Running"})),
+                              event(7, "ADDED", web(13, "new", "u6")), event(8, "DELETED", web(14, "old", "u5"))])
+        before = self.run_tape("diff-state", path, "2", "end")
+        self.audit([request("patch", web(11), 4.9), request("create", web(13, "new", "u6"), 6.9, user="bob"),
+                    request("delete", web(14, "old", "u5"), 7.9, user="carol")], tape=path)
+        done = self.run_tape("diff-state", path, "2", "end")
+        self.assertEqual([line for line in done.stdout.splitlines() if line not in before.stdout.splitlines()],
+                         ["+ pods shop/new  made by bob (kubectl)", "- pods shop/old  deleted by carol (kubectl)",
+                          '    + spec: {"nodeName":"n1"}  (asked by alice)'])
+        self.assertIn('    + status: {"phase":"Running"}\n', done.stdout)
+        objects = [json.loads(x) for x in self.run_tape("diff-state", path, "2", "end", "--json").stdout.splitlines()]
+        self.assertEqual([(o["field"], o["user"], o["made_by"], o["deleted_by"]) for o in objects],
+                         [(None, None, "bob", None), (None, None, None, "carol"), ("spec", "alice", None, None), ("status", None, None, None)])
+
     def test_joining_twice_changes_nothing(self):
         log = [request("create", web(10), 0.9), request("patch", web(11), 4.9)]
         self.audit(log)

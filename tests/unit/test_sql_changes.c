@@ -70,6 +70,45 @@ START_TEST(json_diff__matches_items_by_what_names_them)
 }
 END_TEST
 
+START_TEST(json_diff__compares_members_by_name_wherever_they_stand)
+{
+	check_diff("{\"a\":{\"x\":1,\"y\":{\"p\":1}},\"b\":2}",
+		"{\"a\":{\"x\":1,\"n\":0,\"y\":{\"p\":2}},\"b\":3}",
+		"$.a.n a.n - 0\n$.a.y.p a.y.p 1 2\n$.b b 2 3\n");
+	check_diff("{\"a\":1,\"gone\":[1],\"b\":2}", "{\"a\":1,\"b\":2}", "$.gone gone [1] -\n");
+	check_diff("{\"a\":{}}", "{\"a\":{\"b\":[]}}", "$.a.b a.b - []\n");
+	check_diff("{\"a\":{\"b\":12}}", "{\"a\":{\"b\":1}}", "$.a.b a.b 12 1\n");
+}
+END_TEST
+
+START_TEST(json_diff__compares_an_object_with_a_name_twice_as_a_whole)
+{
+	check_diff("{\"o\":{\"a\":1,\"b\":2}}", "{\"o\":{\"a\":3,\"c\":1,\"a\":4}}",
+		"$.o o {\"a\":1,\"b\":2} {\"a\":3,\"c\":1,\"a\":4}\n");
+}
+END_TEST
+
+/* Longer than what is looked at for equal bytes at a time. */
+START_TEST(json_diff__finds_what_lies_after_a_long_equal_part)
+{
+	struct buf old, new;
+
+	buf_init(&old, 1 << 20);
+	buf_init(&new, 1 << 20);
+	for (int i = 0; i < 2; i++) {
+		struct buf *to = i ? &new : &old;
+
+		ck_assert_int_eq(buf_printf(to, NULL, "{\"long\":[%*s1],\"o\":{\"deep\":[%*s1],\"v\":%d}}",
+					 40000, "", 30000, "", i),
+			0);
+		ck_assert_int_eq(buf_append(to, "", 1, NULL), 0);
+	}
+	check_diff(old.ptr, new.ptr, "$.o.v o.v 0 1\n");
+	buf_release(&old);
+	buf_release(&new);
+}
+END_TEST
+
 START_TEST(json_diff__takes_strings_for_what_they_mean_and_numbers_as_they_are_written)
 {
 	check_diff("{\"a\":\"\\u00e9\\/\"}", "{\"a\":\"\xc3\xa9/\"}", "");
@@ -338,7 +377,9 @@ START_TEST(jdiff__gives_the_differences_as_json)
 END_TEST
 
 UNIT_MAIN("sql_changes", jdiff__gives_the_differences_as_json, json_diff__names_each_member_that_differs,
-	json_diff__matches_items_by_what_names_them,
+	json_diff__matches_items_by_what_names_them, json_diff__compares_members_by_name_wherever_they_stand,
+	json_diff__compares_an_object_with_a_name_twice_as_a_whole,
+	json_diff__finds_what_lies_after_a_long_equal_part,
 	json_diff__takes_strings_for_what_they_mean_and_numbers_as_they_are_written,
 	json_diff__leaves_out_what_every_write_changes_unless_asked,
 	json_diff__survives_every_cut_of_a_document, managed_fields__tells_who_wrote_the_path,

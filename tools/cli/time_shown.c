@@ -26,8 +26,9 @@ const char *time_shown(char to[TIME_TEXT_BYTES], int64_t time_ns, bool local, in
 	time_format(utc, time_ns);
 	fraction = strchr(utc, '.');
 	if (!local || !localtime_r(&t, &tm)) {
-		n = (size_t)(fraction - utc);
-		snprintf(to, TIME_TEXT_BYTES, "%.*s%.*sZ", (int)n, utc, digits + 1, fraction);
+		n = (size_t)(fraction - utc) + 1 + (size_t)digits;
+		memcpy(to, utc, n);
+		memcpy(to + n, "Z", 2);
 		return to;
 	}
 	n = strftime(to, TIME_TEXT_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);

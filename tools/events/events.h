@@ -1,9 +1,6 @@
 /*
  * events.h: the events of a tape as lines, in the order of their arrival, with the gaps between them; also of a tape that
  * is being recorded.
- *
- * Each part of a tape is read in the order of its storage, where the versions of an object lie side by side, and its
- * lines are sorted before they are printed. So each object is decoded once, and memory holds the lines of one part.
  */
 #ifndef TOOLS_EVENTS_H
 #define TOOLS_EVENTS_H

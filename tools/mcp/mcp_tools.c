@@ -33,7 +33,8 @@ static const struct mcp_argument query_arguments[] = {
 	{MCP_SQL, "sql", NULL, NULL, true, false,
 		"one SELECT in SQLite's SQL. Tables: events (seq, time, type, origin, apigroup, resource, namespace, name, "
 		"uid, rv, object), objects (live at the end; objects('12:03:05') at a position), changes (one row a "
-		"field that changed), gaps, missed, coverage, connections, marks, streams, documents. "
+		"field that changed), audit (who asked for which event, if an audit log was joined; events and changes "
+		"then also have user, user_agent, source_ip and verb, NULL where it is not known), gaps, missed, coverage, connections, marks, streams, documents. "
 		"jget(object, '$.status.phase') reads a value. ORDER BY seq is the order of arrival"},
 	{.kind = MCP_END}};
 static const struct mcp_argument get_arguments[] = {
@@ -76,13 +77,15 @@ static const struct mcp_tool tools[] = {
 		query_arguments},
 	{"get", "get", {NULL}, "What `kubectl get` would have shown at a position.", get_arguments},
 	{"log", "log", {"--color=never"},
-		"The history of one object: each event with the fields it changed, old and new, and who wrote them.",
+		"The history of one object: each event with the fields it changed, old and new, who wrote them, and the user who asked "
+		"for it where an audit log was joined.",
 		log_arguments},
 	{"events", "events", {"--color=never"},
 		"A line for each event, the oldest first: when, its number, which object, what it changed and by whom.",
 		events_arguments},
 	{"diff_state", "diff-state", {"--color=never"},
-		"Which objects were added, deleted or changed between two positions, and their fields.",
+		"Which objects were added, deleted or changed between two positions, their fields, who wrote them, and who asked for it "
+		"where an audit log was joined.",
 		diff_arguments},
 	{"why", "why", {"--color=never"},
 		"What is the matter with an object, and the chain of causes, each with its event and how sure it is.",
