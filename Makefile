@@ -52,7 +52,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/test_*
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAYS := $(patsubst %,$(B)/fuzz/replay_%,$(FUZZ_TARGETS))
 
-.PHONY: FORCE all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python check-python-and-variants check-python-asan check-python-tsan lint format format-check check-clang analyze coverage fault-schema interop clients zoo soak demo bench fuzz crash mutants sweep-calm clean
+.PHONY: FORCE all deps check check-quick programs check-unit check-bench bench-replay bench-rivals run-fuzzers check-python check-python-and-variants check-python-asan check-python-tsan lint format format-check check-clang analyze coverage fault-schema interop clients check-reports zoo soak demo bench fuzz crash mutants sweep-calm clean
 .DELETE_ON_ERROR:
 .PRECIOUS: $(B)/obj/%.o $(B)/view/%
 
@@ -150,6 +150,13 @@ interop: deps
 # and leaves out, by name, what the machine has no tools for.
 clients: all
 	tests/interop/clients/run
+
+# What a sweep writes for CI and code scanning, as programs of others read it: with the schemas that SARIF_SCHEMA
+# (sarif-schema-2.1.0.json) and JUNIT_XSD (junit-10.xsd of Jenkins' xUnit plug-in) name, if they do.
+check-reports: all $(B)/make_tape
+	test -x $(B)/reports/bin/junitparser || { python3 -m venv $(B)/reports && \
+		$(B)/reports/bin/pip --quiet install junitparser jsonschema rfc3987-syntax xmlschema; }
+	KUBETAPE_BUILD=$(B) $(B)/reports/bin/python tests/run_python.py test_sweep_reports
 
 # Released controllers that have a known bug, and the releases that mend it: sweep finds the one and leaves alone the other.
 zoo: all

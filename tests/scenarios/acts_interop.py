@@ -244,6 +244,68 @@ for name, message in ERRORS.items():
     act(name, "Go: an informer lists again and misses the recreation", go("informer"), tape="recreated", gaps=name)(go_sees_another)
 
 
+# ---- 004: writes, older views, and what comes late ----
+
+# The program has told of each event before the next one comes.
+IN_STEP = ("--lockstep", "50ms")
+
+
+def posts(p):
+    return [row["status"] for row in p.rows("SELECT status FROM writes WHERE resource = 'configmaps' ORDER BY write")]
+
+
+@act("004-done", "Go: a create waits as long as a 429 says, and is repeated", go("shutdown"), gaps="004-busy")
+def go_waits_and_creates(t, p):
+    t.assertEqual((p.code, lines(p.out)[-1], posts(p)), (0, "created", [429, 201]), p.err)
+
+
+for word in ("write_error=504", "write_reset"):
+    @act("004-done", f"Go: a create is not repeated after {word}, although it was done", go("shutdown"),
+        options=("--gap", f"#1,0s,{word},after,write=create configmaps"))
+    def go_does_not_repeat(t, p):
+        t.assertEqual((p.code, len(posts(p))), (1, 1), p.out)
+        t.assertNotIn("created", lines(p.out))
+
+
+@act("004-restart", "Go: an informer's next life is told of no deletion that passed in between", go("informer"),
+    options=(*IN_STEP, "--gap", "#1,2ev,restart,event=type='DELETED'"))
+def go_begins_anew(t, p):
+    t.assertEqual(p.code, 0, p.out + p.err)
+    t.assertEqual(lines(p.out)[-1], "cache: a=u1 c=u3 last=u9")
+    t.assertEqual(lines(p.out).count("synchronised"), 2)
+    t.assertNotIn("OnDelete", p.out)
+
+
+@act("004-view", "Go: an informer's next life believes an older list, and is told of the deletion again", go("informer"), gaps="004-view", env=CLASSIC,
+    options=IN_STEP)
+def go_believes(t, p):
+    second = lines(p.out)[lines(p.out).index("synchronised") + 1:]
+    second = second[next(i for i, line in enumerate(second) if line.startswith("initial")):]
+    t.assertEqual(second[:2], ["initial a u1 100", "initial b u2 91"])
+    t.assertIn("OnDelete b u2 120", lines(p.out)[:-len(second)])
+    t.assertIn("OnDelete b u2 120", second)
+    t.assertEqual(second[-1], "cache: a=u1 c=u3 last=u9")
+
+
+@act("004-view", "Go: a streaming list is not old", go("informer"), gaps="004-view", env=STREAMING, options=(*IN_STEP, "--lenient"))
+def go_sees_what_is(t, p):
+    t.assertEqual(lines(p.out).count("OnDelete b u2 120"), 1)
+    t.assertEqual(lines(p.out)[-1], "cache: a=u1 c=u3 last=u9")
+
+
+@act("004-burst", "Go: an informer is told of each event that was kept back", go("informer"), env=CLASSIC,
+    options=("--gap", "#1,3ev,burst,pods,event=type='MODIFIED'"))
+def go_is_told_of_each(t, p):
+    t.assertIn("OnDelete b u2 120", p.out)
+    t.assertEqual((lines(p.out)[-1], len(p.asked())), ("cache: a=u1 c=u3 last=u9", 2))
+
+
+@act("004-slow", "Go: an informer waits for a slow list, and asks once", go("informer"), env=CLASSIC, options=("--gap", "+0s,1h,slow=1s,wall,pods"))
+def go_waits_for_the_list(t, p):
+    t.assertEqual([one[0] for one in p.asked()], ["LIST", "WATCH"])
+    t.assertGreaterEqual(p.rows("SELECT duration_ns FROM requests WHERE verb = 'list'")[0]["duration_ns"], 1_000_000_000)
+
+
 # ---- leases and discovery ----
 
 def go_leads(t, p):
@@ -301,3 +363,14 @@ def js_stops(t, p):
 def js_goes_on(t, p):
     t.assertEqual((p.code, lines(p.out)[-1]), (0, "add last"), p.err)
     t.assertEqual([one[0] for one in p.asked()].count("WATCH"), 2)
+
+
+@act("004-view", "JavaScript: an informer's next life lists without a version, and sees what is", javascript(), gaps="004-view", options=("--lenient",))
+def js_sees_what_is(t, p):
+    out = lines(p.out)
+    t.assertEqual((p.code, out[-3:]), (0, ["add a", "add c", "add last"]), p.err)
+
+
+@act("004-slow", "JavaScript: an informer waits for a slow list, and asks once", javascript(), options=("--gap", "+0s,1h,slow=1s,wall,pods"))
+def js_waits_for_the_list(t, p):
+    t.assertEqual((p.code, [one[0] for one in p.asked()]), (0, ["LIST", "WATCH"]), p.err)

@@ -4,11 +4,26 @@
 #include "schema/base/version.h"
 #include "tools/out/table_out.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void put_string(FILE *to, const char *text)
 {
 	table_out_json_string(to, slice_of(text));
+}
+
+/* A path as a URI: what does not stand for itself there is escaped. */
+static void put_uri(FILE *to, const char *path)
+{
+	fputc('"', to);
+	for (const unsigned char *c = (const unsigned char *)path; *c; c++) {
+		if (isalnum(*c) || strchr("-._~/:@!$&'()*+,;=", *c))
+			fputc(*c, to);
+		else
+			fprintf(to, "%%%02X", *c);
+	}
+	fputc('"', to);
 }
 
 static void put_rules(FILE *to)
@@ -43,7 +58,7 @@ static void put_result(const struct sweep_report *r, const struct sweep_cause *c
 	fputs(", \"level\": \"error\", \"message\": {\"text\": ", to);
 	put_string(to, text);
 	fputs("}, \"locations\": [{\"physicalLocation\": {\"artifactLocation\": {\"uri\": ", to);
-	put_string(to, r->tape);
+	put_uri(to, r->tape);
 	fputs("}}, \"logicalLocations\": [{\"fullyQualifiedName\": ", to);
 	put_string(to, place);
 	fputs("}]}], \"partialFingerprints\": {\"cause\": ", to);
