@@ -7,7 +7,7 @@ import os
 import subprocess
 import unittest.mock
 
-from lib import cluster, languages, paths, tape, teed, wait
+from lib import cluster, kubectl, languages, paths, process, tape, teed, wait
 from lib.case import Case
 
 TEED = ("kube-controller-manager", "kube-scheduler", "kwok")
@@ -60,6 +60,7 @@ class AControlPlaneBehindTees(Case):
         with self.living(folder) as made:
             made.kubectl("apply", "-f", "-", stdin=json.dumps(DEPLOYMENT))
             wait.until("six pods that run", lambda: self.all_run(made))
+            self.exec_and_follow_logs(made, folder)
             made.kubectl("delete", "deployment", "web", "-n", "default", "--wait=false")
             wait.until("none that is left", lambda: not made.kubectl.items("pods", "-n", "default"))
             for name in reversed(TEED):
@@ -74,6 +75,24 @@ class AControlPlaneBehindTees(Case):
         self.assertEqual(self.bound_again(made.tees["kube-scheduler"], folder), made.tees["kube-scheduler"].rows(BOUND))
         self.assertEqual(made.tees["kube-controller-manager"].rows(
             "SELECT count(*) AS n FROM writes WHERE verb = 'create' AND resource = 'pods' AND status = 201"), [{"n": 6}])
+
+    def exec_and_follow_logs(self, made, folder):
+        """What kubectl is told of a pod through a tee, in both directions and as it happens."""
+        tee = made.tees["kwok"]
+        through = kubectl.Kubectl(tee.kubeconfig, made.path("cache-tee"))
+        pod = made.kubectl.items("pods", "-n", "default")[0]["metadata"]["name"]
+        sent = "".join(f"line {n}\n" for n in range(20000))
+        # kwok does not tell the command that its input ends.
+        self.assertEqual(through("exec", "-i", pod, "-n", "default", "--", "head", "-c", str(len(sent)), stdin=sent), sent)
+        logs = process.Child(through.command("logs", "-f", pod, "-n", "default"), folder, "logs")
+        for line in ("first words", "later words"):
+            with open(made.path(cluster.POD_LOG), "a", encoding="utf-8") as f:
+                # As a container runtime writes it.
+                f.write(f"2026-01-01T00:00:00.000000000Z stdout F {line}\n")
+            logs.wait_for(f"^{line}$", "out")
+        logs.stop()
+        wait.until("a row for each", lambda: {(r["subresource"], r["status"]) for r in tee.rows(
+            "SELECT subresource, status FROM requests WHERE subresource IN ('exec', 'log')")} == {("exec", 101), ("log", 200)})
 
     def bound_again(self, tee, folder):
         """What the scheduler binds when it is told once more what it was told."""

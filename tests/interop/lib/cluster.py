@@ -7,6 +7,7 @@ What is in the directory:
   kubeconfig            administrator by token, everything inline
   kubeconfig-cert       administrator by client certificate, as files relative to the kubeconfig
   log/, etcd/           output and data of the processes
+  pod.log               what every container says, if kwok plays the kubelets
 """
 
 import base64
@@ -24,6 +25,7 @@ from lib import certificates, kubectl, paths, process, wait
 # In the order in which they start; they stop in the reverse order.
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 TOKEN = "interop-admin-token"
+POD_LOG = "pod.log"
 # An API server that is told to end keeps running watches for up to a minute. Its clients end at once and etcd
 # holds the data, so it need not be waited for.
 GRACE_S = {"kube-apiserver": 3.0, "etcd": 20.0}
@@ -227,7 +229,17 @@ class Cluster:
 
     def _args_kwok(self):
         return ["--kubeconfig", self.kubeconfig, "--manage-all-nodes=true", "--config", paths.STAGES,
-            "--node-lease-duration-seconds=40", f"--server-address=127.0.0.1:{self.state['ports']['kwok']}"]
+            "--node-lease-duration-seconds=40", f"--server-address=127.0.0.1:{self.state['ports']['kwok']}",
+            "--node-ip=127.0.0.1", f"--node-port={self.state['ports']['kwok']}", "--config", self._write_kubelets(),
+            "--tls-cert-file", self._pki("server.crt"), "--tls-private-key-file", self._pki("server.key")]
+
+    def _write_kubelets(self):
+        """What the simulated kubelets answer to exec and logs: they run the command here, and all containers say what is in POD_LOG."""
+        about = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "metadata": {"name": "all"}}
+        with open(self.path(POD_LOG), "a", encoding="utf-8"), open(self.path("kubelets.yaml"), "w", encoding="utf-8") as f:
+            for kind, spec in (("ClusterExec", {"execs": [{"local": {}}]}), ("ClusterLogs", {"logs": [{"logsFile": self.path(POD_LOG), "follow": True}]})):
+                f.write(json.dumps({**about, "kind": kind, "spec": spec}) + "\n---\n")
+        return self.path("kubelets.yaml")
 
     def _write_credentials(self):
         with open(self._pki("tokens.csv"), "w", encoding="utf-8") as f:

@@ -1,5 +1,6 @@
 """A TCP proxy on loopback that cuts its connections on demand, as a failing network does."""
 
+import contextlib
 import select
 import socket
 import struct
@@ -8,7 +9,7 @@ import threading
 _CHUNK = 1 << 16
 
 
-class _Link(threading.Thread):
+class Link(threading.Thread):
     """One forwarded connection. It closes its sockets itself: a socket closed under a waiting thread lives on."""
 
     def __init__(self, client, target, frozen):
@@ -22,22 +23,30 @@ class _Link(threading.Thread):
 
     def run(self):
         try:
+            self._begin()
             while not self._cut.is_set() and (self._is_frozen() or self._forward()):
                 pass
         except OSError:
             pass
         for s in self._pair:
-            if self._cut.is_set():
-                # Closing with RST instead of FIN: the peer learns at once, and not by a clean end.
-                s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            s.close()
+            with contextlib.suppress(OSError):  # what broke off while TLS began is closed
+                if self._cut.is_set():
+                    # Closing with RST instead of FIN: the peer learns at once, and not by a clean end.
+                    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                s.close()
+
+    def _begin(self):
+        """Before anything is forwarded."""
 
     def _is_frozen(self):
         return self._frozen.is_set() and not self._cut.wait(0.02)
 
+    def _readable(self):
+        return select.select(self._pair, [], [], 0.02)[0]
+
     def _forward(self):
         """Move what there is; False when a side has ended."""
-        for s in select.select(self._pair, [], [], 0.02)[0]:
+        for s in self._readable():
             data = s.recv(_CHUNK)
             if not data:
                 return False
@@ -86,6 +95,9 @@ class Proxy:
     def close(self):
         self.down()
 
+    def _link(self, client, target):
+        return Link(client, target, self._frozen)
+
     def _accept(self, listener):
         while True:
             try:
@@ -98,6 +110,6 @@ class Proxy:
                 client.close()
                 continue
             target.settimeout(None)
-            link = _Link(client, target, self._frozen)
+            link = self._link(client, target)
             self._links.append(link)
             link.start()

@@ -17,8 +17,10 @@ class Tee:
         with open(self.log, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen([paths.KUBETAPE, "tee", "-o", self.tape, "--kubeconfig", kubeconfig,
                 "--client-kubeconfig", self.kubeconfig], stdout=subprocess.PIPE, stderr=log, text=True)
-        if not self.process.stdout.readline().startswith("teeing "):
+        line = self.process.stdout.readline()
+        if not line.startswith("teeing "):
             raise RuntimeError(f"the tee has not started, see {self.log}")
+        self.port = int(line.strip().rsplit(":", 1)[1])
 
     def rows(self, sql):
         return tape.rows(self.tape, sql, "--run", self.run)
