@@ -34,10 +34,10 @@ static int merge_step(void *context, uint64_t done, uint64_t total)
 static void print_json(const struct merge_result *r)
 {
 	printf("{\"events\": [%llu, %llu], \"common\": %llu, \"deletions\": %llu, \"gaps\": %llu, \"filled\": %llu, "
-	       "\"clock_ahead_ns\": %lld}\n",
+	       "\"partly_filled\": %llu, \"clock_ahead_ns\": %lld}\n",
 		(unsigned long long)r->events[0], (unsigned long long)r->events[1],
 		(unsigned long long)r->common, (unsigned long long)r->deletions, (unsigned long long)r->gaps,
-		(unsigned long long)r->filled, (long long)r->shift_ns);
+		(unsigned long long)r->filled, (unsigned long long)r->partly, (long long)r->shift_ns);
 }
 
 static void print_text(const struct merge_values *v, char *const *tapes, const struct merge_result *r)
@@ -53,8 +53,10 @@ static void print_text(const struct merge_values *v, char *const *tapes, const s
 	printf("'; %llu versions were on both", (unsigned long long)r->common);
 	if (r->deletions)
 		printf("; %llu deletions follow from a list", (unsigned long long)r->deletions);
-	printf("; %llu of %llu gaps are filled\n", (unsigned long long)r->filled,
-		(unsigned long long)r->gaps);
+	printf("; %llu of %llu gaps are filled", (unsigned long long)r->filled, (unsigned long long)r->gaps);
+	if (r->partly)
+		printf(", and %llu partly", (unsigned long long)r->partly);
+	putchar('\n');
 	if (r->shift_ns)
 		printf("the clock of the second was %s %s: its times were moved\n",
 			duration_format(length, r->shift_ns < 0 ? -r->shift_ns : r->shift_ns),
@@ -112,9 +114,9 @@ const struct command cmd_merge = {
 	.summary = "make one tape of two recordings of one cluster",
 	.description =
 		"What both recorded is on the new tape once; what one missed in a gap, the other one tells, and\n"
-		"the gap has ended 'filled'. Their clocks are compared by the events that both saw, and times of\n"
+		"the gap, or that part of it, has ended 'filled'. Their clocks are compared by the events that both saw, and times of\n"
 		"the second tape are moved if the two disagree. Where the one ends before the other one begins\n"
-		"there is a gap, and what the list after it lacks was deleted.\n\n"
+		"there is a gap. What a list lacks that comes after a time that neither saw was deleted.\n\n"
 		"  kubetape merge A.tape B.tape -o C.tape",
 	.options = rows,
 	.run = merge_run,

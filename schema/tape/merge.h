@@ -1,14 +1,14 @@
 /*
  * merge.h: one tape out of two recordings of one cluster. An event that both have is on the new tape once; what
- * one did not see, the other one's watch tells, in its place; a gap in which the other one watched the same
+ * one did not see, the other one's watch tells, in its place; a gap, or a part of one, in which the other one watched the same
  * has `how_ended` filled, and is none for whoever asks what the tape can know.
  *
  * Order: what watches saw is in the order of the resourceVersions of its resource, everything else in that of
  * time. The clocks of the two are compared by the events that both saw; times of the second tape are moved by
  * the difference, if it is more than delivery explains.
  *
- * Where the one ends before the other one begins, the streams that both follow have a gap, and what the list
- * after it lacks was deleted (origin inferred).
+ * Where the one ends before the other one begins, the streams that both follow have a gap. What a list lacks that comes after a
+ * time in which neither watched was deleted (origin inferred).
  */
 #ifndef SCHEMA_TAPE_MERGE_H
 #define SCHEMA_TAPE_MERGE_H
@@ -27,8 +27,8 @@ struct merge_options {
 struct merge_result {
 	uint64_t events[2]; /* on the new tape, of each */
 	uint64_t common;    /* versions that both have */
-	uint64_t deletions; /* concluded from a list of the later one */
-	uint64_t gaps, filled;
+	uint64_t deletions; /* concluded from a list after a time that neither saw */
+	uint64_t gaps, filled, partly;
 	int64_t shift_ns; /* by how much the second one's clock was ahead; 0: too little to count */
 };
 

@@ -68,6 +68,8 @@ static bool is_news(const struct merge_live *live, const struct event *e)
 
 static void merge_events_remember(struct merge_live *live, const struct event *e, uint8_t source)
 {
+	if (!is_same_uid(live, e))
+		live->in[0] = live->in[1] = false;
 	free(live->uid);
 	free(live->rv);
 	live->uid = slice_dup(e->uid);
@@ -142,8 +144,8 @@ static int put_event(struct merge *m, const struct merge_entry *entry, struct er
 	news = is_news(live, &e);
 	if (news)
 		rc = put_news(m, entry, &e, live, err);
-	if (!rc && entry->source && e.type != EVENT_DELETED && live->lives && is_same_uid(live, &e))
-		live->in_second = true;
+	if (is_same_uid(live, &e))
+		live->in[entry->source] = e.type != EVENT_DELETED;
 	if (entry->rank != MERGE_STATE) {
 		s->kept[entry->seq - s->info.first_seq] = news ? m->w->last_seq : 0;
 		s->seqs[entry->seq - s->info.first_seq] = m->w->last_seq;
@@ -193,13 +195,24 @@ static bool is_of_stream(const struct merge_live *live, const struct tape_stream
 	       (!*s->namespace || slice_is(live->namespace, s->namespace));
 }
 
-static int conclude_deletions(struct merge *m, const struct tape_mark *mark, int64_t time_ns, struct err *err)
+/* Of a later version than the list's, it may have come after it. */
+static bool is_older_than(const struct merge_live *live, struct slice rv)
+{
+	struct slice known = slice_of(live->rv);
+
+	return !rv_valid(known) || !rv_valid(rv) || rv_compare(known, rv) <= 0;
+}
+
+static int conclude_deletions(
+	struct merge *m, const struct tape_mark *mark, uint8_t source, int64_t time_ns, struct err *err)
 {
 	const struct tape_stream *s = registry_stream(&m->w->registry, mark->stream);
 	int rc = 0;
 
 	for (size_t i = 0; i < m->live_count && !rc; i++) {
-		if (is_of_stream(m->lives[i], s) && !m->lives[i]->in_second)
+		const struct merge_live *live = m->lives[i];
+
+		if (is_of_stream(live, s) && !live->in[source] && is_older_than(live, mark->rv))
 			rc = conclude_deletion(m, m->lives[i], mark->rv, time_ns, err);
 	}
 	return rc;
@@ -234,13 +247,12 @@ static bool is_behind(struct merge *m, const struct tape_mark *mark)
 
 static int put_mark(struct merge *m, const struct merge_entry *entry, struct err *err)
 {
-	const struct merge_source *first = &m->sources[0];
 	const struct tape_mark *mark = &m->sources[entry->source].marks[entry->seq].mark;
-	bool first_is_over = merge_time(first, first->span.end_ns) <= entry->time_ns;
 	int rc = 0;
 
-	if (entry->rank == MERGE_LIST && entry->source && first_is_over && m->listed[mark->stream - 1])
-		rc = conclude_deletions(m, mark, entry->time_ns, err);
+	if (entry->rank == MERGE_LIST && m->listed[mark->stream - 1] &&
+		!merge_was_seen_at(m, !entry->source, mark->stream, entry->time_ns))
+		rc = conclude_deletions(m, mark, entry->source, entry->time_ns, err);
 	if (rc)
 		return rc;
 	if (entry->rank == MERGE_LIST)

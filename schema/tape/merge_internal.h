@@ -1,6 +1,7 @@
 /*
  * merge_internal.h: what merge.c (the order of things), merge_order.c (events and marks of both in one order),
- * merge_events.c (which of them go into the new tape) and merge_rows.c (everything else) share.
+ * merge_events.c (which of them go into the new tape), merge_gaps.c (what neither saw) and merge_rows.c (everything else)
+ * share.
  */
 #ifndef SCHEMA_TAPE_MERGE_INTERNAL_H
 #define SCHEMA_TAPE_MERGE_INTERNAL_H
@@ -62,7 +63,7 @@ struct merge_live {
 	uint64_t seq; /* of the source's event */
 	uint8_t source;
 	bool lives;
-	bool in_second; /* the later tape has had it, alive */
+	bool in[2]; /* as far as that source's own events tell, it lives */
 };
 
 struct merge {
@@ -96,10 +97,23 @@ void merge_sort(struct merge *m);
 int merge_put_entries(struct merge *m, struct err *err) MUST_CHECK;
 void merge_events_release(struct merge *m);
 
+/* merge_gaps.c */
+int merge_read_gaps(struct merge *m, struct err *err) MUST_CHECK;
+/* Whether that source watched at that time, of the new tape, all that the stream shows. */
+bool merge_was_seen_at(const struct merge *m, size_t source, uint32_t stream, int64_t time_ns);
+int merge_put_gaps(struct merge *m, size_t source, struct err *err) MUST_CHECK;
+int merge_put_pauses(struct merge *m, struct err *err) MUST_CHECK;
+void merge_gaps_release(struct merge_source *s);
+
 /* merge_rows.c */
 int merge_registry(struct merge *m, struct err *err) MUST_CHECK;
-int merge_read_gaps(struct merge *m, struct err *err) MUST_CHECK;
 int merge_put_rows(struct merge *m, struct err *err) MUST_CHECK;
 void merge_rows_release(struct merge *m);
+/* The last event of the new tape when that one of the old was its turn. */
+uint64_t merge_map_seq(const struct merge_source *s, uint64_t seq);
+/* Ids of the two take turns. */
+uint64_t merge_map_id(const struct merge *m, const struct merge_source *s, uint64_t id);
+/* How many events of the new tape came by then. */
+uint64_t merge_seq_at(const struct merge *m, int64_t time_ns);
 
 #endif

@@ -123,12 +123,46 @@ class Merge(TapeTest):
                         os.remove(os.path.join(self.path(name), segment))
                     os.rmdir(self.path(name))
 
-    def test_what_neither_saw_stays_a_gap(self):
-        h = History(random.Random(3), 60)
-        said = self.merge(h.record(0, 70, gaps=[(10.5, 20.5)]), h.record(0, 70, gaps=[(15.5, 25.5)]))
-        self.assertEqual((said["gaps"], said["filled"]), (2, 0))
-        self.assertEqual(self.state(), h.state_at(70))
-        self.assertEqual(self.run_tape("get", self.tape, "pods", "-n", "shop", "--at", f"@{START // SECOND + 17}").returncode, 3)
+    def exit_code_at(self, seconds):
+        return self.run_tape("get", self.tape, "pods", "-n", "shop", "--at", f"@{START // SECOND + seconds}").returncode
+
+    def test_what_neither_saw_stays_a_gap_and_no_more_than_that(self):
+        concluded = 0
+        for seed in (3, 11, 12, 18):
+            with self.subTest(seed=seed):
+                h = History(random.Random(seed), 60)
+                said = self.merge(h.record(0, 70, gaps=[(10.5, 20.5)]), h.record(0, 70, gaps=[(15.5, 25.5)], late=0.003))
+                self.assertEqual((said["gaps"], said["filled"], said["partly_filled"]), (2, 0, 2))
+                self.assertEqual([(r["b"], r["e"], r["how_ended"]) for r in self.query(
+                    f"SELECT (begin_ns - {START}) / 1e9 AS b, (end_ns - {START}) / 1e9 AS e, how_ended FROM gaps ORDER BY begin_ns, how_ended")],
+                    [(10.5, 15.5, "filled"), (15.5, 20.5, "relist"), (15.5, 20.5, "relist"), (20.5, 25.5, "filled")])
+                self.assertEqual([self.exit_code_at(s) for s in (12, 17, 23)], [0, 3, 0])
+                for seconds in (12, 15, 20, 21, 23, 25, 26, 69):
+                    if not 15 < seconds + 0.5 < 20.5:
+                        self.assertEqual(self.state(f"@{START // SECOND + seconds}.500000001"), h.state_at(seconds + 0.5), seconds)
+                concluded += said["deletions"]
+                self.put_away()
+        self.assertGreater(concluded, 0)
+
+    def put_away(self):
+        for name in ("a.tape", "b.tape", "c.tape"):
+            os.rename(self.path(name), self.path(f"{len(os.listdir(self.dir))}{name}"))
+
+    def test_a_gap_of_which_the_other_saw_the_middle_has_two_parts(self):
+        h = History(random.Random(8), 60)
+        said = self.merge(h.record(0, 70, gaps=[(10.5, 30.5)]), h.record(0, 70, gaps=[(5.5, 15.5), (25.5, 40.5)], late=0.003))
+        self.assertEqual((said["gaps"], said["filled"], said["partly_filled"]), (3, 0, 3))
+        self.assertEqual([self.exit_code_at(s) for s in (8, 12, 20, 28, 35)], [0, 3, 0, 3, 0])
+        for seconds in (8, 16, 20, 25, 31, 35, 45):
+            self.assertEqual(self.state(f"@{START // SECOND + seconds}.500000001"), h.state_at(seconds + 0.5), seconds)
+
+    def test_one_that_begins_while_the_other_does_not_watch_ends_that_gap(self):
+        h = History(random.Random(9), 60)
+        said = self.merge(h.record(0, 70, gaps=[(10.5, 30.5)]), h.record(20.5, 70, late=0.003))
+        self.assertEqual((said["gaps"], said["partly_filled"]), (1, 1))
+        self.assertEqual([self.exit_code_at(s) for s in (15, 25, 35)], [3, 0, 0])
+        for seconds in (9, 21, 25, 29, 31, 60):
+            self.assertEqual(self.state(f"@{START // SECOND + seconds}.500000001"), h.state_at(seconds + 0.5), seconds)
 
     def test_a_clock_that_is_ahead_is_set_back(self):
         h = History(random.Random(4), 40)
