@@ -121,6 +121,15 @@ static void fill_rolling(cJSON *spec, const struct rolling *r)
 		fill_path(json_tree_object(strategy, "rollingUpdate"), r->parameters[i], r->values[i]);
 }
 
+/* Go has no way to send none: 0 says it. */
+static bool has_target(const cJSON *port)
+{
+	const cJSON *target = json_tree_at(port, "targetPort", NULL);
+
+	return cJSON_IsNumber(target) ? target->valuedouble != 0
+				      : target && *json_tree_text(port, "targetPort");
+}
+
 /* A port without a target is its own. */
 static void fill_target_ports(const cJSON *spec)
 {
@@ -129,8 +138,8 @@ static void fill_target_ports(const cJSON *spec)
 	cJSON_ArrayForEach(port, json_tree_at(spec, "ports", NULL))
 	{
 		number = json_tree_at(port, "port", NULL);
-		if (number && !json_tree_at(port, "targetPort", NULL))
-			cJSON_AddItemToObject(port, "targetPort", cJSON_Duplicate(number, true));
+		if (number && !has_target(port))
+			json_tree_set(port, "targetPort", cJSON_Duplicate(number, true));
 	}
 }
 

@@ -84,9 +84,9 @@ class Creating(Writes):
         pod = self.create("v1", "pods", "Pod", {"containers": [{"name": "c", "ports": [{"containerPort": 1}]}]})
         self.assertEqual((pod["spec"]["schedulerName"], pod["spec"]["restartPolicy"]), ("default-scheduler", "Always"))
         self.assertEqual(pod["spec"]["containers"][0]["ports"], [{"containerPort": 1, "protocol": "TCP"}])
-        service = self.create("v1", "services", "Service", {"ports": [{"port": 1}, {"port": 2, "targetPort": "x", "protocol": "UDP"}]})
+        service = self.create("v1", "services", "Service", {"ports": [{"port": 1}, {"port": 2, "targetPort": "x", "protocol": "UDP"}, {"port": 3, "targetPort": 0, "protocol": "TCP"}]})
         self.assertEqual(service["spec"]["ports"], [{"port": 1, "protocol": "TCP", "targetPort": 1},
-            {"port": 2, "targetPort": "x", "protocol": "UDP"}])
+            {"port": 2, "targetPort": "x", "protocol": "UDP"}, {"port": 3, "targetPort": 3, "protocol": "TCP"}])
         self.assertEqual(service["spec"]["type"], "ClusterIP")
 
     def test_a_job_selects_its_pods_by_its_uid(self):
