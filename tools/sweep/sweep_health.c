@@ -15,6 +15,11 @@ static const char watches_sql[] =
 	"SELECT DISTINCT path FROM requests, (SELECT CAST(value AS INTEGER) AS quiet_ns FROM run WHERE name = 'quiet_ns')"
 	" WHERE verb = 'watch' AND status = 200 AND time_ns <= quiet_ns AND (end_ns IS NULL OR end_ns >= quiet_ns)";
 
+/* A program need not watch again what it had come to need before it was started again. */
+static const char asked_sql[] =
+	"SELECT DISTINCT path FROM requests, (SELECT max(time_ns) AS started_ns FROM faults WHERE step = 'restart')"
+	" WHERE verb IN ('list', 'watch') AND time_ns > started_ns";
+
 static const char facts_sql[] =
 	"SELECT quiet_ns, quiet_ns - (SELECT max(time_ns) FROM requests"
 	"  WHERE time_ns <= quiet_ns AND coalesce(resource, '') NOT IN ('leases', 'events')),"
@@ -56,28 +61,49 @@ static char *watch_name(struct slice path)
 	return name;
 }
 
-static bool has_watch(const struct sweep_health *h, const char *name)
+static bool has_name(char *const *names, size_t count, const char *name)
 {
-	for (size_t i = 0; i < h->watch_count; i++) {
-		if (strcmp(h->watches[i], name) == 0)
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(names[i], name) == 0)
 			return true;
 	}
 	return false;
 }
 
+static bool has_watch(const struct sweep_health *h, const char *name)
+{
+	return has_name(h->watches, h->watch_count, name);
+}
+
+static void add_name(char ***names, size_t *count, struct slice path)
+{
+	char *name = watch_name(path);
+
+	if (has_name(*names, *count, name)) {
+		free(name);
+		return;
+	}
+	*names = xrealloc(*names, (*count + 1) * sizeof(**names));
+	(*names)[(*count)++] = name;
+}
+
 static int on_watch(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	struct sweep_health *h = context;
-	char *name = watch_name(v[0].bytes);
 
 	(void)count;
 	(void)err;
-	if (has_watch(h, name)) {
-		free(name);
-		return 0;
-	}
-	h->watches = xrealloc(h->watches, (h->watch_count + 1) * sizeof(*h->watches));
-	h->watches[h->watch_count++] = name;
+	add_name(&h->watches, &h->watch_count, v[0].bytes);
+	return 0;
+}
+
+static int on_asked(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct sweep_health *h = context;
+
+	(void)count;
+	(void)err;
+	add_name(&h->asked, &h->asked_count, v[0].bytes);
 	return 0;
 }
 
@@ -114,12 +140,15 @@ static int by_name(const void *left, const void *right)
 int sweep_health_read(struct sql_session *s, int64_t settle_ns, struct sweep_health *ret, struct err *err)
 {
 	const struct sql_sink watches = {.row = on_watch, .context = ret};
+	const struct sql_sink asked = {.row = on_asked, .context = ret};
 	const struct sql_sink facts = {.row = on_facts, .context = ret};
 	const struct sql_sink served = {.row = on_served, .context = ret};
 	int rc;
 
 	*ret = (struct sweep_health){.silence_ns = INT64_MAX};
 	rc = sql_session_run(s, slice_of(watches_sql), &watches, err);
+	if (rc == 0)
+		rc = sql_session_run(s, slice_of(asked_sql), &asked, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(facts_sql), &facts, err);
 	if (rc == 0)
@@ -134,8 +163,11 @@ void sweep_health_release(struct sweep_health *h)
 {
 	for (size_t i = 0; i < h->watch_count; i++)
 		free(h->watches[i]);
+	for (size_t i = 0; i < h->asked_count; i++)
+		free(h->asked[i]);
 	for (size_t i = 0; i < h->served_count; i++)
 		free(h->served[i].text);
+	free(h->asked);
 	free(h->watches);
 	free(h->served);
 	*h = (struct sweep_health){0};
@@ -197,13 +229,19 @@ static void say_visibly(struct buf *to, const char *text)
 	(void)!visible_append(to, (struct slice){text, strnlen(text, SHOWN_BYTES)}, NULL);
 }
 
+/* Whether it needed that since it was started last. */
+static bool is_needed(const struct sweep_health *h, const char *watch)
+{
+	return !h->asked_count || has_name(h->asked, h->asked_count, watch);
+}
+
 static size_t compare_watches(
 	const struct sweep_health *without, const struct sweep_health *with, struct buf *to)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < without->watch_count; i++) {
-		if (has_watch(with, without->watches[i]))
+		if (has_watch(with, without->watches[i]) || !is_needed(with, without->watches[i]))
 			continue;
 		n++;
 		say(to, "hangs: it does not watch ");

@@ -22,6 +22,8 @@ struct sweep_served {
 struct sweep_health {
 	char **watches; /* open when it was quiet at the end: paths with their selectors; sorted */
 	size_t watch_count;
+	char **asked; /* the same of what it asked for since a fault had it started again; NULL: no fault did */
+	size_t asked_count;
 	bool is_known;      /* false: it ended by itself, and nothing of this is */
 	bool killed;        /* it did not end when it was asked to */
 	bool asks;          /* it asks for something again and again, also when it is quiet */
