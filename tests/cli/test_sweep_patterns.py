@@ -38,6 +38,14 @@ class SweepPatternsTest(unittest.TestCase):
         report = self.try_both("owner", "stale", "--max", "3")
         self.assertIn("2 deletions of the earlier configmaps default/web-0 (without the fault: 1)", self.wrong(report)[0]["differences"])
 
+    def test_finds_trust_in_two_older_caches_that_agree(self):
+        report = self.try_both("caches", "stale", "--max", "3")
+        found = self.wrong(report)[0]
+        self.assertEqual((found["resource"], found["others"]), ("pods", "configmaps"))
+        self.assertLess(found["others_as_of_seq"], found["as_of_seq"])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+
     def test_finds_that_an_error_is_taken_for_a_write_undone(self):
         report = self.try_both("again", "writes", "--max", "6")
         self.assertLessEqual({gap["gap"] for gap in self.wrong(report)}, {"write_error=504,after", "write_reset,after"})

@@ -3,6 +3,7 @@
 
     steps     two ConfigMaps for each pod, one after the other; the buggy one takes the first for both (restart)
     owner     one for each pod, deleted as soon as its pod ends; the buggy one deletes that of a later pod (stale)
+    caches    as owner, but it asks its cache whose the one is; the buggy one deletes without a precondition (stale, two resources)
     again     one for each pod, under a name that the server gives; the buggy one makes another after any error (writes)
     count     two for the first pod; the buggy one counts only those that its watch has told it of (echo)
     verified  one for each pod; the buggy one forgets a pod that is gone when it looks at its end (coalesced)
@@ -50,9 +51,16 @@ class Blind:
 
 
 class Steps(Blind):
+    """Watches nodes as well, but only from its first ConfigMap on: started again, it may not need them any more."""
+
+    nodes = None
+
     def added(self, pod):
         name = pod["metadata"]["name"]
         first = self.create("first-" + name)
+        if first == 201 and not self.nodes:
+            self.nodes = Informer(self.cluster, "/api/v1/nodes", nothing, nothing, nothing)
+            self.nodes.start()
         if first == 201 or not self.buggy:
             self.create("second-" + name)
 
@@ -77,6 +85,25 @@ class Owner(Blind):
         status, thing = self.cluster.ask("GET", MAPS + "/" + name)
         if status == 200 and (self.buggy or thing["data"]["uid"] == uid):
             self.drop(name)
+
+
+class Caches(Owner):
+    """Looks up whose a ConfigMap is in its cache, which may be as old as that of the pods."""
+
+    def __init__(self, buggy):
+        super().__init__(buggy)
+        self.maps = Informer(self.cluster, MAPS, nothing, nothing, nothing, "resourceVersion=0")
+
+    def end(self, name, uid):
+        thing = self.maps.cache.get("default/" + name)
+        if thing and thing["data"]["uid"] == uid:
+            only = {"preconditions": {"uid": thing["metadata"]["uid"]}}
+            self.cluster.ask("DELETE", MAPS + "/" + name, None if self.buggy else only)
+
+    def start(self):
+        self.maps.start()
+        self.maps.synced.wait()
+        super().start()
 
 
 class Again(Blind):
@@ -156,7 +183,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "again": Again, "count": Count, "verified": Verified, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "caches": Caches, "again": Again, "count": Count, "verified": Verified, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

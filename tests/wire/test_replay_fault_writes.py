@@ -137,8 +137,8 @@ class LateTest(WriteFaultCase):
 
 
 class ViewTest(WriteFaultCase):
-    def view(self, as_of="seq:4"):
-        r = self.fault({"when": {"at": "seq:7"}, "where": {"resource": "pods"}, "what": {"do": "stale_view", "as_of": as_of}, "for": {"events": 1}, "optional": True},
+    def view(self, as_of="seq:4", resources="pods"):
+        r = self.fault({"when": {"at": "seq:7"}, "where": {"resource": resources}, "what": {"do": "stale_view", "as_of": as_of}, "for": {"events": 1}, "optional": True},
             options=STEPS)
         before = self.raw(r)
         self.step(r, 4)
@@ -166,6 +166,12 @@ class ViewTest(WriteFaultCase):
         self.step(r, 1)
         w.until(b'"25"')
         self.assertEqual([e[2] for e in w.events()], ["22", "23", "25"])
+
+    def test_several_resources_can_be_old_at_once(self):
+        r = self.view(resources=["pods", "nodes"])
+        self.assertEqual(r.get("/api/v1/pods?resourceVersion=0")[1]["metadata"]["resourceVersion"], "21")
+        self.assertNotEqual(r.get("/api/v1/nodes?resourceVersion=0")[1]["items"][0]["metadata"]["resourceVersion"], "24")
+        self.assertEqual(r.get("/api/v1/nodes")[1]["items"][0]["metadata"]["resourceVersion"], "24")
 
     def test_other_resources_are_as_ever(self):
         r = self.view()

@@ -15,9 +15,9 @@ BUNDLED = os.path.join(ROOT, "tests", "tapes", "rolling-update.tape")
 class Story(NamedTuple):
     path: str          # watch events
     definitions: list  # YAML files of definitions of custom resources
-    group: str
+    group: str         # theirs
     version: str
-    resources: list    # of these, (plural, kind)
+    resources: list    # (plural, kind)
 
 
 def kubetape(*args, stdin=None):
@@ -49,7 +49,8 @@ def add_group(documents, group, version, resources):
 
 def make(story, out):
     documents = discovery()
-    add_group(documents, story.group, story.version, story.resources)
+    if story.resources:
+        add_group(documents, story.group, story.version, story.resources)
     shutil.rmtree(out, ignore_errors=True)
     kubetape("import", "-", "-o", out,
         stdin="".join(json.dumps({**row, "bytes": str(len(row["body"]))}) + "\n" for row in documents.values()))

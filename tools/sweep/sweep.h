@@ -76,9 +76,11 @@ extern const char *const sweep_kind_names[SWEEP_KINDS];
 struct sweep_position {
 	enum sweep_pattern pattern;
 	enum sweep_kind kind;
-	bool laid_over;         /* what programs write lies over the tape: `--write overlay` */
-	char *write;            /* of SWEEP_WRITE its kind, "create pods"; it is the first one after seq */
-	uint64_t as_of_seq;     /* of SWEEP_STALE: what is shown */
+	bool laid_over;     /* what programs write lies over the tape: `--write overlay` */
+	char *write;        /* of SWEEP_WRITE its kind, "create pods"; it is the first one after seq */
+	uint64_t as_of_seq; /* of SWEEP_STALE: what is shown */
+	char *others;       /* shown older as well, as "pods,nodes", and as of what; NULL: none */
+	uint64_t others_as_of_seq;
 	uint64_t seq, last_seq; /* the first and the last event that is missed */
 	uint64_t hidden;    /* events of that resource from the one to the other; 0: its watches are late */
 	int64_t for_ns;     /* how long the gap is by the tape's time; 0: until the hidden ones are over */

@@ -25,8 +25,10 @@ static bool is_same(const cJSON *gap, const struct sweep_try *t)
 	const cJSON *place = narrowed_from ? narrowed_from : gap;
 
 	return is_text(gap, "pattern", sweep_pattern_names[p->pattern]) && is_text(gap, "gap", t->words) &&
-	       is_text(gap, "resource", p->resource) && is_text(gap, "write", p->write) &&
-	       is_number(place, "seq", p->seq) && is_number(place, "last_seq", p->last_seq);
+	       is_text(gap, "resource", p->resource) && is_text(gap, "others", p->others) &&
+	       is_number(gap, "others_as_of_seq", p->others_as_of_seq) && is_text(gap, "write", p->write) &&
+	       is_number(gap, "as_of_seq", p->as_of_seq) && is_number(place, "seq", p->seq) &&
+	       is_number(place, "last_seq", p->last_seq);
 }
 
 static bool has_failed(const cJSON *gaps, const struct sweep_try *t)

@@ -136,10 +136,10 @@ static int add_write_rule(const struct sweep_position *p, const char *words, con
 	return rc;
 }
 
-static int add_view(const struct sweep_position *p, struct fault_file *file, struct err *err)
+static int add_view(const struct sweep_position *p, uint64_t as_of_seq, const char *resources,
+	struct fault_file *file, struct err *err)
 {
-	char *words =
-		xasprintf("as_of=seq:%llu,after,wall,%s", (unsigned long long)p->as_of_seq, p->resource);
+	char *words = xasprintf("as_of=seq:%llu,after,wall,%s", (unsigned long long)as_of_seq, resources);
 	char *length = xasprintf("%lldms", (long long)(p->for_ns / NS_PER_MS));
 	int rc = add_write_rule(p, words, length, file, err);
 
@@ -151,8 +151,10 @@ static int add_view(const struct sweep_position *p, struct fault_file *file, str
 static int fill_at_write(
 	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
 {
-	int rc = p->pattern == SWEEP_STALE ? add_view(p, file, err) : 0;
+	int rc = p->pattern == SWEEP_STALE ? add_view(p, p->as_of_seq, p->resource, file, err) : 0;
 
+	if (rc == 0 && p->others)
+		rc = add_view(p, p->others_as_of_seq, p->others, file, err);
 	if (rc == 0)
 		rc = add_write_rule(p, words, "0s", file, err);
 	if (rc == 0 && p->seq)

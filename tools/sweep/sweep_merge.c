@@ -28,9 +28,16 @@ static char *identity_of(const struct sweep_try *t)
 {
 	const struct sweep_position *p = t->narrowed_from ? t->narrowed_from : t->position;
 
-	return xasprintf("%d %d %llu %llu %s %s %s %s", p->pattern, p->kind, (unsigned long long)p->seq,
-		(unsigned long long)p->last_seq, p->resource, p->object ? p->object : "",
-		p->write ? p->write : "", t->words);
+	char *shown = p->as_of_seq
+			      ? xasprintf(" %llu %s %llu", (unsigned long long)p->as_of_seq,
+					p->others ? p->others : "", (unsigned long long)p->others_as_of_seq)
+			      : xstrdup("");
+	char *identity = xasprintf("%d %d %llu %llu %s %s %s %s%s", p->pattern, p->kind,
+		(unsigned long long)p->seq, (unsigned long long)p->last_seq, p->resource,
+		p->object ? p->object : "", p->write ? p->write : "", t->words, shown);
+
+	free(shown);
+	return identity;
 }
 
 bool sweep_shard_has(const struct sweep_shard *shard, const struct sweep_try *t)
@@ -167,6 +174,8 @@ static int take_place(const cJSON *gap, struct sweep_position *p, struct err *er
 		.hidden = number_of(gap, "hidden"),
 		.as_of_seq = number_of(gap, "as_of_seq"),
 		.resource = xstrdup(resource ? resource : ""),
+		.others = copy_of(text_of(gap, "others")),
+		.others_as_of_seq = number_of(gap, "others_as_of_seq"),
 		.object = copy_of(text_of(gap, "object")),
 		.what = copy_of(text_of(gap, "what")),
 		.write = copy_of(text_of(gap, "write"))};
@@ -203,6 +212,7 @@ static void position_release(struct sweep_position *p)
 	if (!p)
 		return;
 	free(p->resource);
+	free(p->others);
 	free(p->object);
 	free(p->what);
 	free(p->write);
@@ -220,6 +230,7 @@ static struct sweep_position *wider_place(const cJSON *gap, const struct sweep_p
 	wider = xcalloc(1, sizeof(*wider));
 	*wider = *place;
 	wider->resource = xstrdup(place->resource);
+	wider->others = copy_of(place->others);
 	wider->object = copy_of(place->object);
 	wider->what = copy_of(place->what);
 	wider->write = copy_of(place->write);

@@ -13,6 +13,7 @@
 
 #define WRITES_OF_A_KIND 6 /* that are places: the first ones, and the last */
 #define OLDER_STATES     3 /* of one resource that a view is frozen at */
+#define OTHERS_MAX       3 /* resources that are frozen with it, one by one */
 
 const char *const sweep_pattern_names[SWEEP_PATTERNS] = {
 	[SWEEP_UNOBSERVED] = "unobserved",
@@ -112,11 +113,19 @@ struct older_state {
 	char *resource, *what;
 };
 
+/* What the program lists at 0, and when it changed last before it is started again. */
+struct changed {
+	char *resource;
+	uint64_t seq;
+};
+
 struct facts {
 	struct own_write *writes;
 	size_t write_count;
 	struct older_state *older;
 	size_t older_count;
+	struct changed *changed; /* what the program created last comes first */
+	size_t changed_count;
 	struct sweep_positions *to;
 	unsigned patterns;
 	bool laid_over;
@@ -143,6 +152,17 @@ static int add_older(void *context, const struct sql_value *v, size_t count, str
 	f->older = xrealloc(f->older, (f->older_count + 1) * sizeof(*f->older));
 	f->older[f->older_count++] = (struct older_state){
 		(uint64_t)v[0].integer, (uint64_t)v[1].integer, slice_dup(v[2].bytes), slice_dup(v[3].bytes)};
+	return 0;
+}
+
+static int add_changed(void *context, const struct sql_value *v, size_t count, struct err *err)
+{
+	struct facts *f = context;
+
+	(void)count;
+	(void)err;
+	f->changed = xrealloc(f->changed, (f->changed_count + 1) * sizeof(*f->changed));
+	f->changed[f->changed_count++] = (struct changed){slice_dup(v[0].bytes), (uint64_t)v[1].integer};
 	return 0;
 }
 
@@ -193,9 +213,12 @@ static const char watched_sql[] = "SELECT name, name IN (SELECT " RESOURCE
 
 /* States that a program has gone past, of resources that it lists at 0: just before an object was gone, with
  * the first deletionTimestamp, and just before its spec changed. */
+#define LISTED_AT_0                                                                                          \
+	"listed AS (SELECT DISTINCT " RESOURCE                                                               \
+	" AS name FROM requests WHERE verb IN ('list', 'watch') AND rv = '0')"
+
 static const char older_sql[] =
-	"WITH listed AS (SELECT DISTINCT " RESOURCE
-	" AS name FROM requests WHERE verb IN ('list', 'watch') AND rv = '0'),"
+	"WITH " LISTED_AT_0 ","
 	" seen AS (SELECT seq, type, " RESOURCE " AS name, uid, object FROM events WHERE origin <> 'list'"
 	"  AND seq > (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'first_seq')"
 	"  AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')),"
@@ -207,8 +230,20 @@ static const char older_sql[] =
 	"   GROUP BY c.seq)"
 	" SELECT as_of, wrong, name, what FROM old WHERE name IN (SELECT name FROM listed) ORDER BY name, what, as_of";
 
+/* Up to an event. */
+static const char changed_sql[] =
+	"WITH " LISTED_AT_0 ","
+	" done AS (SELECT " RESOURCE " AS name, seq, iif(verb = 'create', write, 0) AS made FROM writes"
+	"   WHERE policy = 'overlay' AND status < 300"
+	"  UNION ALL SELECT " RESOURCE ", seq, 0 FROM events WHERE origin <> 'list')"
+	" SELECT name, max(seq) FROM done WHERE seq <= %llu AND name IN (SELECT name FROM listed)"
+	" GROUP BY name ORDER BY max(made) DESC, name";
+
 static void release_facts(struct facts *f)
 {
+	for (size_t i = 0; i < f->changed_count; i++)
+		free(f->changed[i].resource);
+	free(f->changed);
 	for (size_t i = 0; i < f->write_count; i++) {
 		free(f->writes[i].kind);
 		free(f->writes[i].resource);
@@ -259,7 +294,8 @@ static void find_at_writes(struct facts *f)
 	}
 }
 
-static void add_stale(struct facts *f, const struct older_state *o, const struct own_write *w)
+static struct sweep_position *add_stale(
+	struct facts *f, const struct older_state *o, const struct own_write *w)
 {
 	struct sweep_position *p = add_place(f, SWEEP_STALE, SWEEP_WRITE, o->resource);
 
@@ -267,28 +303,111 @@ static void add_stale(struct facts *f, const struct older_state *o, const struct
 	p->seq = p->last_seq = w->seq;
 	p->as_of_seq = o->as_of_seq;
 	p->what = xstrdup(o->what);
+	return p;
 }
 
-/* The program starts again after it has acted on what is newer: within the first write from then on, and
- * within the last one of the run. */
+/* The last write of the run that creates something, or else the last; NULL: there is none. */
+static const struct own_write *last_creation(const struct facts *f)
+{
+	for (size_t i = f->write_count; i--;) {
+		if (strncmp(f->writes[i].kind, "create ", 7) == 0)
+			return &f->writes[i];
+	}
+	return f->write_count ? &f->writes[f->write_count - 1] : NULL;
+}
+
+static const struct own_write *first_write_from(const struct facts *f, uint64_t seq)
+{
+	for (size_t i = 0; i < f->write_count; i++) {
+		if (f->writes[i].seq >= seq)
+			return &f->writes[i];
+	}
+	return NULL;
+}
+
+static bool is_same_place(const struct own_write *a, const struct own_write *b)
+{
+	return a->seq == b->seq && strcmp(a->kind, b->kind) == 0;
+}
+
+/* The program starts again after it has acted on what is newer: within the first write from then on, within
+ * the last one of the run, and when what it makes is there again. */
+static void add_stale_alone(struct facts *f, const struct older_state *o, const struct own_write *first)
+{
+	const struct own_write *last = &f->writes[f->write_count - 1], *creation = last_creation(f);
+
+	add_stale(f, o, first);
+	if (last->seq != first->seq)
+		add_stale(f, o, last);
+	if (creation->seq >= o->wrong_seq && !is_same_place(creation, first) &&
+		(last->seq == first->seq || !is_same_place(creation, last)))
+		add_stale(f, o, creation);
+}
+
+/* Before the program deleted something of that resource, having seen what is newer; or the same. */
+static uint64_t as_of_for_other(const struct facts *f, const struct older_state *o, const char *resource)
+{
+	for (size_t i = f->write_count; i--;) {
+		const struct own_write *w = &f->writes[i];
+
+		if (w->seq > 1 && w->seq <= o->wrong_seq && strncmp(w->kind, "delete ", 7) == 0 &&
+			strcmp(w->resource, resource) == 0)
+			return w->seq - 1;
+	}
+	return o->as_of_seq;
+}
+
+static void add_stale_with(struct facts *f, const struct older_state *o, const char *others, uint64_t as_of)
+{
+	struct sweep_position *p = add_stale(f, o, last_creation(f));
+
+	p->others = xstrdup(others);
+	p->others_as_of_seq = as_of;
+}
+
+/* Each resource has a cache of its own, and any of them may lag: beside that one, each other of which the program has
+ * seen or written something newer, and all of these. */
+static void add_stale_with_others(struct facts *f, const struct older_state *o)
+{
+	uint64_t earliest = UINT64_MAX;
+	char *all = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; last_creation(f)->seq >= o->wrong_seq && i < f->changed_count; i++) {
+		const struct changed *c = &f->changed[i];
+		uint64_t as_of = as_of_for_other(f, o, c->resource);
+		char *longer;
+
+		if (c->seq <= as_of || strcmp(c->resource, o->resource) == 0)
+			continue;
+		longer = all ? xasprintf("%s,%s", all, c->resource) : xstrdup(c->resource);
+		free(all);
+		all = longer;
+		earliest = as_of < earliest ? as_of : earliest;
+		if (count++ < OTHERS_MAX)
+			add_stale_with(f, o, c->resource, as_of);
+	}
+	if (count > 1)
+		add_stale_with(f, o, all, earliest);
+	free(all);
+}
+
 static void find_stale(struct facts *f)
 {
 	size_t alike = 0;
 
 	for (size_t i = 0; i < f->older_count; i++) {
 		const struct older_state *o = &f->older[i];
-		size_t w = 0;
+		const struct own_write *first = first_write_from(f, o->wrong_seq);
 
 		alike = i && strcmp(o->resource, o[-1].resource) == 0 && strcmp(o->what, o[-1].what) == 0
 				? alike + 1
 				: 0;
-		while (w < f->write_count && f->writes[w].seq < o->wrong_seq)
-			w++;
-		if (alike >= OLDER_STATES || w == f->write_count)
+		if (alike >= OLDER_STATES || !first)
 			continue;
-		add_stale(f, o, &f->writes[w]);
-		if (f->writes[f->write_count - 1].seq != f->writes[w].seq)
-			add_stale(f, o, &f->writes[f->write_count - 1]);
+		add_stale_alone(f, o, first);
+		if (alike == 0)
+			add_stale_with_others(f, o);
 	}
 }
 
@@ -317,19 +436,37 @@ static void find_coalesced(struct facts *f)
 	}
 }
 
+static int read_older(struct sql_session *s, struct facts *f, struct err *err)
+{
+	const struct sql_sink older = {.row = add_older, .context = f},
+			      changed = {.row = add_changed, .context = f};
+	const struct own_write *at = last_creation(f);
+	char *sql;
+	int rc;
+
+	if (!at)
+		return 0;
+	rc = sql_session_run(s, slice_of(older_sql), &older, err);
+	if (rc)
+		return rc;
+	sql = xasprintf(changed_sql, (unsigned long long)at->seq);
+	rc = sql_session_run(s, slice_of(sql), &changed, err);
+	free(sql);
+	return rc;
+}
+
 int sweep_patterns_find(
 	struct sql_session *s, unsigned patterns, bool laid_over, struct sweep_positions *to, struct err *err)
 {
 	struct facts f = {.to = to, .patterns = patterns, .laid_over = laid_over};
 	const struct sql_sink writes = {.row = add_write, .context = &f},
-			      older = {.row = add_older, .context = &f},
 			      watched = {.row = add_watched, .context = &f};
 	int rc = sql_session_run(s, slice_of(writes_sql), &writes, err);
 
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(watched_sql), &watched, err);
 	if (rc == 0 && (patterns >> SWEEP_STALE & 1))
-		rc = sql_session_run(s, slice_of(older_sql), &older, err);
+		rc = read_older(s, &f, err);
 	if (rc == 0) {
 		find_at_writes(&f);
 		find_stale(&f);

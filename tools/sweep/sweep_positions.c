@@ -244,7 +244,7 @@ static void find_stretches(const struct sweep_finding *f, int64_t every)
 
 /* ---- the most telling first ---- */
 
-/* Places of one pattern, kind, resource and kind of write are of one sort. */
+/* Places of one pattern, kind, kind of write and of the same resources are of one sort. */
 static int sort_order(const struct sweep_position *a, const struct sweep_position *b)
 {
 	int order = (int)a->pattern - (int)b->pattern;
@@ -255,6 +255,8 @@ static int sort_order(const struct sweep_position *a, const struct sweep_positio
 		order = strcmp(a->resource, b->resource);
 	if (order == 0 && a->write && b->write)
 		order = strcmp(a->write, b->write);
+	if (order == 0)
+		order = strcmp(a->others ? a->others : "", b->others ? b->others : "");
 	return order;
 }
 
@@ -266,13 +268,16 @@ static int by_sort(const void *left, const void *right)
 	return order ? order : (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-/* The first of each sort come before the second of any, and what is rare on the tape before what is not. */
+/* The first of each sort come before the second of any, one resource before several, and what is rare on the
+ * tape before what is not. */
 static int by_telling(const void *left, const void *right)
 {
 	const struct sweep_position *a = left, *b = right;
 
 	if (a->turn != b->turn)
 		return a->turn < b->turn ? -1 : 1;
+	if (!a->others != !b->others)
+		return a->others ? 1 : -1;
 	if (a->alike != b->alike)
 		return a->alike < b->alike ? -1 : 1;
 	if (a->seq != b->seq)
@@ -334,6 +339,7 @@ int sweep_positions_find(
 static void release(struct sweep_position *p)
 {
 	free(p->resource);
+	free(p->others);
 	free(p->object);
 	free(p->what);
 	free(p->write);
@@ -376,11 +382,22 @@ void sweep_positions_release(struct sweep_positions *p)
 	*p = (struct sweep_positions){0};
 }
 
+static char *stale_name(const struct sweep_position *p)
+{
+	char *others = p->others ? xasprintf(", %s as of event %llu", p->others,
+					   (unsigned long long)p->others_as_of_seq)
+				 : xstrdup("");
+	char *name = xasprintf("restart within a %s, %s shown as of event %llu%s", p->write, p->resource,
+		(unsigned long long)p->as_of_seq, others);
+
+	free(others);
+	return name;
+}
+
 char *sweep_position_name(const struct sweep_position *p)
 {
 	if (p->pattern == SWEEP_STALE)
-		return xasprintf("restart within a %s, %s shown as of event %llu", p->write, p->resource,
-			(unsigned long long)p->as_of_seq);
+		return stale_name(p);
 	if (p->kind == SWEEP_GIVEN)
 		return xasprintf("the faults of %s", p->object);
 	if (p->write)

@@ -329,6 +329,8 @@ static void json_try(FILE *to, const struct sweep_report *r, const struct sweep_
 			(unsigned long long)t->narrowed_from->hidden);
 	json_text(to, "resource", p->resource);
 	fputs(", ", to);
+	json_text(to, "others", p->others);
+	fprintf(to, ", \"others_as_of_seq\": %llu, ", (unsigned long long)p->others_as_of_seq);
 	json_text(to, "object", p->object);
 	fputs(", ", to);
 	json_text(to, "what", p->what);
