@@ -12,6 +12,7 @@
 #include "tools/cli/sql_progress.h"
 #include "tools/cli/tape_names.h"
 #include "tools/commands.h"
+#include "tools/events/gap_notices.h"
 #include "tools/get/get_output.h"
 #include "tools/get/json_path.h"
 #include "tools/get/sorted_rows.h"
@@ -228,6 +229,7 @@ struct watching {
 	struct get *get;
 	struct sql_sink to;
 	struct table_out *out; /* NULL: names are printed */
+	struct gap_notices notices;
 };
 
 static int print_changes(void *context, bool is_last, struct err *err)
@@ -237,9 +239,10 @@ static int print_changes(void *context, bool is_last, struct err *err)
 	struct tape_info info;
 	int rc = tape_refresh(g->grown, err);
 
-	(void)is_last;
 	if (rc >= 0)
 		rc = tape_info(g->grown, &info, err);
+	if (!rc)
+		rc = gap_notices_tell(&w->notices, g->grown, is_last, err);
 	if (rc || info.last_seq <= g->seen_seq)
 		return rc;
 	set_number(g, "seen", g->seen_seq);
@@ -254,15 +257,21 @@ static int print_changes(void *context, bool is_last, struct err *err)
 /* Every change up to the end of the tape, and on while it is recorded. `to` has had the state. */
 static int watch(struct get *g, const struct sql_sink *to, struct table_out *out, struct err *err)
 {
-	struct watching w = {g, *to, out};
-	int rc;
+	struct watching w = {.get = g, .to = *to, .out = out};
+	const char *namespace = g->options->namespace ? g->options->namespace : "";
+	int rc = gap_notices_open(
+		&w.notices, "get", g->grown, g->resource, namespace, g->position.time_ns, err);
 
 	g->is_watching = true;
 	g->seen_seq = g->position.seq;
 	if (out)
 		table_out_settle(out);
-	rc = print_changes(&w, false, err);
-	return rc ? rc : follow_recording(g->grown, "get", print_changes, &w, err);
+	if (!rc)
+		rc = print_changes(&w, false, err);
+	if (!rc)
+		rc = follow_recording(g->grown, "get", print_changes, &w, err);
+	gap_notices_close(&w.notices);
+	return rc;
 }
 
 /* ---- tables ---- */

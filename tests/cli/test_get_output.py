@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import kubectl
-from tapes import DEPLOYMENTS, KUBETAPE, TapeTest, event, pod
+from tapes import DEPLOYMENTS, KUBETAPE, NODES, PODS, SECOND, START, TapeTest, event, pod
 
 BUNDLED = "tests/tapes/rolling-update.tape"
 RANGE = "{range .items[*]}{.metadata.name}{\"\\t\"}{.status.phase}{'\\n'}{end}"
@@ -99,6 +99,18 @@ class Output(TapeTest):
         self.assertEqual(done.stdout.splitlines(), before + [r["n"] for r in rows])
         for refused in (["pods,nodes"], ["pods", "-o", "json"], ["pods/a", "pods/b"], ["pods", "--sort-by", ".metadata.name"]):
             self.assert_fails(self.run_tape("get", BUNDLED, *refused, "-w"), 2, "--watch")
+
+    def test_watching_tells_of_gaps_of_the_resource_after_the_position(self):
+        path = os.path.join(self.dir, "gaps.tape")
+        gap = {"gap": "reset", "how_ended": "relist", "stream": PODS, "begin_ns": START + 5 * SECOND, "end_ns": START + 7 * SECOND,
+               "duration_ns": 2 * SECOND, "begin_seq": 2, "end_seq": 2}
+        other = {**gap, "stream": NODES}
+        self.make_tape(path, [event(0, "ADDED", pod("a", "u1", 1), origin="list"), event(1, "MODIFIED", pod("a", "u1", 2)), gap, other,
+                              event(8, "MODIFIED", pod("a", "u1", 3))])
+        told = "kubetape get: 2023-11-14T22:13:25.000Z        NOT WATCHED pods for 2.0s: the connection was reset, ended by relist\n"
+        over = "kubetape get: the tape is not being recorded\n"
+        self.assertEqual(self.run_tape("get", path, "pods", "-w", "-o", "name", "--at", "1").stderr, told + over)
+        self.assertEqual(self.run_tape("get", path, "pods", "-w", "-o", "name", "--at", "3").stderr, over)
 
     def test_what_is_no_form_is_a_usage_error(self):
         for words, sentence in (("xml", "option '--output' wants one of"), ("jsonpath={.a", "it does not end"), ("jsonpath={range .a}", "a range without an end"),

@@ -80,9 +80,16 @@ class Follow(RecordTest):
         get.wait_line("Pending")
         self.pods.put("b", status={"phase": "Running"})
         get.wait_line("Running")
+        self.pods.compact()
+        self.pods.disturb(lambda x: x.cut())
+        self.pods.put("b", status={"phase": "Failed"})
+        get.wait_line("Failed")
         self.assertEqual(recording.stop(), 0)
-        self.assertEqual(get.wait(), (0, "kubetape get: the recording has ended\n"))
-        self.assertEqual([line.split()[1] for line in get.lines], ["NAME", "a", "b", "b"])
+        code, errors = get.wait()
+        self.assertEqual(code, 0)
+        self.assertRegex(errors, "kubetape get: .* (NOT WATCHED|WATCHED AGAIN) pods .*\n")
+        self.assertTrue(errors.endswith("kubetape get: the recording has ended\n"), errors)
+        self.assertEqual([line.split()[1] for line in get.lines], ["NAME", "a", "b", "b", "b"])
 
     def test_a_tape_that_nobody_records_ends_at_once(self):
         self.pods.put("a")
