@@ -40,7 +40,7 @@ static const struct option_row options[] = {
 	{OPTION_DURATION, 0, "budget", offsetof(struct sweep_values, budget_ns), "DURATION",
 		"begin nothing new after this duration; the most telling places come first"},
 	{OPTION_TEXT, 0, "shard", offsetof(struct sweep_values, shard), "I/N",
-		"try only this part of the faults, of N parts from 0, on one of many machines"},
+		"try only this part of the faults, of N parts from 0, on one of many machines; 'index/N' in a pod of an Indexed Job"},
 	{OPTION_LIST, 0, "merge", offsetof(struct sweep_values, merge), "DIR",
 		"run nothing: make one report of what the shards left in these folders"},
 	{OPTION_TEXT, 0, "again", offsetof(struct sweep_values, again), "DIR",
@@ -209,6 +209,7 @@ static int report_all(
 
 static int report(struct sweep *s, int *ret_code, struct err *err)
 {
+	char shard[48];
 	int rc;
 	struct sweep_report r = {.tape = s->runs.options.tape,
 		.folder = s->runs.folder,
@@ -225,9 +226,11 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 		.count = s->try_count,
 		.jobs = s->jobs,
 		.alone = s->alone,
-		.shard = s->v->shard,
+		.shard = s->v->shard ? shard : NULL,
 		.stopped = s->stopped};
 
+	snprintf(shard, sizeof(shard), "%llu/%llu", (unsigned long long)s->shard.index,
+		(unsigned long long)s->shard.count);
 	rc = report_all(s->v, &r, ret_code, err);
 	free(r.again);
 	free(r.anew);

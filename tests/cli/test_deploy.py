@@ -262,12 +262,13 @@ class Sweep(unittest.TestCase):
         job = of_kind(overlay("sweep"), "Job")[0]["spec"]
         parts = [a for a in job["template"]["spec"]["containers"][0]["args"] if a.startswith("--shard=")]
         self.assertEqual((job["completionMode"], job["completions"]), ("Indexed", job["parallelism"]))
-        self.assertEqual(parts, [f"--shard=$(JOB_COMPLETION_INDEX)/{job['completions']}"])
+        self.assertEqual(parts, [f"--shard=index/{job['completions']}"])
 
     def test_the_program_takes_the_words_of_the_job(self):
         args = of_kind(overlay("sweep"), "Job")[0]["spec"]["template"]["spec"]["containers"][0]["args"]
-        words = [a.replace("$(JOB_COMPLETION_INDEX)", "0") for a in args[:args.index("--")]]
-        done = subprocess.run([KUBETAPE, words[0], TAPE, *words[2:]], capture_output=True, text=True, timeout=60, check=False)
+        words = args[:args.index("--")]
+        done = subprocess.run([KUBETAPE, words[0], TAPE, *words[2:]], capture_output=True, text=True, timeout=60, check=False,
+                              env={**os.environ, "JOB_COMPLETION_INDEX": "0"})
         self.assertEqual((done.returncode, done.stderr), (2, "kubetape sweep: no command after '--'\n"))
 
 

@@ -60,6 +60,10 @@ class Shards(unittest.TestCase):
         self.assertRegex(one, "[0-9]+ faults were not tried by any shard")
 
     def test_refuses_what_it_does_not_understand(self):
+        for index in ("", "8", "index/1", "-1"):
+            done = subprocess.run([KUBETAPE, "sweep", self.tape, "--shard", "index/8", "--", "true"], capture_output=True, text=True,
+                                  check=False, env={**os.environ, "JOB_COMPLETION_INDEX": index})
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), index)
         for shard in ("3/3", "1", "x/2", "1/0", "-1/2", "1/2/3"):
             done = self.sweep("--shard", shard, command=["true"])
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), shard)

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 
 #define SHARDS_MAX 100000
+#define OF_POD     "index/"
+#define POD_INDEX  "JOB_COMPLETION_INDEX" /* as Kubernetes sets it */
 
-int sweep_shard_parse(const char *text, struct sweep_shard *ret, struct err *err)
+static int parse_numbers(const char *text, struct sweep_shard *ret, struct err *err)
 {
 	char *slash, *end;
 	uint64_t index = strtoull(text, &slash, 10),
@@ -21,6 +23,23 @@ int sweep_shard_parse(const char *text, struct sweep_shard *ret, struct err *err
 			err, ERR_USAGE, "bad shard '%.100s': expected I/N, with I from 0 to N - 1", text);
 	*ret = (struct sweep_shard){index, count};
 	return 0;
+}
+
+int sweep_shard_parse(const char *text, struct sweep_shard *ret, struct err *err)
+{
+	const char *index = getenv(POD_INDEX);
+	char *numbers;
+	int rc;
+
+	if (strncmp(text, OF_POD, strlen(OF_POD)) != 0)
+		return parse_numbers(text, ret, err);
+	if (!index || !*index)
+		return err_set(err, ERR_USAGE,
+			"'--shard %s' is for a pod of an Indexed Job: " POD_INDEX " is not set", text);
+	numbers = xasprintf("%s/%s", index, text + strlen(OF_POD));
+	rc = parse_numbers(numbers, ret, err);
+	free(numbers);
+	return rc;
 }
 
 /* What a fault is, wherever it is listed. */

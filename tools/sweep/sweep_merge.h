@@ -13,7 +13,7 @@ struct sweep_shard {
 	uint64_t index, count;
 };
 
-/* "2/8". ERR_USAGE. */
+/* "2/8"; "index/8" is the part of this pod of an Indexed Job. ERR_USAGE. */
 int sweep_shard_parse(const char *text, struct sweep_shard *ret, struct err *err) MUST_CHECK;
 bool sweep_shard_has(const struct sweep_shard *shard, const struct sweep_try *t);
 
