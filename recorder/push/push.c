@@ -344,14 +344,19 @@ static int examine(struct push *p, const struct segment_file *f, struct manifest
 	return rc ? rc : sum_file(f->path, s, err);
 }
 
-/* The store has an object of that name, which the manifest does not name: a push was killed in between, or is under way. */
+/* The store has an object of that name, which the manifest does not name: it was just written, a push was killed in between, or
+ * another one is under way. What is not there is not named: a store that was killed may have forgotten what it answered. */
 static int check_stored(struct push *p, const char *key, const struct manifest_segment *s, struct err *err)
 {
 	struct s3_object object;
-	int rc = s3_head(p->store, key, &object, err);
+	struct err why;
+	int rc = s3_head(p->store, key, &object, &why);
 
+	if (rc == ERR_NOT_FOUND)
+		return err_set(
+			err, ERR_FAILED, "the store said that it has '%s', and then that it has not", key);
 	if (rc)
-		return rc;
+		return err_copy(err, &why);
 	if (object.bytes == s->bytes && strcmp(object.sha256, s->sha256) == 0)
 		return 0;
 	return err_set(err, ERR_FAILED,
@@ -376,11 +381,9 @@ static int put_segment(
 
 	if (rc == ERR_NOT_FOUND)
 		rc = s3_put(p->store, &put, &why);
-	else if (!rc)
-		rc = ERR_BUSY;
-	if (rc == ERR_BUSY)
+	if (!rc || rc == ERR_BUSY)
 		rc = check_stored(p, key, s, err);
-	else if (rc)
+	else
 		err_copy(err, &why);
 	free(key);
 	return rc;

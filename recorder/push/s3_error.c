@@ -18,6 +18,7 @@ static const struct {
 	{"AccessDenied", DENIES},
 	{"InvalidAccessKeyId", DENIES},
 	{"SignatureDoesNotMatch", DENIES},
+	{"XAdminUserNotFound", DENIES}, /* versitygw, with status 404 */
 	{"InvalidToken", KEYS_ENDED},
 	{"ExpiredToken", KEYS_ENDED},
 	{"TokenRefreshRequired", KEYS_ENDED},
@@ -45,7 +46,7 @@ static enum refusal means_of(const char *code, int status)
 	switch (status) {
 	case 401:
 	case 403: return DENIES;
-	case 404: return LACKS_KEY;
+	case 404: return code ? REFUSES : LACKS_KEY; /* an answer to HEAD has no code */
 	case 412: return HAS_CHANGED;
 	case 408:
 	case 429: return IS_BUSY;

@@ -103,12 +103,17 @@ static int send_part(struct s3 *s, const char *key, const char *upload, unsigned
 /* A success may still be an error, said after the status. */
 static int check_end(const struct s3_put *put, const struct web_answer *answer, struct err *err)
 {
+	static const char done[] = "CompleteMultipartUploadResult";
 	struct slice rest = buf_slice(&answer->body), error;
 	char *code;
 	int rc;
 
-	if (!xml_cut(&rest, "Error", &error))
-		return 0;
+	if (!xml_cut(&rest, "Error", &error)) {
+		if (rest.len && memmem(rest.ptr, rest.len, done, sizeof(done) - 1))
+			return 0;
+		return err_set(err, ERR_NETWORK, "cannot write '%s': the store does not say that it has it",
+			put->key);
+	}
 	code = xml_text(error, "Code");
 	rc = err_set(err, code && strcmp(code, "PreconditionFailed") == 0 ? ERR_BUSY : ERR_NETWORK,
 		"cannot write '%s': the store says %s", put->key, code ? code : "no");

@@ -26,7 +26,7 @@ KEY_ID, SECRET, TOKEN = "AKIDTEST", "secret/of+the=test", "session-token"
 PAGE = 3  # entries in a page of a list: tests see several
 CODES = {"SlowDown": 503, "InternalError": 500, "RequestTimeTooSkewed": 403, "AccessDenied": 403, "NoSuchBucket": 404,
          "NoSuchKey": 404, "PreconditionFailed": 412, "SignatureDoesNotMatch": 403, "InvalidAccessKeyId": 403, "ExpiredToken": 400,
-         "BadDigest": 400, "NoSuchUpload": 404, "InvalidRange": 416, "AuthorizationHeaderMalformed": 400, "ConditionalRequestConflict": 409}
+         "BadDigest": 400, "NoSuchUpload": 404, "XAdminUserNotFound": 404, "InvalidRange": 416, "AuthorizationHeaderMalformed": 400, "ConditionalRequestConflict": 409}
 
 
 class StoredObject:

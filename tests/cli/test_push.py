@@ -174,6 +174,8 @@ class Trouble(PushTest):
     def test_wrong_keys_are_told_with_where_they_come_from(self):
         self.refused("SignatureDoesNotMatch", env={"AWS_SECRET_ACCESS_KEY": "wrong"})
         self.refused("the credentials are those of the environment", env={"AWS_ACCESS_KEY_ID": "AKIDNOBODY"})
+        self.store.fail("GET", "manifest", "XAdminUserNotFound")
+        self.refused("the store says XAdminUserNotFound")
         self.assertEqual(self.store.objects, {})
 
     def test_a_clock_that_is_off_is_told_by_how_much(self):
