@@ -10,6 +10,11 @@
 /* For how long a watch is waited for that the live client had opened; and any other read that it had made. */
 #define HOLD_NS      (30 * NS_PER_S)
 #define HOLD_READ_NS (5 * NS_PER_S)
+/* A watch that lasted less than a second and brought nothing is a failure for client-go, which lists again where it would
+ * have gone on; it counts from where a first state was complete. So a watch that was silent for longer before its end is so
+ * here, by the wall clock, however fast the replay is; a little longer even, because the client begins to count later. */
+#define SHORT_WATCH_NS NS_PER_S
+#define LONG_WATCH_NS  (1100 * NS_PER_MS)
 
 /* ---- loading ---- */
 
@@ -232,12 +237,24 @@ static bool waits(struct seen *s)
 	return waits(s);
 }
 
+/* Until when, on the monotonic clock, the moment at hand has to wait because it is the end of a watch that was told something
+ * just now. */
+static int64_t end_wait_ns(const struct seen *s)
+{
+	const struct told *t = &s->tolds[s->moments[s->at].of];
+	int64_t last_ns = t->frames ? t->live->frames[t->frames - 1].out_ns : t->live->time_ns;
+
+	if (t->due < t->frames || !t->running || t->live->end_ns - last_ns < SHORT_WATCH_NS)
+		return INT64_MIN;
+	return t->told_ns + LONG_WATCH_NS;
+}
+
 /* False when what is at hand has to wait. */
 static bool pass_moment(struct seen *s)
 {
 	struct told *t = &s->tolds[s->moments[s->at].of];
 
-	if (player_is_closed(s->place.player) || waits(s))
+	if (player_is_closed(s->place.player) || waits(s) || clock_mono_ns(&clock_system) < end_wait_ns(s))
 		return false;
 	if (t->running && !seen_watch_send(t->running)) /* what was due before */
 		return false;
@@ -327,6 +344,8 @@ static void next(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns)
 		return;
 	if (s->missed && s->held_ns + patience_ns(s->missed) < *ret_mono_ns)
 		*ret_mono_ns = s->held_ns + patience_ns(s->missed);
+	if (s->is_stuck && end_wait_ns(s) > clock_mono_ns(&clock_system) && end_wait_ns(s) < *ret_mono_ns)
+		*ret_mono_ns = end_wait_ns(s);
 	if (!s->missed && s->moments[s->at].time_ns > limit(s) && s->moments[s->at].time_ns < *ret_tape_ns)
 		*ret_tape_ns = s->moments[s->at].time_ns;
 }

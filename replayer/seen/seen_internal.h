@@ -18,6 +18,7 @@ struct told {
 	bool is_free;       /* nobody waits for somebody to ask for it */
 	/* Of a watch. */
 	struct seen_watch *running; /* NULL: not yet, or no more */
+	int64_t told_ns;            /* when it was opened or sent a frame last, monotonic */
 	size_t frames;              /* that are given */
 	size_t due, sent;           /* of them */
 	bool is_over;               /* its end is due, too */

@@ -153,6 +153,7 @@ bool seen_watch_send(struct seen_watch *w)
 		if (exchange_waiting(w->x) >= WATCH_WAITING_MAX)
 			return false;
 		send_frame(w, &t->live->frames[t->sent++]);
+		t->told_ns = clock_mono_ns(&clock_system);
 	}
 	if (t->is_over)
 		end_as_live(w);
@@ -189,6 +190,7 @@ void seen_watch_open(struct seen *s, struct told *t, struct api_call *call)
 	*w = (struct seen_watch){
 		.seen = s, .told = t, .x = call->x, .client = call->client, .stored = call->stored};
 	t->running = w;
+	t->told_ns = clock_mono_ns(&clock_system);
 	s->has_begun = true;
 	call->client->watches++;
 	s->place.run->watches++;

@@ -4,8 +4,10 @@ import contextlib
 import http.client
 import json
 import socket
+import sqlite3
 import subprocess
 import threading
+import time
 import unittest
 
 from fake_apiserver import FakeApiserver, wait_for
@@ -130,6 +132,25 @@ class SameAgain(SeenCase):
         replay = self.again(tee)
         here = Client(replay)
         self.work(here)
+        self.assertEqual(here.said, live.said)
+
+    def test_a_watch_that_lasted_is_not_over_at_once_however_fast_the_replay_is(self):
+        """client-go takes a watch of less than a second that brought nothing for a failure."""
+        tee = self.start()
+        live = Client(tee)
+        rv = live.list()
+        thread = self.live(tee, live, lambda c: c.follow(rv))
+        self.opened(1)
+        self.pods.disturb(lambda x: x.end())
+        thread.join(DEADLINE_S)
+        self.assertEqual(tee.stop(), 0)
+        with contextlib.closing(sqlite3.connect(tee.run)) as db, db:
+            db.execute("UPDATE requests SET end_ns = end_ns + 5000000000 WHERE verb = 'watch'")
+        here = Client(self.replay(tee.tape, "--as-seen-by", "reader", "--speed", "max", "--lockstep", "50ms"))
+        here.list()
+        begin = time.monotonic()
+        here.follow(rv)
+        self.assertGreater(time.monotonic() - begin, 1)
         self.assertEqual(here.said, live.said)
 
     def test_a_watch_in_protobuf_is_given_again_byte_for_byte(self):

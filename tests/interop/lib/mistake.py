@@ -134,10 +134,9 @@ class Mistake:
     # --- again ---
 
     def _again(self, kind):
-        """The same, or the mended controller, is given what the live one saw, at the pace that it had: client-go lists again at once after a
-        watch that lasted less than a second. Ends as a Child, with the run beside it."""
+        """The same, or the mended controller, is given what the live one saw: a Child, with the run beside it."""
         run = os.path.join(self.folder, kind + ".run")
-        made = process.Child([paths.KUBETAPE, "replay", self.tee.tape, "--as-seen-by", "controller", "--settle", "2s", "--run", run,
-            "--golden", self.tee.run, "--", *controller(kind)], self.folder, "again-" + kind)
+        made = process.Child([paths.KUBETAPE, "replay", self.tee.tape, "--as-seen-by", "controller", "--speed", "max", "--lockstep",
+            "100ms", "--settle", "2s", "--run", run, "--golden", self.tee.run, "--", *controller(kind)], self.folder, "again-" + kind)
         made.run = run
         return made
