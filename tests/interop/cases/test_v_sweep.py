@@ -1,16 +1,26 @@
-"""`kubetape sweep` over controllers built with client-go: the classic bugs are found, the mended ones are left alone."""
+"""`kubetape sweep` over controllers built with client-go, and with the Java client: the classic bugs are found, the mended ones are left
+alone."""
 
+import concurrent.futures
+import glob
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 
 from lib import paths
 
+sys.path.append(os.path.join(paths.ROOT, "tests", "cli"))
+from test_sweep import Story  # pylint: disable=wrong-import-position
+
 TAPE = os.path.join(paths.ROOT, "tests", "tapes", "rolling-update.tape")
 CONTROLLER = os.path.join(paths.BIN, "controller")
+BLIND = os.path.join(paths.BIN, "blind")
+JAVA = os.path.join(paths.BUILD, "java")
 DEADLINE_S = 300
+CLASSIC = {"KUBE_FEATURE_WatchListClient": "false"}
 
 
 def begin(folder, kind, name, resource, *options):
@@ -44,3 +54,65 @@ class ASweep(unittest.TestCase):
     def test_finds_the_identity_that_is_a_name(self):
         wrong = self.sweep_both("identity", "configmaps", "--at", "recreations")
         self.assertEqual([gap["object"] for gap in wrong], ["shop/settings"])
+
+
+# A mistake of each pattern but the first, and what else its sweep is told. A list at resourceVersion=0 is one of the classic way.
+PATTERNS = {"steps": ("restart",), "owner": ("stale",), "again": ("writes",), "count": ("echo", "--speed", "4"),
+    "verified": ("coalesced", "--speed", "4"), "join": ("slow",)}
+AT_ONCE = 4
+
+
+class WholeStory(Story):
+    """The Java client takes no pod without containers."""
+
+    def pod(self, *args, **meta):
+        pod = super().pod(*args, **meta)
+        pod["spec"]["containers"] = [{"name": "main", "image": "example"}]
+        return pod
+
+
+class AStory(unittest.TestCase):
+    """Pods that end and are made anew; each sweep has a folder of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+        cls.tape = WholeStory(["web-0", "web-1"]).write(os.path.join(cls.folder, "story.tape"))
+
+    def swept(self, name, command, *options):
+        """(exit code, report) of a sweep of that command."""
+        done = subprocess.run([paths.KUBETAPE, "sweep", self.tape, "-o", os.path.join(self.folder, name), "--json", "-j", "2", "--settle", "1500ms",
+            "--max", "6", *options, "--", *command], capture_output=True, text=True, timeout=DEADLINE_S, env={**os.environ, **CLASSIC})
+        self.assertTrue(done.stdout, done.stderr)
+        return done.returncode, json.loads(done.stdout)
+
+    def found(self, name, command, *options):
+        """The gaps that make the buggy one go wrong; there must be none for the mended one."""
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            mended, buggy = pool.map(lambda kind: self.swept(f"{name}-{kind}", [*command, kind, name], *options), ("mended", "buggy"))
+        self.assertEqual((mended[0], buggy[0]), (0, 1), (mended[1]["gaps"], buggy[1]["gaps"]))
+        self.assertGreater(mended[1]["fine"], 0)
+        return [gap for gap in buggy[1]["gaps"] if gap["verdict"] == "wrong"]
+
+
+class APatternOfGo(AStory):
+    def test_each_is_found_and_the_mended_ones_are_left_alone(self):
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            tried = {name: pool.submit(self.found, name, [BLIND], "--patterns", *words) for name, words in PATTERNS.items()}
+        for name, (pattern, *_) in PATTERNS.items():
+            with self.subTest(name):
+                self.assertEqual({gap["pattern"] for gap in tried[name].result()}, {pattern})
+
+
+@unittest.skipUnless(glob.glob(os.path.join(JAVA, "classes", "Copy.class")), "needs tests/interop/build java")
+class AJavaController(AStory):
+    COMMAND = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{JAVA}/classes:{JAVA}/lib/*", "Copy"]
+
+    def test_finds_the_dropped_tombstone(self):
+        wrong = self.found("tombstone", self.COMMAND, "--at", "deletions")
+        self.assertTrue(all("is left" in gap["differences"][0] for gap in wrong), wrong)
+
+    def test_finds_the_identity_that_is_a_name(self):
+        self.assertEqual([gap["object"] for gap in self.found("identity", self.COMMAND, "--at", "recreations")], ["default/web-0"])
