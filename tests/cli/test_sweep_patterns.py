@@ -10,6 +10,21 @@ import xml.etree.ElementTree
 import test_sweep
 
 BLIND = os.path.join(test_sweep.ROOT, "tests", "sweep", "blind.py")
+# Says in a file whether two changes ever came within 30 ms.
+HASTY = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+last = [0]
+def changed(*_):
+    now = time.monotonic()
+    if now - last[0] < 0.03:
+        open(sys.argv[2], "w").write("hurried")
+    last[0] = now
+open(sys.argv[2], "w").write("calm")
+Informer(Cluster(), "/api/v1/pods", lambda pod: None, changed, changed).start()
+time.sleep(600)
+"""
 
 
 class SweepPatternsTest(unittest.TestCase):
@@ -112,6 +127,16 @@ class SweepPatternsTest(unittest.TestCase):
         done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "1", "-j", "1", "--probe", probe, command=command)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"the probe prints \.\.\.started.+again.+\(exit code 4\) \(without the fault: \.\.\.started.+\(exit code 4\)\)")
+
+    def test_a_program_whose_answers_hang_on_the_pace_is_swept_in_lockstep(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        answer = os.path.join(self.folder, "answer")
+        done = self.sweep("--patterns", "slow", "--settle", "500ms", "-j", "1", "--probe", "cat '%s'" % answer,
+            command=[sys.executable, "-c", HASTY, os.path.dirname(BLIND), answer])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("at --speed max the command comes to something else than in lock-step, so each event waits until the command is quiet",
+            done.stderr)
+        self.assertIn("the probe prints calm", done.stderr.replace("...", ""))
 
     def test_a_panic_in_the_output_is_a_finding_whatever_is_left(self):
         once = os.path.join(self.folder, "restarted")

@@ -93,7 +93,8 @@ static const char facts_sql[] =
 	"  WHERE name = 'probe'),"
 	" coalesce((SELECT min(time_ns) FROM requests), 0),"
 	" (SELECT max(pause) FROM (SELECT time_ns - lag(time_ns) OVER (ORDER BY time_ns) AS pause FROM requests"
-	"  WHERE coalesce(resource, '') NOT IN ('leases', 'events')))";
+	"  WHERE coalesce(resource, '') NOT IN ('leases', 'events'))),"
+	" (SELECT count(DISTINCT seq) FROM deliveries)";
 
 struct reading {
 	struct sweep_answer *to;
@@ -209,6 +210,7 @@ static int on_facts(void *context, const struct sql_value *v, size_t count, stru
 	r->to->absorbed = (uint64_t)v[6].integer;
 	if (v[8].integer > r->begin_ns)
 		r->to->start_ns = v[8].integer - r->begin_ns;
+	r->to->delivered = (uint64_t)v[10].integer;
 	r->to->pause_ns = v[9].type == SQL_INTEGER ? v[9].integer : 0;
 	if (v[7].type == SQL_TEXT)
 		r->to->probe = slice_dup(v[7].bytes);

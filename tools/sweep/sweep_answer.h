@@ -20,6 +20,7 @@ struct sweep_answer {
 	uint64_t watches;             /* opened before the clock ran */
 	int64_t start_ns;             /* how long it took until it asked for something */
 	int64_t pause_ns;             /* the longest between two of its requests, leases and Events aside */
+	uint64_t delivered;           /* different events that watches were sent */
 	uint64_t absorbed;            /* writes of which nothing was kept */
 	uint64_t hits;                /* what the first fault has struck */
 	struct sweep_effect *effects; /* what is left of all that it wrote; sorted */

@@ -117,12 +117,12 @@ static int find_answer_twice(struct sweep *s, struct buf *differences, struct er
 }
 
 /* What comes too fast for a program can make it differ, or go wrong, without any fault. */
-static int find_answer_in_lockstep(struct sweep *s, struct buf *differences, struct err *err)
+static int find_answer_in_lockstep(struct sweep *s, const char *why, struct buf *differences, struct err *err)
 {
 	fprintf(stderr,
-		"kubetape sweep: at --speed max two runs without gaps differ, so each event waits until the command "
-		"is quiet (--lockstep %lldms): the second %.*s",
-		(long long)(SWEEP_PACE_NS / NS_PER_MS), (int)differences->len, differences->ptr);
+		"kubetape sweep: at --speed max %s, so each event waits until the command is quiet (--lockstep "
+		"%lldms): the second %.*s",
+		why, (long long)(SWEEP_PACE_NS / NS_PER_MS), (int)differences->len, differences->ptr);
 	for (size_t number = 1; number <= 2; number++)
 		sweep_run_remove(&s->runs, &(struct sweep_slot){.number = number});
 	sweep_answer_release(&s->plain.answer);
@@ -134,16 +134,40 @@ static int find_answer_in_lockstep(struct sweep *s, struct buf *differences, str
 	return find_answer_twice(s, differences, err);
 }
 
-int sweep_find_answer(struct sweep *s, struct err *err)
+/* A program that serves what it reads is told by its answers alone, and two runs that go wrong in the same way do
+ * not differ. */
+static int compare_with_lockstep(struct sweep *s, struct buf *differences, struct err *err)
+{
+	const struct sweep_slot slot = {.number = 1, .paced = true};
+	int rc;
+
+	if (s->stopped || !s->plain.answer.probe || s->plain.answer.delivered > PACED_EVENTS_MAX)
+		return 0;
+	rc = run_without(s, 1, &slot, differences, err);
+	sweep_run_remove(&s->runs, &slot);
+	return rc;
+}
+
+static int find_answer(struct sweep *s, struct buf *differences, struct err *err)
 {
 	bool may_be_slower = !s->runs.options.lockstep_ns && strcmp(s->v->tried.speed, "max") == 0;
+	const char *why = "two runs without gaps differ";
+	int rc = find_answer_twice(s, differences, err);
+
+	if (rc == 0 && may_be_slower) {
+		why = "the command comes to something else than in lock-step";
+		rc = compare_with_lockstep(s, differences, err);
+	}
+	return rc > 0 && may_be_slower ? find_answer_in_lockstep(s, why, differences, err) : rc;
+}
+
+int sweep_find_answer(struct sweep *s, struct err *err)
+{
 	struct buf differences;
 	int rc;
 
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
-	rc = find_answer_twice(s, &differences, err);
-	if (rc > 0 && may_be_slower)
-		rc = find_answer_in_lockstep(s, &differences, err);
+	rc = find_answer(s, &differences, err);
 	if (rc > 0) {
 		s->unsteady = true;
 		fprintf(stderr,

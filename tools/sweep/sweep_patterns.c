@@ -431,6 +431,8 @@ static void find_coalesced(struct facts *f)
 		p->hidden = of->hidden;
 		p->object = of->object ? xstrdup(of->object) : NULL;
 		p->what = of->what ? xstrdup(of->what) : NULL;
+		p->alike = of->alike;
+		p->turn = of->turn;
 		p->reached = of->reached;
 		p->laid_over = false;
 	}
