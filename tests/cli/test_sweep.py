@@ -195,6 +195,12 @@ class SweepTest(unittest.TestCase):
         report = self.try_both("selected", "selections")
         self.assertEqual({gap["object"] for gap in self.wrong(report)}, {"default/web-2"})
 
+    def test_writes_of_status_that_no_list_shows_are_no_finding(self):
+        self.tape = Ending(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "ending.tape"))
+        report = self.end(self.begin("--at", "changes", "--max", "4", "--settle", "500ms", "--invariant", "@no-hot-loop",
+            command=[sys.executable, CONTROLLER, "mended", "level"]), 0)
+        self.assertEqual((report["without"]["left"], report["fine"]), (3, 4), report)
+
     def test_finds_a_cache_that_is_believed_while_it_is_stale(self):
         # At speed max it would be chance which of two watches a program hears first, also without a gap.
         report = self.try_both("stale", "every:8", "--speed", "4")

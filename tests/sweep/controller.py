@@ -8,6 +8,7 @@ Each keeps ConfigMaps in step with what it watches:
     stale       the pods of each node; the buggy one looks at its pods only when a node changes
     failed      one for each pod that failed; the buggy one waits to see the step from Running to Failed
     selected    one for each pod with the label app=web; the buggy one ignores that a list lacks a pod
+    level       notes the phase in the status of each pod, as often as it is not there (no bug)
 """
 
 import sys
@@ -35,6 +36,12 @@ class Controller:
     def drop(self, name):
         self.cluster.ask("DELETE", MAPS + "/" + name)
 
+    def note(self, pod):
+        phase = pod["status"]["phase"]
+        if pod["status"].get("noted") != phase:
+            pod = {**pod, "status": {**pod["status"], "noted": phase}}
+            self.cluster.ask("PUT", "/api/v1/namespaces/default/pods/%s/status" % pod["metadata"]["name"], pod)
+
     # ---- pods ----
 
     def pod_added(self, pod):
@@ -49,6 +56,8 @@ class Controller:
             self.keep(name)
         elif self.name == "stale" and not self.buggy:
             self.tell_node(pod["spec"]["nodeName"])
+        elif self.name == "level":
+            self.note(pod)
 
     def pod_updated(self, old, pod):
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
@@ -63,6 +72,8 @@ class Controller:
         elif self.name == "failed" and pod["status"]["phase"] == "Failed":
             if not self.buggy or old["status"]["phase"] == "Running":
                 self.keep(name)
+        elif self.name == "level":
+            self.note(pod)
         elif self.name == "stale" and not self.buggy:
             self.tell_node(old["spec"]["nodeName"])
             self.tell_node(pod["spec"]["nodeName"])

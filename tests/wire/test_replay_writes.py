@@ -194,6 +194,17 @@ class Encoding(Writes):
             with self.subTest(body=body):
                 self.assertIn(words, self.error(self.send("POST", MAPS, body, self.TYPE), 400, "BadRequest")["message"])
 
+    def test_fields_that_types_no_longer_have_are_skipped_in_protobuf(self):
+        def field(number, data):
+            return bytes([number << 3 | 2, len(data)]) + data
+
+        self.start()
+        meta = field(1, b"older") + field(15, b"the clusterName of clients before 1.24") + field(11, field(1, b"k") + field(2, b"v"))
+        body = b"k8s\0" + field(1, field(1, b"v1") + field(2, b"ConfigMap")) + field(2, field(1, meta) + field(9, b"?"))
+        status, made = self.send("POST", MAPS, body, "application/vnd.kubernetes.protobuf")
+        self.assertEqual((status, made["metadata"]["labels"]), (201, {"k": "v"}))
+        self.assertNotIn("clusterName", made["metadata"])
+
 
 class Updating(Writes):
 
