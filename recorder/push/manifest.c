@@ -180,6 +180,10 @@ int manifest_parse(struct slice json, struct manifest *ret, struct err *err)
 		manifest_release(&m);
 		return rc;
 	}
+	m.book.bytes = number_at(json, "$.audit.bytes");
+	text_at(json, "$.audit.sha256", m.book.sha256, sizeof(m.book.sha256));
+	if (!is_sum(m.book.sha256, S3_SUM_BYTES - 1))
+		*m.book.sha256 = 0;
 	*ret = m;
 	return 0;
 }
@@ -216,6 +220,12 @@ static int put_loss(struct buf *to, const struct manifest_loss *l, bool first, s
 		first ? "" : ",\n", l->first, l->last, time_format(noticed, l->noticed_ns));
 }
 
+static int put_book(struct buf *to, const struct manifest_book *b, struct err *err)
+{
+	return buf_printf(
+		to, err, "  \"audit\": {\"bytes\": %" PRIu64 ", \"sha256\": \"%s\"},\n", b->bytes, b->sha256);
+}
+
 int manifest_format(const struct manifest *m, struct buf *to, struct err *err)
 {
 	int rc = buf_printf(to, err, "{\n  \"manifest\": %d,\n  \"kubetape\": \"%s\",\n", MANIFEST_VERSION,
@@ -224,9 +234,10 @@ int manifest_format(const struct manifest *m, struct buf *to, struct err *err)
 	rc = rc ? rc : put_text(to, "tape_id", m->tape_id, err);
 	rc = rc ? rc : put_text(to, "cluster", m->cluster, err);
 	rc = rc ? rc : put_text(to, "name", m->name, err);
-	rc = rc ? rc
-		: buf_printf(to, err, "  \"complete\": %s,\n  \"segments\": [\n",
-			  m->complete ? "true" : "false");
+	rc = rc ? rc : buf_printf(to, err, "  \"complete\": %s,\n", m->complete ? "true" : "false");
+	if (!rc && *m->book.sha256)
+		rc = put_book(to, &m->book, err);
+	rc = rc ? rc : buf_printf(to, err, "  \"segments\": [\n");
 	for (size_t i = 0; i < m->segment_count && !rc; i++)
 		rc = put_segment(to, &m->segments[i], i == 0, err);
 	rc = rc ? rc : buf_printf(to, err, "\n  ],\n  \"lost\": [\n");

@@ -3,6 +3,7 @@
  *
  *   PREFIX/cluster=CLUSTER/tape=TAPE_ID/seg-000001.db
  *                                       seg-000002.db
+ *                                       audit.sqlite    who asked for what, if an audit log was joined
  *                                       manifest.json   written after each of them
  *
  * A segment counts once the manifest names it.
@@ -31,6 +32,12 @@ struct manifest_loss {
 	int64_t noticed_ns;
 };
 
+/* The audit book; sha256 "" : there is none. */
+struct manifest_book {
+	uint64_t bytes;
+	char sha256[S3_SUM_BYTES];
+};
+
 struct manifest {
 	char *tape_id, *cluster, *name;    /* name: of the tape's folder, without its ending */
 	bool complete;                     /* nobody was writing the tape when its last segment was pushed */
@@ -38,6 +45,7 @@ struct manifest {
 	size_t segment_count;
 	struct manifest_loss *losses;
 	size_t loss_count;
+	struct manifest_book book;
 	char etag[128]; /* as it was read; "" when there was none */
 };
 

@@ -2,6 +2,7 @@
 #include "recorder/push/push.h"
 
 #include "recorder/push/house.h"
+#include "recorder/push/push_book.h"
 #include "recorder/push/push_note.h"
 #include "schema/base/clock.h"
 #include "schema/base/regular_file.h"
@@ -270,6 +271,7 @@ static int merge_manifest(struct push *p, struct err *err)
 			manifest_add_loss(&p->manifest, &mine.losses[i]);
 	}
 	p->manifest.complete = mine.complete;
+	p->manifest.book = mine.book;
 	manifest_release(&mine);
 	return rc;
 }
@@ -513,6 +515,15 @@ static int push_all(struct push *p, const struct segment_file *list, size_t coun
 	return write_manifest(p, err);
 }
 
+/* The book may say more of what was pushed before. */
+static int push_audit(struct push *p, struct err *err)
+{
+	int rc = p->house ? 0
+			  : push_book(p->store, p->place.key, p->options.tape_path, &p->manifest.book, err);
+
+	return rc > 0 ? write_manifest(p, err) : rc;
+}
+
 int push_run(struct push *p, struct err *err)
 {
 	struct segment_file *list;
@@ -527,6 +538,8 @@ int push_run(struct push *p, struct err *err)
 	p->done_bytes = 0;
 	p->total_bytes = p->figures.waiting_bytes;
 	rc = push_all(p, list, count, err);
+	if (!rc && p->manifest.segment_count)
+		rc = push_audit(p, err);
 	segment_list_free(list, count);
 	push_note_write(
 		p->options.tape_path, &(struct push_note){p->house ? PUSH_NOTE_CLICKHOUSE : PUSH_NOTE_STORE,

@@ -1,7 +1,7 @@
 /* remote_tape.c: see remote_tape.h. */
 #include "recorder/push/remote_tape.h"
 
-#include "recorder/push/manifest.h"
+#include "recorder/push/push_book.h"
 #include "recorder/push/remote_cache.h"
 #include "recorder/push/remote_find.h"
 #include "schema/base/clock.h"
@@ -351,6 +351,7 @@ static int resolve_in(struct s3 *s, struct s3_place *p, char **ret_path, char **
 	tape = rc ? NULL : tape_folder(folder, &m);
 	rc = rc ? rc : note_place(folder, p, &m, err);
 	rc = rc ? rc : lay_out(tape, &m, ret_note, err);
+	rc = rc ? rc : push_book_fetch(s, p->key, &m.book, tape, err);
 	if (!rc)
 		*ret_path = tape;
 	else

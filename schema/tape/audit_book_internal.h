@@ -1,4 +1,4 @@
-/* audit_book_internal.h: what audit_book.c (the file), audit_claims.c (its answers) and audit_carry.c share. */
+/* audit_book_internal.h: what audit_book.c (the file), audit_claims.c (its answers), audit_carry.c and audit_keep.c share. */
 #ifndef SCHEMA_TAPE_AUDIT_BOOK_INTERNAL_H
 #define SCHEMA_TAPE_AUDIT_BOOK_INTERNAL_H
 

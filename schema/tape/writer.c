@@ -3,6 +3,7 @@
  * event.
  */
 #include "schema/base/limits.h"
+#include "schema/tape/audit_keep.h"
 #include "schema/tape/hot.h"
 #include "schema/tape/segment.h"
 #include "schema/tape/writer_internal.h"
@@ -442,6 +443,14 @@ static bool retention_is_due(const struct tape_writer *w)
 	return !w->retained_ns || clock_mono_ns(w->options.clock) - w->retained_ns >= RETENTION_EVERY_NS;
 }
 
+/* A book that cannot be written now is no reason to stop: the next removal makes up for it. */
+static void prune_book(const struct tape_writer *w)
+{
+	int64_t pruned = audit_book_prune(w->path, NULL);
+
+	(void)pruned;
+}
+
 static int apply_retention(struct tape_writer *w, struct err *err)
 {
 	const struct clock *clock = w->options.clock;
@@ -456,6 +465,8 @@ static int apply_retention(struct tape_writer *w, struct err *err)
 	w->removed.bytes += removed.bytes;
 	w->group.holds_up |= removed.held_up;
 	w->removed.forced += removed.forced;
+	if (removed.segments)
+		prune_book(w);
 	return rc;
 }
 

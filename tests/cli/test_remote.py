@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import unittest
 
+from audit_log import request, write_log
 from s3_store import S3Store
 from tapes import KUBETAPE, TapeTest, event, pod
 
@@ -109,6 +110,19 @@ class Reading(RemoteTest):
         self.store.ranges.clear()
         self.run_remote("export", "s3://tapes/prod", "--format", "ndjson")
         self.assertEqual(self.store.ranges, [])
+
+    def test_who_asked_for_what_comes_along_and_what_is_learnt_later(self):
+        who = ("query", "SELECT name, user FROM audit ORDER BY seq")
+        for n, user in ((3, "alice"), (5, "bob")):
+            log = write_log(os.path.join(self.dir, f"{user}.log"), [request("create", large(2, n), 120 + n, user=user)])
+            self.assertEqual(self.run_tape("audit", self.tape, log).returncode, 0)
+            self.push(self.tape)
+            self.assert_same(*who)
+        self.assertEqual(self.run_remote(who[0], "s3://tapes/prod", who[1], "--format", "csv").stdout.split(), ["name,user", "p2-3,alice", "p2-5,bob"])
+        before = self.store.count("PUT")
+        self.push(self.tape)
+        self.run_remote(who[0], "s3://tapes/prod", who[1])
+        self.assertEqual(self.store.count("PUT"), before)
 
     def test_what_is_added_in_the_store_is_seen(self):
         self.run_remote("info", "s3://tapes/prod")

@@ -1,3 +1,4 @@
+#include "schema/tape/audit_keep.h"
 #include "tests/unit/tape_model.h"
 
 static int64_t fake_ns;
@@ -136,7 +137,81 @@ START_TEST(retention__keeps_what_may_not_go_unless_the_disk_is_short)
 }
 END_TEST
 
+static void put_claim(const struct model *m, const char *uid, const char *rv, int64_t end_ns)
+{
+	const struct audit_claim claim = {.uid = slice_of(uid),
+		.rv = slice_of(rv),
+		.audit_id = slice_of("1"),
+		.how = AUDIT_BY_VERSION,
+		.user = slice_of("alice"),
+		.end_ns = end_ns};
+	struct audit_book *b;
+	struct err err;
+
+	ck_assert_ok(audit_book_create(m->path, &b, &err), &err);
+	ck_assert_int_eq(audit_book_put(b, &claim, &err), 1);
+	ck_assert_ok(audit_book_flush(b, &err), &err);
+	audit_book_close(b);
+}
+
+static bool has_claim(const struct model *m, const char *uid, const char *rv)
+{
+	const struct event e = {.type = EVENT_MODIFIED, .uid = slice_of(uid), .rv = slice_of(rv)};
+	struct audit_claim claim;
+	struct audit_book *b;
+	struct err err;
+	int found;
+
+	ck_assert_ok(audit_book_open(m->path, &b, &err), &err);
+	found = audit_book_find(b, &e, &claim, &err);
+	audit_book_close(b);
+	ck_assert_int_ge(found, 0);
+	return found;
+}
+
+START_TEST(retention__takes_along_what_the_audit_book_says_of_what_is_gone)
+{
+	struct tape_writer_options options = {
+		.extent_bytes = 100000, .segment_events = 100, .retention = {.max_bytes = 600000}};
+	struct tape_state *state;
+	struct model m;
+	struct tape_writer *w;
+	struct tape *t;
+	struct err err;
+	uint64_t first, bytes;
+
+	model_init(&m, 5);
+	w = model_open(&m, &options);
+	model_steps(&m, w, 100, 10);
+	put_claim(&m, "gone", "1", 1);
+	put_claim(&m, "new", "2", INT64_MAX);
+	model_steps(&m, w, 1900, 10);
+	ck_assert(!has_claim(&m, "gone", "1"));
+	ck_assert(has_claim(&m, "new", "2"));
+	count_segments(&m, &first, &bytes);
+	ck_assert_ok(tape_open(m.path, &t, &err), &err);
+	ck_assert_ok(tape_state_at(t, first - 1, 0, &state, &err), &err);
+	ck_assert_uint_gt(state->count, 0);
+	{
+		char *uid = slice_dup(state->live[0].uid), *rv = slice_dup(state->live[0].rv);
+
+		put_claim(&m, uid, rv, 1);
+		put_claim(&m, uid, "older", 1);
+		ck_assert_int_eq(audit_book_prune(m.path, &err), 1);
+		ck_assert(has_claim(&m, uid, rv));
+		ck_assert(!has_claim(&m, uid, "older"));
+		free(uid);
+		free(rv);
+	}
+	tape_state_free(state);
+	tape_close(t);
+	tape_writer_abandon(w);
+	model_release(&m);
+}
+END_TEST
+
 UNIT_MAIN("retention", retention__by_size_removes_the_oldest_and_leaves_a_whole_tape,
 	retention__by_age_removes_what_was_sealed_too_long_ago,
 	retention__never_removes_the_newest_sealed_segment,
-	retention__keeps_what_may_not_go_unless_the_disk_is_short)
+	retention__keeps_what_may_not_go_unless_the_disk_is_short,
+	retention__takes_along_what_the_audit_book_says_of_what_is_gone)

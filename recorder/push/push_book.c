@@ -1,0 +1,139 @@
+/* push_book.c: see push_book.h. */
+#include "recorder/push/push_book.h"
+
+#include "schema/base/out_file.h"
+#include "schema/base/regular_file.h"
+#include "schema/tape/audit_keep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BOOK_OBJECT "audit.sqlite"
+#define FETCH_BYTES (4u << 20)
+
+static char *key_of(const char *folder)
+{
+	return xasprintf("%s%s" BOOK_OBJECT, folder, *folder ? "/" : "");
+}
+
+static int sum_book(const char *path, struct manifest_book *ret, struct err *err)
+{
+	int fd = regular_file_open(path, O_RDONLY, err), rc = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		rc = err_set_errno(err, errno, "cannot look at '%s'", path);
+	ret->bytes = rc ? 0 : (uint64_t)st.st_size;
+	if (!rc)
+		rc = s3_sum_of_file(fd, 0, ret->bytes, ret->sha256, err);
+	close(fd);
+	return rc;
+}
+
+/* ---- into the store ---- */
+
+static int put_copy(
+	struct s3 *s, const char *folder, const char *path, struct manifest_book *book, struct err *err)
+{
+	char *key = key_of(folder);
+	struct manifest_book copy;
+	const struct s3_put put = {
+		.key = key, .path = path, .content_type = "application/vnd.sqlite3", .sha256 = copy.sha256};
+	int rc = sum_book(path, &copy, err);
+
+	if (!rc && strcmp(copy.sha256, book->sha256) != 0) {
+		rc = s3_put(s, &put, err);
+		if (!rc)
+			*book = copy;
+		rc = rc ? rc : 1;
+	}
+	free(key);
+	return rc;
+}
+
+int push_book(
+	struct s3 *s, const char *key, const char *tape_path, struct manifest_book *book, struct err *err)
+{
+	const char *where = getenv("TMPDIR");
+	char *folder = xasprintf("%s/kubetape-audit-XXXXXX", where && *where ? where : "/tmp"), *copy;
+	int rc;
+
+	if (!mkdtemp(folder)) {
+		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
+		free(folder);
+		return rc;
+	}
+	copy = xasprintf("%s/" BOOK_OBJECT, folder);
+	rc = audit_book_copy(tape_path, copy, err);
+	if (rc > 0)
+		rc = put_copy(s, key, copy, book, err);
+	unlink(copy);
+	rmdir(folder);
+	free(copy);
+	free(folder);
+	return rc;
+}
+
+/* ---- out of it ---- */
+
+static int fetch_into(
+	struct s3 *s, const char *key, const struct manifest_book *book, FILE *to, struct err *err)
+{
+	struct buf part;
+	int rc = 0;
+
+	buf_init(&part, FETCH_BYTES);
+	for (uint64_t at = 0; at < book->bytes && !rc; at += FETCH_BYTES) {
+		uint64_t left = book->bytes - at;
+
+		buf_clear(&part);
+		rc = s3_get_range(s, key, at, left < FETCH_BYTES ? (size_t)left : FETCH_BYTES, &part, err);
+		if (!rc)
+			fwrite(part.ptr, 1, part.len, to);
+	}
+	buf_release(&part);
+	return rc ? rc : out_stream_check(to, err);
+}
+
+static int fetch_to(
+	struct s3 *s, const char *key, const struct manifest_book *book, const char *path, struct err *err)
+{
+	struct out_file *out;
+	int rc = out_file_open(path, &out, err);
+
+	if (rc)
+		return rc;
+	rc = fetch_into(s, key, book, out_file_stream(out), err);
+	if (!rc)
+		return out_file_close(out, err);
+	out_file_abandon(out);
+	return rc;
+}
+
+static bool is_here(const char *path, const struct manifest_book *book)
+{
+	struct manifest_book here = {0};
+
+	return access(path, F_OK) == 0 && sum_book(path, &here, NULL) == 0 &&
+	       strcmp(here.sha256, book->sha256) == 0;
+}
+
+int push_book_fetch(struct s3 *s, const char *folder, const struct manifest_book *book,
+	const char *tape_folder, struct err *err)
+{
+	char *path = audit_book_path(tape_folder), *key = key_of(folder);
+	int rc = 0;
+
+	if (!*book->sha256)
+		unlink(path);
+	else if (!is_here(path, book))
+		rc = fetch_to(s, key, book, path, err);
+	free(path);
+	free(key);
+	return rc;
+}

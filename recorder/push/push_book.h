@@ -1,0 +1,16 @@
+/* push_book.h: the audit book of a tape in a store: the object audit.sqlite beside its segments, whose sum the manifest has. */
+#ifndef RECORDER_PUSH_PUSH_BOOK_H
+#define RECORDER_PUSH_PUSH_BOOK_H
+
+#include "recorder/push/manifest.h"
+
+/* Writes a copy of the tape's book into the folder at `key`, unless the one that *book tells of is the same: 1 and *book is
+ * the new one, or 0; also if the tape has none, which leaves what the store has. */
+int push_book(struct s3 *s, const char *key, const char *tape_path, struct manifest_book *book,
+	struct err *err) MUST_CHECK;
+
+/* The book of the tape at `key` is in the folder that stands for it; one that the manifest does not name is removed there. */
+int push_book_fetch(struct s3 *s, const char *key, const struct manifest_book *book, const char *tape_folder,
+	struct err *err) MUST_CHECK;
+
+#endif
