@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define MANIFEST_TRIES 20 /* others may push the same tape */
+#define PUT_TRIES      3
 
 struct push {
 	struct push_options options;
@@ -347,7 +348,8 @@ static int examine(struct push *p, const struct segment_file *f, struct manifest
 }
 
 /* The store has an object of that name, which the manifest does not name: it was just written, a push was killed in between, or
- * another one is under way. What is not there is not named: a store that was killed may have forgotten what it answered. */
+ * another one is under way. ERR_NOT_FOUND if it is not there although the store said so, as versitygw does that was killed while it
+ * put parts together. */
 static int check_stored(struct push *p, const char *key, const struct manifest_segment *s, struct err *err)
 {
 	struct s3_object object;
@@ -355,8 +357,7 @@ static int check_stored(struct push *p, const char *key, const struct manifest_s
 	int rc = s3_head(p->store, key, &object, &why);
 
 	if (rc == ERR_NOT_FOUND)
-		return err_set(
-			err, ERR_FAILED, "the store said that it has '%s', and then that it has not", key);
+		return err_set(err, rc, "the store said that it has '%s', and then that it has not", key);
 	if (rc)
 		return err_copy(err, &why);
 	if (object.bytes == s->bytes && strcmp(object.sha256, s->sha256) == 0)
@@ -366,6 +367,17 @@ static int check_stored(struct push *p, const char *key, const struct manifest_s
 		"remove it there, or push to another prefix",
 		key, (unsigned long long)object.bytes, object.sha256, (unsigned long long)s->bytes,
 		s->sha256);
+}
+
+static int put_and_check(
+	struct push *p, const struct s3_put *put, const struct manifest_segment *s, struct err *err)
+{
+	struct err why;
+	int rc = s3_put(p->store, put, &why);
+
+	if (!rc || rc == ERR_BUSY)
+		return check_stored(p, put->key, s, err);
+	return err_copy(err, &why);
 }
 
 static int put_segment(
@@ -381,14 +393,14 @@ static int put_segment(
 	struct s3_object object;
 	int rc = s3_head(p->store, key, &object, &why);
 
-	if (rc == ERR_NOT_FOUND)
-		rc = s3_put(p->store, &put, &why);
-	if (!rc || rc == ERR_BUSY)
+	if (!rc)
 		rc = check_stored(p, key, s, err);
-	else
+	else if (rc != ERR_NOT_FOUND)
 		err_copy(err, &why);
+	for (int i = 0; i < PUT_TRIES && rc == ERR_NOT_FOUND; i++)
+		rc = put_and_check(p, &put, s, err);
 	free(key);
-	return rc;
+	return rc == ERR_NOT_FOUND ? ERR_FAILED : rc;
 }
 
 /* The objects that were live before come along where no segment before it is there. */

@@ -219,6 +219,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def complete(self, key, values, body):
         self.check_conditions(key)
         _, parts, sha256 = self.upload(values)
+        if self.store.forgets:
+            self.store.forgets -= 1
+            return 200, b"<CompleteMultipartUploadResult/>", []
         listed = [int(n) for n in re.findall(rb"<PartNumber>(\d+)<", body)]
         self.store.objects[key] = StoredObject(b"".join(parts[n] for n in listed), sha256)
         del self.store.uploads[values["uploadId"]]
@@ -304,6 +307,8 @@ class S3Store:
 
     def now(self):
         return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.ahead_s)
+
+    forgets = 0  # so many uploads are said to be done and are not
 
     def fail(self, method, part, what, times=1):
         """The next requests of that method whose key has that part: a code of an error, "cut", "half" (the store keeps half of the

@@ -87,6 +87,16 @@ class Push(PushTest):
         self.assertGreater(sum(1 for m, _, q in self.store.requests if m == "PUT" and "partNumber" in q), 3)
         self.assertEqual(self.store.uploads, {})
 
+    def test_what_the_store_only_says_it_has_is_sent_again_and_never_named(self):
+        self.store.forgets = 1
+        self.push("--part-size", "16K")
+        self.assert_stored()
+        other = os.path.join(self.dir, "other.tape")
+        self.make_tape(other, segments(1))
+        self.tape, self.store.forgets = other, 99
+        self.refused("and then that it has not", "--part-size", "4K")
+        self.assertEqual(len(self.store.keys("manifest.json")), 1)
+
     def test_parts_that_a_killed_push_left_are_given_back(self):
         self.push("--part-size", "16K")
         key = self.store.keys("seg-000003")[0]
