@@ -280,13 +280,14 @@ static int64_t number_of(sqlite3 *db, const char *sql, const char *parameter)
 	return number;
 }
 
-/* One that was cut off before it had a row to its name is nobody's. */
+/* A live run that ended before anything was on its tape is of any tape: its own one was not kept. */
 static bool is_of_tape(sqlite3 *db, const char *tape_id)
 {
 	return number_of(db, "SELECT count(*) FROM run WHERE name = 'tape_id' AND value = ?1", tape_id) ||
 	       !number_of(db,
-		       "SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM requests)"
-		       " OR EXISTS (SELECT 1 FROM sockets)",
+		       "SELECT coalesce((SELECT CAST(value AS INTEGER) FROM run WHERE name = 'ended_seq'),"
+		       " (SELECT count(*) FROM requests)) OR (EXISTS (SELECT 1 FROM run) AND NOT EXISTS"
+		       " (SELECT 1 FROM run WHERE name = 'source' AND value = 'tee'))",
 		       NULL);
 }
 

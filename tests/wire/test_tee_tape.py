@@ -314,9 +314,28 @@ class Gaps(TapeCase):
 
 class Oddities(TapeCase):
     def test_a_run_of_another_tape_is_left_as_it_is(self):
-        self.start(tape=self.path("x.tape")).stop()
+        tee = self.start(tape=self.path("x.tape"))
+        self.pods.put("a")
+        self.follow(tee)
+        tee.wait_events(["ADDED a 1001 list"])
+        self.assertEqual(tee.stop(), 0)
         with self.assertRaisesRegex(AssertionError, "is a run of something else than this tape"):
             self.start("--run", self.path("x.run"), tape=self.path("y.tape"))
+
+    def test_a_run_that_ended_before_anything_was_on_its_tape_is_gone_on_with(self):
+        """The tape was not kept."""
+        first = self.start(tape=self.path("x.tape"))
+        self.pods.on_list(lambda x: x.status(403, "Forbidden"))
+        connection = first.connect()
+        connection.request("GET", "/api/v1/pods")
+        self.assertEqual(connection.getresponse().status, 403)
+        connection.close()
+        self.assertEqual(first.stop(), 0)
+        self.pods.put("a")
+        again = self.start(tape=self.path("x.tape"))
+        self.follow(again)
+        again.wait_events(["ADDED a 1001 list"])
+        self.assertEqual(again.rows("SELECT status FROM requests WHERE verb = 'list' ORDER BY request"), [(403,), (200,)])
 
     def test_old_versions_and_nonsense_change_nothing(self):
         tee = self.start()

@@ -16,7 +16,8 @@ from lib import cluster, manifests, paths, process, tape, wait
 from lib.case import Case, recorded
 
 KUBERNETES = os.path.join(paths.ROOT, "tools", "deploy", "kubernetes")
-# $1 token and CA, $2 the volume, $3 the program; then its arguments. /run and /var/lib are not the machine's own.
+# $1 token and CA, $2 the volume, $3 the program; then its arguments. /run and /var/lib are not the machine's own. A second volume is
+# named like the first one.
 POD = """
 mount -t tmpfs none /run
 mkdir -p /run/secrets/kubernetes.io
@@ -25,11 +26,18 @@ cp "$3" /run/kubetape
 mount -t tmpfs none /var/lib
 mkdir /var/lib/kubetape
 mount --bind "$2" /var/lib/kubetape
+if [ -d "$2-authority" ]; then
+	mkdir /var/lib/kubetape-authority
+	mount --bind "$2-authority" /var/lib/kubetape-authority
+fi
 mount -t tmpfs none /tmp
 mount -o remount,bind,ro /
 shift 3
-exec /run/kubetape "$@"
+PATH=/run:$PATH exec /run/kubetape "$@"
 """
+OPERATOR = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "operator", "namespace": "default", "annotations": {"kubetape/tee": "true"}},
+    "spec": {"selector": {"matchLabels": {"app": "operator"}}, "template": {"metadata": {"labels": {"app": "operator"}},
+        "spec": {"containers": [{"name": "controller", "image": "operator:1"}]}}}}
 
 
 def can_play_a_pod():
@@ -107,12 +115,12 @@ class Deployment(Case):
         self.assertEqual(code, 0, recorder.text("err"))
         return os.path.join(volume, "cluster.tape")
 
-    def credentials(self):
-        folder = os.path.join(self.folder(), "serviceaccount")
+    def credentials(self, account="kubetape", namespace="kubetape", authority=None):
+        folder = os.path.join(self.folder(), "serviceaccount-" + ("beside" if authority else "own"))
         os.makedirs(folder)
         with open(os.path.join(folder, "token"), "w", encoding="utf-8") as f:
-            f.write(self.kubectl("create", "token", "kubetape", "-n", "kubetape").strip())
-        shutil.copy(self.cluster.path("pki", "ca.crt"), folder)
+            f.write(self.kubectl("create", "token", account, "-n", namespace).strip())
+        shutil.copy(authority or self.cluster.path("pki", "ca.crt"), os.path.join(folder, "ca.crt"))
         return folder
 
     def refused(self, path):
@@ -139,3 +147,50 @@ class Deployment(Case):
         self.assertEqual(self.refused(made), set())
         kept = json.loads(tape.rows(made, "SELECT object FROM events WHERE resource='secrets' AND name='word'")[0]["object"])
         self.assertRegex(base64.b64decode(kept["data"]["word"]).decode(), "^redacted:")
+
+    # --- a tee beside a controller ---
+
+    def pod_with_a_tee(self):
+        """The pod that the component makes of a controller's."""
+        folder = os.path.join(self.folder(), "kustomize")
+        shutil.copytree(os.path.join(KUBERNETES, "tee"), os.path.join(folder, "tee"))
+        os.makedirs(os.path.join(folder, "app"))
+        for name, text in (("operator.json", OPERATOR), ("kustomization.yaml", {"resources": ["operator.json"], "components": ["../tee"]})):
+            with open(os.path.join(folder, "app", name), "w", encoding="utf-8") as f:
+                json.dump(text, f)
+        made = json.loads(self.kubectl("apply", "-k", os.path.join(folder, "app"), "--dry-run=server", "-o", "json"))
+        return made["spec"]["template"]["spec"]
+
+    def container(self, name, program, credentials, port, arguments):
+        return process.Child(["unshare", "-rm", "sh", "-euc", POD, "pod", credentials, os.path.join(self.folder(), "volume"), program, *arguments],
+            self.folder(), name, {"HOME": "/nonexistent", "KUBECONFIG": "", "TMPDIR": "/var/lib/kubetape", "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+                "KUBERNETES_SERVICE_PORT": str(port)})
+
+    @unittest.skipUnless(can_play_a_pod(), "this machine allows no mounts of our own")
+    def test_a_controller_with_a_tee_in_its_pod_does_its_work_and_all_of_it_is_written_down(self):
+        volume = os.path.join(self.folder(), "volume")
+        os.makedirs(volume), os.makedirs(volume + "-authority")
+        self.kubectl("create", "serviceaccount", "operator", "-n", "default")
+        self.kubectl("create", "clusterrolebinding", "operator", "--clusterrole=cluster-admin", "--serviceaccount=default:operator")
+        self.kubectl("create", "service", "clusterip", "web", "--tcp=80", "-n", "default")
+        # A free port of this machine stands for that of a pod.
+        server, port = self.cluster.state["ports"]["kube-apiserver"], cluster.free_ports(1)[0]
+        authority, tee = ([a.replace("--listen=127.0.0.1:6443", f"--listen=127.0.0.1:{port}") for a in c["args"]]
+            for c in self.pod_with_a_tee()["initContainers"])
+        own = self.credentials("operator", "default")
+        self.assertEqual(self.container("authority", paths.KUBETAPE, own, server, authority).wait_end(), 0)
+        sidecar = self.container("tee", paths.KUBETAPE, own, server, tee)
+        try:
+            sidecar.wait_for("^teeing ", "out")
+            beside = self.credentials("operator", "default", os.path.join(volume + "-authority", "ca.crt"))
+            controller = self.container("controller", paths.program("controller"), beside, port, ["mended", "tombstone", "services"])
+            try:
+                wait.until("its work", lambda: "copy-of-web" in self.kubectl("get", "configmaps", "-n", "default", "-o", "name"))
+            finally:
+                controller.stop()
+        finally:
+            code = sidecar.stop(signal.SIGTERM)
+        self.assertEqual(code, 0, sidecar.text("err"))
+        live = os.path.join(volume, "live")
+        self.assertEqual(tape.rows(live + ".tape", "SELECT name, status FROM writes WHERE name LIKE '%web'", "--run", live + ".run"),
+            [{"name": "copy-of-web", "status": 201}])
