@@ -73,7 +73,7 @@ export async function goldenPart(app) {
   const clock = desk && !w.ended && desk.status.state !== "ended" ? BigInt(desk.now_ns) : null;
   const rows = w.rows.map((/** @type {any} */ r) => writeRow(app, r, clock)), differ = w.rows.filter((/** @type {any} */ r) => differenceOf(r, clock).bad).length;
   return [
-    el("div", {class: "tools"}, el("h2", {id: "golden-verdict"}, differ ? differ + " of the writes differ from golden" : "No difference to golden" + (clock === null ? "" : " until now")),
+    el("div", {class: "tools"}, el("h2", {id: "golden-verdict"}, differ ? (differ === 1 ? "1 write differs" : differ + " writes differ") + " from golden" : "No difference to golden" + (clock === null ? "" : " until now")),
       el("span", {class: "dim"}, "golden " + visible(w.golden_run) + ": " + w.golden + " writes; now: " + w.now + (w.ended || !desk ? "" : ", so far") + (w.more ? "; " + w.more + " that are the same are left off" : "")),
       el("button", {type: "button", onclick: () => app.lay(timesOf(w.rows, "now"), timesOf(w.rows, "golden"))}, "Mark on the timeline: ▽ golden  ▼ now")),
     rows.length ? tableOf(["verb", "resource", "object", "golden", "now", "difference"], rows) : el("p", {class: "dim"}, "neither has written anything"),
