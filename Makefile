@@ -67,7 +67,7 @@ deps:
 	@tools/install-deps.sh $(DEPS) $(if $(shell command -v kubectl),,kubernetes-client)
 
 # The tests of what has threads, for ThreadSanitizer. Those left out send the recorder hundreds of megabytes.
-THREADED := --without test_record_hostile test_record_ test_replay_run test_replay_control test_replay_long_writes \
+THREADED := --without test_record_hostile test_record_ test_events. test_replay_run test_replay_control test_replay_long_writes \
 	test_view_data.Bundled test_view_data.Statements test_view_data.Access is_being_written test_view_desk.Answers
 
 # Everything that needs nothing but Debian packages: as built, and again under the sanitizers. The recorder and
