@@ -36,7 +36,7 @@ class SweepHealthTest(unittest.TestCase):
         return self.wrong(report)
 
     def test_finds_a_watch_that_never_comes_back_and_memory_that_is_kept_and_its_line_repeats_it(self):
-        found = self.try_both("deaf", "--max", "1", "--gap", "end,compact,hold=500ms")[0]
+        found = self.try_both("deaf", "--max", "1", "--gap", "end,compact,hold=2s")[0]
         self.assertEqual(found["differences"][0], "hangs: it does not watch /api/v1/pods any more")
         self.assertRegex(found["differences"][1], r"^grew: more than 2 times the memory when it is quiet \([1-9].* MB, without the fault .* MB at most\)$")
         again = self.repeat(found["repeat"])

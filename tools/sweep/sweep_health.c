@@ -7,13 +7,13 @@
 
 #include <stdlib.h>
 
-#define SHOWN_BYTES 90
-#define ASKS_IN_SILENCE                                                                                      \
-	4 /* requests in the time of quiet, by which a program counts as one that goes on asking */
+#define SHOWN_BYTES          90
+#define ASKS_IN_SILENCE      4 /* a program that asks so often in the time of quiet is one that goes on asking */
+#define SETTLES_TO_COME_BACK 2 /* a client waits before it watches again */
 
 static const char watches_sql[] =
 	"SELECT DISTINCT path FROM requests, (SELECT CAST(value AS INTEGER) AS quiet_ns FROM run WHERE name = 'quiet_ns')"
-	" WHERE verb = 'watch' AND status = 200 AND time_ns <= quiet_ns AND (end_ns IS NULL OR end_ns >= quiet_ns)";
+	" WHERE verb = 'watch' AND status = 200 AND time_ns <= quiet_ns AND (end_ns IS NULL OR end_ns >= quiet_ns - :lately_ns)";
 
 /* A program need not watch again what it had come to need before it was started again. */
 static const char asked_sql[] =
@@ -143,9 +143,12 @@ int sweep_health_read(struct sql_session *s, int64_t settle_ns, struct sweep_hea
 	const struct sql_sink asked = {.row = on_asked, .context = ret};
 	const struct sql_sink facts = {.row = on_facts, .context = ret};
 	const struct sql_sink served = {.row = on_served, .context = ret};
+	char lately[24];
 	int rc;
 
 	*ret = (struct sweep_health){.silence_ns = INT64_MAX};
+	snprintf(lately, sizeof(lately), "%lld", SETTLES_TO_COME_BACK * (long long)settle_ns);
+	sql_session_set(s, "lately_ns", lately);
 	rc = sql_session_run(s, slice_of(watches_sql), &watches, err);
 	if (rc == 0)
 		rc = sql_session_run(s, slice_of(asked_sql), &asked, err);

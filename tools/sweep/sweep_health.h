@@ -20,7 +20,7 @@ struct sweep_served {
 };
 
 struct sweep_health {
-	char **watches; /* open when it was quiet at the end: paths with their selectors; sorted */
+	char **watches; /* open when it was quiet at the end, or shortly before: paths with their selectors; sorted */
 	size_t watch_count;
 	char **asked; /* the same of what it asked for since a fault had it started again; NULL: no fault did */
 	size_t asked_count;

@@ -94,8 +94,9 @@ static void print_without(const struct sweep_report *r, FILE *to)
 	fprintf(to, "without gaps the command %s with exit code %lld",
 		r->without->end == SWEEP_QUIET ? "is quiet at the end and leaves" : "ends by itself",
 		(long long)r->without->exit_code);
-	fprintf(to, "; it was sent %llu events, and %zu things that it wrote are left\n",
-		(unsigned long long)r->positions->delivered, r->without->effect_count);
+	fprintf(to, "; it was sent %llu events, and %zu %s left\n",
+		(unsigned long long)r->positions->delivered, r->without->effect_count,
+		r->without->effect_count == 1 ? "thing that it wrote is" : "things that it wrote are");
 	for (size_t i = 0; i < r->measure->unsteady_count; i++)
 		fprintf(to,
 			"what it writes into %s differs from run to run: only whether it is there is compared\n",
