@@ -155,15 +155,16 @@ class Verified(Blind):
 
     def updated(self, old, pod):
         if "deletionTimestamp" in pod["metadata"]:
-            threading.Timer(0.1, self.verify, (pod["metadata"]["name"],)).start()
+            threading.Timer(0.1, self.verify, (pod["metadata"]["name"], pod["metadata"]["uid"])).start()
 
     def deleted(self, pod, _):
         if not self.buggy:
             self.drop(pod["metadata"]["name"])
 
-    def verify(self, name):
+    def verify(self, name, uid):
         with LOCK:
-            if "default/" + name in self.pods.cache:
+            pod = self.pods.cache.get("default/" + name)
+            if pod and pod["metadata"]["uid"] == uid:
                 self.drop(name)
 
 

@@ -120,7 +120,7 @@ func (c *controller) count() {
 }
 
 func (c *controller) verify(p *pod) {
-	if _, is, _ := c.pods.GetStore().GetByKey(namespace + "/" + p.GetName()); is {
+	if now, is, _ := c.pods.GetStore().GetByKey(namespace + "/" + p.GetName()); is && now.(*pod).GetUID() == p.GetUID() {
 		c.drop(p.GetName())
 	}
 }
