@@ -25,6 +25,19 @@ open(sys.argv[2], "w").write("calm")
 Informer(Cluster(), "/api/v1/pods", lambda pod: None, changed, changed).start()
 time.sleep(600)
 """
+# Makes a ConfigMap for each pod, which goes with it.
+OWNED = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from informer import Cluster, Informer
+cluster = Cluster()
+def added(pod):
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"], "controller": True}
+    meta = {"generateName": "of-" + owner["name"] + "-", "ownerReferences": [owner]}
+    cluster.ask("POST", "/api/v1/namespaces/default/configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
+Informer(cluster, "/api/v1/pods", added, lambda *_: None, lambda *_: None).start()
+time.sleep(600)
+"""
 
 
 class SweepPatternsTest(unittest.TestCase):
@@ -137,6 +150,13 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertIn("at --speed max the command comes to something else than in lock-step, so each event waits until the command is quiet",
             done.stderr)
         self.assertIn("the probe prints calm", done.stderr.replace("...", ""))
+
+    def test_what_the_garbage_collector_takes_away_is_not_left(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        done = self.sweep("--patterns", "slow", "--settle", "500ms", "--gc", "--write", "overlay", "--lockstep", "50ms", "--json", "-j", "1",
+            command=[sys.executable, "-c", OWNED, os.path.dirname(BLIND)])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(json.loads(done.stdout)["without"]["left"], 1)
 
     def test_a_panic_in_the_output_is_a_finding_whatever_is_left(self):
         once = os.path.join(self.folder, "restarted")

@@ -22,9 +22,10 @@
 #define AROUND_NS (120 * NS_PER_S) /* a time so near to the run is the time of day */
 
 /* What is left, one row for each object (and subresource, where writes are absorbed). Of an update that was
- * absorbed only what it changes counts: the rest is the version that the program happened to see. */
+ * absorbed only what it changes counts: the rest is the version that the program happened to see. What belongs to an
+ * owner that the tape deletes, a cluster's garbage collector takes away. */
 static const char effects_sql[] =
-	"WITH w AS (SELECT write, verb, apigroup, resource, coalesce(subresource, '') AS part,"
+	"WITH RECURSIVE w AS (SELECT write, verb, apigroup, resource, coalesce(subresource, '') AS part,"
 	"  coalesce(namespace, '') AS namespace, coalesce(name, '') AS name, policy, body, object,"
 	"  coalesce(iif(verb = 'create' AND json_valid(body), json_extract(body, '$.metadata.generateName'), NULL),"
 	"   '') AS prefix"
@@ -36,9 +37,17 @@ static const char effects_sql[] =
 	"  WHERE w.verb NOT LIKE 'delete%' AND w.write > coalesce(deleted.at, 0)),"
 	" left AS (SELECT max(write) AS at, * FROM after"
 	"  GROUP BY apigroup, resource, namespace, name, iif(policy = 'overlay', '', part)),"
+	" owned AS (SELECT json_extract(object, '$.metadata.uid') AS uid, json_extract(o.value, '$.uid') AS owner"
+	"  FROM left, json_each(object, '$.metadata.ownerReferences') AS o WHERE policy = 'overlay'"
+	"  AND (json_extract(o.value, '$.controller') OR json_array_length(object, '$.metadata.ownerReferences') = 1)),"
+	" gone(uid) AS (SELECT uid FROM events WHERE EXISTS (SELECT 1 FROM owned) AND type = 'DELETED'"
+	"   AND uid IS NOT NULL AND seq <= (SELECT CAST(value AS INTEGER) FROM run WHERE name = 'last_seq')"
+	"  UNION SELECT o.uid FROM gone JOIN owned AS o ON o.owner = gone.uid),"
 	" effects AS (SELECT 'kept' AS what, apigroup, resource, namespace, name, part, policy, verb, body, object,"
 	"   (SELECT prefix FROM after AS a WHERE a.apigroup = l.apigroup AND a.resource = l.resource"
 	"    AND a.namespace = l.namespace AND a.name = l.name AND prefix <> '') AS prefix FROM left AS l"
+	"   WHERE policy <> 'overlay'"
+	"    OR coalesce(json_extract(object, '$.metadata.uid'), '') NOT IN (SELECT uid FROM gone)"
 	"  UNION ALL SELECT 'deleted', apigroup, resource, namespace, name, '', policy, 'delete', NULL, NULL, NULL"
 	"   FROM deleted AS d WHERE NOT EXISTS (SELECT 1 FROM after AS a WHERE a.apigroup = d.apigroup"
 	"    AND a.resource = d.resource AND a.namespace = d.namespace AND a.name = d.name)"
