@@ -85,6 +85,14 @@ static char *add_option(char *text, const char *name, const char *value)
 	return longer;
 }
 
+static char *add_flag(char *text, const char *name, bool given)
+{
+	char *longer = given ? xasprintf("%s --%s", text, name) : xstrdup(text);
+
+	free(text);
+	return longer;
+}
+
 static char *add_lockstep(char *text, const struct sweep *s)
 {
 	int64_t lockstep_ns = s->runs.options.lockstep_ns;
@@ -96,15 +104,25 @@ static char *add_lockstep(char *text, const struct sweep *s)
 	return text;
 }
 
-static char *make_again(const struct sweep *s)
+/* What is the same for `replay` and `sweep`. */
+static char *begin_line(const struct sweep *s, const char *command)
 {
 	const struct sweep_values *v = s->v;
 	char *tape = sweep_word(s->runs.options.tape);
-	char *text = xasprintf("kubetape replay %s --speed %s --settle %lldms --wait-watchers %s%s%s", tape,
-		v->tried.speed, (long long)(v->tried.settle_ns / NS_PER_MS), s->runs.watches,
-		v->tried.plain ? " --plain" : "", v->gc ? " --gc" : "");
+	char *text = xasprintf("kubetape %s %s --speed %s --settle %lldms", command, tape, v->tried.speed,
+		(long long)(v->tried.settle_ns / NS_PER_MS));
 
 	free(tape);
+	return text;
+}
+
+/* Takes the text over. */
+static char *end_line(char *text, const struct sweep *s)
+{
+	const struct sweep_values *v = s->v;
+
+	text = add_flag(text, "plain", v->tried.plain);
+	text = add_flag(text, "gc", v->gc);
 	text = add_lockstep(text, s);
 	if (v->from)
 		text = add_option(text, "from", v->from);
@@ -113,6 +131,11 @@ static char *make_again(const struct sweep *s)
 	for (size_t i = 0; i < v->tried.writes.count; i++)
 		text = add_option(text, "write", v->tried.writes.items[i]);
 	return text;
+}
+
+static char *make_again(const struct sweep *s)
+{
+	return end_line(add_option(begin_line(s, "replay"), "wait-watchers", s->runs.watches), s);
 }
 
 /* Compared is what the sweep has compared, and with what: the second run without gaps tells what differs by
@@ -137,19 +160,9 @@ static char *make_verdict(struct sweep *s, bool laid_over)
 static char *make_anew(const struct sweep *s)
 {
 	const struct sweep_values *v = s->v;
-	char *tape = sweep_word(s->runs.options.tape);
-	char *text = xasprintf("kubetape sweep %s --speed %s --settle %lldms --compare %s%s%s%s", tape,
-		v->tried.speed, (long long)(v->tried.settle_ns / NS_PER_MS), v->tried.compare,
-		v->tried.plain ? " --plain" : "", v->kill ? " --kill" : "", v->gc ? " --gc" : "");
+	char *text = add_option(begin_line(s, "sweep"), "compare", v->tried.compare);
 
-	free(tape);
-	text = add_lockstep(text, s);
-	if (v->from)
-		text = add_option(text, "from", v->from);
-	if (v->until)
-		text = add_option(text, "until", v->until);
-	for (size_t i = 0; i < v->tried.writes.count; i++)
-		text = add_option(text, "write", v->tried.writes.items[i]);
+	text = end_line(add_flag(text, "kill", v->kill), s);
 	if (v->probe)
 		text = add_option(text, "probe", v->probe);
 	for (size_t i = 0; i < v->invariants.count; i++)
