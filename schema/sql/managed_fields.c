@@ -7,6 +7,7 @@
  */
 #include "schema/sql/managed_fields.h"
 
+#include "schema/base/count_of.h"
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
@@ -202,6 +203,38 @@ static int manager_of(struct slice entry, struct slice *ret, struct err *err)
 	return 1;
 }
 
+static bool same_member(struct slice a, struct slice b, const char *name)
+{
+	struct slice x = {NULL, 0}, y = {NULL, 0};
+
+	return json_get(a, name, &x, NULL) >= 0 && json_get(b, name, &y, NULL) >= 0 && slice_equal(x, y);
+}
+
+static bool has_replicas(struct slice entry)
+{
+	static const char field[] = "\"f:replicas\":";
+
+	return memmem(entry.ptr, entry.len, field, sizeof(field) - 1) != NULL;
+}
+
+bool managed_fields_lost_replicas(struct slice old_entries, struct slice entry)
+{
+	static const char *const names[] = {"manager", "time", "operation", "subresource", "apiVersion"};
+	struct slice old;
+	struct json_iter it;
+	bool same = false;
+
+	if (has_replicas(entry) || !old_entries.len || old_entries.ptr[0] != '[' ||
+		json_iter_begin(old_entries, &it, NULL))
+		return false;
+	while (!same && json_iter_next(&it, NULL, &old, NULL) > 0) {
+		same = has_replicas(old);
+		for (size_t i = 0; i < COUNT_OF(names) && same; i++)
+			same = same_member(old, entry, names[i]);
+	}
+	return same;
+}
+
 static int look_at_entry(struct verdict *v, struct slice entry, struct slice old_entries, struct slice new,
 	struct slice path, struct err *err)
 {
@@ -210,6 +243,7 @@ static int look_at_entry(struct verdict *v, struct slice entry, struct slice old
 
 	if (is_old < 0)
 		return is_old;
+	is_old = is_old || managed_fields_lost_replicas(old_entries, entry);
 	found = manager_of(entry, &manager, err);
 	if (found <= 0)
 		return found;
@@ -316,7 +350,7 @@ int managed_fields_writer(const struct managed_entries *entries, struct slice *r
 		return found < 0 ? found : more;
 	while (!several && (more = json_iter_next(&it, NULL, &entry, err)) > 0) {
 		found = is_old_entry(entry, &old, entries->old, err);
-		if (found == 0)
+		if (found == 0 && !managed_fields_lost_replicas(entries->old, entry))
 			found = join_writer(entry, &writer, &several, err);
 		if (found < 0)
 			return found;

@@ -22,6 +22,10 @@ struct managed_entries {
 int managed_fields_entries(
 	struct slice old, struct slice new, struct managed_entries *ret, struct err *err) MUST_CHECK;
 
+/* Whether the entry is an old one that lost its replicas to `kubectl scale --replicas=0`: for that Kubernetes notes no writer at all, but
+ * takes the field from the manager that had it, which keeps the time of its own last write. */
+bool managed_fields_lost_replicas(struct slice old_entries, struct slice entry);
+
 /* managed_fields_manager() for a caller that has the entries. */
 int managed_fields_owner(const struct managed_entries *entries, struct slice new, struct slice path,
 	struct slice *ret_manager, struct err *err) MUST_CHECK;

@@ -60,6 +60,17 @@ class ByVersion(Audit):
         self.assertEqual([(o["user"], o["verb"]) for o in objects], [(None, None), ("alice", "patch"), ("carol", "delete")])
         self.assertIn(" by carol (kubectl)", self.run_tape("log", self.tape, "pods/web-0").stdout)
 
+    def test_a_scale_to_zero_is_joined_although_no_manager_is_named_for_it(self):
+        """Kubernetes takes the field from the manager that had it, and notes nobody for it."""
+        path = os.path.join(self.dir, "zero.tape")
+        one, none = managed(("helm", 1)), managed(("helm", 1))
+        one[0]["fieldsV1"], none[0]["fieldsV1"] = {"f:spec": {"f:paused": {}, "f:replicas": {}}}, {"f:spec": {"f:paused": {}}}
+        self.make_tape(path, [event(1, "ADDED", web(10, spec={"replicas": 1}, metadata={"managedFields": one})),
+                              event(5, "MODIFIED", web(11, spec={"replicas": 0}, metadata={"managedFields": none}))])
+        self.audit([request("patch", web(11), 4.9, subresource="scale")], tape=path)
+        self.assertEqual(self.who(path), [("11", "alice", "patch")])
+        self.assertIn("by alice (kubectl)", self.run_tape("events", path).stdout)
+
     def test_diff_state_names_the_user_of_what_was_made_changed_and_deleted(self):
         path = os.path.join(self.dir, "diff.tape")
         self.make_tape(path, [event(0, "ADDED", web(5, "old", "u5")), event(1, "ADDED", web(10)),

@@ -224,6 +224,20 @@ static void check_writer(const char *old, const char *new, const char *want)
 		ck_assert_slice_eq(manager, want);
 }
 
+/* What `kubectl scale --replicas=0` leaves. */
+START_TEST(managed_fields__name_nobody_for_replicas_that_an_entry_only_lost)
+{
+	const char *old = OBJECT(ENTRY("helm", "1", "{\"f:spec\":{\"f:paused\":{},\"f:replicas\":{}}}"));
+	const char *lost = OBJECT(ENTRY("helm", "1", "{\"f:spec\":{\"f:paused\":{}}}"));
+	const char *written = OBJECT(ENTRY("helm", "2", "{\"f:spec\":{\"f:paused\":{}}}"));
+
+	check_manager(old, lost, "$.spec.replicas", NULL);
+	check_writer(old, lost, NULL);
+	check_manager(old, written, "$.spec.replicas", "helm");
+	check_writer(old, written, "helm");
+}
+END_TEST
+
 START_TEST(managed_fields__tell_of_one_writer_only_where_all_new_entries_are_its_own)
 {
 	const char *old = OBJECT(ENTRY("helm", "1", SPEC_ENTRY) "," ENTRY("kubelet", "1", STATUS_ENTRY));
@@ -382,6 +396,8 @@ UNIT_MAIN("sql_changes", jdiff__gives_the_differences_as_json, json_diff__names_
 	json_diff__finds_what_lies_after_a_long_equal_part,
 	json_diff__takes_strings_for_what_they_mean_and_numbers_as_they_are_written,
 	json_diff__leaves_out_what_every_write_changes_unless_asked,
+	json_diff__survives_every_cut_of_a_document,
+	managed_fields__name_nobody_for_replicas_that_an_entry_only_lost,
 	json_diff__survives_every_cut_of_a_document, managed_fields__tells_who_wrote_the_path,
 	managed_fields__tell_of_one_writer_only_where_all_new_entries_are_its_own,
 	changes__compares_versions_of_one_uid_only, changes__is_the_same_in_every_order_of_walking)

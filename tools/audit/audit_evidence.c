@@ -5,6 +5,7 @@
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 #include "schema/base/timestamp.h"
+#include "schema/sql/managed_fields.h"
 
 #include <stdlib.h>
 
@@ -128,7 +129,8 @@ enum evidence_managed evidence_managed(const struct evidence *v, const struct au
 			continue;
 		if (is_of_request(entry, e))
 			return MANAGED_AGREES;
-		found = MANAGED_CONTRADICTS;
+		if (!managed_fields_lost_replicas(old, entry))
+			found = MANAGED_CONTRADICTS;
 	}
 	return found;
 }

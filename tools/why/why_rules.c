@@ -189,6 +189,10 @@ const struct why_rule why_rules[] = {
 		"json_each(coalesce(jget(n.object, '$.status.conditions'), '[]')) AS k WHERE n.resource = 'nodes' AND n.name = :node "
 		"AND n.seq <= :seq AND n.time_ns > :ns - 900000000000 AND jget(k.value, '$.type') = 'Ready' AND jget(k.value, '$.status') <> 'True' "
 		"ORDER BY n.seq LIMIT 1", "node-lost"},
+	{"on-lost-node", "node-tainted", "pods", WHY_LIKELY,
+		"SELECT c.seq, 'it ran there, and that repels what does not tolerate it: ' || " FROM_TO ", c.field FROM changes AS c "
+		"WHERE c.resource = 'nodes' AND c.name = :node AND c.seq < :seq " SOON "AND c.path LIKE '$.spec.taints%' "
+		"AND c.new LIKE '%NoExecute%' " NEWEST, "changed"},
 	{"node-lost", "lease-stopped", "nodes", WHY_LIKELY,
 		"SELECT l.seq, 'was renewed for the last time, ' || duration(:ns - l.time_ns) || ' before', NULL FROM events AS l "
 		"WHERE l.resource = 'leases' AND l.namespace = 'kube-node-lease' AND l.name = :name AND l.seq < :seq ORDER BY l.seq DESC LIMIT 1",

@@ -25,6 +25,8 @@ from lib import certificates, kubectl, paths, process, wait
 # In the order in which they start; they stop in the reverse order.
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
 TOKEN = "interop-admin-token"
+# People, who may do everything, too.
+PEOPLE = ("alice", "bob")
 POD_LOG = "pod.log"
 # An API server that is told to end keeps running watches for up to a minute. Its clients end at once and etcd
 # holds the data, so it need not be waited for.
@@ -68,12 +70,13 @@ class Cluster:
 
     # --- life ---
 
-    def up(self, programs=PROGRAMS, nodes=0, apiserver_flags=()):
-        """Start the named programs and wait until the cluster can be used. On failure nothing is left running."""
+    def up(self, programs=PROGRAMS, nodes=0, apiserver_flags=(), flags=None):
+        """Start the named programs and wait until the cluster can be used. On failure nothing is left running. flags: more of
+        them by program, which win over ours."""
         if any(process.alive(p) for p in self.state["processes"].values()):
             raise RuntimeError(f"a cluster is already running in '{self.folder}'")
         os.makedirs(self.path("log"), exist_ok=True)
-        self.state["options"] = {"programs": list(programs), "apiserver_flags": list(apiserver_flags)}
+        self.state["options"] = {"programs": list(programs), "apiserver_flags": list(apiserver_flags), "flags": flags or {}}
         if not os.path.exists(self.path("pki")):
             certificates.make(self.path("pki"))
         self._choose_ports()
@@ -98,7 +101,7 @@ class Cluster:
         return Cluster(self.folder)
 
     def start(self, name):
-        args = getattr(self, "_args_" + name.replace("-", "_"))()
+        args = getattr(self, "_args_" + name.replace("-", "_"))() + self.state["options"].get("flags", {}).get(name, [])
         program = paths.program("controlplane" if name not in ("kwok",) else name)
         command = [program] + ([name] if name != "kwok" else []) + args
         self.state["processes"][name] = process.spawn_detached(command, self.path("log", name + ".log"))
@@ -244,6 +247,7 @@ class Cluster:
     def _write_credentials(self):
         with open(self._pki("tokens.csv"), "w", encoding="utf-8") as f:
             f.write(f"{TOKEN},admin,admin,system:masters\n")
+            f.writelines(f"{name}-token,{name},{name},system:masters\n" for name in PEOPLE)
         self.write_kubeconfig("kubeconfig", self.state["ports"]["kube-apiserver"])
         _write_kubeconfig(self.path("kubeconfig-cert"), self.server, "certificate-authority: pki/ca.crt",
             "client-certificate: pki/admin.crt\n    client-key: pki/admin.key")
