@@ -210,11 +210,14 @@ static bool same_member(struct slice a, struct slice b, const char *name)
 	return json_get(a, name, &x, NULL) >= 0 && json_get(b, name, &y, NULL) >= 0 && slice_equal(x, y);
 }
 
+/* Of a spec: those of a status are written by controllers. */
 static bool has_replicas(struct slice entry)
 {
 	static const char field[] = "\"f:replicas\":";
+	struct slice subresource;
 
-	return memmem(entry.ptr, entry.len, field, sizeof(field) - 1) != NULL;
+	return json_get(entry, "subresource", &subresource, NULL) == 0 &&
+	       memmem(entry.ptr, entry.len, field, sizeof(field) - 1) != NULL;
 }
 
 bool managed_fields_lost_replicas(struct slice old_entries, struct slice entry)
