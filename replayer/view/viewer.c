@@ -141,6 +141,13 @@ static void serve_sql(void *context)
 	viewer_sql(&job->viewer->sql_desk, job);
 }
 
+static void serve_golden(void *context)
+{
+	struct viewer_job *job = context;
+
+	viewer_golden(&job->viewer->sql_desk, job);
+}
+
 /* ---- reading on, in steps between the jobs ---- */
 
 static void read_on(void *context)
@@ -178,12 +185,11 @@ static void begin_step(struct viewer *v)
 		uv_timer_start(&v->look, on_look, LOOK_MS, 0);
 }
 
-static void begin_job(
-	struct viewer *v, bool is_sql, struct exchange *x, const struct http_request *r, struct slice name)
+static void begin_job(struct viewer *v, void (*serve)(void *context), struct exchange *x,
+	const struct http_request *r, struct slice name)
 {
 	struct viewer_job *job = xcalloc(1, sizeof(*job));
-	const struct offload_job work = {
-		is_sql ? serve_sql : serve_picture, on_job_done, job, VIEWER_JOB_BYTES};
+	const struct offload_job work = {serve, on_job_done, job, VIEWER_JOB_BYTES};
 	struct err err;
 
 	buf_init(&job->target, LIMIT_REQUEST_HEAD_BYTES);
@@ -201,7 +207,7 @@ static void begin_job(
 	/* The same place in the copy. */
 	job->name = (struct slice){job->query.path.ptr + job->query.path.len - name.len, name.len};
 	exchange_own(x, &job_owner, job);
-	if (!offload_start(is_sql ? v->statements : v->pictures, &work)) {
+	if (!offload_start(serve == serve_picture ? v->pictures : v->statements, &work)) {
 		job->is_served = true;
 		send_failure(x, 503, "too many requests wait");
 	}
@@ -297,11 +303,11 @@ static void serve_data(struct viewer *v, struct exchange *x, const struct http_r
 	} else if (slice_is(name, "sweep") && v->sweep && !is_post) {
 		send_answer(x, &(struct viewer_answer){200, JSON_TYPE, false, slice_of(v->sweep)});
 	} else if (slice_is(name, "sql")) {
-		begin_job(v, true, x, r, name);
+		begin_job(v, serve_sql, x, r, name);
 	} else if (is_post) {
 		send_failure(x, 405, "only GET is possible here");
 	} else {
-		begin_job(v, false, x, r, name);
+		begin_job(v, slice_is(name, "golden") ? serve_golden : serve_picture, x, r, name);
 	}
 }
 
@@ -369,8 +375,8 @@ static int open_golden(struct viewer *v, struct err *err)
 		return 0;
 	v->golden = *v->options.golden;
 	v->golden.run = v->golden_run = xstrdup(v->golden.run);
-	v->picture_desk.golden = &v->golden;
-	v->picture_desk.golden_desk = d;
+	v->picture_desk.golden = v->sql_desk.golden = &v->golden;
+	v->sql_desk.golden_desk = d;
 	d->tape = v->tape;
 	d->run = v->golden_run;
 	return viewer_open_session(d, err);

@@ -23,7 +23,7 @@ struct viewer;
 /* An earlier run, shown beside the run of the options. */
 struct viewer_golden {
 	const char *run;
-	/* Appends how the writes of both compare, as JSON; called on the thread for pictures. */
+	/* Appends how the writes of both compare, as JSON; called on the thread for SQL. */
 	int (*compare)(void *context, const char *now, struct buf *to, struct err *err);
 	void *context;
 };

@@ -365,8 +365,7 @@ void viewer_answer(struct viewer_desk *d, struct viewer_job *job)
 	} rows[] = {{"summary", answer_summary}, {"density", answer_density}, {"notable", answer_notable},
 		{"lanes", answer_lanes}, {"gaps", answer_gaps}, {"watches", answer_watches},
 		{"writers", answer_writers}, {"event", answer_event}, {"object", answer_object},
-		{"changes", answer_changes}, {"position", answer_position}, {"state", viewer_state},
-		{"golden", viewer_golden}};
+		{"changes", answer_changes}, {"position", answer_position}, {"state", viewer_state}};
 
 	if (d->failure.code) {
 		job->code = err_copy(&job->err, &d->failure);

@@ -60,9 +60,9 @@ int viewer_put_rows(struct viewer_desk *d, struct answer_out *o, struct slice sq
 
 int viewer_state(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err) MUST_CHECK;
 
-/* ---- viewer_golden.c ---- */
+/* ---- viewer_golden.c: on the thread for SQL ---- */
 
-int viewer_golden(struct viewer_desk *d, const struct query *q, struct buf *to, struct err *err) MUST_CHECK;
+void viewer_golden(struct viewer_desk *d, struct viewer_job *job);
 
 /* ---- viewer_sql.c: on the thread for SQL ---- */
 

@@ -53,7 +53,7 @@ class Golden(browsers.OneBrowser, TapeTest):
         return path
 
     def differences(self, view):
-        return sorted((r["difference"], r["name"]) for r in view.ask("golden")["writes"]["rows"])
+        return sorted((r["difference"], r["name"]) for r in view.ask("golden", last=747)["writes"]["rows"])
 
     def until_text(self, text):
         self.browser.wait(f"document.getElementById('pane').innerText.includes({json.dumps(text)})")
@@ -82,7 +82,7 @@ class Golden(browsers.OneBrowser, TapeTest):
         now = self.made("now.run", [("one", "1")], [("new", "1"), ("two", "2")])
         with View(ROLLING, "--run", now, "--golden", golden) as view:
             self.assertEqual(self.differences(view), [("", "one"), ("", "two"), ("only golden", "gone"), ("only now", "new")])
-            answer = view.ask("golden")
+            answer = view.ask("golden", last=747)
             told = [sum(row[3] for row in answer[run]["told"]["rows"]) for run in ("golden", "now")]
             self.assertEqual(told, [self.told] * 2)
             view.whole()

@@ -69,7 +69,7 @@ function timesOf(rows, side) {
 /** The part of a pane that shows both.
  * @param {any} app @returns {Promise<Node[]>} */
 export async function goldenPart(app) {
-  const answer = await app.source.ask("golden", {}), w = answer.writes, desk = app.hasDesk ? await app.source.ask("desk", {}) : null;
+  const answer = await app.source.ask("golden", {last: Math.max(1, Number(app.summary.picture.last_seq))}), w = answer.writes, desk = app.hasDesk ? await app.source.ask("desk", {}) : null;
   const clock = desk && !w.ended && desk.status.state !== "ended" ? BigInt(desk.now_ns) : null;
   const rows = w.rows.map((/** @type {any} */ r) => writeRow(app, r, clock)), differ = w.rows.filter((/** @type {any} */ r) => differenceOf(r, clock).bad).length;
   return [
