@@ -17,29 +17,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DAY_S          86400.0
-#define SEGMENT_BYTES  (256u << 20)
-#define SHOWN          20
-#define SURE_OF_EVENTS 200 /* of a resource: with fewer, a first and a further version are not told apart */
+#define DAY_S         86400.0
+#define SEGMENT_BYTES (256u << 20)
+#define SHOWN         20
 
-/* What a part of the sample has of one resource. */
+/* What a part of the sample has of one resource. disk_bytes: beside the first lists. */
 struct amount {
-	double events, objects, json_bytes, disk_bytes;
+	double events, added, objects, json_bytes, disk_bytes;
 };
 
 struct estimate_row {
 	char *name;
 	uint32_t resource;
-	struct amount half, whole;
-	double day_events, day_json, day_disk;
+	struct amount listed, half, whole;
+	double day_events, day_json, day_disk, doubt; /* doubt: of day_disk, as a share of it */
 };
+
+enum sample_part { SAMPLE_LISTED, SAMPLE_HALF, SAMPLE_WHOLE };
 
 struct estimate {
 	const struct estimate_options *o;
 	struct tape *tape;
 	struct estimate_row *rows;
 	size_t row_count;
-	bool is_half;                    /* which of the two is being counted */
+	enum sample_part part;           /* that is being counted */
 	struct remake_point first, half; /* where the sample begins; the middle of its time */
 	double state_bytes,
 		rest_bytes; /* on disk: the live objects at first; rows of no resource that has events */
@@ -85,48 +86,67 @@ static int take_row(void *context, const struct sql_value *values, size_t count,
 	struct estimate *e = context;
 	const struct tape_resource *r = find_resource(e->tape, &values[0], &values[1]);
 	struct estimate_row *row = r ? row_of(e, r->id) : NULL;
-	struct amount *to = !row ? NULL : e->is_half ? &row->half : &row->whole;
+	struct amount *to;
 
 	(void)count;
 	(void)err;
 	if (!row)
 		return 0;
+	to = e->part == SAMPLE_LISTED ? &row->listed : e->part == SAMPLE_HALF ? &row->half : &row->whole;
 	if (!row->name)
 		row->name = xasprintf("%s%s%s", r->resource, *r->apigroup ? "." : "", r->apigroup);
 	to->events = (double)values[2].integer;
 	to->objects = (double)values[3].integer;
 	to->json_bytes = (double)values[4].integer;
+	to->added = (double)values[5].integer;
 	return 0;
 }
 
-static int count_events(struct estimate *e, struct sql_session *session, bool is_half, struct err *err)
+static int count_events(
+	struct estimate *e, struct sql_session *session, enum sample_part part, struct err *err)
 {
 	const struct sql_sink sink = {.row = take_row, .context = e};
-	char *until = is_half ? xasprintf("%llu", (unsigned long long)e->half.seq) : xstrdup("9e18");
+	uint64_t after = part == SAMPLE_LISTED ? 0 : e->o->first_seq;
+	uint64_t until = part == SAMPLE_LISTED ? e->o->first_seq
+			 : part == SAMPLE_HALF ? e->half.seq
+					       : INT64_MAX;
 	char *sql = xasprintf(
-		"SELECT apigroup, resource, count(*), count(DISTINCT namespace || '/' || name || '/' || uid), "
-		"sum(length(object)) FROM events WHERE seq > %llu AND seq <= %s GROUP BY 1, 2",
-		(unsigned long long)e->o->first_seq, until);
+		"SELECT apigroup, resource, count(*), count(DISTINCT CASE WHEN type <> 'DELETED' THEN namespace || '/' || name || '/' || uid END), "
+		"sum(length(object)), sum(type = 'ADDED') FROM events WHERE seq > %llu AND seq <= %llu GROUP BY 1, 2",
+		(unsigned long long)after, (unsigned long long)until);
 	int rc;
 
-	e->is_half = is_half;
+	e->part = part;
 	rc = sql_session_run(session, slice_of(sql), &sink, err);
 	free(sql);
-	free(until);
 	return rc;
 }
 
-static int count_both(struct estimate *e, struct err *err)
+/* Those that were only listed have nothing to tell of a day. */
+static void forget_quiet(struct estimate *e)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < e->row_count; i++) {
+		if (e->rows[i].whole.events > 0)
+			e->rows[kept++] = e->rows[i];
+		else
+			free(e->rows[i].name);
+	}
+	e->row_count = kept;
+}
+
+static int count_all(struct estimate *e, struct err *err)
 {
 	struct sql_session *session;
 	int rc = sql_session_open(e->o->tape_path, &session, err);
 
 	if (rc)
 		return rc;
-	rc = count_events(e, session, true, err);
-	if (!rc)
-		rc = count_events(e, session, false, err);
+	for (enum sample_part part = SAMPLE_LISTED; part <= SAMPLE_WHOLE && !rc; part++)
+		rc = count_events(e, session, part, err);
 	sql_session_close(session);
+	forget_quiet(e);
 	return rc;
 }
 
@@ -162,14 +182,13 @@ struct selection {
 	size_t count;
 };
 
-/* What a tape of them takes that begins after the first lists and ends at until (NULL: at the end). By
+/* What a tape of them takes that begins with the first lists and ends at until (NULL: at the end). By
  * resource and never by time alone: that would copy extents as they stand, and one measure would not compare
  * with the other. */
 static int estimate_measure(struct estimate *e, const struct remake_point *until, const struct selection *of,
 	double *ret, struct err *err)
 {
-	const struct remake_options options = {.from = e->first.seq ? &e->first : NULL,
-		.until = until,
+	const struct remake_options options = {.until = until,
 		.resources = of->ids,
 		.resource_count = of->count,
 		.program = "kubetape " KUBETAPE_VERSION,
@@ -191,20 +210,21 @@ static double above(double bytes, double floor)
 	return bytes > floor ? bytes - floor : 0;
 }
 
-/* Without what is there at first. */
-static int measure_both(
-	struct estimate *e, const struct selection *of, double *ret_half, double *ret_whole, struct err *err)
+/* The first lists alone, and what half of the sample and the whole add to them. */
+static int measure_each(struct estimate *e, const struct selection *of, double *ret_listed, double *ret_half,
+	double *ret_whole, struct err *err)
 {
-	double none = 0, half = 0, whole = 0;
-	int rc = estimate_measure(e, &e->first, of, &none, err);
+	double listed = 0, half = 0, whole = 0;
+	int rc = estimate_measure(e, &e->first, of, &listed, err);
 
 	if (!rc)
 		rc = estimate_measure(e, &e->half, of, &half, err);
 	if (!rc)
 		rc = estimate_measure(e, NULL, of, &whole, err);
-	*ret_half = above(half, none);
-	*ret_whole = above(whole, none);
-	e->state_bytes += none;
+	*ret_listed = listed;
+	*ret_half = above(half, listed);
+	*ret_whole = above(whole, listed);
+	e->state_bytes += listed;
 	return rc;
 }
 
@@ -214,7 +234,7 @@ static int measure_rest(struct estimate *e, struct err *err)
 {
 	struct selection rest = {0};
 	const struct tape_resource *r;
-	double half = 0, whole = 0;
+	double listed, half = 0, whole = 0;
 	int rc = 0;
 
 	for (size_t i = 0; (r = tape_resource_at(e->tape, i)); i++) {
@@ -224,7 +244,7 @@ static int measure_rest(struct estimate *e, struct err *err)
 		rest.ids[rest.count++] = r->id;
 	}
 	if (rest.count)
-		rc = measure_both(e, &rest, &half, &whole, err);
+		rc = measure_each(e, &rest, &listed, &half, &whole, err);
 	e->rest_bytes = above(whole, half);
 	free(rest.ids);
 	return rc;
@@ -238,45 +258,66 @@ static int measure_all(struct estimate *e, struct err *err)
 		struct estimate_row *row = &e->rows[i];
 		const struct selection of = {&row->resource, 1};
 
-		rc = measure_both(e, &of, &row->half.disk_bytes, &row->whole.disk_bytes, err);
+		rc = measure_each(
+			e, &of, &row->listed.disk_bytes, &row->half.disk_bytes, &row->whole.disk_bytes, err);
 	}
 	return rc;
 }
 
 /* ---- a day ---- */
 
-/* The two costs from the two equations; what they do not tell apart is a cost of each version. */
-static void solve(const struct estimate_row *row, double *ret_first, double *ret_further)
+/* Objects of the first list that a part of the sample changes. Deletions do not count: an object has just one. */
+static double changed(const struct amount *of)
 {
-	const struct amount *h = &row->half, *w = &row->whole;
-	double further_h = h->events - h->objects, further_w = w->events - w->objects;
-	double det = h->objects * further_w - w->objects * further_h, first, further;
-
-	*ret_first = *ret_further = w->events > 0 ? w->disk_bytes / w->events : 0;
-	if (w->events < SURE_OF_EVENTS || fabs(det) < 0.01 * w->objects * w->events)
-		return;
-	first = (h->disk_bytes * further_w - w->disk_bytes * further_h) / det;
-	further = (h->objects * w->disk_bytes - w->objects * h->disk_bytes) / det;
-	if (further <= 0 || first < further)
-		return;
-	*ret_first = first;
-	*ret_further = further;
+	return above(of->objects, of->added);
 }
 
-/* How many objects change in the time of an extent, at most as many as there are events. */
-static double objects_in(const struct estimate *e, const struct estimate_row *row, double seconds)
+/*
+ * How many objects that are there already change in the time of an extent. Two ways to tell more than the sample has, of
+ * which the lower one counts: as many more as the whole sample has than its half, as a power of time; and as if each object
+ * were as likely to change as every other, of which there are only so many.
+ */
+static double changed_in(const struct estimate *e, const struct estimate_row *row, double seconds)
 {
-	double growth = row->half.objects > 0 ? log2(row->whole.objects / row->half.objects) : 1;
-	double events = row->whole.events * seconds / e->seconds;
-	double objects = row->whole.objects * pow(seconds / e->seconds, fmin(fmax(growth, 0), 1));
+	double half = changed(&row->half), whole = changed(&row->whole),
+	       live = fmax(row->listed.objects, whole);
+	double growth = half > 0 ? fmin(fmax(log2(whole / half), 0), 1) : 1, times = seconds / e->seconds;
 
-	return fmin(objects, events);
+	if (whole <= 0)
+		return 0;
+	return fmin(whole * pow(times, growth), live * (1 - pow(1 - whole / live, times)));
+}
+
+/* What an object costs whose first version in an extent this is. */
+static double first_cost(const struct estimate_row *row)
+{
+	if (row->listed.objects > 0)
+		return row->listed.disk_bytes / row->listed.objects;
+	return row->whole.disk_bytes / row->whole.events;
+}
+
+/* What the sample adds to the first lists, which have a version of every object. Lists that fill extents of their own are
+ * of no help to it: then first versions are among what it adds. */
+static double further_bytes(const struct estimate_row *row, const struct amount *of, double extent)
+{
+	if (row->listed.json_bytes + row->whole.json_bytes < extent)
+		return of->disk_bytes;
+	return fmax(of->disk_bytes - first_cost(row) * changed(of), of->disk_bytes / 10);
+}
+
+/* By how much the halves differ, and what chance does to a few events. */
+static double doubt_of(const struct estimate_row *row)
+{
+	double first = row->half.disk_bytes, second = above(row->whole.disk_bytes, first);
+	double differ = first + second > 0 ? fabs(first - second) / (first + second) : 1;
+
+	return fmax(differ, 1 / sqrt(row->whole.events));
 }
 
 static void extrapolate(struct estimate *e)
 {
 	double extent = e->o->extent_bytes ? (double)e->o->extent_bytes : (double)TAPE_EXTENT_BYTES, json = 0;
-	double days = e->seconds / DAY_S, extents, objects, first, further;
+	double days = e->seconds / DAY_S, extents;
 
 	for (size_t i = 0; i < e->row_count; i++)
 		json += e->rows[i].whole.json_bytes / days;
@@ -284,11 +325,11 @@ static void extrapolate(struct estimate *e)
 	for (size_t i = 0; i < e->row_count; i++) {
 		struct estimate_row *row = &e->rows[i];
 
-		solve(row, &first, &further);
 		row->day_events = row->whole.events / days;
 		row->day_json = row->whole.json_bytes / days;
-		objects = objects_in(e, row, DAY_S / extents) * extents;
-		row->day_disk = first * objects + further * (row->day_events - objects);
+		row->day_disk = further_bytes(row, &row->whole, extent) / days +
+				first_cost(row) * changed_in(e, row, DAY_S / extents) * extents;
+		row->doubt = doubt_of(row);
 	}
 }
 
@@ -357,6 +398,16 @@ static double bytes_of_group(const struct estimate *e)
 	return fmax(segment, group);
 }
 
+/* Of what a day takes, as a share of it: twice what the parts differ by. */
+static double doubt_of_day(const struct estimate *e)
+{
+	double squares = 0, sum = sum_of_day(e);
+
+	for (size_t i = 0; i < e->row_count; i++)
+		squares += pow(e->rows[i].doubt * e->rows[i].day_disk, 2);
+	return sum > 0 ? fmin(2 * sqrt(squares) / sum, 1) : 1;
+}
+
 static void print_sum(const struct estimate *e, FILE *to)
 {
 	char day[BYTES_TEXT_BYTES], state[BYTES_TEXT_BYTES], max[BYTES_TEXT_BYTES];
@@ -369,7 +420,9 @@ static void print_sum(const struct estimate *e, FILE *to)
 	if (e->o->max_bytes && sum > 0)
 		fprintf(to, "; --max-size %s keeps the last %.1f days", bytes_format(max, e->o->max_bytes),
 			(double)e->o->max_bytes / sum);
-	fputc('\n', to);
+	fprintf(to,
+		"\ngive or take %.0f %%, as far as the halves of the sample tell; what comes less often is not in it\n",
+		100 * doubt_of_day(e));
 }
 
 static int find_half(struct estimate *e, struct err *err)
@@ -391,7 +444,7 @@ int estimate_print(const struct estimate_options *options, FILE *to, struct err 
 	if (!rc && e.half.seq < e.first.seq)
 		e.half = e.first;
 	if (!rc)
-		rc = count_both(&e, err);
+		rc = count_all(&e, err);
 	if (!rc)
 		rc = measure_all(&e, err);
 	if (!rc) {

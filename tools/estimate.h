@@ -2,10 +2,9 @@
  * estimate.h: what a day of recording will cost, told by a sample of some minutes.
  *
  * A tape packs the versions of one object side by side, extent by extent: the first one of an extent costs a
- * lot, those that follow little. A short sample has few versions of each object, so it is measured twice,
- * half and whole: two equations for the cost of a first and of a further version of each resource. How many
- * objects change in the time of an extent follows from how many more the whole sample has than the half, as a
- * power of time.
+ * lot, those that follow little. A short sample has few versions of each object, but the first lists have one of each: what
+ * they take tells the cost of a first version, and what the sample adds to them that of the further ones. How often a
+ * first version is to be paid for follows from how many objects change in the time of an extent.
  */
 #ifndef TOOLS_ESTIMATE_H
 #define TOOLS_ESTIMATE_H

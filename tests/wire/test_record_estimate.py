@@ -48,7 +48,9 @@ class Estimate(RecordTest):
         self.assertEqual(os.listdir(self.temporary), [])
 
     def test_with_a_limit_it_tells_how_many_days_that_keeps(self):
-        self.assertRegex(self.estimate("--max-size", "1G"), r"; --max-size 1\.1 GB keeps the last \d+\.\d days$")
+        out = self.estimate("--max-size", "1G")
+        self.assertRegex(out, r"(?m); --max-size 1\.1 GB keeps the last \d+\.\d days$")
+        self.assertRegex(out, r"\ngive or take \d+ %, as far as the halves of the sample tell; .*\n$")
 
     def test_a_cluster_in_which_nothing_happens_takes_next_to_nothing(self):
         out = self.estimate(changes=0)
