@@ -73,8 +73,8 @@ size_t sweep_compare_alarms(
 size_t sweep_compare_probes(
 	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to);
 
-/* The same for how often it has created and deleted; or, with `earlier`, only for what it has deleted more
- * often of what had been there before the fault. */
+/* The same for what it has created and deleted more often; or, with `earlier`, only for deletions of what had been there
+ * before the fault. Less often is no harm by itself: what is left tells. */
 size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
 	bool earlier, struct buf *to);
 #define SWEEP_EARLIER "deletions of the earlier "

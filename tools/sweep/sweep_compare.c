@@ -134,15 +134,24 @@ static bool is_earlier(const char *key)
 static void tell_count(
 	struct buf *to, const struct sweep_effect *without, const struct sweep_effect *with, const char *than)
 {
-	say(to, "%s ", with ? with->content : "0");
-	say_visibly(to, with ? with->key : without->key, SIZE_MAX);
+	say(to, "%s ", with->content);
+	say_visibly(to, with->key, SIZE_MAX);
 	say(to, " (%s: %s)\n", than, without ? without->content : "0");
 }
 
-/* How often something was done more, or less. */
-static long long difference(const struct sweep_effect *without, const struct sweep_effect *with)
+/* NULL: never. */
+static const struct sweep_effect *count_of(const struct sweep_answer *a, const char *key)
 {
-	return (with ? atoll(with->content) : 0) - (without ? atoll(without->content) : 0);
+	for (size_t i = 0; i < a->count_count; i++) {
+		if (strcmp(a->counts[i].key, key) == 0)
+			return &a->counts[i];
+	}
+	return NULL;
+}
+
+static bool is_more(const struct sweep_effect *with, const struct sweep_effect *without)
+{
+	return atoll(with->content) > (without ? atoll(without->content) : 0);
 }
 
 /* Up to what names the object, or the end. */
@@ -181,37 +190,30 @@ size_t sweep_compare_alarms(
 size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
 	bool earlier, struct buf *to)
 {
-	const struct sweep_answer *without = &g->answer;
-	size_t i = 0, k = 0, n = 0;
+	size_t n = 0;
 
-	while (!g->measure.counts_vary && (i < without->count_count || k < with->count_count)) {
-		const struct sweep_effect *a = i < without->count_count ? &without->counts[i] : NULL;
-		const struct sweep_effect *b = k < with->count_count ? &with->counts[k] : NULL;
-		int order = !a ? 1 : !b ? -1 : strcmp(a->key, b->key);
-		const struct sweep_effect *one = order <= 0 ? a : NULL, *other = order >= 0 ? b : NULL;
-		long long more = difference(one, other);
+	for (size_t i = 0; i < with->count_count && !g->measure.counts_vary; i++) {
+		const struct sweep_effect *now = &with->counts[i], *before = count_of(&g->answer, now->key);
 
-		i += order <= 0;
-		k += order >= 0;
-		if (is_earlier(one ? one->key : other->key) != earlier || more == 0 || (earlier && more < 0))
+		if (is_earlier(now->key) != earlier || !is_more(now, before))
 			continue;
 		n++;
-		tell_count(to, one, other, than);
+		tell_count(to, before, now, than);
 	}
 	return n;
 }
 
-static bool same_counts(const struct sweep_answer *one, const struct sweep_answer *other)
+static bool has_more(const struct sweep_answer *one, const struct sweep_answer *than)
 {
-	const struct sweep_ground ground = {.answer = *one};
+	const struct sweep_ground ground = {.answer = *than};
 
-	return sweep_compare_counts(&ground, other, "", false, NULL) == 0;
+	return sweep_compare_counts(&ground, one, "", false, NULL) > 0;
 }
 
 void sweep_measure_learn(
 	struct sweep_measure *m, const struct sweep_answer *one, const struct sweep_answer *other)
 {
-	m->counts_vary |= !same_counts(one, other);
+	m->counts_vary |= has_more(one, other) || has_more(other, one);
 	for (size_t i = 0; i < one->effect_count && i < other->effect_count; i++) {
 		const struct sweep_effect *a = &one->effects[i], *b = &other->effects[i];
 
