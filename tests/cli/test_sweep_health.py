@@ -42,6 +42,7 @@ class SweepHealthTest(unittest.TestCase):
         again = self.repeat(found["repeat"])
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
         self.assertIn("does not watch /api/v1/pods any more", again.stdout)
+        self.assertIn("without gaps the command is quiet at the end and leaves with exit code 0; 0 things that it wrote are left\n", again.stdout)
 
     def test_finds_what_is_served_on_the_way_though_it_is_right_at_the_end(self):
         self.tape = Departure().write(os.path.join(self.folder, "departure.tape"))

@@ -89,13 +89,22 @@ char *sweep_repeat_of(const struct sweep_report *r, const struct sweep_try *t)
 
 /* ---- for people ---- */
 
+/* Where fault files are given, nobody looks for places, and counts. */
+static bool knows_delivered(const struct sweep_report *r)
+{
+	return !r->count || r->tries[0].position->kind != SWEEP_GIVEN;
+}
+
 static void print_without(const struct sweep_report *r, FILE *to)
 {
 	fprintf(to, "without gaps the command %s with exit code %lld",
 		r->without->end == SWEEP_QUIET ? "is quiet at the end and leaves" : "ends by itself",
 		(long long)r->without->exit_code);
-	fprintf(to, "; it was sent %llu events, and %zu %s left\n",
-		(unsigned long long)r->positions->delivered, r->without->effect_count,
+	if (knows_delivered(r))
+		fprintf(to, "; it was sent %llu events, and", (unsigned long long)r->positions->delivered);
+	else
+		fputc(';', to);
+	fprintf(to, " %zu %s left\n", r->without->effect_count,
 		r->without->effect_count == 1 ? "thing that it wrote is" : "things that it wrote are");
 	for (size_t i = 0; i < r->measure->unsteady_count; i++)
 		fprintf(to,
@@ -376,10 +385,13 @@ void sweep_report_json(const struct sweep_report *r, FILE *to)
 	json_text(to, "tape", r->tape);
 	fputs(",\n  ", to);
 	json_text(to, "folder", r->folder);
-	fprintf(to,
-		",\n  \"without\": {\"ended_by\": \"%s\", \"exit_code\": %lld, \"events\": %llu, \"left\": %zu},\n",
-		r->without->end == SWEEP_QUIET ? "quiet" : "command", (long long)r->without->exit_code,
-		(unsigned long long)r->positions->delivered, r->without->effect_count);
+	fprintf(to, ",\n  \"without\": {\"ended_by\": \"%s\", \"exit_code\": %lld, \"events\": ",
+		r->without->end == SWEEP_QUIET ? "quiet" : "command", (long long)r->without->exit_code);
+	if (knows_delivered(r))
+		fprintf(to, "%llu", (unsigned long long)r->positions->delivered);
+	else
+		fputs("null", to);
+	fprintf(to, ", \"left\": %zu},\n", r->without->effect_count);
 	fprintf(to, "  \"jobs\": %zu, \"stopped\": %s, \"positions\": %zu, \"positions_found\": %zu,\n",
 		r->jobs, r->stopped ? "true" : "false", r->positions->count, r->found);
 	fputs("  ", to);
