@@ -103,8 +103,25 @@ START_TEST(sweep_health__forgives_a_wrong_answer_that_is_right_in_time)
 }
 END_TEST
 
+START_TEST(sweep_health__misses_only_watches_that_were_needed_in_this_run)
+{
+	char *both[] = {(char *)"/api/v1/nodes", (char *)"/api/v1/pods"};
+	const struct sweep_health without = {.is_known = true, .watches = both, .watch_count = 2};
+	struct sweep_health with = {
+		.is_known = true, .watches = both, .watch_count = 1, .asked = both, .asked_count = 1};
+	struct buf to;
+
+	buf_init(&to, 4096);
+	ck_assert_uint_eq(sweep_health_compare(&without, &with, SETTLE_NS, &to), 0);
+	with.asked_count = 2;
+	ck_assert_uint_eq(sweep_health_compare(&without, &with, SETTLE_NS, &to), 1);
+	buf_release(&to);
+}
+END_TEST
+
 UNIT_MAIN("sweep_health", sweep_health__says_nothing_of_two_that_are_alike,
 	sweep_health__tells_growth_only_by_its_factor_and_more_than_noise,
 	sweep_health__tells_of_a_program_that_neither_asks_nor_ends,
 	sweep_health__learns_only_what_is_so_in_every_run,
-	sweep_health__forgives_a_wrong_answer_that_is_right_in_time)
+	sweep_health__forgives_a_wrong_answer_that_is_right_in_time,
+	sweep_health__misses_only_watches_that_were_needed_in_this_run)

@@ -15,9 +15,10 @@ static const char watches_sql[] =
 	"SELECT DISTINCT path FROM requests, (SELECT CAST(value AS INTEGER) AS quiet_ns FROM run WHERE name = 'quiet_ns')"
 	" WHERE verb = 'watch' AND status = 200 AND time_ns <= quiet_ns AND (end_ns IS NULL OR end_ns >= quiet_ns - :lately_ns)";
 
-/* A program need not watch again what it had come to need before it was started again. */
+/* Many programs begin to watch when they first need to: in this run it may not have come to that, or not again after
+ * it was started again. */
 static const char asked_sql[] =
-	"SELECT DISTINCT path FROM requests, (SELECT max(time_ns) AS started_ns FROM faults WHERE step = 'restart')"
+	"SELECT DISTINCT path FROM requests, (SELECT coalesce(max(time_ns), 0) AS started_ns FROM faults WHERE step = 'restart')"
 	" WHERE verb IN ('list', 'watch') AND time_ns > started_ns";
 
 static const char facts_sql[] =
@@ -232,7 +233,7 @@ static void say_visibly(struct buf *to, const char *text)
 	(void)!visible_append(to, (struct slice){text, strnlen(text, SHOWN_BYTES)}, NULL);
 }
 
-/* Whether it needed that since it was started last. */
+/* Whether it has come to need that since it was started last. One that asked for nothing at all is no reason to forgive. */
 static bool is_needed(const struct sweep_health *h, const char *watch)
 {
 	return !h->asked_count || has_name(h->asked, h->asked_count, watch);

@@ -22,7 +22,7 @@ struct sweep_served {
 struct sweep_health {
 	char **watches; /* open when it was quiet at the end, or shortly before: paths with their selectors; sorted */
 	size_t watch_count;
-	char **asked; /* the same of what it asked for since a fault had it started again; NULL: no fault did */
+	char **asked; /* the same of what it asked for, since a fault had it started again if one did */
 	size_t asked_count;
 	bool is_known;      /* false: it ended by itself, and nothing of this is */
 	bool killed;        /* it did not end when it was asked to */
