@@ -25,24 +25,19 @@ class Departure(test_sweep.Story):
 class SweepHealthTest(unittest.TestCase):
     setUp, arguments, sweep = test_sweep.SweepTest.setUp, test_sweep.SweepTest.arguments, test_sweep.SweepTest.sweep
     begin, end, wrong = test_sweep.SweepTest.begin, test_sweep.SweepTest.end, test_sweep.SweepTest.wrong
-    repeat = test_sweep.SweepTest.repeat
 
     def try_both(self, name, *options):
         """What differs in the gaps that make the buggy one go wrong; the mended one must stand them all."""
-        both = [self.begin("--at", "deletions", *options, "-o", os.path.join(self.folder, kind), "--settle", "500ms", "-j", "1", "--plain",
+        both = [self.begin("--at", "deletions", *options, "-o", os.path.join(self.folder, kind), "--settle", "300ms", "-j", "1", "--plain",
             command=[sys.executable, SICK, kind, name]) for kind in ("mended", "buggy")]
         mended, report = self.end(both[0], 0), self.end(both[1], 1)
         self.assertGreater(mended["fine"], 0)
         return self.wrong(report)
 
-    def test_finds_a_watch_that_never_comes_back_and_memory_that_is_kept_and_its_line_repeats_it(self):
-        found = self.try_both("deaf", "--max", "1", "--gap", "end,compact,hold=2s")[0]
+    def test_finds_a_watch_that_never_comes_back_and_memory_that_is_kept(self):
+        found = self.try_both("deaf", "--max", "1", "--gap", "end,compact,hold=800ms")[0]
         self.assertEqual(found["differences"][0], "hangs: it does not watch /api/v1/pods any more")
         self.assertRegex(found["differences"][1], r"^grew: more than 2 times the memory when it is quiet \([1-9].* MB, without the fault .* MB at most\)$")
-        again = self.repeat(found["repeat"])
-        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
-        self.assertIn("does not watch /api/v1/pods any more", again.stdout)
-        self.assertIn("without gaps the command is quiet at the end and leaves with exit code 0; 0 things that it wrote are left\n", again.stdout)
 
     def test_finds_what_is_served_on_the_way_though_it_is_right_at_the_end(self):
         self.tape = Departure().write(os.path.join(self.folder, "departure.tape"))

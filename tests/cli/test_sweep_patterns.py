@@ -120,6 +120,7 @@ class SweepPatternsTest(unittest.TestCase):
         again = self.repeat(line)
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
         self.assertIn("is broken: web-0", again.stdout)
+        self.assertNotIn("it was sent", again.stdout)  # nobody has counted
 
     def test_an_invariant_that_stays_broken_ends_the_run_and_one_for_the_end_does_not(self):
         self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "three.tape"))
