@@ -201,7 +201,8 @@ static int differ_as_a_whole(struct json_diff *d, struct object_walk *w, struct 
 static int compare_rest(struct json_diff *d, struct object_walk *w, struct err *err)
 {
 	struct level l = {.old = d->part_count};
-	struct part *done = d->parts + w->names;
+	struct part *done;
+	size_t count = w->count;
 	int rc = push_rest(d, w, JSON_OLD, &l.old_count);
 
 	l.new = d->part_count;
@@ -213,7 +214,7 @@ static int compare_rest(struct json_diff *d, struct object_walk *w, struct err *
 	w->count = sort_members(done, w->count);
 	l.old_count = sort_members(d->parts + l.old, l.old_count);
 	l.new_count = sort_members(d->parts + l.new, l.new_count);
-	if (share_name(done, w->count, d->parts + l.old, l.old_count) ||
+	if (w->count < count || share_name(done, w->count, d->parts + l.old, l.old_count) ||
 		share_name(done, w->count, d->parts + l.new, l.new_count))
 		return differ_as_a_whole(d, w, err);
 	return merge_members(d, &l, err);

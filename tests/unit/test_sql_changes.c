@@ -85,6 +85,8 @@ START_TEST(json_diff__compares_an_object_with_a_name_twice_as_a_whole)
 {
 	check_diff("{\"o\":{\"a\":1,\"b\":2}}", "{\"o\":{\"a\":3,\"c\":1,\"a\":4}}",
 		"$.o o {\"a\":1,\"b\":2} {\"a\":3,\"c\":1,\"a\":4}\n");
+	check_diff("{\"o\":{\"a\":1,\"a\":2}}", "{\"o\":{\"a\":2,\"a\":1,\"b\":1}}",
+		"$.o o {\"a\":1,\"a\":2} {\"a\":2,\"a\":1,\"b\":1}\n");
 }
 END_TEST
 

@@ -210,10 +210,19 @@ static int find_list(const struct path_list *l, struct slice value, struct json_
 	return rc;
 }
 
+/* A template may print the document as it stands, which then has to be something. */
+static int trim_document(struct slice *document, struct err *err)
+{
+	*document = json_trim(*document);
+	return document->len ? 0 : err_set(err, ERR_PROTOCOL, "the document is empty, expected JSON");
+}
+
 int json_path_find(const struct json_path *p, struct slice document, struct json_values *ret, struct err *err)
 {
+	int rc = trim_document(&document, err);
+
 	*ret = (struct json_values){NULL, 0};
-	return find_list(&p->root, json_trim(document), ret, 0, err);
+	return rc ? rc : find_list(&p->root, document, ret, 0, err);
 }
 
 /* ---- printing ---- */
@@ -256,7 +265,9 @@ static int print_list(
 
 int json_path_print(const struct json_path *p, struct slice document, struct buf *to, struct err *err)
 {
-	return print_list(&p->root, json_trim(document), to, 0, err);
+	int rc = trim_document(&document, err);
+
+	return rc ? rc : print_list(&p->root, document, to, 0, err);
 }
 
 void path_list_release(struct path_list *l)
