@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define DEFAULT_CACHE_BYTES (96u << 20) /* an extent and a half: what an ordered scan touches */
+#define DEFAULT_CACHE_BYTES (72u << 20) /* an extent and some: what an ordered scan touches */
 #define INDEX_CACHE_BYTES   (64u << 20)
 #define FEW_CACHE_BYTES     (4u << 20) /* for walks in the order of storage */
 

@@ -24,7 +24,7 @@ int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, str
 /* Looks for what the writer has made durable since. Returns 1 when there is more than before, else 0. */
 int tape_refresh(struct tape *t, struct err *err) MUST_CHECK;
 
-/* Bytes of decoded blocks to keep, 64 MiB unless set. Ordered scans want one extent's worth. */
+/* Bytes of decoded blocks to keep, 72 MiB unless set. Ordered scans want one extent's worth. */
 void tape_set_cache(struct tape *t, size_t bytes);
 
 /* As it was opened. */
