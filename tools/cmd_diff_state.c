@@ -382,7 +382,8 @@ const struct command cmd_diff_state = {
 	.description =
 		"Prints which objects were added (+), deleted (-), deleted and made again under their name (!)\n"
 		"or changed (~) from the first point to the second (default: the end), and the fields, each with\n"
-		"who wrote it last by managedFields, and who asked for it by the audit log (`kubetape audit`). History is told forwards, whichever of the two comes first.\n" BOOKKEEPING_HELP
+		"who wrote it last by managedFields, and who asked for it by the audit log ('kubetape audit').\n"
+		"History is told forwards, whichever of the two comes first.\n" BOOKKEEPING_HELP
 		" are left out unless they are named\n"
 		"or --all is given.\n\n" POSITION_HELP "\n"
 		"  kubetape diff-state X.tape 12:03:05 12:04:00 -n shop",

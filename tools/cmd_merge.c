@@ -114,9 +114,10 @@ const struct command cmd_merge = {
 	.summary = "make one tape of two recordings of one cluster",
 	.description =
 		"What both recorded is on the new tape once; what one missed in a gap, the other one tells, and\n"
-		"the gap, or that part of it, has ended 'filled'. Their clocks are compared by the events that both saw, and times of\n"
-		"the second tape are moved if the two disagree. Where the one ends before the other one begins\n"
-		"there is a gap. What a list lacks that comes after a time that neither saw was deleted.\n\n"
+		"the gap, or that part of it, has ended 'filled'. Their clocks are compared by the events that\n"
+		"both saw, and times of the second tape are moved if the two disagree. Where the one ends\n"
+		"before the other one begins there is a gap. What a list lacks that comes after a time that\n"
+		"neither saw was deleted.\n\n"
 		"  kubetape merge A.tape B.tape -o C.tape",
 	.options = rows,
 	.run = merge_run,
