@@ -46,6 +46,7 @@ static void note_ready(struct recorder *r)
 	r->ready_seq = stats.last_seq;
 	r->ready_ns = clock_wall_ns(r->x.clock);
 	r->ready_mono_ns = clock_mono_ns(r->x.clock);
+	uv_update_time(&r->loop); /* it may have been busy: the time begins now */
 	if (r->o->lasts_from_ready)
 		uv_timer_start(&r->limit, on_limit, (uint64_t)(r->o->duration_ns / NS_PER_MS), 0);
 }
