@@ -8,11 +8,30 @@
 #include "schema/sql/managed_fields.h"
 #include "tests/fuzz/fuzz.h"
 
-/* Escapes, zero bytes, names twice in one object and the like make a path mean
- * something else than it says. */
+#include <cjson/cJSON.h>
+
+static bool has_name_twice(const cJSON *tree)
+{
+	const cJSON *member;
+
+	cJSON_ArrayForEach(member, tree)
+	{
+		if (member->string && cJSON_GetObjectItemCaseSensitive(tree, member->string) != member)
+			return true;
+		if (has_name_twice(member))
+			return true;
+	}
+	return false;
+}
+
+/* Escapes, zero bytes and names twice in one object make a path mean something else than it says. */
 static bool is_simple(struct slice json)
 {
-	return !json.len || !memchr(json.ptr, '\\', json.len);
+	cJSON *tree = json.len ? cJSON_ParseWithLength(json.ptr, json.len) : NULL;
+	bool twice = has_name_twice(tree);
+
+	cJSON_Delete(tree);
+	return !twice && (!json.len || !memchr(json.ptr, '\\', json.len));
 }
 
 static void check_place(struct slice new, const struct json_change *c)
