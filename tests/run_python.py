@@ -3,8 +3,8 @@
 
 usage: tests/run_python.py [-j N] [--folder FOLDER] [--without PATTERN] [PATTERN]...
 PATTERN is a part of a test's id; without one, every test runs.
-With -j the files run N at a time, each with its output when it is done. Ends with a plain line
-`N passed, N failed, N skipped`.
+With -j the files run N at a time, each with its output when it is done; so do the tests of a file that says
+TESTS_APART = True. Ends with a plain line `N passed, N failed, N skipped`.
 """
 import argparse
 import concurrent.futures
@@ -63,7 +63,9 @@ def run_file(folders, name, ids):
 def run_files(folders, suite, jobs):
     files = {}
     for test in flatten(suite):
-        files.setdefault(test.id().split(".")[0], []).append(test.id())
+        module = type(test).__module__
+        apart = getattr(sys.modules.get(module), "TESTS_APART", False)
+        files.setdefault(test.id() if apart else module, []).append(test.id())
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         return [sum(column) for column in zip(*pool.map(lambda name: run_file(folders, name, files[name]), files))]
 

@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "wire"))
 
 from replays import KUBETAPE, NODES, PODS, Tape, obj  # noqa: E402
 
+TESTS_APART = True  # each takes long
 CONTROLLER = os.path.join(ROOT, "tests", "sweep", "controller.py")
 DEADLINE_S = 300
 

@@ -9,6 +9,7 @@ import xml.etree.ElementTree
 
 import test_sweep
 
+TESTS_APART = True  # each takes long
 BLIND = os.path.join(test_sweep.ROOT, "tests", "sweep", "blind.py")
 # Says in a file whether two changes ever came within 30 ms.
 HASTY = """

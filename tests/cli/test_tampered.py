@@ -6,6 +6,7 @@ import bounded
 import tamper
 from tapes import TapeTest
 
+TESTS_APART = True  # some take long
 GOLDEN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tapes", "golden")
 REPLAY = ["replay", "X", "--plain", "--speed", "max", "--wait-watchers", "0", "--", "true"]
 FIRST, LAST = -2**63, 2**63 - 1
