@@ -70,6 +70,9 @@ deps:
 THREADED := --without test_record_hostile test_record_ test_events. test_replay_run test_replay_control test_replay_long_writes \
 	test_view_data.Bundled test_view_data.Statements test_view_data.Access is_being_written test_view_desk.Answers
 
+# Tests whose time is that of the programs that are swept: once is enough, under AddressSanitizer.
+SWEEPING := $(addprefix --without ,test_sweep. test_sweep_patterns. test_sweep_shards. test_shrink. test_testing_page.)
+
 # Everything that needs nothing but Debian packages: as built, and again under the sanitizers. The recorder and
 # the replay have further threads, so tests of them run under ThreadSanitizer too.
 JOBS ?= $(shell nproc)
@@ -87,7 +90,7 @@ check: deps
 # What that comes to shows when their turn comes.
 check-python-and-variants:
 	{ nice $(MAKE) -j$(JOBS) VARIANT=asan programs; nice $(MAKE) -j$(JOBS) VARIANT=tsan all; } >build/variants.log 2>&1 & \
-		$(MAKE) check-python; result=$$?; wait; exit $$result
+		$(MAKE) TESTS='$(SWEEPING)' check-python; result=$$?; wait; exit $$result
 
 # Side by side, as both mostly wait. Not by the shell's `&`: what it starts ignores SIGINT, and so would the programs tested.
 check-python-asan:
