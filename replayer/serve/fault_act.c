@@ -522,9 +522,9 @@ void fault_act_write_ends(struct api_call *call, const struct fault_write_answer
 
 	fault_act_now(a, &now);
 	faults_write_ends(a->faults, &now);
+	drain(a); /* first: a command that is to die must not see that its connection ends, and try again */
 	if (answer->what && answer->what->act != FAULT_WRITE_ERROR)
 		exchange_abort(call->x, ABORT_RST);
-	drain(a);
 	player_nudge(a->player);
 }
 
