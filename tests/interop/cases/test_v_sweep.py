@@ -97,6 +97,7 @@ class AStory(unittest.TestCase):
         return [gap for gap in buggy[1]["gaps"] if gap["verdict"] == "wrong"]
 
 
+@unittest.skipUnless(os.path.exists(BLIND), "needs tests/interop/build blind")
 class APatternOfGo(AStory):
     def test_each_is_found_and_the_mended_ones_are_left_alone(self):
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
