@@ -29,7 +29,7 @@ static struct slice text_at(struct slice json, const char *path)
 	return (struct slice){text.ptr + 1, text.len - 2};
 }
 
-/* 0 if there is none, and for a negative one. */
+/* 0 for a number that is absent or negative. */
 static uint32_t number_at(struct slice json, const char *path)
 {
 	struct slice digits;

@@ -146,7 +146,7 @@ const char *clickhouse_url(const struct clickhouse *c)
 
 /* ---- what it refuses ---- */
 
-/* "Code: 60. DB::Exception: ..."; 0 if it is none. */
+/* 60 of "Code: 60. DB::Exception: ..."; 0 of other texts. */
 static int exception_number(struct slice said)
 {
 	int number = 0;

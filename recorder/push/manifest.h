@@ -32,7 +32,7 @@ struct manifest_loss {
 	int64_t noticed_ns;
 };
 
-/* The audit book; sha256 "" : there is none. */
+/* The audit book; the sha256 is "" if the store has none. */
 struct manifest_book {
 	uint64_t bytes;
 	char sha256[S3_SUM_BYTES];

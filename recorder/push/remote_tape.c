@@ -34,7 +34,7 @@ struct remote {
 };
 
 static struct {
-	char *root; /* NULL: there is none */
+	char *root; /* NULL without one */
 	pthread_mutex_t lock;
 	struct remote *remotes;
 	uint64_t fetched_bytes; /* since the cache was last trimmed */

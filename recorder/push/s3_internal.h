@@ -24,7 +24,7 @@ struct s3_request {
 	const char *query; /* sorted and encoded; NULL: none */
 	const char *headers[4];
 	struct web_body body;
-	const char *sha256; /* of the body; NULL: there is none */
+	const char *sha256; /* of the body; NULL without one */
 	size_t max_bytes;
 	bool once; /* not worth a second try */
 };

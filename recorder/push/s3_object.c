@@ -132,7 +132,7 @@ struct s3_listing {
 	const char *prefix, *delimiter;
 	int (*each)(void *context, const char *key, uint64_t bytes);
 	void *context;
-	char *next; /* where the next page begins; NULL: there is none */
+	char *next; /* where the next page begins; NULL after the last */
 };
 
 /* The names of a query's values are in order. */

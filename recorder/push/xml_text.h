@@ -7,11 +7,11 @@
 
 #include "schema/base/buf.h"
 
-/* What stands between <tag> and </tag>, the first time in *from, which is left with what follows. False, and *from as
- * it was, when there is none. */
+/* What stands between <tag> and </tag>, the first time in *from, which is left with what follows. False if there is no such
+ * element; *from is as it was then. */
 bool xml_cut(struct slice *from, const char *tag, struct slice *ret);
 
-/* The text of the first such element, its entities replaced; NULL when there is none. The caller frees. */
+/* The text of the first such element, its entities replaced; NULL without one. The caller frees. */
 char *xml_text(struct slice document, const char *tag);
 
 /* What a text without elements stands for. The caller frees. */
