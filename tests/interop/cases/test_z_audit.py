@@ -10,22 +10,13 @@ import subprocess
 from lib import cluster, paths, process, tape, workload
 from lib.case import Case
 
-POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
-    {"level": "RequestResponse", "verbs": ["create", "update", "patch", "delete", "deletecollection"]}, {"level": "None"}]}
-
 
 class AnAuditedClusterRecorded(Case):
 
     def audited(self, folder):
         """The workload on a cluster with an audit log: (tape, entries)."""
-        made = cluster.Cluster(os.path.join(folder, "cluster")).anew()
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-        policy, log, path = (os.path.join(folder, name) for name in ("policy.json", "audit.log", "x.tape"))
-        with open(policy, "w", encoding="utf-8") as f:
-            json.dump(POLICY, f)
-        try:
-            made.up(nodes=3, apiserver_flags=[f"--audit-policy-file={policy}", f"--audit-log-path={log}", "--audit-log-mode=blocking"])
+        log, path = (os.path.join(folder, name) for name in ("audit.log", "x.tape"))
+        with cluster.fresh(folder, audited=True, nodes=3) as made:
             recorder = process.Child([paths.KUBETAPE, "record", "--all", "-o", path], folder, "recorder", {"KUBECONFIG": made.kubeconfig})
             try:
                 recorder.wait_for("^recording [0-9]+ streams")
@@ -34,8 +25,6 @@ class AnAuditedClusterRecorded(Case):
                 work.run()
             finally:
                 recorder.stop(signal.SIGINT)
-        finally:
-            made.down()
         with open(log, encoding="utf-8") as f:
             return path, [json.loads(line) for line in f]
 

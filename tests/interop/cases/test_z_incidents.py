@@ -4,13 +4,11 @@ who we were."""
 import concurrent.futures
 import json
 import os
-import shutil
 import signal
 import subprocess
 
 from lib import cluster, manifests, paths, process, wait
 from lib.case import Case
-from cases.test_z_audit import POLICY
 
 # A node is given up within seconds, once its lease is not renewed.
 FLAGS = {"kube-controller-manager": ["--node-monitor-period=1s", "--node-monitor-grace-period=10s"],
@@ -150,17 +148,9 @@ class IncidentsOfARealCluster(Case):
 
     def record(self, folder):
         """The tape, joined to the audit log, and {incident: what is asked about}."""
-        made = cluster.Cluster(os.path.join(folder, "cluster")).anew()
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-        policy, log, path = (os.path.join(folder, name) for name in ("policy.json", "audit.log", "x.tape"))
-        with open(policy, "w", encoding="utf-8") as f:
-            json.dump(POLICY, f)
-        try:
-            made.up(nodes=3, flags=FLAGS, apiserver_flags=[f"--audit-policy-file={policy}", f"--audit-log-path={log}", "--audit-log-mode=blocking"])
+        log, path = (os.path.join(folder, name) for name in ("audit.log", "x.tape"))
+        with cluster.fresh(folder, audited=True, nodes=3, flags=FLAGS) as made:
             asked = self.play(made, folder, path)
-        finally:
-            made.down()
         subprocess.run([paths.KUBETAPE, "audit", path, log], capture_output=True, check=False)
         return path, asked
 

@@ -47,6 +47,29 @@ def free_ports(count):
     raise OSError(f"fewer than {count} ports are free below {end}")
 
 
+AUDIT_POLICY = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
+    {"level": "RequestResponse", "verbs": ["create", "update", "patch", "delete", "deletecollection"]}, {"level": "None"}]}
+
+
+@contextlib.contextmanager
+def fresh(folder, audited=False, **options):
+    """A new cluster while the body runs, up with these options, in a folder that is emptied first. With `audited` its API server
+    writes audit.log there, of all that writes."""
+    made = Cluster(os.path.join(folder, "cluster")).anew()
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    if audited:
+        policy, log = (os.path.join(folder, name) for name in ("policy.json", "audit.log"))
+        with open(policy, "w", encoding="utf-8") as f:
+            json.dump(AUDIT_POLICY, f)
+        options["apiserver_flags"] = [f"--audit-policy-file={policy}", f"--audit-log-path={log}", "--audit-log-mode=blocking"]
+    try:
+        made.up(**options)
+        yield made
+    finally:
+        made.down()
+
+
 class Cluster:
     """A cluster that is, was or will be in a directory."""
 

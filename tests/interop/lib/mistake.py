@@ -9,7 +9,6 @@ Beside it a program of the standard library alone watches through the same tee, 
 import http.client
 import json
 import os
-import shutil
 import signal
 import ssl
 import threading
@@ -66,14 +65,8 @@ class Mistake:
         self.codes, self.again = {}, {}
 
     def record(self):
-        made = cluster.Cluster(os.path.join(self.folder, "cluster")).anew()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        os.makedirs(self.folder)
-        try:
-            made.up(programs=("etcd", "kube-apiserver"))
+        with cluster.fresh(self.folder, programs=("etcd", "kube-apiserver")) as made:
             self._record(made, workload.Workload(made.kubectl))
-        finally:
-            made.down()
         self.again = {kind: self._again(kind) for kind in ("buggy", "mended")}
         for replay in self.again.values():
             replay.wait_end()

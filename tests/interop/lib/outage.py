@@ -7,7 +7,6 @@ resourceVersion is answered by 410).
 """
 
 import os
-import shutil
 import signal
 
 from lib import cluster, kubectl, manifests, paths, process, tape, wait, workload
@@ -25,14 +24,8 @@ class Outage:
         self.exit_code = None
 
     def record(self):
-        made = cluster.Cluster(os.path.join(self.folder, "cluster")).anew()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        os.makedirs(self.folder)
-        try:
-            made.up(programs=("etcd", "kube-apiserver"))
+        with cluster.fresh(self.folder, programs=("etcd", "kube-apiserver")) as made:
             self._record(made, workload.Workload(made.kubectl))
-        finally:
-            made.down()
         return self
 
     def _record(self, made, work):
