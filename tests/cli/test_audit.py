@@ -217,6 +217,26 @@ class ByMoment(Audit):
         self.assertEqual(self.audit([self.meta("delete", 6, user="carol")], "--tolerance", "3s")["joined"], 1)
 
 
+class Bound(Audit):
+    """A binding is answered by a Status: neither a version nor a manager tells its event."""
+    node = {"spec": {"nodeName": "n1"}}
+    rows = [event(1, "ADDED", web(10)), event(5, "MODIFIED", web(11, **node)),
+            event(5.3, "MODIFIED", web(12, **node, metadata={"deletionTimestamp": "2023-11-14T22:13:30Z"})),
+            event(9, "ADDED", web(20, uid="u2")), event(14, "MODIFIED", web(21, uid="u2", **node))]
+
+    def bind(self, at, uid=None):
+        return request("create", web(0), at, user="scheduler", subresource="binding", answer={"kind": "Status", "apiVersion": "v1", "status": "Success"},
+                       ref={"uid": uid} if uid else None)
+
+    def test_a_binding_is_joined_to_what_gave_the_pod_its_node_and_not_to_what_came_beside(self):
+        self.audit([self.bind(4.9)])
+        self.assertEqual(self.who(), [("11", "scheduler", "create")])
+
+    def test_a_binding_of_a_uid_is_joined_however_late_its_event_came(self):
+        self.audit([self.bind(4.9, "u1"), self.bind(9.1, "u2")])
+        self.assertEqual(self.who(), [("11", "scheduler", "create"), ("21", "scheduler", "create")])
+
+
 class Copies(Audit):
     rows = [event(1, "ADDED", web(10)), event(2, "ADDED", web(20, "db-0", "u2", namespace="other")), event(5, "MODIFIED", web(11))]
 

@@ -171,3 +171,15 @@ bool evidence_begins_deletion(const struct evidence *v)
 {
 	return is_being_deleted(&v->object) && !is_being_deleted(&v->old);
 }
+
+static bool has_node(const struct buf *object)
+{
+	struct slice name;
+
+	return object->len && json_get(buf_slice(object), "$.spec.nodeName", &name, NULL) > 0;
+}
+
+bool evidence_binds(const struct evidence *v)
+{
+	return has_node(&v->object) && v->old.len && !has_node(&v->old);
+}

@@ -32,4 +32,7 @@ bool evidence_is_dated(const struct evidence *v, const struct audit_entry *e);
 /* Whether the event is what set deletionTimestamp. */
 bool evidence_begins_deletion(const struct evidence *v);
 
+/* Whether the event is what gave a pod its node. */
+bool evidence_binds(const struct evidence *v);
+
 #endif

@@ -369,6 +369,12 @@ static bool is_candidate_known(const struct candidates *all, const struct event 
 	return false;
 }
 
+/* The pod that it names by its uid is bound once: the event is certain, however late it came. */
+static bool is_binding(const struct audit_entry *e)
+{
+	return slice_is(e->verb, "create") && slice_is(e->subresource, "binding");
+}
+
 /* Whether nothing that the object says is against it. */
 static bool fits_object(const struct audit_entry *e, const struct evidence *v)
 {
@@ -380,7 +386,9 @@ static bool fits_object(const struct audit_entry *e, const struct evidence *v)
 		return v->type == EVENT_DELETED || evidence_begins_deletion(v);
 	if (slice_is(e->verb, "update") && e->rv.len && v->old_rv && !slice_is(e->rv, v->old_rv))
 		return false;
-	if (slice_is(e->verb, "create") && e->subresource.len) /* a binding, an eviction: without a manager */
+	if (is_binding(e))
+		return evidence_binds(v);
+	if (slice_is(e->verb, "create") && e->subresource.len) /* an eviction: without a manager */
 		return managed == MANAGED_SILENT;
 	return managed != MANAGED_CONTRADICTS;
 }
@@ -413,7 +421,8 @@ static int find_candidates(struct audit_joiner *j, uint32_t resource, struct can
 		.namespace = namespace,
 		.name = name,
 		.time_min_ns = j->entry.begin_ns - j->tolerance_ns,
-		.time_max_ns = j->entry.end_ns + j->tolerance_ns};
+		.time_max_ns =
+			is_binding(&j->entry) && j->entry.uid.len ? 0 : j->entry.end_ns + j->tolerance_ns};
 	struct tape_cursor *c;
 	struct event e;
 	int more = tape_cursor_open(j->tape, &filter, TAPE_FORWARD, &c, err), rc = 0;
