@@ -1,7 +1,8 @@
 /*
  * why_chain.c: from a fact to what explains it, and on from there. Each statement finds the object that the last step
- * is about in parameters: :resource :namespace :name :uid, :seq and :ns of the event, :first (the object's first event
- * on the tape), :owner_uid, :node (of a pod), :until (the last event that counts).
+ * is about in parameters: :resource :namespace :name :uid, :seq and :ns of the event, :rv ('' unless a watch told it),
+ * :first :first_ns :first_rv (the same of the object's first event on the tape), :owner_uid, :node (of a pod), :until (the
+ * last event that counts).
  */
 #include "tools/why/why.h"
 
@@ -68,10 +69,11 @@ static void free_row(char **texts, size_t count)
 
 static const char subject_sql[] =
 	"SELECT e.resource, e.namespace, e.name, e.uid, e.time, e.origin, e.seq, e.time_ns, "
-	"coalesce((SELECT min(seq) FROM events WHERE uid = e.uid AND seq <= e.seq), e.seq), "
+	"CASE WHEN e.origin = 'watch' THEN e.rv END, f.seq, f.time_ns, CASE WHEN f.origin = 'watch' THEN f.rv END, "
 	"(SELECT jget(r.value, '$.uid') FROM json_each(coalesce(jget(e.object, '$.metadata.ownerReferences'), '[]')) AS r "
 	"ORDER BY jget(r.value, '$.controller') DESC LIMIT 1), jget(e.object, '$.spec.nodeName') "
-	"FROM events AS e WHERE e.seq = :at";
+	"FROM events AS e, events AS f WHERE e.seq = :at AND f.seq = "
+	"coalesce((SELECT min(seq) FROM events WHERE uid = e.uid AND seq <= e.seq), e.seq)";
 
 /* The columns of that statement, and the parameters that they become. */
 enum subject {
@@ -83,7 +85,10 @@ enum subject {
 	ORIGIN,
 	SEQ,
 	NS,
+	RV,
 	FIRST,
+	FIRST_NS,
+	FIRST_RV,
 	OWNER_UID,
 	NODE,
 	SUBJECT_COLUMNS
@@ -96,7 +101,10 @@ static const char *const parameters[SUBJECT_COLUMNS] = {
 	[UID] = "uid",
 	[SEQ] = "seq",
 	[NS] = "ns",
+	[RV] = "rv",
 	[FIRST] = "first",
+	[FIRST_NS] = "first_ns",
+	[FIRST_RV] = "first_rv",
 	[OWNER_UID] = "owner_uid",
 	[NODE] = "node",
 };

@@ -20,6 +20,13 @@
 #define TERMINATED "coalesce(jget(s.value, '$.state.terminated'), jget(s.value, '$.lastState.terminated'))"
 #define CONTAINER "'container ' || jget(s.value, '$.name')"
 #define SOON " AND c.time_ns > :ns - 900000000000 "
+/* Streams are recorded beside each other: what one of them tells may be written down after what it caused in another
+ * one. A resourceVersion that a watch told is a revision of the cluster's store, and so tells the order of both. */
+#define LATE_NS "5000000000"
+#define EARLIER(x, seq, ns, rv) \
+	x ".time_ns < " ns " + " LATE_NS " AND CASE WHEN " rv " <> '' AND " x ".origin = 'watch' " \
+	"THEN CAST(" x ".rv AS INTEGER) < CAST(" rv " AS INTEGER) ELSE " x ".seq < " seq " END "
+#define BEFORE(x) EARLIER(x, ":seq", ":ns", ":rv")
 #define FROM_TO "c.field || ' ' || coalesce(c.old, 'nothing') || ' -> ' || coalesce(c.new, 'nothing')"
 #define NEWEST "ORDER BY c.seq DESC LIMIT 1"
 /* The owner, and the owner's owner. */
@@ -29,10 +36,11 @@
 	"json_each(coalesce(jget(o.object, '$.metadata.ownerReferences'), '[]')) AS r) "
 #define TEMPLATE_CHANGED(condition) \
 	OWNERS "SELECT c.seq, " FROM_TO ", c.field FROM t CROSS JOIN changes AS c ON c.uid = t.uid WHERE :owner_uid <> '' " \
-	"AND c.seq <= :first AND c.type = 'MODIFIED' AND c.path LIKE '$.spec.template%' " condition NEWEST
+	"AND " EARLIER("c", ":first", ":first_ns", ":first_rv") "AND c.type = 'MODIFIED' AND c.path LIKE '$.spec.template%' " \
+	condition NEWEST
 
 #define OWNER_CHANGED \
-	"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :owner_uid AND :owner_uid <> '' AND c.seq < :seq " SOON \
+	"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :owner_uid AND :owner_uid <> '' AND " BEFORE("c") SOON \
 	"AND c.type = 'MODIFIED' AND (c.path = '$.spec.replicas' OR c.path LIKE '$.spec.template%') " NEWEST
 
 const struct why_rule why_rules[] = {
@@ -132,19 +140,19 @@ const struct why_rule why_rules[] = {
 		"AND jget(k.value, '$.status') = 'True'", "on-lost-node"},
 	{"deleted", "namespace-deleted", NULL, WHY_LIKELY,
 		"SELECT n.seq, 'holds it, and was being deleted', NULL FROM events AS n WHERE n.resource = 'namespaces' AND n.name = :namespace "
-		"AND :resource <> 'namespaces' AND n.seq < :seq AND n.time_ns > :ns - 900000000000 "
+		"AND :resource <> 'namespaces' AND " BEFORE("n") "AND n.time_ns > :ns - 900000000000 "
 		"AND jget(n.object, '$.metadata.deletionTimestamp') IS NOT NULL ORDER BY n.seq LIMIT 1", "deleted"},
 	{"deleted", "owner-deleted", NULL, WHY_LIKELY,
-		"SELECT e.seq, 'owns it, and was deleted', NULL FROM events AS e WHERE e.uid = :owner_uid AND :owner_uid <> '' AND e.seq < :seq "
+		"SELECT e.seq, 'owns it, and was deleted', NULL FROM events AS e WHERE e.uid = :owner_uid AND :owner_uid <> '' AND " BEFORE("e")
 		"AND (e.type = 'DELETED' OR jget(e.object, '$.metadata.deletionTimestamp') IS NOT NULL) ORDER BY e.seq LIMIT 1", "deleted"},
 	{"deleted", "owner-scaled-down", NULL, WHY_LIKELY,
 		"SELECT c.seq, 'owns it, and was scaled: ' || " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :owner_uid AND :owner_uid <> '' "
-		"AND c.seq < :seq " SOON "AND c.path = '$.spec.replicas' AND c.new < c.old " NEWEST, "scaled"},
+		"AND " BEFORE("c") SOON "AND c.path = '$.spec.replicas' AND c.new < c.old " NEWEST, "scaled"},
 	{"deleted", "owner-replaced-it", "pods", WHY_LIKELY,
 		TEMPLATE_CHANGED("") , "changed"},
 	{"deleted", "on-a-lost-node", "pods", WHY_LIKELY,
-		"SELECT n.seq, 'it ran there, and the node was not ready', NULL FROM events AS n WHERE n.resource = 'nodes' AND n.name = :node AND n.seq < :seq "
-		"AND n.time_ns > :ns - 900000000000 AND EXISTS (SELECT 1 FROM json_each(coalesce(jget(n.object, '$.status.conditions'), '[]')) AS k "
+		"SELECT n.seq, 'it ran there, and the node was not ready', NULL FROM events AS n WHERE n.resource = 'nodes' AND n.name = :node "
+		"AND " BEFORE("n") "AND n.time_ns > :ns - 900000000000 AND EXISTS (SELECT 1 FROM json_each(coalesce(jget(n.object, '$.status.conditions'), '[]')) AS k "
 		"WHERE jget(k.value, '$.type') = 'Ready' AND jget(k.value, '$.status') <> 'True') ORDER BY n.seq LIMIT 1", "node-lost"},
 
 	/* ---- why it was scaled ---- */
@@ -165,9 +173,9 @@ const struct why_rule why_rules[] = {
 		"WHERE c.uid = :owner_uid AND c.path = '$.spec.replicas' AND c.seq > p.seq AND c.seq < :seq) ORDER BY p.seq DESC LIMIT 1", "deleted"},
 	{"made", "owner-scaled-up", NULL, WHY_LIKELY,
 		"SELECT c.seq, 'owns it, and was scaled: ' || " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :owner_uid AND :owner_uid <> '' "
-		"AND c.seq < :seq " SOON "AND c.path = '$.spec.replicas' AND c.new > c.old " NEWEST, "scaled"},
+		"AND " BEFORE("c") SOON "AND c.path = '$.spec.replicas' AND c.new > c.old " NEWEST, "scaled"},
 	{"made", "owner-made", NULL, WHY_LIKELY,
-		"SELECT e.seq, 'owns it, and was made', NULL FROM events AS e WHERE e.uid = :owner_uid AND :owner_uid <> '' AND e.seq < :seq "
+		"SELECT e.seq, 'owns it, and was made', NULL FROM events AS e WHERE e.uid = :owner_uid AND :owner_uid <> '' AND " BEFORE("e")
 		"AND e.type = 'ADDED' AND e.origin = 'watch' AND e.time_ns > :ns - 900000000000 ORDER BY e.seq DESC LIMIT 1", "made"},
 	{"made", "owner-changed", NULL, WHY_LIKELY, OWNER_CHANGED, "changed"},
 
@@ -187,11 +195,11 @@ const struct why_rule why_rules[] = {
 	{"on-lost-node", "node-lost", "pods", WHY_LIKELY,
 		"SELECT n.seq, 'is not ready: ' || " MESSAGE ", NULL FROM events AS n, "
 		"json_each(coalesce(jget(n.object, '$.status.conditions'), '[]')) AS k WHERE n.resource = 'nodes' AND n.name = :node "
-		"AND n.seq <= :seq AND n.time_ns > :ns - 900000000000 AND jget(k.value, '$.type') = 'Ready' AND jget(k.value, '$.status') <> 'True' "
+		"AND " BEFORE("n") "AND n.time_ns > :ns - 900000000000 AND jget(k.value, '$.type') = 'Ready' AND jget(k.value, '$.status') <> 'True' "
 		"ORDER BY n.seq LIMIT 1", "node-lost"},
 	{"on-lost-node", "node-tainted", "pods", WHY_LIKELY,
 		"SELECT c.seq, 'it ran there, and that repels what does not tolerate it: ' || " FROM_TO ", c.field FROM changes AS c "
-		"WHERE c.resource = 'nodes' AND c.name = :node AND c.seq < :seq " SOON "AND c.path LIKE '$.spec.taints%' "
+		"WHERE c.resource = 'nodes' AND c.name = :node AND " BEFORE("c") SOON "AND c.path LIKE '$.spec.taints%' "
 		"AND c.new LIKE '%NoExecute%' " NEWEST, "changed"},
 	{"node-lost", "lease-stopped", "nodes", WHY_LIKELY,
 		"SELECT l.seq, 'was renewed for the last time, ' || duration(:ns - l.time_ns) || ' before', NULL FROM events AS l "
