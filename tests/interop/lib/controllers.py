@@ -7,7 +7,6 @@ idle), `pending` (all pods are there and none is on a node) and `bound`.
 
 import fcntl
 import os
-import shutil
 import signal
 
 from lib import cluster, manifests, paths, process, tape, wait, workload
@@ -34,11 +33,7 @@ class Recorded:
             return made if os.path.exists(made.tape) and made.seq_of("bound") else made.record()
 
     def record(self):
-        made = cluster.Cluster(os.path.join(self.folder, "cluster")).anew()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        os.makedirs(self.folder)
-        try:
-            made.up(programs=("etcd", "kube-apiserver", "kube-controller-manager", "kwok"), nodes=NODES)
+        with cluster.fresh(self.folder, programs=("etcd", "kube-apiserver", "kube-controller-manager", "kwok"), nodes=NODES) as made:
             recorder = process.Child([paths.KUBETAPE, "record", "--all", "--secrets=keep", "-o", self.tape], self.folder,
                 "recorder", {"KUBECONFIG": made.kubeconfig})
             try:
@@ -46,8 +41,6 @@ class Recorded:
                 self._play(made, workload.Workload(made.kubectl))
             finally:
                 recorder.stop(signal.SIGINT)
-        finally:
-            made.down()
         return self
 
     def _play(self, made, work):
