@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from lib import paths
+from lib import lockstep, paths
 
 TAPE = os.path.join(paths.ROOT, "tests", "tapes", "rolling-update.tape")
 INPUTS = {"deployments", "namespaces", "nodes", "services", "jobs", "configmaps"}
@@ -41,7 +41,7 @@ class ControllerManager(unittest.TestCase):
         command = [paths.program("kube-controller-manager"), *(f"--{what}={config}" for what in
             ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")), "--secure-port=0", "--leader-elect=true",
             "--controllers=" + ",".join(controllers)]
-        return run, kubetape("replay", self.tape, "--rebase-time", "--speed", "10", "--wait-watchers", "99", "--settle", "4s", "--write", "overlay", "--run", run,
+        return run, kubetape("replay", self.tape, "--rebase-time", *lockstep.PACE, "--settle", "4s", "--write", "overlay", "--run", run,
             "--kubeconfig", config, *options, "--", *command)
 
     def test_it_comes_to_the_same_twice_and_to_something_else_without_a_controller(self):

@@ -1,7 +1,6 @@
 """An operator's whole life goes the same way on a replay as on a live server with its garbage collector."""
 
 import os
-import shutil
 import signal
 
 from differential import life, wire
@@ -16,15 +15,9 @@ class AnOperatorsLife(Case):
 
     def test_is_answered_and_watched_alike_live_and_against_a_replay(self):
         folder = os.path.join(recorded().folder, "life")
-        live_cluster = cluster.Cluster(os.path.join(folder, "cluster")).anew()
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
-        try:
-            live_cluster.up(programs=("etcd", "kube-apiserver"), nodes=1)
+        with cluster.fresh(folder, programs=("etcd", "kube-apiserver"), nodes=1) as live_cluster:
             made = self.record(live_cluster, folder)
             live = self.live(live_cluster, folder)
-        finally:
-            live_cluster.down()
         replayed = self.replayed(made, folder)
         self.assertGreater(len(live.told), 70)
         self.assertEqual(len(live.told), len(replayed.told))

@@ -1,6 +1,7 @@
 """The life of an operator as a script of requests, carried out on a live server and on a replay: its CRD, its custom resource,
 what it makes for that, and the end of it all. What each request is answered, and what watches see, is compared."""
 
+import itertools
 import json
 import re
 import time
@@ -245,7 +246,19 @@ class Side:
 
     def _watched(self, path, begin):
         answer = self.server.ask(Request("life", f"{path}?watch=true&timeoutSeconds=2&resourceVersion={begin}", {"Connection": "close"}))
-        return [(e["type"], normal(0, e["object"])) for e in map(json.loads, answer.body.splitlines())]
+        return [(e["type"], normal(0, e["object"])) for e in _in_order(map(json.loads, answer.body.splitlines()))]
+
+
+def _in_order(events):
+    """Dependents go in any order, as many workers of the collector delete them: of those that go one after the other each object's
+    events stay in their order."""
+    for are_collected, some in itertools.groupby(events, _is_collected):
+        yield from sorted(some, key=lambda e: e["object"]["metadata"]["name"]) if are_collected else some
+
+
+def _is_collected(event):
+    metadata = event["object"].get("metadata", {})
+    return "ownerReferences" in metadata and (event["type"] == "DELETED" or "deletionTimestamp" in metadata)
 
 
 def normal(status, value):
