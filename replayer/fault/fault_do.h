@@ -7,8 +7,13 @@
 /*
  * What happens. To add one:
  *   a constant here, and its row in fault_what_shapes (fault_keys.c): word, keys, and what it is aimed at;
- *   the code that carries it out: strike_watch() of serve/fault_act.c for watches, serve/fault_answer.c for
- *   requests, touch() of fault_frames.c for frames, write/write.c for writes;
+ *   the code that carries it out, by what it is aimed at:
+ *     watches   strike_watch() of serve/fault_act.c, which has a line for every constant
+ *     requests  answer_instead() of serve/fault_answer.c; what is no answer in place of the replay's, such as an
+ *               older list, is decided in fault_stream.c
+ *     frames    touch() of fault_frames.c
+ *     writes    refuse_as_fault() of write/write.c
+ *   if --gap takes it, its word in gap_spec_words and is_short_word() (gap_spec.c);
  *   its line in FAULTS.md, on which a test insists, and fault-file.schema.json, which `make fault-schema` writes
  *   from the tables and a test compares with them.
  */
@@ -48,6 +53,7 @@ enum fault_do {
 
 /* The acts by what they do; fault_keys.c has the table. */
 bool fault_ends_streams(int act);
+bool fault_answers_requests(int act); /* in place of the replay: an error, or nothing */
 bool fault_touches_frames(int act);
 bool fault_lasts(int act); /* for as long as the rule says: on requests and frames */
 bool fault_strikes_writes(int act);

@@ -182,6 +182,11 @@ bool fault_ends_streams(int act)
 	return is_at(act, FAULT_AT_WATCHES);
 }
 
+bool fault_answers_requests(int act)
+{
+	return is_at(act, FAULT_AT_REQUESTS) && fault_what_shapes[act].during;
+}
+
 bool fault_touches_frames(int act)
 {
 	return is_at(act, FAULT_AT_FRAMES);

@@ -71,7 +71,7 @@ static bool answer_older(const struct faults *f, const struct episode *e, const 
 /* What an active episode has for requests; NULL when it has nothing. */
 static const struct fault_what *answer_of(const struct fault_rule *r)
 {
-	if (r->what.act == FAULT_REFUSE || r->what.act == FAULT_HTTP)
+	if (fault_answers_requests(r->what.act))
 		return &r->what;
 	return r->during.act == FAULT_NOTHING ? NULL : &r->during;
 }

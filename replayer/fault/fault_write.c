@@ -280,8 +280,6 @@ int fault_file_write(const struct fault_file *f, struct buf *to, struct err *err
 
 #define DURATION_PATTERN "^([0-9]+([.][0-9]+)?(ns|us|ms|s|m|h|d))+$|^[0-9]+([.][0-9]+)?$"
 
-#define WRITE_PATTERN "^(create|update|patch|delete|deletecollection|write)( [a-z0-9.-]+(/[a-z]+)?)?$"
-
 static void put_words(struct writer *w, const char *words)
 {
 	open_with(w, "[");
@@ -344,8 +342,13 @@ static void put_duration_type(struct writer *w)
 
 static void put_write_type(struct writer *w)
 {
+	char verbs[] = FAULT_VERB_WORDS, pattern[sizeof(verbs) + 64];
+
+	for (char *blank = verbs; (blank = strchr(blank, ' '));)
+		*blank = '|';
+	snprintf(pattern, sizeof(pattern), "^(%s)( [a-z0-9.-]+(/[a-z]+)?)?$", verbs);
 	put_member(w, "type", "string");
-	put_member(w, "pattern", WRITE_PATTERN);
+	put_member(w, "pattern", pattern);
 }
 
 static void put_type(struct writer *w, const struct fault_key *key)

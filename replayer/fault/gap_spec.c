@@ -97,8 +97,8 @@ static const char *value_of(const char *word, const char *name)
 
 static bool is_short_word(int act)
 {
-	return fault_ends_streams(act) || act == FAULT_REFUSE || act == FAULT_HTTP || act == FAULT_BURST ||
-	       act == FAULT_PAUSE || act == FAULT_RESTART || fault_strikes_writes(act);
+	return fault_ends_streams(act) || fault_answers_requests(act) || fault_strikes_writes(act) ||
+	       act == FAULT_BURST || act == FAULT_PAUSE || act == FAULT_RESTART;
 }
 
 /* 1 when the word says how watches end or what requests get, 0 when it does not. */
@@ -106,7 +106,7 @@ static int read_act(struct spec *s, const char *word)
 {
 	for (int act = 0; act < FAULT_DO_COUNT; act++) {
 		const char *value = is_short_word(act) ? value_of(word, fault_do_word(act)) : NULL;
-		bool is_answer = act == FAULT_REFUSE || act == FAULT_HTTP;
+		bool is_answer = fault_answers_requests(act);
 		struct fault_what *what = is_answer ? &s->rule.during : &s->rule.what;
 		int64_t *number = act == FAULT_CUT ? &what->bytes : &what->code;
 		bool needs = act == FAULT_CUT || act == FAULT_HTTP || act == FAULT_WRITE_ERROR;

@@ -2,9 +2,13 @@
  * verb.h: what a request does, in the words of Kubernetes. It is decided once, when the path and the query
  * are known, and stands in the call (replayer/serve/call.h).
  *
- * To add a verb: a row in verb.c, and whatever answers it in api.c; then its place in the tables of
- * fault_answer.c (how faults see it) and, for a write, in write.c. Its name stands in run files, in rules of
- * --write and --ignore and in predicates: FORMAT.md section 9, WRITES.md and FAULTS.md list it.
+ * To add a verb:
+ *   a row in verb.c, and what answers it: serve_resource() of api.c or, for a write, write_do() of write/write.c;
+ *   its line in `kinds` of serve/fault_answer.c, which says how faults see it; for a write, its line in
+ *   `fault_verbs` of write/write.c, too, and its word in FAULT_VERB_WORDS (fault/fault_keys.h), with
+ *   `make fault-schema`, and in `kinds` of write/write_options.c;
+ *   its name where verbs are listed: FORMAT.md section 9, docs/tables.md, WRITES.md, FAULTS.md, and the sentences
+ *   that say what was expected. `git grep -w deletecollection` finds them all.
  */
 #ifndef REPLAYER_VERB_H
 #define REPLAYER_VERB_H

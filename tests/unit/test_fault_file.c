@@ -2,6 +2,7 @@
 #include "replayer/fault/fault_file.h"
 #include "replayer/fault/fault_keys.h"
 #include "replayer/fault/gap_spec.h"
+#include "replayer/request/verb.h"
 #include "schema/base/clock.h"
 #include "tests/unit/fault_examples.h"
 
@@ -105,9 +106,6 @@ START_TEST(file__is_refused_with_line_column_and_what_was_expected)
 		{RULE("\"waht\": \"end\""),
 			"f.json, line 2, column 28: unknown key 'waht' of rule, expected one of: name, when, where, what, "
 			"for, clock, during, compaction, stale, hold, times, probability, optional"},
-		{RULE("\"what\": \"explode\""),
-			"f.json, line 2, column 35: unknown word 'explode', expected one of: end cut fin rst goaway "
-			"rst_stream stall error refuse http stale_list stale_view slow delay duplicate reorder drop burst echo write_error write_reset restart pause nothing"},
 		{RULE("\"what\": 3"),
 			"f.json, line 2, column 35: expected a word or an object, found a number"},
 		{RULE("\"what\": {\"bytes\": 3}"), "f.json, line 2, column 35: 'do' is missing"},
@@ -169,6 +167,37 @@ START_TEST(file__is_refused_with_line_column_and_what_was_expected)
 		ck_assert_str_eq(err.text, rows[i].sentence);
 		ck_assert_ptr_null(f.rules);
 	}
+}
+END_TEST
+
+START_TEST(file__is_refused_with_all_the_words_when_one_is_unknown)
+{
+	struct fault_file f = {0};
+	char expected[512] = "f.json, line 2, column 35: unknown word 'explode', expected one of:";
+	size_t n = strlen(expected);
+
+	for (int act = 0; act < FAULT_DO_COUNT && n < sizeof(expected); act++)
+		n += (size_t)snprintf(expected + n, sizeof(expected) - n, " %s", fault_do_word(act));
+	ck_assert_int_eq(
+		fault_file_parse(slice_of(RULE("\"what\": \"explode\"")), "f.json", &f, &err), ERR_USAGE);
+	ck_assert_str_eq(err.text, expected);
+}
+END_TEST
+
+START_TEST(write__has_a_word_for_each_verb_that_writes)
+{
+	unsigned next = 0;
+
+	for (enum verb verb = VERB_NONE; verb < VERB_COUNT; verb++) {
+		struct fault_kind_of_write w;
+
+		if (!verb_is_write(verb))
+			continue;
+		ck_assert_ok(fault_write_parse(verb_name(verb), &w, &err), &err);
+		ck_assert_uint_eq(w.verbs, 1u << next++);
+		fault_kind_of_write_release(&w);
+	}
+	ck_assert_uint_eq(next, FAULT_VERBS);
 }
 END_TEST
 
@@ -243,13 +272,14 @@ START_TEST(documentation__explains_every_key_and_word)
 		for (size_t k = 0; k < all[i]->count; k++) {
 			snprintf(quoted, sizeof(quoted), "`%s`", all[i]->keys[k].name);
 			if (all[i]->keys[k].kind != KEY_IGNORED)
-				ck_assert_msg(
-					memmem(text.ptr, text.len, quoted, strlen(quoted)), "%s", quoted);
+				ck_assert_msg(memmem(text.ptr, text.len, quoted, strlen(quoted)),
+					"FAULTS.md does not say what %s is", quoted);
 		}
 	}
 	for (int act = 0; act < FAULT_DO_COUNT; act++) {
 		snprintf(quoted, sizeof(quoted), "`%s`", fault_do_word(act));
-		ck_assert_msg(memmem(text.ptr, text.len, quoted, strlen(quoted)), "%s", quoted);
+		ck_assert_msg(memmem(text.ptr, text.len, quoted, strlen(quoted)),
+			"FAULTS.md does not say what %s does", quoted);
 	}
 	buf_release(&text);
 }
@@ -372,7 +402,8 @@ START_TEST(gap__is_refused_with_the_word_that_was_not_understood)
 END_TEST
 
 UNIT_MAIN("fault_file", file__is_read_into_rules, file__leaves_open_what_is_the_same_for_all,
-	file__is_refused_with_line_column_and_what_was_expected, file__takes_no_more_than_64_rules,
-	examples_of_the_documentation__are_read_and_written, documentation__explains_every_key_and_word,
-	schema__is_the_one_in_the_repository, gap__is_read_as_the_rule_it_stands_for,
-	gap__is_refused_with_the_word_that_was_not_understood)
+	file__is_refused_with_line_column_and_what_was_expected,
+	file__is_refused_with_all_the_words_when_one_is_unknown, write__has_a_word_for_each_verb_that_writes,
+	file__takes_no_more_than_64_rules, examples_of_the_documentation__are_read_and_written,
+	documentation__explains_every_key_and_word, schema__is_the_one_in_the_repository,
+	gap__is_read_as_the_rule_it_stands_for, gap__is_refused_with_the_word_that_was_not_understood)
