@@ -1,5 +1,11 @@
-/* table_kinds.c: the columns of built-in kinds; see table_columns.h. To add a kind: a row for each column, in
- * the API server's order, and the kind in the table at the end; table_headings.c has what there is. */
+/*
+ * table_kinds.c: the columns of built-in kinds; see table_columns.h.
+ *
+ * To add a column: a row, in the API server's order; its cell is written by one of the functions of table_writers.h,
+ * or by a new one there. To add a kind: its rows, and the kind in the table at the end. A test holds names, types
+ * and order against table_headings.c, which has what the API server of one release prints: for a newer one, make
+ * that file anew (tools/kinds/main.go has the command) and the test names what is missing here.
+ */
 #include "replayer/table/table_columns.h"
 #include "replayer/table/table_pod.h"
 #include "replayer/table/table_writers.h"

@@ -1,6 +1,9 @@
 /*
  * limits.h: the largest thing of each kind that we take from outside. One list, so that nobody has to look
  * for the number that was in the way. Raise a limit here; FORMAT.md names those that bind the format.
+ *
+ * To add one: a line with what it bounds. A buf is given it by buf_init(), which makes what exceeds it
+ * ERR_TOO_LARGE; anything else is compared with it before memory is taken. A test feeds one more than it allows.
  */
 #ifndef SCHEMA_BASE_LIMITS_H
 #define SCHEMA_BASE_LIMITS_H

@@ -3,8 +3,8 @@
  *
  * One SQLite module, "kubetape", serves every table: the second argument of CREATE VIRTUAL TABLE names a
  * `table_kind`, whose functions see tapes and `struct err` and only as much of SQLite as they must. To add a
- * table: write its kind in a file of its own, declare it below, put it into the list in vtab.c, and its columns into
- * docs/tables.md.
+ * table: write its kind in a file of its own, declare it below, put it into the list in vtab.c, and a section with its
+ * columns into docs/tables.md, which a test compares. Tests that look into every table find it by themselves.
  *
  * All tables of one connection that name one tape share one open tape with its block cache. It is refreshed
  * when a statement opens a scan while no other scan is open, so that a statement sees one fixed view.

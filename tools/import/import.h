@@ -13,6 +13,13 @@
  *
  * What these lack is made up as little as possible and told by the connection (purpose "import"): resources
  * are named after their kinds, and arrival times are those of reading, or of the newest time in the object.
+ *
+ * To add a kind of document: a function that says whether it was one, in a file of its own if it is more than a
+ * screen, and its place in the list of importer_add(), where the first that knows the document takes it; a line
+ * above, in the description of cmd_import.c and in docs/tapes.md; a test in tests/cli/test_query_import.py, and
+ * its form in tests/wire/test_import_canary.py, which looks for values of Secrets on the tape.
+ * What is no stream of JSON documents is read by a reader beside json_documents.h (open_documents() of
+ * cmd_import.c tells by the first bytes); a bundle of files is a word of --from and its files in bundle_layout.c.
  */
 #ifndef TOOLS_IMPORT_H
 #define TOOLS_IMPORT_H
