@@ -9,6 +9,7 @@ import unittest
 BUILD = os.path.abspath(os.environ.get("KUBETAPE_BUILD", "build"))
 KUBETAPE = os.environ.get("KUBETAPE", os.path.join(BUILD, "kubetape"))
 EXTENSION = os.path.join(BUILD, "kubetape")
+BUNDLED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tapes", "rolling-update.tape")
 MAKE_TAPE = os.path.join(BUILD, "make_tape")
 SECOND = 10**9
 START = 1700000000 * SECOND  # 2023-11-14T22:13:20Z
@@ -25,6 +26,13 @@ def loading_environment():
         found = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
         env.update(LD_PRELOAD=found.stdout.strip(), ASAN_OPTIONS="detect_leaks=0")
     return env
+
+
+def table_names():
+    """All that SQL has over a tape."""
+    done = subprocess.run([KUBETAPE, "query", BUNDLED, "--format", "json", "SELECT name FROM pragma_table_list WHERE type = 'virtual'"],
+                          capture_output=True, check=True, timeout=60)
+    return [row["name"] for row in json.loads(done.stdout)]
 
 
 def pod(name, uid, rv, namespace="shop", **more):
