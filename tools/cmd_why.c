@@ -20,7 +20,7 @@ static const struct option_row rows[] = {
 		"the object's namespace, if several have one of its name"},
 	{OPTION_TEXT, 0, "at", AT(at), "POSITION", "as it was there (default: at the end)"},
 	{OPTION_CHOICE, 'o', "output", AT(format), "text|json", "for people, or one JSON object"},
-	{OPTION_CHOICE, 0, "color", AT(color), "auto|always|never", "color the objects"},
+	{OPTION_CHOICE, 0, "color", AT(color), "auto|always|never", "colour the objects (default: auto)"},
 	{.kind = OPTION_END},
 };
 

@@ -1,7 +1,8 @@
 /*
  * main.c: the list of commands. To add one: write tools/cmd_NAME.c with its option table and a
  * `const struct command cmd_NAME`, declare it in commands.h and put it into the table below; help, man pages
- * and completions follow from the table.
+ * and completions follow from the table. README.md gets its row, on which a test insists. If it reads tapes, it
+ * stands in rarer_readers() of tests/cli/bounded.py, too: those are run on tapes that were changed at random.
  */
 #include "recorder/push/remote_tape.h"
 #include "schema/base/out_file.h"

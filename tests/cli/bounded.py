@@ -89,6 +89,8 @@ def rarer_readers(tape, scratch):
     """Others, which make something of the tape, or show it in another way."""
     return [["repack", tape, "-o", os.path.join(scratch, "repacked.tape")], *remakers(tape, scratch), ["gaps", tape, "--json"], ["info", tape, "--json"],
             ["log", tape, "pods/web-0", "-n", "shop", "--all-fields"], ["get", tape, "crontabs", "-A", "-o", "yaml", "--at", "+5s"],
+            ["events", tape, "--all", "-o", "wide"], ["events", tape, "-o", "json"], ["report", tape], ["why", tape, "pods/web-0", "-n", "shop"],
+            ["pin", tape, "--from", "start", "--name", "all"],
             ["export", tape, "--format", "trace", "-o", os.devnull], ["export", tape, "--format", "csv", "-o", os.devnull],
             ["export", tape, "--format", "svg", "-o", os.devnull], ["export", tape, "--format", "html", "-o", os.devnull],
             ["query", tape, "SELECT * FROM changes", "--format", "ndjson"], ["query", tape, "SELECT * FROM gaps JOIN missed ON missed.gap = gaps.id"],

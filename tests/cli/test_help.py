@@ -32,6 +32,11 @@ class Help(unittest.TestCase):
         self.assertEqual(listed, commands())
         self.assertIn("query", listed)
 
+    def test_every_command_stands_in_the_readme(self):
+        with open("README.md", encoding="utf-8") as f:
+            named = set(re.findall(r"`(?:kubetape )?([a-z-]+)\b", f.read().split("\n## The commands\n")[1].split("\n## ")[0]))
+        self.assertEqual(set(commands()) - named, {"help"}, "README.md, 'The commands', lacks a row")
+
     def test_help_is_the_same_in_all_the_ways_to_ask_for_it(self):
         for name in commands():
             with self.subTest(command=name):
