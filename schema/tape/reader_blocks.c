@@ -1,8 +1,18 @@
-/* reader_blocks.c: decoded blocks, the ones used last kept as long as there is room for them. */
+/*
+ * reader_blocks.c: decoded blocks, the ones used last kept as long as there is room for them. Of a tape that is much
+ * larger than that room, a walk in the order of storage, such as a list of all objects, would fill it with blocks that
+ * are gone again when the next walk comes to them: of those that walks have passed only a few are kept.
+ */
 #include "schema/tape/checksum.h"
 #include "schema/tape/reader_internal.h"
 
+#include <limits.h>
 #include <stdlib.h>
+
+#define READ_ANYHOW  UINT_MAX
+#define WALK_EVENTS  16 /* as many in order are no chance */
+#define PASSED_SHARE 4  /* of the room */
+#define MUCH_LARGER  4  /* a tape, than the room */
 
 static struct cached_block **bucket_of(struct tape *t, size_t segment, int64_t id)
 {
@@ -48,6 +58,7 @@ static void reader_blocks_forget(struct tape *t, struct cached_block *c)
 	*link = c->next;
 	unlink_from_order(t, c);
 	t->cache_bytes -= cost_of(c->block);
+	t->passed_bytes -= c->passed ? cost_of(c->block) : 0;
 	block_free(c->block);
 	free(c);
 }
@@ -62,7 +73,44 @@ static void make_room(struct tape *t, uint64_t bytes)
 		reader_blocks_forget(t, t->oldest);
 }
 
-static void reader_blocks_remember(struct tape *t, size_t segment, int64_t id, struct block *b)
+static bool is_much_larger(const struct tape *t)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = t->events.count; i-- > 0 && bytes / MUCH_LARGER <= t->cache_max_bytes;)
+		bytes += t->events.items[i].raw_bytes;
+	return bytes / MUCH_LARGER > t->cache_max_bytes;
+}
+
+/* Before the block `id` is decoded: a walk that was in the one before it has passed that. */
+static void pass_block_before(struct tape *t, size_t segment, int64_t id)
+{
+	struct cached_block *c = find_cached(t, segment, id - 1), *newer;
+
+	if (!c || c->passed || c->in_order == READ_ANYHOW || c->in_order < WALK_EVENTS || !is_much_larger(t))
+		return;
+	c->passed = true;
+	t->passed_bytes += cost_of(c->block);
+	for (c = t->oldest; c && t->passed_bytes > t->cache_max_bytes / PASSED_SHARE; c = newer) {
+		newer = c->newer;
+		if (c->passed)
+			reader_blocks_forget(t, c);
+	}
+}
+
+static void note_read(struct cached_block *c, uint64_t offset)
+{
+	if (c->in_order == READ_ANYHOW)
+		return;
+	if (c->in_order && offset < c->latest)
+		c->in_order = READ_ANYHOW;
+	else
+		c->in_order += !c->in_order || offset > c->latest;
+	c->latest = offset;
+}
+
+static struct cached_block *reader_blocks_remember(
+	struct tape *t, size_t segment, int64_t id, struct block *b)
 {
 	struct cached_block *c = xcalloc(1, sizeof(*c)), **bucket = bucket_of(t, segment, id);
 
@@ -70,6 +118,7 @@ static void reader_blocks_remember(struct tape *t, size_t segment, int64_t id, s
 	*bucket = c;
 	put_newest(t, c);
 	t->cache_bytes += cost_of(b);
+	return c;
 }
 
 void reader_release_blocks(struct tape *t)
@@ -135,13 +184,15 @@ static int get_block(struct tape *t, const struct tape_extent *entry, const stru
 	if (c) {
 		unlink_from_order(t, c);
 		put_newest(t, c);
+		note_read(c, x->events[index].offset);
 		*ret = c->block;
 		return 0;
 	}
+	pass_block_before(t, entry->segment, id);
 	rc = read_block(t, entry, x, index, ret, err);
 	if (rc)
 		return rc;
-	reader_blocks_remember(t, entry->segment, id, *ret);
+	note_read(reader_blocks_remember(t, entry->segment, id, *ret), x->events[index].offset);
 	return 0;
 }
 

@@ -69,6 +69,9 @@ struct cached_block {
 	size_t segment;
 	int64_t id;
 	struct block *block;
+	uint64_t latest;           /* offset of the object that was read last */
+	unsigned in_order;         /* objects read so far, each after the one before; READ_ANYHOW: not so */
+	bool passed;               /* a walk is done with it */
 	struct cached_block *next; /* in the bucket */
 	struct cached_block *newer, *older;
 };
@@ -88,6 +91,7 @@ struct tape {
 	struct extent_list events, states;
 	struct cached_block *buckets[BLOCK_BUCKETS], *newest, *oldest;
 	size_t cache_bytes, cache_max_bytes;
+	size_t passed_bytes; /* of the blocks kept, those that walks have passed */
 	struct kept_parts indexes, filters;
 	size_t indexes_max_bytes;
 	uint64_t tick, rest_tick; /* rest_tick: the tick at the last tape_rest */
