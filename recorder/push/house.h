@@ -1,8 +1,11 @@
 /*
  * house.h: what a ClickHouse database has of tapes. It makes its tables where they lack:
  *
- *   events, gaps, missed   rows of every segment, each with cluster, tape and segment
- *   segments               a row for each segment whose rows are all there, written last: the account
+ *   events, gaps, missed, connections, logs
+ *                the rows of every segment, each with cluster, tape and segment
+ *   segments     a row for each segment whose rows are all there, written last: the account
+ *   audit        what the audit book says of each event that it knows
+ *   audit_hours  a row for each hour of requests whose answers are all there: the account of those
  *
  * Rows are inserted in blocks with a token made of the block's place and of its bytes. A segment that was inserted in part is
  * inserted again whole: the server drops the blocks that it remembers, and ReplacingMergeTree those that it does not.
@@ -32,6 +35,9 @@ int house_read(struct house *h, struct manifest *to, struct err *err) MUST_CHECK
  * there. */
 int house_put(struct house *h, const char *path, const struct manifest_segment *s, bool with_state,
 	struct err *err) MUST_CHECK;
+
+/* Inserts what the tape's audit book says, as far as it is not there already; nothing if there is no book. */
+int house_put_audit(struct house *h, const char *tape_path, struct err *err) MUST_CHECK;
 
 /* All of it is there. */
 int house_note(struct house *h, const struct manifest_segment *s, struct err *err) MUST_CHECK;

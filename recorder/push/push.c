@@ -530,7 +530,7 @@ static int push_all(struct push *p, const struct segment_file *list, size_t coun
 /* The book may say more of what was pushed before. */
 static int push_audit(struct push *p, struct err *err)
 {
-	int rc = p->house ? 0
+	int rc = p->house ? house_put_audit(p->house, p->options.tape_path, err)
 			  : push_book(p->store, p->place.key, p->options.tape_path, &p->manifest.book, err);
 
 	return rc > 0 ? write_manifest(p, err) : rc;

@@ -56,6 +56,16 @@ int audit_book_refresh(struct audit_book *b, struct err *err) MUST_CHECK;
 int audit_book_find(
 	struct audit_book *b, const struct event *e, struct audit_claim *ret, struct err *err) MUST_CHECK;
 
+/* What the book says of an event that it has claims of; borrowed for the call. */
+struct audit_answer {
+	struct slice uid, rv;
+	int64_t first_ns; /* when the first of the requests was received that may have made it */
+	const struct audit_claim *claim; /* NULL: it cannot be told which of them did */
+};
+/* All of them in the order of first_ns; a non-zero return stops and is returned. */
+int audit_book_answers(struct audit_book *b, int (*each)(void *context, const struct audit_answer *answer),
+	void *context, struct err *err) MUST_CHECK;
+
 /* Events that the book has claims of, and those of them whose request it cannot tell. */
 struct audit_book_counts {
 	uint64_t events, disputed;

@@ -103,6 +103,31 @@ int audit_book_find(struct audit_book *b, const struct event *e, struct audit_cl
 
 /* ---- all of it ---- */
 
+int audit_book_answers(struct audit_book *b, int (*each)(void *context, const struct audit_answer *answer),
+	void *context, struct err *err)
+{
+	struct audit_claim all[CLAIMS_MAX];
+	sqlite3_stmt *rows;
+	int step = SQLITE_DONE,
+	    rc = segment_prepare(b->db,
+		    "SELECT uid, rv, min(begin_ns) FROM claim GROUP BY uid, rv ORDER BY 3, 1, 2", &rows, err);
+
+	if (rc)
+		return rc;
+	while (!rc && (step = sqlite3_step(rows)) == SQLITE_ROW) {
+		struct audit_answer a = {
+			book_text_at(rows, 0), book_text_at(rows, 1), sqlite3_column_int64(rows, 2), NULL};
+		int count = read_claims(b, a.uid, a.rv, all, err);
+
+		a.claim = count > 0 ? choose_claim(all, count) : NULL;
+		rc = count < 0 ? count : each(context, &a);
+	}
+	if (!rc && step != SQLITE_DONE)
+		rc = segment_failed(b->db, err, "cannot read '%s'", b->path);
+	sqlite3_finalize(rows);
+	return rc;
+}
+
 int audit_book_count(struct audit_book *b, struct audit_book_counts *ret, struct err *err)
 {
 	struct audit_claim all[CLAIMS_MAX];

@@ -62,6 +62,8 @@ class Reader:
             return None if self.take(1) == b"\1" else self.value(kind[9:-1])
         if kind.startswith("DateTime64(9"):
             return struct.unpack("<q", self.take(8))[0]
+        if kind == "Int64":
+            return struct.unpack("<q", self.take(8))[0]
         if kind.startswith("UInt"):
             return int.from_bytes(self.take(int(kind[4:]) // 8), "little")
         return self.take(self.varint()).decode()
@@ -78,12 +80,12 @@ class Rows:
         if made:
             self.tables.setdefault(made[1], {"columns": column_types(made[2]), "key": made[3].split(", "), "rows": []})
             return ""
-        asked = re.fullmatch(r"SELECT segment, bytes, digest FROM segments FINAL WHERE cluster = '(.*)' AND tape = '(\w+)' "
-                             r"ORDER BY segment FORMAT TabSeparated", sql)
+        asked = re.fullmatch(r"SELECT (\w+[\w, ]*) FROM (\w+) FINAL WHERE cluster = '(.*)' AND tape = '(\w+)' "
+                             r"ORDER BY (\w+) FORMAT TabSeparated", sql)
         assert asked, sql
-        cluster = re.sub(r"\\(.)", r"\1", asked[1])
-        found = [r for r in self.rows("segments") if (r["cluster"], r["tape"]) == (cluster, asked[2])]
-        return "".join(f"{r['segment']}\t{r['bytes']}\t{r['digest']}\n" for r in sorted(found, key=lambda r: r["segment"]))
+        cluster = re.sub(r"\\(.)", r"\1", asked[3])
+        found = [r for r in self.rows(asked[2]) if (r["cluster"], r["tape"]) == (cluster, asked[4])]
+        return "".join("\t".join(str(r[c]) for c in asked[1].split(", ")) + "\n" for r in sorted(found, key=lambda r: r[asked[5]]))
 
     def table(self, name):
         if name not in self.tables:

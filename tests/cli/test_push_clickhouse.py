@@ -5,8 +5,9 @@ import re
 import subprocess
 import threading
 
+from audit_log import request, write_log
 from clickhouse_server import Chdb, ClickHouse, Rows, chdb_session
-from tapes import KUBETAPE, PODS, TapeTest, event, pod
+from tapes import KUBETAPE, PODS, SECOND, START, TapeTest, event, pod
 from test_push import segments
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -55,21 +56,6 @@ class Push(PushTest):
         self.assertIn("pushed 0 segments", self.push().stdout)
         self.assertEqual(len(self.server.requests), before + 1)
 
-    def test_a_push_that_is_killed_at_any_request_is_gone_on_with_and_nothing_comes_twice(self):
-        self.push()
-        count = len(self.server.requests)
-        for number in range(count):
-            self.server.engine = self.engine()
-            with self.subTest(request=number):
-                started, holder = threading.Event(), []
-                self.server.kill_after(number, lambda: started.wait() and holder[0])
-                holder.append(subprocess.Popen([KUBETAPE, "push", self.tape, self.server.url], env=self.env(),
-                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-                started.set()
-                self.assertEqual(holder[0].wait(60), -9)
-                self.push()
-                self.assert_stored()
-
     def test_a_server_that_is_busy_is_asked_again(self):
         self.server.refuse = [(500, "Code: 252. DB::Exception: Too many parts (300). (TOO_MANY_PARTS)"), (503, "")]
         self.assertIn("TOO_MANY_PARTS", self.push().stderr)
@@ -109,8 +95,101 @@ class Gaps(PushTest):
                            "begin_ns": r["begin"], "end_ns": r["end"]} for r in self.server.rows("gaps")], want)
 
 
+def log(restart, body, status=200, at=7, kind="text/plain"):
+    return {"document": "/api/v1/namespaces/shop/pods/web-0/log", "variant": f"log app {restart} u1 containerd://{restart}",
+            "time_ns": START + at * SECOND, "http_status": status, "content_type": kind, "body": body}
+
+
+class EverythingTest(PushTest):
+    """A tape with rows for the tables that are not of events alone: a connection, logs, an audit book."""
+    rows = [event(1, "ADDED", pod("web-0", "u1", 10)),
+            {"connection": "watch", "stream": PODS, "target": "/api/v1/pods?watch=1", "begin_ns": START, "duration_ns": 3 * SECOND,
+             "http_status": 200, "end_reason": "reset", "events": 1, "last_rv": "10"},
+            event(5, "MODIFIED", pod("web-0", "u1", 11)), log(0, "2023-11-14T22:13:21Z one\n2023-11-14T22:13:22Z two\n"), {"rotate": True},
+            event(4000, "MODIFIED", pod("web-0", "u1", 12)), event(4001, "DELETED", pod("web-0", "u1", 13)),
+            log(0, "2023-11-14T22:13:22Z two\n", kind="text/plain; cut=front", at=4001), log(1, "the node is gone", status=404, at=4002)]
+
+    def setUp(self):
+        super().setUp()
+        self.audit(request("create", self.version(10), 0.9, user="bob"), request("patch", self.version(12), 3999.9))
+
+    def version(self, rv):
+        return pod("web-0", "u1", rv)
+
+    def audit(self, *entries):
+        done = self.run_tape("audit", self.tape, write_log(os.path.join(self.dir, "audit.log"), entries))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def answers(self, rows=None):
+        return sorted((r["rv"], r["how"], r["user"], r["verb"]) for r in rows or self.server.rows("audit"))
+
+    def assert_stored(self):
+        super().assert_stored()
+        for rows in (self.server.engine.all_rows, self.server.rows):
+            self.assertEqual(self.answers(rows("audit")), [("10", "version", "bob", "create"), ("12", "version", "alice", "patch")])
+            self.assertEqual(len(rows("connections")), len(self.query("SELECT 1 FROM connections")))
+        self.assertEqual(len(self.server.rows("logs")), 2)
+
+
+class Everything(EverythingTest):
+    def test_connections_are_rows_and_what_is_not_known_is_null(self):
+        self.push()
+        columns = ("connection", "resource", "purpose", "target", "http_status", "end_reason", "duration_ns", "retry_after_s", "events", "last_rv")
+        self.assertEqual([{c: r[c] for c in columns} for r in self.server.rows("connections")],
+                         self.query(f"SELECT {', '.join(columns)} FROM connections"))
+
+    def test_of_a_log_that_was_fetched_twice_the_later_one_counts_and_one_that_was_not_had_says_why(self):
+        self.push()
+        self.assertEqual([(r["pod"], r["container"], r["restart"], r["container_id"], r["truncated"], r["reason"], r["text"])
+                          for r in sorted(self.server.rows("logs"), key=lambda r: r["restart"])],
+                         [("web-0", "app", 0, "containerd://0", 1, "", "2023-11-14T22:13:22Z two\n"),
+                          ("web-0", "app", 1, "containerd://1", 0, "the node is gone", "")])
+
+    def test_of_an_audit_book_that_grew_the_hours_that_differ_are_inserted_again(self):
+        self.push()
+        before = len(self.server.requests)
+        self.push()
+        self.assertEqual(len(self.server.requests), before + 2)  # both accounts
+        self.audit(request("delete", self.version(13), 4000.9, user="carol"))
+        self.push()
+        self.assertEqual([r for r in self.server.requests[before + 2:] if r.startswith("INSERT")],
+                         ["INSERT INTO audit FORMAT RowBinary", "INSERT INTO audit_hours FORMAT RowBinary"])
+        self.assertEqual(self.answers(), [("", "version", "carol", "delete"), ("10", "version", "bob", "create"), ("12", "version", "alice", "patch")])
+
+    def test_an_event_that_several_requests_may_have_made_is_disputed(self):
+        self.push()
+        self.audit(request("update", self.version(12), 3999.9, user="eve"))
+        self.push()
+        self.assertEqual(self.answers(), [("10", "version", "bob", "create"), ("12", "disputed", "", "")])
+
+    def test_a_push_that_is_killed_at_any_request_is_gone_on_with_and_nothing_comes_twice(self):
+        self.push()
+        count = len(self.server.requests)
+        for number in range(count):
+            self.server.engine = self.engine()
+            with self.subTest(request=number):
+                started, holder = threading.Event(), []
+                self.server.kill_after(number, lambda: started.wait() and holder[0])
+                holder.append(subprocess.Popen([KUBETAPE, "push", self.tape, self.server.url], env=self.env(),
+                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                started.set()
+                self.assertEqual(holder[0].wait(60), -9)
+                self.push()
+                self.assert_stored()
+
+    def test_a_database_of_an_older_version_gets_the_tables_that_it_lacks(self):
+        self.push()
+        for name in ("connections", "logs", "audit", "audit_hours"):
+            del self.server.engine.tables[name]
+        self.server.engine.tables["segments"]["rows"].clear()
+        self.server.engine.tokens.clear()
+        self.push()
+        self.assertEqual(len(self.server.rows("connections")), 1)
+        self.assertEqual(len(self.server.rows("audit")), 2)
+
+
 if chdb_session:
-    class Engine(PushTest):
+    class Engine(EverythingTest):
         """The same with ClickHouse's own engine."""
         engine = Chdb
 
@@ -122,7 +201,7 @@ if chdb_session:
             self.assert_stored()
             with open(os.path.join(ROOT, "docs", "tapes.md"), encoding="utf-8") as page:
                 questions = re.findall(r"```\n(SELECT .*?)```", page.read(), re.DOTALL)
-            self.assertEqual(len(questions), 2)
+            self.assertEqual(len(questions), 3)
             for question in questions:
                 self.server.engine.query(question)
-            self.assertEqual(json.loads(self.server.engine.query("SELECT uniqExact(name) AS n FROM events FINAL FORMAT JSONEachRow"))["n"], 8)
+            self.assertEqual(json.loads(self.server.engine.query("SELECT uniqExact(rv) AS n FROM events FINAL FORMAT JSONEachRow"))["n"], 4)

@@ -1,0 +1,60 @@
+/*
+ * house_internal.h: what house.c, house_block.c (tables, values and blocks), house_rows.c (a segment's rows) and house_audit.c (the
+ * audit book's) share.
+ */
+#ifndef RECORDER_PUSH_HOUSE_INTERNAL_H
+#define RECORDER_PUSH_HOUSE_INTERNAL_H
+
+#include "recorder/push/house.h"
+#include "schema/tape/reader.h"
+
+#define HOUSE_BLOCK_BYTES (8u << 20)
+
+enum house_table {
+	HOUSE_EVENTS,
+	HOUSE_GAPS,
+	HOUSE_MISSED,
+	HOUSE_CONNECTIONS,
+	HOUSE_LOGS,
+	HOUSE_AUDIT,
+	HOUSE_AUDIT_HOURS,
+	HOUSE_SEGMENTS,
+	HOUSE_TABLES
+};
+
+struct house {
+	struct house_options options;
+	struct clickhouse *server;
+	/* The block that is being filled. */
+	enum house_table table;
+	uint32_t part; /* a segment, or an hour of the audit book */
+	unsigned block;
+	struct buf rows;
+	struct tape *tape; /* of the segment */
+	struct err *err;   /* of the walk */
+};
+
+int house_make_tables(struct house *h, struct err *err) MUST_CHECK;
+
+/* Appends "cluster = '...' AND tape = '...'" to a statement. */
+int house_where(const struct house *h, struct buf *sql, struct err *err) MUST_CHECK;
+
+/* A row is its values in the order of the table's columns; negative codes come with h->err. */
+void house_begin(struct house *h, enum house_table table);
+int house_bytes(struct house *h, struct slice bytes) MUST_CHECK;
+int house_word(struct house *h, const char *text) MUST_CHECK; /* NULL: the empty one */
+int house_flag(struct house *h, bool flag) MUST_CHECK;
+int house_small(struct house *h, uint32_t number) MUST_CHECK;
+int house_number(struct house *h, uint64_t number) MUST_CHECK;
+int house_known(struct house *h, int64_t number) MUST_CHECK; /* negative: NULL */
+int house_time(struct house *h, int64_t time_ns) MUST_CHECK;
+int house_tape(struct house *h) MUST_CHECK;
+int house_place(struct house *h) MUST_CHECK; /* tape and segment */
+int house_resource(struct house *h, uint32_t id) MUST_CHECK;
+int house_end_row(struct house *h) MUST_CHECK; /* sends the block once it is large */
+int house_send(struct house *h) MUST_CHECK;    /* what is left of it */
+
+/* house_rows.c: all of the segment that h->tape shows. */
+int house_put_rows(struct house *h, const struct manifest_segment *s, bool with_state) MUST_CHECK;
+
+#endif
