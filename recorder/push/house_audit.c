@@ -105,11 +105,6 @@ static int read_account(struct house *h, struct hours *to, struct err *err)
 
 /* ---- rows ---- */
 
-static const char *how_word(const struct audit_claim *c)
-{
-	return !c ? "disputed" : c->how == AUDIT_BY_VERSION ? "version" : c->how == AUDIT_BY_UID ? "uid" : "moment";
-}
-
 static int put_asker(struct house *h, const struct audit_claim *c)
 {
 	const struct slice texts[] = {
@@ -130,7 +125,7 @@ static int put_answer(struct house *h, const struct audit_answer *a)
 
 	rc = rc ? rc : house_bytes(h, a->uid);
 	rc = rc ? rc : house_bytes(h, a->rv);
-	rc = rc ? rc : house_word(h, how_word(a->claim));
+	rc = rc ? rc : house_word(h, a->claim ? audit_how_name(a->claim->how) : "disputed");
 	return rc ? rc : put_asker(h, a->claim ? a->claim : &none);
 }
 
@@ -147,8 +142,8 @@ static int add_to_sum(void *context, const struct audit_answer *a)
 
 	house_begin(p->house, HOUSE_AUDIT);
 	rc = put_answer(p->house, a);
-	hour->sum = codec_hash_two((struct slice){(const char *)&hour->sum, sizeof(hour->sum)},
-		buf_slice(&p->house->rows));
+	hour->sum = codec_hash_two(
+		(struct slice){(const char *)&hour->sum, sizeof(hour->sum)}, buf_slice(&p->house->rows));
 	return rc;
 }
 
@@ -177,7 +172,8 @@ static int begin_hour(struct audit_push *p, uint32_t number)
 	int rc = end_hour(p);
 
 	/* What others add to the book meanwhile has its turn at the next push. */
-	found = p->now.count ? bsearch(&wanted, p->now.items, p->now.count, sizeof(wanted), compare_hours) : NULL;
+	found = p->now.count ? bsearch(&wanted, p->now.items, p->now.count, sizeof(wanted), compare_hours)
+			     : NULL;
 	if (rc || !found || has_hour(&p->there, found))
 		return rc;
 	p->at = found;

@@ -16,7 +16,7 @@
 #define OF_RESOURCE                                                                                          \
 	"apigroup LowCardinality(String), version LowCardinality(String), resource LowCardinality(String), "
 #define NUMBER "Nullable(Int64)" /* not known, or none */
-#define TIME " DateTime64(9, 'UTC')"
+#define TIME   " DateTime64(9, 'UTC')"
 /* Tables that are not replicated remember no tokens unless they are told to. */
 #define TOKENS " SETTINGS non_replicated_deduplication_window = 10000"
 
@@ -42,16 +42,18 @@ static const struct {
 		"namespace LowCardinality(String), name String, uid String, old_uid String, rv String, old_rv String",
 		"ReplacingMergeTree ORDER BY (cluster, tape, gap, resource, apigroup, namespace, name, change, uid)"},
 	[HOUSE_CONNECTIONS] = {"connections",
-		OF_SEGMENT "connection UInt64, " OF_RESOURCE
-			   "namespace LowCardinality(String), purpose LowCardinality(String), target String, "
-			   "server LowCardinality(String), http_version LowCardinality(String), tls UInt8, "
-			   "start_rv String, timeout_seconds " NUMBER ", begin" TIME ", end Nullable(DateTime64(9, 'UTC')), "
-			   "first_byte_after_ns " NUMBER ", duration_ns " NUMBER ", end_reason LowCardinality(String), "
-			   "http_status " NUMBER ", retry_after_s " NUMBER ", curl_code " NUMBER ", os_errno " NUMBER
-			   ", h2_error " NUMBER ", error_status String, content_type LowCardinality(String), "
-			   "audit_id String, server_date String, next_action LowCardinality(String), next_delay_ns " NUMBER
-			   ", events UInt64, bookmarks UInt64, bytes UInt64, first_seq UInt64, last_seq UInt64, "
-			   "last_rv String, tail String",
+		OF_SEGMENT
+		"connection UInt64, " OF_RESOURCE
+		"namespace LowCardinality(String), purpose LowCardinality(String), target String, "
+		"server LowCardinality(String), http_version LowCardinality(String), tls UInt8, "
+		"start_rv String, timeout_seconds " NUMBER ", begin" TIME
+		", end Nullable(DateTime64(9, 'UTC')), "
+		"first_byte_after_ns " NUMBER ", duration_ns " NUMBER ", end_reason LowCardinality(String), "
+		"http_status " NUMBER ", retry_after_s " NUMBER ", curl_code " NUMBER ", os_errno " NUMBER
+		", h2_error " NUMBER ", error_status String, content_type LowCardinality(String), "
+		"audit_id String, server_date String, next_action LowCardinality(String), next_delay_ns " NUMBER
+		", events UInt64, bookmarks UInt64, bytes UInt64, first_seq UInt64, last_seq UInt64, "
+		"last_rv String, tail String",
 		"ReplacingMergeTree(segment) ORDER BY (cluster, tape, connection)"},
 	[HOUSE_LOGS] = {"logs",
 		OF_SEGMENT
@@ -207,4 +209,3 @@ void house_begin(struct house *h, enum house_table table)
 	h->block = 0;
 	buf_clear(&h->rows);
 }
-

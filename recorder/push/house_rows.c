@@ -125,8 +125,7 @@ static int put_request(struct house *h, const struct tape_connection *c)
 
 static int put_end(struct house *h, const struct tape_connection *c)
 {
-	const int64_t numbers[] = {
-		c->http_status, c->retry_after_s, c->curl_code, c->os_errno, c->h2_error};
+	const int64_t numbers[] = {c->http_status, c->retry_after_s, c->curl_code, c->os_errno, c->h2_error};
 	const char *const texts[] = {
 		c->error_status, c->content_type, c->audit_id, c->server_date, c->next_action};
 	bool runs = c->duration_ns < 0;

@@ -18,11 +18,6 @@ int audit_columns_find(struct tape_handle *h, const struct event *e, struct audi
 	return h->has_claim;
 }
 
-static const char *how_name(enum audit_how how)
-{
-	return how == AUDIT_BY_VERSION ? "version" : how == AUDIT_BY_UID ? "uid" : "moment";
-}
-
 static void result_known(sqlite3_context *context, struct slice text)
 {
 	if (text.len)
@@ -40,7 +35,7 @@ void audit_claim_result(sqlite3_context *context, const struct audit_claim *c, i
 	case AUDIT_IMPERSONATED_USER: result_known(context, c->impersonated_user); break;
 	case AUDIT_REQUESTED: result_time(context, c->begin_ns); break;
 	case AUDIT_ANSWERED: result_time(context, c->end_ns); break;
-	case AUDIT_HOW: result_string(context, how_name(c->how)); break;
+	case AUDIT_HOW: result_string(context, audit_how_name(c->how)); break;
 	default: result_known(context, c->audit_id);
 	}
 }

@@ -21,6 +21,8 @@ enum audit_how {
 	AUDIT_BY_MOMENT,  /* it named that object, and the event came while it was handled */
 };
 
+const char *audit_how_name(enum audit_how how); /* "version", "uid", "moment" */
+
 struct audit_claim {
 	struct slice uid, rv; /* of the event; rv is empty for its deletion */
 	enum audit_how how;

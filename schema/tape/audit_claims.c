@@ -5,6 +5,11 @@
 
 #include "schema/base/count_of.h"
 
+const char *audit_how_name(enum audit_how how)
+{
+	return how == AUDIT_BY_VERSION ? "version" : how == AUDIT_BY_UID ? "uid" : "moment";
+}
+
 static int keep_text(struct audit_book *b, struct slice *text, struct err *err)
 {
 	size_t begin = b->texts.len;
