@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define SHORT_TEXT_BYTES 256 /* texts that are made without an allocation */
+
 void buf_init(struct buf *b, size_t max)
 {
 	*b = (struct buf){.max = max};
@@ -59,20 +61,34 @@ int buf_append(struct buf *b, const void *bytes, size_t len, struct err *err)
 }
 
 /* vasprintf is GNU's. The text is made apart because vsnprintf needs a byte more than the text has. */
-int buf_printf(struct buf *b, struct err *err, const char *format, ...)
+static int print_long(struct buf *b, struct err *err, const char *format, va_list ap)
 {
 	char *text = NULL;
-	va_list ap;
-	int n, rc;
+	int n = vasprintf(&text, format, ap), rc;
 
-	va_start(ap, format);
-	n = vasprintf(&text, format, ap);
-	va_end(ap);
 	if (n < 0)
 		return err_set(
 			err, ERR_TOO_LARGE, "buffer of %zu bytes cannot take more: out of memory", b->len);
 	rc = buf_append(b, text, (size_t)n, err);
 	free(text);
+	return rc;
+}
+
+int buf_printf(struct buf *b, struct err *err, const char *format, ...)
+{
+	char text[SHORT_TEXT_BYTES];
+	va_list ap, again;
+	int n, rc;
+
+	va_start(ap, format);
+	va_copy(again, ap);
+	n = vsnprintf(text, sizeof(text), format, ap);
+	if (n >= 0 && (size_t)n < sizeof(text))
+		rc = buf_append(b, text, (size_t)n, err);
+	else
+		rc = print_long(b, err, format, again);
+	va_end(again);
+	va_end(ap);
 	return rc;
 }
 

@@ -2,19 +2,19 @@
 #include "schema/sql/event_changes.h"
 
 #include "schema/base/limits.h"
+#include "schema/sql/last_versions.h"
 #include "schema/sql/managed_fields.h"
 
 #include <stdlib.h>
 
-/* A version of an object, kept. */
-struct version {
-	uint64_t seq; /* 0: none */
-	uint32_t resource;
-	struct buf uid, object;
-};
+/* Ten thousand objects and more; it is far less than the blocks in which they lie. */
+#define KEPT_BYTES ((size_t)64 << 20)
 
 struct event_changes {
-	struct version old, new;
+	struct object_version old, new;
+	struct last_versions *kept; /* of other objects; NULL: of none */
+	uint64_t walk_end;          /* of the walk for which they are kept */
+	struct buf identity, uid;   /* of the event */
 	enum event_type type;
 	bool has_old;
 	struct json_diff *diff;
@@ -40,41 +40,9 @@ const char *change_op_name(enum change_op op)
 
 /* ---- versions ---- */
 
-static void version_init(struct version *v)
-{
-	v->seq = 0;
-	buf_init(&v->uid, LIMIT_NAME_BYTES + 16);
-	buf_init(&v->object, LIMIT_OBJECT_BYTES);
-}
-
-static void version_release(struct version *v)
-{
-	buf_release(&v->uid);
-	buf_release(&v->object);
-}
-
-static int version_set(struct version *v, const struct event *e, struct slice object, struct err *err)
-{
-	int rc;
-
-	v->seq = 0;
-	buf_clear(&v->uid);
-	buf_clear(&v->object);
-	if ((rc = buf_append(&v->uid, e->uid.ptr, e->uid.len, err)) ||
-		(rc = buf_append(&v->object, object.ptr, object.len, err)))
-		return rc;
-	v->seq = e->seq;
-	v->resource = e->resource;
-	return 0;
-}
-
-static bool is_version_of(const struct version *v, const struct event *e)
-{
-	return v->seq && v->resource == e->resource && slice_equal(buf_slice(&v->uid), e->uid);
-}
-
 /* Looks up the version before `e`; v->seq is 0 when there is none of the same object. */
-static int version_before(struct tape *t, const struct event *e, struct version *v, struct err *err)
+static int version_before(struct tape *t, const struct event *e, struct slice identity,
+	struct object_version *v, struct err *err)
 {
 	struct event before;
 	struct slice object;
@@ -94,28 +62,54 @@ static int version_before(struct tape *t, const struct event *e, struct version 
 		slice_equal(before.uid, e->uid)) {
 		rc = tape_object(t, seq, &object, err);
 		if (!rc)
-			rc = version_set(v, &before, object, err);
+			rc = object_version_set(v, seq, identity, object, err);
 	}
 	buf_release(&keep);
 	return rc;
+}
+
+/* Puts the version before the event into c->old, which has the one of the event before that one in the walk. */
+static int load_old(struct event_changes *c, struct tape *t, const struct event *e, struct err *err)
+{
+	struct slice identity = buf_slice(&c->identity);
+
+	if (object_version_precedes(&c->old, e->seq, identity))
+		return 0;
+	if (c->kept) {
+		last_versions_put(c->kept, &c->old);
+		if (last_versions_take(c->kept, e->seq, identity, &c->old))
+			return 0;
+	}
+	return version_before(t, e, identity, &c->old, err);
 }
 
 /* Puts the event's object into c->new and the version before it into c->old. */
 static int load_versions(struct event_changes *c, struct tape *t, struct tape_cursor *cursor,
 	const struct event *e, struct err *err)
 {
-	struct version last = c->new;
+	struct object_version last = c->new;
 	struct slice object;
 	int rc;
 
 	c->new = c->old;
 	c->old = last;
-	if (!(is_version_of(&c->old, e) && c->old.seq < e->seq) && (rc = version_before(t, e, &c->old, err)))
-		return rc;
-	rc = tape_cursor_object(cursor, &object, err);
-	if (rc)
-		return rc;
-	return version_set(&c->new, e, object, err);
+	rc = object_identity(&c->identity, e, err);
+	if (!rc)
+		rc = load_old(c, t, e, err);
+	if (!rc)
+		rc = tape_cursor_object(cursor, &object, err);
+	return rc ? rc : object_version_set(&c->new, e->seq, buf_slice(&c->identity), object, err);
+}
+
+void event_changes_walk(struct event_changes *c, uint64_t after_seq, uint64_t last_seq)
+{
+	if (!c->kept)
+		c->kept = last_versions_new(KEPT_BYTES);
+	if (after_seq != c->walk_end) {
+		c->new.seq = 0;
+		last_versions_clear(c->kept);
+	}
+	c->walk_end = last_seq;
 }
 
 /* ---- changes ---- */
@@ -124,8 +118,10 @@ struct event_changes *event_changes_new(void)
 {
 	struct event_changes *c = xcalloc(1, sizeof(*c));
 
-	version_init(&c->old);
-	version_init(&c->new);
+	object_version_init(&c->old);
+	object_version_init(&c->new);
+	buf_init(&c->identity, 4 * LIMIT_NAME_BYTES);
+	buf_init(&c->uid, LIMIT_NAME_BYTES + 16);
 	buf_init(&c->rv, LIMIT_NAME_BYTES + 16);
 	c->diff = json_diff_new();
 	return c;
@@ -135,9 +131,12 @@ void event_changes_free(struct event_changes *c)
 {
 	if (!c)
 		return;
-	version_release(&c->old);
-	version_release(&c->new);
+	object_version_release(&c->old);
+	object_version_release(&c->new);
+	last_versions_free(c->kept);
 	json_diff_free(c->diff);
+	buf_release(&c->identity);
+	buf_release(&c->uid);
 	buf_release(&c->rv);
 	audit_book_close(c->book);
 	free(c);
@@ -156,7 +155,10 @@ int event_changes_make(struct event_changes *c, struct tape *t, struct tape_curs
 	c->writer_known = false;
 	c->tape = t;
 	buf_clear(&c->rv);
+	buf_clear(&c->uid);
 	rc = load_versions(c, t, cursor, e, err);
+	if (!rc)
+		rc = buf_append(&c->uid, e->uid.ptr, e->uid.len, err);
 	if (!rc)
 		rc = buf_append(&c->rv, e->rv.ptr, e->rv.len, err);
 	if (rc)
@@ -246,7 +248,7 @@ int event_changes_who(struct event_changes *c, size_t index, struct change_who *
 
 int event_changes_request(struct event_changes *c, struct audit_claim *ret, struct err *err)
 {
-	const struct event e = {.type = c->type, .uid = buf_slice(&c->new.uid), .rv = buf_slice(&c->rv)};
+	const struct event e = {.type = c->type, .uid = buf_slice(&c->uid), .rv = buf_slice(&c->rv)};
 	int rc = c->book_known ? 0 : audit_book_open(tape_path_of(c->tape), &c->book, err);
 
 	c->book_known = !rc;

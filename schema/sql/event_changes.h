@@ -32,6 +32,11 @@ struct event_changes;
 struct event_changes *event_changes_new(void);
 void event_changes_free(struct event_changes *c); /* accepts NULL */
 
+/* For walks that miss none of an object's events, if they show any: what comes next is one of those, of the events after the
+ * one and up to the other. The last version of each object is kept, up to a maximum, and serves the walk after it too if that
+ * one begins where this one ends; else it is forgotten. */
+void event_changes_walk(struct event_changes *c, uint64_t after_seq, uint64_t last_seq);
+
 /* Replaces what c held by the event that the cursor stands on. `with_noise` as in json_diff.h. Returns the number of
  * changes, 0 when nothing but noise changed. Reads objects of the tape. */
 int event_changes_make(struct event_changes *c, struct tape *t, struct tape_cursor *cursor,

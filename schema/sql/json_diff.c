@@ -11,6 +11,7 @@
 #include "schema/base/json_scan.h"
 #include "schema/base/limits.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* Arrays longer than this are matched by position: looking for what names their items takes n * n steps. */
@@ -97,8 +98,16 @@ bool diff_same_name(struct slice a, struct slice b)
 
 static bool is_plain_name(struct slice name)
 {
+	static const bool is_mark[UCHAR_MAX + 1] = {['.'] = true,
+		['['] = true,
+		[']'] = true,
+		['\''] = true,
+		['"'] = true,
+		['\\'] = true,
+		[' '] = true};
+
 	for (size_t i = 0; i < name.len; i++) {
-		if (memchr(".[]'\"\\ ", name.ptr[i], 7))
+		if (is_mark[(unsigned char)name.ptr[i]])
 			return false;
 	}
 	return name.len > 0;

@@ -210,14 +210,19 @@ static bool same_member(struct slice a, struct slice b, const char *name)
 	return json_get(a, name, &x, NULL) >= 0 && json_get(b, name, &y, NULL) >= 0 && slice_equal(x, y);
 }
 
+static bool names_replicas(struct slice json)
+{
+	static const char field[] = "\"f:replicas\":";
+
+	return memmem(json.ptr, json.len, field, sizeof(field) - 1) != NULL;
+}
+
 /* Of a spec: those of a status are written by controllers. */
 static bool has_replicas(struct slice entry)
 {
-	static const char field[] = "\"f:replicas\":";
 	struct slice subresource;
 
-	return json_get(entry, "subresource", &subresource, NULL) == 0 &&
-	       memmem(entry.ptr, entry.len, field, sizeof(field) - 1) != NULL;
+	return names_replicas(entry) && json_get(entry, "subresource", &subresource, NULL) == 0;
 }
 
 bool managed_fields_lost_replicas(struct slice old_entries, struct slice entry)
@@ -227,8 +232,8 @@ bool managed_fields_lost_replicas(struct slice old_entries, struct slice entry)
 	struct json_iter it;
 	bool same = false;
 
-	if (has_replicas(entry) || !old_entries.len || old_entries.ptr[0] != '[' ||
-		json_iter_begin(old_entries, &it, NULL))
+	if (!old_entries.len || old_entries.ptr[0] != '[' || !names_replicas(old_entries) ||
+		has_replicas(entry) || json_iter_begin(old_entries, &it, NULL))
 		return false;
 	while (!same && json_iter_next(&it, NULL, &old, NULL) > 0) {
 		same = has_replicas(old);
@@ -329,37 +334,70 @@ static int join_writer(struct slice entry, struct slice *writer, bool *several, 
 	return 0;
 }
 
-/* Entries that stay mostly keep their order, so that each old one is looked at once. */
-static int is_old_entry(struct slice entry, struct json_iter *next_old, struct slice old, struct err *err)
-{
-	struct slice same;
-	int more = next_old->ended ? 0 : json_iter_next(next_old, NULL, &same, err);
+/* The entries of a version, each measured once. */
+struct entry_list {
+	struct slice *items;
+	size_t count;
+};
 
-	if (more < 0 || (more > 0 && slice_equal(same, entry)))
+static int list_entries(struct slice entries, struct entry_list *ret, struct err *err)
+{
+	struct json_iter it;
+	struct slice entry;
+	int more = 0, rc = 0;
+
+	if (entries.len && entries.ptr[0] == '[')
+		rc = json_iter_begin(entries, &it, err);
+	else
+		return 0;
+	while (!rc && (more = json_iter_next(&it, NULL, &entry, err)) > 0) {
+		ret->items = xgrow(ret->items, ret->count, sizeof(*ret->items));
+		ret->items[ret->count++] = entry;
+	}
+	return rc ? rc : more;
+}
+
+/* Entries that stay mostly keep their place. */
+static bool is_listed(const struct entry_list *old, size_t likely, struct slice entry)
+{
+	if (likely < old->count && slice_equal(old->items[likely], entry))
+		return true;
+	for (size_t i = 0; i < old->count; i++) {
+		if (slice_equal(old->items[i], entry))
+			return true;
+	}
+	return false;
+}
+
+static int find_only_writer(const struct managed_entries *entries, const struct entry_list *old,
+	struct slice *ret, struct err *err)
+{
+	struct slice entry;
+	struct json_iter it;
+	bool several = false;
+	int more = walk_entries(entries, &it, err), rc = 0;
+
+	if (more <= 0)
 		return more;
-	return managed_fields_find(old, equals, &entry, &same, err);
+	for (size_t i = 0; !several && (more = json_iter_next(&it, NULL, &entry, err)) > 0; i++) {
+		if (!is_listed(old, i, entry) && !managed_fields_lost_replicas(entries->old, entry))
+			rc = join_writer(entry, ret, &several, err);
+		if (rc < 0)
+			return rc;
+	}
+	return more < 0 ? more : !several && ret->ptr;
 }
 
 int managed_fields_writer(const struct managed_entries *entries, struct slice *ret_manager, struct err *err)
 {
-	struct slice entry, writer = {NULL, 0};
-	struct json_iter it, old = {.ended = true};
-	bool several = false;
-	int more = walk_entries(entries, &it, err), found = 0;
+	struct entry_list old = {.items = NULL};
+	struct slice writer = {NULL, 0};
+	int found = list_entries(entries->old, &old, err);
 
-	if (more > 0 && entries->old.len && entries->old.ptr[0] == '[')
-		found = json_iter_begin(entries->old, &old, err);
-	if (more <= 0 || found < 0)
-		return found < 0 ? found : more;
-	while (!several && (more = json_iter_next(&it, NULL, &entry, err)) > 0) {
-		found = is_old_entry(entry, &old, entries->old, err);
-		if (found == 0 && !managed_fields_lost_replicas(entries->old, entry))
-			found = join_writer(entry, &writer, &several, err);
-		if (found < 0)
-			return found;
-	}
-	if (more < 0 || several || !writer.ptr)
-		return more < 0 ? more : 0;
-	*ret_manager = writer;
-	return 1;
+	if (!found)
+		found = find_only_writer(entries, &old, &writer, err);
+	if (found > 0)
+		*ret_manager = writer;
+	free(old.items);
+	return found;
 }

@@ -132,7 +132,7 @@ class Events(TapeTest):
         self.make_tape(path, rows, extent_bytes=3000)
         got = self.json_lines(path)
         self.assertEqual([e["seq"] for e in got], list(range(1, 401)))
-        self.assertEqual([c["new"] for e in got[40:] for c in e["changes"]], list(range(40, 400)))
+        self.assertEqual([(c["old"], c["new"]) for e in got[40:] for c in e["changes"]], [(i - 40, i) for i in range(40, 400)])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 /* test_sql_changes.c: where documents differ, who wrote it, and the table changes. */
+#include "schema/sql/event_changes.h"
 #include "schema/sql/json_diff.h"
 #include "schema/sql/managed_fields.h"
 #include "tests/unit/sql_rows.h"
@@ -367,6 +368,77 @@ START_TEST(changes__is_the_same_in_every_order_of_walking)
 }
 END_TEST
 
+/* Walks the events after the one and up to the other; puts "SEQ FIELD OLD NEW\n" of each change. */
+static void walk_changes(
+	struct tape *t, struct event_changes *c, uint64_t after_seq, uint64_t last_seq, struct buf *to)
+{
+	struct tape_filter filter = {.seq_min = after_seq + 1, .seq_max = last_seq};
+	struct tape_cursor *cursor = NULL;
+	struct event e;
+	struct err err;
+
+	event_changes_walk(c, after_seq, last_seq);
+	ck_assert_ok(tape_cursor_open(t, &filter, TAPE_STORED, &cursor, &err), &err);
+	while (tape_cursor_next(cursor, &e, &err) > 0) {
+		int count = event_changes_make(c, t, cursor, &e, false, &err);
+
+		ck_assert_ok(count, &err);
+		for (size_t i = 0; i < (size_t)count; i++) {
+			struct json_change change = event_changes_at(c, i).change;
+
+			ck_assert_int_eq(
+				buf_printf(to, NULL, "%d %.*s %.*s %.*s\n", (int)e.seq, (int)change.field.len,
+					change.field.ptr, (int)change.old_value.len, change.old_value.ptr,
+					(int)change.new_value.len, change.new_value.ptr),
+				0);
+		}
+	}
+	tape_cursor_close(cursor);
+}
+
+/* Two objects in turns. */
+static void append_number(struct fixture *f, int n)
+{
+	char *spec = xasprintf("\"spec\":{\"n\":%d}", n);
+
+	append(f, n < 3 ? EVENT_ADDED : EVENT_MODIFIED, n % 2 ? "a" : "b", n % 2 ? "u1" : "u2", spec);
+	free(spec);
+}
+
+/* Walks one part of the tape after the other, or leaves the second one to somebody else. */
+static void check_walks(bool skips, const char *want)
+{
+	struct event_changes *c = event_changes_new();
+	struct fixture f;
+	struct tape *t;
+	struct buf to;
+	struct err err;
+
+	setup(&f);
+	for (int n = 1; n <= 6; n++)
+		append_number(&f, n);
+	ck_assert_ok(tape_writer_close(f.writer, &err), &err);
+	ck_assert_ok(tape_open(f.model.path, &t, &err), &err);
+	buf_init(&to, 1u << 20);
+	walk_changes(t, c, 0, 2, &to);
+	buf_clear(&to);
+	if (!skips)
+		walk_changes(t, c, 2, 4, &to);
+	walk_changes(t, c, 4, 6, &to);
+	ck_assert_slice_eq(buf_slice(&to), want);
+	buf_release(&to);
+	event_changes_free(c);
+	tape_close(t);
+	model_release(&f.model);
+}
+
+START_TEST(event_changes__compares_with_the_version_before_also_across_walks)
+{
+	check_walks(false, "3 spec.n 1 3\n4 spec.n 2 4\n5 spec.n 3 5\n6 spec.n 4 6\n");
+	check_walks(true, "5 spec.n 3 5\n6 spec.n 4 6\n");
+}
+END_TEST
+
 START_TEST(jdiff__gives_the_differences_as_json)
 {
 	struct fixture f;
@@ -402,4 +474,5 @@ UNIT_MAIN("sql_changes", jdiff__gives_the_differences_as_json, json_diff__names_
 	managed_fields__name_nobody_for_replicas_that_an_entry_only_lost,
 	json_diff__survives_every_cut_of_a_document, managed_fields__tells_who_wrote_the_path,
 	managed_fields__tell_of_one_writer_only_where_all_new_entries_are_its_own,
+	event_changes__compares_with_the_version_before_also_across_walks,
 	changes__compares_versions_of_one_uid_only, changes__is_the_same_in_every_order_of_walking)

@@ -10,13 +10,14 @@
 
 #define THREADS_MAX 4
 #define RING        (2 * THREADS_MAX)
+#define AHEAD       2 /* stretches that are made, or in the making, beside one for each thread */
 
-/* The first version of an object in a part is compared with the last one of the part before: stretches of some parts have that
- * in the cache, which holds the blocks of two. */
-#define PARTS_MAX   4
-#define CACHE_BYTES ((size_t)160 << 20)
+/* In a part that does not follow on one that the same thread has read, the first version of each object is looked up in the parts
+ * before. So a stretch is of several, and the cache holds the blocks of one and a half. */
+#define PARTS_MAX   8
+#define CACHE_BYTES ((size_t)96 << 20)
 
-/* Places are counted on and on: done <= taken < done + RING. */
+/* Places are counted on and on: done <= taken < done + most <= done + RING. */
 struct event_crew {
 	const struct event_reader *reader;
 	uint64_t *ends; /* the last seq of each stretch */
@@ -26,7 +27,7 @@ struct event_crew {
 	pthread_cond_t more, made;
 	struct event_stretch ring[RING];
 	bool is_made[RING];
-	size_t taken, done;
+	size_t most, taken, done;
 	bool end;
 	int rc; /* of the first that failed */
 	struct err failure;
@@ -66,7 +67,7 @@ static bool next_stretch(struct event_crew *crew, size_t *ret)
 	bool more;
 
 	pthread_mutex_lock(&crew->lock);
-	while (!crew->end && crew->taken < crew->count && crew->taken >= crew->done + RING)
+	while (!crew->end && crew->taken < crew->count && crew->taken >= crew->done + crew->most)
 		pthread_cond_wait(&crew->more, &crew->lock);
 	more = !crew->end && crew->taken < crew->count;
 	if (more)
@@ -204,6 +205,7 @@ int event_crew_each(const struct event_reader *reader, uint64_t after_seq, uint6
 	size_t threads = fetched_is(tape_path_of(reader->tape)) ? 1 : processors(THREADS_MAX);
 	int rc = 0;
 
+	crew.most = threads + AHEAD;
 	plan_stretches(&crew, last_seq, threads);
 	pthread_mutex_init(&crew.lock, NULL);
 	pthread_cond_init(&crew.more, NULL);

@@ -77,6 +77,7 @@ int event_stretch_read(struct event_stretch *s, const struct event_reader *r, st
 	s->count = 0;
 	s->left_out = 0;
 	buf_clear(&s->text);
+	event_changes_walk(r->changes, s->after_seq, s->last_seq);
 	rc = tape_cursor_open(r->tape, &filter, TAPE_STORED, &cursor, err);
 	if (!rc)
 		rc = walk(s, r, cursor, err);
