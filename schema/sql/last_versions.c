@@ -50,8 +50,8 @@ void object_version_release(struct object_version *v)
 	buf_release(&v->object);
 }
 
-int object_version_set(struct object_version *v, uint64_t seq, struct slice identity, struct slice object,
-	struct err *err)
+int object_version_set(
+	struct object_version *v, uint64_t seq, struct slice identity, struct slice object, struct err *err)
 {
 	int rc;
 
