@@ -91,8 +91,12 @@ class AControlPlaneBehindTees(Case):
                 f.write(f"2026-01-01T00:00:00.000000000Z stdout F {line}\n")
             logs.wait_for(f"^{line}$", "out")
         logs.stop()
-        wait.until("a row for each", lambda: {(r["subresource"], r["status"]) for r in tee.rows(
-            "SELECT subresource, status FROM requests WHERE subresource IN ('exec', 'log')")} == {("exec", 101), ("log", 200)})
+
+        def told():
+            return {(r["subresource"], r["status"]) for r in tee.rows(
+                "SELECT subresource, status FROM requests WHERE subresource IN ('exec', 'log')")}
+
+        wait.until("a row for each", lambda: told() == {("exec", 101), ("log", 200)}, describe=told)
 
     def bound_again(self, tee, folder):
         """What the scheduler binds when it is told once more what it was told."""
