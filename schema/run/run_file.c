@@ -84,8 +84,7 @@ static void wait_for_tick(struct run_file *f)
 
 	while (!f->stop && f->filling.len == 0)
 		pthread_cond_wait(&f->work, &f->mutex);
-	clock_gettime(CLOCK_REALTIME, &until);
-	at_ns = (int64_t)until.tv_sec * NS_PER_S + until.tv_nsec + RUN_TICK_MS * NS_PER_MS;
+	at_ns = clock_mono_ns(&clock_system) + RUN_TICK_MS * NS_PER_MS;
 	until = (struct timespec){at_ns / NS_PER_S, at_ns % NS_PER_S};
 	while (!f->stop && f->filling.len < f->waiting_max / 2) {
 		if (pthread_cond_timedwait(&f->work, &f->mutex, &until) == ETIMEDOUT)
@@ -215,6 +214,17 @@ static void run_file_release(struct run_file *f)
 	free(f);
 }
 
+/* Waits with a limit end by the monotonic clock: a wall clock that is set back would hold rows back. */
+static void init_condition(pthread_cond_t *condition)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(condition, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+}
+
 /* `first`: the SQL that makes the tables, or goes on with them. */
 static int open_file(
 	const char *path, bool is_live, const char *first, struct run_file **ret, struct err *err)
@@ -225,7 +235,7 @@ static int open_file(
 	f->path = xstrdup(path);
 	f->waiting_max = RUN_WAITING_MAX;
 	pthread_mutex_init(&f->mutex, NULL);
-	pthread_cond_init(&f->work, NULL);
+	init_condition(&f->work);
 	pthread_cond_init(&f->room, NULL);
 	buf_init(&f->filling, SIZE_MAX);
 	rc = open_database(f, is_live, first, err);
