@@ -141,8 +141,9 @@ fault-schema: $(B)/unit/test_fault_file
 	KUBETAPE_WRITE_SCHEMA=1 $<
 
 # For editors and clang's tools.
-compile_commands.json: Makefile
-	@git ls-files '*.c' | jq -nR --arg directory '$(CURDIR)' --arg command '$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS)' \
+compile_commands.json: FORCE
+	@git ls-files '*.c' | jq -nR --arg directory '$(CURDIR)' \
+		--arg command '$(CC) $(ALL_CFLAGS) $(PKG_CFLAGS) -DVIEW_ASSETS=\"$(B)/view/\"' \
 		'[inputs | {$$directory, file: ., command: "\($$command) -c \(.)"}]' >$@
 
 interop: deps
