@@ -11,19 +11,6 @@
 
 static const char *const values[] = {"NULL", "-1", "9223372036854775807", "'x'"};
 
-static const char *const statements[] = {
-	"SELECT seq, time, name, uid, rv, object FROM events",
-	"SELECT * FROM objects",
-	"SELECT * FROM changes",
-	"SELECT * FROM streams",
-	"SELECT * FROM connections",
-	"SELECT * FROM gaps",
-	"SELECT * FROM missed",
-	"SELECT * FROM marks",
-	"SELECT * FROM documents",
-	"SELECT * FROM segments",
-};
-
 struct subject {
 	struct model m;
 	char *segment; /* path of the file; its bytes before any was changed */
@@ -93,15 +80,19 @@ static void ask(const struct subject *s, const char *change)
 	const struct sql_sink sink = {NULL, ignore_row, NULL, NULL};
 	struct sql_session *session;
 	struct err err = {0};
+	const char *table, *summary;
 
 	if (sql_session_open(s->m.path, &session, &err)) {
 		ck_assert_msg(*err.text, "no sentence: %s", change);
 		return;
 	}
-	for (size_t i = 0; i < COUNT_OF(statements); i++) {
+	for (size_t i = 0; (table = sql_table_name(i, &summary)); i++) {
+		char *statement = xasprintf("SELECT * FROM %s", table);
+
 		err = (struct err){0};
-		if (sql_session_run(session, slice_of(statements[i]), &sink, &err))
-			ck_assert_msg(*err.text, "no sentence: %s, %s", change, statements[i]);
+		if (sql_session_run(session, slice_of(statement), &sink, &err))
+			ck_assert_msg(*err.text, "no sentence: %s, %s", change, statement);
+		free(statement);
 	}
 	sql_session_close(session);
 }
