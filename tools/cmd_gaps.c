@@ -245,7 +245,15 @@ static void print_gap(const struct gap_account *a, const struct gaps_options *o)
 	fputs("\n", stdout);
 }
 
-static void print_page(const struct gap_accounts *all, const struct gaps_options *o)
+static const char *why_no_gaps(const struct tape *t, const struct gap_accounts *all)
+{
+	if (!tape_stream_at(t, 0))
+		return "no gaps: the tape has no streams, so nothing was watched";
+	return all->untold_count ? "no gaps are known"
+				 : "no gaps: every stream was watched from its first list to the end";
+}
+
+static void print_page(const struct tape *t, const struct gap_accounts *all, const struct gaps_options *o)
 {
 	uint64_t missed = 0;
 	size_t hid = 0, open = 0;
@@ -263,8 +271,7 @@ static void print_page(const struct gap_accounts *all, const struct gaps_options
 		printf("of %zu imported streams the tape does not tell when they were watched\n",
 			all->untold_count);
 	if (all->count == 0) {
-		puts(all->untold_count ? "no gaps are known"
-				       : "no gaps: every stream was watched from its first list to the end");
+		puts(why_no_gaps(t, all));
 		return;
 	}
 	printf("%zu gaps, of which %zu hid %llu changes", all->count, hid, (unsigned long long)missed);
@@ -393,7 +400,7 @@ static int gaps_show(void *values, const struct operands *operands, struct err *
 		if (o->json)
 			print_json(operands->items[0], &all, o);
 		else
-			print_page(&all, o);
+			print_page(t, &all, o);
 		rc = out_stream_flush(stdout, err);
 		if (!rc && gap_accounts_lack_something(&all))
 			rc = EXIT_LOSS;

@@ -96,6 +96,10 @@ class OtherEnds(TapeTest):
         self.assertEqual((done.returncode, done.stdout),
                          (0, "no gaps: every stream was watched from its first list to the end\n"))
 
+    def test_a_tape_without_streams_is_not_one_that_was_watched(self):
+        done = self.gaps([{"document": "/version", "time_ns": START, "http_status": 200, "content_type": "application/json", "body": {}}])
+        self.assertEqual((done.returncode, done.stdout), (0, "no gaps: the tape has no streams, so nothing was watched\n"))
+
     def test_a_gap_that_lost_nothing_is_exit_0(self):
         self.assertEqual(self.gaps([gap("cut", "rewatch", 1, 2)]).returncode, 0)
 
