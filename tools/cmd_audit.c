@@ -7,7 +7,9 @@
 #include "tools/cli/progress.h"
 #include "tools/commands.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define LINES_AT_ONCE 1000 /* joined in one transaction */
 
@@ -59,12 +61,26 @@ static int read_files(struct audit_reading *r, const struct operands *operands, 
 	return rc ? rc : flushed;
 }
 
+/* Before a book is made, which a log that is not there would leave empty. */
+static int find_files(const struct operands *operands, struct err *err)
+{
+	for (size_t i = 1; i < operands->count; i++) {
+		const char *path = operands->items[i];
+
+		if (strcmp(path, "-") != 0 && access(path, R_OK))
+			return err_set_errno(err, errno, "cannot open '%s'", path);
+	}
+	return 0;
+}
+
 static int audit_once(const struct audit_values *v, const struct operands *operands, struct audit_totals *ret,
 	struct err *err)
 {
 	struct audit_reading r = {0};
-	int rc = audit_joiner_open(operands->items[0], v->tolerance, &r.joiner, err);
+	int rc = find_files(operands, err);
 
+	if (!rc)
+		rc = audit_joiner_open(operands->items[0], v->tolerance, &r.joiner, err);
 	if (!rc)
 		rc = read_files(&r, operands, err);
 	if (!rc)

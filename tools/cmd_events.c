@@ -90,18 +90,20 @@ static int show(struct tape *t, const struct events_options *o, struct events_wa
 		.wide = strcmp(o->output, "wide") == 0,
 		.color = state_text_wants_color(o->color),
 		.local = o->local};
-	uint64_t left_out = 0;
+	struct events_told told = {0};
 	int rc = find_bounds(t, o, wanted, err);
 
 	if (rc)
 		return rc;
 	progress_catch_signals();
-	rc = events_print(t, wanted, &style, &left_out, err);
+	rc = events_print(t, wanted, &style, &told, err);
 	if (!rc)
 		rc = out_stream_flush(stdout, err);
 	if (rc)
 		return rc;
-	say_what_was_left_out(left_out);
+	say_what_was_left_out(told.left_out);
+	if (!told.shown)
+		fputs("kubetape events: no event to show\n", stderr);
 	return say_what_is_not_known(t, o, wanted, err);
 }
 

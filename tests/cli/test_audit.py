@@ -155,7 +155,9 @@ class ByVersion(Audit):
         self.assertIn("joined before", self.run_tape("audit", self.tape, "-", stdin=line + "\n").stdout)
 
     def test_a_log_that_is_not_there_is_one_sentence(self):
-        self.assert_fails(self.run_tape("audit", self.tape, os.path.join(self.dir, "no.log")), 1, "no.log")
+        there = write_log(os.path.join(self.dir, "audit.log"), [])
+        self.assert_fails(self.run_tape("audit", self.tape, there, os.path.join(self.dir, "no.log")), 1, "no.log")
+        self.assertNotIn("audit.sqlite", os.listdir(self.tape))
 
 
 class Graceful(Audit):

@@ -75,6 +75,12 @@ class Events(TapeTest):
             self.assertIn("leases shop/n1", done.stdout)
         self.assertEqual(self.run_tape("events", self.tape, "pods").stderr, "")
 
+    def test_nothing_to_show_is_said_beside_the_gaps_that_may_hide_it(self):
+        for words, gaps in ((["pods/none"], 1), (["-n", "none"], 1), (["deploy/none"], 0), (["--from", "end"], 0)):
+            done = self.run_tape("events", self.tape, *words)
+            self.assertEqual((done.returncode, done.stderr), (0, "kubetape events: no event to show\n"), words)
+            self.assertEqual((done.stdout.count("\n"), done.stdout.count("NOT WATCHED")), (gaps, gaps), words)
+
     def test_objects_are_chosen_by_resource_name_pattern_namespace_and_position(self):
         self.assertEqual([line.split()[0] for line in self.lines("po/web-*", "deploy/nothing")], ["2", "NOT", "6"])
         self.assertEqual([line.split()[0] for line in self.lines("*/web", "-n", "shop", "--from", "4", "--until", "22:13:29")], ["5", "NOT", "8"])

@@ -8,12 +8,14 @@
 #include "tools/events/event_crew.h"
 
 #define GAPS_EVERY_NS NS_PER_S
+
 struct events {
 	struct event_reader reader;
 	struct event_gaps gaps;
 	struct event_gaps_wanted gaps_wanted;
 	struct buf gap_text;
-	uint64_t done_seq, left_out;
+	uint64_t done_seq;
+	struct events_told told;
 	int64_t gaps_read_ns; /* by the monotonic clock */
 };
 
@@ -45,7 +47,8 @@ static int print_stretch(void *context, const struct event_stretch *stretch, str
 		rc = print_gaps(v, line->seq, err);
 		fwrite(stretch->text.ptr + line->begin, 1, line->len, stdout);
 	}
-	v->left_out += stretch->left_out;
+	v->told.shown += stretch->count;
+	v->told.left_out += stretch->left_out;
 	return rc ? rc : out_stream_check(stdout, err);
 }
 
@@ -83,7 +86,7 @@ static int look_again(void *context, bool is_last, struct err *err)
 }
 
 int events_print(struct tape *t, const struct events_wanted *wanted, const struct event_line_style *style,
-	uint64_t *ret_left_out, struct err *err)
+	struct events_told *ret, struct err *err)
 {
 	struct events v = {.reader = {t, wanted, style, event_changes_new()},
 		.gaps_wanted = {wanted->patterns, wanted->namespace,
@@ -98,7 +101,7 @@ int events_print(struct tape *t, const struct events_wanted *wanted, const struc
 		rc = print_up_to(&v, wanted->until.seq, err);
 	if (!rc && wanted->follow)
 		rc = follow_recording(t, "events", look_again, &v, err);
-	*ret_left_out = v.left_out;
+	*ret = v.told;
 	event_changes_free(v.reader.changes);
 	event_gaps_release(&v.gaps);
 	buf_release(&v.gap_text);

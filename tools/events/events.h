@@ -15,9 +15,13 @@ struct events_wanted {
 	bool follow;                      /* goes on as long as the tape is recorded */
 };
 
-/* Prints to stdout. *ret_left_out: how many events were not printed because they are bookkeeping. Ends early, without an
- * error, after a signal that progress.h notes. */
+struct events_told {
+	uint64_t shown;    /* events, without the gaps among them */
+	uint64_t left_out; /* events that were not printed because they are bookkeeping */
+};
+
+/* Prints to stdout. Ends early, without an error, after a signal that progress.h notes. */
 int events_print(struct tape *t, const struct events_wanted *wanted, const struct event_line_style *style,
-	uint64_t *ret_left_out, struct err *err) MUST_CHECK;
+	struct events_told *ret, struct err *err) MUST_CHECK;
 
 #endif
