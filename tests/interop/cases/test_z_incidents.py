@@ -1,30 +1,65 @@
 """Incidents that happen to a real control plane, recorded with its audit log: `kubetape why` tells the cause that we made, and
 who we were."""
 
+import base64
 import concurrent.futures
+import contextlib
+import http.server
 import json
 import os
 import signal
+import ssl
 import subprocess
+import threading
+import time
 
-from lib import cluster, manifests, paths, process, wait
+from lib import certificates, cluster, manifests, paths, process, wait
 from lib.case import Case
 
 # A node is given up within seconds, once its lease is not renewed.
 FLAGS = {"kube-controller-manager": ["--node-monitor-period=1s", "--node-monitor-grace-period=10s"],
          "kwok": ["--node-lease-duration-seconds=6", "--manage-all-nodes=false", "--manage-nodes-with-label-selector=kubelet!=dead"]}
 SOON = [{"key": f"node.kubernetes.io/{what}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 1} for what in ("unreachable", "not-ready")]
-WEBHOOK = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "checks"}, "webhooks": [{
-    "name": "check.example.com", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"], "timeoutSeconds": 2,
-    "clientConfig": {"url": "https://127.0.0.1:1/check"}, "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "webhook"}},
-    "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}]}
+# What is asked about is left where it is when a node is tainted or lost.
+NEVER = [{"operator": "Exists"}]
+
+
+def webhook(where, **client):
+    """Asks the client about each pod that is made in the namespace, and refuses it when that fails."""
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": where}, "webhooks": [{
+        "name": f"{where}.example.com", "failurePolicy": "Fail", "sideEffects": "None", "admissionReviewVersions": ["v1"], "timeoutSeconds": 2,
+        "clientConfig": client, "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": where}},
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]}]}
+
+
+@contextlib.contextmanager
+def tls_server(certificate, key):
+    """A server on loopback, which nobody talks to who minds its certificate; its URL."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"https://127.0.0.1:{server.server_port}/check"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 class Incidents:
     """Each in a namespace of its own; makes it and returns what is asked about: (resource/name, namespace)."""
 
-    def __init__(self, kubectl):
-        self.kubectl = kubectl
+    def __init__(self, made, expired_url):
+        self.kubectl = made.kubectl
+        self.expired_url = expired_url
+        with open(made.path("pki", "ca.crt"), "rb") as f:
+            self.authority = base64.b64encode(f.read()).decode()
 
     def make(self, name):
         return name, getattr(self, name)(name)
@@ -84,8 +119,14 @@ class Incidents:
         return self.refused(where)
 
     def webhook(self, where):
+        return self.asked_in_vain(where, webhook(where, url="https://127.0.0.1:1/check"))
+
+    def expired(self, where):
+        return self.asked_in_vain(where, webhook(where, url=self.expired_url, caBundle=self.authority))
+
+    def asked_in_vain(self, where, configuration):
         self.web(where)
-        self.by("bob", "create", "-f", "-", stdin=json.dumps(WEBHOOK))
+        self.by("bob", "create", "-f", "-", stdin=json.dumps(configuration))
 
         def is_called():
             try:
@@ -97,6 +138,38 @@ class Incidents:
         wait.until("the webhook to be called", is_called)
         self.by("alice", "scale", "deployment/web", "--replicas=2", "-n", where)
         return self.refused(where)
+
+    def set_status(self, what, *args, **status):
+        """As a kubelet writes it."""
+        self.kubectl("patch", *what.split("/"), *args, "--subresource=status", "--type=strategic", "-p", json.dumps({"status": status}))
+
+    def oom(self, where):
+        """A limit that is too low; the simulated kubelets count no memory, so that we say what a real one would."""
+        old = self.web(where, tolerations=NEVER)
+        self.by("alice", "set", "resources", "deployment/web", "--limits=memory=40Mi", "-n", where)
+        self.gone(old, where)
+        self.kubectl("rollout", "status", "deployment/web", "-n", where, "--timeout=110s")
+        pod = self.pods(where)[0]
+        container = self.kubectl.get("pod", pod, "-n", where)["status"]["containerStatuses"][0]
+        ended = {"exitCode": 137, "reason": "OOMKilled", "startedAt": now(), "finishedAt": now(), "containerID": "containerd://1"}
+        self.set_status(f"pods/{pod}", "-n", where, containerStatuses=[
+            {**container, "state": {"running": {"startedAt": now()}}, "lastState": {"terminated": ended}, "restartCount": 1}])
+        return f"pods/{pod}", where
+
+    def evicted(self, where):
+        """A node that runs out of memory, as its kubelet would say it."""
+        pod = self.web(where, tolerations=NEVER)
+        node = self.kubectl.get("pod", pod, "-n", where)["spec"]["nodeName"]
+        self.pressure(node, "True", "KubeletHasInsufficientMemory", "kubelet has insufficient memory available")
+        why = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi. "
+        self.set_status(f"pods/{pod}", "-n", where, phase="Failed", reason="Evicted", message=why, conditions=[
+            {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet", "message": why, "lastTransitionTime": now()}])
+        self.pressure(node, "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available")
+        return f"pods/{pod}", where
+
+    def pressure(self, node, status, reason, message):
+        self.set_status(f"nodes/{node}", conditions=[{"type": "MemoryPressure", "status": status, "reason": reason, "message": message,
+                                                      "lastHeartbeatTime": now(), "lastTransitionTime": now()}])
 
     def fight(self, where):
         self.web(where)
@@ -133,10 +206,31 @@ EXPECTED = {
               ("quota-changed", "resourcequotas", "10 -> 1", "alice")],
     "webhook": [("cannot-make-pods", "deployments", "connection refused", None), ("webhook", "validatingwebhookconfigurations", "127.0.0.1:1", None),
                 ("webhook-changed", "validatingwebhookconfigurations", "was made", "bob")],
+    "expired": [("cannot-make-pods", "deployments", "certificate has expired", None), ("webhook", "validatingwebhookconfigurations", "127.0.0.1:", None),
+                ("webhook-changed", "validatingwebhookconfigurations", "was made", "bob")],
+    "oom": [("oom-killed", "pods", "OOMKilled, exit code 137", None), ("limit-changed", "deployments", "40Mi", "alice")],
+    "evicted": [("evicted", "pods", "low on resource: memory", None), ("node-under-pressure", "nodes", "MemoryPressure", None)],
     "fight": [("fought-over", "deployments", "write spec.replicas in turns", None)],
     "taint": [("deleted", "pods", "was deleted", None), ("disrupted", "pods", "DeletionByTaintManager", None), ("node-tainted", "nodes", "maintenance", "alice")],
     "lost": [("waits-for-finalizers", "pods", "is being deleted", None), ("disrupted", "pods", "DeletionByTaintManager", None),
              ("node-lost", "nodes", "Kubelet stopped posting node status", None), ("lease-stopped", "leases", "for the last time", None)],
+}
+
+
+# Where the page of all incidents shows each, and with which words.
+REPORTED = {
+    "image": ("Images changed", "image/web", "web:1 -> registry.example/web:2"),
+    "zero": ("Scaled", "zero/web", "1 -> 0"),
+    "owner": ("Deleted", "deployments owner/web", ""),
+    "doomed": ("Deleted", "namespaces doomed", ""),
+    "quota": ("Refused by quota, webhook or admission", "quota/web", "exceeded quota: team"),
+    "webhook": ("Refused by quota, webhook or admission", "webhook/web", "connection refused"),
+    "expired": ("Refused by quota, webhook or admission", "expired/web", "certificate has expired"),
+    "oom": ("Killed for their memory", "oom/web", "OOMKilled"),
+    "evicted": ("Evicted and disrupted", "evicted/web", "low on resource: memory"),
+    "fight": ("Written in turns by several managers", "fight/web", "spec.replicas"),
+    "taint": ("Evicted and disrupted", "taint/web", "DeletionByTaintManager"),
+    "lost": ("Nodes that were not ready", "nodes node-", "Kubelet stopped posting node status"),
 }
 
 
@@ -155,7 +249,10 @@ class IncidentsOfARealCluster(Case):
         return path, asked
 
     def play(self, made, folder, path):
-        incidents = Incidents(made.kubectl)
+        with tls_server(*certificates.make_expired(made.path("pki"))) as expired_url:
+            return self.play_all(made, Incidents(made, expired_url), folder, path)
+
+    def play_all(self, made, incidents, folder, path):
         for name in EXPECTED:
             incidents.create(manifests.namespace(name))
         recorder = process.Child([paths.KUBETAPE, "record", "--all", "-o", path], folder, "recorder", {"KUBECONFIG": made.kubeconfig})
@@ -171,8 +268,12 @@ class IncidentsOfARealCluster(Case):
             recorder.stop(signal.SIGINT)
         return asked
 
-    def test_each_has_its_true_cause_and_who_made_it(self):
+    def test_each_has_its_true_cause_and_who_made_it_and_its_place_on_the_page(self):
         path, asked = self.record(self.folder())
+        page = self.page(path)
+        for name, (section, *words) in REPORTED.items():
+            with self.subTest(reported=name):
+                self.assertTrue(any(all(word in line for word in words) for line in page[section]), f"no line with {words} in {page[section]}")
         for name, (what, where) in asked.items():
             with self.subTest(incident=name):
                 done = subprocess.run([paths.KUBETAPE, "why", path, what, "-n", where, "-o", "json"], capture_output=True, text=True, check=False)
@@ -185,3 +286,10 @@ class IncidentsOfARealCluster(Case):
                             and who in (None, s["user"])]
                     self.assertTrue(here, f"no step '{rule}' of {resource} with '{text}' by {who} in " + json.dumps(told, indent=1))
                     at = here[0] + 1
+
+    def page(self, path):
+        """{section: its lines}, of the whole tape."""
+        done = subprocess.run([paths.KUBETAPE, "report", path], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        sections = (part.split("\n") for part in done.stdout.strip().split("\n\n")[1:])
+        return {title: lines for title, *lines in sections}

@@ -11,8 +11,8 @@ def _openssl(*args):
     subprocess.run(["openssl", *args], check=True, capture_output=True)
 
 
-def _signed(folder, name, subject, extensions):
-    """A key and a certificate signed by the folder's CA."""
+def _signed(folder, name, subject, extensions, days=30):
+    """A key and a certificate signed by the folder's CA. With a negative number of days it expired that long ago."""
     key, crt = (os.path.join(folder, f"{name}.{end}") for end in ("key", "crt"))
     request = os.path.join(folder, f"{name}.csr")
     config = os.path.join(folder, f"{name}.ext")
@@ -21,9 +21,10 @@ def _signed(folder, name, subject, extensions):
     _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
         "-keyout", key, "-subj", subject, "-out", request)
     _openssl("x509", "-req", "-in", request, "-CA", os.path.join(folder, "ca.crt"),
-        "-CAkey", os.path.join(folder, "ca.key"), "-CAcreateserial", "-days", "30", "-extfile", config, "-out", crt)
+        "-CAkey", os.path.join(folder, "ca.key"), "-CAcreateserial", "-days", str(days), "-extfile", config, "-out", crt)
     os.remove(request)
     os.remove(config)
+    return crt, key
 
 
 def make(folder):
@@ -39,3 +40,8 @@ def make(folder):
     sa = os.path.join(folder, "sa.key")
     _openssl("genrsa", "-out", sa, "2048")
     _openssl("rsa", "-in", sa, "-pubout", "-out", os.path.join(folder, "sa.pub"))
+
+
+def make_expired(folder):
+    """A certificate of loopback that expired yesterday, and its key: their paths."""
+    return _signed(folder, "expired", "/CN=expired", "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth\n", days=-1)
