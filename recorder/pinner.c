@@ -170,7 +170,9 @@ int pinner_new(const struct recorder_context *x, const struct pinner_options *op
 	p->complained = xcalloc(options->when_count, sizeof(*p->complained));
 	for (size_t i = 0; i < options->when_count && rc == 0; i++) {
 		rc = predicate_compile(slice_of(options->whens[i]), &frame, &p->predicates[i], err);
-		if (rc == 0)
+		if (rc)
+			err_prefix(err, rc, "cannot pin when '%s'", options->whens[i]);
+		else
 			predicate_limit(p->predicates[i], PREDICATE_NS);
 	}
 	if (rc) {

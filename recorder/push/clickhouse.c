@@ -42,7 +42,7 @@ static const int passing[] = {
 
 bool clickhouse_is_url(const char *text)
 {
-	return strncmp(text, SCHEME, strlen(SCHEME)) == 0;
+	return strncmp(text, "clickhouse", strlen("clickhouse")) == 0;
 }
 
 static int refuse_url(const char *url, struct err *err)
@@ -107,7 +107,7 @@ static int take_url(struct clickhouse *c, const char *url, struct err *err)
 		"%s%s://%.*s/%.*s", SCHEME, scheme, (int)host.len, host.ptr, (int)rest.len, rest.ptr);
 	c->base = xasprintf("%s://%.*s%s/?database=%.*s&wait_end_of_query=1", scheme, (int)host.len, host.ptr,
 		port, (int)rest.len, rest.ptr);
-	return 0;
+	return web_is_address(c->base) ? 0 : refuse_url(url, err);
 }
 
 int clickhouse_open(

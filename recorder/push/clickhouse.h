@@ -10,7 +10,7 @@
 
 #include "recorder/push/s3.h"
 
-/* clickhouse+http://[USER@]HOST[:PORT]/DATABASE, or clickhouse+https. */
+/* clickhouse+http://[USER@]HOST[:PORT]/DATABASE, or clickhouse+https; also what was meant to be one. */
 bool clickhouse_is_url(const char *text);
 
 struct clickhouse;

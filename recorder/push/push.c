@@ -158,9 +158,19 @@ static int read_manifest(struct push *p, struct err *err)
 	return 0;
 }
 
+static int parse_place(const char *url, struct s3_place *ret, struct err *err)
+{
+	if (strncmp(url, S3_SCHEME, strlen(S3_SCHEME)) != 0)
+		return err_set(err, ERR_USAGE,
+			"'%s' is no place to push to, expected s3://BUCKET/PREFIX or "
+			"clickhouse+https://HOST/DATABASE",
+			url);
+	return s3_place_parse(url, ret, err);
+}
+
 static int name_places(struct push *p, const char *cluster, const char *id, struct err *err)
 {
-	int rc = s3_place_parse(p->options.url, &p->place, err);
+	int rc = parse_place(p->options.url, &p->place, err);
 	char *prefix;
 
 	if (rc)
@@ -234,7 +244,7 @@ int push_check_url(const char *url, struct err *err)
 			clickhouse_close(server);
 		return rc;
 	}
-	rc = s3_place_parse(url, &place, err);
+	rc = parse_place(url, &place, err);
 	if (!rc)
 		s3_place_release(&place);
 	return rc;

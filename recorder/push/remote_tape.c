@@ -7,6 +7,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/config_file.h"
 #include "schema/base/limits.h"
+#include "schema/base/log.h"
 #include "schema/base/out_file.h"
 #include "schema/tape/fetched.h"
 #include "schema/tape/format.h"
@@ -21,7 +22,15 @@
 #define TRIM_EVERY  (256u << 20) /* bytes fetched */
 #define NAMED_MAX   5
 
-static const struct s3_options reading = {.retry_ns = RETRY_NS};
+/* Short waits are no news. */
+static void tell_wait(void *context, const struct err *why, int64_t delay_ns)
+{
+	(void)context;
+	if (delay_ns >= NS_PER_S)
+		log_warn("%s; trying again", why->text);
+}
+
+static const struct s3_options reading = {.retry_ns = RETRY_NS, .waits = tell_wait};
 
 /* A tape of which segments are read; they stay until the process ends. */
 struct remote {

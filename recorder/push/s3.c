@@ -64,6 +64,12 @@ int s3_open(const struct s3_options *options, const char *bucket, struct s3 **re
 	snprintf(s->region, sizeof(s->region), "%s", region ? region : DEFAULT_REGION);
 	if (!s->options.endpoint)
 		s->options.endpoint = aws_endpoint(s->aws);
+	if (s->options.endpoint && !web_is_address(s->options.endpoint)) {
+		rc = err_set(err, ERR_USAGE, "'%s' is no address of a store, expected https://HOST[:PORT]",
+			s->options.endpoint);
+		s3_close(s);
+		return rc;
+	}
 	if (!s->options.part_bytes)
 		s->options.part_bytes = S3_PART_BYTES;
 	*ret = s;

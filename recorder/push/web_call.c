@@ -224,8 +224,20 @@ static int tell_failure(struct web *w, const struct web_request *r, CURLcode cod
 	if (code == CURLE_ABORTED_BY_CALLBACK)
 		return err_set(
 			err, ERR_IO, "cannot read what is to be sent to '%.*s'", host_length(r->url), r->url);
+	if (code == CURLE_URL_MALFORMAT)
+		return err_set(err, ERR_USAGE, "'%s' is no address of a server", r->url);
 	return err_set(err, ERR_NETWORK, "no whole answer from '%.*s': %s", host_length(r->url), r->url,
 		*w->error ? w->error : curl_easy_strerror(code));
+}
+
+bool web_is_address(const char *text)
+{
+	CURLU *u = curl_url();
+	bool is = (strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0) && u &&
+		  curl_url_set(u, CURLUPART_URL, text, 0) == CURLUE_OK;
+
+	curl_url_cleanup(u);
+	return is;
 }
 
 int web_call(struct web *w, const struct web_request *r, struct web_answer *ret, struct err *err)

@@ -55,6 +55,9 @@ int web_call(
 	struct web *w, const struct web_request *request, struct web_answer *ret, struct err *err) MUST_CHECK;
 void web_answer_release(struct web_answer *a);
 
+/* Whether it is a URL of http or https. */
+bool web_is_address(const char *text);
+
 /* Appends the text percent-encoded; slashes stay if `keeps_slashes`. */
 int web_encode(const char *text, bool keeps_slashes, struct buf *to, struct err *err) MUST_CHECK;
 

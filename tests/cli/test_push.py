@@ -207,7 +207,10 @@ class Trouble(PushTest):
         self.assert_fails(done, 1, "no credentials for the store")
 
     def test_bad_words_are_usage_errors(self):
-        self.refused("expected s3://BUCKET/PREFIX", url="/somewhere", code=2)
+        self.refused("'/somewhere' is no place to push to, expected s3://BUCKET/PREFIX or clickhouse+https://HOST/DATABASE", url="/somewhere", code=2)
+        self.refused("is no address of a server", url="s3://a b/x", code=2)
+        for address in ("127.0.0.1:9000", "http://127.0.0.1:99999", "ftp://127.0.0.1"):
+            self.refused(f"'{address}' is no address of a store, expected https://HOST[:PORT]", "--endpoint", address, code=2)
         self.refused("names no bucket", url="s3:///x", code=2)
         self.refused("bad name of a cluster 'a/b'", "--cluster", "a/b", code=2)
 

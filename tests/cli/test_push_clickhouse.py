@@ -71,6 +71,7 @@ class Push(PushTest):
 
     def test_a_url_that_names_no_database_or_a_password_is_a_usage_error(self):
         for url, sentence in (("clickhouse+http://h", "is no place in ClickHouse"), ("clickhouse+ftp://h/d", "is no place in ClickHouse"),
+                              ("clickhouse://h/d", "is no place in ClickHouse"), ("clickhouse+http://h:99999/d", "is no place in ClickHouse"),
                               ("clickhouse+http://h/d;x", "is no place in ClickHouse"), ("clickhouse+https://u:secret@h/d", "CLICKHOUSE_PASSWORD")):
             done = self.push(code=2, url=url)
             self.assert_fails(done, 2, sentence)

@@ -160,6 +160,12 @@ class Trouble(RemoteTest):
         self.store.fail("GET", "seg-", "cut answer")
         self.assertEqual(json.loads(self.query().stdout), self.expected())
 
+    def test_a_reader_says_what_it_waits_for(self):
+        env = self.env(AWS_ENDPOINT_URL="http://127.0.0.1:1")
+        with subprocess.Popen([KUBETAPE, "info", "s3://tapes/prod"], env=env, stderr=subprocess.PIPE, text=True) as reader:
+            self.assertIn("no whole answer from 'http://127.0.0.1:1'", reader.stderr.readline())
+            reader.kill()
+
     def test_bytes_that_were_changed_in_the_store_are_not_believed(self):
         key = self.store.keys("seg-000001")[0]
         body = bytearray(self.store.objects[key].body)

@@ -146,10 +146,11 @@ class Pins(RecordTest):
         self.assertEqual(recording.stderr.count("cannot be told of event"), 1)
 
     def test_what_is_no_expression_is_refused_before_there_is_a_tape(self):
-        for options in (("--pin-when", "nonsense ="), ("--pin-hook", "true")):
+        for options, sentence in ((("--pin-when", "nonsense ="), "cannot pin when 'nonsense =': "), (("--pin-hook", "true"), "add '--pin-when SQL'")):
             with self.subTest(options=options):
                 recording = self.record("pods", *options)
                 self.assertEqual(recording.wait(), 2)
+                self.assertIn(sentence, recording.stderr)
                 self.assertFalse(os.path.exists(self.tape))
 
 
