@@ -466,6 +466,21 @@ bool faults_is_holding(const struct faults *f, const struct fault_now *now)
 
 /* ---- events ---- */
 
+bool fault_has_seq(const struct rule_state *s, uint64_t seq)
+{
+	size_t low = 0, high = s->seq_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->seqs[middle] < seq)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->seq_count && s->seqs[low] == seq;
+}
+
 /* Mostly at the end; what a relist showed comes in another order than it was recorded in. */
 void fault_note_seq(struct rule_state *s, uint64_t seq)
 {

@@ -1,21 +1,6 @@
 /* fault_frames.c: what becomes of single frames on their way to a watch. See fault.h and fault_internal.h. */
 #include "replayer/fault/fault_internal.h"
 
-static bool has_seq(const struct rule_state *s, uint64_t seq)
-{
-	size_t low = 0, high = s->seq_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->seqs[middle] < seq)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < s->seq_count && s->seqs[low] == seq;
-}
-
 static const struct episode *active_episode(const struct faults *f, size_t rule, uint64_t client)
 {
 	for (size_t i = 0; i < f->episode_count; i++) {
@@ -51,7 +36,7 @@ static bool touches(const struct faults *f, size_t rule, const struct fault_stre
 	if (!fault_touches_frames(r->what.act) && r->what.act != FAULT_STALE_VIEW)
 		return false;
 	episode = active_episode(f, rule, s->client);
-	if (fault_length_is_per_event(r) ? !has_seq(state, e->seq) : !episode)
+	if (fault_length_is_per_event(r) ? !fault_has_seq(state, e->seq) : !episode)
 		return false;
 	if (r->what.act == FAULT_STALE_VIEW && !lies_behind_view(f, episode, s, e))
 		return false;

@@ -150,6 +150,7 @@ int64_t fault_later(int64_t from_ns, int64_t by_ns);
 bool fault_is_due(const struct fault_when *w, uint64_t n);
 /* Remembers an event whose frames are touched. */
 void fault_note_seq(struct rule_state *s, uint64_t seq);
+bool fault_has_seq(const struct rule_state *s, uint64_t seq);
 struct resource_state *fault_state_of(struct faults *f, const struct tape_resource *resource);
 /* Each event that matches is a frame to touch, and there is no while. */
 bool fault_length_is_per_event(const struct fault_rule *r);

@@ -50,20 +50,22 @@ static struct fault_version *new_version(struct faults *f)
 }
 
 void faults_write_version(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
-	uint64_t seq, uint64_t rv)
+	const struct fault_written *what)
 {
 	struct resource_state *state = fault_state_of(f, resource);
 
-	*new_version(f) = (struct fault_version){.seq = seq,
+	*new_version(f) = (struct fault_version){.seq = what->seq,
 		.position = now->seq,
 		.applied = f->applied,
 		.tape_ns = now->tape_ns,
 		.mono_ns = now->mono_ns};
-	if (rv > state->last_rv)
-		state->last_rv = rv;
+	if (what->rv > state->last_rv)
+		state->last_rv = what->rv;
 	for (size_t i = 0; i < f->rule_count; i++) {
-		if (f->states[i].per_write)
-			fault_note_seq(&f->states[i], seq);
+		struct rule_state *rule = &f->states[i];
+
+		if (what->is_tapes ? fault_has_seq(rule, now->seq) : rule->per_write)
+			fault_note_seq(rule, what->seq);
 	}
 }
 

@@ -23,9 +23,14 @@ struct fault_write_answer {
 /* A write has come. */
 void faults_write_begins(struct faults *f, const struct fault_now *now, const struct fault_write *w,
 	struct fault_write_answer *ret);
-/* It has made a version of an object, which no watch has been sent yet. */
+/* It has made a version of an object, which no watch has been sent yet. The tape makes them as well: of an event that is
+ * not shown as it is, because a program wrote the object. What strikes the event strikes them. */
+struct fault_written {
+	uint64_t seq, rv;
+	bool is_tapes;
+};
 void faults_write_version(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
-	uint64_t seq, uint64_t rv);
+	const struct fault_written *what);
 /* It is done, or has failed: what happens after it happens. */
 void faults_write_ends(struct faults *f, const struct fault_now *now);
 

@@ -507,12 +507,14 @@ void fault_act_write_begins(
 	player_nudge(a->player);
 }
 
-void fault_act_version(struct fault_act *a, const struct collection *in, const struct change *c)
+void fault_act_version(
+	struct fault_act *a, const struct collection *in, const struct change *c, bool is_tapes)
 {
+	const struct fault_written what = {c->seq, c->rv, is_tapes};
 	struct fault_now now;
 
 	fault_act_now(a, &now);
-	faults_write_version(a->faults, &now, &in->resource, c->seq, c->rv);
+	faults_write_version(a->faults, &now, &in->resource, &what);
 }
 
 void fault_act_write_ends(struct api_call *call, const struct fault_write_answer *answer)

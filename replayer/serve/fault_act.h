@@ -66,7 +66,8 @@ bool fault_act_request(struct api_call *call);
  * after it. */
 void fault_act_write_begins(
 	struct api_call *call, const struct fault_write *write, struct fault_write_answer *ret);
-void fault_act_version(struct fault_act *a, const struct collection *in, const struct change *c);
+void fault_act_version(
+	struct fault_act *a, const struct collection *in, const struct change *c, bool is_tapes);
 void fault_act_write_ends(struct api_call *call, const struct fault_write_answer *answer);
 
 /* The error that a write gets: fills st; the rule stays the owner of its texts. */

@@ -25,7 +25,7 @@ struct overlay *overlay_new(void)
 
 static size_t cost(const struct overlay_version *v)
 {
-	return sizeof(*v) + v->namespace.len + v->name.len + v->object->len;
+	return sizeof(*v) + v->namespace.len + v->name.len + v->part.len + v->object->len;
 }
 
 static void version_free(struct overlay_version *v)
@@ -58,7 +58,8 @@ static struct slice overlay_copy(struct slice s, char *to)
 const struct overlay_version *overlay_add(
 	struct overlay *o, const struct overlay_version *v, struct slice object)
 {
-	struct overlay_version *added = xmalloc(sizeof(*added) + v->namespace.len + v->name.len);
+	struct overlay_version *added =
+		xmalloc(sizeof(*added) + v->namespace.len + v->name.len + v->part.len);
 	char *text = (char *)(added + 1);
 
 	if (o->count == o->cap) {
@@ -70,6 +71,7 @@ const struct overlay_version *overlay_add(
 	added->seq = OVERLAY_SEQ + o->count;
 	added->namespace = overlay_copy(v->namespace, text);
 	added->name = overlay_copy(v->name, text + v->namespace.len);
+	added->part = overlay_copy(v->part, text + v->namespace.len + v->name.len);
 	added->object = blob_of(object);
 	o->superseded[o->count] = false;
 	o->versions[o->count++] = added;

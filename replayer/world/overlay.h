@@ -25,6 +25,8 @@ struct overlay_version {
 	uint64_t by; /* of an absorbed write: the program whose own reads see it; 0: nobody's */
 	struct slice namespace, name; /* own: their bytes come after the struct */
 	struct blob *object;          /* of a deletion, the last state */
+	/* Of a recorded object, what programs wrote of it (own_part.h), own; empty: the object is theirs. */
+	struct slice part;
 };
 
 struct overlay;

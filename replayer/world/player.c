@@ -36,6 +36,7 @@ struct player {
 	bool held;     /* by either: the clock stands still */
 	bool is_taken; /* `taken` was announced to the director, who wants it to wait */
 	struct timeline_item taken;
+	int64_t applied_ns; /* when the last change was due, in tape time */
 };
 
 static void set_timer(struct player *p, int64_t mono_ns)
@@ -151,6 +152,11 @@ static int player_take(struct player *p, bool waiting, struct err *err)
 	return rc ? rc : 1;
 }
 
+void player_hand_on(struct player *p, struct collection *in, struct change *c, uint64_t number)
+{
+	p->listener->changed(p->context, in, c, number, replay_clock_due_ns(&p->clock, p->applied_ns));
+}
+
 static void player_apply(struct player *p)
 {
 	struct timeline_item item = p->taken;
@@ -164,12 +170,12 @@ static void player_apply(struct player *p)
 	}
 	if (p->steps)
 		p->steps--;
+	p->applied_ns = item.due_ns;
 	in = world_collection(p->world, item.change->resource);
 	p->stop = is_stop(p, item.change);
 	number = world_apply_change(p->world, &item.change);
 	if (number >= 0)
-		p->listener->changed(p->context, in, item.change, (uint64_t)number,
-			replay_clock_due_ns(&p->clock, item.due_ns));
+		player_hand_on(p, in, item.change, (uint64_t)number);
 	if (is_directed(p, &item))
 		p->director->after(p->director_context, in, item.change, time_add(item.due_ns, item.cut_ns));
 	change_unref(item.change);

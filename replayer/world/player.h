@@ -86,6 +86,9 @@ bool player_is_closed(const struct player *p);
 /* What the director would say has changed, or what `closed` does. */
 void player_nudge(struct player *p);
 
+/* From the director's `after` only: a change that a hidden event has become goes to the listener in its place. */
+void player_hand_on(struct player *p, struct collection *in, struct change *c, uint64_t number);
+
 /* What the listener has queued of changes so far is to be written before anything else. */
 void player_flush(struct player *p);
 

@@ -334,9 +334,9 @@ int64_t world_apply_change(struct world *w, struct change **change)
 	w->time_ns = c->time_ns;
 	if (w->rebase)
 		rebase_reach(w->rebase, c->time_ns);
+	change_rebase(c, w->rebase);
 	if (!in || world_hides(in, c))
 		return -1;
-	change_rebase(c, w->rebase);
 	c = world_move_up(w, in, change);
 	world_forget(w, in, c->namespace, c->name);
 	if (c->type == EVENT_DELETED)

@@ -4,7 +4,8 @@
 
 #include "replayer/world/world.h"
 
-/* Whether a program wrote an object of the change's name: the tape's are then hidden for good. */
+/* Whether a program wrote an object of the change's name: the tape's are then hidden. What they say may be written
+ * after that (follow_tape.h). */
 bool world_hides(const struct collection *in, const struct change *c);
 
 /* The tape has something to say about an object of which absorbed writes left something. */

@@ -167,9 +167,9 @@ void collector_wrote(struct collector *g, const struct collection *in, const str
 		enqueue(g, JOB_LOOK, c->resource, c->namespace, c->name, (struct slice){NULL, 0});
 }
 
-void collector_applied(struct collector *g, const struct collection *in, const struct change *c)
+void collector_followed(struct collector *g, const struct change *c)
 {
-	if (!g->is_filled || live_set_find(&in->written, c->namespace, c->name))
+	if (!g->is_filled)
 		return;
 	if (c->type == EVENT_DELETED) {
 		note_gone(g, c, JOB_LEFT);
@@ -178,6 +178,12 @@ void collector_applied(struct collector *g, const struct collection *in, const s
 	owner_index_add(g->index, c);
 	if (c->type == EVENT_ADDED && has_owners(c->object))
 		enqueue(g, JOB_LOOK, c->resource, c->namespace, c->name, (struct slice){NULL, 0});
+}
+
+void collector_applied(struct collector *g, const struct collection *in, const struct change *c)
+{
+	if (!live_set_find(&in->written, c->namespace, c->name))
+		collector_followed(g, c);
 }
 
 /* ---- what is done ---- */

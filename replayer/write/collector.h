@@ -25,6 +25,9 @@ void collector_free(struct collector *g); /* accepts NULL */
 void collector_wrote(struct collector *g, const struct collection *in, const struct change *c);
 void collector_applied(struct collector *g, const struct collection *in, const struct change *c);
 
+/* What was written as the tape has it (follow_tape.h) counts as the tape's. */
+void collector_followed(struct collector *g, const struct change *c);
+
 /* Does that many steps of what waits, in its order. */
 void collector_work(struct collector *g, size_t steps);
 

@@ -3,6 +3,7 @@
 
 #include "replayer/write/collector.h"
 #include "replayer/write/crd_ending.h"
+#include "replayer/write/follow_tape.h"
 #include "replayer/write/own_write.h"
 #include "schema/base/clock.h"
 #include "schema/base/json_scan.h"
@@ -151,6 +152,13 @@ void upkeep_wrote(struct upkeep *u, const struct collection *in, const struct ch
 	player_nudge(u->player);
 }
 
+void upkeep_followed(struct upkeep *u, struct collection *in, struct change *c, uint64_t number)
+{
+	if (u->collector)
+		collector_followed(u->collector, c);
+	player_hand_on(u->player, in, c, number);
+}
+
 /* ---- what has come to an end ---- */
 
 static cJSON *options_at_once(const char *uid)
@@ -235,6 +243,8 @@ static void after(void *context, const struct collection *in, const struct chang
 {
 	struct upkeep *u = context;
 
+	if (follow_tape_is_due(in, c))
+		follow_tape(u->api, in, c);
 	if (u->collector)
 		collector_applied(u->collector, in, c);
 	if (is_working(u))

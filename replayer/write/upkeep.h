@@ -28,4 +28,8 @@ extern const struct player_director upkeep_director;
 /* A write was stored as this change, and watches were told. */
 void upkeep_wrote(struct upkeep *u, const struct collection *in, const struct change *c);
 
+/* What has become of a hidden event of the tape (follow_tape.h) was stored as this change: it is delivered as the event would
+ * have been. Its pods end, and its dependents go, when the tape says so. */
+void upkeep_followed(struct upkeep *u, struct collection *in, struct change *c, uint64_t number);
+
 #endif

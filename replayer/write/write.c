@@ -283,6 +283,7 @@ void write_release(struct write *w)
 	cJSON_Delete(w->answer);
 	status_release(&w->st);
 	buf_release(&w->warnings);
+	free(w->part);
 	free(w->name);
 }
 

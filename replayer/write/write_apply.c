@@ -8,8 +8,8 @@
 
 /* ---- who ---- */
 
-/* The fieldManager, else the program's name in its User-Agent. The caller frees. */
-static char *manager_name(const struct write *w)
+/* The fieldManager, else the program's name in its User-Agent. */
+char *write_manager_name(const struct write *w)
 {
 	struct slice name = query_get(&w->call->query, "fieldManager");
 	struct slice agent = http_header_find(w->call->request, "User-Agent");
@@ -31,7 +31,7 @@ struct writing {
 
 static void writing_init(struct writing *x, struct write *w)
 {
-	x->name = manager_name(w);
+	x->name = write_manager_name(w);
 	x->subresource = slice_dup(w->sub);
 	write_timestamp(x->now, 0);
 	x->who = (struct field_writer){.name = x->name,

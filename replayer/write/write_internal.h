@@ -7,6 +7,7 @@
 #include "replayer/table/view.h"
 #include "replayer/write/type_cache.h"
 #include "replayer/write/write.h"
+#include "replayer/write/write_account.h"
 #include "replayer/write/write_body.h"
 #include "replayer/write/write_check.h"
 
@@ -29,8 +30,10 @@ struct write {
 	char *name;                  /* of the path, or of a new object */
 	cJSON *old;                  /* the object as it stands; NULL: there is none */
 	uint64_t old_seq;            /* ... the version that was found under its name; 0: none */
-	uint64_t rv;                 /* of the collection, then */
-	bool has_type;               /* it is known, because write_type was asked */
+	char *part;    /* ... what programs wrote of it (own_part.h); NULL: all, or there is none */
+	bool is_tapes; /* the tape writes: `part` stays what it is */
+	uint64_t rv;   /* of the collection, then */
+	bool has_type; /* it is known, because write_type was asked */
 	struct field_type type;
 	struct status st;
 	struct fault_write_answer fault; /* what a fault makes of it */
@@ -189,12 +192,5 @@ int write_store_changed(struct write *w, cJSON *object);
 int write_scale_of(struct write *w, const cJSON *object, cJSON **ret);
 int write_scale(struct write *w);                   /* a PUT */
 int write_scale_set(struct write *w, cJSON *scale); /* takes it over */
-
-/* Keeps account of who wrote which fields of an object that takes the place of w->old, if nobody has yet.
- * write_apply.c. */
-void write_keep_managers(struct write *w, cJSON *object);
-
-/* Whether metadata.generation counts the changes of this kind. */
-bool write_counts_generation(const struct write *w);
 
 #endif

@@ -3,6 +3,7 @@
 #include "replayer/serve/watch.h"
 #include "replayer/world/crd.h"
 #include "replayer/write/default_values.h"
+#include "replayer/write/own_part.h"
 #include "replayer/write/upkeep.h"
 #include "replayer/write/write_internal.h"
 #include "schema/base/clock.h"
@@ -176,6 +177,16 @@ struct reading {
 	struct err err;
 };
 
+/* What programs wrote of that version. */
+static char *part_of(const struct write *w, uint64_t seq)
+{
+	const struct overlay_version *v = overlay_find(w->call->api->world->overlay, seq);
+
+	if (!v)
+		return seq ? xstrdup(OWN_PART_NONE) : NULL;
+	return v->part.len ? slice_dup(v->part) : NULL;
+}
+
 static int read_version(void *context)
 {
 	struct reading *r = context;
@@ -185,6 +196,8 @@ static int read_version(void *context)
 
 	w->rv = w->c->rv;
 	w->old_seq = write_find(w, r->name);
+	free(w->part);
+	w->part = part_of(w, w->old_seq);
 	if (!w->old_seq || (!r->even_hidden && write_hides(w->call, w->c)))
 		return 0;
 	rc = world_object(w->call->api->world, w->old_seq, &object, &r->err);
@@ -271,23 +284,27 @@ void write_timestamp(char to[TIMESTAMP_BYTES], int64_t ahead_s)
 	strftime(to, TIMESTAMP_BYTES, "%Y-%m-%dT%H:%M:%SZ", &parts);
 }
 
-static void write_object_tell(struct write *w, enum event_type type, struct slice name, struct slice object)
+static void write_object_tell(struct write *w, const struct overlay_version *version, struct slice object)
 {
 	struct api *api = w->call->api;
-	const struct overlay_version version = {.type = type, .namespace = w->namespace, .name = name};
 	struct change *c;
-	int64_t number = world_write(api->world, w->c, &version, object, &c);
+	int64_t number = world_write(api->world, w->c, version, object, &c);
 
 	if (api->faults)
-		fault_act_version(api->faults, w->c, c);
-	watches_deliver(api->watches, w->c, c, (uint64_t)number);
-	upkeep_wrote(api->upkeep, w->c, c);
+		fault_act_version(api->faults, w->c, c, w->is_tapes);
+	if (w->is_tapes) {
+		upkeep_followed(api->upkeep, w->c, c, (uint64_t)number);
+	} else {
+		watches_deliver(api->watches, w->c, c, (uint64_t)number);
+		upkeep_wrote(api->upkeep, w->c, c);
+	}
 	change_unref(c);
 }
 
 /* Watchers first see the recorded object go, if the new one takes its place unseen by its writer. */
 static int displace_recorded(struct write *w, struct slice name)
 {
+	const struct overlay_version gone = {.type = EVENT_DELETED, .namespace = w->namespace, .name = name};
 	const struct live *l = live_set_find(&w->c->live, w->namespace, name);
 	struct slice object;
 	struct buf last;
@@ -301,7 +318,7 @@ static int displace_recorded(struct write *w, struct slice name)
 	if (rc == 0)
 		rc = object_with_rv(object, world_next_rv(w->c), &last, &err);
 	if (rc == 0)
-		write_object_tell(w, EVENT_DELETED, name, buf_slice(&last));
+		write_object_tell(w, &gone, buf_slice(&last));
 	else
 		status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", err.text);
 	buf_release(&last);
@@ -335,6 +352,7 @@ struct storing {
 	struct write *w;
 	enum event_type type;
 	struct slice name, json; /* of a deletion, the last state */
+	char *part;              /* what of it programs wrote; NULL: all */
 	struct buf numbered;     /* with its resourceVersion, */
 	uint64_t rv;             /* ... this one */
 };
@@ -372,7 +390,10 @@ static int publish(void *context)
 {
 	struct storing *s = context;
 	struct write *w = s->w;
-	const struct overlay_version version = {.namespace = w->namespace, .name = s->name, .type = s->type};
+	const struct overlay_version version = {.namespace = w->namespace,
+		.name = s->name,
+		.type = s->type,
+		.part = slice_of(s->part ? s->part : "")};
 	struct err err;
 	int rc = check_store(s, &version);
 
@@ -384,9 +405,26 @@ static int publish(void *context)
 	if (object_with_rv(s->json, s->rv, &s->numbered, &err))
 		return status_set(
 			&w->st, 413, "RequestEntityTooLarge", "Request entity is too large: %s", err.text);
-	write_object_tell(w, s->type, s->name, buf_slice(&s->numbered));
+	write_object_tell(w, &version, buf_slice(&s->numbered));
 	w->old_seq = write_find(w, s->name); /* it may be written once more */
 	return 0;
+}
+
+/* What programs will have written of the object once this is stored. */
+static char *next_part(struct write *w, enum event_type type, const cJSON *object)
+{
+	char *manager, *sub, *part;
+
+	if (w->is_tapes || (type == EVENT_DELETED && own_part_is_ending(w->part)))
+		return xstrdup(w->part);
+	if (type != EVENT_MODIFIED || !w->part)
+		return NULL;
+	manager = write_manager_name(w);
+	sub = slice_dup(w->sub);
+	part = own_part_add(w->part, w->old, object, write_type(w), manager, sub);
+	free(manager);
+	free(sub);
+	return part;
 }
 
 static int write_object_store(struct write *w, enum event_type type, cJSON *object)
@@ -403,6 +441,7 @@ static int write_object_store(struct write *w, enum event_type type, cJSON *obje
 	buf_init(&s.numbered, LIMIT_OBJECT_BYTES);
 	rc = json_tree_print(object, &json, &err);
 	s.name = slice_of(name);
+	s.part = absorbed ? NULL : next_part(w, type, object);
 	s.json = buf_slice(&json);
 	if (rc)
 		status_set(&w->st, 413, "RequestEntityTooLarge", "Request entity is too large: %s", err.text);
@@ -411,7 +450,11 @@ static int write_object_store(struct write *w, enum event_type type, cJSON *obje
 	if (rc == 0 && !absorbed) {
 		snprintf(rv, sizeof(rv), "%llu", (unsigned long long)s.rv);
 		json_tree_set_text(metadata, "resourceVersion", rv);
+		free(w->part);
+		w->part = s.part;
+		s.part = NULL;
 	}
+	free(s.part);
 	buf_release(&json);
 	buf_release(&s.numbered);
 	free(name);

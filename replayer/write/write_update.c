@@ -98,7 +98,7 @@ static cJSON *spec_of(const cJSON *object)
 	return copy;
 }
 
-static void count_generation(const struct write *w, cJSON *object)
+void write_count_generation(const struct write *w, cJSON *object)
 {
 	cJSON *before, *after, *metadata = json_tree_object(object, "metadata");
 	const cJSON *count = json_tree_at(w->old, "metadata", "generation", NULL);
@@ -192,7 +192,7 @@ int write_replace(struct write *w, cJSON *object, bool rv_required)
 	default_values_settle(object, w->c->resource.apigroup, w->c->resource.resource);
 	write_drop_empty(object);
 	write_keep_managers(w, object);
-	count_generation(w, object);
+	write_count_generation(w, object);
 	write_normalize(w, object);
 	w->answer = object;
 	w->code = 200;

@@ -1,0 +1,200 @@
+/* follow_tape.c: see follow_tape.h. */
+#include "replayer/write/follow_tape.h"
+
+#include "replayer/write/own_part.h"
+#include "replayer/write/own_write.h"
+#include "schema/base/json_scan.h"
+#include "schema/base/log.h"
+
+#include <stdlib.h>
+
+bool follow_tape_is_due(const struct collection *in, const struct change *c)
+{
+	return in->written.count && !overlay_has(c->seq) &&
+	       live_set_find(&in->written, c->namespace, c->name);
+}
+
+static void follow_begin(
+	struct own_write *o, struct api *api, const struct collection *in, const struct change *c)
+{
+	own_write_begin(
+		o, api, world_collection(api->world, in->resource.id), VERB_UPDATE, c->namespace, c->name);
+	o->w.is_tapes = o->w.managed = true;
+}
+
+/* The last version under the name that is to follow the tape; NULL if programs made or deleted it. */
+static const struct overlay_version *last_version(
+	const struct api *api, const struct collection *in, const struct change *c)
+{
+	const struct live *l = live_set_find(&in->written, c->namespace, c->name);
+	const struct overlay_version *v = overlay_find(api->world->overlay, l->seq);
+
+	return v && v->part.len ? v : NULL;
+}
+
+static bool is_same(struct slice a, struct slice b)
+{
+	struct object_meta of_a, of_b;
+
+	return json_scan_object(a, &of_a, NULL) == 0 && json_scan_object(b, &of_b, NULL) == 0 &&
+	       slice_equal(of_a.uid, of_b.uid);
+}
+
+static void tell_unwritten(const struct write *w, int rc)
+{
+	if (rc)
+		log_warn("%s of %s does not follow the tape: %s", w->name, w->c->resource.resource,
+			w->st.message);
+}
+
+/* ---- it has changed ---- */
+
+static void copy_meta(const cJSON *from, cJSON *to, const char *name)
+{
+	const cJSON *value = json_tree_at(from, "metadata", name, NULL);
+
+	json_tree_set(json_tree_object(to, "metadata"), name, value ? cJSON_Duplicate(value, true) : NULL);
+}
+
+/* What the tape itself says is over it ends with an event of its own. */
+static int store_followed(struct write *w, cJSON *object, bool is_over)
+{
+	copy_meta(w->old, object, "resourceVersion");
+	copy_meta(w->old, object, "generation");
+	write_count_generation(w, object);
+	write_normalize(w, object);
+	if (json_tree_equal(w->old, object))
+		return 0;
+	return is_over ? write_store(w, EVENT_MODIFIED, object) : write_store_changed(w, object);
+}
+
+/* From now on the tape wants it gone. */
+static void mark_ending(struct write *w)
+{
+	char *part = own_part_end(w->part);
+
+	free(w->part);
+	w->part = part;
+}
+
+static void lay_under(struct write *w, cJSON *said)
+{
+	struct field_type type = write_type(w);
+	bool is_over = write_is_over(w, said);
+	struct own_part part;
+
+	if (json_tree_at(said, "metadata", "deletionTimestamp", NULL))
+		mark_ending(w);
+	own_part_read(w->part, w->old, said, &part);
+	own_part_lay_over(&part, w->old, said, type);
+	tell_unwritten(w, store_followed(w, said, is_over));
+	own_part_release(&part);
+}
+
+/* ---- it is gone ---- */
+
+/* Whether programs wrote that finalizer. */
+static bool is_programs(const struct own_part *part, const char *finalizer)
+{
+	const cJSON *list = json_tree_at(part->fields, "f:metadata", "f:finalizers", NULL);
+	char *step = xasprintf("v:\"%s\"", finalizer);
+	bool is = field_set_below(list, step) != NULL;
+
+	free(step);
+	return is;
+}
+
+/* Takes away what the tape itself ended with. */
+static void drop_tapes_finalizers(const struct write *w, const cJSON *last, cJSON *object)
+{
+	struct own_part part;
+	const cJSON *item;
+
+	own_part_read(w->part, w->old, last, &part);
+	cJSON_ArrayForEach(item, json_tree_at(w->old, "metadata", "finalizers", NULL))
+	{
+		const char *name = cJSON_IsString(item) ? item->valuestring : "";
+
+		if (write_has_finalizer(last, name) && !is_programs(&part, name))
+			write_drop_finalizer(object, name);
+	}
+	own_part_release(&part);
+}
+
+/* The object, asked to end, if finalizers hold it; else NULL. */
+static cJSON *held(const struct write *w, const cJSON *last)
+{
+	cJSON *object = cJSON_Duplicate(w->old, true), *metadata = json_tree_object(object, "metadata");
+	char now[TIMESTAMP_BYTES];
+
+	drop_tapes_finalizers(w, last, object);
+	if (!json_tree_at(metadata, "finalizers", NULL)) {
+		cJSON_Delete(object);
+		return NULL;
+	}
+	write_timestamp(now, 0);
+	if (!json_tree_at(metadata, "deletionTimestamp", NULL))
+		json_tree_set_text(metadata, "deletionTimestamp", now);
+	json_tree_set(metadata, "deletionGracePeriodSeconds", cJSON_CreateNumber(0));
+	return object;
+}
+
+/* last: as the tape saw it last; NULL: nobody knows. */
+static void end_followed(struct write *w, const cJSON *last)
+{
+	cJSON *held_back = last ? held(w, last) : NULL;
+	cJSON *object = held_back ? held_back : cJSON_Duplicate(w->old, true);
+
+	mark_ending(w);
+	tell_unwritten(w, write_store(w, held_back ? EVENT_MODIFIED : EVENT_DELETED, object));
+	cJSON_Delete(object);
+}
+
+/* ---- another one has its name ---- */
+
+static void begin_anew(struct write *w, cJSON *said)
+{
+	free(w->part);
+	w->part = xstrdup(OWN_PART_NONE);
+	tell_unwritten(w, write_store(w, EVENT_ADDED, said));
+}
+
+/* If the one before has not ended, a gap of the recording has swallowed that. One that is held takes no other. */
+static void replace_followed(struct write *w, cJSON *said)
+{
+	if (w->old && own_part_is_ending(w->part))
+		return;
+	if (w->old)
+		end_followed(w, NULL);
+	cJSON_Delete(w->old);
+	w->old = NULL;
+	begin_anew(w, said);
+}
+
+/* ---- all of it ---- */
+
+static void follow_change(struct write *w, const struct change *c, bool same, cJSON *said)
+{
+	if (c->type != EVENT_DELETED && !same)
+		replace_followed(w, said);
+	else if (c->type != EVENT_DELETED && w->old)
+		lay_under(w, said);
+	else if (same && w->old)
+		end_followed(w, said);
+}
+
+void follow_tape(struct api *api, const struct collection *in, const struct change *c)
+{
+	const struct overlay_version *v = last_version(api, in, c);
+	struct own_write o;
+	cJSON *said;
+
+	if (!v || json_tree_parse(c->object, &said, NULL))
+		return;
+	follow_begin(&o, api, in, c);
+	if (!o.w.part)
+		o.w.part = slice_dup(v->part);
+	follow_change(&o.w, c, is_same(c->object, blob_body(v->object)), said);
+	cJSON_Delete(said);
+	own_write_end(&o);
+}

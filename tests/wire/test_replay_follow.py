@@ -1,0 +1,242 @@
+"""With --write overlay: what the tape goes on to say of objects that programs have written."""
+
+import unittest
+
+from replays import CONFIGMAPS, PODS, brief, obj
+from writing import APPLY_PATCH, MAPS, MERGE_PATCH, PODS_PATH, Writes, config_map, tape
+
+MAP = MAPS + "/a"
+POD = PODS_PATH + "/web"
+STRATEGIC = "application/strategic-merge-patch+json"
+
+
+def with_meta(made, **meta):
+    made["metadata"].update(meta)
+    return made
+
+
+def pod(rv, status, **more):
+    return obj(PODS, "web", rv, spec={"nodeName": "n1", "containers": []}, status=status, **more)
+
+
+def entry(manager, fields, sub=None):
+    return {"manager": manager, "operation": "Update", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": fields,
+        **({"subresource": sub} if sub else {})}
+
+
+class Following(Writes):
+
+    def begin(self, *events, options=()):
+        """The tape is about to go on with these (resource, type, object), one a step."""
+        made = tape()
+        for n, event in enumerate(events, 1):
+            made.event(n, *event)
+        self.start("--write", "overlay", *options, made=made)
+        self.server.request("POST", "/kubetape/v1/pause")
+        self.server.request("POST", "/kubetape/v1/rewind")
+
+    def step(self, count=1):
+        for _ in range(count):
+            self.assertEqual(self.server.request("POST", "/kubetape/v1/step?count=1")[0], 200)
+
+    def patch(self, path, body, content_type=MERGE_PATCH, **headers):
+        status, answer = self.send("PATCH", path, body, content_type, **headers)
+        self.assertLess(status, 300, answer)
+        return answer
+
+    def watch(self, path):
+        return self.server.watch(f"{path}?watch=true&resourceVersion={self.rv(path)}")
+
+
+class Changes(Following):
+
+    def test_fields_that_the_program_did_not_write_go_on_and_those_that_it_wrote_stay(self):
+        self.begin((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 201, data={"k": "tape", "other": "tape"}, labels={"l": "tape"})))
+        with self.watch(MAPS) as watch:
+            self.patch(MAP, {"data": {"k": "program"}})
+            self.step()
+            self.assertEqual([brief(e)[0] for e in watch.take(2)], ["MODIFIED", "MODIFIED"])
+        found = self.get(MAP)[1]
+        self.assertEqual(found["data"], {"k": "program", "other": "tape"})
+        self.assertEqual(found["metadata"]["labels"], {"l": "tape"})
+
+    def test_a_field_that_the_program_wrote_stays_after_the_tape_has_had_the_same_value(self):
+        self.begin(*((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 200 + int(k), data={"k": k, "n": k})) for k in "234"))
+        self.patch(MAP, {"data": {"k": "3"}})
+        self.step(3)
+        self.assertEqual(self.get(MAP)[1]["data"], {"k": "3", "n": "4"})
+
+    def test_what_the_program_removed_stays_away(self):
+        self.begin((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 201, data={"k": "2", "m": "2"})))
+        self.patch(MAP, {"data": {"k": None}})
+        self.step()
+        self.assertEqual(self.get(MAP)[1]["data"], {"m": "2"})
+
+    def test_a_kubelets_conditions_come_to_a_pod_that_has_one_of_the_programs(self):
+        ready = {"type": "Ready", "status": "True"}
+        self.begin((PODS, "MODIFIED", pod(201, {"phase": "Failed", "conditions": [ready]})))
+        gate = {"type": "example.com/gate", "status": "True"}
+        self.patch(POD + "/status", {"status": {"conditions": [gate]}}, STRATEGIC)
+        self.step()
+        status = self.get(POD)[1]["status"]
+        self.assertEqual(status["phase"], "Failed")
+        self.assertCountEqual(status["conditions"], [ready, gate])
+
+    def test_of_an_item_the_program_keeps_the_fields_that_it_wrote(self):
+        first, then = ({"type": "Ready", "status": s, "reason": r} for s, r in (("False", "old"), ("True", "new")))
+        self.begin((PODS, "MODIFIED", pod(201, {"conditions": [first]})), (PODS, "MODIFIED", pod(202, {"conditions": [then]})))
+        self.step()
+        self.patch(POD + "/status", {"status": {"conditions": [{"type": "Ready", "reason": "mine"}]}}, STRATEGIC)
+        self.step()
+        self.assertEqual(self.get(POD)[1]["status"]["conditions"], [{"type": "Ready", "status": "True", "reason": "mine"}])
+
+    def test_what_says_nothing_new_is_no_event(self):
+        self.begin((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 201, data={"k": "2"})), (CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "b", 202, data={})))
+        self.patch(MAP, {"data": {"k": "program"}})
+        with self.watch(MAPS) as watch:
+            self.step(2)
+            self.assertEqual(watch.take(1)[0]["object"]["metadata"]["name"], "b")
+
+    def test_what_a_program_made_is_its_own(self):
+        self.begin((CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "new", 201, data={"k": "tape"})), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "new", 202)))
+        made = self.send("POST", MAPS, config_map("new", data={"k": "program"}))[1]
+        self.step(2)
+        self.assertEqual(self.get(MAPS + "/new")[1], made)
+
+    def test_a_change_of_the_spec_raises_the_generation_and_one_of_the_status_does_not(self):
+        bare = {"containers": [], "nodeName": "n1"}
+        self.begin((PODS, "MODIFIED", pod(201, {"phase": "Failed"})), (PODS, "MODIFIED", obj(PODS, "web", 202, spec={**bare, "priority": 1})))
+        self.patch(POD, {"metadata": {"labels": {"l": "1"}, "generation": 7}})
+        count = self.get(POD)[1]["metadata"].get("generation", 0)
+        self.step()
+        self.assertEqual(self.get(POD)[1]["metadata"].get("generation", 0), count)
+        self.step()
+        self.assertEqual(self.get(POD)[1]["metadata"]["generation"], count + 1)
+
+
+class Managers(Following):
+
+    def test_what_the_tapes_own_run_of_the_program_wrote_in_the_same_way_is_left_to_the_program(self):
+        def said(rv, phase, by):
+            return with_meta(pod(rv, {"phase": phase, "reason": phase}), managedFields=[entry("controller", {"f:status": {"f:" + by: {}}}, "status"),
+                entry("kubelet", {"f:status": {"f:reason": {}}}, "status")])
+        self.begin((PODS, "MODIFIED", said(201, "A", "phase")), (PODS, "MODIFIED", said(202, "B", "phase")))
+        self.step()
+        self.patch(POD + "/status", {"status": {"message": "mine"}})
+        self.step()
+        self.assertEqual(self.get(POD)[1]["status"], {"phase": "A", "reason": "B", "message": "mine"})
+
+    def test_another_way_of_the_same_manager_is_the_tapes(self):
+        def said(rv, value):
+            return with_meta(pod(rv, {"phase": "A"}), labels={"l": value}, managedFields=[entry("controller", {"f:metadata": {"f:labels": {".": {}, "f:l": {}}}})])
+        self.begin((PODS, "MODIFIED", said(201, "1")), (PODS, "MODIFIED", said(202, "2")))
+        self.step()
+        self.patch(POD + "/status", {"status": {"phase": "B"}})
+        self.step()
+        found = self.get(POD)[1]
+        self.assertEqual((found["metadata"]["labels"], found["status"]["phase"]), ({"l": "2"}, "B"))
+
+    def test_managers_are_those_of_the_tape_with_the_programs(self):
+        def said(rv, value):
+            return with_meta(obj(CONFIGMAPS, "a", rv, data={"k": value, "m": value}), managedFields=[entry("tape", {"f:data": {"f:k": {}, "f:m": {}}})])
+        self.begin((CONFIGMAPS, "MODIFIED", said(201, "1")), (CONFIGMAPS, "MODIFIED", said(202, "2")))
+        self.step()
+        self.patch(MAP + "?fieldManager=me&force=true", {"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "mine"}}, APPLY_PATCH)
+        self.step()
+        found = self.get(MAP)[1]
+        self.assertEqual(found["data"], {"k": "mine", "m": "2"})
+        self.assertEqual({e["manager"]: e["fieldsV1"] for e in found["metadata"]["managedFields"]},
+            {"me": {"f:data": {"f:k": {}}}, "tape": {"f:data": {"f:m": {}}}})
+
+
+class Ends(Following):
+
+    def test_a_deletion_on_the_tape_deletes_and_what_it_makes_anew_is_shown(self):
+        again = obj(CONFIGMAPS, "a", 202, data={"k": "again"}, uid="another")
+        self.begin((CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 201)), (CONFIGMAPS, "ADDED", again),
+            (CONFIGMAPS, "MODIFIED", {**again, "data": {"k": "later"}}))
+        self.patch(MAP, {"data": {"k": "program"}})
+        with self.watch(MAPS) as watch:
+            self.step()
+            self.error(self.get(MAP), 404, "NotFound")
+            self.step(2)
+            seen = watch.take(3)
+        self.assertEqual([brief(e)[:2] for e in seen], [("DELETED", "a"), ("ADDED", "a"), ("MODIFIED", "a")])
+        self.assertEqual([e["object"]["data"]["k"] for e in seen], ["program", "again", "later"])
+
+    def test_a_finalizer_of_the_program_holds_what_the_tape_deletes(self):
+        again = obj(CONFIGMAPS, "a", 202, data={"k": "again"}, uid="another")
+        self.begin((CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 201)), (CONFIGMAPS, "ADDED", again))
+        self.patch(MAP, {"metadata": {"finalizers": ["x/y"]}})
+        self.step()
+        self.assertIn("deletionTimestamp", self.get(MAP)[1]["metadata"])
+        self.patch(MAP, {"metadata": {"finalizers": None}})
+        self.error(self.get(MAP), 404, "NotFound")
+        self.step()
+        self.assertEqual(self.get(MAP)[1]["metadata"]["uid"], "another")
+
+    def test_so_does_one_that_the_tapes_own_run_of_the_program_had_too(self):
+        last = with_meta(obj(CONFIGMAPS, "a", 201), finalizers=["x/y"], deletionTimestamp="2026-01-01T00:00:00Z")
+        self.begin((CONFIGMAPS, "DELETED", last))
+        self.patch(MAP, {"metadata": {"finalizers": ["x/y"]}})
+        self.step()
+        self.assertEqual(self.get(MAP)[1]["metadata"]["finalizers"], ["x/y"])
+
+    def test_what_the_tape_deletes_and_the_program_lets_go_earlier_may_come_again(self):
+        ending = {"finalizers": ["x/y"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
+        self.begin((CONFIGMAPS, "MODIFIED", with_meta(obj(CONFIGMAPS, "a", 201), **ending)), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 202)),
+            (CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "a", 203, uid="another")))
+        self.patch(MAP, {"metadata": {"labels": {"l": "1"}}})
+        self.step()
+        self.patch(MAP, {"metadata": {"finalizers": None}})
+        self.error(self.get(MAP), 404, "NotFound")
+        self.step()
+        self.error(self.get(MAP), 404, "NotFound")
+        self.step()
+        self.assertEqual(self.get(MAP)[1]["metadata"]["uid"], "another")
+
+    def test_the_tapes_finalizer_holds_what_the_program_deletes_until_the_tape_takes_it_away(self):
+        self.begin((CONFIGMAPS, "MODIFIED", with_meta(obj(CONFIGMAPS, "a", 201, data={}), finalizers=["tape/y"])), (CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 202, data={})))
+        self.step()
+        self.send("DELETE", MAP)
+        self.assertIn("deletionTimestamp", self.get(MAP)[1]["metadata"])
+        self.step()
+        self.error(self.get(MAP), 404, "NotFound")
+
+    def test_another_object_takes_the_place_of_one_whose_end_the_recording_missed(self):
+        self.begin((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 202, data={"k": "again"}, uid="another")))
+        self.patch(MAP, {"data": {"k": "program"}})
+        with self.watch(MAPS) as watch:
+            self.step()
+            self.assertEqual([brief(e)[0] for e in watch.take(2)], ["DELETED", "ADDED"])
+        self.assertEqual(self.get(MAP)[1]["data"], {"k": "again"})
+
+    def test_what_a_program_deleted_stays_away(self):
+        self.begin((CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 201, data={"k": "2"})), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 202)),
+            (CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "a", 203, uid="another")))
+        self.send("DELETE", MAP)
+        self.step(3)
+        self.error(self.get(MAP), 404, "NotFound")
+
+    def test_a_pod_that_the_tape_ends_waits_for_the_tape_and_not_for_its_grace(self):
+        ending = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 1}
+        others = [(CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "b", 210 + n, data={})) for n in range(3)]
+        self.begin((PODS, "MODIFIED", with_meta(pod(201, {}), **ending)), *others, (PODS, "DELETED", with_meta(pod(220, {}), **ending)))
+        self.patch(POD, {"metadata": {"labels": {"l": "1"}}})
+        self.step(4)
+        self.assertIn("deletionTimestamp", self.get(POD)[1]["metadata"])
+        self.step()
+        self.error(self.get(POD), 404, "NotFound")
+
+    def test_dependents_of_what_the_tape_deletes_are_collected_if_programs_made_them(self):
+        self.begin((CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 201)), (CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "b", 202)), options=("--gc",))
+        uid = self.patch(MAP, {"data": {"k": "program"}})["metadata"]["uid"]
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": uid}
+        self.assertEqual(self.send("POST", MAPS, config_map("of-a", metadata={"ownerReferences": [owner]}))[0], 201)
+        self.step()
+        self.step()
+        self.assertEqual([o["metadata"]["name"] for o in self.get(MAPS)[1]["items"]], ["b"])
+
+
+if __name__ == "__main__":
+    unittest.main()
