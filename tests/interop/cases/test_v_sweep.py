@@ -56,8 +56,9 @@ class ASweep(unittest.TestCase):
         self.assertEqual([gap["object"] for gap in wrong], ["shop/settings"])
 
 
-# A mistake of each pattern but the first, and what else its sweep is told. A list at resourceVersion=0 is one of the classic way.
-PATTERNS = {"steps": ("restart",), "owner": ("stale",), "again": ("writes",), "count": ("echo", "--speed", "4"),
+# A mistake of each pattern but the first, and what else its sweep is told, so that what it writes before an event does not depend
+# on chance. A list at resourceVersion=0 is one of the classic way.
+PATTERNS = {"steps": ("restart", "--lockstep", "50ms"), "owner": ("stale",), "again": ("writes",), "count": ("echo", "--speed", "4"),
     "verified": ("coalesced", "--speed", "4"), "join": ("slow",)}
 AT_ONCE = 4
 

@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,8 +44,8 @@ type controller struct {
 	maps             dynamic.ResourceInterface
 	pods, nodes, own cache.SharedIndexInformer
 	buggy            bool
-	lock             sync.Mutex
 	made             int // ConfigMaps, of count
+	counting         atomic.Bool
 }
 
 func (c *controller) create(meta map[string]any, data map[string]any) error {
@@ -106,9 +106,15 @@ func (c *controller) again(p *pod) {
 	}
 }
 
+// countSoon counts once for all pods that come within a glance, when the informer has long seen what was made before.
+func (c *controller) countSoon() {
+	if c.counting.CompareAndSwap(false, true) {
+		time.AfterFunc(glance, c.count)
+	}
+}
+
 func (c *controller) count() {
-	c.lock.Lock()
-	defer c.lock.Unlock()
+	c.counting.Store(false)
 	there := len(c.own.GetStore().ListKeys())
 	if !c.buggy {
 		there = max(there, c.made)
@@ -150,7 +156,7 @@ func (c *controller) handlers(name string) cache.ResourceEventHandlerFuncs {
 	case "again":
 		return cache.ResourceEventHandlerFuncs{AddFunc: add(c.again)}
 	case "count":
-		return cache.ResourceEventHandlerFuncs{AddFunc: func(any) { c.count() }, UpdateFunc: func(any, any) { c.count() }}
+		return cache.ResourceEventHandlerFuncs{AddFunc: func(any) { c.countSoon() }, UpdateFunc: func(any, any) { c.countSoon() }}
 	case "verified":
 		return cache.ResourceEventHandlerFuncs{
 			AddFunc: add(func(p *pod) { _ = c.create(named(p.GetName()), nil) }),
@@ -208,10 +214,6 @@ func run(buggy bool, name string) error {
 	c := &controller{buggy: buggy, pods: follow("pods"), nodes: follow("nodes"), own: follow("configmaps"),
 		maps: client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(namespace)}
 	if _, err := c.pods.AddEventHandler(c.handlers(name)); err != nil {
-		return err
-	}
-	if _, err := c.own.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { c.count() },
-		DeleteFunc: func(any) { c.count() }}); err != nil {
 		return err
 	}
 	c.begin(ctx, name)
