@@ -143,6 +143,19 @@ static void add_to_list(struct text_list *list, const char *value)
 	list->items[list->count++] = value;
 }
 
+/* What was given before --help has no further use. */
+static void drop_lists(const struct command *c, void *values)
+{
+	for (const struct option_row *row = c->options; row && row->kind != OPTION_END; row++) {
+		struct text_list *list = (struct text_list *)(void *)((char *)values + row->offset);
+
+		if (row->kind != OPTION_LIST)
+			continue;
+		free(list->items);
+		*list = (struct text_list){0};
+	}
+}
+
 static int options_store(const struct option_row *row, const char *value, void *values, struct err *err)
 {
 	void *field = (char *)values + row->offset;
@@ -323,6 +336,7 @@ int options_parse(
 	while ((found = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		if (found == HELP_VALUE || (found == 'h' && !row_of(c, 'h'))) {
 			options_print_help(c, stdout);
+			drop_lists(c, values);
 			return 1;
 		}
 		if (found == ':' || found == '?')
