@@ -12,6 +12,7 @@
 #include "schema/tape/verify.h"
 #include "tests/crash/history.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -32,6 +33,7 @@ static const struct tape_writer_options options = {
 /* What survives a kill: memory that is shared with a file or a parent. */
 struct ack {
 	_Atomic uint64_t seq;
+	_Atomic uint64_t last; /* that the last check of a kill found */
 };
 
 static int fail(const struct err *err)
@@ -196,26 +198,92 @@ static void unfollow(struct follower *f)
 	*f = (struct follower){0};
 }
 
-static pid_t start_writer(const char *path, struct ack *ack)
+/*
+ * Forks those that write and those that check, from a process that has no tape open, as the follower has. What SQLite knows
+ * of open files may not be used beyond a fork; and a check reads files that it closes again, with which a process loses
+ * its locks on them: a follower in the same process would be overlooked by the next writer.
+ * An order is a byte; the answers are the child's pid and, when that has ended, its status.
+ */
+struct nursery {
+	int orders, answers;
+};
+
+enum order { ORDER_WRITE = 'w', ORDER_CHECK = 'c' };
+
+static _Noreturn void obey(char order, const char *path, struct ack *ack)
 {
-	pid_t child = fork();
+	struct err err = {0};
+	uint64_t last = 0;
+	int rc = order == ORDER_WRITE ? write_tape(path, ENDLESS, ack, &err)
+				      : check_tape(path, atomic_load(&ack->seq), &last, &err);
 
-	if (child == 0) {
-		struct err err = {0};
-
-		_exit(write_tape(path, ENDLESS, ack, &err) ? fail(&err) : 0);
-	}
-	return child;
+	atomic_store(&ack->last, last);
+	_exit(rc ? fail(&err) : 0);
 }
 
-/* Waits for a while that is made of the round, reading on meanwhile. Returns the child's status after the
+static _Noreturn void run_nursery(const struct nursery *n, const char *path, struct ack *ack)
+{
+	char order;
+
+	while (read(n->orders, &order, 1) == 1) {
+		pid_t child = fork();
+		int status;
+
+		if (child == 0)
+			obey(order, path, ack);
+		if (write(n->answers, &child, sizeof(child)) != sizeof(child) ||
+			waitpid(child, &status, 0) != child ||
+			write(n->answers, &status, sizeof(status)) != sizeof(status))
+			break;
+	}
+	_exit(0);
+}
+
+static int open_nursery(const char *path, struct ack *ack, struct nursery *ret)
+{
+	int orders[2], answers[2];
+	pid_t child;
+
+	if (pipe(orders) || pipe(answers))
+		return -1;
+	child = fork();
+	if (child == 0) {
+		close(orders[1]);
+		run_nursery(&(struct nursery){orders[0], answers[1]}, path, ack);
+	}
+	close(orders[0]);
+	close(answers[1]);
+	*ret = (struct nursery){orders[1], answers[0]};
+	return child < 0 ? -1 : 0;
+}
+
+static pid_t start_child(const struct nursery *n, char order)
+{
+	pid_t child;
+
+	return write(n->orders, &order, 1) == 1 && read(n->answers, &child, sizeof(child)) == sizeof(child)
+		       ? child
+		       : -1;
+}
+
+static int end_of_child(const struct nursery *n)
+{
+	int status;
+
+	return read(n->answers, &status, sizeof(status)) == sizeof(status) ? status : -1;
+}
+
+/* Waits for a while that is made of the round, reading on meanwhile. Returns the writer's status after the
  * kill, -1 when the reader failed. */
-static int live_and_kill(pid_t child, struct follower *f, const char *path, const struct ack *ack,
+static int live_and_kill(const struct nursery *n, struct follower *f, const char *path, const struct ack *ack,
 	uint64_t random, struct err *err)
 {
+	pid_t writer = start_child(n, ORDER_WRITE);
 	int64_t until_ns = clock_mono_ns(&clock_system) + (int64_t)(random % (uint64_t)MAX_LIFE_NS);
 	int status, failed = 0;
 
+	if (writer < 0)
+		return err_set_errno(err, errno, "cannot start a writer");
 	while (clock_mono_ns(&clock_system) < until_ns && !failed) {
 		struct timespec pause = {0, 500 * NS_PER_US};
 
@@ -223,22 +291,23 @@ static int live_and_kill(pid_t child, struct follower *f, const char *path, cons
 			failed = follow(f, path, ack, err);
 		nanosleep(&pause, NULL);
 	}
-	kill(child, SIGKILL);
-	waitpid(child, &status, 0);
+	kill(writer, SIGKILL);
+	status = end_of_child(n);
 	return failed < 0 ? -1 : status;
 }
 
-static int run_round(const char *path, struct follower *f, struct ack *ack, uint64_t random,
-	uint64_t *ret_last, struct err *err)
+static int run_round(const struct nursery *n, const char *path, struct follower *f, struct ack *ack,
+	uint64_t random, uint64_t *ret_last, struct err *err)
 {
-	int status = live_and_kill(start_writer(path, ack), f, path, ack, random, err);
+	int status = live_and_kill(n, f, path, ack, random, err);
 
-	if (status == -1)
+	if (status < 0)
 		return err_prefix(err, ERR_FAILED, "reader beside the writer");
 	if (!WIFSIGNALED(status))
 		return err_set(err, ERR_FAILED, "writer ended by itself with %d", WEXITSTATUS(status));
-	if (check_tape(path, atomic_load(&ack->seq), ret_last, err))
-		return err_prefix(err, ERR_FAILED, "after the kill");
+	if (start_child(n, ORDER_CHECK) < 0 || end_of_child(n) != 0)
+		return err_set(err, ERR_FAILED, "after the kill: see above");
+	*ret_last = atomic_load(&ack->last);
 	if (*ret_last && follow(f, path, ack, err) < 0)
 		return err_prefix(err, ERR_FAILED, "reader after the kill");
 	return 0;
@@ -260,8 +329,11 @@ static int run_kill(const char *dir, const char *rounds_text, const char *seed_t
 	char *path = xasprintf("%s/kill.tape", dir);
 	struct ack *ack = mmap(NULL, sizeof(*ack), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct follower f = {0};
+	struct nursery nursery;
 	struct err err = {0};
 
+	if (open_nursery(path, ack, &nursery))
+		return 2;
 	for (unsigned long i = 0; i < rounds; i++) {
 		if (i % NEW_TAPE_EVERY == 0) {
 			unfollow(&f);
@@ -269,7 +341,7 @@ static int run_kill(const char *dir, const char *rounds_text, const char *seed_t
 			atomic_store(&ack->seq, 0);
 			events += last;
 		}
-		if (run_round(path, &f, ack, history_mix(seed + i), &last, &err)) {
+		if (run_round(&nursery, path, &f, ack, history_mix(seed + i), &last, &err)) {
 			err_prefix(&err, ERR_FAILED, "round %lu of seed %s, tape '%s'", i, seed_text, path);
 			return fail(&err);
 		}
