@@ -159,7 +159,8 @@ static void begin_anew(struct write *w, cJSON *said)
 	tell_unwritten(w, write_store(w, EVENT_ADDED, said));
 }
 
-/* If the one before has not ended, a gap of the recording has swallowed that. One that is held takes no other. */
+/* If the object before it has not ended, its deletion fell into a gap of the recording. An object that a finalizer holds keeps
+ * its name: the new one is not shown. */
 static void replace_followed(struct write *w, cJSON *said)
 {
 	if (w->old && own_part_is_ending(w->part))

@@ -30,7 +30,7 @@ struct write {
 	char *name;                  /* of the path, or of a new object */
 	cJSON *old;                  /* the object as it stands; NULL: there is none */
 	uint64_t old_seq;            /* ... the version that was found under its name; 0: none */
-	char *part;    /* ... what programs wrote of it (own_part.h); NULL: all, or there is none */
+	char *part;    /* ... what programs wrote of it (own_part.h); NULL: all of it, or no object */
 	bool is_tapes; /* the tape writes: `part` stays what it is */
 	uint64_t rv;   /* of the collection, then */
 	bool has_type; /* it is known, because write_type was asked */

@@ -33,7 +33,7 @@ void last_versions_clear(struct last_versions *l);
 /* Moves the version into the store; v has none afterwards. It is forgotten when the store is full, or has one of that object. */
 void last_versions_put(struct last_versions *l, struct object_version *v);
 
-/* Moves the object's version out of the store into v. False when there is none from before that event; v has none then. */
+/* Moves the object's version out of the store into v. False, and v empty, when the store has no version from before that event. */
 bool last_versions_take(
 	struct last_versions *l, uint64_t seq, struct slice identity, struct object_version *v);
 
