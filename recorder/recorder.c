@@ -6,6 +6,7 @@
  *   DISCOVERING --catalog--> STARTING --every first list--> RECORDING --signal, time--> STOPPED
  */
 #include "recorder/descriptors.h"
+#include "recorder/last_push.h"
 #include "recorder/last_words.h"
 #include "recorder/metrics_server.h"
 #include "recorder/recorder_internal.h"
@@ -386,19 +387,11 @@ static int shut_down(struct recorder *r, struct err *err)
 /* The tape is closed, and so its last segment sealed. */
 static void end_push(struct recorder *r, struct recorder_summary *ret)
 {
-	struct pusher_figures f;
-	struct err err;
-
 	if (!r->pusher)
 		return;
 	if (r->tape && !r->misplaced && !never_began(r))
 		pusher_wake(r->pusher);
-	if (pusher_finish(r->pusher, r->misplaced ? 0 : r->o->push_limit_ns, &f, &err) == 0) {
-		log_info("the store has %ju segments of the tape", (uintmax_t)f.push.stored_segments);
-		return;
-	}
-	log_warn("the store lacks segments of the tape, 'kubetape push' goes on with them: %s", err.text);
-	ret->unpushed = true;
+	ret->unpushed = !last_push(r->pusher, r->misplaced ? 0 : r->o->push_limit_ns);
 }
 
 /* What the tape takes once it is sealed; sealing makes it smaller. */
@@ -427,7 +420,7 @@ int recorder_run(const struct recorder_options *options, struct recorder_summary
 	if (rc == 0)
 		rc = kubeconfig_load(&options->cluster, &r.cluster, err);
 	if (rc) {
-		(void)!pusher_finish(r.pusher, 0, NULL, NULL);
+		(void)!pusher_finish(r.pusher, NULL, NULL);
 		return rc;
 	}
 	set_up(&r);

@@ -54,7 +54,8 @@ struct recorder_summary {
 };
 
 /*
- * Runs until SIGINT, SIGTERM or the duration, then closes the tape. A second signal kills. Returns 0, or why
+ * Runs until SIGINT, SIGTERM or the duration, then closes the tape; a second signal until then
+ * kills, and one after it ends the last push. Returns 0, or why
  * it gave up: at start everything that a person has to mend (ERR_USAGE, ERR_NOT_FOUND, ERR_NETWORK,
  * ERR_DENIED, ...); once it is recording only what makes the tape unusable. The summary is filled in either
  * case.

@@ -146,6 +146,22 @@ static char *free_path(const char *folder, const char *name)
 	return path;
 }
 
+/* Without an event a tape has no state either: its pin would say nothing. */
+static int check_stretch(const struct pin_values *v, const struct tape_position *from,
+	const struct tape_position *until, struct err *err)
+{
+	char remark[POSITION_REMARK_BYTES];
+
+	if (from->place == POSITION_AFTER && tape_position_remark(from, v->from, remark))
+		return err_set(err, ERR_USAGE, "nothing to pin: %s", remark);
+	if (until->place == POSITION_BEFORE && tape_position_remark(until, v->until, remark))
+		return err_set(err, ERR_USAGE, "nothing to pin: %s", remark);
+	if (until->seq > from->seq)
+		return 0;
+	return err_set(err, ERR_USAGE, "nothing to pin: the tape has no event after '%s' until '%s'", v->from,
+		v->until);
+}
+
 static int pin_stretch(struct tape *t, const struct pin_values *v, const char *folder, struct err *err)
 {
 	struct tape_position from, until;
@@ -157,6 +173,10 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 
 	if (!rc)
 		rc = tape_position_find(t, v->until, &until, err);
+	if (!rc)
+		rc = check_stretch(v, &from, &until, err);
+	if (!rc && mkdir(folder, 0700) && errno != EEXIST)
+		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
 	if (rc)
 		return rc;
 	from_point = (struct remake_point){from.seq, from.time_ns, from.by_time};
@@ -185,8 +205,6 @@ static int pin(void *values, const struct operands *operands, struct err *err)
 
 	if (!rc)
 		rc = tape_open(operands->items[0], &t, err);
-	if (!rc && mkdir(folder, 0700) && errno != EEXIST)
-		rc = err_set_errno(err, errno, "cannot make '%s'", folder);
 	if (!rc)
 		rc = pin_stretch(t, v, folder, err);
 	if (!rc && v->max_size)
@@ -218,5 +236,9 @@ const struct command cmd_pin = {
 		"  kubetape pin /var/lib/kubetape/cluster.tape --from -10m\n"
 		"  kubetape replay /var/lib/kubetape/cluster.tape.pins/2026-11-22T20-05-00Z.ktape",
 	.options = rows,
+	.exits =
+		{
+			[EXIT_USAGE] = "a usage error, or a stretch in which the tape has no event",
+		},
 	.run = pin_run,
 };

@@ -49,7 +49,7 @@ static void on_wait(void *context, const struct err *why, int64_t delay_ns)
 	int64_t now = clock_mono_ns(&clock_system);
 
 	(void)delay_ns;
-	if (w->said_ns && now - w->said_ns < SAY_EVERY_NS)
+	if (!why || (w->said_ns && now - w->said_ns < SAY_EVERY_NS))
 		return;
 	w->said_ns = now;
 	progress_clear(&w->progress);

@@ -211,6 +211,8 @@ static int call(struct clickhouse *c, struct web_request *r, struct web_answer *
 		int rc = call_once(c, r, ret, &again, &why);
 		int64_t delay = patience_delay(attempt, rc ? ret->retry_after_s : -1);
 
+		if (!rc && attempt && c->options.waits)
+			c->options.waits(c->options.context, NULL, 0);
 		if (!rc)
 			return 0;
 		if (!again || clock_mono_ns(&clock_system) + delay > give_up)

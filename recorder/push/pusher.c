@@ -19,8 +19,10 @@ struct pusher {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* Under the lock. */
-	bool runs, wanted, ends;
-	int64_t give_up_ns; /* monotonic, once it ends */
+	bool runs, wanted, ends, has_ended;
+	bool is_away;    /* the store did not answer when it was asked last, or refused */
+	int64_t ends_ns; /* monotonic, once it ends */
+	struct pusher_limits limits;
 	struct pusher_figures figures;
 	struct err err;
 	_Atomic uint32_t through;
@@ -32,13 +34,21 @@ struct pusher {
 
 /* ---- the thread ---- */
 
+static bool has_reached_limit(const struct pusher *p)
+{
+	int64_t passed_ns = clock_mono_ns(&clock_system) - p->ends_ns;
+
+	return passed_ns >= p->limits.push_ns || (p->is_away && passed_ns >= p->limits.away_ns) ||
+	       (p->limits.stop && p->limits.stop());
+}
+
 static bool is_over(void *context)
 {
 	struct pusher *p = context;
 	bool over;
 
 	pthread_mutex_lock(&p->lock);
-	over = p->ends && clock_mono_ns(&clock_system) >= p->give_up_ns;
+	over = p->ends && has_reached_limit(p);
 	pthread_mutex_unlock(&p->lock);
 	return over;
 }
@@ -65,7 +75,14 @@ static int on_progress(void *context, uint64_t done, uint64_t total)
 	return is_over(p);
 }
 
-/* A store that is asked again is in trouble until it has answered. */
+static void note_away(struct pusher *p, bool is_away)
+{
+	pthread_mutex_lock(&p->lock);
+	p->is_away = is_away;
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* A store that is asked again is in trouble until it has taken all. */
 static void note_trouble(struct pusher *p, const struct err *why)
 {
 	pthread_mutex_lock(&p->lock);
@@ -83,7 +100,9 @@ static void note_trouble(struct pusher *p, const struct err *why)
 static void on_wait(void *context, const struct err *why, int64_t delay_ns)
 {
 	(void)delay_ns;
-	note_trouble(context, why);
+	if (why)
+		note_trouble(context, why);
+	note_away(context, why != NULL);
 }
 
 /* What a push knows of the store may be wrong after a failure: the next one asks again. */
@@ -102,10 +121,13 @@ static int push_once(struct pusher *p)
 	struct err err = {0};
 	int rc = p->push ? 0 : push_open(&p->options, &p->push, &err);
 
-	if (!rc)
+	if (!rc) {
+		note_away(p, false);
 		rc = push_run(p->push, &err);
+	}
 	if (p->push)
 		note_figures(p);
+	note_away(p, rc != 0);
 	if (rc != ERR_STOPPED || !p->err.code) /* else the store's own words tell more */
 		note_trouble(p, rc ? &err : NULL);
 	if (rc && p->push)
@@ -114,7 +136,7 @@ static int push_once(struct pusher *p)
 }
 
 /* Until something is wanted, or that much time has passed. */
-static void pusher_wait(struct pusher *p, int64_t delay_s)
+static void pusher_rest(struct pusher *p, int64_t delay_s)
 {
 	struct timespec until;
 
@@ -131,7 +153,7 @@ static void pusher_wait(struct pusher *p, int64_t delay_s)
 	pthread_mutex_unlock(&p->lock);
 }
 
-static bool has_ended(struct pusher *p)
+static bool is_ending(struct pusher *p)
 {
 	bool ends;
 
@@ -147,8 +169,8 @@ static void *pusher_run(void *context)
 	int64_t delay_s = 0;
 
 	for (bool last = false; !last;) {
-		pusher_wait(p, delay_s);
-		last = has_ended(p);
+		pusher_rest(p, delay_s);
+		last = is_ending(p);
 		if (push_once(p) == 0)
 			delay_s = 0;
 		else if (!last)
@@ -157,6 +179,10 @@ static void *pusher_run(void *context)
 							       : LAST_DELAY_S;
 	}
 	push_close(p->push);
+	pthread_mutex_lock(&p->lock);
+	p->has_ended = true;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
 	return NULL;
 }
 
@@ -214,17 +240,43 @@ struct pusher_figures pusher_figures(struct pusher *p)
 	return f;
 }
 
-int pusher_finish(struct pusher *p, int64_t limit_ns, struct pusher_figures *ret_figures, struct err *err)
+void pusher_end(struct pusher *p, const struct pusher_limits *limits)
+{
+	pthread_mutex_lock(&p->lock);
+	p->ends = true;
+	p->ends_ns = clock_mono_ns(&clock_system);
+	p->limits = *limits;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+bool pusher_wait(struct pusher *p, int64_t limit_ns)
+{
+	struct timespec until;
+	bool ended;
+	int64_t at_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	at_ns = time_add((int64_t)until.tv_sec * NS_PER_S + until.tv_nsec, limit_ns);
+	until = (struct timespec){at_ns / NS_PER_S, at_ns % NS_PER_S};
+	pthread_mutex_lock(&p->lock);
+	while (p->runs && !p->has_ended) {
+		if (pthread_cond_timedwait(&p->changed, &p->lock, &until))
+			break;
+	}
+	ended = !p->runs || p->has_ended;
+	pthread_mutex_unlock(&p->lock);
+	return ended;
+}
+
+int pusher_finish(struct pusher *p, struct pusher_figures *ret_figures, struct err *err)
 {
 	int rc = 0;
 
 	if (!p)
 		return 0;
-	pthread_mutex_lock(&p->lock);
-	p->ends = true;
-	p->give_up_ns = time_add(clock_mono_ns(&clock_system), limit_ns);
-	pthread_cond_signal(&p->changed);
-	pthread_mutex_unlock(&p->lock);
+	if (!is_ending(p))
+		pusher_end(p, &(struct pusher_limits){0});
 	if (p->runs)
 		pthread_join(p->thread, NULL);
 	if (p->err.code)

@@ -26,9 +26,21 @@ struct pusher_figures {
 };
 struct pusher_figures pusher_figures(struct pusher *p);
 
-/* After the tape is closed: pushes the rest for at most this long, and frees. ERR_STOPPED or another code when something
- * is left, with its sentence; 0 when the store has all. *ret_figures may be NULL. Accepts NULL. */
-int pusher_finish(
-	struct pusher *p, int64_t limit_ns, struct pusher_figures *ret_figures, struct err *err) MUST_CHECK;
+/* For how long the rest is pushed once the tape is closed. */
+struct pusher_limits {
+	int64_t push_ns;    /* altogether */
+	int64_t away_ns;    /* while the store does not answer, or refuses */
+	bool (*stop)(void); /* true ends it at once; asked by the pusher's thread. May be NULL */
+};
+
+/* After the tape is closed: begins to push the rest. */
+void pusher_end(struct pusher *p, const struct pusher_limits *limits);
+
+/* After pusher_end: whether it was done within that time. */
+bool pusher_wait(struct pusher *p, int64_t limit_ns);
+
+/* Waits until it is done, and frees; without pusher_end before, what is under way is given up. ERR_STOPPED or another code
+ * when something is left, with its sentence; 0 when the store has all. *ret_figures may be NULL. Accepts NULL. */
+int pusher_finish(struct pusher *p, struct pusher_figures *ret_figures, struct err *err) MUST_CHECK;
 
 #endif

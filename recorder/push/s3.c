@@ -178,6 +178,8 @@ int s3_call(struct s3 *s, const struct s3_request *r, struct web_answer *ret, st
 		int64_t delay;
 
 		rc = try_once(s, r, ret, &again, &why);
+		if (!rc && attempt && s->options.waits)
+			s->options.waits(s->options.context, NULL, 0);
 		if (!rc)
 			return 0;
 		if (moved != s->has_moved || renewed != s->has_renewed)

@@ -30,7 +30,7 @@ struct s3_options {
 	const char *endpoint, *profile; /* NULL: as environment and files say */
 	int64_t retry_ns;               /* for how long to ask a busy store again */
 	uint64_t part_bytes;            /* 0: S3_PART_BYTES */
-	/* A store is asked again after this time, because of that; may be NULL. */
+	/* A store is asked again after this time, because of that; without a reason: then it answered. May be NULL. */
 	void (*waits)(void *context, const struct err *why, int64_t delay_ns);
 	/* Asked while waiting and sending; true ends the call. May be NULL. */
 	bool (*stop)(void *context);

@@ -45,6 +45,15 @@ class Pin(TapeTest):
         self.pin("--from", "-10h")
         self.assertEqual(self.pins(), ["2023-11-14T22-13-20Z.ktape"])
 
+    def test_a_stretch_without_an_event_is_refused_and_leaves_no_file(self):
+        for options in (("--from", "2030-01-01"), ("--from", "31"), ("--from", "start", "--until", "2001-01-01"), ("--from", "end"),
+                        ("--from", "+9m", "--until", "+5m"), ("--from", "20", "--until", "10"), ("--from", "20", "--until", "20")):
+            done = self.pin(*options, code=2)
+            self.assertRegex(done.stderr, "^kubetape pin: nothing to pin: .*'.*\n$")
+        self.assertIn("'2030-01-01' is 2030-01-01T00:00:00.000000000Z, ", self.pin("--from", "2030-01-01", code=2).stderr)
+        self.assertIn("the tape has no event after '+9m' until '+5m'", self.pin("--from", "+9m", "--until", "+5m", code=2).stderr)
+        self.assertFalse(os.path.exists(self.tape + ".pins"))
+
     def test_the_oldest_pins_go_when_all_take_too_much_and_other_files_stay(self):
         os.mkdir(self.tape + ".pins")
         for name in ("notes", ".hidden.ktape"):

@@ -77,11 +77,41 @@ class Push(RecordTest):
         self.put(recording, 7)
         self.assertEqual(recording.stop(), 3)
         self.assertRegex(recording.stderr, "the store lacks segments of the tape, 'kubetape push' goes on with them: .*SlowDown")
+        self.push_the_rest()
+
+    def away(self):
+        """A recorder with two segments to push, whose store refuses everything."""
+        for method in ("PUT", "GET", "HEAD"):
+            self.store.fail(method, "", "SlowDown", times=10000)
+        recording = self.pushing().ready(1)
+        self.pods.watching()
+        self.put(recording, 7)
+        wait_for(lambda: "trying again" in recording.stderr, "a word of the store")
+        recording.process.send_signal(signal.SIGTERM)
+        return recording
+
+    def push_the_rest(self):
         self.store.faults.clear()
         done = subprocess.run([KUBETAPE, "push", self.tape, "s3://tapes/prod", "--cluster", "eu"], env={**os.environ, **self.store.env},
                               capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.there(), self.here())
+
+    def test_at_the_end_a_store_that_stays_away_is_waited_for_in_vain_only_for_a_while(self):
+        recording = self.away()
+        self.assertEqual(recording.process.wait(60), 3)
+        self.assertIn("the tape is closed; pushing what the store lacks of it, for 5m00s at most, or 15.0s if it does not answer; "
+                      "another signal ends this at once", recording.stderr)
+        self.push_the_rest()
+
+    def test_another_signal_ends_the_push_at_the_end_in_good_order(self):
+        recording = self.away()
+        wait_for(lambda: "another signal ends this" in recording.stderr, "what the recorder waits for")
+        recording.process.send_signal(signal.SIGTERM)
+        self.assertEqual(recording.process.wait(60), 3)
+        wait_for(lambda: "recorded 7 events" in recording.stderr, "the last line")
+        self.assertRegex(recording.stderr, "the store lacks segments of the tape, 'kubetape push' goes on with them: .*SlowDown")
+        self.push_the_rest()
 
     def test_a_killed_recorder_leaves_what_the_next_one_pushes(self):
         recording = self.pushing().ready(1)

@@ -1,0 +1,13 @@
+/*
+ * last_push.h: the end of a recording with --push. The tape is closed, and nothing depends on the store any more: the recorder
+ * waits for it as long as it takes segments, within a limit, and 15 s if it stays away; a signal ends that at once.
+ */
+#ifndef RECORDER_LAST_PUSH_H
+#define RECORDER_LAST_PUSH_H
+
+#include "recorder/push/pusher.h"
+
+/* Pushes what is left of a closed tape, and frees the pusher. Whether the store has all; logs what became of it. */
+bool last_push(struct pusher *p, int64_t limit_ns) MUST_CHECK;
+
+#endif
