@@ -1,4 +1,5 @@
 /* cmd_sweep.c: kubetape sweep. See sweep.h for its parts. */
+#include "recorder/push/s3.h"
 #include "schema/base/clock.h"
 #include "schema/base/limits.h"
 #include "schema/base/out_file.h"
@@ -7,6 +8,7 @@
 #include "tools/commands.h"
 #include "tools/sweep/sweep_course.h"
 #include "tools/sweep/sweep_oracle.h"
+#include "tools/sweep/sweep_place.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -41,9 +43,9 @@ static const struct option_row options[] = {
 		"begin nothing new after this duration; the most telling places come first"},
 	{OPTION_TEXT, 0, "shard", offsetof(struct sweep_values, shard), "I/N",
 		"try only this part of the faults, of N parts from 0, on one of many machines; 'index/N' in a pod of an Indexed Job"},
-	{OPTION_LIST, 0, "merge", offsetof(struct sweep_values, merge), "DIR",
-		"run nothing: make one report of what the shards left in these folders"},
-	{OPTION_TEXT, 0, "again", offsetof(struct sweep_values, again), "DIR",
+	{OPTION_LIST, 0, "merge", offsetof(struct sweep_values, merge), "DIR|URL",
+		"run nothing: make one report of what the shards left in these folders, or at s3://BUCKET/PREFIX"},
+	{OPTION_TEXT, 0, "again", offsetof(struct sweep_values, again), "DIR|URL",
 		"first try what went wrong in that earlier sweep"},
 	{OPTION_TEXT, 0, "junit", offsetof(struct sweep_values, junit), "FILE",
 		"write what was found as JUnit XML"},
@@ -56,9 +58,9 @@ static const struct option_row options[] = {
 	{OPTION_NUMBER, 'j', "jobs", offsetof(struct sweep_values, jobs), "N",
 		"how many to run side by side, if the command allows it; four for each processor unless given"},
 	TRIED_COMPARE_ROW(TRIED_AT, "what makes a run a wrong one; both unless given"),
-	{OPTION_TEXT, 'o', "out", offsetof(struct sweep_values, out), "DIR",
-		"where the fault files go, and run and output of what went wrong; NAME.sweep unless given, or NAME-2.sweep "
-		"if that is there"},
+	{OPTION_TEXT, 'o', "out", offsetof(struct sweep_values, out), "DIR|URL",
+		"where the fault files go, and run and output of what went wrong, also s3://BUCKET/PREFIX; NAME.sweep unless "
+		"given, or NAME-2.sweep if that is there"},
 	TRIED_TIME_ROWS(TRIED_AT),
 	{OPTION_DURATION, 0, "lockstep", offsetof(struct sweep_values, lockstep_ns), "DURATION",
 		"as of 'replay'; 50ms if two runs at --speed max differ"},
@@ -170,8 +172,14 @@ static char *make_anew(const struct sweep *s)
 	return text;
 }
 
+/* Where results are to go into a store; NULL: they stay in their folder. */
+static const char *store_url(const struct sweep_values *v)
+{
+	return v->out && s3_is_url(v->out) ? v->out : NULL;
+}
+
 /* Into the file, if one was named. */
-static int report_to(const char *path, void (*tell)(const struct sweep_report *r, FILE *to),
+static int report_to(const char *path, const char *url, void (*tell)(const struct sweep_report *r, FILE *to),
 	const struct sweep_report *r, struct err *err)
 {
 	struct out_file *file;
@@ -179,21 +187,24 @@ static int report_to(const char *path, void (*tell)(const struct sweep_report *r
 
 	if (!path || rc)
 		return rc;
-	tell(r, out_file_stream(file));
+	sweep_place_tell(url, tell, r, out_file_stream(file));
 	return out_file_close(file, err);
 }
 
 static int report_files(const struct sweep_values *v, const struct sweep_report *r, struct err *err)
 {
-	char *own = *r->folder ? xasprintf("%s/sweep.json", r->folder) : NULL;
-	int rc = report_to(own, sweep_report_json, r, err);
+	char *own = *r->folder ? xasprintf("%s/" SWEEP_REPORT_NAME, r->folder) : NULL;
+	const char *url = store_url(v);
+	int rc = report_to(own, url, sweep_report_json, r, err);
 
 	free(own);
 	if (rc == 0)
-		rc = report_to(v->junit, sweep_report_junit, r, err);
+		rc = report_to(v->junit, url, sweep_report_junit, r, err);
 	if (rc == 0)
-		rc = report_to(v->sarif, sweep_report_sarif, r, err);
-	return rc ? rc : report_to(v->html, sweep_report_html, r, err);
+		rc = report_to(v->sarif, url, sweep_report_sarif, r, err);
+	if (rc == 0)
+		rc = report_to(v->html, url, sweep_report_html, r, err);
+	return rc || !url ? rc : sweep_place_store(url, r->folder, err);
 }
 
 /* A shard has done its part, whatever it found: the merge judges. */
@@ -212,10 +223,7 @@ static int verdict_of(const struct sweep_report *r)
 static int report_all(
 	const struct sweep_values *v, const struct sweep_report *r, int *ret_code, struct err *err)
 {
-	if (v->json)
-		sweep_report_json(r, stdout);
-	else
-		sweep_report_text(r, stdout);
+	sweep_place_tell(store_url(v), v->json ? sweep_report_json : sweep_report_text, r, stdout);
 	*ret_code = verdict_of(r);
 	return report_files(v, r, err);
 }
@@ -256,20 +264,38 @@ static int report(struct sweep *s, int *ret_code, struct err *err)
 	return rc;
 }
 
+static int prepare_folder(struct sweep_runs *runs, const char *out, struct err *err)
+{
+	char *folder = NULL;
+	int rc;
+
+	if (!out || !s3_is_url(out))
+		return sweep_folder_prepare(runs, out, err);
+	rc = sweep_place_prepare(out, &folder, err);
+	if (rc == 0)
+		rc = sweep_folder_prepare(runs, folder, err);
+	free(folder);
+	return rc;
+}
+
 /* What the shards found, as one sweep that had found it all. */
 static int merge(const struct sweep_values *v, int *ret_code, struct err *err)
 {
-	struct sweep_runs runs = {0};
+	struct sweep_runs runs = {.options.tape = ""};
 	struct sweep_merged m;
-	int rc = sweep_merge(&v->merge, &m, err);
+	int rc = v->out ? prepare_folder(&runs, v->out, err) : 0;
 
-	runs.options.tape = m.report.tape;
-	if (rc == 0 && v->out)
-		rc = sweep_folder_prepare(&runs, v->out, err);
+	if (rc) {
+		free(runs.folder);
+		return rc;
+	}
+	rc = sweep_merge(&v->merge, store_url(v) ? NULL : runs.folder, &m, err);
 	m.report.folder = runs.folder ? runs.folder : "";
 	m.report.merged = true;
 	rc = rc ? rc : report_all(v, &m.report, ret_code, err);
 	sweep_merged_release(&m);
+	if (rc && runs.folder)
+		rmdir(runs.folder); /* if nothing came into it */
 	free(runs.folder);
 	return rc;
 }
@@ -281,7 +307,7 @@ static int sweep(struct sweep *s, int *ret_code, struct err *err)
 
 	sql_session_close(session);
 	if (rc == 0)
-		rc = sweep_folder_prepare(&s->runs, s->v->out, err);
+		rc = prepare_folder(&s->runs, s->v->out, err);
 	sweep_jobs_prepare();
 	if (rc == 0)
 		rc = sweep_find_answer(s, err);
@@ -383,7 +409,7 @@ static int sweep_check(struct sweep *s, const struct operands *operands, struct 
 		rc = check_bounds(v, operands->items[0], err);
 	if (rc == 0)
 		rc = sweep_oracle_check(&v->invariants, err);
-	if (rc == 0 && v->out)
+	if (rc == 0 && v->out && !s3_is_url(v->out))
 		rc = out_file_refuse_stream(v->out, "a sweep's results are a folder", err);
 	if (rc == 0 && v->invariants.count > SWEEP_INVARIANTS_MAX)
 		rc = err_set(err, ERR_USAGE, "more than %d invariants", SWEEP_INVARIANTS_MAX);
@@ -475,8 +501,9 @@ const struct command cmd_sweep = {
 		"one place for each sort of them; that an object leaves the selection of a watch, and all until\n"
 		"it is back; and what one resource does in a stretch of N events, while the others go on\n"
 		"(every:N; a sixteenth of the tape unless given).\n\n" POSITION_HELP "\n"
-		"On many machines: each runs the same sweep with '--shard I/N' and a folder of its own, and\n"
-		"ends with 0 once its part is done; '--merge DIR --merge DIR' makes one report of them.\n\n"
+		"On many machines: each runs the same sweep with '--shard I/N' and a folder of its own, or\n"
+		"s3://BUCKET/PREFIX, and ends with 0 once its part is done; '--merge DIR --merge DIR' makes one\n"
+		"report of them, '--merge' of a place that holds them one of all.\n\n"
 		"Exit codes: 0 nothing goes wrong, 1 something does (or the sweep failed, with a sentence on\n"
 		"stderr), 2 usage, 3 cannot tell: the command is not deterministic, was not reached by any gap,\n"
 		"went wrong only once, or Ctrl-C ended the sweep.",

@@ -1,11 +1,13 @@
 """`sweep --shard` and `--merge`: one sweep over several processes comes to what one alone comes to."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
 
 import test_sweep
+from s3_store import S3Store
 from test_sweep import CONTROLLER, DEADLINE_S, KUBETAPE
 
 
@@ -56,6 +58,12 @@ class Shards(unittest.TestCase):
         os.rename(folders[0], moved)
         for gap in self.wrong(json.loads(self.merge([moved, folders[1]], "--json", code=1))):
             self.assertTrue(os.path.exists(gap["faults"]), gap)
+        both = os.path.join(self.folder, "both")
+        os.mkdir(both)
+        for i, folder in enumerate((moved, folders[1])):
+            shutil.copytree(folder, os.path.join(both, f"{i}"))
+        self.assertEqual(self.results(json.loads(self.merge([both], "--json", code=1))),
+                         self.results(json.loads(self.merge([moved, folders[1]], "--json", code=1))))
         one = self.merge([moved], code=1 if self.wrong(json.load(open(os.path.join(moved, "sweep.json"), encoding="utf-8"))) else 3)
         self.assertRegex(one, "[0-9]+ faults were not tried by any shard")
 
@@ -71,3 +79,91 @@ class Shards(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         done = subprocess.run([KUBETAPE, "sweep", "--merge", os.path.join(self.folder, "none")], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1, done.stderr)
+        done = subprocess.run([KUBETAPE, "sweep", "--merge", self.folder], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, f"kubetape sweep: no sweep.json in '{self.folder}', nor in its folders\n"))
+
+
+class Stored(Shards):
+    """Results that go into an object store, and come out of it."""
+    PLACE = "s3://tapes/sweeps"
+
+    def setUp(self):
+        super().setUp()
+        self.store = S3Store()
+        self.store.__enter__()
+        self.addCleanup(self.store.__exit__)
+        before = dict(os.environ)
+        self.addCleanup(lambda: (os.environ.clear(), os.environ.update(before)))
+        self.here = os.path.join(self.folder, "temporary")
+        os.mkdir(self.here)
+        os.environ.update(self.store.env, TMPDIR=self.here)
+
+    def short(self, *options, code):
+        """A sweep that tries next to nothing."""
+        done = self.sweep("--at", "deletions", "--shard", "0/100000", *options, command=["true"])
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (code, 1 if code else 0), done.stderr)
+        return done
+
+    def test_shards_make_one_report_equal_to_that_of_one_sweep(self):
+        command = [sys.executable, CONTROLLER, "buggy", "tombstone"]
+        running = [self.begin("--at", "deletions", "-o", f"{self.PLACE}/part-{i}", "--shard", f"{i}/2", command=command) for i in range(2)]
+        reports = [self.end(process, 0) for process in running]
+        for i, report in enumerate(reports):
+            self.assertEqual(report["folder"], f"{self.PLACE}/part-{i}")
+            for gap in self.wrong(report):
+                self.assertIn(gap["faults"].removeprefix("s3://tapes/"), self.store.objects)
+        self.assertEqual(os.listdir(self.here), [])
+        out = os.path.join(self.folder, "merged")
+        merged = json.loads(self.merge([self.PLACE], "--json", "-o", out, code=1))
+        for gap in self.wrong(merged):
+            self.assertTrue(gap["faults"].startswith(out), gap)
+            with open(gap["faults"], "rb") as file:
+                name = gap["faults"].rsplit("/", 1)[1]
+                self.assertIn(file.read(), [o.body for k, o in self.store.objects.items() if k.endswith(name)])
+            self.assertIn(gap["faults"], gap["repeat"])
+        self.assertIn("default/web-2", {gap["object"] for gap in self.wrong(merged)})
+        self.assertEqual(self.results(json.loads(self.merge([os.path.join(out, f"part-{n}") for n in (1, 2)], "--json", code=1))), self.results(merged))
+        there = json.loads(self.merge([self.PLACE], "--json", "-o", "s3://tapes/all", code=1))
+        self.assertEqual(self.results(there), self.results(merged))
+        for gap in self.wrong(there):
+            self.assertIn(gap["faults"].removeprefix("s3://tapes/"), self.store.objects)
+        self.assertEqual(json.loads(self.store.objects["all/sweep.json"].body)["wrong"], merged["wrong"])
+
+    def test_folders_that_were_carried_elsewhere_are_merged_and_what_is_missing_is_told(self):
+        self.short("-o", self.PLACE + "/a", code=0)
+        one = self.merge([self.PLACE], code=3)
+        self.short("-o", self.PLACE + "/b", code=0)
+        self.assertEqual(self.merge([self.PLACE], code=3), one)
+
+    def test_the_report_comes_last_and_what_is_half_there_is_none(self):
+        self.short("-o", self.PLACE, code=0)
+        written = [key for method, key, _ in self.store.requests if method == "PUT"]
+        self.assertEqual(written[-1], "sweeps/sweep.json")
+        self.assertEqual(sorted(written), sorted(self.store.objects))
+        del self.store.objects["sweeps/sweep.json"]
+        done = subprocess.run([KUBETAPE, "sweep", "--merge", self.PLACE], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1, f"kubetape sweep: no sweep.json at or below '{self.PLACE}'\n"))
+
+    def test_refuses_what_it_does_not_understand(self):
+        self.short("-o", self.PLACE, code=0)
+        before = dict(self.store.objects)
+        self.assertIn(f"'{self.PLACE}' holds an earlier sweep, which is not thrown away", self.short("-o", self.PLACE, code=2).stderr)
+        self.assertIn("names no bucket", self.short("-o", "s3:///x", code=2).stderr)
+        self.assertIn("the store has no bucket 'other'", self.short("-o", "s3://other/x", code=1).stderr)
+        self.assertEqual((self.store.objects, os.listdir(self.here)), (before, []))
+
+    def test_results_that_the_store_does_not_take_stay_here(self):
+        self.store.fail("PUT", "sweep.json", "AccessDenied")
+        done = self.short("-o", self.PLACE, code=1)
+        folder = os.path.join(self.here, os.listdir(self.here)[0])
+        self.assertIn(f"the results are in '{folder}' and not in the store: ", done.stderr)
+        self.assertIn("3 not reached", self.merge([folder], code=3))
+
+    def test_keys_that_no_sweep_writes_are_not_fetched(self):
+        self.short("-o", self.PLACE, code=0)
+        for name in ("notes", "..", ".hidden", "0/../../x.run"):
+            self.store.objects["sweeps/" + name] = self.store.objects["sweeps/sweep.json"]
+        out = os.path.join(self.folder, "merged")
+        self.merge([self.PLACE], "-o", out, code=3)
+        self.assertEqual({n for n in os.listdir(os.path.join(out, "part-1")) if not n.endswith((".run", ".log", ".faults.json"))}, {"sweep.json"})
+        self.assertEqual(sorted(os.listdir(out)), ["part-1", "sweep.json"])

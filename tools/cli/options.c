@@ -137,7 +137,7 @@ static int parse_number(const struct option_row *row, const char *value, int64_t
 	return 0;
 }
 
-static void add_to_list(struct text_list *list, const char *value)
+void text_list_add(struct text_list *list, const char *value)
 {
 	list->items = xrealloc(list->items, (list->count + 1) * sizeof(*list->items));
 	list->items[list->count++] = value;
@@ -164,7 +164,7 @@ static int options_store(const struct option_row *row, const char *value, void *
 	switch (row->kind) {
 	case OPTION_FLAG: *(bool *)field = true; return 0;
 	case OPTION_TEXT: *(const char **)field = value; return 0;
-	case OPTION_LIST: add_to_list(field, value); return 0;
+	case OPTION_LIST: text_list_add(field, value); return 0;
 	case OPTION_NUMBER: return parse_number(row, value, field, err);
 	case OPTION_BYTES:
 		rc = bytes_parse(value, field, err);

@@ -37,6 +37,8 @@ struct text_list {
 	const char **items;
 	size_t count;
 };
+/* The text is borrowed; the caller frees `items`. */
+void text_list_add(struct text_list *list, const char *value);
 
 struct option_row {
 	enum option_kind kind;

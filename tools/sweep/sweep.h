@@ -16,6 +16,7 @@
  *     sweep_compare.c     how two of them differ
  *     sweep_causes.c      findings of one cause
  *     sweep_merge.c       one sweep over many machines: parts of it, and one report of them
+ *     sweep_place.c       results in an object store
  *     sweep_again.c       what failed in an earlier sweep comes first
  *     sweep_oracle.c      panics and invariants
  *     sweep_health.c      hangs, growth, what is served on the way

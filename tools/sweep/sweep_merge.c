@@ -1,11 +1,16 @@
 /* sweep_merge.c: see sweep_merge.h. */
 #include "tools/sweep/sweep_merge.h"
 
+#include "recorder/push/s3.h"
 #include "schema/base/hash.h"
 #include "schema/base/limits.h"
 #include "tools/cli/read_file.h"
+#include "tools/sweep/sweep_place.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define SHARDS_MAX 100000
 #define OF_POD     "index/"
@@ -70,18 +75,29 @@ bool sweep_shard_has(const struct sweep_shard *shard, const struct sweep_try *t)
 
 /* ---- what a report says ---- */
 
-int sweep_report_read(const char *folder, cJSON **ret, struct err *err)
+static int read_report(const char *place, struct buf *to, struct err *err)
 {
-	char *path = xasprintf("%s/sweep.json", folder);
+	char *path;
+	int rc;
+
+	if (s3_is_url(place))
+		return sweep_place_read(place, to, err);
+	path = xasprintf("%s/" SWEEP_REPORT_NAME, place);
+	rc = read_file(path, to, err);
+	free(path);
+	return rc;
+}
+
+int sweep_report_read(const char *place, cJSON **ret, struct err *err)
+{
 	struct buf text;
 	int rc;
 
 	buf_init(&text, LIMIT_DOCUMENT_BYTES);
-	rc = read_file(path, &text, err);
+	rc = read_report(place, &text, err);
 	if (rc == 0)
 		rc = json_tree_parse(buf_slice(&text), ret, err);
 	buf_release(&text);
-	free(path);
 	return rc;
 }
 
@@ -126,26 +142,6 @@ static int find_verdict(const char *word)
 			return i;
 	}
 	return -1;
-}
-
-/* The text, with the folder that a shard wrote into replaced by where that is now. */
-static char *move(const char *text, const char *from, const char *to)
-{
-	char *made = xstrdup("");
-
-	for (const char *at; text && *from && (at = strstr(text, from)); text = at + strlen(from)) {
-		char *longer = xasprintf("%s%.*s%s", made, (int)(at - text), text, to);
-
-		free(made);
-		made = longer;
-	}
-	if (text && *text) {
-		char *longer = xasprintf("%s%s", made, text);
-
-		free(made);
-		made = longer;
-	}
-	return made;
 }
 
 static char *lines_of(const cJSON *list)
@@ -203,10 +199,12 @@ static int take_place(const cJSON *gap, struct sweep_position *p, struct err *er
 
 static void take_findings(const cJSON *gap, const char *from, const char *to, struct sweep_try *t)
 {
+	const char *faults = text_of(gap, "faults"), *repeat = text_of(gap, "repeat");
+
 	try_release(t);
 	t->verdict = (enum sweep_verdict)find_verdict(text_of(gap, "verdict"));
-	t->faults = move(text_of(gap, "faults"), from, to);
-	t->repeat = text_of(gap, "repeat") ? move(text_of(gap, "repeat"), from, to) : NULL;
+	t->faults = sweep_move_text(faults ? faults : "", from, to);
+	t->repeat = repeat ? sweep_move_text(repeat, from, to) : NULL;
 	t->differences = lines_of(cJSON_GetObjectItemCaseSensitive(gap, "differences"));
 }
 
@@ -380,24 +378,109 @@ static int take_report(struct sweep_merged *m, const cJSON *report, const char *
 	return rc;
 }
 
-static int take_folder(struct sweep_merged *m, const char *folder, struct err *err)
+static int take_place_of(struct sweep_merged *m, const char *place, struct err *err)
 {
 	cJSON *report = NULL;
-	int rc = sweep_report_read(folder, &report, err);
+	int rc = sweep_report_read(place, &report, err);
 
 	if (rc == 0)
-		rc = take_report(m, report, folder, err);
+		rc = take_report(m, report, place, err);
 	cJSON_Delete(report);
 	return rc;
 }
 
-int sweep_merge(const struct text_list *folders, struct sweep_merged *ret, struct err *err)
+/* What lies in a store comes here first, if there is a folder for it. */
+static int take_stored(struct sweep_merged *m, const char *url, const char *into, struct err *err)
+{
+	char *part;
+	int rc;
+
+	if (!into)
+		return take_place_of(m, url, err);
+	part = xasprintf("%s/part-%zu", into, ++m->fetched);
+	rc = sweep_place_fetch(url, part, err);
+	rc = rc ? rc : take_place_of(m, part, err);
+	free(part);
+	return rc;
+}
+
+/* ---- where reports are ---- */
+
+static bool has_report(const char *folder)
+{
+	char *path = xasprintf("%s/" SWEEP_REPORT_NAME, folder);
+	bool has = access(path, F_OK) == 0;
+
+	free(path);
+	return has;
+}
+
+static int names_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The folders of a folder that have a report, by name. */
+static int find_below(const char *folder, struct text_list *to, struct err *err)
+{
+	size_t before = to->count;
+	DIR *dir = opendir(folder);
+
+	if (!dir)
+		return err_set_errno(err, errno, "cannot open '%s'", folder);
+	for (struct dirent *e; (e = readdir(dir));) {
+		char *path = xasprintf("%s/%s", folder, e->d_name);
+
+		if (*e->d_name != '.' && has_report(path))
+			text_list_add(to, path);
+		else
+			free(path);
+	}
+	closedir(dir);
+	if (to->count > before)
+		qsort(to->items + before, to->count - before, sizeof(*to->items), names_compare);
+	else
+		return err_set(
+			err, ERR_NOT_FOUND, "no " SWEEP_REPORT_NAME " in '%s', nor in its folders", folder);
+	return 0;
+}
+
+static int find_reports(const char *place, struct text_list *to, struct err *err)
+{
+	if (s3_is_url(place))
+		return sweep_place_find(place, to, err);
+	if (!has_report(place))
+		return find_below(place, to, err);
+	text_list_add(to, xstrdup(place));
+	return 0;
+}
+
+static int merge_found(
+	struct sweep_merged *m, const struct text_list *found, const char *into, struct err *err)
 {
 	int rc = 0;
 
+	for (size_t i = 0; i < found->count && !rc; i++) {
+		if (s3_is_url(found->items[i]))
+			rc = take_stored(m, found->items[i], into, err);
+		else
+			rc = take_place_of(m, found->items[i], err);
+	}
+	return rc;
+}
+
+int sweep_merge(const struct text_list *places, const char *into, struct sweep_merged *ret, struct err *err)
+{
+	struct text_list found = {0};
+	int rc = 0;
+
 	*ret = (struct sweep_merged){0};
-	for (size_t i = 0; i < folders->count && !rc; i++)
-		rc = take_folder(ret, folders->items[i], err);
+	for (size_t i = 0; i < places->count && !rc; i++)
+		rc = find_reports(places->items[i], &found, err);
+	rc = rc ? rc : merge_found(ret, &found, into, err);
+	for (size_t i = 0; i < found.count; i++)
+		free((char *)found.items[i]);
+	free(found.items);
 	ret->report.without = &ret->without;
 	ret->report.positions = &ret->positions;
 	ret->report.measure = &ret->measure;

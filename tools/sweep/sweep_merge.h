@@ -17,8 +17,8 @@ struct sweep_shard {
 int sweep_shard_parse(const char *text, struct sweep_shard *ret, struct err *err) MUST_CHECK;
 bool sweep_shard_has(const struct sweep_shard *shard, const struct sweep_try *t);
 
-/* The sweep.json that a sweep has left in its folder; the caller deletes. */
-int sweep_report_read(const char *folder, cJSON **ret, struct err *err) MUST_CHECK;
+/* The sweep.json that a sweep has left in its folder, or at its s3://BUCKET/PREFIX; the caller deletes. */
+int sweep_report_read(const char *place, cJSON **ret, struct err *err) MUST_CHECK;
 
 /* A report, and what it is made of. */
 struct sweep_merged {
@@ -28,11 +28,15 @@ struct sweep_merged {
 	struct sweep_answer without;
 	struct sweep_try *tries;
 	size_t count;
+	size_t fetched; /* out of a store */
 };
 
-/* Of the folders that shards left, each with its sweep.json. What none of them tried stays untried. ERR_USAGE when they are
- * of different tapes, or disagree about what the command comes to without faults. The caller releases in any case. */
-int sweep_merge(const struct text_list *folders, struct sweep_merged *ret, struct err *err) MUST_CHECK;
+/* Of what shards left: folders with a sweep.json, or s3://BUCKET/PREFIX; a place that has none stands for those below it. What
+ * lies in a store is fetched to folders in `into`, or stays there if that is NULL. What no shard tried stays untried.
+ * ERR_USAGE when they are of different tapes, or disagree about what the command comes to without faults. The caller
+ * releases in any case. */
+int sweep_merge(const struct text_list *places, const char *into, struct sweep_merged *ret,
+	struct err *err) MUST_CHECK;
 void sweep_merged_release(struct sweep_merged *m);
 
 #endif

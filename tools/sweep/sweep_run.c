@@ -38,7 +38,7 @@ void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot)
 	}
 }
 
-static bool is_ours(const char *name)
+bool sweep_is_file(const char *name)
 {
 	const char *dot = strchr(name, '.');
 
@@ -59,7 +59,7 @@ static int has_sweep(const char *folder, bool *ret, struct err *err)
 	if (!dir)
 		return err_set_errno(err, errno, "cannot open '%s'", folder);
 	while (!found && (entry = readdir(dir)))
-		found = is_ours(entry->d_name);
+		found = sweep_is_file(entry->d_name);
 	closedir(dir);
 	*ret = found;
 	return 0;

@@ -57,6 +57,9 @@ struct sweep_runs {
 	struct sweep_slot slot[SWEEP_JOBS_MAX];
 };
 
+/* Whether a file of that name is one that sweeps write into their folder. */
+bool sweep_is_file(const char *name);
+
 /* Makes the folder. NULL: one that is not there yet, named after the tape. One that is named must not hold an
  * earlier sweep: ERR_USAGE. */
 int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *err) MUST_CHECK;
