@@ -95,7 +95,7 @@ class Tampered(TapeTest):
         self.run_readers()
 
     def test_many_extents_of_many_objects_are_not_all_in_memory(self):
-        count = 300000
+        count = 300000 // bounded.BULK
 
         def build(db, seq):
             for extent in range(12):
@@ -104,8 +104,8 @@ class Tampered(TapeTest):
         self.make_bomb("sealed.tape", build)
         self.run_readers()
 
-    def test_an_extent_of_four_million_damaged_events_is_told_in_a_thousand_lines(self):
-        count = 1 << 20
+    def test_an_extent_of_a_million_damaged_events_is_told_in_a_thousand_lines(self):
+        count = (1 << 20) // bounded.BULK
 
         def build(db, seq):
             index = tamper.make_index([b"%07d" % i for i in range(count)], seq)
@@ -151,17 +151,18 @@ class Tampered(TapeTest):
     def test_a_hot_extent_of_a_million_tiny_events(self):
         def spoil(db, number, extent, first):
             db.execute("DELETE FROM chunk")
-            self.put_chunk(db, number, extent, first, [b'{"metadata":{"name":"%d"}}' % i for i in range(1 << 20)])
+            self.put_chunk(db, number, extent, first, [b'{"metadata":{"name":"%d"}}' % i for i in range((1 << 20) // bounded.BULK)])
         self.make_open(spoil)
         self.run_readers()
 
     def test_documents_are_not_all_decoded_at_once(self):
-        frame = tamper.zpack(bytes(60 << 20))
+        size = (60 << 20) // bounded.BULK
+        frame = tamper.zpack(bytes(size))
 
         def build(db, _):
             for i in range(30):
                 db.execute("INSERT INTO document(id, after_seq, time_ns, path, variant, http_status, raw_bytes, body) "
-                           "VALUES (?, 0, 0, ?, '', 200, ?, ?)", (1000 + i, f"/{i}", 60 << 20, frame))
+                           "VALUES (?, 0, 0, ?, '', 200, ?, ?)", (1000 + i, f"/{i}", size, frame))
         self.make_bomb("sealed.tape", build)
         self.run_readers()
 
