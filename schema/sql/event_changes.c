@@ -40,32 +40,73 @@ const char *change_op_name(enum change_op op)
 
 /* ---- versions ---- */
 
+/* The last event before `e` of this very object: 1, or 0 for none. For where several objects have one key at a time, as in what
+ * was imported of several clusters: the last event of the key may be that of another one. */
+static int previous_of_uid(
+	struct tape *t, const struct event *e, uint64_t *ret_seq, enum event_type *ret_type, struct err *err)
+{
+	char *namespace = slice_dup(e->namespace), *name = slice_dup(e->name), *uid = slice_dup(e->uid);
+	struct tape_filter filter = {.resource = e->resource,
+		.namespace = namespace,
+		.name = name,
+		.uid = uid,
+		.seq_max = e->seq - 1};
+	struct tape_cursor *cursor = NULL;
+	struct event before;
+	int found = tape_cursor_open(t, &filter, TAPE_BACKWARD, &cursor, err);
+
+	if (!found)
+		found = tape_cursor_next(cursor, &before, err);
+	if (found > 0) {
+		*ret_seq = before.seq;
+		*ret_type = before.type;
+	}
+	tape_cursor_close(cursor);
+	free(namespace);
+	free(name);
+	free(uid);
+	return found;
+}
+
+/* The event before `e` of its object: 1, or 0 for none. What is added has none if another object had its key. */
+static int previous_of_object(
+	struct tape *t, const struct event *e, uint64_t *ret_seq, enum event_type *ret_type, struct err *err)
+{
+	struct event before;
+	struct buf keep;
+	uint64_t seq;
+	int rc = tape_previous(t, e->seq, &seq, err);
+
+	if (rc || !seq)
+		return rc;
+	buf_init(&keep, LIMIT_OBJECT_BYTES);
+	rc = tape_event(t, seq, &before, &keep, err);
+	if (!rc && before.resource == e->resource && slice_equal(before.uid, e->uid)) {
+		*ret_seq = seq;
+		*ret_type = before.type;
+		rc = 1;
+	} else if (!rc && e->type != EVENT_ADDED) {
+		rc = previous_of_uid(t, e, ret_seq, ret_type, err);
+	}
+	buf_release(&keep);
+	return rc;
+}
+
 /* Looks up the version before `e`; v->seq is 0 when there is none of the same object. */
 static int version_before(struct tape *t, const struct event *e, struct slice identity,
 	struct object_version *v, struct err *err)
 {
-	struct event before;
+	enum event_type type = EVENT_ADDED;
 	struct slice object;
-	struct buf keep;
-	uint64_t seq;
+	uint64_t seq = 0;
 	int rc;
 
 	v->seq = 0;
-	rc = tape_previous(t, e->seq, &seq, err);
-	if (rc)
-		return rc;
-	if (!seq)
-		return 0;
-	buf_init(&keep, LIMIT_OBJECT_BYTES);
-	rc = tape_event(t, seq, &before, &keep, err);
-	if (!rc && before.type != EVENT_DELETED && before.resource == e->resource &&
-		slice_equal(before.uid, e->uid)) {
-		rc = tape_object(t, seq, &object, err);
-		if (!rc)
-			rc = object_version_set(v, seq, identity, object, err);
-	}
-	buf_release(&keep);
-	return rc;
+	rc = previous_of_object(t, e, &seq, &type, err);
+	if (rc <= 0 || type == EVENT_DELETED)
+		return rc < 0 ? rc : 0;
+	rc = tape_object(t, seq, &object, err);
+	return rc ? rc : object_version_set(v, seq, identity, object, err);
 }
 
 /* Puts the version before the event into c->old, which has the one of the event before that one in the walk. */

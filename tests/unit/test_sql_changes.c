@@ -341,6 +341,27 @@ START_TEST(changes__compares_versions_of_one_uid_only)
 }
 END_TEST
 
+/* As in what was imported of two clusters. */
+START_TEST(changes__tells_objects_apart_that_have_one_name_at_a_time)
+{
+	struct fixture f;
+
+	setup(&f);
+	append(&f, EVENT_ADDED, "a", "u1", "\"spec\":{\"n\":1}");
+	append(&f, EVENT_ADDED, "a", "u2", "\"spec\":{\"n\":10}");
+	append(&f, EVENT_MODIFIED, "a", "u1", "\"spec\":{\"n\":2}");
+	append(&f, EVENT_MODIFIED, "a", "u2", "\"spec\":{\"n\":20}");
+	append(&f, EVENT_DELETED, "a", "u1", "\"spec\":{\"n\":3}");
+	append(&f, EVENT_MODIFIED, "a", "u2", "\"spec\":{\"n\":30}");
+	append(&f, EVENT_MODIFIED, "a", "u1", "\"spec\":{\"n\":4}");
+	open_session(&f);
+	ck_assert_sql(f.session,
+		"SELECT seq, path, old, iif(path = '$', '', new) FROM changes WHERE op = 'replace' ORDER BY seq",
+		"3|$.spec.n|1|2\n4|$.spec.n|10|20\n5|$.spec.n|2|3\n6|$.spec.n|20|30\n7|$|-|\n");
+	teardown(&f);
+}
+END_TEST
+
 START_TEST(changes__is_the_same_in_every_order_of_walking)
 {
 	struct sql_session *s;
@@ -475,4 +496,5 @@ UNIT_MAIN("sql_changes", jdiff__gives_the_differences_as_json, json_diff__names_
 	json_diff__survives_every_cut_of_a_document, managed_fields__tells_who_wrote_the_path,
 	managed_fields__tell_of_one_writer_only_where_all_new_entries_are_its_own,
 	event_changes__compares_with_the_version_before_also_across_walks,
-	changes__compares_versions_of_one_uid_only, changes__is_the_same_in_every_order_of_walking)
+	changes__compares_versions_of_one_uid_only, changes__tells_objects_apart_that_have_one_name_at_a_time,
+	changes__is_the_same_in_every_order_of_walking)
