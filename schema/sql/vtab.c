@@ -18,6 +18,7 @@
  * over costs less than fresh memory. */
 #define ORDERED_CACHE_BYTES ((size_t)72 << 20)
 #define STORED_CACHE_BYTES  ((size_t)4 << 20)
+#define INDEX_CACHE_BYTES   ((size_t)192 << 20) /* a million and a half events */
 
 struct registry {
 	struct tape_handle *first;
@@ -111,6 +112,7 @@ static int handle_open(struct registry *r, const char *path, struct tape_handle 
 		return rc;
 	}
 	tape_set_cache(tape, ORDERED_CACHE_BYTES);
+	tape_set_index_cache(tape, INDEX_CACHE_BYTES);
 	h = xcalloc(1, sizeof(*h));
 	*h = (struct tape_handle){.next = r->first,
 		.path = xstrdup(path),

@@ -195,6 +195,11 @@ void tape_set_cache(struct tape *t, size_t bytes)
 	t->cache_max_bytes = bytes;
 }
 
+void tape_set_index_cache(struct tape *t, size_t bytes)
+{
+	t->indexes_max_bytes = bytes;
+}
+
 void tape_give_back(struct tape *t)
 {
 	reader_release_blocks(t);

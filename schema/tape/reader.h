@@ -27,6 +27,10 @@ int tape_refresh(struct tape *t, struct err *err) MUST_CHECK;
 /* Bytes of decoded blocks to keep, 72 MiB unless set. Ordered scans want one extent's worth. */
 void tape_set_cache(struct tape *t, size_t bytes);
 
+/* Bytes of decoded indexes to keep, 64 MiB unless set. What looks for one object after the other reads the index of every extent
+ * that has it, so if those of the tape do not fit, each is decoded anew for each object. */
+void tape_set_index_cache(struct tape *t, size_t bytes);
+
 /* As it was opened. */
 const char *tape_path_of(const struct tape *t);
 
