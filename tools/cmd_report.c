@@ -1,6 +1,7 @@
 /* cmd_report.c: `kubetape report`. */
 #include "schema/base/clock.h"
 #include "schema/base/count_of.h"
+#include "schema/base/visible.h"
 #include "schema/tape/position.h"
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
@@ -40,6 +41,14 @@ static void set_number(struct reporting *r, const char *name, long long number)
 	sql_session_set(r->session, name, text);
 }
 
+/* Between the same two events their times decide; else a clock that stepped back has no say. */
+static bool is_backward(const struct tape_position *from, const struct tape_position *until)
+{
+	if (from->place != POSITION_ON_TAPE || until->place != POSITION_ON_TAPE)
+		return until->seq < from->seq;
+	return until->seq < from->seq || (until->seq == from->seq && until->time_ns < from->time_ns);
+}
+
 static int find_stretch(struct reporting *r, struct err *err)
 {
 	const struct report_values *v = r->values;
@@ -48,7 +57,7 @@ static int find_stretch(struct reporting *r, struct err *err)
 
 	if (!rc)
 		rc = tape_position_find(r->tape, v->until, &r->until, err);
-	if (!rc && r->until.seq < r->from.seq)
+	if (!rc && is_backward(&r->from, &r->until))
 		rc = err_set(err, ERR_USAGE, "nothing to report: '%s' lies before '%s'", v->until, v->from);
 	if (rc)
 		return rc;
@@ -85,6 +94,23 @@ static int print_report(struct reporting *r, const char *tape, struct err *err)
 	return rc;
 }
 
+/* Whether the tape has nothing of the stretch; then that is said, and a page of "none" would be wrong. */
+static bool is_outside(const struct reporting *r)
+{
+	bool is_after = r->from.place == POSITION_AFTER;
+	char remark[POSITION_REMARK_BYTES];
+
+	if (!is_after && r->until.place != POSITION_BEFORE)
+		return false;
+	if (tape_position_remark(
+		    is_after ? &r->from : &r->until, is_after ? r->values->from : r->values->until, remark)) {
+		fputs("kubetape report: nothing to report: ", stderr);
+		visible_puts(stderr, remark);
+		fputc('\n', stderr);
+	}
+	return true;
+}
+
 /* A position outside the tape is a guess. */
 static int say_what_was_guessed(struct reporting *r, struct err *err)
 {
@@ -109,6 +135,8 @@ static int report(void *values, const struct operands *operands, struct err *err
 		rc = sql_session_open(operands->items[0], &r.session, err);
 	if (!rc)
 		rc = find_stretch(&r, err);
+	if (!rc && is_outside(&r))
+		rc = EXIT_LOSS;
 	if (!rc)
 		rc = print_report(&r, operands->items[0], err);
 	if (!rc)
@@ -141,6 +169,7 @@ const struct command cmd_report = {
 		"  kubetape report X.tape --from 12:00 --until 12:10 -n shop\n"
 		"  kubetape report X.tape --format html > incident.html",
 	.options = rows,
-	.exits = {[EXIT_LOSS] = "done, but a position lies outside the tape"},
+	.exits = {[EXIT_LOSS] =
+			  "a position lies outside the tape; if the whole stretch does, nothing is printed"},
 	.run = report_run,
 };

@@ -98,6 +98,21 @@ class Report(TapeTest):
     def test_a_stretch_that_ends_before_it_begins_is_refused(self):
         self.make_tape(self.tape, INCIDENTS["fight"][0])
         self.assert_fails(self.run_tape("report", self.tape, "--from", "5", "--until", "2"), 2, "lies before")
+        self.assert_fails(self.run_tape("report", self.tape, "--from", "+10.3s", "--until", "+10.2s"), 2, "'+10.2s' lies before '+10.3s'")
+
+    def test_a_stretch_outside_the_tape_is_said_instead_of_reported(self):
+        self.make_tape(self.tape, INCIDENTS["fight"][0])
+        for positions, place in ((("--from", "2199-01-01"), "after the end"), (("--from", "2199-01-01", "--until", "2199-01-02"), "after the end"),
+                                 (("--until", "1999-01-01"), "before the beginning")):
+            result = self.run_tape("report", self.tape, *positions)
+            self.assertEqual((result.returncode, result.stdout), (3, ""))
+            self.assertRegex(result.stderr, "^kubetape report: nothing to report: '%s' is .* %s of the tape, .*\n$" % (positions[1], place))
+
+    def test_a_stretch_that_reaches_beyond_the_tape_is_reported_as_far_as_it_is_known(self):
+        self.make_tape(self.tape, INCIDENTS["fight"][0])
+        result = self.run_tape("report", self.tape, "--until", "2199-01-01")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("1 -> 5", self.sections(result.stdout)["Scaled"])
 
 
 if __name__ == "__main__":
