@@ -34,6 +34,14 @@ class Mcp(TapeTest):
         self.assertEqual(json.loads(result["content"][1]["text"]), result["structuredContent"])
         return result["content"][0]["text"], result["structuredContent"], result["isError"]
 
+    def refusal(self, bad, **talk):
+        """What a call's result says is wrong with its arguments: for the model to read, so no error of the protocol."""
+        answer, = self.talk(bad, **talk)
+        self.assertNotIn("error", answer)
+        self.assertTrue(answer["result"]["isError"])
+        only, = answer["result"]["content"]
+        return only["text"]
+
 
 class Protocol(Mcp):
     def test_a_client_gets_the_revision_it_asks_for_or_the_newest(self):
@@ -131,8 +139,7 @@ class Tools(Mcp):
         self.assertEqual(answer["result"]["tools"][0]["inputSchema"]["properties"]["tape"]["enum"], [TAPE, GAPS])
         counts = {tape: self.ask("query", TAPE, GAPS, sql="SELECT count(*) AS n FROM events", tape=tape)[0] for tape in (TAPE, GAPS)}
         self.assertEqual(len(set(counts.values())), 2)
-        answer, = self.talk(call("info", tape="tests/tapes"), args=(TAPE, GAPS))
-        self.assertEqual(answer["error"]["code"], -32602)
+        self.assertIn("none of the tapes that are served", self.refusal(call("info", tape="tests/tapes"), args=(TAPE, GAPS)))
 
 
 class Bounds(Mcp):
@@ -173,8 +180,7 @@ class Harmless(Mcp):
         for tool, arguments in (("get", {"resource": "--help"}), ("get", {"resource": "-o=/tmp/x"}), ("log", {"object": "-x"}), ("events", {"objects": "-f"}),
                                 ("diff_state", {"from": "--json"}), ("get", {"resource": ""}), ("get", {}), ("get", {"resource": 1}),
                                 ("get", {"resource": "cm", "output": "html"}), ("get", {"resource": "cm", "file": "x"}), ("gaps", {"lossy": "yes"})):
-            answer, = self.talk(call(tool, **arguments))
-            self.assertEqual(answer["error"]["code"], -32602, (tool, arguments))
+            self.assertRegex(self.refusal(call(tool, **arguments)), "argument", (tool, arguments))
 
     def test_sql_writes_nothing_and_opens_no_other_tape(self):
         for sql in ("ATTACH 'x.db' AS x", "CREATE TABLE t(a)", f"SELECT kubetape_open('{GAPS}')", "PRAGMA journal_mode = OFF", "SELECT load_extension('x')"):

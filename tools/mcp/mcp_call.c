@@ -128,6 +128,16 @@ static int print_result(const struct mcp_output *o, const cJSON *about, struct b
 	return rc;
 }
 
+/* For a model that may call again, better: what is wrong with its arguments. */
+static int print_refusal(const char *why, struct buf *to, struct err *err)
+{
+	int rc = buf_printf(to, err, "{\"content\":[{\"type\":\"text\",\"text\":");
+
+	if (!rc)
+		rc = json_escape(slice_of(why), to, err);
+	return rc ? rc : buf_printf(to, err, "}],\"isError\":true}");
+}
+
 /* ---- calls ---- */
 
 static int choose_tape(const struct mcp *m, const cJSON *arguments, const char **ret, struct err *err)
@@ -145,31 +155,39 @@ static int choose_tape(const struct mcp *m, const cJSON *arguments, const char *
 	return err_set(err, ERR_USAGE, "argument 'tape' names none of the tapes that are served");
 }
 
+static int run_call(const struct mcp *m, const struct mcp_tool *tool, const char *tape,
+	const cJSON *arguments, const struct mcp_line *line, struct buf *to, struct err *err)
+{
+	cJSON *about = describe_positions(tape, tool, arguments);
+	struct mcp_output output;
+	int rc;
+
+	mcp_output_init(&output, &m->bounds);
+	rc = mcp_child_run(line->words, &m->bounds, &output, err);
+	about = describe_output(tape, about, m, &output);
+	if (!rc)
+		rc = print_result(&output, about, to, err);
+	cJSON_Delete(about);
+	mcp_output_release(&output);
+	return rc;
+}
+
 int mcp_call(const struct mcp *m, const cJSON *params, struct buf *to, struct err *err)
 {
 	const cJSON *arguments = json_tree_at(params, "arguments", NULL);
 	const char *name = json_tree_text(params, "name"), *tape;
 	const struct mcp_tool *tool = mcp_tool_find(name);
 	struct mcp_line line;
-	struct mcp_output output;
-	cJSON *about;
+	struct err why = {0};
 	int rc;
 
 	if (!tool)
 		return err_set(err, ERR_USAGE, "there is no tool '%s'", name);
 	if (arguments && !cJSON_IsObject(arguments))
 		return err_set(err, ERR_USAGE, "the arguments are no object");
-	if ((rc = choose_tape(m, arguments, &tape, err)) ||
-		(rc = mcp_line_make(tool, tape, arguments, &line, err)))
-		return rc;
-	about = describe_positions(tape, tool, arguments);
-	mcp_output_init(&output, &m->bounds);
-	rc = mcp_child_run(line.words, &m->bounds, &output, err);
-	about = describe_output(tape, about, m, &output);
-	if (!rc)
-		rc = print_result(&output, about, to, err);
-	cJSON_Delete(about);
-	mcp_output_release(&output);
+	if (choose_tape(m, arguments, &tape, &why) || mcp_line_make(tool, tape, arguments, &line, &why))
+		return print_refusal(why.text, to, err);
+	rc = run_call(m, tool, tape, arguments, &line, to, err);
 	mcp_line_release(&line);
 	return rc;
 }
