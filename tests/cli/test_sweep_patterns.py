@@ -41,6 +41,13 @@ time.sleep(600)
 """
 
 
+class AtOneTime(test_sweep.Story):
+    """All events have the time of the first one."""
+
+    def event(self, at, *what, **more):
+        return super().event(0, *what, **more)
+
+
 class SweepPatternsTest(unittest.TestCase):
     setUp = test_sweep.SweepTest.setUp
     arguments, sweep, repeat = test_sweep.SweepTest.arguments, test_sweep.SweepTest.sweep, test_sweep.SweepTest.repeat
@@ -82,6 +89,11 @@ class SweepPatternsTest(unittest.TestCase):
     def test_finds_that_own_writes_are_counted_by_what_a_watch_says(self):
         report = self.try_both("count", "echo", "--speed", "4")
         self.assertIn("echo", {gap["pattern"] for gap in self.wrong(report)})
+
+    def test_what_lasts_the_whole_tape_begins_before_its_first_event(self):
+        self.tape = AtOneTime(["web-0"]).write(os.path.join(self.folder, "once.tape"))
+        report = self.end(self.begin("--patterns", "echo", "--lockstep", "50ms", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "count"]), 0)
+        self.assertEqual([(gap["resource"], gap["verdict"]) for gap in report["gaps"]], [("configmaps", "fine")])
 
     def test_finds_what_passes_too_fast_to_be_looked_at(self):
         report = self.try_both("verified", "coalesced", "--speed", "4", pods=("web-0",))

@@ -166,7 +166,7 @@ static int fill_always(
 	const struct sweep_position *p, const char *words, struct fault_file *file, struct err *err)
 {
 	struct fault_rule *rule;
-	char *spec = xasprintf("+0s,1h,%s,wall,%s", words, p->resource);
+	char *spec = xasprintf("seq:0,1h,%s,wall,%s", words, p->resource);
 	int rc = add_spec(file, spec, sweep_position_name(p), &rule, err);
 
 	free(spec);
