@@ -1,5 +1,5 @@
-"""`kubetape sweep` over controllers built with client-go, and with the Java client: the classic bugs are found, the mended ones are left
-alone."""
+"""`kubetape sweep` over controllers built with client-go, and with the Java client, and over kube-controller-manager: known bugs are
+found, the mended ones are left alone."""
 
 import concurrent.futures
 import glob
@@ -12,7 +12,8 @@ import unittest
 
 from lib import paths
 
-sys.path.append(os.path.join(paths.ROOT, "tests", "cli"))
+sys.path.extend(os.path.join(paths.ROOT, "tests", folder) for folder in ("cli", "zoo"))
+import pairs  # pylint: disable=wrong-import-position
 from test_sweep import Story  # pylint: disable=wrong-import-position
 
 TAPE = os.path.join(paths.ROOT, "tests", "tapes", "rolling-update.tape")
@@ -96,6 +97,24 @@ class AStory(unittest.TestCase):
         self.assertEqual((mended[0], buggy[0]), (0, 1), (mended[1]["gaps"], buggy[1]["gaps"]))
         self.assertGreater(mended[1]["fine"], 0)
         return [gap for gap in buggy[1]["gaps"] if gap["verdict"] == "wrong"]
+
+
+class AKnownBug(unittest.TestCase):
+    """The quickest pair of the zoo."""
+
+    def test_is_found_in_kube_controller_manager_and_not_with_the_gate_that_mends_it(self):
+        pair, program = pairs.PAIRS["kubernetes-59848"], paths.program("kube-controller-manager")
+        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+            tape = os.path.join(folder, "story.tape")
+            pairs.make_tape(pair, "", tape)
+            vulnerable, fixed = pool.map(lambda of: pairs.sweep(pair, of, program, tape, os.path.join(folder, of.name)),
+                (pair.vulnerable, pair.fixed))
+        self.assertEqual((vulnerable.code, fixed.code), (pairs.GOES_WRONG, pairs.IS_CLEAN), (vulnerable, fixed))
+        self.assertEqual(self.verdicts(vulnerable)["pods"], "wrong")
+        self.assertEqual(self.verdicts(fixed)["pods"], "fine")
+
+    def verdicts(self, swept):
+        return {gap["resource"]: gap["verdict"] for gap in swept.report["gaps"]}
 
 
 @unittest.skipUnless(os.path.exists(BLIND), "needs tests/interop/build blind")

@@ -1,0 +1,111 @@
+"""The pairs of releases, and how `kubetape sweep` is asked about one."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from typing import NamedTuple
+
+import stories
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+GOES_WRONG, IS_CLEAN = 1, 0  # exit codes of sweep
+
+
+class Custom(NamedTuple):
+    """The custom resources of a program."""
+    module: str        # that defines them
+    definitions: list  # files of it
+    group: str
+    version: str
+    resources: list    # (plural, kind)
+
+
+class Release(NamedTuple):
+    name: str
+    modfile: str           # in the folder of the pair
+    arguments: tuple = ()  # for the program, besides those of the pair
+
+
+class Pair(NamedTuple):
+    """Two releases of one program. The folder has a .mod for each, and a main.go unless `package` is the program's own."""
+    folder: str
+    vulnerable: Release
+    fixed: Release
+    story: str
+    custom: Custom
+    options: list           # for sweep
+    command: tuple = ()     # that starts the program, which comes next
+    arguments: tuple = ()   # for the program
+    package: str = "."
+
+
+def release(version):
+    return Release(version, f"{version}.mod")
+
+
+RABBITMQ = Custom("github.com/rabbitmq/cluster-operator", ["config/crd/bases/rabbitmq.com_rabbitmqclusters.yaml"],
+    "rabbitmq.com", "v1beta1", [("rabbitmqclusters", "RabbitmqCluster")])
+RAY = Custom("github.com/ray-project/kuberay/ray-operator",
+    [f"config/crd/bases/ray.io_{plural}.yaml" for plural in ("rayclusters", "rayjobs", "rayservices")],
+    "ray.io", "v1", [("rayclusters", "RayCluster"), ("rayjobs", "RayJob"), ("rayservices", "RayService")])
+NONE = Custom("", [], "", "", [])
+
+# A StatefulSet with the larger volume is made although the claim was not updated: nothing will update it any more.
+LARGER_BEFORE_ITS_CLAIM = ("SELECT w.name FROM writes AS w WHERE w.resource = 'statefulsets' AND w.verb = 'create' "
+    "AND w.body LIKE '%\"storage\":\"20Gi\"%' "
+    "AND NOT EXISTS (SELECT 1 FROM writes AS c WHERE c.resource = 'persistentvolumeclaims' AND c.write < w.write)")
+
+# The status of a newer spec counts fewer pods than were made before a status of the spec before that.
+FEWER_THAN_MADE = ("WITH status AS (SELECT write, name, jget(body, '$.status.observedGeneration') AS generation, "
+    "jget(body, '$.status.replicas') AS replicas FROM writes WHERE resource = 'replicasets' AND subresource = 'status') "
+    "SELECT newer.name FROM status AS newer JOIN status AS older ON older.write < newer.write AND older.generation < newer.generation "
+    "WHERE newer.replicas < (SELECT count(*) FROM writes WHERE resource = 'pods' AND verb = 'create' AND write < older.write)")
+
+# What it writes lies over the tape, and deletions are carried out as they are asked for.
+OPERATOR = ["--gc", "--lockstep", "200ms", "--settle", "5s", "--write", "overlay", "--compare", "exit"]
+
+CONSISTENCY = "--feature-gates=StaleControllerConsistencyReplicaSet="
+
+PAIRS = {
+    "coredns-7119": Pair("coredns", release("1.12.0"), release("1.12.1"), "coredns/pods.jsonl", NONE,
+        ["--patterns", "coalesced", "--settle", "1s", "--probe",
+            shlex.join([sys.executable, os.path.join(HERE, "coredns", "ask.py"), "10.1.0.0", "10.1.0.1", "10.1.0.2"])],
+        arguments=("-quiet", "-conf", os.path.join(HERE, "coredns", "Corefile"))),
+    "kuberay-715": Pair("kuberay", release("1.2.2"), release("1.3.0"), "kuberay/cluster.jsonl", RAY,
+        [*OPERATOR, "--patterns", "echo"],
+        arguments=("-metrics-addr", "0", "-health-probe-bind-address", "0", "-enable-leader-election=false"), package=RAY.module),
+    "kubernetes-59848": Pair("../interop/controlplane", Release("1.36.3-off", "go.mod", (CONSISTENCY + "false",)),
+        Release("1.36.3-on", "go.mod", (CONSISTENCY + "true",)), "kubernetes/replicas.jsonl", NONE,
+        ["--patterns", "echo", "--speed", "1", "--settle", "1s", "--write", "overlay", "--invariant", FEWER_THAN_MADE],
+        ("sh", "-c", 'exec "$0" --kubeconfig "$KUBECONFIG" "$@"'),
+        ("--controllers=replicaset-controller", "--leader-elect=false", "--secure-port=0"),
+        "k8s.io/kubernetes/cmd/kube-controller-manager"),
+    "rabbitmq-648": Pair("rabbitmq", release("1.6.0"), release("1.7.0"), "rabbitmq/again.jsonl", RABBITMQ,
+        [*OPERATOR, "--patterns", "stale", "--write", "rabbitmqclusters=absorb"]),
+    "rabbitmq-782": Pair("rabbitmq", release("1.8.3"), release("1.10.0"), "rabbitmq/expand.jsonl", RABBITMQ,
+        [*OPERATOR, "--patterns", "restart", "--invariant", LARGER_BEFORE_ITS_CLAIM]),
+}
+
+
+class Swept(NamedTuple):
+    """What came of one release."""
+    code: int     # sweep's exit code
+    said: str     # on standard error
+    report: dict  # {} if there is none
+
+    def tried(self):
+        return sum(self.report.get(count, 0) for count in ("wrong", "unsure", "fine"))
+
+
+def make_tape(pair, source, path):
+    """`source` is the folder of the module with the custom resources."""
+    files = [os.path.join(source, file) for file in pair.custom.definitions]
+    stories.make(stories.Story(os.path.join(HERE, pair.story), files, *pair.custom[2:]), path)
+
+
+def sweep(pair, of, program, tape, folder):
+    done = subprocess.run([stories.KUBETAPE, "sweep", tape, "--json", "-o", folder, *pair.options, "--", *pair.command, program,
+        *pair.arguments, *of.arguments], capture_output=True, text=True, check=False)
+    return Swept(done.returncode, done.stderr, json.loads(done.stdout) if done.stdout else {})
