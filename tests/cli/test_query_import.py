@@ -8,6 +8,7 @@ import time
 import unittest
 import zipfile
 
+import bounded
 from tapes import KUBETAPE, TapeTest, pod
 
 BUNDLED = "tests/tapes/rolling-update.tape"
@@ -120,7 +121,7 @@ class Import(TapeTest):
 
     def test_many_kinds_ids_and_paths_take_no_longer_each_than_few(self):
         """Two hundred thousand of each; with a walk through all before for each one they would take minutes."""
-        many = range(200000)
+        many = range(200000 // bounded.BULK)
         stream = {"table": "streams", "version": "v1", "resource": "pods", "kind": "Pod", "namespaced": 1}
         kinds = [{"kind": f"K{i}", "apiVersion": f"g{i}.io/v1", "metadata": {"name": "a", "uid": f"u{i}", "resourceVersion": str(i + 1)}} for i in many]
         gaps = [dict(stream, stream=1)] + [{"table": "gaps", "gap": i + 1, "stream": 1, "reason": "reset", "how_ended": "relist", "begin_ns": i,
