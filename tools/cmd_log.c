@@ -232,11 +232,12 @@ static char *log_where(const struct log *l, const char *object)
 
 static int add_root(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
-	char *uid = slice_dup(v[0].bytes);
+	char *uid = slice_dup(v[0].bytes), *namespace = slice_dup(v[1].bytes);
 
 	(void)count, (void)err;
-	owner_tree_add_root(context, uid);
+	owner_tree_add_root(context, uid, namespace);
 	free(uid);
+	free(namespace);
 	return 0;
 }
 
@@ -256,7 +257,7 @@ static int choose_one_of_many(struct log *l, const struct operands *operands, si
 	if (rc)
 		return rc;
 	where = log_where(l, what.by_uid ? by_uid : by_name);
-	statement = xasprintf("SELECT DISTINCT uid FROM events WHERE %s", where);
+	statement = xasprintf("SELECT DISTINCT uid, namespace FROM events WHERE %s", where);
 	rc = sql_progress_run(l->session, slice_of(statement), &sink, err);
 	free(l->what.text);
 	l->what.text = what.text;

@@ -3,7 +3,7 @@ import json
 import os
 import unittest
 
-from tapes import DEPLOYMENTS, SECOND, START, TapeTest, event, pod
+from tapes import DEPLOYMENTS, NODES, SECOND, START, TapeTest, event, pod
 
 
 def running(name, uid, rv, **more):
@@ -142,6 +142,25 @@ class State(TapeTest):
         rows = [json.loads(line) for line in self.ok("diff-state", self.tape, "1", "2", "--json").splitlines()]
         self.assertEqual([(r["change"], r["name"], r["field"]) for r in rows],
                          [("added", "db-0", None)])
+
+
+class Owned(TapeTest):
+    """Kubernetes has no owner in another namespace; owners without one own objects everywhere."""
+    node = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n1", "uid": "n", "resourceVersion": "9"}}
+    rows = [event(0, "ADDED", node, stream=NODES), event(1, "ADDED", deployment(10, 2), stream=DEPLOYMENTS)] + [
+        event(rv, "ADDED", pod(name, name, rv, namespace=namespace, metadata={"ownerReferences": [{"kind": "Any", "name": "any", "uid": owner}]}))
+        for rv, name, namespace, owner in ((11, "near", "shop", "d1"), (12, "below", "shop", "near"), (13, "far", "data", "d1"), (14, "mirror", "data", "n"))]
+
+    def owned_by(self, *roots):
+        tree = self.run_tape("log", self.tape, *roots, "--with-owned").stdout.split("\n\n")[0]
+        return [line.split()[1] for line in tree.splitlines()]
+
+    def test_log_with_owned_takes_what_is_in_the_namespace_of_a_namespaced_owner(self):
+        self.assertEqual(self.owned_by("deploy/web"), ["shop/web", "shop/near", "shop/below"])
+
+    def test_log_with_owned_takes_what_is_anywhere_of_an_owner_without_a_namespace(self):
+        self.assertEqual(self.owned_by("no/n1"), ["n1", "data/mirror"])
+        self.assertEqual(self.owned_by("deploy/web", "no/n1"), ["shop/web", "shop/near", "shop/below", "n1", "data/mirror"])
 
 
 BUNDLED = "tests/tapes/rolling-update.tape"

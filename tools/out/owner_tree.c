@@ -23,6 +23,8 @@ struct owner_tree {
 	struct text_map by_uid;
 	struct owned **items;
 	size_t count;
+	char *namespace;  /* of the roots; NULL: none of them was added yet */
+	bool is_anywhere; /* they are of several, or of none */
 	uint64_t done_seq;
 	struct buf uid;
 };
@@ -48,6 +50,7 @@ void owner_tree_free(struct owner_tree *o)
 		free(o->items[i]);
 	}
 	free(o->items);
+	free(o->namespace);
 	text_map_release(&o->by_uid);
 	buf_release(&o->uid);
 	free(o);
@@ -67,9 +70,12 @@ static struct owned *owned_of(struct owner_tree *o, const char *uid)
 	return found;
 }
 
-void owner_tree_add_root(struct owner_tree *o, const char *uid)
+void owner_tree_add_root(struct owner_tree *o, const char *uid, const char *namespace)
 {
 	owned_of(o, uid)->is_root = true;
+	if (!o->namespace)
+		o->namespace = xstrdup(namespace);
+	o->is_anywhere |= !*namespace || strcmp(o->namespace, namespace) != 0;
 }
 
 /* ---- reading ---- */
@@ -136,7 +142,9 @@ static int take_object(struct owner_tree *o, struct tape_cursor *cursor, const s
 
 int owner_tree_read(struct owner_tree *o, struct tape *t, uint64_t last_seq, struct err *err)
 {
-	struct tape_filter filter = {.seq_min = o->done_seq + 1, .seq_max = last_seq};
+	struct tape_filter filter = {.seq_min = o->done_seq + 1,
+		.seq_max = last_seq,
+		.namespace = o->is_anywhere ? NULL : o->namespace};
 	struct tape_cursor *cursor = NULL;
 	struct event e;
 	int more = 0, rc;
@@ -157,13 +165,22 @@ int owner_tree_read(struct owner_tree *o, struct tape *t, uint64_t last_seq, str
 
 /* ---- what the roots own ---- */
 
+/* Where a reference leads to another namespace, Kubernetes holds that there is no such owner. */
+static bool is_owner(const struct owned *item, const struct owned *child)
+{
+	return !item->namespace || !*item->namespace || !child->namespace ||
+	       strcmp(item->namespace, child->namespace) == 0;
+}
+
 static void want(struct owned *item, unsigned depth)
 {
 	if (item->is_wanted || depth > DEPTH_MAX)
 		return;
 	item->is_wanted = true;
-	for (size_t i = 0; i < item->count; i++)
-		want(item->children[i], depth + 1);
+	for (size_t i = 0; i < item->count; i++) {
+		if (is_owner(item, item->children[i]))
+			want(item->children[i], depth + 1);
+	}
 }
 
 static void want_all(struct owner_tree *o)
@@ -219,8 +236,10 @@ static void print_owned(struct owned *item, unsigned depth)
 		(unsigned long long)item->last_seq, item->deleted ? ", deleted" : "");
 	if (item->count)
 		qsort(item->children, item->count, sizeof(*item->children), by_first);
-	for (size_t i = 0; i < item->count; i++)
-		print_owned(item->children[i], depth + 1);
+	for (size_t i = 0; i < item->count; i++) {
+		if (is_owner(item, item->children[i]))
+			print_owned(item->children[i], depth + 1);
+	}
 }
 
 /* A root that another root owns stands below that one. */
@@ -228,7 +247,8 @@ static bool is_owned_by_wanted(const struct owner_tree *o, const struct owned *i
 {
 	for (size_t i = 0; i < o->count; i++) {
 		for (size_t k = 0; o->items[i]->is_wanted && k < o->items[i]->count; k++) {
-			if (o->items[i]->children[k] == item && o->items[i] != item)
+			if (o->items[i]->children[k] == item && o->items[i] != item &&
+				is_owner(o->items[i], item))
 				return true;
 		}
 	}
