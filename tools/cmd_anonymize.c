@@ -25,8 +25,7 @@ struct anonymize_values {
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE",
 		"the tape to make, NAME.tape, or NAME.ktape for one file; it must not exist"},
-	{OPTION_LIST, 0, "keep", AT(keep), "WORD,...",
-		"words that stay beside those of Kubernetes (may be repeated)"},
+	{OPTION_LIST, 0, "keep", AT(keep), "WORD,...", "words that stay beside those of Kubernetes"},
 	{OPTION_TEXT, 0, "key", AT(key), "FILE",
 		"a secret: the same one makes the same pseudonyms; a new one each time unless given"},
 	{OPTION_TEXT, 0, "report", AT(report), "FILE",

@@ -411,14 +411,21 @@ static void print_json(const struct import_result *r)
 	puts("}");
 }
 
+static void print_count(const char *before, uint64_t count, const char *what)
+{
+	printf("%s%llu %s%s", before, (unsigned long long)count, what, count == 1 ? "" : "s");
+}
+
 static void print_bundle(const struct bundle_counts *c)
 {
 	if (c->lost)
-		printf(", at least %llu files lost in a damaged archive", (unsigned long long)c->lost);
-	if (c->logs + c->audit_logs + c->other_files)
-		printf("; not taken in: %llu logs, %llu audit logs, %llu other files",
-			(unsigned long long)c->logs, (unsigned long long)c->audit_logs,
-			(unsigned long long)c->other_files);
+		printf(", at least %llu file%s lost in a damaged archive", (unsigned long long)c->lost,
+			c->lost == 1 ? "" : "s");
+	if (c->logs + c->audit_logs + c->other_files) {
+		print_count("; not taken in: ", c->logs, "log");
+		print_count(", ", c->audit_logs, "audit log");
+		print_count(", ", c->other_files, "other file");
+	}
 }
 
 static void print_text(const struct import_options *o, const struct import_result *r)

@@ -345,7 +345,7 @@ static int print_resources(const struct report *r, struct err *err)
 		rc = sink.end(sink.context, err);
 	table_out_free(out);
 	if (quiet)
-		printf("and %zu resources without events\n", quiet);
+		printf("and %zu resource%s without events\n", quiet, quiet == 1 ? "" : "s");
 	return rc;
 }
 

@@ -49,7 +49,7 @@ class Forms(Bundle):
 
     def test_must_gather_takes_the_newest_of_an_object_at_the_moment_of_its_end(self):
         out = self.load_files(bundles.must_gather())
-        self.assertIn("not taken in: 3 logs, 1 audit logs, 2 other files", out)
+        self.assertIn("not taken in: 3 logs, 1 audit log, 2 other files", out)
         self.assertEqual(self.objects(), [("leafmen", "shop", "one", "44"), ("namespaces", "", "shop", "3"), ("nodes", "", "n1", "5"),
                                           ("pods", "shop", "web-0", "12"), ("pods", "shop", "web-1", "11"), ("secrets", "shop", "key", "9")])
         self.assertEqual(self.query("SELECT DISTINCT time, origin FROM events"), [{"time": bundles.MOMENT, "origin": "list"}])
@@ -122,7 +122,7 @@ class Forms(Bundle):
         text = bundles.to_yaml(bundles.pod("full", "p-7", 70)) + "\n# "
         whole = {name: text + "x" * (-len(text) % 512), **files}
         out = self.load(bundles.write_off_by_one(self.path("b.tar"), whole), "--from=crust-gather", code=3)
-        self.assertIn("at least 1 files lost", out)
+        self.assertIn("at least 1 file lost", out)
         self.assertIn(("pods", "shop", "full", "70"), self.objects())
 
     def test_a_recording_of_crust_gather_is_played(self):

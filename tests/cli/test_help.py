@@ -55,6 +55,10 @@ class Help(unittest.TestCase):
                 self.assertEqual(found, offered)
                 self.assertEqual(len(found), len(set(found)))
 
+    def test_help_says_once_that_an_option_may_be_repeated(self):
+        for name in commands():
+            self.assertNotIn("(may be repeated) (may be repeated)", " ".join(help_of(name).split()), name)
+
     def test_help_fits_into_100_columns(self):
         for text in (run("--help").stdout, *map(help_of, commands())):
             wide = [line for line in text.splitlines() if len(line) > WIDTH]

@@ -44,7 +44,7 @@ class Info(TapeTest):
 
     def test_page_names_time_size_and_resources(self):
         page = self.info()
-        for part in ["2023-11-14T22:13:20.000000000Z to 2023-11-14T22:14:21.500000000Z (1m01s)", "and 1 resources without events",
+        for part in ["2023-11-14T22:13:20.000000000Z to 2023-11-14T22:14:21.500000000Z (1m01s)", "and 1 resource without events",
                      "4 of 3 resources in 3 streams", "bytes an event"]:
             self.assertIn(part, page)
 
