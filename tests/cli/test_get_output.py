@@ -9,6 +9,8 @@ import kubectl
 from tapes import DEPLOYMENTS, KUBETAPE, NODES, PODS, SECOND, START, TapeTest, event, pod
 
 BUNDLED = "tests/tapes/rolling-update.tape"
+CRDS = {"group": "apiextensions.k8s.io", "version": "v1", "resource": "customresourcedefinitions", "kind": "CustomResourceDefinition", "namespaced": False}
+WIDGETS = {"group": "example.com", "version": "v1", "resource": "widgets", "kind": "Widget", "namespaced": True}
 RANGE = "{range .items[*]}{.metadata.name}{\"\\t\"}{.status.phase}{'\\n'}{end}"
 FORMS = [
     ["pods", "-n", "shop", "-o", "json"],
@@ -85,6 +87,17 @@ class Output(TapeTest):
         done = self.run_tape("get", self.tape, "pods", "--sort-by=.nothing")
         self.assertEqual(done.returncode, 1)
         self.assertIn("no object has a value at '.nothing'", done.stderr)
+
+    def test_a_column_of_a_custom_resource_is_blank_where_the_object_has_no_value(self):
+        columns = [{"name": name, "type": kind, "jsonPath": ".status." + name.lower()} for name, kind in (("Phase", "string"), ("Count", "integer"), ("When", "date"))]
+        crd = {"kind": "CustomResourceDefinition", "apiVersion": "apiextensions.k8s.io/v1", "metadata": {"name": "widgets.example.com", "uid": "c", "resourceVersion": "1"},
+               "spec": {"group": "example.com", "names": {"plural": "widgets", "kind": "Widget"}, "scope": "Namespaced",
+                        "versions": [{"name": "v1", "served": True, "storage": True, "additionalPrinterColumns": columns}]}}
+        widgets = [{"kind": "Widget", "apiVersion": "example.com/v1", "metadata": {"name": name, "namespace": "shop", "uid": name, "resourceVersion": "2"}, "status": status}
+                   for name, status in (("a", {"phase": "Up", "count": "many"}), ("b", {"count": 3}))]
+        self.make_tape(self.tape, [event(0, "ADDED", crd, stream=CRDS), *(event(1, "ADDED", w, stream=WIDGETS) for w in widgets)])
+        lines = [line.rstrip() for line in self.ok("widgets", "-n", "shop").splitlines()]
+        self.assertEqual(lines, ["NAME  PHASE  COUNT  WHEN", "a     Up", "b            3"])
 
     def test_labels_are_the_last_column(self):
         lines = self.ok("pods", "--show-labels").splitlines()

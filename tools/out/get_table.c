@@ -109,6 +109,8 @@ static int put_cell(struct get_table *t, const cJSON *object, size_t column, str
 		return rc;
 	if (t->json.len && t->json.ptr[0] == '"')
 		return json_unescape(buf_slice(&t->json), &t->cells, err);
+	if (slice_is(buf_slice(&t->json), "null"))
+		return 0; /* kubectl leaves the cell blank */
 	return buf_append(&t->cells, t->json.ptr, t->json.len, err);
 }
 
