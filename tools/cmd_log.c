@@ -230,12 +230,19 @@ static char *log_where(const struct log *l, const char *object)
 	return xasprintf("%s%s", object, *l->options->namespace ? by_namespace : "");
 }
 
+struct roots {
+	struct owner_tree *owned;
+	size_t count;
+};
+
 static int add_root(void *context, const struct sql_value *v, size_t count, struct err *err)
 {
 	char *uid = slice_dup(v[0].bytes), *namespace = slice_dup(v[1].bytes);
+	struct roots *roots = context;
 
 	(void)count, (void)err;
-	owner_tree_add_root(context, uid, namespace);
+	owner_tree_add_root(roots->owned, uid, namespace);
+	roots->count++;
 	free(uid);
 	free(namespace);
 	return 0;
@@ -245,7 +252,8 @@ static int add_root(void *context, const struct sql_value *v, size_t count, stru
 static int choose_one_of_many(struct log *l, const struct operands *operands, size_t i, struct err *err)
 {
 	struct object_name what = {0};
-	struct sql_sink sink = {.row = add_root, .context = l->owned};
+	struct roots roots = {.owned = l->owned};
+	struct sql_sink sink = {.row = add_root, .context = &roots};
 	char *where, *statement;
 	int rc;
 
@@ -259,6 +267,8 @@ static int choose_one_of_many(struct log *l, const struct operands *operands, si
 	where = log_where(l, what.by_uid ? by_uid : by_name);
 	statement = xasprintf("SELECT DISTINCT uid, namespace FROM events WHERE %s", where);
 	rc = sql_progress_run(l->session, slice_of(statement), &sink, err);
+	if (!rc && !roots.count)
+		rc = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'", what.text);
 	free(l->what.text);
 	l->what.text = what.text;
 	free(statement);
@@ -419,6 +429,24 @@ static int print_more(void *context, bool is_last, struct err *err)
 	return rc;
 }
 
+/* Whether an object had events there, the tape cannot know. */
+static bool is_outside(const struct log *l)
+{
+	return l->from.place == POSITION_AFTER || l->until.place == POSITION_BEFORE;
+}
+
+/* Of a tape or a stretch of it that has no event of the object. */
+static int say_nothing(const struct log *l, struct err *err)
+{
+	if (!is_outside(l))
+		return err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'%s", l->what.text,
+			strcmp(l->options->from, "start") == 0 && l->until.is_end
+				? ""
+				: " between these positions");
+	fputs("kubetape log: no event to show\n", stderr);
+	return 0;
+}
+
 static int print_all(struct log *l, struct err *err)
 {
 	const struct log_options *o = l->options;
@@ -435,8 +463,7 @@ static int print_all(struct log *l, struct err *err)
 		table_out_embed(l->out, state_text_values, false);
 	rc = print(l, err);
 	if (!rc && !l->out && l->printer.row_count == 0 && !o->follow)
-		rc = err_set(err, ERR_NOT_FOUND, "the tape has no event of '%s'%s", l->what.text,
-			strcmp(o->from, "start") == 0 && l->until.is_end ? "" : " between these positions");
+		rc = say_nothing(l, err);
 	return rc || !o->follow ? rc : follow_recording(l->tape, "log", print_more, l, err);
 }
 

@@ -85,6 +85,10 @@ class OutsideTheTape(CertaintyTest):
                           "no event of 'pods/web-1' between these positions")
         self.assert_fails(self.run_tape("log", self.tape, "pods/web-1", "--from", "3", "--until", "1"), 2, "'1' lies before '3'")
 
+    def test_log_of_a_stretch_outside_the_tape_does_not_say_that_nothing_happened(self):
+        self.says(["log", self.tape, "pods/web-1", "--from", "2199-01-01"], 3, "no event to show", "after the end", stdout="")
+        self.says(["log", self.tape, "pods/web-1", "--until", "1999-01-01"], 3, "no event to show", "before the beginning", stdout="")
+
 
 class SeveralDays(CertaintyTest):
     rows = [event(i * 86400, "ADDED", pod(f"web-{i}", f"u{i}", 10 + i), origin="watch" if i else "list") for i in range(4)]

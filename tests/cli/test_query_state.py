@@ -118,6 +118,10 @@ class State(TapeTest):
         self.assert_fails(self.run_tape("log", self.tape, "pods/"), 2, "expected RESOURCE/NAME or RESOURCE NAME")
         self.assert_fails(self.run_tape("log", self.tape, "cats", "tom"), 1, "no resource 'cats'")
 
+    def test_log_says_which_of_several_objects_is_not_there(self):
+        self.assert_fails(self.run_tape("log", self.tape, "deploy/web", "pods/web-7"), 1, "no event of 'pods/web-7'")
+        self.assert_fails(self.run_tape("log", self.tape, "pods/web-7", "--with-owned"), 1, "no event of 'pods/web-7'")
+
     def test_log_tells_several_objects_together_in_the_order_of_time(self):
         told = [line.split()[1:4] for line in self.ok("log", self.tape, "deploy/web", "pods/web-0", "pods/db-0").splitlines() if "rv" in line]
         self.assertEqual(told, [["ADDED", "pods", "shop/web-0"], ["ADDED", "pods", "data/db-0"], ["ADDED", "deployments", "shop/web"],

@@ -48,6 +48,13 @@ class Files(TapeTest):
         self.assertEqual(sorted(int(e[0]) for e in data["events"]), sorted(set(seqs + before)))
         self.assertEqual((data["from"], data["to"]), ("1795254700000000000", "1795254710000000000"))
 
+    def test_a_picture_of_a_time_outside_the_tape_is_refused(self):
+        for form in ("html", "svg"):
+            for option, value, place in (("--from", "2199-01-01", "after the end"), ("--until", "1999-01-01", "before the beginning")):
+                done = self.run_tape("export", self.tape, "--format", form, option, value)
+                self.assert_fails(done, 2, f"nothing to draw: '{value}' is ")
+                self.assertIn(place + " of the tape", done.stderr)
+
     def test_a_page_loads_nothing_from_anywhere_and_says_so(self):
         page = self.export(self.tape, "--format", "html")
         self.assertIn("default-src 'none'", page)

@@ -24,14 +24,20 @@ static int read_whole(struct picture *p, struct err *err)
 	return more;
 }
 
-static int find_time(struct picture *p, const char *text, int64_t *ret, struct err *err)
+/* A picture that begins after the tape, or ends before it, would be an empty one. */
+static int find_time(
+	struct picture *p, const char *text, enum position_place outside, int64_t *ret, struct err *err)
 {
+	char remark[POSITION_REMARK_BYTES];
 	struct tape_position position;
 	int rc = text ? tape_position_find(picture_tape(p), text, &position, err) : 0;
 
-	if (text && !rc)
-		*ret = position.time_ns;
-	return rc;
+	if (!text || rc)
+		return rc;
+	if (position.place == outside && tape_position_remark(&position, text, remark))
+		return err_set(err, ERR_USAGE, "nothing to draw: %s", remark);
+	*ret = position.time_ns;
+	return 0;
 }
 
 int export_picture_open(const struct export_picture *o, struct picture **ret,
@@ -43,9 +49,9 @@ int export_picture_open(const struct export_picture *o, struct picture **ret,
 
 	if (rc)
 		return rc;
-	rc = find_time(p, o->from, &from_ns, err);
+	rc = find_time(p, o->from, POSITION_AFTER, &from_ns, err);
 	if (!rc)
-		rc = find_time(p, o->until, &until_ns, err);
+		rc = find_time(p, o->until, POSITION_BEFORE, &until_ns, err);
 	if (!rc && o->from && o->until && from_ns >= until_ns)
 		rc = err_set(
 			err, ERR_USAGE, "'--from %s' does not lie before '--until %s'", o->from, o->until);
