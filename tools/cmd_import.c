@@ -433,8 +433,8 @@ static void print_text(const struct import_options *o, const struct import_resul
 	printf("%llu events and %llu other rows in '%s'", (unsigned long long)r->counts.events,
 		(unsigned long long)(r->counts.marks + r->counts.rows), o->output);
 	if (r->counts.left_out)
-		printf(", %llu documents left out: they are nothing that a tape could hold",
-			(unsigned long long)r->counts.left_out);
+		printf(", %llu document%s left out: nothing that a tape could hold",
+			(unsigned long long)r->counts.left_out, r->counts.left_out == 1 ? "" : "s");
 	if (r->is_bundle)
 		print_bundle(&r->bundle);
 	putchar('\n');

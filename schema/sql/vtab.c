@@ -112,7 +112,8 @@ static int handle_open(struct registry *r, const char *path, struct tape_handle 
 		return rc;
 	}
 	tape_set_cache(tape, ORDERED_CACHE_BYTES);
-	tape_set_index_cache(tape, INDEX_CACHE_BYTES);
+	if (!r->first) /* of many tapes side by side each keeps less */
+		tape_set_index_cache(tape, INDEX_CACHE_BYTES);
 	h = xcalloc(1, sizeof(*h));
 	*h = (struct tape_handle){.next = r->first,
 		.path = xstrdup(path),

@@ -269,7 +269,7 @@ class OtherRecorders(TapeTest):
 
     def test_an_archive_of_k8shark_keeps_its_lists_as_relists_with_gaps_between(self):
         out = self.load(self.archive(reversed(RECORDS)), 3)
-        self.assertIn("1 documents left out", out)  # the log
+        self.assertIn("1 document left out", out)  # the log
         self.assertEqual(self.events(), RECORDED)
         self.assertEqual(self.query("SELECT resource, namespace, reason, how_ended, begin, end, from_rv, to_rv, modified, added, "
                                     "deleted, recreated, unchanged FROM gaps"),
@@ -297,7 +297,7 @@ class OtherRecorders(TapeTest):
         path = os.path.join(self.dir, "x.yaml")
         with open(path, "w") as f:
             f.write(KWOK)
-        self.assertIn("1 documents left out", self.load(path, 3))
+        self.assertIn("1 document left out", self.load(path, 3))
         self.assertEqual(self.events(), [("ADDED", "list", "web-0", "1"), ("MODIFIED", "watch", "web-0", "2"),
                                          ("ADDED", "watch", "web", "3"), ("DELETED", "watch", "web-0", "4")])
         rows = self.query("SELECT time_ns, object FROM events ORDER BY seq")
