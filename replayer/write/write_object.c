@@ -204,6 +204,16 @@ static int read_version(void *context)
 	return rc ? rc : buf_append(&r->json, object.ptr, object.len, &r->err);
 }
 
+/* Of what no program has written yet, only the tape can have asked for the end. */
+static void note_tapes_end(struct write *w)
+{
+	if (!w->old || !w->part || strcmp(w->part, OWN_PART_NONE) != 0 ||
+		!json_tree_at(w->old, "metadata", "deletionTimestamp", NULL))
+		return;
+	free(w->part);
+	w->part = own_part_end(OWN_PART_NONE);
+}
+
 static int write_object_load(struct write *w, struct slice name, bool even_hidden)
 {
 	struct reading r = {.w = w, .name = name, .even_hidden = even_hidden};
@@ -216,7 +226,10 @@ static int write_object_load(struct write *w, struct slice name, bool even_hidde
 	if (rc == 0 && r.json.len)
 		rc = json_tree_parse(buf_slice(&r.json), &w->old, &r.err);
 	buf_release(&r.json);
-	return rc ? status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", r.err.text) : 0;
+	if (rc)
+		return status_set(&w->st, 500, "InternalError", "Internal error occurred: %s", r.err.text);
+	note_tapes_end(w);
+	return 0;
 }
 
 int write_load(struct write *w, struct slice name)

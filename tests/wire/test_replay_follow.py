@@ -195,6 +195,19 @@ class Ends(Following):
         self.step()
         self.assertEqual(self.get(MAP)[1]["metadata"]["uid"], "another")
 
+    def test_so_may_what_the_program_had_not_written_before(self):
+        ending = {"finalizers": ["x/y"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
+        for first in ({}, {"labels": {"l": "1"}}):
+            with self.subTest(first=first):
+                self.begin((CONFIGMAPS, "MODIFIED", with_meta(obj(CONFIGMAPS, "a", 201), **ending)), (CONFIGMAPS, "DELETED", obj(CONFIGMAPS, "a", 202)),
+                    (CONFIGMAPS, "ADDED", obj(CONFIGMAPS, "a", 203, uid="another")))
+                self.step()
+                self.patch(MAP, {"metadata": first})
+                self.patch(MAP, {"metadata": {"finalizers": None}})
+                self.error(self.get(MAP), 404, "NotFound")
+                self.step(2)
+                self.assertEqual(self.get(MAP)[1]["metadata"]["uid"], "another")
+
     def test_the_tapes_finalizer_holds_what_the_program_deletes_until_the_tape_takes_it_away(self):
         self.begin((CONFIGMAPS, "MODIFIED", with_meta(obj(CONFIGMAPS, "a", 201, data={}), finalizers=["tape/y"])), (CONFIGMAPS, "MODIFIED", obj(CONFIGMAPS, "a", 202, data={})))
         self.step()
