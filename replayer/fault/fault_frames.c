@@ -23,7 +23,7 @@ static bool lies_behind_view(const struct faults *f, const struct episode *e, co
 	if (s->opened.mono_ns < e->begin.mono_ns)
 		return false;
 	if (v)
-		return what->as_of ? v->position > position : v->seq > e->begin_version;
+		return v->seq > (what->as_of ? fault_version_as_of(f, what) : e->begin_version);
 	return event->seq > position;
 }
 

@@ -72,6 +72,7 @@ struct fault_version {
 	uint64_t seq;
 	uint64_t position, applied; /* the tape's last event by then, and how many had been applied */
 	int64_t tape_ns, mono_ns;
+	bool is_tapes; /* of the event itself, whose object a program had written */
 };
 #define FAULT_VERSIONS_MAX 65536 /* kept; older ones count as the tape's */
 
@@ -164,8 +165,9 @@ int64_t fault_arm_next(const struct faults *f, int clock);
 
 /* NULL: the tape's, or too old to be known. */
 const struct fault_version *fault_version_find(const struct faults *f, uint64_t seq);
-/* The last one that was written while the tape stood at that event or before; 0: none. */
-uint64_t fault_version_at(const struct faults *f, uint64_t position);
+/* The last one that a state as of what->as_of has: written while the tape stood at that event or before, and before
+ * what->before_write if that is said; 0: none. */
+uint64_t fault_version_as_of(const struct faults *f, const struct fault_what *what);
 /* Whether the clock waits for a write; and until when it does, INT64_MAX: for none. */
 void fault_await_begin(struct faults *f, const struct fault_now *now);
 bool fault_awaits_write(const struct faults *f, const struct fault_now *now);

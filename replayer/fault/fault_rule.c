@@ -296,6 +296,9 @@ static int check_act(const struct fault_rule *r, struct err *err)
 			"'for' and \"clock\": \"wall\"");
 	if (r->what.act == FAULT_STALE_LIST && !r->what.by_ns == !r->what.as_of)
 		return err_set(err, ERR_USAGE, "'stale_list' needs one of 'by' and 'as_of'");
+	if (r->what.before_write && !r->what.as_of)
+		return err_set(err, ERR_USAGE,
+			"'before_write' counts the writes that followed an event: it needs 'as_of'");
 	return 0;
 }
 

@@ -47,7 +47,7 @@ static struct fault_state state_of_view(const struct faults *f, const struct epi
 
 	return (struct fault_state){.by_seq = true,
 		.seq = seq,
-		.version = what->as_of ? fault_version_at(f, seq) : e->begin_version};
+		.version = what->as_of ? fault_version_as_of(f, what) : e->begin_version};
 }
 
 /* A view and what lists show may be old; only a list that a cache may answer shows a view. */

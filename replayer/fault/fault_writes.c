@@ -24,13 +24,27 @@ const struct fault_version *fault_version_find(const struct faults *f, uint64_t 
 	return low < f->version_count && f->versions[low].seq == seq ? &f->versions[low] : NULL;
 }
 
-uint64_t fault_version_at(const struct faults *f, uint64_t position)
+/* How many there were when the event after that one came. */
+static size_t count_versions(const struct faults *f, uint64_t position)
 {
 	size_t i = f->version_count;
 
 	while (i > 0 && f->versions[i - 1].position > position)
 		i--;
-	return i ? f->versions[i - 1].seq : 0;
+	return i;
+}
+
+uint64_t fault_version_as_of(const struct faults *f, const struct fault_what *what)
+{
+	size_t end = count_versions(f, what->as_of_seq), shown = end;
+
+	if (what->before_write)
+		shown = what->as_of_seq ? count_versions(f, what->as_of_seq - 1) : 0;
+	for (int64_t nth = 0; shown < end; shown++) {
+		if (!f->versions[shown].is_tapes && ++nth == what->before_write)
+			break;
+	}
+	return shown ? f->versions[shown - 1].seq : 0;
 }
 
 /* The older half goes when there are too many. */
@@ -58,7 +72,8 @@ void faults_write_version(struct faults *f, const struct fault_now *now, const s
 		.position = now->seq,
 		.applied = f->applied,
 		.tape_ns = now->tape_ns,
-		.mono_ns = now->mono_ns};
+		.mono_ns = now->mono_ns,
+		.is_tapes = what->is_tapes};
 	if (what->rv > state->last_rv)
 		state->last_rv = what->rv;
 	for (size_t i = 0; i < f->rule_count; i++) {

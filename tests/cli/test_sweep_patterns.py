@@ -48,13 +48,21 @@ class AtOneTime(test_sweep.Story):
         return super().event(0, *what, **more)
 
 
+class Held(test_sweep.Story):
+    """A finalizer holds each pod, also while it is to go."""
+
+    def pod(self, name, life, phase, node, **meta):
+        gone = phase == "Succeeded"
+        return super().pod(name, life, phase, node, **meta, **({} if gone else {"finalizers": ["example.com/hold"]}))
+
+
 class SweepPatternsTest(unittest.TestCase):
     setUp = test_sweep.SweepTest.setUp
     arguments, sweep, repeat = test_sweep.SweepTest.arguments, test_sweep.SweepTest.sweep, test_sweep.SweepTest.repeat
     begin, end, wrong = test_sweep.SweepTest.begin, test_sweep.SweepTest.end, test_sweep.SweepTest.wrong
 
-    def try_both(self, name, pattern, *options, pods=("web-0", "web-1")):
-        self.tape = test_sweep.Story(pods).write(os.path.join(self.folder, "short.tape"))
+    def try_both(self, name, pattern, *options, pods=("web-0", "web-1"), story=test_sweep.Story):
+        self.tape = story(pods).write(os.path.join(self.folder, "short.tape"))
         both = [self.begin("--patterns", pattern, "--settle", "1500ms", *options, "-o", os.path.join(self.folder, kind),
             command=[sys.executable, BLIND, kind, name]) for kind in ("mended", "buggy")]
         mended, report = self.end(both[0], 0), self.end(both[1], 1)
@@ -73,6 +81,14 @@ class SweepPatternsTest(unittest.TestCase):
     def test_finds_trust_in_an_older_list_after_a_restart(self):
         report = self.try_both("owner", "stale", "--max", "3")
         self.assertIn("2 deletions of the earlier configmaps default/web-0 (without the fault: 1)", self.wrong(report)[0]["differences"])
+
+    def test_finds_trust_in_a_state_that_the_answer_to_it_has_ended(self):
+        report = self.try_both("finalizer", "stale", "--lockstep", "50ms", "--max", "3", story=Held)
+        found = self.wrong(report)[0]
+        self.assertEqual((found["resource"], found["what"], found["before_answer"]), ("pods", "about to be deleted", True))
+        self.assertIn("2 deletions of the earlier configmaps default/web-0 (without the fault: 1)", found["differences"])
+        again = self.repeat(found["repeat"])
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
 
     def test_finds_trust_in_two_older_caches_that_agree(self):
         report = self.try_both("caches", "stale", "--max", "3")

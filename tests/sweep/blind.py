@@ -3,6 +3,7 @@
 
     steps     two ConfigMaps for each pod, one after the other; the buggy one takes the first for both (restart)
     owner     one for each pod, deleted as soon as its pod ends; the buggy one deletes that of a later pod (stale)
+    finalizer as owner, and its pod is gone when it has taken away the finalizer (stale, between an event and the answer to it)
     caches    as owner, but it asks its cache whose the one is; the buggy one deletes without a precondition (stale, two resources)
     again     one for each pod, under a name that the server gives; the buggy one makes another after any error (writes)
     count     two for the first pod; the buggy one counts only those that its watch has told it of (echo)
@@ -85,6 +86,15 @@ class Owner(Blind):
         status, thing = self.cluster.ask("GET", MAPS + "/" + name)
         if status == 200 and (self.buggy or thing["data"]["uid"] == uid):
             self.drop(name)
+
+
+class Finalizer(Owner):
+    def added(self, pod):
+        super().added(pod)
+        meta = pod["metadata"]
+        if "deletionTimestamp" in meta and "finalizers" in meta:
+            free = {**pod, "metadata": {key: value for key, value in meta.items() if key != "finalizers"}}
+            self.cluster.ask("PUT", "/api/v1/namespaces/default/pods/" + meta["name"], free)
 
 
 class Caches(Owner):
@@ -184,7 +194,7 @@ class Join(Blind):
 
 
 if __name__ == "__main__":
-    KINDS = {"steps": Steps, "owner": Owner, "caches": Caches, "again": Again, "count": Count, "verified": Verified, "join": Join}
+    KINDS = {"steps": Steps, "owner": Owner, "finalizer": Finalizer, "caches": Caches, "again": Again, "count": Count, "verified": Verified, "join": Join}
     KINDS[sys.argv[2]](sys.argv[1] != "mended").start()
     while True:
         time.sleep(60)

@@ -139,6 +139,8 @@ START_TEST(file__is_refused_with_line_column_and_what_was_expected)
 			"f.json, line 2, column 3: 'hold' waits for watches, but 'drop' ends none"},
 		{RULE("\"what\": \"end\", \"times\": 2"),
 			"f.json, line 2, column 3: 'times' is 2, but a position comes once"},
+		{RULE("\"what\": {\"do\": \"stale_view\", \"before_write\": 1}"),
+			"f.json, line 2, column 3: 'before_write' counts the writes that followed an event: it needs 'as_of'"},
 		{RULE("\"what\": \"nothing\""),
 			"f.json, line 2, column 3: nothing would happen: expected compaction, stale or during"},
 		{RULE("\"what\": \"end\", \"probability\": 0"),

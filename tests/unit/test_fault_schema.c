@@ -11,7 +11,8 @@ static bool is_beyond_schema(const char *sentence)
 {
 	static const char *const beyond[] = {"bad expression", "'during' says", "a refused", "bad code",
 		"bad retry_after", "'hold' waits", "'times' is", "nothing would", "has a status",
-		"needs one of", "is done to", "'burst' keeps", "'pause' stops", "'await' waits"};
+		"needs one of", "is done to", "'burst' keeps", "'pause' stops", "'await' waits",
+		"'before_write' counts"};
 
 	for (size_t i = 0; i < COUNT_OF(beyond); i++) {
 		if (strstr(sentence, beyond[i]))

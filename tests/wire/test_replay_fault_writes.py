@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from fault_case import FaultCase, STEPS, a_day
-from replays import DEADLINE_S, KUBETAPE, PODS, ROOT, brief, obj
+from replays import DEADLINE_S, KUBETAPE, NODES, PODS, ROOT, Tape, brief, obj
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 CONTROLLER = os.path.join(ROOT, "tests", "sweep", "controller.py")
@@ -172,6 +172,37 @@ class ViewTest(WriteFaultCase):
         self.assertEqual(r.get("/api/v1/pods?resourceVersion=0")[1]["metadata"]["resourceVersion"], "21")
         self.assertNotEqual(r.get("/api/v1/nodes?resourceVersion=0")[1]["items"][0]["metadata"]["resourceVersion"], "24")
         self.assertEqual(r.get("/api/v1/nodes")[1]["items"][0]["metadata"]["resourceVersion"], "24")
+
+    def maps_before(self, write):
+        """Of three made after event 4, one of them after event 5, those that a list shows as of event 4, before that write."""
+        r = self.fault({"when": {"at": "seq:5"}, "where": {"resource": "configmaps"}, "what": {"do": "stale_view", "as_of": "seq:4", **write}, "for": "1h"},
+            options=STEPS)
+        self.step(r, 1)
+        for name, steps in (("a", 0), ("b", 1), ("c", 0)):
+            self.create(r, name)
+            self.step(r, steps)
+        return [item["metadata"]["name"] for item in r.get(MAPS + "?resourceVersion=0")[1]["items"]]
+
+    def test_it_has_all_writes_that_followed_the_event_or_only_the_first_ones(self):
+        self.assertEqual(self.maps_before({}), ["a", "b"])
+        self.assertEqual([self.maps_before({"before_write": nth}) for nth in (1, 2, 3)], [[], ["a"], ["a", "b"]])
+
+    def nodes_before(self, write):
+        """The tape changes a node that a program has written, and which it then deletes: what a list shows as of the change."""
+        node = lambda rv, **members: obj(NODES, "n", rv, namespace=None, **members)
+        made = (Tape().listed(NODES, 20, [node(7)]).event(1, NODES, "MODIFIED", node(21, spec={"unschedulable": True}))
+            .listed(PODS, 21, [obj(PODS, "a", 6)], at=2))
+        r = self.fault({"when": {"at": "seq:3"}, "where": {"resource": "nodes"}, "what": {"do": "stale_view", "as_of": "seq:2", **write}, "for": "1h"},
+            made=made, options=(*STEPS, "--write", "overlay"))
+        self.assertEqual(r.request("PUT", "/api/v1/nodes/n", {"Content-Type": "application/json"}, json.dumps(node(7, labels={"mine": "yes"})))[0], 200)
+        self.step(r, 1)
+        self.assertEqual(r.request("DELETE", "/api/v1/nodes/n")[0], 200)
+        self.step(r, 1)
+        return [(item["metadata"]["labels"], item.get("spec")) for item in r.get("/api/v1/nodes?resourceVersion=0")[1]["items"]]
+
+    def test_what_the_tape_changes_of_a_written_object_is_the_event_and_no_write(self):
+        self.assertEqual(self.nodes_before({}), [])
+        self.assertEqual(self.nodes_before({"before_write": 1}), [({"mine": "yes"}, {"unschedulable": True})])
 
     def test_other_resources_are_as_ever(self):
         r = self.view()

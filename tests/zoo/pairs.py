@@ -83,7 +83,7 @@ PAIRS = {
         ("--controllers=replicaset-controller", "--leader-elect=false", "--secure-port=0"),
         "k8s.io/kubernetes/cmd/kube-controller-manager"),
     "rabbitmq-648": Pair("rabbitmq", release("1.6.0"), release("1.7.0"), "rabbitmq/again.jsonl", RABBITMQ,
-        [*OPERATOR, "--patterns", "stale", "--write", "rabbitmqclusters=absorb"]),
+        [*OPERATOR, "--patterns", "stale"]),
     "rabbitmq-782": Pair("rabbitmq", release("1.8.3"), release("1.10.0"), "rabbitmq/expand.jsonl", RABBITMQ,
         [*OPERATOR, "--patterns", "restart", "--invariant", LARGER_BEFORE_ITS_CLAIM]),
 }

@@ -79,7 +79,8 @@ struct sweep_position {
 	enum sweep_kind kind;
 	bool laid_over;     /* what programs write lies over the tape: `--write overlay` */
 	char *write;        /* of SWEEP_WRITE its kind, "create pods"; it is the first one after seq */
-	uint64_t as_of_seq; /* of SWEEP_STALE: what is shown */
+	uint64_t as_of_seq; /* of SWEEP_STALE: what is shown ... */
+	bool before_answer; /* ... before anything that programs wrote after that event */
 	char *others;       /* shown older as well, as "pods,nodes", and as of what; NULL: none */
 	uint64_t others_as_of_seq;
 	uint64_t seq, last_seq; /* the first and the last event that is missed */

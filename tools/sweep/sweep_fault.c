@@ -143,6 +143,8 @@ static int add_view(const struct sweep_position *p, uint64_t as_of_seq, const ch
 	char *length = xasprintf("%lldms", (long long)(p->for_ns / NS_PER_MS));
 	int rc = add_write_rule(p, words, length, file, err);
 
+	if (rc == 0 && p->before_answer && as_of_seq == p->as_of_seq)
+		file->rules[file->count - 1].what.before_write = 1;
 	free(length);
 	free(words);
 	return rc;

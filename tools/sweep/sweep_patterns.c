@@ -111,6 +111,7 @@ struct own_write {
 struct older_state {
 	uint64_t as_of_seq, wrong_seq;
 	char *resource, *what;
+	bool answered; /* the program wrote that resource before the next event */
 };
 
 /* What the program lists at 0, and when it changed last before it is started again. */
@@ -150,8 +151,11 @@ static int add_older(void *context, const struct sql_value *v, size_t count, str
 	(void)count;
 	(void)err;
 	f->older = xrealloc(f->older, (f->older_count + 1) * sizeof(*f->older));
-	f->older[f->older_count++] = (struct older_state){
-		(uint64_t)v[0].integer, (uint64_t)v[1].integer, slice_dup(v[2].bytes), slice_dup(v[3].bytes)};
+	f->older[f->older_count++] = (struct older_state){.as_of_seq = (uint64_t)v[0].integer,
+		.wrong_seq = (uint64_t)v[1].integer,
+		.resource = slice_dup(v[2].bytes),
+		.what = slice_dup(v[3].bytes),
+		.answered = v[4].integer != 0};
 	return 0;
 }
 
@@ -212,7 +216,8 @@ static const char watched_sql[] = "SELECT name, name IN (SELECT " RESOURCE
 				  " AS name FROM requests WHERE verb = 'watch' AND status = 200) ORDER BY 1";
 
 /* States that a program has gone past, of resources that it lists at 0: just before an object was gone, with
- * the first deletionTimestamp, and just before its spec changed. */
+ * the first deletionTimestamp, and just before its spec changed. Once it is asked to end, the program's own answer may take
+ * the object away before the tape does. */
 #define LISTED_AT_0                                                                                          \
 	"listed AS (SELECT DISTINCT " RESOURCE                                                               \
 	" AS name FROM requests WHERE verb IN ('list', 'watch') AND rv = '0')"
@@ -228,7 +233,9 @@ static const char older_sql[] =
 	"  UNION ALL SELECT min(c.seq) - 1, c.seq, c.resource || iif(c.apigroup = '', '', '.' || c.apigroup), 'with an older spec'"
 	"   FROM changes AS c WHERE c.type = 'MODIFIED' AND c.path LIKE '$.spec%' AND c.seq IN (SELECT seq FROM seen)"
 	"   GROUP BY c.seq)"
-	" SELECT as_of, wrong, name, what FROM old WHERE name IN (SELECT name FROM listed) ORDER BY name, what, as_of";
+	" SELECT as_of, wrong, name, what, what = 'about to be deleted' AND EXISTS (SELECT 1 FROM writes"
+	"   WHERE seq = old.as_of AND " RESOURCE " = old.name AND policy = 'overlay' AND status < 300)"
+	" FROM old WHERE name IN (SELECT name FROM listed) ORDER BY name, what, as_of";
 
 /* Up to an event. */
 static const char changed_sql[] =
@@ -302,6 +309,7 @@ static struct sweep_position *add_stale(
 	p->write = xstrdup(w->kind);
 	p->seq = p->last_seq = w->seq;
 	p->as_of_seq = o->as_of_seq;
+	p->before_answer = o->answered;
 	p->what = xstrdup(o->what);
 	return p;
 }

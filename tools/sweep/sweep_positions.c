@@ -387,8 +387,9 @@ static char *stale_name(const struct sweep_position *p)
 	char *others = p->others ? xasprintf(", %s as of event %llu", p->others,
 					   (unsigned long long)p->others_as_of_seq)
 				 : xstrdup("");
-	char *name = xasprintf("restart within a %s, %s shown as of event %llu%s", p->write, p->resource,
-		(unsigned long long)p->as_of_seq, others);
+	char *name = xasprintf("restart within a %s, %s shown as of event %llu%s%s", p->write, p->resource,
+		(unsigned long long)p->as_of_seq, p->before_answer ? ", before what was written then" : "",
+		others);
 
 	free(others);
 	return name;
