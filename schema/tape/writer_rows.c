@@ -2,8 +2,8 @@
 #include "schema/base/limits.h"
 #include "schema/tape/writer_internal.h"
 
-/* Documents are few and read seldom. */
-#define DOCUMENT_LEVEL 9
+/* Documents are packed anew, with each other, when their segment is sealed. */
+#define DOCUMENT_LEVEL 1
 
 #define N(number) value_integer((int64_t)(number))
 #define T(text)   value_text(text)
