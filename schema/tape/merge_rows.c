@@ -3,6 +3,7 @@
 #include "schema/base/limits.h"
 #include "schema/tape/codec.h"
 #include "schema/tape/merge_internal.h"
+#include "schema/tape/pod_log.h"
 #include "schema/tape/row_reader.h"
 
 #include <stdlib.h>
@@ -159,21 +160,51 @@ static int put_table(struct merge *m, struct merge_source *s, enum table table,
 	return rc;
 }
 
-/* ---- documents: the second tape's where they are others ---- */
+/* ---- documents: the second tape's where they are others; of two logs of one death the better ---- */
 
-static int is_known_document(
-	struct merge *m, const struct tape_document *d, struct slice body, bool *ret, struct err *err)
+/* What the other tape has of that path and variant, the newest. Returns 1, or 0 where it has none. */
+static int find_other(const struct merge *m, const struct merge_source *s, const struct tape_document *d,
+	int *ret_status, struct buf *body, struct err *err)
 {
-	struct tape_document other;
-	struct buf known;
-	int rc;
+	struct tape *other = m->sources[s == &m->sources[0]].tape;
+	struct tape_document theirs;
+	struct err why;
+	int rc = tape_document(other, d->path, d->variant, 0, &theirs, body, &why);
 
-	buf_init(&known, LIMIT_DOCUMENT_BYTES);
-	rc = tape_document(m->sources[0].tape, d->path, d->variant, 0, &other, &known, NULL);
-	*ret = !rc && slice_equal(buf_slice(&known), body);
-	buf_release(&known);
-	(void)err;
-	return rc == ERR_NOT_FOUND ? 0 : rc;
+	if (rc == ERR_NOT_FOUND)
+		return 0;
+	if (rc)
+		return err_copy(err, &why);
+	*ret_status = theirs.http_status;
+	return 1;
+}
+
+/* A log that was fetched is better than one that was not, and more lines are better than few. Above 0: the first is. */
+static int compare_logs(int status, size_t bytes, int other_status, size_t other_bytes)
+{
+	if ((status == 200) != (other_status == 200))
+		return status == 200 ? 1 : -1;
+	return (bytes > other_bytes) - (bytes < other_bytes);
+}
+
+/* Whether the other tape's document stands for this one. */
+static int is_outdone(struct merge *m, const struct merge_source *s, const struct tape_document *d,
+	struct slice body, bool *ret, struct err *err)
+{
+	bool is_second = s != &m->sources[0];
+	struct pod_log log;
+	struct buf theirs;
+	int status = 0, rc, order;
+
+	buf_init(&theirs, LIMIT_DOCUMENT_BYTES);
+	rc = find_other(m, s, d, &status, &theirs, err);
+	order = compare_logs(status, theirs.len, d->http_status, body.len);
+	if (rc > 0 && pod_log_parse(d, &log))
+		*ret = order > 0 || (order == 0 && is_second);
+	else
+		*ret = rc > 0 && is_second && slice_equal(buf_slice(&theirs), body);
+	buf_release(&theirs);
+	return rc < 0 ? rc : 0;
 }
 
 static int queue_document(struct merge *m, const struct merge_source *s, const struct tape_document *d,
@@ -204,7 +235,7 @@ static int take_document(void *context, const struct tape_document *d)
 	struct tape_document own = *d;
 	char *path = xstrdup(d->path), *variant = xstrdup(d->variant), *type = xstrdup(d->content_type),
 	     *etag = xstrdup(d->etag);
-	bool known = false;
+	bool outdone = false;
 	struct buf body;
 	int rc;
 
@@ -214,9 +245,9 @@ static int take_document(void *context, const struct tape_document *d)
 	own.etag = etag;
 	buf_init(&body, LIMIT_DOCUMENT_BYTES);
 	rc = tape_document_body(w->s->tape, own.segment, own.id, &body, w->err);
-	if (!rc && w->s != &w->m->sources[0])
-		rc = is_known_document(w->m, &own, buf_slice(&body), &known, w->err);
-	if (!rc && !known)
+	if (!rc)
+		rc = is_outdone(w->m, w->s, &own, buf_slice(&body), &outdone, w->err);
+	if (!rc && !outdone)
 		rc = queue_document(w->m, w->s, &own, buf_slice(&body), w->err);
 	buf_release(&body);
 	free(path);

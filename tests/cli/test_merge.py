@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import shutil
 import unittest
 
 from tapes import NODES, PODS, SECOND, START, TapeTest, event, pod
@@ -195,6 +196,33 @@ class Merge(TapeTest):
                              {"pods": len(h.state_at(30)), "nodes": 1})
             for name in ("a.tape", "b.tape", "c.tape"):
                 os.rename(self.path(name), self.path(f"{swap}{name}"))
+
+    def log(self, at, body, status=200, restart=0):
+        """What a recorder with --logs has of a container that died."""
+        return {"document": "/api/v1/namespaces/shop/pods/web/log", "variant": f"log app {restart} u1 cri://{restart}", "http_status": status,
+                "time_ns": int(START + at * SECOND), "content_type": "text/plain", "etag": "", "body": body}
+
+    def logs_of(self, first, second):
+        """Text and status of each line of the merged tape's logs."""
+        for name in ("a.tape", "b.tape", "c.tape"):
+            shutil.rmtree(self.path(name), ignore_errors=True)
+        h = History(random.Random(1), 40)
+        self.merge([*h.record(0, 50), *first], [*h.record(0, 50, late=0.004), *second])
+        return [(r["restart"], r["text"], r["reason"]) for r in self.query("SELECT restart, text, reason FROM logs ORDER BY restart, line")]
+
+    def test_a_log_that_both_fetched_is_there_once_and_one_that_one_of_them_lacks_as_well(self):
+        both = self.log(10, "killed")
+        self.assertEqual(self.logs_of([both], [both, self.log(20, "killed again", restart=1)]), [(0, "killed", None), (1, "killed again", None)])
+
+    def test_a_log_that_only_one_could_fetch_is_taken_from_that_one(self):
+        had, lacked = self.log(10, "killed"), self.log(11, "too many containers died", status=429)
+        for pair in (([had], [lacked]), ([lacked], [had])):
+            self.assertEqual(self.logs_of(*pair), [(0, "killed", None)])
+
+    def test_of_a_log_that_both_fetched_the_longer_is_taken(self):
+        short, long = self.log(10, "killed"), self.log(11, "working\nkilled")
+        for pair in (([short], [long]), ([long], [short])):
+            self.assertEqual(self.logs_of(*pair), [(0, "working", None), (0, "killed", None)])
 
     def test_nothing_in_common_is_refused(self):
         one, other = History(random.Random(7), 5), [event(0, "ADDED", pod("x", "elsewhere", 5), origin="list")]
