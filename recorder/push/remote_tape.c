@@ -397,7 +397,8 @@ int remote_tape_each(const char *url, int (*each)(void *context, const char *url
 	int rc = s3_place_parse(url, &place, err);
 
 	rc = rc ? rc : s3_open(&reading, place.bucket, &s, err);
-	rc = rc ? rc : remote_find(s, place.key, &found, err);
+	if (!rc && (rc = remote_find(s, place.key, &found, err)))
+		rc = err_prefix(err, rc, "cannot read '%s'", url);
 	for (size_t i = 0; i < found.count && !rc; i++) {
 		char *one = xasprintf("%s%s/%s", S3_SCHEME, place.bucket, found.keys[i]);
 

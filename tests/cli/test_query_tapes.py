@@ -54,7 +54,9 @@ class Tapes(TapeTest):
                 done = self.run_tape("push", os.path.join(self.folder, name + ".tape"), "s3://tapes/prod", "--cluster", name + "-1", env=env)
                 self.assertEqual(done.returncode, 0, done.stderr)
             rows = self.ask("SELECT cluster, count(*) AS n FROM events GROUP BY 1", "s3://tapes/prod", env=env)
+            none = self.ask("SELECT 1", "s3://tapes/none", code=1, env=env)
         self.assertEqual(rows, [{"cluster": "eu-1", "n": 4}, {"cluster": "us-1", "n": 5}])
+        self.assertEqual(none.stderr, "kubetape query: cannot read 's3://tapes/none': no tape there\n")
 
     def test_a_position_that_no_tape_has_is_told(self):
         done = self.run_tape("query", "--tapes", self.folder, "SELECT count(*) FROM objects WHERE at = '2001-01-01'")
