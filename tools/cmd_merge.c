@@ -34,10 +34,11 @@ static int merge_step(void *context, uint64_t done, uint64_t total)
 static void print_json(const struct merge_result *r)
 {
 	printf("{\"events\": [%llu, %llu], \"common\": %llu, \"deletions\": %llu, \"gaps\": %llu, \"filled\": %llu, "
-	       "\"partly_filled\": %llu, \"clock_ahead_ns\": %lld}\n",
+	       "\"partly_filled\": %llu, \"clock_ahead_ns\": %lld, \"secrets_differ\": %s}\n",
 		(unsigned long long)r->events[0], (unsigned long long)r->events[1],
 		(unsigned long long)r->common, (unsigned long long)r->deletions, (unsigned long long)r->gaps,
-		(unsigned long long)r->filled, (unsigned long long)r->partly, (long long)r->shift_ns);
+		(unsigned long long)r->filled, (unsigned long long)r->partly, (long long)r->shift_ns,
+		r->secrets_differ ? "true" : "false");
 }
 
 static void print_text(const struct merge_values *v, char *const *tapes, const struct merge_result *r)
@@ -77,6 +78,10 @@ static int merge_tapes(
 	progress_clear(&progress);
 	if (rc)
 		return rc;
+	if (result.secrets_differ)
+		fputs("kubetape merge: one version of a Secret is not the same on both: the recorders made digests under "
+		      "two keys, so that a Secret seems to change where the one follows on the other\n",
+			stderr);
 	if (v->json)
 		print_json(&result);
 	else

@@ -29,6 +29,7 @@ struct merge_result {
 	uint64_t common;    /* versions that both have */
 	uint64_t deletions; /* concluded from a list after a time that neither saw */
 	uint64_t gaps, filled, partly;
+	bool secrets_differ; /* one version of a Secret has other bytes on the one than on the other: digests under two keys */
 	int64_t shift_ns; /* by how much the second one's clock was ahead; 0: too little to count */
 };
 

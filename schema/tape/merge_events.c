@@ -124,16 +124,40 @@ static int put_news(struct merge *m, const struct merge_entry *entry, struct eve
 	return merge_events_append(m, e, object, entry->time_ns, err);
 }
 
+static bool is_secret(const struct tape_resource *r)
+{
+	return r && strcmp(r->resource, "secrets") == 0 && !*r->apigroup;
+}
+
+/* Of a Secret that both have: recorders with keys of their own make different digests of one value. */
+static int compare_secret(struct merge *m, const struct merge_entry *entry, const struct merge_live *live,
+	const struct event *e, struct err *err)
+{
+	struct slice known, other;
+	int rc;
+
+	if (m->result.secrets_differ || live->source == entry->source || e->type == EVENT_DELETED ||
+		!live->lives || !is_same_uid(live, e) || !slice_is(e->rv, live->rv))
+		return 0;
+	rc = tape_object(m->sources[live->source].tape, live->seq, &known, err);
+	if (!rc)
+		rc = tape_object(m->sources[entry->source].tape, entry->seq, &other, err);
+	if (!rc)
+		m->result.secrets_differ = !slice_equal(known, other);
+	return rc;
+}
+
 static int put_event(struct merge *m, const struct merge_entry *entry, struct err *err)
 {
 	struct merge_source *s = &m->sources[entry->source];
 	struct merge_live *live;
 	struct event e;
-	bool news;
+	bool news, secret;
 	int rc = tape_event(s->tape, entry->seq, &e, &m->names, err);
 
 	if (rc)
 		return rc;
+	secret = is_secret(tape_resource_by_id(s->tape, e.resource));
 	e.resource = entry->resource;
 	e.stream = s->streams[e.stream - 1];
 	if (entry->rank == MERGE_STATE)
@@ -144,6 +168,8 @@ static int put_event(struct merge *m, const struct merge_entry *entry, struct er
 	news = is_news(live, &e);
 	if (news)
 		rc = put_news(m, entry, &e, live, err);
+	else if (secret)
+		rc = compare_secret(m, entry, live, &e, err);
 	if (is_same_uid(live, &e))
 		live->in[entry->source] = e.type != EVENT_DELETED;
 	if (entry->rank != MERGE_STATE) {

@@ -1,4 +1,5 @@
 """kubetape merge: one tape out of two recordings of one cluster."""
+import base64
 import json
 import os
 import random
@@ -6,6 +7,8 @@ import shutil
 import unittest
 
 from tapes import NODES, PODS, SECOND, START, TapeTest, event, pod
+
+SECRETS = {"version": "v1", "resource": "secrets", "kind": "Secret", "namespaced": True}
 
 
 def watch(stream, begin, end, reason="client_stop"):
@@ -223,6 +226,20 @@ class Merge(TapeTest):
         short, long = self.log(10, "killed"), self.log(11, "working\nkilled")
         for pair in (([short], [long]), ([long], [short])):
             self.assertEqual(self.logs_of(*pair), [(0, "working", None), (0, "killed", None)])
+
+    def test_digests_of_secrets_under_two_keys_are_told(self):
+        def secret(rv, digest):
+            return {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "s", "namespace": "shop", "uid": "s1", "resourceVersion": str(rv)},
+                    "data": {"p": base64.b64encode(b"redacted:" + digest * 32).decode()}}
+        first = [event(1, "ADDED", secret(10, b"a"), stream=SECRETS)]
+        second = [event(1, "ADDED", secret(10, b"b"), stream=SECRETS), event(2, "MODIFIED", secret(11, b"b"), stream=SECRETS)]
+        self.assertFalse(self.merge(first, [first[0]])["secrets_differ"])
+        shutil.rmtree(self.path("c.tape"))
+        for name, rows in (("d.tape", first), ("e.tape", second)):
+            self.make_tape(self.path(name), rows)
+        done = self.run_tape("merge", self.path("d.tape"), self.path("e.tape"), "-o", self.path("f.tape"), "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["secrets_differ"]), (0, True))
+        self.assertIn("digests under two keys", done.stderr)
 
     def test_nothing_in_common_is_refused(self):
         one, other = History(random.Random(7), 5), [event(0, "ADDED", pod("x", "elsewhere", 5), origin="list")]
