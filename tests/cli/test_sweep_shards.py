@@ -25,6 +25,17 @@ class Shards(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout
 
+    def with_words(self, folder, words, others):
+        """The folder, whose reports have other words now."""
+        for part in os.listdir(folder):
+            path = os.path.join(folder, part, "sweep.json")
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            self.assertIn("stopped", text)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text.replace(words, others))
+        return folder
+
     def shards(self, count, kind="buggy", *options):
         command = [sys.executable, CONTROLLER, kind, "tombstone"]
         folders = [os.path.join(self.folder, f"part-{i}") for i in range(count)]
@@ -64,6 +75,7 @@ class Shards(unittest.TestCase):
             shutil.copytree(folder, os.path.join(both, f"{i}"))
         self.assertEqual(self.results(json.loads(self.merge([both], "--json", code=1))),
                          self.results(json.loads(self.merge([moved, folders[1]], "--json", code=1))))
+        self.assertEqual(self.merge([self.with_words(both, '"wrong"', '"fine"')], code=0), self.merge([self.with_words(both, '"stopped": false', '"stopped": true')], code=0))
         one = self.merge([moved], code=1 if self.wrong(json.load(open(os.path.join(moved, "sweep.json"), encoding="utf-8"))) else 3)
         self.assertRegex(one, "[0-9]+ faults were not tried by any shard")
 

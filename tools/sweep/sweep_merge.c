@@ -370,7 +370,6 @@ static int take_report(struct sweep_merged *m, const cJSON *report, const char *
 	m->report.found = found > m->report.found ? found : m->report.found;
 	m->positions.count = count > m->positions.count ? count : m->positions.count;
 	m->report.alone |= is_true(report, "alone");
-	m->report.stopped |= is_true(report, "stopped");
 	take_unsteady(m, cJSON_GetObjectItemCaseSensitive(report, "unsteady"));
 	cJSON_ArrayForEach(gap, gaps)
 	{
