@@ -61,6 +61,8 @@ class ASweep(unittest.TestCase):
 # on chance. A list at resourceVersion=0 is one of the classic way.
 PATTERNS = {"steps": ("restart", "--lockstep", "50ms"), "owner": ("stale",), "again": ("writes",), "count": ("echo", "--speed", "4"),
     "verified": ("coalesced", "--speed", "4"), "join": ("slow",)}
+# Of these, those that take least, and whose first writes do not come at another event on a busy machine.
+QUICK = ("count", "join")
 AT_ONCE = 4
 
 
@@ -117,14 +119,20 @@ class AKnownBug(unittest.TestCase):
         return {gap["resource"]: gap["verdict"] for gap in swept.report["gaps"]}
 
 
-@unittest.skipUnless(os.path.exists(BLIND), "needs tests/interop/build blind")
 class APatternOfGo(AStory):
-    def test_each_is_found_and_the_mended_ones_are_left_alone(self):
+    def test_is_found_and_the_mended_ones_are_left_alone(self):
+        self.find(QUICK)
+
+    @unittest.skipUnless(os.environ.get("KUBETAPE_INTEROP") == "all", "takes a minute: only with KUBETAPE_INTEROP=all")
+    def test_is_found_also_if_it_takes_long(self):
+        self.find(set(PATTERNS) - set(QUICK))
+
+    def find(self, names):
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            tried = {name: pool.submit(self.found, name, [BLIND], "--patterns", *words) for name, words in PATTERNS.items()}
-        for name, (pattern, *_) in PATTERNS.items():
+            tried = {name: pool.submit(self.found, name, [BLIND], "--patterns", *PATTERNS[name]) for name in names}
+        for name, found in tried.items():
             with self.subTest(name):
-                self.assertEqual({gap["pattern"] for gap in tried[name].result()}, {pattern})
+                self.assertEqual({gap["pattern"] for gap in found.result()}, {PATTERNS[name][0]})
 
 
 @unittest.skipUnless(glob.glob(os.path.join(JAVA, "classes", "Copy.class")), "needs tests/interop/build java")
