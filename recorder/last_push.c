@@ -6,16 +6,17 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 
 #define AWAY_LIMIT_NS (15 * NS_PER_S) /* systems that end a pod give it 30 s */
 #define QUIET_NS      (NS_PER_S)      /* a push that is done by then is not worth a line */
 
-static volatile sig_atomic_t stop_asked;
+static atomic_bool stop_asked; /* written by the handler, on any thread, and read by the pusher's */
 
 static void note_signal(int number)
 {
 	(void)number;
-	stop_asked = 1;
+	stop_asked = true;
 }
 
 static bool is_stop_asked(void)
@@ -28,7 +29,7 @@ static void catch_signals(void)
 {
 	struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
 
-	stop_asked = 0;
+	stop_asked = false;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 }

@@ -4,6 +4,7 @@
 #include "schema/base/clock.h"
 #include "schema/base/visible.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #define LINE_BYTES 2048
 
 static enum log_level max_level = LOG_LEVEL_INFO;
+/* Threads write lines, and one of them shows what it is at. */
+static pthread_mutex_t stderr_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool status_shown;
 
 void log_set_level(enum log_level level)
@@ -18,6 +21,7 @@ void log_set_level(enum log_level level)
 	max_level = level;
 }
 
+/* Under the lock, as all that writes there is. */
 static void take_status_away(void)
 {
 	if (status_shown)
@@ -27,16 +31,20 @@ static void take_status_away(void)
 
 void log_show_status(const char *text)
 {
+	pthread_mutex_lock(&stderr_lock);
 	take_status_away();
 	fputs(text, stderr);
 	fflush(stderr);
 	status_shown = true;
+	pthread_mutex_unlock(&stderr_lock);
 }
 
 void log_clear_status(void)
 {
+	pthread_mutex_lock(&stderr_lock);
 	take_status_away();
 	fflush(stderr);
+	pthread_mutex_unlock(&stderr_lock);
 }
 
 static void blank_controls(char *line)
@@ -63,8 +71,10 @@ void log_write(enum log_level level, const char *format, ...)
 	blank_controls(line);
 	buf_init(&shown, LINE_BYTES * VISIBLE_GROWTH);
 	(void)!visible_append(&shown, slice_of(line), NULL); /* it fits */
-	take_status_away();
 	time_format(when, clock_wall_ns(&clock_system));
+	pthread_mutex_lock(&stderr_lock);
+	take_status_away();
 	fprintf(stderr, "%.23sZ %s %.*s\n", when, names[level], (int)shown.len, shown.ptr ? shown.ptr : "");
+	pthread_mutex_unlock(&stderr_lock);
 	buf_release(&shown);
 }
