@@ -46,7 +46,7 @@ static bool is_busy(struct settle *s)
 		     now.running != s->last.running;
 
 	s->last = now;
-	return moved || run->under_way || !watches_all_live(s->options.watches);
+	return moved || run->under_way;
 }
 
 static bool is_closed(void *settle)
@@ -159,11 +159,13 @@ static void on_look(uv_timer_t *timer)
 	int64_t now_ns = clock_mono_ns(&clock_system);
 	enum player_state state = player_state(s->options.player);
 	bool busy = is_busy(s), asked = s->options.run->asked != s->asked;
-	bool at_work = is_at_work(s, busy, now_ns), still;
+	bool sending = !watches_are_at_rest(s->options.watches);
+	bool at_work = is_at_work(s, busy || sending, now_ns), still;
 
 	s->asked = s->options.run->asked;
-	look_at_step(s, busy || asked || at_work, now_ns);
-	still = !busy && !at_work && !s->closed && !player_is_held(s->options.player);
+	look_at_step(s, busy || sending || asked || at_work, now_ns);
+	still = !busy && watches_all_live(s->options.watches) && !at_work && !s->closed &&
+		!player_is_held(s->options.player);
 	look_for_moment(s, still && state == PLAYER_RUNNING, now_ns);
 	if (!still || state == PLAYER_RUNNING || is_asking(s))
 		s->since_ns = now_ns;

@@ -416,16 +416,33 @@ bool watches_all_live(const struct watches *ws)
 	return !ws->behind && !ws->waiting;
 }
 
-/* What waits for the tape's time, or for events, would wait for ever if the clock waited for it. */
-bool watches_keep_up(const struct watches *ws)
+/* Whether nobody is behind but watches that a fault stalls, which would stay behind if the clock waited for them. */
+static bool is_stalled_alone(const struct watches *ws)
 {
-	const struct watch *behind = ws->behind, *waiting = ws->waiting;
+	const struct watch *behind = ws->behind;
 
 	while (behind && behind->faulty && exchange_is_frozen(behind->x))
 		behind = behind->next_behind;
+	return !behind;
+}
+
+bool watches_are_at_rest(const struct watches *ws)
+{
+	const struct watch *waiting = ws->waiting;
+
+	while (waiting && waiting->wait_mono_ns == INT64_MAX)
+		waiting = waiting->next_behind;
+	return is_stalled_alone(ws) && !waiting;
+}
+
+/* What waits for the tape's time, or for events, would wait for ever if the clock waited for it. */
+bool watches_keep_up(const struct watches *ws)
+{
+	const struct watch *waiting = ws->waiting;
+
 	while (waiting && (waiting->wait_goes_on || waiting->wait_mono_ns == INT64_MAX))
 		waiting = waiting->next_behind;
-	return !behind && !waiting;
+	return is_stalled_alone(ws) && !waiting;
 }
 
 void watches_use_faults(struct watches *ws, struct fault_act *faults)

@@ -61,6 +61,9 @@ void watches_after_move(struct watches *ws, bool went_back);
 /* Everybody is live. */
 bool watches_all_live(const struct watches *ws);
 
+/* Everybody is live, but for those whom a fault lets wait for the tape: these come on only when its clock does. */
+bool watches_are_at_rest(const struct watches *ws);
+
 /* Nobody is behind whom the clock, at speed max, has to wait for. */
 bool watches_keep_up(const struct watches *ws);
 

@@ -118,6 +118,15 @@ class LateTest(WriteFaultCase):
         w.until(b'"23"')
         self.assertEqual([brief_of[0] for brief_of in w.events()], ["MODIFIED", "DELETED", "ADDED"])
 
+    def test_in_lock_step_the_clock_goes_on_while_a_watch_is_kept_back(self):
+        for what in "burst", "stall":
+            r = self.fault({"when": {"event": "resource='pods' AND type='DELETED'"}, "where": {"resource": "pods", "requests": "watch"},
+                "what": what, "for": {"events": 3}}, options=("--lockstep", "5ms", "--wait-watchers", "2"))
+            pods, nodes = self.raw(r), self.raw(r, "/api/v1/nodes?watch=1&resourceVersion=20")
+            nodes.until(b'"24"')
+            pods.until(b'"26"')
+            self.assertNotIn("lock-step: the clients were not quiet", r.stderr())
+
     def test_the_clock_stands_still_in_a_pause(self):
         r = self.fault({"when": {"event": "resource='pods' AND type='DELETED'"}, "what": "pause", "for": "1s", "clock": "wall"},
             options=("--wait-watchers", "1"))
