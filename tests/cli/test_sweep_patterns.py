@@ -109,7 +109,7 @@ class SweepPatternsTest(unittest.TestCase):
     def test_what_lasts_the_whole_tape_begins_before_its_first_event(self):
         self.tape = AtOneTime(["web-0"]).write(os.path.join(self.folder, "once.tape"))
         report = self.end(self.begin("--patterns", "echo", "--lockstep", "50ms", "--settle", "1500ms", command=[sys.executable, BLIND, "mended", "count"]), 0)
-        self.assertEqual([(gap["resource"], gap["verdict"]) for gap in report["gaps"]], [("configmaps", "fine")])
+        self.assertEqual([(gap["resource"], gap["verdict"], gap["late_writes"]) for gap in report["gaps"]], [("configmaps", "fine", 2)])
 
     def test_finds_what_passes_too_fast_to_be_looked_at(self):
         report = self.try_both("verified", "coalesced", "--speed", "4", pods=("web-0",))

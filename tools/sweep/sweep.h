@@ -28,6 +28,7 @@
 #define TOOLS_SWEEP_H
 
 #include "schema/base/buf.h"
+#include "schema/base/clock.h"
 #include "schema/sql/session.h"
 #include "tools/cli/options.h"
 #include "tools/sweep/sweep_answer.h"
@@ -48,6 +49,10 @@ enum sweep_pattern {
 	SWEEP_PATTERNS,
 };
 extern const char *const sweep_pattern_names[SWEEP_PATTERNS];
+
+/* How late its own writes are. */
+#define SWEEP_ECHO_WORDS "echo=4s"
+#define SWEEP_ECHO_NS    (4 * NS_PER_S)
 
 /* "restart,stale" into bits; NULL: all. ERR_USAGE. */
 int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err) MUST_CHECK;
@@ -84,15 +89,16 @@ struct sweep_position {
 	char *others;       /* shown older as well, as "pods,nodes", and as of what; NULL: none */
 	uint64_t others_as_of_seq;
 	uint64_t seq, last_seq; /* the first and the last event that is missed */
-	uint64_t hidden;    /* events of that resource from the one to the other; 0: its watches are late */
-	int64_t for_ns;     /* how long the gap is by the tape's time; 0: until the hidden ones are over */
-	uint64_t until_seq; /* of a stretch: its last event, of whatever resource */
-	char *resource;     /* as fault files name it */
-	char *object;       /* "shop/web-0"; NULL for a stretch */
-	char *what;         /* "status.phase Running, then deleted"; NULL: the kind says it all */
-	size_t alike;       /* places of this sort that the tape has */
-	size_t turn;        /* of them, which this is, from 0 */
-	bool reached;       /* the program was sent that event in the run without gaps */
+	uint64_t hidden;      /* events of that resource from the one to the other; 0: its watches are late */
+	uint64_t late_writes; /* of SWEEP_ECHO: what the program writes there without faults */
+	int64_t for_ns;       /* how long the gap is by the tape's time; 0: until the hidden ones are over */
+	uint64_t until_seq;   /* of a stretch: its last event, of whatever resource */
+	char *resource;       /* as fault files name it */
+	char *object;         /* "shop/web-0"; NULL for a stretch */
+	char *what;           /* "status.phase Running, then deleted"; NULL: the kind says it all */
+	size_t alike;         /* places of this sort that the tape has */
+	size_t turn;          /* of them, which this is, from 0 */
+	bool reached;         /* the program was sent that event in the run without gaps */
 };
 
 struct sweep_positions {

@@ -189,6 +189,7 @@ static int take_place(const cJSON *gap, struct sweep_position *p, struct err *er
 		.hidden = number_of(gap, "hidden"),
 		.as_of_seq = number_of(gap, "as_of_seq"),
 		.before_answer = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(gap, "before_answer")),
+		.late_writes = number_of(gap, "late_writes"),
 		.resource = xstrdup(resource ? resource : ""),
 		.others = copy_of(text_of(gap, "others")),
 		.others_as_of_seq = number_of(gap, "others_as_of_seq"),

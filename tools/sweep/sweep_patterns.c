@@ -83,7 +83,7 @@ const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, b
 	static const char *const after[] = {"restart,after", NULL};
 	static const char *const both[] = {"restart,after", "restart", NULL};
 	static const char *const coalesced[] = {"burst", NULL};
-	static const char *const echo[] = {"echo=4s", NULL};
+	static const char *const echo[] = {SWEEP_ECHO_WORDS, NULL};
 	static const char *const slow[] = {"slow=3s", NULL};
 
 	switch (pattern) {
@@ -197,7 +197,7 @@ static int add_watched(void *context, const struct sql_value *v, size_t count, s
 	if (f->patterns >> SWEEP_SLOW & 1)
 		add_place(f, SWEEP_SLOW, SWEEP_ALWAYS, resource);
 	if ((f->patterns >> SWEEP_ECHO & 1) && v[1].integer)
-		add_place(f, SWEEP_ECHO, SWEEP_ALWAYS, resource);
+		add_place(f, SWEEP_ECHO, SWEEP_ALWAYS, resource)->late_writes = (uint64_t)v[1].integer;
 	free(resource);
 	return 0;
 }
@@ -209,11 +209,12 @@ static const char writes_sql[] =
 	" || iif(coalesce(subresource, '') = '', '', '/' || subresource), " RESOURCE
 	" FROM writes WHERE resource NOT IN ('leases', 'events') AND coalesce(dry_run, 0) = 0 ORDER BY write";
 
-/* What it watches, and whether it writes there itself. */
-static const char watched_sql[] = "SELECT name, name IN (SELECT " RESOURCE
-				  " FROM writes WHERE policy = 'overlay' AND status < 300) FROM"
-				  " (SELECT DISTINCT " RESOURCE
-				  " AS name FROM requests WHERE verb = 'watch' AND status = 200) ORDER BY 1";
+/* What it watches, and how often it writes there itself. */
+static const char watched_sql[] =
+	"SELECT watched, (SELECT count(*) FROM writes WHERE " RESOURCE
+	" = watched AND policy = 'overlay' AND status < 300)"
+	" FROM (SELECT DISTINCT " RESOURCE
+	" AS watched FROM requests WHERE verb = 'watch' AND status = 200) ORDER BY 1";
 
 /* States that a program has gone past, of resources that it lists at 0: just before an object was gone, with
  * the first deletionTimestamp, and just before its spec changed. Once it is asked to end, the program's own answer may take

@@ -175,6 +175,14 @@ int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *s
 	return slot->quick ? s->quick_ns : s->options.settle_ns;
 }
 
+/* Lock-step waits for each write that comes late, which is no sign of a program that hangs. */
+static int64_t limit_of(const struct sweep_runs *s, const struct sweep_slot *slot, int64_t lockstep_ns)
+{
+	uint64_t late = lockstep_ns && slot->of ? slot->of->position->late_writes : 0;
+
+	return s->options.timeout_ns + (int64_t)late * SWEEP_ECHO_NS;
+}
+
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 {
 	const struct sweep_options *v = &s->options;
@@ -200,7 +208,7 @@ int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err)
 	count += add_choices(v, slot, lockstep_ns ? lockstep : NULL, arguments + count);
 	arguments[count++] = (char *)"--";
 	memcpy(arguments + count, v->child, child_count * sizeof(*arguments));
-	rc = sweep_job_start(&s->job[at], v->replay, arguments, log, v->timeout_ns, err);
+	rc = sweep_job_start(&s->job[at], v->replay, arguments, log, limit_of(s, slot, lockstep_ns), err);
 	free(arguments);
 	free(lockstep);
 	free(settle);
