@@ -335,7 +335,7 @@ class Oddities(TapeCase):
         again = self.start(tape=self.path("x.tape"))
         self.follow(again)
         again.wait_events(["ADDED a 1001 list"])
-        self.assertEqual(again.rows("SELECT status FROM requests WHERE verb = 'list' ORDER BY request"), [(403,), (200,)])
+        again.wait_rows("SELECT status FROM requests WHERE verb = 'list' ORDER BY request", [(403,), (200,)])
 
     def test_old_versions_and_nonsense_change_nothing(self):
         tee = self.start()
