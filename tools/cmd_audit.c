@@ -121,6 +121,10 @@ static int audit(void *values, const struct operands *operands, struct err *err)
 		audit_report_json(&totals, stdout);
 	else
 		audit_report_text(&totals, stdout);
+	if (totals.lines && totals.outcomes[AUDIT_BAD_LINE] == totals.lines) {
+		log_warn("no line is an event of audit.k8s.io: is it an audit log?");
+		return EXIT_LOSS;
+	}
 	if (totals.lines && !totals.events) {
 		log_warn("no line belongs to an event of the tape: are they of one cluster and time?");
 		return EXIT_LOSS;
@@ -154,6 +158,7 @@ const struct command cmd_audit = {
 		"  kubetape audit X.tape /var/log/kubernetes/audit.log\n"
 		"  kubetape query X.tape 'SELECT time, user, verb, resource, name FROM audit'",
 	.options = rows,
-	.exits = {[EXIT_LOSS] = "done, but the log says of no event of the tape who made it"},
+	.exits = {[EXIT_LOSS] =
+			  "done, but the log says of no event of the tape who made it, or is no audit log"},
 	.run = audit_run,
 };

@@ -1,5 +1,6 @@
 /* cmd_events.c: `kubetape events`: what happened, a line for each event, with what it changed and by whom. */
 #include "schema/base/out_file.h"
+#include "tools/cli/plural.h"
 #include "tools/cli/position_help.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/time_shown.h"
@@ -54,7 +55,7 @@ static void say_what_was_left_out(uint64_t count)
 	if (count)
 		fprintf(stderr,
 			"kubetape events: left out %llu event%s of " BOOKKEEPING_HELP "; --all shows them\n",
-			(unsigned long long)count, count == 1 ? "" : "s");
+			(unsigned long long)count, plural(count));
 }
 
 /* Gaps stand among the events; here is told of positions, and of streams whose gaps nobody knows. */

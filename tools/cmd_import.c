@@ -4,6 +4,7 @@
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
 #include "schema/tape/new_tape.h"
+#include "tools/cli/plural.h"
 #include "tools/cli/progress.h"
 #include "tools/commands.h"
 #include "tools/import/bundle.h"
@@ -413,14 +414,14 @@ static void print_json(const struct import_result *r)
 
 static void print_count(const char *before, uint64_t count, const char *what)
 {
-	printf("%s%llu %s%s", before, (unsigned long long)count, what, count == 1 ? "" : "s");
+	printf("%s%llu %s%s", before, (unsigned long long)count, what, plural(count));
 }
 
 static void print_bundle(const struct bundle_counts *c)
 {
 	if (c->lost)
 		printf(", at least %llu file%s lost in a damaged archive", (unsigned long long)c->lost,
-			c->lost == 1 ? "" : "s");
+			plural(c->lost));
 	if (c->logs + c->audit_logs + c->other_files) {
 		print_count("; not taken in: ", c->logs, "log");
 		print_count(", ", c->audit_logs, "audit log");
@@ -430,11 +431,12 @@ static void print_bundle(const struct bundle_counts *c)
 
 static void print_text(const struct import_options *o, const struct import_result *r)
 {
-	printf("%llu events and %llu other rows in '%s'", (unsigned long long)r->counts.events,
-		(unsigned long long)(r->counts.marks + r->counts.rows), o->output);
+	print_count("", r->counts.events, "event");
+	print_count(" and ", r->counts.marks + r->counts.rows, "other row");
+	printf(" in '%s'", o->output);
 	if (r->counts.left_out)
 		printf(", %llu document%s left out: nothing that a tape could hold",
-			(unsigned long long)r->counts.left_out, r->counts.left_out == 1 ? "" : "s");
+			(unsigned long long)r->counts.left_out, plural(r->counts.left_out));
 	if (r->is_bundle)
 		print_bundle(&r->bundle);
 	putchar('\n');

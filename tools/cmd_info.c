@@ -5,6 +5,7 @@
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
 #include "schema/tape/coverage.h"
+#include "tools/cli/plural.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/time_shown.h"
 #include "tools/commands.h"
@@ -101,8 +102,6 @@ static int count_live(struct report *r, struct tape *t, struct err *err)
 	struct tape_state *state;
 	int rc;
 
-	if (!r->tape.events)
-		return 0;
 	rc = tape_state_at(t, r->tape.last_seq, 0, &state, err);
 	if (rc)
 		return rc;
@@ -114,6 +113,12 @@ static int count_live(struct report *r, struct tape *t, struct err *err)
 	}
 	tape_state_free(state);
 	return 0;
+}
+
+/* As a tape that was cut out of a silence: it has no event, but it shows what was there. */
+static bool begins_with_state_alone(const struct report *r)
+{
+	return !r->tape.events && r->tape.first_seq > 1;
 }
 
 /* Gaps that no row tells count as well. */
@@ -130,6 +135,10 @@ static int count_states(struct report *r, struct tape *t, struct err *err)
 	for (size_t i = 0; (s = tape_stream_at(t, i)); i++)
 		r->states[coverage_at(c, s->id, &end).state]++;
 	r->tape.gaps += coverage_left_count(c);
+	if (begins_with_state_alone(r)) {
+		r->tape.first_time_ns = coverage_span(c).begin_ns;
+		r->tape.last_time_ns = coverage_span(c).end_ns;
+	}
 	coverage_free(c);
 	return 0;
 }
@@ -158,7 +167,7 @@ static void print_json_time(const char *name, const struct report *r, int64_t ti
 {
 	char text[TIME_TEXT_BYTES];
 
-	if (r->tape.events)
+	if (r->tape.events || begins_with_state_alone(r))
 		printf("  \"%s\": \"%s\",\n", name, time_format(text, time_ns));
 	else
 		printf("  \"%s\": null,\n", name);
@@ -263,7 +272,7 @@ static void print_times(const struct report *r)
 {
 	char first[TIME_TEXT_BYTES], last[TIME_TEXT_BYTES], span[TIME_TEXT_BYTES];
 
-	if (!r->tape.events) {
+	if (!r->tape.events && !begins_with_state_alone(r)) {
 		printf("time         no events\n");
 		return;
 	}
@@ -337,15 +346,18 @@ static int print_resources(const struct report *r, struct err *err)
 	int rc = sink.begin(sink.context, names, COUNT_OF(names), err);
 
 	for (size_t i = 0; i < r->resource_count && !rc; i++) {
-		quiet += r->resources[i].events == 0;
-		if (r->resources[i].events)
-			rc = print_resource(&sink, &r->resources[i], err);
+		const struct resource_count *c = &r->resources[i];
+		bool is_quiet = !c->events && !c->live;
+
+		quiet += is_quiet;
+		if (!is_quiet)
+			rc = print_resource(&sink, c, err);
 	}
 	if (!rc)
 		rc = sink.end(sink.context, err);
 	table_out_free(out);
 	if (quiet)
-		printf("and %zu resource%s without events\n", quiet, quiet == 1 ? "" : "s");
+		printf("and %zu resource%s without events\n", quiet, plural(quiet));
 	return rc;
 }
 
@@ -377,7 +389,9 @@ static int print_page(const struct report *r, struct err *err)
 	puts(r->tape.open ? " (not sealed: being recorded, or cut off)" : "");
 	print_times(r);
 	printf("events       %llu", (unsigned long long)r->tape.events);
-	if (r->tape.first_seq > 1)
+	if (begins_with_state_alone(r))
+		printf(" (the state after seq %llu)", (unsigned long long)r->tape.last_seq);
+	else if (r->tape.first_seq > 1)
 		printf(" (seq %llu to %llu)", (unsigned long long)r->tape.first_seq,
 			(unsigned long long)r->tape.last_seq);
 	printf(" of %zu resources in %zu streams\n", r->resource_count, r->stream_count);

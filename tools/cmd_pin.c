@@ -7,6 +7,7 @@
 #include "schema/base/visible.h"
 #include "schema/tape/position.h"
 #include "schema/tape/remake.h"
+#include "tools/cli/plural.h"
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
 
@@ -189,8 +190,9 @@ static int pin_stretch(struct tape *t, const struct pin_values *v, const char *f
 	if (!rc) {
 		fputs("pinned '", stdout);
 		visible_puts(stdout, path);
-		printf("', which begins with %ju objects and has %ju events after them\n",
-			(uintmax_t)result.state_objects, (uintmax_t)result.events);
+		printf("', which begins with %ju object%s and has %ju event%s after them\n",
+			(uintmax_t)result.state_objects, plural(result.state_objects),
+			(uintmax_t)result.events, plural(result.events));
 	}
 	free(path);
 	return rc;

@@ -4,6 +4,7 @@
 #include "schema/base/version.h"
 #include "schema/base/visible.h"
 #include "schema/tape/recover.h"
+#include "tools/cli/plural.h"
 #include "tools/cli/progress.h"
 #include "tools/commands.h"
 #include "tools/out/table_out.h"
@@ -157,11 +158,6 @@ static int recover_step(void *context, uint64_t done, uint64_t total)
 	struct listing *l = context;
 
 	return progress_step(&l->progress, done, total);
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
 }
 
 static bool is_complete(const struct tape_recover_result *r)

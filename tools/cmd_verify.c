@@ -4,6 +4,7 @@
 #include "schema/base/out_file.h"
 #include "schema/base/visible.h"
 #include "schema/tape/verify.h"
+#include "tools/cli/plural.h"
 #include "tools/cli/progress.h"
 #include "tools/commands.h"
 #include "tools/out/readable.h"
@@ -142,11 +143,6 @@ static void print_json_end(const struct verification *v, const struct tape_verif
 		(unsigned long long)r->segments, (unsigned long long)r->events,
 		(unsigned long long)r->documents, (unsigned long long)r->stored_bytes,
 		(unsigned long long)r->raw_bytes, (double)(clock_mono_ns(&clock_system) - v->begin_ns) / 1e9);
-}
-
-static const char *plural(uint64_t count)
-{
-	return count == 1 ? "" : "s";
 }
 
 static void print_text_end(const struct verification *v, const struct tape_verify_result *r)

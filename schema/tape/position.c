@@ -183,30 +183,42 @@ static struct moment_frame frame_of(const struct tape_info *info)
 	return (struct moment_frame){clock_wall_ns(&clock_system), info->first_time_ns, info->last_time_ns};
 }
 
+/* Without events, rows tell from when to when the tape goes. */
+static int find_frame(struct tape *t, const struct tape_info *info, struct moment_frame *ret, struct err *err)
+{
+	struct moment_frame frame = frame_of(info);
+	struct tape_span span;
+	int rc = info->events ? 0 : find_span(t, &span, err);
+
+	if (rc)
+		return rc;
+	if (!info->events) {
+		frame.first_ns = span.begin_ns;
+		frame.last_ns = span.end_ns;
+	}
+	*ret = frame;
+	return 0;
+}
+
 int tape_position_frame(struct tape *t, struct moment_frame *ret, struct err *err)
 {
 	struct tape_info info;
 	int rc = tape_info(t, &info, err);
 
-	if (rc == 0)
-		*ret = frame_of(&info);
-	return rc;
+	return rc ? rc : find_frame(t, &info, ret, err);
 }
 
 static int find_time(struct tape *t, const struct moment *m, const struct tape_info *info,
 	struct tape_position *p, struct err *err)
 {
-	struct moment_frame frame = frame_of(info);
-	int rc = 0;
+	struct moment_frame frame;
+	int rc = find_frame(t, info, &frame, err);
 
-	if (!info->events) {
-		rc = find_span(t, &p->span, err);
-		frame.first_ns = p->span.begin_ns;
-		frame.last_ns = p->span.end_ns;
-	}
+	if (rc)
+		return rc;
 	p->by_time = true;
 	p->time_ns = moment_resolve(m, &frame, &p->days);
-	if (rc == 0 && (p->time_ns > frame.last_ns || p->time_ns < frame.first_ns))
+	if (!info->events || p->time_ns > frame.last_ns || p->time_ns < frame.first_ns)
 		rc = find_span(t, &p->span, err);
 	if (p->time_ns < p->span.begin_ns)
 		p->place = POSITION_BEFORE;
@@ -332,6 +344,13 @@ static void describe_outside(const struct tape_position *p, const char *text, ch
 		return;
 	}
 	describe_distance(p, distance);
+	if (p->span.last_seq < p->span.first_seq) {
+		snprintf(to, POSITION_REMARK_BYTES,
+			"'%.60s'%s %s of the tape, which has the state after event %llu, from %s to %s, and no event",
+			text, distance, side, (unsigned long long)p->span.last_seq,
+			time_format(begin, p->span.begin_ns), time_format(end, p->span.end_ns));
+		return;
+	}
 	snprintf(to, POSITION_REMARK_BYTES,
 		"'%.60s'%s %s of the tape, which goes from %s (event %llu) to %s (event %llu)", text,
 		distance, side, time_format(begin, p->span.begin_ns), (unsigned long long)p->span.first_seq,

@@ -40,7 +40,8 @@ int tape_position_find(
 #define POSITION_REMARK_BYTES 400
 bool tape_position_remark(const struct tape_position *p, const char *text, char to[POSITION_REMARK_BYTES]);
 
-/* What the times of the grammar count from: the tape's first and last event, and the clock. */
+/* What the times of the grammar count from: the tape's first and last event, or its span if it has none, and
+ * the clock. */
 int tape_position_frame(struct tape *t, struct moment_frame *ret, struct err *err) MUST_CHECK;
 
 /* The same position to ask a coverage of. */

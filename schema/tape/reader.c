@@ -102,9 +102,19 @@ size_t reader_excess(const struct tape *t)
 	return bytes > LIMIT_HOT_BYTES / 2 ? bytes - LIMIT_HOT_BYTES / 2 : 0;
 }
 
+/* Of a tape without events that begins with a state: the event after which that was the state. */
 static uint64_t last_seq(const struct tape *t)
 {
-	return t->events.count ? t->events.items[t->events.count - 1].last_seq : 0;
+	if (t->events.count)
+		return t->events.items[t->events.count - 1].last_seq;
+	return t->states.count ? t->segments[t->segment_count - 1].first_seq - 1 : 0;
+}
+
+static uint64_t first_seq(const struct tape *t)
+{
+	if (t->events.count)
+		return t->events.items[0].first_seq;
+	return t->states.count ? last_seq(t) + 1 : 0;
 }
 
 static struct tape *new_tape(void)
@@ -276,7 +286,7 @@ int tape_info(struct tape *t, struct tape_info *ret, struct err *err)
 		first_ns = x->min_time_ns < first_ns ? x->min_time_ns : first_ns;
 		last_ns = x->max_time_ns > last_ns ? x->max_time_ns : last_ns;
 	}
-	info.first_seq = t->events.count ? t->events.items[0].first_seq : 0;
+	info.first_seq = first_seq(t);
 	info.events = info.first_seq ? info.last_seq - info.first_seq + 1 : 0;
 	info.first_time_ns = info.events ? first_ns : 0;
 	info.last_time_ns = info.events ? last_ns : 0;

@@ -43,9 +43,11 @@ bool tape_rest(struct tape *t);
 bool tape_has_writer(const struct tape *t);
 
 struct tape_info {
-	uint64_t first_seq, last_seq; /* 0 when there are no events */
-	uint64_t events;              /* last_seq - first_seq + 1 */
-	int64_t first_time_ns, last_time_ns;
+	/* 0 when there are no events. Of a tape that has none but begins with a state, as one that was cut out of
+	 * a silence, `first_seq` is that of the event that would come next, and `last_seq` is one less. */
+	uint64_t first_seq, last_seq;
+	uint64_t events;                     /* last_seq - first_seq + 1 */
+	int64_t first_time_ns, last_time_ns; /* of events; 0 when there are none */
 	uint64_t segments, gaps, connections;
 	uint64_t raw_bytes, disk_bytes;
 	bool open; /* has a segment that is not sealed */
@@ -129,7 +131,7 @@ int tape_event(struct tape *t, uint64_t seq, struct event *ret, struct buf *keep
  * there is none on the tape. */
 int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *err) MUST_CHECK;
 
-/* First event with time >= time_ns, last_seq + 1 when there is none. Wall time may step back: the answer is
+/* First event with time >= time_ns, else the next that the tape would have (last_seq + 1). Wall time may step back: the answer is
  * the first seq from which on no earlier event reaches that time. */
 int tape_seq_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct err *err) MUST_CHECK;
 

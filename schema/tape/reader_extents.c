@@ -205,7 +205,8 @@ int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *e
 
 int tape_seq_at_time(struct tape *t, int64_t time_ns, uint64_t *ret_seq, struct err *err)
 {
-	uint64_t after = 1;
+	uint64_t after =
+		t->segment_count && !t->events.count ? t->segments[t->segment_count - 1].first_seq : 1;
 	int rc;
 
 	for (size_t i = 0; i < t->events.count; i++) {

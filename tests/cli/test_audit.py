@@ -88,6 +88,17 @@ class ByVersion(Audit):
         self.assertEqual([(o["field"], o["user"], o["made_by"], o["deleted_by"]) for o in objects],
                          [(None, None, "bob", None), (None, None, None, "carol"), ("spec", "alice", None, None), ("status", None, None, None)])
 
+    def test_a_file_that_is_no_audit_log_is_told_beside_claims_too(self):
+        self.audit([request("patch", web(11), 4.9)])
+        wrong = os.path.join(self.dir, "wrong.log")
+        for text in ('{"kind":"Pod","apiVersion":"v1"}\n', "not JSON\n" * 3):
+            with open(wrong, "w", encoding="utf-8") as f:
+                f.write(text)
+            done = self.run_tape("audit", self.tape, wrong)
+            self.assertEqual(done.returncode, 3)
+            self.assertIn("no line is an event of audit.k8s.io: is it an audit log?", done.stderr)
+            self.assertEqual(self.who(), [("11", "alice", "patch")])
+
     def test_joining_twice_changes_nothing(self):
         log = [request("create", web(10), 0.9), request("patch", web(11), 4.9)]
         self.audit(log)

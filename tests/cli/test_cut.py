@@ -48,6 +48,39 @@ class Stretches(Cut):
             for seq in {first, last, dice.randint(first, last)}:
                 self.assert_same(ROLLING, part, STATE.format(seq, 1))
 
+    def test_a_stretch_without_events_shows_what_was_there(self):
+        for at in ("400", "2026-11-21T09:52:22Z"):
+            part = self.cut(ROLLING, "--from", at, "--until", at)
+            self.assertEqual(self.rows_of(part, "SELECT count(*) AS n FROM events"), [{"n": 0}])
+            for where in ("1", "resource = 'pods' AND namespace = 'shop'"):
+                rows = self.rows_of(ROLLING, STATE.format(at, where))
+                self.assertGreater(len(rows), 0)
+                self.assertEqual(self.rows_of(part, STATE.format("end", where)), rows)
+            pods = [self.run_tape("get", tape, "pods", "-n", "shop", "-o", "json", *more) for tape, more in ((ROLLING, ("--at", at)), (part, ()))]
+            self.assertEqual(pods[0].stdout, pods[1].stdout)
+            info = json.loads(self.run_tape("info", part, "--json").stdout)
+            self.assertEqual((info["events"], info["last_seq"]), (0, info["first_seq"] - 1))
+            self.assertIsNotNone(info["first_time"])
+
+    def test_of_a_stretch_without_events_the_same_can_be_cut_again(self):
+        part = self.cut(ROLLING, "--from", "400", "--until", "400")
+        pods = "resource = 'pods' AND namespace = 'shop'"
+        for again in (self.cut(part), self.cut(part, "-n", "shop", "pods"), self.cut(ROLLING, "--from", "400", "--until", "400", "-n", "shop", "pods")):
+            self.assert_same(part, again, STATE.format("end", pods))
+        one_file = os.path.join(self.dir, "one.ktape")
+        self.assertEqual(self.run_tape("cut", part, "-o", one_file).returncode, 0)
+        self.assert_same(part, one_file, STATE.format("end", 1))
+
+    def test_a_namespace_that_is_not_there_is_refused(self):
+        part = os.path.join(self.dir, "none.tape")
+        self.assert_fails(self.run_tape("cut", ROLLING, "-n", "shopp", "-o", part), 1, "the tape has no namespace 'shopp', nor an object in it")
+        self.assertFalse(os.path.exists(part))
+        for there in ("shop", "kube-node-lease", "kube-public"):
+            self.cut(ROLLING, "-n", there, "pods")
+        begun = self.cut(ROLLING, "--from", "400", "--until", "400")
+        self.cut(begun, "-n", "shop")
+        self.assert_fails(self.run_tape("cut", begun, "-n", "shopp", "-o", part), 1, "the tape has no namespace 'shopp', nor an object in it")
+
     def test_a_cut_of_a_cut_is_that_cut(self):
         one = self.cut(ROLLING, "--from", "200", "--until", "300")
         two = self.cut(self.cut(ROLLING, "--from", "100", "--until", "600"), "--from", "200", "--until", "300")

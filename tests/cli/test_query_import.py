@@ -152,7 +152,7 @@ class Import(TapeTest):
                 break
         self.assertEqual(done.stdout, "count(*)\n1\n")
         child.send_signal(signal.SIGINT)
-        self.assertEqual((child.wait(timeout=60), child.stdout.read()), (0, f"1 events and 0 other rows in '{self.tape}'\n"))
+        self.assertEqual((child.wait(timeout=60), child.stdout.read()), (0, f"1 event and 0 other rows in '{self.tape}'\n"))
         child.stdin.close()
         child.stdout.close()
         late = self.query("SELECT time_ns FROM events")[0]["time_ns"] / 1e9

@@ -170,7 +170,7 @@ class Logs(RecordTest):
 
         self.assertEqual(remade("all.ktape", "cut"), ["the end of web-0.example"])
         self.assertEqual(remade("shop.tape", "cut", "-n", "shop"), ["the end of web-0.example"])
-        self.assertEqual(remade("other.tape", "cut", "-n", "other"), [])
+        self.assertEqual(remade("default.tape", "cut", "-n", "default"), [])
         self.assertEqual(remade("where.tape", "cut", "--where", "type = 'ADDED'"), [])
         self.assertEqual(remade("nameless.tape", "anonymize"), [])
 

@@ -1,0 +1,13 @@
+/* plural.h: words beside a number. */
+#ifndef TOOLS_CLI_PLURAL_H
+#define TOOLS_CLI_PLURAL_H
+
+#include <stdint.h>
+
+/* What a noun ends with, as in "%llu event%s". */
+static inline const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+#endif
