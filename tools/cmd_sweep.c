@@ -32,15 +32,15 @@ static const struct option_row options[] = {
 		"what a gap is, in words of 'replay --gap'; end,compact unless given; several are all tried"},
 	{OPTION_LIST, 0, "faults", offsetof(struct sweep_values, faults), "FILE",
 		"try this fault file, and nothing else; several are all tried"},
-	{OPTION_LIST, 0, "invariant", offsetof(struct sweep_values, invariants), "SQL|@NAME",
-		"a run is wrong if this query over tape and run has rows, at its end or for the time of --settle before: SQL, or one of @no-hot-loop, @no-conflict-loop, "
+	{OPTION_LIST, 0, "invariant", offsetof(struct sweep_values, invariants), "[NAME=]SQL|@NAME",
+		"a run is wrong if this query over tape and run has rows, at its end or for the time of --settle before: SQL, by itself or after the NAME under which findings tell it, or one of @no-hot-loop, @no-conflict-loop, "
 		"@no-refused-write, @no-recreate-storm, @no-double-delete"},
 	{OPTION_TEXT, 0, "probe", offsetof(struct sweep_values, probe), "COMMAND",
 		"run this by sh when the command is quiet, on the way and at the end; a run is wrong if it prints, or ends with, something else"},
 	{OPTION_FLAG, 0, "kill", offsetof(struct sweep_values, kill), "",
 		"end the command by SIGKILL when it is quiet, not by SIGTERM"},
 	{OPTION_DURATION, 0, "budget", offsetof(struct sweep_values, budget_ns), "DURATION",
-		"begin nothing new after this duration; the most telling places come first"},
+		"begin nothing that, taking as long as runs did so far, would end after this duration; the most telling places come first"},
 	{OPTION_TEXT, 0, "shard", offsetof(struct sweep_values, shard), "I/N",
 		"try only this part of the faults, of N parts from 0, on one of many machines; 'index/N' in a pod of an Indexed Job"},
 	{OPTION_LIST, 0, "merge", offsetof(struct sweep_values, merge), "DIR|URL",
@@ -300,25 +300,17 @@ static int merge(const struct sweep_values *v, int *ret_code, struct err *err)
 	return rc;
 }
 
-static int sweep(struct sweep *s, int *ret_code, struct err *err)
+/* Makes all runs. *ret_told: there is something to report. */
+static int carry_out(struct sweep *s, bool *ret_told, struct err *err)
 {
-	struct sql_session *session = NULL;
-	int rc = sql_session_open(s->runs.options.tape, &session, err); /* one sentence if there is none */
+	int rc = sweep_find_answer(s, err);
 
-	sql_session_close(session);
-	if (rc == 0)
-		rc = prepare_folder(&s->runs, s->v->out, err);
-	sweep_jobs_prepare();
-	if (rc == 0)
-		rc = sweep_find_answer(s, err);
 	if (rc)
 		return rc;
 	if (s->stopped)
 		fputs("kubetape sweep: stopped before any gap was tried\n", stderr);
-	if (s->unsteady || s->stopped) {
-		*ret_code = EXIT_LOSS;
+	if (s->unsteady || s->stopped)
 		return 0;
-	}
 	rc = sweep_find_laid_over(s, err);
 	if (rc == 0 && !s->stopped)
 		rc = sweep_find_positions(s, err);
@@ -330,7 +322,40 @@ static int sweep(struct sweep *s, int *ret_code, struct err *err)
 		rc = sweep_run_tries(s, err);
 	if (rc == 0 && !s->stopped)
 		rc = sweep_narrow(s, err);
-	return rc ? rc : report(s, ret_code, err);
+	*ret_told = rc == 0;
+	return rc;
+}
+
+/* Of a sweep without a report nothing goes into a store. What it wrote tells why, unless the user stopped it. */
+static void leave_folder(const struct sweep *s)
+{
+	if (!store_url(s->v))
+		return;
+	if (s->stopped)
+		sweep_place_drop(s->runs.folder);
+	else
+		fprintf(stderr, "kubetape sweep: what the runs wrote is in '%s', and not in the store\n",
+			s->runs.folder);
+}
+
+static int sweep(struct sweep *s, int *ret_code, struct err *err)
+{
+	struct sql_session *session = NULL;
+	bool told = false;
+	int rc = sql_session_open(s->runs.options.tape, &session, err); /* one sentence if there is none */
+
+	sql_session_close(session);
+	if (rc == 0)
+		rc = prepare_folder(&s->runs, s->v->out, err);
+	sweep_jobs_prepare();
+	if (rc)
+		return rc;
+	rc = carry_out(s, &told, err);
+	if (told)
+		return report(s, ret_code, err);
+	leave_folder(s);
+	*ret_code = EXIT_LOSS;
+	return rc;
 }
 
 /* Whatever still runs ends with us, being told so by the kernel. */

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define BOOK_OBJECT "audit.sqlite"
-#define FETCH_BYTES (4u << 20)
 
 static char *key_of(const char *folder)
 {
@@ -81,25 +80,6 @@ int push_book(
 
 /* ---- out of it ---- */
 
-static int fetch_into(
-	struct s3 *s, const char *key, const struct manifest_book *book, FILE *to, struct err *err)
-{
-	struct buf part;
-	int rc = 0;
-
-	buf_init(&part, FETCH_BYTES);
-	for (uint64_t at = 0; at < book->bytes && !rc; at += FETCH_BYTES) {
-		uint64_t left = book->bytes - at;
-
-		buf_clear(&part);
-		rc = s3_get_range(s, key, at, left < FETCH_BYTES ? (size_t)left : FETCH_BYTES, &part, err);
-		if (!rc)
-			fwrite(part.ptr, 1, part.len, to);
-	}
-	buf_release(&part);
-	return rc ? rc : out_stream_check(to, err);
-}
-
 static int fetch_to(
 	struct s3 *s, const char *key, const struct manifest_book *book, const char *path, struct err *err)
 {
@@ -108,7 +88,7 @@ static int fetch_to(
 
 	if (rc)
 		return rc;
-	rc = fetch_into(s, key, book, out_file_stream(out), err);
+	rc = s3_get_to(s, key, book->bytes, out_file_stream(out), err);
 	if (!rc)
 		return out_file_close(out, err);
 	out_file_abandon(out);

@@ -12,6 +12,8 @@
 
 #include "recorder/push/web_call.h"
 
+#include <stdio.h>
+
 #define S3_SCHEME "s3://"
 /* Above this many bytes an object is sent in parts of so many, unless the options say otherwise. */
 #define S3_PART_BYTES (64u << 20)
@@ -55,6 +57,8 @@ int s3_head(struct s3 *s, const char *key, struct s3_object *ret, struct err *er
 int s3_get(struct s3 *s, const char *key, struct buf *to, struct s3_object *ret, struct err *err) MUST_CHECK;
 int s3_get_range(struct s3 *s, const char *key, uint64_t offset, size_t bytes, struct buf *to,
 	struct err *err) MUST_CHECK;
+/* Writes the first so many bytes of the object to a file, a piece in memory at a time. */
+int s3_get_to(struct s3 *s, const char *key, uint64_t bytes, FILE *to, struct err *err) MUST_CHECK;
 
 struct s3_put {
 	const char *key;

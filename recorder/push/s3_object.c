@@ -3,6 +3,7 @@
 #include "recorder/push/xml_text.h"
 #include "schema/base/count_of.h"
 #include "schema/base/limits.h"
+#include "schema/base/out_file.h"
 #include "schema/base/regular_file.h"
 
 #include <errno.h>
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define PIECE_BYTES (4u << 20)
 
 static void note_object(const struct web_answer *a, struct s3_object *ret)
 {
@@ -73,6 +76,24 @@ int s3_get_range(
 			"'%s%s/%s' has %zu bytes at offset %" PRIu64 ", expected %zu", S3_SCHEME, s->bucket,
 			key, to->len - before, offset, bytes);
 	return rc;
+}
+
+int s3_get_to(struct s3 *s, const char *key, uint64_t bytes, FILE *to, struct err *err)
+{
+	struct buf piece;
+	int rc = 0;
+
+	buf_init(&piece, PIECE_BYTES);
+	for (uint64_t at = 0; at < bytes && !rc; at += PIECE_BYTES) {
+		uint64_t left = bytes - at;
+
+		buf_clear(&piece);
+		rc = s3_get_range(s, key, at, left < PIECE_BYTES ? (size_t)left : PIECE_BYTES, &piece, err);
+		if (!rc)
+			fwrite(piece.ptr, 1, piece.len, to);
+	}
+	buf_release(&piece);
+	return rc ? rc : out_stream_check(to, err);
 }
 
 /* ---- writing ---- */

@@ -6,6 +6,7 @@ import os
 import sys
 import unittest
 import xml.etree.ElementTree
+from pathlib import Path
 
 import test_sweep
 
@@ -151,6 +152,21 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertIn("is broken: web-0", again.stdout)
         self.assertNotIn("it was sent", again.stdout)  # nobody has counted
 
+    def test_an_invariant_with_a_name_is_told_by_it_in_every_report(self):
+        self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))
+        twice = "SELECT name FROM writes WHERE status = 409 GROUP BY name HAVING count(*) > 1"
+        files = {form: os.path.join(self.folder, f"report.{form}") for form in ("junit", "sarif", "html")}
+        done = self.sweep("--patterns", "restart", "--settle", "1500ms", "--max", "4", "--invariant", "no-second-conflict=" + twice, "--json",
+            *(word for form, file in files.items() for word in ("--" + form, file)), command=[sys.executable, BLIND, "mended", "again"])
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        told = {form: Path(file).read_text(encoding="utf-8") for form, file in files.items()}
+        for form, text in {"json": done.stdout, **told}.items():
+            with self.subTest(form=form):
+                self.assertIn("invariant no-second-conflict is broken: web-0", text)
+        repeat = json.loads(done.stdout)["causes"][0]["repeat"]
+        self.assertIn("no-second-conflict=" + twice, repeat)
+        self.assertEqual(self.repeat(repeat).returncode, 1)
+
     def test_an_invariant_that_stays_broken_ends_the_run_and_one_for_the_end_does_not(self):
         self.tape = test_sweep.Story(["web-0", "web-1", "web-2"]).write(os.path.join(self.folder, "three.tape"))
         twice = "SELECT name FROM writes WHERE status = 409 GROUP BY name HAVING count(*) > 1"
@@ -203,6 +219,14 @@ class SweepPatternsTest(unittest.TestCase):
         self.assertIn("unknown invariant '@no-moon'", done.stderr)
         done = self.sweep("--invariant", "SELECT nonsense FROM writes", command=["true"])
         self.assertEqual((done.returncode, done.stderr), (2, "kubetape sweep: bad invariant 'SELECT nonsense FROM writes': no such column: nonsense\n"))
+        for given, said in (("odd=SELECT nonsense FROM writes WHERE 1=1", "bad invariant 'odd': no such column: nonsense"),
+                ("odd= ;", "invariant 'odd= ;' names no query: expected NAME=SQL"),
+                ("n" * 61 + "=SELECT 1", "the name of invariant '" + "n" * 61 + "=SELECT 1' is longer than 60 bytes")):
+            with self.subTest(given=given):
+                done = self.sweep("--invariant", given, "-o", os.path.join(self.folder, "named"), command=["true"])
+                self.assertEqual((done.returncode, done.stderr), (2, f"kubetape sweep: {said}\n"))
+        done = self.sweep("--invariant", "odd=SELECT 1 WHERE 0", "--invariant", "odd=SELECT 2 WHERE 0", command=["true"])
+        self.assertEqual((done.returncode, done.stderr), (2, "kubetape sweep: two invariants are named 'odd'\n"))
 
     def test_what_failed_in_an_earlier_sweep_is_tried_first(self):
         self.tape = test_sweep.Story(["web-0", "web-1"]).write(os.path.join(self.folder, "two.tape"))

@@ -2,11 +2,13 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
 
 import test_sweep
+from fake_apiserver import wait_for
 from s3_store import S3Store
 from test_sweep import CONTROLLER, DEADLINE_S, KUBETAPE
 
@@ -170,6 +172,25 @@ class Stored(Shards):
         folder = os.path.join(self.here, os.listdir(self.here)[0])
         self.assertIn(f"the results are in '{folder}' and not in the store: ", done.stderr)
         self.assertIn("3 not reached", self.merge([folder], code=3))
+
+    def test_of_a_sweep_without_an_answer_it_is_told_where_its_runs_are(self):
+        done = self.sweep("--timeout", "1s", "-o", self.PLACE, command=["sleep", "60"])
+        self.assertEqual(done.returncode, 1, done.stderr)
+        folder = os.path.join(self.here, os.listdir(self.here)[0])
+        told, why = done.stderr.splitlines()
+        self.assertEqual(told, f"kubetape sweep: what the runs wrote is in '{folder}', and not in the store")
+        self.assertIn(f"see '{folder}/without-1.log'", why)
+        self.assertTrue(os.path.exists(folder + "/without-1.log"))
+        self.assertEqual(self.store.objects, {})
+
+    def test_a_sweep_that_is_stopped_before_it_has_an_answer_leaves_nothing(self):
+        begun = os.path.join(self.folder, "begun")
+        process = self.begin("-o", self.PLACE, command=["sh", "-c", 'touch "$0"; exec sleep 60', begun])
+        wait_for(lambda: os.path.exists(begun), "the command")
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=DEADLINE_S)
+        self.assertEqual((process.returncode, errors), (3, "kubetape sweep: stopped before any gap was tried\n"), output)
+        self.assertEqual((self.store.objects, os.listdir(self.here)), ({}, []))
 
     def test_keys_that_no_sweep_writes_are_not_fetched(self):
         self.short("-o", self.PLACE, code=0)

@@ -36,6 +36,7 @@ struct sweep {
 	size_t try_count, found, jobs;
 	uint64_t eventual; /* bits of invariants that are broken for a while without faults, too */
 	size_t healed;     /* runs in which an invariant was broken, and held at the end */
+	size_t ended;      /* runs with faults */
 	int64_t begun_ns;  /* monotonic: trying */
 	bool quick;        /* a short time of quiet tells the same, without faults */
 	bool alone, stopped, unsteady;

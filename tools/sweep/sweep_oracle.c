@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ALARM_BYTES 300 /* of one line */
+#define ALARM_BYTES     300 /* of one line */
+#define NAME_MAX_BYTES  60
+#define SQL_SHOWN_BYTES 100 /* of a query without a name */
+#define NAME_BYTES      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 
 #define DONE "status BETWEEN 200 AND 299 AND coalesce(dry_run, 0) = 0"
 #define THING                                                                                                                   \
@@ -51,22 +54,74 @@ static const struct sweep_invariant *find_invariant(const char *name)
 	return NULL;
 }
 
-int sweep_oracle_check(const struct text_list *invariants, struct err *err)
+/* Of "NAME=SQL"; 0: it has no name of its own. No SQL is read as one: '=' never follows a statement's first word. */
+static size_t own_name_len(const char *text)
 {
-	for (size_t i = 0; i < invariants->count; i++) {
-		if (*invariants->items[i] == '@' && !find_invariant(invariants->items[i]))
-			return err_set(err, ERR_USAGE,
-				"unknown invariant '%.100s': expected SQL, or one of @no-hot-loop, @no-conflict-loop, "
-				"@no-refused-write, @no-recreate-storm, @no-double-delete",
-				invariants->items[i]);
+	size_t len = strspn(text, NAME_BYTES);
+
+	return len && text[len] == '=' ? len : 0;
+}
+
+/* What it is called in findings: its name, or how its query begins. */
+static struct slice called(const char *text)
+{
+	size_t own = own_name_len(text), len = strlen(text);
+
+	return (struct slice){text, own ? own : len < SQL_SHOWN_BYTES ? len : SQL_SHOWN_BYTES};
+}
+
+static const char *find_sql(const char *text)
+{
+	const struct sweep_invariant *known = find_invariant(text);
+	size_t own = own_name_len(text);
+
+	return known ? known->sql : own ? text + own + 1 : text;
+}
+
+static int check_own_name(const struct text_list *invariants, size_t at, struct err *err)
+{
+	const char *text = invariants->items[at];
+	size_t len = own_name_len(text);
+
+	if (len > NAME_MAX_BYTES)
+		return err_set(err, ERR_USAGE, "the name of invariant '%.100s' is longer than %d bytes", text,
+			NAME_MAX_BYTES);
+	if (len && !text[len + 1 + strspn(text + len + 1, " \t\n;")])
+		return err_set(err, ERR_USAGE, "invariant '%s' names no query: expected NAME=SQL", text);
+	for (size_t i = 0; i < at && len; i++) {
+		if (own_name_len(invariants->items[i]) == len &&
+			strncmp(invariants->items[i], text, len) == 0)
+			return err_set(err, ERR_USAGE, "two invariants are named '%.*s'", (int)len, text);
 	}
 	return 0;
+}
+
+int sweep_oracle_check(const struct text_list *invariants, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < invariants->count && rc == 0; i++) {
+		if (*invariants->items[i] == '@' && !find_invariant(invariants->items[i]))
+			return err_set(err, ERR_USAGE,
+				"unknown invariant '%.100s': expected SQL, NAME=SQL, or one of @no-hot-loop, "
+				"@no-conflict-loop, @no-refused-write, @no-recreate-storm, @no-double-delete",
+				invariants->items[i]);
+		rc = check_own_name(invariants, i, err);
+	}
+	return rc;
+}
+
+char *sweep_oracle_line(const char *invariant)
+{
+	struct slice name = called(invariant);
+
+	return xasprintf("invariant %.*s is broken", (int)name.len, name.ptr);
 }
 
 /* ---- invariants ---- */
 
 struct asking {
-	const char *name;
+	const char *text; /* of the invariant */
 	struct buf *to;
 	bool told; /* the first row is enough */
 };
@@ -78,23 +133,27 @@ static int on_row(void *context, const struct sql_value *v, size_t count, struct
 
 	(void)count;
 	(void)err;
-	if (!a->told)
-		(void)!buf_printf(
-			a->to, NULL, "invariant %.100s is broken: %.*s\n", a->name, len, v[0].bytes.ptr);
+	if (!a->told) {
+		char *line = sweep_oracle_line(a->text);
+
+		(void)!buf_printf(a->to, NULL, "%s: %.*s\n", line, len, v[0].bytes.ptr);
+		free(line);
+	}
 	a->told = true;
 	return 0;
 }
 
 int sweep_oracle_ask(struct sql_session *s, const char *text, struct buf *to, struct err *err)
 {
-	const struct sweep_invariant *known = find_invariant(text);
-	struct asking asking = {.name = text, .to = to};
+	struct asking asking = {.text = text, .to = to};
 	const struct sql_sink sink = {.row = on_row, .context = &asking};
 
 	struct err cause;
-	int rc = sql_session_run(s, slice_of(known ? known->sql : text), &sink, &cause);
+	struct slice name = called(text);
+	int rc = sql_session_run(s, slice_of(find_sql(text)), &sink, &cause);
 
-	return rc ? err_set(err, ERR_USAGE, "bad invariant '%.100s': %s", text, cause.text) : 0;
+	return rc ? err_set(err, ERR_USAGE, "bad invariant '%.*s': %s", (int)name.len, name.ptr, cause.text)
+		  : 0;
 }
 
 /* ---- output ---- */

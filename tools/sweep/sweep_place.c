@@ -17,10 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RETRY_NS    (300 * NS_PER_S)
-#define FETCH_BYTES (4u << 20)
+#define RETRY_NS (300 * NS_PER_S)
 
-/* An open store, and the prefix of what is there: with its slash, or "". */
+/* An open store, and the prefix of the keys there: it ends with a slash, or is "". */
 struct place {
 	struct s3 *store;
 	char *prefix;
@@ -185,6 +184,13 @@ static int put_all(const char *url, const char *folder, struct err *err)
 	return rc;
 }
 
+void sweep_place_drop(const char *folder)
+{
+	(void)!each_file(folder, remove_one, NULL, NULL);
+	(void)!remove_one(NULL, folder, SWEEP_REPORT_NAME, NULL);
+	rmdir(folder);
+}
+
 int sweep_place_store(const char *url, const char *folder, struct err *err)
 {
 	struct err why;
@@ -192,9 +198,7 @@ int sweep_place_store(const char *url, const char *folder, struct err *err)
 
 	if (rc)
 		return err_set(err, rc, "the results are in '%s' and not in the store: %s", folder, why.text);
-	(void)!each_file(folder, remove_one, NULL, NULL);
-	(void)!remove_one(NULL, folder, SWEEP_REPORT_NAME, NULL);
-	rmdir(folder);
+	sweep_place_drop(folder);
 	return 0;
 }
 
@@ -221,24 +225,6 @@ struct fetching {
 	struct err *err;
 };
 
-static int fetch_parts(struct s3 *s, const char *key, uint64_t bytes, FILE *to, struct err *err)
-{
-	struct buf part;
-	int rc = 0;
-
-	buf_init(&part, FETCH_BYTES);
-	for (uint64_t at = 0; at < bytes && !rc; at += FETCH_BYTES) {
-		uint64_t left = bytes - at;
-
-		buf_clear(&part);
-		rc = s3_get_range(s, key, at, left < FETCH_BYTES ? (size_t)left : FETCH_BYTES, &part, err);
-		if (!rc)
-			fwrite(part.ptr, 1, part.len, to);
-	}
-	buf_release(&part);
-	return rc ? rc : out_stream_check(to, err);
-}
-
 /* Only what a sweep may have written, whatever else the store has there. */
 static int fetch_one(void *context, const char *key, uint64_t bytes)
 {
@@ -255,7 +241,7 @@ static int fetch_one(void *context, const char *key, uint64_t bytes)
 	free(path);
 	if (rc)
 		return rc;
-	rc = fetch_parts(f->place.store, key, bytes, out_file_stream(out), f->err);
+	rc = s3_get_to(f->place.store, key, bytes, out_file_stream(out), f->err);
 	if (!rc)
 		return out_file_close(out, f->err);
 	out_file_abandon(out);

@@ -17,6 +17,9 @@ int sweep_place_prepare(const char *url, char **ret_folder, struct err *err) MUS
 /* After it: puts the folder's files there, and removes them here. On failure they stay, and the sentence says where. */
 int sweep_place_store(const char *url, const char *folder, struct err *err) MUST_CHECK;
 
+/* Instead: removes the folder, and what a sweep has written into it. */
+void sweep_place_drop(const char *folder);
+
 /* Appends the report that is there. */
 int sweep_place_read(const char *url, struct buf *to, struct err *err) MUST_CHECK;
 

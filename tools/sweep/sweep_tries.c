@@ -143,10 +143,19 @@ void sweep_make_tries(struct sweep *s)
 	}
 }
 
+/* Whether a run that takes as long as those so far would end within the budget. */
+static bool has_time(const struct sweep *s)
+{
+	int64_t took_ns = clock_mono_ns(&clock_system) - s->begun_ns;
+	int64_t run_ns = s->ended ? took_ns / (int64_t)s->ended * (int64_t)s->jobs : 0;
+
+	return !s->v->budget_ns || took_ns + run_ns <= s->v->budget_ns;
+}
+
 /* The first try that has not begun. */
 static struct sweep_try *next_try(struct sweep *s, size_t *at)
 {
-	if (s->v->budget_ns && clock_mono_ns(&clock_system) - s->begun_ns > s->v->budget_ns)
+	if (!has_time(s))
 		return NULL;
 	while (*at < s->try_count) {
 		struct sweep_try *try = &s->tries[(*at)++];
@@ -268,6 +277,7 @@ static int sweep_tries_judge(
 	int rc = sweep_run_read(&s->runs, at, &answer, err);
 
 	*ret_again = false;
+	s->ended++;
 	if (rc)
 		return rc;
 	buf_init(&differences, LIMIT_DOCUMENT_BYTES);
