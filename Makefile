@@ -24,7 +24,10 @@ DEPS := gcc make pkg-config python3 python3-venv sqlite3 openssl git \
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes
 WERROR ?= -Werror
-OPT ?= -O2 -g
+# What the sanitizers watch is compiled in half the time so, and takes no longer to run.
+OPT_asan := -O1 -g1
+OPT_tsan := -O1 -g1
+OPT ?= $(or $(OPT_$(VARIANT)),-O2 -g)
 SANITIZE_asan := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SANITIZE_tsan := -fsanitize=thread
 SANITIZE_coverage := --coverage

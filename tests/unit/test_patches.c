@@ -297,7 +297,7 @@ END_TEST
 START_TEST(managed_update__keeps_no_more_than_ten_updaters)
 {
 	cJSON *old = NULL, *new;
-	char text[80], name[8];
+	char text[80], name[16];
 	struct field_writer who = me;
 
 	for (int i = 0; i < 14; i++) {

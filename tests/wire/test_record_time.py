@@ -87,6 +87,8 @@ class OtherClocks(ClockTest):
 
     def test_without_bookmarks_a_watch_is_given_up_30_s_after_its_time(self):
         recording = self.start()
+        self.pods.put("a")
+        recording.wait_events(1)  # the time counts from the answer
         asked = int(self.pods.watches()[0].query["timeoutSeconds"])
         self.pass_time(asked + 2)
         time.sleep(2.2)  # as above
