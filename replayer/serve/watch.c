@@ -416,8 +416,8 @@ bool watches_all_live(const struct watches *ws)
 	return !ws->behind && !ws->waiting;
 }
 
-/* Whether nobody is behind but watches that a fault stalls, which would stay behind if the clock waited for them. */
-static bool is_stalled_alone(const struct watches *ws)
+/* Whether a fault stalls each watch that is behind. If the clock waited for such a one, it would wait for ever. */
+static bool only_stalled_are_behind(const struct watches *ws)
 {
 	const struct watch *behind = ws->behind;
 
@@ -432,7 +432,7 @@ bool watches_are_at_rest(const struct watches *ws)
 
 	while (waiting && waiting->wait_mono_ns == INT64_MAX)
 		waiting = waiting->next_behind;
-	return is_stalled_alone(ws) && !waiting;
+	return only_stalled_are_behind(ws) && !waiting;
 }
 
 /* What waits for the tape's time, or for events, would wait for ever if the clock waited for it. */
@@ -442,7 +442,7 @@ bool watches_keep_up(const struct watches *ws)
 
 	while (waiting && (waiting->wait_goes_on || waiting->wait_mono_ns == INT64_MAX))
 		waiting = waiting->next_behind;
-	return is_stalled_alone(ws) && !waiting;
+	return only_stalled_are_behind(ws) && !waiting;
 }
 
 void watches_use_faults(struct watches *ws, struct fault_act *faults)

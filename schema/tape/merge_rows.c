@@ -193,16 +193,19 @@ static int is_outdone(struct merge *m, const struct merge_source *s, const struc
 {
 	bool is_second = s != &m->sources[0];
 	struct pod_log log;
+	bool is_log = pod_log_parse(d, &log);
 	struct buf theirs;
 	int status = 0, rc, order;
 
+	if (!is_log && !is_second)
+		return 0;
 	buf_init(&theirs, LIMIT_DOCUMENT_BYTES);
 	rc = find_other(m, s, d, &status, &theirs, err);
 	order = compare_logs(status, theirs.len, d->http_status, body.len);
-	if (rc > 0 && pod_log_parse(d, &log))
+	if (rc > 0 && is_log)
 		*ret = order > 0 || (order == 0 && is_second);
 	else
-		*ret = rc > 0 && is_second && slice_equal(buf_slice(&theirs), body);
+		*ret = rc > 0 && slice_equal(buf_slice(&theirs), body);
 	buf_release(&theirs);
 	return rc < 0 ? rc : 0;
 }
