@@ -14,7 +14,7 @@ static const struct option_row rows[] = {
 	{OPTION_FLAG, 0, "last", offsetof(struct diff_options, last), NULL,
 		"compare only the last write to each object and subresource"},
 	{OPTION_LIST, 0, "ignore", offsetof(struct diff_options, verdict.ignore), "RULE",
-		"leave something out, as 'status.lastSync' or 'events=*'; see below"},
+		"leave something out, as 'status.lastSync' or 'events=*'; see above"},
 	{OPTION_LIST, 0, "keep", offsetof(struct diff_options, verdict.keep), "RULE",
 		"do not leave this out, as '@times'; wins over --ignore"},
 	{OPTION_LIST, 0, "also", offsetof(struct diff_options, verdict.also), "RUN",

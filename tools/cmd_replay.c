@@ -42,8 +42,8 @@ static const struct option_row options[] = {
 		"where to serve; 127.0.0.1:0 unless given, port 0 picks a free one"},
 	{OPTION_FLAG, 0, "plain", offsetof(struct values, plain), "", "serve HTTP without TLS"},
 	{OPTION_TEXT, 0, "token-file", offsetof(struct values, access.token_file), "FILE",
-		"serve only clients that send the token in FILE; unless given, a new token is in the kubeconfig, and "
-		"programs of the same user need none"},
+		"serve only clients that send the token in FILE; without it the replay makes one for the kubeconfig, "
+		"and programs of the same user need none"},
 	{OPTION_FLAG, 0, "anonymous", offsetof(struct values, access.anonymous), "",
 		"serve everybody, with any token or none"},
 	{OPTION_LIST, 0, "host", offsetof(struct values, hosts), "NAME",
@@ -78,14 +78,14 @@ static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "loop", offsetof(struct values, loop), "", "start again when the tape ends"},
 	{OPTION_CHOICE, 0, "ahead", offsetof(struct values, ahead), "reached|silent|expired",
 		"requests for a version that the replay has not reached: wait as on a real server if it will be "
-		"reached (default), wait always, or list again at once"},
+		"reached (default), wait always, or make the client list again at once"},
 	{OPTION_DURATION, 0, "max-idle", offsetof(struct values, max_idle_ns), "DURATION",
 		"shorten longer silences to this; as recorded unless given"},
 	{OPTION_FLAG, 0, "rebase-time", offsetof(struct values, rebase_time), "",
 		"move the times in objects, so that the tape's time is the present"},
 	{OPTION_TEXT, 0, "as-seen-by", offsetof(struct values, as_seen_by), "CLIENT[@RUN]",
 		"give programs with CLIENT in their User-Agent what that client saw in the live run RUN ('kubetape "
-		"tee'; TAPE with the ending .run unless given); see below"},
+		"tee'; TAPE with the ending .run unless given); see above"},
 	{OPTION_TEXT, 0, "gaps", offsetof(struct values, gaps), "recorded|none|FILE",
 		"break watches as the recorder's were (default), not at all, or as a fault file says"},
 	{OPTION_LIST, 0, "gap", offsetof(struct values, gap_specs), "SPEC",
@@ -93,12 +93,12 @@ static const struct option_row options[] = {
 	{OPTION_NUMBER, 0, "seed", offsetof(struct values, seed), "N",
 		"the seed of chance in faults; as the fault file says unless given"},
 	{OPTION_FLAG, 0, "keys", offsetof(struct values, keys), "",
-		"keys and status line even with a COMMAND, which then has no input; see below"},
+		"keys and status line even with a COMMAND, which then has no input; see above"},
 	{OPTION_FLAG, 0, "lenient", offsetof(struct values, lenient), "",
 		"allow faults that strike nobody (otherwise exit with 3) or name unknown resources, and --from and "
 		"--until outside the tape (otherwise 2)"},
 	{OPTION_LIST, 0, "write", offsetof(struct values, writes), "RULE",
-		"how to handle writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see below"},
+		"how to handle writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see above"},
 	{OPTION_FLAG, 0, "gc", offsetof(struct values, gc), "",
 		"collect dependents of owners that a program has deleted, as a cluster's garbage collector does"},
 	{OPTION_BYTES, 0, "max-written", offsetof(struct values, max_written), "SIZE",

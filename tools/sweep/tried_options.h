@@ -32,7 +32,7 @@ struct tried_values {
 	{OPTION_TEXT, 0, "speed", at(speed), "N|max", "as with 'replay'; max unless given"}
 #define TRIED_PLAIN_ROW(at) \
 	{OPTION_FLAG, 0, "plain", at(plain), "", "serve HTTP/1.1 without TLS, not HTTPS with HTTP/2"}
-#define TRIED_WRITE_ROW(at) {OPTION_LIST, 0, "write", at(writes), "RULE", "as of 'replay'"}
+#define TRIED_WRITE_ROW(at) {OPTION_LIST, 0, "write", at(writes), "RULE", "as with 'replay'"}
 #define BOUND_ROWS(at) \
 	{OPTION_TEXT, 0, "from", at(from), "POSITION", "begin there"}, \
 	{OPTION_TEXT, 0, "until", at(until), "POSITION", "end there"}
