@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Borrowed bytes: not terminated, owned by somebody else. {NULL, 0} is the empty slice. */
+/* Borrowed bytes: not terminated, not owned. {NULL, 0} is the empty slice. */
 struct slice {
 	const char *ptr;
 	size_t len;
@@ -88,8 +88,8 @@ static inline bool slice_skip(struct slice *s, const char *word)
 	return true;
 }
 
-/* Cuts *s at the first mark: returns what is before it and leaves what is behind. Without a mark all is
- * before it, and *s is left with a NULL pointer. */
+/* Cuts *s at the first mark: returns the part before it and leaves the part after it in *s. Without a mark
+ * returns everything, and *s gets a NULL pointer. */
 struct slice slice_cut(struct slice *s, char mark);
 
 /* A terminated copy of the slice; aborts when memory is exhausted. The caller frees. */

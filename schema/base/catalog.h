@@ -23,7 +23,7 @@ struct catalog {
 
 void catalog_release(struct catalog *c);
 
-/* Adds what an APIGroupDiscoveryList or an APIResourceList tells. ERR_PROTOCOL when it is neither. */
+/* Adds the resources of an APIGroupDiscoveryList or an APIResourceList. ERR_PROTOCOL if it is neither. */
 int catalog_add_aggregated(struct catalog *c, struct slice json, struct err *err) MUST_CHECK;
 int catalog_add_classic(struct catalog *c, struct slice json, struct err *err) MUST_CHECK;
 
@@ -53,19 +53,20 @@ void catalog_choice_release(struct catalog_choice *choice);
 int catalog_choose(const struct catalog *c, const char *names, struct catalog_choice *choice,
 	struct err *err) MUST_CHECK;
 
-/* Adds what one name means, also what cannot be listed and watched; of twins (see catalog_drop_twins) both,
- * unless it says a group. False when it means nothing. */
+/* Adds the resources that one name means, even those that cannot be listed and watched; of twins (see
+ * catalog_drop_twins) both, unless the name has a group. Returns false if the name is unknown. */
 bool catalog_find(const struct catalog *c, const char *name, struct catalog_choice *choice);
 
 /* Adds everything that can be listed and watched, each resource in one version. */
 void catalog_choose_all(const struct catalog *c, struct catalog_choice *choice);
 
-/* Takes out what `names` means; also "*.GROUP", everything of a group. A name without a group takes out the
- * twin as well: who wants no `events` wants none under another group. Unknown names take nothing out. */
+/* Removes the resources that `names` means; "*.GROUP" is a whole group. A name without a group removes the
+ * twin as well: without `events` there should be none under another group either. Unknown names remove
+ * nothing. */
 void catalog_exclude(const struct catalog *c, const char *names, struct catalog_choice *choice);
 
-/* Calls `each` for every one of `names` that means nothing of the catalog to catalog_exclude, with the
- * sentence that says so. What cannot be listed and watched is known all the same. */
+/* Calls `each` for every one of `names` that does not name anything in the catalog to catalog_exclude, with a
+ * sentence that says so. Resources that cannot be listed and watched count as known. */
 void catalog_unknown(const struct catalog *c, const char *names, void (*each)(const struct err *why));
 
 /* Takes out the resources whose objects another one of the choice shows as well (core events are those of

@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 enum err_code {
-	ERR_FAILED = -1,    /* the world said no in a way no other code tells; nothing was changed */
+	ERR_FAILED = -1,    /* the world refused in a way that no other code covers; nothing was changed */
 	ERR_USAGE = -2,     /* the caller's words make no sense (options, names, times); nothing was tried */
 	ERR_CORRUPT = -3,   /* no tape, or bytes that are not what was written; the others stay readable */
 	ERR_NOT_FOUND = -4, /* the thing named does not exist: file, resource, event */
@@ -42,7 +42,7 @@ struct err {
 /* Sets code and sentence, returns the code, so that `return err_set(err, ERR_IO, ...)` is one line. */
 int err_set(struct err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* As err_set, with ": " and the system's words for errnum behind; ENOSPC and EDQUOT become ERR_NO_SPACE,
+/* Like err_set, followed by ": " and the system's words for errnum; ENOSPC and EDQUOT become ERR_NO_SPACE,
  * ENOENT ERR_NOT_FOUND, everything else ERR_IO. */
 int err_set_errno(struct err *err, int errnum, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

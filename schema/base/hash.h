@@ -6,7 +6,7 @@
 
 #define HASH_EMPTY UINT64_C(14695981039346656037)
 
-/* The hash of what was hashed so far, HASH_EMPTY at first, and of the text behind it. */
+/* Continues a hash (HASH_EMPTY at first) with the text. */
 static inline uint64_t hash_add(uint64_t hash, struct slice text)
 {
 	for (size_t i = 0; i < text.len; i++)

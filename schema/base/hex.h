@@ -2,7 +2,7 @@
 #ifndef SCHEMA_BASE_HEX_H
 #define SCHEMA_BASE_HEX_H
 
-/* The value of a digit, -1 for what is none. */
+/* The value of a digit, -1 if it is not one. */
 static inline int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

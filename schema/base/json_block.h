@@ -1,10 +1,10 @@
 /*
- * json_block.h: what the engines share: 64 bytes of JSON as bit masks (bit i is byte i), and how to get from
- * the bytes that look like quotes and brackets to those that are.
+ * json_block.h: code that the engines share: 64 bytes of JSON as bit masks (bit i is byte i), and how to tell
+ * real quotes and brackets from bytes that only look like them.
  *
- * Three steps for each block: a quote after an odd run of backslashes is none; the exclusive or of all quote
- * bits up to each position tells which bytes lie in a string; brackets in strings do not count. State goes
- * from block to block: whether the next byte is escaped, whether we are in a string, and the depth.
+ * Three steps for each block: a quote after an odd run of backslashes does not count; the exclusive or of all
+ * quote bits up to each position shows which bytes are in a string; brackets in strings do not count. State
+ * goes from block to block: whether the next byte is escaped, whether we are in a string, and the depth.
  */
 #ifndef SCHEMA_BASE_JSON_BLOCK_H
 #define SCHEMA_BASE_JSON_BLOCK_H
@@ -54,8 +54,8 @@ JSON_INLINE uint64_t json_prefix_xor(uint64_t bits)
 	return bits;
 }
 
-/* Counts brackets one by one. Returns the length up to the one that closes the container, 0 when it goes on
- * in the next block, -1 when it is nested too deeply. */
+/* Counts brackets one by one. Returns the length up to the one that closes the container, 0 if it continues
+ * in the next block, -1 if it is nested too deeply. */
 JSON_INLINE int json_block_count(uint64_t open, uint64_t close, struct json_state *s)
 {
 	for (uint64_t both = open | close; both; both &= both - 1) {

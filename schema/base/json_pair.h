@@ -1,7 +1,8 @@
 /*
- * json_pair.h: two versions of a document walked side by side. Most of their bytes are the same, and stand at the same
- * distance from each other for long stretches: what is equal is passed by with one look at the brackets of one of them, and
- * what differs is entered without having been measured before. Functions that fail return ERR_PROTOCOL and say where.
+ * json_pair.h: two versions of a document walked side by side. Most of their bytes are the same, and stand at
+ * the same distance from each other for long stretches: equal stretches are skipped by scanning the brackets
+ * of one of them, and differing values are entered without measuring them first. Functions that fail return
+ * ERR_PROTOCOL and say where.
  */
 #ifndef SCHEMA_BASE_JSON_PAIR_H
 #define SCHEMA_BASE_JSON_PAIR_H
@@ -12,7 +13,7 @@ enum json_side { JSON_OLD, JSON_NEW };
 
 struct json_pair {
 	struct json_cursor sides[2];
-	/* From the places at which both stood last, so many bytes are equal: up to these. */
+	/* The bytes between the last positions of both and these positions are equal. */
 	const char *equal_end[2];
 };
 

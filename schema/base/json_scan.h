@@ -1,13 +1,13 @@
 /*
  * json_scan.h: reading JSON without building it.
  *
- * The recorder looks at every event that a cluster sends, so the scanner skips what nobody asked for: it
- * walks the top of a document and jumps over values by counting brackets, 64 bytes at a time (with AVX2 and
- * PCLMULQDQ where the CPU has them, chosen at run time). It always walks to the end, which proves that
- * strings close, brackets balance and nothing follows; inside skipped values it checks neither numbers and
- * words nor that { is closed by } and not by ]. Slices returned are borrowed from the input; string slices
- * are without quotes and still escaped. Errors are ERR_PROTOCOL with the byte offset. Duplicate members: the
- * last one counts, as in Go.
+ * The recorder looks at every event that a cluster sends, so the scanner skips everything that is not asked
+ * for. It walks the top of a document and jumps over values by counting brackets, 64 bytes at a time (with
+ * AVX2 and PCLMULQDQ where the CPU has them, chosen at run time). It always walks to the end, which proves
+ * that strings close, brackets balance and nothing follows; inside skipped values it checks neither numbers
+ * and words nor that { is closed by } and not by ]. Slices returned are borrowed from the input; string
+ * slices are without quotes and still escaped. Errors are ERR_PROTOCOL with the byte offset. Duplicate
+ * members: the last one counts, as in Go.
  */
 #ifndef SCHEMA_BASE_JSON_SCAN_H
 #define SCHEMA_BASE_JSON_SCAN_H
@@ -50,9 +50,9 @@ int json_iter_begin(struct slice value, struct json_iter *ret, struct err *err) 
 int json_iter_next(
 	struct json_iter *it, struct slice *ret_key, struct slice *ret_value, struct err *err) MUST_CHECK;
 
-/* The value at a path: "$.metadata.labels.app", "metadata.labels['a.b/c']", "spec.containers[0].image",
- * "$" for the whole. Returns 1 with the raw value (strings with their quotes), 0 when there is none,
- * ERR_USAGE for a bad path, ERR_PROTOCOL when the document is not JSON. */
+/* The value at a path: "$.metadata.labels.app", "metadata.labels['a.b/c']", "spec.containers[0].image", "$"
+ * for the whole. Returns 1 with the raw value (strings with their quotes), 0 if there is none, ERR_USAGE for
+ * a bad path, ERR_PROTOCOL if the document is not JSON. */
 int json_get(struct slice json, const char *path, struct slice *ret_value, struct err *err) MUST_CHECK;
 
 /* Appends the text that an escaped string stands for (UTF-8; lone surrogates become U+FFFD). `string` is

@@ -1,7 +1,6 @@
 /*
- * json_walk.h: a cursor over JSON text, for the json_*.c of schema/base alone. It walks the levels that
- * somebody looks at, member by member, and jumps over the rest. All functions that fail return ERR_PROTOCOL
- * and say where.
+ * json_walk.h: a cursor over JSON text, for the json_*.c of schema/base alone. It walks the requested levels,
+ * member by member, and jumps over the rest. All functions that fail return ERR_PROTOCOL and say where.
  */
 #ifndef SCHEMA_BASE_JSON_WALK_H
 #define SCHEMA_BASE_JSON_WALK_H
@@ -28,8 +27,8 @@ static inline struct json_cursor json_cursor_over(struct slice json, struct err 
 
 void json_skip_spaces(struct json_cursor *c);
 
-/* Goes to the next byte that is no white space; returns it, or 0 at the end (and for a NUL in the text). What
- * machines write has no white space, so the rest is kept out of the way. */
+/* Goes to the next byte that is not white space; returns it, or 0 at the end (and for a NUL in the text).
+ * Machines write JSON without white space, so the slow path is kept out of the way. */
 static inline char json_peek(struct json_cursor *c)
 {
 	if (__builtin_expect(c->at<c->end && * c->at> ' ', 1))
@@ -57,7 +56,7 @@ int json_finish(struct json_cursor *c) MUST_CHECK;
 
 bool json_key_equal_escaped(const struct json_key *key, struct slice name);
 
-/* Compares what the key stands for. */
+/* Compares the unescaped key. */
 static inline bool json_key_equal(const struct json_key *key, struct slice name)
 {
 	if (__builtin_expect(key->escaped, 0))

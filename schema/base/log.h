@@ -1,8 +1,8 @@
 /*
- * log.h: what a running program says on stderr: one line each, `time level message`. Only the recorder's and
- * the replayer's loops and the tools log; everything in schema/ returns errors instead. Control characters
- * become spaces, other active ones are escaped (visible.h), and a message ends after 2047 bytes, whatever was
- * quoted in it.
+ * log.h: messages of a running program on stderr, one line each: `time level message`. Only the recorder's
+ * and the replayer's loops and the tools log; everything in schema/ returns errors instead. Control
+ * characters become spaces, other active ones are escaped (visible.h), and a message ends after 2047 bytes,
+ * whatever was quoted in it.
  */
 #ifndef SCHEMA_BASE_LOG_H
 #define SCHEMA_BASE_LOG_H

@@ -1,6 +1,6 @@
 /*
  * moment.h: points in time as people and programs write them. This is the one grammar of times, for options,
- * control requests, fault files and SQL; README.md's "Times and positions" tells people about it.
+ * control requests, fault files and SQL; "Times and positions" in docs/conventions.md describes it for users.
  *
  *   2026-11-21T09:51:40.5Z   RFC 3339. A blank or t may stand for T, z for Z; the zone (+02:00, +0200, +02)
  *                            may be missing, which means UTC, and so may the seconds and their fraction
@@ -18,7 +18,7 @@
 
 #include "schema/base/buf.h"
 
-/* What error messages name as accepted. */
+/* The accepted forms, for error messages. */
 #define MOMENT_FORMS                                                                                         \
 	"2026-11-21T09:51:40Z, 2026-11-21 09:51, 09:51:40, @SECONDS, now, start, end, -5m or +30s"
 
@@ -36,7 +36,7 @@ enum moment_form {
 	MOMENT_AFTER_START, /* ns after it */
 };
 
-/* What a text says, before anybody knows of which tape it speaks. */
+/* The meaning of a text, before it is known which tape it refers to. */
 struct moment {
 	enum moment_form form;
 	int64_t ns; /* 0 where the form says it all */
@@ -57,8 +57,8 @@ struct moment_frame {
  * the tape, 1 for all other forms: 0 and more than 1 were a choice. It may be NULL. */
 int64_t moment_resolve(const struct moment *m, const struct moment_frame *frame, uint64_t *ret_days);
 
-/* Whether a text names a time without knowledge of any tape, in the range that 64 bits hold: what programs
- * write into objects and files. */
+/* Whether a text names a time without knowledge of any tape, in the range that 64 bits hold. Programs write
+ * such times into objects and files. */
 bool moment_is_absolute(struct slice text, int64_t *ret_ns);
 
 #endif

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
-/* Allows as many as the system lets us, up to 65,536, and returns how many. *ret_before (may be NULL): what was
- * allowed before, which is what programs that we start should find: some wait on every number that they may
- * have, others cannot count far. */
+/* Raises the limit as far as the system allows, up to 65,536, and returns it. *ret_before (may be NULL) gets
+ * the limit before, which programs that we start should have: some loop over all possible descriptors, others
+ * cannot handle large ones. */
 size_t open_files_raise(struct rlimit *ret_before);
 
 #endif

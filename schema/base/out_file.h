@@ -1,15 +1,16 @@
 /*
  * out_file.h: files that a person names for output.
  *
- *   what the name stands for             what happens
+ *   the name                             what happens
  *   "-", /dev/stdout, /dev/fd/N          that descriptor is written to
- *   nothing yet, or a regular file       the output appears there when it is whole, and replaces what was
- * there a device, a FIFO, a socket           is written to as it is, and never replaced
+ *   nothing yet, or a regular file       the output appears there when it is complete, and replaces the file
+ *   a device, a FIFO, a socket           is written to directly, and never replaced
  *
- * Symbolic links are followed: what they lead to is written, they stay. Until it is whole, a regular file has
- * no name (where the file system can do that; else an unforeseeable one beside the target), so that nothing
- * is left of it however the program ends. New files are the owner's alone whatever the umask is, because all
- * of our output is data of a cluster; a file that is replaced leaves its permissions to its successor.
+ * Symbolic links are followed: the target is written, the link stays. Until it is complete, a regular file
+ * has no name (if the file system can do that; else an unpredictable one beside the target), so that nothing
+ * is left of it however the program ends. New files are accessible to the owner alone whatever the umask is,
+ * because all of our output is data of a cluster. A file that is replaced passes its permissions on to its
+ * successor.
  */
 #ifndef SCHEMA_BASE_OUT_FILE_H
 #define SCHEMA_BASE_OUT_FILE_H
@@ -24,8 +25,8 @@ struct out_file;
  * of a FIFO. */
 int out_file_open(const char *path, struct out_file **ret, struct err *err) MUST_CHECK;
 
-/* The same question before long work whose output comes at its end: whether the folder is there, and the name can
- * be written. Opens nothing, and so waits for nobody. */
+/* For a check before long work whose output comes at its end: whether the folder exists, and the name can be
+ * written. Opens nothing, and so never waits. */
 int out_file_check(const char *path, struct err *err) MUST_CHECK;
 
 /* Where to write; the caller checks with out_stream_check() and never closes it. */
@@ -35,11 +36,12 @@ FILE *out_file_stream(struct out_file *f);
  * nothing else; NULL when the system has no such names. The stream must not have been written to. */
 const char *out_file_path(const struct out_file *f);
 
-/* Puts the file in its place, on the disk; frees in any case. On failure nothing is left and what was there
- * before is untouched. */
+/* Puts the file in its place, on the disk; frees in any case. On failure nothing is left, and an earlier file
+ * is untouched. */
 int out_file_close(struct out_file *f, struct err *err) MUST_CHECK;
 
-/* Frees and leaves nothing of it; NULL is accepted. What a device or a pipe took is gone. */
+/* Frees and leaves nothing of it; NULL is accepted. Data already written to a device or a pipe cannot be
+ * taken back. */
 void out_file_abandon(struct out_file *f);
 
 /* All at once: opens, writes and closes. */
@@ -52,7 +54,7 @@ int out_file_refuse_stream(const char *path, const char *what, struct err *err) 
 /* Where a name leads when symbolic links are followed; the last one may lead to nothing. The caller frees. */
 char *out_file_target(const char *path);
 
-/* A file without a name, for reading and writing, on the file system that `beside` will be on (NULL, or a
+/* A file without a name, for reading and writing, on the file system on which `beside` will be (NULL, or a
  * device: where temporary files go); the caller closes it. */
 int out_file_temporary(const struct out_file *beside, FILE **ret, struct err *err) MUST_CHECK;
 
@@ -61,7 +63,7 @@ int out_file_temporary(const struct out_file *beside, FILE **ret, struct err *er
 /* Fails when the stream has lost something that was given to it. */
 int out_stream_check(FILE *to, struct err *err) MUST_CHECK;
 
-/* Hands over what the stream still holds, and checks. */
+/* Flushes the stream, and checks. */
 int out_stream_flush(FILE *to, struct err *err) MUST_CHECK;
 
 /* Whether the stream's descriptor takes output at all. */

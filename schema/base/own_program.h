@@ -5,8 +5,8 @@
 #include <limits.h>
 
 /*
- * Not always /proc/self/exe: what the launcher of the tarball starts is the dynamic loader
- * (tools/deploy/package/launcher.c), which knows nothing of our arguments. Then it is the launcher.
+ * This is not always /proc/self/exe: the launcher of the tarball starts the dynamic loader
+ * (tools/deploy/package/launcher.c), which knows nothing of our arguments. In that case it is the launcher.
  */
 const char *own_program(char to[PATH_MAX]);
 

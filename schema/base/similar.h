@@ -1,6 +1,6 @@
 /*
- * similar.h: what was meant by a word that is not known: the candidate that needs the fewest letters changed,
- * left out, put in or swapped with their neighbour. Upper and lower case are the same.
+ * similar.h: the probable meaning of an unknown word: the candidate that needs the fewest letters changed,
+ * left out, inserted or swapped with their neighbour. Upper and lower case are the same.
  */
 #ifndef SCHEMA_BASE_SIMILAR_H
 #define SCHEMA_BASE_SIMILAR_H
@@ -9,9 +9,9 @@
 
 struct similar {
 	struct slice word;  /* borrowed */
-	size_t least;       /* candidates that differ in as many letters are no better */
+	size_t least;       /* candidates that differ in this many letters are not better */
 	const char *meant;  /* the best so far, borrowed; NULL: none is so near that it may have been meant */
-	const void *choice; /* what was offered with it */
+	const void *choice; /* the context that was offered with it */
 };
 
 struct similar similar_to(struct slice word);

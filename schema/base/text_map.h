@@ -22,7 +22,7 @@ struct text_map {
 
 void text_map_release(struct text_map *m);
 
-/* NULL when there is none of that name. */
+/* NULL if there is none of that name. */
 void *text_map_get(const struct text_map *m, const char *key);
 
 /* Adds, or replaces key and value. The key is borrowed until it is removed or replaced; no value is NULL. */

@@ -11,8 +11,8 @@
 /* Whether the text, without quotes, is one; *ret_ns is Unix time and may be NULL. */
 bool timestamp_parse(struct slice text, int64_t *ret_ns);
 
-/* Moves the time that stands there (timestamp_parse said so) by this number of nanoseconds, in as many digits as it
- * has; what is finer is cut off. Left as it is when the result would be no such time. */
+/* Moves the time in the text (timestamp_parse accepted it) by this number of nanoseconds, in as many digits
+ * as it has; finer digits are cut off. Leaves it unchanged if the result would not be such a time. */
 void timestamp_shift(char *text, size_t len, int64_t by_ns);
 
 #endif

@@ -8,7 +8,7 @@
  * or there are none. */
 size_t utf8_read(struct slice text, uint32_t *ret_code);
 
-/* Returns how many bytes it wrote. What is no character (a surrogate) becomes U+FFFD. */
+/* Returns the number of bytes written. An invalid character (a surrogate) becomes U+FFFD. */
 size_t utf8_write(char to[4], uint32_t code);
 
 /* Whether a character does something instead of standing for itself: it steers a terminal (C0, DEL, C1), ends

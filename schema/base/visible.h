@@ -17,7 +17,7 @@ int visible_append(struct buf *to, struct slice text, struct err *err) MUST_CHEC
 void visible_put(FILE *to, struct slice text);
 void visible_puts(FILE *to, const char *text);
 
-/* JSON with the same meaning, in which active characters are escaped, and what is not UTF-8 is U+FFFD. */
+/* JSON with the same meaning, in which active characters are escaped, and invalid UTF-8 is U+FFFD. */
 int visible_append_json(struct buf *to, struct slice json, struct err *err) MUST_CHECK;
 void visible_put_json(FILE *to, struct slice json);
 

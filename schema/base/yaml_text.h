@@ -1,7 +1,7 @@
 /*
- * yaml_text.h: texts in YAML, in the style and folded as kubectl and API servers print them: plain where that
- * is safe, in single or double quotes, or as a block of lines. What steers a terminal or changes the
- * direction of what follows is always escaped.
+ * yaml_text.h: texts in YAML, in the style and folded as kubectl and API servers print them: plain if that is
+ * safe, in single or double quotes, or as a block of lines. Characters that control a terminal or change the
+ * direction of text are always escaped.
  */
 #ifndef SCHEMA_BASE_YAML_TEXT_H
 #define SCHEMA_BASE_YAML_TEXT_H
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* What is written to, and the characters in its line so far, by which long lines are folded. */
+/* The output, and the number of characters in its line so far, which decides where long lines are folded. */
 struct yaml_pen {
 	FILE *to;
 	size_t column;
