@@ -23,10 +23,10 @@ struct backlog {
 	size_t bytes, max_bytes;
 };
 
-/* False when it is full: nothing was taken. */
+/* False if it is full: nothing was taken. */
 bool backlog_add(struct backlog *b, void *owner, struct slice bytes, int64_t time_ns);
 
-/* The oldest item, valid until the next is taken; NULL when empty. */
+/* The oldest item, valid until the next is taken; NULL if empty. */
 const struct backlog_item *backlog_take(struct backlog *b);
 
 /* The owner goes: its items lose it. */

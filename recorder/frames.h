@@ -17,7 +17,7 @@ void frames_release(struct frames *f);
 
 /*
  * Calls `each` for every line that `bytes` completes, without its line feed; empty lines are passed over.
- * A non-zero return of `each` ends the walk and is returned. ERR_TOO_LARGE when a line exceeds
+ * A non-zero return of `each` ends the walk and is returned. ERR_TOO_LARGE if a line exceeds
  * LIMIT_OBJECT_BYTES.
  */
 int frames_feed(struct frames *f, struct slice bytes, int (*each)(void *context, struct slice line),

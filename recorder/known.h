@@ -23,7 +23,7 @@ size_t known_count(const struct known *k);
 bool known_get(const struct known *k, struct slice namespace, struct slice name, struct known_object *ret);
 
 /* Takes the object in or replaces it, and counts it as seen in the running sweep. Strings are copied.
- * ERR_TOO_LARGE when a string exceeds LIMIT_NAME_BYTES. */
+ * ERR_TOO_LARGE if a string exceeds LIMIT_NAME_BYTES. */
 int known_put(struct known *k, const struct known_object *object, struct err *err) MUST_CHECK;
 
 void known_remove(struct known *k, struct slice namespace, struct slice name);

@@ -28,7 +28,7 @@ struct exec_config {
 	bool cluster_info;  /* give it the cluster's data */
 };
 
-/* Strings are NULL when nothing says so. Of a pair of data and file, data counts. Data is decoded. */
+/* Strings are NULL if nothing says so. Of a pair of data and file, data counts. Data is decoded. */
 struct cluster_config {
 	char *server; /* URL, without a slash at the end */
 	char *ca_file, *cert_file, *key_file;
@@ -46,7 +46,7 @@ struct cluster_config {
 	bool token_over_http; /* the user named the token himself: send it even without TLS */
 };
 
-/* ERR_NOT_FOUND when nothing names a cluster, ERR_USAGE for a context that does not exist, ERR_PROTOCOL for a
+/* ERR_NOT_FOUND if nothing names a cluster, ERR_USAGE for a context that does not exist, ERR_PROTOCOL for a
  * file that is no kubeconfig. The caller frees. */
 int kubeconfig_load(
 	const struct kubeconfig_wishes *wishes, struct cluster_config **ret, struct err *err) MUST_CHECK;

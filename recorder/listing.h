@@ -49,11 +49,11 @@ void listing_begin(struct listing *l, bool is_first);
 /* Before each page; the connection is borrowed until its end. */
 void listing_page_begin(struct listing *l, struct connection *connection);
 
-/* Takes bytes of the page, which arrived at that time. ERR_PROTOCOL for what is no list, ERR_TOO_LARGE for an
+/* Takes bytes of the page, which arrived at that time. ERR_PROTOCOL if it is not a list, ERR_TOO_LARGE for an
  * item that is; else what the tape fails with. */
 int listing_page_bytes(struct listing *l, struct slice bytes, int64_t time_ns, struct err *err) MUST_CHECK;
 
-/* After the last byte. Returns 1 when there are more pages (next is set), 0 when the list is complete: rv is
+/* After the last byte. Returns 1 if there are more pages (next is set), 0 if the list is complete: rv is
  * its resourceVersion, and what it no longer has is recorded as gone. ERR_PROTOCOL for a page that is not
  * whole, and for pages that lead nowhere. */
 int listing_page_end(struct listing *l, int64_t time_ns, struct err *err) MUST_CHECK;

@@ -25,7 +25,7 @@ struct recorder {
 	struct tape_writer *tape; /* while a flush runs it is not ours: see flusher_tape */
 	struct stream **streams;
 	size_t stream_count, settled, refused;
-	struct metrics_server *metrics; /* NULL when not asked for */
+	struct metrics_server *metrics; /* NULL if not asked for */
 	struct pusher *pusher;          /* the same */
 	struct tape_writer_options tape_options;
 	uint64_t pushed_segments; /* of the tape, when the pusher was woken last */

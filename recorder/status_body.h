@@ -13,7 +13,7 @@ void status_body_message(struct slice body, int http_status, char to[STATUS_MESS
 /* The reason ("Expired"), "" when there is none. */
 void status_body_reason(struct slice body, char to[STATUS_REASON_BYTES]);
 
-/* A number at a path of the Status ("$.code", "$.details.retryAfterSeconds"), -1 when there is none. */
+/* A number at a path of the Status ("$.code", "$.details.retryAfterSeconds"), -1 if there is none. */
 long status_body_number(struct slice body, const char *path);
 
 #endif

@@ -76,7 +76,7 @@ struct stream_figures {
 	uint64_t events, bytes, objects, gaps;
 	bool watched;
 	int64_t last_byte_mono_ns; /* while watched */
-	/* In a row, and why; 0 when the last one was good. */
+	/* In a row, and why; 0 if the last one was good. */
 	uint64_t failed_attempts;
 	int64_t failing_since_mono_ns;
 	const char *failure;

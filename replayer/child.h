@@ -23,14 +23,14 @@ struct child_options {
 	void (*output)(void *context, int fd, const char *bytes, size_t len);
 };
 
-/* ERR_NOT_FOUND when there is no such command; `exited` is then never called. */
+/* ERR_NOT_FOUND if there is no such command; `exited` is then never called. */
 int child_start(
 	uv_loop_t *loop, const struct child_options *options, struct child **ret, struct err *err) MUST_CHECK;
 
 /* Passes a signal on; nothing when it has ended. */
 void child_signal(struct child *c, int signal_number);
 
-/* 0 when it has ended. */
+/* 0 if it has ended. */
 pid_t child_pid(const struct child *c);
 
 /* Kills it, and all that it has started. False: it has ended. */

@@ -24,7 +24,7 @@
 
 #include "replayer/serve/call.h"
 
-/* False when the path is not of these (nothing was answered). */
+/* False if the path is not of these (nothing was answered). */
 bool control_serve(struct api_call *call);
 
 /* Whether the request is one of these. */

@@ -21,7 +21,7 @@ struct control_question {
  * this machine and user, asked beside its port; also serving X.tape at http://127.0.0.1:1234        the line
  * in which it says where it serves
  *
- * ERR_NETWORK when nobody answers in time, or somebody
+ * ERR_NETWORK if nobody answers in time, or somebody
  * else than the replay does, ERR_USAGE with the replay's words when it refuses.
  */
 int control_ask(const struct control_question *q, struct buf *to, struct err *err) MUST_CHECK;

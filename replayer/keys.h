@@ -19,7 +19,7 @@
 struct deck;
 struct keys;
 
-/* NULL when there is no terminal. `quit` is called for q. Borrows deck and run. */
+/* NULL if there is no terminal. `quit` is called for q. Borrows deck and run. */
 struct keys *keys_open(uv_loop_t *loop, struct deck *deck, const struct run *run, void (*quit)(void *context),
 	void *context);
 

@@ -15,7 +15,7 @@ struct replay_bounds {
 };
 
 /* from, until: NULL for the whole tape. The first lists are complete at the beginning, or clients would see
- * half a cluster. ERR_USAGE when there is nothing between the two. */
+ * half a cluster. ERR_USAGE if there is nothing between the two. */
 int replay_bounds_find(struct tape *t, const struct marks *marks, const char *from, const char *until,
 	struct replay_bounds *ret, struct err *err) MUST_CHECK;
 

@@ -64,7 +64,7 @@ struct replay_options {
 	void *context;
 };
 
-/* Returns when the replay is over, with the exit code to give: the child's, or 0; 3 instead of 0 when an
+/* Returns when the replay is over, with the exit code to give: the child's, or 0; 3 instead of 0 if an
  * event was later than allowed, a fault struck nobody, or clients were never quiet at the end. */
 int replayer_run(const struct replay_options *options, int *ret_exit_code, struct err *err) MUST_CHECK;
 

@@ -38,7 +38,7 @@ extern const struct command cmd_why;
 
 /* The rows of main.c, ended by NULL, and what `kubetape --help` prints. */
 extern const struct command *const commands[];
-const struct command *command_find(const char *name); /* NULL when there is none */
+const struct command *command_find(const char *name); /* NULL if there is none */
 void commands_print(FILE *to);
 
 /* ERR_USAGE: there is no command of that name, and which one may have been meant. */

@@ -26,11 +26,11 @@ struct aws;
 int aws_open(struct web *web, const char *profile, struct aws **ret, struct err *err) MUST_CHECK;
 void aws_close(struct aws *a); /* accepts NULL */
 
-/* The keys of now, borrowed until the next call. `renew`: those that were given were refused. ERR_DENIED when no place
+/* The keys of now, borrowed until the next call. `renew`: those that were given were refused. ERR_DENIED if no place
  * has any, or the service that issues them refuses; ERR_NETWORK, ERR_PROTOCOL. */
 int aws_keys_get(struct aws *a, bool renew, const struct aws_keys **ret, struct err *err) MUST_CHECK;
 
-/* Of the environment, else of the profile; NULL when neither says. Borrowed. */
+/* Of the environment, else of the profile; NULL if neither says. Borrowed. */
 const char *aws_region(const struct aws *a);
 const char *aws_endpoint(const struct aws *a);
 

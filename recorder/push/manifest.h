@@ -21,7 +21,7 @@ struct manifest_segment {
 	uint32_t number;
 	uint64_t bytes;
 	char sha256[S3_SUM_BYTES], digest[SEAL_DIGEST_BYTES]; /* of the file; of its pages, see seal.h */
-	uint64_t first_seq, last_seq, events;                 /* 0 when it has none */
+	uint64_t first_seq, last_seq, events;                 /* 0 if it has none */
 	int64_t first_time_ns, last_time_ns;
 	int64_t pushed_ns;
 };
@@ -51,14 +51,14 @@ struct manifest {
 
 void manifest_release(struct manifest *m);
 
-/* ERR_PROTOCOL for what is no manifest. */
+/* ERR_PROTOCOL if it is not a manifest. */
 int manifest_parse(struct slice json, struct manifest *ret, struct err *err) MUST_CHECK;
 int manifest_format(const struct manifest *m, struct buf *to, struct err *err) MUST_CHECK;
 
 /* The one at that key. ERR_NOT_FOUND, and as ERR_* in s3.h. */
 int manifest_read(struct s3 *s, const char *key, struct manifest *ret, struct err *err) MUST_CHECK;
 
-/* ERR_BUSY when it is no longer the one that was read. */
+/* ERR_BUSY if it is no longer the one that was read. */
 int manifest_write(struct s3 *s, const char *key, struct manifest *m, struct err *err) MUST_CHECK;
 
 const struct manifest_segment *manifest_find(const struct manifest *m, uint32_t number);

@@ -9,7 +9,7 @@
  * time, with half of it by chance so that many who were refused do not come back at once. */
 int64_t patience_delay(unsigned attempt, int retry_after_s);
 
-/* Returns after that time, or earlier and true when `stop` (may be NULL) says so. */
+/* Returns after that time, or earlier and true if `stop` (may be NULL) says so. */
 bool patience_wait(int64_t delay_ns, bool (*stop)(void *context), void *context);
 
 #endif

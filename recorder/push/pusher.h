@@ -40,7 +40,7 @@ void pusher_end(struct pusher *p, const struct pusher_limits *limits);
 bool pusher_wait(struct pusher *p, int64_t limit_ns);
 
 /* Waits until it is done, and frees; without pusher_end before, what is under way is given up. ERR_STOPPED or another code
- * when something is left, with its sentence; 0 when the store has all. *ret_figures may be NULL. Accepts NULL. */
+ * when something is left, with its sentence; 0 if the store has all. *ret_figures may be NULL. Accepts NULL. */
 int pusher_finish(struct pusher *p, struct pusher_figures *ret_figures, struct err *err) MUST_CHECK;
 
 #endif

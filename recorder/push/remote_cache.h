@@ -15,7 +15,7 @@
 /* What all of it may take on disk, unless KUBETAPE_CACHE_SIZE says otherwise. */
 #define REMOTE_CACHE_BYTES (UINT64_C(4) << 30)
 
-/* ERR_NOT_FOUND when there is no home either. The caller frees. */
+/* ERR_NOT_FOUND if there is no home either. The caller frees. */
 int remote_cache_root(char **ret, struct err *err) MUST_CHECK;
 
 /* Makes a folder and those above it, for their owner alone. */

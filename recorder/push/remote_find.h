@@ -12,7 +12,7 @@ struct remote_places {
 	size_t count;
 };
 
-/* ERR_NOT_FOUND when there is no tape at all. The caller releases. */
+/* ERR_NOT_FOUND if there is no tape at all. The caller releases. */
 int remote_find(struct s3 *s, const char *key, struct remote_places *ret, struct err *err) MUST_CHECK;
 void remote_places_release(struct remote_places *p);
 

@@ -13,7 +13,7 @@
 void remote_tape_init(void);
 
 /* The folder that stands for the tape at s3://BUCKET/KEY, or for the only one below it; the caller frees. *ret_note is a sentence
- * when something has to be said of it, else NULL. ERR_USAGE when there are several, which it names; ERR_NOT_FOUND, and
+ * when something has to be said of it, else NULL. ERR_USAGE if there are several, which it names; ERR_NOT_FOUND, and
  * what s3.h says. */
 int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struct err *err) MUST_CHECK;
 

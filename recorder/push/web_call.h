@@ -39,8 +39,8 @@ struct web_request {
 
 struct web_answer {
 	int status;
-	int retry_after_s; /* -1 when it named none */
-	uint64_t length;   /* Content-Length; 0 when there was none */
+	int retry_after_s; /* -1 if it named none */
+	uint64_t length;   /* Content-Length; 0 if there was none */
 	char etag[128], region[64], date[64], sha256[80];
 	struct buf body;
 };
@@ -49,7 +49,7 @@ struct web_answer {
 struct web *web_new(bool (*stop)(void *context), void *context);
 void web_free(struct web *w); /* accepts NULL */
 
-/* 0 once a whole answer came, whatever its status is; the caller releases it. ERR_NETWORK when none came, or a part of
+/* 0 once a whole answer came, whatever its status is; the caller releases it. ERR_NETWORK if none came, or a part of
  * one; ERR_TOO_LARGE; ERR_STOPPED. */
 int web_call(
 	struct web *w, const struct web_request *request, struct web_answer *ret, struct err *err) MUST_CHECK;

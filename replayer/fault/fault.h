@@ -26,7 +26,7 @@ struct faults;
 
 struct tape;
 
-/* Now, by both clocks. At speed max tape_ns is the time of the event at hand, and INT64_MAX when there is
+/* Now, by both clocks. At speed max tape_ns is the time of the event at hand, and INT64_MAX if there is
  * none left. */
 struct fault_now {
 	int64_t tape_ns, mono_ns;
@@ -64,7 +64,7 @@ struct fault_firing {
 
 /* Lets happen what is due by `now`: faults at positions, and the ends of those that go by a clock. */
 void faults_tick(struct faults *f, const struct fault_now *now);
-/* ERR_FAILED or ERR_STOPPED when a predicate cannot be computed. */
+/* ERR_FAILED or ERR_STOPPED if a predicate cannot be computed. */
 int faults_before(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
 	const struct event *e, struct slice object, struct err *err) MUST_CHECK;
 /* After watchers were handed the event. */

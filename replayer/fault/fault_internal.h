@@ -126,7 +126,7 @@ double fault_chance(uint64_t seed, uint64_t a, uint64_t b);
 uint64_t fault_mix(uint64_t a, uint64_t b);
 
 struct client_count *client_set_find(struct client_set *s, uint64_t client, uint32_t resource);
-/* Finds or adds; NULL when it is full. */
+/* Finds or adds; NULL if it is full. */
 struct client_count *client_set_add(struct client_set *s, uint64_t client, uint32_t resource);
 void client_set_remove(struct client_set *s, struct client_count *item);
 

@@ -9,7 +9,7 @@
 
 #include <cjson/cJSON.h>
 
-/* NULL when the text is JSON; else the first problem, which the caller frees: "unexpected end of JSON input",
+/* NULL if the text is JSON; else the first problem, which the caller frees: "unexpected end of JSON input",
  * "invalid character 'x' after top-level value". */
 char *go_json_problem(struct slice text);
 

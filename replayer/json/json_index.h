@@ -27,7 +27,7 @@ struct json_index {
 void json_index_init(struct json_index *x, const cJSON *object);
 void json_index_release(struct json_index *x);
 
-/* NULL when there is none. */
+/* NULL if there is none. */
 cJSON *json_index_find(const struct json_index *x, const char *name);
 
 /* The member was added to the object, or is about to be taken out of it. */

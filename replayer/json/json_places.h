@@ -30,7 +30,7 @@ void json_places_release(struct json_places *p);
 /* How many items an array has. */
 size_t json_places_count(struct json_places *p, cJSON *array);
 
-/* A member of an object, or an item of an array; NULL when there is none. */
+/* A member of an object, or an item of an array; NULL if there is none. */
 cJSON *json_places_member(struct json_places *p, cJSON *object, const char *name);
 cJSON *json_places_item(struct json_places *p, cJSON *array, size_t at);
 

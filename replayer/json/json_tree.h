@@ -12,7 +12,7 @@
 
 #define JSON_TREE_DEPTH_MAX 250
 
-/* The caller frees with cJSON_Delete. ERR_PROTOCOL when it is not JSON, ERR_TOO_LARGE when it is too deep. */
+/* The caller frees with cJSON_Delete. ERR_PROTOCOL if it is not JSON, ERR_TOO_LARGE if it is too deep. */
 int json_tree_parse(struct slice json, cJSON **ret, struct err *err) MUST_CHECK;
 
 /* The same; appends to `duplicates`, an array, the places of members that are there twice:
@@ -25,7 +25,7 @@ bool json_tree_is_number(struct slice s);
 /* Appends it without white space. */
 int json_tree_print(const cJSON *tree, struct buf *to, struct err *err) MUST_CHECK;
 
-/* The value of a path of members, NULL when there is none: json_tree_at(o, "metadata", "name", NULL). */
+/* The value of a path of members, NULL if there is none: json_tree_at(o, "metadata", "name", NULL). */
 cJSON *json_tree_at(const cJSON *tree, ...) __attribute__((sentinel));
 
 /* The text of a member, "" when it is not there or no string. */

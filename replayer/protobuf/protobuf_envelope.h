@@ -17,7 +17,7 @@ struct protobuf_envelope {
 /* Whether these bytes begin as an envelope does. */
 bool protobuf_is_envelope(struct slice body);
 
-/* ERR_PROTOCOL when it is none, is malformed, names no kind or version, or holds something that is encoded
+/* ERR_PROTOCOL if it is none, is malformed, names no kind or version, or holds something that is encoded
  * once more. Does not look at the object. */
 int protobuf_read_envelope(struct slice body, struct protobuf_envelope *ret, struct err *err) MUST_CHECK;
 

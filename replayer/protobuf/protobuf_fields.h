@@ -30,13 +30,13 @@ struct protobuf_member {
 	unsigned rank;        /* where it stands among the members of its object */
 };
 
-/* The number of the message that a kind is; false when it is no built-in one. */
+/* The number of the message that a kind is; false if it is no built-in one. */
 bool protobuf_find_message(struct slice api_version, struct slice kind, unsigned *ret);
 
 /* The Go type of a message: "v1.PodSpec". */
 const char *protobuf_message_type(unsigned message);
 
-/* A member by its name in JSON; false when the message has none of that name. */
+/* A member by its name in JSON; false if the message has none of that name. */
 bool protobuf_find_member(unsigned message, const char *name, struct protobuf_member *ret);
 
 #endif

@@ -16,7 +16,7 @@ struct wire_field {
 	struct slice bytes; /* of WIRE_BYTES, borrowed */
 };
 
-/* Takes the next field off the front of `rest`. Returns 1, 0 at the end, ERR_PROTOCOL when it is cut short or
+/* Takes the next field off the front of `rest`. Returns 1, 0 at the end, ERR_PROTOCOL if it is cut short or
  * malformed (groups, which no Kubernetes type uses, included). */
 int wire_next(struct slice *rest, struct wire_field *ret, struct err *err) MUST_CHECK;
 

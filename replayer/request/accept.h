@@ -48,7 +48,7 @@ bool accept_plain(struct slice header, bool *ret_yaml);
 int accept_aggregated_discovery(struct slice header);
 
 /* The first of the media types ("application/json") that the clauses allow, best clause first, with asterisks
- * for either part; -1 when none does. An empty header allows all. */
+ * for either part; -1 if none does. An empty header allows all. */
 int accept_choose(struct slice header, const char *const *types, size_t count);
 
 #endif

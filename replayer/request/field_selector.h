@@ -24,7 +24,7 @@ void field_selector_free(struct field_selector *s);
 /* The value that metadata.name must be equal to: true and the value, borrowed. */
 bool field_selector_name(const struct field_selector *s, struct slice *ret);
 
-/* False when namespace and name alone decide, so that the object need not be read. */
+/* False if namespace and name alone decide, so that the object need not be read. */
 bool field_selector_reads_object(const struct field_selector *s);
 
 /* `object` may be empty when field_selector_reads_object is false. NULL selects everything. */

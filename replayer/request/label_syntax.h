@@ -10,10 +10,10 @@
 
 #define LABEL_PROBLEM_MAX 1024
 
-/* True when there is a problem, with its text in ret. */
+/* True if there is a problem, with its text in ret. */
 bool label_key_problem(struct slice key, char ret[LABEL_PROBLEM_MAX]);
 
-/* NULL when the value is good. */
+/* NULL if the value is good. */
 const char *label_value_problem(struct slice value);
 
 #endif

@@ -26,7 +26,7 @@ struct query {
 void query_parse(struct slice target, struct query *ret);
 void query_release(struct query *q);
 
-/* True when the parameter is there at all, whatever its value. */
+/* True if the parameter is there at all, whatever its value. */
 bool query_has(const struct query *q, const char *name);
 
 /* Its first value, the empty slice when absent. */

@@ -18,7 +18,7 @@ struct histogram {
 
 void histogram_add(struct histogram *h, int64_t ns, uint64_t times);
 
-/* The duration that the given part (0.99) of all did not exceed; 0 when there are none. */
+/* The duration that the given part (0.99) of all did not exceed; 0 if there are none. */
 int64_t histogram_at(const struct histogram *h, double part);
 
 #endif

@@ -46,7 +46,7 @@ void seen_tell(struct seen *s, void (*sent)(void *context), void *context);
 /* No request may wait and no watch be open. Accepts NULL. */
 void seen_close(struct seen *s);
 
-/* True when it has taken the request. */
+/* True if it has taken the request. */
 bool seen_serve(struct seen *s, struct api_call *call);
 
 /* Ends every watch that runs. */

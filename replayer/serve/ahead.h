@@ -24,7 +24,7 @@ bool ahead_is_awaited(const struct api_call *call, const struct collection *c, u
  * is worth waiting first, the call remembers that. */
 int ahead_refuse(struct api_call *call, const struct collection *c, uint64_t rv, struct status *st);
 
-/* After ahead_refuse, instead of sending the error: true when the request now waits, and is routed again
+/* After ahead_refuse, instead of sending the error: true if the request now waits, and is routed again
  * later, when the version has come or the time is up. */
 bool ahead_park(struct api_call *call, struct collection *c);
 

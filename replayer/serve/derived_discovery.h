@@ -7,7 +7,7 @@
 
 #include "replayer/world/world.h"
 
-/* Each appends one document. ERR_NOT_FOUND when there is no such group or version. `core`: of /api, else of
+/* Each appends one document. ERR_NOT_FOUND if there is no such group or version. `core`: of /api, else of
  * /apis. */
 int derive_aggregated(const struct world *w, bool core, struct buf *to, struct err *err) MUST_CHECK;
 int derive_core_versions(const struct world *w, struct buf *to, struct err *err) MUST_CHECK;

@@ -11,10 +11,10 @@
 /* /api, /apis, /apis/{group}, /api/v1, /apis/{group}/{version}. */
 void discovery_serve(struct api_call *call);
 
-/* /version and any other path that was recorded. False when it is none of them (nothing was answered). */
+/* /version and any other path that was recorded. False if it is none of them (nothing was answered). */
 bool document_serve(struct api_call *call);
 
-/* The recorded document as it was at the position; its body is appended. False when there is none. */
+/* The recorded document as it was at the position; its body is appended. False if there is none. */
 bool discovery_find_document(struct api_call *call, const char *path, const char *variant,
 	struct tape_document *ret, struct buf *body);
 

@@ -57,7 +57,7 @@ void fault_act_started(struct fault_act *a);
 /* How faults see the request, into call->fault. */
 void fault_act_describe(struct api_call *call);
 
-/* True when a fault answered it, or will. Otherwise call->floor and call->older may be set. */
+/* True if a fault answered it, or will. Otherwise call->floor and call->older may be set. */
 bool fault_act_request(struct api_call *call);
 
 /* ---- writes ---- */

@@ -4,7 +4,7 @@
 
 #include "replayer/serve/call.h"
 
-/* False when the path is none of these (nothing was answered). */
+/* False if the path is none of these (nothing was answered). */
 bool health_serve(struct api_call *call);
 
 #endif

@@ -38,7 +38,7 @@ void offload_close(struct offload *o);
 /* Done after those that wait already. False, and nothing is called, if they are too many, or keep too much. */
 bool offload_start(struct offload *o, const struct offload_job *job) MUST_CHECK;
 
-/* For a job: runs `what` on the loop and returns what that returns; ERR_STOPPED when the loop is at its end. */
+/* For a job: runs `what` on the loop and returns what that returns; ERR_STOPPED if the loop is at its end. */
 int offload_ask(struct offload *o, int (*what)(void *context), void *context) MUST_CHECK;
 
 #endif

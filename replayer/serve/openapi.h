@@ -6,7 +6,7 @@
 
 #include "replayer/serve/call.h"
 
-/* False when the path is none of them (nothing was answered). */
+/* False if the path is none of them (nothing was answered). */
 bool openapi_serve(struct api_call *call);
 
 /* What is kept of them between requests; may be all zero. */

@@ -88,7 +88,7 @@ void watch_release(struct watch *w);
 /* Calls `what` for every watch that has not ended. */
 void watches_each(struct watches *ws, void (*what)(void *context, struct watch *w), void *context);
 
-/* Sends what can be sent now to one that is behind, at most a bounded step. True when there was something to
+/* Sends what can be sent now to one that is behind, at most a bounded step. True if there was something to
  * look at. */
 bool watch_step(struct watch *w);
 

@@ -46,7 +46,7 @@ void table_custom_columns_free(struct table_column *columns);
 
 /* ---- shared by the writers ---- */
 
-/* The value at "spec.replicas"; NULL when there is none. Keys hold no dots. */
+/* The value at "spec.replicas"; NULL if there is none. Keys hold no dots. */
 const cJSON *cell_at(const cJSON *object, const char *path);
 const char *cell_string(const cJSON *object, const char *path, const char *otherwise);
 int64_t cell_integer(const cJSON *object, const char *path, int64_t otherwise);

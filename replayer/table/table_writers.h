@@ -8,8 +8,8 @@
 
 /* table_writers.c: of any kind */
 table_cell_writer cell_text;         /* a: path of a string, b: what stands for an empty one */
-table_cell_writer cell_number;       /* a: path; 0 when absent */
-table_cell_writer cell_boolean;      /* a: path; false when absent */
+table_cell_writer cell_number;       /* a: path; 0 if absent */
+table_cell_writer cell_boolean;      /* a: path; false if absent */
 table_cell_writer cell_boolean_word; /* a: path; "True", "False" or "<unset>" */
 table_cell_writer cell_scalar;       /* a: path of a number, b: text when absent */
 table_cell_writer cell_scalar_text;  /* a: path of a number or string, as text; b: when absent */

@@ -43,7 +43,7 @@ int view_list_tail(const struct view *v, const struct list_meta *m, bool empty, 
 int view_object(const struct view *v, struct slice object, struct buf *to, struct err *err) MUST_CHECK;
 
 /* The frame of a watch for a change that this view shows as `type` with these bytes: encoded once for all
- * watchers with such a view. The caller owns the reference; NULL when it cannot be encoded. */
+ * watchers with such a view. The caller owns the reference; NULL if it cannot be encoded. */
 struct blob *view_frame(const struct view *v, struct change *c, enum event_type type, struct slice object);
 
 /* A frame that belongs to no change. */

@@ -10,7 +10,7 @@ struct asset {
 	struct slice gzip;
 };
 
-/* NULL when there is none of that name; "" is the page. */
+/* NULL if there is none of that name; "" is the page. */
 const struct asset *asset_find(struct slice name);
 
 /* Appends it as it was before it was compressed. */

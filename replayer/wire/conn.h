@@ -93,7 +93,7 @@ bool conn_has_had_its_time(const struct conn *c);
 /* Whether a flush that has come to its n-th round takes long enough to yield; the first two cost nothing. */
 bool conn_flushes_long(struct conn *c, size_t rounds);
 
-/* For a protocol that keeps more while it reads: how much it is now, besides conn_input. False when that is
+/* For a protocol that keeps more while it reads: how much it is now, besides conn_input. False if that is
  * too much, on this connection or on all together. */
 bool conn_hold(struct conn *c, size_t bytes) MUST_CHECK;
 

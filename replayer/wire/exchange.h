@@ -163,7 +163,7 @@ static inline bool exchange_is_due_to_abort(const struct exchange *x)
 /* n bytes from the front are sent. */
 void exchange_sent(struct exchange *x, size_t n);
 
-/* Asks the owner for more if it is time. True when something may have been added. */
+/* Asks the owner for more if it is time. True if something may have been added. */
 bool exchange_refill(struct exchange *x);
 
 #endif

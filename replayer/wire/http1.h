@@ -19,8 +19,8 @@ struct http1_framing {
 };
 
 /*
- * Reads one request head from the start of `in`. Returns its length with the empty line, 0 when it is not
- * whole yet, ERR_PROTOCOL when it is malformed, ERR_TOO_LARGE when it exceeds limits.h. `scanned`
+ * Reads one request head from the start of `in`. Returns its length with the empty line, 0 if it is not
+ * whole yet, ERR_PROTOCOL if it is malformed, ERR_TOO_LARGE if it exceeds limits.h. `scanned`
  * (0 for a new head) remembers how far earlier calls looked, so that a head that trickles in is not searched
  * again and again. The slices of ret point into `in`; ret->body is left empty.
  */
@@ -47,7 +47,7 @@ struct http1_chunks {
 };
 
 /* Appends the data found in `in` to `body` and returns how many bytes of `in` were used; look at c->state for
- * the end. ERR_PROTOCOL, or ERR_TOO_LARGE when more than LIMIT_DROPPED_BYTES were dropped. All zero is the
+ * the end. ERR_PROTOCOL, or ERR_TOO_LARGE if more than LIMIT_DROPPED_BYTES were dropped. All zero is the
  * start. */
 int http1_read_chunks(struct http1_chunks *c, struct slice in, struct buf *body, struct err *err) MUST_CHECK;
 

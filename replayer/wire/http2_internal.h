@@ -102,7 +102,7 @@ void http2_streams_relieve(struct http2_conn *h);
 /* Those that go on are ready again. */
 void http2_streams_go_on(struct http2_conn *h);
 
-/* Breaks off those that have sent what they had. True when there is something to send for that. */
+/* Breaks off those that have sent what they had. True if there is something to send for that. */
 bool http2_streams_break_off(struct http2_conn *h);
 
 /* ---- http2_data.c ---- */

@@ -27,7 +27,7 @@ struct server_options {
 	void *context;
 };
 
-/* Binds and listens. ERR_USAGE for a bad address, ERR_NETWORK when it cannot be had. */
+/* Binds and listens. ERR_USAGE for a bad address, ERR_NETWORK if it cannot be had. */
 int server_open(uv_loop_t *loop, const struct server_options *options, struct server **ret,
 	struct err *err) MUST_CHECK;
 
@@ -45,7 +45,7 @@ uint64_t server_cut_count(const struct server *s);
 void server_flush(struct server *s);
 
 /* Nobody listens any more: connections are refused by the kernel. Connections take no further
- * request, and are reset when none is under way. Or listens again, on the same port: ERR_NETWORK when
+ * request, and are reset when none is under way. Or listens again, on the same port: ERR_NETWORK if
  * somebody else has it by then. */
 void server_refuse(struct server *s);
 int server_accept(struct server *s, struct err *err) MUST_CHECK;

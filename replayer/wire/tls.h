@@ -24,7 +24,7 @@ const char *tls_authority_pem(const struct tls *t);
  * others without the authority; borrowed. */
 const char *tls_fingerprint(const struct tls *t);
 
-/* A session on a connected, non-blocking socket; NULL when memory is out. */
+/* A session on a connected, non-blocking socket; NULL if memory is out. */
 struct tls_session *tls_session_new(struct tls *t, int fd);
 void tls_session_free(struct tls_session *s);
 

@@ -18,7 +18,7 @@
 struct change {
 	uint32_t refs;
 	uint64_t seq;
-	uint64_t rv; /* as a number; 0 when it is none */
+	uint64_t rv; /* as a number; 0 if it is none */
 	enum event_type type;
 	enum event_origin origin;
 	uint32_t resource, stream;
@@ -68,7 +68,7 @@ int object_with_rv(struct slice object, uint64_t rv, struct buf *to, struct err 
 /* Moves the times in its object (rebase.h), before anybody else has seen the change. NULL moves none. */
 void change_rebase(struct change *c, const struct rebase *r);
 
-/* The encoding kept under that key, borrowed; NULL when there is none. */
+/* The encoding kept under that key, borrowed; NULL if there is none. */
 struct blob *change_encoding(const struct change *c, uint32_t key);
 
 /* Keeps an encoding if there is room; takes its own reference. */
@@ -94,10 +94,10 @@ int change_cache_get(
 /* Adds a change that was made elsewhere, in place of one with the same seq; takes its own reference. */
 void change_cache_add(struct change_cache *cc, struct change *c);
 
-/* The seq of the version before this change, into c->previous_seq: 0 when it did not exist. */
+/* The seq of the version before this change, into c->previous_seq: 0 if it did not exist. */
 int change_find_previous(struct change_cache *cc, struct change *c, struct err *err) MUST_CHECK;
 
-/* The object before this change: 1 and its bytes (borrowed from the change), 0 when it did not exist. */
+/* The object before this change: 1 and its bytes (borrowed from the change), 0 if it did not exist. */
 int change_previous(struct change_cache *cc, struct change *c, struct slice *ret, struct err *err) MUST_CHECK;
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "replayer/world/world.h"
 
-/* The CRD of a collection. Returns the seq of its version, 0 when there is none; *ret is borrowed until the
+/* The CRD of a collection. Returns the seq of its version, 0 if there is none; *ret is borrowed until the
  * next object is read. */
 uint64_t crd_find(struct world *w, const struct collection *c, struct slice *ret);
 

@@ -43,7 +43,7 @@ static inline uint64_t history_end(const struct history *h)
 	return h->base + h->count;
 }
 
-/* NULL when the entry has left the window or does not exist yet. Borrowed until the next add. */
+/* NULL if the entry has left the window or does not exist yet. Borrowed until the next add. */
 const struct history_entry *history_at(const struct history *h, uint64_t number);
 
 /* The version at a position: the floor's when it lies before the window. */

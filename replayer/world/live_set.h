@@ -26,11 +26,11 @@ void live_set_release(struct live_set *s);
 /* Fills an empty set with the same. */
 void live_set_copy(const struct live_set *s, struct live_set *to);
 
-/* Both return the seq of the version that was there before, 0 when there was none. */
+/* Both return the seq of the version that was there before, 0 if there was none. */
 uint64_t live_set_put(struct live_set *s, struct slice namespace, struct slice name, uint64_t seq);
 uint64_t live_set_remove(struct live_set *s, struct slice namespace, struct slice name);
 
-/* NULL when it does not exist; borrowed until the next change. */
+/* NULL if it does not exist; borrowed until the next change. */
 const struct live *live_set_find(const struct live_set *s, struct slice namespace, struct slice name);
 
 /* Index of the first item whose key is not below `key`; count when there is none. */

@@ -24,7 +24,7 @@ struct marks {
 	struct blob **bookmarks;
 	size_t resource_count; /* largest resource id + 1 */
 	uint64_t start_seq;    /* the position at which every list that was begun at first is complete */
-	int64_t start_ns;      /* its time; 0 when there are no lists */
+	int64_t start_ns;      /* its time; 0 if there are no lists */
 };
 
 int marks_load(struct tape *tape, struct marks *ret, struct err *err) MUST_CHECK;

@@ -17,7 +17,7 @@
 #define OVERLAY_KEPT_BYTES (64u << 20)         /* of versions that others have replaced */
 
 struct overlay_version {
-	uint64_t seq, previous_seq; /* previous: of the version before it; 0 when there was none */
+	uint64_t seq, previous_seq; /* previous: of the version before it; 0 if there was none */
 	uint64_t rv;
 	enum event_type type;
 	uint32_t resource;
@@ -44,7 +44,7 @@ static inline bool overlay_has(uint64_t seq)
 const struct overlay_version *overlay_add(
 	struct overlay *o, const struct overlay_version *v, struct slice object);
 
-/* NULL when it was dropped; borrowed until the next add. */
+/* NULL if it was dropped; borrowed until the next add. */
 const struct overlay_version *overlay_find(const struct overlay *o, uint64_t seq);
 
 /* What a version takes; 0 for one that others have replaced, and for none. And all of them. */

@@ -27,7 +27,7 @@ struct relist {
 /* All that are open. NULL is the empty set. */
 void relist_add(struct relist **set, const struct event *e);
 
-/* The list of that stream is complete: takes its events out of the set, sorted; NULL when there are none. The
+/* The list of that stream is complete: takes its events out of the set, sorted; NULL if there are none. The
  * caller frees. */
 struct relist *relist_take(struct relist **set, uint32_t stream);
 

@@ -84,17 +84,17 @@ void world_rebase(struct world *w, int64_t tape_ns);
  * their histories begin anew. On failure the world is of no more use. */
 int world_seek(struct world *w, uint64_t seq, struct err *err) MUST_CHECK;
 
-/* NULL when it is not on the tape. */
+/* NULL if it is not on the tape. */
 struct collection *world_find(
 	struct world *w, struct slice group, struct slice version, struct slice resource);
 struct collection *world_collection(struct world *w, uint32_t resource);
 
 /* A resource that is not on the tape, with nothing in it and the cluster's version at the position; the
- * strings are copied. NULL when there are WORLD_ADDED_MAX of them already. */
+ * strings are copied. NULL if there are WORLD_ADDED_MAX of them already. */
 #define WORLD_ADDED_MAX 2048
 struct collection *world_add(struct world *w, const struct tape_resource *r);
 
-/* Applies the next event. Returns its number in the collection's history, or -1 when watchers are not told:
+/* Applies the next event. Returns its number in the collection's history, or -1 if watchers are not told:
  * it only completes a state (an item of a list), or a program wrote an object of that name. Where writes have
  * taken the event's resourceVersion, *c is replaced by the same change with a later one. */
 int64_t world_apply_change(struct world *w, struct change **c);
@@ -133,7 +133,7 @@ int64_t world_write(struct world *w, struct collection *in, const struct overlay
 void world_remember(
 	struct world *w, struct collection *in, const struct overlay_version *v, struct slice object);
 
-/* What is kept; NULL when it is nothing, or the tape has moved on. */
+/* What is kept; NULL if it is nothing, or the tape has moved on. */
 const struct overlay_version *world_remembered(
 	const struct world *w, const struct collection *in, struct slice namespace, struct slice name);
 

@@ -20,7 +20,7 @@ struct value_fault {
 };
 void value_fault_release(struct value_fault *f);
 
-/* False when everything can be decoded, or the kind is none of the built-in ones. */
+/* False if everything can be decoded, or the kind is none of the built-in ones. */
 bool value_check_builtin(
 	const char *api_version, const char *kind, const cJSON *object, struct value_fault *ret);
 

@@ -63,7 +63,7 @@ int write_check_fields(struct write *w, cJSON *object, const cJSON *duplicates, 
 enum value_origin { VALUES_OF_BODY, VALUES_OF_PATCH, VALUES_APPLIED };
 int write_check_values(struct write *w, cJSON *object, enum value_origin origin);
 
-/* What Go could not decode of an object of another kind, in its words; NULL when it could. The caller frees.
+/* What Go could not decode of an object of another kind, in its words; NULL if it could. The caller frees.
  */
 char *write_decoding_problem(const cJSON *object, const struct write_kind *want);
 /* 400 for it. */

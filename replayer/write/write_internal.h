@@ -81,7 +81,7 @@ void write_answer(struct write *w, struct write_text *text);
 
 /* ---- write_object.c: what all objects have ---- */
 
-/* The object of that name into w->old; NULL when there is none. */
+/* The object of that name into w->old; NULL if there is none. */
 int write_load(struct write *w, struct slice name);
 /* The same for `object` in the body of an update: a hidden recorded lease is there for a client that names its
  * version, having seen it in a list or watch. */

@@ -35,7 +35,7 @@ static inline void buf_clear(struct buf *b)
 	b->len = 0;
 }
 
-/* Makes room for `more` bytes after len and returns where they go, NULL when that exceeds the maximum or
+/* Makes room for `more` bytes after len and returns where they go, NULL if that exceeds the maximum or
  * memory; the caller writes and then adds to b->len. */
 char *buf_reserve(struct buf *b, size_t more) MUST_CHECK;
 

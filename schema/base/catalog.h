@@ -30,7 +30,7 @@ int catalog_add_classic(struct catalog *c, struct slice json, struct err *err) M
 /* Takes the resource over. */
 void catalog_add(struct catalog *c, const struct catalog_resource *r);
 
-/* In just that version; NULL when it is not there. */
+/* In just that version; NULL if it is not there. */
 const struct catalog_resource *catalog_find_version(
 	const struct catalog *c, const char *group, const char *version, const char *resource);
 /* In whatever version. */

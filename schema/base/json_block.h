@@ -20,7 +20,7 @@ struct json_masks {
 };
 
 struct json_state {
-	uint64_t escaped;   /* 1 when the first byte of the next block is escaped */
+	uint64_t escaped;   /* 1 if the first byte of the next block is escaped */
 	uint64_t in_string; /* all ones when the next block starts inside a string */
 	unsigned depth, max_depth;
 };

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* `at` points at '{' or '['. Returns the byte after the bracket that closes it, or NULL when the input ends
+/* `at` points at '{' or '['. Returns the byte after the bracket that closes it, or NULL if the input ends
  * before, or brackets nest deeper than max_depth (>= 1) with the first one counted. */
 typedef const char *json_skip_fn(const char *at, const char *end, unsigned max_depth);
 

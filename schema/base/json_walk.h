@@ -41,7 +41,7 @@ static inline char json_peek(struct json_cursor *c)
 int json_enter(struct json_cursor *c, char bracket) MUST_CHECK;
 
 /* Steps to the next member or item; *first is true before the first call and is changed by it. Returns 1 with
- * the cursor at the value, 0 when the closing bracket was consumed instead. */
+ * the cursor at the value, 0 if the closing bracket was consumed instead. */
 int json_next_member(struct json_cursor *c, bool *first, struct json_key *ret) MUST_CHECK;
 int json_next_item(struct json_cursor *c, bool *first) MUST_CHECK;
 

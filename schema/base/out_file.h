@@ -21,7 +21,7 @@
 
 struct out_file;
 
-/* ERR_NOT_FOUND when the folder does not exist, ERR_IO when the name cannot be written. Waits for the reader
+/* ERR_NOT_FOUND if the folder does not exist, ERR_IO if the name cannot be written. Waits for the reader
  * of a FIFO. */
 int out_file_open(const char *path, struct out_file **ret, struct err *err) MUST_CHECK;
 
@@ -33,7 +33,7 @@ int out_file_check(const char *path, struct err *err) MUST_CHECK;
 FILE *out_file_stream(struct out_file *f);
 
 /* A path under which the open output can be written by name until it is closed, for libraries that take
- * nothing else; NULL when the system has no such names. The stream must not have been written to. */
+ * nothing else; NULL if the system has no such names. The stream must not have been written to. */
 const char *out_file_path(const struct out_file *f);
 
 /* Puts the file in its place, on the disk; frees in any case. On failure nothing is left, and an earlier file

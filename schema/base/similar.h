@@ -16,7 +16,7 @@ struct similar {
 
 struct similar similar_to(struct slice word);
 
-/* True when it is the best so far; `choice` is for the caller and may be NULL. */
+/* True if it is the best so far; `choice` is for the caller and may be NULL. */
 bool similar_offer(struct similar *s, const char *candidate, const void *choice);
 
 /* Offers every word of a list separated by blanks or commas. The caller frees the best; NULL: none. */

@@ -4,7 +4,7 @@
 
 #include "schema/base/buf.h"
 
-/* How many bytes the first character of the text has; 0 when they are not UTF-8 (overlong, a surrogate, cut)
+/* How many bytes the first character of the text has; 0 if they are not UTF-8 (overlong, a surrogate, cut)
  * or there are none. */
 size_t utf8_read(struct slice text, uint32_t *ret_code);
 

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* Writes the value as lines that begin in column `indent`. ERR_PROTOCOL when it is not JSON. */
+/* Writes the value as lines that begin in column `indent`. ERR_PROTOCOL if it is not JSON. */
 int yaml_out(FILE *to, struct slice json, unsigned indent, struct err *err) MUST_CHECK;
 
 #endif

@@ -23,7 +23,7 @@
 struct run_file;
 
 /* Makes the file, which nobody else may read. Symbolic links are followed. An older run under that name is
- * replaced; ERR_USAGE when it is anything else. For a run that can be made again: a crash of the machine may take
+ * replaced; ERR_USAGE if it is anything else. For a run that can be made again: a crash of the machine may take
  * the file with it. */
 int run_file_open(const char *path, struct run_file **ret, struct err *err) MUST_CHECK;
 

@@ -13,11 +13,11 @@ struct run_reader;
  * ERR_NOT_FOUND, or ERR_CORRUPT. */
 int run_path_check(const char *path, struct err *err) MUST_CHECK;
 
-/* ERR_NOT_FOUND, or ERR_CORRUPT when it is no run of a version that is known. */
+/* ERR_NOT_FOUND, or ERR_CORRUPT if it is no run of a version that is known. */
 int run_reader_open(const char *path, struct run_reader **ret, struct err *err) MUST_CHECK;
 void run_reader_close(struct run_reader *r); /* NULL is accepted */
 
-/* A row of the table `run`, borrowed until the reader is closed; NULL when it is not there. */
+/* A row of the table `run`, borrowed until the reader is closed; NULL if it is not there. */
 const char *run_reader_fact(const struct run_reader *r, const char *name);
 
 /* A row of `writes`. */

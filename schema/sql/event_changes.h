@@ -38,7 +38,7 @@ void event_changes_free(struct event_changes *c); /* accepts NULL */
 void event_changes_walk(struct event_changes *c, uint64_t after_seq, uint64_t last_seq);
 
 /* Replaces what c held by the event that the cursor stands on. `with_noise` as in json_diff.h. Returns the number of
- * changes, 0 when nothing but noise changed. Reads objects of the tape. */
+ * changes, 0 if nothing but noise changed. Reads objects of the tape. */
 int event_changes_make(struct event_changes *c, struct tape *t, struct tape_cursor *cursor,
 	const struct event *e, bool with_noise, struct err *err) MUST_CHECK;
 

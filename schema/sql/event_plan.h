@@ -73,13 +73,13 @@ bool plan_word_next(const char **plan, struct plan_word *ret);
 /* The name of a column that all tables of events have. */
 const char *event_column_name(int column);
 
-/* True when condition i may be used and compares text bytewise. */
+/* True if condition i may be used and compares text bytewise. */
 bool event_plan_usable_text(sqlite3_index_info *info, int i);
 
-/* True when condition i may be used and compares times, in a way that a plan has a word for. */
+/* True if condition i may be used and compares times, in a way that a plan has a word for. */
 bool event_plan_usable_time(sqlite3_index_info *info, int i);
 
-/* True when condition i may be used in a way that a plan has a word for. */
+/* True if condition i may be used in a way that a plan has a word for. */
 bool event_plan_usable_number(sqlite3_index_info *info, int i);
 
 /* Whether a column with this name holds nanoseconds since 1970. */
@@ -96,7 +96,7 @@ int event_plan_read_time(
 struct event_query {
 	struct tape_filter filter; /* borrows from texts */
 	bool nothing;              /* no event can match */
-	uint8_t *wanted;           /* by resource id, NULL when filter says it all */
+	uint8_t *wanted;           /* by resource id, NULL if filter says it all */
 	uint32_t wanted_end;       /* ids from here on are not wanted */
 	char *texts[5];
 };
@@ -105,7 +105,7 @@ int event_query_make(struct tape_handle *h, const char *plan, sqlite3_value **ar
 	struct event_query *ret, struct err *err) MUST_CHECK;
 void event_query_release(struct event_query *q);
 
-/* Opens the walk that plan flags and query ask for; NULL in *ret when nothing can match. ERR_BUSY when the
+/* Opens the walk that plan flags and query ask for; NULL in *ret when nothing can match. ERR_BUSY if the
  * tape has grown so that another plan is needed. */
 int event_query_open(struct tape_handle *h, const struct event_query *q, int walk_flags,
 	struct tape_cursor **ret, struct err *err) MUST_CHECK;

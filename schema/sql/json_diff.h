@@ -29,7 +29,7 @@ struct json_diff *json_diff_new(void);
 void json_diff_free(struct json_diff *d);
 
 /* Replaces what d held. `with_noise`: also metadata.managedFields and metadata.resourceVersion, which every
- * write changes. ERR_PROTOCOL when one is not JSON. */
+ * write changes. ERR_PROTOCOL if one is not JSON. */
 int json_diff_make(
 	struct json_diff *d, struct slice old, struct slice new, bool with_noise, struct err *err) MUST_CHECK;
 
@@ -37,7 +37,7 @@ size_t json_diff_count(const struct json_diff *d);
 /* Valid until the next json_diff_make. */
 struct json_change json_diff_at(const struct json_diff *d, size_t index);
 
-/* The values of metadata.managedFields that the comparison passed by, absent ones empty. False when it did not come
+/* The values of metadata.managedFields that the comparison passed by, absent ones empty. False if it did not come
  * there, because nothing or all of metadata differs, or noise was compared as well. */
 bool json_diff_managers(const struct json_diff *d, struct slice *ret_old, struct slice *ret_new);
 

@@ -8,7 +8,7 @@
  * The manager that most likely made the change at `path` (as json_diff gives it) between two versions of an
  * object: of the entries that are new or other in `new` the one that owns the path, else the only such entry;
  * else the manager that owns the path, because entries have times in whole seconds and two writes of one manager leave
- * the same. `old` may be empty. Returns 1 with the name (still escaped, borrowed from `new`), 0 when nothing
+ * the same. `old` may be empty. Returns 1 with the name (still escaped, borrowed from `new`), 0 if nothing
  * tells, negative when something is not JSON.
  */
 int managed_fields_manager(struct slice old, struct slice new, struct slice path, struct slice *ret_manager,
@@ -31,7 +31,7 @@ int managed_fields_owner(const struct managed_entries *entries, struct slice new
 	struct slice *ret_manager, struct err *err) MUST_CHECK;
 
 /* The manager that wrote everything, whichever path it has, because all entries that are new or other are its own.
- * Returns as managed_fields_manager() does: 0 when there are several or none. */
+ * Returns as managed_fields_manager() does: 0 if there are several or none. */
 int managed_fields_writer(
 	const struct managed_entries *entries, struct slice *ret_manager, struct err *err) MUST_CHECK;
 

@@ -31,7 +31,7 @@ void predicate_limit(struct predicate *p, int64_t limit_ns);
 
 /*
  * Whether the expression is true (not zero, not NULL) of the event: 1 or 0. `resource` may be NULL; its names
- * are then NULL too. Everything is borrowed for the call. ERR_FAILED when the expression cannot be computed,
+ * are then NULL too. Everything is borrowed for the call. ERR_FAILED if the expression cannot be computed,
  * as jget of what is no JSON.
  */
 int predicate_test(struct predicate *p, const struct tape_resource *resource, const struct event *e,

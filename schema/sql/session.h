@@ -55,7 +55,7 @@ void sql_session_limit(struct sql_session *s, int64_t limit_ns);
 /* Called about every 100 ms while a statement works; may be NULL. */
 void sql_session_on_progress(struct sql_session *s, void (*call)(void *context), void *context);
 
-/* How far the outermost walk of the running statement is: *ret_table is NULL when there is none that can
+/* How far the outermost walk of the running statement is: *ret_table is NULL if there is none that can
  * tell, and *ret_share goes from 0 to 1. A statement of several walks begins again with each. For use in that
  * call. */
 void sql_session_progress(const struct sql_session *s, const char **ret_table, double *ret_share);
@@ -72,7 +72,7 @@ void sql_session_interrupt(struct sql_session *s);
 /* The tables of a tape and what a row of each is; NULL past the end. */
 const char *sql_table_name(size_t index, const char **ret_summary);
 
-/* True when the text ends with a whole statement, semicolon included. */
+/* True if the text ends with a whole statement, semicolon included. */
 bool sql_text_is_complete(const char *sql);
 
 /* Runs every statement of the text in turn. ERR_FAILED with SQLite's words for what it does not understand or

@@ -27,11 +27,11 @@ struct time_reader {
 /* Makes the collating sequence; the reader is borrowed as long as the connection lives. */
 int time_collation_register(struct sqlite3 *db, const char *name, struct time_reader *r);
 
-/* ERR_USAGE when the text is no time, or one that this connection cannot tell the day of. */
+/* ERR_USAGE if the text is no time, or one that this connection cannot tell the day of. */
 int time_reader_read(
 	const struct time_reader *r, struct slice text, int64_t *ret_ns, struct err *err) MUST_CHECK;
 
-/* The error that was kept, which is then forgotten; 0 when there is none. */
+/* The error that was kept, which is then forgotten; 0 if there is none. */
 int time_reader_failure(struct time_reader *r, struct err *err) MUST_CHECK;
 
 #endif

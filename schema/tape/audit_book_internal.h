@@ -20,7 +20,7 @@ enum book_statement {
 	BOOK_STATEMENTS,
 };
 
-/* Hashes of what is claimed, so that the many events without a claim cost no look into the file. */
+/* Hashes of the claimed events, so that the many events without a claim need no access to the file. */
 struct book_keys {
 	uint64_t *slots; /* 0: empty */
 	size_t size, count;
@@ -36,7 +36,7 @@ struct audit_book {
 	struct buf texts;     /* of the claims of one event */
 };
 
-/* What a claim is found by. */
+/* The key of a claim. */
 uint64_t book_key(struct slice uid, struct slice rv);
 bool book_has_key(const struct book_keys *s, uint64_t key);
 

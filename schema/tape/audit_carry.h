@@ -4,13 +4,13 @@
 
 #include "schema/tape/audit_book.h"
 
-/* Copies the claims of those events that the new tape in `folder` has out of the books of the tapes `from` that have
- * one. `skips_damage`: what is damaged is left out instead of ending it with ERR_CORRUPT. */
+/* Copies claims from the books of the tapes `from`, if they have one: those of events that the new tape in
+ * `folder` has. `skips_damage`: leave out damaged claims instead of failing with ERR_CORRUPT. */
 int audit_carry(const char *const *from, size_t count, const char *folder, bool skips_damage,
 	struct err *err) MUST_CHECK;
 
-/* The same for a tape in which things have other names: each claim of the tape's book, as `rewrite` leaves it
- * (NULL: as it is); what it puts there lives until the next call. */
+/* Like audit_carry, for a tape in which things have other names: copies each claim of the tape's book as
+ * `rewrite` leaves it (NULL: unchanged). What `rewrite` puts there must live until its next call. */
 struct audit_rewrite {
 	int (*rewrite)(void *context, struct audit_claim *claim, struct err *err);
 	void *context;

@@ -5,9 +5,10 @@
 #include "schema/tape/audit_book.h"
 
 /*
- * Removes the claims about events that are no longer on the tape, after retention has removed segments. Claims of objects that
- * the tape begins with stay, and so do those of the last ten minutes before it, because two clocks may differ. Returns how
- * many went; 0 too if the tape has no book. Others may write the book meanwhile.
+ * Removes the claims about events that are no longer on the tape, after retention has removed segments.
+ * Claims of objects with which the tape begins stay, and so do those of the last ten minutes before it,
+ * because two clocks may differ. Returns the number of removed claims; 0 also if the tape has no book. Other
+ * programs may write the book meanwhile.
  */
 int64_t audit_book_prune(const char *tape_path, struct err *err) MUST_CHECK;
 

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* 0 when they are equal, else ERR_CORRUPT; the caller puts in front of it what the sum is of. */
+/* 0 if they are equal, else ERR_CORRUPT; the caller puts in front of it what the sum is of. */
 static inline int checksum_expect(uint64_t found, uint64_t expected, struct err *err)
 {
 	if (found == expected)

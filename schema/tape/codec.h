@@ -12,7 +12,7 @@
 
 uint64_t codec_hash(struct slice bytes);                          /* XXH64, seed 0 */
 uint64_t codec_hash_two(struct slice first, struct slice second); /* of both, one after the other */
-/* For what is compared in memory only: a third of the time, and nothing of the format. */
+/* For comparisons in memory only: takes a third of the time, and is not part of the format. */
 uint64_t codec_hash_for_memory(struct slice bytes);
 void codec_digest(struct slice bytes, uint8_t ret[16]); /* XXH3-128, seed 0, in canonical (big-endian) form */
 
@@ -44,8 +44,8 @@ int codec_unpack(struct slice data, size_t raw_bytes, struct buf *to, struct err
 /* As codec_pack, with a window over all of raw, up to 128 MiB: for much that is alike and far apart. */
 int codec_pack_long(struct slice raw, int level, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Frames of others, whose length they need not tell: what is needed for `most` bytes, and no more; ERR_TOO_LARGE when
- * `to` may not hold it. */
+/* For other programs' frames, which may not say their length: decodes what is needed for `most` bytes, and no
+ * more; ERR_TOO_LARGE if `to` may not hold it. */
 int codec_unpack_front(struct slice data, size_t most, struct buf *to, struct err *err) MUST_CHECK;
 
 /* One frame that refers to `previous`. unpack writes exactly raw_bytes at `to`. */

@@ -59,7 +59,7 @@ struct slice column_get_text(
 	struct column_reader *r, enum column column, struct slice previous, char *scratch);
 struct slice column_get_uid(struct column_reader *r, enum column column, char *scratch);
 
-/* True when every column was read to its end without a failure. */
+/* True if every column was read to its end without a failure. */
 bool column_reader_done(const struct column_reader *r);
 
 #endif

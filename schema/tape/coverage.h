@@ -1,16 +1,15 @@
 /*
  * coverage.h: what a tape can know: from when to when each stream was watched. What was not seen is unknown,
- * which is another thing than not there.
+ * which is not the same as absent.
  *
- * Most of it stands in the rows of a tape: marks (lists that are complete), gaps, connections. Two things are
- * concluded from them:
+ * Most of it is in the rows of a tape: marks (lists that are complete), gaps, connections. Two things are
+ * inferred from them:
  *   - A stream that a later recording left out has a gap from the end of its last watch to the end of the
  *     tape. No row says so; coverage_each_gap adds one, with id 0.
- *   - A gap that a recorder left behind when it was stopped begins where its own watch ended, whatever was
- *     the last thing on the tape then.
- * Beside a stream that was imported nothing may tell when it was watched: it is "untold".
+ * - A gap that a recorder left when it was stopped begins where its own watch ended, whatever the last thing
+ * on the tape was. For an imported stream the tape may not say when it was watched: it is "untold".
  *
- * A coverage is a picture of the tape as it was at coverage_load: it borrows nothing and knows nothing newer.
+ * A coverage is a snapshot of the tape at coverage_load: it borrows nothing and knows nothing newer.
  */
 #ifndef SCHEMA_TAPE_COVERAGE_H
 #define SCHEMA_TAPE_COVERAGE_H
@@ -30,15 +29,15 @@ enum coverage_state {
 	COVERAGE_UNLISTED, /* before its first list was complete, at until_ns; INT64_MAX: it never was */
 	COVERAGE_GAP,      /* not watched from since_ns to until_ns; INT64_MAX: to the end */
 	COVERAGE_LEFT,     /* the same for good: later recordings do not follow it any more */
-	COVERAGE_UNTOLD,   /* the tape does not tell when it was watched */
+	COVERAGE_UNTOLD,   /* the tape does not say when it was watched */
 	COVERAGE_STATE_COUNT,
 };
 
-/* What is known of one stream at one position. */
+/* The knowledge about one stream at one position. */
 struct coverage_answer {
 	enum coverage_state state;
 	int64_t since_ns, until_ns;
-	uint64_t gap;       /* its id; 0: none, or one that no row tells */
+	uint64_t gap;       /* its id; 0: none, or one without a row */
 	const char *reason; /* of the gap, "" for others; lives as long as the coverage */
 };
 
@@ -61,12 +60,12 @@ struct coverage_point {
 struct coverage_answer coverage_at(
 	const struct coverage *c, uint32_t stream, const struct coverage_point *point);
 
-/* Every interval in which a stream was not watched, also those that no row tells, as tape_each_gap gives
- * them. The tape is the one that the coverage was loaded from. */
+/* Every interval in which a stream was not watched, even those without a row, as tape_each_gap gives them.
+ * The tape is the one from which the coverage was loaded. */
 int coverage_each_gap(const struct coverage *c, struct tape *t,
 	int (*each)(void *context, const struct tape_gap *gap), void *context, struct err *err) MUST_CHECK;
 
-/* How many streams the tape does not tell of, and how many gaps there are beside its rows. */
+/* The number of streams that are untold, and of gaps without a row. */
 size_t coverage_untold_count(const struct coverage *c);
 size_t coverage_left_count(const struct coverage *c);
 

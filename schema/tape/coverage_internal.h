@@ -1,6 +1,6 @@
 /*
- * coverage_internal.h: what coverage_load.c makes of the rows of a tape, and coverage.c answers from. Nobody
- * else includes it.
+ * coverage_internal.h: the state that coverage_load.c builds from the rows of a tape, and from which
+ * coverage.c answers. Included by these two alone.
  */
 #ifndef SCHEMA_TAPE_COVERAGE_INTERNAL_H
 #define SCHEMA_TAPE_COVERAGE_INTERNAL_H
@@ -58,7 +58,7 @@ struct coverage {
 	struct tape_span span;
 };
 
-/* NULL when there is none. */
+/* NULL if there is none. */
 static inline struct coverage_stream *coverage_stream_of(const struct coverage *c, uint32_t id)
 {
 	return id && id <= c->stream_count ? &c->streams[id - 1] : NULL;

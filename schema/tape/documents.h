@@ -1,7 +1,7 @@
 /*
  * documents.h: the documents of a segment packed together. They describe the same types again and again, and
- * most of them come twice, as JSON and as protobuf: one after the other in one zstd frame they take a
- * quarter of what they take each by itself. FORMAT.md, section 3, has the rows.
+ * most of them come twice, as JSON and as protobuf: one after the other in one zstd frame they take a quarter
+ * of their separate sizes. FORMAT.md, section 3, has the rows.
  */
 #ifndef SCHEMA_TAPE_DOCUMENTS_H
 #define SCHEMA_TAPE_DOCUMENTS_H
@@ -18,7 +18,7 @@
  * variant replaces are left out, and so are logs. On failure the segment is as it was. */
 int documents_pack(sqlite3 *db, int level, bool newest_only, struct err *err) MUST_CHECK;
 
-/* True when some document of the segment is not packed, or, with newest_only, is replaced by a later one. */
+/* True if some document of the segment is not packed, or, with newest_only, is replaced by a later one. */
 bool documents_want_packing(sqlite3 *db, bool newest_only);
 
 /* Appends the decoded pack of a segment, nothing when the segment has none. */

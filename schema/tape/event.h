@@ -65,7 +65,7 @@ struct tape_connection {
 	const char *start_rv;
 	int64_t timeout_seconds; /* as requested, -1 none */
 	int64_t begin_ns, first_byte_after_ns, duration_ns;
-	uint64_t first_seq, last_seq; /* events it delivered; 0 when none */
+	uint64_t first_seq, last_seq; /* events it delivered; 0 if none */
 	const char *end_reason;       /* NULL while it runs; words in FORMAT.md */
 	int http_status, retry_after_s, curl_code, os_errno, h2_error;
 	const char *error_status; /* Status JSON of an ERROR event or an error body */
@@ -115,16 +115,16 @@ struct tape_missed {
 	struct slice namespace, name, uid, old_uid, rv, old_rv;
 };
 
-/* What the server said of itself: discovery, /version, OpenAPI. */
+/* What the server says about itself: discovery, /version, OpenAPI. */
 struct tape_document {
 	uint64_t after_seq; /* given by the writer */
 	int64_t time_ns;
 	const char *path;    /* "/api", "/apis/apps/v1", "/version" */
-	const char *variant; /* "" or what was asked for beside application/json: "aggregated" */
+	const char *variant; /* "" or the requested form beside application/json: "aggregated" */
 	int http_status;
 	const char *content_type, *etag;
 	struct slice body;
-	/* Where a reader found it, and what it says of the body's length. */
+	/* Where a reader found it, and the body's claimed length. */
 	int64_t id, raw_bytes;
 	uint32_t segment;
 };

@@ -49,7 +49,7 @@ struct extent {
 	uint64_t raw_bytes; /* sum of lengths */
 	int64_t min_time_ns, max_time_ns;
 	struct buf bytes; /* hot: the objects, one after the other */
-	size_t room;      /* of bytes' memory, so much was filled before */
+	size_t room;      /* of bytes' memory, this much was filled before */
 
 	struct arena *arena; /* what the slices point into */
 	size_t kept_bytes;   /* in the arena */
@@ -58,10 +58,10 @@ struct extent {
 };
 
 struct extent *extent_new(void);
-/* Moves the memory for events, objects and bytes, not what is in it, from an extent that is done with: fresh
- * pages cost more than anything else that appending does. */
+/* Moves the memory for events, objects and bytes, not its contents, from an extent that is finished: fresh
+ * pages cost more than anything else in appending. */
 void extent_take_room(struct extent *x, struct extent *from);
-/* What the bytes take in memory: as much as was ever in that room. */
+/* The memory of the bytes: the most that was ever in that buffer. */
 size_t extent_memory(const struct extent *x);
 /* Gives back what of it is not used now. */
 void extent_trim(struct extent *x);
@@ -72,14 +72,14 @@ void extent_unref(struct extent *x); /* NULL is fine */
 struct slice extent_keep(struct extent *x, struct slice bytes);
 
 /* Appends an event whose identity (resource, namespace, name, uid, rv) is set in e. seq must exceed the last
- * one's. Fails with ERR_TOO_LARGE when the bytes would exceed LIMIT_CHUNK_BYTES, or the events or what they
- * take in memory their maximum; nothing was added then. */
+ * one's. Fails with ERR_TOO_LARGE if the bytes would exceed LIMIT_CHUNK_BYTES, or the events or their memory
+ * their maximum; nothing was added then. */
 int extent_add(struct extent *x, const struct event *e, struct slice object, struct err *err) MUST_CHECK;
 /* The same for an object that stands in x->bytes already. */
 int extent_add_placed(
 	struct extent *x, const struct event *e, size_t offset, size_t length, struct err *err) MUST_CHECK;
 
-/* What events, objects and names take in memory, without the objects' bytes: at most LIMIT_EXTENT_MEMORY. */
+/* The memory of events, objects and names, without the objects' bytes: at most LIMIT_EXTENT_MEMORY. */
 size_t extent_index_memory(const struct extent *x);
 
 /* For the decoder: room for counts known beforehand, and an rv as text. */
@@ -92,7 +92,7 @@ void extent_sort(struct extent *x);
 #define RV_TEXT_BYTES 24
 void extent_event_get(const struct extent *x, size_t i, char rv_text[RV_TEXT_BYTES], struct event *ret);
 
-/* Index of the event with that seq, or of the first one after it; event_count when there is none. */
+/* Index of the event with that seq, or of the first one after it; event_count if there is none. */
 size_t extent_find_seq(const struct extent *x, uint64_t seq);
 
 /* Objects of one key, sorted extents only: *ret_end is one past the last; returns the first. Several when the

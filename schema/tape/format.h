@@ -1,6 +1,6 @@
 /*
- * format.h: the names and numbers of the tape format, versions 1 and 2. FORMAT.md is the specification; whoever
- * changes one changes the other in the same commit.
+ * format.h: the names and numbers of the tape format, versions 1 and 2. FORMAT.md is the specification;
+ * change both in the same commit.
  */
 #ifndef SCHEMA_TAPE_FORMAT_H
 #define SCHEMA_TAPE_FORMAT_H
@@ -34,7 +34,7 @@ static inline int64_t block_id(int64_t extent, uint32_t number)
 	return extent << BLOCK_NUMBER_BITS | number;
 }
 
-/* Tables, in the order of enum table. Every row that tells of time has after_seq, the seq of the last event
+/* Tables, in the order of enum table. Every row about a moment has after_seq, the seq of the last event
  * before it, so that rows and events have one order. */
 enum table {
 	TABLE_META,

@@ -12,13 +12,13 @@
 
 #include <sqlite3.h>
 
-/* What the scratch of hot_identify must be able to hold: four unescaped names. */
+/* The size of hot_identify's scratch: four unescaped names. */
 #define HOT_SCRATCH_BYTES (4 * LIMIT_NAME_BYTES)
 
 /* Reads namespace, name, uid and rv off an object into e, whose slices point into object or, where the JSON
  * has escapes, into scratch. rv is left alone when e->origin is ORIGIN_INFERRED. */
 int hot_identify(struct event *e, struct slice object, struct buf *scratch, struct err *err) MUST_CHECK;
-/* The same for who knows what json_scan_object says of the object. */
+/* Like hot_append(), for callers that have already run json_scan_object(). */
 int hot_identify_scanned(struct event *e, struct slice object, const struct object_meta *scanned,
 	struct buf *scratch, struct err *err) MUST_CHECK;
 
@@ -47,7 +47,7 @@ struct hot_chunk {
 	struct slice data;
 };
 
-/* What its xxh64 must be: the sum of the numbers of its row and its data. */
+/* The correct xxh64: of the numbers of its row and its data. */
 uint64_t hot_chunk_sum(const struct hot_chunk *chunk);
 
 /* Decodes the next chunk of the extent. */

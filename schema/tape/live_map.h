@@ -1,6 +1,6 @@
 /*
- * live_map.h: the objects that live, by their keys, as events go by. A deleted object leaves nothing behind,
- * so that memory follows what lives and not how many there were.
+ * live_map.h: the live objects, by their keys, as events pass. A deleted object leaves nothing, so that
+ * memory depends on the number of live objects only.
  */
 #ifndef SCHEMA_TAPE_LIVE_MAP_H
 #define SCHEMA_TAPE_LIVE_MAP_H
@@ -27,12 +27,12 @@ struct live_map {
 void live_map_init(struct live_map *m, size_t max_bytes);
 void live_map_release(struct live_map *m);
 
-/* NULL when there is none; valid until the next call of live_map_note. */
+/* NULL if there is none; valid until the next call of live_map_note. */
 struct live_object *live_map_find(
 	const struct live_map *m, uint32_t resource, struct slice namespace, struct slice name);
 
-/* Takes event `index` of x, which is the last one of its key so far. NULL when that is a deletion, and when
- * there is no room: then the map is_full and no more is taken. */
+/* Takes event `index` of x, which is the last one of its key so far. NULL if that is a deletion, or if there
+ * is no room: then the map is_full and accepts no more. */
 struct live_object *live_map_note(struct live_map *m, const struct extent *x, size_t index);
 
 static inline struct slice live_object_namespace(const struct live_object *o)
@@ -53,7 +53,7 @@ static inline struct slice live_object_rv(const struct live_object *o)
 }
 
 /* Index of the last event at or before seq of the objects [first, end) of a sorted extent, which share a key;
- * SIZE_MAX when there is none. */
+ * SIZE_MAX if there is none. */
 size_t live_last_of_key(const struct extent *x, size_t first, size_t end, uint64_t seq);
 
 /* One past the last object that has the key of object `first`. */

@@ -21,8 +21,8 @@ void lost_bits_count(struct lost_bits *b);
 /* All of these accept NULL: none is lost. */
 bool lost_bits_has(const struct lost_bits *b, size_t event);
 size_t lost_bits_before(const struct lost_bits *b, size_t event);
-/* The first lost event at or after that one, and the first that is not; `events` of lost_bits_new when there
- * is none. */
+/* The first lost event at or after that one, and the first that is not; `events` of lost_bits_new if there is
+ * none. */
 size_t lost_bits_next(const struct lost_bits *b, size_t event, size_t events);
 size_t lost_bits_next_kept(const struct lost_bits *b, size_t event, size_t events);
 

@@ -1,14 +1,14 @@
 /*
- * merge.h: one tape out of two recordings of one cluster. An event that both have is on the new tape once; what
- * one did not see, the other one's watch tells, in its place; a gap, or a part of one, in which the other one watched the same
- * has `how_ended` filled, and is none for whoever asks what the tape can know.
+ * merge.h: one tape out of two recordings of one cluster. An event that both have is on the new tape once.
+ * What one did not see comes from the other one's watch, in its place. A gap, or a part of one, in which the
+ * other one watched the same has `how_ended` filled, and does not count as a gap for coverage.
  *
- * Order: what watches saw is in the order of the resourceVersions of its resource, everything else in that of
- * time. The clocks of the two are compared by the events that both saw; times of the second tape are moved by
- * the difference, if it is more than delivery explains.
+ * Order: events that watches saw are in the order of the resourceVersions of their resource, everything else
+ * in that of time. The clocks of the two are compared by the events that both saw; times of the second tape
+ * are moved by the difference, if it is more than delivery can explain.
  *
- * Where the one ends before the other one begins, the streams that both follow have a gap. What a list lacks that comes after a
- * time in which neither watched was deleted (origin inferred).
+ * If the one ends before the other one begins, the streams that both follow have a gap. An object that a list
+ * after such a time lacks was deleted (origin inferred).
  */
 #ifndef SCHEMA_TAPE_MERGE_H
 #define SCHEMA_TAPE_MERGE_H

@@ -30,7 +30,7 @@ struct merge_entry {
 	uint8_t source, rank;
 };
 
-/* What one of the tapes says of a stream. */
+/* One tape's information about a stream. */
 struct merge_mark {
 	struct tape_mark mark; /* own texts; the stream is that of the new tape */
 };
@@ -63,7 +63,7 @@ struct merge_live {
 	uint64_t seq; /* of the source's event */
 	uint8_t source;
 	bool lives;
-	bool in[2]; /* as far as that source's own events tell, it lives */
+	bool in[2]; /* according to that source's own events, it is live */
 };
 
 struct merge {
@@ -77,7 +77,7 @@ struct merge {
 	struct merge_live **lives;
 	size_t live_count;
 	bool *listed;      /* [new stream id - 1]: a list of it is on the new tape */
-	char **highest;    /* [new stream id - 1]: version told by a mark, or NULL */
+	char **highest;    /* [new stream id - 1]: version given by a mark, or NULL */
 	int64_t *times_ns; /* of the events of the new tape */
 	size_t time_count;
 	struct buf names;

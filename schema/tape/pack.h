@@ -30,7 +30,7 @@ struct packed_block {
 };
 
 /* Takes each block when it is finished, so that an extent is never in memory twice: the number-th of the
- * extent (not in order: packs may be finished while a chain goes on), data borrowed. */
+ * extent (not in order: packs may be finished while a chain continues), data borrowed. */
 typedef int pack_sink(
 	void *context, size_t number, const struct packed_block *block, struct slice data, struct err *err);
 
@@ -58,7 +58,7 @@ void pack_release(struct packed_extent *p);
  * counts against events, lengths against limits. The caller owns one reference. */
 int unpack_index(
 	struct slice index, uint64_t index_raw_bytes, struct extent **ret, struct err *err) MUST_CHECK;
-/* The two halves of it: the columns of the index, appended to `to`; and what they say. */
+/* The two halves of it: encodes the columns of the index, appended to `to`; and decodes them. */
 int unpack_index_bytes(
 	struct slice index, uint64_t index_raw_bytes, struct buf *to, struct err *err) MUST_CHECK;
 int unpack_extent(struct slice raw, struct extent **ret, struct err *err) MUST_CHECK;

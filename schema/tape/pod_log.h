@@ -1,8 +1,7 @@
 /*
  * pod_log.h: the last lines of a container that died, which a tape keeps as a document (FORMAT.md, section 3).
  *
- * A container is told from those before and after it by the id that its runtime gave it, so that one document is
- * about one life of it.
+ * The id that the runtime gave a container distinguishes its lives, so that one document is about one life.
  */
 #ifndef SCHEMA_TAPE_POD_LOG_H
 #define SCHEMA_TAPE_POD_LOG_H
@@ -30,7 +29,7 @@ char *pod_log_path(const struct pod_log *log);
 char *pod_log_variant(const struct pod_log *log);
 const char *pod_log_content_type(const struct pod_log *log);
 
-/* False when the document is something else. Slices are borrowed from it. */
+/* False if the document is something else. Slices are borrowed from it. */
 bool pod_log_parse(const struct tape_document *d, struct pod_log *ret);
 
 /* Takes the next line off the front of a log: when it was written, as the server says it (empty: it does not),

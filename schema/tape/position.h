@@ -30,18 +30,18 @@ struct tape_position {
 	struct tape_span span;
 };
 
-/* ERR_USAGE says what is wrong with the text. A position outside the tape is none of its errors: `place` says
- * so, and what is there is a guess. */
+/* ERR_USAGE says what is wrong with the text. A position outside the tape is not an error: `place` says so,
+ * and the state there is a guess. */
 int tape_position_find(
 	struct tape *t, const char *text, struct tape_position *ret, struct err *err) MUST_CHECK;
 
 /* A sentence about what had to be guessed: that the position lies outside the tape, and from when to when the
- * tape goes, or that a time of day lies on several days. False when nothing had. */
+ * tape goes, or that a time of day lies on several days. False if nothing had. */
 #define POSITION_REMARK_BYTES 400
 bool tape_position_remark(const struct tape_position *p, const char *text, char to[POSITION_REMARK_BYTES]);
 
-/* What the times of the grammar count from: the tape's first and last event, or its span if it has none, and
- * the clock. */
+/* The origins of relative times: the tape's first and last event, or its span if it has none, and the
+ * clock. */
 int tape_position_frame(struct tape *t, struct moment_frame *ret, struct err *err) MUST_CHECK;
 
 /* The same position to ask a coverage of. */

@@ -42,17 +42,17 @@ void raw_close(struct raw_db *db);
  * returned. */
 int raw_each_row(struct raw_db *db, int (*each)(void *context, const struct raw_row *row), void *context);
 
-/* False when it cannot be read. */
+/* False if it cannot be read. */
 bool raw_read_row(struct raw_db *db, struct raw_place place, enum table table, struct raw_row *ret);
 
 /* Gives back what raw_each_row needed, and the file's descriptor until a row is read again: a tape may have
  * more segments than the process may have files. */
 void raw_rest(struct raw_db *db);
 
-/* After raw_each_row: true when rows of the table may be there that were not given, or not as intact. */
+/* After raw_each_row: true if rows of the table may be there that were not given, or not as intact. */
 bool raw_hides_rows(const struct raw_db *db, enum table table);
 
-/* True when the log may have had transactions of which nothing can be read. */
+/* True if the log may have had transactions that cannot be read. */
 bool raw_end_is_damaged(const struct raw_db *db);
 
 /* Pages in which a flipped bit was turned back. */

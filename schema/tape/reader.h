@@ -13,28 +13,28 @@
 
 struct tape;
 
-/* The folder of a tape. ERR_NOT_FOUND when there is none, ERR_CORRUPT when it is no tape, or one of a newer
- * format. What was taken from the tape goes with it. */
+/* The folder of a tape. ERR_NOT_FOUND if there is none, ERR_CORRUPT if it is not a tape, or one of a newer
+ * format. Closing the tape invalidates everything borrowed from it. */
 int tape_open(const char *path, struct tape **ret, struct err *err) MUST_CHECK;
 void tape_close(struct tape *t); /* accepts NULL */
 
 /* A view of one sealed segment alone; no directory is read. Its state is there only if it has one. */
 int reader_open_sealed(const char *path, uint32_t number, struct tape **ret, struct err *err) MUST_CHECK;
 
-/* Looks for what the writer has made durable since. Returns 1 when there is more than before, else 0. */
+/* Looks for what the writer has made durable since. Returns 1 if there is more than before, else 0. */
 int tape_refresh(struct tape *t, struct err *err) MUST_CHECK;
 
 /* Bytes of decoded blocks to keep, 72 MiB unless set. Ordered scans want one extent's worth. */
 void tape_set_cache(struct tape *t, size_t bytes);
 
-/* Bytes of decoded indexes to keep, 64 MiB unless set. What looks for one object after the other reads the index of every extent
- * that has it, so if those of the tape do not fit, each is decoded anew for each object. */
+/* Bytes of decoded indexes to keep, 64 MiB unless set. Code that looks up one object after the other reads
+ * the index of every extent that has it; if these do not fit, each is decoded again for each object. */
 void tape_set_index_cache(struct tape *t, size_t bytes);
 
 /* As it was opened. */
 const char *tape_path_of(const struct tape *t);
 
-/* Gives back all that is kept decoded: blocks, indexes, filters. What was borrowed of an object goes with it. */
+/* Frees everything that is kept decoded: blocks, indexes, filters. Borrowed objects become invalid. */
 void tape_give_back(struct tape *t);
 /* The same if nothing was asked of the tape since the last call; true if something was given back. */
 bool tape_rest(struct tape *t);
@@ -43,16 +43,16 @@ bool tape_rest(struct tape *t);
 bool tape_has_writer(const struct tape *t);
 
 struct tape_info {
-	/* 0 when there are no events. Of a tape that has none but begins with a state, as one that was cut out of
+	/* 0 if there are no events. Of a tape that has none but begins with a state, as one that was cut out of
 	 * a silence, `first_seq` is that of the event that would come next, and `last_seq` is one less. */
 	uint64_t first_seq, last_seq;
 	uint64_t events;                     /* last_seq - first_seq + 1 */
-	int64_t first_time_ns, last_time_ns; /* of events; 0 when there are none */
+	int64_t first_time_ns, last_time_ns; /* of events; 0 if there are none */
 	uint64_t segments, gaps, connections;
 	uint64_t raw_bytes, disk_bytes;
 	bool open; /* has a segment that is not sealed */
 };
-/* What the view holds. */
+/* The contents of the view. */
 int tape_info(struct tape *t, struct tape_info *ret, struct err *err) MUST_CHECK;
 
 /* One file of the tape. */
@@ -60,16 +60,16 @@ struct tape_segment_info {
 	uint32_t number;
 	const char *file; /* its name in the tape's directory */
 	bool sealed;
-	uint64_t first_seq, last_seq, events; /* 0 when there are none */
+	uint64_t first_seq, last_seq, events; /* 0 if there are none */
 	int64_t first_time_ns, last_time_ns;  /* of those events */
 	uint64_t extents;                     /* parts the events are stored in, the hot one included */
 	uint64_t state_objects;               /* live objects that stand at its start */
 	uint32_t state_segment;         /* the segment that has its live objects: itself, or one before */
 	uint64_t raw_bytes, disk_bytes; /* of the events' objects; of the file */
-	const char *program, *previous_digest; /* NULL when it does not say */
+	const char *program, *previous_digest; /* NULL if it does not say */
 	const char *tape_id;                   /* the same in all segments of a tape */
 };
-/* In order; what is said of the callbacks of rows below holds here. */
+/* In order; the rules for callbacks of rows below apply. */
 int tape_each_segment(struct tape *t, int (*each)(void *context, const struct tape_segment_info *s),
 	void *context, struct err *err) MUST_CHECK;
 
@@ -86,8 +86,8 @@ struct tape_filter {
 	int64_t time_min_ns, time_max_ns;   /* inclusive; 0: no bound */
 	uint32_t resource;                  /* 0: any */
 	const char *namespace, *name, *uid; /* NULL: any */
-	/* Inclusive, compared as rv.h does; NULL: no bound. Malformed ones, of events or here, pass rv_min
-	 * and not rv_max; a bound that is itself malformed is none. */
+	/* Inclusive, compared as rv.h does; NULL: no bound. Malformed resourceVersions of events pass rv_min
+	 * and not rv_max; a malformed bound does not count. */
 	const char *rv_min, *rv_max;
 };
 
@@ -115,7 +115,8 @@ int tape_cursor_object(struct tape_cursor *c, struct slice *ret, struct err *err
  * are higher. */
 uint64_t tape_cursor_part_end(const struct tape_cursor *c);
 
-/* The highest seq of the part that has the first event after `seq`, or that is the last one; 0 when there are no events. */
+/* The highest seq of the part that has the first event after `seq`, or else of the last part; 0 if there are
+ * no events. */
 uint64_t tape_part_end(const struct tape *t, uint64_t seq);
 
 /* How much of the way lies after the cursor, 0 to 1: by seq, or by extents in the order of storage. */
@@ -127,7 +128,7 @@ int tape_object(struct tape *t, uint64_t seq, struct slice *ret, struct err *err
 /* One event by seq; `keep` takes the bytes that its strings point into (it is cleared first). */
 int tape_event(struct tape *t, uint64_t seq, struct event *ret, struct buf *keep, struct err *err) MUST_CHECK;
 
-/* seq of the event before `seq` of the same resource, namespace and name; 0 when
+/* seq of the event before `seq` of the same resource, namespace and name; 0 if
  * there is none on the tape. */
 int tape_previous(struct tape *t, uint64_t seq, uint64_t *ret_seq, struct err *err) MUST_CHECK;
 
@@ -150,7 +151,7 @@ struct tape_state {
 	size_t count;
 	struct live_map *objects; /* what the slices point into */
 };
-/* ERR_TOO_LARGE when the objects take more memory than objects of an honest tape of that size can. */
+/* ERR_TOO_LARGE if the objects take more memory than objects of an honest tape of that size can. */
 int tape_state_at(
 	struct tape *t, uint64_t seq, uint32_t resource, struct tape_state **ret, struct err *err) MUST_CHECK;
 void tape_state_free(struct tape_state *s);
@@ -174,7 +175,7 @@ int tape_document_body(
 
 /* The newest document of that path and variant that was recorded at or before after_seq (0: the newest of
  * all). body is appended to `body`, unless that is NULL; the other strings are borrowed until the next call.
- * ERR_NOT_FOUND when none. */
+ * ERR_NOT_FOUND if none. */
 int tape_document(struct tape *t, const char *path, const char *variant, uint64_t after_seq,
 	struct tape_document *ret, struct buf *body, struct err *err) MUST_CHECK;
 

@@ -1,9 +1,9 @@
 /*
  * reader_internal.h: the reader's own state, shared by reader.c (opening), reader_load.c and
  * reader_segments.c (keeping up with the writer), reader_indexes.c (decoded indexes), reader_extents.c
- * (finding events), reader_blocks.c (decoded objects), reader_rows.c, row_reader.h, cursor.c and state.c, and by
- * those who make tapes from tapes: writer_group.c, writer_copy.c, repack.c, remake_internal.h
- * and merge_internal.h.
+ * (finding events), reader_blocks.c (decoded objects), reader_rows.c, row_reader.h, cursor.c and state.c, and
+ * by the code that makes tapes from tapes: writer_group.c, writer_copy.c, repack.c, remake_internal.h and
+ * merge_internal.h.
  *
  * A tape is a list of segments, each a list of extents. Extents of events cover the seqs without holes or
  * overlaps; the last ones may still be hot, that is in chunks, and become sealed in their place. Extents of
@@ -28,7 +28,7 @@ struct tape_segment {
 	uint64_t first_seq;  /* of the first event that is or will be in it */
 	bool has_state;      /* its extents of state are complete, and in the list */
 	uint32_t base;       /* number of the segment that has its state; 0: not known yet */
-	bool settled;        /* read after it was sealed: nothing will come to it any more */
+	bool settled;        /* read after it was sealed: nothing will be added */
 };
 
 struct tape_extent {
@@ -40,7 +40,7 @@ struct tape_extent {
 	 * passes the extent by from the second time on. */
 	uint64_t min_rv, max_rv;
 	bool rvs_known;         /* and all of them are numbers */
-	struct hot_reader *hot; /* what it was decoded from as long as it is hot, else NULL */
+	struct hot_reader *hot; /* the chunks from which it was decoded while it is hot, else NULL */
 	struct extent *index;   /* sealed: decoded, or NULL */
 	uint64_t used;
 	uint32_t *filter; /* sealed: decoded, or NULL */
@@ -113,17 +113,17 @@ void reader_close_segment(struct tape *t, struct tape_segment *s);
 int reader_open_segments(
 	const struct segment_file *list, size_t count, struct tape **ret, struct err *err) MUST_CHECK;
 
-/* state.c: the live objects after event seq, each with the event that gave its last version, as they are stored:
- * extent by extent, so that each block is decoded once. What is given is borrowed for the call; anything but 0
- * ends the walk and is returned. */
+/* state.c: the live objects after event seq, each with the event that gave its last version, as they are
+ * stored: extent by extent, so that each block is decoded once. Arguments are borrowed for the call; anything
+ * but 0 ends the walk and is returned. */
 int reader_each_live(struct tape *t, uint64_t seq,
 	int (*each)(void *context, const struct event *e, struct slice object), void *context,
 	struct err *err) MUST_CHECK;
 
-/* What a state may take in memory: more than that is claimed, but not on the disk. */
+/* The most memory of a state: more than that would be a claim that the disk does not bear out. */
 size_t reader_state_bytes(const struct tape *t);
 
-/* By how much the hot extent is larger than writers make one: there is less room for what is kept of others.
+/* By how much the hot extent is larger than writers make one; the cache for other extents shrinks by that.
  */
 size_t reader_excess(const struct tape *t);
 

@@ -1,11 +1,11 @@
 /*
  * recover.h: everything that is intact of a damaged tape, in a new one.
  *
- * What is left is read off the pages (raw_db.h), so that a damaged page hides nothing but what is on it. An
- * event is intact when its block and its index are, or when a later segment keeps it as state. Events keep
- * their order; where some are lost the ones after them get lower seqs, so that there are no holes, and every
- * row that names a seq follows. Each lost run of events becomes a gap row (`reason` lost, `how_ended`
- * recovered) of every stream it may have been of.
+ * It reads the pages directly (raw_db.h), so that a damaged page hides only its own contents. An event is
+ * intact if its block and its index are, or if a later segment keeps it as state. Events keep their order. If
+ * some are lost, later ones get lower seqs, so that there are no holes, and every row that names a seq is
+ * adapted. Each lost run of events becomes a gap row (`reason` lost, `how_ended` recovered) of every stream
+ * that may have had them.
  */
 #ifndef SCHEMA_TAPE_RECOVER_H
 #define SCHEMA_TAPE_RECOVER_H
@@ -14,9 +14,9 @@
 
 /* Something that is not in the new tape. */
 struct tape_loss {
-	const char *file;  /* name in the damaged tape's directory; "" for what is not there at all */
+	const char *file;  /* name in the damaged tape's directory; "" if the file is missing */
 	const char *why;   /* "bad checksum of block 4 of extent 2" */
-	const char *table; /* NULL for events, else whose rows: first and last are ids, 0 when nobody knows
+	const char *table; /* NULL for events, else whose rows: first and last are ids, 0 if nobody knows
 			      which */
 	uint64_t first, last;
 	const struct event *event;            /* when it is one event and its index is intact, else NULL */
@@ -40,7 +40,7 @@ struct tape_recover_result {
 	uint64_t events, lost_events, rows, lost_rows, segments;
 	uint64_t untold;       /* losses that were only counted */
 	uint64_t mended_pages; /* in which a single bit was flipped, and turned back */
-	bool rows_unknown;     /* some were told lost without their ids */
+	bool rows_unknown;     /* some were reported lost without their ids */
 	bool tail_unknown;     /* something is damaged at the end, so that nobody knows what came there */
 	/* The segment is missing whose state the first ones build upon: each stream has a gap (`reason` state_lost) from the
 	 * first event to the end. */
@@ -48,7 +48,7 @@ struct tape_recover_result {
 };
 
 /*
- * Makes `to`, which must not exist, from `from`, which is only read. ERR_BUSY when a writer holds it, which
+ * Makes `to`, which must not exist, from `from`, which is only read. ERR_BUSY if a writer holds it, which
  * is then not damaged. On failure, ERR_STOPPED included, nothing is left of `to`.
  */
 int tape_recover(const char *from, const char *to, const struct tape_recover_options *options,

@@ -1,6 +1,6 @@
 /*
- * recover_internal.h: what recover.c (the whole), recover_plan.c (what is lost), recover_tell.c (telling it)
- * and recover_write.c (the new tape) share.
+ * recover_internal.h: shared by recover.c (the whole), recover_plan.c (what is lost), recover_tell.c (reports
+ * it) and recover_write.c (the new tape).
  */
 #ifndef SCHEMA_TAPE_RECOVER_INTERNAL_H
 #define SCHEMA_TAPE_RECOVER_INTERNAL_H
@@ -60,7 +60,7 @@ struct recovery {
 int recover_plan(struct recovery *r, struct err *err) MUST_CHECK;
 /* The seq that an old one has in the new tape: of a lost one, that of the last one before it. */
 uint64_t recover_map(const struct recovery *r, uint64_t seq);
-/* The first run of lost seqs at or after that one; false when there is none. */
+/* The first run of lost seqs at or after that one; false if there is none. */
 bool recover_next_run(const struct recovery *r, uint64_t seq, struct lost_run *ret);
 
 /* recover_tell.c: all that is not in the new tape. */

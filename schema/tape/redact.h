@@ -17,8 +17,8 @@
 
 struct redactor;
 
-/* Reads or makes the key of the tape at that path. ERR_CORRUPT for a key file that is none; a file of another
- * user is refused (ERR_DENIED), as he would know the key. */
+/* Reads or makes the key of the tape at that path. ERR_CORRUPT if the file is not a key; a file of another
+ * user is refused (ERR_DENIED), because that user would know the key. */
 int redactor_open(const char *tape_path, struct redactor **ret, struct err *err) MUST_CHECK;
 void redactor_close(struct redactor *r); /* NULL is fine */
 
@@ -44,32 +44,31 @@ bool redactor_concerns(const char *group, const char *resource);
 bool redactor_concerns_kind(struct slice api_version, struct slice kind);
 
 /* Appends a Secret, or a list of them, without its values; everything else stays byte for byte. ERR_PROTOCOL
- * for what is no JSON object; what was appended until then must not be used. */
+ * if it is not a JSON object; the part appended until then must not be used. */
 int redactor_object(struct redactor *r, struct slice object, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Appends what a server said of Secrets that is no object of theirs: a Status as it is, and one line that
- * tells length and digest for everything else ("redacted: 245 bytes, digest 0a1b..."). */
+/* Appends bytes that a server sent about Secrets and that are not a Secret: a Status unchanged, and for
+ * everything else one line with length and digest ("redacted: 245 bytes, digest 0a1b..."). */
 int redactor_answer(struct redactor *r, struct slice body, struct buf *to, struct err *err) MUST_CHECK;
 
-/* The same for the object of an ERROR frame: what is no Status becomes one that has the line for its message,
- * and `code` unless that is 0. */
+/* Like it, for the object of an ERROR frame: anything but a Status becomes a Status with that line as its
+ * message, and `code` unless that is 0. */
 int redactor_error(
 	struct redactor *r, struct slice object, long code, struct buf *to, struct err *err) MUST_CHECK;
 
 /* Appends that line for any bytes. */
 int redactor_bytes(struct redactor *r, struct slice bytes, struct buf *to, struct err *err) MUST_CHECK;
 
-/* What a client wrote to. */
+/* The target of a client's write. */
 struct redact_target {
 	struct slice group, resource, subresource;
-	bool secret; /* of an answer: what it answers held secrets, whatever it was written to */
+	bool secret; /* for an answer: the request held secrets, whatever its target */
 };
 
-/* Appends what a client sent: an object, a list, a patch. A body that is for a resource without secrets stays
- * unless it is a Secret all the same. One in which values cannot be told apart becomes the text "redacted".
- * Of a Status that answers what holds secrets the messages that may repeat a part of it (of 400, 422 and 500)
- * become digests.
- * Returns 1 if anything was replaced, 0 if the body stays as it is. */
+/* Appends a client's body: an object, a list, a patch. A body for a resource without secrets stays, unless it
+ * is a Secret all the same. A body in which values cannot be distinguished becomes the text "redacted". In a
+ * Status that answers a request with secrets, messages that may repeat a part of it (of 400, 422 and 500)
+ * become digests. Returns 1 if anything was replaced, 0 if the body stays unchanged. */
 int redactor_body(struct redactor *r, const struct redact_target *target, struct slice body, struct buf *to,
 	struct err *err) MUST_CHECK;
 

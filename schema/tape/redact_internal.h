@@ -15,14 +15,14 @@ struct redactor {
 
 /* ---- redact_key.c ---- */
 
-/* What stands for the value: "redacted:" and its digest, or the value itself if it is such a text already, so
- * that what was redacted once stays the same. */
+/* The replacement of the value: "redacted:" and its digest, or the value itself if it is such a text already,
+ * so that a redacted value stays the same. */
 int redact_text(
 	const struct redactor *r, struct slice value, char to[REDACT_TEXT_BYTES], struct err *err) MUST_CHECK;
 
 /* ---- redact_rules.c: what may stay, as data ---- */
 
-/* What becomes of a member. What no rule names is REDACT_VALUE. */
+/* How to treat a member. REDACT_VALUE if no rule names it. */
 enum redact_what {
 	REDACT_VALUE,        /* becomes a digest, unless it is null, true or false */
 	REDACT_KEEP,         /* stays if it is a string, a number or a word */
@@ -47,10 +47,10 @@ extern const struct redact_rule redact_secret_rules[];
 extern const struct redact_rule redact_token_rules[];
 /* Of a Status: all that it may have, and that stays. */
 extern const struct redact_rule redact_status_rules[];
-/* The same without messages, which may repeat a part of what was refused. */
+/* Like it, without messages, which may repeat a part of the refused object. */
 extern const struct redact_rule redact_refusal_rules[];
 
-/* The rule for the member of that name, as it stands between its quotes; NULL when no rule names it. */
+/* The rule for the member of that name, as it stands between its quotes; NULL if no rule names it. */
 const struct redact_rule *redact_rule_find(const struct redact_rule *rules, struct slice name);
 
 /* The rules for objects of a resource ("serviceaccounts/token" has a subresource) or of a kind; NULL: they
@@ -65,8 +65,8 @@ enum redact_annotation {
 	REDACT_ANNOTATION_VALUE,  /* becomes a digest */
 };
 
-/* What becomes of an annotation of a Secret, by its name and, where no rule names it, by what it holds.
- * `name` is as in JSON, `text` without escapes. */
+/* How to treat an annotation of a Secret, by its name and, if no rule names it, by its contents. `name` is as
+ * in JSON, `text` without escapes. */
 enum redact_annotation redact_annotation_rule(struct slice name, struct slice text);
 
 /* ---- redact.c: the walk ---- */

@@ -22,10 +22,10 @@ struct registry {
 
 void registry_release(struct registry *r);
 
-/* Adds what a segment has and r has not. Ids without holes, or ERR_CORRUPT. */
+/* Adds the resources and streams of a segment that r lacks. ERR_CORRUPT if ids have holes. */
 int registry_load(struct registry *r, sqlite3 *db, struct err *err) MUST_CHECK;
 
-/* The id, 0 when unknown. Identity: group, version and resource; resource, namespace and selectors. */
+/* The id, 0 if unknown. Identity: group, version and resource; resource, namespace and selectors. */
 uint32_t registry_find_resource(const struct registry *r, const struct tape_resource *resource);
 uint32_t registry_find_stream(const struct registry *r, const struct tape_stream *stream);
 
@@ -33,7 +33,7 @@ uint32_t registry_find_stream(const struct registry *r, const struct tape_stream
 uint32_t registry_add_resource(struct registry *r, const struct tape_resource *resource);
 uint32_t registry_add_stream(struct registry *r, const struct tape_stream *stream);
 
-/* NULL when there is none. */
+/* NULL if there is none. */
 const struct tape_stream *registry_stream(const struct registry *r, uint32_t id);
 const struct tape_resource *registry_resource(const struct registry *r, uint32_t id);
 

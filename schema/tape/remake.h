@@ -1,13 +1,12 @@
 /*
- * remake.h: a new tape out of another one: a stretch of it, some of its resources, namespaces or events, or
- * the same with other words.
+ * remake.h: a new tape out of another one: a part of its time, some of its resources, namespaces or events,
+ * or the same with other words.
  *
- * The new tape is whole: the objects that were live where it begins are the state that its first segment
- * begins with, and a mark says of each stream that was listed by then that its list is complete. Connections
- * and gaps that reach into the stretch are kept, those that reach beyond its end are cut off there. Documents,
- * the relation of the clocks and the life of the cluster are those that held at the beginning, and what came
- * later. Logs of containers that died are kept if they were fetched in the stretch and time, resource and
- * namespace alone decide.
+ * The new tape is complete. Its first segment begins with the state of the objects that were live there, and
+ * each stream that had been listed has a mark that says so. Connections and gaps that reach into the part are
+ * kept; those that reach beyond its end are cut off there. Documents, the relation of the clocks and the
+ * epoch are those that were valid at the beginning, and later ones. Logs of containers that died are kept if
+ * they were fetched in the part, and if time, resource and namespace alone decide.
  *
  *   by time alone    events keep their seqs, and whole extents are copied as they stand
  *   by resource      streams of other resources are not on the new tape
@@ -15,7 +14,7 @@
  *                    without a namespace are kept only if their resource was named
  *   by event         each stream that lacks some has a gap that says so, `left_out`, from the first of them on
  *
- * Wherever something but time decides, the events that are left are numbered anew, from 1, the state first.
+ * If anything but time decides, the remaining events get new numbers, from 1, the state first.
  */
 #ifndef SCHEMA_TAPE_REMAKE_H
 #define SCHEMA_TAPE_REMAKE_H
@@ -59,10 +58,10 @@ struct remake_options {
 	const struct remake_point *from, *until; /* NULL: where the tape begins, where it ends */
 	const uint32_t *resources;               /* ids; none: all */
 	size_t resource_count;
-	const char *const *namespaces; /* none: all, and what has none */
+	const char *const *namespaces; /* none: all, and objects without one */
 	size_t namespace_count;
 	bool one_segment; /* however large it becomes */
-	bool packs_hard;  /* as a recorder with time to spare, also what is large */
+	bool packs_hard;  /* compress as a recorder with time to spare, even large objects */
 	struct remake_hooks hooks;
 	const char *program;
 };

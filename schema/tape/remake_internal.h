@@ -37,7 +37,7 @@ struct remade_stream {
 	uint64_t mark_seq; /* of the last mark before: events after it may have higher versions */
 };
 
-/* The first event of a stream of the new tape that a hook did not want; seq is an old one, 0: there is none. */
+/* The first event of a stream of the new tape that a hook refused; an old seq, 0: there is none. */
 struct left_out {
 	uint64_t seq;
 	int64_t time_ns;
@@ -88,7 +88,8 @@ void remake_streams_release(struct remake *r);
 struct remade_stream *remake_stream(const struct remake *r, uint32_t old_id);
 /* The id of the stream that an object of that namespace belongs to now; 0: none. */
 uint32_t remake_stream_id(const struct remake *r, uint32_t old_id, struct slice namespace);
-/* Finds each stream's version at the beginning; marks that tell it; gaps of streams that lack events. */
+/* Finds each stream's version at the beginning; writes marks that record it, and gaps of streams that lack
+ * events. */
 int remake_find_begins(struct remake *r, struct err *err) MUST_CHECK;
 void remake_put_begins(struct remake *r);
 void remake_note_left_out(struct remake *r, uint32_t new_id, uint64_t seq, int64_t time_ns);
@@ -105,12 +106,12 @@ int remake_rows_open(struct remake *r, struct err *err) MUST_CHECK;
 void remake_rows_close(struct remake *r);
 /* Those of a segment of the old tape, which come in order, after its events. */
 int remake_put_rows(struct remake *r, size_t segment, struct err *err) MUST_CHECK;
-/* What held at the beginning, unless a row of the stretch has brought it along. */
+/* Rows that were valid at the beginning, unless a row of the part has them. */
 void remake_put_held(struct remake *r);
 /* Makes one row of the new tape of the values, as they are or as a hook makes them. */
 int remake_put_row(struct remake *r, enum table table, struct value *values, struct err *err) MUST_CHECK;
 
-/* remake_gaps.c: gaps, those that no row tells too, and the differences that were found after them. */
+/* remake_gaps.c: gaps, even those without a row, and the differences that were found after them. */
 int remake_put_gaps(struct remake *r, struct err *err) MUST_CHECK;
 int remake_put_missed(struct remake *r, struct err *err) MUST_CHECK;
 

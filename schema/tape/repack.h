@@ -1,6 +1,6 @@
 /*
- * repack.h: the same tape, smaller: every segment made anew with larger extents and blocks and higher effort.
- * Seqs, rows and the division into segments stay; the digests, and with them the chain, are new.
+ * repack.h: the same tape, smaller: every segment is rewritten with larger extents and blocks and higher
+ * effort. Seqs, rows and the division into segments stay; the digests, and with them the chain, are new.
  */
 #ifndef SCHEMA_TAPE_REPACK_H
 #define SCHEMA_TAPE_REPACK_H

@@ -1,7 +1,7 @@
 /*
  * retention.h: how much of a tape is kept. The oldest sealed segments go first; the open one and the newest
- * sealed one never do. Segments that build upon the state of another one go together with it, so that what is
- * left is a whole tape.
+ * sealed one never do. Segments that build upon the state of another one are removed together with it, so
+ * that the rest is a complete tape.
  */
 #ifndef SCHEMA_TAPE_RETENTION_H
 #define SCHEMA_TAPE_RETENTION_H
@@ -29,8 +29,8 @@ static inline bool retention_is_set(const struct retention *r)
 	return r->max_bytes || r->max_age_ns || r->keep_free_bytes;
 }
 
-/* Removes what is too much, oldest first, and what an earlier call that was cut short has left. A file that cannot be removed ends it with ERR_IO; what was removed
- * before is counted all the same. */
+/* Removes segments beyond the limits, oldest first, and remains of an earlier call that was interrupted. A
+ * file that cannot be removed ends it with ERR_IO; segments removed before that still count. */
 int retention_apply(const char *tape_path, const struct retention *limits, int64_t now_ns,
 	struct retention_removed *ret, struct err *err) MUST_CHECK;
 

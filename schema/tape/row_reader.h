@@ -1,9 +1,9 @@
 /*
  * row_reader.h: the rows of a plain table, segment by segment, each of them once.
  *
- * A connection or a gap that outlived its segment stands again, as it was later, in a following one: the last
- * form is given, by the segment that has it. Of marks, documents and the like a segment begins with copies:
- * the first one is given.
+ * A connection or a gap that outlived its segment is repeated, in its later form, in a following one: the
+ * last form is given, by the segment that has it. A segment begins with copies of marks, documents and other
+ * rows: the first copy is given.
  */
 #ifndef SCHEMA_TAPE_ROW_READER_H
 #define SCHEMA_TAPE_ROW_READER_H

@@ -39,10 +39,10 @@ static inline struct value value_blob(struct slice bytes)
 	return (struct value){.kind = bytes.ptr ? VALUE_BLOB : VALUE_NULL, .bytes = bytes};
 }
 
-/* What a statement's row has there; bytes are borrowed until its next step. */
+/* A column of a statement's row; bytes are borrowed until its next step. */
 struct value value_of_column(sqlite3_stmt *row, int column);
 
-/* The number, 0 where there is none. */
+/* The number, 0 if there is none. */
 static inline int64_t value_number(const struct value *v)
 {
 	return v->kind == VALUE_INTEGER ? v->integer : 0;
@@ -68,8 +68,8 @@ size_t row_queue_bytes(const struct row_queue *q);
 
 void row_queue_clear(struct row_queue *q);
 
-/* What every flush executes, prepared once for a database: before it is closed or another one is taken, the
- * statements have to be released. */
+/* The statements of every flush, prepared once for a database. Release them before the database is closed or
+ * replaced. */
 struct row_statements {
 	sqlite3 *db; /* borrowed */
 	sqlite3_stmt *begin, *commit, *insert[TABLE_COUNT];

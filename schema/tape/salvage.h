@@ -1,7 +1,7 @@
 /*
- * salvage.h: what is left of one segment of a damaged tape. Of rows, blocks and extents it is kept where they
- * are, and they are read again when they are needed: a tape may be larger than memory. What is decoded at
- * once is one extent's index and some of its blocks.
+ * salvage.h: what is left of one segment of a damaged tape. Only the places of rows, blocks and extents are
+ * kept in memory, and these are read again when needed: a tape may be larger than memory. At any time one
+ * extent's index and some of its blocks are decoded.
  *
  *   salvage_segment of all --> salvage_settle with the whole registry --> salvage_row, salvage_extent ...
  */
@@ -45,7 +45,7 @@ struct kept_chunk {
 	struct raw_place place;
 };
 
-/* An extent of which at least the row was found. */
+/* An extent whose row at least was found. */
 struct kept_extent {
 	int64_t id;
 	uint32_t order;                /* as kept_row's */
@@ -84,7 +84,7 @@ int salvage_segment(const struct segment_file *file, struct salvaged *ret, struc
 void salvaged_release(struct salvaged *s);
 /* Reads a row again. Its values are borrowed until the next one of the segment is read. */
 bool salvage_row(struct salvaged *s, const struct kept_row *row, struct raw_row *ret);
-/* The first usable row of that table and id, in the segment; NULL when there is none. */
+/* The first usable row of that table and id, in the segment; NULL if there is none. */
 const struct kept_row *salvage_find_row(const struct salvaged *s, enum table table, int64_t id);
 /* With the whole registry: refuses rows of streams that are not there, looks at each index, and decodes
  * chunks. */
@@ -94,7 +94,7 @@ void salvage_pack(struct salvaged *s, struct buf *to);
 /* The body of a packed document, empty when it is not intact. */
 struct slice salvage_document(const struct raw_row *row, struct slice pack);
 
-/* The index of an extent, or what its chunks hold, decoded anew; NULL when it is damaged. The caller unrefs.
+/* Decodes the index of an extent, or its chunks; NULL if it is damaged. The caller unrefs.
  */
 struct extent *salvage_extent(
 	struct salvaged *s, const struct kept_extent *e, const struct registry *registry);
@@ -107,8 +107,8 @@ struct block_shape {
 	const struct extent *x; /* which has an event in it at index */
 	uint32_t index;
 };
-/* The block, if its row can be read and its frame decoded; what the frames' own checksums say decides, so
- * that a damaged number in the row does no harm. Of a chain, versions after a damaged one cannot be had. */
+/* The block, if its row can be read and its frame decoded; the frames' own checksums decide, so that a
+ * damaged number in the row does no harm. Versions in a chain after a damaged one are lost. */
 bool salvage_block(struct salvaged *s, int64_t extent, uint32_t number, const struct block_shape *shape,
 	struct block **ret);
 

@@ -12,7 +12,7 @@ struct extent_objects;
 struct extent_objects *extent_objects_new(struct salvaged *s, const struct kept_extent *e, struct extent *x);
 void extent_objects_free(struct extent_objects *o);
 const struct extent *extent_objects_index(const struct extent_objects *o);
-/* The object of event `index`, proved to be that event's; false when it is not intact. Borrowed until the
+/* The object of event `index`, proved to be that event's; false if it is not intact. Borrowed until the
  * next call. */
 bool extent_objects_get(struct extent_objects *o, uint32_t index, struct slice *ret);
 

@@ -1,5 +1,5 @@
 /*
- * seal.h: the sums behind the pages of a sealed segment. SQLite has no checksum of its own; these find any
+ * seal.h: the checksums after the pages of a sealed segment. SQLite has none of its own; these find any
  * change of any bit, with its page. FORMAT.md ("Seal") has the byte table:
  *
  *   pages (4096 or 1024 bytes each) | XXH64 of each page, u64 each | footer of 64 bytes
@@ -26,7 +26,7 @@ static inline uint64_t seal_get_u64(const uint8_t *from)
 /* Puts the sums after a finished database file, makes it durable and read-only. */
 int seal_append(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err) MUST_CHECK;
 
-/* What a check found wrong; offset and length in the file, texts borrowed for the call. */
+/* A finding of a check; offset and length in the file, texts borrowed for the call. */
 struct seal_damage {
 	uint64_t offset, length;
 	const char *what; /* "page 17" */
@@ -34,8 +34,8 @@ struct seal_damage {
 };
 
 /* Reads the whole file and calls damaged for each page or field that is not as sealed; a non-zero return
- * stops. progress, when not NULL, is told the bytes read so far. Returns the number of damaged places. The
- * digest is that of the footer. ERR_CORRUPT when there is no intact footer to check against. */
+ * stops. progress, if not NULL, gets the number of bytes read so far. Returns the number of damaged places.
+ * The digest is that of the footer. ERR_CORRUPT if there is no intact footer to check against. */
 int seal_check(const char *path, int (*damaged)(void *context, const struct seal_damage *d),
 	int (*progress)(void *context, uint64_t bytes), void *context, char ret_digest_hex[SEAL_DIGEST_BYTES],
 	struct err *err) MUST_CHECK;
@@ -43,7 +43,7 @@ int seal_check(const char *path, int (*damaged)(void *context, const struct seal
 /* The digest in the footer, without reading the pages. */
 int seal_digest(const char *path, char ret_digest_hex[SEAL_DIGEST_BYTES], struct err *err) MUST_CHECK;
 
-/* The sums of a file's pages, and what they are of. */
+/* The checksums of a file's pages, and the size and number of these. */
 struct seal_sums {
 	uint64_t pages, page_bytes;
 	uint8_t *sums; /* eight bytes for each page, see seal_get_u64 */
@@ -53,7 +53,7 @@ struct seal_sums {
  * length when it says nothing that makes sense. */
 uint64_t seal_tail_bytes(struct slice end, uint64_t file_bytes);
 
-/* Reads the sums, and holds them against the footer and the digest that the file is expected to have. */
+/* Reads the checksums, and checks them against the footer and the expected digest of the file. */
 int seal_load(
 	int fd, const char *path, const char *digest_hex, struct seal_sums *ret, struct err *err) MUST_CHECK;
 void seal_release(struct seal_sums *s);

@@ -21,9 +21,9 @@ struct segment_file {
 	char *path;
 };
 
-/* The segments in a tape's directory by number, or the one that a tape in one file is; none where a writer
- * was killed before it made the first. ERR_NOT_FOUND when nothing has that name, ERR_CORRUPT when it is no
- * tape. The caller frees with segment_list_free. */
+/* The segments in a tape's directory by number, or the single one of a tape in one file; none if a writer was
+ * killed before it made the first. ERR_NOT_FOUND if nothing has that name, ERR_CORRUPT if it is not a tape.
+ * The caller frees with segment_list_free. */
 int segment_list(
 	const char *tape_path, struct segment_file **ret, size_t *ret_count, struct err *err) MUST_CHECK;
 void segment_list_free(struct segment_file *list, size_t count);
@@ -53,8 +53,8 @@ int segment_create(const char *tape_path, uint32_t number, enum segment_durabili
 int segment_open(
 	const struct segment_file *file, bool for_writing, sqlite3 **ret, struct err *err) MUST_CHECK;
 
-/* What the files of a segment hold: its database, and its log while it is open, which may be larger. The
- * second one leaves holes out. */
+/* The size of a segment's files: its database, and its log while it is open, which may be larger. The second
+ * one leaves holes out. */
 uint64_t segment_file_bytes(const struct segment_file *file);
 uint64_t segment_allocated_bytes(const struct segment_file *file);
 
@@ -85,9 +85,9 @@ int segment_failed(sqlite3 *db, struct err *err, const char *format, ...)
 int segment_exec(sqlite3 *db, const char *sql, struct err *err) MUST_CHECK;
 /* A prepared statement, which the caller finalizes. */
 int segment_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct err *err) MUST_CHECK;
-/* The first column of the first row as a number, fallback when there is no row or it is NULL. */
+/* The first column of the first row as a number, fallback if there is no row or it is NULL. */
 int segment_number(sqlite3 *db, const char *sql, int64_t fallback, int64_t *ret, struct err *err) MUST_CHECK;
-/* The value of a key in meta as text; NULL when there is none. The caller frees. */
+/* The value of a key in meta as text; NULL if there is none. The caller frees. */
 char *segment_meta(sqlite3 *db, const char *key);
 
 /* Makes a directory's entries durable. */

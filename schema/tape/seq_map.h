@@ -15,7 +15,7 @@ struct seq_map {
 	uint64_t *
 		state; /* the old seqs of objects that are the state at the start, in order; they come first */
 	size_t state_count;
-	uint64_t first;    /* the old seq of the first event that was told of */
+	uint64_t first;    /* the old seq of the first event that was added */
 	uint64_t *bits;    /* of it and those after it: kept or not */
 	uint64_t *before;  /* kept events before each word of bits */
 	size_t told, kept; /* events so far */
@@ -23,7 +23,7 @@ struct seq_map {
 
 void seq_map_release(struct seq_map *m);
 
-/* The event after the last one that was told of, or `first`. */
+/* The event after the last one that was added, or `first`. */
 void seq_map_tell(struct seq_map *m, bool kept);
 
 /* The number of the last kept event that is not after the old one; 0: there is none. */

@@ -30,7 +30,7 @@ void state_extents_release(struct state_extents *s);
 int state_extents_add(
 	struct state_extents *s, const struct event *e, struct slice object, struct err *err) MUST_CHECK;
 
-/* Stores what was gathered last. */
+/* Stores the rest of the gathered events. */
 int state_extents_end(struct state_extents *s, struct err *err) MUST_CHECK;
 
 #endif

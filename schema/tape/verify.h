@@ -1,10 +1,10 @@
 /*
- * verify.h: is a tape what was written? Everything that can be checked is: the sums of every page of a sealed
- * segment, every checksum inside, the chain of digests, seqs without holes, indexes and filters against the
- * objects they describe, the state at a segment's start against the segments before.
+ * verify.h: is a tape what was written? Everything that can be checked is: the checksum of every page of a
+ * sealed segment, every checksum inside, the chain of digests, seqs without holes, indexes and filters
+ * against the objects they describe, the state at a segment's start against the segments before.
  *
- * The tape may be one that is being recorded: what its writer does meanwhile is no damage. Nothing is
- * written.
+ * The tape may be one that is being recorded: the writer's changes meanwhile do not count as damage. Nothing
+ * is written.
  */
 #ifndef SCHEMA_TAPE_VERIFY_H
 #define SCHEMA_TAPE_VERIFY_H
@@ -16,9 +16,9 @@
 
 /* One damaged place. Texts are borrowed for the call. */
 struct tape_damage {
-	const char *file;             /* name in the tape's directory; "" for what is not there at all */
-	uint64_t offset;              /* in the file; UINT64_MAX where no place can be told */
-	uint64_t length;              /* from there; 0 where it cannot be told */
+	const char *file;             /* name in the tape's directory; "" if the file is missing */
+	uint64_t offset;              /* in the file; UINT64_MAX if no place is known */
+	uint64_t length;              /* from there; 0 if it is not known */
 	const char *what;             /* "bad checksum of page 17" */
 	const char *found, *expected; /* "" where that makes no sense */
 };
@@ -41,8 +41,8 @@ struct tape_verify_options {
 	void *context;
 };
 
-/* 0 when everything could be looked at, whatever was found; ERR_STOPPED when a callback said so;
- * ERR_NOT_FOUND or ERR_CORRUPT when there is no tape at `path`. */
+/* 0 if everything could be checked, whatever was found; ERR_STOPPED if a callback said so; ERR_NOT_FOUND or
+ * ERR_CORRUPT if there is no tape at `path`. */
 int tape_verify(const char *path, const struct tape_verify_options *options, struct tape_verify_result *ret,
 	struct err *err) MUST_CHECK;
 

@@ -54,10 +54,10 @@ void verify_report_row(struct verifier *v, const char *table, int64_t id, const 
 void verify_report_sum(struct verifier *v, const char *table, int64_t id, uint64_t found, uint64_t expected,
 	const char *what);
 
-/* Counts damages that are not told. */
+/* Counts damages that are not reported. */
 void verify_count(struct verifier *v, uint64_t damages);
 
-/* Adds to what was done; true when it is to stop. */
+/* Adds to the progress; true if it has to stop. */
 bool verify_advance(struct verifier *v, uint64_t bytes);
 
 /* A statement on the current segment; NULL, and reported, when that fails. */
@@ -81,8 +81,8 @@ struct checked {
 /* verify_blocks.c: the threads, as many as there are processors; none where there is one. */
 struct block_crew *block_crew_new(void);
 void block_crew_free(struct block_crew *crew);
-/* Decodes every object of c->x and holds it against the index; fills hashes, by_block, block_end. What is
- * found is reported by the caller's thread, in the order of the blocks. */
+/* Decodes every object of c->x and checks it against the index; fills hashes, by_block, block_end. The
+ * caller's thread reports the findings, in the order of the blocks. */
 void verify_blocks(struct checked *c);
 
 /* verify_extent.c: extents of that kind with their blocks; the hot ones. */
@@ -94,7 +94,7 @@ void verify_registry(struct verifier *v);
 void verify_documents(struct verifier *v);
 void verify_rows(struct verifier *v);
 
-/* verify_place.c: the offset of the page on which a row of the current segment begins; UINT64_MAX when it
+/* verify_place.c: the offset of the page on which a row of the current segment begins; UINT64_MAX if it
  * cannot be found, and for all but the first ones that are asked for. */
 struct row_places *row_places_new(void);
 void row_places_free(struct row_places *p);  /* accepts NULL */

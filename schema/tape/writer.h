@@ -21,8 +21,8 @@
 /* Raw bytes of objects in an extent before it is sealed, when nothing else is asked for. */
 #define TAPE_EXTENT_BYTES (64u << 20)
 
-/* Segments that share a state take this many times what it does before the next one begins with the state, but no
- * more than this part of what retention leaves to the tape. */
+/* When the segments that share a state take this many times as much as the state, or this part of what
+ * retention leaves to the tape, the next one begins with the state. */
 #define TAPE_GROUP_STATES    11
 #define TAPE_RETAINED_GROUPS 4
 
@@ -36,22 +36,22 @@ struct tape_writer_options {
 	uint64_t segment_bytes;
 	int64_t segment_age_ns;  /* 0: never by age */
 	uint64_t segment_events; /* 0: never by count */
-	/* A segment begins with the whole state if that is less JSON, about; 0: 2 MiB. A larger state stands only
-	 * in some: FORMAT.md tells when. */
+	/* A segment begins with the whole state if that is less JSON, about; 0: 2 MiB. Only some segments
+	 * have a larger state: see FORMAT.md. */
 	uint64_t small_state_bytes;
 	struct retention retention; /* applied whenever a segment was sealed, and about every minute */
 	const struct clock *clock;  /* NULL: clock_system */
 	const char *program;        /* noted in the tape: "kubetape 0.1.0" */
 };
 
-/* Creates the tape `path` (a directory) or goes on with it. ERR_BUSY when another writer holds it,
- * ERR_CORRUPT when it is something else or damaged. options may be NULL. */
+/* Creates the tape `path` (a directory) or continues it. ERR_BUSY if another writer holds it, ERR_CORRUPT if
+ * it is something else or damaged. options may be NULL. */
 int tape_writer_open(const char *path, const struct tape_writer_options *options, struct tape_writer **ret,
 	struct err *err) MUST_CHECK;
 
-/* Flushes, seals the segment and closes; the writer is gone whatever is returned. An input/output error is
- * tried again once. When only the sealing failed the sentence says so: nothing is lost, and who opens the
- * tape next for writing seals it. Otherwise it says how many events, the last ones, are not on the tape. */
+/* Flushes, seals the segment and closes; the writer is gone whatever is returned. It retries once after an
+ * input/output error. If only the sealing failed the sentence says so: nothing is lost, and the next writer
+ * seals the segment. Otherwise it says how many of the last events are not on the tape. */
 int tape_writer_close(struct tape_writer *w, struct err *err);
 
 /* Closes without flushing or sealing, as a crash would. */
@@ -64,7 +64,7 @@ bool tape_writer_is_new(const struct tape_writer *w);
  * soon as it is given back the tape may be another writer's. */
 void tape_writer_discard(struct tape_writer *w);
 
-/* What tells this tape from every other, the same in all its segments; 32 hex digits, borrowed. */
+/* The unique id of the tape, the same in all its segments; 32 hex digits, borrowed. */
 const char *tape_writer_id(struct tape_writer *w);
 
 /* The id of the resource or stream, made when the tape does not know it yet. `id` of the argument is ignored,
@@ -82,7 +82,7 @@ int tape_writer_stream(struct tape_writer *w, const struct tape_stream *stream, 
 int tape_writer_append(struct tape_writer *w, const struct event *e, struct slice object, uint64_t *ret_seq,
 	struct err *err) MUST_CHECK;
 
-/* The same for a caller who has scanned the object: what json_scan_object says of it, or json_scan_frame. */
+/* Like it, for callers that have already scanned the object with json_scan_object or json_scan_frame. */
 int tape_writer_append_scanned(struct tape_writer *w, const struct event *e, struct slice object,
 	const struct object_meta *scanned, uint64_t *ret_seq, struct err *err) MUST_CHECK;
 
@@ -102,7 +102,8 @@ int tape_writer_missed(struct tape_writer *w, const struct tape_missed *missed, 
 int tape_writer_epoch(
 	struct tape_writer *w, const char *cluster_uid, const char *reason, struct err *err) MUST_CHECK;
 
-/* Makes everything appended so far durable, and does what is due: seals what is full, applies retention. */
+/* Makes everything appended so far durable, seals extents and segments that are full, and applies
+ * retention. */
 int tape_writer_flush(struct tape_writer *w, struct err *err) MUST_CHECK;
 
 /* Whether the tape is still at its path. ERR_NOT_FOUND if its directory or its open segment was removed,
@@ -114,9 +115,8 @@ int tape_writer_check_place(struct tape_writer *w, struct err *err) MUST_CHECK;
  * with the live objects. */
 int tape_writer_commit(struct tape_writer *w, struct err *err) MUST_CHECK;
 
-/* What the next flush has to do: this many bytes, and whether there is anything that takes a while (sealing,
- * beginning a segment with its state, checkpoints of SQLite, retention). For callers who let another thread
- * do that. */
+/* The work of the next flush: this many bytes, and whether anything takes a while (sealing, beginning a
+ * segment with its state, checkpoints of SQLite, retention). For callers that let another thread do that. */
 struct tape_writer_work {
 	uint64_t pending_bytes; /* appended, not yet flushed */
 	uint64_t memory_bytes;  /* of the open extent and what compresses it */
@@ -125,14 +125,14 @@ struct tape_writer_work {
 };
 void tape_writer_work(const struct tape_writer *w, struct tape_writer_work *ret);
 
-/* Gives back the memory of extents before that this one has not filled yet. To fill it costs time again. */
+/* Frees memory of earlier extents that this one has not filled yet. Filling it then costs time again. */
 void tape_writer_trim(struct tape_writer *w);
 
-/* The open extent has its size: what is appended now makes it larger than it should be. To be asked after
- * each event; the next flush seals it. */
+/* True if the open extent has its size: more events make it larger than it should be. Ask after each event;
+ * the next flush seals it. */
 bool tape_writer_is_full(const struct tape_writer *w);
 
-/* The object of an event that is still in memory: one that is not durable yet always is. False when it is on
+/* The object of an event that is still in memory: one that is not durable yet always is. False if it is on
  * the tape only. Valid until the next call that takes a writer that is not const. */
 bool tape_writer_object(const struct tape_writer *w, uint64_t seq, struct slice *ret);
 

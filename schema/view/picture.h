@@ -33,7 +33,7 @@ void picture_bound(struct picture *p, const char *namespace, int64_t from_ns, in
 /* Only events for which the SQL expression holds (schema/sql/predicate.h); the same. */
 int picture_where(struct picture *p, struct slice expression, struct err *err) MUST_CHECK;
 
-/* Reads on for about that long: 1 when there is more to read, 0 when the picture is as new as the tape was at
+/* Reads on for about that long: 1 if there is more to read, 0 if the picture is as new as the tape was at
  * the last look. Looks for news itself, at most once a second. */
 int picture_advance(struct picture *p, int64_t budget_ns, struct err *err) MUST_CHECK;
 

@@ -13,7 +13,7 @@ struct object_name {
 };
 
 /* `words`: one or two. Sets the session's parameters :uid, or :apigroup, :version, :resource and :name.
- * ERR_USAGE for a resource without a name, and for a beginning of several UIDs; ERR_NOT_FOUND when the tape
+ * ERR_USAGE for a resource without a name, and for a beginning of several UIDs; ERR_NOT_FOUND if the tape
  * has no such resource or UID. */
 int object_name_choose(struct sql_session *s, const char *tape_path, char *const *words, size_t count,
 	struct object_name *ret, struct err *err) MUST_CHECK;

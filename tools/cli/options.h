@@ -77,12 +77,12 @@ struct command {
 struct operands {
 	char **items;
 	size_t count;
-	char **child; /* terminated by NULL, or NULL when there was no `--` */
+	char **child; /* terminated by NULL, or NULL if there was no `--` */
 };
 
 /*
  * Fills the struct at `values` (whose fields hold the defaults) from argv, and counts the operands. Returns
- * 0, 1 when --help was printed and the command is done, or ERR_USAGE. Lists and operands live until the
+ * 0, 1 if --help was printed and the command is done, or ERR_USAGE. Lists and operands live until the
  * process ends.
  */
 int options_parse(const struct command *c, int argc, char **argv, void *values, struct operands *ret,

@@ -19,7 +19,7 @@ struct progress {
 
 void progress_begin(struct progress *p, const char *verb);
 
-/* done of total bytes; a total of 0 is unknown. True when the user asked to stop. */
+/* done of total bytes; a total of 0 is unknown. True if the user asked to stop. */
 bool progress_step(struct progress *p, uint64_t done, uint64_t total);
 
 /* Takes the line away, for others to print; the next step shows it again. */

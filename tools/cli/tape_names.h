@@ -13,7 +13,7 @@ struct tape_names {
 	size_t count;
 };
 
-/* ERR_NOT_FOUND when the tape has none of that name. */
+/* ERR_NOT_FOUND if the tape has none of that name. */
 int tape_names_choose(struct tape *t, const char *names, struct tape_names *ret, struct err *err) MUST_CHECK;
 void tape_names_release(struct tape_names *n);
 

@@ -10,7 +10,7 @@
 #define GO_INDENT 4 /* blanks a level, as kubectl has them */
 
 /* Appends the value: on one line if `indent` is 0, else as MarshalIndent does, for a value that stands `depth` levels
- * deep. ERR_PROTOCOL when it is not JSON. */
+ * deep. ERR_PROTOCOL if it is not JSON. */
 int go_json_put(struct slice value, int indent, int depth, struct buf *to, struct err *err) MUST_CHECK;
 
 /* Appends the value as fmt.Print shows it: texts as they are, map[a:1 b:2], [x y], <nil>. */

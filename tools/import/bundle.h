@@ -30,7 +30,7 @@ struct bundle_counts {
 };
 
 /* Reads the folder or archive wholly before it writes anything. Files that cannot be read are told by `complain`
- * and counted by the importer as left out. ERR_USAGE when it is no bundle, or not of that form, ERR_CORRUPT when
+ * and counted by the importer as left out. ERR_USAGE if it is no bundle, or not of that form, ERR_CORRUPT if
  * the archive is damaged, ERR_STOPPED. */
 int bundle_import(struct importer *m, int fd, const char *name, const struct bundle_options *o,
 	struct bundle_counts *ret, struct err *err) MUST_CHECK;

@@ -25,8 +25,8 @@ void bundle_files_close(struct bundle_files *f); /* accepts NULL */
 /* From now on a head in a tar that is none is passed over, and counted, instead of a failure. */
 void bundle_files_tolerate(struct bundle_files *f);
 
-/* 1 and the next file, 0 at the end. ERR_USAGE when it is no archive at all, ERR_CORRUPT when it is damaged,
- * ERR_TOO_LARGE when it unpacks to more than LIMIT_BUNDLE_UNPACKED. */
+/* 1 and the next file, 0 at the end. ERR_USAGE if it is no archive at all, ERR_CORRUPT if it is damaged,
+ * ERR_TOO_LARGE if it unpacks to more than LIMIT_BUNDLE_UNPACKED. */
 int bundle_files_next(struct bundle_files *f, struct bundle_file *ret, struct err *err) MUST_CHECK;
 
 /* Appends the bytes of the file that was given last. ERR_TOO_LARGE: `to` has no room for them; the next file

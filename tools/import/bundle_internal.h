@@ -102,7 +102,7 @@ enum bundle_form bundle_form_of(const char *path);
 const char *bundle_form_name(enum bundle_form form);
 struct bundle_part bundle_part_of(enum bundle_form form, const char *path);
 
-/* The time in texts such as "2026-08-07 15:21:01.1 +0000 UTC m=+0.1"; false when there is none. */
+/* The time in texts such as "2026-08-07 15:21:01.1 +0000 UTC m=+0.1"; false if there is none. */
 bool bundle_time(struct slice text, int64_t *ret_ns);
 
 /* ---- bundle_store.c ---- */
@@ -111,11 +111,11 @@ void bundle_release(struct bundle *b);
 size_t bundle_resource(struct bundle *b, struct slice api_version, struct slice kind);
 size_t bundle_scope(struct bundle *b, size_t resource, struct slice namespace);
 
-/* Before so many bytes more are kept: ERR_TOO_LARGE when they are too many for a bundle. */
+/* Before so many bytes more are kept: ERR_TOO_LARGE if they are too many for a bundle. */
 int bundle_take_room(struct bundle *b, size_t bytes, struct err *err) MUST_CHECK;
 
 /* What the object is at the bundle's moment: of two the one with the higher resourceVersion. The object is checked
- * JSON. 1 when it is one, with the resource; 0 when it is nothing that a tape could hold. */
+ * JSON. 1 if it is one, with the resource; 0 if it is nothing that a tape could hold. */
 int bundle_add_object(struct bundle *b, const struct bundle_part *part, struct slice object,
 	size_t *ret_resource, struct err *err) MUST_CHECK;
 
@@ -136,14 +136,14 @@ void bundle_leave_out(struct bundle *b, const char *path, size_t line, const str
 /* Plays the patches, once all objects are there. */
 int bundle_play_patches(struct bundle *b, struct err *err) MUST_CHECK;
 
-/* Of an annotation that tells when the recorder was told of the object; false when it has none. */
+/* Of an annotation that tells when the recorder was told of the object; false if it has none. */
 bool bundle_annotated(struct slice object, enum event_type *ret_type, int64_t *ret_ns);
 
 int bundle_take_discovery(
 	struct bundle *b, const struct bundle_part *part, struct slice json, struct err *err) MUST_CHECK;
 
 /* What a folder of a support bundle holds, of what Kubernetes has itself: as "v1" and "PersistentVolumeClaimList", which
- * the caller frees; false when nothing is called so. */
+ * the caller frees; false if nothing is called so. */
 bool bundle_list_of_folder(struct slice folder, char **ret_api_version, char **ret_kind);
 
 /* Plural and scope of every resource: of discovery, CRDs, Kubernetes' own kinds, or else made of the kind. */

@@ -20,7 +20,7 @@ void id_map_release(struct id_map *m);
 /* `to` is not 0; a later one replaces it. */
 void id_map_put(struct id_map *m, int64_t from, uint64_t to);
 
-/* 0 when it was never told of. */
+/* 0 if it was never told of. */
 uint64_t id_map_get(const struct id_map *m, int64_t from);
 
 #endif

@@ -95,7 +95,7 @@ int import_clean_connection(struct importer *m, struct tape_connection *c, struc
 /* The plural that a kind most likely has; the caller frees. */
 char *import_plural_of(const char *kind);
 
-/* The newest time stamp that the server put into the object, 0 when there is none. */
+/* The newest time stamp that the server put into the object, 0 if there is none. */
 int64_t import_time_in(struct slice object);
 
 /* The stream of a resource in all namespaces. */
@@ -126,7 +126,7 @@ int import_stream_of_object(struct importer *m, const struct object_meta *meta, 
 uint32_t import_stream_of_resource(
 	const struct importer *m, const char *group, const char *version, const char *resource);
 
-/* 1 when the document was a record of k8shark, a patch of kwok; 0 when it is something else. */
+/* 1 if the document was a record of k8shark, a patch of kwok; 0 if it is something else. */
 int import_record(struct importer *m, struct err *err) MUST_CHECK;
 int import_patch(struct importer *m, struct err *err) MUST_CHECK;
 

@@ -22,7 +22,7 @@ struct import_known {
 
 void import_known_release(struct import_known *k);
 
-/* The object, live or gone; NULL when there never was one. */
+/* The object, live or gone; NULL if there never was one. */
 struct import_object *import_known_find(
 	const struct import_known *k, uint32_t stream, struct slice namespace, struct slice name);
 

@@ -21,11 +21,11 @@ struct json_documents {
 void json_documents_init(struct json_documents *d, int fd, const char *name);
 void json_documents_release(struct json_documents *d);
 
-/* True when the next document has to be waited for: a good moment to make durable what came before. */
+/* True if the next document has to be waited for: a good moment to make durable what came before. */
 bool json_documents_waits(struct json_documents *d);
 
 /* 1 and the next document, white space between its parts taken out; valid until the next call. 0 at the end
- * or when a signal came, ERR_PROTOCOL for what is no JSON object, ERR_TOO_LARGE, ERR_IO. */
+ * or when a signal came, ERR_PROTOCOL if it is not a JSON object, ERR_TOO_LARGE, ERR_IO. */
 int json_documents_next(struct json_documents *d, struct slice *ret, struct err *err) MUST_CHECK;
 
 /* How many bytes of the input were looked through. */

@@ -10,7 +10,7 @@
 
 struct kshrk_archive;
 
-/* True when a file that begins so is one, or may be one. */
+/* True if a file that begins so is one, or may be one. */
 bool kshrk_archive_is(struct slice first_bytes);
 
 /* The file must be regular and stay as it is; the descriptor is the caller's. The front of every record is

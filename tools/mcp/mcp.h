@@ -19,7 +19,7 @@ struct mcp {
 	struct mcp_bounds bounds;
 };
 
-/* Until stdin ends. ERR_IO when stdin or stdout fails. */
+/* Until stdin ends. ERR_IO if stdin or stdout fails. */
 int mcp_serve(const struct mcp *m, struct err *err) MUST_CHECK;
 
 /* Appends the answer to one message, a line without its line feed; nothing for a notification. */

@@ -4,7 +4,7 @@
 
 #include "schema/base/out_file.h"
 
-/* ERR_NOT_FOUND when the library is not there, ERR_FAILED when it does not load. */
+/* ERR_NOT_FOUND if the library is not there, ERR_FAILED if it does not load. */
 int export_parquet_check(struct err *err) MUST_CHECK;
 
 /* Turns the NDJSON of table events in `lines`, objects as strings, into Parquet. */

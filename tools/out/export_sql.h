@@ -25,7 +25,7 @@ extern const char export_left_out_sql[];
  */
 extern const char *const export_trace_sql[];
 
-/* Gives :start and :end, in one row; NULL when the tape has nothing. */
+/* Gives :start and :end, in one row; NULL if the tape has nothing. */
 extern const char export_bounds_sql[];
 
 /* The same for a run that was added to the session: process 3, its writes, faults and the deliveries that

@@ -27,7 +27,7 @@ enum table_format table_format_parse(const char *name);
 
 struct table_out;
 
-/* `width`: columns of the terminal, 0 when cells are not to be cut. The file stays the caller's. */
+/* `width`: columns of the terminal, 0 if cells are not to be cut. The file stays the caller's. */
 struct table_out *table_out_new(FILE *to, enum table_format format, unsigned width);
 void table_out_free(struct table_out *out);
 
@@ -41,7 +41,7 @@ void table_out_settle(struct table_out *out);
 /* Gives statements' rows to `out`. */
 struct sql_sink table_out_sink(struct table_out *out);
 
-/* Columns of the terminal after `to`, 0 when it is none. */
+/* Columns of the terminal after `to`, 0 if it is none. */
 unsigned table_out_terminal_width(FILE *to);
 
 /* Texts as the formats have them (table_out_text.c). */

@@ -28,7 +28,7 @@ enum line_result line_reader_next(struct line_reader *r, const char *prompt, cha
 void line_reader_remember(struct line_reader *r, const char *text);
 
 /* Where the history of a command is kept: $KUBETAPE_HISTORY, or NAME in the user's folder for state, whose
- * folders are made. NULL when there is no home, or when the variable is empty: no history. The caller frees.
+ * folders are made. NULL if there is no home, or when the variable is empty: no history. The caller frees.
  */
 char *line_reader_history_path(const char *name);
 

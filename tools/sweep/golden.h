@@ -17,7 +17,7 @@ struct golden_options {
 };
 
 /* Checks before hours are spent that there will be a verdict. *run is where the replay's run goes; when it is
- * NULL it becomes a temporary file. ERR_USAGE when the rules make no sense, the earlier run cannot be read,
+ * NULL it becomes a temporary file. ERR_USAGE if the rules make no sense, the earlier run cannot be read,
  * or would be overwritten. */
 int golden_open(struct golden_options *g, const char **run, struct err *err) MUST_CHECK;
 

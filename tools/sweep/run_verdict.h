@@ -25,7 +25,7 @@ struct verdict_options {
 /* Frees the lists. */
 void verdict_release(struct verdict_options *o);
 
-/* What --ordered and --last mean. ERR_USAGE when both are given. */
+/* What --ordered and --last mean. ERR_USAGE if both are given. */
 int verdict_order(struct verdict_options *o, bool ordered, bool last, struct err *err) MUST_CHECK;
 
 /* Whether the rules make sense: 0 or ERR_USAGE. */

@@ -172,7 +172,7 @@ struct sweep_looker {
 	void *context;
 };
 
-/* Waits until one has ended; it is then gone with all that it started. Returns its index, or -1 when the user
+/* Waits until one has ended; it is then gone with all that it started. Returns its index, or -1 if the user
  * wants to stop: then all of them have been ended. At least one must be running. `looker` may be NULL. */
 int sweep_jobs_wait(struct sweep_job *jobs, size_t count, const struct sweep_looker *looker);
 

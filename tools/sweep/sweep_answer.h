@@ -40,7 +40,7 @@ struct sweep_asked {
 	bool timed_out;
 };
 
-/* `run` may be of any replay. ERR_FAILED when it did not take place. The caller releases. */
+/* `run` may be of any replay. ERR_FAILED if it did not take place. The caller releases. */
 int sweep_answer_read(const char *tape, const char *run, const struct sweep_asked *asked,
 	struct sweep_answer *ret, struct err *err) MUST_CHECK;
 void sweep_answer_release(struct sweep_answer *a);

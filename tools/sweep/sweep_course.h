@@ -79,7 +79,7 @@ int sweep_narrow(struct sweep *s, struct err *err) MUST_CHECK;
 #define SWEEP_LOOK_NS (200 * NS_PER_MS)
 
 /* Asks the invariants about the run in that slot, if it has become quiet since they were asked: nothing was added to
- * its run file from one look to the next. One that is broken, and is not without faults, stands in the slot. True when it
+ * its run file from one look to the next. One that is broken, and is not without faults, stands in the slot. True if it
  * is still broken after the time of --settle: it does not heal. Of a run without faults learns which are broken on the
  * way, and need only hold at the end. The context is the sweep. */
 bool sweep_look(void *sweep, size_t at);

@@ -33,7 +33,7 @@ struct sweep_merged {
 
 /* Of what shards left: folders with a sweep.json, or s3://BUCKET/PREFIX; a place that has none stands for those below it. What
  * lies in a store is fetched to folders in `into`, or stays there if that is NULL. What no shard tried stays untried.
- * ERR_USAGE when they are of different tapes, or disagree about what the command comes to without faults. The caller
+ * ERR_USAGE if they are of different tapes, or disagree about what the command comes to without faults. The caller
  * releases in any case. */
 int sweep_merge(const struct text_list *places, const char *into, struct sweep_merged *ret,
 	struct err *err) MUST_CHECK;

@@ -7,7 +7,7 @@
 
 #include "schema/base/buf.h"
 
-/* The length of the item at the front of `in`: positive; 0 when it is not whole yet; ERR_PROTOCOL. */
+/* The length of the item at the front of `in`: positive; 0 if it is not whole yet; ERR_PROTOCOL. */
 int64_t cbor_length(struct slice in, struct err *err) MUST_CHECK;
 
 /* Appends one whole item as JSON. ERR_PROTOCOL, ERR_TOO_LARGE. */

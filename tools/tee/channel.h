@@ -25,17 +25,17 @@ enum channel_end {
 	CHANNEL_RESET = -3, /* or broken in any other way */
 };
 
-/* Bytes read, 0 when there are none now, or enum channel_end. */
+/* Bytes read, 0 if there are none now, or enum channel_end. */
 ssize_t channel_read(struct channel *c, char *to, size_t max);
 
 /* TLS has read more than it has given out: the socket will not tell of it. */
 bool channel_has_read(const struct channel *c);
 
-/* Bytes taken, 0 when the socket is full (the next call must offer the same bytes, and may offer more), or
+/* Bytes taken, 0 if the socket is full (the next call must offer the same bytes, and may offer more), or
  * CHANNEL_RESET. */
 ssize_t channel_write(struct channel *c, struct slice bytes);
 
-/* Says goodbye in TLS: 1, 0 when the socket is full. */
+/* Says goodbye in TLS: 1, 0 if the socket is full. */
 int channel_say_goodbye(struct channel *c);
 
 /* Nothing more will be sent. */

@@ -10,7 +10,7 @@ struct decoder;
 int decoder_new(struct slice encoding, struct decoder **ret, struct err *err) MUST_CHECK;
 void decoder_free(struct decoder *d); /* accepts NULL */
 
-/* Gives what the bytes come to, in pieces. d may be NULL. A failure of `each` is returned. ERR_PROTOCOL when
+/* Gives what the bytes come to, in pieces. d may be NULL. A failure of `each` is returned. ERR_PROTOCOL if
  * they are not what the encoding says. */
 int decoder_feed(struct decoder *d, struct slice bytes, int (*each)(void *context, struct slice piece),
 	void *context, struct err *err) MUST_CHECK;

@@ -21,7 +21,7 @@ struct door_options {
 	struct pair_context pairs;
 };
 
-/* Listens. ERR_USAGE for a bad address, ERR_NETWORK when it cannot be had. */
+/* Listens. ERR_USAGE for a bad address, ERR_NETWORK if it cannot be had. */
 int door_open(const struct door_options *options, struct door **ret, struct err *err) MUST_CHECK;
 
 /* Closes everything. Freed when libuv lets go. Accepts NULL. */

@@ -94,7 +94,7 @@ void feed_free(struct feed *f);
 /* The time of what is put from now on. */
 void feed_set_time(struct feed *f, int64_t wall_ns, int64_t mono_ns);
 
-/* False when it does not fit in. */
+/* False if it does not fit in. */
 bool feed_put(struct feed *f, const struct feed_entry *e);
 
 /* Little more than what is small will fit in. */

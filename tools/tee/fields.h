@@ -30,7 +30,7 @@ void field_list_release(struct field_list *l);
 /* Borrows the texts. */
 void field_list_add(struct field_list *l, struct slice name, struct slice value);
 
-/* The first field of that name in any case, NULL when there is none. */
+/* The first field of that name in any case, NULL if there is none. */
 struct field *field_first(const struct field_list *l, const char *name);
 
 /* Its value, the empty slice when there is none; and how many there are. */
@@ -48,7 +48,7 @@ void field_remove(struct field_list *l, size_t index);
  * beginning of each head) remembers how far earlier calls looked. */
 size_t h1_head_length(struct slice in, size_t *scanned);
 
-/* Fills the (empty) list from a whole head; borrows. False when it is malformed: the head is then better
+/* Fills the (empty) list from a whole head; borrows. False if it is malformed: the head is then better
  * passed on unread. *ret_first is the first line without its end. */
 bool h1_head_parse(struct slice head, struct slice *ret_first, struct field_list *ret);
 

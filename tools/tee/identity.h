@@ -25,7 +25,7 @@ struct identity_options {
 
 struct identity;
 
-/* Borrows config and options. ERR_USAGE when they contradict each other; a certificate file that cannot be
+/* Borrows config and options. ERR_USAGE if they contradict each other; a certificate file that cannot be
  * read is an error, too. */
 int identity_open(uv_loop_t *loop, const struct cluster_config *config,
 	const struct identity_options *options, struct identity **ret, struct err *err) MUST_CHECK;

@@ -65,7 +65,7 @@ void office_park(struct office *o, struct slice token, struct tee_listing *listi
 /* The caller has it again; NULL: it is not here. */
 struct tee_listing *office_unpark(struct office *o, struct slice token);
 
-/* Appends to a body that is collected; false when there is no room for it. */
+/* Appends to a body that is collected; false if there is no room for it. */
 bool office_collect(struct office *o, struct buf *body, struct slice bytes);
 void office_uncollect(struct office *o, struct buf *body);
 

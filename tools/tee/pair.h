@@ -45,7 +45,7 @@ struct pair_context {
 	void *owner;
 };
 
-/* Takes over the socket; NULL when the system has no room for it. Nothing happens before pair_begin, which
+/* Takes over the socket; NULL if the system has no room for it. Nothing happens before pair_begin, which
  * may close it at once. */
 struct pair *pair_open(struct pair_context *x, int client_fd);
 void pair_begin(struct pair *p);

@@ -19,7 +19,7 @@ struct recent_key {
 	struct slice uid, rv;
 };
 
-/* The seq, 0 when it is not known. *ret_is_same: it is there with just these bytes. */
+/* The seq, 0 if it is not known. *ret_is_same: it is there with just these bytes. */
 uint64_t recents_find(
 	const struct recents *r, const struct recent_key *key, struct slice object, bool *ret_is_same);
 void recents_add(struct recents *r, const struct recent_key *key, struct slice object, uint64_t seq);

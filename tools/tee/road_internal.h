@@ -37,7 +37,7 @@ struct road {
 
 struct talk *road_begin_talk(struct road *r, const struct talk_head *head);
 
-/* Of a connection with HTTP/1.1 nothing more is read: what is under way ends unread. ERR_PROTOCOL when that
+/* Of a connection with HTTP/1.1 nothing more is read: what is under way ends unread. ERR_PROTOCOL if that
  * must not be, as the tee says who asks. */
 int road_give_up(struct road *r, const char *why, struct err *err) MUST_CHECK;
 

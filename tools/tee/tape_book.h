@@ -28,7 +28,7 @@ int tape_book_close(struct tape_book *b, struct err *err);
 /* Nothing ever passed: a tape that was not there before is removed. Frees; accepts NULL. */
 void tape_book_discard(struct tape_book *b);
 
-/* NULL when the tape cannot be written any more. */
+/* NULL if the tape cannot be written any more. */
 struct tape_writer *tape_book_writer(struct tape_book *b);
 const char *tape_book_path(const struct tape_book *b);
 bool tape_book_is_resumed(const struct tape_book *b); /* it was there already */

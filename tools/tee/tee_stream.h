@@ -59,7 +59,7 @@ int tee_stream_lost(struct tee_stream *s, uint64_t connection, struct err *err) 
 
 struct tee_listing;
 
-/* One begins; NULL when nothing is to be learnt of it, as somebody watches. is_watch: a watch sends it, and a
+/* One begins; NULL if nothing is to be learnt of it, as somebody watches. is_watch: a watch sends it, and a
  * bookmark that is put as a mark by the caller ends it. */
 struct tee_listing *tee_stream_list(struct tee_stream *s, bool is_watch, struct err *err);
 

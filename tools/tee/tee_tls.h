@@ -39,7 +39,7 @@ void tee_tls_free(struct tee_tls *t); /* accepts NULL */
 /* The certificate of the tee's authority, for clients; borrowed. */
 const char *tee_tls_authority_pem(const struct tee_tls *t);
 
-/* A session with a client on a connected socket; `hello` must live as long. NULL when memory is out. */
+/* A session with a client on a connected socket; `hello` must live as long. NULL if memory is out. */
 SSL *tee_tls_accept(struct tee_tls *t, int fd, struct hello *hello);
 
 /* A session with the server that offers what the client did. certificate and key: PEM, empty for none. */
