@@ -1,7 +1,7 @@
 /*
- * compare_body.h: what a program sent, in the form in which runs are compared: members sorted, without white
- * space, without what the rules ignore, and with what a replay makes up (UIDs, the ends of generated names)
- * replaced by what it stands for.
+ * compare_body.h: a program's body in the form in which runs are compared: members sorted, without white
+ * space, without what the rules ignore. Values that a replay makes up (UIDs, the ends of generated names) are
+ * replaced by what they refer to.
  */
 #ifndef SCHEMA_RUN_COMPARE_BODY_H
 #define SCHEMA_RUN_COMPARE_BODY_H
@@ -31,7 +31,7 @@ struct compare_body {
 	bool has_status;                /* the resource has a subresource status */
 };
 
-/* Appends the write's body. One that is no JSON becomes a JSON text; none is nothing. */
+/* Appends the write's body. One that is not JSON becomes a JSON text; a missing one appends nothing. */
 int compare_body_append(const struct compare_body *b, struct buf *to, struct err *err) MUST_CHECK;
 
 #endif

@@ -9,7 +9,7 @@ struct action_list {
 	size_t count, cap;
 };
 
-/* What both runs are read with: the resources of which either wrote a status. */
+/* Context for reading both runs: the resources whose status either of them wrote. */
 struct compare_load {
 	const struct compare_options *options;
 	struct word_table *with_status;

@@ -24,7 +24,7 @@ struct compare_options {
 	void *context;
 };
 
-/* A write in the form in which it is compared; all texts are its own, "" what is absent. */
+/* A write in the form in which it is compared; it owns all texts, absent ones are "". */
 struct run_action {
 	uint64_t write, seq; /* in its run; the position */
 	int64_t tape_time_ns;
@@ -44,17 +44,17 @@ struct run_difference {
 	const struct run_action *first, *second; /* NULL where it is not */
 };
 
-/* What both did alike. */
+/* The number of writes that both made. */
 struct run_match {
 	const struct run_action *first, *second;
 };
 
-/* What is known of one of the runs. */
+/* The facts about one of the runs. */
 struct run_side {
 	const char *path, *tape;                 /* tape: as it was named when it was replayed; "" unknown */
 	bool is_live;                            /* of a tee: it is of no part of the tape */
 	uint64_t first_seq, last_seq, ended_seq; /* ended_seq: where the replay stood at the end */
-	bool ended;                              /* false: the replay was killed, or still goes on */
+	bool ended;                              /* false: the replay was killed, or is still running */
 	size_t writes, compared;                 /* all; those that count */
 };
 
@@ -70,7 +70,7 @@ void run_comparison_free(struct run_comparison *c); /* accepts NULL */
 size_t run_comparison_count(const struct run_comparison *c);
 struct run_difference run_comparison_at(const struct run_comparison *c, size_t index);
 
-/* What is no difference; index below the count. */
+/* A write that is not a difference; index below the count. */
 size_t run_comparison_match_count(const struct run_comparison *c);
 struct run_match run_comparison_match_at(const struct run_comparison *c, size_t index);
 const struct run_side *run_comparison_side(const struct run_comparison *c, int side); /* 0, 1 */

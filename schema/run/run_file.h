@@ -30,7 +30,7 @@ int run_file_open(const char *path, struct run_file **ret, struct err *err) MUST
 /* How many bytes of rows may wait for the disk, instead of RUN_WAITING_MAX. Before the first row. */
 void run_file_limit(struct run_file *f, size_t waiting_max);
 
-/* What a run that is gone on with has already. */
+/* The contents of a run that is continued. */
 struct run_past {
 	bool is_new; /* nothing: it was made just now */
 	uint64_t last_request, last_client, last_socket;
@@ -41,8 +41,8 @@ struct run_past {
 int run_file_go_on(const char *path, const char *tape_id, struct run_file **ret, struct run_past *ret_past,
 	struct err *err) MUST_CHECK;
 
-/* Writes what is left and closes; freed in any case. The first failure since open, if there was one. NULL is
- * accepted. */
+/* Writes pending rows and closes; frees in any case. Returns the first failure since open, if there was one.
+ * NULL is accepted. */
 int run_file_close(struct run_file *f, struct err *err) MUST_CHECK;
 
 /* Whether rows are being dropped because the disk failed, and how. */
@@ -51,10 +51,10 @@ bool run_file_has_failed(struct run_file *f, struct err *ret);
 /* ---- rows ---- */
 
 /* Everything is copied. In every row an empty slice and a time of RUN_NO_TIME are NULL, times are Unix
- * nanoseconds, and `seq` is the event that the replay's position is behind. */
+ * nanoseconds, and `seq` is the last event before the replay's position. */
 #define RUN_NO_TIME INT64_MIN
 
-/* What is known of the replay as a whole: tape, speed, versions ... A later value replaces an earlier one. */
+/* Facts about the replay as a whole: tape, speed, versions ... A later value replaces an earlier one. */
 void run_file_fact(struct run_file *f, const char *name, const char *value);
 
 /* A resource as requests name it. */
@@ -100,7 +100,8 @@ struct run_delivery_row {
 	uint64_t request, seq;
 	struct slice type;      /* as it was sent: selectors make an ADDED of a MODIFIED */
 	int64_t due_ns, out_ns; /* due_ns RUN_NO_TIME: it was not due but asked for from the past */
-	/* Of a live run only: its place among all that the watch was sent, counted from 1; what it was. */
+	/* In a live run only: its number among everything that the watch was sent, counted from 1; what it
+	 * was. */
 	uint64_t number;
 	struct slice rv, uid;
 };
@@ -114,7 +115,7 @@ struct run_write_row {
 	struct slice client, verb;
 	struct run_resource what;  /* `name` as it ended up: generateName is filled in */
 	struct slice policy;       /* overlay absorb reject */
-	struct slice content_type; /* of the body: tells the kinds of patches apart */
+	struct slice content_type; /* of the body: distinguishes the kinds of patches */
 	bool dry_run;
 	struct slice body, object; /* as asked; as answered; no secrets in them */
 	int status;
@@ -125,7 +126,7 @@ void run_file_write(struct run_file *f, const struct run_write_row *row);
 
 /* ---- rows of a live run: what kubetape tee saw ---- */
 
-/* A program, told apart by what it calls itself and by its credentials, of which only a digest is kept. */
+/* A program, identified by its User-Agent and its credentials. Only a digest of these is kept. */
 struct run_client_row {
 	uint64_t id; /* not 0 */
 	struct slice client, credential;
@@ -144,7 +145,7 @@ void run_file_socket(struct run_file *f, const struct run_socket_row *row);
 void run_file_socket_end(
 	struct run_file *f, uint64_t socket, int64_t time_ns, struct slice how, struct slice ended_by);
 
-/* What a watch was sent that is no event of the tape, or not with the bytes that the tape has. */
+/* A frame of a watch that is not an event of the tape, or has other bytes than the tape. */
 struct run_frame_row {
 	uint64_t request, number; /* as that of deliveries */
 	int64_t out_ns;
@@ -161,7 +162,7 @@ struct run_piece_row {
 };
 void run_file_piece(struct run_file *f, const struct run_piece_row *row);
 
-/* What the program served at a quiet moment on the way, asked by a probe. */
+/* A probe's output at a quiet moment on the way: what the program served. */
 struct run_probe_row {
 	int64_t time_ns;
 	uint64_t seq;

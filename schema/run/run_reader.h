@@ -1,6 +1,6 @@
 /*
  * run_reader.h: a run file, read from beginning to end by programs that know nothing of SQLite. The file may
- * still be written to; what was committed when it is opened is what is read.
+ * still be written to; only rows that were committed when it is opened are read.
  */
 #ifndef SCHEMA_RUN_RUN_READER_H
 #define SCHEMA_RUN_RUN_READER_H
@@ -9,11 +9,11 @@
 
 struct run_reader;
 
-/* Whether the path may be that of a run: an open of what is no file (a pipe) can wait for ever.
+/* Whether the path may be that of a run: opening anything but a file (a pipe) can wait for ever.
  * ERR_NOT_FOUND, or ERR_CORRUPT. */
 int run_path_check(const char *path, struct err *err) MUST_CHECK;
 
-/* ERR_NOT_FOUND, or ERR_CORRUPT if it is no run of a version that is known. */
+/* ERR_NOT_FOUND, or ERR_CORRUPT if it is not a run of a known version. */
 int run_reader_open(const char *path, struct run_reader **ret, struct err *err) MUST_CHECK;
 void run_reader_close(struct run_reader *r); /* NULL is accepted */
 

@@ -1,7 +1,7 @@
 /*
- * run_seen.h: what one program read in a live run (kubetape tee): each read that it made, what it was
- * answered, and every frame of its watches with the moment at which it came. Bodies are read when they are
- * asked for; all else is in memory.
+ * run_seen.h: what one program read in a live run (kubetape tee): each read that it made, its answer, and
+ * every frame of its watches with its arrival time. Bodies are read when they are asked for; all else is in
+ * memory.
  */
 #ifndef SCHEMA_RUN_RUN_SEEN_H
 #define SCHEMA_RUN_RUN_SEEN_H
@@ -28,7 +28,7 @@ struct seen_frame {
 	int64_t out_ns;
 	uint64_t rv;    /* resourceVersion; 0: none, or no number */
 	uint64_t event; /* the tape's, also if the bytes are not its own; 0: none */
-	char type;      /* A, M or D: as the watch was told, of a frame that is one of the tape */
+	char type;      /* A, M or D: the type that the watch was sent, for a frame that is on the tape */
 };
 
 struct seen_request {
@@ -45,8 +45,9 @@ struct seen_request {
 	size_t frame_count;
 };
 
-/* Everything of the clients whose User-Agent has that part in it ("": of all). ERR_NOT_FOUND, ERR_CORRUPT;
- * ERR_USAGE if it is no live run, was made for another tape than that of tape_id, or has no such client. */
+/* Loads everything about clients with that text in their User-Agent ("": all clients). ERR_NOT_FOUND,
+ * ERR_CORRUPT; ERR_USAGE if it is not a live run, was made for another tape than that of tape_id, or has no
+ * such client. */
 int run_seen_open(const char *path, const char *tape_id, const char *client, struct run_seen **ret,
 	struct err *err) MUST_CHECK;
 void run_seen_close(struct run_seen *s); /* accepts NULL */
@@ -56,7 +57,7 @@ const struct seen_request *run_seen_requests(const struct run_seen *s, size_t *r
 
 /* The bytes of a row of `frames`, without what frames them, appended. */
 struct seen_text {
-	const char *type;     /* "": there is none; borrowed until the next call */
+	const char *type;     /* "": none; borrowed until the next call */
 	const char *encoding; /* "" JSON, "protobuf", "cbor"; "part": the front of a frame that never became
 				 whole */
 };

@@ -1,4 +1,5 @@
-/* audit_columns.h: who made an event, as columns: what the tape's audit book says (schema/tape/audit_book.h). */
+/* audit_columns.h: who made an event, as columns, according to the tape's audit book
+ * (schema/tape/audit_book.h). */
 #ifndef SCHEMA_SQL_AUDIT_COLUMNS_H
 #define SCHEMA_SQL_AUDIT_COLUMNS_H
 

@@ -1,4 +1,4 @@
-/* coverage_table.h: what tables of a position share: the position itself, and what is known there. */
+/* coverage_table.h: shared by tables of a position: the position itself, and what is known there. */
 #ifndef SCHEMA_SQL_COVERAGE_TABLE_H
 #define SCHEMA_SQL_COVERAGE_TABLE_H
 

@@ -1,9 +1,9 @@
 /*
- * event_changes.h: what one event changed against the version of the same object (resource and UID) before it,
- * and by whom: the one place that tells, for the table `changes` and for the commands that print changes.
+ * event_changes.h: what one event changed compared with the version of the same object (resource and UID)
+ * before it, and by whom. The table `changes` and all commands that print changes use it.
  *
- * Give it the events of one walk: it keeps the version that it saw last, so that a walk in the order of storage decodes
- * each object once; where the walk does not give the version before, it is fetched by itself.
+ * Give it the events of one walk: it keeps the version that it saw last, so that a walk in the order of
+ * storage decodes each object once. If the walk does not give the version before, it fetches that one.
  */
 #ifndef SCHEMA_SQL_EVENT_CHANGES_H
 #define SCHEMA_SQL_EVENT_CHANGES_H
@@ -32,9 +32,9 @@ struct event_changes;
 struct event_changes *event_changes_new(void);
 void event_changes_free(struct event_changes *c); /* accepts NULL */
 
-/* For walks that miss none of an object's events, if they show any: what comes next is one of those, of the events after the
- * one and up to the other. The last version of each object is kept, up to a maximum, and serves the walk after it too if that
- * one begins where this one ends; else it is forgotten. */
+/* For walks that show either all of an object's events or none: announces one, of the events after `after`
+ * and up to the other one. The last version of each object is kept, up to a maximum. It also serves the next
+ * walk if that begins where this one ends; else it is dropped. */
 void event_changes_walk(struct event_changes *c, uint64_t after_seq, uint64_t last_seq);
 
 /* Replaces what c held by the event that the cursor stands on. `with_noise` as in json_diff.h. Returns the number of
@@ -48,8 +48,8 @@ struct event_change event_changes_at(const struct event_changes *c, size_t index
 /* The event's object, borrowed until the next event_changes_make. */
 struct slice event_changes_object(const struct event_changes *c);
 
-/* Who made the change. A deletion is nobody's: managedFields name the last who wrote, not who deletes. An object that
- * appears is that of the only manager it has. Negative when something is not JSON. */
+/* The manager that made the change. A deletion has none: managedFields name the last writer, not who deletes.
+ * An object that appears was made by its manager if it has only one. Negative if something is not JSON. */
 int event_changes_who(
 	struct event_changes *c, size_t index, struct change_who *ret, struct err *err) MUST_CHECK;
 

@@ -88,7 +88,8 @@ bool event_plan_is_ns(struct slice column);
 /* ERR_USAGE for a text that is compared with nanoseconds: it would be after every number. */
 int event_plan_check_ns(struct slice column, sqlite3_value *value, struct err *err) MUST_CHECK;
 
-/* Reads what a time is compared with: 1, 0 for what is never equal, less or more (NULL), or ERR_USAGE. */
+/* Reads a value that is compared with a time: 1, 0 for one that is never equal, less or more (NULL), or
+ * ERR_USAGE. */
 int event_plan_read_time(
 	const struct time_reader *times, sqlite3_value *value, int64_t *ret_ns, struct err *err) MUST_CHECK;
 
@@ -100,7 +101,7 @@ struct event_query {
 	uint32_t wanted_end;       /* ids from here on are not wanted */
 	char *texts[5];
 };
-/* ERR_USAGE for a text that is compared with a time and is none. */
+/* ERR_USAGE for a text that is compared with a time and is not one. */
 int event_query_make(struct tape_handle *h, const char *plan, sqlite3_value **args, int arg_count,
 	struct event_query *ret, struct err *err) MUST_CHECK;
 void event_query_release(struct event_query *q);

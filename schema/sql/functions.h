@@ -2,10 +2,10 @@
  * functions.h: the SQL functions of the extension.
  *
  *   jget(JSON, PATH)                the value at a path such as '$.metadata.labels.app', as json_extract
- *                                   gives it, without reading what it skips
+ *                                   gives it, without reading the rest
  *   jdiff(OLD, NEW [, ALL [, WHO]]) the fields in which two JSON texts differ, as a JSON array; ALL other than
  *                                   0: also managedFields and resourceVersion; WHO other than 0: with the manager
- *                                   of each field, where the managedFields of NEW tell
+ *                                   of each field, if the managedFields of NEW say
  *   to_ns(TIME)                     nanoseconds since 1970
  *   to_time(NS)                     the other way round
  *   duration(NS)                    for people: '12.4s'
@@ -24,7 +24,7 @@ int functions_register(sqlite3 *db);
  * and objects as their text. */
 int result_json(sqlite3_context *context, struct slice value, struct err *err) MUST_CHECK;
 
-/* What an escaped JSON string without its quotes stands for. */
+/* Unescapes a JSON string without its quotes. */
 int result_escaped(sqlite3_context *context, struct slice escaped, struct err *err) MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-/* managed_fields.h: who wrote a field, as far as metadata.managedFields says. */
+/* managed_fields.h: who wrote a field, according to metadata.managedFields. */
 #ifndef SCHEMA_SQL_MANAGED_FIELDS_H
 #define SCHEMA_SQL_MANAGED_FIELDS_H
 
@@ -6,10 +6,10 @@
 
 /*
  * The manager that most likely made the change at `path` (as json_diff gives it) between two versions of an
- * object: of the entries that are new or other in `new` the one that owns the path, else the only such entry;
- * else the manager that owns the path, because entries have times in whole seconds and two writes of one manager leave
- * the same. `old` may be empty. Returns 1 with the name (still escaped, borrowed from `new`), 0 if nothing
- * tells, negative when something is not JSON.
+ * object: of the entries that are new or different in `new` the one that owns the path, else the only such
+ * entry. Else it is the manager that owns the path, because entries have times in whole seconds, and two
+ * writes of one manager may leave the same entry. `old` may be empty. Returns 1 with the name (still escaped,
+ * borrowed from `new`), 0 if it is not known, negative if something is not JSON.
  */
 int managed_fields_manager(struct slice old, struct slice new, struct slice path, struct slice *ret_manager,
 	struct err *err) MUST_CHECK;

@@ -19,8 +19,8 @@
 
 struct predicate;
 
-/* ERR_USAGE with SQLite's words for what it does not understand or refuses, and for a text that is compared
- * with the time and is none. The frame is the tape's, which says what '9:51' and '-5m' mean; NULL where the
+/* ERR_USAGE with SQLite's words if it does not understand or refuses something, and for a text that is
+ * compared with the time and is not one. The frame is the tape's, which defines '9:51' and '-5m'; NULL if the
  * expression is only checked. */
 int predicate_compile(struct slice expression, const struct moment_frame *frame, struct predicate **ret,
 	struct err *err) MUST_CHECK;
@@ -32,7 +32,7 @@ void predicate_limit(struct predicate *p, int64_t limit_ns);
 /*
  * Whether the expression is true (not zero, not NULL) of the event: 1 or 0. `resource` may be NULL; its names
  * are then NULL too. Everything is borrowed for the call. ERR_FAILED if the expression cannot be computed,
- * as jget of what is no JSON.
+ * such as jget of a text that is not JSON.
  */
 int predicate_test(struct predicate *p, const struct tape_resource *resource, const struct event *e,
 	struct slice object, struct err *err) MUST_CHECK;

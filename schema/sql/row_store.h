@@ -1,6 +1,6 @@
 /*
- * row_store.h: rows of cells, kept for as long as a table is used. They are few as a rule; what is more than
- * ROW_STORE_MEMORY of them goes to a temporary file, page by page.
+ * row_store.h: rows of cells, kept for as long as a table is used. They are usually few; beyond
+ * ROW_STORE_MEMORY they go to a temporary file, page by page.
  *
  *   put cells, row after row --> row_store_finish --> row_view_seek from any number of views
  */
@@ -31,7 +31,7 @@ struct row_store;
 struct row_store *row_store_new(unsigned width);
 void row_store_free(struct row_store *s); /* accepts NULL */
 
-/* The next cell of the row. What cannot be kept is told by row_store_finish. */
+/* The next cell of the row. row_store_finish reports cells that could not be kept. */
 void row_store_put(struct row_store *s, struct cell cell);
 void row_store_put_text(struct row_store *s, struct slice text);
 

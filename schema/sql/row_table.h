@@ -1,13 +1,12 @@
 /*
- * row_table.h: virtual tables over what a tape keeps as plain rows (connections, gaps, bookmarks ...).
+ * row_table.h: virtual tables over the plain rows of a tape (connections, gaps, bookmarks ...).
  *
- * There are few of them beside the events, so that a table is read whole when it is first walked and kept
- * until the tape has grown. One `column = value` is answered by looking through the kept rows, which is what
- * a join asks for again and again.
+ * There are few compared with the events, so a table is read whole at the first walk and kept until the tape
+ * has grown. One `column = value`, as in a join, is answered by searching the kept rows.
  *
  * A kind of row_table has a list of columns, each with its name, its type and where its value comes from: a
- * member of the row, of the row's stream or of its resource, or a function. What SQL is told of the table and what a
- * row holds are made from that list. To add a column: one line in it, and one in docs/tables.md.
+ * member of the row, of the row's stream or of its resource, or a function. The declaration for SQL and the
+ * cells of a row are made from that list. To add a column: one line in it, and one in docs/tables.md.
  */
 #ifndef SCHEMA_SQL_ROW_TABLE_H
 #define SCHEMA_SQL_ROW_TABLE_H
@@ -17,7 +16,7 @@
 
 struct row_sink;
 
-/* What a row consists of. */
+/* The parts of a row. */
 enum row_part { ROW_ITSELF, ROW_STREAM, ROW_RESOURCE, ROW_PARTS };
 struct row {
 	const void *parts[ROW_PARTS]; /* the struct that the table is of; tape_stream; tape_resource */
@@ -53,7 +52,7 @@ struct row_column {
 #define SQL_TIME "TEXT COLLATE kubetape_time"
 #define SQL_RV   "TEXT COLLATE kubetape_rv"
 
-/* What table_kind.detail points to. */
+/* The target of table_kind.detail. */
 struct row_detail {
 	const struct row_column *columns;
 	unsigned column_count;
@@ -73,8 +72,8 @@ struct row_sink {
 void row_sink_put(
 	struct row_sink *sink, const void *row, const struct tape_stream *stream, uint32_t resource);
 
-/* One cell each; what they cannot keep (memory, maximum) is reported when the table is walked. NULL in SQL
- * is: put_known of -1, put_string of NULL, put_optional of an empty slice. */
+/* One cell each; if they cannot keep one (memory, maximum), the walk of the table reports it. NULL in SQL is:
+ * put_known of -1, put_string of NULL, put_optional of an empty slice. */
 void put_integer(struct row_store *sink, int64_t value);
 void put_known(struct row_store *sink, int64_t value);
 void put_time(struct row_store *sink, int64_t time_ns);

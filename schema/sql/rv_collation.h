@@ -1,6 +1,6 @@
 /*
  * rv_collation.h: the collating sequence of columns that hold resourceVersions. Two texts of digits compare
- * as numbers, whatever their length, so that `rv > '999'` and ORDER BY rv mean what they say; everything else
+ * as numbers, whatever their length, so that `rv > '999'` and ORDER BY rv work as expected; everything else
  * comes after the numbers, bytewise.
  */
 #ifndef SCHEMA_SQL_RV_COLLATION_H

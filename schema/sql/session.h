@@ -55,13 +55,12 @@ void sql_session_limit(struct sql_session *s, int64_t limit_ns);
 /* Called about every 100 ms while a statement works; may be NULL. */
 void sql_session_on_progress(struct sql_session *s, void (*call)(void *context), void *context);
 
-/* How far the outermost walk of the running statement is: *ret_table is NULL if there is none that can
- * tell, and *ret_share goes from 0 to 1. A statement of several walks begins again with each. For use in that
- * call. */
+/* How far the outermost walk of the running statement is: *ret_table is NULL if none reports it, and
+ * *ret_share goes from 0 to 1. A statement of several walks begins again with each. For use in that call. */
 void sql_session_progress(const struct sql_session *s, const char **ret_table, double *ret_share);
 
-/* What is to be said of a position that a statement named since the last call, as objects('12:03') does: one
- * that lies beside the tape, so that the answer is a guess, or a time of day on several days. False: nothing.
+/* The warning about a position that a statement named since the last call, as objects('12:03') does: it lies
+ * outside the tape, so that the answer is a guess, or is a time of day on several days. False: nothing.
  */
 bool sql_session_remark(struct sql_session *s, char to[POSITION_REMARK_BYTES]);
 /* Whether that has ever said something. */
@@ -75,8 +74,8 @@ const char *sql_table_name(size_t index, const char **ret_summary);
 /* True if the text ends with a whole statement, semicolon included. */
 bool sql_text_is_complete(const char *sql);
 
-/* Runs every statement of the text in turn. ERR_FAILED with SQLite's words for what it does not understand or
- * refuses. */
+/* Runs every statement of the text in turn. ERR_FAILED with SQLite's words if it does not understand or
+ * refuses something. */
 int sql_session_run(
 	struct sql_session *s, struct slice sql, const struct sql_sink *sink, struct err *err) MUST_CHECK;
 

@@ -1,13 +1,14 @@
 /*
- * staleness.h: two views over a live run (kubetape tee) and the tape of somebody who watched the same cluster
- * at the same time: how much later the run's clients were told, and which writes they made on old news.
+ * staleness.h: two views over a live run (kubetape tee) and the tape of a recorder that watched the same
+ * cluster at the same time: how much later the run's clients got each event, and which writes they made on
+ * old news.
  *
  *     staleness     one row for each event of the tape that a client was sent, when it was first sent it.
  *                   What happened before the client made its first request is left out.
  *     stale_writes  one row for each update, patch and delete of an object that had versions which the client
  *                   had not been sent, had not read since, and had not written itself
  *
- * Both clocks are wall clocks: where they are not of one machine, they are as far off as these are.
+ * Both times are from wall clocks: if they are of two machines, the clocks' difference is added.
  */
 #ifndef SCHEMA_SQL_STALENESS_H
 #define SCHEMA_SQL_STALENESS_H

@@ -13,7 +13,7 @@ struct sqlite3_value;
 /* Of one argument, as sqlite3_create_function wants it. */
 void text_length(struct sqlite3_context *context, int argc, struct sqlite3_value **argv);
 
-/* Characters of a UTF-8 text, up to its first NUL: bytes that do not go on with a character. */
+/* Characters of a UTF-8 text, up to its first NUL: the bytes that do not continue a character. */
 size_t text_length_of(struct slice text);
 
 #endif

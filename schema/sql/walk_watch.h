@@ -9,7 +9,7 @@
 
 /* How far the outermost walk of the statement that runs is. */
 struct walk_progress {
-	const char *table; /* NULL: no walk that can tell */
+	const char *table; /* NULL: no walk that reports it */
 	double share;      /* 0 to 1 */
 };
 
@@ -20,8 +20,7 @@ struct walk_watch {
 	struct walk_progress (*look)(void *registry);
 	/* A text that was no time: as time_reader_failure. */
 	int (*failure)(void *registry, struct err *err);
-	/* What tape_position_remark says of the first position named since the last call, of those of which it
-	 * says something. */
+	/* The first remark of tape_position_remark about a position named since the last call. */
 	bool (*remark)(void *registry, char to[POSITION_REMARK_BYTES]);
 };
 

@@ -13,7 +13,7 @@ struct answer_out {
 /* Text as it is: punctuation and numbers. */
 void answer_put(struct answer_out *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A JSON string of any bytes; what is no UTF-8 is replaced. */
+/* A JSON string of any bytes; invalid UTF-8 is replaced. */
 void answer_text(struct answer_out *o, struct slice text);
 
 /* The same after `,"name":`. */

@@ -1,7 +1,6 @@
 /*
- * object_look.h: what a picture shows of one version of an object: its state in one word, who owns it, and
- * the few numbers that lanes draw. Nothing of it needs to be known of the kind: what an object does not say
- * is absent.
+ * object_look.h: what a picture shows of one version of an object: its state in one word, its owner, and the
+ * few numbers that lanes draw. It needs no knowledge of the kind: what an object does not say is absent.
  */
 #ifndef SCHEMA_VIEW_OBJECT_LOOK_H
 #define SCHEMA_VIEW_OBJECT_LOOK_H
@@ -18,7 +17,7 @@ enum look_state {
 	LOOK_PENDING,
 	LOOK_TERMINATING,
 	LOOK_DEGRADED, /* not Ready, not Available, or Unknown, and should be */
-	LOOK_CRASHING, /* a container waits for its next start, or for an image that cannot be had */
+	LOOK_CRASHING, /* a container waits for its next start, or for an image that cannot be pulled */
 	LOOK_FAILED,
 	LOOK_STATE_COUNT,
 };
@@ -35,11 +34,11 @@ struct object_look {
 	struct slice owner_kind;       /* of the controlling owner, else of the first; empty: none */
 	struct slice owner_api, owner; /* its apiVersion and name */
 	bool is_warning;               /* an Event of type Warning */
-	/* What an Event is about. */
+	/* The object that an Event is about. */
 	struct slice about_kind, about_api, about_namespace, about_name;
 };
 
-/* The slices borrow from the object, still escaped. Never fails: what is not JSON is merely there. */
+/* The slices borrow from the object, still escaped. Never fails: an object that is not JSON merely exists. */
 void object_look(struct slice resource, struct slice object, struct object_look *ret);
 
 #endif

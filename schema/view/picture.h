@@ -1,11 +1,11 @@
 /*
- * picture.h: the numbers after a picture of a tape: lanes of objects with their states and marks, how many
- * events there were when, gaps, watches, and the way from one change to the next.
+ * picture.h: the numbers behind a picture of a tape: lanes of objects with their states and marks, the number
+ * of events over time, gaps, watches, and the way from one change to the next.
  *
  * A picture reads each object of the tape once, in the order of storage and in steps (picture_advance), and
- * keeps what lanes draw: 16 bytes an event. After that no answer decodes an object, and each costs what its
- * window has of pixels and lanes, not what the tape has of events. Answers may be asked for at any time; what
- * was not read yet is missing in them (picture_share). A tape that is being recorded is followed.
+ * keeps the data for lanes: 16 bytes an event. After that no answer decodes an object. The cost of an answer
+ * depends on the pixels and lanes of its window, not on the number of events. Answers may be asked for at any
+ * time; what was not read yet is missing in them (picture_share). A tape that is being recorded is followed.
  *
  * Answers are JSON, appended to a buffer; replayer/view/VIEW.md has their shapes. Times, event numbers and
  * whatever else may need 64 bits are strings in them; places in a window are pixels.
@@ -46,7 +46,7 @@ void picture_span(const struct picture *p, int64_t *ret_from_ns, int64_t *ret_to
 /* The tape that it reads; for reading between two steps. */
 struct tape *picture_tape(struct picture *p);
 
-/* What is to be seen of a window: time from left to right, `width` pixels. from_ns is not INT64_MIN. */
+/* A window: time from left to right, `width` pixels. from_ns is not INT64_MIN. */
 struct picture_window {
 	int64_t from_ns, to_ns;
 	unsigned width;
@@ -76,8 +76,8 @@ int picture_gaps(
 int picture_watches(
 	struct picture *p, const struct picture_window *w, struct buf *to, struct err *err) MUST_CHECK;
 
-/* What stands out, of each kind the first few and how many there are: rollouts and how they went,
- * recreations, ends for lack of memory, crashes, restarts, Warnings, and what gaps hid. */
+/* Notable events, of each kind the first few and the number: rollouts and how they went, recreations, ends
+ * for lack of memory, crashes, restarts, Warnings, and what gaps hid. */
 int picture_notable(struct picture *p, struct buf *to, struct err *err) MUST_CHECK;
 
 /* Events of an object: the last one up to an event, or with seq 0 up to a time (0: none), and those before

@@ -9,8 +9,8 @@ struct node;
 
 /* Appends
  * `,"bars":[[x0,x1,state],..],"marks":[[x,note,"seq",count],..],"ticks":[x,..],"lives":[[x,"uid","seq"],
- * ..],"steps":[[x,wanted,ready],..]`. A lane that is closed also has the marks of what is below it. What
- * shares a pixel is told once: the state and the note that matter most. */
+ * ..],"steps":[[x,wanted,ready],..]`. A closed lane also has the marks of the lanes below it. Of
+ * those that share a pixel, the most important state and note are given. */
 void picture_put_bars(struct answer_out *o, struct picture *p, const struct node *n, bool closed,
 	const struct picture_window *w);
 

@@ -15,14 +15,14 @@
 #define PICTURE_POINTS_MAX (UINT64_C(1) << 24) /* events of one picture: 256 MB */
 #define BINS               1024
 
-/* What happened to an object, in the order of how much it matters. */
+/* What happened to an object, in order of importance. */
 enum note {
 	NOTE_NONE,
 	NOTE_CHANGED,
 	NOTE_ADDED,
 	NOTE_DELETED,
 	NOTE_INFERRED, /* a deletion that was concluded after a gap */
-	NOTE_SPEC,     /* its generation rose: somebody wants something else */
+	NOTE_SPEC,     /* its generation rose: the desired state changed */
 	NOTE_RESTART,
 	NOTE_WARNING,
 	NOTE_MISSED, /* a gap hid a change */

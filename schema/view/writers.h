@@ -1,6 +1,6 @@
 /*
  * writers.h: who changed what, when: the managers of managedFields against time. Counting compares every
- * version with the one before it, so that a thread of its own does it, once, when somebody first asks.
+ * version with the one before it. So a separate thread does it, once, at the first request.
  */
 #ifndef SCHEMA_VIEW_WRITERS_H
 #define SCHEMA_VIEW_WRITERS_H
