@@ -1,7 +1,7 @@
 /*
- * allowance.h: what all answers that are not whole yet may hold together: frames whose line feed has not
- * come, items of lists. Each has a maximum of its own, but a server has as many streams as it likes to fill
- * at once. The one that asks for more than is left has to give up.
+ * allowance.h: the memory that all incomplete answers may take together: frames whose line feed has not
+ * arrived, items of lists. Each has a maximum of its own, but a server can fill any number of streams at
+ * once. An answer that asks for more than is left has to give up.
  */
 #ifndef RECORDER_ALLOWANCE_H
 #define RECORDER_ALLOWANCE_H

@@ -1,7 +1,7 @@
 /*
- * backlog.h: what has arrived while it could not be taken in: copies in the order of arrival, with the time
- * of arrival, up to a maximum. They lie in blocks of their own, and leave no holes in the heap: but for a few
- * blocks their memory is the system's again as soon as they are taken.
+ * backlog.h: data that arrived while they could not be processed: copies in order of arrival, with the time
+ * of arrival, up to a maximum. They are in blocks of their own, and leave no holes in the heap: except for a
+ * few blocks their memory returns to the system as soon as they are taken.
  */
 #ifndef RECORDER_BACKLOG_H
 #define RECORDER_BACKLOG_H

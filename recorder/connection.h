@@ -10,7 +10,7 @@
 
 /* So much is kept of the body of an error: a proxy's HTML page does not have to be whole. */
 #define CONNECTION_STATUS_BYTES (64u << 10)
-/* And so much of a frame that was not whole. */
+/* And this much of an incomplete frame. */
 #define CONNECTION_TAIL_BYTES (1u << 20)
 
 struct connection {
@@ -19,7 +19,7 @@ struct connection {
 	char reason[END_REASON_BYTES]; /* why it ended, after connection_end */
 };
 
-/* What is known of a request before it is sent. */
+/* The facts about a request before it is sent. */
 struct connection_start {
 	uint32_t stream;
 	const char *purpose; /* "list", "watch", "probe"; must outlive the connection */
@@ -36,7 +36,7 @@ int connection_begin(struct connection *c, struct recorder_context *x, const str
 /* An event was delivered. */
 void connection_event(struct connection *c, uint64_t seq);
 
-/* What the end of a connection means beyond the answer itself. */
+/* The meaning of a connection's end beyond the answer itself. */
 struct connection_end {
 	const char *reason;
 	struct slice error_status; /* of an ERROR event, or the body of an error answer */

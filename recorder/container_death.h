@@ -15,7 +15,7 @@ struct container_death {
 	int64_t finished_ns;                  /* to the second; 0: not known */
 };
 
-/* Calls `each` for every death that the pod tells of; slices are borrowed from it. */
+/* Calls `each` for every death that the pod's status reports; slices are borrowed from the pod. */
 void container_deaths(
 	struct slice pod, void (*each)(void *context, const struct container_death *death), void *context);
 

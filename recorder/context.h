@@ -1,5 +1,5 @@
 /*
- * context.h: what every stream of one recording shares, and what it tells the recorder.
+ * context.h: the state that all streams of one recording share, and their callbacks to the recorder.
  */
 #ifndef RECORDER_CONTEXT_H
 #define RECORDER_CONTEXT_H
@@ -31,7 +31,7 @@ struct recorder_context {
 	struct redactor *redactor; /* NULL: Secrets are kept as they are */
 	int64_t retry_delay_ns;    /* the first back-off, 0: the usual one */
 	struct recorder_counters counters;
-	struct allowance unfinished; /* of what has arrived and is not whole */
+	struct allowance unfinished; /* for incomplete data that have arrived */
 
 	struct pinner *pinner;         /* NULL: nothing is to be pinned */
 	struct last_words *last_words; /* NULL: no logs are fetched */

@@ -1,6 +1,6 @@
 /*
- * credentials.h: who we are at the server: a fixed token, a token file that is read again as it changes, a
- * user name with password, client certificates, or what a credential plugin prints.
+ * credentials.h: our identity at the server: a fixed token, a token file that is read again when it changes,
+ * a user name with password, client certificates, or the output of a credential plugin.
  *
  * A plugin runs beside the loop; until it has answered the credentials are not ready and requests wait.
  */
@@ -27,15 +27,15 @@ bool credentials_ready(const struct credentials *c);
 void credentials_prepare(
 	struct credentials *c, void (*done)(void *context, const struct err *err), void *context);
 
-/* The server said 401 to a request that began then: unless what it was sent has been replaced meanwhile, a
- * token file is read and a plugin asked again before the next use. */
+/* The server answered 401 to a request that began then. Unless the credentials have been replaced meanwhile,
+ * the token file is read and the plugin run again before the next use. */
 void credentials_refused(struct credentials *c, int64_t used_mono_ns);
 
 /* The whole Authorization header line, or NULL for none; borrowed until the next call. A token file that
  * cannot be read is an error. */
 int credentials_header(struct credentials *c, const char **ret_line, struct err *err) MUST_CHECK;
 
-/* Client certificate and key as PEM; empty when there is none but perhaps a file. Borrowed until the next
+/* Client certificate and key as PEM; empty if there is none but perhaps a file. Borrowed until the next
  * credentials_prepare. */
 struct slice credentials_certificate(const struct credentials *c);
 struct slice credentials_key(const struct credentials *c);

@@ -1,7 +1,7 @@
 /*
- * discovery.h: asks the server what it offers and keeps its answers on the tape, so that a replay can give
- * them: /api, /apis, every group version, /version, the OpenAPI index, and the namespace kube-system, whose
- * UID tells one cluster from another.
+ * discovery.h: asks the server what it offers and keeps its answers on the tape for replays: /api, /apis,
+ * every group version, /version, the OpenAPI index, and the namespace kube-system, whose UID identifies the
+ * cluster.
  *
  * discovery_save writes the documents that differ from what it wrote last. Aggregated documents have the
  * variant "aggregated", plain ones "".
@@ -13,14 +13,14 @@
 #include "schema/base/catalog.h"
 #include "schema/tape/writer.h"
 
-/* The document whose UID tells one cluster from another. */
+/* The document whose UID identifies the cluster. */
 #define DISCOVERY_IDENTITY "/api/v1/namespaces/kube-system"
 
 struct discovery;
 
 struct discovery_result {
 	const struct catalog *catalog; /* borrowed until the next run */
-	const char *cluster_uid;       /* "" when the server does not tell */
+	const char *cluster_uid;       /* "" if the server does not say */
 };
 
 /* http is borrowed. */
@@ -28,9 +28,9 @@ struct discovery *discovery_new(struct http *http);
 void discovery_free(struct discovery *d);
 
 /*
- * One round; `done` is called from the loop with err->code 0 or the reason why there is no catalog: nobody
- * there (ERR_NETWORK), refused (ERR_DENIED), nonsense (ERR_PROTOCOL). Groups that fail on their own are left
- * out. A round that runs already is not disturbed: false is returned and `done` not called.
+ * One round; `done` is called from the loop with err->code 0 or the reason why there is no catalog:
+ * unreachable (ERR_NETWORK), refused (ERR_DENIED), nonsense (ERR_PROTOCOL). Groups that fail on their own are
+ * left out. If a round is already running, returns false and does not call `done`.
  */
 bool discovery_run(struct discovery *d,
 	void (*done)(void *context, const struct discovery_result *result, const struct err *err),
@@ -46,8 +46,8 @@ int discovery_account(struct discovery *d, struct tape_writer *tape, struct err 
 /* A document as it was saved last, empty when it never was; borrowed until discovery_save. */
 struct slice discovery_document(struct discovery *d, const char *path);
 
-/* The sentence for an answer that is not what was hoped for: "cannot reach 'host:port': ...", "server
- * 'host:port' refused the credentials: ...". `body` is what came with it. */
+/* The sentence for a failed answer: "cannot reach 'host:port': ...", "server 'host:port' refused the
+ * credentials: ...". `body` is the body of the answer. */
 int discovery_explain(
 	const struct http *http, const struct http_answer *answer, struct slice body, struct err *err);
 

@@ -5,9 +5,9 @@
  *   client_stop         the recorder itself aborted
  *   error_event:C:R     the watch sent an ERROR event with code C and reason R
  *   http_C              the status was C, not 200
- *   refused, dns, connect_timeout   no connection came about
- *   tls                 no TLS session came about, or a certificate was not accepted
- *   credentials         a token file or a credential plugin gave nothing to say who we are
+ *   refused, dns, connect_timeout   no connection was made
+ *   tls                 no TLS session was made, or a certificate was not accepted
+ *   credentials         a token file or a credential plugin gave no credentials
  *   no_response         the connection ended before the status line, or no status line came for too long
  *   server_timeout      a clean end at the time that was asked for
  *   server_close_early  a clean end before that time: server going down, cache re-initialised, slow watcher
@@ -17,9 +17,9 @@
  *   goaway              the server sent GOAWAY, then the connection ended
  *   h2_stream, h2_conn  HTTP/2's other ways to end
  *   stalled             no byte for too long; the recorder gave up
- *   bad_frame           a line that is no event; its bytes are the connection's tail
+ *   bad_frame           a line that is not an event; its bytes are the connection's tail
  *   bad_encoding        the content encoding could not be undone
- *   failed              anything else; the libcurl code tells
+ *   failed              anything else; the libcurl code says what
  */
 #ifndef RECORDER_END_REASON_H
 #define RECORDER_END_REASON_H

@@ -1,7 +1,7 @@
 /*
  * exec_plugin.h: one run of a credential plugin: the program a kubeconfig names, which prints an
- * ExecCredential. Its standard error is ours, so that a person sees what it asks for; standard input is ours
- * on a terminal and empty elsewhere.
+ * ExecCredential. It shares our standard error, so that a person sees its questions, and on a terminal our
+ * standard input, which is empty elsewhere.
  */
 #ifndef RECORDER_EXEC_PLUGIN_H
 #define RECORDER_EXEC_PLUGIN_H
@@ -12,7 +12,7 @@
 
 struct exec_plugin;
 
-/* What it printed. */
+/* Its output. */
 struct exec_answer {
 	char *token;                 /* NULL: certificates only */
 	struct buf certificate, key; /* PEM */

@@ -1,13 +1,13 @@
 /*
- * flusher.h: makes the tape durable at each tick; what takes long is done on a thread of its own, while the
- * loop goes on emptying the sockets. A real API server cuts a watcher that is only a little slow, so what
- * arrives during a flush is copied aside (http_shut_gate) and taken in when the flush is over.
+ * flusher.h: makes the tape durable at each tick. A separate thread does long work, while the loop keeps
+ * emptying the sockets. A real API server cuts a watcher that is only a little slow, so data that arrive
+ * during a flush are copied aside (http_shut_gate) and processed when the flush is over.
  *
- * The writer belongs to one thread at a time: to the flushing one while a flush runs, else to the loop.
- * Everybody on the loop gets it from flusher_tape, which waits for the flush when there is one.
+ * The writer belongs to one thread at a time: to the flushing one while a flush runs, else to the loop. Code
+ * on the loop gets it from flusher_tape, which waits for a running flush.
  *
- * A full disk may get room again: a flush that failed is tried again, and once too much is waiting the
- * sockets have to wait too.
+ * A full disk may get room again: a failed flush is tried again, and when too much is waiting the loop stops
+ * reading the sockets.
  */
 #ifndef RECORDER_FLUSHER_H
 #define RECORDER_FLUSHER_H
@@ -54,7 +54,7 @@ struct flusher_figures {
 };
 struct flusher_figures flusher_figures(const struct flusher *f);
 
-/* Makes the tape durable here and now. A failure is told and tried again like that of a tick. */
+/* Makes the tape durable here and now. A failure is reported and tried again like that of a tick. */
 int flusher_now(struct flusher *f);
 
 #endif

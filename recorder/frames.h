@@ -9,7 +9,7 @@
 #include "schema/base/buf.h"
 
 struct frames {
-	struct buf partial; /* the line that has not ended yet */
+	struct buf partial; /* the incomplete line */
 };
 
 void frames_init(struct frames *f);

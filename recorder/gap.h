@@ -1,7 +1,7 @@
 /*
- * gap.h: the interval in which a stream was not watched. It begins when a watch ends and is forgotten when
- * the next request goes on where that ended; it becomes a row of the tape when it turns out to last (an
- * attempt failed) or to hide something (the server asks for a relist). A row is closed by what ended it.
+ * gap.h: the interval in which a stream was not watched. It begins when a watch ends, and is dropped if the
+ * next request resumes there. It becomes a row of the tape if it lasts (an attempt failed) or hides something
+ * (the server asks for a relist). The event that ends the gap closes its row.
  */
 #ifndef RECORDER_GAP_H
 #define RECORDER_GAP_H

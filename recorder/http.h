@@ -16,7 +16,7 @@
 struct http;
 struct http_request;
 
-/* What is known of an answer, so far or at its end. Strings are borrowed for the call, "" when unknown. */
+/* The facts about an answer, so far or at its end. Strings are borrowed for the call, "" if unknown. */
 struct http_answer {
 	int status;                               /* 0: no status line came */
 	bool sent;                                /* there was a connection, and the request went out */
@@ -53,9 +53,9 @@ void http_free(struct http *h);
 /* How many watches there will be: limits how many connections are opened for them. */
 void http_expect_watches(struct http *h, size_t count);
 
-/* `target` is path and query, `accept` the Accept header's value; both are copied. on_done also tells of
- * failures to even start, such as a credential plugin that fails. At most a few run at a time; each is given
- * up after a minute without a byte. */
+/* `target` is path and query, `accept` the Accept header's value; both are copied. on_done also reports
+ * failures to start, such as a failing credential plugin. At most a few run at a time; each is given up after
+ * a minute without a byte. */
 struct http_request *http_get(
 	struct http *h, const char *target, const char *accept, const struct http_handler *handler);
 
@@ -66,7 +66,7 @@ struct http_request *http_watch(
 
 void http_cancel(struct http_request *r);
 
-/* What is known of a running request; strings are borrowed until it ends. */
+/* The facts about a running request; strings are borrowed until it ends. */
 struct http_answer http_answer_so_far(struct http_request *r);
 
 /* While held, no body is delivered; sockets are not read, so that the server has to wait. */
@@ -78,7 +78,7 @@ void http_hold(struct http *h, bool hold);
 void http_shut_gate(struct http *h, size_t max_bytes);
 void http_open_gate(struct http *h);
 
-/* What is kept back by the gate right now. */
+/* The bytes that the gate keeps back now. */
 size_t http_backlog_bytes(const struct http *h);
 
 /* "host:port" and whether TLS is used, as the configuration says; borrowed. */

@@ -1,6 +1,6 @@
 /*
- * http_internal.h: what http.c (the life of requests), http_lane.c (libcurl on the loop) and http_setup.c
- * (what a request tells libcurl and learns from it) share.
+ * http_internal.h: shared by http.c (the life of requests), http_lane.c (libcurl on the loop) and
+ * http_setup.c (a request's options and results in libcurl).
  */
 #ifndef RECORDER_HTTP_INTERNAL_H
 #define RECORDER_HTTP_INTERNAL_H
@@ -67,7 +67,7 @@ struct http {
 enum phase {
 	PHASE_WAITING, /* for credentials, or for a free place in the list lane */
 	PHASE_RUNNING,
-	PHASE_FAILED, /* could not even start; the sweep tells so */
+	PHASE_FAILED, /* could not start; the sweep reports it */
 	PHASE_DEAD,   /* cancelled or done, to be freed */
 };
 
@@ -94,9 +94,9 @@ struct http_request {
 
 void http_lane_open(struct http *h, struct lane *lane);
 
-/* Stops reading any socket: what comes waits in the kernel, and then with the server. Requests cannot be made
- * to wait one by one where they share a connection: libcurl reads on for the others and keeps what comes for
- * the one that waits, up to 32 MiB. */
+/* Stops reading all sockets: data wait in the kernel, and then at the server. Requests that share a
+ * connection cannot be paused one by one: libcurl keeps reading for the others and buffers the data of a
+ * paused one, up to 32 MiB. */
 void http_lanes_deafen(struct http *h);
 void http_lanes_hear(struct http *h);
 
@@ -109,7 +109,7 @@ void http_set_base(struct http *h);
 /* Everything about the transfer but the callbacks. Fails when the credentials cannot be read. */
 int http_set_up(struct http_request *r, struct err *err) MUST_CHECK;
 
-/* Adds what only the end tells. */
+/* Adds the facts that are known only at the end. */
 void http_answer_end(struct http_request *r, CURLcode code, struct http_answer *answer);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * ingest.h: puts one object of a stream on the tape: takes the secrets out, gives list items the kind and
- * apiVersion that lists leave out, appends the event and keeps the account of what is known.
+ * ingest.h: puts one object of a stream on the tape: removes secrets, gives list items the kind and
+ * apiVersion that lists leave out, appends the event and updates what is known.
  */
 #ifndef RECORDER_INGEST_H
 #define RECORDER_INGEST_H
@@ -19,7 +19,7 @@ struct ingest {
 	struct buf typed, clean; /* scratch */
 };
 
-/* What `resource` holds must live as long as it. */
+/* The contents of `resource` must live as long as it. */
 void ingest_init(struct ingest *in, struct recorder_context *x, uint32_t stream,
 	const struct tape_resource *resource, bool redacts);
 void ingest_release(struct ingest *in);
@@ -30,7 +30,7 @@ struct ingest_object {
 	int64_t time_ns;
 	const struct object_meta *meta; /* of the bytes */
 	struct slice bytes;
-	struct slice list_kind, list_api_version; /* set for a list item: what it is an item of */
+	struct slice list_kind, list_api_version; /* set for a list item: its list */
 	struct slice rv;                          /* for ORIGIN_INFERRED; else that of meta */
 };
 

@@ -1,7 +1,7 @@
 /*
- * known.h: what one stream believes to exist: for every live object its UID, its resourceVersion and the
- * event that brought it. A relist is compared with it, and a repeated event is told by it. About 120 bytes an
- * object; the objects themselves are on the tape.
+ * known.h: the objects that one stream believes to exist: for each its UID, its resourceVersion and the event
+ * that brought it. A relist is compared with it, and it shows whether an event is a repetition. About 120
+ * bytes an object; the objects themselves are on the tape.
  */
 #ifndef RECORDER_KNOWN_H
 #define RECORDER_KNOWN_H
@@ -28,13 +28,13 @@ int known_put(struct known *k, const struct known_object *object, struct err *er
 
 void known_remove(struct known *k, struct slice namespace, struct slice name);
 
-/* Appends an object of what is known alone: it stands for a last state that the tape (it should) cannot give
- * back. */
+/* Appends an object made of these facts alone, in place of a last state that the tape should have but cannot
+ * return. */
 int known_stub(const struct known_object *object, struct buf *to, struct err *err) MUST_CHECK;
 
 /*
- * A sweep finds what a list no longer has: known_sweep_begin, known_put or known_saw for everything listed,
- * then known_unseen again and again; the caller removes what it was given before it asks for the next.
+ * A sweep finds objects that a list no longer has: known_sweep_begin, known_put or known_saw for everything
+ * listed, then known_unseen repeatedly; the caller removes each object before it asks for the next.
  */
 void known_sweep_begin(struct known *k);
 void known_saw(struct known *k, struct slice namespace, struct slice name);

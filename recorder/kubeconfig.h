@@ -1,5 +1,5 @@
 /*
- * kubeconfig.h: how to reach a cluster and who we are there, found as kubectl finds it: the file named, else
+ * kubeconfig.h: how to reach a cluster and our identity there, found as kubectl does: the file named, else
  * the files of KUBECONFIG (the first that names a thing wins), else ~/.kube/config, else the service account
  * of the pod we run in.
  */
@@ -8,7 +8,7 @@
 
 #include "schema/base/config_file.h"
 
-/* What the command line says, over everything that files say; NULL and false: nothing. */
+/* Options of the command line, which override files; NULL and false: not given. */
 struct kubeconfig_wishes {
 	const char *file;    /* --kubeconfig */
 	const char *context; /* --context */
@@ -47,7 +47,7 @@ struct cluster_config {
 };
 
 /* ERR_NOT_FOUND if nothing names a cluster, ERR_USAGE for a context that does not exist, ERR_PROTOCOL for a
- * file that is no kubeconfig. The caller frees. */
+ * file that is not a kubeconfig. The caller frees. */
 int kubeconfig_load(
 	const struct kubeconfig_wishes *wishes, struct cluster_config **ret, struct err *err) MUST_CHECK;
 void cluster_config_free(struct cluster_config *c);

@@ -7,7 +7,8 @@
 
 #include "recorder/push/pusher.h"
 
-/* Pushes what is left of a closed tape, and frees the pusher. Whether the store has all; logs what became of it. */
+/* Pushes the rest of a closed tape, logs the result, and frees the pusher. Returns whether the store has
+ * all. */
 bool last_push(struct pusher *p, int64_t limit_ns) MUST_CHECK;
 
 #endif

@@ -4,8 +4,8 @@
  *
  *   a pod's event --container_deaths--> waiting --at most 2 at a time--> fetched --> a document
  *
- * All of it is bounded: lines and bytes of one log, requests at a time and a minute, and how many wait. What was not
- * fetched is put on the tape as well, with the reason.
+ * Everything has a limit: lines and bytes of one log, requests at a time and a minute, and the number of
+ * waiting ones. A log that was not fetched is put on the tape as well, with the reason.
  */
 #ifndef RECORDER_LAST_WORDS_H
 #define RECORDER_LAST_WORDS_H
@@ -22,8 +22,8 @@ struct last_words *last_words_new(struct recorder_context *x, unsigned lines);
 void last_words_event(struct last_words *l, const struct tape_resource *resource, const struct event *e,
 	struct slice object);
 
-/* The recording is over: what was not fetched yet goes on the tape as such. To be called while there still is a
- * writer and an http. NULL is fine. */
+/* At the end of the recording: puts logs that were not fetched yet on the tape as such. Call it while the
+ * writer and the http still exist. Accepts NULL. */
 void last_words_end(struct last_words *l);
 
 /* After last_words_end. NULL is fine. */

@@ -4,7 +4,7 @@
 
 #include "schema/base/json_scan.h"
 
-/* What it is an item of. */
+/* The list that has the item. */
 struct list_type {
 	struct slice kind, api_version; /* "PodList", "v1" */
 };

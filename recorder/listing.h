@@ -1,11 +1,11 @@
 /*
- * listing.h: takes in the pages of one list and compares them with what is known.
+ * listing.h: reads the pages of one list and compares them with what is known.
  *
  * The first list of a stream gives events of origin `list`. A later one, after a gap, gives only the
  * differences: modified and added objects with origin `relist`, deletions with origin `inferred` and the last
  * known state, a recreated object (another UID under the same name) as a deletion and an addition; each with
- * a row in `missed`. Items are taken in as they arrive, so that no page is ever held as a whole; when a page
- * breaks off, or a list has to be begun anew, what was taken in is known by then and not recorded twice.
+ * a row in `missed`. Items are processed as they arrive, so that no page is ever held as a whole. If a page
+ * breaks off, or a list has to be restarted, the items so far are known and not recorded twice.
  */
 #ifndef RECORDER_LISTING_H
 #define RECORDER_LISTING_H
@@ -14,7 +14,7 @@
 #include "recorder/ingest.h"
 #include "schema/base/json_list.h"
 
-/* What is listed; strings are borrowed. */
+/* The list's subject; strings are borrowed. */
 struct listing_target {
 	uint32_t resource;
 	const char *kind, *api_version; /* of items that do not say */
@@ -53,12 +53,12 @@ void listing_page_begin(struct listing *l, struct connection *connection);
  * item that is; else what the tape fails with. */
 int listing_page_bytes(struct listing *l, struct slice bytes, int64_t time_ns, struct err *err) MUST_CHECK;
 
-/* After the last byte. Returns 1 if there are more pages (next is set), 0 if the list is complete: rv is
- * its resourceVersion, and what it no longer has is recorded as gone. ERR_PROTOCOL for a page that is not
- * whole, and for pages that lead nowhere. */
+/* After the last byte. Returns 1 if there are more pages (next is set), 0 if the list is complete: rv is its
+ * resourceVersion, and objects that it no longer has are recorded as gone. ERR_PROTOCOL for an incomplete
+ * page, and for pages that form a loop. */
 int listing_page_end(struct listing *l, int64_t time_ns, struct err *err) MUST_CHECK;
 
-/* The list would be empty, as there is no such resource any more: all that is known is recorded as gone. */
+/* The resource no longer exists, so the list would be empty: records all known objects as gone. */
 int listing_nothing(struct listing *l, const char *rv, int64_t time_ns, struct err *err) MUST_CHECK;
 
 /* Forgets the list, if one is running; the next one begins anew. */

@@ -16,7 +16,7 @@ struct metrics_server;
 typedef int metrics_answer(void *context, struct slice path, struct buf *text);
 
 /* Listens on "PORT" or ":PORT" of 127.0.0.1, or on "ADDRESS:PORT" ("[::1]:9090"); names are not resolved.
- * Port 0 is any that is free. ERR_USAGE if it is not an address, ERR_NETWORK if it cannot be had. */
+ * Port 0 is any that is free. ERR_USAGE if it is not an address, ERR_NETWORK if it is not available. */
 int metrics_server_open(uv_loop_t *loop, const char *address, metrics_answer *answer, void *context,
 	struct metrics_server **ret, struct err *err) MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /*
- * notices.h: says what happens to streams without saying it sixty times: when a server goes away, every
- * stream tells of it in the same moment. The first one is logged at once, the others of the same kind are
- * counted and told in one line when a second has passed.
+ * notices.h: logs what happens to streams without sixty equal lines: when a server goes away, every stream
+ * reports it at the same moment. The first notice is logged at once; others of the same kind are counted and
+ * logged in one line after a second.
  */
 #ifndef RECORDER_NOTICES_H
 #define RECORDER_NOTICES_H
@@ -24,11 +24,11 @@ struct notices {
 	struct notice_kind kinds[NOTICE_KINDS];
 };
 
-/* "NAME: WHAT" and, when detail is not empty, ": DETAIL". What is the same is one kind. */
+/* "NAME: WHAT" and, if detail is not empty, ": DETAIL". Notices with the same WHAT are one kind. */
 void notices_say(struct notices *n, int64_t now_mono_ns, enum log_level level, const char *name,
 	const char *what, const char *detail);
 
-/* Tells what has been counted for long enough; to be called about once a second, and at the end with
+/* Logs notices that have been counted for long enough; call it about once a second, and at the end with
  * INT64_MAX. */
 void notices_tick(struct notices *n, int64_t now_mono_ns);
 

@@ -18,11 +18,11 @@ struct openapi;
 struct openapi *openapi_new(struct recorder_context *x);
 void openapi_free(struct openapi *o);
 
-/* For a tape that is gone on with: what it has already is not fetched again. */
+/* When resuming a tape, do not fetch again what it already has. */
 int openapi_resume(struct openapi *o, struct err *err) MUST_CHECK;
 
-/* Fetches what the index names and is not on the tape as it is now, unless that is being done already.
- * Documents that cannot be had are left out until the next call. */
+/* Fetches documents that the index names and whose present form is not on the tape, unless it is already
+ * fetching. Documents that cannot be fetched are left out until the next call. */
 void openapi_update(struct openapi *o, struct slice index);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * pin_hook.h: who hears of a moment that is pinned: a command for sh, or a URL to which the facts are posted as JSON. One
- * runs at a time, for a minute at most, and the recorder waits for neither; what fails is one line of the log.
+ * pin_hook.h: reports a pinned moment to a command for sh, or to a URL to which the facts are posted as JSON.
+ * One hook runs at a time, for a minute at most, and the recorder never waits for it; a failure is one line
+ * of the log.
  */
 #ifndef RECORDER_PIN_HOOK_H
 #define RECORDER_PIN_HOOK_H

@@ -1,11 +1,11 @@
 /*
- * pinner.h: keeps what retention would remove at the moments that matter: when an expression is true of an
- * event, a hook is told at once, and a little later, so that what follows is on it too, `kubetape pin` copies
- * the stretch around that moment. The recorder never waits for either.
+ * pinner.h: keeps parts of a tape that retention would remove. When an expression is true of an event, a hook
+ * runs at once. A little later, so that the following events are included, `kubetape pin` copies the time
+ * around that moment. The recorder never waits for either.
  *
  *   IDLE --an event--> WAITING --after_ns--> COPYING --the process ends--> IDLE
  *
- * Further events within every_ns, and while a copy is waited for or made, are not answered.
+ * Further events within every_ns, and while a copy is pending or being made, have no effect.
  */
 #ifndef RECORDER_PINNER_H
 #define RECORDER_PINNER_H
@@ -14,7 +14,7 @@
 #include "schema/tape/event.h"
 
 struct pinner_options {
-	const char **whens; /* expressions over the columns of events; none: there is no pinner */
+	const char **whens; /* expressions over the columns of events; none: no pinner */
 	size_t when_count;
 	int64_t before_ns, after_ns; /* of the stretch */
 	int64_t every_ns;            /* at most one pin, and one hook, in that time */
@@ -22,7 +22,7 @@ struct pinner_options {
 	const char *hook;            /* see pin_hook.h; NULL: none */
 };
 
-/* *ret is NULL if nothing is to be pinned. Everything is borrowed. ERR_USAGE for an expression that is none.
+/* *ret is NULL if nothing is to be pinned. Everything is borrowed. ERR_USAGE for an invalid expression.
  */
 int pinner_new(const struct recorder_context *x, const struct pinner_options *options, struct pinner **ret,
 	struct err *err) MUST_CHECK;
@@ -31,7 +31,7 @@ int pinner_new(const struct recorder_context *x, const struct pinner_options *op
 void pinner_event(
 	struct pinner *p, const struct tape_resource *resource, const struct event *e, struct slice object);
 
-/* The recording is over and the tape closed: copies what is waited for, and returns when that is done, or
+/* After the recording is over and the tape closed: makes a pending copy, and returns when that is done, or
  * after a minute. Enters the loop. */
 void pinner_finish(struct pinner *p);
 

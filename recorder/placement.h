@@ -1,25 +1,24 @@
 /*
- * placement.h: which connection a watch goes to. libcurl looks after every request of a connection whenever a
- * byte arrives on it, for about 3 us each, so that a busy watch costs least where few others are, and those
- * of which nothing comes cost nothing where they are together.
+ * placement.h: chooses the connection of a watch. Whenever a byte arrives on a connection, libcurl visits all
+ * its requests, for about 3 us each. So a busy watch costs least beside few others, and silent watches cost
+ * nothing if they share a connection.
  */
 #ifndef RECORDER_PLACEMENT_H
 #define RECORDER_PLACEMENT_H
 
 #include <stddef.h>
 
-/* What a connection carries. */
+/* The load of a connection. */
 struct placement {
 	double rate; /* events a second, of all its watches */
 	size_t count;
 };
 
-/* The first place for a watch of which next to nothing comes, else the one of the others that becomes dearer
- * by the least. */
+/* The first place for a nearly silent watch, else the one of the others whose cost grows least. */
 size_t placement_choose(const struct placement *places, size_t count, double rate);
 
-/* Events a second of a resource that was not watched before, as far as its name and the number of its objects
- * tell. */
+/* Estimates events a second of a resource that was not watched before, from its name and the number of its
+ * objects. */
 double placement_guess(const char *group, const char *resource, size_t objects);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * recorder.h: records a cluster into a tape until it is told to stop.
+ * recorder.h: records a cluster into a tape until it is stopped.
  */
 #ifndef RECORDER_RECORDER_H
 #define RECORDER_RECORDER_H
@@ -32,7 +32,7 @@ struct recorder_options {
 	struct pinner_options pins;
 	unsigned log_lines;       /* to keep of containers that die, see last_words.h; 0: no logs */
 	struct push_options push; /* url NULL: nowhere */
-	int64_t push_limit_ns;    /* for how long to push what is left at the end */
+	int64_t push_limit_ns;    /* for how long to push the rest at the end */
 	struct tape_writer_options tape;
 	/* Every first list is on the tape. */
 	void (*ready)(void *context, size_t stream_count);

@@ -39,7 +39,7 @@ struct recorder {
 	bool discover_again; /* and its documents may follow later */
 
 	uint64_t rotated_seq; /* the tape's last event when a signal last asked for a new segment */
-	uint64_t removed_segments, forced_segments; /* by retention, as told last */
+	uint64_t removed_segments, forced_segments; /* by retention, as reported last */
 	uint64_t offer_events;                      /* of CRDs and APIServices, when last looked at */
 	char cluster_uid[CLUSTER_UID_BYTES];
 	uint64_t ready_seq;

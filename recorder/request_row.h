@@ -16,7 +16,7 @@ struct request_row {
 	char *target, *server, *content_type, *audit_id, *date, *error_status;
 };
 
-/* Takes what the answer tells; body is that of an error. Everything is copied. */
+/* Takes the facts of the answer; body is that of an error. Copies everything. */
 void request_row_set(struct request_row *r, const char *purpose, const char *target,
 	const struct http_answer *answer, struct slice body);
 

@@ -1,6 +1,6 @@
 /*
- * restart.h: goes on with a tape: gives every stream what the tape knows of it, so that it watches from where
- * the recording stopped, or, when its first list was never finished, lists without recording anything twice.
+ * restart.h: continues a tape: gives every stream what the tape knows about it, so that it watches from where
+ * the recording stopped, or, if its first list was never finished, lists without recording anything twice.
  */
 #ifndef RECORDER_RESTART_H
 #define RECORDER_RESTART_H
@@ -25,7 +25,7 @@ int restart_vanished(const char *tape_path, const struct catalog *catalog,
 	int (*each)(void *context, const struct stream_spec *spec), void *context,
 	struct err *err) MUST_CHECK;
 
-/* The UID of the cluster that was recorded last, "" when the tape does not tell. */
+/* The UID of the cluster that was recorded last, "" if the tape does not say. */
 #define CLUSTER_UID_BYTES 128
 int restart_cluster(const char *tape_path, char ret_uid[CLUSTER_UID_BYTES], struct err *err) MUST_CHECK;
 

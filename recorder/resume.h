@@ -1,11 +1,11 @@
 /*
- * resume.h: where a stream goes on after its watch ended, and which events it has had already.
+ * resume.h: where a stream resumes after its watch ended, and which events it already had.
  *
  * The resume point is the resourceVersion of the last list, event or bookmark. One resourceVersion can carry
  * many events (all objects of an expired etcd lease are deleted at one), so that a watch that broke after a
- * DELETED may have had only a part of them: it then goes on from the version before, and what comes twice is
- * told by (UID, resourceVersion, type). A list or a bookmark closes the group. When the server has forgotten
- * the earlier version (410), the later one is tried before the stream lists again.
+ * DELETED may have had only a part of them. It then resumes from the version before, and (UID,
+ * resourceVersion, type) identifies repeated events. A list or a bookmark closes the group. If the server has
+ * forgotten the earlier version (410), the later one is tried before the stream lists again.
  */
 #ifndef RECORDER_RESUME_H
 #define RECORDER_RESUME_H
@@ -33,7 +33,7 @@ void resume_release(struct resume *r);
 /* A list or a bookmark said that everything up to rv is known. Not-a-number versions are kept as they are. */
 void resume_set(struct resume *r, struct slice rv);
 
-/* What an event is to what has been recorded; changes nothing. */
+/* Compares an event with what has been recorded; changes nothing. */
 enum resume_verdict resume_judge(
 	const struct resume *r, enum event_type type, struct slice uid, struct slice rv);
 

@@ -10,8 +10,8 @@
 int selection_resources(const struct recorder_options *o, const struct catalog *catalog,
 	struct catalog_choice *choice, struct err *err) MUST_CHECK;
 
-/* Logs a warning for each name to exclude that means nothing of the catalog. No error: what comes later, such
- * as a CRD, is excluded then. */
+/* Logs a warning for each name to exclude that is not in the catalog. This is not an error: a resource that
+ * appears later, such as a CRD, is excluded then. */
 void selection_doubt_excludes(const struct recorder_options *o, const struct catalog *catalog);
 
 /* Calls `each` for every stream of one resource: one for all namespaces, or one for each that was named. A

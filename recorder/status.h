@@ -21,7 +21,8 @@ struct status_streams {
 	const char *failure; /* and why; borrowed */
 };
 
-/* Draws the line anew; about once a second. Nothing happens when this is no terminal. The pusher may be NULL. */
+/* Redraws the line; call it about once a second. Does nothing if stderr is not a terminal. The pusher may be
+ * NULL. */
 void status_draw(struct status *s, const struct recorder_context *x, const struct status_streams *streams,
 	struct pusher *pusher);
 

@@ -10,7 +10,7 @@
 /* The message, else the beginning of the text on one line, else "HTTP status N". */
 void status_body_message(struct slice body, int http_status, char to[STATUS_MESSAGE_BYTES]);
 
-/* The reason ("Expired"), "" when there is none. */
+/* The reason ("Expired"), "" if there is none. */
 void status_body_reason(struct slice body, char to[STATUS_REASON_BYTES]);
 
 /* A number at a path of the Status ("$.code", "$.details.retryAfterSeconds"), -1 if there is none. */

@@ -2,7 +2,7 @@
  * stream.h: one resource followed, in one namespace or in all: listed by pages, then watched from the list's
  * resourceVersion, for ever, through every kind of end.
  *
- *            start (nothing on the tape)           start (goes on with a tape)
+ *            start (nothing on the tape)           start (continues a tape) 
  *                    |                                      |
  *                    v           list complete              v
  *       +------> LISTING --------------------------->   OPENING <---------+
@@ -39,7 +39,7 @@ int stream_new(struct recorder_context *x, const struct stream_spec *spec, struc
 /* The stream must be stopped. The loop must run once more before it is closed. NULL is fine. */
 void stream_free(struct stream *s);
 
-/* For a tape that is gone on with: fill both, then tell since when nobody watched. */
+/* When continuing a tape: fill both, then say since when nobody watched. */
 struct known *stream_known(struct stream *s);
 struct resume *stream_resume(struct stream *s);
 struct stream_pause {
@@ -59,7 +59,7 @@ void stream_stop(struct stream *s, const char *reason);
 /* To be called about once a second: gives up connections that have been silent for too long. */
 void stream_check(struct stream *s);
 
-/* Tries again now what it would try after a delay: what it was refused may be there by now. */
+/* Retries now instead of after its delay: a refused resource may exist by now. */
 void stream_kick(struct stream *s);
 
 /* The server answered 404 and the tape still has live objects of it. When discovery says the same, call

@@ -18,12 +18,12 @@ enum stream_state {
 	STREAM_LISTING,  /* a page was asked for */
 	STREAM_OPENING,  /* a watch was asked for, no header yet */
 	STREAM_WATCHING, /* the header was 200 */
-	STREAM_PROBING,  /* a list of one item tells whether the resume point is still of this cluster */
-	STREAM_WAITING,  /* for the timer; `step` says what comes then */
+	STREAM_PROBING,  /* a list of one item shows whether the resume point is still of this cluster */
+	STREAM_WAITING,  /* for the timer; `step` says what is next */
 	STREAM_STOPPED,
 };
 
-/* What the running watch has brought so far. */
+/* What the running watch has delivered so far. */
 struct watch {
 	struct frames frames;
 	int64_t timeout_seconds;
@@ -49,10 +49,11 @@ struct stream {
 	uv_timer_t timer;
 	struct http_request *request;
 	struct connection connection;
-	struct buf body;         /* of an error, whole; of a list, its beginning, in case that it is none */
+	struct buf body;         /* of an error, complete; of a list, its beginning, in case that it is not a
+				list */
 	uint64_t body_bytes;     /* of the answer to a list, so far */
 	bool is_page;            /* the answer to a list has status 200 */
-	struct err page_err;     /* why the page that is being read is none */
+	struct err page_err;     /* why the current page is not a list */
 	struct share unfinished; /* what frames and page hold */
 
 	struct ingest ingest;
@@ -71,7 +72,7 @@ struct stream {
 	bool overtaken; /* the last attempt was, by a GOAWAY */
 	bool saw_bookmark, new_epoch, unordered;
 	uint64_t watch_events;
-	double rate; /* events a second of the last watch that was long enough to tell */
+	double rate; /* events a second of the last watch that was long enough to measure */
 	bool rate_known;
 	unsigned error_count, backwards_count;
 	struct trouble trouble;
@@ -85,7 +86,7 @@ void stream_enter(struct stream *s, enum stream_state state);
 int64_t stream_plan(struct stream *s, const struct followup *f, int retry_after_s);
 void stream_go(struct stream *s, const struct followup *f, int64_t delay_ns);
 
-/* The tape failed: tells the recorder. */
+/* Reports to the recorder that the tape failed. */
 void stream_fatal(struct stream *s, const struct err *err);
 
 /* Appends "&fieldSelector=..&labelSelector=.." as far as there are selectors. */
@@ -103,7 +104,7 @@ void stream_watch_ended(struct stream *s, const struct http_answer *answer);
 /* stream_conceal.c: whether what the server sends may be kept only without values of Secrets. */
 bool stream_conceals(const struct stream *s);
 
-/* Takes out of the body of an answer that is no list what must not be kept or told. */
+/* Removes what must not be kept or logged from the body of an answer that is not a list. */
 void stream_conceal_answer(struct stream *s);
 
 /* Keeps the bytes of a bad frame, or what may be kept of them. */
@@ -119,10 +120,10 @@ int stream_take_error(struct stream *s, struct slice object, struct err *err) MU
 /* Writes the mark, its object without values of Secrets. That of an ERROR must be the one that was kept. */
 int stream_put_mark(struct stream *s, struct tape_mark *mark, struct err *err) MUST_CHECK;
 
-/* The settled state is told once. */
+/* Reports the settled state once. */
 void stream_tell_settled(struct stream *s);
 
-/* The first refusal of a stream that has not settled is told once. */
+/* Reports the first refusal of a stream that has not settled, once. */
 void stream_tell_refused(struct stream *s, const struct http_answer *answer, const struct err *err);
 
 /* Accounts for what the stream holds of frames and items that are not whole. False: it is too much for all

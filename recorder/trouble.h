@@ -1,7 +1,7 @@
 /*
- * trouble.h: attempts of one stream that fail, one after the other. The log tells of the first one, of one
- * that fails for another reason, and again now and then, so that a server which has refused for hours is not
- * forgotten.
+ * trouble.h: attempts of one stream that fail, one after the other. The log reports the first one, one that
+ * fails for another reason, and repeats that now and then, so that a server which has refused for hours is
+ * not forgotten.
  */
 #ifndef RECORDER_TROUBLE_H
 #define RECORDER_TROUBLE_H
@@ -14,10 +14,10 @@
 struct trouble {
 	unsigned attempts; /* that failed in a row; 0: there is no trouble */
 	int64_t since_mono_ns, told_mono_ns;
-	char reason[END_REASON_BYTES]; /* of the last one that was told */
+	char reason[END_REASON_BYTES]; /* of the last one that was logged */
 };
 
-/* Another attempt failed. True if it is to be told. */
+/* Another attempt failed. Returns whether to log it. */
 bool trouble_note(struct trouble *t, int64_t now_mono_ns, const char *reason);
 
 /* "120 attempts have failed in 20m" once that is worth saying, "" before. */

@@ -1,5 +1,5 @@
 /*
- * aws_keys.h: who we are at a store that speaks AWS' protocol, found as AWS' own tools find it, in this order:
+ * aws_keys.h: credentials for a store that speaks AWS' protocol, found as AWS' own tools do, in this order:
  *
  *   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
  *   AWS_ROLE_ARN with AWS_WEB_IDENTITY_TOKEN_FILE   (a pod's service account), or the same two of the profile
@@ -7,7 +7,7 @@
  *   AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI   (a pod identity, a task)
  *   the instance's metadata, version 2
  *
- * Keys that end are renewed before they do.
+ * Keys that expire are renewed before that.
  */
 #ifndef RECORDER_PUSH_AWS_KEYS_H
 #define RECORDER_PUSH_AWS_KEYS_H

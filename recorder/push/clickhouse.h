@@ -10,7 +10,7 @@
 
 #include "recorder/push/s3.h"
 
-/* clickhouse+http://[USER@]HOST[:PORT]/DATABASE, or clickhouse+https; also what was meant to be one. */
+/* clickhouse+http://[USER@]HOST[:PORT]/DATABASE, or clickhouse+https; also malformed ones. */
 bool clickhouse_is_url(const char *text);
 
 struct clickhouse;
@@ -27,8 +27,8 @@ const char *clickhouse_url(const struct clickhouse *c);
 /* Executes; what the server answers is appended to `to` (may be NULL). */
 int clickhouse_ask(struct clickhouse *c, const char *sql, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Inserts rows in the format RowBinary into a table. What was inserted with that token before is not inserted
- * again. */
+/* Inserts rows in the format RowBinary into a table. Rows that were inserted with that token before are not
+ * inserted again. */
 int clickhouse_insert(struct clickhouse *c, const char *table, struct slice rows, const char *token,
 	struct err *err) MUST_CHECK;
 

@@ -36,7 +36,7 @@ int house_read(struct house *h, struct manifest *to, struct err *err) MUST_CHECK
 int house_put(struct house *h, const char *path, const struct manifest_segment *s, bool with_state,
 	struct err *err) MUST_CHECK;
 
-/* Inserts what the tape's audit book says, as far as it is not there already; nothing if there is no book. */
+/* Inserts the new entries of the tape's audit book; nothing if there is no book. */
 int house_put_audit(struct house *h, const char *tape_path, struct err *err) MUST_CHECK;
 
 /* All of it is there. */

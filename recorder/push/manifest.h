@@ -58,7 +58,7 @@ int manifest_format(const struct manifest *m, struct buf *to, struct err *err) M
 /* The one at that key. ERR_NOT_FOUND, and as ERR_* in s3.h. */
 int manifest_read(struct s3 *s, const char *key, struct manifest *ret, struct err *err) MUST_CHECK;
 
-/* ERR_BUSY if it is no longer the one that was read. */
+/* ERR_BUSY if it has changed since it was read. */
 int manifest_write(struct s3 *s, const char *key, struct manifest *m, struct err *err) MUST_CHECK;
 
 const struct manifest_segment *manifest_find(const struct manifest *m, uint32_t number);

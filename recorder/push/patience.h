@@ -1,12 +1,13 @@
-/* patience.h: how a store that is busy or away is asked again: later and later, and never for longer than somebody waits. */
+/* patience.h: the back-off for a store that is busy or away, never longer than the caller is willing to
+ * wait. */
 #ifndef RECORDER_PUSH_PATIENCE_H
 #define RECORDER_PUSH_PATIENCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Nanoseconds until the next attempt, the first of which is 0: what the store asks for (-1: nothing), else doubled each
- * time, with half of it by chance so that many who were refused do not come back at once. */
+/* Nanoseconds until the next attempt, the first of which is 0: what the store asks for (-1: nothing), else
+ * doubled each time, with half of it by chance so that many refused clients do not come back at once. */
 int64_t patience_delay(unsigned attempt, int retry_after_s);
 
 /* Returns after that time, or earlier and true if `stop` (may be NULL) says so. */

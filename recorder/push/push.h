@@ -1,7 +1,8 @@
 /*
- * push.h: a tape into a store. The unit is the sealed segment, which never changes: each is written once, on the condition that
- * no object has its name yet, and after it the manifest that names it (manifest.h). Into ClickHouse go the rows of each segment,
- * and after them a row that names it (house.h). A push that was killed at any moment goes on where it was.
+ * push.h: pushes a tape to a store. The unit is the sealed segment, which never changes: each is written
+ * once, on the condition that no object has its name yet, and after it the manifest that names it
+ * (manifest.h). ClickHouse gets the rows of each segment, and after them a row that names it (house.h). A
+ * push that was killed at any moment resumes where it was.
  */
 #ifndef RECORDER_PUSH_PUSH_H
 #define RECORDER_PUSH_PUSH_H
@@ -36,9 +37,9 @@ struct push_figures {
 	bool open;                 /* a writer holds the tape: there will be more */
 };
 
-/* Pushes the sealed segments that the store does not have. A tape that nobody writes, and whose last segment a killed writer
- * left open, has it sealed first. Where a segment is damaged the others are pushed, and ERR_CORRUPT tells of it at
- * the end. May be called again when there is more. */
+/* Pushes the sealed segments that the store does not have. If nobody writes the tape, and a killed writer
+ * left its last segment open, that is sealed first. If a segment is damaged the others are pushed, and
+ * ERR_CORRUPT reports it at the end. May be called again when there is more. */
 int push_run(struct push *p, struct err *err) MUST_CHECK;
 
 /* Of the last push_run, as far as it came. */

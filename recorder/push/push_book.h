@@ -4,8 +4,8 @@
 
 #include "recorder/push/manifest.h"
 
-/* Writes a copy of the tape's book into the folder at `key`, unless the one that *book tells of is the same: 1 and *book is
- * the new one, or 0; also if the tape has none, which leaves what the store has. */
+/* Writes a copy of the tape's book into the folder at `key`, unless the one described by *book is the same.
+ * Returns 1 and the new *book, or 0; 0 also if the tape has none, which leaves the store's copy. */
 int push_book(struct s3 *s, const char *key, const char *tape_path, struct manifest_book *book,
 	struct err *err) MUST_CHECK;
 

@@ -16,7 +16,7 @@ struct push_note {
 	int64_t pushed_ns; /* wall clock: when that was found */
 };
 
-/* Failures are no matter. */
+/* Failures are ignored. */
 void push_note_write(const char *tape_path, const struct push_note *note);
 
 /* False if the tape has no note; the caller frees the URL. */

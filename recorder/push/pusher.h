@@ -9,8 +9,8 @@
 
 struct pusher;
 
-/* The options' texts are borrowed for the life of the pusher; progress and the store's callbacks are its own. ERR_USAGE, and
- * ERR_DENIED where there are no credentials at all. The thread begins with the first wake. */
+/* The options' texts are borrowed for the life of the pusher; progress and the store's callbacks are its own.
+ * ERR_USAGE, and ERR_DENIED if there are no credentials at all. The thread begins with the first wake. */
 int pusher_new(const struct push_options *options, struct pusher **ret, struct err *err) MUST_CHECK;
 
 /* There may be another sealed segment. Accepts NULL. */
@@ -39,8 +39,9 @@ void pusher_end(struct pusher *p, const struct pusher_limits *limits);
 /* After pusher_end: whether it was done within that time. */
 bool pusher_wait(struct pusher *p, int64_t limit_ns);
 
-/* Waits until it is done, and frees; without pusher_end before, what is under way is given up. ERR_STOPPED or another code
- * when something is left, with its sentence; 0 if the store has all. *ret_figures may be NULL. Accepts NULL. */
+/* Waits until it is done, and frees; without pusher_end before, running transfers are given up. ERR_STOPPED
+ * or another code if something is left, with its sentence; 0 if the store has all. *ret_figures may be NULL.
+ * Accepts NULL. */
 int pusher_finish(struct pusher *p, struct pusher_figures *ret_figures, struct err *err) MUST_CHECK;
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "schema/base/buf.h"
 
-/* What all of it may take on disk, unless KUBETAPE_CACHE_SIZE says otherwise. */
+/* The most disk space of the cache, unless KUBETAPE_CACHE_SIZE says otherwise. */
 #define REMOTE_CACHE_BYTES (UINT64_C(4) << 30)
 
 /* ERR_NOT_FOUND if there is no home either. The caller frees. */

@@ -15,12 +15,12 @@
 #include <stdio.h>
 
 #define S3_SCHEME "s3://"
-/* Above this many bytes an object is sent in parts of so many, unless the options say otherwise. */
+/* An object above this many bytes is sent in parts of this many, unless the options say otherwise. */
 #define S3_PART_BYTES (64u << 20)
 /* 64 hexadecimal digits and the end. */
 #define S3_SUM_BYTES 65
 
-/* What s3://BUCKET/KEY names; key is "" for the whole bucket, and has no slash at its end. */
+/* The parts of s3://BUCKET/KEY; key is "" for the whole bucket, and has no slash at its end. */
 struct s3_place {
 	char *bucket, *key;
 };
@@ -46,7 +46,8 @@ int s3_open(
 	const struct s3_options *options, const char *bucket, struct s3 **ret, struct err *err) MUST_CHECK;
 void s3_close(struct s3 *s); /* accepts NULL */
 
-/* What the store says of an object. sha256: the sum that it was stored with, "" when it was stored without. */
+/* The store's description of an object. sha256: the checksum with which it was stored, "" if there was
+ * none. */
 struct s3_object {
 	uint64_t bytes;
 	char etag[128], sha256[80];
@@ -57,7 +58,7 @@ int s3_head(struct s3 *s, const char *key, struct s3_object *ret, struct err *er
 int s3_get(struct s3 *s, const char *key, struct buf *to, struct s3_object *ret, struct err *err) MUST_CHECK;
 int s3_get_range(struct s3 *s, const char *key, uint64_t offset, size_t bytes, struct buf *to,
 	struct err *err) MUST_CHECK;
-/* Writes the first so many bytes of the object to a file, a piece in memory at a time. */
+/* Writes the first `bytes` bytes of the object to a file, a piece in memory at a time. */
 int s3_get_to(struct s3 *s, const char *key, uint64_t bytes, FILE *to, struct err *err) MUST_CHECK;
 
 struct s3_put {

@@ -1,9 +1,9 @@
 /*
- * web_call.h: one HTTP request after the other, each waited for; for threads that have nothing else to do. The
+ * web_call.h: synchronous HTTP requests, one after the other, for threads that have nothing else to do. The
  * connection stays open between requests to one host.
  *
- * Requests can be signed as AWS wants it (SigV4). libcurl signs what it is given: the query of the URL has to be
- * sorted and percent-encoded, and the body's sum to stand in a header x-amz-content-sha256.
+ * Requests can be signed as AWS wants it (SigV4). libcurl signs the request unchanged: the query of the URL
+ * has to be sorted and percent-encoded, and the body's checksum to be in a header x-amz-content-sha256.
  */
 #ifndef RECORDER_PUSH_WEB_CALL_H
 #define RECORDER_PUSH_WEB_CALL_H

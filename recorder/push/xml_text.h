@@ -7,14 +7,14 @@
 
 #include "schema/base/buf.h"
 
-/* What stands between <tag> and </tag>, the first time in *from, which is left with what follows. False if there is no such
- * element; *from is as it was then. */
+/* Returns the text between the first <tag> and </tag> in *from, and moves *from after it. False if there is
+ * no such element; *from is unchanged then. */
 bool xml_cut(struct slice *from, const char *tag, struct slice *ret);
 
 /* The text of the first such element, its entities replaced; NULL without one. The caller frees. */
 char *xml_text(struct slice document, const char *tag);
 
-/* What a text without elements stands for. The caller frees. */
+/* Decodes a text without elements. The caller frees. */
 char *xml_unescape(struct slice text);
 
 #endif
