@@ -18,8 +18,8 @@ struct child_options {
 	/* Gets the exit code; 128 + the signal's number if a signal ended it. */
 	void (*exited)(void *context, int exit_code);
 	void *context;
-	/* What it writes to the terminal on that descriptor (1 or 2) goes through here, and it has no input.
-	 * NULL: it has our terminal for itself. */
+	/* The command's output on that descriptor (1 or 2) goes through here, and it has no input. NULL: it
+	 * has our terminal for itself. */
 	void (*output)(void *context, int fd, const char *bytes, size_t len);
 };
 
@@ -36,7 +36,7 @@ pid_t child_pid(const struct child *c);
 /* Kills it, and all that it has started. False: it has ended. */
 bool child_kill(struct child *c);
 
-/* Forgets it; it goes on running. Freed when libuv has let go of the handles. Accepts NULL. */
+/* Forgets the child, which keeps running. Freed when libuv has released the handles. Accepts NULL. */
 void child_close(struct child *c);
 
 #endif

@@ -35,8 +35,8 @@ bool control_is_asked(const struct api_call *call);
 int control_act(struct deck *d, struct slice method, struct slice name, const struct query *q, struct buf *to,
 	struct err *err) MUST_CHECK;
 
-/* The address for those who steer: that of the replay, the token, and of its certificate the SHA-256 in
- * hexadecimal digits (NULL: it has none). The caller frees. */
+/* The control address: the replay's address, the token, and the SHA-256 of its certificate in hexadecimal
+ * digits (NULL: it has none). The caller frees. */
 char *control_url(const char *url, const char *token, const char *fingerprint);
 
 #endif

@@ -16,13 +16,12 @@ struct control_question {
 /*
  * Sends one request and appends the JSON of the answer. `address` is one of
  *
- *     http://127.0.0.1:1234/kubetape/v1/?token=T     the control address that the replay prints; of a replay
- * with TLS it also says which certificate it has 1234, 127.0.0.1:1234, http://127.0.0.1:1234    a replay of
- * this machine and user, asked beside its port; also serving X.tape at http://127.0.0.1:1234        the line
- * in which it says where it serves
+ *     http://127.0.0.1:1234/kubetape/v1/?token=T     the control address that the replay prints; with TLS it
+ *                                                    also identifies the certificate
+ *     1234, 127.0.0.1:1234, http://127.0.0.1:1234    a replay of this machine and user, reached by its control
+ *                                                    socket; also the line "serving X.tape at http://..."
  *
- * ERR_NETWORK if nobody answers in time, or somebody
- * else than the replay does, ERR_USAGE with the replay's words when it refuses.
+ * ERR_NETWORK if no replay answers in time, ERR_USAGE with the replay's words if it refuses.
  */
 int control_ask(const struct control_question *q, struct buf *to, struct err *err) MUST_CHECK;
 

@@ -1,6 +1,6 @@
 /*
- * deck.h: the controls of a running replay, as of a tape deck: what the control requests, the keys on the
- * terminal and the command line do to it.
+ * deck.h: the controls of a running replay, as on a tape deck, for control requests, keys on the terminal and
+ * the command line.
  */
 #ifndef REPLAYER_DECK_H
 #define REPLAYER_DECK_H
@@ -19,7 +19,7 @@ struct deck {
 	struct watches *watches;
 	uint64_t first_seq, until_seq; /* where it begins and ends */
 	int64_t first_ns;
-	bool is_fixed;                      /* it cannot be moved: what it gives comes in one order */
+	bool is_fixed;                      /* it cannot be moved: its events have one order */
 	int64_t longest_silence_ns;         /* 0: silences stay */
 	char notice[POSITION_REMARK_BYTES]; /* of the position asked for last: that it is a guess; "" none */
 	/* Told when the replay was moved; NULL: nobody is. A failure is the move's. */
@@ -35,9 +35,9 @@ struct deck {
 int deck_open(struct deck *d, struct err *err) MUST_CHECK;
 void deck_close(struct deck *d); /* before the player */
 
-/* Moves to a position, backwards or forwards. Watches go on from what they were sent; one that cannot is told
- * to list again. A position outside first_seq to until_seq is taken for the nearest of them, and the notice
- * says so. On failure the replay is over.
+/* Moves to a position, backwards or forwards. Watches continue after what they were sent; one that cannot
+ * gets 410 and has to list again. A position outside first_seq to until_seq is replaced by the nearest of
+ * them, and the notice says so. On failure the replay is over.
  */
 int deck_seek(struct deck *d, const char *position, struct err *err) MUST_CHECK;
 
@@ -52,10 +52,10 @@ int deck_run_until_event(struct deck *d, struct slice expression, struct err *er
 /* Opens the page of the replay (view/viewer.h), if it is not open yet. */
 int deck_show(struct deck *d, struct err *err) MUST_CHECK;
 
-/* Appends the last event that happened, as "DELETED pods shop/web-0 rv 5321"; nothing where there is none. */
+/* Appends the last event that happened, as "DELETED pods shop/web-0 rv 5321"; nothing if there is none. */
 int deck_event_text(const struct deck *d, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Appends what it is doing as JSON. */
+/* Appends the status as JSON. */
 int deck_status(const struct deck *d, struct buf *to, struct err *err) MUST_CHECK;
 
 #endif

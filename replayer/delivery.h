@@ -1,6 +1,6 @@
 /*
  * delivery.h: changes on their way from the player to the watches: handed to them one by one, written to the
- * sockets in batches, and then told to the run with how late they were.
+ * sockets in batches, and then recorded in the run with their lateness.
  */
 #ifndef REPLAYER_DELIVERY_H
 #define REPLAYER_DELIVERY_H

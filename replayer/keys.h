@@ -5,9 +5,9 @@
  *     .      one event           1 m  recorded speed, speed max       r      back to the beginning
  *     q      quit                ?    the keys
  *
- * Nothing of it exists when stdin and stderr are not both the terminal of a program in the foreground: in
- * pipes, in CI and with `&` a replay reads and writes nothing more than without it. Nor does it when a
- * command has the terminal for itself.
+ * It exists only if stdin and stderr are both the terminal of a program in the foreground: in pipes, in CI
+ * and with `&` a replay reads and writes nothing more than without it. It does not exist if a command has the
+ * terminal for itself.
  */
 #ifndef REPLAYER_KEYS_H
 #define REPLAYER_KEYS_H
@@ -23,7 +23,7 @@ struct keys;
 struct keys *keys_open(uv_loop_t *loop, struct deck *deck, const struct run *run, void (*quit)(void *context),
 	void *context);
 
-/* Writes to that descriptor, which is of the terminal, what somebody else has to say: around the line. */
+/* Writes other text to that descriptor of the terminal, without disturbing the line. */
 void keys_write(struct keys *k, int fd, const char *bytes, size_t len);
 
 /* Gives the terminal back as it was; freed when libuv has let go of its handles. NULL is accepted. */

@@ -14,7 +14,7 @@ struct kubeconfig_out {
 	const char *url;
 	const char *authority_pem; /* NULL: plain HTTP, or no check */
 	const char *namespace;     /* NULL: "default" */
-	const struct cJSON *user;  /* how clients say who they are; NULL: by the token */
+	const struct cJSON *user;  /* how clients authenticate; NULL: by the token */
 	const char *token;         /* NULL: one that means nothing */
 };
 

@@ -1,5 +1,5 @@
-/* process_tree.h: a process and all that it has started, as /proc tells of them. Processes that have left the tree (a
- * daemon, whose parent has ended) are not seen. */
+/* process_tree.h: a process and all that it has started, according to /proc. Processes that have left the
+ * tree (a daemon, whose parent has ended) are not seen. */
 #ifndef REPLAYER_PROCESS_TREE_H
 #define REPLAYER_PROCESS_TREE_H
 
@@ -13,7 +13,7 @@ void process_tree_kill(pid_t pid);
 /* Whether a thread of theirs runs, waits for a processor, or waits for the disk. */
 bool process_tree_is_awake(pid_t pid);
 
-/* How much memory they have, in bytes that are in RAM; what several share counts for each. */
+/* Their memory in RAM, in bytes; shared memory counts for each. */
 uint64_t process_tree_memory(pid_t pid);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * replay_bounds.h: where a replay begins and ends, by --from and --until. A position that is not on the tape
- * is taken for the nearest that is, and a warning says so; so does one if the recorder did not watch
- * everything where the replay is told to begin.
+ * is replaced by the nearest that is, and a warning says so. Another warning says if the recorder did not
+ * watch everything where the replay is to begin.
  */
 #ifndef REPLAYER_REPLAY_BOUNDS_H
 #define REPLAYER_REPLAY_BOUNDS_H

@@ -19,7 +19,7 @@ struct replay_options {
 	const char *tape;
 	const char *listen;                  /* ADDR:PORT; NULL 127.0.0.1:0 */
 	bool plain;                          /* no TLS */
-	const struct access_options *access; /* whom to serve; its host is not looked at */
+	const struct access_options *access; /* whom to serve; its host is ignored */
 	const char *kubeconfig;              /* NULL: a temporary file, removed at the end */
 	double speed;                        /* SPEED_MAX or above 0 */
 	const char *from;        /* NULL: where the first lists are complete; see schema/tape/position.h */
@@ -33,19 +33,20 @@ struct replay_options {
 	bool rebase_time;        /* times in objects are moved to now; see world/rebase.h */
 	bool loop;               /* begin anew at the end */
 	int64_t max_idle_ns;     /* longer silences are cut to this; 0: they stay */
-	const char *seen_client; /* to whom what it saw is given again, see seen/seen.h; NULL: to nobody */
+	const char *seen_client; /* the client that gets again what it saw, see seen/seen.h; NULL: none */
 	const char *seen_run;    /* the live run that it is in */
 	const char *gaps;        /* "recorded", "none", or a fault file; NULL: recorded */
 	const char **gap_specs;  /* further faults in the short form; see fault/gap_spec.h */
 	size_t gap_spec_count;
-	int64_t seed;            /* of chance in faults; 0: as the file says */
-	bool lenient;            /* faults that strike nobody, and bounds beside the tape, are no failure */
-	const char *run;         /* the run file to make; NULL: none */
-	const char *report;      /* a file for the report as JSON; NULL: none */
-	int64_t max_lateness_ns; /* a later event makes the exit code 3; 0: no limit */
+	int64_t seed;                    /* of chance in faults; 0: as the file says */
+	bool lenient;                    /* faults that strike nobody, and bounds outside the tape, are not
+				failures */
+	const char *run;                 /* the run file to make; NULL: none */
+	const char *report;              /* a file for the report as JSON; NULL: none */
+	int64_t max_lateness_ns;         /* a later event makes the exit code 3; 0: no limit */
 	const struct write_rules *rules; /* what becomes of writes */
 	bool gc;                         /* dependents go with their owners; see write/collector.h */
-	size_t max_written;              /* bytes of memory for what they leave; 0: any number */
+	size_t max_written;              /* bytes of memory for objects that they write; 0: any number */
 	const char *probe; /* a command for sh, when the child is quiet at the end; NULL: none */
 	bool kill;         /* the child is ended by SIGKILL, when it is asked to */
 	char **child;      /* terminated by NULL; NULL: none */
@@ -55,8 +56,8 @@ struct replay_options {
 	 * replay. */
 	int (*serving)(void *context, const char *url, const char *control_url, const char *kubeconfig,
 		struct err *err);
-	bool view; /* the page of view/viewer.h beside it; `viewing` is told its address, before `serving` is
-		      called */
+	bool view; /* also serve the page of view/viewer.h; `viewing` gets its address, before `serving` is
+		called */
 	const struct viewer_golden *golden; /* to show beside the run; NULL: none */
 	int (*viewing)(void *context, const char *url, struct err *err);
 	/* Called at the end with the report for people; NULL: nobody wants it. */

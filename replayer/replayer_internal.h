@@ -1,6 +1,6 @@
 /*
- * replayer_internal.h: what replayer.c (opening, playing, closing), replayer_end.c (how it ends), replayer_restart.c (how
- * its command is started again) and replayer_probe.c (what that is asked when it is quiet) share.
+ * replayer_internal.h: shared by replayer.c (opening, playing, closing), replayer_end.c (how it ends),
+ * replayer_restart.c (restarts its command) and replayer_probe.c (probes that when it is quiet).
  */
 #ifndef REPLAYER_INTERNAL_H
 #define REPLAYER_INTERNAL_H
@@ -43,7 +43,7 @@ struct replayer {
 	struct deck deck;
 	struct replay_faults faults;
 	struct upkeep *upkeep;
-	struct seen *seen; /* NULL: there is no view to give */
+	struct seen *seen; /* NULL: no view */
 	struct run *run;
 	struct delivery delivery;
 	struct tls *tls;
@@ -97,9 +97,9 @@ void replayer_start_command(void *replayer);
 /* Whether that end is one that a restart wanted. */
 bool replayer_was_killed(struct replayer *r);
 
-/* Tells what happened: the report, and what fell short of what was asked for. */
+/* Reports what happened: the report, and failures to meet the options. */
 int replayer_report(struct replayer *r, struct err *err) MUST_CHECK;
-/* Of the replay, once it has been told: that of the child, or what fell short. */
+/* The replay's exit code, after the report: that of the child, or for failures to meet the options. */
 int replayer_exit_code(const struct replayer *r);
 
 #endif

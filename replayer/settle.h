@@ -1,17 +1,17 @@
 /*
- * settle.h: knows when the clients of a replay have become quiet: for this long no watch came or went, no event
- * was sent and nothing was written (but leases and Events, which programs write without end).
+ * settle.h: knows when the clients of a replay have become quiet: for this long no watch was opened or ended,
+ * no event was sent and nothing was written (except leases and Events, which programs write without end).
  *
  *     before the clock runs   quiet, with a watch open: everybody is there, the clock starts
  *     at the end of the tape  quiet: what there was to do is done, `quiet` is called, once
  *
- * Clients that are never quiet are waited for no longer than the limit, in both places. A command that has threads at
- * work, or waiting for a processor, is not quiet either, for a while: on a busy machine it may just not have come to
- * ask. One that is always at work is taken at its requests.
+ * In both places it waits for clients that are never quiet only up to the limit. A command that has threads
+ * at work, or waiting for a processor, is not quiet either, for a while: on a busy machine it may just not
+ * have sent its requests yet. For a command that is always at work only its requests count.
  *
- * In lock-step the clock stands still after each event that went to a watch, until the clients, whom it may
- * have given something to do, have been quiet: they have not asked for anything, either. So they find the
- * same state at each event whenever they are played to, however fast they are.
+ * In lock-step the clock stands still after each event that was sent to a watch, until the clients, which may
+ * have to react, have been quiet and have sent no request either. So they find the same state at each event
+ * in every replay, however fast they are.
  */
 #ifndef REPLAYER_SETTLE_H
 #define REPLAYER_SETTLE_H
@@ -23,7 +23,7 @@
 struct settle;
 
 #define SETTLE_MOMENT_NS (200 * NS_PER_MS)
-#define SETTLE_AGAIN_NS  NS_PER_S /* how often it is told while they stay quiet */
+#define SETTLE_AGAIN_NS  NS_PER_S /* how often it is called while they stay quiet */
 
 /* Borrows everything. */
 struct settle_options {
@@ -35,8 +35,8 @@ struct settle_options {
 	const struct run *run;
 	bool (*is_awake)(void *context); /* whether the command has threads at work; NULL: nobody knows */
 	void (*quiet)(void *context, bool in_time); /* in_time: they are; else the limit was reached */
-	/* The clients are quiet on the way: in lock-step after each event, else for SETTLE_MOMENT_NS. NULL: nobody
-	 * wants to know. In lock-step the clock goes on when `is_asking` says no. */
+	/* The clients are quiet on the way: in lock-step after each event, else for SETTLE_MOMENT_NS. May be
+	 * NULL. In lock-step the clock continues when `is_asking` says no. */
 	void (*moment)(void *context);
 	bool (*is_asking)(void *context);
 	void *context;

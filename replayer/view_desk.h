@@ -1,6 +1,6 @@
 /*
- * view_desk.h: the replay desk of the page (view/viewer.h): what control.h does, and beside it the clients
- * with where each stands, and how late events are.
+ * view_desk.h: the replay desk of the page (view/viewer.h): the controls of control.h, the clients and how
+ * far each is, and how late events are.
  *
  *     GET  desk              {"status":..,"clients":[..],"late":..}
  *     POST desk/ACTION       an action of control.h, and then the same

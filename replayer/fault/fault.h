@@ -1,6 +1,6 @@
 /*
- * fault.h: the faults of a replay while it runs: which of them happen now, what a request gets, and what
- * becomes of a frame on its way to a watch. Only decisions: no sockets, and the time is told.
+ * fault.h: the faults of a replay while it runs: which of them happen now, what a request gets, and how a
+ * frame for a watch is changed. It only decides: it has no sockets, and callers give it the time.
  *
  *     the clock moves            faults_tick        \
  *     an event is about to be    faults_before       > faults_take: what happens to whom, one by one
@@ -40,15 +40,15 @@ void faults_free(struct faults *f);
 const struct fault_rule *faults_rule(const struct faults *f, size_t index); /* NULL past the end */
 size_t faults_rule_count(const struct faults *f); /* without those of recorded gaps, which come last */
 
-/* The replay begins at that position, or has jumped there: what was recorded before, has not begun and is
- * over by then leaves what it expired, and does not happen. Returns how many rules that are. Before the next
- * tick. */
+/* The replay begins at that position, or has jumped there. Recorded gaps that are over by then and have not
+ * begun do not happen; only their expired history remains. Returns the number of these rules. Call before the
+ * next tick. */
 size_t faults_settle_past(struct faults *f, const struct tape *t, uint64_t seq, int64_t tape_ns);
 
 /* ---- what happens ---- */
 
 enum fault_step {
-	FAULT_BEGINS, /* do rule->what to the watches that fault_hits tells */
+	FAULT_BEGINS, /* do rule->what to the watches for which fault_hits is true */
 	FAULT_ENDS,   /* stalled connections move again, listening begins again */
 };
 
@@ -62,7 +62,7 @@ struct fault_firing {
 	struct fault_now at;
 };
 
-/* Lets happen what is due by `now`: faults at positions, and the ends of those that go by a clock. */
+/* Applies what is due by `now`: faults at positions, and the ends of those that go by a clock. */
 void faults_tick(struct faults *f, const struct fault_now *now);
 /* ERR_FAILED or ERR_STOPPED if a predicate cannot be computed. */
 int faults_before(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
@@ -78,7 +78,7 @@ bool faults_take(struct faults *f, struct fault_firing *ret);
 /* The earliest time at which faults_tick has something to do, by each clock; INT64_MAX: none. */
 void faults_next(const struct faults *f, int64_t *ret_tape_ns, int64_t *ret_mono_ns);
 
-/* Ends what is over by `now`, and nothing else. */
+/* Ends faults that are over by `now`, and nothing else. */
 void faults_settle(struct faults *f, const struct fault_now *now);
 /* Whether the replay's clock has to wait for watches to come back. */
 bool faults_is_holding(const struct faults *f, const struct fault_now *now);
@@ -134,8 +134,8 @@ uint64_t faults_floor(const struct faults *f, uint32_t resource);
 
 /* ---- watches ---- */
 
-/* What the faults know of a running watch; embedded in it. Nothing in it is owned: what the request that
- * opened it points to must live as long. */
+/* The faults' knowledge about a running watch; embedded in it. It owns nothing: the data of the request that
+ * opened the watch must live as long. */
 struct fault_stream {
 	struct fault_request request;
 	uint64_t rules;  /* bit for each rule of the file whose `where` it is in */
@@ -148,7 +148,7 @@ struct fault_stream {
 	bool cut;                             /* by FAULT_CUT: the next frame is its last */
 	size_t cut_bytes;
 	uint64_t cut_episode; /* that waits for it to come back when it was cut; 0: none */
-	bool was_cut;         /* set by who cuts it, before it is closed */
+	bool was_cut;         /* set by the code that cuts it, before it is closed */
 	size_t cut_rule;      /* that does so ... */
 	uint64_t cut_by;      /* ... in this episode */
 	uint64_t touched;     /* bit for each rule that makes the frame wait that is next */

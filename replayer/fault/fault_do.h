@@ -9,8 +9,8 @@
  *   a constant here, and its row in fault_what_shapes (fault_keys.c): word, keys, and what it is aimed at;
  *   the code that carries it out, by what it is aimed at:
  *     watches   strike_watch() of serve/fault_act.c, which has a line for every constant
- *     requests  answer_instead() of serve/fault_answer.c; what is no answer in place of the replay's, such as an
- *               older list, is decided in fault_stream.c
+ * requests answer_instead() of serve/fault_answer.c; an act that does not replace the replay's answer, such
+ * as an older list, is decided in fault_stream.c
  *     frames    touch() of fault_frames.c
  *     writes    refuse_as_fault() of write/write.c
  *   if --gap takes it, its word in gap_spec_words and is_short_word() (gap_spec.c);
@@ -58,7 +58,7 @@ bool fault_touches_frames(int act);
 bool fault_lasts(int act); /* for as long as the rule says: on requests and frames */
 bool fault_strikes_writes(int act);
 
-/* What waits on a watch until the fault is over, while the tape's clock goes on. */
+/* Acts that keep frames of a watch back until the fault is over, while the tape's clock continues. */
 static inline bool fault_keeps_frames_back(int act)
 {
 	return act == FAULT_BURST || act == FAULT_STALE_VIEW || act == FAULT_ECHO;

@@ -11,8 +11,8 @@
 /* `name` is for messages. The caller releases. */
 int fault_file_parse(struct slice json, const char *name, struct fault_file *ret, struct err *err) MUST_CHECK;
 
-/* Appends what is in the file, "-" for stdin, for fault_file_parse; it may be a pipe, which can be read once. ERR_TOO_LARGE
- * above LIMIT_CONFIG_BYTES. */
+/* Appends the contents of the file, "-" for stdin, for fault_file_parse; a pipe can be read only once.
+ * ERR_TOO_LARGE above LIMIT_CONFIG_BYTES. */
 int fault_file_text(const char *path, struct buf *to, struct err *err) MUST_CHECK;
 
 /* Appends the file as indented JSON with a line feed, which reads as the same rules. */

@@ -1,7 +1,7 @@
 /*
- * fault_internal.h: the state of the faults, shared by fault.c (what happens when), fault_stream.c (what
- * becomes of requests and watches), fault_frames.c (of frames), fault_writes.c (of writes, and what happens
- * at them), fault_match.c (who is meant) and fault_tally.c (who was struck).
+ * fault_internal.h: the state of the faults, shared by fault.c (what happens when), fault_stream.c (requests
+ * and watches), fault_frames.c (frames), fault_writes.c (writes, and faults at them), fault_match.c (scopes)
+ * and fault_tally.c (who was struck).
  *
  * An episode is a rule that has happened:
  *
@@ -103,7 +103,7 @@ struct faults {
 bool fault_matches_resource(const struct fault_where *w, const struct tape_resource *resource);
 bool fault_matches_names(const struct fault_texts *names, const struct fault_resource *meant,
 	size_t meant_count, const struct tape_resource *resource);
-/* By whom it is, and in which namespace: not of what resource and kind. */
+/* Compares client and namespace, not resource and kind. */
 bool fault_matches_writer(const struct fault_where *w, const struct fault_request *r);
 bool fault_matches_request(const struct fault_where *w, const struct fault_request *r);
 /* The parts of `where` that the request fits. */
@@ -132,11 +132,10 @@ void client_set_remove(struct client_set *s, struct client_count *item);
 
 /* ---- fault.c ---- */
 
-/* What a rule happens at; all zero for what happens but once, and to everybody. */
+/* What triggers a rule; all zero for a rule that happens only once, and to all. */
 struct fault_occasion {
-	uint64_t a,
-		b; /* tell it from others, for chance: the seq of an event, or a client and its n-th watch */
-	uint64_t client;                   /* 0: any */
+	uint64_t a, b;   /* identify it, for chance: the seq of an event, or a client and its n-th watch */
+	uint64_t client; /* 0: any */
 	const struct fault_stream *stream; /* NULL: not at the opening of a watch */
 };
 
@@ -153,7 +152,7 @@ bool fault_is_due(const struct fault_when *w, uint64_t n);
 void fault_note_seq(struct rule_state *s, uint64_t seq);
 bool fault_has_seq(const struct rule_state *s, uint64_t seq);
 struct resource_state *fault_state_of(struct faults *f, const struct tape_resource *resource);
-/* Each event that matches is a frame to touch, and there is no while. */
+/* Each matching event is a frame to touch, without a duration. */
 bool fault_length_is_per_event(const struct fault_rule *r);
 
 /* ---- fault_stream.c ---- */

@@ -43,7 +43,7 @@ struct fault_keys {
 	size_t count;
 };
 
-/* What an act is aimed at. */
+/* The target of an act. */
 enum fault_target {
 	FAULT_AT_NOTHING,
 	FAULT_AT_WATCHES,
@@ -53,7 +53,7 @@ enum fault_target {
 	FAULT_AT_COMMAND,
 };
 
-/* Of an object with several shapes: what tells the shape, and which other keys it takes. */
+/* For an object with several shapes: the key that determines the shape, and the other keys that it takes. */
 struct fault_shape {
 	const char *word;     /* of "when" a key that is there, of "what" the value of "do" */
 	const char *keys;     /* separated by blanks */

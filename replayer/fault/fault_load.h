@@ -26,7 +26,7 @@ struct fault_load_options {
 /* Whether it is the name of a file. */
 bool fault_is_file(const char *gaps);
 
-/* NULL if nothing can go wrong. ERR_USAGE for what is not understood: a sentence with its place. */
+/* NULL if nothing can go wrong. ERR_USAGE for an error in them: a sentence with its place. */
 int fault_load(
 	struct tape *t, const struct fault_load_options *o, struct faults **ret, struct err *err) MUST_CHECK;
 

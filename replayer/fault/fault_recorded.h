@@ -3,8 +3,7 @@
  * watches of that resource end as the recorder's did, requests get what the recorder's attempts got, one
  * after the other, and where the recorder had to list again history is gone up to that list.
  *
- * A gap that was the recorder's own doing (it was stopped, or died, or did not watch) is none of the server's
- * and makes no rule.
+ * A gap that was the recorder's own doing (it was stopped, or died, or did not watch) makes no rule.
  */
 #ifndef REPLAYER_FAULT_RECORDED_H
 #define REPLAYER_FAULT_RECORDED_H

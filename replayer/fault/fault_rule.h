@@ -1,7 +1,7 @@
 /*
- * fault_rule.h: one fault, as fault files, --gap and recorded gaps say it: *when* something happens, to
- * *which* streams and requests, *what* happens, for *how long*, and what is left afterwards. FAULTS.md
- * explains each part to users; fault_keys.c has the words.
+ * fault_rule.h: one fault, from a fault file, --gap or a recorded gap: *when* something happens, to *which*
+ * streams and requests, *what* happens, for *how long*, and what is left afterwards. FAULTS.md explains each
+ * part to users; fault_keys.c has the words.
  */
 #ifndef REPLAYER_FAULT_RULE_H
 #define REPLAYER_FAULT_RULE_H
@@ -40,7 +40,7 @@ struct fault_texts {
 	size_t count;
 };
 
-/* What a name in `where` or `write` means. */
+/* The meaning of a name in `where` or `write`. */
 struct fault_resource {
 	char *resource, *group;
 	char *version; /* NULL: any */
@@ -96,11 +96,11 @@ struct fault_what {
 	int act;       /* enum fault_do */
 	int64_t bytes; /* of FAULT_CUT */
 	int64_t code;  /* of FAULT_ERROR and FAULT_HTTP a status code, of FAULT_RST_STREAM HTTP/2's */
-	char *reason, *message; /* of both; NULL: what the API server says with that code */
+	char *reason, *message; /* of both; NULL: the API server's words for that code */
 	char *status;           /* of both: a whole Status instead, JSON */
 	int64_t retry_after_ns; /* of FAULT_HTTP; whole seconds; 0 none */
 	int64_t by_ns;          /* of FAULT_DELAY, FAULT_STALE_LIST, FAULT_SLOW and FAULT_ECHO */
-	int64_t jitter_ns;      /* of FAULT_DELAY: up to so much more */
+	int64_t jitter_ns;      /* of FAULT_DELAY: up to this much more */
 	int64_t count;          /* of FAULT_DUPLICATE: more copies; of FAULT_REORDER: events to let pass; of
 				   FAULT_ECHO without by_ns the same */
 	char *as_of; /* of FAULT_STALE_LIST and FAULT_STALE_VIEW: a position; NULL: by by_ns, or as it begins
@@ -119,16 +119,17 @@ struct fault_rule {
 	int64_t for_events;       /* instead: until this many events in scope were applied; 0 none */
 	int clock;                /* enum fault_clock: of for, by, jitter and after */
 	struct fault_what during; /* what requests in scope get meanwhile; act as in `what` */
-	bool compaction;          /* afterwards a resume from before its end is told 410 */
-	int64_t stale_ns;         /* afterwards the first list of each client is so much older; 0 none */
-	int64_t hold_ns;          /* afterwards the clock waits so long for the streams to come back; 0 not */
+	bool compaction;          /* afterwards a resume from before its end gets 410 */
+	int64_t stale_ns;         /* afterwards the first list of each client is this much older; 0: not */
+	int64_t hold_ns;          /* afterwards the clock waits this long for the streams to come back; 0:
+				not */
 	int64_t times;            /* how often it may happen; 0: always */
 	double probability;       /* of happening, each time */
 	bool optional;            /* it may strike nobody */
-	bool short_form;          /* said by --gap, where every word that is none of its own is a resource */
+	bool short_form;          /* from --gap, where every unknown word is a resource */
 	/* Of recorded gaps only. */
 	uint64_t until_seq; /* not over before this event has been applied; 0 none */
-	uint64_t floor_rv;  /* what compaction raises the floor to; 0: what was applied by then */
+	uint64_t floor_rv;  /* the floor after compaction; 0: what was applied by then */
 };
 
 struct fault_file {
@@ -146,7 +147,7 @@ void fault_rule_release(struct fault_rule *r);
 /* Moves the rule to the end of the file; ERR_TOO_LARGE (and the rule stays the caller's) when it is full. */
 int fault_file_add(struct fault_file *f, struct fault_rule *r, struct err *err) MUST_CHECK;
 
-/* The same for a gap of the recording, of which there may be any number. */
+/* Like it, for a gap of the recording; there may be any number of these. */
 void fault_file_add_recorded(struct fault_file *f, struct fault_rule *r);
 
 /* Appends a copy. */
@@ -166,8 +167,8 @@ enum fault_verb {
 int fault_write_parse(const char *text, struct fault_kind_of_write *ret, struct err *err) MUST_CHECK;
 void fault_kind_of_write_release(struct fault_kind_of_write *w);
 
-/* Fills in what was left open and refuses what contradicts itself; for all that makes rules. `number` counts
- * from 1 and names a rule without a name. ERR_USAGE. */
+/* Fills in defaults and refuses contradictions; for all code that makes rules. `number` counts from 1 and
+ * names a rule without a name. ERR_USAGE. */
 int fault_rule_finish(struct fault_rule *r, size_t number, struct err *err) MUST_CHECK;
 
 /* Whether it leaves nothing out. */

@@ -1,6 +1,6 @@
 /*
- * fault_scope.h: what rules name, held against a tape: resources by the names that kubectl takes, namespaces,
- * and positions. What the tape cannot have is refused here, before anybody waits for it.
+ * fault_scope.h: checks the names in rules against a tape: resources by the names that kubectl takes,
+ * namespaces, and positions. Refuses what the tape cannot have before anybody waits for it.
  */
 #ifndef REPLAYER_FAULT_SCOPE_H
 #define REPLAYER_FAULT_SCOPE_H
@@ -16,7 +16,7 @@ struct fault_ground {
 	bool goes_on; /* the clock does so after the tape's end: a time there can come */
 };
 
-/* Called once, before the rules are used. ERR_USAGE with the place of what is not there. */
+/* Called once, before the rules are used. ERR_USAGE with the place of a name that does not exist. */
 int fault_resolve(struct fault_file *f, const struct fault_ground *on, struct err *err) MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * fault_tally.h: what came of each rule of a fault file: how often it happened, whom it struck, and if
- * nobody, why. A replay that goes back begins anew with its faults, but not with this.
+ * fault_tally.h: the result of each rule of a fault file: how often it happened, whom it struck, and if
+ * nobody, why. A replay that goes back resets its faults, but not this.
  */
 #ifndef REPLAYER_FAULT_TALLY_H
 #define REPLAYER_FAULT_TALLY_H
@@ -27,12 +27,12 @@ void faults_inherit(struct faults *f, const struct faults *before);
 void faults_count_watch(struct faults *f, size_t rule);
 void faults_count_request(struct faults *f, size_t rule);
 
-/* Whether it did anything to anybody. Nobody can tell who knocked at a closed door: a rule that refuses
- * connections has struck if it happened. */
+/* Whether it struck anything. The replay does not see refused connections: a rule that refuses connections
+ * has struck if it happened. */
 bool faults_has_struck(const struct faults *f, size_t rule);
 
-/* Why it has not: a sentence, which the caller frees. The replay ended at event `seq` and was to end at
- * `until_seq`. */
+/* Why it did not strike: a sentence, which the caller frees. The replay ended at event `seq` and should have
+ * ended at `until_seq`. */
 char *faults_why_not(const struct faults *f, size_t rule, uint64_t seq, uint64_t until_seq);
 
 #endif

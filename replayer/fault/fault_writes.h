@@ -1,4 +1,4 @@
-/* fault_writes.h: what becomes of the writes of programs, and what begins at them; the rest is in fault.h. */
+/* fault_writes.h: faults of programs' writes, and faults that begin at them; the rest is in fault.h. */
 #ifndef REPLAYER_FAULT_WRITES_H
 #define REPLAYER_FAULT_WRITES_H
 
@@ -12,12 +12,12 @@ struct fault_write {
 	const struct fault_request *request;
 };
 
-/* What becomes of a write. */
+/* The fate of a write. */
 struct fault_write_answer {
 	const struct fault_what
 		*what; /* NULL: as ever; FAULT_WRITE_ERROR, FAULT_WRITE_RESET or FAULT_RESTART */
 	size_t rule_index;
-	bool done_first; /* it is done, though its writer is not told so */
+	bool done_first; /* it is done, but its writer gets an error */
 };
 
 /* A write has come. */
@@ -31,7 +31,7 @@ struct fault_written {
 };
 void faults_write_version(struct faults *f, const struct fault_now *now, const struct tape_resource *resource,
 	const struct fault_written *what);
-/* It is done, or has failed: what happens after it happens. */
+/* The write is done, or has failed: applies the faults after it. */
 void faults_write_ends(struct faults *f, const struct fault_now *now);
 
 #endif

@@ -19,7 +19,7 @@
 
 #include "replayer/fault/fault_rule.h"
 
-/* All of them, but resources, separated by blanks: for what was meant by one that is not known. */
+/* All of them, except resources, separated by blanks: for suggestions. */
 extern const char gap_spec_words[];
 
 /* `number` counts gaps from 1. ERR_USAGE names the word that was not understood. The caller releases. */

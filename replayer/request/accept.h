@@ -1,6 +1,6 @@
 /*
- * accept.h: which form of the answer a client asks for. The bytes are JSON, or YAML for who asks for that;
- * who prefers protobuf also reads JSON, going by the Content-Type of the answer. What counts is the
+ * accept.h: which form of the answer a client asks for. The bytes are JSON, or YAML if the client asks for
+ * it; clients that prefer protobuf also read JSON, according to the answer's Content-Type. What counts is the
  * conversion: a Table, metadata only, or the object itself.
  */
 #ifndef REPLAYER_ACCEPT_H
@@ -25,7 +25,7 @@ struct accepted {
 enum accept_failure {
 	ACCEPT_OK,
 	ACCEPT_NO_MEDIA_TYPE, /* no media type that the server has */
-	ACCEPT_NO_CONVERSION, /* media types fit, but not what they are asked to be converted to */
+	ACCEPT_NO_CONVERSION, /* media types fit, but not the requested conversion */
 };
 
 /* Who reads the header: the API server's router knows its media types by heart, its handlers take
@@ -44,7 +44,8 @@ bool accept_json(struct slice header);
 /* Whether any clause takes a plain answer, as error bodies are: if none does they are indented JSON. */
 bool accept_plain(struct slice header, bool *ret_yaml);
 
-/* For /api and /apis: the aggregated form is wanted (1), the classic one (0), or neither can be had (-1). */
+/* For /api and /apis: the aggregated form is wanted (1), the classic one (0), or neither is acceptable
+ * (-1). */
 int accept_aggregated_discovery(struct slice header);
 
 /* The first of the media types ("application/json") that the clauses allow, best clause first, with asterisks

@@ -36,15 +36,15 @@ struct access_options {
 int access_open(const struct access_options *options, struct access **ret, struct err *err) MUST_CHECK;
 void access_free(struct access *a); /* accepts NULL */
 
-/* Says on standard error whom the replay serves, if that is not only its own user. */
+/* Logs on standard error whom the replay serves, if that is not only its own user. */
 void access_warn(const struct access *a);
 
-/* What clients send as "Authorization: Bearer", and for control; borrowed. */
+/* The tokens that clients send as "Authorization: Bearer", and for control; borrowed. */
 const char *access_token(const struct access *a);
 const char *access_control_token(const struct access *a);
 
-/* A token of somebody's own, as clients ask for them for service accounts: it is as good as the replay's. `id` tells
- * it from others. The caller frees. */
+/* A new token, as clients request them for service accounts: it is as good as the replay's. `id` makes it
+ * unique. The caller frees. */
 char *access_make_token(const struct access *a, const char *id);
 
 /* 0, or ERR_FAILED with the answer in `st`. is_control: the path is one of control.h. */

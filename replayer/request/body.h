@@ -1,6 +1,6 @@
 /*
- * body.h: the body of a request. Typed Go clients send protobuf; it is decoded once, when somebody first asks
- * for its JSON.
+ * body.h: the body of a request. Typed Go clients send protobuf; it is decoded once, when its JSON is first
+ * needed.
  */
 #ifndef REPLAYER_BODY_H
 #define REPLAYER_BODY_H

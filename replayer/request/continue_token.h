@@ -7,7 +7,7 @@
 
 #include "schema/base/buf.h"
 
-#define CONTINUE_LATEST INT64_C(-1) /* rv of a token that goes on at the newest state */
+#define CONTINUE_LATEST INT64_C(-1) /* rv of a token that continues at the newest state */
 
 struct continue_token {
 	int64_t rv; /* of the snapshot, or CONTINUE_LATEST */

@@ -6,7 +6,7 @@
 
 #include "schema/base/buf.h"
 
-/* NULL and the length, which saturates; or what is wrong in the words of Go's parser, which the caller frees.
+/* NULL and the length, which saturates; or the error in the words of Go's parser, which the caller frees.
  */
 char *go_duration_parse(struct slice text, int64_t *ret_ns);
 

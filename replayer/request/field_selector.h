@@ -1,5 +1,5 @@
 /*
- * field_selector.h: the grammar of fieldSelector, with the server's own words for what is wrong with one.
+ * field_selector.h: the grammar of fieldSelector, with the server's own words for errors.
  *
  *     selector = term *( "," term )                      ; empty terms are skipped; all must hold
  *     term     = FIELD ( "!=" / "==" / "=" ) VALUE       ; "\,", "\=" and "\\" in VALUE stand for themselves

@@ -1,11 +1,12 @@
 /*
- * label_selector.h: the grammar of labelSelector, with the server's own words for what is wrong with one.
+ * label_selector.h: the grammar of labelSelector, with the server's own words for errors.
  *
  *     selector    = requirement *( "," requirement )     ; all must hold; empty selects everything
  *     requirement = KEY / "!" KEY / KEY ("=" / "==" / "!=") VALUE / KEY ("in" / "notin") "(" VALUES ")"
  *                 / KEY (">" / "<") INTEGER
  *
- * "!=" and "notin" also select what has no such label; ">" and "<" only what has it, with an integer.
+ * "!=" and "notin" also select objects without the label; ">" and "<" only objects with it and an integer
+ * value.
  */
 #ifndef REPLAYER_LABEL_SELECTOR_H
 #define REPLAYER_LABEL_SELECTOR_H

@@ -1,7 +1,7 @@
 /*
- * label_syntax.h: which keys and values a label may have, and the API server's words for what is wrong with
- * one. A key is an optional DNS subdomain and a slash, then 1 to 63 of [A-Za-z0-9._-]; a value is up to 63 of
- * the same; both begin and end alphanumeric.
+ * label_syntax.h: which keys and values a label may have, and the API server's words for errors. A key is an
+ * optional DNS subdomain and a slash, then 1 to 63 of [A-Za-z0-9._-]; a value is up to 63 of the same; both
+ * begin and end alphanumeric.
  */
 #ifndef REPLAYER_LABEL_SYNTAX_H
 #define REPLAYER_LABEL_SYNTAX_H

@@ -22,7 +22,7 @@ struct query {
 	char *bytes; /* what the slices point into */
 };
 
-/* Never fails: see bad_path. Releases nothing of what was there. */
+/* Never fails: see bad_path. Does not release earlier contents. */
 void query_parse(struct slice target, struct query *ret);
 void query_release(struct query *q);
 

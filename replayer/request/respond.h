@@ -44,7 +44,7 @@ void respond_bytes(struct exchange *x, const struct answer_headers *h, int statu
 void respond_json(struct exchange *x, const struct http_request *r, const struct answer_style *style,
 	int status, struct slice json);
 
-/* The same in two steps, of which the first, that takes long, needs nothing but the JSON. */
+/* Like it, in two steps. The first takes long, but needs only the JSON. */
 int respond_lay_out(
 	const struct answer_style *style, struct slice json, struct buf *to, struct err *err) MUST_CHECK;
 void respond_laid_out(struct exchange *x, const struct http_request *r, const struct answer_style *style,

@@ -48,8 +48,8 @@ int status_too_large_version(struct status *s, uint64_t asked, uint64_t current,
 /* Adds a cause; reason is a constant, message (may be NULL) is taken over, field (may be NULL) copied. */
 void status_add_cause(struct status *s, const char *reason, char *message, const char *field);
 
-/* A 422 about the options of a request, kind ListOptions or the like: begin, one cause for each fault, then
- * end with the message made of them. */
+/* A 422 about the options of a request, such as kind ListOptions: begin, add a cause for each fault, then end
+ * with the message made of them. */
 void status_invalid_begin(struct status *s, const char *kind);
 void status_invalid_cause(struct status *s, const char *reason, const char *field, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

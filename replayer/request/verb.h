@@ -1,6 +1,6 @@
 /*
- * verb.h: what a request does, in the words of Kubernetes. It is decided once, when the path and the query
- * are known, and stands in the call (replayer/serve/call.h).
+ * verb.h: what a request does, in the words of Kubernetes. It is determined once, when the path and the query
+ * are known, and kept in the call (replayer/serve/call.h).
  *
  * To add a verb:
  *   a row in verb.c, and what answers it: serve_resource() of api.c or, for a write, write_do() of write/write.c;
