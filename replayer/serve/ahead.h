@@ -1,8 +1,8 @@
 /*
  * ahead.h: requests for a version that the replay has not reached. The API server keeps a watch from it
- * silent until it comes; a list, a get and a streaming list it lets wait for three seconds and then tells to
- * try again. It has no idea whether the version will ever come; a replay knows (reach.h), and by default does
- * so only where it comes. All others are told at once to list anew.
+ * silent until it comes; a list, a get and a streaming list wait for three seconds and then get an error that
+ * asks to try again. The API server does not know whether the version will ever come; a replay does
+ * (reach.h), and by default waits only if it will. All other requests are asked at once to list again.
  */
 #ifndef REPLAYER_AHEAD_H
 #define REPLAYER_AHEAD_H
@@ -28,7 +28,7 @@ int ahead_refuse(struct api_call *call, const struct collection *c, uint64_t rv,
  * later, when the version has come or the time is up. */
 bool ahead_park(struct api_call *call, struct collection *c);
 
-/* The request waits that long and is then routed; what it may wait for before does not count. */
+/* The request waits that long and is then routed; earlier waits do not count. */
 void ahead_delay(struct api_call *call, int64_t by_ns);
 bool ahead_has_delayed(const struct ahead *a);
 

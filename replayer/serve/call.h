@@ -37,14 +37,15 @@ struct write_rules;
 
 #define ETAG_BYTES 160 /* 128 digits, the quotes and the end */
 
-/* The OpenAPI document of version 2, once it was asked for, and of which documents it was made. */
+/* The OpenAPI document of version 2, after the first request for it, and the documents from which it was
+ * made. */
 struct openapi_kept {
 	uint64_t state;
 	struct blob *json, *protobuf; /* NULL: there is none */
 	char etag[ETAG_BYTES];
 };
 
-/* What all requests are answered from. */
+/* The data for answering all requests. */
 struct api {
 	struct tape *tape;
 	struct world *world;
@@ -58,13 +59,13 @@ struct api {
 	enum ahead_policy ahead_policy;  /* of versions ahead of the position */
 	struct ahead *ahead;
 	struct fault_act *faults;      /* NULL: none */
-	struct seen *seen;             /* what one client saw; NULL: nothing is given again */
+	struct seen *seen;             /* what one client saw; NULL: nothing is repeated */
 	struct type_cache *types;      /* how fields are merged */
 	struct access *access;         /* who may ask */
 	struct offload *offload;       /* what does long work */
 	struct service_pool *services; /* what addresses services have; NULL: nobody has asked */
-	struct upkeep *upkeep;         /* what the replay does with what was written */
-	struct flow_control flow;      /* what is told of priority and fairness */
+	struct upkeep *upkeep;         /* the replay's own work on written objects */
+	struct flow_control flow;      /* the answers' headers of priority and fairness */
 	struct openapi_kept openapi;
 	/* Routes a call again that has waited; its request was copied, counted and stored before. */
 	void (*route_again)(struct api_call *call);
@@ -83,20 +84,19 @@ struct api_call {
 	struct body body;
 	struct answer_style style;
 	struct accepted accepted;
-	/* What faults made of it. */
+	/* The effects of faults on it. */
 	struct fault_request fault; /* how they see it */
 	uint64_t floor;             /* versions below have expired; 0: as the history says */
 	bool is_older;              /* that older state is to be shown */
 	struct fault_state older;
 	int64_t timeout_ns; /* the client's own limit; not above 0: none */
-	/* Of a version that the replay has not reached: the one to wait for before the error is sent, 0:
-	 * none. */
+	/* The version, not yet reached, to wait for before the error is sent; 0: none. */
 	uint64_t awaited_rv;
 	bool has_waited;
 };
 
-/* What the client accepts of a list (or a watch) or of an object goes into the call; ERR_FAILED with the
- * status to answer. */
+/* Puts the accepted form of a list (or a watch) or of an object into the call; ERR_FAILED with the status to
+ * answer. */
 int api_negotiate(struct api_call *call, const struct collection *c, bool list, struct status *st) MUST_CHECK;
 
 /* After that: how objects are shown. */
@@ -106,7 +106,7 @@ int api_choose_view(
 /* Both for an object, whose form must be one that it has. */
 int api_view(struct api_call *call, struct collection *c, struct view *ret, struct status *st) MUST_CHECK;
 
-/* What can be selected by in a collection. */
+/* The fields that selectors may name in a collection. */
 struct selectable_kind api_selectable_kind(struct api *api, const struct collection *c);
 
 /* A single object has no list form, a list no single form: 0, or ERR_FAILED and the status to answer. A watch

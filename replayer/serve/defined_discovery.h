@@ -1,5 +1,6 @@
 /*
- * defined_discovery.h: discovery of the custom resources that programs have defined, laid into what was recorded or derived.
+ * defined_discovery.h: discovery of the custom resources that programs have defined, merged into recorded or
+ * derived documents.
  */
 #ifndef REPLAYER_DEFINED_DISCOVERY_H
 #define REPLAYER_DEFINED_DISCOVERY_H
@@ -14,8 +15,8 @@ enum defined_document {
 	DEFINED_RESOURCES,  /* APIResourceList */
 };
 
-/* Lays them into the document; `body` may be empty where there is none yet. group and version: those that the document is of.
- * Returns whether anything was laid into it. */
+/* Merges them into the document; `body` may be empty if there is none yet. group and version are those of the
+ * document. Returns whether anything was merged. */
 bool defined_discovery_add(struct world *w, enum defined_document what, struct slice group,
 	struct slice version, struct buf *body);
 

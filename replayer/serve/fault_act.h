@@ -43,7 +43,7 @@ void fault_act_restart(struct fault_act *a, struct faults *faults);
 
 /* The program that a replay runs, which `restart` kills and starts again. */
 struct fault_act_command {
-	bool (*kill)(void *context); /* false: there is none any more */
+	bool (*kill)(void *context); /* false: it no longer exists */
 	void (*start)(void *context);
 	void *context;
 };

@@ -1,4 +1,4 @@
-/* fault_act_internal.h: what fault_act.c and fault_answer.c share. */
+/* fault_act_internal.h: shared by fault_act.c and fault_answer.c. */
 #ifndef REPLAYER_FAULT_ACT_INTERNAL_H
 #define REPLAYER_FAULT_ACT_INTERNAL_H
 
@@ -32,7 +32,7 @@ struct fault_act {
 
 void fault_act_now(const struct fault_act *a, struct fault_now *ret);
 
-/* What a rule did, as a row of the table `faults` of the run. */
+/* Records what a rule did, as a row of the table `faults` of the run. */
 struct fault_note {
 	size_t rule;
 	uint64_t episode; /* 0: of a request or a frame */

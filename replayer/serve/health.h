@@ -1,4 +1,4 @@
-/* health.h: /healthz, /livez, /readyz and what is below them. */
+/* health.h: /healthz, /livez, /readyz and the paths below them. */
 #ifndef REPLAYER_HEALTH_H
 #define REPLAYER_HEALTH_H
 

@@ -20,7 +20,8 @@ struct list_yaml {
 void list_yaml_init(struct list_yaml *y);
 void list_yaml_release(struct list_yaml *y);
 
-/* First: what stands before the items, and the whole list with the mark in their place, both in JSON. */
+/* Call first: the part before the items, and the whole list with the mark in place of the items, both in
+ * JSON. */
 int list_yaml_begin(struct list_yaml *y, struct slice head, struct slice marked, struct err *err) MUST_CHECK;
 
 /* Appends the YAML of one more item, with the comma or the bracket before it. */

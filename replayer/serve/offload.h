@@ -1,6 +1,6 @@
 /*
- * offload.h: work that takes longer than a turn of the loop may: one thread does it, a job after the other, while
- * the loop serves everybody else. A job that needs something of the loop's (the world, a socket) asks for it: that
+ * offload.h: work that takes longer than a turn of the loop may. One thread does it, a job after the other,
+ * while the loop serves other clients. If a job needs something of the loop's (the world, a socket), that
  * part runs on the loop while the job waits.
  *
  *     loop                                      thread
@@ -8,8 +8,8 @@
  *     what(its)    <------ offload_ask -------      |   any number of times
  *     done(context) <--------- over ----------  returns
  *
- * So what a job works on is its own, and what it has learned of the world may be old when it comes back: it has
- * to look.
+ * So a job owns the data that it works on. Its knowledge of the world may be old when it returns: it has to
+ * check again.
  */
 #ifndef REPLAYER_SERVE_OFFLOAD_H
 #define REPLAYER_SERVE_OFFLOAD_H

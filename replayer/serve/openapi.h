@@ -9,7 +9,7 @@
 /* False if the path is none of them (nothing was answered). */
 bool openapi_serve(struct api_call *call);
 
-/* What is kept of them between requests; may be all zero. */
+/* The cache between requests; may be all zero. */
 void openapi_kept_release(struct openapi_kept *k);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "replayer/serve/call.h"
 
-/* False if the request is no review (nothing was answered). */
+/* False if the request is not a review (nothing was answered). */
 bool review_serve(struct api_call *call);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * watch.h: the running watches and what each of them still has to be sent.
+ * watch.h: the running watches, and the changes that each still has to get.
  *
  *              +-- no version: the state comes first --> INITIAL --all sent--+
  *     request -+                                                             v
@@ -10,11 +10,11 @@
  * A fault may keep the next frame of a watch back, or freeze its connection: LIVE or HISTORY --> WAITING, and
  * from there to HISTORY when it lets go.
  *
- * LIVE watches are handed each change when the clock reaches it. All others fetch theirs, in bounded steps,
- * as fast as their client reads: what waits for a client is bounded by WATCH_WAITING_MAX, whatever it does,
- * and nobody waits for it (but the clock at speed max, which goes at the pace of the slowest). A watch ends
- * at its timeout, or when the history it still needs has left the window; both are a clean end. A client that
- * takes nothing at all is cut by its connection.
+ * LIVE watches get each change when the clock reaches it. All others fetch theirs, in bounded steps, as fast
+ * as their client reads. Data waiting for a client are limited by WATCH_WAITING_MAX, and nobody waits for the
+ * client (except the clock at speed max, which has the pace of the slowest). A watch ends at its time-out, or
+ * when the history that it still needs has left the window; both are a clean end. If a client reads nothing
+ * at all, its connection cuts it.
  */
 #ifndef REPLAYER_WATCH_H
 #define REPLAYER_WATCH_H
@@ -32,7 +32,7 @@ struct watches;
 
 struct watches_listener {
 	void (*opened)(void *context, size_t running); /* a watch was accepted */
-	void (*caught_up)(void *context);              /* nobody is behind any more */
+	void (*caught_up)(void *context);              /* no watch lags any more */
 };
 
 /* Borrows everything until it is closed. */
@@ -53,29 +53,30 @@ void watch_serve(
 uint64_t watches_deliver(struct watches *ws, struct collection *in, struct change *c, uint64_t number);
 
 /* Around a move of the world. Before: every watch remembers the version up to which it was sent everything.
- * After: it goes on there, through what lies between; or, when the world went back, or the history does not
- * reach that far, it ends with ERROR 410, which makes clients list again. */
+ * After: it resumes there, with all changes in between. If the world went back, or the history does not reach
+ * that far, it ends with ERROR 410, which makes clients list again. */
 void watches_before_move(struct watches *ws);
 void watches_after_move(struct watches *ws, bool went_back);
 
 /* Everybody is live. */
 bool watches_all_live(const struct watches *ws);
 
-/* Everybody is live, but for those whom a fault lets wait for the tape: these come on only when its clock does. */
+/* All watches are live, except those that wait for the tape because of a fault: these continue only with its
+ * clock. */
 bool watches_are_at_rest(const struct watches *ws);
 
-/* Nobody is behind whom the clock, at speed max, has to wait for. */
+/* No watch lags for which the clock, at speed max, has to wait. */
 bool watches_keep_up(const struct watches *ws);
 
 /* Ends every running watch cleanly. */
 void watches_end_all(struct watches *ws);
 
 /* Breaks every running watch of a resource (empty: of all): it ends cleanly, its connection is reset, or it
- * is told 410 and has to list again. Returns how many. */
+ * gets 410 and has to list again. Returns how many. */
 enum watches_break { WATCHES_END, WATCHES_RESET, WATCHES_EXPIRE };
 size_t watches_break(struct watches *ws, enum watches_break how, struct slice resource);
 
-/* A watch that somebody else serves began (1) or is over (-1): it counts as one that runs. */
+/* A watch served elsewhere began (1) or is over (-1): it counts as a running one. */
 void watches_count_other(struct watches *ws, int change);
 
 size_t watches_running(const struct watches *ws);

@@ -1,6 +1,6 @@
 /*
- * watch_index.h: the running watches of one collection, found by what they are about, so that a change meets
- * only those that may want it: the watches of all namespaces, and those of its own.
+ * watch_index.h: the running watches of one collection by namespace, so that a change visits only those that
+ * may want it: the watches of all namespaces, and those of its own.
  */
 #ifndef REPLAYER_WATCH_INDEX_H
 #define REPLAYER_WATCH_INDEX_H

@@ -1,7 +1,6 @@
 /*
- * watch_internal.h: what the files of a watch share: watch.c (states, catching up, the set),
- * watch_begin.c (from a request to a running watch), watch_send.c (what is put on the wire) and fault_act.c
- * (what faults do to it).
+ * watch_internal.h: shared by the files of a watch: watch.c (states, catching up, the set), watch_begin.c
+ * (from a request to a running watch), watch_send.c (the bytes on the wire) and fault_act.c (faults).
  */
 #ifndef REPLAYER_WATCH_INTERNAL_H
 #define REPLAYER_WATCH_INTERNAL_H
@@ -20,7 +19,7 @@ enum watch_state {
 	WATCH_HISTORY, /* changes that lie after the position are being sent */
 	WATCH_LIVE,    /* has everything up to the position */
 	WATCH_WAITING, /* a fault keeps its next frame back */
-	WATCH_ENDED,   /* finished; what is queued still goes out */
+	WATCH_ENDED,   /* finished; queued data are still sent */
 };
 
 struct watch {
@@ -28,7 +27,7 @@ struct watch {
 	struct run_client *client;
 	struct run_request *stored;                  /* NULL: without a run file; gone when the exchange is */
 	struct watch *next, *previous;               /* in its list of the collection's index */
-	struct watch *next_behind, *previous_behind; /* in the set's list of those behind, or waiting */
+	struct watch *next_behind, *previous_behind; /* in the set's list of lagging watches, or waiting */
 	struct exchange *x;
 	struct collection *collection;
 	enum watch_state state;
@@ -65,7 +64,7 @@ struct watches {
 	struct watch *waiting;
 	struct fault_act *faults; /* NULL: none */
 	uv_timer_t ticker;
-	uv_idle_t stepper; /* runs while some watch that is behind can be sent more */
+	uv_idle_t stepper; /* runs while some lagging watch can be sent more */
 	int open_handles;
 	uint64_t random;
 };
@@ -73,10 +72,10 @@ struct watches {
 /* Every change of state goes through here. */
 void watch_enter(struct watch *w, enum watch_state state);
 
-/* Ends the stream cleanly; what is queued still goes out. */
+/* Ends the stream cleanly; queued data are still sent. */
 void watch_end(struct watch *w);
 
-/* Breaks it off after what is queued. */
+/* Breaks it off after the queued data. */
 void watch_break(struct watch *w, enum exchange_abort how, uint32_t code);
 
 /* Its connection stands still until watch_release. */
@@ -88,11 +87,11 @@ void watch_release(struct watch *w);
 /* Calls `what` for every watch that has not ended. */
 void watches_each(struct watches *ws, void (*what)(void *context, struct watch *w), void *context);
 
-/* Sends what can be sent now to one that is behind, at most a bounded step. True if there was something to
- * look at. */
+/* Sends what can be sent now to a lagging watch, at most a bounded step. True if there was something to
+ * examine. */
 bool watch_step(struct watch *w);
 
-/* Goes on with those that are behind when the loop is idle. */
+/* Continues with lagging watches when the loop is idle. */
 void watches_wake(struct watches *ws);
 
 /* ---- watch_send.c ---- */
@@ -103,7 +102,7 @@ void watch_send_message(struct watch *w, enum websocket_opcode opcode, struct sl
 /* An object that existed when the watch began. */
 void watch_send_initial(struct watch *w, struct change *c);
 
-/* What a change is for this watcher. WATCH_LATER: a fault keeps it back, it has to be sent again. */
+/* The meaning of a change for this watcher. WATCH_LATER: a fault keeps it back, it has to be sent again. */
 enum watch_sent { WATCH_NOTHING, WATCH_SENT, WATCH_LATER };
 enum watch_sent watch_send_change(struct watch *w, struct change *c);
 

@@ -11,11 +11,12 @@
 
 struct authority;
 
-/* Makes one. The server's certificates bear the same name with " server" behind it. */
+/* Makes one. The server's certificates have the same name followed by " server". */
 int authority_new(const char *name, struct authority **ret, struct err *err) MUST_CHECK;
 
-/* Reads one, or makes one and writes it: DIR/ca.crt and DIR/ca.key, both PEM. The directory is made if it is
- * not there. Who reads the key can be taken for any server by those who trust the certificate: 0600. */
+/* Reads one, or makes one and writes it: DIR/ca.crt and DIR/ca.key, both PEM. The directory is made if it
+ * does not exist. With the key anybody can pose as any server to those who trust the certificate: mode
+ * 0600. */
 int authority_keep(
 	const char *directory, const char *name, struct authority **ret, struct err *err) MUST_CHECK;
 

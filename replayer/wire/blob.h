@@ -36,7 +36,7 @@ static inline struct slice blob_body(const struct blob *b)
 {
 	return (struct slice){b->bytes + b->head, b->len};
 }
-/* Its bytes, to be changed by who made it while nobody else has it. */
+/* Its bytes, which its creator may change while nobody else has it. */
 static inline char *blob_change(struct blob *b)
 {
 	return b->bytes + b->head;

@@ -1,12 +1,12 @@
 /*
- * conn.h: one accepted connection: the socket, TLS when the server has it, and the protocol on top.
+ * conn.h: one accepted connection: the socket, TLS if the server has it, and the protocol on top.
  *
  *     HANDSHAKE --TLS done, protocol chosen--> RUNNING --conn_close--> CLOSED (freed when libuv lets go)
  *
  * Without TLS a connection starts RUNNING with HTTP/1.1; the preface of HTTP/2 changes that. A protocol is
- * told when bytes have arrived and when it may write; it writes through conn_write and never blocks.
- * Everything that has something to send is put on the server's list of awake connections and written once at
- * the end of the loop's turn, so that many small events leave in one system call.
+ * called when bytes have arrived and when it may write; it writes through conn_write and never blocks. A
+ * connection with something to send is put on the server's list of awake connections and written once at the
+ * end of the loop's turn, so that many small events leave in one system call.
  */
 #ifndef REPLAYER_CONN_H
 #define REPLAYER_CONN_H
@@ -27,7 +27,7 @@
 struct conn;
 struct server;
 
-/* What runs on a connection. */
+/* The protocol of a connection. */
 struct conn_protocol {
 	/* Bytes were added to conn_input(c). May close the connection. */
 	void (*readable)(void *self);
@@ -39,7 +39,7 @@ struct conn_protocol {
 	void (*closed)(void *self);
 	/* No request is under way. */
 	bool (*idle)(const void *self);
-	/* No further request is wanted; what runs goes on. */
+	/* Accept no further request; running ones continue. */
 	void (*retire)(void *self);
 	/* How many bytes are kept of requests that are not whole or wait, besides conn_input. */
 	size_t (*kept)(const void *self);
@@ -60,8 +60,8 @@ void conn_reset(struct conn *c);
 
 bool conn_is_closed(const struct conn *c);
 
-/* When what is queued now is out, nothing is read from it and nothing written to it, whatever comes, until it
- * is let go again by all who froze it, each a bit of `by`. */
+/* After the data queued now are sent, nothing is read from it and nothing written to it, until all that froze
+ * it, each a bit of `by`, have thawed it. */
 void conn_freeze(struct conn *c, uint64_t by);
 void conn_thaw(struct conn *c, uint64_t by);
 bool conn_is_frozen(const struct conn *c);
@@ -69,7 +69,7 @@ bool conn_is_frozen(const struct conn *c);
 /* It came through the port, and no request is under way: it may be closed if others need its place. */
 bool conn_is_spare(const struct conn *c);
 
-/* Takes no further request; reset when none is under way. One that came beside the port goes on. */
+/* Takes no further request; is reset if none is running. A connection of the control socket continues. */
 void conn_retire(struct conn *c);
 
 /* Bytes that have arrived and were not consumed; the protocol consumes from the front. Reading pauses while
@@ -90,7 +90,7 @@ void conn_yield(struct conn *c);
 /* Whether this connection has had its time in this turn, so that it is to yield. */
 bool conn_has_had_its_time(const struct conn *c);
 
-/* Whether a flush that has come to its n-th round takes long enough to yield; the first two cost nothing. */
+/* Whether a flush in its n-th round has taken long enough to yield; the first two cost nothing. */
 bool conn_flushes_long(struct conn *c, size_t rounds);
 
 /* For a protocol that keeps more while it reads: how much it is now, besides conn_input. False if that is
@@ -116,8 +116,8 @@ void conn_continue(struct conn *c);
  */
 bool conn_is_busy(const struct conn *c);
 
-/* Has the cache fetch what conn_flush will touch: 0 the connection itself, then 1 what it points to, then 2
- * what that points to. Each should have time to arrive before the next one. */
+/* Prefetches what conn_flush will touch: 0 the connection itself, then 1 its pointers' targets, then 2 the
+ * targets of these. Each should have time to arrive before the next one. */
 void conn_prefetch(const struct conn *c, int depth);
 
 void conn_tick(struct conn *c, int64_t now_ns);

@@ -1,14 +1,14 @@
 /*
- * exchange.h: one request and its answer, whatever carries it (HTTP/1.1, HTTP/2, WebSocket).
+ * exchange.h: one request and its answer, over any protocol (HTTP/1.1, HTTP/2, WebSocket).
  *
  *     OPEN --answer--> ANSWERING --finish--> FINISHED --everything sent--> closed
  *       |                  \--break--> BROKEN --everything sent--> aborted --/
  *       \_______________ abort, or the peer goes away ____________________/
  *
  * A handler gets an OPEN exchange. It answers with a head, pushes pieces of the body, and finishes. Pieces
- * wait in a queue of references until the socket takes them; nobody is called back into while pushing. An
- * owner that produces a long or endless body is told when the queue has drained, so that it never makes more
- * than somebody reads. After `closed` the exchange is gone.
+ * wait in a queue of references until the socket takes them; pushing never calls back. An owner that produces
+ * a long or endless body is called when the queue has drained, so that it never makes more than the client
+ * reads. After `closed` the exchange is gone.
  */
 #ifndef REPLAYER_EXCHANGE_H
 #define REPLAYER_EXCHANGE_H
@@ -35,14 +35,14 @@ enum exchange_abort {
 	ABORT_GOAWAY, /* HTTP/2: the connection says so and is closed; elsewhere as ABORT_FIN */
 };
 
-#define EXCHANGE_ABORT_CODE 2 /* what HTTP/2 is told unless something else is said: INTERNAL_ERROR */
+#define EXCHANGE_ABORT_CODE 2 /* the default code for HTTP/2: INTERNAL_ERROR */
 
 struct exchange;
 
-/* What an owner implements; each may be NULL. */
+/* The callbacks of an owner; each may be NULL. */
 struct exchange_owner {
-	/* Less than EXCHANGE_LOW_BYTES wait and the answer is not finished. May push, finish or abort. Before the
-	 * answer only after exchange_go_on: it may answer then, or go on again. */
+	/* Less than EXCHANGE_LOW_BYTES wait and the answer is not finished. May push, finish or abort. Before
+	 * the answer only after exchange_go_on: it may answer then, or call exchange_go_on again. */
 	void (*drained)(void *owner);
 	/* Bytes from the peer on an upgraded connection. */
 	void (*received)(void *owner, struct slice bytes);
@@ -50,7 +50,7 @@ struct exchange_owner {
 	void (*closed)(void *owner);
 };
 
-/* What carries an exchange implements. */
+/* The callbacks of the protocol that carries an exchange. */
 struct exchange_carrier {
 	/* Sends the head; length < 0: not known, the body ends with finish. Returns the body's framing. */
 	enum exchange_framing (*head)(struct exchange *x, int status, const struct http_header *headers,
@@ -94,17 +94,18 @@ struct exchange {
 	size_t more_header_count;
 	int status;          /* of the answer; 0 before it */
 	uint64_t body_bytes; /* queued so far */
-	/* An observer is told once, at the end: `whole` when all of the answer was sent. */
+	/* An observer is called once, at the end: `whole` if all of the answer was sent. */
 	void (*over)(void *context, const struct exchange *x, bool whole);
 	void *over_context;
 };
 
 /* ---- for handlers ---- */
 
-/* Sets who is told. Without an owner the answer must be complete when the handler returns. */
+/* Sets the owner. Without an owner the answer must be complete when the handler returns. */
 void exchange_own(struct exchange *x, const struct exchange_owner *owner, void *context);
 
-/* Sends the head; length: of the body, negative when only its end will tell. The exchange must be OPEN. */
+/* Sends the head; length: of the body, negative if it is not known before the end. The exchange must be
+ * OPEN. */
 void exchange_answer(
 	struct exchange *x, int status, const struct http_header *headers, size_t count, int64_t length);
 
@@ -114,14 +115,14 @@ void exchange_push(struct exchange *x, struct blob *b);
 /* Queues bytes that are sent as they are, without chunk framing. */
 void exchange_push_raw(struct exchange *x, struct blob *b);
 
-/* For an owner that was asked for more, or has yet to answer, and has not got to its end in the time that it may take:
- * it is asked again when others had their turn, whether it has pushed something or not. */
+/* For an owner that was asked for more, or has yet to answer, and has used up its time: it is called again
+ * after others had their turn, whether it has pushed something or not. */
 void exchange_go_on(struct exchange *x);
 
 /* The body is whole; nothing may be pushed any more. */
 void exchange_finish(struct exchange *x);
 
-/* At once, whatever waits; in any state. The owner is told. */
+/* Aborts at once, in any state; drops waiting data and calls the owner. */
 void exchange_abort(struct exchange *x, enum exchange_abort how);
 
 /* Aborts when everything that is queued is out; nothing may be pushed any more. */
@@ -142,7 +143,7 @@ static inline size_t exchange_waiting(const struct exchange *x)
 void exchange_init(
 	struct exchange *x, const struct exchange_carrier *carrier, struct exchange_account *account);
 
-/* Drops what waits and tells the owner. Safe to call twice. */
+/* Drops waiting data and calls the owner. Safe to call twice. */
 void exchange_release(struct exchange *x);
 
 /* The first pieces, at most `max`; returns how many. */

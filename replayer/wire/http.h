@@ -35,7 +35,7 @@ size_t http_request_bytes(const struct http_request *r, bool with_body);
 void http_request_copy(
 	const struct http_request *r, bool with_body, struct buf *to, struct http_request *ret);
 
-/* The first field of that name (any case), trimmed; the empty slice when there is none. */
+/* The first field of that name (any case), trimmed; the empty slice if there is none. */
 struct slice http_header_find(const struct http_request *r, const char *name);
 
 /* Whether a comma list such as "keep-alive, Upgrade" holds the word, in any case. */
@@ -44,8 +44,8 @@ bool http_list_has(struct slice list, const char *word);
 /* Whether the text may be sent as the value of a header: no control characters but tabs. */
 bool http_is_value(struct slice text);
 
-/* Appends the text as the value of a header. It may come from anywhere, a tape or a client: what no value may
- * hold becomes a blank. */
+/* Appends the text as the value of a header. It may come from anywhere, a tape or a client: characters that
+ * no value may have become blanks. */
 int http_append_value(struct buf *to, struct slice text, struct err *err) MUST_CHECK;
 
 bool slice_equal_nocase(struct slice a, struct slice b);

@@ -1,16 +1,16 @@
 /*
  * http1.h: HTTP/1.1 as bytes: a strict reader of request heads and bodies, and the head of an answer. No
- * sockets here; both readers take what has arrived so far and say how much of it they used.
+ * sockets here; both readers take the bytes that have arrived so far and say how many they used.
  *
  * Strict means: CRLF line ends, no folded lines, no blanks before the colon, one Host, a body by
- * Content-Length or by chunks but never both. What a proxy and we could read differently is refused.
+ * Content-Length or by chunks but never both. Anything that a proxy could read differently is refused.
  */
 #ifndef REPLAYER_HTTP1_H
 #define REPLAYER_HTTP1_H
 
 #include "replayer/wire/http.h"
 
-/* What the head says of the connection and of the body that follows it. */
+/* What the head says about the connection and the body that follows. */
 struct http1_framing {
 	bool keep_alive;
 	bool chunked;            /* the body comes in chunks; else it has content_length bytes */

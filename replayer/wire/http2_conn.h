@@ -13,7 +13,7 @@ extern const struct conn_protocol http2_protocol;
 
 void *http2_conn_new(struct conn *c);
 
-/* Says GOAWAY: running streams go on, the client opens new ones elsewhere. */
+/* Sends GOAWAY: running streams continue, the client opens new ones elsewhere. */
 void http2_conn_goaway(void *self);
 
 #endif

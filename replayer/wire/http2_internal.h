@@ -1,12 +1,12 @@
 /*
- * http2_internal.h: what the files of an HTTP/2 connection share: http2_conn.c (the session, reading,
+ * http2_internal.h: shared by the files of an HTTP/2 connection: http2_conn.c (the session, reading,
  * writing), http2_stream.c (a request and its answer) and http2_data.c (DATA frames and the peer's windows).
  *
  * nghttp2 reads and writes everything but DATA and WINDOW_UPDATE frames. A watch is one small DATA frame
  * after the other, and nghttp2's queues took half of the instructions that those cost, TLS aside. So bodies
- * are framed here, within the windows that the peer has opened, which are counted here, too: WINDOW_UPDATE
- * frames are taken out of what nghttp2 gets to see. For nghttp2 every body is empty: it is told when a stream
- * has ended, and the empty frame that it makes of that is dropped, because the last one of ours has said so.
+ * are framed here, within the windows that the peer has opened. These are counted here, too: nghttp2 does not
+ * see WINDOW_UPDATE frames. For nghttp2 every body is empty: it learns when a stream has ended, and the empty
+ * frame that it then makes is dropped, because our last one has already ended the stream.
  */
 #ifndef REPLAYER_HTTP2_INTERNAL_H
 #define REPLAYER_HTTP2_INTERNAL_H
@@ -53,7 +53,7 @@ struct http2_conn {
 	nghttp2_session *session;
 	bool session_speaks; /* it may have frames to send */
 	bool has_broken;     /* some stream is to be broken off */
-	bool must_close;     /* when what is queued is out ... */
+	bool must_close;     /* when the queued data are sent ... */
 	bool must_reset;     /* ... and so */
 	int64_t window;      /* this many bytes may be sent on all streams together */
 	struct http2_stream *ready, *last_ready;
@@ -63,7 +63,7 @@ struct http2_conn {
 	struct http2_stream *whole, *last_whole; /* requests that wait to be handed over, in order */
 	size_t kept;                             /* bytes of requests that were not handed over */
 	bool is_too_much;                        /* ... more than any client needs */
-	size_t going_on;                         /* streams that go on */
+	size_t going_on;                         /* streams that continue */
 	struct exchange_account account;
 	size_t frame_left; /* of what arrives: bytes up to the next head of a frame */
 	struct http2_memory memory;
@@ -99,10 +99,10 @@ bool http2_streams_may_dispatch(const struct http2_conn *h);
 /* Gives up requests that are not handed over. */
 void http2_streams_relieve(struct http2_conn *h);
 
-/* Those that go on are ready again. */
+/* Makes the continuing streams ready again. */
 void http2_streams_go_on(struct http2_conn *h);
 
-/* Breaks off those that have sent what they had. True if there is something to send for that. */
+/* Breaks off those that have sent all their data. True if there is something to send for that. */
 bool http2_streams_break_off(struct http2_conn *h);
 
 /* ---- http2_data.c ---- */
@@ -117,7 +117,7 @@ void http2_data_forget(struct http2_stream *s);
  * allow. Returns how many bytes. */
 size_t http2_data_gather(struct http2_conn *h, char *to, size_t max);
 
-/* Whether a frame of the session is what it makes of the end of a stream. */
+/* Whether a frame of the session is the empty one at the end of a stream. */
 bool http2_data_is_end(const uint8_t *frame, size_t len);
 
 /* Takes a WINDOW_UPDATE if it is one that http2_data_gather should know of. False: it is the session's. */

@@ -1,8 +1,8 @@
 /*
- * http2_memory.h: what nghttp2 allocates with. It keeps a buffer of one frame for each session, more than all
- * the rest of it together. The replay copies each frame out of it as soon as it is made, before anything else
- * is asked of any session, so all sessions of the process take turns with one such buffer, which then also
- * stays in the cache: 16 kB less for each connection.
+ * http2_memory.h: nghttp2's allocator. It keeps a buffer of one frame for each session, more than all the
+ * rest of it together. The replay copies each frame out of it as soon as it is made, before it calls any
+ * session again, so all sessions of the process take turns with one such buffer, which then also stays in the
+ * cache: 16 kB less for each connection.
  */
 #ifndef REPLAYER_HTTP2_MEMORY_H
 #define REPLAYER_HTTP2_MEMORY_H

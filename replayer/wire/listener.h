@@ -15,7 +15,8 @@ struct listener {
  * ERR_USAGE. */
 int listener_parse(const char *text, char **ret_host, int *ret_port, struct err *err) MUST_CHECK;
 
-/* Binds and listens; port 0 is a free one. ERR_USAGE for a bad address, ERR_NETWORK if it cannot be had. */
+/* Binds and listens; port 0 is a free one. ERR_USAGE for a bad address, ERR_NETWORK if it is not
+ * available. */
 int listener_open(struct listener *l, const char *host, int port, struct err *err) MUST_CHECK;
 void listener_close(struct listener *l);
 

@@ -1,7 +1,6 @@
 /*
- * peer.h: who is at the other end of a connection: another machine, a process of this one and whose, or
- * somebody who came by the control socket. The kernel is asked once for each connection, when somebody wants
- * to know.
+ * peer.h: who is at the other end of a connection: another machine, a process of this one and its user, or a
+ * client of the control socket. The kernel is asked once for each connection, when that is first needed.
  */
 #ifndef REPLAYER_PEER_H
 #define REPLAYER_PEER_H
@@ -30,7 +29,7 @@ enum peer_kind peer_find(struct peer *p);
 /* A process of our user, or of root. */
 bool peer_is_ours(struct peer *p);
 
-/* Whether this system tells whose the processes at loopback connections are. */
+/* Whether this system shows the users of processes at loopback connections. */
 bool peer_can_be_found(void);
 
 /* Whether the numeric address is a loopback address. */

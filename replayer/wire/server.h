@@ -11,8 +11,8 @@
 
 #define SERVER_SCRATCH_BYTES (64u << 10)
 
-/* A request has arrived whole. The request is borrowed for the call; the exchange lives until its owner is
- * told that it is closed. */
+/* A request has arrived completely. The request is borrowed for the call; the exchange lives until `closed`
+ * of its owner was called. */
 typedef void server_handler(void *context, struct exchange *x, const struct http_request *r);
 
 struct server_options {
@@ -27,7 +27,7 @@ struct server_options {
 	void *context;
 };
 
-/* Binds and listens. ERR_USAGE for a bad address, ERR_NETWORK if it cannot be had. */
+/* Binds and listens. ERR_USAGE for a bad address, ERR_NETWORK if it is not available. */
 int server_open(uv_loop_t *loop, const struct server_options *options, struct server **ret,
 	struct err *err) MUST_CHECK;
 
@@ -41,12 +41,11 @@ int server_port(const struct server *s);
 uint64_t server_cut_count(const struct server *s);
 
 /* Writes out everything that woke up since the last turn. Called by itself at the end of each turn; call it
- * earlier when what was just queued should not wait. */
+ * earlier if data that were just queued should not wait. */
 void server_flush(struct server *s);
 
-/* Nobody listens any more: connections are refused by the kernel. Connections take no further
- * request, and are reset when none is under way. Or listens again, on the same port: ERR_NETWORK if
- * somebody else has it by then. */
+/* Stops listening: the kernel refuses connections. Existing ones take no further request, and are reset if
+ * none is running. Or listens again, on the same port: ERR_NETWORK if another program has it by then. */
 void server_refuse(struct server *s);
 int server_accept(struct server *s, struct err *err) MUST_CHECK;
 
@@ -56,8 +55,8 @@ void server_thaw(struct server *s, uint64_t by);
 /* ---- for connections ---- */
 
 uv_loop_t *server_loop(struct server *s);
-/* SERVER_SCRATCH_BYTES each, free to use inside one call: what is read or joined for a write, and frames that
- * are put together before they are written. */
+/* SERVER_SCRATCH_BYTES each, free to use inside one call: for data that are read or joined for a write, and
+ * frames that are assembled before they are written. */
 char *server_scratch(struct server *s);
 char *server_frame_scratch(struct server *s);
 int64_t server_stall_ns(const struct server *s);
@@ -72,13 +71,14 @@ void server_wake(struct server *s, struct conn *c);
 /* Has conn_continue called when the connections that did not take their time were served. */
 void server_wait(struct server *s, struct conn *c);
 
-/* Whether this turn of the loop has taken so long that what can wait should. */
+/* Whether this turn of the loop has taken so long that deferrable work should wait. */
 bool server_is_pressed(struct server *s);
 
-/* What connections keep of requests: one that kept `before` keeps `now`. Returns what all keep. */
+/* Counts the bytes of requests that connections keep: one that kept `before` keeps `now`. Returns the sum of
+ * all. */
 size_t server_hold(struct server *s, size_t before, size_t now);
 
-/* What answers on all connections hold; parent of those of each. */
+/* Memory of the answers on all connections; parent of those of each. */
 struct exchange_account *server_account(struct server *s);
 
 #endif

@@ -20,8 +20,8 @@ void tls_free(struct tls *t);
 /* The authority's certificate in PEM, for clients; borrowed. */
 const char *tls_authority_pem(const struct tls *t);
 
-/* The SHA-256 of the server's certificate, in hexadecimal digits: a client that has it can tell the server from
- * others without the authority; borrowed. */
+/* The SHA-256 of the server's certificate, in hexadecimal digits: a client that has it can recognize the
+ * server without the authority; borrowed. */
 const char *tls_fingerprint(const struct tls *t);
 
 /* A session on a connected, non-blocking socket; NULL if memory is out. */

@@ -20,8 +20,7 @@ enum websocket_opcode { WEBSOCKET_TEXT = 1, WEBSOCKET_CLOSE = 8, WEBSOCKET_PING 
 /* One whole message from us. The caller owns the reference. */
 struct blob *websocket_frame(enum websocket_opcode opcode, struct slice payload);
 
-/* What a client sends: only control frames mean anything, everything else is
- * skipped. All zero is the start. */
+/* Frames from a client: only control frames matter, all others are skipped. All zero is the start. */
 struct websocket_reader {
 	unsigned char head[14]; /* of the frame being read: 2 to 10 bytes and the mask */
 	size_t head_len;
@@ -30,7 +29,7 @@ struct websocket_reader {
 	size_t payload_len;
 };
 
-/* Reads from *in and takes off what it used. 1: a control frame is complete (opcode and payload, unmasked,
+/* Reads from *in and removes what it used. 1: a control frame is complete (opcode and payload, unmasked,
  * borrowed until the next call), 0: more must arrive, ERR_PROTOCOL. */
 int websocket_read(struct websocket_reader *w, struct slice *in, enum websocket_opcode *ret_opcode,
 	struct slice *ret_payload, struct err *err) MUST_CHECK;

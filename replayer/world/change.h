@@ -1,9 +1,9 @@
 /*
- * change.h: an event on its way to watchers: its object, what it was before, and every encoding of it that
+ * change.h: an event on its way to watchers: its object, the object before it, and every encoding of it that
  * some watcher asked for. A change is made once and shared by reference; each encoding is made once, when the
  * first watcher needs it.
  *
- * A cache keeps the latest changes, so that watchers who are a little after read no tape.
+ * A cache keeps the latest changes, so that watchers that lag a little need not read the tape.
  */
 #ifndef REPLAYER_CHANGE_H
 #define REPLAYER_CHANGE_H
@@ -18,7 +18,7 @@
 struct change {
 	uint32_t refs;
 	uint64_t seq;
-	uint64_t rv; /* as a number; 0 if it is none */
+	uint64_t rv; /* as a number; 0 if it is not one */
 	enum event_type type;
 	enum event_origin origin;
 	uint32_t resource, stream;
@@ -55,11 +55,11 @@ struct change *change_new(const struct event *e, struct slice object, uint64_t r
 /* The same change with another version, also in its object. The caller owns the reference. */
 struct change *change_renumbered(const struct change *c, uint64_t rv);
 
-/* The change as an event of the tape; what stands in its object is left out when that cannot be read. Borrows
- * from the change. */
+/* The change as an event of the tape; facts from its object are left out if that cannot be read. Borrows from
+ * the change. */
 struct event change_event(const struct change *c);
 
-/* What a program wrote, as a change. The caller owns the reference. */
+/* A program's write, as a change. The caller owns the reference. */
 struct change *change_of_version(const struct overlay_version *v);
 
 /* Appends a copy of the object with another metadata.resourceVersion. */
@@ -79,11 +79,11 @@ struct change_cache;
 struct change_cache *change_cache_new(struct tape *tape, const struct overlay *overlay, size_t max_bytes);
 void change_cache_free(struct change_cache *cc);
 
-/* From now on the times in what is read from the tape are moved; what is cached is forgotten. Borrowed; NULL
+/* From now on the times in objects that are read from the tape are moved; drops the cache. Borrowed; NULL
  * moves none. */
 void change_cache_rebase(struct change_cache *cc, const struct rebase *r);
 
-/* Forgets what is cached. */
+/* Drops the cache. */
 void change_cache_forget(struct change_cache *cc);
 
 /* The change of that seq, from the cache, the overlay or the tape; the caller owns the reference. rv as in

@@ -1,10 +1,9 @@
 /*
  * counter.h: which resources of a recording take their resourceVersions from one counter, as all in one etcd
- * do. Of these a list tells the counter, not only what the resource itself has seen: that is how the API
- * server lists. Others (Events in an etcd of their own, aggregated APIs) have counters that mean nothing
- * here.
+ * do. A list of these shows the counter, not only the resource's own last version: that is how the API server
+ * lists. Others (Events in an etcd of their own, aggregated APIs) have counters that do not matter here.
  *
- * Judged by the first lists: each told the counter at a moment between its request and its end, and those
+ * The first lists decide: each showed the counter at a moment between its request and its end, and those
  * moments have an order.
  */
 #ifndef REPLAYER_COUNTER_H

@@ -1,6 +1,6 @@
 /*
- * crd.h: what the CustomResourceDefinition of a custom resource says, as it was at the position, and custom resources that exist
- * because a program has defined them: in one version, the one that is stored.
+ * crd.h: the CustomResourceDefinition of a custom resource at the position, and custom resources that a
+ * program has defined: in one version, the stored one.
  */
 #ifndef REPLAYER_CRD_H
 #define REPLAYER_CRD_H
@@ -18,7 +18,7 @@ uint64_t crd_find_named(struct world *w, struct slice name, struct slice *ret);
 struct collection *crd_define(
 	struct world *w, struct slice group, struct slice version, struct slice resource);
 
-/* Stops or goes on serving a collection, as its CRD was deleted or made again by a program. */
+/* Stops or resumes serving a collection, after a program deleted or recreated its CRD. */
 void crd_refresh(struct world *w, struct collection *c);
 
 /* Tells each CRD that defines a resource which is not on the tape; the bytes are borrowed during the call, which reads no object. */
@@ -27,7 +27,7 @@ void crd_each_defining(struct world *w, void (*each)(void *context, struct slice
 /* The name of the version that is stored and served; empty if there is none. */
 struct slice crd_stored_version(struct slice crd);
 
-/* The entry of spec.versions with that name; the empty slice when there is none. */
+/* The entry of spec.versions with that name; the empty slice if there is none. */
 struct slice crd_version(struct slice crd, const char *version);
 
 #endif

@@ -36,7 +36,7 @@ void history_reset(struct history *h, uint64_t rv, uint64_t seq);
 /* Drops the entry of that seq, if it is still there, and those before it. */
 void history_drop(struct history *h, uint64_t seq);
 
-/* Number of the first entry above rv; history_end when there is none. */
+/* Number of the first entry above rv; history_end if there is none. */
 uint64_t history_after(const struct history *h, uint64_t rv);
 static inline uint64_t history_end(const struct history *h)
 {
@@ -49,8 +49,8 @@ const struct history_entry *history_at(const struct history *h, uint64_t number)
 /* The version at a position: the floor's when it lies before the window. */
 uint64_t history_rv_of(const struct history *h, uint64_t seq);
 
-/* The same for one who has seen, of what programs wrote (overlay.h), all up to `written`, and nothing after
- * the first event or version that lies after either. */
+/* Like it, for a client that has seen everything that programs wrote (overlay.h) up to `written`, and nothing
+ * from the first event or version after either on. */
 uint64_t history_rv_seen(const struct history *h, uint64_t seq, uint64_t written);
 
 /* The position at which the state was that of rv (floor_rv or above). */

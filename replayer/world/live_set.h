@@ -33,7 +33,7 @@ uint64_t live_set_remove(struct live_set *s, struct slice namespace, struct slic
 /* NULL if it does not exist; borrowed until the next change. */
 const struct live *live_set_find(const struct live_set *s, struct slice namespace, struct slice name);
 
-/* Index of the first item whose key is not below `key`; count when there is none. */
+/* Index of the first item whose key is not below `key`; count if there is none. */
 size_t live_set_lower_bound(const struct live_set *s, struct slice key);
 
 /* Where the objects of a namespace begin and end. The empty slice is all of them. */

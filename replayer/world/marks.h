@@ -1,7 +1,6 @@
 /*
- * marks.h: what the recorder noted between the events and a replay needs: when a list was complete, and which
- * resourceVersions bookmarks told. All of a tape's marks are held in memory (a stream has about one a
- * minute).
+ * marks.h: the recorder's notes between the events that a replay needs: when a list was complete, and the
+ * resourceVersions of bookmarks. All of a tape's marks are held in memory (a stream has about one a minute).
  */
 #ifndef REPLAYER_MARKS_H
 #define REPLAYER_MARKS_H
@@ -30,8 +29,8 @@ struct marks {
 int marks_load(struct tape *tape, struct marks *ret, struct err *err) MUST_CHECK;
 void marks_release(struct marks *m);
 
-/* Index of the first mark that a replay which stands after the event `seq` has not passed: marks written
- * right after that event count as passed. */
+/* Index of the first mark that a replay has not passed when it is after the event `seq`: marks written right
+ * after that event count as passed. */
 size_t marks_behind(const struct marks *m, uint64_t seq);
 
 static inline bool mark_completes_list(const struct mark *m)

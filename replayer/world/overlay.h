@@ -1,10 +1,10 @@
 /*
  * overlay.h: what programs wrote in this replay, as versions of objects that lie over the tape. Each version
  * has a seq of its own, far above those of the tape, so that live sets, histories and changes name it as they
- * name an event; where bytes are wanted, the seq says where they are.
+ * name an event; the seq also says where its bytes are.
  *
  * A resourceVersion that a write takes may be one that the tape gives to a later event. Then that event, and
- * those behind it, move up: the overlay also knows which events of the tape are shown with another version
+ * those after it, move up: the overlay also knows which events of the tape are shown with another version
  * than their own.
  */
 #ifndef REPLAYER_OVERLAY_H
@@ -47,7 +47,7 @@ const struct overlay_version *overlay_add(
 /* NULL if it was dropped; borrowed until the next add. */
 const struct overlay_version *overlay_find(const struct overlay *o, uint64_t seq);
 
-/* What a version takes; 0 for one that others have replaced, and for none. And all of them. */
+/* The memory of a version; 0 for one that has been replaced, and for none. And that of all versions. */
 size_t overlay_cost(const struct overlay *o, uint64_t seq);
 size_t overlay_bytes(const struct overlay *o);
 

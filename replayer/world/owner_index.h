@@ -1,6 +1,6 @@
 /*
- * owner_index.h: which objects name which owners, by the owners' UIDs. An entry says that an object once named the
- * owner: whether it still does, its bytes tell.
+ * owner_index.h: which objects name which owners, by the owners' UIDs. An entry says that an object once
+ * named the owner; its bytes show whether it still does.
  */
 #ifndef REPLAYER_OWNER_INDEX_H
 #define REPLAYER_OWNER_INDEX_H
@@ -18,7 +18,7 @@ struct owner_index;
 struct owner_index *owner_index_new(void);
 void owner_index_free(struct owner_index *x); /* accepts NULL */
 
-/* Reads every live object of the world, in the place of what was known. Objects that cannot be read have no owners. */
+/* Rebuilds the index from every live object of the world. Objects that cannot be read have no owners. */
 void owner_index_fill(struct owner_index *x, struct world *w);
 
 /* The object is there with these bytes, or was and is gone. */

@@ -1,6 +1,6 @@
 /*
- * player.h: moves the position. Takes from the timeline what is due, applies it to the world and tells
- * those who listen.
+ * player.h: moves the position. Takes due items from the timeline, applies them to the world and calls the
+ * listeners.
  *
  *     WAITING --player_start--> RUNNING --last item applied--> ENDED
  *                                 ^  |
@@ -9,12 +9,12 @@
  *                                PAUSED
  *
  *
- * Any state becomes FAILED when the tape cannot be read, and when the player is closed.
+ * Any state becomes FAILED if the tape cannot be read, and when the player is closed.
  *
- * After the end the clock goes on, unless it is paused or was; a move from there runs or pauses accordingly.
- * One timerfd on the monotonic clock, always set to the absolute time of the next item. With speed max there
- * is nothing to wait for but the listeners: the player goes on when `ready` says so, in small batches, so
- * that sockets have their turn in between.
+ * After the end the clock continues, unless it is paused or was; a move from there runs or pauses
+ * accordingly. There is one timerfd on the monotonic clock, always set to the absolute time of the next item.
+ * With speed max the player waits only for the listeners: it continues when `ready` says so, in small
+ * batches, so that sockets have their turn in between.
  */
 #ifndef REPLAYER_PLAYER_H
 #define REPLAYER_PLAYER_H
@@ -33,9 +33,9 @@ struct player_listener {
 	 * at which it was due. */
 	void (*changed)(
 		void *context, struct collection *in, struct change *c, uint64_t number, int64_t due_ns);
-	/* A batch is done: what was queued may be written. */
+	/* A batch is done: queued data may be written. */
 	void (*pause_in_batch)(void *context);
-	/* With speed max: whether everybody has taken enough to go on. */
+	/* With speed max: whether all clients have read enough to continue. */
 	bool (*ready)(void *context);
 	/* The last item was applied, or reading the tape failed (the sentence is in err, NULL otherwise). */
 	void (*ended)(void *context, const struct err *err);
@@ -44,14 +44,14 @@ struct player_listener {
 /* Who has a say in what happens when, beside the tape: faults. Times of the tape are as recorded, silences
  * not cut. */
 struct player_director {
-	/* A change is about to be applied; was applied, and listeners told. A failure ends the replay. */
+	/* A change is about to be applied; was applied, and listeners called. A failure ends the replay. */
 	int (*before)(void *context, const struct collection *in, const struct change *c, int64_t tape_ns,
 		struct err *err);
 	void (*after)(void *context, const struct collection *in, const struct change *c, int64_t tape_ns);
-	/* A time has come that `next` told, or the player was nudged, or the tape has ended. */
+	/* A time that `next` returned has come, or the player was nudged, or the tape has ended. */
 	void (*tick)(void *context);
 	void (*next)(void *context, int64_t *ret_tape_ns, int64_t *ret_mono_ns);
-	/* Ends what is over by now; before the clock is asked to stand still or to go on. */
+	/* Ends faults that are over by now; called before the question whether the clock stands still. */
 	void (*settle)(void *context);
 	/* Whether the clock has to stand still for now. */
 	bool (*is_holding)(const void *context);
@@ -77,19 +77,19 @@ void player_direct(struct player *p, const struct player_director *director, voi
 /* Has the director look at the time now: after a move, also when nothing runs. */
 void player_tick(struct player *p);
 
-/* Somebody else who may make the clock stand still; before it is started. */
+/* Sets another component that may make the clock stand still; call before the start. */
 void player_hold_while(struct player *p, bool (*closed)(void *context), void *context);
 
 /* Whether it does now. */
 bool player_is_closed(const struct player *p);
 
-/* What the director would say has changed, or what `closed` does. */
+/* The director's answers have changed, or that of `closed`. */
 void player_nudge(struct player *p);
 
 /* From the director's `after` only: a change that a hidden event has become goes to the listener in its place. */
 void player_hand_on(struct player *p, struct collection *in, struct change *c, uint64_t number);
 
-/* What the listener has queued of changes so far is to be written before anything else. */
+/* Changes that the listener has queued so far must be written before anything else. */
 void player_flush(struct player *p);
 
 /* Stops and closes the timer; freed when libuv has let go of it. The timeline must be closed before. */
@@ -97,15 +97,15 @@ void player_close(struct player *p);
 
 void player_start(struct player *p);                   /* from WAITING */
 void player_pause(struct player *p);                   /* from WAITING, too */
-void player_resume(struct player *p);                  /* from PAUSED; in ENDED lets the clock go on */
+void player_resume(struct player *p);                  /* from PAUSED; in ENDED lets the clock continue */
 void player_set_speed(struct player *p, double speed); /* from now on; as in player_options */
 
 /* Applies the next changes at once, however far away they are, and stands still after them. */
 void player_step(struct player *p, uint64_t changes);
 
-/* Where it was told to pause; the latest stop takes the place of the one before. */
+/* The position at which to pause; the latest stop replaces the one before. */
 enum player_stop_state {
-	STOP_NONE,    /* nobody told it to */
+	STOP_NONE,    /* no stop is set */
 	STOP_AHEAD,   /* not reached so far; also when the tape has ended without it */
 	STOP_REACHED, /* it paused there */
 	STOP_FAILED,  /* it paused where the expression could not be computed */
@@ -123,23 +123,23 @@ void player_stop_at(struct player *p, uint64_t seq);
  * the predicate over. */
 void player_stop_when(struct player *p, struct predicate *predicate);
 
-/* What the timeline calls, from its thread, when there is something again. */
+/* The timeline calls it, from its thread, when there are items again. */
 void player_read(void *player);
 
 /* Goes on with another timeline, or with the first one, whose items begin at that tape time: after the world
  * was moved. A player that ran runs. */
 void player_move(struct player *p, struct timeline *timeline, int64_t tape_ns);
 
-/* With speed max: somebody who was behind has caught up. */
+/* With speed max: a lagging client has caught up. */
 void player_poke(struct player *p);
 
 enum player_state player_state(const struct player *p);
 
-/* Whether the director waits for somebody: also at the end, where there is no clock to stand still. */
+/* Whether the director waits for a client, even at the end, where there is no clock to stop. */
 bool player_is_held(const struct player *p);
 double player_speed(const struct player *p);
 
-/* Tape time now; after the end it goes on, but with speed max. */
+/* Tape time now; it continues after the end, except with speed max. */
 int64_t player_tape_ns(const struct player *p);
 
 /* The clock's anchor: at the monotonic time it returns, the tape's time was *ret_tape_ns. */

@@ -1,7 +1,6 @@
 /*
- * reach.h: which versions a replay still comes to. A client may have one from another run, from another
- * cluster, or from before the replay went back: for some of them it is worth waiting, for the others it is
- * not.
+ * reach.h: which versions a replay will still reach. A client may have one from another run, from another
+ * cluster, or from before the replay went back. Waiting is worthwhile for some of these.
  */
 #ifndef REPLAYER_REACH_H
 #define REPLAYER_REACH_H
@@ -9,11 +8,11 @@
 #include "replayer/world/world.h"
 
 /* Whether the collection, which has not reached the version, does so by the event last_seq if the replay just
- * goes on. False for a version that it has shown before it went back: a client that has that one has what is no
- * longer so. */
+ * continues. False for a version that was shown before the replay went back: a client with that version has
+ * an obsolete state. */
 bool world_will_reach(struct world *w, const struct collection *c, uint64_t rv, uint64_t last_seq);
 
-/* Before the world is moved: what was shown so far. */
+/* Call before the world is moved: remembers the versions shown so far. */
 void world_note_shown(struct world *w);
 
 #endif

@@ -1,13 +1,12 @@
 /*
- * rebase.h: recorded times, shown as if the tape were played for the first time (--rebase-time): the time at
- * which the tape stands is now. A program that compares times in objects with its clock then does what it
- * did when they were recorded.
+ * rebase.h: recorded times, shown as if everything happened for the first time (--rebase-time): the tape's
+ * time is the present. A program that compares times in objects with its clock then does what it did when
+ * they were recorded.
  *
- * Times are mapped by their value, so that the same time is the same wherever it stands, and what came before
- * comes before. While the tape runs at speed 1 the whole of it is moved by one number of whole seconds. Where
- * it stood still, or ran faster or slower, the map bends: what happened on the tape meanwhile happened while
- * it was played. Times from before the beginning, and those that lie ahead (the end of a grace period), keep
- * their distance.
+ * Times are mapped by their value, so that equal times stay equal everywhere, and the order of times stays.
+ * While the tape runs at speed 1 all times are moved by one number of whole seconds. Where it stood still, or
+ * ran faster or slower, the map bends: events of the tape then happen when they are replayed. Times from
+ * before the beginning, and those in the future (the end of a grace period), keep their distance.
  *
  *     wall |                    /  as played at speed 1
  *          |                   |   a pause

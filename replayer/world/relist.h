@@ -1,9 +1,9 @@
 /*
- * relist.h: what a recorder learned by listing again after a gap, brought into an order in which it could
- * have happened. Such events stand on the tape in the order of the list, the deletions it implies among them;
- * a watch must see them by resourceVersion. So they are held back until the list is complete, and given out
- * sorted. A deletion whose moment is unknown comes right before the object that took its name, and bears that
- * one's version; without such a successor it comes last, with the version of the list.
+ * relist.h: events that a recorder inferred from a list after a gap, in an order in which they could have
+ * happened. The tape has them in the order of the list, with the deletions that it implies; a watch must see
+ * them by resourceVersion. So they are held back until the list is complete, and given out sorted. A deletion
+ * at an unknown moment comes right before the object that took its name, and has that object's version;
+ * without such a successor it comes last, with the version of the list.
  */
 #ifndef REPLAYER_RELIST_H
 #define REPLAYER_RELIST_H

@@ -26,7 +26,7 @@ void replay_clock_init(struct replay_clock *c, double speed, int64_t tape_ns);
 void replay_clock_start(struct replay_clock *c, int64_t mono_ns);
 void replay_clock_stop(struct replay_clock *c, int64_t mono_ns);
 void replay_clock_set_speed(struct replay_clock *c, double speed, int64_t mono_ns);
-/* Jumps to a tape time; goes on running if it ran. */
+/* Jumps to a tape time; keeps running if it ran. */
 void replay_clock_set(struct replay_clock *c, int64_t tape_ns, int64_t mono_ns);
 
 /* Tape time now. With SPEED_MAX it is INT64_MAX: everything is due. */

@@ -1,10 +1,9 @@
 /*
- * timeline.h: what happened on the tape, one thing after the other: changes and marks in the order of
- * recording, each with the time at which it is due. A thread of its own reads ahead with a handle of its own,
- * so that an event that falls due is already decoded and encoded, and the decoding of a block holds up
- * nobody.
+ * timeline.h: the items of the tape in sequence: changes and marks in the order of recording, each with its
+ * due time. A separate thread reads ahead with its own handle, so that a due event is already decoded and
+ * encoded, and the decoding of a block delays nobody.
  *
- * Times never go back: where the recorder's wall clock stepped back, things are due at the latest time before
+ * Times never go back: if the recorder's wall clock stepped back, items are due at the latest time before
  * them.
  */
 #ifndef REPLAYER_TIMELINE_H

@@ -1,6 +1,6 @@
 /*
  * world.h: the state of the cluster at the replay's position, one collection for each recorded resource. The
- * clock applies what it reaches; requests read. The objects' bytes stay on the tape.
+ * clock applies events; requests read. The objects' bytes stay on the tape.
  */
 #ifndef REPLAYER_WORLD_H
 #define REPLAYER_WORLD_H
@@ -29,8 +29,8 @@ struct collection {
 	struct watch_index *watches; /* those that are running; NULL while there never was one; see watch.h */
 	struct table_column *columns; /* of a custom resource, once a table was asked for; see table.h */
 	uint64_t columns_seq;         /* of the CRD version they were made from */
-	void (*columns_free)(struct table_column *columns); /* as the one who made them says */
-	/* What programs wrote: the names that are no longer the tape's (deleted ones, too), each with the seq
+	void (*columns_free)(struct table_column *columns); /* as its creator says */
+	/* Programs' writes: the names that no longer follow the tape (deleted ones, too), each with the seq
 	 * of its last version, and the highest resourceVersion that a write or an event after one took. */
 	struct live_set written;
 	uint64_t written_rv;
@@ -55,14 +55,14 @@ struct world {
 	struct overlay *overlay;
 	size_t written_max;    /* bytes of what programs wrote; 0: any number */
 	size_t written_names;  /* of objects, also of deleted ones */
-	bool told_full;        /* the log says that there is no more room */
+	bool told_full;        /* the log has said that there is no more room */
 	struct rebase *rebase; /* of the times in objects; NULL: as recorded */
 	struct buf moved;      /* an object with another version, or other times, than on the tape */
 	size_t window;         /* of each history */
 	uint64_t seq;          /* the position: everything up to this event has been applied */
 	uint64_t untold;  /* counts how often live sets changed without a change: moves, items of lists */
-	int64_t time_ns;  /* tape time of what was applied last */
-	uint64_t counter; /* the largest version that resources which share a counter have told */
+	int64_t time_ns;  /* tape time of the last applied event */
+	uint64_t counter; /* the largest version shown by resources that share a counter */
 	uint64_t shown_counter;     /* the highest counter before the last move */
 	uint64_t final_counter;     /* that it has at the event final_seq; see reach.c */
 	uint64_t final_seq;         /* 0: not looked for */
@@ -76,12 +76,12 @@ int world_open(struct tape *tape, const struct marks *marks, uint64_t seq, size_
 	struct err *err) MUST_CHECK;
 void world_close(struct world *w);
 
-/* From now on times in objects are moved, so that this time of the tape is now; again, and they are moved
- * anew. Neither what programs wrote nor what was sent to anybody changes. */
+/* From now on times in objects are moved, so that this time of the tape is now. Each call sets a new present.
+ * Objects that programs wrote, and data already sent, do not change. */
 void world_rebase(struct world *w, int64_t tape_ns);
 
-/* Moves the world to another position. Collections stay where they are, what they hold is new, and numbers in
- * their histories begin anew. On failure the world is of no more use. */
+/* Moves the world to another position. Collections stay at their addresses, but get new contents, and numbers
+ * in their histories restart. After a failure the world cannot be used. */
 int world_seek(struct world *w, uint64_t seq, struct err *err) MUST_CHECK;
 
 /* NULL if it is not on the tape. */
@@ -94,9 +94,9 @@ struct collection *world_collection(struct world *w, uint32_t resource);
 #define WORLD_ADDED_MAX 2048
 struct collection *world_add(struct world *w, const struct tape_resource *r);
 
-/* Applies the next event. Returns its number in the collection's history, or -1 if watchers are not told:
- * it only completes a state (an item of a list), or a program wrote an object of that name. Where writes have
- * taken the event's resourceVersion, *c is replaced by the same change with a later one. */
+/* Applies the next event. Returns its number in the collection's history, or -1 if watchers do not get it: it
+ * only completes a state (an item of a list), or a program wrote an object of that name. If writes have taken
+ * the event's resourceVersion, *c is replaced by the same change with a later one. */
 int64_t world_apply_change(struct world *w, struct change **c);
 void world_apply_mark(struct world *w, const struct mark *m);
 
@@ -127,18 +127,18 @@ bool world_has_room(
 int64_t world_write(struct world *w, struct collection *in, const struct overlay_version *v,
 	struct slice object, struct change **ret);
 
-/* Keeps what an absorbed write left of an object, in no list and no watch, in the place of what was kept
- * under its name: of `v` namespace, name, type and by count. It is forgotten when the tape has an event of
- * the object, and a deletion at once when there is no object on the tape that it would hide. */
+/* Keeps the result of an absorbed write, outside of lists and watches, replacing an earlier one under its
+ * name. Of `v` it uses namespace, name, type and by. The result is dropped when the tape has an event of the
+ * object; a deletion is dropped at once if the tape has no object that it would hide. */
 void world_remember(
 	struct world *w, struct collection *in, const struct overlay_version *v, struct slice object);
 
-/* What is kept; NULL if it is nothing, or the tape has moved on. */
+/* The kept result; NULL if there is none, or the tape has moved on. */
 const struct overlay_version *world_remembered(
 	const struct world *w, const struct collection *in, struct slice namespace, struct slice name);
 
-/* To be called now and then: if nothing was read from the tape since the last call, gives back what is kept of it
- * in memory. Nobody may hold what he borrowed. True if something was given back. */
+/* Call now and then: if nothing was read from the tape since the last call, frees what is kept decoded.
+ * Borrowed data become invalid. True if something was freed. */
 bool world_rest(struct world *w);
 
 /* The object of a live entry; borrowed until the next object is read from the tape. */

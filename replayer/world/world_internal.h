@@ -1,21 +1,21 @@
-/* world_internal.h: what world.c and written.c, which knows what programs wrote, share. */
+/* world_internal.h: shared by world.c and written.c, which handles programs' writes. */
 #ifndef REPLAYER_WORLD_INTERNAL_H
 #define REPLAYER_WORLD_INTERNAL_H
 
 #include "replayer/world/world.h"
 
-/* Whether a program wrote an object of the change's name: the tape's are then hidden. What they say may be written
- * after that (follow_tape.h). */
+/* Whether a program wrote an object of the change's name: the tape's events are then hidden, but may be
+ * merged later (follow_tape.h). */
 bool world_hides(const struct collection *in, const struct change *c);
 
-/* The tape has something to say about an object of which absorbed writes left something. */
+/* The tape has an event of an object for which a result of an absorbed write is kept. */
 void world_forget(struct world *w, struct collection *in, struct slice namespace, struct slice name);
 
 /* Gives the change a version above those that writes took, if it has none. Returns what is then in *c. */
 struct change *world_move_up(struct world *w, struct collection *in, struct change **c);
 
-/* After a seek: puts what was written over the state of the tape. Versions go on above all that were ever
- * told, and nobody can watch from before. */
+/* After a seek: lays the written objects over the state of the tape. Versions continue above all that were
+ * ever shown, and no watch can start from before. */
 void world_lay_over(struct world *w);
 
 /* The state at rv of a collection that was written to: the present one with the changes since taken back. */
