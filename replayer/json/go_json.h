@@ -1,6 +1,6 @@
 /*
- * go_json.h: what is wrong with a text that should be JSON, in the words of Go's encoding/json, which API
- * servers pass on to their clients.
+ * go_json.h: errors in a text that should be JSON, in the words of Go's encoding/json, which API servers pass
+ * on to their clients.
  */
 #ifndef REPLAYER_GO_JSON_H
 #define REPLAYER_GO_JSON_H

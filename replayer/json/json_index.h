@@ -3,8 +3,8 @@
  * for all members of a large object takes time that grows with their square; a client decides how many there
  * are. An index costs nothing for objects of few members, which are walked.
  *
- * It sees what it is told: code that changes an indexed object by other functions than these adds and removes
- * the members here, too. Names must be there once.
+ * Code that changes an indexed object by other functions than these must add and remove the members here,
+ * too. Names must be unique.
  */
 #ifndef REPLAYER_JSON_INDEX_H
 #define REPLAYER_JSON_INDEX_H
@@ -19,7 +19,7 @@
 struct json_index {
 	const cJSON *object;
 	size_t count;        /* of the members, while they are walked */
-	bool is_mapped;      /* ... which they are no longer */
+	bool is_mapped;      /* ... which they no longer are */
 	struct text_map map; /* to cJSON nodes */
 };
 

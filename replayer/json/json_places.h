@@ -1,7 +1,7 @@
 /*
- * json_places.h: the children of containers by name or index, for a patch that goes from one to another of
- * them many times. The largest ones that it was at last are kept as tables, so that a step costs the same
- * whatever their size; what changes them goes through here.
+ * json_places.h: the children of containers by name or index, for a patch that visits many of them. The
+ * largest of the recently visited containers are kept as tables, so that a step costs the same whatever their
+ * size; all changes of them go through here.
  */
 #ifndef REPLAYER_JSON_PLACES_H
 #define REPLAYER_JSON_PLACES_H

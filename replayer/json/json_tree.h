@@ -35,7 +35,7 @@ const char *json_tree_text(const cJSON *object, const char *name);
 void json_tree_set(cJSON *object, const char *name, cJSON *value);
 void json_tree_set_text(cJSON *object, const char *name, const char *value);
 
-/* The member, which is made an object when it is none. */
+/* The member, which becomes an object if it is not one. */
 cJSON *json_tree_object(cJSON *object, const char *name);
 
 /* Whether two trees say the same, whatever the order of members, in time that grows with their size. NULL

@@ -1,6 +1,7 @@
 /*
- * builtin.h: what every Kubernetes has. Groups that the API server itself serves are told from those of
- * custom resources, because the two differ in how their JSON is laid out and in which fields can be selected.
+ * builtin.h: resources that every Kubernetes has. Groups that the API server itself serves are distinguished
+ * from those of custom resources, because the two differ in the layout of their JSON and in the selectable
+ * fields.
  */
 #ifndef REPLAYER_BUILTIN_H
 #define REPLAYER_BUILTIN_H

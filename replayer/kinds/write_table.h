@@ -1,6 +1,6 @@
 /*
- * write_table.h: what a server of Kubernetes knows of its own resources and of the fields of their types. The
- * tables (write_table.c) are generated from the published OpenAPI document by tools/openapi.
+ * write_table.h: what an API server knows about its own resources and the fields of their types. The tables
+ * (write_table.c) are generated from the published OpenAPI document by tools/openapi.
  */
 #ifndef REPLAYER_WRITE_TABLE_H
 #define REPLAYER_WRITE_TABLE_H

@@ -1,5 +1,5 @@
 /*
- * protobuf_envelope.h: what is around an object in protobuf, and says which kind it is:
+ * protobuf_envelope.h: the envelope of an object in protobuf, which names its kind:
  *
  *     "k8s\0" Unknown {1: TypeMeta {1: apiVersion, 2: kind}, 2: raw, 3: contentEncoding, 4: contentType}
  */
@@ -17,8 +17,8 @@ struct protobuf_envelope {
 /* Whether these bytes begin as an envelope does. */
 bool protobuf_is_envelope(struct slice body);
 
-/* ERR_PROTOCOL if it is none, is malformed, names no kind or version, or holds something that is encoded
- * once more. Does not look at the object. */
+/* ERR_PROTOCOL if it is not one, is malformed, names no kind or version, or its contents are encoded once
+ * more. Does not read the object. */
 int protobuf_read_envelope(struct slice body, struct protobuf_envelope *ret, struct err *err) MUST_CHECK;
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "schema/base/buf.h"
 
-/* What a value is in JSON. */
+/* The form of a value in JSON. */
 enum protobuf_value {
 	VALUE_ANY,
 	VALUE_STRING,
@@ -30,7 +30,7 @@ struct protobuf_member {
 	unsigned rank;        /* where it stands among the members of its object */
 };
 
-/* The number of the message that a kind is; false if it is no built-in one. */
+/* The number of a kind's message; false if it is not a built-in one. */
 bool protobuf_find_message(struct slice api_version, struct slice kind, unsigned *ret);
 
 /* The Go type of a message: "v1.PodSpec". */

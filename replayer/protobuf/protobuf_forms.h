@@ -1,7 +1,7 @@
 /*
- * protobuf_forms.h: the types of Kubernetes that are one thing in protobuf and another in JSON. Each takes
- * the bytes of its message (empty: absent) and appends what Go prints for it. Errors say what is wrong; where
- * it is, the caller knows. ERR_PROTOCOL unless `to` is full.
+ * protobuf_forms.h: the types of Kubernetes whose forms in protobuf and JSON differ. Each takes the bytes of
+ * its message (empty: absent) and appends what Go prints for it. Errors say what is wrong; the caller adds
+ * the place. ERR_PROTOCOL unless `to` is full.
  */
 #ifndef REPLAYER_PROTOBUF_FORMS_H
 #define REPLAYER_PROTOBUF_FORMS_H

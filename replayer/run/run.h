@@ -1,7 +1,7 @@
 /*
- * run.h: what happened in this replay: which clients came, what they asked for, what they were sent and how
- * late, what faults did to them, what they wrote. Counted as it happens, in bounded memory, and told at the
- * end as a report; with a run file (schema/run/run_file.h) also stored, row by row.
+ * run.h: what happened in this replay: its clients, their requests, the events that they were sent and how
+ * late, the faults that struck them, their writes. It is counted as it happens, in bounded memory, and
+ * reported at the end; with a run file (schema/run/run_file.h) it is also stored, row by row.
  *
  *     api_handle          run_request_begin, run_request_end
  *     a watch sends       run_sent
@@ -20,7 +20,7 @@
 #include "replayer/world/change.h"
 #include "schema/run/run_file.h"
 
-#define RUN_CLIENTS_MAX 64 /* programs told apart by User-Agent; all others are one */
+#define RUN_CLIENTS_MAX 64 /* programs distinguished by User-Agent; all others are one */
 
 struct faults;
 struct player;
@@ -37,7 +37,7 @@ struct run_client {
 	int64_t seen_ns; /* monotonic */
 };
 
-/* A request of which the run file has a row; lives as long as its exchange, or longer if somebody holds it. */
+/* A request with a row in the run file; lives as long as its exchange, or longer if it is referenced. */
 struct run_request {
 	struct run *run;
 	struct run_client *client;
@@ -81,7 +81,7 @@ struct run_client *run_client_of(struct run *r, const struct http_request *reque
 
 /* ---- requests ---- */
 
-/* A request and what it means. */
+/* A request and its meaning. */
 struct run_question {
 	const struct http_request *request;
 	const struct api_path *what;
@@ -98,8 +98,8 @@ struct run_request *run_request_begin(
 struct run_request *run_request_hold(struct run_request *q);
 void run_request_release(struct run_request *q);
 
-/* Its body as it may be stored: as JSON if it came as protobuf, and without secrets; empty if that cannot be
- * told, and for NULL. Valid until the row of its write is stored. */
+/* Its body as it may be stored: as JSON if it came as protobuf, and without secrets; empty if that is not
+ * possible, and for NULL. Valid until the row of its write is stored. */
 struct slice run_request_body(const struct run_request *request);
 
 /* ---- deliveries ---- */
@@ -116,7 +116,7 @@ struct run_event {
 void run_told(
 	struct run *r, struct run_client *client, struct run_request *request, const struct run_event *e);
 
-/* What was queued is out. */
+/* The queued data are sent. */
 void run_flushed(struct run *r, int64_t out_ns);
 
 /* Events that were due at a time went out to this many watches; both times monotonic. */
@@ -136,20 +136,20 @@ struct run_facts {
 	uint64_t first_seq, last_seq, seq; /* where it began, was to end, and stands */
 	double speed;
 	uint64_t connections_cut;
-	const struct faults *faults; /* NULL: none; those of the recording are not told */
+	const struct faults *faults; /* NULL: none; those of the recording are not reported */
 };
 
 /* From now on everything is stored in that file. `seq` of the facts is not looked at. */
 int run_store_begin(struct run *r, const char *path, const struct run_facts *f, struct err *err) MUST_CHECK;
 
-/* The program was asked to end: what it writes from now on is no part of what it did. */
+/* The program was asked to end: its later writes do not count. */
 void run_store_quiet(struct run *r);
 
-/* What the probe printed, and how it ended: at the end, or on the way, at the position where it is. */
+/* The probe's output and exit code: at the end, or on the way, at the present position. */
 void run_store_probe(struct run *r, const char *text, int exit_code);
 void run_store_probe_on_the_way(struct run *r, const char *text, int exit_code);
 
-/* What the program has in memory when it is quiet at the end; that it had to be killed there. */
+/* The program's memory when it is quiet at the end; that it had to be killed there. */
 void run_store_memory(struct run *r, uint64_t bytes);
 void run_store_killed(struct run *r);
 

@@ -1,5 +1,5 @@
 /*
- * run_words.h: a request in the words of a run: what it asks for, of what, and its body without secrets.
+ * run_words.h: a request in the words of a run: its verb, its object, and its body without secrets.
  */
 #ifndef REPLAYER_RUN_WORDS_H
 #define REPLAYER_RUN_WORDS_H
@@ -25,7 +25,7 @@ struct run_resource run_resource_of(const struct api_path *p);
  * appended when it cannot be read. Returns whether it held secrets. */
 bool run_clean_body(struct redactor *r, const struct api_path *what, struct body *body, struct buf *to);
 
-/* The same for an answer. secret: what it answers held secrets, which a Status may repeat. */
+/* Like it, for an answer. secret: the request held secrets, which a Status may repeat. */
 void run_clean_answer(
 	struct redactor *r, const struct api_path *what, bool secret, struct slice answer, struct buf *to);
 

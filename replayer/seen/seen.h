@@ -1,15 +1,14 @@
 /*
- * seen.h: a replay as one client saw it: what that client read in a live run (kubetape tee) is given to it
- * again. The same frames on the same watches, in the order and at the moments in which they came, the same
- * ends in the same way, the same answers to the same reads. All else, and everybody else, gets the ordinary
- * replay.
+ * seen.h: a replay as one client saw it: it gets again what that client read in a live run (kubetape tee):
+ * the same frames on the same watches, in the same order and at the same moments, the same ends, the same
+ * answers to the same reads. All other requests and clients get the ordinary replay.
  *
  *     a read of the client --seen_serve-->  the n-th live one of the same path and query, if there was one
  *     player --seen_director-->  moments: one frame after the other, of all its watches together
  *
- * The moments have one order. What the live client had asked for by then and this one has not, holds the
- * clock, so that no watch is sent what came later; but not for ever. An answer waits until its moment
- * has come where the client is ahead of the live one.
+ * The moments have one order. If the live client had made a request by then and this one has not, the clock
+ * waits, so that no watch gets later events; but not for ever. If the client is ahead of the live one, an
+ * answer waits until its moment has come.
  */
 #ifndef REPLAYER_SEEN_H
 #define REPLAYER_SEEN_H
@@ -29,7 +28,7 @@ struct seen_options {
 int seen_open(const struct seen_options *options, struct seen **ret, struct err *err) MUST_CHECK;
 
 /* Once there are a player and watches, which are borrowed: directs the player from now on; another director
- * goes on to have its say. */
+ * is still asked. */
 struct seen_place {
 	struct player *player;
 	const struct world *world; /* which the player moves */
@@ -55,7 +54,7 @@ void seen_end_all(struct seen *s);
 /* Something is still to be sent to a client that has come. False for NULL. */
 bool seen_is_busy(const struct seen *s);
 
-/* At the end: of how many watches nobody was there to take what they were sent. 0 for NULL. */
+/* At the end: the number of live watches that the client did not open. 0 for NULL. */
 size_t seen_sum_up(const struct seen *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* seen_internal.h: what seen.c (the order of moments), seen_serve.c (requests) and seen_watch.c (watches)
- * share. */
+/* seen_internal.h: shared by seen.c (the order of moments), seen_serve.c (requests) and seen_watch.c
+ * (watches). */
 #ifndef REPLAYER_SEEN_INTERNAL_H
 #define REPLAYER_SEEN_INTERNAL_H
 
@@ -10,12 +10,12 @@
 
 struct seen_watch;
 
-/* A read of the live client, and what has become of it here. */
+/* A read of the live client, and its state here. */
 struct told {
 	const struct seen_request *live;
 	uint64_t key, path; /* hashes: of all that is asked for; of the path alone */
-	bool is_given;      /* somebody asked for it; or it is not to be given */
-	bool is_free;       /* nobody waits for somebody to ask for it */
+	bool is_given;      /* it was asked for; or it must not be given */
+	bool is_free;       /* the clock does not wait for it */
 	/* Of a watch. */
 	struct seen_watch *running; /* NULL: not yet, or no more */
 	int64_t told_ns;            /* when it was opened or sent a frame last, monotonic */
@@ -67,7 +67,7 @@ void seen_let_go(struct seen *s, uint64_t path);
 
 /* ---- seen_serve.c ---- */
 
-/* What a live read asked for, as hashes. */
+/* The request of a live read, as hashes. */
 void seen_key(const char *target, const char *accept, uint64_t *ret_key, uint64_t *ret_path);
 
 /* Answers those whose time has come. */
@@ -82,7 +82,7 @@ enum exchange_abort seen_abort_of(enum seen_end end);
 
 void seen_watch_open(struct seen *s, struct told *t, struct api_call *call);
 
-/* Sends what is due, as far as the client takes it. False: it is slow, and there is more. */
+/* Sends due frames, as far as the client takes them. False: it is slow, and there is more. */
 bool seen_watch_send(struct seen_watch *w);
 void seen_watch_end(struct seen_watch *w);
 

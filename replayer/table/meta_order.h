@@ -7,8 +7,8 @@
 
 #include "schema/base/buf.h"
 
-/* Appends metadata (a JSON object), its owners and managers too, with the members in the server's order; what
- * the server does not know follows. */
+/* Appends metadata (a JSON object), its owners and managers too, with the members in the server's order,
+ * followed by unknown ones. */
 int meta_order_append(struct slice metadata, struct buf *to, struct err *err) MUST_CHECK;
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <cjson/cJSON.h>
 
-/* What a cell is made from. */
+/* The source of a cell. */
 struct table_cell {
 	const cJSON *object;
 	const struct table_column *column;
@@ -20,7 +20,7 @@ struct table_cell {
 
 typedef int table_cell_writer(const struct table_cell *c);
 
-/* The priority of a cell that the API server sends without saying what it is. */
+/* The priority of a cell for which the API server sends none. */
 #define COLUMN_WITHOUT_HEADING (-1)
 
 struct table_column {
@@ -65,7 +65,7 @@ int cell_put_format(const struct table_cell *c, const char *format, ...)
 /* The age of an RFC 3339 text. */
 int cell_put_age(const struct table_cell *c, const char *timestamp);
 
-/* Texts joined by a separator; takes over what it was given. */
+/* Texts joined by a separator; takes ownership of its arguments. */
 struct cell_joined {
 	struct buf text;
 	size_t count;

@@ -1,5 +1,5 @@
 /*
- * table_pod.h: the columns of a pod, which tell in one word what its containers are doing.
+ * table_pod.h: the columns of a pod, which show the state of its containers in one word.
  */
 #ifndef REPLAYER_TABLE_POD_H
 #define REPLAYER_TABLE_POD_H

@@ -7,7 +7,7 @@
 #include "replayer/table/table_columns.h"
 
 /* table_writers.c: of any kind */
-table_cell_writer cell_text;         /* a: path of a string, b: what stands for an empty one */
+table_cell_writer cell_text;         /* a: path of a string, b: text shown if it is empty */
 table_cell_writer cell_number;       /* a: path; 0 if absent */
 table_cell_writer cell_boolean;      /* a: path; false if absent */
 table_cell_writer cell_boolean_word; /* a: path; "True", "False" or "<unset>" */

@@ -20,11 +20,11 @@ struct view {
 	int64_t now_ns; /* for the ages in a table */
 };
 
-/* What a list says of itself. */
+/* The metadata of a list. */
 struct list_meta {
 	uint64_t rv;
 	const char *continue_token; /* "" none */
-	int64_t remaining;          /* -1 not told */
+	int64_t remaining;          /* -1: not given */
 };
 
 /* kind and apiVersion of the collection's objects; borrowed, the second into `to`. */
@@ -33,7 +33,7 @@ const char *view_api_version(const struct collection *c, char to[API_VERSION_MAX
 
 int view_list_head(
 	const struct view *v, const struct list_meta *m, struct buf *to, struct err *err) MUST_CHECK;
-/* What stands before an item. */
+/* The text before an item. */
 int view_list_separator(const struct view *v, bool first, struct buf *to, struct err *err) MUST_CHECK;
 int view_list_item(const struct view *v, struct slice object, struct buf *to, struct err *err) MUST_CHECK;
 int view_list_tail(const struct view *v, const struct list_meta *m, bool empty, struct buf *to,

@@ -5,7 +5,7 @@
 #include "schema/base/buf.h"
 
 struct asset {
-	const char *name; /* "index.html"; what is asked for below /_kubetape/ */
+	const char *name; /* "index.html"; the path below /_kubetape/ */
 	const char *type;
 	struct slice gzip;
 };

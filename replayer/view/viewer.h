@@ -36,8 +36,8 @@ struct viewer_options {
 	struct slice sweep;
 	const char *host; /* numeric loopback address; NULL: 127.0.0.1 */
 	int port;         /* 0: a free one */
-	/* Answers "desk" and what begins with it on the loop; NULL: there is no replay. Returns an HTTP
-	 * status, with JSON in `to` or, from 400 on, a sentence in `err`. */
+	/* Answers "desk" and paths that begin with it on the loop; NULL: no replay. Returns an HTTP status,
+	 * with JSON in `to` or, from 400 on, a sentence in `err`. */
 	int (*desk)(void *context, struct slice method, struct slice what, const struct query *q,
 		struct slice body, struct buf *to, struct err *err);
 	void *desk_context;

@@ -1,4 +1,5 @@
-/* viewer_internal.h: what viewer.c, viewer_answers.c, viewer_state.c, viewer_golden.c and viewer_sql.c share. */
+/* viewer_internal.h: shared by viewer.c, viewer_answers.c, viewer_state.c, viewer_golden.c and
+ * viewer_sql.c. */
 #ifndef REPLAYER_VIEW_VIEWER_INTERNAL_H
 #define REPLAYER_VIEW_VIEWER_INTERNAL_H
 
@@ -30,7 +31,7 @@ struct viewer_job {
 	struct err err;
 };
 
-/* What a thread works with; each has its own. */
+/* The state of a thread; each has its own. */
 struct viewer_desk {
 	const char *tape, *run;
 	bool has_replay;                    /* it stands beside one */

@@ -16,7 +16,7 @@ void crd_ending_free(struct crd_ending *e); /* accepts NULL */
 /* A write was stored as this change. */
 void crd_ending_wrote(struct crd_ending *e, const struct collection *in, const struct change *c);
 
-/* Does what is to be done. */
+/* Does the pending work. */
 void crd_ending_work(struct crd_ending *e);
 
 /* Something is to be done. */

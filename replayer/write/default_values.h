@@ -1,16 +1,16 @@
-/* default_values.h: what a Kubernetes API server fills in of objects of built-in kinds. */
+/* default_values.h: defaults that a Kubernetes API server fills into objects of built-in kinds. */
 #ifndef REPLAYER_DEFAULT_VALUES_H
 #define REPLAYER_DEFAULT_VALUES_H
 
 #include <cjson/cJSON.h>
 
-/* Fills in what is missing of workloads, pods and services: what controllers and the scheduler read without
- * asking whether it is there (a deployment's replicas and strategy, a job's selector, a pod's scheduler). The
- * object has its UID. Members that are there, also of another type than expected, stay; null is not there. */
+/* Fills in missing members of workloads, pods and services that controllers and the scheduler rely on (a
+ * deployment's replicas and strategy, a job's selector, a pod's scheduler). The object has its UID. Existing
+ * members stay, even if they have an unexpected type; null counts as missing. */
 void default_values_fill(cJSON *object, const char *group, const char *resource);
 
-/* What an API server makes of an object as soon as it has read it, so that its writer owns it: the texts of a
- * Secret become data, of which it has a type; a namespace is labelled with its name. */
+/* Changes that an API server makes as soon as it has read an object, so that its writer owns them: stringData
+ * of a Secret becomes data, and the Secret gets a type; a namespace is labelled with its name. */
 void default_values_settle(cJSON *object, const char *group, const char *resource);
 
 /* A pod's address stands twice in its status, and programs write one of them (kwok podIP, while the

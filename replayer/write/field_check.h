@@ -1,13 +1,13 @@
 /*
  * field_check.h: members that a type does not have, as far as that is known: from the recorded OpenAPI
- * document or the CRD, or of a built-in kind for which there is none, from the fields of Kubernetes 1.36.
+ * document or the CRD, or, for a built-in kind without one, from the fields of Kubernetes 1.36.
  */
 #ifndef REPLAYER_FIELD_CHECK_H
 #define REPLAYER_FIELD_CHECK_H
 
 #include "replayer/write/field_type.h"
 
-#define UNKNOWN_FIELDS_MAX 100 /* more are not told */
+#define UNKNOWN_FIELDS_MAX 100 /* more are not reported */
 
 /* "spec.replicas" of "spec" and "replicas", "spec" of "" and "spec". The caller frees. */
 char *field_member_place(const char *place, const char *name);

@@ -1,7 +1,7 @@
 /*
- * field_set.h: sets of fields, as managedFields tell them in their form FieldsV1: an object for each step of
- * a path, named "f:NAME" (a member), "k:{...}" (an item by its keys), "v:VALUE" (an item by its value) or
- * "i:N". There "{}" is a field of the set, and so is an object with "."; here every field of the set has ".".
+ * field_set.h: sets of fields, in the form FieldsV1 of managedFields: an object for each step of a path,
+ * named "f:NAME" (a member), "k:{...}" (an item by its keys), "v:VALUE" (an item by its value) or "i:N".
+ * There "{}" is a field of the set, and so is an object with "."; here every field of the set has ".".
  */
 #ifndef REPLAYER_FIELD_SET_H
 #define REPLAYER_FIELD_SET_H
@@ -16,7 +16,8 @@ struct field_path {
 
 enum field_set_operation { FIELD_SET_UNION, FIELD_SET_DIFFERENCE, FIELD_SET_INTERSECTION };
 
-/* From and to FieldsV1; what is no set is an empty one. The caller frees all sets with cJSON_Delete. */
+/* From and to FieldsV1; anything that is not a set becomes an empty one. The caller frees all sets with
+ * cJSON_Delete. */
 cJSON *field_set_decode(const cJSON *fields);
 cJSON *field_set_encode(const cJSON *set);
 

@@ -30,7 +30,7 @@ struct field_key {
 /* A field, or the items of a list, or the values of a map. */
 struct field {
 	bool atomic;                           /* an object or map that is replaced as a whole */
-	enum list_kind list;                   /* what it is if it is a list */
+	enum list_kind list;                   /* the kind of list, if it is one */
 	struct field_key keys[FIELD_KEYS_MAX]; /* of LIST_MAP */
 	size_t key_count;
 	bool merges;            /* a strategic merge patch merges the list, by */
@@ -39,10 +39,10 @@ struct field {
 	struct field_type type; /* of the value; of a list, that of its items */
 };
 
-/* The type of that name in the table; nothing known when there is none. */
+/* The type of that name in the table; an unknown type if there is none. */
 struct field_type field_type_find(struct slice name);
 
-/* The type of a built-in resource; nothing known when it is none. */
+/* The type of a built-in resource; an unknown type if it is not one. */
 struct field_type field_type_of_resource(const char *group, const char *version, const char *resource);
 
 /* That of a schema in a document. */
@@ -51,10 +51,10 @@ struct field_type field_type_of_schema(const cJSON *schema, const cJSON *documen
 /* That of a custom resource, by the openAPIV3Schema of its CRD (may be NULL). */
 struct field_type field_type_of_custom(const cJSON *schema);
 
-/* What is known of a member of an object of the type. */
+/* The type of a member of an object of the type. */
 void field_find(struct field_type of, const char *name, struct field *ret);
 
-/* What is known of the items of a list. */
+/* The type of the items of a list. */
 void field_of_items(const struct field *list, struct field *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * field_walk.h: objects and the sets of their fields: what server-side apply is made of. Lists that are known
- * to be sets or maps are told item by item, others as a whole, and so are lists and maps of more than
- * FIELD_WALK_MAX items.
+ * field_walk.h: objects and the sets of their fields, for server-side apply. Lists that are known to be sets
+ * or maps are handled item by item, others as a whole, and so are lists and maps of more than FIELD_WALK_MAX
+ * items.
  */
 #ifndef REPLAYER_FIELD_WALK_H
 #define REPLAYER_FIELD_WALK_H
@@ -11,7 +11,7 @@
 
 #define FIELD_WALK_MAX 5000 /* items are looked up one by one */
 
-/* Whether all items of lists can be told apart, once each. ERR_FAILED names the place. */
+/* Checks that all items of lists are distinct. ERR_FAILED names the place. */
 int field_walk_check(const cJSON *object, struct field_type type, struct err *err) MUST_CHECK;
 
 /* The fields that an object has. */
@@ -26,7 +26,8 @@ void field_walk_compare(
 	const cJSON *old, const cJSON *new, struct field_type type, struct field_changes *ret);
 void field_changes_release(struct field_changes *c);
 
-/* Lays `object` over `live`: plain values and what is told as a whole replace, all else is merged. */
+/* Lays `object` over `live`: plain values and fields that are handled as a whole replace, all else is
+ * merged. */
 void field_walk_merge(cJSON *live, const cJSON *object, struct field_type type);
 
 /* Takes fields out of an object. Members that this empties stay as nulls until they are dropped. */

@@ -1,15 +1,15 @@
-/* field_walk_internal.h: what field_walk.c and field_merge.c share. */
+/* field_walk_internal.h: shared by field_walk.c and field_merge.c. */
 #ifndef REPLAYER_FIELD_WALK_INTERNAL_H
 #define REPLAYER_FIELD_WALK_INTERNAL_H
 
 #include "replayer/write/field_walk.h"
 #include "schema/base/text_map.h"
 
-/* The items of a list with their steps; "" for one that cannot be told from others. */
+/* The items of a list with their steps; "" for one that is not distinct. */
 struct field_steps {
 	char **at;
 	const cJSON **items;
-	size_t *next; /* the next item of the same step; count: there is none */
+	size_t *next; /* the next item of the same step; count: none */
 	size_t count;
 	struct text_map first; /* of each step, the position of its first item */
 };
@@ -17,7 +17,7 @@ struct field_steps {
 void field_steps_init(struct field_steps *s, const cJSON *list, const struct field *f);
 void field_steps_release(struct field_steps *s);
 
-/* The first item of that step; s->count when there is none. */
+/* The first item of that step; s->count if there is none. */
 size_t field_steps_find(const struct field_steps *s, const char *step);
 
 /* Whether two values (either may be NULL) are compared or merged by their parts. */

@@ -1,8 +1,8 @@
 /*
- * follow_tape.h: the tape goes on with objects that programs changed. What it says of them, other than what programs
- * wrote, is laid under what they wrote; what it deletes is deleted, unless a finalizer of a program holds it; what it
- * makes anew after that is shown again. What programs made or deleted themselves is theirs: of that name the tape
- * has no more to say.
+ * follow_tape.h: later events of the tape for objects that programs changed. The tape's changes are merged
+ * under the fields that programs wrote. A deletion on the tape deletes the object, unless a finalizer of a
+ * program holds it; an object that the tape makes after that is shown again. What programs made or deleted
+ * themselves is theirs: the tape's events of that name are hidden.
  *
  *     world_apply_change hides an event --follow_tape--> an own write (own_write.h), or nothing
  */

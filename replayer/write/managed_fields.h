@@ -1,7 +1,7 @@
 /*
- * managed_fields.h: metadata.managedFields: which manager said which fields, kept as the API server keeps it.
- * A manager is told by its name, what it does (Apply or Update), the subresource, and for Update the version;
- * fields of other versions of a type are taken as fields of this one.
+ * managed_fields.h: metadata.managedFields: which manager set which fields, maintained as the API server
+ * does. A manager is identified by its name, operation (Apply or Update), subresource, and for Update the
+ * version; fields of other versions of a type count as fields of this one.
  */
 #ifndef REPLAYER_MANAGED_FIELDS_H
 #define REPLAYER_MANAGED_FIELDS_H
@@ -27,8 +27,8 @@ void managed_update(const cJSON *old, cJSON *new, const struct field_writer *who
 
 /*
  * Applies `object` to `live` (NULL: there is none). *ret: the result with its managed fields, of the caller;
- * NULL where there are conflicts, which an unforced apply tells: *ret_conflicts is then an array of
- * {"manager": TEXT, "field": PATH}, of the caller. ERR_FAILED: items of a list cannot be told apart.
+ * NULL if an unforced apply has conflicts: *ret_conflicts is then an array of {"manager": TEXT, "field":
+ * PATH}, of the caller. ERR_FAILED: items of a list are not distinct.
  */
 int managed_apply(const cJSON *live, const cJSON *object, const struct field_writer *who, bool force,
 	cJSON **ret, cJSON **ret_conflicts, struct err *err) MUST_CHECK;

@@ -1,7 +1,7 @@
 /*
- * own_part.h: what programs wrote of a recorded object that they did not make: the fields, and in which ways they
- * were written (manager and subresource). It is kept as a text beside each version (overlay.h) that lies over the
- * tape; follow_tape.h reads it when the tape goes on.
+ * own_part.h: the part of a recorded object that programs wrote: the fields, and the ways in which they were
+ * written (manager and subresource). It is kept as a text beside each version (overlay.h) that lies over the
+ * tape; follow_tape.h reads it at later events of the tape.
  */
 #ifndef REPLAYER_OWN_PART_H
 #define REPLAYER_OWN_PART_H
@@ -10,8 +10,8 @@
 
 #define OWN_PART_NONE "{}" /* of an object as the tape has it */
 
-/* What is said of the part in `text` after a program has put `new` in the place of `old`, as that manager, through
- * that subresource ("": the object itself). The caller frees. */
+/* Updates the part in `text` after a program has replaced `old` by `new`, as that manager, through that
+ * subresource ("": the object itself). The caller frees the result. */
 char *own_part_add(const char *text, const cJSON *old, const cJSON *new, struct field_type type,
 	const char *manager, const char *subresource);
 

@@ -1,6 +1,6 @@
 /*
- * own_write.h: writes that the replay does by itself, as a cluster's kubelets and controllers would: no client has
- * asked for them, no fault meets them, and no row of a run tells of them. Watches do.
+ * own_write.h: writes that the replay does by itself, as a cluster's kubelets and controllers would: no
+ * client has asked for them, no fault strikes them, and the run has no rows for them. Watches show them.
  */
 #ifndef REPLAYER_OWN_WRITE_H
 #define REPLAYER_OWN_WRITE_H
@@ -19,7 +19,7 @@ void own_write_begin(struct own_write *o, struct api *api, struct collection *c,
 	struct slice namespace, struct slice name);
 void own_write_end(struct own_write *o);
 
-/* The uid of the object at hand; "" if there is none. Borrowed until it is written. */
+/* The uid of the loaded object; "" if there is none. Borrowed until it is written. */
 const char *own_write_uid(const struct own_write *o);
 
 /* Deletes the object at hand as a client does with these options, which are taken over. */
@@ -31,7 +31,8 @@ void own_write_replace(struct own_write *o, cJSON *object);
 /* The object at hand without that finalizer. */
 void own_write_drop_finalizer(struct own_write *o, const char *name);
 
-/* Whether a client's write of this kind would be overlaid: what is absorbed or rejected is not ours to write either. */
+/* Whether a client's write of this kind would be overlaid: the replay writes nothing that is absorbed or
+ * rejected. */
 bool own_write_is_allowed(const struct own_write *o);
 
 #endif

@@ -1,4 +1,5 @@
-/* owners.h: the owners that an object names, and what has become of them; see collector.h for what counts as gone. */
+/* owners.h: the owners that an object names, and whether they still exist; see collector.h for what counts as
+ * gone. */
 #ifndef REPLAYER_OWNERS_H
 #define REPLAYER_OWNERS_H
 

@@ -1,5 +1,5 @@
 /*
- * patch_strategic.h: strategic merge patch, for kinds of which it is known how their lists are merged.
+ * patch_strategic.h: strategic merge patch, for kinds whose lists have known merge rules.
  *
  * In objects of the patch:
  *     $patch: replace | delete         this object as it is, or nothing in its place

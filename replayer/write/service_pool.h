@@ -1,7 +1,7 @@
 /*
- * service_pool.h: the cluster IPs and node ports that services have: those that the tape gives to any service at any time, and
- * those of the services that are there now, also of absorbed ones. What is given out follows from the service's namespace and
- * name, whatever was given to others before, unless somebody has it.
+ * service_pool.h: the cluster IPs and node ports that services have: those that the tape gives to any service
+ * at any time, and those of present services, even absorbed ones. An assigned value follows from the
+ * service's namespace and name, whatever was assigned before, unless another service has it.
  */
 #ifndef REPLAYER_SERVICE_POOL_H
 #define REPLAYER_SERVICE_POOL_H
@@ -16,7 +16,7 @@ struct service_pool;
 struct service_pool *service_pool_new(struct world *w);
 void service_pool_free(struct service_pool *p); /* accepts NULL */
 
-/* The service that asks; its own addresses are no conflict. */
+/* The service that asks; its own addresses do not conflict. */
 struct service_name {
 	struct slice namespace, name;
 };
@@ -28,7 +28,8 @@ void service_pool_look(struct service_pool *p, const struct collection *services
 bool service_pool_has_ip(const struct service_pool *p, const char *ip);
 bool service_pool_has_port(const struct service_pool *p, int port);
 
-/* One that nobody has or, on the tape, ever had; a port is given once until the next look. False, and 0, if there is none. */
+/* Returns one that no service has or, on the tape, ever had; a port is given once until the next look. False,
+ * and 0, if there is none. */
 bool service_pool_give_ip(struct service_pool *p, char to[SERVICE_IP_BYTES]);
 int service_pool_give_port(struct service_pool *p, const char *port);
 

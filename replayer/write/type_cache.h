@@ -19,7 +19,7 @@ void type_cache_free(struct type_cache *t); /* accepts NULL */
 /* The type at the world's position; borrowed until the next call, or for as long as it is pinned. */
 struct field_type type_cache_find(struct type_cache *t, struct world *w, const struct collection *c);
 
-/* What that type is made of stays, whatever else is asked for; NULL: nothing need stay any more. */
+/* Pins the sources of that type in the cache; NULL: unpins. */
 void type_cache_pin(struct type_cache *t, const struct field_type *type);
 
 #endif

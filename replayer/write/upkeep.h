@@ -1,12 +1,13 @@
 /*
- * upkeep.h: what a cluster does by itself with what programs write: the grace of pods runs out, custom
- * resources go with their CRD, dependents are collected.
+ * upkeep.h: a cluster's own work on objects that programs write: the grace of pods runs out, custom resources
+ * are deleted with their CRD, dependents are collected.
  *
  *     a write is stored --upkeep_wrote--> what is to be done, and when
  *     the player        --upkeep_director--> done: before an event that is due later, or when its time has come
  *
- * All of it goes by the clock of the replay, in an order that follows from what was written: a clock that stands still ends no
- * pod. At speed max, once the tape has ended, no time passes any more: what waits for a time is then done at once.
+ * All of it follows the clock of the replay, in an order that follows from the writes: a clock that stands
+ * still ends no pod. At speed max no time passes after the end of the tape: work that waits for a time is
+ * then done at once.
  */
 #ifndef REPLAYER_UPKEEP_H
 #define REPLAYER_UPKEEP_H
@@ -16,8 +17,8 @@
 
 struct upkeep;
 
-/* Directs the player from now on; another director goes on to have its say (NULL: there is none). All is borrowed, and the
- * api need not be filled yet. gc: dependents are collected. */
+/* Directs the player from now on; another director is still asked (NULL: none). Borrows everything; the api
+ * need not be filled yet. gc: collect dependents. */
 struct upkeep *upkeep_new(struct api *api, struct player *player, bool gc,
 	const struct player_director *other, void *other_context);
 void upkeep_free(struct upkeep *u); /* accepts NULL */
@@ -25,11 +26,11 @@ void upkeep_free(struct upkeep *u); /* accepts NULL */
 /* The context is a struct upkeep. */
 extern const struct player_director upkeep_director;
 
-/* A write was stored as this change, and watches were told. */
+/* A write was stored as this change, and watches have it. */
 void upkeep_wrote(struct upkeep *u, const struct collection *in, const struct change *c);
 
-/* What has become of a hidden event of the tape (follow_tape.h) was stored as this change: it is delivered as the event would
- * have been. Its pods end, and its dependents go, when the tape says so. */
+/* The result of a hidden event of the tape (follow_tape.h) was stored as this change, and is delivered as the
+ * event would have been. Its pods end, and its dependents are deleted, when the tape says so. */
 void upkeep_followed(struct upkeep *u, struct collection *in, struct change *c, uint64_t number);
 
 #endif

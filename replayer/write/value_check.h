@@ -8,23 +8,23 @@
 
 #include "replayer/json/json_tree.h"
 
-#define VALUE_FAULTS_MAX 100 /* more are not told */
+#define VALUE_FAULTS_MAX 100 /* more are not reported */
 
 /* The first value of a wrong type. */
 struct value_fault {
 	char *place;                  /* "spec.containers.ports.containerPort" */
-	const char *within;           /* the type of which it is a field: "ContainerPort"; a constant */
+	const char *within;           /* the type that has the field: "ContainerPort"; a constant */
 	const char *expected, *found; /* "int32", "string": constants, as Go says */
 	char *go_type;      /* of the value, as Go says it in full: "map[string]string", "v1.PodSpec" */
 	const cJSON *value; /* what stands there; borrowed */
 };
 void value_fault_release(struct value_fault *f);
 
-/* False if everything can be decoded, or the kind is none of the built-in ones. */
+/* False if everything can be decoded, or the kind is not a built-in one. */
 bool value_check_builtin(
 	const char *api_version, const char *kind, const cJSON *object, struct value_fault *ret);
 
-/* The same of the metadata of any object; places begin behind it. */
+/* Like it, for the metadata of any object; places begin after "metadata". */
 bool value_check_metadata(const cJSON *metadata, struct value_fault *ret);
 
 enum value_reason {
@@ -41,8 +41,8 @@ extern const char *const value_reasons[]; /* as causes of a Status name them */
  * cause. `place` is that of the value. */
 void value_check_schema(const cJSON *value, const cJSON *schema, const char *place, cJSON *faults);
 
-/* What the API server makes of a custom resource before it looks at it: defaults are filled in, fields that
- * the schema does not have are dropped, and so are nulls where it allows none. */
+/* Changes that the API server makes to a custom resource before it checks it: fills in defaults, drops fields
+ * that the schema does not have, and nulls that it does not allow. */
 void value_complete(cJSON *object, const cJSON *schema);
 
 #endif

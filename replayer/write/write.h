@@ -1,11 +1,11 @@
 /*
- * write.h: what programs under test write, and what becomes of it: WRITES.md is the account for users.
+ * write.h: writes of programs under test; WRITES.md describes them for users.
  *
  *     api.c --write_serve--> create, update, patch, delete, subresources --write_store--> overlay or nothing
  *
  * A write is checked as the API server checks it (names, versions, preconditions, conflicts), whatever the
  * policy. With the policy overlay its result becomes a version that lies over the tape (world_write); with
- * absorb the answer is all that there is of it.
+ * absorb there is only the answer.
  */
 #ifndef REPLAYER_WRITE_H
 #define REPLAYER_WRITE_H

@@ -1,6 +1,6 @@
 /*
- * write_account.h: what a write leaves in the metadata of its object: who wrote which fields, and how many changes asked for
- * something else.
+ * write_account.h: the traces of a write in the metadata of its object: who wrote which fields, and the
+ * generation.
  */
 #ifndef REPLAYER_WRITE_ACCOUNT_H
 #define REPLAYER_WRITE_ACCOUNT_H
@@ -10,7 +10,7 @@
 
 struct write;
 
-/* Keeps account of who wrote which fields of an object that takes the place of w->old, if nobody has yet.
+/* Records who wrote which fields of an object that replaces w->old, unless that has been done already.
  * write_apply.c. */
 void write_keep_managers(struct write *w, cJSON *object);
 

@@ -12,8 +12,8 @@
 /* Which reader of the API server reads it: they take and say different things. */
 enum body_reader {
 	BODY_TYPED,   /* an object of a built-in kind */
-	BODY_CUSTOM,  /* an object of a custom resource, which must say what it is */
-	BODY_APPLIED, /* what is applied */
+	BODY_CUSTOM,  /* an object of a custom resource, which must have a kind */
+	BODY_APPLIED, /* an applied object */
 	BODY_OPTIONS, /* of a deletion */
 };
 

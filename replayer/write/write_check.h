@@ -1,7 +1,7 @@
 /*
- * write_check.h: what is asked of a write before it is done: its options, its body, and what that may say.
- * All functions that return int return 0, or ERR_FAILED with the write's status filled, in the words of the
- * API server.
+ * write_check.h: the checks of a write before it is done: its options, its body, and the body's values. All
+ * functions that return int return 0, or ERR_FAILED with the write's status filled, in the words of the API
+ * server.
  */
 #ifndef REPLAYER_WRITE_CHECK_H
 #define REPLAYER_WRITE_CHECK_H
@@ -56,14 +56,15 @@ int write_read_other(struct write *w, const struct write_kind *want, cJSON **ret
  * as the request wants it. patched: only of those that w->old does not have. */
 int write_check_fields(struct write *w, cJSON *object, const cJSON *duplicates, bool patched);
 
-/* Refuses values that the type does not allow: 400 as the API server's decoder says it, of a patch 422 and of
- * what is applied 500; those of a custom resource 422 with a cause for each. What w->old has wrong already is
- * let through when it is patched or replaced. A custom resource gets the defaults of its schema, and loses
- * what that does not have. */
+/* Refuses values that the type does not allow: 400 in the words of the API server's decoder, 422 for a patch
+ * and 500 for an apply; for a custom resource 422 with a cause for each. Errors that w->old already has are
+ * accepted when it is patched or replaced. A custom resource gets the defaults of its schema, and loses
+ * fields that the schema does not have. */
 enum value_origin { VALUES_OF_BODY, VALUES_OF_PATCH, VALUES_APPLIED };
 int write_check_values(struct write *w, cJSON *object, enum value_origin origin);
 
-/* What Go could not decode of an object of another kind, in its words; NULL if it could. The caller frees.
+/* The error of Go's decoder for an object of another kind, in its words; NULL if there is none. The caller
+ * frees.
  */
 char *write_decoding_problem(const cJSON *object, const struct write_kind *want);
 /* 400 for it. */

@@ -1,4 +1,5 @@
-/* write_internal.h: what the write*.c share, and own_write.h, owners.h, crd_ending.c and upkeep.c, which write as they do. */
+/* write_internal.h: shared by the write*.c, and by own_write.h, owners.h, crd_ending.c and upkeep.c, which
+ * also write. */
 #ifndef REPLAYER_WRITE_INTERNAL_H
 #define REPLAYER_WRITE_INTERNAL_H
 
@@ -23,37 +24,37 @@ struct write {
 	enum verb verb;
 	enum write_policy policy;
 	bool dry_run;
-	uint64_t by;                 /* who wrote it, a hash of the User-Agent; 0: nobody in particular */
+	uint64_t by;                 /* who wrote it, a hash of the User-Agent; 0: unknown */
 	struct view view;            /* of the answer */
-	struct collection shown;     /* the kind of the answer when it is none of its own collection */
+	struct collection shown;     /* the kind of the answer if it is not that of the collection */
 	struct slice namespace, sub; /* of the path */
 	char *name;                  /* of the path, or of a new object */
-	cJSON *old;                  /* the object as it stands; NULL: there is none */
+	cJSON *old;                  /* the present object; NULL: none */
 	uint64_t old_seq;            /* ... the version that was found under its name; 0: none */
 	char *part;    /* ... what programs wrote of it (own_part.h); NULL: all of it, or no object */
-	bool is_tapes; /* the tape writes: `part` stays what it is */
+	bool is_tapes; /* the tape writes: `part` does not change */
 	uint64_t rv;   /* of the collection, then */
 	bool has_type; /* it is known, because write_type was asked */
 	struct field_type type;
 	struct status st;
-	struct fault_write_answer fault; /* what a fault makes of it */
+	struct fault_write_answer fault; /* a fault's effect on it */
 	int code;                        /* of the answer */
 	cJSON *answer;                   /* its body */
-	bool is_status;                  /* the answer is no object of the collection */
+	bool is_status;                  /* the answer is not an object of the collection */
 	bool managed;                    /* its managed fields are up to date */
 	struct buf warnings;             /* the header of the answer */
 	bool is_beside;                  /* it is done beside the loop (write_job.c) */
-	bool is_stale; /* ... and meanwhile somebody else has written the object: nothing was stored */
+	bool is_stale; /* ... and another client has written the object meanwhile: nothing was stored */
 };
 
 /* ---- write_job.c: writes that take long ---- */
 
-/* Runs a function that uses anything of the replay's that changes: the world, watches, the type cache. A
- * write that is done beside the loop waits until the loop has run it. Returns what it returns, or
- * ERR_STOPPED. */
+/* Runs a function that uses changing state of the replay: the world, watches, the type cache. A write on
+ * another thread waits until the loop has run it. Returns what it returns, or ERR_STOPPED. */
 int write_in_world(struct write *w, int (*what)(void *context), void *context) MUST_CHECK;
 
-/* Whether it takes so long that others would notice: by the bytes that are to be read, compared and printed.
+/* Whether it takes so long that other clients would notice, judged by the bytes that are to be read, compared
+ * and printed.
  */
 bool write_is_long(const struct api_call *call, const struct collection *c);
 
@@ -65,7 +66,7 @@ void write_beside(struct api_call *call, struct collection *c);
 void write_init(struct write *w, struct api_call *call, struct collection *c);
 void write_release(struct write *w);
 
-/* What is asked for, by which policy, and how it is to be shown: before it is done. */
+/* Determines the request, the policy and the form of the answer, before the write is done. */
 int write_begin(struct write *w);
 int write_do(struct write *w);
 
@@ -86,18 +87,18 @@ int write_load(struct write *w, struct slice name);
 /* The same for `object` in the body of an update: a hidden recorded lease is there for a client that names its
  * version, having seen it in a list or watch. */
 int write_load_named(struct write *w, const cJSON *object);
-/* As write_load, with a 404 when there is none. */
+/* Like write_load, with a 404 if there is none. */
 int write_load_existing(struct write *w);
 
-/* Takes empty labels and the like out of the metadata. write_layout.c. */
+/* Removes empty labels and other empty members from the metadata. write_layout.c. */
 void write_drop_empty(cJSON *object);
 
 /* Puts members where the API server has them: those of a built-in kind as the fields of its type stand, those
  * of a custom resource by name. Metadata loses empty ones. write_layout.c. */
 void write_normalize(const struct write *w, cJSON *object);
 
-/* Makes it so, by the policy: the object gets its resourceVersion, and watchers are told. A deletion is given
- * the last state. */
+/* Stores the result, by the policy: the object gets its resourceVersion, and watchers get the change. For a
+ * deletion pass the last state. */
 int write_store(struct write *w, enum event_type type, cJSON *object);
 
 /* The time that a new object gets. */
@@ -106,7 +107,7 @@ void write_timestamp(char to[TIMESTAMP_BYTES], int64_t ahead_s);
 /* Whether the resource has that subresource, as far as is known. */
 bool write_has_subresource(struct write *w, const char *name);
 
-/* The version to write to; 0: there is none. To be called in the world. */
+/* The version to write to; 0: none. Call it in the world. */
 uint64_t write_find(const struct write *w, struct slice name);
 
 /* The type of the object. */
@@ -147,8 +148,8 @@ int write_replace(struct write *w, cJSON *object, bool rv_required);
 /* Deletes w->old, with the options of the body (may be NULL); the answer is made. */
 int write_remove(struct write *w, const cJSON *options);
 
-/* Gives a service the addresses, node ports and policies that it lacks, and keeps those that it had as w->old; nothing to other
- * kinds. 422 if another service has what it asks for. write_service.c. */
+/* Gives a service the addresses, node ports and policies that it lacks, and keeps those of w->old; does
+ * nothing to other kinds. 422 if another service has the requested ones. write_service.c. */
 int write_settle_service(struct write *w, cJSON *object);
 
 /* ---- write_crd.c: nothing is done to other kinds ---- */

@@ -1,6 +1,6 @@
 /*
- * write_policy.h: what becomes of a write. A list of rules, as the options --write give them, the last one
- * that fits counts; in front of them stand the defaults:
+ * write_policy.h: how a write is handled. A list of rules from the options --write; the last one that fits
+ * counts. The defaults come first:
  *
  *     leases, events (both groups)           overlay
  *     resources that are on the tape         absorb
@@ -35,7 +35,7 @@ struct write_rules {
 	size_t count;
 };
 
-/* Appends a rule; the text is copied. ERR_USAGE says what is wrong with it. */
+/* Appends a rule; copies the text. ERR_USAGE describes an error in it. */
 int write_rules_add(struct write_rules *rules, const char *text, struct err *err) MUST_CHECK;
 void write_rules_release(struct write_rules *rules);
 
