@@ -41,7 +41,7 @@ extern const struct command *const commands[];
 const struct command *command_find(const char *name); /* NULL if there is none */
 void commands_print(FILE *to);
 
-/* ERR_USAGE: there is no command of that name, and which one may have been meant. */
+/* ERR_USAGE: no command has that name; the sentence suggests one. */
 int command_refuse(const char *word, struct err *err) MUST_CHECK;
 
 #endif

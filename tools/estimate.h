@@ -1,10 +1,11 @@
 /*
- * estimate.h: what a day of recording will cost, told by a sample of some minutes.
+ * estimate.h: how much disk a day of recording will take, estimated from a sample of some minutes.
  *
- * A tape packs the versions of one object side by side, extent by extent: the first one of an extent costs a
- * lot, those that follow little. A short sample has few versions of each object, but the first lists have one of each: what
- * they take tells the cost of a first version, and what the sample adds to them that of the further ones. How often a
- * first version is to be paid for follows from how many objects change in the time of an extent.
+ * A tape packs the versions of one object side by side, extent by extent: the first one of an extent takes
+ * much, the following ones little. A short sample has few versions of each object, but the first lists have
+ * one of each: their size gives the cost of a first version, and the growth during the sample that of further
+ * ones. The number of objects that change in the time of an extent determines how often a first version is
+ * needed.
  */
 #ifndef TOOLS_ESTIMATE_H
 #define TOOLS_ESTIMATE_H
@@ -16,7 +17,7 @@
 
 struct estimate_options {
 	const char *tape_path; /* the sample */
-	const char *scratch;   /* a folder for what is tried out; empty afterwards */
+	const char *scratch;   /* a folder for trial tapes; empty afterwards */
 	uint64_t first_seq;    /* what came until then is the first lists */
 	int64_t begin_ns;      /* wall clock, when they were whole */
 	int64_t window_ns;     /* from then on */

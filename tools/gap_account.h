@@ -1,6 +1,6 @@
 /*
- * gap_account.h: the gaps of a tape with all that belongs to each: the watch that broke, what was tried until
- * it went on, and what the relist showed.
+ * gap_account.h: the gaps of a tape with all that belongs to each: the watch that broke, the attempts until
+ * it resumed, and what the relist showed.
  */
 #ifndef TOOLS_GAP_ACCOUNT_H
 #define TOOLS_GAP_ACCOUNT_H
@@ -8,7 +8,7 @@
 #include "schema/tape/gap_words.h"
 #include "schema/tape/reader.h"
 
-#define GAP_ATTEMPT_WORDS 12 /* different outcomes that are told apart; the rest is "other" */
+#define GAP_ATTEMPT_WORDS 12 /* different outcomes that are listed; the rest is "other" */
 
 struct gap_attempt {
 	char *purpose, *reason; /* "watch", "refused" */
@@ -21,7 +21,7 @@ struct gap_missed {
 };
 
 struct gap_account {
-	struct tape_gap gap; /* its texts are owned here; id 0: no row tells it (coverage.h) */
+	struct tape_gap gap; /* owns its texts; id 0: it has no row (coverage.h) */
 	const struct tape_stream *stream;
 	const struct tape_resource *resource;
 	bool known_before; /* the connection before it is on the tape */
@@ -36,13 +36,13 @@ struct gap_account {
 struct gap_accounts {
 	struct gap_account *items; /* in the order in which they began */
 	size_t count;
-	size_t untold_count; /* streams of which the tape does not tell when they were watched */
+	size_t untold_count; /* streams for which the tape does not say when they were watched */
 };
 
 int gap_accounts_read(struct tape *t, struct gap_accounts *ret, struct err *err) MUST_CHECK;
 void gap_accounts_release(struct gap_accounts *a);
 
-/* Whether the tape does not know something: a gap hid changes or never ended, or nothing is told. */
+/* Whether the tape does not know something: a gap hid changes or never ended, or a stream is untold. */
 bool gap_accounts_lack_something(const struct gap_accounts *a);
 
 /* Whether something was missed, or nobody can say because it never ended. */

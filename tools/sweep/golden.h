@@ -21,8 +21,8 @@ struct golden_options {
  * or would be overwritten. */
 int golden_open(struct golden_options *g, const char **run, struct err *err) MUST_CHECK;
 
-/* `tape` is what was replayed. Prints the differences and makes the exit code: that of a child that failed
- * stays; a difference is 1, also where the replay was late (3). */
+/* `tape` is the replayed tape. Prints the differences and sets the exit code: that of a failed child stays; a
+ * difference is 1, even if the replay was late (3). */
 int golden_judge(struct golden_options *g, const char *tape, const char *run, int *exit_code,
 	struct err *err) MUST_CHECK;
 

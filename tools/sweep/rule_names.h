@@ -7,7 +7,7 @@
 
 #include "schema/base/catalog.h"
 
-/* What becomes of a name that is not known. */
+/* How to treat an unknown name. */
 enum rule_names_unknown {
 	UNKNOWN_TAKEN,  /* it counts as it is */
 	UNKNOWN_WARNED, /* so, but a line of the log says so */

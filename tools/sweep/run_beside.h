@@ -1,4 +1,4 @@
-/* run_beside.h: where the run of a tape is unless somebody says so. */
+/* run_beside.h: the default path of a tape's run. */
 #ifndef TOOLS_RUN_BESIDE_H
 #define TOOLS_RUN_BESIDE_H
 

@@ -1,7 +1,6 @@
 /*
- * run_learn.h: what differs by itself, learned from two runs that were both good: fields that differ become
- * rules (compare_rules.h) for all writes of that kind, and writes that only one of them has are not looked
- * at.
+ * run_learn.h: learns what differs by itself from two good runs: fields that differ become rules
+ * (compare_rules.h) for all writes of that kind, and writes that only one of them has are ignored.
  */
 #ifndef TOOLS_RUN_LEARN_H
 #define TOOLS_RUN_LEARN_H

@@ -1,6 +1,6 @@
 /*
- * run_verdict.h: whether two runs did the same, told on stdout: what `kubetape diff` and `kubetape replay
- * --golden` share.
+ * run_verdict.h: prints whether two runs did the same; shared by `kubetape diff` and `kubetape replay
+ * --golden`.
  */
 #ifndef TOOLS_RUN_VERDICT_H
 #define TOOLS_RUN_VERDICT_H
@@ -25,13 +25,13 @@ struct verdict_options {
 /* Frees the lists. */
 void verdict_release(struct verdict_options *o);
 
-/* What --ordered and --last mean. ERR_USAGE if both are given. */
+/* Applies --ordered and --last. ERR_USAGE if both are given. */
 int verdict_order(struct verdict_options *o, bool ordered, bool last, struct err *err) MUST_CHECK;
 
 /* Whether the rules make sense: 0 or ERR_USAGE. */
 int verdict_check(const struct verdict_options *o, struct err *err) MUST_CHECK;
 
-/* What two runs are compared by: the rules, and what further good runs teach. */
+/* The basis of a comparison: the rules, and what is learned from further good runs. */
 struct verdict_measure {
 	struct compare_rules *rules;
 	struct run_lessons lessons;

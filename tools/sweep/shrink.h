@@ -1,13 +1,12 @@
 /*
- * shrink.h: the parts of `kubetape shrink`, which takes from a tape, and from a fault file, whatever a command
- * does not need to go wrong in the same way.
+ * shrink.h: the parts of `kubetape shrink`, which removes from a tape, and from a fault file, whatever a
+ * command does not need to go wrong in the same way.
  *
  *     cmd_shrink.c     options, and what is taken away in which order
  *     shrink_units.c   what there is to take away: resources, objects, events, fields
  *     shrink_try.c     a tape and a fault file without it, and a run of the command (sweep_run.h)
  *
- * It is delta debugging: each time half of what is left of one sort is taken away, then a quarter, down to one
- * by one.
+ * It is delta debugging: of each sort it removes half of what is left, then a quarter, down to one by one.
  */
 #ifndef TOOLS_SHRINK_H
 #define TOOLS_SHRINK_H
@@ -31,7 +30,7 @@ struct shrink_set {
 struct shrink_options {
 	const char *gaps;  /* "recorded", "none" or a file */
 	const char *match; /* what the output must have; NULL: anything */
-	bool compares;     /* wrong is what it does not come to without faults; by `measure` */
+	bool compares;     /* a result is wrong if it differs from that without faults; by `measure` */
 	int64_t tries_max;
 };
 
@@ -54,12 +53,12 @@ struct shrink {
 
 /* ---- shrink_units.c ---- */
 
-/* What the tape has, of what is kept so far; those of before are released. */
+/* Lists the units of the tape among those kept so far; releases earlier ones. */
 void shrink_find_resources(struct shrink *s);
 int shrink_find_objects(struct shrink *s, struct err *err) MUST_CHECK;
 int shrink_find_events(struct shrink *s, struct err *err) MUST_CHECK;
-/* Members of objects at that depth: 1 is "spec", 2 "spec.replicas"; what is inside of arrays counts as in
- * objects. Those of a lesser depth that are not kept stay so. */
+/* Members of objects at that depth: 1 is "spec", 2 "spec.replicas"; arrays count like objects. Removed
+ * members of a lesser depth stay removed. */
 int shrink_find_fields(struct shrink *s, size_t depth, struct err *err) MUST_CHECK;
 void shrink_set_release(struct shrink_set *set);
 void shrink_set_add(struct shrink_set *set, const char *name); /* name may be NULL */
@@ -73,7 +72,7 @@ int shrink_rewrite_document(void *context, struct tape_document *d, struct err *
 
 /* ---- shrink_try.c ---- */
 
-/* Makes the tape at that path, and the fault file beside it if there is one, of what is kept. */
+/* Makes the tape at that path, and the fault file beside it if there is one, from the kept units. */
 int shrink_write(struct shrink *s, const char *tape, const char *faults, struct remake_result *ret,
 	struct err *err) MUST_CHECK;
 /* Runs the command. 1: it goes wrong in the same way; 0: it does not, or the user has stopped it. */

@@ -1,18 +1,18 @@
 /*
  * sweep.h: the parts of `kubetape sweep`, which runs a command against one replay after the other, each with
- * a gap at another place, and compares what it came to.
+ * a gap at a different place, and compares the results.
  *
- *     cmd_sweep.c         options, and what is done in which order
- *     sweep_ground.c      without faults: what it comes to, and always
- *     sweep_tries.c       with faults: which are tried, and what each comes to
+ *     cmd_sweep.c         options, and the order of steps
+ *     sweep_ground.c      without faults: the result, and whether it is always the same
+ *     sweep_tries.c       with faults: which are tried, and the result of each
  *     sweep_positions.c   where a gap is interesting
  *     sweep_changes.c     among them: changes of one object that nobody sees one by one
- *     sweep_rows.c        what the tape has, for both
+ *     sweep_rows.c        the tape's events, for both
  *     sweep_patterns.c    where else a program goes blind: at its own writes, in what it lists
  *     sweep_fault.c       the fault file of such a place
  *     sweep_run.c         one replay: its files
  *     sweep_jobs.c        replays as processes
- *     sweep_answer.c      what a run came to, read from its run file
+ *     sweep_answer.c      the result of a run, read from its run file
  *     sweep_compare.c     how two of them differ
  *     sweep_causes.c      findings of one cause
  *     sweep_merge.c       one sweep over many machines: parts of it, and one report of them
@@ -20,7 +20,7 @@
  *     sweep_again.c       what failed in an earlier sweep comes first
  *     sweep_oracle.c      panics and invariants
  *     sweep_health.c      hangs, growth, what is served on the way
- *     sweep_look.c        invariants of a run that goes on
+ *     sweep_look.c        invariants of a running run
  *     sweep_narrow.c      the smallest fault of a finding
  *     sweep_report.c      for people and as JSON; sweep_junit.c, sweep_sarif.c, sweep_html.c
  */
@@ -41,8 +41,8 @@
 enum sweep_pattern {
 	SWEEP_UNOBSERVED, /* changes pass while a watch is away */
 	SWEEP_RESTART,    /* it dies within a write, and starts again */
-	SWEEP_STALE,      /* it starts again, and one resource is older than what it had seen */
-	SWEEP_WRITES,     /* a write is refused, or done without that it is told */
+	SWEEP_STALE,      /* it restarts, and one resource is older than what it had seen */
+	SWEEP_WRITES,     /* a write is refused, or done but answered with an error */
 	SWEEP_COALESCED,  /* changes come all at once, without a list */
 	SWEEP_ECHO,       /* its own writes reach its watches late */
 	SWEEP_SLOW,       /* one resource is listed long after the others */
@@ -57,9 +57,9 @@ extern const char *const sweep_pattern_names[SWEEP_PATTERNS];
 /* "restart,stale" into bits; NULL: all. ERR_USAGE. */
 int sweep_patterns_parse(const char *text, unsigned *ret, struct err *err) MUST_CHECK;
 
-/* The words that are tried at a place of that pattern, the most telling first; NULL after the last. Of
- * SWEEP_UNOBSERVED the user has the say. `write` is that of the place. `all`: also those that a program
- * without retries, or without a look at what is left over when it starts, does not stand. */
+/* The words that are tried at a place of that pattern, the most telling first; NULL after the last. The user
+ * chooses those of SWEEP_UNOBSERVED. `write` is that of the place. `all`: also those that a program does not
+ * survive without retries, or without checking for leftovers when it starts. */
 const char *sweep_pattern_words(enum sweep_pattern pattern, const char *write, bool all, size_t index);
 
 /* ---- where ---- */
@@ -68,7 +68,7 @@ enum sweep_kind {
 	SWEEP_DELETION,    /* a DELETED event is missed */
 	SWEEP_RECREATION,  /* all from a deletion to the creation of another object of that name */
 	SWEEP_TERMINATION, /* all from a first deletionTimestamp to the deletion */
-	SWEEP_STRETCH,     /* what one resource does in a stretch of the tape */
+	SWEEP_STRETCH,     /* all events of one resource in a part of the tape */
 	SWEEP_CHANGES,     /* two or three successive changes of one object */
 	SWEEP_SELECTION,   /* an object leaves the selection of a watch; all until it is back */
 	SWEEP_EVENT,       /* an event that the user's expression is true of */
@@ -84,13 +84,13 @@ struct sweep_position {
 	enum sweep_kind kind;
 	bool laid_over;     /* what programs write lies over the tape: `--write overlay` */
 	char *write;        /* of SWEEP_WRITE its kind, "create pods"; it is the first one after seq */
-	uint64_t as_of_seq; /* of SWEEP_STALE: what is shown ... */
+	uint64_t as_of_seq; /* of SWEEP_STALE: the state shown ... */
 	bool before_answer; /* ... before anything that programs wrote after that event */
 	char *others;       /* shown older as well, as "pods,nodes", and as of what; NULL: none */
 	uint64_t others_as_of_seq;
 	uint64_t seq, last_seq; /* the first and the last event that is missed */
 	uint64_t hidden;      /* events of that resource from the one to the other; 0: its watches are late */
-	uint64_t late_writes; /* of SWEEP_ECHO: what the program writes there without faults */
+	uint64_t late_writes; /* of SWEEP_ECHO: the number of the program's writes there without faults */
 	int64_t for_ns;       /* how long the gap is by the tape's time; 0: until the hidden ones are over */
 	uint64_t until_seq;   /* of a stretch: its last event, of whatever resource */
 	char *resource;       /* as fault files name it */
@@ -127,9 +127,8 @@ int sweep_positions_find(struct sql_session *s, const struct sweep_search *what,
 size_t sweep_positions_thin(struct sweep_positions *p, size_t max);
 void sweep_positions_release(struct sweep_positions *p);
 
-/* Adds places of the other patterns, which are bits of `patterns`; those of SWEEP_COALESCED are made of the
- * ones at hand. `s` has a run without faults, in which what was written lay over the tape if `laid_over` says
- * so. */
+/* Adds places of the other patterns, which are bits of `patterns`; those of SWEEP_COALESCED are made from the
+ * existing ones. `s` has a run without faults, in which writes were overlaid if `laid_over` says so. */
 int sweep_patterns_find(struct sql_session *s, unsigned patterns, bool laid_over, struct sweep_positions *to,
 	struct err *err) MUST_CHECK;
 void sweep_positions_order(struct sweep_positions *p);
@@ -145,7 +144,7 @@ int sweep_words_check(const char *words, struct err *err) MUST_CHECK;
 
 int sweep_fault_write(
 	const struct sweep_position *p, const char *words, const char *path, struct err *err) MUST_CHECK;
-/* A cut at the same place from which every client goes on where it was. False: there is no such place. */
+/* A cut at the same place after which every client resumes. False: there is no such place. */
 bool sweep_has_control(const struct sweep_position *p);
 int sweep_control_write(const struct sweep_position *p, const char *path, struct err *err) MUST_CHECK;
 
@@ -165,7 +164,7 @@ int sweep_job_start(struct sweep_job *job, const struct command *replay, char **
 /* From now on SIGINT and SIGTERM wait to be seen by sweep_jobs_wait, and children are waited for there. */
 void sweep_jobs_prepare(void);
 
-/* What looks at jobs as they go, every so often. */
+/* A callback that examines running jobs at intervals. */
 struct sweep_looker {
 	int64_t every_ns;
 	bool (*look)(void *context, size_t at); /* true: it has seen enough, the job is asked to end */

@@ -1,4 +1,4 @@
-/* sweep_answer.h: what a run of a sweep came to, and how two of them differ. See sweep.h. */
+/* sweep_answer.h: the result of a run of a sweep, and how two of them differ. See sweep.h. */
 #ifndef TOOLS_SWEEP_ANSWER_H
 #define TOOLS_SWEEP_ANSWER_H
 
@@ -21,9 +21,9 @@ struct sweep_answer {
 	int64_t start_ns;             /* how long it took until it asked for something */
 	int64_t pause_ns;             /* the longest between two of its requests, leases and Events aside */
 	uint64_t delivered;           /* different events that watches were sent */
-	uint64_t absorbed;            /* writes of which nothing was kept */
+	uint64_t absorbed;            /* writes that were not kept */
 	uint64_t hits;                /* what the first fault has struck */
-	struct sweep_effect *effects; /* what is left of all that it wrote; sorted */
+	struct sweep_effect *effects; /* the remains of all that it wrote; sorted */
 	size_t effect_count;
 	struct sweep_effect *counts; /* how often it has created and deleted, by resource; sorted */
 	size_t count_count;
@@ -32,7 +32,7 @@ struct sweep_answer {
 	struct sweep_health health; /* not asked for either, then */
 };
 
-/* What else there is to know of a run. */
+/* Further facts about a run. */
 struct sweep_asked {
 	const struct text_list *invariants; /* NULL: neither they nor the log count */
 	const char *log;
@@ -45,7 +45,7 @@ int sweep_answer_read(const char *tape, const char *run, const struct sweep_aske
 	struct sweep_answer *ret, struct err *err) MUST_CHECK;
 void sweep_answer_release(struct sweep_answer *a);
 
-/* What to look at. */
+/* What to compare. */
 struct sweep_measure {
 	bool exit_code, writes;
 	bool counts_vary; /* they differ from run to run by themselves */
@@ -53,7 +53,7 @@ struct sweep_measure {
 	size_t unsteady_count;
 };
 
-/* What the program comes to without faults. */
+/* The program's results without faults. */
 struct sweep_ground {
 	struct sweep_answer answer;
 	struct sweep_measure measure;
@@ -73,8 +73,8 @@ size_t sweep_compare_alarms(
 size_t sweep_compare_probes(
 	const struct sweep_answer *without, const struct sweep_answer *with, struct buf *to);
 
-/* The same for what it has created and deleted more often; or, with `earlier`, only for deletions of what had been there
- * before the fault. Less often is no harm by itself: what is left tells. */
+/* Like it, for what it has created and deleted more often; or, with `earlier`, only for deletions of what had
+ * been there before the fault. Doing so less often is harmless by itself: the remains show the harm. */
 size_t sweep_compare_counts(const struct sweep_ground *g, const struct sweep_answer *with, const char *than,
 	bool earlier, struct buf *to);
 #define SWEEP_EARLIER "deletions of the earlier "

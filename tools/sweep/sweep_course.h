@@ -1,4 +1,4 @@
-/* sweep_course.h: a sweep as it goes: what it was asked for, and how far it is. See sweep.h. */
+/* sweep_course.h: a running sweep: its options and its progress. See sweep.h. */
 #ifndef TOOLS_SWEEP_COURSE_H
 #define TOOLS_SWEEP_COURSE_H
 
@@ -8,7 +8,7 @@
 
 #define SWEEP_INVARIANTS_MAX 64
 
-/* What the command line says. */
+/* The options of the command line. */
 struct sweep_values {
 	const char *again, *probe, *junit, *sarif, *html;
 	const char *shard;
@@ -30,7 +30,7 @@ struct sweep {
 	struct sweep_measure asked; /* what --compare says */
 	struct sweep_shard shard;
 	struct sweep_ground plain, laid_over; /* laid_over: known when something is tried on it */
-	struct sweep_slot paced;              /* number 0: there is no run in lock-step */
+	struct sweep_slot paced;              /* number 0: no run in lock-step */
 	struct sweep_positions positions;
 	struct sweep_try *tries;
 	size_t try_count, found, jobs;
@@ -38,7 +38,7 @@ struct sweep {
 	size_t healed;     /* runs in which an invariant was broken, and held at the end */
 	size_t ended;      /* runs with faults */
 	int64_t begun_ns;  /* monotonic: trying */
-	bool quick;        /* a short time of quiet tells the same, without faults */
+	bool quick;        /* a short time of quiet gives the same result without faults */
 	bool alone, stopped, unsteady;
 };
 
@@ -52,9 +52,9 @@ static inline struct sweep_ground *sweep_ground_of(struct sweep *s, bool laid_ov
 /* The user has stopped it: nothing runs any more. */
 void sweep_stop(struct sweep *s);
 
-/* What the command comes to, always the same or not, also side by side. */
+/* The command's results, whether always the same, even side by side. */
 int sweep_find_answer(struct sweep *s, struct err *err) MUST_CHECK;
-/* The same with what it writes laid over the tape, if a pattern needs that. */
+/* Like it, with its writes overlaid, if a pattern needs that. */
 int sweep_find_laid_over(struct sweep *s, struct err *err) MUST_CHECK;
 /* A run in lock-step, once it is known how long the tape is. */
 int sweep_find_causes(struct sweep *s, struct err *err) MUST_CHECK;
@@ -87,7 +87,7 @@ void sweep_alarm_release(struct sweep_alarm *a);
 
 /* ---- sweep_again.c ---- */
 
-/* What went wrong in the sweep of that folder comes first. */
+/* Puts first what went wrong in the sweep of that folder. */
 int sweep_order_again(struct sweep *s, struct err *err) MUST_CHECK;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * sweep_health.h: how the program of a run was when it was quiet: whether it still watches, asks, ends when it is
- * asked to, what it takes of memory, and what it served on the way. See sweep_answer.h.
+ * sweep_health.h: the health of a run's program when it was quiet: whether it still watches, sends requests,
+ * and ends when it is asked to; its memory; and what it served on the way. See sweep_answer.h.
  */
 #ifndef TOOLS_SWEEP_HEALTH_H
 #define TOOLS_SWEEP_HEALTH_H
@@ -8,11 +8,11 @@
 #include "schema/base/buf.h"
 #include "schema/sql/session.h"
 
-/* It has grown when it takes this many times as much as ever without faults, and so much more. */
+/* It has grown if it takes more than this many times as much as ever without faults, and this much more. */
 #define SWEEP_GROWN_TIMES 2
 #define SWEEP_GROWN_BYTES (UINT64_C(32) << 20)
 
-/* What a probe on the way was told, while no fault was under way. */
+/* The output of a probe on the way, while no fault was active. */
 struct sweep_served {
 	uint64_t seq;
 	int64_t time_ns;
@@ -22,7 +22,7 @@ struct sweep_served {
 struct sweep_health {
 	char **watches; /* open when it was quiet at the end, or shortly before: paths with their selectors; sorted */
 	size_t watch_count;
-	char **asked; /* the same of what it asked for, since a fault had it started again if one did */
+	char **asked; /* likewise those that it asked for, since its restart if a fault caused one */
 	size_t asked_count;
 	bool is_known;      /* false: it ended by itself, and nothing of this is */
 	bool killed;        /* it did not end when it was asked to */
@@ -38,11 +38,11 @@ int sweep_health_read(
 	struct sql_session *s, int64_t settle_ns, struct sweep_health *ret, struct err *err) MUST_CHECK;
 void sweep_health_release(struct sweep_health *h);
 
-/* What another run without faults says: only what is so in both is so. */
+/* Learns from another run without faults: only facts that hold in both hold. */
 void sweep_health_learn(struct sweep_health *h, const struct sweep_health *other);
 
-/* Appends a sentence for each thing that is worse with the fault; how many there are. What a probe was told on the way
- * counts if it was wrong for `settle_ns`. */
+/* Appends a sentence for each thing that is worse with the fault, and returns their number. A wrong probe on
+ * the way counts if it stayed wrong for `settle_ns`. */
 size_t sweep_health_compare(const struct sweep_health *without, const struct sweep_health *with,
 	int64_t settle_ns, struct buf *to);
 

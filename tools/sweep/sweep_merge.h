@@ -1,6 +1,7 @@
 /*
- * sweep_merge.h: one sweep over many machines. Each takes its part of the faults by what they are, not by where they stand
- * in a list, so that machines which disagree about the list leave none out unseen; and the reports of all make one.
+ * sweep_merge.h: one sweep over many machines. The fault itself, not its place in a list, decides its part,
+ * so that no fault is silently left out if machines disagree about the list. The reports of all machines make
+ * one.
  */
 #ifndef TOOLS_SWEEP_MERGE_H
 #define TOOLS_SWEEP_MERGE_H
@@ -20,7 +21,7 @@ bool sweep_shard_has(const struct sweep_shard *shard, const struct sweep_try *t)
 /* The sweep.json that a sweep has left in its folder, or at its s3://BUCKET/PREFIX; the caller deletes. */
 int sweep_report_read(const char *place, cJSON **ret, struct err *err) MUST_CHECK;
 
-/* A report, and what it is made of. */
+/* A report, and its parts. */
 struct sweep_merged {
 	struct sweep_report report;
 	struct sweep_positions positions;
@@ -31,10 +32,10 @@ struct sweep_merged {
 	size_t fetched; /* out of a store */
 };
 
-/* Of what shards left: folders with a sweep.json, or s3://BUCKET/PREFIX; a place that has none stands for those below it. What
- * lies in a store is fetched to folders in `into`, or stays there if that is NULL. What no shard tried stays untried.
- * ERR_USAGE if they are of different tapes, or disagree about what the command comes to without faults. The caller
- * releases in any case. */
+/* Merges the results of shards: folders with a sweep.json, or s3://BUCKET/PREFIX; a place without a report
+ * stands for those below it. Files in a store are fetched to folders in `into`, or stay there if that is
+ * NULL. Faults that no shard tried stay untried. ERR_USAGE if they are of different tapes, or disagree about
+ * the command's result without faults. The caller releases in any case. */
 int sweep_merge(const struct text_list *places, const char *into, struct sweep_merged *ret,
 	struct err *err) MUST_CHECK;
 void sweep_merged_release(struct sweep_merged *m);

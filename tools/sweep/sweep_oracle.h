@@ -1,6 +1,6 @@
 /*
- * sweep_oracle.h: what shows that a run went wrong beside what it left: panics and fatal lines of the
- * command's output, and invariants, which are questions to the tape and the run that must have no rows.
+ * sweep_oracle.h: signs that a run went wrong, beside its remains: panics and fatal lines in the command's
+ * output, and invariants, which are queries over the tape and the run that must have no rows.
  */
 #ifndef TOOLS_SWEEP_ORACLE_H
 #define TOOLS_SWEEP_ORACLE_H
@@ -22,7 +22,7 @@ int sweep_oracle_check(const struct text_list *invariants, struct err *err) MUST
 /* How a finding about it begins: "invariant NAME is broken"; without a name the query stands there. The caller frees. */
 char *sweep_oracle_line(const char *invariant);
 
-/* Appends a line "invariant NAME is broken: ROW" if that query has rows. ERR_USAGE if it is none. */
+/* Appends a line "invariant NAME is broken: ROW" if that query has rows. ERR_USAGE if it is not a query. */
 int sweep_oracle_ask(
 	struct sql_session *s, const char *invariant, struct buf *to, struct err *err) MUST_CHECK;
 

@@ -23,7 +23,7 @@ void sweep_place_drop(const char *folder);
 /* Appends the report that is there. */
 int sweep_place_read(const char *url, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Makes the folder, and fetches what is there into it. */
+/* Makes the folder, and fetches the files of the place into it. */
 int sweep_place_fetch(const char *url, const char *folder, struct err *err) MUST_CHECK;
 
 /* Adds where a report is: at that URL or, if none is there, anywhere below it. The caller frees the texts. ERR_NOT_FOUND. */

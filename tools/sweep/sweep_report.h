@@ -1,4 +1,4 @@
-/* sweep_report.h: what a sweep found, in each form in which it is told. See sweep.h. */
+/* sweep_report.h: the findings of a sweep, in each form of report. See sweep.h. */
 #ifndef TOOLS_SWEEP_REPORT_H
 #define TOOLS_SWEEP_REPORT_H
 
@@ -20,7 +20,7 @@ struct sweep_try {
 	const struct sweep_position *position;
 	struct sweep_position
 		*narrowed; /* owned, its texts are not: the position, once it is a smaller one */
-	const struct sweep_position *narrowed_from; /* what it was before; NULL: it is as it was */
+	const struct sweep_position *narrowed_from; /* its earlier result; NULL: unchanged */
 	const char *words;
 	size_t number; /* from 1, in names of files */
 	enum sweep_verdict verdict;
@@ -35,7 +35,7 @@ struct sweep_report {
 	char *again;             /* the command without --gaps and what follows */
 	char *anew;              /* the same of a sweep, without --faults and what follows */
 	char *verdict;           /* what makes it compare with the run without gaps, to stand before --gaps */
-	char *verdict_laid_over; /* the same for what is tried with --write overlay */
+	char *verdict_laid_over; /* the same for faults that are tried with --write overlay */
 	char **child;
 	const struct sweep_answer *without;
 	const struct sweep_positions *positions;

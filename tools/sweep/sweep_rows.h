@@ -1,6 +1,6 @@
 /*
- * sweep_rows.h: the events of the tape as the search for places sees them: which object they are of, whether
- * the program was sent them in the run without gaps, and what they change. See sweep.h.
+ * sweep_rows.h: the events of the tape for the search for places: their objects, whether the program was sent
+ * them in the run without gaps, and what they change. See sweep.h.
  */
 #ifndef TOOLS_SWEEP_ROWS_H
 #define TOOLS_SWEEP_ROWS_H
@@ -16,7 +16,7 @@ struct sweep_row {
 	bool left, entered; /* the selection of a watch, without being deleted or created */
 	char *resource, *object, *uid;
 	char *change;          /* "status.phase Running"; NULL: nothing that a program would act on */
-	size_t previous, next; /* event of that object, by name; SWEEP_NO_ROW: there is none */
+	size_t previous, next; /* event of that object, by name; SWEEP_NO_ROW: none */
 };
 #define SWEEP_NO_ROW SIZE_MAX
 
@@ -31,7 +31,7 @@ struct sweep_names {
 	size_t count;
 };
 
-/* What is looked for, in what, and where it goes. */
+/* The options, input and output of the search. */
 struct sweep_finding {
 	const struct sweep_search *what;
 	const struct sweep_rows *all;
@@ -60,7 +60,7 @@ struct sweep_position *sweep_positions_add(
 
 /* ---- sweep_changes.c ---- */
 
-/* What events of type MODIFIED change, into the rows. */
+/* Reads the changes of MODIFIED events into the rows. */
 int sweep_changes_read(struct sql_session *s, struct sweep_rows *rows, struct err *err) MUST_CHECK;
 
 /* Adds each two and three successive changes of one object, one place for each sort. */

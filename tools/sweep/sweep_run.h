@@ -1,4 +1,4 @@
-/* sweep_run.h: one run of a sweep: its files, its process, and what it came to. See sweep.h. */
+/* sweep_run.h: one run of a sweep: its files, its process, and its result. See sweep.h. */
 #ifndef TOOLS_SWEEP_RUN_H
 #define TOOLS_SWEEP_RUN_H
 
@@ -8,7 +8,7 @@
 #define SWEEP_JOBS_MAX 64
 #define SWEEP_PACE_NS  (50 * NS_PER_MS) /* of lock-step: for which a program has asked for nothing */
 
-/* What is the same in all runs. */
+/* The options that all runs share. */
 struct sweep_options {
 	const struct command *replay; /* what a run is */
 	const char *tape;
@@ -42,7 +42,7 @@ struct sweep_slot {
 		char *line;       /* owned: the invariant that does not hold; NULL: all do */
 		int64_t since_ns; /* monotonic */
 		uint64_t seq;     /* where that was seen */
-		bool is_told;     /* for so long that the run is ended for it */
+		bool is_told;     /* for long enough to end the run */
 	} broken;
 	int64_t changed_ns,
 		looked_ns; /* of sweep_look.c: when its run file had changed, as of the last look, and as
@@ -75,7 +75,7 @@ void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot)
 
 /* Starts what stands in that slot. */
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err) MUST_CHECK;
-/* What it came to, when it has ended; the caller releases. */
+/* Its result, after its end; the caller releases. */
 int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, struct err *err) MUST_CHECK;
 
 #endif

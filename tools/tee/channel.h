@@ -1,6 +1,6 @@
 /*
- * channel.h: one end of the road: a connected socket, with TLS or without. Nothing here waits. The ways in
- * which a peer ends are told apart, so that each can be carried over to the other end.
+ * channel.h: one end of the road: a connected socket, with TLS or without. Nothing here waits. It
+ * distinguishes the ways in which a peer ends, so that each can be passed on to the other end.
  */
 #ifndef TOOLS_TEE_CHANNEL_H
 #define TOOLS_TEE_CHANNEL_H
@@ -28,7 +28,7 @@ enum channel_end {
 /* Bytes read, 0 if there are none now, or enum channel_end. */
 ssize_t channel_read(struct channel *c, char *to, size_t max);
 
-/* TLS has read more than it has given out: the socket will not tell of it. */
+/* TLS has buffered data that the socket will not report. */
 bool channel_has_read(const struct channel *c);
 
 /* Bytes taken, 0 if the socket is full (the next call must offer the same bytes, and may offer more), or

@@ -1,4 +1,4 @@
-/* decoder.h: undoes the content encoding of an answer: gzip or deflate; what has none passes as it is. */
+/* decoder.h: undoes the content encoding of an answer: gzip or deflate; other answers pass unchanged. */
 #ifndef TOOLS_TEE_DECODER_H
 #define TOOLS_TEE_DECODER_H
 
@@ -10,8 +10,8 @@ struct decoder;
 int decoder_new(struct slice encoding, struct decoder **ret, struct err *err) MUST_CHECK;
 void decoder_free(struct decoder *d); /* accepts NULL */
 
-/* Gives what the bytes come to, in pieces. d may be NULL. A failure of `each` is returned. ERR_PROTOCOL if
- * they are not what the encoding says. */
+/* Gives the decoded bytes in pieces. d may be NULL. Returns a failure of `each`. ERR_PROTOCOL if the bytes do
+ * not fit the encoding. */
 int decoder_feed(struct decoder *d, struct slice bytes, int (*each)(void *context, struct slice piece),
 	void *context, struct err *err) MUST_CHECK;
 

@@ -1,8 +1,8 @@
 /*
- * desk.h: what the feed tells is written down, by a thread of its own: nothing of a watch waits for it.
+ * desk.h: a separate thread writes the items of the feed to tape and run; no watch waits for it.
  *
- * While the disk takes nothing the desk takes nothing from the feed either, once much is waiting, so that the
- * feed fills; what then becomes of that which passes is up to those who feed it.
+ * While the disk takes nothing, and much is waiting, the desk takes nothing from the feed either, so that the
+ * feed fills. The feeding code decides then what to do with passing data.
  */
 #ifndef TOOLS_TEE_DESK_H
 #define TOOLS_TEE_DESK_H
@@ -33,7 +33,7 @@ struct desk_summary {
 struct desk_end {
 	const char *ended_by; /* as run_book_end */
 	int exit_code;
-	bool never_began; /* nothing could pass: what was not there before is removed */
+	bool never_began; /* nothing could pass: newly made files are removed */
 };
 
 /* After feed_close: waits until all is written down, and closes tape and run. The first failure of either. */

@@ -8,8 +8,8 @@
 
 struct dial;
 
-/* What came of it: a connected, non-blocking socket that is now the caller's; or -1 and why not. is_refused:
- * every address answered that nobody listens there. */
+/* The result: a connected, non-blocking socket, which the caller then owns; or -1 and the reason. is_refused:
+ * every address refused the connection. */
 typedef void dial_done(void *context, int fd, bool is_refused, const struct err *err);
 
 /* `done` is called once, perhaps before dial_start returns (which is then NULL), and the dial is gone. */

@@ -21,7 +21,7 @@ struct door_options {
 	struct pair_context pairs;
 };
 
-/* Listens. ERR_USAGE for a bad address, ERR_NETWORK if it cannot be had. */
+/* Listens. ERR_USAGE for a bad address, ERR_NETWORK if it is not available. */
 int door_open(const struct door_options *options, struct door **ret, struct err *err) MUST_CHECK;
 
 /* Closes everything. Freed when libuv lets go. Accepts NULL. */
@@ -29,7 +29,7 @@ void door_close(struct door *d);
 
 int door_port(const struct door *d);
 
-/* As whom clients ask from now on. Certificates count for new connections. */
+/* The identity of requests from now on. Certificates count for new connections. */
 struct identity;
 void door_identify(struct door *d, struct identity *i);
 

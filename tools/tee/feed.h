@@ -1,10 +1,10 @@
 /*
- * feed.h: what happens on the road, on its way to the desk that writes it down: copied, in order, with the
- * time at which it happened. The loop puts and never waits; the desk's thread takes.
+ * feed.h: the queue from the road to the desk, which writes down what happens: copies, in order, with their
+ * times. The loop puts and never waits; the desk's thread takes.
  *
- * The queue has a maximum, and what was taken counts until it was given back. When it is full, pieces of
- * bodies are turned away, and the caller decides: it loses them and says so later (FEED_LOST), or it stops
- * reading until there is room. What is small and tells of beginnings and ends still fits.
+ * The queue has a maximum, and taken items count until they are given back. When it is full, it refuses
+ * pieces of bodies, and the caller decides: it loses them and says so later (FEED_LOST), or it stops reading
+ * until there is room. Small items about beginnings and ends still fit.
  */
 #ifndef TOOLS_TEE_FEED_H
 #define TOOLS_TEE_FEED_H
@@ -26,7 +26,7 @@ enum feed_kind {
 			      code of HTTP/2, or none */
 };
 
-/* protocol: "" when the first bytes will tell */
+/* protocol: "" if the first bytes will show it */
 enum feed_connected { CONNECTED_PEER, CONNECTED_PROTOCOL, CONNECTED_SERVER, CONNECTED_TLS, CONNECTED_TEXTS };
 
 enum feed_request {
@@ -51,14 +51,14 @@ enum feed_answer {
 	ANSWER_TEXTS,
 };
 
-/* How an answer, or a connection, ended; by whom. */
+/* How an answer, or a connection, ended; and which side ended it. */
 enum road_end {
 	ROAD_COMPLETE,   /* with its end mark; a connection: with the TLS goodbye, if there is TLS */
 	ROAD_RST_STREAM, /* HTTP/2, with a code */
 	ROAD_GOAWAY,     /* the connection went after GOAWAY, with that code */
 	ROAD_FIN,        /* the connection ended without an end mark */
 	ROAD_RESET,      /* the connection was reset */
-	ROAD_UNREAD,     /* nobody knows: what came is not HTTP, and passed unread from there on */
+	ROAD_UNREAD,     /* unknown: the bytes were not HTTP, and passed unread from there on */
 };
 enum road_party { PARTY_SERVER, PARTY_CLIENT, PARTY_TEE };
 
@@ -74,7 +74,7 @@ struct feed_item {
 /* Borrowed from the item. */
 struct slice feed_text(const struct feed_item *item, unsigned index);
 
-/* What is put. Texts are copied. */
+/* The items. Texts are copied. */
 struct feed_entry {
 	enum feed_kind kind;
 	uint64_t id, other;
@@ -91,13 +91,13 @@ void feed_free(struct feed *f);
 
 /* ---- the loop ---- */
 
-/* The time of what is put from now on. */
+/* The time of items that are put from now on. */
 void feed_set_time(struct feed *f, int64_t wall_ns, int64_t mono_ns);
 
 /* False if it does not fit in. */
 bool feed_put(struct feed *f, const struct feed_entry *e);
 
-/* Little more than what is small will fit in. */
+/* Little more than small items will fit in. */
 bool feed_is_full(struct feed *f);
 
 /* It is less than half full. */

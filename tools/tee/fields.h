@@ -1,9 +1,9 @@
 /*
- * fields.h: the header fields of a request or an answer, whichever version of HTTP brought them, and the head
- * of an HTTP/1.1 message as text.
+ * fields.h: the header fields of a request or an answer, of any version of HTTP, and the head of an HTTP/1.1
+ * message as text.
  *
- * A head is read as leniently as the servers of Go read it (a bare line feed ends a line); what they might
- * read in another way than we do is not read at all.
+ * A head is read as leniently as the servers of Go read it (a bare line feed ends a line). A head that they
+ * might read differently is refused.
  */
 #ifndef TOOLS_TEE_FIELDS_H
 #define TOOLS_TEE_FIELDS_H
@@ -33,7 +33,7 @@ void field_list_add(struct field_list *l, struct slice name, struct slice value)
 /* The first field of that name in any case, NULL if there is none. */
 struct field *field_first(const struct field_list *l, const char *name);
 
-/* Its value, the empty slice when there is none; and how many there are. */
+/* Its value, the empty slice if there is none; and the number of such fields. */
 struct slice field_value(const struct field_list *l, const char *name);
 size_t field_count(const struct field_list *l, const char *name);
 

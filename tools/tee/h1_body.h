@@ -36,7 +36,7 @@ void h1_body_begin(struct h1_body *b, enum h1_framing framing, uint64_t length);
 
 enum h1_step {
 	H1_STEP_DATA,     /* *ret_data is a piece of the content */
-	H1_STEP_MORE,     /* all of *in was used, and the body goes on */
+	H1_STEP_MORE,     /* all of *in was used, and the body continues */
 	H1_STEP_OVER,     /* the body has ended; *in stands after it */
 	H1_STEP_NONSENSE, /* malformed */
 };

@@ -20,15 +20,15 @@ struct h2_gather {
 void h2_gather_init(struct h2_gather *g);
 void h2_gather_release(struct h2_gather *g);
 
-/* Takes a whole frame of any kind. 1: g->block is whole; 0: not yet, or it is none of a block; ERR_PROTOCOL;
- * ERR_TOO_LARGE. */
+/* Takes a complete frame of any kind. 1: g->block is complete; 0: not yet, or the frame is not part of a
+ * block; ERR_PROTOCOL; ERR_TOO_LARGE. */
 int h2_gather_take(struct h2_gather *g, const struct h2_piece *piece, struct err *err) MUST_CHECK;
 
 struct h2_decoder;
 struct h2_decoder *h2_decoder_new(void);
 void h2_decoder_free(struct h2_decoder *d); /* accepts NULL */
 
-/* The reading side has told how large a table may be. */
+/* The reading side has announced the maximum size of a table. */
 int h2_decoder_limit(struct h2_decoder *d, uint32_t table_bytes, struct err *err) MUST_CHECK;
 
 /* Fills the (empty) list; the texts live until the next call. ERR_PROTOCOL, ERR_TOO_LARGE. */

@@ -1,13 +1,13 @@
 /*
- * identity.h: as whom requests reach the real API server.
+ * identity.h: the identity with which requests reach the real API server.
  *
- *     the client says it    its token, password or credential plugin's token pass untouched: the kubeconfig
- *                           that the tee writes for clients has the user's own entry
- *     the tee says it       with the kubeconfig's client certificate, which no proxy can pass on, or when
- * told so: with all that the kubeconfig says of the user. Clients then show a secret that stands only in the
- * kubeconfig that the tee writes
+ *     the client's    its token, password or credential plugin's token pass untouched: the kubeconfig that the
+ *                     tee writes for clients has the user's own entry
+ *     the tee's       with the kubeconfig's client certificate, which no proxy can pass on, or with an option:
+ *                     with all credentials of the kubeconfig's user. Clients then send a secret that is only in
+ *                     the kubeconfig that the tee writes
  *
- * The tee may also act as somebody else (Impersonate-User), where its own user has the right to.
+ * The tee may also act as another user (Impersonate-User), if its own user has the right to.
  */
 #ifndef TOOLS_TEE_IDENTITY_H
 #define TOOLS_TEE_IDENTITY_H
@@ -31,14 +31,14 @@ int identity_open(uv_loop_t *loop, const struct cluster_config *config,
 	const struct identity_options *options, struct identity **ret, struct err *err) MUST_CHECK;
 void identity_close(struct identity *i); /* accepts NULL */
 
-/* Calls `ready`, once, when the first credentials are there, or cannot be had; perhaps at once. */
+/* Calls `ready`, once, when the first credentials are available, or have failed; perhaps at once. */
 void identity_begin(struct identity *i, void (*ready)(void *context, const struct err *err), void *context);
 
-/* Looks whether files have changed or a token has expired; to be called about once a second. What the two
- * functions below gave is then to be asked for again. A failure is told. */
+/* Checks whether files have changed or a token has expired; call it about once a second, and then call the
+ * two functions below again. Logs a failure. */
 void identity_tick(struct identity *i);
 
-/* Fills in who asks; borrowed until the next tick. */
+/* Fills in the credentials; borrowed until the next tick. */
 void identity_fill(struct identity *i, struct rewrite *to);
 struct slice identity_certificate(const struct identity *i); /* PEM; empty: none */
 struct slice identity_key(const struct identity *i);

@@ -1,6 +1,6 @@
 /*
- * office.h: what the visits of the desk (visit.h) share: the tape, the run, the connections they came by, and
- * what is kept from one visit to the next.
+ * office.h: shared by the visits of the desk (visit.h): the tape, the run, their connections, and state from
+ * one visit to the next.
  */
 #ifndef TOOLS_TEE_OFFICE_H
 #define TOOLS_TEE_OFFICE_H
@@ -65,7 +65,7 @@ void office_park(struct office *o, struct slice token, struct tee_listing *listi
 /* The caller has it again; NULL: it is not here. */
 struct tee_listing *office_unpark(struct office *o, struct slice token);
 
-/* Appends to a body that is collected; false if there is no room for it. */
+/* Appends to a collected body; false if there is no room for it. */
 bool office_collect(struct office *o, struct buf *body, struct slice bytes);
 void office_uncollect(struct office *o, struct buf *body);
 

@@ -1,17 +1,17 @@
 /*
  * pair.h: one client's connection and the one to the real API server that stands for it.
  *
- *     HELLO ----------> CONNECTING -----> SERVER -------------> CLIENT -----------> OPEN ---------> CLOSED
- *       the client's     TCP to the        TLS with it, under    TLS with the        bytes pass,     when
- * libuv first words      server            what the client       client, under       both ways       lets go
- *       (TLS only)                         offers                what it chose
+ *     HELLO ----------> CONNECTING -----> SERVER -------------> CLIENT -----------> OPEN -------> CLOSED
+ *       the client's     TCP to the        TLS with it, with     TLS with the        bytes pass,   when libuv
+ *       first words      server            the client's          client, with the    both ways     lets go
+ *       (TLS only)                         offers                server's choice
  *
- * Without TLS a pair begins CONNECTING and is then OPEN. What fails before OPEN resets the client: it is not
- * told of a server that it would not have reached.
+ * Without TLS a pair begins CONNECTING and is then OPEN. A failure before OPEN resets the client: it sees the
+ * same as if it had not reached the real server.
  *
- * A lane takes bytes from one end to the other. It reads on when the other end has taken what it has read,
- * so that a slow reader is sent to slowly. When its source ends, its sink does, in the same way, after
- * all that was read.
+ * A lane takes bytes from one end to the other. It reads again when the other end has taken what it has read,
+ * so that a slow reader is sent to slowly. When its source ends, its sink does, in the same way, after all
+ * bytes were sent.
  */
 #ifndef TOOLS_TEE_PAIR_H
 #define TOOLS_TEE_PAIR_H
@@ -23,7 +23,7 @@
 
 struct pair;
 
-/* What all pairs share; borrowed by them. */
+/* Shared by all pairs, which borrow it. */
 struct pair_context {
 	uv_loop_t *loop;
 	struct target *target;
@@ -37,8 +37,8 @@ struct pair_context {
 	/* A pair has closed; the server refused a connection, or could not be reached, with a sentence. */
 	void (*closed)(void *owner, struct pair *p);
 	void (*unreached)(void *owner, bool is_refused, const struct err *err);
-	/* The server has ended a connection: before the client is told, somebody may look whether anybody
-	 * listens there; then pair_looked, at once or soon. */
+	/* The server has ended a connection. Before the client is closed, the callback may check whether the
+	 * server still listens; then it calls pair_looked, at once or soon. */
 	void (*look)(void *owner, struct pair *p);
 	/* A sentence for the log. */
 	void (*tell)(void *owner, const char *what, const char *detail);

@@ -1,4 +1,4 @@
-/* pair_internal.h: what pair.c (how a pair comes about and ends) and lane.c (how bytes pass) share. */
+/* pair_internal.h: shared by pair.c (how a pair begins and ends) and lane.c (how bytes pass). */
 #ifndef TOOLS_TEE_PAIR_INTERNAL_H
 #define TOOLS_TEE_PAIR_INTERNAL_H
 
@@ -13,7 +13,7 @@ struct side {
 	struct channel channel;
 	uv_poll_t poll;
 	bool has_poll;
-	bool is_broken; /* libuv tells nothing more of it: reading does */
+	bool is_broken; /* libuv reports nothing more about it; only reading does */
 	int events;
 };
 
@@ -21,8 +21,8 @@ struct side {
 struct lane {
 	struct side *from, *to;
 	enum road_party party; /* at `from` */
-	struct buf held;       /* what `to` has not taken yet */
-	bool owes_goodbye;     /* `from` has said goodbye, and `to` not yet been told */
+	struct buf held;       /* bytes that `to` has not taken yet */
+	bool owes_goodbye;     /* `from` has ended, and `to` has not yet got the end */
 	bool owes_fin, is_over;
 	bool is_stalled; /* the desk has no room */
 	bool has_failed; /* `to` is broken */
@@ -47,7 +47,7 @@ struct pair {
 	bool is_resetting;
 	enum road_party reset_by;
 	unsigned drains;
-	bool has_ended, has_road_ended; /* the first end, and by whom */
+	bool has_ended, has_road_ended; /* the first end, and which side ended it */
 	enum road_party ended_by;
 	enum road_end end;
 };
@@ -62,10 +62,10 @@ void pair_refuse(struct pair *p, const struct err *err);
 
 /* ---- lane.c ---- */
 
-/* Takes on what can be taken on, in both directions, and says what is waited for. The pair may be closed. */
+/* Passes on what it can, in both directions, and sets the events to wait for. May close the pair. */
 void pair_pump(struct pair *p);
 
-/* Gives `to` what is held. True: nothing is held any more. */
+/* Gives the held bytes to `to`. True: none are held any more. */
 bool lane_flush(struct pair *p, struct lane *l);
 
 #endif

@@ -12,7 +12,7 @@ struct recents;
 struct recents *recents_new(void);
 void recents_free(struct recents *r);
 
-/* A version of an object: what one event tells. */
+/* A version of an object, from one event. */
 struct recent_key {
 	uint32_t resource;
 	bool is_deleted;

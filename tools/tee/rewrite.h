@@ -1,5 +1,5 @@
 /*
- * rewrite.h: what becomes of a request's head on its way: nothing but what has to be.
+ * rewrite.h: the necessary changes of a request's head on its way.
  *
  *     Host, :authority   name the real API server
  *     Accept             loses protobuf and CBOR when the client takes JSON as well: only JSON is the same
@@ -15,16 +15,17 @@
 
 struct rewrite {
 	const char *authority;
-	/* Whether the tee says who asks. Only clients that send `secret` as their bearer token may then use
-	 * it; authorization is what it says to the server, NULL: nothing (the certificate tells). */
+	/* Whether the tee uses its own identity. Only clients that send `secret` as their bearer token may
+	 * then use it; authorization is the header for the server, NULL: none (the certificate identifies the
+	 * tee). */
 	bool says_who;
 	const char *secret, *authorization;
 	const char *as_user;    /* NULL: nobody is impersonated */
 	const char **as_groups; /* ended by NULL, or NULL */
 };
 
-/* Changes the fields in place. False: the client does not know the secret, or wants to be somebody else than
- * the tee was told: the request must not be sent. */
+/* Changes the fields in place. False: the client does not know the secret, or wants to be another user than
+ * the configured one: the request must not be sent. */
 bool rewrite_fields(const struct rewrite *r, struct field_list *fields);
 
 /* Appends an Accept value without protobuf and CBOR; nothing when nothing else was in it. */

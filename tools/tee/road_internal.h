@@ -1,4 +1,4 @@
-/* road_internal.h: what road.c shares with h1_road.c and h2_road.c. Nobody else includes it. */
+/* road_internal.h: shared by road.c, h1_road.c and h2_road.c alone. */
 #ifndef TOOLS_TEE_ROAD_INTERNAL_H
 #define TOOLS_TEE_ROAD_INTERNAL_H
 
@@ -37,8 +37,8 @@ struct road {
 
 struct talk *road_begin_talk(struct road *r, const struct talk_head *head);
 
-/* Of a connection with HTTP/1.1 nothing more is read: what is under way ends unread. ERR_PROTOCOL if that
- * must not be, as the tee says who asks. */
+/* Stops reading a connection with HTTP/1.1: running requests end unread. ERR_PROTOCOL if that is not allowed,
+ * because the tee uses its own identity. */
 int road_give_up(struct road *r, const char *why, struct err *err) MUST_CHECK;
 
 /* ---- h1_road.c ---- */

@@ -1,6 +1,6 @@
 /*
- * run_book.h: the run that a tee writes: who asked what, and what became of it. All of it belongs to the
- * desk's thread; the rows are written by a thread of the run file's own.
+ * run_book.h: the run that a tee writes: clients, requests and their results. All of it belongs to the desk's
+ * thread; the run file's own thread writes the rows.
  */
 #ifndef TOOLS_TEE_RUN_BOOK_H
 #define TOOLS_TEE_RUN_BOOK_H
@@ -17,7 +17,7 @@ struct run_book_options {
 	struct redactor *redactor; /* for digests of credentials */
 };
 
-/* Makes the run, or goes on with one of the same tape. */
+/* Makes the run, or continues one of the same tape. */
 int run_book_open(const struct run_book_options *options, struct run_book **ret, struct err *err) MUST_CHECK;
 
 /* Says how it ended; freed in any case. NULL is accepted. */
@@ -37,7 +37,7 @@ struct run_file *run_book_file(struct run_book *b);
 uint64_t run_book_request(const struct run_book *b, uint64_t id);
 uint64_t run_book_socket(const struct run_book *b, uint64_t id);
 
-/* A program, by what it calls itself and its credentials. */
+/* A program, by its User-Agent and its credentials. */
 struct tee_client {
 	uint64_t id;
 	char *name;
@@ -48,7 +48,7 @@ struct tee_client {
 struct tee_client *run_book_client(
 	struct run_book *b, struct slice agent, struct slice authorization, int64_t wall_ns);
 
-/* To be called now and then: tells once if the run cannot be written any more. */
+/* Call now and then: logs once if the run cannot be written any more. */
 void run_book_tick(struct run_book *b);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * shelf.h: what the tape has of each resource, and the streams in which clients follow it.
+ * shelf.h: the tape's objects of each resource, and the streams in which clients follow it.
  *
  * Several clients may watch one resource, in one namespace or all, with selectors or without. The tape has
  * every version of an object once, and its state is what all of them see together:
@@ -68,14 +68,14 @@ struct shelf_object {
 int shelf_append(struct ledger *l, struct tee_stream *by, const struct shelf_object *o, uint64_t *ret_seq,
 	struct err *err) MUST_CHECK;
 
-/* What a watch has delivered: finds it on the tape, or appends it if it is news. */
+/* A delivery of a watch: finds it on the tape, or appends it if it is new. */
 int shelf_deliver(struct ledger *l, struct tee_stream *by, const struct shelf_object *o, struct placed *ret,
 	struct err *err) MUST_CHECK;
 
 /* Finds it only. */
 void shelf_look(const struct ledger *l, const struct shelf_object *o, struct placed *ret);
 
-/* <0, 0, >0; versions that are no numbers count as later. */
+/* <0, 0, >0; versions that are not numbers count as later. */
 int shelf_compare(struct slice a, struct slice b);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * talk.h: one request and its answer while they are under way, as the loop sees them: what is told to the
- * desk of them, and how much of it did not fit into the feed.
+ * talk.h: one running request and its answer, as the loop sees them: their items for the desk, and the number
+ * of bytes that did not fit into the feed.
  */
 #ifndef TOOLS_TEE_TALK_H
 #define TOOLS_TEE_TALK_H
@@ -17,12 +17,12 @@ struct talk {
 	bool is_head;        /* an answer has no body: HEAD */
 	bool is_connect;     /* CONNECT */
 	bool wants_upgrade;  /* the connection may become something else */
-	bool feeds_upgraded; /* ... a watch over WebSocket, say, which is told on */
+	bool feeds_upgraded; /* ... for example a watch over WebSocket, which is still recorded */
 	bool is_answered;    /* the head of the final answer has come */
 	uint64_t lost, asked_lost;
 };
 
-/* What a request says of itself, whichever version of HTTP brought it; borrowed. */
+/* The description of a request, in any version of HTTP; borrowed. */
 struct talk_head {
 	struct slice method, target;
 	const struct field_list *fields; /* as the client sent them */

@@ -1,8 +1,8 @@
 /*
- * tape_book.h: the tape that a tee writes: made durable at each tick, and gone on with when it is there. All
- * of it belongs to the desk's thread.
+ * tape_book.h: the tape that a tee writes: made durable at each tick, and continued if it exists. All of it
+ * belongs to the desk's thread.
  *
- * A disk that is full or broken is tried again and again; meanwhile what was appended waits, up to a maximum.
+ * If the disk is full or broken, it retries; meanwhile appended data wait, up to a maximum.
  */
 #ifndef TOOLS_TEE_TAPE_BOOK_H
 #define TOOLS_TEE_TAPE_BOOK_H
@@ -37,7 +37,7 @@ bool tape_book_is_resumed(const struct tape_book *b); /* it was there already */
 struct redactor *tape_book_redactor(struct tape_book *b);
 bool tape_book_redacts(const struct tape_book *b, const char *group, const char *resource);
 
-/* Something was written: it is made durable at the next tick. After each event: what is full is sealed. */
+/* Something was written: it becomes durable at the next tick. After each event: seals what is full. */
 void tape_book_dirty(struct tape_book *b);
 
 /* A failure of a call of the writer that is not one of the disk: nothing more is written. */
@@ -50,13 +50,13 @@ void tape_book_tick(struct tape_book *b, int64_t now_mono_ns);
 /* The disk takes nothing, and too much waits already. */
 bool tape_book_is_stuck(struct tape_book *b);
 
-/* Everything that clusters offer and this one has told of itself, by which a resource's kind is known. */
+/* The resources of every cluster and of this one's discovery, to find a resource's kind. */
 struct catalog *tape_book_catalog(struct tape_book *b);
 
-/* What a document says is taken note of; it is on the tape. */
+/* Takes note of a document's contents; it is on the tape. */
 void tape_book_learn(struct tape_book *b, const struct tape_document *document);
 
-/* Keeps what the server said of itself, unless it is what it said last. */
+/* Keeps a document about the server, unless it is the same as the last one. */
 int tape_book_document(struct tape_book *b, const struct tape_document *document, struct err *err) MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-/* tape_past.h: a tape that is gone on with: what it has already. */
+/* tape_past.h: the existing contents of a tape that is continued. */
 #ifndef TOOLS_TEE_TAPE_PAST_H
 #define TOOLS_TEE_TAPE_PAST_H
 

@@ -1,6 +1,6 @@
 /*
- * tee.h: a tee in the pipe between a controller and its API server. What passes goes on as it came, and is
- * written down beside the road: a tape of what the server sent, a run of what each client asked, was sent and
+ * tee.h: a tee in the pipe between a controller and its API server. Everything passes unchanged, and is
+ * recorded beside the road: a tape of what the server sent, a run of what each client asked, was sent and
  * wrote.
  *
  *     client ---- door ---- pair ---- road ----------- real API server
@@ -12,8 +12,8 @@
  *                                     desk ---- talks, frames, lists ---- tape
  *                                                               \-------- run (its own thread writes it)
  *
- * A connection stands for a connection: windows, pings, resets, ends and back-pressure are between the client
- * and the server, and the tee has none of its own. TEE.md tells users of it.
+ * Each client connection has one server connection: windows, pings, resets, ends and back-pressure are
+ * between the client and the server, and the tee has none of its own. TEE.md describes it for users.
  */
 #ifndef TOOLS_TEE_TEE_H
 #define TOOLS_TEE_TEE_H
@@ -24,7 +24,7 @@
 
 struct tee_options {
 	struct kubeconfig_wishes cluster;
-	const char *tape, *run; /* paths of what is written */
+	const char *tape, *run; /* paths of the output */
 	bool keep_secrets;
 	struct tape_writer_options writer;
 	bool core_dumps;    /* a crash may leave one although it holds tokens and values of Secrets */

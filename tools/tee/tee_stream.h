@@ -8,14 +8,14 @@
  *                                |                               +---- a watch goes on ------+     |
  *                                +---------------- a list shows what was missed -------------------+
  *
- * What lasts longer than a second without a watch, or hides something, is a gap of the tape.
+ * A time of more than a second without a watch, or one that hides something, is a gap of the tape.
  */
 #ifndef TOOLS_TEE_TEE_STREAM_H
 #define TOOLS_TEE_TEE_STREAM_H
 
 #include "tools/tee/shelf.h"
 
-/* What it selects; "" for everything. Strings are copied. */
+/* Its selection; "" for everything. Strings are copied. */
 struct tee_stream_spec {
 	const char *namespace, *labels, *fields;
 };
@@ -27,7 +27,7 @@ void tee_streams_free(struct ledger *l);
 
 uint32_t tee_stream_id(const struct tee_stream *s);
 
-/* It selects by nothing that an object can change, so that what it calls deleted is. */
+/* It selects by nothing that an object can change, so that objects that it calls deleted are deleted. */
 bool tee_stream_is_whole(const struct tee_stream *s);
 
 /* Whether another stream of the resource has that object. */
@@ -36,7 +36,7 @@ bool tee_streams_have(const struct ledger *l, const struct tee_stream *but, stru
 
 /* ---- watches ---- */
 
-/* A watch was accepted; from_rv: where it goes on, "" from the present state. */
+/* A watch was accepted; from_rv: where it resumes, "" from the present state. */
 void tee_stream_opened(struct tee_stream *s);
 /* It has proved to be one: it delivers, or stands for a while without an ERROR. */
 int tee_stream_settled(
@@ -59,18 +59,18 @@ int tee_stream_lost(struct tee_stream *s, uint64_t connection, struct err *err) 
 
 struct tee_listing;
 
-/* One begins; NULL if nothing is to be learnt of it, as somebody watches. is_watch: a watch sends it, and a
- * bookmark that is put as a mark by the caller ends it. */
+/* A list begins; NULL if it brings nothing new, because a client watches. is_watch: a watch sends it, and a
+ * bookmark that the caller puts as a mark ends it. */
 struct tee_listing *tee_stream_list(struct tee_stream *s, bool is_watch, struct err *err);
 
 /* An item of it: with kind and apiVersion, without secrets. */
 int tee_listing_item(struct tee_listing *l, const struct object_meta *meta, struct slice bytes,
 	unsigned flags, int64_t time_ns, struct err *err) MUST_CHECK;
 
-/* What it has brought to the tape until now; 0 nothing. */
+/* The last event that it has brought to the tape until now; 0: none. */
 void tee_listing_events(const struct tee_listing *l, uint64_t *ret_first_seq, uint64_t *ret_last_seq);
 
-/* It is complete, as of that version: what it lacks is gone. Frees. */
+/* It is complete, as of that version: objects that it lacks are gone. Frees. */
 int tee_listing_end(struct tee_listing *l, struct slice rv, uint64_t connection, int64_t time_ns,
 	struct err *err) MUST_CHECK;
 
@@ -79,12 +79,12 @@ void tee_listing_drop(struct tee_listing *l);
 
 /* ---- time ---- */
 
-/* Writes what has become worth a row; to be called now and then. */
+/* Writes gaps that now deserve a row; call it now and then. */
 int tee_streams_tick(struct shelf *s, int64_t now_mono_ns, struct err *err) MUST_CHECK;
 
 /* ---- a tape that is gone on with ---- */
 
-/* What the tape knows of the stream. */
+/* The tape's knowledge about the stream. */
 struct tee_stream_past {
 	bool is_listed;
 	struct slice rv;

@@ -1,4 +1,4 @@
-/* tee_stream_internal.h: what tee_stream.c and tee_listing.c share. Nobody else includes it. */
+/* tee_stream_internal.h: shared by tee_stream.c and tee_listing.c alone. */
 #ifndef TOOLS_TEE_TEE_STREAM_INTERNAL_H
 #define TOOLS_TEE_TEE_STREAM_INTERNAL_H
 
@@ -21,8 +21,8 @@ struct tee_stream {
 	char *namespace, *labels, *fields;
 	bool is_whole, is_listed;
 	bool is_lost;             /* some of it was not written down, and nothing has come since */
-	struct known *view;       /* what its clients have been told of */
-	char rv[RESUME_RV_BYTES]; /* the latest version that was told; "" none */
+	struct known *view;       /* the objects that its clients have seen */
+	char rv[RESUME_RV_BYTES]; /* the latest version that was seen; "" none */
 	unsigned watches;         /* that stand */
 	struct tee_gap gap;
 	struct tee_listing *listing; /* that is under way; NULL: none */
@@ -32,16 +32,16 @@ struct tee_stream {
 struct tee_listing {
 	struct tee_stream *stream; /* NULL: another one has begun, nothing is learnt of this one */
 	bool is_first, is_watch;
-	bool is_covered;     /* what is new will come by a watch of more */
-	struct tape *reader; /* for the last state of what is gone */
+	bool is_covered;     /* a watch of a larger selection will bring what is new */
+	struct tape *reader; /* for the last state of deleted objects */
 	uint64_t unchanged;
-	uint64_t first_seq, last_seq; /* of what it brought to the tape; 0 none */
+	uint64_t first_seq, last_seq; /* of the events that it brought to the tape; 0: none */
 };
 
 /* A watch of all objects that it could have stands. */
 bool tee_stream_is_covered(const struct tee_stream *s);
 
-/* That version has been told. */
+/* That version has been seen. */
 void tee_stream_reach(struct tee_stream *s, struct slice rv);
 
 void tee_gap_begin(struct tee_stream *s, const char *reason, uint64_t connection);

@@ -14,7 +14,7 @@
 
 #define HELLO_PROTOCOLS_MAX 512
 
-/* What a client offers, and is answered. */
+/* The client's offer, and the answer to it. */
 struct hello {
 	unsigned char offered[HELLO_PROTOCOLS_MAX]; /* each with its length before it */
 	size_t offered_len;
@@ -50,11 +50,11 @@ enum handshake {
 	HANDSHAKE_DONE,
 	HANDSHAKE_READS,
 	HANDSHAKE_WRITES,
-	HANDSHAKE_HEARD, /* the client's hello has come; go on when hello->may_answer */
+	HANDSHAKE_HEARD, /* the client's hello has come; continue when hello->may_answer */
 	HANDSHAKE_FAILED,
 };
 
-/* Goes on with it; a sentence tells why it failed. */
+/* Continues the handshake; a sentence says why it failed. */
 enum handshake tee_tls_shake(SSL *ssl, struct err *err);
 
 /* Copies what the server chose. */

@@ -1,5 +1,4 @@
-/* visit_internal.h: what visit.c, visit_watch.c, visit_read.c, visit_write.c and visit_tape.c share. Nobody
- * else includes it. */
+/* visit_internal.h: shared by visit.c, visit_watch.c, visit_read.c, visit_write.c and visit_tape.c alone. */
 #ifndef TOOLS_TEE_VISIT_INTERNAL_H
 #define TOOLS_TEE_VISIT_INTERNAL_H
 
@@ -10,7 +9,7 @@
 #include "tools/tee/visit.h"
 #include "tools/tee/watch_reader.h"
 
-/* What the answer will be, if it is a good one. */
+/* The expected kind of answer, if the request succeeds. */
 enum visit_kind {
 	VISIT_OTHER,    /* nothing that is kept */
 	VISIT_DOCUMENT, /* what the server says of itself */

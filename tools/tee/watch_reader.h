@@ -13,7 +13,7 @@
 
 enum watch_encoding { WATCH_JSON, WATCH_PROTOBUF, WATCH_CBOR };
 
-/* One event as it came, and what it says. */
+/* One event as it came, and its contents. */
 struct watch_event {
 	struct slice raw; /* without what frames it */
 	enum watch_encoding encoding;
@@ -30,11 +30,11 @@ struct watch_reader;
 struct watch_reader *watch_reader_new(struct slice content_type, bool is_websocket);
 void watch_reader_free(struct watch_reader *r); /* accepts NULL */
 
-/* A failure of `each` is returned. ERR_PROTOCOL, ERR_TOO_LARGE: what follows cannot be read any more. */
+/* Returns a failure of `each`. ERR_PROTOCOL, ERR_TOO_LARGE: following bytes cannot be read any more. */
 int watch_reader_feed(struct watch_reader *r, struct slice bytes, watch_reader_each *each, void *context,
 	struct err *err) MUST_CHECK;
 
-/* This many bytes did not come: what follows is read from the next event on, if that can be found. */
+/* This many bytes are missing: reading continues at the next event, if that can be found. */
 void watch_reader_lose(struct watch_reader *r);
 
 /* The answer is whole: a last document without line feed counts. */
