@@ -1,10 +1,10 @@
 /*
- * anonymize.h: pseudonyms for whatever a tape names. Each word (letters and digits without anything between
- * them) that is no word of Kubernetes becomes another one of the same form, the same one wherever it stands:
- * so references, selectors and DNS names still match. Addresses stay addresses, UUIDs UUIDs; times, numbers
- * of up to five digits and quantities stay.
+ * anonymize.h: pseudonyms for whatever a tape names. Each word (a run of letters and digits) that is not a
+ * word of Kubernetes becomes another one of the same form, the same one everywhere: so references, selectors
+ * and DNS names still match. Addresses stay addresses, UUIDs UUIDs; times, numbers of up to five digits and
+ * quantities stay.
  *
- * All that will be rewritten is collected before: no pseudonym is a word that the old tape has.
+ * It first collects all words that will be rewritten: no pseudonym is a word of the old tape.
  */
 #ifndef TOOLS_ANONYMIZE_H
 #define TOOLS_ANONYMIZE_H

@@ -1,6 +1,6 @@
 /*
- * anonymize_internal.h: what anonymize.c (the walk over JSON and text), anonymize_words.c (which word becomes
- * what), anonymize_forms.c (what is no word: addresses, UUIDs, times) and anonymize_rules.c share.
+ * anonymize_internal.h: shared by anonymize.c (the walk over JSON and text), anonymize_words.c (which word
+ * becomes what), anonymize_forms.c (other forms: addresses, UUIDs, times) and anonymize_rules.c.
  */
 #ifndef TOOLS_ANONYMIZE_INTERNAL_H
 #define TOOLS_ANONYMIZE_INTERNAL_H
@@ -17,7 +17,7 @@ extern const char *const anonymize_words[], *const anonymize_english[];
 
 /* ---- anonymize_forms.c ---- */
 
-/* What a text is made of. */
+/* The parts of a text. */
 enum form {
 	FORM_PLAIN, /* stays: punctuation, escapes, short numbers, quantities, times */
 	FORM_WORD,  /* letters, digits, whatever is not ASCII */
@@ -50,7 +50,7 @@ struct anonymizer {
 	struct word **list;             /* in the order in which they were met */
 	struct text_map taken;          /* pseudonyms */
 	struct text_map stays, english; /* of the rules; the values mean nothing */
-	unsigned char octets[256];      /* of addresses: what becomes of each first one; 0: it stays */
+	unsigned char octets[256];      /* of addresses: the replacement of each first byte; 0: it stays */
 	char **owned;                   /* keys of these maps */
 	size_t count, owned_count;
 };

@@ -12,7 +12,7 @@ struct audit_beside *audit_beside_start(const char *tape_path, const char *log_p
 /* The tape is there: from here on the thread reads it. Accepts NULL. */
 void audit_beside_ready(struct audit_beside *b);
 
-/* Joins what has come, and says on stderr what became of it, or why it could not be done. Accepts NULL. */
+/* Joins new lines, and reports the result on stderr, or why it failed. Accepts NULL. */
 void audit_beside_end(struct audit_beside *b);
 
 #endif

@@ -8,7 +8,7 @@ struct audit_entry {
 	/* Unescaped; empty where the line says nothing. */
 	struct slice audit_id, stage, verb, user, impersonated_user, user_agent, source_ip;
 	struct slice resource, namespace, name, uid, apigroup, rv,
-		subresource;        /* objectRef: rv is what it was based on */
+		subresource;        /* objectRef: rv is that on which the request was based */
 	struct slice field_manager; /* as the server derives it: asked for, or the front of user_agent */
 	bool dry_run;
 	int code; /* responseStatus; 0: none */
@@ -20,7 +20,8 @@ struct audit_entry {
 void audit_entry_init(struct audit_entry *e);
 void audit_entry_release(struct audit_entry *e);
 
-/* The slices are valid until the next call, and as long as `line` is. ERR_PROTOCOL if it is no audit event. */
+/* The slices are valid until the next call, and as long as `line` is. ERR_PROTOCOL if it is not an audit
+ * event. */
 int audit_entry_parse(struct audit_entry *e, struct slice line, struct err *err) MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-/* audit_evidence.h: what an event itself says of who may have made it. */
+/* audit_evidence.h: evidence in an event itself about who may have made it. */
 #ifndef TOOLS_AUDIT_EVIDENCE_H
 #define TOOLS_AUDIT_EVIDENCE_H
 
@@ -21,8 +21,8 @@ void evidence_release(struct evidence *v);
 /* Reads both versions. */
 int evidence_load(struct evidence *v, struct tape *t, struct err *err) MUST_CHECK;
 
-/* What managedFields say of a request: entries that the event changed are its manager's or another's, or there are
- * none. */
+/* The evidence of managedFields about a request: the entries that the event changed are its manager's or
+ * another's, or there are none. */
 enum evidence_managed { MANAGED_SILENT, MANAGED_AGREES, MANAGED_CONTRADICTS };
 enum evidence_managed evidence_managed(const struct evidence *v, const struct audit_entry *e);
 

@@ -11,7 +11,7 @@ struct audit_follow_options {
 	/* Whether the tape is there by now; NULL: it is. Asked as is_over() is. */
 	bool (*is_ready)(void *context);
 	bool (*is_over)(
-		void *context); /* asked several times a second; then what has come is joined, and that is all */
+		void *context); /* called several times a second; if true, joins what has come, and ends */
 	void *context;
 };
 

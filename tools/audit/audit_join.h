@@ -16,7 +16,7 @@
 
 #include "schema/base/buf.h"
 
-/* What became of a line. */
+/* The result for a line. */
 enum audit_outcome {
 	AUDIT_JOINED,
 	AUDIT_KNOWN, /* joined in an earlier reading */
@@ -53,17 +53,18 @@ int audit_joiner_open(
 	const char *tape_path, int64_t tolerance_ns, struct audit_joiner **ret, struct err *err) MUST_CHECK;
 void audit_joiner_close(struct audit_joiner *j); /* accepts NULL */
 
-/* One line of the log, without its line feed; an empty one is none. Only what concerns the tape is an error. */
+/* One line of the log, without its line feed; an empty one is ignored. Only failures of the tape are
+ * errors. */
 int audit_joiner_take(struct audit_joiner *j, struct slice line, struct err *err) MUST_CHECK;
 
-/* When the events of a line may be looked for: a tolerance after its request was answered; 0 for a line that is none
- * of a write that succeeded. */
+/* The time from which the events of a line can be looked for: a tolerance after its request was answered; 0
+ * if the line is not a successful write. */
 int64_t audit_joiner_ready_ns(struct audit_joiner *j, struct slice line);
 
 /* Sees what the tape's writer has added. */
 int audit_joiner_refresh(struct audit_joiner *j, struct err *err) MUST_CHECK;
 
-/* Makes durable what was noted, and tells what became of all lines. */
+/* Makes the claims durable, and returns the results for all lines. */
 int audit_joiner_flush(struct audit_joiner *j, struct err *err) MUST_CHECK;
 int audit_joiner_totals(struct audit_joiner *j, struct audit_totals *ret, struct err *err) MUST_CHECK;
 

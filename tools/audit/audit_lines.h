@@ -12,7 +12,7 @@ int audit_lines_read(const char *path, int (*each)(void *context, struct slice l
 /* A log that is being written. It may be renamed and begun anew, or copied and cut to nothing. */
 struct audit_tail;
 
-/* The file need not be there yet. at_end: what it has at this moment is left out. */
+/* The file need not exist yet. at_end: skip its present contents. */
 struct audit_tail *audit_tail_new(const char *path, bool at_end);
 void audit_tail_free(struct audit_tail *t); /* accepts NULL */
 

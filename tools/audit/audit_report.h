@@ -1,4 +1,4 @@
-/* audit_report.h: what became of the lines of an audit log, for people and programs. */
+/* audit_report.h: reports the results for the lines of an audit log, for people and programs. */
 #ifndef TOOLS_AUDIT_REPORT_H
 #define TOOLS_AUDIT_REPORT_H
 

@@ -1,7 +1,6 @@
 /*
- * complete.h: what may stand at a place of a command line, from the tables that parse it. The completion
- * scripts of the shells (tools/completion/) and kubectl's plug-in completion ask for it by running the
- * program.
+ * complete.h: candidates for a place of a command line, from the tables that parse it. The completion scripts
+ * of the shells (tools/completion/) and kubectl's plug-in completion ask for it by running the program.
  */
 #ifndef TOOLS_COMPLETE_H
 #define TOOLS_COMPLETE_H
@@ -10,9 +9,9 @@
 
 #include <stdio.h>
 
-/* What the shell is told beside the candidates; the numbers are those that kubectl reads. */
+/* Directives for the shell, beside the candidates; the numbers are those that kubectl reads. */
 enum complete_directive {
-	COMPLETE_NO_SPACE = 2, /* what was completed goes on: a directory */
+	COMPLETE_NO_SPACE = 2, /* the completed word continues: a directory */
 	COMPLETE_NO_FILES = 4, /* nothing but the candidates: the shell offers no files of its own */
 };
 

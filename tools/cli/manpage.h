@@ -1,6 +1,6 @@
 /*
- * manpage.h: manual pages from the option tables, in the man(7) language. tools/man/pages.sh puts what is
- * written by hand (tools/man/PAGE.roff) and the references to other pages after it.
+ * manpage.h: manual pages from the option tables, in the man(7) language. tools/man/pages.sh appends the
+ * hand-written part (tools/man/PAGE.roff) and the references to other pages.
  */
 #ifndef TOOLS_MANPAGE_H
 #define TOOLS_MANPAGE_H
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* kubetape(1): what it is and the list of commands, which ends with NULL. */
+/* kubetape(1): a description and the list of commands, which ends with NULL. */
 void manpage_write_overview(const struct command *const *commands, FILE *to);
 
 /* kubetape-NAME(1). */

@@ -1,6 +1,6 @@
 /*
  * object_name.h: the object whose events a person asks for: RESOURCE/NAME or RESOURCE NAME, as kubectl takes
- * them, or its UID, of which the beginning is enough where no other begins like it.
+ * them, or its UID or a unique beginning of it.
  */
 #ifndef TOOLS_OBJECT_NAME_H
 #define TOOLS_OBJECT_NAME_H

@@ -21,7 +21,7 @@ enum exit_code {
 	EXIT_CODE_COUNT,
 };
 
-/* What an option's value is, and the type of the field it is stored in. */
+/* The kind of an option's value, and the type of the field that stores it. */
 enum option_kind {
 	OPTION_FLAG,     /* bool */
 	OPTION_TEXT,     /* const char * */
@@ -66,14 +66,14 @@ struct command {
 	bool takes_urls;         /* operands s3://... are places: of other commands they are tapes to read */
 	const char *summary;     /* one line for the list of commands, lower case, no full stop */
 	const char *description; /* a paragraph or two for --help, lines of at most 90 columns */
-	/* For the manual page: what an exit code means of this command, one line each. NULL: what it means of
-	 * any other; "": it is never returned. */
+	/* For the manual page: the meaning of each exit code for this command, one line each. NULL: the usual
+	 * meaning; "": never returned. */
 	const char *exits[EXIT_CODE_COUNT];
 	const struct option_row *options;
 	int (*run)(const struct command *self, int argc, char **argv); /* argv[0] is the command's name */
 };
 
-/* What is left of a command line: operands, and what stood after a lone `--`. */
+/* The rest of a command line: operands, and the words after a lone `--`. */
 struct operands {
 	char **items;
 	size_t count;
@@ -91,15 +91,16 @@ int options_parse(const struct command *c, int argc, char **argv, void *values, 
 /* Whether the words are options of the command, with all their values, and nothing else. */
 bool options_precede(const struct command *c, int count, char *const *words);
 
-/* What a SIZE is, in lines; whether an option of the command is one. */
+/* The help about SIZE, in lines; whether the command has an option that takes one. */
 extern const char options_size_text[];
 bool options_take_sizes(const struct command *c);
 
 /* Prints what --help prints: usage, description and a line or more for each option, 100 columns wide. */
 void options_print_help(const struct command *c, FILE *to);
 
-/* What most commands are: parses the command line into `values`, which hold the defaults, and calls `work`,
- * which returns an exit code, or an ERR_* with its sentence. Returns the exit code, and has said why. */
+/* The main function of most commands: parses the command line into `values`, which hold the defaults, and
+ * calls `work`, which returns an exit code, or an ERR_* with its sentence. Prints the sentence and returns
+ * the exit code. */
 int command_run(const struct command *c, int argc, char **argv, void *values,
 	int (*work)(void *values, const struct operands *operands, struct err *err));
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* What a noun ends with, as in "%llu event%s". */
+/* The ending of a noun, as in "%llu event%s". */
 static inline const char *plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";

@@ -1,4 +1,4 @@
-/* position_help.h: what --help says of positions, the same wherever one is taken. */
+/* position_help.h: the text about positions in --help, shared by all commands that take one. */
 #ifndef TOOLS_POSITION_HELP_H
 #define TOOLS_POSITION_HELP_H
 

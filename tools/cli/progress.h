@@ -1,6 +1,6 @@
 /*
- * progress.h: how far a long command is, with its rate and the time left, on one line of the terminal that is
- * written again and again. Where stderr is no terminal nothing is printed. And the signals that end such a
+ * progress.h: the progress of a long command, with its rate and the time left, on one line of the terminal
+ * that is rewritten. Prints nothing if stderr is not a terminal. It also handles the signals that end such a
  * command: after progress_catch_signals, SIGINT, SIGTERM and SIGHUP are only noted, and end a call that
  * waits; a second one kills.
  */

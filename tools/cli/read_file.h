@@ -7,7 +7,7 @@
 /* Appends the file. */
 int read_file(const char *path, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Appends what comes from fd until its end; `name` for the error. */
+/* Appends all data from fd until its end; `name` for the error. */
 int read_all(int fd, const char *name, struct buf *to, struct err *err) MUST_CHECK;
 
 #endif

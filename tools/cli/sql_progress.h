@@ -1,6 +1,6 @@
 /*
- * sql_progress.h: how far statements that take long are, on one line of the terminal, and Ctrl-C that stops
- * them. Where stderr is no terminal nothing is printed.
+ * sql_progress.h: the progress of long statements, on one line of the terminal, and Ctrl-C to stop them.
+ * Prints nothing if stderr is not a terminal.
  */
 #ifndef TOOLS_SQL_PROGRESS_H
 #define TOOLS_SQL_PROGRESS_H
@@ -15,8 +15,7 @@ struct sql_progress {
 	struct sql_sink rows;
 	int64_t begin_ns;
 	bool is_wanted, is_shown;
-	bool is_beside_rows; /* rows go to the same terminal: there is no line any more once the first is
-				there */
+	bool is_beside_rows; /* rows go to the same terminal: the line ends with the first row */
 };
 
 /* Watches the statements of the session from now on, whose rows go to `to` and are meant for `rows`. Returns

@@ -1,4 +1,4 @@
-/* store_options.h: which store, and who we are there: the same options for every command that asks one. */
+/* store_options.h: the store and its credentials: the same options for every command that uses one. */
 #ifndef TOOLS_STORE_OPTIONS_H
 #define TOOLS_STORE_OPTIONS_H
 

@@ -11,7 +11,8 @@
 
 #include "tools/events/event_stretch.h"
 
-/* Calls `take` with each stretch between the two events. Returns 0, or what it or making one returned. */
+/* Calls `take` with each stretch between the two events. Returns 0, or the error of `take` or of making a
+ * stretch. */
 int event_crew_each(const struct event_reader *reader, uint64_t after_seq, uint64_t last_seq,
 	int (*take)(void *context, const struct event_stretch *s, struct err *err), void *context,
 	struct err *err) MUST_CHECK;

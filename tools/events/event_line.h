@@ -3,9 +3,9 @@
  *
  *   2026-11-21T09:51:30.156Z    365 MODIFIED deployments shop/web  spec.replicas 6 -> 9  by kubectl
  *
- * For people: the number is a position; +FIELD and -FIELD came and went; "by ?" is not known, "by alice (kubectl)" is what
- * the audit log says. For programs one JSON
- * object a line, which docs/incident.md describes.
+ * For people: the number is a position; +FIELD and -FIELD were added and removed; "by ?" is not known,
+ * "by alice (kubectl)" comes from the audit log. For programs one JSON object a line, which docs/incident.md
+ * describes.
  */
 #ifndef TOOLS_EVENT_LINE_H
 #define TOOLS_EVENT_LINE_H

@@ -26,7 +26,7 @@ struct event_stretch {
 void event_stretch_init(struct event_stretch *s);
 void event_stretch_release(struct event_stretch *s);
 
-/* What makes stretches; one for each thread. */
+/* A maker of stretches; one for each thread. */
 struct event_reader {
 	struct tape *tape;
 	const struct events_wanted *wanted;

@@ -12,7 +12,7 @@ struct events_wanted {
 	const struct object_patterns *patterns;
 	const char *namespace;            /* "" any */
 	struct tape_position from, until; /* after the one, up to the other */
-	bool follow;                      /* goes on as long as the tape is recorded */
+	bool follow;                      /* continues while the tape is recorded */
 };
 
 struct events_told {

@@ -1,6 +1,6 @@
 /*
- * gap_notices.h: the gaps of a resource, told on stderr while a command prints what comes: when one begins, and when it
- * has ended.
+ * gap_notices.h: reports the gaps of a resource on stderr while a command follows a tape: when one begins,
+ * and when it has ended.
  */
 #ifndef TOOLS_GAP_NOTICES_H
 #define TOOLS_GAP_NOTICES_H
@@ -20,7 +20,7 @@ int gap_notices_open(struct gap_notices *n, const char *command, struct tape *t,
 	const struct tape_resource *r, const char *namespace, int64_t from_ns, struct err *err) MUST_CHECK;
 void gap_notices_close(struct gap_notices *n);
 
-/* Tells what is new. Looks once a second, unless it is the last time. */
+/* Reports new ones. Looks once a second, unless it is the last time. */
 int gap_notices_tell(struct gap_notices *n, struct tape *t, bool is_last, struct err *err) MUST_CHECK;
 
 #endif

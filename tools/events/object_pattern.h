@@ -12,8 +12,8 @@ struct object_patterns;
 
 enum object_wanted { OBJECT_UNWANTED, OBJECT_WANTED, OBJECT_BOOKKEEPING /* wanted if it were not that */ };
 
-/* `everything`: bookkeeping as well. ERR_NOT_FOUND if the tape has no such resource, ERR_USAGE for a pattern that is
- * none. Resources that a tape gets later are those of "*" alone. */
+/* `everything`: bookkeeping as well. ERR_NOT_FOUND if the tape has no such resource, ERR_USAGE for an invalid
+ * pattern. Resources that a tape gets later are those of "*" alone. */
 int object_patterns_new(struct tape *t, char *const *words, size_t count, bool everything,
 	struct object_patterns **ret, struct err *err) MUST_CHECK;
 void object_patterns_free(struct object_patterns *p);

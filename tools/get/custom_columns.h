@@ -1,4 +1,4 @@
-/* custom_columns.h: objects as rows of columns that somebody chose: "NAME:.metadata.name,NODE:.spec.nodeName". */
+/* custom_columns.h: objects as rows of chosen columns: "NAME:.metadata.name,NODE:.spec.nodeName". */
 #ifndef TOOLS_CUSTOM_COLUMNS_H
 #define TOOLS_CUSTOM_COLUMNS_H
 
@@ -8,7 +8,7 @@
 
 struct custom_columns;
 
-/* ERR_USAGE says what is wrong with the text. */
+/* ERR_USAGE describes an error in the text. */
 int custom_columns_new(const char *text, struct custom_columns **ret, struct err *err) MUST_CHECK;
 void custom_columns_free(struct custom_columns *c); /* accepts NULL */
 

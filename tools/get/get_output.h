@@ -1,6 +1,6 @@
 /*
- * get_output.h: the forms in which `get` prints whole objects, as kubectl does: json, yaml, jsonpath and custom-columns.
- * Objects are gathered; what is printed is one object, or a List of them.
+ * get_output.h: the forms in which `get` prints whole objects, as kubectl does: json, yaml, jsonpath and
+ * custom-columns. It gathers objects, and prints one object, or a List of them.
  */
 #ifndef TOOLS_GET_OUTPUT_H
 #define TOOLS_GET_OUTPUT_H
@@ -11,8 +11,8 @@ struct get_output;
 
 #define GET_OUTPUT_WORDS "table|wide|name|yaml|json|jsonpath=TEMPLATE|custom-columns=COLUMNS"
 
-/* NULL in *ret for table, wide and name, which are no matter of this module. ERR_USAGE for what is none of
- * GET_OUTPUT_WORDS. `managed`: with metadata.managedFields. */
+/* NULL in *ret for table, wide and name, which are not in this module. ERR_USAGE for anything that is not one
+ * of GET_OUTPUT_WORDS. `managed`: with metadata.managedFields. */
 int get_output_new(const char *words, bool managed, struct get_output **ret, struct err *err) MUST_CHECK;
 void get_output_free(struct get_output *o); /* accepts NULL */
 

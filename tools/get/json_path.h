@@ -9,7 +9,7 @@
 
 struct json_path;
 
-/* ERR_USAGE says what is wrong with it. */
+/* ERR_USAGE describes an error in it. */
 int json_path_parse(const char *template, struct json_path **ret, struct err *err) MUST_CHECK;
 /* One path, as kubectl takes it for columns and for sorting: {.a.b}, .a.b or a.b. */
 int json_path_parse_relaxed(struct slice path, struct json_path **ret, struct err *err) MUST_CHECK;
@@ -21,8 +21,8 @@ struct json_values {
 	size_t count;
 };
 
-/* What a template without text and ranges finds. ERR_FAILED for an index that an array does not have, and for a
- * comparison that makes no sense. */
+/* The values that a template without text and ranges finds. ERR_FAILED for an index that an array does not
+ * have, and for a comparison that makes no sense. */
 int json_path_find(const struct json_path *p, struct slice document, struct json_values *ret,
 	struct err *err) MUST_CHECK;
 

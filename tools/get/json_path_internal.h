@@ -1,4 +1,4 @@
-/* json_path_internal.h: what a template is made of, for json_path.c and json_path_parse.c alone. */
+/* json_path_internal.h: the parts of a template, for json_path.c and json_path_parse.c alone. */
 #ifndef TOOLS_JSON_PATH_INTERNAL_H
 #define TOOLS_JSON_PATH_INTERNAL_H
 
@@ -12,8 +12,8 @@ enum path_kind {
 	PATH_RECURSIVE,
 	PATH_FILTER, /* left, operator, right */
 	PATH_UNION,  /* each of several lists */
-	PATH_LIST,   /* one after the other, what is in a pair of braces */
-	PATH_RANGE,  /* lists[0] is what to go over, lists[1] what is done with each */
+	PATH_LIST,   /* in sequence, the contents of a pair of braces */
+	PATH_RANGE,  /* lists[0] is the range, lists[1] the body for each item */
 };
 
 struct path_bound {

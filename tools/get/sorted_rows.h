@@ -1,4 +1,4 @@
-/* sorted_rows.h: rows that wait until all of them have come, and go on in the order of a value of their objects. */
+/* sorted_rows.h: collects all rows, then passes them on in the order of a value of their objects. */
 #ifndef TOOLS_SORTED_ROWS_H
 #define TOOLS_SORTED_ROWS_H
 

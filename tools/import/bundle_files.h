@@ -1,7 +1,7 @@
 /*
- * bundle_files.h: the files of a bundle, one after the other: of a folder, in the order of their names, or of a
- * tar archive (also one that gzip, xz, zstd or bzip2 compressed) or a ZIP archive, in its own order. Only regular
- * files are given; links lead nowhere. Nothing is written to disk, so a name may say what it likes.
+ * bundle_files.h: the files of a bundle, one after the other: of a folder, in the order of their names, or of
+ * a tar archive (also one that gzip, xz, zstd or bzip2 compressed) or a ZIP archive, in its own order. Only
+ * regular files are given; links are not followed. Nothing is written to disk, so names can do no harm.
  */
 #ifndef TOOLS_BUNDLE_FILES_H
 #define TOOLS_BUNDLE_FILES_H
@@ -15,17 +15,17 @@ struct bundle_file {
 	int64_t time_ns;  /* of the last change; 0: not known */
 };
 
-/* Whether a file that begins so may be an archive, as far as its first 512 bytes tell. */
+/* Whether a file may be an archive, judged by its first 512 bytes. */
 bool bundle_files_may_be(struct slice first_bytes);
 
 /* The descriptor of a folder or of a regular file; it stays the caller's. */
 int bundle_files_open(int fd, const char *name, struct bundle_files **ret, struct err *err) MUST_CHECK;
 void bundle_files_close(struct bundle_files *f); /* accepts NULL */
 
-/* From now on a head in a tar that is none is passed over, and counted, instead of a failure. */
+/* From now on an invalid head in a tar is skipped and counted; it is not a failure. */
 void bundle_files_tolerate(struct bundle_files *f);
 
-/* 1 and the next file, 0 at the end. ERR_USAGE if it is no archive at all, ERR_CORRUPT if it is damaged,
+/* 1 and the next file, 0 at the end. ERR_USAGE if it is not an archive at all, ERR_CORRUPT if it is damaged,
  * ERR_TOO_LARGE if it unpacks to more than LIMIT_BUNDLE_UNPACKED. */
 int bundle_files_next(struct bundle_files *f, struct bundle_file *ret, struct err *err) MUST_CHECK;
 

@@ -21,11 +21,11 @@ enum bundle_part_kind {
 	PART_AUDIT_LOG,
 };
 
-/* What a file is, as its path tells. Slices point into the path. */
+/* The kind of a file, according to its path. Slices point into the path. */
 struct bundle_part {
 	enum bundle_part_kind kind;
-	struct slice namespace;     /* of the folder; empty: of the cluster, or the path does not tell */
-	struct slice group, plural; /* an empty plural: the path does not tell */
+	struct slice namespace;     /* of the folder; empty: of the cluster, or not in the path */
+	struct slice group, plural; /* an empty plural: not in the path */
 	struct slice folder;        /* of a support bundle: "pvcs" */
 	bool is_yaml;
 };
@@ -50,7 +50,7 @@ struct bundle_version {
 	size_t scope, order;
 	int64_t time_ns; /* 0: that of the bundle */
 	enum event_type type;
-	bool is_watched; /* a program was told of it, instead of listing it */
+	bool is_watched; /* a program got it by a watch, not by a list */
 	char *name, *uid, *rv, *json;
 	char *key; /* NULL: one of several */
 };
@@ -97,7 +97,7 @@ struct bundle {
 
 /* ---- bundle_layout.c ---- */
 
-/* BUNDLE_ANY: nothing in the path tells. */
+/* BUNDLE_ANY: the path does not show it. */
 enum bundle_form bundle_form_of(const char *path);
 const char *bundle_form_name(enum bundle_form form);
 struct bundle_part bundle_part_of(enum bundle_form form, const char *path);
@@ -111,11 +111,11 @@ void bundle_release(struct bundle *b);
 size_t bundle_resource(struct bundle *b, struct slice api_version, struct slice kind);
 size_t bundle_scope(struct bundle *b, size_t resource, struct slice namespace);
 
-/* Before so many bytes more are kept: ERR_TOO_LARGE if they are too many for a bundle. */
+/* Call before this many more bytes are kept: ERR_TOO_LARGE if they are too many for a bundle. */
 int bundle_take_room(struct bundle *b, size_t bytes, struct err *err) MUST_CHECK;
 
-/* What the object is at the bundle's moment: of two the one with the higher resourceVersion. The object is checked
- * JSON. 1 if it is one, with the resource; 0 if it is nothing that a tape could hold. */
+/* Adds an object of the bundle's moment; of two the one with the higher resourceVersion counts. The object is
+ * checked JSON. 1 and its resource; 0 if a tape cannot hold it. */
 int bundle_add_object(struct bundle *b, const struct bundle_part *part, struct slice object,
 	size_t *ret_resource, struct err *err) MUST_CHECK;
 
@@ -126,7 +126,7 @@ void bundle_add_document(struct bundle *b, const char *path, const char *variant
 
 /* ---- bundle_read.c, bundle_history.c, bundle_discovery.c, bundle_write.c ---- */
 
-/* Takes the bytes of a file in. 0 also when the file is left out, which was told. */
+/* Reads the bytes of a file. 0 also if the file is left out, which was reported. */
 int bundle_read_file(struct bundle *b, const struct bundle_part *part, const char *path, int64_t time_ns,
 	struct err *err) MUST_CHECK;
 
@@ -136,14 +136,14 @@ void bundle_leave_out(struct bundle *b, const char *path, size_t line, const str
 /* Plays the patches, once all objects are there. */
 int bundle_play_patches(struct bundle *b, struct err *err) MUST_CHECK;
 
-/* Of an annotation that tells when the recorder was told of the object; false if it has none. */
+/* The time at which the recorder got the object, from an annotation; false if it has none. */
 bool bundle_annotated(struct slice object, enum event_type *ret_type, int64_t *ret_ns);
 
 int bundle_take_discovery(
 	struct bundle *b, const struct bundle_part *part, struct slice json, struct err *err) MUST_CHECK;
 
-/* What a folder of a support bundle holds, of what Kubernetes has itself: as "v1" and "PersistentVolumeClaimList", which
- * the caller frees; false if nothing is called so. */
+/* The built-in resource in a folder of a support bundle: as "v1" and "PersistentVolumeClaimList", which the
+ * caller frees; false if none has that name. */
 bool bundle_list_of_folder(struct slice folder, char **ret_api_version, char **ret_kind);
 
 /* Plural and scope of every resource: of discovery, CRDs, Kubernetes' own kinds, or else made of the kind. */

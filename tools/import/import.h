@@ -1,5 +1,5 @@
 /*
- * import.h: making a tape of what other programs wrote.
+ * import.h: makes a tape of other programs' output.
  *
  * One JSON document at a time, of any of these kinds:
  *   watch events     {"type":"ADDED","object":{...}}, as an API server or `kubectl get -w
@@ -11,15 +11,17 @@
  *   records          of k8shark (import_poll.c): lists again and again, with gaps between them
  *   patches          of kwok (import_patch.c), and the objects without resourceVersions before them
  *
- * What these lack is made up as little as possible and told by the connection (purpose "import"): resources
- * are named after their kinds, and arrival times are those of reading, or of the newest time in the object.
+ * Missing facts are made up as little as possible, and the connection (purpose "import") records that:
+ * resources are named after their kinds, and arrival times are those of reading, or of the newest time in the
+ * object.
  *
- * To add a kind of document: a function that says whether it was one, in a file of its own if it is more than a
- * screen, and its place in the list of importer_add(), where the first that knows the document takes it; a line
- * above, in the description of cmd_import.c and in docs/tapes.md; a test in tests/cli/test_query_import.py, and
- * its form in tests/wire/test_import_canary.py, which looks for values of Secrets on the tape.
- * What is no stream of JSON documents is read by a reader beside json_documents.h (open_documents() of
- * cmd_import.c tells by the first bytes); a bundle of files is a word of --from and its files in bundle_layout.c.
+ * To add a kind of document: a function that says whether it was one, in a file of its own if it is more than
+ * a screen, and its place in the list of importer_add(), where the first that knows the document takes it; a
+ * line above, in the description of cmd_import.c and in docs/tapes.md; a test in
+ * tests/cli/test_query_import.py, and its form in tests/wire/test_import_canary.py, which looks for values of
+ * Secrets on the tape. A format other than a stream of JSON documents needs a reader beside json_documents.h
+ * (open_documents() of cmd_import.c chooses by the first bytes); a bundle of files needs a word of --from and
+ * its files in bundle_layout.c.
  */
 #ifndef TOOLS_IMPORT_H
 #define TOOLS_IMPORT_H
@@ -49,7 +51,7 @@ int importer_add(struct importer *m, struct slice document, struct err *err) MUS
 
 struct import_counts importer_counts(const struct importer *m);
 
-/* What times are counted from that a recording has only relative to its beginning. */
+/* The origin of times that a recording has only relative to its beginning. */
 int64_t importer_base_ns(const struct importer *m);
 
 #endif

@@ -1,4 +1,4 @@
-/* import_ids.h: what an id of an exported tape is on ours, in constant time however many there are. */
+/* import_ids.h: maps ids of an exported tape to those of ours, in constant time. */
 #ifndef TOOLS_IMPORT_IDS_H
 #define TOOLS_IMPORT_IDS_H
 
@@ -20,7 +20,7 @@ void id_map_release(struct id_map *m);
 /* `to` is not 0; a later one replaces it. */
 void id_map_put(struct id_map *m, int64_t from, uint64_t to);
 
-/* 0 if it was never told of. */
+/* 0 if it is unknown. */
 uint64_t id_map_get(const struct id_map *m, int64_t from);
 
 #endif

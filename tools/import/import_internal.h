@@ -33,13 +33,13 @@ struct queued_row {
 	int (*write)(struct importer *m, struct err *err);
 };
 
-/* What keeps values of Secrets out (import_secrets.c). */
+/* Removes values of Secrets (import_secrets.c). */
 struct import_secrets {
 	const char *tape_path; /* that the key stands beside; NULL: values are kept */
 	struct redactor *redactor;
 	uint32_t *streams; /* ids of those of Secrets */
 	size_t stream_count;
-	struct buf object, tail, status; /* what is written instead */
+	struct buf object, tail, status; /* the replacement */
 };
 
 struct importer {
@@ -73,11 +73,11 @@ struct importer {
 	struct import_counts counts;
 };
 
-/* The string at a path of the document, "" when there is none; terminated, valid until the next document. */
+/* The string at a path of the document, "" if there is none; terminated, valid until the next document. */
 char *import_text(struct importer *m, const char *path);
-/* The raw value, empty when there is none. */
+/* The raw value, empty if there is none. */
 struct slice import_raw(const struct importer *m, const char *path);
-/* The integer, `fallback` when there is none. */
+/* The integer, `fallback` if there is none. */
 int64_t import_number(const struct importer *m, const char *path, int64_t fallback);
 
 void import_secrets_init(struct import_secrets *s);
@@ -102,7 +102,7 @@ int64_t import_time_in(struct slice object);
 int import_stream(
 	struct importer *m, const struct tape_resource *resource, uint32_t *ret, struct err *err) MUST_CHECK;
 
-/* Tells where the events come from and what they lack, once. */
+/* Records the source of the events and what they lack, once. */
 int import_begin_connection(struct importer *m, const char *lacks, struct err *err) MUST_CHECK;
 
 /* Appends an item of a list with the kind and apiVersion that it may have left out, EVENT_TYPED then. */

@@ -1,6 +1,6 @@
 /*
- * import_known.h: the objects that are live at this point of an import, with their last bytes: what two lists
- * of the same thing are compared by, and what patches change.
+ * import_known.h: the objects that are live at this point of an import, with their last bytes: for comparing
+ * two lists of the same resource, and for applying patches.
  */
 #ifndef TOOLS_IMPORT_KNOWN_H
 #define TOOLS_IMPORT_KNOWN_H
@@ -26,7 +26,7 @@ void import_known_release(struct import_known *k);
 struct import_object *import_known_find(
 	const struct import_known *k, uint32_t stream, struct slice namespace, struct slice name);
 
-/* The same, made when there is none; it stays where it is. */
+/* Like it, but makes it if there is none; its address stays. */
 struct import_object *import_known_make(
 	struct import_known *k, uint32_t stream, struct slice namespace, struct slice name);
 

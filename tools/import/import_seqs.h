@@ -1,7 +1,7 @@
 /*
- * import_seqs.h: which event of ours an event of an exported tape has become. Numbers move when events were
- * left out, or when the import goes on with a tape. Rows that name events by number come before the events:
- * each wish is told, and granted when the events pass.
+ * import_seqs.h: maps event numbers of an exported tape to ours. Numbers change if events were left out, or
+ * if the import continues a tape. Rows that name events by number come before the events: each number is
+ * requested, and resolved when the events pass.
  */
 #ifndef TOOLS_IMPORT_SEQS_H
 #define TOOLS_IMPORT_SEQS_H
@@ -28,7 +28,7 @@ void import_seqs_want(struct import_seqs *s, int64_t from);
 /* Every event before `from` has passed; the last of them has become `last`. */
 void import_seqs_pass(struct import_seqs *s, int64_t from, uint64_t last);
 
-/* What became of one that was wanted and has passed; 0 else. */
+/* The new number of a requested event that has passed; 0 otherwise. */
 uint64_t import_seqs_get(const struct import_seqs *s, int64_t from);
 
 #endif

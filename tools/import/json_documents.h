@@ -31,7 +31,7 @@ int json_documents_next(struct json_documents *d, struct slice *ret, struct err 
 /* How many bytes of the input were looked through. */
 uint64_t json_documents_passed(const struct json_documents *d);
 
-/* For input that is no JSON: the bytes that it begins with, without taking them. Empty at its end. */
+/* For input that is not JSON: its first bytes, without consuming them. Empty at its end. */
 int json_documents_peek(struct json_documents *d, struct slice *ret, struct err *err) MUST_CHECK;
 
 /* The next line, its line feed included where it has one; valid until the next call. 1, 0 at the end. */

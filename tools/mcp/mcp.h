@@ -3,7 +3,7 @@
  * model's program) lists the tools and calls them; each call is one command of this program on one of the tapes
  * (mcp_tools.h), in a process of its own with bounds (mcp_child.h). One call at a time; nothing is written.
  *
- * An answer has two texts: what the command printed, and a JSON object of what it stands on: the tape, the positions,
+ * An answer has two texts: the command's output, and a JSON object with its basis: the tape, the positions,
  * the command's remarks, whether it was cut.
  */
 #ifndef TOOLS_MCP_H

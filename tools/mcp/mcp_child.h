@@ -1,6 +1,6 @@
 /*
- * mcp_child.h: one more process of this program, whose output has bounds. What it may print is cut at a whole line,
- * what takes too long is ended.
+ * mcp_child.h: one more process of this program, whose output has bounds. Its output is cut at a whole line,
+ * and it is ended if it takes too long.
  */
 #ifndef TOOLS_MCP_CHILD_H
 #define TOOLS_MCP_CHILD_H

@@ -39,10 +39,10 @@ struct mcp_tool {
 /* NULL if this program has no such tool. */
 const struct mcp_tool *mcp_tool_find(const char *name);
 
-/* Appends the array of tools that tools/list answers. tapes: their names, of which a call chooses one. */
+/* Appends the array of tools that tools/list answers. tapes: the names from which a call chooses one. */
 int mcp_tools_print(char *const *tapes, size_t tape_count, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Positions may be numbers of events: their digits. False if it is no such number. */
+/* A position may be the number of an event: appends its digits. False if it is not such a number. */
 #define MCP_NUMBER_BYTES 32
 bool mcp_number_text(const cJSON *value, char to[MCP_NUMBER_BYTES]);
 

@@ -1,6 +1,6 @@
 /*
- * bookkeeping.h: the resources that a cluster writes all the time to keep itself going, and that tell little of what
- * happened: Events, leases, endpoints. Commands that show changes leave them out unless they are asked for.
+ * bookkeeping.h: the resources that a cluster writes all the time to keep itself running, and that say little
+ * about what happened: Events, leases, endpoints. Commands that show changes leave them out by default.
  */
 #ifndef TOOLS_BOOKKEEPING_H
 #define TOOLS_BOOKKEEPING_H
@@ -9,7 +9,7 @@
 
 bool is_bookkeeping(const struct tape_resource *r);
 
-/* What --help says of it. */
+/* Their names in --help. */
 #define BOOKKEEPING_HELP "Events, leases, endpoints and endpoint slices"
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * certainty.h: what a command has to say, on stderr, about what its tape cannot know: a position outside the
- * tape, a resource that was not watched there, or only in part. "Not there" and "not known" are different
- * answers; the second one ends with EXIT_LOSS.
+ * certainty.h: a command's warnings, on stderr, about what its tape cannot know: a position outside the tape,
+ * a resource that was not watched there, or only in part. "Absent" and "not known" are different answers; the
+ * second one ends with EXIT_LOSS.
  */
 #ifndef TOOLS_CERTAINTY_H
 #define TOOLS_CERTAINTY_H
@@ -21,7 +21,7 @@ struct certainty {
 int certainty_open(struct certainty *c, const char *command, struct tape *t, struct err *err) MUST_CHECK;
 void certainty_close(struct certainty *c);
 
-/* What tape_position_remark has to say. */
+/* Prints the remark of tape_position_remark. */
 void certainty_of_position(struct certainty *c, const struct tape_position *p, const char *text);
 
 /* Of the streams that follow the resource in that namespace ("" any): why each was not watched at the
@@ -33,10 +33,10 @@ void certainty_of_resource(struct certainty *c, const struct tape_resource *r, c
  */
 void certainty_of_parts(struct certainty *c, const struct tape_resource *r, const char *namespace);
 
-/* Of a stream of which the tape does not tell when it was watched, if it is one. */
+/* Warns if the tape does not say when the stream was watched. */
 void certainty_of_untold(struct certainty *c, uint32_t stream);
 
-/* Of what was left out because it was too much. To be called once, after the others. */
+/* Warns about further warnings that were left out. Call it once, after the others. */
 void certainty_end(struct certainty *c);
 
 #endif

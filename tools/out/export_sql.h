@@ -1,4 +1,4 @@
-/* export_sql.h: what `kubetape export` asks of a tape. */
+/* export_sql.h: the queries of `kubetape export`. */
 #ifndef TOOLS_EXPORT_SQL_H
 #define TOOLS_EXPORT_SQL_H
 
@@ -12,16 +12,15 @@ struct export_table {
 /* Tables that can be exported, in the order in which `--table all` writes them; ended by a NULL name. */
 extern const struct export_table export_tables[];
 
-/* What a predicate leaves out of `events`: a row for each stream that lacks some, with :where in it. */
+/* The events that a predicate leaves out: a row for each stream that lacks some, with :where in it. */
 extern const char export_left_out_sql[];
 
 /*
  * Statements that each give trace events (the JSON that Chrome's and Perfetto's timelines read) in their
  * first column; ended by NULL. Process 1 is the connections, 2 the gaps, one thread for each stream; from 10
  * on there is a process for each namespace and resource with a thread for each name. Times are microseconds
- * after the first event, connection or gap of the tape, parameter :start; what did not end goes on to its
- * last event, :end. The argument `time` says when it was by the clock on the wall. %s takes an event
- * predicate.
+ * after the first event, connection or gap of the tape, parameter :start; spans that did not end extend to
+ * its last event, :end. The argument `time` is the time by the wall clock. %s takes an event predicate.
  */
 extern const char *const export_trace_sql[];
 

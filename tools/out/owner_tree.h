@@ -12,8 +12,8 @@ struct owner_tree;
 struct owner_tree *owner_tree_new(void);
 void owner_tree_free(struct owner_tree *o); /* accepts NULL */
 
-/* The object of that UID, in that namespace ("": none), and what it owns. Kubernetes has no owner in another namespace, so if
- * all roots are of one, only its objects are read. */
+/* Adds the object of that UID, in that namespace ("": none), and the objects that it owns. Kubernetes has no
+ * owners in other namespaces, so if all roots are of one, only its objects are read. */
 void owner_tree_add_root(struct owner_tree *o, const char *uid, const char *namespace);
 
 /* Reads the events that are new since the last call, up to that one; bookkeeping (bookkeeping.h) is passed by. Reads

@@ -18,19 +18,19 @@ extern const char *const state_text_values[];
 /* `word` is auto, always or never; auto means a terminal that NO_COLOR does not forbid. */
 bool state_text_wants_color(const char *word);
 
-/* What turns a style on, and all of them off, on a terminal. */
+/* The sequences that turn a style on, and all of them off, on a terminal. */
 const char *state_text_code(enum state_style style);
 #define STATE_TEXT_PLAIN "\033[0m"
 
-/* What is printed to stdout in between has the style. */
+/* Text printed to stdout in between has the style. */
 void state_text_begin(const struct state_text *t, enum state_style style);
 void state_text_end(const struct state_text *t);
 
 /* "namespace/name", or "name". */
 void state_text_name(struct slice namespace, struct slice name);
 
-/* One line of a field: op is add, remove or replace; old and new are JSON, empty where there is none; who may
- * be empty. */
+/* One line of a field: op is add, remove or replace; old and new are JSON, empty if absent; who may be
+ * empty. */
 void state_text_change(const struct state_text *t, struct slice op, struct slice field, struct slice old,
 	struct slice new, struct slice who);
 

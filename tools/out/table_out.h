@@ -41,7 +41,7 @@ void table_out_settle(struct table_out *out);
 /* Gives statements' rows to `out`. */
 struct sql_sink table_out_sink(struct table_out *out);
 
-/* Columns of the terminal after `to`, 0 if it is none. */
+/* Columns of the terminal of `to`, 0 if it is not one. */
 unsigned table_out_terminal_width(FILE *to);
 
 /* Texts as the formats have them (table_out_text.c). */

@@ -16,8 +16,8 @@ struct report_section {
 	const char *title;
 	const char *
 		resources; /* that it is made of, separated by spaces: none of them on the tape means not known; NULL: any */
-	/* Columns: seq, time, object, what, who. Parameters: :from and :until (an event after the first, and up to the
-	 * second), :from_ns, :until_ns, :namespace ("" all), :most. */
+	/* Columns: seq, time, object, what, who. Parameters: :from and :until (events after the first, up to
+	 * the second), :from_ns, :until_ns, :namespace ("" all), :most. */
 	const char *sql;
 };
 

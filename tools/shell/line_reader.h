@@ -1,6 +1,6 @@
 /*
  * line_reader.h: lines from a person at a terminal, with editing, completion and a history that is kept in a
- * file. One reader a program: the library behind it has one state.
+ * file. One reader for each program: the library has only one state.
  */
 #ifndef TOOLS_LINE_READER_H
 #define TOOLS_LINE_READER_H
@@ -9,8 +9,7 @@
 
 struct line_reader;
 
-/* What the word that begins with `start` may become. `before`: the line up to that
- * word. Calls take for each. */
+/* Completes the word that begins with `start`. `before`: the line up to that word. Calls take for each. */
 typedef void line_complete_fn(void *context, const char *before, const char *start,
 	void (*take)(const char *word, void *list), void *list);
 
@@ -27,8 +26,8 @@ enum line_result line_reader_next(struct line_reader *r, const char *prompt, cha
 /* To be found again with the arrow keys; the same as the last one is not kept twice. */
 void line_reader_remember(struct line_reader *r, const char *text);
 
-/* Where the history of a command is kept: $KUBETAPE_HISTORY, or NAME in the user's folder for state, whose
- * folders are made. NULL if there is no home, or when the variable is empty: no history. The caller frees.
+/* The path of a command's history: $KUBETAPE_HISTORY, or NAME in the user's folder for state, whose folders
+ * are made. NULL if there is no home, or when the variable is empty: no history. The caller frees.
  */
 char *line_reader_history_path(const char *name);
 

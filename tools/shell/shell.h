@@ -1,10 +1,10 @@
 /*
- * shell.h: a place to ask a tape in SQL, statement by statement, with commands that begin with a dot
+ * shell.h: a shell for SQL over a tape, statement by statement, with commands that begin with a dot
  * (`.help`).
  *
- * At a terminal there are a prompt, a history and completion, errors are told and forgotten, Ctrl-C stops the
- * statement that runs and Ctrl-D leaves. Text from elsewhere may hold the same commands; there the first
- * error ends it.
+ * At a terminal there are a prompt, a history and completion, errors are printed and the shell continues,
+ * Ctrl-C stops the running statement and Ctrl-D leaves. Text from elsewhere may have the same commands; there
+ * the first error ends the shell.
  */
 #ifndef TOOLS_SHELL_H
 #define TOOLS_SHELL_H

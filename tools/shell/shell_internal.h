@@ -23,7 +23,7 @@ int shell_command(struct shell *s, const char *line, struct err *err) MUST_CHECK
 /* The name of command i with its dot, NULL past the end. */
 const char *shell_command_name(size_t i);
 
-/* What can be typed: names of tables, columns, functions, commands and words of SQL. */
+/* Candidates for completion: names of tables, columns, functions, commands and words of SQL. */
 struct shell_words *shell_words_new(struct sql_session *session);
 void shell_words_free(struct shell_words *w);
 line_complete_fn shell_words_complete; /* context: struct shell_words */
