@@ -18,8 +18,8 @@ struct share {
 	size_t bytes;
 };
 
-/* The holder has this many bytes now. False if that is more than it may have: it must let go of them and say
- * so again. */
+/* The holder has this many bytes now. False if that is more than it may have: it must release them and call
+ * again. */
 static inline bool share_set(struct share *s, struct allowance *a, size_t bytes)
 {
 	bool grows = bytes > s->bytes;

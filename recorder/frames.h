@@ -1,7 +1,6 @@
 /*
- * frames.h: the lines of a watch stream. Chunk borders mean nothing on the wire; a frame is what stands
- * before a line feed. Lines that arrive whole are handed on where they lie, only the ends of pieces are
- * copied.
+ * frames.h: the lines of a watch stream. Chunk borders mean nothing on the wire; a frame is the text before a
+ * line feed. Complete lines are handed on in place, only the ends of pieces are copied.
  */
 #ifndef RECORDER_FRAMES_H
 #define RECORDER_FRAMES_H

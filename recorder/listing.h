@@ -61,7 +61,7 @@ int listing_page_end(struct listing *l, int64_t time_ns, struct err *err) MUST_C
 /* The resource no longer exists, so the list would be empty: records all known objects as gone. */
 int listing_nothing(struct listing *l, const char *rv, int64_t time_ns, struct err *err) MUST_CHECK;
 
-/* Forgets the list, if one is running; the next one begins anew. */
+/* Drops the list, if one is running; the next one starts from the beginning. */
 void listing_stop(struct listing *l);
 
 #endif

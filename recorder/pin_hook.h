@@ -23,7 +23,7 @@ struct pin_facts {
 /* Nothing while it still runs. NULL is fine, here and below. */
 void pin_hook_run(struct pin_hook *h, const struct pin_facts *facts);
 
-/* The recording is over: gives a request that is under way some more seconds. Enters the loop. */
+/* At the end of the recording: gives a running request some more seconds. Enters the loop. */
 void pin_hook_finish(struct pin_hook *h);
 
 /* After the loop was closed. */

@@ -26,7 +26,7 @@ struct keys *keys_open(uv_loop_t *loop, struct deck *deck, const struct run *run
 /* Writes other text to that descriptor of the terminal, without disturbing the line. */
 void keys_write(struct keys *k, int fd, const char *bytes, size_t len);
 
-/* Gives the terminal back as it was; freed when libuv has let go of its handles. NULL is accepted. */
+/* Gives the terminal back as it was; freed when libuv has released its handles. NULL is accepted. */
 void keys_close(struct keys *k);
 
 #endif

@@ -31,7 +31,7 @@ struct replay_options {
 	int64_t step_ns;         /* of lock-step; 0: none */
 	enum ahead_policy ahead; /* of versions ahead of the position */
 	bool rebase_time;        /* times in objects are moved to now; see world/rebase.h */
-	bool loop;               /* begin anew at the end */
+	bool loop;               /* start again at the end */
 	int64_t max_idle_ns;     /* longer silences are cut to this; 0: they stay */
 	const char *seen_client; /* the client that gets again what it saw, see seen/seen.h; NULL: none */
 	const char *seen_run;    /* the live run that it is in */

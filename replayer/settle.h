@@ -46,7 +46,7 @@ struct settle *settle_open(uv_loop_t *loop, const struct settle_options *options
 /* An event went to watches. */
 void settle_sent(struct settle *s);
 
-/* Freed when libuv has let go of its timer. Accepts NULL. */
+/* Freed when libuv has released its timer. Accepts NULL. */
 void settle_close(struct settle *s);
 
 #endif

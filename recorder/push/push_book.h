@@ -9,7 +9,8 @@
 int push_book(struct s3 *s, const char *key, const char *tape_path, struct manifest_book *book,
 	struct err *err) MUST_CHECK;
 
-/* The book of the tape at `key` is in the folder that stands for it; one that the manifest does not name is removed there. */
+/* Fetches the book of the tape at `key` into its local folder; removes one there that the manifest does not
+ * name. */
 int push_book_fetch(struct s3 *s, const char *key, const struct manifest_book *book, const char *tape_folder,
 	struct err *err) MUST_CHECK;
 

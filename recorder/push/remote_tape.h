@@ -12,9 +12,9 @@
 /* Once, before any tape is opened: from then on readers find what such folders lack. */
 void remote_tape_init(void);
 
-/* The folder that stands for the tape at s3://BUCKET/KEY, or for the only one below it; the caller frees. *ret_note is a sentence
- * when something has to be said of it, else NULL. ERR_USAGE if there are several, which it names; ERR_NOT_FOUND, and
- * what s3.h says. */
+/* The local folder for the tape at s3://BUCKET/KEY, or for the only one below it; the caller frees. *ret_note
+ * is a warning about it, or NULL. ERR_USAGE if there are several, which it names; ERR_NOT_FOUND, and the
+ * errors of s3.h. */
 int remote_tape_resolve(const char *url, char **ret_path, char **ret_note, struct err *err) MUST_CHECK;
 
 /* The URL of each tape there or below; non-zero of `each` ends the walk and is returned. */

@@ -17,7 +17,7 @@ struct fault_load_options {
 	size_t spec_count;
 	int64_t seed;             /* 0: the file's */
 	int64_t recorded_hold_ns; /* how long the clock waits after a recorded gap for watches; 0: not */
-	int64_t hold_ns;          /* and after any other that says nothing of it */
+	int64_t hold_ns;          /* and after any other that does not set it */
 	bool lenient, goes_on;    /* see struct fault_ground */
 	uint64_t begin_seq;       /* where the replay begins */
 	int64_t begin_ns;

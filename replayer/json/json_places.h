@@ -34,8 +34,8 @@ size_t json_places_count(struct json_places *p, cJSON *array);
 cJSON *json_places_member(struct json_places *p, cJSON *object, const char *name);
 cJSON *json_places_item(struct json_places *p, cJSON *array, size_t at);
 
-/* Sets a member, where it stands or at the end; puts an item in front of the one that is at `at` (count: at
- * the end). Both take the value over. */
+/* Sets a member, in its place or at the end; inserts an item before the one at `at` (count: at the end). Both
+ * take ownership of the value. */
 void json_places_set(struct json_places *p, cJSON *object, const char *name, cJSON *value);
 void json_places_insert(struct json_places *p, cJSON *array, size_t at, cJSON *value);
 

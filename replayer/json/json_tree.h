@@ -31,7 +31,7 @@ cJSON *json_tree_at(const cJSON *tree, ...) __attribute__((sentinel));
 /* The text of a member, "" when it is not there or no string. */
 const char *json_tree_text(const cJSON *object, const char *name);
 
-/* Sets a member where it stands, or at the end; takes the value over. NULL removes it. */
+/* Sets a member in its place, or at the end; takes ownership of the value. NULL removes it. */
 void json_tree_set(cJSON *object, const char *name, cJSON *value);
 void json_tree_set_text(cJSON *object, const char *name, const char *value);
 

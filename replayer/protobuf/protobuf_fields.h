@@ -27,7 +27,7 @@ struct protobuf_member {
 	enum protobuf_value value;
 	unsigned message;     /* of VALUE_MESSAGE: its number */
 	bool is_list, is_map; /* of such values, a map under any name */
-	unsigned rank;        /* where it stands among the members of its object */
+	unsigned rank;        /* its place among the members of its object */
 };
 
 /* The number of a kind's message; false if it is not a built-in one. */

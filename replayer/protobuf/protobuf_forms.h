@@ -15,7 +15,7 @@ bool form_time_is_null(struct slice bytes);
 
 int form_duration(struct slice bytes, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Checked, and printed as it stands: Go's encoder has already brought it into its canonical form. */
+/* Checked, and printed unchanged: Go's encoder has already brought it into its canonical form. */
 int form_quantity(struct slice bytes, struct buf *to, struct err *err) MUST_CHECK;
 
 int form_int_or_string(struct slice bytes, struct buf *to, struct err *err) MUST_CHECK;

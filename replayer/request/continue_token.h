@@ -15,7 +15,7 @@ struct continue_token {
 	size_t key_len;
 };
 
-/* ERR_PROTOCOL: the text is what stands after "invalid continue token: " in the 400. The caller releases. */
+/* ERR_PROTOCOL: the text follows "invalid continue token: " in the 400. The caller releases. */
 int continue_token_parse(struct slice text, struct continue_token *ret, struct err *err) MUST_CHECK;
 void continue_token_release(struct continue_token *t);
 

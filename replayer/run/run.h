@@ -124,8 +124,8 @@ void run_delivered(struct run *r, int64_t due_ns, int64_t out_ns, uint64_t watch
 
 /* ---- writes and faults ---- */
 
-/* Counts and stores one. Times and position of the row are filled in here, and so is the client when a
- * request is given (NULL: it stands in no row). The bodies must be free of secrets. */
+/* Counts and stores one. Times and position of the row are filled in here, and so is the client if a request
+ * is given (NULL: it has no row). The bodies must be free of secrets. */
 void run_write(struct run *r, struct run_request *request, struct run_write_row *row);
 void run_fault(struct run *r, const struct run_request *request, struct run_fault_row *row);
 
@@ -133,7 +133,7 @@ void run_fault(struct run *r, const struct run_request *request, struct run_faul
 
 struct run_facts {
 	const char *tape;
-	uint64_t first_seq, last_seq, seq; /* where it began, was to end, and stands */
+	uint64_t first_seq, last_seq, seq; /* its beginning, intended end, and present position */
 	double speed;
 	uint64_t connections_cut;
 	const struct faults *faults; /* NULL: none; those of the recording are not reported */

@@ -14,7 +14,7 @@
 /* The requests that wait. */
 struct ahead *ahead_new(uv_loop_t *loop);
 
-/* None may wait any more. Freed when libuv has let go of its handle. */
+/* None may wait any more. Freed when libuv has released its handle. */
 void ahead_close(struct ahead *a); /* accepts NULL */
 
 /* Whether to wait for a version above that of the collection. */

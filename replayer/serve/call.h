@@ -87,7 +87,7 @@ struct api_call {
 	/* The effects of faults on it. */
 	struct fault_request fault; /* how they see it */
 	uint64_t floor;             /* versions below have expired; 0: as the history says */
-	bool is_older;              /* that older state is to be shown */
+	bool is_older;              /* show that older state */
 	struct fault_state older;
 	int64_t timeout_ns; /* the client's own limit; not above 0: none */
 	/* The version, not yet reached, to wait for before the error is sent; 0: none. */

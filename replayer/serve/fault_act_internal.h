@@ -23,7 +23,7 @@ struct fault_act {
 	bool draining, cannot_listen;
 	struct fault_act_command command; /* kill is NULL: there is none */
 	bool command_is_dead;             /* it was killed, and does not run again so far */
-	bool command_starts;              /* it was told to */
+	bool command_starts;              /* it was asked to */
 	const struct ahead *ahead;        /* where slow lists wait; NULL: there was none */
 	uint64_t applied;                 /* events so far */
 	uint64_t retried;                 /* of them, when frames that wait were tried last */
@@ -56,7 +56,7 @@ void fault_act_note_write(struct api_call *call, size_t rule, const char *what);
 /* Lets requests that were swallowed then fail. */
 void fault_act_spit_out(struct fault_act *a, uint64_t episode);
 
-/* A Status of that code in the words of the rule, or of the API server. Releases nothing of the rule. */
+/* A Status of that code in the words of the rule, or of the API server. Does not release the rule's data. */
 void fault_status_of(const struct fault_what *what, struct status *ret);
 
 #endif

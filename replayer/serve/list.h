@@ -12,7 +12,7 @@ void list_serve(struct api_call *call, struct collection *c, struct list_options
 
 void get_serve(struct api_call *call, struct collection *c, const struct view *view);
 
-/* The version that stood when what the call is to be shown did (call->is_older). */
+/* The version at the time of the state that the call shows (call->is_older). */
 int list_older_version(
 	const struct api_call *call, const struct collection *c, uint64_t *ret, struct err *err) MUST_CHECK;
 

@@ -1,7 +1,6 @@
 /*
- * list_yaml.h: a list as YAML, made item by item. What stands before and after the items is made of the list
- * with one item that is a mark, so that the order of members, and which ones there are, is nothing that this
- * file knows.
+ * list_yaml.h: a list as YAML, made item by item. The text before and after the items is made from the list
+ * with one item that is a mark, so that this file need not know the members and their order.
  */
 #ifndef REPLAYER_LIST_YAML_H
 #define REPLAYER_LIST_YAML_H
@@ -27,7 +26,7 @@ int list_yaml_begin(struct list_yaml *y, struct slice head, struct slice marked,
 /* Appends the YAML of one more item, with the comma or the bracket before it. */
 int list_yaml_item(struct list_yaml *y, struct slice json, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Last: appends what stands after the items; the JSON is used if there are none. */
+/* Call last: appends the text after the items; uses the JSON if there are none. */
 int list_yaml_end(struct list_yaml *y, struct slice json, struct buf *to, struct err *err) MUST_CHECK;
 
 #endif

@@ -32,7 +32,7 @@ struct offload_job {
 struct offload *offload_open(uv_loop_t *loop);
 
 /* Waits for the job that runs, whose questions are answered with ERR_STOPPED from now on; `done` has been called
- * for all when it returns. Freed when libuv has let go of its handle. Accepts NULL. */
+ * for all when it returns. Freed when libuv has released its handle. Accepts NULL. */
 void offload_close(struct offload *o);
 
 /* Done after those that wait already. False, and nothing is called, if they are too many, or keep too much. */

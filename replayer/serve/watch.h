@@ -42,7 +42,7 @@ struct watches *watches_new(uv_loop_t *loop, struct world *world, const struct m
 /* Watches that begin from now on are subject to faults. Borrowed. */
 void watches_use_faults(struct watches *ws, struct fault_act *faults);
 
-/* No watch may be running. Freed when libuv has let go of its handles. */
+/* No watch may be running. Freed when libuv has released its handles. */
 void watches_close(struct watches *ws);
 
 /* Answers a watch request. Takes over the options' selectors; the caller still releases the options. */

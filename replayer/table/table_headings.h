@@ -1,7 +1,7 @@
 /*
- * table_headings.h: what the API server says of the columns of built-in kinds: table_headings.c is generated
+ * table_headings.h: the API server's headings for columns of built-in kinds. table_headings.c is generated
  * from Kubernetes' own code (tools/kinds). Descriptions are taken from there; name, type, format and priority
- * stand beside the cells in table_kinds.c, and a test holds them against this table.
+ * are beside the cells in table_kinds.c, and a test compares them with this table.
  */
 #ifndef REPLAYER_TABLE_HEADINGS_H
 #define REPLAYER_TABLE_HEADINGS_H

@@ -1,5 +1,6 @@
 /*
- * table_writers.h: the cells of built-in kinds. What a and b of the column mean stands after each.
+ * table_writers.h: the cells of built-in kinds. The comment after each gives the meaning of the column's a
+ * and b.
  */
 #ifndef REPLAYER_TABLE_WRITERS_H
 #define REPLAYER_TABLE_WRITERS_H

@@ -34,7 +34,7 @@ struct viewer_job {
 /* The state of a thread; each has its own. */
 struct viewer_desk {
 	const char *tape, *run;
-	bool has_replay;                    /* it stands beside one */
+	bool has_replay;                    /* it is beside a replay */
 	bool has_sweep;                     /* and has the report of one */
 	const struct viewer_golden *golden; /* NULL: none */
 	struct viewer_desk *golden_desk;    /* the tape with the golden run; has no more than a session */

@@ -37,7 +37,7 @@ struct conn_protocol {
 	void (*tick)(void *self, int64_t now_ns);
 	/* The connection is closed; frees self. */
 	void (*closed)(void *self);
-	/* No request is under way. */
+	/* No request is running. */
 	bool (*idle)(const void *self);
 	/* Accept no further request; running ones continue. */
 	void (*retire)(void *self);
@@ -66,7 +66,7 @@ void conn_freeze(struct conn *c, uint64_t by);
 void conn_thaw(struct conn *c, uint64_t by);
 bool conn_is_frozen(const struct conn *c);
 
-/* It came through the port, and no request is under way: it may be closed if others need its place. */
+/* It came through the port, and no request is running: it may be closed if others need its place. */
 bool conn_is_spare(const struct conn *c);
 
 /* Takes no further request; is reset if none is running. A connection of the control socket continues. */
@@ -87,7 +87,7 @@ void conn_wake(struct conn *c);
 /* Lets others have their turn: readable (if there is input) and flush are called later. */
 void conn_yield(struct conn *c);
 
-/* Whether this connection has had its time in this turn, so that it is to yield. */
+/* Whether this connection has used up its time in this turn and has to yield. */
 bool conn_has_had_its_time(const struct conn *c);
 
 /* Whether a flush in its n-th round has taken long enough to yield; the first two cost nothing. */

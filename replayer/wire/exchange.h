@@ -56,7 +56,7 @@ struct exchange_carrier {
 	enum exchange_framing (*head)(struct exchange *x, int status, const struct http_header *headers,
 		size_t count, int64_t length);
 	void (*wake)(struct exchange *x);  /* there is something to send, or it is BROKEN */
-	void (*go_on)(struct exchange *x); /* the owner is to be asked again when others had their turn */
+	void (*go_on)(struct exchange *x); /* ask the owner again when others had their turn */
 	/* code: of an HTTP/2 stream's reset. */
 	void (*abort)(struct exchange *x, enum exchange_abort how, uint32_t code);
 	void (*freeze)(struct exchange *x, uint64_t by); /* see conn_freeze */
@@ -128,8 +128,8 @@ void exchange_abort(struct exchange *x, enum exchange_abort how);
 /* Aborts when everything that is queued is out; nothing may be pushed any more. */
 void exchange_break(struct exchange *x, enum exchange_abort how, uint32_t code);
 
-/* As a network that takes nothing and brings nothing: the whole connection stands still, until server_thaw
- * says so for all the bits of `by`. */
+/* Simulates a network that passes nothing: the whole connection stands still, until server_thaw was called
+ * for all the bits of `by`. */
 void exchange_freeze(struct exchange *x, uint64_t by);
 bool exchange_is_frozen(struct exchange *x);
 

@@ -43,7 +43,7 @@ struct http1_chunks {
 	enum http1_chunk_state state;
 	uint64_t left;
 	uint64_t dropped;  /* bytes ... */
-	bool is_too_large; /* ... of a body that exceeded body->max: nothing of it is kept */
+	bool is_too_large; /* ... of a body that exceeded body->max, which is dropped */
 };
 
 /* Appends the data found in `in` to `body` and returns how many bytes of `in` were used; look at c->state for

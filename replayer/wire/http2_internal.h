@@ -31,7 +31,7 @@ struct http2_stream {
 	int32_t id;
 	bool whole;                      /* the request has come */
 	bool handed_over;                /* ... and was given to its handler */
-	bool goes_on;                    /* its owner is to be asked again in a later turn */
+	bool goes_on;                    /* ask its owner again in a later turn */
 	bool is_ready;                   /* is in the connection's list of those with something to send */
 	bool has_ended;                  /* its last DATA frame is made */
 	bool aborted;                    /* was BROKEN, and that is done */
@@ -52,7 +52,7 @@ struct http2_conn {
 	struct conn *conn;
 	nghttp2_session *session;
 	bool session_speaks; /* it may have frames to send */
-	bool has_broken;     /* some stream is to be broken off */
+	bool has_broken;     /* break off some stream */
 	bool must_close;     /* when the queued data are sent ... */
 	bool must_reset;     /* ... and so */
 	int64_t window;      /* this many bytes may be sent on all streams together */

@@ -31,7 +31,7 @@ struct server_options {
 int server_open(uv_loop_t *loop, const struct server_options *options, struct server **ret,
 	struct err *err) MUST_CHECK;
 
-/* Closes the listener and every connection; the server is freed when libuv has let go of its handles. */
+/* Closes the listener and every connection; the server is freed when libuv has released its handles. */
 void server_close(struct server *s);
 
 /* The port it listens on. */
@@ -63,7 +63,7 @@ int64_t server_stall_ns(const struct server *s);
 void server_dispatch(struct server *s, struct exchange *x, const struct http_request *r);
 void server_add(struct server *s, struct conn *c);
 void server_remove(struct server *s, struct conn *c);
-/* libuv has let go of a connection's handle: the server may be freed. */
+/* libuv has released a connection's handle: the server may be freed. */
 void server_forget(struct server *s);
 void server_count_cut(struct server *s);
 void server_wake(struct server *s, struct conn *c);

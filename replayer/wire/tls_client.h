@@ -11,8 +11,8 @@
 
 struct tls_client;
 
-/* Shakes hands on a connected, blocking socket. ERR_NETWORK if that fails, or when the certificate is
- * another one: then nothing has been sent. */
+/* Shakes hands on a connected, blocking socket. ERR_NETWORK if that fails, or if the certificate is a
+ * different one: then nothing has been sent. */
 int tls_client_open(int fd, const char *fingerprint, struct tls_client **ret, struct err *err) MUST_CHECK;
 void tls_client_free(struct tls_client *c); /* accepts NULL; the socket stays open */
 

@@ -13,7 +13,7 @@
 #include "replayer/world/rebase.h"
 #include "schema/tape/reader.h"
 
-#define CHANGE_ENCODINGS 8 /* kept; further ones are made anew each time */
+#define CHANGE_ENCODINGS 8 /* kept; further ones are made again each time */
 
 struct change {
 	uint32_t refs;

@@ -92,7 +92,7 @@ void player_hand_on(struct player *p, struct collection *in, struct change *c, u
 /* Changes that the listener has queued so far must be written before anything else. */
 void player_flush(struct player *p);
 
-/* Stops and closes the timer; freed when libuv has let go of it. The timeline must be closed before. */
+/* Stops and closes the timer; freed when libuv has released it. The timeline must be closed before. */
 void player_close(struct player *p);
 
 void player_start(struct player *p);                   /* from WAITING */

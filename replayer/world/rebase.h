@@ -44,7 +44,7 @@ int64_t rebase_time(const struct rebase *r, int64_t tape_ns);
 int64_t rebase_now(const struct rebase *r);
 
 /* Moves all times in the object, digit by digit: the length stays. A time is any string that is one as a
- * whole (schema/base/timestamp.h), but for keys, annotations, and the data of config maps and secrets, which
+ * whole (schema/base/timestamp.h), except keys, annotations, and the data of config maps and secrets, which
  * are users' texts. */
 void rebase_object(const struct rebase *r, char *object, size_t len);
 

@@ -15,7 +15,7 @@
 struct replay_clock {
 	double speed; /* tape seconds for each second, or SPEED_MAX */
 	bool running;
-	int64_t tape_ns; /* tape time at the anchor; while stopped, the time it stands at */
+	int64_t tape_ns; /* tape time at the anchor; while stopped, the present time */
 	int64_t mono_ns; /* monotonic time at the anchor */
 };
 

@@ -122,8 +122,8 @@ uint64_t world_next_rv(const struct collection *in);
 bool world_has_room(
 	struct world *w, const struct collection *in, const struct overlay_version *v, size_t bytes);
 
-/* A program's write: of `v` namespace, name and type count; the object bears the next version. Returns its
- * number in the history and the change, which the caller gives back. */
+/* A program's write: of `v` namespace, name and type count; the object has the next version. Returns its
+ * number in the history and the change, whose reference the caller owns. */
 int64_t world_write(struct world *w, struct collection *in, const struct overlay_version *v,
 	struct slice object, struct change **ret);
 

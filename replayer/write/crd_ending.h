@@ -19,7 +19,7 @@ void crd_ending_wrote(struct crd_ending *e, const struct collection *in, const s
 /* Does the pending work. */
 void crd_ending_work(struct crd_ending *e);
 
-/* Something is to be done. */
+/* Whether there is pending work. */
 bool crd_ending_is_busy(const struct crd_ending *e);
 
 #endif

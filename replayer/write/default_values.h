@@ -13,9 +13,9 @@ void default_values_fill(cJSON *object, const char *group, const char *resource)
  * of a Secret becomes data, and the Secret gets a type; a namespace is labelled with its name. */
 void default_values_settle(cJSON *object, const char *group, const char *resource);
 
-/* A pod's address stands twice in its status, and programs write one of them (kwok podIP, while the
- * controller of endpoint slices reads podIPs): sets the other as the API server does, for which podIP comes
- * first. */
+/* A pod's status has its address twice, and programs write one of them (kwok writes podIP, while the
+ * controller of endpoint slices reads podIPs). Sets the other as the API server does, for which podIP has
+ * precedence. */
 void default_values_agree(cJSON *object, const char *group, const char *resource);
 
 #endif

@@ -24,7 +24,7 @@ enum list_kind { LIST_ATOMIC, LIST_SET, LIST_MAP };
 
 struct field_key {
 	struct slice name, default_text;
-	bool has_default; /* a text that stands for a key that was left out */
+	bool has_default; /* a text in place of a key that was left out */
 };
 
 /* A field, or the items of a list, or the values of a map. */

@@ -26,8 +26,9 @@ struct own_part {
 	cJSON *managers; /* the object's metadata.managedFields from then on, NULL for none */
 };
 
-/* `object`: as it stands; `said`: as the tape has it now. Fields count as written also if the tape's own program of
- * a manager's name has written them in the same way: that is the program under test, as it was then. */
+/* `object`: the present one; `said`: as the tape has it now. Fields count as written also if the tape's own
+ * program of a manager's name has written them in the same way: that is the program under test, as it was
+ * then. */
 void own_part_read(const char *text, const cJSON *object, const cJSON *said, struct own_part *ret);
 void own_part_release(struct own_part *p);
 

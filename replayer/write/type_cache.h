@@ -1,7 +1,7 @@
 /*
- * type_cache.h: the types of a replay's resources: of a custom resource by its CRD, of others by the recorded
- * OpenAPI document of their version, else by the generated table. The documents that were asked for last stay
- * parsed.
+ * type_cache.h: the types of a replay's resources: for a custom resource from its CRD, for others from the
+ * recorded OpenAPI document of their version, else from the generated table. The most recently used documents
+ * stay parsed.
  */
 #ifndef REPLAYER_TYPE_CACHE_H
 #define REPLAYER_TYPE_CACHE_H

@@ -16,7 +16,7 @@ struct value_fault {
 	const char *within;           /* the type that has the field: "ContainerPort"; a constant */
 	const char *expected, *found; /* "int32", "string": constants, as Go says */
 	char *go_type;      /* of the value, as Go says it in full: "map[string]string", "v1.PodSpec" */
-	const cJSON *value; /* what stands there; borrowed */
+	const cJSON *value; /* the value there; borrowed */
 };
 void value_fault_release(struct value_fault *f);
 

@@ -93,8 +93,8 @@ int write_load_existing(struct write *w);
 /* Removes empty labels and other empty members from the metadata. write_layout.c. */
 void write_drop_empty(cJSON *object);
 
-/* Puts members where the API server has them: those of a built-in kind as the fields of its type stand, those
- * of a custom resource by name. Metadata loses empty ones. write_layout.c. */
+/* Puts members into the API server's order: those of a built-in kind in the order of its type's fields, those
+ * of a custom resource by name. Removes empty ones from metadata. write_layout.c. */
 void write_normalize(const struct write *w, cJSON *object);
 
 /* Stores the result, by the policy: the object gets its resourceVersion, and watchers get the change. For a

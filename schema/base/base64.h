@@ -4,8 +4,7 @@
 
 #include "schema/base/buf.h"
 
-/* Appends the bytes that `text` stands for; line breaks and blanks are passed
- * over. ERR_PROTOCOL otherwise. */
+/* Decodes `text` and appends the bytes; skips line breaks and blanks. ERR_PROTOCOL otherwise. */
 int base64_decode(struct slice text, struct buf *to, struct err *err) MUST_CHECK;
 
 int base64_encode(struct slice bytes, struct buf *to, struct err *err) MUST_CHECK;

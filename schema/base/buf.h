@@ -77,7 +77,7 @@ static inline bool slice_begins(struct slice s, const char *with)
 	return s.len >= len && memcmp(s.ptr, with, len) == 0;
 }
 
-/* Takes the word off the front of *s; false, and nothing taken, when something else stands there. */
+/* Takes the word off the front of *s; false, and nothing taken, if *s begins with something else. */
 static inline bool slice_skip(struct slice *s, const char *word)
 {
 	size_t len = strlen(word);

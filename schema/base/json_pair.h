@@ -17,7 +17,7 @@ struct json_pair {
 	const char *equal_end[2];
 };
 
-/* Both stand before the first byte. The documents are borrowed as long as the pair is used. */
+/* Both are before the first byte. The documents are borrowed while the pair is used. */
 struct json_pair json_pair_over(struct slice old, struct slice new, struct err *err);
 
 /* The first byte of the value at hand, 0 at the end. */
@@ -26,7 +26,8 @@ static inline char json_pair_peek(struct json_pair *p, enum json_side side)
 	return json_peek(&p->sides[side]);
 }
 
-/* Whether the values at hand, both objects or both arrays, have the same bytes: 1 and both are passed by, or 0. */
+/* Whether the present values, both objects or both arrays, have the same bytes: 1, and both are skipped, or
+ * 0. */
 int json_pair_pass_equal(struct json_pair *p) MUST_CHECK;
 
 /* Enters the objects at hand. */

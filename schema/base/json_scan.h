@@ -55,15 +55,15 @@ int json_iter_next(
  * a bad path, ERR_PROTOCOL if the document is not JSON. */
 int json_get(struct slice json, const char *path, struct slice *ret_value, struct err *err) MUST_CHECK;
 
-/* Appends the text that an escaped string stands for (UTF-8; lone surrogates become U+FFFD). `string` is
- * given with or without its quotes. */
+/* Appends the text of an escaped string (UTF-8; lone surrogates become U+FFFD). `string` is given with or
+ * without its quotes. */
 int json_unescape(struct slice string, struct buf *to, struct err *err) MUST_CHECK;
 
-/* Whether the string, with or without its quotes, escaped or not, stands for `text`. */
+/* Whether the string, with or without its quotes, escaped or not, means `text`. */
 bool json_text_is(struct slice string, const char *text);
 
-/* Bytewise order of what two strings stand for, both with or both without their quotes; one that is malformed
- * stands for its own bytes. */
+/* Bytewise order of the texts of two strings, both with or both without their quotes; a malformed one is
+ * compared by its own bytes. */
 int json_text_compare(struct slice a, struct slice b);
 
 /* Appends `text` as a JSON string with quotes, escaped as Kubernetes' own encoder does: also <, > and &. */

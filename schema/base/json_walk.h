@@ -14,7 +14,7 @@ struct json_cursor {
 };
 
 struct json_key {
-	struct slice text; /* as it stands between the quotes */
+	struct slice text; /* as it is between the quotes */
 	bool escaped;      /* it holds a backslash */
 };
 

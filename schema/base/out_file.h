@@ -47,7 +47,7 @@ void out_file_abandon(struct out_file *f);
 /* All at once: opens, writes and closes. */
 int out_file_write(const char *path, struct slice bytes, struct err *err) MUST_CHECK;
 
-/* ERR_USAGE, "a tape is a folder: it cannot be written to '-'", when the name stands for an open descriptor.
+/* ERR_USAGE, "a tape is a folder: it cannot be written to '-'", if the name means an open descriptor.
  */
 int out_file_refuse_stream(const char *path, const char *what, struct err *err) MUST_CHECK;
 

@@ -14,7 +14,7 @@
  * failures. */
 int regular_file_open(const char *path, int flags, struct err *err) MUST_CHECK;
 
-/* For libraries that open files themselves: 0 if the name stands for a regular file or for nothing, else
+/* For libraries that open files themselves: 0 if the name is that of a regular file or of nothing, else
  * ERR_CORRUPT. */
 int regular_file_check(const char *path, struct err *err) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* yaml_words.h: texts that a reader of YAML takes for something else when they stand without quotes. */
+/* yaml_words.h: texts that a reader of YAML takes for something else if they have no quotes. */
 #ifndef SCHEMA_BASE_YAML_WORDS_H
 #define SCHEMA_BASE_YAML_WORDS_H
 

@@ -8,7 +8,7 @@
 
 #include "schema/run/compare_rules.h"
 
-/* Words that stand for others: "web-x7k2q" for "web-*". */
+/* Words and their replacements: "web-x7k2q" becomes "web-*". */
 struct word_table;
 
 struct word_table *word_table_new(void);
