@@ -5,8 +5,8 @@
 #include "schema/sql/vtab.h"
 #include "schema/tape/position.h"
 
-/* A text is read as a position, a number is a seq, NULL (the pointer) the end. ERR_USAGE for anything else.
- * What there is to be said of it is noted for the caller that runs the statement. */
+/* A text is read as a position, a number is a seq, NULL (the pointer) the end. ERR_USAGE for anything else. A
+ * remark about it is kept for the caller that runs the statement. */
 int position_of_value(
 	const struct scan *s, sqlite3_value *value, struct tape_position *ret, struct err *err) MUST_CHECK;
 

@@ -37,8 +37,8 @@ void event_changes_free(struct event_changes *c); /* accepts NULL */
  * walk if that begins where this one ends; else it is dropped. */
 void event_changes_walk(struct event_changes *c, uint64_t after_seq, uint64_t last_seq);
 
-/* Replaces what c held by the event that the cursor stands on. `with_noise` as in json_diff.h. Returns the number of
- * changes, 0 if nothing but noise changed. Reads objects of the tape. */
+/* Replaces the contents of c by the event at the cursor. `with_noise` as in json_diff.h. Returns the number
+ * of changes, 0 if nothing but noise changed. Reads objects of the tape. */
 int event_changes_make(struct event_changes *c, struct tape *t, struct tape_cursor *cursor,
 	const struct event *e, bool with_noise, struct err *err) MUST_CHECK;
 

@@ -53,8 +53,8 @@ enum event_walk {
 uint64_t event_plan_count(struct table *t);
 
 /* Fills usage, order, cost, idxStr and idxNum. `reads_objects`: whether walking costs a decode a row.
- * `input`: a hidden column, with its name, whose `= value` the walk is to be given as it is; 0 for none.
- * Returns SQLITE_OK or SQLITE_CONSTRAINT. */
+ * `input`: a hidden column, with its name, whose `= value` the walk gets unchanged; 0 for none. Returns
+ * SQLITE_OK or SQLITE_CONSTRAINT. */
 int event_plan_make(
 	struct table *t, sqlite3_index_info *info, bool reads_objects, int input, const char *input_name);
 

@@ -2,11 +2,11 @@
  * json_diff.h: where two JSON documents differ.
  *
  * Subtrees with equal bytes are skipped without being read, so that the cost follows the size of the change.
- * Items of arrays are matched by what names them (name, type, key, ... whichever all items have and no two
- * share), plain values of arrays that grew or shrank by themselves, everything else by position. An array
- * that only changed its order is one change of the whole array; and so is an object in which a name stands twice and that has other
- * names than before. White space and the escapes of strings make
- * no difference; numbers are compared as they are written.
+ * Items of arrays are matched by their naming member (name, type, key, ... if all items have it and no two
+ * share a value), plain values of arrays that grew or shrank by themselves, everything else by position. An
+ * array that only changed its order is one change of the whole array; so is an object with a duplicate name
+ * if its names have changed. White space and the escapes of strings make no difference; numbers are compared
+ * as they are written.
  */
 #ifndef SCHEMA_SQL_JSON_DIFF_H
 #define SCHEMA_SQL_JSON_DIFF_H
@@ -37,8 +37,8 @@ size_t json_diff_count(const struct json_diff *d);
 /* Valid until the next json_diff_make. */
 struct json_change json_diff_at(const struct json_diff *d, size_t index);
 
-/* The values of metadata.managedFields that the comparison passed by, absent ones empty. False if it did not come
- * there, because nothing or all of metadata differs, or noise was compared as well. */
+/* The values of metadata.managedFields that the comparison has passed, absent ones empty. False if it did not
+ * get there, because nothing or all of metadata differs, or noise was compared as well. */
 bool json_diff_managers(const struct json_diff *d, struct slice *ret_old, struct slice *ret_new);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * run_tables.h: the tables of a run file (schema/run/run_file.h) beside those of a tape, in one connection.
  *
- * The file is attached as `run`. A run must open in any SQLite, so that its times are plain texts; views over
- * its tables, which stand in their place, give their columns the collating sequences of times.
+ * The file is attached as `run`. A run must open in any SQLite, so that its times are plain texts; views
+ * replace its tables, and give the columns the collating sequences of times.
  */
 #ifndef SCHEMA_SQL_RUN_TABLES_H
 #define SCHEMA_SQL_RUN_TABLES_H

@@ -1,9 +1,9 @@
 /*
- * session.h: SQL over one tape, or several, for programs that know nothing of SQLite.
+ * session.h: SQL over one tape, or several, for code that does not use SQLite itself.
  *
  * A session is a private database in memory with the tables of the tape and nothing else. It can read them
- * and compute, and cannot write, attach, load or open anything, whatever the statement says. Not
- * thread-safe, but sql_session_interrupt may be called from anywhere, also from a signal handler.
+ * and compute, and cannot write, attach, load or open anything, whatever the statement says. It is not
+ * thread-safe, but sql_session_interrupt may be called from anywhere, even from a signal handler.
  */
 #ifndef SCHEMA_SQL_SESSION_H
 #define SCHEMA_SQL_SESSION_H

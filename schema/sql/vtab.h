@@ -70,7 +70,7 @@ struct table_kind {
 	int (*next)(struct scan *s, struct err *err); /* to the next row, or sets at_end */
 	int (*column)(struct scan *s, sqlite3_context *context, int column, struct err *err);
 	double (*share)(const struct scan *s); /* of the walk that is done, 0 to 1; may be NULL */
-	void (*reset)(struct scan *s);         /* gives back what filter took */
+	void (*reset)(struct scan *s);         /* releases what filter acquired */
 	void (*drop_cache)(struct table *t);   /* may be NULL */
 	const void *detail;                    /* of the kind's own */
 };

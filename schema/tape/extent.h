@@ -75,7 +75,7 @@ struct slice extent_keep(struct extent *x, struct slice bytes);
  * one's. Fails with ERR_TOO_LARGE if the bytes would exceed LIMIT_CHUNK_BYTES, or the events or their memory
  * their maximum; nothing was added then. */
 int extent_add(struct extent *x, const struct event *e, struct slice object, struct err *err) MUST_CHECK;
-/* The same for an object that stands in x->bytes already. */
+/* Like it, for an object that is already in x->bytes. */
 int extent_add_placed(
 	struct extent *x, const struct event *e, size_t offset, size_t length, struct err *err) MUST_CHECK;
 

@@ -22,7 +22,7 @@ int hot_identify(struct event *e, struct slice object, struct buf *scratch, stru
 int hot_identify_scanned(struct event *e, struct slice object, const struct object_meta *scanned,
 	struct buf *scratch, struct err *err) MUST_CHECK;
 
-/* Appends one record to raw, but for the object of that length, which has to follow. previous_time_ns is that
+/* Appends one record to raw, without the object of that length, which has to follow. previous_time_ns is that
  * of the record before in the chunk, or the chunk's first. */
 int hot_put_head(struct buf *raw, const struct event *e, size_t length, int64_t previous_time_ns,
 	struct err *err) MUST_CHECK;

@@ -1,5 +1,5 @@
 /*
- * pack.h: an extent as it stands in a segment: blocks of objects, a columnar index, a filter. The bytes are
+ * pack.h: the form of an extent in a segment: blocks of objects, a columnar index, a filter. The bytes are
  * specified in FORMAT.md ("Sealed extents"); this is the only code that makes or reads them.
  *
  * Objects go into blocks in layout order, versions of one object side by side, which is what makes them

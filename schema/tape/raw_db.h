@@ -37,9 +37,8 @@ struct raw_row {
 int raw_open(const char *path, bool sealed, struct raw_db **ret, struct err *err) MUST_CHECK;
 void raw_close(struct raw_db *db);
 
-/* Gives every row that can be read, of tables of the format only; of those that stand twice (an old copy on a
- * page that is not used any more) both, the one in use first. A non-zero return of each stops and is
- * returned. */
+/* Gives every row that can be read, of tables of the format only; of duplicates (an old copy on a page that
+ * is not used any more) both, the one in use first. A non-zero return of each stops and is returned. */
 int raw_each_row(struct raw_db *db, int (*each)(void *context, const struct raw_row *row), void *context);
 
 /* False if it cannot be read. */

@@ -32,8 +32,8 @@ bool raw_wal_damaged_page(const struct raw_wal *w, uint32_t index, uint8_t *to);
 /* True if incomplete frames at the log's end may have been transactions. */
 bool raw_wal_end_is_damaged(const struct raw_wal *w);
 
-/* True if something is damaged in front of the last transaction: no crash does that, for each transaction
- * is synced before the next begins. SQLite sees nothing of the log from there on. */
+/* True if something is damaged before the last transaction: no crash does that, because each transaction is
+ * synced before the next begins. SQLite sees nothing of the log from there on. */
 bool raw_wal_is_broken(const struct raw_wal *w, uint64_t *ret_offset, uint64_t *ret_length);
 
 /* True if the log still has the header with which it was read: its writer has not restarted it. */

@@ -36,7 +36,7 @@ const char *tape_path_of(const struct tape *t);
 
 /* Frees everything that is kept decoded: blocks, indexes, filters. Borrowed objects become invalid. */
 void tape_give_back(struct tape *t);
-/* The same if nothing was asked of the tape since the last call; true if something was given back. */
+/* Like it, if the tape was not used since the last call; true if something was freed. */
 bool tape_rest(struct tape *t);
 
 /* Whether a writer holds the tape now: it is being recorded, not cut off. */
@@ -63,7 +63,7 @@ struct tape_segment_info {
 	uint64_t first_seq, last_seq, events; /* 0 if there are none */
 	int64_t first_time_ns, last_time_ns;  /* of those events */
 	uint64_t extents;                     /* parts the events are stored in, the hot one included */
-	uint64_t state_objects;               /* live objects that stand at its start */
+	uint64_t state_objects;               /* live objects at its start */
 	uint32_t state_segment;         /* the segment that has its live objects: itself, or one before */
 	uint64_t raw_bytes, disk_bytes; /* of the events' objects; of the file */
 	const char *program, *previous_digest; /* NULL if it does not say */
@@ -111,8 +111,8 @@ int tape_cursor_next(struct tape_cursor *c, struct event *ret, struct err *err) 
 /* The bytes of the current event's object; valid until the next call that reads an object from this tape. */
 int tape_cursor_object(struct tape_cursor *c, struct slice *ret, struct err *err) MUST_CHECK;
 
-/* In the order of storage: the highest seq of the part of the tape that the cursor stands in. All events of later parts
- * are higher. */
+/* In the order of storage: the highest seq of the cursor's part of the tape. All events of later parts are
+ * higher. */
 uint64_t tape_cursor_part_end(const struct tape_cursor *c);
 
 /* The highest seq of the part that has the first event after `seq`, or else of the last part; 0 if there are

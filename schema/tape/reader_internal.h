@@ -7,7 +7,7 @@
  *
  * A tape is a list of segments, each a list of extents. Extents of events cover the seqs without holes or
  * overlaps; the last ones may still be hot, that is in chunks, and become sealed in their place. Extents of
- * state repeat the live objects at a segment's start and stand in a list of their own.
+ * state repeat the live objects at a segment's start and are in a list of their own.
  */
 #ifndef SCHEMA_TAPE_READER_INTERNAL_H
 #define SCHEMA_TAPE_READER_INTERNAL_H
@@ -129,7 +129,7 @@ size_t reader_excess(const struct tape *t);
 
 /* reader_indexes.c */
 
-/* The extent that an entry of one of the lists stands for, sorted. */
+/* The extent of an entry of one of the lists, sorted. */
 int reader_extent(struct tape *t, struct tape_extent *entry, struct extent **ret, struct err *err) MUST_CHECK;
 /* False only when the extent surely has no object of that hash. */
 int reader_may_have(

@@ -35,7 +35,7 @@ struct lost_run {
 	const struct span *span;
 };
 
-/* An event that is lost in its place and stands in a later segment's state. */
+/* An event that is lost in its place but is in a later segment's state. */
 struct rescued {
 	uint64_t seq;
 	uint32_t segment, extent, index;

@@ -50,7 +50,7 @@ extern const struct redact_rule redact_status_rules[];
 /* Like it, without messages, which may repeat a part of the refused object. */
 extern const struct redact_rule redact_refusal_rules[];
 
-/* The rule for the member of that name, as it stands between its quotes; NULL if no rule names it. */
+/* The rule for the member of that name, as it is between its quotes; NULL if no rule names it. */
 const struct redact_rule *redact_rule_find(const struct redact_rule *rules, struct slice name);
 
 /* The rules for objects of a resource ("serviceaccounts/token" has a subresource) or of a kind; NULL: they

@@ -71,8 +71,8 @@ struct remake_result {
 	uint64_t left_out;              /* events and objects that a hook did not want */
 };
 
-/* Makes `to`, which must not exist. `from` may be one that is being recorded: it is taken as it stands. On
- * failure, ERR_STOPPED included, nothing is left of `to`. */
+/* Makes `to`, which must not exist. `from` may be one that is being recorded: its present state is used. On
+ * failure, even ERR_STOPPED, nothing is left of `to`. */
 int tape_remake(struct tape *from, const char *to, const struct remake_options *options,
 	struct remake_result *ret, struct err *err) MUST_CHECK;
 

@@ -24,7 +24,7 @@ extern const struct tape_repack_options tape_repack_defaults;
 
 /*
  * Makes `to`, which must not exist, from `from`, and compares the two event by event before it returns 0.
- * `from` is only read; one that is being recorded is taken as it stands. On failure, ERR_STOPPED included,
+ * `from` is only read; of one that is being recorded the present state is used. On failure, even ERR_STOPPED,
  * nothing is left of `to`.
  */
 int tape_repack(const char *from, const char *to, const struct tape_repack_options *options,

@@ -1,7 +1,7 @@
 /*
- * state_extents.h: the live objects that a segment begins with, on their way into extents of state. They come
- * in any order, as a rule that of storage, in which each block is decoded once; within an extent they stand
- * in the order of seq. So a few megabytes of them are gathered, sorted and stored at a time.
+ * state_extents.h: writes the live objects with which a segment begins into extents of state. They come in
+ * any order, usually that of storage, in which each block is decoded once; within an extent they are in the
+ * order of seq. So a few megabytes of them are gathered, sorted and stored at a time.
  */
 #ifndef SCHEMA_TAPE_STATE_EXTENTS_H
 #define SCHEMA_TAPE_STATE_EXTENTS_H

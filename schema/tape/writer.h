@@ -60,8 +60,8 @@ void tape_writer_abandon(struct tape_writer *w);
 /* Whether nothing was there when it was opened: this writer makes the tape. */
 bool tape_writer_is_new(const struct tape_writer *w);
 
-/* Closes, and removes the tape if this writer made it. That is for the holder of the lock alone to do: as
- * soon as it is given back the tape may be another writer's. */
+/* Closes, and removes the tape if this writer made it. Only the holder of the lock may do that: as soon as
+ * the lock is released the tape may be another writer's. */
 void tape_writer_discard(struct tape_writer *w);
 
 /* The unique id of the tape, the same in all its segments; 32 hex digits, borrowed. */

@@ -1,8 +1,8 @@
 /*
  * writer_internal.h: the writer's own state, shared by writer.c (append and flush), writer_rows.c (rows),
  * writer_seal.c (extents, segments, recovery), writer_place.c (is the tape still there), writer_copy.c
- * (events out of other tapes), writer_group.c (segments that share a state), and by those who make a tape out of others: recover_write.c, remake_internal.h,
- * merge_internal.h.
+ * (events out of other tapes), writer_group.c (segments that share a state), and by the code that makes a
+ * tape out of others: recover_write.c, remake_internal.h, merge_internal.h.
  *
  *   append        -> extent: records, sorted later
  *   flush         -> what is new of it is compressed into a chunk; chunk and rows go into one transaction
@@ -73,8 +73,8 @@ struct tape_writer {
 	struct segment_group group;
 	struct retention_removed removed;
 	int64_t retained_ns; /* monotonic, when retention was last applied; 0: to be done at the next flush */
-	/* Set by who makes a tape from another one: rows, clock rows among them, come from there, and so does
-	 * the state before the first event: `seed` puts it into the first segment. */
+	/* Set by code that makes a tape from another one: rows, clock rows among them, come from there, and
+	 * so does the state before the first event: `seed` puts it into the first segment. */
 	bool copying;
 	/* The tape is thrown away unless it becomes whole: events come by writer_copy_event or
 	 * writer_copy_extent alone, and an extent goes from memory into its sealed form. */
@@ -89,13 +89,14 @@ struct tape_writer {
 
 /* writer.c */
 
-/* Ends the running frame for the sake of its memory, as large as its window: sealing wants memory of its own.
- * Should the extent have to go on all the same (it could not be sealed), another frame begins. */
+/* Ends the running frame to free its memory, as large as its window: sealing needs memory of its own. If the
+ * extent has to continue all the same (it could not be sealed), another frame begins. */
 int writer_end_frame(struct tape_writer *w, struct err *err) MUST_CHECK;
 
 /* writer_seal.c */
 
-/* Finds where the tape stands: last segment, ids, last seq; turns what a crash left hot into an extent. */
+/* Finds the present state of the tape: last segment, ids, last seq; turns hot chunks that a crash left into
+ * an extent. */
 int writer_recover(struct tape_writer *w, struct err *err) MUST_CHECK;
 /* Makes sure that there is an open segment. */
 int writer_ensure_segment(struct tape_writer *w, struct err *err) MUST_CHECK;
@@ -131,11 +132,11 @@ void writer_group_measure(struct tape_writer *w, const struct segment_file *last
 
 /* writer_copy.c, of a bulk writer */
 
-/* Appends an event of another tape as it is, but for its seq; stream and resource are the new tape's. */
+/* Appends an event of another tape unchanged, except for its seq; stream and resource are the new tape's. */
 int writer_copy_event(
 	struct tape_writer *w, const struct event *e, struct slice object, struct err *err) MUST_CHECK;
-/* Appends a sealed extent as it stands, with its seqs, streams and resources: the first of its events is the
- * next that this tape gets. What was appended before is sealed. */
+/* Appends a sealed extent unchanged, with its seqs, streams and resources: the first of its events must be
+ * the next of this tape. Seals earlier events first. */
 int writer_copy_extent(
 	struct tape_writer *w, struct tape *t, const struct tape_extent *x, struct err *err) MUST_CHECK;
 

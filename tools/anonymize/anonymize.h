@@ -22,7 +22,7 @@ void anonymizer_free(struct anonymizer *a); /* accepts NULL */
 /* Words, separated by spaces or commas, that stay beside those of Kubernetes. */
 void anonymizer_keep(struct anonymizer *a, const char *words);
 
-/* Collects. JSON is taken as it stands, also if it is malformed. ERR_TOO_LARGE if there are too many words. */
+/* Collects. JSON is taken as it is, even if it is malformed. ERR_TOO_LARGE if there are too many words. */
 int anonymizer_note_json(struct anonymizer *a, struct slice json, struct err *err) MUST_CHECK;
 int anonymizer_note_text(struct anonymizer *a, struct slice text, struct err *err) MUST_CHECK;
 

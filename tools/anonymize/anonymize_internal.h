@@ -28,7 +28,7 @@ enum form {
 
 #define ANONYMIZE_WORD_MAX 64 /* of longer runs (base64) each such part is a word */
 
-/* The form of what stands first in the text, which is not empty, and its length. */
+/* The form of the first part of the text, which is not empty, and its length. */
 size_t anonymize_form(struct slice text, enum form *ret);
 
 /* ---- anonymize_words.c ---- */
@@ -40,7 +40,7 @@ struct word {
 	char *text;      /* small letters */
 	char *pseudonym; /* NULL: it stays, or nobody has decided yet */
 	enum form form;
-	bool stays, in_name; /* in_name: it stands outside of sentences, too */
+	bool stays, in_name; /* in_name: it also occurs outside of sentences */
 	uint64_t replaced;
 };
 

@@ -9,7 +9,7 @@
 int audit_lines_read(const char *path, int (*each)(void *context, struct slice line, struct err *err),
 	void *context, struct err *err) MUST_CHECK;
 
-/* A log that is being written. It may be renamed and begun anew, or copied and cut to nothing. */
+/* A log that is being written. It may be rotated by renaming and a new file, or by copying and truncating. */
 struct audit_tail;
 
 /* The file need not exist yet. at_end: skip its present contents. */

@@ -18,8 +18,8 @@ enum complete_directive {
 /*
  * Writes one candidate a line, a tab and its explanation after it where there is one, and at last
  * ":DIRECTIVE", a sum of the above. `words` is the command line without the program's name, the last word the
- * one to complete, perhaps empty; count >= 1. `commands` ends with NULL. Candidates are as they should stand
- * on the command line, but not quoted.
+ * one to complete, perhaps empty; count >= 1. `commands` ends with NULL. Candidates are as on the command
+ * line, but not quoted.
  */
 void complete(const struct command *const *commands, char *const *words, size_t count, FILE *to);
 

@@ -9,7 +9,7 @@
 
 #define GO_INDENT 4 /* blanks a level, as kubectl has them */
 
-/* Appends the value: on one line if `indent` is 0, else as MarshalIndent does, for a value that stands `depth` levels
+/* Appends the value: on one line if `indent` is 0, else as MarshalIndent does, for a value `depth` levels
  * deep. ERR_PROTOCOL if it is not JSON. */
 int go_json_put(struct slice value, int indent, int depth, struct buf *to, struct err *err) MUST_CHECK;
 
@@ -19,7 +19,7 @@ int go_text_put(struct slice value, struct buf *to, struct err *err) MUST_CHECK;
 /* A member or an item of a value. */
 struct go_member {
 	struct slice key, value; /* the key of an item is empty */
-	struct buf name;         /* what the key stands for */
+	struct buf name;         /* the unescaped key */
 };
 
 /* The members of an object sorted by name, each once, or the items of an array, to be freed by go_members_free();

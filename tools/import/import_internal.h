@@ -35,7 +35,7 @@ struct queued_row {
 
 /* Removes values of Secrets (import_secrets.c). */
 struct import_secrets {
-	const char *tape_path; /* that the key stands beside; NULL: values are kept */
+	const char *tape_path; /* the tape with the key beside it; NULL: values are kept */
 	struct redactor *redactor;
 	uint32_t *streams; /* ids of those of Secrets */
 	size_t stream_count;
@@ -83,8 +83,9 @@ int64_t import_number(const struct importer *m, const char *path, int64_t fallba
 void import_secrets_init(struct import_secrets *s);
 void import_secrets_release(struct import_secrets *s);
 
-/* The writer's calls, for whatever may hold values of Secrets. import_make_stream() sets the stream's
- * resource; import_clean_connection() lends the row what stands in it instead, until the next document. */
+/* The writer's calls, for data that may hold values of Secrets. import_make_stream() sets the stream's
+ * resource; import_clean_connection() puts borrowed replacements into the row, valid until the next
+ * document. */
 int import_make_stream(struct importer *m, const struct tape_resource *resource, struct tape_stream *stream,
 	uint32_t *ret, struct err *err) MUST_CHECK;
 int import_append(struct importer *m, const struct event *e, struct slice object, uint64_t *ret_seq,

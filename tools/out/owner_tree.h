@@ -16,8 +16,8 @@ void owner_tree_free(struct owner_tree *o); /* accepts NULL */
  * owners in other namespaces, so if all roots are of one, only its objects are read. */
 void owner_tree_add_root(struct owner_tree *o, const char *uid, const char *namespace);
 
-/* Reads the events that are new since the last call, up to that one; bookkeeping (bookkeeping.h) is passed by. Reads
- * objects of the tape. */
+/* Reads the new events since the last call, up to that one; skips bookkeeping (bookkeeping.h). Reads objects
+ * of the tape. */
 int owner_tree_read(struct owner_tree *o, struct tape *t, uint64_t last_seq, struct err *err) MUST_CHECK;
 
 /* Appends the UIDs of the roots and of all that they own as a JSON array. */

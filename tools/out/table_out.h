@@ -31,7 +31,7 @@ struct table_out;
 struct table_out *table_out_new(FILE *to, enum table_format format, unsigned width);
 void table_out_free(struct table_out *out);
 
-/* Texts of those columns, which NULL ends, are JSON and stand in JSON output as such, on one line; `exact`:
+/* Texts of those columns, which NULL ends, are JSON and appear in JSON output as such, on one line; `exact`:
  * byte for byte, unless it goes to a terminal. The names are borrowed. */
 void table_out_embed(struct table_out *out, const char *const *columns, bool exact);
 

@@ -24,7 +24,7 @@ struct rule_names {
 void rule_names_open(struct rule_names *n, const char *tape, enum rule_names_unknown unknown);
 void rule_names_close(struct rule_names *n);
 
-/* Where the group stands: "RESOURCE/SUB.GROUP:VERBS=..." or "RESOURCE.GROUP/SUB:VERBS=...". */
+/* The place of the group: "RESOURCE/SUB.GROUP:VERBS=..." or "RESOURCE.GROUP/SUB:VERBS=...". */
 enum rule_form { RULE_OF_WRITES, RULE_OF_COMPARISON };
 
 /* Calls `each` with the rule, its resource by the plural name; once for each resource if it names several, as

@@ -78,10 +78,10 @@ int sweep_narrow(struct sweep *s, struct err *err) MUST_CHECK;
 
 #define SWEEP_LOOK_NS (200 * NS_PER_MS)
 
-/* Asks the invariants about the run in that slot, if it has become quiet since they were asked: nothing was added to
- * its run file from one look to the next. One that is broken, and is not without faults, stands in the slot. True if it
- * is still broken after the time of --settle: it does not heal. Of a run without faults learns which are broken on the
- * way, and need only hold at the end. The context is the sweep. */
+/* Asks the invariants about the run in that slot, if it has become quiet since they were asked: nothing was
+ * added to its run file between two looks. Stores in the slot one that is broken and holds without faults.
+ * True if it is still broken after the time of --settle: it does not heal. From a run without faults it
+ * learns which are broken on the way, and need only hold at the end. The context is the sweep. */
 bool sweep_look(void *sweep, size_t at);
 void sweep_alarm_release(struct sweep_alarm *a);
 

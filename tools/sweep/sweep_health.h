@@ -24,7 +24,7 @@ struct sweep_health {
 	size_t watch_count;
 	char **asked; /* likewise those that it asked for, since its restart if a fault caused one */
 	size_t asked_count;
-	bool is_known;      /* false: it ended by itself, and nothing of this is */
+	bool is_known;      /* false: it ended by itself, and these are unknown */
 	bool killed;        /* it did not end when it was asked to */
 	bool asks;          /* it asks for something again and again, also when it is quiet */
 	int64_t silence_ns; /* how long it had asked for nothing when it was quiet; leases and Events aside */

@@ -19,7 +19,8 @@ extern const struct sweep_invariant sweep_invariants[]; /* ends with a name that
 /* Refuses names that the library does not have, and two of one name. ERR_USAGE. */
 int sweep_oracle_check(const struct text_list *invariants, struct err *err) MUST_CHECK;
 
-/* How a finding about it begins: "invariant NAME is broken"; without a name the query stands there. The caller frees. */
+/* The beginning of a finding about it: "invariant NAME is broken"; without a name it has the query. The
+ * caller frees. */
 char *sweep_oracle_line(const char *invariant);
 
 /* Appends a line "invariant NAME is broken: ROW" if that query has rows. ERR_USAGE if it is not a query. */

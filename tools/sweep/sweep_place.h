@@ -29,7 +29,7 @@ int sweep_place_fetch(const char *url, const char *folder, struct err *err) MUST
 /* Adds where a report is: at that URL or, if none is there, anywhere below it. The caller frees the texts. ERR_NOT_FOUND. */
 int sweep_place_find(const char *url, struct text_list *to, struct err *err) MUST_CHECK;
 
-/* A text in which one name of a folder stands in place of another; the caller frees. */
+/* Replaces one name of a folder by another in a text; the caller frees. */
 char *sweep_move_text(const char *text, const char *from, const char *to);
 
 /* Writes a report in which files of the report's folder are named as they are at that URL; NULL: as they are here. */

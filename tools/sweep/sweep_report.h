@@ -34,7 +34,7 @@ struct sweep_report {
 	const char *tape, *folder;
 	char *again;             /* the command without --gaps and what follows */
 	char *anew;              /* the same of a sweep, without --faults and what follows */
-	char *verdict;           /* what makes it compare with the run without gaps, to stand before --gaps */
+	char *verdict;           /* the options to compare with the run without gaps, before --gaps */
 	char *verdict_laid_over; /* the same for faults that are tried with --write overlay */
 	char **child;
 	const struct sweep_answer *without;

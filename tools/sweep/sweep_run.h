@@ -68,12 +68,12 @@ int sweep_folder_prepare(struct sweep_runs *s, const char *folder, struct err *e
 char *sweep_run_file(const struct sweep_runs *s, const struct sweep_slot *slot, const char *suffix);
 /* The fault file of what runs there; the caller frees. */
 char *sweep_slot_faults(const struct sweep_runs *s, const struct sweep_slot *slot);
-/* For how long it is to be quiet at the end. */
+/* For how long it must be quiet at the end. */
 int64_t sweep_slot_settle(const struct sweep_runs *s, const struct sweep_slot *slot);
 /* Its run file and its output are not needed any more. */
 void sweep_run_remove(const struct sweep_runs *s, const struct sweep_slot *slot);
 
-/* Starts what stands in that slot. */
+/* Starts the run in that slot. */
 int sweep_run_start(struct sweep_runs *s, size_t at, struct err *err) MUST_CHECK;
 /* Its result, after its end; the caller releases. */
 int sweep_run_read(struct sweep_runs *s, size_t at, struct sweep_answer *ret, struct err *err) MUST_CHECK;

@@ -20,7 +20,7 @@ struct channel {
 };
 
 enum channel_end {
-	CHANNEL_GOODBYE = -1, /* TLS: nothing more will be said; the connection may still stand */
+	CHANNEL_GOODBYE = -1, /* TLS: no more data; the connection may still be open */
 	CHANNEL_FIN = -2,
 	CHANNEL_RESET = -3, /* or broken in any other way */
 };

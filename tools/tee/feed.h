@@ -116,8 +116,8 @@ struct feed_block {
 	char bytes[];
 };
 
-/* Waits for something, but not beyond that monotonic time. Takes all there is, in order; NULL: nothing. The
- * blocks are given back one by one. *ret_closed: nothing will follow. */
+/* Waits for something, but not beyond that monotonic time. Takes all items, in order; NULL: none. Give the
+ * blocks back one by one. *ret_closed: nothing will follow. */
 struct feed_block *feed_take(struct feed *f, int64_t until_mono_ns, bool *ret_closed);
 void feed_give_back(struct feed *f, struct feed_block *b);
 

@@ -1,6 +1,6 @@
 /*
- * h1_body.h: where the body of an HTTP/1.1 message ends. Its bytes are walked over as they come and nothing
- * of them is kept, so that a body of any length costs nothing.
+ * h1_body.h: where the body of an HTTP/1.1 message ends. It scans the bytes as they come and keeps none, so
+ * that a body of any length costs no memory.
  *
  *     chunks:  SIZE -> EXTENSION -> DATA -> DATA_END -> SIZE ... SIZE (0) -> TRAILER -> OVER
  */
@@ -37,7 +37,7 @@ void h1_body_begin(struct h1_body *b, enum h1_framing framing, uint64_t length);
 enum h1_step {
 	H1_STEP_DATA,     /* *ret_data is a piece of the content */
 	H1_STEP_MORE,     /* all of *in was used, and the body continues */
-	H1_STEP_OVER,     /* the body has ended; *in stands after it */
+	H1_STEP_OVER,     /* the body has ended; *in is after it */
 	H1_STEP_NONSENSE, /* malformed */
 };
 

@@ -55,12 +55,12 @@ struct h2_piece {
 	bool is_first, is_last;    /* both: a whole frame */
 };
 
-/* Takes the next piece off *in: 1, 0 if all was used, ERR_TOO_LARGE for a frame that is to be collected and
+/* Takes the next piece off *in: 1, 0 if all was used, ERR_TOO_LARGE for a frame that has to be collected and
  * is too large for that. Pieces are borrowed until the next call. */
 int h2_cut(struct h2_cutter *c, struct slice *in, struct h2_piece *ret, struct err *err) MUST_CHECK;
 
-/* The content of a whole HEADERS (or PUSH_PROMISE, CONTINUATION) frame without padding and what stands before
- * it. False if it is malformed. */
+/* The content of a complete HEADERS (or PUSH_PROMISE, CONTINUATION) frame without padding and leading fields.
+ * False if it is malformed. */
 bool h2_block(const struct h2_piece *piece, struct slice *ret);
 
 /* Writes the head of a frame. */

@@ -1,7 +1,7 @@
 /*
- * h2_headers.h: header blocks of HTTP/2: gathered from their frames, decoded, and written anew. A decoder has
- * to read every block of its direction, in order; an encoder here keeps no table, so that nobody has to
- * follow it.
+ * h2_headers.h: header blocks of HTTP/2: gathered from their frames, decoded, and encoded again. A decoder
+ * has to read every block of its direction, in order; an encoder here keeps no table, so that no decoder
+ * depends on it.
  */
 #ifndef TOOLS_TEE_H2_HEADERS_H
 #define TOOLS_TEE_H2_HEADERS_H

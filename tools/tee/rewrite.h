@@ -4,9 +4,9 @@
  *     Host, :authority   name the real API server
  *     Accept             loses protobuf and CBOR when the client takes JSON as well: only JSON is the same
  *                        bytes on the tape
- *     Authorization      as it came; or, when the tee says who asks, what the tee says, for clients that know
+ *     Authorization      as it came; or, if the tee uses its own identity, that one, for clients that know
  *                        its secret
- *     Impersonate-...    as they came, unless the tee was told whom to impersonate
+ *     Impersonate-...    as they came, unless an option names whom to impersonate
  */
 #ifndef TOOLS_TEE_REWRITE_H
 #define TOOLS_TEE_REWRITE_H

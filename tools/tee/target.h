@@ -18,7 +18,7 @@ struct target {
 	uv_loop_t *loop;
 	struct addrinfo *found; /* the latest answer, or NULL */
 	int64_t found_mono_ns;
-	struct target_wait *waits; /* questions under way */
+	struct target_wait *waits; /* pending questions */
 };
 
 /* url: http or https. ERR_USAGE. */

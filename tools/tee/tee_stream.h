@@ -38,7 +38,7 @@ bool tee_streams_have(const struct ledger *l, const struct tee_stream *but, stru
 
 /* A watch was accepted; from_rv: where it resumes, "" from the present state. */
 void tee_stream_opened(struct tee_stream *s);
-/* It has proved to be one: it delivers, or stands for a while without an ERROR. */
+/* It has proved to be a watch: it delivers, or is open for a while without an ERROR. */
 int tee_stream_settled(
 	struct tee_stream *s, struct slice from_rv, uint64_t connection, struct err *err) MUST_CHECK;
 /* An attempt was refused. */
@@ -82,7 +82,7 @@ void tee_listing_drop(struct tee_listing *l);
 /* Writes gaps that now deserve a row; call it now and then. */
 int tee_streams_tick(struct shelf *s, int64_t now_mono_ns, struct err *err) MUST_CHECK;
 
-/* ---- a tape that is gone on with ---- */
+/* ---- a tape that is continued ---- */
 
 /* The tape's knowledge about the stream. */
 struct tee_stream_past {

@@ -23,12 +23,12 @@ struct tee_stream {
 	bool is_lost;             /* some of it was not written down, and nothing has come since */
 	struct known *view;       /* the objects that its clients have seen */
 	char rv[RESUME_RV_BYTES]; /* the latest version that was seen; "" none */
-	unsigned watches;         /* that stand */
+	unsigned watches;         /* that are open */
 	struct tee_gap gap;
-	struct tee_listing *listing; /* that is under way; NULL: none */
+	struct tee_listing *listing; /* that is running; NULL: none */
 };
 
-/* A list that is being taken in. */
+/* A list that is being read. */
 struct tee_listing {
 	struct tee_stream *stream; /* NULL: another one has begun, nothing is learnt of this one */
 	bool is_first, is_watch;
@@ -38,7 +38,7 @@ struct tee_listing {
 	uint64_t first_seq, last_seq; /* of the events that it brought to the tape; 0: none */
 };
 
-/* A watch of all objects that it could have stands. */
+/* A watch of all objects that it could have is open. */
 bool tee_stream_is_covered(const struct tee_stream *s);
 
 /* That version has been seen. */

@@ -1,9 +1,9 @@
 /*
  * why.h: why an object is as it is: the chain of causes, as far as a tape shows it.
  *
- * A chain begins with a fact about the object ("was deleted", "waits for an image"). Each step names what made the fact
- * before it, with the event that is the evidence, until a fact is explained by a request from outside, or nothing on the
- * tape explains it. How a step is found stands in a table of rules (why_rules.c): a rule is SQL.
+ * A chain begins with a fact about the object ("was deleted", "waits for an image"). Each step names what
+ * made the fact before it, with the event that is the evidence, until a fact is explained by a request from
+ * outside, or nothing on the tape explains it. A table of rules (why_rules.c) finds the steps: a rule is SQL.
  */
 #ifndef TOOLS_WHY_H
 #define TOOLS_WHY_H
