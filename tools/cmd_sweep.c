@@ -518,8 +518,8 @@ const struct command cmd_sweep = {
 	.description =
 		"Runs COMMAND against one replay after the other (KUBECONFIG is set), each with a different fault\n"
 		"at an interesting place. Compares the exit code, and what is left at the end of all that it\n"
-		"wrote, with runs without faults. Reports faults that change the result twice, says how it\n"
-		"differs, and prints a line that repeats the fault alone. Files of earlier sweeps are kept.\n"
+		"wrote, with runs without faults. Reports a fault if the result differs in two runs, says how it\n"
+		"differs, and prints a line that repeats it alone. Files of earlier sweeps are kept.\n"
 		"\n"
 		"Patterns: changes that pass unobserved in a gap; a restart within a write; a restart and then a\n"
 		"stale view of one resource; writes that are done although the program gets an error; changes\n"

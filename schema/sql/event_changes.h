@@ -32,9 +32,9 @@ struct event_changes;
 struct event_changes *event_changes_new(void);
 void event_changes_free(struct event_changes *c); /* accepts NULL */
 
-/* For walks that show either all of an object's events or none: announces one, of the events after `after`
- * and up to the other one. The last version of each object is kept, up to a maximum. It also serves the next
- * walk if that begins where this one ends; else it is dropped. */
+/* For walks that show either all of an object's events or none: announces one, of the events after after_seq
+ * up to last_seq. The last version of each object is kept, up to a maximum. It also serves the next walk if
+ * that begins where this one ends; else it is dropped. */
 void event_changes_walk(struct event_changes *c, uint64_t after_seq, uint64_t last_seq);
 
 /* Replaces the contents of c by the event at the cursor. `with_noise` as in json_diff.h. Returns the number
