@@ -25,11 +25,12 @@ struct anonymize_values {
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE",
 		"the tape to make, NAME.tape, or NAME.ktape for one file; it must not exist"},
-	{OPTION_LIST, 0, "keep", AT(keep), "WORD,...", "words that stay beside those of Kubernetes"},
+	{OPTION_LIST, 0, "keep", AT(keep), "WORD,...", "words that stay, in addition to those of Kubernetes"},
 	{OPTION_TEXT, 0, "key", AT(key), "FILE",
-		"a secret: the same one makes the same pseudonyms; a new one each time unless given"},
+		"a secret key: the same key makes the same pseudonyms; a new one each time unless given"},
 	{OPTION_TEXT, 0, "report", AT(report), "FILE",
-		"write what became of each word, as lines of word, pseudonym and how often; it undoes the work"},
+		"write each word with its pseudonym and how often it occurs, a line each; this undoes the "
+		"anonymization"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };
@@ -189,16 +190,18 @@ const struct command cmd_anonymize = {
 	.name = "anonymize",
 	.operands = "TAPE",
 	.expects = {"one tape", 1, 1},
-	.summary = "make a tape that names nothing of yours: pseudonyms of the same form everywhere",
+	.summary = "make a tape without your names: pseudonyms of the same form everywhere",
 	.description =
-		"Each word that is no word of Kubernetes becomes another one of the same form and length,\n"
-		"wherever it stands: in names, namespaces, labels, annotations, images, addresses, values of the\n"
+		"Each word that is not one of Kubernetes' own becomes another one of the same form and length,\n"
+		"wherever it is: in names, namespaces, labels, annotations, images, addresses, values of the\n"
 		"environment, messages, paths, the names of custom resources. So references, selectors, owners and\n"
 		"DNS names still match. Addresses and UUIDs are replaced as such. Times, resourceVersions, numbers\n"
 		"of JSON, numbers of up to five digits and quantities stay. In messages words of English stay,\n"
-		"unless they are part of a name. Documents that are not JSON are left out.\n\n"
-		"Then the new tape is read again, and made only if no word is left that was to be replaced. What\n"
-		"stays is how many of what there were, and when: that may tell something, too.\n\n"
+		"unless they are part of a name. Documents that are not JSON are left out.\n"
+		"\n"
+		"Then the new tape is read again; it is made only if no word is left that had to be replaced. The\n"
+		"numbers of objects and events, and their times, stay: they may reveal something, too.\n"
+		"\n"
 		"  kubetape anonymize X.tape -o Y.ktape",
 	.options = rows,
 	.run = anonymize_run,

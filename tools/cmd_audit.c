@@ -22,9 +22,8 @@ struct audit_values {
 
 static const struct option_row rows[] = {
 	{OPTION_DURATION, 0, "tolerance", AT(tolerance), "TIME",
-		"how far clocks and the watch may put a request and its event apart (1s)"},
-	{OPTION_FLAG, 'f', "follow", AT(follow), NULL,
-		"go on with what the log gets, until a signal; it may be rotated"},
+		"the largest difference that clocks and the watch may make between a request and its event (1s)"},
+	{OPTION_FLAG, 'f', "follow", AT(follow), NULL, "follow the log until a signal; it may be rotated"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };
@@ -145,20 +144,21 @@ const struct command cmd_audit = {
 	.expects = {"a tape and files of an audit log", 2, SIZE_MAX},
 	.summary = "join the API server's audit log to a tape: who made each change",
 	.description =
-		"Finds for each write of the log the event that it made, and notes user, user agent, address and\n"
-		"verb beside the tape, in TAPE/audit.sqlite (of X.ktape, in X.ktape-audit). The columns user,\n"
-		"user_agent, source_ip and verb of events and changes, the table audit, and the commands that say\n"
-		"who then show them; NULL is unknown. Files are lines of audit.k8s.io, plain or gzip; '-' is\n"
-		"standard input. The tape may be one that is being recorded, and a log may be read again: nothing\n"
-		"is joined twice.\n\n"
-		"At level RequestResponse a write answers the version that it made. At level Metadata an event is\n"
-		"joined only if no other one of that object came between the times of the request, give or take\n"
-		"--tolerance, and if managedFields do not speak against it. What is not sure is not joined, and\n"
-		"counted by its reason.\n\n"
+		"Finds the event that each write of the log made, and stores user, user agent, address and verb\n"
+		"beside the tape, in TAPE/audit.sqlite (for X.ktape, in X.ktape-audit). Then the columns user,\n"
+		"user_agent, source_ip and verb of events and changes, the table audit, and commands that name\n"
+		"users show them; NULL is unknown. Files are lines of audit.k8s.io, plain or gzip; '-' is\n"
+		"standard input. The tape may be one that is being recorded. A log may be read again: nothing is\n"
+		"joined twice.\n"
+		"\n"
+		"At level RequestResponse the answer to a write has the version that it made. At level Metadata an\n"
+		"event is joined only if no other event of that object came between the times of the request, give\n"
+		"or take --tolerance, and if managedFields do not contradict it. Uncertain requests are not joined,\n"
+		"but counted by reason.\n"
+		"\n"
 		"  kubetape audit X.tape /var/log/kubernetes/audit.log\n"
 		"  kubetape query X.tape 'SELECT time, user, verb, resource, name FROM audit'",
 	.options = rows,
-	.exits = {[EXIT_LOSS] =
-			  "done, but the log says of no event of the tape who made it, or is no audit log"},
+	.exits = {[EXIT_LOSS] = "done, but the log matches no event of the tape, or is not an audit log"},
 	.run = audit_run,
 };

@@ -23,9 +23,9 @@ struct values {
 
 static const struct option_row options[] = {
 	{OPTION_FLAG, 0, "wait", offsetof(struct values, wait), "",
-		"of until and until-event: return when the replay has paused there; exit with 3 if it never will"},
+		"with until and until-event: return when the replay has paused there; exit with 3 if it never will"},
 	{OPTION_DURATION, 0, "timeout", offsetof(struct values, timeout_ns), "DURATION",
-		"give up after that; of --wait: and exit with 3. An answer is waited for at most 60s"},
+		"give up after this time; with --wait also exit with 3. The limit for one answer is 60s"},
 	{OPTION_FLAG, 0, "json", offsetof(struct values, json), "", "print the whole status as JSON"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
@@ -256,9 +256,10 @@ const struct command cmd_ctl = {
 	.expects = {"an address and a word", 2, 3},
 	.summary = "steer a running replay",
 	.description =
-		"ADDR is the control address that the replay printed, with its token; on the same machine, for the\n"
-		"same user, also what it said it serves at, or the port alone. The words:\n\n"
-		"  status               what it is doing\n"
+		"ADDR is the control address that the replay printed, with its token. On the same machine, for the\n"
+		"same user, the address at which it serves works as well, or the port alone. The words:\n"
+		"\n"
+		"  status               show what it is doing\n"
 		"  pause, resume        stop and start the clock\n"
 		"  step [N]             apply the next event, or N, and pause\n"
 		"  speed N|max          tape seconds for each second\n"
@@ -267,10 +268,11 @@ const struct command cmd_ctl = {
 		"  until POSITION       run, and pause there\n"
 		"  until-event SQL      run, and pause after the first event for which the expression over\n"
 		"                       the columns of `events` is true\n"
-		"  view                 open the page with the replay's desk, as --view does, and print its address\n\n"
-		"Each but the last prints where the replay stands then, and at which event. until and until-event\n"
-		"return at once, or with --wait when the replay has paused there.\n\n" POSITION_HELP
-		"\nThe same over HTTP, with the token as 'token=T' in the query or as\n"
+		"  view                 open the page with the replay's desk, as --view does, and print its address\n"
+		"\n"
+		"Each but the last prints the replay's position and event after that. until and until-event\n"
+		"return at once, or with --wait when the replay has paused there.\n"
+		"\n" POSITION_HELP "\nThe same over HTTP, with the token as 'token=T' in the query or as\n"
 		"'Authorization: Bearer T', and the status as the answer:\n\n"
 		"  GET  URL/kubetape/v1/status\n"
 		"  POST URL/kubetape/v1/pause  resume  rewind  step?count=N  speed?value=N|max\n"
@@ -281,9 +283,8 @@ const struct command cmd_ctl = {
 			[EXIT_OK] = "done; with --wait, the replay has paused there",
 			[EXIT_FAILED] = "nobody answers at ADDR, and a sentence on standard error says so",
 			[EXIT_LOSS] =
-				"the position lies outside the tape or the replay: it went to the nearest; or --wait "
-				"waited in vain: the tape ended before, the time was over, or somebody else "
-				"told the replay to pause elsewhere",
+				"the position lies outside the tape or the replay: it went to the nearest; or --wait waited in vain: "
+				"the tape ended before, the time was over, or another client told the replay to pause elsewhere",
 		},
 	.run = ctl_run,
 };

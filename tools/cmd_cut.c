@@ -25,8 +25,7 @@ struct cut_values {
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "from", AT(from), "POSITION", "begin there (default: where the tape begins)"},
 	{OPTION_TEXT, 0, "until", AT(until), "POSITION", "end there (default: where the tape ends)"},
-	{OPTION_LIST, 'n', "namespace", AT(namespaces), "NS",
-		"only objects of this namespace; may be given several times"},
+	{OPTION_LIST, 'n', "namespace", AT(namespaces), "NS", "only objects of this namespace"},
 	{OPTION_TEXT, 0, "where", AT(where), "SQL",
 		"only events for which this holds, over the columns of events"},
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE",
@@ -278,12 +277,12 @@ const struct command cmd_cut = {
 	.expects = {"a tape and resources", 1, SIZE_MAX},
 	.summary = "make a tape of a part of one: from when to when, which namespaces and resources",
 	.description =
-		"The new tape is whole: it begins with the objects that were live there, and replays alike.\n"
-		"Connections and gaps that reach into the stretch, discovery and documents come along. A tape\n"
-		"that is being recorded is taken as it stands. Cut by time alone events keep their numbers;\n"
-		"otherwise they are numbered anew. With --namespace, objects without a namespace are kept only if\n"
-		"their resource is named. With --where each stream that lacks events has a gap that says so\n"
-		"('left_out').\n\n" POSITION_HELP "\n"
+		"The new tape is complete: it begins with the objects that were live there, and replays in the same\n"
+		"way. It also has the connections and gaps that reach into that part, discovery and documents. The\n"
+		"tape may be one that is being recorded. If you cut by time alone, events keep their numbers;\n"
+		"otherwise they get new ones. With --namespace, objects without a namespace are kept only if their\n"
+		"resource is named. With --where each stream that lacks events has a gap that says so ('left_out').\n"
+		"\n" POSITION_HELP "\n"
 		"  kubetape cut X.tape --from 9:51 --until +20m -n shop pods,deploy -o shop.tape",
 	.options = rows,
 	.exits = {[EXIT_LOSS] = "done, but a position lies outside the tape"},

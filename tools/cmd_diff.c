@@ -14,13 +14,13 @@ static const struct option_row rows[] = {
 	{OPTION_FLAG, 0, "last", offsetof(struct diff_options, last), NULL,
 		"compare only the last write to each object and subresource"},
 	{OPTION_LIST, 0, "ignore", offsetof(struct diff_options, verdict.ignore), "RULE",
-		"leave something out, as 'status.lastSync' or 'events=*'; see below"},
+		"leave something out, as 'status.lastSync' or 'events=*'; see above"},
 	{OPTION_LIST, 0, "keep", offsetof(struct diff_options, verdict.keep), "RULE",
-		"do not leave that out, as '@times'; wins over what is ignored"},
+		"do not leave this out, as '@times'; wins over --ignore"},
 	{OPTION_LIST, 0, "also", offsetof(struct diff_options, verdict.also), "RUN",
-		"another good run: what differs between it and the first is not compared"},
+		"another good run; what differs between it and the first is not compared"},
 	{OPTION_TEXT, 0, "client", offsetof(struct diff_options, verdict.client), "TEXT",
-		"only writes of programs whose User-Agent holds TEXT"},
+		"only writes of programs with TEXT in their User-Agent"},
 	{OPTION_FLAG, 0, "full", offsetof(struct diff_options, verdict.full), NULL, "do not cut long values"},
 	{OPTION_CHOICE, 0, "color", offsetof(struct diff_options, verdict.color), "auto|always|never",
 		"colour the differences (default: auto)"},
@@ -72,19 +72,20 @@ const struct command cmd_diff = {
 	.expects = {"two runs", 2, 2},
 	.summary = "compare what a program wrote in two replays",
 	.description =
-		"Compares the writes of two run files (replay --run): verb, object and body. As a set: neither\n"
-		"their order nor repetitions count, nor how they were answered. Prints what only the first run\n"
-		"has (-), only the second (+), and what both have in other words (~), field by field.\n"
-		"Exits with 0 when they are the same, 1 when they differ, 2 when they cannot be compared, 3\n"
-		"when they are the same as far as they go, but a replay did not end in order.\n\n"
+		"Compares the writes of two run files (replay --run): verb, object and body. They are compared as\n"
+		"sets: order, repetitions and answers do not count. Prints the writes that only the first run has\n"
+		"(-), those that only the second has (+), and those with different bodies (~), field by field.\n"
+		"Exits with 0 if they are the same, 1 if they differ, 2 if they cannot be compared, 3 if they\n"
+		"are the same as far as they go, but a replay did not end in order.\n"
+		"\n"
 		"What differs by nature is left out: times, resourceVersions, UIDs and generated names that the\n"
 		"replay made up, managedFields, leases, counts of events, conflicts (409) with their\n"
 		"retries. A RULE is [RESOURCE[.GROUP][/SUB]][:VERB,...]=FIELD, or FIELD alone:\n"
 		"  metadata.labels[app]    a field and all below it; *: any name; '**.count': at any depth\n"
 		"  events=*                the writes themselves; 'leases:update,patch=*' those of two verbs\n"
 		"  @times @uids @names @secrets @status @conflicts    kinds of values, with --keep mostly\n"
-		"With --also a third run, as good as the first, teaches what else differs by itself.\n"
-		"replayer/write/WRITES.md lists the rules that hold by default.",
+		"With --also a third run, as good as the first, shows what else differs by itself.\n"
+		"replayer/write/WRITES.md lists the default rules.",
 	.exits =
 		{
 			[EXIT_OK] = "the two runs are the same",

@@ -378,12 +378,12 @@ const struct command cmd_diff_state = {
 	.name = "diff-state",
 	.operands = "TAPE POSITION [POSITION]",
 	.expects = {"a tape and one or two positions", 2, 3},
-	.summary = "compare the objects at two points of a tape",
+	.summary = "compare the objects at two positions of a tape",
 	.description =
-		"Prints which objects were added (+), deleted (-), deleted and made again under their name (!)\n"
-		"or changed (~) from the first point to the second (default: the end), and the fields, each with\n"
-		"who wrote it last by managedFields, and who asked for it by the audit log ('kubetape audit').\n"
-		"History is told forwards, whichever of the two comes first.\n" BOOKKEEPING_HELP
+		"Prints which objects were added (+), deleted (-), recreated under their name (!) or changed (~)\n"
+		"from the first position to the second (default: the end), and the fields. Each field has its last\n"
+		"writer according to managedFields, and the user according to the audit log ('kubetape audit').\n"
+		"Differences are always from the earlier position to the later one.\n" BOOKKEEPING_HELP
 		" are left out unless they are named\n"
 		"or --all is given.\n\n" POSITION_HELP "\n"
 		"  kubetape diff-state X.tape 12:03:05 12:04:00 -n shop",

@@ -19,11 +19,11 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 'n', "namespace", offsetof(struct events_options, namespace), "NS",
 		"only objects of this namespace"},
 	{OPTION_TEXT, 0, "from", offsetof(struct events_options, from), "POSITION",
-		"only what happened after that (default: start)"},
+		"only what happened after this position (default: start)"},
 	{OPTION_TEXT, 0, "until", offsetof(struct events_options, until), "POSITION",
-		"only what had happened by then (default: end)"},
+		"only what had happened at this position (default: end)"},
 	{OPTION_FLAG, 'f', "follow", offsetof(struct events_options, follow), NULL,
-		"go on with what comes, as long as the tape is being recorded"},
+		"continue with new events while the tape is being recorded"},
 	{OPTION_FLAG, 'a', "all", offsetof(struct events_options, all), NULL, "also " BOOKKEEPING_HELP},
 	{OPTION_CHOICE, 'o', "output", offsetof(struct events_options, output), "line|wide|json",
 		"a line; with all changes, whole values, version and UID; a JSON object a line (default: line)"},
@@ -138,23 +138,23 @@ const struct command cmd_events = {
 	.name = "events",
 	.operands = "TAPE [RESOURCE[/NAME-PATTERN]]...",
 	.expects = {"a tape", 1, SIZE_MAX},
-	.summary = "tell what happened, a line for each event",
+	.summary = "show what happened, a line for each event",
 	.description =
-		"Prints a line for each event, the oldest first: when, its number, which object, what it changed,\n"
-		"and by whom as far as managedFields tell (\"by ?\": they do not). Objects of a first list are LISTED,\n"
-		"and where the recorder did not watch, a line says so. A line shows three changes, what was asked\n"
-		"for before what came of it, and counts the others; `-o wide` shows all.\n\n"
+		"Prints a line for each event, the oldest first: its time and number, the object, what it changed,\n"
+		"and who wrote that according to managedFields (\"by ?\": they do not say). Objects of a first list\n"
+		"are LISTED. If the recorder did not watch, a line says so. A line shows three changes, wanted\n"
+		"fields before their consequences, and counts the others; `-o wide` shows all.\n\n"
 		"RESOURCE is a name as kubectl takes it, several separated by commas, or '*' for any; NAME-PATTERN\n"
-		"is a pattern as shells have it. " BOOKKEEPING_HELP "\n"
-		"are left out unless they are named or --all is given.\n\n" POSITION_HELP "\n"
+		"is a pattern as in shells. " BOOKKEEPING_HELP " are left out\n"
+		"unless they are named or --all is given.\n\n" POSITION_HELP "\n"
 		"  kubetape events X.tape -n shop --from 09:51:30\n"
 		"  kubetape events X.tape 'deploy/web' 'pods/web-*' -f",
 	.options = rows,
 	.exits =
 		{
 			[EXIT_LOSS] =
-				"done, but the tape cannot know it: a position lies outside it, or it does not tell "
-				"when a resource was watched",
+				"done, but the tape cannot know it: a position lies outside it, or it does not say when a resource "
+				"was watched",
 		},
 	.run = events_run,
 };

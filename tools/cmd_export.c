@@ -26,22 +26,21 @@ struct export_options {
 
 static const struct option_row rows[] = {
 	{OPTION_CHOICE, 0, "format", offsetof(struct export_options, format),
-		"ndjson|csv|trace|parquet|html|svg", "what to write (default: ndjson)"},
+		"ndjson|csv|trace|parquet|html|svg", "the format (default: ndjson)"},
 	{OPTION_CHOICE, 0, "table", offsetof(struct export_options, table),
-		"events|streams|connections|gaps|missed|marks|documents|all",
-		"which table (default: events)"},
+		"events|streams|connections|gaps|missed|marks|documents|all", "the table (default: events)"},
 	{OPTION_TEXT, 0, "where", offsetof(struct export_options, where), "SQL",
 		"only events for which this holds, over the columns of events"},
 	{OPTION_TEXT, 'n', "namespace", offsetof(struct export_options, namespace), "NS",
-		"into html and svg, only objects of this namespace"},
+		"in html and svg, show only objects of this namespace"},
 	{OPTION_TEXT, 0, "from", offsetof(struct export_options, from), "POSITION",
 		"begin html and svg there"},
 	{OPTION_TEXT, 0, "until", offsetof(struct export_options, until), "POSITION",
 		"end html and svg there"},
 	{OPTION_TEXT, 0, "run", offsetof(struct export_options, run), "FILE",
-		"into a trace, mark what happened in this replay (--run of replay)"},
+		"in a trace, mark what happened in this replay (--run of replay)"},
 	{OPTION_DURATION, 0, "late", offsetof(struct export_options, late_ns), "DURATION",
-		"of its deliveries, mark those that were this late (default: 1ms)"},
+		"with --run: mark deliveries that were this late (default: 1ms)"},
 	{OPTION_TEXT, 'o', "output", offsetof(struct export_options, output), "FILE",
 		"write to FILE; '-', which is the default, is stdout"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
@@ -317,14 +316,15 @@ const struct command cmd_export = {
 	.expects = {"one tape", 1, 1},
 	.summary = "write a tape as NDJSON, CSV, Parquet, a timeline, or a page to hand over",
 	.description =
-		"ndjson is one JSON object a line with the object of the event in it; with --table all every\n"
-		"line says its table, and `kubetape import` makes a tape of it again; with --where it says of each\n"
-		"stream what was left out, and so does that tape. trace is the JSON that\n"
+		"ndjson is one JSON object a line with the object of the event in it. With --table all every line\n"
+		"names its table, and `kubetape import` makes a tape of it again; with --where it also says what\n"
+		"was left out of each stream, and so does that tape. trace is the JSON that\n"
 		"ui.perfetto.dev and chrome://tracing show: a track for each object with its phases, one for\n"
 		"each stream's connections, one for its gaps; with --run the writes, faults and late deliveries of\n"
 		"a replay as marks. parquet needs DuckDB's library (libduckdb.so). html is the page of\n"
 		"`kubetape view` in one file with its data, which opens from disk without a server; svg is its\n"
-		"timeline as a drawing.\n\n"
+		"timeline as a drawing.\n"
+		"\n"
 		"  kubetape export X.tape --format trace --where \"namespace='shop'\" -o shop.json\n"
 		"  kubetape export X.tape --format html --from 9:51 --until 9:53 -n shop -o incident.html",
 	.options = rows,

@@ -421,18 +421,18 @@ const struct command cmd_gaps = {
 	.name = "gaps",
 	.operands = "TAPE",
 	.expects = {"one tape", 1, 1},
-	.summary = "tell what the recorder could not see, and why",
+	.summary = "show what the recorder could not see, and why",
 	.description =
-		"Gives an account of each interval in which a stream was not being watched: why it began, what\n"
-		"was tried, how it ended, and which objects turned out to be changed, deleted or recreated\n"
-		"meanwhile. A resource that a later recording on the tape left out has a gap without a number.\n"
-		"The exit code is 3 when a gap hid something or never ended, or when the tape does not tell\n"
-		"when a stream was watched, as after an import; else 0.",
+		"Describes each interval in which a stream was not watched: why it began, what was tried, how it\n"
+		"ended, and which objects turned out to be changed, deleted or recreated meanwhile. A resource\n"
+		"that a later recording on the tape left out has a gap without a number. The exit code is 3 if a\n"
+		"gap hid something or never ended, or if the tape does not say when a stream was watched, as\n"
+		"after an import; else 0.",
 	.options = rows,
 	.exits =
 		{
 			[EXIT_LOSS] =
-				"a gap hid something or never ended, or the tape does not tell when a stream was watched",
+				"a gap hid something or never ended, or the tape does not say when a stream was watched",
 		},
 	.run = gaps_run,
 };

@@ -34,19 +34,19 @@ static const struct option_row rows[] = {
 	{OPTION_FLAG, 'A', "all-namespaces", offsetof(struct get_options, all_namespaces), NULL,
 		"objects of all namespaces, which is the default"},
 	{OPTION_TEXT, 0, "at", offsetof(struct get_options, at), "POSITION",
-		"show that moment (default: the end)"},
+		"the position to show (default: the end)"},
 	{OPTION_FLAG, 'w', "watch", offsetof(struct get_options, watch), NULL,
-		"and a row for each change after it, as long as the tape is recorded"},
+		"also print a row for each change after it, while the tape is being recorded"},
 	{OPTION_TEXT, 'l', "selector", offsetof(struct get_options, selector), "SELECTOR",
 		"only objects with these labels"},
 	{OPTION_TEXT, 'o', "output", offsetof(struct get_options, output), GET_OUTPUT_WORDS,
-		"how to print them, as kubectl does (default: table)"},
+		"the format, as in kubectl (default: table)"},
 	{OPTION_FLAG, 0, "show-labels", offsetof(struct get_options, show_labels), NULL,
-		"with the labels as the last column of a table"},
+		"add the labels as the last column of a table"},
 	{OPTION_FLAG, 0, "show-managed-fields", offsetof(struct get_options, managed), NULL,
-		"with metadata.managedFields in yaml and json"},
+		"include metadata.managedFields in yaml and json"},
 	{OPTION_TEXT, 0, "sort-by", offsetof(struct get_options, sort_by), "PATH",
-		"in the order of a value: .metadata.creationTimestamp"},
+		"sort by a value: .metadata.creationTimestamp"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
@@ -537,12 +537,13 @@ const struct command cmd_get = {
 	.name = "get",
 	.operands = "TAPE RESOURCE[/NAME]... [NAME]...",
 	.expects = {"a tape and a resource", 2, SIZE_MAX},
-	.summary = "show the objects at a point of a tape",
+	.summary = "show the objects at a position of a tape",
 	.description =
-		"What `kubectl get` would have shown at that time, with the same columns. RESOURCE is a name\n"
-		"as kubectl takes it: pods, po, deployments.apps, several separated by commas. -o takes jsonpath\n"
-		"and custom-columns as kubectl does; json and yaml leave out managedFields unless asked for.\n\n" POSITION_HELP
-		"\n"
+		"Prints what `kubectl get` would have shown at that time, with the same columns. RESOURCE is a\n"
+		"name as kubectl takes it: pods, po, deployments.apps, several separated by commas. -o takes\n"
+		"jsonpath and custom-columns as kubectl does; json and yaml leave out managedFields unless you\n"
+		"say --show-managed-fields.\n"
+		"\n" POSITION_HELP "\n"
 		"  kubetape get X.tape pods -n shop --at 12:03:05\n"
 		"  kubetape get X.tape pods -n shop -w --at -5m\n"
 		"  kubetape get X.tape deploy/web -o yaml --at -5m\n"

@@ -30,15 +30,15 @@ struct import_options {
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", offsetof(struct import_options, output), "TAPE",
-		"the tape to make, or to go on with (required)"},
+		"the tape to make or to continue (required)"},
 	{OPTION_CHOICE, 0, "from", offsetof(struct import_options, from),
 		"auto|documents|must-gather|support-bundle|crust-gather",
-		"what the input is (default: its content tells): a stream of documents, or a bundle"},
+		"the kind of input (default: determined from its content): a stream of documents, or a bundle"},
 	{OPTION_CHOICE, 0, "times", offsetof(struct import_options, times), "auto|now|objects",
-		"where arrival times come from that the input lacks: of reading, or the objects' own "
-		"time stamps (default: now for a pipe, objects for a file, the moment of a bundle)"},
+		"missing arrival times: the time of reading, or the objects' own time stamps (default: now for a "
+		"pipe, objects for a file, the moment of a bundle)"},
 	{OPTION_CHOICE, 0, "secrets", offsetof(struct import_options, secrets), "digest|keep",
-		"values of Secrets: digests (default), or as they are"},
+		"values of Secrets: digests (default), or unchanged"},
 	{OPTION_FLAG, 0, "json", offsetof(struct import_options, json), NULL, "print the counts as JSON"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
@@ -475,12 +475,14 @@ const struct command cmd_import = {
 	.description =
 		"Reads JSON documents, one a line or spread over many: watch events as an API server writes\n"
 		"them, objects as `kubectl get -w -o json` prints them, lists, and what `kubetape export`\n"
-		"wrote; k8shark's archives (.kshrk) and records; and YAML, as kwok records it. What they lack\n"
-		"is told by the tape: see connections, purpose 'import', and gaps between lists. Values of\n"
-		"Secrets are replaced as `kubetape record` replaces them; what was replaced before stays.\n\n"
-		"Bundles are read as well, as folder, tar (.gz, .xz, .zst, .bz2) or zip: OpenShift's must-gather\n"
+		"wrote; k8shark's archives (.kshrk) and records; and YAML, as kwok records it. The tape records\n"
+		"what these lack: see connections, purpose 'import', and gaps between lists. Values of Secrets\n"
+		"are replaced as in `kubetape record`; values that were already replaced stay.\n"
+		"\n"
+		"It also reads bundles, as folder, tar (.gz, .xz, .zst, .bz2) or zip: OpenShift's must-gather\n"
 		"and `oc adm inspect`, Troubleshoot's support bundles, crust-gather with the patches of its\n"
-		"`record`. They show a moment, or what their recorder saw; logs are not taken in.\n\n"
+		"`record`. They show a moment, or what their recorder saw; logs are not imported.\n"
+		"\n"
 		"  kubectl get pods -w --output-watch-events -o json | kubetape import - -o X.tape\n"
 		"  kubetape export X.tape --table all | kubetape import - -o Y.tape\n"
 		"  kubetape import must-gather.tar.gz -o case.ktape",

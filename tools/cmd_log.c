@@ -28,13 +28,13 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 'n', "namespace", offsetof(struct log_options, namespace), "NS",
 		"the object's namespace (default: any)"},
 	{OPTION_TEXT, 0, "from", offsetof(struct log_options, from), "POSITION",
-		"only what happened after that (default: start)"},
+		"only what happened after this position (default: start)"},
 	{OPTION_TEXT, 0, "until", offsetof(struct log_options, until), "POSITION",
-		"only what had happened by then (default: end)"},
+		"only what had happened at this position (default: end)"},
 	{OPTION_FLAG, 'f', "follow", offsetof(struct log_options, follow), NULL,
-		"go on with what comes, as long as the tape is being recorded"},
+		"continue with new events while the tape is being recorded"},
 	{OPTION_FLAG, 0, "with-owned", offsetof(struct log_options, with_owned), NULL,
-		"also what the objects own, and first of all as a tree: ReplicaSets, Pods, also deleted ones"},
+		"also the objects that these own, even deleted ones, and first a tree of them: ReplicaSets, Pods"},
 	{OPTION_FLAG, 0, "all-fields", offsetof(struct log_options, all_fields), NULL,
 		"also managedFields and resourceVersion"},
 	{OPTION_FLAG, 0, "full", offsetof(struct log_options, full), NULL, "do not cut long values"},
@@ -529,13 +529,13 @@ const struct command cmd_log = {
 	.name = "log",
 	.operands = "TAPE UID|RESOURCE[/NAME]... [NAME]",
 	.expects = {"a tape and an object", 2, SIZE_MAX},
-	.summary = "tell the life of an object, or of several",
+	.summary = "show the history of an object, or of several",
 	.description =
-		"Prints every event of the object with the fields it changed, old and new, and who wrote them\n"
-		"by managedFields; and the times in which its resource was not watched. Of a UID, as much as no\n"
-		"other begins with is enough. Several objects are told together, in the order of time; each of\n"
-		"them is RESOURCE/NAME. --with-owned adds what they own, by owner references at any time.\n\n" POSITION_HELP
-		"\n"
+		"Prints every event of the object with the fields that it changed, old and new, and who wrote\n"
+		"them according to managedFields; and the times in which its resource was not watched. A unique\n"
+		"beginning of a UID is enough. Several objects, each RESOURCE/NAME, are shown together in the\n"
+		"order of time. --with-owned adds the objects that they own, by owner references at any time.\n"
+		"\n" POSITION_HELP "\n"
 		"  kubetape log X.tape deploy/web -n shop\n"
 		"  kubetape log X.tape deploy/web -n shop --from 09:51:40 --until +30s\n"
 		"  kubetape log X.tape deploy/web -n shop --with-owned",
@@ -543,8 +543,8 @@ const struct command cmd_log = {
 	.exits =
 		{
 			[EXIT_LOSS] =
-				"done, but the tape cannot know it: a position lies outside it, or it does not tell "
-				"when the resource was watched",
+				"done, but the tape cannot know it: a position lies outside it, or it does not say when the resource "
+				"was watched",
 		},
 	.run = log_run,
 };

@@ -77,11 +77,13 @@ const struct command cmd_mcp = {
 	.description =
 		"Speaks the Model Context Protocol over stdin and stdout, for the program of a language model to\n"
 		"start. Its tools are commands that only read: info, query, get, log, events, diff_state, why,\n"
-		"gaps. Each answer has bounds and says whether it was cut, on which events and times of the\n"
-		"tape it stands, and what the tape cannot know. It ends with stdin.\n\n"
-		"What was recorded is data that others wrote, and the client is told so; nothing can be written,\n"
-		"and no other file be read. A client sees all of the tape: 'kubetape cut' or 'anonymize' make one\n"
-		"with less.\n\n"
+		"gaps. Each answer has bounds. It says whether it was cut, on which events and times of the\n"
+		"tape it is based, and what the tape cannot know. The server ends with stdin.\n"
+		"\n"
+		"The instructions to the client say that a tape is data that others wrote. The client can write\n"
+		"nothing, and read no other file. It sees all of the tape: use 'kubetape cut' or 'anonymize' to\n"
+		"make one with less.\n"
+		"\n"
 		"  {\"mcpServers\": {\"kubetape\": {\"command\": \"kubetape\", \"args\": [\"mcp\", \"X.tape\"]}}}",
 	.options = rows,
 	.exits =

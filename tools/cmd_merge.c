@@ -21,7 +21,7 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE",
 		"the tape to make, NAME.tape, or NAME.ktape for one file; it must not exist"},
 	{OPTION_FLAG, 0, "same-cluster", AT(same), NULL,
-		"they are of one cluster, even if they have no object in common"},
+		"the tapes are of one cluster, even if they have no object in common"},
 	{OPTION_FLAG, 0, "json", AT(json), NULL, "print the result as JSON"},
 	{.kind = OPTION_END},
 };
@@ -118,11 +118,12 @@ const struct command cmd_merge = {
 	.expects = {"two tapes", 2, 2},
 	.summary = "make one tape of two recordings of one cluster",
 	.description =
-		"What both recorded is on the new tape once; what one missed in a gap, the other one tells, and\n"
-		"the gap, or that part of it, has ended 'filled'. Their clocks are compared by the events that\n"
-		"both saw, and times of the second tape are moved if the two disagree. Where the one ends\n"
-		"before the other one begins there is a gap. What a list lacks that comes after a time that\n"
-		"neither saw was deleted.\n\n"
+		"Events that both recorded are on the new tape once. Events that one missed in a gap come from the\n"
+		"other one, and the gap, or that part of it, has ended 'filled'. The clocks are compared by the\n"
+		"events that both saw, and times of the second tape are moved if the two disagree. If one tape ends\n"
+		"before the other begins, there is a gap between them. After a time that neither saw, objects that\n"
+		"the next list lacks were deleted.\n"
+		"\n"
 		"  kubetape merge A.tape B.tape -o C.tape",
 	.options = rows,
 	.run = merge_run,

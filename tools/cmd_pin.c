@@ -34,9 +34,9 @@ struct pin_values {
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "from", AT(from), "POSITION", "begin there (-10m)"},
 	{OPTION_TEXT, 0, "until", AT(until), "POSITION", "end there (end)"},
-	{OPTION_TEXT, 0, "name", AT(name), "NAME", "what the pin is called (the time at which it begins)"},
+	{OPTION_TEXT, 0, "name", AT(name), "NAME", "the name of the pin (the time at which it begins)"},
 	{OPTION_BYTES, 0, "max-size", AT(max_size), "SIZE",
-		"remove the oldest pins while all take more than that (1G; 0: never)"},
+		"remove the oldest pins while all pins take more than this (1G; 0: never)"},
 	{.kind = OPTION_END},
 };
 
@@ -228,19 +228,20 @@ const struct command cmd_pin = {
 	.name = "pin",
 	.operands = "TAPE",
 	.expects = {"a tape", 1, 1},
-	.summary = "keep a stretch of a tape that retention would remove",
+	.summary = "keep a part of a tape that retention would remove",
 	.description =
-		"Copies a stretch of a tape, which may be one that is being recorded, to a tape in one file in the\n"
-		"folder TAPE.pins beside it. A pin is whole: it begins with the objects that were live, and every\n"
-		"command reads it. The recorder's --max-size, --max-age and --keep-free leave it alone; the oldest\n"
-		"pins go when all together take more than --max-size of this command. 'record --pin-when' pins by\n"
-		"itself.\n\n" POSITION_HELP "\n"
+		"Copies a part of a tape, which may be one that is being recorded, to a tape in one file in the\n"
+		"folder TAPE.pins beside it. A pin is a complete tape: it begins with the objects that were live,\n"
+		"and every command reads it. The recorder's --max-size, --max-age and --keep-free do not remove\n"
+		"pins; this command removes the oldest pins while all pins take more than its --max-size. 'record\n"
+		"--pin-when' pins by itself.\n"
+		"\n" POSITION_HELP "\n"
 		"  kubetape pin /var/lib/kubetape/cluster.tape --from -10m\n"
 		"  kubetape replay /var/lib/kubetape/cluster.tape.pins/2026-11-22T20-05-00Z.ktape",
 	.options = rows,
 	.exits =
 		{
-			[EXIT_USAGE] = "a usage error, or a stretch in which the tape has no event",
+			[EXIT_USAGE] = "a usage error, or the tape has no event between the two positions",
 		},
 	.run = pin_run,
 };

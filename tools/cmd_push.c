@@ -135,18 +135,18 @@ const struct command cmd_push = {
 	.description =
 		"Writes each sealed segment of a tape, which may be one that is being recorded, once to\n"
 		"s3://BUCKET/PREFIX/cluster=NAME/tape=ID/, and after each a manifest that names it with its\n"
-		"sums. Killed at any moment, the next push goes on where this one was; what the store has\n"
-		"already is not sent again. A segment that is damaged stays here. Other commands read such\n"
-		"a tape as 's3://BUCKET/PREFIX/cluster=NAME/tape=ID'.\n"
+		"checksums. If a push is killed at any moment, the next one resumes where it was and sends nothing\n"
+		"again that the store has. A damaged segment is not pushed. Other commands read such a tape as\n"
+		"'s3://BUCKET/PREFIX/cluster=NAME/tape=ID'.\n"
 		"\n"
 		"Credentials, region and endpoint are found as the AWS tools find them: the environment, a pod's\n"
 		"service account, the profile in ~/.aws, the container's and the machine's metadata.\n"
 		"\n"
 		"clickhouse+https://[USER@]HOST[:PORT]/DATABASE (or clickhouse+http) gets the rows of each segment\n"
-		"in the tables 'events', 'gaps', 'missed', 'connections' and 'logs', which are made where they\n"
-		"lack, and then one in 'segments'; what the audit book says is in 'audit'. User and password may\n"
-		"be in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD. A push that was killed inserts its last segment\n"
-		"again: ask with FINAL.\n"
+		"in the tables 'events', 'gaps', 'missed', 'connections' and 'logs', which are made if missing, and\n"
+		"then one row in 'segments'; the table 'audit' has the contents of the audit book. User and password\n"
+		"may be in CLICKHOUSE_USER and CLICKHOUSE_PASSWORD. A push that was killed inserts its last segment\n"
+		"again: query with FINAL.\n"
 		"\n"
 		"  kubetape push X.tape s3://tapes/prod --cluster eu-1\n"
 		"  kubetape info s3://tapes/prod/cluster=eu-1\n"
@@ -155,7 +155,7 @@ const struct command cmd_push = {
 	.exits =
 		{
 			[EXIT_LOSS] =
-				"pushed, but segments had been removed here before they were in the store",
+				"pushed, but segments had been removed locally before they were in the store",
 		},
 	.run = push_command_run,
 };

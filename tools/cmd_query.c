@@ -26,9 +26,9 @@ static const struct option_row rows[] = {
 	{OPTION_LIST, 0, "tapes", offsetof(struct query_options, tapes), "[NAME=]PLACE",
 		"ask many tapes at once: a tape, a folder of tapes, or s3://...; tables get a column cluster"},
 	{OPTION_LIST, 'p', "param", offsetof(struct query_options, parameters), "NAME=VALUE",
-		"what :NAME means in the SQL"},
+		"the value of :NAME in the SQL"},
 	{OPTION_DURATION, 0, "time-limit", offsetof(struct query_options, time_limit_ns), "DURATION",
-		"give up after that long"},
+		"give up after this time"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
@@ -153,18 +153,20 @@ const struct command cmd_query = {
 	.summary = "ask a tape in SQL",
 	.description =
 		"Runs SQL over the tape and prints the rows. Without SQL it reads statements from stdin; at a\n"
-		"terminal it asks for them, with a history, completion and `.help`. Tables: events, objects\n"
+		"terminal it prompts for them, with a history, completion and `.help`. Tables: events, objects\n"
 		"(the state now, or objects('12:03:05')), coverage (whether that was known), changes (field by\n"
 		"field), gaps, missed, connections, streams, marks, bookmarks, documents, segments; with --run\n"
 		"also requests, deliveries, writes, faults and run.\n"
-		"jget(object, '$.metadata.name') reads a value out of an object.\n\n"
-		"The rows of events come in no promised order; ORDER BY seq gives the order of arrival and\n"
-		"costs nothing. Nothing a statement does can write or open another file.\n\n"
-		"With --tapes it asks many tapes at once, of a fleet or of one cluster before and after:\n"
-		"each table has the rows of all of them and a column `cluster` first, `tapes` says which\n"
-		"there are. A position is given as objects WHERE at = '12:03'.\n\n"
-		"  kubetape query X.tape \"SELECT time, type, name FROM events WHERE resource='pods' ORDER "
-		"BY seq\"\n"
+		"jget(object, '$.metadata.name') reads a value out of an object.\n"
+		"\n"
+		"The rows of events have no guaranteed order; ORDER BY seq gives the order of arrival and\n"
+		"costs nothing. No statement can write or open another file.\n"
+		"\n"
+		"With --tapes it asks many tapes at once, of a fleet or of one cluster before and after. Each\n"
+		"table then has the rows of all tapes, with a first column `cluster`; the table `tapes` lists\n"
+		"the tapes. Give a position as objects WHERE at = '12:03'.\n"
+		"\n"
+		"  kubetape query X.tape \"SELECT time, type, name FROM events WHERE resource='pods' ORDER BY seq\"\n"
 		"  kubetape query X.tape \"SELECT * FROM missed JOIN gaps USING (gap)\" --format json\n"
 		"  kubetape query X.tape --run X.run \"SELECT e.type, e.name, w.verb, w.resource FROM writes w\n"
 		"      JOIN requests r USING (request) JOIN events e ON e.seq = r.seen_seq\"\n"
@@ -172,7 +174,7 @@ const struct command cmd_query = {
 	.options = rows,
 	.exits =
 		{
-			[EXIT_LOSS] = "done, but a statement named a position beside the tape",
+			[EXIT_LOSS] = "done, but a statement named a position outside the tape",
 		},
 	.run = run,
 };

@@ -40,52 +40,57 @@ struct record_values {
 #define STORE_AT(field) AT(store.field)
 
 static const struct option_row rows[] = {
-	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to write, or to go on with"},
+	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to write or to continue"},
 	{OPTION_FLAG, 'A', "all", AT(all), NULL, "everything that can be listed and watched"},
 	{OPTION_LIST, 'n', "namespace", AT(namespaces), "NS", "only this namespace"},
 	{OPTION_TEXT, 'l', "selector", AT(selector), "SELECTOR", "only objects with such labels"},
 	{OPTION_TEXT, 0, "field-selector", AT(field_selector), "SELECTOR", "only objects with such fields"},
-	{OPTION_LIST, 0, "exclude", AT(excludes), "RESOURCE", "not this one; '*.GROUP' is a whole group"},
+	{OPTION_LIST, 0, "exclude", AT(excludes), "RESOURCE",
+		"leave out this resource; '*.GROUP' is a whole group"},
 	{OPTION_TEXT, 0, "kubeconfig", AT(kubeconfig), "FILE", "instead of KUBECONFIG and ~/.kube/config"},
-	{OPTION_TEXT, 0, "context", AT(context), "NAME", "another context than the current one"},
+	{OPTION_TEXT, 0, "context", AT(context), "NAME", "use this context, not the current one"},
 	{OPTION_TEXT, 's', "server", AT(server), "URL", "the API server"},
-	{OPTION_TEXT, 0, "token-file", AT(token_file), "FILE", "a bearer token, read again as it changes"},
-	{OPTION_TEXT, 0, "certificate-authority", AT(ca), "FILE", "who may sign the server's certificate"},
-	{OPTION_FLAG, 0, "insecure-skip-tls-verify", AT(insecure), NULL, "believe any server"},
+	{OPTION_TEXT, 0, "token-file", AT(token_file), "FILE",
+		"a bearer token; the file is read again when it changes"},
+	{OPTION_TEXT, 0, "certificate-authority", AT(ca), "FILE",
+		"the authority that signs the server's certificate"},
+	{OPTION_FLAG, 0, "insecure-skip-tls-verify", AT(insecure), NULL,
+		"do not verify the server's certificate"},
 	{OPTION_DURATION, 0, "duration", AT(duration), "TIME", "stop after this duration"},
 	{OPTION_DURATION, 0, "estimate", AT(estimate), "TIME",
-		"keep nothing: tell what a day would take, from a sample of this length"},
-	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep",
-		"values of Secrets: digests, or as they are"},
-	{OPTION_DURATION, 0, "flush-interval", AT(flush_interval), "TIME", "make durable that often (50ms)"},
+		"keep nothing: print how much disk a day would take, from a sample of this length"},
+	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep", "values of Secrets: digests, or unchanged"},
+	{OPTION_DURATION, 0, "flush-interval", AT(flush_interval), "TIME",
+		"how often to make the tape durable (50ms)"},
 	{OPTION_DURATION, 0, "coalesce", AT(coalesce), "TIME",
-		"take what comes so close together at once when busy (10ms)"},
+		"when busy, handle data that arrive within this time at once (10ms)"},
 	{OPTION_DURATION, 0, "retry-delay", AT(retry_delay), "TIME", "first delay after a failure (800ms)"},
 	TAPE_LIMIT_ROWS(LIMIT_AT, "64M"),
 	{OPTION_LIST, 0, "pin-when", AT(pin_when), "SQL",
-		"'kubetape pin' what lies around an event for which this holds, over the columns of events"},
-	{OPTION_DURATION, 0, "pin-before", AT(pin_before), "TIME", "... so much of the time before it (10m)"},
-	{OPTION_DURATION, 0, "pin-after", AT(pin_after), "TIME", "... and so much after it (1m)"},
-	{OPTION_DURATION, 0, "pin-every", AT(pin_every), "TIME", "... no more often than that (10m)"},
+		"'kubetape pin' the time around an event for which this expression over the columns of events holds"},
+	{OPTION_DURATION, 0, "pin-before", AT(pin_before), "TIME",
+		"... this much of the time before it (10m)"},
+	{OPTION_DURATION, 0, "pin-after", AT(pin_after), "TIME", "... and this much after it (1m)"},
+	{OPTION_DURATION, 0, "pin-every", AT(pin_every), "TIME", "... at most once in this time (10m)"},
 	{OPTION_BYTES, 0, "pin-max-size", AT(pin_max_size), "SIZE",
-		"... and remove the oldest pins while all take more than that (1G; 0: never)"},
+		"... and remove the oldest pins while all pins take more than this (1G; 0: never)"},
 	{OPTION_TEXT, 0, "pin-hook", AT(pin_hook), "COMMAND|URL",
-		"... and run this with sh at that moment, where KUBETAPE_* tell it what happened; or post "
-		"that as JSON to this https:// or http:// address"},
+		"... and run this with sh at that moment, with the facts in KUBETAPE_*; or post them as JSON to this "
+		"https:// or http:// address"},
 	{OPTION_FLAG, 0, "logs", AT(logs), NULL, "fetch the last lines of containers that die"},
-	{OPTION_NUMBER, 0, "log-lines", AT(log_lines), "N", "... so many of each (100), at most 64 KiB"},
+	{OPTION_NUMBER, 0, "log-lines", AT(log_lines), "N", "... this number for each (100), at most 64 KiB"},
 	{OPTION_TEXT, 0, "audit-log", AT(audit_log), "FILE",
 		"follow this audit log of the API server, and join it to the tape as 'kubetape audit' does"},
 	{OPTION_TEXT, 0, "push", AT(push), "URL",
-		"'kubetape push' each segment to s3://BUCKET/PREFIX or clickhouse+https://HOST/DATABASE once it "
-		"is sealed; until then it is not removed"},
+		"'kubetape push' each segment to s3://BUCKET/PREFIX or clickhouse+https://HOST/DATABASE once it is "
+		"sealed; --max-size and --max-age do not remove it before"},
 	STORE_ROWS(STORE_AT),
 	{OPTION_TEXT, 0, "metrics", AT(metrics), "ADDR",
 		"serve /metrics and /healthz at PORT or ADDRESS:PORT"},
-	{OPTION_FLAG, 0, "wait", AT(wait), NULL, "wait for a server that is not there yet"},
+	{OPTION_FLAG, 0, "wait", AT(wait), NULL, "wait until the server can be reached"},
 	{OPTION_FLAG, 0, "core", AT(core), NULL, "a crash may dump memory that holds values of Secrets"},
-	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "say more"},
-	{OPTION_FLAG, 'q', "quiet", AT(quiet), NULL, "say only what went wrong"},
+	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "print more messages"},
+	{OPTION_FLAG, 'q', "quiet", AT(quiet), NULL, "print only errors"},
 	{.kind = OPTION_END},
 };
 
@@ -353,26 +358,26 @@ const struct command cmd_record = {
 	.summary = "record what happens to a cluster's objects into a tape",
 	.description =
 		"Lists and watches resources of a cluster and keeps every event, and the life of every\n"
-		"connection, in a tape. Resources are named as kubectl takes them: pods, deploy,\n"
-		"deployments.apps, crontabs.v1.stable.example.com, several with commas. The cluster is\n"
-		"found as kubectl finds it. A tape that is there already is gone on with.\n"
+		"connection, in a tape. Name resources as for kubectl: pods, deploy, deployments.apps,\n"
+		"crontabs.v1.stable.example.com, several separated by commas. The cluster is\n"
+		"found as kubectl finds it. An existing tape is continued.\n"
 		"\n"
 		"'recording N streams' on stderr says that every first list is on the tape. SIGINT or\n"
-		"SIGTERM ends the recording, SIGUSR1 begins a new segment of the tape if an event has come\n"
-		"since it last did. Segments are what --max-size, --max-age and --keep-free remove, oldest\n"
-		"first; what stays is a whole tape.\n"
+		"SIGTERM ends the recording. SIGUSR1 begins a new segment of the tape if an event has come\n"
+		"since the current one began. --max-size, --max-age and --keep-free remove segments, the\n"
+		"oldest first; the rest is still a complete tape.\n"
 		"\n"
-		"--exclude takes the same names. What it names may come later, as a CRD; a name that the\n"
-		"server does not know is warned of at the start. Without a group, 'events' is both of them,\n"
-		"'events.' only those of the core group.\n"
+		"--exclude takes the same names. It may name a resource that appears later, as a CRD; if the\n"
+		"server does not know a name, a warning at the start says so. Without a group, 'events' means\n"
+		"those of both groups, 'events.' only those of the core group.\n"
 		"\n"
-		"--estimate 5m records for five minutes into a temporary folder and prints what a day would\n"
-		"take, by resource. The longer the sample, the better it knows what happens rarely.\n"
+		"--estimate 5m records for five minutes into a temporary folder and prints how much disk a\n"
+		"day would take, by resource. A longer sample knows better what happens rarely.\n"
 		"\n"
 		"The values of Secrets are replaced by keyed digests; the key is kept beside the tape, in\n"
-		"TAPE.key, and a crash leaves no core dump. Ended by a signal, the exit code is 0 and the\n"
-		"last line says what is missing; ended by --duration, it is 3 when the server could not\n"
-		"tell everything that happened while a watch was away.",
+		"TAPE.key, and a crash leaves no core dump. If a signal ends the recording, the exit code is\n"
+		"0 and the last line says what is missing. If --duration ends it, the exit code is 3 if the\n"
+		"server could not tell everything that happened while a watch was away.",
 	.options = rows,
 	.exits =
 		{

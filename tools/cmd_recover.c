@@ -235,11 +235,10 @@ const struct command cmd_recover = {
 	.summary = "save what is intact of a damaged tape",
 	.description =
 		"Makes a new tape of everything that is intact, and prints a line for everything that is not,\n"
-		"up to ten thousand of them.\n"
-		"A page of a sealed segment in which a single bit is wrong is mended by its checksum.\n"
-		"Exit code 3 when something was lost, 0 when nothing was. Where events are lost the ones after\n"
-		"them get lower numbers, and the loss becomes a gap of the streams it may have been of. The\n"
-		"damaged tape is only read.",
+		"up to ten thousand lines. If a single bit is wrong in a page of a sealed segment, its checksum\n"
+		"corrects it. The exit code is 3 if something was lost, 0 if nothing was. If events are lost,\n"
+		"later ones get lower numbers, and the loss becomes a gap of the streams that may have had them.\n"
+		"The damaged tape is only read.",
 	.options = rows,
 	.exits =
 		{

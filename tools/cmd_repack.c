@@ -17,7 +17,7 @@ struct repack_values {
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to make; it must not exist"},
-	{OPTION_NUMBER, 0, "level", AT(level), "N", "effort of compression, 1 to 19 (9)"},
+	{OPTION_NUMBER, 0, "level", AT(level), "N", "compression level, 1 to 19 (9)"},
 	{OPTION_BYTES, 0, "extent-size", AT(extent_size), "SIZE",
 		"sort events in extents of this much JSON (256M)"},
 	{OPTION_BYTES, 0, "block-size", AT(block_size), "SIZE",
@@ -94,8 +94,8 @@ const struct command cmd_repack = {
 	.summary = "make a tape smaller: larger extents, higher effort, the same events",
 	.description =
 		"Makes a new tape with the same events, rows and segments, packed with more effort than a\n"
-		"recorder can spend, and compares the two event by event before it is done. The old tape\n"
-		"is only read. Larger blocks are smaller on disk and slower to look one object up in.",
+		"recorder can spend. Compares the two event by event at the end. The old tape is only read.\n"
+		"Larger blocks take less space on disk, but looking up one object is slower.",
 	.options = rows,
 	.run = repack_run,
 };

@@ -42,88 +42,88 @@ static const struct option_row options[] = {
 		"where to serve; 127.0.0.1:0 unless given, port 0 picks a free one"},
 	{OPTION_FLAG, 0, "plain", offsetof(struct values, plain), "", "serve HTTP without TLS"},
 	{OPTION_TEXT, 0, "token-file", offsetof(struct values, access.token_file), "FILE",
-		"serve only who sends the token in FILE; unless given one is made up, which the kubeconfig has, and "
-		"programs of the same user need none"},
+		"serve only clients that send the token in FILE; without it the replay makes one for the kubeconfig, "
+		"and programs of the same user need none"},
 	{OPTION_FLAG, 0, "anonymous", offsetof(struct values, access.anonymous), "",
 		"serve everybody, with any token or none"},
 	{OPTION_LIST, 0, "host", offsetof(struct values, hosts), "NAME",
-		"a further name under which the replay may be asked"},
+		"also accept requests that name this host"},
 	{OPTION_TEXT, 0, "kubeconfig", offsetof(struct values, kubeconfig), "FILE",
 		"write the clients' kubeconfig there and leave it"},
 	{OPTION_FLAG, 0, "view", offsetof(struct values, view), "",
-		"serve the page of 'kubetape view' beside it, with the replay's controls and its clients, and with "
-		"--golden what that run was told and wrote beside what this one is"},
+		"also serve the page of 'kubetape view', with the replay's controls and its clients; with --golden "
+		"it compares both runs"},
 	{OPTION_TEXT, 0, "speed", offsetof(struct values, speed), "N|max",
 		"tape seconds for each second, or as fast as the watchers take it"},
 	BOUND_ROWS(VALUE_AT),
 	{OPTION_NUMBER, 0, "wait-watchers", offsetof(struct values, wait_watchers), "N",
 		"start the clock when N watches are open; 0: at once; 1 unless given"},
 	{OPTION_FLAG, 0, "exit-at-end", offsetof(struct values, exit_at_end), "",
-		"end when the tape has, not only on a signal: all watches end, and a command that goes on a second later "
-		"is ended (SIGTERM), unless --settle says when"},
+		"end when the tape ends, not only on a signal: all watches end, and a second later the command "
+		"(SIGTERM), unless --settle says when"},
 	{OPTION_DURATION, 0, "settle", offsetof(struct values, settle_ns), "DURATION",
-		"start the clock also when clients have opened their watches and were quiet for this long; end the "
+		"also start the clock when clients have opened their watches and were quiet for this long; end the "
 		"command (SIGTERM), or the replay, when they were quiet for this long at the tape's end"},
 	{OPTION_TEXT, 0, "probe", offsetof(struct values, probe), "COMMAND",
-		"with --settle: run this by sh when the command is quiet, on the way and at the end before it is ended, and keep "
-		"what it prints in the run"},
+		"with --settle: run this with sh when the command is quiet, on the way and at the end before it is "
+		"ended, and keep the output in the run"},
 	{OPTION_FLAG, 0, "kill", offsetof(struct values, kill), "",
 		"end the command by SIGKILL, not by SIGTERM"},
 	{OPTION_DURATION, 0, "settle-limit", offsetof(struct values, settle_limit_ns), "DURATION",
-		"of --settle: wait no longer than that for clients that are never quiet, and exit with 3 if it was at the "
-		"end; 5m unless given, 0: for ever"},
+		"with --settle: wait at most this long for clients that are never quiet, and exit with 3 if that was "
+		"at the end; 5m unless given, 0: for ever"},
 	{OPTION_DURATION, 0, "lockstep", offsetof(struct values, step_ns), "DURATION",
-		"after each event that somebody is sent wait until the clients were quiet for this long, so that they "
-		"do the same each time"},
-	{OPTION_FLAG, 0, "loop", offsetof(struct values, loop), "", "begin anew when the tape ends"},
+		"after each event that a client was sent, wait until the clients were quiet for this long, so that "
+		"they do the same each time"},
+	{OPTION_FLAG, 0, "loop", offsetof(struct values, loop), "", "start again when the tape ends"},
 	{OPTION_CHOICE, 0, "ahead", offsetof(struct values, ahead), "reached|silent|expired",
-		"requests for a version that the replay has not reached: wait as on a real server if it will be reached "
-		"(default), wait always, or be told at once to list again"},
+		"requests for a version that the replay has not reached: wait as on a real server if it will be "
+		"reached (default), wait always, or make the client list again at once"},
 	{OPTION_DURATION, 0, "max-idle", offsetof(struct values, max_idle_ns), "DURATION",
-		"cut longer silences to that; as recorded unless given"},
+		"shorten longer silences to this; as recorded unless given"},
 	{OPTION_FLAG, 0, "rebase-time", offsetof(struct values, rebase_time), "",
-		"move the times in objects, so that the time at which the tape stands is now"},
+		"move the times in objects, so that the tape's time is the present"},
 	{OPTION_TEXT, 0, "as-seen-by", offsetof(struct values, as_seen_by), "CLIENT[@RUN]",
-		"give a client what one of the live run RUN saw ('kubetape tee'; TAPE with .run for its ending unless "
-		"given): programs with CLIENT in their User-Agent; see below"},
+		"give programs with CLIENT in their User-Agent what that client saw in the live run RUN ('kubetape "
+		"tee'; TAPE with the ending .run unless given); see above"},
 	{OPTION_TEXT, 0, "gaps", offsetof(struct values, gaps), "recorded|none|FILE",
-		"cut watches off as the recorder's were (default), not at all, or as a fault file says"},
+		"break watches as the recorder's were (default), not at all, or as a fault file says"},
 	{OPTION_LIST, 0, "gap", offsetof(struct values, gap_specs), "SPEC",
 		"one more fault, as '+30s,10s,rst,compact,pods'"},
 	{OPTION_NUMBER, 0, "seed", offsetof(struct values, seed), "N",
-		"of chance in faults; as the fault file says unless given"},
+		"the seed of chance in faults; as the fault file says unless given"},
 	{OPTION_FLAG, 0, "keys", offsetof(struct values, keys), "",
-		"keys and status line also beside a COMMAND, which has no input then; see below"},
+		"keys and status line even with a COMMAND, which then has no input; see above"},
 	{OPTION_FLAG, 0, "lenient", offsetof(struct values, lenient), "",
-		"faults may strike nobody, or name resources that nobody knows, and --from and --until lie beside the "
-		"tape; exit with 3, or 2, otherwise"},
+		"allow faults that strike nobody (otherwise exit with 3) or name unknown resources, and --from and "
+		"--until outside the tape (otherwise 2)"},
 	{OPTION_LIST, 0, "write", offsetof(struct values, writes), "RULE",
-		"what becomes of writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see below"},
+		"how to handle writes: [RESOURCE[.GROUP][:VERBS]=]overlay|absorb|reject, see above"},
 	{OPTION_FLAG, 0, "gc", offsetof(struct values, gc), "",
-		"collect what names an owner that a program has deleted, as a cluster's garbage collector does"},
+		"collect dependents of owners that a program has deleted, as a cluster's garbage collector does"},
 	{OPTION_BYTES, 0, "max-written", offsetof(struct values, max_written), "SIZE",
-		"how much memory the objects that clients write may take; 256M unless given, 0: any amount"},
+		"the most memory for objects that clients write; 256M unless given, 0: any amount"},
 	{OPTION_TEXT, 0, "run", offsetof(struct values, run), "FILE",
 		"store every request and delivery in FILE, for 'query TAPE --run FILE'"},
 	{OPTION_TEXT, 0, "golden", offsetof(struct values, golden.path), "RUN",
-		"at the end compare the writes with those of an earlier run, and exit with 1 when they differ"},
+		"at the end compare the writes with those of an earlier run, and exit with 1 if they differ"},
 	{OPTION_LIST, 0, "also", offsetof(struct values, golden.verdict.also), "RUN",
-		"of --golden: another good run: what differs between it and the first is not compared"},
+		"with --golden: another good run; what differs between it and the first is not compared"},
 	{OPTION_FLAG, 0, "ordered", offsetof(struct values, ordered), "",
-		"of --golden: compare their order, too"},
+		"with --golden: compare their order, too"},
 	{OPTION_FLAG, 0, "last", offsetof(struct values, last), "",
-		"of --golden: compare only the last write to each object and subresource"},
+		"with --golden: compare only the last write to each object and subresource"},
 	{OPTION_CHOICE, 0, "compare", offsetof(struct values, golden.compare), "exit|writes|exit,writes",
-		"of --golden: compare what 'sweep' does: how the command ended, what is left at the end of all that it "
-		"wrote, or both"},
+		"with --golden: compare what 'sweep' compares: how the command ended, what is left at the end of all "
+		"that it wrote, or both"},
 	{OPTION_LIST, 0, "ignore", offsetof(struct values, golden.verdict.ignore), "RULE",
-		"of --golden: leave something out; see 'kubetape diff --help'"},
+		"with --golden: leave something out; see 'kubetape diff --help'"},
 	{OPTION_LIST, 0, "keep", offsetof(struct values, golden.verdict.keep), "RULE",
-		"of --golden: do not leave that out"},
+		"with --golden: do not leave this out"},
 	{OPTION_TEXT, 0, "report", offsetof(struct values, report), "FILE",
-		"write what happened to FILE, as JSON; '-' prints it for people to stderr"},
+		"write a report to FILE, as JSON; '-' prints it as text to stderr"},
 	{OPTION_DURATION, 0, "max-lateness", offsetof(struct values, max_lateness_ns), "DURATION",
-		"exit with code 3 when an event was delivered later than that"},
+		"exit with code 3 if an event was delivered later than this"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
@@ -338,20 +338,24 @@ const struct command cmd_replay = {
 		"Serves the recorded resources to unmodified clients: lists and watches with the original\n"
 		"resourceVersions, events spaced as they were. The clock starts with the first watch. At the\n"
 		"end of the tape the last state stays. With a COMMAND, runs it with KUBECONFIG set and ends\n"
-		"with its exit code, 0 if it was asked to end (--settle, --exit-at-end) and SIGTERM ended it.\n\n"
-		"On a terminal, without a COMMAND or with --keys, a line says where the replay stands, and keys\n"
-		"control it: '?' names them. Otherwise a COMMAND has the terminal for itself; steer the replay\n"
-		"with 'kubetape ctl' then.\n\n" POSITION_HELP "\n"
-		"Programs may write: leases, events and resources that are not on the tape are kept in a layer\n"
-		"that lists and watches see (overlay); writes to recorded resources are checked and answered as\n"
-		"done, and change nothing (absorb); or they are refused (reject). The last --write that fits a\n"
-		"request counts: 'overlay', 'configmaps=overlay', 'deployments.apps:create,delete=reject',\n"
-		"'*:delete=reject', 'pods/status=absorb'.\n\n"
-		"With --as-seen-by the watches and reads of a client are those of one that was recorded live: the\n"
-		"n-th request for a path and query gets what the n-th got then, frame by frame and in the order\n"
-		"of all its watches, with the same ends. A watch that it had and does not open again holds the\n"
-		"clock, for 30 s. What the live one did not ask is answered by the tape, as of that moment; so\n"
-		"are other clients, and no recorded gap strikes unless --gaps says so.",
+		"with its exit code, or with 0 if it was asked to end (--settle, --exit-at-end) and SIGTERM\n"
+		"ended it.\n"
+		"\n"
+		"On a terminal, without a COMMAND or with --keys, a line shows the replay's position, and keys\n"
+		"control it; '?' lists them. Otherwise the COMMAND has the terminal for itself, and 'kubetape\n"
+		"ctl' steers the replay.\n"
+		"\n" POSITION_HELP "\n"
+		"Programs may write. Leases, events and resources that are not on the tape are kept in a layer\n"
+		"that lists and watches show (overlay). Writes to recorded resources are checked and answered as\n"
+		"if done, but change nothing (absorb). --write changes that, and can also refuse writes (reject).\n"
+		"The last --write that fits a request counts: 'overlay', 'configmaps=overlay',\n"
+		"'deployments.apps:create,delete=reject', '*:delete=reject', 'pods/status=absorb'.\n"
+		"\n"
+		"With --as-seen-by the watches and reads of a client repeat those of a client that was recorded\n"
+		"live. Its n-th request for a path and query gets what the n-th got then, frame by frame, in the\n"
+		"order of all its watches, with the same ends. The clock waits 30 s for a watch that the live\n"
+		"client had and this one does not open. Other requests and other clients get the tape as of that\n"
+		"moment. No recorded gap strikes unless --gaps says so.",
 	.options = options,
 	.exits =
 		{

@@ -20,9 +20,9 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "from", AT(from), "POSITION", "begin there (default: where the tape begins)"},
 	{OPTION_TEXT, 0, "until", AT(until), "POSITION", "end there (default: where the tape ends)"},
 	{OPTION_TEXT, 'n', "namespace", AT(namespace), "NS",
-		"only objects of this namespace, and what has none where a section is of nodes or gaps"},
+		"only objects of this namespace; sections about nodes or gaps also show those without one"},
 	{OPTION_CHOICE, 0, "format", AT(format), "text|markdown|html",
-		"for a terminal, a ticket, or as a page in one file"},
+		"for a terminal, for a ticket, or a page in one file"},
 	{.kind = OPTION_END},
 };
 
@@ -157,19 +157,21 @@ const struct command cmd_report = {
 	.name = "report",
 	.operands = "TAPE",
 	.expects = {"a tape", 1, 1},
-	.summary = "tell on one page what happened between two positions",
+	.summary = "report on one page what happened between two positions",
 	.description =
-		"Images that were changed and by whom, what was scaled, crashes with their exit codes, containers\n"
+		"Reports changes of images and who made them, scaling, crashes with their exit codes, containers\n"
 		"that were killed for their memory or wait, evictions, refusals by quotas and webhooks, fields that\n"
-		"several managers write in turns, nodes that were not ready, names that another object took, what\n"
-		"was deleted, Warnings, the pods that took longest to be ready, and when nobody watched. Each line\n"
-		"has the event that shows it: a position for every other command ('get --at 253', 'why --at 253').\n\n"
-		"A section of resources that the tape does not have says that it is not known. The page in HTML is\n"
-		"one file without scripts.\n\n" POSITION_HELP "\n"
+		"several managers write in turns, nodes that were not ready, names that another object took,\n"
+		"deletions, Warnings, the pods that took longest to be ready, and when nobody watched. Each line\n"
+		"has the event that shows it: a position for every other command ('get --at 253', 'why --at 253').\n"
+		"\n"
+		"If the tape does not have the resources of a section, the section says that it is not known. The\n"
+		"page in HTML is one file without scripts.\n"
+		"\n" POSITION_HELP "\n"
 		"  kubetape report X.tape --from 12:00 --until 12:10 -n shop\n"
 		"  kubetape report X.tape --format html > incident.html",
 	.options = rows,
 	.exits = {[EXIT_LOSS] =
-			  "a position lies outside the tape; if the whole stretch does, nothing is printed"},
+			  "a position lies outside the tape; if all the time between the two does, nothing is printed"},
 	.run = report_run,
 };

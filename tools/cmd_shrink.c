@@ -30,10 +30,10 @@ static const struct option_row rows[] = {
 	{OPTION_TEXT, 'o', "output", AT(output), "TAPE",
 		"the tape to make, NAME.tape, or NAME.ktape for one file; it must not exist"},
 	{OPTION_TEXT, 0, "gaps", AT(gaps), "recorded|none|FILE",
-		"as of 'replay'; what is left of a FILE becomes TAPE.faults.json"},
-	{OPTION_TEXT, 0, "match", AT(match), "TEXT", "it goes wrong only if its output has TEXT"},
+		"as with 'replay'; the remaining faults of a FILE become TAPE.faults.json"},
+	{OPTION_TEXT, 0, "match", AT(match), "TEXT", "the command goes wrong only if its output has TEXT"},
 	TRIED_COMPARE_ROW(TRIED_AT,
-		"wrong is what it does not come to without the faults: for commands that end well, or never"),
+		"a result is wrong if it differs from that without the faults: for commands that end well, or never"),
 	{OPTION_NUMBER, 0, "tries", AT(tries), "N", "run the command at most N times; 1000 unless given"},
 	TRIED_TIME_ROWS(TRIED_AT),
 	TRIED_PLAIN_ROW(TRIED_AT),
@@ -322,12 +322,13 @@ const struct command cmd_shrink = {
 	.runs_child = true,
 	.summary = "find the smallest tape with which a program still goes wrong",
 	.description =
-		"Runs COMMAND against a replay of the tape (KUBECONFIG is set), and then again and again against\n"
-		"less of it, to find what it needs to go wrong in the same way: to end with the same exit code,\n"
-		"not 0, or to come to no end in time; with --match, to print that text; with --compare, to leave\n"
-		"something else than without the faults. Taken away are documents, resources, faults of the file,\n"
-		"objects, events and fields, half of what is left, then a quarter, down to one by one. The command\n"
-		"must do the same each time: see 'sweep'.\n\n"
+		"Runs COMMAND against a replay of the tape (KUBECONFIG is set), then repeatedly against less of\n"
+		"it, to find the smallest tape with which it goes wrong in the same way. It goes wrong if it ends\n"
+		"with the same exit code, not 0, or does not end in time; with --match, if it prints that text;\n"
+		"with --compare, if its result differs from that without the faults. Documents, resources, faults\n"
+		"of the file, objects, events and fields are removed, half of what is left, then a quarter, down\n"
+		"to one by one. The command must do the same each time: see 'sweep'.\n"
+		"\n"
 		"  kubetape shrink X.tape --gaps X.sweep/003.faults.json -o bug.ktape -- ./test.sh",
 	.options = rows,
 	.exits = {[EXIT_LOSS] = "it may become smaller: --tries was reached, or Ctrl-C ended it"},

@@ -151,15 +151,16 @@ const struct command cmd_staleness = {
 	.name = "staleness",
 	.operands = "RUN TAPE",
 	.expects = {"a live run and the tape of somebody who watched beside it", 2, 2},
-	.summary = "tell how much later the clients of a tee were told than a recorder beside them",
+	.summary = "show how much later the clients of a tee got events than a recorder beside them",
 	.description =
-		"RUN is that of a tee, TAPE what a recorder saw of the same cluster at the same time. Prints for\n"
-		"each client how many of the tape's events it was sent and how much later: half of them within\n"
-		"p50, 99 of 100 within p99. Then the writes on old news: updates, patches and deletes of objects\n"
-		"of which there were newer versions on the tape than the client had been sent, had read, or had\n"
-		"written.\n\n"
-		"The same can be asked in SQL: kubetape query TAPE --run RUN 'SELECT * FROM staleness', or\n"
-		"stale_writes. Both times are wall clocks; of two machines they differ by what their clocks do.\n\n"
+		"RUN is the run of a tee, TAPE what a recorder saw of the same cluster at the same time. For each\n"
+		"client, prints how many of the tape's events it was sent and how much later: half of them within\n"
+		"p50, 99 of 100 within p99. Then lists the writes on old news: updates, patches and deletes of\n"
+		"objects with newer versions on the tape than the client had been sent, had read, or had written.\n"
+		"\n"
+		"The same in SQL: kubetape query TAPE --run RUN 'SELECT * FROM staleness', or stale_writes. Both\n"
+		"times are from wall clocks; if they are of two machines, the clocks' difference is added.\n"
+		"\n"
 		"  kubetape staleness live.run observer.tape",
 	.options = rows,
 	.exits =

@@ -21,56 +21,59 @@
 
 static const struct option_row options[] = {
 	{OPTION_TEXT, 0, "patterns", offsetof(struct sweep_values, patterns), "LIST",
-		"ways to go blind: unobserved, restart, stale, writes, coalesced, echo, slow, separated by commas; all of "
-		"them unless given, only unobserved with --at or --event"},
+		"the patterns to try: unobserved, restart, stale, writes, coalesced, echo, slow, separated by "
+		"commas; all of them unless given, only unobserved with --at or --event"},
 	{OPTION_TEXT, 0, "at", offsetof(struct sweep_values, at), "PLACES",
-		"where gaps are tried: deletions, recreations, terminations, changes, selections, every[:N], none, "
+		"where to try gaps: deletions, recreations, terminations, changes, selections, every[:N], none, "
 		"separated by commas; all of them unless given"},
 	{OPTION_LIST, 0, "event", offsetof(struct sweep_values, events), "EXPRESSION",
-		"also at each event that this SQL expression over the columns of 'events' is true of"},
+		"also try each event for which this SQL expression over the columns of 'events' is true"},
 	{OPTION_LIST, 0, "gap", offsetof(struct sweep_values, gaps), "WORDS",
-		"what a gap is, in words of 'replay --gap'; end,compact unless given; several are all tried"},
+		"the form of a gap, in words of 'replay --gap'; end,compact unless given; all given ones are tried"},
 	{OPTION_LIST, 0, "faults", offsetof(struct sweep_values, faults), "FILE",
-		"try this fault file, and nothing else; several are all tried"},
+		"try this fault file, and nothing else; all given ones are tried"},
 	{OPTION_LIST, 0, "invariant", offsetof(struct sweep_values, invariants), "[NAME=]SQL|@NAME",
-		"a run is wrong if this query over tape and run has rows, at its end or for the time of --settle before: SQL, by itself or after the NAME under which findings tell it, or one of @no-hot-loop, @no-conflict-loop, "
+		"a run is wrong if this query over tape and run has rows, at its end or for the time of --settle "
+		"before: SQL, alone or after the NAME that findings show, or one of @no-hot-loop, @no-conflict-loop, "
 		"@no-refused-write, @no-recreate-storm, @no-double-delete"},
 	{OPTION_TEXT, 0, "probe", offsetof(struct sweep_values, probe), "COMMAND",
-		"run this by sh when the command is quiet, on the way and at the end; a run is wrong if it prints, or ends with, something else"},
+		"run this with sh when the command is quiet, on the way and at the end; a run is wrong if its output "
+		"or exit code differs"},
 	{OPTION_FLAG, 0, "kill", offsetof(struct sweep_values, kill), "",
 		"end the command by SIGKILL when it is quiet, not by SIGTERM"},
 	{OPTION_DURATION, 0, "budget", offsetof(struct sweep_values, budget_ns), "DURATION",
-		"begin nothing that, taking as long as runs did so far, would end after this duration; the most telling places come first"},
+		"begin no run that would end after this duration if it takes as long as earlier ones; the most "
+		"telling places come first"},
 	{OPTION_TEXT, 0, "shard", offsetof(struct sweep_values, shard), "I/N",
 		"try only this part of the faults, of N parts from 0, on one of many machines; 'index/N' in a pod of an Indexed Job"},
 	{OPTION_LIST, 0, "merge", offsetof(struct sweep_values, merge), "DIR|URL",
-		"run nothing: make one report of what the shards left in these folders, or at s3://BUCKET/PREFIX"},
+		"run nothing: make one report of the shards' results in these folders, or at s3://BUCKET/PREFIX"},
 	{OPTION_TEXT, 0, "again", offsetof(struct sweep_values, again), "DIR|URL",
 		"first try what went wrong in that earlier sweep"},
 	{OPTION_TEXT, 0, "junit", offsetof(struct sweep_values, junit), "FILE",
-		"write what was found as JUnit XML"},
+		"write the findings as JUnit XML"},
 	{OPTION_TEXT, 0, "sarif", offsetof(struct sweep_values, sarif), "FILE",
-		"write what was found as SARIF 2.1.0"},
+		"write the findings as SARIF 2.1.0"},
 	{OPTION_TEXT, 0, "html", offsetof(struct sweep_values, html), "FILE",
-		"write what was found as one HTML page"},
+		"write the findings as one HTML page"},
 	{OPTION_NUMBER, 0, "max", offsetof(struct sweep_values, max), "N",
 		"try at most N positions, the most telling ones; 100 unless given, 0: all"},
 	{OPTION_NUMBER, 'j', "jobs", offsetof(struct sweep_values, jobs), "N",
-		"how many to run side by side, if the command allows it; four for each processor unless given"},
-	TRIED_COMPARE_ROW(TRIED_AT, "what makes a run a wrong one; both unless given"),
+		"how many runs to make in parallel, if the command allows it; four for each processor unless given"},
+	TRIED_COMPARE_ROW(TRIED_AT, "what to compare with a run without faults; both unless given"),
 	{OPTION_TEXT, 'o', "out", offsetof(struct sweep_values, out), "DIR|URL",
-		"where the fault files go, and run and output of what went wrong, also s3://BUCKET/PREFIX; NAME.sweep unless "
-		"given, or NAME-2.sweep if that is there"},
+		"where to put the fault files, and run and output of what went wrong, also s3://BUCKET/PREFIX; "
+		"NAME.sweep unless given, or NAME-2.sweep if that exists"},
 	TRIED_TIME_ROWS(TRIED_AT),
 	{OPTION_DURATION, 0, "lockstep", offsetof(struct sweep_values, lockstep_ns), "DURATION",
-		"as of 'replay'; 50ms if two runs at --speed max differ"},
+		"as with 'replay'; 50ms if two runs at --speed max differ"},
 	BOUND_ROWS(SWEEP_AT),
 	TRIED_PLAIN_ROW(TRIED_AT),
 	{OPTION_NUMBER, 0, "wait-watchers", offsetof(struct sweep_values, wait_watchers), "N",
-		"start the clock when N watches are open (0: at once); found out unless given"},
+		"start the clock when N watches are open (0: at once); determined by a run unless given"},
 	TRIED_WRITE_ROW(TRIED_AT),
 	{OPTION_FLAG, 0, "gc", offsetof(struct sweep_values, gc), "",
-		"collect what names an owner that the program has deleted, as of 'replay'"},
+		"collect dependents of owners that the program has deleted, as with 'replay'"},
 	{OPTION_FLAG, 0, "json", offsetof(struct sweep_values, json), "", "report as JSON"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
@@ -513,32 +516,36 @@ const struct command cmd_sweep = {
 	.runs_child = true,
 	.summary = "find the gaps and faults at which a program goes wrong",
 	.description =
-		"Runs COMMAND against one replay after the other (KUBECONFIG is set), each with another fault at\n"
-		"another interesting place, and compares what it came to with runs without faults: the exit code,\n"
-		"and what is left at the end of all it wrote. Reports where that differs, twice, with a line that\n"
-		"does it again, alone, and says how it differs. What earlier sweeps have left is kept.\n\n"
-		"Patterns: changes that pass unobserved in a gap; a restart within a write; after it a stale view\n"
-		"of one resource; writes that are done without that the program is told; changes that come\n"
-		"coalesced in one burst; the program's own writes as a late echo; one resource that is slow to\n"
-		"be listed.\n\n"
-		"Gaps hide one deletion; all from a deletion to the creation of another object of that name;\n"
-		"all from a deletionTimestamp to the deletion; two and three successive changes of one object,\n"
-		"one place for each sort of them; that an object leaves the selection of a watch, and all until\n"
-		"it is back; and what one resource does in a stretch of N events, while the others go on\n"
-		"(every:N; a sixteenth of the tape unless given).\n\n" POSITION_HELP "\n"
+		"Runs COMMAND against one replay after the other (KUBECONFIG is set), each with a different fault\n"
+		"at an interesting place. Compares the exit code, and what is left at the end of all that it\n"
+		"wrote, with runs without faults. Reports faults that change the result twice, says how it\n"
+		"differs, and prints a line that repeats the fault alone. Files of earlier sweeps are kept.\n"
+		"\n"
+		"Patterns: changes that pass unobserved in a gap; a restart within a write; a restart and then a\n"
+		"stale view of one resource; writes that are done although the program gets an error; changes\n"
+		"that come coalesced in one burst; the program's own writes as a late echo; one resource that is\n"
+		"slow to be listed.\n"
+		"\n"
+		"Gaps hide one deletion; everything from a deletion to the creation of another object of that\n"
+		"name; everything from a deletionTimestamp to the deletion; two and three successive changes of\n"
+		"one object, one place for each sort of them; an object's leaving the selection of a watch, and\n"
+		"everything until it is back; and one resource during a stretch of N events, while the others\n"
+		"continue (every:N; a sixteenth of the tape unless given).\n"
+		"\n" POSITION_HELP "\n"
 		"On many machines: each runs the same sweep with '--shard I/N' and a folder of its own, or\n"
-		"s3://BUCKET/PREFIX, and ends with 0 once its part is done; '--merge DIR --merge DIR' makes one\n"
-		"report of them, '--merge' of a place that holds them one of all.\n\n"
+		"s3://BUCKET/PREFIX, and ends with 0 once its part is done. '--merge DIR --merge DIR' makes one\n"
+		"report of them; '--merge' of a place that holds several reports makes one of all.\n"
+		"\n"
 		"Exit codes: 0 nothing goes wrong, 1 something does (or the sweep failed, with a sentence on\n"
-		"stderr), 2 usage, 3 cannot tell: the command is not deterministic, was not reached by any gap,\n"
-		"went wrong only once, or Ctrl-C ended the sweep.",
+		"stderr), 2 usage, 3 cannot tell: the command is not deterministic, no gap reached it, it went\n"
+		"wrong only once, or Ctrl-C ended the sweep.",
 	.options = options,
 	.exits =
 		{
 			[EXIT_OK] = "no gap makes it go wrong",
 			[EXIT_FAILED] =
 				"some do; or the sweep failed, and one sentence on standard error says why",
-			[EXIT_LOSS] = "it cannot be told, or Ctrl-C ended the sweep",
+			[EXIT_LOSS] = "sweep cannot tell, or Ctrl-C ended it",
 		},
 	.run = run,
 };

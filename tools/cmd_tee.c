@@ -28,37 +28,39 @@ struct tee_values {
 #define LIMIT_AT(field) AT(limits.field)
 
 static const struct option_row rows[] = {
-	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to write, or to go on with"},
+	{OPTION_TEXT, 'o', "output", AT(output), "TAPE", "the tape to write or to continue"},
 	{OPTION_TEXT, 0, "run", AT(run), "FILE",
-		"the run to write, or to go on with; TAPE with .run for its ending unless given"},
+		"the run to write or to continue; TAPE with the ending .run unless given"},
 	{OPTION_TEXT, 0, "kubeconfig", AT(kubeconfig), "FILE", "instead of KUBECONFIG and ~/.kube/config"},
-	{OPTION_TEXT, 0, "context", AT(context), "NAME", "another context than the current one"},
+	{OPTION_TEXT, 0, "context", AT(context), "NAME", "use this context, not the current one"},
 	{OPTION_TEXT, 's', "server", AT(server), "URL", "the real API server"},
-	{OPTION_TEXT, 0, "token-file", AT(token_file), "FILE", "a bearer token, read again as it changes"},
+	{OPTION_TEXT, 0, "token-file", AT(token_file), "FILE",
+		"a bearer token; the file is read again when it changes"},
 	{OPTION_TEXT, 0, "certificate-authority", AT(ca), "FILE",
-		"who may sign the real server's certificate"},
-	{OPTION_FLAG, 0, "insecure-skip-tls-verify", AT(insecure), NULL, "believe any server"},
+		"the authority that signs the real server's certificate"},
+	{OPTION_FLAG, 0, "insecure-skip-tls-verify", AT(insecure), NULL,
+		"do not verify the server's certificate"},
 	{OPTION_TEXT, 0, "listen", AT(listen), "ADDR:PORT",
-		"where clients come; 127.0.0.1:0 unless given, port 0 picks a free one"},
+		"where to accept clients; 127.0.0.1:0 unless given, port 0 picks a free one"},
 	{OPTION_TEXT, 0, "client-kubeconfig", AT(client_kubeconfig), "FILE",
 		"write the clients' kubeconfig there and leave it"},
 	{OPTION_TEXT, 0, "ca-dir", AT(ca_folder), "DIR",
-		"keep the tee's own certificate authority there (ca.crt, ca.key); one for each time unless given"},
+		"keep the tee's own certificate authority there (ca.crt, ca.key); a new one each time unless given"},
 	{OPTION_CHOICE, 0, "identity", AT(identity), "client|own",
-		"who says who asks: the client, or the tee with the kubeconfig's credentials (default with a client "
+		"whose credentials requests have: the client's, or those of the kubeconfig (default with a client "
 		"certificate)"},
 	{OPTION_TEXT, 0, "impersonate", AT(impersonate), "USER", "make every request as this user"},
 	{OPTION_LIST, 0, "impersonate-group", AT(groups), "GROUP", "... and as a member of this group"},
 	{OPTION_FLAG, 0, "fail-open", AT(fail_open), NULL,
-		"when the disk is too slow, pass on what is not written down (default)"},
+		"when the disk is too slow, pass data on without recording them (default)"},
 	{OPTION_FLAG, 0, "fail-closed", AT(fail_closed), NULL, "... or let clients wait for the disk"},
 	{OPTION_CHOICE, 0, "secrets", AT(secrets), "digest|keep",
-		"values of Secrets on the tape: digests, or as they are"},
+		"values of Secrets on the tape: digests, or unchanged"},
 	TAPE_LIMIT_ROWS(LIMIT_AT, "16M"),
 	{OPTION_FLAG, 0, "core", AT(core), NULL,
 		"a crash may dump memory that holds tokens and values of Secrets"},
-	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "say more"},
-	{OPTION_FLAG, 'q', "quiet", AT(quiet), NULL, "say only what went wrong"},
+	{OPTION_FLAG, 'v', "verbose", AT(verbose), NULL, "print more messages"},
+	{OPTION_FLAG, 'q', "quiet", AT(quiet), NULL, "print only errors"},
 	{.kind = OPTION_END},
 };
 
@@ -181,23 +183,23 @@ const struct command cmd_tee = {
 	.operands = "[-- COMMAND...]",
 	.expects = {"no operands", 0, 0},
 	.runs_child = true,
-	.summary = "stand between a controller and its API server, and write down what passes",
+	.summary = "stand between a controller and its API server, and record what passes",
 	.description =
-		"Passes on what clients and the API server say to each other, byte for byte, and writes down\n"
-		"what the server sent, as a tape, and what each client asked, was sent and wrote, as a run\n"
-		"beside it. The cluster is found as kubectl finds it. With a COMMAND, runs it with KUBECONFIG\n"
-		"set and ends with its exit code. A tape and run that are there already are gone on with.\n"
+		"Passes on everything between clients and the API server, byte for byte. Records what the\n"
+		"server sent as a tape, and what each client asked, was sent and wrote as a run beside it.\n"
+		"The cluster is found as kubectl finds it. With a COMMAND, runs it with KUBECONFIG set and\n"
+		"ends with its exit code. An existing tape and run are continued.\n"
 		"\n"
 		"'teeing SERVER at URL' on stdout says that it passes connections on. SIGINT or SIGTERM ends\n"
 		"it, after the COMMAND if there is one.\n"
 		"\n"
-		"Tokens are passed on and never written down. The values of Secrets are replaced by keyed\n"
+		"Tokens are passed on and never recorded. The values of Secrets are replaced by keyed\n"
 		"digests; the key is kept beside the tape, in TAPE.key.",
 	.options = rows,
 	.exits =
 		{
 			[EXIT_OK] = "done; with a COMMAND the exit code is the command's",
-			[EXIT_LOSS] = "ended by a signal, and something passed that is not written down",
+			[EXIT_LOSS] = "ended by a signal, and something passed that was not recorded",
 		},
 	.run = run,
 };

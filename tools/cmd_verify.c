@@ -19,7 +19,7 @@ struct verify_options {
 static const struct option_row rows[] = {
 	{OPTION_FLAG, 0, "json", offsetof(struct verify_options, json), NULL, "print one JSON object"},
 	{OPTION_FLAG, 0, "quick", offsetof(struct verify_options, quick), NULL,
-		"check the sums of the pages and the chain of segments, decode nothing"},
+		"check the checksums of the pages and the chain of segments, decode nothing"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
@@ -209,11 +209,12 @@ const struct command cmd_verify = {
 	.summary = "check that a tape is what was written",
 	.description =
 		"Checks every checksum and the chain of segments, decodes every object, on all processors,\n"
-		"and holds the indexes and the recorded state against them. Prints one line for each damage:\n"
-		"file, offset, what was found and what was expected, and counts those after the thousandth;\n"
-		"exit code 1 when there is any. The tape may be one that is being recorded. --quick reads\n"
-		"every byte, but decodes nothing: it finds whatever changed since a segment was sealed, as\n"
-		"fast as the disk, but not what was wrong when it was written.",
+		"and checks the indexes and the recorded state against the objects. Prints one line for each\n"
+		"damage (file, offset, what was found and what was expected) and counts those after the\n"
+		"thousandth. The exit code is 1 if there is any. The tape may be one that is being recorded.\n"
+		"\n"
+		"--quick reads every byte, but decodes nothing. It finds every change since a segment was\n"
+		"sealed, as fast as the disk, but not what was wrong when it was written.",
 	.options = rows,
 	.exits =
 		{

@@ -25,15 +25,15 @@ struct view_options {
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 0, "run", offsetof(struct view_options, run), "FILE",
-		"show with it what happened in this replay (--run of replay)"},
+		"also show what happened in this replay (--run of replay)"},
 	{OPTION_TEXT, 0, "golden", offsetof(struct view_options, golden), "RUN",
-		"of --run: show beside it what an earlier run was told and wrote, and where they differ"},
+		"with --run: show an earlier run beside it, and where the two differ"},
 	{OPTION_TEXT, 0, "sweep", offsetof(struct view_options, sweep), "FILE",
-		"show with it what a sweep found (what 'sweep --json' wrote)"},
+		"also show what a sweep found (the output of 'sweep --json')"},
 	{OPTION_NUMBER, 0, "port", offsetof(struct view_options, port), "N",
 		"listen on this port of 127.0.0.1 (default: a free one)"},
 	{OPTION_FLAG, 0, "no-browser", offsetof(struct view_options, no_browser), NULL,
-		"only print the address, also on a desktop"},
+		"only print the address, even on a desktop"},
 	{OPTION_END, 0, NULL, 0, NULL, NULL},
 };
 
@@ -143,11 +143,13 @@ const struct command cmd_view = {
 	.summary = "see a tape in a browser: a timeline, the state at a time, who did what",
 	.description =
 		"Prints the address of a page on this machine, and on a desktop opens it; Ctrl-C ends it. The page\n"
-		"shows every object as a lane with its states, restarts, recreations and Warnings, hatches what\n"
-		"nobody watched, and has the state and the changes at any time; '?' shows its keys. What you see is\n"
-		"in the page's address, so that a link leads back to it. A tape that is being recorded is followed.\n\n"
-		"Nobody but you can use the page: it listens on 127.0.0.1 alone, and its address has a token. It asks\n"
-		"no other host for anything and cannot change the tape.",
+		"shows every object as a lane with its states, restarts, recreations and Warnings, and the state and\n"
+		"the changes at any time. Times in which nobody watched are hatched. '?' shows its keys. The page's\n"
+		"address contains what you see, so that a link leads back to it. A tape that is being recorded is\n"
+		"followed.\n"
+		"\n"
+		"Nobody but you can use the page: it listens on 127.0.0.1 alone, and its address has a token. It\n"
+		"sends no request to any other host and cannot change the tape.",
 	.options = rows,
 	.exits = {[EXIT_LOSS] = ""},
 	.run = run,

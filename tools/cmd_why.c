@@ -17,8 +17,8 @@ struct why_values {
 
 static const struct option_row rows[] = {
 	{OPTION_TEXT, 'n', "namespace", AT(namespace), "NS",
-		"the object's namespace, if several have one of its name"},
-	{OPTION_TEXT, 0, "at", AT(at), "POSITION", "as it was there (default: at the end)"},
+		"the object's namespace, if several have an object of this name"},
+	{OPTION_TEXT, 0, "at", AT(at), "POSITION", "the position at which to explain it (default: the end)"},
 	{OPTION_CHOICE, 'o', "output", AT(format), "text|json", "for people, or one JSON object"},
 	{OPTION_CHOICE, 0, "color", AT(color), "auto|always|never", "colour the objects (default: auto)"},
 	{.kind = OPTION_END},
@@ -92,17 +92,20 @@ const struct command cmd_why = {
 	.name = "why",
 	.operands = "TAPE UID|RESOURCE[/NAME] [NAME]",
 	.expects = {"a tape and an object", 2, 3},
-	.summary = "tell why an object is as it is: the chain of causes, each with its evidence",
+	.summary = "explain why an object is as it is: the chain of causes, each with its evidence",
 	.description =
-		"Begins with what is the matter with the object at that position (deleted, evicted, killed for its\n"
-		"memory, without an image, a node or a quota), and goes on to what caused it: an owner that was\n"
-		"scaled or changed, a node that was lost, a namespace that went. Each step has the event that\n"
-		"shows it, and how sure it is:\n\n"
+		"Begins with what is wrong with the object at that position (deleted, evicted, killed for its\n"
+		"memory, without an image, a node or a quota), and continues with the causes: an owner that was\n"
+		"scaled or changed, a node that was lost, a namespace that was deleted. Each step has the event\n"
+		"that shows it, and its certainty:\n"
+		"\n"
 		"  certain    the data say so: the object itself, an Event, the audit log\n"
-		"  likely     it follows from owner references and the order of events\n\n"
-		"The last line says why the chain ends: somebody asked for it, or the cause does not show on the\n"
-		"tape. A step that a gap hides says so. Who it was comes from the audit log if 'kubetape audit' has\n"
-		"joined it, else from managedFields.\n\n" POSITION_HELP "\n"
+		"  likely     it follows from owner references and the order of events\n"
+		"\n"
+		"The last line says why the chain ends: somebody asked for it, or the tape does not show the\n"
+		"cause. If a gap hides a step, the step says so. The names of users come from the audit log if\n"
+		"'kubetape audit' has joined it, else managedFields name programs.\n"
+		"\n" POSITION_HELP "\n"
 		"  kubetape why X.tape pods/web-0 -n shop\n"
 		"  kubetape why X.tape deploy/web -n shop --at 09:51:40 -o json",
 	.options = rows,

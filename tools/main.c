@@ -61,7 +61,8 @@ void commands_print(FILE *to)
 		    "it.\n\n");
 	for (const struct command *const *c = commands; *c; c++)
 		fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
-	fprintf(to, "\n'kubetape COMMAND --help' tells more, 'kubetape --version' the version\n");
+	fprintf(to, "\n"
+		    "'kubetape COMMAND --help' shows more, 'kubetape --version' the version\n");
 }
 
 const struct command *command_find(const char *name)

@@ -19,14 +19,14 @@ struct store_values {
 /* Their rows. `at` is a macro that gives the offset of a member. */
 /* clang-format off */
 #define STORE_ROWS(at) \
-	{OPTION_TEXT, 0, "cluster", at(cluster), "NAME", "what the cluster is called there (the tape's name)"}, \
+	{OPTION_TEXT, 0, "cluster", at(cluster), "NAME", "the cluster's name there (default: the tape's name)"}, \
 	{OPTION_TEXT, 0, "endpoint", at(endpoint), "URL", \
-		"a store that is not AWS' (AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL)"}, \
-	{OPTION_TEXT, 0, "profile", at(profile), "NAME", "... and of whose credentials (AWS_PROFILE)"}, \
+		"the address of a store other than AWS' (AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL)"}, \
+	{OPTION_TEXT, 0, "profile", at(profile), "NAME", "the profile with the credentials (AWS_PROFILE)"}, \
 	{OPTION_DURATION, 0, "retry-for", at(retry_for), "TIME", \
-		"ask a store that is busy or away again for this long (5m)"}, \
+		"for how long to retry if the store is busy or away (5m)"}, \
 	{OPTION_BYTES, 0, "part-size", at(part_size), "SIZE", \
-		"send what is larger than that in parts of this size (64M; stores want 5M at least)"}
+		"send larger segments in parts of this size (64M; stores need 5M at least)"}
 /* clang-format on */
 
 static inline struct s3_options store_options(const struct store_values *v)

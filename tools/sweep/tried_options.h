@@ -27,12 +27,12 @@ struct tried_values {
 #define TRIED_COMPARE_ROW(at, help) {OPTION_TEXT, 0, "compare", at(compare), "exit|writes|exit,writes", help}
 #define TRIED_TIME_ROWS(at) \
 	{OPTION_DURATION, 0, "settle", at(settle_ns), "DURATION", \
-		"a command that goes on for ever is ended when it was quiet for this long at the tape's end; 2s"}, \
-	{OPTION_DURATION, 0, "timeout", at(timeout_ns), "DURATION", "of one run, 2m unless given"}, \
-	{OPTION_TEXT, 0, "speed", at(speed), "N|max", "as of 'replay'; max unless given"}
+		"end a command that never exits when it was quiet for this long at the tape's end; 2s"}, \
+	{OPTION_DURATION, 0, "timeout", at(timeout_ns), "DURATION", "the longest time of one run; 2m unless given"}, \
+	{OPTION_TEXT, 0, "speed", at(speed), "N|max", "as with 'replay'; max unless given"}
 #define TRIED_PLAIN_ROW(at) \
 	{OPTION_FLAG, 0, "plain", at(plain), "", "serve HTTP/1.1 without TLS, not HTTPS with HTTP/2"}
-#define TRIED_WRITE_ROW(at) {OPTION_LIST, 0, "write", at(writes), "RULE", "as of 'replay'"}
+#define TRIED_WRITE_ROW(at) {OPTION_LIST, 0, "write", at(writes), "RULE", "as with 'replay'"}
 #define BOUND_ROWS(at) \
 	{OPTION_TEXT, 0, "from", at(from), "POSITION", "begin there"}, \
 	{OPTION_TEXT, 0, "until", at(until), "POSITION", "end there"}
