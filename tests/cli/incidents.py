@@ -9,8 +9,13 @@ QUOTAS = {"version": "v1", "resource": "resourcequotas", "kind": "ResourceQuota"
 LEASES = {"group": "coordination.k8s.io", "version": "v1", "resource": "leases", "kind": "Lease", "namespaced": True}
 WEBHOOKS = {"group": "admissionregistration.k8s.io", "version": "v1", "resource": "validatingwebhookconfigurations",
             "kind": "ValidatingWebhookConfiguration", "namespaced": False}
-STREAMS = {"Pod": PODS, "Deployment": DEPLOYMENTS, "ReplicaSet": REPLICASETS, "Node": NODES, "Namespace": NAMESPACES, "Event": EVENTS,
-           "ResourceQuota": QUOTAS, "Lease": LEASES, "ValidatingWebhookConfiguration": WEBHOOKS}
+STATEFULSETS = {"group": "apps", "version": "v1", "resource": "statefulsets", "kind": "StatefulSet", "namespaced": True}
+JOBS = {"group": "batch", "version": "v1", "resource": "jobs", "kind": "Job", "namespaced": True}
+CONFIGMAPS = {"version": "v1", "resource": "configmaps", "kind": "ConfigMap", "namespaced": True}
+AUTOSCALERS = {"group": "autoscaling", "version": "v2", "resource": "horizontalpodautoscalers", "kind": "HorizontalPodAutoscaler",
+               "namespaced": True}
+STREAMS = {s["kind"]: s for s in (PODS, DEPLOYMENTS, REPLICASETS, NODES, NAMESPACES, EVENTS, QUOTAS, LEASES, WEBHOOKS, STATEFULSETS,
+                                  JOBS, CONFIGMAPS, AUTOSCALERS)}
 
 
 class Cluster:
@@ -60,6 +65,28 @@ def template(image="web:1", memory=None):
 
 def condition(type_, status, reason, message):
     return {"type": type_, "status": status, "reason": reason, "message": message}
+
+
+NOT_READY = condition("Ready", "False", "ContainersNotReady", "containers with unready status: [app]")
+
+
+def ended(code, reason="Error", at=0):
+    """How a container ended, as its state or last state."""
+    return {"exitCode": code, "reason": reason, "finishedAt": stamp(at)[:19] + "Z", "containerID": f"containerd://{at}"}
+
+
+def status(name, last=None, waits=None, message=None, restarts=0, ready=False):
+    """Of a container that waits or runs, and ended before."""
+    state = {"waiting": {"reason": waits, **({"message": message} if message else {})}} if waits else {"running": {"startedAt": stamp(0)[:19] + "Z"}}
+    return {"name": name, "image": "web:1", "ready": ready, "restartCount": restarts, "state": state, "lastState": {"terminated": last} if last else {}}
+
+
+def warning(cluster, at, about, reason, message, count=1, **more):
+    """An Event as a component of the cluster sends it."""
+    meta = about["metadata"]
+    return cluster.add(at, obj("Event", f"{meta['name']}.{len(cluster.rows):x}", namespace=meta.get("namespace", "default"), reason=reason, message=message,
+                               type="Warning", count=count, source={"component": "kubelet"},
+                               involvedObject={"kind": about["kind"], "name": meta["name"], "uid": meta["uid"]}), **more)
 
 
 def web(cluster, at=0, image="web:1", replicas=1, **more):
