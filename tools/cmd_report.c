@@ -3,6 +3,7 @@
 #include "schema/base/count_of.h"
 #include "schema/base/visible.h"
 #include "schema/tape/position.h"
+#include "tools/cli/namespace_check.h"
 #include "tools/cli/position_help.h"
 #include "tools/commands.h"
 #include "tools/out/certainty.h"
@@ -87,7 +88,8 @@ static int print_report(struct reporting *r, const char *tape, struct err *err)
 	char *title = xasprintf("%s from %.19sZ to %.19sZ%s%s", tape, time_format(from, r->from.time_ns),
 		time_format(until, r->until.time_ns), *r->values->namespace ? ", namespace " : "",
 		r->values->namespace);
-	const struct report report = {r->session, form_of(r->values->format), stdout, title};
+	const struct report report = {
+		r->session, form_of(r->values->format), stdout, title, *r->values->namespace != '\0'};
 	int rc = report_make(&report, err);
 
 	free(title);
@@ -109,6 +111,29 @@ static bool is_outside(const struct reporting *r)
 		fputc('\n', stderr);
 	}
 	return true;
+}
+
+/* 1 if nothing of the namespace was recorded, which is said; 0 if it was. */
+static int is_unrecorded(struct reporting *r, struct err *err)
+{
+	struct certainty certainty;
+	int rc = certainty_open(&certainty, "report", r->tape, err);
+
+	if (rc)
+		return rc;
+	certainty_of_namespace(&certainty, r->values->namespace);
+	certainty_close(&certainty);
+	return certainty.is_guess;
+}
+
+/* A page about it would say "none" where nothing is known. */
+static int check_namespace(struct reporting *r, struct err *err)
+{
+	int rc = *r->values->namespace ? is_unrecorded(r, err) : 0;
+
+	if (rc)
+		return rc < 0 ? rc : EXIT_LOSS;
+	return *r->values->namespace ? namespace_check(r->tape, r->values->namespace, err) : 0;
 }
 
 /* A position outside the tape is a guess. */
@@ -137,6 +162,8 @@ static int report(void *values, const struct operands *operands, struct err *err
 		rc = find_stretch(&r, err);
 	if (!rc && is_outside(&r))
 		rc = EXIT_LOSS;
+	if (!rc)
+		rc = check_namespace(&r, err);
 	if (!rc)
 		rc = print_report(&r, operands->items[0], err);
 	if (!rc)
@@ -170,6 +197,7 @@ const struct command cmd_report = {
 		"  kubetape report X.tape --format html > incident.html",
 	.options = rows,
 	.exits = {[EXIT_LOSS] =
-			  "a position lies outside the tape; if the whole stretch does, nothing is printed"},
+			  "a position lies outside the tape, or the namespace was not recorded; if the whole stretch "
+			  "lies outside, or for that namespace, nothing is printed"},
 	.run = report_run,
 };

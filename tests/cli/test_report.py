@@ -150,7 +150,7 @@ class Report(TapeTest):
         self.make_tape(self.tape, INCIDENTS["fight"][0])
         self.assertEqual(self.sections(self.report("--until", "+10.5s"))["Scaled"].strip(), "none")
         self.assertIn("1 -> 5", self.sections(self.report("-n", "shop"))["Scaled"])
-        self.assertEqual(self.sections(self.report("-n", "other"))["Scaled"].strip(), "none")
+        self.assert_fails(self.run_tape("report", self.tape, "-n", "other"), 1, "no namespace 'other'")
 
     def test_the_audit_log_says_who(self):
         rows = INCIDENTS["scaled to zero"][0]
