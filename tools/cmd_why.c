@@ -42,14 +42,19 @@ static int why_choose(struct why *w, const struct operands *operands, struct err
 			    operands->count - 1, &w->what, err);
 }
 
-/* A position outside the tape is a guess. */
+/* A position outside the tape, or at which the object's resource was not watched, is a guess. */
 static int why_say(struct why *w, struct err *err)
 {
+	const struct tape_resource *r;
 	struct certainty certainty;
 	int rc = certainty_open(&certainty, "why", w->tape, err);
 
 	if (!rc)
 		certainty_of_position(&certainty, &w->at, w->values->at);
+	for (size_t i = 0; !rc && (r = tape_resource_at(w->tape, i)); i++) {
+		if (strcmp(r->resource, w->chain.resource) == 0)
+			certainty_of_resource(&certainty, r, w->chain.namespace, &w->at, 1);
+	}
 	certainty_end(&certainty);
 	certainty_close(&certainty);
 	if (rc)
@@ -95,9 +100,9 @@ const struct command cmd_why = {
 	.summary = "tell why an object is as it is: the chain of causes, each with its evidence",
 	.description =
 		"Begins with what is the matter with the object at that position (deleted, evicted, killed for its\n"
-		"memory, without an image, a node or a quota), and goes on to what caused it: an owner that was\n"
-		"scaled or changed, a node that was lost, a namespace that went. Each step has the event that\n"
-		"shows it, and how sure it is:\n\n"
+		"memory, not ready, failed, without an image, a node or a quota), and goes on to what caused it: an\n"
+		"owner that was scaled or changed, a probe that failed, a ConfigMap that is missing, a node that was\n"
+		"lost or drained, a namespace that went. Each step has the event that shows it, and how sure it is:\n\n"
 		"  certain    the data say so: the object itself, an Event, the audit log\n"
 		"  likely     it follows from owner references and the order of events\n\n"
 		"The last line says why the chain ends: somebody asked for it, or the cause does not show on the\n"
@@ -106,6 +111,7 @@ const struct command cmd_why = {
 		"  kubetape why X.tape pods/web-0 -n shop\n"
 		"  kubetape why X.tape deploy/web -n shop --at 09:51:40 -o json",
 	.options = rows,
-	.exits = {[EXIT_LOSS] = "done, but the position lies outside the tape"},
+	.exits = {[EXIT_LOSS] =
+			  "done, but the position lies outside the tape, or the object was not watched then"},
 	.run = why_run,
 };

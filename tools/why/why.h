@@ -24,8 +24,9 @@ struct why_rule {
 	/* Gives at most one row: the event's seq, a text, the field that the event changed or NULL. Parameters are in
 	 * why_chain.c. */
 	const char *sql;
-	const char *
-		next; /* the fact that the text states, of the event's object; NULL: no cause lies beyond it */
+	/* The fact that the text states, of the event's object; after a '^', of the object that was explained, of which an
+	 * Event speaks. NULL: no cause lies beyond it. */
+	const char *next;
 };
 
 /* In the order in which they are tried; ended by a row of NULLs. */
@@ -45,12 +46,13 @@ struct why_step {
 struct why_chain {
 	struct why_step *steps;
 	size_t count;
-	char *end;     /* why it ends there */
-	bool is_known; /* the last step needs no cause on the tape */
+	char *resource, *namespace; /* of the object that was asked about */
+	char *end;                  /* why it ends there */
+	bool is_known;              /* the last step needs no cause on the tape */
 };
 
 /* The object is that of the parameters that object_name_choose() set; :namespace is set; `until` is the last event that
- * counts. ERR_NOT_FOUND if the tape has no event of it by then. */
+ * counts. ERR_NOT_FOUND if the tape has no event of it by then, ERR_USAGE if several namespaces have one of that name. */
 int why_find(struct sql_session *s, bool by_uid, const char *namespace, uint64_t until, struct why_chain *ret,
 	struct err *err) MUST_CHECK;
 void why_release(struct why_chain *c);
