@@ -148,8 +148,8 @@ static int choose_subject(struct finder *f, const char *seq, struct err *err)
 
 static const char request_sql[] = "SELECT user, user_agent, verb FROM audit WHERE seq = :seq";
 /* What is deleted with a grace period or finalizers was asked to go some events before. */
-static const char delete_sql[] =
-	"SELECT user, user_agent, verb FROM audit WHERE uid = :uid AND seq <= :seq AND verb LIKE 'delete%' ORDER BY seq LIMIT 1";
+static const char delete_sql[] = "SELECT user, user_agent, verb FROM audit WHERE uid = :uid AND seq <= :seq "
+				 "AND (verb LIKE 'delete%' OR subresource = 'eviction') ORDER BY seq LIMIT 1";
 static const char manager_sql[] = "SELECT manager FROM changes WHERE seq = :seq AND field = :field";
 static const char gap_sql[] =
 	"SELECT 'not watched from ' || substr(g.begin, 1, 23) || 'Z to ' || coalesce(substr(g.end, 1, 23) || 'Z', 'the end') || ' (' "
