@@ -111,6 +111,15 @@ class Why(TapeTest):
         self.assertEqual(first["rule"], "crashed")
         self.assertIn("container app ended with exit code 3", first["text"])
 
+    def test_that_a_container_is_started_later_again_is_no_cause(self):
+        c = Cluster()
+        pod = c.add(0, obj("Pod", "a"), origin="list")
+        pod = not_ready(c, 20, pod, status("app", ended(3, at=19), waits="CrashLoopBackOff", restarts=5))
+        warning(c, 21, pod, "BackOff", "Back-off restarting failed container app")
+        self.make_tape(self.tape, c.rows)
+        told = self.why("pods/a")
+        self.assertEqual(([s["rule"] for s in told["steps"]], told["known"]), (["crashed"], False))
+
     def test_an_event_of_later_is_not_known_earlier(self):
         c = Cluster()
         pod = not_ready(c, 15, rolled_out(c), status("app"))

@@ -54,7 +54,7 @@
 	"AND e.time_ns > :first_ns - 900000000000 ORDER BY e.uid = :owner_uid, e.seq LIMIT 1"
 #define TEMPLATE_CHANGED_WITH_IT TEMPLATE_CHANGED("AND c.time_ns > :first_ns - 900000000000 ")
 
-/* Warnings of Kubernetes about the object, up to the position. That a container is waited for says least. */
+/* Warnings of Kubernetes about the object, up to the position. That something is tried again later is no cause. */
 #define ABOUT_IT(e) \
 	e ".resource = 'events' AND " e ".namespace = CASE WHEN :namespace = '' THEN 'default' ELSE :namespace END AND " e ".seq <= :until " \
 	"AND " e ".time_ns BETWEEN :ns - 900000000000 AND :ns + 60000000000 " \
@@ -63,8 +63,8 @@
 	"coalesce(jget(" e ".object, '$.reason'), '?') || ': ' || coalesce(jget(" e ".object, '$.message'), jget(" e ".object, '$.note'), '')"
 #define EVENT(condition) \
 	"SELECT e.seq, 'an Event says: ' || " SAYS("e") ", NULL FROM events AS e WHERE " ABOUT_IT("e") condition \
-	"ORDER BY jget(e.object, '$.reason') = 'BackOff', e.seq DESC LIMIT 1"
-#define IS_WARNING "AND jget(e.object, '$.type') = 'Warning' "
+	"ORDER BY e.seq DESC LIMIT 1"
+#define IS_WARNING "AND jget(e.object, '$.type') = 'Warning' AND jget(e.object, '$.reason') <> 'BackOff' "
 #define SAYS_PROBE(kind) "coalesce(jget(e.object, '$.message'), jget(e.object, '$.note')) LIKE '" kind " probe%' "
 
 #define NOT_READY(p) \
