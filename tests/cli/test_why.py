@@ -128,6 +128,12 @@ class Why(TapeTest):
         self.assertIn("event", [s["rule"] for s in self.why("pods/web-2-b")["steps"]])
         self.assertNotIn("event", [s["rule"] for s in self.why("pods/web-2-b", "--at", str(len(c.rows) - 1))["steps"]])
 
+    def test_a_pod_that_is_starting_is_not_blamed_on_the_change_before(self):
+        bundled = "tests/tapes/rolling-update.tape"
+        steps = self.why("pods/web-585f66c874-76jl6", "-n", "shop", "--at", "514", tape=bundled)["steps"]
+        self.assertEqual([s["rule"] for s in steps], ["not-ready", "starting", "owner-scaled-up", "owner-changed"])
+        self.assertEqual(steps[-1]["text"], "spec.replicas 6 -> 9")
+
     def test_pods_that_are_done_or_are_going_are_no_trouble(self):
         c = Cluster()
         job = c.add(1, obj("Job", "load", api="batch/v1"))

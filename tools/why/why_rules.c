@@ -292,6 +292,10 @@ const struct why_rule why_rules[] = {
 
 	/* ---- why it is not ready ---- */
 	{"not-ready", "event", "pods", WHY_CERTAIN, EVENT(IS_WARNING), "^told"},
+	/* Nothing is wrong with it yet. */
+	{"not-ready", "starting", "pods", WHY_LIKELY,
+		"SELECT e.seq, 'was made ' || duration(u.time_ns - :first_ns) || ' before', NULL FROM events AS e, events AS u WHERE e.seq = :first "
+		"AND e.type = 'ADDED' AND e.origin = 'watch' AND u.seq = :until AND u.time_ns - :first_ns < 60000000000", "made"},
 	{"not-ready", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED_WITH_IT, "changed"},
 	{"not-ready", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
 	{"told", "missing", "pods", WHY_LIKELY, MISSING, "deleted"},
