@@ -154,12 +154,12 @@ static void print_event(struct printer *p, const struct sql_value *v)
 
 static void print_gap(struct printer *p, const struct sql_value *v)
 {
-	bool open = slice_is(v[HOW_ENDED].bytes, "open");
+	bool open = slice_is(v[HOW_ENDED].bytes, "open"), filled = slice_is(v[HOW_ENDED].bytes, "filled");
 	char length[TIME_TEXT_BYTES], time[TIME_TEXT_BYTES];
 
 	p->told_ns = v[TIME_NS].integer;
 	state_text_begin(&p->text, STATE_GAP);
-	printf("%s NOT WATCHED", shown(p, v, time));
+	printf("%s %s", shown(p, v, time), filled ? "SEEN BY ANOTHER RECORDING" : "NOT WATCHED");
 	if (p->many) {
 		putchar(' ');
 		visible_put(stdout, v[RESOURCE].bytes);
@@ -170,7 +170,7 @@ static void print_gap(struct printer *p, const struct sql_value *v)
 		printf(" for %s", duration_format(length, v[DURATION].integer));
 	fputs(": ", stdout);
 	visible_put(stdout, v[REASON].bytes);
-	if (!open) {
+	if (!open && !filled) {
 		fputs(", ended by ", stdout);
 		visible_put(stdout, v[HOW_ENDED].bytes);
 	}

@@ -142,7 +142,7 @@ const struct report_section report_sections[] = {
 		"SELECT g.begin_seq, g.begin, g.resource || CASE WHEN g.namespace = '' THEN '' ELSE ' in ' || g.namespace END, g.reason || ', ' || "
 		"coalesce('for ' || duration(coalesce(g.duration_ns, g.end_ns - g.begin_ns)) || ', ended by ' || g.how_ended, 'to the end') || "
 		"coalesce('; hid ' || nullif(coalesce(g.modified, 0) + coalesce(g.added, 0) + coalesce(g.deleted, 0) + coalesce(g.recreated, 0), 0) || "
-		"' changes', ''), NULL FROM gaps AS g WHERE g.begin_ns <= :until_ns AND (g.end_ns IS NULL OR g.end_ns > :from_ns) "
+		"' changes', ''), NULL FROM gaps AS g WHERE g.how_ended IS NOT 'filled' AND g.begin_ns <= :until_ns AND (g.end_ns IS NULL OR g.end_ns > :from_ns) "
 		"AND (:namespace = '' OR g.namespace IN ('', :namespace)) ORDER BY g.begin_ns" MOST},
 	{0},
 };
