@@ -54,16 +54,22 @@ static int find_stretch(struct reporting *r, struct err *err)
 {
 	const struct report_values *v = r->values;
 	bool from_start = strcmp(v->from, "start") == 0;
+	struct tape_info info;
 	int rc = tape_position_find(r->tape, v->from, &r->from, err);
 
 	if (!rc)
 		rc = tape_position_find(r->tape, v->until, &r->until, err);
 	if (!rc && is_backward(&r->from, &r->until))
 		rc = err_set(err, ERR_USAGE, "nothing to report: '%s' lies before '%s'", v->until, v->from);
+	if (!rc)
+		rc = tape_info(r->tape, &info, err);
 	if (rc)
 		return rc;
 	/* At its start the first event has happened; a report of a stretch begins after its first position. */
-	set_number(r, "from", from_start ? 0 : (long long)r->from.seq);
+	set_number(r, "from",
+		!from_start      ? (long long)r->from.seq
+		: info.first_seq ? (long long)info.first_seq - 1
+				 : 0);
 	set_number(r, "until", (long long)r->until.seq);
 	set_number(r, "from_ns", from_start ? INT64_MIN : (long long)r->from.time_ns);
 	set_number(r, "until_ns", r->until.is_end ? INT64_MAX : (long long)r->until.time_ns);

@@ -69,13 +69,17 @@ static int why_say(struct why *w, struct err *err)
 static int why(void *values, const struct operands *operands, struct err *err)
 {
 	struct why w = {.values = values};
+	struct tape_info info;
 	int rc = tape_open(operands->items[0], &w.tape, err);
 
 	if (!rc)
 		rc = sql_session_open(operands->items[0], &w.session, err);
 	if (!rc)
 		rc = why_choose(&w, operands, err);
-	if (!rc && (rc = why_find(w.session, w.what.by_uid, w.values->namespace, w.at.seq, &w.chain, err)))
+	if (!rc)
+		rc = tape_info(w.tape, &info, err);
+	if (!rc && (rc = why_find(w.session, w.what.by_uid, w.values->namespace,
+			    info.first_seq ? info.first_seq - 1 : 0, w.at.seq, &w.chain, err)))
 		rc = err_prefix(err, rc, "cannot explain '%s'", w.what.text);
 	if (!rc)
 		rc = why_say(&w, err);

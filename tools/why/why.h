@@ -29,6 +29,13 @@ struct why_rule {
 	const char *next;
 };
 
+/* One event by its number, or the object that the tape begins with as that event left it: the beginning of a part, and of
+ * a tape whose oldest segments are gone, has no events for what did not change since. */
+#define EVENT_OR_STATE(columns, number)                                                                      \
+	"(SELECT " columns " FROM events WHERE seq = " number " UNION ALL SELECT " columns                   \
+	" FROM objects(:begin) WHERE seq = " number " AND CAST(" number                                      \
+	" AS INTEGER) <= CAST(:begin AS INTEGER))"
+
 /* In the order in which they are tried; ended by a row of NULLs. */
 extern const struct why_rule why_rules[];
 
@@ -52,9 +59,9 @@ struct why_chain {
 };
 
 /* The object is that of the parameters that object_name_choose() set; :namespace is set; `until` is the last event that
- * counts. ERR_NOT_FOUND if the tape has no event of it by then, ERR_USAGE if several namespaces have one of that name. */
-int why_find(struct sql_session *s, bool by_uid, const char *namespace, uint64_t until, struct why_chain *ret,
-	struct err *err) MUST_CHECK;
+ * counts, `begin` the last one before the tape's own. ERR_NOT_FOUND if the tape has no event of it by then, ERR_USAGE if several namespaces have one of that name. */
+int why_find(struct sql_session *s, bool by_uid, const char *namespace, uint64_t begin, uint64_t until,
+	struct why_chain *ret, struct err *err) MUST_CHECK;
 void why_release(struct why_chain *c);
 
 const char *why_certainty_name(enum why_certainty certainty);

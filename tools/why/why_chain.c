@@ -19,6 +19,7 @@ static const char by_name[] = "apigroup = :apigroup AND resource = :resource AND
 struct finder {
 	struct sql_session *session;
 	struct why_chain *chain;
+	uint64_t begin;
 	char *seq, *resource; /* of the object whose fact is to be explained, and its event */
 };
 
@@ -69,13 +70,17 @@ static void free_row(char **texts, size_t count)
 
 /* ---- what the next statements are about ---- */
 
+#define COLUMNS "resource, namespace, name, uid, time, origin, seq, time_ns, rv"
+
 static const char subject_sql[] =
 	"SELECT e.resource, e.namespace, e.name, e.uid, e.time, e.origin, e.seq, e.time_ns, "
-	"CASE WHEN e.origin = 'watch' THEN e.rv END, f.seq, f.time_ns, CASE WHEN f.origin = 'watch' THEN f.rv END, "
+	"CASE WHEN e.origin = 'watch' THEN e.rv END, coalesce(f.seq, e.seq), coalesce(f.time_ns, e.time_ns), "
+	"CASE WHEN coalesce(f.origin, e.origin) = 'watch' THEN coalesce(f.rv, e.rv) END, "
 	"(SELECT jget(r.value, '$.uid') FROM json_each(coalesce(jget(e.object, '$.metadata.ownerReferences'), '[]')) AS r "
 	"ORDER BY jget(r.value, '$.controller') DESC LIMIT 1), jget(e.object, '$.spec.nodeName') "
-	"FROM events AS e, events AS f WHERE e.seq = :at AND f.seq = "
-	"coalesce((SELECT min(seq) FROM events WHERE uid = e.uid AND seq <= e.seq), e.seq)";
+	"FROM " EVENT_OR_STATE(
+		COLUMNS ", object", ":at") " AS e LEFT JOIN events AS f ON f.seq = "
+					   "(SELECT min(seq) FROM events WHERE uid = e.uid AND seq <= e.seq)";
 
 /* The columns of that statement, and the parameters that they become. */
 enum subject {
@@ -282,7 +287,7 @@ static bool is_from_outside(const struct why_step *step)
 	return !*step->user || strncmp(step->user, "system:", strlen("system:")) != 0;
 }
 
-static const char *end_of(const struct why_step *last, bool *ret_known)
+static const char *end_of(const struct why_step *last, uint64_t begin, bool *ret_known)
 {
 	bool is_deletion = last->rule->next && strcmp(last->rule->next, "deleted") == 0;
 
@@ -292,7 +297,8 @@ static const char *end_of(const struct why_step *last, bool *ret_known)
 	if (*last->user && is_from_outside(last))
 		return "it was asked for from outside";
 	*ret_known = false;
-	if (strcmp(last->rule->next, "made") == 0 && strcmp(last->origin, "list") == 0)
+	if (strcmp(last->rule->next, "made") == 0 &&
+		(strcmp(last->origin, "list") == 0 || (uint64_t)last->seq <= begin))
 		return "what was before the recording is not on the tape";
 	if (*last->user)
 		return "why that program did so does not show on the tape";
@@ -345,24 +351,35 @@ static int find_chain(struct finder *f, struct err *err)
 	if (rc >= 0 && !c->count)
 		return err_set(err, ERR_NOT_FOUND, "the tape tells nothing of it");
 	if (rc >= 0)
-		c->end = xstrdup(end_of(&c->steps[c->count - 1], &c->is_known));
+		c->end = xstrdup(end_of(&c->steps[c->count - 1], f->begin, &c->is_known));
 	return rc < 0 ? rc : 0;
+}
+
+static void set_number(struct sql_session *s, const char *name, uint64_t value)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
+	sql_session_set(s, name, number);
 }
 
 /* The newest event of the object by then; the caller frees it. */
 static int find_last_event(
 	struct sql_session *s, bool by_uid, const char *namespace, char **ret_seq, struct err *err)
 {
+	char *where = xasprintf(
+		"%s%s", by_uid ? "uid = :uid" : by_name, *namespace ? " AND namespace = :namespace" : "");
 	char *sql = xasprintf(
-		"SELECT max(seq), count(DISTINCT namespace), "
-		"(SELECT group_concat(namespace, ', ') FROM (SELECT DISTINCT namespace FROM events WHERE seq <= :until "
-		"AND %s ORDER BY namespace LIMIT 5)) FROM events WHERE seq <= :until AND %s%s",
-		by_uid ? "uid = :uid" : by_name, by_uid ? "uid = :uid" : by_name,
-		*namespace ? " AND namespace = :namespace" : "");
+		"WITH it AS MATERIALIZED (SELECT seq, namespace FROM events WHERE seq <= :until AND %s "
+		"UNION ALL SELECT seq, namespace FROM objects(:begin) WHERE %s) "
+		"SELECT max(seq), count(DISTINCT namespace), (SELECT group_concat(namespace, ', ') FROM "
+		"(SELECT DISTINCT namespace FROM it ORDER BY namespace LIMIT 5)) FROM it",
+		where, where);
 	char *found[3] = {NULL};
 	int rc = find_row(s, sql, found, COUNT_OF(found), err);
 
 	free(sql);
+	free(where);
 	if (rc < 0)
 		return rc;
 	rc = 0;
@@ -379,16 +396,16 @@ static int find_last_event(
 	return rc;
 }
 
-int why_find(struct sql_session *s, bool by_uid, const char *namespace, uint64_t until, struct why_chain *ret,
-	struct err *err)
+int why_find(struct sql_session *s, bool by_uid, const char *namespace, uint64_t begin, uint64_t until,
+	struct why_chain *ret, struct err *err)
 {
-	struct finder f = {.session = s, .chain = ret};
-	char *texts[SUBJECT_COLUMNS] = {NULL}, *seq = NULL, number[24];
+	struct finder f = {.session = s, .chain = ret, .begin = begin};
+	char *texts[SUBJECT_COLUMNS] = {NULL}, *seq = NULL;
 	int rc;
 
 	*ret = (struct why_chain){0};
-	snprintf(number, sizeof(number), "%llu", (unsigned long long)until);
-	sql_session_set(s, "until", number);
+	set_number(s, "begin", begin);
+	set_number(s, "until", until);
 	sql_session_set(s, "namespace", namespace);
 	rc = find_last_event(s, by_uid, namespace, &seq, err);
 	if (!rc)

@@ -11,8 +11,9 @@
 
 /* clang-format off */
 
-#define THIS "FROM events AS e WHERE e.seq = :seq "
-#define STATUSES "FROM events AS e, " CONTAINER_STATUSES("e.object") "WHERE e.seq = :seq "
+#define IT(seq) EVENT_OR_STATE("seq, object, type, origin, resource", seq)
+#define THIS "FROM " IT(":seq") " AS e WHERE true "
+#define STATUSES "FROM " IT(":seq") " AS e, " CONTAINER_STATUSES("e.object") "WHERE true "
 /* The container that failed last: one that is not ready comes first, and of one that is ready again only an end of the
  * last quarter of an hour counts. Its pod shows that end for as long as it lives. */
 #define FAILED \
@@ -23,8 +24,8 @@
 	"ORDER BY jget(s.value, '$.state.running') IS NOT NULL, jget(ended, '$.finishedAt') DESC LIMIT 1) "
 #define ENDED_AT "coalesce(' at ' || jget(f.ended, '$.finishedAt'), '')"
 #define CONDITION(type) \
-	"FROM events AS e, json_each(coalesce(jget(e.object, '$.status.conditions'), '[]')) AS k WHERE e.seq = :seq " \
-	"AND jget(k.value, '$.type') = '" type "' "
+	"FROM " IT(":seq") " AS e, json_each(coalesce(jget(e.object, '$.status.conditions'), '[]')) AS k " \
+	"WHERE jget(k.value, '$.type') = '" type "' "
 #define MESSAGE "jget(k.value, '$.reason') || ': ' || coalesce(jget(k.value, '$.message'), '')"
 #define CONTAINER "'container ' || jget(s.value, '$.name')"
 #define SOON " AND c.time_ns > :ns - 900000000000 "
@@ -39,7 +40,8 @@
 #define NEWEST "ORDER BY c.seq DESC LIMIT 1"
 /* The owner, and the owner's owner. */
 #define OWNERS \
-	"WITH o AS MATERIALIZED (SELECT object FROM events WHERE uid = :owner_uid AND seq <= :seq ORDER BY seq DESC LIMIT 1), " \
+	"WITH o AS MATERIALIZED (SELECT object FROM events WHERE uid = :owner_uid AND seq <= :seq UNION ALL " \
+	"SELECT object FROM objects(:begin) WHERE uid = :owner_uid AND :owner_uid <> '' AND CAST(:begin AS INTEGER) > 0 LIMIT 1), " \
 	"t AS MATERIALIZED (SELECT :owner_uid AS uid UNION SELECT jget(r.value, '$.uid') FROM o, " \
 	"json_each(coalesce(jget(o.object, '$.metadata.ownerReferences'), '[]')) AS r) "
 #define TEMPLATE_CHANGED(condition) \
@@ -113,8 +115,8 @@ const struct why_rule why_rules[] = {
 		"', and waits for ' || jget(e.object, '$.metadata.finalizers'), ''), NULL " THIS
 		"AND jget(e.object, '$.metadata.deletionTimestamp') IS NOT NULL AND e.resource <> 'namespaces'", "deleted"},
 	{"start", "namespace-waits", "namespaces", WHY_CERTAIN,
-		"SELECT min(e.seq), 'is being deleted: ' || group_concat(" MESSAGE ", '; '), NULL FROM events AS e, "
-		"json_each(coalesce(jget(e.object, '$.status.conditions'), '[]')) AS k WHERE e.seq = :seq AND jget(k.value, '$.status') = 'True' "
+		"SELECT min(e.seq), 'is being deleted: ' || group_concat(" MESSAGE ", '; '), NULL FROM " IT(":seq") " AS e, "
+		"json_each(coalesce(jget(e.object, '$.status.conditions'), '[]')) AS k WHERE jget(k.value, '$.status') = 'True' "
 		"AND jget(k.value, '$.type') IN ('NamespaceContentRemaining', 'NamespaceFinalizersRemaining', 'NamespaceDeletionDiscoveryFailure', "
 		"'NamespaceDeletionContentFailure', 'NamespaceDeletionGroupVersionParsingFailure') HAVING count(*) > 0", "deleted"},
 	{"start", "namespace-terminates", "namespaces", WHY_CERTAIN,
@@ -157,15 +159,13 @@ const struct why_rule why_rules[] = {
 		"AND jget(k.value, '$.status') = 'False' AND jget(e.object, '$.status.phase') IN ('Pending', 'Running')", "not-ready"},
 	/* Its first event that says so: what was done about it since is no cause. */
 	{"start", "cannot-make-pods", NULL, WHY_CERTAIN,
-		"SELECT min(f.seq), 'cannot make its pods: ' || " MESSAGE ", NULL FROM events AS e, "
-		"json_each(coalesce(jget(e.object, '$.status.conditions'), '[]')) AS k, events AS f WHERE e.seq = :seq "
-		"AND jget(k.value, '$.type') = 'ReplicaFailure' AND jget(k.value, '$.status') = 'True' AND f.uid = :uid AND f.seq <= :seq "
-		"AND instr(f.object, '\"ReplicaFailure\"') AND EXISTS (SELECT 1 FROM json_each(coalesce(jget(f.object, '$.status.conditions'), '[]')) AS o "
-		"WHERE jget(o.value, '$.type') = 'ReplicaFailure' AND jget(o.value, '$.message') IS jget(k.value, '$.message')) "
-		"HAVING count(*) > 0", "refused"},
+		"SELECT coalesce((SELECT min(f.seq) FROM events AS f, json_each(coalesce(jget(f.object, '$.status.conditions'), '[]')) AS o "
+		"WHERE f.uid = :uid AND f.seq <= :seq AND jget(o.value, '$.type') = 'ReplicaFailure' "
+		"AND jget(o.value, '$.message') IS jget(k.value, '$.message')), e.seq), 'cannot make its pods: ' || " MESSAGE ", NULL "
+		CONDITION("ReplicaFailure") "AND jget(k.value, '$.status') = 'True'", "refused"},
 	{"start", "cannot-make-pods-event", NULL, WHY_CERTAIN,
-		"SELECT min(f.seq), 'an Event says: ' || " SAYS("e") ", NULL FROM events AS e, events AS f, events AS o WHERE " ABOUT_IT("e")
-		IS_WARNING "AND jget(e.object, '$.reason') = 'FailedCreate' AND f.uid = e.uid AND f.seq <= :until AND o.seq = :seq "
+		"SELECT min(f.seq), 'an Event says: ' || " SAYS("e") ", NULL FROM events AS e, events AS f, " IT(":seq") " AS o WHERE " ABOUT_IT("e")
+		IS_WARNING "AND jget(e.object, '$.reason') = 'FailedCreate' AND f.uid = e.uid AND f.seq <= :until "
 		"AND CASE :resource WHEN 'daemonsets' THEN coalesce(jget(o.object, '$.status.numberReady'), 0) < "
 		"coalesce(jget(o.object, '$.status.desiredNumberScheduled'), 0) WHEN 'jobs' THEN coalesce(jget(o.object, '$.status.active'), 0) + "
 		"coalesce(jget(o.object, '$.status.succeeded'), 0) = 0 ELSE coalesce(jget(o.object, '$.status.readyReplicas'), 0) < "
@@ -180,7 +180,7 @@ const struct why_rule why_rules[] = {
 		"ORDER BY count(*) DESC LIMIT 1", NULL},
 	{"start", "scaled-to-zero", NULL, WHY_CERTAIN,
 		"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :uid AND c.seq <= :seq AND c.path = '$.spec.replicas' "
-		"AND c.new = 0 AND (SELECT jget(object, '$.spec.replicas') FROM events WHERE seq = :seq) = 0 " NEWEST, "scaled"},
+		"AND c.new = 0 AND (SELECT jget(object, '$.spec.replicas') FROM " IT(":seq") ") = 0 " NEWEST, "scaled"},
 	{"start", "pod-in-trouble", "deployments", WHY_LIKELY,
 		"WITH r AS MATERIALIZED (SELECT o.uid, o.seq, o.object FROM objects(:until) AS o WHERE o.resource = 'replicasets' "
 		"AND o.namespace = :namespace AND jget(o.object, '$.metadata.ownerReferences[0].uid') = :uid) "
@@ -205,8 +205,8 @@ const struct why_rule why_rules[] = {
 		"SELECT c.seq, " FROM_TO ", c.field FROM changes AS c WHERE c.uid = :uid AND c.seq <= :seq AND c.type = 'MODIFIED' "
 		"AND c.path LIKE '$.spec%' AND c.op <> 'add' " NEWEST, "changed"},
 	{"start", "appeared", NULL, WHY_CERTAIN,
-		"SELECT e.seq, CASE WHEN e.origin = 'list' THEN 'was there when the recording began' ELSE 'was made' END, NULL "
-		"FROM events AS e WHERE e.seq = :first", "made"},
+		"SELECT e.seq, CASE WHEN e.origin = 'list' OR e.seq <= :begin THEN 'was there when the recording began' ELSE 'was made' END, NULL "
+		"FROM " IT(":first") " AS e", "made"},
 
 	/* ---- why it was deleted ---- */
 	{"deleted", "evicted-before", "pods", WHY_CERTAIN,
@@ -277,8 +277,8 @@ const struct why_rule why_rules[] = {
 	{"crash", "missing", "pods", WHY_LIKELY, MISSING, "deleted"},
 	{"crash", "probe", "pods", WHY_LIKELY,
 		EVENT("AND jget(e.object, '$.reason') = 'Unhealthy' AND (" SAYS_PROBE("Liveness") "OR " SAYS_PROBE("Startup") ") "
-		"AND EXISTS (SELECT 1 FROM events AS o, " CONTAINER_STATUSES("o.object") "WHERE o.seq = :seq "
-		"AND jget(" CONTAINER_ENDED ", '$.exitCode') IN (137, 143)) "), "^told"},
+		"AND EXISTS (SELECT 1 FROM " IT(":seq") " AS o, " CONTAINER_STATUSES("o.object")
+		"WHERE jget(" CONTAINER_ENDED ", '$.exitCode') IN (137, 143)) "), "^told"},
 	{"crash", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED(""), "changed"},
 	{"crash", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
 	{"unschedulable", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED("AND c.field LIKE '%resources%' "), "changed"},
