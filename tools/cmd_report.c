@@ -142,7 +142,18 @@ static int check_namespace(struct reporting *r, struct err *err)
 	return *r->values->namespace ? namespace_check(r->tape, r->values->namespace, err) : 0;
 }
 
-/* A position outside the tape is a guess. */
+static void say_of_untold(struct reporting *r, struct certainty *certainty)
+{
+	const char *namespace = r->values->namespace;
+	const struct tape_stream *s;
+
+	for (size_t i = 0; (s = tape_stream_at(r->tape, i)); i++) {
+		if (!*namespace || !*s->namespace || strcmp(s->namespace, namespace) == 0)
+			certainty_of_untold(certainty, s->id);
+	}
+}
+
+/* A position outside the tape is a guess, and so is what nobody knows to have been watched. */
 static int say_what_was_guessed(struct reporting *r, struct err *err)
 {
 	struct certainty certainty;
@@ -151,6 +162,7 @@ static int say_what_was_guessed(struct reporting *r, struct err *err)
 	if (!rc) {
 		certainty_of_position(&certainty, &r->from, r->values->from);
 		certainty_of_position(&certainty, &r->until, r->values->until);
+		say_of_untold(r, &certainty);
 	}
 	certainty_end(&certainty);
 	certainty_close(&certainty);
@@ -203,7 +215,7 @@ const struct command cmd_report = {
 		"  kubetape report X.tape --format html > incident.html",
 	.options = rows,
 	.exits = {[EXIT_LOSS] =
-			  "a position lies outside the tape, or the namespace was not recorded; if the whole stretch "
-			  "lies outside, or for that namespace, nothing is printed"},
+			  "a position lies outside the tape, or the namespace was not recorded, of which nothing is "
+			  "printed then; or the tape does not tell when a resource was watched"},
 	.run = report_run,
 };

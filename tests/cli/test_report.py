@@ -1,4 +1,5 @@
 """kubetape report: what happened in a stretch, on one page."""
+import json
 import os
 import re
 import unittest
@@ -156,6 +157,17 @@ class Report(TapeTest):
         sections = self.sections(self.report())
         self.assertEqual(sections["Nodes that were not ready"].strip(), "not known: the tape has none of nodes")
         self.assertEqual(sections["Crashes"].strip(), "none")
+
+    def test_an_imported_tape_does_not_tell_when_it_was_watched(self):
+        watched = os.path.join(self.dir, "w.json")
+        with open(watched, "w", encoding="utf-8") as file:
+            json.dump({"type": "ADDED", "object": {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "shop", "uid": "u",
+                       "resourceVersion": "1"}}}, file)
+        self.assertEqual(self.run_tape("import", watched, "-o", self.tape).returncode, 0)
+        for form in ("text", "html"):
+            done = self.run_tape("report", self.tape, "--format", form)
+            self.assertEqual((done.returncode, done.stderr), (3, "kubetape report: pods were imported: the tape does not tell when they were watched\n"))
+            self.assertIn("not known: imported", done.stdout.split("Not watched")[1])
 
     def test_only_the_stretch_and_the_namespace_count(self):
         self.make_tape(self.tape, INCIDENTS["fight"][0])

@@ -143,6 +143,9 @@ const struct report_section report_sections[] = {
 		"coalesce('for ' || duration(coalesce(g.duration_ns, g.end_ns - g.begin_ns)) || ', ended by ' || g.how_ended, 'to the end') || "
 		"coalesce('; hid ' || nullif(coalesce(g.modified, 0) + coalesce(g.added, 0) + coalesce(g.deleted, 0) + coalesce(g.recreated, 0), 0) || "
 		"' changes', ''), NULL FROM gaps AS g WHERE g.how_ended IS NOT 'filled' AND g.begin_ns <= :until_ns AND (g.end_ns IS NULL OR g.end_ns > :from_ns) "
-		"AND (:namespace = '' OR g.namespace IN ('', :namespace)) ORDER BY g.begin_ns" MOST},
+		"AND (:namespace = '' OR g.namespace IN ('', :namespace)) "
+		"UNION ALL SELECT NULL, NULL, u.resource || CASE WHEN u.namespace = '' THEN '' ELSE ' in ' || u.namespace END, "
+		"'not known: imported, which does not tell when they were watched', NULL FROM coverage AS u WHERE u.certainty = 'untold' "
+		"AND (:namespace = '' OR u.namespace IN ('', :namespace)) ORDER BY 2" MOST},
 	{0},
 };
