@@ -20,7 +20,7 @@ const struct audit_outcome_words audit_outcome_words[AUDIT_OUTCOMES] = {
 		"answered a version that a list showed: it may be older than the request"},
 	[AUDIT_CONTRADICTED] = {"contradicted",
 		"answered a version that another manager made, by managedFields"},
-	[AUDIT_NOT_ON_TAPE] = {"not_on_tape", "made a version that is not on the tape"},
+	[AUDIT_NOT_ON_TAPE] = {"not_on_tape", "made a version that is not on the tape, or nothing there fits them"},
 	[AUDIT_NOT_RECORDED] = {"not_recorded", "wrote to resources that are not on the tape"},
 	[AUDIT_NO_NAME] = {"no_name",
 		"do not say which object they wrote (level Metadata, or nothing answered)"},
