@@ -279,6 +279,18 @@ def drain():
     return c.rows
 
 
+def pod_on_a_lost_node():
+    """The node controller says only that the pod is not ready; its Event comes as well."""
+    c = Cluster()
+    n1 = node(c)
+    _, _, pod = web(c)
+    c.change(60, n1, "kube-controller-manager", "status", status={"conditions": [
+        condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status.")]})
+    pod = c.change(60.5, pod, "kube-controller-manager", "status", status={"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]})
+    warning(c, 60.6, pod, "NodeNotReady", "Node is not ready")
+    return c.rows
+
+
 def evicted_and_gone():
     c = Cluster()
     rows = eviction()
@@ -383,6 +395,8 @@ INCIDENTS = {
     "first rollout": (first_rollout(), "pods/web-1-a", [("image", "pods", "ErrImagePull"), ("came-with", "deployments", "was made")]),
     "drain": (drain(), "pods/web-1-a", [
         ("deleted", "pods", "was deleted"), ("disrupted", "pods", "EvictionByEvictionAPI"), ("node-cordoned", "nodes", "spec.unschedulable nothing -> true")]),
+    "pod on a lost node": (pod_on_a_lost_node(), "deploy/web", [
+        ("pod-in-trouble", "pods", "is not ready"), ("not-ready", "pods", "is not ready: its condition does not say why"), ("node-lost", "nodes", "Kubelet stopped posting")]),
     "evicted and gone": (evicted_and_gone(), "pods/web-1-a", [
         ("deleted", "pods", "was deleted"), ("evicted-before", "pods", "low on resource: memory"), ("node-under-pressure", "nodes", "MemoryPressure")]),
     "preempted": (preempted(), "pods/web-1-a", [

@@ -26,7 +26,13 @@
 #define CONDITION(type) \
 	"FROM " IT(":seq") " AS e, json_each(coalesce(jget(e.object, '$.status.conditions'), '[]')) AS k " \
 	"WHERE jget(k.value, '$.type') = '" type "' "
-#define MESSAGE "jget(k.value, '$.reason') || ': ' || coalesce(jget(k.value, '$.message'), '')"
+#define MESSAGE \
+	"coalesce(nullif(trim(coalesce(jget(k.value, '$.reason'), '') || ': ' || coalesce(jget(k.value, '$.message'), ''), ': '), ''), " \
+	"'its condition does not say why')"
+/* Whether the node of the pod is not ready by the position: one that came back is not lost. */
+#define NODE_IS_LOST \
+	"EXISTS (SELECT 1 FROM (SELECT object FROM events WHERE resource = 'nodes' AND name = :node AND seq <= :until ORDER BY seq DESC LIMIT 1) AS l, " \
+	"json_each(coalesce(jget(l.object, '$.status.conditions'), '[]')) AS r WHERE jget(r.value, '$.type') = 'Ready' AND jget(r.value, '$.status') <> 'True') "
 #define CONTAINER "'container ' || jget(s.value, '$.name')"
 #define SOON " AND c.time_ns > :ns - 900000000000 "
 /* Streams are recorded beside each other: what one of them tells may be written down after what it caused in another
@@ -291,6 +297,7 @@ const struct why_rule why_rules[] = {
 		"AND jget(" CONTAINER_ENDED ", '$.exitCode') <> 0 ORDER BY e.seq DESC LIMIT 1", "crash"},
 
 	/* ---- why it is not ready ---- */
+	{"not-ready", "node-lost", "pods", WHY_LIKELY, NODE_LOST("AND " NODE_IS_LOST), "node-lost"},
 	{"not-ready", "event", "pods", WHY_CERTAIN, EVENT(IS_WARNING), "^told"},
 	/* Nothing is wrong with it yet. */
 	{"not-ready", "starting", "pods", WHY_LIKELY,
