@@ -145,6 +145,17 @@ class Report(TapeTest):
         self.assertIn("namespaces shop  is being deleted, and was not gone by the end", deleted)
         self.assertNotIn("pods", deleted)
 
+    def test_what_goes_with_its_namespace_does_not_hide_it(self):
+        c = Cluster()
+        namespace = c.add(0, obj("Namespace", "shop", namespace=None), origin="list")
+        configs = [c.add(0, obj("ConfigMap", f"c{i}"), origin="list") for i in range(60)]
+        namespace = c.change(1, namespace, metadata={"deletionTimestamp": "2023-11-14T22:13:21Z"})
+        for config in configs:
+            c.delete(2, config)
+        c.delete(3, namespace)
+        self.assertRegex(self.sections_of(c)["Deleted"].strip(), "^[0-9]+  [^ ]+  namespaces shop  with all that was in it$")
+        self.assertIn("configmaps shop/c0", self.sections(self.report("-n", "shop"))["Deleted"])
+
     def test_a_node_that_was_not_ready_all_along_is_told(self):
         c = Cluster()
         c.add(0, obj("Node", "n1", namespace=None, status={"conditions": [condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped")]}), origin="list")

@@ -114,9 +114,13 @@ const struct report_section report_sections[] = {
 		"AND a.apigroup = d.apigroup AND a.namespace = d.namespace AND a.name = d.name AND a.seq > d.seq AND a.seq <= :until "
 		"AND a.type = 'ADDED' AND a.uid <> d.uid) ORDER BY d.seq" MOST},
 	{"Deleted", NULL,
-		"SELECT d.seq, d.time, " OBJECT("d") ", CASE WHEN d.origin = 'inferred' THEN 'while nobody watched' ELSE '' END, d.user || ' (audit log)' "
+		"SELECT d.seq, d.time, " OBJECT("d") ", CASE WHEN d.origin = 'inferred' THEN 'while nobody watched' "
+		"WHEN d.resource = 'namespaces' AND :namespace = '' THEN 'with all that was in it' ELSE '' END, d.user || ' (audit log)' "
 		"FROM events AS d WHERE " IN_RANGE_OR_IS("d") "AND d.type = 'DELETED' AND (" UNOWNED("d") "OR d.resource IN ('deployments', 'statefulsets', "
 		"'daemonsets', 'services', 'persistentvolumeclaims')) "
+		/* What goes with its namespace would hide that one. */
+		"AND (:namespace <> '' OR NOT EXISTS (SELECT 1 FROM events AS n WHERE n.resource = 'namespaces' AND n.name = d.namespace "
+		"AND n.seq <= d.seq AND jget(n.object, '$.metadata.deletionTimestamp') IS NOT NULL)) "
 		"UNION ALL SELECT c.seq, c.time, " OBJECT("c") ", 'is being deleted, and was not gone by the end', " BY " FROM changes AS c "
 		"WHERE " IN_RANGE_OR_IS("c") "AND c.path = '$.metadata.deletionTimestamp' AND c.op = 'add' AND " UNOWNED("c")
 		"AND NOT EXISTS (SELECT 1 FROM events AS g WHERE g.uid = c.uid AND g.type = 'DELETED' AND g.seq <= :until) ORDER BY 1" MOST},
