@@ -279,6 +279,18 @@ def drain():
     return c.rows
 
 
+def unschedulable():
+    c = Cluster()
+    deployment, replicaset, _ = web(c)
+    c.change(1000, deployment, "kubectl", spec={"replicas": 5, "template": template()})
+    replicaset = c.change(1000.1, replicaset, "kube-controller-manager", spec={"replicas": 5})
+    message = "0/3 nodes are available: 3 Insufficient cpu."
+    pod = c.add(1000.2, obj("Pod", "web-1-z", owner=replicaset, spec=template()["spec"], status={"phase": "Pending"}))
+    pod = c.change(1000.3, pod, status={"phase": "Pending", "conditions": [condition("PodScheduled", "False", "Unschedulable", message)]})
+    warning(c, 1000.4, pod, "FailedScheduling", message)
+    return c.rows
+
+
 def pod_on_a_lost_node():
     """The node controller says only that the pod is not ready; its Event comes as well."""
     c = Cluster()
@@ -395,6 +407,9 @@ INCIDENTS = {
     "first rollout": (first_rollout(), "pods/web-1-a", [("image", "pods", "ErrImagePull"), ("came-with", "deployments", "was made")]),
     "drain": (drain(), "pods/web-1-a", [
         ("deleted", "pods", "was deleted"), ("disrupted", "pods", "EvictionByEvictionAPI"), ("node-cordoned", "nodes", "spec.unschedulable nothing -> true")]),
+    "unschedulable": (unschedulable(), "deploy/web", [
+        ("pod-in-trouble", "pods", "is not ready"), ("unschedulable", "pods", "Insufficient cpu"), ("made", "pods", "was made"),
+        ("owner-scaled-up", "replicasets", "1 -> 5"), ("owner-changed", "deployments", "1 -> 5")]),
     "pod on a lost node": (pod_on_a_lost_node(), "deploy/web", [
         ("pod-in-trouble", "pods", "is not ready"), ("not-ready", "pods", "is not ready: its condition does not say why"), ("node-lost", "nodes", "Kubelet stopped posting")]),
     "evicted and gone": (evicted_and_gone(), "pods/web-1-a", [

@@ -26,6 +26,7 @@ EXPECTED = {
     "missing config": [("Deleted", "configmaps shop/settings"), ("Warnings", "FailedMount, 4 times")],
     "first rollout": [("Containers that wait", "ErrImagePull")],
     "drain": [("Evicted and disrupted", "EvictionByEvictionAPI")],
+    "unschedulable": [("Scaled", "1 -> 5"), ("Warnings", "FailedScheduling, 1 times: 0/3 nodes")],
     "pod on a lost node": [("Nodes that were not ready", "Ready True -> Unknown: Kubelet stopped posting"), ("Warnings", "NodeNotReady")],
     "evicted and gone": [("Evicted and disrupted", "low on resource: memory")],
     "preempted": [("Evicted and disrupted", "PreemptionByScheduler")],

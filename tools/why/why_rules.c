@@ -288,6 +288,8 @@ const struct why_rule why_rules[] = {
 	{"crash", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED(""), "changed"},
 	{"crash", "came-with", "pods", WHY_LIKELY, OWNER_MADE, "made"},
 	{"unschedulable", "template-changed", "pods", WHY_LIKELY, TEMPLATE_CHANGED("AND c.field LIKE '%resources%' "), "changed"},
+	{"unschedulable", "made", "pods", WHY_LIKELY,
+		"SELECT e.seq, 'was made', NULL FROM events AS e WHERE e.seq = :first AND e.type = 'ADDED' AND e.origin = 'watch'", "made"},
 	{"evicted", "node-under-pressure", "pods", WHY_LIKELY, UNDER_PRESSURE(""), NULL},
 	{"job-failed", "pod-of-job", "jobs", WHY_LIKELY,
 		"SELECT e.seq, " CONTAINER " || ' ended with exit code ' || jget(" CONTAINER_ENDED ", '$.exitCode') || "
