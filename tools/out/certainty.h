@@ -33,6 +33,9 @@ void certainty_of_resource(struct certainty *c, const struct tape_resource *r, c
  */
 void certainty_of_parts(struct certainty *c, const struct tape_resource *r, const char *namespace);
 
+/* Whether anything of the namespace ("" any) was recorded; what it says makes the answer a guess. */
+void certainty_of_namespace(struct certainty *c, const char *namespace);
+
 /* Of a stream of which the tape does not tell when it was watched, if it is one. */
 void certainty_of_untold(struct certainty *c, uint32_t stream);
 
